@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0
+# softmr: what a person types. The work is done by scripts/; "make help" says what there is.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := all
+.PHONY: all uml demo test bench lint install clean distclean help
+
+all: ## check the host; build the guest image, and module, provider and tests in it
+	@scripts/build.sh all
+
+uml: ## build the User-Mode Linux kernels and the module for them
+	@scripts/build.sh uml
+
+demo: ## boot two guests and run ibv_rc_pingpong and ib_write_bw between them
+	@scripts/demo.sh
+
+test: ## run selftests/ on every test bed; T=name and BED=bed run a part
+	@scripts/run-tests.sh $(if $(BED),$(patsubst %,-b %,$(BED))) $(if $(T),$(patsubst %,-t %,$(T)))
+
+bench: ## measure softmr, rdma_rxe, siw and TCP side by side
+	@scripts/bench.sh
+
+lint: ## everything that can be checked without running it
+	@scripts/lint.sh
+
+install: ## build and install module and provider for this machine and its running kernel
+	@scripts/install.sh
+
+clean: ## remove what was built here (the caches stay)
+	rm -rf build
+
+distclean: clean ## remove the caches too: the guest image and the UML kernels
+	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/softmr"
+
+help: ## show this
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo "Beds for BED=: qemu-7.2 qemu-6.12 uml-kasan uml-lockdep uml host"
+	@echo "By hand: scripts/qemu-boot.sh --help, scripts/uml-boot.sh --help"

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What differs between kernels about the RDMA core. */
+#ifndef SMR_COMPAT_IB_H
+#define SMR_COMPAT_IB_H
+
+#include <linux/netdevice.h>
+#include <rdma/ib_verbs.h>
+
+#include "generated.h"
+
+/* When consumers in the kernel lost the right to resize a CQ, it got a name. */
+#ifdef HAVE_RESIZE_USER_CQ
+#define SMR_OP_RESIZE_USER_CQ	resize_user_cq
+#define SMR_RESIZE_CQE_TYPE	unsigned int
+#else
+#define SMR_OP_RESIZE_USER_CQ	resize_cq
+#define SMR_RESIZE_CQE_TYPE	int
+#endif
+
+/*
+ * The parameter that ib_device_ops.reg_user_mr may have for a DMA handle.
+ * Nobody can make one for a device without the operations for it, so that it
+ * is always NULL.
+ */
+#ifdef HAVE_REG_USER_MR_DMAH
+#define SMR_PARAM_DMAH(dmah)	struct ib_dmah *dmah,
+#else
+#define SMR_PARAM_DMAH(dmah)
+#endif
+
+/*
+ * A device belongs to the namespace it is made in, if the RDMA subsystem is
+ * in exclusive mode. Older kernels make all of them in the first one.
+ */
+#ifdef HAVE_IB_ALLOC_DEVICE_WITH_NET
+#define smr_compat_alloc_device(type, member, net) \
+	ib_alloc_device_with_net(type, member, net)
+#else
+#define smr_compat_alloc_device(type, member, net) \
+	((void)(net), ib_alloc_device(type, member))
+#endif
+
+/**
+ * smr_compat_port_state() - what state a port on this netdev is in
+ * @ndev: the netdev
+ *
+ * Return: IB_PORT_ACTIVE or IB_PORT_DOWN.
+ */
+static inline enum ib_port_state
+smr_compat_port_state(const struct net_device *ndev)
+{
+	return netif_running(ndev) && netif_carrier_ok(ndev) ?
+		IB_PORT_ACTIVE : IB_PORT_DOWN;
+}
+
+/*
+ * Newer cores watch netdevs themselves, but look only at one of several RDMA
+ * devices on a netdev. We do it for our own: theirs shall do nothing.
+ */
+#ifdef HAVE_REPORT_PORT_EVENT
+static inline void smr_compat_ignore_port_event(struct ib_device *ibdev,
+						struct net_device *ndev,
+						unsigned long event)
+{
+}
+
+#define SMR_OP_REPORT_PORT_EVENT \
+	.report_port_event = smr_compat_ignore_port_event,
+#else
+#define SMR_OP_REPORT_PORT_EVENT
+#endif
+
+#endif /* SMR_COMPAT_IB_H */

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Completion queues: filled by QPs, emptied by a process or by the kernel. */
+#include "cq.h"
+
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+
+/**
+ * struct smr_kernel_cqe - an entry of a CQ that is polled in the kernel
+ * @cqe: as in any CQ
+ * @qp: whose it is
+ */
+struct smr_kernel_cqe {
+	struct smr_cqe cqe;
+	struct ib_qp *qp;
+};
+
+/* Consumers in the kernel have rings that no process maps. */
+static bool cq_of_kernel(const struct smr_cq *cq)
+{
+	return !cq->ring.entry;
+}
+
+/**
+ * smr_cq_create() - set up a completion queue
+ * @cq: allocated, zeroed, and @cq->ibcq.device set by the core
+ * @attr: what is asked for
+ * @uctx: the process's context; NULL for a consumer in the kernel
+ * @info: where the process finds the ring; not touched without @uctx
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EOPNOTSUPP (a flag), -EINVAL (entries or vector out of range),
+ * -ENOMEM.
+ */
+int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
+		  struct ib_ucontext *uctx, struct smr_ring_info *info)
+{
+	const struct ib_device *dev = cq->ibcq.device;
+	u32 stride = uctx ? sizeof(struct smr_cqe) :
+			    sizeof(struct smr_kernel_cqe);
+	int ret;
+
+	/* To overwrite entries is not on offer: no index would stay true. */
+	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > dev->attrs.max_cqe ||
+	    attr->comp_vector >= dev->num_comp_vectors)
+		return -EINVAL;
+
+	spin_lock_init(&cq->lock);
+	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
+	ret = smr_ring_create(&cq->ring, uctx, attr->cqe, stride, info);
+	if (ret)
+		return ret;
+	cq->ibcq.cqe = cq->ring.depth;
+	return 0;
+}
+
+/**
+ * smr_cq_destroy() - end a completion queue
+ * @cq: the queue; no QP posts to it any more
+ *
+ * Context: process, may sleep.
+ */
+void smr_cq_destroy(struct smr_cq *cq)
+{
+	smr_ring_destroy(&cq->ring);
+}
+
+/* The consumer's index. In a process's ring it may be anything. */
+static u32 cq_cons(const struct smr_cq *cq)
+{
+	/* Pairs with its release: the entries before it have been read. */
+	return smp_load_acquire(&cq->ring.hdr->cons);
+}
+
+/*
+ * Move what is not consumed into another ring, where every entry keeps its
+ * index, and make that the CQ's. -EINVAL: it does not fit.
+ */
+static int cq_switch_ring(struct smr_cq *cq, struct smr_ring *to)
+{
+	struct smr_ring *from = &cq->ring;
+	u32 cons, idx;
+
+	lockdep_assert_held(&cq->lock);
+	cons = cq_cons(cq);
+	/* A corrupt consumer index is more than any ring holds. */
+	if (from->idx - cons > min(from->depth, to->depth))
+		return -EINVAL;
+	for (idx = cons; idx != from->idx; idx++)
+		memcpy(smr_ring_slot(to, idx), smr_ring_slot(from, idx),
+		       to->stride);
+	to->hdr->cons = cons;
+	to->idx = from->idx;
+	smr_ring_publish_prod(to);
+	swap(*from, *to);
+	cq->ibcq.cqe = cq->ring.depth;
+	return 0;
+}
+
+/**
+ * smr_cq_resize() - give a process's CQ another number of entries
+ * @cq: the queue
+ * @uctx: the process's context
+ * @cqe: entries wanted
+ * @info: where the process finds the new ring
+ *
+ * No completion and no notification is lost, provided that the process does
+ * not poll meanwhile: it continues, with the same indices, in the new ring.
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EINVAL (out of range, or more completions wait than would fit),
+ * -ENOMEM. On failure nothing has changed.
+ */
+int smr_cq_resize(struct smr_cq *cq, struct ib_ucontext *uctx, u32 cqe,
+		  struct smr_ring_info *info)
+{
+	struct smr_ring ring = {};
+	int ret;
+
+	if (!cqe || cqe > cq->ibcq.device->attrs.max_cqe)
+		return -EINVAL;
+	ret = smr_ring_create(&ring, uctx, cqe, sizeof(struct smr_cqe), info);
+	if (ret)
+		return ret;
+	scoped_guard(spinlock_irqsave, &cq->lock)
+		ret = cq_switch_ring(cq, &ring);
+	/* Either the old ring, or the new one that is not needed. */
+	smr_ring_destroy(&ring);
+	return ret;
+}
+
+static void cq_write(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp)
+{
+	void *slot = smr_ring_slot(&cq->ring, cq->ring.idx);
+
+	cqe->timestamp = cq->timestamps ? ktime_get_real_ns() : 0;
+	memcpy(slot, cqe, sizeof(*cqe));
+	if (cq_of_kernel(cq))
+		((struct smr_kernel_cqe *)slot)->qp = qp;
+	cq->ring.idx++;
+	smr_ring_publish_prod(&cq->ring);
+}
+
+/* Does this completion end the consumer's wait? */
+static bool cq_take_notify(struct smr_cq *cq, bool solicited)
+{
+	if (!cq->notify || (cq->notify == IB_CQ_SOLICITED && !solicited))
+		return false;
+	cq->notify = 0;
+	return true;
+}
+
+static void cq_raise_overrun(struct smr_cq *cq)
+{
+	struct ib_event event = {
+		.device = cq->ibcq.device,
+		.element.cq = &cq->ibcq,
+		.event = IB_EVENT_CQ_ERR,
+	};
+
+	if (cq->ibcq.event_handler)
+		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+}
+
+bool smr_cq_post_qp(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp,
+		    bool solicited)
+{
+	bool full, first = false, wake = false;
+
+	scoped_guard(spinlock_irqsave, &cq->lock) {
+		/* A consumer index that makes no sense counts as full, too. */
+		full = cq->overrun ||
+		       cq->ring.idx - cq_cons(cq) >= cq->ring.depth;
+		if (full) {
+			first = !cq->overrun;
+			cq->overrun = true;
+		} else {
+			cq_write(cq, cqe, qp);
+			wake = cq_take_notify(cq, solicited);
+		}
+	}
+
+	if (wake && cq->ibcq.comp_handler)
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	if (first)
+		cq_raise_overrun(cq);
+	return !full;
+}
+
+/**
+ * smr_cq_notify() - arm a CQ: the next completion raises an event
+ * @cq: the queue
+ * @flags: which completion, and whether to tell what may have been missed
+ *
+ * Context: any.
+ * Return: 0; or 1 with IB_CQ_REPORT_MISSED_EVENTS when completions are
+ * waiting, which raise no event: poll again.
+ */
+int smr_cq_notify(struct smr_cq *cq, enum ib_cq_notify_flags flags)
+{
+	u8 notify = flags & IB_CQ_SOLICITED_MASK;
+
+	guard(spinlock_irqsave)(&cq->lock);
+	/* Armed for any completion is not disarmed by asking for less. */
+	if (cq->notify != IB_CQ_NEXT_COMP)
+		cq->notify = notify;
+	return (flags & IB_CQ_REPORT_MISSED_EVENTS) &&
+	       cq->ring.idx != cq_cons(cq);
+}
+
+static void cqe_to_wc(const struct smr_kernel_cqe *kcqe, struct ib_wc *wc)
+{
+	const struct smr_cqe *cqe = &kcqe->cqe;
+
+	*wc = (struct ib_wc) {
+		.wr_id = cqe->wr_id,
+		.status = cqe->status,
+		.opcode = cqe->opcode,
+		.vendor_err = cqe->vendor_err,
+		.byte_len = cqe->byte_len,
+		.qp = kcqe->qp,
+		.ex.invalidate_rkey = cqe->imm_or_rkey,
+		.src_qp = cqe->src_qp,
+		.slid = cqe->slid,
+		.wc_flags = cqe->wc_flags,
+		.pkey_index = cqe->pkey_index,
+		.sl = cqe->sl,
+		.dlid_path_bits = cqe->dlid_path_bits,
+		.port_num = 1,
+		.vlan_id = cqe->vlan_id,
+	};
+	memcpy(wc->smac, cqe->smac, sizeof(wc->smac));
+}
+
+/**
+ * smr_cq_poll() - take completions, as a consumer in the kernel
+ * @cq: the queue, created without a user context
+ * @num: at most so many
+ * @wc: filled in
+ *
+ * Context: any.
+ * Return: how many.
+ */
+int smr_cq_poll(struct smr_cq *cq, int num, struct ib_wc *wc)
+{
+	u32 cons;
+	int n;
+
+	guard(spinlock_irqsave)(&cq->lock);
+	cons = cq_cons(cq);
+	for (n = 0; n < num && cons != cq->ring.idx; n++)
+		cqe_to_wc(smr_ring_slot(&cq->ring, cons++), &wc[n]);
+	cq->ring.hdr->cons = cons;
+	return n;
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "device.h"
+
+#include <linux/cleanup.h>
+#include <linux/err.h>
+#include <linux/etherdevice.h>
+#include <linux/if_arp.h>
+#include <linux/notifier.h>
+#include <linux/rtnetlink.h>
+#include <linux/workqueue.h>
+#include <net/addrconf.h>
+#include <net/net_namespace.h>
+
+#include "compat/ib.h"
+#include "netns.h"
+#include "port.h"
+#include "vlan.h"
+
+#define DEVICE_DRIVER_ID	((enum rdma_driver_id)SMR_DRIVER_ID)
+
+/* What dealloc_driver undoes; the reverse order of it. */
+static int dev_init(struct smr_dev *dev, struct net_device *ndev,
+		    bool loopback)
+{
+	struct smr_env *env = &dev->verbs.env;
+	int ret;
+
+	dev->ns = smr_netns(dev_net(ndev));
+	ret = smr_netns_get(dev->ns, dev_net(ndev));
+	if (ret)
+		return ret;
+	ret = smr_stats_init(&dev->stats);
+	if (ret)
+		goto put_ns;
+	env->wq = alloc_workqueue("softmr", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!env->wq) {
+		ret = -ENOMEM;
+		goto fini_stats;
+	}
+	ret = smr_keys_init(&dev->keys);
+	if (ret)
+		goto destroy_wq;
+	smr_ahtab_init(&dev->verbs.ahs);
+	netdev_hold(ndev, &dev->tracker, GFP_KERNEL);
+
+	env->sn = &dev->ns->sn;
+	env->tab = &dev->ns->tab;
+	env->keys = &dev->keys;
+	env->stats = &dev->stats;
+	env->ndev = ndev;
+	env->loopback = loopback;
+	return 0;
+
+destroy_wq:
+	destroy_workqueue(env->wq);
+fini_stats:
+	smr_stats_fini(&dev->stats);
+put_ns:
+	smr_netns_put(dev->ns);
+	return ret;
+}
+
+/*
+ * The last of a device: nobody has it open, its objects are gone. The netdev
+ * goes after the sockets: with it, the namespace may go.
+ */
+static void dealloc_driver(struct ib_device *ibdev)
+{
+	struct smr_dev *dev = to_smr_dev(ibdev);
+
+	smr_ahtab_fini(&dev->verbs.ahs);
+	smr_keys_fini(&dev->keys);
+	destroy_workqueue(dev->verbs.env.wq);
+	smr_stats_fini(&dev->stats);
+	smr_netns_put(dev->ns);
+	netdev_put(dev->verbs.env.ndev, &dev->tracker);
+}
+
+static const struct ib_device_ops device_ops = {
+	.dealloc_driver = dealloc_driver,
+	SMR_OP_REPORT_PORT_EVENT
+};
+
+static void dev_init_ibdev(struct ib_device *ibdev,
+			   const struct net_device *ndev)
+{
+	u8 mac[ETH_ALEN];
+
+	/* A loopback netdev has the address 0, which is not unique. */
+	if (is_valid_ether_addr(ndev->dev_addr))
+		ether_addr_copy(mac, ndev->dev_addr);
+	else
+		eth_random_addr(mac);
+	addrconf_addr_eui48((u8 *)&ibdev->node_guid, mac);
+
+	ibdev->node_type = RDMA_NODE_IB_CA;
+	strscpy(ibdev->node_desc, "softmr", sizeof(ibdev->node_desc));
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = num_possible_cpus();
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
+	ibdev->driver_def = smr_verbs_uapi;
+	ib_set_device_ops(ibdev, &smr_verbs_ops);
+	ib_set_device_ops(ibdev, &smr_port_ops);
+	ib_set_device_ops(ibdev, &device_ops);
+	ib_mark_name_assigned_by_user(ibdev);
+}
+
+static struct smr_dev *dev_create(struct net_device *ndev, bool loopback)
+{
+	struct smr_dev *dev;
+	int ret;
+
+	dev = smr_compat_alloc_device(smr_dev, verbs.ibdev, dev_net(ndev));
+	if (!dev)
+		return ERR_PTR(-ENOMEM);
+	ret = dev_init(dev, ndev, loopback);
+	if (ret) {
+		ib_dealloc_device(&dev->verbs.ibdev);
+		return ERR_PTR(ret);
+	}
+	/* From here on ib_dealloc_device() undoes dev_init(), too. */
+	dev_init_ibdev(&dev->verbs.ibdev, ndev);
+	smr_vlan_init(dev);
+	return dev;
+}
+
+/*
+ * A netdev that was unregistered, or moved to another namespace, before its
+ * device could be found has told nobody: look once more. Who comes after
+ * this finds the device.
+ */
+static int dev_check_netdev(const struct smr_dev *dev, struct net_device *ndev,
+			    const struct net *net)
+{
+	struct ib_device *ibdev;
+	bool gone;
+
+	rtnl_lock();
+	gone = ndev->reg_state != NETREG_REGISTERED ||
+	       !net_eq(dev_net(ndev), net);
+	rtnl_unlock();
+	if (!gone)
+		return 0;
+	/* Somebody else may have unregistered the device, and freed it. */
+	ibdev = ib_device_get_by_netdev(ndev, DEVICE_DRIVER_ID);
+	if (ibdev == &dev->verbs.ibdev)
+		ib_unregister_device_and_put(ibdev);
+	else if (ibdev)
+		ib_device_put(ibdev);
+	return -ENODEV;
+}
+
+static int dev_register(struct smr_dev *dev, const char *name)
+{
+	struct net_device *ndev = dev->verbs.env.ndev;
+	const struct net *net = dev_net(ndev);
+	int ret;
+
+	dev->port_state = smr_compat_port_state(ndev);
+	ret = ib_device_set_netdev(&dev->verbs.ibdev, ndev, 1);
+	if (ret)
+		goto dealloc;
+	ret = ib_register_device(&dev->verbs.ibdev, name, NULL);
+	if (ret)
+		goto dealloc;
+	return dev_check_netdev(dev, ndev, net);
+
+dealloc:
+	ib_dealloc_device(&dev->verbs.ibdev);
+	/* It says ENFILE when the name is taken, which explains nothing. */
+	return ret == -ENFILE ? -ENOTUNIQ : ret;
+}
+
+static bool netdev_is_linked(struct net_device *ndev)
+{
+	struct ib_device *ibdev;
+
+	ibdev = ib_device_get_by_netdev(ndev, DEVICE_DRIVER_ID);
+	if (!ibdev)
+		return false;
+	ib_device_put(ibdev);
+	return true;
+}
+
+/* RoCEv2 over anything that carries Ethernet frames, or goes nowhere. */
+static bool netdev_is_usable(const struct net_device *ndev)
+{
+	return ndev->type == ARPHRD_ETHER || ndev->type == ARPHRD_LOOPBACK;
+}
+
+static void explain_failure(const struct net_device *ndev, const char *name,
+			    int err)
+{
+	static const struct {
+		int err;
+		const char *why;
+	} reasons[] = {
+		{ -EMEDIUMTYPE, "it is not an Ethernet device" },
+		{ -EEXIST, "it has a softmr link already" },
+		{ -ENOTUNIQ, "there is an RDMA device of that name" },
+		{ -EADDRINUSE, "another driver has UDP port 4791" },
+		{ -ENODEV, "the netdev went away meanwhile" },
+		{ -ENOMEM, "there is no memory" },
+	};
+	const char *why = "of an unexpected error";
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (reasons[i].err == err)
+			why = reasons[i].why;
+	netdev_warn(ndev, "softmr: cannot add link %s: %s (%d)\n", name, why,
+		    err);
+}
+
+static int link_add(const char *name, struct net_device *ndev, bool loopback)
+{
+	struct smr_dev *dev;
+
+	if (!netdev_is_usable(ndev))
+		return -EMEDIUMTYPE;
+	guard(mutex)(&smr_netns(dev_net(ndev))->link_mutex);
+	if (netdev_is_linked(ndev))
+		return -EEXIST;
+	dev = dev_create(ndev, loopback);
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	return dev_register(dev, name);
+}
+
+/**
+ * smr_device_add() - make an RDMA device for a netdev: `rdma link add`
+ * @name: its name
+ * @ndev: the netdev; the caller holds a reference
+ * @loopback: take the same-host shortcut
+ *
+ * `rdma link del`, the netdev's end and the module's end it.
+ *
+ * Context: process, may sleep; caller holds neither RTNL nor a lock of ours.
+ * Return: 0; -EMEDIUMTYPE (not Ethernet), -EEXIST (the netdev has a link),
+ * -ENOTUNIQ (the name is taken), -EADDRINUSE (another driver has the UDP
+ * port), -ENODEV (the netdev is gone), -ENOMEM.
+ */
+int smr_device_add(const char *name, struct net_device *ndev, bool loopback)
+{
+	int ret = link_add(name, ndev, loopback);
+
+	if (ret)
+		explain_failure(ndev, name, ret);
+	return ret;
+}
+
+/* Consumers are told of changes. */
+static void port_event(struct smr_dev *dev, enum ib_port_state state)
+{
+	struct ib_event event = {
+		.device = &dev->verbs.ibdev,
+		.element.port_num = 1,
+		.event = state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
+						   IB_EVENT_PORT_ERR,
+	};
+
+	ASSERT_RTNL();
+	if (state == dev->port_state)
+		return;
+	dev->port_state = state;
+	ib_dispatch_event(&event);
+}
+
+/*
+ * The MTU is read when it is asked for, and a new name of the netdev is
+ * nothing to us. A netdev that moves to another namespace is unregistered in
+ * the old one.
+ */
+static int netdev_event(struct notifier_block *nb, unsigned long event,
+			void *info)
+{
+	struct net_device *ndev = netdev_notifier_info_to_dev(info);
+	struct ib_device *ibdev;
+
+	ibdev = ib_device_get_by_netdev(ndev, DEVICE_DRIVER_ID);
+	if (!ibdev)
+		return NOTIFY_DONE;
+	switch (event) {
+	case NETDEV_UNREGISTER:
+		ib_unregister_device_queued(ibdev);
+		break;
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+		port_event(to_smr_dev(ibdev), smr_compat_port_state(ndev));
+		break;
+	}
+	ib_device_put(ibdev);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block netdev_notifier = {
+	.notifier_call = netdev_event,
+};
+
+/**
+ * smr_device_register_notifier() - begin to watch netdevs
+ *
+ * Return: 0 or an errno.
+ */
+int smr_device_register_notifier(void)
+{
+	return register_netdevice_notifier(&netdev_notifier);
+}
+
+/**
+ * smr_device_unregister_notifier() - cease to watch netdevs
+ *
+ * Links that live are not told of their netdev's end any more.
+ */
+void smr_device_unregister_notifier(void)
+{
+	unregister_netdevice_notifier(&netdev_notifier);
+}

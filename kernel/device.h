@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Links: an RDMA device for a netdev, from `rdma link add` to its end. */
+#ifndef SMR_DEVICE_H
+#define SMR_DEVICE_H
+
+#include <linux/netdevice.h>
+#include <rdma/ib_verbs.h>
+
+#include "key.h"
+#include "stats.h"
+#include "verbs.h"
+
+struct smr_netns;
+struct task_struct;
+
+/**
+ * struct smr_dev - an RDMA device
+ * @verbs: what the verbs see of it; must be first
+ * @keys: all keys of its memory regions and windows
+ * @stats: its counters
+ * @ns: what it shares with the other devices of its namespace
+ * @tracker: of the reference on @verbs.env.ndev, which is kept until the
+ *	namespace's sockets are closed, so that the namespace outlives them
+ * @port_state: what consumers were told last; guarded by RTNL
+ * @registrar: who registers it, as long as that lasts; see vlan.c
+ */
+struct smr_dev {
+	struct smr_verbs verbs;
+	struct smr_keys keys;
+	struct smr_stats stats;
+	struct smr_netns *ns;
+	netdevice_tracker tracker;
+	enum ib_port_state port_state;
+	struct task_struct *registrar;
+};
+
+static inline struct smr_dev *to_smr_dev(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct smr_dev, verbs.ibdev);
+}
+
+int smr_device_add(const char *name, struct net_device *ndev, bool loopback);
+
+int smr_device_register_notifier(void);
+void smr_device_unregister_notifier(void);
+
+#endif /* SMR_DEVICE_H */

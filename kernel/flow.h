@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Senders that the stack has no room for, and how they hear that it has. */
+#ifndef SMR_FLOW_H
+#define SMR_FLOW_H
+
+#include <linux/interrupt.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/timer.h>
+#include <linux/wait.h>
+
+struct sock;
+
+/**
+ * struct smr_flow - who is told when the stack takes packets again
+ * @node: on struct smr_flows' list, or empty; its lock guards it
+ * @wake: called in softirq, once per wait. The lock of struct smr_flows is
+ *	held: it may mark and schedule, but not sleep, transmit, or take a lock
+ *	under which anybody calls into xmit.h or flow.h. A wake-up is a hint:
+ *	it can be spurious
+ */
+struct smr_flow {
+	struct list_head node;
+	void (*wake)(struct smr_flow *flow);
+};
+
+/**
+ * struct smr_flows - the waiting flows of one network namespace
+ * @lock: guards @waiting and every node on it; softirqs off
+ * @waiting: struct smr_flow, the longest waiting first
+ * @waker: wakes them all
+ * @backstop: wakes them where no event would, a jiffy later
+ */
+struct smr_flows {
+	spinlock_t lock;
+	struct list_head waiting;
+	struct tasklet_struct waker;
+	struct timer_list backstop;
+};
+
+/**
+ * struct smr_flow_watch - hears from one socket that packets have left it
+ * @entry: on the socket's wait queue while anybody waits; that queue's lock
+ * @flows: who then is woken
+ * @sk: the socket; the watch's owner keeps it
+ */
+struct smr_flow_watch {
+	struct wait_queue_entry entry;
+	struct smr_flows *flows;
+	struct sock *sk;
+};
+
+void smr_flow_init(struct smr_flow *flow, void (*wake)(struct smr_flow *flow));
+
+void smr_flows_init(struct smr_flows *flows);
+void smr_flows_fini(struct smr_flows *flows);
+void smr_flows_remove(struct smr_flows *flows, struct smr_flow *flow);
+
+void smr_flow_wait_room(struct smr_flow_watch *watch, struct smr_flow *flow);
+void smr_flow_wait_moment(struct smr_flow_watch *watch, struct smr_flow *flow);
+
+void smr_flow_watch_init(struct smr_flow_watch *watch, struct smr_flows *flows,
+			 struct sock *sk);
+void smr_flow_watch_fini(struct smr_flow_watch *watch);
+
+#endif /* SMR_FLOW_H */

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Keys: the only place that turns a key and an address into memory, and so
+ * the only one that checks bounds and rights or sees an iova.
+ */
+#ifndef SMR_KEY_H
+#define SMR_KEY_H
+
+#include <linux/preempt.h>
+#include <linux/rculist.h>
+#include <linux/rcupdate.h>
+#include <linux/seqlock.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include "mem.h"
+#include "stats.h"
+
+struct ib_pd;
+struct smr_key_table;
+
+/* key = index << 8 | tag */
+#define SMR_KEY_INDEX(key)	((key) >> 8)
+#define SMR_KEY_TAG(key)	((u8)(key))
+
+/* The index that no MR and no MW ever gets. */
+#define SMR_KEY_INDEX_NONE	0
+
+/* Why a key did not open. A remote peer gets the same answer to each. */
+enum smr_key_verdict {
+	SMR_KEY_OK,
+	SMR_KEY_UNKNOWN,	/* no such index */
+	SMR_KEY_STALE,		/* the index lives, with another tag */
+	SMR_KEY_DEAD,		/* being deregistered, or not valid now */
+	SMR_KEY_PD,		/* of another protection domain, or QP */
+	SMR_KEY_ACCESS,		/* the right is not granted */
+	SMR_KEY_RANGE,		/* out of bounds */
+};
+
+/* What a key is part of. */
+enum smr_key_type {
+	SMR_KEY_MR,
+	SMR_KEY_MW,
+};
+
+/**
+ * struct smr_key - what a key opens; part of a MR or a MW
+ * @node: in the table
+ * @index: the upper 24 bits of the key; constant once reserved
+ * @qpn: the only QP that may use it (a type 2B window), or 0
+ * @tag: the lower 8
+ * @type: enum smr_key_type, constant
+ * @published: readers may know of it
+ * @valid: may be used now
+ * @access: enum ib_access_flags granted
+ * @seq: makes a consistent snapshot of the others possible without a lock
+ * @pd: the only PD that may use it
+ * @mem: the memory; the owner of the key holds a reference while it is @valid
+ * @mem_off: where in @mem the key's range begins
+ * @iova: the address that names the first byte
+ * @length: bytes; iova + length does not wrap
+ * @rcu: defers freeing of whatever contains it
+ *
+ * All that is not constant is written under the owner's lock, between
+ * smr_key_update_begin() and _end() once it is @published, and read without.
+ */
+struct smr_key {
+	struct hlist_node node;
+	u32 index;
+	u32 qpn;
+	u8 tag;
+	u8 type;
+	bool published;
+	bool valid;
+	int access;
+	seqcount_t seq;
+	struct ib_pd *pd;
+	struct smr_mem *mem;
+	u64 mem_off;
+	u64 iova;
+	u64 length;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct smr_keys - the key table of one device
+ * @lock: guards what @table points to; readers use RCU
+ * @table: index -> struct smr_key; private to key.c
+ */
+struct smr_keys {
+	/* guards @table */
+	spinlock_t lock;
+	struct smr_key_table *table;
+};
+
+int __must_check smr_keys_init(struct smr_keys *keys);
+void smr_keys_fini(struct smr_keys *keys);
+
+int __must_check smr_key_reserve(struct smr_keys *keys, struct smr_key *key,
+				 enum smr_key_type type);
+void smr_key_publish(struct smr_key *key);
+void smr_key_withdraw(struct smr_keys *keys, struct smr_key *key);
+
+struct smr_key *smr_key_find(struct smr_keys *keys, u32 key);
+
+/* The number that users know a key by. */
+static inline u32 smr_key_value(const struct smr_key *key)
+{
+	return key->index << 8 | key->tag;
+}
+
+/**
+ * smr_key_update_begin() - before fields of a key change
+ * @key: the key
+ *
+ * Context: with the owner's lock held, which is BH-safe: a reader in softirq
+ * would otherwise wait for the writer that it interrupted.
+ */
+static inline void smr_key_update_begin(struct smr_key *key)
+{
+	/* On PREEMPT_RT the owner's lock does not disable preemption. */
+	preempt_disable();
+	write_seqcount_begin(&key->seq);
+}
+
+/**
+ * smr_key_update_end() - after fields of a key have changed
+ * @key: the key
+ */
+static inline void smr_key_update_end(struct smr_key *key)
+{
+	write_seqcount_end(&key->seq);
+	preempt_enable();
+}
+
+/**
+ * smr_key_open() - turn a key and an address range into a span
+ * @keys: the device's table
+ * @key: lkey or rkey
+ * @pd: the user's protection domain
+ * @qpn: the QP that asks
+ * @access: enum ib_access_flags that are needed; 0 for a local read
+ * @addr: first byte, as the key's owner names it
+ * @len: bytes; 0 opens nothing and always succeeds
+ * @span: filled in; on SMR_KEY_OK end it with smr_span_put(). Otherwise it is
+ *	empty
+ *
+ * A window's key opens nothing for local access.
+ *
+ * Context: any; lockless.
+ * Return: SMR_KEY_OK, or why not.
+ */
+enum smr_key_verdict __must_check
+smr_key_open(struct smr_keys *keys, u32 key, const struct ib_pd *pd, u32 qpn,
+	     int access, u64 addr, u64 len, struct smr_span *span);
+
+/* Count why a key did not open; the counters stand in the verdicts' order. */
+static inline void smr_key_count(struct smr_stats *stats,
+				 enum smr_key_verdict verdict)
+{
+	if (verdict != SMR_KEY_OK)
+		smr_stat_inc(stats, SMR_CNT_KEY_UNKNOWN + verdict -
+			     SMR_KEY_UNKNOWN);
+}
+
+enum smr_key_verdict __must_check
+smr_key_open_all(struct smr_keys *keys, u32 key, const struct ib_pd *pd,
+		 int access, u64 *iova, struct smr_span *span);
+
+#endif /* SMR_KEY_H */

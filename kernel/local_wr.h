@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Work requests that no peer hears of: windows are bound and invalidated. */
+#ifndef SMR_LOCAL_WR_H
+#define SMR_LOCAL_WR_H
+
+#include <linux/types.h>
+
+struct smr_qp;
+struct smr_swqe;
+
+u8 smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe);
+
+#endif /* SMR_LOCAL_WR_H */

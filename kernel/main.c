@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0
+/* softmr: a software RDMA device whose memory registration is first class. */
+
+#include <linux/module.h>
+#include <rdma/rdma_netlink.h>
+
+#include "device.h"
+#include "netns.h"
+
+static bool loopback = true;
+module_param(loopback, bool, 0644);
+MODULE_PARM_DESC(loopback, "Links that are added from now on hand operations straight to a peer on the same host; N sends them over the wire path (default Y)");
+
+static int newlink(const char *name, struct net_device *ndev)
+{
+	return smr_device_add(name, ndev, READ_ONCE(loopback));
+}
+
+static struct rdma_link_ops link_ops = {
+	.type = "softmr",
+	.newlink = newlink,
+};
+
+static int __init softmr_init(void)
+{
+	int ret;
+
+	ret = smr_netns_register();
+	if (ret)
+		return ret;
+	ret = smr_device_register_notifier();
+	if (ret) {
+		smr_netns_unregister();
+		return ret;
+	}
+	rdma_link_register(&link_ops);
+	return 0;
+}
+
+/*
+ * First no new links, then the end of those that live. Netdevs are watched
+ * until then: one that goes waits for its link.
+ */
+static void __exit softmr_exit(void)
+{
+	rdma_link_unregister(&link_ops);
+	ib_unregister_driver((enum rdma_driver_id)SMR_DRIVER_ID);
+	smr_device_unregister_notifier();
+	smr_netns_unregister();
+	rcu_barrier();
+}
+
+module_init(softmr_init);
+module_exit(softmr_exit);
+
+MODULE_DESCRIPTION("Software RDMA device with first-class memory registration");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS_RDMA_LINK("softmr");

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0
+/* References to memory, and the copies in and out of it. */
+#include "mem.h"
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/container_of.h>
+#include <linux/minmax.h>
+#include <linux/skbuff.h>
+#include <linux/string.h>
+
+/* How much goes through the stack when two memories cannot be mapped at once */
+#define BOUNCE_BYTES	256
+
+/**
+ * smr_mem_init() - make a memory ready; the caller owns the only reference
+ * @mem: part of the kind's zeroed struct
+ * @ops: the kind
+ * @size: bytes
+ */
+void smr_mem_init(struct smr_mem *mem, const struct smr_mem_ops *ops, u64 size)
+{
+	mem->ops = ops;
+	mem->size = size;
+	mem->drained = NULL;
+	refcount_set(&mem->ref, 1);
+}
+
+/**
+ * smr_mem_destroy() - drop the owner's reference and release the memory
+ * @mem: the memory; no key opens it any more
+ *
+ * Waits for the spans in flight, for as long as they take: each of them is
+ * ended by a copy that is running, or by a side of a QP that will run.
+ *
+ * Context: process, may sleep.
+ */
+void smr_mem_destroy(struct smr_mem *mem)
+{
+	DECLARE_COMPLETION_ONSTACK(drained);
+
+	mem->drained = &drained;
+	/* The decrement orders the store above before another's last put. */
+	if (!refcount_dec_and_test(&mem->ref))
+		wait_for_completion(&drained);
+	mem->ops->release(mem);
+}
+
+/**
+ * smr_mem_get() - take a reference, unless the memory is being destroyed
+ * @mem: the memory
+ *
+ * Context: any; within an RCU read-side section, or with a reference.
+ * Return: true if a reference was taken; end it as a span, smr_span_put().
+ */
+bool smr_mem_get(struct smr_mem *mem)
+{
+	return refcount_inc_not_zero(&mem->ref);
+}
+
+/**
+ * smr_span_put() - end a span
+ * @span: what smr_key_open() filled in; is empty afterwards
+ *
+ * Context: any.
+ */
+void smr_span_put(struct smr_span *span)
+{
+	struct smr_mem *mem = span->mem;
+
+	if (!mem)
+		return;
+	span->mem = NULL;
+	span->len = 0;
+	/* The destroyer may go as soon as it is told: nothing after this. */
+	if (refcount_dec_and_test(&mem->ref))
+		complete(mem->drained);
+}
+
+static int span_map(const struct smr_span *span, u64 off, size_t len,
+		    bool write, struct smr_map *map)
+{
+	return span->mem->ops->map(span->mem, span->off + off, len, write, map);
+}
+
+static void span_unmap(const struct smr_span *span, struct smr_map *map)
+{
+	if (span->mem->ops->unmap)
+		span->mem->ops->unmap(span->mem, map);
+}
+
+/**
+ * smr_span_read() - copy out of a span
+ * @span: source
+ * @off: first byte, from the start of the span
+ * @to: destination
+ * @len: bytes
+ *
+ * Return: see mem.h.
+ */
+int smr_span_read(const struct smr_span *span, u64 off, void *to, size_t len)
+{
+	struct smr_map map;
+	int ret;
+
+	while (len) {
+		ret = span_map(span, off, len, false, &map);
+		if (ret)
+			return ret;
+		memcpy(to, map.addr, map.len);
+		span_unmap(span, &map);
+		to += map.len;
+		off += map.len;
+		len -= map.len;
+	}
+	return 0;
+}
+
+/**
+ * smr_span_write() - copy into a span
+ * @span: destination
+ * @off: first byte, from the start of the span
+ * @from: source
+ * @len: bytes
+ *
+ * Return: see mem.h.
+ */
+int smr_span_write(const struct smr_span *span, u64 off, const void *from,
+		   size_t len)
+{
+	struct smr_map map;
+	int ret;
+
+	while (len) {
+		ret = span_map(span, off, len, true, &map);
+		if (ret)
+			return ret;
+		memcpy(map.addr, from, map.len);
+		span_unmap(span, &map);
+		from += map.len;
+		off += map.len;
+		len -= map.len;
+	}
+	return 0;
+}
+
+/**
+ * smr_span_write_skb() - copy from a packet into a span
+ * @span: destination
+ * @off: first byte, from the start of the span
+ * @skb: source, of any shape
+ * @skb_off: first byte, from skb->data
+ * @len: bytes
+ *
+ * Return: see mem.h; -EFAULT also if the packet is shorter than that.
+ */
+int smr_span_write_skb(const struct smr_span *span, u64 off,
+		       const struct sk_buff *skb, unsigned int skb_off,
+		       size_t len)
+{
+	struct smr_map map;
+	int ret;
+
+	while (len) {
+		ret = span_map(span, off, len, true, &map);
+		if (ret)
+			return ret;
+		ret = skb_copy_bits(skb, skb_off, map.addr, map.len);
+		span_unmap(span, &map);
+		if (ret)
+			return ret;
+		skb_off += map.len;
+		off += map.len;
+		len -= map.len;
+	}
+	return 0;
+}
+
+/* A few bytes by way of the stack, never with two maps held. */
+static int copy_bounced(const struct smr_span *dst, u64 dst_off,
+			const struct smr_span *src, u64 src_off, size_t *len)
+{
+	u8 bounce[BOUNCE_BYTES];
+	int ret;
+
+	*len = min(*len, sizeof(bounce));
+	ret = smr_span_read(src, src_off, bounce, *len);
+	if (ret)
+		return ret;
+	return smr_span_write(dst, dst_off, bounce, *len);
+}
+
+/*
+ * Map the destination while a map of the source is held. Kinds whose maps
+ * are locks are only tried: two spans may be mapped in either order, and may
+ * even meet in one lock.
+ */
+static int map_second(const struct smr_span *dst, u64 off, size_t len,
+		      const struct smr_span *src, struct smr_map *map)
+{
+	struct smr_mem *mem = dst->mem;
+
+	if (src->mem->ops->unmap && mem->ops->unmap)
+		return mem->ops->trymap(mem, dst->off + off, len, true, map);
+	return span_map(dst, off, len, true, map);
+}
+
+/* Copy at most *len bytes, as much as one map of each side reaches. */
+static int copy_step(const struct smr_span *dst, u64 dst_off,
+		     const struct smr_span *src, u64 src_off, size_t *len)
+{
+	struct smr_map to, from;
+	int ret;
+
+	ret = span_map(src, src_off, *len, false, &from);
+	if (ret)
+		return ret;
+	ret = map_second(dst, dst_off, from.len, src, &to);
+	if (ret)
+		goto unmap_from;
+	/* One memory can be both sides: the ranges may overlap. */
+	memmove(to.addr, from.addr, to.len);
+	*len = to.len;
+	span_unmap(dst, &to);
+unmap_from:
+	span_unmap(src, &from);
+	if (ret == -EBUSY)
+		return copy_bounced(dst, dst_off, src, src_off, len);
+	return ret;
+}
+
+/**
+ * smr_span_copy() - copy from span to span
+ * @dst: destination
+ * @dst_off: first byte, from the start of @dst
+ * @src: source
+ * @src_off: first byte, from the start of @src
+ * @len: bytes
+ *
+ * Return: see mem.h. -EAGAIN does not tell which side has the missing page:
+ * fault both.
+ */
+int smr_span_copy(const struct smr_span *dst, u64 dst_off,
+		  const struct smr_span *src, u64 src_off, size_t len)
+{
+	size_t step;
+	int ret;
+
+	while (len) {
+		step = len;
+		ret = copy_step(dst, dst_off, src, src_off, &step);
+		if (ret)
+			return ret;
+		dst_off += step;
+		src_off += step;
+		len -= step;
+	}
+	return 0;
+}
+
+/* Map the 8 bytes of an atomic. Aligned ones cannot straddle two runs. */
+static int map_atomic(const struct smr_span *span, struct smr_map *map)
+{
+	int ret;
+
+	if (span->len != sizeof(u64))
+		return -EINVAL;
+	ret = span_map(span, 0, sizeof(u64), true, map);
+	if (ret)
+		return ret;
+	if (IS_ALIGNED((unsigned long)map->addr, sizeof(u64)))
+		return 0;
+	span_unmap(span, map);
+	return -EINVAL;
+}
+
+/**
+ * smr_span_cmp_swap() - store a value if the memory holds another
+ * @span: 8 aligned bytes, in host order
+ * @compare: what they must hold
+ * @swap: what they then hold
+ * @orig: what they held before
+ *
+ * Return: see mem.h.
+ */
+int smr_span_cmp_swap(const struct smr_span *span, u64 compare, u64 swap,
+		      u64 *orig)
+{
+	struct smr_map map;
+	int ret = map_atomic(span, &map);
+
+	if (ret)
+		return ret;
+	*orig = atomic64_cmpxchg((atomic64_t *)map.addr, compare, swap);
+	span_unmap(span, &map);
+	return 0;
+}
+
+/**
+ * smr_span_fetch_add() - add to the memory
+ * @span: 8 aligned bytes, in host order
+ * @add: the summand
+ * @orig: what they held before
+ *
+ * Return: see mem.h.
+ */
+int smr_span_fetch_add(const struct smr_span *span, u64 add, u64 *orig)
+{
+	struct smr_map map;
+	int ret = map_atomic(span, &map);
+
+	if (ret)
+		return ret;
+	*orig = atomic64_fetch_add(add, (atomic64_t *)map.addr);
+	span_unmap(span, &map);
+	return 0;
+}
+
+/**
+ * smr_span_store8() - store 8 bytes that no reader sees half of
+ * @span: 8 aligned bytes
+ * @value: stored in host order
+ *
+ * Return: see mem.h.
+ */
+int smr_span_store8(const struct smr_span *span, u64 value)
+{
+	struct smr_map map;
+	int ret = map_atomic(span, &map);
+
+	if (ret)
+		return ret;
+	/* Who sees the value sees all that was written before it. */
+	smp_store_release((u64 *)map.addr, value);
+	span_unmap(span, &map);
+	return 0;
+}
+
+/**
+ * smr_span_fault() - bring pages in after -EAGAIN
+ * @span: the span
+ * @off: first byte, from the start of the span
+ * @len: bytes; off + len <= span->len
+ * @write: they will be written to
+ *
+ * Context: process, may sleep.
+ * Return: 0, -EFAULT, -ENOMEM or -EINTR. The pages may be gone again when it
+ * returns.
+ */
+int smr_span_fault(const struct smr_span *span, u64 off, u64 len, bool write)
+{
+	struct smr_mem *mem = span->mem;
+
+	if (!len || !mem->ops->fault)
+		return 0;
+	return mem->ops->fault(mem, span->off + off, len, write);
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Registering memory regions, and ending them. */
+#include "mr.h"
+
+#include <linux/err.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+
+#include "odp.h"
+#include "pd.h"
+
+/* Rights that are kept in the key, and what else may be asked for. */
+#define MR_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
+			 IB_ACCESS_MW_BIND | IB_ZERO_BASED | \
+			 IB_ACCESS_ON_DEMAND | \
+			 IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
+#define MR_HINTS	(IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
+
+#define MR_WRITABLE	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_ATOMIC)
+
+/**
+ * struct mr_args - what a region is made of
+ * @start: first byte in the process
+ * @length: bytes
+ * @iova: the address that names the first byte
+ * @access: enum ib_access_flags
+ */
+struct mr_args {
+	u64 start;
+	u64 length;
+	u64 iova;
+	int access;
+};
+
+/* All of the address space, which can only be paged on demand. */
+static bool is_implicit(const struct mr_args *args)
+{
+	return !args->start && args->length == U64_MAX;
+}
+
+static int check_implicit(const struct mr_args *args)
+{
+	if (!(args->access & IB_ACCESS_ON_DEMAND) || args->iova ||
+	    args->access & IB_ACCESS_HUGETLB)
+		return -EINVAL;
+	return 0;
+}
+
+static int check_args(struct mr_args *args)
+{
+	u64 end;
+
+	if (args->access & ~(MR_RIGHTS | MR_HINTS))
+		return -EOPNOTSUPP;
+	if (args->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
+	    !(args->access & IB_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	if (args->access & IB_ZERO_BASED)
+		args->iova = 0;
+	if (is_implicit(args))
+		return check_implicit(args);
+	if (check_add_overflow(args->iova, args->length, &end))
+		return -EINVAL;
+	return 0;
+}
+
+/* The memory of a region, in @room if its kind can make use of that. */
+static struct smr_mem *mem_create(const struct mr_args *args,
+				  struct smr_pinned *room)
+{
+	bool writable = args->access & MR_WRITABLE;
+
+	if (is_implicit(args))
+		return smr_odp_create_implicit(writable);
+	if (args->access & IB_ACCESS_ON_DEMAND)
+		return smr_odp_create(args->start, args->length, writable);
+	return smr_pinned_create(room, args->start, args->length, writable);
+}
+
+static void mr_init(struct smr_mr *mr, struct smr_keys *keys)
+{
+	spin_lock_init(&mr->lock);
+	INIT_LIST_HEAD(&mr->windows);
+	mr->keys = keys;
+	mr->state = SMR_MR_FREE;
+}
+
+static void mr_set_key(struct smr_mr *mr, struct ib_pd *pd,
+		       struct smr_mem *mem, const struct mr_args *args)
+{
+	struct smr_key *key = &mr->key;
+
+	key->pd = pd;
+	key->mem = mem;
+	key->iova = args->iova;
+	key->length = mem->size;
+	key->access = args->access & MR_RIGHTS;
+	key->valid = true;
+	mr->start = args->start;
+	mr->access = args->access;
+}
+
+/* Fill in a region that nobody knows yet, and make it known. */
+static void mr_publish(struct smr_mr *mr, struct ib_pd *pd,
+		       struct smr_mem *mem, const struct mr_args *args)
+{
+	mr_set_key(mr, pd, mem, args);
+	mr->ibmr.lkey = smr_key_value(&mr->key);
+	mr->ibmr.rkey = smr_key_value(&mr->key);
+	mr->ibmr.page_size = PAGE_SIZE;
+	mr->state = SMR_MR_VALID;
+	smr_key_publish(&mr->key);
+}
+
+/**
+ * smr_mr_reg() - register memory of the calling process
+ * @pd: its protection domain
+ * @start: first byte
+ * @length: bytes; 0 makes a region that reaches nothing
+ * @iova: the address that names the first byte, unless IB_ZERO_BASED
+ * @access: enum ib_access_flags
+ *
+ * Context: process, may sleep; killable.
+ * Return: the region, whose lkey and rkey are set; end it with
+ * smr_mr_dereg(). Or an ERR_PTR: -EOPNOTSUPP (unknown access flag), -EINVAL
+ * (flags that exclude each other, a range that wraps), -EFAULT (not mapped,
+ * not writable), -ENOMEM (also: too much for RLIMIT_MEMLOCK), -ENOSPC (no key
+ * is free), -EINTR (killed).
+ */
+struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
+			  int access)
+{
+	struct mr_args args = { start, length, iova, access };
+	struct smr_mem *mem;
+	struct smr_mr *mr;
+	int ret;
+
+	ret = check_args(&args);
+	if (ret)
+		return ERR_PTR(ret);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr_init(mr, pd->keys);
+	ret = smr_key_reserve(mr->keys, &mr->key, SMR_KEY_MR);
+	if (ret)
+		goto free_mr;
+	mem = mem_create(&args, &mr->pinned);
+	if (IS_ERR(mem)) {
+		ret = PTR_ERR(mem);
+		goto withdraw_key;
+	}
+	mr_publish(mr, &pd->ibpd, mem, &args);
+	return mr;
+
+withdraw_key:
+	smr_key_withdraw(mr->keys, &mr->key);
+free_mr:
+	/* Once the key was in the table, readers may have seen it. */
+	kfree_rcu(mr, key.rcu);
+	return ERR_PTR(ret);
+}
+
+/* Nothing is accessed or bound through the region any more, if it agrees. */
+static int mr_begin_dying(struct smr_mr *mr)
+{
+	guard(spinlock_bh)(&mr->lock);
+	if (mr->nr_windows)
+		return -EBUSY;
+	mr->state = SMR_MR_DYING;
+	smr_key_update_begin(&mr->key);
+	mr->key.valid = false;
+	smr_key_update_end(&mr->key);
+	return 0;
+}
+
+/**
+ * smr_mr_dereg() - deregister a region
+ * @mr: the region; freed on success
+ *
+ * Waits, without a time limit, for operations that are using the memory.
+ *
+ * Context: process, may sleep.
+ * Return: 0, or -EBUSY when a window is bound to the region, which is then
+ * unchanged.
+ */
+int smr_mr_dereg(struct smr_mr *mr)
+{
+	int ret = mr_begin_dying(mr);
+
+	if (ret)
+		return ret;
+	smr_key_withdraw(mr->keys, &mr->key);
+	smr_mem_destroy(mr->key.mem);
+	kfree_rcu(mr, key.rcu);
+	return 0;
+}
+
+/* What a region is to be made of, where @flags do not say that it changes. */
+static void args_keep(const struct smr_mr *mr, int flags, struct mr_args *args)
+{
+	if (!(flags & IB_MR_REREG_TRANS)) {
+		args->start = mr->start;
+		args->length = mr->key.length;
+		args->iova = mr->ibmr.iova;
+	}
+	if (!(flags & IB_MR_REREG_ACCESS))
+		args->access = mr->access;
+}
+
+/*
+ * The memory that a region is to have: a new one if it is another range, or
+ * must be writable, or paged in another way; else the one it has.
+ */
+static struct smr_mem *mem_for_rereg(const struct smr_mr *mr, int flags,
+				     const struct mr_args *args)
+{
+	struct smr_mem *mem = mr->key.mem;
+	int changed = args->access ^ mr->access;
+
+	if (!(flags & IB_MR_REREG_TRANS)) {
+		if (mr->access & MR_WRITABLE || !(args->access & MR_WRITABLE))
+			changed &= IB_ACCESS_ON_DEMAND;
+		if (!changed)
+			return mem;
+		/* The same addresses are something else in another process. */
+		if (mem->mm && mem->mm != current->mm)
+			return ERR_PTR(-EACCES);
+	}
+	return mem_create(args, NULL);
+}
+
+/* Nothing has changed if a window is bound: -EBUSY. */
+static int mr_switch(struct smr_mr *mr, struct ib_pd *pd, struct smr_mem *mem,
+		     const struct mr_args *args)
+{
+	guard(spinlock_bh)(&mr->lock);
+	if (mr->nr_windows)
+		return -EBUSY;
+	smr_key_update_begin(&mr->key);
+	mr_set_key(mr, pd, mem, args);
+	smr_key_update_end(&mr->key);
+	return 0;
+}
+
+/**
+ * smr_mr_rereg() - change a region in place; its keys stay
+ * @mr: the region
+ * @flags: enum ib_mr_rereg_flags: which of the following are new
+ * @start: with IB_MR_REREG_TRANS, as for smr_mr_reg()
+ * @length: with IB_MR_REREG_TRANS
+ * @iova: with IB_MR_REREG_TRANS
+ * @access: with IB_MR_REREG_ACCESS
+ * @pd: the protection domain it is to have, new or not
+ *
+ * Waits, without a time limit, for operations that use memory which is not
+ * the region's any more.
+ *
+ * Context: process, may sleep; killable. The core lets nobody else rereg or
+ * dereg the region meanwhile, and updates @mr->ibmr on success.
+ * Return: 0; -EBUSY (a window is bound), -EACCES (memory of another process
+ * is to become writable), or an error of smr_mr_reg(). On failure nothing has
+ * changed.
+ */
+int smr_mr_rereg(struct smr_mr *mr, int flags, u64 start, u64 length, u64 iova,
+		 int access, struct ib_pd *pd)
+{
+	struct mr_args args = { start, length, iova, access };
+	struct smr_mem *old = mr->key.mem, *mem;
+	int ret;
+
+	args_keep(mr, flags, &args);
+	ret = check_args(&args);
+	if (ret)
+		return ret;
+	mem = mem_for_rereg(mr, flags, &args);
+	if (IS_ERR(mem))
+		return PTR_ERR(mem);
+	ret = mr_switch(mr, pd, mem, &args);
+	/* The memory that the region does not have in the end */
+	if (mem != old)
+		smr_mem_destroy(ret ? mem : old);
+	return ret;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Memory regions: their states and rules. */
+#ifndef SMR_MR_H
+#define SMR_MR_H
+
+#include <linux/container_of.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "key.h"
+#include "pinned.h"
+
+struct smr_pd;
+
+enum smr_mr_state {
+	SMR_MR_FREE,
+	SMR_MR_VALID,
+	SMR_MR_DYING,
+};
+
+/**
+ * struct smr_mr - a memory region
+ * @ibmr: the core's part
+ * @key: what its lkey and rkey open
+ * @keys: the table that @key is in; constant
+ * @lock: guards @state, @windows, @nr_windows and changes of @key, and orders
+ *	bind against dereg; BH-safe
+ * @state: see DESIGN
+ * @windows: windows bound to it
+ * @nr_windows: how many
+ * @start: the address in the process that it begins at; changed by rereg only
+ * @access: the flags it was registered with; changed by rereg only
+ * @pinned: the memory that it was registered with, if that was to be pinned;
+ *	here because that is smaller and faster for the many small regions
+ */
+struct smr_mr {
+	struct ib_mr ibmr;
+	struct smr_key key;
+	struct smr_keys *keys;
+	/* the lock of the region, see above */
+	spinlock_t lock;
+	enum smr_mr_state state;
+	struct list_head windows;
+	u32 nr_windows;
+	u64 start;
+	int access;
+	struct smr_pinned pinned;
+};
+
+static inline struct smr_mr *to_smr_mr(const struct ib_mr *ibmr)
+{
+	return container_of(ibmr, struct smr_mr, ibmr);
+}
+
+struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
+			  int access);
+int smr_mr_dereg(struct smr_mr *mr);
+int smr_mr_rereg(struct smr_mr *mr, int flags, u64 start, u64 length, u64 iova,
+		 int access, struct ib_pd *pd);
+
+#endif /* SMR_MR_H */

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory windows.
+ *
+ * A window that is bound is on the list of its region, which can then not be
+ * deregistered, and, if it is of type 2, on the list of the QP that it is
+ * tied to. Locks are taken in this order, each BH-safe:
+ *
+ *	window's -> region's
+ *	window's -> QP's list's
+ *
+ * Binding and invalidating are work requests, and run in softirq too. They
+ * find windows and regions by their keys, under RCU; whoever ends one of
+ * these marks it dead under its lock first.
+ */
+#include "mw.h"
+
+#include <linux/cleanup.h>
+#include <linux/err.h>
+#include <linux/slab.h>
+
+#include "mr.h"
+
+#define MW_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_ATOMIC)
+/* Programs pass LOCAL_WRITE along with the rights that need it of the region. */
+#define MW_FLAGS	(MW_RIGHTS | IB_ZERO_BASED | IB_ACCESS_LOCAL_WRITE)
+
+/**
+ * struct smr_window - a memory window
+ * @key: what its rkey opens; valid while it is bound
+ * @keys: the table that @key is in; constant
+ * @ibmw: the core's part; not there any more when @dead
+ * @type: enum ib_mw_type; constant
+ * @lock: guards all below, and changes of @key
+ * @dead: is being deallocated
+ * @mr: the region it is bound to, or NULL
+ * @owner: the QP it is tied to, or NULL
+ * @addr: the address in @mr it begins at
+ * @on_mr: in @mr's list; under that region's lock
+ * @on_owner: in @owner's list; under that list's lock
+ *
+ * While it is in a region's list, @key (except that it may become invalid)
+ * and @addr do not change: they can be read with the region's lock held.
+ */
+struct smr_window {
+	struct smr_key key;
+	struct smr_keys *keys;
+	struct ib_mw *ibmw;
+	enum ib_mw_type type;
+	/* the lock of the window, see above */
+	spinlock_t lock;
+	bool dead;
+	struct smr_mr *mr;
+	struct smr_mw_owner *owner;
+	u64 addr;
+	struct list_head on_mr;
+	struct list_head on_owner;
+};
+
+/**
+ * smr_mw_alloc() - make a window that is not bound
+ * @mw: device, PD and type are set; its rkey is set here
+ * @keys: the device's keys
+ *
+ * Context: process, may sleep.
+ * Return: 0, -EINVAL (type), -ENOMEM, -ENOSPC.
+ */
+int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys)
+{
+	struct smr_window *win;
+	int ret;
+
+	if (mw->ibmw.type != IB_MW_TYPE_1 && mw->ibmw.type != IB_MW_TYPE_2)
+		return -EINVAL;
+	win = kzalloc(sizeof(*win), GFP_KERNEL_ACCOUNT);
+	if (!win)
+		return -ENOMEM;
+	spin_lock_init(&win->lock);
+	win->keys = keys;
+	win->ibmw = &mw->ibmw;
+	win->type = mw->ibmw.type;
+	win->key.pd = mw->ibmw.pd;
+	ret = smr_key_reserve(keys, &win->key, SMR_KEY_MW);
+	if (ret) {
+		kfree_rcu(win, key.rcu);
+		return ret;
+	}
+	mw->win = win;
+	mw->ibmw.rkey = smr_key_value(&win->key);
+	smr_key_publish(&win->key);
+	return 0;
+}
+
+static void window_set_invalid(struct smr_window *win)
+{
+	smr_key_update_begin(&win->key);
+	win->key.valid = false;
+	smr_key_update_end(&win->key);
+}
+
+/* Take a window off its region and its QP, if it is bound. */
+static void window_unbind(struct smr_window *win)
+{
+	lockdep_assert_held(&win->lock);
+	if (!win->mr)
+		return;
+	/* First of all: without its window the region's memory can go. */
+	window_set_invalid(win);
+	scoped_guard(spinlock_bh, &win->mr->lock) {
+		list_del(&win->on_mr);
+		win->mr->nr_windows--;
+	}
+	win->mr = NULL;
+	if (!win->owner)
+		return;
+	scoped_guard(spinlock_bh, &win->owner->lock)
+		list_del(&win->on_owner);
+	win->owner = NULL;
+}
+
+/**
+ * smr_mw_dealloc() - end a window, bound or not
+ * @mw: the window
+ *
+ * Context: process, may sleep.
+ */
+void smr_mw_dealloc(struct smr_mw *mw)
+{
+	struct smr_window *win = mw->win;
+
+	scoped_guard(spinlock_bh, &win->lock) {
+		window_unbind(win);
+		win->dead = true;
+	}
+	smr_key_withdraw(win->keys, &win->key);
+	kfree_rcu(win, key.rcu);
+}
+
+static struct smr_window *window_find(struct smr_keys *keys, u32 rkey)
+{
+	struct smr_key *key = smr_key_find(keys, rkey);
+
+	if (!key || key->type != SMR_KEY_MW)
+		return NULL;
+	return container_of(key, struct smr_window, key);
+}
+
+static struct smr_mr *mr_find(struct smr_keys *keys, u32 lkey)
+{
+	struct smr_key *key = smr_key_find(keys, lkey);
+
+	if (!key || key->type != SMR_KEY_MR)
+		return NULL;
+	return container_of(key, struct smr_mr, key);
+}
+
+/* What a bind asks of the window: IBTA C10-72, o10-36.2.2, o10-37.2.30. */
+static int check_window(const struct smr_window *win, const struct ib_pd *pd,
+			const struct smr_mw_bind *req)
+{
+	lockdep_assert_held(&win->lock);
+	if (win->dead)
+		return -ENOENT;
+	if (win->key.pd != pd)
+		return -EPERM;
+	if (SMR_KEY_INDEX(req->new_rkey) != win->key.index)
+		return -EINVAL;
+	if (req->access & ~MW_FLAGS)
+		return -EOPNOTSUPP;
+	if (win->type == IB_MW_TYPE_1)
+		return req->access & IB_ZERO_BASED ? -EINVAL : 0;
+	/* A type 2 window is bound from the free state only, and never to 0. */
+	return win->mr || !req->length ? -EINVAL : 0;
+}
+
+/* What a bind asks of the region: IBTA C10-73, C10-74, C10-75. */
+static int check_mr(const struct smr_mr *mr, const struct ib_pd *pd,
+		    const struct smr_mw_bind *req)
+{
+	const struct smr_key *key = &mr->key;
+	u64 off = req->addr - key->iova;
+
+	lockdep_assert_held(&mr->lock);
+	if (mr->state != SMR_MR_VALID || smr_key_value(key) != req->mr_lkey)
+		return -ENOENT;
+	if (key->pd != pd)
+		return -EPERM;
+	if (!(key->access & IB_ACCESS_MW_BIND) || key->access & IB_ZERO_BASED)
+		return -EACCES;
+	if (req->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
+	    !(key->access & IB_ACCESS_LOCAL_WRITE))
+		return -EACCES;
+	if (req->addr < key->iova || off > key->length ||
+	    req->length > key->length - off)
+		return -ERANGE;
+	return 0;
+}
+
+/* Check a region, and from here on keep it from being deregistered. */
+static int mr_hold(struct smr_mr *mr, const struct ib_pd *pd,
+		   const struct smr_mw_bind *req)
+{
+	int ret;
+
+	guard(spinlock_bh)(&mr->lock);
+	ret = check_mr(mr, pd, req);
+	if (!ret)
+		mr->nr_windows++;
+	return ret;
+}
+
+/* Write the key of a window that is being bound, and make it valid. */
+static void window_set_key(struct smr_window *win, const struct smr_mr *mr,
+			   const struct smr_mw_bind *req)
+{
+	struct smr_key *key = &win->key;
+
+	smr_key_update_begin(key);
+	key->tag = SMR_KEY_TAG(req->new_rkey);
+	key->access = req->access & MW_RIGHTS;
+	key->qpn = win->owner ? win->owner->qpn : 0;
+	key->mem = mr->key.mem;
+	key->mem_off = mr->key.mem_off + (req->addr - mr->key.iova);
+	key->iova = req->access & IB_ZERO_BASED ? 0 : req->addr;
+	key->length = req->length;
+	key->valid = true;
+	smr_key_update_end(key);
+}
+
+/* Bind a window to a region that mr_hold() has been successful with. */
+static void window_bind(struct smr_window *win, struct smr_mr *mr,
+			struct smr_mw_owner *owner,
+			const struct smr_mw_bind *req)
+{
+	lockdep_assert_held(&win->lock);
+	win->mr = mr;
+	win->addr = req->addr;
+	if (win->type == IB_MW_TYPE_2) {
+		win->owner = owner;
+		scoped_guard(spinlock_bh, &owner->lock)
+			list_add_tail(&win->on_owner, &owner->windows);
+	}
+	window_set_key(win, mr, req);
+	scoped_guard(spinlock_bh, &mr->lock)
+		list_add_tail(&win->on_mr, &mr->windows);
+}
+
+/* Unbind by a bind of length 0; the old key is dead, and so is the new one. */
+static void window_bind_nothing(struct smr_window *win, u32 new_rkey)
+{
+	lockdep_assert_held(&win->lock);
+	window_unbind(win);
+	smr_key_update_begin(&win->key);
+	win->key.tag = SMR_KEY_TAG(new_rkey);
+	smr_key_update_end(&win->key);
+}
+
+/**
+ * smr_mw_bind() - execute a bind request
+ * @keys: the device's keys
+ * @owner: the QP that it was posted to
+ * @pd: that QP's protection domain
+ * @req: the request
+ *
+ * On failure the window is as it was. Spans of a former binding, that were
+ * opened before, are still used.
+ *
+ * Context: any but hard interrupts.
+ * Return: 0, or why not: -ENOENT (no such window or region), -EPERM (of
+ * another PD), -EACCES (the region does not allow it), -ERANGE (not inside
+ * the region), -EOPNOTSUPP (unknown flag), -EINVAL (not for this type of
+ * window, or a type 2 window that is bound).
+ */
+int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
+		const struct ib_pd *pd, const struct smr_mw_bind *req)
+{
+	struct smr_window *win;
+	struct smr_mr *mr;
+	int ret;
+
+	guard(rcu)();
+	win = window_find(keys, req->mw_rkey);
+	if (!win)
+		return -ENOENT;
+	guard(spinlock_bh)(&win->lock);
+	ret = check_window(win, pd, req);
+	if (ret)
+		return ret;
+	if (!req->length) {
+		window_bind_nothing(win, req->new_rkey);
+		return 0;
+	}
+	mr = mr_find(keys, req->mr_lkey);
+	if (!mr)
+		return -ENOENT;
+	ret = mr_hold(mr, pd, req);
+	if (ret)
+		return ret;
+	window_unbind(win);
+	window_bind(win, mr, owner, req);
+	return 0;
+}
+
+/**
+ * smr_mw_invalidate() - execute a local or remote invalidate
+ * @keys: the device's keys
+ * @owner: the QP that was asked to
+ * @pd: its protection domain
+ * @rkey: the key to invalidate
+ *
+ * Only the QP that a window is tied to can invalidate it, and only while it
+ * is bound (IBTA o10-37.2.26).
+ *
+ * Context: any but hard interrupts.
+ * Return: 0; -ENOENT (no window has this key), -EPERM (not this QP's),
+ * -EINVAL (of type 1, or not bound).
+ */
+int smr_mw_invalidate(struct smr_keys *keys, const struct smr_mw_owner *owner,
+		      const struct ib_pd *pd, u32 rkey)
+{
+	struct smr_window *win;
+
+	guard(rcu)();
+	win = window_find(keys, rkey);
+	if (!win)
+		return -ENOENT;
+	guard(spinlock_bh)(&win->lock);
+	if (win->dead || smr_key_value(&win->key) != rkey)
+		return -ENOENT;
+	if (win->key.pd != pd)
+		return -EPERM;
+	if (win->type != IB_MW_TYPE_2 || !win->mr)
+		return -EINVAL;
+	if (win->owner != owner)
+		return -EPERM;
+	window_unbind(win);
+	return 0;
+}
+
+/**
+ * smr_mw_owner_init() - make a QP ready to have windows
+ * @owner: part of the QP
+ * @qpn: its number
+ */
+void smr_mw_owner_init(struct smr_mw_owner *owner, u32 qpn)
+{
+	owner->qpn = qpn;
+	spin_lock_init(&owner->lock);
+	INIT_LIST_HEAD(&owner->windows);
+}
+
+static struct smr_window *owner_first(struct smr_mw_owner *owner)
+{
+	guard(spinlock_bh)(&owner->lock);
+	return list_first_entry_or_null(&owner->windows, struct smr_window,
+					on_owner);
+}
+
+/**
+ * smr_mw_owner_release() - unbind all windows of a QP
+ * @owner: the QP; it binds no more
+ *
+ * Context: any but hard interrupts. Nobody refers to @owner when it returns.
+ */
+void smr_mw_owner_release(struct smr_mw_owner *owner)
+{
+	struct smr_window *win;
+
+	/* RCU: the window found may be deallocated before its lock is ours. */
+	guard(rcu)();
+	while ((win = owner_first(owner))) {
+		guard(spinlock_bh)(&win->lock);
+		if (win->owner == owner)
+			window_unbind(win);
+	}
+}
+
+static void window_info(const struct smr_window *win, struct smr_mw_info *info)
+{
+	const struct ib_uobject *uobject = win->ibmw->uobject;
+
+	*info = (struct smr_mw_info) {
+		.handle = uobject ? uobject->id : 0,
+		.rkey = smr_key_value(&win->key),
+		.type = win->type,
+		.qpn = win->key.qpn,
+		.addr = win->addr,
+		.length = win->key.length,
+		.access = win->key.access,
+	};
+}
+
+/**
+ * smr_mw_list() - which windows are bound to a region
+ * @mr: the region
+ * @infos: filled in, as far as it goes
+ * @max: how many there is room for
+ *
+ * Context: any but hard interrupts; takes the region's lock.
+ * Return: how many there are. That can be more than @max.
+ */
+u32 smr_mw_list(struct smr_mr *mr, struct smr_mw_info *infos, u32 max)
+{
+	struct smr_window *win;
+	u32 n = 0;
+
+	guard(spinlock_bh)(&mr->lock);
+	list_for_each_entry(win, &mr->windows, on_mr) {
+		if (n < max)
+			window_info(win, &infos[n]);
+		n++;
+	}
+	return n;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Memory windows: bound to regions, and what that opens and holds. */
+#ifndef SMR_MW_H
+#define SMR_MW_H
+
+#include <linux/container_of.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "key.h"
+
+struct smr_mr;
+struct smr_window;
+
+/**
+ * struct smr_mw - a memory window, as the core knows it
+ * @ibmw: the core's part
+ * @win: the window. The core frees @ibmw at once when it is deallocated, but
+ *	a key has to outlive its readers.
+ */
+struct smr_mw {
+	struct ib_mw ibmw;
+	struct smr_window *win;
+};
+
+/**
+ * struct smr_mw_owner - a QP, as its type 2 windows know it; part of the QP
+ * @qpn: its number; constant
+ * @lock: guards @windows; BH-safe, taken within a window's lock
+ * @windows: type 2 windows bound through this QP
+ */
+struct smr_mw_owner {
+	u32 qpn;
+	/* the lock of the list, see above */
+	spinlock_t lock;
+	struct list_head windows;
+};
+
+/**
+ * struct smr_mw_bind - a bind request
+ * @mw_rkey: names the window; of its tag nothing is expected, since only the
+ *	process knows which binds of it have failed
+ * @new_rkey: the window's key from then on; has the same index
+ * @mr_lkey: names the region; ignored without @length
+ * @access: enum ib_access_flags
+ * @addr: first byte, as the region's users name it
+ * @length: bytes; 0 unbinds a type 1 window
+ */
+struct smr_mw_bind {
+	u32 mw_rkey;
+	u32 new_rkey;
+	u32 mr_lkey;
+	u32 access;
+	u64 addr;
+	u64 length;
+};
+
+/**
+ * struct smr_mw_info - a window that is bound to a region
+ * @handle: the window's uverbs handle
+ * @rkey: its key
+ * @type: enum ib_mw_type
+ * @qpn: the QP that it is tied to, or 0
+ * @addr: first byte, as the region's users name it
+ * @length: bytes
+ * @access: enum ib_access_flags
+ */
+struct smr_mw_info {
+	u32 handle;
+	u32 rkey;
+	u32 type;
+	u32 qpn;
+	u64 addr;
+	u64 length;
+	u32 access;
+};
+
+static inline struct smr_mw *to_smr_mw(const struct ib_mw *ibmw)
+{
+	return container_of(ibmw, struct smr_mw, ibmw);
+}
+
+int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys);
+void smr_mw_dealloc(struct smr_mw *mw);
+
+int __must_check smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
+			     const struct ib_pd *pd,
+			     const struct smr_mw_bind *req);
+int __must_check smr_mw_invalidate(struct smr_keys *keys,
+				   const struct smr_mw_owner *owner,
+				   const struct ib_pd *pd, u32 rkey);
+
+void smr_mw_owner_init(struct smr_mw_owner *owner, u32 qpn);
+void smr_mw_owner_release(struct smr_mw_owner *owner);
+
+u32 smr_mw_list(struct smr_mr *mr, struct smr_mw_info *infos, u32 max);
+
+#endif /* SMR_MW_H */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a network namespace has of ours: sockets on RoCEv2's port, as long as
+ * a link lives in it, and the QPs that they are for.
+ */
+#ifndef SMR_NETNS_H
+#define SMR_NETNS_H
+
+#include <linux/mutex.h>
+
+#include "net.h"
+#include "transport.h"
+
+struct net;
+
+/**
+ * struct smr_netns - our part of a network namespace
+ * @link_mutex: one link is made at a time; taken before all other locks
+ * @lock: guards @users and the opening and closing of @sn; a leaf
+ * @users: links of the namespace
+ * @sn: the sockets; open while @users is not 0
+ * @tab: the QPs
+ */
+struct smr_netns {
+	struct mutex link_mutex;
+	struct mutex lock;
+	unsigned int users;
+	struct smr_net sn;
+	struct smr_qptab tab;
+};
+
+int smr_netns_register(void);
+void smr_netns_unregister(void);
+
+struct smr_netns *smr_netns(const struct net *net);
+int smr_netns_get(struct smr_netns *ns, struct net *net);
+void smr_netns_put(struct smr_netns *ns);
+
+#endif /* SMR_NETNS_H */

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * On-demand paging: memory whose pages are the process's own at each moment.
+ *
+ * The address range is a sparse table of chunks, created when they are first
+ * touched; odp_chunk.c says how a chunk follows the page tables. The memory
+ * that is all of the address space frees chunks that have become empty, so
+ * that it takes memory in proportion to what is in use.
+ *
+ * Locks:
+ *	odp->mutex -> mmap_lock (by the first notifier of a mm)
+ *	odp->mutex -> chunk->lock
+ */
+#include "odp.h"
+
+#include <linux/cleanup.h>
+#include <linux/err.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/overflow.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include "mem.h"
+#include "odp_chunk.h"
+
+/* Chunks that may be empty */
+#define CHUNK_EMPTY	XA_MARK_0
+
+/**
+ * struct smr_odp - memory that is paged on demand
+ * @mem: the common part
+ * @start: the address of the first byte
+ * @writable: it may be written to
+ * @implicit: it is all of the address space; empty chunks are freed
+ * @chunks: address >> SMR_CHUNK_SHIFT -> struct smr_chunk; RCU for readers
+ * @mutex: one creates or ends a chunk at a time; guards chunk->users
+ * @reap: frees empty chunks. It owns no reference: release waits for it.
+ *
+ * The others are constant.
+ */
+struct smr_odp {
+	struct smr_mem mem;
+	u64 start;
+	bool writable;
+	bool implicit;
+	struct xarray chunks;
+	/* serialises creation and end of chunks, see above */
+	struct mutex mutex;
+	struct work_struct reap;
+};
+
+static struct smr_odp *to_odp(struct smr_mem *mem)
+{
+	return container_of(mem, struct smr_odp, mem);
+}
+
+static unsigned long chunk_index(u64 addr)
+{
+	return addr >> SMR_CHUNK_SHIFT;
+}
+
+/* A chunk may have become empty: have that looked at. */
+static void chunk_offer(struct smr_chunk *c)
+{
+	struct smr_odp *odp = c->table;
+
+	xa_set_mark(&odp->chunks, chunk_index(c->addr), CHUNK_EMPTY);
+	schedule_work(&odp->reap);
+}
+
+/* Needs a user of odp->mem.mm, mmget(). */
+static struct smr_chunk *chunk_create(struct smr_odp *odp, unsigned long index)
+{
+	u64 begin = (u64)index << SMR_CHUNK_SHIFT;
+	u64 last = min(begin + (SMR_CHUNK_SIZE - 1),
+		       odp->start + (odp->mem.size - 1));
+	struct smr_chunk *c;
+	int ret;
+
+	lockdep_assert_held(&odp->mutex);
+	begin = max(begin, odp->start & PAGE_MASK);
+	c = smr_chunk_create(odp->mem.mm, begin,
+			     PHYS_PFN(last) - PHYS_PFN(begin) + 1,
+			     odp->writable,
+			     odp->implicit ? chunk_offer : NULL, odp);
+	if (IS_ERR(c))
+		return c;
+	ret = xa_err(xa_store(&odp->chunks, index, c, GFP_KERNEL_ACCOUNT));
+	if (!ret)
+		return c;
+	smr_chunk_destroy(c);
+	return ERR_PTR(ret);
+}
+
+/* The last callback may still be running, and then marks nothing. */
+static void chunk_end(struct smr_odp *odp, struct smr_chunk *c)
+{
+	lockdep_assert_held(&odp->mutex);
+	xa_erase(&odp->chunks, chunk_index(c->addr));
+	smr_chunk_destroy(c);
+}
+
+static void odp_reap(struct work_struct *work)
+{
+	struct smr_odp *odp = container_of(work, struct smr_odp, reap);
+	struct smr_chunk *c;
+	unsigned long index;
+
+	guard(mutex)(&odp->mutex);
+	xa_for_each_marked(&odp->chunks, index, c, CHUNK_EMPTY) {
+		/* The mark first: an invalidation that comes now sets it. */
+		xa_clear_mark(&odp->chunks, index, CHUNK_EMPTY);
+		if (!c->users && smr_chunk_kill_if_empty(c))
+			chunk_end(odp, c);
+		cond_resched();
+	}
+}
+
+static struct smr_chunk *chunk_get(struct smr_odp *odp, unsigned long index)
+{
+	struct smr_chunk *c;
+
+	guard(mutex)(&odp->mutex);
+	c = xa_load(&odp->chunks, index);
+	if (!c)
+		c = chunk_create(odp, index);
+	if (!IS_ERR(c))
+		c->users++;
+	return c;
+}
+
+static void chunk_put(struct smr_odp *odp, struct smr_chunk *c)
+{
+	guard(mutex)(&odp->mutex);
+	/* Reaping passes by a chunk in use, and one that is still empty. */
+	if (!--c->users && c->empty && !READ_ONCE(c->nr_valid))
+		chunk_offer(c);
+}
+
+static int odp_map(struct smr_mem *mem, u64 off, size_t len, bool write,
+		   struct smr_map *map)
+{
+	struct smr_odp *odp = to_odp(mem);
+	u64 addr = odp->start + off;
+	struct smr_chunk *c;
+
+	guard(rcu)();
+	c = xa_load(&odp->chunks, chunk_index(addr));
+	if (!c)
+		return -EAGAIN;
+	spin_lock_bh(&c->lock);
+	return smr_chunk_map_or_unlock(c, addr, len, write, map);
+}
+
+static int odp_trymap(struct smr_mem *mem, u64 off, size_t len, bool write,
+		      struct smr_map *map)
+{
+	struct smr_odp *odp = to_odp(mem);
+	u64 addr = odp->start + off;
+	struct smr_chunk *c;
+
+	guard(rcu)();
+	c = xa_load(&odp->chunks, chunk_index(addr));
+	if (!c)
+		return -EAGAIN;
+	if (!spin_trylock_bh(&c->lock))
+		return -EBUSY;
+	return smr_chunk_map_or_unlock(c, addr, len, write, map);
+}
+
+static void odp_unmap(struct smr_mem *mem, struct smr_map *map)
+{
+	struct smr_chunk *c = map->cookie;
+
+	/* Locked by the map; this tells sparse. */
+	__acquire(&c->lock);
+	spin_unlock_bh(&c->lock);
+}
+
+static int odp_fault_chunk(struct smr_odp *odp, u64 addr, u64 last,
+			   enum smr_odp_want want)
+{
+	struct smr_chunk *c = chunk_get(odp, chunk_index(addr));
+	int ret;
+
+	if (IS_ERR(c))
+		return PTR_ERR(c);
+	ret = smr_chunk_fault(c, addr, last, want);
+	chunk_put(odp, c);
+	return ret;
+}
+
+/**
+ * smr_odp_populate() - bring pages of a memory in
+ * @mem: paged on demand
+ * @off: first byte
+ * @len: bytes, not 0; off + len is inside the memory
+ * @want: what is wanted of the pages
+ *
+ * They can be gone again when it returns.
+ *
+ * Context: process, may sleep. Takes the mmap_lock of the memory's process.
+ * Return: 0; -EFAULT (the process is gone, or it has nothing there, or not
+ * with this right), -ENOMEM, -EINTR (killed).
+ */
+int smr_odp_populate(struct smr_mem *mem, u64 off, u64 len,
+		     enum smr_odp_want want)
+{
+	struct smr_odp *odp = to_odp(mem);
+	u64 addr = odp->start + off, last = addr + (len - 1), end;
+	int ret = 0;
+
+	if (want == SMR_ODP_WRITE && !odp->writable)
+		return -EFAULT;
+	if (last >= odp->mem.mm->task_size || !mmget_not_zero(odp->mem.mm))
+		return -EFAULT;
+	for (; !ret && addr <= last; addr = end + 1) {
+		end = min(last, addr | (SMR_CHUNK_SIZE - 1));
+		ret = odp_fault_chunk(odp, addr, end, want);
+	}
+	mmput(odp->mem.mm);
+	return ret;
+}
+
+static int odp_fault(struct smr_mem *mem, u64 off, u64 len, bool write)
+{
+	return smr_odp_populate(mem, off, len,
+				write ? SMR_ODP_WRITE : SMR_ODP_READ);
+}
+
+static void odp_release(struct smr_mem *mem)
+{
+	struct smr_odp *odp = to_odp(mem);
+	struct smr_chunk *c;
+	unsigned long index;
+
+	scoped_guard(mutex, &odp->mutex) {
+		xa_for_each(&odp->chunks, index, c) {
+			chunk_end(odp, c);
+			cond_resched();
+		}
+	}
+	/* Without chunks, nobody queues it again. */
+	cancel_work_sync(&odp->reap);
+	xa_destroy(&odp->chunks);
+	mmdrop(odp->mem.mm);
+	/* A reader that found the key may still try to take a reference. */
+	kfree_rcu(odp, mem.rcu);
+}
+
+static const struct smr_mem_ops odp_ops = {
+	.map = odp_map,
+	.trymap = odp_trymap,
+	.unmap = odp_unmap,
+	.fault = odp_fault,
+	.release = odp_release,
+};
+
+static struct smr_mem *odp_create(u64 start, u64 length, bool writable,
+				  bool implicit)
+{
+	struct smr_odp *odp;
+
+	odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
+	if (!odp)
+		return ERR_PTR(-ENOMEM);
+	smr_mem_init(&odp->mem, &odp_ops, length);
+	odp->start = start;
+	odp->writable = writable;
+	odp->implicit = implicit;
+	xa_init(&odp->chunks);
+	mutex_init(&odp->mutex);
+	INIT_WORK(&odp->reap, odp_reap);
+	odp->mem.mm = current->mm;
+	mmgrab(current->mm);
+	return &odp->mem;
+}
+
+/**
+ * smr_odp_create() - make a memory of a range of the calling process
+ * @start: first byte
+ * @length: bytes; 0 makes a memory that has none
+ * @writable: it may be written to
+ *
+ * Nothing needs to be mapped there yet.
+ *
+ * Context: process, may sleep.
+ * Return: the memory, or an ERR_PTR: -EINVAL (the range wraps), -ENOMEM.
+ */
+struct smr_mem *smr_odp_create(u64 start, u64 length, bool writable)
+{
+	u64 end;
+
+	if (check_add_overflow(start, length, &end))
+		return ERR_PTR(-EINVAL);
+	return odp_create(start, length, writable, false);
+}
+
+/**
+ * smr_odp_create_implicit() - make a memory of all of the calling process
+ * @writable: it may be written to
+ *
+ * Its offsets are the process's addresses.
+ *
+ * Context: process, may sleep.
+ * Return: the memory, or ERR_PTR(-ENOMEM).
+ */
+struct smr_mem *smr_odp_create_implicit(bool writable)
+{
+	return odp_create(0, U64_MAX, writable, true);
+}
+
+/**
+ * smr_odp_is() - is this memory paged on demand?
+ * @mem: any memory
+ *
+ * Return: true if smr_odp_populate() can be used on it.
+ */
+bool smr_odp_is(const struct smr_mem *mem)
+{
+	return mem->ops == &odp_ops;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Memory that is paged on demand: a process's, and never pinned. */
+#ifndef SMR_ODP_H
+#define SMR_ODP_H
+
+#include <linux/types.h>
+
+struct smr_mem;
+
+/* What is wanted of pages that are brought in. */
+enum smr_odp_want {
+	SMR_ODP_READ,		/* they can be read */
+	SMR_ODP_WRITE,		/* they can be written to */
+	SMR_ODP_PRESENT,	/* whatever the process has now; no faults */
+};
+
+struct smr_mem *smr_odp_create(u64 start, u64 length, bool writable);
+struct smr_mem *smr_odp_create_implicit(bool writable);
+bool smr_odp_is(const struct smr_mem *mem);
+int smr_odp_populate(struct smr_mem *mem, u64 off, u64 len,
+		     enum smr_odp_want want);
+
+#endif /* SMR_ODP_H */

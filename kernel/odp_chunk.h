@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Some pages of a memory that is paged on demand, and their notifier. */
+#ifndef SMR_ODP_CHUNK_H
+#define SMR_ODP_CHUNK_H
+
+#include <linux/bits.h>
+#include <linux/mmu_notifier.h>
+#include <linux/rcupdate.h>
+#include <linux/sizes.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include "odp.h"
+
+struct smr_map;
+
+#define SMR_CHUNK_SHIFT	21
+#define SMR_CHUNK_SIZE	BIT_ULL(SMR_CHUNK_SHIFT)
+
+/**
+ * struct smr_chunk - pages that are paged on demand, all in one 2 MiB
+ * @notifier: on their addresses
+ * @empty: called, in any context, when no entry is valid any more; or NULL
+ * @addr: of the first page
+ * @npages: how many pages
+ * @writable: they may be written to
+ * @users: faults under way; under its table's lock
+ * @table: what it is in, for @empty
+ * @drop_lock: held while entries are made invalid, and pages marked dirty
+ * @lock: guards all below, and is the lock of the notifier's sequence number;
+ *	BH-safe
+ * @dead: is being freed; it cannot be mapped
+ * @nr_valid: how many entries are valid
+ * @entries: one for each page. One that is not valid, but dirty, belongs to
+ *	the holder of @drop_lock.
+ * @rcu: defers freeing, for those who look it up
+ *
+ * What has no lock is constant.
+ */
+struct smr_chunk {
+	struct mmu_interval_notifier notifier;
+	void (*empty)(struct smr_chunk *c);
+	u64 addr;
+	u32 npages;
+	bool writable;
+	u32 users;
+	void *table;
+	/* see above for both */
+	spinlock_t drop_lock;
+	/* and here */
+	spinlock_t lock;
+	bool dead;
+	u32 nr_valid;
+	u64 *entries;
+	struct rcu_head rcu;
+};
+
+struct smr_chunk *smr_chunk_create(struct mm_struct *mm, u64 addr, u32 npages,
+				   bool writable,
+				   void (*empty)(struct smr_chunk *c),
+				   void *table);
+void smr_chunk_destroy(struct smr_chunk *c);
+bool smr_chunk_kill_if_empty(struct smr_chunk *c);
+int smr_chunk_map_or_unlock(struct smr_chunk *c, u64 addr, size_t len,
+			    bool write, struct smr_map *map);
+int smr_chunk_fault(struct smr_chunk *c, u64 addr, u64 last,
+		    enum smr_odp_want want);
+
+#endif /* SMR_ODP_CHUNK_H */

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What each work request opcode is, and which packets it becomes. */
+#ifndef SMR_OPCODE_H
+#define SMR_OPCODE_H
+
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+enum smr_wr_flags {
+	SMR_WR_SEND	= 1 << 0,
+	SMR_WR_WRITE	= 1 << 1,
+	SMR_WR_READ	= 1 << 2,
+	SMR_WR_ATOMIC	= 1 << 3,
+	SMR_WR_IMM	= 1 << 4,
+	SMR_WR_INV	= 1 << 5,
+	SMR_WR_LOCAL	= 1 << 6,	/* no peer hears of it */
+	SMR_WR_VALID	= 1 << 7,
+	/* the answer brings data, and it counts against max_rd_atomic */
+	SMR_WR_FETCHES	= SMR_WR_READ | SMR_WR_ATOMIC,
+};
+
+/**
+ * struct smr_wr_info - what is known of a work request's opcode
+ * @flags: enum smr_wr_flags
+ * @wc: the opcode of its completion
+ * @first: BTH opcode of the first of several packets
+ * @middle: of one in between
+ * @last: of the last of several
+ * @only: of a message's only packet, and of a local operation
+ */
+struct smr_wr_info {
+	u8 flags;
+	u8 wc;
+	u8 first;
+	u8 middle;
+	u8 last;
+	u8 only;
+};
+
+const struct smr_wr_info *smr_wr_info(enum ib_qp_type type, u8 opcode);
+
+#endif /* SMR_OPCODE_H */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The way to one peer: addresses and the route, found once and kept. */
+#ifndef SMR_PATH_H
+#define SMR_PATH_H
+
+#include <linux/atomic.h>
+#include <linux/in6.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+struct dst_entry;
+struct smr_net;
+
+/**
+ * struct smr_path - how to reach one peer; part of a QP or of an AH
+ * @sn: the sockets to send from
+ * @saddr: source address, an IPv4 address in its mapped form
+ * @daddr: destination address, likewise
+ * @oif: the netdev's index that the source GID belongs to, 0 for any
+ * @flow_label: IPv6 flow label, 20 bits
+ * @family: AF_INET or AF_INET6
+ * @sport: UDP source port, the flow's entropy; host order
+ * @tos: traffic class octet
+ * @ttl: time to live, or hop limit; 0 for the route's
+ * @dst: the cached route, a reference; NULL before the first use. @lock
+ * @dst_cookie: validates @dst. @lock
+ * @ip_id: next IPv4 identification; one per segment
+ * @lock: guards @dst and @dst_cookie; softirqs off
+ *
+ * smr_path_init() comes first, then the owner fills in the addressing fields,
+ * from @saddr to @ttl, which stay as they are from the first use on.
+ */
+struct smr_path {
+	struct smr_net *sn;
+	struct in6_addr saddr;
+	struct in6_addr daddr;
+	int oif;
+	u32 flow_label;
+	u16 family;
+	u16 sport;
+	u8 tos;
+	u8 ttl;
+	struct dst_entry *dst;
+	u32 dst_cookie;
+	atomic_t ip_id;
+	spinlock_t lock;
+};
+
+void smr_path_init(struct smr_path *path, struct smr_net *sn);
+void smr_path_fini(struct smr_path *path);
+int smr_path_route(struct smr_path *path, bool *local);
+struct dst_entry *smr_path_dst_get(struct smr_path *path);
+
+#endif /* SMR_PATH_H */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Protection domains. */
+#ifndef SMR_PD_H
+#define SMR_PD_H
+
+#include <linux/container_of.h>
+#include <rdma/ib_verbs.h>
+
+struct smr_keys;
+
+/**
+ * struct smr_pd - a protection domain
+ * @ibpd: the core's part
+ * @keys: the device's keys
+ */
+struct smr_pd {
+	struct ib_pd ibpd;
+	struct smr_keys *keys;
+};
+
+static inline struct smr_pd *to_smr_pd(const struct ib_pd *ibpd)
+{
+	return container_of(ibpd, struct smr_pd, ibpd);
+}
+
+#endif /* SMR_PD_H */

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pinned memory: the pages of a range of a process, held until it is released.
+ *
+ * Pages that follow each other physically are one run. How the runs are found
+ * again depends on how they came out, and each way is a set of operations of
+ * its own:
+ *
+ *  - single: one run, kept in the struct itself;
+ *  - direct: pieces of equal size, a power of two of pages, one word for each:
+ *    scattered pages, and huge folios;
+ *  - search: runs of any size, two words for each, and a binary search.
+ */
+#include "pinned.h"
+
+#include <linux/capability.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+/* Pages pinned at once: those of a small range on the stack */
+#define BATCH_STACK	16
+#define BATCH_MAX	(PAGE_SIZE / sizeof(struct page *))
+
+/**
+ * struct pin_job - pages pinned so far
+ * @runs: what they are
+ * @nr: how many runs
+ * @room: how many fit
+ * @npages: pages
+ * @one: room for the first run
+ */
+struct pin_job {
+	struct smr_extent *runs;
+	unsigned long nr;
+	unsigned long room;
+	unsigned long npages;
+	struct smr_extent one;
+};
+
+/*
+ * A way to find page @page: returns how many pages surely follow each other
+ * physically from there on (perhaps beyond the end of the memory), and the
+ * first one's number.
+ */
+typedef unsigned long (*find_fn)(const struct smr_pinned *p,
+				 unsigned long page, unsigned long *pfn);
+
+static struct smr_pinned *to_pinned(struct smr_mem *mem)
+{
+	return container_of(mem, struct smr_pinned, mem);
+}
+
+static __always_inline unsigned long
+find_single(const struct smr_pinned *p, unsigned long page, unsigned long *pfn)
+{
+	*pfn = p->pfn + page;
+	return PHYS_PFN(U64_MAX);
+}
+
+static __always_inline unsigned long
+find_direct(const struct smr_pinned *p, unsigned long page, unsigned long *pfn)
+{
+	unsigned long pos = page + p->lead;
+	unsigned long size = 1UL << p->shift;
+	unsigned long in = pos & (size - 1);
+
+	*pfn = p->pieces[pos >> p->shift] + in;
+	return size - in;
+}
+
+static __always_inline unsigned long
+find_search(const struct smr_pinned *p, unsigned long page, unsigned long *pfn)
+{
+	unsigned long low = 0, high = p->nr, mid;
+
+	/* runs[low].first <= page, and page < runs[high].first if there is one */
+	while (high - low > 1) {
+		mid = low + (high - low) / 2;
+		if (p->runs[mid].first <= page)
+			low = mid;
+		else
+			high = mid;
+	}
+	*pfn = p->runs[low].pfn + (page - p->runs[low].first);
+	return (high < p->nr ? p->runs[high].first : PHYS_PFN(U64_MAX)) - page;
+}
+
+static __always_inline int map_with(struct smr_mem *mem, u64 off, size_t len,
+				    struct smr_map *map, find_fn find)
+{
+	const struct smr_pinned *p = to_pinned(mem);
+	unsigned long pfn, n;
+
+	off += p->pgoff;
+	n = find(p, off >> PAGE_SHIFT, &pfn);
+	map->addr = page_address(pfn_to_page(pfn)) + offset_in_page(off);
+	map->len = min_t(u64, len, PFN_PHYS(n) - offset_in_page(off));
+	return 0;
+}
+
+static unsigned long pinned_pages(const struct smr_pinned *p)
+{
+	return p->mem.size ? PFN_UP(p->pgoff + p->mem.size) : 0;
+}
+
+static __always_inline void unpin_with(struct smr_mem *mem, find_fn find)
+{
+	const struct smr_pinned *p = to_pinned(mem);
+	unsigned long npages = pinned_pages(p);
+	unsigned long page, n, pfn;
+
+	for (page = 0; page < npages; page += n) {
+		n = min(find(p, page, &pfn), npages - page);
+		unpin_user_page_range_dirty_lock(pfn_to_page(pfn), n,
+						 p->writable);
+		cond_resched();
+	}
+}
+
+static void account_undo(struct mm_struct *mm, unsigned long npages)
+{
+	atomic64_sub(npages, &mm->pinned_vm);
+	mmdrop(mm);
+}
+
+static void pinned_free(struct smr_pinned *p)
+{
+	if (p->mem.mm)
+		account_undo(p->mem.mm, pinned_pages(p));
+	/* A reader that found the key may still try to take a reference. */
+	if (p->own)
+		kfree_rcu(p, mem.rcu);
+}
+
+static int single_map(struct smr_mem *mem, u64 off, size_t len, bool write,
+		      struct smr_map *map)
+{
+	return map_with(mem, off, len, map, find_single);
+}
+
+static void single_release(struct smr_mem *mem)
+{
+	unpin_with(mem, find_single);
+	pinned_free(to_pinned(mem));
+}
+
+static const struct smr_mem_ops single_ops = {
+	.map = single_map,
+	.release = single_release,
+};
+
+static int direct_map(struct smr_mem *mem, u64 off, size_t len, bool write,
+		      struct smr_map *map)
+{
+	return map_with(mem, off, len, map, find_direct);
+}
+
+static void direct_release(struct smr_mem *mem)
+{
+	unpin_with(mem, find_direct);
+	kvfree(to_pinned(mem)->pieces);
+	pinned_free(to_pinned(mem));
+}
+
+static const struct smr_mem_ops direct_ops = {
+	.map = direct_map,
+	.release = direct_release,
+};
+
+static int search_map(struct smr_mem *mem, u64 off, size_t len, bool write,
+		      struct smr_map *map)
+{
+	return map_with(mem, off, len, map, find_search);
+}
+
+static void search_release(struct smr_mem *mem)
+{
+	unpin_with(mem, find_search);
+	kvfree(to_pinned(mem)->runs);
+	pinned_free(to_pinned(mem));
+}
+
+static const struct smr_mem_ops search_ops = {
+	.map = search_map,
+	.release = search_release,
+};
+
+static int job_grow(struct pin_job *job)
+{
+	unsigned long room = max(job->room * 2, 64UL);
+	struct smr_extent *runs;
+
+	runs = kvmalloc_array(room, sizeof(*runs), GFP_KERNEL | __GFP_NOWARN);
+	if (!runs)
+		return -ENOMEM;
+	memcpy(runs, job->runs, job->nr * sizeof(*runs));
+	if (job->runs != &job->one)
+		kvfree(job->runs);
+	job->runs = runs;
+	job->room = room;
+	return 0;
+}
+
+/* Add a page: to the last run if it follows on it, else as a new one. */
+static int job_add(struct pin_job *job, unsigned long pfn)
+{
+	const struct smr_extent *last;
+	int ret;
+
+	if (job->nr) {
+		last = &job->runs[job->nr - 1];
+		if (last->pfn + (job->npages - last->first) == pfn) {
+			job->npages++;
+			return 0;
+		}
+	}
+	if (job->nr == job->room) {
+		ret = job_grow(job);
+		if (ret)
+			return ret;
+	}
+	job->runs[job->nr++] = (struct smr_extent){ pfn, job->npages++ };
+	return 0;
+}
+
+static int job_add_batch(struct pin_job *job, struct page **pages, int n)
+{
+	int i, ret;
+
+	for (i = 0; i < n; i++) {
+		ret = job_add(job, page_to_pfn(pages[i]));
+		if (ret) {
+			unpin_user_pages(pages + i, n - i);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+/* Pin up to @npages; what was pinned before an error is in the job. */
+static int job_pin(struct pin_job *job, unsigned long addr,
+		   unsigned long npages, bool writable, struct page **batch,
+		   unsigned long batch_max)
+{
+	unsigned int flags = FOLL_LONGTERM | (writable ? FOLL_WRITE : 0);
+	int n, ret = 0;
+
+	while (!ret && job->npages < npages) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		n = pin_user_pages_fast(addr + job->npages * PAGE_SIZE,
+					min(npages - job->npages, batch_max),
+					flags, batch);
+		if (n <= 0)
+			return n ?: -EFAULT;
+		ret = job_add_batch(job, batch, n);
+		cond_resched();
+	}
+	return ret;
+}
+
+static int job_run(struct pin_job *job, unsigned long addr,
+		   unsigned long npages, bool writable)
+{
+	struct page *few[BATCH_STACK], **batch;
+	int ret;
+
+	if (npages <= BATCH_STACK)
+		return job_pin(job, addr, npages, writable, few, BATCH_STACK);
+
+	batch = (struct page **)__get_free_page(GFP_KERNEL);
+	if (!batch)
+		return -ENOMEM;
+	ret = job_pin(job, addr, npages, writable, batch, BATCH_MAX);
+	free_page((unsigned long)batch);
+	return ret;
+}
+
+static unsigned long job_run_end(const struct pin_job *job, unsigned long i)
+{
+	return i + 1 < job->nr ? job->runs[i + 1].first : job->npages;
+}
+
+static void job_undo(const struct pin_job *job)
+{
+	unsigned long i, n;
+
+	for (i = 0; i < job->nr; i++) {
+		n = job_run_end(job, i) - job->runs[i].first;
+		unpin_user_page_range_dirty_lock(pfn_to_page(job->runs[i].pfn),
+						 n, false);
+		cond_resched();
+	}
+}
+
+static void job_free(struct pin_job *job)
+{
+	if (job->runs != &job->one)
+		kvfree(job->runs);
+}
+
+/*
+ * The largest piece that divides all the runs, the ends aside: the distances
+ * between their beginnings, from the second run on, are multiples of it. Two
+ * runs have ends only.
+ */
+static u8 piece_shift(const struct pin_job *job)
+{
+	unsigned long i, bits = 0;
+
+	for (i = 2; i < job->nr; i++)
+		bits |= job->runs[i].first - job->runs[1].first;
+	return bits ? __ffs(bits) : order_base_2(job->npages);
+}
+
+static void fill_pieces(struct smr_pinned *p, const struct pin_job *job)
+{
+	unsigned long i, page = 0, pos;
+
+	for (i = 0; i < job->nr; i++) {
+		for (; page < job_run_end(job, i); page = pos - p->lead) {
+			pos = page + p->lead;
+			/* Of the first piece, only the end exists. */
+			p->pieces[pos >> p->shift] = job->runs[i].pfn +
+				(page - job->runs[i].first) -
+				(pos & ((1UL << p->shift) - 1));
+			pos = ((pos >> p->shift) + 1) << p->shift;
+		}
+	}
+}
+
+static int build_direct(struct smr_pinned *p, const struct pin_job *job,
+			unsigned long nr)
+{
+	p->pieces = kvmalloc_array(nr, sizeof(*p->pieces), GFP_KERNEL_ACCOUNT);
+	if (!p->pieces)
+		return -ENOMEM;
+	fill_pieces(p, job);
+	p->mem.ops = &direct_ops;
+	return 0;
+}
+
+static int build_search(struct smr_pinned *p, const struct pin_job *job)
+{
+	p->nr = job->nr;
+	p->runs = kvmalloc_array(p->nr, sizeof(*p->runs), GFP_KERNEL_ACCOUNT);
+	if (!p->runs)
+		return -ENOMEM;
+	memcpy(p->runs, job->runs, p->nr * sizeof(*p->runs));
+	p->mem.ops = &search_ops;
+	return 0;
+}
+
+/* Keep the runs in the way that takes the least memory. */
+static int build(struct smr_pinned *p, const struct pin_job *job)
+{
+	unsigned long lead, nr;
+	u8 shift;
+
+	if (job->nr == 1) {
+		p->pfn = job->runs[0].pfn;
+		return 0;
+	}
+	shift = piece_shift(job);
+	lead = -job->runs[1].first & ((1UL << shift) - 1);
+	nr = DIV_ROUND_UP(lead + job->npages, 1UL << shift);
+	if (nr * sizeof(*p->pieces) > job->nr * sizeof(*p->runs))
+		return build_search(p, job);
+	p->shift = shift;
+	p->lead = lead;
+	return build_direct(p, job, nr);
+}
+
+static int account(struct mm_struct *mm, unsigned long npages)
+{
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+
+	if (atomic64_add_return(npages, &mm->pinned_vm) > limit &&
+	    !capable(CAP_IPC_LOCK)) {
+		atomic64_sub(npages, &mm->pinned_vm);
+		return -ENOMEM;
+	}
+	mmgrab(mm);
+	return 0;
+}
+
+static int pinned_fill(struct smr_pinned *p, unsigned long addr,
+		       unsigned long npages)
+{
+	struct pin_job job = { .runs = &job.one, .room = 1 };
+	int ret;
+
+	ret = account(current->mm, npages);
+	if (ret)
+		return ret;
+	ret = job_run(&job, addr, npages, p->writable);
+	if (ret)
+		goto undo;
+	ret = build(p, &job);
+	if (ret)
+		goto undo;
+	p->mem.mm = current->mm;
+	job_free(&job);
+	return 0;
+
+undo:
+	job_undo(&job);
+	job_free(&job);
+	account_undo(current->mm, npages);
+	return ret;
+}
+
+/* How many pages the range touches. -EINVAL: it wraps, or is beyond reason. */
+static int count_pages(u64 start, u64 length, unsigned long *npages)
+{
+	u64 end;
+
+	if (check_add_overflow(start, length, &end) ||
+	    check_add_overflow(end, PAGE_SIZE - 1, &end))
+		return -EINVAL;
+	*npages = length ? (end >> PAGE_SHIFT) - (start >> PAGE_SHIFT) : 0;
+	return 0;
+}
+
+/**
+ * smr_pinned_create() - pin a range of the calling process
+ * @room: zeroed memory for it, in something that is freed an RCU grace period
+ *	after smr_mem_destroy() at the earliest; NULL: it gets its own
+ * @start: first byte
+ * @length: bytes; 0 makes a memory that has none
+ * @writable: it will be written to
+ *
+ * The pages count against RLIMIT_MEMLOCK. Copy-on-write is broken beforehand
+ * as for any long-term pin, so that process and device see the same pages.
+ *
+ * Context: process, may sleep; killable.
+ * Return: the memory, or an ERR_PTR: -EINVAL (it wraps), -EFAULT (a page is
+ * not there, or not writable), -ENOMEM (also: too much for RLIMIT_MEMLOCK),
+ * -EINTR (killed).
+ */
+struct smr_mem *smr_pinned_create(struct smr_pinned *room, u64 start,
+				  u64 length, bool writable)
+{
+	struct smr_pinned *p = room;
+	unsigned long npages;
+	int ret;
+
+	ret = count_pages(start, length, &npages);
+	if (ret)
+		return ERR_PTR(ret);
+	if (!room)
+		p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
+	if (!p)
+		return ERR_PTR(-ENOMEM);
+	p->own = !room;
+	p->writable = writable;
+	p->pgoff = offset_in_page(start);
+	smr_mem_init(&p->mem, &single_ops, length);
+	if (!npages)
+		return &p->mem;
+
+	ret = pinned_fill(p, start & PAGE_MASK, npages);
+	if (!ret)
+		return &p->mem;
+	if (p->own)
+		kfree(p);
+	return ERR_PTR(ret);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Pinned memory of a process. */
+#ifndef SMR_PINNED_H
+#define SMR_PINNED_H
+
+#include <linux/types.h>
+
+#include "mem.h"
+
+/**
+ * struct smr_extent - pages that follow each other physically
+ * @pfn: the first
+ * @first: which page of the memory that is. It ends where the next begins.
+ */
+struct smr_extent {
+	unsigned long pfn;
+	unsigned long first;
+};
+
+/**
+ * struct smr_pinned - pinned memory
+ * @mem: the common part. The pages are accounted to mem.mm; without pages it
+ *	is NULL
+ * @pgoff: bytes before the memory in the first page
+ * @shift: direct: pages of a piece, as a power of two
+ * @writable: pages may have been written to
+ * @own: it is not part of another struct
+ * @lead: direct: pages of the first piece that are before the first page
+ * @nr: search: how many runs
+ * @pfn: single: the first page
+ * @pieces: direct: the first page of each piece
+ * @runs: search: the runs
+ *
+ * All constant once it is created, and private to pinned.c, which explains
+ * single, direct and search. It is a part of each MR: mind the size.
+ */
+struct smr_pinned {
+	struct smr_mem mem;
+	u16 pgoff;
+	u8 shift;
+	bool writable;
+	bool own;
+	union {
+		unsigned long lead;
+		unsigned long nr;
+	};
+	union {
+		unsigned long pfn;
+		unsigned long *pieces;
+		struct smr_extent *runs;
+	};
+};
+
+struct smr_mem *smr_pinned_create(struct smr_pinned *room, u64 start,
+				  u64 length, bool writable);
+
+#endif /* SMR_PINNED_H */

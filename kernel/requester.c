@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "requester.h"
+
+#include <linux/minmax.h>
+
+#include "complete.h"
+#include "icrc.h"
+#include "local_wr.h"
+#include "loopback.h"
+#include "opcode.h"
+#include "sq.h"
+#include "stats.h"
+#include "trace.h"
+#include "transport.h"
+#include "wire.h"
+
+/* PSNs that may be outstanding: on a good path, and after much loss */
+#define WINDOW_MAX	1024
+#define WINDOW_MIN	16
+
+/* PSNs that one READ request asks for at most, a power of two */
+#define READ_PART	256
+
+/* What a copy's -EAGAIN becomes where the stack may say -EAGAIN as well */
+#define PAGE_MISSING (-ENODATA)
+
+/* Can more be sent now, and if not, what ends the wait? */
+enum req_verdict {
+	REQ_SENT,	/* look for more */
+	REQ_WAIT,	/* an answer, a timer, a doorbell or the flow's wake */
+	REQ_DEFER,	/* process context */
+};
+
+/**
+ * smr_requester_reset() - back to how a requester is when it is new
+ * @qp: the QP, paused
+ */
+void smr_requester_reset(struct smr_qp *qp)
+{
+	struct smr_requester *req = &qp->req;
+
+	smr_ring_reset(&qp->sq.ring);
+	qp->sq.head = 0;
+	qp->sq.next = 0;
+	req->psn = 0;
+	req->max_psn = 0;
+	req->window = WINDOW_MAX;
+	req->growth = 0;
+	req->rd_head = 0;
+	req->rd_tail = 0;
+}
+
+/**
+ * smr_requester_start() - set the first PSN
+ * @qp: the QP, paused, on its way to RTS
+ * @psn: the first
+ */
+void smr_requester_start(struct smr_qp *qp, u32 psn)
+{
+	qp->req.psn = psn;
+	qp->req.max_psn = psn;
+	qp->req.window = WINDOW_MAX;
+	qp->req.wire = false;
+	qp->comp.una = psn;
+}
+
+/* READ requests and atomics outstanding */
+static u32 rd_outstanding(const struct smr_requester *req)
+{
+	return req->rd_tail - req->rd_head;
+}
+
+static void rd_push(struct smr_requester *req, u32 end)
+{
+	req->rd_end[req->rd_tail++ % SMR_MAX_RD_ATOMIC] = end;
+}
+
+/**
+ * smr_requester_acked() - the completer has moved the oldest PSN on
+ * @qp: the QP
+ * @psns: by how many
+ *
+ * Context: any; called by the send task.
+ */
+void smr_requester_acked(struct smr_qp *qp, u32 psns)
+{
+	struct smr_requester *req = &qp->req;
+	u32 una = qp->comp.una;
+
+	while (req->rd_head != req->rd_tail &&
+	       smr_psn_diff(una, req->rd_end[req->rd_head %
+					     SMR_MAX_RD_ATOMIC]) >= 0)
+		req->rd_head++;
+	if (smr_psn_diff(una, req->psn) > 0) {
+		/* Sent before a rewind and acknowledged after it. */
+		req->psn = una;
+		qp->sq.next = qp->sq.head;
+	}
+	req->growth += psns;
+	if (req->growth >= req->window) {
+		req->growth = 0;
+		req->window = min_t(u32, WINDOW_MAX,
+				    req->window + req->window / 4);
+	}
+}
+
+/**
+ * smr_requester_rewind() - go back to the oldest unacknowledged PSN
+ * @qp: the QP
+ *
+ * IBTA 9.7.5.1: go back N. Loss also narrows the window.
+ *
+ * Context: any; called by the send task.
+ */
+void smr_requester_rewind(struct smr_qp *qp)
+{
+	struct smr_requester *req = &qp->req;
+
+	smr_stat_inc(qp->env->stats, SMR_CNT_RETRANSMITS);
+	req->psn = qp->comp.una;
+	qp->sq.next = qp->sq.head;
+	req->rd_head = 0;
+	req->rd_tail = 0;
+	req->growth = 0;
+	req->window = max_t(u32, WINDOW_MIN, req->window / 2);
+}
+
+/* May this work request begin now? IBTA 10.8.3.3 for the fence. */
+static bool wqe_may_start(struct smr_qp *qp, const struct smr_swqe *wqe,
+			  const struct smr_wr_info *wr)
+{
+	u32 rd = rd_outstanding(&qp->req);
+
+	if (READ_ONCE(qp->state) != IB_QPS_RTS)
+		return false;
+	if (wqe->send_flags & IB_SEND_FENCE && rd)
+		return false;
+	return !(wr->flags & SMR_WR_FETCHES) || rd < qp->attr.max_rd_atomic;
+}
+
+static u8 key_to_status(struct smr_qp *qp, enum smr_key_verdict verdict)
+{
+	smr_key_count(qp->env->stats, verdict);
+	return IB_WC_LOC_PROT_ERR;
+}
+
+/* What can be wrong with it is found before the peer hears of it. */
+static u8 wqe_check(struct smr_qp *qp, struct smr_swqe *wqe,
+		    const struct smr_wr_info *wr)
+{
+	int access = wr->flags & SMR_WR_FETCHES ? IB_ACCESS_LOCAL_WRITE : 0;
+	struct smr_sgl *sgl = &qp->req.sgl;
+	enum smr_key_verdict verdict;
+
+	if (wr->flags & SMR_WR_FETCHES && !qp->attr.max_rd_atomic)
+		return IB_WC_LOC_QP_OP_ERR;
+	if (!wqe->num_sge)
+		return IB_WC_SUCCESS;
+	verdict = smr_sgl_open(sgl, qp->pd, qp->ibqp.qp_num, access, wqe->sge,
+			       wqe->num_sge, 0, wqe->len);
+	if (verdict != SMR_KEY_OK)
+		return key_to_status(qp, verdict);
+	smr_sgl_close(sgl);
+	return IB_WC_SUCCESS;
+}
+
+static void wqe_start(struct smr_qp *qp, struct smr_swqe *wqe,
+		      const struct smr_wr_info *wr)
+{
+	wqe->psn = qp->req.psn;
+	wqe->npsn = wr->flags & SMR_WR_ATOMIC ? 1 :
+		    max_t(u32, 1, DIV_ROUND_UP(wqe->len, qp->mtu));
+	wqe->state = SMR_SWQE_STARTED;
+	trace_smr_send_start(qp->ibqp.qp_num, wqe->wr_id, wqe->opcode,
+			     wqe->len, wqe->psn, wqe->npsn);
+}
+
+/* The headers that all packets of a message share. */
+static void hdr_init(const struct smr_qp *qp, const struct smr_swqe *wqe,
+		     const struct smr_wr_info *wr, struct smr_hdr *hdr)
+{
+	memset(hdr, 0, sizeof(*hdr));
+	hdr->pkey = SMR_DEFAULT_PKEY;
+	hdr->qpn = qp->attr.dest_qp_num;
+	hdr->psn = qp->req.psn;
+	hdr->migreq = true;
+	hdr->rkey = wqe->rkey;
+	hdr->va = wqe->remote_addr;
+	hdr->dma_len = wqe->len;
+	hdr->imm = wqe->imm_or_rkey;
+	hdr->inv_rkey = (__force u32)wqe->imm_or_rkey;
+	if (wqe->opcode == IB_WR_ATOMIC_CMP_AND_SWP) {
+		hdr->compare = wqe->compare_add;
+		hdr->swap_add = wqe->swap;
+	} else {
+		hdr->swap_add = wqe->compare_add;
+	}
+}
+
+static void hdr_opcode(struct smr_hdr *hdr, u8 opcode)
+{
+	hdr->opcode = opcode;
+	hdr->op = smr_wire_op(opcode);
+}
+
+/* Note that PSNs up to here are on their way. */
+static void psn_sent(struct smr_qp *qp, u32 n)
+{
+	struct smr_requester *req = &qp->req;
+
+	req->wire = true;
+	req->psn = smr_psn_add(req->psn, n);
+	if (smr_psn_diff(req->psn, req->max_psn) > 0)
+		req->max_psn = req->psn;
+	smr_completer_arm(qp);
+}
+
+/* A local error in the middle: it completes once those before it have. */
+static void wqe_spoil(struct smr_swqe *wqe, u8 status)
+{
+	wqe->status = status;
+}
+
+struct req_message {
+	struct smr_qp *qp;
+	struct smr_swqe *wqe;
+	const struct smr_wr_info *wr;
+	struct smr_hdr hdr;
+	u32 first;	/* index of the next packet in its message */
+	u32 end;	/* one past the last packet to send now */
+};
+
+/* Fill in what distinguishes packet @i of a message. */
+static void packet_hdr(struct req_message *m, u32 i)
+{
+	const struct smr_wr_info *wr = m->wr;
+	bool last = i + 1 == m->wqe->npsn;
+	struct smr_hdr *hdr = &m->hdr;
+
+	if (m->wqe->npsn == 1)
+		hdr_opcode(hdr, wr->only);
+	else if (!i)
+		hdr_opcode(hdr, wr->first);
+	else
+		hdr_opcode(hdr, last ? wr->last : wr->middle);
+	hdr->psn = smr_psn_add(m->wqe->psn, i);
+	hdr->len = last ? m->wqe->len - i * m->qp->mtu : m->qp->mtu;
+	hdr->pad = -hdr->len & 3;
+	hdr->solicited = last && m->wqe->send_flags & IB_SEND_SOLICITED;
+	hdr->ack_req = i + 1 == m->end;
+}
+
+static unsigned int packet_len(const struct smr_hdr *hdr)
+{
+	return hdr->op->hdr_len + hdr->len + hdr->pad + SMR_ICRC_LEN;
+}
+
+/* One packet onto the train. 1: it is on; 0: the train is full; or errno. */
+static int packet_append(struct req_message *m, struct smr_train *train)
+{
+	struct smr_hdr *hdr = &m->hdr;
+	unsigned int len = packet_len(hdr);
+	u8 *seg = smr_train_seg(train, len);
+	int err;
+
+	if (!seg)
+		return 0;
+	smr_wire_build(seg, hdr);
+	err = smr_sgl_read(&m->qp->req.sgl, seg + hdr->op->hdr_len, hdr->len);
+	if (err)
+		return err == -EAGAIN ? PAGE_MISSING : err;
+	memset(seg + hdr->op->hdr_len + hdr->len, 0, hdr->pad);
+	smr_icrc_seal(train, seg, len);
+	return 1;
+}
+
+/*
+ * A train of packets that are equally long but for a shorter last one, as
+ * GSO has it. A FIRST with its RETH is longer and travels alone.
+ */
+static int train_send(struct req_message *m, u32 *sent)
+{
+	struct smr_qp *qp = m->qp;
+	struct smr_train train;
+	u32 i = m->first, n;
+	int ret;
+
+	packet_hdr(m, i);
+	n = m->hdr.op->flags & SMR_OP_RETH ? 1 : m->end - i;
+	ret = smr_train_begin(&train, &qp->path, &qp->flow, n,
+			      packet_len(&m->hdr));
+	if (ret)
+		return ret;
+	for (; i < m->first + n; i++) {
+		packet_hdr(m, i);
+		/* A LAST with immediate data may be longer than a MIDDLE. */
+		if (packet_len(&m->hdr) > train.seg_len)
+			break;
+		ret = packet_append(m, &train);
+		if (ret <= 0)
+			break;
+	}
+	if (ret < 0) {
+		smr_train_abort(&train);
+		return ret;
+	}
+	*sent = i - m->first;
+	smr_stat_add(qp->env->stats, SMR_CNT_TX_PACKETS, *sent);
+	smr_stat_add(qp->env->stats, SMR_CNT_TX_BYTES, train.len);
+	return smr_train_send(&train);
+}
+
+/* A request without payload. */
+static int packet_send(struct req_message *m)
+{
+	struct smr_qp *qp = m->qp;
+	unsigned int len = m->hdr.op->hdr_len + SMR_ICRC_LEN;
+	struct smr_train train;
+	void *seg;
+	int ret;
+
+	ret = smr_train_begin(&train, &qp->path, &qp->flow, 1, len);
+	if (ret)
+		return ret;
+	seg = smr_train_seg(&train, len);
+	smr_wire_build(seg, &m->hdr);
+	smr_icrc_seal(&train, seg, len);
+	smr_stat_inc(qp->env->stats, SMR_CNT_TX_PACKETS);
+	smr_stat_add(qp->env->stats, SMR_CNT_TX_BYTES, len);
+	return smr_train_send(&train);
+}
+
+/* How many PSNs may be sent now. */
+static u32 window_room(const struct smr_qp *qp)
+{
+	int used = smr_psn_diff(qp->req.psn, qp->comp.una);
+
+	return used >= (int)qp->req.window ? 0 : qp->req.window - used;
+}
+
+static enum smr_key_verdict message_open(struct req_message *m)
+{
+	struct smr_sgl *sgl = &m->qp->req.sgl;
+	struct smr_swqe *wqe = m->wqe;
+	u64 skip = (u64)m->first * m->qp->mtu;
+
+	if (wqe->send_flags & IB_SEND_INLINE) {
+		smr_sgl_inline(sgl, wqe->data + skip, wqe->len - skip);
+		return SMR_KEY_OK;
+	}
+	return smr_sgl_open(sgl, m->qp->pd, m->qp->ibqp.qp_num, 0, wqe->sge,
+			    wqe->num_sge, skip,
+			    (u64)(m->end - m->first) * m->qp->mtu);
+}
+
+/* A page of the message is not there: it is to be, and then once more. */
+static enum req_verdict message_fault(struct req_message *m,
+				      struct smr_run *run)
+{
+	int err = run->can_fault ? smr_sgl_fault(&m->qp->req.sgl, false) :
+				   -EINTR;
+
+	/* Only whoever lent its context is being killed: try in another. */
+	if (err == -EINTR)
+		return REQ_DEFER;
+	if (err)
+		wqe_spoil(m->wqe, IB_WC_LOC_PROT_ERR);
+	return REQ_SENT;
+}
+
+static enum req_verdict message_sent(struct req_message *m, struct smr_run *run,
+				     u32 sent, int err)
+{
+	struct smr_qp *qp = m->qp;
+
+	if (err == PAGE_MISSING)
+		return message_fault(m, run);
+	if (err == -EFAULT) {
+		wqe_spoil(m->wqe, IB_WC_LOC_PROT_ERR);
+		return REQ_SENT;
+	}
+	if (err == -EAGAIN) {
+		smr_stat_inc(qp->env->stats, SMR_CNT_BACKPRESSURE);
+		return REQ_WAIT;
+	}
+	/* No route and no memory are as good as a lost packet. */
+	if (err)
+		sent = m->end - m->first;
+	psn_sent(qp, sent);
+	run->quota -= sent * (qp->mtu + SMR_COST_PACKET);
+	return REQ_SENT;
+}
+
+/* SEND and WRITE: as much of the message as the window and a train take. */
+static enum req_verdict message_send(struct req_message *m, struct smr_run *run)
+{
+	struct smr_qp *qp = m->qp;
+	enum smr_key_verdict verdict;
+	enum req_verdict ret;
+	u32 sent = 0;
+	int err;
+
+	m->end = min3(m->wqe->npsn, m->first + window_room(qp),
+		      m->first + SMR_TRAIN_SEGS);
+	verdict = message_open(m);
+	if (verdict != SMR_KEY_OK) {
+		wqe_spoil(m->wqe, key_to_status(qp, verdict));
+		return REQ_SENT;
+	}
+	err = train_send(m, &sent);
+	ret = message_sent(m, run, sent, err);
+	smr_sgl_close(&qp->req.sgl);
+	return ret;
+}
+
+/*
+ * How many PSNs the next request of a READ or an atomic takes. A READ is cut
+ * at fixed places, whatever the window is: what is asked for again must lie
+ * within what was asked for before, or the responder takes it for nothing it
+ * knows.
+ */
+static u32 fetch_part(const struct req_message *m)
+{
+	return min(m->wqe->npsn, (m->first | (READ_PART - 1)) + 1) - m->first;
+}
+
+/*
+ * A READ or an atomic: one packet whose answer takes PSNs. A long READ is
+ * asked for in parts, which the responder cannot tell from several READs, so
+ * that the window bounds what is under way and loss costs little. A part that
+ * is more than the window goes alone.
+ */
+static enum req_verdict fetch_send(struct req_message *m, struct smr_run *run)
+{
+	struct smr_qp *qp = m->qp;
+	struct smr_swqe *wqe = m->wqe;
+	struct smr_hdr *hdr = &m->hdr;
+	u32 off = m->first * qp->mtu, n = fetch_part(m);
+	enum req_verdict ret;
+	int err;
+
+	if (rd_outstanding(&qp->req) >= qp->attr.max_rd_atomic ||
+	    (n > window_room(qp) && qp->req.psn != qp->comp.una))
+		return REQ_WAIT;
+	m->end = m->first + 1;
+	hdr_opcode(hdr, m->wr->only);
+	hdr->ack_req = true;
+	if (m->wr->flags & SMR_WR_READ) {
+		hdr->va += off;
+		hdr->dma_len = min(wqe->len - off, n * qp->mtu);
+	}
+	err = packet_send(m);
+	if (err == -EAGAIN)
+		return message_sent(m, run, 0, err);
+	m->end = m->first + n;
+	ret = message_sent(m, run, n, err);
+	rd_push(&qp->req, qp->req.psn);
+	return ret;
+}
+
+/* All of it at once, to a peer on this host. */
+static void local_send(struct req_message *m, struct smr_run *run)
+{
+	struct smr_qp *qp = m->qp;
+	struct smr_swqe *wqe = m->wqe;
+
+	hdr_opcode(&m->hdr, m->wr->only);
+	m->hdr.len = m->wr->flags & SMR_WR_FETCHES ? 0 : wqe->len;
+	m->hdr.solicited = wqe->send_flags & IB_SEND_SOLICITED;
+	m->hdr.ack_req = true;
+	wqe->state = SMR_SWQE_SENT;
+	qp->sq.next++;
+	qp->req.psn = smr_psn_add(wqe->psn, wqe->npsn);
+	qp->req.max_psn = qp->req.psn;
+	smr_stat_inc(qp->env->stats, SMR_CNT_LOCAL_OPS);
+	smr_stat_add(qp->env->stats, SMR_CNT_LOCAL_BYTES, wqe->len);
+	smr_loopback_hand(qp, wqe, &m->hdr, wqe->npsn, run);
+}
+
+/* The next piece of a work request that has its PSNs. */
+static enum req_verdict wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
+				 const struct smr_wr_info *wr,
+				 struct smr_run *run)
+{
+	struct req_message m = { .qp = qp, .wqe = wqe, .wr = wr };
+	enum req_verdict ret;
+
+	m.first = smr_psn_off(qp->req.psn, wqe->psn);
+	hdr_init(qp, wqe, wr, &m.hdr);
+	if (!m.first && smr_loopback_usable(qp)) {
+		local_send(&m, run);
+		return REQ_SENT;
+	}
+	if (!window_room(qp))
+		return REQ_WAIT;
+	ret = wr->flags & SMR_WR_FETCHES ? fetch_send(&m, run) :
+					   message_send(&m, run);
+	if (smr_psn_off(qp->req.psn, wqe->psn) == wqe->npsn) {
+		wqe->state = SMR_SWQE_SENT;
+		qp->sq.next++;
+	}
+	return ret;
+}
+
+/* A work request that is no good completes when it is its turn. */
+static enum req_verdict wqe_refuse(struct smr_qp *qp, struct smr_swqe *wqe)
+{
+	if (qp->sq.head != qp->sq.next)
+		return REQ_WAIT;
+	/* A queue that drains begins nothing new, not even this. */
+	if (wqe->state == SMR_SWQE_POSTED &&
+	    READ_ONCE(qp->state) != IB_QPS_RTS)
+		return REQ_WAIT;
+	smr_send_fail(qp, wqe->status);
+	return REQ_SENT;
+}
+
+/* All before it has completed, so it completes right behind them. */
+static enum req_verdict wqe_local(struct smr_qp *qp, struct smr_swqe *wqe)
+{
+	u8 status;
+
+	if (qp->sq.head != qp->sq.next || READ_ONCE(qp->state) != IB_QPS_RTS)
+		return REQ_WAIT;
+	status = smr_local_wr_exec(qp, wqe);
+	if (status)
+		smr_send_fail(qp, status);
+	else
+		smr_send_retire(qp);
+	return REQ_SENT;
+}
+
+static enum req_verdict requester_step(struct smr_qp *qp, struct smr_run *run)
+{
+	const struct smr_wr_info *wr;
+	struct smr_swqe *wqe;
+
+	if (qp->comp.rnr_wait || qp->handed.state != SMR_LOCAL_IDLE)
+		return REQ_WAIT;
+	if (qp->sq.next == qp->sq.ring.idx && !smr_sq_fetch(qp))
+		return REQ_WAIT;
+	wqe = smr_sq_wqe(&qp->sq, qp->sq.next);
+	if (wqe->status)
+		return wqe_refuse(qp, wqe);
+	wr = smr_wr_info(qp->ibqp.qp_type, wqe->opcode);
+	if (wr->flags & SMR_WR_LOCAL)
+		return wqe_local(qp, wqe);
+	if (wqe->state == SMR_SWQE_POSTED) {
+		if (!wqe_may_start(qp, wqe, wr))
+			return REQ_WAIT;
+		wqe->status = wqe_check(qp, wqe, wr);
+		if (wqe->status)
+			return REQ_SENT;
+		wqe_start(qp, wqe, wr);
+	}
+	return wqe_send(qp, wqe, wr, run);
+}
+
+/* SQD: tell once that what had begun is done. IBTA 10.3.1.5 */
+static void requester_drained(struct smr_qp *qp)
+{
+	if (READ_ONCE(qp->state) != IB_QPS_SQD || qp->drained ||
+	    qp->comp.una != qp->req.psn)
+		return;
+	qp->drained = true;
+	if (qp->attr.en_sqd_async_notify)
+		smr_qp_event(qp, IB_EVENT_SQ_DRAINED);
+}
+
+/**
+ * smr_requester_run() - send what may be sent, one step of it
+ * @qp: the QP
+ * @run: how it may run
+ *
+ * Context: as @run says; called by the send task.
+ * Return: SMR_TASK_IDLE when nothing may be sent now.
+ */
+enum smr_task_verdict smr_requester_run(struct smr_qp *qp, struct smr_run *run)
+{
+	switch (READ_ONCE(qp->state)) {
+	case IB_QPS_RTS:
+	case IB_QPS_SQD:
+		break;
+	case IB_QPS_ERR:
+	case IB_QPS_SQE:
+		return smr_send_flush(qp, run);
+	default:
+		return SMR_TASK_IDLE;
+	}
+	switch (requester_step(qp, run)) {
+	case REQ_SENT:
+		return SMR_TASK_MORE;
+	case REQ_DEFER:
+		return SMR_TASK_DEFER;
+	case REQ_WAIT:
+		break;
+	}
+	requester_drained(qp);
+	return SMR_TASK_IDLE;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The execution of requests that were found good. */
+#ifndef SMR_RESP_EXEC_H
+#define SMR_RESP_EXEC_H
+
+#include "resp_check.h"
+#include "task.h"
+
+struct smr_op;
+struct smr_qp;
+struct smr_rd_res;
+
+enum smr_resp_verdict smr_resp_exec(struct smr_qp *qp, const struct smr_op *op,
+				    struct smr_run *run);
+void smr_resp_advance(struct smr_qp *qp, const struct smr_op *op);
+
+#endif /* SMR_RESP_EXEC_H */

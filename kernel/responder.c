@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "responder.h"
+
+#include <linux/slab.h>
+#include <rdma/ib_pack.h>
+
+#include "complete.h"
+#include "icrc.h"
+#include "loopback.h"
+#include "resp_check.h"
+#include "resp_exec.h"
+#include "resp_read.h"
+#include "stats.h"
+#include "trace.h"
+#include "transport.h"
+
+/* So many requests are acknowledged together at most. */
+#define ACK_COALESCE	64
+
+/**
+ * struct reaction - what follows from a verdict
+ * @nak: answer with @syndrome
+ * @syndrome: AETH syndrome; a RNR's timer value is the QP's
+ * @fatal: IBTA 9.9.3: the QP goes to the error state
+ * @event: raised when @fatal
+ * @recv: IBTA 9.9.3: how the receive work request in use completes, if any
+ */
+struct reaction {
+	bool nak;
+	u8 syndrome;
+	bool fatal;
+	u8 event;
+	u8 recv;
+};
+
+#define NAK(code)	.nak = true, .syndrome = SMR_AETH_NAK | (code)
+
+/* IBTA table 59, "Responder error behavior summary", for RC */
+static const struct reaction reactions[SMR_RESP_NR] = {
+	[SMR_RESP_GAP] = { NAK(SMR_NAK_PSN_SEQ) },
+	[SMR_RESP_RNR] = { .nak = true, .syndrome = SMR_AETH_RNR },
+	[SMR_RESP_INV_REQ] = { NAK(SMR_NAK_INV_REQ), .fatal = true,
+		.event = IB_EVENT_QP_REQ_ERR, .recv = IB_WC_REM_INV_REQ_ERR },
+	[SMR_RESP_ACCESS] = { NAK(SMR_NAK_REM_ACCESS), .fatal = true,
+		.event = IB_EVENT_QP_ACCESS_ERR, .recv = IB_WC_REM_ACCESS_ERR },
+	[SMR_RESP_TOO_LONG] = { NAK(SMR_NAK_INV_REQ), .fatal = true,
+		.recv = IB_WC_LOC_LEN_ERR },
+	[SMR_RESP_BAD_RECV] = { NAK(SMR_NAK_REM_OP), .fatal = true,
+		.recv = IB_WC_LOC_QP_OP_ERR },
+	[SMR_RESP_LOC_PROT] = { NAK(SMR_NAK_REM_OP), .fatal = true,
+		.recv = IB_WC_LOC_PROT_ERR },
+	[SMR_RESP_BROKEN] = { NAK(SMR_NAK_REM_OP), .fatal = true,
+		.event = IB_EVENT_QP_FATAL },
+};
+
+/**
+ * smr_responder_init() - prepare a responder
+ * @qp: the QP
+ */
+void smr_responder_init(struct smr_qp *qp)
+{
+	skb_queue_head_init(&qp->resp.queue);
+}
+
+/**
+ * smr_responder_resize() - make room for what READs and atomics leave behind
+ * @qp: the QP, paused
+ * @nr: max_dest_rd_atomic
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM, and then nothing has changed.
+ */
+int smr_responder_resize(struct smr_qp *qp, u32 nr)
+{
+	struct smr_rd_res *res = NULL;
+
+	if (nr) {
+		res = kvcalloc(nr, sizeof(*res), GFP_KERNEL_ACCOUNT);
+		if (!res)
+			return -ENOMEM;
+	}
+	kvfree(qp->resp.res);
+	qp->resp.res = res;
+	qp->resp.nr_res = nr;
+	qp->resp.res_next = 0;
+	return 0;
+}
+
+/**
+ * smr_responder_reset() - back to how a responder is when it is new
+ * @qp: the QP, paused
+ */
+void smr_responder_reset(struct smr_qp *qp)
+{
+	struct smr_responder *resp = &qp->resp;
+
+	skb_queue_purge(&resp->queue);
+	if (qp->rq.max_wr)
+		smr_ring_reset(&qp->rq.ring);
+	smr_responder_resize(qp, 0);
+	resp->seg = 0;
+	resp->epsn = 0;
+	resp->msn = 0;
+	resp->acks = 0;
+	resp->nak_due = false;
+	resp->nak_sent = false;
+	resp->established = false;
+	resp->in_message = false;
+	resp->have_rwqe = false;
+	resp->last_wqe = false;
+	resp->received = 0;
+	resp->read.active = false;
+}
+
+/**
+ * smr_responder_start() - set the first PSN that is expected
+ * @qp: the QP, paused, on its way to RTR
+ * @psn: the first
+ */
+void smr_responder_start(struct smr_qp *qp, u32 psn)
+{
+	qp->resp.epsn = psn;
+}
+
+/**
+ * smr_responder_fini() - free what a responder has
+ * @qp: the QP, dead
+ */
+void smr_responder_fini(struct smr_qp *qp)
+{
+	skb_queue_purge(&qp->resp.queue);
+	smr_responder_resize(qp, 0);
+}
+
+/* The request being worked on goes, whatever became of it. */
+static void op_done(struct smr_qp *qp, const struct smr_op *op)
+{
+	struct smr_responder *resp = &qp->resp;
+
+	if (op->local || ++resp->seg < smr_rx_part(op->skb)->count)
+		return;
+	resp->seg = 0;
+	skb_unlink(op->skb, &resp->queue);
+	consume_skb(op->skb);
+}
+
+/* An acknowledge packet. -EAGAIN: later, the flow's wake says when. */
+static int aeth_send(struct smr_qp *qp, u8 syndrome, u32 psn)
+{
+	struct smr_hdr hdr = {
+		.opcode = IB_OPCODE_RC_ACKNOWLEDGE,
+		.op = smr_wire_op(IB_OPCODE_RC_ACKNOWLEDGE),
+		.pkey = SMR_DEFAULT_PKEY,
+		.migreq = true,
+		.qpn = qp->attr.dest_qp_num,
+		.psn = psn,
+		.syndrome = syndrome,
+		.msn = qp->resp.msn,
+	};
+	unsigned int len = hdr.op->hdr_len + SMR_ICRC_LEN;
+	struct smr_train train;
+	void *seg;
+	int err;
+
+	err = smr_train_begin(&train, &qp->path, &qp->flow, 1, len);
+	if (err)
+		return err;
+	seg = smr_train_seg(&train, len);
+	smr_wire_build(seg, &hdr);
+	smr_icrc_seal(&train, seg, len);
+	smr_stat_inc(qp->env->stats, SMR_CNT_TX_PACKETS);
+	smr_stat_add(qp->env->stats, SMR_CNT_TX_BYTES, len);
+	return smr_train_send(&train);
+}
+
+/* Acknowledge all that was executed. True: nothing is due any more. */
+static bool acks_flush(struct smr_qp *qp)
+{
+	if (!qp->resp.acks)
+		return true;
+	if (aeth_send(qp, SMR_AETH_ACK | SMR_AETH_CREDIT_INVALID,
+		      smr_psn_add(qp->resp.epsn, -1)) == -EAGAIN)
+		return false;
+	smr_stat_inc(qp->env->stats, SMR_CNT_ACKS_TX);
+	qp->resp.acks = 0;
+	return true;
+}
+
+/* What could not leave before. True: nothing is due any more. */
+static bool nak_flush(struct smr_qp *qp)
+{
+	struct smr_responder *resp = &qp->resp;
+
+	if (resp->nak_due)
+		resp->nak_due = aeth_send(qp, resp->nak_syndrome,
+					  resp->nak_psn) == -EAGAIN;
+	return !resp->nak_due;
+}
+
+/* A NAK acknowledges what came before it, and is not lost here. */
+static void nak_send(struct smr_qp *qp, u8 syndrome, u32 psn)
+{
+	qp->resp.acks = 0;
+	qp->resp.nak_due = true;
+	qp->resp.nak_syndrome = syndrome;
+	qp->resp.nak_psn = psn;
+	nak_flush(qp);
+}
+
+/**
+ * smr_responder_settle() - answer for what was executed
+ * @qp: the QP, paused
+ *
+ * The task may have been stopped between the completion of a request and its
+ * acknowledge. Whoever saw that completion may end the QP for good, and the
+ * peer would ask again and again.
+ *
+ * Context: process.
+ */
+void smr_responder_settle(struct smr_qp *qp)
+{
+	if (nak_flush(qp))
+		acks_flush(qp);
+}
+
+static void op_answer(struct smr_qp *qp, const struct smr_op *op,
+		      enum smr_local_answer answer, u8 syndrome,
+		      struct smr_run *run)
+{
+	if (op->local)
+		smr_loopback_answer(qp, op->local, answer, syndrome,
+				    op->hdr.psn, run);
+}
+
+/*
+ * IBTA 9.7.5.1.1: after a NAK for a gap, and after a RNR NAK, all is silence
+ * until the PSN that is expected comes.
+ */
+static void op_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
+		   struct smr_run *run)
+{
+	u8 type = syndrome & SMR_AETH_TYPE_MASK;
+	bool gap = syndrome == (SMR_AETH_NAK | SMR_NAK_PSN_SEQ);
+
+	if (type == SMR_AETH_RNR)
+		syndrome |= qp->attr.min_rnr_timer;
+	smr_stat_inc(qp->env->stats, type == SMR_AETH_RNR ? SMR_CNT_RNR_TX :
+							    SMR_CNT_NAKS_TX);
+	if (op->local) {
+		op_answer(qp, op, SMR_LOCAL_REPLY, syndrome, run);
+		return;
+	}
+	if (gap && qp->resp.nak_sent)
+		return;
+	qp->resp.nak_sent = gap || type == SMR_AETH_RNR;
+	nak_send(qp, syndrome, qp->resp.epsn);
+}
+
+static void op_fatal(struct smr_qp *qp, const struct reaction *r)
+{
+	if (qp->resp.have_rwqe && r->recv)
+		smr_recv_fail(qp, r->recv);
+	smr_qp_error(qp);
+	if (r->event)
+		smr_qp_event(qp, r->event);
+}
+
+/**
+ * smr_resp_access_error() - memory went away while a READ was answered
+ * @qp: the responder's QP
+ * @psn: of the response that cannot be given; the NAK takes its place
+ *
+ * Context: any; called by the response task.
+ */
+void smr_resp_access_error(struct smr_qp *qp, u32 psn)
+{
+	const struct reaction *r = &reactions[SMR_RESP_ACCESS];
+
+	op_fatal(qp, r);
+	smr_stat_inc(qp->env->stats, SMR_CNT_NAKS_TX);
+	nak_send(qp, r->syndrome, psn);
+}
+
+/* Everything but success, by the table. */
+static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
+		      enum smr_resp_verdict verdict, struct smr_run *run)
+{
+	const struct reaction *r = &reactions[verdict];
+
+	if (r->fatal)
+		op_fatal(qp, r);
+	if (r->nak)
+		op_nak(qp, op, r->syndrome, run);
+	else
+		op_answer(qp, op, verdict == SMR_RESP_PEER_PROT ?
+				  SMR_LOCAL_FAILED : SMR_LOCAL_DROPPED,
+			  0, run);
+}
+
+/* Executed: it moves the PSN, and is acknowledged when that is asked for. */
+static void op_executed(struct smr_qp *qp, const struct smr_op *op,
+			struct smr_run *run)
+{
+	struct smr_responder *resp = &qp->resp;
+
+	smr_resp_advance(qp, op);
+	if (op->local) {
+		op_answer(qp, op, SMR_LOCAL_REPLY,
+			  SMR_AETH_ACK | SMR_AETH_CREDIT_INVALID, run);
+		return;
+	}
+	if (resp->read.active)
+		resp->acks = 0;	/* its response acknowledges them */
+	else if (op->hdr.ack_req || resp->acks)
+		resp->acks++;
+}
+
+/* IBTA 9.7.4.1.1: repeated, perhaps since the answer was lost. */
+static void op_duplicate(struct smr_qp *qp, const struct smr_op *op,
+			 struct smr_run *run)
+{
+	smr_stat_inc(qp->env->stats, SMR_CNT_DUPLICATES);
+	if (op->local)
+		op_answer(qp, op, SMR_LOCAL_DROPPED, 0, run);
+	else if (op->hdr.op->flags & (SMR_OP_READ | SMR_OP_ATOMIC))
+		smr_resp_repeat(qp, &op->hdr);
+	else
+		qp->resp.acks++;
+}
+
+static enum smr_resp_verdict op_try(struct smr_qp *qp, const struct smr_op *op,
+				    struct smr_run *run)
+{
+	enum smr_resp_verdict verdict = smr_resp_check(qp, op);
+
+	return verdict == SMR_RESP_OK ? smr_resp_exec(qp, op, run) : verdict;
+}
+
+/* IBTA 11.6.3.1 */
+static void op_established(struct smr_qp *qp)
+{
+	if (qp->resp.established || READ_ONCE(qp->state) != IB_QPS_RTR)
+		return;
+	qp->resp.established = true;
+	smr_qp_event(qp, IB_EVENT_COMM_EST);
+}
+
+/* One request, or a slice of one. */
+static enum smr_task_verdict op_process(struct smr_qp *qp,
+					const struct smr_op *op,
+					struct smr_run *run)
+{
+	enum smr_resp_verdict verdict = op_try(qp, op, run);
+
+	trace_smr_request(qp->ibqp.qp_num, op->hdr.opcode, op->hdr.psn,
+			  op->hdr.len, op->local, verdict);
+	switch (verdict) {
+	case SMR_RESP_MORE:
+		return SMR_TASK_MORE;
+	case SMR_RESP_DEFER:
+		return SMR_TASK_DEFER;
+	case SMR_RESP_PEER_PAGE:
+		smr_loopback_fault(op->local, run);
+		return SMR_TASK_IDLE;
+	case SMR_RESP_OK:
+		op_established(qp);
+		op_executed(qp, op, run);
+		break;
+	case SMR_RESP_DUPLICATE:
+		op_duplicate(qp, op, run);
+		break;
+	case SMR_RESP_GAP:
+		smr_stat_inc(qp->env->stats, SMR_CNT_OUT_OF_SEQ);
+		fallthrough;
+	default:
+		op_refuse(qp, op, verdict, run);
+	}
+	op_done(qp, op);
+	if (qp->resp.acks >= ACK_COALESCE)
+		acks_flush(qp);
+	return SMR_TASK_MORE;
+}
+
+/* The next packet's headers. False: it is no good and was dropped. */
+static bool op_from_skb(struct smr_qp *qp, struct sk_buff *skb,
+			struct smr_op *op)
+{
+	unsigned int seg = smr_rx_part(skb)->first + qp->resp.seg;
+	unsigned int len, off = smr_rx_seg(skb, seg, &len);
+
+	memset(op, 0, sizeof(*op));
+	op->skb = skb;
+	if (smr_wire_parse(skb, off, len, &op->hdr) ||
+	    op->hdr.op->flags & SMR_OP_RESPONSE) {
+		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_HEADER);
+		return false;
+	}
+	if (!smr_icrc_ok(skb, seg)) {
+		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_ICRC);
+		return false;
+	}
+	op->off = off + op->hdr.op->hdr_len;
+	op->npsn = 1;
+	if (op->hdr.op->flags & SMR_OP_READ)
+		op->npsn = max_t(u32, 1, DIV_ROUND_UP((u64)op->hdr.dma_len,
+						      qp->mtu));
+	return true;
+}
+
+static enum smr_task_verdict respond_wire(struct smr_qp *qp,
+					  struct sk_buff *skb,
+					  struct smr_run *run)
+{
+	struct smr_op op;
+
+	run->quota -= SMR_COST_PACKET;
+	if (!op_from_skb(qp, skb, &op)) {
+		op_done(qp, &op);
+		return SMR_TASK_MORE;
+	}
+	return op_process(qp, &op, run);
+}
+
+static enum smr_task_verdict respond_local(struct smr_qp *qp,
+					   struct smr_local *local,
+					   struct smr_run *run)
+{
+	struct smr_op op = {
+		.hdr = local->hdr,
+		.local = local,
+		.npsn = local->npsn,
+	};
+
+	/* Not while the requester brings pages in; pairs with its cmpxchg(). */
+	if (smp_load_acquire(&local->state) != SMR_LOCAL_HANDED)
+		return SMR_TASK_IDLE;
+	run->quota -= SMR_COST_PACKET;
+	if (!smr_loopback_check(qp, local)) {
+		op_answer(qp, &op, SMR_LOCAL_DROPPED, 0, run);
+		return SMR_TASK_MORE;
+	}
+	return op_process(qp, &op, run);
+}
+
+static struct smr_local *inbox_peek(struct smr_qp *qp)
+{
+	/* Pairs with the cmpxchg() in loopback.c: the operation is complete. */
+	return smp_load_acquire(&qp->resp.inbox);
+}
+
+/* Not, or not any more, a QP that answers. */
+static enum smr_task_verdict respond_down(struct smr_qp *qp,
+					  enum ib_qp_state state,
+					  struct smr_run *run)
+{
+	struct smr_local *local = inbox_peek(qp);
+
+	skb_queue_purge(&qp->resp.queue);
+	qp->resp.seg = 0;
+	if (state == IB_QPS_ERR)
+		acks_flush(qp);
+	qp->resp.acks = 0;
+	qp->resp.read.active = false;
+	if (local)
+		smr_loopback_answer(qp, local, SMR_LOCAL_DROPPED, 0, 0, run);
+	return state == IB_QPS_ERR ? smr_recv_flush(qp, run) : SMR_TASK_IDLE;
+}
+
+/**
+ * smr_responder_run() - answer what peers request, one step of it
+ * @qp: the QP
+ * @run: how it may run
+ *
+ * Context: as @run says; called by the response task.
+ * Return: SMR_TASK_IDLE when there was nothing to do.
+ */
+enum smr_task_verdict smr_responder_run(struct smr_qp *qp, struct smr_run *run)
+{
+	enum ib_qp_state state = READ_ONCE(qp->state);
+	struct smr_local *local;
+	struct sk_buff *skb;
+
+	if (!nak_flush(qp))
+		return SMR_TASK_IDLE;
+	if (state != IB_QPS_RTR && state != IB_QPS_RTS && state != IB_QPS_SQD)
+		return respond_down(qp, state, run);
+	if (qp->resp.read.active)
+		return smr_resp_read(qp, run);
+	local = inbox_peek(qp);
+	if (local)
+		return respond_local(qp, local, run);
+	skb = skb_peek(&qp->resp.queue);
+	if (skb)
+		return respond_wire(qp, skb, run);
+	acks_flush(qp);
+	return SMR_TASK_IDLE;
+}

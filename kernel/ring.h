@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Rings: queues in memory that a process maps. One side is the kernel; what
+ * the other side writes is never trusted, nor read twice.
+ */
+#ifndef SMR_RING_H
+#define SMR_RING_H
+
+#include <linux/compiler.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+#include "uapi/softmr-abi.h"
+
+/**
+ * struct smr_ring - a ring of the kernel's
+ * @hdr: the shared head; the entries follow it. NULL: there is no ring
+ * @depth: entries, a power of two
+ * @stride: bytes from one entry to the next
+ * @size: bytes in all, page aligned
+ * @idx: the kernel's own index (cons of a work queue, prod of a CQ); what it
+ *	writes into the head is only for the other side
+ * @entry: how it is mapped; NULL for a kernel consumer's ring
+ *
+ * @idx belongs to the user of the ring (a task, or the CQ's lock). The others
+ * are constant.
+ */
+struct smr_ring {
+	struct smr_ring_hdr *hdr;
+	u32 depth;
+	u32 stride;
+	size_t size;
+	u32 idx;
+	struct rdma_user_mmap_entry *entry;
+};
+
+int smr_ring_create(struct smr_ring *ring, struct ib_ucontext *uctx,
+		    u32 depth, u32 stride, struct smr_ring_info *info);
+void smr_ring_destroy(struct smr_ring *ring);
+void smr_ring_reset(struct smr_ring *ring);
+int smr_ring_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
+void smr_ring_mmap_free(struct rdma_user_mmap_entry *entry);
+
+/* The shared slot of an index, whatever the index is. */
+static inline void *smr_ring_slot(const struct smr_ring *ring, u32 idx)
+{
+	return (u8 *)(ring->hdr + 1) +
+	       (size_t)(idx & (ring->depth - 1)) * ring->stride;
+}
+
+/*
+ * Entries that the user has published and the kernel not consumed, for work
+ * queues. A user that claims more than fit has corrupted its ring: -EIO.
+ */
+static inline int smr_ring_pending(const struct smr_ring *ring)
+{
+	/* Pairs with the producer's release: its entries are there to copy. */
+	u32 n = smp_load_acquire(&ring->hdr->prod) - ring->idx;
+
+	return likely(n <= ring->depth) ? (int)n : -EIO;
+}
+
+/**
+ * smr_ring_copy_at() - take the kernel's own copy of a part of an entry
+ * @ring: the ring
+ * @idx: which entry
+ * @off: where in the entry the part begins
+ * @to: the copy
+ * @len: bytes; the part ends within @ring->stride
+ *
+ * What the copy is checked for is what is used: the shared entry, which the
+ * other side may change at any time, is not read again.
+ */
+static inline void smr_ring_copy_at(const struct smr_ring *ring, u32 idx,
+				    size_t off, void *to, size_t len)
+{
+	memcpy(to, smr_ring_slot(ring, idx) + off, len);
+	/* The compiler may not go back to the shared entry for a field. */
+	barrier();
+}
+
+/* smr_ring_copy_at() from the start of an entry */
+static inline void smr_ring_copy(const struct smr_ring *ring, u32 idx,
+				 void *to, size_t len)
+{
+	smr_ring_copy_at(ring, idx, 0, to, len);
+}
+
+/* Work queues: give the entries before @ring->idx back to the user. */
+static inline void smr_ring_publish_cons(struct smr_ring *ring)
+{
+	/* Pairs with the producer's acquire: the entries have been copied. */
+	smp_store_release(&ring->hdr->cons, ring->idx);
+}
+
+/* CQs: let the user see the entries before @ring->idx. */
+static inline void smr_ring_publish_prod(struct smr_ring *ring)
+{
+	/* Pairs with the consumer's acquire: the entries are complete. */
+	smp_store_release(&ring->hdr->prod, ring->idx);
+}
+
+/*
+ * Ask for, or no longer ask for, a doorbell: enum smr_ring_flags. After
+ * setting one, look at smr_ring_pending() again: what the user published
+ * before it saw the flag rings no doorbell.
+ */
+static inline void smr_ring_set_flags(struct smr_ring *ring, u32 flags)
+{
+	WRITE_ONCE(ring->hdr->flags, flags);
+	/* Pairs with the barrier that the producer needs. */
+	smp_mb();
+}
+
+#endif /* SMR_RING_H */

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "sgl.h"
+
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "pd.h"
+
+static void sgl_clear(struct smr_sgl *sgl)
+{
+	sgl->nr = 0;
+	sgl->data = NULL;
+	sgl->len = 0;
+	sgl->cur = 0;
+	sgl->pos = 0;
+}
+
+/**
+ * smr_sgl_open() - open a part of a scatter/gather list
+ * @sgl: filled in; end it with smr_sgl_close() on SMR_KEY_OK
+ * @pd: the protection domain that the keys must be of
+ * @qpn: the QP that asks
+ * @access: IB_ACCESS_LOCAL_WRITE to write, 0 to read
+ * @sge: the entries, already the kernel's own copy
+ * @num_sge: how many
+ * @skip: where in the list the part begins, in bytes
+ * @len: how many bytes; what the list has less is not opened
+ *
+ * Context: any; lockless.
+ * Return: SMR_KEY_OK, or why the first bad key did not open.
+ */
+enum smr_key_verdict
+smr_sgl_open(struct smr_sgl *sgl, const struct smr_pd *pd, u32 qpn, int access,
+	     const struct smr_sge *sge, unsigned int num_sge, u64 skip,
+	     u64 len)
+{
+	enum smr_key_verdict verdict;
+	unsigned int i;
+	u64 n;
+
+	sgl_clear(sgl);
+	for (i = 0; i < num_sge && len; i++) {
+		if (skip >= sge[i].length) {
+			skip -= sge[i].length;
+			continue;
+		}
+		n = min_t(u64, sge[i].length - skip, len);
+		verdict = smr_key_open(pd->keys, sge[i].lkey, &pd->ibpd, qpn,
+				       access, sge[i].addr + skip, n,
+				       &sgl->spans[sgl->nr]);
+		if (verdict != SMR_KEY_OK) {
+			smr_sgl_close(sgl);
+			return verdict;
+		}
+		sgl->nr++;
+		sgl->len += n;
+		len -= n;
+		skip = 0;
+	}
+	return SMR_KEY_OK;
+}
+
+/**
+ * smr_sgl_open_key() - open what one key names, as a list of one
+ * @sgl: filled in; end it with smr_sgl_close() on SMR_KEY_OK
+ * @pd: the protection domain that the key must be of
+ * @qpn: the QP that is asked
+ * @access: enum ib_access_flags that are needed
+ * @key: the key
+ * @addr: first byte, as the key's owner names it
+ * @len: bytes, at least 1
+ *
+ * Context: any; lockless.
+ * Return: SMR_KEY_OK, or why the key did not open.
+ */
+enum smr_key_verdict
+smr_sgl_open_key(struct smr_sgl *sgl, const struct smr_pd *pd, u32 qpn,
+		 int access, u32 key, u64 addr, u64 len)
+{
+	enum smr_key_verdict verdict;
+
+	sgl_clear(sgl);
+	verdict = smr_key_open(pd->keys, key, &pd->ibpd, qpn, access, addr,
+			       len, &sgl->spans[0]);
+	if (verdict == SMR_KEY_OK) {
+		sgl->nr = 1;
+		sgl->len = len;
+	}
+	return verdict;
+}
+
+/**
+ * smr_sgl_inline() - use inline data as if it were a list
+ * @sgl: filled in; needs no smr_sgl_close()
+ * @data: the data, which must outlive @sgl
+ * @len: bytes
+ */
+void smr_sgl_inline(struct smr_sgl *sgl, const void *data, size_t len)
+{
+	sgl_clear(sgl);
+	sgl->data = data;
+	sgl->len = len;
+}
+
+/**
+ * smr_sgl_close() - drop the references of an open list
+ * @sgl: the list
+ *
+ * Context: any.
+ */
+void smr_sgl_close(struct smr_sgl *sgl)
+{
+	while (sgl->nr)
+		smr_span_put(&sgl->spans[--sgl->nr]);
+	sgl->data = NULL;
+	sgl->len = 0;
+}
+
+/* The run at the position: its span and how much of @len fits in it. */
+static const struct smr_span *sgl_run(struct smr_sgl *sgl, size_t *len)
+{
+	const struct smr_span *span = &sgl->spans[sgl->cur];
+
+	if (sgl->pos == span->len) {
+		sgl->cur++;
+		sgl->pos = 0;
+		span++;
+	}
+	*len = min_t(u64, *len, span->len - sgl->pos);
+	return span;
+}
+
+/* A position to return to when a copy does not get through. */
+struct sgl_mark {
+	unsigned int cur;
+	size_t pos;
+};
+
+static struct sgl_mark sgl_tell(const struct smr_sgl *sgl)
+{
+	return (struct sgl_mark){ .cur = sgl->cur, .pos = sgl->pos };
+}
+
+static int sgl_seek(struct smr_sgl *sgl, struct sgl_mark mark, int err)
+{
+	sgl->cur = mark.cur;
+	sgl->pos = mark.pos;
+	return err;
+}
+
+/**
+ * smr_sgl_read() - copy out of a list
+ * @sgl: the list
+ * @to: where to
+ * @len: bytes, at most what is left of the list
+ *
+ * Context: any.
+ * Return: 0, -EAGAIN (see smr_sgl_fault()) or -EFAULT.
+ */
+int smr_sgl_read(struct smr_sgl *sgl, void *to, size_t len)
+{
+	struct sgl_mark mark = sgl_tell(sgl);
+	const struct smr_span *span;
+	size_t n;
+	int err;
+
+	if (sgl->data) {
+		memcpy(to, sgl->data + sgl->pos, len);
+		sgl->pos += len;
+		return 0;
+	}
+	for (; len; len -= n, to += n, sgl->pos += n) {
+		n = len;
+		span = sgl_run(sgl, &n);
+		err = smr_span_read(span, sgl->pos, to, n);
+		if (err)
+			return sgl_seek(sgl, mark, err);
+	}
+	return 0;
+}
+
+/**
+ * smr_sgl_write() - copy into a list
+ * @sgl: the list
+ * @from: where from
+ * @len: bytes, at most what is left of the list
+ *
+ * Context: any.
+ * Return: 0, -EAGAIN (see smr_sgl_fault()) or -EFAULT.
+ */
+int smr_sgl_write(struct smr_sgl *sgl, const void *from, size_t len)
+{
+	struct sgl_mark mark = sgl_tell(sgl);
+	const struct smr_span *span;
+	size_t n;
+	int err;
+
+	for (; len; len -= n, from += n, sgl->pos += n) {
+		n = len;
+		span = sgl_run(sgl, &n);
+		err = smr_span_write(span, sgl->pos, from, n);
+		if (err)
+			return sgl_seek(sgl, mark, err);
+	}
+	return 0;
+}
+
+/**
+ * smr_sgl_write_skb() - copy a packet's payload into a list
+ * @sgl: the list
+ * @skb: the packet
+ * @off: where in it, from skb->data
+ * @len: bytes, at most what is left of the list
+ *
+ * Context: any.
+ * Return: 0, -EAGAIN (see smr_sgl_fault()) or -EFAULT.
+ */
+int smr_sgl_write_skb(struct smr_sgl *sgl, const struct sk_buff *skb,
+		      unsigned int off, size_t len)
+{
+	struct sgl_mark mark = sgl_tell(sgl);
+	const struct smr_span *span;
+	size_t n;
+	int err;
+
+	for (; len; len -= n, off += n, sgl->pos += n) {
+		n = len;
+		span = sgl_run(sgl, &n);
+		err = smr_span_write_skb(span, sgl->pos, skb, off, n);
+		if (err)
+			return sgl_seek(sgl, mark, err);
+	}
+	return 0;
+}
+
+/**
+ * smr_sgl_copy() - copy from one list to another
+ * @dst: where to
+ * @src: where from
+ * @len: bytes, at most what is left of each
+ *
+ * Context: any.
+ * Return: 0, -EAGAIN (see smr_sgl_fault()) or -EFAULT.
+ */
+int smr_sgl_copy(struct smr_sgl *dst, struct smr_sgl *src, size_t len)
+{
+	struct sgl_mark dst_mark = sgl_tell(dst), src_mark = sgl_tell(src);
+	const struct smr_span *to, *from;
+	size_t n;
+	int err;
+
+	if (src->data) {
+		err = smr_sgl_write(dst, src->data + src->pos, len);
+		if (!err)
+			src->pos += len;
+		return err;
+	}
+	for (; len; len -= n, dst->pos += n, src->pos += n) {
+		n = len;
+		to = sgl_run(dst, &n);
+		from = sgl_run(src, &n);
+		err = smr_span_copy(to, dst->pos, from, src->pos, n);
+		if (err) {
+			sgl_seek(src, src_mark, err);
+			return sgl_seek(dst, dst_mark, err);
+		}
+	}
+	return 0;
+}
+
+/**
+ * smr_sgl_fault() - bring all pages of an open list in
+ * @sgl: the list
+ * @write: for writing
+ *
+ * Context: process, may sleep.
+ * Return: 0, -EFAULT, -ENOMEM or -EINTR.
+ */
+int smr_sgl_fault(const struct smr_sgl *sgl, bool write)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < sgl->nr; i++) {
+		err = smr_span_fault(&sgl->spans[i], 0, sgl->spans[i].len,
+				     write);
+		if (err)
+			return err;
+	}
+	return 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Scatter/gather lists of work requests, opened into spans. */
+#ifndef SMR_SGL_H
+#define SMR_SGL_H
+
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+#include "key.h"
+#include "uapi/softmr-abi.h"
+
+struct sk_buff;
+struct smr_pd;
+
+/**
+ * struct smr_sgl - a part of a scatter/gather list, or inline data
+ * @spans: opened, in order
+ * @nr: how many
+ * @data: inline data, instead of spans
+ * @len: bytes in all
+ * @cur: the span that the position is in
+ * @pos: the position within it, or within @data
+ *
+ * Belongs to the task that opened it, and to one call of it: references are
+ * never kept while a task waits for a peer, so that nothing that a peer does
+ * can hold up a deregistration.
+ */
+struct smr_sgl {
+	struct smr_span spans[SMR_MAX_SGE];
+	unsigned int nr;
+	const u8 *data;
+	size_t len;
+	unsigned int cur;
+	size_t pos;
+};
+
+enum smr_key_verdict __must_check
+smr_sgl_open(struct smr_sgl *sgl, const struct smr_pd *pd, u32 qpn, int access,
+	     const struct smr_sge *sge, unsigned int num_sge, u64 skip,
+	     u64 len);
+enum smr_key_verdict __must_check
+smr_sgl_open_key(struct smr_sgl *sgl, const struct smr_pd *pd, u32 qpn,
+		 int access, u32 key, u64 addr, u64 len);
+void smr_sgl_inline(struct smr_sgl *sgl, const void *data, size_t len);
+void smr_sgl_close(struct smr_sgl *sgl);
+
+/*
+ * The copies move the position. 0, -EAGAIN or -EFAULT as smr_span_read();
+ * after an error the position is where it was.
+ */
+int smr_sgl_read(struct smr_sgl *sgl, void *to, size_t len);
+int smr_sgl_write(struct smr_sgl *sgl, const void *from, size_t len);
+int smr_sgl_write_skb(struct smr_sgl *sgl, const struct sk_buff *skb,
+		      unsigned int off, size_t len);
+int smr_sgl_copy(struct smr_sgl *dst, struct smr_sgl *src, size_t len);
+int smr_sgl_fault(const struct smr_sgl *sgl, bool write);
+
+#endif /* SMR_SGL_H */

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Counters of a device, shown by `rdma statistic show`. Counting costs one
+ * per-CPU increment and may be done in any context.
+ */
+#ifndef SMR_STATS_H
+#define SMR_STATS_H
+
+#include <linux/percpu.h>
+#include <linux/types.h>
+
+/* name for the code, name for the user */
+#define SMR_COUNTERS(X)						\
+	X(TX_PACKETS,		"tx_packets")			\
+	X(TX_BYTES,		"tx_bytes")			\
+	X(RX_PACKETS,		"rx_packets")			\
+	X(RX_BYTES,		"rx_bytes")			\
+	X(LOCAL_OPS,		"local_ops")			\
+	X(LOCAL_BYTES,		"local_bytes")			\
+	X(DOORBELLS,		"doorbells")			\
+	X(ACKS_TX,		"acks_tx")			\
+	X(ACKS_RX,		"acks_rx")			\
+	X(NAKS_TX,		"naks_tx")			\
+	X(NAKS_RX,		"naks_rx")			\
+	X(RNR_TX,		"rnr_tx")			\
+	X(RNR_RX,		"rnr_rx")			\
+	X(DUPLICATES,		"duplicate_requests")		\
+	X(OUT_OF_SEQ,		"out_of_sequence")		\
+	X(RETRANSMITS,		"retransmits")			\
+	X(TIMEOUTS,		"ack_timeouts")			\
+	X(RETRY_EXC,		"retry_exceeded")		\
+	X(RNR_EXC,		"rnr_retry_exceeded")		\
+	X(BACKPRESSURE,		"tx_backpressure")		\
+	X(BAD_ICRC,		"rx_bad_icrc")			\
+	X(BAD_HEADER,		"rx_bad_header")		\
+	X(BAD_QPN,		"rx_unknown_qp")		\
+	X(BAD_SOURCE,		"rx_wrong_source")		\
+	X(BAD_PKEY,		"rx_bad_pkey")			\
+	X(DROPPED,		"rx_dropped")			\
+	X(BAD_WQE,		"bad_wqe")			\
+	X(KEY_UNKNOWN,		"key_unknown")			\
+	X(KEY_STALE,		"key_stale")			\
+	X(KEY_DEAD,		"key_dead")			\
+	X(KEY_PD,		"key_wrong_pd")			\
+	X(KEY_ACCESS,		"key_no_right")			\
+	X(KEY_RANGE,		"key_out_of_range")		\
+	X(DEREG_BUSY,		"mr_dereg_refused")		\
+	X(CQ_OVERRUN,		"cq_overrun")
+
+enum smr_counter {
+#define SMR_COUNTER_ENUM(id, name) SMR_CNT_##id,
+	SMR_COUNTERS(SMR_COUNTER_ENUM)
+#undef SMR_COUNTER_ENUM
+	SMR_CNT_MAX,
+};
+
+/**
+ * struct smr_stats_cpu - what one CPU has counted
+ * @count: indexed by enum smr_counter
+ */
+struct smr_stats_cpu {
+	u64 count[SMR_CNT_MAX];
+};
+
+/**
+ * struct smr_stats - the counters of one device
+ * @cpu: a set for each CPU
+ */
+struct smr_stats {
+	struct smr_stats_cpu __percpu *cpu;
+};
+
+int smr_stats_init(struct smr_stats *stats);
+void smr_stats_fini(struct smr_stats *stats);
+u64 smr_stats_read(const struct smr_stats *stats, enum smr_counter id);
+const char *smr_stats_name(enum smr_counter id);
+
+static inline void smr_stat_add(struct smr_stats *stats, enum smr_counter id,
+				u64 n)
+{
+	this_cpu_add(stats->cpu->count[id], n);
+}
+
+static inline void smr_stat_inc(struct smr_stats *stats, enum smr_counter id)
+{
+	this_cpu_inc(stats->cpu->count[id]);
+}
+
+#endif /* SMR_STATS_H */

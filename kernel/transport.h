@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The transport as those above it see it: the QP, the table that finds it,
+ * and the calls that start and stop it.
+ */
+#ifndef SMR_TRANSPORT_H
+#define SMR_TRANSPORT_H
+
+#include <linux/container_of.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "completer.h"
+#include "loopback.h"
+#include "mw.h"
+#include "net.h"
+#include "requester.h"
+#include "responder.h"
+#include "sq.h"
+#include "task.h"
+#include "xmit.h"
+
+struct smr_cq;
+struct smr_keys;
+struct smr_pd;
+struct smr_srq;
+struct smr_stats;
+
+/**
+ * struct smr_qptab - the QPs of one network namespace
+ * @xa: QP number -> struct smr_qp; RCU for readers
+ *
+ * QP numbers are unique in the namespace, whatever device they are of, since
+ * all its devices share the sockets.
+ */
+struct smr_qptab {
+	struct xarray xa;
+};
+
+/**
+ * struct smr_env - what a QP needs of its device; part of the device
+ * @sn: the namespace's sockets
+ * @tab: the namespace's QPs
+ * @keys: the device's keys
+ * @stats: the device's counters
+ * @wq: where left-over work goes
+ * @ndev: the netdev
+ * @loopback: this link takes the same-host shortcut
+ *
+ * Constant while the device has QPs.
+ */
+struct smr_env {
+	struct smr_net *sn;
+	struct smr_qptab *tab;
+	struct smr_keys *keys;
+	struct smr_stats *stats;
+	struct workqueue_struct *wq;
+	struct net_device *ndev;
+	bool loopback;
+};
+
+/**
+ * struct smr_qp - a queue pair
+ * @ibqp: the core's part
+ * @env: what it needs of its device
+ * @pd: protection domain
+ * @scq: completion queue of sends
+ * @rcq: completion queue of receives
+ * @ref: one for its owner, one for each work, timer, batch or look-up
+ * @released: completed when @ref has dropped to 0
+ * @mutex: one control verb at a time
+ * @lock: guards @state and @attr's writers; BH-safe
+ * @state: read without the lock
+ * @attr: what modify_qp set; the tasks may read it as the fields they need
+ *	are only changed while they are disabled
+ * @mtu: path MTU, bytes of payload
+ * @sig_all: each send is signalled
+ * @drained: IB_EVENT_SQ_DRAINED was raised
+ * @dead: being destroyed: its tasks will never run again
+ * @path: how to reach the peer
+ * @flow: wakes both tasks when the stack takes packets again
+ * @send_task: runs completer and requester
+ * @resp_task: runs the responder
+ * @rx_mem: bytes of memory that the packets in its queues take
+ * @rx_node: on a receive batch, which then holds a reference
+ * @rx_batched: it is on one; atomic bit 0
+ * @sq: send queue
+ * @rq: receive queue; max_wr is 0 with an SRQ
+ * @srq: the shared receive queue instead, or NULL
+ * @req: requester
+ * @comp: completer
+ * @resp: responder
+ * @windows: type 2 windows that are tied to this QP; has its own lock
+ * @handed: what the requester handed to a peer on this host
+ */
+struct smr_qp {
+	struct ib_qp ibqp;
+	struct smr_env *env;
+	struct smr_pd *pd;
+	struct smr_cq *scq;
+	struct smr_cq *rcq;
+	refcount_t ref;
+	struct completion released;
+	struct mutex mutex;	/* control verbs */
+	spinlock_t lock;	/* state */
+	enum ib_qp_state state;
+	struct ib_qp_attr attr;
+	u32 mtu;
+	bool sig_all;
+	bool drained;
+	bool dead;
+	struct smr_path path;
+	struct smr_flow flow;
+	struct smr_task send_task;
+	struct smr_task resp_task;
+	atomic_t rx_mem;
+	struct list_head rx_node;
+	unsigned long rx_batched;
+	struct smr_sq sq;
+	struct smr_rq rq;
+	struct smr_srq *srq;
+	struct smr_requester req;
+	struct smr_completer comp;
+	struct smr_responder resp;
+	struct smr_mw_owner windows;
+	struct smr_local handed;
+};
+
+/**
+ * struct smr_rx_part - what the transport notes in a packet it has queued
+ * @info: the receive path's part
+ * @first: the first segment that is for this side of this QP
+ * @count: how many are
+ * @mem: the QP's account of the packets that wait for it
+ */
+struct smr_rx_part {
+	struct smr_rx_info info;
+	u32 first;
+	u32 count;
+	atomic_t *mem;
+};
+
+static_assert(sizeof(struct smr_rx_part) <=
+	      sizeof_field(struct sk_buff, cb));
+
+static inline struct smr_rx_part *smr_rx_part(const struct sk_buff *skb)
+{
+	return (struct smr_rx_part *)skb->cb;
+}
+
+/* Where in the packet a segment begins, and how long it is. */
+static inline unsigned int smr_rx_seg(const struct sk_buff *skb,
+				      unsigned int seg, unsigned int *len)
+{
+	const struct smr_rx_info *info = smr_rx_info(skb);
+	unsigned int off = seg * info->seg_len;
+
+	*len = min(info->seg_len, info->len - off);
+	return off;
+}
+
+static inline struct smr_qp *to_smr_qp(const struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct smr_qp, ibqp);
+}
+
+void smr_qptab_init(struct smr_qptab *tab);
+void smr_qptab_fini(struct smr_qptab *tab);
+
+void smr_transport_init(struct smr_qp *qp, struct smr_env *env);
+int smr_transport_publish(struct smr_qp *qp);
+void smr_transport_fini(struct smr_qp *qp);
+void smr_transport_pause(struct smr_qp *qp);
+void smr_transport_resume(struct smr_qp *qp);
+void smr_transport_reset(struct smr_qp *qp);
+void smr_transport_doorbell(struct smr_qp *qp, u32 flags);
+
+struct smr_qp *__must_check smr_qp_find(struct smr_qptab *tab, u32 qpn);
+void smr_qp_put(struct smr_qp *qp);
+void smr_qp_event(struct smr_qp *qp, enum ib_event_type type);
+void smr_qp_error(struct smr_qp *qp);
+
+extern const struct smr_rx_ops smr_transport_rx_ops;
+
+#endif /* SMR_TRANSPORT_H */

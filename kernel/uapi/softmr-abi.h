@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
+/*
+ * What the softmr module and its rdma-core provider share: the rings that are
+ * mapped into the process, and the driver's part of the verbs commands.
+ *
+ * Nothing in a ring is a pointer, and the kernel trusts nothing in it: every
+ * entry is copied out once and only the copy is checked and used.
+ */
+#ifndef SOFTMR_ABI_H
+#define SOFTMR_ABI_H
+
+#include <linux/types.h>
+
+/* Bumped when a structure below changes its meaning or its layout. */
+#define SMR_ABI_VERSION	1
+
+/*
+ * Reported as the device's RDMA driver id, which is how the provider knows
+ * its devices whatever their names. The number is outside the range that
+ * enum rdma_driver_id hands out.
+ */
+#define SMR_DRIVER_ID	0x534d5200
+
+/* Upper bounds that hold on both sides of a ring. */
+#define SMR_MAX_SGE		32
+#define SMR_MAX_INLINE		512
+
+/*
+ * The head of each ring. The producer owns @prod, the consumer owns @cons;
+ * each is written with release and read with acquire semantics. Both run
+ * freely through 2^32; the entry is index & (depth - 1). Entries begin
+ * directly behind the head.
+ */
+struct smr_ring_hdr {
+	__u32 prod;
+	__u32 rsvd0[15];
+	__u32 cons;
+	/* enum smr_ring_flags, written by the kernel only */
+	__u32 flags;
+	__u32 rsvd1[14];
+};
+
+enum smr_ring_flags {
+	/*
+	 * The kernel waits for entries of this receive ring: ring the
+	 * doorbell after publishing one. The producer's check needs a full
+	 * barrier between its store to prod and its load of flags.
+	 */
+	SMR_RING_NEED_DOORBELL = 1 << 0,
+};
+
+struct smr_sge {
+	__aligned_u64 addr;
+	__u32 length;
+	__u32 lkey;
+};
+
+/*
+ * An entry of the send queue. opcode and send_flags have the values of
+ * enum ib_uverbs_wr_opcode and enum ibv_send_flags. With IBV_SEND_INLINE the
+ * payload of inline_len bytes begins at sge[0] and num_sge is 0.
+ */
+struct smr_send_wqe {
+	__aligned_u64 wr_id;
+	__u8 opcode;
+	__u8 num_sge;
+	__u16 inline_len;
+	__u32 send_flags;
+	/* immediate data in network order, or the rkey to invalidate */
+	__u32 imm_or_rkey;
+	/* the shared receive queue's number, for XRC */
+	__u32 xrc_srqn;
+	union {
+		struct {
+			__aligned_u64 remote_addr;
+			__u32 rkey;
+			__u32 rsvd;
+		} rdma;
+		struct {
+			__aligned_u64 remote_addr;
+			__aligned_u64 compare_add;
+			__aligned_u64 swap;
+			__u32 rkey;
+			__u32 rsvd;
+		} atomic;
+		struct {
+			__u32 ah_handle;
+			__u32 remote_qpn;
+			__u32 remote_qkey;
+			__u32 rsvd;
+		} ud;
+		struct {
+			__aligned_u64 addr;
+			__aligned_u64 length;
+			__u32 mr_lkey;
+			__u32 mw_rkey;
+			__u32 new_rkey;
+			__u32 access;
+		} bind_mw;
+		struct {
+			__aligned_u64 remote_addr;
+			__aligned_u64 length;
+			__u32 rkey;
+			/* enum ibv_placement_type, enum ibv_selectivity_level */
+			__u8 type;
+			__u8 level;
+			__u16 rsvd;
+		} flush;
+		__u8 rsvd_op[40];
+	};
+	struct smr_sge sge[];
+};
+
+struct smr_recv_wqe {
+	__aligned_u64 wr_id;
+	__u32 num_sge;
+	__u32 rsvd;
+	struct smr_sge sge[];
+};
+
+/* wc_flags of a completion: enum ibv_wc_flags, which no kernel header has */
+enum smr_wc_flags {
+	SMR_WC_GRH = 1 << 0,
+	SMR_WC_WITH_IMM = 1 << 1,
+	SMR_WC_WITH_INV = 1 << 3,
+};
+
+/* A completion; the fields have the values of struct ibv_wc. */
+struct smr_cqe {
+	__aligned_u64 wr_id;
+	__aligned_u64 timestamp;
+	__u32 status;
+	__u32 opcode;
+	__u32 vendor_err;
+	__u32 byte_len;
+	/* immediate data in network order, or the rkey that was invalidated */
+	__u32 imm_or_rkey;
+	__u32 qp_num;
+	__u32 src_qp;
+	__u32 wc_flags;
+	__u32 slid;
+	__u16 pkey_index;
+	__u16 vlan_id;
+	__u8 sl;
+	__u8 dlid_path_bits;
+	__u8 smac[6];
+};
+
+/* Where one ring is to be mapped, and its geometry. */
+struct smr_ring_info {
+	__aligned_u64 mmap_offset;
+	__u32 mmap_size;
+	/* entries, a power of two; 0: there is no such ring */
+	__u32 depth;
+	/* bytes from one entry to the next */
+	__u32 stride;
+	__u32 max_sge;
+	__u32 max_inline;
+	/* work requests that may be outstanding, at most depth */
+	__u32 max_wr;
+};
+
+struct smr_alloc_ucontext_resp {
+	__u32 abi_version;
+	__u32 rsvd;
+};
+
+struct smr_create_cq_resp {
+	struct smr_ring_info cq;
+};
+
+struct smr_resize_cq_resp {
+	struct smr_ring_info cq;
+};
+
+struct smr_create_srq_resp {
+	struct smr_ring_info rq;
+	__u32 srqn;
+	__u32 rsvd;
+};
+
+struct smr_create_qp_resp {
+	struct smr_ring_info sq;
+	struct smr_ring_info rq;
+};
+
+struct smr_create_ah_resp {
+	/* what a work request names this address handle by */
+	__u32 ah_handle;
+	__u32 rsvd;
+};
+
+/*
+ * The doorbell: a driver method of the QP object, ioctl(RDMA_VERBS_IOCTL).
+ * It runs the sides of the QP that its flags name. 1 << 12 is
+ * UVERBS_ID_NS_SHIFT: the driver's name space of ids.
+ */
+enum smr_qp_methods {
+	SMR_METHOD_QP_DOORBELL = (1U << 12),
+};
+
+enum smr_qp_doorbell_attrs {
+	SMR_ATTR_DOORBELL_QP = (1U << 12),
+	/* enum smr_doorbell_flags; absent: SMR_DOORBELL_SQ */
+	SMR_ATTR_DOORBELL_FLAGS,
+};
+
+enum smr_doorbell_flags {
+	SMR_DOORBELL_SQ = 1 << 0,
+	SMR_DOORBELL_RQ = 1 << 1,
+};
+
+/*
+ * Which windows are bound to a region: a driver method of the MR object. The
+ * array takes as many as it has room for; the total says how many there are.
+ */
+enum smr_mr_methods {
+	SMR_METHOD_MR_QUERY_WINDOWS = (1U << 12),
+};
+
+enum smr_mr_query_windows_attrs {
+	SMR_ATTR_WINDOWS_MR = (1U << 12),
+	/* struct smr_abi_window[], optional */
+	SMR_ATTR_WINDOWS_ARRAY,
+	/* __u32 */
+	SMR_ATTR_WINDOWS_TOTAL,
+};
+
+struct smr_abi_window {
+	/* the window's handle, 0 when it has none any more */
+	__u32 handle;
+	__u32 rkey;
+	/* enum ibv_mw_type */
+	__u32 type;
+	/* the QP that it is tied to, 0: none */
+	__u32 qpn;
+	__aligned_u64 addr;
+	__aligned_u64 length;
+	/* enum ibv_access_flags */
+	__u32 access;
+	__u32 rsvd;
+};
+
+#endif /* SOFTMR_ABI_H */

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "verbs.h"
+
+#include <linux/err.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_types.h>
+
+#include "advise.h"
+#include "compat/ib.h"
+#include "cq.h"
+#include "mr.h"
+#include "mr_query.h"
+#include "mw.h"
+#include "pd.h"
+#include "qp.h"
+#include "ring.h"
+#include "srq.h"
+#include "stats.h"
+#include "trace.h"
+
+#define UVERBS_MODULE_NAME softmr
+#include <rdma/uverbs_named_ioctl.h>
+
+/*
+ * The driver's part of a command has no input by now. What a newer provider
+ * sends must be all zeros: it asks for nothing that we do not know of.
+ */
+static int udata_no_input(const struct ib_udata *udata)
+{
+	int ret;
+
+	if (!udata || !udata->inlen)
+		return 0;
+	ret = check_zeroed_user(udata->inbuf, udata->inlen);
+	if (ret < 0)
+		return ret;
+	return ret ? 0 : -EOPNOTSUPP;
+}
+
+/* An older provider gets the part it knows; a newer one zeros at the end. */
+static int udata_respond(const struct ib_udata *udata, const void *resp,
+			 size_t len)
+{
+	size_t n = min(len, udata->outlen);
+
+	if (copy_to_user(udata->outbuf, resp, n))
+		return -EFAULT;
+	if (clear_user(udata->outbuf + n, udata->outlen - n))
+		return -EFAULT;
+	return 0;
+}
+
+static struct ib_ucontext *udata_uctx(struct ib_udata *udata)
+{
+	return rdma_udata_to_uverbs_attr_bundle(udata)->context;
+}
+
+static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
+{
+	const struct smr_alloc_ucontext_resp resp = {
+		.abi_version = SMR_ABI_VERSION,
+	};
+	int ret = udata_no_input(udata);
+
+	return ret ?: udata_respond(udata, &resp, sizeof(resp));
+}
+
+static void dealloc_ucontext(struct ib_ucontext *uctx)
+{
+}
+
+/* Rings are ordinary memory: there is nothing that has to be cut off. */
+static void disassociate_ucontext(struct ib_ucontext *uctx)
+{
+}
+
+static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	to_smr_pd(ibpd)->keys = to_smr_verbs(ibpd->device)->env.keys;
+	return udata_no_input(udata);
+}
+
+static int dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	return 0;
+}
+
+static int create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+		     struct ib_udata *udata)
+{
+	struct smr_verbs *verbs = to_smr_verbs(ibah->device);
+
+	return smr_ah_create(to_smr_ah(ibah), &verbs->ahs, &verbs->env,
+			     init->ah_attr, false);
+}
+
+static int create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+			  struct ib_udata *udata)
+{
+	struct smr_verbs *verbs = to_smr_verbs(ibah->device);
+	struct smr_create_ah_resp resp = {};
+	struct smr_ah *ah = to_smr_ah(ibah);
+	int ret;
+
+	ret = udata_no_input(udata);
+	if (ret)
+		return ret;
+	ret = smr_ah_create(ah, &verbs->ahs, &verbs->env, init->ah_attr, true);
+	if (ret)
+		return ret;
+	resp.ah_handle = ah->handle;
+	ret = udata_respond(udata, &resp, sizeof(resp));
+	if (ret)
+		smr_ah_destroy(ah);
+	return ret;
+}
+
+static int query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
+{
+	*attr = to_smr_ah(ibah)->attr;
+	return 0;
+}
+
+static int destroy_ah(struct ib_ah *ibah, u32 flags)
+{
+	smr_ah_destroy(to_smr_ah(ibah));
+	return 0;
+}
+
+static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		     struct uverbs_attr_bundle *attrs)
+{
+	struct smr_create_cq_resp resp = {};
+	struct smr_cq *cq = to_smr_cq(ibcq);
+	int ret;
+
+	if (!attrs)
+		return -EOPNOTSUPP;
+	ret = udata_no_input(&attrs->driver_udata);
+	if (ret)
+		return ret;
+	ret = smr_cq_create(cq, attr, attrs->context, &resp.cq);
+	if (ret)
+		return ret;
+	ret = udata_respond(&attrs->driver_udata, &resp, sizeof(resp));
+	if (ret)
+		smr_cq_destroy(cq);
+	return ret;
+}
+
+/*
+ * The new ring is in use once the CQ has it, so the response must not fail:
+ * a provider that cannot take all of it could never find the ring.
+ */
+static int resize_user_cq(struct ib_cq *ibcq, SMR_RESIZE_CQE_TYPE cqe,
+			  struct ib_udata *udata)
+{
+	struct smr_resize_cq_resp resp = {};
+	int ret;
+
+	ret = udata_no_input(udata);
+	if (ret)
+		return ret;
+	if (udata->outlen < sizeof(resp))
+		return -EINVAL;
+	if (clear_user(udata->outbuf, udata->outlen))
+		return -EFAULT;
+	ret = smr_cq_resize(to_smr_cq(ibcq), udata_uctx(udata), cqe, &resp.cq);
+	return ret ?: udata_respond(udata, &resp, sizeof(resp));
+}
+
+static int destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	smr_cq_destroy(to_smr_cq(ibcq));
+	return 0;
+}
+
+static int req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	return smr_cq_notify(to_smr_cq(ibcq), flags);
+}
+
+static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+		      struct ib_udata *udata)
+{
+	struct smr_create_srq_resp resp = {};
+	struct smr_srq *srq = to_smr_srq(ibsrq);
+	int ret;
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	ret = udata_no_input(udata);
+	if (ret)
+		return ret;
+	ret = smr_srq_create(srq, init, udata_uctx(udata), &resp.rq);
+	if (ret)
+		return ret;
+	ret = udata_respond(udata, &resp, sizeof(resp));
+	if (ret)
+		smr_srq_destroy(srq);
+	return ret;
+}
+
+static int modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		      enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	int ret = udata_no_input(udata);
+
+	return ret ?: smr_srq_modify(to_smr_srq(ibsrq), attr, mask);
+}
+
+static int query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	smr_srq_query(to_smr_srq(ibsrq), attr);
+	return 0;
+}
+
+static int destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	smr_srq_destroy(to_smr_srq(ibsrq));
+	return 0;
+}
+
+static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+		     struct ib_udata *udata)
+{
+	struct smr_verbs *verbs = to_smr_verbs(ibqp->device);
+	struct smr_create_qp_resp resp = {};
+	struct smr_qp *qp = to_smr_qp(ibqp);
+	int ret;
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	ret = udata_no_input(udata);
+	if (ret)
+		return ret;
+	ret = smr_qp_create(qp, &verbs->env, init, udata_uctx(udata), &resp);
+	if (ret)
+		return ret;
+	ret = udata_respond(udata, &resp, sizeof(resp));
+	if (ret)
+		smr_qp_destroy(qp);
+	return ret;
+}
+
+static int modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		     struct ib_udata *udata)
+{
+	int ret = udata_no_input(udata);
+
+	return ret ?: smr_qp_modify(to_smr_qp(ibqp), attr, mask);
+}
+
+static int query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		    struct ib_qp_init_attr *init)
+{
+	smr_qp_query(to_smr_qp(ibqp), attr, init);
+	return 0;
+}
+
+static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	smr_qp_destroy(to_smr_qp(ibqp));
+	return 0;
+}
+
+static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
+				 u64 iova, int access, SMR_PARAM_DMAH(dmah)
+				 struct ib_udata *udata)
+{
+	struct smr_mr *mr;
+	int ret;
+
+	ret = udata_no_input(udata);
+	if (ret)
+		return ERR_PTR(ret);
+	mr = smr_mr_reg(to_smr_pd(pd), start, length, iova, access);
+	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
+}
+
+/* In place, always: the core updates what it knows of the region. */
+static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				   u64 length, u64 iova, int access,
+				   struct ib_pd *pd, struct ib_udata *udata)
+{
+	int ret = udata_no_input(udata);
+
+	if (!ret)
+		ret = smr_mr_rereg(to_smr_mr(ibmr), flags, start, length, iova,
+				   access, pd);
+	return ret ? ERR_PTR(ret) : NULL;
+}
+
+static int advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
+		     u32 flags, struct ib_sge *sges, u32 num_sge,
+		     struct uverbs_attr_bundle *attrs)
+{
+	struct smr_env *env = &to_smr_verbs(pd->device)->env;
+
+	return smr_mr_advise(env->keys, env->wq, pd, advice, flags, sges,
+			     num_sge);
+}
+
+/* Tell who looks: the windows may be gone again by now. */
+static void dereg_refused(struct smr_verbs *verbs, struct smr_mr *mr)
+{
+	struct smr_mw_info first = {};
+	u32 windows = smr_mw_list(mr, &first, 1);
+
+	smr_stat_inc(verbs->env.stats, SMR_CNT_DEREG_BUSY);
+	trace_smr_dereg_busy(mr->ibmr.lkey, windows, first.rkey);
+}
+
+static int dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct smr_verbs *verbs = to_smr_verbs(ibmr->device);
+	int ret = smr_mr_dereg(to_smr_mr(ibmr));
+
+	if (ret == -EBUSY)
+		dereg_refused(verbs, to_smr_mr(ibmr));
+	return ret;
+}
+
+static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
+{
+	int ret = udata_no_input(udata);
+
+	return ret ?: smr_mw_alloc(to_smr_mw(ibmw),
+				   to_smr_verbs(ibmw->device)->env.keys);
+}
+
+static int dealloc_mw(struct ib_mw *ibmw)
+{
+	smr_mw_dealloc(to_smr_mw(ibmw));
+	return 0;
+}
+
+static int UVERBS_HANDLER(SMR_METHOD_QP_DOORBELL)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_qp *ibqp = uverbs_attr_get_obj(attrs, SMR_ATTR_DOORBELL_QP);
+	u32 flags;
+	int ret;
+
+	ret = uverbs_get_flags32(&flags, attrs, SMR_ATTR_DOORBELL_FLAGS,
+				 SMR_DOORBELL_SQ | SMR_DOORBELL_RQ);
+	if (ret)
+		return ret;
+	smr_transport_doorbell(to_smr_qp(ibqp), flags ?: SMR_DOORBELL_SQ);
+	return 0;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_QP_DOORBELL,
+			    UVERBS_ATTR_IDR(SMR_ATTR_DOORBELL_QP,
+					    UVERBS_OBJECT_QP,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_FLAGS_IN(SMR_ATTR_DOORBELL_FLAGS,
+						 enum smr_doorbell_flags,
+						 UA_OPTIONAL));
+
+ADD_UVERBS_METHODS(smr_qp_methods, UVERBS_OBJECT_QP,
+		   &UVERBS_METHOD(SMR_METHOD_QP_DOORBELL));
+
+const struct uapi_definition smr_verbs_uapi[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &smr_qp_methods),
+	UAPI_DEF_CHAIN(smr_mr_query_uapi),
+	{}
+};
+
+/*
+ * Without post_send and its kin the core keeps consumers in the kernel away
+ * from the device, which is right as long as it cannot serve them.
+ */
+const struct ib_device_ops smr_verbs_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = (enum rdma_driver_id)SMR_DRIVER_ID,
+	.uverbs_abi_ver = SMR_ABI_VERSION,
+
+	.alloc_ucontext = alloc_ucontext,
+	.dealloc_ucontext = dealloc_ucontext,
+	.disassociate_ucontext = disassociate_ucontext,
+	.mmap = smr_ring_mmap,
+	.mmap_free = smr_ring_mmap_free,
+
+	.alloc_pd = alloc_pd,
+	.dealloc_pd = dealloc_pd,
+
+	.create_ah = create_ah,
+	.create_user_ah = create_user_ah,
+	.query_ah = query_ah,
+	.destroy_ah = destroy_ah,
+
+	.create_cq = create_cq,
+	.SMR_OP_RESIZE_USER_CQ = resize_user_cq,
+	.destroy_cq = destroy_cq,
+	.req_notify_cq = req_notify_cq,
+
+	.create_srq = create_srq,
+	.modify_srq = modify_srq,
+	.query_srq = query_srq,
+	.destroy_srq = destroy_srq,
+
+	.create_qp = create_qp,
+	.modify_qp = modify_qp,
+	.query_qp = query_qp,
+	.destroy_qp = destroy_qp,
+
+	.reg_user_mr = reg_user_mr,
+	.rereg_user_mr = rereg_user_mr,
+	.advise_mr = advise_mr,
+	.dereg_mr = dereg_mr,
+	.fill_res_mr_entry = smr_mr_query_fill,
+
+	.alloc_mw = alloc_mw,
+	.dealloc_mw = dealloc_mw,
+
+	INIT_RDMA_OBJ_SIZE(ib_ah, smr_ah, ibah),
+	INIT_RDMA_OBJ_SIZE(ib_cq, smr_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_mw, smr_mw, ibmw),
+	INIT_RDMA_OBJ_SIZE(ib_pd, smr_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, smr_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, smr_srq, ibsrq),
+	.size_ib_ucontext = sizeof(struct ib_ucontext),
+};

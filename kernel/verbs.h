@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The verbs: what the RDMA core calls on behalf of processes. */
+#ifndef SMR_VERBS_H
+#define SMR_VERBS_H
+
+#include <linux/container_of.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "ah.h"
+#include "transport.h"
+
+/**
+ * struct smr_verbs - a device as its verbs see it; part of struct smr_dev
+ * @ibdev: the core's part; must be first
+ * @env: what QPs and MRs need of the device
+ * @ahs: address handles
+ *
+ * @env is constant while the device is registered; @ahs has its own lock.
+ */
+struct smr_verbs {
+	struct ib_device ibdev;
+	struct smr_env env;
+	struct smr_ahtab ahs;
+};
+
+static inline struct smr_verbs *to_smr_verbs(const struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct smr_verbs, ibdev);
+}
+
+extern const struct ib_device_ops smr_verbs_ops;
+extern const struct uapi_definition smr_verbs_uapi[];
+
+#endif /* SMR_VERBS_H */

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Links on VLAN netdevs, to which the core would give no IP addresses. */
+#ifndef SMR_VLAN_H
+#define SMR_VLAN_H
+
+struct smr_dev;
+
+void smr_vlan_init(struct smr_dev *dev);
+
+#endif /* SMR_VLAN_H */

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * RoCEv2 on the wire: opcodes, headers, how to read and to write them.
+ * IBTA volume 1, chapter 9 ("C9-..."), and annex A17 for RoCEv2.
+ */
+#ifndef SMR_WIRE_H
+#define SMR_WIRE_H
+
+#include <linux/types.h>
+
+struct sk_buff;
+
+#define SMR_ICRC_LEN		4
+#define SMR_PSN_MASK		0xffffff
+#define SMR_QPN_MASK		0xffffff
+#define SMR_MULTICAST_QPN	0xffffff
+#define SMR_DEFAULT_PKEY	0xffff
+
+/* Header lengths in bytes */
+#define SMR_BTH_LEN	12
+#define SMR_RETH_LEN	16
+#define SMR_AETH_LEN	4
+#define SMR_ATOMIC_ETH_LEN	28
+#define SMR_ATOMIC_ACK_LEN	8
+#define SMR_IMM_LEN	4
+#define SMR_IETH_LEN	4
+#define SMR_DETH_LEN	8
+#define SMR_XRCETH_LEN	4
+#define SMR_FETH_LEN	4
+/* BTH, XRCETH and AtomicETH, the longest chain */
+#define SMR_MAX_HDR_LEN	44
+
+/* What headers an opcode's packet carries, and what it is (smr_op_info) */
+enum smr_op_flags {
+	SMR_OP_RETH	= 1 << 0,
+	SMR_OP_AETH	= 1 << 1,
+	SMR_OP_ATOMIC	= 1 << 2,
+	SMR_OP_ATOMICACK = 1 << 3,
+	SMR_OP_IMM	= 1 << 4,
+	SMR_OP_IETH	= 1 << 5,
+	SMR_OP_DETH	= 1 << 6,
+	SMR_OP_XRCETH	= 1 << 7,
+	SMR_OP_FETH	= 1 << 8,
+	/* position in its message; ONLY is both */
+	SMR_OP_FIRST	= 1 << 9,
+	SMR_OP_LAST	= 1 << 10,
+	SMR_OP_MIDDLE	= 1 << 11,
+	SMR_OP_PAYLOAD	= 1 << 12,
+	/* what it is */
+	SMR_OP_SEND	= 1 << 13,
+	SMR_OP_WRITE	= 1 << 14,
+	SMR_OP_READ	= 1 << 15,
+	SMR_OP_RESPONSE	= 1 << 16,	/* towards the requester, acks included */
+	SMR_OP_FLUSH	= 1 << 17,
+	SMR_OP_ATOMIC_WRITE = 1 << 18,
+	SMR_OP_VALID	= 1U << 31,
+};
+
+/**
+ * struct smr_op_info - what is known of a BTH opcode
+ * @flags: enum smr_op_flags
+ * @hdr_len: bytes of all headers, BTH included
+ */
+struct smr_op_info {
+	u32 flags;
+	u8 hdr_len;
+};
+
+/* The BTH opcode's upper three bits */
+enum smr_transport {
+	SMR_TRANSPORT_RC = 0x00,
+	SMR_TRANSPORT_UC = 0x20,
+	SMR_TRANSPORT_RD = 0x40,
+	SMR_TRANSPORT_UD = 0x60,
+	SMR_TRANSPORT_CNP = 0x80,
+	SMR_TRANSPORT_XRC = 0xa0,
+};
+
+/**
+ * struct smr_hdr - the headers of one packet, in host order
+ * @opcode: the BTH opcode, transport bits included
+ * @op: what the opcode says of the packet
+ * @solicited: BTH SE
+ * @migreq: BTH M
+ * @pad: 0 to 3 bytes behind the payload
+ * @ack_req: BTH A
+ * @pkey: partition key
+ * @qpn: destination QP
+ * @psn: packet sequence number, 24 bits
+ * @va: RETH or AtomicETH address
+ * @rkey: RETH or AtomicETH key
+ * @dma_len: RETH length
+ * @syndrome: AETH syndrome, 8 bits
+ * @msn: AETH message sequence number, 24 bits
+ * @compare: AtomicETH compare data
+ * @swap_add: AtomicETH swap or add data
+ * @orig: AtomicAckETH original remote data
+ * @imm: immediate data; stays in network order
+ * @inv_rkey: IETH key
+ * @qkey: DETH
+ * @src_qpn: DETH
+ * @srqn: XRCETH
+ * @feth: FETH
+ * @len: bytes of payload, pad and ICRC excluded
+ *
+ * Fields whose header the opcode has not are 0.
+ */
+struct smr_hdr {
+	const struct smr_op_info *op;
+	u8 opcode;
+	bool solicited;
+	bool migreq;
+	bool ack_req;
+	u8 pad;
+	u8 syndrome;
+	u16 pkey;
+	u32 qpn;
+	u32 psn;
+	u64 va;
+	u32 rkey;
+	u32 dma_len;
+	u32 msn;
+	u64 compare;
+	u64 swap_add;
+	u64 orig;
+	__be32 imm;
+	u32 inv_rkey;
+	u32 qkey;
+	u32 src_qpn;
+	u32 srqn;
+	u32 feth;
+	u32 len;
+};
+
+/* AETH syndromes, IBTA 9.7.5.2.4: the type in bits 7:5, a value in bits 4:0 */
+enum smr_aeth_type {
+	SMR_AETH_ACK = 0x00,
+	SMR_AETH_RNR = 0x20,
+	SMR_AETH_NAK = 0x60,
+	SMR_AETH_TYPE_MASK = 0xe0,
+	SMR_AETH_VALUE_MASK = 0x1f,
+	/* "credit count is not valid" */
+	SMR_AETH_CREDIT_INVALID = 0x1f,
+};
+
+enum smr_nak_code {
+	SMR_NAK_PSN_SEQ = 0,
+	SMR_NAK_INV_REQ = 1,
+	SMR_NAK_REM_ACCESS = 2,
+	SMR_NAK_REM_OP = 3,
+	SMR_NAK_INV_RD_REQ = 4,
+};
+
+const struct smr_op_info *smr_wire_op(u8 opcode);
+int smr_wire_parse(const struct sk_buff *skb, unsigned int off,
+		   unsigned int seg_len, struct smr_hdr *hdr);
+void smr_wire_build(void *seg, const struct smr_hdr *hdr);
+
+/* Distance from @b to @a in PSN space: negative when @a is older. */
+static inline int smr_psn_diff(u32 a, u32 b)
+{
+	return (int)((a - b) << 8) >> 8;
+}
+
+/* How far @a is behind the start @b of something, which it is not before. */
+static inline u32 smr_psn_off(u32 a, u32 b)
+{
+	return (a - b) & SMR_PSN_MASK;
+}
+
+static inline u32 smr_psn_add(u32 psn, u32 n)
+{
+	return (psn + n) & SMR_PSN_MASK;
+}
+
+#endif /* SMR_WIRE_H */

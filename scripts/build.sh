@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Build what the test beds boot: scripts/build.sh [all|uml|uml-FLAVOUR|qemu|qemu-SERIES]...
+set -euo pipefail
+# shellcheck source=scripts/lib/all.sh
+. "$(dirname "$0")/lib/all.sh"
+
+build_qemu() {
+	local series
+	host_require qemu || return
+	for series in "$@"; do build_layer_with_tests "$series" || return; done
+}
+
+build_uml() {
+	local flavour
+	host_require uml || return
+	build_layer_with_tests uml || return
+	for flavour in "$@"; do build_uml_layer "$flavour" || return; done
+}
+
+build_target() {
+	case $1 in
+	all | qemu) build_qemu "${KERNEL_SERIES[@]}" ;;
+	uml) build_uml "${UML_FLAVOURS[@]}" ;;
+	qemu-*) build_qemu "${1#qemu-}" ;;
+	uml-*) build_uml "${1#uml-}" ;;
+	*) die 2 "cannot build '$1'; try all, uml, uml-plain, qemu-7.2" ;;
+	esac
+}
+
+at_exit end_jobs
+for target in "${@:-all}"; do build_target "$target" || exit 1; done
+say "Everything is built: $BUILD (guest image and kernels: $CACHE)"

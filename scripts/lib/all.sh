@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# All of the library, in the order in which its parts need each other.
+
+# shellcheck source=scripts/lib/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+# shellcheck source=scripts/lib/host.sh
+. "$TOP/scripts/lib/host.sh"
+# shellcheck source=scripts/lib/apt.sh
+. "$TOP/scripts/lib/apt.sh"
+# shellcheck source=scripts/lib/image.sh
+. "$TOP/scripts/lib/image.sh"
+# shellcheck source=scripts/lib/uml.sh
+. "$TOP/scripts/lib/uml.sh"
+# shellcheck source=scripts/lib/build.sh
+. "$TOP/scripts/lib/build.sh"

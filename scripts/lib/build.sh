@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What is built from this repository, and stacked on the guest image as a layer of its own, so that a
+# change of source costs seconds.
+#
+#   $BUILD/image/layer/         provider, tests, and the module for each Debian kernel
+#   $BUILD/image/layer.erofs    the same as QEMU's second disk
+#   $BUILD/image/initrd-SERIES  the first stage of a guest's boot; initrd-uml for UML
+#   $BUILD/uml-FLAVOUR/layer/   UML's modules and softmr.ko for them
+
+IMAGE=$BUILD/image
+BUILD_ID=$(sha256sum <<<"$BUILD" | cut -c1-8)
+LAYER=$IMAGE/layer
+SELFTESTS_DIR=usr/lib/softmr/selftests
+
+# once NAME KEY COMMAND...: run COMMAND unless it already succeeded for KEY
+once() {
+	local stamp=$BUILD/.stamp-$1 key=$2
+	shift 2
+	[ "$(cat "$stamp" 2>/dev/null)" = "$key" ] && return
+	rm -f "$stamp"
+	"$@" || return
+	echo "$key" >"$stamp"
+}
+
+# The state of these directories of the repository, and of what they are built in
+source_key() {
+	local d p=()
+	for d in "$@"; do p+=("$TOP/$d"); done
+	echo "$BASE $(hash_of "${p[@]}" "$TOP/scripts/lib/build.sh")"
+}
+
+# replace_dir DIR NEW: a UML guest may be running on DIR, so it is gone for a moment only
+replace_dir() {
+	mkdir -p "$(dirname "$1")"
+	rm -rf "$1.old"
+	[ ! -e "$1" ] || mv "$1" "$1.old"
+	mv "$2" "$1"
+	rm -rf "$1.old"
+}
+
+# -- the module for Debian's kernels
+
+# module_indexes RELEASE: modules.dep and the others for the image's modules and ours together
+module_indexes() {
+	local release=$1
+	# shellcheck disable=SC2016 # expanded inside the image
+	in_image sh -ec '
+		all=/tmp/all/lib/modules/$1 ours=/build/layer/usr/lib/modules/$1
+		mkdir -p "$all/kernel" "$all/updates"
+		cp "/lib/modules/$1"/modules.builtin* "/lib/modules/$1/modules.order" "$all"
+		mount --bind "/lib/modules/$1/kernel" "$all/kernel"
+		cp "$ours"/updates/*.ko "$all/updates"
+		depmod -b /tmp/all "$1"
+		rm -f "$ours"/modules.*
+		cp "$all"/modules.* "$ours"' sh "$release"
+}
+
+build_module() {
+	local series=$1 release out
+	release=$(kernel_release "$series")
+	out=$LAYER/usr/lib/modules/$release
+	sync_tree "$TOP/kernel" "$IMAGE/kernel-$series"
+	in_image make -C "/lib/modules/$release/build" M="/build/kernel-$series" W=1 -j"$(nproc)" modules
+	mkdir -p "$out/updates"
+	cp "$IMAGE/kernel-$series"/*.ko "$out/updates/"
+	module_indexes "$release"
+}
+
+# -- provider and tests
+
+build_provider() {
+	in_image cmake -S /src/userspace -B /build/provider -GNinja -DRDMA_CORE_SOURCE=/usr/src/rdma-core \
+		-DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	in_image ninja -C /build/provider
+	in_image env DESTDIR=/build/layer cmake --install /build/provider
+}
+
+# The tests as the guest sees them: scripts as they are in the source, binaries beside them
+build_selftests() {
+	local dir=$LAYER/$SELFTESTS_DIR new=$IMAGE/selftests.new
+	if [ -e "$TOP/selftests/Makefile" ]; then
+		mkdir -p "$IMAGE/selftests" "$IMAGE/kselftest"
+		cp "$UML_SOURCE"/tools/testing/selftests/*.h "$IMAGE/kselftest"
+		in_image make -C /src/selftests O=/build/selftests KSELFTEST=/build/kselftest -j"$(nproc)"
+	fi
+	rm -rf "$new"
+	cp -r "$TOP/selftests" "$new"
+	[ ! -d "$IMAGE/selftests" ] || find "$IMAGE/selftests" -maxdepth 1 -type f -perm -u+x -exec cp {} "$new" \;
+	replace_dir "$dir" "$new"
+}
+
+# -- the first stage of booting
+
+# The modules without which a Debian kernel cannot reach its root
+EARLY_MODULES=(virtio_pci virtio_blk erofs overlay virtio_console qemu_fw_cfg)
+
+build_initrd() {
+	local bed=$1 release=
+	[ "$bed" = uml ] || release=$(kernel_release "$bed")
+	# shellcheck disable=SC2016 # expanded inside the image
+	in_image sh -ec '
+		bed=$1 release=$2; shift 2
+		mkdir -p /tmp/i/bin /tmp/i/modules
+		cp /usr/bin/busybox /tmp/i/bin
+		cp /src/scripts/guest/early-init /tmp/i/init
+		cp /src/scripts/guest/init /tmp/i/guest-init
+		chmod 755 /tmp/i/init /tmp/i/guest-init
+		if [ "$release" ]; then
+			modprobe -S "$release" -a --show-depends "$@" | while read -r verb module _; do
+				[ "$verb" = insmod ] || continue
+				[ -e "/tmp/i/modules/${module##*/}" ] && continue
+				cp "$module" /tmp/i/modules
+				echo "${module##*/}" >>/tmp/i/modules/list
+			done
+		fi
+		cd /tmp/i
+		find . | cpio --quiet -o -H newc >"/build/initrd-$bed"' sh "$bed" "$release" "${EARLY_MODULES[@]}"
+}
+
+pack_layer() {
+	# --all-root: as an ordinary user the files are ours, not root's
+	rm -f "$IMAGE/layer.erofs"
+	in_image mkfs.erofs --quiet --all-root -T 0 /build/layer.erofs /build/layer
+}
+
+# -- all of it
+
+# build_part NAME KEY WHAT COMMAND...: build one part of the layer unless it is there for KEY
+build_part() {
+	local name=$1 key=$2 what=$3
+	shift 3
+	once "$name" "$key" step "$what" "$@"
+}
+
+build_userland() {
+	if [ -e "$TOP/userspace/CMakeLists.txt" ]; then
+		build_part provider "$(source_key userspace kernel/uapi)" "provider" build_provider || return
+	fi
+	# the tests need the kernel's harness; who only boots a guest need not fetch the source for them
+	if [ -d "$TOP/selftests" ] && [ -e "$UML_SOURCE/.done" ]; then
+		build_part selftests "$(source_key selftests kernel/uapi)" "selftests" build_selftests || return
+	fi
+}
+
+# What QEMU boots with the kernel of SERIES
+build_series() {
+	local series=$1
+	if [ -e "$TOP/kernel/Kbuild" ]; then
+		build_part "module-$series" "$(source_key kernel)" "module for Debian's $series" build_module "$series" || return
+	fi
+	build_part "initrd-$series" "$(source_key scripts/guest)" "initrd for $series" build_initrd "$series" || return
+	build_part layer "$(cat "$BUILD"/.stamp-module-* "$BUILD"/.stamp-provider "$BUILD"/.stamp-selftests 2>/dev/null)" \
+		"guest disk layer" pack_layer
+}
+
+build_layer_parts() {
+	mkdir -p "$LAYER/usr"
+	build_userland || return
+	if [ "$1" = uml ]; then
+		build_part initrd-uml "$(source_key scripts/guest)" "initrd for uml" build_initrd uml
+	else
+		build_series "$1"
+	fi
+}
+
+# build_layer SERIES|uml: all that a guest with that kernel boots from, but for UML's own kernel and modules
+build_layer() {
+	with_lock image image_make || return
+	with_lock "layer-$BUILD_ID" build_layer_parts "$1"
+}
+
+# build_layer_with_tests SERIES|uml
+build_layer_with_tests() {
+	with_lock linux-source uml_source_make || return
+	build_layer "$1"
+}
+
+# -- the module for UML
+
+build_uml_module() {
+	local flavour=$1 dir release out layer=$BUILD/uml-$1/layer
+	dir=$(uml_dir "$flavour")
+	release=$(uml_release "$flavour")
+	out=$layer.new/usr/lib/modules
+	rm -rf "$layer.new"
+	mkdir -p "$out"
+	cp -r "$dir/root/lib/modules/$release" "$out"
+	rm -f "$out/$release/build" "$out/$release/source"
+	if [ -e "$TOP/kernel/Kbuild" ]; then
+		sync_tree "$TOP/kernel" "$BUILD/uml-$flavour/kernel"
+		make -C "$dir" ARCH=um M="$BUILD/uml-$flavour/kernel" W=1 -j"$(nproc)" modules
+		mkdir -p "$out/$release/updates"
+		cp "$BUILD/uml-$flavour/kernel"/*.ko "$out/$release/updates/"
+	fi
+	depmod -b "$layer.new/usr" "$release"
+	replace_dir "$layer" "$layer.new"
+}
+
+build_uml_layer() {
+	local flavour=$1
+	with_lock "uml-$flavour" uml_make "$flavour" || return
+	with_lock "layer-$flavour-$BUILD_ID" build_part "uml-$flavour" \
+		"$(source_key kernel) $(uml_dir "$flavour")" "module for UML, $flavour" build_uml_module "$flavour"
+}

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What every script here shares: where things are, messages, locks, progress.
+
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/softmr
+BUILD=${SOFTMR_BUILD:-$TOP/build}
+LOGS=$BUILD/logs
+ME=$(basename "$0")
+# depmod and mke2fs are not on an ordinary user's path
+PATH=$PATH:/usr/sbin:/sbin
+# what "make T=name" hands down is not meant for the makes that we start
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES T BED
+
+say() { printf '%s\n' "$*" >&2; }
+warn() { say "$ME: $*"; }
+
+# die STATUS MESSAGE...
+die() {
+	local status=$1
+	shift
+	warn "$*"
+	exit "$status"
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+am_root() { [ "$(id -u)" = 0 ]; }
+on_tty() { [ -t 2 ]; }
+elapsed() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
+
+# hash_of FILE-OR-DIR...: one short name for the content (and names) of all these
+hash_of() {
+	local p
+	for p in "$@"; do
+		[ -e "$p" ] || continue
+		(cd "$(dirname "$p")" && find "$(basename "$p")" -type f -print0 |
+			LC_ALL=C sort -z | xargs -0r sha256sum)
+	done | sha256sum | cut -c1-16
+}
+
+# with_lock NAME COMMAND...: one at a time on this machine
+with_lock() {
+	local name=$1 fd status=0
+	shift
+	mkdir -p "$CACHE"
+	exec {fd}>"$CACHE/.$name.lock"
+	if ! flock -n "$fd"; then
+		say "  WAIT  another run is making $name"
+		flock "$fd"
+	fi
+	"$@" {fd}>&- || status=$?
+	exec {fd}>&-
+	return "$status"
+}
+
+# Show that the job PID lives: on a terminal a line that is redrawn, elsewhere a line a minute.
+heartbeat() {
+	local pid=$1 what=$2 log=$3 start=$SECONDS t last
+	while kill -0 "$pid" 2>/dev/null; do
+		sleep 1
+		t=$((SECONDS - start))
+		if on_tty; then
+			last=$(tail -c 300 "$log" 2>/dev/null | tr '\r' '\n' | tail -n 1 | tr -dc '[:print:]' | cut -c1-50)
+			printf '\r\033[K  ....  %-28s %s  %s' "$what" "$(elapsed $t)" "$last" >&2
+		elif [ $((t % 60)) = 0 ]; then
+			say "  ....  $what: $(elapsed $t) so far"
+		fi
+	done
+	if on_tty; then printf '\r\033[K' >&2; fi
+}
+
+# Jobs run in process groups of their own, so that all that belongs to one can be ended at once.
+JOBS=()
+
+# start_job COMMAND...: run it in the background; its process group's id is in $job
+start_job() {
+	set -m
+	"$@" &
+	job=$!
+	set +m
+	JOBS+=("$job")
+}
+
+signal_jobs() {
+	local j
+	for j in ${JOBS[@]+"${JOBS[@]}"}; do
+		kill "-$1" -- "-$j" 2>/dev/null || kill "-$1" "$j" 2>/dev/null || true
+	done
+}
+
+jobs_live() {
+	local j
+	for j in ${JOBS[@]+"${JOBS[@]}"}; do
+		if kill -0 -- "-$j" 2>/dev/null || kill -0 "$j" 2>/dev/null; then return 0; fi
+	done
+	return 1
+}
+
+# End all jobs and what they started: by SIGTERM, so that they can tidy up, and by force after 5 s
+end_jobs() {
+	local i
+	signal_jobs TERM
+	for ((i = 0; i < 50; i++)); do
+		jobs_live || break
+		sleep 0.1
+	done
+	kill_jobs
+}
+
+kill_jobs() {
+	local j
+	signal_jobs KILL
+	for j in ${JOBS[@]+"${JOBS[@]}"}; do
+		wait "$j" 2>/dev/null || true
+	done
+	JOBS=()
+}
+
+# at_exit FUNCTION: have FUNCTION called when the script ends, by a signal too
+at_exit() {
+	# shellcheck disable=SC2064 # the function's name is known now
+	trap "$1" EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM HUP
+}
+
+# fresh_shell FUNCTION ARGS...: run it in a shell of its own, where any failing command ends it. (A
+# function called in a condition, or on the left of ||, has "set -e" switched off throughout.)
+fresh_shell() {
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	bash -euo pipefail -c '. "$0/scripts/lib/all.sh"; "$@"' "$TOP" "$@"
+}
+
+# step WHAT COMMAND...: run a long job with its output in a log; say how long it took.
+# A failure shows the log's end and its name.
+step() {
+	local what=$1 log job beat status=0 start=$SECONDS
+	shift
+	log=$LOGS/$(tr -cs 'A-Za-z0-9._\n-' - <<<"$what").log
+	mkdir -p "$LOGS"
+	on_tty || say "  MAKE  $what"
+	start_job fresh_shell "$@" >"$log" 2>&1 </dev/null
+	heartbeat "$job" "$what" "$log" &
+	beat=$!
+	wait "$job" || status=$?
+	{ kill "$beat" && wait "$beat"; } 2>/dev/null || true
+	if on_tty; then printf '\r\033[K' >&2; fi
+	if [ "$status" != 0 ]; then
+		tail -n 25 "$log" >&2
+		warn "$what failed (status $status); the full log is $log"
+		return "$status"
+	fi
+	say "  DONE  $what ($(elapsed $((SECONDS - start))))"
+}
+
+# sync_tree SRC DST: make DST's sources those of SRC; a file that did not change keeps its time and
+# objects stay, so that a second build compiles only what changed.
+sync_tree() {
+	local src=$1 dst=$2 f
+	mkdir -p "$dst"
+	if [ -e "$dst/.sources" ]; then
+		while IFS= read -r f; do
+			[ -e "$src/$f" ] || rm -f "${dst:?}/$f"
+		done <"$dst/.sources"
+	fi
+	(cd "$src" && find . -type f ! -name '*.o' ! -name '*.ko' ! -name '*.cmd' ! -name '*.mod*') |
+		LC_ALL=C sort >"$dst/.sources"
+	while IFS= read -r f; do
+		cmp -s "$src/$f" "$dst/$f" && continue
+		mkdir -p "$dst/$(dirname "$f")"
+		cp "$src/$f" "$dst/$f"
+	done <"$dst/.sources"
+}
+
+# splat_lines LOG: the lines, numbered, of a kernel log that a healthy kernel does not print
+splat_lines() { grep -naE -f <(grep -v '^#' "$TOP/scripts/lib/splats") "$1" 2>/dev/null; }

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What the host must have. Each need is "what:package": a command, or a file if it begins with a slash.
+
+HOST_BASE=(make:make mmdebstrap:mmdebstrap apt-get:apt /usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring
+	unshare:util-linux setpriv:util-linux tar:tar xz:xz-utils patch:patch)
+HOST_USER=(newuidmap:uidmap)
+HOST_QEMU=(qemu-system-x86_64:qemu-system-x86)
+HOST_UML=(gcc:gcc /usr/include/stdlib.h:libc6-dev flex:flex bison:bison bc:bc perl:perl depmod:kmod
+	/usr/include/gelf.h:libelf-dev)
+
+# host_missing NEED...: the packages that are not there
+host_missing() {
+	local need what
+	for need in "$@"; do
+		what=${need%%:*}
+		case $what in
+		/*) [ -e "$what" ] ;;
+		*) have "$what" ;;
+		esac || echo "${need#*:}"
+	done | sort -u | tr '\n' ' '
+}
+
+host_needs() {
+	local bed
+	printf '%s\n' "${HOST_BASE[@]}"
+	am_root || printf '%s\n' "${HOST_USER[@]}"
+	for bed in "$@"; do
+		case $bed in
+		qemu) printf '%s\n' "${HOST_QEMU[@]}" ;;
+		uml) printf '%s\n' "${HOST_UML[@]}" ;;
+		esac
+	done
+}
+
+host_install() {
+	apt-get -q update
+	DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install "$@"
+}
+
+# shellcheck disable=SC2120 # a caller may need no bed
+# host_require [BED...]: make sure that the host can run these beds; root on Debian gets what is missing
+host_require() {
+	local missing needs
+	mapfile -t needs < <(host_needs "$@")
+	missing=$(host_missing "${needs[@]}")
+	[ -n "$missing" ] || return 0
+	if am_root && [ -e /etc/debian_version ] && have apt-get; then
+		# shellcheck disable=SC2086 # words are meant
+		with_lock host step "host packages: $missing" host_install $missing && return
+	fi
+	warn "this machine lacks: $missing"
+	warn "install them as root: apt-get install $missing"
+	return 1
+}

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# The guest image: Debian 13 with both kernels and what building needs, as a directory tree (builds and
+# UML use it) and as one erofs file of the same content (QEMU's disk). Nothing writes to either later.
+#
+#   $BASE/root/       the tree
+#   $BASE/base.erofs  the disk
+#   $BASE/kernels     a line per kernel: series, release
+
+KERNEL_SERIES=(6.12 7.2)
+IMAGE_FORMAT=1 # raise it when an image made before must not be used any more
+
+# Drivers of machines that no guest is. Leaving them out makes the image smaller, and depmod fast.
+PRUNED_MODULES=(sound drivers/gpu drivers/media drivers/staging drivers/iio drivers/hid drivers/usb
+	drivers/net/wireless drivers/net/can drivers/hwmon drivers/input drivers/mtd drivers/isdn drivers/accel
+	drivers/comedi drivers/bluetooth drivers/platform drivers/video drivers/thunderbolt drivers/w1
+	drivers/mfd drivers/regulator drivers/power drivers/pinctrl drivers/gpio drivers/spi drivers/i2c
+	drivers/leds drivers/rtc drivers/mmc drivers/firewire drivers/infiniband/hw drivers/net/ethernet
+	drivers/scsi drivers/ata drivers/edac drivers/atm net/bluetooth net/wireless net/mac80211 net/can
+	net/atm net/nfc)
+
+image_packages() { sed 's/#.*//; /^[[:space:]]*$/d' "$TOP/scripts/guest/packages"; }
+
+image_key() {
+	{
+		echo "$IMAGE_FORMAT ${KERNEL_SERIES[*]} ${PRUNED_MODULES[*]}"
+		image_packages
+		declare -f image_bootstrap image_customize image_sources
+	} | sha256sum | cut -c1-16
+}
+
+# What runs in the new root before it is packed: $1 is the root
+image_customize() {
+	cat <<-EOF
+		set -e
+		cd "\$1"
+		for k in lib/modules/*/kernel; do
+			for d in ${PRUNED_MODULES[*]}; do rm -rf "\$k/\$d"; done
+		done
+		find lib/modules -name '*.ko.xz' -print0 | xargs -0r xz -d
+		for k in lib/modules/*; do chroot . depmod "\${k##*/}"; done
+		rm -rf var/lib/apt/lists/* var/cache/apt/* boot/initrd* usr/share/locale usr/share/man
+		mkdir -p src build base mnt/share
+		ln -sf ../proc/mounts etc/mtab
+		printf '127.0.0.1 localhost\n::1 localhost\n' >etc/hosts
+		: >etc/resolv.conf
+	EOF
+}
+
+image_bootstrap() {
+	local out=$1 series kernel include opts=() line hook
+	# a kernel from backports wants the linux-base from there too
+	include="$(image_packages) linux-base/trixie-backports"
+	for series in "${KERNEL_SERIES[@]}"; do
+		kernel=$(kernel_package "$series")
+		include+=" $kernel ${kernel/image/headers}"
+		echo "$series ${kernel#linux-image-}" >>"$out/kernels"
+	done
+	while IFS= read -r line; do opts+=(--aptopt="$line"); done < <(apt_host_options)
+	# its text, not a file: in the user namespace our own directory may be closed
+	hook=$(image_customize)
+	# a kernel package's own initrd is never used and takes a minute to make
+	INITRD=No mmdebstrap --mode="$(if am_root; then echo root; else echo unshare; fi)" \
+		--variant=apt --architectures=amd64 "${opts[@]}" \
+		--dpkgopt=path-exclude=/usr/share/man/* --dpkgopt=path-exclude=/usr/share/locale/* \
+		--dpkgopt=path-exclude=/usr/share/info/* \
+		--include="$(tr -s ' \n' ',' <<<"$include")" \
+		--customize-hook="$hook" \
+		trixie - "$APT_DIR/sources.list" |
+		tar -C "$out/root" --no-same-owner --exclude=./dev/\* -xf -
+}
+
+image_sources() { apt_source rdma-core "$1/root/usr/src/rdma-core"; }
+
+# in_root ROOT COMMAND...: run in the tree as root of a namespace of our own; no privilege is needed.
+# The tree itself is read-only; IN_ROOT_BINDS has "from:to" pairs.
+in_root() {
+	local root=$1 userns=()
+	shift
+	am_root || userns=(--user --map-root-user)
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	BINDS="${IN_ROOT_BINDS:-}" unshare "${userns[@]}" --mount --pid --fork --kill-child --propagation private \
+		bash -c '
+			set -e
+			root=$1; shift
+			mount --bind "$root" "$root"
+			mount -o remount,bind,ro "$root" 2>/dev/null || true
+			mount -t proc proc "$root/proc"
+			mount --rbind /dev "$root/dev"
+			mount -t tmpfs tmpfs "$root/tmp"
+			for b in $BINDS; do mount --bind "${b%%:*}" "$root${b#*:}"; done
+			exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LC_ALL=C.UTF-8 "$@"' in_root "$root" "$@"
+}
+
+# in_image COMMAND...: run in the guest image's tree; the repository is at /src, build/image at /build
+in_image() {
+	mkdir -p "$BUILD/image"
+	IN_ROOT_BINDS="$TOP:/src $BUILD/image:/build" in_root "$BASE/root" "$@"
+}
+
+image_pack() {
+	IN_ROOT_BINDS="$1/root:/base $1:/build" in_root "$1/root" mkfs.erofs --quiet --all-root -T 0 /build/base.erofs /base
+}
+
+image_make() {
+	local out
+	[ -e "$BASE/done" ] && return
+	mkdir -p "$CACHE"
+	out=$(mktemp -d "$CACHE/tmp.image.XXXXXX")
+	mkdir "$out/root"
+	if ! { step "package lists" apt_refresh &&
+		step "guest image" image_bootstrap "$out" &&
+		step "rdma-core source" image_sources "$out" &&
+		step "guest disk" image_pack "$out"; }; then
+		rm -rf "$out"
+		return 1
+	fi
+	touch "$out/done"
+	rm -rf "$BASE"
+	mv "$out" "$BASE"
+	prune_cache 'image-*'
+}
+
+# prune_cache GLOB: keep the two newest of what was made
+prune_cache() {
+	local old
+	# shellcheck disable=SC2012,SC2086 # names are ours, without blanks; the glob is meant
+	(cd "$CACHE" && ls -dt $1 2>/dev/null | tail -n +3) | while IFS= read -r old; do
+		rm -rf "${CACHE:?}/$old"
+	done
+}
+
+# The release (uname -r) of the kernel of a series
+kernel_release() {
+	awk -v s="$1" '$1 == s { print $2 }' "$BASE/kernels"
+}
+
+BASE=$CACHE/image-$(image_key)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Judging a test by what it printed.
+
+# tap_counts STATUS LOG: "PASSED FAILED SKIPPED WHY". What is not said is a failure: a plan that is missing or
+# does not hold, a status that no "not ok" explains, no test at all.
+tap_counts() {
+	awk -v status="$1" '
+		/^1\.\.0/	{ plan = 0; planned = 1; if (tolower($0) ~ /skip/) skipall = 1; next }
+		/^1\.\.[0-9]+/	{ plan = substr($1, 4) + 0; planned = 1; next }
+		/^ok/		{ n++; if ($0 ~ /# *SKIP/) skip++; else pass++; next }
+		/^not ok/	{ n++; if ($0 ~ /# *(TODO|XFAIL)/) pass++; else fail++; next }
+		/^Bail out!/	{ fail++ }
+		END {
+			if (skipall && !n) { print 0, (status != 0 && status != 4), 1; exit }
+			if (status == 4 && !n) { print 0, 0, 1; exit }
+			if (n == 0) why = "it reported no test"
+			else if (!planned) why = "it printed no plan"
+			else if (n != plan) why = "it planned " plan " tests and reported " n
+			else if (status != 0 && status != 4 && !fail) why = "no test failed, but it did"
+			print pass + 0, fail + (why != ""), skip + 0, why
+		}' "$2" 2>/dev/null || echo "0 1 0 it left no log"
+}
+
+# Say in the log itself why a test failed that did not say so
+explain_status() {
+	case $1 in
+	0 | 4) ;;
+	124 | 137) echo "# run-tests: it was still running at its time limit, and was ended" ;;
+	*) echo "# run-tests: exit status $1" ;;
+	esac
+}
+
+# judge_test LOGS-DIR NAME STATUS NODES: node 1 has to speak TAP; others may. A splat fails the test.
+judge_test() {
+	local dir=$1 name=$2 status=$3 nodes=$4 node log counts p=0 f=0 s=0 a b c why
+	for ((node = 1; node <= nodes; node++)); do
+		log=$dir/$name.$node.log
+		[ "$node" = 1 ] || status=0
+		explain_status "$status" >>"$log"
+		if [ "$node" = 1 ] || grep -q '^1\.\.' "$log" 2>/dev/null; then
+			counts=$(tap_counts "$status" "$log")
+			read -r a b c why <<<"$counts"
+			[ -z "$why" ] || echo "# run-tests: $why" >>"$log"
+			p=$((p + a)) f=$((f + b)) s=$((s + c))
+		fi
+		if splat_lines "$dir/$name.$node.dmesg" >"$dir/.splat"; then
+			{
+				echo "# run-tests: the kernel printed this:"
+				sed 's/^/# run-tests: /' "$dir/.splat" | head -n 5
+				cat "$dir/$name.$node.dmesg"
+			} >>"$log"
+			f=$((f + 1))
+		fi
+	done
+	rm -f "$dir/.splat"
+	echo "$p $f $s"
+}

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# User-Mode Linux kernels, built from Debian's linux-source by the host's compiler.
+#
+#   $CACHE/linux-source/         the source
+#   $CACHE/uml-FLAVOUR-KEY/      the build directory (modules are built against it); vmlinux; root/: its modules
+
+UML_SERIES=7.2
+UML_SOURCE=$CACHE/linux-source
+UML_FLAVOURS=(plain kasan lockdep)
+
+# Source that no UML kernel reads; the Kconfig files stay, because their parents source them
+UML_UNUSED=('arch/[!ux]*' arch/xtensa drivers/gpu drivers/media drivers/net/ethernet drivers/net/wireless drivers/staging drivers/scsi
+	drivers/usb drivers/iio drivers/infiniband/hw drivers/accel sound fs/xfs fs/btrfs fs/f2fs)
+
+uml_check_flavour() {
+	[[ " ${UML_FLAVOURS[*]} " == *" $1 "* ]] || die 2 "there is no UML flavour '$1'; there are: ${UML_FLAVOURS[*]}"
+}
+
+uml_fetch_source() {
+	local out=$1 package dir excludes=()
+	package=$(newest_package "linux-source-${UML_SERIES//./\\.}")
+	(cd "$out" && apt_own apt-get download "$package")
+	for dir in "${UML_UNUSED[@]}"; do
+		excludes+=(--exclude="linux-source-*/$dir/*.[chS]" --exclude="linux-source-*/$dir/*.dts*")
+	done
+	dpkg-deb --fsys-tarfile "$out"/linux-source-*.deb | tar -xO "./usr/src/$package.tar.xz" |
+		xz -dc | tar -C "$out" --strip-components=1 --no-same-owner --wildcards "${excludes[@]}" -xf -
+	rm "$out"/linux-source-*.deb
+}
+
+uml_source_make() {
+	local out
+	[ -e "$UML_SOURCE/.done" ] && return
+	mkdir -p "$CACHE"
+	out=$(mktemp -d "$CACHE/tmp.source.XXXXXX")
+	if ! { { [ -e "$APT_DIR/apt.conf" ] || step "package lists" apt_refresh; } &&
+		step "linux-source-$UML_SERIES" uml_fetch_source "$out"; }; then
+		rm -rf "$out"
+		return 1
+	fi
+	touch "$out/.done"
+	rm -rf "$UML_SOURCE"
+	mv "$out" "$UML_SOURCE"
+}
+
+uml_fragments() { echo "$TOP/scripts/uml/base.config $TOP/scripts/uml/$1.config"; }
+
+# uml_dir FLAVOUR: where this flavour's kernel is (once it is made)
+uml_dir() {
+	local key
+	# shellcheck disable=SC2046 # two names, without blanks
+	key=$({
+		grep -hv '^#' $(uml_fragments "$1")
+		declare -f uml_build uml_configure
+		gcc -dumpfullversion
+	} | sha256sum | cut -c1-12)
+	echo "$CACHE/uml-$1-$key"
+}
+
+uml_configure() {
+	local flavour=$1 out=$2
+	make -C "$UML_SOURCE" ARCH=um O="$out" defconfig
+	# shellcheck disable=SC2046 # two names, without blanks
+	(cd "$out" && "$UML_SOURCE/scripts/kconfig/merge_config.sh" -m -O "$out" "$out/.config" \
+		$(uml_fragments "$flavour"))
+	"$UML_SOURCE/scripts/config" --file "$out/.config" --set-str LOCALVERSION "-uml-$flavour"
+	make -C "$UML_SOURCE" ARCH=um O="$out" olddefconfig
+}
+
+uml_build() {
+	local flavour=$1 out=$2
+	uml_configure "$flavour" "$out"
+	make -C "$UML_SOURCE" ARCH=um O="$out" -j"$(nproc)" vmlinux modules
+	make -C "$UML_SOURCE" ARCH=um O="$out" INSTALL_MOD_PATH="$out/root" modules_install
+	strip --strip-debug "$out/vmlinux"
+}
+
+uml_make() {
+	local flavour=$1 dir
+	dir=$(uml_dir "$flavour")
+	[ -e "$dir/.done" ] && return
+	with_lock linux-source uml_source_make || return
+	# in place, not in a temporary directory: the build records where it is
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	step "UML kernel, $flavour" uml_build "$flavour" "$dir" || return
+	touch "$dir/.done"
+	prune_cache "uml-$flavour-*"
+}
+
+uml_release() { cat "$(uml_dir "$1")/include/config/kernel.release"; }

@@ -1,0 +1,252 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Everything that can be checked without running it. Prints what is wrong and where; when nothing is,
+# one line.
+#
+# lint.sh [CHECK...]: only these checks; lint.sh --list names them
+set -euo pipefail
+# shellcheck source=scripts/lib/all.sh
+. "$(dirname "$0")/lib/all.sh"
+
+# In the order in which they are reported; the slow ones are started first.
+CHECKS=(build-7.2 build-6.12 coccinelle checkpatch kernel-doc documented headers layers lengths spdx shellcheck)
+SLOW='build-* coccinelle headers checkpatch'
+
+LINT=$BUILD/image/lint
+HOST_LINT=(shellcheck:shellcheck perl:perl python3:python3)
+
+# -- which files
+
+# C of the module as it is in the tree, generated files not
+module_files() {
+	find "$TOP/kernel" -name '*.[ch]' ! -name '*.mod.c' ! -name generated.h ! -path '*/probes/*' | sort
+}
+
+c_files() {
+	module_files
+	find "$TOP/userspace" "$TOP/selftests" -name '*.[ch]' 2>/dev/null | sort
+}
+
+# All that git knows of, and what it would
+tree_files() { git -C "$TOP" ls-files --cached --others --exclude-standard; }
+
+shell_files() {
+	tree_files | while IFS= read -r f; do
+		[ -f "$TOP/$f" ] || continue
+		case $f in
+		*.sh) echo "$TOP/$f" ;;
+		*.*) ;;
+		*) ! head -n 1 "$TOP/$f" | grep -qaE '^#!.*\b(sh|bash)\b' || echo "$TOP/$f" ;;
+		esac
+	done
+}
+
+# -- the checks: each prints what is wrong, and nothing else
+
+# Lines of a build's log that complain, about our files only: not about the kernel's headers
+complaints() { grep -aE '(warning|error|Error|undefined)[: !]' | grep -avE '/usr/src/linux-headers|/usr/lib/gcc|pahole' || true; }
+
+# Sparse counts locks, but does not know that guard() gives them back.
+without_guards() {
+	local line f name
+	while IFS= read -r line; do
+		if [[ $line =~ ^kernel/([^:]*):.*context\ imbalance\ in\ \'([^\']*)\' ]]; then
+			f=${BASH_REMATCH[1]} name=${BASH_REMATCH[2]}
+			sed -n "/^[a-z].*\b$name(/,/^}/p" "$TOP/kernel/$f" | grep -q 'guard(' && continue
+		fi
+		printf '%s\n' "$line"
+	done
+}
+
+# build SERIES: all warnings of compiler and sparse
+build() {
+	local series=$1 dir=$LINT/$1 release status=0
+	release=$(kernel_release "$series")
+	# what is up to date is not compiled, and so not checked: forget the module's objects
+	sync_tree "$TOP/kernel" "$dir"
+	find "$dir" -maxdepth 1 -name '*.o' -delete
+	in_image make -C "/lib/modules/$release/build" M="/build/lint/$series" W=1 C=2 CF="-fdiagnostic-prefix=sparse" \
+		-k modules >"$dir.log" 2>&1 || status=$?
+	complaints <"$dir.log" | sed "s:/build/lint/$series/:kernel/:g" | without_guards
+	[ "$status" = 0 ] || echo "the module does not build for $series; the log is $dir.log"
+}
+
+check_build-7.2() { build 7.2; }
+check_build-6.12() { build 6.12; }
+
+# The semantic patches that find bugs, and those for style that hold for every kernel we run on
+COCCI_SKIPPED='kmalloc_objs|secs_to_jiffies|add_namespace|struct_size|pm_runtime|bq27xxx|platform_|device_attr'
+
+check_coccinelle() {
+	local src=$LINT/cocci-src dir=$LINT/cocci
+	rm -rf "$dir" "$src"
+	mkdir -p "$dir" "$src"
+	find "$UML_SOURCE/scripts/coccinelle" -name '*.cocci' | grep -vE "$COCCI_SKIPPED" | xargs cp -t "$dir"
+	# the image has no compiler for scripts in OCaml
+	grep -lE '^@[a-z ]*(script|initialize):ocaml' "$dir"/*.cocci | xargs -r rm
+	module_files | grep '\.c$' | xargs cp -t "$src"
+	cp "$TOP"/kernel/*.h "$src"
+	# shellcheck disable=SC2016 # expanded inside the image
+	in_image sh -c 'cd /build/lint/cocci-src && ls ../cocci/*.cocci | xargs -P "$(nproc)" -I{} sh -c "
+		spatch -D report --very-quiet --no-show-diff --no-includes --include-headers --cocci-file {} . 2>{}.err ||
+			echo spatch fails: {}: \$(tail -n 1 {}.err)"' |
+		sed 's:^\./:kernel/:' | grep -a . || true
+}
+
+# What is off, and why:
+# - COMPLEX_MACRO, MULTISTATEMENT_MACRO_USE_DO_WHILE, MACRO_ARG_*: tables that are made by macros
+# - UNCOMMENTED_DEFINITION: what a lock guards stands in the kernel-doc of its struct
+# - in trace.h, what the shape of TRACE_EVENT() cannot satisfy
+# - ALLOC_WITH_SIZEOF: only the newest kernels have kzalloc_obj()
+CHECKPATCH_OFF=COMPLEX_MACRO,MULTISTATEMENT_MACRO_USE_DO_WHILE,MACRO_ARG_UNUSED,MACRO_ARG_REUSE
+CHECKPATCH_OFF+=,MACRO_ARG_PRECEDENCE,UNCOMMENTED_DEFINITION,ALLOC_WITH_SIZEOF
+
+check_checkpatch() {
+	module_files | xargs perl "$UML_SOURCE/scripts/checkpatch.pl" --no-tree --strict --terse --show-types --no-summary \
+		--quiet --ignore "$CHECKPATCH_OFF" --max-line-length=100 -f 2>&1 | sed "s:^$TOP/::" |
+		grep -vE '/trace\.h:[0-9]+: CHECK:(OPEN_ENDED_LINE|PARENTHESIS_ALIGNMENT)' || true
+}
+
+check_kernel-doc() {
+	module_files | xargs python3 "$UML_SOURCE/scripts/kernel-doc" -none -Wall 2>&1 | sed "s:$TOP/::" | sort -u || true
+}
+
+# STYLE 4: each function and struct that another file can use has its kernel-doc, here or there
+check_documented() {
+	# shellcheck disable=SC2016 # expanded by awk
+	module_files | xargs awk '
+		/^ \* (struct |enum |union )?smr_[a-z0-9_]+(\(\))? - / {
+			name = $2 == "struct" || $2 == "enum" || $2 == "union" ? $3 : $2
+			sub(/\(\)/, "", name)
+			documented[name]
+		}
+		FILENAME ~ /uapi/ || FILENAME ~ /compat/ { next }
+		FILENAME ~ /\.h$/ && /^struct smr_[a-z0-9_]+ \{/ { where[$2] = FILENAME ":" FNR }
+		FILENAME ~ /\.h$/ && /^[a-z].*smr_[a-z0-9_]+\(/ && !/^static inline/ && !/#define/ {
+			name = $0
+			sub(/\(.*/, "", name)
+			sub(/.*[ *]/, "", name)
+			where[name] = FILENAME ":" FNR
+		}
+		END {
+			for (name in where)
+				if (!(name in documented))
+					print where[name] ": " name " has no kernel-doc"
+		}' | sed "s:^$TOP/::" | sort
+}
+
+# Every header compiles alone
+check_headers() {
+	local dir=$LINT/headers h release
+	release=$(kernel_release 7.2)
+	sync_tree "$TOP/kernel" "$dir"
+	while IFS= read -r h; do
+		h=${h#"$TOP/kernel/"}
+		echo "#include \"$h\"" >"$dir/alone-$(tr / - <<<"${h%.h}").c"
+		echo "alone-$(tr / - <<<"${h%.h}").o"
+	done < <(module_files | grep '\.h$') >"$dir/targets"
+	# the first one makes what the headers in compat/ include
+	in_image make -C "/lib/modules/$release/build" M=/build/lint/headers stats.o >"$dir.log" 2>&1 || true
+	# shellcheck disable=SC2046 # words are meant
+	in_image make -C "/lib/modules/$release/build" M=/build/lint/headers -k $(cat "$dir/targets") >"$dir.log" 2>&1 ||
+		complaints <"$dir.log" | sed 's:/build/lint/headers/:kernel/:g'
+}
+
+check_layers() { "$TOP/scripts/layers" "$TOP/kernel" || true; }
+
+check_lengths() { c_files | xargs "$TOP/scripts/lengths" | sed "s:^$TOP/::" || true; }
+
+check_spdx() {
+	local f
+	tree_files | while IFS= read -r f; do
+		case $f in README | LICENSES/* | *.md | *.svg | *.png | *.map | */.gitignore | .gitignore) continue ;; esac
+		[ -s "$TOP/$f" ] || continue
+		head -n 3 "$TOP/$f" | grep -qa 'SPDX-License-Identifier: ' || echo "$f: no SPDX-License-Identifier in the first three lines"
+	done
+}
+
+check_shellcheck() {
+	local files
+	mapfile -t files < <(shell_files)
+	(cd "$TOP" && shellcheck -x -f gcc "${files[@]#"$TOP/"}") || true
+}
+
+# -- all of them
+
+need_tools() {
+	local missing
+	missing=$(host_missing "${HOST_LINT[@]}")
+	[ -n "$missing" ] || return 0
+	if am_root && have apt-get; then
+		# shellcheck disable=SC2086 # words are meant
+		with_lock host step "host packages: $missing" host_install $missing && return
+	fi
+	die 1 "this machine lacks: $missing(as root: apt-get install $missing)"
+}
+
+prepare() {
+	# shellcheck disable=SC2119 # no bed is needed
+	host_require
+	need_tools
+	with_lock image image_make
+	with_lock linux-source uml_source_make
+	mkdir -p "$LINT"
+}
+
+# A slow check as a job of its own; its findings go to a file
+run_check() { "check_$1" >"$LINT/found.$1" 2>&1 || echo "the check failed to run: $1" >>"$LINT/found.$1"; }
+
+is_slow() {
+	local glob
+	for glob in $SLOW; do
+		# shellcheck disable=SC2053 # a glob is meant
+		[[ $1 == $glob ]] && return
+	done
+	return 1
+}
+
+# Two at a time: compiling is what takes the time, and it is a single make each
+run_checks() {
+	local c running=0
+	for c in "$@"; do
+		if [ "$running" -ge "$(nproc)" ]; then
+			wait -n
+			running=$((running - 1))
+		fi
+		run_check "$c" &
+		running=$((running + 1))
+	done
+	wait
+}
+
+report() {
+	local c bad=0
+	for c in "$@"; do
+		[ -s "$LINT/found.$c" ] || continue
+		echo "== $c"
+		cat "$LINT/found.$c"
+		bad=$((bad + 1))
+	done
+	[ "$bad" = 0 ] || {
+		echo "lint: $bad of $# checks found something ($(elapsed $SECONDS))"
+		return 1
+	}
+	echo "lint: clean ($# checks, $(elapsed $SECONDS))"
+}
+
+case ${1:-} in
+--list)
+	printf '%s\n' "${CHECKS[@]}"
+	exit
+	;;
+-*) die 2 "unknown option $1; usage: lint.sh [--list] [CHECK...]" ;;
+esac
+[ $# = 0 ] || CHECKS=("$@")
+prepare
+slow=() quick=()
+for check in "${CHECKS[@]}"; do
+	declare -F "check_$check" >/dev/null || die 2 "there is no check '$check' (see --list)"
+	if is_slow "$check"; then slow+=("$check"); else quick+=("$check"); fi
+done
+run_checks ${slow[@]+"${slow[@]}"} ${quick[@]+"${quick[@]}"}
+report "${CHECKS[@]}"

@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Boot Debian guests in QEMU and run a command in them. See --help.
+set -euo pipefail
+# shellcheck source=scripts/lib/all.sh
+. "$(dirname "$0")/lib/all.sh"
+# shellcheck source=scripts/lib/bed.sh
+. "$TOP/scripts/lib/bed.sh"
+
+BED=qemu
+KERNEL=7.2
+
+bed_usage_head() {
+	cat <<-EOF
+		Usage: scripts/qemu-boot.sh [--kernel 6.12|7.2] [OPTION...] [--] [COMMAND...]
+
+		A Debian 13 guest on Debian's own kernel (6.12 of trixie, 7.2 of trixie-backports; default 7.2), under
+		KVM where that really works, else under software emulation.
+	EOF
+}
+
+bed_option() {
+	[ "$1" = --kernel ] || return
+	[[ -n "$2" && " ${KERNEL_SERIES[*]} " == *" $2 "* ]] ||
+		die 2 "--kernel: there is no '$2'; there are: ${KERNEL_SERIES[*]}"
+	KERNEL=$2
+}
+
+bed_prepare() {
+	MEM=${MEM:-1G}
+	[ -n "${SOFTMR_NO_BUILD:-}" ] || build_layer "$KERNEL"
+}
+
+# -- KVM or not
+
+# Some machines have a /dev/kvm that cannot run a stock kernel, so the question is put to one: a whole
+# boot. The answer is kept until the machine reboots or QEMU or the image change.
+kvm_works() {
+	local answer
+	[ -w /dev/kvm ] || return
+	answer=$CACHE/kvm-$({
+		cat /proc/sys/kernel/random/boot_id
+		qemu-system-x86_64 --version
+		echo "$BASE"
+	} | sha256sum | cut -c1-16)
+	if [ ! -e "$answer" ]; then
+		rm -f "$CACHE"/kvm-*
+		if SOFTMR_ACCEL=kvm SOFTMR_BOOT_LIMIT=20 "$0" --no-build --timeout 25 true >/dev/null 2>&1; then
+			echo yes >"$answer"
+		else
+			echo no >"$answer"
+		fi
+	fi
+	[ "$(cat "$answer")" = yes ]
+}
+
+choose_accelerator() {
+	if [ "${SOFTMR_ACCEL:-}" = kvm ] || { [ -z "${SOFTMR_ACCEL:-}" ] && kvm_works; }; then
+		ACCELERATOR=(-accel kvm -cpu host)
+	else
+		ACCELERATOR=(-accel "tcg,thread=multi" -cpu max)
+	fi
+}
+
+# -- the segment: node 1 is the hub, the others connect to it. Unix sockets: no port can be taken.
+
+nic() { echo -device "virtio-net-pci,netdev=$2,mac=52:54:00:12:34:$(printf %02x "$1"),romfile="; }
+
+node_network() {
+	local node=$1 k
+	if [ "$NODES" = 1 ]; then
+		echo -netdev hubport,id=net,hubid=0 "$(nic 1 net)"
+	elif [ "$node" != 1 ]; then
+		echo -netdev "stream,id=net,server=off,addr.type=unix,addr.path=$RUN/net.$node" "$(nic "$node" net)"
+	else
+		echo -netdev hubport,id=net,hubid=0 "$(nic 1 net)"
+		for ((k = 2; k <= NODES; k++)); do
+			echo -netdev "stream,id=link$k,server=on,addr.type=unix,addr.path=$RUN/net.$k" \
+				-netdev "hubport,id=port$k,hubid=0,netdev=link$k"
+		done
+	fi
+}
+
+wait_for_sockets() {
+	local k tries=0
+	for ((k = 2; k <= NODES; k++)); do
+		until [ -S "$RUN/net.$k" ]; do
+			tries=$((tries + 1))
+			[ "$tries" -lt 100 ] && alive 0 || return 0
+			sleep 0.1
+		done
+	done
+}
+
+# -- the guests
+
+# Faster under emulation, and without effect on what is tested: no mitigations, no KASLR, few messages
+# before init raises the level.
+kernel_cmdline() {
+	echo "console=ttyS0 loglevel=5 log_buf_len=1M panic=-1 mitigations=off nokaslr random.trust_cpu=on tsc=reliable" \
+		"no_timer_check raid=noautodetect bed.kind=qemu $CMDLINE"
+}
+
+start_node() {
+	local node=$1 i=$(($1 - 1)) release output share=()
+	release=$(kernel_release "$KERNEL")
+	write_job "$node" "$RUN/job.$node"
+	if [ -n "$INTERACTIVE" ] && [ "$node" = 1 ]; then
+		output=stdio,id=out,signal=off
+	else
+		node_output "$node"
+		output=file,id=out,path=$RUN/out.$node
+	fi
+	if [ -n "$SHARE" ]; then
+		share=(-virtfs "local,path=$SHARE,mount_tag=share,security_model=none,multidevs=remap")
+	fi
+	# shellcheck disable=SC2046 # words are meant
+	start_instance "$node" qemu-system-x86_64 -M q35,usb=off,vmport=off,smm=off -nodefaults -no-user-config \
+		-display none -no-reboot "${ACCELERATOR[@]}" -smp "$CPUS" -m "$MEM" \
+		-kernel "$BASE/root/boot/vmlinuz-$release" -initrd "$IMAGE/initrd-$KERNEL" \
+		-append "$(kernel_cmdline)" -serial "file:$RUN/console.$i" \
+		-drive "file=$BASE/base.erofs,if=none,id=base,format=raw,readonly=on" \
+		-device virtio-blk-pci,drive=base \
+		-drive "file=$IMAGE/layer.erofs,if=none,id=layer,format=raw,readonly=on" \
+		-device virtio-blk-pci,drive=layer \
+		-device virtio-serial-pci \
+		-chardev "$output" -device virtconsole,chardev=out \
+		-chardev "file,id=verdict,path=$RUN/verdict.$i" \
+		-device virtserialport,chardev=verdict,name=softmr.verdict \
+		-chardev "file,id=dmesg,path=$RUN/dmesg.$i" \
+		-device virtserialport,chardev=dmesg,name=softmr.dmesg \
+		-fw_cfg "name=opt/softmr/job,file=$RUN/job.$node" \
+		"${share[@]}" $(node_network "$node") 2>"$RUN/qemu.$i"
+}
+
+bed_start() {
+	local node
+	choose_accelerator
+	for ((node = 1; node <= NODES; node++)); do
+		start_node "$node"
+		[ "$node" != 1 ] || wait_for_sockets
+	done
+}
+
+bed_main "$@"

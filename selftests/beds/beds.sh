@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The test beds themselves: exit statuses, guests that die, hang or never come up, and that nothing is
+# left behind. Runs on the host ("make test BED=host").
+# timeout: 600
+TOP=$(cd "$(dirname "$0")/../.." && pwd)
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+export TMPDIR=$WORK # so that what a run leaves behind is seen
+COUNT=0
+UML_FLAVOUR=lockdep # one that "make test" builds anyway
+
+# report CONDITION-STATUS DESCRIPTION
+report() {
+	COUNT=$((COUNT + 1))
+	if [ "$1" = 0 ]; then echo "ok $COUNT $2"; else
+		sed 's/^/# /' "$WORK/out"
+		echo "not ok $COUNT $2"
+	fi
+}
+
+# boot BED ARGS...: in place of this shell, so that a signal reaches it; it boots what was just built
+boot() {
+	case $1 in
+	qemu) exec "$TOP/scripts/qemu-boot.sh" --no-build "${@:2}" ;;
+	uml) exec "$TOP/scripts/uml-boot.sh" --no-build --flavour "$UML_FLAVOUR" "${@:2}" ;;
+	esac
+}
+
+# expect DESCRIPTION STATUS PATTERN BED ARGS...: what the run returns, and what its output has
+expect() {
+	local what=$1 status=$2 pattern=$3 s=0
+	shift 3
+	(boot "$@") >"$WORK/out" 2>&1 || s=$?
+	[ "$s" = "$status" ] && grep -qE "$pattern" "$WORK/out"
+	report $? "$what"
+}
+
+# Processes that were given our TMPDIR, and files in it other than this test's own
+leftovers() {
+	env -u TMPDIR grep -lsF "TMPDIR=$WORK" /proc/[0-9]*/environ
+	find "$WORK" -mindepth 1 ! -name out ! -name left
+}
+
+# interrupted BED SIGNAL: end a run in the middle
+interrupted() {
+	local bed=$1 pid tries
+	# exec: the signal is for the script itself
+	boot "$bed" 'echo running; sleep 100' >"$WORK/out" 2>&1 &
+	pid=$!
+	for ((tries = 0; tries < 600; tries++)); do
+		grep -q running "$WORK/out" && break
+		sleep 0.1
+	done
+	kill "-$2" "$pid"
+	wait "$pid"
+	sleep 0.5
+	leftovers >"$WORK/left"
+	sed 's/^/# left behind: /' "$WORK/left"
+	[ ! -s "$WORK/left" ]
+	report $? "$bed: a run ended by SIG$2 leaves nothing behind"
+}
+
+# What a command in the guest finds there, in one boot. shellcheck: the guest's shell expands it.
+# shellcheck disable=SC2016
+IN_GUEST='ping -c1 -W5 fd00::1 && ping -c1 10.0.0.1 && echo "node $NODE of $NODES" >/mnt/share/file &&
+	cat /mnt/share/file; exit 7'
+# shellcheck disable=SC2016
+REACH_THE_OTHER='for i in 1 2 3 4 5; do ping -c1 -W2 fd00::$((3 - NODE)) && break; done
+	exit $((NODE == 2 ? 2 : 0))'
+
+common() {
+	local bed=$1
+	mkdir -p "$WORK/share"
+	expect "$bed: a command has its addresses, its share, its node's number, and its status is the run's" \
+		7 '^node 1 of 1$' "$bed" --share "$WORK/share" "$IN_GUEST"
+	rm -rf "$WORK/share"
+	expect "$bed: a panic is told, with the console" 126 'kernel panicked' "$bed" 'echo c >/proc/sysrq-trigger'
+	expect "$bed: a command that hangs is ended" 127 'still running after 15 s' "$bed" --timeout 15 sleep 100
+	expect "$bed: a splat fails the run and is shown" 126 'BUG: made by the test' "$bed" \
+		'echo "BUG: made by the test" >/dev/kmsg; exit 0'
+	expect "$bed: two nodes reach each other, and their output is told apart" \
+		2 '^node2: [0-9]+ bytes from fd00::1' "$bed" --nodes 2 "$REACH_THE_OTHER"
+	interrupted "$bed" TERM
+}
+
+echo "TAP version 13"
+echo "1..13"
+expect "qemu: a kernel without an init is a guest that never booted" 125 'never booted' \
+	qemu --timeout 100 --cmdline rdinit=/nothing true
+common qemu
+common uml

@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A process that writes garbage into the rings it shares with the kernel
+ * harms nobody but itself.
+ *
+ * What is checked here is that others still work, and that the process gets
+ * its own QP back by a reset. That the kernel says nothing is the runner's to
+ * see. Seeds are printed; SMR_SEED repeats a run.
+ *
+ * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
+ * timeout: 120
+ * paths: host wire
+ */
+#include "harness.h"
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "rings.h"
+
+#define ATTACK_MS	1200
+
+FIXTURE(hostile)
+{
+	/* a is the attacker, b its peer */
+	struct vt_pair pair;
+	struct vt_pair healthy;
+	struct vt_rings a;
+	struct vt_rings b;
+	uint64_t random;
+};
+
+FIXTURE_SETUP(hostile)
+{
+	struct vt_conf conf = vt_defaults;
+	const char *seed = getenv("SMR_SEED");
+
+	conf.inline_len = 64;
+	conf.timeout = 10;
+	conf.retry_cnt = 1;
+	conf.rnr_retry = 1;
+	conf.events = true;
+	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_rings_find(&self->a, &self->pair.a));
+	VT_SETUP(vt_rings_find(&self->b, &self->pair.b));
+	VT_SETUP(vt_pair_reset(&self->pair));
+	VT_SETUP(vt_pair_open(&self->healthy, &vt_defaults));
+	self->random = seed ? strtoull(seed, NULL, 0) : vt_now_ms() | 1;
+	printf("# SMR_SEED=%#llx\n", (unsigned long long)self->random);
+}
+
+/* The attackers' CQs may say anything now: no completion is looked at. */
+FIXTURE_TEARDOWN(hostile)
+{
+	vt_pair_close(&self->pair);
+	vt_pair_close(&self->healthy);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+	uint64_t x = *state;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	*state = x;
+	return x * 0x2545f4914f6cdd1dull;
+}
+
+/* Values near the limits of whatever checks them are the best ones. */
+static uint64_t nasty(uint64_t *random)
+{
+	static const uint64_t limits[] = {
+		0, 1, 2, 7, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 511,
+		512, 513, 4095, 4096, 65535, 65536, 0x7fffffff, 0x80000000,
+		0x80000001, 0xffffffff, 0x100000000, 0x7fffffffffffffff,
+		0x8000000000000000, 0xfffffffffffff000, 0xffffffffffffffff,
+	};
+	uint64_t r = next_random(random);
+
+	return r % 3 ? limits[(r >> 8) % ARRAY_SIZE(limits)] : r >> 8;
+}
+
+static void *sq_entry(const struct vt_rings *rings, uint32_t idx)
+{
+	return (uint8_t *)(rings->sq.hdr + 1) +
+	       (size_t)(idx % rings->depth) * rings->sq_stride;
+}
+
+static void *rq_entry(const struct vt_rings *rings, uint32_t idx)
+{
+	return (uint8_t *)(rings->rq.hdr + 1) +
+	       (size_t)(idx % rings->depth) * rings->rq_stride;
+}
+
+static void set_index(uint32_t *index, uint32_t value)
+{
+	__atomic_store_n(index, value, __ATOMIC_SEQ_CST);
+}
+
+/* -- single entries, one thing wrong with each */
+
+/**
+ * struct wrong - a send request that is not one
+ * @make: spoils a WRITE that would be right
+ */
+struct wrong {
+	const char *what;
+	void (*make)(struct smr_send_wqe *wqe);
+};
+
+#define WRONG(name, statement) \
+static void name(struct smr_send_wqe *wqe) { statement; }
+
+WRONG(no_sge_room, wqe->num_sge = 5)
+WRONG(sges_33, wqe->num_sge = 33)
+WRONG(sges_255, wqe->num_sge = 255)
+WRONG(opcode_255, wqe->opcode = 255)
+WRONG(opcode_14, wqe->opcode = 14)
+WRONG(opcode_reg_mr, wqe->opcode = 0x20)
+WRONG(opcode_bind, wqe->opcode = IBV_WR_BIND_MW)
+WRONG(opcode_local_inv, wqe->opcode = IBV_WR_LOCAL_INV)
+WRONG(opcode_tso, wqe->opcode = IBV_WR_TSO)
+WRONG(inline_over, wqe->send_flags |= IBV_SEND_INLINE; wqe->inline_len = 65)
+WRONG(inline_65535,
+      wqe->send_flags |= IBV_SEND_INLINE; wqe->inline_len = 65535)
+WRONG(inline_read, wqe->opcode = IBV_WR_RDMA_READ;
+      wqe->send_flags |= IBV_SEND_INLINE; wqe->inline_len = 8)
+WRONG(length_2g, wqe->sge[0].length = 0x80000001)
+WRONG(length_4g, wqe->sge[0].length = 0xffffffff)
+WRONG(length_sum, wqe->num_sge = 4; wqe->sge[0].length = 0x7fffffff;
+      wqe->sge[1] = wqe->sge[2] = wqe->sge[3] = wqe->sge[0])
+WRONG(atomic_7_bytes, wqe->opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+      wqe->sge[0].length = 7)
+WRONG(atomic_no_sge, wqe->opcode = IBV_WR_ATOMIC_CMP_AND_SWP; wqe->num_sge = 0)
+WRONG(address_wraps, wqe->sge[0].addr = ~0ull)
+WRONG(address_kernel, wqe->sge[0].addr = 0xffff888000000000ull)
+WRONG(key_0, wqe->sge[0].lkey = 0)
+WRONG(key_max, wqe->sge[0].lkey = ~0u)
+
+static const struct wrong wrongs[] = {
+#define W(name) { #name, name }
+	W(no_sge_room), W(sges_33), W(sges_255), W(opcode_255), W(opcode_14),
+	W(opcode_reg_mr), W(opcode_bind), W(opcode_local_inv), W(opcode_tso),
+	W(inline_over), W(inline_65535), W(inline_read), W(length_2g),
+	W(length_4g), W(length_sum), W(atomic_7_bytes), W(atomic_no_sge),
+	W(address_wraps), W(address_kernel), W(key_0), W(key_max),
+#undef W
+};
+
+static void good_wqe(struct vt_pair *pair, struct smr_send_wqe *wqe)
+{
+	struct ibv_sge from = vt_sge(&pair->a.buf, VT_GUARD, 100);
+
+	memset(wqe, 0, sizeof(*wqe));
+	wqe->wr_id = 77;
+	wqe->opcode = IBV_WR_RDMA_WRITE;
+	wqe->send_flags = IBV_SEND_SIGNALED;
+	wqe->num_sge = 1;
+	wqe->rdma.remote_addr = (uintptr_t)pair->b.buf.p + VT_GUARD;
+	wqe->rdma.rkey = pair->b.buf.mr->rkey;
+	memcpy(&wqe->sge[0], &from, sizeof(from));
+}
+
+static int ring_sq(struct vt_ep *ep)
+{
+	return vt_doorbell(ep->dev.ctx->cmd_fd, ep->qp->handle,
+			   SMR_DOORBELL_SQ);
+}
+
+/* Publish what is in the next entry, and give its completion's status. */
+static int submit(FIXTURE_DATA(hostile) *self)
+{
+	struct smr_ring_hdr *hdr = self->a.sq.hdr;
+
+	set_index(&hdr->prod, hdr->prod + 1);
+	if (ring_sq(&self->pair.a))
+		return -EIO;
+	return vt_status(self->pair.a.scq, 77);
+}
+
+/* The entry works when nothing is wrong with it, so the rest means something. */
+TEST_F(hostile, entry_as_it_should_be)
+{
+	good_wqe(&self->pair, sq_entry(&self->a, self->a.sq.hdr->prod));
+	EXPECT_EQ(IBV_WC_SUCCESS, submit(self));
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->pair.a.qp));
+}
+
+/* Anything wrong fails by itself: an error completion, and a QP in error. */
+TEST_F(hostile, entry_with_one_wrong_thing)
+{
+	struct smr_send_wqe *wqe;
+	int i, status;
+
+	for (i = 0; i < ARRAY_SIZE(wrongs); i++) {
+		wqe = sq_entry(&self->a, self->a.sq.hdr->prod);
+		good_wqe(&self->pair, wqe);
+		wrongs[i].make(wqe);
+		status = submit(self);
+		EXPECT_LT(IBV_WC_SUCCESS, status)
+			TH_LOG("%s: status %d", wrongs[i].what, status);
+		EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->pair.a.qp));
+		ASSERT_EQ(0, vt_pair_reset(&self->pair));
+	}
+	EXPECT_TRUE(vt_pair_works(&self->healthy));
+}
+
+static void spoil_rwqe(struct smr_recv_wqe *wqe, int how)
+{
+	static const uint32_t counts[] = { 5, 33, 255, 0x80000001, ~0u };
+
+	if (how < ARRAY_SIZE(counts))
+		wqe->num_sge = counts[how];
+	else
+		wqe->sge[0].addr = ~0ull;
+}
+
+/* A receive that is none: the peer's SEND fails, the receiver is told. */
+TEST_F(hostile, receive_entry_with_one_wrong_thing)
+{
+	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
+	struct ibv_sge from = vt_sge(&a->buf, VT_GUARD, 100);
+	struct ibv_sge to = vt_sge(&b->buf, VT_GUARD, 100);
+	struct ibv_send_wr wr = {
+		.wr_id = 1, .opcode = IBV_WR_SEND, .sg_list = &from,
+		.num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
+	};
+	int how;
+
+	for (how = 0; how < 6; how++) {
+		uint32_t idx = self->b.rq.hdr->prod;
+
+		ASSERT_EQ(0, vt_post_recv(b, 2, &to, 1));
+		spoil_rwqe(rq_entry(&self->b, idx), how);
+		ASSERT_EQ(0, vt_post(a, &wr));
+		EXPECT_LT(IBV_WC_SUCCESS, vt_status(a->scq, 1))
+			TH_LOG("way %d", how);
+		EXPECT_LT(IBV_WC_SUCCESS, vt_status(b->rcq, 2))
+			TH_LOG("way %d", how);
+		ASSERT_EQ(0, vt_pair_reset(&self->pair));
+	}
+	EXPECT_TRUE(vt_pair_works(&self->healthy));
+}
+
+/* An index that promises more than the ring holds, or goes back. */
+TEST_F(hostile, send_index_out_of_range)
+{
+	static const int32_t jumps[] = {
+		1000, 0x7fffffff, INT32_MIN, -1, -1000, 17, 33, 4096,
+	};
+	struct ibv_wc wc[64];
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(jumps); i++) {
+		struct smr_ring_hdr *hdr = self->a.sq.hdr;
+
+		set_index(&hdr->prod, hdr->cons + jumps[i]);
+		ASSERT_EQ(0, ring_sq(&self->pair.a));
+		while (vt_poll(self->pair.a.scq, wc, 64, 20) > 0)
+			;
+		ASSERT_EQ(0, vt_pair_reset(&self->pair));
+	}
+	EXPECT_TRUE(vt_pair_works(&self->pair));
+	EXPECT_TRUE(vt_pair_works(&self->healthy));
+}
+
+/* A CQ whose consumer's index is nonsense: at worst that CQ overruns. */
+TEST_F(hostile, cq_index_out_of_range)
+{
+	static const int32_t jumps[] = { 1, 1000, INT32_MIN, -1, -1000 };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(jumps); i++) {
+		struct smr_ring_hdr *hdr = self->a.scq.hdr;
+
+		set_index(&hdr->cons, hdr->prod + jumps[i]);
+		vt_post(&self->pair.a, &wr);
+		usleep(5000);
+		ASSERT_EQ(0, vt_pair_reset(&self->pair));
+	}
+	EXPECT_TRUE(vt_pair_works(&self->healthy));
+}
+
+/* -- everything at once, from another thread */
+
+struct scribbler {
+	FIXTURE_DATA(hostile) *self;
+	pthread_t thread;
+	uint64_t random;
+	bool stop;
+};
+
+static void scribble_bytes(const struct vt_ring *ring, uint64_t *random)
+{
+	size_t off = next_random(random) % (ring->len / 8);
+
+	((uint64_t *)ring->hdr)[off] = nasty(random);
+}
+
+static void scribble_header(const struct vt_ring *ring, uint64_t *random)
+{
+	uint64_t r = next_random(random);
+
+	switch (r % 5) {
+	case 0:
+		set_index(&ring->hdr->prod, nasty(random));
+		break;
+	case 1:
+		set_index(&ring->hdr->cons, nasty(random));
+		break;
+	case 2:
+		set_index(&ring->hdr->flags, nasty(random));
+		break;
+	default:
+		set_index(&ring->hdr->prod, ring->hdr->prod + (r >> 8) % 5);
+	}
+}
+
+/* A request that is nearly right goes deepest. */
+static void scribble_wqe(FIXTURE_DATA(hostile) *self, uint64_t *random)
+{
+	struct smr_ring_hdr *hdr = self->a.sq.hdr;
+	struct smr_send_wqe *wqe = sq_entry(&self->a, hdr->prod +
+					    next_random(random) % 4);
+
+	good_wqe(&self->pair, wqe);
+	switch (next_random(random) % 10) {
+	case 0:
+		wqe->num_sge = nasty(random);
+		break;
+	case 1:
+		wqe->inline_len = nasty(random);
+		wqe->send_flags |= IBV_SEND_INLINE;
+		break;
+	case 2:
+		wqe->sge[0].length = nasty(random);
+		break;
+	case 3:
+		wqe->sge[0].addr = nasty(random);
+		break;
+	case 4:
+		wqe->rdma.remote_addr = nasty(random);
+		break;
+	case 5:
+		wqe->send_flags = nasty(random);
+		break;
+	case 6:
+		wqe->rdma.rkey = nasty(random);
+		break;
+	}
+	if (next_random(random) % 2)
+		wqe->opcode = next_random(random) % 16;
+	set_index(&hdr->prod, hdr->prod + 1);
+}
+
+static void *scribble(void *arg)
+{
+	struct scribbler *s = arg;
+	struct vt_rings *all[] = { &s->self->a, &s->self->b };
+	struct vt_ring *ring;
+	uint64_t r;
+
+	while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED)) {
+		r = next_random(&s->random);
+		ring = (struct vt_ring *)all[r % 2] + (r >> 8) % 4;
+		switch ((r >> 16) % 8) {
+		case 0:
+			scribble_header(ring, &s->random);
+			break;
+		case 1:
+			scribble_bytes(ring, &s->random);
+			break;
+		default:
+			scribble_wqe(s->self, &s->random);
+		}
+		if ((r >> 32) % 64 == 0)
+			usleep(50);
+	}
+	return NULL;
+}
+
+/* Ring both ends' doorbells, and bring the QPs back when they gave up. */
+static int attack(FIXTURE_DATA(hostile) *self, uint64_t *random, int ms)
+{
+	struct vt_ep *ends[] = { &self->pair.a, &self->pair.b };
+	uint64_t end = vt_now_ms() + ms;
+	int rounds = 0, ret = 0;
+
+	while (!ret && vt_now_ms() < end) {
+		uint64_t r = next_random(random);
+		struct vt_ep *ep = ends[r % 2];
+
+		vt_doorbell(ep->dev.ctx->cmd_fd, ep->qp->handle,
+			    (r >> 8) % 8 ? r >> 16 & 3 : nasty(random));
+		if ((r >> 32) % 32 == 0)
+			ret = vt_pair_reset(&self->pair);
+		rounds++;
+	}
+	printf("# %d doorbells\n", rounds);
+	return ret;
+}
+
+TEST_F(hostile, garbage_from_another_thread)
+{
+	struct scribbler s = { .self = self, .random = self->random * 3 + 1 };
+
+	ASSERT_EQ(0, pthread_create(&s.thread, NULL, scribble, &s));
+	EXPECT_EQ(0, attack(self, &self->random, ATTACK_MS));
+	__atomic_store_n(&s.stop, true, __ATOMIC_RELAXED);
+	pthread_join(s.thread, NULL);
+	EXPECT_TRUE(vt_pair_works(&self->healthy));
+}
+
+/* The same, and the process is gone in the middle of it. */
+TEST_F(hostile, garbage_and_sudden_death)
+{
+	int round, status;
+	pid_t pid;
+
+	for (round = 0; round < 5; round++) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			struct vt_conf conf = vt_defaults;
+			struct scribbler s = {
+				.self = self, .random = self->random + round,
+			};
+
+			conf.rnr_retry = 1;
+			if (vt_pair_open(&self->pair, &conf) ||
+			    vt_rings_find(&self->a, &self->pair.a) ||
+			    vt_rings_find(&self->b, &self->pair.b) ||
+			    vt_pair_reset(&self->pair))
+				_exit(1);
+			pthread_create(&s.thread, NULL, scribble, &s);
+			attack(self, &self->random, 100 + 30 * round);
+			kill(getpid(), SIGKILL);
+		}
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_TRUE(WIFSIGNALED(status));
+		EXPECT_TRUE(vt_pair_works(&self->healthy));
+	}
+}
+
+/* -- mappings */
+
+static bool mappable(int fd, size_t len, int prot, int flags, uint64_t offset)
+{
+	void *p = mmap(NULL, len, prot, flags, fd, offset);
+
+	if (p != MAP_FAILED)
+		munmap(p, len);
+	return p != MAP_FAILED;
+}
+
+TEST_F(hostile, rings_map_only_as_they_are)
+{
+	int fd = self->pair.a.dev.ctx->cmd_fd, rw = PROT_READ | PROT_WRITE;
+	int other = self->pair.b.dev.ctx->cmd_fd;
+	struct vt_ring *ring = &self->a.sq;
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	EXPECT_TRUE(mappable(fd, ring->len, rw, MAP_SHARED, ring->offset));
+	EXPECT_FALSE(mappable(fd, ring->len + page, rw, MAP_SHARED,
+			      ring->offset));
+	EXPECT_FALSE(mappable(fd, 16 * 1024 * 1024, rw, MAP_SHARED,
+			      ring->offset));
+	EXPECT_FALSE(mappable(fd, ring->len, rw, MAP_PRIVATE, ring->offset));
+	EXPECT_FALSE(mappable(fd, ring->len, rw, MAP_SHARED,
+			      ring->offset + (1ull << 40)));
+	EXPECT_FALSE(mappable(other, ring->len, rw, MAP_SHARED,
+			      ring->offset + (1ull << 30)));
+	if (ring->len > page) {
+		EXPECT_FALSE(mappable(fd, ring->len - page, rw, MAP_SHARED,
+				      ring->offset));
+	}
+}
+
+/* A mapping that outlives its QP is memory, nothing else. */
+TEST_F(hostile, mapping_outlives_its_qp)
+{
+	struct vt_ep *a = &self->pair.a;
+	struct vt_ring *ring = &self->a.sq;
+	uint64_t random = self->random;
+	struct smr_ring_hdr *extra;
+	int i;
+
+	extra = mmap(NULL, ring->len, PROT_READ | PROT_WRITE, MAP_SHARED,
+		     a->dev.ctx->cmd_fd, ring->offset);
+	ASSERT_NE(MAP_FAILED, (void *)extra);
+	ASSERT_EQ(0, ibv_destroy_qp(a->qp));
+	a->qp = NULL;
+	for (i = 0; i < 1000; i++)
+		((uint64_t *)extra)[next_random(&random) % (ring->len / 8)] =
+			random;
+	EXPECT_FALSE(mappable(a->dev.ctx->cmd_fd, ring->len,
+			      PROT_READ | PROT_WRITE, MAP_SHARED,
+			      ring->offset));
+	EXPECT_EQ(0, munmap(extra, ring->len));
+	EXPECT_TRUE(vt_pair_works(&self->healthy));
+}
+
+/* -- doorbells */
+
+TEST_F(hostile, doorbell_of_others)
+{
+	struct vt_ep *a = &self->pair.a, *b = &self->healthy.b;
+	struct ibv_pd *pd = ibv_alloc_pd(a->dev.ctx);
+	int fd = a->dev.ctx->cmd_fd;
+	uint32_t i;
+
+	ASSERT_NE(NULL, pd);
+	/* an object that is no QP, one that is not there, a QP of another fd */
+	EXPECT_GT(0, vt_doorbell(fd, pd->handle, SMR_DOORBELL_SQ));
+	EXPECT_EQ(-ENOENT, vt_doorbell(fd, 0x7fffffff, SMR_DOORBELL_SQ));
+	EXPECT_GT(0, vt_doorbell(b->dev.ctx->cmd_fd, ~0u, SMR_DOORBELL_SQ));
+	for (i = 0; i < 64; i++) {
+		if (i == a->qp->handle)
+			continue;
+		EXPECT_GT(0, vt_doorbell(fd, i, SMR_DOORBELL_RQ));
+	}
+	EXPECT_EQ(0, ibv_dealloc_pd(pd));
+	EXPECT_TRUE(vt_pair_works(&self->healthy));
+}
+
+TEST_F(hostile, doorbell_of_unknown_side)
+{
+	struct vt_ep *a = &self->pair.a;
+
+	EXPECT_GT(0, vt_doorbell(a->dev.ctx->cmd_fd, a->qp->handle, 4));
+	EXPECT_GT(0, vt_doorbell(a->dev.ctx->cmd_fd, a->qp->handle, ~0u));
+	EXPECT_EQ(0, vt_doorbell(a->dev.ctx->cmd_fd, a->qp->handle,
+				 SMR_DOORBELL_SQ | SMR_DOORBELL_RQ));
+}
+
+VT_HARNESS_MAIN

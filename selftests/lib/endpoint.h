@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Devices, endpoints (a QP and what it needs) and connected pairs of them.
+ *
+ * Which device is used comes from the environment:
+ *   SMR_DEV, SMR_DEV2	devices of the two ends; the same one by default, and
+ *			that is the first with a RoCE v2 address by default
+ *   SMR_GID_INDEX	which GID, instead of the first of the family asked for
+ *
+ * Functions return 0 or a negative errno. vt_unsupported() tells the errors
+ * that mean "this device cannot, skip the test" from failures.
+ */
+#ifndef VT_ENDPOINT_H
+#define VT_ENDPOINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#include "buf.h"
+
+/**
+ * struct vt_dev - an open device with one of its addresses
+ */
+struct vt_dev {
+	struct ibv_context *ctx;
+	struct ibv_device_attr attr;
+	struct ibv_port_attr port;
+	union ibv_gid gid;
+	int gid_index;
+};
+
+/**
+ * struct vt_conf - how endpoints are made and connected
+ * @family: AF_INET or AF_INET6
+ * @mtu: path MTU
+ * @depth: WRs of each queue
+ * @sges: of each WR
+ * @inline_len: bytes
+ * @cqe: entries of each CQ; 0: enough for @depth
+ * @sig_all: sq_sig_all
+ * @events: CQs have a completion channel
+ * @wr_api: post sends by ibv_wr_*()
+ * @buf_len: bytes of the endpoint's buffer
+ * @buf_access: its rights
+ * @qp_access: what the QP lets its peer do
+ * @sq_psn: first PSN
+ * @rd_atomic: READs and atomics outstanding, both ways
+ * @timeout: as encoded by the standard
+ * @retry_cnt: and so on
+ * @rnr_retry: 7 is for ever
+ * @min_rnr_timer: as encoded by the standard
+ */
+struct vt_conf {
+	int family;
+	enum ibv_mtu mtu;
+	uint32_t depth;
+	uint32_t sges;
+	uint32_t inline_len;
+	int cqe;
+	bool sig_all;
+	bool events;
+	bool wr_api;
+	size_t buf_len;
+	int buf_access;
+	int qp_access;
+	uint32_t sq_psn;
+	uint8_t rd_atomic;
+	uint8_t timeout;
+	uint8_t retry_cnt;
+	uint8_t rnr_retry;
+	uint8_t min_rnr_timer;
+};
+
+extern const struct vt_conf vt_defaults;
+
+/**
+ * struct vt_addr - what a peer must know to connect
+ */
+struct vt_addr {
+	union ibv_gid gid;
+	uint32_t qpn;
+	uint32_t psn;
+};
+
+/**
+ * struct vt_ep - a QP and all it needs
+ * @conf: how it was made
+ * @qpx: @qp, if made for ibv_wr_*()
+ */
+struct vt_ep {
+	struct vt_conf conf;
+	struct vt_dev dev;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *chan;
+	struct ibv_cq *scq;
+	struct ibv_cq *rcq;
+	struct ibv_qp *qp;
+	struct ibv_qp_ex *qpx;
+	struct vt_buf buf;
+};
+
+struct vt_pair {
+	struct vt_ep a;
+	struct vt_ep b;
+};
+
+static inline unsigned int vt_mtu_bytes(enum ibv_mtu mtu)
+{
+	return 128u << mtu;
+}
+
+bool vt_unsupported(int err);
+
+void vt_load_providers(void);
+int vt_dev_open(struct vt_dev *dev, int end, int family);
+void vt_dev_close(struct vt_dev *dev);
+
+struct ibv_qp *vt_qp_create(struct vt_ep *ep);
+int vt_qp_state(const struct ibv_qp *qp);
+int vt_qp_reset(struct ibv_qp *qp);
+int vt_qp_init(struct ibv_qp *qp, const struct vt_conf *conf);
+int vt_qp_rtr(struct ibv_qp *qp, const struct vt_conf *conf, int gid_index,
+	      const struct vt_addr *to);
+int vt_qp_rts(struct ibv_qp *qp, const struct vt_conf *conf);
+int vt_qp_connect(struct ibv_qp *qp, const struct vt_conf *conf, int gid_index,
+		  const struct vt_addr *to);
+
+int vt_ep_open(struct vt_ep *ep, const struct vt_conf *conf, int end);
+void vt_ep_close(struct vt_ep *ep);
+struct vt_addr vt_ep_addr(const struct vt_ep *ep);
+int vt_ep_connect(struct vt_ep *ep, const struct vt_addr *to);
+
+int vt_pair_open(struct vt_pair *pair, const struct vt_conf *conf);
+int vt_pair_connect(struct vt_pair *pair);
+int vt_pair_reset(struct vt_pair *pair);
+void vt_pair_close(struct vt_pair *pair);
+
+int vt_async_event(struct ibv_context *ctx, enum ibv_event_type type,
+		   int timeout_ms);
+
+#endif /* VT_ENDPOINT_H */

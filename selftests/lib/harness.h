@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a test includes: the kselftest harness and the library. */
+#ifndef VT_HARNESS_H
+#define VT_HARNESS_H
+
+#include "kselftest_harness.h"
+
+#include "buf.h"
+#include "endpoint.h"
+#include "paths.h"
+#include "pattern.h"
+#include "work.h"
+
+/*
+ * For FIXTURE_SETUP and the like: @expr is 0 or a negative errno; what the
+ * device cannot do skips the test.
+ */
+#define VT_SETUP(expr) do { \
+	int _err = (expr); \
+	if (vt_unsupported(_err)) \
+		SKIP(return, "%s", strerror(-_err)); \
+	ASSERT_EQ(0, _err) \
+		TH_LOG("%s: %s", #expr, strerror(-_err)); \
+} while (0)
+
+/*
+ * Instead of TEST_HARNESS_MAIN: without SMR_DEV in the environment the test
+ * is run by lib/paths.sh, once for each way that its ends can be connected.
+ */
+#define VT_HARNESS_MAIN \
+int main(int argc, char **argv) \
+{ \
+	if (!getenv("SMR_DEV")) \
+		vt_run_on_paths(argv); \
+	vt_load_providers(); \
+	return test_harness_run(argc, argv); \
+}
+
+#endif /* VT_HARNESS_H */

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Netdevs, namespaces and RDMA links. Everything made here is gone when the test ends.
+
+# The link type under test; with LINK_TYPE=rxe the tests try themselves on rdma_rxe
+LINK_TYPE=${LINK_TYPE:-softmr}
+case $LINK_TYPE in
+rxe) LINK_MODULE=rdma_rxe ;;
+*) LINK_MODULE=$LINK_TYPE ;;
+esac
+LOOPBACK_PARAM=/sys/module/$LINK_MODULE/parameters/loopback
+NODE=${NODE:-1}
+
+have() { command -v "$1" >/dev/null; }
+
+# Guests may share one kernel (UML's nodes do), so names carry the node
+node_name() { echo "$1n$NODE"; }
+
+in_ns() {
+	if [ -n "$1" ]; then
+		ip netns exec "$@"
+	else
+		"${@:2}"
+	fi
+}
+
+ns_add() {
+	ip netns add "$1" || return
+	on_exit ip netns del "$1"
+	ip -n "$1" link set lo up
+	in_ns "$1" sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0
+}
+
+# address NETNS NETDEV HOST: 10.1.0.HOST and fd01::HOST, and up
+address() {
+	ip ${1:+-n "$1"} -batch - <<-END
+		link set $2 up
+		addr add 10.1.0.$3/24 dev $2
+		addr add fd01::$3/64 dev $2 nodad
+	END
+}
+
+# veth_add NS1 NS2 MTU: veth0 in each, with addresses .1 and .2; "" is the namespace we are in
+veth_add() {
+	local host=0 ns mtu=$3
+	ip link add veth0 ${1:+netns "$1"} type veth peer name veth0 ${2:+netns "$2"} || return
+	on_exit ip ${1:+-n "$1"} link del veth0
+	for ns in "$1" "$2"; do
+		host=$((host + 1))
+		ip ${ns:+-n "$ns"} link set veth0 mtu "$mtu" && address "$ns" veth0 "$host" || return
+	done
+}
+
+# link_add NAME NETDEV [NETNS [TYPE]]
+link_add() {
+	in_ns "${3-}" rdma link add "$1" type "${4:-$LINK_TYPE}" netdev "$2" || return
+	on_exit link_del "$1" "${3-}"
+	within 10 link_is_up "$1"
+}
+
+link_del() { in_ns "${2-}" rdma link del "$1"; }
+
+port_attr() { cat "/sys/class/infiniband/$1/ports/1/$2"; }
+
+link_is_up() { [ "$(port_attr "$1" state 2>/dev/null)" = "4: ACTIVE" ]; }
+
+# Whether links of TYPE can be made at all here. rdma_rxe goes again: until 7.1 it has the UDP port as long as it is
+# loaded
+have_link_type() {
+	if [ "$1" != rxe ]; then
+		modprobe "$1"
+	elif ! [ -d /sys/module/rdma_rxe ]; then
+		modprobe rdma_rxe && on_exit modprobe -r rdma_rxe
+	fi
+} 2>/dev/null
+
+need_link_type() { have_link_type "$1" || skip_all "this kernel has no RDMA links of type $1"; }
+
+# loopback_set Y|N: whether links made from now on hand packets of the same host over directly
+loopback_set() {
+	have_link_type "$LINK_TYPE" && [ -w "$LOOPBACK_PARAM" ] || return
+	[ -n "${LOOPBACK_WAS-}" ] || LOOPBACK_WAS=$(<"$LOOPBACK_PARAM")
+	on_exit restore_loopback
+	echo "$1" >"$LOOPBACK_PARAM"
+}
+
+restore_loopback() { echo "$LOOPBACK_WAS" >"$LOOPBACK_PARAM"; }
+
+# expand_ip ADDRESS: as sysfs writes a GID
+expand_ip() {
+	local head tail groups=() h t
+	if [[ $1 != *:* ]]; then
+		IFS=. read -r -a groups <<<"$1"
+		printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x\n' "${groups[@]}"
+		return
+	fi
+	IFS=: read -r -a head <<<"${1%%::*}"
+	IFS=: read -r -a tail <<<"${1##*::}"
+	[[ $1 = *::* ]] || tail=()
+	while [ $((${#head[@]} + ${#tail[@]})) -lt 8 ]; do head+=(0); done
+	for h in "${head[@]}" "${tail[@]}"; do t+=$(printf ':%04x' "0x$h"); done
+	echo "${t#:}"
+}
+
+# gid_index DEVICE ADDRESS: the index of its RoCE v2 GID
+gid_index() {
+	local port=/sys/class/infiniband/$1/ports/1 want gid file
+	want=$(expand_ip "$2")
+	for file in "$port"/gids/*; do
+		read -r gid <"$file" || continue
+		[ "$gid" = "$want" ] || continue
+		[ "$(<"$port/gid_attrs/types/${file##*/}")" = "RoCE v2" ] || continue
+		echo "${file##*/}"
+		return
+	done
+	return 1
+} 2>/dev/null

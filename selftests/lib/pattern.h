@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Byte patterns: what a message or the background of a buffer consists of.
+ * A pattern is a seed; its byte at an offset tells both, so that data that
+ * is lost, doubled, shifted or of another message is seen.
+ */
+#ifndef VT_PATTERN_H
+#define VT_PATTERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+void vt_fill(void *p, size_t len, uint32_t seed, size_t off);
+size_t vt_match(const void *p, size_t len, uint32_t seed, size_t off);
+bool vt_check(const char *what, const void *p, size_t len, uint32_t seed,
+	      size_t off);
+
+void vt_fill_sges(const struct ibv_sge *sge, int n, size_t len, uint32_t seed);
+bool vt_check_sges(const struct ibv_sge *sge, int n, size_t len,
+		   uint32_t seed);
+
+#endif /* VT_PATTERN_H */

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# The runs of perftest that several tests make, between the sides "server" and "client". Few iterations: what counts is
+# that each size arrives.
+
+# perftest_one WHERE FAMILY WHAT SIZES PROGRAM OPTION...
+perftest_one() {
+	local where=$1 family=$2 what=$3
+	shift 3
+	check "$where, $family: $2 $what" perftest server client "$family" "$@"
+}
+
+# perftest_sizes WHERE FAMILY PROGRAM...: all sizes. Slow: perftest measures the clock again for each
+perftest_sizes() {
+	local program
+	for program in "${@:3}"; do
+		perftest_one "$1" "$2" "all sizes" all "$program" -a -n 10
+	done
+}
+
+perftest_atomics() {
+	perftest_one "$1" "$2" "fetch and add" 8 ib_atomic_bw -n 200 -A FETCH_AND_ADD
+	perftest_one "$1" "$2" "compare and swap" 8 ib_atomic_bw -n 200 -A CMP_AND_SWAP
+	perftest_one "$1" "$2" "fetch and add" 8 ib_atomic_lat -n 100 -A FETCH_AND_ADD
+	perftest_one "$1" "$2" "compare and swap" 8 ib_atomic_lat -n 100 -A CMP_AND_SWAP
+}
+
+# Many QPs, and both directions at once
+perftest_shapes() {
+	local op
+	for op in send write read; do
+		perftest_one "$1" "$2" "16 QPs" 65536 "ib_${op}_bw" -q 16 -s 65536 -n 20
+		perftest_one "$1" "$2" "both directions" 65536 "ib_${op}_bw" -b -s 65536 -n 100
+	done
+	perftest_one "$1" "$2" "16 QPs" 8 ib_atomic_bw -q 16 -n 20
+	perftest_one "$1" "$2" "both directions" 8 ib_atomic_bw -b -n 100
+}
+
+perftest_events() {
+	perftest_one "$1" "$2" "events" 4096 ib_send_lat -e -s 4096 -n 100
+	perftest_one "$1" "$2" "events" 4096 ib_send_bw -e -s 4096 -n 100
+}
+
+perftest_all() {
+	perftest_atomics "$@"
+	perftest_shapes "$@"
+	perftest_events "$@"
+}
+
+# What differs between address families
+perftest_some() {
+	local op
+	for op in send write read; do
+		perftest_one "$1" "$2" "" 65536 "ib_${op}_bw" -s 65536 -n 100
+	done
+	perftest_one "$1" "$2" "" 64 ib_send_lat -s 64 -n 50
+	perftest_one "$1" "$2" "fetch and add" 8 ib_atomic_lat -n 50
+}

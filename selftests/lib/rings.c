@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "rings.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#include "work.h"
+
+/**
+ * struct marks - the ids of the first of two requests in each queue
+ *
+ * Each endpoint has its own: rings of others may be mapped, too.
+ */
+struct marks {
+	uint64_t send;
+	uint64_t recv;
+};
+
+static uint64_t entry_id(const struct vt_ring *ring, size_t off)
+{
+	uint64_t id;
+
+	off += sizeof(struct smr_ring_hdr);
+	if (off + sizeof(id) > ring->len)
+		return 0;
+	memcpy(&id, (uint8_t *)ring->hdr + off, sizeof(id));
+	return id;
+}
+
+/* The distance between the entries @id and @id + 1; 0: they are not here. */
+static uint32_t stride_of(const struct vt_ring *ring, uint64_t id)
+{
+	uint32_t off;
+
+	if (entry_id(ring, 0) != id)
+		return 0;
+	for (off = 8; off < 4096; off += 8)
+		if (entry_id(ring, off) == id + 1)
+			return off;
+	return 0;
+}
+
+static void take(const struct vt_ring *ring, uint64_t id, struct vt_ring *cq,
+		 struct vt_ring *wq, uint32_t *wq_stride)
+{
+	uint32_t stride = stride_of(ring, id);
+
+	if (stride == sizeof(struct smr_cqe)) {
+		*cq = *ring;
+	} else if (stride) {
+		*wq = *ring;
+		*wq_stride = stride;
+	}
+}
+
+static void look_through_maps(struct vt_rings *rings, const struct marks *marks)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long start, end, off;
+	struct vt_ring ring;
+	char line[512];
+
+	while (maps && fgets(line, sizeof(line), maps)) {
+		if (!strstr(line, "/uverbs") ||
+		    sscanf(line, "%lx-%lx %*s %lx", &start, &end, &off) != 3)
+			continue;
+		ring.hdr = (void *)start;
+		ring.len = end - start;
+		ring.offset = off;
+		take(&ring, marks->send, &rings->scq, &rings->sq,
+		     &rings->sq_stride);
+		take(&ring, marks->recv, &rings->rcq, &rings->rq,
+		     &rings->rq_stride);
+	}
+	if (maps)
+		fclose(maps);
+}
+
+/* Two flushed requests in each queue: their ids show which ring is which. */
+static int leave_marks(struct vt_ep *ep, const struct marks *marks)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+	};
+	struct ibv_wc wc[2];
+	int i, ret;
+
+	ret = vt_qp_reset(ep->qp);
+	if (!ret)
+		ret = vt_qp_init(ep->qp, &ep->conf);
+	if (!ret)
+		ret = -ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE);
+	for (i = 0; i < 2 && !ret; i++) {
+		wr.wr_id = marks->send + i;
+		ret = vt_post(ep, &wr);
+		if (!ret)
+			ret = vt_post_recv(ep, marks->recv + i, NULL, 0);
+	}
+	if (!ret && (vt_poll(ep->scq, wc, 2, 1000) != 2 ||
+		     vt_poll(ep->rcq, wc, 2, 1000) != 2))
+		ret = -ETIMEDOUT;
+	return ret;
+}
+
+/**
+ * vt_rings_find() - find the rings of an endpoint that was not used yet
+ * @rings: filled in
+ * @ep: with 4 SGEs, so that no work queue's stride is a CQ's; in ERR after
+ *
+ * Return: 0; -EOPNOTSUPP when this device has no such rings
+ */
+int vt_rings_find(struct vt_rings *rings, struct vt_ep *ep)
+{
+	static uint32_t serial;
+	struct marks marks = {
+		.send = 0x5e4d000000000000ull + 16 * ++serial,
+		.recv = 0x4ec4000000000000ull + 16 * serial,
+	};
+	int ret = leave_marks(ep, &marks);
+
+	memset(rings, 0, sizeof(*rings));
+	if (ret)
+		return ret;
+	look_through_maps(rings, &marks);
+	for (rings->depth = 1; rings->depth < ep->conf.depth;)
+		rings->depth *= 2;
+	if (!rings->sq.hdr || !rings->rq.hdr || !rings->scq.hdr ||
+	    !rings->rcq.hdr)
+		return -EOPNOTSUPP;
+	ret = vt_doorbell(ep->dev.ctx->cmd_fd, ep->qp->handle, SMR_DOORBELL_SQ);
+	return ret ? -EOPNOTSUPP : 0;
+}
+
+/**
+ * vt_doorbell() - ring a QP
+ *
+ * Return: 0 or a negative errno
+ */
+int vt_doorbell(int fd, uint32_t qp_handle, uint32_t flags)
+{
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attrs[2];
+	} cmd = {
+		.hdr = {
+			.length = sizeof(cmd),
+			.object_id = UVERBS_OBJECT_QP,
+			.method_id = SMR_METHOD_QP_DOORBELL,
+			.num_attrs = 2,
+			.driver_id = SMR_DRIVER_ID,
+		},
+		.attrs = {
+			{
+				.attr_id = SMR_ATTR_DOORBELL_QP,
+				.flags = UVERBS_ATTR_F_MANDATORY,
+				.data = qp_handle,
+			}, {
+				.attr_id = SMR_ATTR_DOORBELL_FLAGS,
+				.flags = UVERBS_ATTR_F_MANDATORY,
+				.len = sizeof(flags),
+				.data = flags,
+			},
+		},
+	};
+
+	return ioctl(fd, RDMA_VERBS_IOCTL, &cmd) ? -errno : 0;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Rings and doorbells behind libibverbs' back, as softmr-abi.h has them. A
+ * device without them is told from one with by vt_rings_open().
+ */
+#ifndef VT_RINGS_H
+#define VT_RINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <softmr-abi.h>
+
+#include "endpoint.h"
+
+/**
+ * struct vt_ring - a ring that is mapped into this process
+ * @hdr: where; NULL: not found
+ * @len: bytes mapped
+ * @offset: what was given to mmap()
+ */
+struct vt_ring {
+	struct smr_ring_hdr *hdr;
+	size_t len;
+	uint64_t offset;
+};
+
+/**
+ * struct vt_rings - the rings of an endpoint
+ * @sq_stride: bytes from one entry to the next
+ * @rq_stride: likewise
+ * @depth: entries of @sq, and of @rq
+ */
+struct vt_rings {
+	struct vt_ring scq;
+	struct vt_ring rcq;
+	struct vt_ring sq;
+	struct vt_ring rq;
+	uint32_t sq_stride;
+	uint32_t rq_stride;
+	uint32_t depth;
+};
+
+int vt_rings_find(struct vt_rings *rings, struct vt_ep *ep);
+int vt_doorbell(int fd, uint32_t qp_handle, uint32_t flags);
+
+#endif /* VT_RINGS_H */

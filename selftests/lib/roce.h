@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * RoCEv2 packets made by hand and sent past every driver, from a raw socket
+ * in the network namespace at the other end of the device's wire.
+ *
+ *   SMR_PEER_NETNS	that namespace (a name below /run/netns)
+ *   SMR_ADDR		the device's IPv4 address
+ *   SMR_PEER_ADDR	the address at the other end
+ */
+#ifndef VT_ROCE_H
+#define VT_ROCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/ip.h>
+#include <linux/udp.h>
+
+#define VT_ROCE_PORT	4791
+#define VT_BTH_LEN	12
+#define VT_ICRC_LEN	4
+#define VT_MAX_PAYLOAD	8192
+
+/* Opcodes of the reliable connection that are sent by hand */
+enum vt_roce_op {
+	VT_OP_SEND_FIRST = 0,
+	VT_OP_SEND_MIDDLE = 1,
+	VT_OP_SEND_LAST = 2,
+	VT_OP_SEND_ONLY = 4,
+	VT_OP_WRITE_FIRST = 6,
+	VT_OP_WRITE_MIDDLE = 7,
+	VT_OP_WRITE_LAST = 8,
+	VT_OP_WRITE_ONLY = 10,
+	VT_OP_READ_REQUEST = 12,
+	VT_OP_READ_RESPONSE_ONLY = 16,
+	VT_OP_ACK = 17,
+	VT_OP_ATOMIC_ACK = 18,
+	VT_OP_CMP_SWAP = 19,
+	VT_OP_FETCH_ADD = 20,
+};
+
+/**
+ * struct vt_bth - what the base transport header says
+ */
+struct vt_bth {
+	uint8_t opcode;
+	/* solicited, migreq, pad count, version: as on the wire */
+	uint8_t flags;
+	uint16_t pkey;
+	uint32_t qpn;
+	uint32_t psn;
+	bool ack_req;
+};
+
+/**
+ * struct vt_roce - a way to send
+ * @fd: raw socket
+ * @saddr: network order
+ * @daddr: network order
+ * @id: of the next IPv4 header
+ * @spoil_icrc: make it wrong
+ */
+struct vt_roce {
+	int fd;
+	uint32_t saddr;
+	uint32_t daddr;
+	uint16_t id;
+	bool spoil_icrc;
+};
+
+int vt_roce_open(struct vt_roce *roce);
+void vt_roce_close(struct vt_roce *roce);
+int vt_roce_send_udp(struct vt_roce *roce, const void *data, size_t len);
+int vt_roce_send(struct vt_roce *roce, const struct vt_bth *bth,
+		 const void *data, size_t len);
+
+#endif /* VT_ROCE_H */

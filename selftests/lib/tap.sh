@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# TAP on standard output; what an assertion says, a failed one shows as diagnostics. Each assertion
+# runs in the test's own shell, so what it sets stays set.
+
+TAP_COUNT=0
+TAP_FAILED=0
+TAP_FINISHED=
+TAP_CLEANUP=()
+WORK=$(mktemp -d "${TMPDIR:-/tmp}/softmr-test.XXXXXX")
+
+diag() { printf '%s\n' "$*" | sed 's/^/# /'; }
+
+ok() {
+	TAP_COUNT=$((TAP_COUNT + 1))
+	echo "ok $TAP_COUNT $1"
+}
+
+# not_ok DESCRIPTION [FILE...]: with the last lines of each file
+not_ok() {
+	local file
+	TAP_COUNT=$((TAP_COUNT + 1))
+	TAP_FAILED=$((TAP_FAILED + 1))
+	echo "not ok $TAP_COUNT $1"
+	for file in "${@:2}"; do
+		[ -s "$file" ] && tail -n 50 "$file" | sed "s|^|# ${file##*/}: |"
+	done
+	return 0
+}
+
+skip() {
+	TAP_COUNT=$((TAP_COUNT + 1))
+	echo "ok $TAP_COUNT $1 # SKIP $2"
+}
+
+# skip_all WHY: nothing here can run
+skip_all() {
+	echo "1..0 # SKIP $1"
+	tap_done 4
+}
+
+# check DESCRIPTION COMMAND...: COMMAND succeeds
+check() {
+	local what=$1
+	shift
+	if "$@" >"$WORK/check" 2>&1; then
+		ok "$what"
+	else
+		not_ok "$what" "$WORK/check"
+		return 1
+	fi
+}
+
+# check_error DESCRIPTION TEXT COMMAND...: COMMAND fails, and says why: TEXT is an extended regular
+# expression
+check_error() {
+	local what=$1 text=$2
+	shift 2
+	if "$@" >"$WORK/check" 2>&1; then
+		echo "it succeeded" >>"$WORK/check"
+	elif grep -qE -- "$text" "$WORK/check"; then
+		ok "$what"
+		return
+	else
+		echo "expected: $text" >>"$WORK/check"
+	fi
+	not_ok "$what" "$WORK/check"
+	return 1
+}
+
+is() { [ "$1" = "$2" ] || { echo "got '$1', expected '$2'"; return 1; }; }
+
+# nap SECONDS: sleep, but without a process
+exec {NAP}<> <(:)
+nap() { read -rt "$1" -u "$NAP" || true; }
+
+# within SECONDS COMMAND...: COMMAND succeeds before the time is over; it is tried again and again
+within() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		nap 0.05
+	done
+}
+
+# on_exit COMMAND...: run at the end, last first
+on_exit() { TAP_CLEANUP+=("$(printf '%q ' "$@")"); }
+
+# clean_up KEEP: run what on_exit collected, but for the first KEEP
+clean_up() {
+	local i
+	for ((i = ${#TAP_CLEANUP[@]} - 1; i >= $1; i--)); do
+		eval "${TAP_CLEANUP[i]}" >/dev/null 2>&1
+		unset "TAP_CLEANUP[i]"
+	done
+}
+
+tap_exit() {
+	local status=$?
+	trap '' INT TERM
+	clean_up 0
+	rm -rf "$WORK"
+	[ -n "$TAP_FINISHED" ] || echo "Bail out! the script ended early, with status $status"
+}
+
+# Ends the test. The plan comes last, so a test that dies on the way has none
+finish() {
+	echo "1..$TAP_COUNT"
+	tap_done $((TAP_FAILED != 0))
+}
+
+# tap_done STATUS: the script ends where it was meant to
+tap_done() {
+	TAP_FINISHED=1
+	exit "$1"
+}
+
+trap tap_exit EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM

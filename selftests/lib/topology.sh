@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# The ways in which two sides, "server" and "client", can be connected.
+
+# What is made from here on is taken apart by topology_down
+topology_begin() { TOPOLOGY_MARK=${#TAP_CLEANUP[@]}; }
+
+# topology_host Y|N: both are the same device on eth0; with or without the same-host shortcut
+topology_host() {
+	local dev
+	topology_begin
+	dev=$(node_name host)
+	[ "$LINK_TYPE" = rxe ] || loopback_set "$1" || return
+	link_add "$dev" eth0 || return
+	side server "$dev" "" "10.0.0.$NODE" "fd00::$NODE"
+	side client "$dev" "" "10.0.0.$NODE" "fd00::$NODE"
+}
+
+# topology_veth MTU [SERVER_TYPE CLIENT_TYPE]: each in a network namespace. rdma_rxe before 7.1 works in the first
+# namespace only, so the rxe side stays where the test is
+topology_veth() {
+	local mtu=$1 stype=${2:-$LINK_TYPE} ctype=${3:-$LINK_TYPE} sns cns
+	topology_begin
+	sns=$(node_name srv) cns=$(node_name cli)
+	[ "$stype" != rxe ] || sns=
+	[ "$ctype" != rxe ] || [ "$stype" = rxe ] || cns=
+	[ -z "$sns" ] || ns_add "$sns" || return
+	[ -z "$cns" ] || ns_add "$cns" || return
+	veth_add "$sns" "$cns" "$mtu" || return
+	link_add "$(node_name s)" veth0 "$sns" "$stype" && link_add "$(node_name c)" veth0 "$cns" "$ctype" || return
+	side server "$(node_name s)" "$sns" 10.1.0.1 fd01::1
+	side client "$(node_name c)" "$cns" 10.1.0.2 fd01::2
+}
+
+# topology_down: take apart what the last one made
+topology_down() { clean_up "$TOPOLOGY_MARK"; }

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "work.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "pattern.h"
+
+#define MAX_SGES	32
+
+uint64_t vt_now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
+}
+
+static void wr_data(struct ibv_qp_ex *qpx, const struct ibv_send_wr *wr)
+{
+	struct ibv_data_buf bufs[MAX_SGES];
+	int i;
+
+	if (!(wr->send_flags & IBV_SEND_INLINE)) {
+		ibv_wr_set_sge_list(qpx, wr->num_sge, wr->sg_list);
+		return;
+	}
+	for (i = 0; i < wr->num_sge; i++) {
+		bufs[i].addr = (void *)(uintptr_t)wr->sg_list[i].addr;
+		bufs[i].length = wr->sg_list[i].length;
+	}
+	ibv_wr_set_inline_data_list(qpx, wr->num_sge, bufs);
+}
+
+static int wr_opcode(struct ibv_qp_ex *qpx, const struct ibv_send_wr *wr)
+{
+	switch (wr->opcode) {
+	case IBV_WR_SEND:
+		ibv_wr_send(qpx);
+		return 0;
+	case IBV_WR_SEND_WITH_IMM:
+		ibv_wr_send_imm(qpx, wr->imm_data);
+		return 0;
+	case IBV_WR_RDMA_WRITE:
+		ibv_wr_rdma_write(qpx, wr->wr.rdma.rkey,
+				  wr->wr.rdma.remote_addr);
+		return 0;
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		ibv_wr_rdma_write_imm(qpx, wr->wr.rdma.rkey,
+				      wr->wr.rdma.remote_addr, wr->imm_data);
+		return 0;
+	case IBV_WR_RDMA_READ:
+		ibv_wr_rdma_read(qpx, wr->wr.rdma.rkey,
+				 wr->wr.rdma.remote_addr);
+		return 0;
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		ibv_wr_atomic_fetch_add(qpx, wr->wr.atomic.rkey,
+					wr->wr.atomic.remote_addr,
+					wr->wr.atomic.compare_add);
+		return 0;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		ibv_wr_atomic_cmp_swp(qpx, wr->wr.atomic.rkey,
+				      wr->wr.atomic.remote_addr,
+				      wr->wr.atomic.compare_add,
+				      wr->wr.atomic.swap);
+		return 0;
+	default:
+		return EINVAL;
+	}
+}
+
+static int post_wr_api(struct ibv_qp_ex *qpx, const struct ibv_send_wr *wr)
+{
+	int ret;
+
+	ibv_wr_start(qpx);
+	qpx->wr_id = wr->wr_id;
+	qpx->wr_flags = wr->send_flags;
+	ret = wr_opcode(qpx, wr);
+	if (ret) {
+		ibv_wr_abort(qpx);
+		return ret;
+	}
+	wr_data(qpx, wr);
+	return ibv_wr_complete(qpx);
+}
+
+/**
+ * vt_post() - post one send WR by the API the endpoint was made for
+ *
+ * Return: 0 or a negative errno
+ */
+int vt_post(struct vt_ep *ep, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad = NULL;
+
+	if (ep->qpx)
+		return -post_wr_api(ep->qpx, wr);
+	return -ibv_post_send(ep->qp, wr, &bad);
+}
+
+int vt_post_recv(struct vt_ep *ep, uint64_t wr_id, struct ibv_sge *sge, int n)
+{
+	struct ibv_recv_wr *bad = NULL, wr = {
+		.wr_id = wr_id,
+		.sg_list = sge,
+		.num_sge = n,
+	};
+
+	return -ibv_post_recv(ep->qp, &wr, &bad);
+}
+
+/**
+ * vt_poll() - poll a CQ until there were @n completions or the time is up
+ *
+ * Return: how many there were, or a negative errno
+ */
+int vt_poll(struct ibv_cq *cq, struct ibv_wc *wc, int n, int timeout_ms)
+{
+	uint64_t end = vt_now_ms() + timeout_ms;
+	int got = 0, ret;
+
+	do {
+		ret = ibv_poll_cq(cq, n - got, wc + got);
+		if (ret < 0)
+			return -EIO;
+		got += ret;
+		if (!ret)
+			sched_yield();
+	} while (got < n && vt_now_ms() <= end);
+	return got;
+}
+
+/**
+ * vt_wait() - wait for one completion
+ *
+ * Return: 0, or -ETIMEDOUT
+ */
+int vt_wait(struct ibv_cq *cq, struct ibv_wc *wc)
+{
+	int ret = vt_poll(cq, wc, 1, VT_TIMEOUT_MS);
+
+	if (ret == 1)
+		return 0;
+	if (!ret)
+		printf("# no completion within %d ms\n", VT_TIMEOUT_MS);
+	return ret ? ret : -ETIMEDOUT;
+}
+
+/**
+ * vt_quiet() - whether no completion comes for some time
+ */
+bool vt_quiet(struct ibv_cq *cq, int ms)
+{
+	struct ibv_wc wc;
+
+	if (!vt_poll(cq, &wc, 1, ms))
+		return true;
+	printf("# unexpected completion: wr_id %llu %s\n",
+	       (unsigned long long)wc.wr_id, ibv_wc_status_str(wc.status));
+	return false;
+}
+
+/**
+ * vt_status() - wait for the next completion, which must be that of @wr_id
+ *
+ * Return: its status, or a negative errno
+ */
+int vt_status(struct ibv_cq *cq, uint64_t wr_id)
+{
+	struct ibv_wc wc;
+	int ret = vt_wait(cq, &wc);
+
+	if (ret)
+		return ret;
+	if (wc.wr_id == wr_id)
+		return wc.status;
+	printf("# wr_id is %llu, not %llu\n", (unsigned long long)wc.wr_id,
+	       (unsigned long long)wr_id);
+	return -EBADMSG;
+}
+
+static bool same(const char *field, uint64_t seen, uint64_t want)
+{
+	if (seen == want)
+		return true;
+	printf("# wc.%s is 0x%llx, not 0x%llx\n", field,
+	       (unsigned long long)seen, (unsigned long long)want);
+	return false;
+}
+
+static enum ibv_wc_opcode wc_opcode(enum ibv_wr_opcode op)
+{
+	switch (op) {
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		return IBV_WC_RDMA_WRITE;
+	case IBV_WR_RDMA_READ:
+		return IBV_WC_RDMA_READ;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		return IBV_WC_COMP_SWAP;
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		return IBV_WC_FETCH_ADD;
+	default:
+		return IBV_WC_SEND;
+	}
+}
+
+static uint32_t list_len(const struct ibv_send_wr *wr)
+{
+	uint32_t len = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++)
+		len += wr->sg_list[i].length;
+	return len;
+}
+
+/* Only these bring data back, so only these report a length. */
+static bool op_returns_data(enum ibv_wr_opcode op)
+{
+	return op == IBV_WR_RDMA_READ || op == IBV_WR_ATOMIC_CMP_AND_SWP ||
+	       op == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/**
+ * vt_wc_send_ok() - whether each field of a requester's success is right
+ */
+bool vt_wc_send_ok(const struct vt_ep *ep, const struct ibv_wc *wc,
+		   const struct ibv_send_wr *wr)
+{
+	bool ok = same("status", wc->status, IBV_WC_SUCCESS);
+
+	ok &= same("wr_id", wc->wr_id, wr->wr_id);
+	ok &= same("qp_num", wc->qp_num, ep->qp->qp_num);
+	ok &= same("opcode", wc->opcode, wc_opcode(wr->opcode));
+	if (op_returns_data(wr->opcode))
+		ok &= same("byte_len", wc->byte_len, list_len(wr));
+	return ok;
+}
+
+/**
+ * vt_wc_recv_ok() - whether each field of a receive's success is right
+ * @ep: who received
+ * @wc: the completion
+ * @wr_id: of the receive
+ * @wr: what the peer posted
+ * @src_qp: the peer's number
+ */
+bool vt_wc_recv_ok(const struct vt_ep *ep, const struct ibv_wc *wc,
+		   uint64_t wr_id, const struct ibv_send_wr *wr,
+		   uint32_t src_qp)
+{
+	bool write = wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+	bool imm = vt_op_has_imm(wr->opcode);
+	bool ok = same("status", wc->status, IBV_WC_SUCCESS);
+
+	ok &= same("wr_id", wc->wr_id, wr_id);
+	ok &= same("qp_num", wc->qp_num, ep->qp->qp_num);
+	/* promised for UD only; if it is there, it is right */
+	if (wc->src_qp)
+		ok &= same("src_qp", wc->src_qp, src_qp);
+	ok &= same("opcode", wc->opcode,
+		   write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV);
+	ok &= same("byte_len", wc->byte_len, list_len(wr));
+	/* likewise meaningless for RC: IBV_WC_GRH */
+	ok &= same("wc_flags", wc->wc_flags & ~IBV_WC_GRH,
+		   imm ? IBV_WC_WITH_IMM : 0);
+	if (imm)
+		ok &= same("imm_data", wc->imm_data, wr->imm_data);
+	return ok;
+}
+
+bool vt_op_receives(enum ibv_wr_opcode op)
+{
+	return op == IBV_WR_SEND || op == IBV_WR_SEND_WITH_IMM ||
+	       op == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+bool vt_op_has_imm(enum ibv_wr_opcode op)
+{
+	return op == IBV_WR_SEND_WITH_IMM || op == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+const char *vt_op_name(enum ibv_wr_opcode op)
+{
+	static const char * const names[] = {
+		[IBV_WR_RDMA_WRITE] = "WRITE",
+		[IBV_WR_RDMA_WRITE_WITH_IMM] = "WRITE_IMM",
+		[IBV_WR_SEND] = "SEND",
+		[IBV_WR_SEND_WITH_IMM] = "SEND_IMM",
+		[IBV_WR_RDMA_READ] = "READ",
+		[IBV_WR_ATOMIC_CMP_AND_SWP] = "CMP_SWAP",
+		[IBV_WR_ATOMIC_FETCH_AND_ADD] = "FETCH_ADD",
+	};
+
+	return op < sizeof(names) / sizeof(names[0]) ? names[op] : "?";
+}
+
+/**
+ * struct lists - where a transfer's data is, at both ends
+ * @local: the requester's list, what it posts
+ * @remote: the responder's: the receive's, or the part that RDMA reaches
+ */
+struct lists {
+	struct ibv_sge local[MAX_SGES];
+	struct ibv_sge remote[MAX_SGES];
+	int nr_local;
+	int nr_remote;
+};
+
+static int clamp_sges(const struct vt_ep *ep, int n)
+{
+	return n < (int)ep->conf.sges ? n : (int)ep->conf.sges;
+}
+
+static void make_lists(struct vt_pair *pair, const struct vt_xfer *x,
+		       struct lists *l)
+{
+	bool read = x->op == IBV_WR_RDMA_READ;
+	bool send = x->op == IBV_WR_SEND || x->op == IBV_WR_SEND_WITH_IMM;
+	int local = clamp_sges(&pair->a, read ? x->dst_sges : x->src_sges);
+	int remote = send ? clamp_sges(&pair->b, x->dst_sges) : 1;
+
+	l->nr_local = vt_split(&pair->a.buf, l->local, local, x->len, x->zeros);
+	l->nr_remote = vt_split(&pair->b.buf, l->remote, remote,
+				x->len + (send ? x->room : 0), x->zeros);
+}
+
+/* Post both sides; the receive of a WRITE with immediate has no list. */
+static int post_both(struct vt_pair *pair, struct ibv_send_wr *wr,
+		     struct lists *l, uint64_t recv_id)
+{
+	bool send = wr->opcode != IBV_WR_RDMA_WRITE_WITH_IMM;
+	int ret = 0;
+
+	if (vt_op_receives(wr->opcode))
+		ret = vt_post_recv(&pair->b, recv_id, l->remote,
+				   send ? l->nr_remote : 0);
+	return ret ? ret : vt_post(&pair->a, wr);
+}
+
+static bool check_completions(struct vt_pair *pair,
+			      const struct ibv_send_wr *wr, uint64_t recv_id)
+{
+	struct ibv_wc wc;
+	bool ok;
+
+	ok = !vt_wait(pair->a.scq, &wc) && vt_wc_send_ok(&pair->a, &wc, wr);
+	if (!vt_op_receives(wr->opcode))
+		return ok;
+	return !vt_wait(pair->b.rcq, &wc) &&
+	       vt_wc_recv_ok(&pair->b, &wc, recv_id, wr,
+			     pair->a.qp->qp_num) && ok;
+}
+
+static bool check_data(struct vt_pair *pair, const struct vt_xfer *x,
+		       struct lists *l, uint32_t seed)
+{
+	bool ok = vt_check_sges(l->local, l->nr_local, x->len, seed) &&
+		  vt_check_sges(l->remote, l->nr_remote, x->len, seed);
+
+	ok &= vt_buf_restore(&pair->a.buf, l->local, l->nr_local, x->len);
+	ok &= vt_buf_restore(&pair->b.buf, l->remote, l->nr_remote, x->len);
+	return ok;
+}
+
+/**
+ * vt_transfer() - move a message from one end to the other and check it all
+ * @pair: a posts the request; READ brings the data from b to a
+ * @x: what
+ *
+ * Every byte of the message, the bytes around each part at both ends, and
+ * every field of the completions. The buffers are left as they were.
+ */
+bool vt_transfer(struct vt_pair *pair, const struct vt_xfer *x)
+{
+	static uint32_t serial;
+	uint64_t recv_id = 0x8000000000000000ull + ++serial;
+	bool read = x->op == IBV_WR_RDMA_READ, ok;
+	struct lists l;
+	struct ibv_send_wr wr = {
+		.wr_id = 0xfedcba9800000000ull + serial,
+		.sg_list = l.local,
+		.opcode = x->op,
+		.send_flags = x->flags | IBV_SEND_SIGNALED,
+		.imm_data = htonl(0xa0b0c000 + serial),
+	};
+
+	make_lists(pair, x, &l);
+	wr.num_sge = l.nr_local;
+	wr.wr.rdma.remote_addr = l.remote[0].addr;
+	wr.wr.rdma.rkey = pair->b.buf.mr->rkey;
+	if (read)
+		vt_fill_sges(l.remote, l.nr_remote, x->len, serial);
+	else
+		vt_fill_sges(l.local, l.nr_local, x->len, serial);
+
+	ok = !post_both(pair, &wr, &l, recv_id) &&
+	     check_completions(pair, &wr, recv_id);
+	ok &= check_data(pair, x, &l, serial);
+	if (!ok)
+		printf("# failed: %s of %zu bytes, %d -> %d parts%s, room %zu\n",
+		       vt_op_name(x->op), x->len, x->src_sges, x->dst_sges,
+		       x->zeros ? " with empty ones" : "", x->room);
+	return ok;
+}
+
+/**
+ * vt_pair_works() - whether each kind of operation works between two ends
+ */
+bool vt_pair_works(struct vt_pair *pair)
+{
+	static const enum ibv_wr_opcode ops[] = {
+		IBV_WR_SEND, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_WRITE,
+		IBV_WR_RDMA_READ,
+	};
+	unsigned int i;
+	bool ok = true;
+
+	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+		ok &= vt_transfer(pair, &(struct vt_xfer){
+			.op = ops[i],
+			.len = 9001,
+			.src_sges = 2,
+			.dst_sges = 3,
+		});
+	return ok;
+}

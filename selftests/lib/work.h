@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Work requests: posting them, and what their completions must look like. */
+#ifndef VT_WORK_H
+#define VT_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#include "endpoint.h"
+
+/* Longer than any operation takes on the slowest bed. */
+#define VT_TIMEOUT_MS	20000
+
+uint64_t vt_now_ms(void);
+
+int vt_post(struct vt_ep *ep, struct ibv_send_wr *wr);
+int vt_post_recv(struct vt_ep *ep, uint64_t wr_id, struct ibv_sge *sge, int n);
+
+int vt_poll(struct ibv_cq *cq, struct ibv_wc *wc, int n, int timeout_ms);
+int vt_wait(struct ibv_cq *cq, struct ibv_wc *wc);
+bool vt_quiet(struct ibv_cq *cq, int ms);
+int vt_status(struct ibv_cq *cq, uint64_t wr_id);
+
+bool vt_wc_send_ok(const struct vt_ep *ep, const struct ibv_wc *wc,
+		   const struct ibv_send_wr *wr);
+bool vt_wc_recv_ok(const struct vt_ep *ep, const struct ibv_wc *wc,
+		   uint64_t wr_id, const struct ibv_send_wr *wr,
+		   uint32_t src_qp);
+
+/**
+ * struct vt_xfer - one transfer from end to end
+ * @op: opcode
+ * @len: bytes
+ * @src_sges: parts at the end where the data comes from
+ * @dst_sges: parts where it goes to; one side of RDMA always has one part
+ * @zeros: with empty parts in between
+ * @flags: send flags; IBV_SEND_SIGNALED is added
+ * @room: bytes the receive is longer than the message
+ */
+struct vt_xfer {
+	enum ibv_wr_opcode op;
+	size_t len;
+	int src_sges;
+	int dst_sges;
+	bool zeros;
+	unsigned int flags;
+	size_t room;
+};
+
+bool vt_op_receives(enum ibv_wr_opcode op);
+bool vt_op_has_imm(enum ibv_wr_opcode op);
+const char *vt_op_name(enum ibv_wr_opcode op);
+bool vt_transfer(struct vt_pair *pair, const struct vt_xfer *x);
+bool vt_pair_works(struct vt_pair *pair);
+
+#endif /* VT_WORK_H */

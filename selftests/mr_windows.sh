@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
+# nodes: 1
+# timeout: 60
+#
+# A region with windows bound to it cannot be deregistered, and everything that tells why does: softmrdv.h by way of
+# softmr-mr, rdma resource, the counter, the tracepoint
+# shellcheck disable=SC2317 # what "check" calls looks unreachable
+# shellcheck source=selftests/lib/test.sh
+. "$(dirname "$0")/lib/test.sh"
+
+[ "$LINK_TYPE" = softmr ] || skip_all "softmr's own interfaces"
+need_link_type "$LINK_TYPE"
+TRACE=/sys/kernel/tracing/instances/mr_windows$NODE
+
+# counter: how many deregistrations the device has refused
+counter() { rdma -j statistic show link "$DEV/1" | grep -oE '"mr_dereg_refused":[0-9]+' | cut -d: -f2; }
+
+# demo OPTION...: its output is in $WORK/demo
+demo() {
+	timeout -k 2 30 softmr-mr "$@" "$DEV" >"$WORK/demo" 2>&1 || { cat "$WORK/demo"; return 1; }
+}
+
+# listed N: that many windows of each type
+listed() {
+	local type
+	for type in 1 2; do
+		is "$(awk -v t="$type" 'NF == 7 && $2 == t && $3 ~ /^0x/ { n++ } END { print n + 0 }' "$WORK/demo")" "$1" ||
+			{ cat "$WORK/demo"; return 1; }
+	done
+}
+
+# resource_says N: "rdma resource" counted so many windows of our region, while they were bound
+resource_says() {
+	LKEY=$(sed -n 's/.*lkey \(0x[0-9a-f]*\)$/\1/p' "$WORK/demo")
+	tr '\n' ' ' <"$WORK/resource" | sed 's/ dev /\n&/g' | grep -E " lkey ${LKEY:?} .* drv_windows $1 " ||
+		{ cat "$WORK/resource"; return 1; }
+}
+
+refused_more() { is "$(counter)" $((BEFORE + $1)); }
+
+trace_on() { mkdir "$TRACE" && on_exit rmdir "$TRACE" && echo 1 >"$TRACE/events/softmr/smr_dereg_busy/enable"; }
+
+# traced N: the refusal was, with N windows, and the first of them is one that softmr-mr lists
+traced() {
+	local rkey
+	rkey=$(sed -nE "s/.*smr_dereg_busy: lkey=$LKEY windows=$1 first_rkey=(0x[0-9a-f]+)\$/\1/p" "$TRACE/trace")
+	[ -n "$rkey" ] && grep -q " $(printf '0x%08x' "$rkey") " "$WORK/demo" && return
+	cat "$TRACE/trace" "$WORK/demo"
+	return 1
+}
+
+# The kernel itself may have other objects on the device, but no regions
+no_regions() { rdma resource show "$DEV" | grep -E ' mr 0( |$)' || { rdma resource show mr; return 1; }; }
+
+# round LOOPBACK N: N windows of each type
+round() {
+	local where="loopback=$1, 2 x $2 windows"
+	topology_host "$1" || { not_ok "$where: link"; return; }
+	DEV=${SIDE_DEV[server]}
+	BEFORE=$(counter)
+	check "$where: refused, explained, unbound, deregistered" \
+		demo -n "$2" -x "rdma -dd resource show mr >$WORK/resource" &&
+		check "$where: all are listed" listed "$2" &&
+		check "$where: rdma resource has the count" resource_says $((2 * $2)) &&
+		check "$where: the tracepoint has it, too" traced $((2 * $2))
+	check "$where: the counter has the refusal" refused_more 1
+	check "$where: nothing is left" no_regions
+	topology_down
+}
+
+check "softmr-mr --help" softmr-mr --help
+check "trace" trace_on || finish
+round Y 2
+round N 1
+round Y 512
+
+check_error "no device" "name one device" softmr-mr
+check_error "a device that is not there" "there is no such device" softmr-mr nosuchdevice
+if have_link_type rxe; then
+	ip link add other0 type dummy && on_exit ip link del other0
+	address "" other0 1
+	check "a link of another driver" link_add "$(node_name r)" other0 "" rxe
+	check_error "softmr-mr refuses it" "not a softmr device" softmr-mr "$(node_name r)"
+else
+	skip "a device of another driver" "this kernel has none"
+fi
+check_error "not a number" "needs a number" softmr-mr -n x nosuchdevice
+check_error "too many windows" "from 1 to 512" softmr-mr -n 513 nosuchdevice
+check_error "too little memory" "8 bytes for each" softmr-mr -s 31 nosuchdevice
+finish

@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# beds: uml-kasan uml-lockdep
+# nodes: 1
+# timeout: 400
+#
+# A bad network in both directions: all data arrives, and each work request completes once
+# shellcheck disable=SC2317 # what "check" calls looks unreachable
+# shellcheck source=selftests/lib/test.sh
+. "$(dirname "$0")/lib/test.sh"
+
+need_link_type "$LINK_TYPE"
+modprobe sch_netem 2>/dev/null
+topology_veth 1500 || { not_ok "links on a veth pair"; finish; }
+
+impair() {
+	local side
+	for side in server client; do
+		tc -n "${SIDE_NS[$side]}" qdisc replace dev veth0 root netem limit 10000 "$@" || return
+	done
+}
+
+counter() { rdma statistic show link "$1" | awk -v name="$2" '$1 == name { print $2 }'; }
+
+# What the network did must have been noticed, or the test has tested nothing
+noticed() {
+	local total=0 name dev
+	for name in out_of_sequence duplicate_requests retransmits rx_bad_icrc; do
+		for dev in "${SIDE_DEV[@]}"; do total=$((total + $(counter "$dev" "$name"))); done
+	done
+	echo "noticed so far: $total"
+	[ "$total" -gt "$NOTICED" ] && NOTICED=$total
+}
+
+# rc_data checks each byte and each completion; both devices are open in one process
+rc_data() {
+	SMR_DEV=${SIDE_DEV[server]} SMR_DEV2=${SIDE_DEV[client]} timeout 60 "$(dirname "$0")/rc_data" "$@"
+}
+
+# ibv_rc_pingpong's client goes when it has what it wants. If the acknowledge of the last message was lost, nobody is
+# left to repeat it, and the server's last request fails, as it must: then once more
+pingpong_to_the_end() {
+	pingpong server client "$@" && return
+	grep -q 'retry counter exceeded' "$SERVER_OUT" && ! grep -q 'Failed status' "$CLIENT_OUT" &&
+		pingpong server client "$@"
+}
+
+runs() {
+	local what=$1
+	shift
+	check "$what: netem" impair "$@" || return
+	check "$what: pingpong" pingpong_to_the_end v4 -s 50000 -n 40 -c
+	check "$what: pingpong over IPv6, events" pingpong_to_the_end v6 -e -s 3000 -n 60 -c
+	for op in send write read; do
+		check "$what: ib_${op}_bw" perftest server client v4 65536 "ib_${op}_bw" -s 65536 -n 25
+	done
+	check "$what: ib_atomic_bw" perftest server client v4 8 ib_atomic_bw -n 60
+	if [ "$LINK_TYPE" = softmr ]; then
+		check "$what: the devices noticed" noticed
+	fi
+}
+
+# What is one GSO packet is impaired as one: without, each packet is by itself
+for side in server client; do
+	in_ns "${SIDE_NS[$side]}" ethtool -K veth0 tx-udp-segmentation off >/dev/null
+done
+NOTICED=-1
+runs "loss" loss 1%
+runs "reordering" delay 300us reorder 95%
+runs "duplication" duplicate 2%
+runs "corruption" corrupt 1%
+runs "all of it" delay 300us reorder 95% loss 1% duplicate 2% corrupt 1%
+if [ -x "$(dirname "$0")/rc_data" ]; then
+	check "all of it: every byte" rc_data -v v4_1024
+	check "all of it: every completion" rc_data -V v6 -V wr_api -f rc
+fi
+finish

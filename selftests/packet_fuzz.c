@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets that no peer would send: truncated, malformed, for nobody, from
+ * nobody, and valid ones that ask for what must not be given.
+ *
+ * The victim is a QP whose peer is at the other end of the wire, but there is
+ * no device there: whatever arrives was made here. Its buffer and its state
+ * are checked after each group of packets, and a healthy pair on the same
+ * device must go on as ever.
+ *
+ * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
+ * timeout: 60
+ * paths: wire
+ */
+#include "harness.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "roce.h"
+
+#define PSN	0x1000
+#define PKEY	0xffff
+
+FIXTURE(packet)
+{
+	struct vt_conf conf;
+	struct vt_roce roce;
+	struct vt_ep victim;
+	struct vt_pair healthy;
+	/* for the victim, as its peer would send it */
+	struct vt_bth bth;
+};
+
+static int arm_victim(FIXTURE_DATA(packet) *self)
+{
+	struct vt_addr peer = { .qpn = 0x321, .psn = PSN };
+	int ret = vt_qp_reset(self->victim.qp);
+
+	peer.gid.raw[10] = 0xff;
+	peer.gid.raw[11] = 0xff;
+	memcpy(peer.gid.raw + 12, &self->roce.saddr, 4);
+	return ret ? ret : vt_ep_connect(&self->victim, &peer);
+}
+
+FIXTURE_SETUP(packet)
+{
+	self->conf = vt_defaults;
+	self->conf.timeout = 0;
+	VT_SETUP(vt_roce_open(&self->roce));
+	VT_SETUP(vt_ep_open(&self->victim, &self->conf, 0));
+	VT_SETUP(arm_victim(self));
+	VT_SETUP(vt_pair_open(&self->healthy, &vt_defaults));
+	self->bth = (struct vt_bth){
+		.opcode = VT_OP_SEND_ONLY,
+		.pkey = PKEY,
+		.qpn = self->victim.qp->qp_num,
+		.psn = PSN,
+		.ack_req = true,
+	};
+}
+
+FIXTURE_TEARDOWN(packet)
+{
+	vt_ep_close(&self->victim);
+	vt_pair_close(&self->healthy);
+	vt_roce_close(&self->roce);
+}
+
+/* Let what was sent arrive: it is delivered in order with what comes after. */
+static void settle(void)
+{
+	usleep(20000);
+}
+
+/* Nothing was written, and the healthy ones work. */
+static void expect_no_harm(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(packet) *self)
+{
+	struct vt_buf *buf = &self->victim.buf;
+
+	settle();
+	EXPECT_TRUE(vt_check("victim", buf->p, buf->len, buf->seed, 0));
+	EXPECT_TRUE(vt_pair_works(&self->healthy));
+}
+
+/*
+ * The victim did not even notice: it is where it was, and takes the packet
+ * that it expects next.
+ */
+static void expect_unnoticed(struct __test_metadata *_metadata,
+			     FIXTURE_DATA(packet) *self)
+{
+	struct vt_bth good = {
+		.opcode = VT_OP_SEND_ONLY, .pkey = PKEY,
+		.qpn = self->victim.qp->qp_num, .psn = PSN, .ack_req = true,
+	};
+
+	expect_no_harm(_metadata, self);
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->victim.qp));
+	ASSERT_EQ(0, vt_post_recv(&self->victim, 5, NULL, 0));
+	self->roce.spoil_icrc = false;
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &good, NULL, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 5));
+}
+
+/* The baseline: packets made here are right when nothing is wrong with them. */
+TEST_F(packet, good_packets_are_taken)
+{
+	struct vt_buf *buf = &self->victim.buf;
+	struct ibv_sge to = vt_sge(buf, VT_GUARD, 100);
+	uint8_t data[100];
+	struct ibv_wc wc;
+
+	vt_fill(data, sizeof(data), 3, 0);
+	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, &to, 1));
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, data, sizeof(data)));
+	ASSERT_EQ(0, vt_wait(self->victim.rcq, &wc));
+	EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
+	EXPECT_EQ(sizeof(data), wc.byte_len);
+	EXPECT_TRUE(vt_check_sges(&to, 1, sizeof(data), 3));
+	EXPECT_TRUE(vt_buf_restore(buf, &to, 1, sizeof(data)));
+}
+
+TEST_F(packet, every_short_length)
+{
+	uint8_t data[81];
+	size_t len;
+	int fill;
+
+	for (fill = 0; fill < 3; fill++)
+		for (len = 0; len <= 80; len++) {
+			memset(data, fill == 1 ? 0xff : 0, sizeof(data));
+			if (fill == 2)
+				vt_fill(data, sizeof(data), len, 0);
+			ASSERT_EQ(0, vt_roce_send_udp(&self->roce, data, len));
+		}
+	expect_unnoticed(_metadata, self);
+}
+
+/* The BTH is right, what should be behind it ends too early. */
+TEST_F(packet, every_opcode_truncated)
+{
+	uint8_t data[VT_BTH_LEN + 64];
+	uint32_t word;
+	int opcode;
+	size_t len;
+
+	for (opcode = 0; opcode < 256; opcode++)
+		for (len = VT_BTH_LEN; len < VT_BTH_LEN + VT_ICRC_LEN + 28;
+		     len += 4) {
+			memset(data, 0, sizeof(data));
+			word = htonl(opcode << 24 | PKEY);
+			memcpy(data, &word, 4);
+			word = htonl(self->bth.qpn);
+			memcpy(data + 4, &word, 4);
+			word = htonl(PSN);
+			memcpy(data + 8, &word, 4);
+			ASSERT_EQ(0, vt_roce_send_udp(&self->roce, data, len));
+		}
+	expect_unnoticed(_metadata, self);
+}
+
+TEST_F(packet, random_bytes)
+{
+	uint32_t seed = vt_now_ms();
+	uint8_t data[1500];
+	int i;
+
+	printf("# seed %u\n", seed);
+	for (i = 0; i < 2000; i++) {
+		vt_fill(data, sizeof(data), seed + i, 0);
+		ASSERT_EQ(0, vt_roce_send_udp(&self->roce, data,
+					      (seed + 37 * i) % sizeof(data)));
+	}
+	expect_unnoticed(_metadata, self);
+}
+
+TEST_F(packet, icrc_wrong)
+{
+	int i;
+
+	self->roce.spoil_icrc = true;
+	for (i = 0; i < 20; i++)
+		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, "abcd", 4));
+	expect_unnoticed(_metadata, self);
+}
+
+TEST_F(packet, for_nobody)
+{
+	static const uint32_t qpns[] = { 0, 1, 2, 0xffffff, 0xfffffe, 0x800000 };
+	int i, opcode;
+
+	for (i = 0; i < ARRAY_SIZE(qpns); i++)
+		for (opcode = 0; opcode < 256; opcode++) {
+			self->bth.qpn = qpns[i];
+			if (qpns[i] == self->victim.qp->qp_num)
+				continue;
+			self->bth.opcode = opcode;
+			ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth,
+						  "12345678", 8));
+		}
+	expect_unnoticed(_metadata, self);
+}
+
+/* Everything is right but for the address that it comes from. */
+TEST_F(packet, from_another_address)
+{
+	uint32_t good = self->roce.saddr;
+	int opcode;
+
+	self->roce.saddr ^= htonl(0x40);
+	for (opcode = 0; opcode < 32; opcode++) {
+		self->bth.opcode = opcode;
+		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth,
+					  "0123456789abcdef", 16));
+	}
+	self->roce.saddr = good;
+	expect_unnoticed(_metadata, self);
+}
+
+/* The healthy pair's peer is not at the other end of the wire. */
+TEST_F(packet, for_a_qp_with_another_peer)
+{
+	int opcode;
+
+	self->bth.qpn = self->healthy.b.qp->qp_num;
+	self->bth.psn = vt_defaults.sq_psn;
+	for (opcode = 0; opcode < 32; opcode++) {
+		self->bth.opcode = opcode;
+		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth,
+					  "0123456789abcdef", 16));
+	}
+	settle();
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->healthy.b.qp));
+	expect_unnoticed(_metadata, self);
+}
+
+TEST_F(packet, pkey_of_another_partition)
+{
+	static const uint16_t pkeys[] = { 0x0001, 0x8001, 0x1234, 0xfffe };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(pkeys); i++) {
+		self->bth.pkey = pkeys[i];
+		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+	}
+	expect_unnoticed(_metadata, self);
+}
+
+/* BTH version, reserved transports, other services than the QP's. */
+TEST_F(packet, of_another_transport)
+{
+	int opcode;
+
+	for (opcode = 0x20; opcode < 256; opcode++) {
+		self->bth.opcode = opcode;
+		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth,
+					  "0123456789abcdef", 16));
+	}
+	self->bth.opcode = VT_OP_SEND_ONLY;
+	self->bth.flags = 1;
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+	self->bth.flags = 15;
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+	expect_unnoticed(_metadata, self);
+}
+
+/* PSNs that are not due are answered, and change nothing. */
+TEST_F(packet, psn_out_of_order)
+{
+	static const int32_t jumps[] = {
+		1, 2, 1000, 0x7fffff, 0x800000, -1, -2, -1000,
+	};
+	int i;
+
+	ASSERT_EQ(0, vt_post_recv(&self->victim, 9, NULL, 0));
+	for (i = 0; i < ARRAY_SIZE(jumps); i++) {
+		self->bth.psn = PSN + jumps[i];
+		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+	}
+	EXPECT_TRUE(vt_quiet(self->victim.rcq, 30));
+	expect_no_harm(_metadata, self);
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->victim.qp));
+	self->bth.psn = PSN;
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 9));
+}
+
+/* Answers to what was never asked. */
+TEST_F(packet, answers_unasked)
+{
+	static const uint8_t opcodes[] = { 13, 14, 15, 16, 17, 18 };
+	uint8_t data[256];
+	int i, syndrome;
+
+	memset(data, 0, sizeof(data));
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++)
+		for (syndrome = 0; syndrome < 256; syndrome++) {
+			self->bth.opcode = opcodes[i];
+			self->bth.psn = self->conf.sq_psn + syndrome % 3 - 1;
+			data[0] = syndrome;
+			ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, data,
+						  syndrome % 2 ? 12 : 256));
+		}
+	expect_unnoticed(_metadata, self);
+}
+
+/* -- requests that are in order, and must be refused all the same */
+
+struct reth {
+	uint64_t va;
+	uint32_t rkey;
+	uint32_t len;
+} __attribute__((packed));
+
+struct atomic_eth {
+	uint64_t va;
+	uint32_t rkey;
+	uint64_t swap_add;
+	uint64_t compare;
+} __attribute__((packed));
+
+/* Send it, and see that it did no harm; then the victim starts anew. */
+static void expect_refused(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(packet) *self, const void *data,
+			   size_t len)
+{
+	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, NULL, 0));
+	self->bth.psn = PSN;
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, data, len));
+	expect_no_harm(_metadata, self);
+	ASSERT_EQ(0, arm_victim(self));
+	while (!vt_quiet(self->victim.rcq, 1))
+		;
+}
+
+static struct reth reth_of(FIXTURE_DATA(packet) *self, uint32_t len)
+{
+	return (struct reth){
+		.va = htobe64((uintptr_t)self->victim.buf.p + VT_GUARD),
+		.rkey = htonl(self->victim.buf.mr->rkey),
+		.len = htonl(len),
+	};
+}
+
+TEST_F(packet, read_of_too_much)
+{
+	static const uint32_t lens[] = {
+		0x7fffffff, 0x80000000, 0x80000001, 0xffffffff, 1 << 20,
+	};
+	struct reth reth;
+	int i;
+
+	self->bth.opcode = VT_OP_READ_REQUEST;
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		reth = reth_of(self, lens[i]);
+		expect_refused(_metadata, self, &reth, sizeof(reth));
+	}
+}
+
+TEST_F(packet, reth_out_of_bounds)
+{
+	static const uint8_t opcodes[] = {
+		VT_OP_READ_REQUEST, VT_OP_WRITE_ONLY, VT_OP_WRITE_FIRST,
+	};
+	uint8_t data[sizeof(struct reth) + 1024];
+	struct reth reth;
+	int i, how;
+
+	memset(data, 0x77, sizeof(data));
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++)
+		for (how = 0; how < 5; how++) {
+			self->bth.opcode = opcodes[i];
+			reth = reth_of(self, 1024);
+			if (how == 0)
+				reth.va = htobe64((uintptr_t)self->victim.buf.p +
+						  self->victim.buf.len - 1023);
+			if (how == 1)
+				reth.va = htobe64((uintptr_t)self->victim.buf.p - 1);
+			if (how == 2)
+				reth.va = ~0ull;
+			if (how == 3)
+				reth.rkey ^= htonl(0x100);
+			if (how == 4)
+				reth.va = 0;
+			memcpy(data, &reth, sizeof(reth));
+			expect_refused(_metadata, self, data,
+				       opcodes[i] == VT_OP_READ_REQUEST ?
+				       sizeof(reth) : sizeof(data));
+		}
+}
+
+/* The payload is not what the RETH promised, or not what fits the position. */
+TEST_F(packet, write_of_another_length)
+{
+	static const struct { uint8_t opcode; uint32_t dma, len; } tries[] = {
+		{ VT_OP_WRITE_ONLY, 0, 4 },
+		{ VT_OP_WRITE_ONLY, 100, 96 },
+		{ VT_OP_WRITE_ONLY, 96, 100 },
+		{ VT_OP_WRITE_ONLY, 1 << 31, 4 },
+		{ VT_OP_WRITE_FIRST, 2048, 1020 },
+		{ VT_OP_WRITE_FIRST, 2048, 1028 },
+		{ VT_OP_WRITE_FIRST, 100, 1024 },
+		{ VT_OP_WRITE_FIRST, 2048, 0 },
+		{ VT_OP_WRITE_MIDDLE, 0, 1024 },
+		{ VT_OP_WRITE_LAST, 0, 4 },
+		{ VT_OP_WRITE_ONLY, 4096, 4096 },
+		{ VT_OP_WRITE_ONLY, 8000, 8000 },
+	};
+	uint8_t data[VT_MAX_PAYLOAD];
+	struct reth reth;
+	size_t i, head;
+
+	/* what may be written in part is what is there already */
+	for (i = 0; i < ARRAY_SIZE(tries); i++) {
+		reth = reth_of(self, tries[i].dma);
+		memcpy(data, &reth, sizeof(reth));
+		head = tries[i].opcode == VT_OP_WRITE_MIDDLE ||
+		       tries[i].opcode == VT_OP_WRITE_LAST ? 0 : sizeof(reth);
+		vt_fill(data + head, sizeof(data) - head,
+			self->victim.buf.seed, VT_GUARD);
+		self->bth.opcode = tries[i].opcode;
+		expect_refused(_metadata, self, data, head + tries[i].len);
+	}
+}
+
+TEST_F(packet, atomic_without_its_header)
+{
+	struct atomic_eth eth = {
+		.va = htobe64((uintptr_t)self->victim.buf.p + VT_GUARD),
+		.rkey = htonl(self->victim.buf.mr->rkey),
+		.swap_add = ~0ull,
+	};
+	size_t len;
+
+	for (len = 0; len < sizeof(eth); len += 4) {
+		self->bth.opcode = VT_OP_CMP_SWAP;
+		expect_refused(_metadata, self, &eth, len);
+		self->bth.opcode = VT_OP_FETCH_ADD;
+		expect_refused(_metadata, self, &eth, len);
+	}
+	/* whole, but misaligned */
+	eth.va = htobe64((uintptr_t)self->victim.buf.p + VT_GUARD + 4);
+	expect_refused(_metadata, self, &eth, sizeof(eth));
+}
+
+/* More than the path MTU in one packet; a pad longer than the payload. */
+TEST_F(packet, oversize_and_overpadded)
+{
+	static const size_t lens[] = { 1028, 4096, VT_MAX_PAYLOAD };
+	uint8_t data[VT_MAX_PAYLOAD] = "";
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(lens); i++)
+		expect_refused(_metadata, self, data, lens[i]);
+	for (i = 1; i < 4; i++) {
+		self->bth.flags = i << 4;
+		expect_refused(_metadata, self, NULL, 0);
+	}
+	self->bth.opcode = VT_OP_ACK;
+	self->bth.flags = 3 << 4;
+	expect_refused(_metadata, self, data, 4);
+}
+
+/* A message that begins twice, ends before it began, changes in the middle. */
+TEST_F(packet, opcodes_out_of_sequence)
+{
+	static const uint8_t pairs[][2] = {
+		{ VT_OP_SEND_FIRST, VT_OP_SEND_FIRST },
+		{ VT_OP_SEND_FIRST, VT_OP_SEND_ONLY },
+		{ VT_OP_SEND_FIRST, VT_OP_WRITE_MIDDLE },
+		{ VT_OP_SEND_FIRST, VT_OP_READ_REQUEST },
+		{ VT_OP_SEND_MIDDLE, VT_OP_SEND_LAST },
+		{ VT_OP_SEND_LAST, VT_OP_SEND_ONLY },
+		{ VT_OP_WRITE_FIRST, VT_OP_SEND_LAST },
+		{ VT_OP_WRITE_FIRST, VT_OP_WRITE_ONLY },
+		{ VT_OP_WRITE_FIRST, VT_OP_FETCH_ADD },
+	};
+	uint8_t data[sizeof(struct reth) + 1024];
+	struct reth reth = reth_of(self, 2048);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(pairs); i++) {
+		bool write = pairs[i][0] == VT_OP_WRITE_FIRST;
+
+		memcpy(data, &reth, sizeof(reth));
+		vt_fill(data + sizeof(reth), 1024, self->victim.buf.seed,
+			VT_GUARD);
+		self->bth.opcode = pairs[i][0];
+		self->bth.psn = PSN;
+		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, data,
+					  1024 + (write ? sizeof(reth) : 0)));
+		self->bth.opcode = pairs[i][1];
+		self->bth.psn = PSN + 1;
+		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, data, 28));
+		expect_no_harm(_metadata, self);
+		ASSERT_EQ(0, arm_victim(self));
+	}
+}
+
+/* Right ICRC, right QP, right PSN: all the rest at random. */
+TEST_F(packet, random_requests_in_order)
+{
+	uint32_t seed = vt_now_ms(), x;
+	uint8_t data[1100];
+	int i, round;
+
+	printf("# seed %u\n", seed);
+	for (round = 0; round < 20; round++) {
+		for (i = 0; i < 30; i++) {
+			x = (seed + round * 100 + i) * 2654435761u;
+			vt_fill(data, sizeof(data), x, 0);
+			self->bth.opcode = x >> 27;
+			self->bth.flags = x >> 8 & 0xf0;
+			self->bth.ack_req = x >> 16 & 1;
+			self->bth.psn = PSN + i;
+			ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, data,
+						  (x & 0xfff) % sizeof(data) & ~3u));
+		}
+		usleep(2000);
+		ASSERT_EQ(0, arm_victim(self));
+	}
+	expect_no_harm(_metadata, self);
+}
+
+VT_HARNESS_MAIN

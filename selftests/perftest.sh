@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
+# nodes: 1
+# timeout: 400
+#
+# perftest's programs on one host (same-host shortcut and wire path) and between two network namespaces: all
+# sizes, many QPs, both directions
+# shellcheck source=selftests/lib/test.sh
+. "$(dirname "$0")/lib/test.sh"
+# shellcheck source=selftests/lib/perftest.sh
+. "$LIB/perftest.sh"
+
+need_link_type "$LINK_TYPE"
+
+if topology_host Y; then
+	perftest_sizes "same host" v4 ib_write_bw
+	perftest_all "same host" v4
+	perftest_some "same host" v6
+	topology_down
+else
+	not_ok "link for the same-host shortcut"
+fi
+
+if [ "$LINK_TYPE" = rxe ]; then
+	skip "wire path on one host" "rxe has no other"
+elif topology_host N; then
+	perftest_some "one host, wire path" v4
+	topology_down
+else
+	not_ok "link for the wire path on one host"
+fi
+
+if topology_veth 1500; then
+	perftest_sizes "veth" v4 ib_{send,write,read}_{bw,lat}
+	perftest_all "veth" v4
+	perftest_some "veth" v6
+	topology_down
+else
+	not_ok "links on a veth pair"
+fi
+finish

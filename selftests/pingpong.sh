@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
+# nodes: 1
+# timeout: 300
+#
+# ibv_rc_pingpong on one host (same-host shortcut and wire path) and between two network namespaces
+# shellcheck source=selftests/lib/test.sh
+. "$(dirname "$0")/lib/test.sh"
+
+need_link_type "$LINK_TYPE"
+
+# None at all, around a packet's, and large; or just these
+sizes() {
+	local where=$1 family=$2 size list=("${@:3}")
+	[ "${#list[@]}" != 0 ] || list=(0 1 4096 4097 65536 1048576)
+	for size in "${list[@]}"; do
+		check "$where, $family: $size bytes" pingpong server client "$family" -s "$size" -n 50 -c
+	done
+}
+
+has_timestamps() { ! ibv_devinfo -v -d "$1" | grep -q 'timestamp.*unsupported\|not supported'; }
+
+variants() {
+	local where=$1 family
+	for family in v4 v6; do
+		check "$where, $family: events" pingpong server client "$family" -e -n 100 -c
+		check "$where, $family: one receive posted" pingpong server client "$family" -r 1 -n 100 -s 3000 -c
+	done
+	if has_timestamps "${SIDE_DEV[server]}"; then
+		check "$where: timestamps" pingpong server client v4 -t -n 100
+	else
+		skip "$where: timestamps" "the device has none"
+	fi
+	check "$where: ibv_wr_* API" pingpong server client v4 -N -n 100 -c
+}
+
+mtus() {
+	local mtu
+	for mtu in 256 512 1024 2048 4096; do
+		check "$1: path MTU $mtu" pingpong server client v4 -m "$mtu" -s 20000 -n 50 -c
+	done
+}
+
+if topology_host Y; then
+	sizes "same host" v4
+	sizes "same host" v6 1 65537
+	variants "same host"
+	topology_down
+else
+	not_ok "link for the same-host shortcut"
+fi
+
+if [ "$LINK_TYPE" = rxe ]; then
+	skip "wire path on one host" "rxe has no other"
+elif topology_host N; then
+	sizes "one host, wire path" v4
+	variants "one host, wire path"
+	topology_down
+else
+	not_ok "link for the wire path on one host"
+fi
+
+if topology_veth 9000; then
+	sizes "veth" v4
+	sizes "veth" v6 1 65537
+	variants "veth"
+	mtus "veth"
+	topology_down
+else
+	not_ok "links on a veth pair"
+fi
+finish

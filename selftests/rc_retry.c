@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RC: receivers that are late, answers that never come, peers that are
+ * killed: retries, how long they take, and their ends.
+ *
+ * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
+ * timeout: 180
+ * paths: host wire
+ */
+#include "harness.h"
+
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#define DEPTH	16
+
+FIXTURE(retry)
+{
+	struct vt_conf conf;
+	struct vt_pair pair;
+};
+
+FIXTURE_SETUP(retry)
+{
+	self->conf = vt_defaults;
+}
+
+FIXTURE_TEARDOWN(retry)
+{
+	vt_pair_close(&self->pair);
+}
+
+static int post_empty_send(struct vt_ep *ep)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = 1, .opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	return vt_post(ep, &wr);
+}
+
+/* The status of a SEND, and how long it took. */
+static int timed_send(struct vt_ep *ep, uint64_t *ms)
+{
+	uint64_t start = vt_now_ms();
+	int ret = post_empty_send(ep);
+
+	ret = ret ? ret : vt_status(ep->scq, 1);
+	*ms = vt_now_ms() - start;
+	printf("# it took %d ms\n", (int)*ms);
+	return ret;
+}
+
+TEST_F(retry, receiver_late)
+{
+	struct vt_ep *b = &self->pair.b;
+
+	self->conf.rnr_retry = 7;
+	self->conf.min_rnr_timer = 14;
+	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
+	ASSERT_EQ(0, post_empty_send(&self->pair.a));
+	EXPECT_TRUE(vt_quiet(self->pair.a.scq, 100));
+	ASSERT_EQ(0, vt_post_recv(b, 2, NULL, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(b->rcq, 2));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->pair.a.scq, 1));
+	EXPECT_TRUE(vt_pair_works(&self->pair));
+}
+
+/* 10 us is the least that a receiver can ask for; nobody starves of it. */
+TEST_F(retry, rnr_shortest_wait)
+{
+	struct vt_ep *b = &self->pair.b;
+	uint64_t start, ms;
+
+	self->conf.rnr_retry = 7;
+	self->conf.min_rnr_timer = 1;
+	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
+	ASSERT_EQ(0, post_empty_send(&self->pair.a));
+	EXPECT_TRUE(vt_quiet(self->pair.a.scq, 300));
+	start = vt_now_ms();
+	ASSERT_EQ(0, vt_post_recv(b, 2, NULL, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->pair.a.scq, 1));
+	ms = vt_now_ms() - start;
+	EXPECT_GE(1000, ms);
+}
+
+/* As above for a second, with many requests waiting: all come, in order. */
+TEST_F(retry, rnr_for_ever)
+{
+	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
+	int i;
+
+	self->conf.rnr_retry = 7;
+	self->conf.min_rnr_timer = 16;
+	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
+	for (i = 0; i < DEPTH; i++)
+		ASSERT_EQ(0, post_empty_send(a));
+	EXPECT_TRUE(vt_quiet(a->scq, 1000));
+	for (i = 0; i < DEPTH; i++) {
+		ASSERT_EQ(0, vt_post_recv(b, i, NULL, 0));
+		ASSERT_EQ(IBV_WC_SUCCESS, vt_status(b->rcq, i));
+		ASSERT_EQ(IBV_WC_SUCCESS, vt_status(a->scq, 1));
+	}
+}
+
+/* 3 retries, each after the 41 ms that the receiver asks for. */
+TEST_F(retry, rnr_exhausted)
+{
+	uint64_t ms;
+
+	self->conf.rnr_retry = 3;
+	self->conf.min_rnr_timer = 24;
+	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
+	EXPECT_EQ(IBV_WC_RNR_RETRY_EXC_ERR, timed_send(&self->pair.a, &ms));
+	EXPECT_LE(3 * 40, ms);
+	EXPECT_GE(5000, ms);
+	/* the receiver did nothing wrong */
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->pair.b.qp));
+	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->pair.a.qp));
+}
+
+TEST_F(retry, rnr_none)
+{
+	uint64_t ms;
+
+	self->conf.rnr_retry = 0;
+	self->conf.min_rnr_timer = 24;
+	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
+	EXPECT_EQ(IBV_WC_RNR_RETRY_EXC_ERR, timed_send(&self->pair.a, &ms));
+	EXPECT_GE(1000, ms);
+}
+
+/* RNR retries count per request: progress gives them back. */
+TEST_F(retry, rnr_count_starts_anew)
+{
+	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
+	int i;
+
+	self->conf.rnr_retry = 6;
+	self->conf.min_rnr_timer = 24;
+	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, post_empty_send(a));
+		usleep(90000);
+		ASSERT_EQ(0, vt_post_recv(b, i, NULL, 0));
+		ASSERT_EQ(IBV_WC_SUCCESS, vt_status(a->scq, 1));
+		ASSERT_EQ(IBV_WC_SUCCESS, vt_status(b->rcq, i));
+	}
+}
+
+/* 4.096 us * 2^14 is 67 ms: the first try and 2 retries. */
+static void expect_no_answer(struct __test_metadata *_metadata,
+			     struct vt_pair *pair)
+{
+	uint64_t ms;
+
+	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, timed_send(&pair->a, &ms));
+	EXPECT_LE(3 * 67 - 5, ms);
+	EXPECT_GE(3 * 67 * 4 + 2000, ms);
+	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(pair->a.qp));
+}
+
+TEST_F(retry, peer_destroyed)
+{
+	self->conf.timeout = 14;
+	self->conf.retry_cnt = 2;
+	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
+	ASSERT_EQ(0, ibv_destroy_qp(self->pair.b.qp));
+	self->pair.b.qp = NULL;
+	expect_no_answer(_metadata, &self->pair);
+}
+
+/* A QP that was never brought to RTR receives nothing. */
+TEST_F(retry, peer_not_ready)
+{
+	self->conf.timeout = 14;
+	self->conf.retry_cnt = 2;
+	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
+	ASSERT_EQ(0, vt_qp_reset(self->pair.b.qp));
+	ASSERT_EQ(0, vt_qp_init(self->pair.b.qp, &self->conf));
+	ASSERT_EQ(0, vt_post_recv(&self->pair.b, 1, NULL, 0));
+	expect_no_answer(_metadata, &self->pair);
+	EXPECT_TRUE(vt_quiet(self->pair.b.rcq, 10));
+}
+
+/*
+ * A QP that expects its peer at another address takes nothing from us: b
+ * talks to an IPv6 address, a comes with IPv4.
+ */
+TEST_F(retry, peer_of_another)
+{
+	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
+	struct vt_addr to_a, to_b;
+	struct vt_dev v4;
+
+	self->conf.timeout = 14;
+	self->conf.retry_cnt = 2;
+	VT_SETUP(vt_dev_open(&v4, 1, AF_INET));
+	VT_SETUP(vt_ep_open(a, &self->conf, 0));
+	self->conf.family = AF_INET6;
+	VT_SETUP(vt_ep_open(b, &self->conf, 1));
+	to_a = vt_ep_addr(a);
+	to_a.gid = b->dev.gid;
+	to_b = vt_ep_addr(b);
+	to_b.gid = v4.gid;
+	VT_SETUP(vt_ep_connect(a, &to_b));
+	VT_SETUP(vt_ep_connect(b, &to_a));
+	ASSERT_EQ(0, vt_post_recv(b, 1, NULL, 0));
+	expect_no_answer(_metadata, &self->pair);
+	EXPECT_TRUE(vt_quiet(b->rcq, 10));
+	vt_dev_close(&v4);
+}
+
+/* Timeout 0 is for ever. */
+TEST_F(retry, no_timeout)
+{
+	self->conf.timeout = 0;
+	self->conf.retry_cnt = 0;
+	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
+	ASSERT_EQ(0, vt_qp_reset(self->pair.b.qp));
+	ASSERT_EQ(0, post_empty_send(&self->pair.a));
+	EXPECT_TRUE(vt_quiet(self->pair.a.scq, 500));
+}
+
+/* -- a peer that is killed */
+
+static void victim(int fd)
+{
+	struct vt_conf conf = vt_defaults;
+	struct vt_addr own, peer;
+	struct vt_ep ep;
+	uint32_t i;
+
+	conf.timeout = 14;
+	if (vt_ep_open(&ep, &conf, 1))
+		_exit(1);
+	own = vt_ep_addr(&ep);
+	if (read(fd, &peer, sizeof(peer)) != sizeof(peer) ||
+	    vt_ep_connect(&ep, &peer))
+		_exit(1);
+	for (i = 0; i < conf.depth; i++)
+		vt_post_recv(&ep, i, NULL, 0);
+	if (write(fd, &own, sizeof(own)) != sizeof(own))
+		_exit(1);
+	for (;;) {
+		struct ibv_sge sge = vt_sge(&ep.buf, 0, 4096);
+		struct ibv_send_wr wr = {
+			.opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1,
+			.send_flags = IBV_SEND_SIGNALED,
+		};
+		struct ibv_wc wc;
+
+		vt_post(&ep, &wr);
+		if (vt_poll(ep.rcq, &wc, 1, 0) == 1)
+			vt_post_recv(&ep, wc.wr_id, NULL, 0);
+		vt_poll(ep.scq, &wc, 1, 0);
+	}
+}
+
+static pid_t start_victim(struct vt_ep *ep)
+{
+	struct vt_addr own = vt_ep_addr(ep), peer;
+	int fd[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fd))
+		return -1;
+	pid = fork();
+	if (!pid)
+		victim(fd[1]);
+	close(fd[1]);
+	if (write(fd[0], &own, sizeof(own)) != sizeof(own) ||
+	    read(fd[0], &peer, sizeof(peer)) != sizeof(peer) ||
+	    vt_ep_connect(ep, &peer))
+		return -1;
+	close(fd[0]);
+	return pid;
+}
+
+/* Send until something fails; what was posted completes to the last. */
+static int send_until_failure(struct vt_ep *ep, pid_t pid, int kill_after)
+{
+	uint64_t posted = 0, done = 0;
+	int status = IBV_WC_SUCCESS;
+	struct ibv_wc wc;
+
+	while (status == IBV_WC_SUCCESS || done < posted) {
+		if (status == IBV_WC_SUCCESS &&
+		    posted - done < ep->conf.depth / 2) {
+			struct ibv_send_wr wr = {
+				.wr_id = posted, .opcode = IBV_WR_SEND,
+				.send_flags = IBV_SEND_SIGNALED,
+			};
+
+			if (vt_post(ep, &wr))
+				return -EIO;
+			if (++posted == (uint64_t)kill_after)
+				kill(pid, SIGKILL);
+			continue;
+		}
+		if (vt_wait(ep->scq, &wc))
+			return -ETIMEDOUT;
+		if (wc.wr_id != done++)
+			return -EBADMSG;
+		if (status != IBV_WC_SUCCESS && wc.status != IBV_WC_WR_FLUSH_ERR)
+			return -EPROTO;
+		if (status == IBV_WC_SUCCESS)
+			status = wc.status;
+	}
+	return status;
+}
+
+TEST(peer_killed)
+{
+	struct vt_conf conf = vt_defaults;
+	struct ibv_sge to;
+	struct vt_ep ep;
+	struct vt_pair pair;
+	int round, status;
+	pid_t pid;
+	uint32_t i;
+
+	conf.timeout = 14;
+	conf.retry_cnt = 2;
+	for (round = 0; round < 3; round++) {
+		VT_SETUP(vt_ep_open(&ep, &conf, 0));
+		to = vt_sge(&ep.buf, 0, 4096);
+		pid = start_victim(&ep);
+		ASSERT_LT(0, pid);
+		for (i = 0; i < conf.depth; i++)
+			ASSERT_EQ(0, vt_post_recv(&ep, i, &to, 1));
+		status = send_until_failure(&ep, pid, 50 * round + 1);
+		EXPECT_TRUE(status == IBV_WC_RETRY_EXC_ERR ||
+			    status == IBV_WC_WR_FLUSH_ERR)
+			TH_LOG("status %d", status);
+		kill(pid, SIGKILL);
+		ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+		vt_ep_close(&ep);
+	}
+	VT_SETUP(vt_pair_open(&pair, &vt_defaults));
+	EXPECT_TRUE(vt_pair_works(&pair));
+	vt_pair_close(&pair);
+}
+
+VT_HARNESS_MAIN

@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# beds: uml-lockdep qemu-7.2 qemu-6.12
+# nodes: 1
+# timeout: 240
+#
+# The link, the netdev, the namespace, the module go while traffic runs: nothing hangs, applications are told, memory
+# comes back, and it all can be made again
+# shellcheck disable=SC2317 # what "check" calls looks unreachable
+# shellcheck source=selftests/lib/test.sh
+. "$(dirname "$0")/lib/test.sh"
+
+need_link_type "$LINK_TYPE"
+FATAL=IBV_EVENT_DEVICE_FATAL
+
+# Processes stay where we are, so that nothing but the link keeps a namespace: they meet by TCP at 127.0.0.1. The devices
+# can be reached from here as long as namespaces share them.
+build() {
+	topology_veth 1500 || return
+	SNS=${SIDE_NS[server]}
+	SIDE_NS[server]='' SIDE_NS[client]='' MEET_AT=127.0.0.1
+}
+
+begin_traffic() {
+	local dev
+	build || return
+	WATCHES=()
+	for dev in "${SIDE_DEV[server]}" "${SIDE_DEV[client]}"; do
+		timeout -k 2 60 ibv_asyncwatch -d "$dev" >"$WORK/watch.$dev" 2>&1 &
+		WATCHES+=("$!")
+	done
+	traffic server client "${PROGRAM[@]}" -D 60 || return
+	within 10 watches_started || { echo "ibv_asyncwatch does not start"; cat "$WORK"/watch.*; return 1; }
+	nap 0.2
+}
+
+watches_started() { [ "$(cat "$WORK"/watch.* | grep -c 'async event FD')" = 2 ]; }
+
+# told DEVICE: the application on it heard of the end
+told() {
+	within 10 grep -q "$FATAL" "$WORK/watch.$1" || { echo "no event on $1:"; cat "$WORK/watch.$1"; return 1; }
+}
+
+# What still runs (perftest does not look at events, ibv_asyncwatch goes on after one) must go when it is told to
+end_traffic() {
+	local side base pid status=0
+	for side in server client; do
+		base=$SERVER
+		[ "$side" = server ] || base=$CLIENT
+		ended "$base" || stop "$side" "$base"
+		within 10 ended "$base" && continue
+		echo "the $side cannot be ended:"
+		pid=$(pgrep -P "$(<"$base.pid")")
+		cat "/proc/$pid/stack" 2>/dev/null
+		stop "$side" "$base" KILL
+		status=1
+	done
+	for pid in "${WATCHES[@]}"; do
+		kill "$pid"
+		wait "$pid"
+		# KILL was needed
+		[ $? != 137 ] || status=1
+	done 2>/dev/null
+	rm -f "$WORK"/watch.*
+	return "$status"
+}
+
+no_link() { ! rdma link show "$1/1" >/dev/null 2>&1; }
+
+limited() { timeout -k 2 30 "$@"; }
+
+take_link() { limited rdma link del "${SIDE_DEV[server]}"; }
+take_netdev() { limited ip -n "$SNS" link del veth0; }
+take_netns() { limited ip netns del "$SNS"; }
+
+# round HOW: with traffic; and then the same link can be made again and works
+round() {
+	begin_traffic || return
+	"take_$1" || { echo "take_$1 failed"; return 1; }
+	within 10 no_link "${SIDE_DEV[server]}" || { echo "the link is still there"; return 1; }
+	told "${SIDE_DEV[server]}" && end_traffic
+}
+
+rounds() {
+	local i
+	for ((i = 1; i <= $2; i++)); do
+		PROGRAM=("${PROGRAMS[i % ${#PROGRAMS[@]}]}" -s 65536)
+		echo "round $i: ${PROGRAM[*]}"
+		round "$1" || return
+		topology_down
+		clean_up "$MARK"
+	done
+}
+
+works() {
+	topology_veth 1500 && MEET_AT='' pingpong server client v4 -s 5000 -n 50 -c
+}
+
+# Available memory in KiB, when what is freed late has been freed
+available() {
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	nap 1
+	awk '/^MemAvailable/ { print $2 }' /proc/meminfo
+}
+
+memory_is_back() {
+	local now
+	now=$(available)
+	echo "$AVAILABLE KiB before, $now KiB now"
+	# KASAN keeps what was freed in quarantine, up to 1/32 of the memory
+	[ "$now" -gt $((AVAILABLE - $(awk '/^MemTotal/ { print $2 }' /proc/meminfo) / 24)) ]
+}
+
+PROGRAMS=(ib_write_bw ib_read_bw ib_send_bw)
+MARK=${#TAP_CLEANUP[@]}
+check "works at first" works
+topology_down
+AVAILABLE=$(available)
+for round in link:4 netdev:3 netns:3; do
+	how=${round%:*} times=${round#*:}
+	check "$how goes, $times times" rounds "$how" "$times"
+	clean_up "$MARK"
+	check "$how: works afterwards" works
+	topology_down
+done
+check "memory is back" memory_is_back
+
+# The module: it may refuse while it is in use, or take everything along
+PROGRAM=(ib_write_bw -s 65536)
+check "traffic for rmmod" begin_traffic
+if limited rmmod "$LINK_MODULE" 2>"$WORK/rmmod"; then
+	ok "rmmod during traffic: it goes"
+	check "the application is told" told "${SIDE_DEV[server]}"
+	check "and can be ended" end_traffic
+else
+	check "rmmod during traffic: it says that it is in use" grep -q "is in use" "$WORK/rmmod"
+	check "traffic goes on, and can be ended" end_traffic
+	topology_down
+	check "then rmmod works" limited rmmod "$LINK_MODULE"
+fi
+clean_up "$MARK"
+check "it can be loaded again" have_link_type "$LINK_TYPE"
+check "works at last" works
+finish

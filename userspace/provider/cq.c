@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion queues: create, resize, destroy, and forgetting a QP.
+ */
+#include "cq.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "abi.h"
+
+enum {
+	SMR_CQ_COMP_MASK = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+	SMR_CQ_FLAGS = IBV_CREATE_CQ_ATTR_SINGLE_THREADED |
+		       IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN,
+	SMR_CQ_WC_FLAGS = IBV_WC_STANDARD_FLAGS |
+			  IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+			  IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK |
+			  IBV_WC_EX_WITH_CVLAN,
+};
+
+static int check_cq_attr(const struct ibv_cq_init_attr_ex *attr)
+{
+	if (attr->comp_mask & ~SMR_CQ_COMP_MASK)
+		return EOPNOTSUPP;
+	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
+	    (attr->flags & ~SMR_CQ_FLAGS))
+		return EOPNOTSUPP;
+	if (attr->wc_flags & ~(uint64_t)SMR_CQ_WC_FLAGS)
+		return EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > INT32_MAX)
+		return EINVAL;
+	return 0;
+}
+
+/* Map what @info describes; on failure the CQ keeps the ring it has. */
+static int use_ring(struct smr_cq *cq, const struct smr_ring_info *info)
+{
+	struct smr_ring ring;
+	int ret;
+
+	ret = smr_ring_map(&ring, cq->vcq.cq.context->cmd_fd, info,
+			   sizeof(struct smr_cqe));
+	if (ret)
+		return ret;
+	if (!ring.hdr)
+		return EPROTO;
+
+	smr_ring_unmap(&cq->ring);
+	cq->ring = ring;
+	cq->cons = smr_load_acquire(&ring.hdr->cons);
+	cq->prod = cq->cons;
+	return 0;
+}
+
+static int create_cq(struct smr_cq *cq, struct ibv_context *context,
+		     const struct ibv_cq_init_attr_ex *attr)
+{
+	struct usmr_create_cq_resp resp = {};
+	int ret;
+
+	ret = ibv_cmd_create_cq_ex(context, attr, &cq->vcq, NULL, 0,
+				   &resp.ibv_resp, sizeof(resp), 0);
+	if (ret)
+		return ret;
+
+	ret = use_ring(cq, &resp.drv_payload.cq);
+	if (ret)
+		ibv_cmd_destroy_cq(&cq->vcq.cq);
+	return ret;
+}
+
+/**
+ * smr_create_cq_ex - create a completion queue
+ * @context: the open device
+ * @attr: its size, its channel, and what will be read from completions
+ *
+ * Return: the CQ, or NULL and errno.
+ */
+struct ibv_cq_ex *smr_create_cq_ex(struct ibv_context *context,
+				   struct ibv_cq_init_attr_ex *attr)
+{
+	struct smr_cq *cq;
+	int ret;
+
+	ret = check_cq_attr(attr);
+	if (ret)
+		goto err;
+
+	ret = ENOMEM;
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		goto err;
+
+	pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
+	cq->single_threaded =
+		(attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
+		(attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
+
+	ret = create_cq(cq, context, attr);
+	if (ret)
+		goto err_free;
+
+	smr_cq_set_poll_ops(cq, attr->wc_flags);
+	return &cq->vcq.cq_ex;
+
+err_free:
+	pthread_spin_destroy(&cq->lock);
+	free(cq);
+err:
+	errno = ret;
+	return NULL;
+}
+
+/**
+ * smr_create_cq - create a completion queue for ibv_poll_cq()
+ * @context: the open device
+ * @cqe: completions it has room for, at least
+ * @channel: where its events go, or NULL
+ * @comp_vector: which of the device's vectors signals them
+ *
+ * Return: the CQ, or NULL and errno.
+ */
+struct ibv_cq *smr_create_cq(struct ibv_context *context, int cqe,
+			     struct ibv_comp_channel *channel,
+			     int comp_vector)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqe,
+		.channel = channel,
+		.comp_vector = comp_vector,
+	};
+	struct ibv_cq_ex *cq = smr_create_cq_ex(context, &attr);
+
+	return cq ? ibv_cq_ex_to_cq(cq) : NULL;
+}
+
+/**
+ * smr_resize_cq - give a completion queue another size
+ * @ibcq: the CQ
+ * @cqe: completions it is to have room for, at least
+ *
+ * The kernel moves what was not polled yet into the new ring, between the
+ * indices that the new ring's head has, and goes on there. Polling waits
+ * meanwhile.
+ */
+int smr_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct usmr_resize_cq_resp resp = {};
+	struct smr_cq *cq = to_smr_cq(ibcq);
+	struct ibv_resize_cq cmd = {};
+	int ret;
+
+	if (cqe <= 0)
+		return EINVAL;
+
+	smr_cq_lock(cq);
+	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp.ibv_resp,
+				sizeof(resp));
+	if (!ret)
+		ret = use_ring(cq, &resp.drv_payload.cq);
+	smr_cq_unlock(cq);
+	return ret;
+}
+
+/**
+ * smr_destroy_cq - destroy a completion queue
+ * @ibcq: the CQ, which stays valid if the kernel refuses
+ */
+int smr_destroy_cq(struct ibv_cq *ibcq)
+{
+	struct smr_cq *cq = to_smr_cq(ibcq);
+	int ret = ibv_cmd_destroy_cq(ibcq);
+
+	if (ret)
+		return ret;
+	smr_ring_unmap(&cq->ring);
+	pthread_spin_destroy(&cq->lock);
+	free(cq);
+	return 0;
+}
+
+/**
+ * smr_cq_forget_qp - hide the completions of a QP that is no more
+ * @ibcq: a CQ of the QP, or NULL
+ * @qp_num: the QP, for which the kernel makes no completions any more
+ *
+ * Takes the CQ's lock. Entries between the indices belong to this side, so
+ * they are marked where they are while the kernel goes on producing.
+ */
+void smr_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qp_num)
+{
+	struct smr_cq *cq;
+	uint32_t prod, i;
+
+	if (!ibcq)
+		return;
+
+	cq = to_smr_cq(ibcq);
+	smr_cq_lock(cq);
+	prod = smr_cq_prod(cq);
+	for (i = cq->cons; i != prod; i++) {
+		struct smr_cqe *cqe = smr_ring_entry(&cq->ring, i);
+
+		if (cqe->qp_num == qp_num)
+			cqe->status = SMR_CQE_DEAD;
+	}
+	smr_cq_unlock(cq);
+}

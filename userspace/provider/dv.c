@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What programs that link with the provider can call. The documentation
+ * stands in softmrdv.h.
+ */
+#include <infiniband/softmrdv.h>
+
+#include <errno.h>
+
+#include <infiniband/cmd_ioctl.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+
+#include "abi.h"
+#include "softmr.h"
+
+/* The kernel fills the array of the caller. */
+#define ASSERT_SAME_PLACE(_public, _abi)                                       \
+	static_assert(offsetof(struct softmrdv_mr_window, _public) ==          \
+			      offsetof(struct smr_abi_window, _abi),           \
+		      "softmrdv_mr_window." #_public " is not the kernel's")
+ASSERT_SAME_PLACE(handle, handle);
+ASSERT_SAME_PLACE(rkey, rkey);
+ASSERT_SAME_PLACE(type, type);
+ASSERT_SAME_PLACE(qp_num, qpn);
+ASSERT_SAME_PLACE(addr, addr);
+ASSERT_SAME_PLACE(length, length);
+ASSERT_SAME_PLACE(access, access);
+ASSERT_SAME_PLACE(reserved, rsvd);
+SMR_ASSERT_SIZE(smr_abi_window, sizeof(struct softmrdv_mr_window));
+/* An attribute has a length of 16 bits. */
+static_assert(SOFTMRDV_MR_WINDOWS_MAX * sizeof(struct smr_abi_window) <=
+		      UINT16_MAX,
+	      "the windows do not fit into an attribute");
+
+static uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static int query_windows(struct ibv_mr *mr, struct softmrdv_mr_window *windows,
+			 uint32_t max, uint32_t *total)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_MR,
+			       SMR_METHOD_MR_QUERY_WINDOWS, 3);
+
+	fill_attr_in_obj(cmd, SMR_ATTR_WINDOWS_MR, mr->handle);
+	fill_attr_out_ptr(cmd, SMR_ATTR_WINDOWS_TOTAL, total);
+	if (max)
+		fill_attr_out_ptr_array(cmd, SMR_ATTR_WINDOWS_ARRAY, windows,
+					max);
+	return execute_ioctl(mr->context, cmd);
+}
+
+int softmrdv_query_mr_windows(struct ibv_mr *mr,
+			      struct softmrdv_mr_window *windows,
+			      uint32_t max, uint32_t *total)
+{
+	uint32_t n = 0;
+	int ret;
+
+	if (!mr || !total || (max && !windows))
+		return EINVAL;
+	if (!softmrdv_is_supported(mr->context->device))
+		return EOPNOTSUPP;
+
+	ret = query_windows(mr, windows, min_u32(max, SOFTMRDV_MR_WINDOWS_MAX),
+			    &n);
+	/* so the core says that a driver has no such method */
+	if (ret == EPROTONOSUPPORT)
+		return EOPNOTSUPP;
+	if (!ret)
+		*total = n;
+	return ret;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * ibv_post_send().
+ */
+#include "wqe.h"
+
+enum {
+	/* payload that is sent, which is what can be inline */
+	SMR_INLINE_OPS = 1 << IBV_WR_SEND | 1 << IBV_WR_SEND_WITH_IMM |
+			 1 << IBV_WR_SEND_WITH_INV | 1 << IBV_WR_RDMA_WRITE |
+			 1 << IBV_WR_RDMA_WRITE_WITH_IMM |
+			 1 << IBV_WR_ATOMIC_WRITE,
+	/* struct ibv_send_wr cannot say what to flush */
+	SMR_NOT_POSTABLE_OPS = 1 << IBV_WR_FLUSH,
+};
+
+static int check_send(const struct smr_qp *qp, const struct ibv_send_wr *wr)
+{
+	uint32_t op;
+
+	if ((unsigned int)wr->opcode > IBV_WR_ATOMIC_WRITE)
+		return EINVAL;
+
+	op = 1U << wr->opcode;
+	if (!(op & qp->send_ops & ~SMR_NOT_POSTABLE_OPS))
+		return EINVAL;
+	if (wr->send_flags & ~(unsigned int)SMR_SEND_FLAGS)
+		return EINVAL;
+	if ((wr->send_flags & IBV_SEND_INLINE) && !(op & SMR_INLINE_OPS))
+		return EINVAL;
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->sq.max_sge)
+		return EINVAL;
+	return 0;
+}
+
+static int write_op(const struct smr_qp *qp, struct smr_send_wqe *wqe,
+		    const struct ibv_send_wr *wr)
+{
+	switch (wr->opcode) {
+	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_IMM:
+	case IBV_WR_SEND_WITH_INV:
+		if (qp->vqp.qp.qp_type != IBV_QPT_UD)
+			return 0;
+		return smr_wqe_set_ud(wqe, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
+				      wr->wr.ud.remote_qkey);
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		smr_wqe_set_atomic(wqe, wr->wr.atomic.rkey,
+				   wr->wr.atomic.remote_addr,
+				   wr->wr.atomic.compare_add,
+				   wr->wr.atomic.swap);
+		return 0;
+	case IBV_WR_BIND_MW:
+		wqe->imm_or_rkey = 0;
+		return smr_wqe_set_bind_mw(wqe, wr->bind_mw.mw,
+					   wr->bind_mw.rkey,
+					   &wr->bind_mw.bind_info);
+	case IBV_WR_LOCAL_INV:
+		return 0;
+	default:
+		smr_wqe_set_rdma(wqe, wr->wr.rdma.rkey,
+				 wr->wr.rdma.remote_addr);
+		return 0;
+	}
+}
+
+static int write_payload(const struct smr_wq *sq, struct smr_send_wqe *wqe,
+			 const struct ibv_send_wr *wr)
+{
+	int i, ret;
+
+	if (!(wr->send_flags & IBV_SEND_INLINE))
+		return smr_wqe_set_sges(wqe, sq, wr->num_sge, wr->sg_list);
+
+	for (i = 0; i < wr->num_sge; i++) {
+		const struct ibv_sge *sge = &wr->sg_list[i];
+
+		ret = smr_wqe_add_inline(wqe, sq, (void *)(uintptr_t)sge->addr,
+					 sge->length);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* Write one entry. Caller holds the lock. */
+static int write_send(struct smr_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct smr_send_wqe *wqe;
+	int ret;
+
+	ret = check_send(qp, wr);
+	if (ret)
+		return ret;
+	if (smr_wq_full(&qp->sq))
+		return ENOMEM;
+
+	wqe = smr_ring_entry(&qp->sq.ring, qp->sq.prod);
+	smr_wqe_init(wqe, wr->wr_id, wr->opcode, wr->send_flags);
+	wqe->imm_or_rkey = wr->invalidate_rkey;
+	if (qp->vqp.qp.qp_type == IBV_QPT_XRC_SEND)
+		wqe->xrc_srqn = wr->qp_type.xrc.remote_srqn;
+
+	ret = write_op(qp, wqe, wr);
+	if (!ret)
+		ret = write_payload(&qp->sq, wqe, wr);
+	if (!ret)
+		qp->sq.prod++;
+	return ret;
+}
+
+/*
+ * Publish the chain @wr up to its first bad request, which *@bad_wr names.
+ * *@posted says whether there was anything before it.
+ */
+static int write_send_chain(struct smr_qp *qp, struct ibv_send_wr *wr,
+			    struct ibv_send_wr **bad_wr, bool *posted)
+{
+	uint32_t first;
+	int ret = 0;
+
+	pthread_spin_lock(&qp->sq.lock);
+	first = qp->sq.prod;
+	for (; wr; wr = wr->next) {
+		ret = write_send(qp, wr);
+		if (ret) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	*posted = qp->sq.prod != first;
+	if (*posted)
+		smr_wq_publish(&qp->sq);
+	pthread_spin_unlock(&qp->sq.lock);
+	return ret;
+}
+
+/**
+ * smr_post_send - post send requests
+ * @ibqp: a QP in RTS, SQD, SQE or ERR
+ * @wr: a chain of requests
+ * @bad_wr: on failure the first request that was not posted
+ *
+ * The doorbell runs the requests in this thread's context, without the
+ * lock: others may post, and ring, meanwhile. It fails only when the device
+ * is gone, and then nothing of the chain will ever complete.
+ */
+int smr_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		  struct ibv_send_wr **bad_wr)
+{
+	struct smr_qp *qp = to_smr_qp(ibqp);
+	bool posted;
+	int ret, err;
+
+	if (!qp->sq.ring.hdr || !smr_state_takes_sends(ibqp->state)) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+
+	ret = write_send_chain(qp, wr, bad_wr, &posted);
+	if (!posted)
+		return ret;
+
+	err = smr_doorbell_ring(ibqp->context->cmd_fd, &qp->ring_sq);
+	if (err) {
+		*bad_wr = wr;
+		return err;
+	}
+	return ret;
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs: create, open, modify, query, destroy.
+ */
+#include "softmr.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "abi.h"
+#include "wqe.h"
+
+enum {
+	SMR_UD_OPS = 1 << IBV_WR_SEND | 1 << IBV_WR_SEND_WITH_IMM,
+	SMR_UC_OPS = SMR_UD_OPS | 1 << IBV_WR_RDMA_WRITE |
+		     1 << IBV_WR_RDMA_WRITE_WITH_IMM | 1 << IBV_WR_BIND_MW |
+		     1 << IBV_WR_LOCAL_INV,
+	SMR_RC_OPS = SMR_UC_OPS | 1 << IBV_WR_SEND_WITH_INV |
+		     1 << IBV_WR_RDMA_READ | 1 << IBV_WR_ATOMIC_CMP_AND_SWP |
+		     1 << IBV_WR_ATOMIC_FETCH_AND_ADD | 1 << IBV_WR_FLUSH |
+		     1 << IBV_WR_ATOMIC_WRITE,
+	SMR_QP_COMP_MASK = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
+			   IBV_QP_INIT_ATTR_CREATE_FLAGS |
+			   IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+};
+
+/* The opcodes that a type of QP can send, as bits 1 << opcode. */
+static uint32_t ops_of_type(enum ibv_qp_type type)
+{
+	switch (type) {
+	case IBV_QPT_RC:
+	case IBV_QPT_XRC_SEND:
+		return SMR_RC_OPS;
+	case IBV_QPT_UC:
+		return SMR_UC_OPS;
+	case IBV_QPT_UD:
+		return SMR_UD_OPS;
+	default:
+		return 0;
+	}
+}
+
+static int map_queues(struct smr_qp *qp, const struct smr_create_qp_resp *resp)
+{
+	int fd = qp->vqp.qp.context->cmd_fd;
+	int ret;
+
+	ret = smr_wq_init(&qp->sq, fd, &resp->sq,
+			  sizeof(struct smr_send_wqe));
+	if (ret)
+		return ret;
+
+	ret = smr_wq_init(&qp->rq, fd, &resp->rq,
+			  sizeof(struct smr_recv_wqe));
+	if (ret)
+		smr_wq_fini(&qp->sq);
+	return ret;
+}
+
+static int create_qp(struct smr_qp *qp, struct ibv_context *context,
+		     struct ibv_qp_init_attr_ex *attr)
+{
+	struct usmr_create_qp_resp resp = {};
+	struct ibv_create_qp_ex cmd = {};
+	int ret;
+
+	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd, sizeof(cmd),
+				    &resp.ibv_resp, sizeof(resp));
+	if (ret)
+		return ret;
+
+	ret = map_queues(qp, &resp.drv_payload);
+	if (ret) {
+		ibv_cmd_destroy_qp(&qp->vqp.qp);
+		return ret;
+	}
+
+	smr_doorbell_init(&qp->ring_sq, qp->vqp.qp.handle, SMR_DOORBELL_SQ);
+	smr_doorbell_init(&qp->ring_rq, qp->vqp.qp.handle, SMR_DOORBELL_RQ);
+	return 0;
+}
+
+/**
+ * smr_create_qp_ex - create a queue pair
+ * @context: the open device
+ * @attr: its type, CQs and sizes; the sizes it got are written back
+ *
+ * Return: the QP, or NULL and errno.
+ */
+struct ibv_qp *smr_create_qp_ex(struct ibv_context *context,
+				struct ibv_qp_init_attr_ex *attr)
+{
+	bool wr_api = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	struct smr_qp *qp;
+	int ret;
+
+	ret = EOPNOTSUPP;
+	if (attr->comp_mask & ~(uint32_t)SMR_QP_COMP_MASK)
+		goto err;
+
+	ret = ENOMEM;
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		goto err;
+
+	qp->send_ops = ops_of_type(attr->qp_type);
+	if (wr_api) {
+		ret = smr_qp_set_wr_ops(qp, attr->send_ops_flags);
+		if (ret)
+			goto err_free;
+	}
+
+	ret = create_qp(qp, context, attr);
+	if (ret)
+		goto err_free;
+
+	/* What libibverbs fills in on creation would have cleared it. */
+	if (wr_api)
+		qp->vqp.comp_mask |= VERBS_QP_EX;
+	return &qp->vqp.qp;
+
+err_free:
+	free(qp);
+err:
+	errno = ret;
+	return NULL;
+}
+
+/**
+ * smr_create_qp - create a queue pair, the older way
+ * @pd: its protection domain
+ * @attr: its type, CQs and sizes; the sizes it got are written back
+ *
+ * Return: the QP, or NULL and errno.
+ */
+struct ibv_qp *smr_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex attr_ex = {
+		.qp_context = attr->qp_context,
+		.send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq,
+		.srq = attr->srq,
+		.cap = attr->cap,
+		.qp_type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd,
+	};
+	struct ibv_qp *qp = smr_create_qp_ex(pd->context, &attr_ex);
+
+	if (qp)
+		attr->cap = attr_ex.cap;
+	return qp;
+}
+
+/**
+ * smr_open_qp - get hold of an XRC receive QP that another process made
+ * @context: the open device
+ * @attr: its XRC domain and number
+ *
+ * Return: a QP without queues, or NULL and errno.
+ */
+struct ibv_qp *smr_open_qp(struct ibv_context *context,
+			   struct ibv_qp_open_attr *attr)
+{
+	static const struct smr_create_qp_resp no_queues;
+	struct ib_uverbs_create_qp_resp resp = {};
+	struct ibv_open_qp cmd = {};
+	struct smr_qp *qp;
+	int ret;
+
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return NULL;
+
+	ret = ibv_cmd_open_qp(context, &qp->vqp, sizeof(qp->vqp), attr, &cmd,
+			      sizeof(cmd), &resp, sizeof(resp));
+	if (ret) {
+		free(qp);
+		errno = ret;
+		return NULL;
+	}
+	map_queues(qp, &no_queues);
+	return &qp->vqp.qp;
+}
+
+/* Hide what the QP has in its CQs. The kernel adds nothing more. */
+static void forget_completions(struct ibv_qp *qp)
+{
+	smr_cq_forget_qp(qp->send_cq, qp->qp_num);
+	if (qp->recv_cq != qp->send_cq)
+		smr_cq_forget_qp(qp->recv_cq, qp->qp_num);
+}
+
+/**
+ * smr_modify_qp - change a QP's attributes or state
+ * @ibqp: the QP
+ * @attr: the attributes
+ * @attr_mask: which of them, enum ibv_qp_attr_mask
+ *
+ * On the way to RESET its completions go, and its queues become empty.
+ */
+int smr_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
+{
+	struct smr_qp *qp = to_smr_qp(ibqp);
+	struct ibv_modify_qp cmd = {};
+	int ret;
+
+	ret = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
+	if (ret)
+		return ret;
+
+	if ((attr_mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET) {
+		forget_completions(ibqp);
+		smr_wq_reset(&qp->sq);
+		smr_wq_reset(&qp->rq);
+	}
+	return 0;
+}
+
+/**
+ * smr_query_qp - a QP's attributes
+ * @qp: the QP
+ * @attr: the answer
+ * @attr_mask: what is asked for
+ * @init_attr: what it was created with
+ */
+int smr_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
+		 struct ibv_qp_init_attr *init_attr)
+{
+	struct ibv_query_qp cmd = {};
+
+	return ibv_cmd_query_qp(qp, attr, attr_mask, init_attr, &cmd,
+				sizeof(cmd));
+}
+
+/**
+ * smr_destroy_qp - destroy a queue pair
+ * @ibqp: the QP, which stays valid if the kernel refuses
+ */
+int smr_destroy_qp(struct ibv_qp *ibqp)
+{
+	struct smr_qp *qp = to_smr_qp(ibqp);
+	int ret = ibv_cmd_destroy_qp(ibqp);
+
+	if (ret)
+		return ret;
+	forget_completions(ibqp);
+	smr_wq_fini(&qp->rq);
+	smr_wq_fini(&qp->sq);
+	free(qp);
+	return 0;
+}

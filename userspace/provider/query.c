@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What an application may ask about the device.
+ */
+#include "softmr.h"
+
+#include <stdio.h>
+#include <time.h>
+
+/**
+ * smr_query_device_ex - the device's attributes
+ * @context: the open device
+ * @input: libibverbs'
+ * @attr: the answer
+ * @attr_size: bytes of it that the application knows
+ */
+int smr_query_device_ex(struct ibv_context *context,
+			const struct ibv_query_device_ex_input *input,
+			struct ibv_device_attr_ex *attr, size_t attr_size)
+{
+	struct ib_uverbs_ex_query_device_resp resp = {};
+	size_t resp_size = sizeof(resp);
+	uint64_t version;
+	int ret;
+
+	ret = ibv_cmd_query_device_any(context, input, attr, attr_size, &resp,
+				       &resp_size);
+	if (ret)
+		return ret;
+
+	version = resp.base.fw_ver;
+	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver),
+		 "%u.%u.%u", (unsigned int)(version >> 32) & 0xffff,
+		 (unsigned int)(version >> 16) & 0xffff,
+		 (unsigned int)version & 0xffff);
+	return 0;
+}
+
+/**
+ * smr_query_port - a port's attributes
+ * @context: the open device
+ * @port: the port's number
+ * @attr: the answer
+ */
+int smr_query_port(struct ibv_context *context, uint8_t port,
+		   struct ibv_port_attr *attr)
+{
+	struct ibv_query_port cmd = {};
+
+	return ibv_cmd_query_port(context, port, attr, &cmd, sizeof(cmd));
+}
+
+/**
+ * smr_query_rt_values - the clock that completions are stamped by
+ * @context: the open device
+ * @values: comp_mask says what is asked for, and on return what was answered
+ *
+ * The device's raw clock is the host's CLOCK_REALTIME, in nanoseconds.
+ */
+int smr_query_rt_values(struct ibv_context *context,
+			struct ibv_values_ex *values)
+{
+	uint32_t answered = 0;
+
+	(void)context;
+	if (values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK) {
+		clock_gettime(CLOCK_REALTIME, &values->raw_clock);
+		answered |= IBV_VALUES_MASK_RAW_CLOCK;
+	}
+	values->comp_mask = answered;
+	return 0;
+}

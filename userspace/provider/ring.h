@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Rings shared with the kernel: how one is mapped, and the few accesses that
+ * need an order.
+ */
+#ifndef SMR_PROVIDER_RING_H
+#define SMR_PROVIDER_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <softmr-abi.h>
+
+/**
+ * struct smr_ring - one mapped ring
+ * @hdr: its head; NULL: there is no such ring
+ * @entries: the first entry, directly behind the head
+ * @depth: entries, a power of two
+ * @stride: bytes from one entry to the next
+ * @map_size: bytes mapped from @hdr on
+ */
+struct smr_ring {
+	struct smr_ring_hdr *hdr;
+	uint8_t *entries;
+	uint32_t depth;
+	uint32_t stride;
+	size_t map_size;
+};
+
+int smr_ring_map(struct smr_ring *ring, int fd,
+		 const struct smr_ring_info *info, uint32_t min_stride);
+void smr_ring_unmap(struct smr_ring *ring);
+
+static inline uint32_t smr_load_acquire(const __u32 *index)
+{
+	return __atomic_load_n(index, __ATOMIC_ACQUIRE);
+}
+
+static inline void smr_store_release(__u32 *index, uint32_t value)
+{
+	__atomic_store_n(index, value, __ATOMIC_RELEASE);
+}
+
+/* The entry that the free-running @index stands for. */
+static inline void *smr_ring_entry(const struct smr_ring *ring, uint32_t index)
+{
+	return ring->entries + (size_t)(index & (ring->depth - 1)) * ring->stride;
+}
+
+/*
+ * Whether the kernel asks for a doorbell after what was just published. The
+ * fence orders our store to prod before our load of flags; the kernel orders
+ * its store to flags before its last look at prod, so one of the two sees
+ * the other.
+ */
+static inline bool smr_ring_wants_doorbell(const struct smr_ring *ring)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return __atomic_load_n(&ring->hdr->flags, __ATOMIC_RELAXED) &
+	       SMR_RING_NEED_DOORBELL;
+}
+
+#endif /* SMR_PROVIDER_RING_H */

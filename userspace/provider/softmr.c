@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The device: how it is recognised, opened and closed, and the one table of
+ * what it can do.
+ */
+#include "softmr.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <infiniband/softmrdv.h>
+
+#include "abi.h"
+
+static void smr_free_context(struct ibv_context *context);
+
+static const struct verbs_context_ops smr_context_ops = {
+	.advise_mr = ibv_cmd_advise_mr,
+	.alloc_mw = smr_alloc_mw,
+	.alloc_pd = smr_alloc_pd,
+	.attach_mcast = ibv_cmd_attach_mcast,
+	.bind_mw = smr_bind_mw,
+	.close_xrcd = smr_close_xrcd,
+	.create_ah = smr_create_ah,
+	.create_cq = smr_create_cq,
+	.create_cq_ex = smr_create_cq_ex,
+	.create_qp = smr_create_qp,
+	.create_qp_ex = smr_create_qp_ex,
+	.create_srq = smr_create_srq,
+	.create_srq_ex = smr_create_srq_ex,
+	.dealloc_mw = smr_dealloc_mw,
+	.dealloc_pd = smr_dealloc_pd,
+	.dereg_mr = smr_dereg_mr,
+	.destroy_ah = smr_destroy_ah,
+	.destroy_cq = smr_destroy_cq,
+	.destroy_qp = smr_destroy_qp,
+	.destroy_srq = smr_destroy_srq,
+	.detach_mcast = ibv_cmd_detach_mcast,
+	.free_context = smr_free_context,
+	.get_srq_num = smr_get_srq_num,
+	.modify_qp = smr_modify_qp,
+	.modify_srq = smr_modify_srq,
+	.open_qp = smr_open_qp,
+	.open_xrcd = smr_open_xrcd,
+	.poll_cq = smr_poll_cq,
+	.post_recv = smr_post_recv,
+	.post_send = smr_post_send,
+	.post_srq_recv = smr_post_srq_recv,
+	.query_device_ex = smr_query_device_ex,
+	.query_port = smr_query_port,
+	.query_qp = smr_query_qp,
+	.query_rt_values = smr_query_rt_values,
+	.query_srq = smr_query_srq,
+	.reg_dmabuf_mr = smr_reg_dmabuf_mr,
+	.reg_mr = smr_reg_mr,
+	.req_notify_cq = ibv_cmd_req_notify_cq,
+	.rereg_mr = smr_rereg_mr,
+	.resize_cq = smr_resize_cq,
+};
+
+static const struct verbs_match_ent smr_match_table[] = {
+	VERBS_DRIVER_ID(SMR_DRIVER_ID),
+	{},
+};
+
+static struct verbs_context *smr_alloc_context(struct ibv_device *device,
+					       int cmd_fd, void *private_data)
+{
+	struct usmr_get_context_resp resp = {};
+	struct ibv_get_context cmd = {};
+	struct smr_context *ctx;
+
+	(void)private_data;
+	ctx = verbs_init_and_alloc_context(device, cmd_fd, ctx, vctx,
+					   SMR_DRIVER_ID);
+	if (!ctx)
+		return NULL;
+
+	if (ibv_cmd_get_context(&ctx->vctx, &cmd, sizeof(cmd), &resp.ibv_resp,
+				sizeof(resp)))
+		goto err_uninit;
+	if (resp.drv_payload.abi_version != SMR_ABI_VERSION) {
+		verbs_err(&ctx->vctx, "the module's ABI version is %u, not %u\n",
+			  resp.drv_payload.abi_version, SMR_ABI_VERSION);
+		errno = EPROTO;
+		goto err_uninit;
+	}
+
+	verbs_set_ops(&ctx->vctx, &smr_context_ops);
+	return &ctx->vctx;
+
+err_uninit:
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+	return NULL;
+}
+
+static void smr_free_context(struct ibv_context *context)
+{
+	struct verbs_context *vctx = verbs_get_ctx(context);
+
+	verbs_uninit_context(vctx);
+	free(container_of(vctx, struct smr_context, vctx));
+}
+
+static struct verbs_device *smr_alloc_device(struct verbs_sysfs_dev *sysfs_dev)
+{
+	(void)sysfs_dev;
+	return calloc(1, sizeof(struct verbs_device));
+}
+
+static void smr_uninit_device(struct verbs_device *vdev)
+{
+	free(vdev);
+}
+
+static const struct verbs_device_ops smr_device_ops = {
+	.name = "softmr",
+	.match_min_abi_version = SMR_ABI_VERSION,
+	.match_max_abi_version = SMR_ABI_VERSION,
+	.match_table = smr_match_table,
+	.alloc_context = smr_alloc_context,
+	.alloc_device = smr_alloc_device,
+	.uninit_device = smr_uninit_device,
+};
+
+bool softmrdv_is_supported(struct ibv_device *device)
+{
+	return device && verbs_get_device(device)->ops == &smr_device_ops;
+}
+
+PROVIDER_DRIVER(softmr, smr_device_ops);

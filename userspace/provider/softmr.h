@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The provider's objects. What each function promises is said where it is
+ * defined; all that return int return 0 or a positive errno.
+ */
+#ifndef SMR_PROVIDER_SOFTMR_H
+#define SMR_PROVIDER_SOFTMR_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <infiniband/driver.h>
+
+#include "doorbell.h"
+#include "ring.h"
+#include "wq.h"
+
+/* Immediate data crosses the ABI as it is, in network order. */
+#ifdef __CHECKER__
+#define smr_imm_to_abi(imm)	((__attribute__((force)) uint32_t)(imm))
+#define smr_imm_of_abi(raw)	((__attribute__((force)) __be32)(raw))
+#else
+#define smr_imm_to_abi(imm)	((uint32_t)(imm))
+#define smr_imm_of_abi(raw)	((__be32)(raw))
+#endif
+
+/**
+ * struct smr_context - an open device
+ * @vctx: libibverbs' part; there is no other yet
+ */
+struct smr_context {
+	struct verbs_context vctx;
+};
+
+/**
+ * struct smr_ah - an address handle
+ * @ah: libibverbs' part
+ * @number: what a work request names it by
+ */
+struct smr_ah {
+	struct ibv_ah ah;
+	uint32_t number;
+};
+
+/**
+ * struct smr_cq - a completion queue
+ * @vcq: libibverbs' part
+ * @lock: guards all below; not taken when @single_threaded
+ * @single_threaded: the application promised to serialise its calls
+ * @ring: the completions; the kernel produces
+ * @cons: the next completion to look at; the ring's own lags behind it
+ *	while a batch is polled
+ * @prod: how far the kernel had come when we last looked
+ * @cur: the completion that the read_*() functions of the extended CQ read
+ */
+struct smr_cq {
+	struct verbs_cq vcq;
+	pthread_spinlock_t lock;
+	bool single_threaded;
+	struct smr_ring ring;
+	uint32_t cons;
+	uint32_t prod;
+	const struct smr_cqe *cur;
+};
+
+/**
+ * struct smr_srq - a shared receive queue
+ * @vsrq: libibverbs' part
+ * @rq: the queue
+ * @srqn: what XRC peers name it by
+ */
+struct smr_srq {
+	struct verbs_srq vsrq;
+	struct smr_wq rq;
+	uint32_t srqn;
+};
+
+/**
+ * struct smr_qp - a queue pair
+ * @vqp: libibverbs' part
+ * @send_ops: bit n is set if opcode n may be posted to this type of QP
+ * @sq: the send queue
+ * @rq: the receive queue; without a ring if an SRQ stands in for it
+ * @ring_sq: the doorbell of the send side
+ * @ring_rq: the doorbell of the receive side
+ * @wr: the entry that ibv_wr_*() is filling, NULL after an error; it, and
+ *	the two below, are guarded by @sq's lock, which is held from
+ *	ibv_wr_start() to ibv_wr_complete() or ibv_wr_abort()
+ * @wr_first: @sq's prod at ibv_wr_start()
+ * @wr_err: the first error since ibv_wr_start()
+ */
+struct smr_qp {
+	struct verbs_qp vqp;
+	uint32_t send_ops;
+	struct smr_wq sq;
+	struct smr_wq rq;
+	struct smr_doorbell ring_sq;
+	struct smr_doorbell ring_rq;
+	struct smr_send_wqe *wr;
+	uint32_t wr_first;
+	int wr_err;
+};
+
+static inline struct smr_ah *to_smr_ah(struct ibv_ah *ah)
+{
+	return container_of(ah, struct smr_ah, ah);
+}
+
+static inline struct smr_cq *to_smr_cq(struct ibv_cq *cq)
+{
+	return container_of(cq, struct smr_cq, vcq.cq);
+}
+
+static inline struct smr_srq *to_smr_srq(struct ibv_srq *srq)
+{
+	return container_of(srq, struct smr_srq, vsrq.srq);
+}
+
+static inline struct smr_qp *to_smr_qp(struct ibv_qp *qp)
+{
+	return container_of(qp, struct smr_qp, vqp.qp);
+}
+
+static inline struct smr_qp *to_smr_qp_ex(struct ibv_qp_ex *qpx)
+{
+	return container_of(qpx, struct smr_qp, vqp.qp_ex);
+}
+
+/* query.c */
+int smr_query_device_ex(struct ibv_context *context,
+			const struct ibv_query_device_ex_input *input,
+			struct ibv_device_attr_ex *attr, size_t attr_size);
+int smr_query_port(struct ibv_context *context, uint8_t port,
+		   struct ibv_port_attr *attr);
+int smr_query_rt_values(struct ibv_context *context,
+			struct ibv_values_ex *values);
+
+/* pd.c */
+struct ibv_pd *smr_alloc_pd(struct ibv_context *context);
+int smr_dealloc_pd(struct ibv_pd *pd);
+struct ibv_xrcd *smr_open_xrcd(struct ibv_context *context,
+			       struct ibv_xrcd_init_attr *attr);
+int smr_close_xrcd(struct ibv_xrcd *xrcd);
+struct ibv_ah *smr_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
+int smr_destroy_ah(struct ibv_ah *ah);
+
+/* mr.c */
+struct ibv_mr *smr_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+			  uint64_t hca_va, int access);
+struct ibv_mr *smr_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
+				 size_t length, uint64_t iova, int fd,
+				 int access);
+int smr_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
+		 void *addr, size_t length, int access);
+int smr_dereg_mr(struct verbs_mr *vmr);
+
+/* mw.c */
+struct ibv_mw *smr_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int smr_dealloc_mw(struct ibv_mw *mw);
+int smr_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
+		struct ibv_mw_bind *mw_bind);
+
+/* cq.c */
+struct ibv_cq *smr_create_cq(struct ibv_context *context, int cqe,
+			     struct ibv_comp_channel *channel,
+			     int comp_vector);
+struct ibv_cq_ex *smr_create_cq_ex(struct ibv_context *context,
+				   struct ibv_cq_init_attr_ex *attr);
+int smr_resize_cq(struct ibv_cq *cq, int cqe);
+int smr_destroy_cq(struct ibv_cq *cq);
+void smr_cq_forget_qp(struct ibv_cq *cq, uint32_t qp_num);
+
+/* poll.c */
+int smr_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
+void smr_cq_set_poll_ops(struct smr_cq *cq, uint64_t wc_flags);
+
+/* srq.c */
+struct ibv_srq *smr_create_srq(struct ibv_pd *pd,
+			       struct ibv_srq_init_attr *attr);
+struct ibv_srq *smr_create_srq_ex(struct ibv_context *context,
+				  struct ibv_srq_init_attr_ex *attr);
+int smr_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr,
+		   int attr_mask);
+int smr_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
+int smr_get_srq_num(struct ibv_srq *srq, uint32_t *srq_num);
+int smr_destroy_srq(struct ibv_srq *srq);
+
+/* qp.c */
+struct ibv_qp *smr_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+struct ibv_qp *smr_create_qp_ex(struct ibv_context *context,
+				struct ibv_qp_init_attr_ex *attr);
+struct ibv_qp *smr_open_qp(struct ibv_context *context,
+			   struct ibv_qp_open_attr *attr);
+int smr_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
+int smr_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
+		 struct ibv_qp_init_attr *init_attr);
+int smr_destroy_qp(struct ibv_qp *qp);
+
+/* post.c */
+int smr_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+		  struct ibv_send_wr **bad_wr);
+
+/* recv.c */
+int smr_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+		  struct ibv_recv_wr **bad_wr);
+int smr_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
+		      struct ibv_recv_wr **bad_wr);
+
+/* wr_api.c */
+int smr_qp_set_wr_ops(struct smr_qp *qp, uint64_t send_ops_flags);
+
+#endif /* SMR_PROVIDER_SOFTMR_H */

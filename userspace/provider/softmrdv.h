@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What softmr devices can do beyond verbs. Link with -lsoftmr.
+ */
+#ifndef SOFTMRDV_H
+#define SOFTMRDV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One call of softmrdv_query_mr_windows() gives no more windows than this. */
+#define SOFTMRDV_MR_WINDOWS_MAX	1024
+
+/**
+ * struct softmrdv_mr_window - a memory window that is bound to a region
+ * @handle: the handle of its struct ibv_mw; 0 while it is being deallocated
+ * @rkey: its key at present
+ * @type: enum ibv_mw_type
+ * @qp_num: the QP that a type 2 window is tied to; 0: none
+ * @addr: the first byte that it opens, as peers name it
+ * @length: bytes
+ * @access: enum ibv_access_flags
+ * @reserved: 0
+ */
+struct softmrdv_mr_window {
+	uint32_t handle;
+	uint32_t rkey;
+	uint32_t type;
+	uint32_t qp_num;
+	uint64_t addr;
+	uint64_t length;
+	uint32_t access;
+	uint32_t reserved;
+};
+
+/**
+ * softmrdv_is_supported - is this device one of softmr?
+ * @device: any device of ibv_get_device_list()
+ */
+bool softmrdv_is_supported(struct ibv_device *device);
+
+/**
+ * softmrdv_query_mr_windows - which windows keep a region from being
+ * deregistered?
+ * @mr: the region
+ * @windows: an array for @max of them, NULL if @max is 0
+ * @max: how many to give; at most SOFTMRDV_MR_WINDOWS_MAX are given
+ * @total: how many there are, whatever @max is
+ *
+ * Return: 0 or a positive errno: EINVAL (@mr or @total is NULL, or @windows is
+ * NULL and @max is not 0), EOPNOTSUPP (the region is not one of softmr, or the
+ * module does not know the question), ENOMEM, EIO (the device is gone).
+ */
+int softmrdv_query_mr_windows(struct ibv_mr *mr,
+			      struct softmrdv_mr_window *windows,
+			      uint32_t max, uint32_t *total);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SOFTMRDV_H */

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Shared receive queues, of the basic and of the XRC type.
+ */
+#include "softmr.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "abi.h"
+
+static int check_srq_attr(const struct ibv_srq_init_attr_ex *attr)
+{
+	if (attr->comp_mask & ~(uint32_t)(IBV_SRQ_INIT_ATTR_TYPE |
+					  IBV_SRQ_INIT_ATTR_PD |
+					  IBV_SRQ_INIT_ATTR_XRCD |
+					  IBV_SRQ_INIT_ATTR_CQ))
+		return EOPNOTSUPP;
+	if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) &&
+	    attr->srq_type != IBV_SRQT_BASIC && attr->srq_type != IBV_SRQT_XRC)
+		return EOPNOTSUPP;
+	return 0;
+}
+
+static int create_srq(struct smr_srq *srq, struct ibv_context *context,
+		      struct ibv_srq_init_attr_ex *attr)
+{
+	struct usmr_create_xsrq_resp resp = {};
+	struct ibv_create_xsrq cmd = {};
+	int ret;
+
+	ret = ibv_cmd_create_srq_ex(context, &srq->vsrq, attr, &cmd,
+				    sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (ret)
+		return ret;
+
+	srq->srqn = resp.drv_payload.srqn;
+	ret = smr_wq_init(&srq->rq, context->cmd_fd, &resp.drv_payload.rq,
+			  sizeof(struct smr_recv_wqe));
+	if (ret)
+		ibv_cmd_destroy_srq(&srq->vsrq.srq);
+	return ret;
+}
+
+/**
+ * smr_create_srq_ex - create a shared receive queue
+ * @context: the open device
+ * @attr: its type and size; the size it got is written back
+ *
+ * Return: the SRQ, or NULL and errno.
+ */
+struct ibv_srq *smr_create_srq_ex(struct ibv_context *context,
+				  struct ibv_srq_init_attr_ex *attr)
+{
+	struct smr_srq *srq;
+	int ret;
+
+	ret = check_srq_attr(attr);
+	if (ret)
+		goto err;
+
+	ret = ENOMEM;
+	srq = calloc(1, sizeof(*srq));
+	if (!srq)
+		goto err;
+
+	ret = create_srq(srq, context, attr);
+	if (ret)
+		goto err_free;
+
+	srq->vsrq.srq.srq_context = attr->srq_context;
+	srq->vsrq.srq.pd = attr->pd;
+	return &srq->vsrq.srq;
+
+err_free:
+	free(srq);
+err:
+	errno = ret;
+	return NULL;
+}
+
+/**
+ * smr_create_srq - create a basic shared receive queue
+ * @pd: its protection domain
+ * @attr: its size; the size it got is written back
+ *
+ * Return: the SRQ, or NULL and errno.
+ */
+struct ibv_srq *smr_create_srq(struct ibv_pd *pd,
+			       struct ibv_srq_init_attr *attr)
+{
+	struct ibv_srq_init_attr_ex attr_ex = {
+		.srq_context = attr->srq_context,
+		.attr = attr->attr,
+		.comp_mask = IBV_SRQ_INIT_ATTR_PD,
+		.srq_type = IBV_SRQT_BASIC,
+		.pd = pd,
+	};
+	struct ibv_srq *srq = smr_create_srq_ex(pd->context, &attr_ex);
+
+	if (srq)
+		attr->attr = attr_ex.attr;
+	return srq;
+}
+
+/**
+ * smr_modify_srq - arm the limit event
+ * @srq: the SRQ
+ * @attr: the limit
+ * @attr_mask: enum ibv_srq_attr_mask; the size cannot be changed
+ */
+int smr_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr,
+		   int attr_mask)
+{
+	struct ibv_modify_srq cmd = {};
+
+	if (attr_mask & ~IBV_SRQ_LIMIT)
+		return EOPNOTSUPP;
+	return ibv_cmd_modify_srq(srq, attr, attr_mask, &cmd, sizeof(cmd));
+}
+
+/**
+ * smr_query_srq - size and limit of a shared receive queue
+ * @srq: the SRQ
+ * @attr: the answer
+ */
+int smr_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
+{
+	struct ibv_query_srq cmd = {};
+
+	return ibv_cmd_query_srq(srq, attr, &cmd, sizeof(cmd));
+}
+
+/**
+ * smr_get_srq_num - what a peer's XRC work request names an SRQ by
+ * @ibsrq: an SRQ of the XRC type
+ * @srq_num: the answer
+ */
+int smr_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
+{
+	struct smr_srq *srq = to_smr_srq(ibsrq);
+
+	if (srq->vsrq.srq_type != IBV_SRQT_XRC)
+		return EOPNOTSUPP;
+	*srq_num = srq->srqn;
+	return 0;
+}
+
+/**
+ * smr_destroy_srq - destroy a shared receive queue
+ * @ibsrq: the SRQ, which stays valid if the kernel refuses
+ */
+int smr_destroy_srq(struct ibv_srq *ibsrq)
+{
+	struct smr_srq *srq = to_smr_srq(ibsrq);
+	int ret = ibv_cmd_destroy_srq(ibsrq);
+
+	if (ret)
+		return ret;
+	smr_wq_fini(&srq->rq);
+	free(srq);
+	return 0;
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Life of a work queue.
+ */
+#include "wq.h"
+
+#include <errno.h>
+
+/* Whether an entry that begins with @head bytes has room for its payload. */
+static bool entries_fit(const struct smr_ring_info *info, uint32_t head)
+{
+	if (info->max_sge > SMR_MAX_SGE || info->max_inline > SMR_MAX_INLINE)
+		return false;
+	return info->stride >= head + info->max_sge * sizeof(struct smr_sge) &&
+	       info->stride >= head + info->max_inline;
+}
+
+/**
+ * smr_wq_init - map a work queue and make it ready to post to
+ * @wq: the queue
+ * @fd: the context's command fd
+ * @info: the kernel's description of the ring, which may say that there is none
+ * @head: bytes of an entry before its SGEs or inline data
+ *
+ * Return: 0 or a positive errno.
+ */
+int smr_wq_init(struct smr_wq *wq, int fd, const struct smr_ring_info *info,
+		uint32_t head)
+{
+	int ret;
+
+	if (info->depth && !entries_fit(info, head))
+		return EPROTO;
+	ret = smr_ring_map(&wq->ring, fd, info, head);
+	if (ret)
+		return ret;
+
+	pthread_spin_init(&wq->lock, PTHREAD_PROCESS_PRIVATE);
+	wq->max_wr = info->max_wr;
+	wq->max_sge = info->max_sge;
+	wq->max_inline = info->max_inline;
+	smr_wq_reset(wq);
+	return 0;
+}
+
+/**
+ * smr_wq_fini - undo smr_wq_init()
+ * @wq: the queue; nobody posts to it any more
+ */
+void smr_wq_fini(struct smr_wq *wq)
+{
+	pthread_spin_destroy(&wq->lock);
+	smr_ring_unmap(&wq->ring);
+}
+
+/**
+ * smr_wq_reset - follow the indices that the kernel has set
+ * @wq: a queue whose QP is in the RESET state
+ *
+ * Takes the queue's lock.
+ */
+void smr_wq_reset(struct smr_wq *wq)
+{
+	if (!wq->ring.hdr)
+		return;
+	pthread_spin_lock(&wq->lock);
+	wq->cons = smr_load_acquire(&wq->ring.hdr->cons);
+	wq->prod = smr_load_acquire(&wq->ring.hdr->prod);
+	pthread_spin_unlock(&wq->lock);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A work queue: a ring that this side produces into (SQ, RQ and SRQ).
+ */
+#ifndef SMR_PROVIDER_WQ_H
+#define SMR_PROVIDER_WQ_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ring.h"
+
+/**
+ * struct smr_wq - the producer's view of a work queue
+ * @ring: the ring; absent for the receive side of a QP with an SRQ
+ * @lock: guards every field below and the entries not yet published
+ * @prod: the next entry to write; runs ahead of the ring's while posting
+ * @cons: how far the kernel had come when we last looked
+ * @max_wr: entries that may be outstanding
+ * @max_sge: SGEs an entry may have
+ * @max_inline: bytes of inline data an entry may have
+ */
+struct smr_wq {
+	struct smr_ring ring;
+	pthread_spinlock_t lock;
+	uint32_t prod;
+	uint32_t cons;
+	uint32_t max_wr;
+	uint32_t max_sge;
+	uint32_t max_inline;
+};
+
+int smr_wq_init(struct smr_wq *wq, int fd, const struct smr_ring_info *info,
+		uint32_t head);
+void smr_wq_fini(struct smr_wq *wq);
+void smr_wq_reset(struct smr_wq *wq);
+
+/* Caller holds the lock. The kernel's index is read only when it matters. */
+static inline bool smr_wq_full(struct smr_wq *wq)
+{
+	if (wq->prod - wq->cons < wq->max_wr)
+		return false;
+	wq->cons = smr_load_acquire(&wq->ring.hdr->cons);
+	return wq->prod - wq->cons >= wq->max_wr;
+}
+
+/* Show the kernel everything written so far. Caller holds the lock. */
+static inline void smr_wq_publish(struct smr_wq *wq)
+{
+	smr_store_release(&wq->ring.hdr->prod, wq->prod);
+}
+
+#endif /* SMR_PROVIDER_WQ_H */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Writing entries of a send queue: what ibv_post_send() and ibv_wr_*() share.
+ * All functions want the send queue's lock held.
+ */
+#ifndef SMR_PROVIDER_WQE_H
+#define SMR_PROVIDER_WQE_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <softmr-abi.h>
+
+#include "softmr.h"
+
+enum {
+	SMR_SEND_FLAGS = IBV_SEND_FENCE | IBV_SEND_SIGNALED |
+			 IBV_SEND_SOLICITED | IBV_SEND_INLINE,
+	/* the operand of an ATOMIC WRITE, which is inline */
+	SMR_ATOMIC_WRITE_LEN = 8,
+};
+
+/* Sends are taken from RTS on; in SQE and ERR they complete with an error. */
+static inline bool smr_state_takes_sends(enum ibv_qp_state state)
+{
+	return state != IBV_QPS_RESET && state != IBV_QPS_INIT &&
+	       state != IBV_QPS_RTR;
+}
+
+/* Everything of an entry that does not depend on its opcode. */
+static inline void smr_wqe_init(struct smr_send_wqe *wqe, uint64_t wr_id,
+				uint8_t opcode, uint32_t send_flags)
+{
+	wqe->wr_id = wr_id;
+	wqe->opcode = opcode;
+	wqe->num_sge = 0;
+	wqe->inline_len = 0;
+	wqe->send_flags = send_flags;
+	wqe->imm_or_rkey = 0;
+	wqe->xrc_srqn = 0;
+}
+
+static inline void smr_wqe_set_rdma(struct smr_send_wqe *wqe, uint32_t rkey,
+				    uint64_t remote_addr)
+{
+	wqe->rdma.remote_addr = remote_addr;
+	wqe->rdma.rkey = rkey;
+	wqe->rdma.rsvd = 0;
+}
+
+static inline void smr_wqe_set_atomic(struct smr_send_wqe *wqe, uint32_t rkey,
+				      uint64_t remote_addr,
+				      uint64_t compare_add, uint64_t swap)
+{
+	wqe->atomic.remote_addr = remote_addr;
+	wqe->atomic.compare_add = compare_add;
+	wqe->atomic.swap = swap;
+	wqe->atomic.rkey = rkey;
+	wqe->atomic.rsvd = 0;
+}
+
+static inline int smr_wqe_set_ud(struct smr_send_wqe *wqe, struct ibv_ah *ah,
+				 uint32_t remote_qpn, uint32_t remote_qkey)
+{
+	if (!ah)
+		return EINVAL;
+	wqe->ud.ah_handle = to_smr_ah(ah)->number;
+	wqe->ud.remote_qpn = remote_qpn;
+	wqe->ud.remote_qkey = remote_qkey;
+	wqe->ud.rsvd = 0;
+	return 0;
+}
+
+/* Without an MR, which is how a type 1 window is unbound, the lkey is 0. */
+static inline int smr_wqe_set_bind_mw(struct smr_send_wqe *wqe,
+				      const struct ibv_mw *mw, uint32_t rkey,
+				      const struct ibv_mw_bind_info *info)
+{
+	if (!mw)
+		return EINVAL;
+	wqe->bind_mw.addr = info->addr;
+	wqe->bind_mw.length = info->length;
+	wqe->bind_mw.mr_lkey = info->mr ? info->mr->lkey : 0;
+	wqe->bind_mw.mw_rkey = mw->rkey;
+	wqe->bind_mw.new_rkey = rkey;
+	wqe->bind_mw.access = info->mw_access_flags;
+	return 0;
+}
+
+static inline int smr_wqe_set_sges(struct smr_send_wqe *wqe,
+				   const struct smr_wq *sq, size_t num_sge,
+				   const struct ibv_sge *sges)
+{
+	if (num_sge > sq->max_sge)
+		return EINVAL;
+	wqe->num_sge = (uint8_t)num_sge;
+	if (num_sge)
+		memcpy(wqe->sge, sges, num_sge * sizeof(*sges));
+	return 0;
+}
+
+/* Add @length bytes at @addr to the entry's inline data. */
+static inline int smr_wqe_add_inline(struct smr_send_wqe *wqe,
+				     const struct smr_wq *sq, const void *addr,
+				     size_t length)
+{
+	uint8_t *data = (uint8_t *)wqe->sge + wqe->inline_len;
+
+	if (length > sq->max_inline ||
+	    wqe->inline_len > sq->max_inline - length)
+		return EINVAL;
+	if (length)
+		memcpy(data, addr, length);
+	wqe->inline_len += (uint16_t)length;
+	return 0;
+}
+
+#endif /* SMR_PROVIDER_WQE_H */

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Polling, forgetting and resizing.
+ */
+#include <errno.h>
+
+#include "rig.h"
+
+static struct smr_cq *make_cq(uint64_t wc_flags)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = FAKE_DEPTH,
+		.wc_flags = wc_flags,
+	};
+	struct ibv_cq_ex *cq = smr_create_cq_ex(fake_context(), &attr);
+
+	return cq ? to_smr_cq(ibv_cq_ex_to_cq(cq)) : NULL;
+}
+
+static void complete(struct smr_cq *cq, uint64_t wr_id, uint32_t qp_num)
+{
+	struct smr_ring_hdr *hdr = cq->ring.hdr;
+	struct smr_cqe *cqe = smr_ring_entry(&cq->ring, hdr->prod);
+
+	*cqe = (struct smr_cqe){
+		.wr_id = wr_id,
+		.qp_num = qp_num,
+		.status = IBV_WC_SUCCESS,
+		.opcode = IBV_WC_RECV,
+		.byte_len = 1234,
+		.imm_or_rkey = htobe32(0x01020304),
+		.wc_flags = IBV_WC_WITH_IMM,
+		.timestamp = 77,
+	};
+	smr_store_release(&hdr->prod, hdr->prod + 1);
+}
+
+static void poll(void)
+{
+	struct smr_cq *cq;
+	struct ibv_wc wc[FAKE_DEPTH];
+	int round, i;
+
+	fake.start_index = UINT32_MAX - 4;
+	cq = make_cq(0);
+	fake.start_index = 0;
+	want(!smr_poll_cq(&cq->vcq.cq, FAKE_DEPTH, wc));
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < FAKE_DEPTH; i++)
+			complete(cq, i, 1);
+		want(smr_poll_cq(&cq->vcq.cq, 3, wc) == 3);
+		want(wc[2].wr_id == 2);
+		want(smr_poll_cq(&cq->vcq.cq, FAKE_DEPTH, wc) == 5);
+		want(wc[4].wr_id == 7 && wc[4].byte_len == 1234);
+		want(wc[4].imm_data == htobe32(0x01020304));
+		want(cq->ring.hdr->cons == cq->ring.hdr->prod);
+	}
+	cq->ring.hdr->prod = 0x5000;	/* as no kernel would have it */
+	want(!smr_poll_cq(&cq->vcq.cq, FAKE_DEPTH, wc));
+	smr_destroy_cq(&cq->vcq.cq);
+}
+
+static void iterate(void)
+{
+	struct smr_cq *cq = make_cq(IBV_WC_EX_WITH_BYTE_LEN |
+				    IBV_WC_EX_WITH_IMM |
+				    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP);
+	struct ibv_cq_ex *cqx = &cq->vcq.cq_ex;
+	struct ibv_poll_cq_attr attr = {};
+
+	want(ibv_start_poll(cqx, &attr) == ENOENT);
+	complete(cq, 1, 1);
+	complete(cq, 2, 1);
+	want(!ibv_start_poll(cqx, &attr));
+	want(cqx->wr_id == 1 && ibv_wc_read_byte_len(cqx) == 1234);
+	want(ibv_wc_read_imm_data(cqx) == htobe32(0x01020304));
+	want(ibv_wc_read_completion_ts(cqx) == 77);
+	want(!ibv_next_poll(cqx));
+	want(cqx->wr_id == 2 && ibv_wc_read_opcode(cqx) == IBV_WC_RECV);
+	want(!cq->ring.hdr->cons);
+	want(ibv_next_poll(cqx) == ENOENT);
+	ibv_end_poll(cqx);
+	want(cq->ring.hdr->cons == 2);
+	want(ibv_start_poll(cqx, &attr) == ENOENT);
+	smr_destroy_cq(&cq->vcq.cq);
+
+	want(!make_cq(IBV_WC_EX_WITH_TM_INFO) && errno == EOPNOTSUPP);
+}
+
+static void forget(void)
+{
+	struct smr_cq *cq = make_cq(0);
+	struct smr_qp *qp = rig_qp(IBV_QPT_RC, 0);
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_wc wc[FAKE_DEPTH];
+
+	qp->vqp.qp.send_cq = &cq->vcq.cq;
+	qp->vqp.qp.recv_cq = &cq->vcq.cq;
+	complete(cq, 1, 17);
+	complete(cq, 2, 18);
+	complete(cq, 3, 17);
+	complete(cq, 4, 18);
+	complete(cq, 5, 17);
+	smr_destroy_qp(&qp->vqp.qp);
+	want(smr_poll_cq(&cq->vcq.cq, 1, wc) == 1 && wc[0].wr_id == 2);
+	want(smr_poll_cq(&cq->vcq.cq, FAKE_DEPTH, wc) == 1);
+	want(wc[0].wr_id == 4 && cq->ring.hdr->cons == 5);
+
+	complete(cq, 6, 17);		/* only dead ones in the ring */
+	smr_cq_forget_qp(&cq->vcq.cq, 17);
+	want(ibv_start_poll(&cq->vcq.cq_ex, &attr) == ENOENT);
+	want(cq->ring.hdr->cons == 6);
+	smr_destroy_cq(&cq->vcq.cq);
+}
+
+static void resize(void)
+{
+	struct smr_cq *cq = make_cq(0);
+	struct ibv_wc wc[FAKE_DEPTH];
+
+	complete(cq, 1, 1);
+	complete(cq, 2, 1);
+	complete(cq, 3, 1);
+	want(smr_poll_cq(&cq->vcq.cq, 1, wc) == 1);
+	want(!smr_resize_cq(&cq->vcq.cq, 32));
+	complete(cq, 4, 1);
+	want(cq->ring.depth == 32);
+	want(smr_poll_cq(&cq->vcq.cq, FAKE_DEPTH, wc) == 3);
+	want(wc[0].wr_id == 2 && wc[2].wr_id == 4);
+	want(smr_resize_cq(&cq->vcq.cq, 0) == EINVAL);
+	smr_destroy_cq(&cq->vcq.cq);
+}
+
+const struct tap_test cq_tests[] = {
+	{ "poll, across the end of the index's range", poll },
+	{ "iterate over an extended CQ", iterate },
+	{ "completions of a destroyed QP go", forget },
+	{ "resize keeps what was not polled", resize },
+	{},
+};

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * These stand before libibverbs' functions of the same names.
+ */
+#include "fake_kernel.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <infiniband/cmd_ioctl.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+
+#include "../provider/abi.h"
+#include "../provider/softmr.h"
+
+struct fake_kernel fake = {
+	.max_inline = FAKE_MAX_INLINE,
+	.max_sge = FAKE_MAX_SGE,
+};
+
+static struct verbs_context fake_vctx;
+static uint64_t fake_end;
+
+struct ibv_context *fake_context(void)
+{
+	struct ibv_context *context = &fake_vctx.context;
+
+	if (!context->cmd_fd)
+		context->cmd_fd = memfd_create("softmr", 0);
+	return context;
+}
+
+static void fake_ring(struct smr_ring_info *info, uint32_t head,
+		      uint32_t depth)
+{
+	uint32_t payload = fake.max_sge * sizeof(struct smr_sge);
+	struct smr_ring_hdr hdr = {
+		.prod = fake.start_index,
+		.cons = fake.start_index,
+	};
+	int fd = fake_context()->cmd_fd;
+
+	*info = (struct smr_ring_info){
+		.mmap_offset = fake_end,
+		.depth = depth,
+		.stride = head + payload,
+		.max_sge = fake.max_sge,
+		.max_inline = fake.max_inline,
+		.max_wr = FAKE_MAX_WR,
+	};
+	info->mmap_size = (sizeof(hdr) + depth * info->stride + 4095) & ~4095U;
+	fake_end += info->mmap_size;
+	if (ftruncate(fd, (off_t)fake_end) ||
+	    pwrite(fd, &hdr, sizeof(hdr), (off_t)info->mmap_offset) < 0)
+		*info = (struct smr_ring_info){};
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	struct ib_uverbs_ioctl_hdr *hdr;
+	uint32_t flags = SMR_DOORBELL_SQ;
+	va_list args;
+
+	va_start(args, request);
+	hdr = va_arg(args, struct ib_uverbs_ioctl_hdr *);
+	va_end(args);
+
+	if (fd != fake_context()->cmd_fd || request != RDMA_VERBS_IOCTL ||
+	    hdr->object_id != UVERBS_OBJECT_QP ||
+	    hdr->method_id != SMR_METHOD_QP_DOORBELL ||
+	    hdr->driver_id != SMR_DRIVER_ID ||
+	    hdr->length != sizeof(*hdr) + hdr->num_attrs * sizeof(*hdr->attrs) ||
+	    hdr->attrs[0].attr_id != SMR_ATTR_DOORBELL_QP ||
+	    hdr->attrs[0].data != 7) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (fake.doorbell_err) {
+		errno = fake.doorbell_err;
+		return -1;
+	}
+	if (hdr->num_attrs > 1 &&
+	    hdr->attrs[1].attr_id == SMR_ATTR_DOORBELL_FLAGS)
+		flags = (uint32_t)hdr->attrs[1].data;
+	__atomic_fetch_add(&fake.doorbells[0], !!(flags & SMR_DOORBELL_SQ),
+			   __ATOMIC_RELAXED);
+	__atomic_fetch_add(&fake.doorbells[1], !!(flags & SMR_DOORBELL_RQ),
+			   __ATOMIC_RELAXED);
+	return 0;
+}
+
+static void fake_windows(const struct ib_uverbs_attr *attr)
+{
+	struct smr_abi_window *out = (void *)(uintptr_t)attr->data;
+	uint32_t i;
+
+	for (i = 0; i < fake.windows && i < attr->len / sizeof(*out); i++)
+		out[i] = (struct smr_abi_window){
+			.handle = 100 + i,
+			.rkey = 200 + i,
+			.type = IBV_MW_TYPE_2,
+			.qpn = 17,
+			.addr = 0x1000 * i,
+			.length = 1ULL << 40,
+			.access = IBV_ACCESS_REMOTE_READ,
+		};
+}
+
+/* The methods that are called through libibverbs */
+int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
+{
+	const struct ib_uverbs_attr *attr = cmd->hdr.attrs;
+
+	if (context != fake_context() || cmd->buffer_error ||
+	    cmd->hdr.object_id != UVERBS_OBJECT_MR ||
+	    cmd->hdr.method_id != SMR_METHOD_MR_QUERY_WINDOWS)
+		return EINVAL;
+	fake.queries++;
+	if (fake.query_err)
+		return fake.query_err;
+	for (; attr < cmd->next_attr; attr++) {
+		if (attr->attr_id == SMR_ATTR_WINDOWS_ARRAY)
+			fake_windows(attr);
+		else if (attr->attr_id == SMR_ATTR_WINDOWS_TOTAL)
+			memcpy((void *)(uintptr_t)attr->data, &fake.windows,
+			       sizeof(fake.windows));
+		else if (attr->attr_id != SMR_ATTR_WINDOWS_MR ||
+			 attr->data != FAKE_MR_HANDLE)
+			return EINVAL;
+	}
+	return 0;
+}
+
+int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *vqp,
+			  struct ibv_qp_init_attr_ex *attr,
+			  struct ibv_create_qp_ex *cmd, size_t cmd_size,
+			  struct ib_uverbs_ex_create_qp_resp *resp,
+			  size_t resp_size)
+{
+	struct usmr_create_qp_resp *full =
+		container_of(resp, struct usmr_create_qp_resp, ibv_resp);
+
+	(void)cmd;
+	(void)cmd_size;
+	if (resp_size != sizeof(*full))
+		return EINVAL;
+	vqp->qp.context = context;
+	vqp->qp.handle = 7;
+	vqp->qp.qp_num = 17;
+	vqp->qp.qp_type = attr->qp_type;
+	vqp->qp.state = IBV_QPS_RESET;
+	vqp->qp.send_cq = attr->send_cq;
+	vqp->qp.recv_cq = attr->recv_cq;
+	vqp->comp_mask = 0;
+	if (attr->qp_type == IBV_QPT_XRC_RECV)
+		return 0;
+	fake_ring(&full->drv_payload.sq, sizeof(struct smr_send_wqe),
+		  FAKE_DEPTH);
+	if (!attr->srq && attr->qp_type != IBV_QPT_XRC_SEND)
+		fake_ring(&full->drv_payload.rq, sizeof(struct smr_recv_wqe),
+			  FAKE_DEPTH);
+	return 0;
+}
+
+int ibv_cmd_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
+		      int attr_mask, struct ibv_modify_qp *cmd,
+		      size_t cmd_size)
+{
+	struct smr_qp *qp = to_smr_qp(ibqp);
+
+	(void)cmd;
+	(void)cmd_size;
+	if (!(attr_mask & IBV_QP_STATE))
+		return 0;
+	if (attr->qp_state == IBV_QPS_RESET) {
+		memset(qp->sq.ring.hdr, 0, sizeof(*qp->sq.ring.hdr));
+		memset(qp->rq.ring.hdr, 0, sizeof(*qp->rq.ring.hdr));
+	}
+	ibqp->state = attr->qp_state;
+	return 0;
+}
+
+int ibv_cmd_destroy_qp(struct ibv_qp *qp)
+{
+	(void)qp;
+	return 0;
+}
+
+int ibv_cmd_create_srq_ex(struct ibv_context *context, struct verbs_srq *vsrq,
+			  struct ibv_srq_init_attr_ex *attr,
+			  struct ibv_create_xsrq *cmd, size_t cmd_size,
+			  struct ib_uverbs_create_srq_resp *resp,
+			  size_t resp_size)
+{
+	struct usmr_create_xsrq_resp *full =
+		container_of(resp, struct usmr_create_xsrq_resp, ibv_resp);
+
+	(void)cmd;
+	(void)cmd_size;
+	if (resp_size != sizeof(*full))
+		return EINVAL;
+	vsrq->srq.context = context;
+	vsrq->srq_type = attr->srq_type;
+	full->drv_payload.srqn = 23;
+	fake_ring(&full->drv_payload.rq, sizeof(struct smr_recv_wqe),
+		  FAKE_DEPTH);
+	return 0;
+}
+
+int ibv_cmd_destroy_srq(struct ibv_srq *srq)
+{
+	(void)srq;
+	return 0;
+}
+
+int ibv_cmd_create_cq_ex(struct ibv_context *context,
+			 const struct ibv_cq_init_attr_ex *attr,
+			 struct verbs_cq *vcq, struct ibv_create_cq_ex *cmd,
+			 size_t cmd_size,
+			 struct ib_uverbs_ex_create_cq_resp *resp,
+			 size_t resp_size, uint32_t cmd_flags)
+{
+	struct usmr_create_cq_resp *full =
+		container_of(resp, struct usmr_create_cq_resp, ibv_resp);
+
+	(void)attr;
+	(void)cmd;
+	(void)cmd_size;
+	(void)cmd_flags;
+	if (resp_size != sizeof(*full))
+		return EINVAL;
+	vcq->cq.context = context;
+	vcq->cq.cqe = FAKE_DEPTH;
+	fake_ring(&full->drv_payload.cq, sizeof(struct smr_cqe), FAKE_DEPTH);
+	return 0;
+}
+
+/* Moves what is between the old indices to the start of the new ring. */
+int ibv_cmd_resize_cq(struct ibv_cq *ibcq, int cqe, struct ibv_resize_cq *cmd,
+		      size_t cmd_size, struct ib_uverbs_resize_cq_resp *resp,
+		      size_t resp_size)
+{
+	struct usmr_resize_cq_resp *full =
+		container_of(resp, struct usmr_resize_cq_resp, ibv_resp);
+	struct smr_ring *old = &to_smr_cq(ibcq)->ring;
+	struct smr_ring_info *info = &full->drv_payload.cq;
+	int fd = fake_context()->cmd_fd;
+	struct smr_ring_hdr hdr = {};
+	uint32_t i;
+
+	(void)cmd;
+	(void)cmd_size;
+	if (resp_size != sizeof(*full))
+		return EINVAL;
+	fake_ring(info, sizeof(struct smr_cqe), cqe);
+	for (i = old->hdr->cons; i != old->hdr->prod; i++) {
+		uint64_t at = info->mmap_offset + sizeof(hdr) +
+			      hdr.prod++ * info->stride;
+
+		if (pwrite(fd, smr_ring_entry(old, i), sizeof(struct smr_cqe),
+			   (off_t)at) < 0)
+			return errno;
+	}
+	if (pwrite(fd, &hdr, sizeof(hdr), (off_t)info->mmap_offset) < 0)
+		return errno;
+	ibcq->cqe = cqe;
+	return 0;
+}
+
+int ibv_cmd_destroy_cq(struct ibv_cq *cq)
+{
+	(void)cq;
+	return 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A kernel for the provider to talk to: it answers the commands that make
+ * and change rings, with rings in a memfd, counts doorbells, and has a region
+ * with windows.
+ */
+#ifndef SMR_FAKE_KERNEL_H
+#define SMR_FAKE_KERNEL_H
+
+#include <stdint.h>
+
+#include <infiniband/driver.h>
+
+#include <softmr-abi.h>
+
+enum {
+	FAKE_DEPTH = 8,
+	FAKE_MAX_WR = 6,
+	FAKE_MAX_SGE = 4,
+	FAKE_MAX_INLINE = 64,
+	FAKE_MR_HANDLE = 9,
+};
+
+/**
+ * struct fake_kernel - what the fake kernel shows of itself
+ * @doorbells: rung so far, per bit of enum smr_doorbell_flags
+ * @doorbell_err: what the next doorbells fail with, or 0
+ * @start_index: where the indices of new and of reset rings begin
+ * @max_inline: what the next QPs get
+ * @max_sge: likewise
+ * @windows: how many are bound to the region
+ * @query_err: what the next questions about windows fail with, or 0
+ * @queries: such questions so far
+ */
+struct fake_kernel {
+	unsigned int doorbells[2];
+	int doorbell_err;
+	uint32_t start_index;
+	uint32_t max_inline;
+	uint32_t max_sge;
+	uint32_t windows;
+	int query_err;
+	unsigned int queries;
+};
+
+extern struct fake_kernel fake;
+
+struct ibv_context *fake_context(void);
+
+#endif /* SMR_FAKE_KERNEL_H */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * As much of TAP as these tests need.
+ */
+#ifndef SMR_TAP_H
+#define SMR_TAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/**
+ * struct tap_test - one test point
+ * @name: what it shows
+ * @run: does it; calls want() for each thing that must hold
+ */
+struct tap_test {
+	const char *name;
+	void (*run)(void);
+};
+
+void tap_want(bool ok, const char *file, int line, const char *what);
+
+#define want(cond)	tap_want(cond, __FILE__, __LINE__, #cond)
+
+extern const struct tap_test post_tests[];
+extern const struct tap_test wr_tests[];
+extern const struct tap_test cq_tests[];
+extern const struct tap_test dv_tests[];
+
+#endif /* SMR_TAP_H */

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The ibv_wr_*() interface.
+ */
+#include <errno.h>
+
+#include "rig.h"
+
+enum {
+	ALL_RC = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND |
+		 IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_BIND_MW |
+		 IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_FLUSH |
+		 IBV_QP_EX_WITH_ATOMIC_WRITE | IBV_QP_EX_WITH_RDMA_READ |
+		 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
+};
+
+static void batch(void)
+{
+	struct smr_qp *qp = rig_qp(IBV_QPT_RC, ALL_RC);
+	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(&qp->vqp.qp);
+	char text[] = "hello";
+	const struct ibv_data_buf bufs[] = { { text, 2 }, { text + 2, 3 } };
+	uint64_t word = 0x1122334455667788;
+
+	want(qpx == &qp->vqp.qp_ex);
+	ibv_wr_start(qpx);
+	qpx->wr_id = 1;
+	qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_rdma_write(qpx, 4, 0x100);
+	ibv_wr_set_inline_data_list(qpx, 2, bufs);
+	qpx->wr_id = 2;
+	ibv_wr_send_inv(qpx, 9);
+	ibv_wr_set_sge(qpx, 8, 0x200, 16);
+	ibv_wr_atomic_write(qpx, 5, 0x300, &word);
+	ibv_wr_flush(qpx, 6, 0x400, 4096, IBV_FLUSH_GLOBAL, IBV_FLUSH_MR);
+	want(!rig_pending(&qp->sq) && !fake.doorbells[0]);
+	want(!ibv_wr_complete(qpx));
+	want(rig_pending(&qp->sq) == 4 && fake.doorbells[0] == 1);
+
+	want(rig_sent(qp, 0)->inline_len == 5);
+	want(!memcmp(rig_sent(qp, 0)->sge, text, 5));
+	want(rig_sent(qp, 0)->send_flags ==
+	     (IBV_SEND_SIGNALED | IBV_SEND_INLINE));
+	want(rig_sent(qp, 1)->imm_or_rkey == 9 && rig_sent(qp, 1)->wr_id == 2);
+	want(rig_sent(qp, 1)->num_sge == 1 && !rig_sent(qp, 1)->inline_len);
+	want(rig_sent(qp, 1)->sge[0].length == 16);
+	want(!memcmp(rig_sent(qp, 2)->sge, &word, sizeof(word)));
+	want(rig_sent(qp, 2)->inline_len == sizeof(word));
+	want(rig_sent(qp, 3)->flush.length == 4096);
+	want(rig_sent(qp, 3)->flush.level == IBV_FLUSH_MR);
+	smr_destroy_qp(&qp->vqp.qp);
+}
+
+static void abort_and_fail(void)
+{
+	struct smr_qp *qp = rig_qp(IBV_QPT_RC, ALL_RC);
+	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
+	char big[FAKE_MAX_INLINE + 1] = {};
+	int i;
+
+	ibv_wr_start(qpx);
+	ibv_wr_send(qpx);
+	ibv_wr_abort(qpx);
+	want(!qp->sq.prod);
+
+	ibv_wr_start(qpx);
+	want(!ibv_wr_complete(qpx));		/* nothing at all */
+
+	ibv_wr_start(qpx);
+	for (i = 0; i <= FAKE_MAX_WR; i++) {
+		ibv_wr_send(qpx);
+		ibv_wr_set_sge(qpx, 1, 2, 3);
+	}
+	want(ibv_wr_complete(qpx) == ENOMEM);
+	want(!qp->sq.prod && !rig_pending(&qp->sq));
+
+	ibv_wr_start(qpx);
+	ibv_wr_send(qpx);
+	ibv_wr_set_inline_data(qpx, big, sizeof(big));
+	ibv_wr_send(qpx);
+	ibv_wr_set_sge(qpx, 1, 2, 3);
+	want(ibv_wr_complete(qpx) == EINVAL && !rig_pending(&qp->sq));
+
+	qp->vqp.qp.state = IBV_QPS_INIT;
+	ibv_wr_start(qpx);
+	ibv_wr_send(qpx);
+	want(ibv_wr_complete(qpx) == EINVAL);
+	want(!fake.doorbells[0]);
+	smr_destroy_qp(&qp->vqp.qp);
+}
+
+static void no_inline_room(void)
+{
+	struct smr_qp *qp;
+	struct ibv_qp_ex *qpx;
+	uint64_t word = 1;
+	char byte = 0;
+
+	fake.max_inline = 0;
+	qp = rig_qp(IBV_QPT_RC, ALL_RC);
+	fake.max_inline = FAKE_MAX_INLINE;
+	qpx = &qp->vqp.qp_ex;
+
+	ibv_wr_start(qpx);
+	ibv_wr_atomic_write(qpx, 1, 8, &word);
+	want(!ibv_wr_complete(qpx));
+	ibv_wr_start(qpx);
+	ibv_wr_atomic_write(qpx, 1, 8, &word);
+	ibv_wr_set_inline_data(qpx, &byte, 1);
+	want(ibv_wr_complete(qpx) == EINVAL);
+	smr_destroy_qp(&qp->vqp.qp);
+
+	fake.max_inline = 0;
+	fake.max_sge = 0;
+	qp = rig_qp(IBV_QPT_RC, ALL_RC);
+	fake.max_inline = FAKE_MAX_INLINE;
+	fake.max_sge = FAKE_MAX_SGE;
+	qpx = &qp->vqp.qp_ex;
+	ibv_wr_start(qpx);
+	ibv_wr_atomic_write(qpx, 1, 8, &word);
+	want(ibv_wr_complete(qpx) == EINVAL);
+	smr_destroy_qp(&qp->vqp.qp);
+}
+
+static void by_type(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+	struct smr_ah ah = { .number = 3 };
+	struct smr_qp *qp;
+
+	want(!rig_qp(IBV_QPT_UD, IBV_QP_EX_WITH_RDMA_WRITE));
+	want(errno == EOPNOTSUPP);
+	want(!rig_qp(IBV_QPT_UC, IBV_QP_EX_WITH_RDMA_READ));
+	want(!rig_qp(IBV_QPT_RC, IBV_QP_EX_WITH_TSO));
+	want(!rig_qp(IBV_QPT_RC, 1ULL << 40));
+
+	qp = rig_qp(IBV_QPT_UD, IBV_QP_EX_WITH_SEND);
+	ibv_wr_start(&qp->vqp.qp_ex);
+	ibv_wr_send(&qp->vqp.qp_ex);
+	ibv_wr_set_ud_addr(&qp->vqp.qp_ex, &ah.ah, 4, 5);
+	want(!ibv_wr_complete(&qp->vqp.qp_ex));
+	want(rig_sent(qp, 0)->ud.ah_handle == 3);
+	want(rig_sent(qp, 0)->ud.remote_qkey == 5);
+	smr_destroy_qp(&qp->vqp.qp);
+
+	qp = rig_qp(IBV_QPT_XRC_SEND, IBV_QP_EX_WITH_SEND);
+	ibv_wr_start(&qp->vqp.qp_ex);
+	ibv_wr_send(&qp->vqp.qp_ex);
+	ibv_wr_set_xrc_srqn(&qp->vqp.qp_ex, 12);
+	want(!ibv_wr_complete(&qp->vqp.qp_ex));
+	want(rig_sent(qp, 0)->xrc_srqn == 12);
+	smr_destroy_qp(&qp->vqp.qp);
+
+	qp = rig_qp(IBV_QPT_XRC_RECV, 0);	/* has no queues */
+	want(smr_post_send(&qp->vqp.qp, &wr, &bad) == EINVAL);
+	want(!ibv_qp_to_qp_ex(&qp->vqp.qp));
+	smr_destroy_qp(&qp->vqp.qp);
+}
+
+const struct tap_test wr_tests[] = {
+	{ "a batch becomes visible at once", batch },
+	{ "a batch that is aborted or fails leaves nothing", abort_and_fail },
+	{ "atomic write without room for inline data", no_inline_room },
+	{ "operations of each QP type", by_type },
+	{},
+};

@@ -29,7 +29,10 @@ static struct smr_qp *comp_qp(struct smr_completer *comp)
 	return container_of(comp, struct smr_qp, comp);
 }
 
-/* A flag and a kick: all the rest is for the task to decide. */
+/*
+ * A flag and a kick: all the rest is for the task to decide. A timer has no
+ * reference on its QP, which does not go before smr_completer_stop().
+ */
 static void ack_timer_fn(struct timer_list *timer)
 {
 	struct smr_completer *comp = container_of(timer, struct smr_completer,
@@ -37,7 +40,6 @@ static void ack_timer_fn(struct timer_list *timer)
 
 	WRITE_ONCE(comp->timed_out, true);
 	smr_task_kick(&comp_qp(comp)->send_task);
-	smr_qp_put(comp_qp(comp));
 }
 
 static enum hrtimer_restart rnr_timer_fn(struct hrtimer *timer)
@@ -47,7 +49,6 @@ static enum hrtimer_restart rnr_timer_fn(struct hrtimer *timer)
 
 	WRITE_ONCE(comp->rnr_over, true);
 	smr_task_kick(&comp_qp(comp)->send_task);
-	smr_qp_put(comp_qp(comp));
 	return HRTIMER_NORESTART;
 }
 
@@ -71,10 +72,8 @@ void smr_completer_init(struct smr_qp *qp)
  */
 void smr_completer_stop(struct smr_qp *qp)
 {
-	if (timer_delete_sync(&qp->comp.ack_timer))
-		smr_qp_put(qp);
-	if (hrtimer_cancel(&qp->comp.rnr_timer))
-		smr_qp_put(qp);
+	timer_delete_sync(&qp->comp.ack_timer);
+	hrtimer_cancel(&qp->comp.rnr_timer);
 }
 
 /**
@@ -117,14 +116,12 @@ static void timer_restart(struct smr_qp *qp)
 
 	if (!qp->attr.timeout)
 		return;
-	if (!mod_timer(&qp->comp.ack_timer, jiffies + nsecs_to_jiffies(ns) + 1))
-		refcount_inc(&qp->ref);
+	mod_timer(&qp->comp.ack_timer, jiffies + nsecs_to_jiffies(ns) + 1);
 }
 
 static void timer_stop(struct smr_qp *qp)
 {
-	if (timer_delete(&qp->comp.ack_timer))
-		smr_qp_put(qp);
+	timer_delete(&qp->comp.ack_timer);
 }
 
 /**
@@ -253,7 +250,6 @@ static void comp_rnr(struct smr_qp *qp, u8 syndrome)
 	qp->req.rd_head = qp->req.rd_tail;
 	timer_stop(qp);
 	comp->rnr_wait = true;
-	refcount_inc(&qp->ref);
 	hrtimer_start(&comp->rnr_timer, us_to_ktime(delay * 10),
 		      HRTIMER_MODE_REL_SOFT);
 }

@@ -69,7 +69,7 @@ struct smr_env {
  * @pd: protection domain
  * @scq: completion queue of sends
  * @rcq: completion queue of receives
- * @ref: one for its owner, one for each work, timer, batch or look-up
+ * @ref: one for its owner, one for each work, batch or look-up
  * @released: completed when @ref has dropped to 0
  * @mutex: one control verb at a time
  * @lock: guards @state and @attr's writers; BH-safe

@@ -41,7 +41,8 @@ int smr_netns_get(struct smr_netns *ns, struct net *net)
 		if (ret)
 			return ret;
 	}
-	WRITE_ONCE(ns->users, ns->users + 1);
+	ns->users++;
+	atomic_inc(&ns->refs);
 	return 0;
 }
 
@@ -55,13 +56,13 @@ int smr_netns_get(struct smr_netns *ns, struct net *net)
  */
 void smr_netns_put(struct smr_netns *ns)
 {
-	mutex_lock(&ns->lock);
-	if (ns->users == 1)
-		smr_net_close(&ns->sn);
-	WRITE_ONCE(ns->users, ns->users - 1);
-	if (!ns->users)
-		wake_up_var(&ns->users);
-	mutex_unlock(&ns->lock);
+	scoped_guard(mutex, &ns->lock) {
+		if (!--ns->users)
+			smr_net_close(&ns->sn);
+	}
+	/* Not inside: an unlocked mutex may still be looked at. */
+	if (atomic_dec_and_test(&ns->refs))
+		wake_up_var(&ns->refs);
 }
 
 static int __net_init netns_init(struct net *net)
@@ -83,10 +84,7 @@ static void __net_exit netns_exit(struct net *net)
 {
 	struct smr_netns *ns = smr_netns(net);
 
-	wait_var_event(&ns->users, !READ_ONCE(ns->users));
-	/* Whoever woke us may still be inside. */
-	mutex_lock(&ns->lock);
-	mutex_unlock(&ns->lock);
+	wait_var_event(&ns->refs, !atomic_read(&ns->refs));
 	smr_qptab_fini(&ns->tab);
 	mutex_destroy(&ns->lock);
 	mutex_destroy(&ns->link_mutex);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "completer.h"
 
+#include <linux/minmax.h>
+
 #include "compat/timer.h"
 #include "complete.h"
 #include "icrc.h"
@@ -13,6 +15,10 @@
 
 /* rnr_retry that never ends, IBTA 9.7.5.2.8 */
 #define RNR_RETRY_FOREVER	7
+
+/* So many RNR NAKs without progress double the wait, up to so many us. */
+#define RNR_PATIENCE	16
+#define RNR_SLOW_US	1000ULL
 
 /*
  * IBTA table 45: how long a RNR NAK's timer value stands for, in units of
@@ -98,6 +104,7 @@ static void retry_reload(struct smr_qp *qp)
 {
 	qp->comp.retry = qp->attr.retry_cnt;
 	qp->comp.rnr_retry = qp->attr.rnr_retry;
+	qp->comp.rnr_again = 0;
 }
 
 /**
@@ -229,11 +236,22 @@ static void comp_gap(struct smr_qp *qp)
 	comp_retry(qp);
 }
 
+/*
+ * At least as long as the receiver asks for, in us. One that has asked for
+ * very little many times is not about to be ready: ask it less often.
+ */
+static u64 rnr_wait_us(struct smr_completer *comp, u8 syndrome)
+{
+	u64 us = rnr_delay[syndrome & SMR_AETH_VALUE_MASK] * 10ULL;
+	u32 doublings = comp->rnr_again++ / RNR_PATIENCE;
+
+	return max(us, min(us << min(doublings, 7U), RNR_SLOW_US));
+}
+
 /* IBTA 9.7.5.2.8: the receiver is not ready. */
 static void comp_rnr(struct smr_qp *qp, u8 syndrome)
 {
 	struct smr_completer *comp = &qp->comp;
-	u32 delay = rnr_delay[syndrome & SMR_AETH_VALUE_MASK];
 
 	smr_stat_inc(qp->env->stats, SMR_CNT_RNR_RX);
 	if (comp->rnr_wait)
@@ -250,7 +268,7 @@ static void comp_rnr(struct smr_qp *qp, u8 syndrome)
 	qp->req.rd_head = qp->req.rd_tail;
 	timer_stop(qp);
 	comp->rnr_wait = true;
-	hrtimer_start(&comp->rnr_timer, us_to_ktime(delay * 10),
+	hrtimer_start(&comp->rnr_timer, us_to_ktime(rnr_wait_us(comp, syndrome)),
 		      HRTIMER_MODE_REL_SOFT);
 }
 
@@ -503,6 +521,11 @@ static void comp_timeout(struct smr_qp *qp)
 	if (qp->comp.una == qp->req.max_psn || qp->comp.rnr_wait ||
 	    qp->handed.state != SMR_LOCAL_IDLE || !comp_head(qp))
 		return;
+	/* What the stack would not take was not lost, nor is it late. */
+	if (qp->comp.una == qp->req.psn) {
+		timer_restart(qp);
+		return;
+	}
 	smr_stat_inc(qp->env->stats, SMR_CNT_TIMEOUTS);
 	qp->comp.gap = false;
 	comp_retry(qp);

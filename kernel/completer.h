@@ -27,8 +27,9 @@ struct smr_qp;
  * @gap: a missing response was asked for again and has not come yet
  * @timed_out: @ack_timer fired; set by it, cleared by the task
  * @rnr_over: @rnr_timer fired; likewise
- * @ack_timer: runs while something is unacknowledged; holds a reference
- * @rnr_timer: runs while @rnr_wait; holds a reference
+ * @rnr_again: RNR NAKs since the last progress
+ * @ack_timer: runs while something is unacknowledged
+ * @rnr_timer: runs while @rnr_wait
  * @sgl: scratch
  *
  * Owned by the send task but for @queue and what the timers set.
@@ -43,6 +44,7 @@ struct smr_completer {
 	bool gap;
 	bool timed_out;
 	bool rnr_over;
+	u32 rnr_again;
 	struct timer_list ack_timer;
 	struct hrtimer rnr_timer;
 	struct smr_sgl sgl;

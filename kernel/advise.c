@@ -109,7 +109,7 @@ static int advise_run(struct advise_work *aw)
 
 		if (!span->len)
 			continue;
-		err = smr_odp_populate(span->mem, span->off, span->len,
+		err = smr_odp_prefetch(span->mem, span->off, span->len,
 				       aw->want);
 		ret = ret ?: err;
 	}

@@ -67,15 +67,17 @@ static int check_args(struct mr_args *args)
 }
 
 /* The memory of a region, in @room if its kind can make use of that. */
-static struct smr_mem *mem_create(const struct mr_args *args,
+static struct smr_mem *mem_create(const struct smr_pd *pd,
+				  const struct mr_args *args,
 				  struct smr_pinned *room)
 {
 	bool writable = args->access & MR_WRITABLE;
 
 	if (is_implicit(args))
-		return smr_odp_create_implicit(writable);
+		return smr_odp_create_implicit(pd->stats, writable);
 	if (args->access & IB_ACCESS_ON_DEMAND)
-		return smr_odp_create(args->start, args->length, writable);
+		return smr_odp_create(pd->stats, args->start, args->length,
+				      writable);
 	return smr_pinned_create(room, args->start, args->length, writable);
 }
 
@@ -147,7 +149,7 @@ struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
 	ret = smr_key_reserve(mr->keys, &mr->key, SMR_KEY_MR);
 	if (ret)
 		goto free_mr;
-	mem = mem_create(&args, &mr->pinned);
+	mem = mem_create(pd, &args, &mr->pinned);
 	if (IS_ERR(mem)) {
 		ret = PTR_ERR(mem);
 		goto withdraw_key;
@@ -214,7 +216,8 @@ static void args_keep(const struct smr_mr *mr, int flags, struct mr_args *args)
  * The memory that a region is to have: a new one if it is another range, or
  * must be writable, or paged in another way; else the one it has.
  */
-static struct smr_mem *mem_for_rereg(const struct smr_mr *mr, int flags,
+static struct smr_mem *mem_for_rereg(const struct smr_mr *mr,
+				     const struct smr_pd *pd, int flags,
 				     const struct mr_args *args)
 {
 	struct smr_mem *mem = mr->key.mem;
@@ -229,7 +232,7 @@ static struct smr_mem *mem_for_rereg(const struct smr_mr *mr, int flags,
 		if (mem->mm && mem->mm != current->mm)
 			return ERR_PTR(-EACCES);
 	}
-	return mem_create(args, NULL);
+	return mem_create(pd, args, NULL);
 }
 
 /* Nothing has changed if a window is bound: -EBUSY. */
@@ -275,7 +278,7 @@ int smr_mr_rereg(struct smr_mr *mr, int flags, u64 start, u64 length, u64 iova,
 	ret = check_args(&args);
 	if (ret)
 		return ret;
-	mem = mem_for_rereg(mr, flags, &args);
+	mem = mem_for_rereg(mr, to_smr_pd(pd), flags, &args);
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
 	ret = mr_switch(mr, pd, mem, &args);

@@ -36,6 +36,7 @@
  * @start: the address of the first byte
  * @writable: it may be written to
  * @implicit: it is all of the address space; empty chunks are freed
+ * @stats: the counters of its device, which lives longer
  * @chunks: address >> SMR_CHUNK_SHIFT -> struct smr_chunk; RCU for readers
  * @mutex: one creates or ends a chunk at a time; guards chunk->users
  * @reap: frees empty chunks. It owns no reference: release waits for it.
@@ -47,6 +48,7 @@ struct smr_odp {
 	u64 start;
 	bool writable;
 	bool implicit;
+	struct smr_stats *stats;
 	struct xarray chunks;
 	/* serialises creation and end of chunks, see above */
 	struct mutex mutex;
@@ -86,7 +88,8 @@ static struct smr_chunk *chunk_create(struct smr_odp *odp, unsigned long index)
 	c = smr_chunk_create(odp->mem.mm, begin,
 			     PHYS_PFN(last) - PHYS_PFN(begin) + 1,
 			     odp->writable,
-			     odp->implicit ? chunk_offer : NULL, odp);
+			     odp->implicit ? chunk_offer : NULL, odp,
+			     odp->stats);
 	if (IS_ERR(c))
 		return c;
 	ret = xa_err(xa_store(&odp->chunks, index, c, GFP_KERNEL_ACCOUNT));
@@ -141,6 +144,17 @@ static void chunk_put(struct smr_odp *odp, struct smr_chunk *c)
 		chunk_offer(c);
 }
 
+static struct smr_chunk *chunk_find(struct smr_odp *odp, u64 addr)
+{
+	return xa_load(&odp->chunks, chunk_index(addr));
+}
+
+static int count_map(struct smr_odp *odp, int ret)
+{
+	smr_stat_inc(odp->stats, ret ? SMR_CNT_ODP_MISSES : SMR_CNT_ODP_HITS);
+	return ret;
+}
+
 static int odp_map(struct smr_mem *mem, u64 off, size_t len, bool write,
 		   struct smr_map *map)
 {
@@ -149,11 +163,12 @@ static int odp_map(struct smr_mem *mem, u64 off, size_t len, bool write,
 	struct smr_chunk *c;
 
 	guard(rcu)();
-	c = xa_load(&odp->chunks, chunk_index(addr));
+	c = chunk_find(odp, addr);
 	if (!c)
-		return -EAGAIN;
+		return count_map(odp, -EAGAIN);
 	spin_lock_bh(&c->lock);
-	return smr_chunk_map_or_unlock(c, addr, len, write, map);
+	return count_map(odp, smr_chunk_map_or_unlock(c, addr, len, write,
+						      map));
 }
 
 static int odp_trymap(struct smr_mem *mem, u64 off, size_t len, bool write,
@@ -164,12 +179,14 @@ static int odp_trymap(struct smr_mem *mem, u64 off, size_t len, bool write,
 	struct smr_chunk *c;
 
 	guard(rcu)();
-	c = xa_load(&odp->chunks, chunk_index(addr));
+	c = chunk_find(odp, addr);
 	if (!c)
-		return -EAGAIN;
+		return count_map(odp, -EAGAIN);
+	/* Neither a hit nor a miss: it will be mapped in another way. */
 	if (!spin_trylock_bh(&c->lock))
 		return -EBUSY;
-	return smr_chunk_map_or_unlock(c, addr, len, write, map);
+	return count_map(odp, smr_chunk_map_or_unlock(c, addr, len, write,
+						      map));
 }
 
 static void odp_unmap(struct smr_mem *mem, struct smr_map *map)
@@ -182,20 +199,39 @@ static void odp_unmap(struct smr_mem *mem, struct smr_map *map)
 }
 
 static int odp_fault_chunk(struct smr_odp *odp, u64 addr, u64 last,
-			   enum smr_odp_want want)
+			   enum smr_odp_want want, enum smr_counter count)
 {
 	struct smr_chunk *c = chunk_get(odp, chunk_index(addr));
 	int ret;
 
 	if (IS_ERR(c))
 		return PTR_ERR(c);
-	ret = smr_chunk_fault(c, addr, last, want);
+	ret = smr_chunk_fault(c, addr, last, want, count);
 	chunk_put(odp, c);
 	return ret;
 }
 
+/* Bring pages in. They can be gone again when it returns. */
+static int odp_populate(struct smr_odp *odp, u64 off, u64 len,
+			enum smr_odp_want want, enum smr_counter count)
+{
+	u64 addr = odp->start + off, last = addr + (len - 1), end;
+	int ret = 0;
+
+	if (want == SMR_ODP_WRITE && !odp->writable)
+		return -EFAULT;
+	if (last >= odp->mem.mm->task_size || !mmget_not_zero(odp->mem.mm))
+		return -EFAULT;
+	for (; !ret && addr <= last; addr = end + 1) {
+		end = min(last, addr | (SMR_CHUNK_SIZE - 1));
+		ret = odp_fault_chunk(odp, addr, end, want, count);
+	}
+	mmput(odp->mem.mm);
+	return ret;
+}
+
 /**
- * smr_odp_populate() - bring pages of a memory in
+ * smr_odp_prefetch() - bring pages of a memory in before they are needed
  * @mem: paged on demand
  * @off: first byte
  * @len: bytes, not 0; off + len is inside the memory
@@ -207,29 +243,18 @@ static int odp_fault_chunk(struct smr_odp *odp, u64 addr, u64 last,
  * Return: 0; -EFAULT (the process is gone, or it has nothing there, or not
  * with this right), -ENOMEM, -EINTR (killed).
  */
-int smr_odp_populate(struct smr_mem *mem, u64 off, u64 len,
+int smr_odp_prefetch(struct smr_mem *mem, u64 off, u64 len,
 		     enum smr_odp_want want)
 {
-	struct smr_odp *odp = to_odp(mem);
-	u64 addr = odp->start + off, last = addr + (len - 1), end;
-	int ret = 0;
-
-	if (want == SMR_ODP_WRITE && !odp->writable)
-		return -EFAULT;
-	if (last >= odp->mem.mm->task_size || !mmget_not_zero(odp->mem.mm))
-		return -EFAULT;
-	for (; !ret && addr <= last; addr = end + 1) {
-		end = min(last, addr | (SMR_CHUNK_SIZE - 1));
-		ret = odp_fault_chunk(odp, addr, end, want);
-	}
-	mmput(odp->mem.mm);
-	return ret;
+	return odp_populate(to_odp(mem), off, len, want,
+			    SMR_CNT_ODP_PREFETCHES);
 }
 
 static int odp_fault(struct smr_mem *mem, u64 off, u64 len, bool write)
 {
-	return smr_odp_populate(mem, off, len,
-				write ? SMR_ODP_WRITE : SMR_ODP_READ);
+	return odp_populate(to_odp(mem), off, len,
+			    write ? SMR_ODP_WRITE : SMR_ODP_READ,
+			    SMR_CNT_ODP_FAULTS);
 }
 
 static void odp_release(struct smr_mem *mem)
@@ -260,8 +285,8 @@ static const struct smr_mem_ops odp_ops = {
 	.release = odp_release,
 };
 
-static struct smr_mem *odp_create(u64 start, u64 length, bool writable,
-				  bool implicit)
+static struct smr_mem *odp_create(struct smr_stats *stats, u64 start,
+				  u64 length, bool writable, bool implicit)
 {
 	struct smr_odp *odp;
 
@@ -272,6 +297,7 @@ static struct smr_mem *odp_create(u64 start, u64 length, bool writable,
 	odp->start = start;
 	odp->writable = writable;
 	odp->implicit = implicit;
+	odp->stats = stats;
 	xa_init(&odp->chunks);
 	mutex_init(&odp->mutex);
 	INIT_WORK(&odp->reap, odp_reap);
@@ -282,6 +308,7 @@ static struct smr_mem *odp_create(u64 start, u64 length, bool writable,
 
 /**
  * smr_odp_create() - make a memory of a range of the calling process
+ * @stats: where it counts; lives longer
  * @start: first byte
  * @length: bytes; 0 makes a memory that has none
  * @writable: it may be written to
@@ -291,17 +318,19 @@ static struct smr_mem *odp_create(u64 start, u64 length, bool writable,
  * Context: process, may sleep.
  * Return: the memory, or an ERR_PTR: -EINVAL (the range wraps), -ENOMEM.
  */
-struct smr_mem *smr_odp_create(u64 start, u64 length, bool writable)
+struct smr_mem *smr_odp_create(struct smr_stats *stats, u64 start, u64 length,
+			       bool writable)
 {
 	u64 end;
 
 	if (check_add_overflow(start, length, &end))
 		return ERR_PTR(-EINVAL);
-	return odp_create(start, length, writable, false);
+	return odp_create(stats, start, length, writable, false);
 }
 
 /**
  * smr_odp_create_implicit() - make a memory of all of the calling process
+ * @stats: where it counts; lives longer
  * @writable: it may be written to
  *
  * Its offsets are the process's addresses.
@@ -309,16 +338,16 @@ struct smr_mem *smr_odp_create(u64 start, u64 length, bool writable)
  * Context: process, may sleep.
  * Return: the memory, or ERR_PTR(-ENOMEM).
  */
-struct smr_mem *smr_odp_create_implicit(bool writable)
+struct smr_mem *smr_odp_create_implicit(struct smr_stats *stats, bool writable)
 {
-	return odp_create(0, U64_MAX, writable, true);
+	return odp_create(stats, 0, U64_MAX, writable, true);
 }
 
 /**
  * smr_odp_is() - is this memory paged on demand?
  * @mem: any memory
  *
- * Return: true if smr_odp_populate() can be used on it.
+ * Return: true if smr_odp_prefetch() can be used on it.
  */
 bool smr_odp_is(const struct smr_mem *mem)
 {

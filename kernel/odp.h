@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 struct smr_mem;
+struct smr_stats;
 
 /* What is wanted of pages that are brought in. */
 enum smr_odp_want {
@@ -14,10 +15,11 @@ enum smr_odp_want {
 	SMR_ODP_PRESENT,	/* whatever the process has now; no faults */
 };
 
-struct smr_mem *smr_odp_create(u64 start, u64 length, bool writable);
-struct smr_mem *smr_odp_create_implicit(bool writable);
+struct smr_mem *smr_odp_create(struct smr_stats *stats, u64 start, u64 length,
+			       bool writable);
+struct smr_mem *smr_odp_create_implicit(struct smr_stats *stats, bool writable);
 bool smr_odp_is(const struct smr_mem *mem);
-int smr_odp_populate(struct smr_mem *mem, u64 off, u64 len,
+int smr_odp_prefetch(struct smr_mem *mem, u64 off, u64 len,
 		     enum smr_odp_want want);
 
 #endif /* SMR_ODP_H */

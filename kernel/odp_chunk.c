@@ -50,23 +50,28 @@ static struct page *entry_page(u64 entry)
 	return pfn_to_page(entry >> ENTRY_PFN_SHIFT);
 }
 
-/* Make entries invalid. What was written to is left to chunk_mark_dirty(). */
-static void chunk_retire(struct smr_chunk *c, u32 first, u32 end)
+/*
+ * Make entries invalid. What was written to is left to chunk_mark_dirty().
+ * Returns how many were valid.
+ */
+static u32 chunk_retire(struct smr_chunk *c, u32 first, u32 end)
 {
+	u32 i, nr = 0;
 	u64 entry;
-	u32 i;
 
 	lockdep_assert_held(&c->lock);
 	for (i = first; i < end; i++) {
 		entry = c->entries[i];
 		if (!(entry & ENTRY_VALID))
 			continue;
-		c->nr_valid--;
+		nr++;
 		if (entry & ENTRY_DIRTY)
 			c->entries[i] = entry & ~(ENTRY_VALID | ENTRY_WRITE);
 		else
 			c->entries[i] = 0;
 	}
+	c->nr_valid -= nr;
+	return nr;
 }
 
 /* The mm holds these pages at least until drop_lock is released. */
@@ -95,15 +100,17 @@ static bool chunk_invalidate(struct mmu_interval_notifier *notifier,
 	u64 to = min_t(u64, range->end - c->addr, PFN_PHYS(c->npages));
 	u32 first = PHYS_PFN(from), end = PFN_UP(to);
 	bool empty;
+	u32 nr;
 
 	scoped_guard(spinlock, &c->drop_lock) {
 		scoped_guard(spinlock_bh, &c->lock) {
 			mmu_interval_set_seq(notifier, seq);
-			chunk_retire(c, first, end);
+			nr = chunk_retire(c, first, end);
 			empty = !c->nr_valid;
 		}
 		chunk_mark_dirty(c, first, end);
 	}
+	smr_stat_add(c->stats, SMR_CNT_ODP_INVALIDATIONS, nr);
 	if (empty && c->empty)
 		c->empty(c);
 	return true;
@@ -127,6 +134,7 @@ static void chunk_free(struct smr_chunk *c)
  * @writable: they may be written to
  * @empty: see struct smr_chunk
  * @table: see struct smr_chunk
+ * @stats: where it counts; lives longer
  *
  * Context: process, may sleep; may take the mmap_lock.
  * Return: the chunk, end it with smr_chunk_destroy(); or ERR_PTR(-ENOMEM) or
@@ -135,7 +143,7 @@ static void chunk_free(struct smr_chunk *c)
 struct smr_chunk *smr_chunk_create(struct mm_struct *mm, u64 addr, u32 npages,
 				   bool writable,
 				   void (*empty)(struct smr_chunk *c),
-				   void *table)
+				   void *table, struct smr_stats *stats)
 {
 	struct smr_chunk *c;
 	int ret = -ENOMEM;
@@ -148,6 +156,7 @@ struct smr_chunk *smr_chunk_create(struct mm_struct *mm, u64 addr, u32 npages,
 	c->writable = writable;
 	c->empty = empty;
 	c->table = table;
+	c->stats = stats;
 	spin_lock_init(&c->drop_lock);
 	spin_lock_init(&c->lock);
 	c->entries = kcalloc(npages, sizeof(*c->entries), GFP_KERNEL_ACCOUNT);
@@ -281,12 +290,16 @@ static u64 entry_of(unsigned long hmm_pfn, bool writable)
 	       entry_needed(writable && hmm_pfn & HMM_PFN_WRITE);
 }
 
-/* -EBUSY: the page tables have changed since, find the pages again. */
+/*
+ * Returns how many entries can do more than before. -EBUSY: the page tables
+ * have changed since, find the pages again.
+ */
 static int chunk_store(struct smr_chunk *c, const struct hmm_range *range)
 {
 	u32 i = PHYS_PFN(range->start - c->addr);
 	u32 end = PHYS_PFN(range->end - c->addr);
 	unsigned long *pfn = range->hmm_pfns;
+	int nr = 0;
 	u64 entry;
 
 	guard(spinlock_bh)(&c->lock);
@@ -296,11 +309,13 @@ static int chunk_store(struct smr_chunk *c, const struct hmm_range *range)
 		entry = entry_of(*pfn++, c->writable);
 		if (!entry)
 			continue;
+		if (entry & ~c->entries[i] & entry_needed(true))
+			nr++;
 		if (!(c->entries[i] & ENTRY_VALID))
 			c->nr_valid++;
 		c->entries[i] = entry | (c->entries[i] & ENTRY_DIRTY);
 	}
-	return 0;
+	return nr;
 }
 
 static unsigned long hmm_flags(enum smr_odp_want want)
@@ -315,7 +330,7 @@ static unsigned long hmm_flags(enum smr_odp_want want)
 	}
 }
 
-/* Once through the sequence: see the head of this file. */
+/* Once through the sequence: see the head of this file. As chunk_store(). */
 static int chunk_try_fault(struct smr_chunk *c, struct hmm_range *range)
 {
 	struct mm_struct *mm = c->notifier.mm;
@@ -337,13 +352,14 @@ static int chunk_try_fault(struct smr_chunk *c, struct hmm_range *range)
  * @addr: first byte
  * @last: last byte
  * @want: what is wanted of the pages
+ * @count: where those that were not there are counted
  *
  * Context: process, may sleep; a user of the mm, mmget(). Takes the mmap_lock.
  * Return: 0; -EFAULT (nothing is mapped there, or not with this right),
  * -ENOMEM, -EINTR (killed).
  */
 int smr_chunk_fault(struct smr_chunk *c, u64 addr, u64 last,
-		    enum smr_odp_want want)
+		    enum smr_odp_want want, enum smr_counter count)
 {
 	struct hmm_range range = {
 		.notifier = &c->notifier,
@@ -362,6 +378,10 @@ int smr_chunk_fault(struct smr_chunk *c, u64 addr, u64 last,
 		cond_resched();
 	} while (ret == -EBUSY);
 	kfree(range.hmm_pfns);
+	if (ret >= 0) {
+		smr_stat_add(c->stats, count, ret);
+		return 0;
+	}
 	/* No right, or no memory that could be used: all one to the caller. */
 	return ret == -EPERM || ret == -EINVAL ? -EFAULT : ret;
 }

@@ -11,6 +11,7 @@
 #include <linux/types.h>
 
 #include "odp.h"
+#include "stats.h"
 
 struct smr_map;
 
@@ -26,6 +27,7 @@ struct smr_map;
  * @writable: they may be written to
  * @users: faults under way; under its table's lock
  * @table: what it is in, for @empty
+ * @stats: where it counts
  * @drop_lock: held while entries are made invalid, and pages marked dirty
  * @lock: guards all below, and is the lock of the notifier's sequence number;
  *	BH-safe
@@ -45,6 +47,7 @@ struct smr_chunk {
 	bool writable;
 	u32 users;
 	void *table;
+	struct smr_stats *stats;
 	/* see above for both */
 	spinlock_t drop_lock;
 	/* and here */
@@ -58,12 +61,12 @@ struct smr_chunk {
 struct smr_chunk *smr_chunk_create(struct mm_struct *mm, u64 addr, u32 npages,
 				   bool writable,
 				   void (*empty)(struct smr_chunk *c),
-				   void *table);
+				   void *table, struct smr_stats *stats);
 void smr_chunk_destroy(struct smr_chunk *c);
 bool smr_chunk_kill_if_empty(struct smr_chunk *c);
 int smr_chunk_map_or_unlock(struct smr_chunk *c, u64 addr, size_t len,
 			    bool write, struct smr_map *map);
 int smr_chunk_fault(struct smr_chunk *c, u64 addr, u64 last,
-		    enum smr_odp_want want);
+		    enum smr_odp_want want, enum smr_counter count);
 
 #endif /* SMR_ODP_CHUNK_H */

@@ -7,15 +7,20 @@
 #include <rdma/ib_verbs.h>
 
 struct smr_keys;
+struct smr_stats;
 
 /**
  * struct smr_pd - a protection domain
  * @ibpd: the core's part
  * @keys: the device's keys
+ * @stats: the device's counters
+ *
+ * Constant.
  */
 struct smr_pd {
 	struct ib_pd ibpd;
 	struct smr_keys *keys;
+	struct smr_stats *stats;
 };
 
 static inline struct smr_pd *to_smr_pd(const struct ib_pd *ibpd)

@@ -33,7 +33,6 @@
 	X(BACKPRESSURE,		"tx_backpressure")		\
 	X(BAD_ICRC,		"rx_bad_icrc")			\
 	X(BAD_HEADER,		"rx_bad_header")		\
-	X(BAD_QPN,		"rx_unknown_qp")		\
 	X(BAD_SOURCE,		"rx_wrong_source")		\
 	X(BAD_PKEY,		"rx_bad_pkey")			\
 	X(DROPPED,		"rx_dropped")			\
@@ -45,6 +44,11 @@
 	X(KEY_ACCESS,		"key_no_right")			\
 	X(KEY_RANGE,		"key_out_of_range")		\
 	X(DEREG_BUSY,		"mr_dereg_refused")		\
+	X(ODP_HITS,		"odp_hits")			\
+	X(ODP_MISSES,		"odp_misses")			\
+	X(ODP_FAULTS,		"odp_faulted_pages")		\
+	X(ODP_PREFETCHES,	"odp_prefetched_pages")		\
+	X(ODP_INVALIDATIONS,	"odp_invalidated_pages")	\
 	X(CQ_OVERRUN,		"cq_overrun")
 
 enum smr_counter {

@@ -78,7 +78,10 @@ static void disassociate_ucontext(struct ib_ucontext *uctx)
 
 static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	to_smr_pd(ibpd)->keys = to_smr_verbs(ibpd->device)->env.keys;
+	const struct smr_env *env = &to_smr_verbs(ibpd->device)->env;
+
+	to_smr_pd(ibpd)->keys = env->keys;
+	to_smr_pd(ibpd)->stats = env->stats;
 	return udata_no_input(udata);
 }
 

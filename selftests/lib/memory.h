@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What moves a process's memory about. */
+#ifndef VT_MEMORY_H
+#define VT_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+bool vt_sysctl(const char *name, const char *value);
+int vt_file(const char *name);
+bool vt_swap_on(void);
+size_t vt_page_out(void *p, size_t len);
+bool vt_collapse(void *p, size_t len);
+bool vt_ksm_merge(void *p, size_t len);
+bool vt_hugetlb_pages(int n);
+
+#endif /* VT_MEMORY_H */

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * On-demand paging: what faults bring in, and what they cannot. Addresses
+ * that differ from those of the process, chunks' borders, faults in the middle
+ * of a message, mappings that are read-only, and holes.
+ *
+ * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
+ * timeout: 120
+ * paths: host wire
+ */
+#include "harness.h"
+
+#include <sys/mman.h>
+
+#include "region.h"
+
+#define PAGE		4096ul
+#define MIB		(1024ul * 1024)
+/* What the device may keep together; a region that crosses it crosses all. */
+#define CHUNK		(2 * MIB)
+
+FIXTURE(odp)
+{
+	struct vt_pair pair;
+	struct vt_region r;
+};
+
+FIXTURE_SETUP(odp)
+{
+	struct vt_conf conf = vt_defaults;
+	struct ibv_device_attr_ex attr;
+
+	conf.mtu = IBV_MTU_4096;
+	conf.buf_len = 2 * MIB;
+	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	ASSERT_EQ(0, ibv_query_device_ex(self->pair.b.dev.ctx, NULL, &attr));
+	if (!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
+		SKIP(return, "no on-demand paging");
+}
+
+FIXTURE_TEARDOWN(odp)
+{
+	vt_region_close(&self->r);
+	vt_pair_close(&self->pair);
+}
+
+/* Fresh memory that nobody has touched, with its region; two chunks or more. */
+static int fresh(FIXTURE_DATA(odp) *self, size_t len, int access)
+{
+	uint8_t *p = vt_map(len, CHUNK, MAP_PRIVATE, -1);
+
+	vt_region_close(&self->r);
+	if (!p)
+		return -errno;
+	/* Page by page: a huge page would be brought in at once. */
+	madvise(p, len, MADV_NOHUGEPAGE);
+	return vt_region_reg(&self->r, self->pair.b.pd, p, len, (uintptr_t)p,
+			     access);
+}
+
+#define FRESH(len)	ASSERT_EQ(0, fresh(self, len, VT_ACCESS_ODP))
+
+TEST_F(odp, each_way)
+{
+	FRESH(2 * CHUNK);
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, 3 * PAGE));
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 80 * PAGE + 16, 1));
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 90 * PAGE - 8,
+				    5 * PAGE + 3));
+}
+
+/* Each way meets pages that nobody has touched before. */
+TEST_F(odp, each_way_first)
+{
+	size_t len = 40 * PAGE + 5;
+	int way;
+
+	for (way = 0; way < VT_WAYS; way++) {
+		FRESH(CHUNK);
+		EXPECT_TRUE(vt_region_moves(&self->pair, &self->r, way,
+					    3 * PAGE + 7, len));
+	}
+}
+
+/* The address in the request is not the one in the process. */
+TEST_F(odp, iova_differs_from_address)
+{
+	static const uint64_t iovas[] = {
+		0, PAGE, 0x123456789000, 0x7ff000, 0xfffffffff0000000,
+	};
+	uint8_t *p = vt_map(2 * CHUNK, CHUNK, MAP_PRIVATE, -1);
+	int i;
+
+	ASSERT_NE(NULL, p);
+	for (i = 0; i < ARRAY_SIZE(iovas); i++) {
+		if (self->r.mr)
+			ASSERT_EQ(0, ibv_dereg_mr(self->r.mr));
+		ASSERT_EQ(0, vt_region_reg(&self->r, self->pair.b.pd, p,
+					   2 * CHUNK, iovas[i],
+					   VT_ACCESS_ODP));
+		madvise(p, 2 * CHUNK, MADV_DONTNEED);
+		EXPECT_TRUE(vt_region_works(&self->pair, &self->r,
+					    CHUNK - 5 * PAGE - 8, 11 * PAGE))
+			TH_LOG("iova 0x%llx", (unsigned long long)iovas[i]);
+	}
+}
+
+/* A region that begins and ends in the middle of pages */
+TEST_F(odp, unaligned_region)
+{
+	uint8_t *p = vt_map(2 * CHUNK, CHUNK, MAP_PRIVATE, -1);
+	struct vt_region r;
+
+	ASSERT_NE(NULL, p);
+	p += CHUNK - 3 * PAGE - 24;
+	ASSERT_EQ(0, vt_region_reg(&r, self->pair.b.pd, p, 5 * PAGE + 1,
+				   (uintptr_t)p, VT_ACCESS_ODP));
+	EXPECT_TRUE(vt_region_works(&self->pair, &r, 0, r.len));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  vt_region_go(&self->pair, &r, VT_WRITE, 1, r.len));
+	EXPECT_EQ(0, ibv_dereg_mr(r.mr));
+}
+
+TEST_F(odp, across_chunks)
+{
+	FRESH(4 * CHUNK);
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, CHUNK - 8, 16));
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 2 * CHUNK - 512,
+				    1023));
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r,
+				    3 * CHUNK - MIB / 2, MIB));
+}
+
+/* Parts of the message are there, parts are not, at either end. */
+TEST_F(odp, fault_in_the_middle)
+{
+	static const struct { size_t first, n; } holes[] = {
+		{ 128, 1 }, { 1, 1 }, { 255, 1 }, { 100, 100 }, { 0, 256 },
+	};
+	size_t at = CHUNK - MIB / 2;
+	int i, way;
+
+	FRESH(2 * CHUNK);
+	for (i = 0; i < ARRAY_SIZE(holes); i++)
+		for (way = 0; way < VT_WAYS; way++) {
+			/* all is there, then some of it is not */
+			ASSERT_TRUE(vt_region_moves(&self->pair, &self->r,
+						    VT_WRITE, at, MIB));
+			ASSERT_EQ(0, madvise(self->r.p + at +
+					     holes[i].first * PAGE,
+					     holes[i].n * PAGE,
+					     MADV_DONTNEED));
+			EXPECT_TRUE(vt_region_moves(&self->pair, &self->r, way,
+						    at, MIB));
+		}
+}
+
+/* Both ends' memory is paged on demand, and may even be the same. */
+TEST_F(odp, both_ends)
+{
+	struct vt_ep *a = &self->pair.a;
+	uint8_t *p = a->buf.p;
+	struct ibv_mr *odp, *pinned = a->buf.mr;
+	int way;
+
+	FRESH(2 * CHUNK);
+	odp = ibv_reg_mr(a->pd, p, a->buf.len, VT_ACCESS_ODP);
+	ASSERT_NE(NULL, odp);
+	a->buf.mr = odp;
+	for (way = 0; way < VT_WAYS; way++) {
+		madvise(self->r.p, 2 * CHUNK, MADV_DONTNEED);
+		EXPECT_TRUE(vt_region_moves(&self->pair, &self->r, way,
+					    CHUNK - MIB / 2 - 1, MIB + 2));
+	}
+	a->buf.mr = pinned;
+	EXPECT_EQ(0, ibv_dereg_mr(odp));
+}
+
+/* Nothing is mapped at [@first, @first + @n) of the region. */
+static int make_hole(struct vt_region *r, size_t first, size_t n)
+{
+	return munmap(r->p + first * PAGE, n * PAGE) ? -errno : 0;
+}
+
+static int fill_hole(struct vt_region *r, size_t first, size_t n)
+{
+	return mmap(r->p + first * PAGE, n * PAGE, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+		MAP_FAILED ? -errno : 0;
+}
+
+/* What a way ends with where the region cannot be reached. */
+static enum ibv_wc_status expected(enum vt_way way)
+{
+	return way == VT_WRITE || way == VT_READ ? IBV_WC_REM_ACCESS_ERR :
+						   IBV_WC_LOC_PROT_ERR;
+}
+
+static void each_way_fails(struct __test_metadata *_metadata,
+			   struct vt_pair *pair, const struct vt_region *r,
+			   size_t off, size_t len)
+{
+	int way;
+
+	for (way = 0; way < VT_WAYS; way++) {
+		EXPECT_EQ(expected(way), vt_region_go(pair, r, way, off, len))
+			TH_LOG("way %d", way);
+		ASSERT_EQ(0, vt_pair_recover(pair));
+	}
+}
+
+TEST_F(odp, holes)
+{
+	FRESH(2 * CHUNK);
+	memset(self->r.p, 1, 2 * CHUNK);
+	ASSERT_EQ(0, make_hole(&self->r, 20, 5));
+	each_way_fails(_metadata, &self->pair, &self->r, 22 * PAGE, 8);
+	each_way_fails(_metadata, &self->pair, &self->r, 10 * PAGE, 11 * PAGE);
+	each_way_fails(_metadata, &self->pair, &self->r, 24 * PAGE + 100,
+		       2 * PAGE);
+	/* beside it all is well */
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 10 * PAGE,
+				    10 * PAGE));
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 25 * PAGE,
+				    10 * PAGE));
+	/* and when there is something again, it is reached */
+	ASSERT_EQ(0, fill_hole(&self->r, 20, 5));
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 10 * PAGE,
+				    20 * PAGE));
+}
+
+/* The last pages of a long message are not there. */
+TEST_F(odp, hole_at_the_end_of_a_long_message)
+{
+	FRESH(2 * CHUNK);
+	ASSERT_EQ(0, make_hole(&self->r, 255, 1));
+	each_way_fails(_metadata, &self->pair, &self->r, 0, MIB);
+	ASSERT_EQ(0, fill_hole(&self->r, 255, 1));
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, MIB));
+}
+
+/* Registering asks for nothing: it may be mapped later, or never. */
+TEST_F(odp, nothing_is_mapped_yet)
+{
+	FRESH(CHUNK);
+	ASSERT_EQ(0, make_hole(&self->r, 0, CHUNK / PAGE));
+	ASSERT_EQ(0, ibv_dereg_mr(self->r.mr));
+	ASSERT_EQ(0, vt_region_reg(&self->r, self->pair.b.pd, self->r.p, CHUNK,
+				   (uintptr_t)self->r.p, VT_ACCESS_ODP));
+	each_way_fails(_metadata, &self->pair, &self->r, 0, 100);
+	ASSERT_EQ(0, fill_hole(&self->r, 0, CHUNK / PAGE));
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, 100 * PAGE));
+}
+
+static bool writes_region(enum vt_way way)
+{
+	return way == VT_WRITE || way == VT_RECV || way == VT_FETCH;
+}
+
+/* The mapping says no, whatever the region's rights are. */
+TEST_F(odp, read_only_mapping)
+{
+	size_t len = 5 * PAGE;
+	int way, round;
+
+	FRESH(CHUNK);
+	vt_fill(self->r.p, len, 5, 0);
+	/* with and without pages that the device could write to before */
+	for (round = 0; round < 2; round++) {
+		ASSERT_EQ(0, mprotect(self->r.p, CHUNK, PROT_READ));
+		for (way = 0; way < VT_WAYS; way++) {
+			EXPECT_EQ(writes_region(way) ? expected(way) : 0,
+				  vt_region_go(&self->pair, &self->r, way, 0,
+					       len))
+				TH_LOG("way %d, round %d", way, round);
+			ASSERT_EQ(0, vt_pair_recover(&self->pair));
+			EXPECT_TRUE(vt_check("region", self->r.p, len, 5, 0));
+		}
+		ASSERT_EQ(0, mprotect(self->r.p, CHUNK,
+				      PROT_READ | PROT_WRITE));
+		EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, len));
+		vt_fill(self->r.p, len, 5, 0);
+	}
+	ASSERT_EQ(0, mprotect(self->r.p, CHUNK, PROT_NONE));
+	each_way_fails(_metadata, &self->pair, &self->r, 0, len);
+}
+
+/* The region says no, whatever the mapping allows. */
+TEST_F(odp, read_only_region)
+{
+	size_t len = 5 * PAGE;
+	int way;
+
+	ASSERT_EQ(0, fresh(self, CHUNK, IBV_ACCESS_REMOTE_READ |
+			   IBV_ACCESS_ON_DEMAND));
+	vt_fill(self->r.p, len, 5, 0);
+	for (way = 0; way < VT_WAYS; way++) {
+		EXPECT_EQ(writes_region(way) ? expected(way) : 0,
+			  vt_region_go(&self->pair, &self->r, way, 0, len))
+			TH_LOG("way %d", way);
+		ASSERT_EQ(0, vt_pair_recover(&self->pair));
+		EXPECT_TRUE(vt_check("region", self->r.p, len, 5, 0));
+	}
+}
+
+/* A read of what nobody wrote finds zeros, and does not cost a page of them. */
+TEST_F(odp, read_before_write)
+{
+	static const uint8_t zeros[8 * PAGE];
+
+	FRESH(CHUNK);
+	ASSERT_EQ(0, vt_region_go(&self->pair, &self->r, VT_READ, 0,
+				  sizeof(zeros)));
+	EXPECT_EQ(0, memcmp(zeros, self->pair.a.buf.p + VT_GUARD,
+			    sizeof(zeros)));
+	/* the zero page must not be written to */
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, sizeof(zeros)));
+	ASSERT_EQ(0, vt_region_go(&self->pair, &self->r, VT_READ, 64 * PAGE,
+				  sizeof(zeros)));
+	EXPECT_EQ(0, memcmp(zeros, self->pair.a.buf.p + VT_GUARD,
+			    sizeof(zeros)));
+}
+
+/* -- counters */
+
+struct counts {
+	int64_t hits, misses, faults, prefetches, invalidations;
+};
+
+/* The core reads the device's counters every some milliseconds only. */
+static struct counts counts_now(const struct vt_ep *ep)
+{
+	struct ibv_context *ctx = ep->dev.ctx;
+
+	usleep(50 * 1000);
+	return (struct counts){
+		.hits = vt_counter(ctx, "odp_hits"),
+		.misses = vt_counter(ctx, "odp_misses"),
+		.faults = vt_counter(ctx, "odp_faulted_pages"),
+		.prefetches = vt_counter(ctx, "odp_prefetched_pages"),
+		.invalidations = vt_counter(ctx, "odp_invalidated_pages"),
+	};
+}
+
+TEST_F(odp, counters)
+{
+	struct vt_ep *b = &self->pair.b;
+	struct counts before = counts_now(b), now;
+	struct ibv_sge sge;
+
+	if (before.hits < 0)
+		SKIP(return, "no counters of on-demand paging");
+	FRESH(CHUNK);
+	ASSERT_EQ(0, vt_region_go(&self->pair, &self->r, VT_WRITE, 0,
+				  10 * PAGE));
+	now = counts_now(b);
+	EXPECT_LT(before.hits, now.hits);
+	EXPECT_LT(before.misses, now.misses);
+	EXPECT_EQ(before.faults + 10, now.faults);
+	EXPECT_EQ(before.prefetches, now.prefetches);
+
+	before = now;
+	ASSERT_EQ(0, vt_region_go(&self->pair, &self->r, VT_WRITE, 0,
+				  10 * PAGE));
+	now = counts_now(b);
+	EXPECT_LT(before.hits, now.hits);
+	EXPECT_EQ(before.misses, now.misses);
+	EXPECT_EQ(before.faults, now.faults);
+	EXPECT_EQ(before.invalidations, now.invalidations);
+
+	before = now;
+	ASSERT_EQ(0, madvise(self->r.p, 4 * PAGE, MADV_DONTNEED));
+	now = counts_now(b);
+	EXPECT_EQ(before.invalidations + 4, now.invalidations);
+
+	before = now;
+	sge = (struct ibv_sge){
+		.addr = self->r.iova, .length = 7 * PAGE,
+		.lkey = self->r.mr->lkey,
+	};
+	ASSERT_EQ(0, ibv_advise_mr(b->pd,
+				   IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+				   IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1));
+	now = counts_now(b);
+	EXPECT_EQ(before.prefetches + 4, now.prefetches);
+	EXPECT_EQ(before.faults, now.faults);
+	ASSERT_EQ(0, vt_region_go(&self->pair, &self->r, VT_WRITE, 0,
+				  10 * PAGE));
+	EXPECT_EQ(now.misses, counts_now(b).misses);
+}
+
+VT_HARNESS_MAIN

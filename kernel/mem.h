@@ -43,11 +43,15 @@ struct smr_map {
  * @release: free it, last reference gone. Process context, may sleep. What
  *	holds the struct smr_mem must outlive an RCU grace period:
  *	kfree_rcu(..., mem.rcu).
+ * @any_access: each access is possible that a region can be registered for,
+ *	whatever the memory was made for; and no other memory takes its place
+ *	when that changes
  *
  * Offsets are bytes from the start of the memory; the caller has checked
  * them against @size.
  */
 struct smr_mem_ops {
+	bool any_access;
 	int (*map)(struct smr_mem *mem, u64 off, size_t len, bool write,
 		   struct smr_map *map);
 	int (*trymap)(struct smr_mem *mem, u64 off, size_t len, bool write,

@@ -6,6 +6,7 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
+#include "dmabuf.h"
 #include "odp.h"
 #include "pd.h"
 
@@ -26,18 +27,22 @@
  * @length: bytes
  * @iova: the address that names the first byte
  * @access: enum ib_access_flags
+ * @fd: the dma-buf that @start is an offset in, or NO_FD
  */
 struct mr_args {
 	u64 start;
 	u64 length;
 	u64 iova;
 	int access;
+	int fd;
 };
+
+#define NO_FD	(-1)
 
 /* All of the address space, which can only be paged on demand. */
 static bool is_implicit(const struct mr_args *args)
 {
-	return !args->start && args->length == U64_MAX;
+	return args->fd == NO_FD && !args->start && args->length == U64_MAX;
 }
 
 static int check_implicit(const struct mr_args *args)
@@ -73,6 +78,8 @@ static struct smr_mem *mem_create(const struct smr_pd *pd,
 {
 	bool writable = args->access & MR_WRITABLE;
 
+	if (args->fd != NO_FD)
+		return smr_dmabuf_create(args->fd, args->start, args->length);
 	if (is_implicit(args))
 		return smr_odp_create_implicit(pd->stats, writable);
 	if (args->access & IB_ACCESS_ON_DEMAND)
@@ -112,8 +119,43 @@ static void mr_publish(struct smr_mr *mr, struct ib_pd *pd,
 	mr->ibmr.lkey = smr_key_value(&mr->key);
 	mr->ibmr.rkey = smr_key_value(&mr->key);
 	mr->ibmr.page_size = PAGE_SIZE;
+	/* Of dma-bufs the core does not take note of these by itself. */
+	mr->ibmr.iova = args->iova;
+	mr->ibmr.length = args->length;
 	mr->state = SMR_MR_VALID;
 	smr_key_publish(&mr->key);
+}
+
+static struct smr_mr *mr_reg(struct smr_pd *pd, struct mr_args *args)
+{
+	struct smr_mem *mem;
+	struct smr_mr *mr;
+	int ret;
+
+	ret = check_args(args);
+	if (ret)
+		return ERR_PTR(ret);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr_init(mr, pd->keys);
+	ret = smr_key_reserve(mr->keys, &mr->key, SMR_KEY_MR);
+	if (ret)
+		goto free_mr;
+	mem = mem_create(pd, args, &mr->pinned);
+	if (IS_ERR(mem)) {
+		ret = PTR_ERR(mem);
+		goto withdraw_key;
+	}
+	mr_publish(mr, &pd->ibpd, mem, args);
+	return mr;
+
+withdraw_key:
+	smr_key_withdraw(mr->keys, &mr->key);
+free_mr:
+	/* Once the key was in the table, readers may have seen it. */
+	kfree_rcu(mr, key.rcu);
+	return ERR_PTR(ret);
 }
 
 /**
@@ -134,35 +176,33 @@ static void mr_publish(struct smr_mr *mr, struct ib_pd *pd,
 struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
 			  int access)
 {
-	struct mr_args args = { start, length, iova, access };
-	struct smr_mem *mem;
-	struct smr_mr *mr;
-	int ret;
+	struct mr_args args = { start, length, iova, access, NO_FD };
 
-	ret = check_args(&args);
-	if (ret)
-		return ERR_PTR(ret);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	mr_init(mr, pd->keys);
-	ret = smr_key_reserve(mr->keys, &mr->key, SMR_KEY_MR);
-	if (ret)
-		goto free_mr;
-	mem = mem_create(pd, &args, &mr->pinned);
-	if (IS_ERR(mem)) {
-		ret = PTR_ERR(mem);
-		goto withdraw_key;
-	}
-	mr_publish(mr, &pd->ibpd, mem, &args);
-	return mr;
+	return mr_reg(pd, &args);
+}
 
-withdraw_key:
-	smr_key_withdraw(mr->keys, &mr->key);
-free_mr:
-	/* Once the key was in the table, readers may have seen it. */
-	kfree_rcu(mr, key.rcu);
-	return ERR_PTR(ret);
+/**
+ * smr_mr_reg_dmabuf() - register a part of a dma-buf
+ * @pd: the protection domain
+ * @offset: first byte in the buffer
+ * @length: bytes; 0 makes a region that reaches nothing
+ * @iova: the address that names the first byte
+ * @fd: the dma-buf
+ * @access: enum ib_access_flags; nothing is paged on demand here
+ *
+ * Context: process, may sleep.
+ * Return: as smr_mr_reg(), or an error of smr_dmabuf_create().
+ */
+struct smr_mr *smr_mr_reg_dmabuf(struct smr_pd *pd, u64 offset, u64 length,
+				 u64 iova, int fd, int access)
+{
+	struct mr_args args = { offset, length, iova, access, fd };
+
+	if (fd < 0)
+		return ERR_PTR(-EBADF);
+	if (access & IB_ACCESS_ON_DEMAND)
+		return ERR_PTR(-EINVAL);
+	return mr_reg(pd, &args);
 }
 
 /* Nothing is accessed or bound through the region any more, if it agrees. */
@@ -224,6 +264,9 @@ static struct smr_mem *mem_for_rereg(const struct smr_mr *mr,
 	int changed = args->access ^ mr->access;
 
 	if (!(flags & IB_MR_REREG_TRANS)) {
+		if (mem->ops->any_access)
+			return changed & IB_ACCESS_ON_DEMAND ?
+				ERR_PTR(-EINVAL) : mem;
 		if (mr->access & MR_WRITABLE || !(args->access & MR_WRITABLE))
 			changed &= IB_ACCESS_ON_DEMAND;
 		if (!changed)
@@ -270,7 +313,7 @@ static int mr_switch(struct smr_mr *mr, struct ib_pd *pd, struct smr_mem *mem,
 int smr_mr_rereg(struct smr_mr *mr, int flags, u64 start, u64 length, u64 iova,
 		 int access, struct ib_pd *pd)
 {
-	struct mr_args args = { start, length, iova, access };
+	struct mr_args args = { start, length, iova, access, NO_FD };
 	struct smr_mem *old = mr->key.mem, *mem;
 	int ret;
 

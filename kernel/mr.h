@@ -55,6 +55,8 @@ static inline struct smr_mr *to_smr_mr(const struct ib_mr *ibmr)
 
 struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
 			  int access);
+struct smr_mr *smr_mr_reg_dmabuf(struct smr_pd *pd, u64 offset, u64 length,
+				 u64 iova, int fd, int access);
 int smr_mr_dereg(struct smr_mr *mr);
 int smr_mr_rereg(struct smr_mr *mr, int flags, u64 start, u64 length, u64 iova,
 		 int access, struct ib_pd *pd);

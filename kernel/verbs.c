@@ -283,6 +283,22 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
 }
 
+static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset,
+					u64 length, u64 iova, int fd,
+					int access, SMR_PARAM_DMAH(dmah)
+					struct uverbs_attr_bundle *attrs)
+{
+	struct smr_mr *mr;
+	int ret;
+
+	ret = udata_no_input(&attrs->driver_udata);
+	if (ret)
+		return ERR_PTR(ret);
+	mr = smr_mr_reg_dmabuf(to_smr_pd(pd), offset, length, iova, fd,
+			       access);
+	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
+}
+
 /* In place, always: the core updates what it knows of the region. */
 static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				   u64 length, u64 iova, int access,
@@ -410,6 +426,7 @@ const struct ib_device_ops smr_verbs_ops = {
 	.destroy_qp = destroy_qp,
 
 	.reg_user_mr = reg_user_mr,
+	.reg_user_mr_dmabuf = reg_user_mr_dmabuf,
 	.rereg_user_mr = rereg_user_mr,
 	.advise_mr = advise_mr,
 	.dereg_mr = dereg_mr,

@@ -18,9 +18,9 @@
 #endif
 
 /*
- * The parameter that ib_device_ops.reg_user_mr may have for a DMA handle.
- * Nobody can make one for a device without the operations for it, so that it
- * is always NULL.
+ * The parameter that ib_device_ops.reg_user_mr and reg_user_mr_dmabuf may have
+ * for a DMA handle. Nobody can make one for a device without the operations
+ * for it, so that it is always NULL.
  */
 #ifdef HAVE_REG_USER_MR_DMAH
 #define SMR_PARAM_DMAH(dmah)	struct ib_dmah *dmah,

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/module.h>
+MODULE_IMPORT_NS(DMA_BUF);

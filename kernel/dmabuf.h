@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The memory of a dma-buf. */
+#ifndef SMR_DMABUF_H
+#define SMR_DMABUF_H
+
+#include <linux/types.h>
+
+struct smr_mem;
+
+struct smr_mem *smr_dmabuf_create(int fd, u64 offset, u64 length);
+
+#endif /* SMR_DMABUF_H */

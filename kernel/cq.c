@@ -2,6 +2,7 @@
 /* Completion queues: filled by QPs, emptied by a process or by the kernel. */
 #include "cq.h"
 
+#include <linux/bottom_half.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 
@@ -18,7 +19,7 @@ struct smr_kernel_cqe {
 /* Consumers in the kernel have rings that no process maps. */
 static bool cq_of_kernel(const struct smr_cq *cq)
 {
-	return !cq->ring.entry;
+	return !smr_ring_is_user(&cq->ring);
 }
 
 /**
@@ -152,6 +153,20 @@ static bool cq_take_notify(struct smr_cq *cq, bool solicited)
 	return true;
 }
 
+/*
+ * A consumer in the kernel expects to be called as by an interrupt, and may
+ * post from here: with BH off that is left to the workqueue, and does not run
+ * the QPs within each other.
+ */
+static void cq_wake(struct smr_cq *cq)
+{
+	if (!cq->ibcq.comp_handler)
+		return;
+	local_bh_disable();
+	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	local_bh_enable();
+}
+
 static void cq_raise_overrun(struct smr_cq *cq)
 {
 	struct ib_event event = {
@@ -182,8 +197,8 @@ bool smr_cq_post_qp(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp,
 		}
 	}
 
-	if (wake && cq->ibcq.comp_handler)
-		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	if (wake)
+		cq_wake(cq);
 	if (first)
 		cq_raise_overrun(cq);
 	return !full;
@@ -210,6 +225,14 @@ int smr_cq_notify(struct smr_cq *cq, enum ib_cq_notify_flags flags)
 	       cq->ring.idx != cq_cons(cq);
 }
 
+/* The flags have other values in the kernel than on the ABI. */
+static int wc_flags(u32 flags)
+{
+	return (flags & SMR_WC_GRH ? IB_WC_GRH : 0) |
+	       (flags & SMR_WC_WITH_IMM ? IB_WC_WITH_IMM : 0) |
+	       (flags & SMR_WC_WITH_INV ? IB_WC_WITH_INVALIDATE : 0);
+}
+
 static void cqe_to_wc(const struct smr_kernel_cqe *kcqe, struct ib_wc *wc)
 {
 	const struct smr_cqe *cqe = &kcqe->cqe;
@@ -224,7 +247,7 @@ static void cqe_to_wc(const struct smr_kernel_cqe *kcqe, struct ib_wc *wc)
 		.ex.invalidate_rkey = cqe->imm_or_rkey,
 		.src_qp = cqe->src_qp,
 		.slid = cqe->slid,
-		.wc_flags = cqe->wc_flags,
+		.wc_flags = wc_flags(cqe->wc_flags),
 		.pkey_index = cqe->pkey_index,
 		.sl = cqe->sl,
 		.dlid_path_bits = cqe->dlid_path_bits,
@@ -254,4 +277,36 @@ int smr_cq_poll(struct smr_cq *cq, int num, struct ib_wc *wc)
 		cqe_to_wc(smr_ring_slot(&cq->ring, cons++), &wc[n]);
 	cq->ring.hdr->cons = cons;
 	return n;
+}
+
+/**
+ * smr_cq_forget() - drop the completions of a QP that is being destroyed
+ * @cq: one of its CQs
+ * @qp: the QP, which completes nothing any more
+ *
+ * Whoever polls a CQ in the kernel finds the QP in what it gets. A process
+ * does not: its completions stay.
+ *
+ * Context: any.
+ */
+void smr_cq_forget(struct smr_cq *cq, const struct ib_qp *qp)
+{
+	const struct smr_kernel_cqe *kcqe;
+	u32 from, to;
+
+	if (!cq_of_kernel(cq))
+		return;
+	guard(spinlock_irqsave)(&cq->lock);
+	to = cq_cons(cq);
+	for (from = to; from != cq->ring.idx; from++) {
+		kcqe = smr_ring_slot(&cq->ring, from);
+		if (kcqe->qp == qp)
+			continue;
+		if (from != to)
+			memcpy(smr_ring_slot(&cq->ring, to), kcqe,
+			       sizeof(*kcqe));
+		to++;
+	}
+	cq->ring.idx = to;
+	smr_ring_publish_prod(&cq->ring);
 }

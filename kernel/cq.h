@@ -41,13 +41,14 @@ int smr_cq_resize(struct smr_cq *cq, struct ib_ucontext *uctx, u32 cqe,
 void smr_cq_destroy(struct smr_cq *cq);
 int smr_cq_notify(struct smr_cq *cq, enum ib_cq_notify_flags flags);
 int smr_cq_poll(struct smr_cq *cq, int num, struct ib_wc *wc);
+void smr_cq_forget(struct smr_cq *cq, const struct ib_qp *qp);
 
 /**
  * smr_cq_post_qp() - add a completion
  * @cq: the queue
  * @cqe: what completed; copied. The timestamp is filled in here
- * @qp: what a consumer in the kernel finds in struct ib_wc; it must not be
- *	destroyed before its completions are polled
+ * @qp: what a consumer in the kernel finds in struct ib_wc; smr_cq_forget()
+ *	before it goes
  * @solicited: the completion is a solicited one, or an error
  *
  * A full CQ loses the completion and, once, raises IB_EVENT_CQ_ERR. Events are

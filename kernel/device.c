@@ -12,6 +12,8 @@
 #include <net/net_namespace.h>
 
 #include "compat/ib.h"
+#include "kmr.h"
+#include "mr.h"
 #include "netns.h"
 #include "port.h"
 #include "vlan.h"
@@ -40,6 +42,11 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	ret = smr_keys_init(&dev->keys);
 	if (ret)
 		goto destroy_wq;
+	dev->dma_mr = smr_kmr_dma(&dev->keys, NULL, IB_ACCESS_LOCAL_WRITE);
+	if (IS_ERR(dev->dma_mr)) {
+		ret = PTR_ERR(dev->dma_mr);
+		goto fini_keys;
+	}
 	smr_ahtab_init(&dev->verbs.ahs);
 	netdev_hold(ndev, &dev->tracker, GFP_KERNEL);
 
@@ -51,6 +58,8 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	env->loopback = loopback;
 	return 0;
 
+fini_keys:
+	smr_keys_fini(&dev->keys);
 destroy_wq:
 	destroy_workqueue(env->wq);
 fini_stats:
@@ -69,6 +78,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 	struct smr_dev *dev = to_smr_dev(ibdev);
 
 	smr_ahtab_fini(&dev->verbs.ahs);
+	smr_mr_dereg(dev->dma_mr);
 	smr_keys_fini(&dev->keys);
 	destroy_workqueue(dev->verbs.env.wq);
 	smr_stats_fini(&dev->stats);
@@ -81,9 +91,9 @@ static const struct ib_device_ops device_ops = {
 	SMR_OP_REPORT_PORT_EVENT
 };
 
-static void dev_init_ibdev(struct ib_device *ibdev,
-			   const struct net_device *ndev)
+static void dev_init_ibdev(struct smr_dev *dev, const struct net_device *ndev)
 {
+	struct ib_device *ibdev = &dev->verbs.ibdev;
 	u8 mac[ETH_ALEN];
 
 	/* A loopback netdev has the address 0, which is not unique. */
@@ -99,6 +109,8 @@ static void dev_init_ibdev(struct ib_device *ibdev,
 	ibdev->num_comp_vectors = num_possible_cpus();
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	ibdev->driver_def = smr_verbs_uapi;
+	/* Without a DMA device it is given the kernel's virtual addresses. */
+	ibdev->local_dma_lkey = dev->dma_mr->ibmr.lkey;
 	ib_set_device_ops(ibdev, &smr_verbs_ops);
 	ib_set_device_ops(ibdev, &smr_port_ops);
 	ib_set_device_ops(ibdev, &device_ops);
@@ -119,7 +131,7 @@ static struct smr_dev *dev_create(struct net_device *ndev, bool loopback)
 		return ERR_PTR(ret);
 	}
 	/* From here on ib_dealloc_device() undoes dev_init(), too. */
-	dev_init_ibdev(&dev->verbs.ibdev, ndev);
+	dev_init_ibdev(dev, ndev);
 	smr_vlan_init(dev);
 	return dev;
 }

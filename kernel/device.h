@@ -17,6 +17,7 @@ struct task_struct;
  * struct smr_dev - an RDMA device
  * @verbs: what the verbs see of it; must be first
  * @keys: all keys of its memory regions and windows
+ * @dma_mr: what the kernel's local_dma_lkey opens
  * @stats: its counters
  * @ns: what it shares with the other devices of its namespace
  * @tracker: of the reference on @verbs.env.ndev, which is kept until the
@@ -27,6 +28,7 @@ struct task_struct;
 struct smr_dev {
 	struct smr_verbs verbs;
 	struct smr_keys keys;
+	struct smr_mr *dma_mr;
 	struct smr_stats stats;
 	struct smr_netns *ns;
 	netdevice_tracker tracker;

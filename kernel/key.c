@@ -273,13 +273,26 @@ struct smr_key *smr_key_find(struct smr_keys *keys, u32 key)
 	return found && smp_load_acquire(&found->published) ? found : NULL;
 }
 
-/* Copy what decides about an access, all of the same moment. */
-static void key_snapshot(const struct smr_key *key, struct smr_key *to)
-{
+/**
+ * struct key_view - what a key was at one moment
+ * @key: the key
+ * @seq: the moment
+ * @now: what decides about an access
+ */
+struct key_view {
+	const struct smr_key *key;
 	unsigned int seq;
+	struct smr_key now;
+};
 
+/* Copy what decides about an access, all of the same moment. */
+static void key_snapshot(const struct smr_key *key, struct key_view *view)
+{
+	struct smr_key *to = &view->now;
+
+	view->key = key;
 	do {
-		seq = read_seqcount_begin(&key->seq);
+		view->seq = read_seqcount_begin(&key->seq);
 		to->tag = key->tag;
 		to->type = key->type;
 		to->valid = key->valid;
@@ -290,7 +303,13 @@ static void key_snapshot(const struct smr_key *key, struct smr_key *to)
 		to->mem_off = key->mem_off;
 		to->iova = key->iova;
 		to->length = key->length;
-	} while (read_seqcount_retry(&key->seq, seq));
+	} while (read_seqcount_retry(&key->seq, view->seq));
+}
+
+/* A key of no domain is for all of the kernel's, and for no process's. */
+static bool pd_fits(const struct smr_key *key, const struct ib_pd *pd)
+{
+	return key->pd ? key->pd == pd : !pd->uobject;
 }
 
 static enum smr_key_verdict key_check(const struct smr_key *key, u8 tag,
@@ -301,7 +320,7 @@ static enum smr_key_verdict key_check(const struct smr_key *key, u8 tag,
 		return SMR_KEY_STALE;
 	if (!key->valid)
 		return SMR_KEY_DEAD;
-	if (key->pd != pd || (key->qpn && key->qpn != qpn))
+	if (!pd_fits(key, pd) || (key->qpn && key->qpn != qpn))
 		return SMR_KEY_PD;
 	if (access & ~key->access)
 		return SMR_KEY_ACCESS;
@@ -318,17 +337,34 @@ static bool range_inside(const struct smr_key *key, u64 addr, u64 len)
 	       len <= key->length - off;
 }
 
-/* Look a key up and check all but the range; @now is what was checked. */
+/* Look a key up and check all but the range; @view is what was checked. */
 static enum smr_key_verdict key_look(struct smr_keys *keys, u32 key,
 				     const struct ib_pd *pd, u32 qpn,
-				     int access, struct smr_key *now)
+				     int access, struct key_view *view)
 {
 	const struct smr_key *found = smr_key_find(keys, key);
 
 	if (!found)
 		return SMR_KEY_UNKNOWN;
-	key_snapshot(found, now);
-	return key_check(now, SMR_KEY_TAG(key), pd, qpn, access);
+	key_snapshot(found, view);
+	return key_check(&view->now, SMR_KEY_TAG(key), pd, qpn, access);
+}
+
+/*
+ * Take a reference on the memory that was seen. -EAGAIN: the key has changed
+ * meanwhile, so that this may be another memory, or have other bounds. -ENOENT:
+ * it is being destroyed; it is freed after this RCU section only.
+ */
+static int view_get(const struct key_view *view)
+{
+	struct smr_span span = { .mem = view->now.mem };
+	bool got = smr_mem_get(span.mem);
+
+	if (!read_seqcount_retry(&view->key->seq, view->seq))
+		return got ? 0 : -ENOENT;
+	if (got)
+		smr_span_put(&span);
+	return -EAGAIN;
 }
 
 enum smr_key_verdict smr_key_open(struct smr_keys *keys, u32 key,
@@ -336,24 +372,27 @@ enum smr_key_verdict smr_key_open(struct smr_keys *keys, u32 key,
 				  u64 addr, u64 len, struct smr_span *span)
 {
 	enum smr_key_verdict verdict;
-	struct smr_key now;
+	struct key_view view;
+	int err;
 
 	*span = (struct smr_span){};
 	if (!len)
 		return SMR_KEY_OK;
 
 	guard(rcu)();
-	verdict = key_look(keys, key, pd, qpn, access, &now);
-	if (verdict != SMR_KEY_OK)
-		return verdict;
-	if (!range_inside(&now, addr, len))
-		return SMR_KEY_RANGE;
-	/* Dying since the snapshot: it is freed after this section only. */
-	if (!smr_mem_get(now.mem))
+	do {
+		verdict = key_look(keys, key, pd, qpn, access, &view);
+		if (verdict != SMR_KEY_OK)
+			return verdict;
+		if (!range_inside(&view.now, addr, len))
+			return SMR_KEY_RANGE;
+		err = view_get(&view);
+	} while (err == -EAGAIN);
+	if (err)
 		return SMR_KEY_DEAD;
 
-	span->mem = now.mem;
-	span->off = now.mem_off + (addr - now.iova);
+	span->mem = view.now.mem;
+	span->off = view.now.mem_off + (addr - view.now.iova);
 	span->len = len;
 	return SMR_KEY_OK;
 }
@@ -375,21 +414,25 @@ enum smr_key_verdict smr_key_open_all(struct smr_keys *keys, u32 key,
 				      u64 *iova, struct smr_span *span)
 {
 	enum smr_key_verdict verdict;
-	struct smr_key now = {};
+	struct key_view view;
+	int err;
 
 	*span = (struct smr_span){};
 	guard(rcu)();
-	verdict = key_look(keys, key, pd, 0, access, &now);
-	if (verdict != SMR_KEY_UNKNOWN && now.type == SMR_KEY_MW)
-		return SMR_KEY_RANGE;
-	if (verdict != SMR_KEY_OK)
-		return verdict;
-	if (!smr_mem_get(now.mem))
+	do {
+		verdict = key_look(keys, key, pd, 0, access, &view);
+		if (verdict != SMR_KEY_UNKNOWN && view.now.type == SMR_KEY_MW)
+			return SMR_KEY_RANGE;
+		if (verdict != SMR_KEY_OK)
+			return verdict;
+		err = view_get(&view);
+	} while (err == -EAGAIN);
+	if (err)
 		return SMR_KEY_DEAD;
 
-	*iova = now.iova;
-	span->mem = now.mem;
-	span->off = now.mem_off;
-	span->len = now.length;
+	*iova = view.now.iova;
+	span->mem = view.now.mem;
+	span->off = view.now.mem_off;
+	span->len = view.now.length;
 	return SMR_KEY_OK;
 }

@@ -54,7 +54,7 @@ enum smr_key_type {
  * @valid: may be used now
  * @access: enum ib_access_flags granted
  * @seq: makes a consistent snapshot of the others possible without a lock
- * @pd: the only PD that may use it
+ * @pd: the only PD that may use it; NULL: any PD of the kernel's
  * @mem: the memory; the owner of the key holds a reference while it is @valid
  * @mem_off: where in @mem the key's range begins
  * @iova: the address that names the first byte

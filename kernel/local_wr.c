@@ -1,19 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "local_wr.h"
 
+#include "complete.h"
+#include "kmr.h"
 #include "pd.h"
 #include "transport.h"
 
-static int local_invalidate(struct smr_qp *qp, const struct smr_swqe *wqe)
+/**
+ * smr_invalidate() - invalidate a window, or a fast-registered region
+ * @qp: the QP that was asked to, by its consumer or by its peer
+ * @rkey: the key
+ *
+ * Context: any but hard interrupts; called by one of the QP's tasks.
+ * Return: 0; -EAGAIN: again, from process context; or why not, see
+ * smr_mw_invalidate() and smr_kmr_invalidate().
+ */
+int smr_invalidate(struct smr_qp *qp, u32 rkey)
 {
-	return smr_mw_invalidate(qp->env->keys, &qp->windows, &qp->pd->ibpd,
-				 (__force u32)wqe->imm_or_rkey);
+	int err = smr_mw_invalidate(qp->env->keys, &qp->windows,
+				    &qp->pd->ibpd, rkey);
+
+	if (err != -ENOENT)
+		return err;
+	return smr_kmr_invalidate(qp->env->keys, &qp->pd->ibpd, rkey);
 }
 
-static int bind_window(struct smr_qp *qp, const struct smr_swqe *wqe)
+static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe)
 {
-	return smr_mw_bind(qp->env->keys, &qp->windows, &qp->pd->ibpd,
-			   &wqe->bind);
+	struct smr_keys *keys = qp->env->keys;
+
+	switch (wqe->opcode) {
+	case IB_UVERBS_WR_BIND_MW:
+		return smr_mw_bind(keys, &qp->windows, &qp->pd->ibpd,
+				   &wqe->bind);
+	case IB_WR_REG_MR:
+		return smr_kmr_register(keys, &qp->pd->ibpd, &wqe->bind);
+	default:
+		return smr_invalidate(qp, (__force u32)wqe->imm_or_rkey);
+	}
 }
 
 /**
@@ -24,14 +48,20 @@ static int bind_window(struct smr_qp *qp, const struct smr_swqe *wqe)
  * IBTA 10.6.7.2: a bind takes effect before any later work request begins,
  * and a local invalidate waits for those before it.
  *
- * Context: any; called by the send task.
- * Return: enum ib_wc_status.
+ * Context: any but hard interrupts; called by the send task.
+ * Return: true: it has completed; false: once more, from process context, as
+ * other CPUs copy for a moment yet with what it ends.
  */
-u8 smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe)
+bool smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe)
 {
-	int err = wqe->opcode == IB_UVERBS_WR_BIND_MW ? bind_window(qp, wqe) :
-						 local_invalidate(qp, wqe);
+	int err = local_wr_try(qp, wqe);
 
+	if (err == -EAGAIN)
+		return false;
 	/* IBTA 11.6.2: "memory management operation error" */
-	return err ? IB_WC_MW_BIND_ERR : IB_WC_SUCCESS;
+	if (err)
+		smr_send_fail(qp, IB_WC_MW_BIND_ERR);
+	else
+		smr_send_retire(qp);
+	return true;
 }

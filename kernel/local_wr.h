@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Work requests that no peer hears of: windows are bound and invalidated. */
+/*
+ * Work requests that no peer hears of: windows are bound, regions registered,
+ * and both invalidated.
+ */
 #ifndef SMR_LOCAL_WR_H
 #define SMR_LOCAL_WR_H
 
@@ -8,6 +11,7 @@
 struct smr_qp;
 struct smr_swqe;
 
-u8 smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe);
+bool smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe);
+int smr_invalidate(struct smr_qp *qp, u32 rkey);
 
 #endif /* SMR_LOCAL_WR_H */

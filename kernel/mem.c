@@ -47,15 +47,70 @@ void smr_mem_destroy(struct smr_mem *mem)
 }
 
 /**
+ * smr_mem_suspend() - let a memory have no users for some time
+ * @mem: the memory; its key is not valid any more
+ * @idle: completed when the last span of it is gone
+ *
+ * The owner's reference goes: nobody gets a new one before smr_mem_resume().
+ *
+ * Context: any.
+ */
+void smr_mem_suspend(struct smr_mem *mem, struct completion *idle)
+{
+	mem->drained = idle;
+	/* The decrement orders the store above before another's last put. */
+	if (refcount_dec_and_test(&mem->ref))
+		complete(idle);
+}
+
+/**
+ * smr_mem_is_idle() - are all spans of a suspended memory gone?
+ * @mem: the memory
+ *
+ * Context: any.
+ * Return: true when nobody touches it any more.
+ */
+bool smr_mem_is_idle(const struct smr_mem *mem)
+{
+	/* Pairs with the release of the last put: its copies are done. */
+	return !atomic_read_acquire(&mem->ref.refs);
+}
+
+/**
+ * smr_mem_resume() - let a memory have users again
+ * @mem: suspended, and idle
+ * @size: bytes that it has now
+ *
+ * Context: any; if it has a key, between smr_key_update_begin() and _end().
+ */
+void smr_mem_resume(struct smr_mem *mem, u64 size)
+{
+	mem->size = size;
+	/*
+	 * Pairs with smr_mem_get(): who gets a reference from now on sees
+	 * that the key has changed since it looked at it.
+	 */
+	smp_wmb();
+	refcount_set(&mem->ref, 1);
+}
+
+/**
  * smr_mem_get() - take a reference, unless the memory is being destroyed
  * @mem: the memory
+ *
+ * What was known of the memory before may be of its time before a
+ * smr_mem_resume(), and must be looked at again.
  *
  * Context: any; within an RCU read-side section, or with a reference.
  * Return: true if a reference was taken; end it as a span, smr_span_put().
  */
 bool smr_mem_get(struct smr_mem *mem)
 {
-	return refcount_inc_not_zero(&mem->ref);
+	if (!refcount_inc_not_zero(&mem->ref))
+		return false;
+	/* Pairs with smr_mem_resume(). */
+	smp_mb__after_atomic();
+	return true;
 }
 
 /**
@@ -176,6 +231,12 @@ int smr_span_write_skb(const struct smr_span *span, u64 off,
 	return 0;
 }
 
+/* Of a copy, the two sides' errors are told apart. */
+static int source_error(int err)
+{
+	return err == -EFAULT ? -ENXIO : err;
+}
+
 /* A few bytes by way of the stack, never with two maps held. */
 static int copy_bounced(const struct smr_span *dst, u64 dst_off,
 			const struct smr_span *src, u64 src_off, size_t *len)
@@ -186,7 +247,7 @@ static int copy_bounced(const struct smr_span *dst, u64 dst_off,
 	*len = min(*len, sizeof(bounce));
 	ret = smr_span_read(src, src_off, bounce, *len);
 	if (ret)
-		return ret;
+		return source_error(ret);
 	return smr_span_write(dst, dst_off, bounce, *len);
 }
 
@@ -214,7 +275,7 @@ static int copy_step(const struct smr_span *dst, u64 dst_off,
 
 	ret = span_map(src, src_off, *len, false, &from);
 	if (ret)
-		return ret;
+		return source_error(ret);
 	ret = map_second(dst, dst_off, from.len, src, &to);
 	if (ret)
 		goto unmap_from;
@@ -237,8 +298,8 @@ unmap_from:
  * @src_off: first byte, from the start of @src
  * @len: bytes
  *
- * Return: see mem.h. -EAGAIN does not tell which side has the missing page:
- * fault both.
+ * Return: see mem.h; -ENXIO is the source's -EFAULT. -EAGAIN does not tell
+ * which side has the missing page: fault both.
  */
 int smr_span_copy(const struct smr_span *dst, u64 dst_off,
 		  const struct smr_span *src, u64 src_off, size_t len)

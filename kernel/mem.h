@@ -69,9 +69,11 @@ struct smr_mem_ops {
  * @ref: one for the owner, one for each span in flight
  * @size: bytes
  * @drained: whom to tell when @ref has dropped to 0; set by smr_mem_destroy()
+ *	and smr_mem_suspend()
  * @rcu: for @release, when nothing reads @size and @drained any more
  *
- * @ops, @mm and @size are constant once a key of it is published.
+ * @ops, @mm and @size are constant once a key of it is published; @size may
+ * change while it is suspended.
  */
 struct smr_mem {
 	const struct smr_mem_ops *ops;
@@ -100,6 +102,9 @@ struct smr_span {
 
 void smr_mem_init(struct smr_mem *mem, const struct smr_mem_ops *ops, u64 size);
 void smr_mem_destroy(struct smr_mem *mem);
+void smr_mem_suspend(struct smr_mem *mem, struct completion *idle);
+bool smr_mem_is_idle(const struct smr_mem *mem);
+void smr_mem_resume(struct smr_mem *mem, u64 size);
 bool __must_check smr_mem_get(struct smr_mem *mem);
 void smr_span_put(struct smr_span *span);
 

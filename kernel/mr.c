@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "dmabuf.h"
+#include "kmr.h"
 #include "odp.h"
 #include "pd.h"
 
@@ -88,7 +89,12 @@ static struct smr_mem *mem_create(const struct smr_pd *pd,
 	return smr_pinned_create(room, args->start, args->length, writable);
 }
 
-static void mr_init(struct smr_mr *mr, struct smr_keys *keys)
+/**
+ * smr_mr_init() - prepare a region
+ * @mr: zeroed
+ * @keys: the device's keys
+ */
+void smr_mr_init(struct smr_mr *mr, struct smr_keys *keys)
 {
 	spin_lock_init(&mr->lock);
 	INIT_LIST_HEAD(&mr->windows);
@@ -138,7 +144,7 @@ static struct smr_mr *mr_reg(struct smr_pd *pd, struct mr_args *args)
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mr_init(mr, pd->keys);
+	smr_mr_init(mr, pd->keys);
 	ret = smr_key_reserve(mr->keys, &mr->key, SMR_KEY_MR);
 	if (ret)
 		goto free_mr;
@@ -230,8 +236,11 @@ static int mr_begin_dying(struct smr_mr *mr)
  */
 int smr_mr_dereg(struct smr_mr *mr)
 {
-	int ret = mr_begin_dying(mr);
+	int ret;
 
+	if (mr->fast)
+		smr_kmr_settle(mr);
+	ret = mr_begin_dying(mr);
 	if (ret)
 		return ret;
 	smr_key_withdraw(mr->keys, &mr->key);

@@ -29,6 +29,7 @@ enum smr_mr_state {
  * @state: see DESIGN
  * @windows: windows bound to it
  * @nr_windows: how many
+ * @fast: it is one that work requests register, see kmr.c; constant
  * @start: the address in the process that it begins at; changed by rereg only
  * @access: the flags it was registered with; changed by rereg only
  * @pinned: the memory that it was registered with, if that was to be pinned;
@@ -43,6 +44,7 @@ struct smr_mr {
 	enum smr_mr_state state;
 	struct list_head windows;
 	u32 nr_windows;
+	bool fast;
 	u64 start;
 	int access;
 	struct smr_pinned pinned;
@@ -53,6 +55,7 @@ static inline struct smr_mr *to_smr_mr(const struct ib_mr *ibmr)
 	return container_of(ibmr, struct smr_mr, ibmr);
 }
 
+void smr_mr_init(struct smr_mr *mr, struct smr_keys *keys);
 struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
 			  int access);
 struct smr_mr *smr_mr_reg_dmabuf(struct smr_pd *pd, u64 offset, u64 length,

@@ -15,6 +15,8 @@ enum smr_wr_flags {
 	SMR_WR_INV	= 1 << 5,
 	SMR_WR_LOCAL	= 1 << 6,	/* no peer hears of it */
 	SMR_WR_VALID	= 1 << 7,
+	SMR_WR_KERNEL	= 1 << 8,	/* no process may do it */
+	SMR_WR_BINDS	= 1 << 9,	/* it has a struct smr_mw_bind */
 	/* the answer brings data, and it counts against max_rd_atomic */
 	SMR_WR_FETCHES	= SMR_WR_READ | SMR_WR_ATOMIC,
 };
@@ -29,7 +31,7 @@ enum smr_wr_flags {
  * @only: of a message's only packet, and of a local operation
  */
 struct smr_wr_info {
-	u8 flags;
+	u16 flags;
 	u8 wc;
 	u8 first;
 	u8 middle;

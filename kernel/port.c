@@ -9,6 +9,7 @@
 
 #include "compat/ib.h"
 #include "device.h"
+#include "kmr.h"
 #include "requester.h"
 #include "stats.h"
 #include "wire.h"
@@ -54,6 +55,7 @@ static void query_limits(struct ib_device_attr *attr)
 	attr->max_srq = DEVICE_MAX_OBJECTS;
 	attr->max_srq_wr = SZ_16K;
 	attr->max_srq_sge = SMR_MAX_SGE;
+	attr->max_fast_reg_page_list_len = SMR_MAX_FAST_REG_BLOCKS;
 }
 
 static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
@@ -64,12 +66,14 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->sys_image_guid = ibdev->node_guid;
 	attr->vendor_id = DEVICE_VENDOR_ID;
 	attr->device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD |
+				 IB_DEVICE_MEM_MGT_EXTENSIONS |
 				 IB_DEVICE_MEM_WINDOW |
 				 IB_DEVICE_MEM_WINDOW_TYPE_2B |
 				 IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_RC_RNR_NAK_GEN |
 				 IB_DEVICE_SYS_IMAGE_GUID;
-	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_ON_DEMAND_PAGING;
+	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY |
+				 IBK_ON_DEMAND_PAGING;
 	attr->odp_caps.general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT;
 	attr->odp_caps.per_transport_caps.rc_odp_caps =
 		IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |

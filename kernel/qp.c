@@ -71,8 +71,8 @@ static int qp_create_queues(struct smr_qp *qp, struct ib_ucontext *uctx,
  * @qp: allocated, zeroed, its core part filled in
  * @env: the device
  * @init: what is asked for; its capabilities become what is given
- * @uctx: the process's context
- * @resp: where the process finds the rings
+ * @uctx: the process's context; NULL for a consumer in the kernel
+ * @resp: where the process finds the rings; scratch without @uctx
  *
  * Context: process, may sleep.
  * Return: 0; -EOPNOTSUPP (type, flags), -EINVAL (a capability), -ENOMEM, or
@@ -123,6 +123,8 @@ fini_transport:
 void smr_qp_destroy(struct smr_qp *qp)
 {
 	smr_transport_fini(qp);
+	smr_cq_forget(qp->scq, &qp->ibqp);
+	smr_cq_forget(qp->rcq, &qp->ibqp);
 	smr_rq_destroy(&qp->rq);
 	smr_sq_destroy(&qp->sq);
 }

@@ -518,16 +518,9 @@ static enum req_verdict wqe_refuse(struct smr_qp *qp, struct smr_swqe *wqe)
 /* All before it has completed, so it completes right behind them. */
 static enum req_verdict wqe_local(struct smr_qp *qp, struct smr_swqe *wqe)
 {
-	u8 status;
-
 	if (qp->sq.head != qp->sq.next || READ_ONCE(qp->state) != IB_QPS_RTS)
 		return REQ_WAIT;
-	status = smr_local_wr_exec(qp, wqe);
-	if (status)
-		smr_send_fail(qp, status);
-	else
-		smr_send_retire(qp);
-	return REQ_SENT;
+	return smr_local_wr_exec(qp, wqe) ? REQ_SENT : REQ_DEFER;
 }
 
 static enum req_verdict requester_step(struct smr_qp *qp, struct smr_run *run)

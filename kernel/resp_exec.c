@@ -4,6 +4,7 @@
 #include <rdma/ib_pack.h>
 
 #include "complete.h"
+#include "local_wr.h"
 #include "pd.h"
 #include "responder.h"
 #include "srq.h"
@@ -114,6 +115,8 @@ static enum smr_resp_verdict payload_in(struct exec *x)
 	}
 	if (err == -EAGAIN)
 		return exec_fault(x, false);
+	if (err == -ENXIO)
+		return SMR_RESP_PEER_PROT;
 	return err ? SMR_RESP_ACCESS : SMR_RESP_OK;
 }
 
@@ -185,11 +188,18 @@ static enum smr_resp_verdict send_last(struct exec *x)
 {
 	const struct smr_hdr *hdr = &x->op->hdr;
 	struct smr_qp *qp = x->qp;
+	int err;
 
-	if (hdr->op->flags & SMR_OP_IETH &&
-	    smr_mw_invalidate(qp->env->keys, &qp->windows, &qp->pd->ibpd,
-			      hdr->inv_rkey))
-		return SMR_RESP_ACCESS;
+	if (hdr->op->flags & SMR_OP_IETH) {
+		err = smr_invalidate(qp, hdr->inv_rkey);
+		/* Other CPUs copy for a moment yet: this packet once more. */
+		if (err == -EAGAIN) {
+			qp->resp.received -= x->op->local ? 0 : x->len;
+			return SMR_RESP_DEFER;
+		}
+		if (err)
+			return SMR_RESP_ACCESS;
+	}
 	smr_recv_done(qp, hdr, qp->resp.received);
 	return SMR_RESP_OK;
 }
@@ -278,8 +288,10 @@ static enum smr_resp_verdict read_local(struct exec *x)
 	if (peer_open(x, IB_ACCESS_LOCAL_WRITE)) {
 		err = smr_sgl_copy(&local->src->req.sgl, &x->qp->resp.sgl,
 				   x->len);
-		verdict = err == -EAGAIN ? exec_fault(x, true) :
-			  err ? SMR_RESP_ACCESS : SMR_RESP_OK;
+		if (err == -EAGAIN)
+			verdict = exec_fault(x, true);
+		else if (err != -EFAULT)
+			verdict = err ? SMR_RESP_ACCESS : SMR_RESP_OK;
 	}
 	payload_close(x);
 	if (verdict != SMR_RESP_OK)

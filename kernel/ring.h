@@ -42,6 +42,12 @@ void smr_ring_reset(struct smr_ring *ring);
 int smr_ring_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void smr_ring_mmap_free(struct rdma_user_mmap_entry *entry);
 
+/* Does a process map it? What a kernel consumer writes can be believed. */
+static inline bool smr_ring_is_user(const struct smr_ring *ring)
+{
+	return ring->entry;
+}
+
 /* The shared slot of an index, whatever the index is. */
 static inline void *smr_ring_slot(const struct smr_ring *ring, u32 idx)
 {

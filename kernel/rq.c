@@ -7,7 +7,7 @@
 /**
  * smr_rq_create() - make a receive queue
  * @rq: filled in
- * @uctx: whose process maps it
+ * @uctx: whose process maps it; NULL for a consumer in the kernel
  * @max_wr: how many may be outstanding; checked by the caller
  * @max_sge: of each; checked by the caller
  * @info: tells the process of it
@@ -26,6 +26,7 @@ int smr_rq_create(struct smr_rq *rq, struct ib_ucontext *uctx, u32 max_wr,
 			      max_sge * sizeof(struct smr_sge), info);
 	if (err)
 		return err;
+	spin_lock_init(&rq->post_lock);
 	rq->max_wr = max_wr;
 	rq->max_sge = max_sge;
 	info->max_wr = max_wr;

@@ -3,6 +3,7 @@
 #ifndef SMR_RQ_H
 #define SMR_RQ_H
 
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
@@ -27,10 +28,13 @@ struct smr_rwqe {
  * @ring: shared with the consumer; @ring.idx is the next to take
  * @max_wr: how many may be outstanding
  * @max_sge: of each
+ * @post_lock: a kernel consumer's posters, one at a time; IRQ-safe
  *
  * Owned by the QP's response task; that of a SRQ is guarded by its lock.
  */
 struct smr_rq {
+	/* the producer's side of @ring, see above */
+	spinlock_t post_lock;
 	struct smr_ring ring;
 	u32 max_wr;
 	u32 max_sge;

@@ -240,7 +240,7 @@ int smr_sgl_write_skb(struct smr_sgl *sgl, const struct sk_buff *skb,
  * @len: bytes, at most what is left of each
  *
  * Context: any.
- * Return: 0, -EAGAIN (see smr_sgl_fault()) or -EFAULT.
+ * Return: 0, -EAGAIN (see smr_sgl_fault()), -EFAULT (@dst) or -ENXIO (@src).
  */
 int smr_sgl_copy(struct smr_sgl *dst, struct smr_sgl *src, size_t len)
 {

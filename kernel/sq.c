@@ -15,7 +15,7 @@
 /**
  * smr_sq_create() - make a send queue
  * @sq: filled in
- * @uctx: whose process maps it
+ * @uctx: whose process maps it; NULL for a consumer in the kernel
  * @cap: what it must be capable of; checked by the caller
  * @info: tells the process of it
  *
@@ -44,6 +44,7 @@ int smr_sq_create(struct smr_sq *sq, struct ib_ucontext *uctx,
 		sq->wqes = NULL;
 		return err;
 	}
+	spin_lock_init(&sq->post_lock);
 	sq->max_wr = cap->max_send_wr;
 	sq->max_sge = cap->max_send_sge;
 	sq->max_inline = cap->max_inline_data;
@@ -77,7 +78,10 @@ static bool wqe_length(struct smr_swqe *wqe)
 	return len <= MESSAGE_MAX;
 }
 
-/* A bind has no list. Its fields are looked at when it is executed. */
+/*
+ * A bind has no list. Its fields are looked at when it is executed. A fast
+ * registration has the same ones.
+ */
 static u8 wqe_copy_bind(struct smr_swqe *wqe, const struct smr_send_wqe *user)
 {
 	wqe->num_sge = 0;
@@ -95,26 +99,29 @@ static u8 wqe_copy_bind(struct smr_swqe *wqe, const struct smr_send_wqe *user)
 
 /* The body of a work request: inline data or a list. The slot is hostile. */
 static u8 wqe_copy_body(struct smr_qp *qp, u32 idx, struct smr_swqe *wqe,
-			u16 inline_len)
+			const struct smr_send_wqe *user)
 {
 	struct smr_sq *sq = &qp->sq;
 	const struct smr_wr_info *wr = smr_wr_info(qp->ibqp.qp_type,
 						   wqe->opcode);
 
-	if (!wr)
+	if (!wr || (wr->flags & SMR_WR_KERNEL && smr_ring_is_user(&sq->ring)))
 		return IB_WC_LOC_QP_OP_ERR;
+	if (wr->flags & SMR_WR_BINDS)
+		return wqe_copy_bind(wqe, user);
 	if (wr->flags & SMR_WR_LOCAL) {
 		wqe->num_sge = 0;
 		wqe->len = 0;
 		return IB_WC_SUCCESS;
 	}
 	if (wqe->send_flags & IB_SEND_INLINE) {
-		if (wr->flags & SMR_WR_FETCHES || inline_len > sq->max_inline)
+		if (wr->flags & SMR_WR_FETCHES ||
+		    user->inline_len > sq->max_inline)
 			return IB_WC_LOC_QP_OP_ERR;
 		wqe->num_sge = 0;
-		wqe->len = inline_len;
+		wqe->len = user->inline_len;
 		smr_ring_copy_at(&sq->ring, idx, sizeof(struct smr_send_wqe),
-				 wqe->data, inline_len);
+				 wqe->data, wqe->len);
 		return IB_WC_SUCCESS;
 	}
 	if (wqe->num_sge > sq->max_sge)
@@ -150,10 +157,7 @@ static void wqe_copy(struct smr_qp *qp, u32 idx)
 		wqe->compare_add = user.atomic.compare_add;
 		wqe->swap = user.atomic.swap;
 	}
-	if (wqe->opcode == IB_UVERBS_WR_BIND_MW)
-		wqe->status = wqe_copy_bind(wqe, &user);
-	else
-		wqe->status = wqe_copy_body(qp, idx, wqe, user.inline_len);
+	wqe->status = wqe_copy_body(qp, idx, wqe, &user);
 	if (wqe->status)
 		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_WQE);
 }

@@ -3,6 +3,7 @@
 #ifndef SMR_SQ_H
 #define SMR_SQ_H
 
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
@@ -71,10 +72,13 @@ struct smr_swqe {
  * @max_wr: how many may be outstanding
  * @max_sge: of each
  * @max_inline: bytes
+ * @post_lock: a kernel consumer's posters, one at a time; IRQ-safe
  *
  * All owned by the send task but the constant maxima.
  */
 struct smr_sq {
+	/* the producer's side of @ring, see above */
+	spinlock_t post_lock;
 	struct smr_ring ring;
 	void *wqes;
 	size_t wqe_size;

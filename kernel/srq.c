@@ -7,7 +7,7 @@
  * smr_srq_create() - make a shared receive queue
  * @srq: allocated, zeroed, its core part filled in
  * @init: what is asked for
- * @uctx: whose process maps it
+ * @uctx: whose process maps it; NULL for a consumer in the kernel
  * @info: tells the process of it
  *
  * Context: process.

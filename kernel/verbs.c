@@ -10,10 +10,12 @@
 #include "advise.h"
 #include "compat/ib.h"
 #include "cq.h"
+#include "kmr.h"
 #include "mr.h"
 #include "mr_query.h"
 #include "mw.h"
 #include "pd.h"
+#include "post.h"
 #include "qp.h"
 #include "ring.h"
 #include "srq.h"
@@ -52,9 +54,10 @@ static int udata_respond(const struct ib_udata *udata, const void *resp,
 	return 0;
 }
 
+/* NULL for a consumer in the kernel. */
 static struct ib_ucontext *udata_uctx(struct ib_udata *udata)
 {
-	return rdma_udata_to_uverbs_attr_bundle(udata)->context;
+	return udata ? rdma_udata_to_uverbs_attr_bundle(udata)->context : NULL;
 }
 
 static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
@@ -140,7 +143,7 @@ static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	int ret;
 
 	if (!attrs)
-		return -EOPNOTSUPP;
+		return smr_cq_create(cq, attr, NULL, NULL);
 	ret = udata_no_input(&attrs->driver_udata);
 	if (ret)
 		return ret;
@@ -185,6 +188,11 @@ static int req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	return smr_cq_notify(to_smr_cq(ibcq), flags);
 }
 
+static int poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
+{
+	return smr_cq_poll(to_smr_cq(ibcq), num, wc);
+}
+
 static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		      struct ib_udata *udata)
 {
@@ -192,13 +200,11 @@ static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct smr_srq *srq = to_smr_srq(ibsrq);
 	int ret;
 
-	if (!udata)
-		return -EOPNOTSUPP;
 	ret = udata_no_input(udata);
 	if (ret)
 		return ret;
 	ret = smr_srq_create(srq, init, udata_uctx(udata), &resp.rq);
-	if (ret)
+	if (ret || !udata)
 		return ret;
 	ret = udata_respond(udata, &resp, sizeof(resp));
 	if (ret)
@@ -226,6 +232,12 @@ static int destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	return 0;
 }
 
+static int post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+			 const struct ib_recv_wr **bad)
+{
+	return smr_post_srq_recv(to_smr_srq(ibsrq), wr, bad);
+}
+
 static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		     struct ib_udata *udata)
 {
@@ -234,13 +246,11 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	struct smr_qp *qp = to_smr_qp(ibqp);
 	int ret;
 
-	if (!udata)
-		return -EOPNOTSUPP;
 	ret = udata_no_input(udata);
 	if (ret)
 		return ret;
 	ret = smr_qp_create(qp, &verbs->env, init, udata_uctx(udata), &resp);
-	if (ret)
+	if (ret || !udata)
 		return ret;
 	ret = udata_respond(udata, &resp, sizeof(resp));
 	if (ret)
@@ -267,6 +277,42 @@ static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	smr_qp_destroy(to_smr_qp(ibqp));
 	return 0;
+}
+
+static int post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		     const struct ib_send_wr **bad)
+{
+	return smr_post_send(to_smr_qp(ibqp), wr, bad);
+}
+
+static int post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		     const struct ib_recv_wr **bad)
+{
+	return smr_post_recv(to_smr_qp(ibqp), wr, bad);
+}
+
+static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
+{
+	struct smr_mr *mr = smr_kmr_dma(to_smr_pd(pd)->keys, pd, access);
+
+	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
+}
+
+static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
+			      u32 max_num_sg)
+{
+	struct smr_mr *mr;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	mr = smr_kmr_alloc(to_smr_pd(pd)->keys, pd, max_num_sg);
+	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
+}
+
+static int map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		     unsigned int *offset)
+{
+	return smr_kmr_map_sg(to_smr_mr(ibmr), sg, nents, offset);
 }
 
 static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
@@ -387,10 +433,6 @@ const struct uapi_definition smr_verbs_uapi[] = {
 	{}
 };
 
-/*
- * Without post_send and its kin the core keeps consumers in the kernel away
- * from the device, which is right as long as it cannot serve them.
- */
 const struct ib_device_ops smr_verbs_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = (enum rdma_driver_id)SMR_DRIVER_ID,
@@ -413,18 +455,25 @@ const struct ib_device_ops smr_verbs_ops = {
 	.create_cq = create_cq,
 	.SMR_OP_RESIZE_USER_CQ = resize_user_cq,
 	.destroy_cq = destroy_cq,
+	.poll_cq = poll_cq,
 	.req_notify_cq = req_notify_cq,
 
 	.create_srq = create_srq,
 	.modify_srq = modify_srq,
 	.query_srq = query_srq,
 	.destroy_srq = destroy_srq,
+	.post_srq_recv = post_srq_recv,
 
 	.create_qp = create_qp,
 	.modify_qp = modify_qp,
 	.query_qp = query_qp,
 	.destroy_qp = destroy_qp,
+	.post_send = post_send,
+	.post_recv = post_recv,
 
+	.get_dma_mr = get_dma_mr,
+	.alloc_mr = alloc_mr,
+	.map_mr_sg = map_mr_sg,
 	.reg_user_mr = reg_user_mr,
 	.reg_user_mr_dmabuf = reg_user_mr_dmabuf,
 	.rereg_user_mr = rereg_user_mr,

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The kernel's own memory, as its consumers in the kernel name it. */
+#ifndef SMR_KMEM_H
+#define SMR_KMEM_H
+
+#include <linux/completion.h>
+#include <linux/types.h>
+
+#include "mem.h"
+
+/**
+ * struct smr_kblocks - memory as a list of blocks of equal size
+ * @addrs: where each block is; the kernel's virtual addresses
+ * @nr: how many
+ * @shift: the size of a block, as a power of two
+ * @lead: bytes of the first block that are before the first byte
+ * @size: bytes in all
+ */
+struct smr_kblocks {
+	u64 *addrs;
+	u32 nr;
+	u8 shift;
+	u32 lead;
+	u64 size;
+};
+
+/**
+ * struct smr_kmem - kernel memory
+ * @mem: the common part
+ * @idle: no span is left of what smr_kmem_use() made it; completed once for
+ *	each time
+ * @max_blocks: how many there is room for
+ * @staged: the list that is being made; its owner's
+ * @used: the list that spans reach; constant while there can be one
+ *
+ * The fast-registered kind has all of it, the linear kind @mem only.
+ */
+struct smr_kmem {
+	struct smr_mem mem;
+	struct completion idle;
+	u32 max_blocks;
+	struct smr_kblocks staged;
+	struct smr_kblocks used;
+};
+
+void smr_kmem_init_linear(struct smr_kmem *kmem);
+int __must_check smr_kmem_init_blocks(struct smr_kmem *kmem, u32 max_blocks);
+void smr_kmem_free_blocks(struct smr_kmem *kmem);
+
+void smr_kmem_stage(struct smr_kmem *kmem, u8 shift);
+int smr_kmem_stage_block(struct smr_kmem *kmem, u64 addr);
+void smr_kmem_use(struct smr_kmem *kmem);
+
+/* The range of addresses that the linear kind has, whether memory or not. */
+static inline u64 smr_kmem_linear_start(void)
+{
+	return (unsigned long)PAGE_OFFSET;
+}
+
+#endif /* SMR_KMEM_H */

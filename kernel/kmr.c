@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory regions of consumers in the kernel: those for all of its memory, and
+ * those that a work request registers.
+ *
+ * A fast-registered region is FREE or VALID. What it opens is the list of
+ * blocks that was last made when IB_WR_REG_MR is executed; the list may be
+ * made while the one before is still in use. Once it is invalidated its
+ * consumer gives the memory to somebody else, so that an invalidation is
+ * complete only when no span is left.
+ */
+#include "kmr.h"
+
+#include <linux/err.h>
+#include <linux/log2.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#include "kmem.h"
+#include "mr.h"
+#include "mw.h"
+
+#define KMR_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+
+/**
+ * struct smr_kmr - a region of a consumer in the kernel
+ * @mr: the region; must be first, since it is freed by its address
+ * @kmem: its memory
+ */
+struct smr_kmr {
+	struct smr_mr mr;
+	struct smr_kmem kmem;
+};
+
+static struct smr_kmr *to_kmr(struct smr_mr *mr)
+{
+	return container_of(mr, struct smr_kmr, mr);
+}
+
+static struct smr_kmr *kmr_create(struct smr_keys *keys, struct ib_pd *pd)
+{
+	struct smr_kmr *kmr;
+	int ret;
+
+	kmr = kzalloc(sizeof(*kmr), GFP_KERNEL);
+	if (!kmr)
+		return ERR_PTR(-ENOMEM);
+	smr_mr_init(&kmr->mr, keys);
+	ret = smr_key_reserve(keys, &kmr->mr.key, SMR_KEY_MR);
+	if (ret) {
+		kfree_rcu(kmr, mr.key.rcu);
+		return ERR_PTR(ret);
+	}
+	kmr->mr.key.pd = pd;
+	kmr->mr.key.mem = &kmr->kmem.mem;
+	kmr->mr.ibmr.lkey = smr_key_value(&kmr->mr.key);
+	kmr->mr.ibmr.rkey = kmr->mr.ibmr.lkey;
+	return kmr;
+}
+
+/**
+ * smr_kmr_dma() - make a region of all the memory that the kernel has
+ * @keys: the device's keys
+ * @pd: whose it is; NULL: of all protection domains of the kernel
+ * @access: enum ib_access_flags
+ *
+ * Its addresses are the kernel's virtual ones, in the linear mapping.
+ *
+ * Context: process, may sleep.
+ * Return: the region, which smr_mr_dereg() ends; or an ERR_PTR: -EOPNOTSUPP
+ * (unknown access flag), -ENOMEM, -ENOSPC.
+ */
+struct smr_mr *smr_kmr_dma(struct smr_keys *keys, struct ib_pd *pd, int access)
+{
+	struct smr_kmr *kmr;
+	struct smr_key *key;
+
+	if (access & ~(KMR_RIGHTS | IB_ACCESS_OPTIONAL))
+		return ERR_PTR(-EOPNOTSUPP);
+	kmr = kmr_create(keys, pd);
+	if (IS_ERR(kmr))
+		return ERR_CAST(kmr);
+	smr_kmem_init_linear(&kmr->kmem);
+	key = &kmr->mr.key;
+	key->iova = smr_kmem_linear_start();
+	key->length = kmr->kmem.mem.size;
+	key->access = access & KMR_RIGHTS;
+	key->valid = true;
+	kmr->mr.state = SMR_MR_VALID;
+	smr_key_publish(key);
+	return &kmr->mr;
+}
+
+/**
+ * smr_kmr_alloc() - make a region that work requests register
+ * @keys: the device's keys
+ * @pd: whose it is
+ * @max_blocks: how many blocks it may have
+ *
+ * Context: process, may sleep.
+ * Return: the region, which smr_mr_dereg() ends; or an ERR_PTR: -EINVAL (too
+ * many blocks), -ENOMEM, -ENOSPC.
+ */
+struct smr_mr *smr_kmr_alloc(struct smr_keys *keys, struct ib_pd *pd,
+			     u32 max_blocks)
+{
+	struct smr_kmr *kmr;
+	int ret;
+
+	if (!max_blocks || max_blocks > SMR_MAX_FAST_REG_BLOCKS)
+		return ERR_PTR(-EINVAL);
+	kmr = kmr_create(keys, pd);
+	if (IS_ERR(kmr))
+		return ERR_CAST(kmr);
+	ret = smr_kmem_init_blocks(&kmr->kmem, max_blocks);
+	if (ret) {
+		smr_key_withdraw(keys, &kmr->mr.key);
+		kfree_rcu(kmr, mr.key.rcu);
+		return ERR_PTR(ret);
+	}
+	kmr->mr.fast = true;
+	smr_key_publish(&kmr->mr.key);
+	return &kmr->mr;
+}
+
+static int kmr_set_block(struct ib_mr *ibmr, u64 addr)
+{
+	return smr_kmem_stage_block(&to_kmr(to_smr_mr(ibmr))->kmem, addr);
+}
+
+/**
+ * smr_kmr_map_sg() - make the list that the next registration is for
+ * @mr: from smr_kmr_alloc(); page_size in its core part is the blocks' size
+ * @sg: the memory, mapped for a device that takes virtual addresses
+ * @nents: how many entries
+ * @offset: bytes to skip of the first entry; or NULL
+ *
+ * What is registered by now is not touched.
+ *
+ * Context: any.
+ * Return: how many entries fit into one region, whose iova and length in its
+ * core part are set; or -EINVAL.
+ */
+int smr_kmr_map_sg(struct smr_mr *mr, struct scatterlist *sg, int nents,
+		   unsigned int *offset)
+{
+	struct smr_kmem *kmem = &to_kmr(mr)->kmem;
+	struct ib_mr *ibmr = &mr->ibmr;
+	int n;
+
+	if (!mr->fast || !is_power_of_2(ibmr->page_size))
+		return -EINVAL;
+	smr_kmem_stage(kmem, ilog2(ibmr->page_size));
+	n = ib_sg_to_pages(ibmr, sg, nents, offset, kmr_set_block);
+	kmem->staged.lead = ibmr->iova & (ibmr->page_size - 1);
+	kmem->staged.size = n > 0 ? ibmr->length : 0;
+	return n;
+}
+
+/* The fast-registered region of a key, whatever the key's tag. */
+static struct smr_mr *kmr_find(struct smr_keys *keys, u32 value)
+{
+	struct smr_key *key = smr_key_find(keys, value);
+	struct smr_mr *mr;
+
+	if (!key || key->type != SMR_KEY_MR)
+		return NULL;
+	mr = container_of(key, struct smr_mr, key);
+	return mr->fast ? mr : NULL;
+}
+
+/* The list is what the consumer says that it is. The offset must stay. */
+static int check_register(struct smr_mr *mr, const struct ib_pd *pd,
+			  const struct smr_mw_bind *req)
+{
+	const struct smr_kblocks *b = &to_kmr(mr)->kmem.staged;
+	u64 end;
+
+	lockdep_assert_held(&mr->lock);
+	if (mr->key.pd != pd)
+		return -EPERM;
+	if (req->access & ~(KMR_RIGHTS | IB_ACCESS_OPTIONAL) ||
+	    SMR_KEY_INDEX(req->new_rkey) != mr->key.index)
+		return -EINVAL;
+	/* IBTA 10.6.4.5: it is registered from the Free state only. */
+	if (mr->state != SMR_MR_FREE)
+		return -EINVAL;
+	if (!req->length || req->length > b->size ||
+	    (req->addr & ((1ULL << b->shift) - 1)) != b->lead ||
+	    check_add_overflow(req->addr, req->length, &end))
+		return -ERANGE;
+	return smr_mem_is_idle(mr->key.mem) ? 0 : -EAGAIN;
+}
+
+/**
+ * smr_kmr_register() - execute IB_WR_REG_MR
+ * @keys: the device's keys
+ * @pd: of the QP that it was posted to
+ * @req: the request: mr_lkey names the region; new_rkey, addr, length and
+ *	access are what it is to have
+ *
+ * Context: any but hard interrupts.
+ * Return: 0, or why not: -ENOENT (no such region), -EPERM (of another PD),
+ * -EINVAL (a flag; the index of the key; it is registered already), -ERANGE
+ * (not what was mapped), -EAGAIN (spans of its former registration are left;
+ * again, in a moment).
+ */
+int smr_kmr_register(struct smr_keys *keys, const struct ib_pd *pd,
+		     const struct smr_mw_bind *req)
+{
+	struct smr_key *key;
+	struct smr_mr *mr;
+	int ret;
+
+	guard(rcu)();
+	mr = kmr_find(keys, req->mr_lkey);
+	if (!mr)
+		return -ENOENT;
+	guard(spinlock_bh)(&mr->lock);
+	ret = check_register(mr, pd, req);
+	if (ret)
+		return ret;
+	key = &mr->key;
+	smr_key_update_begin(key);
+	smr_kmem_use(&to_kmr(mr)->kmem);
+	key->tag = SMR_KEY_TAG(req->new_rkey);
+	key->access = req->access & KMR_RIGHTS;
+	key->iova = req->addr;
+	key->length = req->length;
+	key->valid = true;
+	smr_key_update_end(key);
+	mr->state = SMR_MR_VALID;
+	return 0;
+}
+
+static void kmr_free(struct smr_mr *mr)
+{
+	lockdep_assert_held(&mr->lock);
+	if (mr->state != SMR_MR_VALID)
+		return;
+	mr->state = SMR_MR_FREE;
+	smr_key_update_begin(&mr->key);
+	mr->key.valid = false;
+	smr_key_update_end(&mr->key);
+	smr_mem_suspend(mr->key.mem, &to_kmr(mr)->kmem.idle);
+}
+
+/**
+ * smr_kmr_invalidate() - execute a local or remote invalidate
+ * @keys: the device's keys
+ * @pd: of the QP that was asked to
+ * @rkey: the key to invalidate
+ *
+ * To invalidate what is not registered is no error: a consumer that cannot
+ * know whether its peer did it does it once more.
+ *
+ * Context: any but hard interrupts.
+ * Return: 0; -ENOENT (no fast-registered region has this key), -EPERM (of
+ * another PD); -EAGAIN: nobody opens it any more, but spans are left, which
+ * other CPUs copy with right now. Again, in a moment, in process context.
+ */
+int smr_kmr_invalidate(struct smr_keys *keys, const struct ib_pd *pd, u32 rkey)
+{
+	struct smr_mr *mr;
+
+	guard(rcu)();
+	mr = kmr_find(keys, rkey);
+	if (!mr)
+		return -ENOENT;
+	guard(spinlock_bh)(&mr->lock);
+	if (mr->state == SMR_MR_DYING || smr_key_value(&mr->key) != rkey)
+		return -ENOENT;
+	if (mr->key.pd != pd)
+		return -EPERM;
+	kmr_free(mr);
+	return smr_mem_is_idle(mr->key.mem) ? 0 : -EAGAIN;
+}
+
+/**
+ * smr_kmr_settle() - make a fast-registered region one that can be destroyed
+ * @mr: the region; no work request names it any more
+ *
+ * Waits, without a time limit, for operations that are using the memory.
+ * After that its owner has a reference on the memory again.
+ *
+ * Context: process, may sleep.
+ */
+void smr_kmr_settle(struct smr_mr *mr)
+{
+	struct smr_kmem *kmem = &to_kmr(mr)->kmem;
+
+	scoped_guard(spinlock_bh, &mr->lock)
+		kmr_free(mr);
+	wait_for_completion(&kmem->idle);
+	smr_mem_resume(&kmem->mem, 0);
+}

@@ -3,7 +3,7 @@
 # What is built from this repository, and stacked on the guest image as a layer of its own, so that a
 # change of source costs seconds.
 #
-#   $BUILD/image/layer/         provider, tests, and the module for each Debian kernel
+#   $BUILD/image/layer/         provider, tests, and the module (and the one that tests it) for each Debian kernel
 #   $BUILD/image/layer.erofs    the same as QEMU's second disk
 #   $BUILD/image/initrd-SERIES  the first stage of a guest's boot; initrd-uml for UML
 #   $BUILD/uml-FLAVOUR/layer/   UML's modules and softmr.ko for them
@@ -62,8 +62,10 @@ build_module() {
 	out=$LAYER/usr/lib/modules/$release
 	sync_tree "$TOP/kernel" "$IMAGE/kernel-$series"
 	in_image make -C "/lib/modules/$release/build" M="/build/kernel-$series" W=1 -j"$(nproc)" modules
+	sync_tree "$TOP/selftests/kmod" "$IMAGE/kmod-$series"
+	in_image make -C "/lib/modules/$release/build" M="/build/kmod-$series" W=1 -j"$(nproc)" modules
 	mkdir -p "$out/updates"
-	cp "$IMAGE/kernel-$series"/*.ko "$out/updates/"
+	cp "$IMAGE/kernel-$series"/*.ko "$IMAGE/kmod-$series"/*.ko "$out/updates/"
 	module_indexes "$release"
 }
 
@@ -147,7 +149,7 @@ build_userland() {
 build_series() {
 	local series=$1
 	if [ -e "$TOP/kernel/Kbuild" ]; then
-		build_part "module-$series" "$(source_key kernel)" "module for Debian's $series" build_module "$series" || return
+		build_part "module-$series" "$(source_key kernel selftests/kmod)" "modules for Debian's $series" build_module "$series" || return
 	fi
 	build_part "initrd-$series" "$(source_key scripts/guest)" "initrd for $series" build_initrd "$series" || return
 	build_part layer "$(cat "$BUILD"/.stamp-module-* "$BUILD"/.stamp-provider "$BUILD"/.stamp-selftests 2>/dev/null)" \
@@ -190,8 +192,10 @@ build_uml_module() {
 	if [ -e "$TOP/kernel/Kbuild" ]; then
 		sync_tree "$TOP/kernel" "$BUILD/uml-$flavour/kernel"
 		make -C "$dir" ARCH=um M="$BUILD/uml-$flavour/kernel" W=1 -j"$(nproc)" modules
+		sync_tree "$TOP/selftests/kmod" "$BUILD/uml-$flavour/kmod"
+		make -C "$dir" ARCH=um M="$BUILD/uml-$flavour/kmod" W=1 -j"$(nproc)" modules
 		mkdir -p "$out/$release/updates"
-		cp "$BUILD/uml-$flavour/kernel"/*.ko "$out/$release/updates/"
+		cp "$BUILD/uml-$flavour"/{kernel,kmod}/*.ko "$out/$release/updates/"
 	fi
 	depmod -b "$layer.new/usr" "$release"
 	replace_dir "$layer" "$layer.new"
@@ -201,5 +205,5 @@ build_uml_layer() {
 	local flavour=$1
 	with_lock "uml-$flavour" uml_make "$flavour" || return
 	with_lock "layer-$flavour-$BUILD_ID" build_part "uml-$flavour" \
-		"$(source_key kernel) $(uml_dir "$flavour")" "module for UML, $flavour" build_uml_module "$flavour"
+		"$(source_key kernel selftests/kmod) $(uml_dir "$flavour")" "modules for UML, $flavour" build_uml_module "$flavour"
 }

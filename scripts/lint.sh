@@ -9,7 +9,8 @@ set -euo pipefail
 . "$(dirname "$0")/lib/all.sh"
 
 # In the order in which they are reported; the slow ones are started first.
-CHECKS=(build-7.2 build-6.12 coccinelle checkpatch kernel-doc documented headers layers lengths spdx shellcheck)
+CHECKS=(build-7.2 build-6.12 coccinelle checkpatch kernel-doc documented headers layers lengths semantics
+	spdx shellcheck)
 SLOW='build-* coccinelle headers checkpatch'
 
 LINT=$BUILD/image/lint
@@ -153,6 +154,8 @@ check_headers() {
 }
 
 check_layers() { "$TOP/scripts/layers" "$TOP/kernel" || true; }
+
+check_semantics() { "$TOP/scripts/semantics" "$TOP" || true; }
 
 check_lengths() { c_files | xargs "$TOP/scripts/lengths" | sed "s:^$TOP/::" || true; }
 

@@ -335,6 +335,20 @@ int vt_ep_open(struct vt_ep *ep, const struct vt_conf *conf, int end)
 	return make_objects(ep);
 }
 
+/**
+ * vt_ep_open_beside() - the same once more: another PD of the same context
+ * @ep: filled in; close it even after a failure, and before @host
+ * @host: whose device and configuration it has
+ */
+int vt_ep_open_beside(struct vt_ep *ep, const struct vt_ep *host)
+{
+	memset(ep, 0, sizeof(*ep));
+	ep->conf = host->conf;
+	ep->dev = host->dev;
+	ep->guest = true;
+	return make_objects(ep);
+}
+
 void vt_ep_close(struct vt_ep *ep)
 {
 	if (ep->qp)
@@ -348,7 +362,8 @@ void vt_ep_close(struct vt_ep *ep)
 		ibv_destroy_comp_channel(ep->chan);
 	if (ep->pd)
 		ibv_dealloc_pd(ep->pd);
-	vt_dev_close(&ep->dev);
+	if (!ep->guest)
+		vt_dev_close(&ep->dev);
 	memset(ep, 0, sizeof(*ep));
 }
 

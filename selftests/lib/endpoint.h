@@ -88,6 +88,7 @@ struct vt_addr {
  * struct vt_ep - a QP and all it needs
  * @conf: how it was made
  * @qpx: @qp, if made for ibv_wr_*()
+ * @guest: the device is open for another endpoint
  */
 struct vt_ep {
 	struct vt_conf conf;
@@ -99,6 +100,7 @@ struct vt_ep {
 	struct ibv_qp *qp;
 	struct ibv_qp_ex *qpx;
 	struct vt_buf buf;
+	bool guest;
 };
 
 struct vt_pair {
@@ -128,6 +130,7 @@ int vt_qp_connect(struct ibv_qp *qp, const struct vt_conf *conf, int gid_index,
 		  const struct vt_addr *to);
 
 int vt_ep_open(struct vt_ep *ep, const struct vt_conf *conf, int end);
+int vt_ep_open_beside(struct vt_ep *ep, const struct vt_ep *host);
 void vt_ep_close(struct vt_ep *ep);
 struct vt_addr vt_ep_addr(const struct vt_ep *ep);
 int vt_ep_connect(struct vt_ep *ep, const struct vt_addr *to);

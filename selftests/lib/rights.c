@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "rights.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pattern.h"
+#include "work.h"
+
+#define PAGES	3
+#define START	104	/* in the first page; aligned for atomics */
+#define TAIL	40	/* in front of the last page's end */
+#define LEN_MAX	(PAGES * 65536)
+
+/* Others may come to be mapped there: not to be unmapped once more. */
+static int unmap_from(struct vt_place *r, size_t off)
+{
+	if (munmap(r->base + off, r->room - off))
+		return -errno;
+	r->room = off;
+	if (!off)
+		r->base = NULL;
+	return 0;
+}
+
+/**
+ * vt_place_map() - make memory for a region
+ * @r: filled in; vt_place_close() it even after a failure
+ * @sort: of what sort
+ *
+ * Return: 0 or a negative errno
+ */
+int vt_place_map(struct vt_place *r, enum vt_mem sort)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	memset(r, 0, sizeof(*r));
+	r->room = PAGES * page;
+	r->base = mmap(NULL, r->room, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (r->base == MAP_FAILED) {
+		r->base = NULL;
+		return -errno;
+	}
+	r->p = r->base + START;
+	r->len = r->room - START - TAIL;
+	r->iova = (uintptr_t)r->p;
+	r->sort = sort;
+	vt_fill(r->p, r->len, 7, 0);
+	if (sort == VT_MEM_READ_ONLY)
+		return mprotect(r->base, r->room, PROT_READ) ? -errno : 0;
+	if (sort == VT_MEM_HOLE)
+		return unmap_from(r, r->room - page);
+	return sort == VT_MEM_NONE ? unmap_from(r, 0) : 0;
+}
+
+/**
+ * vt_place_reg() - register the memory of a region
+ *
+ * Return: 0 or a negative errno
+ */
+int vt_place_reg(struct vt_place *r, struct ibv_pd *pd, int access)
+{
+	errno = 0;
+	r->mr = ibv_reg_mr(pd, r->p, r->len, access);
+	if (!r->mr)
+		return errno ? -errno : -EPROTO;
+	r->iova = access & IBV_ACCESS_ZERO_BASED ? 0 : (uintptr_t)r->p;
+	return 0;
+}
+
+/**
+ * vt_place_open() - plain memory, and its registration
+ */
+int vt_place_open(struct vt_place *r, struct ibv_pd *pd, int access)
+{
+	int ret = vt_place_map(r, VT_MEM_PLAIN);
+
+	return ret ? ret : vt_place_reg(r, pd, access);
+}
+
+void vt_place_close(struct vt_place *r)
+{
+	if (r->mr)
+		ibv_dereg_mr(r->mr);
+	if (r->base)
+		munmap(r->base, r->room);
+	memset(r, 0, sizeof(*r));
+}
+
+struct ibv_sge vt_place_sge(const struct vt_place *r, size_t off,
+			     uint32_t len)
+{
+	return (struct ibv_sge){
+		.addr = r->iova + off,
+		.length = len,
+		.lkey = r->mr->lkey,
+	};
+}
+
+/**
+ * vt_op() - execute one operation
+ * @ep: where it is posted
+ * @op: opcode; an atomic adds 1
+ * @local: the only part, or NULL
+ * @remote: where to, unless it is a SEND
+ *
+ * Return: the status it completes with, or a negative errno
+ */
+int vt_op(struct vt_ep *ep, enum ibv_wr_opcode op, struct ibv_sge *local,
+	  struct vt_remote remote)
+{
+	static uint64_t serial = 0x0be40000;
+	struct ibv_send_wr wr = {
+		.wr_id = ++serial,
+		.opcode = op,
+		.sg_list = local,
+		.num_sge = !!local,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	int ret;
+
+	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = remote.addr;
+		wr.wr.atomic.rkey = remote.rkey;
+		wr.wr.atomic.compare_add = 1;
+	} else {
+		wr.wr.rdma.remote_addr = remote.addr;
+		wr.wr.rdma.rkey = remote.rkey;
+	}
+	ret = vt_post(ep, &wr);
+	return ret ? ret : vt_status(ep->scq, wr.wr_id);
+}
+
+/* One operation of which is known how it ends; @to is written if it is right */
+struct step {
+	const char *what;
+	struct vt_ep *ep;
+	enum ibv_wr_opcode op;
+	struct ibv_sge local;
+	struct vt_remote remote;
+	int status;
+	const uint8_t *from;
+	const uint8_t *to;
+	size_t len;
+};
+
+static bool step_run(struct vt_pair *pair, struct step *s)
+{
+	static uint8_t before[LEN_MAX];
+	bool good = s->status == IBV_WC_SUCCESS;
+	int status, ret = 0;
+
+	memcpy(before, good ? s->from : s->to, s->len);
+	status = vt_op(s->ep, s->op, &s->local, s->remote);
+	if (status != s->status)
+		printf("# %s: status %d (%s), expected %d (%s)\n", s->what,
+		       status, ibv_wc_status_str(status), s->status,
+		       ibv_wc_status_str(s->status));
+	if (status != IBV_WC_SUCCESS)
+		ret = vt_pair_recover(pair);
+	if (ret)
+		printf("# %s: reset: %s\n", s->what, strerror(-ret));
+	if (status != s->status || ret)
+		return false;
+	if (!memcmp(s->to, before, s->len))
+		return true;
+	printf("# %s: %s\n", s->what, good ? "other data arrived" :
+	       "it failed, and memory was written");
+	return false;
+}
+
+static uint8_t *scratch(struct vt_ep *ep, size_t len, struct ibv_sge *sge)
+{
+	static uint32_t seed = 1000;
+
+	*sge = vt_sge(&ep->buf, VT_GUARD, len);
+	vt_fill(ep->buf.p + VT_GUARD, len, ++seed, 0);
+	return ep->buf.p + VT_GUARD;
+}
+
+/**
+ * vt_local_allows() - what a region lets its own end do
+ * @pair: connected
+ * @r: on the PD of pair->b
+ * @access: the rights it should have
+ */
+bool vt_local_allows(struct vt_pair *pair, struct vt_place *r, int access)
+{
+	struct ibv_sge sge;
+	uint8_t *far = scratch(&pair->a, r->len, &sge);
+	struct step s = {
+		.what = "local read", .ep = &pair->b, .op = IBV_WR_RDMA_WRITE,
+		.local = vt_place_sge(r, 0, r->len),
+		.remote = { sge.addr, pair->a.buf.mr->rkey },
+		.from = r->p, .to = far, .len = r->len,
+	};
+	bool ok = step_run(pair, &s);
+
+	scratch(&pair->a, r->len, &sge);
+	s.what = "local write";
+	s.op = IBV_WR_RDMA_READ;
+	s.from = far;
+	s.to = r->p;
+	if (!(access & IBV_ACCESS_LOCAL_WRITE))
+		s.status = IBV_WC_LOC_PROT_ERR;
+	return step_run(pair, &s) && ok;
+}
+
+static bool atomic_allowed(struct vt_pair *pair, struct vt_place *r,
+			   struct vt_remote remote, size_t off, bool allowed)
+{
+	struct ibv_sge sge;
+	uint8_t *near = scratch(&pair->a, 8, &sge);
+	struct step s = {
+		.what = "remote atomic", .ep = &pair->a,
+		.op = IBV_WR_ATOMIC_FETCH_AND_ADD, .local = sge,
+		.remote = remote, .from = r->p + off, .to = near, .len = 8,
+	};
+	uint64_t value;
+	bool ok;
+
+	memcpy(&value, r->p + off, 8);
+	if (!allowed) {
+		s.status = IBV_WC_REM_ACCESS_ERR;
+		s.to = r->p + off;
+	}
+	ok = step_run(pair, &s);
+	value += allowed;
+	if (!memcmp(&value, r->p + off, 8))
+		return ok;
+	printf("# remote atomic: the memory does not hold the sum\n");
+	return false;
+}
+
+/**
+ * vt_remote_allows() - what a key of a region lets the peer do
+ * @pair: connected
+ * @r: on the PD of pair->b
+ * @remote: the key, of the region or of a window of it
+ * @off: which byte of the region @remote names
+ * @len: bytes from there that are tried
+ * @access: the rights it should have
+ */
+bool vt_remote_allows(struct vt_pair *pair, struct vt_place *r,
+		      struct vt_remote remote, size_t off, size_t len,
+		      int access)
+{
+	struct ibv_sge sge;
+	uint8_t *near = scratch(&pair->a, len, &sge);
+	struct step s = {
+		.what = "remote write", .ep = &pair->a,
+		.op = IBV_WR_RDMA_WRITE, .local = sge, .remote = remote,
+		.from = near, .to = r->p + off, .len = len,
+	};
+	bool ok;
+
+	if (!(access & IBV_ACCESS_REMOTE_WRITE))
+		s.status = IBV_WC_REM_ACCESS_ERR;
+	ok = step_run(pair, &s);
+	scratch(&pair->a, len, &sge);
+	s.what = "remote read";
+	s.op = IBV_WR_RDMA_READ;
+	s.from = r->p + off;
+	s.to = near;
+	s.status = IBV_WC_SUCCESS;
+	if (!(access & IBV_ACCESS_REMOTE_READ))
+		s.status = IBV_WC_REM_ACCESS_ERR;
+	ok &= step_run(pair, &s);
+	return atomic_allowed(pair, r, remote, off,
+			      access & IBV_ACCESS_REMOTE_ATOMIC) && ok;
+}
+
+/**
+ * vt_place_allows() - whether a region lets happen what it should
+ * @pair: connected
+ * @r: on the PD of pair->b
+ * @access: the rights it should have
+ *
+ * All of the region is moved in each way, and the data is compared.
+ */
+bool vt_place_allows(struct vt_pair *pair, struct vt_place *r, int access)
+{
+	struct vt_remote remote = { r->iova, r->mr->rkey };
+	bool ok = vt_local_allows(pair, r, access);
+
+	return vt_remote_allows(pair, r, remote, 0, r->len, access) && ok;
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "window.h"
+
+#include "work.h"
+
+#define WR_ID	0x3171d030
+
+static struct ibv_mw_bind_info bind_info(const struct vt_bind *to)
+{
+	return (struct ibv_mw_bind_info){
+		.mr = to->mr,
+		.addr = to->addr,
+		.length = to->len,
+		.mw_access_flags = to->access,
+	};
+}
+
+/**
+ * vt_bind() - bind a window by ibv_bind_mw()
+ * @ep: whose QP
+ * @mw: of type 1; its rkey is the new one if the bind succeeds
+ * @to: what to
+ *
+ * Return: the status that the bind completes with, or a negative errno
+ */
+int vt_bind(struct vt_ep *ep, struct ibv_mw *mw, const struct vt_bind *to)
+{
+	struct ibv_mw_bind bind = {
+		.wr_id = WR_ID,
+		.send_flags = IBV_SEND_SIGNALED,
+		.bind_info = bind_info(to),
+	};
+	uint32_t rkey = mw->rkey;
+	int ret = ibv_bind_mw(ep->qp, mw, &bind);
+
+	if (ret)
+		return -ret;
+	ret = vt_status(ep->scq, WR_ID);
+	if (ret != IBV_WC_SUCCESS)
+		mw->rkey = rkey;
+	return ret;
+}
+
+/**
+ * vt_bind_wr() - bind a window by a work request
+ * @ep: whose QP
+ * @mw: of any type; its rkey becomes @rkey if the bind succeeds
+ * @rkey: the new one
+ * @to: what to
+ *
+ * Return: as vt_bind()
+ */
+int vt_bind_wr(struct vt_ep *ep, struct ibv_mw *mw, uint32_t rkey,
+	       const struct vt_bind *to)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = WR_ID,
+		.opcode = IBV_WR_BIND_MW,
+		.send_flags = IBV_SEND_SIGNALED,
+		.bind_mw = {
+			.mw = mw, .rkey = rkey, .bind_info = bind_info(to),
+		},
+	};
+	int ret = vt_post(ep, &wr);
+
+	if (ret)
+		return ret;
+	ret = vt_status(ep->scq, WR_ID);
+	if (ret == IBV_WC_SUCCESS)
+		mw->rkey = rkey;
+	return ret;
+}
+
+/**
+ * vt_bind_any() - bind a window in the way of its type
+ */
+int vt_bind_any(struct vt_ep *ep, struct ibv_mw *mw, const struct vt_bind *to)
+{
+	if (mw->type == IBV_MW_TYPE_1)
+		return vt_bind(ep, mw, to);
+	return vt_bind_wr(ep, mw, ibv_inc_rkey(mw->rkey), to);
+}
+
+/**
+ * vt_invalidate() - invalidate a key by a local request
+ *
+ * Return: the status it completes with, or a negative errno
+ */
+int vt_invalidate(struct vt_ep *ep, uint32_t rkey)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = WR_ID,
+		.opcode = IBV_WR_LOCAL_INV,
+		.send_flags = IBV_SEND_SIGNALED,
+		.invalidate_rkey = rkey,
+	};
+	int ret = vt_post(ep, &wr);
+
+	return ret ? ret : vt_status(ep->scq, WR_ID);
+}
+
+/**
+ * vt_send_invalidate() - have the peer invalidate a key of its own
+ * @ep: who sends; the peer has posted a receive
+ *
+ * Return: the status it completes with, or a negative errno
+ */
+int vt_send_invalidate(struct vt_ep *ep, uint32_t rkey)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = WR_ID,
+		.opcode = IBV_WR_SEND_WITH_INV,
+		.send_flags = IBV_SEND_SIGNALED,
+		.invalidate_rkey = rkey,
+	};
+	int ret = vt_post(ep, &wr);
+
+	return ret ? ret : vt_status(ep->scq, WR_ID);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Memory windows: one bind, and how it ends. */
+#ifndef VT_WINDOW_H
+#define VT_WINDOW_H
+
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#include "endpoint.h"
+#include "rights.h"
+
+/**
+ * struct vt_bind - what a window is bound to
+ * @mr: or NULL
+ * @addr: the first byte, as @mr names it
+ * @len: bytes
+ * @access: the window's rights
+ */
+struct vt_bind {
+	struct ibv_mr *mr;
+	uint64_t addr;
+	uint64_t len;
+	int access;
+};
+
+int vt_bind(struct vt_ep *ep, struct ibv_mw *mw, const struct vt_bind *to);
+int vt_bind_wr(struct vt_ep *ep, struct ibv_mw *mw, uint32_t rkey,
+	       const struct vt_bind *to);
+int vt_bind_any(struct vt_ep *ep, struct ibv_mw *mw, const struct vt_bind *to);
+int vt_invalidate(struct vt_ep *ep, uint32_t rkey);
+int vt_send_invalidate(struct vt_ep *ep, uint32_t rkey);
+
+#endif /* VT_WINDOW_H */

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What ibv_reg_mr() promises, row by row of Documentation/semantics.rst.
+ *
+ * beds: uml-kasan uml-lockdep qemu-7.2
+ * timeout: 90
+ * paths: host
+ */
+#include "rows.h"
+
+#include <linux/capability.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* In the optional range, but nobody knows it */
+#define UNKNOWN_HINT	(1u << 28)
+#define UNKNOWN_FLAG	(1 << 15)
+
+#define ALL		(LW | RW | RR | RA)
+#define CAP_FLUSH(flag)	((flag) == IBV_ACCESS_FLUSH_GLOBAL ? 1ull << 38 : 1ull << 39)
+
+/* Memory of @sort is registered with @access, and that is what it allows. */
+CHECK(allows)
+{
+	ASSERT_EQ(0, vt_place_map(&self->r, row->sort));
+	ASSERT_EQ(0, vt_place_reg(&self->r, self->b->pd, row->access));
+	EXPECT_TRUE(vt_place_allows(&self->pair, &self->r, row->access));
+}
+
+/* Memory of @sort cannot be registered with @access: @want. */
+CHECK(refused)
+{
+	ASSERT_EQ(0, vt_place_map(&self->r, row->sort));
+	EXPECT_EQ(-row->want, vt_place_reg(&self->r, self->b->pd, row->access));
+	/* and nothing is left of it */
+	EXPECT_EQ(0, vt_place_open(&self->r, self->b->pd, ALL));
+	EXPECT_TRUE(vt_place_allows(&self->pair, &self->r, ALL));
+}
+
+/* A window can be bound, which is what MW_BIND is for. */
+CHECK(can_bind)
+{
+	struct ibv_mw_bind bind = { .bind_info = { .mw_access_flags = RR } };
+	struct ibv_mw *mw;
+
+	ASSERT_EQ(0, vt_place_open(&self->r, self->b->pd,
+				    ALL | row->access));
+	EXPECT_TRUE(vt_place_allows(&self->pair, &self->r, ALL));
+	mw = ibv_alloc_mw(self->b->pd, IBV_MW_TYPE_1);
+	ASSERT_NE(NULL, mw);
+	bind.bind_info.mr = self->r.mr;
+	bind.bind_info.addr = self->r.iova;
+	bind.bind_info.length = 8;
+	bind.send_flags = IBV_SEND_SIGNALED;
+	ASSERT_EQ(0, ibv_bind_mw(self->b->qp, mw, &bind));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->b->scq, 0));
+	EXPECT_EQ(0, ibv_dealloc_mw(mw));
+}
+
+/* The flag is taken if the device announces what it stands for. */
+CHECK(flush_flag)
+{
+	struct ibv_device_attr_ex attr;
+	int want = 0;
+
+	ASSERT_EQ(0, ibv_query_device_ex(self->b->dev.ctx, NULL, &attr));
+	if (!(attr.device_cap_flags_ex & CAP_FLUSH(row->access)))
+		want = -EOPNOTSUPP;
+	ASSERT_EQ(0, vt_place_map(&self->r, VT_MEM_PLAIN));
+	ASSERT_EQ(want, vt_place_reg(&self->r, self->b->pd,
+				      ALL | row->access));
+	if (!want)
+		EXPECT_TRUE(vt_place_allows(&self->pair, &self->r, ALL));
+}
+
+/* Pages need not be there, and are as soon as they are used. */
+CHECK(on_demand)
+{
+	struct vt_place *r = &self->r;
+
+	ASSERT_EQ(0, vt_place_map(r, VT_MEM_PLAIN));
+	ASSERT_EQ(0, vt_place_reg(r, self->b->pd, ALL | row->access));
+	EXPECT_TRUE(vt_place_allows(&self->pair, r, ALL));
+	ASSERT_EQ(r->base, mmap(r->base, r->room, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	EXPECT_TRUE(vt_place_allows(&self->pair, r, ALL));
+}
+
+/* Any address may name the first byte, if it has the offset in its page. */
+CHECK(iova)
+{
+	struct vt_place *r = &self->r;
+
+	ASSERT_EQ(0, vt_place_map(r, VT_MEM_PLAIN));
+	r->iova = 0x123456789000ull + ((uintptr_t)r->p & 4095);
+	r->mr = ibv_reg_mr_iova(self->b->pd, r->p, r->len, r->iova,
+				ALL | row->access);
+	ASSERT_NE(NULL, r->mr);
+	EXPECT_TRUE(vt_place_allows(&self->pair, r, ALL));
+}
+
+CHECK(iova_refused)
+{
+	struct vt_place *r = &self->r;
+	uint64_t page_offset, iova;
+
+	ASSERT_EQ(0, vt_place_map(r, VT_MEM_PLAIN));
+	page_offset = (uintptr_t)r->p & 4095;
+	iova = row->kind ? UINT64_MAX - 4095 + page_offset :
+			   (uintptr_t)r->p + 1;
+	errno = 0;
+	EXPECT_EQ(NULL, ibv_reg_mr_iova(self->b->pd, r->p, r->len, iova, ALL));
+	EXPECT_EQ(row->want, errno);
+}
+
+CHECK(range_wraps)
+{
+	errno = 0;
+	EXPECT_EQ(NULL, ibv_reg_mr(self->b->pd, (void *)-4096l, 8192,
+				   row->access));
+	EXPECT_EQ(row->want, errno);
+}
+
+/* A key that reaches nothing: operations of length 0 succeed, others do not. */
+CHECK(length_0)
+{
+	struct vt_place *r = &self->r;
+	struct ibv_sge sge;
+
+	ASSERT_EQ(0, vt_place_map(r, VT_MEM_PLAIN));
+	r->mr = ibv_reg_mr(self->b->pd, r->p, 0, ALL | row->access);
+	ASSERT_NE(NULL, r->mr);
+	sge = vt_place_sge(r, 0, 0);
+	EXPECT_EQ(IBV_WC_SUCCESS,
+		  vt_op(self->a, IBV_WR_RDMA_WRITE, NULL,
+			(struct vt_remote){ r->iova, r->mr->rkey }));
+	EXPECT_EQ(IBV_WC_SUCCESS,
+		  vt_op(self->b, IBV_WR_RDMA_WRITE, &sge,
+			(struct vt_remote){ (uintptr_t)self->a->buf.p,
+					    self->a->buf.mr->rkey }));
+	sge.length = 1;
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR,
+		  vt_op(self->b, IBV_WR_RDMA_WRITE, &sge,
+			(struct vt_remote){ (uintptr_t)self->a->buf.p,
+					    self->a->buf.mr->rkey }));
+	ASSERT_EQ(0, vt_pair_recover(&self->pair));
+	sge = vt_sge(&self->a->buf, 0, 1);
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+		  vt_op(self->a, IBV_WR_RDMA_WRITE, &sge,
+			(struct vt_remote){ r->iova, r->mr->rkey }));
+}
+
+/* -- RLIMIT_MEMLOCK */
+
+static int lose_ipc_lock(void)
+{
+	struct __user_cap_header_struct hdr = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &hdr, data))
+		return -errno;
+	data[0].effective &= ~(1u << CAP_IPC_LOCK);
+	return syscall(SYS_capset, &hdr, data) ? -errno : 0;
+}
+
+/* Two regions together are more than the limit, each alone is not. */
+CHECK(memlock)
+{
+	enum { LEN = 600 << 10 };
+	struct rlimit limit = { 1 << 20, 1 << 20 };
+	struct ibv_pd *pd = self->b->pd;
+	struct ibv_mr *first, *second;
+	uint8_t *p;
+
+	p = mmap(NULL, 2 * LEN, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, p);
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &limit));
+	if (row->want)
+		ASSERT_EQ(0, lose_ipc_lock());
+	first = ibv_reg_mr(pd, p, LEN, ALL | row->access);
+	ASSERT_NE(NULL, first);
+	errno = 0;
+	second = ibv_reg_mr(pd, p + LEN, LEN, ALL | row->access);
+	EXPECT_EQ(row->want, errno);
+	EXPECT_EQ(row->want != 0, second == NULL);
+	/* What is deregistered counts no more, nor does what was refused. */
+	EXPECT_EQ(0, ibv_dereg_mr(first));
+	if (second)
+		EXPECT_EQ(0, ibv_dereg_mr(second));
+	first = ibv_reg_mr(pd, p, LEN, ALL | row->access);
+	EXPECT_NE(NULL, first);
+	EXPECT_EQ(0, ibv_dereg_mr(first));
+	munmap(p, 2 * LEN);
+}
+
+/* -- implicit on-demand paging */
+
+CHECK(implicit)
+{
+	struct vt_place *r = &self->r;
+
+	ASSERT_EQ(0, vt_place_map(r, VT_MEM_PLAIN));
+	r->mr = ibv_reg_mr(self->b->pd, NULL, SIZE_MAX, ALL | ODP);
+	ASSERT_NE(NULL, r->mr);
+	EXPECT_TRUE(vt_place_allows(&self->pair, r, ALL));
+}
+
+enum { ADDR_NULL, ADDR_OTHER, IOVA_OTHER };
+
+CHECK(implicit_refused)
+{
+	void *addr = row->kind == ADDR_OTHER ? (void *)4096 : NULL;
+	uint64_t iova = row->kind == ADDR_NULL ? 0 : 4096;
+
+	errno = 0;
+	EXPECT_EQ(NULL, ibv_reg_mr_iova(self->b->pd, addr, SIZE_MAX, iova,
+					ALL | row->access));
+	EXPECT_EQ(row->want, errno);
+}
+
+/* -- fork */
+
+/* The child has memory of its own, and says whether it stays as it was. */
+static int child_with_memory(struct vt_place *r, int go)
+{
+	char c;
+
+	vt_fill(r->p, r->len, 4711, 0);
+	if (read(go, &c, 1) != 0)
+		return 2;
+	return vt_check("child", r->p, r->len, 4711, 0) ? 0 : 1;
+}
+
+CHECK(forked)
+{
+	struct vt_place *r = &self->r;
+	int go[2], status;
+	pid_t pid;
+	bool kept;
+
+	if (row->kind)
+		ASSERT_EQ(0, ibv_fork_init());
+	ASSERT_EQ(0, vt_place_open(r, self->b->pd, ALL));
+	ASSERT_EQ(0, pipe(go));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		close(go[1]);
+		_exit(child_with_memory(r, go[0]));
+	}
+	close(go[0]);
+	EXPECT_TRUE(vt_check("parent", r->p, r->len, 7, 0));
+	EXPECT_TRUE(vt_place_allows(&self->pair, r, ALL));
+	close(go[1]);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	/* ibv_fork_init() may have kept the pages from the child. */
+	kept = row->kind && ibv_is_fork_initialized() == IBV_FORK_ENABLED;
+	EXPECT_EQ(kept, WIFSIGNALED(status) != 0);
+	EXPECT_EQ(!kept, WIFEXITED(status) && !WEXITSTATUS(status));
+	EXPECT_TRUE(vt_place_allows(&self->pair, r, ALL));
+}
+
+/* -- access */
+ROW(reg_local_read, allows, .access = 0);
+ROW(reg_local_write, allows, .access = LW);
+ROW(reg_remote_write, allows, .access = LW | RW);
+ROW(reg_remote_read, allows, .access = RR);
+ROW(reg_remote_atomic, allows, .access = LW | RA);
+ROW(reg_mw_bind, can_bind, .access = IBV_ACCESS_MW_BIND);
+ROW(reg_zero_based, allows, .access = ALL | IBV_ACCESS_ZERO_BASED);
+ROW(reg_zero_based_on_demand, allows, .access = ALL | ODP | IBV_ACCESS_ZERO_BASED);
+ROW(reg_on_demand, on_demand, .access = ODP);
+ROW(reg_on_demand_rights, allows, .access = ODP | LW | RR);
+ROW(reg_hugetlb, allows, .access = ALL | IBV_ACCESS_HUGETLB);
+ROW(reg_relaxed_ordering, allows, .access = ALL | IBV_ACCESS_RELAXED_ORDERING);
+ROW(reg_unknown_hint, allows, .access = ALL | UNKNOWN_HINT);
+ROW(reg_flush_global, flush_flag, .access = IBV_ACCESS_FLUSH_GLOBAL);
+ROW(reg_flush_persistent, flush_flag, .access = IBV_ACCESS_FLUSH_PERSISTENT);
+ROW(reg_remote_write_alone, refused, .access = RW, .want = EINVAL);
+ROW(reg_remote_atomic_alone, refused, .access = RA, .want = EINVAL);
+ROW(reg_unknown_flag, refused, .access = LW | UNKNOWN_FLAG, .want = EINVAL);
+/* -- addresses */
+ROW(reg_iova, iova, .access = 0);
+ROW(reg_iova_on_demand, iova, .access = ODP);
+ROW(reg_iova_page_offset, iova_refused, .want = EINVAL);
+ROW(reg_iova_wraps, iova_refused, .kind = 1, .want = EINVAL);
+ROW(reg_range_wraps, range_wraps, .access = LW, .want = EINVAL);
+ROW(reg_length_0, length_0, .access = 0);
+ROW(reg_length_0_on_demand, length_0, .access = ODP);
+/* -- memory */
+ROW(reg_not_mapped, refused, .sort = VT_MEM_NONE, .access = 0, .want = EFAULT);
+ROW(reg_hole, refused, .sort = VT_MEM_HOLE, .access = LW, .want = EFAULT);
+ROW(reg_read_only, allows, .sort = VT_MEM_READ_ONLY, .access = RR);
+ROW(reg_read_only_written, refused, .sort = VT_MEM_READ_ONLY, .access = LW, .want = EFAULT);
+ROW(reg_memlock, memlock, .access = 0, .want = ENOMEM);
+ROW(reg_memlock_capable, memlock, .access = 0, .want = 0);
+ROW(reg_fork, forked, .kind = 0);
+ROW(reg_fork_init, forked, .kind = 1);
+/* -- implicit */
+ROW(reg_implicit, implicit);
+ROW(reg_implicit_pinned, implicit_refused, .kind = ADDR_NULL, .access = 0, .want = EINVAL);
+ROW(reg_implicit_iova, implicit_refused, .kind = IOVA_OTHER, .access = ODP, .want = EINVAL);
+ROW(reg_implicit_address, implicit_refused, .kind = ADDR_OTHER, .access = ODP, .want = EINVAL);
+ROW(reg_implicit_hugetlb, implicit_refused, .kind = ADDR_NULL, .access = ODP | IBV_ACCESS_HUGETLB, .want = EINVAL);
+
+VT_HARNESS_MAIN

@@ -35,6 +35,18 @@ variants() {
 	check "$where: ibv_wr_* API" pingpong server client v4 -N -n 100 -c
 }
 
+# The buffer is paged on demand, by itself or as part of the whole address space, prefetched or not
+on_demand() {
+	local where=$1 implicit= kind
+	has_odp "${SIDE_DEV[server]}" || { skip "$where: on demand" "the device cannot"; return; }
+	has_odp "${SIDE_DEV[server]}" implicit && implicit="-O -OP"
+	for kind in -o -oP $implicit; do
+		check "$where: on demand ($kind), 4096 bytes" pingpong server client v4 "$kind" -n 50 -c
+		check "$where: on demand ($kind), 1 MiB" pingpong server client v4 "$kind" -s 1048576 -n 10 -c
+	done
+	check "$where: on demand, events" pingpong server client v4 -o -e -n 50 -c
+}
+
 mtus() {
 	local mtu
 	for mtu in 256 512 1024 2048 4096; do
@@ -46,6 +58,7 @@ if topology_host Y; then
 	sizes "same host" v4
 	sizes "same host" v6 1 65537
 	variants "same host"
+	on_demand "same host"
 	topology_down
 else
 	not_ok "link for the same-host shortcut"
@@ -56,6 +69,7 @@ if [ "$LINK_TYPE" = rxe ]; then
 elif topology_host N; then
 	sizes "one host, wire path" v4
 	variants "one host, wire path"
+	on_demand "one host, wire path"
 	topology_down
 else
 	not_ok "link for the wire path on one host"
@@ -66,6 +80,7 @@ if topology_veth 9000; then
 	sizes "veth" v6 1 65537
 	variants "veth"
 	mtus "veth"
+	on_demand "veth"
 	topology_down
 else
 	not_ok "links on a veth pair"

@@ -44,6 +44,8 @@ run_module() {
 	fi
 }
 
+# Some tests need huge pages, and are skipped without; UML has none at all
+if [ -w "$HUGE_PAGES" ]; then check "huge pages are there" huge_pages 16; fi
 check "the suite is unpacked" unpack_suite
 if topology_host Y; then
 	for module in "${MODULES[@]}"; do

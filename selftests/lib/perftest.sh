@@ -56,3 +56,26 @@ perftest_some() {
 	perftest_one "$1" "$2" "" 64 ib_send_lat -s 64 -n 50
 	perftest_one "$1" "$2" "fetch and add" 8 ib_atomic_lat -n 50
 }
+
+# Buffers that are paged on demand; of huge pages, too, where there are any
+perftest_odp() {
+	local where=$1 family=$2 op
+	has_odp "${SIDE_DEV[server]}" || { skip "$where: on demand" "the device cannot"; return; }
+	for op in send write read; do
+		perftest_one "$where" "$family" "on demand" 65536 "ib_${op}_bw" --odp -s 65536 -n 100
+	done
+	perftest_one "$where" "$family" "on demand" 1048576 ib_write_bw --odp -s 1048576 -n 20 -b
+	perftest_one "$where" "$family" "on demand" 64 ib_send_lat --odp -s 64 -n 50
+	perftest_one "$where" "$family" "on demand" 8 ib_atomic_bw --odp -n 100
+}
+
+# perftest_huge WHERE FAMILY: buffers of huge pages, pinned and paged on demand
+perftest_huge() {
+	if ! [ -w "$HUGE_PAGES" ]; then
+		skip "$1: huge pages" "this kernel has none"
+	elif check "$1: huge pages are there" huge_pages 16; then
+		perftest_one "$1" "$2" "huge pages" 65536 ib_write_bw --use_hugepages -s 65536 -n 100
+		perftest_one "$1" "$2" "huge pages, on demand" 65536 ib_write_bw --use_hugepages --odp -s 65536 -n 100
+		perftest_one "$1" "$2" "huge pages, on demand" 65536 ib_read_bw --use_hugepages --odp -s 65536 -n 100
+	fi
+}

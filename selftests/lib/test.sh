@@ -11,6 +11,8 @@ LIB=$(dirname "${BASH_SOURCE[0]}")
 . "$LIB/pair.sh"
 # shellcheck source=selftests/lib/nodes.sh
 . "$LIB/nodes.sh"
+# shellcheck source=selftests/lib/memory.sh
+. "$LIB/memory.sh"
 # shellcheck source=selftests/lib/topology.sh
 . "$LIB/topology.sh"
 

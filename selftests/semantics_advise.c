@@ -285,6 +285,31 @@ CHECK(implicit)
 	EXPECT_TRUE(vt_place_allows(&self->pair, r, ALL));
 }
 
+/* When the call returns, the device knows the pages: no access misses. */
+CHECK(in_place)
+{
+	struct ibv_context *ctx = self->b->dev.ctx;
+	int64_t misses = vt_counter(ctx, "odp_misses");
+	struct vt_place *r = &self->r;
+	struct vt_remote remote;
+	struct ibv_sge sge;
+
+	if (misses < 0)
+		SKIP(return, "this device does not count misses");
+	ASSERT_EQ(0, fresh_region(self, ALL | ODP));
+	if (row->kind == PRESENT)
+		vt_fill(r->p, r->len, 3, 0);
+	EXPECT_EQ(0, advise(self, row->kind, FLUSH));
+	sge = vt_sge(&self->a->buf, 0, r->len);
+	remote = (struct vt_remote){ r->iova, r->mr->rkey };
+	EXPECT_EQ(IBV_WC_SUCCESS,
+		  vt_op(self->a, IBV_WR_RDMA_READ, &sge, remote));
+	if (row->kind == WRITE)
+		EXPECT_EQ(IBV_WC_SUCCESS,
+			  vt_op(self->a, IBV_WR_RDMA_WRITE, &sge, remote));
+	EXPECT_EQ(misses, vt_counter(ctx, "odp_misses"));
+}
+
 /* Best effort: what was prefetched may go, and is faulted in again. */
 CHECK(then_gone)
 {
@@ -335,6 +360,9 @@ ROW(advise_later_read_only, memory, .sort = VT_MEM_READ_ONLY, .kind = WRITE, .wa
 ROW(advise_prefetch, brings_in, .kind = READ, .want = 1);
 ROW(advise_prefetch_write, brings_in, .kind = WRITE, .want = PAGES);
 ROW(advise_prefetch_no_fault, brings_in, .kind = PRESENT, .want = 0);
+ROW(advise_flush, in_place, .kind = READ);
+ROW(advise_flush_write, in_place, .kind = WRITE);
+ROW(advise_no_fault_present, in_place, .kind = PRESENT);
 ROW(advise_no_fault_not_mapped, memory, .sort = VT_MEM_NONE, .kind = PRESENT, .flags = FLUSH, .want = 0);
 ROW(advise_later, brings_in_later, .kind = WRITE, .want = PAGES);
 ROW(advise_implicit, implicit);

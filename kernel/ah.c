@@ -10,30 +10,8 @@
 #include "net.h"
 #include "transport.h"
 
-/* Handles fit the work request's field and are not taken for a pointer. */
-#define AH_HANDLES	XA_LIMIT(1, 0xffffff)
-
 /* When an address attribute does not say: the usual default. */
 #define AH_DEFAULT_TTL	64
-
-/**
- * smr_ahtab_init() - prepare a device's table of address handles
- * @tab: the table
- */
-void smr_ahtab_init(struct smr_ahtab *tab)
-{
-	xa_init_flags(&tab->xa, XA_FLAGS_ALLOC1);
-}
-
-/**
- * smr_ahtab_fini() - the end of a table, which must be empty by now
- * @tab: the table
- */
-void smr_ahtab_fini(struct smr_ahtab *tab)
-{
-	WARN_ON_ONCE(!xa_empty(&tab->xa));
-	xa_destroy(&tab->xa);
-}
 
 /* Both ends speak the same IP version. */
 static bool ah_family_ok(const struct ib_gid_attr *sgid,
@@ -123,18 +101,16 @@ void smr_ah_set_path(struct smr_path *path, const struct rdma_ah_attr *attr,
 
 /**
  * smr_ah_create() - make an address handle
- * @ah: allocated, zeroed
- * @tab: the device's handles
+ * @ah: allocated, zeroed, and @ah->ibah.pd set by the core
  * @env: the device
  * @attr: the address
- * @user: a process will name it in work requests
+ * @gfp: how to allocate
  *
- * Context: process and may sleep when @user; else any.
+ * Context: as @gfp says.
  * Return: 0, -EINVAL (see smr_ah_check()), -ENOMEM.
  */
-int smr_ah_create(struct smr_ah *ah, struct smr_ahtab *tab,
-		  const struct smr_env *env, const struct rdma_ah_attr *attr,
-		  bool user)
+int smr_ah_create(struct smr_ah *ah, const struct smr_env *env,
+		  const struct rdma_ah_attr *attr, gfp_t gfp)
 {
 	int ret;
 
@@ -144,26 +120,27 @@ int smr_ah_create(struct smr_ah *ah, struct smr_ahtab *tab,
 	ah->attr = *attr;
 	/* The core holds the reference, in ah->ibah. */
 	ah->attr.grh.sgid_attr = NULL;
-	ah->tab = tab;
-	smr_path_init(&ah->path, env->sn);
-	smr_ah_set_path(&ah->path, attr, env, 0, 0);
-	if (!user)
-		return 0;
-	ret = xa_alloc(&tab->xa, &ah->handle, ah, AH_HANDLES, GFP_KERNEL);
+	ah->tab = env->ahs;
+	ah->av = smr_av_alloc(ah->ibah.pd, env->sn, gfp);
+	if (!ah->av)
+		return -ENOMEM;
+	smr_ah_set_path(&ah->av->path, attr, env, 0, 0);
+	ret = smr_av_publish(ah->tab, ah->av, gfp);
 	if (ret)
-		smr_path_fini(&ah->path);
-	return ret == -EBUSY ? -ENOMEM : ret;
+		smr_av_put(ah->av);
+	return ret;
 }
 
 /**
  * smr_ah_destroy() - end an address handle
  * @ah: the handle; the caller frees it
  *
- * Context: process when a process made it; else any.
+ * Work requests that name it and have not been sent by now fail.
+ *
+ * Context: any.
  */
 void smr_ah_destroy(struct smr_ah *ah)
 {
-	if (ah->handle)
-		xa_erase(&ah->tab->xa, ah->handle);
-	smr_path_fini(&ah->path);
+	smr_av_withdraw(ah->tab, ah->av);
+	smr_av_put(ah->av);
 }

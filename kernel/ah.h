@@ -4,37 +4,26 @@
 #define SMR_AH_H
 
 #include <linux/container_of.h>
-#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
-#include "xmit.h"
+#include "av.h"
 
 struct smr_env;
 
 /**
- * struct smr_ahtab - the address handles of a device that processes made
- * @xa: handle -> struct smr_ah
- */
-struct smr_ahtab {
-	struct xarray xa;
-};
-
-/**
  * struct smr_ah - an address handle
  * @ibah: the core's part
- * @tab: where @handle is from
- * @handle: what a process's work request names it by; 0: none
+ * @tab: where @av can be found
  * @attr: as it was created, without references
- * @path: how to reach the address
+ * @av: what work requests use; they name it by @av->number
  *
- * Constant while it lives, but for what @path guards itself.
+ * Constant while it lives.
  */
 struct smr_ah {
 	struct ib_ah ibah;
 	struct smr_ahtab *tab;
-	u32 handle;
 	struct rdma_ah_attr attr;
-	struct smr_path path;
+	struct smr_av *av;
 };
 
 static inline struct smr_ah *to_smr_ah(const struct ib_ah *ibah)
@@ -42,12 +31,8 @@ static inline struct smr_ah *to_smr_ah(const struct ib_ah *ibah)
 	return container_of(ibah, struct smr_ah, ibah);
 }
 
-void smr_ahtab_init(struct smr_ahtab *tab);
-void smr_ahtab_fini(struct smr_ahtab *tab);
-
-int smr_ah_create(struct smr_ah *ah, struct smr_ahtab *tab,
-		  const struct smr_env *env, const struct rdma_ah_attr *attr,
-		  bool user);
+int smr_ah_create(struct smr_ah *ah, const struct smr_env *env,
+		  const struct rdma_ah_attr *attr, gfp_t gfp);
 void smr_ah_destroy(struct smr_ah *ah);
 
 int smr_ah_check(const struct rdma_ah_attr *attr, const struct smr_env *env);

@@ -74,7 +74,7 @@ void smr_send_retire(struct smr_qp *qp)
  * @qp: the QP
  * @status: how
  *
- * IBTA 10.3.1: a send queue's error stops the QP; what follows is flushed.
+ * IBTA 10.3.1: it stops the QP, or its send queue; what follows is flushed.
  *
  * Context: any; called by the send task.
  */
@@ -83,8 +83,9 @@ void smr_send_fail(struct smr_qp *qp, enum ib_wc_status status)
 	const struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
 
 	send_pop(qp);
+	/* Who sees the completion finds the QP in the state that it leads to. */
+	smr_qp_send_error(qp);
 	send_post(qp, wqe, status);
-	smr_qp_error(qp);
 }
 
 /**
@@ -113,6 +114,24 @@ enum smr_task_verdict smr_send_flush(struct smr_qp *qp, struct smr_run *run)
 	send_post(qp, wqe, IB_WC_WR_FLUSH_ERR);
 	run->quota -= SMR_COST_PACKET;
 	return SMR_TASK_MORE;
+}
+
+/**
+ * smr_send_flush_all() - complete what was in a send queue when its QP failed
+ * @qp: the QP, paused, on its way from SQE to RTS
+ *
+ * What is posted from now on is to be sent.
+ *
+ * Context: process.
+ */
+void smr_send_flush_all(struct smr_qp *qp)
+{
+	struct smr_run run = { .can_sleep = true };
+	u32 n;
+
+	for (n = 0; n < qp->sq.ring.depth; n++)
+		if (smr_send_flush(qp, &run) == SMR_TASK_IDLE)
+			return;
 }
 
 /* From the QP's own queue, or from the one that it shares. */
@@ -170,9 +189,27 @@ static void recv_post(struct smr_qp *qp, struct smr_cqe *cqe, bool solicited)
 	post(qp, qp->rcq, cqe, solicited);
 }
 
+/* What each message's completion has. */
+static void recv_cqe(const struct smr_hdr *hdr, u32 len, struct smr_cqe *cqe)
+{
+	*cqe = (struct smr_cqe) {
+		.status = IB_WC_SUCCESS,
+		.opcode = hdr->op->flags & SMR_OP_WRITE ?
+			  IB_WC_RECV_RDMA_WITH_IMM : IB_WC_RECV,
+		.byte_len = len,
+	};
+	if (hdr->op->flags & SMR_OP_IMM) {
+		cqe->wc_flags |= SMR_WC_WITH_IMM;
+		cqe->imm_or_rkey = (__force u32)hdr->imm;
+	} else if (hdr->op->flags & SMR_OP_IETH) {
+		cqe->wc_flags |= SMR_WC_WITH_INV;
+		cqe->imm_or_rkey = hdr->inv_rkey;
+	}
+}
+
 /**
  * smr_recv_done() - a message has arrived in the receive work request in use
- * @qp: the QP
+ * @qp: the QP, a connected one
  * @hdr: the headers of the message's last packet
  * @len: bytes of the message
  *
@@ -180,20 +217,36 @@ static void recv_post(struct smr_qp *qp, struct smr_cqe *cqe, bool solicited)
  */
 void smr_recv_done(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len)
 {
-	struct smr_cqe cqe = {
-		.status = IB_WC_SUCCESS,
-		.opcode = hdr->op->flags & SMR_OP_WRITE ?
-			  IB_WC_RECV_RDMA_WITH_IMM : IB_WC_RECV,
-		.byte_len = len,
-		.src_qp = qp->attr.dest_qp_num,
-	};
+	struct smr_cqe cqe;
 
-	if (hdr->op->flags & SMR_OP_IMM) {
-		cqe.wc_flags |= SMR_WC_WITH_IMM;
-		cqe.imm_or_rkey = (__force u32)hdr->imm;
-	} else if (hdr->op->flags & SMR_OP_IETH) {
-		cqe.wc_flags |= SMR_WC_WITH_INV;
-		cqe.imm_or_rkey = hdr->inv_rkey;
+	recv_cqe(hdr, len, &cqe);
+	cqe.src_qp = qp->attr.dest_qp_num;
+	recv_post(qp, &cqe, hdr->solicited);
+}
+
+/**
+ * smr_recv_done_ud() - a datagram has arrived in the receive work request in
+ *	use
+ * @qp: the QP
+ * @hdr: the datagram's headers
+ * @len: bytes of the message, GRH included
+ * @from: where it is from
+ *
+ * Context: any; called by the response task.
+ */
+void smr_recv_done_ud(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len,
+		      const struct smr_recv_from *from)
+{
+	struct smr_cqe cqe;
+
+	recv_cqe(hdr, len, &cqe);
+	cqe.src_qp = hdr->src_qpn;
+	cqe.wc_flags |= SMR_WC_GRH;
+	if (from->v4)
+		cqe.wc_flags |= SMR_WC_FROM_IPV4;
+	if (from->vlan_id != SMR_NO_VLAN) {
+		cqe.wc_flags |= SMR_WC_FROM_VLAN;
+		cqe.vlan_id = from->vlan_id;
 	}
 	recv_post(qp, &cqe, hdr->solicited);
 }

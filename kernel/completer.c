@@ -493,12 +493,26 @@ static int comp_next(struct smr_qp *qp, struct smr_run *run)
 	return 1;
 }
 
+/* IBTA 9.8.2: whether the peer took it is not for us to know. */
+static void comp_local_uc(struct smr_qp *qp)
+{
+	qp->comp.una = qp->req.psn;
+	if (qp->handed.answer == SMR_LOCAL_FAILED)
+		smr_send_fail(qp, IB_WC_LOC_PROT_ERR);
+	else
+		smr_send_retire(qp);
+}
+
 /* The peer on this host has answered. */
 static void comp_local(struct smr_qp *qp)
 {
 	struct smr_local *local = &qp->handed;
 
 	local->state = SMR_LOCAL_IDLE;
+	if (qp->service == SMR_TRANSPORT_UC) {
+		comp_local_uc(qp);
+		return;
+	}
 	switch (local->answer) {
 	case SMR_LOCAL_REPLY:
 		if ((local->syndrome & SMR_AETH_TYPE_MASK) == SMR_AETH_ACK)

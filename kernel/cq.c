@@ -140,6 +140,9 @@ static void cq_write(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp)
 	memcpy(slot, cqe, sizeof(*cqe));
 	if (cq_of_kernel(cq))
 		((struct smr_kernel_cqe *)slot)->qp = qp;
+	else
+		((struct smr_cqe *)slot)->wc_flags &= ~(SMR_WC_FROM_IPV4 |
+							SMR_WC_FROM_VLAN);
 	cq->ring.idx++;
 	smr_ring_publish_prod(&cq->ring);
 }
@@ -225,12 +228,20 @@ int smr_cq_notify(struct smr_cq *cq, enum ib_cq_notify_flags flags)
 	       cq->ring.idx != cq_cons(cq);
 }
 
-/* The flags have other values in the kernel than on the ABI. */
-static int wc_flags(u32 flags)
+/* enum ib_wc_flags, and what they say is valid */
+static void wc_set_flags(const struct smr_cqe *cqe, struct ib_wc *wc)
 {
-	return (flags & SMR_WC_GRH ? IB_WC_GRH : 0) |
-	       (flags & SMR_WC_WITH_IMM ? IB_WC_WITH_IMM : 0) |
-	       (flags & SMR_WC_WITH_INV ? IB_WC_WITH_INVALIDATE : 0);
+	if (cqe->wc_flags & SMR_WC_WITH_IMM)
+		wc->wc_flags |= IB_WC_WITH_IMM;
+	if (cqe->wc_flags & SMR_WC_WITH_INV)
+		wc->wc_flags |= IB_WC_WITH_INVALIDATE;
+	if (cqe->wc_flags & SMR_WC_FROM_VLAN)
+		wc->wc_flags |= IB_WC_WITH_VLAN;
+	if (cqe->wc_flags & SMR_WC_GRH) {
+		wc->wc_flags |= IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE;
+		wc->network_hdr_type = cqe->wc_flags & SMR_WC_FROM_IPV4 ?
+				       RDMA_NETWORK_IPV4 : RDMA_NETWORK_IPV6;
+	}
 }
 
 static void cqe_to_wc(const struct smr_kernel_cqe *kcqe, struct ib_wc *wc)
@@ -247,7 +258,6 @@ static void cqe_to_wc(const struct smr_kernel_cqe *kcqe, struct ib_wc *wc)
 		.ex.invalidate_rkey = cqe->imm_or_rkey,
 		.src_qp = cqe->src_qp,
 		.slid = cqe->slid,
-		.wc_flags = wc_flags(cqe->wc_flags),
 		.pkey_index = cqe->pkey_index,
 		.sl = cqe->sl,
 		.dlid_path_bits = cqe->dlid_path_bits,
@@ -255,6 +265,7 @@ static void cqe_to_wc(const struct smr_kernel_cqe *kcqe, struct ib_wc *wc)
 		.vlan_id = cqe->vlan_id,
 	};
 	memcpy(wc->smac, cqe->smac, sizeof(wc->smac));
+	wc_set_flags(cqe, wc);
 }
 
 /**

@@ -9,6 +9,13 @@
 
 #include "ring.h"
 
+/*
+ * Bits of a completion's wc_flags that are only for consumers in the kernel,
+ * which are told more. No process sees them.
+ */
+#define SMR_WC_FROM_IPV4	BIT(30)
+#define SMR_WC_FROM_VLAN	BIT(31)
+
 /**
  * struct smr_cq - a completion queue
  * @ibcq: the core's part

@@ -52,6 +52,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 
 	env->sn = &dev->ns->sn;
 	env->tab = &dev->ns->tab;
+	env->ahs = &dev->verbs.ahs;
 	env->keys = &dev->keys;
 	env->stats = &dev->stats;
 	env->ndev = ndev;

@@ -27,20 +27,13 @@ bool smr_loopback_usable(struct smr_qp *qp)
 	return !smr_path_route(&qp->path, &local) && local;
 }
 
-/* IBTA 9.6.1.3: an RC QP hears only the one it is connected to. */
+/* IBTA 9.6.1.3: a connected QP hears only the one it is connected to. */
 static bool peer_connected(const struct smr_qp *qp, const struct smr_qp *peer)
 {
-	return peer->attr.dest_qp_num == qp->ibqp.qp_num &&
+	return peer->service == qp->service &&
+	       peer->attr.dest_qp_num == qp->ibqp.qp_num &&
 	       ipv6_addr_equal(&peer->path.daddr, &qp->path.saddr) &&
 	       ipv6_addr_equal(&peer->path.saddr, &qp->path.daddr);
-}
-
-static bool peer_ready(const struct smr_qp *peer)
-{
-	enum ib_qp_state state = READ_ONCE(peer->state);
-
-	return state == IB_QPS_RTR || state == IB_QPS_RTS ||
-	       state == IB_QPS_SQD;
 }
 
 static void answer_now(struct smr_local *local, enum smr_local_answer answer,
@@ -142,7 +135,7 @@ void smr_loopback_answer(struct smr_qp *qp, struct smr_local *local,
  */
 bool smr_loopback_check(const struct smr_qp *qp, const struct smr_local *local)
 {
-	return !READ_ONCE(local->cancel) && peer_ready(qp) &&
+	return !READ_ONCE(local->cancel) && smr_qp_receives(READ_ONCE(qp->state)) &&
 	       peer_connected(local->src, qp);
 }
 

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "opcode.h"
 
+#include <linux/array_size.h>
+#include <linux/errno.h>
 #include <rdma/ib_pack.h>
 
-#define WR_MESSAGE(name, imm, wc_op, fl) {				\
+#include "wire.h"
+
+#define WR_MESSAGE(t, name, imm, wc_op, fl) {				\
 	.flags = SMR_WR_VALID | (fl),					\
 	.wc = (wc_op),							\
-	.first = IB_OPCODE_RC_##name##_FIRST,				\
-	.middle = IB_OPCODE_RC_##name##_MIDDLE,				\
-	.last = IB_OPCODE_RC_##name##_LAST##imm,			\
-	.only = IB_OPCODE_RC_##name##_ONLY##imm,			\
+	.first = IB_OPCODE_##t##_##name##_FIRST,			\
+	.middle = IB_OPCODE_##t##_##name##_MIDDLE,			\
+	.last = IB_OPCODE_##t##_##name##_LAST##imm,			\
+	.only = IB_OPCODE_##t##_##name##_ONLY##imm,			\
 }
 
 #define WR_SINGLE(op, wc_op, fl) {					\
@@ -18,12 +22,27 @@
 	.only = (op),							\
 }
 
+/* What all connections have */
+#define WR_SEND_WRITE(t)						\
+	[IB_WR_SEND] = WR_MESSAGE(t, SEND, /* plain */, IB_WC_SEND,	\
+				  SMR_WR_SEND),				\
+	[IB_WR_SEND_WITH_IMM] =						\
+		WR_MESSAGE(t, SEND, _WITH_IMMEDIATE, IB_WC_SEND,	\
+			   SMR_WR_SEND | SMR_WR_IMM),			\
+	[IB_WR_RDMA_WRITE] =						\
+		WR_MESSAGE(t, RDMA_WRITE, /* plain */, IB_WC_RDMA_WRITE, \
+			   SMR_WR_WRITE),				\
+	[IB_WR_RDMA_WRITE_WITH_IMM] =					\
+		WR_MESSAGE(t, RDMA_WRITE, _WITH_IMMEDIATE,		\
+			   IB_WC_RDMA_WRITE, SMR_WR_WRITE | SMR_WR_IMM), \
+	[IB_WR_LOCAL_INV] = WR_SINGLE(0, IB_WC_LOCAL_INV, SMR_WR_LOCAL), \
+	[IB_UVERBS_WR_BIND_MW] =					\
+		WR_SINGLE(0, IB_UVERBS_WC_BIND_MW,			\
+			  SMR_WR_LOCAL | SMR_WR_BINDS)
+
 /* IBTA table 38: the BTH opcodes of the reliable connection */
 static const struct smr_wr_info rc_info[] = {
-	[IB_WR_SEND] = WR_MESSAGE(SEND, /* plain */, IB_WC_SEND, SMR_WR_SEND),
-	[IB_WR_SEND_WITH_IMM] =
-		WR_MESSAGE(SEND, _WITH_IMMEDIATE, IB_WC_SEND,
-			   SMR_WR_SEND | SMR_WR_IMM),
+	WR_SEND_WRITE(RC),
 	[IB_WR_SEND_WITH_INV] = {
 		.flags = SMR_WR_VALID | SMR_WR_SEND | SMR_WR_INV,
 		.wc = IB_WC_SEND,
@@ -32,11 +51,6 @@ static const struct smr_wr_info rc_info[] = {
 		.last = IB_OPCODE_RC_SEND_LAST_WITH_INVALIDATE,
 		.only = IB_OPCODE_RC_SEND_ONLY_WITH_INVALIDATE,
 	},
-	[IB_WR_RDMA_WRITE] =
-		WR_MESSAGE(RDMA_WRITE, /* plain */, IB_WC_RDMA_WRITE, SMR_WR_WRITE),
-	[IB_WR_RDMA_WRITE_WITH_IMM] =
-		WR_MESSAGE(RDMA_WRITE, _WITH_IMMEDIATE, IB_WC_RDMA_WRITE,
-			   SMR_WR_WRITE | SMR_WR_IMM),
 	[IB_WR_RDMA_READ] =
 		WR_SINGLE(IB_OPCODE_RC_RDMA_READ_REQUEST, IB_WC_RDMA_READ,
 			  SMR_WR_READ),
@@ -46,25 +60,74 @@ static const struct smr_wr_info rc_info[] = {
 	[IB_WR_ATOMIC_FETCH_AND_ADD] =
 		WR_SINGLE(IB_OPCODE_RC_FETCH_ADD, IB_WC_FETCH_ADD,
 			  SMR_WR_ATOMIC),
-	[IB_WR_LOCAL_INV] = WR_SINGLE(0, IB_WC_LOCAL_INV, SMR_WR_LOCAL),
 	[IB_WR_REG_MR] = WR_SINGLE(0, IB_WC_REG_MR,
 				   SMR_WR_LOCAL | SMR_WR_BINDS | SMR_WR_KERNEL),
-	[IB_UVERBS_WR_BIND_MW] =
-		WR_SINGLE(0, IB_UVERBS_WC_BIND_MW,
-			  SMR_WR_LOCAL | SMR_WR_BINDS),
+};
+
+/* of the unreliable connection */
+static const struct smr_wr_info uc_info[] = {
+	WR_SEND_WRITE(UC),
+};
+
+/* and of the unreliable datagram */
+static const struct smr_wr_info ud_info[] = {
+	[IB_WR_SEND] = WR_SINGLE(IB_OPCODE_UD_SEND_ONLY, IB_WC_SEND,
+				 SMR_WR_SEND),
+	[IB_WR_SEND_WITH_IMM] =
+		WR_SINGLE(IB_OPCODE_UD_SEND_ONLY_WITH_IMMEDIATE, IB_WC_SEND,
+			  SMR_WR_SEND | SMR_WR_IMM),
 };
 
 /**
+ * struct service - what a type of QP can do
+ * @transport: enum smr_transport, plus 1: 0 means that there is no such QP
+ * @wr: its work requests
+ * @nr: how many entries @wr has
+ */
+struct service {
+	u16 transport;
+	const struct smr_wr_info *wr;
+	u8 nr;
+};
+
+#define SERVICE(t, table) {						\
+	.transport = SMR_TRANSPORT_##t + 1,				\
+	.wr = (table),							\
+	.nr = ARRAY_SIZE(table),					\
+}
+
+static const struct service services[] = {
+	[IB_QPT_GSI] = SERVICE(UD, ud_info),
+	[IB_QPT_RC] = SERVICE(RC, rc_info),
+	[IB_QPT_UC] = SERVICE(UC, uc_info),
+	[IB_QPT_UD] = SERVICE(UD, ud_info),
+};
+
+/**
+ * smr_qp_service() - which packets a type of QP speaks
+ * @type: any value
+ *
+ * Return: enum smr_transport, or -EOPNOTSUPP.
+ */
+int smr_qp_service(enum ib_qp_type type)
+{
+	if (type >= ARRAY_SIZE(services) || !services[type].transport)
+		return -EOPNOTSUPP;
+	return services[type].transport - 1;
+}
+
+/**
  * smr_wr_info() - look a work request's opcode up
- * @type: the QP's type
+ * @type: the QP's type, one that smr_qp_service() knows
  * @opcode: any value
  *
  * Return: what is known of it, or NULL: a QP of that type cannot do it.
  */
 const struct smr_wr_info *smr_wr_info(enum ib_qp_type type, u8 opcode)
 {
-	if (type != IB_QPT_RC || opcode >= ARRAY_SIZE(rc_info) ||
-	    !rc_info[opcode].flags)
+	const struct service *service = &services[type];
+
+	if (opcode >= service->nr || !service->wr[opcode].flags)
 		return NULL;
-	return &rc_info[opcode];
+	return &service->wr[opcode];
 }

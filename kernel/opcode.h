@@ -39,6 +39,7 @@ struct smr_wr_info {
 	u8 only;
 };
 
+int smr_qp_service(enum ib_qp_type type);
 const struct smr_wr_info *smr_wr_info(enum ib_qp_type type, u8 opcode);
 
 #endif /* SMR_OPCODE_H */

@@ -4,7 +4,6 @@
 #include <linux/ethtool.h>
 #include <linux/netdevice.h>
 #include <linux/sizes.h>
-#include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
 
 #include "compat/ib.h"
@@ -79,6 +78,12 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |
 		IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ |
 		IB_ODP_SUPPORT_ATOMIC | IB_ODP_SUPPORT_SRQ_RECV;
+	attr->odp_caps.per_transport_caps.uc_odp_caps =
+		IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |
+		IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_SRQ_RECV;
+	attr->odp_caps.per_transport_caps.ud_odp_caps =
+		IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |
+		IB_ODP_SUPPORT_SRQ_RECV;
 	/* They are the CPU's own, so they are atomic against it, too. */
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->local_ca_ack_delay = DEVICE_ACK_DELAY;
@@ -94,12 +99,6 @@ static u8 port_phys_state(const struct net_device *ndev)
 		return IB_PORT_PHYS_STATE_LINK_UP;
 	return ndev->flags & IFF_UP ? IB_PORT_PHYS_STATE_POLLING :
 				      IB_PORT_PHYS_STATE_DISABLED;
-}
-
-/* What fits into the netdev's packets; the smallest there is at the least. */
-static enum ib_mtu port_mtu(const struct net_device *ndev)
-{
-	return iboe_get_mtu(READ_ONCE(ndev->mtu)) ?: IB_MTU_256;
 }
 
 /*
@@ -132,7 +131,7 @@ static int query_port(struct ib_device *ibdev, u32 port,
 	attr->state = smr_compat_port_state(ndev);
 	attr->phys_state = port_phys_state(ndev);
 	attr->max_mtu = IB_MTU_4096;
-	attr->active_mtu = port_mtu(ndev);
+	attr->active_mtu = smr_env_mtu(&to_smr_verbs(ibdev)->env);
 	attr->gid_tbl_len = PORT_GIDS;
 	attr->pkey_tbl_len = PORT_PKEYS;
 	attr->ip_gids = true;

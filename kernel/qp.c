@@ -8,7 +8,9 @@
 #include <rdma/ib_verbs.h>
 
 #include "ah.h"
+#include "complete.h"
 #include "cq.h"
+#include "opcode.h"
 #include "pd.h"
 #include "qp_attr.h"
 #include "srq.h"
@@ -19,7 +21,8 @@ static int create_check(const struct ib_device_attr *limit,
 {
 	const struct ib_qp_cap *cap = &init->cap;
 
-	if (init->qp_type != IB_QPT_RC || init->create_flags ||
+	if (smr_qp_service(init->qp_type) < 0 ||
+	    init->qp_type == IB_QPT_GSI || init->create_flags ||
 	    init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
 	if (!init->send_cq || !init->recv_cq)
@@ -87,6 +90,7 @@ int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 	ret = create_check(&qp->ibqp.device->attrs, init);
 	if (ret)
 		return ret;
+	qp->service = smr_qp_service(init->qp_type);
 	qp->pd = to_smr_pd(qp->ibqp.pd);
 	qp->scq = to_smr_cq(init->send_cq);
 	qp->rcq = to_smr_cq(init->recv_cq);
@@ -198,6 +202,8 @@ static int enter_connection(struct smr_qp *qp, enum ib_qp_state cur,
 	int ret = 0;
 
 	smr_transport_pause(qp);
+	if (cur == IB_QPS_SQE && next == IB_QPS_RTS)
+		smr_send_flush_all(qp);
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
 		ret = smr_responder_resize(qp, attr->max_dest_rd_atomic);
 	if (!ret) {

@@ -32,13 +32,14 @@ struct attr_rule {
 }
 
 /*
- * Everything that a connected QP has, except for what needs more than a look
+ * Everything that a QP has, except for what needs more than a look
  * at its value: the state, the address, the access rights. Encodings of
  * timers and counters are those of IBTA 9.7.5.1.3, 9.7.5.2.8, 9.7.5.2.10.
  */
 static const struct attr_rule attr_rules[] = {
 	RULE(PKEY_INDEX, pkey_index, 0, 0),
 	RULE(PORT, port_num, 1, 1),
+	RULE(QKEY, qkey, 0, U32_MAX),
 	RULE(PATH_MTU, path_mtu, IB_MTU_256, IB_MTU_4096),
 	RULE(TIMEOUT, timeout, 0, 31),
 	RULE(RETRY_CNT, retry_cnt, 0, 7),

@@ -12,6 +12,7 @@
 #include "stats.h"
 #include "trace.h"
 #include "transport.h"
+#include "ud_send.h"
 #include "wire.h"
 
 /* PSNs that may be outstanding: on a good path, and after much loss */
@@ -20,9 +21,6 @@
 
 /* PSNs that one READ request asks for at most, a power of two */
 #define READ_PART	256
-
-/* What a copy's -EAGAIN becomes where the stack may say -EAGAIN as well */
-#define PAGE_MISSING (-ENODATA)
 
 /* Can more be sent now, and if not, what ends the wait? */
 enum req_verdict {
@@ -212,7 +210,10 @@ static void psn_sent(struct smr_qp *qp, u32 n)
 	req->psn = smr_psn_add(req->psn, n);
 	if (smr_psn_diff(req->psn, req->max_psn) > 0)
 		req->max_psn = req->psn;
-	smr_completer_arm(qp);
+	if (qp->service == SMR_TRANSPORT_UC)
+		qp->comp.una = req->psn;
+	else
+		smr_completer_arm(qp);
 }
 
 /* A local error in the middle: it completes once those before it have. */
@@ -247,12 +248,33 @@ static void packet_hdr(struct req_message *m, u32 i)
 	hdr->len = last ? m->wqe->len - i * m->qp->mtu : m->qp->mtu;
 	hdr->pad = -hdr->len & 3;
 	hdr->solicited = last && m->wqe->send_flags & IB_SEND_SOLICITED;
-	hdr->ack_req = i + 1 == m->end;
+	hdr->ack_req = i + 1 == m->end &&
+		       m->qp->service != SMR_TRANSPORT_UC;
 }
 
 static unsigned int packet_len(const struct smr_hdr *hdr)
 {
 	return hdr->op->hdr_len + hdr->len + hdr->pad + SMR_ICRC_LEN;
+}
+
+/**
+ * smr_packet_fill() - write a packet, but for its ICRC
+ * @seg: where to
+ * @hdr: its headers
+ * @sgl: its payload, of which @hdr->len bytes are taken
+ *
+ * Context: any.
+ * Return: 0, SMR_PAGE_MISSING (see smr_sgl_fault()) or -EFAULT.
+ */
+int smr_packet_fill(u8 *seg, const struct smr_hdr *hdr, struct smr_sgl *sgl)
+{
+	u8 *payload = seg + hdr->op->hdr_len;
+	int err;
+
+	smr_wire_build(seg, hdr);
+	err = smr_sgl_read(sgl, payload, hdr->len);
+	memset(payload + hdr->len, 0, hdr->pad);
+	return err == -EAGAIN ? SMR_PAGE_MISSING : err;
 }
 
 /* One packet onto the train. 1: it is on; 0: the train is full; or errno. */
@@ -265,11 +287,9 @@ static int packet_append(struct req_message *m, struct smr_train *train)
 
 	if (!seg)
 		return 0;
-	smr_wire_build(seg, hdr);
-	err = smr_sgl_read(&m->qp->req.sgl, seg + hdr->op->hdr_len, hdr->len);
+	err = smr_packet_fill(seg, hdr, &m->qp->req.sgl);
 	if (err)
-		return err == -EAGAIN ? PAGE_MISSING : err;
-	memset(seg + hdr->op->hdr_len + hdr->len, 0, hdr->pad);
+		return err;
 	smr_icrc_seal(train, seg, len);
 	return 1;
 }
@@ -373,7 +393,7 @@ static enum req_verdict message_sent(struct req_message *m, struct smr_run *run,
 {
 	struct smr_qp *qp = m->qp;
 
-	if (err == PAGE_MISSING)
+	if (err == SMR_PAGE_MISSING)
 		return message_fault(m, run);
 	if (err == -EFAULT) {
 		wqe_spoil(m->wqe, IB_WC_LOC_PROT_ERR);
@@ -498,6 +518,9 @@ static enum req_verdict wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 	if (smr_psn_off(qp->req.psn, wqe->psn) == wqe->npsn) {
 		wqe->state = SMR_SWQE_SENT;
 		qp->sq.next++;
+		/* IBTA 9.8.2: nobody will answer */
+		if (qp->service == SMR_TRANSPORT_UC)
+			smr_send_retire(qp);
 	}
 	return ret;
 }
@@ -523,6 +546,21 @@ static enum req_verdict wqe_local(struct smr_qp *qp, struct smr_swqe *wqe)
 	return smr_local_wr_exec(qp, wqe) ? REQ_SENT : REQ_DEFER;
 }
 
+static enum req_verdict datagram_send(struct smr_qp *qp, struct smr_swqe *wqe,
+				      struct smr_run *run)
+{
+	if (READ_ONCE(qp->state) != IB_QPS_RTS)
+		return REQ_WAIT;
+	switch (smr_ud_send(qp, wqe, run)) {
+	case -EAGAIN:
+		return REQ_WAIT;
+	case -EINTR:
+		return REQ_DEFER;
+	default:
+		return REQ_SENT;
+	}
+}
+
 static enum req_verdict requester_step(struct smr_qp *qp, struct smr_run *run)
 {
 	const struct smr_wr_info *wr;
@@ -538,6 +576,8 @@ static enum req_verdict requester_step(struct smr_qp *qp, struct smr_run *run)
 	wr = smr_wr_info(qp->ibqp.qp_type, wqe->opcode);
 	if (wr->flags & SMR_WR_LOCAL)
 		return wqe_local(qp, wqe);
+	if (qp->service == SMR_TRANSPORT_UD)
+		return datagram_send(qp, wqe, run);
 	if (wqe->state == SMR_SWQE_POSTED) {
 		if (!wqe_may_start(qp, wqe, wr))
 			return REQ_WAIT;

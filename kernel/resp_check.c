@@ -15,10 +15,18 @@
 			 SMR_OP_ATOMIC)
 #define OP_IN_MESSAGE	(SMR_OP_SEND | SMR_OP_WRITE)
 
-/* IBTA 9.7.4.1.2: FIRST, MIDDLEs, LAST; or ONLY; of one kind. */
-static bool sequence_ok(const struct smr_responder *resp, u32 flags)
+/*
+ * IBTA 9.7.4.1.2: FIRST, MIDDLEs, LAST; or ONLY; of one kind. 9.8.2.2.1: on UC
+ * a message also ends where the next one begins, or a packet is missing.
+ */
+static bool sequence_ok(const struct smr_qp *qp, const struct smr_op *op)
 {
-	if (!resp->in_message)
+	const struct smr_responder *resp = &qp->resp;
+	u32 flags = op->hdr.op->flags;
+	bool inside = resp->in_message && op->hdr.psn == resp->epsn;
+
+	if (!inside ||
+	    (flags & SMR_OP_FIRST && qp->service == SMR_TRANSPORT_UC))
 		return flags & SMR_OP_FIRST || !(flags & OP_IN_MESSAGE);
 	if (flags & SMR_OP_FIRST || !(flags & OP_IN_MESSAGE))
 		return false;
@@ -134,6 +142,8 @@ static enum smr_resp_verdict check_psn(const struct smr_qp *qp, u32 psn)
 {
 	int diff = smr_psn_diff(psn, qp->resp.epsn);
 
+	if (qp->service == SMR_TRANSPORT_UC)
+		return SMR_RESP_OK;
 	if (diff > 0)
 		return SMR_RESP_GAP;
 	return diff < 0 ? SMR_RESP_DUPLICATE : SMR_RESP_OK;
@@ -156,14 +166,14 @@ enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
 	u32 flags = op->hdr.op->flags;
 	enum smr_resp_verdict verdict;
 
-	if ((op->hdr.opcode & 0xe0) != SMR_TRANSPORT_RC)
+	if ((op->hdr.opcode & SMR_TRANSPORT_MASK) != qp->service)
 		return SMR_RESP_DROP;
 	verdict = check_psn(qp, op->hdr.psn);
 	if (verdict != SMR_RESP_OK)
 		return verdict;
 	if (!(flags & OP_REQUEST) ||
 	    flags & (SMR_OP_ATOMIC_WRITE | SMR_OP_FLUSH) ||
-	    !sequence_ok(&qp->resp, flags) || !permitted(qp, flags) ||
+	    !sequence_ok(qp, op) || !permitted(qp, flags) ||
 	    !payload_ok(qp, op))
 		return SMR_RESP_INV_REQ;
 	if (flags & SMR_OP_SEND)

@@ -150,7 +150,14 @@ static u32 payload_now(const struct smr_op *op, const struct smr_run *run)
 	return op->local ? slice(op, run, op->hdr.len) : op->hdr.len;
 }
 
-static enum smr_resp_verdict recv_take(struct smr_qp *qp)
+/**
+ * smr_resp_recv_take() - have a receive work request in @qp->resp.rwqe
+ * @qp: the responder's QP
+ *
+ * Context: any; called by the response task.
+ * Return: SMR_RESP_OK, SMR_RESP_RNR, SMR_RESP_BAD_RECV or SMR_RESP_BROKEN.
+ */
+enum smr_resp_verdict smr_resp_recv_take(struct smr_qp *qp)
 {
 	switch (smr_recv_take(qp)) {
 	case 0:
@@ -170,15 +177,23 @@ static const struct smr_pd *recv_pd(const struct smr_qp *qp)
 	return qp->srq ? to_smr_pd(qp->srq->ibsrq.pd) : qp->pd;
 }
 
-static enum smr_resp_verdict recv_open(struct exec *x)
+/**
+ * smr_resp_recv_open() - open a part of @qp->resp.rwqe in @qp->resp.sgl
+ * @qp: the responder's QP
+ * @skip: where in the list the part begins, in bytes
+ * @len: how many bytes
+ *
+ * Context: any; called by the response task.
+ * Return: SMR_RESP_OK, to be ended with smr_sgl_close(); SMR_RESP_LOC_PROT.
+ */
+enum smr_resp_verdict smr_resp_recv_open(struct smr_qp *qp, u64 skip, u64 len)
 {
-	struct smr_qp *qp = x->qp;
 	struct smr_rwqe *rwqe = &qp->resp.rwqe;
 	enum smr_key_verdict verdict;
 
 	verdict = smr_sgl_open(&qp->resp.sgl, recv_pd(qp), qp->ibqp.qp_num,
 			       IB_ACCESS_LOCAL_WRITE, rwqe->sge, rwqe->num_sge,
-			       qp->resp.received, x->len);
+			       skip, len);
 	smr_key_count(qp->env->stats, verdict);
 	return verdict == SMR_KEY_OK ? SMR_RESP_OK : SMR_RESP_LOC_PROT;
 }
@@ -211,13 +226,13 @@ static enum smr_resp_verdict exec_send(struct exec *x)
 	enum smr_resp_verdict verdict;
 	u64 before;
 
-	verdict = recv_take(x->qp);
+	verdict = smr_resp_recv_take(x->qp);
 	if (verdict != SMR_RESP_OK)
 		return verdict;
 	before = x->op->local ? 0 : resp->received;
 	if (before + x->op->hdr.len > min(resp->rwqe.len, MESSAGE_MAX))
 		return SMR_RESP_TOO_LONG;
-	verdict = recv_open(x);
+	verdict = smr_resp_recv_open(x->qp, resp->received, x->len);
 	if (verdict != SMR_RESP_OK)
 		return verdict;
 	verdict = payload_in(x);
@@ -256,7 +271,7 @@ static enum smr_resp_verdict exec_write(struct exec *x)
 
 	/* Before the data, so that it can be refused without a trace. */
 	if (hdr->op->flags & SMR_OP_IMM) {
-		verdict = recv_take(x->qp);
+		verdict = smr_resp_recv_take(x->qp);
 		if (verdict != SMR_RESP_OK)
 			return verdict;
 	}
@@ -455,7 +470,7 @@ void smr_resp_advance(struct smr_qp *qp, const struct smr_op *op)
 	struct smr_responder *resp = &qp->resp;
 	u32 flags = op->hdr.op->flags;
 
-	resp->epsn = smr_psn_add(resp->epsn, op->npsn);
+	resp->epsn = smr_psn_add(op->hdr.psn, op->npsn);
 	resp->nak_sent = false;
 	if (flags & SMR_OP_WRITE && !(flags & SMR_OP_LAST)) {
 		if (flags & SMR_OP_FIRST) {
@@ -470,4 +485,19 @@ void smr_resp_advance(struct smr_qp *qp, const struct smr_op *op)
 	resp->last_flags = flags;
 	if (!resp->in_message)
 		resp->msn = (resp->msn + 1) & SMR_PSN_MASK;
+}
+
+/**
+ * smr_resp_abandon() - UC: what is left of this message is not wanted
+ * @qp: the responder's QP
+ * @op: the request that was refused
+ *
+ * IBTA 9.8.2.2: what follows is dropped, up to the beginning of a message.
+ *
+ * Context: any; called by the response task.
+ */
+void smr_resp_abandon(struct smr_qp *qp, const struct smr_op *op)
+{
+	qp->resp.epsn = smr_psn_add(op->hdr.psn, op->npsn);
+	qp->resp.in_message = false;
 }

@@ -13,6 +13,7 @@
 #include "stats.h"
 #include "trace.h"
 #include "transport.h"
+#include "ud_recv.h"
 
 /* So many requests are acknowledged together at most. */
 #define ACK_COALESCE	64
@@ -23,7 +24,9 @@
  * @syndrome: AETH syndrome; a RNR's timer value is the QP's
  * @fatal: IBTA 9.9.3: the QP goes to the error state
  * @event: raised when @fatal
- * @recv: IBTA 9.9.3: how the receive work request in use completes, if any
+ * @recv: when @fatal, how the receive work request in use completes, if any
+ * @shared: how it completes when it is from a shared queue, which it cannot
+ *	be given back to; IBTA's class E
  */
 struct reaction {
 	bool nak;
@@ -31,6 +34,7 @@ struct reaction {
 	bool fatal;
 	u8 event;
 	u8 recv;
+	u8 shared;
 };
 
 #define NAK(code)	.nak = true, .syndrome = SMR_AETH_NAK | (code)
@@ -52,6 +56,23 @@ static const struct reaction reactions[SMR_RESP_NR] = {
 	[SMR_RESP_BROKEN] = { NAK(SMR_NAK_REM_OP), .fatal = true,
 		.event = IB_EVENT_QP_FATAL },
 };
+
+/*
+ * The same for UC and UD: silence, and the receive work request in use is there
+ * for the next message, unless it is itself what is wrong.
+ */
+static const struct reaction unreliable_reactions[SMR_RESP_NR] = {
+	[SMR_RESP_TOO_LONG] = { .shared = IB_WC_LOC_LEN_ERR },
+	[SMR_RESP_BAD_RECV] = { .fatal = true, .recv = IB_WC_LOC_QP_OP_ERR },
+	[SMR_RESP_LOC_PROT] = { .fatal = true, .recv = IB_WC_LOC_PROT_ERR },
+	[SMR_RESP_BROKEN] = { .fatal = true, .event = IB_EVENT_QP_FATAL },
+};
+
+static bool is_reliable(const struct smr_qp *qp)
+{
+	return qp->service != SMR_TRANSPORT_UC &&
+	       qp->service != SMR_TRANSPORT_UD;
+}
 
 /**
  * smr_responder_init() - prepare a responder
@@ -285,10 +306,16 @@ void smr_resp_access_error(struct smr_qp *qp, u32 psn)
 static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 		      enum smr_resp_verdict verdict, struct smr_run *run)
 {
-	const struct reaction *r = &reactions[verdict];
+	const struct reaction *r = is_reliable(qp) ?
+				   &reactions[verdict] :
+				   &unreliable_reactions[verdict];
 
+	if (qp->service == SMR_TRANSPORT_UC)
+		smr_resp_abandon(qp, op);
 	if (r->fatal)
 		op_fatal(qp, r);
+	else if (r->shared && qp->srq && qp->resp.have_rwqe)
+		smr_recv_fail(qp, r->shared);
 	if (r->nak)
 		op_nak(qp, op, r->syndrome, run);
 	else
@@ -311,7 +338,7 @@ static void op_executed(struct smr_qp *qp, const struct smr_op *op,
 	}
 	if (resp->read.active)
 		resp->acks = 0;	/* its response acknowledges them */
-	else if (op->hdr.ack_req || resp->acks)
+	else if (is_reliable(qp) && (op->hdr.ack_req || resp->acks))
 		resp->acks++;
 }
 
@@ -331,15 +358,19 @@ static void op_duplicate(struct smr_qp *qp, const struct smr_op *op,
 static enum smr_resp_verdict op_try(struct smr_qp *qp, const struct smr_op *op,
 				    struct smr_run *run)
 {
-	enum smr_resp_verdict verdict = smr_resp_check(qp, op);
+	enum smr_resp_verdict verdict;
 
+	if (qp->service == SMR_TRANSPORT_UD)
+		return smr_ud_receive(qp, op, run);
+	verdict = smr_resp_check(qp, op);
 	return verdict == SMR_RESP_OK ? smr_resp_exec(qp, op, run) : verdict;
 }
 
 /* IBTA 11.6.3.1 */
 static void op_established(struct smr_qp *qp)
 {
-	if (qp->resp.established || READ_ONCE(qp->state) != IB_QPS_RTR)
+	if (qp->resp.established || READ_ONCE(qp->state) != IB_QPS_RTR ||
+	    qp->service == SMR_TRANSPORT_UD)
 		return;
 	qp->resp.established = true;
 	smr_qp_event(qp, IB_EVENT_COMM_EST);
@@ -395,7 +426,7 @@ static bool op_from_skb(struct smr_qp *qp, struct sk_buff *skb,
 		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_HEADER);
 		return false;
 	}
-	if (!smr_icrc_ok(skb, seg)) {
+	if (smr_rx_part(skb)->sealed && !smr_icrc_ok(skb, seg)) {
 		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_ICRC);
 		return false;
 	}
@@ -482,7 +513,7 @@ enum smr_task_verdict smr_responder_run(struct smr_qp *qp, struct smr_run *run)
 
 	if (!nak_flush(qp))
 		return SMR_TASK_IDLE;
-	if (state != IB_QPS_RTR && state != IB_QPS_RTS && state != IB_QPS_SQD)
+	if (!smr_qp_receives(state))
 		return respond_down(qp, state, run);
 	if (qp->resp.read.active)
 		return smr_resp_read(qp, run);

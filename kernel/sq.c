@@ -157,6 +157,11 @@ static void wqe_copy(struct smr_qp *qp, u32 idx)
 		wqe->compare_add = user.atomic.compare_add;
 		wqe->swap = user.atomic.swap;
 	}
+	if (qp->service == SMR_TRANSPORT_UD) {
+		wqe->ud.ah = user.ud.ah_handle;
+		wqe->ud.qpn = user.ud.remote_qpn;
+		wqe->ud.qkey = user.ud.remote_qkey;
+	}
 	wqe->status = wqe_copy_body(qp, idx, wqe, &user);
 	if (wqe->status)
 		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_WQE);

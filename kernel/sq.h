@@ -25,6 +25,8 @@ enum smr_swqe_state {
  * @rkey: likewise
  * @compare_add: atomics
  * @swap: atomics
+ * @ud: datagrams: the number of an address vector, the receiver's QP number
+ *	and Q_Key
  * @imm_or_rkey: immediate data in network order, or the rkey to invalidate
  * @len: bytes of the message
  * @psn: its first PSN
@@ -43,8 +45,17 @@ enum smr_swqe_state {
 struct smr_swqe {
 	u64 wr_id;
 	u64 remote_addr;
-	u64 compare_add;
-	u64 swap;
+	union {
+		struct {
+			u64 compare_add;
+			u64 swap;
+		};
+		struct {
+			u32 ah;
+			u32 qpn;
+			u32 qkey;
+		} ud;
+	};
 	u32 rkey;
 	__be32 imm_or_rkey;
 	u32 len;

@@ -35,6 +35,8 @@
 	X(BAD_HEADER,		"rx_bad_header")		\
 	X(BAD_SOURCE,		"rx_wrong_source")		\
 	X(BAD_PKEY,		"rx_bad_pkey")			\
+	X(BAD_QKEY,		"rx_bad_qkey")			\
+	X(NO_RECV,		"rx_no_receive")		\
 	X(DROPPED,		"rx_dropped")			\
 	X(BAD_WQE,		"bad_wqe")			\
 	X(KEY_UNKNOWN,		"key_unknown")			\

@@ -3,6 +3,7 @@
 
 #include <linux/minmax.h>
 #include <linux/random.h>
+#include <rdma/ib_cache.h>
 
 #include "icrc.h"
 #include "loopback.h"
@@ -306,6 +307,71 @@ void smr_qp_error(struct smr_qp *qp)
 	smr_task_defer(&qp->resp_task);
 }
 
+/**
+ * smr_qp_send_error() - a work request of the send queue has failed
+ * @qp: the QP
+ *
+ * IBTA 10.3.1: that is the end of a reliable connection. Other QPs go on
+ * receiving, and can be made to send again.
+ *
+ * Context: any; takes @qp->lock.
+ */
+void smr_qp_send_error(struct smr_qp *qp)
+{
+	if (qp->service != SMR_TRANSPORT_UD && qp->service != SMR_TRANSPORT_UC) {
+		smr_qp_error(qp);
+		return;
+	}
+	spin_lock_bh(&qp->lock);
+	if (qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD)
+		WRITE_ONCE(qp->state, IB_QPS_SQE);
+	spin_unlock_bh(&qp->lock);
+	smr_task_defer(&qp->send_task);
+}
+
+/**
+ * smr_qp_receives() - does a QP in this state take requests?
+ * @state: the state
+ *
+ * Return: true when it does.
+ */
+bool smr_qp_receives(enum ib_qp_state state)
+{
+	switch (state) {
+	case IB_QPS_RTR:
+	case IB_QPS_RTS:
+	case IB_QPS_SQD:
+	case IB_QPS_SQE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/**
+ * smr_qp_has_addr() - is this an address of the QP's device?
+ * @qp: the QP
+ * @addr: an IPv4 address in its mapped form, or an IPv6 address
+ *
+ * Devices of a namespace share its sockets: a datagram that was sent to the
+ * one must not reach a QP of the other.
+ *
+ * Context: any.
+ * Return: true when it is.
+ */
+bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr)
+{
+	const struct ib_gid_attr *attr;
+
+	attr = rdma_find_gid_by_port(qp->ibqp.device,
+				     (const union ib_gid *)addr,
+				     IB_GID_TYPE_ROCE_UDP_ENCAP, 1, NULL);
+	if (IS_ERR(attr))
+		return false;
+	rdma_put_gid_attr(attr);
+	return true;
+}
+
 /*
  * IBTA 9.6.1: what must fit before a packet may touch its QP. A packet that
  * does not is dropped without an answer.
@@ -315,6 +381,8 @@ static bool rx_source_ok(struct smr_qp *qp, const struct sk_buff *skb)
 	struct in6_addr saddr, daddr;
 
 	smr_rx_addrs(skb, &saddr, &daddr);
+	if (qp->service == SMR_TRANSPORT_UD)
+		return smr_qp_has_addr(qp, &daddr);
 	return ipv6_addr_equal(&saddr, &qp->path.daddr) &&
 	       ipv6_addr_equal(&daddr, &qp->path.saddr);
 }
@@ -325,8 +393,7 @@ static bool rx_state_ok(const struct smr_qp *qp, u32 op_flags)
 
 	if (op_flags & SMR_OP_RESPONSE)
 		return state == IB_QPS_RTS || state == IB_QPS_SQD;
-	return state == IB_QPS_RTR || state == IB_QPS_RTS ||
-	       state == IB_QPS_SQD;
+	return smr_qp_receives(state);
 }
 
 static struct smr_qp *rx_lookup(struct smr_qptab *tab,
@@ -338,7 +405,8 @@ static struct smr_qp *rx_lookup(struct smr_qptab *tab,
 
 	if (!qp)
 		return NULL;
-	if (!rx_state_ok(qp, hdr->op->flags))
+	if (!rx_state_ok(qp, hdr->op->flags) ||
+	    (hdr->opcode & SMR_TRANSPORT_MASK) != qp->service)
 		why = SMR_CNT_DROPPED;
 	else if (!rx_source_ok(qp, skb))
 		why = SMR_CNT_BAD_SOURCE;
@@ -370,22 +438,36 @@ static bool rx_charge(struct smr_qp *qp, struct sk_buff *skb)
 	return true;
 }
 
+/**
+ * smr_qp_queue() - give a packet to one side of a QP, which is still to be run
+ * @qp: the QP
+ * @skb: the packet, described by struct smr_rx_part; consumed
+ * @response: it is for the requester, not for the responder
+ *
+ * When too much waits already the packet is dropped.
+ *
+ * Context: any.
+ */
+void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response)
+{
+	if (rx_charge(qp, skb)) {
+		skb_queue_tail(response ? &qp->comp.queue : &qp->resp.queue,
+			       skb);
+		return;
+	}
+	smr_stat_inc(qp->env->stats, SMR_CNT_DROPPED);
+	kfree_skb(skb);
+}
+
 static void rx_enqueue(struct smr_qp *qp, struct sk_buff *skb, bool response,
 		       struct list_head *batch)
 {
-	struct sk_buff_head *queue = response ? &qp->comp.queue :
-						&qp->resp.queue;
 	const struct smr_rx_part *part = smr_rx_part(skb);
 
 	smr_stat_add(qp->env->stats, SMR_CNT_RX_PACKETS, part->count);
 	smr_stat_add(qp->env->stats, SMR_CNT_RX_BYTES,
 		     min(part->count * part->info.seg_len, part->info.len));
-	if (rx_charge(qp, skb)) {
-		skb_queue_tail(queue, skb);
-	} else {
-		smr_stat_inc(qp->env->stats, SMR_CNT_DROPPED);
-		kfree_skb(skb);
-	}
+	smr_qp_queue(qp, skb, response);
 	if (test_and_set_bit(0, &qp->rx_batched))
 		smr_qp_put(qp);
 	else
@@ -462,6 +544,7 @@ static void transport_rx(void *ctx, struct sk_buff *skb,
 			continue;
 		smr_rx_part(part)->first = first;
 		smr_rx_part(part)->count = count;
+		smr_rx_part(part)->sealed = true;
 		rx_part(ctx, part, batch);
 	}
 }

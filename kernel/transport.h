@@ -8,9 +8,11 @@
 
 #include <linux/container_of.h>
 #include <linux/mutex.h>
+#include <linux/netdevice.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/xarray.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
 
 #include "completer.h"
@@ -23,6 +25,7 @@
 #include "task.h"
 #include "xmit.h"
 
+struct smr_ahtab;
 struct smr_cq;
 struct smr_keys;
 struct smr_pd;
@@ -44,6 +47,7 @@ struct smr_qptab {
  * struct smr_env - what a QP needs of its device; part of the device
  * @sn: the namespace's sockets
  * @tab: the namespace's QPs
+ * @ahs: the device's address vectors
  * @keys: the device's keys
  * @stats: the device's counters
  * @wq: where left-over work goes
@@ -55,12 +59,19 @@ struct smr_qptab {
 struct smr_env {
 	struct smr_net *sn;
 	struct smr_qptab *tab;
+	struct smr_ahtab *ahs;
 	struct smr_keys *keys;
 	struct smr_stats *stats;
 	struct workqueue_struct *wq;
 	struct net_device *ndev;
 	bool loopback;
 };
+
+/* What fits into the netdev's packets; the smallest there is at the least. */
+static inline enum ib_mtu smr_env_mtu(const struct smr_env *env)
+{
+	return iboe_get_mtu(READ_ONCE(env->ndev->mtu)) ?: IB_MTU_256;
+}
 
 /**
  * struct smr_qp - a queue pair
@@ -76,7 +87,8 @@ struct smr_env {
  * @state: read without the lock
  * @attr: what modify_qp set; the tasks may read it as the fields they need
  *	are only changed while they are disabled
- * @mtu: path MTU, bytes of payload
+ * @mtu: path MTU, bytes of payload, of a connected QP
+ * @service: enum smr_transport, which packets are for it; constant
  * @sig_all: each send is signalled
  * @drained: IB_EVENT_SQ_DRAINED was raised
  * @dead: being destroyed: its tasks will never run again
@@ -109,6 +121,7 @@ struct smr_qp {
 	enum ib_qp_state state;
 	struct ib_qp_attr attr;
 	u32 mtu;
+	u8 service;
 	bool sig_all;
 	bool drained;
 	bool dead;
@@ -134,12 +147,14 @@ struct smr_qp {
  * @info: the receive path's part
  * @first: the first segment that is for this side of this QP
  * @count: how many are
+ * @sealed: it came over the wire, and has an ICRC
  * @mem: the QP's account of the packets that wait for it
  */
 struct smr_rx_part {
 	struct smr_rx_info info;
 	u32 first;
 	u32 count;
+	bool sealed;
 	atomic_t *mem;
 };
 
@@ -182,6 +197,10 @@ struct smr_qp *__must_check smr_qp_find(struct smr_qptab *tab, u32 qpn);
 void smr_qp_put(struct smr_qp *qp);
 void smr_qp_event(struct smr_qp *qp, enum ib_event_type type);
 void smr_qp_error(struct smr_qp *qp);
+void smr_qp_send_error(struct smr_qp *qp);
+bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr);
+bool smr_qp_receives(enum ib_qp_state state);
+void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response);
 
 extern const struct smr_rx_ops smr_transport_rx_ops;
 

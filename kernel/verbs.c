@@ -8,6 +8,7 @@
 #include <rdma/uverbs_types.h>
 
 #include "advise.h"
+#include "ah.h"
 #include "compat/ib.h"
 #include "cq.h"
 #include "kmr.h"
@@ -96,10 +97,11 @@ static int dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 static int create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		     struct ib_udata *udata)
 {
-	struct smr_verbs *verbs = to_smr_verbs(ibah->device);
+	gfp_t gfp = init->flags & RDMA_CREATE_AH_SLEEPABLE ? GFP_KERNEL :
+							     GFP_ATOMIC;
 
-	return smr_ah_create(to_smr_ah(ibah), &verbs->ahs, &verbs->env,
-			     init->ah_attr, false);
+	return smr_ah_create(to_smr_ah(ibah), &to_smr_verbs(ibah->device)->env,
+			     init->ah_attr, gfp);
 }
 
 static int create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
@@ -113,10 +115,10 @@ static int create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	ret = udata_no_input(udata);
 	if (ret)
 		return ret;
-	ret = smr_ah_create(ah, &verbs->ahs, &verbs->env, init->ah_attr, true);
+	ret = smr_ah_create(ah, &verbs->env, init->ah_attr, GFP_KERNEL_ACCOUNT);
 	if (ret)
 		return ret;
-	resp.ah_handle = ah->handle;
+	resp.ah_handle = ah->av->number;
 	ret = udata_respond(udata, &resp, sizeof(resp));
 	if (ret)
 		smr_ah_destroy(ah);

@@ -7,14 +7,14 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "ah.h"
+#include "av.h"
 #include "transport.h"
 
 /**
  * struct smr_verbs - a device as its verbs see it; part of struct smr_dev
  * @ibdev: the core's part; must be first
  * @env: what QPs and MRs need of the device
- * @ahs: address handles
+ * @ahs: address vectors of its address handles
  *
  * @env is constant while the device is registered; @ahs has its own lock.
  */

@@ -74,6 +74,7 @@ enum smr_transport {
 	SMR_TRANSPORT_UD = 0x60,
 	SMR_TRANSPORT_CNP = 0x80,
 	SMR_TRANSPORT_XRC = 0xa0,
+	SMR_TRANSPORT_MASK = 0xe0,
 };
 
 /**

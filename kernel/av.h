@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Address vectors: what an address handle is to those who send to it. */
+#ifndef SMR_AV_H
+#define SMR_AV_H
+
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
+#include <linux/types.h>
+#include <linux/xarray.h>
+
+#include "path.h"
+
+struct ib_pd;
+struct smr_net;
+
+/**
+ * struct smr_ahtab - the address vectors of a device
+ * @xa: number -> struct smr_av; RCU for readers. Kernel consumers make address
+ *	handles in any context, so its lock is taken with interrupts off
+ */
+struct smr_ahtab {
+	struct xarray xa;
+};
+
+/**
+ * struct smr_av - an address vector
+ * @ref: one for the address handle, one for each use in progress
+ * @number: what work requests name it by
+ * @pd: only QPs of it may use it; compared, never looked into
+ * @path: how to reach the address
+ * @rcu: readers of the table may still look at @ref
+ *
+ * All but @ref is constant once it is in the table, but for what @path guards
+ * itself.
+ */
+struct smr_av {
+	refcount_t ref;
+	u32 number;
+	const struct ib_pd *pd;
+	struct smr_path path;
+	struct rcu_head rcu;
+};
+
+void smr_ahtab_init(struct smr_ahtab *tab);
+void smr_ahtab_fini(struct smr_ahtab *tab);
+
+struct smr_av *smr_av_alloc(const struct ib_pd *pd, struct smr_net *sn,
+			    gfp_t gfp);
+int smr_av_publish(struct smr_ahtab *tab, struct smr_av *av, gfp_t gfp);
+void smr_av_withdraw(struct smr_ahtab *tab, struct smr_av *av);
+struct smr_av *__must_check smr_av_find(struct smr_ahtab *tab, u32 number,
+					const struct ib_pd *pd);
+void smr_av_put(struct smr_av *av);
+
+#endif /* SMR_AV_H */

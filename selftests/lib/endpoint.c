@@ -11,6 +11,7 @@
 #define PORT	1
 
 const struct vt_conf vt_defaults = {
+	.qp_type = IBV_QPT_RC,
 	.family = AF_INET,
 	.mtu = IBV_MTU_1024,
 	.depth = 16,
@@ -18,6 +19,7 @@ const struct vt_conf vt_defaults = {
 	.buf_len = 64 * 1024,
 	.buf_access = VT_ACCESS_ALL,
 	.qp_access = VT_ACCESS_ALL,
+	.qkey = 0x1b2c3d4e,
 	.sq_psn = 0x123456,
 	.rd_atomic = 4,
 	.timeout = 17,
@@ -138,6 +140,20 @@ void vt_dev_close(struct vt_dev *dev)
 	dev->ctx = NULL;
 }
 
+static uint64_t send_ops(enum ibv_qp_type type)
+{
+	uint64_t ops = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
+
+	if (type != IBV_QPT_UD)
+		ops |= IBV_QP_EX_WITH_RDMA_WRITE |
+		       IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+	if (type == IBV_QPT_RC)
+		ops |= IBV_QP_EX_WITH_RDMA_READ |
+		       IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+		       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+	return ops;
+}
+
 static struct ibv_qp *create_qp_ex(struct vt_ep *ep,
 				   const struct ibv_qp_init_attr *init)
 {
@@ -145,19 +161,14 @@ static struct ibv_qp *create_qp_ex(struct vt_ep *ep,
 		.qp_context = ep,
 		.send_cq = init->send_cq,
 		.recv_cq = init->recv_cq,
+		.srq = init->srq,
 		.cap = init->cap,
 		.qp_type = init->qp_type,
 		.sq_sig_all = init->sq_sig_all,
 		.comp_mask = IBV_QP_INIT_ATTR_PD |
 			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.pd = ep->pd,
-		.send_ops_flags = IBV_QP_EX_WITH_SEND |
-				  IBV_QP_EX_WITH_SEND_WITH_IMM |
-				  IBV_QP_EX_WITH_RDMA_WRITE |
-				  IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
-				  IBV_QP_EX_WITH_RDMA_READ |
-				  IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-				  IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
+		.send_ops_flags = send_ops(init->qp_type),
 	};
 
 	return ibv_create_qp_ex(ep->dev.ctx, &ex);
@@ -180,7 +191,8 @@ struct ibv_qp *vt_qp_create(struct vt_ep *ep)
 			.max_recv_sge = ep->conf.sges,
 			.max_inline_data = ep->conf.inline_len,
 		},
-		.qp_type = IBV_QPT_RC,
+		.srq = ep->srq,
+		.qp_type = ep->conf.qp_type,
 		.sq_sig_all = ep->conf.sig_all,
 	};
 
@@ -214,10 +226,31 @@ int vt_qp_init(struct ibv_qp *qp, const struct vt_conf *conf)
 		.qp_state = IBV_QPS_INIT,
 		.port_num = PORT,
 		.qp_access_flags = conf->qp_access,
+		.qkey = conf->qkey,
 	};
+	int own = conf->qp_type == IBV_QPT_UD ? IBV_QP_QKEY :
+						IBV_QP_ACCESS_FLAGS;
 
 	return -ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-			      IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+			      IBV_QP_PORT | own);
+}
+
+/**
+ * vt_ah_attr() - the address of a peer, as endpoints use it
+ */
+struct ibv_ah_attr vt_ah_attr(int gid_index, const union ibv_gid *dgid)
+{
+	return (struct ibv_ah_attr){
+		.is_global = 1,
+		.port_num = PORT,
+		.grh = {
+			.dgid = *dgid,
+			.sgid_index = gid_index,
+			.hop_limit = VT_HOP_LIMIT,
+			.traffic_class = VT_TRAFFIC_CLASS,
+			.flow_label = VT_FLOW_LABEL,
+		},
+	};
 }
 
 int vt_qp_rtr(struct ibv_qp *qp, const struct vt_conf *conf, int gid_index,
@@ -230,21 +263,16 @@ int vt_qp_rtr(struct ibv_qp *qp, const struct vt_conf *conf, int gid_index,
 		.rq_psn = to->psn,
 		.max_dest_rd_atomic = conf->rd_atomic,
 		.min_rnr_timer = conf->min_rnr_timer,
-		.ah_attr = {
-			.is_global = 1,
-			.port_num = PORT,
-			.grh = {
-				.dgid = to->gid,
-				.sgid_index = gid_index,
-				.hop_limit = 64,
-			},
-		},
+		.ah_attr = vt_ah_attr(gid_index, &to->gid),
 	};
+	int mask = IBV_QP_STATE;
 
-	return -ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV |
-			      IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-			      IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-			      IBV_QP_MIN_RNR_TIMER);
+	if (conf->qp_type != IBV_QPT_UD)
+		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+			IBV_QP_RQ_PSN;
+	if (conf->qp_type == IBV_QPT_RC)
+		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	return -ibv_modify_qp(qp, &attr, mask);
 }
 
 int vt_qp_rts(struct ibv_qp *qp, const struct vt_conf *conf)
@@ -258,9 +286,12 @@ int vt_qp_rts(struct ibv_qp *qp, const struct vt_conf *conf)
 		.rnr_retry = conf->rnr_retry,
 	};
 
-	return -ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN |
-			      IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_TIMEOUT |
-			      IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);
+	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+
+	if (conf->qp_type == IBV_QPT_RC)
+		mask |= IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_TIMEOUT |
+			IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY;
+	return -ibv_modify_qp(qp, &attr, mask);
 }
 
 /**
@@ -353,6 +384,10 @@ void vt_ep_close(struct vt_ep *ep)
 {
 	if (ep->qp)
 		ibv_destroy_qp(ep->qp);
+	if (ep->srq)
+		ibv_destroy_srq(ep->srq);
+	if (ep->ah)
+		ibv_destroy_ah(ep->ah);
 	vt_buf_close(&ep->buf);
 	if (ep->rcq)
 		ibv_destroy_cq(ep->rcq);
@@ -379,8 +414,26 @@ struct vt_addr vt_ep_addr(const struct vt_ep *ep)
 	};
 }
 
+bool vt_is_ud(const struct vt_ep *ep)
+{
+	return ep->conf.qp_type == IBV_QPT_UD;
+}
+
+/**
+ * vt_ep_connect() - take an endpoint from RESET to RTS
+ *
+ * A UD endpoint gets an address handle for its peer, once.
+ */
 int vt_ep_connect(struct vt_ep *ep, const struct vt_addr *to)
 {
+	struct ibv_ah_attr attr = vt_ah_attr(ep->dev.gid_index, &to->gid);
+
+	if (vt_is_ud(ep) && !ep->ah) {
+		ep->ah = ibv_create_ah(ep->pd, &attr);
+		if (!ep->ah)
+			return -errno;
+		ep->peer = *to;
+	}
 	return vt_qp_connect(ep->qp, &ep->conf, ep->dev.gid_index, to);
 }
 

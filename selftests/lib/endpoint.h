@@ -33,6 +33,7 @@ struct vt_dev {
 
 /**
  * struct vt_conf - how endpoints are made and connected
+ * @qp_type: RC, UC or UD
  * @family: AF_INET or AF_INET6
  * @mtu: path MTU
  * @depth: WRs of each queue
@@ -45,6 +46,7 @@ struct vt_dev {
  * @buf_len: bytes of the endpoint's buffer
  * @buf_access: its rights
  * @qp_access: what the QP lets its peer do
+ * @qkey: of a UD QP
  * @sq_psn: first PSN
  * @rd_atomic: READs and atomics outstanding, both ways
  * @timeout: as encoded by the standard
@@ -53,6 +55,7 @@ struct vt_dev {
  * @min_rnr_timer: as encoded by the standard
  */
 struct vt_conf {
+	enum ibv_qp_type qp_type;
 	int family;
 	enum ibv_mtu mtu;
 	uint32_t depth;
@@ -65,6 +68,7 @@ struct vt_conf {
 	size_t buf_len;
 	int buf_access;
 	int qp_access;
+	uint32_t qkey;
 	uint32_t sq_psn;
 	uint8_t rd_atomic;
 	uint8_t timeout;
@@ -87,8 +91,11 @@ struct vt_addr {
 /**
  * struct vt_ep - a QP and all it needs
  * @conf: how it was made
+ * @srq: instead of a receive queue, if the test made one before the QP
  * @qpx: @qp, if made for ibv_wr_*()
  * @guest: the device is open for another endpoint
+ * @ah: UD: how to reach the peer
+ * @peer: UD: who that is
  */
 struct vt_ep {
 	struct vt_conf conf;
@@ -97,8 +104,11 @@ struct vt_ep {
 	struct ibv_comp_channel *chan;
 	struct ibv_cq *scq;
 	struct ibv_cq *rcq;
+	struct ibv_srq *srq;
 	struct ibv_qp *qp;
 	struct ibv_qp_ex *qpx;
+	struct ibv_ah *ah;
+	struct vt_addr peer;
 	struct vt_buf buf;
 	bool guest;
 };
@@ -119,6 +129,13 @@ void vt_load_providers(void);
 int vt_dev_open(struct vt_dev *dev, int end, int family);
 void vt_dev_close(struct vt_dev *dev);
 
+/* The address vector that endpoints use */
+#define VT_TRAFFIC_CLASS	0x28
+#define VT_FLOW_LABEL		0x12345
+#define VT_HOP_LIMIT		64
+
+struct ibv_ah_attr vt_ah_attr(int gid_index, const union ibv_gid *dgid);
+
 struct ibv_qp *vt_qp_create(struct vt_ep *ep);
 int vt_qp_state(const struct ibv_qp *qp);
 int vt_qp_reset(struct ibv_qp *qp);
@@ -129,6 +146,7 @@ int vt_qp_rts(struct ibv_qp *qp, const struct vt_conf *conf);
 int vt_qp_connect(struct ibv_qp *qp, const struct vt_conf *conf, int gid_index,
 		  const struct vt_addr *to);
 
+bool vt_is_ud(const struct vt_ep *ep);
 int vt_ep_open(struct vt_ep *ep, const struct vt_conf *conf, int end);
 int vt_ep_open_beside(struct vt_ep *ep, const struct vt_ep *host);
 void vt_ep_close(struct vt_ep *ep);

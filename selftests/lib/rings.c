@@ -98,6 +98,8 @@ static int leave_marks(struct vt_ep *ep, const struct marks *marks)
 		ret = vt_qp_init(ep->qp, &ep->conf);
 	if (!ret)
 		ret = -ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE);
+	if (vt_is_ud(ep))
+		vt_wr_to_peer(ep, &wr);
 	for (i = 0; i < 2 && !ret; i++) {
 		wr.wr_id = marks->send + i;
 		ret = vt_post(ep, &wr);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "grh.h"
 #include "pattern.h"
 
 #define MAX_SGES	32
@@ -85,6 +86,9 @@ static int post_wr_api(struct ibv_qp_ex *qpx, const struct ibv_send_wr *wr)
 		ibv_wr_abort(qpx);
 		return ret;
 	}
+	if (qpx->qp_base.qp_type == IBV_QPT_UD)
+		ibv_wr_set_ud_addr(qpx, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
+				   wr->wr.ud.remote_qkey);
 	wr_data(qpx, wr);
 	return ibv_wr_complete(qpx);
 }
@@ -111,6 +115,8 @@ int vt_post_recv(struct vt_ep *ep, uint64_t wr_id, struct ibv_sge *sge, int n)
 		.num_sge = n,
 	};
 
+	if (ep->srq)
+		return -ibv_post_srq_recv(ep->srq, &wr, &bad);
 	return -ibv_post_recv(ep->qp, &wr, &bad);
 }
 
@@ -258,18 +264,25 @@ bool vt_wc_recv_ok(const struct vt_ep *ep, const struct ibv_wc *wc,
 	bool write = wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 	bool imm = vt_op_has_imm(wr->opcode);
 	bool ok = same("status", wc->status, IBV_WC_SUCCESS);
+	unsigned int flags = imm ? IBV_WC_WITH_IMM : 0;
+	bool ud = vt_is_ud(ep);
 
 	ok &= same("wr_id", wc->wr_id, wr_id);
 	ok &= same("qp_num", wc->qp_num, ep->qp->qp_num);
 	/* promised for UD only; if it is there, it is right */
-	if (wc->src_qp)
+	if (wc->src_qp || ud)
 		ok &= same("src_qp", wc->src_qp, src_qp);
 	ok &= same("opcode", wc->opcode,
 		   write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV);
-	ok &= same("byte_len", wc->byte_len, list_len(wr));
-	/* likewise meaningless for RC: IBV_WC_GRH */
-	ok &= same("wc_flags", wc->wc_flags & ~IBV_WC_GRH,
-		   imm ? IBV_WC_WITH_IMM : 0);
+	ok &= same("byte_len", wc->byte_len,
+		   list_len(wr) + (ud ? VT_GRH_LEN : 0));
+	/* likewise meaningless for connections: IBV_WC_GRH */
+	ok &= same("wc_flags", wc->wc_flags & (ud ? ~0 : ~IBV_WC_GRH),
+		   ud ? flags | IBV_WC_GRH : flags);
+	ok &= same("pkey_index", wc->pkey_index, 0);
+	ok &= same("slid", wc->slid, 0);
+	ok &= same("sl", wc->sl, 0);
+	ok &= same("dlid_path_bits", wc->dlid_path_bits, 0);
 	if (imm)
 		ok &= same("imm_data", wc->imm_data, wr->imm_data);
 	return ok;
@@ -309,6 +322,8 @@ const char *vt_op_name(enum ibv_wr_opcode op)
 struct lists {
 	struct ibv_sge local[MAX_SGES];
 	struct ibv_sge remote[MAX_SGES];
+	/* @remote without the GRH in front */
+	struct ibv_sge data[MAX_SGES];
 	int nr_local;
 	int nr_remote;
 };
@@ -323,12 +338,14 @@ static void make_lists(struct vt_pair *pair, const struct vt_xfer *x,
 {
 	bool read = x->op == IBV_WR_RDMA_READ;
 	bool send = x->op == IBV_WR_SEND || x->op == IBV_WR_SEND_WITH_IMM;
+	size_t grh = vt_is_ud(&pair->b) ? VT_GRH_LEN : 0;
 	int local = clamp_sges(&pair->a, read ? x->dst_sges : x->src_sges);
 	int remote = send ? clamp_sges(&pair->b, x->dst_sges) : 1;
 
 	l->nr_local = vt_split(&pair->a.buf, l->local, local, x->len, x->zeros);
 	l->nr_remote = vt_split(&pair->b.buf, l->remote, remote,
-				x->len + (send ? x->room : 0), x->zeros);
+				grh + x->len + (send ? x->room : 0), x->zeros);
+	vt_sges_skip(l->data, l->remote, l->nr_remote, grh);
 }
 
 /* Post both sides; the receive of a WRITE with immediate has no list. */
@@ -362,11 +379,39 @@ static bool check_data(struct vt_pair *pair, const struct vt_xfer *x,
 		       struct lists *l, uint32_t seed)
 {
 	bool ok = vt_check_sges(l->local, l->nr_local, x->len, seed) &&
-		  vt_check_sges(l->remote, l->nr_remote, x->len, seed);
+		  vt_check_sges(l->data, l->nr_remote, x->len, seed);
+	size_t grh = vt_is_ud(&pair->b) ? VT_GRH_LEN : 0;
 
+	if (grh)
+		ok &= vt_grh_ok(pair, l->remote, l->nr_remote, x->len,
+				vt_op_has_imm(x->op));
 	ok &= vt_buf_restore(&pair->a.buf, l->local, l->nr_local, x->len);
-	ok &= vt_buf_restore(&pair->b.buf, l->remote, l->nr_remote, x->len);
+	ok &= vt_buf_restore(&pair->b.buf, l->remote, l->nr_remote,
+			     grh + x->len);
 	return ok;
+}
+
+/* A WRITE on UC completes before it has arrived: wait for what comes after. */
+static bool uc_settle(struct vt_pair *pair)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+	};
+
+	return !vt_post_recv(&pair->b, 1, NULL, 0) && !vt_post(&pair->a, &wr) &&
+	       vt_status(pair->a.scq, 0) == IBV_WC_SUCCESS &&
+	       vt_status(pair->b.rcq, 1) == IBV_WC_SUCCESS;
+}
+
+/**
+ * vt_wr_to_peer() - address a request to the peer that a UD endpoint was
+ *	connected to
+ */
+void vt_wr_to_peer(const struct vt_ep *ep, struct ibv_send_wr *wr)
+{
+	wr->wr.ud.ah = ep->ah;
+	wr->wr.ud.remote_qpn = ep->peer.qpn;
+	wr->wr.ud.remote_qkey = ep->conf.qkey;
 }
 
 /**
@@ -393,8 +438,12 @@ bool vt_transfer(struct vt_pair *pair, const struct vt_xfer *x)
 
 	make_lists(pair, x, &l);
 	wr.num_sge = l.nr_local;
-	wr.wr.rdma.remote_addr = l.remote[0].addr;
-	wr.wr.rdma.rkey = pair->b.buf.mr->rkey;
+	if (vt_is_ud(&pair->a)) {
+		vt_wr_to_peer(&pair->a, &wr);
+	} else {
+		wr.wr.rdma.remote_addr = l.remote[0].addr;
+		wr.wr.rdma.rkey = pair->b.buf.mr->rkey;
+	}
 	if (read)
 		vt_fill_sges(l.remote, l.nr_remote, x->len, serial);
 	else
@@ -402,6 +451,9 @@ bool vt_transfer(struct vt_pair *pair, const struct vt_xfer *x)
 
 	ok = !post_both(pair, &wr, &l, recv_id) &&
 	     check_completions(pair, &wr, recv_id);
+	if (ok && pair->a.conf.qp_type == IBV_QPT_UC &&
+	    x->op == IBV_WR_RDMA_WRITE)
+		ok = uc_settle(pair);
 	ok &= check_data(pair, x, &l, serial);
 	if (!ok)
 		printf("# failed: %s of %zu bytes, %d -> %d parts%s, room %zu\n",
@@ -419,13 +471,16 @@ bool vt_pair_works(struct vt_pair *pair)
 		IBV_WR_SEND, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_WRITE,
 		IBV_WR_RDMA_READ,
 	};
-	unsigned int i;
+	static const int nr_ops[] = {
+		[IBV_QPT_RC] = 4, [IBV_QPT_UC] = 3, [IBV_QPT_UD] = 1,
+	};
+	int i, n = nr_ops[pair->a.conf.qp_type];
 	bool ok = true;
 
-	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+	for (i = 0; i < n; i++)
 		ok &= vt_transfer(pair, &(struct vt_xfer){
 			.op = ops[i],
-			.len = 9001,
+			.len = vt_is_ud(&pair->a) ? 901 : 9001,
 			.src_sges = 2,
 			.dst_sges = 3,
 		});

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * UC and UD with packets made by hand: what arrives of messages of which
+ * something is missing, and of datagrams that are not quite right.
+ *
+ * Each group of bad packets is followed by a good one, which must take the
+ * receive that the bad ones were not to have.
+ *
+ * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
+ * timeout: 60
+ * paths: wire
+ */
+#include "harness.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "grh.h"
+#include "roce.h"
+
+#define UC		0x20
+#define UD_SEND_ONLY	0x64
+#define UD_SEND_IMM	0x65
+#define PSN		0xffffff
+#define PKEY		0xffff
+#define MTU		256
+#define SRC_QPN		0x321
+
+FIXTURE(packet)
+{
+	struct vt_conf conf;
+	struct vt_roce roce;
+	struct vt_ep victim;
+	struct ibv_sge to;
+	uint32_t psn;
+	uint8_t data[4 * MTU];
+};
+
+FIXTURE_VARIANT(packet)
+{
+	enum ibv_qp_type type;
+};
+
+FIXTURE_VARIANT_ADD(packet, uc) { IBV_QPT_UC };
+FIXTURE_VARIANT_ADD(packet, ud) { IBV_QPT_UD };
+
+static int arm(FIXTURE_DATA(packet) *self)
+{
+	struct vt_addr peer = { .qpn = SRC_QPN, .psn = PSN };
+
+	peer.gid.raw[10] = 0xff;
+	peer.gid.raw[11] = 0xff;
+	memcpy(peer.gid.raw + 12, &self->roce.saddr, 4);
+	return vt_ep_connect(&self->victim, &peer);
+}
+
+FIXTURE_SETUP(packet)
+{
+	self->conf = vt_defaults;
+	self->conf.qp_type = variant->type;
+	self->conf.mtu = IBV_MTU_256;
+	VT_SETUP(vt_roce_open(&self->roce));
+	VT_SETUP(vt_ep_open(&self->victim, &self->conf, 0));
+	VT_SETUP(arm(self));
+	self->psn = PSN;
+	self->to = vt_sge(&self->victim.buf, VT_GUARD, 8 * MTU);
+	vt_fill(self->data, sizeof(self->data), 5, 0);
+	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, &self->to, 1));
+}
+
+FIXTURE_TEARDOWN(packet)
+{
+	vt_ep_close(&self->victim);
+	vt_roce_close(&self->roce);
+}
+
+/* The next packet; a RETH goes in front of WRITEs that begin. */
+static int send_uc(FIXTURE_DATA(packet) *self, int op, size_t len)
+{
+	struct vt_bth bth = {
+		.opcode = UC + op, .flags = (-len & 3) << 4, .pkey = PKEY,
+		.qpn = self->victim.qp->qp_num, .psn = self->psn++ & 0xffffff,
+	};
+	uint8_t packet[16 + sizeof(self->data)] = {};
+	uint64_t va = htobe64(self->to.addr + 4 * MTU);
+	uint32_t rest[2] = {
+		htonl(self->victim.buf.mr->rkey), htonl(3 * MTU),
+	};
+	size_t reth = 0;
+
+	if (op == VT_OP_WRITE_FIRST || op == VT_OP_WRITE_ONLY) {
+		reth = 16;
+		memcpy(packet, &va, 8);
+		memcpy(packet + 8, rest, 8);
+	}
+	memcpy(packet + reth, self->data, len);
+	return vt_roce_send(&self->roce, &bth, packet, reth + ((len + 3) & ~3));
+}
+
+/* The receive is still there, and takes a good message. */
+static void expect_next(struct __test_metadata *_metadata,
+			FIXTURE_DATA(packet) *self)
+{
+	struct ibv_wc wc;
+
+	ASSERT_EQ(0, send_uc(self, VT_OP_SEND_ONLY, 100));
+	ASSERT_EQ(0, vt_wait(self->victim.rcq, &wc));
+	EXPECT_EQ(1, wc.wr_id);
+	EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
+	EXPECT_EQ(100, wc.byte_len);
+	EXPECT_TRUE(vt_check_sges(&self->to, 1, 100, 5));
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->victim.qp));
+	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, &self->to, 1));
+}
+
+/* Each list ends with what must not complete anything. */
+TEST_F(packet, uc_incomplete_messages)
+{
+	/* -1: this packet is lost */
+	static const int runs[][6] = {
+		{ VT_OP_SEND_FIRST, -1, VT_OP_SEND_LAST, -2 },
+		{ -1, VT_OP_SEND_MIDDLE, VT_OP_SEND_LAST, -2 },
+		{ VT_OP_SEND_MIDDLE, -2 },
+		{ VT_OP_SEND_LAST, -2 },
+		{ VT_OP_SEND_FIRST, VT_OP_SEND_MIDDLE, -1, -2 },
+		{ VT_OP_SEND_FIRST, VT_OP_SEND_FIRST, -2 },
+		{ VT_OP_SEND_FIRST, VT_OP_WRITE_LAST, VT_OP_SEND_LAST, -2 },
+		{ VT_OP_WRITE_FIRST, -1, VT_OP_WRITE_LAST, -2 },
+		{ VT_OP_READ_REQUEST, -2 },
+		{ VT_OP_ACK, -2 },
+		{ VT_OP_CMP_SWAP, -2 },
+	};
+	int i, j;
+
+	if (variant->type != IBV_QPT_UC)
+		return;
+	for (i = 0; i < ARRAY_SIZE(runs); i++) {
+		for (j = 0; runs[i][j] != -2; j++) {
+			if (runs[i][j] == -1)
+				self->psn++;
+			else
+				ASSERT_EQ(0, send_uc(self, runs[i][j], MTU));
+		}
+		expect_next(_metadata, self);
+	}
+}
+
+/* After a gap of any size, or going back, a whole message is taken. */
+TEST_F(packet, uc_gaps)
+{
+	static const int gaps[] = { 1, 2, 1000, 0x7fffff, -1, -500 };
+	int i;
+
+	if (variant->type != IBV_QPT_UC)
+		return;
+	for (i = 0; i < ARRAY_SIZE(gaps); i++) {
+		self->psn += gaps[i];
+		expect_next(_metadata, self);
+	}
+}
+
+/* All three packets arrive, and then they are a message. */
+TEST_F(packet, uc_whole_messages)
+{
+	struct vt_buf *buf = &self->victim.buf;
+	struct ibv_wc wc;
+	int i;
+
+	if (variant->type != IBV_QPT_UC)
+		return;
+	ASSERT_EQ(0, send_uc(self, VT_OP_WRITE_FIRST, MTU));
+	ASSERT_EQ(0, send_uc(self, VT_OP_WRITE_MIDDLE, MTU));
+	ASSERT_EQ(0, send_uc(self, VT_OP_WRITE_LAST, MTU));
+	ASSERT_EQ(0, send_uc(self, VT_OP_SEND_FIRST, MTU));
+	ASSERT_EQ(0, send_uc(self, VT_OP_SEND_MIDDLE, MTU));
+	ASSERT_EQ(0, send_uc(self, VT_OP_SEND_LAST, 77));
+	ASSERT_EQ(0, vt_wait(self->victim.rcq, &wc));
+	EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
+	EXPECT_EQ(2 * MTU + 77, wc.byte_len);
+	for (i = 0; i < 3; i++)
+		EXPECT_TRUE(vt_check("written", buf->p + VT_GUARD +
+				     (4 + i) * MTU, MTU, 5, 0));
+	for (i = 0; i < 3; i++)
+		EXPECT_TRUE(vt_check("sent", buf->p + VT_GUARD + i * MTU,
+				     i < 2 ? MTU : 77, 5, 0));
+}
+
+/* A MIDDLE that does not fill the path MTU, a LAST that is more than it */
+TEST_F(packet, uc_wrong_lengths)
+{
+	if (variant->type != IBV_QPT_UC)
+		return;
+	ASSERT_EQ(0, send_uc(self, VT_OP_SEND_FIRST, MTU - 4));
+	ASSERT_EQ(0, send_uc(self, VT_OP_SEND_LAST, 4));
+	ASSERT_EQ(0, send_uc(self, VT_OP_SEND_FIRST, MTU));
+	ASSERT_EQ(0, send_uc(self, VT_OP_SEND_LAST, MTU + 4));
+	ASSERT_EQ(0, send_uc(self, VT_OP_SEND_ONLY, MTU + 4));
+	expect_next(_metadata, self);
+}
+
+/* -- datagrams */
+
+struct datagram {
+	int opcode;
+	uint16_t pkey;
+	uint32_t qpn;
+	uint32_t qkey;
+	size_t len;	/* behind the BTH */
+};
+
+static int send_ud(FIXTURE_DATA(packet) *self, const struct datagram *d)
+{
+	struct vt_bth bth = {
+		.opcode = d->opcode, .pkey = d->pkey, .qpn = d->qpn,
+		.psn = self->psn++ & 0xffffff,
+	};
+	uint8_t packet[VT_MAX_PAYLOAD] = {};
+	uint32_t deth[2] = { htonl(d->qkey), htonl(SRC_QPN) };
+
+	memcpy(packet, deth, sizeof(deth));
+	memcpy(packet + sizeof(deth), self->data, sizeof(self->data));
+	return vt_roce_send(&self->roce, &bth, packet, d->len);
+}
+
+static struct datagram good_one(FIXTURE_DATA(packet) *self)
+{
+	return (struct datagram){
+		.opcode = UD_SEND_ONLY, .pkey = PKEY,
+		.qpn = self->victim.qp->qp_num, .qkey = self->conf.qkey,
+		.len = 8 + 100,
+	};
+}
+
+static void expect_next_ud(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(packet) *self)
+{
+	struct datagram d = good_one(self);
+	struct ibv_sge data;
+	struct ibv_wc wc;
+
+	ASSERT_EQ(0, send_ud(self, &d));
+	ASSERT_EQ(0, vt_wait(self->victim.rcq, &wc));
+	EXPECT_EQ(1, wc.wr_id);
+	EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
+	EXPECT_EQ(VT_GRH_LEN + 100, wc.byte_len);
+	EXPECT_EQ(SRC_QPN, wc.src_qp);
+	vt_sges_skip(&data, &self->to, 1, VT_GRH_LEN);
+	EXPECT_TRUE(vt_check_sges(&data, 1, 100, 5));
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->victim.qp));
+	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, &self->to, 1));
+}
+
+TEST_F(packet, ud_not_quite_right)
+{
+	struct datagram d;
+	int i, j;
+
+	if (variant->type != IBV_QPT_UD)
+		return;
+	for (i = 0; i < 9; i++) {
+		d = good_one(self);
+		if (i == 0)
+			d.qkey++;
+		if (i == 1)
+			d.qkey |= 0x80000000;
+		if (i == 2)
+			d.pkey = 0x1234;
+		if (i == 3)
+			d.opcode = UC + VT_OP_SEND_ONLY;
+		if (i == 4)
+			d.opcode = VT_OP_SEND_ONLY;
+		if (i == 5)
+			d.qpn = 0xffffff;
+		if (i == 6)
+			d.len = 8 + 4100;
+		if (i == 7)
+			d.qpn = 1;
+		self->roce.spoil_icrc = i == 8;
+		for (j = 0; j < 3; j++)
+			ASSERT_EQ(0, send_ud(self, &d));
+		self->roce.spoil_icrc = false;
+		expect_next_ud(_metadata, self);
+	}
+}
+
+/* The DETH, or the immediate data behind it, ends too early. */
+TEST_F(packet, ud_truncated)
+{
+	struct datagram d = good_one(self);
+	size_t len;
+
+	if (variant->type != IBV_QPT_UD)
+		return;
+	for (len = 0; len < 8; len++) {
+		d.len = len;
+		ASSERT_EQ(0, send_ud(self, &d));
+	}
+	d.opcode = UD_SEND_IMM;
+	for (len = 0; len < 12; len++) {
+		d.len = len;
+		ASSERT_EQ(0, send_ud(self, &d));
+	}
+	expect_next_ud(_metadata, self);
+}
+
+VT_HARNESS_MAIN

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * UD: what is wrong at the sender is a completion and stops the send queue
+ * only; what is wrong at the receiver is lost, or that QP's own error; what
+ * is wrong in between is lost and counted.
+ *
+ * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
+ * timeout: 120
+ * paths: host wire veth
+ */
+#include "harness.h"
+
+#include <netinet/in.h>
+#include <pthread.h>
+
+#include "rings.h"
+#include "ud.h"
+
+#define LEN	1000
+#define QKEY_OF_QP	0x80000000
+
+FIXTURE(ud)
+{
+	struct vt_pair pair;
+	struct vt_ep *a, *b;
+	struct vt_rings rings;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+};
+
+FIXTURE_SETUP(ud)
+{
+	struct vt_conf conf = vt_defaults;
+
+	conf.qp_type = IBV_QPT_UD;
+	conf.inline_len = 64;
+	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	self->a = &self->pair.a;
+	self->b = &self->pair.b;
+	VT_SETUP(vt_rings_find(&self->rings, self->a));
+	VT_SETUP(vt_pair_reset(&self->pair));
+	self->sge = vt_sge(&self->a->buf, VT_GUARD, LEN);
+	self->wr = vt_ud_wr(self->a, &self->sge);
+}
+
+FIXTURE_TEARDOWN(ud)
+{
+	vt_pair_close(&self->pair);
+}
+
+static bool works(FIXTURE_DATA(ud) *self)
+{
+	vt_fill(self->b->buf.p, self->b->buf.len, self->b->buf.seed, 0);
+	vt_fill(self->a->buf.p, self->a->buf.len, self->a->buf.seed, 0);
+	return vt_pair_works(&self->pair);
+}
+
+/* @status, then what was posted behind it is flushed, then all is well. */
+static void expect_send_error(struct __test_metadata *_metadata,
+			      FIXTURE_DATA(ud) *self, int status)
+{
+	struct ibv_send_wr good = vt_ud_wr(self->a, NULL);
+
+	EXPECT_EQ(status, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_QPS_SQE, vt_qp_state(self->a->qp));
+	good.send_flags = 0;
+	good.wr_id = 2;
+	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_ud_outcome(self->a, &good));
+	ASSERT_EQ(0, vt_qp_resume(self->a));
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->a->qp));
+	EXPECT_TRUE(works(self));
+}
+
+TEST_F(ud, longer_than_a_packet)
+{
+	self->sge.length = 4097;
+	expect_send_error(_metadata, self, IBV_WC_LOC_LEN_ERR);
+}
+
+TEST_F(ud, bad_lkey)
+{
+	self->sge.lkey ^= 0x100;
+	expect_send_error(_metadata, self, IBV_WC_LOC_PROT_ERR);
+}
+
+TEST_F(ud, outside_the_region)
+{
+	self->sge.addr = (uintptr_t)self->a->buf.p + self->a->buf.len - LEN + 1;
+	expect_send_error(_metadata, self, IBV_WC_LOC_PROT_ERR);
+}
+
+TEST_F(ud, qpn_of_25_bits)
+{
+	self->wr.wr.ud.remote_qpn |= 1 << 24;
+	expect_send_error(_metadata, self, IBV_WC_LOC_QP_OP_ERR);
+}
+
+/* What fails, and what was posted with it, in one chain. */
+TEST_F(ud, chain_behind_an_error)
+{
+	struct ibv_send_wr wr[5], *bad;
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		wr[i] = vt_ud_wr(self->a, NULL);
+		wr[i].wr_id = i;
+		wr[i].next = i < 4 ? &wr[i + 1] : NULL;
+	}
+	ASSERT_EQ(0, vt_ud_recv(self->b, 10, 0));
+	ASSERT_EQ(0, vt_ud_recv(self->b, 11, 0));
+	wr[2].sg_list = &self->sge;
+	wr[2].num_sge = 1;
+	self->sge.lkey ^= 0x100;
+	ASSERT_EQ(0, ibv_post_send(self->a->qp, wr, &bad));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a->scq, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a->scq, 1));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_status(self->a->scq, 2));
+	/* at once: what is still in the queue must not be sent after all */
+	ASSERT_EQ(0, vt_qp_resume(self->a));
+	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(self->a->scq, 3));
+	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(self->a->scq, 4));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->b->rcq, 10));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->b->rcq, 11));
+	EXPECT_TRUE(works(self));
+}
+
+/* A send queue in error does not keep the QP from receiving. */
+TEST_F(ud, receives_while_in_sqe)
+{
+	struct ibv_send_wr back = vt_ud_wr(self->b, NULL);
+
+	self->sge.lkey ^= 0x100;
+	ASSERT_EQ(IBV_WC_LOC_PROT_ERR, vt_ud_outcome(self->a, &self->wr));
+	ASSERT_EQ(0, vt_ud_recv(self->a, 3, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->b, &back));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a->rcq, 3));
+	EXPECT_EQ(IBV_QPS_SQE, vt_qp_state(self->a->qp));
+}
+
+/* -- address handles in a hostile ring */
+
+static struct smr_send_wqe *next_wqe(FIXTURE_DATA(ud) *self)
+{
+	struct smr_ring_hdr *hdr = self->rings.sq.hdr;
+	struct smr_send_wqe *wqe = (void *)(hdr + 1) +
+		(hdr->prod % self->rings.depth) * self->rings.sq_stride;
+
+	memset(wqe, 0, sizeof(*wqe));
+	wqe->wr_id = 77;
+	wqe->opcode = IBV_WR_SEND;
+	wqe->send_flags = IBV_SEND_SIGNALED;
+	wqe->ud.remote_qpn = self->b->qp->qp_num;
+	wqe->ud.remote_qkey = self->a->conf.qkey;
+	return wqe;
+}
+
+static int submit(FIXTURE_DATA(ud) *self)
+{
+	struct smr_ring_hdr *hdr = self->rings.sq.hdr;
+
+	__atomic_store_n(&hdr->prod, hdr->prod + 1, __ATOMIC_SEQ_CST);
+	if (vt_doorbell(self->a->dev.ctx->cmd_fd, self->a->qp->handle,
+			SMR_DOORBELL_SQ))
+		return -EIO;
+	return vt_status(self->a->scq, 77);
+}
+
+/* The provider does not know of the entries that were made behind its back. */
+static bool works_after_reset(FIXTURE_DATA(ud) *self)
+{
+	return !vt_pair_reset(&self->pair) && works(self);
+}
+
+/* No number opens a handle of another protection domain, or of nobody. */
+TEST_F(ud, numbers_of_others)
+{
+	struct ibv_ah_attr attr = vt_ah_attr(self->a->dev.gid_index,
+					     &self->b->dev.gid);
+	struct ibv_pd *pd = ibv_alloc_pd(self->a->dev.ctx);
+	static const uint32_t odd[] = {
+		0, 0xffffff, 0x1000000, 0x7fffffff, 0x80000000, ~0u,
+	};
+	struct ibv_ah *other;
+	int i, good = 0;
+
+	ASSERT_NE(NULL, pd);
+	other = ibv_create_ah(pd, &attr);
+	ASSERT_NE(NULL, other);
+	/* the one that leads to the peer is the PD's only one */
+	for (i = 1; i < 32; i++) {
+		next_wqe(self)->ud.ah_handle = i;
+			if (submit(self) == IBV_WC_SUCCESS) {
+			good++;
+			continue;
+		}
+		EXPECT_EQ(IBV_QPS_SQE, vt_qp_state(self->a->qp));
+		ASSERT_EQ(0, vt_qp_resume(self->a));
+	}
+	EXPECT_EQ(1, good);
+	for (i = 0; i < ARRAY_SIZE(odd); i++) {
+		next_wqe(self)->ud.ah_handle = odd[i];
+		EXPECT_EQ(IBV_WC_LOC_QP_OP_ERR, submit(self));
+		ASSERT_EQ(0, vt_qp_resume(self->a));
+	}
+	EXPECT_EQ(0, ibv_destroy_ah(other));
+	EXPECT_EQ(0, ibv_dealloc_pd(pd));
+	EXPECT_TRUE(works_after_reset(self));
+}
+
+/* No opcode but the two; no list or length that is not there. */
+TEST_F(ud, hostile_entries)
+{
+	struct ibv_sge sge = self->sge;
+	struct smr_send_wqe *wqe;
+	int op, ret, number;
+
+	/* the handle's number, from an entry that the provider has made */
+	ASSERT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	wqe = (void *)(self->rings.sq.hdr + 1) +
+	      ((self->rings.sq.hdr->prod - 1) % self->rings.depth) *
+	      self->rings.sq_stride;
+	number = wqe->ud.ah_handle;
+	for (op = 0; op < 256; op++) {
+		bool fine = op == IBV_WR_SEND || op == IBV_WR_SEND_WITH_IMM;
+
+		wqe = next_wqe(self);
+		wqe->opcode = op;
+		wqe->ud.ah_handle = number;
+		ret = submit(self);
+		EXPECT_EQ(fine ? IBV_WC_SUCCESS : IBV_WC_LOC_QP_OP_ERR, ret)
+			TH_LOG("opcode %d", op);
+		if (!fine)
+			ASSERT_EQ(0, vt_qp_resume(self->a));
+	}
+	for (op = 0; op < 4; op++) {
+		wqe = next_wqe(self);
+		wqe->ud.ah_handle = number;
+		memcpy(&wqe->sge[0], &sge, sizeof(sge));
+		wqe->num_sge = op == 0 ? 255 : 1;
+		wqe->inline_len = op == 1 ? 65535 : 65;
+		if (op == 1 || op == 2)
+			wqe->send_flags |= IBV_SEND_INLINE;
+		if (op == 3)
+			wqe->sge[0].length = ~0u;
+		EXPECT_LT(IBV_WC_SUCCESS, submit(self)) TH_LOG("way %d", op);
+		ASSERT_EQ(0, vt_qp_resume(self->a));
+	}
+	EXPECT_TRUE(works_after_reset(self));
+}
+
+struct maker {
+	struct vt_ep *ep;
+	struct ibv_ah_attr attr;
+	bool stop;
+};
+
+static void *make_handles(void *arg)
+{
+	struct maker *m = arg;
+	struct ibv_ah *ah[8];
+	int i;
+
+	while (!__atomic_load_n(&m->stop, __ATOMIC_RELAXED)) {
+		for (i = 0; i < 8; i++)
+			ah[i] = ibv_create_ah(m->ep->pd, &m->attr);
+		for (i = 0; i < 8; i++)
+			if (ah[i])
+				ibv_destroy_ah(ah[i]);
+	}
+	return NULL;
+}
+
+/* Handles that come and go while requests name them. */
+TEST_F(ud, handles_destroyed_in_use)
+{
+	struct maker m = {
+		.ep = self->a,
+		.attr = vt_ah_attr(self->a->dev.gid_index, &self->b->dev.gid),
+	};
+	uint64_t end = vt_now_ms() + 300;
+	int n = 0, ret, sent = 0;
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, make_handles, &m));
+	while (vt_now_ms() < end) {
+		next_wqe(self)->ud.ah_handle = 1 + n++ % 16;
+		ret = submit(self);
+		sent += ret == IBV_WC_SUCCESS;
+		if (ret && (ret != IBV_WC_LOC_QP_OP_ERR ||
+			    vt_qp_resume(self->a)))
+			break;
+	}
+	__atomic_store_n(&m.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	EXPECT_LE(end, vt_now_ms()) TH_LOG("status %d after %d", ret, n);
+	EXPECT_LT(0, sent);
+	EXPECT_TRUE(works_after_reset(self));
+}
+
+/* -- what is lost */
+
+/* Counters are read anew only from time to time. */
+static bool counts(const struct vt_ep *ep, const char *name, int64_t want)
+{
+	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
+
+	while (vt_counter(ep->dev.ctx, name) < want && vt_now_ms() < end)
+		usleep(1000);
+	return vt_counter(ep->dev.ctx, name) == want;
+}
+
+TEST_F(ud, wrong_qkey)
+{
+	int64_t before = vt_counter(self->b->dev.ctx, "rx_bad_qkey");
+
+	self->wr.wr.ud.remote_qkey ^= 1;
+	EXPECT_EQ(0, vt_ud_lost(&self->pair, &self->wr));
+	EXPECT_TRUE(counts(self->b, "rx_bad_qkey", before + 1));
+}
+
+/* IBTA 10.2.5: the uppermost bit stands for the QP's own. */
+TEST_F(ud, controlled_qkey)
+{
+	struct ibv_qp_attr attr = { .qkey = 0x11111111 };
+
+	self->wr.wr.ud.remote_qkey = QKEY_OF_QP | 0x5555;
+	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->b->rcq, 1));
+	/* The QP's own is changed in RTS, and is another one then. */
+	ASSERT_EQ(0, ibv_modify_qp(self->a->qp, &attr, IBV_QP_QKEY));
+	EXPECT_EQ(0, vt_ud_lost(&self->pair, &self->wr));
+	ASSERT_EQ(0, ibv_modify_qp(self->b->qp, &attr, IBV_QP_QKEY));
+	ASSERT_EQ(0, vt_ud_recv(self->b, 2, LEN));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->b->rcq, 2));
+}
+
+TEST_F(ud, no_receive)
+{
+	int64_t before = vt_counter(self->b->dev.ctx, "rx_no_receive");
+	int i;
+
+	for (i = 0; i < 10; i++)
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_TRUE(counts(self->b, "rx_no_receive", before + 10));
+	EXPECT_TRUE(vt_quiet(self->b->rcq, 0));
+	EXPECT_TRUE(works(self));
+}
+
+/* IBTA 9.9.3, class D: too long for the receive, which takes the next one. */
+TEST_F(ud, receive_too_short)
+{
+	EXPECT_EQ(0, vt_ud_lost(&self->pair, &self->wr));
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->b->qp));
+	EXPECT_TRUE(works(self));
+}
+
+TEST_F(ud, number_of_nobody)
+{
+	self->wr.wr.ud.remote_qpn ^= 0x5a5a5a;
+	EXPECT_EQ(0, vt_ud_lost(&self->pair, &self->wr));
+}
+
+/* A connected QP is no receiver of datagrams. */
+TEST_F(ud, number_of_a_connection)
+{
+	struct vt_pair rc;
+
+	ASSERT_EQ(0, vt_pair_open(&rc, &vt_defaults));
+	ASSERT_EQ(0, vt_post_recv(&rc.b, 1, NULL, 0));
+	self->wr.wr.ud.remote_qpn = rc.b.qp->qp_num;
+	EXPECT_EQ(0, vt_ud_lost(&self->pair, &self->wr));
+	EXPECT_TRUE(vt_quiet(rc.b.rcq, 0));
+	ASSERT_EQ(0, vt_pair_reset(&rc));
+	EXPECT_TRUE(vt_pair_works(&rc));
+	vt_pair_close(&rc);
+}
+
+/* -- what is wrong with a receive */
+
+TEST_F(ud, bad_lkey_of_a_receive)
+{
+	struct ibv_sge to = vt_sge(&self->b->buf, VT_GUARD, 2000);
+
+	to.lkey ^= 0x100;
+	ASSERT_EQ(0, vt_post_recv(self->b, 1, &to, 1));
+	ASSERT_EQ(0, vt_ud_recv(self->b, 2, LEN));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_status(self->b->rcq, 1));
+	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(self->b->rcq, 2));
+	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->b->qp));
+	ASSERT_EQ(0, vt_pair_reset(&self->pair));
+	EXPECT_TRUE(works(self));
+}
+
+/* Class E: a shared queue cannot have its request back; the QP goes on. */
+TEST_F(ud, receive_too_short_in_srq)
+{
+	struct ibv_srq_init_attr init = {
+		.attr = { .max_wr = 16, .max_sge = 4 },
+	};
+	struct vt_ep *b = self->b;
+	struct vt_addr to;
+
+	ASSERT_EQ(0, ibv_destroy_qp(b->qp));
+	b->srq = ibv_create_srq(b->pd, &init);
+	ASSERT_NE(NULL, b->srq);
+	b->qp = vt_qp_create(b);
+	ASSERT_NE(NULL, b->qp);
+	to = vt_ep_addr(self->a);
+	ASSERT_EQ(0, vt_ep_connect(b, &to));
+	self->a->peer = vt_ep_addr(b);
+	vt_wr_to_peer(self->a, &self->wr);
+	ASSERT_EQ(0, vt_ud_recv(b, 1, LEN - 1));
+	ASSERT_EQ(0, vt_ud_recv(b, 2, LEN));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_LOC_LEN_ERR, vt_status(b->rcq, 1));
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(b->qp));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(b->rcq, 2));
+}
+
+/* -- states and attributes */
+
+TEST_F(ud, drains)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1,
+	};
+
+	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
+	ASSERT_EQ(0, ibv_modify_qp(self->a->qp, &attr, IBV_QP_STATE |
+				   IBV_QP_EN_SQD_ASYNC_NOTIFY));
+	EXPECT_EQ(0, vt_async_event(self->a->dev.ctx, IBV_EVENT_SQ_DRAINED,
+				    VT_TIMEOUT_MS));
+	ASSERT_EQ(0, vt_post(self->a, &self->wr));
+	EXPECT_TRUE(vt_quiet(self->a->scq, 20));
+	attr.qp_state = IBV_QPS_RTS;
+	ASSERT_EQ(0, ibv_modify_qp(self->a->qp, &attr, IBV_QP_STATE));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a->scq, 1));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->b->rcq, 1));
+}
+
+/* In RTR a QP receives, but does not send. */
+TEST_F(ud, ready_to_receive)
+{
+	struct ibv_send_wr back = vt_ud_wr(self->b, NULL);
+
+	ASSERT_EQ(0, vt_qp_reset(self->a->qp));
+	ASSERT_EQ(0, vt_qp_init(self->a->qp, &self->a->conf));
+	ASSERT_EQ(0, vt_ud_recv(self->a, 1, 0));
+	ASSERT_EQ(0, vt_qp_rtr(self->a->qp, &self->a->conf, 0, &self->a->peer));
+	EXPECT_EQ(-EINVAL, vt_post(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->b, &back));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a->rcq, 1));
+}
+
+TEST_F(ud, attributes)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT, .port_num = 1,
+	};
+	struct ibv_qp_init_attr init;
+	int full = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+
+	ASSERT_EQ(0, ibv_query_qp(self->a->qp, &attr, IBV_QP_QKEY, &init));
+	EXPECT_EQ(self->a->conf.qkey, attr.qkey);
+	EXPECT_EQ(IBV_QPT_UD, init.qp_type);
+	ASSERT_EQ(0, vt_qp_reset(self->a->qp));
+	attr.qp_state = IBV_QPS_INIT;
+	attr.pkey_index = 0;
+	attr.port_num = 1;
+	/* without the Q_Key, with what only connections have, out of range */
+	EXPECT_EQ(EINVAL, ibv_modify_qp(self->a->qp, &attr, full));
+	EXPECT_EQ(EINVAL, ibv_modify_qp(self->a->qp, &attr, full | IBV_QP_QKEY |
+					IBV_QP_ACCESS_FLAGS));
+	attr.pkey_index = 1;
+	EXPECT_EQ(EINVAL, ibv_modify_qp(self->a->qp, &attr,
+					full | IBV_QP_QKEY));
+	attr.pkey_index = 0;
+	EXPECT_EQ(0, ibv_modify_qp(self->a->qp, &attr, full | IBV_QP_QKEY));
+}
+
+VT_HARNESS_MAIN

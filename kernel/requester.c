@@ -8,6 +8,7 @@
 #include "local_wr.h"
 #include "loopback.h"
 #include "opcode.h"
+#include "packet.h"
 #include "sq.h"
 #include "stats.h"
 #include "trace.h"
@@ -252,36 +253,11 @@ static void packet_hdr(struct req_message *m, u32 i)
 		       m->qp->service != SMR_TRANSPORT_UC;
 }
 
-static unsigned int packet_len(const struct smr_hdr *hdr)
-{
-	return hdr->op->hdr_len + hdr->len + hdr->pad + SMR_ICRC_LEN;
-}
-
-/**
- * smr_packet_fill() - write a packet, but for its ICRC
- * @seg: where to
- * @hdr: its headers
- * @sgl: its payload, of which @hdr->len bytes are taken
- *
- * Context: any.
- * Return: 0, SMR_PAGE_MISSING (see smr_sgl_fault()) or -EFAULT.
- */
-int smr_packet_fill(u8 *seg, const struct smr_hdr *hdr, struct smr_sgl *sgl)
-{
-	u8 *payload = seg + hdr->op->hdr_len;
-	int err;
-
-	smr_wire_build(seg, hdr);
-	err = smr_sgl_read(sgl, payload, hdr->len);
-	memset(payload + hdr->len, 0, hdr->pad);
-	return err == -EAGAIN ? SMR_PAGE_MISSING : err;
-}
-
 /* One packet onto the train. 1: it is on; 0: the train is full; or errno. */
 static int packet_append(struct req_message *m, struct smr_train *train)
 {
 	struct smr_hdr *hdr = &m->hdr;
-	unsigned int len = packet_len(hdr);
+	unsigned int len = smr_packet_len(hdr);
 	u8 *seg = smr_train_seg(train, len);
 	int err;
 
@@ -308,13 +284,13 @@ static int train_send(struct req_message *m, u32 *sent)
 	packet_hdr(m, i);
 	n = m->hdr.op->flags & SMR_OP_RETH ? 1 : m->end - i;
 	ret = smr_train_begin(&train, &qp->path, &qp->flow, n,
-			      packet_len(&m->hdr));
+			      smr_packet_len(&m->hdr));
 	if (ret)
 		return ret;
 	for (; i < m->first + n; i++) {
 		packet_hdr(m, i);
 		/* A LAST with immediate data may be longer than a MIDDLE. */
-		if (packet_len(&m->hdr) > train.seg_len)
+		if (smr_packet_len(&m->hdr) > train.seg_len)
 			break;
 		ret = packet_append(m, &train);
 		if (ret <= 0)
@@ -327,26 +303,6 @@ static int train_send(struct req_message *m, u32 *sent)
 	*sent = i - m->first;
 	smr_stat_add(qp->env->stats, SMR_CNT_TX_PACKETS, *sent);
 	smr_stat_add(qp->env->stats, SMR_CNT_TX_BYTES, train.len);
-	return smr_train_send(&train);
-}
-
-/* A request without payload. */
-static int packet_send(struct req_message *m)
-{
-	struct smr_qp *qp = m->qp;
-	unsigned int len = m->hdr.op->hdr_len + SMR_ICRC_LEN;
-	struct smr_train train;
-	void *seg;
-	int ret;
-
-	ret = smr_train_begin(&train, &qp->path, &qp->flow, 1, len);
-	if (ret)
-		return ret;
-	seg = smr_train_seg(&train, len);
-	smr_wire_build(seg, &m->hdr);
-	smr_icrc_seal(&train, seg, len);
-	smr_stat_inc(qp->env->stats, SMR_CNT_TX_PACKETS);
-	smr_stat_add(qp->env->stats, SMR_CNT_TX_BYTES, len);
 	return smr_train_send(&train);
 }
 
@@ -469,7 +425,7 @@ static enum req_verdict fetch_send(struct req_message *m, struct smr_run *run)
 		hdr->va += off;
 		hdr->dma_len = min(wqe->len - off, n * qp->mtu);
 	}
-	err = packet_send(m);
+	err = smr_packet_send(qp, &qp->path, hdr, NULL);
 	if (err == -EAGAIN)
 		return message_sent(m, run, 0, err);
 	m->end = m->first + n;

@@ -8,14 +8,10 @@
 #include "sgl.h"
 #include "task.h"
 
-struct smr_hdr;
 struct smr_qp;
 
 /* READ requests and atomics outstanding at most, a power of two */
 #define SMR_MAX_RD_ATOMIC	128
-
-/* What a copy's -EAGAIN becomes where the stack may say -EAGAIN as well */
-#define SMR_PAGE_MISSING (-ENODATA)
 
 /**
  * struct smr_requester - the sending half of the send task
@@ -50,6 +46,5 @@ void smr_requester_start(struct smr_qp *qp, u32 psn);
 void smr_requester_acked(struct smr_qp *qp, u32 psns);
 void smr_requester_rewind(struct smr_qp *qp);
 void smr_requester_reset(struct smr_qp *qp);
-int smr_packet_fill(u8 *seg, const struct smr_hdr *hdr, struct smr_sgl *sgl);
 
 #endif /* SMR_REQUESTER_H */

@@ -7,6 +7,7 @@
 #include "complete.h"
 #include "icrc.h"
 #include "loopback.h"
+#include "packet.h"
 #include "resp_check.h"
 #include "resp_exec.h"
 #include "resp_read.h"
@@ -178,20 +179,8 @@ static int aeth_send(struct smr_qp *qp, u8 syndrome, u32 psn)
 		.syndrome = syndrome,
 		.msn = qp->resp.msn,
 	};
-	unsigned int len = hdr.op->hdr_len + SMR_ICRC_LEN;
-	struct smr_train train;
-	void *seg;
-	int err;
 
-	err = smr_train_begin(&train, &qp->path, &qp->flow, 1, len);
-	if (err)
-		return err;
-	seg = smr_train_seg(&train, len);
-	smr_wire_build(seg, &hdr);
-	smr_icrc_seal(&train, seg, len);
-	smr_stat_inc(qp->env->stats, SMR_CNT_TX_PACKETS);
-	smr_stat_add(qp->env->stats, SMR_CNT_TX_BYTES, len);
-	return smr_train_send(&train);
+	return smr_packet_send(qp, &qp->path, &hdr, NULL);
 }
 
 /* Acknowledge all that was executed. True: nothing is due any more. */

@@ -14,8 +14,8 @@
 
 #include "av.h"
 #include "complete.h"
-#include "icrc.h"
 #include "opcode.h"
+#include "packet.h"
 #include "pd.h"
 #include "requester.h"
 #include "stats.h"
@@ -60,7 +60,7 @@ static void datagram_init(struct datagram *d)
 	hdr->src_qpn = qp->ibqp.qp_num;
 	hdr->len = wqe->len;
 	hdr->pad = -hdr->len & 3;
-	d->len = hdr->op->hdr_len + hdr->len + hdr->pad + SMR_ICRC_LEN;
+	d->len = smr_packet_len(hdr);
 }
 
 /* What can be wrong with it but for its memory. */
@@ -85,28 +85,6 @@ static enum smr_key_verdict datagram_open(struct datagram *d)
 	}
 	return smr_sgl_open(&qp->req.sgl, qp->pd, qp->ibqp.qp_num, 0, wqe->sge,
 			    wqe->num_sge, 0, wqe->len);
-}
-
-static int wire_send(struct datagram *d)
-{
-	struct smr_qp *qp = d->qp;
-	struct smr_train train;
-	u8 *seg;
-	int err;
-
-	err = smr_train_begin(&train, &d->av->path, &qp->flow, 1, d->len);
-	if (err)
-		return err;
-	seg = smr_train_seg(&train, d->len);
-	err = smr_packet_fill(seg, &d->hdr, &qp->req.sgl);
-	if (err) {
-		smr_train_abort(&train);
-		return err;
-	}
-	smr_icrc_seal(&train, seg, d->len);
-	smr_stat_inc(qp->env->stats, SMR_CNT_TX_PACKETS);
-	smr_stat_add(qp->env->stats, SMR_CNT_TX_BYTES, d->len);
-	return smr_train_send(&train);
 }
 
 /* The receiver sees the header that would have come by the wire. */
@@ -247,7 +225,8 @@ static int datagram_send(struct datagram *d, struct smr_run *run)
 		smr_send_fail(qp, IB_WC_LOC_PROT_ERR);
 		return 0;
 	}
-	err = is_local(d) ? local_send(d, run) : wire_send(d);
+	err = is_local(d) ? local_send(d, run) :
+	      smr_packet_send(qp, &d->av->path, &d->hdr, &qp->req.sgl);
 	switch (err) {
 	case SMR_PAGE_MISSING:
 		err = datagram_fault(d, run);

@@ -23,6 +23,10 @@ pingpongs() {
 		check "$where: path MTU $mtu" pingpong server client v4 -m "$mtu" -s 20001 -n 20 -c
 	done
 	check "$where: events" pingpong server client v4 -e -n 50 -c
+	for family in v4 v6; do
+		check "$where, $family: UD" pingpong_with ibv_ud_pingpong server client "$family" -s 1000 -n 50
+		check "$where, $family: UC" pingpong_with ibv_uc_pingpong server client "$family" -s 20001 -n 50
+	done
 }
 
 for order in "$LINK_TYPE rxe" "rxe $LINK_TYPE"; do
@@ -34,6 +38,7 @@ for order in "$LINK_TYPE rxe" "rxe $LINK_TYPE"; do
 		perftest_some "$where" v6
 		perftest_one "$where" v4 "with immediate" 65536 ib_write_bw --write_with_imm -s 65536 -n 50
 		perftest_atomics "$where" v4
+		perftest_unreliable "$where" v4
 		perftest_one "$where" v4 "4 QPs, both directions" 20000 ib_send_bw -b -q 4 -s 20000 -n 50
 		topology_down
 	else

@@ -193,9 +193,12 @@ traffic() {
 }
 
 # pingpong SERVER CLIENT FAMILY OPTION...: ibv_rc_pingpong says what it sent, and that it was right
-pingpong() {
+pingpong() { pingpong_with ibv_rc_pingpong "$@"; }
+
+# pingpong_with PROGRAM SERVER CLIENT FAMILY OPTION...: the same with another of its kind
+pingpong_with() {
 	local out said
-	tool "$1" "$2" -g "$3" 60 ibv_rc_pingpong "${@:4}" || return
+	tool "$2" "$3" -g "$4" 60 "$1" "${@:5}" || return
 	for out in "$CLIENT_OUT" "$SERVER_OUT"; do
 		said=$(<"$out")
 		if [[ $said != *" iters in "* || $said == *"invalid data"* ]]; then

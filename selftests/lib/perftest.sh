@@ -79,3 +79,16 @@ perftest_huge() {
 		perftest_one "$1" "$2" "huge pages, on demand" 65536 ib_read_bw --use_hugepages --odp -s 65536 -n 100
 	fi
 }
+
+# perftest_unreliable WHERE FAMILY: UD and UC. Who receives a datagram has to be ready for it: no more messages than
+# receives, which perftest has 512 of
+perftest_unreliable() {
+	local type
+	for type in UD UC; do
+		perftest_one "$1" "$2" "$type" 1024 ib_send_bw -c "$type" -s 1024 -n 500
+		perftest_one "$1" "$2" "$type" 64 ib_send_lat -c "$type" -s 64 -n 50
+	done
+	perftest_one "$1" "$2" "UD, events" 512 ib_send_lat -c UD -e -s 512 -n 50
+	perftest_one "$1" "$2" "UC" 65536 ib_write_bw -c UC -s 65536 -n 50
+	perftest_one "$1" "$2" "UC" 64 ib_write_lat -c UC -s 64 -n 50
+}

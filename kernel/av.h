@@ -3,14 +3,15 @@
 #ifndef SMR_AV_H
 #define SMR_AV_H
 
+#include <linux/container_of.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
 
 #include "path.h"
 
-struct ib_pd;
 struct smr_net;
 
 /**
@@ -40,6 +41,27 @@ struct smr_av {
 	struct smr_path path;
 	struct rcu_head rcu;
 };
+
+/**
+ * struct smr_ah - an address handle
+ * @ibah: the core's part
+ * @tab: where @av can be found
+ * @attr: as it was created, without references
+ * @av: what work requests use; they name it by @av->number
+ *
+ * Constant while it lives.
+ */
+struct smr_ah {
+	struct ib_ah ibah;
+	struct smr_ahtab *tab;
+	struct rdma_ah_attr attr;
+	struct smr_av *av;
+};
+
+static inline struct smr_ah *to_smr_ah(const struct ib_ah *ibah)
+{
+	return container_of(ibah, struct smr_ah, ibah);
+}
 
 void smr_ahtab_init(struct smr_ahtab *tab);
 void smr_ahtab_fini(struct smr_ahtab *tab);

@@ -14,6 +14,7 @@
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
+#include "av.h"
 #include "opcode.h"
 #include "srq.h"
 #include "transport.h"
@@ -121,12 +122,21 @@ static void rdma_copy(struct smr_send_wqe *wqe, const struct ib_rdma_wr *wr)
 	wqe->rdma.rkey = wr->rkey;
 }
 
+static void ud_copy(struct smr_send_wqe *wqe, const struct ib_ud_wr *wr)
+{
+	wqe->ud.ah_handle = to_smr_ah(wr->ah)->av->number;
+	wqe->ud.remote_qpn = wr->remote_qpn;
+	wqe->ud.remote_qkey = wr->remote_qkey;
+}
+
 /* What is its opcode's own. */
-static void operation_copy(struct smr_send_wqe *wqe, u32 flags,
-			   const struct ib_send_wr *wr)
+static void operation_copy(const struct smr_qp *qp, struct smr_send_wqe *wqe,
+			   u32 flags, const struct ib_send_wr *wr)
 {
 	wqe->imm_or_rkey = (__force u32)wr->ex.imm_data;
-	if (wr->opcode == IB_WR_REG_MR)
+	if (qp->service == SMR_TRANSPORT_UD)
+		ud_copy(wqe, ud_wr(wr));
+	else if (wr->opcode == IB_WR_REG_MR)
 		reg_copy(wqe, reg_wr(wr));
 	else if (flags & SMR_WR_ATOMIC)
 		atomic_copy(wqe, atomic_wr(wr));
@@ -158,7 +168,7 @@ static int send_one(struct smr_qp *qp, const struct ib_send_wr *wr)
 		.opcode = wr->opcode,
 		.send_flags = wr->send_flags & POST_FLAGS,
 	};
-	operation_copy(wqe, info->flags, wr);
+	operation_copy(qp, wqe, info->flags, wr);
 	if (!(info->flags & SMR_WR_LOCAL))
 		err = body_copy(sq, wqe, wr);
 	if (!err)

@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# beds: uml-kasan uml-lockdep qemu-7.2
+# nodes: 1
+# timeout: 240
+#
+# perftest's programs with all sizes that they know, 2 bytes to 8 MiB
+# shellcheck source=selftests/lib/test.sh
+. "$(dirname "$0")/lib/test.sh"
+# shellcheck source=selftests/lib/perftest.sh
+. "$LIB/perftest.sh"
+
+need_link_type "$LINK_TYPE"
+
+if topology_host Y; then
+	perftest_sizes "same host" v4 ib_{send,write,read}_bw
+	topology_down
+else
+	not_ok "link for the same-host shortcut"
+fi
+if topology_veth 1500; then
+	perftest_sizes "veth" v4 ib_{send,write,read}_{bw,lat}
+	topology_down
+else
+	not_ok "links on a veth pair"
+fi
+finish

@@ -4,6 +4,7 @@
 #include <linux/ethtool.h>
 #include <linux/netdevice.h>
 #include <linux/sizes.h>
+#include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
 
 #include "compat/ib.h"
@@ -140,15 +141,11 @@ static int query_port(struct ib_device *ibdev, u32 port,
 	return port_speed(ibdev, port, attr);
 }
 
-/*
- * No IB_CM and IB_MAD by now: they need a QP1. Processes connect by other
- * means, and the core does not offer them what would not work.
- */
 static int get_port_immutable(struct ib_device *ibdev, u32 port,
 			      struct ib_port_immutable *immutable)
 {
-	immutable->core_cap_flags = RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP |
-				    RDMA_CORE_CAP_ETH_AH;
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
 	immutable->gid_tbl_len = PORT_GIDS;
 	immutable->pkey_tbl_len = PORT_PKEYS;
 	return 0;

@@ -17,12 +17,12 @@
 #include "transport.h"
 
 static int create_check(const struct ib_device_attr *limit,
-			const struct ib_qp_init_attr *init)
+			const struct ib_qp_init_attr *init, bool user)
 {
 	const struct ib_qp_cap *cap = &init->cap;
 
 	if (smr_qp_service(init->qp_type) < 0 ||
-	    init->qp_type == IB_QPT_GSI || init->create_flags ||
+	    (init->qp_type == IB_QPT_GSI && user) || init->create_flags ||
 	    init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
 	if (!init->send_cq || !init->recv_cq)
@@ -87,7 +87,7 @@ int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 {
 	int ret;
 
-	ret = create_check(&qp->ibqp.device->attrs, init);
+	ret = create_check(&qp->ibqp.device->attrs, init, uctx);
 	if (ret)
 		return ret;
 	qp->service = smr_qp_service(init->qp_type);

@@ -5,6 +5,7 @@
 #include <linux/random.h>
 #include <rdma/ib_cache.h>
 
+#include "gsi.h"
 #include "icrc.h"
 #include "loopback.h"
 #include "stats.h"
@@ -148,7 +149,7 @@ void smr_transport_init(struct smr_qp *qp, struct smr_env *env)
  * successor.
  *
  * Context: process.
- * Return: 0, or an errno from the table.
+ * Return: 0, or an errno from the table; -EBUSY: there is a QP1.
  */
 int smr_transport_publish(struct smr_qp *qp)
 {
@@ -157,6 +158,8 @@ int smr_transport_publish(struct smr_qp *qp)
 	u32 qpn;
 	int err;
 
+	if (qp->ibqp.qp_type == IB_QPT_GSI)
+		return smr_gsi_publish(qp);
 	err = xa_alloc_bh(xa, &qpn, qp, XA_LIMIT(start, QPN_LAST), GFP_KERNEL);
 	if (err == -EBUSY)
 		err = xa_alloc_bh(xa, &qpn, qp, XA_LIMIT(QPN_FIRST, start),
@@ -164,6 +167,7 @@ int smr_transport_publish(struct smr_qp *qp)
 	if (err)
 		return err;
 	qp->ibqp.qp_num = qpn;
+	qp->index = qpn;
 	smr_mw_owner_init(&qp->windows, qpn);
 	return 0;
 }
@@ -181,8 +185,8 @@ int smr_transport_publish(struct smr_qp *qp)
  */
 void smr_transport_fini(struct smr_qp *qp)
 {
-	if (qp->ibqp.qp_num)
-		xa_erase_bh(&qp->env->tab->xa, qp->ibqp.qp_num);
+	if (qp->index)
+		xa_erase_bh(&qp->env->tab->xa, qp->index);
 	smr_transport_pause(qp);
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	WRITE_ONCE(qp->dead, true);
@@ -192,7 +196,7 @@ void smr_transport_fini(struct smr_qp *qp)
 	smr_qp_put(qp);
 	/* A work that was handed a paused task looks at it once and goes. */
 	wait_for_completion(&qp->released);
-	if (qp->ibqp.qp_num)
+	if (qp->index)
 		smr_mw_owner_release(&qp->windows);
 	skb_queue_purge(&qp->comp.queue);
 	smr_responder_fini(qp);
@@ -376,15 +380,13 @@ bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr)
  * IBTA 9.6.1: what must fit before a packet may touch its QP. A packet that
  * does not is dropped without an answer.
  */
-static bool rx_source_ok(struct smr_qp *qp, const struct sk_buff *skb)
+static bool rx_source_ok(struct smr_qp *qp, const struct in6_addr *saddr,
+			 const struct in6_addr *daddr)
 {
-	struct in6_addr saddr, daddr;
-
-	smr_rx_addrs(skb, &saddr, &daddr);
 	if (qp->service == SMR_TRANSPORT_UD)
-		return smr_qp_has_addr(qp, &daddr);
-	return ipv6_addr_equal(&saddr, &qp->path.daddr) &&
-	       ipv6_addr_equal(&daddr, &qp->path.saddr);
+		return smr_qp_has_addr(qp, daddr);
+	return ipv6_addr_equal(saddr, &qp->path.daddr) &&
+	       ipv6_addr_equal(daddr, &qp->path.saddr);
 }
 
 static bool rx_state_ok(const struct smr_qp *qp, u32 op_flags)
@@ -400,15 +402,18 @@ static struct smr_qp *rx_lookup(struct smr_qptab *tab,
 				const struct sk_buff *skb,
 				const struct smr_hdr *hdr)
 {
-	struct smr_qp *qp = smr_qp_find(tab, hdr->qpn);
+	struct in6_addr saddr, daddr;
 	enum smr_counter why;
+	struct smr_qp *qp;
 
+	smr_rx_addrs(skb, &saddr, &daddr);
+	qp = smr_qp_find_at(tab, hdr->qpn, &daddr);
 	if (!qp)
 		return NULL;
 	if (!rx_state_ok(qp, hdr->op->flags) ||
 	    (hdr->opcode & SMR_TRANSPORT_MASK) != qp->service)
 		why = SMR_CNT_DROPPED;
-	else if (!rx_source_ok(qp, skb))
+	else if (!rx_source_ok(qp, &saddr, &daddr))
 		why = SMR_CNT_BAD_SOURCE;
 	else if ((hdr->pkey & 0x7fff) != (SMR_DEFAULT_PKEY & 0x7fff))
 		why = SMR_CNT_BAD_PKEY;

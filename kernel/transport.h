@@ -80,6 +80,7 @@ static inline enum ib_mtu smr_env_mtu(const struct smr_env *env)
  * @pd: protection domain
  * @scq: completion queue of sends
  * @rcq: completion queue of receives
+ * @index: where in @env->tab it is; 0: nowhere
  * @ref: one for its owner, one for each work, batch or look-up
  * @released: completed when @ref has dropped to 0
  * @mutex: one control verb at a time
@@ -114,6 +115,7 @@ struct smr_qp {
 	struct smr_pd *pd;
 	struct smr_cq *scq;
 	struct smr_cq *rcq;
+	unsigned long index;
 	refcount_t ref;
 	struct completion released;
 	struct mutex mutex;	/* control verbs */

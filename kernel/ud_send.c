@@ -14,6 +14,7 @@
 
 #include "av.h"
 #include "complete.h"
+#include "gsi.h"
 #include "opcode.h"
 #include "packet.h"
 #include "pd.h"
@@ -142,7 +143,8 @@ static void local_headers(struct sk_buff *skb, const struct smr_path *path)
 /* What smr_rx_lookup() asks of a packet that comes by the wire */
 static struct smr_qp *local_peer(const struct datagram *d)
 {
-	struct smr_qp *peer = smr_qp_find(d->qp->env->tab, d->hdr.qpn);
+	struct smr_qp *peer = smr_qp_find_at(d->qp->env->tab, d->hdr.qpn,
+					     &d->av->path.daddr);
 
 	if (!peer)
 		return NULL;

@@ -1,0 +1,155 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
+# nodes: 1
+# timeout: 240
+#
+# NVMe over RDMA: the kernel's own target and host, whose memory is fast-registered. What is written is what is read
+# and what the disk has, on the same-host and the wire path, when packets are lost, and until the link goes.
+# shellcheck disable=SC2317 # what "check" calls looks unreachable
+# shellcheck source=selftests/lib/test.sh
+. "$(dirname "$0")/lib/test.sh"
+
+NQN=softmr-test
+DISK_KB=16384
+CONFIG=/sys/kernel/config/nvmet
+SUBSYS=$CONFIG/subsystems/$NQN
+CHUNK_KB=4096
+
+need_link_type "$LINK_TYPE"
+if ! { modprobe -a nvmet_rdma nvme_rdma && modprobe brd rd_nr=1 rd_size="$DISK_KB"; } 2>/dev/null; then
+	skip_all "this kernel has no NVMe over RDMA"
+fi
+on_exit modprobe -r brd
+on_exit modprobe -r nvmet_rdma nvmet nvme_rdma nvme_fabrics
+mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
+
+target_up() {
+	mkdir "$SUBSYS" || return
+	echo 1 >"$SUBSYS/attr_allow_any_host"
+	mkdir "$SUBSYS/namespaces/1"
+	printf /dev/ram0 >"$SUBSYS/namespaces/1/device_path"
+	echo 1 >"$SUBSYS/namespaces/1/enable"
+}
+
+target_down() {
+	rmdir "$SUBSYS/namespaces/1" "$SUBSYS"
+}
+
+# port_up FAMILY ADDRESS
+port_up() {
+	local port=$CONFIG/ports/1
+	mkdir "$port" || return
+	echo rdma >"$port/addr_trtype"
+	echo "ip$1" >"$port/addr_adrfam"
+	echo "$2" >"$port/addr_traddr"
+	echo 4420 >"$port/addr_trsvcid"
+	ln -s "$SUBSYS" "$port/subsystems/"
+}
+
+port_down() {
+	rm -f "$CONFIG/ports/1/subsystems/$NQN"
+	rmdir "$CONFIG/ports/1"
+}
+
+# The controller that we are connected by: its name
+controller() { grep -lxs "$NQN" /sys/class/nvme/nvme*/subsysnqn | sed 's|.*/\(nvme[0-9]*\)/.*|\1|'; }
+
+disk() {
+	local ctrl
+	ctrl=$(controller)
+	DISK=/dev/${ctrl}n1
+	[ -n "$ctrl" ] && [ -b "$DISK" ]
+}
+
+connect() {
+	local options="nqn=$NQN,transport=rdma,traddr=$1,trsvcid=4420,nr_io_queues=2,reconnect_delay=1,ctrl_loss_tmo=5"
+	echo "$options" >/dev/nvme-fabrics && within 20 disk
+}
+
+gone() { [ -z "$(controller)" ]; }
+
+disconnect() {
+	echo 1 >"/sys/class/nvme/$(controller)/delete_controller" && within 20 gone
+}
+
+# A byte has to be at its place, so each place of the disk gets other bytes
+fill() { head -c $((CHUNK_KB * 1024)) /dev/urandom >"$WORK/data.$1"; }
+
+# write_read PART BLOCKSIZE: past both page caches
+write_read() {
+	local part=$1 bs=$2 n=$((CHUNK_KB * 1024 / $2)) at
+	at=$((part * n))
+	fill "$part"
+	dd if="$WORK/data.$part" of="$DISK" bs="$bs" seek="$at" oflag=direct status=none || return
+	dd if="$DISK" bs="$bs" skip="$at" count="$n" iflag=direct status=none | cmp - "$WORK/data.$part" &&
+		dd if=/dev/ram0 bs="$bs" skip="$at" count="$n" iflag=direct status=none | cmp - "$WORK/data.$part"
+}
+
+# Several at once, in sizes that are one page, several, and more than a command takes
+several() {
+	local bs pids=() pid status=0 part=0
+	for bs in 4096 65536 1048576; do
+		write_read "$part" "$bs" &
+		pids+=($!)
+		part=$((part + 1))
+	done
+	for pid in "${pids[@]}"; do wait "$pid" || status=1; done
+	return "$status"
+}
+
+# counter NAME: of the link
+counter() { rdma statistic show link "${SIDE_DEV[server]}" | awk -v name="$1" '$1 == name { print $2 }'; }
+
+# What the network did must have been noticed, or the test has tested nothing
+noticed() { [ "$(counter retransmits)" -gt 0 ] || { rdma statistic show link "${SIDE_DEV[server]}"; return 1; }; }
+
+# session WHAT FAMILY ADDRESS
+session() {
+	local what=$1
+	check "$what: the target listens" port_up "$2" "$3" || return
+	if check "$what: connect" connect "$3"; then
+		check "$what: write, read, compare" several
+		check "$what: disconnect" disconnect
+	fi
+	check "$what: the target ceases" port_down
+}
+
+# The link goes while the disk is being read and written
+torn() {
+	local pid status
+	port_up v4 "$1" && connect "$1" || return
+	fill 0
+	while dd if="$WORK/data.0" of="$DISK" bs=65536 oflag=direct status=none; do :; done 2>/dev/null &
+	pid=$!
+	nap 1
+	timeout 60 rdma link del "${SIDE_DEV[server]}"
+	status=$?
+	within 60 gone || { echo "the controller is still there"; status=1; }
+	kill "$pid" 2>/dev/null
+	wait "$pid"
+	port_down
+	return "$status"
+}
+
+check "the target has a disk" target_up || finish
+on_exit target_down
+
+topology_host Y || not_ok "a link"
+session "same host" v4 "${SIDE_V4[server]}"
+session "same host, IPv6" v6 "${SIDE_V6[server]}"
+topology_down
+
+topology_host N || not_ok "a link"
+session "wire" v4 "${SIDE_V4[server]}"
+modprobe sch_netem 2>/dev/null
+if check "1 % of the packets are lost" tc qdisc replace dev lo root netem limit 10000 loss 1%; then
+	on_exit tc qdisc del dev lo root
+	session "loss" v4 "${SIDE_V4[server]}"
+	check "loss: the device noticed" noticed
+	tc qdisc del dev lo root
+fi
+check "the link goes while the disk is in use" torn "${SIDE_V4[server]}"
+topology_down
+check "the module can go" modprobe -r "$LINK_MODULE"
+finish

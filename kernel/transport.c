@@ -201,7 +201,8 @@ void smr_transport_fini(struct smr_qp *qp)
 	skb_queue_purge(&qp->comp.queue);
 	smr_responder_fini(qp);
 	smr_path_fini(&qp->path);
-	synchronize_rcu();
+	/* Servers end their connections one by one, thousands of them. */
+	synchronize_rcu_expedited();
 }
 
 /**

@@ -167,6 +167,7 @@ struct smr_chunk *smr_chunk_create(struct mm_struct *mm, u64 addr, u32 npages,
 					   &chunk_notifier_ops);
 	if (ret)
 		goto free_chunk;
+	smr_stat_inc(stats, SMR_CNT_ODP_CHUNKS);
 	return c;
 
 free_chunk:
@@ -198,6 +199,7 @@ void smr_chunk_destroy(struct smr_chunk *c)
 {
 	chunk_drop(c);
 	mmu_interval_notifier_remove(&c->notifier);
+	smr_stat_add(c->stats, SMR_CNT_ODP_CHUNKS, -1);
 	chunk_free(c);
 }
 

@@ -51,8 +51,10 @@
 	X(ODP_FAULTS,		"odp_faulted_pages")		\
 	X(ODP_PREFETCHES,	"odp_prefetched_pages")		\
 	X(ODP_INVALIDATIONS,	"odp_invalidated_pages")	\
+	X(ODP_CHUNKS,		"odp_chunks")			\
 	X(CQ_OVERRUN,		"cq_overrun")
 
+/* All count events, but for ODP_CHUNKS: how many chunks there are now. */
 enum smr_counter {
 #define SMR_COUNTER_ENUM(id, name) SMR_CNT_##id,
 	SMR_COUNTERS(SMR_COUNTER_ENUM)

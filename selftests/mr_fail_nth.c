@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Each allocation on the way of a verb fails once: the verb works all the
+ * same, or it fails with what says so and leaves nothing behind. Registering,
+ * reregistering, windows, prefetches; and the faults of on-demand paging, of
+ * whose allocations some fail.
+ *
+ * beds: uml-kasan
+ * timeout: 120
+ * paths: host wire
+ */
+#include "harness.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "region.h"
+
+#define PAGE		4096ul
+#define MIB		(1024ul * 1024)
+#define CHUNK		(2 * MIB)
+#define LEN		(2 * CHUNK)
+/* More than there are on any way */
+#define SWEEP_MAX	2000
+
+FIXTURE(nth)
+{
+	struct vt_pair pair;
+	struct vt_region r;
+	struct ibv_pd *other;
+	struct ibv_mr *mr;
+	struct ibv_mw *mw;
+	int fd;
+};
+
+static bool write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	ok = write(fd, text, strlen(text)) > 0;
+	close(fd);
+	return ok;
+}
+
+static bool knob(const char *name, const char *value)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/%s", name);
+	return write_text(path, value);
+}
+
+/* All allocations may fail, and without a word. */
+static bool failures_on(void)
+{
+	return knob("failslab/ignore-gfp-wait", "N") &&
+	       knob("failslab/verbose", "0") &&
+	       knob("fail_page_alloc/ignore-gfp-wait", "N") &&
+	       knob("fail_page_alloc/ignore-gfp-highmem", "N") &&
+	       knob("fail_page_alloc/min-order", "0") &&
+	       knob("fail_page_alloc/verbose", "0");
+}
+
+FIXTURE_SETUP(nth)
+{
+	struct vt_conf conf = vt_defaults;
+	uint8_t *p;
+
+	self->fd = open("/proc/thread-self/fail-nth", O_RDWR);
+	if (self->fd < 0 || !failures_on())
+		SKIP(return, "this kernel does not inject faults");
+	conf.mtu = IBV_MTU_4096;
+	conf.buf_len = 2 * MIB;
+	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	self->other = ibv_alloc_pd(self->pair.b.dev.ctx);
+	ASSERT_NE(NULL, self->other);
+	p = vt_map(LEN, CHUNK, MAP_PRIVATE, -1);
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(0, vt_region_reg(&self->r, self->pair.b.pd, p, LEN,
+				   (uintptr_t)p, VT_ACCESS_ODP));
+}
+
+FIXTURE_TEARDOWN(nth)
+{
+	knob("failslab/probability", "0");
+	knob("fail_page_alloc/probability", "0");
+	if (self->fd >= 0)
+		close(self->fd);
+	vt_region_close(&self->r);
+	if (self->other)
+		EXPECT_EQ(0, ibv_dealloc_pd(self->other));
+	vt_pair_close(&self->pair);
+}
+
+/* Let the @n-th allocation from here on fail; 0: none. */
+static void fail_nth(FIXTURE_DATA(nth) *self, int n)
+{
+	char text[16];
+	int len = snprintf(text, sizeof(text), "%d", n);
+
+	if (pwrite(self->fd, text, len, 0) != len)
+		abort();
+}
+
+/* Whether that has come to pass; it does not, any more. */
+static bool has_failed(FIXTURE_DATA(nth) *self)
+{
+	char text[16] = "";
+	bool failed;
+
+	if (pread(self->fd, text, sizeof(text) - 1, 0) <= 0)
+		abort();
+	failed = atoi(text) == 0;
+	fail_nth(self, 0);
+	return failed;
+}
+
+/* Pages of this process that the kernel holds for devices, in KiB */
+static long pinned_kib(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[128];
+	long kib = -1;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "VmPin: %ld", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+/**
+ * struct verb - something that is done with allocations that fail
+ * @prepare: before each try, without failures; or NULL
+ * @run: 0, or an errno, or a work completion's status as a negative number
+ * @undo: what a success has done; or NULL
+ */
+struct verb {
+	int (*prepare)(FIXTURE_DATA(nth) *self);
+	int (*run)(FIXTURE_DATA(nth) *self);
+	int (*undo)(FIXTURE_DATA(nth) *self);
+};
+
+/* What a lack of memory may look like, to the caller and to a peer. */
+static bool failed_clean(int ret)
+{
+	switch (ret) {
+	case ENOMEM:
+	case EFAULT:
+	case -IBV_WC_LOC_PROT_ERR:
+	case -IBV_WC_REM_ACCESS_ERR:
+	case -IBV_WC_REM_OP_ERR:
+	case -IBV_WC_WR_FLUSH_ERR:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void sweep(struct __test_metadata *_metadata, FIXTURE_DATA(nth) *self,
+		  const struct verb *verb)
+{
+	int n, ret, worked = 0, failed = 0;
+	long pinned = pinned_kib();
+	bool injected = true;
+
+	for (n = 1; injected && n < SWEEP_MAX; n++) {
+		ret = verb->prepare ? verb->prepare(self) : 0;
+		ASSERT_EQ(0, ret);
+		fail_nth(self, n);
+		ret = verb->run(self);
+		injected = has_failed(self);
+		if (!injected)
+			ASSERT_EQ(0, ret);
+		if (!ret) {
+			worked++;
+			if (verb->undo)
+				ASSERT_EQ(0, verb->undo(self));
+		} else {
+			failed++;
+			ASSERT_TRUE(failed_clean(ret))
+				TH_LOG("allocation %d: %d", n, ret);
+			ASSERT_EQ(0, vt_pair_recover(&self->pair));
+		}
+		ASSERT_EQ(pinned, pinned_kib()) TH_LOG("allocation %d", n);
+	}
+	TH_LOG("%d allocations: %d times it worked, %d times it failed",
+	       n - 2, worked, failed);
+	EXPECT_GT(SWEEP_MAX, n);
+	EXPECT_LT(0, failed);
+	/* nothing is the worse for it */
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, CHUNK - MIB / 2,
+				    MIB));
+}
+
+#define SWEEP(...) \
+	sweep(_metadata, self, &(struct verb){ __VA_ARGS__ })
+
+/* -- regions */
+
+static int reg(FIXTURE_DATA(nth) *self, void *p, size_t len, int access)
+{
+	errno = 0;
+	self->mr = ibv_reg_mr(self->pair.b.pd, p, len, access);
+	return self->mr ? 0 : errno;
+}
+
+static int dereg(FIXTURE_DATA(nth) *self)
+{
+	int ret = self->mr ? ibv_dereg_mr(self->mr) : 0;
+
+	if (!ret)
+		self->mr = NULL;
+	return ret;
+}
+
+static int reg_page(FIXTURE_DATA(nth) *self)
+{
+	return reg(self, self->pair.b.buf.p, 8, VT_ACCESS_ALL);
+}
+
+static int reg_many(FIXTURE_DATA(nth) *self)
+{
+	return reg(self, self->pair.b.buf.p, MIB, VT_ACCESS_ALL);
+}
+
+/* Pages that are not there yet */
+static int no_pages(FIXTURE_DATA(nth) *self)
+{
+	return madvise(self->r.p, LEN, MADV_DONTNEED) ? errno : 0;
+}
+
+static int reg_fresh(FIXTURE_DATA(nth) *self)
+{
+	return reg(self, self->r.p, 20 * PAGE, VT_ACCESS_ALL);
+}
+
+static int reg_odp(FIXTURE_DATA(nth) *self)
+{
+	return reg(self, self->r.p, LEN, VT_ACCESS_ODP);
+}
+
+static int reg_implicit(FIXTURE_DATA(nth) *self)
+{
+	return reg(self, NULL, SIZE_MAX, VT_ACCESS_ODP);
+}
+
+TEST_F(nth, reg_one_page) { SWEEP(.run = reg_page, .undo = dereg); }
+TEST_F(nth, reg_many_pages) { SWEEP(.run = reg_many, .undo = dereg); }
+TEST_F(nth, reg_on_demand) { SWEEP(.run = reg_odp, .undo = dereg); }
+TEST_F(nth, reg_implicit) { SWEEP(.run = reg_implicit, .undo = dereg); }
+
+TEST_F(nth, reg_pages_not_there)
+{
+	SWEEP(.prepare = no_pages, .run = reg_fresh, .undo = dereg);
+}
+
+static int reg_unless(FIXTURE_DATA(nth) *self)
+{
+	return self->mr ? 0 : reg_many(self);
+}
+
+TEST_F(nth, dereg)
+{
+	int n, ret;
+	bool injected = true;
+	long pinned = pinned_kib();
+
+	for (n = 1; injected && n < SWEEP_MAX; n++) {
+		ASSERT_EQ(0, reg_unless(self));
+		fail_nth(self, n);
+		ret = dereg(self);
+		injected = has_failed(self);
+		if (ret)
+			ASSERT_EQ(ENOMEM, ret);
+		/* What has failed is whole, and can be tried again. */
+		ASSERT_EQ(0, dereg(self));
+		ASSERT_EQ(pinned, pinned_kib());
+	}
+}
+
+/* -- reregistering */
+
+static int rereg(FIXTURE_DATA(nth) *self, int flags, void *p, size_t len,
+		 int access)
+{
+	struct ibv_pd *pd = flags & IBV_REREG_MR_CHANGE_PD ? self->other :
+							     self->pair.b.pd;
+	int ret = ibv_rereg_mr(self->mr, flags, pd, p, len, access);
+
+	if (!ret)
+		return 0;
+	/* A command that failed has changed nothing. */
+	return ret == IBV_REREG_MR_ERR_CMD || ret == IBV_REREG_MR_ERR_INPUT ?
+		errno : EUCLEAN;
+}
+
+static int reg_read_only(FIXTURE_DATA(nth) *self)
+{
+	return reg(self, self->pair.b.buf.p, MIB, 0);
+}
+
+static int rereg_translation(FIXTURE_DATA(nth) *self)
+{
+	return rereg(self, IBV_REREG_MR_CHANGE_TRANSLATION,
+		     self->pair.b.buf.p + PAGE, MIB / 2, 0);
+}
+
+static int rereg_access(FIXTURE_DATA(nth) *self)
+{
+	return rereg(self, IBV_REREG_MR_CHANGE_ACCESS, NULL, 0, VT_ACCESS_ALL);
+}
+
+static int rereg_odp(FIXTURE_DATA(nth) *self)
+{
+	return rereg(self, IBV_REREG_MR_CHANGE_ACCESS, NULL, 0, VT_ACCESS_ODP);
+}
+
+static int rereg_all(FIXTURE_DATA(nth) *self)
+{
+	return rereg(self, IBV_REREG_MR_CHANGE_TRANSLATION |
+		     IBV_REREG_MR_CHANGE_ACCESS | IBV_REREG_MR_CHANGE_PD,
+		     self->pair.b.buf.p, 2 * PAGE, VT_ACCESS_ALL);
+}
+
+/*
+ * The region lives through it, whichever way it ends: it is made anew before
+ * the next try, and pinned pages are counted without it.
+ */
+static void sweep_rereg(struct __test_metadata *_metadata,
+			FIXTURE_DATA(nth) *self,
+			int (*first)(FIXTURE_DATA(nth) *self),
+			int (*then)(FIXTURE_DATA(nth) *self))
+{
+	int n, ret, failed = 0;
+	long pinned = pinned_kib(), before;
+	bool injected = true;
+
+	for (n = 1; injected && n < SWEEP_MAX; n++) {
+		ASSERT_EQ(0, first(self));
+		before = pinned_kib();
+		fail_nth(self, n);
+		ret = then(self);
+		injected = has_failed(self);
+		if (!injected)
+			ASSERT_EQ(0, ret);
+		if (ret) {
+			failed++;
+			ASSERT_TRUE(failed_clean(ret))
+				TH_LOG("allocation %d: %d", n, ret);
+			ASSERT_EQ(before, pinned_kib());
+		}
+		ASSERT_EQ(0, dereg(self)) TH_LOG("allocation %d", n);
+		ASSERT_EQ(pinned, pinned_kib()) TH_LOG("allocation %d", n);
+	}
+	EXPECT_GT(SWEEP_MAX, n);
+	EXPECT_LT(0, failed);
+}
+
+#define SWEEP_REREG(first, then) sweep_rereg(_metadata, self, first, then)
+
+TEST_F(nth, rereg_translation) { SWEEP_REREG(reg_many, rereg_translation); }
+TEST_F(nth, rereg_access) { SWEEP_REREG(reg_read_only, rereg_access); }
+TEST_F(nth, rereg_to_on_demand) { SWEEP_REREG(reg_many, rereg_odp); }
+TEST_F(nth, rereg_from_on_demand) { SWEEP_REREG(reg_odp, rereg_access); }
+TEST_F(nth, rereg_all) { SWEEP_REREG(reg_many, rereg_all); }
+
+/* -- windows */
+
+static int alloc(FIXTURE_DATA(nth) *self, enum ibv_mw_type type)
+{
+	self->mw = ibv_alloc_mw(self->pair.b.pd, type);
+	return self->mw ? 0 : errno;
+}
+
+static int alloc_1(FIXTURE_DATA(nth) *self)
+{
+	return alloc(self, IBV_MW_TYPE_1);
+}
+
+static int alloc_2(FIXTURE_DATA(nth) *self)
+{
+	return alloc(self, IBV_MW_TYPE_2);
+}
+
+static int dealloc(FIXTURE_DATA(nth) *self)
+{
+	int ret = self->mw ? ibv_dealloc_mw(self->mw) : 0;
+
+	self->mw = NULL;
+	return ret;
+}
+
+TEST_F(nth, alloc_mw_type_1) { SWEEP(.run = alloc_1, .undo = dealloc); }
+TEST_F(nth, alloc_mw_type_2) { SWEEP(.run = alloc_2, .undo = dealloc); }
+
+static int bind(FIXTURE_DATA(nth) *self)
+{
+	struct ibv_mw_bind_info info = {
+		.mr = self->mr, .addr = (uintptr_t)self->pair.b.buf.p,
+		.length = PAGE, .mw_access_flags = IBV_ACCESS_REMOTE_WRITE,
+	};
+	struct ibv_send_wr wr = {
+		.wr_id = 5, .opcode = IBV_WR_BIND_MW,
+		.send_flags = IBV_SEND_SIGNALED,
+		.bind_mw = {
+			.mw = self->mw, .bind_info = info,
+			.rkey = ibv_inc_rkey(self->mw->rkey),
+		},
+	};
+	int ret = -vt_post(&self->pair.b, &wr);
+
+	return ret ? ret : -vt_status(self->pair.b.scq, 5);
+}
+
+/* Neither a bind nor its end needs memory, once the doorbell is heard. */
+static void sweep_bind(struct __test_metadata *_metadata,
+		       FIXTURE_DATA(nth) *self, enum ibv_mw_type type)
+{
+	bool injected = true;
+	int n, ret;
+
+	ASSERT_EQ(0, reg(self, self->pair.b.buf.p, PAGE,
+			 VT_ACCESS_ALL | IBV_ACCESS_MW_BIND));
+	for (n = 1; injected && n < SWEEP_MAX; n++) {
+		ASSERT_EQ(0, alloc(self, type));
+		fail_nth(self, n);
+		ret = bind(self);
+		injected = has_failed(self);
+		ASSERT_TRUE(!ret || ret == ENOMEM) TH_LOG("%d: %d", n, ret);
+		if (!ret) {
+			ASSERT_EQ(EBUSY, ibv_dereg_mr(self->mr));
+		} else {
+			ASSERT_EQ(0, vt_pair_recover(&self->pair));
+		}
+		ASSERT_EQ(0, dealloc(self));
+	}
+	EXPECT_EQ(0, dereg(self));
+	EXPECT_GT(SWEEP_MAX, n);
+}
+
+TEST_F(nth, bind_type_1) { sweep_bind(_metadata, self, IBV_MW_TYPE_1); }
+TEST_F(nth, bind_type_2) { sweep_bind(_metadata, self, IBV_MW_TYPE_2); }
+
+/* -- prefetch */
+
+static int advise(FIXTURE_DATA(nth) *self, uint32_t flags)
+{
+	struct ibv_sge sge[2] = {
+		{ self->r.iova + PAGE, 20 * PAGE, self->r.mr->lkey },
+		{ self->r.iova + CHUNK - PAGE, 3 * PAGE, self->r.mr->lkey },
+	};
+
+	return ibv_advise_mr(self->pair.b.pd,
+			     IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, flags, sge,
+			     2);
+}
+
+static int advise_now(FIXTURE_DATA(nth) *self)
+{
+	return advise(self, IBV_ADVISE_MR_FLAG_FLUSH);
+}
+
+static int advise_later(FIXTURE_DATA(nth) *self)
+{
+	return advise(self, 0);
+}
+
+TEST_F(nth, advise_flush) { SWEEP(.prepare = no_pages, .run = advise_now); }
+TEST_F(nth, advise) { SWEEP(.prepare = no_pages, .run = advise_later); }
+
+/* -- faults */
+
+static int go(FIXTURE_DATA(nth) *self, enum vt_way way)
+{
+	int status = vt_region_go(&self->pair, &self->r, way, CHUNK - 2 * PAGE,
+				  5 * PAGE);
+
+	return -status;
+}
+
+static int fault_write(FIXTURE_DATA(nth) *self)
+{
+	return go(self, VT_WRITE);
+}
+
+static int fault_read(FIXTURE_DATA(nth) *self)
+{
+	return go(self, VT_READ);
+}
+
+static int fault_fetch(FIXTURE_DATA(nth) *self)
+{
+	return go(self, VT_FETCH);
+}
+
+/* Mark the kernel's unbound workers, or none, as those who may fail. */
+static void mark_workers(bool mark)
+{
+	struct dirent *entry;
+	char path[300], comm[32];
+	DIR *proc = opendir("/proc");
+	FILE *f;
+
+	while (proc && (entry = readdir(proc))) {
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		f = fopen(path, "r");
+		if (!f)
+			continue;
+		if (fgets(comm, sizeof(comm), f) &&
+		    !strncmp(comm, "kworker/u", 9)) {
+			snprintf(path, sizeof(path), "/proc/%s/make-it-fail",
+				 entry->d_name);
+			write_text(path, mark ? "1" : "0");
+		}
+		fclose(f);
+	}
+	if (proc)
+		closedir(proc);
+}
+
+/* Let one in five of the workers' allocations fail; or none. */
+static bool fail_some(bool on)
+{
+	const char *percent = on ? "20" : "0";
+
+	mark_workers(on);
+	return knob("failslab/task-filter", "Y") &&
+	       knob("fail_page_alloc/task-filter", "Y") &&
+	       knob("failslab/times", "-1") &&
+	       knob("fail_page_alloc/times", "-1") &&
+	       knob("failslab/probability", percent) &&
+	       knob("fail_page_alloc/probability", percent);
+}
+
+/* Faults are workers' business, whose allocations nobody can count. */
+static void some_fail(struct __test_metadata *_metadata,
+		      FIXTURE_DATA(nth) *self,
+		      int (*run)(FIXTURE_DATA(nth) *self))
+{
+	int n, ret, worked = 0, failed = 0;
+
+	for (n = 0; n < 60; n++) {
+		ASSERT_EQ(0, no_pages(self));
+		ASSERT_TRUE(fail_some(true));
+		ret = run(self);
+		ASSERT_TRUE(fail_some(false));
+		if (!ret) {
+			worked++;
+			continue;
+		}
+		failed++;
+		ASSERT_TRUE(failed_clean(ret)) TH_LOG("%d", ret);
+		ASSERT_EQ(0, vt_pair_recover(&self->pair));
+	}
+	TH_LOG("%d times it worked, %d times it failed", worked, failed);
+	EXPECT_LT(0, failed);
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, CHUNK - MIB / 2,
+				    MIB));
+}
+
+TEST_F(nth, fault_by_write) { some_fail(_metadata, self, fault_write); }
+TEST_F(nth, fault_by_read) { some_fail(_metadata, self, fault_read); }
+TEST_F(nth, fault_of_own) { some_fail(_metadata, self, fault_fetch); }
+
+VT_HARNESS_MAIN

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * On-demand paging: a thread moves the memory in all ways while RDMA goes on,
+ * data checked. Also neighbours of what is in use that come and go, and
+ * processes that end in the middle of faults.
+ *
+ * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
+ * timeout: 90
+ * paths: host wire
+ */
+#include "harness.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "memory.h"
+#include "region.h"
+
+#define PAGE		4096ul
+#define MIB		(1024ul * 1024)
+#define CHUNK		(2 * MIB)
+#define LEN		(2 * CHUNK)
+/* The part that messages use; across a chunk's border */
+#define AT		(CHUNK - MIB / 2)
+#define SPAN		MIB
+#define ROUND_MS	700
+
+struct mover;
+
+/**
+ * struct way_to_move - something that moves memory and keeps what is in it
+ * @move: once; @n counts the calls
+ */
+struct way_to_move {
+	const char *name;
+	void (*move)(struct mover *m, unsigned int n);
+};
+
+/**
+ * struct mover - a thread that moves memory
+ * @p: LEN bytes
+ * @lock: held while it moves, and while the process itself looks at the memory:
+ *	a process on User-Mode Linux may see pages that have just gone. RDMA
+ *	goes on meanwhile.
+ */
+struct mover {
+	const struct way_to_move *way;
+	uint8_t *p;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	volatile bool stop;
+	unsigned int moved;
+};
+
+static void reclaim(struct mover *m, unsigned int n)
+{
+	madvise(m->p + (n % 4) * CHUNK / 2, CHUNK / 2, MADV_PAGEOUT);
+}
+
+static void fork_and_write(struct mover *m, unsigned int n)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		memset(m->p + (n % 8) * PAGE, 0xee, LEN - 8 * PAGE);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+static void collapse_and_split(struct mover *m, unsigned int n)
+{
+	if (n % 2)
+		madvise(m->p, LEN, MADV_COLLAPSE);
+	else
+		mprotect(m->p + (n % 512) * PAGE, PAGE, PROT_READ);
+	mprotect(m->p, LEN, PROT_READ | PROT_WRITE);
+}
+
+static void compact(struct mover *m, unsigned int n)
+{
+	(void)m;
+	(void)n;
+	vt_sysctl("vm/compact_memory", "1");
+}
+
+/* Pages beside those in use, in the same chunks */
+static void neighbours(struct mover *m, unsigned int n)
+{
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+	size_t len = (1 + n % 100) * PAGE;
+
+	munmap(m->p, len);
+	mmap(m->p, len, PROT_READ | PROT_WRITE, flags, -1, 0);
+	memset(m->p, n, len);
+	madvise(m->p + LEN - len, len, MADV_DONTNEED);
+}
+
+static void move_home_and_back(struct mover *m, unsigned int n)
+{
+	static uint8_t *place;
+
+	(void)n;
+	if (!place)
+		place = vt_map(CHUNK, CHUNK, MAP_PRIVATE, -1);
+	/* what is not in use, so that no message finds a hole */
+	mremap(m->p, MIB, MIB, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+	mremap(place, MIB, MIB, MREMAP_MAYMOVE | MREMAP_FIXED, m->p);
+}
+
+static void *mover_main(void *arg)
+{
+	struct mover *m = arg;
+
+	for (; !m->stop; m->moved++) {
+		pthread_mutex_lock(&m->lock);
+		m->way->move(m, m->moved);
+		pthread_mutex_unlock(&m->lock);
+		usleep(200);
+	}
+	return NULL;
+}
+
+FIXTURE(traffic)
+{
+	struct vt_pair pair;
+	struct vt_region r;
+	struct mover m;
+	struct ibv_mr *odp;
+	struct ibv_mr *pinned;
+};
+
+FIXTURE_VARIANT(traffic)
+{
+	struct way_to_move way;
+};
+
+FIXTURE_VARIANT_ADD(traffic, reclaim) { { "reclaim", reclaim } };
+FIXTURE_VARIANT_ADD(traffic, fork) { { "fork", fork_and_write } };
+FIXTURE_VARIANT_ADD(traffic, huge) { { "huge", collapse_and_split } };
+FIXTURE_VARIANT_ADD(traffic, compact) { { "compact", compact } };
+FIXTURE_VARIANT_ADD(traffic, neighbours) { { "neighbours", neighbours } };
+FIXTURE_VARIANT_ADD(traffic, mremap) { { "mremap", move_home_and_back } };
+
+static bool has_odp(const struct vt_ep *ep)
+{
+	struct ibv_device_attr_ex attr;
+
+	return !ibv_query_device_ex(ep->dev.ctx, NULL, &attr) &&
+	       attr.odp_caps.general_caps & IBV_ODP_SUPPORT;
+}
+
+FIXTURE_SETUP(traffic)
+{
+	struct vt_conf conf = vt_defaults;
+
+	conf.mtu = IBV_MTU_4096;
+	conf.buf_len = SPAN + 4 * VT_GUARD;
+	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	if (!has_odp(&self->pair.b))
+		SKIP(return, "no on-demand paging");
+	if (variant->way.move == reclaim && !vt_swap_on())
+		SKIP(return, "no swap can be made here");
+	self->m.p = vt_map(LEN, CHUNK, MAP_PRIVATE, -1);
+	ASSERT_NE(NULL, self->m.p);
+	ASSERT_EQ(0, vt_region_reg(&self->r, self->pair.b.pd, self->m.p, LEN,
+				   0x10000000, VT_ACCESS_ODP));
+	/* The peer's buffer is paged on demand, too. */
+	self->pinned = self->pair.a.buf.mr;
+	self->odp = ibv_reg_mr(self->pair.a.pd, self->pair.a.buf.p,
+			       self->pair.a.buf.len, VT_ACCESS_ODP);
+	ASSERT_NE(NULL, self->odp);
+	self->pair.a.buf.mr = self->odp;
+	pthread_mutex_init(&self->m.lock, NULL);
+	self->m.way = &variant->way;
+	ASSERT_EQ(0, pthread_create(&self->m.thread, NULL, mover_main,
+				    &self->m));
+}
+
+FIXTURE_TEARDOWN(traffic)
+{
+	if (self->odp) {
+		self->pair.a.buf.mr = self->pinned;
+		EXPECT_EQ(0, ibv_dereg_mr(self->odp));
+	}
+	vt_region_close(&self->r);
+	vt_pair_close(&self->pair);
+}
+
+static bool from_region(enum vt_way way)
+{
+	return way == VT_READ || way == VT_SEND || way == VT_PUSH;
+}
+
+/* One message; the process looks at memory only while it does not move. */
+static bool message(FIXTURE_DATA(traffic) *self, enum vt_way way, size_t off,
+		    size_t len, uint32_t seed)
+{
+	uint8_t *mem = self->m.p + off;
+	uint8_t *buf = self->pair.a.buf.p + VT_GUARD;
+	bool out = from_region(way), ok;
+	int status;
+
+	pthread_mutex_lock(&self->m.lock);
+	vt_fill(out ? mem : buf, len, seed, 0);
+	vt_fill(out ? buf : mem, len, ~seed, 0);
+	pthread_mutex_unlock(&self->m.lock);
+	status = vt_region_go(&self->pair, &self->r, way, off, len);
+	pthread_mutex_lock(&self->m.lock);
+	getppid();
+	ok = vt_check("target", out ? buf : mem, len, seed, 0);
+	ok &= vt_check("source", out ? mem : buf, len, seed, 0);
+	pthread_mutex_unlock(&self->m.lock);
+	if (status || !ok)
+		printf("# way %d, %zu bytes at %zu: status %d\n", way, len,
+		       off, status);
+	return !status && ok;
+}
+
+TEST_F(traffic, goes_on)
+{
+	static const size_t lens[] = { SPAN, 1, 5000, 100000, 64 };
+	uint64_t end = vt_now_ms() + ROUND_MS;
+	unsigned int n = 0;
+	bool ok = true;
+
+	while (ok && (vt_now_ms() < end || self->m.moved < 10)) {
+		size_t len = lens[n % ARRAY_SIZE(lens)];
+		size_t off = AT + (SPAN - len) / (1 + n % 3);
+
+		ok = message(self, n % VT_WAYS, off, len, n);
+		n++;
+	}
+	self->m.stop = true;
+	pthread_join(self->m.thread, NULL);
+	EXPECT_TRUE(ok) TH_LOG("message %u, moved %u times", n, self->m.moved);
+	EXPECT_LT(VT_WAYS, n);
+}
+
+/* -- ends in the middle */
+
+FIXTURE(end)
+{
+	struct vt_ep a;
+	struct vt_conf conf;
+};
+
+FIXTURE_VARIANT(end)
+{
+	enum ibv_wr_opcode opcode;
+};
+
+FIXTURE_VARIANT_ADD(end, write) { IBV_WR_RDMA_WRITE };
+FIXTURE_VARIANT_ADD(end, read) { IBV_WR_RDMA_READ };
+
+FIXTURE_SETUP(end)
+{
+	self->conf = vt_defaults;
+	self->conf.mtu = IBV_MTU_4096;
+	self->conf.buf_len = SPAN + 2 * VT_GUARD;
+	self->conf.timeout = 12;
+	self->conf.retry_cnt = 2;
+	VT_SETUP(vt_ep_open(&self->a, &self->conf, 0));
+	if (!has_odp(&self->a))
+		SKIP(return, "no on-demand paging");
+}
+
+FIXTURE_TEARDOWN(end)
+{
+	vt_ep_close(&self->a);
+}
+
+/* What the one that will be killed tells. */
+struct victim {
+	struct vt_addr addr;
+	uint64_t mem;
+	uint32_t rkey;
+};
+
+#define VICTIM_LEN	(64 * MIB)
+/* Each page is taken away again as soon as it is there: few of them. */
+#define VICTIM_MSG	(64 * 1024ul)
+
+static int victim_main(const struct vt_conf *conf, const struct vt_addr *to,
+		       int out)
+{
+	uint8_t *p = vt_map(VICTIM_LEN, CHUNK, MAP_PRIVATE, -1);
+	struct victim v = { .mem = (uintptr_t)p };
+	struct vt_region r;
+	struct vt_ep b;
+	int ret;
+
+	ret = vt_ep_open(&b, conf, 1);
+	if (!ret)
+		ret = vt_region_reg(&r, b.pd, p, VICTIM_LEN, v.mem,
+				    VT_ACCESS_ODP);
+	if (!ret)
+		ret = vt_ep_connect(&b, to);
+	if (ret)
+		return 1;
+	v.addr = vt_ep_addr(&b);
+	v.rkey = r.mr->rkey;
+	if (write(out, &v, sizeof(v)) != sizeof(v))
+		return 1;
+	/* Have pages for a while, and lose them. */
+	for (;;)
+		madvise(p, VICTIM_LEN, MADV_DONTNEED);
+	return 0;
+}
+
+/* WRITEs or READs over all of the victim's memory, until it is gone. */
+static int use_victim(struct vt_ep *a, const struct victim *v, pid_t pid,
+		      enum ibv_wr_opcode opcode, unsigned int before)
+{
+	struct ibv_sge sge = vt_sge(&a->buf, VT_GUARD, VICTIM_MSG);
+	struct ibv_send_wr wr = {
+		.wr_id = 1, .opcode = opcode, .sg_list = &sge, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED, .wr.rdma.rkey = v->rkey,
+	};
+	unsigned int n;
+	int ret = 0;
+
+	for (n = 0; !ret && n < 1000; n++) {
+		if (n == before)
+			kill(pid, SIGKILL);
+		wr.wr.rdma.remote_addr = v->mem +
+			(n * 3 * MIB) % (VICTIM_LEN - MIB);
+		ret = vt_post(a, &wr);
+		if (!ret)
+			ret = vt_status(a->scq, 1);
+	}
+	return ret;
+}
+
+TEST_F(end, killed_in_the_middle)
+{
+	struct vt_addr here;
+	struct victim v;
+	int i, status, fds[2];
+	pid_t pid;
+
+	for (i = 0; i < 6; i++) {
+		here = vt_ep_addr(&self->a);
+		ASSERT_EQ(0, pipe(fds));
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid)
+			_exit(victim_main(&self->conf, &here, fds[1]));
+		close(fds[1]);
+		ASSERT_EQ(sizeof(v), read(fds[0], &v, sizeof(v)));
+		close(fds[0]);
+		ASSERT_EQ(0, vt_ep_connect(&self->a, &v.addr));
+		status = use_victim(&self->a, &v, pid, variant->opcode, i);
+		/* It is gone, or its memory is and it not quite yet. */
+		EXPECT_TRUE(status == IBV_WC_RETRY_EXC_ERR ||
+			    status == IBV_WC_REM_ACCESS_ERR)
+			TH_LOG("%s", ibv_wc_status_str(status));
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_TRUE(WIFSIGNALED(status));
+		ASSERT_EQ(0, vt_qp_reset(self->a.qp));
+	}
+}
+
+VT_HARNESS_MAIN

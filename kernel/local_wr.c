@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "local_wr.h"
 
+#include <linux/delay.h>
+
 #include "complete.h"
 #include "kmr.h"
 #include "pd.h"
@@ -44,20 +46,26 @@ static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe)
  * smr_local_wr_exec() - execute a work request of the kind SMR_WR_LOCAL
  * @qp: the QP it was posted to
  * @wqe: the work request; all before it have completed
+ * @run: how it may run
  *
  * IBTA 10.6.7.2: a bind takes effect before any later work request begins,
  * and a local invalidate waits for those before it.
  *
- * Context: any but hard interrupts; called by the send task.
+ * Context: as @run says; called by the send task.
  * Return: true: it has completed; false: once more, from process context, as
  * other CPUs copy for a moment yet with what it ends.
  */
-bool smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe)
+bool smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe,
+		       const struct smr_run *run)
 {
 	int err = local_wr_try(qp, wqe);
 
-	if (err == -EAGAIN)
+	if (err == -EAGAIN) {
+		/* Where they wait for pages, do not look all the time. */
+		if (run->can_fault)
+			usleep_range(20, 100);
 		return false;
+	}
 	/* IBTA 11.6.2: "memory management operation error" */
 	if (err)
 		smr_send_fail(qp, IB_WC_MW_BIND_ERR);

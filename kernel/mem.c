@@ -72,8 +72,11 @@ void smr_mem_suspend(struct smr_mem *mem, struct completion *idle)
  */
 bool smr_mem_is_idle(const struct smr_mem *mem)
 {
-	/* Pairs with the release of the last put: its copies are done. */
-	return !atomic_read_acquire(&mem->ref.refs);
+	/*
+	 * Not that the count is 0: whoever dropped the last reference tells
+	 * so a moment later, and may not meet a new time of the completion.
+	 */
+	return completion_done(mem->drained);
 }
 
 /**

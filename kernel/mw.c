@@ -12,10 +12,18 @@
  * Binding and invalidating are work requests, and run in softirq too. They
  * find windows and regions by their keys, under RCU; whoever ends one of
  * these marks it dead under its lock first.
+ *
+ * Who ends a binding wants the memory for himself: it has ended when nobody
+ * opens it any more, and the copies that are under way are done. So that they
+ * can be told from others, what a window's key opens is a memory of its own,
+ * which goes on to the region's. Copies are short; but the pages of an
+ * on-demand region may be on their way, so nobody waits in softirq: the work
+ * request comes again.
  */
 #include "mw.h"
 
 #include <linux/cleanup.h>
+#include <linux/completion.h>
 #include <linux/err.h>
 #include <linux/slab.h>
 
@@ -37,6 +45,9 @@
  * @mr: the region it is bound to, or NULL
  * @owner: the QP it is tied to, or NULL
  * @addr: the address in @mr it begins at
+ * @mem: what @key opens; has users while it is bound
+ * @target: the memory of @mr, where @mem goes on; constant while that has users
+ * @idle: of the binding that is ending, no user is left
  * @on_mr: in @mr's list; under that region's lock
  * @on_owner: in @owner's list; under that list's lock
  *
@@ -54,8 +65,59 @@ struct smr_window {
 	struct smr_mr *mr;
 	struct smr_mw_owner *owner;
 	u64 addr;
+	struct smr_mem mem;
+	struct smr_mem *target;
+	struct completion idle;
 	struct list_head on_mr;
 	struct list_head on_owner;
+};
+
+static struct smr_mem *window_target(struct smr_mem *mem)
+{
+	return container_of(mem, struct smr_window, mem)->target;
+}
+
+static int window_map(struct smr_mem *mem, u64 off, size_t len, bool write,
+		      struct smr_map *map)
+{
+	struct smr_mem *target = window_target(mem);
+
+	return target->ops->map(target, off, len, write, map);
+}
+
+static int window_trymap(struct smr_mem *mem, u64 off, size_t len, bool write,
+			 struct smr_map *map)
+{
+	struct smr_mem *target = window_target(mem);
+
+	return target->ops->trymap(target, off, len, write, map);
+}
+
+static void window_unmap(struct smr_mem *mem, struct smr_map *map)
+{
+	struct smr_mem *target = window_target(mem);
+
+	target->ops->unmap(target, map);
+}
+
+static int window_fault(struct smr_mem *mem, u64 off, u64 len, bool write)
+{
+	struct smr_mem *target = window_target(mem);
+
+	return target->ops->fault(target, off, len, write);
+}
+
+/* To a region whose maps need no end, and whose pages are always there */
+static const struct smr_mem_ops window_ops = {
+	.map = window_map,
+};
+
+/* To one whose maps are locks */
+static const struct smr_mem_ops window_paged_ops = {
+	.map = window_map,
+	.trymap = window_trymap,
+	.unmap = window_unmap,
+	.fault = window_fault,
 };
 
 /**
@@ -77,6 +139,7 @@ int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys)
 	if (!win)
 		return -ENOMEM;
 	spin_lock_init(&win->lock);
+	init_completion(&win->idle);
 	win->keys = keys;
 	win->ibmw = &mw->ibmw;
 	win->type = mw->ibmw.type;
@@ -99,14 +162,31 @@ static void window_set_invalid(struct smr_window *win)
 	smr_key_update_end(&win->key);
 }
 
-/* Take a window off its region and its QP, if it is bound. */
+/*
+ * Let nobody open a window any more, if it is bound. -EAGAIN: somebody is
+ * copying by way of it yet.
+ */
+static int window_close(struct smr_window *win)
+{
+	lockdep_assert_held(&win->lock);
+	if (!win->mr)
+		return 0;
+	if (win->key.valid) {
+		window_set_invalid(win);
+		smr_mem_suspend(&win->mem, &win->idle);
+	}
+	return smr_mem_is_idle(&win->mem) ? 0 : -EAGAIN;
+}
+
+/*
+ * Take a window that is closed, and that nobody uses, off its region and its
+ * QP, if it is bound. From here on the region's memory can go.
+ */
 static void window_unbind(struct smr_window *win)
 {
 	lockdep_assert_held(&win->lock);
 	if (!win->mr)
 		return;
-	/* First of all: without its window the region's memory can go. */
-	window_set_invalid(win);
 	scoped_guard(spinlock_bh, &win->mr->lock) {
 		list_del(&win->on_mr);
 		win->mr->nr_windows--;
@@ -123,16 +203,23 @@ static void window_unbind(struct smr_window *win)
  * smr_mw_dealloc() - end a window, bound or not
  * @mw: the window
  *
+ * Waits, without a time limit, for operations that use it.
+ *
  * Context: process, may sleep.
  */
 void smr_mw_dealloc(struct smr_mw *mw)
 {
 	struct smr_window *win = mw->win;
+	int busy;
 
 	scoped_guard(spinlock_bh, &win->lock) {
-		window_unbind(win);
 		win->dead = true;
+		busy = window_close(win);
 	}
+	if (busy)
+		wait_for_completion(&win->idle);
+	scoped_guard(spinlock_bh, &win->lock)
+		window_unbind(win);
 	smr_key_withdraw(win->keys, &win->key);
 	kfree_rcu(win, key.rcu);
 }
@@ -197,7 +284,7 @@ static int check_mr(const struct smr_mr *mr, const struct ib_pd *pd,
 	return 0;
 }
 
-/* Check a region, and from here on keep it from being deregistered. */
+/* Check a region, and keep it from being deregistered, until mr_let_go(). */
 static int mr_hold(struct smr_mr *mr, const struct ib_pd *pd,
 		   const struct smr_mw_bind *req)
 {
@@ -210,6 +297,22 @@ static int mr_hold(struct smr_mr *mr, const struct ib_pd *pd,
 	return ret;
 }
 
+static void mr_let_go(struct smr_mr *mr)
+{
+	guard(spinlock_bh)(&mr->lock);
+	mr->nr_windows--;
+}
+
+/* Have a window's memory go on to a region's. */
+static void window_aim(struct smr_window *win, struct smr_mem *target)
+{
+	win->mem.ops = target->ops->unmap ? &window_paged_ops : &window_ops;
+	win->mem.mm = target->mm;
+	win->target = target;
+	reinit_completion(&win->idle);
+	smr_mem_resume(&win->mem, target->size);
+}
+
 /* Write the key of a window that is being bound, and make it valid. */
 static void window_set_key(struct smr_window *win, const struct smr_mr *mr,
 			   const struct smr_mw_bind *req)
@@ -220,7 +323,8 @@ static void window_set_key(struct smr_window *win, const struct smr_mr *mr,
 	key->tag = SMR_KEY_TAG(req->new_rkey);
 	key->access = req->access & MW_RIGHTS;
 	key->qpn = win->owner ? win->owner->qpn : 0;
-	key->mem = mr->key.mem;
+	window_aim(win, mr->key.mem);
+	key->mem = &win->mem;
 	key->mem_off = mr->key.mem_off + (req->addr - mr->key.iova);
 	key->iova = req->access & IB_ZERO_BASED ? 0 : req->addr;
 	key->length = req->length;
@@ -263,14 +367,15 @@ static void window_bind_nothing(struct smr_window *win, u32 new_rkey)
  * @pd: that QP's protection domain
  * @req: the request
  *
- * On failure the window is as it was. Spans of a former binding, that were
- * opened before, are still used.
+ * On failure the window is as it was; but if it had to come again, and is
+ * refused then, the former binding opens nothing any more.
  *
  * Context: any but hard interrupts.
  * Return: 0, or why not: -ENOENT (no such window or region), -EPERM (of
  * another PD), -EACCES (the region does not allow it), -ERANGE (not inside
  * the region), -EOPNOTSUPP (unknown flag), -EINVAL (not for this type of
- * window, or a type 2 window that is bound).
+ * window, or a type 2 window that is bound), -EAGAIN (somebody uses the former
+ * binding yet, which opens nothing new; again, in a moment).
  */
 int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 		const struct ib_pd *pd, const struct smr_mw_bind *req)
@@ -288,8 +393,10 @@ int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 	if (ret)
 		return ret;
 	if (!req->length) {
-		window_bind_nothing(win, req->new_rkey);
-		return 0;
+		ret = window_close(win);
+		if (!ret)
+			window_bind_nothing(win, req->new_rkey);
+		return ret;
 	}
 	mr = mr_find(keys, req->mr_lkey);
 	if (!mr)
@@ -297,6 +404,11 @@ int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 	ret = mr_hold(mr, pd, req);
 	if (ret)
 		return ret;
+	ret = window_close(win);
+	if (ret) {
+		mr_let_go(mr);
+		return ret;
+	}
 	window_unbind(win);
 	window_bind(win, mr, owner, req);
 	return 0;
@@ -314,12 +426,14 @@ int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
  *
  * Context: any but hard interrupts.
  * Return: 0; -ENOENT (no window has this key), -EPERM (not this QP's),
- * -EINVAL (of type 1, or not bound).
+ * -EINVAL (of type 1, or not bound), -EAGAIN (nobody opens it any more, but
+ * somebody uses it yet; again, in a moment).
  */
 int smr_mw_invalidate(struct smr_keys *keys, const struct smr_mw_owner *owner,
 		      const struct ib_pd *pd, u32 rkey)
 {
 	struct smr_window *win;
+	int ret;
 
 	guard(rcu)();
 	win = window_find(keys, rkey);
@@ -334,8 +448,10 @@ int smr_mw_invalidate(struct smr_keys *keys, const struct smr_mw_owner *owner,
 		return -EINVAL;
 	if (win->owner != owner)
 		return -EPERM;
-	window_unbind(win);
-	return 0;
+	ret = window_close(win);
+	if (!ret)
+		window_unbind(win);
+	return ret;
 }
 
 /**
@@ -371,8 +487,11 @@ void smr_mw_owner_release(struct smr_mw_owner *owner)
 	guard(rcu)();
 	while ((win = owner_first(owner))) {
 		guard(spinlock_bh)(&win->lock);
-		if (win->owner == owner)
-			window_unbind(win);
+		if (win->owner != owner)
+			continue;
+		/* Only that QP could use it, so nobody does. */
+		window_close(win);
+		window_unbind(win);
 	}
 }
 

@@ -495,11 +495,12 @@ static enum req_verdict wqe_refuse(struct smr_qp *qp, struct smr_swqe *wqe)
 }
 
 /* All before it has completed, so it completes right behind them. */
-static enum req_verdict wqe_local(struct smr_qp *qp, struct smr_swqe *wqe)
+static enum req_verdict wqe_local(struct smr_qp *qp, struct smr_swqe *wqe,
+				  const struct smr_run *run)
 {
 	if (qp->sq.head != qp->sq.next || READ_ONCE(qp->state) != IB_QPS_RTS)
 		return REQ_WAIT;
-	return smr_local_wr_exec(qp, wqe) ? REQ_SENT : REQ_DEFER;
+	return smr_local_wr_exec(qp, wqe, run) ? REQ_SENT : REQ_DEFER;
 }
 
 static enum req_verdict datagram_send(struct smr_qp *qp, struct smr_swqe *wqe,
@@ -531,7 +532,7 @@ static enum req_verdict requester_step(struct smr_qp *qp, struct smr_run *run)
 		return wqe_refuse(qp, wqe);
 	wr = smr_wr_info(qp->ibqp.qp_type, wqe->opcode);
 	if (wr->flags & SMR_WR_LOCAL)
-		return wqe_local(qp, wqe);
+		return wqe_local(qp, wqe, run);
 	if (qp->service == SMR_TRANSPORT_UD)
 		return datagram_send(qp, wqe, run);
 	if (wqe->state == SMR_SWQE_POSTED) {

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Windows and regions that end while others use them, on several CPUs: a bind
+ * against a deregistration, and a writer against each way to take its right
+ * away. Once that has been said to be done, nothing is written any more.
+ *
+ * beds: uml-kasan uml-lockdep uml qemu-7.2
+ * timeout: 120
+ * paths: host wire
+ */
+#include "harness.h"
+
+#include <pthread.h>
+
+#include "region.h"
+#include "window.h"
+
+#define PAGE	4096ul
+#define MIB	(1024ul * 1024)
+
+FIXTURE(race)
+{
+	struct vt_pair pair;
+	pthread_barrier_t start;
+	struct ibv_mr *mr;
+	struct ibv_mr copy;
+	struct ibv_mw *mw;
+};
+
+FIXTURE_VARIANT(race)
+{
+	enum ibv_mw_type type;
+};
+
+FIXTURE_VARIANT_ADD(race, type_1) { IBV_MW_TYPE_1 };
+FIXTURE_VARIANT_ADD(race, type_2) { IBV_MW_TYPE_2 };
+
+FIXTURE_SETUP(race)
+{
+	struct vt_conf conf = vt_defaults;
+
+	conf.timeout = 14;
+	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	ASSERT_EQ(0, pthread_barrier_init(&self->start, NULL, 2));
+	self->mw = ibv_alloc_mw(self->pair.b.pd, variant->type);
+	if (!self->mw)
+		SKIP(return, "no memory windows");
+	ASSERT_EQ(0, ibv_dealloc_mw(self->mw));
+	self->mw = NULL;
+}
+
+FIXTURE_TEARDOWN(race)
+{
+	if (self->mw)
+		ibv_dealloc_mw(self->mw);
+	if (self->mr)
+		ibv_dereg_mr(self->mr);
+	vt_pair_close(&self->pair);
+}
+
+static int fresh(FIXTURE_DATA(race) *self, enum ibv_mw_type type)
+{
+	struct vt_ep *b = &self->pair.b;
+
+	self->mr = ibv_reg_mr(b->pd, b->buf.p, b->buf.len,
+			      VT_ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	self->mw = ibv_alloc_mw(b->pd, type);
+	if (!self->mr || !self->mw)
+		return -errno;
+	/* The library frees its own when it is deregistered. */
+	self->copy = *self->mr;
+	return 0;
+}
+
+static int bind(FIXTURE_DATA(race) *self)
+{
+	struct vt_bind to = {
+		.mr = &self->copy, .addr = (uintptr_t)self->pair.b.buf.p,
+		.len = PAGE, .access = IBV_ACCESS_REMOTE_WRITE,
+	};
+
+	return vt_bind_any(&self->pair.b, self->mw, &to);
+}
+
+/* A WRITE of 8 bytes through the window */
+static int use(FIXTURE_DATA(race) *self, uint32_t rkey)
+{
+	struct ibv_mr mr = { .rkey = rkey };
+	struct vt_region r = {
+		.p = self->pair.b.buf.p, .len = PAGE, .mr = &mr,
+		.iova = (uintptr_t)self->pair.b.buf.p,
+	};
+
+	return vt_region_go(&self->pair, &r, VT_WRITE, 64, 8);
+}
+
+/* So many steps of nothing, to have the two meet in different places. */
+static void dawdle(int n)
+{
+	volatile int i;
+
+	for (i = 0; i < n; i++)
+		;
+}
+
+struct dereg {
+	FIXTURE_DATA(race) *self;
+	int delay;
+	int ret;
+};
+
+static void *dereg_main(void *arg)
+{
+	struct dereg *d = arg;
+
+	pthread_barrier_wait(&d->self->start);
+	dawdle(d->delay);
+	d->ret = ibv_dereg_mr(d->self->mr);
+	return NULL;
+}
+
+/* One of the two is first, and the other hears of it. */
+TEST_F(race, bind_against_dereg)
+{
+	int i, status, bound = 0, gone = 0;
+	struct dereg d = { .self = self };
+	pthread_t thread;
+
+	for (i = 0; i < 100; i++) {
+		ASSERT_EQ(0, fresh(self, variant->type));
+		d.delay = i % 20 * 300;
+		ASSERT_EQ(0, pthread_create(&thread, NULL, dereg_main, &d));
+		pthread_barrier_wait(&self->start);
+		dawdle((19 - i % 20) * 100);
+		status = bind(self);
+		pthread_join(thread, NULL);
+		if (status == IBV_WC_SUCCESS) {
+			bound++;
+			ASSERT_EQ(EBUSY, d.ret);
+			ASSERT_EQ(0, use(self, self->mw->rkey));
+		} else {
+			gone++;
+			ASSERT_EQ(IBV_WC_MW_BIND_ERR, status);
+			ASSERT_EQ(0, d.ret);
+			self->mr = NULL;
+			ASSERT_EQ(0, vt_pair_recover(&self->pair));
+		}
+		ASSERT_EQ(0, ibv_dealloc_mw(self->mw));
+		self->mw = NULL;
+		if (self->mr)
+			ASSERT_EQ(0, ibv_dereg_mr(self->mr));
+		self->mr = NULL;
+	}
+	TH_LOG("bound first %d times, gone first %d times", bound, gone);
+}
+
+static void *dereg_until_done(void *arg)
+{
+	struct dereg *d = arg;
+
+	pthread_barrier_wait(&d->self->start);
+	do {
+		d->ret = ibv_dereg_mr(d->self->mr);
+	} while (d->ret == EBUSY);
+	return NULL;
+}
+
+TEST_F(race, dealloc_against_dereg)
+{
+	struct dereg d = { .self = self };
+	pthread_t thread;
+	uint32_t rkey;
+	int i;
+
+	for (i = 0; i < 25; i++) {
+		ASSERT_EQ(0, fresh(self, variant->type));
+		ASSERT_EQ(0, bind(self));
+		ASSERT_EQ(0, use(self, self->mw->rkey));
+		rkey = self->mw->rkey;
+		ASSERT_EQ(0, pthread_create(&thread, NULL, dereg_until_done,
+					    &d));
+		pthread_barrier_wait(&self->start);
+		dawdle(i % 10 * 1000);
+		ASSERT_EQ(0, ibv_dealloc_mw(self->mw));
+		self->mw = NULL;
+		pthread_join(thread, NULL);
+		ASSERT_EQ(0, d.ret);
+		self->mr = NULL;
+		ASSERT_EQ(IBV_WC_REM_ACCESS_ERR, use(self, rkey));
+		ASSERT_EQ(0, vt_pair_recover(&self->pair));
+	}
+}
+
+/* -- nothing is written any more */
+
+#define SPAN	MIB
+#define SAMPLES	(SPAN / 512)
+#define ROUNDS	25
+
+enum how { INVALIDATE, DEALLOC_1, DEALLOC_2, UNBIND, REBIND, DEREG };
+
+/* @ctl: the writer's peer with another QP, which no writer gets into error */
+FIXTURE(end)
+{
+	struct vt_pair pair;
+	struct vt_ep ctl;
+	struct ibv_mr *mr;
+	struct ibv_mr *other;
+	struct ibv_mw *mw;
+	uint32_t rkey;
+	uint8_t *target;
+	volatile bool going;
+	int status;
+};
+
+FIXTURE_VARIANT(end)
+{
+	enum how how;
+};
+
+FIXTURE_VARIANT_ADD(end, invalidate) { INVALIDATE };
+FIXTURE_VARIANT_ADD(end, dealloc_type_1) { DEALLOC_1 };
+FIXTURE_VARIANT_ADD(end, dealloc_type_2) { DEALLOC_2 };
+FIXTURE_VARIANT_ADD(end, unbind) { UNBIND };
+FIXTURE_VARIANT_ADD(end, rebind) { REBIND };
+FIXTURE_VARIANT_ADD(end, dereg) { DEREG };
+
+FIXTURE_SETUP(end)
+{
+	struct vt_conf conf = vt_defaults;
+	struct vt_ep *b = &self->pair.b;
+
+	conf.timeout = 14;
+	conf.mtu = IBV_MTU_4096;
+	conf.buf_len = SPAN + 2 * VT_GUARD;
+	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	self->target = b->buf.p + VT_GUARD;
+	self->other = ibv_reg_mr(b->pd, b->buf.p, PAGE,
+				 VT_ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	ASSERT_NE(NULL, self->other);
+	self->ctl = *b;
+	self->ctl.qp = vt_qp_create(b);
+	ASSERT_NE(NULL, self->ctl.qp);
+	{
+		struct vt_addr itself = vt_ep_addr(&self->ctl);
+
+		ASSERT_EQ(0, vt_ep_connect(&self->ctl, &itself));
+	}
+}
+
+FIXTURE_TEARDOWN(end)
+{
+	if (self->ctl.qp)
+		ibv_destroy_qp(self->ctl.qp);
+	if (self->mw)
+		ibv_dealloc_mw(self->mw);
+	if (self->mr)
+		ibv_dereg_mr(self->mr);
+	if (self->other)
+		ibv_dereg_mr(self->other);
+	vt_pair_close(&self->pair);
+}
+
+/* A region, and unless that is what ends, a window that is all of it. */
+static int open_target(FIXTURE_DATA(end) *self, enum how how)
+{
+	bool type_2 = how == INVALIDATE || how == DEALLOC_2;
+	struct vt_ep *b = &self->pair.b;
+	struct vt_bind to = {
+		.addr = (uintptr_t)self->target, .len = SPAN,
+		.access = IBV_ACCESS_REMOTE_WRITE,
+	};
+	int ret;
+
+	self->mr = ibv_reg_mr(b->pd, b->buf.p, b->buf.len,
+			      VT_ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	if (!self->mr)
+		return -errno;
+	self->rkey = self->mr->rkey;
+	if (how == DEREG)
+		return 0;
+	self->mw = ibv_alloc_mw(b->pd, type_2 ? IBV_MW_TYPE_2 :
+						IBV_MW_TYPE_1);
+	if (!self->mw)
+		return -errno;
+	to.mr = self->mr;
+	ret = vt_bind_any(b, self->mw, &to);
+	self->rkey = self->mw->rkey;
+	return ret;
+}
+
+/* 0 when what was to end has ended. */
+static int end_target(FIXTURE_DATA(end) *self, enum how how)
+{
+	struct vt_bind other = {
+		.mr = self->other, .addr = (uintptr_t)self->other->addr,
+		.len = PAGE, .access = IBV_ACCESS_REMOTE_WRITE,
+	};
+	struct vt_bind nothing = { .len = 0 };
+	int ret = 0;
+
+	switch (how) {
+	case INVALIDATE:
+		return vt_invalidate(&self->pair.b, self->rkey);
+	case DEALLOC_1:
+	case DEALLOC_2:
+		ret = ibv_dealloc_mw(self->mw);
+		self->mw = NULL;
+		return ret;
+	case UNBIND:
+		return vt_bind_any(&self->ctl, self->mw, &nothing);
+	case REBIND:
+		return vt_bind_any(&self->ctl, self->mw, &other);
+	case DEREG:
+		ret = ibv_dereg_mr(self->mr);
+		self->mr = NULL;
+	}
+	return ret;
+}
+
+static int close_target(FIXTURE_DATA(end) *self)
+{
+	int ret = self->mw ? ibv_dealloc_mw(self->mw) : 0;
+
+	self->mw = NULL;
+	if (!ret && self->mr)
+		ret = ibv_dereg_mr(self->mr);
+	self->mr = NULL;
+	return ret;
+}
+
+/* Writes, each time something else, until that is not allowed. */
+static void *writer_main(void *arg)
+{
+	FIXTURE_DATA(end) *self = arg;
+	struct vt_ep *a = &self->pair.a;
+	struct ibv_sge sge = vt_sge(&a->buf, VT_GUARD, SPAN);
+	struct ibv_send_wr wr = {
+		.wr_id = 1, .opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge,
+		.num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma.remote_addr = (uintptr_t)self->target,
+		.wr.rdma.rkey = self->rkey,
+	};
+	int n;
+
+	for (n = 0, self->status = 0; !self->status; n++) {
+		memset(a->buf.p + VT_GUARD, n, SPAN);
+		self->status = vt_post(a, &wr);
+		if (!self->status)
+			self->status = vt_status(a->scq, 1);
+		self->going = true;
+	}
+	return NULL;
+}
+
+/* Quickly: what is written while this runs may not be seen. */
+static void look(FIXTURE_DATA(end) *self, uint8_t *sample)
+{
+	volatile uint8_t *p = self->target;
+	size_t i;
+
+	for (i = 0; i < SAMPLES; i++)
+		sample[i] = p[i * (SPAN / SAMPLES)];
+}
+
+TEST_F(end, nothing_is_written_after)
+{
+	static uint8_t before[SAMPLES], after[SAMPLES];
+	pthread_t thread;
+	int i, ret;
+
+	for (i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(0, open_target(self, variant->how));
+		self->going = false;
+		ASSERT_EQ(0, pthread_create(&thread, NULL, writer_main, self));
+		while (!self->going)
+			;
+		dawdle(i % 8 * 2000);
+		ret = end_target(self, variant->how);
+		look(self, before);
+		/* The writer may be refused before, which flushes its QP. */
+		if (ret != IBV_WC_WR_FLUSH_ERR || variant->how != INVALIDATE)
+			ASSERT_EQ(0, ret);
+		pthread_join(thread, NULL);
+		look(self, after);
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, self->status);
+		ASSERT_EQ(0, memcmp(before, after, SAMPLES)) TH_LOG("%d", i);
+		ASSERT_EQ(0, close_target(self));
+		ASSERT_EQ(0, vt_pair_recover(&self->pair));
+	}
+}
+
+VT_HARNESS_MAIN

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * SEND with invalidate: the message arrives whole, its receive says which key
+ * is invalid now, and the key is; and what a peer cannot invalidate.
+ *
+ * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
+ * timeout: 60
+ * paths: host wire
+ */
+#include "harness.h"
+
+#include "region.h"
+#include "window.h"
+
+#define PAGE	4096ul
+#define MSG_MAX	200000
+
+FIXTURE(inval)
+{
+	struct vt_pair pair;
+	struct ibv_mr *mr;
+	struct ibv_mw *mw;
+};
+
+FIXTURE_VARIANT(inval)
+{
+	enum ibv_mtu mtu;
+};
+
+FIXTURE_VARIANT_ADD(inval, small_packets) { IBV_MTU_256 };
+FIXTURE_VARIANT_ADD(inval, large_packets) { IBV_MTU_4096 };
+
+FIXTURE_SETUP(inval)
+{
+	struct vt_conf conf = vt_defaults;
+	struct vt_ep *b = &self->pair.b;
+
+	conf.mtu = variant->mtu;
+	conf.buf_len = MSG_MAX + 4 * VT_GUARD;
+	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	self->mr = ibv_reg_mr(b->pd, b->buf.p, b->buf.len,
+			      VT_ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	ASSERT_NE(NULL, self->mr);
+	self->mw = ibv_alloc_mw(b->pd, IBV_MW_TYPE_2);
+	if (!self->mw)
+		SKIP(return, "no memory windows of type 2");
+}
+
+FIXTURE_TEARDOWN(inval)
+{
+	if (self->mw)
+		EXPECT_EQ(0, ibv_dealloc_mw(self->mw));
+	if (self->mr)
+		EXPECT_EQ(0, ibv_dereg_mr(self->mr));
+	vt_pair_close(&self->pair);
+}
+
+static int bind(FIXTURE_DATA(inval) *self, struct vt_ep *ep, struct ibv_mw *mw)
+{
+	struct vt_bind to = {
+		.mr = self->mr, .addr = (uintptr_t)self->mr->addr,
+		.len = PAGE, .access = IBV_ACCESS_REMOTE_WRITE,
+	};
+
+	return vt_bind_any(ep, mw, &to);
+}
+
+static int use(FIXTURE_DATA(inval) *self, uint32_t rkey)
+{
+	struct ibv_mr mr = { .rkey = rkey };
+	struct vt_region r = {
+		.p = self->pair.b.buf.p, .len = PAGE, .mr = &mr,
+		.iova = (uintptr_t)self->pair.b.buf.p,
+	};
+
+	return vt_region_go(&self->pair, &r, VT_WRITE, 64, 8);
+}
+
+/* Post a SEND with invalidate of @len bytes and the receive for it. */
+static int send_inval(FIXTURE_DATA(inval) *self, uint32_t rkey, size_t len)
+{
+	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
+	struct ibv_sge from = vt_sge(&a->buf, VT_GUARD, len);
+	struct ibv_sge to = vt_sge(&b->buf, VT_GUARD, len);
+	struct ibv_send_wr wr = {
+		.wr_id = 7, .opcode = IBV_WR_SEND_WITH_INV, .sg_list = &from,
+		.num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
+		.invalidate_rkey = rkey,
+	};
+	int ret = vt_post_recv(b, 8, &to, 1);
+
+	if (ret)
+		return ret;
+	ret = vt_post(a, &wr);
+	return ret ? ret : vt_status(a->scq, 7);
+}
+
+TEST_F(inval, data_and_key)
+{
+	static const size_t lens[] = {
+		0, 1, 255, 256, 257, PAGE, PAGE + 1, 65536, MSG_MAX,
+	};
+	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
+	struct ibv_wc wc;
+	uint32_t rkey;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		struct ibv_sge sge = vt_sge(&b->buf, VT_GUARD, lens[i]);
+
+		ASSERT_EQ(0, bind(self, b, self->mw));
+		rkey = self->mw->rkey;
+		ASSERT_EQ(0, use(self, rkey));
+		vt_fill(b->buf.p, b->buf.len, b->buf.seed, 0);
+		vt_fill(a->buf.p + VT_GUARD, lens[i], i, 0);
+		ASSERT_EQ(0, send_inval(self, rkey, lens[i]));
+		ASSERT_EQ(0, vt_wait(b->rcq, &wc));
+		EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
+		EXPECT_EQ(8, wc.wr_id);
+		EXPECT_EQ(IBV_WC_RECV, wc.opcode);
+		EXPECT_EQ(lens[i], wc.byte_len);
+		EXPECT_EQ(IBV_WC_WITH_INV, wc.wc_flags & (IBV_WC_WITH_INV |
+							  IBV_WC_WITH_IMM));
+		EXPECT_EQ(rkey, wc.invalidated_rkey);
+		EXPECT_TRUE(vt_check_sges(&sge, 1, lens[i], i));
+		EXPECT_TRUE(vt_buf_restore(&b->buf, &sge, 1, lens[i]));
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, use(self, rkey));
+		ASSERT_EQ(0, vt_pair_recover(&self->pair));
+	}
+	/* the region is free again */
+	EXPECT_EQ(0, ibv_dereg_mr(self->mr));
+	self->mr = NULL;
+}
+
+/* The peer is refused, and what it named works on. */
+static void refused(struct __test_metadata *_metadata,
+		    FIXTURE_DATA(inval) *self, uint32_t rkey)
+{
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, send_inval(self, rkey, 100));
+	ASSERT_EQ(0, vt_pair_recover(&self->pair));
+}
+
+TEST_F(inval, what_is_no_window_of_this_qp)
+{
+	struct vt_ep *b = &self->pair.b;
+	struct ibv_mw *mw_1 = ibv_alloc_mw(b->pd, IBV_MW_TYPE_1);
+	struct vt_pair elsewhere;
+	uint32_t rkey;
+
+	/* nothing, a region, a window that is not bound, one of type 1 */
+	refused(_metadata, self, 0);
+	refused(_metadata, self, self->mr->rkey);
+	EXPECT_EQ(0, use(self, self->mr->rkey));
+	refused(_metadata, self, self->mw->rkey);
+	ASSERT_NE(NULL, mw_1);
+	ASSERT_EQ(0, bind(self, b, mw_1));
+	refused(_metadata, self, mw_1->rkey);
+	EXPECT_EQ(0, use(self, mw_1->rkey));
+	EXPECT_EQ(0, ibv_dealloc_mw(mw_1));
+	/* a bound one under another tag, and under its former one */
+	rkey = self->mw->rkey;
+	ASSERT_EQ(0, bind(self, b, self->mw));
+	refused(_metadata, self, rkey);
+	refused(_metadata, self, self->mw->rkey ^ 0x80);
+	EXPECT_EQ(0, use(self, self->mw->rkey));
+	/* by way of another connection, whose QP is not the window's */
+	ASSERT_EQ(0, vt_pair_open(&elsewhere, &self->pair.b.conf));
+	{
+		FIXTURE_DATA(inval) other = { .pair = elsewhere };
+
+		refused(_metadata, &other, self->mw->rkey);
+	}
+	vt_pair_close(&elsewhere);
+	EXPECT_EQ(0, use(self, self->mw->rkey));
+}
+
+VT_HARNESS_MAIN

@@ -538,34 +538,50 @@ static bool fail_some(bool on)
 	       knob("fail_page_alloc/probability", percent);
 }
 
-/* Faults are workers' business, whose allocations nobody can count. */
-static void some_fail(struct __test_metadata *_metadata,
+/*
+ * Faults are workers' business, whose allocations nobody can count. On the
+ * wire what fails may be the packet that would say so.
+ */
+static int some_fail(struct __test_metadata *_metadata,
 		      FIXTURE_DATA(nth) *self,
 		      int (*run)(FIXTURE_DATA(nth) *self))
 {
 	int n, ret, worked = 0, failed = 0;
 
 	for (n = 0; n < 60; n++) {
-		ASSERT_EQ(0, no_pages(self));
-		ASSERT_TRUE(fail_some(true));
+		EXPECT_EQ(0, no_pages(self));
+		EXPECT_TRUE(fail_some(true));
 		ret = run(self);
-		ASSERT_TRUE(fail_some(false));
+		EXPECT_TRUE(fail_some(false));
 		if (!ret) {
 			worked++;
 			continue;
 		}
 		failed++;
-		ASSERT_TRUE(failed_clean(ret)) TH_LOG("%d", ret);
-		ASSERT_EQ(0, vt_pair_recover(&self->pair));
+		EXPECT_TRUE(failed_clean(ret) ||
+			    ret == -IBV_WC_RETRY_EXC_ERR) TH_LOG("%d", ret);
+		EXPECT_EQ(0, vt_pair_recover(&self->pair));
 	}
 	TH_LOG("%d times it worked, %d times it failed", worked, failed);
-	EXPECT_LT(0, failed);
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, CHUNK - MIB / 2,
 				    MIB));
+	return failed;
 }
 
-TEST_F(nth, fault_by_write) { some_fail(_metadata, self, fault_write); }
-TEST_F(nth, fault_by_read) { some_fail(_metadata, self, fault_read); }
-TEST_F(nth, fault_of_own) { some_fail(_metadata, self, fault_fetch); }
+TEST_F(nth, fault_by_write)
+{
+	EXPECT_LT(0, some_fail(_metadata, self, fault_write));
+}
+
+TEST_F(nth, fault_by_read)
+{
+	EXPECT_LT(0, some_fail(_metadata, self, fault_read));
+}
+
+/* These are often the caller's own, where nothing fails here. */
+TEST_F(nth, fault_of_own)
+{
+	some_fail(_metadata, self, fault_fetch);
+}
 
 VT_HARNESS_MAIN

@@ -225,7 +225,9 @@ TEST_F(traffic, goes_on)
 	unsigned int n = 0;
 	bool ok = true;
 
-	while (ok && (vt_now_ms() < end || self->m.moved < 10)) {
+	/* on a busy machine, too, each way at least twice */
+	while (ok && (vt_now_ms() < end || self->m.moved < 10 ||
+		      n < 2 * VT_WAYS)) {
 		size_t len = lens[n % ARRAY_SIZE(lens)];
 		size_t off = AT + (SPAN - len) / (1 + n % 3);
 
@@ -235,7 +237,6 @@ TEST_F(traffic, goes_on)
 	self->m.stop = true;
 	pthread_join(self->m.thread, NULL);
 	EXPECT_TRUE(ok) TH_LOG("message %u, moved %u times", n, self->m.moved);
-	EXPECT_LT(VT_WAYS, n);
 }
 
 /* -- ends in the middle */

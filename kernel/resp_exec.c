@@ -74,6 +74,13 @@ static bool remote_open(struct exec *x, int access, u64 va, u32 rkey)
 	return verdict == SMR_KEY_OK;
 }
 
+/* Nobody else's process may be waited for in a context that was lent. */
+static bool can_fault(const struct exec *x)
+{
+	return x->run->can_fault ||
+	       (x->run->can_sleep && smr_sgl_is_own(&x->qp->resp.sgl));
+}
+
 /*
  * A page is missing. This side's are brought in first; if one is missing then
  * still, it is the requester's, who is asked to see to it.
@@ -85,7 +92,7 @@ static enum smr_resp_verdict exec_fault(struct exec *x, bool fetch)
 
 	if (local && local->faulted)
 		return SMR_RESP_PEER_PAGE;
-	if (x->run->can_fault)
+	if (can_fault(x))
 		err = smr_sgl_fault(&x->qp->resp.sgl, !fetch);
 	/* Only whoever lent its context is being killed: try in another. */
 	if (err == -EINTR)

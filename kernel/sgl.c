@@ -289,3 +289,23 @@ int smr_sgl_fault(const struct smr_sgl *sgl, bool write)
 	}
 	return 0;
 }
+
+/**
+ * smr_sgl_is_own() - could only the caller's own process have pages missing?
+ * @sgl: an open list
+ *
+ * Context: any.
+ * Return: true if no page of another process has to be waited for.
+ */
+bool smr_sgl_is_own(const struct smr_sgl *sgl)
+{
+	unsigned int i;
+
+	for (i = 0; i < sgl->nr; i++) {
+		const struct smr_mem *mem = sgl->spans[i].mem;
+
+		if (mem && mem->ops->fault && mem->mm != current->mm)
+			return false;
+	}
+	return true;
+}

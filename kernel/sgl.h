@@ -54,5 +54,6 @@ int smr_sgl_write_skb(struct smr_sgl *sgl, const struct sk_buff *skb,
 		      unsigned int off, size_t len);
 int smr_sgl_copy(struct smr_sgl *dst, struct smr_sgl *src, size_t len);
 int smr_sgl_fault(const struct smr_sgl *sgl, bool write);
+bool smr_sgl_is_own(const struct smr_sgl *sgl);
 
 #endif /* SMR_SGL_H */

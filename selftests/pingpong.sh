@@ -37,7 +37,7 @@ variants() {
 
 # The buffer is paged on demand, by itself or as part of the whole address space, prefetched or not
 on_demand() {
-	local where=$1 implicit= kind
+	local where=$1 implicit='' kind
 	has_odp "${SIDE_DEV[server]}" || { skip "$where: on demand" "the device cannot"; return; }
 	has_odp "${SIDE_DEV[server]}" implicit && implicit="-O -OP"
 	for kind in -o -oP $implicit; do

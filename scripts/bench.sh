@@ -7,6 +7,7 @@ set -euo pipefail
 
 OUT=$BUILD/bench
 QUICK=
+PARTS=(network regions hugepages)
 LIMIT=5400
 
 usage() {
@@ -15,9 +16,11 @@ usage() {
 
 		Boots a UML guest (kernel $UML_SERIES, native speed, 2 CPUs) and measures in it, one after the other: softmr,
 		rdma_rxe, siw (iWARP over TCP) and plain TCP, on one host and between two namespaces over veth with MTU 1500
-		and 9000; perftest with messages of 2 B to 8 MiB. Writes results.md, results.csv and an SVG per plot.
+		and 9000; perftest with messages of 2 B to 8 MiB. Then what memory regions cost, softmr beside rdma_rxe; those
+		of huge pages in a QEMU guest, as UML has none. Writes results.md, results.csv and an SVG per plot.
 
-		  --quick    64 KiB bandwidth and 2 B latency only: about two minutes
+		  --quick    64 KiB bandwidth, 2 B latency, a quarter of the regions: about four minutes
+		  --part P   only this part: network, regions or hugepages
 		  --out DIR  where to write (default $OUT)
 
 		Nothing else should run on this machine meanwhile. Figures of different boots do not compare; ratios do.
@@ -27,6 +30,11 @@ usage() {
 while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) QUICK=1 ;;
+	--part)
+		[[ ${2-} =~ ^(network|regions|hugepages)$ ]] || die 2 "--part needs network, regions or hugepages"
+		PARTS=("$2")
+		shift
+		;;
 	--out)
 		[ $# -ge 2 ] || die 2 "--out needs a directory"
 		OUT=$2
@@ -66,14 +74,33 @@ machine() {
 	sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1
 }
 
+# in_part PART: it is one of those to be measured
+in_part() { [[ " ${PARTS[*]} " == *" $1 "* ]]; }
+
+# shellcheck disable=SC2317 # the pipe below calls it
+# boot PART: run that part of bench/guest on its machine
+boot() {
+	local args=(--no-build --share "$SHARE" --timeout "$LIMIT" --log "$OUT/log.$1" --mem 3G
+		-- bash /mnt/share/guest "/$SELFTESTS_DIR/lib" "$QUICK" "$1")
+	if [ "$1" = hugepages ]; then
+		"$TOP/scripts/qemu-boot.sh" --kernel 7.2 "${args[@]}"
+	else
+		"$TOP/scripts/uml-boot.sh" --flavour plain "${args[@]}"
+	fi
+}
+
 host_require uml || exit 1
 build_layer_with_tests uml && build_uml_layer plain || exit 1
+if in_part hugepages; then host_require qemu && build_layer_with_tests 7.2 || exit 1; fi
+# The program that measures memory regions, built against the image's libibverbs
+step "membench" in_image sh -c 'cd /src/selftests/lib && cc -O2 -D_GNU_SOURCE -I. -o /build/membench \
+	/src/scripts/bench/membench.c endpoint.c buf.c pattern.c work.c -libverbs' || exit 1
 if ! have gnuplot && am_root; then step "host package: gnuplot" host_install gnuplot-nox || true; fi
 mkdir -p "$OUT"
 OUT=$(realpath "$OUT")
 rm -f "$OUT"/results.* "$OUT"/*.svg "$OUT"/*.gnuplot
 SHARE=$(mktemp -d "${TMPDIR:-/tmp}/softmr-bench.XXXXXX")
-cp "$TOP/scripts/bench/guest" "$SHARE/guest"
+cp "$TOP/scripts/bench/guest" "$IMAGE/membench" "$SHARE"
 LOAD=$(load)
 cat >"$OUT/results.csv" <<-EOF
 	# $(date -u +%Y-%m-%d), $(machine), $(nproc) processors, load before the run $LOAD; UML kernel $(uml_release plain)
@@ -82,11 +109,10 @@ cat >"$OUT/results.csv" <<-EOF
 	EOF
 say "Measuring; what else runs on this machine spoils the figures (load now: $LOAD)."
 status=0
-follow < <(
-	"$TOP/scripts/uml-boot.sh" --no-build --flavour plain --share "$SHARE" --timeout "$LIMIT" --log "$OUT/log" \
-		-- bash /mnt/share/guest "/$SELFTESTS_DIR/lib" "$QUICK" || echo "@ # failed with status $?"
-)
-if grep '^# failed' "$OUT/results.csv"; then status=1; fi
+for part in "${PARTS[@]}"; do
+	follow < <(boot "$part" || echo "@ # $part failed with status $?")
+done
+if grep '^# .* failed' "$OUT/results.csv"; then status=1; fi
 "$TOP/scripts/bench/report.py" "$OUT" || status=$?
 echo
 cat "$OUT/results.md"

@@ -8,6 +8,30 @@ import sys
 
 TITLES = {"host": "One host", "veth1500": "veth, MTU 1500", "veth9000": "veth, MTU 9000"}
 NAMES = {"softmr": "softmr", "softmr-wire": "softmr, packets", "rxe": "rxe", "siw": "siw", "tcp": "TCP"}
+# Boots in which memory regions are measured, and what is: (test, metric) and its name, {} being the size
+REGION_TITLES = {"regions": "Memory regions", "hugepages": "Memory regions, a QEMU guest with huge pages"}
+REGION_ROWS = {
+    ("reg_4k_pages", "reg_ms"): "register {}, 4 KiB pages, ms",
+    ("reg_4k_pages", "dereg_ms"): "deregister it, ms",
+    ("reg_4k_pages", "kernel_KiB_per_GiB"): "kernel memory, KiB for 1 GiB",
+    ("reg_2m_pages", "reg_ms"): "register {}, 2 MiB pages, ms",
+    ("reg_2m_pages", "dereg_ms"): "deregister it, ms",
+    ("reg_2m_pages", "kernel_KiB_per_GiB"): "kernel memory, KiB for 1 GiB",
+    ("many_mrs", "reg_usec_each"): "register 4 KiB, {} times, us each",
+    ("many_mrs", "dereg_usec_each"): "deregister them, us each",
+    ("many_mrs", "kernel_bytes_each"): "kernel memory, bytes each",
+    ("odp_fault", "first_access_usec"): "first access to an on-demand page, us",
+    ("odp_fault", "next_access_usec"): "next access, us",
+    ("odp_fault", "fault_usec"): "minor fault, us",
+    ("odp_writes", "cold_usec"): "WRITE of {}, on-demand, first, us",
+    ("odp_writes", "prefetched_usec"): "WRITE of {}, prefetched, us",
+    ("odp_writes", "hot_usec"): "WRITE of {}, next, us",
+    ("odp_writes", "prefetch_gain_times"): "prefetch's gain, first : prefetched",
+    ("odp_writes", "prefetch_usec_per_page"): "prefetch, us a page",
+    **{(f"{kind}_{op}_bw", "MiBps"): f"ib_{op}_bw {{}}, {name}, MiB/s"
+       for op in ("write", "send", "read") for kind, name in (("pinned", "pinned"), ("odp", "on demand, hits"))},
+    **{(f"odp_to_pinned_{op}", "times"): f"{op}: on demand : pinned" for op in ("write", "send", "read")},
+}
 OPS = ("write", "send", "read")
 HEAD_BW, HEAD_LAT = 65536, 2
 
@@ -27,6 +51,10 @@ def load(path):
     return notes, results
 
 
+def more_is_better(metric):
+    return metric == "MiBps" or metric.endswith("times")
+
+
 def better(test, ours, theirs):
     """How many times."""
     return theirs / ours if test.endswith("_lat") else ours / theirs
@@ -35,6 +63,8 @@ def better(test, ours, theirs):
 def figure(value):
     if value is None:
         return ""
+    if 0 < abs(value) < 0.1:
+        return f"{value:.2g}"
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
@@ -72,6 +102,17 @@ class Results:
         ours, theirs = self.value(where, "softmr", test, size), self.value(where, what, test, size)
         return better(test, ours, theirs) if ours and theirs else None
 
+    def regions(self, where):
+        """Rows: name, softmr's figure, rxe's, how many times better ours is."""
+        for (test, metric), name in REGION_ROWS.items():
+            for size in self.sizes(where, test):
+                ours, theirs = (self.all.get((where, what, test, size, metric)) for what in ("softmr", "rxe"))
+                ratio = None
+                if ours and theirs and ours > 0 and theirs > 0:
+                    ratio = ours / theirs if more_is_better(metric) else theirs / ours
+                if ours is not None or theirs is not None:
+                    yield name.format(size if test == "many_mrs" else human(size)), ours, theirs, ratio
+
     def per_message(self):
         counts = collections.defaultdict(dict)
         for (where, what, test, _, metric), value in self.all.items():
@@ -92,6 +133,7 @@ class Report:
         self.summary()
         self.memcpy()
         self.counts()
+        self.regions()
         self.details()
 
     def table(self, head, rows):
@@ -134,6 +176,14 @@ class Report:
                    [[f"{TITLES[where]}, {NAMES[what]}, {test}", *(figure(c.get(name, 0)) for name in names)]
                     for (where, what, test), c in counts.items()])
 
+    def regions(self):
+        for where, title in REGION_TITLES.items():
+            rows = [[name, figure(ours), figure(theirs), figure(ratio)]
+                    for name, ours, theirs, ratio in self.results.regions(where)]
+            if rows:
+                self.out += [f"## {title}", ""]
+                self.table(["", "softmr", "rxe", "softmr : rxe"], rows)
+
     def details(self):
         for where in self.results.wheres():
             for op in OPS:
@@ -169,12 +219,28 @@ def plot(results, where, test):
     return "\n".join(script + ["unset multiplot"]) + "\n"
 
 
+def plot_regions(results, where):
+    """A gnuplot script: a bar for each row that both have."""
+    rows = [(name, ratio) for name, _, _, ratio in results.regions(where) if ratio]
+    return "\n".join([
+        f"set terminal svg size 900,{100 + 28 * len(rows)} background 'white'; set output '{where}.svg'",
+        f"set title '{REGION_TITLES[where]}: how many times better than rxe softmr is' noenhanced",
+        "set logscale x 10; set grid x; set yrange [-0.7:*] reverse; set style fill solid; unset key",
+        "plot '-' using (1):0:(1):2:($0-0.3):($0+0.3):ytic(1) with boxxyerror, 1 notitle",
+        *(f'"{name}" {ratio}' for name, ratio in rows), "e"]) + "\n" if rows else ""
+
+
 def main():
     directory = sys.argv[1]
     notes, results = load(os.path.join(directory, "results.csv"))
     results = Results(results)
     with open(os.path.join(directory, "results.md"), "w") as f:
         f.write("\n".join(Report(notes, results).out) + "\n")
+    for where in REGION_TITLES:
+        script = plot_regions(results, where)
+        if script:
+            with open(os.path.join(directory, f"{where}.gnuplot"), "w") as f:
+                f.write(script)
     for where in results.wheres():
         for test in [f"{op}_{kind}" for op in OPS for kind in ("bw", "lat")]:
             if len(results.sizes(where, test)) > 1:

@@ -86,6 +86,8 @@ void smr_send_fail(struct smr_qp *qp, enum ib_wc_status status)
 	/* Who sees the completion finds the QP in the state that it leads to. */
 	smr_qp_send_error(qp);
 	send_post(qp, wqe, status);
+	/* In this order, or a receive that is flushed could come before it. */
+	smr_qp_flush(qp);
 }
 
 /**

@@ -293,23 +293,24 @@ void smr_qp_event(struct smr_qp *qp, enum ib_event_type type)
 		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
 }
 
-/**
- * smr_qp_error() - put a QP into the error state
- * @qp: the QP
- *
- * Both tasks flush what is outstanding: they are told to run, and when the
- * caller is one of them it does so before it lets go.
- *
- * Context: any; takes @qp->lock.
- */
-void smr_qp_error(struct smr_qp *qp)
+static void qp_set_error(struct smr_qp *qp)
 {
 	spin_lock_bh(&qp->lock);
 	if (qp->state != IB_QPS_RESET)
 		WRITE_ONCE(qp->state, IB_QPS_ERR);
 	spin_unlock_bh(&qp->lock);
-	smr_task_defer(&qp->send_task);
-	smr_task_defer(&qp->resp_task);
+}
+
+/**
+ * smr_qp_error() - put a QP into the error state, and flush it
+ * @qp: the QP
+ *
+ * Context: any; takes @qp->lock.
+ */
+void smr_qp_error(struct smr_qp *qp)
+{
+	qp_set_error(qp);
+	smr_qp_flush(qp);
 }
 
 /**
@@ -317,21 +318,35 @@ void smr_qp_error(struct smr_qp *qp)
  * @qp: the QP
  *
  * IBTA 10.3.1: that is the end of a reliable connection. Other QPs go on
- * receiving, and can be made to send again.
+ * receiving, and can be made to send again. Nothing is flushed before
+ * smr_qp_flush(): the completion of what has failed comes first.
  *
  * Context: any; takes @qp->lock.
  */
 void smr_qp_send_error(struct smr_qp *qp)
 {
 	if (qp->service != SMR_TRANSPORT_UD && qp->service != SMR_TRANSPORT_UC) {
-		smr_qp_error(qp);
+		qp_set_error(qp);
 		return;
 	}
 	spin_lock_bh(&qp->lock);
 	if (qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD)
 		WRITE_ONCE(qp->state, IB_QPS_SQE);
 	spin_unlock_bh(&qp->lock);
+}
+
+/**
+ * smr_qp_flush() - have both tasks flush what their state says is over
+ * @qp: the QP
+ *
+ * When the caller is one of them it does so before it lets go.
+ *
+ * Context: any.
+ */
+void smr_qp_flush(struct smr_qp *qp)
+{
 	smr_task_defer(&qp->send_task);
+	smr_task_defer(&qp->resp_task);
 }
 
 /**

@@ -6,15 +6,15 @@
  * whose allocations some fail.
  *
  * beds: uml-kasan
- * timeout: 120
+ * timeout: 180
  * paths: host wire
  */
 #include "harness.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include "fail.h"
 #include "region.h"
 
 #define PAGE		4096ul
@@ -34,44 +34,13 @@ FIXTURE(nth)
 	int fd;
 };
 
-static bool write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-	bool ok;
-
-	if (fd < 0)
-		return false;
-	ok = write(fd, text, strlen(text)) > 0;
-	close(fd);
-	return ok;
-}
-
-static bool knob(const char *name, const char *value)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/%s", name);
-	return write_text(path, value);
-}
-
-/* All allocations may fail, and without a word. */
-static bool failures_on(void)
-{
-	return knob("failslab/ignore-gfp-wait", "N") &&
-	       knob("failslab/verbose", "0") &&
-	       knob("fail_page_alloc/ignore-gfp-wait", "N") &&
-	       knob("fail_page_alloc/ignore-gfp-highmem", "N") &&
-	       knob("fail_page_alloc/min-order", "0") &&
-	       knob("fail_page_alloc/verbose", "0");
-}
-
 FIXTURE_SETUP(nth)
 {
 	struct vt_conf conf = vt_defaults;
 	uint8_t *p;
 
 	self->fd = open("/proc/thread-self/fail-nth", O_RDWR);
-	if (self->fd < 0 || !failures_on())
+	if (self->fd < 0 || !vt_fail_prepare())
 		SKIP(return, "this kernel does not inject faults");
 	conf.mtu = IBV_MTU_4096;
 	conf.buf_len = 2 * MIB;
@@ -86,8 +55,7 @@ FIXTURE_SETUP(nth)
 
 FIXTURE_TEARDOWN(nth)
 {
-	knob("failslab/probability", "0");
-	knob("fail_page_alloc/probability", "0");
+	vt_fail_some(false);
 	if (self->fd >= 0)
 		close(self->fd);
 	vt_region_close(&self->r);
@@ -499,60 +467,26 @@ static int fault_fetch(FIXTURE_DATA(nth) *self)
 	return go(self, VT_FETCH);
 }
 
-/* Mark the kernel's unbound workers, or none, as those who may fail. */
-static void mark_workers(bool mark)
-{
-	struct dirent *entry;
-	char path[300], comm[32];
-	DIR *proc = opendir("/proc");
-	FILE *f;
-
-	while (proc && (entry = readdir(proc))) {
-		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		f = fopen(path, "r");
-		if (!f)
-			continue;
-		if (fgets(comm, sizeof(comm), f) &&
-		    !strncmp(comm, "kworker/u", 9)) {
-			snprintf(path, sizeof(path), "/proc/%s/make-it-fail",
-				 entry->d_name);
-			write_text(path, mark ? "1" : "0");
-		}
-		fclose(f);
-	}
-	if (proc)
-		closedir(proc);
-}
-
-/* Let one in five of the workers' allocations fail; or none. */
-static bool fail_some(bool on)
-{
-	const char *percent = on ? "20" : "0";
-
-	mark_workers(on);
-	return knob("failslab/task-filter", "Y") &&
-	       knob("fail_page_alloc/task-filter", "Y") &&
-	       knob("failslab/times", "-1") &&
-	       knob("fail_page_alloc/times", "-1") &&
-	       knob("failslab/probability", percent) &&
-	       knob("fail_page_alloc/probability", percent);
-}
+#define SOME_TRIES	40
+#define SOME_MS		5000
 
 /*
  * Faults are workers' business, whose allocations nobody can count. On the
  * wire what fails may be the packet that would say so.
  */
-static int some_fail(struct __test_metadata *_metadata,
+static void some_fail(struct __test_metadata *_metadata,
 		      FIXTURE_DATA(nth) *self,
 		      int (*run)(FIXTURE_DATA(nth) *self))
 {
+	uint64_t end = vt_now_ms() + SOME_MS;
 	int n, ret, worked = 0, failed = 0;
 
-	for (n = 0; n < 60; n++) {
+	vt_fail_mark_workers(true);
+	for (n = 0; n < SOME_TRIES && vt_now_ms() < end; n++) {
 		EXPECT_EQ(0, no_pages(self));
-		EXPECT_TRUE(fail_some(true));
+		EXPECT_TRUE(vt_fail_some(true));
 		ret = run(self);
-		EXPECT_TRUE(fail_some(false));
+		EXPECT_TRUE(vt_fail_some(false));
 		if (!ret) {
 			worked++;
 			continue;
@@ -562,26 +496,14 @@ static int some_fail(struct __test_metadata *_metadata,
 			    ret == -IBV_WC_RETRY_EXC_ERR) TH_LOG("%d", ret);
 		EXPECT_EQ(0, vt_pair_recover(&self->pair));
 	}
+	vt_fail_mark_workers(false);
 	TH_LOG("%d times it worked, %d times it failed", worked, failed);
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, CHUNK - MIB / 2,
 				    MIB));
-	return failed;
 }
 
-TEST_F(nth, fault_by_write)
-{
-	EXPECT_LT(0, some_fail(_metadata, self, fault_write));
-}
-
-TEST_F(nth, fault_by_read)
-{
-	EXPECT_LT(0, some_fail(_metadata, self, fault_read));
-}
-
-/* These are often the caller's own, where nothing fails here. */
-TEST_F(nth, fault_of_own)
-{
-	some_fail(_metadata, self, fault_fetch);
-}
+TEST_F(nth, fault_by_write) { some_fail(_metadata, self, fault_write); }
+TEST_F(nth, fault_by_read) { some_fail(_metadata, self, fault_read); }
+TEST_F(nth, fault_of_own) { some_fail(_metadata, self, fault_fetch); }
 
 VT_HARNESS_MAIN

@@ -123,7 +123,8 @@ static double chi_square(const uint32_t *value, int n, int cells, uint64_t of)
 		      2.0 * ((cells) - 1))
 
 /* No two have the index in common: the low byte is the consumer's. */
-TEST_F(keys, distinct)
+static void distinct(struct __test_metadata *_metadata,
+		     FIXTURE_DATA(keys) *self)
 {
 	uint32_t sorted[N];
 	int i;
@@ -136,7 +137,8 @@ TEST_F(keys, distinct)
 		ASSERT_NE(sorted[i - 1], sorted[i]);
 }
 
-TEST_F(keys, uniform)
+static void uniform(struct __test_metadata *_metadata,
+		    FIXTURE_DATA(keys) *self)
 {
 	uint32_t index[N], tag[N];
 	int i;
@@ -150,7 +152,8 @@ TEST_F(keys, uniform)
 }
 
 /* Each bit is set in half of them, and changes from one to the next in half. */
-TEST_F(keys, bits)
+static void bits(struct __test_metadata *_metadata,
+		 FIXTURE_DATA(keys) *self)
 {
 	int bit, i, ones, flips;
 
@@ -167,7 +170,8 @@ TEST_F(keys, bits)
 }
 
 /* No pair of bits goes together. */
-TEST_F(keys, pairs_of_bits)
+static void pairs_of_bits(struct __test_metadata *_metadata,
+			  FIXTURE_DATA(keys) *self)
 {
 	int a, b, i, equal;
 
@@ -196,7 +200,8 @@ static double correlation(const uint32_t *key, int n, int lag)
 }
 
 /* What one is says nothing about those after it. */
-TEST_F(keys, serial_correlation)
+static void serial_correlation(struct __test_metadata *_metadata,
+			       FIXTURE_DATA(keys) *self)
 {
 	int lag;
 
@@ -205,7 +210,8 @@ TEST_F(keys, serial_correlation)
 			      1.0 / N);
 }
 
-TEST_F(keys, neither_rise_nor_fall)
+static void neither_rise_nor_fall(struct __test_metadata *_metadata,
+				  FIXTURE_DATA(keys) *self)
 {
 	int i, rises = 0;
 
@@ -215,7 +221,8 @@ TEST_F(keys, neither_rise_nor_fall)
 }
 
 /* The distances, from each to the one made next, and to the one beside it */
-TEST_F(keys, spacing)
+static void spacing(struct __test_metadata *_metadata,
+		    FIXTURE_DATA(keys) *self)
 {
 	uint32_t step[N - 1], gap[N - 1], sorted[N];
 	double mean = (double)(1 << 24) / N, sum = 0;
@@ -234,6 +241,17 @@ TEST_F(keys, spacing)
 		sum += gap[i - 1] / mean * (gap[i - 1] / mean);
 	}
 	EXPECT_NORMAL("squared gaps", sum / N, 2.0, 20.0 / N);
+}
+
+TEST_F(keys, show_no_order)
+{
+	distinct(_metadata, self);
+	uniform(_metadata, self);
+	bits(_metadata, self);
+	pairs_of_bits(_metadata, self);
+	serial_correlation(_metadata, self);
+	neither_rise_nor_fall(_metadata, self);
+	spacing(_metadata, self);
 }
 
 /* -- after it was freed */

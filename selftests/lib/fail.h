@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Allocations that fail: the kernel's fault injection. */
+#ifndef VT_FAIL_H
+#define VT_FAIL_H
+
+#include <stdbool.h>
+
+bool vt_fail_prepare(void);
+bool vt_fail_some(bool on);
+void vt_fail_mark_workers(bool mark);
+
+#endif /* VT_FAIL_H */

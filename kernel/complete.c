@@ -175,10 +175,13 @@ int smr_recv_take(struct smr_qp *qp)
  */
 bool smr_recv_available(const struct smr_qp *qp)
 {
-	const struct smr_rq *rq = qp->srq ? &qp->srq->rq : &qp->rq;
+	const struct smr_rq *rq = &qp->rq;
 
-	return qp->resp.have_rwqe ||
-	       (rq->max_wr && READ_ONCE(rq->ring.hdr->prod) != rq->ring.idx);
+	if (qp->resp.have_rwqe)
+		return true;
+	if (qp->srq)
+		return smr_srq_available(qp->srq);
+	return rq->max_wr && READ_ONCE(rq->ring.hdr->prod) != rq->ring.idx;
 }
 
 static void recv_post(struct smr_qp *qp, struct smr_cqe *cqe, bool solicited)

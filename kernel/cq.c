@@ -5,6 +5,12 @@
 #include <linux/bottom_half.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
+#include <linux/sched.h>
+
+#include "compat/timer.h"
+
+/* Entries that are copied with interrupts off at most, when a CQ is resized */
+#define RESIZE_LOCKED	16
 
 /**
  * struct smr_kernel_cqe - an entry of a CQ that is polled in the kernel
@@ -20,6 +26,43 @@ struct smr_kernel_cqe {
 static bool cq_of_kernel(const struct smr_cq *cq)
 {
 	return !smr_ring_is_user(&cq->ring);
+}
+
+/*
+ * A consumer in the kernel expects to be called as by an interrupt, and may
+ * post from here: with BH off that is left to the workqueue, and does not run
+ * the QPs within each other.
+ */
+static void cq_wake(struct smr_cq *cq)
+{
+	if (!cq->ibcq.comp_handler)
+		return;
+	local_bh_disable();
+	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	local_bh_enable();
+}
+
+/* Raise the event that was held back, if the consumer still waits for it. */
+static bool cq_release_held(struct smr_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+	if (!cq->held)
+		return false;
+	cq->held = 0;
+	cq->notify = 0;
+	return true;
+}
+
+static enum hrtimer_restart mod_timer_fn(struct hrtimer *timer)
+{
+	struct smr_cq *cq = container_of(timer, struct smr_cq, mod_timer);
+	bool wake;
+
+	scoped_guard(spinlock_irqsave, &cq->lock)
+		wake = cq_release_held(cq);
+	if (wake)
+		cq_wake(cq);
+	return HRTIMER_NORESTART;
 }
 
 /**
@@ -48,7 +91,10 @@ int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
 	    attr->comp_vector >= dev->num_comp_vectors)
 		return -EINVAL;
 
+	mutex_init(&cq->resize_mutex);
 	spin_lock_init(&cq->lock);
+	hrtimer_setup(&cq->mod_timer, mod_timer_fn, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
 	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	ret = smr_ring_create(&cq->ring, uctx, attr->cqe, stride, info);
 	if (ret)
@@ -65,6 +111,7 @@ int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
  */
 void smr_cq_destroy(struct smr_cq *cq)
 {
+	hrtimer_cancel(&cq->mod_timer);
 	smr_ring_destroy(&cq->ring);
 }
 
@@ -76,28 +123,74 @@ static u32 cq_cons(const struct smr_cq *cq)
 }
 
 /*
- * Move what is not consumed into another ring, where every entry keeps its
- * index, and make that the CQ's. -EINVAL: it does not fit.
+ * Copy entries, each to its index in another ring, from *@done on up to @end.
+ * They do not change: the consumer, who does not poll meanwhile, has not given
+ * them back. Of one who does only the garbage is that it gets.
  */
-static int cq_switch_ring(struct smr_cq *cq, struct smr_ring *to)
+static void cq_copy(const struct smr_cq *cq, struct smr_ring *to, u32 *done,
+		    u32 end)
+{
+	for (; *done != end; ++*done)
+		memcpy(smr_ring_slot(to, *done), smr_ring_slot(&cq->ring, *done),
+		       to->stride);
+}
+
+/*
+ * Copy what there is but for the last few entries, without the lock: QPs add
+ * to them meanwhile. -EINVAL: more than fits, or a corrupt consumer index,
+ * which is more than any ring holds.
+ */
+static int cq_copy_most(struct smr_cq *cq, struct smr_ring *to, u32 cons,
+			u32 *done)
+{
+	u32 room = min(cq->ring.depth, to->depth);
+	u32 end;
+
+	do {
+		scoped_guard(spinlock_irqsave, &cq->lock)
+			end = cq->ring.idx;
+		if (end - cons > room)
+			return -EINVAL;
+		while (end - *done > RESIZE_LOCKED) {
+			cq_copy(cq, to, done, *done + RESIZE_LOCKED);
+			cond_resched();
+		}
+		/* What came meanwhile is bounded by the room there is. */
+	} while (READ_ONCE(cq->ring.idx) - *done > RESIZE_LOCKED);
+	return 0;
+}
+
+/* Copy the rest, and make the new ring the CQ's. -EAGAIN: it is too much. */
+static int cq_switch_ring(struct smr_cq *cq, struct smr_ring *to, u32 cons,
+			  u32 *done)
 {
 	struct smr_ring *from = &cq->ring;
-	u32 cons, idx;
 
-	lockdep_assert_held(&cq->lock);
-	cons = cq_cons(cq);
-	/* A corrupt consumer index is more than any ring holds. */
+	guard(spinlock_irqsave)(&cq->lock);
+	if (from->idx - *done > RESIZE_LOCKED)
+		return -EAGAIN;
 	if (from->idx - cons > min(from->depth, to->depth))
 		return -EINVAL;
-	for (idx = cons; idx != from->idx; idx++)
-		memcpy(smr_ring_slot(to, idx), smr_ring_slot(from, idx),
-		       to->stride);
+	cq_copy(cq, to, done, from->idx);
 	to->hdr->cons = cons;
 	to->idx = from->idx;
 	smr_ring_publish_prod(to);
 	swap(*from, *to);
 	cq->ibcq.cqe = cq->ring.depth;
 	return 0;
+}
+
+static int cq_move(struct smr_cq *cq, struct smr_ring *to)
+{
+	u32 cons = cq_cons(cq), done = cons;
+	int ret;
+
+	do {
+		ret = cq_copy_most(cq, to, cons, &done);
+		if (!ret)
+			ret = cq_switch_ring(cq, to, cons, &done);
+	} while (ret == -EAGAIN);
+	return ret;
 }
 
 /**
@@ -122,14 +215,38 @@ int smr_cq_resize(struct smr_cq *cq, struct ib_ucontext *uctx, u32 cqe,
 
 	if (!cqe || cqe > cq->ibcq.device->attrs.max_cqe)
 		return -EINVAL;
+	guard(mutex)(&cq->resize_mutex);
 	ret = smr_ring_create(&ring, uctx, cqe, sizeof(struct smr_cqe), info);
 	if (ret)
 		return ret;
-	scoped_guard(spinlock_irqsave, &cq->lock)
-		ret = cq_switch_ring(cq, &ring);
+	ret = cq_move(cq, &ring);
 	/* Either the old ring, or the new one that is not needed. */
 	smr_ring_destroy(&ring);
 	return ret;
+}
+
+/**
+ * smr_cq_moderate() - have events wait for more completions
+ * @cq: the queue
+ * @count: an event comes with so many completions; 0: number does not matter
+ * @usecs: and so many microseconds after the first at the latest; 0: time
+ *	does not matter
+ *
+ * With both 0 each event comes at once. What waits now waits no more.
+ *
+ * Context: process.
+ */
+void smr_cq_moderate(struct smr_cq *cq, u16 count, u16 usecs)
+{
+	bool wake;
+
+	scoped_guard(spinlock_irqsave, &cq->lock) {
+		cq->mod_count = count;
+		cq->mod_usecs = usecs;
+		wake = cq_release_held(cq);
+	}
+	if (wake)
+		cq_wake(cq);
 }
 
 static void cq_write(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp)
@@ -147,27 +264,28 @@ static void cq_write(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp)
 	smr_ring_publish_prod(&cq->ring);
 }
 
-/* Does this completion end the consumer's wait? */
-static bool cq_take_notify(struct smr_cq *cq, bool solicited)
+/* Is the event that this completion would raise to wait for more of them? */
+static bool cq_hold(struct smr_cq *cq)
 {
-	if (!cq->notify || (cq->notify == IB_CQ_SOLICITED && !solicited))
+	if (!cq->mod_usecs && cq->mod_count <= 1)
 		return false;
-	cq->notify = 0;
+	if (++cq->held == cq->mod_count)
+		return false;
+	if (cq->held == 1 && cq->mod_usecs)
+		hrtimer_start(&cq->mod_timer, us_to_ktime(cq->mod_usecs),
+			      HRTIMER_MODE_REL_SOFT);
 	return true;
 }
 
-/*
- * A consumer in the kernel expects to be called as by an interrupt, and may
- * post from here: with BH off that is left to the workqueue, and does not run
- * the QPs within each other.
- */
-static void cq_wake(struct smr_cq *cq)
+/* Does this completion end the consumer's wait? */
+static bool cq_take_notify(struct smr_cq *cq, bool solicited)
 {
-	if (!cq->ibcq.comp_handler)
-		return;
-	local_bh_disable();
-	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
-	local_bh_enable();
+	if (!cq->notify || (cq->notify == IB_CQ_SOLICITED && !solicited) ||
+	    cq_hold(cq))
+		return false;
+	cq->notify = 0;
+	cq->held = 0;
+	return true;
 }
 
 static void cq_raise_overrun(struct smr_cq *cq)

@@ -56,6 +56,8 @@ static void query_limits(struct ib_device_attr *attr)
 	attr->max_srq_wr = SZ_16K;
 	attr->max_srq_sge = SMR_MAX_SGE;
 	attr->max_fast_reg_page_list_len = SMR_MAX_FAST_REG_BLOCKS;
+	attr->cq_caps.max_cq_moderation_count = U16_MAX;
+	attr->cq_caps.max_cq_moderation_period = U16_MAX;
 }
 
 static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
@@ -71,6 +73,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 				 IB_DEVICE_MEM_WINDOW_TYPE_2B |
 				 IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_RC_RNR_NAK_GEN |
+				 IB_DEVICE_SRQ_RESIZE |
 				 IB_DEVICE_SYS_IMAGE_GUID;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY |
 				 IBK_ON_DEMAND_PAGING;

@@ -20,6 +20,7 @@
 #include "qp.h"
 #include "ring.h"
 #include "srq.h"
+#include "srq_resize.h"
 #include "stats.h"
 #include "trace.h"
 
@@ -177,6 +178,12 @@ static int resize_user_cq(struct ib_cq *ibcq, SMR_RESIZE_CQE_TYPE cqe,
 		return -EFAULT;
 	ret = smr_cq_resize(to_smr_cq(ibcq), udata_uctx(udata), cqe, &resp.cq);
 	return ret ?: udata_respond(udata, &resp, sizeof(resp));
+}
+
+static int modify_cq(struct ib_cq *ibcq, u16 count, u16 usecs)
+{
+	smr_cq_moderate(to_smr_cq(ibcq), count, usecs);
+	return 0;
 }
 
 static int destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
@@ -432,6 +439,7 @@ ADD_UVERBS_METHODS(smr_qp_methods, UVERBS_OBJECT_QP,
 const struct uapi_definition smr_verbs_uapi[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &smr_qp_methods),
 	UAPI_DEF_CHAIN(smr_mr_query_uapi),
+	UAPI_DEF_CHAIN(smr_srq_resize_uapi),
 	{}
 };
 
@@ -456,6 +464,7 @@ const struct ib_device_ops smr_verbs_ops = {
 
 	.create_cq = create_cq,
 	.SMR_OP_RESIZE_USER_CQ = resize_user_cq,
+	.modify_cq = modify_cq,
 	.destroy_cq = destroy_cq,
 	.poll_cq = poll_cq,
 	.req_notify_cq = req_notify_cq,

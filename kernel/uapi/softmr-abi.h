@@ -211,6 +211,24 @@ enum smr_doorbell_flags {
 };
 
 /*
+ * To give a shared receive queue another size: a driver method of the SRQ
+ * object, since the verbs command has no answer that could tell of the ring.
+ */
+enum smr_srq_methods {
+	SMR_METHOD_SRQ_RESIZE = (1U << 12),
+};
+
+enum smr_srq_resize_attrs {
+	SMR_ATTR_RESIZE_SRQ = (1U << 12),
+	/* __u32 */
+	SMR_ATTR_RESIZE_MAX_WR,
+	/* __u32, optional: the limit to be armed as well */
+	SMR_ATTR_RESIZE_LIMIT,
+	/* struct smr_ring_info: the new ring */
+	SMR_ATTR_RESIZE_RING,
+};
+
+/*
  * Which windows are bound to a region: a driver method of the MR object. The
  * array takes as many as it has room for; the total says how many there are.
  */

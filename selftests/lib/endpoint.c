@@ -325,6 +325,19 @@ static int make_cqs(struct vt_ep *ep)
 	return ep->rcq ? 0 : -errno;
 }
 
+static int make_srq(struct vt_ep *ep)
+{
+	struct ibv_srq_init_attr init = {
+		.attr.max_wr = ep->conf.srq_depth,
+		.attr.max_sge = ep->conf.sges,
+	};
+
+	if (!ep->conf.srq_depth)
+		return 0;
+	ep->srq = ibv_create_srq(ep->pd, &init);
+	return ep->srq ? 0 : -errno;
+}
+
 static int make_objects(struct vt_ep *ep)
 {
 	int ret;
@@ -333,6 +346,8 @@ static int make_objects(struct vt_ep *ep)
 	if (!ep->pd)
 		return -errno;
 	ret = make_cqs(ep);
+	if (!ret)
+		ret = make_srq(ep);
 	if (ret)
 		return ret;
 	ep->qp = vt_qp_create(ep);

@@ -39,6 +39,7 @@ struct vt_dev {
  * @depth: WRs of each queue
  * @sges: of each WR
  * @inline_len: bytes
+ * @srq_depth: WRs of the SRQ that the QP receives from; 0: it has none
  * @cqe: entries of each CQ; 0: enough for @depth
  * @sig_all: sq_sig_all
  * @events: CQs have a completion channel
@@ -61,6 +62,7 @@ struct vt_conf {
 	uint32_t depth;
 	uint32_t sges;
 	uint32_t inline_len;
+	uint32_t srq_depth;
 	int cqe;
 	bool sig_all;
 	bool events;
@@ -91,7 +93,7 @@ struct vt_addr {
 /**
  * struct vt_ep - a QP and all it needs
  * @conf: how it was made
- * @srq: instead of a receive queue, if the test made one before the QP
+ * @srq: instead of a receive queue: see @conf, or the test made one
  * @qpx: @qp, if made for ibv_wr_*()
  * @guest: the device is open for another endpoint
  * @ah: UD: how to reach the peer

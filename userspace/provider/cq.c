@@ -164,6 +164,18 @@ int smr_resize_cq(struct ibv_cq *ibcq, int cqe)
 }
 
 /**
+ * smr_modify_cq - have events wait for more completions
+ * @cq: the CQ
+ * @attr: how many completions, how many microseconds
+ */
+int smr_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
+{
+	struct ibv_modify_cq cmd = {};
+
+	return ibv_cmd_modify_cq(cq, attr, &cmd, sizeof(cmd));
+}
+
+/**
  * smr_destroy_cq - destroy a completion queue
  * @ibcq: the CQ, which stays valid if the kernel refuses
  */

@@ -38,6 +38,7 @@ static const struct verbs_context_ops smr_context_ops = {
 	.detach_mcast = ibv_cmd_detach_mcast,
 	.free_context = smr_free_context,
 	.get_srq_num = smr_get_srq_num,
+	.modify_cq = smr_modify_cq,
 	.modify_qp = smr_modify_qp,
 	.modify_srq = smr_modify_srq,
 	.open_qp = smr_open_qp,

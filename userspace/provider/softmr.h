@@ -168,6 +168,7 @@ struct ibv_cq *smr_create_cq(struct ibv_context *context, int cqe,
 struct ibv_cq_ex *smr_create_cq_ex(struct ibv_context *context,
 				   struct ibv_cq_init_attr_ex *attr);
 int smr_resize_cq(struct ibv_cq *cq, int cqe);
+int smr_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 int smr_destroy_cq(struct ibv_cq *cq);
 void smr_cq_forget_qp(struct ibv_cq *cq, uint32_t qp_num);
 

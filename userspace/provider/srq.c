@@ -7,6 +7,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <infiniband/cmd_ioctl.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+
 #include "abi.h"
 
 static int check_srq_attr(const struct ibv_srq_init_attr_ex *attr)
@@ -103,20 +106,57 @@ struct ibv_srq *smr_create_srq(struct ibv_pd *pd,
 	return srq;
 }
 
-/**
- * smr_modify_srq - arm the limit event
- * @srq: the SRQ
- * @attr: the limit
- * @attr_mask: enum ibv_srq_attr_mask; the size cannot be changed
+static int cmd_resize(struct ibv_srq *srq, const struct ibv_srq_attr *attr,
+		      int attr_mask, struct smr_ring_info *info)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_SRQ, SMR_METHOD_SRQ_RESIZE,
+			       4);
+
+	fill_attr_in_obj(cmd, SMR_ATTR_RESIZE_SRQ, srq->handle);
+	fill_attr_in_uint32(cmd, SMR_ATTR_RESIZE_MAX_WR, attr->max_wr);
+	if (attr_mask & IBV_SRQ_LIMIT)
+		fill_attr_in_uint32(cmd, SMR_ATTR_RESIZE_LIMIT,
+				    attr->srq_limit);
+	fill_attr_out_ptr(cmd, SMR_ATTR_RESIZE_RING, info);
+	return execute_ioctl(srq->context, cmd);
+}
+
+/*
+ * The kernel moves what is posted into the new ring, between the indices that
+ * the new ring's head has, and takes from there. Posting waits meanwhile.
  */
-int smr_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr,
+static int resize_srq(struct smr_srq *srq, const struct ibv_srq_attr *attr,
+		      int attr_mask)
+{
+	struct ibv_srq *ibsrq = &srq->vsrq.srq;
+	struct smr_ring_info info = {};
+	int ret;
+
+	pthread_spin_lock(&srq->rq.lock);
+	ret = cmd_resize(ibsrq, attr, attr_mask, &info);
+	if (!ret)
+		ret = smr_wq_use_ring(&srq->rq, ibsrq->context->cmd_fd, &info,
+				      sizeof(struct smr_recv_wqe));
+	pthread_spin_unlock(&srq->rq.lock);
+	return ret;
+}
+
+/**
+ * smr_modify_srq - change the size, arm the limit event
+ * @ibsrq: the SRQ
+ * @attr: the size and the limit
+ * @attr_mask: which of them, enum ibv_srq_attr_mask
+ */
+int smr_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 		   int attr_mask)
 {
 	struct ibv_modify_srq cmd = {};
 
-	if (attr_mask & ~IBV_SRQ_LIMIT)
-		return EOPNOTSUPP;
-	return ibv_cmd_modify_srq(srq, attr, attr_mask, &cmd, sizeof(cmd));
+	if (attr_mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
+		return EINVAL;
+	if (attr_mask & IBV_SRQ_MAX_WR)
+		return resize_srq(to_smr_srq(ibsrq), attr, attr_mask);
+	return ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd));
 }
 
 /**

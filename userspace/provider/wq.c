@@ -15,6 +15,27 @@ static bool entries_fit(const struct smr_ring_info *info, uint32_t head)
 	       info->stride >= head + info->max_inline;
 }
 
+static void follow_ring(struct smr_wq *wq)
+{
+	wq->cons = smr_load_acquire(&wq->ring.hdr->cons);
+	wq->prod = smr_load_acquire(&wq->ring.hdr->prod);
+}
+
+static int map_ring(struct smr_ring *ring, int fd,
+		    const struct smr_ring_info *info, uint32_t head)
+{
+	if (info->depth && !entries_fit(info, head))
+		return EPROTO;
+	return smr_ring_map(ring, fd, info, head);
+}
+
+static void set_limits(struct smr_wq *wq, const struct smr_ring_info *info)
+{
+	wq->max_wr = info->max_wr;
+	wq->max_sge = info->max_sge;
+	wq->max_inline = info->max_inline;
+}
+
 /**
  * smr_wq_init - map a work queue and make it ready to post to
  * @wq: the queue
@@ -27,19 +48,41 @@ static bool entries_fit(const struct smr_ring_info *info, uint32_t head)
 int smr_wq_init(struct smr_wq *wq, int fd, const struct smr_ring_info *info,
 		uint32_t head)
 {
-	int ret;
+	int ret = map_ring(&wq->ring, fd, info, head);
 
-	if (info->depth && !entries_fit(info, head))
-		return EPROTO;
-	ret = smr_ring_map(&wq->ring, fd, info, head);
 	if (ret)
 		return ret;
 
 	pthread_spin_init(&wq->lock, PTHREAD_PROCESS_PRIVATE);
-	wq->max_wr = info->max_wr;
-	wq->max_sge = info->max_sge;
-	wq->max_inline = info->max_inline;
+	set_limits(wq, info);
 	smr_wq_reset(wq);
+	return 0;
+}
+
+/**
+ * smr_wq_use_ring - go on in another ring
+ * @wq: the queue; its lock is held
+ * @fd: the context's command fd
+ * @info: the kernel's description of the new ring, which the kernel uses by now
+ * @head: bytes of an entry before its SGEs
+ *
+ * Return: 0 or a positive errno; the queue is of no use then.
+ */
+int smr_wq_use_ring(struct smr_wq *wq, int fd,
+		    const struct smr_ring_info *info, uint32_t head)
+{
+	struct smr_ring ring;
+	int ret = map_ring(&ring, fd, info, head);
+
+	if (ret)
+		return ret;
+	if (!ring.hdr)
+		return EPROTO;
+
+	smr_ring_unmap(&wq->ring);
+	wq->ring = ring;
+	set_limits(wq, info);
+	follow_ring(wq);
 	return 0;
 }
 
@@ -64,7 +107,6 @@ void smr_wq_reset(struct smr_wq *wq)
 	if (!wq->ring.hdr)
 		return;
 	pthread_spin_lock(&wq->lock);
-	wq->cons = smr_load_acquire(&wq->ring.hdr->cons);
-	wq->prod = smr_load_acquire(&wq->ring.hdr->prod);
+	follow_ring(wq);
 	pthread_spin_unlock(&wq->lock);
 }

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues: resizing without the loss of a completion or an event,
+ * moderation of events, completion vectors, the clock of timestamps.
+ *
+ * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
+ * timeout: 120
+ * paths: host
+ */
+#include "harness.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#define DEPTH	64
+#define CQE	64
+
+FIXTURE(cq)
+{
+	struct vt_pair pair;
+	struct vt_ep *a;
+	struct ibv_send_wr wr;
+};
+
+FIXTURE_SETUP(cq)
+{
+	struct vt_conf conf = vt_defaults;
+
+	conf.events = true;
+	conf.depth = DEPTH;
+	conf.cqe = CQE;
+	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	self->a = &self->pair.a;
+	self->wr = (struct ibv_send_wr){
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+}
+
+FIXTURE_TEARDOWN(cq)
+{
+	vt_pair_close(&self->pair);
+}
+
+/* Empty WRITEs, numbered from *@next on. */
+static int post_n(struct vt_ep *ep, struct ibv_send_wr *wr, uint64_t *next,
+		  int n)
+{
+	int ret = 0;
+
+	for (; n && !ret; n--) {
+		wr->wr_id = (*next)++;
+		ret = vt_post(ep, wr);
+	}
+	return ret;
+}
+
+/* Take @n completions, which are numbered from *@next on. */
+static int take_n(struct ibv_cq *cq, uint64_t *next, int n)
+{
+	int ret = 0;
+
+	for (; n && !ret; n--)
+		ret = vt_status(cq, (*next)++);
+	return ret;
+}
+
+/* Wait for an event of the channel. 0; -ETIMEDOUT: there is none. */
+static int take_event(struct vt_ep *ep, int timeout_ms)
+{
+	struct pollfd fd = { .fd = ep->chan->fd, .events = POLLIN };
+	struct ibv_cq *cq;
+	void *context;
+
+	if (poll(&fd, 1, timeout_ms) != 1)
+		return -ETIMEDOUT;
+	if (ibv_get_cq_event(ep->chan, &cq, &context))
+		return -errno;
+	ibv_ack_cq_events(cq, 1);
+	return cq == ep->scq ? 0 : -EBADMSG;
+}
+
+static int moderate(struct ibv_cq *cq, uint16_t count, uint16_t usecs)
+{
+	struct ibv_modify_cq_attr attr = {
+		.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = { .cq_count = count, .cq_period = usecs },
+	};
+
+	return ibv_modify_cq(cq, &attr);
+}
+
+/* -- size */
+
+/*
+ * Up and down, with completions in the ring that wrap around its end. A WRITE
+ * on one host has completed when it was posted.
+ */
+TEST_F(cq, resize)
+{
+	static const int sizes[] = { 300, 33, 2000, 27, 64, 1000, 31 };
+	uint64_t sent = 0, seen = 0;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 26));
+		ASSERT_EQ(0, ibv_resize_cq(self->a->scq, sizes[i]));
+		EXPECT_LE(sizes[i], self->a->scq->cqe);
+		ASSERT_EQ(0, take_n(self->a->scq, &seen, 26));
+	}
+	EXPECT_TRUE(vt_quiet(self->a->scq, 20));
+}
+
+TEST_F(cq, resize_refused)
+{
+	struct ibv_cq *cq = self->a->scq;
+	uint64_t sent = 0, seen = 0;
+
+	ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 20));
+	ASSERT_EQ(0, take_n(cq, &seen, 1));
+	EXPECT_EQ(EINVAL, ibv_resize_cq(cq, 16));
+	EXPECT_EQ(CQE, cq->cqe);
+	EXPECT_EQ(EINVAL, ibv_resize_cq(cq, 0));
+	EXPECT_EQ(EINVAL, ibv_resize_cq(cq, self->a->dev.attr.max_cqe + 1));
+	EXPECT_EQ(0, take_n(cq, &seen, 19));
+	EXPECT_EQ(0, ibv_resize_cq(cq, 16));
+}
+
+/* An event that was asked for comes, whatever the size is by then. */
+TEST_F(cq, resize_keeps_notification)
+{
+	uint64_t sent = 0, seen = 0;
+	int round;
+
+	for (round = 0; round < 10; round++) {
+		ASSERT_EQ(0, ibv_req_notify_cq(self->a->scq, 0));
+		ASSERT_EQ(0, ibv_resize_cq(self->a->scq, 10 << round % 5));
+		ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 1));
+		EXPECT_EQ(0, take_event(self->a, VT_TIMEOUT_MS));
+		ASSERT_EQ(0, take_n(self->a->scq, &seen, 1));
+	}
+	EXPECT_EQ(-ETIMEDOUT, take_event(self->a, 10));
+}
+
+struct resizer {
+	struct ibv_cq *cq;
+	bool stop;
+	int rounds;
+	int ret;
+};
+
+static void *resize_on(void *arg)
+{
+	struct resizer *r = arg;
+
+	while (!__atomic_load_n(&r->stop, __ATOMIC_RELAXED) && !r->ret) {
+		r->ret = ibv_resize_cq(r->cq, r->rounds % 2 ? CQE : 20000);
+		r->rounds++;
+		usleep(1000);
+	}
+	return NULL;
+}
+
+static int rounds_of(struct resizer *r)
+{
+	return __atomic_load_n(&r->rounds, __ATOMIC_RELAXED);
+}
+
+/* Completions that come meanwhile: each once, in order. */
+TEST_F(cq, resize_in_traffic)
+{
+	struct resizer r = { .cq = self->a->scq };
+	uint64_t sent = 0, seen = 0;
+	pthread_t thread;
+	int i, ret = 0;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, resize_on, &r));
+	for (i = 0; (i < 50 || rounds_of(&r) < 3) && !ret; i++) {
+		ret = post_n(self->a, &self->wr, &sent, DEPTH / 2);
+		if (!ret)
+			ret = take_n(self->a->scq, &seen, DEPTH / 2);
+	}
+	__atomic_store_n(&r.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, ret);
+	EXPECT_EQ(0, r.ret);
+	EXPECT_TRUE(vt_quiet(self->a->scq, 10));
+}
+
+/* -- moderation */
+
+TEST_F(cq, moderation_by_count)
+{
+	uint64_t sent = 0, seen = 0;
+	int round;
+
+	ASSERT_EQ(0, moderate(self->a->scq, 4, 0));
+	for (round = 0; round < 3; round++) {
+		ASSERT_EQ(0, ibv_req_notify_cq(self->a->scq, 0));
+		ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 3));
+		ASSERT_EQ(0, take_n(self->a->scq, &seen, 3));
+		EXPECT_EQ(-ETIMEDOUT, take_event(self->a, 20));
+		ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 1));
+		EXPECT_EQ(0, take_event(self->a, VT_TIMEOUT_MS));
+		ASSERT_EQ(0, take_n(self->a->scq, &seen, 1));
+	}
+}
+
+/* The first completion starts the time, and more of them do not stretch it. */
+TEST_F(cq, moderation_by_time)
+{
+	uint64_t sent = 0, seen = 0, start;
+
+	ASSERT_EQ(0, moderate(self->a->scq, 1000, 50000));
+	ASSERT_EQ(0, ibv_req_notify_cq(self->a->scq, 0));
+	start = vt_now_ms();
+	ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 2));
+	EXPECT_EQ(0, take_event(self->a, VT_TIMEOUT_MS));
+	EXPECT_LE(49, vt_now_ms() - start);
+	ASSERT_EQ(0, take_n(self->a->scq, &seen, 2));
+	/* as long as nobody asks nothing comes */
+	ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 2));
+	EXPECT_EQ(-ETIMEDOUT, take_event(self->a, 100));
+	ASSERT_EQ(0, take_n(self->a->scq, &seen, 2));
+}
+
+/* Who is waiting when it ends waits no more; and an unknown mask changes nothing. */
+TEST_F(cq, moderation_ends)
+{
+	struct ibv_modify_cq_attr attr = { .attr_mask = 1 << 7 };
+	uint64_t sent = 0, seen = 0;
+
+	ASSERT_EQ(0, moderate(self->a->scq, 5, 0));
+	EXPECT_EQ(EINVAL, ibv_modify_cq(self->a->scq, &attr));
+	ASSERT_EQ(0, ibv_req_notify_cq(self->a->scq, 0));
+	ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 1));
+	ASSERT_EQ(0, take_n(self->a->scq, &seen, 1));
+	EXPECT_EQ(-ETIMEDOUT, take_event(self->a, 20));
+	ASSERT_EQ(0, moderate(self->a->scq, 0, 0));
+	EXPECT_EQ(0, take_event(self->a, VT_TIMEOUT_MS));
+	ASSERT_EQ(0, ibv_req_notify_cq(self->a->scq, 0));
+	ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 1));
+	EXPECT_EQ(0, take_event(self->a, VT_TIMEOUT_MS));
+}
+
+TEST_F(cq, destroyed_while_an_event_waits)
+{
+	uint64_t sent = 0;
+
+	ASSERT_EQ(0, moderate(self->a->scq, 5, 20000));
+	ASSERT_EQ(0, ibv_req_notify_cq(self->a->scq, 0));
+	ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 1));
+}
+
+TEST_F(cq, moderation_limits)
+{
+	struct ibv_device_attr_ex attr;
+
+	ASSERT_EQ(0, ibv_query_device_ex(self->a->dev.ctx, NULL, &attr));
+	EXPECT_EQ(UINT16_MAX, attr.cq_mod_caps.max_cq_count);
+	EXPECT_EQ(UINT16_MAX, attr.cq_mod_caps.max_cq_period);
+	EXPECT_EQ(0, moderate(self->a->scq, UINT16_MAX, UINT16_MAX));
+}
+
+/* -- vectors and clocks */
+
+/* One for each CPU, and each of them raises events. */
+TEST_F(cq, vectors)
+{
+	struct ibv_context *ctx = self->a->dev.ctx;
+	int i, n = ctx->num_comp_vectors;
+	struct ibv_cq *cq;
+
+	EXPECT_EQ(sysconf(_SC_NPROCESSORS_CONF), n);
+	EXPECT_EQ(NULL, ibv_create_cq(ctx, 1, NULL, NULL, n));
+	EXPECT_EQ(EINVAL, errno);
+	for (i = 0; i < n; i++) {
+		uint64_t sent = 0;
+
+		cq = ibv_create_cq(ctx, 4, NULL, self->a->chan, i);
+		ASSERT_NE(NULL, cq);
+		ASSERT_EQ(0, ibv_destroy_qp(self->a->qp));
+		ASSERT_EQ(0, ibv_destroy_cq(self->a->scq));
+		self->a->scq = cq;
+		self->a->qp = vt_qp_create(self->a);
+		ASSERT_NE(NULL, self->a->qp);
+		ASSERT_EQ(0, vt_pair_reset(&self->pair));
+		ASSERT_EQ(0, ibv_req_notify_cq(cq, 0));
+		ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 1));
+		EXPECT_EQ(0, take_event(self->a, VT_TIMEOUT_MS));
+	}
+}
+
+/* The raw clock is the one of the stamps, as fast as the device says. */
+TEST_F(cq, raw_clock)
+{
+	struct ibv_values_ex one = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+	struct ibv_values_ex two = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+	struct ibv_device_attr_ex attr;
+	int64_t ns;
+
+	ASSERT_EQ(0, ibv_query_device_ex(self->a->dev.ctx, NULL, &attr));
+	EXPECT_EQ(1000000, attr.hca_core_clock);
+	EXPECT_EQ(UINT64_MAX, attr.completion_timestamp_mask);
+	ASSERT_EQ(0, ibv_query_rt_values_ex(self->a->dev.ctx, &one));
+	usleep(10000);
+	ASSERT_EQ(0, ibv_query_rt_values_ex(self->a->dev.ctx, &two));
+	EXPECT_EQ(IBV_VALUES_MASK_RAW_CLOCK, two.comp_mask);
+	ns = (two.raw_clock.tv_sec - one.raw_clock.tv_sec) * 1000000000ll +
+	     two.raw_clock.tv_nsec - one.raw_clock.tv_nsec;
+	EXPECT_LE(10000000, ns);
+}
+
+VT_HARNESS_MAIN

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Shared receive queues: receives in order, the limit event, resizing under
+ * traffic, the last-WQE event, what is refused.
+ *
+ * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
+ * timeout: 120
+ * paths: host wire
+ */
+#include "harness.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#define DEPTH	16
+#define SIZE	64
+
+FIXTURE(srq)
+{
+	struct vt_pair pair;
+	struct vt_ep *a, *b;
+	struct ibv_sge local;
+	struct ibv_send_wr wr;
+};
+
+FIXTURE_SETUP(srq)
+{
+	struct vt_conf conf = vt_defaults;
+
+	conf.srq_depth = DEPTH;
+	conf.depth = 64;
+	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	self->a = &self->pair.a;
+	self->b = &self->pair.b;
+	self->local = vt_sge(&self->a->buf, VT_GUARD, SIZE);
+	self->wr = (struct ibv_send_wr){
+		.opcode = IBV_WR_SEND, .sg_list = &self->local, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+}
+
+FIXTURE_TEARDOWN(srq)
+{
+	vt_pair_close(&self->pair);
+}
+
+static int post_recvs(struct vt_ep *ep, uint64_t first, int n)
+{
+	struct ibv_sge to = vt_sge(&ep->buf, VT_GUARD, SIZE);
+	int i, ret = 0;
+
+	for (i = 0; i < n && !ret; i++)
+		ret = vt_post_recv(ep, first + i, &to, 1);
+	return ret;
+}
+
+/* Send one and take both completions; the receive's must be @wr_id. */
+static int send_one(struct vt_pair *pair, struct ibv_send_wr *wr,
+		    uint64_t wr_id)
+{
+	int ret = vt_post(&pair->a, wr);
+
+	if (!ret)
+		ret = vt_status(pair->a.scq, wr->wr_id);
+	return ret ? ret : vt_status(pair->b.rcq, wr_id);
+}
+
+static int set_limit(struct ibv_srq *srq, uint32_t limit)
+{
+	struct ibv_srq_attr attr = { .srq_limit = limit };
+
+	return ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT);
+}
+
+static int resize(struct ibv_srq *srq, uint32_t max_wr)
+{
+	struct ibv_srq_attr attr = { .max_wr = max_wr };
+
+	return ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR);
+}
+
+static struct ibv_srq_attr query(struct ibv_srq *srq)
+{
+	struct ibv_srq_attr attr = {};
+
+	if (ibv_query_srq(srq, &attr))
+		attr.max_wr = 0;
+	return attr;
+}
+
+TEST_F(srq, transfers)
+{
+	EXPECT_TRUE(vt_pair_works(&self->pair));
+}
+
+/* Another pair of QPs, of which @b's receives from the same queue. */
+static struct ibv_qp *second_qp(struct vt_ep *b, struct vt_ep *a)
+{
+	struct ibv_qp *qp = vt_qp_create(b);
+	struct vt_addr to_a, to_b;
+
+	if (!qp)
+		return NULL;
+	to_a = vt_ep_addr(a);
+	to_b = vt_ep_addr(b);
+	to_b.qpn = qp->qp_num;
+	if (vt_qp_connect(qp, &b->conf, b->dev.gid_index, &to_a) ||
+	    vt_ep_connect(a, &to_b))
+		return NULL;
+	return qp;
+}
+
+/* Two QPs take from one queue, each request once and in order. */
+TEST_F(srq, two_qps)
+{
+	struct vt_ep other = {}, *from[] = { self->a, &other };
+	struct vt_conf conf = self->a->conf;
+	struct ibv_qp *qp, *at[2];
+	struct ibv_wc wc;
+	int i;
+
+	ASSERT_EQ(0, vt_ep_open(&other, &conf, 0));
+	qp = second_qp(self->b, &other);
+	ASSERT_NE(NULL, qp);
+	at[0] = self->b->qp;
+	at[1] = qp;
+	ASSERT_EQ(0, post_recvs(self->b, 0, DEPTH));
+	self->wr.num_sge = 0;
+	for (i = 0; i < DEPTH; i++) {
+		ASSERT_EQ(0, vt_post(from[i % 2], &self->wr));
+		ASSERT_EQ(0, vt_status(from[i % 2]->scq, 0));
+		ASSERT_EQ(0, vt_wait(self->b->rcq, &wc));
+		EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
+		EXPECT_EQ(i, wc.wr_id);
+		EXPECT_EQ(at[i % 2]->qp_num, wc.qp_num);
+	}
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+	vt_ep_close(&other);
+}
+
+TEST_F(srq, full)
+{
+	ASSERT_EQ(0, post_recvs(self->b, 0, DEPTH));
+	EXPECT_EQ(-ENOMEM, post_recvs(self->b, DEPTH, 1));
+	ASSERT_EQ(0, send_one(&self->pair, &self->wr, 0));
+	EXPECT_EQ(0, post_recvs(self->b, DEPTH, 1));
+}
+
+/* The event comes once, when fewer are left than the limit says. */
+TEST_F(srq, limit)
+{
+	struct ibv_context *ctx = self->b->dev.ctx;
+	int i;
+
+	ASSERT_EQ(0, post_recvs(self->b, 0, 10));
+	ASSERT_EQ(0, set_limit(self->b->srq, 7));
+	EXPECT_EQ(7, query(self->b->srq).srq_limit);
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, send_one(&self->pair, &self->wr, i));
+	EXPECT_EQ(-ETIMEDOUT,
+		  vt_async_event(ctx, IBV_EVENT_SRQ_LIMIT_REACHED, 20));
+	ASSERT_EQ(0, send_one(&self->pair, &self->wr, 3));
+	EXPECT_EQ(0, vt_async_event(ctx, IBV_EVENT_SRQ_LIMIT_REACHED,
+				    VT_TIMEOUT_MS));
+	EXPECT_EQ(0, query(self->b->srq).srq_limit);
+	for (i = 4; i < 10; i++)
+		ASSERT_EQ(0, send_one(&self->pair, &self->wr, i));
+	EXPECT_EQ(-ETIMEDOUT,
+		  vt_async_event(ctx, IBV_EVENT_SRQ_LIMIT_REACHED, 20));
+}
+
+/* Armed when fewer are there already: nobody may wait for ever. */
+TEST_F(srq, limit_at_once)
+{
+	ASSERT_EQ(0, set_limit(self->b->srq, 1));
+	EXPECT_EQ(0, vt_async_event(self->b->dev.ctx,
+				    IBV_EVENT_SRQ_LIMIT_REACHED,
+				    VT_TIMEOUT_MS));
+	EXPECT_EQ(0, query(self->b->srq).srq_limit);
+}
+
+TEST_F(srq, limit_disarmed)
+{
+	int i;
+
+	ASSERT_EQ(0, post_recvs(self->b, 0, 4));
+	ASSERT_EQ(0, set_limit(self->b->srq, 3));
+	ASSERT_EQ(0, set_limit(self->b->srq, 0));
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, send_one(&self->pair, &self->wr, i));
+	EXPECT_EQ(-ETIMEDOUT, vt_async_event(self->b->dev.ctx,
+					     IBV_EVENT_SRQ_LIMIT_REACHED, 20));
+}
+
+TEST_F(srq, refused)
+{
+	struct ibv_srq_attr attr = { .max_wr = 4, .srq_limit = 5 };
+	struct ibv_srq *srq = self->b->srq;
+	uint32_t max = self->b->dev.attr.max_srq_wr;
+	struct ibv_srq_init_attr init = { .attr.max_wr = max + 1 };
+
+	EXPECT_EQ(NULL, ibv_create_srq(self->b->pd, &init));
+	EXPECT_EQ(EINVAL, errno);
+	init.attr.max_wr = 1;
+	init.attr.max_sge = self->b->dev.attr.max_srq_sge + 1;
+	EXPECT_EQ(NULL, ibv_create_srq(self->b->pd, &init));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(EINVAL, set_limit(srq, DEPTH + 1));
+	EXPECT_EQ(EINVAL, resize(srq, 0));
+	EXPECT_EQ(EINVAL, resize(srq, max + 1));
+	EXPECT_EQ(EINVAL, ibv_modify_srq(srq, &attr, 1 << 5));
+
+	ASSERT_EQ(0, post_recvs(self->b, 0, 6));
+	EXPECT_EQ(EINVAL, resize(srq, 5));
+	EXPECT_EQ(0, resize(srq, 6));
+	ASSERT_EQ(0, set_limit(srq, 4));
+	EXPECT_EQ(EINVAL, ibv_modify_srq(srq, &attr,
+					 IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT));
+	EXPECT_EQ(6, query(srq).max_wr);
+	EXPECT_EQ(4, query(srq).srq_limit);
+	EXPECT_EQ(EBUSY, ibv_destroy_srq(srq));
+	ASSERT_EQ(0, send_one(&self->pair, &self->wr, 0));
+}
+
+/* Up and down, with requests in the queue that wrap around its end. */
+TEST_F(srq, resize)
+{
+	static const uint32_t sizes[] = { 100, 7, 1000, 16, 6, 33 };
+	uint64_t next = 0, got = 0;
+	unsigned int i, j;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		for (; next < got + 6; next++)
+			ASSERT_EQ(0, post_recvs(self->b, next, 1));
+		ASSERT_EQ(0, resize(self->b->srq, sizes[i]));
+		EXPECT_EQ(sizes[i], query(self->b->srq).max_wr);
+		for (j = 0; j < 5; j++)
+			ASSERT_EQ(0, send_one(&self->pair, &self->wr, got++));
+	}
+	for (; next < got + 33; next++)
+		ASSERT_EQ(0, post_recvs(self->b, next, 1));
+	EXPECT_EQ(-ENOMEM, post_recvs(self->b, next, 1));
+}
+
+/* With the limit: both or nothing. */
+TEST_F(srq, resize_and_limit)
+{
+	struct ibv_srq_attr attr = { .max_wr = 40, .srq_limit = 30 };
+
+	ASSERT_EQ(0, post_recvs(self->b, 0, DEPTH));
+	ASSERT_EQ(0, ibv_modify_srq(self->b->srq, &attr,
+				    IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT));
+	EXPECT_EQ(0, vt_async_event(self->b->dev.ctx,
+				    IBV_EVENT_SRQ_LIMIT_REACHED,
+				    VT_TIMEOUT_MS));
+	EXPECT_EQ(40, query(self->b->srq).max_wr);
+}
+
+struct resizer {
+	struct ibv_srq *srq;
+	bool stop;
+	int rounds;
+	int ret;
+};
+
+static void *resize_on(void *arg)
+{
+	struct resizer *r = arg;
+
+	while (!__atomic_load_n(&r->stop, __ATOMIC_RELAXED) && !r->ret) {
+		r->ret = resize(r->srq, r->rounds % 2 ? DEPTH : 20 * DEPTH);
+		r->rounds++;
+		usleep(1000);
+	}
+	return NULL;
+}
+
+static int rounds_of(struct resizer *r)
+{
+	return __atomic_load_n(&r->rounds, __ATOMIC_RELAXED);
+}
+
+/* While messages arrive and receives are posted: each once, and in order. */
+TEST_F(srq, resize_in_traffic)
+{
+	struct resizer r = { .srq = self->b->srq };
+	pthread_t thread;
+	int i, ret = 0;
+
+	ASSERT_EQ(0, post_recvs(self->b, 0, DEPTH));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, resize_on, &r));
+	for (i = 0; (i < 300 || rounds_of(&r) < 3) && !ret; i++) {
+		ret = send_one(&self->pair, &self->wr, i);
+		if (!ret)
+			ret = post_recvs(self->b, DEPTH + i, 1);
+	}
+	__atomic_store_n(&r.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, ret);
+	EXPECT_EQ(0, r.ret);
+}
+
+/* IBTA 10.9.2.2.5: to who waits for the last of them before it destroys. */
+TEST_F(srq, last_wqe)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	ASSERT_EQ(0, post_recvs(self->b, 0, 4));
+	ASSERT_EQ(0, send_one(&self->pair, &self->wr, 0));
+	ASSERT_EQ(0, ibv_modify_qp(self->b->qp, &attr, IBV_QP_STATE));
+	EXPECT_EQ(0, vt_async_event(self->b->dev.ctx,
+				    IBV_EVENT_QP_LAST_WQE_REACHED,
+				    VT_TIMEOUT_MS));
+	/* what it has not taken stays for others */
+	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
+	ASSERT_EQ(0, vt_pair_reset(&self->pair));
+	EXPECT_EQ(0, send_one(&self->pair, &self->wr, 1));
+}
+
+/* A request that does not fit its message: the QP fails, the queue does not. */
+TEST_F(srq, message_too_long)
+{
+	struct ibv_sge to = vt_sge(&self->b->buf, VT_GUARD, SIZE - 1);
+
+	ASSERT_EQ(0, vt_post_recv(self->b, 7, &to, 1));
+	ASSERT_EQ(0, vt_post(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_REM_INV_REQ_ERR, vt_status(self->a->scq, 0));
+	EXPECT_EQ(IBV_WC_LOC_LEN_ERR, vt_status(self->b->rcq, 7));
+	EXPECT_EQ(0, vt_async_event(self->b->dev.ctx,
+				    IBV_EVENT_QP_LAST_WQE_REACHED,
+				    VT_TIMEOUT_MS));
+	ASSERT_EQ(0, vt_pair_reset(&self->pair));
+	ASSERT_EQ(0, post_recvs(self->b, 8, 1));
+	EXPECT_EQ(0, send_one(&self->pair, &self->wr, 8));
+}
+
+VT_HARNESS_MAIN

@@ -316,6 +316,7 @@ static void comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn)
 /* What is to be done with a response that brings data. */
 enum comp_data {
 	COMP_DATA_OK,
+	COMP_DATA_CONFIRMED,	/* it has none to bring */
 	COMP_DATA_DROP,
 	COMP_DATA_GAP,
 	COMP_DATA_BAD,
@@ -323,10 +324,10 @@ enum comp_data {
 
 /* A response must be the next one that the oldest READ or atomic waits for. */
 static enum comp_data data_check(struct smr_qp *qp, const struct smr_hdr *hdr,
-				 u8 want)
+				 u16 want)
 {
 	const struct smr_swqe *wqe;
-	u32 off;
+	u32 off, flags;
 
 	if (smr_psn_diff(hdr->psn, qp->comp.una) < 0 ||
 	    smr_psn_diff(hdr->psn, qp->req.max_psn) >= 0)
@@ -334,13 +335,15 @@ static enum comp_data data_check(struct smr_qp *qp, const struct smr_hdr *hdr,
 	if (!comp_acked_before(qp, hdr->psn))
 		return COMP_DATA_GAP;
 	wqe = comp_head(qp);
-	if (!wqe || qp->comp.una != hdr->psn ||
-	    !(smr_wr_info(qp->ibqp.qp_type, wqe->opcode)->flags & want))
+	if (!wqe || qp->comp.una != hdr->psn)
 		return COMP_DATA_BAD;
+	flags = smr_wr_info(qp->ibqp.qp_type, wqe->opcode)->flags & want;
+	if (flags & SMR_WR_CONFIRMED)
+		return hdr->len ? COMP_DATA_BAD : COMP_DATA_CONFIRMED;
 	off = smr_psn_off(hdr->psn, wqe->psn) * qp->mtu;
-	if (want == SMR_WR_READ && hdr->len != min(wqe->len - off, qp->mtu))
+	if (flags & SMR_WR_READ && hdr->len != min(wqe->len - off, qp->mtu))
 		return COMP_DATA_BAD;
-	return COMP_DATA_OK;
+	return flags ? COMP_DATA_OK : COMP_DATA_BAD;
 }
 
 /* Open where the data of the packet is to go; 0 or -EFAULT. */
@@ -421,9 +424,13 @@ static bool comp_data(struct smr_qp *qp, const struct smr_hdr *hdr,
 	bool atomic = hdr->op->flags & SMR_OP_ATOMICACK;
 	int err;
 
-	switch (data_check(qp, hdr, atomic ? SMR_WR_ATOMIC : SMR_WR_READ)) {
+	switch (data_check(qp, hdr, atomic ? SMR_WR_ATOMIC :
+				    SMR_WR_READ | SMR_WR_CONFIRMED)) {
 	case COMP_DATA_OK:
 		break;
+	case COMP_DATA_CONFIRMED:
+		data_placed(qp, hdr->psn);
+		return true;
 	case COMP_DATA_DROP:
 		return true;
 	case COMP_DATA_GAP:

@@ -10,6 +10,7 @@
 #include "kmr.h"
 #include "odp.h"
 #include "pd.h"
+#include "persist.h"
 
 /* Rights that are kept in the key, and what else may be asked for. */
 #define MR_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -63,6 +64,10 @@ static int check_args(struct mr_args *args)
 	if (args->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
 	    !(args->access & IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
+	/* Pages that come and go, or are another driver's, promise nothing. */
+	if (args->access & IB_ACCESS_FLUSH_PERSISTENT &&
+	    (args->access & IB_ACCESS_ON_DEMAND || args->fd != NO_FD))
+		return -EOPNOTSUPP;
 	if (args->access & IB_ZERO_BASED)
 		args->iova = 0;
 	if (is_implicit(args))
@@ -73,9 +78,9 @@ static int check_args(struct mr_args *args)
 }
 
 /* The memory of a region, in @room if its kind can make use of that. */
-static struct smr_mem *mem_create(const struct smr_pd *pd,
-				  const struct mr_args *args,
-				  struct smr_pinned *room)
+static struct smr_mem *mem_create_kind(const struct smr_pd *pd,
+				       const struct mr_args *args,
+				       struct smr_pinned *room)
 {
 	bool writable = args->access & MR_WRITABLE;
 
@@ -87,6 +92,20 @@ static struct smr_mem *mem_create(const struct smr_pd *pd,
 		return smr_odp_create(pd->stats, args->start, args->length,
 				      writable);
 	return smr_pinned_create(room, args->start, args->length, writable);
+}
+
+/* The same; and it must keep what it is said to keep. */
+static struct smr_mem *mem_create(const struct smr_pd *pd,
+				  const struct mr_args *args,
+				  struct smr_pinned *room)
+{
+	struct smr_mem *mem = mem_create_kind(pd, args, room);
+
+	if (IS_ERR(mem) || !(args->access & IB_ACCESS_FLUSH_PERSISTENT) ||
+	    smr_mem_is_persistent(mem))
+		return mem;
+	smr_mem_destroy(mem);
+	return ERR_PTR(-EINVAL);
 }
 
 /**
@@ -274,10 +293,12 @@ static struct smr_mem *mem_for_rereg(const struct smr_mr *mr,
 
 	if (!(flags & IB_MR_REREG_TRANS)) {
 		if (mem->ops->any_access)
-			return changed & IB_ACCESS_ON_DEMAND ?
+			return changed & (IB_ACCESS_ON_DEMAND |
+					  IB_ACCESS_FLUSH_PERSISTENT) ?
 				ERR_PTR(-EINVAL) : mem;
 		if (mr->access & MR_WRITABLE || !(args->access & MR_WRITABLE))
-			changed &= IB_ACCESS_ON_DEMAND;
+			changed &= IB_ACCESS_ON_DEMAND |
+				   IB_ACCESS_FLUSH_PERSISTENT;
 		if (!changed)
 			return mem;
 		/* The same addresses are something else in another process. */

@@ -17,8 +17,14 @@ enum smr_wr_flags {
 	SMR_WR_VALID	= 1 << 7,
 	SMR_WR_KERNEL	= 1 << 8,	/* no process may do it */
 	SMR_WR_BINDS	= 1 << 9,	/* it has a struct smr_mw_bind */
-	/* the answer brings data, and it counts against max_rd_atomic */
+	SMR_WR_FLUSH	= 1 << 10,
+	SMR_WR_ATOMIC_WRITE = 1 << 11,
+	/* the answer brings data */
 	SMR_WR_FETCHES	= SMR_WR_READ | SMR_WR_ATOMIC,
+	/* a READ response with no data answers it: IBTA A19.4.3 */
+	SMR_WR_CONFIRMED = SMR_WR_FLUSH | SMR_WR_ATOMIC_WRITE,
+	/* what counts against max_rd_atomic, and what a fence waits for */
+	SMR_WR_NONPOSTED = SMR_WR_FETCHES | SMR_WR_CONFIRMED,
 };
 
 /**

@@ -9,6 +9,7 @@
 #include "loopback.h"
 #include "opcode.h"
 #include "packet.h"
+#include "req_hdr.h"
 #include "sq.h"
 #include "stats.h"
 #include "trace.h"
@@ -134,7 +135,9 @@ static bool wqe_may_start(struct smr_qp *qp, const struct smr_swqe *wqe,
 		return false;
 	if (wqe->send_flags & IB_SEND_FENCE && rd)
 		return false;
-	return !(wr->flags & SMR_WR_FETCHES) || rd < qp->attr.max_rd_atomic;
+	/* Without any resources it starts, to be refused. */
+	return !(wr->flags & SMR_WR_NONPOSTED) || !rd ||
+	       rd < qp->attr.max_rd_atomic;
 }
 
 static u8 key_to_status(struct smr_qp *qp, enum smr_key_verdict verdict)
@@ -151,7 +154,7 @@ static u8 wqe_check(struct smr_qp *qp, struct smr_swqe *wqe,
 	struct smr_sgl *sgl = &qp->req.sgl;
 	enum smr_key_verdict verdict;
 
-	if (wr->flags & SMR_WR_FETCHES && !qp->attr.max_rd_atomic)
+	if (wr->flags & SMR_WR_NONPOSTED && !qp->attr.max_rd_atomic)
 		return IB_WC_LOC_QP_OP_ERR;
 	if (!wqe->num_sge)
 		return IB_WC_SUCCESS;
@@ -167,39 +170,11 @@ static void wqe_start(struct smr_qp *qp, struct smr_swqe *wqe,
 		      const struct smr_wr_info *wr)
 {
 	wqe->psn = qp->req.psn;
-	wqe->npsn = wr->flags & SMR_WR_ATOMIC ? 1 :
+	wqe->npsn = wr->flags & (SMR_WR_ATOMIC | SMR_WR_CONFIRMED) ? 1 :
 		    max_t(u32, 1, DIV_ROUND_UP(wqe->len, qp->mtu));
 	wqe->state = SMR_SWQE_STARTED;
 	trace_smr_send_start(qp->ibqp.qp_num, wqe->wr_id, wqe->opcode,
 			     wqe->len, wqe->psn, wqe->npsn);
-}
-
-/* The headers that all packets of a message share. */
-static void hdr_init(const struct smr_qp *qp, const struct smr_swqe *wqe,
-		     const struct smr_wr_info *wr, struct smr_hdr *hdr)
-{
-	memset(hdr, 0, sizeof(*hdr));
-	hdr->pkey = SMR_DEFAULT_PKEY;
-	hdr->qpn = qp->attr.dest_qp_num;
-	hdr->psn = qp->req.psn;
-	hdr->migreq = true;
-	hdr->rkey = wqe->rkey;
-	hdr->va = wqe->remote_addr;
-	hdr->dma_len = wqe->len;
-	hdr->imm = wqe->imm_or_rkey;
-	hdr->inv_rkey = (__force u32)wqe->imm_or_rkey;
-	if (wqe->opcode == IB_WR_ATOMIC_CMP_AND_SWP) {
-		hdr->compare = wqe->compare_add;
-		hdr->swap_add = wqe->swap;
-	} else {
-		hdr->swap_add = wqe->compare_add;
-	}
-}
-
-static void hdr_opcode(struct smr_hdr *hdr, u8 opcode)
-{
-	hdr->opcode = opcode;
-	hdr->op = smr_wire_op(opcode);
 }
 
 /* Note that PSNs up to here are on their way. */
@@ -240,11 +215,11 @@ static void packet_hdr(struct req_message *m, u32 i)
 	struct smr_hdr *hdr = &m->hdr;
 
 	if (m->wqe->npsn == 1)
-		hdr_opcode(hdr, wr->only);
+		smr_req_hdr_opcode(hdr, wr->only);
 	else if (!i)
-		hdr_opcode(hdr, wr->first);
+		smr_req_hdr_opcode(hdr, wr->first);
 	else
-		hdr_opcode(hdr, last ? wr->last : wr->middle);
+		smr_req_hdr_opcode(hdr, last ? wr->last : wr->middle);
 	hdr->psn = smr_psn_add(m->wqe->psn, i);
 	hdr->len = last ? m->wqe->len - i * m->qp->mtu : m->qp->mtu;
 	hdr->pad = -hdr->len & 3;
@@ -389,11 +364,27 @@ static enum req_verdict message_send(struct req_message *m, struct smr_run *run)
 	return ret;
 }
 
+/* ATOMIC WRITE: one packet with a payload, which is answered on its own. */
+static enum req_verdict atomic_write_send(struct req_message *m,
+					  struct smr_run *run)
+{
+	struct smr_qp *qp = m->qp;
+	u32 psn = qp->req.psn;
+	enum req_verdict ret;
+
+	if (rd_outstanding(&qp->req) >= qp->attr.max_rd_atomic)
+		return REQ_WAIT;
+	ret = message_send(m, run);
+	if (qp->req.psn != psn)
+		rd_push(&qp->req, qp->req.psn);
+	return ret;
+}
+
 /*
- * How many PSNs the next request of a READ or an atomic takes. A READ is cut
- * at fixed places, whatever the window is: what is asked for again must lie
- * within what was asked for before, or the responder takes it for nothing it
- * knows.
+ * How many PSNs the next request of a READ, an atomic or a FLUSH takes. A READ
+ * is cut at fixed places, whatever the window is: what is asked for again must
+ * lie within what was asked for before, or the responder takes it for nothing
+ * it knows.
  */
 static u32 fetch_part(const struct req_message *m)
 {
@@ -401,8 +392,8 @@ static u32 fetch_part(const struct req_message *m)
 }
 
 /*
- * A READ or an atomic: one packet whose answer takes PSNs. A long READ is
- * asked for in parts, which the responder cannot tell from several READs, so
+ * A READ, an atomic or a FLUSH: one packet whose answer takes PSNs. A long READ
+ * is asked for in parts, which the responder cannot tell from several READs, so
  * that the window bounds what is under way and loss costs little. A part that
  * is more than the window goes alone.
  */
@@ -419,7 +410,7 @@ static enum req_verdict fetch_send(struct req_message *m, struct smr_run *run)
 	    (n > window_room(qp) && qp->req.psn != qp->comp.una))
 		return REQ_WAIT;
 	m->end = m->first + 1;
-	hdr_opcode(hdr, m->wr->only);
+	smr_req_hdr_opcode(hdr, m->wr->only);
 	hdr->ack_req = true;
 	if (m->wr->flags & SMR_WR_READ) {
 		hdr->va += off;
@@ -440,7 +431,7 @@ static void local_send(struct req_message *m, struct smr_run *run)
 	struct smr_qp *qp = m->qp;
 	struct smr_swqe *wqe = m->wqe;
 
-	hdr_opcode(&m->hdr, m->wr->only);
+	smr_req_hdr_opcode(&m->hdr, m->wr->only);
 	m->hdr.len = m->wr->flags & SMR_WR_FETCHES ? 0 : wqe->len;
 	m->hdr.solicited = wqe->send_flags & IB_SEND_SOLICITED;
 	m->hdr.ack_req = true;
@@ -462,15 +453,19 @@ static enum req_verdict wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 	enum req_verdict ret;
 
 	m.first = smr_psn_off(qp->req.psn, wqe->psn);
-	hdr_init(qp, wqe, wr, &m.hdr);
+	smr_req_hdr_init(qp, wqe, wr, &m.hdr);
 	if (!m.first && smr_loopback_usable(qp)) {
 		local_send(&m, run);
 		return REQ_SENT;
 	}
 	if (!window_room(qp))
 		return REQ_WAIT;
-	ret = wr->flags & SMR_WR_FETCHES ? fetch_send(&m, run) :
-					   message_send(&m, run);
+	if (wr->flags & SMR_WR_ATOMIC_WRITE)
+		ret = atomic_write_send(&m, run);
+	else if (wr->flags & SMR_WR_NONPOSTED)
+		ret = fetch_send(&m, run);
+	else
+		ret = message_send(&m, run);
 	if (smr_psn_off(qp->req.psn, wqe->psn) == wqe->npsn) {
 		wqe->state = SMR_SWQE_SENT;
 		qp->sq.next++;

@@ -3,6 +3,7 @@
 
 #include "complete.h"
 #include "pd.h"
+#include "resp_flush.h"
 #include "responder.h"
 #include "stats.h"
 #include "transport.h"
@@ -12,7 +13,7 @@
 #define MESSAGE_MAX	BIT(31)
 
 #define OP_REQUEST	(SMR_OP_SEND | SMR_OP_WRITE | SMR_OP_READ | \
-			 SMR_OP_ATOMIC)
+			 SMR_OP_ATOMIC | SMR_OP_ATOMIC_WRITE | SMR_OP_FLUSH)
 #define OP_IN_MESSAGE	(SMR_OP_SEND | SMR_OP_WRITE)
 
 /*
@@ -34,11 +35,14 @@ static bool sequence_ok(const struct smr_qp *qp, const struct smr_op *op)
 }
 
 /* IBTA 9.7.4.1.4: is the QP set up for this? */
-static bool permitted(const struct smr_qp *qp, u32 flags)
+static bool permitted(const struct smr_qp *qp, const struct smr_hdr *hdr)
 {
 	int access = qp->attr.qp_access_flags;
+	u32 flags = hdr->op->flags;
 
-	if (flags & SMR_OP_WRITE)
+	if (flags & SMR_OP_FLUSH)
+		return smr_resp_flush_permitted(qp, hdr);
+	if (flags & (SMR_OP_WRITE | SMR_OP_ATOMIC_WRITE))
 		return access & IB_ACCESS_REMOTE_WRITE;
 	if (flags & SMR_OP_READ)
 		return access & IB_ACCESS_REMOTE_READ && qp->resp.nr_res;
@@ -52,6 +56,9 @@ static bool payload_ok(const struct smr_qp *qp, const struct smr_op *op)
 {
 	u32 flags = op->hdr.op->flags, len = op->hdr.len;
 
+	/* A19.4.2: the operand of an ATOMIC WRITE */
+	if (flags & SMR_OP_ATOMIC_WRITE)
+		return len == sizeof(u64) && op->hdr.dma_len == sizeof(u64);
 	if (!(flags & OP_IN_MESSAGE))
 		return !len;
 	if (op->local)
@@ -137,6 +144,15 @@ static enum smr_resp_verdict check_atomic(struct smr_qp *qp,
 	return key_check(qp, &op->hdr, sizeof(u64), IB_ACCESS_REMOTE_ATOMIC);
 }
 
+/* IBTA A19.4.2: needs the right to write, as it does nothing else */
+static enum smr_resp_verdict check_atomic_write(struct smr_qp *qp,
+						const struct smr_op *op)
+{
+	if (op->hdr.va & 7)
+		return SMR_RESP_INV_REQ;
+	return key_check(qp, &op->hdr, sizeof(u64), IB_ACCESS_REMOTE_WRITE);
+}
+
 /* A message that has begun, or a repetition of what is known to be good? */
 static enum smr_resp_verdict check_psn(const struct smr_qp *qp, u32 psn)
 {
@@ -171,9 +187,8 @@ enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
 	verdict = check_psn(qp, op->hdr.psn);
 	if (verdict != SMR_RESP_OK)
 		return verdict;
-	if (!(flags & OP_REQUEST) ||
-	    flags & (SMR_OP_ATOMIC_WRITE | SMR_OP_FLUSH) ||
-	    !sequence_ok(qp, op) || !permitted(qp, flags) ||
+	if (!(flags & OP_REQUEST) || !sequence_ok(qp, op) ||
+	    !permitted(qp, &op->hdr) ||
 	    !payload_ok(qp, op))
 		return SMR_RESP_INV_REQ;
 	if (flags & SMR_OP_SEND)
@@ -182,5 +197,9 @@ enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
 		return check_write(qp, op);
 	if (flags & SMR_OP_READ)
 		return check_read(qp, op);
+	if (flags & SMR_OP_ATOMIC_WRITE)
+		return check_atomic_write(qp, op);
+	if (flags & SMR_OP_FLUSH)
+		return smr_resp_flush_check(qp, &op->hdr);
 	return check_atomic(qp, op);
 }

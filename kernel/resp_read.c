@@ -249,12 +249,31 @@ static struct smr_rd_res *res_find(struct smr_qp *qp, u32 psn)
 }
 
 /**
+ * smr_resp_confirm() - answer an ATOMIC WRITE or a FLUSH
+ * @qp: the responder's QP
+ * @hdr: the request
+ *
+ * IBTA A19.4.3: by a READ response that has no data.
+ *
+ * Context: any; called by the response task.
+ */
+void smr_resp_confirm(struct smr_qp *qp, const struct smr_hdr *hdr)
+{
+	qp->resp.read = (struct smr_read_stream){
+		.psn = hdr->psn,
+		.first = true,
+		.active = true,
+	};
+}
+
+/**
  * smr_resp_repeat() - answer a READ or an atomic that was executed before
  * @qp: the responder's QP
  * @hdr: the repeated request
  *
  * IBTA 9.7.4.1.1, C9-105: a READ is executed again, an atomic is not. What
- * is not remembered, or does not match, is not answered.
+ * is not remembered, or does not match, is not answered. An ATOMIC WRITE and a
+ * FLUSH leave nothing to remember: what was executed is confirmed again.
  *
  * Context: any; called by the response task.
  */
@@ -264,6 +283,10 @@ void smr_resp_repeat(struct smr_qp *qp, const struct smr_hdr *hdr)
 	struct smr_rd_res *res = res_find(qp, hdr->psn);
 	bool atomic = hdr->op->flags & SMR_OP_ATOMIC;
 
+	if (hdr->op->flags & (SMR_OP_ATOMIC_WRITE | SMR_OP_FLUSH)) {
+		smr_resp_confirm(qp, hdr);
+		return;
+	}
 	if (!res || res->atomic != atomic)
 		return;
 	if (!atomic && !read_within(qp, res, hdr))

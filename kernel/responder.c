@@ -338,7 +338,8 @@ static void op_duplicate(struct smr_qp *qp, const struct smr_op *op,
 	smr_stat_inc(qp->env->stats, SMR_CNT_DUPLICATES);
 	if (op->local)
 		op_answer(qp, op, SMR_LOCAL_DROPPED, 0, run);
-	else if (op->hdr.op->flags & (SMR_OP_READ | SMR_OP_ATOMIC))
+	else if (op->hdr.op->flags & (SMR_OP_READ | SMR_OP_ATOMIC |
+				      SMR_OP_ATOMIC_WRITE | SMR_OP_FLUSH))
 		smr_resp_repeat(qp, &op->hdr);
 	else
 		qp->resp.acks++;

@@ -8,9 +8,16 @@
 #include "opcode.h"
 #include "stats.h"
 #include "transport.h"
+#include "wire.h"
 
 /* IBTA 9.7.2: no message is longer */
 #define MESSAGE_MAX	BIT_ULL(31)
+
+/*
+ * Each entry has room for the operand of an ATOMIC WRITE, which is inline,
+ * whatever else the queue is good for.
+ */
+#define BODY_MIN	sizeof(u64)
 
 /**
  * smr_sq_create() - make a send queue
@@ -30,7 +37,7 @@ int smr_sq_create(struct smr_sq *sq, struct ib_ucontext *uctx,
 	u32 depth = roundup_pow_of_two(max(cap->max_send_wr, 1U));
 	int err;
 
-	body = ALIGN(body, sizeof(struct smr_sge));
+	body = ALIGN(max_t(u32, body, BODY_MIN), sizeof(struct smr_sge));
 	sq->wqe_size = offsetof(struct smr_swqe, sge) +
 		       max_t(size_t, body, sizeof(struct smr_mw_bind));
 	sq->wqes = kvcalloc(depth, sq->wqe_size, GFP_KERNEL_ACCOUNT);
@@ -97,40 +104,78 @@ static u8 wqe_copy_bind(struct smr_swqe *wqe, const struct smr_send_wqe *user)
 	return IB_WC_SUCCESS;
 }
 
+/* A FLUSH has no payload, only a range. */
+static u8 wqe_copy_flush(struct smr_swqe *wqe, const struct smr_send_wqe *user)
+{
+	wqe->num_sge = 0;
+	wqe->len = 0;
+	wqe->rkey = user->flush.rkey;
+	if (!user->flush.type ||
+	    user->flush.type & ~(IB_FLUSH_GLOBAL | IB_FLUSH_PERSISTENT) ||
+	    user->flush.level > IB_FLUSH_MR)
+		return IB_WC_LOC_QP_OP_ERR;
+	if (user->flush.length > MESSAGE_MAX)
+		return IB_WC_LOC_LEN_ERR;
+	wqe->flush.len = user->flush.length;
+	wqe->flush.feth = user->flush.type |
+			  user->flush.level << SMR_FETH_LEVEL_SHIFT;
+	return IB_WC_SUCCESS;
+}
+
+/* Data that stands in the entry itself. */
+static u8 wqe_copy_inline(struct smr_qp *qp, u32 idx, struct smr_swqe *wqe,
+			  const struct smr_wr_info *wr, u16 inline_len)
+{
+	u32 max = wr->flags & SMR_WR_ATOMIC_WRITE ? BODY_MIN :
+						    qp->sq.max_inline;
+
+	if (wr->flags & SMR_WR_FETCHES || inline_len > max)
+		return IB_WC_LOC_QP_OP_ERR;
+	wqe->num_sge = 0;
+	wqe->len = inline_len;
+	smr_ring_copy_at(&qp->sq.ring, idx, sizeof(struct smr_send_wqe),
+			 wqe->data, inline_len);
+	return IB_WC_SUCCESS;
+}
+
+/* A list of SGEs. */
+static u8 wqe_copy_list(struct smr_qp *qp, u32 idx, struct smr_swqe *wqe)
+{
+	struct smr_sq *sq = &qp->sq;
+
+	if (wqe->num_sge > sq->max_sge)
+		return IB_WC_LOC_QP_OP_ERR;
+	smr_ring_copy_at(&sq->ring, idx, sizeof(struct smr_send_wqe), wqe->sge,
+			 wqe->num_sge * sizeof(wqe->sge[0]));
+	return wqe_length(wqe) ? IB_WC_SUCCESS : IB_WC_LOC_LEN_ERR;
+}
+
 /* The body of a work request: inline data or a list. The slot is hostile. */
 static u8 wqe_copy_body(struct smr_qp *qp, u32 idx, struct smr_swqe *wqe,
 			const struct smr_send_wqe *user)
 {
-	struct smr_sq *sq = &qp->sq;
 	const struct smr_wr_info *wr = smr_wr_info(qp->ibqp.qp_type,
 						   wqe->opcode);
+	u8 status;
 
-	if (!wr || (wr->flags & SMR_WR_KERNEL && smr_ring_is_user(&sq->ring)))
+	if (!wr || (wr->flags & SMR_WR_KERNEL && smr_ring_is_user(&qp->sq.ring)))
 		return IB_WC_LOC_QP_OP_ERR;
 	if (wr->flags & SMR_WR_BINDS)
 		return wqe_copy_bind(wqe, user);
+	if (wr->flags & SMR_WR_FLUSH)
+		return wqe_copy_flush(wqe, user);
 	if (wr->flags & SMR_WR_LOCAL) {
 		wqe->num_sge = 0;
 		wqe->len = 0;
 		return IB_WC_SUCCESS;
 	}
-	if (wqe->send_flags & IB_SEND_INLINE) {
-		if (wr->flags & SMR_WR_FETCHES ||
-		    user->inline_len > sq->max_inline)
-			return IB_WC_LOC_QP_OP_ERR;
-		wqe->num_sge = 0;
-		wqe->len = user->inline_len;
-		smr_ring_copy_at(&sq->ring, idx, sizeof(struct smr_send_wqe),
-				 wqe->data, wqe->len);
-		return IB_WC_SUCCESS;
-	}
-	if (wqe->num_sge > sq->max_sge)
-		return IB_WC_LOC_QP_OP_ERR;
-	smr_ring_copy_at(&sq->ring, idx, sizeof(struct smr_send_wqe), wqe->sge,
-			 wqe->num_sge * sizeof(wqe->sge[0]));
-	if (!wqe_length(wqe))
-		return IB_WC_LOC_LEN_ERR;
-	if (wr->flags & SMR_WR_ATOMIC && wqe->len != sizeof(u64))
+	status = wqe->send_flags & IB_SEND_INLINE ?
+		 wqe_copy_inline(qp, idx, wqe, wr, user->inline_len) :
+		 wqe_copy_list(qp, idx, wqe);
+	if (status)
+		return status;
+	if (wr->flags & (SMR_WR_ATOMIC | SMR_WR_ATOMIC_WRITE) &&
+	    wqe->len != sizeof(u64))
 		return IB_WC_LOC_LEN_ERR;
 	return IB_WC_SUCCESS;
 }
@@ -169,6 +214,8 @@ static void wqe_copy(struct smr_qp *qp, u32 idx)
 
 static_assert(offsetof(struct smr_send_wqe, rdma.remote_addr) ==
 	      offsetof(struct smr_send_wqe, atomic.remote_addr));
+static_assert(offsetof(struct smr_send_wqe, rdma.remote_addr) ==
+	      offsetof(struct smr_send_wqe, flush.remote_addr));
 
 /**
  * smr_sq_fetch() - have one more work request, if there is one

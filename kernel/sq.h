@@ -19,6 +19,16 @@ enum smr_swqe_state {
 };
 
 /**
+ * struct smr_flush - what a FLUSH is to flush
+ * @len: bytes
+ * @feth: the FETH: placement types and selectivity level
+ */
+struct smr_flush {
+	u32 len;
+	u32 feth;
+};
+
+/**
  * struct smr_swqe - the kernel's own copy of a send work request
  * @wr_id: the consumer's
  * @remote_addr: of WRITE, READ and atomics
@@ -38,6 +48,7 @@ enum smr_swqe_state {
  * @state: enum smr_swqe_state
  * @sge: the gather or scatter list
  * @data: inline data
+ * @flush: how much to flush, and the FETH, of IB_WR_FLUSH
  * @bind: what to bind, of IB_UVERBS_WR_BIND_MW
  *
  * Owned by the QP's send task.
@@ -69,6 +80,7 @@ struct smr_swqe {
 	union {
 		struct smr_sge sge[SMR_MAX_SGE];
 		u8 data[SMR_MAX_INLINE];
+		struct smr_flush flush;
 		struct smr_mw_bind bind;
 	};
 };

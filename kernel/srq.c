@@ -137,7 +137,8 @@ static int srq_switch(struct smr_srq *srq, struct smr_rq *to,
 		return -EINVAL;
 	to->ring.idx = srq->rq.ring.idx;
 	smr_ring_publish_cons(&to->ring);
-	swap(srq->rq, *to);
+	swap(srq->rq.ring, to->ring);
+	srq->rq.max_wr = to->max_wr;
 	srq->limit = limit;
 	*reached = limit_reached(srq);
 	return 0;

@@ -56,6 +56,11 @@ enum smr_op_flags {
 	SMR_OP_VALID	= 1U << 31,
 };
 
+/* FETH, IBTA A19.3.1: the placement types, enum ib_placement_type, and level */
+#define SMR_FETH_TYPE_MASK	0x0000000f
+#define SMR_FETH_LEVEL_MASK	0x00000030
+#define SMR_FETH_LEVEL_SHIFT	4
+
 /**
  * struct smr_op_info - what is known of a BTH opcode
  * @flags: enum smr_op_flags

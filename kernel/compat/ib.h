@@ -40,6 +40,14 @@
 	((void)(net), ib_alloc_device(type, member))
 #endif
 
+/* Older kernels have no bits that say that annex A19's operations page. */
+#ifdef HAVE_ODP_SUPPORT_FLUSH
+#define SMR_ODP_SUPPORT_A19	(IB_ODP_SUPPORT_FLUSH | \
+				 IB_ODP_SUPPORT_ATOMIC_WRITE)
+#else
+#define SMR_ODP_SUPPORT_A19	0
+#endif
+
 /**
  * smr_compat_port_state() - what state a port on this netdev is in
  * @ndev: the netdev

@@ -168,7 +168,7 @@ static struct ibv_qp *create_qp_ex(struct vt_ep *ep,
 		.comp_mask = IBV_QP_INIT_ATTR_PD |
 			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.pd = ep->pd,
-		.send_ops_flags = send_ops(init->qp_type),
+		.send_ops_flags = send_ops(init->qp_type) | ep->conf.send_ops,
 	};
 
 	return ibv_create_qp_ex(ep->dev.ctx, &ex);

@@ -44,6 +44,8 @@ struct vt_dev {
  * @sig_all: sq_sig_all
  * @events: CQs have a completion channel
  * @wr_api: post sends by ibv_wr_*()
+ * @send_ops: with @wr_api: enum ibv_qp_create_send_ops_flags, besides those
+ *	that all QPs are made for
  * @buf_len: bytes of the endpoint's buffer
  * @buf_access: its rights
  * @qp_access: what the QP lets its peer do
@@ -67,6 +69,7 @@ struct vt_conf {
 	bool sig_all;
 	bool events;
 	bool wr_api;
+	uint64_t send_ops;
 	size_t buf_len;
 	int buf_access;
 	int qp_access;

@@ -6,6 +6,8 @@
 #   host  one device, same-host shortcut
 #   wire  one device, packets
 #   veth  two devices, in two namespaces, packets
+#   to_rxe, from_rxe
+#         the same, but the second, or the first, is one of the kernel's rdma_rxe
 # The TAP of all runs becomes one; a test's name begins with its path.
 
 # shellcheck source=selftests/lib/test.sh
@@ -32,9 +34,12 @@ devices_for() {
 		ns_add "$ns" && veth_add "" "$ns" 9000 && link_add "$(node_name t)" veth0 || return
 		SMR_DEV=$(node_name t) SMR_DEV2=$SMR_DEV
 		;;
-	veth)
+	veth | to_rxe | from_rxe)
+		local first=$LINK_TYPE second=$LINK_TYPE
+		[ "$1" != to_rxe ] || second=rxe
+		[ "$1" != from_rxe ] || first=rxe
 		ns_add "$ns" && veth_add "" "$ns" 9000 || return
-		link_add "$(node_name t)" veth0 && link_add "$(node_name u)" veth0 "$ns" || return
+		link_add "$(node_name t)" veth0 "" "$first" && link_add "$(node_name u)" veth0 "$ns" "$second" || return
 		SMR_DEV=$(node_name t) SMR_DEV2=$(node_name u)
 		;;
 	esac
@@ -42,7 +47,7 @@ devices_for() {
 	export SMR_NETDEV=veth0 SMR_PEER_NETNS=$ns SMR_ADDR=10.1.0.1 SMR_PEER_ADDR=10.1.0.2
 	export SMR_ADDR6=fd01::1 SMR_PEER_ADDR6=fd01::2
 	within 10 gid_index "$SMR_DEV" 10.1.0.1 >/dev/null && within 10 gid_index "$SMR_DEV" fd01::1 >/dev/null || return
-	[ "$1" != veth ] || within 10 gid_index "$SMR_DEV2" fd01::2 >/dev/null
+	[ "$SMR_DEV" = "$SMR_DEV2" ] || within 10 gid_index "$SMR_DEV2" fd01::2 >/dev/null
 }
 
 # renumber PATH: TAP on standard input as a part of ours. Other lines go on as they are.
@@ -83,6 +88,10 @@ mkfifo "$WORK/fifo"
 mark=${#TAP_CLEANUP[@]}
 for path in $(paths_wanted); do
 	[ "$LINK_TYPE" != rxe ] || [ "$path" != wire ] || continue
+	if [[ $path = *_rxe ]] && ! have_link_type rxe; then
+		skip "$path" "this kernel has no rdma_rxe"
+		continue
+	fi
 	run_path "$path" "$@"
 	clean_up "$mark"
 done

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "persist.h"
+
+#include <linux/io.h>
+#include <linux/ioport.h>
+#include <linux/kconfig.h>
+#include <linux/libnvdimm.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/sizes.h>
+
+#include "mem.h"
+
+/* Written back before others may run, in bytes */
+#define STEP	SZ_1M
+
+/**
+ * smr_persist_supported() - can this kernel write caches back to such memory?
+ *
+ * Return: true when it can.
+ */
+bool smr_persist_supported(void)
+{
+	return IS_ENABLED(CONFIG_ARCH_HAS_PMEM_API);
+}
+
+static bool run_is_persistent(const struct smr_map *map)
+{
+	return region_intersects(virt_to_phys(map->addr), map->len,
+				 IORESOURCE_MEM, IORES_DESC_PERSISTENT_MEMORY) ==
+	       REGION_INTERSECTS;
+}
+
+/**
+ * smr_mem_is_persistent() - is all of a memory persistent?
+ * @mem: the memory; its pages are always there
+ *
+ * Context: process, may sleep.
+ * Return: true when it is.
+ */
+bool smr_mem_is_persistent(struct smr_mem *mem)
+{
+	struct smr_map map;
+	bool persistent;
+	u64 off;
+
+	if (!smr_persist_supported())
+		return false;
+	for (off = 0; off < mem->size; off += map.len) {
+		if (mem->ops->map(mem, off, mem->size - off, false, &map))
+			return false;
+		persistent = run_is_persistent(&map);
+		if (mem->ops->unmap)
+			mem->ops->unmap(mem, &map);
+		if (!persistent)
+			return false;
+		cond_resched();
+	}
+	return true;
+}
+
+/**
+ * smr_span_persist() - write the caches of a span back to persistent memory
+ * @span: part of such a memory
+ * @can_sleep: the caller may
+ *
+ * Context: any, as @can_sleep says.
+ * Return: 0 or -EFAULT.
+ */
+int smr_span_persist(const struct smr_span *span, bool can_sleep)
+{
+	struct smr_mem *mem = span->mem;
+	struct smr_map map;
+	u64 off;
+	int ret;
+
+	for (off = 0; off < span->len; off += map.len) {
+		ret = mem->ops->map(mem, span->off + off,
+				    min_t(u64, span->len - off, STEP), false,
+				    &map);
+		if (ret)
+			return -EFAULT;
+		arch_wb_cache_pmem(map.addr, map.len);
+		if (mem->ops->unmap)
+			mem->ops->unmap(mem, &map);
+		if (can_sleep)
+			cond_resched();
+	}
+	/* As a store is after it: the answer comes last. */
+	wmb();
+	return 0;
+}

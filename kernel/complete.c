@@ -7,6 +7,7 @@
 #include "stats.h"
 #include "trace.h"
 #include "transport.h"
+#include "xrc.h"
 
 /* A completion that its CQ has no room for is lost: nothing more may come. */
 static void post(struct smr_qp *qp, struct smr_cq *cq, struct smr_cqe *cqe,
@@ -140,9 +141,12 @@ void smr_send_flush_all(struct smr_qp *qp)
 static int recv_take(struct smr_qp *qp)
 {
 	struct smr_rwqe *rwqe = &qp->resp.rwqe;
+	struct smr_srq *srq = smr_recv_srq(qp);
 
-	return qp->srq ? smr_srq_take(qp->srq, rwqe) :
-			 smr_rq_take(&qp->rq, rwqe);
+	if (!srq)
+		return smr_rq_take(&qp->rq, rwqe);
+	qp->resp.rwqe_srqn = srq->srqn;
+	return smr_srq_take(srq, rwqe);
 }
 
 /**
@@ -176,12 +180,26 @@ int smr_recv_take(struct smr_qp *qp)
 bool smr_recv_available(const struct smr_qp *qp)
 {
 	const struct smr_rq *rq = &qp->rq;
+	struct smr_srq *srq = smr_recv_srq(qp);
 
 	if (qp->resp.have_rwqe)
 		return true;
-	if (qp->srq)
-		return smr_srq_available(qp->srq);
+	if (srq)
+		return smr_srq_available(srq);
 	return rq->max_wr && READ_ONCE(rq->ring.hdr->prod) != rq->ring.idx;
+}
+
+/* A queue that is gone has taken its requests with it. */
+static void recv_post_xrc(struct smr_qp *qp, struct smr_cqe *cqe,
+			  bool solicited)
+{
+	struct smr_srq *srq = smr_srq_find(qp->env->srqs, qp->resp.rwqe_srqn,
+					   qp->ibqp.xrcd);
+
+	if (!srq)
+		return;
+	post(qp, srq->cq, cqe, solicited);
+	smr_srq_put(srq);
 }
 
 static void recv_post(struct smr_qp *qp, struct smr_cqe *cqe, bool solicited)
@@ -191,7 +209,10 @@ static void recv_post(struct smr_qp *qp, struct smr_cqe *cqe, bool solicited)
 	qp->resp.have_rwqe = false;
 	trace_smr_recv_done(cqe->qp_num, cqe->wr_id, cqe->status,
 			    cqe->byte_len);
-	post(qp, qp->rcq, cqe, solicited);
+	if (smr_qp_is_xrc(qp))
+		recv_post_xrc(qp, cqe, solicited);
+	else
+		post(qp, qp->rcq, cqe, solicited);
 }
 
 /* What each message's completion has. */
@@ -300,7 +321,7 @@ enum smr_task_verdict smr_recv_flush(struct smr_qp *qp, struct smr_run *run)
 		run->quota -= SMR_COST_PACKET;
 		return SMR_TASK_MORE;
 	}
-	if (qp->srq) {
+	if (qp->srq || qp->ibqp.qp_type == IB_QPT_XRC_TGT) {
 		recv_last(qp);
 		return SMR_TASK_IDLE;
 	}

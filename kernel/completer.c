@@ -20,10 +20,7 @@
 #define RNR_PATIENCE	16
 #define RNR_SLOW_US	1000ULL
 
-/*
- * IBTA table 45: how long a RNR NAK's timer value stands for, in units of
- * 10 us.
- */
+/* IBTA table 45: what a RNR NAK's timer value stands for, in units of 10 us */
 static const u16 rnr_delay[32] = {
 	65536 - 1, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256,
 	384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384,
@@ -463,7 +460,7 @@ static bool comp_packet(struct smr_qp *qp, struct sk_buff *skb,
 
 	if (smr_wire_parse(skb, off, len, &hdr) ||
 	    !(hdr.op->flags & SMR_OP_RESPONSE) ||
-	    (hdr.opcode & 0xe0) != SMR_TRANSPORT_RC) {
+	    (hdr.opcode & SMR_TRANSPORT_MASK) != qp->service) {
 		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_HEADER);
 		return true;
 	}

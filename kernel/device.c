@@ -48,11 +48,13 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 		goto fini_keys;
 	}
 	smr_ahtab_init(&dev->verbs.ahs);
+	smr_srqtab_init(&dev->verbs.srqs);
 	netdev_hold(ndev, &dev->tracker, GFP_KERNEL);
 
 	env->sn = &dev->ns->sn;
 	env->tab = &dev->ns->tab;
 	env->ahs = &dev->verbs.ahs;
+	env->srqs = &dev->verbs.srqs;
 	env->keys = &dev->keys;
 	env->stats = &dev->stats;
 	env->ndev = ndev;
@@ -78,6 +80,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 {
 	struct smr_dev *dev = to_smr_dev(ibdev);
 
+	smr_srqtab_fini(&dev->verbs.srqs);
 	smr_ahtab_fini(&dev->verbs.ahs);
 	smr_mr_dereg(dev->dma_mr);
 	smr_keys_fini(&dev->keys);

@@ -11,20 +11,21 @@
 /**
  * smr_invalidate() - invalidate a window, or a fast-registered region
  * @qp: the QP that was asked to, by its consumer or by its peer
+ * @pd: the protection domain that it must be in
  * @rkey: the key
  *
  * Context: any but hard interrupts; called by one of the QP's tasks.
  * Return: 0; -EAGAIN: again, from process context; or why not, see
  * smr_mw_invalidate() and smr_kmr_invalidate().
  */
-int smr_invalidate(struct smr_qp *qp, u32 rkey)
+int smr_invalidate(struct smr_qp *qp, const struct smr_pd *pd, u32 rkey)
 {
-	int err = smr_mw_invalidate(qp->env->keys, &qp->windows,
-				    &qp->pd->ibpd, rkey);
+	int err = smr_mw_invalidate(qp->env->keys, &qp->windows, &pd->ibpd,
+				    rkey);
 
 	if (err != -ENOENT)
 		return err;
-	return smr_kmr_invalidate(qp->env->keys, &qp->pd->ibpd, rkey);
+	return smr_kmr_invalidate(qp->env->keys, &pd->ibpd, rkey);
 }
 
 static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe)
@@ -38,7 +39,8 @@ static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe)
 	case IB_WR_REG_MR:
 		return smr_kmr_register(keys, &qp->pd->ibpd, &wqe->bind);
 	default:
-		return smr_invalidate(qp, (__force u32)wqe->imm_or_rkey);
+		return smr_invalidate(qp, qp->pd,
+				      (__force u32)wqe->imm_or_rkey);
 	}
 }
 

@@ -8,12 +8,13 @@
 
 #include <linux/types.h>
 
+struct smr_pd;
 struct smr_qp;
 struct smr_run;
 struct smr_swqe;
 
 bool smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe,
 		       const struct smr_run *run);
-int smr_invalidate(struct smr_qp *qp, u32 rkey);
+int smr_invalidate(struct smr_qp *qp, const struct smr_pd *pd, u32 rkey);
 
 #endif /* SMR_LOCAL_WR_H */

@@ -40,7 +40,10 @@
 		WR_SINGLE(0, IB_UVERBS_WC_BIND_MW,			\
 			  SMR_WR_LOCAL | SMR_WR_BINDS)
 
-/* IBTA table 38: the BTH opcodes of the reliable connection */
+/*
+ * IBTA table 38: the BTH opcodes of the reliable connection. Those of the
+ * extended one differ in the transport's bits only.
+ */
 static const struct smr_wr_info rc_info[] = {
 	WR_SEND_WRITE(RC),
 	[IB_WR_SEND_WITH_INV] = {
@@ -106,6 +109,8 @@ static const struct service services[] = {
 	[IB_QPT_RC] = SERVICE(RC, rc_info),
 	[IB_QPT_UC] = SERVICE(UC, uc_info),
 	[IB_QPT_UD] = SERVICE(UD, ud_info),
+	[IB_QPT_XRC_INI] = SERVICE(XRC, rc_info),
+	[IB_QPT_XRC_TGT] = SERVICE(XRC, rc_info),
 };
 
 /**

@@ -75,6 +75,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 				 IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_RC_RNR_NAK_GEN |
 				 IB_DEVICE_SRQ_RESIZE |
+				 IB_DEVICE_XRC |
 				 IB_DEVICE_SYS_IMAGE_GUID |
 				 IB_DEVICE_FLUSH_GLOBAL |
 				 IB_DEVICE_ATOMIC_WRITE;
@@ -94,6 +95,8 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->odp_caps.per_transport_caps.ud_odp_caps =
 		IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |
 		IB_ODP_SUPPORT_SRQ_RECV;
+	attr->odp_caps.per_transport_caps.xrc_odp_caps =
+		attr->odp_caps.per_transport_caps.rc_odp_caps;
 	/* They are the CPU's own, so they are atomic against it, too. */
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->local_ca_ack_delay = DEVICE_ACK_DELAY;

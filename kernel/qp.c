@@ -25,7 +25,11 @@ static int create_check(const struct ib_device_attr *limit,
 	    (init->qp_type == IB_QPT_GSI && user) || init->create_flags ||
 	    init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
-	if (!init->send_cq || !init->recv_cq)
+	/* It has no queues: it serves those of its domain. */
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		return init->xrcd ? 0 : -EINVAL;
+	if (!init->send_cq ||
+	    (!init->recv_cq && init->qp_type != IB_QPT_XRC_INI))
 		return -EINVAL;
 	if (cap->max_send_wr > limit->max_qp_wr ||
 	    cap->max_recv_wr > limit->max_qp_wr ||
@@ -52,15 +56,18 @@ static int qp_create_queues(struct smr_qp *qp, struct ib_ucontext *uctx,
 			    const struct ib_qp_cap *wanted,
 			    struct smr_create_qp_resp *resp)
 {
+	enum ib_qp_type type = qp->ibqp.qp_type;
 	struct ib_qp_cap cap = *wanted;
 	int ret;
 
+	if (type == IB_QPT_XRC_TGT)
+		return 0;
 	cap.max_send_wr = max(cap.max_send_wr, 1U);
 	cap.max_recv_wr = max(cap.max_recv_wr, 1U);
 	ret = smr_sq_create(&qp->sq, uctx, &cap, &resp->sq);
 	if (ret)
 		return ret;
-	if (qp->srq)
+	if (qp->srq || type == IB_QPT_XRC_INI)
 		return 0;
 	ret = smr_rq_create(&qp->rq, uctx, cap.max_recv_wr, cap.max_recv_sge,
 			    &resp->rq);
@@ -91,9 +98,9 @@ int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 	if (ret)
 		return ret;
 	qp->service = smr_qp_service(init->qp_type);
-	qp->pd = to_smr_pd(qp->ibqp.pd);
-	qp->scq = to_smr_cq(init->send_cq);
-	qp->rcq = to_smr_cq(init->recv_cq);
+	qp->pd = qp->ibqp.pd ? to_smr_pd(qp->ibqp.pd) : NULL;
+	qp->scq = init->send_cq ? to_smr_cq(init->send_cq) : NULL;
+	qp->rcq = init->recv_cq ? to_smr_cq(init->recv_cq) : NULL;
 	qp->srq = init->srq ? to_smr_srq(init->srq) : NULL;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->state = IB_QPS_RESET;
@@ -127,8 +134,10 @@ fini_transport:
 void smr_qp_destroy(struct smr_qp *qp)
 {
 	smr_transport_fini(qp);
-	smr_cq_forget(qp->scq, &qp->ibqp);
-	smr_cq_forget(qp->rcq, &qp->ibqp);
+	if (qp->scq)
+		smr_cq_forget(qp->scq, &qp->ibqp);
+	if (qp->rcq)
+		smr_cq_forget(qp->rcq, &qp->ibqp);
 	smr_rq_destroy(&qp->rq);
 	smr_sq_destroy(&qp->sq);
 }
@@ -309,6 +318,7 @@ void smr_qp_query(struct smr_qp *qp, struct ib_qp_attr *attr,
 		.send_cq = qp->ibqp.send_cq,
 		.recv_cq = qp->ibqp.recv_cq,
 		.srq = qp->ibqp.srq,
+		.xrcd = qp->ibqp.xrcd,
 		.cap = attr->cap,
 		.sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR :
 					     IB_SIGNAL_REQ_WR,

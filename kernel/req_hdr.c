@@ -29,6 +29,7 @@ void smr_req_hdr_init(const struct smr_qp *qp, const struct smr_swqe *wqe,
 	hdr->rkey = wqe->rkey;
 	hdr->va = wqe->remote_addr;
 	hdr->dma_len = wqe->len;
+	hdr->srqn = wqe->xrc_srqn;
 	hdr->imm = wqe->imm_or_rkey;
 	hdr->inv_rkey = (__force u32)wqe->imm_or_rkey;
 	if (wr->flags & SMR_WR_FLUSH) {
@@ -45,13 +46,14 @@ void smr_req_hdr_init(const struct smr_qp *qp, const struct smr_swqe *wqe,
 
 /**
  * smr_req_hdr_opcode() - set the BTH opcode
+ * @qp: the requester's QP
  * @hdr: the headers
- * @opcode: of the packet
+ * @opcode: of the packet, as RC has it
  *
  * Context: any.
  */
-void smr_req_hdr_opcode(struct smr_hdr *hdr, u8 opcode)
+void smr_req_hdr_opcode(const struct smr_qp *qp, struct smr_hdr *hdr, u8 opcode)
 {
-	hdr->opcode = opcode;
-	hdr->op = smr_wire_op(opcode);
+	hdr->opcode = qp->service | opcode;
+	hdr->op = smr_wire_op(hdr->opcode);
 }

@@ -12,6 +12,7 @@ struct smr_wr_info;
 
 void smr_req_hdr_init(const struct smr_qp *qp, const struct smr_swqe *wqe,
 		      const struct smr_wr_info *wr, struct smr_hdr *hdr);
-void smr_req_hdr_opcode(struct smr_hdr *hdr, u8 opcode);
+void smr_req_hdr_opcode(const struct smr_qp *qp, struct smr_hdr *hdr,
+			u8 opcode);
 
 #endif /* SMR_REQ_HDR_H */

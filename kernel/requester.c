@@ -39,7 +39,8 @@ void smr_requester_reset(struct smr_qp *qp)
 {
 	struct smr_requester *req = &qp->req;
 
-	smr_ring_reset(&qp->sq.ring);
+	if (qp->sq.max_wr)
+		smr_ring_reset(&qp->sq.ring);
 	qp->sq.head = 0;
 	qp->sq.next = 0;
 	req->psn = 0;
@@ -215,11 +216,11 @@ static void packet_hdr(struct req_message *m, u32 i)
 	struct smr_hdr *hdr = &m->hdr;
 
 	if (m->wqe->npsn == 1)
-		smr_req_hdr_opcode(hdr, wr->only);
+		smr_req_hdr_opcode(m->qp, hdr, wr->only);
 	else if (!i)
-		smr_req_hdr_opcode(hdr, wr->first);
+		smr_req_hdr_opcode(m->qp, hdr, wr->first);
 	else
-		smr_req_hdr_opcode(hdr, last ? wr->last : wr->middle);
+		smr_req_hdr_opcode(m->qp, hdr, last ? wr->last : wr->middle);
 	hdr->psn = smr_psn_add(m->wqe->psn, i);
 	hdr->len = last ? m->wqe->len - i * m->qp->mtu : m->qp->mtu;
 	hdr->pad = -hdr->len & 3;
@@ -410,7 +411,7 @@ static enum req_verdict fetch_send(struct req_message *m, struct smr_run *run)
 	    (n > window_room(qp) && qp->req.psn != qp->comp.una))
 		return REQ_WAIT;
 	m->end = m->first + 1;
-	smr_req_hdr_opcode(hdr, m->wr->only);
+	smr_req_hdr_opcode(qp, hdr, m->wr->only);
 	hdr->ack_req = true;
 	if (m->wr->flags & SMR_WR_READ) {
 		hdr->va += off;
@@ -431,7 +432,7 @@ static void local_send(struct req_message *m, struct smr_run *run)
 	struct smr_qp *qp = m->qp;
 	struct smr_swqe *wqe = m->wqe;
 
-	smr_req_hdr_opcode(&m->hdr, m->wr->only);
+	smr_req_hdr_opcode(qp, &m->hdr, m->wr->only);
 	m->hdr.len = m->wr->flags & SMR_WR_FETCHES ? 0 : wqe->len;
 	m->hdr.solicited = wqe->send_flags & IB_SEND_SOLICITED;
 	m->hdr.ack_req = true;

@@ -8,6 +8,7 @@
 #include "stats.h"
 #include "transport.h"
 #include "wire.h"
+#include "xrc.h"
 
 /* IBTA 9.7.2: no message is longer */
 #define MESSAGE_MAX	BIT(31)
@@ -88,8 +89,9 @@ static enum smr_resp_verdict key_check(struct smr_qp *qp,
 	enum smr_key_verdict verdict;
 	struct smr_span span;
 
-	verdict = smr_key_open(qp->env->keys, hdr->rkey, &qp->pd->ibpd,
-			       qp->ibqp.qp_num, access, hdr->va, len, &span);
+	verdict = smr_key_open(qp->env->keys, hdr->rkey,
+			       &smr_resp_pd(qp)->ibpd, qp->ibqp.qp_num, access,
+			       hdr->va, len, &span);
 	if (verdict != SMR_KEY_OK) {
 		smr_key_count(qp->env->stats, verdict);
 		return SMR_RESP_ACCESS;
@@ -182,12 +184,14 @@ enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
 	u32 flags = op->hdr.op->flags;
 	enum smr_resp_verdict verdict;
 
-	if ((op->hdr.opcode & SMR_TRANSPORT_MASK) != qp->service)
+	if ((op->hdr.opcode & SMR_TRANSPORT_MASK) != qp->service ||
+	    qp->ibqp.qp_type == IB_QPT_XRC_INI)
 		return SMR_RESP_DROP;
 	verdict = check_psn(qp, op->hdr.psn);
 	if (verdict != SMR_RESP_OK)
 		return verdict;
-	if (!(flags & OP_REQUEST) || !sequence_ok(qp, op) ||
+	if (!(flags & OP_REQUEST) || !smr_xrc_check(qp, op) ||
+	    !sequence_ok(qp, op) ||
 	    !permitted(qp, &op->hdr) ||
 	    !payload_ok(qp, op))
 		return SMR_RESP_INV_REQ;

@@ -13,6 +13,7 @@
 #include "stats.h"
 #include "transport.h"
 #include "wire.h"
+#include "xrc.h"
 
 /* IBTA 9.7.2: no message is longer */
 #define MESSAGE_MAX	BIT_ULL(31)
@@ -70,8 +71,8 @@ static bool remote_open(struct exec *x, int access, u64 va, u32 rkey)
 	struct smr_qp *qp = x->qp;
 	enum smr_key_verdict verdict;
 
-	verdict = smr_sgl_open_key(&qp->resp.sgl, qp->pd, qp->ibqp.qp_num,
-				   access, rkey, va, x->len);
+	verdict = smr_sgl_open_key(&qp->resp.sgl, smr_resp_pd(qp),
+				   qp->ibqp.qp_num, access, rkey, va, x->len);
 	smr_key_count(qp->env->stats, verdict);
 	return verdict == SMR_KEY_OK;
 }
@@ -183,7 +184,9 @@ enum smr_resp_verdict smr_resp_recv_take(struct smr_qp *qp)
 /* IBTA 10.2.9.2: a shared queue's own protection domain counts. */
 static const struct smr_pd *recv_pd(const struct smr_qp *qp)
 {
-	return qp->srq ? to_smr_pd(qp->srq->ibsrq.pd) : qp->pd;
+	const struct smr_srq *srq = smr_recv_srq(qp);
+
+	return srq ? to_smr_pd(srq->ibsrq.pd) : qp->pd;
 }
 
 /**
@@ -215,7 +218,7 @@ static enum smr_resp_verdict send_last(struct exec *x)
 	int err;
 
 	if (hdr->op->flags & SMR_OP_IETH) {
-		err = smr_invalidate(qp, hdr->inv_rkey);
+		err = smr_invalidate(qp, smr_resp_pd(qp), hdr->inv_rkey);
 		/* Other CPUs copy for a moment yet: this packet once more. */
 		if (err == -EAGAIN) {
 			qp->resp.received -= x->op->local ? 0 : x->len;
@@ -356,6 +359,7 @@ static enum smr_resp_verdict exec_read(struct exec *x)
 	read->psn = hdr->psn;
 	read->va = hdr->va;
 	read->rkey = hdr->rkey;
+	read->srqn = hdr->srqn;
 	read->left = hdr->dma_len;
 	read->first = true;
 	read->atomic = false;
@@ -369,7 +373,7 @@ static int atomic_op(struct exec *x, u64 *orig)
 	const struct smr_hdr *hdr = &x->op->hdr;
 
 	/* The opcode's only difference that the flags do not show. */
-	if (hdr->opcode == IB_OPCODE_RC_COMPARE_SWAP)
+	if ((hdr->opcode & ~SMR_TRANSPORT_MASK) == IB_OPCODE_COMPARE_SWAP)
 		return smr_span_cmp_swap(span, hdr->compare, hdr->swap_add,
 					 orig);
 	return smr_span_fetch_add(span, hdr->swap_add, orig);
@@ -427,6 +431,7 @@ static enum smr_resp_verdict exec_atomic(struct exec *x)
 	res->orig = orig;
 	read->psn = x->op->hdr.psn;
 	read->va = orig;
+	read->srqn = x->op->hdr.srqn;
 	read->atomic = true;
 	read->active = true;
 	return SMR_RESP_OK;
@@ -549,6 +554,7 @@ void smr_resp_advance(struct smr_qp *qp, const struct smr_op *op)
 		resp->va += op->hdr.len;
 		resp->left -= op->hdr.len;
 	}
+	resp->srqn = op->hdr.srqn;
 	resp->in_message = flags & OP_IN_PARTS && !(flags & SMR_OP_LAST);
 	resp->last_flags = flags;
 	if (!resp->in_message)

@@ -10,6 +10,7 @@
 #include "stats.h"
 #include "transport.h"
 #include "wire.h"
+#include "xrc.h"
 
 /* What is written back in softirq at most; more goes to process context */
 #define SOFTIRQ_MAX	SZ_64K
@@ -72,11 +73,11 @@ static enum smr_key_verdict flush_open(struct smr_qp *qp,
 
 	if (flush_whole(hdr))
 		verdict = smr_key_open_all(qp->env->keys, hdr->rkey,
-					   &qp->pd->ibpd, flush_access(hdr),
-					   &iova, span);
+					   &smr_resp_pd(qp)->ibpd,
+					   flush_access(hdr), &iova, span);
 	else
 		verdict = smr_key_open(qp->env->keys, hdr->rkey,
-				       &qp->pd->ibpd, qp->ibqp.qp_num,
+				       &smr_resp_pd(qp)->ibpd, qp->ibqp.qp_num,
 				       flush_access(hdr), hdr->va,
 				       hdr->dma_len, span);
 	smr_key_count(qp->env->stats, verdict);

@@ -8,6 +8,7 @@
 #include "stats.h"
 #include "transport.h"
 #include "wire.h"
+#include "xrc.h"
 
 /* What a copy's -EAGAIN becomes where the stack may say -EAGAIN as well */
 #define PAGE_MISSING (-ENODATA)
@@ -25,10 +26,10 @@ static u8 read_opcode(const struct smr_qp *qp,
 	bool last = read->left <= qp->mtu;
 
 	if (read->first)
-		return last ? IB_OPCODE_RC_RDMA_READ_RESPONSE_ONLY :
-			      IB_OPCODE_RC_RDMA_READ_RESPONSE_FIRST;
-	return last ? IB_OPCODE_RC_RDMA_READ_RESPONSE_LAST :
-		      IB_OPCODE_RC_RDMA_READ_RESPONSE_MIDDLE;
+		return last ? IB_OPCODE_RDMA_READ_RESPONSE_ONLY :
+			      IB_OPCODE_RDMA_READ_RESPONSE_FIRST;
+	return last ? IB_OPCODE_RDMA_READ_RESPONSE_LAST :
+		      IB_OPCODE_RDMA_READ_RESPONSE_MIDDLE;
 }
 
 /* The headers of the next packet. */
@@ -36,8 +37,9 @@ static void answer_hdr(struct answer *a)
 {
 	struct smr_hdr *hdr = &a->hdr;
 
-	hdr->opcode = a->next.atomic ? IB_OPCODE_RC_ATOMIC_ACKNOWLEDGE :
-				       read_opcode(a->qp, &a->next);
+	hdr->opcode = a->qp->service |
+		      (a->next.atomic ? IB_OPCODE_ATOMIC_ACKNOWLEDGE :
+					read_opcode(a->qp, &a->next));
 	hdr->op = smr_wire_op(hdr->opcode);
 	hdr->psn = a->next.psn;
 	hdr->orig = a->next.va;
@@ -141,9 +143,9 @@ static bool read_open(struct smr_qp *qp)
 
 	if (read->atomic || !len)
 		return true;
-	verdict = smr_sgl_open_key(&qp->resp.sgl, qp->pd, qp->ibqp.qp_num,
-				   IB_ACCESS_REMOTE_READ, read->rkey, read->va,
-				   len);
+	verdict = smr_sgl_open_key(&qp->resp.sgl, smr_resp_pd(qp),
+				   qp->ibqp.qp_num, IB_ACCESS_REMOTE_READ,
+				   read->rkey, read->va, len);
 	smr_key_count(qp->env->stats, verdict);
 	return verdict == SMR_KEY_OK;
 }
@@ -215,10 +217,13 @@ enum smr_task_verdict smr_resp_read(struct smr_qp *qp, struct smr_run *run)
 	enum smr_task_verdict verdict;
 
 	smr_sgl_inline(&qp->resp.sgl, NULL, 0);
-	if (!read_open(qp))
-		return read_broken(qp);
-	verdict = read_sent(&a, run, answer_send(&a));
-	smr_sgl_close(&qp->resp.sgl);
+	if (smr_xrc_enter(qp, qp->resp.read.srqn) && read_open(qp)) {
+		verdict = read_sent(&a, run, answer_send(&a));
+		smr_sgl_close(&qp->resp.sgl);
+	} else {
+		verdict = read_broken(qp);
+	}
+	smr_xrc_leave(qp);
 	return verdict;
 }
 
@@ -261,6 +266,7 @@ void smr_resp_confirm(struct smr_qp *qp, const struct smr_hdr *hdr)
 {
 	qp->resp.read = (struct smr_read_stream){
 		.psn = hdr->psn,
+		.srqn = hdr->srqn,
 		.first = true,
 		.active = true,
 	};
@@ -294,6 +300,7 @@ void smr_resp_repeat(struct smr_qp *qp, const struct smr_hdr *hdr)
 	read->psn = hdr->psn;
 	read->va = atomic ? res->orig : hdr->va;
 	read->rkey = hdr->rkey;
+	read->srqn = hdr->srqn;
 	read->left = atomic ? 0 : hdr->dma_len;
 	read->first = true;
 	read->atomic = atomic;

@@ -15,6 +15,7 @@
 #include "trace.h"
 #include "transport.h"
 #include "ud_recv.h"
+#include "xrc.h"
 
 /* So many requests are acknowledged together at most. */
 #define ACK_COALESCE	64
@@ -169,9 +170,10 @@ static void op_done(struct smr_qp *qp, const struct smr_op *op)
 /* An acknowledge packet. -EAGAIN: later, the flow's wake says when. */
 static int aeth_send(struct smr_qp *qp, u8 syndrome, u32 psn)
 {
+	u8 opcode = qp->service | IB_OPCODE_ACKNOWLEDGE;
 	struct smr_hdr hdr = {
-		.opcode = IB_OPCODE_RC_ACKNOWLEDGE,
-		.op = smr_wire_op(IB_OPCODE_RC_ACKNOWLEDGE),
+		.opcode = opcode,
+		.op = smr_wire_op(opcode),
 		.pkey = SMR_DEFAULT_PKEY,
 		.migreq = true,
 		.qpn = qp->attr.dest_qp_num,
@@ -366,10 +368,9 @@ static void op_established(struct smr_qp *qp)
 	smr_qp_event(qp, IB_EVENT_COMM_EST);
 }
 
-/* One request, or a slice of one. */
-static enum smr_task_verdict op_process(struct smr_qp *qp,
-					const struct smr_op *op,
-					struct smr_run *run)
+static enum smr_task_verdict op_step(struct smr_qp *qp,
+				     const struct smr_op *op,
+				     struct smr_run *run)
 {
 	enum smr_resp_verdict verdict = op_try(qp, op, run);
 
@@ -400,6 +401,20 @@ static enum smr_task_verdict op_process(struct smr_qp *qp,
 	if (qp->resp.acks >= ACK_COALESCE)
 		acks_flush(qp);
 	return SMR_TASK_MORE;
+}
+
+/* One request, or a slice of one. */
+static enum smr_task_verdict op_process(struct smr_qp *qp,
+					const struct smr_op *op,
+					struct smr_run *run)
+{
+	enum smr_task_verdict verdict;
+
+	/* Whether there is such a queue matters once the PSN is right. */
+	smr_xrc_enter(qp, op->hdr.srqn);
+	verdict = op_step(qp, op, run);
+	smr_xrc_leave(qp);
+	return verdict;
 }
 
 /* The next packet's headers. False: it is no good and was dropped. */

@@ -13,6 +13,7 @@
 
 struct smr_qp;
 struct smr_local;
+struct smr_srq;
 
 /**
  * struct smr_op - what a responder is asked to do
@@ -55,6 +56,7 @@ struct smr_rd_res {
  * @psn: of the next response
  * @va: of the next byte
  * @rkey: the key
+ * @srqn: XRC: the queue that it is for
  * @left: bytes still to be sent
  * @active: there is one
  * @first: the next response is the first
@@ -64,6 +66,7 @@ struct smr_read_stream {
 	u32 psn;
 	u64 va;
 	u32 rkey;
+	u32 srqn;
 	u32 left;
 	bool active;
 	bool first;
@@ -93,6 +96,9 @@ struct smr_read_stream {
  * @rkey: its key
  * @left: bytes that are missing of the WRITE in progress
  * @received: bytes of the SEND or WRITE in progress so far
+ * @srqn: XRC: the queue that the message before, or in progress, is for
+ * @xsrq: XRC: the queue of the request in progress; see smr_xrc_enter()
+ * @rwqe_srqn: XRC: the queue that @rwqe is from
  * @rwqe: the receive work request in use
  * @res: READs and atomics for duplicates
  * @res_next: the next entry of @res to use
@@ -122,6 +128,9 @@ struct smr_responder {
 	u32 rkey;
 	u32 left;
 	u32 received;
+	u32 srqn;
+	struct smr_srq *xsrq;
+	u32 rwqe_srqn;
 	struct smr_rwqe rwqe;
 	struct smr_rd_res *res;
 	u32 res_next;

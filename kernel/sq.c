@@ -192,6 +192,7 @@ static void wqe_copy(struct smr_qp *qp, u32 idx)
 	wqe->num_sge = user.num_sge;
 	wqe->send_flags = user.send_flags;
 	wqe->imm_or_rkey = (__force __be32)user.imm_or_rkey;
+	wqe->xrc_srqn = user.xrc_srqn;
 	/* The same place in both layouts, see the static assertions. */
 	wqe->remote_addr = user.rdma.remote_addr;
 	wqe->rkey = user.rdma.rkey;
@@ -230,8 +231,11 @@ static_assert(offsetof(struct smr_send_wqe, rdma.remote_addr) ==
 bool smr_sq_fetch(struct smr_qp *qp)
 {
 	struct smr_sq *sq = &qp->sq;
-	int pending = smr_ring_pending(&sq->ring);
+	int pending;
 
+	if (!sq->max_wr)
+		return false;
+	pending = smr_ring_pending(&sq->ring);
 	if (pending < 0) {
 		sq->ring.idx = READ_ONCE(sq->ring.hdr->prod);
 		sq->head = sq->ring.idx;

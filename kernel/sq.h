@@ -38,6 +38,7 @@ struct smr_flush {
  * @ud: datagrams: the number of an address vector, the receiver's QP number
  *	and Q_Key
  * @imm_or_rkey: immediate data in network order, or the rkey to invalidate
+ * @xrc_srqn: XRC: the receiving queue's number
  * @len: bytes of the message
  * @psn: its first PSN
  * @npsn: how many PSNs it takes
@@ -69,6 +70,7 @@ struct smr_swqe {
 	};
 	u32 rkey;
 	__be32 imm_or_rkey;
+	u32 xrc_srqn;
 	u32 len;
 	u32 psn;
 	u32 npsn;

@@ -3,40 +3,150 @@
 
 #include <linux/cleanup.h>
 #include <linux/minmax.h>
+#include <linux/random.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
+
+#include "cq.h"
+#include "wire.h"
+
+/* Numbers of 24 bits; 0 is left out, which a forgotten field would have. */
+#define SRQN_FIRST	1
+#define SRQN_LAST	SMR_QPN_MASK
+
+/**
+ * smr_srqtab_init() - prepare a table of XRC shared receive queues
+ * @tab: the table
+ */
+void smr_srqtab_init(struct smr_srqtab *tab)
+{
+	xa_init_flags(&tab->xa, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
+}
+
+/**
+ * smr_srqtab_fini() - the end of a table, which must be empty by now
+ * @tab: the table
+ */
+void smr_srqtab_fini(struct smr_srqtab *tab)
+{
+	WARN_ON_ONCE(!xa_empty(&tab->xa));
+	xa_destroy(&tab->xa);
+}
+
+/* Let peers name it: by a number that they would hardly guess. */
+static int srq_publish(struct smr_srq *srq, struct smr_srqtab *tab)
+{
+	u32 start = get_random_u32_inclusive(SRQN_FIRST, SRQN_LAST);
+	int err;
+
+	refcount_set(&srq->ref, 1);
+	init_completion(&srq->released);
+	err = xa_alloc_bh(&tab->xa, &srq->srqn, srq,
+			  XA_LIMIT(start, SRQN_LAST), GFP_KERNEL);
+	if (err == -EBUSY)
+		err = xa_alloc_bh(&tab->xa, &srq->srqn, srq,
+				  XA_LIMIT(SRQN_FIRST, start), GFP_KERNEL);
+	if (err)
+		return err;
+	srq->tab = tab;
+	srq->ibsrq.ext.xrc.srq_num = srq->srqn;
+	return 0;
+}
+
+/* Nobody finds it any more, and nobody who found it before uses it. */
+static void srq_withdraw(struct smr_srq *srq)
+{
+	if (!srq->tab)
+		return;
+	xa_erase_bh(&srq->tab->xa, srq->srqn);
+	smr_srq_put(srq);
+	/* One use ends with one call of a QP's task. */
+	wait_for_completion(&srq->released);
+	/* Readers of the table that got no reference look at it even now. */
+	synchronize_rcu();
+}
+
+/**
+ * smr_srq_find() - find an XRC shared receive queue
+ * @tab: the device's table
+ * @srqn: its number
+ * @xrcd: the domain that it must be in
+ *
+ * Context: any.
+ * Return: the queue with a reference, which smr_srq_put() drops; or NULL.
+ */
+struct smr_srq *smr_srq_find(struct smr_srqtab *tab, u32 srqn,
+			     const struct ib_xrcd *xrcd)
+{
+	struct smr_srq *srq;
+
+	guard(rcu)();
+	srq = xa_load(&tab->xa, srqn);
+	if (!srq || srq->ibsrq.ext.xrc.xrcd != xrcd ||
+	    !refcount_inc_not_zero(&srq->ref))
+		return NULL;
+	return srq;
+}
+
+/**
+ * smr_srq_put() - drop a reference
+ * @srq: the queue
+ *
+ * Context: any.
+ */
+void smr_srq_put(struct smr_srq *srq)
+{
+	if (refcount_dec_and_test(&srq->ref))
+		complete(&srq->released);
+}
 
 /**
  * smr_srq_create() - make a shared receive queue
  * @srq: allocated, zeroed, its core part filled in
+ * @tab: where QPs are to find it, if it is an XRC one
  * @init: what is asked for; the limit is armed by smr_srq_modify() only
  * @uctx: whose process maps it; NULL for a consumer in the kernel
  * @info: tells the process of it
  *
  * Context: process.
- * Return: 0; -EOPNOTSUPP (type); -EINVAL (a limit); -ENOMEM.
+ * Return: 0; -EOPNOTSUPP (type); -EINVAL (a limit); -ENOMEM; -EBUSY when no
+ * number is left.
  */
-int smr_srq_create(struct smr_srq *srq, const struct ib_srq_init_attr *init,
+int smr_srq_create(struct smr_srq *srq, struct smr_srqtab *tab,
+		   const struct ib_srq_init_attr *init,
 		   struct ib_ucontext *uctx, struct smr_ring_info *info)
 {
 	const struct ib_device_attr *limits = &srq->ibsrq.device->attrs;
+	int err;
 
-	if (init->srq_type != IB_SRQT_BASIC)
+	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
 		return -EOPNOTSUPP;
 	if (!init->attr.max_wr || init->attr.max_wr > limits->max_srq_wr ||
 	    init->attr.max_sge > limits->max_srq_sge)
 		return -EINVAL;
 	mutex_init(&srq->resize_mutex);
 	spin_lock_init(&srq->lock);
-	return smr_rq_create(&srq->rq, uctx, init->attr.max_wr,
-			     init->attr.max_sge, info);
+	err = smr_rq_create(&srq->rq, uctx, init->attr.max_wr,
+			    init->attr.max_sge, info);
+	if (err || init->srq_type != IB_SRQT_XRC)
+		return err;
+	srq->cq = to_smr_cq(init->ext.cq);
+	err = srq_publish(srq, tab);
+	if (err)
+		smr_rq_destroy(&srq->rq);
+	return err;
 }
 
 /**
- * smr_srq_destroy() - the end of a shared receive queue that no QP uses
- * @srq: the queue; the caller frees it
+ * smr_srq_destroy() - the end of a shared receive queue
+ * @srq: the queue, which no QP uses, unless it is an XRC one; the caller frees
+ *	it
+ *
+ * Context: process, may sleep.
  */
 void smr_srq_destroy(struct smr_srq *srq)
 {
+	srq_withdraw(srq);
 	smr_rq_destroy(&srq->rq);
 }
 

@@ -410,7 +410,8 @@ static bool rx_state_ok(const struct smr_qp *qp, u32 op_flags)
 	enum ib_qp_state state = READ_ONCE(qp->state);
 
 	if (op_flags & SMR_OP_RESPONSE)
-		return state == IB_QPS_RTS || state == IB_QPS_SQD;
+		return qp->ibqp.qp_type != IB_QPT_XRC_TGT &&
+		       (state == IB_QPS_RTS || state == IB_QPS_SQD);
 	return smr_qp_receives(state);
 }
 

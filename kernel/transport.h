@@ -30,6 +30,7 @@ struct smr_cq;
 struct smr_keys;
 struct smr_pd;
 struct smr_srq;
+struct smr_srqtab;
 struct smr_stats;
 
 /**
@@ -48,6 +49,7 @@ struct smr_qptab {
  * @sn: the namespace's sockets
  * @tab: the namespace's QPs
  * @ahs: the device's address vectors
+ * @srqs: the device's XRC shared receive queues
  * @keys: the device's keys
  * @stats: the device's counters
  * @wq: where left-over work goes
@@ -60,6 +62,7 @@ struct smr_env {
 	struct smr_net *sn;
 	struct smr_qptab *tab;
 	struct smr_ahtab *ahs;
+	struct smr_srqtab *srqs;
 	struct smr_keys *keys;
 	struct smr_stats *stats;
 	struct workqueue_struct *wq;
@@ -77,9 +80,9 @@ static inline enum ib_mtu smr_env_mtu(const struct smr_env *env)
  * struct smr_qp - a queue pair
  * @ibqp: the core's part
  * @env: what it needs of its device
- * @pd: protection domain
- * @scq: completion queue of sends
- * @rcq: completion queue of receives
+ * @pd: protection domain; NULL for XRC_TGT
+ * @scq: completion queue of sends; NULL for XRC_TGT
+ * @rcq: completion queue of receives; NULL for XRC
  * @index: where in @env->tab it is; 0: nowhere
  * @ref: one for its owner, one for each work, batch or look-up
  * @released: completed when @ref has dropped to 0

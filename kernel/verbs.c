@@ -23,6 +23,7 @@
 #include "srq_resize.h"
 #include "stats.h"
 #include "trace.h"
+#include "xrcd.h"
 
 #define UVERBS_MODULE_NAME softmr
 #include <rdma/uverbs_named_ioctl.h>
@@ -212,9 +213,11 @@ static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	ret = udata_no_input(udata);
 	if (ret)
 		return ret;
-	ret = smr_srq_create(srq, init, udata_uctx(udata), &resp.rq);
+	ret = smr_srq_create(srq, &to_smr_verbs(ibsrq->device)->srqs, init,
+			     udata_uctx(udata), &resp.rq);
 	if (ret || !udata)
 		return ret;
+	resp.srqn = srq->srqn;
 	ret = udata_respond(udata, &resp, sizeof(resp));
 	if (ret)
 		smr_srq_destroy(srq);
@@ -245,6 +248,17 @@ static int post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 			 const struct ib_recv_wr **bad)
 {
 	return smr_post_srq_recv(to_smr_srq(ibsrq), wr, bad);
+}
+
+/* What belongs to a domain is for the core to know. */
+static int alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
+{
+	return udata_no_input(udata);
+}
+
+static int dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
+{
+	return 0;
 }
 
 static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
@@ -421,7 +435,9 @@ static int UVERBS_HANDLER(SMR_METHOD_QP_DOORBELL)(struct uverbs_attr_bundle *att
 				 SMR_DOORBELL_SQ | SMR_DOORBELL_RQ);
 	if (ret)
 		return ret;
-	smr_transport_doorbell(to_smr_qp(ibqp), flags ?: SMR_DOORBELL_SQ);
+	/* Who has opened an XRC QP holds another struct than ours. */
+	smr_transport_doorbell(to_smr_qp(ibqp->real_qp),
+			       flags ?: SMR_DOORBELL_SQ);
 	return 0;
 }
 
@@ -475,6 +491,9 @@ const struct ib_device_ops smr_verbs_ops = {
 	.destroy_srq = destroy_srq,
 	.post_srq_recv = post_srq_recv,
 
+	.alloc_xrcd = alloc_xrcd,
+	.dealloc_xrcd = dealloc_xrcd,
+
 	.create_qp = create_qp,
 	.modify_qp = modify_qp,
 	.query_qp = query_qp,
@@ -501,5 +520,6 @@ const struct ib_device_ops smr_verbs_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_pd, smr_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, smr_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, smr_srq, ibsrq),
+	INIT_RDMA_OBJ_SIZE(ib_xrcd, smr_xrcd, ibxrcd),
 	.size_ib_ucontext = sizeof(struct ib_ucontext),
 };

@@ -8,6 +8,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "av.h"
+#include "srq.h"
 #include "transport.h"
 
 /**
@@ -15,13 +16,16 @@
  * @ibdev: the core's part; must be first
  * @env: what QPs and MRs need of the device
  * @ahs: address vectors of its address handles
+ * @srqs: XRC shared receive queues
  *
- * @env is constant while the device is registered; @ahs has its own lock.
+ * @env is constant while the device is registered; the tables have their own
+ * locks.
  */
 struct smr_verbs {
 	struct ib_device ibdev;
 	struct smr_env env;
 	struct smr_ahtab ahs;
+	struct smr_srqtab srqs;
 };
 
 static inline struct smr_verbs *to_smr_verbs(const struct ib_device *ibdev)

@@ -270,7 +270,7 @@ int vt_qp_rtr(struct ibv_qp *qp, const struct vt_conf *conf, int gid_index,
 	if (conf->qp_type != IBV_QPT_UD)
 		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 			IBV_QP_RQ_PSN;
-	if (conf->qp_type == IBV_QPT_RC)
+	if (conf->qp_type == IBV_QPT_RC && qp->qp_type != IBV_QPT_XRC_SEND)
 		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	return -ibv_modify_qp(qp, &attr, mask);
 }

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# beds: uml-kasan uml-lockdep qemu-7.2
+# nodes: 1
+# timeout: 200
+#
+# ibv_srq_pingpong and ibv_xsrq_pingpong: several QPs on one shared receive queue, and the queues of an XRC domain
+# shellcheck source=selftests/lib/test.sh
+. "$(dirname "$0")/lib/test.sh"
+
+need_link_type "$LINK_TYPE"
+
+# Both sides say how many round trips they made
+# shellcheck disable=SC2317 # check calls it
+trips() {
+	local out
+	tool "$1" "$2" -g "$3" 60 "${@:4}" || return
+	for out in "$CLIENT_OUT" "$SERVER_OUT"; do
+		[[ $(<"$out") == *"iters in "* ]] || { tool_output; return 1; }
+	done
+}
+
+# It reports its progress by test, and nothing at the end
+# shellcheck disable=SC2317 # check calls it
+xsrq() { tool "$1" "$2" -g "$3" 60 ibv_xsrq_pingpong "${@:4}"; }
+
+runs() {
+	local where=$1 family
+	for family in v4 v6; do
+		check "$where, $family: ibv_srq_pingpong" trips server client "$family" ibv_srq_pingpong -n 50 -q 4
+		check "$where, $family: ibv_srq_pingpong, events" \
+			trips server client "$family" ibv_srq_pingpong -n 50 -q 4 -e -s 20000
+		check "$where, $family: ibv_xsrq_pingpong" xsrq server client "$family" -n 20
+		check "$where, $family: ibv_xsrq_pingpong, events" xsrq server client "$family" -n 20 -e -s 20000
+	done
+}
+
+if topology_host Y; then
+	runs "same host"
+	topology_down
+else
+	not_ok "link for the same-host shortcut"
+fi
+if topology_veth 9000; then
+	runs "veth"
+	topology_down
+else
+	not_ok "links on a veth pair"
+fi
+finish

@@ -14,6 +14,7 @@
 #include "compat/ib.h"
 #include "kmr.h"
 #include "mr.h"
+#include "dm_verbs.h"
 #include "netns.h"
 #include "port.h"
 #include "vlan.h"
@@ -49,6 +50,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	}
 	smr_ahtab_init(&dev->verbs.ahs);
 	smr_srqtab_init(&dev->verbs.srqs);
+	smr_dm_store_init(&dev->verbs.dms);
 	netdev_hold(ndev, &dev->tracker, GFP_KERNEL);
 
 	env->sn = &dev->ns->sn;
@@ -116,6 +118,7 @@ static void dev_init_ibdev(struct smr_dev *dev, const struct net_device *ndev)
 	/* Without a DMA device it is given the kernel's virtual addresses. */
 	ibdev->local_dma_lkey = dev->dma_mr->ibmr.lkey;
 	ib_set_device_ops(ibdev, &smr_verbs_ops);
+	ib_set_device_ops(ibdev, &smr_dm_verbs_ops);
 	ib_set_device_ops(ibdev, &smr_port_ops);
 	ib_set_device_ops(ibdev, &device_ops);
 	ib_mark_name_assigned_by_user(ibdev);

@@ -6,6 +6,7 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
+#include "dm.h"
 #include "dmabuf.h"
 #include "kmr.h"
 #include "odp.h"
@@ -30,6 +31,7 @@
  * @iova: the address that names the first byte
  * @access: enum ib_access_flags
  * @fd: the dma-buf that @start is an offset in, or NO_FD
+ * @dm: the device memory that @start is an offset in, or NULL
  */
 struct mr_args {
 	u64 start;
@@ -37,6 +39,7 @@ struct mr_args {
 	u64 iova;
 	int access;
 	int fd;
+	struct smr_dm *dm;
 };
 
 #define NO_FD	(-1)
@@ -66,8 +69,12 @@ static int check_args(struct mr_args *args)
 		return -EINVAL;
 	/* Pages that come and go, or are another driver's, promise nothing. */
 	if (args->access & IB_ACCESS_FLUSH_PERSISTENT &&
-	    (args->access & IB_ACCESS_ON_DEMAND || args->fd != NO_FD))
+	    (args->access & IB_ACCESS_ON_DEMAND || args->fd != NO_FD ||
+	     args->dm))
 		return -EOPNOTSUPP;
+	/* There is nothing to be paged. */
+	if (args->dm && args->access & IB_ACCESS_ON_DEMAND)
+		return -EINVAL;
 	if (args->access & IB_ZERO_BASED)
 		args->iova = 0;
 	if (is_implicit(args))
@@ -84,6 +91,8 @@ static struct smr_mem *mem_create_kind(const struct smr_pd *pd,
 {
 	bool writable = args->access & MR_WRITABLE;
 
+	if (args->dm)
+		return smr_dm_mem(args->dm, args->start, args->length);
 	if (args->fd != NO_FD)
 		return smr_dmabuf_create(args->fd, args->start, args->length);
 	if (is_implicit(args))
@@ -227,6 +236,25 @@ struct smr_mr *smr_mr_reg_dmabuf(struct smr_pd *pd, u64 offset, u64 length,
 		return ERR_PTR(-EBADF);
 	if (access & IB_ACCESS_ON_DEMAND)
 		return ERR_PTR(-EINVAL);
+	return mr_reg(pd, &args);
+}
+
+/**
+ * smr_mr_reg_dm() - register a part of device memory
+ * @pd: the protection domain
+ * @dm: the device memory, which lives as long as the region
+ * @offset: first byte; the core has checked the range
+ * @length: bytes
+ * @access: enum ib_access_flags, IB_ZERO_BASED among them
+ *
+ * Context: process, may sleep.
+ * Return: as smr_mr_reg().
+ */
+struct smr_mr *smr_mr_reg_dm(struct smr_pd *pd, struct smr_dm *dm, u64 offset,
+			     u64 length, int access)
+{
+	struct mr_args args = { offset, length, 0, access, NO_FD, dm };
+
 	return mr_reg(pd, &args);
 }
 

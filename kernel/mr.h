@@ -11,6 +11,7 @@
 #include "key.h"
 #include "pinned.h"
 
+struct smr_dm;
 struct smr_pd;
 
 enum smr_mr_state {
@@ -58,6 +59,8 @@ static inline struct smr_mr *to_smr_mr(const struct ib_mr *ibmr)
 void smr_mr_init(struct smr_mr *mr, struct smr_keys *keys);
 struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
 			  int access);
+struct smr_mr *smr_mr_reg_dm(struct smr_pd *pd, struct smr_dm *dm, u64 offset,
+			     u64 length, int access);
 struct smr_mr *smr_mr_reg_dmabuf(struct smr_pd *pd, u64 offset, u64 length,
 				 u64 iova, int fd, int access);
 int smr_mr_dereg(struct smr_mr *mr);

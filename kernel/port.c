@@ -57,6 +57,7 @@ static void query_limits(struct ib_device_attr *attr)
 	attr->max_srq_wr = SZ_16K;
 	attr->max_srq_sge = SMR_MAX_SGE;
 	attr->max_fast_reg_page_list_len = SMR_MAX_FAST_REG_BLOCKS;
+	attr->max_dm_size = SMR_DM_SIZE;
 	attr->cq_caps.max_cq_moderation_count = U16_MAX;
 	attr->cq_caps.max_cq_moderation_period = U16_MAX;
 }

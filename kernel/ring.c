@@ -40,7 +40,19 @@ static int ring_set_size(struct smr_ring *ring, u32 depth, u32 stride)
 	return 0;
 }
 
-static int ring_make_mappable(struct smr_ring *ring, struct ib_ucontext *uctx)
+/**
+ * smr_ring_mmap_insert() - let a process map memory
+ * @uctx: the process's context
+ * @mem: from vmalloc(); it belongs to the entry if this succeeds
+ * @size: bytes, whole pages
+ * @entry: set to what rdma_user_mmap_entry_remove() ends, and with it, once
+ *	nobody maps it any more, the memory
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int smr_ring_mmap_insert(struct ib_ucontext *uctx, void *mem, size_t size,
+			 struct rdma_user_mmap_entry **entry)
 {
 	struct smr_ring_mem *rm;
 	int ret;
@@ -48,13 +60,13 @@ static int ring_make_mappable(struct smr_ring *ring, struct ib_ucontext *uctx)
 	rm = kzalloc(sizeof(*rm), GFP_KERNEL_ACCOUNT);
 	if (!rm)
 		return -ENOMEM;
-	rm->mem = ring->hdr;
-	ret = rdma_user_mmap_entry_insert(uctx, &rm->entry, ring->size);
+	rm->mem = mem;
+	ret = rdma_user_mmap_entry_insert(uctx, &rm->entry, size);
 	if (ret) {
 		kfree(rm);
 		return ret;
 	}
-	ring->entry = &rm->entry;
+	*entry = &rm->entry;
 	return 0;
 }
 
@@ -95,7 +107,7 @@ int smr_ring_create(struct smr_ring *ring, struct ib_ucontext *uctx,
 	if (!uctx)
 		return 0;
 
-	ret = ring_make_mappable(ring, uctx);
+	ret = smr_ring_mmap_insert(uctx, ring->hdr, ring->size, &ring->entry);
 	if (ret) {
 		vfree(ring->hdr);
 		ring->hdr = NULL;

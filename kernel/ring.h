@@ -39,6 +39,8 @@ int smr_ring_create(struct smr_ring *ring, struct ib_ucontext *uctx,
 		    u32 depth, u32 stride, struct smr_ring_info *info);
 void smr_ring_destroy(struct smr_ring *ring);
 void smr_ring_reset(struct smr_ring *ring);
+int smr_ring_mmap_insert(struct ib_ucontext *uctx, void *mem, size_t size,
+			 struct rdma_user_mmap_entry **entry);
 int smr_ring_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void smr_ring_mmap_free(struct rdma_user_mmap_entry *entry);
 

@@ -11,6 +11,7 @@
 #include "ah.h"
 #include "compat/ib.h"
 #include "cq.h"
+#include "dm_verbs.h"
 #include "kmr.h"
 #include "mr.h"
 #include "mr_query.h"
@@ -71,6 +72,18 @@ static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	int ret = udata_no_input(udata);
 
 	return ret ?: udata_respond(udata, &resp, sizeof(resp));
+}
+
+/* For a process that shares a context which another one has made. */
+static int query_ucontext(struct ib_ucontext *uctx,
+			  struct uverbs_attr_bundle *attrs)
+{
+	const struct smr_alloc_ucontext_resp resp = {
+		.abi_version = SMR_ABI_VERSION,
+	};
+
+	return uverbs_copy_to_struct_or_zero(attrs, SMR_ATTR_QUERY_CONTEXT_RESP,
+					     &resp, sizeof(resp));
 }
 
 static void dealloc_ucontext(struct ib_ucontext *uctx)
@@ -452,10 +465,19 @@ DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_QP_DOORBELL,
 ADD_UVERBS_METHODS(smr_qp_methods, UVERBS_OBJECT_QP,
 		   &UVERBS_METHOD(SMR_METHOD_QP_DOORBELL));
 
+ADD_UVERBS_ATTRIBUTES_SIMPLE(smr_query_context, UVERBS_OBJECT_DEVICE,
+			     UVERBS_METHOD_QUERY_CONTEXT,
+			     UVERBS_ATTR_PTR_OUT(SMR_ATTR_QUERY_CONTEXT_RESP,
+						 UVERBS_ATTR_STRUCT(struct smr_alloc_ucontext_resp,
+								    rsvd),
+						 UA_MANDATORY));
+
 const struct uapi_definition smr_verbs_uapi[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &smr_query_context),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &smr_qp_methods),
 	UAPI_DEF_CHAIN(smr_mr_query_uapi),
 	UAPI_DEF_CHAIN(smr_srq_resize_uapi),
+	UAPI_DEF_CHAIN(smr_dm_verbs_uapi),
 	{}
 };
 
@@ -466,6 +488,7 @@ const struct ib_device_ops smr_verbs_ops = {
 
 	.alloc_ucontext = alloc_ucontext,
 	.dealloc_ucontext = dealloc_ucontext,
+	.query_ucontext = query_ucontext,
 	.disassociate_ucontext = disassociate_ucontext,
 	.mmap = smr_ring_mmap,
 	.mmap_free = smr_ring_mmap_free,

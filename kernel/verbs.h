@@ -8,6 +8,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "av.h"
+#include "dm.h"
 #include "srq.h"
 #include "transport.h"
 
@@ -17,6 +18,7 @@
  * @env: what QPs and MRs need of the device
  * @ahs: address vectors of its address handles
  * @srqs: XRC shared receive queues
+ * @dms: device memory
  *
  * @env is constant while the device is registered; the tables have their own
  * locks.
@@ -26,6 +28,7 @@ struct smr_verbs {
 	struct smr_env env;
 	struct smr_ahtab ahs;
 	struct smr_srqtab srqs;
+	struct smr_dm_store dms;
 };
 
 static inline struct smr_verbs *to_smr_verbs(const struct ib_device *ibdev)

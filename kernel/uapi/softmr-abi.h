@@ -228,6 +228,29 @@ enum smr_srq_resize_attrs {
 	SMR_ATTR_RESIZE_RING,
 };
 
+/* Sharing an open device: the driver's part of the method QUERY_CONTEXT. */
+enum smr_query_context_attrs {
+	/* struct smr_alloc_ucontext_resp */
+	SMR_ATTR_QUERY_CONTEXT_RESP = (1U << 12),
+};
+
+/* Device memory, and how to map it: a driver method of the DM object. */
+enum smr_dm_methods {
+	SMR_METHOD_DM_QUERY = (1U << 12),
+};
+
+enum smr_dm_query_attrs {
+	SMR_ATTR_DM_QUERY_DM = (1U << 12),
+	/* struct smr_dm_info */
+	SMR_ATTR_DM_QUERY_INFO,
+};
+
+struct smr_dm_info {
+	__aligned_u64 mmap_offset;
+	__u32 mmap_size;
+	__u32 length;
+};
+
 /*
  * Which windows are bound to a region: a driver method of the MR object. The
  * array takes as many as it has room for; the total says how many there are.

@@ -7,10 +7,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <infiniband/softmrdv.h>
+
 #include "abi.h"
 
 enum {
-	SMR_CQ_COMP_MASK = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+	SMR_CQ_COMP_MASK = IBV_CQ_INIT_ATTR_MASK_FLAGS |
+			   IBV_CQ_INIT_ATTR_MASK_PD,
 	SMR_CQ_FLAGS = IBV_CREATE_CQ_ATTR_SINGLE_THREADED |
 		       IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN,
 	SMR_CQ_WC_FLAGS = IBV_WC_STANDARD_FLAGS |
@@ -29,6 +32,10 @@ static int check_cq_attr(const struct ibv_cq_init_attr_ex *attr)
 	if (attr->wc_flags & ~(uint64_t)SMR_CQ_WC_FLAGS)
 		return EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > INT32_MAX)
+		return EINVAL;
+	/* what else could be wanted of a CQ's domain */
+	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) &&
+	    (!attr->parent_domain || !to_smr_pd(attr->parent_domain)->base))
 		return EINVAL;
 	return 0;
 }
@@ -80,6 +87,7 @@ static int create_cq(struct smr_cq *cq, struct ibv_context *context,
 struct ibv_cq_ex *smr_create_cq_ex(struct ibv_context *context,
 				   struct ibv_cq_init_attr_ex *attr)
 {
+	struct smr_pd *owner;
 	struct smr_cq *cq;
 	int ret;
 
@@ -88,9 +96,12 @@ struct ibv_cq_ex *smr_create_cq_ex(struct ibv_context *context,
 		goto err;
 
 	ret = ENOMEM;
-	cq = calloc(1, sizeof(*cq));
+	cq = smr_object_alloc(attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD ?
+				      attr->parent_domain : NULL,
+			      sizeof(*cq), SOFTMRDV_RES_TYPE_CQ, &owner);
 	if (!cq)
 		goto err;
+	cq->owner = owner;
 
 	pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
 	cq->single_threaded =
@@ -106,7 +117,7 @@ struct ibv_cq_ex *smr_create_cq_ex(struct ibv_context *context,
 
 err_free:
 	pthread_spin_destroy(&cq->lock);
-	free(cq);
+	smr_object_free(cq, SOFTMRDV_RES_TYPE_CQ, owner);
 err:
 	errno = ret;
 	return NULL;
@@ -188,7 +199,7 @@ int smr_destroy_cq(struct ibv_cq *ibcq)
 		return ret;
 	smr_ring_unmap(&cq->ring);
 	pthread_spin_destroy(&cq->lock);
-	free(cq);
+	smr_object_free(cq, SOFTMRDV_RES_TYPE_CQ, cq->owner);
 	return 0;
 }
 

@@ -97,6 +97,38 @@ int smr_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 }
 
 /**
+ * smr_import_mr - use a region that another process has registered
+ * @pd: its protection domain, imported
+ * @handle: the region's
+ *
+ * Return: the MR, whose addr is not known here; or NULL and errno.
+ */
+struct ibv_mr *smr_import_mr(struct ibv_pd *pd, uint32_t handle)
+{
+	struct verbs_mr *vmr = calloc(1, sizeof(*vmr));
+	int ret;
+
+	if (!vmr)
+		return NULL;
+	ret = ibv_cmd_query_mr(pd, vmr, handle);
+	if (ret) {
+		free(vmr);
+		errno = ret;
+		return NULL;
+	}
+	return &vmr->ibv_mr;
+}
+
+/**
+ * smr_unimport_mr - forget an imported region, which lives on
+ * @mr: the MR
+ */
+void smr_unimport_mr(struct ibv_mr *mr)
+{
+	free(container_of(mr, struct verbs_mr, ibv_mr));
+}
+
+/**
  * smr_dereg_mr - drop a registration
  * @vmr: the MR; with EBUSY (a window is bound to it) it stays as it is
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Protection domains, XRC domains and address handles: objects that hold
- * nothing but the kernel's handle.
+ * XRC domains and address handles: objects that hold nothing but the kernel's
+ * handle.
  */
 #include "softmr.h"
 
@@ -9,46 +9,6 @@
 #include <stdlib.h>
 
 #include "abi.h"
-
-/**
- * smr_alloc_pd - allocate a protection domain
- * @context: the open device
- *
- * Return: the PD, or NULL and errno.
- */
-struct ibv_pd *smr_alloc_pd(struct ibv_context *context)
-{
-	struct ib_uverbs_alloc_pd_resp resp = {};
-	struct ibv_alloc_pd cmd = {};
-	struct ibv_pd *pd;
-	int ret;
-
-	pd = calloc(1, sizeof(*pd));
-	if (!pd)
-		return NULL;
-
-	ret = ibv_cmd_alloc_pd(context, pd, &cmd, sizeof(cmd), &resp,
-			       sizeof(resp));
-	if (ret) {
-		free(pd);
-		errno = ret;
-		return NULL;
-	}
-	return pd;
-}
-
-/**
- * smr_dealloc_pd - free a protection domain
- * @pd: the PD, which stays valid if the kernel refuses
- */
-int smr_dealloc_pd(struct ibv_pd *pd)
-{
-	int ret = ibv_cmd_dealloc_pd(pd);
-
-	if (!ret)
-		free(pd);
-	return ret;
-}
 
 /**
  * smr_open_xrcd - open an XRC domain

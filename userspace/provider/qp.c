@@ -7,8 +7,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <infiniband/softmrdv.h>
+
 #include "abi.h"
 #include "wqe.h"
+
+enum {
+	/* what the device's attributes say */
+	SMR_VENDOR_ID = 0xffffff,
+};
 
 enum {
 	SMR_UD_OPS = 1 << IBV_WR_SEND | 1 << IBV_WR_SEND_WITH_IMM,
@@ -91,6 +98,7 @@ struct ibv_qp *smr_create_qp_ex(struct ibv_context *context,
 				struct ibv_qp_init_attr_ex *attr)
 {
 	bool wr_api = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	struct smr_pd *owner;
 	struct smr_qp *qp;
 	int ret;
 
@@ -99,9 +107,12 @@ struct ibv_qp *smr_create_qp_ex(struct ibv_context *context,
 		goto err;
 
 	ret = ENOMEM;
-	qp = calloc(1, sizeof(*qp));
+	qp = smr_object_alloc(attr->comp_mask & IBV_QP_INIT_ATTR_PD ?
+				      attr->pd : NULL,
+			      sizeof(*qp), SOFTMRDV_RES_TYPE_QP, &owner);
 	if (!qp)
 		goto err;
+	qp->owner = owner;
 
 	qp->send_ops = ops_of_type(attr->qp_type);
 	if (wr_api) {
@@ -120,7 +131,7 @@ struct ibv_qp *smr_create_qp_ex(struct ibv_context *context,
 	return &qp->vqp.qp;
 
 err_free:
-	free(qp);
+	smr_object_free(qp, SOFTMRDV_RES_TYPE_QP, owner);
 err:
 	errno = ret;
 	return NULL;
@@ -235,6 +246,34 @@ int smr_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 }
 
 /**
+ * smr_set_ece - the options that the peers have agreed on
+ * @qp: a QP in RESET or INIT
+ * @ece: of whatever vendor
+ *
+ * There are none here, so none can do harm: smr_query_ece() tells which are
+ * in force.
+ */
+int smr_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	if (ece->comp_mask ||
+	    (qp->state != IBV_QPS_RESET && qp->state != IBV_QPS_INIT))
+		return EINVAL;
+	return 0;
+}
+
+/**
+ * smr_query_ece - the options that are in force
+ * @qp: the QP
+ * @ece: the answer: none
+ */
+int smr_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	(void)qp;
+	*ece = (struct ibv_ece){ .vendor_id = SMR_VENDOR_ID };
+	return 0;
+}
+
+/**
  * smr_destroy_qp - destroy a queue pair
  * @ibqp: the QP, which stays valid if the kernel refuses
  */
@@ -248,6 +287,6 @@ int smr_destroy_qp(struct ibv_qp *ibqp)
 	forget_completions(ibqp);
 	smr_wq_fini(&qp->rq);
 	smr_wq_fini(&qp->sq);
-	free(qp);
+	smr_object_free(qp, SOFTMRDV_RES_TYPE_QP, qp->owner);
 	return 0;
 }

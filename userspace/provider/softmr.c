@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <infiniband/cmd_ioctl.h>
 #include <infiniband/softmrdv.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 
 #include "abi.h"
 
@@ -16,8 +18,11 @@ static void smr_free_context(struct ibv_context *context);
 
 static const struct verbs_context_ops smr_context_ops = {
 	.advise_mr = ibv_cmd_advise_mr,
+	.alloc_dm = smr_alloc_dm,
 	.alloc_mw = smr_alloc_mw,
+	.alloc_parent_domain = smr_alloc_parent_domain,
 	.alloc_pd = smr_alloc_pd,
+	.alloc_td = smr_alloc_td,
 	.attach_mcast = ibv_cmd_attach_mcast,
 	.bind_mw = smr_bind_mw,
 	.close_xrcd = smr_close_xrcd,
@@ -30,6 +35,7 @@ static const struct verbs_context_ops smr_context_ops = {
 	.create_srq_ex = smr_create_srq_ex,
 	.dealloc_mw = smr_dealloc_mw,
 	.dealloc_pd = smr_dealloc_pd,
+	.dealloc_td = smr_dealloc_td,
 	.dereg_mr = smr_dereg_mr,
 	.destroy_ah = smr_destroy_ah,
 	.destroy_cq = smr_destroy_cq,
@@ -37,7 +43,11 @@ static const struct verbs_context_ops smr_context_ops = {
 	.destroy_srq = smr_destroy_srq,
 	.detach_mcast = ibv_cmd_detach_mcast,
 	.free_context = smr_free_context,
+	.free_dm = smr_free_dm,
 	.get_srq_num = smr_get_srq_num,
+	.import_dm = smr_import_dm,
+	.import_mr = smr_import_mr,
+	.import_pd = smr_import_pd,
 	.modify_cq = smr_modify_cq,
 	.modify_qp = smr_modify_qp,
 	.modify_srq = smr_modify_srq,
@@ -48,15 +58,21 @@ static const struct verbs_context_ops smr_context_ops = {
 	.post_send = smr_post_send,
 	.post_srq_recv = smr_post_srq_recv,
 	.query_device_ex = smr_query_device_ex,
+	.query_ece = smr_query_ece,
 	.query_port = smr_query_port,
 	.query_qp = smr_query_qp,
 	.query_rt_values = smr_query_rt_values,
 	.query_srq = smr_query_srq,
+	.reg_dm_mr = smr_reg_dm_mr,
 	.reg_dmabuf_mr = smr_reg_dmabuf_mr,
 	.reg_mr = smr_reg_mr,
 	.req_notify_cq = ibv_cmd_req_notify_cq,
 	.rereg_mr = smr_rereg_mr,
 	.resize_cq = smr_resize_cq,
+	.set_ece = smr_set_ece,
+	.unimport_dm = smr_unimport_dm,
+	.unimport_mr = smr_unimport_mr,
+	.unimport_pd = smr_unimport_pd,
 };
 
 static const struct verbs_match_ent smr_match_table[] = {
@@ -64,36 +80,73 @@ static const struct verbs_match_ent smr_match_table[] = {
 	{},
 };
 
-static struct verbs_context *smr_alloc_context(struct ibv_device *device,
-					       int cmd_fd, void *private_data)
+static int check_version(struct smr_context *ctx, uint32_t version)
+{
+	if (version == SMR_ABI_VERSION)
+		return 0;
+	verbs_err(&ctx->vctx, "the module's ABI version is %u, not %u\n",
+		  version, SMR_ABI_VERSION);
+	return EPROTO;
+}
+
+/* By the command that makes a context, which belongs to this process. */
+static int get_context(struct smr_context *ctx)
 {
 	struct usmr_get_context_resp resp = {};
 	struct ibv_get_context cmd = {};
-	struct smr_context *ctx;
 
-	(void)private_data;
+	if (ibv_cmd_get_context(&ctx->vctx, &cmd, sizeof(cmd), &resp.ibv_resp,
+				sizeof(resp)))
+		return errno;
+	return check_version(ctx, resp.drv_payload.abi_version);
+}
+
+/* By the one that asks about a context, which another process has made. */
+static int query_context(struct smr_context *ctx)
+{
+	struct smr_alloc_ucontext_resp resp = {};
+	DECLARE_COMMAND_BUFFER_LINK(cmd, UVERBS_OBJECT_DEVICE,
+				    UVERBS_METHOD_QUERY_CONTEXT, 1, NULL);
+	int ret;
+
+	fill_attr_out_ptr(cmd, SMR_ATTR_QUERY_CONTEXT_RESP, &resp);
+	ret = ibv_cmd_query_context(&ctx->vctx.context, cmd);
+	return ret ? ret : check_version(ctx, resp.abi_version);
+}
+
+static struct verbs_context *
+open_context(struct ibv_device *device, int cmd_fd,
+	     int (*get)(struct smr_context *ctx))
+{
+	struct smr_context *ctx;
+	int ret;
+
 	ctx = verbs_init_and_alloc_context(device, cmd_fd, ctx, vctx,
 					   SMR_DRIVER_ID);
 	if (!ctx)
 		return NULL;
-
-	if (ibv_cmd_get_context(&ctx->vctx, &cmd, sizeof(cmd), &resp.ibv_resp,
-				sizeof(resp)))
-		goto err_uninit;
-	if (resp.drv_payload.abi_version != SMR_ABI_VERSION) {
-		verbs_err(&ctx->vctx, "the module's ABI version is %u, not %u\n",
-			  resp.drv_payload.abi_version, SMR_ABI_VERSION);
-		errno = EPROTO;
-		goto err_uninit;
+	ret = get(ctx);
+	if (ret) {
+		verbs_uninit_context(&ctx->vctx);
+		free(ctx);
+		errno = ret;
+		return NULL;
 	}
-
 	verbs_set_ops(&ctx->vctx, &smr_context_ops);
 	return &ctx->vctx;
+}
 
-err_uninit:
-	verbs_uninit_context(&ctx->vctx);
-	free(ctx);
-	return NULL;
+static struct verbs_context *smr_alloc_context(struct ibv_device *device,
+					       int cmd_fd, void *private_data)
+{
+	(void)private_data;
+	return open_context(device, cmd_fd, get_context);
+}
+
+static struct verbs_context *smr_import_context(struct ibv_device *device,
+						int cmd_fd)
+{
+	return open_context(device, cmd_fd, query_context);
 }
 
 static void smr_free_context(struct ibv_context *context)
@@ -121,6 +174,7 @@ static const struct verbs_device_ops smr_device_ops = {
 	.match_max_abi_version = SMR_ABI_VERSION,
 	.match_table = smr_match_table,
 	.alloc_context = smr_alloc_context,
+	.import_context = smr_import_context,
 	.alloc_device = smr_alloc_device,
 	.uninit_device = smr_uninit_device,
 };

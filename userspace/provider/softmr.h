@@ -13,6 +13,7 @@
 #include <infiniband/driver.h>
 
 #include "doorbell.h"
+#include "domain.h"
 #include "ring.h"
 #include "wq.h"
 
@@ -46,6 +47,7 @@ struct smr_ah {
 /**
  * struct smr_cq - a completion queue
  * @vcq: libibverbs' part
+ * @owner: see smr_object_alloc()
  * @lock: guards all below; not taken when @single_threaded
  * @single_threaded: the application promised to serialise its calls
  * @ring: the completions; the kernel produces
@@ -56,6 +58,7 @@ struct smr_ah {
  */
 struct smr_cq {
 	struct verbs_cq vcq;
+	struct smr_pd *owner;
 	pthread_spinlock_t lock;
 	bool single_threaded;
 	struct smr_ring ring;
@@ -67,11 +70,13 @@ struct smr_cq {
 /**
  * struct smr_srq - a shared receive queue
  * @vsrq: libibverbs' part
+ * @owner: see smr_object_alloc()
  * @rq: the queue
  * @srqn: what XRC peers name it by
  */
 struct smr_srq {
 	struct verbs_srq vsrq;
+	struct smr_pd *owner;
 	struct smr_wq rq;
 	uint32_t srqn;
 };
@@ -79,6 +84,7 @@ struct smr_srq {
 /**
  * struct smr_qp - a queue pair
  * @vqp: libibverbs' part
+ * @owner: see smr_object_alloc()
  * @send_ops: bit n is set if opcode n may be posted to this type of QP
  * @sq: the send queue
  * @rq: the receive queue; without a ring if an SRQ stands in for it
@@ -92,6 +98,7 @@ struct smr_srq {
  */
 struct smr_qp {
 	struct verbs_qp vqp;
+	struct smr_pd *owner;
 	uint32_t send_ops;
 	struct smr_wq sq;
 	struct smr_wq rq;
@@ -136,9 +143,29 @@ int smr_query_port(struct ibv_context *context, uint8_t port,
 int smr_query_rt_values(struct ibv_context *context,
 			struct ibv_values_ex *values);
 
-/* pd.c */
+/* domain.c */
 struct ibv_pd *smr_alloc_pd(struct ibv_context *context);
 int smr_dealloc_pd(struct ibv_pd *pd);
+struct ibv_pd *smr_import_pd(struct ibv_context *context, uint32_t handle);
+void smr_unimport_pd(struct ibv_pd *pd);
+struct ibv_td *smr_alloc_td(struct ibv_context *context,
+			    struct ibv_td_init_attr *attr);
+int smr_dealloc_td(struct ibv_td *td);
+struct ibv_pd *
+smr_alloc_parent_domain(struct ibv_context *context,
+			struct ibv_parent_domain_init_attr *attr);
+
+/* dm.c */
+struct ibv_dm *smr_alloc_dm(struct ibv_context *context,
+			    struct ibv_alloc_dm_attr *attr);
+int smr_free_dm(struct ibv_dm *dm);
+struct ibv_dm *smr_import_dm(struct ibv_context *context, uint32_t handle);
+void smr_unimport_dm(struct ibv_dm *dm);
+struct ibv_mr *smr_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm,
+			     uint64_t offset, size_t length,
+			     unsigned int access);
+
+/* pd.c */
 struct ibv_xrcd *smr_open_xrcd(struct ibv_context *context,
 			       struct ibv_xrcd_init_attr *attr);
 int smr_close_xrcd(struct ibv_xrcd *xrcd);
@@ -154,6 +181,8 @@ struct ibv_mr *smr_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 int smr_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		 void *addr, size_t length, int access);
 int smr_dereg_mr(struct verbs_mr *vmr);
+struct ibv_mr *smr_import_mr(struct ibv_pd *pd, uint32_t handle);
+void smr_unimport_mr(struct ibv_mr *mr);
 
 /* mw.c */
 struct ibv_mw *smr_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
@@ -197,6 +226,8 @@ int smr_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
 int smr_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 		 struct ibv_qp_init_attr *init_attr);
 int smr_destroy_qp(struct ibv_qp *qp);
+int smr_set_ece(struct ibv_qp *qp, struct ibv_ece *ece);
+int smr_query_ece(struct ibv_qp *qp, struct ibv_ece *ece);
 
 /* post.c */
 int smr_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,

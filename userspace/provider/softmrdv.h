@@ -40,6 +40,17 @@ struct softmrdv_mr_window {
 };
 
 /**
+ * enum softmrdv_res_type - what the allocator of a parent domain is asked for
+ * memory for (ibv_alloc_parent_domain(3)); the queues themselves are memory of
+ * the kernel's
+ */
+enum softmrdv_res_type {
+	SOFTMRDV_RES_TYPE_QP = 1,
+	SOFTMRDV_RES_TYPE_SRQ = 2,
+	SOFTMRDV_RES_TYPE_CQ = 3,
+};
+
+/**
  * softmrdv_is_supported - is this device one of softmr?
  * @device: any device of ibv_get_device_list()
  */

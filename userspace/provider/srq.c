@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <infiniband/cmd_ioctl.h>
+#include <infiniband/softmrdv.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 
 #include "abi.h"
@@ -55,6 +56,7 @@ static int create_srq(struct smr_srq *srq, struct ibv_context *context,
 struct ibv_srq *smr_create_srq_ex(struct ibv_context *context,
 				  struct ibv_srq_init_attr_ex *attr)
 {
+	struct smr_pd *owner;
 	struct smr_srq *srq;
 	int ret;
 
@@ -63,9 +65,12 @@ struct ibv_srq *smr_create_srq_ex(struct ibv_context *context,
 		goto err;
 
 	ret = ENOMEM;
-	srq = calloc(1, sizeof(*srq));
+	srq = smr_object_alloc(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD ?
+				       attr->pd : NULL,
+			       sizeof(*srq), SOFTMRDV_RES_TYPE_SRQ, &owner);
 	if (!srq)
 		goto err;
+	srq->owner = owner;
 
 	ret = create_srq(srq, context, attr);
 	if (ret)
@@ -76,7 +81,7 @@ struct ibv_srq *smr_create_srq_ex(struct ibv_context *context,
 	return &srq->vsrq.srq;
 
 err_free:
-	free(srq);
+	smr_object_free(srq, SOFTMRDV_RES_TYPE_SRQ, owner);
 err:
 	errno = ret;
 	return NULL;
@@ -198,6 +203,6 @@ int smr_destroy_srq(struct ibv_srq *ibsrq)
 	if (ret)
 		return ret;
 	smr_wq_fini(&srq->rq);
-	free(srq);
+	smr_object_free(srq, SOFTMRDV_RES_TYPE_SRQ, srq->owner);
 	return 0;
 }

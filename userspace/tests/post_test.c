@@ -218,9 +218,9 @@ static void recv_doorbell(void)
 
 static void srq(void)
 {
-	struct ibv_pd pd = { .context = fake_context() };
+	struct smr_pd domain = { .pd.context = fake_context() };
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 4 } };
-	struct ibv_srq *ibsrq = smr_create_srq(&pd, &attr);
+	struct ibv_srq *ibsrq = smr_create_srq(&domain.pd, &attr);
 	struct ibv_recv_wr wr = { .wr_id = 5, .sg_list = sges, .num_sge = 1 };
 	struct ibv_recv_wr *bad;
 	uint32_t num;

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Protection domains, parent domains with allocators of the application's, and
+ * thread domains.
+ */
+#include "domain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "softmr.h"
+
+enum {
+	SMR_PARENT_DOMAIN_MASK = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+				 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT,
+	/* what calloc() promises */
+	SMR_OBJECT_ALIGNMENT = 16,
+};
+
+/**
+ * smr_alloc_pd - allocate a protection domain
+ * @context: the open device
+ *
+ * Return: the PD, or NULL and errno.
+ */
+struct ibv_pd *smr_alloc_pd(struct ibv_context *context)
+{
+	struct ib_uverbs_alloc_pd_resp resp = {};
+	struct ibv_alloc_pd cmd = {};
+	struct smr_pd *pd;
+	int ret;
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+
+	ret = ibv_cmd_alloc_pd(context, &pd->pd, &cmd, sizeof(cmd), &resp,
+			       sizeof(resp));
+	if (ret) {
+		free(pd);
+		errno = ret;
+		return NULL;
+	}
+	return &pd->pd;
+}
+
+/**
+ * smr_dealloc_pd - free a protection domain or a parent domain
+ * @ibpd: the domain; it stays valid if the kernel refuses, or with EBUSY,
+ *	because there is a parent domain of it
+ */
+int smr_dealloc_pd(struct ibv_pd *ibpd)
+{
+	struct smr_pd *pd = to_smr_pd(ibpd);
+	int ret;
+
+	if (atomic_load(&pd->users))
+		return EBUSY;
+	if (pd->base) {
+		atomic_fetch_sub(&pd->base->users, 1);
+		if (pd->td)
+			atomic_fetch_sub(&pd->td->users, 1);
+	} else {
+		ret = ibv_cmd_dealloc_pd(ibpd);
+		if (ret)
+			return ret;
+	}
+	free(pd);
+	return 0;
+}
+
+/**
+ * smr_import_pd - use a protection domain that another process has made
+ * @context: the device, imported
+ * @handle: the domain's
+ *
+ * Return: the PD, or NULL and errno.
+ */
+struct ibv_pd *smr_import_pd(struct ibv_context *context, uint32_t handle)
+{
+	struct smr_pd *pd = calloc(1, sizeof(*pd));
+
+	if (!pd)
+		return NULL;
+	pd->pd.context = context;
+	pd->pd.handle = handle;
+	return &pd->pd;
+}
+
+/**
+ * smr_unimport_pd - forget an imported protection domain, which lives on
+ * @pd: the PD
+ */
+void smr_unimport_pd(struct ibv_pd *pd)
+{
+	free(to_smr_pd(pd));
+}
+
+/**
+ * smr_alloc_td - allocate a thread domain
+ * @context: the open device
+ * @attr: nothing, by now
+ *
+ * The locks that it could spare are never contended by one thread.
+ *
+ * Return: the domain, or NULL and errno.
+ */
+struct ibv_td *smr_alloc_td(struct ibv_context *context,
+			    struct ibv_td_init_attr *attr)
+{
+	struct smr_td *td;
+
+	if (attr->comp_mask) {
+		errno = EINVAL;
+		return NULL;
+	}
+	td = calloc(1, sizeof(*td));
+	if (!td)
+		return NULL;
+	td->td.context = context;
+	return &td->td;
+}
+
+/**
+ * smr_dealloc_td - free a thread domain
+ * @ibtd: the domain; EBUSY while a parent domain has it
+ */
+int smr_dealloc_td(struct ibv_td *ibtd)
+{
+	struct smr_td *td = container_of(ibtd, struct smr_td, td);
+
+	if (atomic_load(&td->users))
+		return EBUSY;
+	free(td);
+	return 0;
+}
+
+static void use_base(struct smr_pd *parent, struct ibv_pd *pd)
+{
+	parent->base = to_smr_pd(pd);
+	atomic_fetch_add(&parent->base->users, 1);
+	ibv_initialize_parent_domain(&parent->pd, pd);
+}
+
+static void use_td(struct smr_pd *parent, struct ibv_td *td)
+{
+	if (!td)
+		return;
+	parent->td = container_of(td, struct smr_td, td);
+	atomic_fetch_add(&parent->td->users, 1);
+}
+
+/**
+ * smr_alloc_parent_domain - a protection domain with what belongs to objects
+ *	in it
+ * @context: the open device
+ * @attr: the protection domain, the thread domain, the allocators
+ *
+ * Return: the domain, or NULL and errno.
+ */
+struct ibv_pd *
+smr_alloc_parent_domain(struct ibv_context *context,
+			struct ibv_parent_domain_init_attr *attr)
+{
+	struct smr_pd *parent;
+
+	(void)context;
+	if (ibv_check_alloc_parent_domain(attr))
+		return NULL;
+	if (attr->comp_mask & ~(uint32_t)SMR_PARENT_DOMAIN_MASK ||
+	    to_smr_pd(attr->pd)->base) {
+		errno = EINVAL;
+		return NULL;
+	}
+	parent = calloc(1, sizeof(*parent));
+	if (!parent)
+		return NULL;
+	use_base(parent, attr->pd);
+	use_td(parent, attr->td);
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) {
+		parent->alloc = attr->alloc;
+		parent->free = attr->free;
+	}
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+		parent->context = attr->pd_context;
+	return &parent->pd;
+}
+
+/**
+ * smr_object_alloc - memory for a QP, an SRQ or a CQ
+ * @pd: where it is made, or NULL
+ * @size: bytes
+ * @type: enum softmrdv_res_type
+ * @owner: set to the domain whose allocator it is from, or to NULL
+ *
+ * The rings are the kernel's memory, which no allocator can give.
+ *
+ * Return: the memory, all zeros; or NULL.
+ */
+void *smr_object_alloc(struct ibv_pd *pd, size_t size, uint64_t type,
+		       struct smr_pd **owner)
+{
+	struct smr_pd *domain = pd ? to_smr_pd(pd) : NULL;
+	void *object = IBV_ALLOCATOR_USE_DEFAULT;
+
+	*owner = NULL;
+	if (domain && domain->alloc)
+		object = domain->alloc(pd, domain->context, size,
+				       SMR_OBJECT_ALIGNMENT, type);
+	if (object == IBV_ALLOCATOR_USE_DEFAULT)
+		return calloc(1, size);
+	if (object) {
+		memset(object, 0, size);
+		*owner = domain;
+	}
+	return object;
+}
+
+/**
+ * smr_object_free - undo smr_object_alloc()
+ * @object: the memory
+ * @type: as then
+ * @owner: as was said then
+ */
+void smr_object_free(void *object, uint64_t type, struct smr_pd *owner)
+{
+	if (owner)
+		owner->free(&owner->pd, owner->context, object, type);
+	else
+		free(object);
+}

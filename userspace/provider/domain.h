@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Protection, parent and thread domains, and the memory of objects that are
+ * made in them.
+ */
+#ifndef SMR_PROVIDER_DOMAIN_H
+#define SMR_PROVIDER_DOMAIN_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <infiniband/driver.h>
+
+/**
+ * struct smr_td - a thread domain: a promise, which this provider has no use for
+ * @td: libibverbs' part
+ * @users: parent domains that have it
+ */
+struct smr_td {
+	struct ibv_td td;
+	atomic_uint users;
+};
+
+/**
+ * struct smr_pd - a protection domain, or a parent domain
+ * @pd: libibverbs' part
+ * @users: parent domains of this one
+ * @base: parent domain: the protection domain it is of; NULL: it is one itself
+ * @td: parent domain: its thread domain, or NULL
+ * @alloc: parent domain: where memory of objects is from, or NULL
+ * @free: where it goes
+ * @context: for both
+ */
+struct smr_pd {
+	struct ibv_pd pd;
+	atomic_uint users;
+	struct smr_pd *base;
+	struct smr_td *td;
+	void *(*alloc)(struct ibv_pd *pd, void *context, size_t size,
+		       size_t alignment, uint64_t type);
+	void (*free)(struct ibv_pd *pd, void *context, void *ptr,
+		     uint64_t type);
+	void *context;
+};
+
+static inline struct smr_pd *to_smr_pd(struct ibv_pd *pd)
+{
+	return container_of(pd, struct smr_pd, pd);
+}
+
+void *smr_object_alloc(struct ibv_pd *pd, size_t size, uint64_t type,
+		       struct smr_pd **owner);
+void smr_object_free(void *object, uint64_t type, struct smr_pd *owner);
+
+#endif /* SMR_PROVIDER_DOMAIN_H */

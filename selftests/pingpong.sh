@@ -33,6 +33,11 @@ variants() {
 		skip "$where: timestamps" "the device has none"
 	fi
 	check "$where: ibv_wr_* API" pingpong server client v4 -N -n 100 -c
+	if [ "$LINK_TYPE" = softmr ]; then
+		check "$where: device memory" pingpong server client v4 -j -n 100 -c
+	else
+		skip "$where: device memory" "the device has none"
+	fi
 }
 
 # The buffer is paged on demand, by itself or as part of the whole address space, prefetched or not

@@ -189,6 +189,17 @@ static struct dst_entry *path_lookup(const struct smr_path *path)
 	return bound;
 }
 
+/*
+ * Whether a multicast also comes back to this host is part of its route, and
+ * no event tells that this has changed.
+ */
+static bool may_cache(const struct smr_path *path)
+{
+	if (path->family == AF_INET)
+		return !ipv4_is_multicast(path->daddr.s6_addr32[3]);
+	return !ipv6_addr_is_multicast(&path->daddr);
+}
+
 static struct dst_entry *path_cached(struct smr_path *path)
 {
 	struct dst_entry *dst;
@@ -233,7 +244,7 @@ struct dst_entry *smr_path_dst_get(struct smr_path *path)
 		return dst;
 
 	dst = path_lookup(path);
-	if (!IS_ERR(dst))
+	if (!IS_ERR(dst) && may_cache(path))
 		path_cache(path, dst);
 	return dst;
 }

@@ -10,6 +10,7 @@
 #include "compat/ib.h"
 #include "device.h"
 #include "kmr.h"
+#include "mcast.h"
 #include "persist.h"
 #include "requester.h"
 #include "stats.h"
@@ -52,6 +53,10 @@ static void query_limits(struct ib_device_attr *attr)
 	attr->max_qp_init_rd_atom = SMR_MAX_RD_ATOMIC;
 	attr->max_res_rd_atom = SMR_MAX_RD_ATOMIC * DEVICE_MAX_OBJECTS;
 	attr->max_pkeys = PORT_PKEYS;
+	attr->max_mcast_grp = SMR_MAX_MCAST_GROUPS;
+	attr->max_mcast_qp_attach = SMR_MAX_MCAST_QPS;
+	attr->max_total_mcast_qp_attach = SMR_MAX_MCAST_GROUPS *
+					  SMR_MAX_MCAST_QPS;
 	attr->max_mw = DEVICE_MAX_OBJECTS;
 	attr->max_srq = DEVICE_MAX_OBJECTS;
 	attr->max_srq_wr = SZ_16K;
@@ -83,7 +88,8 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	if (smr_persist_supported())
 		attr->device_cap_flags |= IB_DEVICE_FLUSH_PERSISTENT;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY |
-				 IBK_ON_DEMAND_PAGING;
+				 IBK_ON_DEMAND_PAGING |
+				 IBK_BLOCK_MULTICAST_LOOPBACK;
 	attr->odp_caps.general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT;
 	attr->odp_caps.per_transport_caps.rc_odp_caps =
 		IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |

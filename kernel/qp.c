@@ -19,11 +19,13 @@
 static int create_check(const struct ib_device_attr *limit,
 			const struct ib_qp_init_attr *init, bool user)
 {
+	u32 flags = init->qp_type == IB_QPT_UD ?
+		    IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK : 0;
 	const struct ib_qp_cap *cap = &init->cap;
 
 	if (smr_qp_service(init->qp_type) < 0 ||
-	    (init->qp_type == IB_QPT_GSI && user) || init->create_flags ||
-	    init->rwq_ind_tbl)
+	    (init->qp_type == IB_QPT_GSI && user) || init->rwq_ind_tbl ||
+	    init->create_flags & ~flags)
 		return -EOPNOTSUPP;
 	/* It has no queues: it serves those of its domain. */
 	if (init->qp_type == IB_QPT_XRC_TGT)
@@ -103,6 +105,7 @@ int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 	qp->rcq = init->recv_cq ? to_smr_cq(init->recv_cq) : NULL;
 	qp->srq = init->srq ? to_smr_srq(init->srq) : NULL;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->no_echo = init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
 	qp->state = IB_QPS_RESET;
 
 	smr_transport_init(qp, env);

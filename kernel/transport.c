@@ -17,11 +17,12 @@
 
 /**
  * smr_qptab_init() - prepare a namespace's table of QPs
- * @tab: the table
+ * @tab: the table, zeroed
  */
 void smr_qptab_init(struct smr_qptab *tab)
 {
 	xa_init_flags(&tab->xa, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
+	mutex_init(&tab->members.mutex);
 }
 
 /**
@@ -32,6 +33,7 @@ void smr_qptab_fini(struct smr_qptab *tab)
 {
 	WARN_ON_ONCE(!xa_empty(&tab->xa));
 	xa_destroy(&tab->xa);
+	mutex_destroy(&tab->members.mutex);
 }
 
 /**
@@ -432,7 +434,7 @@ static struct smr_qp *rx_lookup(struct smr_qptab *tab,
 		why = SMR_CNT_DROPPED;
 	else if (!rx_source_ok(qp, &saddr, &daddr))
 		why = SMR_CNT_BAD_SOURCE;
-	else if ((hdr->pkey & 0x7fff) != (SMR_DEFAULT_PKEY & 0x7fff))
+	else if (!smr_pkey_ok(hdr->pkey))
 		why = SMR_CNT_BAD_PKEY;
 	else
 		return qp;
@@ -481,8 +483,17 @@ void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response)
 	kfree_skb(skb);
 }
 
-static void rx_enqueue(struct smr_qp *qp, struct sk_buff *skb, bool response,
-		       struct list_head *batch)
+/**
+ * smr_qp_receive() - a packet for a QP has arrived
+ * @qp: the QP, with a reference, which is consumed
+ * @skb: the packet, described by struct smr_rx_part; consumed
+ * @response: it is for the requester, not for the responder
+ * @batch: QPs that are to be run
+ *
+ * Context: as struct smr_rx_ops.rx, whose batch it is.
+ */
+void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response,
+		    struct list_head *batch)
 {
 	const struct smr_rx_part *part = smr_rx_part(skb);
 
@@ -506,10 +517,14 @@ static void rx_part(struct smr_qptab *tab, struct sk_buff *skb,
 
 	if (smr_wire_parse(skb, off, len, &hdr))
 		goto drop;
+	if (hdr.qpn == SMR_MULTICAST_QPN) {
+		smr_members_rx(&tab->members, skb, &hdr, batch);
+		return;
+	}
 	qp = rx_lookup(tab, skb, &hdr);
 	if (!qp)
 		goto drop;
-	rx_enqueue(qp, skb, hdr.op->flags & SMR_OP_RESPONSE, batch);
+	smr_qp_receive(qp, skb, hdr.op->flags & SMR_OP_RESPONSE, batch);
 	return;
 drop:
 	kfree_skb(skb);

@@ -17,6 +17,7 @@
 
 #include "completer.h"
 #include "loopback.h"
+#include "members.h"
 #include "mw.h"
 #include "net.h"
 #include "requester.h"
@@ -36,12 +37,14 @@ struct smr_stats;
 /**
  * struct smr_qptab - the QPs of one network namespace
  * @xa: QP number -> struct smr_qp; RCU for readers
+ * @members: which of them are attached to multicast groups
  *
  * QP numbers are unique in the namespace, whatever device they are of, since
  * all its devices share the sockets.
  */
 struct smr_qptab {
 	struct xarray xa;
+	struct smr_members members;
 };
 
 /**
@@ -55,8 +58,9 @@ struct smr_qptab {
  * @wq: where left-over work goes
  * @ndev: the netdev
  * @loopback: this link takes the same-host shortcut
+ * @nr_groups: multicast groups that QPs are attached to; @tab->members.mutex
  *
- * Constant while the device has QPs.
+ * All else is constant while the device has QPs.
  */
 struct smr_env {
 	struct smr_net *sn;
@@ -68,6 +72,7 @@ struct smr_env {
 	struct workqueue_struct *wq;
 	struct net_device *ndev;
 	bool loopback;
+	u32 nr_groups;
 };
 
 /* What fits into the netdev's packets; the smallest there is at the least. */
@@ -94,6 +99,7 @@ static inline enum ib_mtu smr_env_mtu(const struct smr_env *env)
  * @mtu: path MTU, bytes of payload, of a connected QP
  * @service: enum smr_transport, which packets are for it; constant
  * @sig_all: each send is signalled
+ * @no_echo: it is not to receive multicasts of its own
  * @drained: IB_EVENT_SQ_DRAINED was raised
  * @dead: being destroyed: its tasks will never run again
  * @path: how to reach the peer
@@ -128,6 +134,7 @@ struct smr_qp {
 	u32 mtu;
 	u8 service;
 	bool sig_all;
+	bool no_echo;
 	bool drained;
 	bool dead;
 	struct smr_path path;
@@ -206,6 +213,8 @@ void smr_qp_send_error(struct smr_qp *qp);
 void smr_qp_flush(struct smr_qp *qp);
 bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr);
 bool smr_qp_receives(enum ib_qp_state state);
+void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response,
+		    struct list_head *batch);
 void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response);
 
 extern const struct smr_rx_ops smr_transport_rx_ops;

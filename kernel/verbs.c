@@ -13,6 +13,7 @@
 #include "cq.h"
 #include "dm_verbs.h"
 #include "kmr.h"
+#include "mcast.h"
 #include "mr.h"
 #include "mr_query.h"
 #include "mw.h"
@@ -351,6 +352,16 @@ static int map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 	return smr_kmr_map_sg(to_smr_mr(ibmr), sg, nents, offset);
 }
 
+static int attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	return smr_mcast_attach(to_smr_qp(ibqp), (struct in6_addr *)gid);
+}
+
+static int detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	return smr_mcast_detach(to_smr_qp(ibqp), (struct in6_addr *)gid);
+}
+
 static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 				 u64 iova, int access, SMR_PARAM_DMAH(dmah)
 				 struct ib_udata *udata)
@@ -521,6 +532,8 @@ const struct ib_device_ops smr_verbs_ops = {
 	.modify_qp = modify_qp,
 	.query_qp = query_qp,
 	.destroy_qp = destroy_qp,
+	.attach_mcast = attach_mcast,
+	.detach_mcast = detach_mcast,
 	.post_send = post_send,
 	.post_recv = post_recv,
 

@@ -162,6 +162,12 @@ int smr_wire_parse(const struct sk_buff *skb, unsigned int off,
 		   unsigned int seg_len, struct smr_hdr *hdr);
 void smr_wire_build(void *seg, const struct smr_hdr *hdr);
 
+/* IBTA 10.9.3: full members and limited ones are of the same partition. */
+static inline bool smr_pkey_ok(u16 pkey)
+{
+	return (pkey & 0x7fff) == (SMR_DEFAULT_PKEY & 0x7fff);
+}
+
 /* Distance from @b to @a in PSN space: negative when @a is older. */
 static inline int smr_psn_diff(u32 a, u32 b)
 {

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "mcast.h"
+
+#include <linux/cleanup.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+
+#include "group.h"
+#include "members.h"
+#include "transport.h"
+
+/**
+ * struct census - what there is of one device's members of one group
+ * @own: that of the QP at hand
+ * @nr: how many
+ */
+struct census {
+	struct smr_member *own;
+	u32 nr;
+};
+
+static struct census take_census(const struct smr_qp *qp,
+				 const struct in6_addr *addr)
+{
+	struct smr_members *members = &qp->env->tab->members;
+	struct census c = {};
+	struct smr_member *m;
+
+	lockdep_assert_held(&members->mutex);
+	hlist_for_each_entry(m, smr_members_bucket(members, addr), node) {
+		if (m->qp->env != qp->env || !ipv6_addr_equal(&m->addr, addr))
+			continue;
+		c.nr++;
+		if (m->qp == qp)
+			c.own = m;
+	}
+	return c;
+}
+
+/* The first member has the netdev join the group. */
+static int group_enter(struct smr_qp *qp, const struct in6_addr *addr)
+{
+	struct smr_env *env = qp->env;
+	int ret;
+
+	if (env->nr_groups == SMR_MAX_MCAST_GROUPS)
+		return -ENOMEM;
+	ret = smr_group_join(env->ndev, addr);
+	if (!ret)
+		env->nr_groups++;
+	return ret;
+}
+
+/**
+ * smr_mcast_attach() - attach a QP to a multicast group
+ * @qp: a UD QP
+ * @addr: the group, an IPv4 one in its mapped form
+ *
+ * Context: process, may sleep; takes RTNL.
+ * Return: 0; -EINVAL (attached already), -ENOMEM (no memory, or as many as
+ * there may be), or the errors of smr_group_join().
+ */
+int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr)
+{
+	struct smr_members *members = &qp->env->tab->members;
+	struct smr_member *m;
+	struct census c;
+	int ret;
+
+	m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+	if (!m)
+		return -ENOMEM;
+	m->addr = *addr;
+	m->qp = qp;
+
+	mutex_lock(&members->mutex);
+	c = take_census(qp, addr);
+	if (c.own)
+		ret = -EINVAL;
+	else if (c.nr == SMR_MAX_MCAST_QPS)
+		ret = -ENOMEM;
+	else
+		ret = c.nr ? 0 : group_enter(qp, addr);
+	if (!ret)
+		hlist_add_head_rcu(&m->node,
+				   smr_members_bucket(members, addr));
+	mutex_unlock(&members->mutex);
+	if (ret)
+		kfree(m);
+	return ret;
+}
+
+/**
+ * smr_mcast_detach() - detach a QP from a multicast group
+ * @qp: a UD QP
+ * @addr: the group
+ *
+ * What arrives from now on is not for the QP; what waits in its queue is.
+ *
+ * Context: process, may sleep; takes RTNL.
+ * Return: 0, -EINVAL: it was not attached.
+ */
+int smr_mcast_detach(struct smr_qp *qp, const struct in6_addr *addr)
+{
+	struct smr_members *members = &qp->env->tab->members;
+	struct census c;
+
+	guard(mutex)(&members->mutex);
+	c = take_census(qp, addr);
+	if (!c.own)
+		return -EINVAL;
+	hlist_del_rcu(&c.own->node);
+	kfree_rcu(c.own, rcu);
+	if (c.nr == 1) {
+		smr_group_leave(qp->env->ndev, addr);
+		qp->env->nr_groups--;
+	}
+	return 0;
+}

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Multicast: each QP that is attached to a group gets what is sent to it, once,
+ * and nobody else does.
+ *
+ * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
+ * timeout: 120
+ * paths: host veth
+ */
+#include "harness.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "ud.h"
+
+#define MULTICAST_QPN	0xffffff
+#define LEN		100
+
+FIXTURE(mcast)
+{
+	struct vt_pair pair;
+	struct vt_ep *a, *b;
+	union ibv_gid group;
+	struct ibv_sge sge;
+	struct ibv_ah *ah;
+	struct ibv_send_wr wr;
+};
+
+FIXTURE_VARIANT(mcast)
+{
+	int family;
+	const char *group;
+};
+
+FIXTURE_VARIANT_ADD(mcast, v4) { AF_INET, "::ffff:239.1.2.3" };
+FIXTURE_VARIANT_ADD(mcast, v6) { AF_INET6, "ff15::1234:5678" };
+
+static struct ibv_ah *address(struct vt_ep *ep, const union ibv_gid *group)
+{
+	struct ibv_ah_attr attr = vt_ah_attr(ep->dev.gid_index, group);
+
+	return ibv_create_ah(ep->pd, &attr);
+}
+
+FIXTURE_SETUP(mcast)
+{
+	struct vt_conf conf = vt_defaults;
+
+	conf.qp_type = IBV_QPT_UD;
+	conf.family = variant->family;
+	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	self->a = &self->pair.a;
+	self->b = &self->pair.b;
+	ASSERT_EQ(1, inet_pton(AF_INET6, variant->group, self->group.raw));
+	self->ah = address(self->a, &self->group);
+	ASSERT_NE(NULL, self->ah);
+	self->sge = vt_sge(&self->a->buf, 2 * VT_GUARD, LEN);
+	vt_fill_sges(&self->sge, 1, LEN, 6);
+	self->wr = vt_ud_wr(self->a, &self->sge);
+	self->wr.wr.ud.ah = self->ah;
+	self->wr.wr.ud.remote_qpn = MULTICAST_QPN;
+}
+
+FIXTURE_TEARDOWN(mcast)
+{
+	if (self->ah)
+		ibv_destroy_ah(self->ah);
+	vt_pair_close(&self->pair);
+}
+
+static bool received(struct vt_ep *ep, const struct vt_ep *from,
+		     const union ibv_gid *group)
+{
+	struct ibv_sge all = vt_sge(&ep->buf, VT_GUARD, VT_GRH_LEN + LEN), data;
+	uint8_t *grh = ep->buf.p + VT_GUARD;
+	bool v4 = ep->conf.family == AF_INET;
+	struct ibv_wc wc;
+
+	if (vt_wait(ep->rcq, &wc))
+		return false;
+	vt_sges_skip(&data, &all, 1, VT_GRH_LEN);
+	return wc.status == IBV_WC_SUCCESS && wc.src_qp == from->qp->qp_num &&
+	       wc.byte_len == VT_GRH_LEN + LEN && wc.wc_flags == IBV_WC_GRH &&
+	       vt_check_sges(&data, 1, LEN, 6) &&
+	       !memcmp(grh + (v4 ? 36 : 24), group->raw + (v4 ? 12 : 0),
+		       v4 ? 4 : 16) &&
+	       !memcmp(grh + (v4 ? 32 : 8), from->dev.gid.raw + (v4 ? 12 : 0),
+		       v4 ? 4 : 16);
+}
+
+TEST_F(mcast, all_that_are_attached)
+{
+	int i;
+
+	ASSERT_EQ(0, ibv_attach_mcast(self->a->qp, &self->group, 0));
+	ASSERT_EQ(0, ibv_attach_mcast(self->b->qp, &self->group, 0));
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(0, vt_ud_recv(self->a, 1, LEN));
+		ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+		EXPECT_TRUE(received(self->a, self->a, &self->group));
+		EXPECT_TRUE(received(self->b, self->a, &self->group));
+	}
+	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
+	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
+	EXPECT_EQ(0, ibv_detach_mcast(self->a->qp, &self->group, 0));
+	EXPECT_EQ(0, ibv_detach_mcast(self->b->qp, &self->group, 0));
+}
+
+/* Not any more, and not to another group. */
+TEST_F(mcast, nobody_else)
+{
+	union ibv_gid other = self->group;
+	struct ibv_ah *ah;
+
+	other.raw[15]++;
+	ah = address(self->a, &other);
+	ASSERT_NE(NULL, ah);
+	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
+	ASSERT_EQ(0, ibv_attach_mcast(self->b->qp, &other, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
+	self->wr.wr.ud.ah = ah;
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_TRUE(received(self->b, self->a, &other));
+	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
+	ASSERT_EQ(0, ibv_detach_mcast(self->b->qp, &other, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
+	EXPECT_EQ(0, ibv_destroy_ah(ah));
+}
+
+/* The Q_Key counts here, too; and no unicast goes by the way of a group. */
+TEST_F(mcast, not_for_the_group)
+{
+	ASSERT_EQ(0, ibv_attach_mcast(self->b->qp, &self->group, 0));
+	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
+	self->wr.wr.ud.remote_qkey ^= 1;
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
+	self->wr.wr.ud.remote_qkey ^= 1;
+	self->wr.wr.ud.remote_qpn = self->b->qp->qp_num;
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
+	self->wr.wr.ud.remote_qpn = MULTICAST_QPN;
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_TRUE(received(self->b, self->a, &self->group));
+}
+
+/* A QP that does not want to hear itself, and one beside it that does */
+TEST_F(mcast, own_messages_blocked)
+{
+	struct ibv_qp_init_attr_ex init = {
+		.send_cq = self->a->scq, .recv_cq = self->a->rcq,
+		.cap = {
+			.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+		.qp_type = IBV_QPT_UD, .pd = self->a->pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB,
+	};
+	struct vt_addr to = vt_ep_addr(self->b);
+
+	ASSERT_EQ(0, ibv_destroy_qp(self->a->qp));
+	self->a->qp = ibv_create_qp_ex(self->a->dev.ctx, &init);
+	ASSERT_NE(NULL, self->a->qp);
+	ASSERT_EQ(0, vt_ep_connect(self->a, &to));
+	ASSERT_EQ(0, ibv_attach_mcast(self->a->qp, &self->group, 0));
+	ASSERT_EQ(0, ibv_attach_mcast(self->b->qp, &self->group, 0));
+	ASSERT_EQ(0, vt_ud_recv(self->a, 1, LEN));
+	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_TRUE(received(self->b, self->a, &self->group));
+	EXPECT_TRUE(vt_quiet(self->a->rcq, 20));
+}
+
+TEST_F(mcast, what_cannot_be)
+{
+	union ibv_gid unicast = self->a->dev.gid;
+	struct vt_ep rc;
+
+	EXPECT_EQ(EINVAL, ibv_attach_mcast(self->a->qp, &unicast, 0));
+	EXPECT_EQ(EINVAL, ibv_detach_mcast(self->a->qp, &self->group, 0));
+	ASSERT_EQ(0, vt_ep_open(&rc, &vt_defaults, 0));
+	EXPECT_EQ(EINVAL, ibv_attach_mcast(rc.qp, &self->group, 0));
+	vt_ep_close(&rc);
+	/* twice is once */
+	EXPECT_EQ(0, ibv_attach_mcast(self->a->qp, &self->group, 0));
+	EXPECT_EQ(0, ibv_attach_mcast(self->a->qp, &self->group, 0));
+	EXPECT_EQ(0, ibv_detach_mcast(self->a->qp, &self->group, 0));
+	EXPECT_EQ(EINVAL, ibv_detach_mcast(self->a->qp, &self->group, 0));
+}
+
+/* Does the netdev take frames for the group? */
+static bool netdev_listens(const union ibv_gid *group, int family)
+{
+	char line[256], want[16];
+	const uint8_t *g = group->raw + 12;
+	bool found = false;
+	FILE *f = fopen("/proc/net/dev_mcast", "r");
+
+	if (family == AF_INET)
+		snprintf(want, sizeof(want), "01005e%02x%02x%02x", g[1] & 0x7f,
+			 g[2], g[3]);
+	else
+		snprintf(want, sizeof(want), "3333%02x%02x%02x%02x", g[0], g[1],
+			 g[2], g[3]);
+	while (f && fgets(line, sizeof(line), f))
+		found |= strstr(line, getenv("SMR_NETDEV")) &&
+			 strstr(line, want);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* As long as anybody is attached, and no longer. */
+TEST_F(mcast, netdev_listens)
+{
+	struct vt_ep other;
+
+	ASSERT_EQ(0, vt_ep_open(&other, &self->a->conf, 0));
+	EXPECT_FALSE(netdev_listens(&self->group, variant->family));
+	ASSERT_EQ(0, ibv_attach_mcast(self->a->qp, &self->group, 0));
+	EXPECT_TRUE(netdev_listens(&self->group, variant->family));
+	ASSERT_EQ(0, ibv_attach_mcast(other.qp, &self->group, 0));
+	ASSERT_EQ(0, ibv_detach_mcast(self->a->qp, &self->group, 0));
+	EXPECT_TRUE(netdev_listens(&self->group, variant->family));
+	EXPECT_EQ(EBUSY, ibv_destroy_qp(other.qp));
+	ASSERT_EQ(0, ibv_detach_mcast(other.qp, &self->group, 0));
+	EXPECT_FALSE(netdev_listens(&self->group, variant->family));
+	vt_ep_close(&other);
+}
+
+TEST_F(mcast, process_dies_attached)
+{
+	struct vt_ep other;
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(vt_ep_open(&other, &self->a->conf, 0) ||
+		      ibv_attach_mcast(other.qp, &self->group, 0) ||
+		      !netdev_listens(&self->group, variant->family));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_FALSE(netdev_listens(&self->group, variant->family));
+}
+
+/* As many as the device says, and not one more. */
+TEST_F(mcast, limits)
+{
+	struct ibv_device_attr *dev = &self->a->dev.attr;
+	union ibv_gid group = self->group;
+	struct vt_conf conf = self->a->conf;
+	struct ibv_qp **qps;
+	int i, max = dev->max_mcast_qp_attach;
+
+	/* They do not depend on it, and take their time. */
+	if (variant->family != AF_INET || strcmp(getenv("SMR_PATH"), "host"))
+		return;
+	EXPECT_LE(dev->max_mcast_grp * max, dev->max_total_mcast_qp_attach);
+	ASSERT_LE(max, 4096);
+	self->a->conf.depth = 1;
+	qps = calloc(max + 1, sizeof(*qps));
+	for (i = 0; i <= max; i++) {
+		qps[i] = vt_qp_create(self->a);
+		ASSERT_NE(NULL, qps[i]);
+		ASSERT_EQ(i < max ? 0 : ENOMEM,
+			  ibv_attach_mcast(qps[i], &group, 0));
+	}
+	for (i = 0; i <= max; i++) {
+		if (i < max)
+			ASSERT_EQ(0, ibv_detach_mcast(qps[i], &group, 0));
+		ASSERT_EQ(0, ibv_destroy_qp(qps[i]));
+	}
+	free(qps);
+	self->a->conf = conf;
+
+	ASSERT_LE(dev->max_mcast_grp, 60000);
+	for (i = 0; i <= dev->max_mcast_grp; i++) {
+		group.raw[14] = i >> 8;
+		group.raw[15] = i;
+		ASSERT_EQ(i < dev->max_mcast_grp ? 0 : ENOMEM,
+			  ibv_attach_mcast(self->a->qp, &group, 0));
+	}
+}
+
+VT_HARNESS_MAIN

@@ -8,6 +8,7 @@
 #include "gsi.h"
 
 #include "transport.h"
+#include "ud_recv.h"
 
 /* IBTA 3.5.3 */
 #define GSI_QPN	1

@@ -8,6 +8,7 @@
 #include <net/ipv6.h>
 
 #include "transport.h"
+#include "ud_recv.h"
 #include "wire.h"
 
 /**

@@ -3,12 +3,12 @@
 
 #include <linux/minmax.h>
 #include <linux/random.h>
-#include <rdma/ib_cache.h>
 
 #include "gsi.h"
 #include "icrc.h"
 #include "loopback.h"
 #include "stats.h"
+#include "ud_recv.h"
 #include "wire.h"
 
 /* IBTA 3.5.3: QP0 and QP1 are management's; the last is multicast. */
@@ -368,30 +368,6 @@ bool smr_qp_receives(enum ib_qp_state state)
 	default:
 		return false;
 	}
-}
-
-/**
- * smr_qp_has_addr() - is this an address of the QP's device?
- * @qp: the QP
- * @addr: an IPv4 address in its mapped form, or an IPv6 address
- *
- * Devices of a namespace share its sockets: a datagram that was sent to the
- * one must not reach a QP of the other.
- *
- * Context: any.
- * Return: true when it is.
- */
-bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr)
-{
-	const struct ib_gid_attr *attr;
-
-	attr = rdma_find_gid_by_port(qp->ibqp.device,
-				     (const union ib_gid *)addr,
-				     IB_GID_TYPE_ROCE_UDP_ENCAP, 1, NULL);
-	if (IS_ERR(attr))
-		return false;
-	rdma_put_gid_attr(attr);
-	return true;
 }
 
 /*

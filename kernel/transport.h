@@ -211,7 +211,6 @@ void smr_qp_event(struct smr_qp *qp, enum ib_event_type type);
 void smr_qp_error(struct smr_qp *qp);
 void smr_qp_send_error(struct smr_qp *qp);
 void smr_qp_flush(struct smr_qp *qp);
-bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr);
 bool smr_qp_receives(enum ib_qp_state state);
 void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response,
 		    struct list_head *batch);

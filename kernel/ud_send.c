@@ -22,6 +22,7 @@
 #include "stats.h"
 #include "trace.h"
 #include "transport.h"
+#include "ud_recv.h"
 #include "wire.h"
 
 /* IBTA 10.2.5: a Q_Key with this bit in a work request stands for the QP's */

@@ -4,14 +4,14 @@
 # nodes: 1
 # timeout: 240
 #
-# rdma-core's own tests, as Debian ships them, each module in a process of its own: memory regions,
+# rdma-core's own tests, as Debian ships them, each module in a process of its own: memory regions, queue pairs,
 # windows and on-demand paging, and what they stand on
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
 
 SUITE=/usr/share/doc/rdma-core/tests
 MODULES=(test_pd test_cq_events test_mr test_odp test_fork test_srq test_cqex test_atomic test_qpex
-	test_relaxed_ordering test_device test_cq test_qp test_parent_domain test_shared_pd)
+	test_relaxed_ordering test_device test_cq test_qp test_parent_domain test_shared_pd test_addr)
 
 need_link_type "$LINK_TYPE"
 [ -d "$SUITE" ] || skip_all "rdma-core's tests are not installed: python3-pyverbs has them"

@@ -7,7 +7,7 @@
  * its own QP back by a reset. That the kernel says nothing is the runner's to
  * see. Seeds are printed; SMR_SEED repeats a run.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
+ * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 120
  * paths: host wire
  */

@@ -280,7 +280,7 @@ struct victim {
 };
 
 #define VICTIM_LEN	(64 * MIB)
-/* Each page is taken away again as soon as it is there: few of them. */
+/* Each page is taken away again soon: few of them. */
 #define VICTIM_MSG	(64 * 1024ul)
 
 static int victim_main(const struct vt_conf *conf, const struct vt_addr *to,
@@ -305,8 +305,10 @@ static int victim_main(const struct vt_conf *conf, const struct vt_addr *to,
 	if (write(out, &v, sizeof(v)) != sizeof(v))
 		return 1;
 	/* Have pages for a while, and lose them. */
-	for (;;)
+	for (;;) {
 		madvise(p, VICTIM_LEN, MADV_DONTNEED);
+		usleep(1000);
+	}
 	return 0;
 }
 

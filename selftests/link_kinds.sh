@@ -123,7 +123,10 @@ topology_down
 
 # -- namespaces
 
-if rdma system set netns exclusive 2>/dev/null; then
+# refused while another namespace lives, and those that were deleted take a moment
+exclusive() { rdma system set netns exclusive 2>/dev/null; }
+
+if within 20 exclusive; then
 	on_exit rdma system set netns shared
 	ip link add dummy1 type dummy && on_exit ip link del dummy1
 	NS=$(node_name x)

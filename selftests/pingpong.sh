@@ -19,7 +19,7 @@ sizes() {
 	done
 }
 
-has_timestamps() { ! ibv_devinfo -v -d "$1" | grep -q 'timestamp.*unsupported\|not supported'; }
+has_timestamps() { ! ibv_devinfo -v -d "$1" | grep -q 'timestamp.*\(un\|not \)supported'; }
 
 variants() {
 	local where=$1 family

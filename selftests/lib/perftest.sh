@@ -3,11 +3,14 @@
 # The runs of perftest that several tests make, between the sides "server" and "client". Few iterations: what counts is
 # that each size arrives.
 
+# Options for all runs that a test makes
+PERFTEST_OPTIONS=()
+
 # perftest_one WHERE FAMILY WHAT SIZES PROGRAM OPTION...
 perftest_one() {
 	local where=$1 family=$2 what=$3
 	shift 3
-	check "$where, $family: $2 $what" perftest server client "$family" "$@"
+	check "$where, $family: $2 $what" perftest server client "$family" "$@" "${PERFTEST_OPTIONS[@]}"
 }
 
 # perftest_sizes WHERE FAMILY PROGRAM...: all sizes. Slow: perftest measures the clock again for each

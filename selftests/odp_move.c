@@ -24,6 +24,9 @@
 #define HUGE		(2 * MIB)
 #define LEN		(2 * HUGE)
 
+/* Seconds that a test may take, on an emulated machine with other work */
+#define LIMIT	90
+
 /* What the region is over. */
 enum kind { ANON, SMALL, SHMEM, DISK, HUGETLB };
 
@@ -212,7 +215,7 @@ static int fails(struct vt_pair *pair, const struct vt_region *r, size_t off)
 	return status;
 }
 
-TEST_F(any, unmapped_and_mapped_anew)
+TEST_F_TIMEOUT(any, unmapped_and_mapped_anew, LIMIT)
 {
 	int flags = MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, i;
 
@@ -229,7 +232,7 @@ TEST_F(any, unmapped_and_mapped_anew)
 }
 
 /* Another file's, another memory's page at the same address */
-TEST_F(any, mapped_over)
+TEST_F_TIMEOUT(any, mapped_over, LIMIT)
 {
 	int fd = memfd_create("other", 0);
 	uint8_t *other;
@@ -253,7 +256,7 @@ TEST_F(any, mapped_over)
 	close(fd);
 }
 
-TEST_F(any, mremap_away_and_back)
+TEST_F_TIMEOUT(any, mremap_away_and_back, LIMIT)
 {
 	uint8_t *place = vt_map(LEN, HUGE, MAP_PRIVATE, -1), *moved;
 
@@ -277,7 +280,7 @@ TEST_F(any, mremap_away_and_back)
 	WORKS(HUGE - MIB / 2, MIB);
 }
 
-TEST_F(any, dontneed)
+TEST_F_TIMEOUT(any, dontneed, LIMIT)
 {
 	static const uint8_t zeros[HUGE];
 
@@ -294,7 +297,7 @@ TEST_F(any, dontneed)
 }
 
 /* Only the device has written, then the pages go: to swap, or to the file. */
-TEST_F(any, reclaimed)
+TEST_F_TIMEOUT(any, reclaimed, LIMIT)
 {
 	size_t out = 0;
 	int i;
@@ -320,7 +323,7 @@ TEST_F(any, reclaimed)
 }
 
 /* The file itself, read by other means, has what the device wrote. */
-TEST_F(file, written_reaches_the_file)
+TEST_F_TIMEOUT(file, written_reaches_the_file, LIMIT)
 {
 	uint8_t *copy = self->rig.pair.b.buf.p;
 	int i;
@@ -336,7 +339,7 @@ TEST_F(file, written_reaches_the_file)
 	}
 }
 
-TEST_F(file, truncated)
+TEST_F_TIMEOUT(file, truncated, LIMIT)
 {
 	vt_fill(self->rig.r.p, LEN, 12, 0);
 	ASSERT_EQ(0, ftruncate(self->rig.fd, 10 * PAGE));
@@ -350,7 +353,7 @@ TEST_F(file, truncated)
 	WORKS(HUGE - MIB / 2, MIB);
 }
 
-TEST_F(file, hole_punched)
+TEST_F_TIMEOUT(file, hole_punched, LIMIT)
 {
 	static const uint8_t zeros[20 * PAGE];
 
@@ -366,7 +369,7 @@ TEST_F(file, hole_punched)
 	WORKS(HUGE - MIB / 2, MIB);
 }
 
-TEST_F(anon, huge_pages_made_and_split)
+TEST_F_TIMEOUT(anon, huge_pages_made_and_split, LIMIT)
 {
 	int i;
 
@@ -394,7 +397,7 @@ TEST_F(anon, huge_pages_made_and_split)
 	}
 }
 
-TEST_F(any, mprotect)
+TEST_F_TIMEOUT(any, mprotect, LIMIT)
 {
 	vt_fill(self->rig.r.p, LEN, 14, 0);
 	ASSERT_EQ(0, mprotect(self->rig.r.p, LEN, PROT_READ));
@@ -473,7 +476,7 @@ static int child_end(struct child *c)
 }
 
 /* The device goes on with the parent's pages, whoever writes first. */
-TEST_F(anon, fork)
+TEST_F_TIMEOUT(anon, fork, LIMIT)
 {
 	struct child c;
 	int order;
@@ -502,7 +505,7 @@ TEST_F(anon, fork)
 
 /* -- what moves pages and leaves the data alone */
 
-TEST_F(any, compacted)
+TEST_F_TIMEOUT(any, compacted, LIMIT)
 {
 	int i;
 
@@ -518,7 +521,7 @@ TEST_F(any, compacted)
 	WORKS(HUGE - MIB / 2, MIB);
 }
 
-TEST_F(any, migrated_between_nodes)
+TEST_F_TIMEOUT(any, migrated_between_nodes, LIMIT)
 {
 	unsigned long all, here, there;
 	int i;
@@ -538,7 +541,7 @@ TEST_F(any, migrated_between_nodes)
 	WORKS(HUGE - MIB / 2, MIB);
 }
 
-TEST_F(anon, merged_with_equal_pages)
+TEST_F_TIMEOUT(anon, merged_with_equal_pages, LIMIT)
 {
 	size_t i;
 

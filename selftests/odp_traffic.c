@@ -17,6 +17,9 @@
 #include "memory.h"
 #include "region.h"
 
+/* Seconds that a test may take, on an emulated machine with other work */
+#define LIMIT	90
+
 #define PAGE		4096ul
 #define MIB		(1024ul * 1024)
 #define CHUNK		(2 * MIB)
@@ -218,7 +221,7 @@ static bool message(FIXTURE_DATA(traffic) *self, enum vt_way way, size_t off,
 	return !status && ok;
 }
 
-TEST_F(traffic, goes_on)
+TEST_F_TIMEOUT(traffic, goes_on, LIMIT)
 {
 	static const size_t lens[] = { SPAN, 1, 5000, 100000, 64 };
 	uint64_t end = vt_now_ms() + ROUND_MS;
@@ -336,7 +339,7 @@ static int use_victim(struct vt_ep *a, const struct victim *v, pid_t pid,
 	return ret;
 }
 
-TEST_F(end, killed_in_the_middle)
+TEST_F_TIMEOUT(end, killed_in_the_middle, LIMIT)
 {
 	struct vt_addr here;
 	struct victim v;

@@ -75,7 +75,7 @@ static bool in_memory(const char *dir)
  * vt_file() - make an empty file, without a name, on a real file system
  * @name: for as long as it takes
  *
- * Return: a descriptor; or -1, where all that can be written to is in memory
+ * Return: a descriptor; or -1, where no directory has such a file system
  */
 int vt_file(const char *name)
 {
@@ -93,7 +93,10 @@ int vt_file(const char *name)
 		if (fd < 0)
 			continue;
 		unlink(path);
-		return fd;
+		/* 9p forgets a file as soon as it has no name. */
+		if (!ftruncate(fd, 0))
+			return fd;
+		close(fd);
 	}
 	return -1;
 }

@@ -141,7 +141,7 @@ build_userland() {
 	fi
 	# the tests need the kernel's harness; who only boots a guest need not fetch the source for them
 	if [ -d "$TOP/selftests" ] && [ -e "$UML_SOURCE/.done" ]; then
-		build_part selftests "$(source_key selftests kernel/uapi)" "selftests" build_selftests || return
+		build_part selftests "$(source_key selftests scripts/bench kernel/uapi)" "selftests" build_selftests || return
 	fi
 }
 

@@ -43,7 +43,7 @@ u64 smr_stats_read(const struct smr_stats *stats, enum smr_counter id)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(stats->cpu, cpu)->count[id]);
+		sum += local64_read(&per_cpu_ptr(stats->cpu, cpu)->count[id]);
 	return sum;
 }
 

@@ -2,12 +2,18 @@
 /*
  * Counters of a device, shown by `rdma statistic show`. Counting costs one
  * per-CPU increment and may be done in any context.
+ *
+ * local64_t rather than this_cpu_add(): where an architecture has nothing
+ * better for that, it disables interrupts, and for User-Mode Linux that means
+ * two system calls.
  */
 #ifndef SMR_STATS_H
 #define SMR_STATS_H
 
 #include <linux/percpu.h>
 #include <linux/types.h>
+
+#include <asm/local64.h>
 
 /* name for the code, name for the user */
 #define SMR_COUNTERS(X)						\
@@ -67,7 +73,7 @@ enum smr_counter {
  * @count: indexed by enum smr_counter
  */
 struct smr_stats_cpu {
-	u64 count[SMR_CNT_MAX];
+	local64_t count[SMR_CNT_MAX];
 };
 
 /**
@@ -86,12 +92,13 @@ const char *smr_stats_name(enum smr_counter id);
 static inline void smr_stat_add(struct smr_stats *stats, enum smr_counter id,
 				u64 n)
 {
-	this_cpu_add(stats->cpu->count[id], n);
+	local64_add(n, &get_cpu_ptr(stats->cpu)->count[id]);
+	put_cpu_ptr(stats->cpu);
 }
 
 static inline void smr_stat_inc(struct smr_stats *stats, enum smr_counter id)
 {
-	this_cpu_inc(stats->cpu->count[id]);
+	smr_stat_add(stats, id, 1);
 }
 
 #endif /* SMR_STATS_H */

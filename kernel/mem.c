@@ -141,6 +141,26 @@ static int span_map(const struct smr_span *span, u64 off, size_t len,
 	return span->mem->ops->map(span->mem, span->off + off, len, write, map);
 }
 
+/*
+ * Behind @done bytes of a map, go on to at most @len at @off. False: end the
+ * map, and begin another there, which may then say why.
+ */
+static bool span_go_on(const struct smr_span *span, u64 off, size_t len,
+		       bool write, struct smr_map *map, size_t done)
+{
+	const struct smr_mem_ops *ops = span->mem->ops;
+
+	if (!len)
+		return false;
+	map->addr += done;
+	map->len -= done;
+	if (map->len)
+		return true;
+	if (ops->next)
+		return ops->next(span->mem, len, write, map);
+	return !span_map(span, off, len, write, map);
+}
+
 static void span_unmap(const struct smr_span *span, struct smr_map *map)
 {
 	if (span->mem->ops->unmap)
@@ -159,17 +179,21 @@ static void span_unmap(const struct smr_span *span, struct smr_map *map)
 int smr_span_read(const struct smr_span *span, u64 off, void *to, size_t len)
 {
 	struct smr_map map;
+	size_t step;
 	int ret;
 
 	while (len) {
 		ret = span_map(span, off, len, false, &map);
 		if (ret)
 			return ret;
-		memcpy(to, map.addr, map.len);
+		do {
+			step = map.len;
+			memcpy(to, map.addr, step);
+			to += step;
+			off += step;
+			len -= step;
+		} while (span_go_on(span, off, len, false, &map, step));
 		span_unmap(span, &map);
-		to += map.len;
-		off += map.len;
-		len -= map.len;
 	}
 	return 0;
 }
@@ -187,17 +211,21 @@ int smr_span_write(const struct smr_span *span, u64 off, const void *from,
 		   size_t len)
 {
 	struct smr_map map;
+	size_t step;
 	int ret;
 
 	while (len) {
 		ret = span_map(span, off, len, true, &map);
 		if (ret)
 			return ret;
-		memcpy(map.addr, from, map.len);
+		do {
+			step = map.len;
+			memcpy(map.addr, from, step);
+			from += step;
+			off += step;
+			len -= step;
+		} while (span_go_on(span, off, len, true, &map, step));
 		span_unmap(span, &map);
-		from += map.len;
-		off += map.len;
-		len -= map.len;
 	}
 	return 0;
 }
@@ -217,19 +245,23 @@ int smr_span_write_skb(const struct smr_span *span, u64 off,
 		       size_t len)
 {
 	struct smr_map map;
+	size_t step;
 	int ret;
 
 	while (len) {
 		ret = span_map(span, off, len, true, &map);
 		if (ret)
 			return ret;
-		ret = skb_copy_bits(skb, skb_off, map.addr, map.len);
+		do {
+			step = map.len;
+			ret = skb_copy_bits(skb, skb_off, map.addr, step);
+			skb_off += step;
+			off += step;
+			len -= step;
+		} while (!ret && span_go_on(span, off, len, true, &map, step));
 		span_unmap(span, &map);
 		if (ret)
 			return ret;
-		skb_off += map.len;
-		off += map.len;
-		len -= map.len;
 	}
 	return 0;
 }
@@ -269,7 +301,25 @@ static int map_second(const struct smr_span *dst, u64 off, size_t len,
 	return span_map(dst, off, len, true, map);
 }
 
-/* Copy at most *len bytes, as much as one map of each side reaches. */
+/* Copy from map to map, and behind them. Returns how much was copied. */
+static size_t copy_maps(const struct smr_span *dst, u64 dst_off,
+			struct smr_map *to, const struct smr_span *src,
+			u64 src_off, struct smr_map *from, size_t len)
+{
+	size_t done = 0, step;
+
+	do {
+		step = min(to->len, from->len);
+		/* One memory can be both sides: the ranges may overlap. */
+		memmove(to->addr, from->addr, step);
+		done += step;
+	} while (span_go_on(src, src_off + done, len - done, false, from,
+			    step) &&
+		 span_go_on(dst, dst_off + done, len - done, true, to, step));
+	return done;
+}
+
+/* Copy at most *len bytes, as much as can be had with a map of each side. */
 static int copy_step(const struct smr_span *dst, u64 dst_off,
 		     const struct smr_span *src, u64 src_off, size_t *len)
 {
@@ -279,12 +329,10 @@ static int copy_step(const struct smr_span *dst, u64 dst_off,
 	ret = span_map(src, src_off, *len, false, &from);
 	if (ret)
 		return source_error(ret);
-	ret = map_second(dst, dst_off, from.len, src, &to);
+	ret = map_second(dst, dst_off, *len, src, &to);
 	if (ret)
 		goto unmap_from;
-	/* One memory can be both sides: the ranges may overlap. */
-	memmove(to.addr, from.addr, to.len);
-	*len = to.len;
+	*len = copy_maps(dst, dst_off, &to, src, src_off, &from, *len);
 	span_unmap(dst, &to);
 unmap_from:
 	span_unmap(src, &from);

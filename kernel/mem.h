@@ -18,6 +18,8 @@ struct smr_mem;
  * struct smr_map - a run of memory that may be touched right now
  * @addr: where it is mapped
  * @len: bytes that may be touched there
+ * @next: the kind's own: where the run behind it begins
+ * @left: the kind's own: how many bytes more it may be moved on by
  * @cookie: the kind's own, for its unmap
  *
  * No sleeping between map and unmap.
@@ -25,6 +27,8 @@ struct smr_mem;
 struct smr_map {
 	void *addr;
 	size_t len;
+	u64 next;
+	size_t left;
 	void *cookie;
 };
 
@@ -36,6 +40,9 @@ struct smr_map {
  * @trymap: @map, but -EBUSY rather than wait for a lock. For a caller that
  *	holds a map of another memory, or of the same one. Needed by kinds that
  *	have an @unmap, and only by them.
+ * @next: move a map on to the run behind it, at most @len bytes, without a
+ *	release of what it holds. False if it cannot be: end it, and begin
+ *	another. Needed by kinds that have an @unmap, and only by them.
  * @unmap: the end of @map; NULL where there is nothing to do. Maps end in the
  *	reverse order of their beginning.
  * @fault: bring the whole range in. Process context, may sleep. 0 or -EFAULT,
@@ -56,6 +63,8 @@ struct smr_mem_ops {
 		   struct smr_map *map);
 	int (*trymap)(struct smr_mem *mem, u64 off, size_t len, bool write,
 		      struct smr_map *map);
+	bool (*next)(struct smr_mem *mem, size_t len, bool write,
+		     struct smr_map *map);
 	void (*unmap)(struct smr_mem *mem, struct smr_map *map);
 	int (*fault)(struct smr_mem *mem, u64 off, u64 len, bool write);
 	void (*release)(struct smr_mem *mem);

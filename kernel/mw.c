@@ -93,6 +93,14 @@ static int window_trymap(struct smr_mem *mem, u64 off, size_t len, bool write,
 	return target->ops->trymap(target, off, len, write, map);
 }
 
+static bool window_next(struct smr_mem *mem, size_t len, bool write,
+			struct smr_map *map)
+{
+	struct smr_mem *target = window_target(mem);
+
+	return target->ops->next(target, len, write, map);
+}
+
 static void window_unmap(struct smr_mem *mem, struct smr_map *map)
 {
 	struct smr_mem *target = window_target(mem);
@@ -116,6 +124,7 @@ static const struct smr_mem_ops window_ops = {
 static const struct smr_mem_ops window_paged_ops = {
 	.map = window_map,
 	.trymap = window_trymap,
+	.next = window_next,
 	.unmap = window_unmap,
 	.fault = window_fault,
 };

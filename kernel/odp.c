@@ -189,6 +189,12 @@ static int odp_trymap(struct smr_mem *mem, u64 off, size_t len, bool write,
 						      map));
 }
 
+static bool odp_next(struct smr_mem *mem, size_t len, bool write,
+		     struct smr_map *map)
+{
+	return smr_chunk_map_next(map->cookie, len, write, map);
+}
+
 static void odp_unmap(struct smr_mem *mem, struct smr_map *map)
 {
 	struct smr_chunk *c = map->cookie;
@@ -280,6 +286,7 @@ static void odp_release(struct smr_mem *mem)
 static const struct smr_mem_ops odp_ops = {
 	.map = odp_map,
 	.trymap = odp_trymap,
+	.next = odp_next,
 	.unmap = odp_unmap,
 	.fault = odp_fault,
 	.release = odp_release,

@@ -247,7 +247,7 @@ static int chunk_map(struct smr_chunk *c, u64 addr, size_t len, bool write,
 	}
 	map->addr = page_address(entry_page(first)) + offset_in_page(addr);
 	map->len = min(len, room);
-	map->cookie = c;
+	map->next = addr + map->len;
 	return 0;
 }
 
@@ -276,8 +276,32 @@ int smr_chunk_map_or_unlock(struct smr_chunk *c, u64 addr, size_t len,
 		/* Locked by the caller; this tells sparse. */
 		__acquire(&c->lock);
 		spin_unlock_bh(&c->lock);
+		return ret;
 	}
-	return ret;
+	map->left = MAP_MAX - map->len;
+	map->cookie = c;
+	return 0;
+}
+
+/**
+ * smr_chunk_map_next() - move a map of a chunk on
+ * @c: the chunk
+ * @len: bytes at most
+ * @write: they will be written to
+ * @map: it is left at its end; gets the run that follows
+ *
+ * Context: with @c->lock held, since the map began.
+ * Return: false if there is no more, or enough for one map.
+ */
+bool smr_chunk_map_next(struct smr_chunk *c, size_t len, bool write,
+			struct smr_map *map)
+{
+	len = min(len, map->left);
+	if (!len || map->next - c->addr >= PFN_PHYS(c->npages) ||
+	    chunk_map(c, map->next, len, write, map))
+		return false;
+	map->left -= map->len;
+	return true;
 }
 
 /* An entry for what hmm_range_fault() has found; 0 if that is nothing. */

@@ -66,6 +66,8 @@ void smr_chunk_destroy(struct smr_chunk *c);
 bool smr_chunk_kill_if_empty(struct smr_chunk *c);
 int smr_chunk_map_or_unlock(struct smr_chunk *c, u64 addr, size_t len,
 			    bool write, struct smr_map *map);
+bool smr_chunk_map_next(struct smr_chunk *c, size_t len, bool write,
+			struct smr_map *map);
 int smr_chunk_fault(struct smr_chunk *c, u64 addr, u64 last,
 		    enum smr_odp_want want, enum smr_counter count);
 

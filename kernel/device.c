@@ -102,7 +102,7 @@ static void dev_init_ibdev(struct smr_dev *dev, const struct net_device *ndev)
 	struct ib_device *ibdev = &dev->verbs.ibdev;
 	u8 mac[ETH_ALEN];
 
-	/* A loopback netdev has the address 0, which is not unique. */
+	/* A loopback netdev has the address 0, a tun none: not unique. */
 	if (is_valid_ether_addr(ndev->dev_addr))
 		ether_addr_copy(mac, ndev->dev_addr);
 	else
@@ -201,10 +201,15 @@ static bool netdev_is_linked(struct net_device *ndev)
 	return true;
 }
 
-/* RoCEv2 over anything that carries Ethernet frames, or goes nowhere. */
+/*
+ * RoCEv2 over anything that carries Ethernet frames, or goes nowhere; and over
+ * what carries IP packets with nothing in front of them (tun, WireGuard), since
+ * RoCEv2 needs no more than IP.
+ */
 static bool netdev_is_usable(const struct net_device *ndev)
 {
-	return ndev->type == ARPHRD_ETHER || ndev->type == ARPHRD_LOOPBACK;
+	return ndev->type == ARPHRD_ETHER || ndev->type == ARPHRD_LOOPBACK ||
+	       ndev->type == ARPHRD_NONE;
 }
 
 static void explain_failure(const struct net_device *ndev, const char *name,
@@ -214,7 +219,7 @@ static void explain_failure(const struct net_device *ndev, const char *name,
 		int err;
 		const char *why;
 	} reasons[] = {
-		{ -EMEDIUMTYPE, "it is not an Ethernet device" },
+		{ -EMEDIUMTYPE, "it carries neither Ethernet nor plain IP" },
 		{ -EEXIST, "it has a softmr link already" },
 		{ -ENOTUNIQ, "there is an RDMA device of that name" },
 		{ -EADDRINUSE, "another driver has UDP port 4791" },
@@ -255,9 +260,9 @@ static int link_add(const char *name, struct net_device *ndev, bool loopback)
  * `rdma link del`, the netdev's end and the module's end it.
  *
  * Context: process, may sleep; caller holds neither RTNL nor a lock of ours.
- * Return: 0; -EMEDIUMTYPE (not Ethernet), -EEXIST (the netdev has a link),
- * -ENOTUNIQ (the name is taken), -EADDRINUSE (another driver has the UDP
- * port), -ENODEV (the netdev is gone), -ENOMEM.
+ * Return: 0; -EMEDIUMTYPE (neither Ethernet nor plain IP), -EEXIST (the netdev
+ * has a link), -ENOTUNIQ (the name is taken), -EADDRINUSE (another driver has
+ * the UDP port), -ENODEV (the netdev is gone), -ENOMEM.
  */
 int smr_device_add(const char *name, struct net_device *ndev, bool loopback)
 {

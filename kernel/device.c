@@ -17,6 +17,7 @@
 #include "dm_verbs.h"
 #include "netns.h"
 #include "port.h"
+#include "stats.h"
 #include "vlan.h"
 
 #define DEVICE_DRIVER_ID	((enum rdma_driver_id)SMR_DRIVER_ID)
@@ -287,6 +288,8 @@ static void port_event(struct smr_dev *dev, enum ib_port_state state)
 	if (state == dev->port_state)
 		return;
 	dev->port_state = state;
+	if (state != IB_PORT_ACTIVE)
+		smr_stat_inc(dev->verbs.env.stats, SMR_CNT_LINK_DOWNED);
 	ib_dispatch_event(&event);
 }
 

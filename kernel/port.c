@@ -12,6 +12,7 @@
 #include "kmr.h"
 #include "mcast.h"
 #include "persist.h"
+#include "pma.h"
 #include "requester.h"
 #include "stats.h"
 #include "wire.h"
@@ -216,6 +217,7 @@ const struct ib_device_ops smr_port_ops = {
 	.get_port_immutable = get_port_immutable,
 	.get_link_layer = get_link_layer,
 	.query_pkey = query_pkey,
+	.process_mad = smr_pma_process,
 	.alloc_hw_port_stats = alloc_hw_port_stats,
 	.get_hw_stats = get_hw_stats,
 };

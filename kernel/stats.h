@@ -58,7 +58,8 @@
 	X(ODP_PREFETCHES,	"odp_prefetched_pages")		\
 	X(ODP_INVALIDATIONS,	"odp_invalidated_pages")	\
 	X(ODP_CHUNKS,		"odp_chunks")			\
-	X(CQ_OVERRUN,		"cq_overrun")
+	X(CQ_OVERRUN,		"cq_overrun")			\
+	X(LINK_DOWNED,		"link_downed")
 
 /* All count events, but for ODP_CHUNKS: how many chunks there are now. */
 enum smr_counter {

@@ -14,8 +14,8 @@
 need_link_type "$LINK_TYPE"
 TRACE=/sys/kernel/tracing/instances/mr_windows$NODE
 
-# counter: how many deregistrations the device has refused
-counter() { rdma -j statistic show link "$DEV/1" | grep -oE '"mr_dereg_refused":[0-9]+' | cut -d: -f2; }
+# How many deregistrations the device has refused
+refused() { counter "$DEV" mr_dereg_refused; }
 
 # demo OPTION...: its output is in $WORK/demo
 demo() {
@@ -38,7 +38,7 @@ resource_says() {
 		{ cat "$WORK/resource"; return 1; }
 }
 
-refused_more() { is "$(counter)" $((BEFORE + $1)); }
+refused_more() { is "$(refused)" $((BEFORE + $1)); }
 
 trace_on() { mkdir "$TRACE" && on_exit rmdir "$TRACE" && echo 1 >"$TRACE/events/softmr/smr_dereg_busy/enable"; }
 
@@ -59,7 +59,7 @@ round() {
 	local where="loopback=$1, 2 x $2 windows"
 	topology_host "$1" || { not_ok "$where: link"; return; }
 	DEV=${SIDE_DEV[server]}
-	BEFORE=$(counter)
+	BEFORE=$(refused)
 	check "$where: refused, explained, unbound, deregistered" \
 		demo -n "$2" -x "rdma -dd resource show mr >$WORK/resource" &&
 		check "$where: all are listed" listed "$2" &&

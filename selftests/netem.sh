@@ -20,8 +20,6 @@ impair() {
 	done
 }
 
-counter() { rdma statistic show link "$1" | awk -v name="$2" '$1 == name { print $2 }'; }
-
 # What the network did must have been noticed, or the test has tested nothing
 noticed() {
 	local total=0 name dev

@@ -8,7 +8,6 @@ case $LINK_TYPE in
 rxe) LINK_MODULE=rdma_rxe ;;
 *) LINK_MODULE=$LINK_TYPE ;;
 esac
-LOOPBACK_PARAM=/sys/module/$LINK_MODULE/parameters/loopback
 NODE=${NODE:-1}
 
 have() { command -v "$1" >/dev/null; }
@@ -76,15 +75,21 @@ have_link_type() {
 
 need_link_type() { have_link_type "$1" || skip_all "this kernel has no RDMA links of type $1"; }
 
-# loopback_set Y|N: whether links made from now on hand packets of the same host over directly
-loopback_set() {
-	have_link_type "$LINK_TYPE" && [ -w "$LOOPBACK_PARAM" ] || return
-	[ -n "${LOOPBACK_WAS-}" ] || LOOPBACK_WAS=$(<"$LOOPBACK_PARAM")
-	on_exit restore_loopback
-	echo "$1" >"$LOOPBACK_PARAM"
+# param_set NAME VALUE: a parameter of the module, which counts for links that are made from now on
+param_set() {
+	local file=/sys/module/$LINK_MODULE/parameters/$1
+	have_link_type "$LINK_TYPE" && [ -w "$file" ] || return
+	on_exit param_restore "$file" "$(<"$file")"
+	echo "$2" >"$file"
 }
 
-restore_loopback() { echo "$LOOPBACK_WAS" >"$LOOPBACK_PARAM"; }
+param_restore() { echo "$2" >"$1"; }
+
+# loopback_set Y|N: whether links made from now on hand packets of the same host over directly
+loopback_set() { param_set loopback "$1"; }
+
+# counter DEVICE NAME: one of those that "rdma statistic" shows
+counter() { rdma statistic show link "$1" | awk -v name="$2" '$1 == name { print $2 }'; }
 
 # expand_ip ADDRESS: as sysfs writes a GID
 expand_ip() {

@@ -13,6 +13,7 @@
 
 #include "compat/ib.h"
 #include "kmr.h"
+#include "limits.h"
 #include "mr.h"
 #include "dm_verbs.h"
 #include "netns.h"
@@ -24,7 +25,7 @@
 
 /* What dealloc_driver undoes; the reverse order of it. */
 static int dev_init(struct smr_dev *dev, struct net_device *ndev,
-		    bool loopback)
+		    const struct smr_link_conf *conf)
 {
 	struct smr_env *env = &dev->verbs.env;
 	int ret;
@@ -49,6 +50,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 		ret = PTR_ERR(dev->dma_mr);
 		goto fini_keys;
 	}
+	smr_limits_init(&dev->limits, conf->max_objects);
 	smr_ahtab_init(&dev->verbs.ahs);
 	smr_srqtab_init(&dev->verbs.srqs);
 	smr_dm_store_init(&dev->verbs.dms);
@@ -61,7 +63,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	env->keys = &dev->keys;
 	env->stats = &dev->stats;
 	env->ndev = ndev;
-	env->loopback = loopback;
+	env->loopback = conf->loopback;
 	return 0;
 
 fini_keys:
@@ -118,6 +120,8 @@ static void dev_init_ibdev(struct smr_dev *dev, const struct net_device *ndev)
 	ibdev->driver_def = smr_verbs_uapi;
 	/* Without a DMA device it is given the kernel's virtual addresses. */
 	ibdev->local_dma_lkey = dev->dma_mr->ibmr.lkey;
+	/* Of two that have an operation the first one counts. */
+	ib_set_device_ops(ibdev, &smr_limit_ops);
 	ib_set_device_ops(ibdev, &smr_verbs_ops);
 	ib_set_device_ops(ibdev, &smr_dm_verbs_ops);
 	ib_set_device_ops(ibdev, &smr_port_ops);
@@ -125,7 +129,8 @@ static void dev_init_ibdev(struct smr_dev *dev, const struct net_device *ndev)
 	ib_mark_name_assigned_by_user(ibdev);
 }
 
-static struct smr_dev *dev_create(struct net_device *ndev, bool loopback)
+static struct smr_dev *dev_create(struct net_device *ndev,
+				  const struct smr_link_conf *conf)
 {
 	struct smr_dev *dev;
 	int ret;
@@ -133,7 +138,7 @@ static struct smr_dev *dev_create(struct net_device *ndev, bool loopback)
 	dev = smr_compat_alloc_device(smr_dev, verbs.ibdev, dev_net(ndev));
 	if (!dev)
 		return ERR_PTR(-ENOMEM);
-	ret = dev_init(dev, ndev, loopback);
+	ret = dev_init(dev, ndev, conf);
 	if (ret) {
 		ib_dealloc_device(&dev->verbs.ibdev);
 		return ERR_PTR(ret);
@@ -237,7 +242,8 @@ static void explain_failure(const struct net_device *ndev, const char *name,
 		    err);
 }
 
-static int link_add(const char *name, struct net_device *ndev, bool loopback)
+static int link_add(const char *name, struct net_device *ndev,
+		    const struct smr_link_conf *conf)
 {
 	struct smr_dev *dev;
 
@@ -246,7 +252,7 @@ static int link_add(const char *name, struct net_device *ndev, bool loopback)
 	guard(mutex)(&smr_netns(dev_net(ndev))->link_mutex);
 	if (netdev_is_linked(ndev))
 		return -EEXIST;
-	dev = dev_create(ndev, loopback);
+	dev = dev_create(ndev, conf);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
 	return dev_register(dev, name);
@@ -256,7 +262,7 @@ static int link_add(const char *name, struct net_device *ndev, bool loopback)
  * smr_device_add() - make an RDMA device for a netdev: `rdma link add`
  * @name: its name
  * @ndev: the netdev; the caller holds a reference
- * @loopback: take the same-host shortcut
+ * @conf: what can be chosen
  *
  * `rdma link del`, the netdev's end and the module's end it.
  *
@@ -265,9 +271,10 @@ static int link_add(const char *name, struct net_device *ndev, bool loopback)
  * has a link), -ENOTUNIQ (the name is taken), -EADDRINUSE (another driver has
  * the UDP port), -ENODEV (the netdev is gone), -ENOMEM.
  */
-int smr_device_add(const char *name, struct net_device *ndev, bool loopback)
+int smr_device_add(const char *name, struct net_device *ndev,
+		   const struct smr_link_conf *conf)
 {
-	int ret = link_add(name, ndev, loopback);
+	int ret = link_add(name, ndev, conf);
 
 	if (ret)
 		explain_failure(ndev, name, ret);

@@ -7,6 +7,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "key.h"
+#include "limits.h"
 #include "stats.h"
 #include "verbs.h"
 
@@ -19,6 +20,7 @@ struct task_struct;
  * @keys: all keys of its memory regions and windows
  * @dma_mr: what the kernel's local_dma_lkey opens
  * @stats: its counters
+ * @limits: how many objects it has, and may have
  * @ns: what it shares with the other devices of its namespace
  * @tracker: of the reference on @verbs.env.ndev, which is kept until the
  *	namespace's sockets are closed, so that the namespace outlives them
@@ -30,10 +32,21 @@ struct smr_dev {
 	struct smr_keys keys;
 	struct smr_mr *dma_mr;
 	struct smr_stats stats;
+	struct smr_limits limits;
 	struct smr_netns *ns;
 	netdevice_tracker tracker;
 	enum ib_port_state port_state;
 	struct task_struct *registrar;
+};
+
+/**
+ * struct smr_link_conf - what the one who adds a link may choose
+ * @loopback: it takes the same-host shortcut
+ * @max_objects: see smr_limits_init()
+ */
+struct smr_link_conf {
+	bool loopback;
+	u32 max_objects;
 };
 
 static inline struct smr_dev *to_smr_dev(struct ib_device *ibdev)
@@ -41,7 +54,8 @@ static inline struct smr_dev *to_smr_dev(struct ib_device *ibdev)
 	return container_of(ibdev, struct smr_dev, verbs.ibdev);
 }
 
-int smr_device_add(const char *name, struct net_device *ndev, bool loopback);
+int smr_device_add(const char *name, struct net_device *ndev,
+		   const struct smr_link_conf *conf);
 
 int smr_device_register_notifier(void);
 void smr_device_unregister_notifier(void);

@@ -5,15 +5,25 @@
 #include <rdma/rdma_netlink.h>
 
 #include "device.h"
+#include "limits.h"
 #include "netns.h"
 
 static bool loopback = true;
 module_param(loopback, bool, 0644);
 MODULE_PARM_DESC(loopback, "Links that are added from now on hand operations straight to a peer on the same host; N sends them over the wire path (default Y)");
 
+static unsigned int max_objects = SMR_LIMIT_MAX;
+module_param(max_objects, uint, 0644);
+MODULE_PARM_DESC(max_objects, "How many QPs, CQs, SRQs, PDs, AHs, MRs and MWs, each, links that are added from now on may have (default 1048576, which is the most)");
+
 static int newlink(const char *name, struct net_device *ndev)
 {
-	return smr_device_add(name, ndev, READ_ONCE(loopback));
+	const struct smr_link_conf conf = {
+		.loopback = READ_ONCE(loopback),
+		.max_objects = READ_ONCE(max_objects),
+	};
+
+	return smr_device_add(name, ndev, &conf);
 }
 
 static struct rdma_link_ops link_ops = {

@@ -24,42 +24,36 @@
 /* IBTA 9.7.7: messages have up to 2 GiB. */
 #define PORT_MAX_MSG	SZ_2G
 
-/*
- * What bounds the objects is memory, and the 24 bits of QP numbers and keys;
- * these are for users who size things by them.
- */
-#define DEVICE_MAX_OBJECTS	SZ_1M
-
 /* Not an OUI: no vendor is behind this. */
 #define DEVICE_VENDOR_ID	0xffffff
 
 /* How late an acknowledge may be: 4.096 us * 2^15, IBTA 11.2.1.2. */
 #define DEVICE_ACK_DELAY	15
 
-static void query_limits(struct ib_device_attr *attr)
+static void query_limits(struct ib_device_attr *attr, u32 max_objects)
 {
 	attr->max_mr_size = ~0ULL;
 	attr->page_size_cap = PAGE_MASK & U32_MAX;
-	attr->max_qp = DEVICE_MAX_OBJECTS;
+	attr->max_qp = max_objects;
 	attr->max_qp_wr = SZ_16K;
 	attr->max_send_sge = SMR_MAX_SGE;
 	attr->max_recv_sge = SMR_MAX_SGE;
 	attr->max_sge_rd = SMR_MAX_SGE;
-	attr->max_cq = DEVICE_MAX_OBJECTS;
+	attr->max_cq = max_objects;
 	attr->max_cqe = SZ_1M;
-	attr->max_mr = DEVICE_MAX_OBJECTS;
-	attr->max_pd = DEVICE_MAX_OBJECTS;
-	attr->max_ah = DEVICE_MAX_OBJECTS;
+	attr->max_mr = max_objects;
+	attr->max_pd = max_objects;
+	attr->max_ah = max_objects;
 	attr->max_qp_rd_atom = SMR_MAX_RD_ATOMIC;
 	attr->max_qp_init_rd_atom = SMR_MAX_RD_ATOMIC;
-	attr->max_res_rd_atom = SMR_MAX_RD_ATOMIC * DEVICE_MAX_OBJECTS;
+	attr->max_res_rd_atom = SMR_MAX_RD_ATOMIC * max_objects;
 	attr->max_pkeys = PORT_PKEYS;
 	attr->max_mcast_grp = SMR_MAX_MCAST_GROUPS;
 	attr->max_mcast_qp_attach = SMR_MAX_MCAST_QPS;
 	attr->max_total_mcast_qp_attach = SMR_MAX_MCAST_GROUPS *
 					  SMR_MAX_MCAST_QPS;
-	attr->max_mw = DEVICE_MAX_OBJECTS;
-	attr->max_srq = DEVICE_MAX_OBJECTS;
+	attr->max_mw = max_objects;
+	attr->max_srq = max_objects;
 	attr->max_srq_wr = SZ_16K;
 	attr->max_srq_sge = SMR_MAX_SGE;
 	attr->max_fast_reg_page_list_len = SMR_MAX_FAST_REG_BLOCKS;
@@ -72,7 +66,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			struct ib_udata *udata)
 {
 	memset(attr, 0, sizeof(*attr));
-	query_limits(attr);
+	query_limits(attr, to_smr_dev(ibdev)->limits.max);
 	attr->sys_image_guid = ibdev->node_guid;
 	attr->vendor_id = DEVICE_VENDOR_ID;
 	attr->device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD |

@@ -61,16 +61,25 @@ TEST_F(limits, capabilities_at_the_limit)
 {
 	struct ibv_device_attr *limit = &self->ep.dev.attr;
 	struct ibv_qp_cap cap = {
-		.max_send_wr = limit->max_qp_wr < 16384 ? limit->max_qp_wr : 16384,
-		.max_recv_wr = limit->max_qp_wr < 16384 ? limit->max_qp_wr : 16384,
-		.max_send_sge = 1,
+		.max_send_wr = limit->max_qp_wr,
+		.max_recv_wr = limit->max_qp_wr,
+		.max_send_sge = limit->max_sge,
 		.max_recv_sge = limit->max_sge,
 	};
+	struct ibv_srq_init_attr init = {
+		.attr.max_wr = limit->max_srq_wr,
+		.attr.max_sge = limit->max_srq_sge,
+	};
 	struct ibv_qp *qp = with_cap(&self->ep, &cap);
+	struct ibv_srq *srq;
 
 	ASSERT_NE(NULL, qp)
 		TH_LOG("errno %d", errno);
 	EXPECT_EQ(0, ibv_destroy_qp(qp));
+	srq = ibv_create_srq(self->ep.pd, &init);
+	ASSERT_NE(NULL, srq)
+		TH_LOG("errno %d", errno);
+	EXPECT_EQ(0, ibv_destroy_srq(srq));
 }
 
 TEST_F(limits, smallest_qp)
@@ -96,6 +105,11 @@ TEST_F(limits, cqe_limits)
 	EXPECT_EQ(NULL, ibv_create_cq(ctx, 0, NULL, NULL, 0));
 	EXPECT_EQ(EINVAL, errno);
 	EXPECT_EQ(NULL, ibv_create_cq(ctx, -1, NULL, NULL, 0));
+	cq = ibv_create_cq(ctx, max, NULL, NULL, 0);
+	ASSERT_NE(NULL, cq)
+		TH_LOG("%d CQEs: errno %d", max, errno);
+	EXPECT_LE(max, cq->cqe);
+	EXPECT_EQ(0, ibv_destroy_cq(cq));
 	cq = ibv_create_cq(ctx, 100, NULL, NULL, 0);
 	ASSERT_NE(NULL, cq);
 	EXPECT_LE(100, cq->cqe);

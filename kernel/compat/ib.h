@@ -24,8 +24,10 @@
  */
 #ifdef HAVE_REG_USER_MR_DMAH
 #define SMR_PARAM_DMAH(dmah)	struct ib_dmah *dmah,
+#define SMR_ARG_DMAH(dmah)	dmah,
 #else
 #define SMR_PARAM_DMAH(dmah)
+#define SMR_ARG_DMAH(dmah)
 #endif
 
 /*

@@ -8,6 +8,7 @@
 #   veth  two devices, in two namespaces, packets
 #   to_rxe, from_rxe
 #         the same, but the second, or the first, is one of the kernel's rdma_rxe
+# A line "params: NAME=VALUE ..." gives the module's parameters for these links.
 # The TAP of all runs becomes one; a test's name begins with its path.
 
 # shellcheck source=selftests/lib/test.sh
@@ -17,10 +18,21 @@ TEST=$1
 shift
 NAME=$(basename "$TEST")
 
+# said KEY: what the test says of it
+said() { cat "$(dirname "$TEST")/$NAME".{conf,c} 2>/dev/null | sed -nE "s/^(#|[ \t]*\*)[ \t]*$1:[ \t]*//p" | head -n 1; }
+
 paths_wanted() {
-	local said
-	said=$(cat "$(dirname "$TEST")/$NAME".{conf,c} 2>/dev/null | sed -nE 's/^(#|[ \t]*\*)[ \t]*paths:[ \t]*//p' | head -n 1)
-	echo "${SMR_PATHS:-${said:-host}}"
+	local paths
+	paths=$(said paths)
+	echo "${SMR_PATHS:-${paths:-host}}"
+}
+
+params_set() {
+	local param
+	[ "$LINK_TYPE" != rxe ] || return 0
+	for param in $(said params); do
+		param_set "${param%%=*}" "${param#*=}" || return
+	done
 }
 
 # devices_for PATH: make links, and the environment that tells the test of them. The netdev's other end is in a
@@ -28,6 +40,7 @@ paths_wanted() {
 devices_for() {
 	local ns
 	ns=$(node_name peer)
+	params_set || return
 	case $1 in
 	host | wire)
 		[ "$1" = host ] || [ "$LINK_TYPE" = rxe ] || loopback_set N || return

@@ -89,6 +89,9 @@ build_selftests() {
 	rm -rf "$new"
 	cp -r "$TOP/selftests" "$new"
 	[ ! -d "$IMAGE/selftests" ] || find "$IMAGE/selftests" -maxdepth 1 -type f -perm -u+x -exec cp {} "$new" \;
+	# the kernel's own, as kernel_rdma.sh expects them
+	mkdir "$new/kernel"
+	cp -r "$UML_SOURCE"/tools/testing/selftests/{rdma,kselftest} "$new/kernel"
 	replace_dir "$dir" "$new"
 }
 

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# beds: uml-lockdep qemu-7.2
+# nodes: 1
+# timeout: 120
+#
+# The kernel's own tests of RDMA links (tools/testing/selftests/rdma), as they are but for the link type and the
+# module's name
+# shellcheck disable=SC2317 # what "check" calls looks unreachable
+# shellcheck source=selftests/lib/test.sh
+. "$(dirname "$0")/lib/test.sh"
+
+KERNEL=$(dirname "$0")/kernel
+SKIPPED=4 # what kselftest's scripts end with
+
+need_link_type "$LINK_TYPE"
+[ -d "$KERNEL/rdma" ] || skip_all "the kernel's selftests are not here"
+
+# They make the netdevs and namespaces that they need, and end by removing the module
+scripts_for() {
+	local type=$1 module=$2
+	cp -r "$KERNEL" "$WORK/kernel" &&
+		sed -i "s/\<rdma_rxe\>/$module/g; s/\<type rxe\>/type $type/g" "$WORK"/kernel/rdma/*.sh
+}
+
+# Its exit status is its verdict
+run_script() {
+	local name status=0
+	name=$(basename "$1" .sh)
+	timeout -k 5 60 bash "$1" >"$WORK/out" 2>&1 </dev/null || status=$?
+	case $status in
+	0) ok "${name#rxe_}" ;;
+	"$SKIPPED") skip "${name#rxe_}" "$(tail -n 1 "$WORK/out")" ;;
+	*) not_ok "${name#rxe_} (status $status)" "$WORK/out" ;;
+	esac
+}
+
+gone() { ! [ -d "/sys/module/$LINK_MODULE" ]; }
+
+check "the scripts are there" scripts_for "$LINK_TYPE" "$LINK_MODULE" || finish
+for script in "$WORK"/kernel/rdma/*.sh; do run_script "$script"; done
+check "the last one has removed the module" gone
+finish

@@ -54,11 +54,13 @@ kvm_works() {
 	[ "$(cat "$answer")" = yes ]
 }
 
+# What is emulated is an old processor: of a new one, string instructions that move bytes, AVX and PCLMULQDQ, which
+# everything then uses, are the slow ones to emulate (copying memory: 3 to 5 times).
 choose_accelerator() {
 	if [ "${SOFTMR_ACCEL:-}" = kvm ] || { [ -z "${SOFTMR_ACCEL:-}" ] && kvm_works; }; then
 		ACCELERATOR=(-accel kvm -cpu host)
 	else
-		ACCELERATOR=(-accel "tcg,thread=multi" -cpu max)
+		ACCELERATOR=(-accel "tcg,thread=multi" -cpu Nehalem,+rdrand,+smep,+smap)
 	fi
 }
 

@@ -9,6 +9,7 @@
  *
  * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 120
+ * boot: kmemleak
  * paths: host wire
  */
 #include "harness.h"

@@ -3,6 +3,7 @@
 # beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
 # nodes: 1
 # timeout: 120
+# boot: kmemleak
 #
 # Verbs in the kernel: the cases of kmod/, on the same-host and on the wire path
 # shellcheck source=selftests/lib/test.sh

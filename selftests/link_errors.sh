@@ -3,6 +3,7 @@
 # beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
 # nodes: 1
 # timeout: 90
+# boot: kmemleak
 #
 # rdma link add: what cannot be is refused, with an error that says why and without a trace
 # shellcheck disable=SC2317 # what "check" calls looks unreachable

@@ -3,6 +3,7 @@
 # beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
 # nodes: 1
 # timeout: 240
+# boot: kmemleak
 #
 # Links on every kind of netdev, and what of the netdev shows in the link: state, MTU, speed, name, addresses
 # shellcheck disable=SC2317 # what "check" calls looks unreachable

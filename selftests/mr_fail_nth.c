@@ -7,6 +7,7 @@
  *
  * beds: uml-kasan
  * timeout: 180
+ * boot: kmemleak
  * paths: host wire
  */
 #include "harness.h"

@@ -10,6 +10,7 @@
  *
  * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 60
+ * boot: kmemleak
  * paths: wire
  */
 #include "harness.h"

@@ -4,6 +4,7 @@
  *
  * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
  * timeout: 60
+ * boot: kmemleak
  * paths: host
  */
 #include "harness.h"

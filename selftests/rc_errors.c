@@ -5,6 +5,7 @@
  *
  * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
  * timeout: 180
+ * boot: kmemleak
  * paths: host wire
  */
 #include "errors.h"

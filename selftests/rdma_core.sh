@@ -3,6 +3,7 @@
 # beds: uml-kasan uml-lockdep qemu-7.2
 # nodes: 1
 # timeout: 240
+# boot: kmemleak
 #
 # rdma-core's own tests, as Debian ships them, each module in a process of its own: memory regions, queue pairs,
 # windows and on-demand paging, and what they stand on

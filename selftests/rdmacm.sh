@@ -3,6 +3,7 @@
 # beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
 # nodes: 1
 # timeout: 240
+# boot: kmemleak
 #
 # Connections by rdma_cm, reliable ones and datagrams, by the programs of rdmacm-utils; on one host, and between
 # namespaces; and many of them one after the other

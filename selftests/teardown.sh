@@ -3,6 +3,7 @@
 # beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
 # nodes: 1
 # timeout: 240
+# boot: kmemleak
 #
 # The link, the netdev, the namespace, the module go while traffic runs: nothing hangs, applications are told, memory
 # comes back, and it all can be made again

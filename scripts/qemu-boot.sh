@@ -60,7 +60,7 @@ choose_accelerator() {
 	if [ "${SOFTMR_ACCEL:-}" = kvm ] || { [ -z "${SOFTMR_ACCEL:-}" ] && kvm_works; }; then
 		ACCELERATOR=(-accel kvm -cpu host)
 	else
-		ACCELERATOR=(-accel "tcg,thread=multi" -cpu Nehalem,+rdrand,+smep,+smap)
+		ACCELERATOR=(-accel "tcg,thread=multi" -cpu "Nehalem,+rdrand,+smep,+smap")
 	fi
 }
 

@@ -225,8 +225,9 @@ def plot_regions(results, where):
     return "\n".join([
         f"set terminal svg size 900,{100 + 28 * len(rows)} background 'white'; set output '{where}.svg'",
         f"set title '{REGION_TITLES[where]}: how many times better than rxe softmr is' noenhanced",
-        "set logscale x 10; set grid x; set yrange [-0.7:*] reverse; set style fill solid; unset key",
-        "plot '-' using (1):0:(1):2:($0-0.3):($0+0.3):ytic(1) with boxxyerror, 1 notitle",
+        "set logscale x 10; set grid x; set style fill solid; unset key",
+        f"set yrange [-0.7:{len(rows) - 0.3:.1f}] reverse",
+        "plot '-' using (1):0:(1):2:($0-0.3):($0+0.3):ytic(1) with boxxyerror",
         *(f'"{name}" {ratio}' for name, ratio in rows), "e"]) + "\n" if rows else ""
 
 

@@ -9,8 +9,7 @@
 #include <rdma/ib_cache.h>
 
 #include "complete.h"
-#include "pd.h"
-#include "resp_exec.h"
+#include "payload.h"
 #include "responder.h"
 #include "stats.h"
 #include "transport.h"
@@ -83,9 +82,10 @@ static void grh_build(const struct smr_op *op, u8 *grh)
 }
 
 /* GRH and message, into the open list. */
-static int datagram_copy(struct smr_qp *qp, const struct smr_op *op)
+static int datagram_copy(struct smr_qp *qp, const void *from)
 {
 	u8 grh[SMR_GRH_LEN] __aligned(4);
+	const struct smr_op *op = from;
 	int err;
 
 	grh_build(op, grh);
@@ -94,37 +94,6 @@ static int datagram_copy(struct smr_qp *qp, const struct smr_op *op)
 		err = smr_sgl_write_skb(&qp->resp.sgl, op->skb, op->off,
 					op->hdr.len);
 	return err;
-}
-
-static enum smr_resp_verdict datagram_fault(struct smr_qp *qp,
-					    struct smr_run *run)
-{
-	int err = run->can_fault ? smr_sgl_fault(&qp->resp.sgl, true) : -EINTR;
-
-	/* Only whoever lent its context is being killed: try in another. */
-	if (err == -EINTR)
-		return SMR_RESP_DEFER;
-	return err ? SMR_RESP_LOC_PROT : SMR_RESP_MORE;
-}
-
-static enum smr_resp_verdict datagram_place(struct smr_qp *qp,
-					    const struct smr_op *op,
-					    struct smr_run *run)
-{
-	enum smr_resp_verdict verdict;
-	int err;
-
-	if (op->hdr.len + SMR_GRH_LEN > qp->resp.rwqe.len)
-		return SMR_RESP_TOO_LONG;
-	verdict = smr_resp_recv_open(qp, 0, op->hdr.len + SMR_GRH_LEN);
-	if (verdict != SMR_RESP_OK)
-		return verdict;
-	err = datagram_copy(qp, op);
-	if (err)
-		verdict = err == -EAGAIN ? datagram_fault(qp, run) :
-					   SMR_RESP_LOC_PROT;
-	smr_sgl_close(&qp->resp.sgl);
-	return verdict;
 }
 
 /* The VLAN whose netdev a packet came by. */
@@ -161,9 +130,8 @@ enum smr_resp_verdict smr_ud_receive(struct smr_qp *qp, const struct smr_op *op,
 
 	verdict = datagram_check(qp, &op->hdr);
 	if (verdict == SMR_RESP_OK)
-		verdict = smr_resp_recv_take(qp);
-	if (verdict == SMR_RESP_OK)
-		verdict = datagram_place(qp, op, run);
+		verdict = smr_payload_place(qp, op->hdr.len + SMR_GRH_LEN, run,
+					    datagram_copy, op);
 	if (verdict != SMR_RESP_OK)
 		return verdict;
 	from.vlan_id = datagram_vlan(qp, op->skb);

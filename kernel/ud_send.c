@@ -17,6 +17,7 @@
 #include "gsi.h"
 #include "opcode.h"
 #include "packet.h"
+#include "payload.h"
 #include "pd.h"
 #include "requester.h"
 #include "stats.h"
@@ -74,19 +75,6 @@ static u8 datagram_check(const struct datagram *d)
 	if (d->wqe->ud.qpn & ~SMR_QPN_MASK || !d->av)
 		return IB_WC_LOC_QP_OP_ERR;
 	return IB_WC_SUCCESS;
-}
-
-static enum smr_key_verdict datagram_open(struct datagram *d)
-{
-	const struct smr_swqe *wqe = d->wqe;
-	struct smr_qp *qp = d->qp;
-
-	if (wqe->send_flags & IB_SEND_INLINE) {
-		smr_sgl_inline(&qp->req.sgl, wqe->data, wqe->len);
-		return SMR_KEY_OK;
-	}
-	return smr_sgl_open(&qp->req.sgl, qp->pd, qp->ibqp.qp_num, 0, wqe->sge,
-			    wqe->num_sge, 0, wqe->len);
 }
 
 /* The receiver sees the header that would have come by the wire. */
@@ -205,48 +193,22 @@ static void datagram_done(struct datagram *d, struct smr_run *run)
 	smr_send_retire(qp);
 }
 
-/* A page of the message is not there: it is to be, and then once more. */
-static int datagram_fault(struct datagram *d, struct smr_run *run)
-{
-	int err = run->can_fault ? smr_sgl_fault(&d->qp->req.sgl, false) :
-				   -EINTR;
-
-	if (err && err != -EINTR)
-		smr_send_fail(d->qp, IB_WC_LOC_PROT_ERR);
-	return err == -EINTR ? err : 0;
-}
-
 static int datagram_send(struct datagram *d, struct smr_run *run)
 {
 	struct smr_qp *qp = d->qp;
-	enum smr_key_verdict verdict;
-	int err;
+	int ret;
 
-	verdict = datagram_open(d);
-	if (verdict != SMR_KEY_OK) {
-		smr_key_count(qp->env->stats, verdict);
-		smr_send_fail(qp, IB_WC_LOC_PROT_ERR);
+	if (!smr_payload_open(qp, d->wqe))
 		return 0;
-	}
-	err = is_local(d) ? local_send(d, run) :
+	ret = is_local(d) ? local_send(d, run) :
 	      smr_packet_send(qp, &d->av->path, &d->hdr, &qp->req.sgl);
-	switch (err) {
-	case SMR_PAGE_MISSING:
-		err = datagram_fault(d, run);
-		break;
-	case -EFAULT:
-		smr_send_fail(qp, IB_WC_LOC_PROT_ERR);
-		err = 0;
-		break;
-	case -EAGAIN:
-		smr_stat_inc(qp->env->stats, SMR_CNT_BACKPRESSURE);
-		break;
-	default:
+	ret = smr_payload_result(qp, ret, run);
+	if (ret > 0) {
 		datagram_done(d, run);
-		err = 0;
+		ret = 0;
 	}
 	smr_sgl_close(&qp->req.sgl);
-	return err;
+	return ret;
 }
 
 /**

@@ -55,24 +55,62 @@ static unsigned int headers_len(const struct smr_path *path)
 					sizeof(struct ipv6hdr));
 }
 
-/* Room in the socket's send budget? If not the flow will be told. */
-static int budget_check(struct smr_path *path, struct smr_flow *flow)
+/**
+ * smr_xmit_room() - is there room in a socket's send budget?
+ * @sn: the sockets
+ * @family: which of them
+ * @flow: woken, once, after -EAGAIN; may be NULL
+ *
+ * Context: any but hard interrupts.
+ * Return: 0 or -EAGAIN.
+ */
+int smr_xmit_room(const struct smr_net *sn, u16 family, struct smr_flow *flow)
 {
-	struct sock *sk = smr_net_sk(path->sn, path->family);
+	struct sock *sk = smr_net_sk(sn, family);
 
 	if (sk_wmem_alloc_get(sk) < READ_ONCE(sk->sk_sndbuf))
 		return 0;
 	if (flow)
-		smr_flow_wait_room(smr_net_watch(path->sn, path->family), flow);
+		smr_flow_wait_room(smr_net_watch(sn, family), flow);
 	return -EAGAIN;
 }
 
-/* The stack did not take it and will not tell when it would. */
-static void wait_a_moment(struct smr_path *path, struct smr_flow *flow)
+/**
+ * smr_xmit_moment() - there is no memory, or no room, and nobody tells when
+ *	there is
+ * @sn: the sockets
+ * @family: which of them
+ * @flow: woken when a packet has left, or in the next jiffy; may be NULL
+ *
+ * Context: any but hard interrupts.
+ */
+void smr_xmit_moment(const struct smr_net *sn, u16 family,
+		     struct smr_flow *flow)
 {
 	if (flow)
-		smr_flow_wait_moment(smr_net_watch(path->sn, path->family),
-				     flow);
+		smr_flow_wait_moment(smr_net_watch(sn, family), flow);
+}
+
+/**
+ * smr_xmit_result() - what became of a packet
+ * @sn: the sockets
+ * @family: the one that it was charged to
+ * @flow: woken, once, after -EAGAIN; may be NULL
+ * @err: what the stack has said
+ *
+ * Context: any but hard interrupts.
+ * Return: 0: it is on its way; -EAGAIN: later there may be room; other errors
+ * when sending again will not help.
+ */
+int smr_xmit_result(const struct smr_net *sn, u16 family,
+		    struct smr_flow *flow, int err)
+{
+	if (err == NET_XMIT_SUCCESS || err == NET_XMIT_CN)
+		return 0;
+	if (err < 0 && err != -ENOBUFS && err != -ENOMEM)
+		return err;
+	smr_xmit_moment(sn, family, flow);
+	return -EAGAIN;
 }
 
 /*
@@ -211,7 +249,7 @@ static int begin_result(struct smr_path *path, struct smr_flow *flow, int err)
 {
 	if (err != -ENOMEM)
 		return err;
-	wait_a_moment(path, flow);
+	smr_xmit_moment(path->sn, path->family, flow);
 	return -EAGAIN;
 }
 
@@ -248,7 +286,7 @@ int smr_train_begin(struct smr_train *train, struct smr_path *path,
 		.flow = flow,
 		.seg_len = seg_len,
 	};
-	err = budget_check(path, flow);
+	err = smr_xmit_room(path->sn, path->family, flow);
 	if (!err) {
 		rcu_read_lock();
 		err = train_init(train, dst, nsegs);
@@ -437,11 +475,6 @@ int smr_train_send(struct smr_train *train)
 	rcu_read_unlock();
 	local_bh_enable();
 
-	if (err == NET_XMIT_SUCCESS || err == NET_XMIT_CN)
-		return 0;
-	if (err < 0 && err != -ENOBUFS && err != -ENOMEM)
-		return err;
-
-	wait_a_moment(train->path, train->flow);
-	return -EAGAIN;
+	return smr_xmit_result(train->path->sn, train->path->family,
+			       train->flow, err);
 }

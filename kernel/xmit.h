@@ -47,6 +47,12 @@ struct smr_train {
 
 void smr_flow_fini(struct smr_flow *flow, struct smr_net *sn);
 
+int smr_xmit_room(const struct smr_net *sn, u16 family, struct smr_flow *flow);
+void smr_xmit_moment(const struct smr_net *sn, u16 family,
+		     struct smr_flow *flow);
+int smr_xmit_result(const struct smr_net *sn, u16 family,
+		    struct smr_flow *flow, int err);
+
 int smr_train_begin(struct smr_train *train, struct smr_path *path,
 		    struct smr_flow *flow, unsigned int nsegs,
 		    unsigned int seg_len);

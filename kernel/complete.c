@@ -278,6 +278,24 @@ void smr_recv_done_ud(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len,
 }
 
 /**
+ * smr_recv_done_raw() - a frame has arrived in the receive work request in use
+ * @qp: the QP
+ * @len: its bytes
+ *
+ * Context: any; called by the response task.
+ */
+void smr_recv_done_raw(struct smr_qp *qp, u32 len)
+{
+	struct smr_cqe cqe = {
+		.status = IB_WC_SUCCESS,
+		.opcode = IB_WC_RECV,
+		.byte_len = len,
+	};
+
+	recv_post(qp, &cqe, false);
+}
+
+/**
  * smr_recv_fail() - the receive work request in use has failed
  * @qp: the QP
  * @status: how

@@ -33,6 +33,7 @@ bool smr_recv_available(const struct smr_qp *qp);
 void smr_recv_done(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len);
 void smr_recv_done_ud(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len,
 		      const struct smr_recv_from *from);
+void smr_recv_done_raw(struct smr_qp *qp, u32 len);
 void smr_recv_fail(struct smr_qp *qp, enum ib_wc_status status);
 enum smr_task_verdict smr_recv_flush(struct smr_qp *qp, struct smr_run *run);
 

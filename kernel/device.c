@@ -18,7 +18,9 @@
 #include "dm_verbs.h"
 #include "netns.h"
 #include "port.h"
+#include "rules.h"
 #include "stats.h"
+#include "steer.h"
 #include "vlan.h"
 
 #define DEVICE_DRIVER_ID	((enum rdma_driver_id)SMR_DRIVER_ID)
@@ -54,6 +56,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	smr_ahtab_init(&dev->verbs.ahs);
 	smr_srqtab_init(&dev->verbs.srqs);
 	smr_dm_store_init(&dev->verbs.dms);
+	smr_steer_init(&dev->verbs.steer, ndev);
 	netdev_hold(ndev, &dev->tracker, GFP_KERNEL);
 
 	env->sn = &dev->ns->sn;
@@ -61,6 +64,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	env->ahs = &dev->verbs.ahs;
 	env->srqs = &dev->verbs.srqs;
 	env->keys = &dev->keys;
+	env->steer = &dev->verbs.steer;
 	env->stats = &dev->stats;
 	env->ndev = ndev;
 	env->loopback = conf->loopback;
@@ -85,6 +89,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 {
 	struct smr_dev *dev = to_smr_dev(ibdev);
 
+	smr_steer_fini(&dev->verbs.steer);
 	smr_srqtab_fini(&dev->verbs.srqs);
 	smr_ahtab_fini(&dev->verbs.ahs);
 	smr_mr_dereg(dev->dma_mr);
@@ -316,6 +321,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		return NOTIFY_DONE;
 	switch (event) {
 	case NETDEV_UNREGISTER:
+		smr_rules_close(&to_smr_dev(ibdev)->verbs.steer);
 		ib_unregister_device_queued(ibdev);
 		break;
 	case NETDEV_UP:

@@ -86,6 +86,11 @@ static const struct smr_wr_info ud_info[] = {
 			  SMR_WR_SEND | SMR_WR_IMM),
 };
 
+/* A frame is not looked into. */
+static const struct smr_wr_info raw_info[] = {
+	[IB_WR_SEND] = WR_SINGLE(0, IB_WC_SEND, SMR_WR_SEND),
+};
+
 /**
  * struct service - what a type of QP can do
  * @transport: enum smr_transport, plus 1: 0 means that there is no such QP
@@ -109,6 +114,7 @@ static const struct service services[] = {
 	[IB_QPT_RC] = SERVICE(RC, rc_info),
 	[IB_QPT_UC] = SERVICE(UC, uc_info),
 	[IB_QPT_UD] = SERVICE(UD, ud_info),
+	[IB_QPT_RAW_PACKET] = SERVICE(RAW, raw_info),
 	[IB_QPT_XRC_INI] = SERVICE(XRC, rc_info),
 	[IB_QPT_XRC_TGT] = SERVICE(XRC, rc_info),
 };

@@ -9,6 +9,7 @@
 
 #include "compat/ib.h"
 #include "device.h"
+#include "frame.h"
 #include "kmr.h"
 #include "mcast.h"
 #include "persist.h"
@@ -80,6 +81,8 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 				 IB_DEVICE_SYS_IMAGE_GUID |
 				 IB_DEVICE_FLUSH_GLOBAL |
 				 IB_DEVICE_ATOMIC_WRITE;
+	if (smr_frame_on(to_smr_verbs(ibdev)->env.ndev))
+		attr->device_cap_flags |= IB_DEVICE_MANAGED_FLOW_STEERING;
 	if (smr_persist_supported())
 		attr->device_cap_flags |= IB_DEVICE_FLUSH_PERSISTENT;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY |
@@ -159,6 +162,8 @@ static int get_port_immutable(struct ib_device *ibdev, u32 port,
 			      struct ib_port_immutable *immutable)
 {
 	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	if (smr_frame_on(to_smr_verbs(ibdev)->env.ndev))
+		immutable->core_cap_flags |= RDMA_CORE_PORT_RAW_PACKET;
 	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
 	immutable->gid_tbl_len = PORT_GIDS;
 	immutable->pkey_tbl_len = PORT_PKEYS;

@@ -16,6 +16,24 @@
 #include "srq.h"
 #include "transport.h"
 
+/*
+ * QP1 is the kernel's, which has other ways to get at frames, if there are
+ * any. The core has asked a process for CAP_NET_RAW.
+ */
+static bool type_check(const struct ib_device_attr *limit,
+		       enum ib_qp_type type, bool user)
+{
+	switch (type) {
+	case IB_QPT_GSI:
+		return !user;
+	case IB_QPT_RAW_PACKET:
+		return user && limit->device_cap_flags &
+			       IB_DEVICE_MANAGED_FLOW_STEERING;
+	default:
+		return smr_qp_service(type) >= 0;
+	}
+}
+
 static int create_check(const struct ib_device_attr *limit,
 			const struct ib_qp_init_attr *init, bool user)
 {
@@ -23,8 +41,7 @@ static int create_check(const struct ib_device_attr *limit,
 		    IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK : 0;
 	const struct ib_qp_cap *cap = &init->cap;
 
-	if (smr_qp_service(init->qp_type) < 0 ||
-	    (init->qp_type == IB_QPT_GSI && user) || init->rwq_ind_tbl ||
+	if (!type_check(limit, init->qp_type, user) || init->rwq_ind_tbl ||
 	    init->create_flags & ~flags)
 		return -EOPNOTSUPP;
 	/* It has no queues: it serves those of its domain. */

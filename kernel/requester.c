@@ -9,6 +9,7 @@
 #include "loopback.h"
 #include "opcode.h"
 #include "packet.h"
+#include "raw_send.h"
 #include "req_hdr.h"
 #include "sq.h"
 #include "stats.h"
@@ -504,7 +505,8 @@ static enum req_verdict datagram_send(struct smr_qp *qp, struct smr_swqe *wqe,
 {
 	if (READ_ONCE(qp->state) != IB_QPS_RTS)
 		return REQ_WAIT;
-	switch (smr_ud_send(qp, wqe, run)) {
+	switch (qp->service == SMR_TRANSPORT_RAW ? smr_raw_send(qp, wqe, run) :
+						   smr_ud_send(qp, wqe, run)) {
 	case -EAGAIN:
 		return REQ_WAIT;
 	case -EINTR:
@@ -529,7 +531,8 @@ static enum req_verdict requester_step(struct smr_qp *qp, struct smr_run *run)
 	wr = smr_wr_info(qp->ibqp.qp_type, wqe->opcode);
 	if (wr->flags & SMR_WR_LOCAL)
 		return wqe_local(qp, wqe, run);
-	if (qp->service == SMR_TRANSPORT_UD)
+	if (qp->service == SMR_TRANSPORT_UD ||
+	    qp->service == SMR_TRANSPORT_RAW)
 		return datagram_send(qp, wqe, run);
 	if (wqe->state == SMR_SWQE_POSTED) {
 		if (!wqe_may_start(qp, wqe, wr))

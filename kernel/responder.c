@@ -8,6 +8,7 @@
 #include "icrc.h"
 #include "loopback.h"
 #include "packet.h"
+#include "raw_recv.h"
 #include "resp_check.h"
 #include "resp_exec.h"
 #include "resp_read.h"
@@ -60,7 +61,7 @@ static const struct reaction reactions[SMR_RESP_NR] = {
 };
 
 /*
- * The same for UC and UD: silence, and the receive work request in use is there
+ * The same for UC, UD and frames: silence, and the receive work request in use is there
  * for the next message, unless it is itself what is wrong.
  */
 static const struct reaction unreliable_reactions[SMR_RESP_NR] = {
@@ -69,12 +70,6 @@ static const struct reaction unreliable_reactions[SMR_RESP_NR] = {
 	[SMR_RESP_LOC_PROT] = { .fatal = true, .recv = IB_WC_LOC_PROT_ERR },
 	[SMR_RESP_BROKEN] = { .fatal = true, .event = IB_EVENT_QP_FATAL },
 };
-
-static bool is_reliable(const struct smr_qp *qp)
-{
-	return qp->service != SMR_TRANSPORT_UC &&
-	       qp->service != SMR_TRANSPORT_UD;
-}
 
 /**
  * smr_responder_init() - prepare a responder
@@ -297,7 +292,7 @@ void smr_resp_access_error(struct smr_qp *qp, u32 psn)
 static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 		      enum smr_resp_verdict verdict, struct smr_run *run)
 {
-	const struct reaction *r = is_reliable(qp) ?
+	const struct reaction *r = smr_qp_is_reliable(qp) ?
 				   &reactions[verdict] :
 				   &unreliable_reactions[verdict];
 
@@ -329,7 +324,7 @@ static void op_executed(struct smr_qp *qp, const struct smr_op *op,
 	}
 	if (resp->read.active)
 		resp->acks = 0;	/* its response acknowledges them */
-	else if (is_reliable(qp) && (op->hdr.ack_req || resp->acks))
+	else if (smr_qp_is_reliable(qp) && (op->hdr.ack_req || resp->acks))
 		resp->acks++;
 }
 
@@ -457,6 +452,26 @@ static enum smr_task_verdict respond_wire(struct smr_qp *qp,
 	return op_process(qp, &op, run);
 }
 
+/* Nobody has sent it to this QP: there is nobody to answer, nor a header. */
+static enum smr_task_verdict respond_frame(struct smr_qp *qp,
+					   struct sk_buff *skb,
+					   struct smr_run *run)
+{
+	const struct smr_op op = { .skb = skb };
+	enum smr_resp_verdict verdict;
+
+	run->quota -= SMR_COST_PACKET;
+	verdict = smr_raw_receive(qp, skb, run);
+	if (verdict == SMR_RESP_MORE)
+		return SMR_TASK_MORE;
+	if (verdict == SMR_RESP_DEFER)
+		return SMR_TASK_DEFER;
+	if (verdict != SMR_RESP_OK)
+		op_refuse(qp, &op, verdict, run);
+	op_done(qp, &op);
+	return SMR_TASK_MORE;
+}
+
 static enum smr_task_verdict respond_local(struct smr_qp *qp,
 					   struct smr_local *local,
 					   struct smr_run *run)
@@ -527,7 +542,9 @@ enum smr_task_verdict smr_responder_run(struct smr_qp *qp, struct smr_run *run)
 		return respond_local(qp, local, run);
 	skb = skb_peek(&qp->resp.queue);
 	if (skb)
-		return respond_wire(qp, skb, run);
+		return qp->service == SMR_TRANSPORT_RAW ?
+		       respond_frame(qp, skb, run) :
+		       respond_wire(qp, skb, run);
 	acks_flush(qp);
 	return SMR_TASK_IDLE;
 }

@@ -327,7 +327,7 @@ void smr_qp_error(struct smr_qp *qp)
  */
 void smr_qp_send_error(struct smr_qp *qp)
 {
-	if (qp->service != SMR_TRANSPORT_UD && qp->service != SMR_TRANSPORT_UC) {
+	if (smr_qp_is_reliable(qp)) {
 		qp_set_error(qp);
 		return;
 	}

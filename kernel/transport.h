@@ -33,6 +33,7 @@ struct smr_pd;
 struct smr_srq;
 struct smr_srqtab;
 struct smr_stats;
+struct smr_steer;
 
 /**
  * struct smr_qptab - the QPs of one network namespace
@@ -54,6 +55,7 @@ struct smr_qptab {
  * @ahs: the device's address vectors
  * @srqs: the device's XRC shared receive queues
  * @keys: the device's keys
+ * @steer: the device's flow steering rules
  * @stats: the device's counters
  * @wq: where left-over work goes
  * @ndev: the netdev
@@ -68,6 +70,7 @@ struct smr_env {
 	struct smr_ahtab *ahs;
 	struct smr_srqtab *srqs;
 	struct smr_keys *keys;
+	struct smr_steer *steer;
 	struct smr_stats *stats;
 	struct workqueue_struct *wq;
 	struct net_device *ndev;
@@ -192,6 +195,13 @@ static inline unsigned int smr_rx_seg(const struct sk_buff *skb,
 static inline struct smr_qp *to_smr_qp(const struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct smr_qp, ibqp);
+}
+
+/* Does the peer of a QP answer what it is sent? */
+static inline bool smr_qp_is_reliable(const struct smr_qp *qp)
+{
+	return qp->service == SMR_TRANSPORT_RC ||
+	       qp->service == SMR_TRANSPORT_XRC;
 }
 
 void smr_qptab_init(struct smr_qptab *tab);

@@ -21,6 +21,7 @@
 #include "post.h"
 #include "qp.h"
 #include "ring.h"
+#include "rules.h"
 #include "srq.h"
 #include "srq_resize.h"
 #include "stats.h"
@@ -362,6 +363,26 @@ static int detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	return smr_mcast_detach(to_smr_qp(ibqp), (struct in6_addr *)gid);
 }
 
+static struct ib_flow *create_flow(struct ib_qp *ibqp,
+				   struct ib_flow_attr *attr,
+				   struct ib_udata *udata)
+{
+	struct smr_rule *rule;
+	int ret;
+
+	ret = udata_no_input(udata);
+	if (ret)
+		return ERR_PTR(ret);
+	rule = smr_rule_create(to_smr_qp(ibqp), attr);
+	return IS_ERR(rule) ? ERR_CAST(rule) : &rule->ibflow;
+}
+
+static int destroy_flow(struct ib_flow *ibflow)
+{
+	smr_rule_destroy(to_smr_rule(ibflow));
+	return 0;
+}
+
 static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 				 u64 iova, int access, SMR_PARAM_DMAH(dmah)
 				 struct ib_udata *udata)
@@ -534,6 +555,8 @@ const struct ib_device_ops smr_verbs_ops = {
 	.destroy_qp = destroy_qp,
 	.attach_mcast = attach_mcast,
 	.detach_mcast = detach_mcast,
+	.create_flow = create_flow,
+	.destroy_flow = destroy_flow,
 	.post_send = post_send,
 	.post_recv = post_recv,
 

@@ -10,6 +10,7 @@
 #include "av.h"
 #include "dm.h"
 #include "srq.h"
+#include "steer.h"
 #include "transport.h"
 
 /**
@@ -19,6 +20,7 @@
  * @ahs: address vectors of its address handles
  * @srqs: XRC shared receive queues
  * @dms: device memory
+ * @steer: flow steering rules
  *
  * @env is constant while the device is registered; the tables have their own
  * locks.
@@ -29,6 +31,7 @@ struct smr_verbs {
 	struct smr_ahtab ahs;
 	struct smr_srqtab srqs;
 	struct smr_dm_store dms;
+	struct smr_steer steer;
 };
 
 static inline struct smr_verbs *to_smr_verbs(const struct ib_device *ibdev)

@@ -79,6 +79,8 @@ enum smr_transport {
 	SMR_TRANSPORT_UD = 0x60,
 	SMR_TRANSPORT_CNP = 0x80,
 	SMR_TRANSPORT_XRC = 0xa0,
+	/* Ethernet frames: no opcode is of this transport */
+	SMR_TRANSPORT_RAW = 0xff,
 	SMR_TRANSPORT_MASK = 0xe0,
 };
 

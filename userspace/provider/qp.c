@@ -18,6 +18,7 @@ enum {
 };
 
 enum {
+	SMR_RAW_OPS = 1 << IBV_WR_SEND,
 	SMR_UD_OPS = 1 << IBV_WR_SEND | 1 << IBV_WR_SEND_WITH_IMM,
 	SMR_UC_OPS = SMR_UD_OPS | 1 << IBV_WR_RDMA_WRITE |
 		     1 << IBV_WR_RDMA_WRITE_WITH_IMM | 1 << IBV_WR_BIND_MW |
@@ -42,6 +43,8 @@ static uint32_t ops_of_type(enum ibv_qp_type type)
 		return SMR_UC_OPS;
 	case IBV_QPT_UD:
 		return SMR_UD_OPS;
+	case IBV_QPT_RAW_PACKET:
+		return SMR_RAW_OPS;
 	default:
 		return 0;
 	}

@@ -229,6 +229,10 @@ int smr_destroy_qp(struct ibv_qp *qp);
 int smr_set_ece(struct ibv_qp *qp, struct ibv_ece *ece);
 int smr_query_ece(struct ibv_qp *qp, struct ibv_ece *ece);
 
+/* flow.c */
+struct ibv_flow *smr_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
+int smr_destroy_flow(struct ibv_flow *flow);
+
 /* post.c */
 int smr_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 		  struct ibv_send_wr **bad_wr);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Ethernet frames, out of and into a netdev. */
+#ifndef SMR_FRAME_H
+#define SMR_FRAME_H
+
+#include <linux/if_arp.h>
+#include <linux/netdevice.h>
+#include <linux/socket.h>
+#include <linux/types.h>
+
+struct sk_buff;
+struct smr_flow;
+struct smr_net;
+
+/* Are there frames on it at all? Some netdevs carry plain IP. */
+static inline bool smr_frame_on(const struct net_device *ndev)
+{
+	return ndev->type == ARPHRD_ETHER || ndev->type == ARPHRD_LOOPBACK;
+}
+
+/* The socket that frames are charged to: any would do */
+#define SMR_FRAME_FAMILY	AF_INET
+
+struct sk_buff *smr_frame_alloc(const struct net_device *ndev,
+				unsigned int len);
+bool smr_frame_finish(struct sk_buff *skb, struct net_device *ndev);
+int smr_frame_send(struct sk_buff *skb, struct smr_net *sn,
+		   struct smr_flow *flow);
+struct sk_buff *smr_frame_take(struct sk_buff *skb);
+
+#endif /* SMR_FRAME_H */

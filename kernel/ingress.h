@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a netdev receives, before the stack has it. */
+#ifndef SMR_INGRESS_H
+#define SMR_INGRESS_H
+
+#include <linux/netfilter.h>
+#include <linux/types.h>
+
+struct net_device;
+struct sk_buff;
+
+/**
+ * struct smr_ingress - a look at what a netdev receives
+ * @ndev: the netdev; a reference is not held
+ * @take: sees each packet, in softirq, inside an RCU read section. True: it is
+ *	not for the stack. It must not be written to, and stays the caller's;
+ *	its Ethernet header is at skb_mac_offset()
+ * @ops: netfilter's part, where the kernel has it
+ *
+ * Constant while it is open; opening and closing needs RTNL.
+ */
+struct smr_ingress {
+	struct net_device *ndev;
+	bool (*take)(struct smr_ingress *in, struct sk_buff *skb);
+#if IS_ENABLED(CONFIG_NETFILTER_INGRESS)
+	struct nf_hook_ops ops;
+#endif
+};
+
+/* What a netdev has to receive besides what is for itself */
+enum smr_hear {
+	SMR_HEAR_OWN,
+	SMR_HEAR_MULTICAST,
+	SMR_HEAR_ALL,
+};
+
+int smr_ingress_open(struct smr_ingress *in);
+void smr_ingress_close(struct smr_ingress *in);
+int smr_ingress_hear(struct net_device *ndev, enum smr_hear hear, int inc);
+
+#endif /* SMR_INGRESS_H */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Steering rules: how they come and go. */
+#ifndef SMR_RULES_H
+#define SMR_RULES_H
+
+struct ib_flow_attr;
+struct smr_qp;
+struct smr_rule;
+struct smr_steer;
+
+struct smr_rule *smr_rule_create(struct smr_qp *qp,
+				 const struct ib_flow_attr *attr);
+void smr_rule_destroy(struct smr_rule *rule);
+void smr_rules_close(struct smr_steer *steer);
+
+#endif /* SMR_RULES_H */

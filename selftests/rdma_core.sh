@@ -12,7 +12,7 @@
 
 SUITE=/usr/share/doc/rdma-core/tests
 MODULES=(test_pd test_cq_events test_mr test_odp test_fork test_srq test_cqex test_atomic test_qpex
-	test_relaxed_ordering test_device test_cq test_qp test_parent_domain test_shared_pd test_addr)
+	test_relaxed_ordering test_device test_cq test_qp test_parent_domain test_shared_pd test_addr test_flow)
 
 need_link_type "$LINK_TYPE"
 [ -d "$SUITE" ] || skip_all "rdma-core's tests are not installed: python3-pyverbs has them"

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "raw.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "pattern.h"
+#include "work.h"
+
+#define DEPTH		64
+#define SGES		4
+#define INLINE		128
+
+static int make_queues(struct vt_raw *raw, unsigned int opts)
+{
+	struct ibv_srq_init_attr init = {
+		.attr = { .max_wr = DEPTH, .max_sge = SGES },
+	};
+	int access = IBV_ACCESS_LOCAL_WRITE |
+		     (opts & VT_RAW_ODP ? IBV_ACCESS_ON_DEMAND : 0);
+
+	raw->pd = ibv_alloc_pd(raw->dev.ctx);
+	raw->scq = ibv_create_cq(raw->dev.ctx, DEPTH, NULL, NULL, 0);
+	raw->rcq = ibv_create_cq(raw->dev.ctx, 2 * DEPTH, NULL, NULL, 0);
+	if (!raw->pd || !raw->scq || !raw->rcq)
+		return -errno;
+	if (opts & VT_RAW_SRQ) {
+		raw->srq = ibv_create_srq(raw->pd, &init);
+		if (!raw->srq)
+			return -errno;
+	}
+	return vt_buf_open(&raw->buf, raw->pd, VT_RAW_SLOTS * VT_RAW_ROOM,
+			   access);
+}
+
+static int make_qp(struct vt_raw *raw, unsigned int opts)
+{
+	struct ibv_qp_init_attr_ex init = {
+		.send_cq = raw->scq,
+		.recv_cq = raw->rcq,
+		.srq = raw->srq,
+		.cap = {
+			.max_send_wr = DEPTH, .max_recv_wr = DEPTH,
+			.max_send_sge = SGES, .max_recv_sge = SGES,
+			.max_inline_data = INLINE,
+		},
+		.qp_type = IBV_QPT_RAW_PACKET,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = raw->pd,
+	};
+
+	if (opts & VT_RAW_WR_API) {
+		init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+		init.send_ops_flags = IBV_QP_EX_WITH_SEND;
+	}
+	raw->qp = ibv_create_qp_ex(raw->dev.ctx, &init);
+	if (!raw->qp)
+		return -errno;
+	if (opts & VT_RAW_WR_API)
+		raw->qpx = ibv_qp_to_qp_ex(raw->qp);
+	return 0;
+}
+
+/* vt_raw_open - a QP at one of the ends, in RTS; whatever comes, close it */
+int vt_raw_open(struct vt_raw *raw, int end, unsigned int opts)
+{
+	int ret;
+
+	memset(raw, 0, sizeof(*raw));
+	ret = vt_dev_open(&raw->dev, end, AF_INET);
+	if (!ret && !(raw->dev.attr.device_cap_flags &
+		      IBV_DEVICE_MANAGED_FLOW_STEERING))
+		ret = -EOPNOTSUPP;
+	if (!ret)
+		ret = make_queues(raw, opts);
+	if (!ret)
+		ret = make_qp(raw, opts);
+	return ret ? ret : vt_raw_ready(raw);
+}
+
+void vt_raw_close(struct vt_raw *raw)
+{
+	if (raw->qp)
+		ibv_destroy_qp(raw->qp);
+	if (raw->srq)
+		ibv_destroy_srq(raw->srq);
+	vt_buf_close(&raw->buf);
+	if (raw->rcq)
+		ibv_destroy_cq(raw->rcq);
+	if (raw->scq)
+		ibv_destroy_cq(raw->scq);
+	if (raw->pd)
+		ibv_dealloc_pd(raw->pd);
+	vt_dev_close(&raw->dev);
+}
+
+int vt_raw_state(struct vt_raw *raw, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = { .qp_state = state, .port_num = 1 };
+	int mask = IBV_QP_STATE;
+
+	if (state == IBV_QPS_INIT)
+		mask |= IBV_QP_PORT;
+	return -ibv_modify_qp(raw->qp, &attr, mask);
+}
+
+/* vt_raw_ready - from RESET to RTS */
+int vt_raw_ready(struct vt_raw *raw)
+{
+	int ret = vt_raw_state(raw, IBV_QPS_INIT);
+
+	if (!ret)
+		ret = vt_raw_state(raw, IBV_QPS_RTR);
+	return ret ? ret : vt_raw_state(raw, IBV_QPS_RTS);
+}
+
+uint8_t *vt_raw_slot(struct vt_raw *raw, unsigned int n)
+{
+	return raw->buf.p + n * VT_RAW_ROOM;
+}
+
+static int post_wr_api(struct vt_raw *raw, struct ibv_sge *sge, int n,
+		       unsigned int flags)
+{
+	ibv_wr_start(raw->qpx);
+	raw->qpx->wr_id = 1;
+	raw->qpx->wr_flags = flags & ~IBV_SEND_INLINE;
+	ibv_wr_send(raw->qpx);
+	if (flags & IBV_SEND_INLINE)
+		ibv_wr_set_inline_data(raw->qpx, (void *)(uintptr_t)sge->addr,
+				       sge->length);
+	else
+		ibv_wr_set_sge_list(raw->qpx, n, sge);
+	return -ibv_wr_complete(raw->qpx);
+}
+
+/* vt_raw_post - send what is in the first slot, in @sges parts */
+int vt_raw_post(struct vt_raw *raw, size_t len, int sges, unsigned int flags)
+{
+	struct ibv_sge sge[SGES];
+	struct ibv_send_wr wr = {
+		.wr_id = 1, .opcode = IBV_WR_SEND, .sg_list = sge,
+		.num_sge = sges, .send_flags = flags,
+	}, *bad;
+	size_t off = 0, part = len / sges;
+	int i;
+
+	for (i = 0; i < sges; i++, off += part)
+		sge[i] = vt_sge(&raw->buf, off,
+				i == sges - 1 ? len - off : part);
+	if (raw->qpx)
+		return post_wr_api(raw, sge, sges, flags);
+	return -ibv_post_send(raw->qp, &wr, &bad);
+}
+
+/* vt_raw_send - Return: the completion's status, or a negative errno */
+int vt_raw_send(struct vt_raw *raw, const struct vt_frame *frame)
+{
+	size_t len = vt_frame_write(frame, vt_raw_slot(raw, 0));
+	int ret = vt_raw_post(raw, len, 1, IBV_SEND_SIGNALED);
+
+	return ret ? ret : vt_status(raw->scq, 1);
+}
+
+static int recv_one(struct vt_raw *raw, size_t len)
+{
+	unsigned int slot = 1 + raw->posted++ % (VT_RAW_SLOTS - 1);
+	struct ibv_sge sge = vt_sge(&raw->buf, slot * VT_RAW_ROOM, len);
+	struct ibv_recv_wr wr = {
+		.wr_id = slot, .sg_list = &sge, .num_sge = 1,
+	}, *bad;
+
+	return raw->srq ? -ibv_post_srq_recv(raw->srq, &wr, &bad) :
+			  -ibv_post_recv(raw->qp, &wr, &bad);
+}
+
+int vt_raw_recv(struct vt_raw *raw, int n)
+{
+	int ret = 0;
+
+	while (n-- && !ret)
+		ret = recv_one(raw, VT_RAW_ROOM);
+	return ret;
+}
+
+int vt_raw_recv_len(struct vt_raw *raw, size_t len)
+{
+	return recv_one(raw, len);
+}
+
+/* vt_raw_get - the next frame. Return: its length, or a negative errno */
+int vt_raw_get(struct vt_raw *raw, uint8_t **at)
+{
+	struct ibv_wc wc;
+
+	if (vt_wait(raw->rcq, &wc))
+		return -ETIMEDOUT;
+	if (wc.status != IBV_WC_SUCCESS || wc.opcode != IBV_WC_RECV ||
+	    wc.qp_num != raw->qp->qp_num || wc.wc_flags)
+		return -EPROTO;
+	*at = vt_raw_slot(raw, wc.wr_id);
+	return wc.byte_len;
+}
+
+/* vt_raw_got - is the next frame this one, to the byte? */
+bool vt_raw_got(struct vt_raw *raw, const struct vt_frame *frame)
+{
+	uint8_t want[VT_RAW_ROOM], *at;
+	int len = vt_raw_get(raw, &at);
+
+	return len > 0 && len == (int)vt_frame_write(frame, want) &&
+	       !memcmp(at, want, len);
+}
+
+uint16_t vt_checksum(const void *data, size_t len, uint32_t sum)
+{
+	const uint8_t *p = data;
+	size_t i;
+
+	for (i = 0; i + 1 < len; i += 2)
+		sum += p[i] << 8 | p[i + 1];
+	if (len & 1)
+		sum += p[len - 1] << 8;
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return ~sum;
+}
+
+static uint8_t *put16(uint8_t *to, uint16_t v)
+{
+	*to++ = v >> 8;
+	*to++ = v;
+	return to;
+}
+
+static uint8_t *put32(uint8_t *to, uint32_t v)
+{
+	return put16(put16(to, v >> 16), v);
+}
+
+static size_t l4_len(const struct vt_frame *f)
+{
+	return f->proto == 17 ? 8 : f->proto == 6 ? 20 : 0;
+}
+
+static uint8_t *write_ip4(const struct vt_frame *f, uint8_t *to)
+{
+	uint8_t *p = to;
+
+	p = put16(p, 0x4500 | f->ip4.tos);
+	p = put16(p, 20 + l4_len(f) + f->payload);
+	p = put16(p, 0x1234);
+	p = put16(p, f->ip4.frag);
+	*p++ = f->ip4.ttl;
+	*p++ = f->proto;
+	p = put16(p, 0);
+	p = put32(p, f->ip4.src);
+	p = put32(p, f->ip4.dst);
+	put16(to + 10, vt_checksum(to, 20, 0));
+	return p;
+}
+
+static uint8_t *write_ip6(const struct vt_frame *f, uint8_t *p)
+{
+	p = put32(p, 6u << 28 | f->ip6.class << 20 | f->ip6.label);
+	p = put16(p, l4_len(f) + f->payload);
+	*p++ = f->proto;
+	*p++ = f->ip6.hops;
+	memcpy(p, f->ip6.src, 16);
+	memcpy(p + 16, f->ip6.dst, 16);
+	return p + 32;
+}
+
+static uint8_t *write_l4(const struct vt_frame *f, uint8_t *p)
+{
+	if (!l4_len(f))
+		return p;
+	memset(p, 0, l4_len(f));
+	put16(p, f->sport);
+	put16(p + 2, f->dport);
+	if (f->proto == 17)
+		put16(p + 4, 8 + f->payload);
+	else
+		p[12] = 5 << 4;
+	return p + l4_len(f);
+}
+
+/* vt_frame_write - Return: its length */
+size_t vt_frame_write(const struct vt_frame *f, uint8_t *to)
+{
+	uint8_t *p = to;
+
+	memcpy(p, f->dst, 6);
+	memcpy(p + 6, f->src, 6);
+	p += 12;
+	if (f->vlan >= 0)
+		p = put16(put16(p, 0x8100), f->vlan);
+	p = put16(p, f->type);
+	if (f->type == 0x0800)
+		p = write_l4(f, write_ip4(f, p));
+	else if (f->type == 0x86dd)
+		p = write_l4(f, write_ip6(f, p));
+	vt_fill(p, f->payload, f->seed, 0);
+	return p + f->payload - to;
+}
+
+void vt_rule_init(struct vt_rule *rule, enum ibv_flow_attr_type type,
+		  uint16_t priority)
+{
+	memset(rule, 0, sizeof(*rule));
+	rule->attr.type = type;
+	rule->attr.priority = priority;
+	rule->attr.port = 1;
+	rule->attr.size = sizeof(rule->attr);
+}
+
+/* vt_rule_add - one more spec, to be filled in */
+void *vt_rule_add(struct vt_rule *rule, int type, size_t size)
+{
+	uint8_t *end = (uint8_t *)rule + rule->attr.size;
+	struct ibv_flow_spec_eth *spec = (void *)end;
+
+	spec->type = type;
+	spec->size = size;
+	rule->attr.size += size;
+	rule->attr.num_of_specs++;
+	return spec;
+}
+
+struct ibv_flow *vt_rule_apply(struct vt_raw *raw, struct vt_rule *rule)
+{
+	return ibv_create_flow(raw->qp, &rule->attr);
+}
+
+/* vt_rule_mac - all that is for an address, by a normal rule */
+struct ibv_flow *vt_rule_mac(struct vt_raw *raw, const uint8_t *mac,
+			     uint16_t priority, unsigned int flags)
+{
+	struct ibv_flow_spec_eth *eth;
+	struct vt_rule rule;
+
+	vt_rule_init(&rule, IBV_FLOW_ATTR_NORMAL, priority);
+	rule.attr.flags = flags;
+	eth = vt_rule_add(&rule, IBV_FLOW_SPEC_ETH, sizeof(*eth));
+	memcpy(eth->val.dst_mac, mac, 6);
+	memset(eth->mask.dst_mac, 0xff, 6);
+	return vt_rule_apply(raw, &rule);
+}

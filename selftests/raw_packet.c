@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RAW_PACKET QPs: frames out of and into a netdev, to the byte; what is wrong
+ * with one at either end; who may have such a QP.
+ *
+ * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
+ * timeout: 120
+ * paths: veth
+ */
+#include "harness.h"
+
+#include <linux/capability.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "raw.h"
+
+#define MTU	9000
+#define HEADER	14
+
+static const uint8_t mac_a[6] = { 2, 0x11, 0x22, 0x33, 0x44, 0xaa };
+static const uint8_t mac_b[6] = { 2, 0x11, 0x22, 0x33, 0x44, 0xbb };
+
+FIXTURE(raw)
+{
+	struct vt_raw a, b;
+	struct vt_frame frame;
+	struct ibv_flow *flow_a, *flow_b;
+};
+
+FIXTURE_VARIANT(raw)
+{
+	unsigned int opts;
+};
+
+FIXTURE_VARIANT_ADD(raw, rq) { 0 };
+FIXTURE_VARIANT_ADD(raw, srq) { VT_RAW_SRQ };
+FIXTURE_VARIANT_ADD(raw, odp) { VT_RAW_ODP };
+FIXTURE_VARIANT_ADD(raw, wr_api) { VT_RAW_WR_API };
+
+FIXTURE_SETUP(raw)
+{
+	VT_SETUP(vt_raw_open(&self->a, 0, variant->opts));
+	VT_SETUP(vt_raw_open(&self->b, 1, variant->opts));
+	self->flow_a = vt_rule_mac(&self->a, mac_a, 0, 0);
+	self->flow_b = vt_rule_mac(&self->b, mac_b, 0, 0);
+	ASSERT_NE(NULL, self->flow_a);
+	ASSERT_NE(NULL, self->flow_b);
+	/* of an experimental type, so that no host looks into it */
+	self->frame = (struct vt_frame){
+		.vlan = -1, .type = 0x88b5, .payload = 100, .seed = 1,
+	};
+	memcpy(self->frame.dst, mac_b, 6);
+	memcpy(self->frame.src, mac_a, 6);
+}
+
+FIXTURE_TEARDOWN(raw)
+{
+	if (self->flow_a)
+		ibv_destroy_flow(self->flow_a);
+	if (self->flow_b)
+		ibv_destroy_flow(self->flow_b);
+	vt_raw_close(&self->b);
+	vt_raw_close(&self->a);
+}
+
+static bool arrives(FIXTURE_DATA(raw) *self)
+{
+	return !vt_raw_recv(&self->b, 1) &&
+	       vt_raw_send(&self->a, &self->frame) == IBV_WC_SUCCESS &&
+	       vt_raw_got(&self->b, &self->frame);
+}
+
+/* Counters are read anew only from time to time. */
+static bool counts(const struct vt_raw *raw, const char *name, int64_t want)
+{
+	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
+
+	while (vt_counter(raw->dev.ctx, name) < want && vt_now_ms() < end)
+		usleep(1000);
+	return vt_counter(raw->dev.ctx, name) == want;
+}
+
+TEST_F(raw, sizes_both_ways)
+{
+	static const size_t sizes[] = {
+		0, 1, 45, 46, 47, 1500, 2033, 2034, 2035, 4096, 8192, MTU,
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		self->frame.payload = sizes[i];
+		self->frame.seed = i;
+		memcpy(self->frame.dst, mac_b, 6);
+		EXPECT_TRUE(arrives(self)) TH_LOG("%zu there", sizes[i]);
+		memcpy(self->frame.dst, mac_a, 6);
+		ASSERT_EQ(0, vt_raw_recv(&self->a, 1));
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
+		EXPECT_TRUE(vt_raw_got(&self->a, &self->frame))
+			TH_LOG("%zu back", sizes[i]);
+	}
+}
+
+/* A tag is not part of what the MTU says, and is there when it is received. */
+TEST_F(raw, vlan_tags)
+{
+	static const int tags[] = { 0, 5, 0x1064, 0xffff };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(tags); i++) {
+		self->frame.vlan = tags[i];
+		EXPECT_TRUE(arrives(self)) TH_LOG("tag %#x", tags[i]);
+	}
+	self->frame.payload = MTU;
+	EXPECT_TRUE(arrives(self));
+}
+
+TEST_F(raw, lists)
+{
+	size_t len;
+	int n;
+
+	for (n = 1; n <= 4; n++) {
+		self->frame.seed = n;
+		self->frame.payload = 1000 + n;
+		len = vt_frame_write(&self->frame, vt_raw_slot(&self->a, 0));
+		ASSERT_EQ(0, vt_raw_recv(&self->b, 1));
+		ASSERT_EQ(0, vt_raw_post(&self->a, len, n, IBV_SEND_SIGNALED));
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a.scq, 1));
+		EXPECT_TRUE(vt_raw_got(&self->b, &self->frame));
+	}
+}
+
+TEST_F(raw, inline_and_unsignalled)
+{
+	size_t len = vt_frame_write(&self->frame, vt_raw_slot(&self->a, 0));
+
+	ASSERT_EQ(0, vt_raw_recv(&self->b, 2));
+	ASSERT_EQ(0, vt_raw_post(&self->a, len, 1, IBV_SEND_INLINE));
+	EXPECT_TRUE(vt_raw_got(&self->b, &self->frame));
+	EXPECT_TRUE(vt_quiet(self->a.scq, 0));
+	ASSERT_EQ(0, vt_raw_post(&self->a, len, 1,
+				 IBV_SEND_INLINE | IBV_SEND_SIGNALED));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a.scq, 1));
+	EXPECT_TRUE(vt_raw_got(&self->b, &self->frame));
+}
+
+TEST_F(raw, many)
+{
+	int i, j;
+
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, vt_raw_recv(&self->b, 10));
+		for (j = 0; j < 10; j++) {
+			self->frame.seed = i * 10 + j;
+			ASSERT_EQ(IBV_WC_SUCCESS,
+				  vt_raw_send(&self->a, &self->frame));
+		}
+		for (j = 0; j < 10; j++) {
+			self->frame.seed = i * 10 + j;
+			ASSERT_TRUE(vt_raw_got(&self->b, &self->frame));
+		}
+	}
+	EXPECT_TRUE(vt_quiet(self->b.rcq, 0));
+}
+
+static void expect_send_error(struct __test_metadata *_metadata,
+			      FIXTURE_DATA(raw) *self, int status, size_t len)
+{
+	ASSERT_EQ(0, vt_raw_post(&self->a, len, 1, IBV_SEND_SIGNALED));
+	EXPECT_EQ(status, vt_status(self->a.scq, 1)) TH_LOG("%zu", len);
+	EXPECT_EQ(IBV_QPS_SQE, vt_qp_state(self->a.qp));
+	ASSERT_EQ(0, vt_raw_post(&self->a, 60, 1, 0));
+	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(self->a.scq, 1));
+	ASSERT_EQ(0, vt_raw_state(&self->a, IBV_QPS_RTS));
+	EXPECT_TRUE(arrives(self));
+}
+
+TEST_F(raw, lengths_that_are_none)
+{
+	size_t len = vt_frame_write(&self->frame, vt_raw_slot(&self->a, 0));
+
+	ASSERT_LT(HEADER, len);
+	expect_send_error(_metadata, self, IBV_WC_LOC_LEN_ERR, 0);
+	expect_send_error(_metadata, self, IBV_WC_LOC_LEN_ERR, HEADER - 1);
+	expect_send_error(_metadata, self, IBV_WC_LOC_LEN_ERR,
+			  HEADER + MTU + 1);
+	expect_send_error(_metadata, self, IBV_WC_LOC_LEN_ERR,
+			  HEADER + MTU + 4);
+	self->frame.vlan = 1;
+	vt_frame_write(&self->frame, vt_raw_slot(&self->a, 0));
+	expect_send_error(_metadata, self, IBV_WC_LOC_LEN_ERR,
+			  HEADER + MTU + 5);
+	EXPECT_TRUE(vt_quiet(self->b.rcq, 0));
+}
+
+TEST_F(raw, memory_that_is_none)
+{
+	struct ibv_sge sge = vt_sge(&self->a.buf, 0, 100);
+	struct ibv_send_wr wr = {
+		.wr_id = 1, .opcode = IBV_WR_SEND, .sg_list = &sge,
+		.num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
+	}, *bad;
+
+	sge.lkey ^= 0x100;
+	ASSERT_EQ(0, ibv_post_send(self->a.qp, &wr, &bad));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_status(self->a.scq, 1));
+	ASSERT_EQ(0, vt_raw_state(&self->a, IBV_QPS_RTS));
+	/* no other operation, nor what only others have */
+	sge.lkey ^= 0x100;
+	wr.opcode = IBV_WR_SEND_WITH_IMM;
+	EXPECT_EQ(EINVAL, ibv_post_send(self->a.qp, &wr, &bad));
+	wr.opcode = IBV_WR_RDMA_WRITE;
+	EXPECT_EQ(EINVAL, ibv_post_send(self->a.qp, &wr, &bad));
+	wr.opcode = IBV_WR_SEND;
+	wr.send_flags |= IBV_SEND_IP_CSUM;
+	EXPECT_EQ(EINVAL, ibv_post_send(self->a.qp, &wr, &bad));
+	EXPECT_TRUE(arrives(self));
+}
+
+TEST_F(raw, no_receive)
+{
+	int64_t before = vt_counter(self->b.dev.ctx, "rx_no_receive");
+	int i;
+
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
+	EXPECT_TRUE(counts(&self->b, "rx_no_receive", before + 5));
+	EXPECT_TRUE(vt_quiet(self->b.rcq, 0));
+	EXPECT_TRUE(arrives(self));
+}
+
+/* What does not fit is lost; only a shared queue cannot have it back. */
+TEST_F(raw, receive_too_short)
+{
+	int64_t before = vt_counter(self->b.dev.ctx, "rx_dropped");
+	size_t len = self->frame.payload + HEADER;
+	uint8_t *at;
+
+	ASSERT_EQ(0, vt_raw_recv_len(&self->b, len - 1));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
+	EXPECT_TRUE(counts(&self->b, "rx_dropped", before + 1));
+	if (variant->opts & VT_RAW_SRQ)
+		EXPECT_EQ(IBV_WC_LOC_LEN_ERR, vt_status(self->b.rcq, 1));
+	EXPECT_TRUE(vt_quiet(self->b.rcq, 0));
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->b.qp));
+	if (variant->opts & VT_RAW_SRQ)
+		ASSERT_EQ(0, vt_raw_recv_len(&self->b, len - 1));
+	self->frame.payload--;
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
+	EXPECT_EQ(len - 1, vt_raw_get(&self->b, &at));
+}
+
+/* In RTR a QP receives but does not send; before, what it is sent is lost. */
+TEST_F(raw, states)
+{
+	int64_t before = vt_counter(self->b.dev.ctx, "rx_dropped");
+
+	ASSERT_EQ(0, vt_raw_state(&self->b, IBV_QPS_RESET));
+	ASSERT_EQ(0, vt_raw_state(&self->b, IBV_QPS_INIT));
+	ASSERT_EQ(0, vt_raw_recv(&self->b, 1));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
+	EXPECT_TRUE(counts(&self->b, "rx_dropped", before + 1));
+	EXPECT_TRUE(vt_quiet(self->b.rcq, 0));
+	ASSERT_EQ(0, vt_raw_state(&self->b, IBV_QPS_RTR));
+	EXPECT_EQ(-EINVAL, vt_raw_post(&self->b, 60, 1, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
+	EXPECT_TRUE(vt_raw_got(&self->b, &self->frame));
+	ASSERT_EQ(0, vt_raw_state(&self->b, IBV_QPS_RTS));
+	EXPECT_TRUE(arrives(self));
+	ASSERT_EQ(0, vt_raw_recv(&self->b, 1));
+	ASSERT_EQ(0, vt_raw_state(&self->b, IBV_QPS_ERR));
+	if (!(variant->opts & VT_RAW_SRQ))
+		EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(self->b.rcq,
+					1 + (self->b.posted - 1) %
+					(VT_RAW_SLOTS - 1)));
+}
+
+TEST_F(raw, attributes)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 2 };
+	struct ibv_qp_init_attr init;
+
+	ASSERT_EQ(0, ibv_query_qp(self->a.qp, &attr, IBV_QP_STATE, &init));
+	EXPECT_EQ(IBV_QPT_RAW_PACKET, init.qp_type);
+	EXPECT_EQ(IBV_QPS_RTS, attr.qp_state);
+	EXPECT_EQ(64, attr.cap.max_send_wr);
+	ASSERT_EQ(0, vt_raw_state(&self->a, IBV_QPS_RESET));
+	attr = (struct ibv_qp_attr){ .qp_state = IBV_QPS_INIT, .port_num = 2 };
+	EXPECT_EQ(EINVAL, ibv_modify_qp(self->a.qp, &attr, IBV_QP_STATE));
+	EXPECT_EQ(EINVAL, ibv_modify_qp(self->a.qp, &attr,
+					IBV_QP_STATE | IBV_QP_PORT));
+	attr.port_num = 1;
+	EXPECT_EQ(EINVAL, ibv_modify_qp(self->a.qp, &attr, IBV_QP_STATE |
+					IBV_QP_PORT | IBV_QP_QKEY));
+	EXPECT_EQ(0, vt_raw_ready(&self->a));
+	EXPECT_TRUE(arrives(self));
+}
+
+/* Pages that are not there are brought in at both ends. */
+TEST_F(raw, pages_that_went)
+{
+	int i;
+
+	if (!(variant->opts & VT_RAW_ODP))
+		SKIP(return, "only of memory that pages on demand");
+	for (i = 0; i < 10; i++) {
+		self->frame.payload = MTU;
+		self->frame.seed = i;
+		ASSERT_EQ(0, madvise(self->b.buf.p, self->b.buf.len,
+				     MADV_DONTNEED));
+		EXPECT_TRUE(arrives(self));
+		ASSERT_EQ(0, madvise(self->a.buf.p, self->a.buf.len,
+				     MADV_DONTNEED));
+	}
+}
+
+/* -- who may */
+
+static int net_raw(bool may)
+{
+	struct __user_cap_header_struct hdr = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &hdr, data))
+		return -errno;
+	if (may)
+		data[0].effective |= 1 << CAP_NET_RAW;
+	else
+		data[0].effective &= ~(1 << CAP_NET_RAW);
+	return syscall(SYS_capset, &hdr, data) ? -errno : 0;
+}
+
+TEST_F(raw, without_the_capability)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = self->a.scq, .recv_cq = self->a.rcq,
+		.cap = { .max_send_wr = 1, .max_send_sge = 1 },
+		.qp_type = IBV_QPT_RAW_PACKET,
+	};
+	struct ibv_flow *flow;
+	struct ibv_qp *qp;
+	int err;
+
+	ASSERT_EQ(0, net_raw(false));
+	errno = 0;
+	qp = ibv_create_qp(self->a.pd, &init);
+	err = errno;
+	errno = 0;
+	flow = vt_rule_mac(&self->a, mac_b, 5, 0);
+	EXPECT_EQ(EPERM, errno);
+	EXPECT_EQ(NULL, flow);
+	EXPECT_EQ(EPERM, err);
+	EXPECT_EQ(NULL, qp);
+	ASSERT_EQ(0, net_raw(true));
+	qp = ibv_create_qp(self->a.pd, &init);
+	ASSERT_NE(NULL, qp);
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+}
+
+/* A QP that frames are steered to stays. */
+TEST_F(raw, destroyed_too_early)
+{
+	EXPECT_EQ(EBUSY, ibv_destroy_qp(self->b.qp));
+	EXPECT_TRUE(arrives(self));
+}
+
+VT_HARNESS_MAIN

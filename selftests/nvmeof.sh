@@ -9,69 +9,13 @@
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
+# shellcheck source=selftests/lib/nvme.sh
+. "$LIB/nvme.sh"
 
-NQN=softmr-test
-DISK_KB=16384
-CONFIG=/sys/kernel/config/nvmet
-SUBSYS=$CONFIG/subsystems/$NQN
 CHUNK_KB=4096
 
 need_link_type "$LINK_TYPE"
-if ! { modprobe -a nvmet_rdma nvme_rdma && modprobe brd rd_nr=1 rd_size="$DISK_KB"; } 2>/dev/null; then
-	skip_all "this kernel has no NVMe over RDMA"
-fi
-on_exit modprobe -r brd
-on_exit modprobe -r nvmet_rdma nvmet nvme_rdma nvme_fabrics
-mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
-
-target_up() {
-	mkdir "$SUBSYS" || return
-	echo 1 >"$SUBSYS/attr_allow_any_host"
-	mkdir "$SUBSYS/namespaces/1"
-	printf /dev/ram0 >"$SUBSYS/namespaces/1/device_path"
-	echo 1 >"$SUBSYS/namespaces/1/enable"
-}
-
-target_down() {
-	rmdir "$SUBSYS/namespaces/1" "$SUBSYS"
-}
-
-# port_up FAMILY ADDRESS
-port_up() {
-	local port=$CONFIG/ports/1
-	mkdir "$port" || return
-	echo rdma >"$port/addr_trtype"
-	echo "ip$1" >"$port/addr_adrfam"
-	echo "$2" >"$port/addr_traddr"
-	echo 4420 >"$port/addr_trsvcid"
-	ln -s "$SUBSYS" "$port/subsystems/"
-}
-
-port_down() {
-	rm -f "$CONFIG/ports/1/subsystems/$NQN"
-	rmdir "$CONFIG/ports/1"
-}
-
-# The controller that we are connected by: its name
-controller() { grep -lxs "$NQN" /sys/class/nvme/nvme*/subsysnqn | sed 's|.*/\(nvme[0-9]*\)/.*|\1|'; }
-
-disk() {
-	local ctrl
-	ctrl=$(controller)
-	DISK=/dev/${ctrl}n1
-	[ -n "$ctrl" ] && [ -b "$DISK" ]
-}
-
-connect() {
-	local options="nqn=$NQN,transport=rdma,traddr=$1,trsvcid=4420,nr_io_queues=2,reconnect_delay=1,ctrl_loss_tmo=5"
-	echo "$options" >/dev/nvme-fabrics && within 20 disk
-}
-
-gone() { [ -z "$(controller)" ]; }
-
-disconnect() {
-	echo 1 >"/sys/class/nvme/$(controller)/delete_controller" && within 20 gone
-}
+nvme_have || skip_all "this kernel has no NVMe over RDMA"
 
 # A byte has to be at its place, so each place of the disk gets other bytes
 fill() { head -c $((CHUNK_KB * 1024)) /dev/urandom >"$WORK/data.$1"; }
@@ -98,11 +42,8 @@ several() {
 	return "$status"
 }
 
-# counter NAME: of the link
-counter() { rdma statistic show link "${SIDE_DEV[server]}" | awk -v name="$1" '$1 == name { print $2 }'; }
-
 # What the network did must have been noticed, or the test has tested nothing
-noticed() { [ "$(counter retransmits)" -gt 0 ] || { rdma statistic show link "${SIDE_DEV[server]}"; return 1; }; }
+noticed() { [ "$(counter "${SIDE_DEV[server]}" retransmits)" -gt 0 ] || { rdma statistic show link "${SIDE_DEV[server]}"; return 1; }; }
 
 # session WHAT FAMILY ADDRESS
 session() {

@@ -27,6 +27,8 @@ scripts_for() {
 run_script() {
 	local name status=0
 	name=$(basename "$1" .sh)
+	# not all of them load what they need, and some remove it
+	modprobe -qa tun veth
 	timeout -k 5 60 bash "$1" >"$WORK/out" 2>&1 </dev/null || status=$?
 	case $status in
 	0) ok "${name#rxe_}" ;;

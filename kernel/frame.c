@@ -21,7 +21,8 @@
  * @len: its bytes, at least those of an Ethernet header
  *
  * Context: any but hard interrupts.
- * Return: the frame, to be filled, or NULL.
+ * Return: the frame, to be filled; -ENOBUFS: no memory now; -EMSGSIZE: no
+ * packet of the stack's is so long, although the netdev's MTU says more.
  */
 struct sk_buff *smr_frame_alloc(const struct net_device *ndev, unsigned int len)
 {
@@ -35,7 +36,7 @@ struct sk_buff *smr_frame_alloc(const struct net_device *ndev, unsigned int len)
 				   len - linear, 0, &err,
 				   GFP_ATOMIC | __GFP_NOWARN);
 	if (!skb)
-		return NULL;
+		return ERR_PTR(err);
 	skb_reserve(skb, head);
 	skb_put(skb, linear);
 	skb->data_len = len - linear;
@@ -112,8 +113,12 @@ static struct sk_buff *frame_segment(struct sk_buff *skb)
  */
 struct sk_buff *smr_frame_take(struct sk_buff *skb)
 {
-	struct sk_buff *frame = skb_clone(skb, GFP_ATOMIC);
+	struct sk_buff *frame;
 
+	/* Memory of the last reserve is for those who make memory free. */
+	if (skb_pfmemalloc(skb))
+		return NULL;
+	frame = skb_clone(skb, GFP_ATOMIC);
 	if (!frame)
 		return NULL;
 	skb_push(frame, -skb_mac_offset(frame));

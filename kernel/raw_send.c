@@ -35,9 +35,10 @@ static struct sk_buff *frame_build(struct smr_qp *qp, unsigned int len)
 	int err;
 
 	skb = smr_frame_alloc(env->ndev, len);
-	if (!skb) {
-		smr_xmit_moment(env->sn, SMR_FRAME_FAMILY, &qp->flow);
-		return ERR_PTR(-EAGAIN);
+	if (IS_ERR(skb)) {
+		err = smr_xmit_result(env->sn, SMR_FRAME_FAMILY, &qp->flow,
+				      PTR_ERR(skb));
+		return ERR_PTR(err);
 	}
 	err = frame_fill(&qp->req.sgl, skb);
 	if (!err && !smr_frame_finish(skb, env->ndev))

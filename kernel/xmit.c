@@ -75,17 +75,9 @@ int smr_xmit_room(const struct smr_net *sn, u16 family, struct smr_flow *flow)
 	return -EAGAIN;
 }
 
-/**
- * smr_xmit_moment() - there is no memory, or no room, and nobody tells when
- *	there is
- * @sn: the sockets
- * @family: which of them
- * @flow: woken when a packet has left, or in the next jiffy; may be NULL
- *
- * Context: any but hard interrupts.
- */
-void smr_xmit_moment(const struct smr_net *sn, u16 family,
-		     struct smr_flow *flow)
+/* There is no memory, or no room, and nobody tells when there is. */
+static void wait_a_moment(const struct smr_net *sn, u16 family,
+			  struct smr_flow *flow)
 {
 	if (flow)
 		smr_flow_wait_moment(smr_net_watch(sn, family), flow);
@@ -109,7 +101,7 @@ int smr_xmit_result(const struct smr_net *sn, u16 family,
 		return 0;
 	if (err < 0 && err != -ENOBUFS && err != -ENOMEM)
 		return err;
-	smr_xmit_moment(sn, family, flow);
+	wait_a_moment(sn, family, flow);
 	return -EAGAIN;
 }
 
@@ -249,7 +241,7 @@ static int begin_result(struct smr_path *path, struct smr_flow *flow, int err)
 {
 	if (err != -ENOMEM)
 		return err;
-	smr_xmit_moment(path->sn, path->family, flow);
+	wait_a_moment(path->sn, path->family, flow);
 	return -EAGAIN;
 }
 

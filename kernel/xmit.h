@@ -48,8 +48,6 @@ struct smr_train {
 void smr_flow_fini(struct smr_flow *flow, struct smr_net *sn);
 
 int smr_xmit_room(const struct smr_net *sn, u16 family, struct smr_flow *flow);
-void smr_xmit_moment(const struct smr_net *sn, u16 family,
-		     struct smr_flow *flow);
 int smr_xmit_result(const struct smr_net *sn, u16 family,
 		    struct smr_flow *flow, int err);
 

@@ -251,6 +251,25 @@ TEST_F(raw, receive_too_short)
 	EXPECT_EQ(len - 1, vt_raw_get(&self->b, &at));
 }
 
+/* What is wrong with a receive is the QP's own error. */
+TEST_F(raw, memory_of_a_receive)
+{
+	struct ibv_sge sge = vt_sge(&self->b.buf, VT_RAW_ROOM, 1000);
+	struct ibv_recv_wr wr = { .wr_id = 5, .sg_list = &sge, .num_sge = 1 };
+	struct ibv_recv_wr *bad;
+
+	sge.lkey ^= 0x100;
+	ASSERT_EQ(0, self->b.srq ?
+		     ibv_post_srq_recv(self->b.srq, &wr, &bad) :
+		     ibv_post_recv(self->b.qp, &wr, &bad));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_status(self->b.rcq, 5));
+	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->b.qp));
+	ASSERT_EQ(0, vt_raw_state(&self->b, IBV_QPS_RESET));
+	ASSERT_EQ(0, vt_raw_ready(&self->b));
+	EXPECT_TRUE(arrives(self));
+}
+
 /* In RTR a QP receives but does not send; before, what it is sent is lost. */
 TEST_F(raw, states)
 {

@@ -27,13 +27,13 @@
 
 /* What dealloc_driver undoes; the reverse order of it. */
 static int dev_init(struct smr_dev *dev, struct net_device *ndev,
-		    const struct smr_link_conf *conf)
+		    struct net *net, const struct smr_link_conf *conf)
 {
 	struct smr_env *env = &dev->verbs.env;
 	int ret;
 
-	dev->ns = smr_netns(dev_net(ndev));
-	ret = smr_netns_get(dev->ns, dev_net(ndev));
+	dev->ns = smr_netns(net);
+	ret = smr_netns_get(dev->ns, net);
 	if (ret)
 		return ret;
 	ret = smr_stats_init(&dev->stats);
@@ -134,16 +134,16 @@ static void dev_init_ibdev(struct smr_dev *dev, const struct net_device *ndev)
 	ib_mark_name_assigned_by_user(ibdev);
 }
 
-static struct smr_dev *dev_create(struct net_device *ndev,
+static struct smr_dev *dev_create(struct net_device *ndev, struct net *net,
 				  const struct smr_link_conf *conf)
 {
 	struct smr_dev *dev;
 	int ret;
 
-	dev = smr_compat_alloc_device(smr_dev, verbs.ibdev, dev_net(ndev));
+	dev = smr_compat_alloc_device(smr_dev, verbs.ibdev, net);
 	if (!dev)
 		return ERR_PTR(-ENOMEM);
-	ret = dev_init(dev, ndev, conf);
+	ret = dev_init(dev, ndev, net, conf);
 	if (ret) {
 		ib_dealloc_device(&dev->verbs.ibdev);
 		return ERR_PTR(ret);
@@ -180,10 +180,10 @@ static int dev_check_netdev(const struct smr_dev *dev, struct net_device *ndev,
 	return -ENODEV;
 }
 
-static int dev_register(struct smr_dev *dev, const char *name)
+static int dev_register(struct smr_dev *dev, const struct net *net,
+			const char *name)
 {
 	struct net_device *ndev = dev->verbs.env.ndev;
-	const struct net *net = dev_net(ndev);
 	int ret;
 
 	dev->port_state = smr_compat_port_state(ndev);
@@ -247,20 +247,30 @@ static void explain_failure(const struct net_device *ndev, const char *name,
 		    err);
 }
 
-static int link_add(const char *name, struct net_device *ndev,
+/*
+ * The netdev may be on its way to another namespace, and its own may end
+ * meanwhile: dev_check_netdev() looks whether it was.
+ */
+static struct net *netdev_net_get(const struct net_device *ndev)
+{
+	guard(rcu)();
+	return maybe_get_net(dev_net(ndev));
+}
+
+static int link_add(const char *name, struct net_device *ndev, struct net *net,
 		    const struct smr_link_conf *conf)
 {
 	struct smr_dev *dev;
 
 	if (!netdev_is_usable(ndev))
 		return -EMEDIUMTYPE;
-	guard(mutex)(&smr_netns(dev_net(ndev))->link_mutex);
+	guard(mutex)(&smr_netns(net)->link_mutex);
 	if (netdev_is_linked(ndev))
 		return -EEXIST;
-	dev = dev_create(ndev, conf);
+	dev = dev_create(ndev, net, conf);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
-	return dev_register(dev, name);
+	return dev_register(dev, net, name);
 }
 
 /**
@@ -279,8 +289,13 @@ static int link_add(const char *name, struct net_device *ndev,
 int smr_device_add(const char *name, struct net_device *ndev,
 		   const struct smr_link_conf *conf)
 {
-	int ret = link_add(name, ndev, conf);
+	struct net *net = netdev_net_get(ndev);
+	int ret = -ENODEV;
 
+	if (net) {
+		ret = link_add(name, ndev, net, conf);
+		put_net(net);
+	}
 	if (ret)
 		explain_failure(ndev, name, ret);
 	return ret;

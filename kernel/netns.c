@@ -9,6 +9,13 @@
 /* The core numbers us among those who keep something in each namespace. */
 static unsigned int netns_id __read_mostly;
 
+/*
+ * Guards the users of all namespaces, and the opening and closing of their
+ * sockets; a leaf. Not a namespace's own: whoever unlocks a mutex may still
+ * look at it when another has locked it, and ended it.
+ */
+static DEFINE_MUTEX(netns_lock);
+
 /**
  * smr_netns() - our part of a namespace
  * @net: the namespace
@@ -34,7 +41,7 @@ int smr_netns_get(struct smr_netns *ns, struct net *net)
 {
 	int ret;
 
-	guard(mutex)(&ns->lock);
+	guard(mutex)(&netns_lock);
 	if (!ns->users) {
 		ret = smr_net_open(&ns->sn, net, &smr_transport_rx_ops,
 				   &ns->tab);
@@ -42,7 +49,6 @@ int smr_netns_get(struct smr_netns *ns, struct net *net)
 			return ret;
 	}
 	ns->users++;
-	atomic_inc(&ns->refs);
 	return 0;
 }
 
@@ -56,13 +62,13 @@ int smr_netns_get(struct smr_netns *ns, struct net *net)
  */
 void smr_netns_put(struct smr_netns *ns)
 {
-	scoped_guard(mutex, &ns->lock) {
-		if (!--ns->users)
-			smr_net_close(&ns->sn);
-	}
-	/* Not inside: an unlocked mutex may still be looked at. */
-	if (atomic_dec_and_test(&ns->refs))
-		wake_up_var(&ns->refs);
+	guard(mutex)(&netns_lock);
+	if (ns->users == 1)
+		smr_net_close(&ns->sn);
+	/* Pairs with the exit's acquire; from here on @ns is an address only. */
+	smp_store_release(&ns->users, ns->users - 1);
+	smp_mb(); /* the count is seen, or else who waits for it is */
+	wake_up_var(&ns->users);
 }
 
 static int __net_init netns_init(struct net *net)
@@ -70,7 +76,6 @@ static int __net_init netns_init(struct net *net)
 	struct smr_netns *ns = smr_netns(net);
 
 	mutex_init(&ns->link_mutex);
-	mutex_init(&ns->lock);
 	smr_qptab_init(&ns->tab);
 	return 0;
 }
@@ -84,9 +89,9 @@ static void __net_exit netns_exit(struct net *net)
 {
 	struct smr_netns *ns = smr_netns(net);
 
-	wait_var_event(&ns->refs, !atomic_read(&ns->refs));
+	/* Pairs with smr_netns_put(): the sockets are closed. */
+	wait_var_event(&ns->users, !smp_load_acquire(&ns->users));
 	smr_qptab_fini(&ns->tab);
-	mutex_destroy(&ns->lock);
 	mutex_destroy(&ns->link_mutex);
 }
 

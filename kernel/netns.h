@@ -6,7 +6,6 @@
 #ifndef SMR_NETNS_H
 #define SMR_NETNS_H
 
-#include <linux/atomic.h>
 #include <linux/mutex.h>
 
 #include "net.h"
@@ -17,18 +16,14 @@ struct net;
 /**
  * struct smr_netns - our part of a network namespace
  * @link_mutex: one link is made at a time; taken before all other locks
- * @lock: guards @users and the opening and closing of @sn; a leaf
- * @users: links of the namespace
- * @refs: likewise; what the namespace's exit waits for, since whoever has
- *	counted it down touches nothing of this any more
+ * @users: links of the namespace; changed under netns_lock. Who has made it 0
+ *	touches nothing of this any more: the namespace's exit waits for that
  * @sn: the sockets; open while @users is not 0
  * @tab: the QPs
  */
 struct smr_netns {
 	struct mutex link_mutex;
-	struct mutex lock;
 	unsigned int users;
-	atomic_t refs;
 	struct smr_net sn;
 	struct smr_qptab tab;
 };

@@ -2,6 +2,7 @@
 #include "complete.h"
 
 #include "cq.h"
+#include "local_wr.h"
 #include "opcode.h"
 #include "srq.h"
 #include "stats.h"
@@ -112,6 +113,7 @@ enum smr_task_verdict smr_send_flush(struct smr_qp *qp, struct smr_run *run)
 	}
 	if (sq->head == sq->ring.idx && !smr_sq_fetch(qp))
 		return SMR_TASK_IDLE;
+	smr_local_wr_undo(qp);
 	wqe = smr_sq_wqe(sq, sq->head);
 	send_pop(qp);
 	send_post(qp, wqe, IB_WC_WR_FLUSH_ERR);

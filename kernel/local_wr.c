@@ -8,40 +8,72 @@
 #include "pd.h"
 #include "transport.h"
 
+/* Where those that are waited for wait for pages, do not look all the time. */
+static int dawdle(int err, const struct smr_run *run)
+{
+	if (err == -EAGAIN && run->can_fault)
+		usleep_range(20, 100);
+	return err;
+}
+
 /**
  * smr_invalidate() - invalidate a window, or a fast-registered region
  * @qp: the QP that was asked to, by its consumer or by its peer
  * @pd: the protection domain that it must be in
  * @rkey: the key
+ * @run: how the task may run
  *
- * Context: any but hard interrupts; called by one of the QP's tasks.
+ * Context: as @run says; called by one of the QP's tasks.
  * Return: 0; -EAGAIN: again, from process context; or why not, see
  * smr_mw_invalidate() and smr_kmr_invalidate().
  */
-int smr_invalidate(struct smr_qp *qp, const struct smr_pd *pd, u32 rkey)
+int smr_invalidate(struct smr_qp *qp, const struct smr_pd *pd, u32 rkey,
+		   const struct smr_run *run)
 {
 	int err = smr_mw_invalidate(qp->env->keys, &qp->windows, &pd->ibpd,
 				    rkey);
 
-	if (err != -ENOENT)
-		return err;
-	return smr_kmr_invalidate(qp->env->keys, &pd->ibpd, rkey);
+	if (err == -ENOENT)
+		err = smr_kmr_invalidate(qp->env->keys, &pd->ibpd, rkey);
+	return dawdle(err, run);
 }
 
-static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe)
+static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe,
+			const struct smr_run *run)
 {
 	struct smr_keys *keys = qp->env->keys;
 
 	switch (wqe->opcode) {
 	case IB_UVERBS_WR_BIND_MW:
-		return smr_mw_bind(keys, &qp->windows, &qp->pd->ibpd,
-				   &wqe->bind);
+		return dawdle(smr_mw_bind(keys, &qp->windows, &qp->pd->ibpd,
+					  &wqe->bind), run);
 	case IB_WR_REG_MR:
-		return smr_kmr_register(keys, &qp->pd->ibpd, &wqe->bind);
+		return dawdle(smr_kmr_register(keys, &qp->pd->ibpd, &wqe->bind),
+			      run);
 	default:
 		return smr_invalidate(qp, qp->pd,
-				      (__force u32)wqe->imm_or_rkey);
+				      (__force u32)wqe->imm_or_rkey, run);
 	}
+}
+
+/**
+ * smr_local_wr_undo() - the oldest work request will not be executed any more
+ * @qp: the QP, whose send queue is being emptied
+ *
+ * If it is a bind that waited, the window is as it was before.
+ *
+ * Context: any but hard interrupts; called by the send task, or while it is
+ * paused.
+ */
+void smr_local_wr_undo(struct smr_qp *qp)
+{
+	const struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
+
+	if (qp->sq.head == qp->sq.ring.idx || wqe->status ||
+	    wqe->opcode != IB_UVERBS_WR_BIND_MW)
+		return;
+	smr_mw_bind_undo(qp->env->keys, &qp->windows, &qp->pd->ibpd,
+			 &wqe->bind);
 }
 
 /**
@@ -60,14 +92,10 @@ static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe)
 bool smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe,
 		       const struct smr_run *run)
 {
-	int err = local_wr_try(qp, wqe);
+	int err = local_wr_try(qp, wqe, run);
 
-	if (err == -EAGAIN) {
-		/* Where they wait for pages, do not look all the time. */
-		if (run->can_fault)
-			usleep_range(20, 100);
+	if (err == -EAGAIN)
 		return false;
-	}
 	/* IBTA 11.6.2: "memory management operation error" */
 	if (err)
 		smr_send_fail(qp, IB_WC_MW_BIND_ERR);

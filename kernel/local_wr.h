@@ -15,6 +15,8 @@ struct smr_swqe;
 
 bool smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe,
 		       const struct smr_run *run);
-int smr_invalidate(struct smr_qp *qp, const struct smr_pd *pd, u32 rkey);
+void smr_local_wr_undo(struct smr_qp *qp);
+int smr_invalidate(struct smr_qp *qp, const struct smr_pd *pd, u32 rkey,
+		   const struct smr_run *run);
 
 #endif /* SMR_LOCAL_WR_H */

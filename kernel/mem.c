@@ -64,6 +64,22 @@ void smr_mem_suspend(struct smr_mem *mem, struct completion *idle)
 }
 
 /**
+ * smr_mem_try_suspend() - smr_mem_suspend(), if that need not wait
+ * @mem: the memory; its key is not valid any more
+ *
+ * Context: any.
+ * Return: false, and nothing has changed, when there are spans of it.
+ */
+bool smr_mem_try_suspend(struct smr_mem *mem)
+{
+	if (!refcount_dec_if_one(&mem->ref))
+		return false;
+	/* Pairs with the put of the last span: what it has copied is there. */
+	smp_acquire__after_ctrl_dep();
+	return true;
+}
+
+/**
  * smr_mem_is_idle() - are all spans of a suspended memory gone?
  * @mem: the memory
  *

@@ -28,6 +28,7 @@
 #include <linux/slab.h>
 
 #include "mr.h"
+#include "relay.h"
 
 #define MW_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_ATOMIC)
@@ -43,11 +44,13 @@
  * @lock: guards all below, and changes of @key
  * @dead: is being deallocated
  * @mr: the region it is bound to, or NULL
+ * @next: the region it is to be bound to as soon as its users are gone, which
+ *	is kept from being deregistered until then; or NULL
+ * @next_by: the QP that this was asked of
  * @owner: the QP it is tied to, or NULL
  * @addr: the address in @mr it begins at
- * @mem: what @key opens; has users while it is bound
- * @target: the memory of @mr, where @mem goes on; constant while that has users
- * @idle: of the binding that is ending, no user is left
+ * @relay: what @key opens, and goes on to the memory of @mr; has users while it
+ *	is bound
  * @on_mr: in @mr's list; under that region's lock
  * @on_owner: in @owner's list; under that list's lock
  *
@@ -63,70 +66,13 @@ struct smr_window {
 	spinlock_t lock;
 	bool dead;
 	struct smr_mr *mr;
+	struct smr_mr *next;
+	const struct smr_mw_owner *next_by;
 	struct smr_mw_owner *owner;
 	u64 addr;
-	struct smr_mem mem;
-	struct smr_mem *target;
-	struct completion idle;
+	struct smr_relay relay;
 	struct list_head on_mr;
 	struct list_head on_owner;
-};
-
-static struct smr_mem *window_target(struct smr_mem *mem)
-{
-	return container_of(mem, struct smr_window, mem)->target;
-}
-
-static int window_map(struct smr_mem *mem, u64 off, size_t len, bool write,
-		      struct smr_map *map)
-{
-	struct smr_mem *target = window_target(mem);
-
-	return target->ops->map(target, off, len, write, map);
-}
-
-static int window_trymap(struct smr_mem *mem, u64 off, size_t len, bool write,
-			 struct smr_map *map)
-{
-	struct smr_mem *target = window_target(mem);
-
-	return target->ops->trymap(target, off, len, write, map);
-}
-
-static bool window_next(struct smr_mem *mem, size_t len, bool write,
-			struct smr_map *map)
-{
-	struct smr_mem *target = window_target(mem);
-
-	return target->ops->next(target, len, write, map);
-}
-
-static void window_unmap(struct smr_mem *mem, struct smr_map *map)
-{
-	struct smr_mem *target = window_target(mem);
-
-	target->ops->unmap(target, map);
-}
-
-static int window_fault(struct smr_mem *mem, u64 off, u64 len, bool write)
-{
-	struct smr_mem *target = window_target(mem);
-
-	return target->ops->fault(target, off, len, write);
-}
-
-/* To a region whose maps need no end, and whose pages are always there */
-static const struct smr_mem_ops window_ops = {
-	.map = window_map,
-};
-
-/* To one whose maps are locks */
-static const struct smr_mem_ops window_paged_ops = {
-	.map = window_map,
-	.trymap = window_trymap,
-	.next = window_next,
-	.unmap = window_unmap,
-	.fault = window_fault,
 };
 
 /**
@@ -148,7 +94,6 @@ int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys)
 	if (!win)
 		return -ENOMEM;
 	spin_lock_init(&win->lock);
-	init_completion(&win->idle);
 	win->keys = keys;
 	win->ibmw = &mw->ibmw;
 	win->type = mw->ibmw.type;
@@ -164,27 +109,25 @@ int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys)
 	return 0;
 }
 
-static void window_set_invalid(struct smr_window *win)
+/* Let somebody open a window that is bound, or nobody any more. */
+static void window_set_valid(struct smr_window *win, bool valid)
 {
+	lockdep_assert_held(&win->lock);
+	if (!win->mr)
+		return;
 	smr_key_update_begin(&win->key);
-	win->key.valid = false;
+	win->key.valid = valid;
 	smr_key_update_end(&win->key);
 }
 
 /*
  * Let nobody open a window any more, if it is bound. -EAGAIN: somebody is
- * copying by way of it yet.
+ * copying by way of it yet. It can become valid again then.
  */
 static int window_close(struct smr_window *win)
 {
-	lockdep_assert_held(&win->lock);
-	if (!win->mr)
-		return 0;
-	if (win->key.valid) {
-		window_set_invalid(win);
-		smr_mem_suspend(&win->mem, &win->idle);
-	}
-	return smr_mem_is_idle(&win->mem) ? 0 : -EAGAIN;
+	window_set_valid(win, false);
+	return !win->mr || smr_mem_try_suspend(&win->relay.mem) ? 0 : -EAGAIN;
 }
 
 /*
@@ -208,6 +151,22 @@ static void window_unbind(struct smr_window *win)
 	win->owner = NULL;
 }
 
+static void mr_let_go(struct smr_mr *mr)
+{
+	guard(spinlock_bh)(&mr->lock);
+	mr->nr_windows--;
+}
+
+/* It will not be bound to another region after all. */
+static void window_forget_next(struct smr_window *win)
+{
+	lockdep_assert_held(&win->lock);
+	if (win->next)
+		mr_let_go(win->next);
+	win->next = NULL;
+	win->next_by = NULL;
+}
+
 /**
  * smr_mw_dealloc() - end a window, bound or not
  * @mw: the window
@@ -218,15 +177,20 @@ static void window_unbind(struct smr_window *win)
  */
 void smr_mw_dealloc(struct smr_mw *mw)
 {
+	DECLARE_COMPLETION_ONSTACK(idle);
 	struct smr_window *win = mw->win;
-	int busy;
+	bool bound;
 
 	scoped_guard(spinlock_bh, &win->lock) {
 		win->dead = true;
-		busy = window_close(win);
+		window_forget_next(win);
+		bound = win->mr;
+		window_set_valid(win, false);
+		if (bound)
+			smr_mem_suspend(&win->relay.mem, &idle);
 	}
-	if (busy)
-		wait_for_completion(&win->idle);
+	if (bound)
+		wait_for_completion(&idle);
 	scoped_guard(spinlock_bh, &win->lock)
 		window_unbind(win);
 	smr_key_withdraw(win->keys, &win->key);
@@ -293,7 +257,10 @@ static int check_mr(const struct smr_mr *mr, const struct ib_pd *pd,
 	return 0;
 }
 
-/* Check a region, and keep it from being deregistered, until mr_let_go(). */
+/*
+ * Check a region, and keep it from being deregistered, until mr_let_go() or,
+ * once it is bound, window_unbind().
+ */
 static int mr_hold(struct smr_mr *mr, const struct ib_pd *pd,
 		   const struct smr_mw_bind *req)
 {
@@ -306,22 +273,6 @@ static int mr_hold(struct smr_mr *mr, const struct ib_pd *pd,
 	return ret;
 }
 
-static void mr_let_go(struct smr_mr *mr)
-{
-	guard(spinlock_bh)(&mr->lock);
-	mr->nr_windows--;
-}
-
-/* Have a window's memory go on to a region's. */
-static void window_aim(struct smr_window *win, struct smr_mem *target)
-{
-	win->mem.ops = target->ops->unmap ? &window_paged_ops : &window_ops;
-	win->mem.mm = target->mm;
-	win->target = target;
-	reinit_completion(&win->idle);
-	smr_mem_resume(&win->mem, target->size);
-}
-
 /* Write the key of a window that is being bound, and make it valid. */
 static void window_set_key(struct smr_window *win, const struct smr_mr *mr,
 			   const struct smr_mw_bind *req)
@@ -332,8 +283,8 @@ static void window_set_key(struct smr_window *win, const struct smr_mr *mr,
 	key->tag = SMR_KEY_TAG(req->new_rkey);
 	key->access = req->access & MW_RIGHTS;
 	key->qpn = win->owner ? win->owner->qpn : 0;
-	window_aim(win, mr->key.mem);
-	key->mem = &win->mem;
+	smr_relay_aim(&win->relay, mr->key.mem);
+	key->mem = &win->relay.mem;
 	key->mem_off = mr->key.mem_off + (req->addr - mr->key.iova);
 	key->iova = req->access & IB_ZERO_BASED ? 0 : req->addr;
 	key->length = req->length;
@@ -341,12 +292,40 @@ static void window_set_key(struct smr_window *win, const struct smr_mr *mr,
 	smr_key_update_end(key);
 }
 
-/* Bind a window to a region that mr_hold() has been successful with. */
-static void window_bind(struct smr_window *win, struct smr_mr *mr,
-			struct smr_mw_owner *owner,
+/*
+ * Have the region that a window is to be bound to in @win->next. From here on
+ * nothing stands against the bind, however long it waits for the users of the
+ * former one.
+ */
+static int window_set_next(struct smr_window *win, struct smr_keys *keys,
+			   const struct smr_mw_owner *owner,
+			   const struct ib_pd *pd,
+			   const struct smr_mw_bind *req)
+{
+	struct smr_mr *mr;
+	int ret;
+
+	lockdep_assert_held(&win->lock);
+	if (win->next)
+		return 0;
+	mr = mr_find(keys, req->mr_lkey);
+	ret = mr ? mr_hold(mr, pd, req) : -ENOENT;
+	if (ret)
+		return ret;
+	win->next = mr;
+	win->next_by = owner;
+	return 0;
+}
+
+/* Bind a window to its next region. */
+static void window_bind(struct smr_window *win, struct smr_mw_owner *owner,
 			const struct smr_mw_bind *req)
 {
+	struct smr_mr *mr = win->next;
+
 	lockdep_assert_held(&win->lock);
+	win->next = NULL;
+	win->next_by = NULL;
 	win->mr = mr;
 	win->addr = req->addr;
 	if (win->type == IB_MW_TYPE_2) {
@@ -376,21 +355,22 @@ static void window_bind_nothing(struct smr_window *win, u32 new_rkey)
  * @pd: that QP's protection domain
  * @req: the request
  *
- * On failure the window is as it was; but if it had to come again, and is
- * refused then, the former binding opens nothing any more.
+ * On failure the window is as it was. A request that has to come again is
+ * not refused any more, unless the window is deallocated; if it does not come
+ * again, smr_mw_bind_undo() is to be called.
  *
  * Context: any but hard interrupts.
  * Return: 0, or why not: -ENOENT (no such window or region), -EPERM (of
  * another PD), -EACCES (the region does not allow it), -ERANGE (not inside
  * the region), -EOPNOTSUPP (unknown flag), -EINVAL (not for this type of
  * window, or a type 2 window that is bound), -EAGAIN (somebody uses the former
- * binding yet, which opens nothing new; again, in a moment).
+ * binding yet, which opens nothing new, or another QP's request waits for that;
+ * again, in a moment).
  */
 int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 		const struct ib_pd *pd, const struct smr_mw_bind *req)
 {
 	struct smr_window *win;
-	struct smr_mr *mr;
 	int ret;
 
 	guard(rcu)();
@@ -401,26 +381,50 @@ int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 	ret = check_window(win, pd, req);
 	if (ret)
 		return ret;
+	if (win->next && win->next_by != owner)
+		return -EAGAIN;
 	if (!req->length) {
 		ret = window_close(win);
 		if (!ret)
 			window_bind_nothing(win, req->new_rkey);
 		return ret;
 	}
-	mr = mr_find(keys, req->mr_lkey);
-	if (!mr)
-		return -ENOENT;
-	ret = mr_hold(mr, pd, req);
+	ret = window_set_next(win, keys, owner, pd, req);
+	if (!ret)
+		ret = window_close(win);
 	if (ret)
 		return ret;
-	ret = window_close(win);
-	if (ret) {
-		mr_let_go(mr);
-		return ret;
-	}
 	window_unbind(win);
-	window_bind(win, mr, owner, req);
+	window_bind(win, owner, req);
 	return 0;
+}
+
+/**
+ * smr_mw_bind_undo() - a bind request that had to come again will not
+ * @keys: the device's keys
+ * @owner: the QP that it was posted to
+ * @pd: that QP's protection domain
+ * @req: the request
+ *
+ * The former binding is again what it was. If another QP is about to end it,
+ * too, it does that when its own request comes again.
+ *
+ * Context: any but hard interrupts.
+ */
+void smr_mw_bind_undo(struct smr_keys *keys, const struct smr_mw_owner *owner,
+		      const struct ib_pd *pd, const struct smr_mw_bind *req)
+{
+	struct smr_window *win;
+
+	guard(rcu)();
+	win = window_find(keys, req->mw_rkey);
+	if (!win)
+		return;
+	guard(spinlock_bh)(&win->lock);
+	if (check_window(win, pd, req) || (win->next && win->next_by != owner))
+		return;
+	window_forget_next(win);
+	window_set_valid(win, true);
 }
 
 /**
@@ -499,7 +503,8 @@ void smr_mw_owner_release(struct smr_mw_owner *owner)
 		if (win->owner != owner)
 			continue;
 		/* Only that QP could use it, so nobody does. */
-		window_close(win);
+		if (!win->dead)
+			window_close(win);
 		window_unbind(win);
 	}
 }

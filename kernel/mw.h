@@ -87,6 +87,8 @@ void smr_mw_dealloc(struct smr_mw *mw);
 int __must_check smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 			     const struct ib_pd *pd,
 			     const struct smr_mw_bind *req);
+void smr_mw_bind_undo(struct smr_keys *keys, const struct smr_mw_owner *owner,
+		      const struct ib_pd *pd, const struct smr_mw_bind *req);
 int __must_check smr_mw_invalidate(struct smr_keys *keys,
 				   const struct smr_mw_owner *owner,
 				   const struct ib_pd *pd, u32 rkey);

@@ -218,7 +218,8 @@ static enum smr_resp_verdict send_last(struct exec *x)
 	int err;
 
 	if (hdr->op->flags & SMR_OP_IETH) {
-		err = smr_invalidate(qp, smr_resp_pd(qp), hdr->inv_rkey);
+		err = smr_invalidate(qp, smr_resp_pd(qp), hdr->inv_rkey,
+				     x->run);
 		/* Other CPUs copy for a moment yet: this packet once more. */
 		if (err == -EAGAIN) {
 			qp->resp.received -= x->op->local ? 0 : x->len;

@@ -6,6 +6,7 @@
 
 #include "gsi.h"
 #include "icrc.h"
+#include "local_wr.h"
 #include "loopback.h"
 #include "stats.h"
 #include "ud_recv.h"
@@ -195,6 +196,7 @@ void smr_transport_fini(struct smr_qp *qp)
 	smr_completer_stop(qp);
 	smr_flow_fini(&qp->flow, qp->env->sn);
 	smr_loopback_flush(qp);
+	smr_local_wr_undo(qp);
 	smr_qp_put(qp);
 	/* A work that was handed a paused task looks at it once and goes. */
 	wait_for_completion(&qp->released);
@@ -246,6 +248,7 @@ void smr_transport_reset(struct smr_qp *qp)
 {
 	smr_completer_stop(qp);
 	smr_loopback_flush(qp);
+	smr_local_wr_undo(qp);
 	smr_completer_reset(qp);
 	smr_requester_reset(qp);
 	smr_responder_reset(qp);

@@ -72,28 +72,6 @@ static int fresh(FIXTURE_DATA(race) *self, enum ibv_mw_type type)
 	return 0;
 }
 
-static int bind(FIXTURE_DATA(race) *self)
-{
-	struct vt_bind to = {
-		.mr = &self->copy, .addr = (uintptr_t)self->pair.b.buf.p,
-		.len = PAGE, .access = IBV_ACCESS_REMOTE_WRITE,
-	};
-
-	return vt_bind_any(&self->pair.b, self->mw, &to);
-}
-
-/* A WRITE of 8 bytes through the window */
-static int use(FIXTURE_DATA(race) *self, uint32_t rkey)
-{
-	struct ibv_mr mr = { .rkey = rkey };
-	struct vt_region r = {
-		.p = self->pair.b.buf.p, .len = PAGE, .mr = &mr,
-		.iova = (uintptr_t)self->pair.b.buf.p,
-	};
-
-	return vt_region_go(&self->pair, &r, VT_WRITE, 64, 8);
-}
-
 /* So many steps of nothing, to have the two meet in different places. */
 static void dawdle(int n)
 {
@@ -132,12 +110,12 @@ TEST_F(race, bind_against_dereg)
 		ASSERT_EQ(0, pthread_create(&thread, NULL, dereg_main, &d));
 		pthread_barrier_wait(&self->start);
 		dawdle((19 - i % 20) * 100);
-		status = bind(self);
+		status = vt_bind_page(&self->pair.b, self->mw, &self->copy);
 		pthread_join(thread, NULL);
 		if (status == IBV_WC_SUCCESS) {
 			bound++;
 			ASSERT_EQ(EBUSY, d.ret);
-			ASSERT_EQ(0, use(self, self->mw->rkey));
+			ASSERT_EQ(0, vt_write_by(&self->pair, self->mw->rkey));
 		} else {
 			gone++;
 			ASSERT_EQ(IBV_WC_MW_BIND_ERR, status);
@@ -174,8 +152,8 @@ TEST_F(race, dealloc_against_dereg)
 
 	for (i = 0; i < 15; i++) {
 		ASSERT_EQ(0, fresh(self, variant->type));
-		ASSERT_EQ(0, bind(self));
-		ASSERT_EQ(0, use(self, self->mw->rkey));
+		ASSERT_EQ(0, vt_bind_page(&self->pair.b, self->mw, &self->copy));
+		ASSERT_EQ(0, vt_write_by(&self->pair, self->mw->rkey));
 		rkey = self->mw->rkey;
 		ASSERT_EQ(0, pthread_create(&thread, NULL, dereg_until_done,
 					    &d));
@@ -186,7 +164,7 @@ TEST_F(race, dealloc_against_dereg)
 		pthread_join(thread, NULL);
 		ASSERT_EQ(0, d.ret);
 		self->mr = NULL;
-		ASSERT_EQ(IBV_WC_REM_ACCESS_ERR, use(self, rkey));
+		ASSERT_EQ(IBV_WC_REM_ACCESS_ERR, vt_write_by(&self->pair, rkey));
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
 	}
 }
@@ -225,6 +203,15 @@ FIXTURE_VARIANT_ADD(end, unbind) { UNBIND };
 FIXTURE_VARIANT_ADD(end, rebind) { REBIND };
 FIXTURE_VARIANT_ADD(end, dereg) { DEREG };
 
+/* The control QP talks to itself; from whatever state it is in. */
+static int ctl_connect(FIXTURE_DATA(end) *self)
+{
+	struct vt_addr itself = vt_ep_addr(&self->ctl);
+	int ret = vt_qp_reset(self->ctl.qp);
+
+	return ret ? ret : vt_ep_connect(&self->ctl, &itself);
+}
+
 FIXTURE_SETUP(end)
 {
 	struct vt_conf conf = vt_defaults;
@@ -241,11 +228,7 @@ FIXTURE_SETUP(end)
 	self->ctl = *b;
 	self->ctl.qp = vt_qp_create(b);
 	ASSERT_NE(NULL, self->ctl.qp);
-	{
-		struct vt_addr itself = vt_ep_addr(&self->ctl);
-
-		ASSERT_EQ(0, vt_ep_connect(&self->ctl, &itself));
-	}
+	ASSERT_EQ(0, ctl_connect(self));
 }
 
 FIXTURE_TEARDOWN(end)
@@ -292,10 +275,6 @@ static int open_target(FIXTURE_DATA(end) *self, enum how how)
 /* 0 when what was to end has ended. */
 static int end_target(FIXTURE_DATA(end) *self, enum how how)
 {
-	struct vt_bind other = {
-		.mr = self->other, .addr = (uintptr_t)self->other->addr,
-		.len = PAGE, .access = IBV_ACCESS_REMOTE_WRITE,
-	};
 	struct vt_bind nothing = { .len = 0 };
 	int ret = 0;
 
@@ -310,7 +289,7 @@ static int end_target(FIXTURE_DATA(end) *self, enum how how)
 	case UNBIND:
 		return vt_bind_any(&self->ctl, self->mw, &nothing);
 	case REBIND:
-		return vt_bind_any(&self->ctl, self->mw, &other);
+		return vt_bind_page(&self->ctl, self->mw, self->other);
 	case DEREG:
 		ret = ibv_dereg_mr(self->mr);
 		self->mr = NULL;
@@ -361,6 +340,81 @@ static void look(FIXTURE_DATA(end) *self, uint8_t *sample)
 
 	for (i = 0; i < SAMPLES; i++)
 		sample[i] = p[i * (SPAN / SAMPLES)];
+}
+
+struct gone {
+	FIXTURE_DATA(end) *self;
+	struct ibv_mr *mr;
+	int delay;
+	int ret;
+};
+
+static void *other_goes(void *arg)
+{
+	struct gone *g = arg;
+
+	dawdle(g->delay);
+	g->ret = ibv_dereg_mr(g->mr);
+	return NULL;
+}
+
+/*
+ * A window is written through all the time, and to be bound elsewhere. The
+ * region that it is to be bound to goes at that moment: before the bind, and
+ * then the writer has noticed nothing, or not at all.
+ */
+static void rebind_or_not(struct __test_metadata *_metadata,
+			  FIXTURE_DATA(end) *self, int delay, int *refused)
+{
+	struct vt_ep *b = &self->pair.b;
+	struct gone gone = { .self = self, .delay = delay };
+	pthread_t writer, thread;
+	struct ibv_mr copy;
+	int ret;
+
+	gone.mr = ibv_reg_mr(b->pd, b->buf.p, PAGE,
+			     VT_ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	ASSERT_NE(NULL, gone.mr);
+	/* The library frees its own when it is deregistered. */
+	copy = *gone.mr;
+	ASSERT_EQ(0, open_target(self, REBIND));
+	self->going = false;
+	ASSERT_EQ(0, pthread_create(&writer, NULL, writer_main, self));
+	while (!self->going)
+		;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, other_goes, &gone));
+	ret = vt_bind_page(&self->ctl, self->mw, &copy);
+	pthread_join(thread, NULL);
+	if (ret == IBV_WC_SUCCESS) {
+		EXPECT_EQ(EBUSY, gone.ret);
+	} else {
+		EXPECT_EQ(IBV_WC_MW_BIND_ERR, ret);
+		EXPECT_EQ(0, gone.ret);
+		usleep(2000);
+		EXPECT_EQ(0, self->status);
+		++*refused;
+		ASSERT_EQ(0, ibv_dealloc_mw(self->mw));
+		self->mw = NULL;
+	}
+	pthread_join(writer, NULL);
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, self->status);
+	ASSERT_EQ(0, close_target(self));
+	if (gone.ret)
+		ASSERT_EQ(0, ibv_dereg_mr(gone.mr));
+}
+
+TEST_F(end, rebind_is_done_or_not)
+{
+	int i, refused = 0;
+
+	if (variant->how != REBIND)
+		SKIP(return, "nothing is bound again");
+	for (i = 0; i < 60 && !_metadata->exit_code; i++) {
+		rebind_or_not(_metadata, self, i % 20 * 500, &refused);
+		ASSERT_EQ(0, vt_pair_recover(&self->pair));
+		ASSERT_EQ(0, ctl_connect(self));
+	}
+	TH_LOG("refused %d of %d times", refused, i);
 }
 
 TEST_F(end, nothing_is_written_after)

@@ -9,7 +9,6 @@
  */
 #include "harness.h"
 
-#include "region.h"
 #include "window.h"
 
 #define PAGE	4096ul
@@ -55,27 +54,6 @@ FIXTURE_TEARDOWN(inval)
 	vt_pair_close(&self->pair);
 }
 
-static int bind(FIXTURE_DATA(inval) *self, struct vt_ep *ep, struct ibv_mw *mw)
-{
-	struct vt_bind to = {
-		.mr = self->mr, .addr = (uintptr_t)self->mr->addr,
-		.len = PAGE, .access = IBV_ACCESS_REMOTE_WRITE,
-	};
-
-	return vt_bind_any(ep, mw, &to);
-}
-
-static int use(FIXTURE_DATA(inval) *self, uint32_t rkey)
-{
-	struct ibv_mr mr = { .rkey = rkey };
-	struct vt_region r = {
-		.p = self->pair.b.buf.p, .len = PAGE, .mr = &mr,
-		.iova = (uintptr_t)self->pair.b.buf.p,
-	};
-
-	return vt_region_go(&self->pair, &r, VT_WRITE, 64, 8);
-}
-
 /* Post a SEND with invalidate of @len bytes and the receive for it. */
 static int send_inval(FIXTURE_DATA(inval) *self, uint32_t rkey, size_t len)
 {
@@ -108,9 +86,9 @@ TEST_F(inval, data_and_key)
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
 		struct ibv_sge sge = vt_sge(&b->buf, VT_GUARD, lens[i]);
 
-		ASSERT_EQ(0, bind(self, b, self->mw));
+		ASSERT_EQ(0, vt_bind_page(b, self->mw, self->mr));
 		rkey = self->mw->rkey;
-		ASSERT_EQ(0, use(self, rkey));
+		ASSERT_EQ(0, vt_write_by(&self->pair, rkey));
 		vt_fill(b->buf.p, b->buf.len, b->buf.seed, 0);
 		vt_fill(a->buf.p + VT_GUARD, lens[i], i, 0);
 		ASSERT_EQ(0, send_inval(self, rkey, lens[i]));
@@ -124,7 +102,7 @@ TEST_F(inval, data_and_key)
 		EXPECT_EQ(rkey, wc.invalidated_rkey);
 		EXPECT_TRUE(vt_check_sges(&sge, 1, lens[i], i));
 		EXPECT_TRUE(vt_buf_restore(&b->buf, &sge, 1, lens[i]));
-		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, use(self, rkey));
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, vt_write_by(&self->pair, rkey));
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
 	}
 	/* the region is free again */
@@ -150,19 +128,19 @@ TEST_F(inval, what_is_no_window_of_this_qp)
 	/* nothing, a region, a window that is not bound, one of type 1 */
 	refused(_metadata, self, 0);
 	refused(_metadata, self, self->mr->rkey);
-	EXPECT_EQ(0, use(self, self->mr->rkey));
+	EXPECT_EQ(0, vt_write_by(&self->pair, self->mr->rkey));
 	refused(_metadata, self, self->mw->rkey);
 	ASSERT_NE(NULL, mw_1);
-	ASSERT_EQ(0, bind(self, b, mw_1));
+	ASSERT_EQ(0, vt_bind_page(b, mw_1, self->mr));
 	refused(_metadata, self, mw_1->rkey);
-	EXPECT_EQ(0, use(self, mw_1->rkey));
+	EXPECT_EQ(0, vt_write_by(&self->pair, mw_1->rkey));
 	EXPECT_EQ(0, ibv_dealloc_mw(mw_1));
 	/* a bound one under another tag, and under its former one */
 	rkey = self->mw->rkey;
-	ASSERT_EQ(0, bind(self, b, self->mw));
+	ASSERT_EQ(0, vt_bind_page(b, self->mw, self->mr));
 	refused(_metadata, self, rkey);
 	refused(_metadata, self, self->mw->rkey ^ 0x80);
-	EXPECT_EQ(0, use(self, self->mw->rkey));
+	EXPECT_EQ(0, vt_write_by(&self->pair, self->mw->rkey));
 	/* by way of another connection, whose QP is not the window's */
 	ASSERT_EQ(0, vt_pair_open(&elsewhere, &self->pair.b.conf));
 	{
@@ -171,7 +149,7 @@ TEST_F(inval, what_is_no_window_of_this_qp)
 		refused(_metadata, &other, self->mw->rkey);
 	}
 	vt_pair_close(&elsewhere);
-	EXPECT_EQ(0, use(self, self->mw->rkey));
+	EXPECT_EQ(0, vt_write_by(&self->pair, self->mw->rkey));
 }
 
 VT_HARNESS_MAIN

@@ -240,6 +240,24 @@ CHECK(rebind)
 	vt_place_close(&other);
 }
 
+/* What is refused changes nothing. */
+CHECK(rebind_refused)
+{
+	struct vt_bind was;
+	struct scene s;
+
+	ASSERT_EQ(0, scene_open(&s, self, TYPE_1, BIND));
+	ASSERT_EQ(IBV_WC_SUCCESS, scene_bind(&s));
+	was = s.to;
+	s.to.addr = self->r.iova + self->r.len;
+	EXPECT_EQ(row->want, scene_bind(&s));
+	s.to = was;
+	ASSERT_EQ(0, vt_pair_recover(&self->pair));
+	EXPECT_TRUE(window_allows(&s, RIGHTS));
+	EXPECT_EQ(EBUSY, ibv_dereg_mr(self->r.mr));
+	scene_close(_metadata, &s);
+}
+
 /* Length 0 unbinds, with a region or without. */
 CHECK(unbind)
 {
@@ -503,6 +521,7 @@ ROW(mw1_zero_based, bind_refused, .kind = ZERO_BASED_1, .want = EINVAL);
 ROW(mw1_opens, opens, .kind = TYPE_1, .access = RIGHTS);
 ROW(mw1_on_demand, opens, .kind = TYPE_1, .access = RIGHTS, .flags = ODP);
 ROW(mw1_rebind, rebind);
+ROW(mw1_rebind_refused, rebind_refused, .want = IBV_WC_MW_BIND_ERR);
 ROW(mw1_unbind, unbind, .kind = 0);
 ROW(mw1_unbind_no_region, unbind, .kind = 1);
 ROW(mw1_invalidate, not_invalidated, .kind = LOCALLY, .flags = TYPE_1_BOUND, .want = IBV_WC_MW_BIND_ERR);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "window.h"
 
+#include "region.h"
 #include "work.h"
 
+#define PAGE	4096ul
 #define WR_ID	0x3171d030
 
 static struct ibv_mw_bind_info bind_info(const struct vt_bind *to)
@@ -79,6 +81,36 @@ int vt_bind_any(struct vt_ep *ep, struct ibv_mw *mw, const struct vt_bind *to)
 	if (mw->type == IBV_MW_TYPE_1)
 		return vt_bind(ep, mw, to);
 	return vt_bind_wr(ep, mw, ibv_inc_rkey(mw->rkey), to);
+}
+
+/**
+ * vt_bind_page() - bind a window to the first page of a region, for writing
+ */
+int vt_bind_page(struct vt_ep *ep, struct ibv_mw *mw, struct ibv_mr *mr)
+{
+	struct vt_bind to = {
+		.mr = mr, .addr = (uintptr_t)mr->addr, .len = PAGE,
+		.access = IBV_ACCESS_REMOTE_WRITE,
+	};
+
+	return vt_bind_any(ep, mw, &to);
+}
+
+/**
+ * vt_write_by() - a writes 8 bytes to the first page of b's buffer
+ * @rkey: the key by which it does that
+ *
+ * Return: the status it completes with, or a negative errno
+ */
+int vt_write_by(struct vt_pair *pair, uint32_t rkey)
+{
+	struct ibv_mr mr = { .rkey = rkey };
+	struct vt_region r = {
+		.p = pair->b.buf.p, .len = PAGE, .mr = &mr,
+		.iova = (uintptr_t)pair->b.buf.p,
+	};
+
+	return vt_region_go(pair, &r, VT_WRITE, 64, 8);
 }
 
 /**

@@ -68,13 +68,16 @@ int smr_av_publish(struct smr_ahtab *tab, struct smr_av *av, gfp_t gfp)
 	int ret;
 
 	if (gfpflags_allow_blocking(gfp)) {
-		ret = xa_alloc_irq(&tab->xa, &av->number, av, AV_NUMBERS, gfp);
+		ret = xa_alloc_cyclic_irq(&tab->xa, &av->number, av, AV_NUMBERS,
+					  &tab->next, gfp);
 	} else {
 		xa_lock_irqsave(&tab->xa, flags);
-		ret = __xa_alloc(&tab->xa, &av->number, av, AV_NUMBERS, gfp);
+		ret = __xa_alloc_cyclic(&tab->xa, &av->number, av, AV_NUMBERS,
+					&tab->next, gfp);
 		xa_unlock_irqrestore(&tab->xa, flags);
 	}
-	return ret ? -ENOMEM : 0;
+	/* 1: the numbers have begun from the first one again. */
+	return ret < 0 ? -ENOMEM : 0;
 }
 
 /**

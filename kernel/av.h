@@ -18,9 +18,12 @@ struct smr_net;
  * struct smr_ahtab - the address vectors of a device
  * @xa: number -> struct smr_av; RCU for readers. Kernel consumers make address
  *	handles in any context, so its lock is taken with interrupts off
+ * @next: where the search for a free number begins; under that lock. A work
+ *	request whose handle is gone is not to find the next one instead
  */
 struct smr_ahtab {
 	struct xarray xa;
+	u32 next;
 };
 
 /**

@@ -171,6 +171,17 @@ static bool works_after_reset(FIXTURE_DATA(ud) *self)
 	return !vt_pair_reset(&self->pair) && works(self);
 }
 
+/* What a work request names a handle by, as the provider keeps it. */
+static uint32_t ah_number(const struct ibv_ah *ah)
+{
+	const struct {
+		struct ibv_ah ah;
+		uint32_t number;
+	} *own = (const void *)ah;
+
+	return own->number;
+}
+
 /* No number opens a handle of another protection domain, or of nobody. */
 TEST_F(ud, numbers_of_others)
 {
@@ -180,23 +191,24 @@ TEST_F(ud, numbers_of_others)
 	static const uint32_t odd[] = {
 		0, 0xffffff, 0x1000000, 0x7fffffff, 0x80000000, ~0u,
 	};
+	uint32_t number = ah_number(self->a->ah), i;
 	struct ibv_ah *other;
-	int i, good = 0;
 
 	ASSERT_NE(NULL, pd);
 	other = ibv_create_ah(pd, &attr);
 	ASSERT_NE(NULL, other);
+	EXPECT_GE(number + 15, ah_number(other));
 	/* the one that leads to the peer is the PD's only one */
-	for (i = 1; i < 32; i++) {
+	for (i = number > 16 ? number - 16 : 1; i < number + 16; i++) {
 		next_wqe(self)->ud.ah_handle = i;
-			if (submit(self) == IBV_WC_SUCCESS) {
-			good++;
+		if (i == number) {
+			EXPECT_EQ(IBV_WC_SUCCESS, submit(self));
 			continue;
 		}
+		EXPECT_EQ(IBV_WC_LOC_QP_OP_ERR, submit(self));
 		EXPECT_EQ(IBV_QPS_SQE, vt_qp_state(self->a->qp));
 		ASSERT_EQ(0, vt_qp_resume(self->a));
 	}
-	EXPECT_EQ(1, good);
 	for (i = 0; i < ARRAY_SIZE(odd); i++) {
 		next_wqe(self)->ud.ah_handle = odd[i];
 		EXPECT_EQ(IBV_WC_LOC_QP_OP_ERR, submit(self));
@@ -212,14 +224,9 @@ TEST_F(ud, hostile_entries)
 {
 	struct ibv_sge sge = self->sge;
 	struct smr_send_wqe *wqe;
-	int op, ret, number;
+	uint32_t number = ah_number(self->a->ah);
+	int op, ret;
 
-	/* the handle's number, from an entry that the provider has made */
-	ASSERT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
-	wqe = (void *)(self->rings.sq.hdr + 1) +
-	      ((self->rings.sq.hdr->prod - 1) % self->rings.depth) *
-	      self->rings.sq_stride;
-	number = wqe->ud.ah_handle;
 	for (op = 0; op < 256; op++) {
 		bool fine = op == IBV_WR_SEND || op == IBV_WR_SEND_WITH_IMM;
 
@@ -248,9 +255,11 @@ TEST_F(ud, hostile_entries)
 	EXPECT_TRUE(works_after_reset(self));
 }
 
+/* @number: of the handle that was made last */
 struct maker {
 	struct vt_ep *ep;
 	struct ibv_ah_attr attr;
+	uint32_t number;
 	bool stop;
 };
 
@@ -261,8 +270,12 @@ static void *make_handles(void *arg)
 	int i;
 
 	while (!__atomic_load_n(&m->stop, __ATOMIC_RELAXED)) {
-		for (i = 0; i < 8; i++)
+		for (i = 0; i < 8; i++) {
 			ah[i] = ibv_create_ah(m->ep->pd, &m->attr);
+			if (ah[i])
+				__atomic_store_n(&m->number, ah_number(ah[i]),
+						 __ATOMIC_RELAXED);
+		}
 		for (i = 0; i < 8; i++)
 			if (ah[i])
 				ibv_destroy_ah(ah[i]);
@@ -280,10 +293,13 @@ TEST_F(ud, handles_destroyed_in_use)
 	uint64_t end = vt_now_ms() + 300;
 	int n = 0, ret, sent = 0;
 	pthread_t thread;
+	uint32_t number;
 
 	ASSERT_EQ(0, pthread_create(&thread, NULL, make_handles, &m));
 	while (vt_now_ms() < end) {
-		next_wqe(self)->ud.ah_handle = 1 + n++ % 16;
+		number = __atomic_load_n(&m.number, __ATOMIC_RELAXED) - n % 8;
+		next_wqe(self)->ud.ah_handle = n++ % 4 ? number :
+					       ah_number(self->a->ah);
 		ret = submit(self);
 		sent += ret == IBV_WC_SUCCESS;
 		if (ret && (ret != IBV_WC_LOC_QP_OP_ERR ||
@@ -294,6 +310,47 @@ TEST_F(ud, handles_destroyed_in_use)
 	pthread_join(thread, NULL);
 	EXPECT_LE(end, vt_now_ms()) TH_LOG("status %d after %d", ret, n);
 	EXPECT_LT(0, sent);
+	EXPECT_TRUE(works_after_reset(self));
+}
+
+/* Have a send queue begin nothing new, and wait until what it has begun is done. */
+static int drain(struct vt_ep *ep)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1,
+	};
+	int ret = ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE |
+				IBV_QP_EN_SQD_ASYNC_NOTIFY);
+
+	return ret ? -ret : vt_async_event(ep->dev.ctx, IBV_EVENT_SQ_DRAINED,
+					   VT_TIMEOUT_MS);
+}
+
+static int undrain(struct vt_ep *ep)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
+
+	return -ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE);
+}
+
+/*
+ * A request waits, and its handle goes. The handle that is made next leads
+ * elsewhere, perhaps: it is not what the request has named.
+ */
+TEST_F(ud, handle_is_not_the_next_one)
+{
+	struct ibv_ah_attr to = vt_ah_attr(self->a->dev.gid_index,
+					   &self->b->dev.gid);
+
+	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
+	ASSERT_EQ(0, drain(self->a));
+	ASSERT_EQ(0, vt_post(self->a, &self->wr));
+	ASSERT_EQ(0, ibv_destroy_ah(self->a->ah));
+	self->a->ah = ibv_create_ah(self->a->pd, &to);
+	ASSERT_NE(NULL, self->a->ah);
+	ASSERT_EQ(0, undrain(self->a));
+	EXPECT_EQ(IBV_WC_LOC_QP_OP_ERR, vt_status(self->a->scq, 1));
+	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
 	EXPECT_TRUE(works_after_reset(self));
 }
 
@@ -425,19 +482,11 @@ TEST_F(ud, receive_too_short_in_srq)
 
 TEST_F(ud, drains)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1,
-	};
-
 	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
-	ASSERT_EQ(0, ibv_modify_qp(self->a->qp, &attr, IBV_QP_STATE |
-				   IBV_QP_EN_SQD_ASYNC_NOTIFY));
-	EXPECT_EQ(0, vt_async_event(self->a->dev.ctx, IBV_EVENT_SQ_DRAINED,
-				    VT_TIMEOUT_MS));
+	ASSERT_EQ(0, drain(self->a));
 	ASSERT_EQ(0, vt_post(self->a, &self->wr));
 	EXPECT_TRUE(vt_quiet(self->a->scq, 20));
-	attr.qp_state = IBV_QPS_RTS;
-	ASSERT_EQ(0, ibv_modify_qp(self->a->qp, &attr, IBV_QP_STATE));
+	ASSERT_EQ(0, undrain(self->a));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a->scq, 1));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->b->rcq, 1));
 }

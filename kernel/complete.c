@@ -151,6 +151,19 @@ static int recv_take(struct smr_qp *qp)
 	return smr_srq_take(srq, rwqe);
 }
 
+/*
+ * XRC: a message that its sender gave up may have left one of another queue
+ * behind, whose consumer gets it back: nothing was received in it.
+ */
+static void recv_give_back(struct smr_qp *qp)
+{
+	struct smr_responder *resp = &qp->resp;
+
+	if (resp->have_rwqe && smr_qp_is_xrc(qp) &&
+	    resp->rwqe_srqn != resp->xsrq->srqn)
+		smr_recv_fail(qp, IB_WC_WR_FLUSH_ERR);
+}
+
 /**
  * smr_recv_take() - have a receive work request in @qp->resp.rwqe
  * @qp: the QP
@@ -163,6 +176,7 @@ int smr_recv_take(struct smr_qp *qp)
 {
 	int err;
 
+	recv_give_back(qp);
 	if (qp->resp.have_rwqe)
 		return 0;
 	err = recv_take(qp);

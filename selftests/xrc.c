@@ -13,13 +13,18 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "region.h"
 
 #define DEPTH	16
 #define QUEUES	3
 #define LEN	5000
 #define PORT	1
+/* Twice this is far more than a doorbell's caller copies itself. */
+#define HUGE_LEN	(48ul * 1024 * 1024)
 
 /**
  * struct end - what receives, or what sends
@@ -198,6 +203,18 @@ FIXTURE_TEARDOWN(xrc)
 	EXPECT_TRUE(end_close(&self->b));
 }
 
+/* The sender only, as if nothing had been; the receiver goes on. */
+static int reconnect_ini(FIXTURE_DATA(xrc) *self)
+{
+	struct end *a = &self->a, *b = &self->b;
+	struct vt_addr to = { .gid = b->dev.gid, .qpn = b->tgt->qp_num,
+			      .psn = self->conf.sq_psn };
+	int ret = vt_qp_reset(a->ini);
+
+	return ret ? ret : vt_qp_connect(a->ini, &self->conf, a->dev.gid_index,
+					 &to);
+}
+
 static int post(struct end *e, struct ibv_send_wr *wr)
 {
 	struct ibv_send_wr *bad;
@@ -367,6 +384,66 @@ TEST_F(xrc, queue_destroyed)
 	self->b.srq[0] = NULL;
 	ASSERT_EQ(0, post(&self->a, &self->wr));
 	EXPECT_EQ(IBV_WC_REM_INV_REQ_ERR, vt_status(self->a.scq, 1));
+}
+
+/*
+ * The sender gives up in the middle of a message that the receiver copies, and
+ * begins again. What was taken from the one queue is not used for the other:
+ * its owner gets it back.
+ */
+TEST_F(xrc, given_up_for_another_queue)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct ibv_recv_wr *bad, recv = { .wr_id = 5, .num_sge = 2 };
+	struct vt_region from = {}, to = {};
+	struct ibv_qp_init_attr init;
+	struct ibv_sge sge[4];
+	struct ibv_wc wc;
+	void *p;
+
+	/* On the wire the message is cut into packets, of which some came. */
+	if (strcmp(getenv("SMR_PATH"), "host"))
+		SKIP(return, "it is handed over whole on one host only");
+	p = vt_map(HUGE_LEN, 4096, MAP_PRIVATE, -1);
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(0, vt_region_reg(&from, self->a.pd, p, HUGE_LEN, (uintptr_t)p,
+				   VT_ACCESS_ALL));
+	p = vt_map(HUGE_LEN, 4096, MAP_PRIVATE, -1);
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(0, vt_region_reg(&to, self->b.pd, p, HUGE_LEN, (uintptr_t)p,
+				   VT_ACCESS_ALL));
+	sge[0] = (struct ibv_sge){ to.iova, HUGE_LEN, to.mr->lkey };
+	sge[1] = sge[0];
+	sge[2] = (struct ibv_sge){ from.iova, HUGE_LEN, from.mr->lkey };
+	sge[3] = sge[2];
+	recv.sg_list = &sge[0];
+	ASSERT_EQ(0, ibv_post_srq_recv(self->b.srq[0], &recv, &bad));
+	self->wr.sg_list = &sge[2];
+	self->wr.num_sge = 2;
+	ASSERT_EQ(0, post(&self->a, &self->wr));
+	ASSERT_EQ(0, ibv_modify_qp(self->a.ini, &attr, IBV_QP_STATE));
+	ASSERT_EQ(0, vt_wait(self->a.scq, &wc));
+
+	ASSERT_EQ(0, ibv_query_qp(self->b.tgt, &attr, 0, &init));
+	if (wc.status == IBV_WC_WR_FLUSH_ERR && attr.qp_state == IBV_QPS_RTR) {
+		self->conf.sq_psn = attr.rq_psn;
+		ASSERT_EQ(0, reconnect_ini(self));
+		self->wr.sg_list = &self->local;
+		self->wr.num_sge = 1;
+		self->wr.qp_type.xrc.remote_srqn = self->b.srqn[1];
+		ASSERT_EQ(0, post_recv(&self->b, 1, 6));
+		ASSERT_EQ(0, post(&self->a, &self->wr));
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a.scq, 1));
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->b.rcq[1], 6));
+		EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(self->b.rcq[0], 5));
+	} else {
+		/* It was quicker than we. */
+		TH_LOG("status %d, state %d", wc.status, attr.qp_state);
+	}
+	vt_region_close(&from);
+	ASSERT_EQ(0, ibv_destroy_qp(self->b.tgt));
+	self->b.tgt = NULL;
+	vt_region_close(&to);
 }
 
 TEST_F(xrc, last_wqe)

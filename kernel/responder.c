@@ -263,11 +263,13 @@ static void op_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 	nak_send(qp, syndrome, qp->resp.epsn);
 }
 
+/* Who sees the completion finds the QP in the state that it leads to. */
 static void op_fatal(struct smr_qp *qp, const struct reaction *r)
 {
+	smr_qp_set_error(qp);
 	if (qp->resp.have_rwqe && r->recv)
 		smr_recv_fail(qp, r->recv);
-	smr_qp_error(qp);
+	smr_qp_flush(qp);
 	if (r->event)
 		smr_qp_event(qp, r->event);
 }

@@ -298,7 +298,16 @@ void smr_qp_event(struct smr_qp *qp, enum ib_event_type type)
 		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
 }
 
-static void qp_set_error(struct smr_qp *qp)
+/**
+ * smr_qp_set_error() - put a QP into the error state
+ * @qp: the QP
+ *
+ * Nothing is flushed before smr_qp_flush(): the completion of what has failed
+ * comes first.
+ *
+ * Context: any; takes @qp->lock.
+ */
+void smr_qp_set_error(struct smr_qp *qp)
 {
 	spin_lock_bh(&qp->lock);
 	if (qp->state != IB_QPS_RESET)
@@ -314,7 +323,7 @@ static void qp_set_error(struct smr_qp *qp)
  */
 void smr_qp_error(struct smr_qp *qp)
 {
-	qp_set_error(qp);
+	smr_qp_set_error(qp);
 	smr_qp_flush(qp);
 }
 
@@ -323,15 +332,15 @@ void smr_qp_error(struct smr_qp *qp)
  * @qp: the QP
  *
  * IBTA 10.3.1: that is the end of a reliable connection. Other QPs go on
- * receiving, and can be made to send again. Nothing is flushed before
- * smr_qp_flush(): the completion of what has failed comes first.
+ * receiving, and can be made to send again. As smr_qp_set_error(), it flushes
+ * nothing.
  *
  * Context: any; takes @qp->lock.
  */
 void smr_qp_send_error(struct smr_qp *qp)
 {
 	if (smr_qp_is_reliable(qp)) {
-		qp_set_error(qp);
+		smr_qp_set_error(qp);
 		return;
 	}
 	spin_lock_bh(&qp->lock);

@@ -218,6 +218,7 @@ void smr_transport_doorbell(struct smr_qp *qp, u32 flags);
 struct smr_qp *__must_check smr_qp_find(struct smr_qptab *tab, u32 qpn);
 void smr_qp_put(struct smr_qp *qp);
 void smr_qp_event(struct smr_qp *qp, enum ib_event_type type);
+void smr_qp_set_error(struct smr_qp *qp);
 void smr_qp_error(struct smr_qp *qp);
 void smr_qp_send_error(struct smr_qp *qp);
 void smr_qp_flush(struct smr_qp *qp);

@@ -254,12 +254,11 @@ static void cq_write(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp)
 	void *slot = smr_ring_slot(&cq->ring, cq->ring.idx);
 
 	cqe->timestamp = cq->timestamps ? ktime_get_real_ns() : 0;
-	memcpy(slot, cqe, sizeof(*cqe));
 	if (cq_of_kernel(cq))
 		((struct smr_kernel_cqe *)slot)->qp = qp;
 	else
-		((struct smr_cqe *)slot)->wc_flags &= ~(SMR_WC_FROM_IPV4 |
-							SMR_WC_FROM_VLAN);
+		cqe->wc_flags &= ~(SMR_WC_FROM_IPV4 | SMR_WC_FROM_VLAN);
+	memcpy(slot, cqe, sizeof(*cqe));
 	cq->ring.idx++;
 	smr_ring_publish_prod(&cq->ring);
 }

@@ -67,7 +67,8 @@ void smr_cq_forget(struct smr_cq *cq, const struct ib_qp *qp);
 /**
  * smr_cq_post_qp() - add a completion
  * @cq: the queue
- * @cqe: what completed; copied. The timestamp is filled in here
+ * @cqe: what completed; copied. The timestamp is filled in here, and flags that
+ *	are not for a process are taken out
  * @qp: what a consumer in the kernel finds in struct ib_wc; smr_cq_forget()
  *	before it goes
  * @solicited: the completion is a solicited one, or an error

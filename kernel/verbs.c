@@ -188,7 +188,7 @@ static int resize_user_cq(struct ib_cq *ibcq, SMR_RESIZE_CQE_TYPE cqe,
 	ret = udata_no_input(udata);
 	if (ret)
 		return ret;
-	if (udata->outlen < sizeof(resp))
+	if (!udata || udata->outlen < sizeof(resp))
 		return -EINVAL;
 	if (clear_user(udata->outbuf, udata->outlen))
 		return -EFAULT;

@@ -4,14 +4,12 @@
 #include <rdma/ib_pack.h>
 
 #include "icrc.h"
+#include "packet.h"
 #include "responder.h"
 #include "stats.h"
 #include "transport.h"
 #include "wire.h"
 #include "xrc.h"
-
-/* What a copy's -EAGAIN becomes where the stack may say -EAGAIN as well */
-#define PAGE_MISSING (-ENODATA)
 
 /* One train of responses under construction. */
 struct answer {
@@ -47,11 +45,6 @@ static void answer_hdr(struct answer *a)
 	hdr->pad = -hdr->len & 3;
 }
 
-static unsigned int answer_len(const struct smr_hdr *hdr)
-{
-	return hdr->op->hdr_len + hdr->len + hdr->pad + SMR_ICRC_LEN;
-}
-
 static void answer_advance(struct answer *a)
 {
 	struct smr_read_stream *next = &a->next;
@@ -68,20 +61,15 @@ static void answer_advance(struct answer *a)
 static int answer_append(struct answer *a, struct smr_train *train)
 {
 	struct smr_hdr *hdr = &a->hdr;
-	unsigned int len = answer_len(hdr);
+	unsigned int len = smr_packet_len(hdr);
 	u8 *seg = smr_train_seg(train, len);
 	int err;
 
 	if (!seg)
 		return 0;
-	smr_wire_build(seg, hdr);
-	if (hdr->len) {
-		err = smr_sgl_read(&a->qp->resp.sgl, seg + hdr->op->hdr_len,
-				   hdr->len);
-		if (err)
-			return err == -EAGAIN ? PAGE_MISSING : err;
-	}
-	memset(seg + hdr->op->hdr_len + hdr->len, 0, hdr->pad);
+	err = smr_packet_fill(seg, hdr, &a->qp->resp.sgl);
+	if (err)
+		return err;
 	smr_icrc_seal(train, seg, len);
 	answer_advance(a);
 	return 1;
@@ -107,7 +95,7 @@ static int answer_fill(struct answer *a, struct smr_train *train,
 		if (ret <= 0 || !a->next.active)
 			break;
 		answer_hdr(a);
-	} while (--nsegs && answer_len(&a->hdr) <= train->seg_len);
+	} while (--nsegs && smr_packet_len(&a->hdr) <= train->seg_len);
 	return ret < 0 ? ret : 0;
 }
 
@@ -121,7 +109,7 @@ static int answer_send(struct answer *a)
 	answer_hdr(a);
 	nsegs = answer_nsegs(a);
 	err = smr_train_begin(&train, &qp->path, &qp->flow, nsegs,
-			      answer_len(&a->hdr));
+			      smr_packet_len(&a->hdr));
 	if (err)
 		return err;
 	err = answer_fill(a, &train, nsegs);
@@ -174,7 +162,7 @@ static enum smr_task_verdict read_sent(struct answer *a, struct smr_run *run,
 	struct smr_read_stream *read = &a->qp->resp.read;
 
 	switch (err) {
-	case PAGE_MISSING:
+	case SMR_PAGE_MISSING:
 		return read_fault(a->qp, run);
 	case -EFAULT:
 		return read_broken(a->qp);

@@ -8,6 +8,7 @@
 #include "icrc.h"
 #include "opcode.h"
 #include "pd.h"
+#include "req_window.h"
 #include "stats.h"
 #include "trace.h"
 #include "transport.h"
@@ -19,6 +20,12 @@
 /* So many RNR NAKs without progress double the wait, up to so many us. */
 #define RNR_PATIENCE	16
 #define RNR_SLOW_US	1000ULL
+
+/*
+ * IBTA 9.7.6.1.3: a timeout may take four times as long as is asked for. What
+ * was late once more may only have to come by a slow network, so that these do.
+ */
+#define LATE_MAX	2
 
 /* IBTA table 45: what a RNR NAK's timer value stands for, in units of 10 us */
 static const u16 rnr_delay[32] = {
@@ -96,36 +103,27 @@ void smr_completer_reset(struct smr_qp *qp)
 	comp->rnr_over = false;
 }
 
-/* Progress: retries count from the start again. IBTA 9.7.6.1.3 */
-static void retry_reload(struct smr_qp *qp)
+/**
+ * smr_completer_start() - load the retry counters
+ * @qp: the QP, paused, on its way to RTS; or the send task's, which has made
+ *	progress. IBTA 9.7.6.1.3
+ */
+void smr_completer_start(struct smr_qp *qp)
 {
 	qp->comp.retry = qp->attr.retry_cnt;
 	qp->comp.rnr_retry = qp->attr.rnr_retry;
 	qp->comp.rnr_again = 0;
-}
-
-/**
- * smr_completer_start() - load the retry counters
- * @qp: the QP, paused, on its way to RTS
- */
-void smr_completer_start(struct smr_qp *qp)
-{
-	retry_reload(qp);
+	qp->comp.late = 0;
 }
 
 static void timer_restart(struct smr_qp *qp)
 {
 	/* IBTA 9.7.6.1.3: 4.096 us * 2 ^ timeout, and 0 is for ever */
-	u64 ns = 4096ULL << qp->attr.timeout;
+	u64 ns = 4096ULL << (qp->attr.timeout + qp->comp.late);
 
 	if (!qp->attr.timeout)
 		return;
 	mod_timer(&qp->comp.ack_timer, jiffies + nsecs_to_jiffies(ns) + 1);
-}
-
-static void timer_stop(struct smr_qp *qp)
-{
-	timer_delete(&qp->comp.ack_timer);
 }
 
 /**
@@ -150,10 +148,10 @@ static void una_set(struct smr_qp *qp, u32 una)
 	qp->comp.una = una;
 	/* Before the timer is started again, lest this forget a new expiry. */
 	WRITE_ONCE(qp->comp.timed_out, false);
-	retry_reload(qp);
-	smr_requester_acked(qp, psns);
+	smr_completer_start(qp);
+	smr_window_acked(qp, psns);
 	if (qp->comp.una == qp->req.psn)
-		timer_stop(qp);
+		timer_delete(&qp->comp.ack_timer);
 	else
 		timer_restart(qp);
 }
@@ -207,7 +205,7 @@ static bool comp_acked_before(struct smr_qp *qp, u32 psn)
 }
 
 /* IBTA 9.7.5.2: send again from the oldest PSN, if the peer may be trusted. */
-static void comp_retry(struct smr_qp *qp)
+static void comp_retry(struct smr_qp *qp, bool late)
 {
 	trace_smr_retry(qp->ibqp.qp_num, qp->comp.una, qp->req.psn,
 			qp->comp.retry);
@@ -217,7 +215,7 @@ static void comp_retry(struct smr_qp *qp)
 		return;
 	}
 	qp->comp.retry--;
-	smr_requester_rewind(qp);
+	smr_window_rewind(qp, late);
 	timer_restart(qp);
 }
 
@@ -230,7 +228,7 @@ static void comp_gap(struct smr_qp *qp)
 	if (qp->comp.gap)
 		return;
 	qp->comp.gap = true;
-	comp_retry(qp);
+	comp_retry(qp, false);
 }
 
 /*
@@ -263,7 +261,7 @@ static void comp_rnr(struct smr_qp *qp, u8 syndrome)
 	qp->req.psn = comp->una;
 	qp->sq.next = qp->sq.head;
 	qp->req.rd_head = qp->req.rd_tail;
-	timer_stop(qp);
+	timer_delete(&qp->comp.ack_timer);
 	comp->rnr_wait = true;
 	hrtimer_start(&comp->rnr_timer, us_to_ktime(rnr_wait_us(comp, syndrome)),
 		      HRTIMER_MODE_REL_SOFT);
@@ -287,7 +285,7 @@ static void comp_nak(struct smr_qp *qp, u8 syndrome)
 {
 	smr_stat_inc(qp->env->stats, SMR_CNT_NAKS_RX);
 	if ((syndrome & SMR_AETH_VALUE_MASK) == SMR_NAK_PSN_SEQ)
-		comp_retry(qp);
+		comp_retry(qp, false);
 	else
 		smr_send_fail(qp, nak_status(syndrome));
 }
@@ -546,7 +544,8 @@ static void comp_timeout(struct smr_qp *qp)
 	}
 	smr_stat_inc(qp->env->stats, SMR_CNT_TIMEOUTS);
 	qp->comp.gap = false;
-	comp_retry(qp);
+	qp->comp.late = min(qp->comp.late + 1, LATE_MAX);
+	comp_retry(qp, true);
 }
 
 /**

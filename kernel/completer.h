@@ -27,6 +27,7 @@ struct smr_qp;
  * @gap: a missing response was asked for again and has not come yet
  * @timed_out: @ack_timer fired; set by it, cleared by the task
  * @rnr_over: @rnr_timer fired; likewise
+ * @late: timeouts since the last progress, as far as they double the next one
  * @rnr_again: RNR NAKs since the last progress
  * @ack_timer: runs while something is unacknowledged
  * @rnr_timer: runs while @rnr_wait
@@ -44,6 +45,7 @@ struct smr_completer {
 	bool gap;
 	bool timed_out;
 	bool rnr_over;
+	u8 late;
 	u32 rnr_again;
 	struct timer_list ack_timer;
 	struct hrtimer rnr_timer;

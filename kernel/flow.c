@@ -10,6 +10,12 @@
  * length of time, and the last one of them calls sk_write_space(), whereas
  * an entry that has left a wait queue is not called again.
  *
+ * Whoever finds somebody waiting there waits, too, although there is room.
+ * Senders that get their answers otherwise keep the budget between its half and
+ * its end, and never let those be woken who once met the end. When all are woken
+ * the first to come may take all of it again: who then gets nothing is the
+ * first to be woken next time.
+ *
  * A queue discipline that drops tells nobody when it has room. That a packet
  * of ours has left is the best sign there is; where it holds none of ours the
  * next jiffy has to do, as it has for those who got no memory.
@@ -28,6 +34,7 @@
 void smr_flow_init(struct smr_flow *flow, void (*wake)(struct smr_flow *flow))
 {
 	INIT_LIST_HEAD(&flow->node);
+	flow->woken = false;
 	flow->wake = wake;
 }
 
@@ -37,9 +44,12 @@ static void wake_all(struct smr_flows *flows)
 	LIST_HEAD(waiting);
 
 	spin_lock_bh(&flows->lock);
-	list_splice_init(&flows->waiting, &waiting);
+	WRITE_ONCE(flows->crowded, false);
+	list_splice_init(&flows->first, &waiting);
+	list_splice_tail_init(&flows->waiting, &waiting);
 	list_for_each_entry_safe(flow, next, &waiting, node) {
 		list_del_init(&flow->node);
+		WRITE_ONCE(flow->woken, true);
 		flow->wake(flow);
 	}
 	spin_unlock_bh(&flows->lock);
@@ -64,7 +74,9 @@ static void backstop_fired(struct timer_list *backstop)
 void smr_flows_init(struct smr_flows *flows)
 {
 	spin_lock_init(&flows->lock);
+	INIT_LIST_HEAD(&flows->first);
 	INIT_LIST_HEAD(&flows->waiting);
+	flows->crowded = false;
 	tasklet_setup(&flows->waker, waker_run);
 	timer_setup(&flows->backstop, backstop_fired, 0);
 }
@@ -77,6 +89,7 @@ void smr_flows_init(struct smr_flows *flows)
  */
 void smr_flows_fini(struct smr_flows *flows)
 {
+	WARN_ON_ONCE(!list_empty(&flows->first));
 	WARN_ON_ONCE(!list_empty(&flows->waiting));
 	timer_shutdown_sync(&flows->backstop);
 	tasklet_kill(&flows->waker);
@@ -104,7 +117,9 @@ static void flow_enqueue(struct smr_flow_watch *watch, struct smr_flow *flow)
 
 	lockdep_assert_held(&flows->lock);
 	if (list_empty(&flow->node))
-		list_add_tail(&flow->node, &flows->waiting);
+		list_add_tail(&flow->node, READ_ONCE(flow->woken) ?
+						   &flows->first :
+						   &flows->waiting);
 	/*
 	 * An entry that is about to be taken off the queue is fine: whoever
 	 * takes it off then schedules the waker, which will find @flow.
@@ -132,6 +147,27 @@ void smr_flow_wait_moment(struct smr_flow_watch *watch, struct smr_flow *flow)
 }
 
 /**
+ * smr_flow_may_send() - is it a flow's turn to use its socket's send budget?
+ * @watch: the socket's
+ * @flow: who asks; it counts as served when that is so. NULL: who never waits
+ *
+ * Context: any.
+ * Return: false when the budget is used up, or others wait for it;
+ * smr_flow_wait_room() then.
+ */
+bool smr_flow_may_send(struct smr_flow_watch *watch, struct smr_flow *flow)
+{
+	struct sock *sk = watch->sk;
+
+	if (READ_ONCE(watch->flows->crowded) ||
+	    sk_wmem_alloc_get(sk) >= READ_ONCE(sk->sk_sndbuf))
+		return false;
+	if (flow && READ_ONCE(flow->woken))
+		WRITE_ONCE(flow->woken, false);
+	return true;
+}
+
+/**
  * smr_flow_wait_room() - wake a flow when its socket has room
  * @watch: the socket's
  * @flow: waits until half of the socket's budget is free; is woken at once if
@@ -145,6 +181,7 @@ void smr_flow_wait_room(struct smr_flow_watch *watch, struct smr_flow *flow)
 
 	spin_lock_bh(&flows->lock);
 	flow_enqueue(watch, flow);
+	WRITE_ONCE(flows->crowded, true);
 	spin_unlock_bh(&flows->lock);
 
 	/* Against the packets that were freed before the entry was there */

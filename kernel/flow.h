@@ -13,7 +13,8 @@ struct sock;
 
 /**
  * struct smr_flow - who is told when the stack takes packets again
- * @node: on struct smr_flows' list, or empty; its lock guards it
+ * @node: on one of struct smr_flows' lists, or empty; its lock guards it
+ * @woken: it was, and has sent nothing since
  * @wake: called in softirq, once per wait. The lock of struct smr_flows is
  *	held: it may mark and schedule, but not sleep, transmit, or take a lock
  *	under which anybody calls into xmit.h or flow.h. A wake-up is a hint:
@@ -21,19 +22,25 @@ struct sock;
  */
 struct smr_flow {
 	struct list_head node;
+	bool woken;
 	void (*wake)(struct smr_flow *flow);
 };
 
 /**
  * struct smr_flows - the waiting flows of one network namespace
- * @lock: guards @waiting and every node on it; softirqs off
+ * @lock: guards both lists and every node on them; softirqs off
+ * @first: struct smr_flow: woken before, when others were quicker
  * @waiting: struct smr_flow, the longest waiting first
+ * @crowded: somebody waits for a socket's room, so that nobody else takes it;
+ *	written with the lock held
  * @waker: wakes them all
  * @backstop: wakes them where no event would, a jiffy later
  */
 struct smr_flows {
 	spinlock_t lock;
+	struct list_head first;
 	struct list_head waiting;
+	bool crowded;
 	struct tasklet_struct waker;
 	struct timer_list backstop;
 };
@@ -56,6 +63,7 @@ void smr_flows_init(struct smr_flows *flows);
 void smr_flows_fini(struct smr_flows *flows);
 void smr_flows_remove(struct smr_flows *flows, struct smr_flow *flow);
 
+bool smr_flow_may_send(struct smr_flow_watch *watch, struct smr_flow *flow);
 void smr_flow_wait_room(struct smr_flow_watch *watch, struct smr_flow *flow);
 void smr_flow_wait_moment(struct smr_flow_watch *watch, struct smr_flow *flow);
 

@@ -11,19 +11,13 @@
 #include "packet.h"
 #include "raw_send.h"
 #include "req_hdr.h"
+#include "req_window.h"
 #include "sq.h"
 #include "stats.h"
 #include "trace.h"
 #include "transport.h"
 #include "ud_send.h"
 #include "wire.h"
-
-/* PSNs that may be outstanding: on a good path, and after much loss */
-#define WINDOW_MAX	1024
-#define WINDOW_MIN	16
-
-/* PSNs that one READ request asks for at most, a power of two */
-#define READ_PART	256
 
 /* Can more be sent now, and if not, what ends the wait? */
 enum req_verdict {
@@ -46,10 +40,7 @@ void smr_requester_reset(struct smr_qp *qp)
 	qp->sq.next = 0;
 	req->psn = 0;
 	req->max_psn = 0;
-	req->window = WINDOW_MAX;
-	req->growth = 0;
-	req->rd_head = 0;
-	req->rd_tail = 0;
+	smr_window_reset(qp);
 }
 
 /**
@@ -61,77 +52,16 @@ void smr_requester_start(struct smr_qp *qp, u32 psn)
 {
 	qp->req.psn = psn;
 	qp->req.max_psn = psn;
-	qp->req.window = WINDOW_MAX;
+	smr_window_reset(qp);
 	qp->req.wire = false;
 	qp->comp.una = psn;
-}
-
-/* READ requests and atomics outstanding */
-static u32 rd_outstanding(const struct smr_requester *req)
-{
-	return req->rd_tail - req->rd_head;
-}
-
-static void rd_push(struct smr_requester *req, u32 end)
-{
-	req->rd_end[req->rd_tail++ % SMR_MAX_RD_ATOMIC] = end;
-}
-
-/**
- * smr_requester_acked() - the completer has moved the oldest PSN on
- * @qp: the QP
- * @psns: by how many
- *
- * Context: any; called by the send task.
- */
-void smr_requester_acked(struct smr_qp *qp, u32 psns)
-{
-	struct smr_requester *req = &qp->req;
-	u32 una = qp->comp.una;
-
-	while (req->rd_head != req->rd_tail &&
-	       smr_psn_diff(una, req->rd_end[req->rd_head %
-					     SMR_MAX_RD_ATOMIC]) >= 0)
-		req->rd_head++;
-	if (smr_psn_diff(una, req->psn) > 0) {
-		/* Sent before a rewind and acknowledged after it. */
-		req->psn = una;
-		qp->sq.next = qp->sq.head;
-	}
-	req->growth += psns;
-	if (req->growth >= req->window) {
-		req->growth = 0;
-		req->window = min_t(u32, WINDOW_MAX,
-				    req->window + req->window / 4);
-	}
-}
-
-/**
- * smr_requester_rewind() - go back to the oldest unacknowledged PSN
- * @qp: the QP
- *
- * IBTA 9.7.5.1: go back N. Loss also narrows the window.
- *
- * Context: any; called by the send task.
- */
-void smr_requester_rewind(struct smr_qp *qp)
-{
-	struct smr_requester *req = &qp->req;
-
-	smr_stat_inc(qp->env->stats, SMR_CNT_RETRANSMITS);
-	req->psn = qp->comp.una;
-	qp->sq.next = qp->sq.head;
-	req->rd_head = 0;
-	req->rd_tail = 0;
-	req->growth = 0;
-	req->window = max_t(u32, WINDOW_MIN, req->window / 2);
 }
 
 /* May this work request begin now? IBTA 10.8.3.3 for the fence. */
 static bool wqe_may_start(struct smr_qp *qp, const struct smr_swqe *wqe,
 			  const struct smr_wr_info *wr)
 {
-	u32 rd = rd_outstanding(&qp->req);
+	u32 rd = smr_window_reads(qp);
 
 	if (READ_ONCE(qp->state) != IB_QPS_RTS)
 		return false;
@@ -283,14 +213,6 @@ static int train_send(struct req_message *m, u32 *sent)
 	return smr_train_send(&train);
 }
 
-/* How many PSNs may be sent now. */
-static u32 window_room(const struct smr_qp *qp)
-{
-	int used = smr_psn_diff(qp->req.psn, qp->comp.una);
-
-	return used >= (int)qp->req.window ? 0 : qp->req.window - used;
-}
-
 static enum smr_key_verdict message_open(struct req_message *m)
 {
 	struct smr_sgl *sgl = &m->qp->req.sgl;
@@ -353,7 +275,7 @@ static enum req_verdict message_send(struct req_message *m, struct smr_run *run)
 	u32 sent = 0;
 	int err;
 
-	m->end = min3(m->wqe->npsn, m->first + window_room(qp),
+	m->end = min3(m->wqe->npsn, m->first + smr_window_room(qp),
 		      m->first + SMR_TRAIN_SEGS);
 	verdict = message_open(m);
 	if (verdict != SMR_KEY_OK) {
@@ -374,23 +296,12 @@ static enum req_verdict atomic_write_send(struct req_message *m,
 	u32 psn = qp->req.psn;
 	enum req_verdict ret;
 
-	if (rd_outstanding(&qp->req) >= qp->attr.max_rd_atomic)
+	if (smr_window_reads(qp) >= qp->attr.max_rd_atomic)
 		return REQ_WAIT;
 	ret = message_send(m, run);
 	if (qp->req.psn != psn)
-		rd_push(&qp->req, qp->req.psn);
+		smr_window_add_read(qp);
 	return ret;
-}
-
-/*
- * How many PSNs the next request of a READ, an atomic or a FLUSH takes. A READ
- * is cut at fixed places, whatever the window is: what is asked for again must
- * lie within what was asked for before, or the responder takes it for nothing
- * it knows.
- */
-static u32 fetch_part(const struct req_message *m)
-{
-	return min(m->wqe->npsn, (m->first | (READ_PART - 1)) + 1) - m->first;
 }
 
 /*
@@ -404,12 +315,13 @@ static enum req_verdict fetch_send(struct req_message *m, struct smr_run *run)
 	struct smr_qp *qp = m->qp;
 	struct smr_swqe *wqe = m->wqe;
 	struct smr_hdr *hdr = &m->hdr;
-	u32 off = m->first * qp->mtu, n = fetch_part(m);
+	u32 n = smr_window_part(qp, m->first, wqe->npsn);
+	u32 off = m->first * qp->mtu;
 	enum req_verdict ret;
 	int err;
 
-	if (rd_outstanding(&qp->req) >= qp->attr.max_rd_atomic ||
-	    (n > window_room(qp) && qp->req.psn != qp->comp.una))
+	if (smr_window_reads(qp) >= qp->attr.max_rd_atomic ||
+	    (n > smr_window_room(qp) && qp->req.psn != qp->comp.una))
 		return REQ_WAIT;
 	m->end = m->first + 1;
 	smr_req_hdr_opcode(qp, hdr, m->wr->only);
@@ -423,7 +335,7 @@ static enum req_verdict fetch_send(struct req_message *m, struct smr_run *run)
 		return message_sent(m, run, 0, err);
 	m->end = m->first + n;
 	ret = message_sent(m, run, n, err);
-	rd_push(&qp->req, qp->req.psn);
+	smr_window_add_read(qp);
 	return ret;
 }
 
@@ -460,7 +372,7 @@ static enum req_verdict wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 		local_send(&m, run);
 		return REQ_SENT;
 	}
-	if (!window_room(qp))
+	if (!smr_window_room(qp))
 		return REQ_WAIT;
 	if (wr->flags & SMR_WR_ATOMIC_WRITE)
 		ret = atomic_write_send(&m, run);

@@ -19,6 +19,7 @@ struct smr_qp;
  * @max_psn: one past the highest PSN ever sent
  * @wire: something was sent on the wire, and perhaps is there still
  * @window: PSNs that may be outstanding; adapts to loss
+ * @threshold: up to here the window grows fast
  * @growth: acknowledged since the window last grew
  * @rd_end: where each outstanding READ request or atomic ends, one past its
  *	last PSN
@@ -33,6 +34,7 @@ struct smr_requester {
 	u32 max_psn;
 	bool wire;
 	u32 window;
+	u32 threshold;
 	u32 growth;
 	u32 rd_end[SMR_MAX_RD_ATOMIC];
 	u32 rd_head;
@@ -43,8 +45,6 @@ struct smr_requester {
 enum smr_task_verdict smr_requester_run(struct smr_qp *qp,
 					struct smr_run *run);
 void smr_requester_start(struct smr_qp *qp, u32 psn);
-void smr_requester_acked(struct smr_qp *qp, u32 psns);
-void smr_requester_rewind(struct smr_qp *qp);
 void smr_requester_reset(struct smr_qp *qp);
 
 #endif /* SMR_REQUESTER_H */

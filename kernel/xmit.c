@@ -66,12 +66,12 @@ static unsigned int headers_len(const struct smr_path *path)
  */
 int smr_xmit_room(const struct smr_net *sn, u16 family, struct smr_flow *flow)
 {
-	struct sock *sk = smr_net_sk(sn, family);
+	struct smr_flow_watch *watch = smr_net_watch(sn, family);
 
-	if (sk_wmem_alloc_get(sk) < READ_ONCE(sk->sk_sndbuf))
+	if (smr_flow_may_send(watch, flow))
 		return 0;
 	if (flow)
-		smr_flow_wait_room(smr_net_watch(sn, family), flow);
+		smr_flow_wait_room(watch, flow);
 	return -EAGAIN;
 }
 

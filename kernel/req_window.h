@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* How much a requester may have under way, which adapts to the network. */
+#ifndef SMR_REQ_WINDOW_H
+#define SMR_REQ_WINDOW_H
+
+#include <linux/types.h>
+
+struct smr_qp;
+
+void smr_window_reset(struct smr_qp *qp);
+void smr_window_acked(struct smr_qp *qp, u32 psns);
+void smr_window_rewind(struct smr_qp *qp, bool late);
+
+u32 smr_window_room(const struct smr_qp *qp);
+u32 smr_window_part(const struct smr_qp *qp, u32 first, u32 npsn);
+u32 smr_window_reads(const struct smr_qp *qp);
+void smr_window_add_read(struct smr_qp *qp);
+
+#endif /* SMR_REQ_WINDOW_H */

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Many connections by one slow network: each gets its share of it, and none
+ * gives up because the others are before it.
+ *
+ * beds: uml-kasan uml
+ * timeout: 120
+ * paths: veth
+ */
+#include "harness.h"
+
+#include <stdlib.h>
+
+#define CONNS	12
+#define LEN	(128u * 1024)
+#define DEEP	4
+/* Work requests of each on the average */
+#define EACH	8
+
+/* Bits per second, and what may wait for that */
+#define RATE	"100mbit"
+#define QUEUE	"32mb"
+
+/**
+ * struct conn - a QP of @a and its peer of @b
+ * @done: work requests that have completed
+ */
+struct conn {
+	struct ibv_qp *a;
+	struct ibv_qp *b;
+	int done;
+};
+
+FIXTURE(slow)
+{
+	struct vt_conf conf;
+	struct vt_ep a, b;
+	struct conn conns[CONNS];
+};
+
+/* @timeout: 17 is 0.5 s; 14 is 67 ms, which is less than all that is under way takes */
+FIXTURE_VARIANT(slow)
+{
+	enum ibv_wr_opcode op;
+	uint8_t timeout;
+};
+
+FIXTURE_VARIANT_ADD(slow, write) { IBV_WR_RDMA_WRITE, 14 };
+FIXTURE_VARIANT_ADD(slow, write_patiently) { IBV_WR_RDMA_WRITE, 17 };
+FIXTURE_VARIANT_ADD(slow, read) { IBV_WR_RDMA_READ, 14 };
+FIXTURE_VARIANT_ADD(slow, read_patiently) { IBV_WR_RDMA_READ, 17 };
+
+/* Both directions, each as slow. */
+static bool slow_down(bool on)
+{
+	char cmd[256];
+
+	snprintf(cmd, sizeof(cmd),
+		 "for ns in \"\" \"-n $SMR_PEER_NETNS\"; do"
+		 " tc $ns qdisc %s dev $SMR_NETDEV root tbf rate " RATE
+		 " burst 64kb limit " QUEUE " || exit; done",
+		 on ? "replace" : "del");
+	return !system(cmd);
+}
+
+static int conn_open(FIXTURE_DATA(slow) *self, struct conn *c)
+{
+	struct vt_addr a = vt_ep_addr(&self->a), b = vt_ep_addr(&self->b);
+	int ret;
+
+	c->a = vt_qp_create(&self->a);
+	c->b = vt_qp_create(&self->b);
+	if (!c->a || !c->b)
+		return -errno;
+	a.qpn = c->a->qp_num;
+	b.qpn = c->b->qp_num;
+	ret = vt_qp_connect(c->a, &self->conf, self->a.dev.gid_index, &b);
+	return ret ? ret : vt_qp_connect(c->b, &self->conf,
+					 self->b.dev.gid_index, &a);
+}
+
+FIXTURE_SETUP(slow)
+{
+	int i;
+
+	self->conf = vt_defaults;
+	self->conf.buf_len = LEN;
+	self->conf.depth = DEEP;
+	self->conf.cqe = CONNS * DEEP;
+	self->conf.timeout = variant->timeout;
+	VT_SETUP(vt_ep_open(&self->a, &self->conf, 0));
+	VT_SETUP(vt_ep_open(&self->b, &self->conf, 1));
+	for (i = 0; i < CONNS; i++)
+		ASSERT_EQ(0, conn_open(self, &self->conns[i]));
+	if (!slow_down(true))
+		SKIP(return, "no qdisc tbf");
+}
+
+FIXTURE_TEARDOWN(slow)
+{
+	int i;
+
+	slow_down(false);
+	for (i = 0; i < CONNS; i++) {
+		if (self->conns[i].a)
+			ibv_destroy_qp(self->conns[i].a);
+		if (self->conns[i].b)
+			ibv_destroy_qp(self->conns[i].b);
+	}
+	vt_ep_close(&self->a);
+	vt_ep_close(&self->b);
+}
+
+static int post(FIXTURE_DATA(slow) *self, int i, enum ibv_wr_opcode op)
+{
+	struct ibv_sge sge = vt_sge(&self->a.buf, 0, LEN);
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = i, .opcode = op, .sg_list = &sge, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma.remote_addr = (uintptr_t)self->b.buf.p,
+		.wr.rdma.rkey = self->b.buf.mr->rkey,
+	};
+
+	return -ibv_post_send(self->conns[i].a, &wr, &bad);
+}
+
+/* All want as much as they can get. */
+TEST_F(slow, all_get_something)
+{
+	int64_t retries = vt_counter(self->a.dev.ctx, "retransmits");
+	int i, n, least;
+	struct ibv_wc wc;
+
+	for (i = 0; i < CONNS * DEEP; i++)
+		ASSERT_EQ(0, post(self, i / DEEP, variant->op));
+	for (n = 0; n < CONNS * (EACH + DEEP); n++) {
+		ASSERT_EQ(0, vt_wait(self->a.scq, &wc));
+		ASSERT_EQ(IBV_WC_SUCCESS, wc.status)
+			TH_LOG("connection %d", (int)wc.wr_id);
+		if (n >= CONNS * EACH)
+			continue;
+		self->conns[wc.wr_id].done++;
+		ASSERT_EQ(0, post(self, wc.wr_id, variant->op));
+	}
+	printf("# retransmits: %d\n",
+	       (int)(vt_counter(self->a.dev.ctx, "retransmits") - retries));
+	least = EACH;
+	for (i = 0; i < CONNS; i++) {
+		n = self->conns[i].done;
+		least = n < least ? n : least;
+		printf("# connection %d: %d\n", i, n);
+	}
+	EXPECT_LT(0, least);
+}
+
+VT_HARNESS_MAIN

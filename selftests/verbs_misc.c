@@ -53,6 +53,36 @@ TEST_F(life, busy_while_in_use)
 	ep->rcq = NULL;
 }
 
+/* A domain of libibverbs' alone, of which the kernel knows nothing. */
+TEST_F(life, parent_domain_in_use)
+{
+	struct vt_ep *ep = &self->ep;
+	struct ibv_parent_domain_init_attr attr = { .pd = ep->pd };
+	struct ibv_srq_init_attr srq_init = {
+		.attr = { .max_wr = 4, .max_sge = 1 },
+	};
+	struct ibv_qp_init_attr init = {
+		.send_cq = ep->scq, .recv_cq = ep->rcq,
+		.cap = { .max_send_wr = 1, .max_send_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_pd *parent = ibv_alloc_parent_domain(ep->dev.ctx, &attr);
+	struct ibv_qp *qp;
+
+	if (!parent && errno == EOPNOTSUPP)
+		SKIP(return, "no parent domains");
+	ASSERT_NE(NULL, parent);
+	init.srq = ibv_create_srq(parent, &srq_init);
+	ASSERT_NE(NULL, init.srq);
+	qp = ibv_create_qp(parent, &init);
+	ASSERT_NE(NULL, qp);
+	EXPECT_EQ(EBUSY, ibv_dealloc_pd(parent));
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+	EXPECT_EQ(EBUSY, ibv_dealloc_pd(parent));
+	EXPECT_EQ(0, ibv_destroy_srq(init.srq));
+	EXPECT_EQ(0, ibv_dealloc_pd(parent));
+}
+
 TEST_F(life, many_of_each)
 {
 	enum { N = 50 };

@@ -87,7 +87,7 @@ static int create_cq(struct smr_cq *cq, struct ibv_context *context,
 struct ibv_cq_ex *smr_create_cq_ex(struct ibv_context *context,
 				   struct ibv_cq_init_attr_ex *attr)
 {
-	struct smr_pd *owner;
+	struct smr_home home;
 	struct smr_cq *cq;
 	int ret;
 
@@ -98,12 +98,12 @@ struct ibv_cq_ex *smr_create_cq_ex(struct ibv_context *context,
 	ret = ENOMEM;
 	cq = smr_object_alloc(attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD ?
 				      attr->parent_domain : NULL,
-			      sizeof(*cq), SOFTMRDV_RES_TYPE_CQ, &owner);
+			      sizeof(*cq), SOFTMRDV_RES_TYPE_CQ, &home);
 	if (!cq)
 		goto err;
-	cq->owner = owner;
+	cq->home = home;
 
-	pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
+	smr_lock_init(&cq->lock);
 	cq->single_threaded =
 		(attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
 		(attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
@@ -116,8 +116,8 @@ struct ibv_cq_ex *smr_create_cq_ex(struct ibv_context *context,
 	return &cq->vcq.cq_ex;
 
 err_free:
-	pthread_spin_destroy(&cq->lock);
-	smr_object_free(cq, SOFTMRDV_RES_TYPE_CQ, owner);
+	smr_lock_destroy(&cq->lock);
+	smr_object_free(cq, SOFTMRDV_RES_TYPE_CQ, home);
 err:
 	errno = ret;
 	return NULL;
@@ -165,12 +165,14 @@ int smr_resize_cq(struct ibv_cq *ibcq, int cqe)
 	if (cqe <= 0)
 		return EINVAL;
 
-	smr_cq_lock(cq);
+	if (!cq->single_threaded)
+		smr_lock_for_long(&cq->lock);
 	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp.ibv_resp,
 				sizeof(resp));
 	if (!ret)
 		ret = use_ring(cq, &resp.drv_payload.cq);
-	smr_cq_unlock(cq);
+	if (!cq->single_threaded)
+		smr_unlock_after_long(&cq->lock);
 	return ret;
 }
 
@@ -198,8 +200,8 @@ int smr_destroy_cq(struct ibv_cq *ibcq)
 	if (ret)
 		return ret;
 	smr_ring_unmap(&cq->ring);
-	pthread_spin_destroy(&cq->lock);
-	smr_object_free(cq, SOFTMRDV_RES_TYPE_CQ, cq->owner);
+	smr_lock_destroy(&cq->lock);
+	smr_object_free(cq, SOFTMRDV_RES_TYPE_CQ, cq->home);
 	return 0;
 }
 

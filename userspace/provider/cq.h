@@ -5,7 +5,6 @@
 #ifndef SMR_PROVIDER_CQ_H
 #define SMR_PROVIDER_CQ_H
 
-#include <pthread.h>
 #include <stdint.h>
 
 #include <softmr-abi.h>
@@ -19,13 +18,13 @@
 static inline void smr_cq_lock(struct smr_cq *cq)
 {
 	if (!cq->single_threaded)
-		pthread_spin_lock(&cq->lock);
+		smr_lock(&cq->lock);
 }
 
 static inline void smr_cq_unlock(struct smr_cq *cq)
 {
 	if (!cq->single_threaded)
-		pthread_spin_unlock(&cq->lock);
+		smr_unlock(&cq->lock);
 }
 
 /*

@@ -48,7 +48,7 @@ struct ibv_pd *smr_alloc_pd(struct ibv_context *context)
 /**
  * smr_dealloc_pd - free a protection domain or a parent domain
  * @ibpd: the domain; it stays valid if the kernel refuses, or with EBUSY,
- *	because there is a parent domain of it
+ *	because there is a parent domain of it, or an object in it
  */
 int smr_dealloc_pd(struct ibv_pd *ibpd)
 {
@@ -192,27 +192,32 @@ smr_alloc_parent_domain(struct ibv_context *context,
  * @pd: where it is made, or NULL
  * @size: bytes
  * @type: enum softmrdv_res_type
- * @owner: set to the domain whose allocator it is from, or to NULL
+ * @home: filled in, to be kept in the object; undo it by smr_object_free()
  *
  * The rings are the kernel's memory, which no allocator can give.
  *
  * Return: the memory, all zeros; or NULL.
  */
 void *smr_object_alloc(struct ibv_pd *pd, size_t size, uint64_t type,
-		       struct smr_pd **owner)
+		       struct smr_home *home)
 {
 	struct smr_pd *domain = pd ? to_smr_pd(pd) : NULL;
 	void *object = IBV_ALLOCATOR_USE_DEFAULT;
 
-	*owner = NULL;
+	*home = (struct smr_home){};
 	if (domain && domain->alloc)
 		object = domain->alloc(pd, domain->context, size,
 				       SMR_OBJECT_ALIGNMENT, type);
-	if (object == IBV_ALLOCATOR_USE_DEFAULT)
-		return calloc(1, size);
-	if (object) {
+	home->allocated = object != IBV_ALLOCATOR_USE_DEFAULT;
+	if (!home->allocated)
+		object = calloc(1, size);
+	if (!object)
+		return NULL;
+	if (home->allocated)
 		memset(object, 0, size);
-		*owner = domain;
+	if (domain && domain->base) {
+		home->parent = domain;
+		atomic_fetch_add(&domain->users, 1);
 	}
 	return object;
 }
@@ -221,12 +226,16 @@ void *smr_object_alloc(struct ibv_pd *pd, size_t size, uint64_t type,
  * smr_object_free - undo smr_object_alloc()
  * @object: the memory
  * @type: as then
- * @owner: as was said then
+ * @home: what was filled in then
  */
-void smr_object_free(void *object, uint64_t type, struct smr_pd *owner)
+void smr_object_free(void *object, uint64_t type, struct smr_home home)
 {
-	if (owner)
-		owner->free(&owner->pd, owner->context, object, type);
+	struct smr_pd *parent = home.parent;
+
+	if (home.allocated)
+		parent->free(&parent->pd, parent->context, object, type);
 	else
 		free(object);
+	if (parent)
+		atomic_fetch_sub(&parent->users, 1);
 }

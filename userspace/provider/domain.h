@@ -7,6 +7,7 @@
 #define SMR_PROVIDER_DOMAIN_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,7 +26,7 @@ struct smr_td {
 /**
  * struct smr_pd - a protection domain, or a parent domain
  * @pd: libibverbs' part
- * @users: parent domains of this one
+ * @users: parent domains of this one; parent domain: objects made in it
  * @base: parent domain: the protection domain it is of; NULL: it is one itself
  * @td: parent domain: its thread domain, or NULL
  * @alloc: parent domain: where memory of objects is from, or NULL
@@ -49,8 +50,18 @@ static inline struct smr_pd *to_smr_pd(struct ibv_pd *pd)
 	return container_of(pd, struct smr_pd, pd);
 }
 
+/**
+ * struct smr_home - where an object was made; part of the object
+ * @parent: a parent domain, which stays as long as the object; or NULL
+ * @allocated: its memory is from @parent's allocator
+ */
+struct smr_home {
+	struct smr_pd *parent;
+	bool allocated;
+};
+
 void *smr_object_alloc(struct ibv_pd *pd, size_t size, uint64_t type,
-		       struct smr_pd **owner);
-void smr_object_free(void *object, uint64_t type, struct smr_pd *owner);
+		       struct smr_home *home);
+void smr_object_free(void *object, uint64_t type, struct smr_home home);
 
 #endif /* SMR_PROVIDER_DOMAIN_H */

@@ -120,7 +120,7 @@ static int write_send_chain(struct smr_qp *qp, struct ibv_send_wr *wr,
 	uint32_t first;
 	int ret = 0;
 
-	pthread_spin_lock(&qp->sq.lock);
+	smr_lock(&qp->sq.lock);
 	first = qp->sq.prod;
 	for (; wr; wr = wr->next) {
 		ret = write_send(qp, wr);
@@ -132,7 +132,7 @@ static int write_send_chain(struct smr_qp *qp, struct ibv_send_wr *wr,
 	*posted = qp->sq.prod != first;
 	if (*posted)
 		smr_wq_publish(&qp->sq);
-	pthread_spin_unlock(&qp->sq.lock);
+	smr_unlock(&qp->sq.lock);
 	return ret;
 }
 

@@ -101,7 +101,7 @@ struct ibv_qp *smr_create_qp_ex(struct ibv_context *context,
 				struct ibv_qp_init_attr_ex *attr)
 {
 	bool wr_api = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-	struct smr_pd *owner;
+	struct smr_home home;
 	struct smr_qp *qp;
 	int ret;
 
@@ -112,10 +112,10 @@ struct ibv_qp *smr_create_qp_ex(struct ibv_context *context,
 	ret = ENOMEM;
 	qp = smr_object_alloc(attr->comp_mask & IBV_QP_INIT_ATTR_PD ?
 				      attr->pd : NULL,
-			      sizeof(*qp), SOFTMRDV_RES_TYPE_QP, &owner);
+			      sizeof(*qp), SOFTMRDV_RES_TYPE_QP, &home);
 	if (!qp)
 		goto err;
-	qp->owner = owner;
+	qp->home = home;
 
 	qp->send_ops = ops_of_type(attr->qp_type);
 	if (wr_api) {
@@ -134,7 +134,7 @@ struct ibv_qp *smr_create_qp_ex(struct ibv_context *context,
 	return &qp->vqp.qp;
 
 err_free:
-	smr_object_free(qp, SOFTMRDV_RES_TYPE_QP, owner);
+	smr_object_free(qp, SOFTMRDV_RES_TYPE_QP, home);
 err:
 	errno = ret;
 	return NULL;
@@ -290,6 +290,6 @@ int smr_destroy_qp(struct ibv_qp *ibqp)
 	forget_completions(ibqp);
 	smr_wq_fini(&qp->rq);
 	smr_wq_fini(&qp->sq);
-	smr_object_free(qp, SOFTMRDV_RES_TYPE_QP, qp->owner);
+	smr_object_free(qp, SOFTMRDV_RES_TYPE_QP, qp->home);
 	return 0;
 }

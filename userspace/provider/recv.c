@@ -37,7 +37,7 @@ static int write_recv_chain(struct smr_wq *rq, struct ibv_recv_wr *wr,
 	uint32_t first;
 	int ret = 0;
 
-	pthread_spin_lock(&rq->lock);
+	smr_lock(&rq->lock);
 	first = rq->prod;
 	for (; wr; wr = wr->next) {
 		ret = write_recv(rq, wr);
@@ -49,7 +49,7 @@ static int write_recv_chain(struct smr_wq *rq, struct ibv_recv_wr *wr,
 	*posted = rq->prod != first;
 	if (*posted)
 		smr_wq_publish(rq);
-	pthread_spin_unlock(&rq->lock);
+	smr_unlock(&rq->lock);
 	return ret;
 }
 

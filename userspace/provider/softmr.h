@@ -6,7 +6,6 @@
 #ifndef SMR_PROVIDER_SOFTMR_H
 #define SMR_PROVIDER_SOFTMR_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,6 +13,7 @@
 
 #include "doorbell.h"
 #include "domain.h"
+#include "lock.h"
 #include "ring.h"
 #include "wq.h"
 
@@ -47,7 +47,7 @@ struct smr_ah {
 /**
  * struct smr_cq - a completion queue
  * @vcq: libibverbs' part
- * @owner: see smr_object_alloc()
+ * @home: see smr_object_alloc()
  * @lock: guards all below; not taken when @single_threaded
  * @single_threaded: the application promised to serialise its calls
  * @ring: the completions; the kernel produces
@@ -58,8 +58,8 @@ struct smr_ah {
  */
 struct smr_cq {
 	struct verbs_cq vcq;
-	struct smr_pd *owner;
-	pthread_spinlock_t lock;
+	struct smr_home home;
+	struct smr_lock lock;
 	bool single_threaded;
 	struct smr_ring ring;
 	uint32_t cons;
@@ -70,13 +70,13 @@ struct smr_cq {
 /**
  * struct smr_srq - a shared receive queue
  * @vsrq: libibverbs' part
- * @owner: see smr_object_alloc()
+ * @home: see smr_object_alloc()
  * @rq: the queue
  * @srqn: what XRC peers name it by
  */
 struct smr_srq {
 	struct verbs_srq vsrq;
-	struct smr_pd *owner;
+	struct smr_home home;
 	struct smr_wq rq;
 	uint32_t srqn;
 };
@@ -84,7 +84,7 @@ struct smr_srq {
 /**
  * struct smr_qp - a queue pair
  * @vqp: libibverbs' part
- * @owner: see smr_object_alloc()
+ * @home: see smr_object_alloc()
  * @send_ops: bit n is set if opcode n may be posted to this type of QP
  * @sq: the send queue
  * @rq: the receive queue; without a ring if an SRQ stands in for it
@@ -98,7 +98,7 @@ struct smr_srq {
  */
 struct smr_qp {
 	struct verbs_qp vqp;
-	struct smr_pd *owner;
+	struct smr_home home;
 	uint32_t send_ops;
 	struct smr_wq sq;
 	struct smr_wq rq;

@@ -56,7 +56,7 @@ static int create_srq(struct smr_srq *srq, struct ibv_context *context,
 struct ibv_srq *smr_create_srq_ex(struct ibv_context *context,
 				  struct ibv_srq_init_attr_ex *attr)
 {
-	struct smr_pd *owner;
+	struct smr_home home;
 	struct smr_srq *srq;
 	int ret;
 
@@ -67,10 +67,10 @@ struct ibv_srq *smr_create_srq_ex(struct ibv_context *context,
 	ret = ENOMEM;
 	srq = smr_object_alloc(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD ?
 				       attr->pd : NULL,
-			       sizeof(*srq), SOFTMRDV_RES_TYPE_SRQ, &owner);
+			       sizeof(*srq), SOFTMRDV_RES_TYPE_SRQ, &home);
 	if (!srq)
 		goto err;
-	srq->owner = owner;
+	srq->home = home;
 
 	ret = create_srq(srq, context, attr);
 	if (ret)
@@ -81,7 +81,7 @@ struct ibv_srq *smr_create_srq_ex(struct ibv_context *context,
 	return &srq->vsrq.srq;
 
 err_free:
-	smr_object_free(srq, SOFTMRDV_RES_TYPE_SRQ, owner);
+	smr_object_free(srq, SOFTMRDV_RES_TYPE_SRQ, home);
 err:
 	errno = ret;
 	return NULL;
@@ -137,12 +137,12 @@ static int resize_srq(struct smr_srq *srq, const struct ibv_srq_attr *attr,
 	struct smr_ring_info info = {};
 	int ret;
 
-	pthread_spin_lock(&srq->rq.lock);
+	smr_lock_for_long(&srq->rq.lock);
 	ret = cmd_resize(ibsrq, attr, attr_mask, &info);
 	if (!ret)
 		ret = smr_wq_use_ring(&srq->rq, ibsrq->context->cmd_fd, &info,
 				      sizeof(struct smr_recv_wqe));
-	pthread_spin_unlock(&srq->rq.lock);
+	smr_unlock_after_long(&srq->rq.lock);
 	return ret;
 }
 
@@ -203,6 +203,6 @@ int smr_destroy_srq(struct ibv_srq *ibsrq)
 	if (ret)
 		return ret;
 	smr_wq_fini(&srq->rq);
-	smr_object_free(srq, SOFTMRDV_RES_TYPE_SRQ, srq->owner);
+	smr_object_free(srq, SOFTMRDV_RES_TYPE_SRQ, srq->home);
 	return 0;
 }

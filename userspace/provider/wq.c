@@ -53,7 +53,7 @@ int smr_wq_init(struct smr_wq *wq, int fd, const struct smr_ring_info *info,
 	if (ret)
 		return ret;
 
-	pthread_spin_init(&wq->lock, PTHREAD_PROCESS_PRIVATE);
+	smr_lock_init(&wq->lock);
 	set_limits(wq, info);
 	smr_wq_reset(wq);
 	return 0;
@@ -92,7 +92,7 @@ int smr_wq_use_ring(struct smr_wq *wq, int fd,
  */
 void smr_wq_fini(struct smr_wq *wq)
 {
-	pthread_spin_destroy(&wq->lock);
+	smr_lock_destroy(&wq->lock);
 	smr_ring_unmap(&wq->ring);
 }
 
@@ -106,7 +106,7 @@ void smr_wq_reset(struct smr_wq *wq)
 {
 	if (!wq->ring.hdr)
 		return;
-	pthread_spin_lock(&wq->lock);
+	smr_lock(&wq->lock);
 	follow_ring(wq);
-	pthread_spin_unlock(&wq->lock);
+	smr_unlock(&wq->lock);
 }

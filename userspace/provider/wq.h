@@ -5,10 +5,10 @@
 #ifndef SMR_PROVIDER_WQ_H
 #define SMR_PROVIDER_WQ_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lock.h"
 #include "ring.h"
 
 /**
@@ -23,7 +23,7 @@
  */
 struct smr_wq {
 	struct smr_ring ring;
-	pthread_spinlock_t lock;
+	struct smr_lock lock;
 	uint32_t prod;
 	uint32_t cons;
 	uint32_t max_wr;

@@ -229,7 +229,7 @@ static void wr_start(struct ibv_qp_ex *qpx)
 {
 	struct smr_qp *qp = to_smr_qp_ex(qpx);
 
-	pthread_spin_lock(&qp->sq.lock);
+	smr_lock(&qp->sq.lock);
 	qp->wr = NULL;
 	qp->wr_first = qp->sq.prod;
 	qp->wr_err = 0;
@@ -243,7 +243,7 @@ static void wr_abort(struct ibv_qp_ex *qpx)
 
 	qp->sq.prod = qp->wr_first;
 	qp->wr = NULL;
-	pthread_spin_unlock(&qp->sq.lock);
+	smr_unlock(&qp->sq.lock);
 }
 
 static int wr_complete(struct ibv_qp_ex *qpx)
@@ -258,7 +258,7 @@ static int wr_complete(struct ibv_qp_ex *qpx)
 
 	smr_wq_publish(&qp->sq);
 	qp->wr = NULL;
-	pthread_spin_unlock(&qp->sq.lock);
+	smr_unlock(&qp->sq.lock);
 	return smr_doorbell_ring(qpx->qp_base.context->cmd_fd, &qp->ring_sq);
 }
 

@@ -3,6 +3,10 @@
  * Polling, forgetting and resizing.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
 
 #include "rig.h"
 
@@ -131,10 +135,104 @@ static void resize(void)
 	smr_destroy_cq(&cq->vcq.cq);
 }
 
+static uint64_t thread_usecs(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000000ULL + ts.tv_nsec / 1000;
+}
+
+/* Polls once while the kernel resizes the CQ. */
+static void *poll_meanwhile(void *arg)
+{
+	struct smr_cq *cq = arg;
+	struct ibv_wc wc;
+	uint64_t start;
+
+	while (!__atomic_load_n(&fake.resizing, __ATOMIC_SEQ_CST))
+		sched_yield();
+	start = thread_usecs();
+	want(smr_poll_cq(&cq->vcq.cq, 1, &wc) == 1 && wc.wr_id == 5);
+	want(thread_usecs() - start < fake.resize_usecs / 4);
+	return NULL;
+}
+
+/* A CPU that the resize needs must not be spent on waiting for it. */
+static void resize_while_polled(void)
+{
+	struct smr_cq *cq = make_cq(0);
+	pthread_t thread;
+
+	complete(cq, 5, 1);
+	fake.resizing = false;
+	fake.resize_usecs = 100000;
+	want(!pthread_create(&thread, NULL, poll_meanwhile, cq));
+	want(!smr_resize_cq(&cq->vcq.cq, 32));
+	want(!pthread_join(thread, NULL));
+	fake.resize_usecs = 0;
+	want(cq->cons == 1);
+	smr_destroy_cq(&cq->vcq.cq);
+}
+
+static void *fake_alloc(struct ibv_pd *pd, void *context, size_t size,
+			size_t alignment, uint64_t type)
+{
+	(void)pd;
+	(void)alignment;
+	(void)type;
+	return *(bool *)context ? malloc(size) : IBV_ALLOCATOR_USE_DEFAULT;
+}
+
+static void fake_free(struct ibv_pd *pd, void *context, void *ptr,
+		      uint64_t type)
+{
+	(void)pd;
+	(void)type;
+	want(*(bool *)context);
+	free(ptr);
+}
+
+/* A parent domain stays as long as what was made in it. */
+static void parent_domain(void)
+{
+	struct smr_pd *base = calloc(1, sizeof(*base));
+	bool own = true;
+	struct ibv_parent_domain_init_attr attr = {
+		.pd = &base->pd,
+		.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+			     IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT,
+		.alloc = fake_alloc,
+		.free = fake_free,
+		.pd_context = &own,
+	};
+	struct ibv_pd *parent = smr_alloc_parent_domain(fake_context(), &attr);
+	struct ibv_cq_init_attr_ex cq_attr = {
+		.cqe = FAKE_DEPTH,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD,
+		.parent_domain = parent,
+	};
+	struct ibv_cq_ex *cq;
+	int i;
+
+	want(parent);
+	for (i = 0; i < 2; i++, own = !own) {
+		cq = smr_create_cq_ex(fake_context(), &cq_attr);
+		want(cq);
+		want(smr_dealloc_pd(parent) == EBUSY);
+		want(!smr_destroy_cq(ibv_cq_ex_to_cq(cq)));
+	}
+	want(smr_dealloc_pd(&base->pd) == EBUSY);
+	want(!smr_dealloc_pd(parent));
+	free(base);
+}
+
 const struct tap_test cq_tests[] = {
 	{ "poll, across the end of the index's range", poll },
 	{ "iterate over an extended CQ", iterate },
 	{ "completions of a destroyed QP go", forget },
 	{ "resize keeps what was not polled", resize },
+	{ "who polls during a resize sleeps", resize_while_polled },
+	{ "a parent domain stays as long as its objects", parent_domain },
 	{},
 };

@@ -256,6 +256,8 @@ int ibv_cmd_resize_cq(struct ibv_cq *ibcq, int cqe, struct ibv_resize_cq *cmd,
 	(void)cmd_size;
 	if (resp_size != sizeof(*full))
 		return EINVAL;
+	__atomic_store_n(&fake.resizing, true, __ATOMIC_SEQ_CST);
+	usleep(fake.resize_usecs);
 	fake_ring(info, sizeof(struct smr_cqe), cqe);
 	for (i = old->hdr->cons; i != old->hdr->prod; i++) {
 		uint64_t at = info->mmap_offset + sizeof(hdr) +

@@ -7,6 +7,7 @@
 #ifndef SMR_FAKE_KERNEL_H
 #define SMR_FAKE_KERNEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <infiniband/driver.h>
@@ -28,6 +29,8 @@ enum {
  * @start_index: where the indices of new and of reset rings begin
  * @max_inline: what the next QPs get
  * @max_sge: likewise
+ * @resize_usecs: how long a resize takes
+ * @resizing: one is under way
  * @windows: how many are bound to the region
  * @query_err: what the next questions about windows fail with, or 0
  * @queries: such questions so far
@@ -38,6 +41,8 @@ struct fake_kernel {
 	uint32_t start_index;
 	uint32_t max_inline;
 	uint32_t max_sge;
+	unsigned int resize_usecs;
+	bool resizing;
 	uint32_t windows;
 	int query_err;
 	unsigned int queries;

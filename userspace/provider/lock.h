@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The lock of a queue. It is held for some instructions, so others spin; but
+ * for the time that the kernel takes to resize a queue they sleep. A thread
+ * that spins may be the one of high priority that keeps the holder from running.
+ */
+#ifndef SMR_PROVIDER_LOCK_H
+#define SMR_PROVIDER_LOCK_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include <util/compiler.h>
+
+/**
+ * struct smr_lock - a lock
+ * @spin: guards what the lock is for, and @busy
+ * @busy: somebody has it for long, and has let go of @spin
+ * @mutex: held by whom; the others wait for it
+ */
+struct smr_lock {
+	pthread_spinlock_t spin;
+	bool busy;
+	pthread_mutex_t mutex;
+};
+
+void smr_lock_init(struct smr_lock *lock);
+void smr_lock_destroy(struct smr_lock *lock);
+void smr_lock_wait(struct smr_lock *lock);
+void smr_lock_for_long(struct smr_lock *lock);
+void smr_unlock_after_long(struct smr_lock *lock);
+
+static inline void smr_lock(struct smr_lock *lock)
+{
+	pthread_spin_lock(&lock->spin);
+	if (unlikely(lock->busy))
+		smr_lock_wait(lock);
+}
+
+static inline void smr_unlock(struct smr_lock *lock)
+{
+	pthread_spin_unlock(&lock->spin);
+}
+
+#endif /* SMR_PROVIDER_LOCK_H */

@@ -11,8 +11,9 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <unistd.h>
+
+#include "resizer.h"
 
 #define DEPTH	64
 #define CQE	64
@@ -144,48 +145,29 @@ TEST_F(cq, resize_keeps_notification)
 	EXPECT_EQ(-ETIMEDOUT, take_event(self->a, 10));
 }
 
-struct resizer {
-	struct ibv_cq *cq;
-	bool stop;
-	int rounds;
-	int ret;
-};
-
-static void *resize_on(void *arg)
+static int resize_cq(void *cq, uint32_t size)
 {
-	struct resizer *r = arg;
-
-	while (!__atomic_load_n(&r->stop, __ATOMIC_RELAXED) && !r->ret) {
-		r->ret = ibv_resize_cq(r->cq, r->rounds % 2 ? CQE : 20000);
-		r->rounds++;
-		usleep(1000);
-	}
-	return NULL;
-}
-
-static int rounds_of(struct resizer *r)
-{
-	return __atomic_load_n(&r->rounds, __ATOMIC_RELAXED);
+	return ibv_resize_cq(cq, size);
 }
 
 /* Completions that come meanwhile: each once, in order. */
 TEST_F(cq, resize_in_traffic)
 {
-	struct resizer r = { .cq = self->a->scq };
+	struct vt_resizer r = {
+		.resize = resize_cq, .queue = self->a->scq,
+		.small = CQE, .large = 20000,
+	};
 	uint64_t sent = 0, seen = 0;
-	pthread_t thread;
 	int i, ret = 0;
 
-	ASSERT_EQ(0, pthread_create(&thread, NULL, resize_on, &r));
-	for (i = 0; (i < 50 || rounds_of(&r) < 3) && !ret; i++) {
+	ASSERT_EQ(0, vt_resizer_start(&r));
+	for (i = 0; (i < 50 || vt_resizer_rounds(&r) < 3) && !ret; i++) {
 		ret = post_n(self->a, &self->wr, &sent, DEPTH / 2);
 		if (!ret)
 			ret = take_n(self->a->scq, &seen, DEPTH / 2);
 	}
-	__atomic_store_n(&r.stop, true, __ATOMIC_RELAXED);
-	pthread_join(thread, NULL);
+	EXPECT_EQ(0, vt_resizer_end(&r));
 	EXPECT_EQ(0, ret);
-	EXPECT_EQ(0, r.ret);
 	EXPECT_TRUE(vt_quiet(self->a->scq, 10));
 }
 

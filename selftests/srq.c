@@ -10,8 +10,8 @@
 #include "harness.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <unistd.h>
+
+#include "resizer.h"
 
 #define DEPTH	16
 #define SIZE	64
@@ -257,48 +257,29 @@ TEST_F(srq, resize_and_limit)
 	EXPECT_EQ(40, query(self->b->srq).max_wr);
 }
 
-struct resizer {
-	struct ibv_srq *srq;
-	bool stop;
-	int rounds;
-	int ret;
-};
-
-static void *resize_on(void *arg)
+static int resize_srq(void *srq, uint32_t size)
 {
-	struct resizer *r = arg;
-
-	while (!__atomic_load_n(&r->stop, __ATOMIC_RELAXED) && !r->ret) {
-		r->ret = resize(r->srq, r->rounds % 2 ? DEPTH : 20 * DEPTH);
-		r->rounds++;
-		usleep(1000);
-	}
-	return NULL;
-}
-
-static int rounds_of(struct resizer *r)
-{
-	return __atomic_load_n(&r->rounds, __ATOMIC_RELAXED);
+	return resize(srq, size);
 }
 
 /* While messages arrive and receives are posted: each once, and in order. */
 TEST_F(srq, resize_in_traffic)
 {
-	struct resizer r = { .srq = self->b->srq };
-	pthread_t thread;
+	struct vt_resizer r = {
+		.resize = resize_srq, .queue = self->b->srq,
+		.small = DEPTH, .large = 20 * DEPTH,
+	};
 	int i, ret = 0;
 
 	ASSERT_EQ(0, post_recvs(self->b, 0, DEPTH));
-	ASSERT_EQ(0, pthread_create(&thread, NULL, resize_on, &r));
-	for (i = 0; (i < 300 || rounds_of(&r) < 3) && !ret; i++) {
+	ASSERT_EQ(0, vt_resizer_start(&r));
+	for (i = 0; (i < 300 || vt_resizer_rounds(&r) < 3) && !ret; i++) {
 		ret = send_one(&self->pair, &self->wr, i);
 		if (!ret)
 			ret = post_recvs(self->b, DEPTH + i, 1);
 	}
-	__atomic_store_n(&r.stop, true, __ATOMIC_RELAXED);
-	pthread_join(thread, NULL);
+	EXPECT_EQ(0, vt_resizer_end(&r));
 	EXPECT_EQ(0, ret);
-	EXPECT_EQ(0, r.ret);
 }
 
 /* IBTA 10.9.2.2.5: to who waits for the last of them before it destroys. */

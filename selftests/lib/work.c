@@ -463,6 +463,26 @@ bool vt_transfer(struct vt_pair *pair, const struct vt_xfer *x)
 }
 
 /**
+ * vt_transfer_lists() - a transfer from and to lists of few and of many parts
+ * @model: all else of it
+ */
+bool vt_transfer_lists(struct vt_pair *pair, const struct vt_xfer *model)
+{
+	static const int parts[] = { 1, 2, 3, MAX_SGES };
+	const int n = sizeof(parts) / sizeof(parts[0]);
+	struct vt_xfer x = *model;
+	bool ok = true;
+	int i;
+
+	for (i = 0; i < n * n && ok; i++) {
+		x.src_sges = parts[i / n];
+		x.dst_sges = parts[i % n];
+		ok = vt_transfer(pair, &x);
+	}
+	return ok;
+}
+
+/**
  * vt_pair_works() - whether each kind of operation works between two ends
  */
 bool vt_pair_works(struct vt_pair *pair)

@@ -54,6 +54,7 @@ bool vt_op_has_imm(enum ibv_wr_opcode op);
 const char *vt_op_name(enum ibv_wr_opcode op);
 void vt_wr_to_peer(const struct vt_ep *ep, struct ibv_send_wr *wr);
 bool vt_transfer(struct vt_pair *pair, const struct vt_xfer *x);
+bool vt_transfer_lists(struct vt_pair *pair, const struct vt_xfer *model);
 bool vt_pair_works(struct vt_pair *pair);
 
 #endif /* VT_WORK_H */

@@ -88,6 +88,8 @@ build_selftests() {
 	fi
 	rm -rf "$new"
 	cp -r "$TOP/selftests" "$new"
+	# which one of them reads
+	cp "$TOP/Documentation/conformance.rst" "$new"
 	[ ! -d "$IMAGE/selftests" ] || find "$IMAGE/selftests" -maxdepth 1 -type f -perm -u+x -exec cp {} "$new" \;
 	# the kernel's own, as kernel_rdma.sh expects them
 	mkdir "$new/kernel"
@@ -144,7 +146,8 @@ build_userland() {
 	fi
 	# the tests need the kernel's harness; who only boots a guest need not fetch the source for them
 	if [ -d "$TOP/selftests" ] && [ -e "$UML_SOURCE/.done" ]; then
-		build_part selftests "$(source_key selftests scripts/bench kernel/uapi)" "selftests" build_selftests || return
+		build_part selftests "$(source_key selftests scripts/bench kernel/uapi Documentation/conformance.rst)" \
+			"selftests" build_selftests || return
 	fi
 }
 

@@ -108,6 +108,19 @@ TEST_F(mcast, all_that_are_attached)
 	EXPECT_EQ(0, ibv_detach_mcast(self->b->qp, &self->group, 0));
 }
 
+TEST_F(mcast, peer_alone)
+{
+	int i;
+
+	ASSERT_EQ(0, ibv_attach_mcast(self->b->qp, &self->group, 0));
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+		ASSERT_TRUE(received(self->b, self->a, &self->group));
+	}
+	EXPECT_EQ(0, ibv_detach_mcast(self->b->qp, &self->group, 0));
+}
+
 /* Not any more, and not to another group. */
 TEST_F(mcast, nobody_else)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * ATOMIC WRITE and FLUSH (IBTA annex A19): data, completions, order, rights and
- * malformed requests. On the paths "to_rxe" and "from_rxe" the one end is the
- * kernel's rdma_rxe. That computes the ICRC of a FLUSH over the headers twice
+ * malformed requests. Run by interop_rxe.sh, the one end is the kernel's
+ * rdma_rxe. That computes the ICRC of a FLUSH over the headers twice
  * (its opcode table does not say where the payload would be), so that nobody
  * but itself understands it.
  *
  * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 200
- * paths: host wire veth to_rxe from_rxe
+ * paths: host wire veth
  */
 #include "harness.h"
 
@@ -57,15 +57,8 @@ FIXTURE_TEARDOWN(annex19)
 	vt_pair_close(&self->pair);
 }
 
-static bool on_path(const char *path)
-{
-	const char *now = getenv("SMR_PATH");
-
-	return now && strstr(now, path);
-}
-
 #define SKIP_FLUSH_OF_RXE() do { \
-	if (on_path("rxe")) \
+	if (vt_on_path("rxe")) \
 		SKIP(return, "rdma_rxe's ICRC of a FLUSH is not the standard's"); \
 } while (0)
 
@@ -160,7 +153,7 @@ TEST_F(annex19, atomic_write_from_a_list)
 		.wr.rdma.rkey = self->rkey,
 	};
 
-	if (on_path("from_rxe"))
+	if (vt_on_path("from_rxe"))
 		SKIP(return, "rdma_rxe takes the operand by ibv_wr_* only");
 	vt_fill(self->a->buf.p + VT_GUARD, 8, 77, 0);
 	ASSERT_EQ(0, ibv_post_send(self->a->qp, &wr, &bad));
@@ -357,7 +350,7 @@ TEST_F(annex19, many)
 /* A QP that lets nothing be under way can do neither. */
 TEST_F(annex19, no_resources)
 {
-	if (on_path("from_rxe"))
+	if (vt_on_path("from_rxe"))
 		SKIP(return, "rdma_rxe waits for ever");
 	self->a->conf.rd_atomic = 0;
 	ASSERT_EQ(0, vt_pair_reset(&self->pair));

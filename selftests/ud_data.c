@@ -41,7 +41,11 @@ static int share_receives(struct vt_ep *ep)
 	struct ibv_srq_init_attr init = {
 		.attr = { .max_wr = DEPTH, .max_sge = 32 },
 	};
+	uint32_t most = ep->dev.attr.max_srq_sge;
 
+	if (most < init.attr.max_sge)
+		init.attr.max_sge = most;
+	ep->conf.sges = init.attr.max_sge;
 	if (ibv_destroy_qp(ep->qp))
 		return -EBUSY;
 	ep->qp = NULL;

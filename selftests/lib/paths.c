@@ -29,3 +29,15 @@ void vt_run_on_paths(char **argv)
 	if (!access(script, X_OK))
 		execv(script, args);
 }
+
+/**
+ * vt_on_path() - whether the name of the path in use has @part in it
+ *
+ * For what a test must know of the other driver: see the paths with "rxe".
+ */
+bool vt_on_path(const char *part)
+{
+	const char *now = getenv("SMR_PATH");
+
+	return now && strstr(now, part);
+}

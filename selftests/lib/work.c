@@ -9,9 +9,13 @@
 #include <time.h>
 
 #include "grh.h"
+#include "paths.h"
 #include "pattern.h"
 
 #define MAX_SGES	32
+
+/* IB_WC_WITH_INVALIDATE */
+#define KERNEL_WC_WITH_INVALIDATE	4
 
 uint64_t vt_now_ms(void)
 {
@@ -46,6 +50,9 @@ static int wr_opcode(struct ibv_qp_ex *qpx, const struct ibv_send_wr *wr)
 	case IBV_WR_SEND_WITH_IMM:
 		ibv_wr_send_imm(qpx, wr->imm_data);
 		return 0;
+	case IBV_WR_SEND_WITH_INV:
+		ibv_wr_send_inv(qpx, wr->invalidate_rkey);
+		return 0;
 	case IBV_WR_RDMA_WRITE:
 		ibv_wr_rdma_write(qpx, wr->wr.rdma.rkey,
 				  wr->wr.rdma.remote_addr);
@@ -69,9 +76,21 @@ static int wr_opcode(struct ibv_qp_ex *qpx, const struct ibv_send_wr *wr)
 				      wr->wr.atomic.compare_add,
 				      wr->wr.atomic.swap);
 		return 0;
+	case IBV_WR_LOCAL_INV:
+		ibv_wr_local_inv(qpx, wr->invalidate_rkey);
+		return 0;
+	case IBV_WR_BIND_MW:
+		ibv_wr_bind_mw(qpx, wr->bind_mw.mw, wr->bind_mw.rkey,
+			       &wr->bind_mw.bind_info);
+		return 0;
 	default:
 		return EINVAL;
 	}
+}
+
+static bool op_has_data(enum ibv_wr_opcode op)
+{
+	return op != IBV_WR_LOCAL_INV && op != IBV_WR_BIND_MW;
 }
 
 static int post_wr_api(struct ibv_qp_ex *qpx, const struct ibv_send_wr *wr)
@@ -89,7 +108,8 @@ static int post_wr_api(struct ibv_qp_ex *qpx, const struct ibv_send_wr *wr)
 	if (qpx->qp_base.qp_type == IBV_QPT_UD)
 		ibv_wr_set_ud_addr(qpx, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
 				   wr->wr.ud.remote_qkey);
-	wr_data(qpx, wr);
+	if (op_has_data(wr->opcode))
+		wr_data(qpx, wr);
 	return ibv_wr_complete(qpx);
 }
 
@@ -262,11 +282,15 @@ bool vt_wc_recv_ok(const struct vt_ep *ep, const struct ibv_wc *wc,
 		   uint32_t src_qp)
 {
 	bool write = wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+	bool inv = wr->opcode == IBV_WR_SEND_WITH_INV;
 	bool imm = vt_op_has_imm(wr->opcode);
 	bool ok = same("status", wc->status, IBV_WC_SUCCESS);
-	unsigned int flags = imm ? IBV_WC_WITH_IMM : 0;
+	unsigned int flags = imm ? IBV_WC_WITH_IMM : inv ? IBV_WC_WITH_INV : 0;
 	bool ud = vt_is_ud(ep);
 
+	/* rdma_rxe gives the flag the number that it has in the kernel */
+	if (inv && vt_on_path("to_rxe"))
+		flags = KERNEL_WC_WITH_INVALIDATE;
 	ok &= same("wr_id", wc->wr_id, wr_id);
 	ok &= same("qp_num", wc->qp_num, ep->qp->qp_num);
 	/* promised for UD only; if it is there, it is right */
@@ -285,13 +309,21 @@ bool vt_wc_recv_ok(const struct vt_ep *ep, const struct ibv_wc *wc,
 	ok &= same("dlid_path_bits", wc->dlid_path_bits, 0);
 	if (imm)
 		ok &= same("imm_data", wc->imm_data, wr->imm_data);
+	if (inv)
+		ok &= same("invalidated_rkey", wc->invalidated_rkey,
+			   wr->invalidate_rkey);
 	return ok;
 }
 
 bool vt_op_receives(enum ibv_wr_opcode op)
 {
+	return vt_op_sends(op) || op == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+bool vt_op_sends(enum ibv_wr_opcode op)
+{
 	return op == IBV_WR_SEND || op == IBV_WR_SEND_WITH_IMM ||
-	       op == IBV_WR_RDMA_WRITE_WITH_IMM;
+	       op == IBV_WR_SEND_WITH_INV;
 }
 
 bool vt_op_has_imm(enum ibv_wr_opcode op)
@@ -306,6 +338,7 @@ const char *vt_op_name(enum ibv_wr_opcode op)
 		[IBV_WR_RDMA_WRITE_WITH_IMM] = "WRITE_IMM",
 		[IBV_WR_SEND] = "SEND",
 		[IBV_WR_SEND_WITH_IMM] = "SEND_IMM",
+		[IBV_WR_SEND_WITH_INV] = "SEND_INV",
 		[IBV_WR_RDMA_READ] = "READ",
 		[IBV_WR_ATOMIC_CMP_AND_SWP] = "CMP_SWAP",
 		[IBV_WR_ATOMIC_FETCH_AND_ADD] = "FETCH_ADD",
@@ -337,7 +370,7 @@ static void make_lists(struct vt_pair *pair, const struct vt_xfer *x,
 		       struct lists *l)
 {
 	bool read = x->op == IBV_WR_RDMA_READ;
-	bool send = x->op == IBV_WR_SEND || x->op == IBV_WR_SEND_WITH_IMM;
+	bool send = vt_op_sends(x->op);
 	size_t grh = vt_is_ud(&pair->b) ? VT_GRH_LEN : 0;
 	int local = clamp_sges(&pair->a, read ? x->dst_sges : x->src_sges);
 	int remote = send ? clamp_sges(&pair->b, x->dst_sges) : 1;
@@ -442,8 +475,10 @@ bool vt_transfer(struct vt_pair *pair, const struct vt_xfer *x)
 		vt_wr_to_peer(&pair->a, &wr);
 	} else {
 		wr.wr.rdma.remote_addr = l.remote[0].addr;
-		wr.wr.rdma.rkey = pair->b.buf.mr->rkey;
+		wr.wr.rdma.rkey = x->rkey ? x->rkey : pair->b.buf.mr->rkey;
 	}
+	if (x->op == IBV_WR_SEND_WITH_INV)
+		wr.invalidate_rkey = x->rkey;
 	if (read)
 		vt_fill_sges(l.remote, l.nr_remote, x->len, serial);
 	else

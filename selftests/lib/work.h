@@ -38,6 +38,8 @@ bool vt_wc_recv_ok(const struct vt_ep *ep, const struct ibv_wc *wc,
  * @zeros: with empty parts in between
  * @flags: send flags; IBV_SEND_SIGNALED is added
  * @room: bytes the receive is longer than the message
+ * @rkey: of a window over the whole buffer of the responder, by which RDMA
+ *	reaches it; 0: by the buffer's own. What SEND_WITH_INV invalidates
  */
 struct vt_xfer {
 	enum ibv_wr_opcode op;
@@ -47,9 +49,11 @@ struct vt_xfer {
 	bool zeros;
 	unsigned int flags;
 	size_t room;
+	uint32_t rkey;
 };
 
 bool vt_op_receives(enum ibv_wr_opcode op);
+bool vt_op_sends(enum ibv_wr_opcode op);
 bool vt_op_has_imm(enum ibv_wr_opcode op);
 const char *vt_op_name(enum ibv_wr_opcode op);
 void vt_wr_to_peer(const struct vt_ep *ep, struct ibv_send_wr *wr);

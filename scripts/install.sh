@@ -14,6 +14,7 @@ install_needs() {
 	[ -e "$KDIR/Makefile" ] ||
 		die 1 "there are no kernel headers in $KDIR; install linux-headers-$(uname -r), or give KDIR="
 	have cmake || die 1 "this machine lacks cmake; install cmake, ninja-build, libnl-3-dev and libnl-route-3-dev"
+	[ -z "$DESTDIR" ] || mkdir -p "$DESTDIR" || exit
 	[ -w "${DESTDIR:-/usr}" ] || die 1 "cannot write to ${DESTDIR:-/usr}; run this as root, or give DESTDIR="
 }
 

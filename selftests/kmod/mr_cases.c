@@ -313,6 +313,9 @@ static int case_global_rkey(struct pair *p, struct region *r)
 
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
+	/* As the core does, which has no call for this but its own use */
+	mr->device = p->t->dev;
+	mr->pd = p->pd;
 	memcpy(p->b.buf, "all of it", 9);
 	status = rdma(p, &p->a, IB_WR_RDMA_READ, 9, p->b.dma, mr->rkey, &req);
 	p->t->dev->ops.dereg_mr(mr, NULL);

@@ -36,8 +36,9 @@ static struct sk_buff *frame_build(struct smr_qp *qp, unsigned int len)
 
 	skb = smr_frame_alloc(env->ndev, len);
 	if (IS_ERR(skb)) {
+		err = PTR_ERR(skb);
 		err = smr_xmit_result(env->sn, SMR_FRAME_FAMILY, &qp->flow,
-				      PTR_ERR(skb));
+				      err);
 		return ERR_PTR(err);
 	}
 	err = frame_fill(&qp->req.sgl, skb);

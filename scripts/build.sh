@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Build what the test beds boot: scripts/build.sh [all|uml|uml-FLAVOUR|qemu|qemu-SERIES]...
+# Or what takes long of it and does not depend on this tree: uml-source, uml-kernels (those of the tests)
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/lib/all.sh"
@@ -18,9 +19,17 @@ build_uml() {
 	for flavour in "$@"; do build_uml_layer "$flavour" || return; done
 }
 
+uml_kernels() {
+	local flavour
+	host_require uml || return
+	for flavour in kasan lockdep; do with_lock "uml-$flavour" uml_make "$flavour" || return; done
+}
+
 build_target() {
 	case $1 in
 	all | qemu) build_qemu "${KERNEL_SERIES[@]}" ;;
+	uml-source) host_require uml && with_lock linux-source uml_source_make ;;
+	uml-kernels) uml_kernels ;;
 	uml) build_uml "${UML_FLAVOURS[@]}" ;;
 	qemu-*) build_qemu "${1#qemu-}" ;;
 	uml-*) build_uml "${1#uml-}" ;;
@@ -30,4 +39,4 @@ build_target() {
 
 at_exit end_jobs
 for target in "${@:-all}"; do build_target "$target" || exit 1; done
-say "Everything is built: $BUILD (guest image and kernels: $CACHE)"
+say "Built: $BUILD (guest image and kernels: $CACHE)"

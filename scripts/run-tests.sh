@@ -217,6 +217,8 @@ run_bed() {
 	fi
 	bed_tests "$bed" >"$OUT/$bed/tests"
 	TESTS=$(wc -l <"$OUT/$bed/tests")
+	# the leak check counts as one
+	! grep -q ' kmemleak ' "$OUT/$bed/tests" || TESTS=$((TESTS + 1))
 	while read -r NODES BOOT; do
 		rm -rf "$OUT/$bed/share"
 		mkdir "$OUT/$bed/share"
@@ -227,11 +229,14 @@ run_bed() {
 
 # The beds' own tests run on the host: selftests/beds/
 run_host_tests() {
-	local test name status
+	local test tests=() name status
 	NODES=1
 	for test in "$TOP"/selftests/beds/*.sh; do
+		if wanted "$(basename "$test")"; then tests+=("$test"); fi
+	done
+	TESTS=${#tests[@]}
+	for test in "${tests[@]}"; do
 		name=$(basename "$test")
-		if ! [ -x "$test" ] || ! wanted "$name"; then continue; fi
 		TEST_START=$SECONDS
 		status=0
 		timeout "$(test_setting "beds/$name" timeout 300)" "$test" </dev/null >"$OUT/host/logs/$name.1.log" 2>&1 || status=$?

@@ -4,13 +4,16 @@
 # nodes: 2
 # timeout: 300
 #
-# ibv_rc_pingpong and perftest between two machines
+# ibv_rc_pingpong, perftest and the programs of rdmacm-utils between two machines
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
 # shellcheck source=selftests/lib/perftest.sh
 . "$LIB/perftest.sh"
+# shellcheck source=selftests/lib/cm.sh
+. "$LIB/cm.sh"
 
 need_link_type "$LINK_TYPE"
+modprobe rdma_ucm
 # two nodes may be one kernel, with one set of names
 link_add "rdma$NODE" eth0 || not_ok "link on node $NODE"
 [ "$NODE" = 1 ] || agent_main
@@ -26,6 +29,7 @@ for family in v4 v6; do
 	done
 	check "$family: events" pingpong server client "$family" -e -n 100 -c
 done
+connections "two nodes"
 # 1 s until a packet is sent again, not 67 ms: an emulated machine, with 16 QPs on an emulated network, can be so late
 PERFTEST_OPTIONS=(-u 18)
 perftest_sizes "two nodes" v4 ib_write_bw ib_send_lat

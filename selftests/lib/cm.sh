@@ -45,3 +45,58 @@ by_cm() {
 	shift
 	meet "$program" -b "$SERVER_IP" "$@" : "$program" -s "$SERVER_IP" -b "$CLIENT_IP" "$@"
 }
+
+# A stream looks at what it carries, and says how much. A client binds to the server's port, too, so where both have one
+# address it leaves that to the kernel
+streams() {
+	local program=$1
+	shift
+	meet "$program" -b "$SERVER_IP" "$@" -T verify : "$program" -s "$SERVER_IP" "$@" -T verify || return
+	grep -q '^custom *64k *5 *5 ' "$CLIENT_OUT" || { tool_output; return 1; }
+}
+
+# It makes up QP numbers, which on one host must not be the same for both
+cm_times() {
+	meet cmtime -b "$SERVER_IP" -c "$1" : cmtime -s "$SERVER_IP" -b "$CLIENT_IP" -c "$1" -q 100000 || return
+	grep -q '^disconnect ' "$CLIENT_OUT" || { tool_output; return 1; }
+}
+
+joined() { in_ns "${SIDE_NS[server]}" ip maddr show | grep -qw "$1"; }
+
+# groups ADDRESS: mckey sends to a group without knowing whether anybody has joined it; the receiver ends when it has
+# had enough, so send until it does
+groups() {
+	local base i
+	start server job 60 "${SIDE_NS[server]}" mckey -m "$1" -b "$SERVER_IP" -C 10 -S 500
+	base=$BASE
+	within 20 joined "$1" || { echo "not joined"; cat "$base.out"; }
+	for ((i = 0; i < 5; i++)); do
+		run client 30 mckey -m "$1" -s -b "$CLIENT_IP" -C 10 -S 500 || { cat "$BASE.out"; break; }
+		! within 2 ended "$base" || break
+	done
+	ended "$base" || stop server "$base" KILL
+	within 5 ended "$base"
+	cat "$base.out"
+	[ "$(<"$base.rc")" = 0 ]
+}
+
+# connections WHAT: by each of the programs of rdmacm-utils
+connections() {
+	local what=$1 family
+	for family in v4 v6; do
+		addresses "$family"
+		side_gid server "$family" && side_gid client "$family"
+		check "$what, $family: rping" pings
+		check "$what, $family: ucmatose" by_cm ucmatose -c 3 -C 10 -S 5000
+		check "$what, $family: udaddy" by_cm udaddy -c 3 -C 10 -S 1000
+		if [ "$family" = v4 ]; then
+			check "$what, $family: mckey" groups 239.35.36.37
+		else
+			skip "$what, $family: mckey" "the kernel's rdma_cm joins no IPv6 groups for RoCEv2"
+		fi
+		check "$what, $family: rstream" streams rstream -S 65536 -I 5 -C 5
+		check "$what, $family: riostream" streams riostream -S 65536 -I 5 -C 5
+	done
+	addresses v4
+	check "$what: cmtime" cm_times 5
+}

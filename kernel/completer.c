@@ -7,6 +7,7 @@
 #include "complete.h"
 #include "icrc.h"
 #include "opcode.h"
+#include "payload.h"
 #include "pd.h"
 #include "req_window.h"
 #include "stats.h"
@@ -357,9 +358,8 @@ static int data_open(struct smr_qp *qp, const struct smr_swqe *wqe, u64 skip,
 /* After a missing page was brought in, or could not be. */
 static int data_fault(struct smr_qp *qp, struct smr_run *run)
 {
-	int err = run->can_fault ? smr_sgl_fault(&qp->comp.sgl, true) : -EINTR;
+	int err = smr_payload_fault(run, &qp->comp.sgl, true);
 
-	/* Only whoever lent its context is being killed: try in another. */
 	if (err == -EINTR)
 		return -EAGAIN;
 	return err ? -EFAULT : 1;

@@ -36,12 +36,28 @@ bool smr_payload_open(struct smr_qp *qp, const struct smr_swqe *wqe)
 	return false;
 }
 
+/**
+ * smr_payload_fault() - bring all pages of an open list in, if this run may
+ * @run: how to run
+ * @sgl: the list
+ * @write: they will be written to
+ *
+ * Context: as @run says.
+ * Return: 0: try once more; -EINTR: try in another context, for this one may
+ * not fault, or whoever lent it is being killed; or why they can't be had,
+ * see smr_span_fault().
+ */
+int smr_payload_fault(const struct smr_run *run, const struct smr_sgl *sgl,
+		      bool write)
+{
+	return run->can_fault ? smr_sgl_fault(sgl, write) : -EINTR;
+}
+
 /* A page of the message is not there: it is to be, and then once more. */
 static int payload_fault(struct smr_qp *qp, struct smr_run *run)
 {
-	int err = run->can_fault ? smr_sgl_fault(&qp->req.sgl, false) : -EINTR;
+	int err = smr_payload_fault(run, &qp->req.sgl, false);
 
-	/* Only whoever lent its context is being killed: try in another. */
 	if (err && err != -EINTR)
 		smr_send_fail(qp, IB_WC_LOC_PROT_ERR);
 	return err == -EINTR ? err : 0;
@@ -77,9 +93,8 @@ int smr_payload_result(struct smr_qp *qp, int err, struct smr_run *run)
 static enum smr_resp_verdict place_fault(struct smr_qp *qp,
 					 struct smr_run *run)
 {
-	int err = run->can_fault ? smr_sgl_fault(&qp->resp.sgl, true) : -EINTR;
+	int err = smr_payload_fault(run, &qp->resp.sgl, true);
 
-	/* Only whoever lent its context is being killed: try in another. */
 	if (err == -EINTR)
 		return SMR_RESP_DEFER;
 	return err ? SMR_RESP_LOC_PROT : SMR_RESP_MORE;

@@ -13,6 +13,10 @@
 /* Where an attribute begins in struct ib_mad's @data (IBTA 16.1.2). */
 #define PMA_DATA_OFFSET	40
 
+/* PortSelect is at the same place in all that have one. */
+#define PMA_SELECT_OFFSET \
+	(PMA_DATA_OFFSET + offsetof(struct ib_pma_portcounters, port_select))
+
 /* PortSelect: the only port, or all of them together */
 #define PMA_PORT	1
 #define PMA_ALL_PORTS	0xff
@@ -33,6 +37,11 @@ static void pma_class_port_info(const struct smr_stats *stats, void *data)
 	info->capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH_NOIETF;
 }
 
+static __be32 pma_be32(u64 n)
+{
+	return cpu_to_be32(min_t(u64, n, U32_MAX));
+}
+
 /* IBTA 16.1.3.5: these do not wrap, but stay at their greatest value. */
 static void pma_counters(const struct smr_stats *stats, void *data)
 {
@@ -43,18 +52,12 @@ static void pma_counters(const struct smr_stats *stats, void *data)
 	c->link_downed_counter =
 		min_t(u64, smr_stats_read(stats, SMR_CNT_LINK_DOWNED), U8_MAX);
 	c->port_rcv_errors = cpu_to_be16(min_t(u64, bad, U16_MAX));
-	c->port_xmit_data =
-		cpu_to_be32(min_t(u64, pma_words(stats, SMR_CNT_TX_BYTES),
-				  U32_MAX));
-	c->port_rcv_data =
-		cpu_to_be32(min_t(u64, pma_words(stats, SMR_CNT_RX_BYTES),
-				  U32_MAX));
+	c->port_xmit_data = pma_be32(pma_words(stats, SMR_CNT_TX_BYTES));
+	c->port_rcv_data = pma_be32(pma_words(stats, SMR_CNT_RX_BYTES));
 	c->port_xmit_packets =
-		cpu_to_be32(min_t(u64, smr_stats_read(stats, SMR_CNT_TX_PACKETS),
-				  U32_MAX));
+		pma_be32(smr_stats_read(stats, SMR_CNT_TX_PACKETS));
 	c->port_rcv_packets =
-		cpu_to_be32(min_t(u64, smr_stats_read(stats, SMR_CNT_RX_PACKETS),
-				  U32_MAX));
+		pma_be32(smr_stats_read(stats, SMR_CNT_RX_PACKETS));
 }
 
 static void pma_counters_ext(const struct smr_stats *stats, void *data)
@@ -120,9 +123,7 @@ int smr_pma_process(struct ib_device *ibdev, int flags, u32 port,
 		    size_t *out_size, u16 *out_pkey_index)
 {
 	const struct pma_attr *attr = pma_find(&in->mad_hdr);
-	/* PortSelect is at the same place in all that have one. */
-	u8 select = in->data[PMA_DATA_OFFSET +
-			     offsetof(struct ib_pma_portcounters, port_select)];
+	u8 select = in->data[PMA_SELECT_OFFSET];
 
 	BUILD_BUG_ON(offsetof(struct ib_pma_portcounters, port_select) !=
 		     offsetof(struct ib_pma_portcounters_ext, port_select));
@@ -134,7 +135,7 @@ int smr_pma_process(struct ib_device *ibdev, int flags, u32 port,
 	out->mad_hdr.method = IB_MGMT_METHOD_GET_RESP;
 	out->mad_hdr.status = 0;
 	if (attr->select) {
-		out->data[PMA_DATA_OFFSET + 1] = select;
+		out->data[PMA_SELECT_OFFSET] = select;
 		if (select != PMA_PORT && select != PMA_ALL_PORTS) {
 			out->mad_hdr.status =
 				cpu_to_be16(IB_MGMT_MAD_STATUS_INVALID_ATTRIB_VALUE);

@@ -9,6 +9,7 @@
 #include "loopback.h"
 #include "opcode.h"
 #include "packet.h"
+#include "payload.h"
 #include "raw_send.h"
 #include "req_hdr.h"
 #include "req_window.h"
@@ -232,10 +233,8 @@ static enum smr_key_verdict message_open(struct req_message *m)
 static enum req_verdict message_fault(struct req_message *m,
 				      struct smr_run *run)
 {
-	int err = run->can_fault ? smr_sgl_fault(&m->qp->req.sgl, false) :
-				   -EINTR;
+	int err = smr_payload_fault(run, &m->qp->req.sgl, false);
 
-	/* Only whoever lent its context is being killed: try in another. */
 	if (err == -EINTR)
 		return REQ_DEFER;
 	if (err)

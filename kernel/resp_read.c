@@ -5,6 +5,7 @@
 
 #include "icrc.h"
 #include "packet.h"
+#include "payload.h"
 #include "responder.h"
 #include "stats.h"
 #include "transport.h"
@@ -148,9 +149,8 @@ static enum smr_task_verdict read_broken(struct smr_qp *qp)
 
 static enum smr_task_verdict read_fault(struct smr_qp *qp, struct smr_run *run)
 {
-	int err = run->can_fault ? smr_sgl_fault(&qp->resp.sgl, false) : -EINTR;
+	int err = smr_payload_fault(run, &qp->resp.sgl, false);
 
-	/* Only whoever lent its context is being killed: try in another. */
 	if (err == -EINTR)
 		return SMR_TASK_DEFER;
 	return err ? read_broken(qp) : SMR_TASK_MORE;

@@ -61,15 +61,15 @@ cm_times() {
 	grep -q '^disconnect ' "$CLIENT_OUT" || { tool_output; return 1; }
 }
 
-joined() { in_ns "${SIDE_NS[server]}" ip maddr show | grep -qw "$1"; }
+joined_or_ended() { grep -q 'joined dgid' "$1.out" || ended "$1"; }
 
 # groups ADDRESS: mckey sends to a group without knowing whether anybody has joined it; the receiver ends when it has
 # had enough, so send until it does
 groups() {
 	local base i
-	start server job 60 "${SIDE_NS[server]}" mckey -m "$1" -b "$SERVER_IP" -C 10 -S 500
+	start server job 60 "${SIDE_NS[server]}" stdbuf -oL mckey -m "$1" -b "$SERVER_IP" -C 10 -S 500
 	base=$BASE
-	within 20 joined "$1" || { echo "not joined"; cat "$base.out"; }
+	within 20 joined_or_ended "$base"
 	for ((i = 0; i < 5; i++)); do
 		run client 30 mckey -m "$1" -s -b "$CLIENT_IP" -C 10 -S 500 || { cat "$BASE.out"; break; }
 		! within 2 ended "$base" || break

@@ -88,6 +88,8 @@ session "wire" v4 "${SIDE_V4[server]}"
 modprobe sch_netem 2>/dev/null
 if check "1 % of the packets are lost" tc qdisc replace dev lo root netem limit 10000 loss 1%; then
 	on_exit tc qdisc del dev lo root
+	# each command's last packet that is lost takes rdma_cm's time-out, 2 s
+	CHUNK_KB=1024
 	session "loss" v4 "${SIDE_V4[server]}"
 	check "loss: the device noticed" noticed
 	tc qdisc del dev lo root

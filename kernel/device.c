@@ -25,6 +25,13 @@
 
 #define DEVICE_DRIVER_ID	((enum rdma_driver_id)SMR_DRIVER_ID)
 
+static void addr_changed(struct work_struct *work)
+{
+	struct smr_dev *dev = container_of(work, struct smr_dev, addr_work);
+
+	smr_rules_follow(&dev->verbs.steer);
+}
+
 /* What dealloc_driver undoes; the reverse order of it. */
 static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 		    struct net *net, const struct smr_link_conf *conf)
@@ -57,6 +64,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	smr_srqtab_init(&dev->verbs.srqs);
 	smr_dm_store_init(&dev->verbs.dms);
 	smr_steer_init(&dev->verbs.steer, ndev);
+	INIT_WORK(&dev->addr_work, addr_changed);
 	netdev_hold(ndev, &dev->tracker, GFP_KERNEL);
 
 	env->sn = &dev->ns->sn;
@@ -89,6 +97,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 {
 	struct smr_dev *dev = to_smr_dev(ibdev);
 
+	cancel_work_sync(&dev->addr_work);
 	smr_steer_fini(&dev->verbs.steer);
 	smr_srqtab_fini(&dev->verbs.srqs);
 	smr_ahtab_fini(&dev->verbs.ahs);
@@ -338,6 +347,9 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	case NETDEV_UNREGISTER:
 		smr_rules_close(&to_smr_dev(ibdev)->verbs.steer);
 		ib_unregister_device_queued(ibdev);
+		break;
+	case NETDEV_CHANGEADDR:
+		schedule_work(&to_smr_dev(ibdev)->addr_work);
 		break;
 	case NETDEV_UP:
 	case NETDEV_DOWN:

@@ -4,6 +4,7 @@
 #define SMR_DEVICE_H
 
 #include <linux/netdevice.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "key.h"
@@ -25,6 +26,7 @@ struct task_struct;
  * @tracker: of the reference on @verbs.env.ndev, which is kept until the
  *	namespace's sockets are closed, so that the namespace outlives them
  * @port_state: what consumers were told last; guarded by RTNL
+ * @addr_work: the rules hear of the netdev's new address
  * @registrar: who registers it, as long as that lasts; see vlan.c
  */
 struct smr_dev {
@@ -36,6 +38,7 @@ struct smr_dev {
 	struct smr_netns *ns;
 	netdevice_tracker tracker;
 	enum ib_port_state port_state;
+	struct work_struct addr_work;
 	struct task_struct *registrar;
 };
 

@@ -19,6 +19,11 @@ static bool is_sniffer(const struct smr_rule *rule)
 	return rule->tap.func;
 }
 
+static bool is_normal(const struct smr_rule *rule)
+{
+	return !is_sniffer(rule) && rule->order != ORDER_DEFAULT;
+}
+
 static int attr_check(const struct smr_qp *qp, const struct ib_flow_attr *attr)
 {
 	if (qp->ibqp.qp_type != IB_QPT_RAW_PACKET ||
@@ -33,22 +38,31 @@ static int attr_check(const struct smr_qp *qp, const struct ib_flow_attr *attr)
 	return 0;
 }
 
-/* Is it all that goes to one address, and to which sort of one? */
-static void rule_set_hear(struct smr_rule *rule, const struct net_device *ndev)
+/* Is it all that goes to one unicast address? */
+static bool match_is_of_one(const struct smr_match *match)
 {
-	const u8 *mac = rule->match.val.eth.dst_mac;
-	const u8 *mask = rule->match.mask.eth.dst_mac;
+	return is_broadcast_ether_addr(match->mask.eth.dst_mac) &&
+	       !is_multicast_ether_addr(match->val.eth.dst_mac);
+}
 
-	if (is_broadcast_ether_addr(mask)) {
-		rule->owns = rule->steals && !is_multicast_ether_addr(mac);
-		if (ether_addr_equal(mac, ndev->dev_addr) ||
-		    is_broadcast_ether_addr(mac))
-			return;
-	}
+/*
+ * What a normal rule needs depends on which addresses it is about, and on the
+ * netdev's, which may change.
+ */
+static enum smr_hear match_hear(const struct smr_match *match,
+				const struct net_device *ndev)
+{
+	const u8 *mac = match->val.eth.dst_mac;
+	const u8 *mask = match->mask.eth.dst_mac;
+
+	ASSERT_RTNL();
+	if (is_broadcast_ether_addr(mask) &&
+	    (ether_addr_equal(mac, ndev->dev_addr) ||
+	     is_broadcast_ether_addr(mac)))
+		return SMR_HEAR_OWN;
 	if (is_multicast_ether_addr(mask) && is_multicast_ether_addr(mac))
-		rule->hear = SMR_HEAR_MULTICAST;
-	else if (!is_zero_ether_addr(mask))
-		rule->hear = SMR_HEAR_ALL;
+		return SMR_HEAR_MULTICAST;
+	return is_zero_ether_addr(mask) ? SMR_HEAR_OWN : SMR_HEAR_ALL;
 }
 
 static int rule_add_specs(struct smr_rule *rule,
@@ -78,7 +92,7 @@ static int rule_set_normal(struct smr_rule *rule,
 	rule->steals = !(attr->flags & IB_FLOW_ATTR_FLAGS_DONT_TRAP);
 	if (rule->drops && !rule->steals)
 		return -EINVAL;
-	rule_set_hear(rule, rule->qp->env->ndev);
+	rule->owns = rule->steals && match_is_of_one(&rule->match);
 	return 0;
 }
 
@@ -168,6 +182,8 @@ static int rule_add(struct smr_steer *steer, struct smr_rule *rule)
 		return -ENODEV;
 	if (steer->nr == SMR_MAX_RULES)
 		return -ENOMEM;
+	if (is_normal(rule))
+		rule->hear = match_hear(&rule->match, ndev);
 	ret = smr_ingress_hear(ndev, rule->hear, 1);
 	if (ret)
 		return ret;
@@ -238,6 +254,38 @@ void smr_rule_destroy(struct smr_rule *rule)
 		smr_ingress_hear(steer->in.ndev, rule->hear, -1);
 	rtnl_unlock();
 	kfree_rcu(rule, rcu);
+}
+
+static void rule_follow(struct smr_rule *rule, struct net_device *ndev)
+{
+	enum smr_hear hear = match_hear(&rule->match, ndev);
+
+	if (hear == rule->hear || smr_ingress_hear(ndev, hear, 1))
+		return;
+	smr_ingress_hear(ndev, rule->hear, -1);
+	rule->hear = hear;
+}
+
+/**
+ * smr_rules_follow() - the netdev's address may be another one than before
+ * @steer: the link's rules
+ *
+ * Have the netdev receive what is for an address that was its own, and no more
+ * than it needs for one that is by now.
+ *
+ * Context: process, may sleep; takes RTNL. Not from a netdev's notifier, which
+ * may hold that netdev's own lock.
+ */
+void smr_rules_follow(struct smr_steer *steer)
+{
+	struct smr_rule *rule;
+
+	rtnl_lock();
+	if (!steer->closed)
+		list_for_each_entry(rule, &steer->rules, node)
+			if (is_normal(rule))
+				rule_follow(rule, steer->in.ndev);
+	rtnl_unlock();
 }
 
 /**

@@ -27,11 +27,11 @@ struct smr_qp;
  * @steals: nobody behind this order gets them, nor the host
  * @drops: the QP gets none of them, either
  * @owns: what it steals is for one unicast address, hence for nobody else
- * @hear: what the netdev has to receive for it
+ * @hear: what the netdev has to receive for it; RTNL guards it
  * @tap: a sniffer's look at the netdev
  * @rcu: readers may still be at @node, or @tap
  *
- * Constant while it is known to others.
+ * All but @hear is constant while it is known to others.
  */
 struct smr_rule {
 	struct ib_flow ibflow;

@@ -9,7 +9,10 @@
  */
 #include "steer.h"
 
+#include <net/if.h>
+#include <net/if_arp.h>
 #include <stddef.h>
+#include <sys/ioctl.h>
 
 /* -- each field of each spec */
 
@@ -336,6 +339,84 @@ TEST_F(steer, same_link)
 	EXPECT_TRUE(got_ours(&self->b, &self->frame));
 	EXPECT_TRUE(vt_quiet(self->a.rcq, 0));
 	vt_raw_close(&c);
+}
+
+/* -- what the netdev listens to */
+
+static bool is_promiscuous(void)
+{
+	FILE *f = netdev_open("flags");
+	unsigned int flags = 0;
+
+	if (!f)
+		return false;
+	if (fscanf(f, "%x", &flags) != 1)
+		flags = 0;
+	fclose(f);
+	return flags & IFF_PROMISC;
+}
+
+/* A rule hears of a new address a moment after the netdev has it. */
+static bool promiscuous_soon(bool want)
+{
+	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
+
+	while (is_promiscuous() != want) {
+		if (vt_now_ms() > end)
+			return false;
+		usleep(500);
+	}
+	return true;
+}
+
+static int set_mac(const uint8_t *mac)
+{
+	struct ifreq req = { .ifr_hwaddr.sa_family = ARPHRD_ETHER };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0), ret;
+
+	strncpy(req.ifr_name, name_of_netdev(), IFNAMSIZ - 1);
+	memcpy(req.ifr_hwaddr.sa_data, mac, 6);
+	ret = ioctl(fd, SIOCSIFHWADDR, &req) ? errno : 0;
+	close(fd);
+	return ret;
+}
+
+/*
+ * What is for the netdev's own address it gets in any case, but which that is
+ * may change, in both directions, and back.
+ */
+TEST_F(steer, new_address)
+{
+	static const uint8_t other[6] = { 2, 9, 9, 9, 9, 1 };
+	const uint8_t *own = self->frame.dst;
+	int i;
+
+	self->flows[0] = vt_rule_mac(&self->a, own, 0, 0);
+	ASSERT_NE(NULL, self->flows[0]);
+	EXPECT_FALSE(is_promiscuous());
+	ASSERT_EQ(0, vt_raw_recv(&self->a, 2));
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(0, set_mac(other));
+		EXPECT_TRUE(promiscuous_soon(true));
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
+		EXPECT_TRUE(qp_got(&self->a, &self->frame));
+		EXPECT_EQ(0, set_mac(own));
+		EXPECT_TRUE(promiscuous_soon(false));
+	}
+	self->flows[1] = vt_rule_mac(&self->a, other, 0, 0);
+	ASSERT_NE(NULL, self->flows[1]);
+	EXPECT_TRUE(is_promiscuous());
+	EXPECT_EQ(0, ibv_destroy_flow(self->flows[0]));
+	self->flows[0] = NULL;
+	EXPECT_EQ(0, set_mac(other));
+	EXPECT_TRUE(promiscuous_soon(false));
+	EXPECT_EQ(0, ibv_destroy_flow(self->flows[1]));
+	self->flows[1] = NULL;
+	/* what it gave up it does not give up once more */
+	EXPECT_EQ(0, set_mac(own));
+	self->flows[0] = rule_of_type(&self->a, IBV_FLOW_ATTR_ALL_DEFAULT);
+	ASSERT_NE(NULL, self->flows[0]);
+	EXPECT_TRUE(is_promiscuous());
 }
 
 VT_HARNESS_MAIN

@@ -23,16 +23,28 @@ FIXTURE(steer)
 	int udp;			/* where a's host gets it */
 };
 
-static inline int mac_of_netdev(uint8_t *mac)
+static inline const char *name_of_netdev(void)
 {
 	const char *ndev = getenv("SMR_NETDEV");
+
+	return ndev ? ndev : "veth0";
+}
+
+/* What sysfs says of a's netdev. */
+static inline FILE *netdev_open(const char *what)
+{
 	char path[100];
-	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", name_of_netdev(),
+		 what);
+	return fopen(path, "r");
+}
+
+static inline int mac_of_netdev(uint8_t *mac)
+{
+	FILE *f = netdev_open("address");
 	int n;
 
-	snprintf(path, sizeof(path), "/sys/class/net/%s/address",
-		 ndev ? ndev : "veth0");
-	f = fopen(path, "r");
 	if (!f)
 		return -errno;
 	n = fscanf(f, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &mac[0], &mac[1],

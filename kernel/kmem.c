@@ -10,7 +10,6 @@
 
 #include <linux/container_of.h>
 #include <linux/minmax.h>
-#include <linux/mm.h>
 #include <linux/slab.h>
 
 static struct smr_kmem *to_kmem(struct smr_mem *mem)
@@ -97,9 +96,7 @@ int smr_kmem_init_blocks(struct smr_kmem *kmem, u32 max_blocks)
 	kmem->max_blocks = max_blocks;
 	kmem->staged.addrs = addrs;
 	kmem->used.addrs = addrs + max_blocks;
-	init_completion(&kmem->idle);
-	smr_mem_init(&kmem->mem, &blocks_ops, 0);
-	smr_mem_suspend(&kmem->mem, &kmem->idle);
+	kmem->mem.ops = &blocks_ops;
 	return 0;
 }
 
@@ -149,6 +146,5 @@ int smr_kmem_stage_block(struct smr_kmem *kmem, u64 addr)
 void smr_kmem_use(struct smr_kmem *kmem)
 {
 	swap(kmem->staged, kmem->used);
-	reinit_completion(&kmem->idle);
 	smr_mem_resume(&kmem->mem, kmem->used.size);
 }

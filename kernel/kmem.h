@@ -3,7 +3,7 @@
 #ifndef SMR_KMEM_H
 #define SMR_KMEM_H
 
-#include <linux/completion.h>
+#include <linux/mm.h>
 #include <linux/types.h>
 
 #include "mem.h"
@@ -27,8 +27,6 @@ struct smr_kblocks {
 /**
  * struct smr_kmem - kernel memory
  * @mem: the common part
- * @idle: no span is left of what smr_kmem_use() made it; completed once for
- *	each time
  * @max_blocks: how many there is room for
  * @staged: the list that is being made; its owner's
  * @used: the list that spans reach; constant while there can be one
@@ -37,7 +35,6 @@ struct smr_kblocks {
  */
 struct smr_kmem {
 	struct smr_mem mem;
-	struct completion idle;
 	u32 max_blocks;
 	struct smr_kblocks staged;
 	struct smr_kblocks used;

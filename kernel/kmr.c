@@ -6,8 +6,9 @@
  * A fast-registered region is FREE or VALID. What it opens is the list of
  * blocks that was last made when IB_WR_REG_MR is executed; the list may be
  * made while the one before is still in use. Once it is invalidated its
- * consumer gives the memory to somebody else, so that an invalidation is
- * complete only when no span is left.
+ * consumer gives the memory to somebody else, so that an invalidation closes
+ * the key first, and is executed, and the region FREE, when no span is left. If
+ * its QP fails before that, the key is opened again.
  */
 #include "kmr.h"
 
@@ -191,7 +192,7 @@ static int check_register(struct smr_mr *mr, const struct ib_pd *pd,
 	    (req->addr & ((1ULL << b->shift) - 1)) != b->lead ||
 	    check_add_overflow(req->addr, req->length, &end))
 		return -ERANGE;
-	return smr_mem_is_idle(mr->key.mem) ? 0 : -EAGAIN;
+	return 0;
 }
 
 /**
@@ -204,8 +205,7 @@ static int check_register(struct smr_mr *mr, const struct ib_pd *pd,
  * Context: any but hard interrupts.
  * Return: 0, or why not: -ENOENT (no such region), -EPERM (of another PD),
  * -EINVAL (a flag; the index of the key; it is registered already), -ERANGE
- * (not what was mapped), -EAGAIN (spans of its former registration are left;
- * again, in a moment).
+ * (not what was mapped).
  */
 int smr_kmr_register(struct smr_keys *keys, const struct ib_pd *pd,
 		     const struct smr_mw_bind *req)
@@ -235,16 +235,31 @@ int smr_kmr_register(struct smr_keys *keys, const struct ib_pd *pd,
 	return 0;
 }
 
-static void kmr_free(struct smr_mr *mr)
+static void kmr_set_valid(struct smr_mr *mr, bool valid)
 {
 	lockdep_assert_held(&mr->lock);
-	if (mr->state != SMR_MR_VALID)
-		return;
-	mr->state = SMR_MR_FREE;
 	smr_key_update_begin(&mr->key);
-	mr->key.valid = false;
+	mr->key.valid = valid;
 	smr_key_update_end(&mr->key);
-	smr_mem_suspend(mr->key.mem, &to_kmr(mr)->kmem.idle);
+}
+
+/* From VALID to FREE. -EAGAIN: somebody copies yet, and it is VALID, but shut. */
+static int kmr_free(struct smr_mr *mr)
+{
+	kmr_set_valid(mr, false);
+	if (!smr_mem_try_suspend(mr->key.mem))
+		return -EAGAIN;
+	mr->state = SMR_MR_FREE;
+	return 0;
+}
+
+static int check_invalidate(const struct smr_mr *mr, const struct ib_pd *pd,
+			    u32 rkey)
+{
+	lockdep_assert_held(&mr->lock);
+	if (mr->state == SMR_MR_DYING || smr_key_value(&mr->key) != rkey)
+		return -ENOENT;
+	return mr->key.pd == pd ? 0 : -EPERM;
 }
 
 /**
@@ -256,6 +271,9 @@ static void kmr_free(struct smr_mr *mr)
  * To invalidate what is not registered is no error: a consumer that cannot
  * know whether its peer did it does it once more.
  *
+ * A request that has to come again and does not is to be undone by
+ * smr_kmr_invalidate_undo().
+ *
  * Context: any but hard interrupts.
  * Return: 0; -ENOENT (no fast-registered region has this key), -EPERM (of
  * another PD); -EAGAIN: nobody opens it any more, but spans are left, which
@@ -264,35 +282,54 @@ static void kmr_free(struct smr_mr *mr)
 int smr_kmr_invalidate(struct smr_keys *keys, const struct ib_pd *pd, u32 rkey)
 {
 	struct smr_mr *mr;
+	int ret;
 
 	guard(rcu)();
 	mr = kmr_find(keys, rkey);
 	if (!mr)
 		return -ENOENT;
 	guard(spinlock_bh)(&mr->lock);
-	if (mr->state == SMR_MR_DYING || smr_key_value(&mr->key) != rkey)
-		return -ENOENT;
-	if (mr->key.pd != pd)
-		return -EPERM;
-	kmr_free(mr);
-	return smr_mem_is_idle(mr->key.mem) ? 0 : -EAGAIN;
+	ret = check_invalidate(mr, pd, rkey);
+	if (!ret && mr->state == SMR_MR_VALID)
+		ret = kmr_free(mr);
+	return ret;
+}
+
+/**
+ * smr_kmr_invalidate_undo() - an invalidate that had to come again will not
+ * @keys: the device's keys
+ * @pd: of the QP that was asked to
+ * @rkey: the key that was to be invalidated
+ *
+ * The region, if it is one, is as it was before.
+ *
+ * Context: any but hard interrupts.
+ */
+void smr_kmr_invalidate_undo(struct smr_keys *keys, const struct ib_pd *pd,
+			     u32 rkey)
+{
+	struct smr_mr *mr;
+
+	guard(rcu)();
+	mr = kmr_find(keys, rkey);
+	if (!mr)
+		return;
+	guard(spinlock_bh)(&mr->lock);
+	if (!check_invalidate(mr, pd, rkey) && mr->state == SMR_MR_VALID)
+		kmr_set_valid(mr, true);
 }
 
 /**
  * smr_kmr_settle() - make a fast-registered region one that can be destroyed
  * @mr: the region; no work request names it any more
  *
- * Waits, without a time limit, for operations that are using the memory.
- * After that its owner has a reference on the memory again.
+ * Its owner has a reference on the memory from here on, be it FREE or VALID.
  *
- * Context: process, may sleep.
+ * Context: any but hard interrupts.
  */
 void smr_kmr_settle(struct smr_mr *mr)
 {
-	struct smr_kmem *kmem = &to_kmr(mr)->kmem;
-
-	scoped_guard(spinlock_bh, &mr->lock)
-		kmr_free(mr);
-	wait_for_completion(&kmem->idle);
-	smr_mem_resume(&kmem->mem, 0);
+	guard(spinlock_bh)(&mr->lock);
+	if (mr->state == SMR_MR_FREE)
+		smr_mem_resume(mr->key.mem, 0);
 }

@@ -24,5 +24,7 @@ int __must_check smr_kmr_register(struct smr_keys *keys, const struct ib_pd *pd,
 				  const struct smr_mw_bind *req);
 int __must_check smr_kmr_invalidate(struct smr_keys *keys,
 				    const struct ib_pd *pd, u32 rkey);
+void smr_kmr_invalidate_undo(struct smr_keys *keys, const struct ib_pd *pd,
+			     u32 rkey);
 
 #endif /* SMR_KMR_H */

@@ -24,8 +24,8 @@ static int dawdle(int err, const struct smr_run *run)
  * @run: how the task may run
  *
  * Context: as @run says; called by one of the QP's tasks.
- * Return: 0; -EAGAIN: again, from process context; or why not, see
- * smr_mw_invalidate() and smr_kmr_invalidate().
+ * Return: 0; -EAGAIN: again, from process context, or smr_invalidate_undo(); or
+ * why not, see smr_mw_invalidate() and smr_kmr_invalidate().
  */
 int smr_invalidate(struct smr_qp *qp, const struct smr_pd *pd, u32 rkey,
 		   const struct smr_run *run)
@@ -38,6 +38,20 @@ int smr_invalidate(struct smr_qp *qp, const struct smr_pd *pd, u32 rkey,
 	return dawdle(err, run);
 }
 
+/**
+ * smr_invalidate_undo() - what was to be invalidated stays as it is
+ * @qp: the QP that was asked to
+ * @pd: the protection domain that it must be in
+ * @rkey: the key; of anything, or nothing
+ *
+ * Context: any but hard interrupts.
+ */
+void smr_invalidate_undo(struct smr_qp *qp, const struct smr_pd *pd, u32 rkey)
+{
+	smr_mw_invalidate_undo(qp->env->keys, &qp->windows, &pd->ibpd, rkey);
+	smr_kmr_invalidate_undo(qp->env->keys, &pd->ibpd, rkey);
+}
+
 static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe,
 			const struct smr_run *run)
 {
@@ -48,8 +62,7 @@ static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe,
 		return dawdle(smr_mw_bind(keys, &qp->windows, &qp->pd->ibpd,
 					  &wqe->bind), run);
 	case IB_WR_REG_MR:
-		return dawdle(smr_kmr_register(keys, &qp->pd->ibpd, &wqe->bind),
-			      run);
+		return smr_kmr_register(keys, &qp->pd->ibpd, &wqe->bind);
 	default:
 		return smr_invalidate(qp, qp->pd,
 				      (__force u32)wqe->imm_or_rkey, run);
@@ -60,7 +73,7 @@ static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe,
  * smr_local_wr_undo() - the oldest work request will not be executed any more
  * @qp: the QP, whose send queue is being emptied
  *
- * If it is a bind that waited, the window is as it was before.
+ * If it is one that waited, what it was about is as it was before.
  *
  * Context: any but hard interrupts; called by the send task, or while it is
  * paused.
@@ -69,11 +82,13 @@ void smr_local_wr_undo(struct smr_qp *qp)
 {
 	const struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
 
-	if (qp->sq.head == qp->sq.ring.idx || wqe->status ||
-	    wqe->opcode != IB_UVERBS_WR_BIND_MW)
+	if (qp->sq.head == qp->sq.ring.idx || wqe->status)
 		return;
-	smr_mw_bind_undo(qp->env->keys, &qp->windows, &qp->pd->ibpd,
-			 &wqe->bind);
+	if (wqe->opcode == IB_UVERBS_WR_BIND_MW)
+		smr_mw_bind_undo(qp->env->keys, &qp->windows, &qp->pd->ibpd,
+				 &wqe->bind);
+	else if (wqe->opcode == IB_WR_LOCAL_INV)
+		smr_invalidate_undo(qp, qp->pd, (__force u32)wqe->imm_or_rkey);
 }
 
 /**

@@ -18,5 +18,6 @@ bool smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe,
 void smr_local_wr_undo(struct smr_qp *qp);
 int smr_invalidate(struct smr_qp *qp, const struct smr_pd *pd, u32 rkey,
 		   const struct smr_run *run);
+void smr_invalidate_undo(struct smr_qp *qp, const struct smr_pd *pd, u32 rkey);
 
 #endif /* SMR_LOCAL_WR_H */

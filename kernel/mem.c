@@ -80,22 +80,6 @@ bool smr_mem_try_suspend(struct smr_mem *mem)
 }
 
 /**
- * smr_mem_is_idle() - are all spans of a suspended memory gone?
- * @mem: the memory
- *
- * Context: any.
- * Return: true when nobody touches it any more.
- */
-bool smr_mem_is_idle(const struct smr_mem *mem)
-{
-	/*
-	 * Not that the count is 0: whoever dropped the last reference tells
-	 * so a moment later, and may not meet a new time of the completion.
-	 */
-	return completion_done(mem->drained);
-}
-
-/**
  * smr_mem_resume() - let a memory have users again
  * @mem: suspended, and idle
  * @size: bytes that it has now

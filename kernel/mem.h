@@ -113,7 +113,6 @@ void smr_mem_init(struct smr_mem *mem, const struct smr_mem_ops *ops, u64 size);
 void smr_mem_destroy(struct smr_mem *mem);
 void smr_mem_suspend(struct smr_mem *mem, struct completion *idle);
 bool __must_check smr_mem_try_suspend(struct smr_mem *mem);
-bool smr_mem_is_idle(const struct smr_mem *mem);
 void smr_mem_resume(struct smr_mem *mem, u64 size);
 bool __must_check smr_mem_get(struct smr_mem *mem);
 void smr_span_put(struct smr_span *span);

@@ -427,6 +427,21 @@ void smr_mw_bind_undo(struct smr_keys *keys, const struct smr_mw_owner *owner,
 	window_set_valid(win, true);
 }
 
+/* Only the QP that a window is tied to can invalidate it: o10-37.2.26. */
+static int check_invalidate(const struct smr_window *win,
+			    const struct smr_mw_owner *owner,
+			    const struct ib_pd *pd, u32 rkey)
+{
+	lockdep_assert_held(&win->lock);
+	if (win->dead || smr_key_value(&win->key) != rkey)
+		return -ENOENT;
+	if (win->key.pd != pd)
+		return -EPERM;
+	if (win->type != IB_MW_TYPE_2 || !win->mr)
+		return -EINVAL;
+	return win->owner == owner ? 0 : -EPERM;
+}
+
 /**
  * smr_mw_invalidate() - execute a local or remote invalidate
  * @keys: the device's keys
@@ -434,8 +449,8 @@ void smr_mw_bind_undo(struct smr_keys *keys, const struct smr_mw_owner *owner,
  * @pd: its protection domain
  * @rkey: the key to invalidate
  *
- * Only the QP that a window is tied to can invalidate it, and only while it
- * is bound (IBTA o10-37.2.26).
+ * On failure the window is as it was. A request that has to come again and
+ * does not is to be undone by smr_mw_invalidate_undo().
  *
  * Context: any but hard interrupts.
  * Return: 0; -ENOENT (no window has this key), -EPERM (not this QP's),
@@ -453,18 +468,38 @@ int smr_mw_invalidate(struct smr_keys *keys, const struct smr_mw_owner *owner,
 	if (!win)
 		return -ENOENT;
 	guard(spinlock_bh)(&win->lock);
-	if (win->dead || smr_key_value(&win->key) != rkey)
-		return -ENOENT;
-	if (win->key.pd != pd)
-		return -EPERM;
-	if (win->type != IB_MW_TYPE_2 || !win->mr)
-		return -EINVAL;
-	if (win->owner != owner)
-		return -EPERM;
-	ret = window_close(win);
+	ret = check_invalidate(win, owner, pd, rkey);
+	if (!ret)
+		ret = window_close(win);
 	if (!ret)
 		window_unbind(win);
 	return ret;
+}
+
+/**
+ * smr_mw_invalidate_undo() - an invalidate that had to come again will not
+ * @keys: the device's keys
+ * @owner: the QP that was asked to
+ * @pd: its protection domain
+ * @rkey: the key that was to be invalidated
+ *
+ * The window, if it is one, is open again, as it was before.
+ *
+ * Context: any but hard interrupts.
+ */
+void smr_mw_invalidate_undo(struct smr_keys *keys,
+			    const struct smr_mw_owner *owner,
+			    const struct ib_pd *pd, u32 rkey)
+{
+	struct smr_window *win;
+
+	guard(rcu)();
+	win = window_find(keys, rkey);
+	if (!win)
+		return;
+	guard(spinlock_bh)(&win->lock);
+	if (!check_invalidate(win, owner, pd, rkey))
+		window_set_valid(win, true);
 }
 
 /**

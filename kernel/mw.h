@@ -92,6 +92,9 @@ void smr_mw_bind_undo(struct smr_keys *keys, const struct smr_mw_owner *owner,
 int __must_check smr_mw_invalidate(struct smr_keys *keys,
 				   const struct smr_mw_owner *owner,
 				   const struct ib_pd *pd, u32 rkey);
+void smr_mw_invalidate_undo(struct smr_keys *keys,
+			    const struct smr_mw_owner *owner,
+			    const struct ib_pd *pd, u32 rkey);
 
 void smr_mw_owner_init(struct smr_mw_owner *owner, u32 qpn);
 void smr_mw_owner_release(struct smr_mw_owner *owner);

@@ -214,22 +214,43 @@ enum smr_resp_verdict smr_resp_recv_open(struct smr_qp *qp, u64 skip, u64 len)
 static enum smr_resp_verdict send_last(struct exec *x)
 {
 	const struct smr_hdr *hdr = &x->op->hdr;
+	const struct smr_pd *pd;
 	struct smr_qp *qp = x->qp;
 	int err;
 
 	if (hdr->op->flags & SMR_OP_IETH) {
-		err = smr_invalidate(qp, smr_resp_pd(qp), hdr->inv_rkey,
-				     x->run);
+		pd = smr_resp_pd(qp);
+		err = smr_invalidate(qp, pd, hdr->inv_rkey, x->run);
 		/* Other CPUs copy for a moment yet: this packet once more. */
 		if (err == -EAGAIN) {
 			qp->resp.received -= x->op->local ? 0 : x->len;
+			qp->resp.inv_rkey = hdr->inv_rkey;
+			qp->resp.inv_pd = pd;
 			return SMR_RESP_DEFER;
 		}
+		qp->resp.inv_pd = NULL;
 		if (err)
 			return SMR_RESP_ACCESS;
 	}
 	smr_recv_done(qp, hdr, qp->resp.received);
 	return SMR_RESP_OK;
+}
+
+/**
+ * smr_resp_forget() - a request that was to come again will not
+ * @qp: the responder's QP
+ *
+ * What it waited to invalidate stays as it is.
+ *
+ * Context: any; called by the response task, or while it is paused.
+ */
+void smr_resp_forget(struct smr_qp *qp)
+{
+	struct smr_responder *resp = &qp->resp;
+
+	if (resp->inv_pd)
+		smr_invalidate_undo(qp, resp->inv_pd, resp->inv_rkey);
+	resp->inv_pd = NULL;
 }
 
 /* SEND: into the receive work request. */

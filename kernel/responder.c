@@ -113,6 +113,7 @@ void smr_responder_reset(struct smr_qp *qp)
 	struct smr_responder *resp = &qp->resp;
 
 	skb_queue_purge(&resp->queue);
+	smr_resp_forget(qp);
 	if (qp->rq.max_wr)
 		smr_ring_reset(&qp->rq.ring);
 	smr_responder_resize(qp, 0);
@@ -147,6 +148,7 @@ void smr_responder_start(struct smr_qp *qp, u32 psn)
 void smr_responder_fini(struct smr_qp *qp)
 {
 	skb_queue_purge(&qp->resp.queue);
+	smr_resp_forget(qp);
 	smr_responder_resize(qp, 0);
 }
 
@@ -298,6 +300,7 @@ static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 				   &reactions[verdict] :
 				   &unreliable_reactions[verdict];
 
+	smr_resp_forget(qp);
 	if (qp->service == SMR_TRANSPORT_UC)
 		smr_resp_abandon(qp, op);
 	if (r->fatal)
@@ -489,6 +492,7 @@ static enum smr_task_verdict respond_local(struct smr_qp *qp,
 		return SMR_TASK_IDLE;
 	run->quota -= SMR_COST_PACKET;
 	if (!smr_loopback_check(qp, local)) {
+		smr_resp_forget(qp);
 		op_answer(qp, &op, SMR_LOCAL_DROPPED, 0, run);
 		return SMR_TASK_MORE;
 	}
@@ -509,6 +513,7 @@ static enum smr_task_verdict respond_down(struct smr_qp *qp,
 	struct smr_local *local = inbox_peek(qp);
 
 	skb_queue_purge(&qp->resp.queue);
+	smr_resp_forget(qp);
 	qp->resp.seg = 0;
 	if (state == IB_QPS_ERR)
 		acks_flush(qp);

@@ -13,6 +13,7 @@
 
 struct smr_qp;
 struct smr_local;
+struct smr_pd;
 struct smr_srq;
 
 /**
@@ -103,6 +104,8 @@ struct smr_read_stream {
  * @res: READs and atomics for duplicates
  * @res_next: the next entry of @res to use
  * @nr_res: how many entries there are
+ * @inv_rkey: what the SEND in progress waits to invalidate
+ * @inv_pd: the protection domain that it must be in; NULL: nothing waits
  * @read: READ in progress
  * @sgl: scratch
  *
@@ -135,6 +138,8 @@ struct smr_responder {
 	struct smr_rd_res *res;
 	u32 res_next;
 	u32 nr_res;
+	u32 inv_rkey;
+	const struct smr_pd *inv_pd;
 	struct smr_read_stream read;
 	struct smr_sgl sgl;
 };

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requests that would end a window's binding, and wait for a writer who uses it
+ * yet, when their QP comes to its end: they are flushed, so they were not
+ * executed, and the window opens what it opened before.
+ *
+ * beds: uml-kasan uml-lockdep
+ * timeout: 120
+ * paths: host wire
+ */
+#include "harness.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "region.h"
+#include "window.h"
+
+#define SPAN	(1024ul * 1024)
+#define PAGE	4096ul
+
+/* So many must have waited, out of so many at most. */
+#define ENOUGH	2
+#define ROUNDS	400
+
+enum how { INVALIDATE, UNBIND, REBIND };
+
+/* @mr: pages on demand, so that who writes uses the window for some time */
+FIXTURE(flush)
+{
+	struct vt_pair pair;
+	struct ibv_mr *mr;
+	struct ibv_mr *other;
+	struct ibv_mw *mw;
+	volatile bool going;
+	bool bound;
+};
+
+FIXTURE_VARIANT(flush)
+{
+	enum how how;
+};
+
+FIXTURE_VARIANT_ADD(flush, invalidate) { INVALIDATE };
+FIXTURE_VARIANT_ADD(flush, unbind) { UNBIND };
+FIXTURE_VARIANT_ADD(flush, rebind) { REBIND };
+
+FIXTURE_SETUP(flush)
+{
+	struct vt_conf conf = vt_defaults;
+	struct vt_ep *b = &self->pair.b;
+
+	conf.timeout = 14;
+	conf.mtu = IBV_MTU_4096;
+	conf.buf_len = SPAN + VT_GUARD;
+	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	self->mr = ibv_reg_mr(b->pd, b->buf.p, SPAN, VT_ACCESS_ODP |
+						     IBV_ACCESS_MW_BIND);
+	if (!self->mr)
+		SKIP(return, "no on-demand paging");
+	self->other = ibv_reg_mr(b->pd, b->buf.p, PAGE,
+				 VT_ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	ASSERT_NE(NULL, self->other);
+	self->mw = ibv_alloc_mw(b->pd, variant->how == INVALIDATE ?
+				       IBV_MW_TYPE_2 : IBV_MW_TYPE_1);
+	if (!self->mw)
+		SKIP(return, "no memory windows");
+}
+
+FIXTURE_TEARDOWN(flush)
+{
+	if (self->mw)
+		ibv_dealloc_mw(self->mw);
+	if (self->other)
+		ibv_dereg_mr(self->other);
+	if (self->mr)
+		ibv_dereg_mr(self->mr);
+	vt_pair_close(&self->pair);
+}
+
+static int bind_all(FIXTURE_DATA(flush) *self)
+{
+	struct vt_bind to = {
+		.mr = self->mr, .addr = (uintptr_t)self->mr->addr, .len = SPAN,
+		.access = IBV_ACCESS_REMOTE_WRITE,
+	};
+	int ret = vt_bind_any(&self->pair.b, self->mw, &to);
+
+	self->bound = !ret;
+	return ret;
+}
+
+/* One long message through the window; what becomes of it is all the same. */
+static void *writer_main(void *arg)
+{
+	FIXTURE_DATA(flush) *self = arg;
+	struct ibv_sge sge = vt_sge(&self->pair.a.buf, 0, SPAN);
+	struct ibv_send_wr wr = {
+		.wr_id = 1, .opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge,
+		.num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma.remote_addr = (uintptr_t)self->mr->addr,
+		.wr.rdma.rkey = self->mw->rkey,
+	};
+
+	self->going = true;
+	vt_post(&self->pair.a, &wr);
+	return NULL;
+}
+
+static void dawdle(int n)
+{
+	volatile int i;
+
+	for (i = 0; i < n; i++)
+		;
+}
+
+/* Ask for the end, and end the QP at once. Return: what became of it. */
+static int end_and_fail(FIXTURE_DATA(flush) *self, enum how how)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct vt_ep *b = &self->pair.b;
+	struct ibv_send_wr wr = {
+		.wr_id = 2, .opcode = IBV_WR_LOCAL_INV,
+		.send_flags = IBV_SEND_SIGNALED,
+		.invalidate_rkey = self->mw->rkey,
+	};
+	struct ibv_mw_bind bind = {
+		.wr_id = 2, .send_flags = IBV_SEND_SIGNALED,
+	};
+	uint32_t rkey = self->mw->rkey;
+	int ret, status;
+
+	if (how == REBIND)
+		bind.bind_info = (struct ibv_mw_bind_info){
+			.mr = self->other, .length = PAGE,
+			.addr = (uintptr_t)self->other->addr,
+			.mw_access_flags = IBV_ACCESS_REMOTE_WRITE,
+		};
+	ret = how == INVALIDATE ? vt_post(b, &wr) :
+				  -ibv_bind_mw(b->qp, self->mw, &bind);
+	if (ret)
+		return ret;
+	ret = -ibv_modify_qp(b->qp, &attr, IBV_QP_STATE);
+	status = vt_status(b->scq, 2);
+	if (status)
+		self->mw->rkey = rkey;
+	return ret ? ret : status;
+}
+
+/* One writer, and one who ends it. Return: what became of the latter. */
+static int meet(FIXTURE_DATA(flush) *self, enum how how, int delay)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	pthread_t thread;
+	int ret;
+
+	if (madvise(self->mr->addr, SPAN, MADV_DONTNEED))
+		return -errno;
+	self->going = false;
+	if (pthread_create(&thread, NULL, writer_main, self))
+		return -EAGAIN;
+	while (!self->going)
+		;
+	dawdle(delay);
+	ret = end_and_fail(self, how);
+	pthread_join(thread, NULL);
+	/* The writer does not wait for a peer that has come to its end. */
+	ibv_modify_qp(self->pair.a.qp, &attr, IBV_QP_STATE);
+	return ret;
+}
+
+TEST_F(flush, nothing_has_ended)
+{
+	int i, ret, flushed = 0;
+
+	for (i = 0; i < ROUNDS && flushed < ENOUGH; i++) {
+		if (!self->bound)
+			ASSERT_EQ(0, bind_all(self));
+		ret = meet(self, variant->how, i % 40 * 1000);
+		ASSERT_EQ(0, vt_pair_recover(&self->pair));
+		if (ret == IBV_WC_SUCCESS) {
+			self->bound = false;
+			continue;
+		}
+		ASSERT_EQ(IBV_WC_WR_FLUSH_ERR, ret);
+		flushed++;
+		ASSERT_EQ(IBV_WC_SUCCESS,
+			  vt_write_by(&self->pair, self->mw->rkey)) {
+			TH_LOG("the window is shut, in round %d", i);
+		}
+		ASSERT_EQ(EBUSY, ibv_dereg_mr(self->mr));
+	}
+	TH_LOG("flushed %d of %d times", flushed, i);
+	ASSERT_EQ(ENOUGH, flushed);
+	/* and it can still be ended */
+	ASSERT_EQ(0, ibv_dealloc_mw(self->mw));
+	self->mw = NULL;
+	ASSERT_EQ(0, ibv_dereg_mr(self->mr));
+	self->mr = NULL;
+}
+
+VT_HARNESS_MAIN

@@ -12,6 +12,7 @@
 #include <linux/skbuff.h>
 
 #include "frame.h"
+#include "rx_mem.h"
 #include "stats.h"
 #include "transport.h"
 

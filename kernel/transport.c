@@ -8,6 +8,7 @@
 #include "icrc.h"
 #include "local_wr.h"
 #include "loopback.h"
+#include "rx_mem.h"
 #include "stats.h"
 #include "ud_recv.h"
 #include "wire.h"
@@ -429,46 +430,6 @@ static struct smr_qp *rx_lookup(struct smr_qptab *tab,
 	smr_stat_inc(qp->env->stats, why);
 	smr_qp_put(qp);
 	return NULL;
-}
-
-/* Memory of the packets that may wait for a QP before it is better to drop */
-#define RX_MEM_MAX	(8 * 1024 * 1024)
-
-static void rx_uncharge(struct sk_buff *skb)
-{
-	atomic_sub(skb->truesize, smr_rx_part(skb)->mem);
-}
-
-/* The QP cannot go before its packets have: it purges its queues. */
-static bool rx_charge(struct smr_qp *qp, struct sk_buff *skb)
-{
-	if (atomic_read(&qp->rx_mem) > RX_MEM_MAX)
-		return false;
-	atomic_add(skb->truesize, &qp->rx_mem);
-	smr_rx_part(skb)->mem = &qp->rx_mem;
-	skb->destructor = rx_uncharge;
-	return true;
-}
-
-/**
- * smr_qp_queue() - give a packet to one side of a QP, which is still to be run
- * @qp: the QP
- * @skb: the packet, described by struct smr_rx_part; consumed
- * @response: it is for the requester, not for the responder
- *
- * When too much waits already the packet is dropped.
- *
- * Context: any.
- */
-void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response)
-{
-	if (rx_charge(qp, skb)) {
-		skb_queue_tail(response ? &qp->comp.queue : &qp->resp.queue,
-			       skb);
-		return;
-	}
-	smr_stat_inc(qp->env->stats, SMR_CNT_DROPPED);
-	kfree_skb(skb);
 }
 
 /**

@@ -39,6 +39,8 @@ struct smr_steer;
  * struct smr_qptab - the QPs of one network namespace
  * @xa: QP number -> struct smr_qp; RCU for readers
  * @members: which of them are attached to multicast groups
+ * @rx_mem: bytes of memory that packets which wait for them take beyond what
+ *	each of them has
  *
  * QP numbers are unique in the namespace, whatever device they are of, since
  * all its devices share the sockets.
@@ -46,6 +48,7 @@ struct smr_steer;
 struct smr_qptab {
 	struct xarray xa;
 	struct smr_members members;
+	atomic_long_t rx_mem;
 };
 
 /**
@@ -163,14 +166,16 @@ struct smr_qp {
  * @first: the first segment that is for this side of this QP
  * @count: how many are
  * @sealed: it came over the wire, and has an ICRC
- * @mem: the QP's account of the packets that wait for it
+ * @qp: for which it waits, in whose queue it is
+ * @pooled: it counts against the namespace's pool, too; see rx_mem.c
  */
 struct smr_rx_part {
 	struct smr_rx_info info;
 	u32 first;
 	u32 count;
 	bool sealed;
-	atomic_t *mem;
+	bool pooled;
+	struct smr_qp *qp;
 };
 
 static_assert(sizeof(struct smr_rx_part) <=
@@ -225,7 +230,6 @@ void smr_qp_flush(struct smr_qp *qp);
 bool smr_qp_receives(enum ib_qp_state state);
 void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response,
 		    struct list_head *batch);
-void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response);
 
 extern const struct smr_rx_ops smr_transport_rx_ops;
 

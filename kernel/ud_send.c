@@ -20,6 +20,7 @@
 #include "payload.h"
 #include "pd.h"
 #include "requester.h"
+#include "rx_mem.h"
 #include "stats.h"
 #include "trace.h"
 #include "transport.h"

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets that wait for a responder which cannot answer: what there may be of
+ * them for one QP, and for many together. They are forged, as no peer that
+ * keeps to its window sends so many.
+ *
+ * beds: uml-kasan uml-lockdep
+ * timeout: 120
+ * paths: veth
+ */
+#include "harness.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "roce.h"
+
+#define MIB	(1024u * 1024)
+
+/* The first ones use up what b may send, so that the last ones wait. */
+#define CONNS	24
+#define STUCK	12
+#define LEN	MIB
+
+/* One train: segments of the largest payload */
+#define SEG	(VT_BTH_LEN + 4096 + VT_ICRC_LEN)
+#define SEGS	14
+#define TRAIN	(SEG * SEGS)
+
+/* What each QP gets: more than it may have; and what may wait in all */
+#define FLOOD	(9 * MIB / TRAIN)
+#define ONE_MIN	(6 * MIB)
+#define ONE_MAX	(8 * MIB + TRAIN)
+#define ALL_MIN	(48 * MIB)
+#define ALL_MAX	(67 * MIB)
+
+struct conn {
+	struct ibv_qp *a;
+	struct ibv_qp *b;
+};
+
+FIXTURE(queue)
+{
+	struct vt_ep a, b;
+	struct conn conns[CONNS];
+	int fd;
+};
+
+/* What b sends hardly leaves. */
+static bool slow_down(bool on)
+{
+	char cmd[256];
+
+	snprintf(cmd, sizeof(cmd),
+		 "tc -n $SMR_PEER_NETNS qdisc %s dev $SMR_NETDEV root %s",
+		 on ? "replace" : "del",
+		 on ? "tbf rate 100kbit burst 64kb limit 32mb" : "");
+	return !system(cmd);
+}
+
+static int forger_open(void)
+{
+	struct sockaddr_in from = { .sin_family = AF_INET };
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_port = htons(VT_ROCE_PORT),
+	};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0), size = SEG;
+
+	inet_pton(AF_INET, getenv("SMR_ADDR"), &from.sin_addr);
+	inet_pton(AF_INET, getenv("SMR_PEER_ADDR"), &to.sin_addr);
+	if (fd < 0 || bind(fd, (void *)&from, sizeof(from)) ||
+	    connect(fd, (void *)&to, sizeof(to)) ||
+	    setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &size, sizeof(size)))
+		return -errno;
+	return fd;
+}
+
+FIXTURE_SETUP(queue)
+{
+	struct vt_conf conf = vt_defaults;
+
+	conf.mtu = IBV_MTU_4096;
+	conf.buf_len = LEN;
+	conf.cqe = CONNS;
+	VT_SETUP(vt_ep_open(&self->a, &conf, 0));
+	VT_SETUP(vt_ep_open(&self->b, &conf, 1));
+	self->fd = forger_open();
+	ASSERT_LE(0, self->fd);
+}
+
+static void conns_close(FIXTURE_DATA(queue) *self)
+{
+	struct conn *c;
+	int i;
+
+	for (i = 0; i < CONNS; i++) {
+		c = &self->conns[i];
+		if (c->a)
+			ibv_destroy_qp(c->a);
+		if (c->b)
+			ibv_destroy_qp(c->b);
+		*c = (struct conn){ NULL };
+	}
+}
+
+FIXTURE_TEARDOWN(queue)
+{
+	slow_down(false);
+	conns_close(self);
+	close(self->fd);
+	vt_ep_close(&self->a);
+	vt_ep_close(&self->b);
+}
+
+static int conn_open(FIXTURE_DATA(queue) *self, struct conn *c)
+{
+	struct vt_addr a = vt_ep_addr(&self->a), b = vt_ep_addr(&self->b);
+	int ret;
+
+	c->a = vt_qp_create(&self->a);
+	c->b = vt_qp_create(&self->b);
+	if (!c->a || !c->b)
+		return -errno;
+	a.qpn = c->a->qp_num;
+	b.qpn = c->b->qp_num;
+	ret = vt_qp_connect(c->a, &self->a.conf, self->a.dev.gid_index, &b);
+	return ret ? ret : vt_qp_connect(c->b, &self->b.conf,
+					 self->b.dev.gid_index, &a);
+}
+
+static int post_read(FIXTURE_DATA(queue) *self, struct conn *c)
+{
+	struct ibv_sge sge = vt_sge(&self->a.buf, 0, LEN);
+	struct ibv_send_wr *bad, wr = {
+		.opcode = IBV_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma.remote_addr = (uintptr_t)self->b.buf.p,
+		.wr.rdma.rkey = self->b.buf.mr->rkey,
+	};
+
+	return -ibv_post_send(c->a, &wr, &bad);
+}
+
+static int64_t count(FIXTURE_DATA(queue) *self, const char *what)
+{
+	/* For 10 ms the core knows better than to ask the driver again. */
+	usleep(15000);
+	return vt_counter(self->b.dev.ctx, what);
+}
+
+static bool count_reaches(FIXTURE_DATA(queue) *self, const char *what,
+			  int64_t value)
+{
+	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
+
+	while (count(self, what) < value) {
+		if (vt_now_ms() > end)
+			return false;
+	}
+	return true;
+}
+
+/* All wait for b's answers, and the last ones of b's for room to send them. */
+static int get_stuck(FIXTURE_DATA(queue) *self)
+{
+	int64_t before = count(self, "tx_backpressure");
+	int i, ret;
+
+	for (i = 0; i < CONNS; i++) {
+		ret = conn_open(self, &self->conns[i]);
+		if (!ret)
+			ret = post_read(self, &self->conns[i]);
+		if (ret)
+			return ret;
+	}
+	return count_reaches(self, "tx_backpressure", before + STUCK) ?
+		0 : -ETIMEDOUT;
+}
+
+/* Packets for a QP of b's that look good until their ICRC is looked at. */
+static int flood(int fd, uint32_t qpn)
+{
+	static uint8_t train[TRAIN];
+	uint32_t head[3] = {
+		htonl(VT_OP_SEND_MIDDLE << 24 | 0xffff), htonl(qpn), 0,
+	};
+	int i;
+
+	for (i = 0; i < SEGS; i++)
+		memcpy(train + i * SEG, head, sizeof(head));
+	for (i = 0; i < FLOOD; i++)
+		if (send(fd, train, TRAIN, 0) != TRAIN)
+			return -errno;
+	return 0;
+}
+
+/*
+ * One round: all get stuck, and are flooded; then either b may send again,
+ * and looks at what has waited, or it goes, with all that waits.
+ */
+static void round_of(struct __test_metadata *_metadata,
+		     FIXTURE_DATA(queue) *self, bool release)
+{
+	int64_t dropped, bad = count(self, "rx_bad_icrc"), taken = 0;
+	int i;
+
+	ASSERT_TRUE(slow_down(true));
+	ASSERT_EQ(0, get_stuck(self));
+	dropped = count(self, "rx_dropped");
+	for (i = CONNS - STUCK; i < CONNS; i++) {
+		ASSERT_EQ(0, flood(self->fd, self->conns[i].b->qp_num));
+		taken = (i + 1 - (CONNS - STUCK)) * FLOOD -
+			(count(self, "rx_dropped") - dropped);
+		if (i > CONNS - STUCK)
+			continue;
+		EXPECT_LE(ONE_MIN, taken * TRAIN);
+		EXPECT_GE(ONE_MAX, taken * TRAIN);
+	}
+	TH_LOG("%d KiB wait", (int)(taken * TRAIN / 1024));
+	EXPECT_LE(ALL_MIN, taken * TRAIN);
+	EXPECT_GE(ALL_MAX, taken * TRAIN);
+	EXPECT_EQ(bad, count(self, "rx_bad_icrc"));
+	if (!release)
+		conns_close(self);
+	ASSERT_TRUE(slow_down(false));
+	if (release)
+		EXPECT_TRUE(count_reaches(self, "rx_bad_icrc",
+					  bad + taken * SEGS));
+	conns_close(self);
+}
+
+TEST_F(queue, is_bounded)
+{
+	if (!slow_down(true))
+		SKIP(return, "no qdisc tbf");
+	round_of(_metadata, self, true);
+	round_of(_metadata, self, false);
+	/* what is gone counts no more */
+	round_of(_metadata, self, true);
+}
+
+VT_HARNESS_MAIN

@@ -76,9 +76,9 @@ static bool counts(const struct vt_raw *raw, const char *name, int64_t want)
 {
 	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
 
-	while (vt_counter(raw->dev.ctx, name) < want && vt_now_ms() < end)
+	while (vt_counter(raw->ep.dev.ctx, name) < want && vt_now_ms() < end)
 		usleep(1000);
-	return vt_counter(raw->dev.ctx, name) == want;
+	return vt_counter(raw->ep.dev.ctx, name) == want;
 }
 
 TEST_F(raw, sizes_both_ways)
@@ -126,7 +126,7 @@ TEST_F(raw, lists)
 		len = vt_frame_write(&self->frame, vt_raw_slot(&self->a, 0));
 		ASSERT_EQ(0, vt_raw_recv(&self->b, 1));
 		ASSERT_EQ(0, vt_raw_post(&self->a, len, n, IBV_SEND_SIGNALED));
-		EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a.scq, 1));
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a.ep.scq, 1));
 		EXPECT_TRUE(vt_raw_got(&self->b, &self->frame));
 	}
 }
@@ -138,10 +138,10 @@ TEST_F(raw, inline_and_unsignalled)
 	ASSERT_EQ(0, vt_raw_recv(&self->b, 2));
 	ASSERT_EQ(0, vt_raw_post(&self->a, len, 1, IBV_SEND_INLINE));
 	EXPECT_TRUE(vt_raw_got(&self->b, &self->frame));
-	EXPECT_TRUE(vt_quiet(self->a.scq, 0));
+	EXPECT_TRUE(vt_quiet(self->a.ep.scq, 0));
 	ASSERT_EQ(0, vt_raw_post(&self->a, len, 1,
 				 IBV_SEND_INLINE | IBV_SEND_SIGNALED));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a.scq, 1));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a.ep.scq, 1));
 	EXPECT_TRUE(vt_raw_got(&self->b, &self->frame));
 }
 
@@ -161,17 +161,17 @@ TEST_F(raw, many)
 			ASSERT_TRUE(vt_raw_got(&self->b, &self->frame));
 		}
 	}
-	EXPECT_TRUE(vt_quiet(self->b.rcq, 0));
+	EXPECT_TRUE(vt_quiet(self->b.ep.rcq, 0));
 }
 
 static void expect_send_error(struct __test_metadata *_metadata,
 			      FIXTURE_DATA(raw) *self, int status, size_t len)
 {
 	ASSERT_EQ(0, vt_raw_post(&self->a, len, 1, IBV_SEND_SIGNALED));
-	EXPECT_EQ(status, vt_status(self->a.scq, 1)) TH_LOG("%zu", len);
-	EXPECT_EQ(IBV_QPS_SQE, vt_qp_state(self->a.qp));
+	EXPECT_EQ(status, vt_status(self->a.ep.scq, 1)) TH_LOG("%zu", len);
+	EXPECT_EQ(IBV_QPS_SQE, vt_qp_state(self->a.ep.qp));
 	ASSERT_EQ(0, vt_raw_post(&self->a, 60, 1, 0));
-	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(self->a.scq, 1));
+	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(self->a.ep.scq, 1));
 	ASSERT_EQ(0, vt_raw_state(&self->a, IBV_QPS_RTS));
 	EXPECT_TRUE(arrives(self));
 }
@@ -191,49 +191,49 @@ TEST_F(raw, lengths_that_are_none)
 	vt_frame_write(&self->frame, vt_raw_slot(&self->a, 0));
 	expect_send_error(_metadata, self, IBV_WC_LOC_LEN_ERR,
 			  HEADER + MTU + 5);
-	EXPECT_TRUE(vt_quiet(self->b.rcq, 0));
+	EXPECT_TRUE(vt_quiet(self->b.ep.rcq, 0));
 }
 
 TEST_F(raw, memory_that_is_none)
 {
-	struct ibv_sge sge = vt_sge(&self->a.buf, 0, 100);
+	struct ibv_sge sge = vt_sge(&self->a.ep.buf, 0, 100);
 	struct ibv_send_wr wr = {
 		.wr_id = 1, .opcode = IBV_WR_SEND, .sg_list = &sge,
 		.num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
 	}, *bad;
 
 	sge.lkey ^= 0x100;
-	ASSERT_EQ(0, ibv_post_send(self->a.qp, &wr, &bad));
-	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_status(self->a.scq, 1));
+	ASSERT_EQ(0, ibv_post_send(self->a.ep.qp, &wr, &bad));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_status(self->a.ep.scq, 1));
 	ASSERT_EQ(0, vt_raw_state(&self->a, IBV_QPS_RTS));
 	/* no other operation, nor what only others have */
 	sge.lkey ^= 0x100;
 	wr.opcode = IBV_WR_SEND_WITH_IMM;
-	EXPECT_EQ(EINVAL, ibv_post_send(self->a.qp, &wr, &bad));
+	EXPECT_EQ(EINVAL, ibv_post_send(self->a.ep.qp, &wr, &bad));
 	wr.opcode = IBV_WR_RDMA_WRITE;
-	EXPECT_EQ(EINVAL, ibv_post_send(self->a.qp, &wr, &bad));
+	EXPECT_EQ(EINVAL, ibv_post_send(self->a.ep.qp, &wr, &bad));
 	wr.opcode = IBV_WR_SEND;
 	wr.send_flags |= IBV_SEND_IP_CSUM;
-	EXPECT_EQ(EINVAL, ibv_post_send(self->a.qp, &wr, &bad));
+	EXPECT_EQ(EINVAL, ibv_post_send(self->a.ep.qp, &wr, &bad));
 	EXPECT_TRUE(arrives(self));
 }
 
 TEST_F(raw, no_receive)
 {
-	int64_t before = vt_counter(self->b.dev.ctx, "rx_no_receive");
+	int64_t before = vt_counter(self->b.ep.dev.ctx, "rx_no_receive");
 	int i;
 
 	for (i = 0; i < 5; i++)
 		EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
 	EXPECT_TRUE(counts(&self->b, "rx_no_receive", before + 5));
-	EXPECT_TRUE(vt_quiet(self->b.rcq, 0));
+	EXPECT_TRUE(vt_quiet(self->b.ep.rcq, 0));
 	EXPECT_TRUE(arrives(self));
 }
 
 /* What does not fit is lost; only a shared queue cannot have it back. */
 TEST_F(raw, receive_too_short)
 {
-	int64_t before = vt_counter(self->b.dev.ctx, "rx_dropped");
+	int64_t before = vt_counter(self->b.ep.dev.ctx, "rx_dropped");
 	size_t len = self->frame.payload + HEADER;
 	uint8_t *at;
 
@@ -241,9 +241,9 @@ TEST_F(raw, receive_too_short)
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
 	EXPECT_TRUE(counts(&self->b, "rx_dropped", before + 1));
 	if (variant->opts & VT_RAW_SRQ)
-		EXPECT_EQ(IBV_WC_LOC_LEN_ERR, vt_status(self->b.rcq, 1));
-	EXPECT_TRUE(vt_quiet(self->b.rcq, 0));
-	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->b.qp));
+		EXPECT_EQ(IBV_WC_LOC_LEN_ERR, vt_status(self->b.ep.rcq, 1));
+	EXPECT_TRUE(vt_quiet(self->b.ep.rcq, 0));
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->b.ep.qp));
 	if (variant->opts & VT_RAW_SRQ)
 		ASSERT_EQ(0, vt_raw_recv_len(&self->b, len - 1));
 	self->frame.payload--;
@@ -254,17 +254,17 @@ TEST_F(raw, receive_too_short)
 /* What is wrong with a receive is the QP's own error. */
 TEST_F(raw, memory_of_a_receive)
 {
-	struct ibv_sge sge = vt_sge(&self->b.buf, VT_RAW_ROOM, 1000);
+	struct ibv_sge sge = vt_sge(&self->b.ep.buf, VT_RAW_ROOM, 1000);
 	struct ibv_recv_wr wr = { .wr_id = 5, .sg_list = &sge, .num_sge = 1 };
 	struct ibv_recv_wr *bad;
 
 	sge.lkey ^= 0x100;
-	ASSERT_EQ(0, self->b.srq ?
-		     ibv_post_srq_recv(self->b.srq, &wr, &bad) :
-		     ibv_post_recv(self->b.qp, &wr, &bad));
+	ASSERT_EQ(0, self->b.ep.srq ?
+		     ibv_post_srq_recv(self->b.ep.srq, &wr, &bad) :
+		     ibv_post_recv(self->b.ep.qp, &wr, &bad));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
-	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_status(self->b.rcq, 5));
-	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->b.qp));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_status(self->b.ep.rcq, 5));
+	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->b.ep.qp));
 	ASSERT_EQ(0, vt_raw_state(&self->b, IBV_QPS_RESET));
 	ASSERT_EQ(0, vt_raw_ready(&self->b));
 	EXPECT_TRUE(arrives(self));
@@ -273,14 +273,14 @@ TEST_F(raw, memory_of_a_receive)
 /* In RTR a QP receives but does not send; before, what it is sent is lost. */
 TEST_F(raw, states)
 {
-	int64_t before = vt_counter(self->b.dev.ctx, "rx_dropped");
+	int64_t before = vt_counter(self->b.ep.dev.ctx, "rx_dropped");
 
 	ASSERT_EQ(0, vt_raw_state(&self->b, IBV_QPS_RESET));
 	ASSERT_EQ(0, vt_raw_state(&self->b, IBV_QPS_INIT));
 	ASSERT_EQ(0, vt_raw_recv(&self->b, 1));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
 	EXPECT_TRUE(counts(&self->b, "rx_dropped", before + 1));
-	EXPECT_TRUE(vt_quiet(self->b.rcq, 0));
+	EXPECT_TRUE(vt_quiet(self->b.ep.rcq, 0));
 	ASSERT_EQ(0, vt_raw_state(&self->b, IBV_QPS_RTR));
 	EXPECT_EQ(-EINVAL, vt_raw_post(&self->b, 60, 1, 0));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
@@ -290,7 +290,7 @@ TEST_F(raw, states)
 	ASSERT_EQ(0, vt_raw_recv(&self->b, 1));
 	ASSERT_EQ(0, vt_raw_state(&self->b, IBV_QPS_ERR));
 	if (!(variant->opts & VT_RAW_SRQ))
-		EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(self->b.rcq,
+		EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(self->b.ep.rcq,
 					1 + (self->b.posted - 1) %
 					(VT_RAW_SLOTS - 1)));
 }
@@ -300,17 +300,17 @@ TEST_F(raw, attributes)
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 2 };
 	struct ibv_qp_init_attr init;
 
-	ASSERT_EQ(0, ibv_query_qp(self->a.qp, &attr, IBV_QP_STATE, &init));
+	ASSERT_EQ(0, ibv_query_qp(self->a.ep.qp, &attr, IBV_QP_STATE, &init));
 	EXPECT_EQ(IBV_QPT_RAW_PACKET, init.qp_type);
 	EXPECT_EQ(IBV_QPS_RTS, attr.qp_state);
 	EXPECT_EQ(64, attr.cap.max_send_wr);
 	ASSERT_EQ(0, vt_raw_state(&self->a, IBV_QPS_RESET));
 	attr = (struct ibv_qp_attr){ .qp_state = IBV_QPS_INIT, .port_num = 2 };
-	EXPECT_EQ(EINVAL, ibv_modify_qp(self->a.qp, &attr, IBV_QP_STATE));
-	EXPECT_EQ(EINVAL, ibv_modify_qp(self->a.qp, &attr,
+	EXPECT_EQ(EINVAL, ibv_modify_qp(self->a.ep.qp, &attr, IBV_QP_STATE));
+	EXPECT_EQ(EINVAL, ibv_modify_qp(self->a.ep.qp, &attr,
 					IBV_QP_STATE | IBV_QP_PORT));
 	attr.port_num = 1;
-	EXPECT_EQ(EINVAL, ibv_modify_qp(self->a.qp, &attr, IBV_QP_STATE |
+	EXPECT_EQ(EINVAL, ibv_modify_qp(self->a.ep.qp, &attr, IBV_QP_STATE |
 					IBV_QP_PORT | IBV_QP_QKEY));
 	EXPECT_EQ(0, vt_raw_ready(&self->a));
 	EXPECT_TRUE(arrives(self));
@@ -326,10 +326,10 @@ TEST_F(raw, pages_that_went)
 	for (i = 0; i < 10; i++) {
 		self->frame.payload = MTU;
 		self->frame.seed = i;
-		ASSERT_EQ(0, madvise(self->b.buf.p, self->b.buf.len,
+		ASSERT_EQ(0, madvise(self->b.ep.buf.p, self->b.ep.buf.len,
 				     MADV_DONTNEED));
 		EXPECT_TRUE(arrives(self));
-		ASSERT_EQ(0, madvise(self->a.buf.p, self->a.buf.len,
+		ASSERT_EQ(0, madvise(self->a.ep.buf.p, self->a.ep.buf.len,
 				     MADV_DONTNEED));
 	}
 }
@@ -355,7 +355,7 @@ static int net_raw(bool may)
 TEST_F(raw, without_the_capability)
 {
 	struct ibv_qp_init_attr init = {
-		.send_cq = self->a.scq, .recv_cq = self->a.rcq,
+		.send_cq = self->a.ep.scq, .recv_cq = self->a.ep.rcq,
 		.cap = { .max_send_wr = 1, .max_send_sge = 1 },
 		.qp_type = IBV_QPT_RAW_PACKET,
 	};
@@ -365,7 +365,7 @@ TEST_F(raw, without_the_capability)
 
 	ASSERT_EQ(0, net_raw(false));
 	errno = 0;
-	qp = ibv_create_qp(self->a.pd, &init);
+	qp = ibv_create_qp(self->a.ep.pd, &init);
 	err = errno;
 	errno = 0;
 	flow = vt_rule_mac(&self->a, mac_b, 5, 0);
@@ -374,7 +374,7 @@ TEST_F(raw, without_the_capability)
 	EXPECT_EQ(EPERM, err);
 	EXPECT_EQ(NULL, qp);
 	ASSERT_EQ(0, net_raw(true));
-	qp = ibv_create_qp(self->a.pd, &init);
+	qp = ibv_create_qp(self->a.ep.pd, &init);
 	ASSERT_NE(NULL, qp);
 	EXPECT_EQ(0, ibv_destroy_qp(qp));
 }
@@ -382,7 +382,7 @@ TEST_F(raw, without_the_capability)
 /* A QP that frames are steered to stays. */
 TEST_F(raw, destroyed_too_early)
 {
-	EXPECT_EQ(EBUSY, ibv_destroy_qp(self->b.qp));
+	EXPECT_EQ(EBUSY, ibv_destroy_qp(self->b.ep.qp));
 	EXPECT_TRUE(arrives(self));
 }
 

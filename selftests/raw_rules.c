@@ -136,8 +136,7 @@ TEST_F(steer, types_and_flags)
 	}
 	vt_rule_init(&rule, IBV_FLOW_ATTR_SNIFFER + 1, 0);
 	EXPECT_EQ(EINVAL, refused(&self->a, &rule));
-	vt_rule_init(&rule, IBV_FLOW_ATTR_NORMAL, 0);
-	rule.attr.flags = IBV_FLOW_ATTR_FLAGS_EGRESS;
+	vt_rule_normal(&rule, 0, IBV_FLOW_ATTR_FLAGS_EGRESS);
 	EXPECT_EQ(EOPNOTSUPP, refused(&self->a, &rule));
 	rule.attr.flags = 1 << 3;
 	EXPECT_EQ(EINVAL, refused(&self->a, &rule));
@@ -154,32 +153,31 @@ TEST_F(steer, specs_that_are_none)
 	struct ibv_flow_spec_tunnel *vxlan;
 	struct vt_rule rule;
 
-	vt_rule_init(&rule, IBV_FLOW_ATTR_NORMAL, 0);
+	vt_rule_normal(&rule, 0, 0);
 	vt_rule_add(&rule, IBV_FLOW_SPEC_UDP, sizeof(*udp));
 	vt_rule_add(&rule, IBV_FLOW_SPEC_TCP, sizeof(*udp));
 	EXPECT_EQ(EINVAL, refused(&self->a, &rule));
-	vt_rule_init(&rule, IBV_FLOW_ATTR_NORMAL, 0);
+	vt_rule_normal(&rule, 0, 0);
 	vt_rule_add(&rule, IBV_FLOW_SPEC_IPV4_EXT, sizeof(*ip));
 	vt_rule_add(&rule, IBV_FLOW_SPEC_IPV6,
 		    sizeof(struct ibv_flow_spec_ipv6));
 	EXPECT_EQ(EINVAL, refused(&self->a, &rule));
-	vt_rule_init(&rule, IBV_FLOW_ATTR_NORMAL, 0);
+	vt_rule_normal(&rule, 0, 0);
 	ip = vt_rule_add(&rule, IBV_FLOW_SPEC_IPV4_EXT, sizeof(*ip));
 	ip->mask.flags = 1;
 	EXPECT_EQ(EOPNOTSUPP, refused(&self->a, &rule));
-	vt_rule_init(&rule, IBV_FLOW_ATTR_NORMAL, 0);
+	vt_rule_normal(&rule, 0, 0);
 	vt_rule_add(&rule, IBV_FLOW_SPEC_INNER | IBV_FLOW_SPEC_ETH,
 		    sizeof(struct ibv_flow_spec_eth));
 	EXPECT_EQ(EOPNOTSUPP, refused(&self->a, &rule));
-	vt_rule_init(&rule, IBV_FLOW_ATTR_NORMAL, 0);
+	vt_rule_normal(&rule, 0, 0);
 	vt_rule_add(&rule, IBV_FLOW_SPEC_VXLAN_TUNNEL, sizeof(*vxlan));
 	EXPECT_EQ(EOPNOTSUPP, refused(&self->a, &rule));
-	vt_rule_init(&rule, IBV_FLOW_ATTR_NORMAL, 0);
+	vt_rule_normal(&rule, 0, 0);
 	tag = vt_rule_add(&rule, IBV_FLOW_SPEC_ACTION_TAG, sizeof(*tag));
 	tag->tag_id = 7;
 	EXPECT_EQ(EOPNOTSUPP, refused(&self->a, &rule));
-	vt_rule_init(&rule, IBV_FLOW_ATTR_NORMAL, 0);
-	rule.attr.flags = IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
+	vt_rule_normal(&rule, 0, IBV_FLOW_ATTR_FLAGS_DONT_TRAP);
 	vt_rule_add(&rule, IBV_FLOW_SPEC_ACTION_DROP,
 		    sizeof(struct ibv_flow_spec_action_drop));
 	EXPECT_EQ(EINVAL, refused(&self->a, &rule));
@@ -189,18 +187,18 @@ TEST_F(steer, specs_that_are_none)
 TEST_F(steer, of_other_qps)
 {
 	struct ibv_qp_init_attr init = {
-		.send_cq = self->a.scq, .recv_cq = self->a.rcq,
+		.send_cq = self->a.ep.scq, .recv_cq = self->a.ep.rcq,
 		.cap = { .max_send_wr = 1, .max_send_sge = 1 },
 		.qp_type = IBV_QPT_UD,
 	};
 	struct vt_raw other = self->a;
 	struct vt_rule rule;
 
-	other.qp = ibv_create_qp(self->a.pd, &init);
-	ASSERT_NE(NULL, other.qp);
-	vt_rule_init(&rule, IBV_FLOW_ATTR_NORMAL, 0);
+	other.ep.qp = ibv_create_qp(self->a.ep.pd, &init);
+	ASSERT_NE(NULL, other.ep.qp);
+	vt_rule_normal(&rule, 0, 0);
 	EXPECT_EQ(EOPNOTSUPP, refused(&other, &rule));
-	EXPECT_EQ(0, ibv_destroy_qp(other.qp));
+	EXPECT_EQ(0, ibv_destroy_qp(other.ep.qp));
 }
 
 /* As many as there may be, while frames come; and the host is as it was. */

@@ -99,7 +99,7 @@ static struct ibv_flow *rule_field(struct vt_raw *raw, const struct field *f,
 	struct vt_rule rule;
 	uint8_t *spec;
 
-	vt_rule_init(&rule, IBV_FLOW_ATTR_NORMAL, 0);
+	vt_rule_normal(&rule, 0, 0);
 	spec = vt_rule_add(&rule, specs[f->header].type, specs[f->header].size);
 	field_value(f, frame, spec + specs[f->header].val + f->off);
 	memset(spec + specs[f->header].mask + f->off, 0xff, f->len);
@@ -153,7 +153,7 @@ TEST_F(steer, masks)
 	struct ibv_flow_spec_ipv4 *ip;
 	struct vt_rule rule;
 
-	vt_rule_init(&rule, IBV_FLOW_ATTR_NORMAL, 0);
+	vt_rule_normal(&rule, 0, 0);
 	ip = vt_rule_add(&rule, IBV_FLOW_SPEC_IPV4, sizeof(*ip));
 	/* bits that do not count may be anything */
 	ip->val.dst_ip = htonl(self->frame.ip4.dst ^ 0xff);
@@ -241,7 +241,7 @@ TEST_F(steer, priorities)
 	}
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
 	EXPECT_TRUE(qp_got(&c, &self->frame));
-	EXPECT_TRUE(vt_quiet(self->a.rcq, 0));
+	EXPECT_TRUE(vt_quiet(self->a.ep.rcq, 0));
 	/* the same priority: both, and each QP once */
 	self->flows[2] = rule_udp(&self->a, PORT, 9, 0);
 	self->flows[3] = vt_rule_mac(&self->a, self->frame.dst, 9, 0);
@@ -270,13 +270,10 @@ TEST_F(steer, priorities)
 TEST_F(steer, dropped)
 {
 	struct ibv_flow_spec_action_drop *drop;
-	struct ibv_flow_spec_tcp_udp *udp;
 	struct vt_rule rule;
 
-	vt_rule_init(&rule, IBV_FLOW_ATTR_NORMAL, 0);
-	udp = vt_rule_add(&rule, IBV_FLOW_SPEC_UDP, sizeof(*udp));
-	udp->val.dst_port = htons(PORT);
-	udp->mask.dst_port = 0xffff;
+	vt_rule_normal(&rule, 0, 0);
+	rule_add_udp(&rule, PORT);
 	drop = vt_rule_add(&rule, IBV_FLOW_SPEC_ACTION_DROP, sizeof(*drop));
 	self->flows[0] = vt_rule_apply(&self->a, &rule);
 	ASSERT_NE(NULL, self->flows[0]);
@@ -285,7 +282,7 @@ TEST_F(steer, dropped)
 	ASSERT_EQ(0, vt_raw_recv(&self->a, 1));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
 	EXPECT_TRUE(host_got_nothing(self));
-	EXPECT_TRUE(vt_quiet(self->a.rcq, 0));
+	EXPECT_TRUE(vt_quiet(self->a.ep.rcq, 0));
 }
 
 /* Default rules get what no normal one has; the one of multicast, only that. */
@@ -337,7 +334,7 @@ TEST_F(steer, same_link)
 	self->frame.seed++;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
 	EXPECT_TRUE(got_ours(&self->b, &self->frame));
-	EXPECT_TRUE(vt_quiet(self->a.rcq, 0));
+	EXPECT_TRUE(vt_quiet(self->a.ep.rcq, 0));
 	vt_raw_close(&c);
 }
 

@@ -142,8 +142,11 @@ void vt_dev_close(struct vt_dev *dev)
 
 static uint64_t send_ops(enum ibv_qp_type type)
 {
-	uint64_t ops = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
+	uint64_t ops = IBV_QP_EX_WITH_SEND;
 
+	if (type == IBV_QPT_RAW_PACKET)
+		return ops;
+	ops |= IBV_QP_EX_WITH_SEND_WITH_IMM;
 	if (type != IBV_QPT_UD)
 		ops |= IBV_QP_EX_WITH_RDMA_WRITE |
 		       IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;

@@ -33,7 +33,7 @@ struct vt_dev {
 
 /**
  * struct vt_conf - how endpoints are made and connected
- * @qp_type: RC, UC or UD
+ * @qp_type: RC, UC, UD or RAW_PACKET
  * @family: AF_INET or AF_INET6
  * @mtu: path MTU
  * @depth: WRs of each queue

@@ -12,87 +12,34 @@
 #define SGES		4
 #define INLINE		128
 
-static int make_queues(struct vt_raw *raw, unsigned int opts)
-{
-	struct ibv_srq_init_attr init = {
-		.attr = { .max_wr = DEPTH, .max_sge = SGES },
-	};
-	int access = IBV_ACCESS_LOCAL_WRITE |
-		     (opts & VT_RAW_ODP ? IBV_ACCESS_ON_DEMAND : 0);
-
-	raw->pd = ibv_alloc_pd(raw->dev.ctx);
-	raw->scq = ibv_create_cq(raw->dev.ctx, DEPTH, NULL, NULL, 0);
-	raw->rcq = ibv_create_cq(raw->dev.ctx, 2 * DEPTH, NULL, NULL, 0);
-	if (!raw->pd || !raw->scq || !raw->rcq)
-		return -errno;
-	if (opts & VT_RAW_SRQ) {
-		raw->srq = ibv_create_srq(raw->pd, &init);
-		if (!raw->srq)
-			return -errno;
-	}
-	return vt_buf_open(&raw->buf, raw->pd, VT_RAW_SLOTS * VT_RAW_ROOM,
-			   access);
-}
-
-static int make_qp(struct vt_raw *raw, unsigned int opts)
-{
-	struct ibv_qp_init_attr_ex init = {
-		.send_cq = raw->scq,
-		.recv_cq = raw->rcq,
-		.srq = raw->srq,
-		.cap = {
-			.max_send_wr = DEPTH, .max_recv_wr = DEPTH,
-			.max_send_sge = SGES, .max_recv_sge = SGES,
-			.max_inline_data = INLINE,
-		},
-		.qp_type = IBV_QPT_RAW_PACKET,
-		.comp_mask = IBV_QP_INIT_ATTR_PD,
-		.pd = raw->pd,
-	};
-
-	if (opts & VT_RAW_WR_API) {
-		init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-		init.send_ops_flags = IBV_QP_EX_WITH_SEND;
-	}
-	raw->qp = ibv_create_qp_ex(raw->dev.ctx, &init);
-	if (!raw->qp)
-		return -errno;
-	if (opts & VT_RAW_WR_API)
-		raw->qpx = ibv_qp_to_qp_ex(raw->qp);
-	return 0;
-}
-
 /* vt_raw_open - a QP at one of the ends, in RTS; whatever comes, close it */
 int vt_raw_open(struct vt_raw *raw, int end, unsigned int opts)
 {
+	struct vt_conf conf = vt_defaults;
+	struct vt_dev *dev = &raw->ep.dev;
 	int ret;
 
-	memset(raw, 0, sizeof(*raw));
-	ret = vt_dev_open(&raw->dev, end, AF_INET);
-	if (!ret && !(raw->dev.attr.device_cap_flags &
-		      IBV_DEVICE_MANAGED_FLOW_STEERING))
+	conf.qp_type = IBV_QPT_RAW_PACKET;
+	conf.depth = DEPTH;
+	conf.cqe = 2 * DEPTH;
+	conf.sges = SGES;
+	conf.inline_len = INLINE;
+	conf.srq_depth = opts & VT_RAW_SRQ ? DEPTH : 0;
+	conf.wr_api = opts & VT_RAW_WR_API;
+	conf.buf_len = VT_RAW_SLOTS * VT_RAW_ROOM;
+	conf.buf_access = IBV_ACCESS_LOCAL_WRITE |
+			  (opts & VT_RAW_ODP ? IBV_ACCESS_ON_DEMAND : 0);
+	raw->posted = 0;
+	ret = vt_ep_open(&raw->ep, &conf, end);
+	if (dev->ctx && !(dev->attr.device_cap_flags &
+			  IBV_DEVICE_MANAGED_FLOW_STEERING))
 		ret = -EOPNOTSUPP;
-	if (!ret)
-		ret = make_queues(raw, opts);
-	if (!ret)
-		ret = make_qp(raw, opts);
 	return ret ? ret : vt_raw_ready(raw);
 }
 
 void vt_raw_close(struct vt_raw *raw)
 {
-	if (raw->qp)
-		ibv_destroy_qp(raw->qp);
-	if (raw->srq)
-		ibv_destroy_srq(raw->srq);
-	vt_buf_close(&raw->buf);
-	if (raw->rcq)
-		ibv_destroy_cq(raw->rcq);
-	if (raw->scq)
-		ibv_destroy_cq(raw->scq);
-	if (raw->pd)
-		ibv_dealloc_pd(raw->pd);
-	vt_dev_close(&raw->dev);
+	vt_ep_close(&raw->ep);
 }
 
 int vt_raw_state(struct vt_raw *raw, enum ibv_qp_state state)
@@ -102,7 +49,7 @@ int vt_raw_state(struct vt_raw *raw, enum ibv_qp_state state)
 
 	if (state == IBV_QPS_INIT)
 		mask |= IBV_QP_PORT;
-	return -ibv_modify_qp(raw->qp, &attr, mask);
+	return -ibv_modify_qp(raw->ep.qp, &attr, mask);
 }
 
 /* vt_raw_ready - from RESET to RTS */
@@ -117,22 +64,22 @@ int vt_raw_ready(struct vt_raw *raw)
 
 uint8_t *vt_raw_slot(struct vt_raw *raw, unsigned int n)
 {
-	return raw->buf.p + n * VT_RAW_ROOM;
+	return raw->ep.buf.p + n * VT_RAW_ROOM;
 }
 
 static int post_wr_api(struct vt_raw *raw, struct ibv_sge *sge, int n,
 		       unsigned int flags)
 {
-	ibv_wr_start(raw->qpx);
-	raw->qpx->wr_id = 1;
-	raw->qpx->wr_flags = flags & ~IBV_SEND_INLINE;
-	ibv_wr_send(raw->qpx);
+	ibv_wr_start(raw->ep.qpx);
+	raw->ep.qpx->wr_id = 1;
+	raw->ep.qpx->wr_flags = flags & ~IBV_SEND_INLINE;
+	ibv_wr_send(raw->ep.qpx);
 	if (flags & IBV_SEND_INLINE)
-		ibv_wr_set_inline_data(raw->qpx, (void *)(uintptr_t)sge->addr,
+		ibv_wr_set_inline_data(raw->ep.qpx, (void *)(uintptr_t)sge->addr,
 				       sge->length);
 	else
-		ibv_wr_set_sge_list(raw->qpx, n, sge);
-	return -ibv_wr_complete(raw->qpx);
+		ibv_wr_set_sge_list(raw->ep.qpx, n, sge);
+	return -ibv_wr_complete(raw->ep.qpx);
 }
 
 /* vt_raw_post - send what is in the first slot, in @sges parts */
@@ -147,11 +94,11 @@ int vt_raw_post(struct vt_raw *raw, size_t len, int sges, unsigned int flags)
 	int i;
 
 	for (i = 0; i < sges; i++, off += part)
-		sge[i] = vt_sge(&raw->buf, off,
+		sge[i] = vt_sge(&raw->ep.buf, off,
 				i == sges - 1 ? len - off : part);
-	if (raw->qpx)
+	if (raw->ep.qpx)
 		return post_wr_api(raw, sge, sges, flags);
-	return -ibv_post_send(raw->qp, &wr, &bad);
+	return -ibv_post_send(raw->ep.qp, &wr, &bad);
 }
 
 /* vt_raw_send - Return: the completion's status, or a negative errno */
@@ -160,19 +107,19 @@ int vt_raw_send(struct vt_raw *raw, const struct vt_frame *frame)
 	size_t len = vt_frame_write(frame, vt_raw_slot(raw, 0));
 	int ret = vt_raw_post(raw, len, 1, IBV_SEND_SIGNALED);
 
-	return ret ? ret : vt_status(raw->scq, 1);
+	return ret ? ret : vt_status(raw->ep.scq, 1);
 }
 
 static int recv_one(struct vt_raw *raw, size_t len)
 {
 	unsigned int slot = 1 + raw->posted++ % (VT_RAW_SLOTS - 1);
-	struct ibv_sge sge = vt_sge(&raw->buf, slot * VT_RAW_ROOM, len);
+	struct ibv_sge sge = vt_sge(&raw->ep.buf, slot * VT_RAW_ROOM, len);
 	struct ibv_recv_wr wr = {
 		.wr_id = slot, .sg_list = &sge, .num_sge = 1,
 	}, *bad;
 
-	return raw->srq ? -ibv_post_srq_recv(raw->srq, &wr, &bad) :
-			  -ibv_post_recv(raw->qp, &wr, &bad);
+	return raw->ep.srq ? -ibv_post_srq_recv(raw->ep.srq, &wr, &bad) :
+			  -ibv_post_recv(raw->ep.qp, &wr, &bad);
 }
 
 int vt_raw_recv(struct vt_raw *raw, int n)
@@ -194,10 +141,10 @@ int vt_raw_get(struct vt_raw *raw, uint8_t **at)
 {
 	struct ibv_wc wc;
 
-	if (vt_wait(raw->rcq, &wc))
+	if (vt_wait(raw->ep.rcq, &wc))
 		return -ETIMEDOUT;
 	if (wc.status != IBV_WC_SUCCESS || wc.opcode != IBV_WC_RECV ||
-	    wc.qp_num != raw->qp->qp_num || wc.wc_flags)
+	    wc.qp_num != raw->ep.qp->qp_num || wc.wc_flags)
 		return -EPROTO;
 	*at = vt_raw_slot(raw, wc.wr_id);
 	return wc.byte_len;
@@ -315,6 +262,14 @@ void vt_rule_init(struct vt_rule *rule, enum ibv_flow_attr_type type,
 	rule->attr.size = sizeof(rule->attr);
 }
 
+/* vt_rule_normal - begin a normal one; @flags: enum ibv_flow_flags */
+void vt_rule_normal(struct vt_rule *rule, uint16_t priority,
+		    unsigned int flags)
+{
+	vt_rule_init(rule, IBV_FLOW_ATTR_NORMAL, priority);
+	rule->attr.flags = flags;
+}
+
 /* vt_rule_add - one more spec, to be filled in */
 void *vt_rule_add(struct vt_rule *rule, int type, size_t size)
 {
@@ -330,7 +285,7 @@ void *vt_rule_add(struct vt_rule *rule, int type, size_t size)
 
 struct ibv_flow *vt_rule_apply(struct vt_raw *raw, struct vt_rule *rule)
 {
-	return ibv_create_flow(raw->qp, &rule->attr);
+	return ibv_create_flow(raw->ep.qp, &rule->attr);
 }
 
 /* vt_rule_mac - all that is for an address, by a normal rule */
@@ -340,8 +295,7 @@ struct ibv_flow *vt_rule_mac(struct vt_raw *raw, const uint8_t *mac,
 	struct ibv_flow_spec_eth *eth;
 	struct vt_rule rule;
 
-	vt_rule_init(&rule, IBV_FLOW_ATTR_NORMAL, priority);
-	rule.attr.flags = flags;
+	vt_rule_normal(&rule, priority, flags);
 	eth = vt_rule_add(&rule, IBV_FLOW_SPEC_ETH, sizeof(*eth));
 	memcpy(eth->val.dst_mac, mac, 6);
 	memset(eth->mask.dst_mac, 0xff, 6);

@@ -15,17 +15,11 @@
 
 /**
  * struct vt_raw - a RAW_PACKET QP and what it needs
+ * @ep: these
  * @posted: receives so far, each in its slot; the first slot is for sending
  */
 struct vt_raw {
-	struct vt_dev dev;
-	struct ibv_pd *pd;
-	struct ibv_cq *scq;
-	struct ibv_cq *rcq;
-	struct ibv_srq *srq;
-	struct ibv_qp *qp;
-	struct ibv_qp_ex *qpx;
-	struct vt_buf buf;
+	struct vt_ep ep;
 	unsigned int posted;
 };
 
@@ -90,6 +84,8 @@ uint16_t vt_checksum(const void *data, size_t len, uint32_t sum);
 
 void vt_rule_init(struct vt_rule *rule, enum ibv_flow_attr_type type,
 		  uint16_t priority);
+void vt_rule_normal(struct vt_rule *rule, uint16_t priority,
+		    unsigned int flags);
 void *vt_rule_add(struct vt_rule *rule, int type, size_t size);
 struct ibv_flow *vt_rule_apply(struct vt_raw *raw, struct vt_rule *rule);
 struct ibv_flow *vt_rule_mac(struct vt_raw *raw, const uint8_t *mac,

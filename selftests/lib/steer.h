@@ -132,7 +132,7 @@ static inline bool host_got_nothing(FIXTURE_DATA(steer) *self)
 
 static inline bool qp_got(struct vt_raw *raw, const struct vt_frame *frame)
 {
-	return vt_raw_got(raw, frame) && vt_quiet(raw->rcq, 0);
+	return vt_raw_got(raw, frame) && vt_quiet(raw->ep.rcq, 0);
 }
 
 /*
@@ -165,17 +165,22 @@ static inline struct ibv_flow *rule_of_type(struct vt_raw *raw,
 	return vt_rule_apply(raw, &rule);
 }
 
+static inline void rule_add_udp(struct vt_rule *rule, uint16_t port)
+{
+	struct ibv_flow_spec_tcp_udp *udp =
+		vt_rule_add(rule, IBV_FLOW_SPEC_UDP, sizeof(*udp));
+
+	udp->val.dst_port = htons(port);
+	udp->mask.dst_port = 0xffff;
+}
+
 static inline struct ibv_flow *rule_udp(struct vt_raw *raw, uint16_t port,
 				 uint16_t priority, unsigned int flags)
 {
-	struct ibv_flow_spec_tcp_udp *udp;
 	struct vt_rule rule;
 
-	vt_rule_init(&rule, IBV_FLOW_ATTR_NORMAL, priority);
-	rule.attr.flags = flags;
-	udp = vt_rule_add(&rule, IBV_FLOW_SPEC_UDP, sizeof(*udp));
-	udp->val.dst_port = htons(port);
-	udp->mask.dst_port = 0xffff;
+	vt_rule_normal(&rule, priority, flags);
+	rule_add_udp(&rule, port);
 	return vt_rule_apply(raw, &rule);
 }
 

@@ -98,7 +98,7 @@ TEST_F(mcast, all_that_are_attached)
 	for (i = 0; i < 10; i++) {
 		ASSERT_EQ(0, vt_ud_recv(self->a, 1, LEN));
 		ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
-		EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 		EXPECT_TRUE(received(self->a, self->a, &self->group));
 		EXPECT_TRUE(received(self->b, self->a, &self->group));
 	}
@@ -115,7 +115,7 @@ TEST_F(mcast, peer_alone)
 	ASSERT_EQ(0, ibv_attach_mcast(self->b->qp, &self->group, 0));
 	for (i = 0; i < 10; i++) {
 		ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
-		EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 		ASSERT_TRUE(received(self->b, self->a, &self->group));
 	}
 	EXPECT_EQ(0, ibv_detach_mcast(self->b->qp, &self->group, 0));
@@ -131,17 +131,17 @@ TEST_F(mcast, nobody_else)
 	ah = address(self->a, &other);
 	ASSERT_NE(NULL, ah);
 	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
 	ASSERT_EQ(0, ibv_attach_mcast(self->b->qp, &other, 0));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
 	self->wr.wr.ud.ah = ah;
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(received(self->b, self->a, &other));
 	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
 	ASSERT_EQ(0, ibv_detach_mcast(self->b->qp, &other, 0));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
 	EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
@@ -152,14 +152,14 @@ TEST_F(mcast, not_for_the_group)
 	ASSERT_EQ(0, ibv_attach_mcast(self->b->qp, &self->group, 0));
 	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
 	self->wr.wr.ud.remote_qkey ^= 1;
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
 	self->wr.wr.ud.remote_qkey ^= 1;
 	self->wr.wr.ud.remote_qpn = self->b->qp->qp_num;
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
 	self->wr.wr.ud.remote_qpn = MULTICAST_QPN;
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(received(self->b, self->a, &self->group));
 }
 
@@ -186,7 +186,7 @@ TEST_F(mcast, own_messages_blocked)
 	ASSERT_EQ(0, ibv_attach_mcast(self->b->qp, &self->group, 0));
 	ASSERT_EQ(0, vt_ud_recv(self->a, 1, LEN));
 	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(received(self->b, self->a, &self->group));
 	EXPECT_TRUE(vt_quiet(self->a->rcq, 20));
 }

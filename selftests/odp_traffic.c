@@ -332,9 +332,7 @@ static int use_victim(struct vt_ep *a, const struct victim *v, pid_t pid,
 			kill(pid, SIGKILL);
 		wr.wr.rdma.remote_addr = v->mem +
 			(n * 3 * MIB) % (VICTIM_LEN - MIB);
-		ret = vt_post(a, &wr);
-		if (!ret)
-			ret = vt_status(a->scq, 1);
+		ret = vt_outcome(a, &wr);
 	}
 	return ret;
 }

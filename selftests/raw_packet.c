@@ -71,16 +71,6 @@ static bool arrives(FIXTURE_DATA(raw) *self)
 	       vt_raw_got(&self->b, &self->frame);
 }
 
-/* Counters are read anew only from time to time. */
-static bool counts(const struct vt_raw *raw, const char *name, int64_t want)
-{
-	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
-
-	while (vt_counter(raw->ep.dev.ctx, name) < want && vt_now_ms() < end)
-		usleep(1000);
-	return vt_counter(raw->ep.dev.ctx, name) == want;
-}
-
 TEST_F(raw, sizes_both_ways)
 {
 	static const size_t sizes[] = {
@@ -225,7 +215,7 @@ TEST_F(raw, no_receive)
 
 	for (i = 0; i < 5; i++)
 		EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
-	EXPECT_TRUE(counts(&self->b, "rx_no_receive", before + 5));
+	EXPECT_TRUE(vt_counts(self->b.ep.dev.ctx, "rx_no_receive", before + 5));
 	EXPECT_TRUE(vt_quiet(self->b.ep.rcq, 0));
 	EXPECT_TRUE(arrives(self));
 }
@@ -239,7 +229,7 @@ TEST_F(raw, receive_too_short)
 
 	ASSERT_EQ(0, vt_raw_recv_len(&self->b, len - 1));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
-	EXPECT_TRUE(counts(&self->b, "rx_dropped", before + 1));
+	EXPECT_TRUE(vt_counts(self->b.ep.dev.ctx, "rx_dropped", before + 1));
 	if (variant->opts & VT_RAW_SRQ)
 		EXPECT_EQ(IBV_WC_LOC_LEN_ERR, vt_status(self->b.ep.rcq, 1));
 	EXPECT_TRUE(vt_quiet(self->b.ep.rcq, 0));
@@ -279,7 +269,7 @@ TEST_F(raw, states)
 	ASSERT_EQ(0, vt_raw_state(&self->b, IBV_QPS_INIT));
 	ASSERT_EQ(0, vt_raw_recv(&self->b, 1));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
-	EXPECT_TRUE(counts(&self->b, "rx_dropped", before + 1));
+	EXPECT_TRUE(vt_counts(self->b.ep.dev.ctx, "rx_dropped", before + 1));
 	EXPECT_TRUE(vt_quiet(self->b.ep.rcq, 0));
 	ASSERT_EQ(0, vt_raw_state(&self->b, IBV_QPS_RTR));
 	EXPECT_EQ(-EINVAL, vt_raw_post(&self->b, 60, 1, 0));

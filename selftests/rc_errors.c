@@ -17,7 +17,7 @@
 TEST_F(errors, local_key_unknown)
 {
 	self->local.lkey ^= 0x5a00;
-	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(qp_in_error(self->a));
 	EXPECT_TRUE(untouched(&self->b->buf));
 	EXPECT_TRUE(recovers(&self->pair));
@@ -26,21 +26,21 @@ TEST_F(errors, local_key_unknown)
 TEST_F(errors, local_range_beyond_end)
 {
 	self->local.addr = (uintptr_t)self->a->buf.p + self->a->buf.len - LEN + 1;
-	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(recovers(&self->pair));
 }
 
 TEST_F(errors, local_range_before_start)
 {
 	self->local.addr = (uintptr_t)self->a->buf.p - 1;
-	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(untouched(&self->b->buf));
 }
 
 TEST_F(errors, local_range_wraps)
 {
 	self->local.addr = UINT64_MAX - LEN / 2;
-	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(untouched(&self->b->buf));
 }
 
@@ -52,7 +52,7 @@ TEST_F(errors, local_key_of_second_part)
 	two[1].lkey ^= 0x100;
 	self->wr.sg_list = two;
 	self->wr.num_sge = 2;
-	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(qp_in_error(self->a));
 }
 
@@ -64,7 +64,7 @@ TEST_F(errors, local_key_of_other_pd)
 	ASSERT_NE(NULL, pd);
 	ASSERT_EQ(0, vt_buf_open(&buf, pd, 8192, VT_ACCESS_ALL));
 	self->local = vt_sge(&buf, 0, LEN);
-	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(untouched(&self->b->buf));
 	vt_buf_close(&buf);
 	EXPECT_EQ(0, ibv_dealloc_pd(pd));
@@ -78,7 +78,7 @@ TEST_F(errors, read_into_readonly)
 	ASSERT_EQ(0, vt_buf_open(&buf, self->a->pd, 8192, 0));
 	self->local = vt_sge(&buf, 0, LEN);
 	self->wr.opcode = IBV_WR_RDMA_READ;
-	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(vt_check("local", buf.p, buf.len, buf.seed, 0));
 	vt_buf_close(&buf);
 }
@@ -91,11 +91,11 @@ TEST_F(errors, local_key_dead)
 	ASSERT_EQ(0, vt_buf_open(&buf, self->a->pd, 8192, VT_ACCESS_ALL));
 	self->local = vt_sge(&buf, 0, LEN);
 	lkey = buf.mr->lkey;
-	EXPECT_EQ(IBV_WC_SUCCESS, outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	ASSERT_EQ(0, ibv_dereg_mr(buf.mr));
 	buf.mr = NULL;
 	self->local.lkey = lkey;
-	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_outcome(self->a, &self->wr));
 	vt_buf_close(&buf);
 }
 
@@ -108,7 +108,7 @@ TEST_F(errors, local_key_dead)
 static void expect_remote_access_error(struct __test_metadata *_metadata,
 				       FIXTURE_DATA(errors) *self)
 {
-	ASSERT_EQ(IBV_WC_REM_ACCESS_ERR, outcome(self->a, &self->wr));
+	ASSERT_EQ(IBV_WC_REM_ACCESS_ERR, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(qp_in_error(self->a));
 	EXPECT_TRUE(qp_in_error(self->b));
 	EXPECT_EQ(0, vt_async_event(self->b->dev.ctx, IBV_EVENT_QP_ACCESS_ERR,
@@ -228,7 +228,7 @@ TEST_F(errors, remote_key_dead)
 
 	ASSERT_NE(NULL, mr);
 	self->wr.wr.rdma.rkey = mr->rkey;
-	ASSERT_EQ(IBV_WC_SUCCESS, outcome(self->a, &self->wr));
+	ASSERT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	vt_fill(buf->p, buf->len, buf->seed, 0);
 	ASSERT_EQ(0, ibv_dereg_mr(mr));
 	expect_remote_access_error(_metadata, self);
@@ -240,9 +240,9 @@ TEST_F(errors, zero_length_needs_no_key)
 	self->wr.num_sge = 0;
 	self->wr.wr.rdma.rkey = 0xdeadbeef;
 	self->wr.wr.rdma.remote_addr = 12345;
-	EXPECT_EQ(IBV_WC_SUCCESS, outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	self->wr.opcode = IBV_WR_RDMA_READ;
-	EXPECT_EQ(IBV_WC_SUCCESS, outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->b->qp));
 }
 
@@ -257,7 +257,7 @@ static void not_permitted(struct __test_metadata *_metadata,
 
 	self->b->conf.qp_access = qp_access;
 	ASSERT_EQ(0, vt_pair_reset(&self->pair));
-	status = outcome(self->a, &self->wr);
+	status = vt_outcome(self->a, &self->wr);
 	EXPECT_TRUE(status == IBV_WC_REM_INV_REQ_ERR ||
 		    status == IBV_WC_REM_ACCESS_ERR)
 		TH_LOG("status %d", status);
@@ -299,7 +299,7 @@ TEST_F(errors, atomic_misaligned)
 	self->wr.wr.atomic.remote_addr = (uintptr_t)self->b->buf.p +
 					 VT_GUARD + 4;
 	self->wr.wr.atomic.rkey = self->b->buf.mr->rkey;
-	status = outcome(self->a, &self->wr);
+	status = vt_outcome(self->a, &self->wr);
 	if (status == -EINVAL)
 		SKIP(return, "cannot be posted on this device");
 	EXPECT_EQ(IBV_WC_REM_INV_REQ_ERR, status);
@@ -316,7 +316,7 @@ TEST_F(errors, receive_too_small)
 	struct ibv_sge to = vt_sge(&self->b->buf, VT_GUARD, LEN - 1);
 
 	ASSERT_EQ(0, vt_post_recv(self->b, 2, &to, 1));
-	EXPECT_EQ(IBV_WC_REM_INV_REQ_ERR, outcome(self->a, as_send(self)));
+	EXPECT_EQ(IBV_WC_REM_INV_REQ_ERR, vt_outcome(self->a, as_send(self)));
 	EXPECT_EQ(IBV_WC_LOC_LEN_ERR, vt_status(self->b->rcq, 2));
 	EXPECT_TRUE(qp_in_error(self->b));
 	EXPECT_TRUE(vt_check("behind", (void *)(uintptr_t)(to.addr + LEN - 1),
@@ -327,7 +327,7 @@ TEST_F(errors, receive_too_small)
 TEST_F(errors, receive_of_nothing)
 {
 	ASSERT_EQ(0, vt_post_recv(self->b, 2, NULL, 0));
-	EXPECT_EQ(IBV_WC_REM_INV_REQ_ERR, outcome(self->a, as_send(self)));
+	EXPECT_EQ(IBV_WC_REM_INV_REQ_ERR, vt_outcome(self->a, as_send(self)));
 	EXPECT_EQ(IBV_WC_LOC_LEN_ERR, vt_status(self->b->rcq, 2));
 	EXPECT_TRUE(untouched(&self->b->buf));
 }
@@ -337,7 +337,7 @@ static void receive_fails_protection(struct __test_metadata *_metadata,
 				     struct ibv_sge *to)
 {
 	ASSERT_EQ(0, vt_post_recv(self->b, 2, to, 1));
-	EXPECT_EQ(IBV_WC_REM_OP_ERR, outcome(self->a, as_send(self)));
+	EXPECT_EQ(IBV_WC_REM_OP_ERR, vt_outcome(self->a, as_send(self)));
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_status(self->b->rcq, 2));
 	EXPECT_TRUE(qp_in_error(self->b));
 }

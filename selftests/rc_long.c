@@ -88,10 +88,8 @@ static int huge_part_ms(struct vt_pair *pair)
 		.wr.rdma.rkey = pair->b.buf.mr->rkey,
 	};
 	uint64_t start = vt_now_ms();
-	int ret = vt_post(&pair->a, &wr);
 
-	ret = ret ? ret : vt_status(pair->a.scq, 0);
-	return ret ? -EIO : (int)(vt_now_ms() - start);
+	return vt_outcome(&pair->a, &wr) ? -EIO : (int)(vt_now_ms() - start);
 }
 
 TEST(message_of_2_gib)

@@ -59,10 +59,8 @@ static int post_recvs(struct vt_ep *ep, uint64_t first, int n)
 static int send_one(struct vt_pair *pair, struct ibv_send_wr *wr,
 		    uint64_t wr_id)
 {
-	int ret = vt_post(&pair->a, wr);
+	int ret = vt_outcome(&pair->a, wr);
 
-	if (!ret)
-		ret = vt_status(pair->a.scq, wr->wr_id);
 	return ret ? ret : vt_status(pair->b.rcq, wr_id);
 }
 

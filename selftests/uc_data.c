@@ -105,13 +105,6 @@ static struct ibv_send_wr make_wr(FIXTURE_DATA(uc) *self,
 	};
 }
 
-static int outcome(struct vt_ep *ep, struct ibv_send_wr *wr)
-{
-	int ret = vt_post(ep, wr);
-
-	return ret ? ret : vt_status(ep->scq, wr->wr_id);
-}
-
 static bool works(FIXTURE_DATA(uc) *self)
 {
 	vt_fill(self->a->buf.p, self->a->buf.len, self->a->buf.seed, 0);
@@ -125,7 +118,7 @@ static void expect_lost(struct __test_metadata *_metadata,
 {
 	struct vt_buf *buf = &self->b->buf;
 
-	EXPECT_EQ(IBV_WC_SUCCESS, outcome(self->a, wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, wr));
 	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
 	EXPECT_TRUE(vt_check("target", buf->p, buf->len, buf->seed, 0));
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->a->qp));
@@ -166,7 +159,7 @@ TEST_F(uc, not_permitted)
 	struct vt_buf *buf = &self->b->buf;
 
 	ASSERT_EQ(0, ibv_modify_qp(self->b->qp, &attr, IBV_QP_ACCESS_FLAGS));
-	EXPECT_EQ(IBV_WC_SUCCESS, outcome(self->a, &wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &wr));
 	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
 	EXPECT_TRUE(vt_check("target", buf->p, buf->len, buf->seed, 0));
 	attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
@@ -183,11 +176,11 @@ TEST_F(uc, receive_too_short)
 	struct ibv_wc wc;
 
 	ASSERT_EQ(0, vt_post_recv(self->b, 5, &to, 1));
-	EXPECT_EQ(IBV_WC_SUCCESS, outcome(self->a, &wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &wr));
 	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
 	from.length = 77;
 	vt_fill_sges(&from, 1, 77, 3);
-	EXPECT_EQ(IBV_WC_SUCCESS, outcome(self->a, &wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &wr));
 	ASSERT_EQ(0, vt_wait(self->b->rcq, &wc));
 	EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
 	EXPECT_EQ(5, wc.wr_id);
@@ -216,12 +209,12 @@ TEST_F(uc, bad_lkey)
 
 	for (i = 0; i < 3; i++) {
 		sge.lkey = self->a->buf.mr->lkey ^ 0x100;
-		EXPECT_EQ(IBV_WC_LOC_PROT_ERR, outcome(self->a, &wr));
+		EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_outcome(self->a, &wr));
 		EXPECT_EQ(IBV_QPS_SQE, vt_qp_state(self->a->qp));
 		sge.lkey = self->a->buf.mr->lkey;
-		EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, outcome(self->a, &wr));
+		EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_outcome(self->a, &wr));
 		ASSERT_EQ(0, vt_post_recv(self->a, 3, NULL, 0));
-		EXPECT_EQ(IBV_WC_SUCCESS, outcome(self->b, &back));
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->b, &back));
 		EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a->rcq, 3));
 		ASSERT_EQ(0, resume(self->a));
 		EXPECT_TRUE(works(self));
@@ -272,11 +265,11 @@ TEST_F(uc, window)
 	expect_lost(_metadata, self, &wr);
 	wr.wr.rdma.remote_addr--;
 	vt_fill_sges(&sge, 1, 100, 8);
-	EXPECT_EQ(IBV_WC_SUCCESS, outcome(self->a, &wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &wr));
 	ASSERT_EQ(0, vt_post_recv(self->b, 4, NULL, 0));
 	wr.opcode = IBV_WR_SEND;
 	wr.num_sge = 0;
-	EXPECT_EQ(IBV_WC_SUCCESS, outcome(self->a, &wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &wr));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->b->rcq, 4));
 	EXPECT_TRUE(vt_check("window", self->b->buf.p + VT_GUARD, 100, 8, 0));
 	EXPECT_EQ(0, ibv_dealloc_mw(mw));

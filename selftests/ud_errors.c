@@ -61,11 +61,11 @@ static void expect_send_error(struct __test_metadata *_metadata,
 {
 	struct ibv_send_wr good = vt_ud_wr(self->a, NULL);
 
-	EXPECT_EQ(status, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(status, vt_outcome(self->a, &self->wr));
 	EXPECT_EQ(IBV_QPS_SQE, vt_qp_state(self->a->qp));
 	good.send_flags = 0;
 	good.wr_id = 2;
-	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_ud_outcome(self->a, &good));
+	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_outcome(self->a, &good));
 	ASSERT_EQ(0, vt_qp_resume(self->a));
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->a->qp));
 	EXPECT_TRUE(works(self));
@@ -130,9 +130,9 @@ TEST_F(ud, receives_while_in_sqe)
 	struct ibv_send_wr back = vt_ud_wr(self->b, NULL);
 
 	self->sge.lkey ^= 0x100;
-	ASSERT_EQ(IBV_WC_LOC_PROT_ERR, vt_ud_outcome(self->a, &self->wr));
+	ASSERT_EQ(IBV_WC_LOC_PROT_ERR, vt_outcome(self->a, &self->wr));
 	ASSERT_EQ(0, vt_ud_recv(self->a, 3, 0));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->b, &back));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->b, &back));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a->rcq, 3));
 	EXPECT_EQ(IBV_QPS_SQE, vt_qp_state(self->a->qp));
 }
@@ -356,23 +356,13 @@ TEST_F(ud, handle_is_not_the_next_one)
 
 /* -- what is lost */
 
-/* Counters are read anew only from time to time. */
-static bool counts(const struct vt_ep *ep, const char *name, int64_t want)
-{
-	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
-
-	while (vt_counter(ep->dev.ctx, name) < want && vt_now_ms() < end)
-		usleep(1000);
-	return vt_counter(ep->dev.ctx, name) == want;
-}
-
 TEST_F(ud, wrong_qkey)
 {
 	int64_t before = vt_counter(self->b->dev.ctx, "rx_bad_qkey");
 
 	self->wr.wr.ud.remote_qkey ^= 1;
 	EXPECT_EQ(0, vt_ud_lost(&self->pair, &self->wr));
-	EXPECT_TRUE(counts(self->b, "rx_bad_qkey", before + 1));
+	EXPECT_TRUE(vt_counts(self->b->dev.ctx, "rx_bad_qkey", before + 1));
 }
 
 /* IBTA 10.2.5: the uppermost bit stands for the QP's own. */
@@ -382,14 +372,14 @@ TEST_F(ud, controlled_qkey)
 
 	self->wr.wr.ud.remote_qkey = QKEY_OF_QP | 0x5555;
 	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->b->rcq, 1));
 	/* The QP's own is changed in RTS, and is another one then. */
 	ASSERT_EQ(0, ibv_modify_qp(self->a->qp, &attr, IBV_QP_QKEY));
 	EXPECT_EQ(0, vt_ud_lost(&self->pair, &self->wr));
 	ASSERT_EQ(0, ibv_modify_qp(self->b->qp, &attr, IBV_QP_QKEY));
 	ASSERT_EQ(0, vt_ud_recv(self->b, 2, LEN));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->b->rcq, 2));
 }
 
@@ -399,8 +389,8 @@ TEST_F(ud, no_receive)
 	int i;
 
 	for (i = 0; i < 10; i++)
-		EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
-	EXPECT_TRUE(counts(self->b, "rx_no_receive", before + 10));
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
+	EXPECT_TRUE(vt_counts(self->b->dev.ctx, "rx_no_receive", before + 10));
 	EXPECT_TRUE(vt_quiet(self->b->rcq, 0));
 	EXPECT_TRUE(works(self));
 }
@@ -443,7 +433,7 @@ TEST_F(ud, bad_lkey_of_a_receive)
 	to.lkey ^= 0x100;
 	ASSERT_EQ(0, vt_post_recv(self->b, 1, &to, 1));
 	ASSERT_EQ(0, vt_ud_recv(self->b, 2, LEN));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_status(self->b->rcq, 1));
 	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(self->b->rcq, 2));
 	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->b->qp));
@@ -471,10 +461,10 @@ TEST_F(ud, receive_too_short_in_srq)
 	vt_wr_to_peer(self->a, &self->wr);
 	ASSERT_EQ(0, vt_ud_recv(b, 1, LEN - 1));
 	ASSERT_EQ(0, vt_ud_recv(b, 2, LEN));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_EQ(IBV_WC_LOC_LEN_ERR, vt_status(b->rcq, 1));
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(b->qp));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(b->rcq, 2));
 }
 
@@ -501,7 +491,7 @@ TEST_F(ud, ready_to_receive)
 	ASSERT_EQ(0, vt_ud_recv(self->a, 1, 0));
 	ASSERT_EQ(0, vt_qp_rtr(self->a->qp, &self->a->conf, 0, &self->a->peer));
 	EXPECT_EQ(-EINVAL, vt_post(self->a, &self->wr));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_ud_outcome(self->b, &back));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->b, &back));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a->rcq, 1));
 }
 

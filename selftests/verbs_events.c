@@ -197,9 +197,8 @@ static int send_imm(struct vt_pair *pair, uint32_t imm, uint32_t len)
 		.opcode = IBV_WR_SEND_WITH_IMM, .imm_data = htonl(imm),
 		.send_flags = IBV_SEND_SIGNALED, .sg_list = &sge, .num_sge = 1,
 	};
-	int ret = vt_post(&pair->a, &wr);
 
-	return ret ? ret : vt_status(pair->a.scq, 0);
+	return vt_outcome(&pair->a, &wr);
 }
 
 TEST(extended_cq)

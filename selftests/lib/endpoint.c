@@ -503,31 +503,6 @@ void vt_pair_close(struct vt_pair *pair)
 }
 
 /**
- * vt_counter() - read a counter of a device's port
- * @ctx: the device
- * @name: as "rdma statistic show" has it
- *
- * Return: its value, or a negative errno; -ENOENT where the driver has no such
- *	counter
- */
-int64_t vt_counter(struct ibv_context *ctx, const char *name)
-{
-	unsigned long long value;
-	char path[256];
-	FILE *f;
-	int n;
-
-	snprintf(path, sizeof(path), "%s/ports/%d/hw_counters/%s",
-		 ctx->device->ibdev_path, PORT, name);
-	f = fopen(path, "r");
-	if (!f)
-		return -errno;
-	n = fscanf(f, "%llu", &value);
-	fclose(f);
-	return n == 1 ? (int64_t)value : -EIO;
-}
-
-/**
  * vt_async_event() - wait for an asynchronous event, dropping others
  *
  * Return: 0, or -ETIMEDOUT

@@ -163,7 +163,6 @@ int vt_pair_connect(struct vt_pair *pair);
 int vt_pair_reset(struct vt_pair *pair);
 void vt_pair_close(struct vt_pair *pair);
 
-int64_t vt_counter(struct ibv_context *ctx, const char *name);
 int vt_async_event(struct ibv_context *ctx, enum ibv_event_type type,
 		   int timeout_ms);
 

@@ -70,14 +70,6 @@ static inline bool untouched(struct vt_buf *buf)
 	return vt_check("buffer", buf->p, buf->len, buf->seed, 0);
 }
 
-/* Post @wr at @ep and give the status it completes with. */
-static inline int outcome(struct vt_ep *ep, struct ibv_send_wr *wr)
-{
-	int ret = vt_post(ep, wr);
-
-	return ret ? ret : vt_status(ep->scq, wr->wr_id);
-}
-
 /* After an error: the QPs work again once they were reset. */
 static inline bool recovers(struct vt_pair *pair)
 {

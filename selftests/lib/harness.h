@@ -6,6 +6,7 @@
 #include "kselftest_harness.h"
 
 #include "buf.h"
+#include "counter.h"
 #include "endpoint.h"
 #include "paths.h"
 #include "pattern.h"

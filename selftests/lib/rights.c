@@ -121,7 +121,6 @@ int vt_op(struct vt_ep *ep, enum ibv_wr_opcode op, struct ibv_sge *local,
 		.num_sge = !!local,
 		.send_flags = IBV_SEND_SIGNALED,
 	};
-	int ret;
 
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		wr.wr.atomic.remote_addr = remote.addr;
@@ -131,8 +130,7 @@ int vt_op(struct vt_ep *ep, enum ibv_wr_opcode op, struct ibv_sge *local,
 		wr.wr.rdma.remote_addr = remote.addr;
 		wr.wr.rdma.rkey = remote.rkey;
 	}
-	ret = vt_post(ep, &wr);
-	return ret ? ret : vt_status(ep->scq, wr.wr_id);
+	return vt_outcome(ep, &wr);
 }
 
 /* One operation of which is known how it ends; @to is written if it is right */

@@ -33,16 +33,6 @@ int vt_ud_recv(struct vt_ep *ep, uint64_t wr_id, uint32_t len)
 }
 
 /**
- * vt_ud_outcome() - post a request and give the status it completes with
- */
-int vt_ud_outcome(struct vt_ep *ep, struct ibv_send_wr *wr)
-{
-	int ret = vt_post(ep, wr);
-
-	return ret ? ret : vt_status(ep->scq, wr->wr_id);
-}
-
-/**
  * vt_ud_lost() - post at a what b must not receive, and then what it must
  *
  * Of the two receives that b gets here, the first must take the second message.
@@ -58,9 +48,9 @@ int vt_ud_lost(struct vt_pair *pair, struct ibv_send_wr *wr)
 
 	ret = vt_ud_recv(&pair->b, 100, 100);
 	if (!ret)
-		ret = vt_ud_outcome(&pair->a, wr);
+		ret = vt_outcome(&pair->a, wr);
 	if (!ret)
-		ret = vt_ud_outcome(&pair->a, &good);
+		ret = vt_outcome(&pair->a, &good);
 	if (!ret)
 		ret = vt_wait(pair->b.rcq, &wc);
 	if (ret)

@@ -10,7 +10,6 @@
 
 struct ibv_send_wr vt_ud_wr(const struct vt_ep *ep, struct ibv_sge *sge);
 int vt_ud_recv(struct vt_ep *ep, uint64_t wr_id, uint32_t len);
-int vt_ud_outcome(struct vt_ep *ep, struct ibv_send_wr *wr);
 int vt_ud_lost(struct vt_pair *pair, struct ibv_send_wr *wr);
 int vt_qp_resume(struct vt_ep *ep);
 

@@ -210,6 +210,18 @@ int vt_status(struct ibv_cq *cq, uint64_t wr_id)
 	return -EBADMSG;
 }
 
+/**
+ * vt_outcome() - post a signalled request, which is the only one
+ *
+ * Return: the status it completes with, or a negative errno
+ */
+int vt_outcome(struct vt_ep *ep, struct ibv_send_wr *wr)
+{
+	int ret = vt_post(ep, wr);
+
+	return ret ? ret : vt_status(ep->scq, wr->wr_id);
+}
+
 static bool same(const char *field, uint64_t seen, uint64_t want)
 {
 	if (seen == want)

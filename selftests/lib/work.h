@@ -22,6 +22,7 @@ int vt_poll(struct ibv_cq *cq, struct ibv_wc *wc, int n, int timeout_ms);
 int vt_wait(struct ibv_cq *cq, struct ibv_wc *wc);
 bool vt_quiet(struct ibv_cq *cq, int ms);
 int vt_status(struct ibv_cq *cq, uint64_t wr_id);
+int vt_outcome(struct vt_ep *ep, struct ibv_send_wr *wr);
 
 bool vt_wc_send_ok(const struct vt_ep *ep, const struct ibv_wc *wc,
 		   const struct ibv_send_wr *wr);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "counter.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "work.h"
+
+#define PORT	1
+
+/**
+ * vt_counter() - read a counter of a device's port
+ * @ctx: the device
+ * @name: as "rdma statistic show" has it
+ *
+ * Return: its value, or a negative errno; -ENOENT where the driver has no such
+ *	counter
+ */
+int64_t vt_counter(struct ibv_context *ctx, const char *name)
+{
+	unsigned long long value;
+	char path[256];
+	FILE *f;
+	int n;
+
+	snprintf(path, sizeof(path), "%s/ports/%d/hw_counters/%s",
+		 ctx->device->ibdev_path, PORT, name);
+	f = fopen(path, "r");
+	if (!f)
+		return -errno;
+	n = fscanf(f, "%llu", &value);
+	fclose(f);
+	return n == 1 ? (int64_t)value : -EIO;
+}
+
+/**
+ * vt_counts() - wait until a counter has reached a value
+ * @ctx: the device
+ * @name: as for vt_counter()
+ * @want: the value
+ *
+ * Counters are read anew only from time to time.
+ *
+ * Return: whether it is @want now, and not more
+ */
+bool vt_counts(struct ibv_context *ctx, const char *name, int64_t want)
+{
+	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
+
+	while (vt_counter(ctx, name) < want && vt_now_ms() < end)
+		usleep(1000);
+	return vt_counter(ctx, name) == want;
+}

@@ -22,9 +22,8 @@ FIXTURE(race)
 {
 	struct vt_pair pair;
 	pthread_barrier_t start;
-	struct ibv_mr *mr;
+	struct vt_window w;
 	struct ibv_mr copy;
-	struct ibv_mw *mw;
 };
 
 FIXTURE_VARIANT(race)
@@ -42,34 +41,24 @@ FIXTURE_SETUP(race)
 	conf.timeout = 14;
 	VT_SETUP(vt_pair_open(&self->pair, &conf));
 	ASSERT_EQ(0, pthread_barrier_init(&self->start, NULL, 2));
-	self->mw = ibv_alloc_mw(self->pair.b.pd, variant->type);
-	if (!self->mw)
-		SKIP(return, "no memory windows");
-	ASSERT_EQ(0, ibv_dealloc_mw(self->mw));
-	self->mw = NULL;
+	VT_SETUP(vt_window_open(&self->w, &self->pair.b, variant->type));
+	ASSERT_EQ(0, vt_window_close(&self->w));
 }
 
 FIXTURE_TEARDOWN(race)
 {
-	if (self->mw)
-		ibv_dealloc_mw(self->mw);
-	if (self->mr)
-		ibv_dereg_mr(self->mr);
+	vt_window_close(&self->w);
 	vt_pair_close(&self->pair);
 }
 
 static int fresh(FIXTURE_DATA(race) *self, enum ibv_mw_type type)
 {
-	struct vt_ep *b = &self->pair.b;
+	int ret = vt_window_open(&self->w, &self->pair.b, type);
 
-	self->mr = ibv_reg_mr(b->pd, b->buf.p, b->buf.len,
-			      VT_ACCESS_ALL | IBV_ACCESS_MW_BIND);
-	self->mw = ibv_alloc_mw(b->pd, type);
-	if (!self->mr || !self->mw)
-		return -errno;
 	/* The library frees its own when it is deregistered. */
-	self->copy = *self->mr;
-	return 0;
+	if (!ret)
+		self->copy = *self->w.mr;
+	return ret;
 }
 
 /* So many steps of nothing, to have the two meet in different places. */
@@ -93,7 +82,7 @@ static void *dereg_main(void *arg)
 
 	pthread_barrier_wait(&d->self->start);
 	dawdle(d->delay);
-	d->ret = ibv_dereg_mr(d->self->mr);
+	d->ret = ibv_dereg_mr(d->self->w.mr);
 	return NULL;
 }
 
@@ -110,24 +99,20 @@ TEST_F(race, bind_against_dereg)
 		ASSERT_EQ(0, pthread_create(&thread, NULL, dereg_main, &d));
 		pthread_barrier_wait(&self->start);
 		dawdle((19 - i % 20) * 100);
-		status = vt_bind_page(&self->pair.b, self->mw, &self->copy);
+		status = vt_bind_page(&self->pair.b, self->w.mw, &self->copy);
 		pthread_join(thread, NULL);
 		if (status == IBV_WC_SUCCESS) {
 			bound++;
 			ASSERT_EQ(EBUSY, d.ret);
-			ASSERT_EQ(0, vt_write_by(&self->pair, self->mw->rkey));
+			ASSERT_EQ(0, vt_write_by(&self->pair, self->w.mw->rkey));
 		} else {
 			gone++;
 			ASSERT_EQ(IBV_WC_MW_BIND_ERR, status);
 			ASSERT_EQ(0, d.ret);
-			self->mr = NULL;
+			self->w.mr = NULL;
 			ASSERT_EQ(0, vt_pair_recover(&self->pair));
 		}
-		ASSERT_EQ(0, ibv_dealloc_mw(self->mw));
-		self->mw = NULL;
-		if (self->mr)
-			ASSERT_EQ(0, ibv_dereg_mr(self->mr));
-		self->mr = NULL;
+		ASSERT_EQ(0, vt_window_close(&self->w));
 	}
 	TH_LOG("bound first %d times, gone first %d times", bound, gone);
 }
@@ -138,7 +123,7 @@ static void *dereg_until_done(void *arg)
 
 	pthread_barrier_wait(&d->self->start);
 	do {
-		d->ret = ibv_dereg_mr(d->self->mr);
+		d->ret = ibv_dereg_mr(d->self->w.mr);
 	} while (d->ret == EBUSY);
 	return NULL;
 }
@@ -152,18 +137,18 @@ TEST_F(race, dealloc_against_dereg)
 
 	for (i = 0; i < 15; i++) {
 		ASSERT_EQ(0, fresh(self, variant->type));
-		ASSERT_EQ(0, vt_bind_page(&self->pair.b, self->mw, &self->copy));
-		ASSERT_EQ(0, vt_write_by(&self->pair, self->mw->rkey));
-		rkey = self->mw->rkey;
+		ASSERT_EQ(0, vt_bind_page(&self->pair.b, self->w.mw, &self->copy));
+		ASSERT_EQ(0, vt_write_by(&self->pair, self->w.mw->rkey));
+		rkey = self->w.mw->rkey;
 		ASSERT_EQ(0, pthread_create(&thread, NULL, dereg_until_done,
 					    &d));
 		pthread_barrier_wait(&self->start);
 		dawdle(i % 10 * 1000);
-		ASSERT_EQ(0, ibv_dealloc_mw(self->mw));
-		self->mw = NULL;
+		ASSERT_EQ(0, ibv_dealloc_mw(self->w.mw));
+		self->w.mw = NULL;
 		pthread_join(thread, NULL);
 		ASSERT_EQ(0, d.ret);
-		self->mr = NULL;
+		self->w.mr = NULL;
 		ASSERT_EQ(IBV_WC_REM_ACCESS_ERR, vt_write_by(&self->pair, rkey));
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
 	}
@@ -182,9 +167,8 @@ FIXTURE(end)
 {
 	struct vt_pair pair;
 	struct vt_ep ctl;
-	struct ibv_mr *mr;
+	struct vt_window w;
 	struct ibv_mr *other;
-	struct ibv_mw *mw;
 	uint32_t rkey;
 	uint8_t *target;
 	volatile bool going;
@@ -222,8 +206,7 @@ FIXTURE_SETUP(end)
 	conf.buf_len = SPAN + 2 * VT_GUARD;
 	VT_SETUP(vt_pair_open(&self->pair, &conf));
 	self->target = b->buf.p + VT_GUARD;
-	self->other = ibv_reg_mr(b->pd, b->buf.p, PAGE,
-				 VT_ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	self->other = vt_window_reg(b, PAGE);
 	ASSERT_NE(NULL, self->other);
 	self->ctl = *b;
 	self->ctl.qp = vt_qp_create(b);
@@ -235,10 +218,7 @@ FIXTURE_TEARDOWN(end)
 {
 	if (self->ctl.qp)
 		ibv_destroy_qp(self->ctl.qp);
-	if (self->mw)
-		ibv_dealloc_mw(self->mw);
-	if (self->mr)
-		ibv_dereg_mr(self->mr);
+	vt_window_close(&self->w);
 	if (self->other)
 		ibv_dereg_mr(self->other);
 	vt_pair_close(&self->pair);
@@ -255,20 +235,20 @@ static int open_target(FIXTURE_DATA(end) *self, enum how how)
 	};
 	int ret;
 
-	self->mr = ibv_reg_mr(b->pd, b->buf.p, b->buf.len,
-			      VT_ACCESS_ALL | IBV_ACCESS_MW_BIND);
-	if (!self->mr)
-		return -errno;
-	self->rkey = self->mr->rkey;
-	if (how == DEREG)
+	if (how == DEREG) {
+		self->w.mr = vt_window_reg(b, b->buf.len);
+		if (!self->w.mr)
+			return -errno;
+		self->rkey = self->w.mr->rkey;
 		return 0;
-	self->mw = ibv_alloc_mw(b->pd, type_2 ? IBV_MW_TYPE_2 :
-						IBV_MW_TYPE_1);
-	if (!self->mw)
-		return -errno;
-	to.mr = self->mr;
-	ret = vt_bind_any(b, self->mw, &to);
-	self->rkey = self->mw->rkey;
+	}
+	ret = vt_window_open(&self->w, b, type_2 ? IBV_MW_TYPE_2 :
+						   IBV_MW_TYPE_1);
+	if (ret)
+		return ret;
+	to.mr = self->w.mr;
+	ret = vt_bind_any(b, self->w.mw, &to);
+	self->rkey = self->w.mw->rkey;
 	return ret;
 }
 
@@ -283,28 +263,17 @@ static int end_target(FIXTURE_DATA(end) *self, enum how how)
 		return vt_invalidate(&self->pair.b, self->rkey);
 	case DEALLOC_1:
 	case DEALLOC_2:
-		ret = ibv_dealloc_mw(self->mw);
-		self->mw = NULL;
+		ret = ibv_dealloc_mw(self->w.mw);
+		self->w.mw = NULL;
 		return ret;
 	case UNBIND:
-		return vt_bind_any(&self->ctl, self->mw, &nothing);
+		return vt_bind_any(&self->ctl, self->w.mw, &nothing);
 	case REBIND:
-		return vt_bind_page(&self->ctl, self->mw, self->other);
+		return vt_bind_page(&self->ctl, self->w.mw, self->other);
 	case DEREG:
-		ret = ibv_dereg_mr(self->mr);
-		self->mr = NULL;
+		ret = ibv_dereg_mr(self->w.mr);
+		self->w.mr = NULL;
 	}
-	return ret;
-}
-
-static int close_target(FIXTURE_DATA(end) *self)
-{
-	int ret = self->mw ? ibv_dealloc_mw(self->mw) : 0;
-
-	self->mw = NULL;
-	if (!ret && self->mr)
-		ret = ibv_dereg_mr(self->mr);
-	self->mr = NULL;
 	return ret;
 }
 
@@ -324,9 +293,7 @@ static void *writer_main(void *arg)
 
 	for (n = 0, self->status = 0; !self->status; n++) {
 		memset(a->buf.p + VT_GUARD, n, SPAN);
-		self->status = vt_post(a, &wr);
-		if (!self->status)
-			self->status = vt_status(a->scq, 1);
+		self->status = vt_outcome(a, &wr);
 		self->going = true;
 	}
 	return NULL;
@@ -372,8 +339,7 @@ static void rebind_or_not(struct __test_metadata *_metadata,
 	struct ibv_mr copy;
 	int ret;
 
-	gone.mr = ibv_reg_mr(b->pd, b->buf.p, PAGE,
-			     VT_ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	gone.mr = vt_window_reg(b, PAGE);
 	ASSERT_NE(NULL, gone.mr);
 	/* The library frees its own when it is deregistered. */
 	copy = *gone.mr;
@@ -383,7 +349,7 @@ static void rebind_or_not(struct __test_metadata *_metadata,
 	while (!self->going)
 		;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, other_goes, &gone));
-	ret = vt_bind_page(&self->ctl, self->mw, &copy);
+	ret = vt_bind_page(&self->ctl, self->w.mw, &copy);
 	pthread_join(thread, NULL);
 	if (ret == IBV_WC_SUCCESS) {
 		EXPECT_EQ(EBUSY, gone.ret);
@@ -393,12 +359,12 @@ static void rebind_or_not(struct __test_metadata *_metadata,
 		usleep(2000);
 		EXPECT_EQ(0, self->status);
 		++*refused;
-		ASSERT_EQ(0, ibv_dealloc_mw(self->mw));
-		self->mw = NULL;
+		ASSERT_EQ(0, ibv_dealloc_mw(self->w.mw));
+		self->w.mw = NULL;
 	}
 	pthread_join(writer, NULL);
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, self->status);
-	ASSERT_EQ(0, close_target(self));
+	ASSERT_EQ(0, vt_window_close(&self->w));
 	if (gone.ret)
 		ASSERT_EQ(0, ibv_dereg_mr(gone.mr));
 }
@@ -439,7 +405,7 @@ TEST_F(end, nothing_is_written_after)
 		look(self, after);
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, self->status);
 		ASSERT_EQ(0, memcmp(before, after, SAMPLES)) TH_LOG("%d", i);
-		ASSERT_EQ(0, close_target(self));
+		ASSERT_EQ(0, vt_window_close(&self->w));
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
 	}
 }

@@ -17,8 +17,7 @@
 FIXTURE(inval)
 {
 	struct vt_pair pair;
-	struct ibv_mr *mr;
-	struct ibv_mw *mw;
+	struct vt_window w;
 };
 
 FIXTURE_VARIANT(inval)
@@ -32,25 +31,16 @@ FIXTURE_VARIANT_ADD(inval, large_packets) { IBV_MTU_4096 };
 FIXTURE_SETUP(inval)
 {
 	struct vt_conf conf = vt_defaults;
-	struct vt_ep *b = &self->pair.b;
 
 	conf.mtu = variant->mtu;
 	conf.buf_len = MSG_MAX + 4 * VT_GUARD;
 	VT_SETUP(vt_pair_open(&self->pair, &conf));
-	self->mr = ibv_reg_mr(b->pd, b->buf.p, b->buf.len,
-			      VT_ACCESS_ALL | IBV_ACCESS_MW_BIND);
-	ASSERT_NE(NULL, self->mr);
-	self->mw = ibv_alloc_mw(b->pd, IBV_MW_TYPE_2);
-	if (!self->mw)
-		SKIP(return, "no memory windows of type 2");
+	VT_SETUP(vt_window_open(&self->w, &self->pair.b, IBV_MW_TYPE_2));
 }
 
 FIXTURE_TEARDOWN(inval)
 {
-	if (self->mw)
-		EXPECT_EQ(0, ibv_dealloc_mw(self->mw));
-	if (self->mr)
-		EXPECT_EQ(0, ibv_dereg_mr(self->mr));
+	EXPECT_EQ(0, vt_window_close(&self->w));
 	vt_pair_close(&self->pair);
 }
 
@@ -67,10 +57,7 @@ static int send_inval(FIXTURE_DATA(inval) *self, uint32_t rkey, size_t len)
 	};
 	int ret = vt_post_recv(b, 8, &to, 1);
 
-	if (ret)
-		return ret;
-	ret = vt_post(a, &wr);
-	return ret ? ret : vt_status(a->scq, 7);
+	return ret ? ret : vt_outcome(a, &wr);
 }
 
 TEST_F(inval, data_and_key)
@@ -86,8 +73,8 @@ TEST_F(inval, data_and_key)
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
 		struct ibv_sge sge = vt_sge(&b->buf, VT_GUARD, lens[i]);
 
-		ASSERT_EQ(0, vt_bind_page(b, self->mw, self->mr));
-		rkey = self->mw->rkey;
+		ASSERT_EQ(0, vt_bind_page(b, self->w.mw, self->w.mr));
+		rkey = self->w.mw->rkey;
 		ASSERT_EQ(0, vt_write_by(&self->pair, rkey));
 		vt_fill(b->buf.p, b->buf.len, b->buf.seed, 0);
 		vt_fill(a->buf.p + VT_GUARD, lens[i], i, 0);
@@ -106,8 +93,8 @@ TEST_F(inval, data_and_key)
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
 	}
 	/* the region is free again */
-	EXPECT_EQ(0, ibv_dereg_mr(self->mr));
-	self->mr = NULL;
+	EXPECT_EQ(0, ibv_dereg_mr(self->w.mr));
+	self->w.mr = NULL;
 }
 
 /* The peer is refused, and what it named works on. */
@@ -127,29 +114,29 @@ TEST_F(inval, what_is_no_window_of_this_qp)
 
 	/* nothing, a region, a window that is not bound, one of type 1 */
 	refused(_metadata, self, 0);
-	refused(_metadata, self, self->mr->rkey);
-	EXPECT_EQ(0, vt_write_by(&self->pair, self->mr->rkey));
-	refused(_metadata, self, self->mw->rkey);
+	refused(_metadata, self, self->w.mr->rkey);
+	EXPECT_EQ(0, vt_write_by(&self->pair, self->w.mr->rkey));
+	refused(_metadata, self, self->w.mw->rkey);
 	ASSERT_NE(NULL, mw_1);
-	ASSERT_EQ(0, vt_bind_page(b, mw_1, self->mr));
+	ASSERT_EQ(0, vt_bind_page(b, mw_1, self->w.mr));
 	refused(_metadata, self, mw_1->rkey);
 	EXPECT_EQ(0, vt_write_by(&self->pair, mw_1->rkey));
 	EXPECT_EQ(0, ibv_dealloc_mw(mw_1));
 	/* a bound one under another tag, and under its former one */
-	rkey = self->mw->rkey;
-	ASSERT_EQ(0, vt_bind_page(b, self->mw, self->mr));
+	rkey = self->w.mw->rkey;
+	ASSERT_EQ(0, vt_bind_page(b, self->w.mw, self->w.mr));
 	refused(_metadata, self, rkey);
-	refused(_metadata, self, self->mw->rkey ^ 0x80);
-	EXPECT_EQ(0, vt_write_by(&self->pair, self->mw->rkey));
+	refused(_metadata, self, self->w.mw->rkey ^ 0x80);
+	EXPECT_EQ(0, vt_write_by(&self->pair, self->w.mw->rkey));
 	/* by way of another connection, whose QP is not the window's */
 	ASSERT_EQ(0, vt_pair_open(&elsewhere, &self->pair.b.conf));
 	{
 		FIXTURE_DATA(inval) other = { .pair = elsewhere };
 
-		refused(_metadata, &other, self->mw->rkey);
+		refused(_metadata, &other, self->w.mw->rkey);
 	}
 	vt_pair_close(&elsewhere);
-	EXPECT_EQ(0, vt_write_by(&self->pair, self->mw->rkey));
+	EXPECT_EQ(0, vt_write_by(&self->pair, self->w.mw->rkey));
 }
 
 VT_HARNESS_MAIN

@@ -1,11 +1,61 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "window.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "region.h"
 #include "work.h"
 
 #define PAGE	4096ul
 #define WR_ID	0x3171d030
+
+/**
+ * vt_window_reg() - a region that windows can be bound to
+ * @ep: at whose buffer it begins
+ * @len: bytes of it
+ *
+ * Return: the region, NULL with errno
+ */
+struct ibv_mr *vt_window_reg(struct vt_ep *ep, size_t len)
+{
+	return ibv_reg_mr(ep->pd, ep->buf.p, len,
+			  VT_ACCESS_ALL | IBV_ACCESS_MW_BIND);
+}
+
+/**
+ * vt_window_open() - a window, not bound yet, and a region over a whole buffer
+ * @w: filled in; close it even after a failure
+ * @ep: whose buffer
+ * @type: of the window
+ *
+ * Return: 0 or a negative errno
+ */
+int vt_window_open(struct vt_window *w, struct vt_ep *ep,
+		   enum ibv_mw_type type)
+{
+	memset(w, 0, sizeof(*w));
+	w->mr = vt_window_reg(ep, ep->buf.len);
+	if (!w->mr)
+		return -errno;
+	w->mw = ibv_alloc_mw(ep->pd, type);
+	return w->mw ? 0 : -errno;
+}
+
+/**
+ * vt_window_close() - what is left of the two goes, the window first
+ *
+ * Return: 0 or an errno
+ */
+int vt_window_close(struct vt_window *w)
+{
+	int ret = w->mw ? ibv_dealloc_mw(w->mw) : 0;
+
+	if (!ret && w->mr)
+		ret = ibv_dereg_mr(w->mr);
+	memset(w, 0, sizeof(*w));
+	return ret;
+}
 
 static struct ibv_mw_bind_info bind_info(const struct vt_bind *to)
 {
@@ -63,11 +113,8 @@ int vt_bind_wr(struct vt_ep *ep, struct ibv_mw *mw, uint32_t rkey,
 			.mw = mw, .rkey = rkey, .bind_info = bind_info(to),
 		},
 	};
-	int ret = vt_post(ep, &wr);
+	int ret = vt_outcome(ep, &wr);
 
-	if (ret)
-		return ret;
-	ret = vt_status(ep->scq, WR_ID);
 	if (ret == IBV_WC_SUCCESS)
 		mw->rkey = rkey;
 	return ret;
@@ -113,6 +160,18 @@ int vt_write_by(struct vt_pair *pair, uint32_t rkey)
 	return vt_region_go(pair, &r, VT_WRITE, 64, 8);
 }
 
+static int invalidate(struct vt_ep *ep, enum ibv_wr_opcode how, uint32_t rkey)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = WR_ID,
+		.opcode = how,
+		.send_flags = IBV_SEND_SIGNALED,
+		.invalidate_rkey = rkey,
+	};
+
+	return vt_outcome(ep, &wr);
+}
+
 /**
  * vt_invalidate() - invalidate a key by a local request
  *
@@ -120,15 +179,7 @@ int vt_write_by(struct vt_pair *pair, uint32_t rkey)
  */
 int vt_invalidate(struct vt_ep *ep, uint32_t rkey)
 {
-	struct ibv_send_wr wr = {
-		.wr_id = WR_ID,
-		.opcode = IBV_WR_LOCAL_INV,
-		.send_flags = IBV_SEND_SIGNALED,
-		.invalidate_rkey = rkey,
-	};
-	int ret = vt_post(ep, &wr);
-
-	return ret ? ret : vt_status(ep->scq, WR_ID);
+	return invalidate(ep, IBV_WR_LOCAL_INV, rkey);
 }
 
 /**
@@ -139,13 +190,5 @@ int vt_invalidate(struct vt_ep *ep, uint32_t rkey)
  */
 int vt_send_invalidate(struct vt_ep *ep, uint32_t rkey)
 {
-	struct ibv_send_wr wr = {
-		.wr_id = WR_ID,
-		.opcode = IBV_WR_SEND_WITH_INV,
-		.send_flags = IBV_SEND_SIGNALED,
-		.invalidate_rkey = rkey,
-	};
-	int ret = vt_post(ep, &wr);
-
-	return ret ? ret : vt_status(ep->scq, WR_ID);
+	return invalidate(ep, IBV_WR_SEND_WITH_INV, rkey);
 }

@@ -1,14 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Memory windows: one bind, and how it ends. */
+/* Memory windows: what they are made of, one bind, and how it ends. */
 #ifndef VT_WINDOW_H
 #define VT_WINDOW_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <infiniband/verbs.h>
 
 #include "endpoint.h"
 #include "rights.h"
+
+/**
+ * struct vt_window - a window, and the region that it is to be bound to
+ * @mr: or NULL: the test has deregistered it
+ * @mw: or NULL
+ */
+struct vt_window {
+	struct ibv_mr *mr;
+	struct ibv_mw *mw;
+};
 
 /**
  * struct vt_bind - what a window is bound to
@@ -23,6 +34,11 @@ struct vt_bind {
 	uint64_t len;
 	int access;
 };
+
+struct ibv_mr *vt_window_reg(struct vt_ep *ep, size_t len);
+int vt_window_open(struct vt_window *w, struct vt_ep *ep,
+		   enum ibv_mw_type type);
+int vt_window_close(struct vt_window *w);
 
 int vt_bind(struct vt_ep *ep, struct ibv_mw *mw, const struct vt_bind *to);
 int vt_bind_wr(struct vt_ep *ep, struct ibv_mw *mw, uint32_t rkey,

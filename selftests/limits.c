@@ -13,118 +13,52 @@
 
 #include <sys/wait.h>
 
+#include "objects.h"
+
 /* More of a kind neither the kernel has (for QP1) nor our endpoint. */
 #define IN_USE	8
 
 FIXTURE(limits)
 {
 	struct vt_ep ep;
-	struct ibv_ah_attr address;
+	struct vt_parts parts;
 	void **o;
 	int max;
 };
 
 FIXTURE_VARIANT(limits)
 {
+	enum vt_object kind;
 	size_t limit; /* where in struct ibv_device_attr */
-	void *(*make)(struct vt_ep *ep, struct ibv_ah_attr *address);
-	int (*drop)(void *object);
 };
 
-static void *make_pd(struct vt_ep *ep, struct ibv_ah_attr *address)
+#define LIMIT(name)	offsetof(struct ibv_device_attr, max_##name)
+
+FIXTURE_VARIANT_ADD(limits, pd) { VT_PD, LIMIT(pd) };
+FIXTURE_VARIANT_ADD(limits, cq) { VT_CQ, LIMIT(cq) };
+FIXTURE_VARIANT_ADD(limits, qp) { VT_QP, LIMIT(qp) };
+FIXTURE_VARIANT_ADD(limits, srq) { VT_SRQ, LIMIT(srq) };
+FIXTURE_VARIANT_ADD(limits, mr) { VT_MR, LIMIT(mr) };
+FIXTURE_VARIANT_ADD(limits, mw) { VT_MW, LIMIT(mw) };
+FIXTURE_VARIANT_ADD(limits, ah) { VT_AH, LIMIT(ah) };
+
+static int open_parts(struct vt_ep *ep, struct vt_parts *parts)
 {
-	return ibv_alloc_pd(ep->dev.ctx);
+	int ret = vt_ep_open(ep, &vt_defaults, 0);
+
+	if (ret)
+		return ret;
+	parts->pd = ep->pd;
+	parts->cq = ep->scq;
+	parts->address = vt_ah_attr(ep->dev.gid_index, &ep->dev.gid);
+	return 0;
 }
-
-static int drop_pd(void *o)
-{
-	return ibv_dealloc_pd(o);
-}
-
-static void *make_cq(struct vt_ep *ep, struct ibv_ah_attr *address)
-{
-	return ibv_create_cq(ep->dev.ctx, 1, NULL, NULL, 0);
-}
-
-static int drop_cq(void *o)
-{
-	return ibv_destroy_cq(o);
-}
-
-static void *make_qp(struct vt_ep *ep, struct ibv_ah_attr *address)
-{
-	struct ibv_qp_init_attr init = {
-		.send_cq = ep->scq, .recv_cq = ep->rcq, .cap = { 1, 1, 1, 1, 0 },
-		.qp_type = IBV_QPT_RC,
-	};
-
-	return ibv_create_qp(ep->pd, &init);
-}
-
-static int drop_qp(void *o)
-{
-	return ibv_destroy_qp(o);
-}
-
-static void *make_srq(struct vt_ep *ep, struct ibv_ah_attr *address)
-{
-	struct ibv_srq_init_attr init = { .attr = { 1, 1, 0 } };
-
-	return ibv_create_srq(ep->pd, &init);
-}
-
-static int drop_srq(void *o)
-{
-	return ibv_destroy_srq(o);
-}
-
-static void *make_mr(struct vt_ep *ep, struct ibv_ah_attr *address)
-{
-	return ibv_reg_mr(ep->pd, ep->buf.p, 1, 0);
-}
-
-static int drop_mr(void *o)
-{
-	return ibv_dereg_mr(o);
-}
-
-static void *make_mw(struct vt_ep *ep, struct ibv_ah_attr *address)
-{
-	return ibv_alloc_mw(ep->pd, IBV_MW_TYPE_2);
-}
-
-static int drop_mw(void *o)
-{
-	return ibv_dealloc_mw(o);
-}
-
-static void *make_ah(struct vt_ep *ep, struct ibv_ah_attr *address)
-{
-	return ibv_create_ah(ep->pd, address);
-}
-
-static int drop_ah(void *o)
-{
-	return ibv_destroy_ah(o);
-}
-
-#define KIND(kind) \
-	{ offsetof(struct ibv_device_attr, max_##kind), make_##kind, drop_##kind }
-
-FIXTURE_VARIANT_ADD(limits, pd) KIND(pd);
-FIXTURE_VARIANT_ADD(limits, cq) KIND(cq);
-FIXTURE_VARIANT_ADD(limits, qp) KIND(qp);
-FIXTURE_VARIANT_ADD(limits, srq) KIND(srq);
-FIXTURE_VARIANT_ADD(limits, mr) KIND(mr);
-FIXTURE_VARIANT_ADD(limits, mw) KIND(mw);
-FIXTURE_VARIANT_ADD(limits, ah) KIND(ah);
 
 FIXTURE_SETUP(limits)
 {
 	struct ibv_device_attr *attr = &self->ep.dev.attr;
 
-	VT_SETUP(vt_ep_open(&self->ep, &vt_defaults, 0));
-	self->address = vt_ah_attr(self->ep.dev.gid_index, &self->ep.dev.gid);
+	VT_SETUP(open_parts(&self->ep, &self->parts));
 	self->max = *(int *)((char *)attr + variant->limit);
 	if (self->max > 10000)
 		SKIP(return, "too many to try: %d", self->max);
@@ -139,14 +73,12 @@ FIXTURE_TEARDOWN(limits)
 }
 
 /* Returns how many more there could be. */
-static int fill(struct vt_ep *ep, struct ibv_ah_attr *address, int max,
-		void *(*make)(struct vt_ep *, struct ibv_ah_attr *), void **o)
+static int fill(enum vt_object kind, struct vt_parts *parts, int max, void **o)
 {
 	int n;
 
 	for (n = 0; n <= max; n++) {
-		errno = 0;
-		o[n] = make(ep, address);
+		o[n] = vt_object_make(kind, parts);
 		if (!o[n])
 			break;
 	}
@@ -157,47 +89,46 @@ TEST_F(limits, reached)
 {
 	int n, i;
 
-	n = fill(&self->ep, &self->address, self->max, variant->make, self->o);
+	n = fill(variant->kind, &self->parts, self->max, self->o);
 	EXPECT_EQ(ENOMEM, errno);
 	ASSERT_LE(n, self->max);
 	EXPECT_GE(n, self->max - IN_USE);
 	/* in the place of one that goes another can come, but only one */
-	EXPECT_EQ(0, variant->drop(self->o[0]));
-	self->o[0] = variant->make(&self->ep, &self->address);
+	EXPECT_EQ(0, vt_object_drop(variant->kind, self->o[0]));
+	self->o[0] = vt_object_make(variant->kind, &self->parts);
 	ASSERT_NE(NULL, self->o[0]);
-	EXPECT_EQ(NULL, variant->make(&self->ep, &self->address));
+	EXPECT_EQ(NULL, vt_object_make(variant->kind, &self->parts));
 	EXPECT_EQ(ENOMEM, errno);
 	for (i = 0; i < n; i++)
-		ASSERT_EQ(0, variant->drop(self->o[i]));
+		ASSERT_EQ(0, vt_object_drop(variant->kind, self->o[i]));
 	/* and all of it again: nothing was lost on the way */
-	EXPECT_EQ(n, fill(&self->ep, &self->address, self->max, variant->make,
-			  self->o));
+	EXPECT_EQ(n, fill(variant->kind, &self->parts, self->max, self->o));
 	for (i = 0; i < n; i++)
-		ASSERT_EQ(0, variant->drop(self->o[i]));
+		ASSERT_EQ(0, vt_object_drop(variant->kind, self->o[i]));
 }
 
 /* The limit is the device's, not the process's; one that dies gives all back. */
 TEST_F(limits, of_all_processes)
 {
+	struct vt_parts parts;
 	int n, status, i;
 	struct vt_ep ep;
 	pid_t pid;
 
 	pid = fork();
 	if (!pid) {
-		status = vt_ep_open(&ep, &vt_defaults, 0);
+		status = open_parts(&ep, &parts);
 		if (!status)
-			fill(&ep, &self->address, self->max, variant->make,
-			     self->o);
+			fill(variant->kind, &parts, self->max, self->o);
 		_exit(status || errno != ENOMEM ||
-		      variant->make(&ep, &self->address));
+		      vt_object_make(variant->kind, &parts));
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	n = fill(&self->ep, &self->address, self->max, variant->make, self->o);
+	n = fill(variant->kind, &self->parts, self->max, self->o);
 	EXPECT_GE(n, self->max - IN_USE);
 	for (i = 0; i < n; i++)
-		ASSERT_EQ(0, variant->drop(self->o[i]));
+		ASSERT_EQ(0, vt_object_drop(variant->kind, self->o[i]));
 }
 
 VT_HARNESS_MAIN

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* One object of each kind that verbs have, for tests of how many there may be. */
+#ifndef VT_OBJECTS_H
+#define VT_OBJECTS_H
+
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+enum vt_object {
+	VT_PD, VT_CQ, VT_QP, VT_SRQ, VT_MR, VT_MW, VT_AH, VT_DM, VT_XRCD,
+};
+
+/**
+ * struct vt_parts - what objects are made of
+ * @pd: for all that has one; the others are of its device
+ * @cq: of QPs
+ * @address: of address handles
+ * @page: memory of regions
+ */
+struct vt_parts {
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_ah_attr address;
+	uint8_t page[4096];
+};
+
+void *vt_object_make(enum vt_object kind, struct vt_parts *parts);
+int vt_object_drop(enum vt_object kind, void *object);
+
+#endif /* VT_OBJECTS_H */

@@ -13,33 +13,25 @@
 
 need_link_type "$LINK_TYPE"
 
-if topology_host Y; then
+if try_same_host; then
 	perftest_all "same host" v4
 	perftest_some "same host" v6
 	perftest_odp "same host" v4
 	perftest_huge "same host" v4
 	topology_down
-else
-	not_ok "link for the same-host shortcut"
 fi
 
-if [ "$LINK_TYPE" = rxe ]; then
-	skip "wire path on one host" "rxe has no other"
-elif topology_host N; then
+if try_wire_path; then
 	perftest_some "one host, wire path" v4
 	perftest_odp "one host, wire path" v4
 	topology_down
-else
-	not_ok "link for the wire path on one host"
 fi
 
-if topology_veth 1500; then
+if try_veth 1500; then
 	perftest_sizes "veth" v4 ib_write_bw
 	perftest_all "veth" v4
 	perftest_some "veth" v6
 	perftest_odp "veth" v4
 	topology_down
-else
-	not_ok "links on a veth pair"
 fi
 finish

@@ -34,3 +34,28 @@ topology_veth() {
 
 # topology_down: take apart what the last one made
 topology_down() { clean_up "$TOPOLOGY_MARK"; }
+
+# try_same_host: topology_host with the shortcut; that it cannot be is a failure
+try_same_host() {
+	topology_host Y && return
+	not_ok "link for the same-host shortcut"
+	return 1
+}
+
+# try_wire_path: the same without it; rxe never has it
+try_wire_path() {
+	if [ "$LINK_TYPE" = rxe ]; then
+		skip "wire path on one host" "rxe has no other"
+		return 1
+	fi
+	topology_host N && return
+	not_ok "link for the wire path on one host"
+	return 1
+}
+
+# try_veth MTU: topology_veth in the same way
+try_veth() {
+	topology_veth "$1" && return
+	not_ok "links on a veth pair"
+	return 1
+}

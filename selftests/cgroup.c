@@ -10,26 +10,15 @@
  */
 #include "harness.h"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "objects.h"
+#include "system.h"
 
 #define CGROUPS	"/sys/fs/cgroup/"
 #define GROUP	CGROUPS "softmr-test"
-
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY), ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
-	close(fd);
-	return ret;
-}
 
 /* "max" for a negative one */
 static int limit(int handles, int objects)
@@ -42,7 +31,7 @@ static int limit(int handles, int objects)
 		snprintf(o, sizeof(o), "%d", objects);
 	snprintf(line, sizeof(line), "%s hca_handle=%s hca_object=%s",
 		 getenv("SMR_DEV"), h, o);
-	return put(GROUP "/rdma.max", line);
+	return vt_put(GROUP "/rdma.max", line);
 }
 
 /* What the group has of @what now; nothing is said where there is nothing. */
@@ -69,18 +58,18 @@ static int used(const char *what)
 /* Each test is a process of its own, which goes into the group. */
 static int enter_group(void)
 {
-	int ret = put(CGROUPS "cgroup.subtree_control", "+rdma");
+	int ret = vt_put(CGROUPS "cgroup.subtree_control", "+rdma");
 
 	if (ret)
 		return ret;
 	if (mkdir(GROUP, 0755) && errno != EEXIST)
 		return -errno;
-	return put(GROUP "/cgroup.procs", "0");
+	return vt_put(GROUP "/cgroup.procs", "0");
 }
 
 static void leave_group(void)
 {
-	put(CGROUPS "cgroup.procs", "0");
+	vt_put(CGROUPS "cgroup.procs", "0");
 	rmdir(GROUP);
 }
 

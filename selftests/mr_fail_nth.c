@@ -68,24 +68,18 @@ FIXTURE_TEARDOWN(nth)
 /* Let the @n-th allocation from here on fail; 0: none. */
 static void fail_nth(FIXTURE_DATA(nth) *self, int n)
 {
-	char text[16];
-	int len = snprintf(text, sizeof(text), "%d", n);
-
-	if (pwrite(self->fd, text, len, 0) != len)
+	if (vt_fail_nth(self->fd, n))
 		abort();
 }
 
 /* Whether that has come to pass; it does not, any more. */
 static bool has_failed(FIXTURE_DATA(nth) *self)
 {
-	char text[16] = "";
-	bool failed;
+	int ret = vt_fail_had(self->fd);
 
-	if (pread(self->fd, text, sizeof(text) - 1, 0) <= 0)
+	if (ret < 0)
 		abort();
-	failed = atoi(text) == 0;
-	fail_nth(self, 0);
-	return failed;
+	return ret;
 }
 
 /* Pages of this process that the kernel holds for devices, in KiB */

@@ -28,14 +28,11 @@ FIXTURE(odp)
 FIXTURE_SETUP(odp)
 {
 	struct vt_conf conf = vt_defaults;
-	struct ibv_device_attr_ex attr;
 
 	conf.mtu = IBV_MTU_4096;
 	conf.buf_len = 2 * MIB;
 	VT_SETUP(vt_pair_open(&self->pair, &conf));
-	ASSERT_EQ(0, ibv_query_device_ex(self->pair.b.dev.ctx, NULL, &attr));
-	if (!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
-		SKIP(return, "no on-demand paging");
+	VT_SETUP(vt_need_odp(&self->pair.b, IBV_ODP_SUPPORT));
 }
 
 FIXTURE_TEARDOWN(odp)

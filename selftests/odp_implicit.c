@@ -28,13 +28,10 @@ FIXTURE(implicit)
 FIXTURE_SETUP(implicit)
 {
 	struct vt_conf conf = vt_defaults;
-	struct ibv_device_attr_ex attr;
 
 	conf.buf_len = MIB + 4 * VT_GUARD;
 	VT_SETUP(vt_pair_open(&self->pair, &conf));
-	ASSERT_EQ(0, ibv_query_device_ex(self->pair.b.dev.ctx, NULL, &attr));
-	if (!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT))
-		SKIP(return, "no implicit on-demand paging");
+	VT_SETUP(vt_need_odp(&self->pair.b, IBV_ODP_SUPPORT_IMPLICIT));
 	self->mr = ibv_reg_mr(self->pair.b.pd, NULL, SIZE_MAX, VT_ACCESS_ODP);
 	ASSERT_NE(NULL, self->mr);
 }

@@ -146,14 +146,6 @@ FIXTURE_VARIANT_ADD(traffic, compact) { { "compact", compact } };
 FIXTURE_VARIANT_ADD(traffic, neighbours) { { "neighbours", neighbours } };
 FIXTURE_VARIANT_ADD(traffic, mremap) { { "mremap", move_home_and_back } };
 
-static bool has_odp(const struct vt_ep *ep)
-{
-	struct ibv_device_attr_ex attr;
-
-	return !ibv_query_device_ex(ep->dev.ctx, NULL, &attr) &&
-	       attr.odp_caps.general_caps & IBV_ODP_SUPPORT;
-}
-
 FIXTURE_SETUP(traffic)
 {
 	struct vt_conf conf = vt_defaults;
@@ -161,8 +153,7 @@ FIXTURE_SETUP(traffic)
 	conf.mtu = IBV_MTU_4096;
 	conf.buf_len = SPAN + 4 * VT_GUARD;
 	VT_SETUP(vt_pair_open(&self->pair, &conf));
-	if (!has_odp(&self->pair.b))
-		SKIP(return, "no on-demand paging");
+	VT_SETUP(vt_need_odp(&self->pair.b, IBV_ODP_SUPPORT));
 	if (variant->way.move == reclaim && !vt_swap_on())
 		SKIP(return, "no swap can be made here");
 	self->m.p = vt_map(LEN, CHUNK, MAP_PRIVATE, -1);
@@ -266,8 +257,7 @@ FIXTURE_SETUP(end)
 	self->conf.timeout = 12;
 	self->conf.retry_cnt = 2;
 	VT_SETUP(vt_ep_open(&self->a, &self->conf, 0));
-	if (!has_odp(&self->a))
-		SKIP(return, "no on-demand paging");
+	VT_SETUP(vt_need_odp(&self->a, IBV_ODP_SUPPORT));
 }
 
 FIXTURE_TEARDOWN(end)

@@ -11,9 +11,9 @@
 
 #include <linux/capability.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
 #include "raw.h"
+#include "system.h"
 
 #define MTU	9000
 #define HEADER	14
@@ -326,22 +326,6 @@ TEST_F(raw, pages_that_went)
 
 /* -- who may */
 
-static int net_raw(bool may)
-{
-	struct __user_cap_header_struct hdr = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	struct __user_cap_data_struct data[2];
-
-	if (syscall(SYS_capget, &hdr, data))
-		return -errno;
-	if (may)
-		data[0].effective |= 1 << CAP_NET_RAW;
-	else
-		data[0].effective &= ~(1 << CAP_NET_RAW);
-	return syscall(SYS_capset, &hdr, data) ? -errno : 0;
-}
-
 TEST_F(raw, without_the_capability)
 {
 	struct ibv_qp_init_attr init = {
@@ -353,7 +337,7 @@ TEST_F(raw, without_the_capability)
 	struct ibv_qp *qp;
 	int err;
 
-	ASSERT_EQ(0, net_raw(false));
+	ASSERT_EQ(0, vt_capability(CAP_NET_RAW, false));
 	errno = 0;
 	qp = ibv_create_qp(self->a.ep.pd, &init);
 	err = errno;
@@ -363,7 +347,7 @@ TEST_F(raw, without_the_capability)
 	EXPECT_EQ(NULL, flow);
 	EXPECT_EQ(EPERM, err);
 	EXPECT_EQ(NULL, qp);
-	ASSERT_EQ(0, net_raw(true));
+	ASSERT_EQ(0, vt_capability(CAP_NET_RAW, true));
 	qp = ibv_create_qp(self->a.ep.pd, &init);
 	ASSERT_NE(NULL, qp);
 	EXPECT_EQ(0, ibv_destroy_qp(qp));

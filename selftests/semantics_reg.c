@@ -7,11 +7,11 @@
  * paths: host
  */
 #include "rows.h"
+#include "system.h"
 
 #include <linux/capability.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 /* In the optional range, but nobody knows it */
@@ -154,19 +154,6 @@ CHECK(length_0)
 
 /* -- RLIMIT_MEMLOCK */
 
-static int lose_ipc_lock(void)
-{
-	struct __user_cap_header_struct hdr = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	struct __user_cap_data_struct data[2];
-
-	if (syscall(SYS_capget, &hdr, data))
-		return -errno;
-	data[0].effective &= ~(1u << CAP_IPC_LOCK);
-	return syscall(SYS_capset, &hdr, data) ? -errno : 0;
-}
-
 /* Two regions together are more than the limit, each alone is not. */
 CHECK(memlock)
 {
@@ -181,7 +168,7 @@ CHECK(memlock)
 	ASSERT_NE(MAP_FAILED, p);
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &limit));
 	if (row->want)
-		ASSERT_EQ(0, lose_ipc_lock());
+		ASSERT_EQ(0, vt_capability(CAP_IPC_LOCK, false));
 	first = ibv_reg_mr(pd, p, LEN, ALL | row->access);
 	ASSERT_NE(NULL, first);
 	errno = 0;

@@ -2,29 +2,20 @@
 #include "fail.h"
 
 #include <dirent.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static bool write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-	bool ok;
-
-	if (fd < 0)
-		return false;
-	ok = write(fd, text, strlen(text)) > 0;
-	close(fd);
-	return ok;
-}
+#include "system.h"
 
 static bool knob(const char *name, const char *value)
 {
 	char path[128];
 
 	snprintf(path, sizeof(path), "/sys/kernel/debug/%s", name);
-	return write_text(path, value);
+	return !vt_put(path, value);
 }
 
 /**
@@ -64,7 +55,7 @@ void vt_fail_mark_workers(bool mark)
 		    !strncmp(comm, "kworker/u", 9)) {
 			snprintf(path, sizeof(path), "/proc/%s/make-it-fail",
 				 entry->d_name);
-			write_text(path, mark ? "1" : "0");
+			vt_put(path, mark ? "1" : "0");
 		}
 		fclose(f);
 	}
@@ -85,4 +76,35 @@ bool vt_fail_some(bool on)
 	       knob("fail_page_alloc/times", "-1") &&
 	       knob("failslab/probability", percent) &&
 	       knob("fail_page_alloc/probability", percent);
+}
+
+/**
+ * vt_fail_nth() - let one allocation of this thread fail
+ * @fd: /proc/thread-self/fail-nth, open for reading and writing
+ * @n: which, counted from 1 at the next; 0: none
+ *
+ * Return: 0 or a negative errno
+ */
+int vt_fail_nth(int fd, int n)
+{
+	char text[16];
+	int len = snprintf(text, sizeof(text), "%d", n);
+
+	return pwrite(fd, text, len, 0) == len ? 0 : -errno;
+}
+
+/**
+ * vt_fail_had() - has that come to pass? It does not, any more
+ *
+ * Return: 1, 0, or a negative errno
+ */
+int vt_fail_had(int fd)
+{
+	char text[16] = "";
+	int ret;
+
+	if (pread(fd, text, sizeof(text) - 1, 0) <= 0)
+		return -errno;
+	ret = vt_fail_nth(fd, 0);
+	return ret ? ret : !atoi(text);
 }

@@ -8,5 +8,7 @@
 bool vt_fail_prepare(void);
 bool vt_fail_some(bool on);
 void vt_fail_mark_workers(bool mark);
+int vt_fail_nth(int fd, int n);
+int vt_fail_had(int fd);
 
 #endif /* VT_FAIL_H */

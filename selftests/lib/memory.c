@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "system.h"
 #include "work.h"
 
 #ifndef MADV_PAGEOUT
@@ -26,18 +27,6 @@
 #define PAGE		4096ul
 #define KSM		"/sys/kernel/mm/ksm/"
 #define SWAP_SIZE	"192M"
-
-static bool write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-	bool ok;
-
-	if (fd < 0)
-		return false;
-	ok = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-	close(fd);
-	return ok;
-}
 
 static long read_number(const char *path)
 {
@@ -60,7 +49,7 @@ bool vt_sysctl(const char *name, const char *value)
 	char path[128];
 
 	snprintf(path, sizeof(path), "/proc/sys/%s", name);
-	return write_file(path, value);
+	return !vt_put(path, value);
 }
 
 static bool in_memory(const char *dir)
@@ -195,16 +184,16 @@ bool vt_ksm_merge(void *p, size_t len)
 
 	if (scans < 0 || madvise(p, len, MADV_MERGEABLE))
 		return false;
-	write_file(KSM "sleep_millisecs", "1");
-	write_file(KSM "pages_to_scan", "20000");
-	write_file(KSM "run", "1");
+	vt_put(KSM "sleep_millisecs", "1");
+	vt_put(KSM "pages_to_scan", "20000");
+	vt_put(KSM "run", "1");
 	/* The first one only looks which pages are stable. */
 	while (!merged && vt_now_ms() < end) {
 		usleep(1000);
 		merged = read_number(KSM "full_scans") >= scans + 3;
 	}
 	merged = merged && read_number(KSM "pages_sharing") > 0;
-	write_file(KSM "run", "0");
+	vt_put(KSM "run", "0");
 	return merged;
 }
 

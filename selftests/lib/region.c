@@ -17,6 +17,22 @@
 static uint32_t serial;
 
 /**
+ * vt_need_odp() - does the device page memory on demand?
+ * @caps: enum ibv_odp_general_caps that it must have
+ *
+ * Return: 0, -EOPNOTSUPP if it does not, or another negative errno
+ */
+int vt_need_odp(const struct vt_ep *ep, uint64_t caps)
+{
+	struct ibv_device_attr_ex attr;
+	int ret = ibv_query_device_ex(ep->dev.ctx, NULL, &attr);
+
+	if (ret)
+		return -ret;
+	return (attr.odp_caps.general_caps & caps) == caps ? 0 : -EOPNOTSUPP;
+}
+
+/**
  * vt_map() - map memory, readable and writable
  * @len: bytes
  * @align: a power of two

@@ -41,6 +41,7 @@ enum vt_way {
 	VT_WAYS,
 };
 
+int vt_need_odp(const struct vt_ep *ep, uint64_t caps);
 void *vt_map(size_t len, size_t align, int flags, int fd);
 int vt_region_reg(struct vt_region *r, struct ibv_pd *pd, void *p, size_t len,
 		  uint64_t iova, int access);

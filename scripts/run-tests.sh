@@ -86,12 +86,15 @@ bed_tests() {
 # Two emulated machines get one CPU each: together they would have more than the host has, and wait for each other's
 # locks.
 boot_guest() {
-	local bed=$1
+	local bed=$1 leaks=off
 	shift
 	case $bed in
 	qemu-*) "$TOP/scripts/qemu-boot.sh" --kernel "${bed#qemu-}" --cpus "$((NODES == 1 ? 2 : 1))" "$@" ;;
 	uml) "$TOP/scripts/uml-boot.sh" --flavour plain "$@" ;;
-	uml-kasan) "$TOP/scripts/uml-boot.sh" --flavour kasan --cmdline "kmemleak=$([ "$BOOT" = kmemleak ] && echo on || echo off)" "$@" ;;
+	uml-kasan)
+		[ "$BOOT" != kmemleak ] || leaks=on
+		"$TOP/scripts/uml-boot.sh" --flavour kasan --cmdline "kmemleak=$leaks" "$@"
+		;;
 	uml-*) "$TOP/scripts/uml-boot.sh" --flavour "${bed#uml-}" "$@" ;;
 	esac
 }

@@ -324,19 +324,16 @@ struct counts {
 	int64_t hits, misses, faults, prefetches, invalidations;
 };
 
-/* The core reads the device's counters every some milliseconds only. */
 static struct counts counts_now(const struct vt_ep *ep)
 {
 	struct ibv_context *ctx = ep->dev.ctx;
+	struct counts c = { .hits = vt_counter_now(ctx, "odp_hits") };
 
-	usleep(50 * 1000);
-	return (struct counts){
-		.hits = vt_counter(ctx, "odp_hits"),
-		.misses = vt_counter(ctx, "odp_misses"),
-		.faults = vt_counter(ctx, "odp_faulted_pages"),
-		.prefetches = vt_counter(ctx, "odp_prefetched_pages"),
-		.invalidations = vt_counter(ctx, "odp_invalidated_pages"),
-	};
+	c.misses = vt_counter(ctx, "odp_misses");
+	c.faults = vt_counter(ctx, "odp_faulted_pages");
+	c.prefetches = vt_counter(ctx, "odp_prefetched_pages");
+	c.invalidations = vt_counter(ctx, "odp_invalidated_pages");
+	return c;
 }
 
 TEST_F(odp, counters)

@@ -111,8 +111,7 @@ TEST_F(implicit, nothing_there)
 
 static int64_t chunks(const struct vt_ep *ep)
 {
-	usleep(50 * 1000);
-	return vt_counter(ep->dev.ctx, "odp_chunks");
+	return vt_counter_now(ep->dev.ctx, "odp_chunks");
 }
 
 /* It may take a moment, as chunks are freed behind the process's back. */

@@ -85,7 +85,7 @@ static void compact(struct mover *m, unsigned int n)
 {
 	(void)m;
 	(void)n;
-	vt_sysctl("vm/compact_memory", "1");
+	vt_compact();
 }
 
 /* Pages beside those in use, in the same chunks */
@@ -156,6 +156,8 @@ FIXTURE_SETUP(traffic)
 	VT_SETUP(vt_need_odp(&self->pair.b, IBV_ODP_SUPPORT));
 	if (variant->way.move == reclaim && !vt_swap_on())
 		SKIP(return, "no swap can be made here");
+	if (variant->way.move == compact && !vt_compact())
+		SKIP(return, "no memory compaction that spares processes");
 	self->m.p = vt_map(LEN, CHUNK, MAP_PRIVATE, -1);
 	ASSERT_NE(NULL, self->m.p);
 	ASSERT_EQ(0, vt_region_reg(&self->r, self->pair.b.pd, self->m.p, LEN,

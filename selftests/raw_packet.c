@@ -210,7 +210,7 @@ TEST_F(raw, memory_that_is_none)
 
 TEST_F(raw, no_receive)
 {
-	int64_t before = vt_counter(self->b.ep.dev.ctx, "rx_no_receive");
+	int64_t before = vt_counter_now(self->b.ep.dev.ctx, "rx_no_receive");
 	int i;
 
 	for (i = 0; i < 5; i++)
@@ -223,7 +223,7 @@ TEST_F(raw, no_receive)
 /* What does not fit is lost; only a shared queue cannot have it back. */
 TEST_F(raw, receive_too_short)
 {
-	int64_t before = vt_counter(self->b.ep.dev.ctx, "rx_dropped");
+	int64_t before = vt_counter_now(self->b.ep.dev.ctx, "rx_dropped");
 	size_t len = self->frame.payload + HEADER;
 	uint8_t *at;
 
@@ -263,7 +263,7 @@ TEST_F(raw, memory_of_a_receive)
 /* In RTR a QP receives but does not send; before, what it is sent is lost. */
 TEST_F(raw, states)
 {
-	int64_t before = vt_counter(self->b.ep.dev.ctx, "rx_dropped");
+	int64_t before = vt_counter_now(self->b.ep.dev.ctx, "rx_dropped");
 
 	ASSERT_EQ(0, vt_raw_state(&self->b, IBV_QPS_RESET));
 	ASSERT_EQ(0, vt_raw_state(&self->b, IBV_QPS_INIT));

@@ -261,9 +261,7 @@ CHECK(implicit)
 
 static int64_t count_misses(row_data *self)
 {
-	/* Counters are gathered every 10 ms. */
-	usleep(20000);
-	return vt_counter(self->b->dev.ctx, "odp_misses");
+	return vt_counter_now(self->b->dev.ctx, "odp_misses");
 }
 
 /* When the call returns, the device knows the pages: no access misses. */

@@ -358,7 +358,7 @@ TEST_F(ud, handle_is_not_the_next_one)
 
 TEST_F(ud, wrong_qkey)
 {
-	int64_t before = vt_counter(self->b->dev.ctx, "rx_bad_qkey");
+	int64_t before = vt_counter_now(self->b->dev.ctx, "rx_bad_qkey");
 
 	self->wr.wr.ud.remote_qkey ^= 1;
 	EXPECT_EQ(0, vt_ud_lost(&self->pair, &self->wr));
@@ -385,7 +385,7 @@ TEST_F(ud, controlled_qkey)
 
 TEST_F(ud, no_receive)
 {
-	int64_t before = vt_counter(self->b->dev.ctx, "rx_no_receive");
+	int64_t before = vt_counter_now(self->b->dev.ctx, "rx_no_receive");
 	int i;
 
 	for (i = 0; i < 10; i++)

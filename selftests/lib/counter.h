@@ -9,6 +9,7 @@
 #include <infiniband/verbs.h>
 
 int64_t vt_counter(struct ibv_context *ctx, const char *name);
+int64_t vt_counter_now(struct ibv_context *ctx, const char *name);
 bool vt_counts(struct ibv_context *ctx, const char *name, int64_t want);
 
 #endif /* VT_COUNTER_H */

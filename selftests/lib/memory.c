@@ -52,6 +52,31 @@ bool vt_sysctl(const char *name, const char *value)
 	return !vt_put(path, value);
 }
 
+/* User-Mode Linux leaves processes with pages that have gone elsewhere. */
+static bool moves_lose_pages(void)
+{
+	char line[128] = "";
+	bool user_mode;
+	FILE *f = fopen("/proc/version", "r");
+
+	if (!f)
+		return false;
+	user_mode = fgets(line, sizeof(line), f) && strstr(line, "uml");
+	fclose(f);
+	return user_mode && sysconf(_SC_NPROCESSORS_ONLN) > 1;
+}
+
+/**
+ * vt_compact() - move any process's memory, to have what is free in one piece
+ *
+ * Return: false where that cannot be, or harms processes that have nothing to
+ *	do with RDMA: User-Mode Linux with several processors
+ */
+bool vt_compact(void)
+{
+	return !moves_lose_pages() && vt_sysctl("vm/compact_memory", "1");
+}
+
 static bool in_memory(const char *dir)
 {
 	struct statfs fs;

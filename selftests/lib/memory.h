@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 bool vt_sysctl(const char *name, const char *value);
+bool vt_compact(void);
 int vt_file(const char *name);
 bool vt_swap_on(void);
 size_t vt_page_out(void *p, size_t len);

@@ -70,8 +70,8 @@ static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe,
 }
 
 /**
- * smr_local_wr_undo() - the oldest work request will not be executed any more
- * @qp: the QP, whose send queue is being emptied
+ * smr_local_wr_undo() - the oldest work request is not to be executed now
+ * @qp: the QP, whose send queue is being emptied, or has to drain
  *
  * If it is one that waited, what it was about is as it was before.
  *

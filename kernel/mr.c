@@ -264,6 +264,8 @@ static int mr_begin_dying(struct smr_mr *mr)
 	guard(spinlock_bh)(&mr->lock);
 	if (mr->nr_windows)
 		return -EBUSY;
+	if (mr->fast)
+		smr_kmr_settle(mr);
 	mr->state = SMR_MR_DYING;
 	smr_key_update_begin(&mr->key);
 	mr->key.valid = false;
@@ -283,11 +285,8 @@ static int mr_begin_dying(struct smr_mr *mr)
  */
 int smr_mr_dereg(struct smr_mr *mr)
 {
-	int ret;
+	int ret = mr_begin_dying(mr);
 
-	if (mr->fast)
-		smr_kmr_settle(mr);
-	ret = mr_begin_dying(mr);
 	if (ret)
 		return ret;
 	smr_key_withdraw(mr->keys, &mr->key);

@@ -406,8 +406,13 @@ static enum req_verdict wqe_refuse(struct smr_qp *qp, struct smr_swqe *wqe)
 static enum req_verdict wqe_local(struct smr_qp *qp, struct smr_swqe *wqe,
 				  const struct smr_run *run)
 {
-	if (qp->sq.head != qp->sq.next || READ_ONCE(qp->state) != IB_QPS_RTS)
+	if (qp->sq.head != qp->sq.next)
 		return REQ_WAIT;
+	if (READ_ONCE(qp->state) != IB_QPS_RTS) {
+		/* It may have been tried: nobody knows for how long it waits. */
+		smr_local_wr_undo(qp);
+		return REQ_WAIT;
+	}
 	return smr_local_wr_exec(qp, wqe, run) ? REQ_SENT : REQ_DEFER;
 }
 

@@ -95,8 +95,12 @@ static enum smr_resp_verdict exec_fault(struct exec *x, bool fetch)
 
 	if (local && local->faulted)
 		return SMR_RESP_PEER_PAGE;
-	if (can_fault(x))
+	if (can_fault(x)) {
+		/* The requester may want to deregister what its list names. */
+		if (local)
+			smr_sgl_close(&local->src->req.sgl);
 		err = smr_sgl_fault(&x->qp->resp.sgl, !fetch);
+	}
 	/* Only whoever lent its context is being killed: try in another. */
 	if (err == -EINTR)
 		return SMR_RESP_DEFER;

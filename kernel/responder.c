@@ -157,6 +157,7 @@ static void op_done(struct smr_qp *qp, const struct smr_op *op)
 {
 	struct smr_responder *resp = &qp->resp;
 
+	smr_resp_forget(qp);
 	if (op->local || ++resp->seg < smr_rx_part(op->skb)->count)
 		return;
 	resp->seg = 0;

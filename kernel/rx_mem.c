@@ -6,8 +6,8 @@
  * network.
  *
  * Each QP has some room of its own. What it needs beyond that it takes from a
- * pool that all QPs of the namespace share, so that many that wait cannot have
- * all memory, nor keep another one from going on.
+ * pool that all QPs of the namespace share, so that many that wait have not
+ * many times the most, nor keep another one from going on.
  *
  * All of it is counted by true size, which may be twice that of the payload.
  */

@@ -50,10 +50,14 @@ session() {
 
 not_running() { ! kill -0 "$1" 2>/dev/null; }
 
-# A hard mount waits for as long as there is no link, and then goes on
+write_torn() { dd if="$WORK/data.large" of="$MNT/torn" bs=65536 oflag=direct status=none; }
+
+# A hard mount waits for as long as there is no link, and then goes on. Only where the link goes while the client connects
+# anew, between two steps of that, does the client give the process what rdma_connect() says of it: that write is done
+# once more
 link_comes_back() {
 	local pid dev=${SIDE_DEV[server]}
-	(for ((i = 0; i < 50; i++)); do dd if="$WORK/data.large" of="$MNT/torn" bs=65536 oflag=direct status=none || exit; done) &
+	(for ((i = 0; i < 50; i++)); do write_torn || write_torn || exit; done) &
 	pid=$!
 	nap 0.5
 	timeout 60 rdma link del "$dev" && link_add "$dev" eth0 || return

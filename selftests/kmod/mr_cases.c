@@ -2,11 +2,14 @@
 /* Memory of consumers in the kernel: DMA keys, fast registration. */
 #include "cases.h"
 
+#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/random.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/vmalloc.h>
+#include <linux/workqueue.h>
 
 #include "pair.h"
 
@@ -233,6 +236,122 @@ static int case_send_inv(struct pair *p, struct region *r)
 	return 0;
 }
 
+/* -- regions that go while the peer invalidates them */
+
+#define RACES		48
+#define RACERS		16
+
+/* The peer begins with the last one, so that it meets whom it races with. */
+struct race {
+	struct work_struct work;
+	struct side *peer;
+	struct ib_mr *mrs[RACERS];
+	struct request sends[RACERS];
+	struct request recvs[RACERS];
+	bool ready;
+	bool go;
+	int err;
+};
+
+static void race_main(struct work_struct *work)
+{
+	struct race *race = container_of(work, struct race, work);
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_INV };
+	u32 rkeys[RACERS];
+	int i;
+
+	for (i = 0; i < RACERS; i++)
+		rkeys[i] = race->mrs[i]->rkey;
+	WRITE_ONCE(race->ready, true);
+	while (!READ_ONCE(race->go))
+		cond_resched();
+	for (i = RACERS - 1; i >= 0 && !race->err; i--) {
+		wr.ex.invalidate_rkey = rkeys[i];
+		race->err = post_send(race->peer, &wr, &race->sends[i]);
+	}
+}
+
+static int race_init(struct race *race, struct pair *p, struct region *r)
+{
+	struct ib_mr *mr;
+	int i;
+
+	memset(race, 0, sizeof(*race));
+	INIT_WORK(&race->work, race_main);
+	race->peer = &p->a;
+	for (i = 0; i < RACERS; i++) {
+		mr = ib_alloc_mr(p->pd, IB_MR_TYPE_MEM_REG, 1);
+		if (IS_ERR(mr))
+			return PTR_ERR(mr);
+		race->mrs[i] = mr;
+		EXPECT(ib_map_mr_sg(mr, r->sg, 1, NULL, PAGE_SIZE) == 1);
+		EXPECT(!reg_mr(&p->b, mr, RW));
+		EXPECT(!post_recv(p, &p->b, 0, 64, &race->recvs[i]));
+	}
+	return 0;
+}
+
+static void race_dereg(struct race *race)
+{
+	int i;
+
+	for (i = 0; i < RACERS; i++) {
+		if (race->mrs[i])
+			ib_dereg_mr(race->mrs[i]);
+		race->mrs[i] = NULL;
+	}
+}
+
+static int other_cpu(void)
+{
+	unsigned int here = raw_smp_processor_id();
+	unsigned int cpu = cpumask_any_but(cpu_online_mask, here);
+
+	return cpu < nr_cpu_ids ? cpu : here;
+}
+
+/* The first one that has gone already breaks the connection. */
+static int race_run(struct race *race, struct pair *p)
+{
+	int i, status, before = IB_WC_SUCCESS;
+
+	schedule_work_on(other_cpu(), &race->work);
+	while (!READ_ONCE(race->ready))
+		cond_resched();
+	WRITE_ONCE(race->go, true);
+	race_dereg(race);
+	flush_work(&race->work);
+	EXPECT(!race->err);
+	for (i = RACERS - 1; i >= 0; i--) {
+		status = request_wait(&p->a, &race->sends[i]);
+		if (before != IB_WC_SUCCESS)
+			EXPECT(status == IB_WC_WR_FLUSH_ERR);
+		else
+			EXPECT(status == IB_WC_SUCCESS ||
+			       status == IB_WC_REM_ACCESS_ERR);
+		before = status;
+	}
+	return 0;
+}
+
+static int case_dereg_race(struct pair *p, struct region *r)
+{
+	struct pair_options opt = { .ctx = IB_POLL_SOFTIRQ };
+	static struct race race;
+	struct pair pair;
+	int i, err = 0;
+
+	for (i = 0; i < RACES && !err; i++) {
+		err = pair_init(&pair, p->t, &opt);
+		if (err)
+			break;
+		err = race_init(&race, &pair, r) ?: race_run(&race, &pair);
+		race_dereg(&race);
+		pair_fini(&pair);
+	}
+	return err;
+}
+
 /* A region of another protection domain is not this QP's to register. */
 static int case_foreign(struct pair *p, struct region *r)
 {
@@ -335,6 +454,7 @@ static const struct {
 	{ "not registered", case_unregistered },
 	{ "invalidated", case_invalidated },
 	{ "invalidated by the peer", case_send_inv },
+	{ "invalidated by the peer as they go", case_dereg_race },
 	{ "registered twice", case_twice },
 	{ "invalidated by a wrong key", case_wrong_key },
 	{ "more than was mapped", case_longer },

@@ -2,7 +2,8 @@
 /*
  * Requests that would end a window's binding, and wait for a writer who uses it
  * yet, when their QP comes to its end: they are flushed, so they were not
- * executed, and the window opens what it opened before.
+ * executed, and the window opens what it opened before. So it does while the
+ * send queue is drained, and they are executed after that.
  *
  * beds: uml-kasan uml-lockdep
  * timeout: 120
@@ -20,8 +21,8 @@
 #define PAGE	4096ul
 
 /* So many must have waited, out of so many at most. */
-#define ENOUGH	2
-#define ROUNDS	400
+#define ENOUGH	1
+#define ROUNDS	1000
 
 enum how { INVALIDATE, UNBIND, REBIND };
 
@@ -29,6 +30,7 @@ enum how { INVALIDATE, UNBIND, REBIND };
 FIXTURE(flush)
 {
 	struct vt_pair pair;
+	struct vt_conn side;
 	struct ibv_mr *mr;
 	struct ibv_mr *other;
 	struct ibv_mw *mw;
@@ -69,6 +71,7 @@ FIXTURE_SETUP(flush)
 
 FIXTURE_TEARDOWN(flush)
 {
+	vt_conn_close(&self->side);
 	if (self->mw)
 		ibv_dealloc_mw(self->mw);
 	if (self->other)
@@ -90,12 +93,16 @@ static int bind_all(FIXTURE_DATA(flush) *self)
 	return ret;
 }
 
-/* One long message through the window; what becomes of it is all the same. */
+/*
+ * One long message through the window, by the second connection if there is
+ * one; what becomes of it is all the same.
+ */
 static void *writer_main(void *arg)
 {
 	FIXTURE_DATA(flush) *self = arg;
+	struct ibv_qp *qp = self->side.a ? self->side.a : self->pair.a.qp;
 	struct ibv_sge sge = vt_sge(&self->pair.a.buf, 0, SPAN);
-	struct ibv_send_wr wr = {
+	struct ibv_send_wr *bad, wr = {
 		.wr_id = 1, .opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge,
 		.num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
 		.wr.rdma.remote_addr = (uintptr_t)self->mr->addr,
@@ -103,7 +110,7 @@ static void *writer_main(void *arg)
 	};
 
 	self->going = true;
-	vt_post(&self->pair.a, &wr);
+	ibv_post_send(qp, &wr, &bad);
 	return NULL;
 }
 
@@ -115,10 +122,8 @@ static void dawdle(int n)
 		;
 }
 
-/* Ask for the end, and end the QP at once. Return: what became of it. */
-static int end_and_fail(FIXTURE_DATA(flush) *self, enum how how)
+static int end(FIXTURE_DATA(flush) *self, enum how how)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	struct vt_ep *b = &self->pair.b;
 	struct ibv_send_wr wr = {
 		.wr_id = 2, .opcode = IBV_WR_LOCAL_INV,
@@ -128,8 +133,6 @@ static int end_and_fail(FIXTURE_DATA(flush) *self, enum how how)
 	struct ibv_mw_bind bind = {
 		.wr_id = 2, .send_flags = IBV_SEND_SIGNALED,
 	};
-	uint32_t rkey = self->mw->rkey;
-	int ret, status;
 
 	if (how == REBIND)
 		bind.bind_info = (struct ibv_mw_bind_info){
@@ -137,21 +140,24 @@ static int end_and_fail(FIXTURE_DATA(flush) *self, enum how how)
 			.addr = (uintptr_t)self->other->addr,
 			.mw_access_flags = IBV_ACCESS_REMOTE_WRITE,
 		};
-	ret = how == INVALIDATE ? vt_post(b, &wr) :
-				  -ibv_bind_mw(b->qp, self->mw, &bind);
-	if (ret)
-		return ret;
-	ret = -ibv_modify_qp(b->qp, &attr, IBV_QP_STATE);
-	status = vt_status(b->scq, 2);
-	if (status)
-		self->mw->rkey = rkey;
-	return ret ? ret : status;
+	return how == INVALIDATE ? vt_post(b, &wr) :
+				   -ibv_bind_mw(b->qp, self->mw, &bind);
 }
 
-/* One writer, and one who ends it. Return: what became of the latter. */
-static int meet(FIXTURE_DATA(flush) *self, enum how how, int delay)
+static int qp_to(struct ibv_qp *qp, enum ibv_qp_state state)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct ibv_qp_attr attr = { .qp_state = state };
+
+	return -ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+}
+
+/*
+ * One writer, and one who asks for the window's end, whose QP goes to another
+ * state at once.
+ */
+static int meet(FIXTURE_DATA(flush) *self, enum how how,
+		enum ibv_qp_state state, int delay)
+{
 	pthread_t thread;
 	int ret;
 
@@ -163,10 +169,25 @@ static int meet(FIXTURE_DATA(flush) *self, enum how how, int delay)
 	while (!self->going)
 		;
 	dawdle(delay);
-	ret = end_and_fail(self, how);
+	ret = end(self, how);
+	if (!ret)
+		ret = qp_to(self->pair.b.qp, state);
 	pthread_join(thread, NULL);
+	return ret;
+}
+
+/* Return: what became of the one who asked. */
+static int meet_and_fail(FIXTURE_DATA(flush) *self, enum how how, int delay)
+{
+	uint32_t rkey = self->mw->rkey;
+	int ret = meet(self, how, IBV_QPS_ERR, delay);
+
+	if (!ret)
+		ret = vt_status(self->pair.b.scq, 2);
+	if (ret)
+		self->mw->rkey = rkey;
 	/* The writer does not wait for a peer that has come to its end. */
-	ibv_modify_qp(self->pair.a.qp, &attr, IBV_QP_STATE);
+	qp_to(self->pair.a.qp, IBV_QPS_ERR);
 	return ret;
 }
 
@@ -177,7 +198,7 @@ TEST_F(flush, nothing_has_ended)
 	for (i = 0; i < ROUNDS && flushed < ENOUGH; i++) {
 		if (!self->bound)
 			ASSERT_EQ(0, bind_all(self));
-		ret = meet(self, variant->how, i % 40 * 1000);
+		ret = meet_and_fail(self, variant->how, i % 40 * 1000);
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
 		if (ret == IBV_WC_SUCCESS) {
 			self->bound = false;
@@ -198,6 +219,41 @@ TEST_F(flush, nothing_has_ended)
 	self->mw = NULL;
 	ASSERT_EQ(0, ibv_dereg_mr(self->mr));
 	self->mr = NULL;
+}
+
+TEST_F(flush, nothing_ends_while_it_drains)
+{
+	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
+	int i, waited = 0;
+	struct ibv_wc wc;
+	uint32_t rkey;
+
+	if (variant->how == INVALIDATE)
+		SKIP(return, "only one QP may use a window of type 2");
+	for (i = 0; i < ROUNDS && waited < ENOUGH; i++) {
+		ASSERT_EQ(0, bind_all(self));
+		rkey = self->mw->rkey;
+		ASSERT_EQ(0, vt_conn_open(&self->side, a, b));
+		ASSERT_EQ(0, meet(self, variant->how, IBV_QPS_SQD,
+				  i % 40 * 1000));
+		if (vt_quiet(b->scq, 5)) {
+			waited++;
+			/* the writer, who may have found it shut */
+			ASSERT_EQ(0, vt_wait(a->scq, &wc));
+			ASSERT_EQ(IBV_WC_SUCCESS,
+				  vt_write_by(&self->pair, rkey)) {
+				TH_LOG("the window is shut, in round %d", i);
+			}
+			ASSERT_EQ(0, qp_to(b->qp, IBV_QPS_RTS));
+			ASSERT_EQ(IBV_WC_SUCCESS, vt_status(b->scq, 2));
+			EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
+				  vt_write_by(&self->pair, rkey));
+		}
+		vt_conn_close(&self->side);
+		ASSERT_EQ(0, vt_pair_recover(&self->pair));
+	}
+	TH_LOG("waited %d of %d times", waited, i);
+	ASSERT_EQ(ENOUGH, waited);
 }
 
 VT_HARNESS_MAIN

@@ -35,15 +35,10 @@
 #define ALL_MIN	(48 * MIB)
 #define ALL_MAX	(67 * MIB)
 
-struct conn {
-	struct ibv_qp *a;
-	struct ibv_qp *b;
-};
-
 FIXTURE(queue)
 {
 	struct vt_ep a, b;
-	struct conn conns[CONNS];
+	struct vt_conn conns[CONNS];
 	int fd;
 };
 
@@ -91,17 +86,10 @@ FIXTURE_SETUP(queue)
 
 static void conns_close(FIXTURE_DATA(queue) *self)
 {
-	struct conn *c;
 	int i;
 
-	for (i = 0; i < CONNS; i++) {
-		c = &self->conns[i];
-		if (c->a)
-			ibv_destroy_qp(c->a);
-		if (c->b)
-			ibv_destroy_qp(c->b);
-		*c = (struct conn){ NULL };
-	}
+	for (i = 0; i < CONNS; i++)
+		vt_conn_close(&self->conns[i]);
 }
 
 FIXTURE_TEARDOWN(queue)
@@ -113,23 +101,7 @@ FIXTURE_TEARDOWN(queue)
 	vt_ep_close(&self->b);
 }
 
-static int conn_open(FIXTURE_DATA(queue) *self, struct conn *c)
-{
-	struct vt_addr a = vt_ep_addr(&self->a), b = vt_ep_addr(&self->b);
-	int ret;
-
-	c->a = vt_qp_create(&self->a);
-	c->b = vt_qp_create(&self->b);
-	if (!c->a || !c->b)
-		return -errno;
-	a.qpn = c->a->qp_num;
-	b.qpn = c->b->qp_num;
-	ret = vt_qp_connect(c->a, &self->a.conf, self->a.dev.gid_index, &b);
-	return ret ? ret : vt_qp_connect(c->b, &self->b.conf,
-					 self->b.dev.gid_index, &a);
-}
-
-static int post_read(FIXTURE_DATA(queue) *self, struct conn *c)
+static int post_read(FIXTURE_DATA(queue) *self, struct vt_conn *c)
 {
 	struct ibv_sge sge = vt_sge(&self->a.buf, 0, LEN);
 	struct ibv_send_wr *bad, wr = {
@@ -166,7 +138,7 @@ static int get_stuck(FIXTURE_DATA(queue) *self)
 	int i, ret;
 
 	for (i = 0; i < CONNS; i++) {
-		ret = conn_open(self, &self->conns[i]);
+		ret = vt_conn_open(&self->conns[i], &self->a, &self->b);
 		if (!ret)
 			ret = post_read(self, &self->conns[i]);
 		if (ret)

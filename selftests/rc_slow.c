@@ -21,21 +21,12 @@
 #define RATE	"100mbit"
 #define QUEUE	"32mb"
 
-/**
- * struct conn - a QP of @a and its peer of @b
- * @done: work requests that have completed
- */
-struct conn {
-	struct ibv_qp *a;
-	struct ibv_qp *b;
-	int done;
-};
-
 FIXTURE(slow)
 {
 	struct vt_conf conf;
 	struct vt_ep a, b;
-	struct conn conns[CONNS];
+	struct vt_conn conns[CONNS];
+	int done[CONNS];
 };
 
 /* @timeout: 17 is 0.5 s; 14 is 67 ms, which is less than all that is under way takes */
@@ -63,22 +54,6 @@ static bool slow_down(bool on)
 	return !system(cmd);
 }
 
-static int conn_open(FIXTURE_DATA(slow) *self, struct conn *c)
-{
-	struct vt_addr a = vt_ep_addr(&self->a), b = vt_ep_addr(&self->b);
-	int ret;
-
-	c->a = vt_qp_create(&self->a);
-	c->b = vt_qp_create(&self->b);
-	if (!c->a || !c->b)
-		return -errno;
-	a.qpn = c->a->qp_num;
-	b.qpn = c->b->qp_num;
-	ret = vt_qp_connect(c->a, &self->conf, self->a.dev.gid_index, &b);
-	return ret ? ret : vt_qp_connect(c->b, &self->conf,
-					 self->b.dev.gid_index, &a);
-}
-
 FIXTURE_SETUP(slow)
 {
 	int i;
@@ -91,7 +66,8 @@ FIXTURE_SETUP(slow)
 	VT_SETUP(vt_ep_open(&self->a, &self->conf, 0));
 	VT_SETUP(vt_ep_open(&self->b, &self->conf, 1));
 	for (i = 0; i < CONNS; i++)
-		ASSERT_EQ(0, conn_open(self, &self->conns[i]));
+		ASSERT_EQ(0, vt_conn_open(&self->conns[i], &self->a,
+					  &self->b));
 	if (!slow_down(true))
 		SKIP(return, "no qdisc tbf");
 }
@@ -101,12 +77,8 @@ FIXTURE_TEARDOWN(slow)
 	int i;
 
 	slow_down(false);
-	for (i = 0; i < CONNS; i++) {
-		if (self->conns[i].a)
-			ibv_destroy_qp(self->conns[i].a);
-		if (self->conns[i].b)
-			ibv_destroy_qp(self->conns[i].b);
-	}
+	for (i = 0; i < CONNS; i++)
+		vt_conn_close(&self->conns[i]);
 	vt_ep_close(&self->a);
 	vt_ep_close(&self->b);
 }
@@ -139,14 +111,14 @@ TEST_F(slow, all_get_something)
 			TH_LOG("connection %d", (int)wc.wr_id);
 		if (n >= CONNS * EACH)
 			continue;
-		self->conns[wc.wr_id].done++;
+		self->done[wc.wr_id]++;
 		ASSERT_EQ(0, post(self, wc.wr_id, variant->op));
 	}
 	printf("# retransmits: %d\n",
 	       (int)(vt_counter(self->a.dev.ctx, "retransmits") - retries));
 	least = EACH;
 	for (i = 0; i < CONNS; i++) {
-		n = self->conns[i].done;
+		n = self->done[i];
 		least = n < least ? n : least;
 		printf("# connection %d: %d\n", i, n);
 	}

@@ -467,6 +467,37 @@ int vt_pair_connect(struct vt_pair *pair)
 }
 
 /**
+ * vt_conn_open() - connect another QP of each of two endpoints
+ * @c: filled in; close it even after a failure, and before the endpoints
+ * @a: the one
+ * @b: the other; their queues and protection domains are used
+ */
+int vt_conn_open(struct vt_conn *c, struct vt_ep *a, struct vt_ep *b)
+{
+	struct vt_addr to_a = vt_ep_addr(a), to_b = vt_ep_addr(b);
+	int ret;
+
+	c->a = vt_qp_create(a);
+	c->b = vt_qp_create(b);
+	if (!c->a || !c->b)
+		return -errno;
+	to_a.qpn = c->a->qp_num;
+	to_b.qpn = c->b->qp_num;
+	ret = vt_qp_connect(c->a, &a->conf, a->dev.gid_index, &to_b);
+	return ret ? ret : vt_qp_connect(c->b, &b->conf, b->dev.gid_index,
+					 &to_a);
+}
+
+void vt_conn_close(struct vt_conn *c)
+{
+	if (c->a)
+		ibv_destroy_qp(c->a);
+	if (c->b)
+		ibv_destroy_qp(c->b);
+	*c = (struct vt_conn){ NULL };
+}
+
+/**
  * vt_pair_open() - two connected endpoints, both in RTS
  * @pair: filled in; close it even after a failure
  * @conf: of both

@@ -123,6 +123,16 @@ struct vt_pair {
 	struct vt_ep b;
 };
 
+/**
+ * struct vt_conn - one more connection between two endpoints
+ * @a: the one's QP
+ * @b: the other's
+ */
+struct vt_conn {
+	struct ibv_qp *a;
+	struct ibv_qp *b;
+};
+
 static inline unsigned int vt_mtu_bytes(enum ibv_mtu mtu)
 {
 	return 128u << mtu;
@@ -157,6 +167,9 @@ int vt_ep_open_beside(struct vt_ep *ep, const struct vt_ep *host);
 void vt_ep_close(struct vt_ep *ep);
 struct vt_addr vt_ep_addr(const struct vt_ep *ep);
 int vt_ep_connect(struct vt_ep *ep, const struct vt_addr *to);
+
+int vt_conn_open(struct vt_conn *c, struct vt_ep *a, struct vt_ep *b);
+void vt_conn_close(struct vt_conn *c);
 
 int vt_pair_open(struct vt_pair *pair, const struct vt_conf *conf);
 int vt_pair_connect(struct vt_pair *pair);

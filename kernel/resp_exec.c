@@ -95,12 +95,11 @@ static enum smr_resp_verdict exec_fault(struct exec *x, bool fetch)
 
 	if (local && local->faulted)
 		return SMR_RESP_PEER_PAGE;
-	if (can_fault(x)) {
-		/* The requester may want to deregister what its list names. */
-		if (local)
-			smr_sgl_close(&local->src->req.sgl);
+	/* The requester may want to deregister what its list names. */
+	if (local)
+		smr_sgl_close(&local->src->req.sgl);
+	if (can_fault(x))
 		err = smr_sgl_fault(&x->qp->resp.sgl, !fetch);
-	}
 	/* Only whoever lent its context is being killed: try in another. */
 	if (err == -EINTR)
 		return SMR_RESP_DEFER;
@@ -250,11 +249,9 @@ static enum smr_resp_verdict send_last(struct exec *x)
  */
 void smr_resp_forget(struct smr_qp *qp)
 {
-	struct smr_responder *resp = &qp->resp;
-
-	if (resp->inv_pd)
-		smr_invalidate_undo(qp, resp->inv_pd, resp->inv_rkey);
-	resp->inv_pd = NULL;
+	if (qp->resp.inv_pd)
+		smr_invalidate_undo(qp, qp->resp.inv_pd, qp->resp.inv_rkey);
+	qp->resp.inv_pd = NULL;
 }
 
 /* SEND: into the receive work request. */

@@ -118,7 +118,7 @@ MARK=${#TAP_CLEANUP[@]}
 check "works at first" works
 topology_down
 AVAILABLE=$(available)
-for round in link:4 netdev:3 netns:3; do
+for round in link:3 netdev:2 netns:2; do
 	how=${round%:*} times=${round#*:}
 	check "$how goes, $times times" rounds "$how" "$times"
 	clean_up "$MARK"

@@ -17,7 +17,7 @@ perftest_one() {
 perftest_sizes() {
 	local program
 	for program in "${@:3}"; do
-		perftest_one "$1" "$2" "all sizes" all "$program" -a -n 10
+		perftest_one "$1" "$2" "all sizes" all "$program" -a -n 5
 	done
 }
 

@@ -378,6 +378,9 @@ int smr_mr_rereg(struct smr_mr *mr, int flags, u64 start, u64 length, u64 iova,
 	ret = check_args(&args);
 	if (ret)
 		return ret;
+	/* before anything else can be what is wrong; mr_switch() decides */
+	if (READ_ONCE(mr->nr_windows))
+		return -EBUSY;
 	mem = mem_for_rereg(mr, to_smr_pd(pd), flags, &args);
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);

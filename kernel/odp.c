@@ -3,9 +3,9 @@
  * On-demand paging: memory whose pages are the process's own at each moment.
  *
  * The address range is a sparse table of chunks, created when they are first
- * touched; odp_chunk.c says how a chunk follows the page tables. The memory
- * that is all of the address space frees chunks that have become empty, so
- * that it takes memory in proportion to what is in use.
+ * touched; odp_chunk.c says how a chunk follows the page tables. Chunks that
+ * have become empty are freed, so that all of them take memory in proportion to
+ * what is in use, however large the range is.
  *
  * Locks:
  *	odp->mutex -> mmap_lock (by the first notifier of a mm)
@@ -15,6 +15,7 @@
 
 #include <linux/cleanup.h>
 #include <linux/err.h>
+#include <linux/memcontrol.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
@@ -35,7 +36,6 @@
  * @mem: the common part
  * @start: the address of the first byte
  * @writable: it may be written to
- * @implicit: it is all of the address space; empty chunks are freed
  * @stats: the counters of its device, which lives longer
  * @chunks: address >> SMR_CHUNK_SHIFT -> struct smr_chunk; RCU for readers
  * @mutex: one creates or ends a chunk at a time; guards chunk->users
@@ -47,7 +47,6 @@ struct smr_odp {
 	struct smr_mem mem;
 	u64 start;
 	bool writable;
-	bool implicit;
 	struct smr_stats *stats;
 	struct xarray chunks;
 	/* serialises creation and end of chunks, see above */
@@ -74,8 +73,8 @@ static void chunk_offer(struct smr_chunk *c)
 	schedule_work(&odp->reap);
 }
 
-/* Needs a user of odp->mem.mm, mmget(). */
-static struct smr_chunk *chunk_create(struct smr_odp *odp, unsigned long index)
+/* Needs a user of odp->mem.mm, mmget(). Charged to whom the caller says. */
+static struct smr_chunk *chunk_make(struct smr_odp *odp, unsigned long index)
 {
 	u64 begin = (u64)index << SMR_CHUNK_SHIFT;
 	u64 last = min(begin + (SMR_CHUNK_SIZE - 1),
@@ -87,9 +86,7 @@ static struct smr_chunk *chunk_create(struct smr_odp *odp, unsigned long index)
 	begin = max(begin, odp->start & PAGE_MASK);
 	c = smr_chunk_create(odp->mem.mm, begin,
 			     PHYS_PFN(last) - PHYS_PFN(begin) + 1,
-			     odp->writable,
-			     odp->implicit ? chunk_offer : NULL, odp,
-			     odp->stats);
+			     odp->writable, chunk_offer, odp, odp->stats);
 	if (IS_ERR(c))
 		return c;
 	ret = xa_err(xa_store(&odp->chunks, index, c, GFP_KERNEL_ACCOUNT));
@@ -97,6 +94,18 @@ static struct smr_chunk *chunk_create(struct smr_odp *odp, unsigned long index)
 		return c;
 	smr_chunk_destroy(c);
 	return ERR_PTR(ret);
+}
+
+/* The memory is the owner's, also where somebody else is the first to need it. */
+static struct smr_chunk *chunk_create(struct smr_odp *odp, unsigned long index)
+{
+	struct mem_cgroup *owner = get_mem_cgroup_from_mm(odp->mem.mm);
+	struct mem_cgroup *before = set_active_memcg(owner);
+	struct smr_chunk *c = chunk_make(odp, index);
+
+	set_active_memcg(before);
+	mem_cgroup_put(owner);
+	return c;
 }
 
 /* The last callback may still be running, and then marks nothing. */
@@ -139,9 +148,9 @@ static struct smr_chunk *chunk_get(struct smr_odp *odp, unsigned long index)
 static void chunk_put(struct smr_odp *odp, struct smr_chunk *c)
 {
 	guard(mutex)(&odp->mutex);
-	/* Reaping passes by a chunk in use, and one that is still empty. */
-	if (!--c->users && c->empty && !READ_ONCE(c->nr_valid))
-		chunk_offer(c);
+	/* Reaping passes by a chunk in use, and one that never had a page. */
+	if (!--c->users && smr_chunk_kill_if_empty(c))
+		chunk_end(odp, c);
 }
 
 static struct smr_chunk *chunk_find(struct smr_odp *odp, u64 addr)
@@ -217,6 +226,20 @@ static int odp_fault_chunk(struct smr_odp *odp, u64 addr, u64 last,
 	return ret;
 }
 
+/* The first address from @addr on where there is something; or beyond @last. */
+static u64 next_mapped(struct mm_struct *mm, u64 addr, u64 last)
+{
+	struct vm_area_struct *vma;
+	u64 next = last + 1;
+
+	mmap_read_lock(mm);
+	vma = find_vma_intersection(mm, addr, last + 1);
+	if (vma)
+		next = max_t(u64, addr, vma->vm_start);
+	mmap_read_unlock(mm);
+	return next;
+}
+
 /* Bring pages in. They can be gone again when it returns. */
 static int odp_populate(struct smr_odp *odp, u64 off, u64 len,
 			enum smr_odp_want want, enum smr_counter count)
@@ -228,7 +251,11 @@ static int odp_populate(struct smr_odp *odp, u64 off, u64 len,
 		return -EFAULT;
 	if (last >= odp->mem.mm->task_size || !mmget_not_zero(odp->mem.mm))
 		return -EFAULT;
-	for (; !ret && addr <= last; addr = end + 1) {
+	for (; !ret; addr = end + 1) {
+		if (want == SMR_ODP_PRESENT)
+			addr = next_mapped(odp->mem.mm, addr, last);
+		if (addr > last)
+			break;
 		end = min(last, addr | (SMR_CHUNK_SIZE - 1));
 		ret = odp_fault_chunk(odp, addr, end, want, count);
 	}
@@ -293,7 +320,7 @@ static const struct smr_mem_ops odp_ops = {
 };
 
 static struct smr_mem *odp_create(struct smr_stats *stats, u64 start,
-				  u64 length, bool writable, bool implicit)
+				  u64 length, bool writable)
 {
 	struct smr_odp *odp;
 
@@ -303,7 +330,6 @@ static struct smr_mem *odp_create(struct smr_stats *stats, u64 start,
 	smr_mem_init(&odp->mem, &odp_ops, length);
 	odp->start = start;
 	odp->writable = writable;
-	odp->implicit = implicit;
 	odp->stats = stats;
 	xa_init(&odp->chunks);
 	mutex_init(&odp->mutex);
@@ -332,7 +358,7 @@ struct smr_mem *smr_odp_create(struct smr_stats *stats, u64 start, u64 length,
 
 	if (check_add_overflow(start, length, &end))
 		return ERR_PTR(-EINVAL);
-	return odp_create(stats, start, length, writable, false);
+	return odp_create(stats, start, length, writable);
 }
 
 /**
@@ -347,7 +373,7 @@ struct smr_mem *smr_odp_create(struct smr_stats *stats, u64 start, u64 length,
  */
 struct smr_mem *smr_odp_create_implicit(struct smr_stats *stats, bool writable)
 {
-	return odp_create(stats, 0, U64_MAX, writable, true);
+	return odp_create(stats, 0, U64_MAX, writable);
 }
 
 /**

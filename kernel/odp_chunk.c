@@ -28,7 +28,9 @@
 #include "odp_chunk.h"
 
 #include <linux/cleanup.h>
+#include <linux/fs.h>
 #include <linux/hmm.h>
+#include <linux/magic.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
@@ -111,7 +113,7 @@ static bool chunk_invalidate(struct mmu_interval_notifier *notifier,
 		chunk_mark_dirty(c, first, end);
 	}
 	smr_stat_add(c->stats, SMR_CNT_ODP_INVALIDATIONS, nr);
-	if (empty && c->empty)
+	if (empty)
 		c->empty(c);
 	return true;
 }
@@ -356,6 +358,30 @@ static unsigned long hmm_flags(enum smr_odp_want want)
 	}
 }
 
+/* What pin_user_pages() refuses and hmm_range_fault() does not. */
+static bool vma_is_closed(const struct vm_area_struct *vma)
+{
+	return vma->vm_flags & VM_SHADOW_STACK ||
+	       (vma->vm_file && file_inode(vma->vm_file)->i_sb->s_magic ==
+				SECRETMEM_MAGIC);
+}
+
+/* The kernel itself has no mapping of secret memory. */
+static bool range_is_closed(struct mm_struct *mm, u64 start, u64 end)
+{
+	struct vm_area_struct *vma;
+
+	mmap_assert_locked(mm);
+	for (; start < end; start = vma->vm_end) {
+		vma = find_vma_intersection(mm, start, end);
+		if (!vma)
+			break;
+		if (vma_is_closed(vma))
+			return true;
+	}
+	return false;
+}
+
 /* Once through the sequence: see the head of this file. As chunk_store(). */
 static int chunk_try_fault(struct smr_chunk *c, struct hmm_range *range)
 {
@@ -367,7 +393,8 @@ static int chunk_try_fault(struct smr_chunk *c, struct hmm_range *range)
 	range->notifier_seq = mmu_interval_read_begin(&c->notifier);
 	if (mmap_read_lock_killable(mm))
 		return -EINTR;
-	ret = hmm_range_fault(range);
+	ret = range_is_closed(mm, range->start, range->end) ?
+		-EFAULT : hmm_range_fault(range);
 	mmap_read_unlock(mm);
 	return ret ?: chunk_store(c, range);
 }
@@ -381,7 +408,8 @@ static int chunk_try_fault(struct smr_chunk *c, struct hmm_range *range)
  * @count: where those that were not there are counted
  *
  * Context: process, may sleep; a user of the mm, mmget(). Takes the mmap_lock.
- * Return: 0; -EFAULT (nothing is mapped there, or not with this right),
+ * Return: 0; -EFAULT (nothing is mapped there, or not with this right, or it is
+ * secret memory or a shadow stack),
  * -ENOMEM, -EINTR (killed).
  */
 int smr_chunk_fault(struct smr_chunk *c, u64 addr, u64 last,

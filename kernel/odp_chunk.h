@@ -21,7 +21,7 @@ struct smr_map;
 /**
  * struct smr_chunk - pages that are paged on demand, all in one 2 MiB
  * @notifier: on their addresses
- * @empty: called, in any context, when no entry is valid any more; or NULL
+ * @empty: called, in any context, when no entry is valid any more
  * @addr: of the first page
  * @npages: how many pages
  * @writable: they may be written to

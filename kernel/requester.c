@@ -352,6 +352,7 @@ static void local_send(struct req_message *m, struct smr_run *run)
 	qp->sq.next++;
 	qp->req.psn = smr_psn_add(wqe->psn, wqe->npsn);
 	qp->req.max_psn = qp->req.psn;
+	run->quota -= SMR_COST_PACKET;
 	smr_stat_inc(qp->env->stats, SMR_CNT_LOCAL_OPS);
 	smr_stat_add(qp->env->stats, SMR_CNT_LOCAL_BYTES, wqe->len);
 	smr_loopback_hand(qp, wqe, &m->hdr, wqe->npsn, run);
@@ -404,8 +405,9 @@ static enum req_verdict wqe_refuse(struct smr_qp *qp, struct smr_swqe *wqe)
 
 /* All before it has completed, so it completes right behind them. */
 static enum req_verdict wqe_local(struct smr_qp *qp, struct smr_swqe *wqe,
-				  const struct smr_run *run)
+				  struct smr_run *run)
 {
+	run->quota -= SMR_COST_PACKET;
 	if (qp->sq.head != qp->sq.next)
 		return REQ_WAIT;
 	if (READ_ONCE(qp->state) != IB_QPS_RTS) {

@@ -21,6 +21,7 @@
 #include "rings.h"
 
 #define ATTACK_MS	1200
+#define FEED_MS		2000
 
 FIXTURE(hostile)
 {
@@ -407,6 +408,60 @@ static int attack(FIXTURE_DATA(hostile) *self, uint64_t *random, int ms)
 	}
 	printf("# %d doorbells\n", rounds);
 	return ret;
+}
+
+struct feeder {
+	struct vt_rings *rings;
+	pthread_t thread;
+	bool going;
+};
+
+/* The ring is always full again. */
+static void *feed(void *arg)
+{
+	struct feeder *f = arg;
+	struct smr_ring_hdr *hdr = f->rings->sq.hdr;
+	uint64_t end = vt_now_ms() + FEED_MS;
+
+	while (vt_now_ms() < end) {
+		set_index(&hdr->prod, hdr->cons + f->rings->depth);
+		__atomic_store_n(&f->going, true, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/*
+ * Requests that take no time, need no peer and give no completion: who rings the
+ * doorbell is not kept for as long as there are more of them.
+ */
+TEST_F(hostile, ring_that_is_never_empty)
+{
+	struct ibv_mw *mw = ibv_alloc_mw(self->pair.a.pd, IBV_MW_TYPE_1);
+	struct feeder f = { .rings = &self->a };
+	struct smr_send_wqe *wqe;
+	uint64_t start;
+	uint32_t i;
+
+	if (!mw)
+		SKIP(return, "no memory windows");
+	for (i = 0; i < self->a.depth; i++) {
+		wqe = sq_entry(&self->a, i);
+		memset(wqe, 0, sizeof(*wqe));
+		wqe->opcode = IBV_WR_BIND_MW;
+		wqe->bind_mw.mw_rkey = mw->rkey;
+		wqe->bind_mw.new_rkey = mw->rkey;
+	}
+	ASSERT_EQ(0, pthread_create(&f.thread, NULL, feed, &f));
+	while (!__atomic_load_n(&f.going, __ATOMIC_RELAXED))
+		sched_yield();
+	start = vt_now_ms();
+	EXPECT_EQ(0, ring_sq(&self->pair.a));
+	EXPECT_GT(FEED_MS / 2, vt_now_ms() - start);
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->pair.a.qp));
+	EXPECT_TRUE(vt_pair_works(&self->healthy));
+	pthread_join(f.thread, NULL);
+	EXPECT_EQ(0, vt_pair_reset(&self->pair));
+	EXPECT_EQ(0, ibv_dealloc_mw(mw));
 }
 
 TEST_F(hostile, garbage_from_another_thread)

@@ -11,8 +11,13 @@
 #include "harness.h"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "region.h"
+
+#ifndef SYS_memfd_secret
+#define SYS_memfd_secret	447
+#endif
 
 #define PAGE		4096ul
 #define MIB		(1024ul * 1024)
@@ -247,6 +252,65 @@ TEST_F(odp, nothing_is_mapped_yet)
 	each_way_fails(_metadata, &self->pair, &self->r, 0, 100);
 	ASSERT_EQ(0, fill_hole(&self->r, 0, CHUNK / PAGE));
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, 100 * PAGE));
+}
+
+static int prefetch_present(FIXTURE_DATA(odp) *self, size_t off, size_t len)
+{
+	struct ibv_sge sge = {
+		.addr = self->r.iova + off, .length = len,
+		.lkey = self->r.mr->lkey,
+	};
+
+	return ibv_advise_mr(self->pair.b.pd,
+			     IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT,
+			     IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+}
+
+/* Not even the kernel has a mapping of it. Pinning refuses it, too. */
+TEST_F(odp, secret_memory)
+{
+	struct ibv_pd *pd = self->pair.b.pd;
+	int fd = syscall(SYS_memfd_secret, 0);
+	size_t len = 4 * PAGE;
+	uint8_t *p;
+
+	if (fd < 0)
+		SKIP(return, "this kernel has no memfd_secret()");
+	ASSERT_EQ(0, ftruncate(fd, len));
+	p = vt_map(len, PAGE, MAP_SHARED, fd);
+	close(fd);
+	ASSERT_NE(NULL, p);
+	memset(p, 1, len);
+	ASSERT_EQ(0, vt_region_reg(&self->r, pd, p, len, (uintptr_t)p,
+				   VT_ACCESS_ODP));
+	each_way_fails(_metadata, &self->pair, &self->r, PAGE + 8, 100);
+	EXPECT_EQ(EFAULT, prefetch_present(self, 0, len));
+	each_way_fails(_metadata, &self->pair, &self->r, PAGE + 8, 100);
+	EXPECT_EQ(NULL, ibv_reg_mr(pd, p, len, VT_ACCESS_ALL));
+	EXPECT_EQ(EFAULT, errno);
+}
+
+/* Whether it is mapped or not: where there are no pages nothing is taken. */
+TEST_F(odp, prefetch_of_nothing)
+{
+	struct ibv_context *ctx = self->pair.b.dev.ctx;
+	int64_t before = vt_counter_now(ctx, "odp_chunks");
+	size_t half = 512 * CHUNK;
+	uint8_t *p = vt_map(2 * half, CHUNK, MAP_PRIVATE | MAP_NORESERVE, -1);
+
+	if (before < 0)
+		SKIP(return, "the device does not count its chunks");
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(0, munmap(p + half, half));
+	ASSERT_EQ(0, vt_region_reg(&self->r, self->pair.b.pd, p, 2 * half,
+				   (uintptr_t)p, VT_ACCESS_ODP));
+	EXPECT_EQ(0, prefetch_present(self, 0, half));
+	EXPECT_EQ(0, prefetch_present(self, half, half));
+	EXPECT_EQ(before, vt_counter_now(ctx, "odp_chunks"));
+	/* What is there is found, wherever it is. */
+	p[half - 1] = 1;
+	EXPECT_EQ(0, prefetch_present(self, 0, half));
+	EXPECT_EQ(before + 1, vt_counter_now(ctx, "odp_chunks"));
 }
 
 static bool writes_region(enum vt_way way)

@@ -242,6 +242,11 @@ CHECK(bound)
 		EXPECT_EQ(s.r->p, s.r->mr->addr);
 		EXPECT_EQ(s.r->len, s.r->mr->length);
 	}
+	/* whatever else is wrong: nothing is mapped there */
+	errno = 0;
+	EXPECT_EQ(IBV_REREG_MR_ERR_CMD,
+		  ibv_rereg_mr(s.r->mr, TRANS, NULL, (void *)4096, 4096, 0));
+	EXPECT_EQ(row->want, errno);
 	EXPECT_TRUE(vt_place_allows(&self->pair, s.r, ALL));
 	EXPECT_TRUE(vt_remote_allows(&self->pair, s.r,
 				     (struct vt_remote){ s.r->iova, mw->rkey },

@@ -85,23 +85,6 @@ static uint64_t nasty(uint64_t *random)
 	return r % 3 ? limits[(r >> 8) % ARRAY_SIZE(limits)] : r >> 8;
 }
 
-static void *sq_entry(const struct vt_rings *rings, uint32_t idx)
-{
-	return (uint8_t *)(rings->sq.hdr + 1) +
-	       (size_t)(idx % rings->depth) * rings->sq_stride;
-}
-
-static void *rq_entry(const struct vt_rings *rings, uint32_t idx)
-{
-	return (uint8_t *)(rings->rq.hdr + 1) +
-	       (size_t)(idx % rings->depth) * rings->rq_stride;
-}
-
-static void set_index(uint32_t *index, uint32_t value)
-{
-	__atomic_store_n(index, value, __ATOMIC_SEQ_CST);
-}
-
 /* -- single entries, one thing wrong with each */
 
 /**
@@ -166,19 +149,13 @@ static void good_wqe(struct vt_pair *pair, struct smr_send_wqe *wqe)
 	memcpy(&wqe->sge[0], &from, sizeof(from));
 }
 
-static int ring_sq(struct vt_ep *ep)
-{
-	return vt_doorbell(ep->dev.ctx->cmd_fd, ep->qp->handle,
-			   SMR_DOORBELL_SQ);
-}
-
 /* Publish what is in the next entry, and give its completion's status. */
 static int submit(FIXTURE_DATA(hostile) *self)
 {
 	struct smr_ring_hdr *hdr = self->a.sq.hdr;
 
-	set_index(&hdr->prod, hdr->prod + 1);
-	if (ring_sq(&self->pair.a))
+	vt_set_index(&hdr->prod, hdr->prod + 1);
+	if (vt_ring_sq(&self->pair.a))
 		return -EIO;
 	return vt_status(self->pair.a.scq, 77);
 }
@@ -186,7 +163,7 @@ static int submit(FIXTURE_DATA(hostile) *self)
 /* The entry works when nothing is wrong with it, so the rest means something. */
 TEST_F(hostile, entry_as_it_should_be)
 {
-	good_wqe(&self->pair, sq_entry(&self->a, self->a.sq.hdr->prod));
+	good_wqe(&self->pair, vt_sq_entry(&self->a, self->a.sq.hdr->prod));
 	EXPECT_EQ(IBV_WC_SUCCESS, submit(self));
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->pair.a.qp));
 }
@@ -198,7 +175,7 @@ TEST_F(hostile, entry_with_one_wrong_thing)
 	int i, status;
 
 	for (i = 0; i < ARRAY_SIZE(wrongs); i++) {
-		wqe = sq_entry(&self->a, self->a.sq.hdr->prod);
+		wqe = vt_sq_entry(&self->a, self->a.sq.hdr->prod);
 		good_wqe(&self->pair, wqe);
 		wrongs[i].make(wqe);
 		status = submit(self);
@@ -236,7 +213,7 @@ TEST_F(hostile, receive_entry_with_one_wrong_thing)
 		uint32_t idx = self->b.rq.hdr->prod;
 
 		ASSERT_EQ(0, vt_post_recv(b, 2, &to, 1));
-		spoil_rwqe(rq_entry(&self->b, idx), how);
+		spoil_rwqe(vt_rq_entry(&self->b, idx), how);
 		ASSERT_EQ(0, vt_post(a, &wr));
 		EXPECT_LT(IBV_WC_SUCCESS, vt_status(a->scq, 1))
 			TH_LOG("way %d", how);
@@ -259,8 +236,8 @@ TEST_F(hostile, send_index_out_of_range)
 	for (i = 0; i < ARRAY_SIZE(jumps); i++) {
 		struct smr_ring_hdr *hdr = self->a.sq.hdr;
 
-		set_index(&hdr->prod, hdr->cons + jumps[i]);
-		ASSERT_EQ(0, ring_sq(&self->pair.a));
+		vt_set_index(&hdr->prod, hdr->cons + jumps[i]);
+		ASSERT_EQ(0, vt_ring_sq(&self->pair.a));
 		while (vt_poll(self->pair.a.scq, wc, 64, 20) > 0)
 			;
 		ASSERT_EQ(0, vt_pair_reset(&self->pair));
@@ -281,7 +258,7 @@ TEST_F(hostile, cq_index_out_of_range)
 	for (i = 0; i < ARRAY_SIZE(jumps); i++) {
 		struct smr_ring_hdr *hdr = self->a.scq.hdr;
 
-		set_index(&hdr->cons, hdr->prod + jumps[i]);
+		vt_set_index(&hdr->cons, hdr->prod + jumps[i]);
 		vt_post(&self->pair.a, &wr);
 		usleep(5000);
 		ASSERT_EQ(0, vt_pair_reset(&self->pair));
@@ -311,16 +288,16 @@ static void scribble_header(const struct vt_ring *ring, uint64_t *random)
 
 	switch (r % 5) {
 	case 0:
-		set_index(&ring->hdr->prod, nasty(random));
+		vt_set_index(&ring->hdr->prod, nasty(random));
 		break;
 	case 1:
-		set_index(&ring->hdr->cons, nasty(random));
+		vt_set_index(&ring->hdr->cons, nasty(random));
 		break;
 	case 2:
-		set_index(&ring->hdr->flags, nasty(random));
+		vt_set_index(&ring->hdr->flags, nasty(random));
 		break;
 	default:
-		set_index(&ring->hdr->prod, ring->hdr->prod + (r >> 8) % 5);
+		vt_set_index(&ring->hdr->prod, ring->hdr->prod + (r >> 8) % 5);
 	}
 }
 
@@ -328,7 +305,7 @@ static void scribble_header(const struct vt_ring *ring, uint64_t *random)
 static void scribble_wqe(FIXTURE_DATA(hostile) *self, uint64_t *random)
 {
 	struct smr_ring_hdr *hdr = self->a.sq.hdr;
-	struct smr_send_wqe *wqe = sq_entry(&self->a, hdr->prod +
+	struct smr_send_wqe *wqe = vt_sq_entry(&self->a, hdr->prod +
 					    next_random(random) % 4);
 
 	good_wqe(&self->pair, wqe);
@@ -358,7 +335,7 @@ static void scribble_wqe(FIXTURE_DATA(hostile) *self, uint64_t *random)
 	}
 	if (next_random(random) % 2)
 		wqe->opcode = next_random(random) % 16;
-	set_index(&hdr->prod, hdr->prod + 1);
+	vt_set_index(&hdr->prod, hdr->prod + 1);
 }
 
 static void *scribble(void *arg)
@@ -428,7 +405,7 @@ static void *feed(void *arg)
 	while (vt_now_ms() < end) {
 		/* faster than who empties it */
 		for (i = 0; i < 10000; i++)
-			set_index(&hdr->prod, hdr->cons + f->rings->depth);
+			vt_set_index(&hdr->prod, hdr->cons + f->rings->depth);
 		__atomic_store_n(&f->going, true, __ATOMIC_RELAXED);
 	}
 	__atomic_store_n(&f->going, false, __ATOMIC_RELAXED);
@@ -459,7 +436,7 @@ TEST_F(hostile, ring_that_is_never_empty)
 	if (!mw)
 		SKIP(return, "no memory windows");
 	for (i = 0; i < rings.depth; i++) {
-		wqe = sq_entry(&rings, i);
+		wqe = vt_sq_entry(&rings, i);
 		memset(wqe, 0, sizeof(*wqe));
 		wqe->opcode = IBV_WR_BIND_MW;
 		wqe->bind_mw.mw_rkey = mw->rkey;
@@ -470,7 +447,7 @@ TEST_F(hostile, ring_that_is_never_empty)
 		sched_yield();
 	while (__atomic_load_n(&f.going, __ATOMIC_RELAXED)) {
 		start = vt_now_ms();
-		ASSERT_EQ(0, ring_sq(&pair.a));
+		ASSERT_EQ(0, vt_ring_sq(&pair.a));
 		took = vt_now_ms() - start;
 		longest = took > longest ? took : longest;
 	}

@@ -44,4 +44,28 @@ struct vt_rings {
 int vt_rings_find(struct vt_rings *rings, struct vt_ep *ep);
 int vt_doorbell(int fd, uint32_t qp_handle, uint32_t flags);
 
+static inline void *vt_sq_entry(const struct vt_rings *rings, uint32_t idx)
+{
+	return (uint8_t *)(rings->sq.hdr + 1) +
+	       (size_t)(idx % rings->depth) * rings->sq_stride;
+}
+
+static inline void *vt_rq_entry(const struct vt_rings *rings, uint32_t idx)
+{
+	return (uint8_t *)(rings->rq.hdr + 1) +
+	       (size_t)(idx % rings->depth) * rings->rq_stride;
+}
+
+static inline void vt_set_index(uint32_t *index, uint32_t value)
+{
+	__atomic_store_n(index, value, __ATOMIC_SEQ_CST);
+}
+
+/* Ring for an endpoint's send queue. */
+static inline int vt_ring_sq(struct vt_ep *ep)
+{
+	return vt_doorbell(ep->dev.ctx->cmd_fd, ep->qp->handle,
+			   SMR_DOORBELL_SQ);
+}
+
 #endif /* VT_RINGS_H */

@@ -22,7 +22,7 @@ usage() {
 		  -t TEST  only this test, by its file name without .sh
 		  -j N     beds at the same time (default 2, given two processors)
 
-		A test says in comment lines (or in selftests/NAME.conf) where it runs and for how long:
+		A test says in comment lines where it runs and for how long:
 		  # beds: uml-kasan qemu-7.2   # nodes: 1   # timeout: $DEFAULT_TIMEOUT   # boot: own, or kmemleak
 	EOF
 }
@@ -32,7 +32,7 @@ usage() {
 # test_setting NAME KEY DEFAULT
 test_setting() {
 	local name=${1%.sh} value
-	value=$(cat "$TOP/selftests/$name".{conf,sh,c} 2>/dev/null |
+	value=$(cat "$TOP/selftests/$name".{sh,c} 2>/dev/null |
 		sed -nE "s,^(#|//|[[:space:]]\*)[[:space:]]*$2:[[:space:]]*(.*[^[:space:]*/])[[:space:]]*(\*/)?\$,\2,p" | head -n 1)
 	echo "${value:-$3}"
 }

@@ -26,8 +26,8 @@ in_ns() {
 ns_add() {
 	ip netns add "$1" || return
 	on_exit ip netns del "$1"
-	ip -n "$1" link set lo up
-	in_ns "$1" sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0
+	# a namespace begins with the settings of a new system, not with those of the first one
+	in_ns "$1" bash -c 'for f in all default; do echo 0 >/proc/sys/net/ipv6/conf/$f/accept_dad; done; ip link set lo up'
 }
 
 # address NETNS NETDEV HOST: 10.1.0.HOST and fd01::HOST, and up
@@ -41,13 +41,9 @@ address() {
 
 # veth_add NS1 NS2 MTU: veth0 in each, with addresses .1 and .2; "" is the namespace we are in
 veth_add() {
-	local host=0 ns mtu=$3
-	ip link add veth0 ${1:+netns "$1"} type veth peer name veth0 ${2:+netns "$2"} || return
+	ip link add veth0 mtu "$3" ${1:+netns "$1"} type veth peer name veth0 mtu "$3" ${2:+netns "$2"} || return
 	on_exit ip ${1:+-n "$1"} link del veth0
-	for ns in "$1" "$2"; do
-		host=$((host + 1))
-		ip ${ns:+-n "$ns"} link set veth0 mtu "$mtu" && address "$ns" veth0 "$host" || return
-	done
+	address "$1" veth0 1 && address "$2" veth0 2
 }
 
 # link_add NAME NETDEV [NETNS [TYPE]]
@@ -61,7 +57,10 @@ link_del() { in_ns "${2-}" rdma link del "$1"; }
 
 port_attr() { cat "/sys/class/infiniband/$1/ports/1/$2"; }
 
-link_is_up() { [ "$(port_attr "$1" state 2>/dev/null)" = "4: ACTIVE" ]; }
+link_is_up() {
+	local state
+	read -r state <"/sys/class/infiniband/$1/ports/1/state" && [ "$state" = "4: ACTIVE" ]
+} 2>/dev/null
 
 # Whether links of TYPE can be made at all here. rdma_rxe goes again: until 7.1 it has the UDP port as long as it is
 # loaded
@@ -91,30 +90,32 @@ loopback_set() { param_set loopback "$1"; }
 # counter DEVICE NAME: one of those that "rdma statistic" shows
 counter() { rdma statistic show link "$1" | awk -v name="$2" '$1 == name { print $2 }'; }
 
-# expand_ip ADDRESS: as sysfs writes a GID
+# expand_ip ADDRESS: sets EXPANDED to how sysfs writes it as a GID
 expand_ip() {
-	local head tail groups=() h t
+	local head tail
 	if [[ $1 != *:* ]]; then
-		IFS=. read -r -a groups <<<"$1"
-		printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x\n' "${groups[@]}"
+		IFS=. read -r -a head <<<"$1"
+		printf -v EXPANDED '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x' "${head[@]}"
 		return
 	fi
 	IFS=: read -r -a head <<<"${1%%::*}"
 	IFS=: read -r -a tail <<<"${1##*::}"
 	[[ $1 = *::* ]] || tail=()
 	while [ $((${#head[@]} + ${#tail[@]})) -lt 8 ]; do head+=(0); done
-	for h in "${head[@]}" "${tail[@]}"; do t+=$(printf ':%04x' "0x$h"); done
-	echo "${t#:}"
+	head+=("${tail[@]}")
+	printf -v EXPANDED ':%04x' "${head[@]/#/0x}"
+	EXPANDED=${EXPANDED#:}
 }
 
-# gid_index DEVICE ADDRESS: the index of its RoCE v2 GID
+# gid_index DEVICE ADDRESS: the index of its RoCE v2 GID. Each test asks for some, so it starts no process
 gid_index() {
-	local port=/sys/class/infiniband/$1/ports/1 want gid file
-	want=$(expand_ip "$2")
+	local port=/sys/class/infiniband/$1/ports/1 gid file type
+	expand_ip "$2"
 	for file in "$port"/gids/*; do
 		read -r gid <"$file" || continue
-		[ "$gid" = "$want" ] || continue
-		[ "$(<"$port/gid_attrs/types/${file##*/}")" = "RoCE v2" ] || continue
+		[ "$gid" = "$EXPANDED" ] || continue
+		read -r type <"$port/gid_attrs/types/${file##*/}" || continue
+		[ "$type" = "RoCE v2" ] || continue
 		echo "${file##*/}"
 		return
 	done

@@ -4,7 +4,8 @@
 # posts in their directory of /mnt/share.
 
 SHARE=${SHARE:-/mnt/share}
-AGENTS=$SHARE/agents.$(basename "$0" .sh)
+AGENTS=${0##*/}
+AGENTS=$SHARE/agents.${AGENTS%.sh}
 
 # agent_main: what a node other than the first does until it is told to quit
 agent_main() {

@@ -55,12 +55,15 @@ job() {
 	mv "$base.rc.new" "$base.rc"
 }
 
-# is_listening PID PORT: the namespace of PID has a TCP listener at PORT
+# is_listening PID-FILE PORT: the namespace of that process has a TCP listener at PORT. Asked often, so it starts no
+# process
 is_listening() {
-	local port sockets
+	local pid port sockets more
+	read -r pid <"$1" || return
 	printf -v port '%04X' "$2"
-	sockets=$(<"/proc/$1/net/tcp")$(<"/proc/$1/net/tcp6")
-	[[ $sockets =~ :"$port "[0-9A-F:]+" 0A " ]]
+	mapfile -t sockets <"/proc/$pid/net/tcp"
+	mapfile -t more <"/proc/$pid/net/tcp6"
+	[[ "${sockets[*]} ${more[*]}" =~ :"$port "[0-9A-F:]+" 0A " ]]
 } 2>/dev/null
 
 # server_job BASE PORT LIMIT NETNS COMMAND...: the same, and tell when it listens
@@ -68,7 +71,7 @@ server_job() {
 	local base=$1 port=$2
 	shift 2
 	job "$base" "$@" &
-	until [ -s "$base.pid" ] && is_listening "$(<"$base.pid")" "$port"; do
+	until is_listening "$base.pid" "$port"; do
 		[ -e "$base.rc" ] && return
 		nap 0.02
 	done

@@ -2,32 +2,35 @@
 # SPDX-License-Identifier: GPL-2.0
 # Run a C test once for each way that its ends can be connected: lib/paths.sh TEST [ARGUMENT...]
 #
-# Which ways is said in the test's source or NAME.conf ("paths: host wire veth"), or in $SMR_PATHS; lib/ctest.sh says
+# Which ways is said at the head of the test's source ("paths: host wire veth"), or in $SMR_PATHS; lib/ctest.sh says
 # what they are. A line "params: NAME=VALUE ..." gives the module's parameters for these links. The TAP of all runs
 # becomes one; a test's name begins with its path.
 
 # shellcheck source=selftests/lib/test.sh
-. "$(dirname "$0")/test.sh"
+. "${0%/*}/test.sh"
 # shellcheck source=selftests/lib/ctest.sh
 . "$LIB/ctest.sh"
 
 TEST=$1
 shift
-NAME=$(basename "$TEST")
 
-# said KEY: what the test says of it
-said() { cat "$(dirname "$TEST")/$NAME".{conf,c} 2>/dev/null | sed -nE "s/^(#|[ \t]*\*)[ \t]*$1:[ \t]*//p" | head -n 1; }
-
-paths_wanted() {
-	local paths
-	paths=$(said paths)
-	echo "${SMR_PATHS:-${paths:-host}}"
+# read_settings: sets PATHS and PARAMS to what the test says of itself
+read_settings() {
+	local line
+	PATHS=host PARAMS=
+	# its first comments
+	while IFS= read -r line && [[ $line = [\ /]* ]]; do
+		case $line in
+		" * paths: "*) PATHS=${line#*: } ;;
+		" * params: "*) PARAMS=${line#*: } ;;
+		esac
+	done <"$TEST.c"
 }
 
 params_set() {
 	local param
 	[ "$LINK_TYPE" != rxe ] || return 0
-	for param in $(said params); do
+	for param in $PARAMS; do
 		param_set "${param%%=*}" "${param#*=}" || return
 	done
 }
@@ -44,7 +47,8 @@ run_path() {
 
 need_link_type "$LINK_TYPE"
 mark=${#TAP_CLEANUP[@]}
-for path in $(paths_wanted); do
+read_settings
+for path in ${SMR_PATHS:-$PATHS}; do
 	[ "$LINK_TYPE" != rxe ] || [ "$path" != wire ] || continue
 	if [[ $path = *_rxe ]] && ! have_link_type rxe; then
 		skip "$path" "this kernel has no rdma_rxe"

@@ -9,7 +9,7 @@ TAP_FINISHED=
 TAP_CLEANUP=()
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/softmr-test.XXXXXX")
 
-diag() { printf '%s\n' "$*" | sed 's/^/# /'; }
+diag() { printf '# %s\n' "${*//$'\n'/$'\n'# }"; }
 
 ok() {
 	TAP_COUNT=$((TAP_COUNT + 1))
@@ -85,7 +85,11 @@ within() {
 }
 
 # on_exit COMMAND...: run at the end, last first
-on_exit() { TAP_CLEANUP+=("$(printf '%q ' "$@")"); }
+on_exit() {
+	local command
+	printf -v command '%q ' "$@"
+	TAP_CLEANUP+=("$command")
+}
 
 # clean_up KEEP: run what on_exit collected, but for the first KEEP
 clean_up() {

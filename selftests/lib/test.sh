@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # What each shell test starts with.
 
-LIB=$(dirname "${BASH_SOURCE[0]}")
+LIB=${BASH_SOURCE[0]%/*}
 # shellcheck source=selftests/lib/tap.sh
 . "$LIB/tap.sh"
 # shellcheck source=selftests/lib/net.sh

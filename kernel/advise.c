@@ -14,7 +14,7 @@
  * @work: if that is put off
  * @want: what is wanted of their pages
  * @nr: how many ranges
- * @spans: the ranges, each with a reference
+ * @spans: the ranges, each with a reference until it is done
  */
 struct advise_work {
 	struct work_struct work;
@@ -105,13 +105,15 @@ static int advise_run(struct advise_work *aw)
 	u32 i;
 
 	for (i = 0; i < aw->nr; i++) {
-		const struct smr_span *span = &aw->spans[i];
+		struct smr_span *span = &aw->spans[i];
 
 		if (!span->len)
 			continue;
 		err = smr_odp_prefetch(span->mem, span->off, span->len,
 				       aw->want);
 		ret = ret ?: err;
+		/* Its region need not wait for the others. */
+		smr_span_put(span);
 	}
 	return ret;
 }

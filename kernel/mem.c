@@ -39,7 +39,7 @@ void smr_mem_destroy(struct smr_mem *mem)
 {
 	DECLARE_COMPLETION_ONSTACK(drained);
 
-	mem->drained = &drained;
+	WRITE_ONCE(mem->drained, &drained);
 	/* The decrement orders the store above before another's last put. */
 	if (!refcount_dec_and_test(&mem->ref))
 		wait_for_completion(&drained);
@@ -57,7 +57,7 @@ void smr_mem_destroy(struct smr_mem *mem)
  */
 void smr_mem_suspend(struct smr_mem *mem, struct completion *idle)
 {
-	mem->drained = idle;
+	WRITE_ONCE(mem->drained, idle);
 	/* The decrement orders the store above before another's last put. */
 	if (refcount_dec_and_test(&mem->ref))
 		complete(idle);
@@ -89,6 +89,7 @@ bool smr_mem_try_suspend(struct smr_mem *mem)
 void smr_mem_resume(struct smr_mem *mem, u64 size)
 {
 	mem->size = size;
+	WRITE_ONCE(mem->drained, NULL);
 	/*
 	 * Pairs with smr_mem_get(): who gets a reference from now on sees
 	 * that the key has changed since it looked at it.

@@ -78,7 +78,7 @@ struct smr_mem_ops {
  * @ref: one for the owner, one for each span in flight
  * @size: bytes
  * @drained: whom to tell when @ref has dropped to 0; set by smr_mem_destroy()
- *	and smr_mem_suspend()
+ *	and smr_mem_suspend(), else NULL
  * @rcu: for @release, when nothing reads @size and @drained any more
  *
  * @ops, @mm and @size are constant once a key of it is published; @size may
@@ -108,6 +108,12 @@ struct smr_span {
 	u64 off;
 	u64 len;
 };
+
+/* Does somebody wait for its spans? What takes long is to give up then. */
+static inline bool smr_mem_is_awaited(const struct smr_mem *mem)
+{
+	return READ_ONCE(mem->drained);
+}
 
 void smr_mem_init(struct smr_mem *mem, const struct smr_mem_ops *ops, u64 size);
 void smr_mem_destroy(struct smr_mem *mem);

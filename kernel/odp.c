@@ -240,7 +240,10 @@ static u64 next_mapped(struct mm_struct *mm, u64 addr, u64 last)
 	return next;
 }
 
-/* Bring pages in. They can be gone again when it returns. */
+/*
+ * Bring pages in. They can be gone again when it returns; nor need they all be
+ * there when the region is about to go.
+ */
 static int odp_populate(struct smr_odp *odp, u64 off, u64 len,
 			enum smr_odp_want want, enum smr_counter count)
 {
@@ -251,7 +254,7 @@ static int odp_populate(struct smr_odp *odp, u64 off, u64 len,
 		return -EFAULT;
 	if (last >= odp->mem.mm->task_size || !mmget_not_zero(odp->mem.mm))
 		return -EFAULT;
-	for (; !ret; addr = end + 1) {
+	for (; !ret && !smr_mem_is_awaited(&odp->mem); addr = end + 1) {
 		if (want == SMR_ODP_PRESENT)
 			addr = next_mapped(odp->mem.mm, addr, last);
 		if (addr > last)

@@ -313,6 +313,31 @@ TEST_F(odp, prefetch_of_nothing)
 	EXPECT_EQ(before + 1, vt_counter_now(ctx, "odp_chunks"));
 }
 
+/* Nobody waits until all of a large range has been looked at. */
+TEST_F(odp, prefetch_gives_way)
+{
+	size_t len = 128ul << 30;
+	uint8_t *p = vt_map(len, CHUNK, MAP_PRIVATE | MAP_NORESERVE, -1);
+	uint64_t start, took;
+	struct ibv_sge sge;
+	int i;
+
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(0, vt_region_reg(&self->r, self->pair.b.pd, p, len,
+				   (uintptr_t)p, VT_ACCESS_ODP));
+	/* as long as an entry can be; one after the other, in a work */
+	sge = (struct ibv_sge){ self->r.iova, 1u << 31, self->r.mr->lkey };
+	for (i = 0; i < 64; i++, sge.addr += sge.length)
+		ASSERT_EQ(0, ibv_advise_mr(self->pair.b.pd,
+					   IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT,
+					   0, &sge, 1));
+	start = vt_now_ms();
+	ASSERT_EQ(0, ibv_dereg_mr(self->r.mr));
+	took = vt_now_ms() - start;
+	self->r.mr = NULL;
+	EXPECT_GT(500, took) TH_LOG("%d ms", (int)took);
+}
+
 static bool writes_region(enum vt_way way)
 {
 	return way == VT_WRITE || way == VT_RECV || way == VT_FETCH;

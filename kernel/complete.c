@@ -107,10 +107,8 @@ enum smr_task_verdict smr_send_flush(struct smr_qp *qp, struct smr_run *run)
 	struct smr_sq *sq = &qp->sq;
 	const struct smr_swqe *wqe;
 
-	if (qp->handed.state != SMR_LOCAL_IDLE) {
-		WRITE_ONCE(qp->handed.cancel, true);
+	if (qp->handed.state != SMR_LOCAL_IDLE && !smr_loopback_retract(qp))
 		return SMR_TASK_IDLE;
-	}
 	if (sq->head == sq->ring.idx && !smr_sq_fetch(qp))
 		return SMR_TASK_IDLE;
 	smr_local_wr_undo(qp);

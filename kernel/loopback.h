@@ -16,7 +16,7 @@ struct smr_swqe;
 
 enum smr_local_state {
 	SMR_LOCAL_IDLE,		/* the requester's */
-	SMR_LOCAL_HANDED,	/* the peer's response task's */
+	SMR_LOCAL_HANDED,	/* the peer's response task's, when claimed */
 	SMR_LOCAL_FAULT,	/* the requester's, to bring pages in */
 	SMR_LOCAL_ANSWERED,	/* the requester's, with an answer */
 };
@@ -30,8 +30,9 @@ enum smr_local_answer {
 /**
  * struct smr_local - an operation on its way to a peer on the same host
  * @state: says who owns the rest; it changes with release and acquire
- * @src: the requester's QP; a reference is held while handed
- * @peer: where it is; a reference is held while handed
+ * @src: the requester's QP; the response task that has claimed it holds a
+ *	reference
+ * @peer: where it is; a reference is held until it is answered or taken back
  * @wqe: the work request, unchanged while handed
  * @hdr: what the packet would say
  * @npsn: PSNs it takes
@@ -69,6 +70,10 @@ bool smr_loopback_check(const struct smr_qp *qp, const struct smr_local *local);
 void smr_loopback_answer(struct smr_qp *qp, struct smr_local *local,
 			 enum smr_local_answer answer, u8 syndrome, u32 psn,
 			 struct smr_run *run);
+struct smr_local *smr_loopback_claim(struct smr_qp *qp);
+void smr_loopback_park(struct smr_qp *qp, struct smr_local *local);
+bool smr_loopback_unpark(struct smr_qp *qp, struct smr_local *local);
+bool smr_loopback_retract(struct smr_qp *qp);
 void smr_loopback_fault(struct smr_local *local, struct smr_run *run);
 enum smr_task_verdict smr_loopback_resume(struct smr_qp *qp, bool up,
 					  struct smr_run *run);

@@ -14,6 +14,7 @@ enum smr_resp_verdict {
 	SMR_RESP_MORE,		/* partly executed, call again */
 	SMR_RESP_DEFER,		/* execute it in process context */
 	SMR_RESP_PEER_PAGE,	/* local: the requester is to bring a page in */
+	SMR_RESP_GONE,		/* local: the requester has taken it back */
 	SMR_RESP_DROP,		/* as if it had never come */
 	SMR_RESP_DUPLICATE,	/* executed before */
 	SMR_RESP_GAP,		/* one before it is missing */

@@ -22,15 +22,12 @@
 #define SLICE_SOFTIRQ	(64 * 1024)
 #define SLICE_PROCESS	(256 * 1024)
 
-/* Requests that may take several packets */
-#define OP_IN_PARTS	(SMR_OP_SEND | SMR_OP_WRITE)
-
 /* One payload, or one slice of it, on its way to memory. */
 struct exec {
 	struct smr_qp *qp;
 	const struct smr_op *op;
 	struct smr_run *run;
-	u64 done;	/* bytes of the message that are in place */
+	struct smr_sgl *theirs;	/* the local requester's list, when open */
 	u32 len;	/* bytes to copy now */
 };
 
@@ -56,13 +53,24 @@ static bool peer_open(struct exec *x, int access)
 		return false;
 	if (wqe->send_flags & IB_SEND_INLINE) {
 		smr_sgl_inline(&src->req.sgl, wqe->data + local->done, x->len);
+		x->theirs = &src->req.sgl;
 		return true;
 	}
 	verdict = smr_sgl_open(&src->req.sgl, src->pd, src->ibqp.qp_num,
 			       access, wqe->sge, wqe->num_sge, local->done,
 			       x->len);
 	smr_key_count(src->env->stats, verdict);
-	return verdict == SMR_KEY_OK;
+	if (verdict != SMR_KEY_OK)
+		return false;
+	x->theirs = &src->req.sgl;
+	return true;
+}
+
+static void peer_close(struct exec *x)
+{
+	if (x->theirs)
+		smr_sgl_close(x->theirs);
+	x->theirs = NULL;
 }
 
 /* What the peer's rkey opens of this side's memory. */
@@ -87,19 +95,24 @@ static bool can_fault(const struct exec *x)
 /*
  * A page is missing. This side's are brought in first; if one is missing then
  * still, it is the requester's, who is asked to see to it.
+ *
+ * Meanwhile the requester may deregister what its list names, or go.
  */
 static enum smr_resp_verdict exec_fault(struct exec *x, bool fetch)
 {
 	struct smr_local *local = x->op->local;
-	int err = -EINTR;
+	int err;
 
 	if (local && local->faulted)
 		return SMR_RESP_PEER_PAGE;
-	/* The requester may want to deregister what its list names. */
+	if (!can_fault(x))
+		return SMR_RESP_DEFER;
+	peer_close(x);
 	if (local)
-		smr_sgl_close(&local->src->req.sgl);
-	if (can_fault(x))
-		err = smr_sgl_fault(&x->qp->resp.sgl, !fetch);
+		smr_loopback_park(x->qp, local);
+	err = smr_sgl_fault(&x->qp->resp.sgl, !fetch);
+	if (local && !smr_loopback_unpark(x->qp, local))
+		return SMR_RESP_GONE;
 	/* Only whoever lent its context is being killed: try in another. */
 	if (err == -EINTR)
 		return SMR_RESP_DEFER;
@@ -120,8 +133,7 @@ static enum smr_resp_verdict payload_in(struct exec *x)
 	if (op->local) {
 		if (!peer_open(x, 0))
 			return SMR_RESP_PEER_PROT;
-		err = smr_sgl_copy(&qp->resp.sgl, &op->local->src->req.sgl,
-				   x->len);
+		err = smr_sgl_copy(&qp->resp.sgl, x->theirs, x->len);
 	} else {
 		err = smr_sgl_write_skb(&qp->resp.sgl, op->skb, op->off,
 					x->len);
@@ -136,8 +148,7 @@ static enum smr_resp_verdict payload_in(struct exec *x)
 static void payload_close(struct exec *x)
 {
 	smr_sgl_close(&x->qp->resp.sgl);
-	if (x->op->local)
-		smr_sgl_close(&x->op->local->src->req.sgl);
+	peer_close(x);
 }
 
 /* This much is in place. Is it all that the operation brings? */
@@ -336,8 +347,7 @@ static enum smr_resp_verdict read_local(struct exec *x)
 		return SMR_RESP_ACCESS;
 	verdict = SMR_RESP_PEER_PROT;
 	if (peer_open(x, IB_ACCESS_LOCAL_WRITE)) {
-		err = smr_sgl_copy(&local->src->req.sgl, &x->qp->resp.sgl,
-				   x->len);
+		err = smr_sgl_copy(x->theirs, &x->qp->resp.sgl, x->len);
 		if (err == -EAGAIN)
 			verdict = exec_fault(x, true);
 		else if (err != -EFAULT)
@@ -410,13 +420,12 @@ static enum smr_resp_verdict atomic_local(struct exec *x, u64 orig)
 {
 	enum smr_resp_verdict verdict = SMR_RESP_PEER_PROT;
 	struct smr_local *local = x->op->local;
-	struct smr_sgl *sgl = &local->src->req.sgl;
 	int err;
 
 	if (!peer_open(x, IB_ACCESS_LOCAL_WRITE))
 		return verdict;
-	err = smr_sgl_write(sgl, &orig, sizeof(orig));
-	smr_sgl_close(sgl);
+	err = smr_sgl_write(x->theirs, &orig, sizeof(orig));
+	peer_close(x);
 	if (err == -EAGAIN) {
 		local->hdr.orig = orig;
 		local->executed = true;
@@ -463,7 +472,6 @@ static enum smr_resp_verdict exec_atomic(struct exec *x)
 /* The operand: from the packet, or from the requester on this host. */
 static enum smr_resp_verdict operand_get(struct exec *x, u64 *value)
 {
-	struct smr_sgl *sgl;
 	int err;
 
 	if (!x->op->local)
@@ -472,9 +480,8 @@ static enum smr_resp_verdict operand_get(struct exec *x, u64 *value)
 						       SMR_RESP_OK;
 	if (!peer_open(x, 0))
 		return SMR_RESP_PEER_PROT;
-	sgl = &x->op->local->src->req.sgl;
-	err = smr_sgl_read(sgl, value, sizeof(*value));
-	smr_sgl_close(sgl);
+	err = smr_sgl_read(x->theirs, value, sizeof(*value));
+	peer_close(x);
 	if (err == -EAGAIN)
 		return SMR_RESP_PEER_PAGE;
 	return err ? SMR_RESP_PEER_PROT : SMR_RESP_OK;
@@ -552,49 +559,4 @@ enum smr_resp_verdict smr_resp_exec(struct smr_qp *qp, const struct smr_op *op,
 	if (flags & SMR_OP_FLUSH)
 		return exec_flush(&x);
 	return exec_atomic(&x);
-}
-
-/**
- * smr_resp_advance() - a request was executed: expect what comes after it
- * @qp: the responder's QP
- * @op: the request
- *
- * Context: any; called by the response task.
- */
-void smr_resp_advance(struct smr_qp *qp, const struct smr_op *op)
-{
-	struct smr_responder *resp = &qp->resp;
-	u32 flags = op->hdr.op->flags;
-
-	resp->epsn = smr_psn_add(op->hdr.psn, op->npsn);
-	resp->nak_sent = false;
-	if (flags & SMR_OP_WRITE && !(flags & SMR_OP_LAST)) {
-		if (flags & SMR_OP_FIRST) {
-			resp->va = op->hdr.va;
-			resp->rkey = op->hdr.rkey;
-			resp->left = op->hdr.dma_len;
-		}
-		resp->va += op->hdr.len;
-		resp->left -= op->hdr.len;
-	}
-	resp->srqn = op->hdr.srqn;
-	resp->in_message = flags & OP_IN_PARTS && !(flags & SMR_OP_LAST);
-	resp->last_flags = flags;
-	if (!resp->in_message)
-		resp->msn = (resp->msn + 1) & SMR_PSN_MASK;
-}
-
-/**
- * smr_resp_abandon() - UC: what is left of this message is not wanted
- * @qp: the responder's QP
- * @op: the request that was refused
- *
- * IBTA 9.8.2.2: what follows is dropped, up to the beginning of a message.
- *
- * Context: any; called by the response task.
- */
-void smr_resp_abandon(struct smr_qp *qp, const struct smr_op *op)
-{
-	qp->resp.epsn = smr_psn_add(op->hdr.psn, op->npsn);
-	qp->resp.in_message = false;
 }

@@ -8,12 +8,9 @@
 
 struct smr_op;
 struct smr_qp;
-struct smr_rd_res;
 
 enum smr_resp_verdict smr_resp_exec(struct smr_qp *qp, const struct smr_op *op,
 				    struct smr_run *run);
-void smr_resp_advance(struct smr_qp *qp, const struct smr_op *op);
-void smr_resp_abandon(struct smr_qp *qp, const struct smr_op *op);
 void smr_resp_forget(struct smr_qp *qp);
 enum smr_resp_verdict smr_resp_recv_take(struct smr_qp *qp);
 enum smr_resp_verdict smr_resp_recv_open(struct smr_qp *qp, u64 skip, u64 len);

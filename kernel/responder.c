@@ -293,6 +293,38 @@ void smr_resp_access_error(struct smr_qp *qp, u32 psn)
 	nak_send(qp, r->syndrome, psn);
 }
 
+/* Executed: expect what comes after it. */
+static void op_advance(struct smr_qp *qp, const struct smr_op *op)
+{
+	struct smr_responder *resp = &qp->resp;
+	u32 flags = op->hdr.op->flags;
+
+	resp->epsn = smr_psn_add(op->hdr.psn, op->npsn);
+	resp->nak_sent = false;
+	if (flags & SMR_OP_WRITE && !(flags & SMR_OP_LAST)) {
+		if (flags & SMR_OP_FIRST) {
+			resp->va = op->hdr.va;
+			resp->rkey = op->hdr.rkey;
+			resp->left = op->hdr.dma_len;
+		}
+		resp->va += op->hdr.len;
+		resp->left -= op->hdr.len;
+	}
+	resp->srqn = op->hdr.srqn;
+	resp->in_message = flags & (SMR_OP_SEND | SMR_OP_WRITE) &&
+			   !(flags & SMR_OP_LAST);
+	resp->last_flags = flags;
+	if (!resp->in_message)
+		resp->msn = (resp->msn + 1) & SMR_PSN_MASK;
+}
+
+/* IBTA 9.8.2.2: on UC what follows is dropped, up to where a message begins. */
+static void op_abandon(struct smr_qp *qp, const struct smr_op *op)
+{
+	qp->resp.epsn = smr_psn_add(op->hdr.psn, op->npsn);
+	qp->resp.in_message = false;
+}
+
 /* Everything but success, by the table. */
 static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 		      enum smr_resp_verdict verdict, struct smr_run *run)
@@ -303,7 +335,7 @@ static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 
 	smr_resp_forget(qp);
 	if (qp->service == SMR_TRANSPORT_UC)
-		smr_resp_abandon(qp, op);
+		op_abandon(qp, op);
 	if (r->fatal)
 		op_fatal(qp, r);
 	else if (r->shared && qp->srq && qp->resp.have_rwqe)
@@ -322,7 +354,7 @@ static void op_executed(struct smr_qp *qp, const struct smr_op *op,
 {
 	struct smr_responder *resp = &qp->resp;
 
-	smr_resp_advance(qp, op);
+	op_advance(qp, op);
 	if (op->local) {
 		op_answer(qp, op, SMR_LOCAL_REPLY,
 			  SMR_AETH_ACK | SMR_AETH_CREDIT_INVALID, run);
@@ -369,6 +401,13 @@ static void op_established(struct smr_qp *qp)
 	smr_qp_event(qp, IB_EVENT_COMM_EST);
 }
 
+/* It is to come again. */
+static void op_park(struct smr_qp *qp, const struct smr_op *op)
+{
+	if (op->local)
+		smr_loopback_park(qp, op->local);
+}
+
 static enum smr_task_verdict op_step(struct smr_qp *qp,
 				     const struct smr_op *op,
 				     struct smr_run *run)
@@ -379,12 +418,18 @@ static enum smr_task_verdict op_step(struct smr_qp *qp,
 			  op->hdr.len, op->local, verdict);
 	switch (verdict) {
 	case SMR_RESP_MORE:
+		op_park(qp, op);
 		return SMR_TASK_MORE;
 	case SMR_RESP_DEFER:
+		op_park(qp, op);
 		return SMR_TASK_DEFER;
 	case SMR_RESP_PEER_PAGE:
 		smr_loopback_fault(op->local, run);
+		op_park(qp, op);
 		return SMR_TASK_IDLE;
+	case SMR_RESP_GONE:
+		smr_resp_forget(qp);
+		return SMR_TASK_MORE;
 	case SMR_RESP_OK:
 		op_established(qp);
 		op_executed(qp, op, run);
@@ -489,8 +534,10 @@ static enum smr_task_verdict respond_local(struct smr_qp *qp,
 	};
 
 	/* Not while the requester brings pages in; pairs with its cmpxchg(). */
-	if (smp_load_acquire(&local->state) != SMR_LOCAL_HANDED)
+	if (smp_load_acquire(&local->state) != SMR_LOCAL_HANDED) {
+		smr_loopback_park(qp, local);
 		return SMR_TASK_IDLE;
+	}
 	run->quota -= SMR_COST_PACKET;
 	if (!smr_loopback_check(qp, local)) {
 		smr_resp_forget(qp);
@@ -500,18 +547,12 @@ static enum smr_task_verdict respond_local(struct smr_qp *qp,
 	return op_process(qp, &op, run);
 }
 
-static struct smr_local *inbox_peek(struct smr_qp *qp)
-{
-	/* Pairs with the cmpxchg() in loopback.c: the operation is complete. */
-	return smp_load_acquire(&qp->resp.inbox);
-}
-
 /* Not, or not any more, a QP that answers. */
 static enum smr_task_verdict respond_down(struct smr_qp *qp,
 					  enum ib_qp_state state,
 					  struct smr_run *run)
 {
-	struct smr_local *local = inbox_peek(qp);
+	struct smr_local *local = smr_loopback_claim(qp);
 
 	skb_queue_purge(&qp->resp.queue);
 	smr_resp_forget(qp);
@@ -545,7 +586,7 @@ enum smr_task_verdict smr_responder_run(struct smr_qp *qp, struct smr_run *run)
 		return respond_down(qp, state, run);
 	if (qp->resp.read.active)
 		return smr_resp_read(qp, run);
-	local = inbox_peek(qp);
+	local = smr_loopback_claim(qp);
 	if (local)
 		return respond_local(qp, local, run);
 	skb = skb_peek(&qp->resp.queue);

@@ -204,8 +204,9 @@ void smr_task_defer(struct smr_task *task)
 void smr_task_disable(struct smr_task *task)
 {
 	atomic_or(TASK_DISABLED, &task->state);
+	/* Pairs with task_disown(): what the last owner did is seen. */
 	wait_var_event(&task->state,
-		       !(atomic_read(&task->state) & TASK_OWNED));
+		       !(atomic_read_acquire(&task->state) & TASK_OWNED));
 }
 
 /**

@@ -13,6 +13,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "region.h"
 
@@ -24,8 +26,26 @@
 #define DISK_DEL	"modprobe -r null_blk"
 
 #define PAGE		4096ul
+#define PAGES		16
 #define LEN		(VT_WAYS * PAGE)
 #define SIZE		1000
+
+/* Nothing is lost: do not ask again. */
+static struct vt_conf patient(void)
+{
+	struct vt_conf conf = vt_defaults;
+
+	conf.timeout = 19;
+	return conf;
+}
+
+/* Pages of the disk that nobody has read yet; not their neighbours, too */
+static uint8_t *disk_map(int fd, size_t len)
+{
+	uint8_t *p = vt_map(len, PAGE, MAP_PRIVATE, fd);
+
+	return p && !madvise(p, len, MADV_RANDOM) ? p : NULL;
+}
 
 FIXTURE(slow)
 {
@@ -36,12 +56,10 @@ FIXTURE(slow)
 
 FIXTURE_SETUP(slow)
 {
-	struct vt_conf conf = vt_defaults;
+	struct vt_conf conf = patient();
 	uint8_t *p;
 
 	self->fd = -1;
-	/* Nothing is lost: patience, instead of asking again. */
-	conf.timeout = 19;
 	VT_SETUP(vt_pair_open(&self->pair, &conf));
 	VT_SETUP(vt_need_odp(&self->pair.b, IBV_ODP_SUPPORT));
 	VT_SETUP(vt_pair_open(&self->other, &conf));
@@ -49,10 +67,8 @@ FIXTURE_SETUP(slow)
 		SKIP(return, "no slow disk (null_blk)");
 	self->fd = open(DISK, O_RDONLY);
 	ASSERT_LE(0, self->fd);
-	p = vt_map(LEN, PAGE, MAP_PRIVATE, self->fd);
+	p = disk_map(self->fd, LEN);
 	ASSERT_NE(NULL, p);
-	/* not its neighbours, too */
-	ASSERT_EQ(0, madvise(p, LEN, MADV_RANDOM));
 	ASSERT_EQ(0, vt_region_reg(&self->r, self->pair.b.pd, p, LEN,
 				   (uintptr_t)p, VT_ACCESS_ODP));
 }
@@ -148,6 +164,206 @@ TEST_F(slow, other_qps_go_on)
 		EXPECT_EQ(IBV_WC_SUCCESS, m.status);
 	}
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, LEN));
+}
+
+/* The slow pages are another process's: whoever asked for them can leave. */
+
+/**
+ * struct offer - what the owner of the pages answers to an address
+ * @addr: its own
+ * @va: of its region
+ * @rkey: of its region
+ */
+struct offer {
+	struct vt_addr addr;
+	uint64_t va;
+	uint32_t rkey;
+};
+
+FIXTURE(apart)
+{
+	struct vt_ep ep;
+	struct offer offer;
+	bool open, disk;
+	pid_t owner;
+	int sock;
+};
+
+/* The owner: connects to whoever asks, with a receive, until nobody asks. */
+static int owner_serve(struct vt_ep *ep, struct vt_region *r, int sock)
+{
+	struct offer offer = { .va = r->iova, .rkey = r->mr->rkey };
+	struct vt_addr asks;
+	int page = PAGES;
+
+	while (read(sock, &asks, sizeof(asks)) == sizeof(asks)) {
+		struct ibv_sge sge = {
+			.addr = r->iova + --page * PAGE, .length = SIZE,
+			.lkey = r->mr->lkey,
+		};
+
+		if (vt_qp_reset(ep->qp) || vt_ep_connect(ep, &asks) ||
+		    vt_post_recv(ep, 1, &sge, 1))
+			return 1;
+		offer.addr = vt_ep_addr(ep);
+		if (write(sock, &offer, sizeof(offer)) != sizeof(offer))
+			return 1;
+	}
+	return 0;
+}
+
+static int owner_main(int sock)
+{
+	struct vt_conf conf = patient();
+	int fd = open(DISK, O_RDONLY);
+	struct vt_region r;
+	struct vt_ep ep;
+	uint8_t *p;
+
+	if (fd < 0 || vt_ep_open(&ep, &conf, 1))
+		return 1;
+	p = disk_map(fd, PAGES * PAGE);
+	if (!p || vt_region_reg(&r, ep.pd, p, PAGES * PAGE, (uintptr_t)p,
+				VT_ACCESS_ODP))
+		return 1;
+	return owner_serve(&ep, &r, sock);
+}
+
+FIXTURE_SETUP(apart)
+{
+	struct vt_conf conf = patient();
+	int socks[2];
+
+	self->sock = -1;
+	VT_SETUP(vt_ep_open(&self->ep, &conf, 0));
+	self->open = true;
+	VT_SETUP(vt_need_odp(&self->ep, IBV_ODP_SUPPORT));
+	if (system(DISK_ADD))
+		SKIP(return, "no slow disk (null_blk)");
+	self->disk = true;
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, socks));
+	self->owner = fork();
+	ASSERT_LE(0, self->owner);
+	close(socks[!!self->owner]);
+	if (!self->owner)
+		_exit(owner_main(socks[1]));
+	self->sock = socks[0];
+}
+
+FIXTURE_TEARDOWN(apart)
+{
+	int status = -1;
+
+	if (self->open)
+		vt_ep_close(&self->ep);
+	close(self->sock);
+	if (self->owner > 0) {
+		EXPECT_EQ(self->owner, waitpid(self->owner, &status, 0));
+		EXPECT_EQ(0, status);
+	}
+	if (self->disk)
+		EXPECT_EQ(0, system(DISK_DEL));
+}
+
+/* Connect, and ask for a page of the owner's. It is on its way at return. */
+static int go(FIXTURE_DATA(apart) *self, enum ibv_wr_opcode opcode, int page)
+{
+	struct ibv_sge sge = vt_sge(&self->ep.buf, VT_GUARD, SIZE);
+	struct ibv_send_wr wr = {
+		.wr_id = 1, .opcode = opcode, .sg_list = &sge, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma.remote_addr = self->offer.va + page * PAGE,
+		.wr.rdma.rkey = self->offer.rkey,
+	};
+	int ret = vt_ep_connect(&self->ep, &self->offer.addr);
+
+	return ret ? ret : vt_post(&self->ep, &wr);
+}
+
+/* The same, when the owner has connected anew, too. */
+static void ask(struct __test_metadata *_metadata, FIXTURE_DATA(apart) *self,
+		enum ibv_wr_opcode opcode, int page)
+{
+	struct vt_addr own = vt_ep_addr(&self->ep);
+
+	ASSERT_EQ(sizeof(own), write(self->sock, &own, sizeof(own)));
+	ASSERT_EQ(sizeof(self->offer),
+		  read(self->sock, &self->offer, sizeof(self->offer)));
+	ASSERT_EQ(0, go(self, opcode, page));
+}
+
+enum leave { BY_RESET, BY_ERROR, BY_DESTROY, LEAVES };
+
+static int leave(FIXTURE_DATA(apart) *self, enum leave how)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	int ret;
+
+	switch (how) {
+	case BY_RESET:
+		return vt_qp_reset(self->ep.qp);
+	case BY_ERROR:
+		ret = ibv_modify_qp(self->ep.qp, &attr, IBV_QP_STATE);
+		return ret ?: vt_status(self->ep.scq, 1);
+	default:
+		self->open = false;
+		vt_ep_close(&self->ep);
+		return 0;
+	}
+}
+
+/* Ready for the next question */
+static int come_back(FIXTURE_DATA(apart) *self)
+{
+	struct vt_conf conf = patient();
+	int ret;
+
+	if (self->open)
+		return vt_qp_reset(self->ep.qp);
+	ret = vt_ep_open(&self->ep, &conf, 0);
+	self->open = !ret;
+	return ret;
+}
+
+/* What is under way cannot be done by then, and it does not matter. */
+static void leaves_at_once(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(apart) *self, enum leave how)
+{
+	uint64_t start = vt_now_ms(), took;
+	struct ibv_wc wc;
+
+	EXPECT_EQ(0, ibv_poll_cq(self->ep.scq, 1, &wc));
+	EXPECT_EQ(how == BY_ERROR ? IBV_WC_WR_FLUSH_ERR : 0, leave(self, how));
+	took = vt_now_ms() - start;
+	EXPECT_GT(DELAY_MS / 4, took)
+		TH_LOG("leave %d: %d ms", how, (int)took);
+}
+
+TEST_F(apart, requester_leaves)
+{
+	static const enum ibv_wr_opcode opcodes[] = {
+		IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_SEND,
+	};
+	int i, how, page = 0;
+
+	for (i = 0; i < LEAVES * 3; i++) {
+		enum ibv_wr_opcode opcode = opcodes[i / LEAVES];
+
+		how = i % LEAVES;
+		ask(_metadata, self, opcode, page);
+		usleep(DELAY_MS / 4 * 1000);
+		leaves_at_once(_metadata, self, how);
+		ASSERT_EQ(0, come_back(self));
+		if (how == BY_RESET) {
+			/* to an owner that is still at what was left */
+			ASSERT_EQ(0, go(self, opcode, page));
+			leaves_at_once(_metadata, self, how);
+		}
+		page++;
+	}
+	/* Nothing is left of them at the owner. */
+	ask(_metadata, self, IBV_WR_RDMA_WRITE, page);
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->ep.scq, 1));
 }
 
 VT_HARNESS_MAIN

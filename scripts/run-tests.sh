@@ -20,7 +20,7 @@ usage() {
 		Runs selftests/ on test beds and ends with one line: N passed, N failed, N skipped.
 		  -b BED   ${BEDS[*]} (these by default), uml, or host (tests of the beds themselves)
 		  -t TEST  only this test, by its file name without .sh
-		  -j N     beds at the same time (default 2, given two processors)
+		  -j N     guests at the same time (default 2, given two processors)
 
 		A test says in comment lines where it runs and for how long:
 		  # beds: uml-kasan qemu-7.2   # nodes: 1   # timeout: $DEFAULT_TIMEOUT   # boot: own, or kmemleak
@@ -70,13 +70,13 @@ boot_of() {
 	esac
 }
 
-# Tests of a bed, a line each: "nodes boot name timeout"; those that can share a boot stand together
+# Tests of a bed, a line each: "nodes boot name timeout"
 bed_tests() {
 	local name
 	all_tests | while IFS= read -r name; do
 		if ! wanted "$name" || ! runs_on "$name" "$1"; then continue; fi
 		echo "$(test_setting "$name" nodes 1) $(boot_of "$name" "$1") $name $(time_limit "$name")"
-	done | sort -k1n,1 -k2,2 -s
+	done
 }
 
 # -- one boot
@@ -99,41 +99,42 @@ boot_guest() {
 	esac
 }
 
-# end_test BED NAME STATUS: judge it by its logs, and tell
+# end_test NAME STATUS: judge it by its logs, and tell
 end_test() {
-	local bed=$1 name=$2 status=$3 share=$OUT/$1/share node logs=$OUT/$1/logs counts
+	local name=$1 status=$2 node counts
 	for ((node = 1; node <= NODES; node++)); do
-		mv "$share/$name.$node".{log,dmesg} "$logs/" 2>/dev/null || true
+		mv "$SHARE/$name.$node".{log,dmesg} "$LOGS/" 2>/dev/null || true
 	done
-	counts=$(judge_test "$logs" "$name" "$status" "$NODES")
-	tell "$bed" "$name" "$counts" $((SECONDS - TEST_START))
+	counts=$(judge_test "$LOGS" "$name" "$status" "$NODES")
+	tell "$name" "$counts" $((SECONDS - TEST_START))
 }
 
-# tell BED NAME "PASSED FAILED SKIPPED" SECONDS: to the terminal and into the results
+# tell NAME "PASSED FAILED SKIPPED" SECONDS: to the terminal and into the results
 tell() {
-	local passed failed skipped word=ok
-	read -r passed failed skipped <<<"$3"
-	echo "$passed $failed $skipped $2 $4" >>"$OUT/$1/results"
+	local passed failed skipped word=ok results=$OUT/$BED/results
+	read -r passed failed skipped <<<"$2"
+	echo "$passed $failed $skipped $1 $3" >>"$results"
 	[ "$failed" = 0 ] || word=FAILED
 	[ "$passed$failed" != 00 ] || word=skipped
-	DONE_TESTS=$((DONE_TESTS + 1))
-	printf '  %-7s %-11s %3s %-28s %3d passed %3d failed %3d skipped  %s\n' "$word" "$1" \
-		"$DONE_TESTS/$TESTS" "$2" "$passed" "$failed" "$skipped" "$(elapsed "$4")"
+	printf '  %-7s %-11s %3s %-28s %3d passed %3d failed %3d skipped  %s\n' "$word" "$BED" \
+		"$(wc -l <"$results")/$(wc -l <"$OUT/$BED/tests")" "$1" "$passed" "$failed" "$skipped" "$(elapsed "$3")"
+	[ "$failed" = 0 ] || JOB_FAILED=1
 	if [ "$failed" != 0 ]; then
-		grep -hE '^(not ok|# run-tests:)' "$OUT/$1/logs/$2".*.log 2>/dev/null | head -n 8 | sed 's/^/          /' || true
-		echo "          logs: $OUT/$1/logs/$2.*"
+		grep -hE '^(not ok|# run-tests:)' "$LOGS/$1".*.log 2>/dev/null | head -n 8 | sed 's/^/          /' || true
+		echo "          logs: $LOGS/$1.*"
 	fi
 }
 
-# boot_tests BED: run the tests in share/list in one boot. What is left afterwards (a test killed the
-# guest) is in share/list again. False if not even one test was begun.
+# boot_tests: run the tests in $SHARE/list in one boot. What is left afterwards (a test killed the guest) is in the
+# list again. False if not even one test was begun.
 boot_tests() {
-	local bed=$1 dir=$OUT/$1 share=$OUT/$1/share line name='' status=0 limit failed_before
+	local line name='' status=0 limit dir
 	BOOTS=$((BOOTS + 1))
-	cp "$TOP/scripts/guest/run-tests" "$share/run-tests"
-	limit=$(($(awk '{ s += $2 + 30 } END { print s }' "$share/list") + BOOT_SLACK))
-	failed_before=$(failures "$bed")
-	mkdir -p "$dir/boot.$BOOTS"
+	dir=$JOB/boot.$BOOTS
+	JOB_FAILED=
+	cp "$TOP/scripts/guest/run-tests" "$SHARE/run-tests"
+	limit=$(($(awk '{ s += $2 + 30 } END { print s }' "$SHARE/list") + BOOT_SLACK))
+	mkdir -p "$dir"
 	while IFS= read -r line; do
 		line=${line#node1: }
 		case $line in
@@ -142,47 +143,46 @@ boot_tests() {
 			TEST_START=$SECONDS
 			;;
 		@end\ *)
-			end_test "$bed" "$name" "${line##* }"
-			sed -i "/^$name /d" "$share/list"
+			end_test "$name" "${line##* }"
+			sed -i "/^$name /d" "$SHARE/list"
 			name=
 			;;
 		@status\ *) status=${line#* } ;;
-		*) echo "$line" >>"$dir/boot.$BOOTS/stderr" ;;
+		*) echo "$line" >>"$dir/stderr" ;;
 		esac
 	done < <(
 		s=0
-		boot_guest "$bed" --no-build --nodes "$NODES" --share "$share" --timeout "$limit" --log "$dir/boot.$BOOTS" \
-			-- bash /mnt/share/run-tests "/$SELFTESTS_DIR" 2>"$dir/boot.$BOOTS/stderr" || s=$?
+		boot_guest "$BED" --no-build --nodes "$NODES" --share "$SHARE" --timeout "$limit" --log "$dir" \
+			-- bash /mnt/share/run-tests "/$SELFTESTS_DIR" 2>"$dir/stderr" || s=$?
 		echo "@status $s"
 	)
 	if [ -n "$name" ]; then
-		guest_lost "$bed" "$name" "$status"
-		sed -i "/^$name /d" "$share/list"
-	elif [ -s "$share/list" ]; then
-		cat "$dir/boot.$BOOTS/stderr"
+		guest_lost "$name" "$status" "$dir/stderr"
+		sed -i "/^$name /d" "$SHARE/list"
+	elif [ -s "$SHARE/list" ]; then
+		cat "$dir/stderr"
 		return 1
-	elif [ "$status" != 0 ] && [ "$(failures "$bed")" = "$failed_before" ]; then
+	elif [ "$status" != 0 ] && [ -z "$JOB_FAILED" ]; then
 		# nothing else has failed: a splat at boot, or between tests
-		cp "$dir/boot.$BOOTS/stderr" "$dir/logs/boot.$BOOTS.log"
-		tail -n 40 "$dir/boot.$BOOTS/stderr"
-		tell "$bed" "boot.$BOOTS" "0 1 0" 0
+		name=boot.$(basename "$JOB").$BOOTS
+		cp "$dir/stderr" "$LOGS/$name.1.log"
+		tail -n 40 "$dir/stderr"
+		tell "$name" "0 1 0" 0
 	fi
 }
 
-failures() { awk '{ f += $2 } END { print f + 0 }' "$OUT/$1/results"; }
-
-# The guest ended in the middle of a test: that test failed, and the console tells how
+# guest_lost NAME STATUS STDERR: the guest ended in the middle of a test: that test failed, and the console tells how
 guest_lost() {
-	local bed=$1 name=$2 node dir=$OUT/$1
+	local name=$1 node
 	for ((node = 1; node <= NODES; node++)); do
-		mv "$dir/share/$name.$node".log "$dir/logs/" 2>/dev/null || true
+		mv "$SHARE/$name.$node".log "$LOGS/" 2>/dev/null || true
 	done
 	{
-		echo "# run-tests: the guest was lost during this test (status $3):"
-		cat "$dir/boot.$BOOTS/stderr"
-	} >>"$dir/logs/$name.1.log"
-	grep -m 1 -A 12 'printed this:$' "$dir/boot.$BOOTS/stderr" | sed 's/^/          /' || true
-	tell "$bed" "$name" "0 1 0" $((SECONDS - TEST_START))
+		echo "# run-tests: the guest was lost during this test (status $2):"
+		cat "$3"
+	} >>"$LOGS/$name.1.log"
+	grep -m 1 -A 12 'printed this:$' "$3" | sed 's/^/          /' || true
+	tell "$name" "0 1 0" $((SECONDS - TEST_START))
 }
 
 # -- one bed
@@ -196,72 +196,86 @@ prepare_bed() {
 	esac
 }
 
-run_group() {
-	local bed=$1 share=$OUT/$1/share before
-	while [ -s "$share/list" ]; do
-		before=$(wc -l <"$share/list")
-		if ! boot_tests "$bed" || [ "$(wc -l <"$share/list")" -ge "$before" ]; then
+# begin_bed BED: no results yet, and what is to be run
+begin_bed() {
+	local dir=$OUT/$1 test
+	rm -rf "${dir:?}"
+	mkdir -p "$dir/logs"
+	: >"$dir/results"
+	if [ "$1" != host ]; then
+		bed_tests "$1"
+		return
+	fi
+	for test in "$TOP"/selftests/beds/*.sh; do
+		test=$(basename "$test")
+		if wanted "$test"; then echo "1 host $test $(test_setting "beds/$test" timeout 300)"; fi
+	done
+}
+
+# Its jobs, a line each: the seconds that it may take, and "bed nodes boot". A job is what shares a boot
+bed_jobs() {
+	awk -v bed="$1" '{ limit[$1 " " $2] += $4 } END { for (job in limit) print limit[job], bed, job }' "$OUT/$1/tests"
+	# the leak check counts as a test
+	if grep -q ' kmemleak ' "$OUT/$1/tests"; then echo "1 kmemleak kmemleak 0" >>"$OUT/$1/tests"; fi
+}
+
+# run_job BED NODES BOOT
+run_job() {
+	BED=$1 NODES=$2 BOOT=$3
+	JOB=$OUT/$BED/$NODES.$BOOT SHARE=$OUT/$BED/$NODES.$BOOT/share LOGS=$OUT/$BED/logs BOOTS=0
+	if [ "$BED" = host ]; then
+		run_host_tests
+		return
+	fi
+	mkdir -p "$SHARE"
+	awk -v n="$NODES" -v b="$BOOT" '$1 == n && $2 == b && $4 { print $3, $4 }' "$OUT/$BED/tests" >"$SHARE/list"
+	run_boots
+}
+
+run_boots() {
+	local before
+	while [ -s "$SHARE/list" ]; do
+		before=$(wc -l <"$SHARE/list")
+		if ! boot_tests || [ "$(wc -l <"$SHARE/list")" -ge "$before" ]; then
 			while read -r name _; do
-				echo "# run-tests: the guest could not be used; see $OUT/$bed/boot.$BOOTS" >"$OUT/$bed/logs/$name.1.log"
-				tell "$bed" "$name" "0 1 0" 0
-			done <"$share/list"
+				echo "# run-tests: the guest could not be used; see $JOB/boot.$BOOTS" >"$LOGS/$name.1.log"
+				tell "$name" "0 1 0" 0
+			done <"$SHARE/list"
 			return
 		fi
 	done
 }
 
-run_bed() {
-	local bed=$1
-	BOOTS=0 DONE_TESTS=0 TESTS=1
-	rm -rf "${OUT:?}/$bed"
-	mkdir -p "$OUT/$bed/logs" "$OUT/$bed/share"
-	: >"$OUT/$bed/results"
-	if [ "$bed" = host ]; then
-		run_host_tests
-		return
-	fi
-	bed_tests "$bed" >"$OUT/$bed/tests"
-	TESTS=$(wc -l <"$OUT/$bed/tests")
-	# the leak check counts as one
-	! grep -q ' kmemleak ' "$OUT/$bed/tests" || TESTS=$((TESTS + 1))
-	while read -r NODES BOOT; do
-		rm -rf "$OUT/$bed/share"
-		mkdir "$OUT/$bed/share"
-		awk -v n="$NODES" -v b="$BOOT" '$1 == n && $2 == b { print $3, $4 }' "$OUT/$bed/tests" >"$OUT/$bed/share/list"
-		run_group "$bed"
-	done < <(awk '{ print $1, $2 }' "$OUT/$bed/tests" | uniq)
-}
-
 # The beds' own tests run on the host: selftests/beds/
 run_host_tests() {
-	local test tests=() name status
-	NODES=1
-	for test in "$TOP"/selftests/beds/*.sh; do
-		if wanted "$(basename "$test")"; then tests+=("$test"); fi
-	done
-	TESTS=${#tests[@]}
-	for test in "${tests[@]}"; do
-		name=$(basename "$test")
+	local name limit status
+	while read -r _ _ name limit; do
 		TEST_START=$SECONDS
 		status=0
-		timeout "$(test_setting "beds/$name" timeout 300)" "$test" </dev/null >"$OUT/host/logs/$name.1.log" 2>&1 || status=$?
-		end_test host "$name" "$status"
-	done
+		timeout "$limit" "$TOP/selftests/beds/$name" </dev/null >"$LOGS/$name.1.log" 2>&1 || status=$?
+		end_test "$name" "$status"
+	done <"$OUT/host/tests"
 }
 
 # -- all of them
 
-# Print each bed's report as it comes, and wait for all
+# Print each job's report as it comes, and wait for all. The long ones begin, so that none is left alone for long at the
+# end
 run_beds() {
-	local bed running=0
+	local bed running=0 job
 	for bed in "$@"; do
+		begin_bed "$bed" >"$OUT/$bed.tests"
+		mv "$OUT/$bed.tests" "$OUT/$bed/tests"
+	done
+	while read -r _ job; do
 		if [ "$running" -ge "$JOBS_MAX" ]; then
 			wait -n || true
 			running=$((running - 1))
 		fi
-		start_job run_bed "$bed"
+		# shellcheck disable=SC2086 # three words
+		start_job run_job $job
 		running=$((running + 1))
-	done
+	done < <(for bed in "$@"; do bed_jobs "$bed"; done | sort -k1nr,1 -s)
 	wait || true
 }
 

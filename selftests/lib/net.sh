@@ -27,7 +27,7 @@ ns_add() {
 	ip netns add "$1" || return
 	on_exit ip netns del "$1"
 	# a namespace begins with the settings of a new system, not with those of the first one
-	in_ns "$1" bash -c 'for f in all default; do echo 0 >/proc/sys/net/ipv6/conf/$f/accept_dad; done; ip link set lo up'
+	in_ns "$1" bash -c "cd /proc/sys/net/ipv6/conf; echo 0 >all/accept_dad; echo 0 >default/accept_dad; ip link set lo up"
 }
 
 # address NETNS NETDEV HOST: 10.1.0.HOST and fd01::HOST, and up

@@ -60,15 +60,36 @@ static bool task_disown(struct smr_task *task)
 	return true;
 }
 
+/*
+ * A disabled task does not run, so there is no waiting for a work that has not
+ * begun: what is before it in the queue may take long. If it was enabled
+ * meanwhile, maybe by another's hand-over, the work has to go on.
+ */
+static void task_take_back(struct smr_task *task)
+{
+	while (atomic_read(&task->state) & TASK_DISABLED &&
+	       cancel_work(&task->work)) {
+		atomic_or(TASK_AGAIN, &task->state);
+		if (task_disown(task)) {
+			task->put(task);
+			return;
+		}
+		queue_work(task->wq, &task->work);
+		smp_mb(); /* as in task_hand_over() */
+	}
+}
+
 /* The work inherits the ownership. Without a reference it is all over. */
 static void task_hand_over(struct smr_task *task)
 {
-	if (task->get(task)) {
-		queue_work(task->wq, &task->work);
+	if (!task->get(task)) {
+		atomic_andnot(TASK_AGAIN, &task->state);
+		task_disown(task);
 		return;
 	}
-	atomic_andnot(TASK_AGAIN, &task->state);
-	task_disown(task);
+	queue_work(task->wq, &task->work);
+	smp_mb(); /* the work is seen, or else that it is not to run is */
+	task_take_back(task);
 }
 
 static void task_loop(struct smr_task *task, struct smr_run *run)
@@ -204,6 +225,8 @@ void smr_task_defer(struct smr_task *task)
 void smr_task_disable(struct smr_task *task)
 {
 	atomic_or(TASK_DISABLED, &task->state);
+	smp_mb__after_atomic(); /* pairs with task_hand_over() */
+	task_take_back(task);
 	/* Pairs with task_disown(): what the last owner did is seen. */
 	wait_var_event(&task->state,
 		       !(atomic_read_acquire(&task->state) & TASK_OWNED));

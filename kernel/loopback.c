@@ -127,6 +127,7 @@ void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 	local->done = 0;
 	local->executed = false;
 	local->faulted = false;
+	local->invalidating = false;
 	local->bad = false;
 	WRITE_ONCE(local->cancel, false);
 	WRITE_ONCE(local->state, SMR_LOCAL_HANDED);
@@ -278,6 +279,8 @@ bool smr_loopback_retract(struct smr_qp *qp)
 			return false;
 	}
 	local->state = SMR_LOCAL_IDLE;
+	/* It may have begun, and have left other things until it is through. */
+	smr_task_defer(&peer->resp_task);
 	smr_qp_put(peer);
 	return true;
 }

@@ -39,6 +39,7 @@ enum smr_local_answer {
  * @done: bytes that the responder has copied
  * @executed: an atomic was, and what it found is in @hdr
  * @faulted: the responder has brought its own pages in
+ * @invalidating: the responder has shut what it asks to invalidate
  * @bad: the requester cannot bring its pages in
  * @cancel: the requester does not want it any more
  * @answer: which of the fields below counts
@@ -55,6 +56,7 @@ struct smr_local {
 	u64 done;
 	bool executed;
 	bool faulted;
+	bool invalidating;
 	bool bad;
 	bool cancel;
 	enum smr_local_answer answer;

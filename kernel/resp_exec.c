@@ -234,15 +234,23 @@ static enum smr_resp_verdict send_last(struct exec *x)
 
 	if (hdr->op->flags & SMR_OP_IETH) {
 		pd = smr_resp_pd(qp);
+		/* A request that came by the other way waits for another. */
+		if (qp->resp.inv_pd && (qp->resp.inv_pd != pd ||
+					qp->resp.inv_rkey != hdr->inv_rkey))
+			smr_resp_forget(qp);
 		err = smr_invalidate(qp, pd, hdr->inv_rkey, x->run);
 		/* Other CPUs copy for a moment yet: this packet once more. */
 		if (err == -EAGAIN) {
 			qp->resp.received -= x->op->local ? 0 : x->len;
 			qp->resp.inv_rkey = hdr->inv_rkey;
 			qp->resp.inv_pd = pd;
+			qp->resp.inv_local = x->op->local;
+			if (x->op->local)
+				x->op->local->invalidating = true;
 			return SMR_RESP_DEFER;
 		}
 		qp->resp.inv_pd = NULL;
+		qp->resp.inv_local = false;
 		if (err)
 			return SMR_RESP_ACCESS;
 	}
@@ -263,6 +271,25 @@ void smr_resp_forget(struct smr_qp *qp)
 	if (qp->resp.inv_pd)
 		smr_invalidate_undo(qp, qp->resp.inv_pd, qp->resp.inv_rkey);
 	qp->resp.inv_pd = NULL;
+	qp->resp.inv_local = false;
+}
+
+/**
+ * smr_resp_claim() - have the operation in the inbox, if there is one
+ * @qp: the responder's QP
+ *
+ * One that was to come again may have been taken back meanwhile.
+ *
+ * Context: any; called by the response task.
+ * Return: as smr_loopback_claim().
+ */
+struct smr_local *smr_resp_claim(struct smr_qp *qp)
+{
+	struct smr_local *local = smr_loopback_claim(qp);
+
+	if (qp->resp.inv_local && !(local && local->invalidating))
+		smr_resp_forget(qp);
+	return local;
 }
 
 /* SEND: into the receive work request. */

@@ -107,6 +107,7 @@ struct smr_read_stream {
  * @nr_res: how many entries there are
  * @inv_rkey: what the SEND in progress waits to invalidate
  * @inv_pd: the protection domain that it must be in; NULL: nothing waits
+ * @inv_local: that SEND is a local operation
  * @read: READ in progress
  * @sgl: scratch
  *
@@ -141,6 +142,7 @@ struct smr_responder {
 	u32 nr_res;
 	u32 inv_rkey;
 	const struct smr_pd *inv_pd;
+	bool inv_local;
 	struct smr_read_stream read;
 	struct smr_sgl sgl;
 };

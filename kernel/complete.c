@@ -93,6 +93,27 @@ void smr_send_fail(struct smr_qp *qp, enum ib_wc_status status)
 }
 
 /**
+ * smr_nak_status() - how the work request completes that a NAK is the end of
+ * @syndrome: the NAK's; IBTA table 46, "NAK codes"
+ *
+ * Context: any.
+ * Return: the status.
+ */
+enum ib_wc_status smr_nak_status(u8 syndrome)
+{
+	switch (syndrome & SMR_AETH_VALUE_MASK) {
+	case SMR_NAK_INV_REQ:
+		return IB_WC_REM_INV_REQ_ERR;
+	case SMR_NAK_REM_ACCESS:
+		return IB_WC_REM_ACCESS_ERR;
+	case SMR_NAK_REM_OP:
+		return IB_WC_REM_OP_ERR;
+	default:
+		return IB_WC_BAD_RESP_ERR;
+	}
+}
+
+/**
  * smr_send_flush() - complete what is in the send queue of a QP in error
  * @qp: the QP
  * @run: how it may run

@@ -25,6 +25,7 @@ struct smr_recv_from {
 
 void smr_send_retire(struct smr_qp *qp);
 void smr_send_fail(struct smr_qp *qp, enum ib_wc_status status);
+enum ib_wc_status smr_nak_status(u8 syndrome);
 void smr_send_flush_all(struct smr_qp *qp);
 enum smr_task_verdict smr_send_flush(struct smr_qp *qp, struct smr_run *run);
 

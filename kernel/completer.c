@@ -268,27 +268,26 @@ static void comp_rnr(struct smr_qp *qp, u8 syndrome)
 		      HRTIMER_MODE_REL_SOFT);
 }
 
-static enum ib_wc_status nak_status(u8 syndrome)
-{
-	switch (syndrome & SMR_AETH_VALUE_MASK) {
-	case SMR_NAK_INV_REQ:
-		return IB_WC_REM_INV_REQ_ERR;
-	case SMR_NAK_REM_ACCESS:
-		return IB_WC_REM_ACCESS_ERR;
-	case SMR_NAK_REM_OP:
-		return IB_WC_REM_OP_ERR;
-	default:
-		return IB_WC_BAD_RESP_ERR;
-	}
-}
-
 static void comp_nak(struct smr_qp *qp, u8 syndrome)
 {
 	smr_stat_inc(qp->env->stats, SMR_CNT_NAKS_RX);
 	if ((syndrome & SMR_AETH_VALUE_MASK) == SMR_NAK_PSN_SEQ)
 		comp_retry(qp, false);
 	else
-		smr_send_fail(qp, nak_status(syndrome));
+		smr_send_fail(qp, smr_nak_status(syndrome));
+}
+
+/*
+ * Is it the end of the very request whose data is missing? The peer's QP is in
+ * error, so that nothing would come if it was asked for once more.
+ */
+static bool nak_is_final(struct smr_qp *qp, u8 syndrome, u32 psn)
+{
+	const struct smr_swqe *wqe = comp_head(qp);
+
+	return wqe && (syndrome & SMR_AETH_TYPE_MASK) == SMR_AETH_NAK &&
+	       (syndrome & SMR_AETH_VALUE_MASK) != SMR_NAK_PSN_SEQ &&
+	       smr_psn_off(psn, wqe->psn) < wqe->npsn;
 }
 
 /* What an AETH says, from a packet or from a peer on this host. */
@@ -301,7 +300,8 @@ static void comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn)
 	if (smr_psn_diff(psn, qp->comp.una) < 0 ||
 	    smr_psn_diff(psn, qp->req.max_psn) >= 0)
 		return;
-	if (!comp_acked_before(qp, ack ? smr_psn_add(psn, 1) : psn))
+	if (!comp_acked_before(qp, ack ? smr_psn_add(psn, 1) : psn) &&
+	    !nak_is_final(qp, syndrome, psn))
 		comp_gap(qp);
 	else if (type == SMR_AETH_RNR && comp_head(qp))
 		comp_rnr(qp, syndrome);

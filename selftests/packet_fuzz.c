@@ -307,6 +307,26 @@ TEST_F(packet, answers_unasked)
 	expect_unnoticed(_metadata, self);
 }
 
+/* The NAK of a READ overtakes what was read: it counts, nothing else comes. */
+TEST_F(packet, nak_overtakes_data)
+{
+	size_t len = 4 * vt_mtu_bytes(self->conf.mtu);
+	struct ibv_sge sge = vt_sge(&self->victim.buf, VT_GUARD, len);
+	struct ibv_send_wr wr = {
+		.wr_id = 7, .opcode = IBV_WR_RDMA_READ, .sg_list = &sge,
+		.num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
+	};
+	const uint8_t remote_access[4] = { 0x62 };
+
+	ASSERT_EQ(0, vt_post(&self->victim, &wr));
+	self->bth.opcode = VT_OP_ACK;
+	self->bth.psn = self->conf.sq_psn + 3;
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, remote_access,
+				  sizeof(remote_access)));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, vt_status(self->victim.scq, 7));
+	expect_no_harm(_metadata, self);
+}
+
 /* -- requests that are in order, and must be refused all the same */
 
 struct reth {

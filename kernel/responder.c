@@ -252,6 +252,8 @@ static void op_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 	u8 type = syndrome & SMR_AETH_TYPE_MASK;
 	bool gap = syndrome == (SMR_AETH_NAK | SMR_NAK_PSN_SEQ);
 
+	if (gap && qp->resp.nak_sent && !op->local)
+		return;
 	if (type == SMR_AETH_RNR)
 		syndrome |= qp->attr.min_rnr_timer;
 	smr_stat_inc(qp->env->stats, type == SMR_AETH_RNR ? SMR_CNT_RNR_TX :
@@ -260,8 +262,6 @@ static void op_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 		op_answer(qp, op, SMR_LOCAL_REPLY, syndrome, run);
 		return;
 	}
-	if (gap && qp->resp.nak_sent)
-		return;
 	qp->resp.nak_sent = gap || type == SMR_AETH_RNR;
 	nak_send(qp, syndrome, qp->resp.epsn);
 }
@@ -552,7 +552,7 @@ static enum smr_task_verdict respond_down(struct smr_qp *qp,
 					  enum ib_qp_state state,
 					  struct smr_run *run)
 {
-	struct smr_local *local = smr_loopback_claim(qp);
+	struct smr_local *local = smr_resp_claim(qp);
 
 	skb_queue_purge(&qp->resp.queue);
 	smr_resp_forget(qp);
@@ -586,7 +586,7 @@ enum smr_task_verdict smr_responder_run(struct smr_qp *qp, struct smr_run *run)
 		return respond_down(qp, state, run);
 	if (qp->resp.read.active)
 		return smr_resp_read(qp, run);
-	local = smr_loopback_claim(qp);
+	local = smr_resp_claim(qp);
 	if (local)
 		return respond_local(qp, local, run);
 	skb = skb_peek(&qp->resp.queue);

@@ -484,6 +484,25 @@ TEST_F(packet, oversize_and_overpadded)
 	expect_refused(_metadata, self, data, 4);
 }
 
+/* IBTA 9.7.5.1.1: one NAK tells of a gap, whatever comes behind it. */
+TEST_F(packet, one_nak_for_a_gap)
+{
+	struct ibv_context *ctx = self->victim.dev.ctx;
+	int64_t naks = vt_counter_now(ctx, "naks_tx");
+	int64_t behind = vt_counter(ctx, "out_of_sequence");
+	int i;
+
+	if (naks < 0)
+		SKIP(return, "the device does not count its NAKs");
+	for (i = 1; i <= 5; i++) {
+		self->bth.psn = PSN + i;
+		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+	}
+	EXPECT_TRUE(vt_counts(ctx, "out_of_sequence", behind + 5));
+	EXPECT_EQ(naks + 1, vt_counter(ctx, "naks_tx"));
+	expect_unnoticed(_metadata, self);
+}
+
 /* A message that begins twice, ends before it began, changes in the middle. */
 TEST_F(packet, opcodes_out_of_sequence)
 {

@@ -262,21 +262,33 @@ run_host_tests() {
 # Print each job's report as it comes, and wait for all. The long ones begin, so that none is left alone for long at the
 # end
 run_beds() {
-	local bed running=0 job
+	local bed running=0 job jobs
 	for bed in "$@"; do
 		begin_bed "$bed" >"$OUT/$bed.tests"
 		mv "$OUT/$bed.tests" "$OUT/$bed/tests"
 	done
-	while read -r _ job; do
+	mapfile -t jobs < <(for bed in "$@"; do bed_jobs "$bed"; done | sort -k1nr,1 -s | cut -d' ' -f2-)
+	for job in "${jobs[@]}"; do
 		if [ "$running" -ge "$JOBS_MAX" ]; then
 			wait -n || true
 			running=$((running - 1))
 		fi
 		# shellcheck disable=SC2086 # three words
-		start_job run_job $job
+		start_job run_job $job </dev/null
 		running=$((running + 1))
-	done < <(for bed in "$@"; do bed_jobs "$bed"; done | sort -k1nr,1 -s)
+	done
 	wait || true
+	for bed in "$@"; do untold "$bed"; done
+}
+
+# untold BED: tests without a result. Whatever has ended their job, they have not passed
+untold() {
+	local name
+	BED=$1 LOGS=$OUT/$1/logs
+	cut -d' ' -f3 "$OUT/$1/tests" | grep -vxF -f <(cut -d' ' -f4 "$OUT/$1/results") | while IFS= read -r name; do
+		echo "# run-tests: the job that was to run this test has ended" >"$LOGS/$name.1.log"
+		tell "$name" "0 1 0" 0
+	done || true
 }
 
 summary() {

@@ -44,15 +44,15 @@ judge_test() {
 			[ -z "$why" ] || echo "# run-tests: $why" >>"$log"
 			p=$((p + a)) f=$((f + b)) s=$((s + c))
 		fi
-		if splat_lines "$dir/$name.$node.dmesg" >"$dir/.splat"; then
+		if splat_lines "$dir/$name.$node.dmesg" >"$dir/.splat.$name"; then
 			{
 				echo "# run-tests: the kernel printed this:"
-				sed 's/^/# run-tests: /' "$dir/.splat" | head -n 5
+				sed 's/^/# run-tests: /' "$dir/.splat.$name" | head -n 5
 				cat "$dir/$name.$node.dmesg"
 			} >>"$log"
 			f=$((f + 1))
 		fi
 	done
-	rm -f "$dir/.splat"
+	rm -f "$dir/.splat.$name"
 	echo "$p $f $s"
 }

@@ -422,9 +422,9 @@ TEST_F(hostile, ring_that_is_never_empty)
 	struct vt_rings rings = { .depth = 0 };
 	struct feeder f = { .rings = &rings };
 	struct smr_send_wqe *wqe;
-	uint64_t start, took, longest = 0;
 	struct vt_pair pair;
 	struct ibv_mw *mw;
+	int doorbells = 0;
 	uint32_t i;
 
 	/* Where the feeder has to wait for a processor it is not empty, too. */
@@ -446,13 +446,12 @@ TEST_F(hostile, ring_that_is_never_empty)
 	while (!__atomic_load_n(&f.going, __ATOMIC_RELAXED))
 		sched_yield();
 	while (__atomic_load_n(&f.going, __ATOMIC_RELAXED)) {
-		start = vt_now_ms();
 		ASSERT_EQ(0, vt_ring_sq(&pair.a));
-		took = vt_now_ms() - start;
-		longest = took > longest ? took : longest;
+		doorbells++;
 	}
-	printf("# a doorbell took %d ms at most\n", (int)longest);
-	EXPECT_GT(FEED_MS / 4, longest);
+	/* Not how long one took: a busy machine may forget one for a while. */
+	printf("# %d doorbells\n", doorbells);
+	EXPECT_LE(FEED_MS / 4, doorbells);
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(pair.a.qp));
 	EXPECT_TRUE(vt_pair_works(&self->healthy));
 	pthread_join(f.thread, NULL);

@@ -139,6 +139,18 @@ void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 		smr_qp_put(peer);
 }
 
+static bool inbox_claim(struct smr_qp *qp, struct smr_local *entry)
+{
+	struct smr_local *local = unmarked(entry);
+
+	/* Not read before: the requester may take it back, and be gone. */
+	if (cmpxchg(&qp->resp.inbox, entry, local) != entry)
+		return false;
+	/* A QP does not go without what it has handed over. */
+	refcount_inc(&local->src->ref);
+	return true;
+}
+
 /**
  * smr_loopback_claim() - have what is in the inbox, if there is something
  * @qp: the responder's QP
@@ -149,14 +161,8 @@ void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 struct smr_local *smr_loopback_claim(struct smr_qp *qp)
 {
 	struct smr_local *entry = READ_ONCE(qp->resp.inbox);
-	struct smr_local *local = unmarked(entry);
 
-	/* Not read before: the requester may take it back, and be gone. */
-	if (!entry || cmpxchg(&qp->resp.inbox, entry, local) != entry)
-		return NULL;
-	/* A QP does not go without what it has handed over. */
-	refcount_inc(&local->src->ref);
-	return local;
+	return entry && inbox_claim(qp, entry) ? unmarked(entry) : NULL;
 }
 
 /**
@@ -232,13 +238,7 @@ void smr_loopback_park(struct smr_qp *qp, struct smr_local *local)
  */
 bool smr_loopback_unpark(struct smr_qp *qp, struct smr_local *local)
 {
-	struct smr_local *entry = marked(local, INBOX_PARKED);
-
-	if (cmpxchg(&qp->resp.inbox, entry, local) != entry)
-		return false;
-	/* As in smr_loopback_claim(). */
-	refcount_inc(&local->src->ref);
-	return true;
+	return inbox_claim(qp, marked(local, INBOX_PARKED));
 }
 
 /* Not if the responder is at it. */

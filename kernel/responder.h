@@ -77,9 +77,9 @@ struct smr_read_stream {
 /**
  * struct smr_responder - the responder's state
  * @queue: request packets; has its own lock
- * @inbox: a local operation, put there by the requester that hands it over,
- *	with a mark of loopback.c's
- *	and taken back by whoever answers it; see loopback.c
+ * @inbox: a local operation, put there by the requester that hands it over
+ *	and taken out by whoever answers it, or by the requester; with marks,
+ *	see loopback.c
  * @seg: the next segment of the queue's first skb
  * @epsn: expected PSN
  * @msn: message sequence number

@@ -77,7 +77,9 @@ static void collapse_and_split(struct mover *m, unsigned int n)
 	if (n % 2)
 		madvise(m->p, LEN, MADV_COLLAPSE);
 	else
-		mprotect(m->p + (n % 512) * PAGE, PAGE, PROT_READ);
+		/* a right more: with one less, a write to it may be refused */
+		mprotect(m->p + (n % 512) * PAGE, PAGE,
+			 PROT_READ | PROT_WRITE | PROT_EXEC);
 	mprotect(m->p, LEN, PROT_READ | PROT_WRITE);
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * On-demand paging of pages that take long, as they do on a slow disk: who has
- * nothing to do with them does not wait for them.
+ * nothing to do with them does not wait for them. And of pages of a process that
+ * keeps losing them: who waits for them may leave at any time.
  *
- * beds: qemu-7.2
+ * beds: qemu-7.2 uml-kasan uml-lockdep
  * timeout: 120
  * paths: host wire
  */
@@ -189,19 +190,30 @@ FIXTURE(apart)
 	int sock;
 };
 
+/* @slow: the pages are the disk's; else they go again and again */
+FIXTURE_VARIANT(apart)
+{
+	bool slow;
+	int rounds;
+};
+
+FIXTURE_VARIANT_ADD(apart, disk) { true, 9 };
+FIXTURE_VARIANT_ADD(apart, memory) { false, 300 };
+
 /* The owner: connects to whoever asks, with a receive, until nobody asks. */
 static int owner_serve(struct vt_ep *ep, struct vt_region *r, int sock)
 {
 	struct offer offer = { .va = r->iova, .rkey = r->mr->rkey };
 	struct vt_addr asks;
-	int page = PAGES;
+	int page = 0;
 
 	while (read(sock, &asks, sizeof(asks)) == sizeof(asks)) {
 		struct ibv_sge sge = {
-			.addr = r->iova + --page * PAGE, .length = SIZE,
-			.lkey = r->mr->lkey,
+			.addr = r->iova + (PAGES - 1 - page) * PAGE,
+			.length = SIZE, .lkey = r->mr->lkey,
 		};
 
+		page = (page + 1) % PAGES;
 		if (vt_qp_reset(ep->qp) || vt_ep_connect(ep, &asks) ||
 		    vt_post_recv(ep, 1, &sge, 1))
 			return 1;
@@ -212,18 +224,28 @@ static int owner_serve(struct vt_ep *ep, struct vt_region *r, int sock)
 	return 0;
 }
 
-static int owner_main(int sock)
+static void *forget_main(void *p)
 {
+	while (!madvise(p, PAGES * PAGE, MADV_DONTNEED))
+		;
+	return NULL;
+}
+
+static int owner_main(int sock, bool slow)
+{
+	int fd = slow ? open(DISK, O_RDONLY) : -1;
 	struct vt_conf conf = patient();
-	int fd = open(DISK, O_RDONLY);
 	struct vt_region r;
+	pthread_t thread;
 	struct vt_ep ep;
 	uint8_t *p;
 
-	if (fd < 0 || vt_ep_open(&ep, &conf, 1))
+	if ((slow && fd < 0) || vt_ep_open(&ep, &conf, 1))
 		return 1;
 	p = disk_map(fd, PAGES * PAGE);
-	if (!p || vt_region_reg(&r, ep.pd, p, PAGES * PAGE, (uintptr_t)p,
+	if (!p || (!slow && pthread_create(&thread, NULL, forget_main, p)))
+		return 1;
+	if (vt_region_reg(&r, ep.pd, p, PAGES * PAGE, (uintptr_t)p,
 				VT_ACCESS_ODP))
 		return 1;
 	return owner_serve(&ep, &r, sock);
@@ -238,15 +260,15 @@ FIXTURE_SETUP(apart)
 	VT_SETUP(vt_ep_open(&self->ep, &conf, 0));
 	self->open = true;
 	VT_SETUP(vt_need_odp(&self->ep, IBV_ODP_SUPPORT));
-	if (system(DISK_ADD))
+	if (variant->slow && system(DISK_ADD))
 		SKIP(return, "no slow disk (null_blk)");
-	self->disk = true;
+	self->disk = variant->slow;
 	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, socks));
 	self->owner = fork();
 	ASSERT_LE(0, self->owner);
 	close(socks[!!self->owner]);
 	if (!self->owner)
-		_exit(owner_main(socks[1]));
+		_exit(owner_main(socks[1], variant->slow));
 	self->sock = socks[0];
 }
 
@@ -339,6 +361,18 @@ static void leaves_at_once(struct __test_metadata *_metadata,
 		TH_LOG("leave %d: %d ms", how, (int)took);
 }
 
+/* What is under way may have come to its end, and leaves nothing behind. */
+static void leaves_some_time(struct __test_metadata *_metadata,
+			     FIXTURE_DATA(apart) *self, enum leave how, int us)
+{
+	int ret;
+
+	usleep(us);
+	ret = leave(self, how);
+	if (how != BY_ERROR || ret != IBV_WC_WR_FLUSH_ERR)
+		EXPECT_EQ(0, ret);
+}
+
 TEST_F(apart, requester_leaves)
 {
 	static const enum ibv_wr_opcode opcodes[] = {
@@ -346,20 +380,24 @@ TEST_F(apart, requester_leaves)
 	};
 	int i, how, page = 0;
 
-	for (i = 0; i < LEAVES * 3; i++) {
-		enum ibv_wr_opcode opcode = opcodes[i / LEAVES];
+	for (i = 0; i < variant->rounds; i++) {
+		enum ibv_wr_opcode opcode = opcodes[i / LEAVES % 3];
 
 		how = i % LEAVES;
 		ask(_metadata, self, opcode, page);
-		usleep(DELAY_MS / 4 * 1000);
-		leaves_at_once(_metadata, self, how);
+		if (variant->slow) {
+			usleep(DELAY_MS / 4 * 1000);
+			leaves_at_once(_metadata, self, how);
+		} else {
+			leaves_some_time(_metadata, self, how, i % 50 * 10);
+		}
 		ASSERT_EQ(0, come_back(self));
-		if (how == BY_RESET) {
+		if (variant->slow && how == BY_RESET) {
 			/* to an owner that is still at what was left */
 			ASSERT_EQ(0, go(self, opcode, page));
 			leaves_at_once(_metadata, self, how);
 		}
-		page++;
+		page = (page + 1) % PAGES;
 	}
 	/* Nothing is left of them at the owner. */
 	ask(_metadata, self, IBV_WR_RDMA_WRITE, page);

@@ -120,7 +120,7 @@ tell() {
 		"$(wc -l <"$results")/$(wc -l <"$OUT/$BED/tests")" "$1" "$passed" "$failed" "$skipped" "$(elapsed "$3")"
 	[ "$failed" = 0 ] || JOB_FAILED=1
 	if [ "$failed" != 0 ]; then
-		grep -hE '^(not ok|# run-tests:)' "$LOGS/$1".*.log 2>/dev/null | head -n 8 | sed 's/^/          /' || true
+		cat "$LOGS/$1".*.log 2>/dev/null | failures | cut -c 1-200 | head -n 40 | sed 's/^/          /' || true
 		echo "          logs: $LOGS/$1.*"
 	fi
 }

@@ -22,6 +22,24 @@ tap_counts() {
 		}' "$2" 2>/dev/null || echo "0 1 0 it left no log"
 }
 
+# failures: of a log, what failed and what is said of it: a shell test says it behind the line, a harness before
+failures() {
+	awk -v most=8 '
+		/^# run-tests:/	{ print; next }
+		/^not ok/	{
+			for (i = n > most ? n - most : 0; i < n; i++) print said[i]
+			print
+			n = 0
+			after = most
+			next
+		}
+		/^# +RUN /	{ n = after = 0; next }
+		/^# / && after	{ print; after--; next }
+		/^# /		{ said[n++] = $0; next }
+				{ n = after = 0 }
+	'
+}
+
 # Say in the log itself why a test failed that did not say so
 explain_status() {
 	case $1 in

@@ -61,6 +61,8 @@ choose_accelerator() {
 		ACCELERATOR=(-accel kvm -cpu host)
 	else
 		ACCELERATOR=(-accel "tcg,thread=multi" -cpu "Nehalem,+rdrand,+smep,+smap")
+		# a busy host has let a processor of its stand still for 24 s, which is longer than the kernel allows one
+		CMDLINE="watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 $CMDLINE"
 	fi
 }
 

@@ -38,9 +38,9 @@ side_gid() {
 	GID_CACHE[$1.$2]=$GID
 }
 
-# job BASE LIMIT NETNS COMMAND...: run it to its end
+# job BASE LIMIT NETNS COMMAND...: run it to its end. LIMIT: seconds that a quiet machine needs at most
 job() {
-	local base=$1 limit=$2 ns=$3
+	local base=$1 limit=$((PATIENCE * $2)) ns=$3
 	shift 3
 	if [ "$(type -t "$1")" = function ]; then
 		"$@" >"$base.out" 2>&1 &

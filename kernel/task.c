@@ -61,6 +61,16 @@ static bool task_disown(struct smr_task *task)
 }
 
 /*
+ * Only an owner queues the work, and it is not queued then. But cancel_work(),
+ * for a moment, makes one look queued that it finds not to be.
+ */
+static void task_queue(struct smr_task *task)
+{
+	while (!queue_work(task->wq, &task->work))
+		cpu_relax();
+}
+
+/*
  * A disabled task does not run, so there is no waiting for a work that has not
  * begun: what is before it in the queue may take long. If it was enabled
  * meanwhile, maybe by another's hand-over, the work has to go on.
@@ -74,7 +84,7 @@ static void task_take_back(struct smr_task *task)
 			task->put(task);
 			return;
 		}
-		queue_work(task->wq, &task->work);
+		task_queue(task);
 		smp_mb(); /* as in task_hand_over() */
 	}
 }
@@ -87,7 +97,7 @@ static void task_hand_over(struct smr_task *task)
 		task_disown(task);
 		return;
 	}
-	queue_work(task->wq, &task->work);
+	task_queue(task);
 	smp_mb(); /* the work is seen, or else that it is not to run is */
 	task_take_back(task);
 }

@@ -243,13 +243,17 @@ void smr_task_disable(struct smr_task *task)
 }
 
 /**
- * smr_task_enable() - let a task run again, and run it if it was asked for
+ * smr_task_enable() - let a task run again, and look once
  * @task: the task
+ *
+ * The look is here and now: of a task with nothing to do, what comes next is
+ * not to find it waiting in a workqueue.
  *
  * Context: process.
  */
 void smr_task_enable(struct smr_task *task)
 {
-	if (atomic_fetch_andnot(TASK_DISABLED, &task->state) & TASK_AGAIN)
-		smr_task_defer(task);
+	/* What was changed while it was disabled is seen by who runs it. */
+	atomic_fetch_andnot_release(TASK_DISABLED, &task->state);
+	smr_task_kick(task);
 }

@@ -229,17 +229,12 @@ void smr_transport_pause(struct smr_qp *qp)
  * smr_transport_resume() - let a QP's tasks run again, and look once
  * @qp: the QP
  *
- * The look is here and now: of a QP with nothing to do, what is posted next is
- * not to find its task waiting in a workqueue.
- *
  * Context: process; as smr_transport_pause().
  */
 void smr_transport_resume(struct smr_qp *qp)
 {
 	smr_task_enable(&qp->send_task);
 	smr_task_enable(&qp->resp_task);
-	smr_task_kick(&qp->send_task);
-	smr_task_kick(&qp->resp_task);
 }
 
 /**

@@ -85,8 +85,11 @@ common() {
 }
 
 echo "TAP version 13"
-echo "1..13"
+echo "1..14"
 expect "qemu: a kernel without an init is a guest that never booted" 125 'never booted' \
 	qemu --timeout 100 --cmdline rdinit=/nothing true
+# shellcheck disable=SC2016 # the guest's shell expands it
+expect "qemu: each process has a library at the same address, so that its code is translated once" \
+	0 '^libc at [0-9a-f]+' qemu 'at() { sed -n "/libc/{s/-.*//p;q}" /proc/self/maps; }; a=$(at); b=$(at); echo "libc at $a, $b"; [ "$a" = "$b" ]'
 common qemu
 common uml

@@ -74,8 +74,7 @@ is() { [ "$1" = "$2" ] || { echo "got '$1', expected '$2'"; return 1; }; }
 exec {NAP}<> <(:)
 nap() { read -rt "$1" -u "$NAP" || true; }
 
-# How many times as long as on a quiet machine a thing may take before it counts as one that never comes: an emulated
-# processor has been seen to stand still for 24 s
+# How many times as long as on a quiet machine a thing may take before it counts as one that never comes
 PATIENCE=3
 
 # within SECONDS COMMAND...: COMMAND succeeds before the time, a quiet machine's, is over; it is tried again and again

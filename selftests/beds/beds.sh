@@ -85,11 +85,13 @@ common() {
 }
 
 echo "TAP version 13"
-echo "1..14"
+echo "1..15"
 expect "qemu: a kernel without an init is a guest that never booted" 125 'never booted' \
 	qemu --timeout 100 --cmdline rdinit=/nothing true
 # shellcheck disable=SC2016 # the guest's shell expands it
 expect "qemu: each process has a library at the same address, so that its code is translated once" \
 	0 '^libc at [0-9a-f]+' qemu 'at() { sed -n "/libc/{s/-.*//p;q}" /proc/self/maps; }; a=$(at); b=$(at); echo "libc at $a, $b"; [ "$a" = "$b" ]'
+expect "uml: a test without the module has failed" 1 '^not ok 1 softmr can be loaded' \
+	uml 'find /lib/modules/ -name softmr.ko\* -delete; exec /usr/lib/softmr/selftests/qp_attrs'
 common qemu
 common uml

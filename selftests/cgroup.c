@@ -4,7 +4,6 @@
  * "RDMA"): a process that is at its limit of contexts (hca_handle) or objects
  * (hca_object) gets EAGAIN, and more when the limit is raised.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 60
  * paths: host
  */

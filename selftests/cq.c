@@ -3,7 +3,6 @@
  * Completion queues: resizing without the loss of a completion or an event,
  * moderation of events, completion vectors, the clock of timestamps.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
  * timeout: 120
  * paths: host
  */

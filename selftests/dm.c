@@ -3,7 +3,6 @@
  * Device memory; what is imported from another process; parent and thread
  * domains with allocators; enhanced connection establishment.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 120
  * paths: host wire
  */

@@ -7,7 +7,6 @@
  * its own QP back by a reset. That the kernel says nothing is the runner's to
  * see. Seeds are printed; SMR_SEED repeats a run.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 120
  * boot: kmemleak
  * paths: host wire

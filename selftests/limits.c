@@ -4,7 +4,6 @@
  * so many there can be, and not one more. The link is made with limits that can
  * be reached in no time.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 60
  * paths: host
  * params: max_objects=500

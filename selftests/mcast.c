@@ -3,7 +3,6 @@
  * Multicast: each QP that is attached to a group gets what is sent to it, once,
  * and nobody else does.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 120
  * paths: host veth
  */

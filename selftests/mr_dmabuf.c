@@ -3,7 +3,6 @@
  * Regions over dma-bufs, which udmabuf makes of a memfd: each way to reach
  * them, offsets, rights, bounds, lives, and what cannot be registered.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
  * timeout: 60
  * paths: host wire
  */

@@ -6,7 +6,6 @@
  * Each statistic has a limit that good random numbers exceed less than once in
  * a million runs.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 60
  * paths: host
  */

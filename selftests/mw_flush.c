@@ -5,7 +5,6 @@
  * executed, and the window opens what it opened before. So it does while the
  * send queue is drained, and they are executed after that.
  *
- * beds: uml-kasan uml-lockdep
  * timeout: 120
  * paths: host wire
  */

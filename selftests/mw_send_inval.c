@@ -3,7 +3,6 @@
  * SEND with invalidate: the message arrives whole, its receive says which key
  * is invalid now, and the key is; and what a peer cannot invalidate.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 60
  * paths: host wire
  */

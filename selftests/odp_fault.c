@@ -4,7 +4,6 @@
  * that differ from those of the process, chunks' borders, faults in the middle
  * of a message, mappings that are read-only, and holes.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
  * timeout: 120
  * paths: host wire
  */

@@ -3,7 +3,6 @@
  * A region that is all of the address space: remote and local use, memory in
  * proportion to what is in use, and the process's memory as it comes and goes.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 60
  * paths: host wire
  */

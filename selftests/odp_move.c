@@ -4,7 +4,6 @@
  * process can move it, and RDMA sees what the process sees. One thing moves at
  * a time here; odp_traffic.c has it all at once.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 120
  * paths: host
  */

@@ -4,7 +4,7 @@
  * nothing to do with them does not wait for them. And of pages of a process that
  * keeps losing them: who waits for them may leave at any time.
  *
- * beds: qemu-7.2 uml-kasan uml-lockdep
+ * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 120
  * paths: host wire
  */

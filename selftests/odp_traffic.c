@@ -4,7 +4,6 @@
  * data checked. Also neighbours of what is in use that come and go, and
  * processes that end in the middle of faults.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 90
  * paths: host wire
  */

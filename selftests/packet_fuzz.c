@@ -8,7 +8,6 @@
  * are checked after each group of packets, and a healthy pair on the same
  * device must go on as ever.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 60
  * boot: kmemleak
  * paths: wire

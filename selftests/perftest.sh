@@ -14,16 +14,14 @@
 need_link_type "$LINK_TYPE"
 
 if try_same_host; then
-	if full_run; then
-		perftest_all "same host" v4
-		perftest_some "same host" v6
-		perftest_odp "same host" v4
-	fi
+	perftest_all "same host" v4
+	perftest_some "same host" v6
+	perftest_odp "same host" v4
 	perftest_huge "same host" v4
 	topology_down
 fi
 
-if full_run && try_wire_path; then
+if try_wire_path; then
 	perftest_some "one host, wire path" v4
 	perftest_odp "one host, wire path" v4
 	topology_down

@@ -13,8 +13,7 @@ need_link_type "$LINK_TYPE"
 # None at all, around a packet's, and large; or just these
 sizes() {
 	local where=$1 family=$2 size list=("${@:3}")
-	[ "${#list[@]}" != 0 ] || list=(0 4097 1048576)
-	if full_run && [ $# = 2 ]; then list+=(1 4096 65536); fi
+	[ "${#list[@]}" != 0 ] || list=(0 1 4096 4097 65536 1048576)
 	for size in "${list[@]}"; do
 		check "$where, $family: $size bytes" pingpong server client "$family" -s "$size" -n 50 -c
 	done
@@ -54,9 +53,8 @@ on_demand() {
 }
 
 mtus() {
-	local mtu mtus=(256 4096)
-	! full_run || mtus+=(512 1024 2048)
-	for mtu in "${mtus[@]}"; do
+	local mtu
+	for mtu in 256 512 1024 2048 4096; do
 		check "$1: path MTU $mtu" pingpong server client v4 -m "$mtu" -s 20000 -n 50 -c
 	done
 }
@@ -65,11 +63,11 @@ if try_same_host; then
 	sizes "same host" v4
 	sizes "same host" v6 1 65537
 	variants "same host"
-	! full_run || on_demand "same host"
+	on_demand "same host"
 	topology_down
 fi
 
-if full_run && try_wire_path; then
+if try_wire_path; then
 	sizes "one host, wire path" v4
 	variants "one host, wire path"
 	on_demand "one host, wire path"

@@ -2,7 +2,6 @@
 /*
  * The state table of an RC QP, its attributes, and the limits of the device.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
  * timeout: 60
  * boot: kmemleak
  * paths: host

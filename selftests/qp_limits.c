@@ -2,7 +2,6 @@
 /*
  * The limits that query_device tells: they are kept, and they are reached.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 60
  * paths: host
  */

@@ -3,7 +3,6 @@
  * RAW_PACKET QPs: frames out of and into a netdev, to the byte; what is wrong
  * with one at either end; who may have such a QP.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
  * timeout: 120
  * paths: veth
  */

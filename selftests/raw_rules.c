@@ -3,7 +3,6 @@
  * Flow steering: what the host's own packets look like to a QP; rules that
  * cannot be, and as many as there may be.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 120
  * paths: veth
  */

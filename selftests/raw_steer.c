@@ -3,7 +3,6 @@
  * Flow steering: each field of each spec matches what it says and nothing
  * else; priorities; what is taken from the host and what is only copied.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
  * timeout: 120
  * paths: veth
  */

@@ -6,7 +6,6 @@
  * (its opcode table does not say where the payload would be), so that nobody
  * but itself understands it.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 200
  * paths: host wire veth
  */

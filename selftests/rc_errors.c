@@ -3,7 +3,6 @@
  * RC: what goes wrong completes with the status that says so, and nothing else
  * is harmed.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
  * timeout: 180
  * boot: kmemleak
  * paths: host wire

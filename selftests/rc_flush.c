@@ -3,7 +3,6 @@
  * RC: each work request completes exactly once, also when its QP goes to the
  * error state, is reset or destroyed, or its CQ is too short.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 180
  * paths: host wire
  */

@@ -4,7 +4,6 @@
  * them for one QP, and for many together. They are forged, as no peer that
  * keeps to its window sends so many.
  *
- * beds: uml-kasan uml-lockdep
  * timeout: 120
  * paths: veth
  */

@@ -3,7 +3,6 @@
  * RC: receivers that are late, answers that never come, peers that are
  * killed: retries, how long they take, and their ends.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 180
  * paths: host wire
  */

@@ -4,7 +4,6 @@
  * field of each opcode, and what ends them. Who bound the window and who uses
  * it may be two drivers: see interop_rxe.sh.
  *
- * beds: uml-kasan uml-lockdep
  * timeout: 60
  * paths: host veth
  */

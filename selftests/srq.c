@@ -3,7 +3,6 @@
  * Shared receive queues: receives in order, the limit event, resizing under
  * traffic, the last-WQE event, what is refused.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 120
  * paths: host wire
  */

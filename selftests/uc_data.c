@@ -3,7 +3,6 @@
  * UC: every byte and every completion field of SEND and WRITE, and what
  * becomes of messages that the receiver cannot take: nothing.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 120
  * paths: host wire veth
  */

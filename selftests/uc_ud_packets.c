@@ -6,7 +6,6 @@
  * Each group of bad packets is followed by a good one, which must take the
  * receive that the bad ones were not to have.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 60
  * paths: wire
  */

@@ -4,7 +4,6 @@
  * completions, at all sizes around a boundary, with lists that split at odd
  * places, from its own and from a shared receive queue.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
  * timeout: 120
  * paths: host wire veth
  */

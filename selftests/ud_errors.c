@@ -4,7 +4,6 @@
  * only; what is wrong at the receiver is lost, or that QP's own error; what
  * is wrong in between is lost and counted.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 120
  * paths: host wire veth
  */

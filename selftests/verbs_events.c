@@ -3,7 +3,6 @@
  * Completion channels, the extended CQ, timestamps, asynchronous events of the
  * port.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 120
  * paths: host wire
  */

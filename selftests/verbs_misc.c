@@ -3,7 +3,6 @@
  * Objects and their lives, what a device tells of itself, chains of work
  * requests, the other way to post.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2 qemu-6.12
  * timeout: 120
  * paths: host wire
  */

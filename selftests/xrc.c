@@ -4,7 +4,6 @@
  * completions of each opcode, what is refused, a receive QP that outlives who
  * made it.
  *
- * beds: uml-kasan uml-lockdep qemu-7.2
  * timeout: 120
  * paths: host wire veth
  */

@@ -16,12 +16,4 @@ LIB=${BASH_SOURCE[0]%/*}
 # shellcheck source=selftests/lib/topology.sh
 . "$LIB/topology.sh"
 
-# full_run: programs are to be tried in all combinations. On a kernel older than the one that most beds have, that of the
-# QEMU bed alone, each program and option runs, but not with each other
-full_run() {
-	local release
-	release=$(</proc/sys/kernel/osrelease)
-	[ "${release%%.*}" -ge 7 ]
-}
-
 echo "TAP version 13"

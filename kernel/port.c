@@ -18,8 +18,12 @@
 #include "stats.h"
 #include "wire.h"
 
-/* Sizes of the port's tables. The one P_Key is the default one. */
-#define PORT_GIDS	512
+/*
+ * Sizes of the port's tables. Each GID has three files in sysfs, which take most
+ * of the time that a link takes to come and to go. The one P_Key is the default
+ * one.
+ */
+#define PORT_GIDS	256
 #define PORT_PKEYS	1
 
 /* IBTA 9.7.7: messages have up to 2 GiB. */

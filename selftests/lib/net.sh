@@ -117,14 +117,16 @@ expand_ip() {
 
 # gid_index DEVICE ADDRESS: the index of its RoCE v2 GID. Each test asks for some, so it starts no process
 gid_index() {
-	local port=/sys/class/infiniband/$1/ports/1 gid file type
+	local port=/sys/class/infiniband/$1/ports/1 gid i type all
 	expand_ip "$2"
-	for file in "$port"/gids/*; do
-		read -r gid <"$file" || continue
+	all=("$port"/gids/*)
+	# by number, not by name: the first few have something
+	for ((i = 0; i < ${#all[@]}; i++)); do
+		read -r gid <"$port/gids/$i" || continue
 		[ "$gid" = "$EXPANDED" ] || continue
-		read -r type <"$port/gid_attrs/types/${file##*/}" || continue
+		read -r type <"$port/gid_attrs/types/$i" || continue
 		[ "$type" = "RoCE v2" ] || continue
-		echo "${file##*/}"
+		echo "$i"
 		return
 	done
 	return 1

@@ -20,7 +20,7 @@ usage() {
 		Runs selftests/ on test beds and ends with one line: N passed, N failed, N skipped.
 		  -b BED   ${BEDS[*]} (these by default), uml, or host (tests of the beds themselves)
 		  -t TEST  only this test, by its file name without .sh
-		  -j N     guests at the same time (default 3, given two processors)
+		  -j N     guests at the same time (default 2, given two processors; 3 given four)
 
 		A test says in comment lines where it runs and for how long:
 		  # beds: uml-kasan qemu-7.2   # nodes: 1   # timeout: $DEFAULT_TIMEOUT   # boot: own, or kmemleak
@@ -312,8 +312,8 @@ summary() {
 }
 
 ONLY=() CHOSEN=() BEDS_CHOSEN=0
-# a guest waits for a part of its time: two leave a sixth of two processors idle
-JOBS_MAX=$(($(nproc) < 2 ? 1 : 3))
+# a guest has two processors; three guests on two of the host's only wait for each other
+JOBS_MAX=$(($(nproc) < 2 ? 1 : $(nproc) < 4 ? 2 : 3))
 while getopts 'b:t:j:h' option; do
 	case $option in
 	b) CHOSEN+=("$OPTARG") BEDS_CHOSEN=1 ;;

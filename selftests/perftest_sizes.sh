@@ -18,7 +18,7 @@ if try_same_host; then
 	topology_down
 fi
 if try_veth 1500; then
-	perftest_sizes "veth" v4 ib_{send,write,read}_bw
+	perftest_sizes "veth" v4 ib_{send,read}_bw # write: perftest.sh
 	topology_down
 fi
 finish

@@ -4,7 +4,7 @@
  * becomes of messages that the receiver cannot take: nothing.
  *
  * timeout: 120
- * paths: host wire veth
+ * paths: host veth
  */
 #include "harness.h"
 

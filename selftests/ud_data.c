@@ -5,7 +5,7 @@
  * places, from its own and from a shared receive queue.
  *
  * timeout: 120
- * paths: host wire veth
+ * paths: host veth
  */
 #include "harness.h"
 

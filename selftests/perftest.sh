@@ -23,6 +23,7 @@ fi
 
 if try_wire_path; then
 	perftest_some "one host, wire path" v4
+	perftest_odp "one host, wire path" v4
 	topology_down
 fi
 

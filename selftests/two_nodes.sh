@@ -32,7 +32,7 @@ done
 connections "two nodes"
 # 1 s until a packet is sent again, not 67 ms: an emulated machine, with 16 QPs on an emulated network, can be so late
 PERFTEST_OPTIONS=(-u 18)
-perftest_sizes "two nodes" v4 ib_{write,send}_bw
+perftest_sizes "two nodes" v4 ib_write_bw ib_send_lat
 perftest_all "two nodes" v4
 perftest_some "two nodes" v6
 finish

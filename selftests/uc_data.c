@@ -4,7 +4,7 @@
  * becomes of messages that the receiver cannot take: nothing.
  *
  * timeout: 120
- * paths: host veth
+ * paths: host wire veth
  */
 #include "harness.h"
 

@@ -5,7 +5,7 @@
  * places, from its own and from a shared receive queue.
  *
  * timeout: 120
- * paths: host veth
+ * paths: host wire veth
  */
 #include "harness.h"
 

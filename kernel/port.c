@@ -19,9 +19,8 @@
 #include "wire.h"
 
 /*
- * Sizes of the port's tables. Each GID has three files in sysfs, which take most
- * of the time that a link takes to come and to go. The one P_Key is the default
- * one.
+ * Sizes of the port's tables. Each GID has three files in sysfs, which a link has
+ * to make and to remove. The one P_Key is the default one.
  */
 #define PORT_GIDS	256
 #define PORT_PKEYS	1

@@ -117,11 +117,11 @@ expand_ip() {
 
 # gid_index DEVICE ADDRESS: the index of its RoCE v2 GID. Each test asks for some, so it starts no process
 gid_index() {
-	local port=/sys/class/infiniband/$1/ports/1 gid i type all
+	local port=/sys/class/infiniband/$1/ports/1 gid i type
 	expand_ip "$2"
-	all=("$port"/gids/*)
 	# by number, not by name: the first few have something
-	for ((i = 0; i < ${#all[@]}; i++)); do
+	for ((i = 0; ; i++)); do
+		[ -e "$port/gids/$i" ] || return 1
 		read -r gid <"$port/gids/$i" || continue
 		[ "$gid" = "$EXPANDED" ] || continue
 		read -r type <"$port/gid_attrs/types/$i" || continue
@@ -129,5 +129,4 @@ gid_index() {
 		echo "$i"
 		return
 	done
-	return 1
 } 2>/dev/null

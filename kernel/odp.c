@@ -213,6 +213,7 @@ static void odp_unmap(struct smr_mem *mem, struct smr_map *map)
 	spin_unlock_bh(&c->lock);
 }
 
+/* Needs a user of odp->mem.mm. */
 static int odp_fault_chunk(struct smr_odp *odp, u64 addr, u64 last,
 			   enum smr_odp_want want, enum smr_counter count)
 {
@@ -240,29 +241,44 @@ static u64 next_mapped(struct mm_struct *mm, u64 addr, u64 last)
 	return next;
 }
 
+/* The pages of the first chunk; moves @addr on to the next. */
+static int odp_populate_some(struct smr_odp *odp, u64 *addr, u64 last,
+			     enum smr_odp_want want, enum smr_counter count)
+{
+	struct mm_struct *mm = odp->mem.mm;
+	int ret = 0;
+	u64 end;
+
+	if (!mmget_not_zero(mm))
+		return -EFAULT;
+	if (want == SMR_ODP_PRESENT)
+		*addr = next_mapped(mm, *addr, last);
+	if (*addr <= last) {
+		end = min(last, *addr | (SMR_CHUNK_SIZE - 1));
+		ret = odp_fault_chunk(odp, *addr, end, want, count);
+		*addr = end + 1;
+	}
+	mmput(mm);
+	return ret;
+}
+
 /*
  * Bring pages in. They can be gone again when it returns; nor need they all be
- * there when the region is about to go.
+ * there when the region is about to go. Its process may end meanwhile: nobody
+ * has the rest brought in for it then.
  */
 static int odp_populate(struct smr_odp *odp, u64 off, u64 len,
 			enum smr_odp_want want, enum smr_counter count)
 {
-	u64 addr = odp->start + off, last = addr + (len - 1), end;
+	u64 addr = odp->start + off, last = addr + (len - 1);
 	int ret = 0;
 
 	if (want == SMR_ODP_WRITE && !odp->writable)
 		return -EFAULT;
-	if (last >= odp->mem.mm->task_size || !mmget_not_zero(odp->mem.mm))
+	if (last >= odp->mem.mm->task_size)
 		return -EFAULT;
-	for (; !ret && !smr_mem_is_awaited(&odp->mem); addr = end + 1) {
-		if (want == SMR_ODP_PRESENT)
-			addr = next_mapped(odp->mem.mm, addr, last);
-		if (addr > last)
-			break;
-		end = min(last, addr | (SMR_CHUNK_SIZE - 1));
-		ret = odp_fault_chunk(odp, addr, end, want, count);
-	}
-	mmput(odp->mem.mm);
+	while (!ret && addr <= last && !smr_mem_is_awaited(&odp->mem))
+		ret = odp_populate_some(odp, &addr, last, want, count);
 	return ret;
 }
 

@@ -15,6 +15,7 @@
 #include "qp_attr.h"
 #include "srq.h"
 #include "transport.h"
+#include "userwq.h"
 
 /*
  * QP1 is the kernel's, which has other ways to get at frames, if there are
@@ -125,6 +126,9 @@ int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 	qp->no_echo = init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
 	qp->state = IB_QPS_RESET;
 
+	if (uctx)
+		qp->user = smr_userwq_share(to_smr_ucontext(uctx)->user);
+
 	smr_transport_init(qp, env);
 	ret = qp_create_queues(qp, uctx, &init->cap, resp);
 	if (ret)
@@ -140,6 +144,7 @@ destroy_queues:
 	smr_sq_destroy(&qp->sq);
 fini_transport:
 	smr_transport_fini(qp);
+	smr_userwq_put(qp->user);
 	return ret;
 }
 
@@ -154,6 +159,7 @@ fini_transport:
 void smr_qp_destroy(struct smr_qp *qp)
 {
 	smr_transport_fini(qp);
+	smr_userwq_put(qp->user);
 	if (qp->scq)
 		smr_cq_forget(qp->scq, &qp->ibqp);
 	if (qp->rcq)

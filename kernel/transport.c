@@ -11,6 +11,7 @@
 #include "rx_mem.h"
 #include "stats.h"
 #include "ud_recv.h"
+#include "userwq.h"
 #include "wire.h"
 
 /* IBTA 3.5.3: QP0 and QP1 are management's; the last is multicast. */
@@ -122,13 +123,15 @@ static void flow_wake(struct smr_flow *flow)
 
 /**
  * smr_transport_init() - prepare a QP's transport
- * @qp: the QP, zeroed; @qp->pd and the CQs are set
+ * @qp: the QP, zeroed; @qp->user, @qp->pd and the CQs are set
  * @env: what it needs of its device
  *
  * Context: process. smr_transport_fini() ends it.
  */
 void smr_transport_init(struct smr_qp *qp, struct smr_env *env)
 {
+	struct workqueue_struct *wq = qp->user ? qp->user->wq : env->wq;
+
 	qp->env = env;
 	refcount_set(&qp->ref, 1);
 	init_completion(&qp->released);
@@ -137,9 +140,9 @@ void smr_transport_init(struct smr_qp *qp, struct smr_env *env)
 	INIT_LIST_HEAD(&qp->rx_node);
 	smr_path_init(&qp->path, env->sn);
 	smr_flow_init(&qp->flow, flow_wake);
-	smr_task_init(&qp->send_task, env->wq, send_task_fn, send_task_get,
+	smr_task_init(&qp->send_task, wq, send_task_fn, send_task_get,
 		      send_task_put);
-	smr_task_init(&qp->resp_task, env->wq, resp_task_fn, resp_task_get,
+	smr_task_init(&qp->resp_task, wq, resp_task_fn, resp_task_get,
 		      resp_task_put);
 	smr_completer_init(qp);
 	smr_responder_init(qp);

@@ -31,6 +31,7 @@ struct smr_cq;
 struct smr_keys;
 struct smr_pd;
 struct smr_srq;
+struct smr_userwq;
 struct smr_srqtab;
 struct smr_stats;
 struct smr_steer;
@@ -60,7 +61,7 @@ struct smr_qptab {
  * @keys: the device's keys
  * @steer: the device's flow steering rules
  * @stats: the device's counters
- * @wq: where left-over work goes
+ * @wq: where left-over work of consumers in the kernel goes
  * @ndev: the netdev
  * @loopback: this link takes the same-host shortcut
  * @nr_groups: multicast groups that QPs are attached to; @tab->members.mutex
@@ -91,6 +92,7 @@ static inline enum ib_mtu smr_env_mtu(const struct smr_env *env)
  * struct smr_qp - a queue pair
  * @ibqp: the core's part
  * @env: what it needs of its device
+ * @user: whose workqueue its left-over work goes to; NULL: the kernel's
  * @pd: protection domain; NULL for XRC_TGT
  * @scq: completion queue of sends; NULL for XRC_TGT
  * @rcq: completion queue of receives; NULL for XRC
@@ -127,6 +129,7 @@ static inline enum ib_mtu smr_env_mtu(const struct smr_env *env)
 struct smr_qp {
 	struct ib_qp ibqp;
 	struct smr_env *env;
+	struct smr_userwq *user;
 	struct smr_pd *pd;
 	struct smr_cq *scq;
 	struct smr_cq *rcq;

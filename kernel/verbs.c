@@ -71,9 +71,20 @@ static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	const struct smr_alloc_ucontext_resp resp = {
 		.abi_version = SMR_ABI_VERSION,
 	};
-	int ret = udata_no_input(udata);
+	struct smr_userwq *user;
+	int ret;
 
-	return ret ?: udata_respond(udata, &resp, sizeof(resp));
+	ret = udata_no_input(udata);
+	if (ret)
+		return ret;
+	user = smr_userwq_get(&to_smr_verbs(uctx->device)->users);
+	if (IS_ERR(user))
+		return PTR_ERR(user);
+	to_smr_ucontext(uctx)->user = user;
+	ret = udata_respond(udata, &resp, sizeof(resp));
+	if (ret)
+		smr_userwq_put(user);
+	return ret;
 }
 
 /* For a process that shares a context which another one has made. */
@@ -90,6 +101,7 @@ static int query_ucontext(struct ib_ucontext *uctx,
 
 static void dealloc_ucontext(struct ib_ucontext *uctx)
 {
+	smr_userwq_put(to_smr_ucontext(uctx)->user);
 }
 
 /* Rings are ordinary memory: there is nothing that has to be cut off. */
@@ -432,8 +444,10 @@ static int advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 {
 	struct smr_env *env = &to_smr_verbs(pd->device)->env;
 
-	return smr_mr_advise(env->keys, env->wq, pd, advice, flags, sges,
-			     num_sge);
+	return smr_mr_advise(env->keys,
+			     attrs ? to_smr_ucontext(attrs->context)->user->wq :
+				     env->wq,
+			     pd, advice, flags, sges, num_sge);
 }
 
 /* Tell who looks: the windows may be gone again by now. */
@@ -580,5 +594,5 @@ const struct ib_device_ops smr_verbs_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_qp, smr_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, smr_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, smr_xrcd, ibxrcd),
-	.size_ib_ucontext = sizeof(struct ib_ucontext),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, smr_ucontext, ibuctx),
 };

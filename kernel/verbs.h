@@ -12,6 +12,7 @@
 #include "srq.h"
 #include "steer.h"
 #include "transport.h"
+#include "userwq.h"
 
 /**
  * struct smr_verbs - a device as its verbs see it; part of struct smr_dev
@@ -21,6 +22,7 @@
  * @srqs: XRC shared receive queues
  * @dms: device memory
  * @steer: flow steering rules
+ * @users: who has it open
  *
  * @env is constant while the device is registered; the tables have their own
  * locks.
@@ -32,6 +34,7 @@ struct smr_verbs {
 	struct smr_srqtab srqs;
 	struct smr_dm_store dms;
 	struct smr_steer steer;
+	struct smr_userwqs users;
 };
 
 static inline struct smr_verbs *to_smr_verbs(const struct ib_device *ibdev)

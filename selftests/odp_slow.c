@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "counter.h"
 #include "region.h"
 
 /* A disk of nothing but zeros, each page of which takes so many milliseconds */
@@ -425,7 +426,22 @@ TEST_F(apart, requester_leaves)
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->ep.scq, 1));
 }
 
+/* A user asks for more slow pages than there are workers for: others have theirs. */
+
+/* Kernels have 1024 workers for a queue, or fewer */
+#define WORKERS		1024
+#define MANY		3072
+#define HOG_DELAY_MS	100
 #define SOMEBODY	1000
+
+FIXTURE(users)
+{
+	struct vt_pair pair;
+	struct vt_region r;
+	int64_t prefetched;
+	pid_t hog;
+	int sock;
+};
 
 /* Ask for all of a region, in @parts. Nobody waits for it. */
 static int prefetch(struct vt_ep *ep, struct vt_region *r, int parts)
@@ -479,6 +495,51 @@ static pid_t hog_begin(int *sock, size_t len, int parts)
 	close(socks[1]);
 	*sock = socks[0];
 	return read(*sock, &c, 1) == 1 ? pid : -1;
+}
+
+static int64_t prefetched(FIXTURE_DATA(users) *self)
+{
+	return vt_counter_now(self->pair.b.dev.ctx, "odp_prefetched_pages");
+}
+
+FIXTURE_SETUP(users)
+{
+	struct vt_conf conf = patient();
+
+	self->sock = -1;
+	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_need_odp(&self->pair.b, IBV_ODP_SUPPORT));
+	if (!disk_add(HOG_DELAY_MS))
+		SKIP(return, "no slow disk (null_blk)");
+	self->prefetched = prefetched(self);
+	self->hog = hog_begin(&self->sock, MANY * PAGE, MANY);
+	ASSERT_LT(0, self->hog);
+}
+
+FIXTURE_TEARDOWN(users)
+{
+	int status = -1;
+
+	close(self->sock);
+	if (self->hog > 0) {
+		EXPECT_EQ(self->hog, waitpid(self->hog, &status, 0));
+		EXPECT_EQ(0, status);
+		EXPECT_EQ(0, system(DISK_DEL_LATER));
+	}
+	vt_region_close(&self->r);
+	vt_pair_close(&self->pair);
+}
+
+TEST_F(users, others_do_not_wait)
+{
+	uint8_t *p = vt_map(LEN, PAGE, MAP_PRIVATE, -1);
+
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(0, vt_region_reg(&self->r, self->pair.b.pd, p, LEN,
+				   (uintptr_t)p, VT_ACCESS_ODP));
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, LEN));
+	/* In the same queue, all but as many as run at once would be through. */
+	EXPECT_GT(self->prefetched + MANY - WORKERS, prefetched(self));
 }
 
 /* What a process has asked for is no matter any more when it has ended. */

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A user's work runs in a workqueue of that user's own. It may wait for pages of
+ * the user's for as long as these take, which with FUSE is as long as the user
+ * likes, and a workqueue runs only so many works at a time: in one for all,
+ * nobody else's would run any more. A workqueue for each context would do, too,
+ * but there can be any number of contexts, each with that many threads.
+ *
+ * No rescuer stands behind it: memory is never reclaimed by way of a process's
+ * QP. Consumers in the kernel use the device's own.
+ */
+#include "userwq.h"
+
+#include <linux/cleanup.h>
+#include <linux/cred.h>
+#include <linux/err.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+static struct smr_userwq *user_find(struct smr_userwqs *all, kuid_t uid)
+{
+	struct smr_userwq *user;
+
+	lockdep_assert_held(&all->lock);
+	list_for_each_entry(user, &all->list, node)
+		if (uid_eq(user->uid, uid))
+			return user;
+	return NULL;
+}
+
+static struct smr_userwq *user_add(struct smr_userwqs *all, kuid_t uid)
+{
+	struct smr_userwq *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+
+	lockdep_assert_held(&all->lock);
+	if (!user)
+		return ERR_PTR(-ENOMEM);
+	user->wq = alloc_workqueue("softmr-%u", WQ_UNBOUND, 0,
+				   from_kuid(&init_user_ns, uid));
+	if (!user->wq) {
+		kfree(user);
+		return ERR_PTR(-ENOMEM);
+	}
+	user->all = all;
+	user->uid = uid;
+	list_add(&user->node, &all->list);
+	return user;
+}
+
+/**
+ * smr_userwqs_init() - a device without users
+ * @all: its users; nothing is to be done at the end, when none is left
+ */
+void smr_userwqs_init(struct smr_userwqs *all)
+{
+	mutex_init(&all->lock);
+	INIT_LIST_HEAD(&all->list);
+}
+
+/**
+ * smr_userwq_get() - the caller's workqueue
+ * @all: the device's
+ *
+ * Context: process, may sleep.
+ * Return: the user, by the caller's real user id; return it with
+ * smr_userwq_put(). Or ERR_PTR(-ENOMEM).
+ */
+struct smr_userwq *smr_userwq_get(struct smr_userwqs *all)
+{
+	kuid_t uid = current_uid();
+	struct smr_userwq *user;
+
+	guard(mutex)(&all->lock);
+	user = user_find(all, uid);
+	if (!user)
+		user = user_add(all, uid);
+	if (!IS_ERR(user))
+		user->count++;
+	return user;
+}
+
+/**
+ * smr_userwq_share() - one more that uses it
+ * @user: somebody has it
+ *
+ * Context: process, may sleep.
+ * Return: @user; return it with smr_userwq_put().
+ */
+struct smr_userwq *smr_userwq_share(struct smr_userwq *user)
+{
+	guard(mutex)(&user->all->lock);
+	user->count++;
+	return user;
+}
+
+/**
+ * smr_userwq_put() - one less; with the last one, it goes
+ * @user: the user, or NULL. None of the caller's works is to begin any more
+ *
+ * Context: process, may sleep; waits for works that are about to end.
+ */
+void smr_userwq_put(struct smr_userwq *user)
+{
+	if (!user)
+		return;
+	scoped_guard(mutex, &user->all->lock) {
+		if (--user->count)
+			return;
+		list_del(&user->node);
+	}
+	destroy_workqueue(user->wq);
+	kfree(user);
+}

@@ -64,8 +64,6 @@ int smr_ah_check(const struct rdma_ah_attr *attr, const struct smr_env *env)
 		return -EINVAL;
 	if (rdma_is_zero_gid(dgid) || !ah_family_ok(sgid, dgid))
 		return -EINVAL;
-	if (attr->grh.flow_label & ~IB_GRH_FLOWLABEL_MASK)
-		return -EINVAL;
 	return ah_ifindex(sgid, env->sn->net) ? 0 : -EINVAL;
 }
 
@@ -92,11 +90,28 @@ void smr_ah_set_path(struct smr_path *path, const struct rdma_ah_attr *attr,
 	memcpy(&path->daddr, &grh->dgid, sizeof(path->daddr));
 	path->family = ipv6_addr_v4mapped(&path->saddr) ? AF_INET : AF_INET6;
 	path->oif = ah_ifindex(sgid, env->sn->net);
-	path->flow_label = grh->flow_label;
+	path->flow_label = grh->flow_label & IB_GRH_FLOWLABEL_MASK;
 	/* We do not do what the ECN bits would promise to the network. */
 	path->tos = grh->traffic_class & ~INET_ECN_MASK;
 	path->ttl = grh->hop_limit ?: AH_DEFAULT_TTL;
-	path->sport = rdma_get_udp_sport(grh->flow_label, qpn, dest_qpn);
+	path->sport = rdma_get_udp_sport(path->flow_label, qpn, dest_qpn);
+}
+
+/**
+ * smr_ah_note() - what a query will tell of an address
+ * @note: filled in
+ * @attr: the address, whose source the core holds
+ *
+ * Of a flow label the 20 bits that there are count, as with adapters: UCX has
+ * it all ones.
+ *
+ * Context: any.
+ */
+void smr_ah_note(struct rdma_ah_attr *note, const struct rdma_ah_attr *attr)
+{
+	*note = *attr;
+	note->grh.sgid_attr = NULL;
+	note->grh.flow_label &= IB_GRH_FLOWLABEL_MASK;
 }
 
 /**
@@ -117,9 +132,7 @@ int smr_ah_create(struct smr_ah *ah, const struct smr_env *env,
 	ret = smr_ah_check(attr, env);
 	if (ret)
 		return ret;
-	ah->attr = *attr;
-	/* The core holds the reference, in ah->ibah. */
-	ah->attr.grh.sgid_attr = NULL;
+	smr_ah_note(&ah->attr, attr);
 	ah->tab = env->ahs;
 	ah->av = smr_av_alloc(ah->ibah.pd, env->sn, gfp);
 	if (!ah->av)

@@ -197,8 +197,7 @@ static void apply_path(struct smr_qp *qp, const struct ib_qp_attr *attr)
 	smr_path_init(&qp->path, qp->env->sn);
 	smr_ah_set_path(&qp->path, &attr->ah_attr, qp->env, qp->ibqp.qp_num,
 			qp->attr.dest_qp_num);
-	/* The core holds the reference, in qp->ibqp. */
-	qp->attr.ah_attr.grh.sgid_attr = NULL;
+	smr_ah_note(&qp->attr.ah_attr, &attr->ah_attr);
 }
 
 /* The transport's state that follows from attributes; it is paused. */

@@ -456,6 +456,18 @@ TEST_F(attrs, query_returns_the_address)
 	EXPECT_EQ(good->grh.flow_label, q.ah_attr.grh.flow_label);
 }
 
+/* Of a flow label 20 bits count. */
+TEST_F(attrs, flow_label_is_cut)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr q;
+
+	self->good.ah_attr.grh.flow_label = ~0u;
+	ASSERT_EQ(0, reach(&self->ep, &self->good, IBV_QPS_RTR));
+	ASSERT_EQ(0, ibv_query_qp(self->ep.qp, &q, IBV_QP_AV, &init));
+	EXPECT_EQ(0xfffff, q.ah_attr.grh.flow_label);
+}
+
 TEST_F(attrs, query_returns_how_it_was_made)
 {
 	struct ibv_qp_init_attr init;

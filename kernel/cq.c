@@ -361,6 +361,7 @@ static void wc_set_flags(const struct smr_cqe *cqe, struct ib_wc *wc)
 	}
 }
 
+/* In the kernel network_hdr_type says what sl does for a process. */
 static void cqe_to_wc(const struct smr_kernel_cqe *kcqe, struct ib_wc *wc)
 {
 	const struct smr_cqe *cqe = &kcqe->cqe;
@@ -376,7 +377,6 @@ static void cqe_to_wc(const struct smr_kernel_cqe *kcqe, struct ib_wc *wc)
 		.src_qp = cqe->src_qp,
 		.slid = cqe->slid,
 		.pkey_index = cqe->pkey_index,
-		.sl = cqe->sl,
 		.dlid_path_bits = cqe->dlid_path_bits,
 		.port_num = 1,
 		.vlan_id = cqe->vlan_id,

@@ -125,6 +125,16 @@ enum smr_wc_flags {
 	SMR_WC_WITH_INV = 1 << 3,
 };
 
+/*
+ * sl of a datagram's completion. There is no service level on RoCEv2, and IBTA
+ * A17.4.5.1 wants a flag that tells which IP header came with it. Adapters have
+ * it here, and UCX (before 1.19) looks for it here.
+ */
+enum smr_wc_sl {
+	SMR_WC_SL_IPV6 = 0x9,
+	SMR_WC_SL_IPV4 = 0xa,
+};
+
 /* A completion; the fields have the values of struct ibv_wc. */
 struct smr_cqe {
 	__aligned_u64 wr_id;

@@ -20,7 +20,9 @@
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/overflow.h>
+#include <linux/pid.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -36,6 +38,7 @@
  * @mem: the common part
  * @start: the address of the first byte
  * @writable: it may be written to
+ * @process: who registered it
  * @stats: the counters of its device, which lives longer
  * @chunks: address >> SMR_CHUNK_SHIFT -> struct smr_chunk; RCU for readers
  * @mutex: one creates or ends a chunk at a time; guards chunk->users
@@ -47,6 +50,7 @@ struct smr_odp {
 	struct smr_mem mem;
 	u64 start;
 	bool writable;
+	struct pid *process;
 	struct smr_stats *stats;
 	struct xarray chunks;
 	/* serialises creation and end of chunks, see above */
@@ -241,6 +245,24 @@ static u64 next_mapped(struct mm_struct *mm, u64 addr, u64 last)
 	return next;
 }
 
+/*
+ * Does the process still have the memory? Others that bring pages in are users
+ * of the mm, too, and must not keep it for each other.
+ */
+static bool odp_process_lives(const struct smr_odp *odp)
+{
+	struct task_struct *process, *thread;
+
+	guard(rcu)();
+	process = pid_task(odp->process, PIDTYPE_TGID);
+	if (!process)
+		return false;
+	for_each_thread(process, thread)
+		if (READ_ONCE(thread->mm) == odp->mem.mm)
+			return true;
+	return false;
+}
+
 /* The pages of the first chunk; moves @addr on to the next. */
 static int odp_populate_some(struct smr_odp *odp, u64 *addr, u64 last,
 			     enum smr_odp_want want, enum smr_counter count)
@@ -249,7 +271,7 @@ static int odp_populate_some(struct smr_odp *odp, u64 *addr, u64 last,
 	int ret = 0;
 	u64 end;
 
-	if (!mmget_not_zero(mm))
+	if (!odp_process_lives(odp) || !mmget_not_zero(mm))
 		return -EFAULT;
 	if (want == SMR_ODP_PRESENT)
 		*addr = next_mapped(mm, *addr, last);
@@ -264,8 +286,7 @@ static int odp_populate_some(struct smr_odp *odp, u64 *addr, u64 last,
 
 /*
  * Bring pages in. They can be gone again when it returns; nor need they all be
- * there when the region is about to go. Its process may end meanwhile: nobody
- * has the rest brought in for it then.
+ * there when the region is about to go.
  */
 static int odp_populate(struct smr_odp *odp, u64 off, u64 len,
 			enum smr_odp_want want, enum smr_counter count)
@@ -325,6 +346,7 @@ static void odp_release(struct smr_mem *mem)
 	cancel_work_sync(&odp->reap);
 	xa_destroy(&odp->chunks);
 	mmdrop(odp->mem.mm);
+	put_pid(odp->process);
 	/* A reader that found the key may still try to take a reference. */
 	kfree_rcu(odp, mem.rcu);
 }
@@ -355,6 +377,7 @@ static struct smr_mem *odp_create(struct smr_stats *stats, u64 start,
 	INIT_WORK(&odp->reap, odp_reap);
 	odp->mem.mm = current->mm;
 	mmgrab(current->mm);
+	odp->process = get_task_pid(current, PIDTYPE_TGID);
 	return &odp->mem;
 }
 

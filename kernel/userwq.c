@@ -4,10 +4,12 @@
  * the user's for as long as these take, which with FUSE is as long as the user
  * likes, and a workqueue runs only so many works at a time: in one for all,
  * nobody else's would run any more. A workqueue for each context would do, too,
- * but there can be any number of contexts, each with that many threads.
+ * but there can be any number of contexts, each with that many threads. So there
+ * could be of the ids that a user has in a namespace of its own: they count as
+ * the user.
  *
- * No rescuer stands behind it: memory is never reclaimed by way of a process's
- * QP. Consumers in the kernel use the device's own.
+ * No rescuer stands behind it: a process's QP is not what memory can be reclaimed
+ * by. Consumers in the kernel use the device's own.
  */
 #include "userwq.h"
 
@@ -15,7 +17,19 @@
 #include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 #include <linux/workqueue.h>
+
+/* Who answers for the caller: outside of all user namespaces, who made them. */
+static kuid_t caller_uid(void)
+{
+	const struct user_namespace *ns = current_user_ns();
+	kuid_t uid = current_uid();
+
+	for (; ns->parent; ns = ns->parent)
+		uid = ns->owner;
+	return uid;
+}
 
 static struct smr_userwq *user_find(struct smr_userwqs *all, kuid_t uid)
 {
@@ -62,12 +76,13 @@ void smr_userwqs_init(struct smr_userwqs *all)
  * @all: the device's
  *
  * Context: process, may sleep.
- * Return: the user, by the caller's real user id; return it with
- * smr_userwq_put(). Or ERR_PTR(-ENOMEM).
+ * Return: the user, by the caller's real user id, or that of whoever made the
+ * user namespace that the caller is in; return it with smr_userwq_put(). Or
+ * ERR_PTR(-ENOMEM).
  */
 struct smr_userwq *smr_userwq_get(struct smr_userwqs *all)
 {
-	kuid_t uid = current_uid();
+	kuid_t uid = caller_uid();
 	struct smr_userwq *user;
 
 	guard(mutex)(&all->lock);

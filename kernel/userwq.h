@@ -29,7 +29,7 @@ struct smr_userwqs {
  * @count: contexts and QPs that use it
  * @uid: who it is
  *
- * The others are constant.
+ * @all->lock guards @node and @count; the others are constant.
  */
 struct smr_userwq {
 	struct workqueue_struct *wq;

@@ -2,11 +2,12 @@
 # shellcheck shell=bash
 # User-Mode Linux kernels, built from Debian's linux-source by the host's compiler.
 #
-#   $CACHE/linux-source/         the source
+#   $CACHE/linux-source/         the source, with the patches of scripts/uml
 #   $CACHE/uml-FLAVOUR-KEY/      the build directory (modules are built against it); vmlinux; root/: its modules
 
 UML_SERIES=7.2
 UML_SOURCE=$CACHE/linux-source
+UML_PATCHES=("$TOP"/scripts/uml/*.patch)
 UML_FLAVOURS=(plain kasan lockdep)
 
 # Source that no UML kernel reads; the Kconfig files stay, because their parents source them
@@ -15,6 +16,14 @@ UML_UNUSED=('arch/[!ux]*' arch/xtensa drivers/gpu drivers/media drivers/net/ethe
 
 uml_check_flavour() {
 	[[ " ${UML_FLAVOURS[*]} " == *" $1 "* ]] || die 2 "there is no UML flavour '$1'; there are: ${UML_FLAVOURS[*]}"
+}
+
+# What the source is made from, but for Debian's package
+uml_source_key() {
+	{
+		cat "${UML_PATCHES[@]}"
+		declare -f uml_fetch_source
+	} | sha256sum | cut -c1-12
 }
 
 uml_fetch_source() {
@@ -27,11 +36,12 @@ uml_fetch_source() {
 	dpkg-deb --fsys-tarfile "$out"/linux-source-*.deb | tar -xO "./usr/src/$package.tar.xz" |
 		xz -dc | tar -C "$out" --strip-components=1 --no-same-owner --wildcards "${excludes[@]}" -xf -
 	rm "$out"/linux-source-*.deb
+	cat "${UML_PATCHES[@]}" | patch -d "$out" -p1 --no-backup-if-mismatch
 }
 
 uml_source_make() {
 	local out
-	[ -e "$UML_SOURCE/.done" ] && return
+	[ "$(cat "$UML_SOURCE/.done" 2>/dev/null)" = "$(uml_source_key)" ] && return
 	mkdir -p "$CACHE"
 	out=$(mktemp -d "$CACHE/tmp.source.XXXXXX")
 	if ! { { [ -e "$APT_DIR/apt.conf" ] || step "package lists" apt_refresh; } &&
@@ -39,7 +49,7 @@ uml_source_make() {
 		rm -rf "$out"
 		return 1
 	fi
-	touch "$out/.done"
+	uml_source_key >"$out/.done"
 	rm -rf "$UML_SOURCE"
 	mv "$out" "$UML_SOURCE"
 }
@@ -53,6 +63,7 @@ uml_dir() {
 	key=$({
 		grep -hv '^#' $(uml_fragments "$1")
 		declare -f uml_build uml_configure
+		uml_source_key
 		gcc -dumpfullversion
 	} | sha256sum | cut -c1-12)
 	echo "$CACHE/uml-$1-$key"

@@ -11,23 +11,17 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "counter.h"
+#include "disk.h"
 #include "region.h"
+#include "system.h"
 
-/* A disk of nothing but zeros, each page of which takes so many milliseconds */
-#define DISK		"/dev/nullb0"
 #define DELAY_MS	500
-#define DISK_DEL	"modprobe -r null_blk"
-
 #define PAGE		4096ul
 #define PAGES		16
-/* A machine that is late itself may have the page before it is looked at. */
 #define TRIES		5
 #define LEN		(VT_WAYS * PAGE)
 #define SIZE		1000
@@ -39,36 +33,6 @@ static struct vt_conf patient(void)
 
 	conf.timeout = 19;
 	return conf;
-}
-
-static bool disk_add(int delay_ms)
-{
-	char cmd[128];
-
-	snprintf(cmd, sizeof(cmd), "modprobe null_blk nr_devices=1 gb=1"
-		 " irqmode=2 completion_nsec=%d000000", delay_ms);
-	return !system(cmd);
-}
-
-/* A process that has it mapped may end before the last who uses its memory does. */
-static bool disk_del_within(int ms)
-{
-	uint64_t start = vt_now_ms();
-
-	do {
-		if (!system("modprobe -qr null_blk"))
-			return true;
-		usleep(100000);
-	} while (vt_now_ms() - start < ms);
-	return false;
-}
-
-/* Pages of the disk that nobody has read yet; not their neighbours, too */
-static uint8_t *disk_map(int fd, size_t len)
-{
-	uint8_t *p = vt_map(len, PAGE, MAP_PRIVATE, fd);
-
-	return p && !madvise(p, len, MADV_RANDOM) ? p : NULL;
 }
 
 FIXTURE(slow)
@@ -87,11 +51,11 @@ FIXTURE_SETUP(slow)
 	VT_SETUP(vt_pair_open(&self->pair, &conf));
 	VT_SETUP(vt_need_odp(&self->pair.b, IBV_ODP_SUPPORT));
 	VT_SETUP(vt_pair_open(&self->other, &conf));
-	if (!disk_add(DELAY_MS))
+	if (!vt_disk_add(DELAY_MS))
 		SKIP(return, "no slow disk (null_blk)");
-	self->fd = open(DISK, O_RDONLY);
+	self->fd = open(VT_DISK, O_RDONLY);
 	ASSERT_LE(0, self->fd);
-	p = disk_map(self->fd, TRIES * LEN);
+	p = vt_disk_map(self->fd, TRIES * LEN);
 	ASSERT_NE(NULL, p);
 	ASSERT_EQ(0, vt_region_reg(&self->r, self->pair.b.pd, p, TRIES * LEN,
 				   (uintptr_t)p, VT_ACCESS_ODP));
@@ -102,7 +66,7 @@ FIXTURE_TEARDOWN(slow)
 	vt_region_close(&self->r);
 	if (self->fd >= 0) {
 		close(self->fd);
-		EXPECT_EQ(0, system(DISK_DEL));
+		EXPECT_TRUE(vt_disk_del(0));
 	}
 	vt_pair_close(&self->other);
 	vt_pair_close(&self->pair);
@@ -172,19 +136,6 @@ static bool deregister(struct __test_metadata *_metadata,
 	return waited;
 }
 
-TEST_F(slow, peer_deregisters)
-{
-	int way, i;
-
-	for (way = 0; way < VT_WAYS; way++) {
-		for (i = 0; i < TRIES; i++)
-			if (deregister(_metadata, self, way, i * VT_WAYS + way))
-				break;
-		EXPECT_GT(TRIES, i) TH_LOG("way %d", way);
-	}
-	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, LEN));
-}
-
 /* Returns whether the message still waited when others were through. */
 static bool others_first(struct __test_metadata *_metadata,
 			 FIXTURE_DATA(slow) *self, enum vt_way way, int page)
@@ -200,18 +151,30 @@ static bool others_first(struct __test_metadata *_metadata,
 	return waited;
 }
 
-TEST_F(slow, other_qps_go_on)
+/* A machine that is late itself may have the page before it is looked at. */
+static void each_way(struct __test_metadata *_metadata,
+		     FIXTURE_DATA(slow) *self, typeof(deregister) *still_waited)
 {
 	int way, i;
 
 	for (way = 0; way < VT_WAYS; way++) {
 		for (i = 0; i < TRIES; i++)
-			if (others_first(_metadata, self, way,
+			if (still_waited(_metadata, self, way,
 					 i * VT_WAYS + way))
 				break;
 		EXPECT_GT(TRIES, i) TH_LOG("way %d", way);
 	}
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, LEN));
+}
+
+TEST_F(slow, peer_deregisters)
+{
+	each_way(_metadata, self, deregister);
+}
+
+TEST_F(slow, other_qps_go_on)
+{
+	each_way(_metadata, self, others_first);
 }
 
 /* The slow pages are another process's: whoever asked for them can leave. */
@@ -278,19 +241,21 @@ static void *forget_main(void *p)
 	return NULL;
 }
 
-static int owner_main(int sock, bool slow)
+/* @slow: a bool, whether its memory is the disk's */
+static int owner_main(int sock, const void *slow)
 {
-	int fd = slow ? open(DISK, O_RDONLY) : -1;
+	bool disk = *(const bool *)slow;
+	int fd = disk ? open(VT_DISK, O_RDONLY) : -1;
 	struct vt_conf conf = patient();
 	struct vt_region r;
 	pthread_t thread;
 	struct vt_ep ep;
 	uint8_t *p;
 
-	if ((slow && fd < 0) || vt_ep_open(&ep, &conf, 1))
+	if ((disk && fd < 0) || vt_ep_open(&ep, &conf, 1))
 		return 1;
-	p = disk_map(fd, PAGES * PAGE);
-	if (!p || (!slow && pthread_create(&thread, NULL, forget_main, p)))
+	p = vt_disk_map(fd, PAGES * PAGE);
+	if (!p || (!disk && pthread_create(&thread, NULL, forget_main, p)))
 		return 1;
 	if (vt_region_reg(&r, ep.pd, p, PAGES * PAGE, (uintptr_t)p,
 				VT_ACCESS_ODP))
@@ -301,22 +266,16 @@ static int owner_main(int sock, bool slow)
 FIXTURE_SETUP(apart)
 {
 	struct vt_conf conf = patient();
-	int socks[2];
 
 	self->sock = -1;
 	VT_SETUP(vt_ep_open(&self->ep, &conf, 0));
 	self->open = true;
 	VT_SETUP(vt_need_odp(&self->ep, IBV_ODP_SUPPORT));
-	if (variant->slow && !disk_add(DELAY_MS))
+	if (variant->slow && !vt_disk_add(DELAY_MS))
 		SKIP(return, "no slow disk (null_blk)");
 	self->disk = variant->slow;
-	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, socks));
-	self->owner = fork();
-	ASSERT_LE(0, self->owner);
-	close(socks[!!self->owner]);
-	if (!self->owner)
-		_exit(owner_main(socks[1], variant->slow));
-	self->sock = socks[0];
+	self->owner = vt_child(&self->sock, owner_main, &variant->slow);
+	ASSERT_LT(0, self->owner);
 }
 
 FIXTURE_TEARDOWN(apart)
@@ -331,7 +290,7 @@ FIXTURE_TEARDOWN(apart)
 		EXPECT_EQ(0, status);
 	}
 	if (self->disk)
-		EXPECT_EQ(0, system(DISK_DEL));
+		EXPECT_TRUE(vt_disk_del(0));
 }
 
 /* Connect, and ask for a page of the owner's. It is on its way at return. */
@@ -449,149 +408,6 @@ TEST_F(apart, requester_leaves)
 	/* Nothing is left of them at the owner. */
 	ask(_metadata, self, IBV_WR_RDMA_WRITE, page);
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->ep.scq, 1));
-}
-
-/* A user asks for more slow pages than there are workers for: others have theirs. */
-
-/* Kernels have 1024 workers for a queue, or fewer */
-#define WORKERS		1024
-#define MANY		8192
-#define HOG_DELAY_MS	100
-#define SOMEBODY	1000
-
-FIXTURE(users)
-{
-	struct vt_pair pair;
-	struct vt_region r;
-	int64_t prefetched;
-	pid_t hog;
-	int sock;
-};
-
-/* Ask for all of a region, in @parts. Nobody waits for it. */
-static int prefetch(struct vt_ep *ep, struct vt_region *r, int parts)
-{
-	struct ibv_sge sge = {
-		.addr = r->iova, .length = r->len / parts, .lkey = r->mr->lkey,
-	};
-	int ret = 0;
-
-	for (; !ret && parts; parts--) {
-		ret = ibv_advise_mr(ep->pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0,
-				    &sge, 1);
-		sge.addr += sge.length;
-	}
-	return ret;
-}
-
-/* A process of another user's that wants @len bytes of the disk, in @parts */
-static int hog_main(int sock, size_t len, int parts)
-{
-	int fd = open(DISK, O_RDONLY);
-	struct vt_region r;
-	struct vt_ep ep;
-	uint8_t *p;
-	char c = 0;
-
-	if (fd < 0 || setuid(SOMEBODY) || vt_ep_open(&ep, &vt_defaults, 1))
-		return 1;
-	p = disk_map(fd, len);
-	if (!p || vt_region_reg(&r, ep.pd, p, len, (uintptr_t)p, VT_ACCESS_ODP))
-		return 1;
-	if (prefetch(&ep, &r, parts) || write(sock, &c, 1) != 1)
-		return 1;
-	return read(sock, &c, 1);
-}
-
-/* Returns when it has asked. It ends when *@sock is closed. */
-static pid_t hog_begin(int *sock, size_t len, int parts)
-{
-	int socks[2];
-	pid_t pid;
-	char c;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, socks))
-		return -1;
-	pid = fork();
-	if (!pid) {
-		close(socks[0]);
-		_exit(hog_main(socks[1], len, parts));
-	}
-	close(socks[1]);
-	*sock = socks[0];
-	return read(*sock, &c, 1) == 1 ? pid : -1;
-}
-
-static int64_t prefetched(const struct vt_ep *ep)
-{
-	return vt_counter_now(ep->dev.ctx, "odp_prefetched_pages");
-}
-
-FIXTURE_SETUP(users)
-{
-	struct vt_conf conf = patient();
-
-	self->sock = -1;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
-	VT_SETUP(vt_need_odp(&self->pair.b, IBV_ODP_SUPPORT));
-	if (!disk_add(HOG_DELAY_MS))
-		SKIP(return, "no slow disk (null_blk)");
-	self->prefetched = prefetched(&self->pair.b);
-	self->hog = hog_begin(&self->sock, MANY * PAGE, MANY);
-	ASSERT_LT(0, self->hog);
-}
-
-FIXTURE_TEARDOWN(users)
-{
-	int status = -1;
-
-	close(self->sock);
-	if (self->hog > 0) {
-		EXPECT_EQ(self->hog, waitpid(self->hog, &status, 0));
-		EXPECT_EQ(0, status);
-		EXPECT_TRUE(disk_del_within(20000));
-	}
-	vt_region_close(&self->r);
-	vt_pair_close(&self->pair);
-}
-
-TEST_F(users, others_do_not_wait)
-{
-	uint8_t *p = vt_map(LEN, PAGE, MAP_PRIVATE, -1);
-
-	ASSERT_NE(NULL, p);
-	ASSERT_EQ(0, vt_region_reg(&self->r, self->pair.b.pd, p, LEN,
-				   (uintptr_t)p, VT_ACCESS_ODP));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_region_go(&self->pair, &self->r, VT_WRITE,
-					       0, SIZE));
-	/* In the same queue, all but as many as run at once would be through. */
-	EXPECT_GT(self->prefetched + MANY - WORKERS, prefetched(&self->pair.b));
-	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, LEN));
-}
-
-/* What a process has asked for is no matter any more when it has ended. */
-TEST(prefetch_ends_with_its_process)
-{
-	int64_t before;
-	struct vt_ep ep;
-	int sock, status;
-	pid_t pid;
-
-	VT_SETUP(vt_ep_open(&ep, &vt_defaults, 1));
-	VT_SETUP(vt_need_odp(&ep, IBV_ODP_SUPPORT));
-	if (!disk_add(2))
-		SKIP(return, "no slow disk (null_blk)");
-	before = prefetched(&ep);
-	/* half a minute and more, also of four workers together */
-	pid = hog_begin(&sock, 1ul << 28, 4);
-	ASSERT_LT(0, pid);
-	while (prefetched(&ep) == before)
-		usleep(10000);
-	kill(pid, SIGKILL);
-	EXPECT_EQ(pid, waitpid(pid, &status, 0));
-	close(sock);
-	EXPECT_TRUE(disk_del_within(15000));
-	vt_ep_close(&ep);
 }
 
 VT_HARNESS_MAIN

@@ -10,7 +10,8 @@
 
 #include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
+
+#include "system.h"
 
 #define DEPTH	16
 
@@ -236,24 +237,26 @@ TEST_F(retry, no_timeout)
 
 /* -- a peer that is killed */
 
-static void victim(int fd)
+/* It sends, and takes, until it is killed. */
+static int victim(int sock, const void *arg)
 {
 	struct vt_conf conf = vt_defaults;
 	struct vt_addr own, peer;
 	struct vt_ep ep;
 	uint32_t i;
 
+	(void)arg;
 	conf.timeout = 14;
 	if (vt_ep_open(&ep, &conf, 1))
-		_exit(1);
+		return 1;
 	own = vt_ep_addr(&ep);
-	if (read(fd, &peer, sizeof(peer)) != sizeof(peer) ||
+	if (read(sock, &peer, sizeof(peer)) != sizeof(peer) ||
 	    vt_ep_connect(&ep, &peer))
-		_exit(1);
+		return 1;
 	for (i = 0; i < conf.depth; i++)
 		vt_post_recv(&ep, i, NULL, 0);
-	if (write(fd, &own, sizeof(own)) != sizeof(own))
-		_exit(1);
+	if (write(sock, &own, sizeof(own)) != sizeof(own))
+		return 1;
 	for (;;) {
 		struct ibv_sge sge = vt_sge(&ep.buf, 0, 4096);
 		struct ibv_send_wr wr = {
@@ -272,20 +275,14 @@ static void victim(int fd)
 static pid_t start_victim(struct vt_ep *ep)
 {
 	struct vt_addr own = vt_ep_addr(ep), peer;
-	int fd[2];
-	pid_t pid;
+	int sock;
+	pid_t pid = vt_child(&sock, victim, NULL);
 
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fd))
-		return -1;
-	pid = fork();
-	if (!pid)
-		victim(fd[1]);
-	close(fd[1]);
-	if (write(fd[0], &own, sizeof(own)) != sizeof(own) ||
-	    read(fd[0], &peer, sizeof(peer)) != sizeof(peer) ||
+	if (pid < 0 || write(sock, &own, sizeof(own)) != sizeof(own) ||
+	    read(sock, &peer, sizeof(peer)) != sizeof(peer) ||
 	    vt_ep_connect(ep, &peer))
 		return -1;
-	close(fd[0]);
+	close(sock);
 	return pid;
 }
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,4 +46,30 @@ int vt_capability(int cap, bool may)
 	else
 		data[0].effective &= ~(1u << cap);
 	return syscall(SYS_capset, &hdr, data) ? -errno : 0;
+}
+
+/**
+ * vt_child() - begin a process to which there is a socket
+ * @sock: gets this end of it
+ * @child_main: what it does, with the other end; its status when it ends
+ * @arg: for @child_main
+ *
+ * Return: its number, or -1
+ */
+pid_t vt_child(int *sock, int (*child_main)(int sock, const void *arg),
+	       const void *arg)
+{
+	int socks[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, socks))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		close(socks[0]);
+		_exit(child_main(socks[1], arg));
+	}
+	close(socks[1]);
+	*sock = socks[0];
+	return pid;
 }

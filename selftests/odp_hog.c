@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * On-demand paging of a process that asks for more slow pages than can be had at
+ * once: nobody else waits for them, and what it has asked for ends when it does.
+ *
+ * timeout: 120
+ * paths: host wire
+ */
+#include "harness.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "counter.h"
+#include "disk.h"
+#include "region.h"
+#include "system.h"
+
+#define PAGE		4096ul
+#define LEN		(VT_WAYS * PAGE)
+#define SIZE		1000
+
+/* Another user */
+#define SOMEBODY	1000
+/* Kernels have 1024 workers for a queue, or fewer. */
+#define WORKERS		1024
+
+/**
+ * struct wish - what the process asks for
+ * @pages: of the disk
+ * @requests: for so many parts of them
+ * @delay_ms: that a page takes
+ */
+struct wish {
+	int pages;
+	int requests;
+	int delay_ms;
+};
+
+FIXTURE(hog)
+{
+	struct vt_pair pair;
+	int64_t prefetched;
+	pid_t pid;
+	int sock;
+};
+
+/* Ask for all of a region, in so many parts. Nobody waits for it. */
+static int prefetch(struct vt_ep *ep, struct vt_region *r, int requests)
+{
+	struct ibv_sge sge = {
+		.addr = r->iova, .length = r->len / requests,
+		.lkey = r->mr->lkey,
+	};
+	int ret = 0;
+
+	for (; !ret && requests; requests--) {
+		ret = ibv_advise_mr(ep->pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0,
+				    &sge, 1);
+		sge.addr += sge.length;
+	}
+	return ret;
+}
+
+/* It lives until the other end of @sock is closed. */
+static int hog_main(int sock, const void *arg)
+{
+	const struct wish *wish = arg;
+	size_t len = wish->pages * PAGE;
+	int fd = open(VT_DISK, O_RDONLY);
+	struct vt_region r;
+	struct vt_ep ep;
+	uint8_t *p;
+	char c = 0;
+
+	if (fd < 0 || setuid(SOMEBODY) || vt_ep_open(&ep, &vt_defaults, 1))
+		return 1;
+	p = vt_disk_map(fd, len);
+	if (!p || vt_region_reg(&r, ep.pd, p, len, (uintptr_t)p, VT_ACCESS_ODP))
+		return 1;
+	if (prefetch(&ep, &r, wish->requests) || write(sock, &c, 1) != 1)
+		return 1;
+	return read(sock, &c, 1);
+}
+
+static int64_t prefetched(FIXTURE_DATA(hog) *self)
+{
+	return vt_counter_now(self->pair.b.dev.ctx, "odp_prefetched_pages") -
+	       self->prefetched;
+}
+
+/* Returns when it has asked; false if there is no slow disk. */
+static bool hog_begin(struct __test_metadata *_metadata,
+		      FIXTURE_DATA(hog) *self, const struct wish *wish)
+{
+	char c;
+
+	if (!vt_disk_add(wish->delay_ms))
+		return false;
+	self->prefetched = 0;
+	self->prefetched = prefetched(self);
+	self->pid = vt_child(&self->sock, hog_main, wish);
+	EXPECT_LT(0, self->pid);
+	EXPECT_EQ(1, read(self->sock, &c, 1));
+	return true;
+}
+
+/* By itself (@sig is 0), or killed. Then nobody has the disk any more. */
+static void hog_end(struct __test_metadata *_metadata, FIXTURE_DATA(hog) *self,
+		    int sig)
+{
+	int status = -1;
+
+	if (sig)
+		kill(self->pid, sig);
+	close(self->sock);
+	EXPECT_EQ(self->pid, waitpid(self->pid, &status, 0));
+	EXPECT_EQ(sig, status);
+	self->pid = 0;
+	EXPECT_TRUE(vt_disk_del(20000));
+}
+
+FIXTURE_SETUP(hog)
+{
+	struct vt_conf conf = vt_defaults;
+
+	/* nothing is lost: do not ask again */
+	conf.timeout = 19;
+	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_need_odp(&self->pair.b, IBV_ODP_SUPPORT));
+}
+
+FIXTURE_TEARDOWN(hog)
+{
+	if (self->pid > 0)
+		hog_end(_metadata, self, SIGKILL);
+	vt_pair_close(&self->pair);
+}
+
+TEST_F(hog, others_do_not_wait)
+{
+	const struct wish wish = { 8192, 8192, 100 };
+	struct vt_region r;
+	uint8_t *p;
+
+	if (!hog_begin(_metadata, self, &wish))
+		SKIP(return, "no slow disk (null_blk)");
+	p = vt_map(LEN, PAGE, MAP_PRIVATE, -1);
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(0, vt_region_reg(&r, self->pair.b.pd, p, LEN, (uintptr_t)p,
+				   VT_ACCESS_ODP));
+	EXPECT_EQ(IBV_WC_SUCCESS,
+		  vt_region_go(&self->pair, &r, VT_WRITE, 0, SIZE));
+	/* In the same queue, all but as many as run at once would be through. */
+	EXPECT_GT(wish.pages - WORKERS, prefetched(self));
+	EXPECT_TRUE(vt_region_works(&self->pair, &r, 0, LEN));
+	vt_region_close(&r);
+	hog_end(_metadata, self, 0);
+}
+
+TEST_F(hog, prefetch_ends_with_its_process)
+{
+	/* half a minute and more, also if the four run together */
+	const struct wish wish = { 65536, 4, 2 };
+
+	if (!hog_begin(_metadata, self, &wish))
+		SKIP(return, "no slow disk (null_blk)");
+	while (!prefetched(self))
+		usleep(10000);
+	hog_end(_metadata, self, SIGKILL);
+}
+
+VT_HARNESS_MAIN

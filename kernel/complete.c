@@ -303,9 +303,11 @@ void smr_recv_done_ud(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len,
 	recv_cqe(hdr, len, &cqe);
 	cqe.src_qp = hdr->src_qpn;
 	cqe.wc_flags |= SMR_WC_GRH;
-	cqe.sl = from->v4 ? SMR_WC_SL_IPV4 : SMR_WC_SL_IPV6;
-	if (from->v4)
+	cqe.sl = SMR_WC_SL_IPV6;
+	if (from->v4) {
+		cqe.sl = SMR_WC_SL_IPV4;
 		cqe.wc_flags |= SMR_WC_FROM_IPV4;
+	}
 	if (from->vlan_id != SMR_NO_VLAN) {
 		cqe.wc_flags |= SMR_WC_FROM_VLAN;
 		cqe.vlan_id = from->vlan_id;

@@ -407,7 +407,7 @@ static void push_ip6(const struct smr_train *train)
 	struct ipv6hdr *iph = skb_push(train->skb, sizeof(*iph));
 
 	skb_reset_network_header(train->skb);
-	ip6_flow_hdr(iph, path->tos, cpu_to_be32(path->flow_label & 0xfffff));
+	ip6_flow_hdr(iph, path->tos, cpu_to_be32(path->flow_label));
 	iph->nexthdr = IPPROTO_UDP;
 	iph->hop_limit = path->ttl;
 	iph->saddr = path->saddr;

@@ -62,9 +62,11 @@ choose_accelerator() {
 	else
 		ACCELERATOR=(-accel "tcg,thread=multi" -cpu "Nehalem,+rdrand,+smep,+smap")
 		# a busy host is slow at everything, but a processor that is slow is not stuck
+		CMDLINE="watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 $CMDLINE"
 		# QEMU before 8.1 can miss that one CPU changes the code that another translates just then, and runs
-		# the old: an int3 that nobody knows of. Most of that is done while the kernel boots.
-		CMDLINE="maxcpus=1 watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 $CMDLINE"
+		# the old: an int3 that nobody knows of. Most of that is done while the kernel boots; the other CPUs
+		# come when it has (guest/init).
+		CMDLINE="maxcpus=1 $CMDLINE"
 	fi
 }
 

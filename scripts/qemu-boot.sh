@@ -31,16 +31,20 @@ bed_prepare() {
 	[ -n "${SOFTMR_NO_BUILD:-}" ] || build_layer "$KERNEL"
 }
 
+# QEMU is the image's, which the host's loader need not know. One before 8.1, as Debian 12 has it, can miss that a CPU
+# changes code which another one is about to run: an int3 that nobody knows of, from static keys and tracepoints.
+QEMU=("$BASE/root/lib64/ld-linux-x86-64.so.2" --library-path "$BASE/root/usr/lib/x86_64-linux-gnu"
+	"$BASE/root/usr/bin/qemu-system-x86_64" -L "$BASE/root/usr/share/qemu" -L "$BASE/root/usr/share/seabios")
+
 # -- KVM or not
 
 # Some machines have a /dev/kvm that cannot run a stock kernel, so the question is put to one: a whole
-# boot. The answer is kept until the machine reboots or QEMU or the image change.
+# boot. The answer is kept until the machine reboots or the image, which QEMU is of, changes.
 kvm_works() {
 	local answer
 	[ -w /dev/kvm ] || return
 	answer=$CACHE/kvm-$({
 		cat /proc/sys/kernel/random/boot_id
-		qemu-system-x86_64 --version
 		echo "$BASE"
 	} | sha256sum | cut -c1-16)
 	if [ ! -e "$answer" ]; then
@@ -63,10 +67,6 @@ choose_accelerator() {
 		ACCELERATOR=(-accel "tcg,thread=multi" -cpu "Nehalem,+rdrand,+smep,+smap")
 		# a busy host is slow at everything, but a processor that is slow is not stuck
 		CMDLINE="watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 $CMDLINE"
-		# QEMU before 8.1 can miss that one CPU changes the code that another translates just then, and runs
-		# the old: an int3 that nobody knows of. Most of that is done while the kernel boots; the other CPUs
-		# come when it has (guest/init).
-		CMDLINE="maxcpus=1 $CMDLINE"
 	fi
 }
 
@@ -127,7 +127,7 @@ start_node() {
 		share=(-virtfs "local,path=$SHARE,mount_tag=share,security_model=none,multidevs=remap")
 	fi
 	# shellcheck disable=SC2046 # words are meant
-	start_instance "$node" qemu-system-x86_64 -M q35,usb=off,vmport=off,smm=off -nodefaults -no-user-config \
+	start_instance "$node" "${QEMU[@]}" -M q35,usb=off,vmport=off,smm=off -nodefaults -no-user-config \
 		-display none -no-reboot "${ACCELERATOR[@]}" -smp "$CPUS" -m "$MEM" \
 		-kernel "$BASE/root/boot/vmlinuz-$release" -initrd "$IMAGE/initrd-$KERNEL" \
 		-append "$(kernel_cmdline)" -serial "file:$RUN/console.$i" \

@@ -5,7 +5,6 @@
 HOST_BASE=(make:make mmdebstrap:mmdebstrap apt-get:apt /usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring
 	unshare:util-linux setpriv:util-linux tar:tar xz:xz-utils patch:patch)
 HOST_USER=(newuidmap:uidmap)
-HOST_QEMU=(qemu-system-x86_64:qemu-system-x86)
 HOST_UML=(gcc:gcc /usr/include/stdlib.h:libc6-dev flex:flex bison:bison bc:bc perl:perl depmod:kmod
 	/usr/include/gelf.h:libelf-dev)
 
@@ -26,10 +25,8 @@ host_needs() {
 	printf '%s\n' "${HOST_BASE[@]}"
 	am_root || printf '%s\n' "${HOST_USER[@]}"
 	for bed in "$@"; do
-		case $bed in
-		qemu) printf '%s\n' "${HOST_QEMU[@]}" ;;
-		uml) printf '%s\n' "${HOST_UML[@]}" ;;
-		esac
+		# qemu needs no more: QEMU comes with the guest image
+		[ "$bed" != uml ] || printf '%s\n' "${HOST_UML[@]}"
 	done
 }
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # The guest image: Debian 13 with both kernels and what building needs, as a directory tree (builds and
-# UML use it) and as one erofs file of the same content (QEMU's disk). Nothing writes to either later.
+# UML use it, and QEMU itself is from it) and as one erofs file of the same content, but for QEMU (QEMU's disk).
+# Nothing writes to either later.
 #
 #   $BASE/root/       the tree
 #   $BASE/base.erofs  the disk
@@ -99,7 +100,8 @@ in_image() {
 }
 
 image_pack() {
-	IN_ROOT_BINDS="$1/root:/base $1:/build" in_root "$1/root" mkfs.erofs --quiet --all-root -T 0 /build/base.erofs /base
+	IN_ROOT_BINDS="$1/root:/base $1:/build" in_root "$1/root" mkfs.erofs --quiet --all-root -T 0 \
+		--exclude-regex='^usr/(bin/qemu-|share/qemu/)' /build/base.erofs /base
 }
 
 image_make() {

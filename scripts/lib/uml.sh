@@ -8,6 +8,7 @@
 UML_SERIES=7.2
 UML_SOURCE=$CACHE/linux-source
 UML_PATCHES=("$TOP"/scripts/uml/*.patch)
+UML_CC=$TOP/scripts/uml/cc
 UML_FLAVOURS=(plain kasan lockdep)
 
 # Source that no UML kernel reads; the Kconfig files stay, because their parents source them
@@ -63,6 +64,7 @@ uml_dir() {
 	key=$({
 		grep -hv '^#' $(uml_fragments "$1")
 		declare -f uml_build uml_configure
+		cat "$UML_CC" "${UML_CC%/*}/precompiled.h"
 		uml_source_key
 		gcc -dumpfullversion
 	} | sha256sum | cut -c1-12)
@@ -80,9 +82,11 @@ uml_configure() {
 }
 
 uml_build() {
-	local flavour=$1 out=$2
+	local flavour=$1 out=$2 first='fs/open.o drivers/net/dummy.o'
 	uml_configure "$flavour" "$out"
-	make -C "$UML_SOURCE" ARCH=um O="$out" -j"$(nproc)" vmlinux modules
+	# shellcheck disable=SC2086 # two words
+	PRECOMPILE=$first make -C "$UML_SOURCE" ARCH=um O="$out" CC="$UML_CC" $first
+	make -C "$UML_SOURCE" ARCH=um O="$out" CC="$UML_CC" -j"$(nproc)" vmlinux modules
 	make -C "$UML_SOURCE" ARCH=um O="$out" INSTALL_MOD_PATH="$out/root" modules_install
 	strip --strip-debug "$out/vmlinux"
 }

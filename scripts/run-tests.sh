@@ -190,13 +190,28 @@ guest_lost() {
 
 # -- one bed
 
+# What comes before any test, because all need it or because it is soon done
 prepare_bed() {
 	case $1 in
-	host) prepare_bed qemu-7.2 && prepare_bed uml-lockdep ;;
+	host) prepare_bed qemu-7.2 && prepare_bed uml ;;
 	qemu-*) host_require qemu && build_layer_with_tests "${1#qemu-}" ;;
-	uml) host_require uml && build_layer_with_tests uml && build_uml_layer plain ;;
-	uml-*) host_require uml && build_layer_with_tests uml && build_uml_layer "${1#uml-}" ;;
+	uml*) host_require uml && build_layer_with_tests uml ;;
 	esac
+}
+
+# flavour_of BED: the UML kernel that it needs, if any. To make one can take minutes, and is a job among the others
+flavour_of() {
+	case $1 in
+	host) echo lockdep ;;
+	uml) echo plain ;;
+	uml-*) echo "${1#uml-}" ;;
+	esac
+}
+
+# It takes what processor time the guests beside it leave: they are to run as they would without
+make_flavour() {
+	renice -n 19 "$BASHPID" >/dev/null
+	build_uml_layer "$1"
 }
 
 # begin_bed BED: no results yet, and what is to be run
@@ -262,53 +277,77 @@ run_host_tests() {
 
 # -- all of them
 
-# next_job "KIND..." JOB...: which one to start while guests of these kinds run (qemu, uml, host): the longest, so that
-# none is left alone for long at the end; but rather one of another kind. Of two emulated guests, each with two CPUs that
-# poll for what the other does, each takes more than twice as long as alone.
+# Jobs that can begin, the longest first: "LIMIT BED NODES BOOT", or "LIMIT make FLAVOUR"
+QUEUE=()
+
+# Add the lines of standard input
+enqueue() {
+	mapfile -t QUEUE < <({ printf '%s\n' "${QUEUE[@]}" && cat; } | grep . | sort -k1nr,1 -s)
+}
+
+# next_job JOB...: the index of the one to start while these run: the longest, so that none is left alone for long at
+# the end; but rather one of another kind (make, qemu, uml, host). Of two emulated guests, each with two CPUs that poll
+# for what the other does, each takes more than twice as long as alone.
 next_job() {
-	local job kinds=$1 i=0
-	shift
-	for job in "$@"; do
-		if [[ " $kinds " != *" ${job%%[- ]*} "* ]]; then
+	local job kinds='' i
+	for job in "$@"; do kinds+=" ${job%%[- ]*}"; done
+	for i in "${!QUEUE[@]}"; do
+		job=${QUEUE[i]#* }
+		if [[ "$kinds " != *" ${job%%[- ]*} "* ]]; then
 			echo "$i"
 			return
 		fi
-		i=$((i + 1))
 	done
 	echo 0
 }
 
+start_bed_job() {
+	case $1 in
+	make) start_job make_flavour "$2" ;;
+	*) start_job run_job "$@" ;;
+	esac </dev/null
+}
+
 # Print each job's report as it comes, and wait for all
 run_beds() {
-	local bed job jobs next
-	local -A running=()
+	local bed flavour job status next words
+	local -A running=() waiting=()
 	for bed in "$@"; do
 		begin_bed "$bed" >"$OUT/$bed.tests"
 		mv "$OUT/$bed.tests" "$OUT/$bed/tests"
+		flavour=$(flavour_of "$bed")
+		if [ "$flavour" ]; then waiting[$flavour]+=" $bed"; else enqueue < <(bed_jobs "$bed"); fi
 	done
-	mapfile -t jobs < <(for bed in "$@"; do bed_jobs "$bed"; done | sort -k1nr,1 -s | cut -d' ' -f2-)
-	while [ "${#jobs[@]}" != 0 ]; do
-		if [ "${#running[@]}" -ge "$JOBS_MAX" ]; then
-			wait -n -p job || true
-			unset "running[$job]"
+	for flavour in "${UML_FLAVOURS[@]}"; do
+		[ ! "${waiting[$flavour]:-}" ] || enqueue <<<"1000000 make $flavour"
+	done
+	while [ "${#QUEUE[@]}" != 0 ] || [ "${#running[@]}" != 0 ]; do
+		if [ "${#QUEUE[@]}" != 0 ] && [ "${#running[@]}" -lt "$JOBS_MAX" ]; then
+			next=$(next_job "${running[@]}")
+			words=${QUEUE[next]#* }
+			unset "QUEUE[next]"
+			QUEUE=("${QUEUE[@]}")
+			# shellcheck disable=SC2086 # words are meant
+			start_bed_job $words
+			running[$job]=$words
+			continue
 		fi
-		next=$(next_job "${running[*]}" "${jobs[@]}")
-		# shellcheck disable=SC2086 # three words
-		start_job run_job ${jobs[next]} </dev/null
-		running[$job]=${jobs[next]%%[- ]*}
-		unset "jobs[next]"
-		jobs=("${jobs[@]}")
+		status=0
+		wait -n -p job "${!running[@]}" || status=$?
+		if [[ ${running[$job]} = make* ]] && [ "$status" = 0 ]; then
+			for bed in ${waiting[${running[$job]#make }]}; do enqueue < <(bed_jobs "$bed"); done
+		fi
+		unset "running[$job]"
 	done
-	wait || true
 	for bed in "$@"; do untold "$bed"; done
 }
 
-# untold BED: tests without a result. Whatever has ended their job, they have not passed
+# untold BED: tests without a result. Their kernel was not made, or something has ended their job: they have not passed
 untold() {
 	local name
 	BED=$1 LOGS=$OUT/$1/logs
 	cut -d' ' -f3 "$OUT/$1/tests" | grep -vxF -f <(cut -d' ' -f4 "$OUT/$1/results") | while IFS= read -r name; do
-		echo "# run-tests: the job that was to run this test has ended" >"$LOGS/$name.1.log"
+		echo "# run-tests: the kernel for this test could not be made, or the job that was to run it has ended" >"$LOGS/$name.1.log"
 		tell "$name" "0 1 0" 0
 	done || true
 }

@@ -331,23 +331,6 @@ void smr_train_abort(struct smr_train *train)
 	train->skb = NULL;
 }
 
-/*
- * A train needs a UDP checksum, which the device or the stack computes when it
- * is cut up. A single packet has one where it costs nothing, so that receivers
- * can use GRO on it; otherwise none, which RoCEv2 allows, for the ICRC covers
- * the same.
- */
-static bool want_csum(const struct smr_train *train)
-{
-	const struct net_device *dev = READ_ONCE(skb_dst(train->skb)->dev);
-
-	return train->nsegs > 1 ||
-	       can_checksum_protocol(READ_ONCE(dev->features),
-				     train->path->family == AF_INET ?
-				     cpu_to_be16(ETH_P_IP) :
-				     cpu_to_be16(ETH_P_IPV6));
-}
-
 static __sum16 pseudo_csum(const struct smr_path *path, unsigned int len)
 {
 	if (path->family == AF_INET)
@@ -365,14 +348,15 @@ static void push_udp(struct smr_train *train)
 	uh->source = cpu_to_be16(train->path->sport);
 	uh->dest = cpu_to_be16(SMR_UDP_PORT);
 	uh->len = cpu_to_be16(skb->len);
-	uh->check = 0;
 
-	if (want_csum(train)) {
-		uh->check = pseudo_csum(train->path, skb->len);
-		skb->ip_summed = CHECKSUM_PARTIAL;
-		skb->csum_start = skb_transport_header(skb) - skb->head;
-		skb->csum_offset = offsetof(struct udphdr, check);
-	}
+	/*
+	 * A checksum for all, although RoCEv2 needs none: a train must have
+	 * one, and a receiver's GRO lets what has none overtake what has.
+	 */
+	uh->check = pseudo_csum(train->path, skb->len);
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	skb->csum_start = skb_transport_header(skb) - skb->head;
+	skb->csum_offset = offsetof(struct udphdr, check);
 	if (train->nsegs > 1) {
 		skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
 		skb_shinfo(skb)->gso_size = train->seg_len;

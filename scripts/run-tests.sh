@@ -6,6 +6,8 @@ set -euo pipefail
 . "$(dirname "$0")/lib/all.sh"
 # shellcheck source=scripts/lib/tap.sh
 . "$TOP/scripts/lib/tap.sh"
+# shellcheck source=scripts/lib/schedule.sh
+. "$TOP/scripts/lib/schedule.sh"
 
 BEDS=(qemu-7.2 uml-kasan qemu-6.12 uml-lockdep)
 OUT=$BUILD/test
@@ -20,7 +22,7 @@ usage() {
 		Runs selftests/ on test beds and ends with one line: N passed, N failed, N skipped.
 		  -b BED   ${BEDS[*]} (these by default), uml, or host (tests of the beds themselves)
 		  -t TEST  only this test, by its file name without .sh
-		  -j N     guests at the same time (default 2, given two processors; 3 given four)
+		  -j N     as many jobs at the same time, an emulated guest being two (default 3, given two processors)
 
 		A test says in comment lines where it runs and for how long:
 		  # beds: uml-kasan qemu-7.2   # nodes: 1   # timeout: $DEFAULT_TIMEOUT   # boot: own, or kmemleak
@@ -59,13 +61,15 @@ runs_on() {
 	[[ " $(test_setting "$1" beds "${BEDS[*]} uml") " == *" $2 "* ]]
 }
 
-# boot_of NAME BED: which boot a test shares with others. kmemleak is a matter of uml-kasan.
+# boot_of NAME BED: which boot a test shares with others. kmemleak is a matter of uml-kasan. Guests of UML boot quickly,
+# and have to wait for their kernels first: two boots there, one for scripts, that run side by side.
 boot_of() {
 	local boot
 	boot=$(test_setting "$1" boot shared)
 	case $boot:$2 in
 	own:*) echo "$1" ;;
 	kmemleak:uml-kasan) echo kmemleak ;;
+	*:uml*) [[ $1 = *.sh ]] && echo scripts || echo shared ;;
 	*) echo shared ;;
 	esac
 }
@@ -84,6 +88,7 @@ bed_tests() {
 # kmemleak takes half of the time of a guest that has it, and more of one that other work holds up: all CPUs wait for
 # its lock. So there it is off, but for the tests that are also for it.
 # Lockdep, when other guests have the processors too, frees a netdev later than the 10 s after which the core complains.
+# Guests of UML take the processor time that an emulated one leaves, which is slower by more than what others take.
 # Two emulated machines get one CPU each: together they would have more than the host has, and wait for each other's
 # locks.
 boot_guest() {
@@ -91,13 +96,13 @@ boot_guest() {
 	shift
 	case $bed in
 	qemu-*) "$TOP/scripts/qemu-boot.sh" --kernel "${bed#qemu-}" --cpus "$((NODES == 1 ? 2 : 1))" "$@" ;;
-	uml | uml-plain) "$TOP/scripts/uml-boot.sh" --flavour plain "$@" ;;
+	uml | uml-plain) nice -n 5 "$TOP/scripts/uml-boot.sh" --flavour plain "$@" ;;
 	uml-kasan)
 		[ "$BOOT" != kmemleak ] || leaks=on
-		"$TOP/scripts/uml-boot.sh" --flavour kasan --cmdline "kmemleak=$leaks" "$@"
+		nice -n 5 "$TOP/scripts/uml-boot.sh" --flavour kasan --cmdline "kmemleak=$leaks" "$@"
 		;;
 	uml-lockdep)
-		"$TOP/scripts/uml-boot.sh" --flavour lockdep --cmdline sysctl.net.core.netdev_unregister_timeout_secs=30 "$@"
+		nice -n 5 "$TOP/scripts/uml-boot.sh" --flavour lockdep --cmdline sysctl.net.core.netdev_unregister_timeout_secs=30 "$@"
 		;;
 	esac
 }
@@ -277,30 +282,6 @@ run_host_tests() {
 
 # -- all of them
 
-# Jobs that can begin, the longest first: "LIMIT BED NODES BOOT", or "LIMIT make FLAVOUR"
-QUEUE=()
-
-# Add the lines of standard input
-enqueue() {
-	mapfile -t QUEUE < <({ printf '%s\n' "${QUEUE[@]}" && cat; } | grep . | sort -k1nr,1 -s)
-}
-
-# next_job JOB...: the index of the one to start while these run: the longest, so that none is left alone for long at
-# the end; but rather one of another kind (make, qemu, uml, host). Of two emulated guests, each with two CPUs that poll
-# for what the other does, each takes more than twice as long as alone.
-next_job() {
-	local job kinds='' i
-	for job in "$@"; do kinds+=" ${job%%[- ]*}"; done
-	for i in "${!QUEUE[@]}"; do
-		job=${QUEUE[i]#* }
-		if [[ "$kinds " != *" ${job%%[- ]*} "* ]]; then
-			echo "$i"
-			return
-		fi
-	done
-	echo 0
-}
-
 start_bed_job() {
 	case $1 in
 	make) start_job make_flavour "$2" ;;
@@ -308,10 +289,17 @@ start_bed_job() {
 	esac </dev/null
 }
 
+# bed_job_done STATUS WORD...: a kernel that was made has beds that wait for it
+bed_job_done() {
+	local bed
+	[ "$1 $2" = "0 make" ] || return 0
+	for bed in ${waiting[$3]}; do enqueue < <(bed_jobs "$bed"); done
+}
+
 # Print each job's report as it comes, and wait for all
 run_beds() {
-	local bed flavour job status next words
-	local -A running=() waiting=()
+	local bed flavour
+	local -A waiting=()
 	for bed in "$@"; do
 		begin_bed "$bed" >"$OUT/$bed.tests"
 		mv "$OUT/$bed.tests" "$OUT/$bed/tests"
@@ -322,24 +310,7 @@ run_beds() {
 	for flavour in "${UML_FLAVOURS[@]}"; do
 		[ ! "${waiting[$flavour]:-}" ] || enqueue <<<"1000000 make $flavour"
 	done
-	while [ "${#QUEUE[@]}" != 0 ] || [ "${#running[@]}" != 0 ]; do
-		if [ "${#QUEUE[@]}" != 0 ] && [ "${#running[@]}" -lt "$JOBS_MAX" ]; then
-			next=$(next_job "${running[@]}")
-			words=${QUEUE[next]#* }
-			unset "QUEUE[next]"
-			QUEUE=("${QUEUE[@]}")
-			# shellcheck disable=SC2086 # words are meant
-			start_bed_job $words
-			running[$job]=$words
-			continue
-		fi
-		status=0
-		wait -n -p job "${!running[@]}" || status=$?
-		if [[ ${running[$job]} = make* ]] && [ "$status" = 0 ]; then
-			for bed in ${waiting[${running[$job]#make }]}; do enqueue < <(bed_jobs "$bed"); done
-		fi
-		unset "running[$job]"
-	done
+	run_queue start_bed_job bed_job_done
 	for bed in "$@"; do untold "$bed"; done
 }
 
@@ -374,13 +345,11 @@ summary() {
 }
 
 ONLY=() CHOSEN=() BEDS_CHOSEN=0
-# a guest has two processors; three guests on two of the host's only wait for each other
-JOBS_MAX=$(($(nproc) < 2 ? 1 : $(nproc) < 4 ? 2 : 3))
 while getopts 'b:t:j:h' option; do
 	case $option in
 	b) CHOSEN+=("$OPTARG") BEDS_CHOSEN=1 ;;
 	t) ONLY+=("$OPTARG") ;;
-	j) JOBS_MAX=$OPTARG ;;
+	j) ROOM=$OPTARG ;;
 	h)
 		usage
 		exit

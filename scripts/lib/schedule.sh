@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Jobs of several kinds side by side, the longest first. A job is words, the first of which is its kind, up to a "-":
+# make, qemu, uml, host.
+
+# Jobs that can begin, the longest first: "SECONDS WORD..."
+QUEUE=()
+
+# How much may run at a time, where a job is 1: a guest of UML leaves a third of its processor to others. An emulated
+# guest is 2: it has two processors that poll for what the other does, and what it has to wait for, it waits for by
+# working.
+ROOM=$(($(nproc) < 2 ? 1 : $(nproc) * 3 / 2))
+
+# Add the lines of standard input
+enqueue() {
+	mapfile -t QUEUE < <({ printf '%s\n' ${QUEUE[@]+"${QUEUE[@]}"} && cat; } | grep . | sort -k1nr,1 -s)
+}
+
+# next_job KIND...: the index of the job to start while jobs of these kinds run; nothing if there is no room. The longest
+# that has room, so that none is left alone for long at the end; but rather one of another kind than those that run
+next_job() {
+	local kind used=0 other='' i
+	for kind in "$@"; do used=$((used + $(size_of "$kind"))); done
+	for i in "${!QUEUE[@]}"; do
+		kind=$(kind_of "${QUEUE[i]#* }")
+		[ $((used + $(size_of "$kind"))) -le "$ROOM" ] || [ "$used" = 0 ] || continue
+		if [[ " $* " != *" $kind "* ]]; then
+			echo "$i"
+			return
+		fi
+		other=${other:-$i}
+	done
+	echo "$other"
+}
+
+size_of() { if [ "$1" = qemu ]; then echo 2; else echo 1; fi; }
+kind_of() { echo "${1%%[- ]*}"; }
+
+# run_queue START DONE: until the queue is empty and all have ended. "START WORD..." starts a job in the background and
+# sets job to its process. "DONE STATUS WORD..." is called when it has ended; either may add to the queue
+run_queue() {
+	local job status next words
+	local -A running=() kinds=()
+	while :; do
+		next=$(next_job ${kinds[@]+"${kinds[@]}"})
+		if [ "$next" ]; then
+			words=${QUEUE[next]#* }
+			QUEUE=("${QUEUE[@]:0:next}" "${QUEUE[@]:next + 1}")
+			# shellcheck disable=SC2086 # words are meant
+			"$1" $words
+			running[$job]=$words
+			kinds[$job]=$(kind_of "$words")
+			continue
+		fi
+		[ "${#running[@]}" != 0 ] || return 0
+		status=0
+		wait -n -p job "${!running[@]}" || status=$?
+		words=${running[$job]}
+		unset "running[$job]" "kinds[$job]"
+		# shellcheck disable=SC2086 # words are meant
+		"$2" "$status" $words
+	done
+}

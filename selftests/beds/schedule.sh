@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# In which order scripts/run-tests.sh does its jobs, and how many at a time.
+# timeout: 60
+set -uo pipefail
+TOP=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source=scripts/lib/schedule.sh
+. "$TOP/scripts/lib/schedule.sh"
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+COUNT=0
+
+# report DESCRIPTION GOT EXPECTED
+report() {
+	COUNT=$((COUNT + 1))
+	if [ "$2" = "$3" ]; then
+		echo "ok $COUNT $1"
+	else
+		printf '# got: %s\n# expected: %s\n' "${2//$'\n'/ }" "${3//$'\n'/ }"
+		echo "not ok $COUNT $1"
+	fi
+}
+
+# chooses DESCRIPTION EXPECTED KIND...: the job that begins while these run, of the QUEUE
+chooses() {
+	local next
+	next=$(next_job "${@:3}")
+	report "$1" "${next:+${QUEUE[next]#* }}" "$2"
+}
+
+echo "TAP version 13"
+
+# -- which one is next
+
+ROOM=3
+QUEUE=()
+chooses "an empty queue: none" ""
+enqueue <<<$'20 uml-a\n30 qemu-b\n40 qemu-a\n10 host-a'
+report "the longest is first" "${QUEUE[*]}" "40 qemu-a 30 qemu-b 20 uml-a 10 host-a"
+enqueue </dev/null
+report "nothing is added" "${#QUEUE[@]}" 4
+enqueue <<<"1000 make a"
+chooses "none runs: the longest" "make a"
+chooses "one runs: the longest of another kind" "qemu-a" make
+chooses "two run: the longest of a third kind" "make a" uml host
+chooses "an emulated guest is two" "" make qemu
+chooses "three others are as many as there may be" "" make uml host
+QUEUE=("40 qemu-a" "20 uml-a")
+chooses "no room for a long one: another" "uml-a" uml host
+QUEUE=("20 uml-a")
+chooses "the same kind, if there is no other" "uml-a" uml
+QUEUE=("40 qemu-a" "30 qemu-b")
+chooses "one emulated guest is enough" "" qemu
+ROOM=6
+chooses "but for a larger machine" "qemu-a" qemu uml
+ROOM=1
+chooses "on the smallest, what is too large alone" "qemu-a"
+chooses "and nothing beside it" "" qemu
+
+# -- all of them
+
+# What runs is a file, so that each job can count them
+start() {
+	{
+		touch "$WORK/run.$*"
+		find "$WORK" -name 'run.*' | wc -l >>"$WORK/counts"
+		find "$WORK" -name 'run.qemu*' | wc -l >>"$WORK/emulated"
+		sleep 0.1
+		rm "$WORK/run.$*"
+		[ "$*" != "make bad" ]
+	} &
+	job=$!
+}
+
+ended() {
+	echo "$*" >>"$WORK/ended"
+	case $* in
+	"0 make good") enqueue <<<$'5 uml-late 1\n6 uml-late 2' ;;
+	esac
+}
+
+most() { sort -n "$WORK/$1" | tail -n 1; }
+
+ROOM=3
+QUEUE=()
+enqueue < <(
+	echo "100 make good"
+	echo "100 make bad"
+	for n in 1 2 3 4; do printf '%s\n' "$n qemu-x $n" "$n uml-x $n"; done
+	echo "7 host x"
+)
+run_queue start ended
+report "each is run once, and what one adds; and how each ended is told" "$(LC_ALL=C sort "$WORK/ended")" "$(
+	LC_ALL=C sort <<-END
+		0 make good
+		1 make bad
+		$(printf '0 %s\n' qemu-x\ {1..4} uml-x\ {1..4} uml-late\ {1..2})
+		0 host x
+	END
+)"
+report "three at a time, at most" "$(most counts)" 3
+report "or one that is emulated" "$(most emulated)" 1
+rm "$WORK"/{counts,ended,emulated}
+ROOM=1
+enqueue <<<$'1 qemu-x 1\n3 uml-x 1\n2 qemu-x 2'
+run_queue start ended
+report "one at a time: the longest first" "$(cat "$WORK/ended")" $'0 uml-x 1\n0 qemu-x 2\n0 qemu-x 1'
+report "and no other beside it" "$(most counts)" 1
+echo "1..$COUNT"

@@ -4,7 +4,6 @@
  * against a deregistration, and a writer against each way to take its right
  * away. Once that has been said to be done, nothing is written any more.
  *
- * beds: uml-kasan uml qemu-7.2 qemu-6.12
  * timeout: 180
  * paths: host wire
  */

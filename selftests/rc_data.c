@@ -3,7 +3,6 @@
  * RC: every byte and every completion field of each opcode, at message sizes
  * around each boundary and with lists that split at odd places.
  *
- * beds: uml-kasan qemu-7.2 qemu-6.12
  * timeout: 240
  * paths: host veth
  */

@@ -2,7 +2,6 @@
 /*
  * RC: where PSNs wrap, and the longest message there is.
  *
- * beds: uml-kasan qemu-7.2 qemu-6.12
  * timeout: 120
  * paths: host veth
  */

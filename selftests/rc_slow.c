@@ -3,7 +3,6 @@
  * Many connections by one slow network: each gets its share of it, and none
  * gives up because the others are before it.
  *
- * beds: uml-kasan qemu-7.2 qemu-6.12
  * timeout: 120
  * paths: veth
  */

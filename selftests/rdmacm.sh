@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# beds: uml-kasan qemu-7.2 qemu-6.12
 # nodes: 1
 # timeout: 240
 # boot: kmemleak

@@ -2,7 +2,6 @@
 /*
  * What ibv_rereg_mr() promises, row by row of Documentation/semantics.rst.
  *
- * beds: uml-kasan qemu-7.2 qemu-6.12
  * timeout: 90
  * paths: host
  */

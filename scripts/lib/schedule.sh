@@ -8,7 +8,7 @@ QUEUE=()
 
 # How much may run at a time, where a job is 1: a guest of UML leaves a third of its processor to others. An emulated
 # guest is 2: it has two processors that poll for what the other does, and what it has to wait for, it waits for by
-# working.
+# working. What runs on the host tests the beds, with emulated guests of its own.
 ROOM=$(($(nproc) < 2 ? 1 : $(nproc) * 3 / 2))
 
 # Add the lines of standard input
@@ -33,7 +33,13 @@ next_job() {
 	echo "$other"
 }
 
-size_of() { if [ "$1" = qemu ]; then echo 2; else echo 1; fi; }
+size_of() {
+	case $1 in
+	qemu | host) echo 2 ;;
+	*) echo 1 ;;
+	esac
+}
+
 kind_of() { echo "${1%%[- ]*}"; }
 
 # run_queue START DONE: until the queue is empty and all have ended. "START WORD..." starts a job in the background and

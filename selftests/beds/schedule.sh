@@ -42,11 +42,14 @@ report "nothing is added" "${#QUEUE[@]}" 4
 enqueue <<<"1000 make a"
 chooses "none runs: the longest" "make a"
 chooses "one runs: the longest of another kind" "qemu-a" make
-chooses "two run: the longest of a third kind" "make a" uml host
+chooses "two run: the longest of a third kind" "make a" uml uml
 chooses "an emulated guest is two" "" make qemu
-chooses "three others are as many as there may be" "" make uml host
+chooses "and so are the tests of the beds" "" make host
+chooses "three others are as many as there may be" "" make uml uml
 QUEUE=("40 qemu-a" "20 uml-a")
-chooses "no room for a long one: another" "uml-a" uml host
+chooses "no room for a long one: another" "uml-a" uml make
+QUEUE=("40 host-a")
+chooses "no tests of the beds beside an emulated guest" "" qemu
 QUEUE=("20 uml-a")
 chooses "the same kind, if there is no other" "uml-a" uml
 QUEUE=("40 qemu-a" "30 qemu-b")
@@ -64,7 +67,7 @@ start() {
 	{
 		touch "$WORK/run.$*"
 		find "$WORK" -name 'run.*' | wc -l >>"$WORK/counts"
-		find "$WORK" -name 'run.qemu*' | wc -l >>"$WORK/emulated"
+		find "$WORK" -name 'run.qemu*' -o -name 'run.host*' | wc -l >>"$WORK/emulated"
 		sleep 0.1
 		rm "$WORK/run.$*"
 		[ "$*" != "make bad" ]

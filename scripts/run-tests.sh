@@ -85,10 +85,13 @@ bed_tests() {
 
 # -- one boot
 
+# uml_guest FLAVOUR OPTION...: it takes the processor time that an emulated guest leaves; beside it at the same priority
+# that one would be slower by more than what it takes
+uml_guest() { nice -n 5 "$TOP/scripts/uml-boot.sh" --flavour "$@"; }
+
 # kmemleak takes half of the time of a guest that has it, and more of one that other work holds up: all CPUs wait for
 # its lock. So there it is off, but for the tests that are also for it.
 # Lockdep, when other guests have the processors too, frees a netdev later than the 10 s after which the core complains.
-# Guests of UML take the processor time that an emulated one leaves, which is slower by more than what others take.
 # Two emulated machines get one CPU each: together they would have more than the host has, and wait for each other's
 # locks.
 boot_guest() {
@@ -96,13 +99,13 @@ boot_guest() {
 	shift
 	case $bed in
 	qemu-*) "$TOP/scripts/qemu-boot.sh" --kernel "${bed#qemu-}" --cpus "$((NODES == 1 ? 2 : 1))" "$@" ;;
-	uml | uml-plain) nice -n 5 "$TOP/scripts/uml-boot.sh" --flavour plain "$@" ;;
+	uml | uml-plain) uml_guest plain "$@" ;;
 	uml-kasan)
 		[ "$BOOT" != kmemleak ] || leaks=on
-		nice -n 5 "$TOP/scripts/uml-boot.sh" --flavour kasan --cmdline "kmemleak=$leaks" "$@"
+		uml_guest kasan --cmdline "kmemleak=$leaks" "$@"
 		;;
 	uml-lockdep)
-		nice -n 5 "$TOP/scripts/uml-boot.sh" --flavour lockdep --cmdline sysctl.net.core.netdev_unregister_timeout_secs=30 "$@"
+		uml_guest lockdep --cmdline sysctl.net.core.netdev_unregister_timeout_secs=30 "$@"
 		;;
 	esac
 }

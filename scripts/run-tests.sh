@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Run the selftests on the test beds: scripts/run-tests.sh [-b BED]... [-t TEST]...
+# Run the selftests on the test beds: scripts/run-tests.sh [-b BED]... [-t TEST]... [-s]
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/lib/all.sh"
@@ -17,27 +17,35 @@ BOOT_SLACK=180 # on top of the tests' own limits, for one boot
 
 usage() {
 	cat <<-EOF
-		Usage: scripts/run-tests.sh [-b BED]... [-t TEST]... [-j N]
+		Usage: scripts/run-tests.sh [-b BED]... [-t TEST]... [-s] [-l] [-j N]
 
 		Runs selftests/ on test beds and ends with one line: N passed, N failed, N skipped.
 		  -b BED   ${BEDS[*]} (these by default), uml, or host (tests of the beds themselves)
 		  -t TEST  only this test, by its file name without .sh
+		  -s       the short run: each test on the beds only that it names for it
+		  -l       do not run, but list: a bed and a test on each line
 		  -j N     as many jobs at the same time, an emulated guest being two (default 3, given two processors)
 
-		A test says in comment lines where it runs and for how long:
-		  # beds: uml-kasan qemu-7.2   # nodes: 1   # timeout: $DEFAULT_TIMEOUT   # boot: own, or kmemleak
+		A test says in comment lines where it can run, where in the short run, if not there, and for how long:
+		  # beds: uml-kasan qemu-7.2   # short: qemu-7.2, or none
+		  # nodes: 1   # timeout: $DEFAULT_TIMEOUT   # boot: own, or kmemleak
 	EOF
 }
 
 # -- which tests there are, and what they want
 
-# test_setting NAME KEY DEFAULT
-test_setting() {
-	local name=${1%.sh} value
-	value=$(cat "$TOP/selftests/$name".{sh,c} 2>/dev/null |
-		sed -nE "s,^(#|//|[[:space:]]\*)[[:space:]]*$2:[[:space:]]*(.*[^[:space:]*/])[[:space:]]*(\*/)?\$,\2,p" | head -n 1)
-	echo "${value:-$3}"
+# What the tests say at their heads: SETTINGS["NAME KEY"]; those of the beds have names in beds/
+declare -A SETTINGS=()
+read_settings() {
+	local name key value
+	while read -r name key value; do
+		SETTINGS[$name $key]=${SETTINGS[$name $key]:-$value}
+	done < <(cd "$TOP/selftests" && grep -HE '^(#|//| \*) *(beds|short|nodes|timeout|boot): ' -- *.sh *.c beds/*.sh |
+		sed -E 's,^(.*)\.(sh|c):[^a-z]*([a-z]+): *(.*)$,\1 \3 \4,')
 }
+
+# test_setting NAME KEY DEFAULT
+test_setting() { echo "${SETTINGS[${1%.sh} $2]:-$3}"; }
 
 # The limit of a test, in seconds. It says what a machine with nothing else to do needs; others are slower.
 time_limit() { echo $((SLOW_MACHINE * $(test_setting "$1" timeout "$DEFAULT_TIMEOUT"))); }
@@ -58,7 +66,10 @@ wanted() {
 runs_on() {
 	# a bed named by hand is good for every test named by hand
 	[ "${#ONLY[@]}" != 0 ] && [ "$BEDS_CHOSEN" = 1 ] && return
-	[[ " $(test_setting "$1" beds "${BEDS[*]} uml") " == *" $2 "* ]]
+	local beds
+	beds=$(test_setting "$1" beds "${BEDS[*]} uml")
+	[ -z "$SHORT" ] || beds=$(test_setting "$1" short "$beds")
+	[[ " $beds " == *" $2 "* ]]
 }
 
 # boot_of NAME BED: which boot a test shares with others. kmemleak is a matter of uml-kasan. Guests of UML boot quickly,
@@ -74,9 +85,16 @@ boot_of() {
 	esac
 }
 
-# Tests of a bed, a line each: "nodes boot name timeout"
-bed_tests() {
+# tests_of BED: its tests, a line each: "nodes boot name timeout"
+tests_of() {
 	local name
+	if [ "$1" = host ]; then
+		for name in "$TOP"/selftests/beds/*.sh; do
+			name=$(basename "$name")
+			if wanted "$name"; then echo "1 host $name $(test_setting "beds/$name" timeout 300)"; fi
+		done
+		return
+	fi
 	all_tests | while IFS= read -r name; do
 		if ! wanted "$name" || ! runs_on "$name" "$1"; then continue; fi
 		echo "$(test_setting "$name" nodes 1) $(boot_of "$name" "$1") $name $(time_limit "$name")"
@@ -224,18 +242,11 @@ make_flavour() {
 
 # begin_bed BED: no results yet, and what is to be run
 begin_bed() {
-	local dir=$OUT/$1 test
+	local dir=$OUT/$1
 	rm -rf "${dir:?}"
 	mkdir -p "$dir/logs"
 	: >"$dir/results"
-	if [ "$1" != host ]; then
-		bed_tests "$1"
-		return
-	fi
-	for test in "$TOP"/selftests/beds/*.sh; do
-		test=$(basename "$test")
-		if wanted "$test"; then echo "1 host $test $(test_setting "beds/$test" timeout 300)"; fi
-	done
+	tests_of "$1" >"$dir/tests"
 }
 
 # Its jobs, a line each: the seconds that it may take, and "bed nodes boot". A job is what shares a boot
@@ -304,8 +315,7 @@ run_beds() {
 	local bed flavour
 	local -A waiting=()
 	for bed in "$@"; do
-		begin_bed "$bed" >"$OUT/$bed.tests"
-		mv "$OUT/$bed.tests" "$OUT/$bed/tests"
+		begin_bed "$bed"
 		[ -s "$OUT/$bed/tests" ] || continue
 		flavour=$(flavour_of "$bed")
 		if [ "$flavour" ]; then waiting[$flavour]+=" $bed"; else enqueue < <(bed_jobs "$bed"); fi
@@ -347,11 +357,13 @@ summary() {
 	esac
 }
 
-ONLY=() CHOSEN=() BEDS_CHOSEN=0
-while getopts 'b:t:j:h' option; do
+ONLY=() CHOSEN=() BEDS_CHOSEN=0 SHORT='' LIST=''
+while getopts 'b:t:slj:h' option; do
 	case $option in
 	b) CHOSEN+=("$OPTARG") BEDS_CHOSEN=1 ;;
 	t) ONLY+=("$OPTARG") ;;
+	s) SHORT=1 ;;
+	l) LIST=1 ;;
 	j) ROOM=$OPTARG ;;
 	h)
 		usage
@@ -367,10 +379,15 @@ done
 for bed in "${CHOSEN[@]}"; do
 	[[ " host uml uml-plain ${BEDS[*]} " == *" $bed "* ]] || die 2 "there is no bed '$bed'; there are: host uml ${BEDS[*]}"
 done
+read_settings
 at_exit end_jobs
 for bed in "${CHOSEN[@]}"; do
 	prepare_bed "$bed" || die 1 "the bed $bed could not be made"
 done
+if [ "$LIST" ]; then
+	for bed in "${CHOSEN[@]}"; do tests_of "$bed" | sed -E "s/([^ ]+ ){2}([^ ]+) .*/$bed \\2/"; done
+	exit
+fi
 mkdir -p "$OUT"
 run_beds "${CHOSEN[@]}"
 summary "${CHOSEN[@]}"

@@ -5,7 +5,8 @@
  * reregistering, windows, prefetches; and the faults of on-demand paging, of
  * whose allocations some fail.
  *
- * beds: uml-kasan
+ * beds: uml-kasan uml-lockdep
+ * short: uml-kasan
  * timeout: 180
  * boot: kmemleak
  * paths: host wire

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# beds: uml-kasan
+# short: uml-kasan
 # nodes: 1
 # timeout: 400
 #

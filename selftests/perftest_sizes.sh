@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# beds: qemu-7.2
+# short: qemu-7.2
 # nodes: 1
 # timeout: 240
 #
@@ -13,11 +13,12 @@
 need_link_type "$LINK_TYPE"
 
 if try_same_host; then
-	perftest_sizes "same host" v4 ib_{send,write,read}_bw
+	perftest_sizes "same host" v4 ib_{send,write,read}_{bw,lat}
 	topology_down
 fi
 if try_veth 1500; then
-	perftest_sizes "veth" v4 ib_{send,write,read}_{bw,lat}
+	perftest_sizes "veth" v4 ib_{send,write,read}_lat
+	perftest_sizes "veth" v6 ib_{send,write,read}_bw
 	topology_down
 fi
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# beds: uml-kasan qemu-7.2
+# short: uml-kasan qemu-7.2
 # nodes: 1
 # timeout: 200
 #

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Which tests scripts/run-tests.sh runs on which bed: each on all four, but for what a bed's kernel has not; fewer in
+# the short run.
+# timeout: 120
+set -uo pipefail
+TOP=$(cd "$(dirname "$0")/../.." && pwd)
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+COUNT=0
+
+# report STATUS DESCRIPTION: with what is in $WORK/out, should it have failed
+report() {
+	COUNT=$((COUNT + 1))
+	if [ "$1" = 0 ]; then echo "ok $COUNT $2"; else
+		sed 's/^/# /' "$WORK/out"
+		echo "not ok $COUNT $2"
+	fi
+}
+
+# listed FILE OPTION...: "BED TEST" for all that would run
+listed() { "$TOP/scripts/run-tests.sh" -l "${@:2}" >"$WORK/$1" 2>"$WORK/out"; }
+
+# on BED FILE
+on() { sed -n "s/^$1 //p" "$WORK/$2" | sort; }
+
+# lacks BED TEST...: all the others run there
+lacks() {
+	local bed=$1
+	shift
+	comm -23 "$WORK/tests" <(on "$bed" all) >"$WORK/out"
+	printf '%s\n' "$@" | diff - "$WORK/out" >/dev/null
+	report $? "$bed: everything but $*"
+}
+
+echo "TAP version 13"
+listed all
+report $? "what would run is listed"
+{
+	printf '%s\n' "$TOP"/selftests/*.sh
+	grep -l '^VT_HARNESS_MAIN' "$TOP"/selftests/*.c | sed 's/\.c$//'
+} | sed 's,.*/,,' | sort >"$WORK/tests"
+lacks qemu-7.2 mr_fail_nth
+lacks qemu-6.12 interop_rxe.sh mr_fail_nth
+lacks uml-kasan nfs.sh ulp_nodes.sh
+lacks uml-lockdep nfs.sh nvmeof.sh ulp_nodes.sh
+listed short -s
+report $? "what the short run would run is listed"
+sort "$WORK/short" | comm -13 <(sort "$WORK/all") - >"$WORK/out"
+[ ! -s "$WORK/out" ] && [ "$(wc -l <"$WORK/short")" -lt "$(wc -l <"$WORK/all")" ]
+report $? "the short run is a part of the whole one"
+cut -d' ' -f2 "$WORK/short" | sort -u | comm -23 "$WORK/tests" - |
+	grep -vxF -f <(grep -l '^# short: none$' "$TOP"/selftests/*.sh | sed 's,.*/,,') >"$WORK/out"
+[ ! -s "$WORK/out" ]
+report $? "in the short run every test runs somewhere but those whose heads say none"
+listed named -t netem -b uml-lockdep -s
+[ "$(<"$WORK/named")" = "uml-lockdep netem.sh" ]
+report $? "a bed and a test that are named are run, whatever the test says"
+! listed none -b nothing && grep -q "there is no bed 'nothing'; there are: " "$WORK/out"
+report $? "a bed that there is not is refused"
+echo "1..$COUNT"

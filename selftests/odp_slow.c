@@ -117,18 +117,13 @@ static bool deregister(struct __test_metadata *_metadata,
 	struct message m = { .self = self, .way = way, .page = page };
 	struct vt_ep *a = &self->pair.a;
 	struct ibv_mr *kept = a->buf.mr;
-	uint64_t start, took;
 	bool waited;
 
 	a->buf.mr = ibv_reg_mr(a->pd, a->buf.p, a->buf.len, VT_ACCESS_ALL);
 	EXPECT_NE(NULL, a->buf.mr);
 	EXPECT_EQ(0, message_begin(&m));
-	start = vt_now_ms();
 	EXPECT_EQ(0, ibv_dereg_mr(a->buf.mr));
-	took = vt_now_ms() - start;
 	waited = !m.done;
-	EXPECT_GT(DELAY_MS / 4, took)
-		TH_LOG("way %d: %d ms", way, (int)took);
 	pthread_join(m.thread, NULL);
 	EXPECT_LE(0, m.status);
 	a->buf.mr = kept;

@@ -41,7 +41,7 @@ report $? "what would run is listed"
 	grep -l '^VT_HARNESS_MAIN' "$TOP"/selftests/*.c | sed 's/\.c$//'
 } | sed 's,.*/,,' | sort >"$WORK/tests"
 lacks qemu-7.2 mr_fail_nth
-lacks qemu-6.12 interop_rxe.sh mr_fail_nth
+lacks qemu-6.12 interop_rxe.sh mr_fail_nth programs_rxe.sh
 lacks uml-kasan nfs.sh ulp_nodes.sh
 lacks uml-lockdep nfs.sh nvmeof.sh ulp_nodes.sh
 listed short -s

@@ -472,8 +472,10 @@ static bool op_from_skb(struct smr_qp *qp, struct sk_buff *skb,
 
 	memset(op, 0, sizeof(*op));
 	op->skb = skb;
+	/* Only of a train's first packet is it known that it is for this QP. */
 	if (smr_wire_parse(skb, off, len, &op->hdr) ||
-	    op->hdr.op->flags & SMR_OP_RESPONSE) {
+	    op->hdr.op->flags & SMR_OP_RESPONSE ||
+	    (op->hdr.opcode & SMR_TRANSPORT_MASK) != qp->service) {
 		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_HEADER);
 		return false;
 	}

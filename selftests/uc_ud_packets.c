@@ -282,6 +282,49 @@ TEST_F(packet, ud_not_quite_right)
 	}
 }
 
+/*
+ * Packets that travel together are told apart: only what is said of the first
+ * of them is known of all. The others are for another kind of QP.
+ */
+TEST_F(packet, ud_train_of_others)
+{
+	static const uint8_t others[] = {
+		VT_OP_READ_REQUEST, VT_OP_SEND_ONLY, VT_OP_WRITE_ONLY,
+		UC + VT_OP_SEND_ONLY, UC + VT_OP_WRITE_ONLY,
+	};
+	/* the DETH, and 8 bytes; to others they say how much to read */
+	uint32_t data[4] = {
+		htonl(self->conf.qkey), htonl(SRC_QPN), 1, htonl(64),
+	};
+	struct vt_bth bths[2] = {
+		{ .opcode = UD_SEND_ONLY, .pkey = PKEY,
+		  .qpn = self->victim.qp->qp_num },
+	};
+	struct ibv_wc wc;
+	unsigned int i;
+
+	if (variant->type != IBV_QPT_UD)
+		return;
+	for (i = 0; i < sizeof(others); i++) {
+		bths[0].psn = self->psn++ & 0xffffff;
+		bths[1] = bths[0];
+		bths[1].opcode = others[i];
+		ASSERT_EQ(0, vt_roce_train(&self->roce, bths, 2, data,
+					   sizeof(data)));
+		ASSERT_EQ(0, vt_wait(self->victim.rcq, &wc));
+		EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
+		EXPECT_EQ(VT_GRH_LEN + 8, wc.byte_len);
+		ASSERT_EQ(0, vt_post_recv(&self->victim, 1, &self->to, 1));
+		expect_next_ud(_metadata, self);
+	}
+	/* as two that belong together are both taken */
+	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, &self->to, 1));
+	bths[1].opcode = UD_SEND_ONLY;
+	ASSERT_EQ(0, vt_roce_train(&self->roce, bths, 2, data, sizeof(data)));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 1));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 1));
+}
+
 /* The DETH, or the immediate data behind it, ends too early. */
 TEST_F(packet, ud_truncated)
 {

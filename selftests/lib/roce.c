@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define SOURCE_PORT	0xc000
+
 struct packet {
 	struct iphdr ip;
 	struct udphdr udp;
@@ -26,13 +28,13 @@ static int netns_fd(const char *name)
 }
 
 /* A socket that lives in another network namespace. */
-static int raw_socket_in(const char *name)
+static int socket_in(const char *name, int type, int protocol)
 {
 	int own = open("/proc/self/ns/net", O_RDONLY), ns = netns_fd(name), fd;
 
 	if (own < 0 || ns < 0 || setns(ns, CLONE_NEWNET))
 		return -errno;
-	fd = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
+	fd = socket(AF_INET, type, protocol);
 	if (fd < 0)
 		fd = -errno;
 	if (setns(own, CLONE_NEWNET))
@@ -58,7 +60,7 @@ int vt_roce_open(struct vt_roce *roce)
 	roce->saddr = inet_addr(from);
 	roce->daddr = inet_addr(to);
 	roce->id = 1;
-	roce->fd = raw_socket_in(ns);
+	roce->fd = socket_in(ns, SOCK_RAW, IPPROTO_RAW);
 	return roce->fd < 0 ? roce->fd : 0;
 }
 
@@ -112,7 +114,7 @@ static void make_headers(struct vt_roce *roce, struct packet *p, size_t len)
 		.daddr = roce->daddr,
 	};
 	p->udp = (struct udphdr){
-		.source = htons(0xc000),
+		.source = htons(SOURCE_PORT),
 		.dest = htons(VT_ROCE_PORT),
 		.len = htons(sizeof(p->udp) + len),
 	};
@@ -147,6 +149,27 @@ int vt_roce_send_udp(struct vt_roce *roce, const void *data, size_t len)
 	return send_packet(roce, &p, len);
 }
 
+/* A whole packet, with the ICRC that belongs to it. Returns its bytes behind UDP. */
+static size_t make_packet(struct vt_roce *roce, const struct vt_bth *bth,
+			  const void *data, size_t len, struct packet *p)
+{
+	uint32_t words[3] = {
+		htonl(bth->opcode << 24 | bth->flags << 16 | bth->pkey),
+		htonl(bth->qpn & 0xffffff),
+		htonl((uint32_t)bth->ack_req << 31 | (bth->psn & 0xffffff)),
+	};
+	uint32_t crc;
+
+	make_headers(roce, p, VT_BTH_LEN + len + VT_ICRC_LEN);
+	memcpy(p->data, words, sizeof(words));
+	memcpy(p->data + VT_BTH_LEN, data, len);
+	crc = icrc(p, VT_BTH_LEN + len);
+	if (roce->spoil_icrc)
+		crc ^= 1;
+	memcpy(p->data + VT_BTH_LEN + len, &crc, sizeof(crc));
+	return VT_BTH_LEN + len + VT_ICRC_LEN;
+}
+
 /**
  * vt_roce_send() - send a packet with a BTH and the ICRC that belongs to it
  * @roce: how
@@ -157,22 +180,75 @@ int vt_roce_send_udp(struct vt_roce *roce, const void *data, size_t len)
 int vt_roce_send(struct vt_roce *roce, const struct vt_bth *bth,
 		 const void *data, size_t len)
 {
-	uint32_t words[3] = {
-		htonl(bth->opcode << 24 | bth->flags << 16 | bth->pkey),
-		htonl(bth->qpn & 0xffffff),
-		htonl((uint32_t)bth->ack_req << 31 | (bth->psn & 0xffffff)),
-	};
 	struct packet p;
-	uint32_t crc;
 
 	if (len > VT_MAX_PAYLOAD)
 		return -EMSGSIZE;
-	make_headers(roce, &p, VT_BTH_LEN + len + VT_ICRC_LEN);
-	memcpy(p.data, words, sizeof(words));
-	memcpy(p.data + VT_BTH_LEN, data, len);
-	crc = icrc(&p, VT_BTH_LEN + len);
-	if (roce->spoil_icrc)
-		crc ^= 1;
-	memcpy(p.data + VT_BTH_LEN + len, &crc, sizeof(crc));
-	return send_packet(roce, &p, VT_BTH_LEN + len + VT_ICRC_LEN);
+	len = make_packet(roce, bth, data, len, &p);
+	return send_packet(roce, &p, len);
+}
+
+/*
+ * From the port that packets made by hand come from; cut into parts of @size. Never
+ * to be fragmented, so that the stack counts their identifications from 0 on.
+ */
+static int train_socket(const struct vt_roce *roce, int size)
+{
+	struct sockaddr_in from = {
+		.sin_family = AF_INET, .sin_port = htons(SOURCE_PORT),
+		.sin_addr.s_addr = roce->saddr,
+	};
+	int fd = socket_in(getenv("SMR_PEER_NETNS"), SOCK_DGRAM, 0), ret;
+	int never = IP_PMTUDISC_DO;
+
+	if (fd < 0)
+		return fd;
+	if (!bind(fd, (void *)&from, sizeof(from)) &&
+	    !setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &never, sizeof(never)) &&
+	    !setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &size, sizeof(size)))
+		return fd;
+	ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/**
+ * vt_roce_train() - send packets that travel together
+ * @roce: how
+ * @bths: their base transport headers
+ * @n: how many, at most VT_MAX_TRAIN
+ * @data: what is behind each header
+ * @len: bytes of @data
+ *
+ * They arrive as one, where nothing on the way takes them apart.
+ *
+ * Return: 0 or a negative errno
+ */
+int vt_roce_train(const struct vt_roce *roce, const struct vt_bth *bths, int n,
+		  const void *data, size_t len)
+{
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_port = htons(VT_ROCE_PORT),
+		.sin_addr.s_addr = roce->daddr,
+	};
+	size_t size = VT_BTH_LEN + len + VT_ICRC_LEN;
+	uint8_t train[VT_MAX_TRAIN * size];
+	struct vt_roce part = *roce;
+	int fd, i, ret = 0;
+	struct packet p;
+
+	if (len > VT_MAX_PAYLOAD || n > VT_MAX_TRAIN)
+		return -EMSGSIZE;
+	for (i = 0; i < n; i++) {
+		part.id = i;
+		make_packet(&part, &bths[i], data, len, &p);
+		memcpy(train + i * size, p.data, size);
+	}
+	fd = train_socket(roce, size);
+	if (fd < 0)
+		return fd;
+	if (sendto(fd, train, n * size, 0, (void *)&to, sizeof(to)) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
 }

@@ -21,6 +21,7 @@
 #define VT_BTH_LEN	12
 #define VT_ICRC_LEN	4
 #define VT_MAX_PAYLOAD	8192
+#define VT_MAX_TRAIN	8
 
 /* Opcodes of the reliable connection that are sent by hand */
 enum vt_roce_op {
@@ -74,5 +75,7 @@ void vt_roce_close(struct vt_roce *roce);
 int vt_roce_send_udp(struct vt_roce *roce, const void *data, size_t len);
 int vt_roce_send(struct vt_roce *roce, const struct vt_bth *bth,
 		 const void *data, size_t len);
+int vt_roce_train(const struct vt_roce *roce, const struct vt_bth *bths, int n,
+		  const void *data, size_t len);
 
 #endif /* VT_ROCE_H */

@@ -362,10 +362,10 @@ static int data_fault(struct smr_qp *qp, struct smr_run *run)
 
 	if (err == -EINTR)
 		return -EAGAIN;
-	return err ? -EFAULT : 1;
+	return err ?: 1;
 }
 
-/* 0; 1: once more; -EAGAIN: in process context; -EFAULT. */
+/* 0; 1: once more; -EAGAIN: in process context; -EFAULT, -ENOMEM. */
 static int read_place(struct smr_qp *qp, const struct smr_hdr *hdr,
 		      struct sk_buff *skb, unsigned int off,
 		      struct smr_run *run)
@@ -443,7 +443,7 @@ static bool comp_data(struct smr_qp *qp, const struct smr_hdr *hdr,
 	if (err == -EAGAIN)
 		return false;
 	if (err)
-		smr_send_fail(qp, IB_WC_LOC_PROT_ERR);
+		smr_send_fail(qp, smr_fault_status(err));
 	else
 		data_placed(qp, hdr->psn);
 	return true;
@@ -500,7 +500,7 @@ static void comp_local_uc(struct smr_qp *qp)
 {
 	qp->comp.una = qp->req.psn;
 	if (qp->handed.answer == SMR_LOCAL_FAILED)
-		smr_send_fail(qp, IB_WC_LOC_PROT_ERR);
+		smr_send_fail(qp, smr_fault_status(qp->handed.err));
 	else
 		smr_send_retire(qp);
 }
@@ -526,7 +526,7 @@ static void comp_local(struct smr_qp *qp)
 		smr_completer_arm(qp);
 		break;
 	case SMR_LOCAL_FAILED:
-		smr_send_fail(qp, IB_WC_LOC_PROT_ERR);
+		smr_send_fail(qp, smr_fault_status(local->err));
 		break;
 	}
 }

@@ -128,7 +128,7 @@ void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 	local->executed = false;
 	local->faulted = false;
 	local->invalidating = false;
-	local->bad = false;
+	local->err = 0;
 	WRITE_ONCE(local->cancel, false);
 	WRITE_ONCE(local->state, SMR_LOCAL_HANDED);
 	if (!peer || !inbox_put(peer, local))
@@ -363,7 +363,7 @@ enum smr_task_verdict smr_loopback_resume(struct smr_qp *qp, bool up,
 	/* Only whoever lent its context is being killed: try in another. */
 	if (err == -EINTR)
 		return SMR_TASK_DEFER;
-	local->bad = err;
+	local->err = err;
 	local_resume(qp, run);
 	/* Pairs with local_give(). */
 	return smp_load_acquire(&local->state) == SMR_LOCAL_FAULT ?

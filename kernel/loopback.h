@@ -40,7 +40,7 @@ enum smr_local_answer {
  * @executed: an atomic was, and what it found is in @hdr
  * @faulted: the responder has brought its own pages in
  * @invalidating: the responder has shut what it asks to invalidate
- * @bad: the requester cannot bring its pages in
+ * @err: why the requester cannot bring its pages in, or 0
  * @cancel: the requester does not want it any more
  * @answer: which of the fields below counts
  * @syndrome: the AETH that a reply would carry
@@ -57,7 +57,7 @@ struct smr_local {
 	bool executed;
 	bool faulted;
 	bool invalidating;
-	bool bad;
+	int err;
 	bool cancel;
 	enum smr_local_answer answer;
 	u8 syndrome;

@@ -59,7 +59,7 @@ static int payload_fault(struct smr_qp *qp, struct smr_run *run)
 	int err = smr_payload_fault(run, &qp->req.sgl, false);
 
 	if (err && err != -EINTR)
-		smr_send_fail(qp, IB_WC_LOC_PROT_ERR);
+		smr_send_fail(qp, smr_fault_status(err));
 	return err == -EINTR ? err : 0;
 }
 
@@ -95,9 +95,7 @@ static enum smr_resp_verdict place_fault(struct smr_qp *qp,
 {
 	int err = smr_payload_fault(run, &qp->resp.sgl, true);
 
-	if (err == -EINTR)
-		return SMR_RESP_DEFER;
-	return err ? SMR_RESP_LOC_PROT : SMR_RESP_MORE;
+	return err ? smr_fault_verdict(err, SMR_RESP_LOC_PROT) : SMR_RESP_MORE;
 }
 
 /**

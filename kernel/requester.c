@@ -238,7 +238,7 @@ static enum req_verdict message_fault(struct req_message *m,
 	if (err == -EINTR)
 		return REQ_DEFER;
 	if (err)
-		wqe_spoil(m->wqe, IB_WC_LOC_PROT_ERR);
+		wqe_spoil(m->wqe, smr_fault_status(err));
 	return REQ_SENT;
 }
 

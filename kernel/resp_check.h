@@ -8,7 +8,7 @@
 struct smr_op;
 struct smr_qp;
 
-/* What is to become of a request; see the table in responder.c. */
+/* What is to become of a request; see the tables in reaction.c. */
 enum smr_resp_verdict {
 	SMR_RESP_OK,		/* execute it */
 	SMR_RESP_MORE,		/* partly executed, call again */
@@ -25,6 +25,7 @@ enum smr_resp_verdict {
 	SMR_RESP_BAD_RECV,	/* the receive work request is malformed */
 	SMR_RESP_LOC_PROT,	/* the receive work request's keys do not open */
 	SMR_RESP_BROKEN,	/* the receive queue is */
+	SMR_RESP_NO_MEMORY,	/* for what bringing pages in takes */
 	SMR_RESP_PEER_PROT,	/* local: the requester's memory is no good */
 	SMR_RESP_NR,
 };

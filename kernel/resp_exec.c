@@ -5,6 +5,7 @@
 
 #include "complete.h"
 #include "local_wr.h"
+#include "payload.h"
 #include "pd.h"
 #include "resp_flush.h"
 #include "resp_read.h"
@@ -49,7 +50,7 @@ static bool peer_open(struct exec *x, int access)
 	struct smr_qp *src = local->src;
 	enum smr_key_verdict verdict;
 
-	if (local->bad)
+	if (local->err)
 		return false;
 	if (wqe->send_flags & IB_SEND_INLINE) {
 		smr_sgl_inline(&src->req.sgl, wqe->data + local->done, x->len);
@@ -113,11 +114,8 @@ static enum smr_resp_verdict exec_fault(struct exec *x, bool fetch)
 	err = smr_sgl_fault(&x->qp->resp.sgl, !fetch);
 	if (local && !smr_loopback_unpark(x->qp, local))
 		return SMR_RESP_GONE;
-	/* Only whoever lent its context is being killed: try in another. */
-	if (err == -EINTR)
-		return SMR_RESP_DEFER;
 	if (err)
-		return SMR_RESP_ACCESS;
+		return smr_fault_verdict(err, SMR_RESP_ACCESS);
 	if (local)
 		local->faulted = true;
 	return SMR_RESP_MORE;

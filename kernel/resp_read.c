@@ -140,10 +140,11 @@ static bool read_open(struct smr_qp *qp)
 }
 
 /* The memory went away in the middle: IBTA 9.7.5.2.7, a NAK in its place. */
-static enum smr_task_verdict read_broken(struct smr_qp *qp)
+static enum smr_task_verdict read_broken(struct smr_qp *qp,
+					 enum smr_resp_verdict why)
 {
 	qp->resp.read.active = false;
-	smr_resp_access_error(qp, qp->resp.read.psn);
+	smr_resp_read_error(qp, qp->resp.read.psn, why);
 	return SMR_TASK_MORE;
 }
 
@@ -153,7 +154,8 @@ static enum smr_task_verdict read_fault(struct smr_qp *qp, struct smr_run *run)
 
 	if (err == -EINTR)
 		return SMR_TASK_DEFER;
-	return err ? read_broken(qp) : SMR_TASK_MORE;
+	return err ? read_broken(qp, smr_fault_verdict(err, SMR_RESP_ACCESS)) :
+		     SMR_TASK_MORE;
 }
 
 static enum smr_task_verdict read_sent(struct answer *a, struct smr_run *run,
@@ -165,7 +167,7 @@ static enum smr_task_verdict read_sent(struct answer *a, struct smr_run *run,
 	case SMR_PAGE_MISSING:
 		return read_fault(a->qp, run);
 	case -EFAULT:
-		return read_broken(a->qp);
+		return read_broken(a->qp, SMR_RESP_ACCESS);
 	case -EAGAIN:
 		smr_stat_inc(a->qp->env->stats, SMR_CNT_BACKPRESSURE);
 		return SMR_TASK_IDLE;
@@ -209,7 +211,7 @@ enum smr_task_verdict smr_resp_read(struct smr_qp *qp, struct smr_run *run)
 		verdict = read_sent(&a, run, answer_send(&a));
 		smr_sgl_close(&qp->resp.sgl);
 	} else {
-		verdict = read_broken(qp);
+		verdict = read_broken(qp, SMR_RESP_ACCESS);
 	}
 	smr_xrc_leave(qp);
 	return verdict;

@@ -9,6 +9,7 @@
 #include "loopback.h"
 #include "packet.h"
 #include "raw_recv.h"
+#include "reaction.h"
 #include "resp_check.h"
 #include "resp_exec.h"
 #include "resp_read.h"
@@ -20,56 +21,6 @@
 
 /* So many requests are acknowledged together at most. */
 #define ACK_COALESCE	64
-
-/**
- * struct reaction - what follows from a verdict
- * @nak: answer with @syndrome
- * @syndrome: AETH syndrome; a RNR's timer value is the QP's
- * @fatal: IBTA 9.9.3: the QP goes to the error state
- * @event: raised when @fatal
- * @recv: when @fatal, how the receive work request in use completes, if any
- * @shared: how it completes when it is from a shared queue, which it cannot
- *	be given back to; IBTA's class E
- */
-struct reaction {
-	bool nak;
-	u8 syndrome;
-	bool fatal;
-	u8 event;
-	u8 recv;
-	u8 shared;
-};
-
-#define NAK(code)	.nak = true, .syndrome = SMR_AETH_NAK | (code)
-
-/* IBTA table 59, "Responder error behavior summary", for RC */
-static const struct reaction reactions[SMR_RESP_NR] = {
-	[SMR_RESP_GAP] = { NAK(SMR_NAK_PSN_SEQ) },
-	[SMR_RESP_RNR] = { .nak = true, .syndrome = SMR_AETH_RNR },
-	[SMR_RESP_INV_REQ] = { NAK(SMR_NAK_INV_REQ), .fatal = true,
-		.event = IB_EVENT_QP_REQ_ERR, .recv = IB_WC_REM_INV_REQ_ERR },
-	[SMR_RESP_ACCESS] = { NAK(SMR_NAK_REM_ACCESS), .fatal = true,
-		.event = IB_EVENT_QP_ACCESS_ERR, .recv = IB_WC_REM_ACCESS_ERR },
-	[SMR_RESP_TOO_LONG] = { NAK(SMR_NAK_INV_REQ), .fatal = true,
-		.recv = IB_WC_LOC_LEN_ERR },
-	[SMR_RESP_BAD_RECV] = { NAK(SMR_NAK_REM_OP), .fatal = true,
-		.recv = IB_WC_LOC_QP_OP_ERR },
-	[SMR_RESP_LOC_PROT] = { NAK(SMR_NAK_REM_OP), .fatal = true,
-		.recv = IB_WC_LOC_PROT_ERR },
-	[SMR_RESP_BROKEN] = { NAK(SMR_NAK_REM_OP), .fatal = true,
-		.event = IB_EVENT_QP_FATAL },
-};
-
-/*
- * The same for UC, UD and frames: silence, and the receive work request in use is there
- * for the next message, unless it is itself what is wrong.
- */
-static const struct reaction unreliable_reactions[SMR_RESP_NR] = {
-	[SMR_RESP_TOO_LONG] = { .shared = IB_WC_LOC_LEN_ERR },
-	[SMR_RESP_BAD_RECV] = { .fatal = true, .recv = IB_WC_LOC_QP_OP_ERR },
-	[SMR_RESP_LOC_PROT] = { .fatal = true, .recv = IB_WC_LOC_PROT_ERR },
-	[SMR_RESP_BROKEN] = { .fatal = true, .event = IB_EVENT_QP_FATAL },
-};
 
 /**
  * smr_responder_init() - prepare a responder
@@ -267,7 +218,7 @@ static void op_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 }
 
 /* Who sees the completion finds the QP in the state that it leads to. */
-static void op_fatal(struct smr_qp *qp, const struct reaction *r)
+static void op_fatal(struct smr_qp *qp, const struct smr_reaction *r)
 {
 	smr_qp_set_error(qp);
 	if (qp->resp.have_rwqe && r->recv)
@@ -278,15 +229,16 @@ static void op_fatal(struct smr_qp *qp, const struct reaction *r)
 }
 
 /**
- * smr_resp_access_error() - memory went away while a READ was answered
+ * smr_resp_read_error() - a READ cannot be answered to its end
  * @qp: the responder's QP
  * @psn: of the response that cannot be given; the NAK takes its place
+ * @why: SMR_RESP_ACCESS or SMR_RESP_NO_MEMORY
  *
  * Context: any; called by the response task.
  */
-void smr_resp_access_error(struct smr_qp *qp, u32 psn)
+void smr_resp_read_error(struct smr_qp *qp, u32 psn, enum smr_resp_verdict why)
 {
-	const struct reaction *r = &reactions[SMR_RESP_ACCESS];
+	const struct smr_reaction *r = smr_reaction(qp, why);
 
 	op_fatal(qp, r);
 	smr_stat_inc(qp->env->stats, SMR_CNT_NAKS_TX);
@@ -329,9 +281,7 @@ static void op_abandon(struct smr_qp *qp, const struct smr_op *op)
 static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 		      enum smr_resp_verdict verdict, struct smr_run *run)
 {
-	const struct reaction *r = smr_qp_is_reliable(qp) ?
-				   &reactions[verdict] :
-				   &unreliable_reactions[verdict];
+	const struct smr_reaction *r = smr_reaction(qp, verdict);
 
 	smr_resp_forget(qp);
 	if (qp->service == SMR_TRANSPORT_UC)

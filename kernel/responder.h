@@ -6,6 +6,7 @@
 #include <linux/skbuff.h>
 #include <linux/types.h>
 
+#include "resp_check.h"
 #include "rq.h"
 #include "sgl.h"
 #include "task.h"
@@ -151,7 +152,8 @@ void smr_responder_init(struct smr_qp *qp);
 int smr_responder_resize(struct smr_qp *qp, u32 nr);
 void smr_responder_start(struct smr_qp *qp, u32 psn);
 void smr_responder_settle(struct smr_qp *qp);
-void smr_resp_access_error(struct smr_qp *qp, u32 psn);
+void smr_resp_read_error(struct smr_qp *qp, u32 psn,
+			 enum smr_resp_verdict why);
 void smr_responder_reset(struct smr_qp *qp);
 void smr_responder_fini(struct smr_qp *qp);
 enum smr_task_verdict smr_responder_run(struct smr_qp *qp,

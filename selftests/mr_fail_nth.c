@@ -117,6 +117,7 @@ static bool failed_clean(int ret)
 	case ENOMEM:
 	case EFAULT:
 	case -IBV_WC_LOC_PROT_ERR:
+	case -IBV_WC_LOC_QP_OP_ERR:
 	case -IBV_WC_REM_ACCESS_ERR:
 	case -IBV_WC_REM_OP_ERR:
 	case -IBV_WC_WR_FLUSH_ERR:
@@ -501,5 +502,51 @@ static void some_fail(struct __test_metadata *_metadata,
 TEST_F(nth, fault_by_write) { some_fail(_metadata, self, fault_write); }
 TEST_F(nth, fault_by_read) { some_fail(_metadata, self, fault_read); }
 TEST_F(nth, fault_of_own) { some_fail(_metadata, self, fault_fetch); }
+
+/*
+ * What the device itself takes to bring pages in is not to be had: that is
+ * nobody's wrong right, and is not said to be one.
+ */
+static void none_for_the_device(struct __test_metadata *_metadata,
+				FIXTURE_DATA(nth) *self, enum vt_way way,
+				int status)
+{
+	int ret, fd;
+
+	EXPECT_EQ(0, no_pages(self));
+	fd = vt_fail_accounted_begin();
+	ASSERT_LE(0, fd);
+	ret = go(self, way);
+	EXPECT_TRUE(vt_fail_accounted_end(fd));
+	EXPECT_EQ(-status, ret);
+	EXPECT_EQ(0, vt_pair_recover(&self->pair));
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, CHUNK - MIB / 2,
+				    MIB));
+}
+
+TEST_F(nth, none_for_write)
+{
+	none_for_the_device(_metadata, self, VT_WRITE, IBV_WC_REM_OP_ERR);
+}
+
+TEST_F(nth, none_for_read)
+{
+	none_for_the_device(_metadata, self, VT_READ, IBV_WC_REM_OP_ERR);
+}
+
+TEST_F(nth, none_for_receive)
+{
+	none_for_the_device(_metadata, self, VT_RECV, IBV_WC_LOC_QP_OP_ERR);
+}
+
+TEST_F(nth, none_for_fetch)
+{
+	none_for_the_device(_metadata, self, VT_FETCH, IBV_WC_LOC_QP_OP_ERR);
+}
+
+TEST_F(nth, none_for_push)
+{
+	none_for_the_device(_metadata, self, VT_PUSH, IBV_WC_LOC_QP_OP_ERR);
+}
 
 VT_HARNESS_MAIN

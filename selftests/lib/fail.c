@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,63 @@ bool vt_fail_some(bool on)
 	       knob("fail_page_alloc/times", "-1") &&
 	       knob("failslab/probability", percent) &&
 	       knob("fail_page_alloc/probability", percent);
+}
+
+/* The caches of what kmalloc() allocates on behalf of processes */
+static bool accounted_caches(const char *fail)
+{
+	DIR *slab = opendir("/sys/kernel/slab");
+	struct dirent *entry;
+	char path[300];
+	bool ok = false;
+
+	while (slab && (entry = readdir(slab))) {
+		if (strncmp(entry->d_name, "kmalloc-cg-", 11))
+			continue;
+		snprintf(path, sizeof(path), "/sys/kernel/slab/%s/failslab",
+			 entry->d_name);
+		ok = !vt_put(path, fail);
+		if (!ok)
+			break;
+	}
+	if (slab)
+		closedir(slab);
+	return ok;
+}
+
+/**
+ * vt_fail_accounted_begin() - let nothing be allocated on behalf of processes,
+ * by kmalloc()
+ *
+ * Return: what to end that by, or -1 if the kernel cannot do so
+ */
+int vt_fail_accounted_begin(void)
+{
+	/* Once it has begun nothing may be opened. */
+	int fd = open("/sys/kernel/debug/failslab/probability", O_WRONLY);
+
+	if (fd < 0)
+		return -1;
+	if (accounted_caches("1") && knob("failslab/cache-filter", "Y") &&
+	    knob("failslab/task-filter", "N") &&
+	    knob("failslab/times", "-1") && write(fd, "100", 3) == 3)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/**
+ * vt_fail_accounted_end() - let everything be allocated again
+ * @fd: from vt_fail_accounted_begin()
+ *
+ * Return: whether that was possible
+ */
+bool vt_fail_accounted_end(int fd)
+{
+	bool ok = write(fd, "0", 1) == 1;
+
+	close(fd);
+	return knob("failslab/cache-filter", "N") && accounted_caches("0") && ok;
 }
 
 /**

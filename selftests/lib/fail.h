@@ -7,6 +7,8 @@
 
 bool vt_fail_prepare(void);
 bool vt_fail_some(bool on);
+int vt_fail_accounted_begin(void);
+bool vt_fail_accounted_end(int fd);
 void vt_fail_mark_workers(bool mark);
 int vt_fail_nth(int fd, int n);
 int vt_fail_had(int fd);

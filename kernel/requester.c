@@ -463,11 +463,22 @@ static enum req_verdict requester_step(struct smr_qp *qp, struct smr_run *run)
 	return wqe_send(qp, wqe, wr, run);
 }
 
+/*
+ * Is there a work request that has begun, and is not done? All of it may be
+ * acknowledged that has left, or nothing: a receiver may not have been ready.
+ */
+static bool sq_has_begun(const struct smr_sq *sq)
+{
+	return sq->head != sq->next ||
+	       (sq->next != sq->ring.idx &&
+		smr_sq_wqe(sq, sq->next)->state != SMR_SWQE_POSTED);
+}
+
 /* SQD: tell once that what had begun is done. IBTA 10.3.1.5 */
 static void requester_drained(struct smr_qp *qp)
 {
 	if (READ_ONCE(qp->state) != IB_QPS_SQD || qp->drained ||
-	    qp->comp.una != qp->req.psn)
+	    sq_has_begun(&qp->sq))
 		return;
 	qp->drained = true;
 	if (qp->attr.en_sqd_async_notify)

@@ -68,6 +68,36 @@ TEST_F(retry, receiver_late)
 	EXPECT_TRUE(vt_pair_works(&self->pair));
 }
 
+/* A send queue has not drained as long as a receiver is not ready. */
+TEST_F(retry, drains_when_received)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1,
+	};
+	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
+	struct ibv_qp_init_attr init;
+
+	self->conf.rnr_retry = 7;
+	self->conf.min_rnr_timer = 14;
+	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
+	ASSERT_EQ(0, post_empty_send(a));
+	EXPECT_TRUE(vt_quiet(a->scq, 20));
+	ASSERT_EQ(0, ibv_modify_qp(a->qp, &attr, IBV_QP_STATE |
+				   IBV_QP_EN_SQD_ASYNC_NOTIFY));
+	EXPECT_EQ(-ETIMEDOUT, vt_async_event(a->dev.ctx, IBV_EVENT_SQ_DRAINED,
+					     100));
+	ASSERT_EQ(0, ibv_query_qp(a->qp, &attr, IBV_QP_STATE, &init));
+	EXPECT_EQ(1, attr.sq_draining);
+	ASSERT_EQ(0, vt_post_recv(b, 2, NULL, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(b->rcq, 2));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(a->scq, 1));
+	EXPECT_EQ(0, vt_async_event(a->dev.ctx, IBV_EVENT_SQ_DRAINED,
+				    VT_TIMEOUT_MS));
+	attr.qp_state = IBV_QPS_RTS;
+	ASSERT_EQ(0, ibv_modify_qp(a->qp, &attr, IBV_QP_STATE));
+	EXPECT_TRUE(vt_pair_works(&self->pair));
+}
+
 /*
  * 10 us is the least that a receiver can ask for; nobody starves of it, nor is
  * it asked 30 times a millisecond for ever.

@@ -268,7 +268,8 @@ void smr_resp_confirm(struct smr_qp *qp, const struct smr_hdr *hdr)
  * @hdr: the repeated request
  *
  * IBTA 9.7.4.1.1, C9-105: a READ is executed again, an atomic is not. What
- * is not remembered, or does not match, is not answered. An ATOMIC WRITE and a
+ * is not remembered, or does not match, is not answered, nor is a READ that the
+ * QP does not allow any more. An ATOMIC WRITE and a
  * FLUSH leave nothing to remember: what was executed is confirmed again.
  *
  * Context: any; called by the response task.
@@ -285,7 +286,8 @@ void smr_resp_repeat(struct smr_qp *qp, const struct smr_hdr *hdr)
 	}
 	if (!res || res->atomic != atomic)
 		return;
-	if (!atomic && !read_within(qp, res, hdr))
+	if (!atomic && (!(qp->attr.qp_access_flags & IB_ACCESS_REMOTE_READ) ||
+			!read_within(qp, res, hdr)))
 		return;
 	read->psn = hdr->psn;
 	read->va = atomic ? res->orig : hdr->va;

@@ -287,6 +287,35 @@ TEST_F(packet, psn_out_of_order)
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 9));
 }
 
+/* A READ is answered again as long as the QP allows one, and no longer. */
+TEST_F(packet, repeated_read)
+{
+	struct vt_buf *buf = &self->victim.buf;
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
+	uint64_t va = (uintptr_t)buf->p;
+	uint32_t reth[4] = {
+		htonl(va >> 32), htonl(va), htonl(buf->mr->rkey), htonl(64),
+	};
+	int64_t sent;
+	int i;
+
+	self->bth.opcode = VT_OP_READ_REQUEST;
+	for (i = 0; i < 3; i++) {
+		sent = vt_counter_now(self->victim.dev.ctx, "tx_packets");
+		ASSERT_LE(0, sent);
+		if (i == 2)
+			ASSERT_EQ(0, ibv_modify_qp(self->victim.qp, &attr,
+						   IBV_QP_STATE |
+						   IBV_QP_ACCESS_FLAGS));
+		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, reth,
+					  sizeof(reth)));
+		settle();
+		EXPECT_EQ(sent + (i < 2), vt_counter_now(self->victim.dev.ctx,
+							 "tx_packets"));
+	}
+	expect_no_harm(_metadata, self);
+}
+
 /* Answers to what was never asked. */
 TEST_F(packet, answers_unasked)
 {

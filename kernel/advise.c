@@ -79,7 +79,7 @@ static int span_open(struct smr_keys *keys, const struct ib_pd *pd,
 	else if (sge->addr >= iova && off <= span->len &&
 		 sge->length <= span->len - off)
 		*span = (struct smr_span){ span->mem, span->off + off,
-					   sge->length };
+					   sge->length, span->turn };
 	else if (strict)
 		ret = -EFAULT;
 	else

@@ -296,6 +296,7 @@ static void key_snapshot(const struct smr_key *key, struct key_view *view)
 		to->tag = key->tag;
 		to->type = key->type;
 		to->valid = key->valid;
+		to->turn = key->turn;
 		to->access = key->access;
 		to->qpn = key->qpn;
 		to->pd = key->pd;
@@ -357,8 +358,8 @@ static enum smr_key_verdict key_look(struct smr_keys *keys, u32 key,
  */
 static int view_get(const struct key_view *view)
 {
-	struct smr_span span = { .mem = view->now.mem };
-	bool got = smr_mem_get(span.mem);
+	struct smr_span span = { .mem = view->now.mem, .turn = view->now.turn };
+	bool got = smr_mem_get(span.mem, span.turn);
 
 	if (!read_seqcount_retry(&view->key->seq, view->seq))
 		return got ? 0 : -ENOENT;
@@ -394,6 +395,7 @@ enum smr_key_verdict smr_key_open(struct smr_keys *keys, u32 key,
 	span->mem = view.now.mem;
 	span->off = view.now.mem_off + (addr - view.now.iova);
 	span->len = len;
+	span->turn = view.now.turn;
 	return SMR_KEY_OK;
 }
 
@@ -434,5 +436,6 @@ enum smr_key_verdict smr_key_open_all(struct smr_keys *keys, u32 key,
 	span->mem = view.now.mem;
 	span->off = view.now.mem_off;
 	span->len = view.now.length;
+	span->turn = view.now.turn;
 	return SMR_KEY_OK;
 }

@@ -52,6 +52,7 @@ enum smr_key_type {
  * @type: enum smr_key_type, constant
  * @published: readers may know of it
  * @valid: may be used now
+ * @turn: of @mem; see smr_mem_turn()
  * @access: enum ib_access_flags granted
  * @seq: makes a consistent snapshot of the others possible without a lock
  * @pd: the only PD that may use it; NULL: any PD of the kernel's
@@ -72,6 +73,7 @@ struct smr_key {
 	u8 type;
 	bool published;
 	bool valid;
+	bool turn;
 	int access;
 	seqcount_t seq;
 	struct ib_pd *pd;

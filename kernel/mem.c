@@ -23,7 +23,15 @@ void smr_mem_init(struct smr_mem *mem, const struct smr_mem_ops *ops, u64 size)
 	mem->ops = ops;
 	mem->size = size;
 	mem->drained = NULL;
-	refcount_set(&mem->ref, 1);
+	refcount_set(&mem->ref[mem->turn], 1);
+}
+
+/* Drop the owner's reference of a turn. True: it was the last. */
+static bool turn_end(struct smr_mem *mem, bool turn, struct completion *told)
+{
+	WRITE_ONCE(mem->drained, told);
+	/* The decrement orders the store above before another's last put. */
+	return refcount_dec_and_test(&mem->ref[turn]);
 }
 
 /**
@@ -39,9 +47,7 @@ void smr_mem_destroy(struct smr_mem *mem)
 {
 	DECLARE_COMPLETION_ONSTACK(drained);
 
-	WRITE_ONCE(mem->drained, &drained);
-	/* The decrement orders the store above before another's last put. */
-	if (!refcount_dec_and_test(&mem->ref))
+	if (!turn_end(mem, mem->turn, &drained))
 		wait_for_completion(&drained);
 	mem->ops->release(mem);
 }
@@ -57,9 +63,7 @@ void smr_mem_destroy(struct smr_mem *mem)
  */
 void smr_mem_suspend(struct smr_mem *mem, struct completion *idle)
 {
-	WRITE_ONCE(mem->drained, idle);
-	/* The decrement orders the store above before another's last put. */
-	if (refcount_dec_and_test(&mem->ref))
+	if (turn_end(mem, mem->turn, idle))
 		complete(idle);
 }
 
@@ -72,11 +76,22 @@ void smr_mem_suspend(struct smr_mem *mem, struct completion *idle)
  */
 bool smr_mem_try_suspend(struct smr_mem *mem)
 {
-	if (!refcount_dec_if_one(&mem->ref))
+	if (!refcount_dec_if_one(&mem->ref[mem->turn]))
 		return false;
 	/* Pairs with the put of the last span: what it has copied is there. */
 	smp_acquire__after_ctrl_dep();
 	return true;
+}
+
+/* Let a memory be opened in the owner's turn, in which nobody has it open. */
+static void turn_begin(struct smr_mem *mem)
+{
+	/*
+	 * Pairs with smr_mem_get(): who gets a reference from now on sees
+	 * that the key has changed since it looked at it.
+	 */
+	smp_wmb();
+	refcount_set(&mem->ref[mem->turn], 1);
 }
 
 /**
@@ -90,29 +105,60 @@ void smr_mem_resume(struct smr_mem *mem, u64 size)
 {
 	mem->size = size;
 	WRITE_ONCE(mem->drained, NULL);
-	/*
-	 * Pairs with smr_mem_get(): who gets a reference from now on sees
-	 * that the key has changed since it looked at it.
-	 */
-	smp_wmb();
-	refcount_set(&mem->ref, 1);
+	turn_begin(mem);
+}
+
+/**
+ * smr_mem_turn() - count who opens a memory from now on apart from who has
+ * @mem: the memory; it has one key, none of whose readers sees the new turn
+ *	before smr_key_update_end()
+ *
+ * What was opened before is waited for by smr_mem_settle(), which the owner has
+ * to call once the key has changed, and before the next turn.
+ *
+ * Context: any; the owner sees to it that nobody else does this, or ends the
+ * memory, meanwhile.
+ */
+void smr_mem_turn(struct smr_mem *mem)
+{
+	mem->turn = !mem->turn;
+	turn_begin(mem);
+}
+
+/**
+ * smr_mem_settle() - wait for the spans that were opened before the turn
+ * @mem: after smr_mem_turn()
+ *
+ * For as long as they take, as smr_mem_destroy(); those that were opened since
+ * go on.
+ *
+ * Context: process, may sleep.
+ */
+void smr_mem_settle(struct smr_mem *mem)
+{
+	DECLARE_COMPLETION_ONSTACK(settled);
+
+	if (!turn_end(mem, !mem->turn, &settled))
+		wait_for_completion(&settled);
+	WRITE_ONCE(mem->drained, NULL);
 }
 
 /**
  * smr_mem_get() - take a reference, unless the memory is being destroyed
  * @mem: the memory
+ * @turn: its turn, as its key says
  *
  * What was known of the memory before may be of its time before a
- * smr_mem_resume(), and must be looked at again.
+ * smr_mem_resume() or a smr_mem_turn(), and must be looked at again.
  *
  * Context: any; within an RCU read-side section, or with a reference.
  * Return: true if a reference was taken; end it as a span, smr_span_put().
  */
-bool smr_mem_get(struct smr_mem *mem)
+bool smr_mem_get(struct smr_mem *mem, bool turn)
 {
-	if (!refcount_inc_not_zero(&mem->ref))
+	if (!refcount_inc_not_zero(&mem->ref[turn]))
 		return false;
-	/* Pairs with smr_mem_resume(). */
+	/* Pairs with turn_begin(). */
 	smp_mb__after_atomic();
 	return true;
 }
@@ -132,7 +178,7 @@ void smr_span_put(struct smr_span *span)
 	span->mem = NULL;
 	span->len = 0;
 	/* The destroyer may go as soon as it is told: nothing after this. */
-	if (refcount_dec_and_test(&mem->ref))
+	if (refcount_dec_and_test(&mem->ref[span->turn]))
 		complete(mem->drained);
 }
 

@@ -75,10 +75,12 @@ struct smr_mem_ops {
  * @ops: the kind
  * @mm: whose memory it is, a mmgrab() reference of the kind's; NULL if it is
  *	no process's
- * @ref: one for the owner, one for each span in flight
+ * @ref: by turn: one for the owner, if it is its turn, and one for each span in
+ *	flight that was opened in it
+ * @turn: the owner's; see smr_mem_turn()
  * @size: bytes
- * @drained: whom to tell when @ref has dropped to 0; set by smr_mem_destroy()
- *	and smr_mem_suspend(), else NULL
+ * @drained: whom to tell when a @ref has dropped to 0; set while somebody waits
+ *	for that, else NULL
  * @rcu: for @release, when nothing reads @size and @drained any more
  *
  * @ops, @mm and @size are constant once a key of it is published; @size may
@@ -87,7 +89,8 @@ struct smr_mem_ops {
 struct smr_mem {
 	const struct smr_mem_ops *ops;
 	struct mm_struct *mm;
-	refcount_t ref;
+	refcount_t ref[2];
+	bool turn;
 	union {
 		struct {
 			u64 size;
@@ -102,11 +105,13 @@ struct smr_mem {
  * @mem: the memory, a reference is held; NULL when @len is 0
  * @off: first byte
  * @len: bytes
+ * @turn: of the memory, when the span was opened
  */
 struct smr_span {
 	struct smr_mem *mem;
 	u64 off;
 	u64 len;
+	bool turn;
 };
 
 /* Does somebody wait for its spans? What takes long is to give up then. */
@@ -120,7 +125,9 @@ void smr_mem_destroy(struct smr_mem *mem);
 void smr_mem_suspend(struct smr_mem *mem, struct completion *idle);
 bool __must_check smr_mem_try_suspend(struct smr_mem *mem);
 void smr_mem_resume(struct smr_mem *mem, u64 size);
-bool __must_check smr_mem_get(struct smr_mem *mem);
+void smr_mem_turn(struct smr_mem *mem);
+void smr_mem_settle(struct smr_mem *mem);
+bool __must_check smr_mem_get(struct smr_mem *mem, bool turn);
 void smr_span_put(struct smr_span *span);
 
 /*

@@ -137,6 +137,7 @@ static void mr_set_key(struct smr_mr *mr, struct ib_pd *pd,
 
 	key->pd = pd;
 	key->mem = mem;
+	key->turn = mem->turn;
 	key->iova = args->iova;
 	key->length = mem->size;
 	key->access = args->access & MR_RIGHTS;
@@ -342,6 +343,8 @@ static int mr_switch(struct smr_mr *mr, struct ib_pd *pd, struct smr_mem *mem,
 	guard(spinlock_bh)(&mr->lock);
 	if (mr->nr_windows)
 		return -EBUSY;
+	if (mem == mr->key.mem)
+		smr_mem_turn(mem);
 	smr_key_update_begin(&mr->key);
 	mr_set_key(mr, pd, mem, args);
 	smr_key_update_end(&mr->key);
@@ -358,8 +361,8 @@ static int mr_switch(struct smr_mr *mr, struct ib_pd *pd, struct smr_mem *mem,
  * @access: with IB_MR_REREG_ACCESS
  * @pd: the protection domain it is to have, new or not
  *
- * Waits, without a time limit, for operations that use memory which is not
- * the region's any more.
+ * Waits, without a time limit, for operations that were let in by what the region
+ * was before: they may use memory, or a right, that is not its any more.
  *
  * Context: process, may sleep; killable. The core lets nobody else rereg or
  * dereg the region meanwhile, and updates @mr->ibmr on success.
@@ -388,5 +391,7 @@ int smr_mr_rereg(struct smr_mr *mr, int flags, u64 start, u64 length, u64 iova,
 	/* The memory that the region does not have in the end */
 	if (mem != old)
 		smr_mem_destroy(ret ? mem : old);
+	else if (!ret)
+		smr_mem_settle(mem);
 	return ret;
 }

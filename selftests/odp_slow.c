@@ -172,6 +172,40 @@ TEST_F(slow, other_qps_go_on)
 	each_way(_metadata, self, others_first);
 }
 
+static bool is_there(uint8_t *p)
+{
+	unsigned char there = 0;
+
+	return !mincore(p, PAGE, &there) && there & 1;
+}
+
+/*
+ * What was let in by rights that the region does not have any more is waited
+ * for: it holds the region until it has its page, which it may not use then.
+ */
+TEST_F(slow, reregistration_waits)
+{
+	struct ibv_pd *pd = self->pair.b.pd, *other;
+	struct message m = { .self = self };
+
+	other = ibv_alloc_pd(self->pair.b.dev.ctx);
+	ASSERT_NE(NULL, other);
+	for (m.way = 0; m.way < VT_WAYS; m.way++, m.page++) {
+		ASSERT_EQ(0, message_begin(&m));
+		EXPECT_EQ(0, ibv_rereg_mr(self->r.mr, IBV_REREG_MR_CHANGE_PD,
+					  other, NULL, 0, 0));
+		EXPECT_TRUE(is_there(self->r.p + m.page * PAGE))
+			TH_LOG("way %d", m.way);
+		pthread_join(m.thread, NULL);
+		EXPECT_LE(0, m.status);
+		EXPECT_EQ(0, ibv_rereg_mr(self->r.mr, IBV_REREG_MR_CHANGE_PD,
+					  pd, NULL, 0, 0));
+		EXPECT_EQ(0, vt_pair_recover(&self->pair));
+	}
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, LEN));
+	EXPECT_EQ(0, ibv_dealloc_pd(other));
+}
+
 /* The slow pages are another process's: whoever asked for them can leave. */
 
 /**

@@ -256,7 +256,7 @@ CHECK(bound)
 	scene_close(&s);
 }
 
-/* Once rereg has returned, memory that it took away is not written to. */
+/* Once rereg has returned, memory that it took away, or the right to, is not written to. */
 CHECK(in_flight)
 {
 	struct vt_writer w;
@@ -265,12 +265,13 @@ CHECK(in_flight)
 	ASSERT_EQ(0, scene_open(&s, self, ALL | row->access));
 	vt_writer_aim(&w, &self->pair, s.r, row->kind);
 	ASSERT_EQ(0, vt_writer_start(&w));
-	ASSERT_EQ(0, scene_rereg(&s, TRANS, 0));
+	ASSERT_EQ(0, scene_rereg(&s, row->flags, FEWER | row->access));
 	vt_fill(s.r->p, s.r->len, 4242, 0);
 	EXPECT_EQ(row->want, vt_writer_end(&w));
 	EXPECT_TRUE(vt_check("old", s.r->p, s.r->len, 4242, 0));
 	EXPECT_EQ(0, vt_pair_recover(&self->pair));
-	expect_changed(_metadata, &s, TRANS, ALL);
+	expect_changed(_metadata, &s, row->flags,
+		       row->flags & ACCESS ? FEWER : ALL);
 	scene_close(&s);
 }
 
@@ -296,9 +297,13 @@ ROW(rereg_zero_based, access_changes, .access = ALL, .flags = ALL | IBV_ACCESS_Z
 ROW(rereg_iova, keeps_iova);
 ROW(rereg_iova_on_demand, keeps_iova, .access = ODP);
 ROW(rereg_implicit, implicit);
-ROW(rereg_in_flight_remote, in_flight, .kind = 1, .want = IBV_WC_REM_ACCESS_ERR);
-ROW(rereg_in_flight_local, in_flight, .kind = 0, .want = IBV_WC_LOC_PROT_ERR);
-ROW(rereg_in_flight_on_demand, in_flight, .access = ODP, .kind = 1, .want = IBV_WC_REM_ACCESS_ERR);
+ROW(rereg_in_flight_remote, in_flight, .flags = TRANS, .kind = 1, .want = IBV_WC_REM_ACCESS_ERR);
+ROW(rereg_in_flight_local, in_flight, .flags = TRANS, .kind = 0, .want = IBV_WC_LOC_PROT_ERR);
+ROW(rereg_in_flight_on_demand, in_flight, .flags = TRANS, .access = ODP, .kind = 1, .want = IBV_WC_REM_ACCESS_ERR);
+ROW(rereg_in_flight_pd, in_flight, .flags = PD, .kind = 1, .want = IBV_WC_REM_ACCESS_ERR);
+ROW(rereg_in_flight_pd_local, in_flight, .flags = PD, .kind = 0, .want = IBV_WC_LOC_PROT_ERR);
+ROW(rereg_in_flight_access, in_flight, .flags = ACCESS, .kind = 1, .want = IBV_WC_REM_ACCESS_ERR);
+ROW(rereg_in_flight_access_on_demand, in_flight, .flags = ACCESS, .access = ODP, .kind = 1, .want = IBV_WC_REM_ACCESS_ERR);
 /* -- what libibverbs refuses */
 ROW(rereg_unknown_flag, bad_input, .flags = 8, .want = EINVAL);
 ROW(rereg_null_address, bad_input, .flags = TRANS, .kind = NO_ADDR, .want = EINVAL);

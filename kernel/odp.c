@@ -372,7 +372,7 @@ static struct smr_mem *odp_create(struct smr_stats *stats, u64 start,
 	odp->start = start;
 	odp->writable = writable;
 	odp->stats = stats;
-	xa_init(&odp->chunks);
+	xa_init_flags(&odp->chunks, XA_FLAGS_ACCOUNT);
 	mutex_init(&odp->mutex);
 	INIT_WORK(&odp->reap, odp_reap);
 	odp->mem.mm = current->mm;

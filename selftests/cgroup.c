@@ -2,18 +2,21 @@
 /*
  * The rdma controller of cgroups (Documentation/admin-guide/cgroup-v2.rst,
  * "RDMA"): a process that is at its limit of contexts (hca_handle) or objects
- * (hca_object) gets EAGAIN, and more when the limit is raised.
+ * (hca_object) gets EAGAIN, and more when the limit is raised. And the memory
+ * controller: what on-demand paging takes is the process's.
  *
  * timeout: 60
  * paths: host
  */
 #include "harness.h"
 
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "objects.h"
+#include "region.h"
 #include "system.h"
 
 #define CGROUPS	"/sys/fs/cgroup/"
@@ -54,10 +57,25 @@ static int used(const char *what)
 	return n;
 }
 
+/* What the memory controller says of the group's @what, in bytes */
+static long memory(const char *what)
+{
+	FILE *f = fopen(GROUP "/memory.stat", "r");
+	long bytes = -1, value;
+	char name[64];
+
+	while (f && bytes < 0 && fscanf(f, "%63s %ld", name, &value) == 2)
+		if (!strcmp(name, what))
+			bytes = value;
+	if (f)
+		fclose(f);
+	return bytes;
+}
+
 /* Each test is a process of its own, which goes into the group. */
 static int enter_group(void)
 {
-	int ret = vt_put(CGROUPS "cgroup.subtree_control", "+rdma");
+	int ret = vt_put(CGROUPS "cgroup.subtree_control", "+rdma +memory");
 
 	if (ret)
 		return ret;
@@ -80,7 +98,7 @@ static int open_in_group(struct vt_dev *dev)
 	int ret;
 
 	if (enter_group()) {
-		printf("# this kernel has no rdma controller\n");
+		printf("# this kernel has no rdma or no memory controller\n");
 		leave_group();
 		return -EOPNOTSUPP;
 	}
@@ -140,6 +158,35 @@ TEST_F(cgroup, process_dies)
 	EXPECT_EQ(0, status);
 	EXPECT_EQ(1, used("hca_handle"));
 	EXPECT_EQ(0, used("hca_object"));
+}
+
+/* A page here and a page there: each has a chunk, and nodes that lead there. */
+TEST_F(cgroup, on_demand_memory)
+{
+	enum { N = 512, NODE = 512, ACCESS = IBV_ACCESS_LOCAL_WRITE |
+					     IBV_ACCESS_ON_DEMAND };
+	size_t step = 128ul << 20;
+	struct ibv_pd *pd = ibv_alloc_pd(self->dev.ctx);
+	struct vt_region r;
+	struct ibv_sge sge;
+	long before;
+	uint8_t *p;
+	int i;
+
+	p = vt_map(N * step, step, MAP_PRIVATE | MAP_NORESERVE, -1);
+	ASSERT_NE(NULL, p);
+	madvise(p, N * step, MADV_NOHUGEPAGE);
+	ASSERT_EQ(0, vt_region_reg(&r, pd, p, N * step, (uintptr_t)p, ACCESS));
+	before = memory("slab_reclaimable");
+	ASSERT_LE(0, before);
+	for (i = 0; i < N; i++) {
+		sge = (struct ibv_sge){ r.iova + i * step, 1, r.mr->lkey };
+		ASSERT_EQ(0, ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH,
+					   IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1));
+	}
+	EXPECT_LT(N * NODE, memory("slab_reclaimable") - before);
+	vt_region_close(&r);
+	EXPECT_EQ(0, ibv_dealloc_pd(pd));
 }
 
 /* What objects are made of is made while there is no limit. */

@@ -3,6 +3,7 @@
 #include "advise.h"
 
 #include <linux/overflow.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
@@ -168,7 +169,8 @@ static struct advise_work *advise_open(struct smr_keys *keys,
  * the key of a window), -ENOENT (no such region, or not an on-demand one),
  * -EPERM (of another PD, or a right that the region does not have), -EFAULT
  * (with FLUSH: a range that is outside of its region or that the process does
- * not have), -ENOMEM, -EINTR.
+ * not have), -ENOMEM, -EINTR (killed), -ERESTARTNOINTR (the process has a signal
+ * to handle first, before its memory is watched for the first time).
  */
 int smr_mr_advise(struct smr_keys *keys, struct workqueue_struct *wq,
 		  const struct ib_pd *pd,
@@ -195,5 +197,7 @@ int smr_mr_advise(struct smr_keys *keys, struct workqueue_struct *wq,
 	}
 	ret = advise_run(aw);
 	advise_free(aw);
-	return ret;
+	/* To be killed is an error; to have a signal handled first is not. */
+	return ret == -EINTR && !fatal_signal_pending(current) ?
+	       -ERESTARTNOINTR : ret;
 }

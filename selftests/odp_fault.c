@@ -9,10 +9,14 @@
  */
 #include "harness.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 
 #include "region.h"
+#include "system.h"
 
 #ifndef SYS_memfd_secret
 #define SYS_memfd_secret	447
@@ -310,6 +314,55 @@ TEST_F(odp, prefetch_of_nothing)
 	p[half - 1] = 1;
 	EXPECT_EQ(0, prefetch_present(self, 0, half));
 	EXPECT_EQ(before + 1, vt_counter_now(ctx, "odp_chunks"));
+}
+
+/* The first use of on-demand memory goes through all mappings: many */
+#define MAPPINGS	20000
+
+static void ignore_signal(int sig)
+{
+}
+
+/* With a signal after some @us, which is handled. Ends with an errno. */
+static int prefetch_child(int sock, const void *us)
+{
+	struct itimerval once = { .it_value.tv_usec = *(const int *)us };
+	struct vt_conf conf = vt_defaults;
+	struct vt_region r;
+	struct ibv_sge sge;
+	struct vt_ep ep;
+	uint8_t *p;
+	int i;
+
+	if (vt_ep_open(&ep, &conf, 1))
+		return 255;
+	p = vt_map(MAPPINGS * PAGE, PAGE, MAP_PRIVATE, -1);
+	for (i = 0; p && i < MAPPINGS; i += 2)
+		mprotect(p + i * PAGE, PAGE, PROT_READ);
+	if (!p || vt_region_reg(&r, ep.pd, p, PAGE, (uintptr_t)p,
+				IBV_ACCESS_ON_DEMAND))
+		return 255;
+	signal(SIGALRM, ignore_signal);
+	sge = (struct ibv_sge){ r.iova, 1, r.mr->lkey };
+	setitimer(ITIMER_REAL, &once, NULL);
+	return ibv_advise_mr(ep.pd, IBV_ADVISE_MR_ADVICE_PREFETCH,
+			     IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+}
+
+/* A signal, whenever it comes, is handled, and does not end a prefetch. */
+TEST_F(odp, prefetch_goes_on_after_a_signal)
+{
+	int us, sock, status;
+	pid_t pid;
+
+	for (us = 100; us < 100000; us += us / 3) {
+		pid = vt_child(&sock, prefetch_child, &us);
+		ASSERT_LT(0, pid);
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status) TH_LOG("after %d us: errno %d", us,
+					    WEXITSTATUS(status));
+		close(sock);
+	}
 }
 
 /* Nobody waits until all of a large range has been looked at. */

@@ -523,7 +523,8 @@ static struct smr_window *owner_first(struct smr_mw_owner *owner)
 
 /**
  * smr_mw_owner_release() - unbind all windows of a QP
- * @owner: the QP; it binds no more
+ * @owner: the QP; it binds no more, and its windows were open to nobody else for
+ *	a grace period
  *
  * Context: any but hard interrupts. Nobody refers to @owner when it returns.
  */
@@ -538,8 +539,7 @@ void smr_mw_owner_release(struct smr_mw_owner *owner)
 		if (win->owner != owner)
 			continue;
 		/* Only that QP could use it, so nobody does. */
-		if (!win->dead)
-			window_close(win);
+		WARN_ON_ONCE(!win->dead && window_close(win));
 		window_unbind(win);
 	}
 }

@@ -185,8 +185,9 @@ int smr_transport_publish(struct smr_qp *qp)
  *
  * Unpublish, so that nobody finds it any more; stop what runs; wait for who
  * found it before. After that no CPU knows of it, except readers of the
- * table that failed to take a reference, which is why the memory must only
- * be freed after a grace period.
+ * table that failed to take a reference; and one that saw a window before that was
+ * this QP's may be about to find out that it is not for it. A grace period sees
+ * these off.
  *
  * Context: process, may sleep.
  */
@@ -204,13 +205,13 @@ void smr_transport_fini(struct smr_qp *qp)
 	smr_qp_put(qp);
 	/* A work that was handed a paused task looks at it once and goes. */
 	wait_for_completion(&qp->released);
+	/* Servers end their connections one by one, thousands of them. */
+	synchronize_rcu_expedited();
 	if (qp->index)
 		smr_mw_owner_release(&qp->windows);
 	skb_queue_purge(&qp->comp.queue);
 	smr_responder_fini(qp);
 	smr_path_fini(&qp->path);
-	/* Servers end their connections one by one, thousands of them. */
-	synchronize_rcu_expedited();
 }
 
 /**

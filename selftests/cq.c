@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "resizer.h"
+#include "system.h"
 
 #define DEPTH	64
 #define CQE	64
@@ -130,6 +131,24 @@ TEST_F(cq, resize_refused)
 	EXPECT_EQ(EINVAL, ibv_resize_cq(cq, self->a->dev.attr.max_cqe + 1));
 	EXPECT_EQ(0, take_n(cq, &seen, 19));
 	EXPECT_EQ(0, ibv_resize_cq(cq, 16));
+}
+
+/* No addresses for another ring: it stays as it is, and goes on. */
+TEST_F(cq, resize_without_room)
+{
+	uint64_t sent = 0, seen = 0;
+	struct rlimit was;
+
+	ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 10));
+	ASSERT_EQ(0, vt_no_more_addresses(&was));
+	EXPECT_EQ(ENOMEM, ibv_resize_cq(self->a->scq, 20000));
+	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &was));
+	EXPECT_EQ(CQE, self->a->scq->cqe);
+	ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 10));
+	ASSERT_EQ(0, take_n(self->a->scq, &seen, 20));
+	EXPECT_EQ(0, ibv_resize_cq(self->a->scq, 20000));
+	ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 10));
+	ASSERT_EQ(0, take_n(self->a->scq, &seen, 10));
 }
 
 /* An event that was asked for comes, whatever the size is by then. */

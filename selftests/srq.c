@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "resizer.h"
+#include "system.h"
 
 #define DEPTH	16
 #define SIZE	64
@@ -218,6 +219,25 @@ TEST_F(srq, refused)
 	EXPECT_EQ(4, query(srq).srq_limit);
 	EXPECT_EQ(EBUSY, ibv_destroy_srq(srq));
 	ASSERT_EQ(0, send_one(&self->pair, &self->wr, 0));
+}
+
+/* No addresses for another ring: it stays as it is, and goes on. */
+TEST_F(srq, resize_without_room)
+{
+	struct rlimit was;
+	int i;
+
+	ASSERT_EQ(0, post_recvs(self->b, 0, 4));
+	ASSERT_EQ(0, vt_no_more_addresses(&was));
+	EXPECT_EQ(ENOMEM, resize(self->b->srq, 4000));
+	ASSERT_EQ(0, setrlimit(RLIMIT_AS, &was));
+	EXPECT_EQ(DEPTH, query(self->b->srq).max_wr);
+	ASSERT_EQ(0, post_recvs(self->b, 4, 4));
+	for (i = 0; i < 8; i++)
+		ASSERT_EQ(0, send_one(&self->pair, &self->wr, i));
+	EXPECT_EQ(0, resize(self->b->srq, 4000));
+	ASSERT_EQ(0, post_recvs(self->b, 8, 1));
+	ASSERT_EQ(0, send_one(&self->pair, &self->wr, 8));
 }
 
 /* Up and down, with requests in the queue that wrap around its end. */

@@ -26,6 +26,22 @@ int vt_put(const char *path, const char *text)
 }
 
 /**
+ * vt_no_more_addresses() - let this process map nothing more
+ * @was: gets what is to be set to end that, RLIMIT_AS
+ *
+ * Return: 0 or a negative errno
+ */
+int vt_no_more_addresses(struct rlimit *was)
+{
+	struct rlimit now;
+
+	if (getrlimit(RLIMIT_AS, was))
+		return -errno;
+	now = (struct rlimit){ 0, was->rlim_max };
+	return setrlimit(RLIMIT_AS, &now) ? -errno : 0;
+}
+
+/**
  * vt_capability() - give this process one that it is permitted, or take it
  * @cap: CAP_*, of the first 32
  * @may: whether it has it from here on

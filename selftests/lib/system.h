@@ -4,9 +4,11 @@
 #define VT_SYSTEM_H
 
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 int vt_put(const char *path, const char *text);
+int vt_no_more_addresses(struct rlimit *was);
 int vt_capability(int cap, bool may);
 pid_t vt_child(int *sock, int (*child_main)(int sock, const void *arg),
 	       const void *arg);

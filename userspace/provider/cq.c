@@ -41,13 +41,14 @@ static int check_cq_attr(const struct ibv_cq_init_attr_ex *attr)
 }
 
 /* Map what @info describes; on failure the CQ keeps the ring it has. */
-static int use_ring(struct smr_cq *cq, const struct smr_ring_info *info)
+static int use_ring(struct smr_cq *cq, const struct smr_ring_info *info,
+		    struct smr_room *room)
 {
 	struct smr_ring ring;
 	int ret;
 
 	ret = smr_ring_map(&ring, cq->vcq.cq.context->cmd_fd, info,
-			   sizeof(struct smr_cqe));
+			   sizeof(struct smr_cqe), room);
 	if (ret)
 		return ret;
 	if (!ring.hdr)
@@ -71,7 +72,7 @@ static int create_cq(struct smr_cq *cq, struct ibv_context *context,
 	if (ret)
 		return ret;
 
-	ret = use_ring(cq, &resp.drv_payload.cq);
+	ret = use_ring(cq, &resp.drv_payload.cq, NULL);
 	if (ret)
 		ibv_cmd_destroy_cq(&cq->vcq.cq);
 	return ret;
@@ -160,6 +161,7 @@ int smr_resize_cq(struct ibv_cq *ibcq, int cqe)
 	struct usmr_resize_cq_resp resp = {};
 	struct smr_cq *cq = to_smr_cq(ibcq);
 	struct ibv_resize_cq cmd = {};
+	struct smr_room room;
 	int ret;
 
 	if (cqe <= 0)
@@ -167,10 +169,15 @@ int smr_resize_cq(struct ibv_cq *ibcq, int cqe)
 
 	if (!cq->single_threaded)
 		smr_lock_for_long(&cq->lock);
+	ret = smr_room_reserve(&room, cqe, cq->ring.stride);
+	if (ret)
+		goto unlock;
 	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp.ibv_resp,
 				sizeof(resp));
 	if (!ret)
-		ret = use_ring(cq, &resp.drv_payload.cq);
+		ret = use_ring(cq, &resp.drv_payload.cq, &room);
+	smr_room_release(&room);
+unlock:
 	if (!cq->single_threaded)
 		smr_unlock_after_long(&cq->lock);
 	return ret;

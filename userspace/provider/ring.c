@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <infiniband/driver.h>
 
@@ -24,16 +25,84 @@ static bool ring_geometry_ok(const struct smr_ring_info *info,
 }
 
 /**
+ * smr_room_reserve - keep addresses free for a ring that the kernel is to make
+ * @room: filled in; to be ended by smr_room_release()
+ * @entries: that it will have, at least
+ * @stride: bytes from one to the next
+ *
+ * For a ring that takes the place of another one: once the kernel uses it, it is
+ * too late to find that there is no room for it.
+ *
+ * Return: 0 or a positive errno.
+ */
+int smr_room_reserve(struct smr_room *room, uint32_t entries, uint32_t stride)
+{
+	uint64_t page = sysconf(_SC_PAGESIZE), depth = 1, size;
+
+	while (depth < entries)
+		depth *= 2;
+	size = (sizeof(struct smr_ring_hdr) + depth * stride + page - 1) & -page;
+
+	*room = (struct smr_room){};
+	if (size > SIZE_MAX)
+		return ENOMEM;
+	room->addr = mmap(NULL, size, PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (room->addr == MAP_FAILED) {
+		room->addr = NULL;
+		return errno;
+	}
+	room->size = size;
+	return 0;
+}
+
+/**
+ * smr_room_release - give back what no ring has taken
+ * @room: the addresses
+ */
+void smr_room_release(struct smr_room *room)
+{
+	if (room->addr)
+		munmap(room->addr, room->size);
+	*room = (struct smr_room){};
+}
+
+/* Map a ring into its room, if it has one that is large enough. */
+static void *map_in_room(int fd, const struct smr_ring_info *info,
+			 struct smr_room *room)
+{
+	void *addr;
+
+	if (!room || room->size < info->mmap_size)
+		return mmap(NULL, info->mmap_size, PROT_READ | PROT_WRITE,
+			    MAP_SHARED, fd, (off_t)info->mmap_offset);
+	/* What is left goes first: the rest is then replaced as a whole. */
+	if (room->size > info->mmap_size)
+		munmap((uint8_t *)room->addr + info->mmap_size,
+		       room->size - info->mmap_size);
+	room->size = info->mmap_size;
+	addr = mmap(room->addr, info->mmap_size, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_FIXED, fd, (off_t)info->mmap_offset);
+	if (addr != MAP_FAILED)
+		*room = (struct smr_room){};
+	return addr;
+}
+
+/**
  * smr_ring_map - map a ring that the kernel described
  * @ring: filled in; all zero when the kernel says that there is no such ring
  * @fd: the context's command fd
  * @info: the kernel's description
  * @min_stride: bytes that an entry of this kind has at least
+ * @room: addresses for it, which it takes from there if they suffice; or NULL.
+ *	With them, that a child of this process gets it, too, is no error: it is
+ *	shared memory
  *
  * Return: 0, or a positive errno with nothing mapped.
  */
 int smr_ring_map(struct smr_ring *ring, int fd,
-		 const struct smr_ring_info *info, uint32_t min_stride)
+		 const struct smr_ring_info *info, uint32_t min_stride,
+		 struct smr_room *room)
 {
 	void *addr;
 
@@ -43,11 +112,11 @@ int smr_ring_map(struct smr_ring *ring, int fd,
 	if (!ring_geometry_ok(info, min_stride))
 		return EPROTO;
 
-	addr = mmap(NULL, info->mmap_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-		    fd, (off_t)info->mmap_offset);
+	addr = map_in_room(fd, info, room);
 	if (addr == MAP_FAILED)
 		return errno;
-	if (ibv_dontfork_range(addr, info->mmap_size)) {
+	ring->not_for_child = !ibv_dontfork_range(addr, info->mmap_size);
+	if (!ring->not_for_child && !room) {
 		munmap(addr, info->mmap_size);
 		return ENOMEM;
 	}
@@ -68,7 +137,8 @@ void smr_ring_unmap(struct smr_ring *ring)
 {
 	if (!ring->hdr)
 		return;
-	ibv_dofork_range(ring->hdr, ring->map_size);
+	if (ring->not_for_child)
+		ibv_dofork_range(ring->hdr, ring->map_size);
 	munmap(ring->hdr, ring->map_size);
 	*ring = (struct smr_ring){};
 }

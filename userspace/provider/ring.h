@@ -19,6 +19,7 @@
  * @depth: entries, a power of two
  * @stride: bytes from one entry to the next
  * @map_size: bytes mapped from @hdr on
+ * @not_for_child: no child of this process gets them
  */
 struct smr_ring {
 	struct smr_ring_hdr *hdr;
@@ -26,10 +27,25 @@ struct smr_ring {
 	uint32_t depth;
 	uint32_t stride;
 	size_t map_size;
+	bool not_for_child;
 };
 
+/**
+ * struct smr_room - addresses that are kept free for a ring
+ * @addr: the first one; NULL: there are none
+ * @size: bytes
+ */
+struct smr_room {
+	void *addr;
+	size_t size;
+};
+
+int smr_room_reserve(struct smr_room *room, uint32_t entries, uint32_t stride);
+void smr_room_release(struct smr_room *room);
+
 int smr_ring_map(struct smr_ring *ring, int fd,
-		 const struct smr_ring_info *info, uint32_t min_stride);
+		 const struct smr_ring_info *info, uint32_t min_stride,
+		 struct smr_room *room);
 void smr_ring_unmap(struct smr_ring *ring);
 
 static inline uint32_t smr_load_acquire(const __u32 *index)

@@ -135,13 +135,19 @@ static int resize_srq(struct smr_srq *srq, const struct ibv_srq_attr *attr,
 {
 	struct ibv_srq *ibsrq = &srq->vsrq.srq;
 	struct smr_ring_info info = {};
+	struct smr_room room;
 	int ret;
 
 	smr_lock_for_long(&srq->rq.lock);
+	ret = smr_room_reserve(&room, attr->max_wr, srq->rq.ring.stride);
+	if (ret)
+		goto unlock;
 	ret = cmd_resize(ibsrq, attr, attr_mask, &info);
 	if (!ret)
 		ret = smr_wq_use_ring(&srq->rq, ibsrq->context->cmd_fd, &info,
-				      sizeof(struct smr_recv_wqe));
+				      sizeof(struct smr_recv_wqe), &room);
+	smr_room_release(&room);
+unlock:
 	smr_unlock_after_long(&srq->rq.lock);
 	return ret;
 }

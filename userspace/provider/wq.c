@@ -22,11 +22,12 @@ static void follow_ring(struct smr_wq *wq)
 }
 
 static int map_ring(struct smr_ring *ring, int fd,
-		    const struct smr_ring_info *info, uint32_t head)
+		    const struct smr_ring_info *info, uint32_t head,
+		    struct smr_room *room)
 {
 	if (info->depth && !entries_fit(info, head))
 		return EPROTO;
-	return smr_ring_map(ring, fd, info, head);
+	return smr_ring_map(ring, fd, info, head, room);
 }
 
 static void set_limits(struct smr_wq *wq, const struct smr_ring_info *info)
@@ -48,7 +49,7 @@ static void set_limits(struct smr_wq *wq, const struct smr_ring_info *info)
 int smr_wq_init(struct smr_wq *wq, int fd, const struct smr_ring_info *info,
 		uint32_t head)
 {
-	int ret = map_ring(&wq->ring, fd, info, head);
+	int ret = map_ring(&wq->ring, fd, info, head, NULL);
 
 	if (ret)
 		return ret;
@@ -65,14 +66,16 @@ int smr_wq_init(struct smr_wq *wq, int fd, const struct smr_ring_info *info,
  * @fd: the context's command fd
  * @info: the kernel's description of the new ring, which the kernel uses by now
  * @head: bytes of an entry before its SGEs
+ * @room: addresses that were reserved for it
  *
  * Return: 0 or a positive errno; the queue is of no use then.
  */
 int smr_wq_use_ring(struct smr_wq *wq, int fd,
-		    const struct smr_ring_info *info, uint32_t head)
+		    const struct smr_ring_info *info, uint32_t head,
+		    struct smr_room *room)
 {
 	struct smr_ring ring;
-	int ret = map_ring(&ring, fd, info, head);
+	int ret = map_ring(&ring, fd, info, head, room);
 
 	if (ret)
 		return ret;

@@ -34,7 +34,8 @@ struct smr_wq {
 int smr_wq_init(struct smr_wq *wq, int fd, const struct smr_ring_info *info,
 		uint32_t head);
 int smr_wq_use_ring(struct smr_wq *wq, int fd,
-		    const struct smr_ring_info *info, uint32_t head);
+		    const struct smr_ring_info *info, uint32_t head,
+		    struct smr_room *room);
 void smr_wq_fini(struct smr_wq *wq);
 void smr_wq_reset(struct smr_wq *wq);
 

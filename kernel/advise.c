@@ -110,8 +110,7 @@ static int advise_run(struct advise_work *aw)
 
 		if (!span->len)
 			continue;
-		err = smr_odp_prefetch(span->mem, span->off, span->len,
-				       aw->want);
+		err = smr_odp_prefetch(span, aw->want);
 		ret = ret ?: err;
 		/* Its region need not wait for the others. */
 		smr_span_put(span);

@@ -22,13 +22,13 @@ void smr_mem_init(struct smr_mem *mem, const struct smr_mem_ops *ops, u64 size)
 {
 	mem->ops = ops;
 	mem->size = size;
-	mem->drained = NULL;
 	refcount_set(&mem->ref[mem->turn], 1);
 }
 
 /* Drop the owner's reference of a turn. True: it was the last. */
 static bool turn_end(struct smr_mem *mem, bool turn, struct completion *told)
 {
+	WRITE_ONCE(mem->awaited[turn], true);
 	WRITE_ONCE(mem->drained, told);
 	/* The decrement orders the store above before another's last put. */
 	return refcount_dec_and_test(&mem->ref[turn]);
@@ -86,6 +86,7 @@ bool smr_mem_try_suspend(struct smr_mem *mem)
 /* Let a memory be opened in the owner's turn, in which nobody has it open. */
 static void turn_begin(struct smr_mem *mem)
 {
+	WRITE_ONCE(mem->awaited[mem->turn], false);
 	/*
 	 * Pairs with smr_mem_get(): who gets a reference from now on sees
 	 * that the key has changed since it looked at it.
@@ -104,7 +105,6 @@ static void turn_begin(struct smr_mem *mem)
 void smr_mem_resume(struct smr_mem *mem, u64 size)
 {
 	mem->size = size;
-	WRITE_ONCE(mem->drained, NULL);
 	turn_begin(mem);
 }
 
@@ -140,7 +140,6 @@ void smr_mem_settle(struct smr_mem *mem)
 
 	if (!turn_end(mem, !mem->turn, &settled))
 		wait_for_completion(&settled);
-	WRITE_ONCE(mem->drained, NULL);
 }
 
 /**
@@ -512,5 +511,5 @@ int smr_span_fault(const struct smr_span *span, u64 off, u64 len, bool write)
 
 	if (!len || !mem->ops->fault)
 		return 0;
-	return mem->ops->fault(mem, span->off + off, len, write);
+	return mem->ops->fault(mem, span->turn, span->off + off, len, write);
 }

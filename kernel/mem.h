@@ -45,8 +45,9 @@ struct smr_map {
  *	another. Needed by kinds that have an @unmap, and only by them.
  * @unmap: the end of @map; NULL where there is nothing to do. Maps end in the
  *	reverse order of their beginning.
- * @fault: bring the whole range in. Process context, may sleep. 0 or -EFAULT,
- *	-ENOMEM, -EINTR. NULL for kinds whose pages are always there.
+ * @fault: bring the whole range in, for a span of @turn. Process context, may
+ *	sleep. 0 or -EFAULT, -ENOMEM, -EINTR. NULL for kinds whose pages are always
+ *	there.
  * @release: free it, last reference gone. Process context, may sleep. What
  *	holds the struct smr_mem must outlive an RCU grace period:
  *	kfree_rcu(..., mem.rcu).
@@ -66,7 +67,8 @@ struct smr_mem_ops {
 	bool (*next)(struct smr_mem *mem, size_t len, bool write,
 		     struct smr_map *map);
 	void (*unmap)(struct smr_mem *mem, struct smr_map *map);
-	int (*fault)(struct smr_mem *mem, u64 off, u64 len, bool write);
+	int (*fault)(struct smr_mem *mem, bool turn, u64 off, u64 len,
+		     bool write);
 	void (*release)(struct smr_mem *mem);
 };
 
@@ -78,9 +80,10 @@ struct smr_mem_ops {
  * @ref: by turn: one for the owner, if it is its turn, and one for each span in
  *	flight that was opened in it
  * @turn: the owner's; see smr_mem_turn()
+ * @awaited: by turn: somebody waits for its spans
  * @size: bytes
- * @drained: whom to tell when a @ref has dropped to 0; set while somebody waits
- *	for that, else NULL
+ * @drained: whom to tell when a @ref has dropped to 0; only as long as somebody
+ *	waits for that
  * @rcu: for @release, when nothing reads @size and @drained any more
  *
  * @ops, @mm and @size are constant once a key of it is published; @size may
@@ -91,6 +94,7 @@ struct smr_mem {
 	struct mm_struct *mm;
 	refcount_t ref[2];
 	bool turn;
+	bool awaited[2];
 	union {
 		struct {
 			u64 size;
@@ -114,10 +118,10 @@ struct smr_span {
 	bool turn;
 };
 
-/* Does somebody wait for its spans? What takes long is to give up then. */
-static inline bool smr_mem_is_awaited(const struct smr_mem *mem)
+/* Does somebody wait for the spans of a turn? What takes long is to give up. */
+static inline bool smr_mem_is_awaited(const struct smr_mem *mem, bool turn)
 {
-	return READ_ONCE(mem->drained);
+	return READ_ONCE(mem->awaited[turn]);
 }
 
 void smr_mem_init(struct smr_mem *mem, const struct smr_mem_ops *ops, u64 size);

@@ -288,7 +288,7 @@ static int odp_populate_some(struct smr_odp *odp, u64 *addr, u64 last,
  * Bring pages in. They can be gone again when it returns; nor need they all be
  * there when the region is about to go.
  */
-static int odp_populate(struct smr_odp *odp, u64 off, u64 len,
+static int odp_populate(struct smr_odp *odp, bool turn, u64 off, u64 len,
 			enum smr_odp_want want, enum smr_counter count)
 {
 	u64 addr = odp->start + off, last = addr + (len - 1);
@@ -298,16 +298,14 @@ static int odp_populate(struct smr_odp *odp, u64 off, u64 len,
 		return -EFAULT;
 	if (last >= odp->mem.mm->task_size)
 		return -EFAULT;
-	while (!ret && addr <= last && !smr_mem_is_awaited(&odp->mem))
+	while (!ret && addr <= last && !smr_mem_is_awaited(&odp->mem, turn))
 		ret = odp_populate_some(odp, &addr, last, want, count);
 	return ret;
 }
 
 /**
  * smr_odp_prefetch() - bring pages of a memory in before they are needed
- * @mem: paged on demand
- * @off: first byte
- * @len: bytes, not 0; off + len is inside the memory
+ * @span: of a memory that is paged on demand; not empty
  * @want: what is wanted of the pages
  *
  * They can be gone again when it returns.
@@ -316,16 +314,16 @@ static int odp_populate(struct smr_odp *odp, u64 off, u64 len,
  * Return: 0; -EFAULT (the process is gone, or it has nothing there, or not
  * with this right), -ENOMEM, -EINTR (killed).
  */
-int smr_odp_prefetch(struct smr_mem *mem, u64 off, u64 len,
-		     enum smr_odp_want want)
+int smr_odp_prefetch(const struct smr_span *span, enum smr_odp_want want)
 {
-	return odp_populate(to_odp(mem), off, len, want,
-			    SMR_CNT_ODP_PREFETCHES);
+	return odp_populate(to_odp(span->mem), span->turn, span->off,
+			    span->len, want, SMR_CNT_ODP_PREFETCHES);
 }
 
-static int odp_fault(struct smr_mem *mem, u64 off, u64 len, bool write)
+static int odp_fault(struct smr_mem *mem, bool turn, u64 off, u64 len,
+		     bool write)
 {
-	return odp_populate(to_odp(mem), off, len,
+	return odp_populate(to_odp(mem), turn, off, len,
 			    write ? SMR_ODP_WRITE : SMR_ODP_READ,
 			    SMR_CNT_ODP_FAULTS);
 }

@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 struct smr_mem;
+struct smr_span;
 struct smr_stats;
 
 /* What is wanted of pages that are brought in. */
@@ -19,7 +20,6 @@ struct smr_mem *smr_odp_create(struct smr_stats *stats, u64 start, u64 length,
 			       bool writable);
 struct smr_mem *smr_odp_create_implicit(struct smr_stats *stats, bool writable);
 bool smr_odp_is(const struct smr_mem *mem);
-int smr_odp_prefetch(struct smr_mem *mem, u64 off, u64 len,
-		     enum smr_odp_want want);
+int smr_odp_prefetch(const struct smr_span *span, enum smr_odp_want want);
 
 #endif /* SMR_ODP_H */

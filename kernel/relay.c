@@ -39,11 +39,13 @@ static void relay_unmap(struct smr_mem *mem, struct smr_map *map)
 	target->ops->unmap(target, map);
 }
 
-static int relay_fault(struct smr_mem *mem, u64 off, u64 len, bool write)
+/* What is bound to is not reregistered: its turn stays what it is. */
+static int relay_fault(struct smr_mem *mem, bool turn, u64 off, u64 len,
+		       bool write)
 {
 	struct smr_mem *target = relay_target(mem);
 
-	return target->ops->fault(target, off, len, write);
+	return target->ops->fault(target, target->turn, off, len, write);
 }
 
 /* To memory whose maps need no end, and whose pages are always there */

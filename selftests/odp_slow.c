@@ -206,6 +206,51 @@ TEST_F(slow, reregistration_waits)
 	EXPECT_EQ(0, ibv_dealloc_pd(other));
 }
 
+/* A change of a region's domain, in a thread of its own */
+struct change {
+	struct ibv_mr *mr;
+	struct ibv_pd *pd;
+	pthread_t thread;
+	int ret;
+};
+
+static void *change_main(void *arg)
+{
+	struct change *c = arg;
+
+	c->ret = ibv_rereg_mr(c->mr, IBV_REREG_MR_CHANGE_PD, c->pd, NULL, 0, 0);
+	return NULL;
+}
+
+/* Who is let in by the new domain has all that it asks for, while others go. */
+TEST_F(slow, reregistration_lets_in)
+{
+	struct message m = { .self = self, .way = VT_WRITE };
+	struct change c = { .mr = self->r.mr };
+	struct ibv_sge sge = {
+		.addr = self->r.iova + 2 * PAGE, .length = 1,
+		.lkey = self->r.mr->lkey,
+	};
+	int ret;
+
+	c.pd = ibv_alloc_pd(self->pair.b.dev.ctx);
+	ASSERT_NE(NULL, c.pd);
+	ASSERT_EQ(0, message_begin(&m));
+	ASSERT_EQ(0, pthread_create(&c.thread, NULL, change_main, &c));
+	do {
+		ret = ibv_advise_mr(c.pd, IBV_ADVISE_MR_ADVICE_PREFETCH,
+				    IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+	} while (ret == EPERM);
+	EXPECT_EQ(0, ret);
+	EXPECT_TRUE(is_there(self->r.p + 2 * PAGE));
+	pthread_join(c.thread, NULL);
+	EXPECT_EQ(0, c.ret);
+	pthread_join(m.thread, NULL);
+	EXPECT_EQ(0, vt_pair_recover(&self->pair));
+	vt_region_close(&self->r);
+	EXPECT_EQ(0, ibv_dealloc_pd(c.pd));
+}
+
 /* The slow pages are another process's: whoever asked for them can leave. */
 
 /**

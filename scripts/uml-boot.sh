@@ -34,7 +34,9 @@ bed_prepare() {
 
 # UML's terminals are given as file descriptors: the console's, and one per node
 bed_start() {
-	local node fd terminals=() nodes=()
+	local node fd terminals=() nodes=() slabs=()
+	# each cache by itself, so that one can be told to fail, and a report names the right one
+	[ "$FLAVOUR" = plain ] || slabs=(slab_nomerge)
 	mkdir "$RUN/job"
 	write_job 1 "$RUN/job/job"
 	cp /proc/cpuinfo "$RUN/job/cpuinfo"
@@ -55,7 +57,7 @@ bed_start() {
 	# shellcheck disable=SC2086 # CMDLINE is words
 	TMPDIR=${TMPDIR:-/dev/shm} start_instance "${nodes[*]}" "$(uml_dir "$FLAVOUR")/vmlinux" \
 		"mem=$MEM" seccomp=on "ncpus=$CPUS" con=null con0=null,fd:1 "${terminals[@]}" \
-		"uml_dir=$RUN/" umid=guest "initrd=$IMAGE/initrd-uml" panic=-1 loglevel=5 log_buf_len=1M \
+		"uml_dir=$RUN/" umid=guest "initrd=$IMAGE/initrd-uml" panic=-1 loglevel=5 log_buf_len=1M "${slabs[@]}" \
 		bed.kind=uml "bed.base=$BASE/root" "bed.layer=$LAYER" \
 		"bed.modules=$BUILD/uml-$FLAVOUR/layer" "bed.job=$RUN/job" $CMDLINE \
 		>"$RUN/console.0" 2>&1

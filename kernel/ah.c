@@ -7,7 +7,7 @@
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
 
-#include "net.h"
+#include "egress.h"
 #include "transport.h"
 
 /* When an address attribute does not say: the usual default. */
@@ -64,7 +64,7 @@ int smr_ah_check(const struct rdma_ah_attr *attr, const struct smr_env *env)
 		return -EINVAL;
 	if (rdma_is_zero_gid(dgid) || !ah_family_ok(sgid, dgid))
 		return -EINVAL;
-	return ah_ifindex(sgid, env->sn->net) ? 0 : -EINVAL;
+	return ah_ifindex(sgid, env->egress->net) ? 0 : -EINVAL;
 }
 
 /**
@@ -89,7 +89,7 @@ void smr_ah_set_path(struct smr_path *path, const struct rdma_ah_attr *attr,
 	memcpy(&path->saddr, &sgid->gid, sizeof(path->saddr));
 	memcpy(&path->daddr, &grh->dgid, sizeof(path->daddr));
 	path->family = ipv6_addr_v4mapped(&path->saddr) ? AF_INET : AF_INET6;
-	path->oif = ah_ifindex(sgid, env->sn->net);
+	path->oif = ah_ifindex(sgid, env->egress->net);
 	path->flow_label = grh->flow_label & IB_GRH_FLOWLABEL_MASK;
 	/* We do not do what the ECN bits would promise to the network. */
 	path->tos = grh->traffic_class & ~INET_ECN_MASK;
@@ -134,7 +134,7 @@ int smr_ah_create(struct smr_ah *ah, const struct smr_env *env,
 		return ret;
 	smr_ah_note(&ah->attr, attr);
 	ah->tab = env->ahs;
-	ah->av = smr_av_alloc(ah->ibah.pd, env->sn, gfp);
+	ah->av = smr_av_alloc(ah->ibah.pd, env->egress, gfp);
 	if (!ah->av)
 		return -ENOMEM;
 	smr_ah_set_path(&ah->av->path, attr, env, 0, 0);

@@ -34,13 +34,13 @@ void smr_ahtab_fini(struct smr_ahtab *tab)
 /**
  * smr_av_alloc() - make an address vector, whose path is still to be filled in
  * @pd: the protection domain of its address handle
- * @sn: the sockets to send from
+ * @eg: the sockets to send from
  * @gfp: how to allocate
  *
  * Context: as @gfp says.
  * Return: it, with one reference, or NULL.
  */
-struct smr_av *smr_av_alloc(const struct ib_pd *pd, struct smr_net *sn,
+struct smr_av *smr_av_alloc(const struct ib_pd *pd, struct smr_egress *eg,
 			    gfp_t gfp)
 {
 	struct smr_av *av = kzalloc(sizeof(*av), gfp);
@@ -49,7 +49,7 @@ struct smr_av *smr_av_alloc(const struct ib_pd *pd, struct smr_net *sn,
 		return NULL;
 	refcount_set(&av->ref, 1);
 	av->pd = pd;
-	smr_path_init(&av->path, sn);
+	smr_path_init(&av->path, eg);
 	return av;
 }
 

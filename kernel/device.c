@@ -43,9 +43,12 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	ret = smr_netns_get(dev->ns, net);
 	if (ret)
 		return ret;
-	ret = smr_stats_init(&dev->stats);
+	ret = smr_egress_open(&dev->egress, net);
 	if (ret)
 		goto put_ns;
+	ret = smr_stats_init(&dev->stats);
+	if (ret)
+		goto close_egress;
 	env->wq = alloc_workqueue("softmr", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!env->wq) {
 		ret = -ENOMEM;
@@ -68,7 +71,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	INIT_WORK(&dev->addr_work, addr_changed);
 	netdev_hold(ndev, &dev->tracker, GFP_KERNEL);
 
-	env->sn = &dev->ns->sn;
+	env->egress = &dev->egress;
 	env->tab = &dev->ns->tab;
 	env->ahs = &dev->verbs.ahs;
 	env->srqs = &dev->verbs.srqs;
@@ -85,6 +88,8 @@ destroy_wq:
 	destroy_workqueue(env->wq);
 fini_stats:
 	smr_stats_fini(&dev->stats);
+close_egress:
+	smr_egress_close(&dev->egress);
 put_ns:
 	smr_netns_put(dev->ns);
 	return ret;
@@ -106,6 +111,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 	smr_keys_fini(&dev->keys);
 	destroy_workqueue(dev->verbs.env.wq);
 	smr_stats_fini(&dev->stats);
+	smr_egress_close(&dev->egress);
 	smr_netns_put(dev->ns);
 	netdev_put(dev->verbs.env.ndev, &dev->tracker);
 }

@@ -7,6 +7,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "egress.h"
 #include "key.h"
 #include "limits.h"
 #include "stats.h"
@@ -23,6 +24,7 @@ struct task_struct;
  * @stats: its counters
  * @limits: how many objects it has, and may have
  * @ns: what it shares with the other devices of its namespace
+ * @egress: what it sends from
  * @tracker: of the reference on @verbs.env.ndev, which is kept until the
  *	namespace's sockets are closed, so that the namespace outlives them
  * @port_state: what consumers were told last; guarded by RTNL
@@ -36,6 +38,7 @@ struct smr_dev {
 	struct smr_stats stats;
 	struct smr_limits limits;
 	struct smr_netns *ns;
+	struct smr_egress egress;
 	netdevice_tracker tracker;
 	enum ib_port_state port_state;
 	struct work_struct addr_work;

@@ -66,7 +66,7 @@ static void backstop_fired(struct timer_list *backstop)
 }
 
 /**
- * smr_flows_init() - prepare a namespace's list of the waiting
+ * smr_flows_init() - prepare a link's list of the waiting
  * @flows: to be ended with smr_flows_fini()
  *
  * Context: any.

@@ -27,7 +27,7 @@ struct smr_flow {
 };
 
 /**
- * struct smr_flows - the waiting flows of one network namespace
+ * struct smr_flows - the waiting flows of one link
  * @lock: guards both lists and every node on them; softirqs off
  * @first: struct smr_flow: woken before, when others were quicker
  * @waiting: struct smr_flow, the longest waiting first

@@ -9,7 +9,7 @@
 #include <net/gso.h>
 #include <net/sock.h>
 
-#include "net.h"
+#include "egress.h"
 #include "xmit.h"
 
 /* What is longer is in pages: such memory is hard to find in one piece. */
@@ -73,18 +73,18 @@ bool smr_frame_finish(struct sk_buff *skb, struct net_device *ndev)
 /**
  * smr_frame_send() - send a frame
  * @skb: finished; consumed
- * @sn: its namespace's sockets: what is in the stack is charged to one of them
+ * @eg: its link's sockets: what is in the stack is charged to one of them
  * @flow: woken, once, after -EAGAIN
  *
  * Context: any but hard interrupts. Does not sleep.
  * Return: 0; -EAGAIN when the stack has no room; other errors when sending
  * again will not help.
  */
-int smr_frame_send(struct sk_buff *skb, struct smr_net *sn,
+int smr_frame_send(struct sk_buff *skb, struct smr_egress *eg,
 		   struct smr_flow *flow)
 {
-	skb_set_owner_w(skb, smr_net_sk(sn, SMR_FRAME_FAMILY));
-	return smr_xmit_result(sn, SMR_FRAME_FAMILY, flow, dev_queue_xmit(skb));
+	skb_set_owner_w(skb, smr_egress_sk(eg, SMR_FRAME_FAMILY));
+	return smr_xmit_result(eg, SMR_FRAME_FAMILY, flow, dev_queue_xmit(skb));
 }
 
 /* A packet that is to be cut up by whoever sends it, or was joined by GRO */

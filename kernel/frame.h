@@ -10,7 +10,7 @@
 
 struct sk_buff;
 struct smr_flow;
-struct smr_net;
+struct smr_egress;
 
 /* Are there frames on it at all? Some netdevs carry plain IP. */
 static inline bool smr_frame_on(const struct net_device *ndev)
@@ -24,7 +24,7 @@ static inline bool smr_frame_on(const struct net_device *ndev)
 struct sk_buff *smr_frame_alloc(const struct net_device *ndev,
 				unsigned int len);
 bool smr_frame_finish(struct sk_buff *skb, struct net_device *ndev);
-int smr_frame_send(struct sk_buff *skb, struct smr_net *sn,
+int smr_frame_send(struct sk_buff *skb, struct smr_egress *eg,
 		   struct smr_flow *flow);
 struct sk_buff *smr_frame_take(struct sk_buff *skb);
 

@@ -7,6 +7,7 @@
 #include <linux/netdevice.h>
 #include <net/ipv6.h>
 
+#include "egress.h"
 #include "transport.h"
 #include "ud_recv.h"
 #include "wire.h"
@@ -31,7 +32,7 @@ static bool came_by(const struct smr_env *env, const struct sk_buff *skb)
 {
 	struct net_device *ndev;
 
-	ndev = dev_get_by_index_rcu(env->sn->net, skb->skb_iif);
+	ndev = dev_get_by_index_rcu(env->egress->net, skb->skb_iif);
 	if (ndev && is_vlan_dev(ndev))
 		ndev = vlan_dev_real_dev(ndev);
 	return ndev == env->ndev;

@@ -26,12 +26,6 @@
  */
 #define RCVBUF_BYTES	(8 << 20)
 
-/*
- * What may be in the stack below us, charged by its true size: enough for a
- * 100 Gb/s device's ring and queue, and a third of a millisecond of it.
- */
-#define SNDBUF_BYTES	(4 << 20)
-
 /* Segments that one call takes off the queue; the rest waits for the next */
 #define DRAIN_BUDGET	256
 
@@ -51,7 +45,6 @@ enum drain_state {
  * @data_ready: the sk_data_ready() that ours stands in for
  * @drain: enum drain_state; who owns it is alone in taking packets off
  * @more: goes on with what was over one call's budget
- * @watch: hears of room in the send budget
  *
  * All but @drain is constant while the socket lives.
  */
@@ -61,41 +54,7 @@ struct smr_sock {
 	void (*data_ready)(struct sock *sk);
 	atomic_t drain;
 	struct tasklet_struct more;
-	struct smr_flow_watch watch;
 };
-
-static struct smr_sock *family_sock(const struct smr_net *sn, u16 family)
-{
-	return family == AF_INET6 ? sn->sock6 : sn->sock4;
-}
-
-/**
- * smr_net_sk() - the socket that packets of a family are sent from
- * @sn: opened
- * @family: AF_INET or AF_INET6
- *
- * Context: any.
- * Return: the sock, valid until smr_net_close(), or NULL without that family.
- */
-struct sock *smr_net_sk(const struct smr_net *sn, u16 family)
-{
-	struct smr_sock *s = family_sock(sn, family);
-
-	return s ? s->sock->sk : NULL;
-}
-
-/**
- * smr_net_watch() - what hears of room in that socket's send budget
- * @sn: opened
- * @family: one that smr_net_sk() has a socket for
- *
- * Context: any.
- * Return: the watch, valid until smr_net_close().
- */
-struct smr_flow_watch *smr_net_watch(const struct smr_net *sn, u16 family)
-{
-	return &family_sock(sn, family)->watch;
-}
 
 static void mib_inc(const struct sock *sk, int field)
 {
@@ -271,9 +230,8 @@ static int sock_tune(struct socket *sock)
 	struct sock *sk = sock->sk;
 
 	lock_sock(sk);
-	sk->sk_userlocks |= SOCK_RCVBUF_LOCK | SOCK_SNDBUF_LOCK;
+	sk->sk_userlocks |= SOCK_RCVBUF_LOCK;
 	WRITE_ONCE(sk->sk_rcvbuf, RCVBUF_BYTES);
-	WRITE_ONCE(sk->sk_sndbuf, SNDBUF_BYTES);
 	sk->sk_allocation = GFP_ATOMIC;
 #ifdef CONFIG_NET_RX_BUSY_POLL
 	/* net.core.busy_read would have rx_pop() poll the device in softirq */
@@ -320,7 +278,6 @@ static struct smr_sock *sock_open(struct smr_net *sn, u16 family)
 	s->sn = sn;
 	atomic_set(&s->drain, 0);
 	tasklet_setup(&s->more, sock_more);
-	smr_flow_watch_init(&s->watch, &sn->flows, s->sock->sk);
 	return s;
 
 err_sock:
@@ -356,13 +313,6 @@ static void sock_detach(struct smr_sock *s)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* No packet goes up any more, and nothing of ours is called by the socket. */
-static void sock_quiesce(struct smr_sock *s)
-{
-	tasklet_kill(&s->more);
-	smr_flow_watch_fini(&s->watch);
-}
-
 static void sock_close(struct smr_sock *s)
 {
 	sock_release(s->sock);
@@ -392,13 +342,10 @@ int smr_net_open(struct smr_net *sn, struct net *net,
 	sn->net = net;
 	sn->ops = ops;
 	sn->ctx = ctx;
-	smr_flows_init(&sn->flows);
 
 	sn->sock4 = sock_open(sn, AF_INET);
-	if (IS_ERR(sn->sock4)) {
-		err = PTR_ERR(sn->sock4);
-		goto err_flows;
-	}
+	if (IS_ERR(sn->sock4))
+		return PTR_ERR(sn->sock4);
 
 	sn->sock6 = sock_open(sn, AF_INET6);
 	if (sn->sock6 == ERR_PTR(-EAFNOSUPPORT) ||
@@ -416,21 +363,17 @@ int smr_net_open(struct smr_net *sn, struct net *net,
 
 err_sock4:
 	sock_close(sn->sock4);
-err_flows:
-	smr_flows_fini(&sn->flows);
 	return err;
 }
 
 /**
  * smr_net_close() - close the sockets of a namespace
- * @sn: opened; no path uses it any more, and no flow waits
+ * @sn: opened
  *
- * When this returns no callback of @sn->ops or of a flow runs, nor ever will.
- * That takes three steps: the sockets forget us; a grace period ends every
- * softirq that had not yet noticed; then what such a softirq may have
- * scheduled is waited for. Only then can the sockets go, with what they have
- * queued. Trains that are still in the stack keep the memory of their sock,
- * but not the namespace, and nothing of this module.
+ * When this returns no callback of @sn->ops runs, nor ever will. That takes
+ * three steps: the sockets forget us; a grace period ends every softirq that
+ * had not yet noticed; then what such a softirq may have scheduled is waited
+ * for. Only then can the sockets go, with what they have queued.
  *
  * Context: process; may sleep.
  */
@@ -441,10 +384,9 @@ void smr_net_close(struct smr_net *sn)
 		sock_detach(sn->sock6);
 	synchronize_net();
 
-	sock_quiesce(sn->sock4);
+	tasklet_kill(&sn->sock4->more);
 	if (sn->sock6)
-		sock_quiesce(sn->sock6);
-	smr_flows_fini(&sn->flows);
+		tasklet_kill(&sn->sock6->more);
 
 	sock_close(sn->sock4);
 	if (sn->sock6)

@@ -9,12 +9,9 @@
 #include <linux/skbuff.h>
 #include <linux/types.h>
 
-#include "flow.h"
-
 struct in6_addr;
 struct net;
 struct smr_sock;
-struct sock;
 
 /* RoCEv2's port, IBTA annex A17.4.3 */
 #define SMR_UDP_PORT	4791
@@ -73,9 +70,8 @@ struct smr_rx_ops {
  * @ctx: handed to @ops
  * @sock4: the IPv4 socket
  * @sock6: the IPv6 socket, NULL where the kernel has no IPv6
- * @flows: who waits for room in the sockets' send budgets; has its own lock
  *
- * All other fields are constant between smr_net_open() and smr_net_close().
+ * All fields are constant between smr_net_open() and smr_net_close().
  */
 struct smr_net {
 	struct net *net;
@@ -83,15 +79,11 @@ struct smr_net {
 	void *ctx;
 	struct smr_sock *sock4;
 	struct smr_sock *sock6;
-	struct smr_flows flows;
 };
 
 int smr_net_open(struct smr_net *sn, struct net *net,
 		 const struct smr_rx_ops *ops, void *ctx);
 void smr_net_close(struct smr_net *sn);
-
-struct sock *smr_net_sk(const struct smr_net *sn, u16 family);
-struct smr_flow_watch *smr_net_watch(const struct smr_net *sn, u16 family);
 
 void smr_rx_addrs(const struct sk_buff *skb, struct in6_addr *saddr,
 		  struct in6_addr *daddr);

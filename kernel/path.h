@@ -9,11 +9,11 @@
 #include <linux/types.h>
 
 struct dst_entry;
-struct smr_net;
+struct smr_egress;
 
 /**
  * struct smr_path - how to reach one peer; part of a QP or of an AH
- * @sn: the sockets to send from
+ * @egress: the sockets to send from
  * @saddr: source address, an IPv4 address in its mapped form
  * @daddr: destination address, likewise
  * @oif: the netdev's index that the source GID belongs to, 0 for any
@@ -31,7 +31,7 @@ struct smr_net;
  * from @saddr to @ttl, which stay as they are from the first use on.
  */
 struct smr_path {
-	struct smr_net *sn;
+	struct smr_egress *egress;
 	struct in6_addr saddr;
 	struct in6_addr daddr;
 	int oif;
@@ -46,7 +46,7 @@ struct smr_path {
 	spinlock_t lock;
 };
 
-void smr_path_init(struct smr_path *path, struct smr_net *sn);
+void smr_path_init(struct smr_path *path, struct smr_egress *eg);
 void smr_path_fini(struct smr_path *path);
 int smr_path_route(struct smr_path *path, bool *local);
 struct dst_entry *smr_path_dst_get(struct smr_path *path);

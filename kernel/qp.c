@@ -194,7 +194,7 @@ static int modify_check(const struct smr_qp *qp, enum ib_qp_state cur,
 static void apply_path(struct smr_qp *qp, const struct ib_qp_attr *attr)
 {
 	smr_path_fini(&qp->path);
-	smr_path_init(&qp->path, qp->env->sn);
+	smr_path_init(&qp->path, qp->env->egress);
 	smr_ah_set_path(&qp->path, &attr->ah_attr, qp->env, qp->ibqp.qp_num,
 			qp->attr.dest_qp_num);
 	smr_ah_note(&qp->attr.ah_attr, &attr->ah_attr);

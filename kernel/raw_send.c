@@ -37,7 +37,7 @@ static struct sk_buff *frame_build(struct smr_qp *qp, unsigned int len)
 	skb = smr_frame_alloc(env->ndev, len);
 	if (IS_ERR(skb)) {
 		err = PTR_ERR(skb);
-		err = smr_xmit_result(env->sn, SMR_FRAME_FAMILY, &qp->flow,
+		err = smr_xmit_result(env->egress, SMR_FRAME_FAMILY, &qp->flow,
 				      err);
 		return ERR_PTR(err);
 	}
@@ -57,7 +57,7 @@ static int frame_out(struct smr_qp *qp, unsigned int len)
 	struct sk_buff *skb;
 	int err;
 
-	err = smr_xmit_room(env->sn, SMR_FRAME_FAMILY, &qp->flow);
+	err = smr_xmit_room(env->egress, SMR_FRAME_FAMILY, &qp->flow);
 	if (err)
 		return err;
 	skb = frame_build(qp, len);
@@ -68,7 +68,7 @@ static int frame_out(struct smr_qp *qp, unsigned int len)
 		consume_skb(skb);
 		return 0;
 	}
-	err = smr_frame_send(skb, env->sn, &qp->flow);
+	err = smr_frame_send(skb, env->egress, &qp->flow);
 	/* Nobody is to get it twice: what the stack drops now is lost. */
 	return who == SMR_STEER_SOME && err == -EAGAIN ? 0 : err;
 }

@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
+#include "egress.h"
 #include "steer.h"
 #include "transport.h"
 
@@ -178,7 +179,7 @@ static int rule_add(struct smr_steer *steer, struct smr_rule *rule)
 	ASSERT_RTNL();
 	/* It may be going although nobody could tell us yet. */
 	if (steer->closed || ndev->reg_state != NETREG_REGISTERED ||
-	    !net_eq(dev_net(ndev), rule->qp->env->sn->net))
+	    !net_eq(dev_net(ndev), rule->qp->env->egress->net))
 		return -ENODEV;
 	if (steer->nr == SMR_MAX_RULES)
 		return -ENOMEM;

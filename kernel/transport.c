@@ -138,7 +138,7 @@ void smr_transport_init(struct smr_qp *qp, struct smr_env *env)
 	mutex_init(&qp->mutex);
 	spin_lock_init(&qp->lock);
 	INIT_LIST_HEAD(&qp->rx_node);
-	smr_path_init(&qp->path, env->sn);
+	smr_path_init(&qp->path, env->egress);
 	smr_flow_init(&qp->flow, flow_wake);
 	smr_task_init(&qp->send_task, wq, send_task_fn, send_task_get,
 		      send_task_put);
@@ -199,7 +199,7 @@ void smr_transport_fini(struct smr_qp *qp)
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	WRITE_ONCE(qp->dead, true);
 	smr_completer_stop(qp);
-	smr_flow_fini(&qp->flow, qp->env->sn);
+	smr_flow_fini(&qp->flow, qp->env->egress);
 	smr_loopback_flush(qp);
 	smr_local_wr_undo(qp);
 	smr_qp_put(qp);

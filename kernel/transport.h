@@ -54,7 +54,7 @@ struct smr_qptab {
 
 /**
  * struct smr_env - what a QP needs of its device; part of the device
- * @sn: the namespace's sockets
+ * @egress: what it sends from
  * @tab: the namespace's QPs
  * @ahs: the device's address vectors
  * @srqs: the device's XRC shared receive queues
@@ -69,7 +69,7 @@ struct smr_qptab {
  * All else is constant while the device has QPs.
  */
 struct smr_env {
-	struct smr_net *sn;
+	struct smr_egress *egress;
 	struct smr_qptab *tab;
 	struct smr_ahtab *ahs;
 	struct smr_srqtab *srqs;

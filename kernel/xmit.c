@@ -25,6 +25,7 @@
 #include <net/sock.h>
 #include <net/udp.h>
 
+#include "egress.h"
 #include "net.h"
 
 /*
@@ -39,13 +40,13 @@ static_assert(SMR_TRAIN_SEGS <= UDP_MAX_SEGMENTS);
  * smr_flow_fini() - end a flow
  * @flow: its wake() does not run when this returns, nor later; no train may
  *	be begun with it any more
- * @sn: the sockets its trains were sent from
+ * @eg: the sockets its trains were sent from
  *
  * Context: any but hard interrupts; not from wake().
  */
-void smr_flow_fini(struct smr_flow *flow, struct smr_net *sn)
+void smr_flow_fini(struct smr_flow *flow, struct smr_egress *eg)
 {
-	smr_flows_remove(&sn->flows, flow);
+	smr_flows_remove(&eg->flows, flow);
 }
 
 static unsigned int headers_len(const struct smr_path *path)
@@ -57,16 +58,16 @@ static unsigned int headers_len(const struct smr_path *path)
 
 /**
  * smr_xmit_room() - is there room in a socket's send budget?
- * @sn: the sockets
+ * @eg: the sockets
  * @family: which of them
  * @flow: woken, once, after -EAGAIN; may be NULL
  *
  * Context: any but hard interrupts.
  * Return: 0 or -EAGAIN.
  */
-int smr_xmit_room(const struct smr_net *sn, u16 family, struct smr_flow *flow)
+int smr_xmit_room(struct smr_egress *eg, u16 family, struct smr_flow *flow)
 {
-	struct smr_flow_watch *watch = smr_net_watch(sn, family);
+	struct smr_flow_watch *watch = smr_egress_watch(eg, family);
 
 	if (smr_flow_may_send(watch, flow))
 		return 0;
@@ -76,16 +77,16 @@ int smr_xmit_room(const struct smr_net *sn, u16 family, struct smr_flow *flow)
 }
 
 /* There is no memory, or no room, and nobody tells when there is. */
-static void wait_a_moment(const struct smr_net *sn, u16 family,
+static void wait_a_moment(struct smr_egress *eg, u16 family,
 			  struct smr_flow *flow)
 {
 	if (flow)
-		smr_flow_wait_moment(smr_net_watch(sn, family), flow);
+		smr_flow_wait_moment(smr_egress_watch(eg, family), flow);
 }
 
 /**
  * smr_xmit_result() - what became of a packet
- * @sn: the sockets
+ * @eg: the sockets
  * @family: the one that it was charged to
  * @flow: woken, once, after -EAGAIN; may be NULL
  * @err: what the stack has said
@@ -94,14 +95,14 @@ static void wait_a_moment(const struct smr_net *sn, u16 family,
  * Return: 0: it is on its way; -EAGAIN: later there may be room; other errors
  * when sending again will not help.
  */
-int smr_xmit_result(const struct smr_net *sn, u16 family,
+int smr_xmit_result(struct smr_egress *eg, u16 family,
 		    struct smr_flow *flow, int err)
 {
 	if (err == NET_XMIT_SUCCESS || err == NET_XMIT_CN)
 		return 0;
 	if (err < 0 && err != -ENOBUFS && err != -ENOMEM)
 		return err;
-	wait_a_moment(sn, family, flow);
+	wait_a_moment(eg, family, flow);
 	return -EAGAIN;
 }
 
@@ -241,7 +242,7 @@ static int begin_result(struct smr_path *path, struct smr_flow *flow, int err)
 {
 	if (err != -ENOMEM)
 		return err;
-	wait_a_moment(path->sn, path->family, flow);
+	wait_a_moment(path->egress, path->family, flow);
 	return -EAGAIN;
 }
 
@@ -278,7 +279,7 @@ int smr_train_begin(struct smr_train *train, struct smr_path *path,
 		.flow = flow,
 		.seg_len = seg_len,
 	};
-	err = smr_xmit_room(path->sn, path->family, flow);
+	err = smr_xmit_room(path->egress, path->family, flow);
 	if (!err) {
 		rcu_read_lock();
 		err = train_init(train, dst, nsegs);
@@ -405,7 +406,7 @@ static void push_ip6(const struct smr_train *train)
 static int train_out(struct smr_train *train)
 {
 	struct smr_path *path = train->path;
-	struct sock *sk = smr_net_sk(path->sn, path->family);
+	struct sock *sk = smr_egress_sk(path->egress, path->family);
 	struct sk_buff *skb = train->skb;
 
 	train->skb = NULL;
@@ -413,9 +414,9 @@ static int train_out(struct smr_train *train)
 	skb_set_owner_w(skb, sk);
 #if IS_ENABLED(CONFIG_IPV6)
 	if (path->family == AF_INET6)
-		return ip6_local_out(path->sn->net, sk, skb);
+		return ip6_local_out(path->egress->net, sk, skb);
 #endif
-	return ip_local_out(path->sn->net, sk, skb);
+	return ip_local_out(path->egress->net, sk, skb);
 }
 
 /**
@@ -451,6 +452,6 @@ int smr_train_send(struct smr_train *train)
 	rcu_read_unlock();
 	local_bh_enable();
 
-	return smr_xmit_result(train->path->sn, train->path->family,
+	return smr_xmit_result(train->path->egress, train->path->family,
 			       train->flow, err);
 }

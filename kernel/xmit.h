@@ -13,7 +13,7 @@
 #include "path.h"
 
 struct sk_buff;
-struct smr_net;
+struct smr_egress;
 
 /* No train has more segments (UDP_MAX_SEGMENTS) nor bytes than this. */
 #define SMR_TRAIN_SEGS	64
@@ -45,10 +45,10 @@ struct smr_train {
 	u16 ip_id;
 };
 
-void smr_flow_fini(struct smr_flow *flow, struct smr_net *sn);
+void smr_flow_fini(struct smr_flow *flow, struct smr_egress *eg);
 
-int smr_xmit_room(const struct smr_net *sn, u16 family, struct smr_flow *flow);
-int smr_xmit_result(const struct smr_net *sn, u16 family,
+int smr_xmit_room(struct smr_egress *eg, u16 family, struct smr_flow *flow);
+int smr_xmit_result(struct smr_egress *eg, u16 family,
 		    struct smr_flow *flow, int err);
 
 int smr_train_begin(struct smr_train *train, struct smr_path *path,

@@ -83,8 +83,8 @@ static void *map_in_room(int fd, const struct smr_ring_info *info,
 	room->size = info->mmap_size;
 	addr = mmap(room->addr, info->mmap_size, PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_FIXED, fd, (off_t)info->mmap_offset);
-	if (addr != MAP_FAILED)
-		*room = (struct smr_room){};
+	/* Even if it failed: they may be anybody's now. */
+	*room = (struct smr_room){};
 	return addr;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Completion queues: resizing without the loss of a completion or an event,
- * moderation of events, completion vectors, the clock of timestamps.
+ * QPs that go, moderation of events, completion vectors, the clock of timestamps.
  *
  * timeout: 120
  * paths: host
@@ -191,6 +191,127 @@ TEST_F(cq, resize_in_traffic)
 	EXPECT_EQ(0, vt_resizer_end(&r));
 	EXPECT_EQ(0, ret);
 	EXPECT_TRUE(vt_quiet(self->a->scq, 10));
+}
+
+/* -- the completions of a QP that is no more */
+
+/* As many WRITEs as have completed when this returns; nothing is polled. */
+static int complete_n(struct vt_ep *ep, struct ibv_qp *qp,
+		      struct ibv_send_wr *wr, uint64_t *next, int n)
+{
+	struct ibv_send_wr *bad;
+	int i, ret = moderate(ep->scq, n, 0);
+
+	if (!ret)
+		ret = ibv_req_notify_cq(ep->scq, 0);
+	for (i = 0; i < n && !ret; i++) {
+		wr->wr_id = (*next)++;
+		ret = ibv_post_send(qp, wr, &bad);
+	}
+	return ret ? ret : take_event(ep, VT_TIMEOUT_MS);
+}
+
+/* What it has in a CQ that is full makes room for its successor's. */
+TEST_F(cq, room_of_a_former_qp)
+{
+	uint64_t sent = 0, seen = 0;
+	int round;
+
+	for (round = 0; round < 4; round++) {
+		ASSERT_EQ(0, complete_n(self->a, self->a->qp, &self->wr, &sent,
+					CQE));
+		if (round % 2) {
+			ASSERT_EQ(0, ibv_destroy_qp(self->a->qp));
+			self->a->qp = vt_qp_create(self->a);
+			ASSERT_NE(NULL, self->a->qp);
+		}
+		ASSERT_EQ(0, vt_pair_reset(&self->pair));
+	}
+	EXPECT_TRUE(vt_quiet(self->a->scq, 0));
+	seen = sent;
+	ASSERT_EQ(0, complete_n(self->a, self->a->qp, &self->wr, &sent, CQE));
+	EXPECT_EQ(0, take_n(self->a->scq, &seen, CQE));
+	EXPECT_EQ(0, ibv_resize_cq(self->a->scq, 8));
+}
+
+/* Those of other QPs stay, in their order; also around the ring's end. */
+TEST_F(cq, beside_a_former_qp)
+{
+	static const struct {
+		int n;
+		bool stays;
+	} parts[] = {
+		{ 20, true }, { 20, false }, { 10, true }, { 14, false },
+	};
+	uint64_t sent = 0, seen = 0;
+	struct vt_conn other;
+	unsigned int i;
+
+	VT_SETUP(vt_conn_open(&other, self->a, &self->pair.b));
+	ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 30));
+	ASSERT_EQ(0, take_n(self->a->scq, &seen, 30));
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		ASSERT_EQ(0, complete_n(self->a, parts[i].stays ? self->a->qp :
+								  other.a,
+					&self->wr, &sent, parts[i].n));
+	vt_conn_close(&other);
+	ASSERT_EQ(0, complete_n(self->a, self->a->qp, &self->wr, &sent,
+				CQE - 30));
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (!parts[i].stays)
+			seen += parts[i].n;
+		else
+			EXPECT_EQ(0, take_n(self->a->scq, &seen, parts[i].n));
+	}
+	EXPECT_EQ(0, take_n(self->a->scq, &seen, CQE - 30));
+	EXPECT_TRUE(vt_quiet(self->a->scq, 0));
+}
+
+/* Let the sender's CQ be one that its only thread polls by batches. */
+static int use_single_threaded(struct vt_pair *pair, struct ibv_cq_ex **cqx)
+{
+	struct ibv_cq_init_attr_ex init = {
+		.cqe = CQE, .channel = pair->a.chan,
+		.wc_flags = IBV_WC_EX_WITH_QP_NUM,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
+	};
+	struct vt_ep *ep = &pair->a;
+
+	*cqx = ibv_create_cq_ex(ep->dev.ctx, &init);
+	if (!*cqx)
+		return -errno;
+	ibv_destroy_qp(ep->qp);
+	ibv_destroy_cq(ep->scq);
+	ep->scq = ibv_cq_ex_to_cq(*cqx);
+	ep->qp = vt_qp_create(ep);
+	return ep->qp ? vt_pair_reset(pair) : -errno;
+}
+
+/* In the middle of a batch, of which the current completion stays. */
+TEST_F(cq, batch_beside_a_former_qp)
+{
+	struct ibv_poll_cq_attr attr = {};
+	uint64_t sent = 0, seen;
+	struct ibv_cq_ex *cqx;
+	struct vt_conn other;
+
+	VT_SETUP(use_single_threaded(&self->pair, &cqx));
+	VT_SETUP(vt_conn_open(&other, self->a, &self->pair.b));
+	ASSERT_EQ(0, complete_n(self->a, self->a->qp, &self->wr, &sent, 2));
+	ASSERT_EQ(0, complete_n(self->a, other.a, &self->wr, &sent, CQE - 2));
+	ASSERT_EQ(0, ibv_start_poll(cqx, &attr));
+	EXPECT_EQ(0, cqx->wr_id);
+	vt_conn_close(&other);
+	EXPECT_EQ(self->a->qp->qp_num, ibv_wc_read_qp_num(cqx));
+	EXPECT_EQ(0, ibv_next_poll(cqx));
+	EXPECT_EQ(1, cqx->wr_id);
+	EXPECT_EQ(ENOENT, ibv_next_poll(cqx));
+	ibv_end_poll(cqx);
+
+	seen = sent;
+	ASSERT_EQ(0, complete_n(self->a, self->a->qp, &self->wr, &sent, CQE));
+	EXPECT_EQ(0, take_n(self->a->scq, &seen, CQE));
 }
 
 /* -- moderation */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <infiniband/softmrdv.h>
 
@@ -213,29 +214,39 @@ int smr_destroy_cq(struct ibv_cq *ibcq)
 }
 
 /**
- * smr_cq_forget_qp - hide the completions of a QP that is no more
+ * smr_cq_forget_qp - drop the completions of a QP that is no more
  * @ibcq: a CQ of the QP, or NULL
  * @qp_num: the QP, for which the kernel makes no completions any more
  *
  * Takes the CQ's lock. Entries between the indices belong to this side, so
- * they are marked where they are while the kernel goes on producing.
+ * those that stay are moved together while the kernel goes on producing. They
+ * move up, to where it produces: so their room is the kernel's again, at once
+ * or, in the middle of a batch, at its end.
  */
 void smr_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qp_num)
 {
 	struct smr_cq *cq;
-	uint32_t prod, i;
+	uint32_t from, to;
 
 	if (!ibcq)
 		return;
 
 	cq = to_smr_cq(ibcq);
 	smr_cq_lock(cq);
-	prod = smr_cq_prod(cq);
-	for (i = cq->cons; i != prod; i++) {
-		struct smr_cqe *cqe = smr_ring_entry(&cq->ring, i);
+	cq->prod = smr_cq_prod(cq);
+	to = cq->prod;
+	for (from = cq->prod; from != cq->cons; from--) {
+		const struct smr_cqe *cqe = smr_ring_entry(&cq->ring, from - 1);
 
 		if (cqe->qp_num == qp_num)
-			cqe->status = SMR_CQE_DEAD;
+			continue;
+		to--;
+		if (to != from - 1)
+			memcpy(smr_ring_entry(&cq->ring, to), cqe,
+			       sizeof(*cqe));
 	}
+	cq->cons = to;
+	if (!cq->cur)
+		smr_cq_release(cq);
 	smr_cq_unlock(cq);
 }

@@ -12,9 +12,6 @@
 #include "ring.h"
 #include "softmr.h"
 
-/* The status of an entry that is to be skipped; the kernel never uses it. */
-#define SMR_CQE_DEAD	UINT32_MAX
-
 static inline void smr_cq_lock(struct smr_cq *cq)
 {
 	if (!cq->single_threaded)
@@ -36,6 +33,12 @@ static inline uint32_t smr_cq_prod(struct smr_cq *cq)
 	uint32_t prod = smr_load_acquire(&cq->ring.hdr->prod);
 
 	return prod - cq->cons <= cq->ring.depth ? prod : cq->cons;
+}
+
+/* Give back the entries before cq->cons. Caller holds the lock. */
+static inline void smr_cq_release(struct smr_cq *cq)
+{
+	smr_store_release(&cq->ring.hdr->cons, cq->cons);
 }
 
 #endif /* SMR_PROVIDER_CQ_H */

@@ -4,35 +4,16 @@
  */
 #include <errno.h>
 
-#include <util/compiler.h>
-
 #include "cq.h"
 
-/*
- * The next completion that is alive, at cq->cons, or NULL. Dead ones before
- * it are passed over. Caller holds the lock.
- */
-static struct smr_cqe *next_cqe(struct smr_cq *cq)
+/* The next completion, at cq->cons, or NULL. Caller holds the lock. */
+static const struct smr_cqe *next_cqe(struct smr_cq *cq)
 {
-	for (;;) {
-		struct smr_cqe *cqe;
-
-		if (cq->cons == cq->prod)
-			cq->prod = smr_cq_prod(cq);
-		if (cq->cons == cq->prod)
-			return NULL;
-
-		cqe = smr_ring_entry(&cq->ring, cq->cons);
-		if (likely(cqe->status != SMR_CQE_DEAD))
-			return cqe;
-		cq->cons++;
-	}
-}
-
-/* Give back the entries before cq->cons. Caller holds the lock. */
-static void release_cqes(struct smr_cq *cq)
-{
-	smr_store_release(&cq->ring.hdr->cons, cq->cons);
+	if (cq->cons == cq->prod)
+		cq->prod = smr_cq_prod(cq);
+	if (cq->cons == cq->prod)
+		return NULL;
+	return smr_ring_entry(&cq->ring, cq->cons);
 }
 
 static void copy_wc(struct ibv_wc *wc, const struct smr_cqe *cqe)
@@ -64,17 +45,15 @@ int smr_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 {
 	struct smr_cq *cq = to_smr_cq(ibcq);
 	const struct smr_cqe *cqe;
-	uint32_t first;
 	int n = 0;
 
 	smr_cq_lock(cq);
-	first = cq->cons;
 	while (n < num_entries && (cqe = next_cqe(cq))) {
 		copy_wc(&wc[n++], cqe);
 		cq->cons++;
 	}
-	if (cq->cons != first)
-		release_cqes(cq);
+	if (n)
+		smr_cq_release(cq);
 	smr_cq_unlock(cq);
 	return n;
 }
@@ -101,20 +80,15 @@ static int step(struct smr_cq *cq)
 static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 {
 	struct smr_cq *cq = current_cq(ibcq);
-	uint32_t first;
 	int ret;
 
 	if (attr->comp_mask)
 		return EINVAL;
 
 	smr_cq_lock(cq);
-	first = cq->cons;
 	ret = step(cq);
-	if (ret) {
-		if (cq->cons != first)
-			release_cqes(cq);
+	if (ret)
 		smr_cq_unlock(cq);
-	}
 	return ret;
 }
 
@@ -127,7 +101,8 @@ static void end_poll(struct ibv_cq_ex *ibcq)
 {
 	struct smr_cq *cq = current_cq(ibcq);
 
-	release_cqes(cq);
+	cq->cur = NULL;
+	smr_cq_release(cq);
 	smr_cq_unlock(cq);
 }
 

@@ -54,7 +54,8 @@ struct smr_ah {
  * @cons: the next completion to look at; the ring's own lags behind it
  *	while a batch is polled
  * @prod: how far the kernel had come when we last looked
- * @cur: the completion that the read_*() functions of the extended CQ read
+ * @cur: the completion that the read_*() functions of the extended CQ read;
+ *	NULL unless a batch is being polled
  */
 struct smr_cq {
 	struct verbs_cq vcq;

@@ -33,9 +33,9 @@ static bool came_by(const struct smr_env *env, const struct sk_buff *skb)
 	struct net_device *ndev;
 
 	ndev = dev_get_by_index_rcu(env->egress->net, skb->skb_iif);
-	if (ndev && is_vlan_dev(ndev))
-		ndev = vlan_dev_real_dev(ndev);
-	return ndev == env->ndev;
+	return ndev && (ndev == env->ndev ||
+			(is_vlan_dev(ndev) &&
+			 vlan_dev_real_dev(ndev) == env->ndev));
 }
 
 /* Is it what the QP has sent itself, and does not want to hear? */

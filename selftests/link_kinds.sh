@@ -8,6 +8,8 @@
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
+# shellcheck source=selftests/lib/cm.sh
+. "$(dirname "$0")/lib/cm.sh"
 
 need_link_type "$LINK_TYPE"
 DEV=$(node_name k)
@@ -56,6 +58,8 @@ kind() {
 	if [ "$up" = "4: ACTIVE" ]; then
 		check "$kind: traffic" pingpong server client v4 -n 20 -c
 		check "$kind: traffic over IPv6" pingpong server client v6 -n 20 -c
+		addresses v4
+		[[ $kind = wireguard ]] || check "$kind: multicast" groups 239.35.36.37
 	fi
 	check "$kind: delete" link_del "$DEV"
 	remove_netdevs

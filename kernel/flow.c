@@ -44,7 +44,7 @@ static void wake_all(struct smr_flows *flows)
 	LIST_HEAD(waiting);
 
 	spin_lock_bh(&flows->lock);
-	WRITE_ONCE(flows->crowded, false);
+	WRITE_ONCE(flows->round, flows->round + 1);
 	list_splice_init(&flows->first, &waiting);
 	list_splice_tail_init(&flows->waiting, &waiting);
 	list_for_each_entry_safe(flow, next, &waiting, node) {
@@ -76,7 +76,7 @@ void smr_flows_init(struct smr_flows *flows)
 	spin_lock_init(&flows->lock);
 	INIT_LIST_HEAD(&flows->first);
 	INIT_LIST_HEAD(&flows->waiting);
-	flows->crowded = false;
+	flows->round = 1;
 	tasklet_setup(&flows->waker, waker_run);
 	timer_setup(&flows->backstop, backstop_fired, 0);
 }
@@ -159,7 +159,7 @@ bool smr_flow_may_send(struct smr_flow_watch *watch, struct smr_flow *flow)
 {
 	struct sock *sk = watch->sk;
 
-	if (READ_ONCE(watch->flows->crowded) ||
+	if (READ_ONCE(watch->round) == READ_ONCE(watch->flows->round) ||
 	    sk_wmem_alloc_get(sk) >= READ_ONCE(sk->sk_sndbuf))
 		return false;
 	if (flow && READ_ONCE(flow->woken))
@@ -181,7 +181,7 @@ void smr_flow_wait_room(struct smr_flow_watch *watch, struct smr_flow *flow)
 
 	spin_lock_bh(&flows->lock);
 	flow_enqueue(watch, flow);
-	WRITE_ONCE(flows->crowded, true);
+	WRITE_ONCE(watch->round, flows->round);
 	spin_unlock_bh(&flows->lock);
 
 	/* Against the packets that were freed before the entry was there */
@@ -219,6 +219,7 @@ void smr_flow_watch_init(struct smr_flow_watch *watch, struct smr_flows *flows,
 	init_waitqueue_func_entry(&watch->entry, watch_event);
 	INIT_LIST_HEAD(&watch->entry.entry);
 	watch->flows = flows;
+	watch->round = 0;
 	watch->sk = sk;
 }
 

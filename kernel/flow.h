@@ -31,8 +31,7 @@ struct smr_flow {
  * @lock: guards both lists and every node on them; softirqs off
  * @first: struct smr_flow: woken before, when others were quicker
  * @waiting: struct smr_flow, the longest waiting first
- * @crowded: somebody waits for a socket's room, so that nobody else takes it;
- *	written with the lock held
+ * @round: how often all were woken, and one; written with the lock held
  * @waker: wakes them all
  * @backstop: wakes them where no event would, a jiffy later
  */
@@ -40,7 +39,7 @@ struct smr_flows {
 	spinlock_t lock;
 	struct list_head first;
 	struct list_head waiting;
-	bool crowded;
+	unsigned long round;
 	struct tasklet_struct waker;
 	struct timer_list backstop;
 };
@@ -50,11 +49,14 @@ struct smr_flows {
  * @entry: on the socket's wait queue while anybody waits; that queue's lock
  * @flows: who then is woken
  * @sk: the socket; the watch's owner keeps it
+ * @round: equal to that of @flows when somebody waits for the socket's room, so
+ *	that nobody else takes it; written with the lock of @flows held
  */
 struct smr_flow_watch {
 	struct wait_queue_entry entry;
 	struct smr_flows *flows;
 	struct sock *sk;
+	unsigned long round;
 };
 
 void smr_flow_init(struct smr_flow *flow, void (*wake)(struct smr_flow *flow));

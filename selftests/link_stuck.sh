@@ -31,16 +31,24 @@ second_veth() {
 		side stuck_client "$(node_name cs)" "$CLI" 10.2.0.2 fd02::2
 }
 
+# The other IP version has a budget of its own; and whoever waits is not woken for that
+over_v6() {
+	local before
+	before=$(counter "$(node_name cs)" tx_backpressure)
+	pingpong stuck_server stuck_client v6 -s 65536 -n 20 -c && is "$(counter "$(node_name cs)" tx_backpressure)" "$before"
+}
+
 waits_for_room() { [ "$(counter "$(node_name cs)" tx_backpressure)" -gt 0 ]; }
 
 # How many bytes the queue holds
-backlog() { tc -n "$CLI" -s -j qdisc show dev veth1 | grep -oP '"backlog":\K[0-9]+'; }
+backlog() { tc -n "$CLI" -s -j qdisc show dev veth1 parent 1:3 | grep -oP '"backlog":\K[0-9]+'; }
 is_full() { [ "$(backlog)" -gt 1000000 ] || { echo "in the queue: $(backlog) bytes"; return 1; }; }
 
-# Until the sender has met the end of what it may have in the stack
+# Until the sender has met the end of what it may have in the stack. Only bulk traffic goes through that queue
 fill_queue() {
-	traffic stuck_server stuck_client ib_send_bw -c UD -s 1024 -D 60 &&
-		tc -n "$CLI" qdisc add dev veth1 root tbf rate 8kbit burst 10kb limit 64mb &&
+	traffic stuck_server stuck_client ib_send_bw -c UD -s 1024 -D 60 --tclass=8 &&
+		tc -n "$CLI" qdisc add dev veth1 root handle 1: prio &&
+		tc -n "$CLI" qdisc add dev veth1 parent 1:3 handle 3: tbf rate 8kbit burst 10kb limit 64mb &&
 		within 20 waits_for_room
 }
 
@@ -58,6 +66,7 @@ if try_veth 1500; then
 		# shellcheck disable=SC2086 # words are meant
 		check "the other link: $how" pingpong server client $how -s 65536 -n 20 -c || break
 	done
+	check "the same link: IPv6" over_v6
 	check "its queue is still full" is_full
 	check "who waits for room can be killed" stop_traffic
 	check "the stuck link can be deleted" link_del "$(node_name cs)" "$CLI"

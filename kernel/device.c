@@ -25,10 +25,67 @@
 
 #define DEVICE_DRIVER_ID	((enum rdma_driver_id)SMR_DRIVER_ID)
 
-static void addr_changed(struct work_struct *work)
+/* Consumers are told of changes. The caller has a reference on @dev. */
+static void port_event(struct smr_dev *dev, enum ib_port_state state)
 {
-	struct smr_dev *dev = container_of(work, struct smr_dev, addr_work);
+	struct ib_event event = {
+		.device = &dev->verbs.ibdev,
+		.element.port_num = 1,
+		.event = state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
+						   IB_EVENT_PORT_ERR,
+	};
 
+	ASSERT_RTNL();
+	if (state == dev->port_state)
+		return;
+	dev->port_state = state;
+	if (state != IB_PORT_ACTIVE)
+		smr_stat_inc(dev->verbs.env.stats, SMR_CNT_LINK_DOWNED);
+	ib_dispatch_event(&event);
+}
+
+/* The netdev is going. The caller has a reference on the core's device. */
+static void dev_leave(struct smr_dev *dev)
+{
+	ASSERT_RTNL();
+	smr_rules_close(&dev->verbs.steer);
+	ib_unregister_device_queued(&dev->verbs.ibdev);
+}
+
+/*
+ * A device on which there is no reference to be had is about to end, or to be
+ * enabled again, and looked at again. The core waits for those that there are
+ * before it waits for what its events have begun.
+ */
+static void dev_look(struct smr_dev *dev)
+{
+	struct ib_device *ibdev = &dev->verbs.ibdev;
+	struct smr_env *env = &dev->verbs.env;
+
+	ASSERT_RTNL();
+	if (!ib_device_try_get(ibdev))
+		return;
+	if (smr_egress_has_netdev(env->egress, env->ndev)) {
+		port_event(dev, smr_compat_port_state(env->ndev));
+	} else {
+		netdev_info(env->ndev, "softmr: link %s goes, for the netdev is elsewhere\n",
+			    dev_name(&ibdev->dev));
+		dev_leave(dev);
+	}
+	ib_device_put(ibdev);
+}
+
+/*
+ * The netdev may have another address, or anything may have happened to it when
+ * there was no device yet that a notifier could find.
+ */
+static void follow_netdev(struct work_struct *work)
+{
+	struct smr_dev *dev = container_of(work, struct smr_dev, follow_work);
+
+	rtnl_lock();
+	dev_look(dev);
+	rtnl_unlock();
 	smr_rules_follow(&dev->verbs.steer);
 }
 
@@ -68,7 +125,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	smr_dm_store_init(&dev->verbs.dms);
 	smr_steer_init(&dev->verbs.steer, ndev);
 	smr_userwqs_init(&dev->verbs.users);
-	INIT_WORK(&dev->addr_work, addr_changed);
+	INIT_WORK(&dev->follow_work, follow_netdev);
 	netdev_hold(ndev, &dev->tracker, GFP_KERNEL);
 
 	env->egress = &dev->egress;
@@ -103,7 +160,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 {
 	struct smr_dev *dev = to_smr_dev(ibdev);
 
-	cancel_work_sync(&dev->addr_work);
+	cancel_work_sync(&dev->follow_work);
 	smr_steer_fini(&dev->verbs.steer);
 	smr_srqtab_fini(&dev->verbs.srqs);
 	smr_ahtab_fini(&dev->verbs.ahs);
@@ -116,7 +173,22 @@ static void dealloc_driver(struct ib_device *ibdev)
 	netdev_put(dev->verbs.env.ndev, &dev->tracker);
 }
 
+/*
+ * Notifiers find the device from now on: it has been registered, or is in
+ * another namespace of RDMA's. What they missed is to be seen by who looks
+ * after this.
+ */
+static int enable_driver(struct ib_device *ibdev)
+{
+	struct smr_dev *dev = to_smr_dev(ibdev);
+
+	smr_vlan_registered(dev);
+	schedule_work(&dev->follow_work);
+	return 0;
+}
+
 static const struct ib_device_ops device_ops = {
+	.enable_driver = enable_driver,
 	.dealloc_driver = dealloc_driver,
 	SMR_OP_REPORT_PORT_EVENT
 };
@@ -170,34 +242,7 @@ static struct smr_dev *dev_create(struct net_device *ndev, struct net *net,
 	return dev;
 }
 
-/*
- * A netdev that was unregistered, or moved to another namespace, before its
- * device could be found has told nobody: look once more. Who comes after
- * this finds the device.
- */
-static int dev_check_netdev(const struct smr_dev *dev, struct net_device *ndev,
-			    const struct net *net)
-{
-	struct ib_device *ibdev;
-	bool gone;
-
-	rtnl_lock();
-	gone = ndev->reg_state != NETREG_REGISTERED ||
-	       !net_eq(dev_net(ndev), net);
-	rtnl_unlock();
-	if (!gone)
-		return 0;
-	/* Somebody else may have unregistered the device, and freed it. */
-	ibdev = ib_device_get_by_netdev(ndev, DEVICE_DRIVER_ID);
-	if (ibdev == &dev->verbs.ibdev)
-		ib_unregister_device_and_put(ibdev);
-	else if (ibdev)
-		ib_device_put(ibdev);
-	return -ENODEV;
-}
-
-static int dev_register(struct smr_dev *dev, const struct net *net,
-			const char *name)
+static int dev_register(struct smr_dev *dev, const char *name)
 {
 	struct net_device *ndev = dev->verbs.env.ndev;
 	int ret;
@@ -207,9 +252,8 @@ static int dev_register(struct smr_dev *dev, const struct net *net,
 	if (ret)
 		goto dealloc;
 	ret = ib_register_device(&dev->verbs.ibdev, name, NULL);
-	if (ret)
-		goto dealloc;
-	return dev_check_netdev(dev, ndev, net);
+	if (!ret)
+		return 0; /* and follow_netdev() may have ended it already */
 
 dealloc:
 	ib_dealloc_device(&dev->verbs.ibdev);
@@ -265,7 +309,7 @@ static void explain_failure(const struct net_device *ndev, const char *name,
 
 /*
  * The netdev may be on its way to another namespace, and its own may end
- * meanwhile: dev_check_netdev() looks whether it was.
+ * meanwhile: follow_netdev() looks whether it was.
  */
 static struct net *netdev_net_get(const struct net_device *ndev)
 {
@@ -286,7 +330,7 @@ static int link_add(const char *name, struct net_device *ndev, struct net *net,
 	dev = dev_create(ndev, net, conf);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
-	return dev_register(dev, net, name);
+	return dev_register(dev, name);
 }
 
 /**
@@ -295,12 +339,13 @@ static int link_add(const char *name, struct net_device *ndev, struct net *net,
  * @ndev: the netdev; the caller holds a reference
  * @conf: what can be chosen
  *
- * `rdma link del`, the netdev's end and the module's end it.
+ * `rdma link del`, the netdev's end and the module's end it; if the netdev went
+ * meanwhile, it ends at once.
  *
  * Context: process, may sleep; caller holds neither RTNL nor a lock of ours.
  * Return: 0; -EMEDIUMTYPE (neither Ethernet nor plain IP), -EEXIST (the netdev
  * has a link), -ENOTUNIQ (the name is taken), -EADDRINUSE (another driver has
- * the UDP port), -ENODEV (the netdev is gone), -ENOMEM.
+ * the UDP port), -ENODEV (the netdev's namespace is gone), -ENOMEM.
  */
 int smr_device_add(const char *name, struct net_device *ndev,
 		   const struct smr_link_conf *conf)
@@ -317,27 +362,8 @@ int smr_device_add(const char *name, struct net_device *ndev,
 	return ret;
 }
 
-/* Consumers are told of changes. */
-static void port_event(struct smr_dev *dev, enum ib_port_state state)
-{
-	struct ib_event event = {
-		.device = &dev->verbs.ibdev,
-		.element.port_num = 1,
-		.event = state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
-						   IB_EVENT_PORT_ERR,
-	};
-
-	ASSERT_RTNL();
-	if (state == dev->port_state)
-		return;
-	dev->port_state = state;
-	if (state != IB_PORT_ACTIVE)
-		smr_stat_inc(dev->verbs.env.stats, SMR_CNT_LINK_DOWNED);
-	ib_dispatch_event(&event);
-}
-
 /*
- * The MTU is read when it is asked for, and a new name of the netdev is
+ * The port's MTU is read when it is asked for, and a new name of the netdev is
  * nothing to us. A netdev that moves to another namespace is unregistered in
  * the old one.
  */
@@ -352,13 +378,14 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		return NOTIFY_DONE;
 	switch (event) {
 	case NETDEV_UNREGISTER:
-		smr_rules_close(&to_smr_dev(ibdev)->verbs.steer);
-		ib_unregister_device_queued(ibdev);
+		dev_leave(to_smr_dev(ibdev));
 		break;
 	case NETDEV_CHANGEADDR:
-		schedule_work(&to_smr_dev(ibdev)->addr_work);
+		schedule_work(&to_smr_dev(ibdev)->follow_work);
 		break;
 	case NETDEV_UP:
+		schedule_work(&to_smr_dev(ibdev)->follow_work);
+		fallthrough;
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
 		port_event(to_smr_dev(ibdev), smr_compat_port_state(ndev));

@@ -28,7 +28,7 @@ struct task_struct;
  * @tracker: of the reference on @verbs.env.ndev, which is kept until the
  *	namespace's sockets are closed, so that the namespace outlives them
  * @port_state: what consumers were told last; guarded by RTNL
- * @addr_work: the rules hear of the netdev's new address
+ * @follow_work: sees to it that nothing of the netdev's life is missed
  * @registrar: who registers it, as long as that lasts; see vlan.c
  */
 struct smr_dev {
@@ -41,7 +41,7 @@ struct smr_dev {
 	struct smr_egress egress;
 	netdevice_tracker tracker;
 	enum ib_port_state port_state;
-	struct work_struct addr_work;
+	struct work_struct follow_work;
 	struct task_struct *registrar;
 };
 

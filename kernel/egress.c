@@ -11,6 +11,9 @@
 
 #include <linux/in.h>
 #include <linux/net.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <net/net_namespace.h>
 #include <net/sock.h>
 
 /*
@@ -98,6 +101,22 @@ void smr_egress_close(struct smr_egress *eg)
 	sock_close(&eg->sock4);
 	sock_close(&eg->sock6);
 	smr_flows_fini(&eg->flows);
+}
+
+/**
+ * smr_egress_has_netdev() - can a link still use its netdev?
+ * @eg: the link's
+ * @ndev: its netdev, on which there is a reference
+ *
+ * Context: process; caller holds RTNL.
+ * Return: false: the netdev is going, or has gone, be it to another namespace.
+ */
+bool smr_egress_has_netdev(const struct smr_egress *eg,
+			   const struct net_device *ndev)
+{
+	ASSERT_RTNL();
+	return ndev->reg_state == NETREG_REGISTERED &&
+	       net_eq(dev_net(ndev), eg->net);
 }
 
 static struct smr_egress_sock *family_sock(struct smr_egress *eg, u16 family)

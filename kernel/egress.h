@@ -8,6 +8,7 @@
 #include "flow.h"
 
 struct net;
+struct net_device;
 struct sock;
 struct socket;
 
@@ -40,6 +41,9 @@ struct smr_egress {
 
 int smr_egress_open(struct smr_egress *eg, struct net *net);
 void smr_egress_close(struct smr_egress *eg);
+
+bool smr_egress_has_netdev(const struct smr_egress *eg,
+			   const struct net_device *ndev);
 
 struct sock *smr_egress_sk(struct smr_egress *eg, u16 family);
 struct smr_flow_watch *smr_egress_watch(struct smr_egress *eg, u16 family);

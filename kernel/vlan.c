@@ -36,12 +36,6 @@ static struct net_device *get_netdev(struct ib_device *ibdev, u32 port)
 	return ndev;
 }
 
-static int enable_driver(struct ib_device *ibdev)
-{
-	WRITE_ONCE(to_smr_dev(ibdev)->registrar, NULL);
-	return 0;
-}
-
 static int add_gid(const struct ib_gid_attr *attr, void **context)
 {
 	const struct net_device *ndev = to_smr_verbs(attr->device)->env.ndev;
@@ -56,7 +50,6 @@ static int del_gid(const struct ib_gid_attr *attr, void **context)
 
 static const struct ib_device_ops vlan_ops = {
 	.get_netdev = get_netdev,
-	.enable_driver = enable_driver,
 	.add_gid = add_gid,
 	.del_gid = del_gid,
 };
@@ -73,4 +66,15 @@ void smr_vlan_init(struct smr_dev *dev)
 		return;
 	dev->registrar = current;
 	ib_set_device_ops(&dev->verbs.ibdev, &vlan_ops);
+}
+
+/**
+ * smr_vlan_registered() - a device has been registered
+ * @dev: the device; any, whatever its netdev is
+ *
+ * Context: process, called by the core's registration.
+ */
+void smr_vlan_registered(struct smr_dev *dev)
+{
+	WRITE_ONCE(dev->registrar, NULL);
 }

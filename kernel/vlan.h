@@ -6,5 +6,6 @@
 struct smr_dev;
 
 void smr_vlan_init(struct smr_dev *dev);
+void smr_vlan_registered(struct smr_dev *dev);
 
 #endif /* SMR_VLAN_H */

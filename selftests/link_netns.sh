@@ -170,5 +170,27 @@ else
 	link_del "${LINKS[1]}"
 fi
 clean_up "$MARK"
+
+# -- the device and its netdev are moved at once: who tells of the netdev does not find the device
+
+# move_both DELAY: and then the name is free again, since the link went, and the netdev's first namespace can end
+move_both() {
+	local mark=${#TAP_CLEANUP[@]} at="" status=0
+	ns_add "$A" && ns_add "$B" && ip -n "$A" link add dummy4 up type dummy || status=1
+	in_ns "$A" rdma link add "${LINKS[0]}" type "$LINK_TYPE" netdev dummy4 || status=1
+	sees "" "${LINKS[0]}" || at=$A
+	in_ns "$at" rdma dev set "${LINKS[0]}" netns "$B" &
+	nap "$1"
+	ip -n "$A" link set dummy4 netns "$B" || status=1
+	wait "$!" || echo "the device did not move"
+	ip netns del "$A"
+	within 20 link_add "${LINKS[0]}" dummy5 || { echo "the link is still there"; status=1; }
+	clean_up "$mark"
+	return "$status"
+}
+
+ip link add dummy5 up type dummy && on_exit ip link del dummy5
+for delay in 0 0.005 0.01 0.02 0.04 0.08; do check "the netdev moves $delay s after the device" move_both "$delay"; done
+clean_up "$MARK"
 check "shared again" back_to_shared
 finish

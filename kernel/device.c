@@ -14,6 +14,7 @@
 #include "compat/ib.h"
 #include "kmr.h"
 #include "limits.h"
+#include "mcast.h"
 #include "mr.h"
 #include "dm_verbs.h"
 #include "netns.h"
@@ -76,8 +77,8 @@ static void dev_look(struct smr_dev *dev)
 }
 
 /*
- * The netdev may have another address, or anything may have happened to it when
- * there was no device yet that a notifier could find.
+ * The netdev may have another address, or another MTU, or anything may have
+ * happened to it when there was no device yet that a notifier could find.
  */
 static void follow_netdev(struct work_struct *work)
 {
@@ -87,6 +88,7 @@ static void follow_netdev(struct work_struct *work)
 	dev_look(dev);
 	rtnl_unlock();
 	smr_rules_follow(&dev->verbs.steer);
+	smr_mcast_follow(&dev->verbs.env);
 }
 
 /* What dealloc_driver undoes; the reverse order of it. */
@@ -381,6 +383,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		dev_leave(to_smr_dev(ibdev));
 		break;
 	case NETDEV_CHANGEADDR:
+	case NETDEV_CHANGEMTU:
 		schedule_work(&to_smr_dev(ibdev)->follow_work);
 		break;
 	case NETDEV_UP:

@@ -5,8 +5,13 @@
 
 struct in6_addr;
 struct net_device;
+struct smr_egress;
+struct smr_group;
 
-int smr_group_join(struct net_device *ndev, const struct in6_addr *addr);
-void smr_group_leave(struct net_device *ndev, const struct in6_addr *addr);
+struct smr_group *smr_group_join(const struct smr_egress *eg,
+				 struct net_device *ndev,
+				 const struct in6_addr *addr);
+void smr_group_follow(struct smr_group *group);
+void smr_group_leave(struct smr_group *group);
 
 #endif /* SMR_GROUP_H */

@@ -4,6 +4,7 @@
 #define SMR_MCAST_H
 
 struct in6_addr;
+struct smr_env;
 struct smr_qp;
 
 /* Groups of a device, and QPs of each of them */
@@ -12,5 +13,6 @@ struct smr_qp;
 
 int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr);
 int smr_mcast_detach(struct smr_qp *qp, const struct in6_addr *addr);
+void smr_mcast_follow(const struct smr_env *env);
 
 #endif /* SMR_MCAST_H */

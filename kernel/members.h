@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 struct sk_buff;
+struct smr_group;
 struct smr_hdr;
 struct smr_qp;
 
@@ -19,6 +20,7 @@ struct smr_qp;
  * @node: in struct smr_members
  * @addr: the group, an IPv4 one in its mapped form
  * @qp: the QP, which is detached before it goes
+ * @group: the netdev's membership, which the QPs of its link share
  * @rcu: readers may still be at @node
  *
  * Constant while it is in the table.
@@ -27,6 +29,7 @@ struct smr_member {
 	struct hlist_node node;
 	struct in6_addr addr;
 	struct smr_qp *qp;
+	struct smr_group *group;
 	struct rcu_head rcu;
 };
 

@@ -11,6 +11,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include "netdev.h"
 #include "ud.h"
 
 #define MULTICAST_QPN	0xffffff
@@ -207,8 +208,8 @@ TEST_F(mcast, what_cannot_be)
 	EXPECT_EQ(EINVAL, ibv_detach_mcast(self->a->qp, &self->group, 0));
 }
 
-/* Does the netdev take frames for the group? */
-static bool netdev_listens(const union ibv_gid *group, int family)
+/* Does a netdev take frames for the group? */
+static bool listens(const char *netdev, const union ibv_gid *group, int family)
 {
 	char line[256], want[16];
 	const uint8_t *g = group->raw + 12;
@@ -222,11 +223,15 @@ static bool netdev_listens(const union ibv_gid *group, int family)
 		snprintf(want, sizeof(want), "3333%02x%02x%02x%02x", g[0], g[1],
 			 g[2], g[3]);
 	while (f && fgets(line, sizeof(line), f))
-		found |= strstr(line, getenv("SMR_NETDEV")) &&
-			 strstr(line, want);
+		found |= strstr(line, netdev) && strstr(line, want);
 	if (f)
 		fclose(f);
 	return found;
+}
+
+static bool netdev_listens(const union ibv_gid *group, int family)
+{
+	return listens(getenv("SMR_NETDEV"), group, family);
 }
 
 /* As long as anybody is attached, and no longer. */
@@ -262,6 +267,63 @@ TEST_F(mcast, process_dies_attached)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	EXPECT_FALSE(netdev_listens(&self->group, variant->family));
+}
+
+static bool within_a_while(bool want, const union ibv_gid *group, int family)
+{
+	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
+
+	while (listens(VT_OWN_NETDEV, group, family) != want) {
+		if (vt_now_ms() > end)
+			return false;
+		usleep(1000);
+	}
+	return true;
+}
+
+/*
+ * With an MTU that IP cannot live with a netdev forgets its groups. When it has
+ * another one, who was in a group still is; and who leaves the group that each
+ * host is in takes nothing away from the host.
+ */
+TEST_F(mcast, netdev_forgets)
+{
+	union ibv_gid all = self->group, other = self->group;
+	struct ibv_qp *qp;
+	struct vt_ep ep;
+
+	if (strcmp(getenv("SMR_PATH"), "host"))
+		return;
+	ASSERT_EQ(1, inet_pton(AF_INET6, variant->family == AF_INET ?
+			       "::ffff:224.0.0.1" : "ff02::1", all.raw));
+	other.raw[15]++;
+	ASSERT_EQ(0, vt_own_link_add());
+	ASSERT_EQ(0, vt_ep_open(&ep, &self->a->conf, 0));
+	qp = vt_qp_create(&ep);
+	ASSERT_NE(NULL, qp);
+
+	EXPECT_EQ(0, ibv_attach_mcast(ep.qp, &self->group, 0));
+	EXPECT_EQ(0, ibv_attach_mcast(ep.qp, &all, 0));
+	EXPECT_EQ(0, ibv_attach_mcast(qp, &all, 0));
+	EXPECT_TRUE(listens(VT_OWN_NETDEV, &self->group, variant->family));
+	EXPECT_EQ(0, system("ip link set " VT_OWN_NETDEV " mtu 60"));
+	EXPECT_FALSE(listens(VT_OWN_NETDEV, &self->group, variant->family));
+	EXPECT_FALSE(listens(VT_OWN_NETDEV, &all, variant->family));
+	EXPECT_EQ(0, ibv_detach_mcast(qp, &all, 0));
+	EXPECT_EQ(ENODEV, ibv_attach_mcast(qp, &other, 0));
+	EXPECT_EQ(0, ibv_attach_mcast(qp, &self->group, 0));
+	EXPECT_EQ(0, system("ip link set " VT_OWN_NETDEV " mtu 1500"));
+	EXPECT_TRUE(within_a_while(true, &self->group, variant->family));
+
+	EXPECT_EQ(0, ibv_detach_mcast(ep.qp, &all, 0));
+	EXPECT_EQ(0, ibv_detach_mcast(ep.qp, &self->group, 0));
+	EXPECT_TRUE(listens(VT_OWN_NETDEV, &all, variant->family));
+	EXPECT_EQ(0, ibv_detach_mcast(qp, &self->group, 0));
+	EXPECT_FALSE(listens(VT_OWN_NETDEV, &self->group, variant->family));
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+	vt_ep_close(&ep);
+	EXPECT_EQ(0, vt_own_link_del());
+	EXPECT_EQ(0, system("ip link del " VT_OWN_NETDEV));
 }
 
 /* As many as the device says, and not one more. */

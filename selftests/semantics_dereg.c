@@ -5,6 +5,7 @@
  * timeout: 90
  * paths: host wire
  */
+#include "netdev.h"
 #include "rows.h"
 #include "window.h"
 #include "writer.h"
@@ -328,27 +329,19 @@ CHECK(abandoned)
 	EXPECT_EQ(before, resources(dev, "mr"));
 }
 
-#define GONE_NETDEV	"smrgone"
-#define GONE_DEV	"smrgone0"
-
 CHECK(removed)
 {
 	struct vt_place r;
 	struct vt_pair pair;
 
-	ASSERT_EQ(0, system("ip link add " GONE_NETDEV " type dummy && "
-			    "ip addr add 10.99.0.1/24 dev " GONE_NETDEV " && "
-			    "ip link set " GONE_NETDEV " up && rdma link add "
-			    GONE_DEV " type softmr netdev " GONE_NETDEV));
-	setenv("SMR_DEV", GONE_DEV, 1);
-	setenv("SMR_DEV2", GONE_DEV, 1);
+	ASSERT_EQ(0, vt_own_link_add());
 	EXPECT_EQ(0, open_and_bind(&pair, &r));
-	EXPECT_EQ(0, system("rdma link del " GONE_DEV));
-	EXPECT_EQ(-1, resources(GONE_DEV, "mr"));
+	EXPECT_EQ(0, vt_own_link_del());
+	EXPECT_EQ(-1, resources(VT_OWN_LINK, "mr"));
 	/* What is left is libibverbs' own. */
 	vt_place_close(&r);
 	vt_pair_close(&pair);
-	EXPECT_EQ(0, system("ip link del " GONE_NETDEV));
+	EXPECT_EQ(0, system("ip link del " VT_OWN_NETDEV));
 }
 
 /* -- no window */

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "raw_send.h"
 
+#include <linux/cleanup.h>
 #include <linux/if_ether.h>
 #include <linux/if_vlan.h>
+#include <linux/netdevice.h>
+#include <linux/rcupdate.h>
 #include <linux/skbuff.h>
+#include <net/net_namespace.h>
 
 #include "complete.h"
+#include "egress.h"
 #include "frame.h"
 #include "packet.h"
 #include "payload.h"
@@ -50,27 +55,41 @@ static struct sk_buff *frame_build(struct smr_qp *qp, unsigned int len)
 	return ERR_PTR(err);
 }
 
-static int frame_out(struct smr_qp *qp, unsigned int len)
+/*
+ * To the rules and to the netdev, while this is still the link's: once it has
+ * gone to another namespace nothing of ours may leave it.
+ */
+static int frame_leave(struct smr_qp *qp, struct sk_buff *skb)
 {
-	struct smr_env *env = qp->env;
 	enum smr_steer_sent who;
-	struct sk_buff *skb;
 	int err;
 
-	err = smr_xmit_room(env->egress, SMR_FRAME_FAMILY, &qp->flow);
-	if (err)
-		return err;
-	skb = frame_build(qp, len);
-	if (IS_ERR(skb))
-		return PTR_ERR(skb);
+	/* It is down until nobody is left who has seen it where it was. */
+	guard(rcu)();
+	if (!net_eq(dev_net(skb->dev), qp->env->egress->net)) {
+		kfree_skb(skb);
+		return -ENETDOWN;
+	}
 	who = smr_steer_sent(qp, skb);
 	if (who == SMR_STEER_OWNER) {
 		consume_skb(skb);
 		return 0;
 	}
-	err = smr_frame_send(skb, env->egress, &qp->flow);
+	err = smr_frame_send(skb, qp->env->egress, &qp->flow);
 	/* Nobody is to get it twice: what the stack drops now is lost. */
 	return who == SMR_STEER_SOME && err == -EAGAIN ? 0 : err;
+}
+
+static int frame_out(struct smr_qp *qp, unsigned int len)
+{
+	struct sk_buff *skb;
+	int err;
+
+	err = smr_xmit_room(qp->env->egress, SMR_FRAME_FAMILY, &qp->flow);
+	if (err)
+		return err;
+	skb = frame_build(qp, len);
+	return IS_ERR(skb) ? PTR_ERR(skb) : frame_leave(qp, skb);
 }
 
 static void frame_done(struct smr_qp *qp, const struct smr_swqe *wqe,

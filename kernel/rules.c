@@ -6,7 +6,6 @@
 #include <linux/rculist.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
-#include <net/net_namespace.h>
 
 #include "egress.h"
 #include "steer.h"
@@ -178,8 +177,8 @@ static int rule_add(struct smr_steer *steer, struct smr_rule *rule)
 
 	ASSERT_RTNL();
 	/* It may be going although nobody could tell us yet. */
-	if (steer->closed || ndev->reg_state != NETREG_REGISTERED ||
-	    !net_eq(dev_net(ndev), rule->qp->env->egress->net))
+	if (steer->closed ||
+	    !smr_egress_has_netdev(rule->qp->env->egress, ndev))
 		return -ENODEV;
 	if (steer->nr == SMR_MAX_RULES)
 		return -ENOMEM;

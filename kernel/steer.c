@@ -7,7 +7,6 @@
  */
 #include "steer.h"
 
-#include <linux/cleanup.h>
 #include <linux/rculist.h>
 #include <linux/skbuff.h>
 
@@ -169,7 +168,8 @@ void smr_steer_fini(struct smr_steer *steer)
  * Only other processes get it: who sends a frame by a QP that receives all of
  * its kind does not want it back. A loopback netdev brings it in any case.
  *
- * Context: any but hard interrupts; called by the send task.
+ * Context: any but hard interrupts, inside an RCU read section; called by the
+ * send task.
  * Return: who got it.
  */
 enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb)
@@ -178,7 +178,6 @@ enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb)
 
 	if (skb->dev->flags & IFF_LOOPBACK)
 		return SMR_STEER_NOBODY;
-	guard(rcu)();
 	if (list_empty(&qp->env->steer->rules))
 		return SMR_STEER_NOBODY;
 	steer_pass(qp->env->steer, &p);

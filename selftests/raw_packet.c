@@ -11,6 +11,7 @@
 #include <linux/capability.h>
 #include <sys/mman.h>
 
+#include "netdev.h"
 #include "raw.h"
 #include "system.h"
 
@@ -321,6 +322,94 @@ TEST_F(raw, pages_that_went)
 		ASSERT_EQ(0, madvise(self->a.ep.buf.p, self->a.ep.buf.len,
 				     MADV_DONTNEED));
 	}
+}
+
+/* -- the netdev goes elsewhere */
+
+static long number_from(const char *command)
+{
+	FILE *f = popen(command, "r");
+	long n = -1;
+
+	if (f && fscanf(f, "%ld", &n) != 1)
+		n = -1;
+	if (f)
+		pclose(f);
+	return n;
+}
+
+#define SENT	"cat /sys/class/net/" VT_OWN_NETDEV "/statistics/tx_packets"
+
+/* Until it is killed; whatever becomes of its QP */
+static int send_on(int sock, const void *frame)
+{
+	struct vt_raw raw;
+	struct ibv_wc wc[16];
+	size_t len;
+
+	if (vt_raw_open(&raw, 0, 0))
+		return 1;
+	len = vt_frame_write(frame, vt_raw_slot(&raw, 0));
+	for (;;) {
+		vt_raw_post(&raw, len, 1, IBV_SEND_SIGNALED);
+		ibv_poll_cq(raw.ep.scq, 16, wc);
+	}
+}
+
+/* Stopped, looked at, and at another place before anything else happens to it */
+static long sent_when_moved(const char *netns)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "ip link set " VT_OWN_NETDEV
+		 " down; " SENT "; ip link set " VT_OWN_NETDEV
+		 " netns %s up", netns);
+	return number_from(command);
+}
+
+/*
+ * The link ends when all that use it have let go. Meanwhile the netdev is
+ * another namespace's already, and nothing may be sent there but the few
+ * packets with which the host itself begins.
+ */
+TEST(netdev_is_anothers)
+{
+	struct vt_frame frame = {
+		.dst = { 2, 1 }, .src = { 2, 2 }, .vlan = -1, .type = 0x88b5,
+		.payload = 100,
+	};
+	const char *netns = getenv("SMR_PEER_NETNS");
+	long before, last, after = -1;
+	uint64_t end;
+	char command[256];
+	int sock;
+	pid_t pid;
+
+	ASSERT_EQ(0, system("modprobe slow_client dev=" VT_OWN_LINK " ms=3000"));
+	ASSERT_EQ(0, vt_own_link_add());
+	pid = vt_child(&sock, send_on, &frame);
+	ASSERT_LT(0, pid);
+	end = vt_now_ms() + 10 * 1000;
+	while (number_from(SENT) < 100 && vt_now_ms() < end)
+		usleep(1000);
+	before = sent_when_moved(netns);
+	EXPECT_LE(100, before);
+	snprintf(command, sizeof(command), "ip netns exec %s " SENT, netns);
+	do {
+		last = after;
+		usleep(200 * 1000);
+		after = number_from(command);
+	} while (after != last && vt_now_ms() < end);
+	EXPECT_EQ(last, after);
+	EXPECT_LE(before, after);
+	EXPECT_GT(before + 30, after) TH_LOG("%ld sent", after - before);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(sock);
+	snprintf(command, sizeof(command), "ip -n %s link del " VT_OWN_NETDEV,
+		 netns);
+	EXPECT_EQ(0, system(command));
+	EXPECT_EQ(0, system("modprobe -r slow_client"));
 }
 
 /* -- who may */

@@ -39,17 +39,16 @@ QEMU=("$BASE/root/lib64/ld-linux-x86-64.so.2" --library-path "$BASE/root/usr/lib
 # -- KVM or not
 
 # Some machines have a /dev/kvm that cannot run a stock kernel, so the question is put to one: a whole
-# boot. The answer is kept until the machine reboots or the image, which QEMU is of, changes.
+# boot of the kernel that is wanted. The answer is kept until the machine reboots or the image, which QEMU is of, changes.
 kvm_works() {
 	local answer
 	[ -w /dev/kvm ] || return
 	answer=$CACHE/kvm-$({
 		cat /proc/sys/kernel/random/boot_id
-		echo "$BASE"
+		echo "$BASE $KERNEL"
 	} | sha256sum | cut -c1-16)
 	if [ ! -e "$answer" ]; then
-		rm -f "$CACHE"/kvm-*
-		if SOFTMR_ACCEL=kvm SOFTMR_BOOT_LIMIT=20 "$0" --no-build --timeout 25 true >/dev/null 2>&1; then
+		if SOFTMR_ACCEL=kvm SOFTMR_BOOT_LIMIT=20 "$0" --kernel "$KERNEL" --no-build --timeout 25 true >/dev/null 2>&1; then
 			echo yes >"$answer"
 		else
 			echo no >"$answer"

@@ -8,7 +8,7 @@
 
 EXIT_NO_BOOT=125 EXIT_DIED=126 EXIT_TIMEOUT=127
 
-NODES=1 CPUS=2 MEM='' SHARE='' TIMEOUT=600 CMDLINE='' LOG_DIR='' INTERACTIVE='' COMMAND=()
+NODES=1 CPUS=2 MEM='' SHARE='' TIMEOUT='' CMDLINE='' LOG_DIR='' INTERACTIVE='' COMMAND=()
 BOOT_LIMIT=${SOFTMR_BOOT_LIMIT:-180}
 
 # INSTANCES: process id per guest. Instance i has console.$i and verdict.$i in $RUN, and the nodes
@@ -26,7 +26,7 @@ bed_usage() {
 		  --cpus N           processors of each guest (default 2)
 		  --mem SIZE         memory of each guest, such as 2G
 		  --share DIR        mount the host's DIR at /mnt/share in the guest, writable
-		  --timeout SECONDS  give up after this long (default 600; 0: never)
+		  --timeout SECONDS  give up after this long (0: never; default 600, or 0 without COMMAND)
 		  --cmdline ARGS     more arguments for the kernel
 		  --log DIR          keep the console log and the kernel log there (console.N, dmesg.N)
 		  --no-build         boot what was built last, whatever the sources are now
@@ -40,11 +40,13 @@ bed_usage() {
 		  $EXIT_DIED  the guest died before COMMAND ended, or its kernel printed a splat (BUG, WARNING, KASAN, ...),
 		       whatever COMMAND returned
 		  $EXIT_TIMEOUT  the guest or COMMAND was still running after --timeout seconds
-		each with a message that says which and the end of the console log.
+		each with a message that says which, and the end of the console log, or the splat. (A COMMAND that ends with
+		one of these itself comes without.)
 	EOF
 }
 
 need_number() { [[ $2 =~ ^[0-9]+$ ]] || die 2 "$1 takes a number, not '$2'"; }
+need_some() { [[ $2 =~ ^[1-9][0-9]*$ ]] || die 2 "$1 takes a number from 1 on, not '$2'"; }
 
 bed_parse() {
 	while [ $# -gt 0 ]; do
@@ -73,14 +75,14 @@ bed_parse() {
 	0) INTERACTIVE=1 ;;
 	1) COMMAND=(bash -c "$1") ;;
 	esac
-	[ -z "$INTERACTIVE" ] || TIMEOUT=0
+	TIMEOUT=${TIMEOUT:-$([ "$INTERACTIVE" ] && echo 0 || echo 600)}
 }
 
 # shellcheck disable=SC2034 # the beds use them
 bed_parse_value() {
 	case $1 in
-	--nodes) need_number "$1" "$2" && NODES=$2 ;;
-	--cpus) need_number "$1" "$2" && CPUS=$2 ;;
+	--nodes) need_some "$1" "$2" && NODES=$2 ;;
+	--cpus) need_some "$1" "$2" && CPUS=$2 ;;
 	--timeout) need_number "$1" "$2" && TIMEOUT=$2 ;;
 	--mem) MEM=$2 ;;
 	--cmdline) CMDLINE=$2 ;;
@@ -99,7 +101,7 @@ bed_parse_value() {
 # -- the run's own directory
 
 bed_cleanup() {
-	kill_jobs
+	end_jobs
 	[ -z "${TTY_STATE:-}" ] || stty "$TTY_STATE" <&"$STDIN" || true
 	if [ -n "${RUN:-}" ]; then rm -rf "$RUN"; fi
 }
@@ -119,11 +121,9 @@ write_job() {
 		NODE=$1
 		NODES=$NODES
 		SHARE=${SHARE@Q}
-		INTERACTIVE=$([ "$1" != 1 ] || echo "$INTERACTIVE")
+		INTERACTIVE=$INTERACTIVE
 		COMMAND=(${COMMAND[*]@Q})
 	EOF
-	# the other nodes of an interactive run only have to be there
-	if [ -n "$INTERACTIVE" ] && [ "$1" != 1 ]; then echo "COMMAND=(sleep infinity)" >>"$2"; fi
 }
 
 # node_output NODE: make $RUN/out.NODE, a pipe whose content goes to our standard output

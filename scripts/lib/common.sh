@@ -71,6 +71,11 @@ heartbeat() {
 
 # Jobs run in process groups of their own, so that all that belongs to one can be ended at once.
 JOBS=()
+# What a job is making
+UNFINISHED=()
+
+# being_made [DIRECTORY]: it goes when the script ends before it is told that nothing is being made any more
+being_made() { UNFINISHED=("$@"); }
 
 # start_job COMMAND...: run it in the background; its process group's id is in $job
 start_job() {
@@ -96,7 +101,7 @@ jobs_live() {
 	return 1
 }
 
-# End all jobs and what they started: by SIGTERM, so that they can tidy up, and by force after 5 s
+# End all jobs, what they started and what they were making: by SIGTERM, so that they can tidy up, and by force after 5 s
 end_jobs() {
 	local i
 	signal_jobs TERM
@@ -105,6 +110,7 @@ end_jobs() {
 		sleep 0.1
 	done
 	kill_jobs
+	[ "${#UNFINISHED[@]}" = 0 ] || rm -rf "${UNFINISHED[@]}"
 }
 
 kill_jobs() {

@@ -109,6 +109,7 @@ image_make() {
 	[ -e "$BASE/done" ] && return
 	mkdir -p "$CACHE"
 	out=$(mktemp -d "$CACHE/tmp.image.XXXXXX")
+	being_made "$out"
 	mkdir "$out/root"
 	if ! { step "package lists" apt_refresh &&
 		step "guest image" image_bootstrap "$out" &&
@@ -120,6 +121,7 @@ image_make() {
 	touch "$out/done"
 	rm -rf "$BASE"
 	mv "$out" "$BASE"
+	being_made
 	prune_cache 'image-*'
 }
 

@@ -45,6 +45,7 @@ uml_source_make() {
 	[ "$(cat "$UML_SOURCE/.done" 2>/dev/null)" = "$(uml_source_key)" ] && return
 	mkdir -p "$CACHE"
 	out=$(mktemp -d "$CACHE/tmp.source.XXXXXX")
+	being_made "$out"
 	if ! { { [ -e "$APT_DIR/apt.conf" ] || step "package lists" apt_refresh; } &&
 		step "linux-source-$UML_SERIES" uml_fetch_source "$out"; }; then
 		rm -rf "$out"
@@ -53,6 +54,7 @@ uml_source_make() {
 	uml_source_key >"$out/.done"
 	rm -rf "$UML_SOURCE"
 	mv "$out" "$UML_SOURCE"
+	being_made
 }
 
 uml_fragments() { echo "$TOP/scripts/uml/base.config $TOP/scripts/uml/$1.config"; }

@@ -51,7 +51,7 @@ check "add it again" link_add "$A" dummy1
 check "delete the one" link_del "$A"
 check "delete the other" link_del "$B"
 
-for kind in ipip sit "gre local 10.0.0.1" nlmon; do
+for kind in "ipip remote 10.0.0.9" "sit remote 10.0.0.9" "gre remote 10.0.0.9" nlmon; do
 	# shellcheck disable=SC2086 # words
 	if ! netdev $kind; then
 		skip "${kind%% *}, which is not Ethernet" "this kernel cannot make one"

@@ -61,7 +61,7 @@ mtus() {
 
 if try_same_host; then
 	sizes "same host" v4
-	sizes "same host" v6 1 65537
+	sizes "same host" v6 0 1 65537
 	variants "same host"
 	on_demand "same host"
 	topology_down
@@ -76,7 +76,7 @@ fi
 
 if try_veth 9000; then
 	sizes "veth" v4
-	sizes "veth" v6 1 65537
+	sizes "veth" v6 0 1 65537
 	variants "veth"
 	mtus "veth"
 	on_demand "veth"

@@ -155,7 +155,9 @@ static void each_list_and_size(struct __test_metadata *_metadata,
 			       struct vt_pair *pair, enum ibv_wr_opcode op)
 {
 	size_t mtu = vt_mtu_bytes(pair->a.conf.mtu), i;
-	const size_t lens[] = { 0, 1, 31, mtu - 1, mtu + 1, 3 * mtu + 7, 65537 };
+	const size_t lens[] = {
+		0, 1, 31, mtu - 1, mtu, mtu + 1, 3 * mtu + 7, 65537,
+	};
 
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
 		struct vt_xfer x = { .op = op, .len = lens[i] };

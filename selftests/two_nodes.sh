@@ -23,7 +23,7 @@ side server rdma1 "" 10.0.0.1 fd00::1
 side client rdma2 "" 10.0.0.2 fd00::2 "$AGENT"
 
 for family in v4 v6; do
-	for size in 1 1048576; do
+	for size in 0 1 1048576; do
 		check "$family: $size bytes" pingpong server client "$family" -s "$size" -n 20 -c
 		check "$family: $size bytes, node 2 is the server" pingpong client server "$family" -s "$size" -n 20 -c
 	done

@@ -61,6 +61,9 @@ perftest_some() {
 	done
 	perftest_one "$1" "$2" "" 64 ib_send_lat -s 64 -n 50
 	perftest_one "$1" "$2" "fetch and add" 8 ib_atomic_lat -n 50
+	perftest_one "$1" "$2" "16 QPs" 8 ib_atomic_bw -q 16 -n 20
+	perftest_one "$1" "$2" "16 QPs" 65536 ib_write_bw -q 16 -s 65536 -n 20
+	perftest_one "$1" "$2" "both directions" 65536 ib_send_bw -b -s 65536 -n 100
 }
 
 # Buffers that are paged on demand; of huge pages, too, where there are any

@@ -150,10 +150,10 @@ static const char *choose_mem_dir(const struct options *o, unsigned long long *w
 
 static void make_dir(struct guest *g, const char *mem_dir)
 {
-	const char *dirs[] = { getenv("TMPDIR"), "/tmp", mem_dir };
+	const char *dirs[] = { getenv("SOFTMR_RUN_TMPDIR"), getenv("TMPDIR"), "/tmp", mem_dir };
 	size_t i;
 
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
 		if (!dirs[i] || *dirs[i] != '/')
 			continue;
 		if (snprintf(g->dir, sizeof(g->dir), "%s/softmr-run.XXXXXX", dirs[i]) < (int)sizeof(g->dir) &&

@@ -163,6 +163,7 @@ static void start(const struct job *job, int node)
 			s.groups[i] = strtoul(groups[i], NULL, 10);
 	}
 	s.cwd = job_get(job, "cwd");
+	s.mask = job_int(job, "umask");
 	s.argv = job_list(job, "arg");
 	s.envp = job_list(job, "env");
 	p->pid = spawn(job, &s);

@@ -57,6 +57,7 @@ struct spawn {
 	unsigned int *groups;
 	int group_count;
 	const char *cwd;
+	unsigned int mask;	/* umask(2) */
 	char **argv, **envp;
 };
 int spawn(const struct job *job, const struct spawn *s);

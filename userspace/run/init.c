@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/klog.h>
+#include <sys/reboot.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,9 +55,9 @@ void fail(const char *format, ...)
 		memcpy(text, older, sizeof(text));
 	}
 	dprintf(2, "softmr-run init: %s\n", text);
+	/* without the line the console is all that the host gets */
 	if (wire.fd < 0)
-		for (;;)
-			pause();
+		reboot(RB_POWER_OFF);
 	wire_put(&wire, FRAME_WHY, 0, 0, text, strlen(text));
 	rest();
 }

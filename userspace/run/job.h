@@ -17,6 +17,7 @@
  *   cpuinfo  the host's /proc/cpuinfo
  *   uid, gid, group (a list), root: whom the command runs as
  *   limit    RESOURCE SOFT HARD
+ *   umask    in decimal
  *   cwd, env (a list), arg (a list)
  *   stdin    what each is for the command: null, pipe or tty; so stdout,
  *            stderr

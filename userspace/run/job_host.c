@@ -13,9 +13,13 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <termios.h>
 #include <unistd.h>
+
+/* fs.nr_open of the guest; a container's caller may have more */
+#define NOFILE_MAX	1048576
 
 static void put(struct wire_buf *b, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -132,6 +136,10 @@ static void put_user(struct wire_buf *b)
 	gid_t groups[NGROUPS_MAX];
 	int n = getgroups(NGROUPS_MAX, groups), i;
 
+	mode_t mask = umask(0);
+
+	umask(mask);
+	put(b, "umask", "%d", mask);
 	put(b, "uid", "%u", getuid());
 	put(b, "gid", "%u", getgid());
 	for (i = 0; i < n; i++)
@@ -148,10 +156,16 @@ static void put_limits(struct wire_buf *b)
 	struct rlimit r;
 	size_t i;
 
-	for (i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
-		if (!getrlimit(resources[i], &r))
-			put(b, "limit", "%d %llu %llu", resources[i], (unsigned long long)r.rlim_cur,
-			    (unsigned long long)r.rlim_max);
+	for (i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
+		if (getrlimit(resources[i], &r))
+			continue;
+		if (resources[i] == RLIMIT_NOFILE) {
+			r.rlim_cur = r.rlim_cur < NOFILE_MAX ? r.rlim_cur : NOFILE_MAX;
+			r.rlim_max = r.rlim_max < NOFILE_MAX ? r.rlim_max : NOFILE_MAX;
+		}
+		put(b, "limit", "%d %llu %llu", resources[i], (unsigned long long)r.rlim_cur,
+		    (unsigned long long)r.rlim_max);
+	}
 	put(b, "limit", "%d %llu %llu", RLIMIT_MEMLOCK, (unsigned long long)RLIM_INFINITY,
 	    (unsigned long long)RLIM_INFINITY);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -111,6 +112,7 @@ static int run_on(int node, char **words, bool shell)
 	struct sockaddr_un addr = { .sun_family = AF_UNIX, .sun_path = GUEST_SOCKET };
 	struct wire_buf b = { 0 };
 	char number[16], *cwd = getcwd(NULL, 0), **p;
+	mode_t mask;
 	sigset_t set;
 	size_t i;
 	int sock, signals;
@@ -130,6 +132,10 @@ static int run_on(int node, char **words, bool shell)
 	}
 	snprintf(number, sizeof(number), "%d", node);
 	add(&b, "node", number);
+	mask = umask(0);
+	umask(mask);
+	snprintf(number, sizeof(number), "%d", mask);
+	add(&b, "umask", number);
 	add(&b, "cwd", cwd ? cwd : "/");
 	for (p = environ; *p; p++)
 		add(&b, "env", *p);

@@ -175,7 +175,21 @@ static void acknowledge(struct relay *y)
 	}
 }
 
-/* All that is left, whether it blocks or not */
+/* Wait until the sink can be written to; false: a signal asks us to end */
+static bool wait_sink(struct relay *y, int stream)
+{
+	struct pollfd p[2] = { { stream, POLLOUT, 0 }, { y->signals, POLLIN, 0 } };
+	struct signalfd_siginfo info;
+
+	while (poll(p, 2, -1) < 0 || !p[0].revents) {
+		if (read(y->signals, &info, sizeof(info)) == sizeof(info) &&
+		    info.ssi_signo != SIGCHLD && info.ssi_signo != SIGWINCH)
+			return false;
+	}
+	return true;
+}
+
+/* All that is left, as long as it takes */
 static void finish_output(struct relay *y)
 {
 	int k, i;
@@ -187,12 +201,8 @@ static void finish_output(struct relay *y)
 			if (wire_buf_len(l) && !y->sinks[i].closed)
 				add_line(y, k, i, l->data + l->start, wire_buf_len(l));
 		}
-		while (wire_buf_len(&y->sinks[i].buf)) {
-			struct pollfd p = { i, POLLOUT, 0 };
-
-			poll(&p, 1, -1);
+		while (wire_buf_len(&y->sinks[i].buf) && wait_sink(y, i))
 			write_sink(y, i);
-		}
 	}
 }
 

@@ -210,7 +210,7 @@ static void mount_writable(const struct job *job)
 /* Names for the nodes, since mpirun and others want some */
 static void add_hosts(const struct job *job)
 {
-	int n = job_int(job, "nodes"), k;
+	int n = job_int(job, "nodes"), k, fd;
 	const char *name = job_get(job, "hostname");
 	char *text, *p;
 
@@ -224,7 +224,12 @@ static void add_hosts(const struct job *job)
 		p += sprintf(p, "fd00::%x node%d\n", k, k);
 	}
 	make_dirs("/etc");
-	write_file("/etc/hosts", O_APPEND, text);
+	/* a root with a strange /etc has no names then */
+	fd = open("/etc/hosts", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	if (fd < 0 || write(fd, text, p - text) < 0)
+		dprintf(2, "softmr-run init: /etc/hosts: %s\n", strerror(errno));
+	if (fd >= 0)
+		close(fd);
 	free(text);
 }
 

@@ -140,6 +140,7 @@ static void start(const struct job *job, struct client *c, const struct job *req
 	s.groups = groups;
 	s.group_count = groups_len / sizeof(groups[0]);
 	s.cwd = job_get(request, "cwd");
+	s.mask = job_int(request, "umask");
 	s.argv = job_list(request, "arg");
 	s.envp = job_list(request, "env");
 	if (s.cwd && s.argv[0])

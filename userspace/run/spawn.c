@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,6 +94,7 @@ static void __attribute__((noreturn)) child(const struct job *job, const struct 
 		if (chdir("/"))
 			_exit(126);
 	}
+	umask(s->mask);
 	set_environment(job, s);
 	execvp(s->argv[0], s->argv);
 	ret = errno;

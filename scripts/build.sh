@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Build what the test beds boot: scripts/build.sh [all|uml|uml-FLAVOUR|qemu|qemu-ROLE]...
+# Build what the test beds boot: scripts/build.sh [all|uml|uml-FLAVOUR|qemu|qemu-ROLE|run]...
 # Or what takes long of it and does not depend on this tree: uml-source, uml-kernels (those of the tests)
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
@@ -37,7 +37,8 @@ build_target() {
 	uml) build_uml "${UML_FLAVOURS[@]}" ;;
 	qemu-*) build_qemu "${1#qemu-}" ;;
 	uml-*) build_uml "${1#uml-}" ;;
-	*) die 2 "cannot build '$1'; try all, uml, uml-plain, qemu-newest" ;;
+	run) host_require uml && build_run && say "The runtime of softmr run: $RUN_RUNTIME" ;;
+	*) die 2 "cannot build '$1'; try all, uml, uml-plain, qemu-newest, run" ;;
 	esac
 }
 

@@ -28,7 +28,7 @@ bed_option() {
 
 prepare() {
 	[ -z "${SOFTMR_NO_BUILD:-}" ] || return 0
-	host_require uml && build_layer uml && build_uml_layer "$FLAVOUR" && build_run_bed "$FLAVOUR"
+	host_require uml && build_layer uml && build_uml_layer "$FLAVOUR"
 }
 
 # run_guest OPTION...: in place of this shell, so that signals reach softmr-run. The guest's environment is that of a

@@ -124,9 +124,10 @@ static char *find_provider(const struct options *o, const char *runtime)
 		return in_real_dir(dir);
 	if (is_installed())
 		return NULL;
-	die(STATUS_NO_BOOT, "this machine has libibverbs %s, and there is no provider for it in %s/providers.\n"
-	    "Install the package libsoftmr1 that fits it, or name a directory that has one by --provider;\n"
-	    "--no-provider runs COMMAND without: it will find no device by libibverbs.", version, runtime);
+	die(STATUS_NO_BOOT, "this machine has libibverbs %s, and there is no provider for it in\n"
+	    "%s/providers. Install the package libsoftmr1 that fits it, or name a directory\n"
+	    "that has one by --provider; --no-provider runs COMMAND without, and libibverbs then\n"
+	    "finds no device.", version, runtime);
 }
 
 /* -- the caller */
@@ -241,7 +242,8 @@ static void put_modules(struct wire_buf *b, const char *runtime)
 	FILE *f = fopen(list, "re");
 
 	if (!f)
-		die(STATUS_NO_BOOT, "%s: %s; the runtime in %s is incomplete", list, strerror(errno), runtime);
+		die(STATUS_NO_BOOT, "%s: %s; the runtime in %s is incomplete", list,
+		    strerror(errno), runtime);
 	dir = text("%s/modules", runtime);
 	put(b, "modules", "%s", in_real_dir(dir));
 	while (fgets(line, sizeof(line), f)) {

@@ -48,7 +48,8 @@ static const char *find_splat(const char *log, const regex_t *re)
 
 	for (line = log; line && *line; line = end ? end + 1 : NULL) {
 		end = strchr(line, '\n');
-		snprintf(copy, sizeof(copy), "%.*s", (int)(end ? end - line : (long)strlen(line)), line);
+		snprintf(copy, sizeof(copy), "%.*s",
+			 (int)(end ? end - line : (long)strlen(line)), line);
 		if (!regexec(re, copy, 0, NULL, 0))
 			return line;
 	}
@@ -106,11 +107,15 @@ static const struct {
 	const char *has, *advice;
 } advices[] = {
 	{ "SECCOMP userspace requested but not functional",
-	  "This machine (or its container) allows neither seccomp filters nor ptrace to a program." },
-	{ "signal 7", "The file system that holds the guest's memory is full: see SOFTMR_RUN_TMPDIR in softmr-run(1)." },
+	  "This machine, or its container, does not let a program install seccomp filters." },
+	{ "signal 7",
+	  "The file system that holds the guest's memory is full: see SOFTMR_RUN_TMPDIR in\n"
+	  "softmr-run(1)." },
 	{ "Out of memory", "The guest ran out of memory: give it more by --mem." },
-	{ "error while loading shared libraries", "The guest's kernel needs a library that this machine lacks." },
-	{ "ptrace", "In a container, ptrace may be forbidden: docker run --cap-add SYS_PTRACE, or a newer host kernel." },
+	{ "error while loading shared libraries",
+	  "The guest's kernel needs a library that this machine lacks." },
+	{ "ptrace",
+	  "This container forbids ptrace, and seccomp filters too: docker run --cap-add SYS_PTRACE." },
 };
 
 static void advise(const struct guest *g, const char *console)
@@ -118,8 +123,8 @@ static void advise(const struct guest *g, const char *console)
 	size_t i;
 
 	if (WIFSIGNALED(g->wait_status) && WTERMSIG(g->wait_status) == SIGKILL)
-		say("its process was killed (signal 9), perhaps for lack of memory: see --mem, and the limit\n"
-		    "of this container or session.");
+		say("its process was killed (signal 9), perhaps for lack of memory: see --mem, and\n"
+		    "the limit of this container or session.");
 	for (i = 0; i < sizeof(advices) / sizeof(advices[0]); i++) {
 		if (!strstr(console, advices[i].has))
 			continue;

@@ -46,7 +46,8 @@ const char *runtime_find(const struct options *o)
 
 	if (named) {
 		if (!is_runtime(named))
-			die(STATUS_NO_BOOT, "%s has no vmlinux that can be run: it is no runtime of softmr run", named);
+			die(STATUS_NO_BOOT,
+			    "%s has no vmlinux that can be run: it is no runtime of softmr run", named);
 		return named;
 	}
 	if (n > 0 && strrchr(self, '/'))
@@ -156,8 +157,10 @@ static void make_dir(struct guest *g, const char *mem_dir)
 	for (i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
 		if (!dirs[i] || *dirs[i] != '/')
 			continue;
-		if (snprintf(g->dir, sizeof(g->dir), "%s/softmr-run.XXXXXX", dirs[i]) < (int)sizeof(g->dir) &&
-		    mkdtemp(g->dir))
+		if (snprintf(g->dir, sizeof(g->dir), "%s/softmr-run.XXXXXX", dirs[i]) >=
+		    (int)sizeof(g->dir))
+			continue;
+		if (mkdtemp(g->dir))
 			return;
 	}
 	g->dir[0] = '\0';
@@ -172,7 +175,8 @@ static int open_console(const char *mem_dir)
 	if (fd < 0)
 		fd = open(mem_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd < 0)
-		die(STATUS_NO_BOOT, "cannot make a file for the guest's console: %s", strerror(errno));
+		die(STATUS_NO_BOOT, "cannot make a file for the guest's console: %s",
+		    strerror(errno));
 	return fd;
 }
 
@@ -187,11 +191,12 @@ static void close_others(void)
 }
 
 /* In the new process: what the guest's kernel is started with is ours, not the caller's */
-static void __attribute__((noreturn)) be_guest(const struct guest *g, char **argv, const char *mem_dir,
-					       int line, int console, pid_t parent)
+static void __attribute__((noreturn)) be_guest(char **argv, const char *mem_dir, int line,
+					       int console, pid_t parent)
 {
 	struct rlimit no_core = { 0, 0 };
-	char *env[] = { text("TMPDIR=%s", mem_dir), (char *)"PATH=/usr/bin:/bin", (char *)"HOME=/", NULL };
+	char *env[] = { text("TMPDIR=%s", mem_dir), text("PATH=/usr/bin:/bin"), text("HOME=/"),
+			NULL };
 	sigset_t none;
 	int sig, null;
 
@@ -213,7 +218,6 @@ static void __attribute__((noreturn)) be_guest(const struct guest *g, char **arg
 	dup2(console, 2);
 	dup2(line, LINE_FD);
 	close_others();
-	(void)g;
 	execve(argv[0], argv, env);
 	dprintf(2, "cannot run %s: %s\n", argv[0], strerror(errno));
 	_exit(1);
@@ -265,7 +269,7 @@ void guest_start(struct guest *g, const struct options *o, const char *runtime)
 	argv = kernel_arguments(g, o, runtime, mem);
 	g->pid = fork();
 	if (!g->pid)
-		be_guest(g, argv, mem_dir, s[1], g->console, parent);
+		be_guest(argv, mem_dir, s[1], g->console, parent);
 	if (g->pid < 0) {
 		guest_forget_dir(g);
 		die(STATUS_NO_BOOT, "cannot start a process: %s", strerror(errno));

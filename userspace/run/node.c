@@ -30,8 +30,8 @@ static void __attribute__((noreturn)) usage(const char *me, int status)
 		"Run COMMAND on a node of the guest that softmr run has made, with this\n"
 		"process's input, output, environment and directory; its status is COMMAND's.\n%s",
 		me, rsh ? "[-l USER] HOST" : "NODE",
-		rsh ? "HOST is node1, node2... or a node's address. COMMAND's words make a line for the shell.\n"
-		    : "NODE is a number, node1, node2... or a node's address.\n");
+		rsh ? "HOST is node1, node2... or a node's address. COMMAND's words make a line for the\n"
+		      "shell.\n" : "NODE is a number, node1, node2... or a node's address.\n");
 	exit(status);
 }
 

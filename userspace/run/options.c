@@ -103,7 +103,8 @@ static int number(const char *option, const char *value, int min, int max)
 	long n = strtol(value, &end, 10);
 
 	if (*end || end == value || n < min || n > max)
-		die(STATUS_USAGE, "%s takes a number from %d to %d, not '%s'", option, min, max, value);
+		die(STATUS_USAGE, "%s takes a number from %d to %d, not '%s'", option, min, max,
+		    value);
 	return n;
 }
 
@@ -124,18 +125,19 @@ static char *writable(const char *value)
 {
 	static const char * const own[] = { "/proc", "/sys", "/dev" };
 	const char *colon = strstr(value, ":/");
+	size_t i, len;
 	char *host;
-	size_t i;
 
 	if (colon)
 		return text("%s:%s", directory("--rw", strndupa(value, colon - value)), colon + 1);
 	host = directory("--rw", value);
 	if (!strcmp(host, "/"))
-		die(STATUS_USAGE, "--rw /: the root is what the guest lays its own files on; name directories of it");
-	for (i = 0; i < 3; i++)
-		if (!strncmp(host, own[i], strlen(own[i])) &&
-		    (host[strlen(own[i])] == '/' || !host[strlen(own[i])]))
+		die(STATUS_USAGE, "--rw /: the guest lays its own files on the root; name directories of it");
+	for (i = 0; i < 3; i++) {
+		len = strlen(own[i]);
+		if (!strncmp(host, own[i], len) && (host[len] == '/' || !host[len]))
 			die(STATUS_USAGE, "--rw %s: the guest has a %s of its own", value, own[i]);
+	}
 	if (access(host, W_OK))
 		die(STATUS_USAGE, "--rw %s: this user cannot write there", value);
 	/* a name with ":/" in it would be cut there */

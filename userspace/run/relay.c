@@ -244,7 +244,8 @@ static void take(struct relay *y, const struct frame *f)
 		return;
 	switch (f->type) {
 	case FRAME_HELLO:
-		wire_put_all(w, FRAME_JOB, 0, 0, y->job->data + y->job->start, wire_buf_len(y->job));
+		wire_put_all(w, FRAME_JOB, 0, 0, y->job->data + y->job->start,
+			     wire_buf_len(y->job));
 		wire_put(w, FRAME_START, 0, 0, NULL, 0);
 		break;
 	case FRAME_UP:

@@ -239,16 +239,16 @@ signalled() {
 	(TMPDIR=/tmp exec_run sh -c 'echo running; sleep 100') >"$OUT" 2>"$ERR" </dev/null &
 	pid=$!
 	within 30 grep -q running "$OUT"
-	pid=$(pgrep -f "^/build/softmr-run .*sleep 100" | head -n 1)
-	kill "-$sig" "$pid"
+	kill "-$sig" "$(pgrep -f "^/build/softmr-run .*sleep 100" | head -n 1)"
 	STATUS=0
-	wait "$!" || STATUS=$?
+	wait "$pid" || STATUS=$?
 	judge "SIG$sig ends the command, and the run says so" "$status" true
 	STATUS=0
 	within 5 no_leftovers
 	judge "... and nothing is left" 0 no_leftovers
 }
-exec_run() { enter_container /build/softmr-run "$@"; }
+# shellcheck disable=SC2016 # below a process 1, whose death would end the others whatever we do
+exec_run() { enter_container sh -c '"$@"; exit $?' sh /build/softmr-run "$@"; }
 no_leftovers() { ! leftovers | grep . >&2; }
 
 ends() {
@@ -265,7 +265,6 @@ ends() {
 	judge "a panic is told, with the console" 126 complained "the guest's kernel panicked"
 	run --root sh -c 'echo "BUG: made by the test" >/dev/kmsg'
 	judge "a splat fails the run and is shown" 126 complained 'BUG: made by the test'
-	# a splat that only the guest's root can make
 	run sh -c 'sleep 1000 & echo started'
 	judge "processes that outlive the command end with it" 0 is_output 'started\n'
 }

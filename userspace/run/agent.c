@@ -16,6 +16,8 @@
 
 /* No more output is read while so much waits for the line */
 #define LINE_QUEUE_MAX	(256 << 10)
+/* A pipe or terminal holds less. More than that comes from processes that outlive the command. */
+#define REST_MAX	(2 * WIRE_WINDOW)
 #define POLL_MAX	1024
 
 /* The command of one node */
@@ -30,6 +32,7 @@ struct proc {
 
 	int out[3];		/* our ends of 1 and 2; -1: closed */
 	int credit[3];		/* what the host takes of each */
+	int rest[3];		/* what is read when the command has ended */
 
 	int slave;		/* of its terminal; open, so that the other end stays */
 };
@@ -150,6 +153,7 @@ static void start(const struct job *job, int node)
 	for (i = 1; i < 3; i++) {
 		p->out[i] = -1;
 		p->credit[i] = WIRE_WINDOW;
+		p->rest[i] = REST_MAX;
 	}
 	p->in = p->slave = -1;
 	make_files(job, p, &s);
@@ -223,6 +227,9 @@ static bool carry(struct proc *p, int node, int i)
 	if (n > 0) {
 		wire_put(line, FRAME_DATA, node, i, buf, n);
 		p->credit[i] -= n;
+		p->rest[i] -= p->exited ? n : 0;
+		if (p->rest[i] <= 0)
+			close_fd(&p->out[i]);
 		return true;
 	}
 	if (n == 0 || (errno != EAGAIN && errno != EINTR))

@@ -44,6 +44,8 @@ struct relay {
 	struct wire_buf lines[NODES_MAX + 1][3];	/* --each: begun lines */
 	int credit;			/* input that the guest takes */
 	bool input_end, down;
+	bool raw;			/* our terminal is; @before is what it was */
+	struct termios before;
 	int running;			/* commands */
 	int deaths;			/* signals that ask for the end */
 	double start, killed_at, done_at;
@@ -227,6 +229,18 @@ static void read_input(struct relay *y)
 	}
 }
 
+/* From now on keys that make signals do so in the guest */
+static void set_raw(struct relay *y)
+{
+	struct termios raw;
+
+	if (!y->t->raw || tcgetattr(0, &y->before))
+		return;
+	raw = y->before;
+	cfmakeraw(&raw);
+	y->raw = !tcsetattr(0, TCSADRAIN, &raw);
+}
+
 /* -- frames */
 
 static void take_exit(struct relay *y, const struct frame *f)
@@ -251,6 +265,7 @@ static void take(struct relay *y, const struct frame *f)
 	case FRAME_UP:
 		y->r->up = true;
 		guest_forget_dir(y->guest);
+		set_raw(y);
 		break;
 	case FRAME_WHY:
 		snprintf(y->r->why, sizeof(y->r->why), "%.*s", (int)f->len, (const char *)f->data);
@@ -382,8 +397,6 @@ void relay_run(struct guest *g, const struct options *o, const struct terminal *
 	       const struct wire_buf *job, struct result *r)
 {
 	struct relay *y = calloc(1, sizeof(*y));
-	struct termios before, raw;
-	bool restore = false;
 	int k;
 
 	if (!y)
@@ -400,16 +413,11 @@ void relay_run(struct guest *g, const struct options *o, const struct terminal *
 	y->running = o->each ? o->nodes : 1;
 	y->start = now();
 	y->signals = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (t->raw && !tcgetattr(0, &before)) {
-		raw = before;
-		cfmakeraw(&raw);
-		restore = !tcsetattr(0, TCSADRAIN, &raw);
-	}
 	while (!y->down)
 		round_of_work(y);
 	finish_output(y);
-	if (restore)
-		tcsetattr(0, TCSADRAIN, &before);
+	if (y->raw)
+		tcsetattr(0, TCSADRAIN, &y->before);
 	close(y->signals);
 	free(y);
 }

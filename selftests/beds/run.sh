@@ -219,6 +219,10 @@ netem() {
 	run --nodes 2 --netem "loss 5%" sh -c "softmr-node 2 ibv_rc_pingpong -g 1 >/dev/null & sleep 0.5
 		ibv_rc_pingpong -g 1 node2 >/dev/null && wait \$! && $COUNTERS"
 	judge "a network that loses 5%: packets are sent again, and all arrives" 0 said '^[1-9][0-9]*$'
+	# shellcheck disable=SC2016
+	run --netem "loss 5%" sh -c 'ibv_rc_pingpong -g 1 >/dev/null & sleep 0.5
+		ibv_rc_pingpong -g 1 10.0.0.1 >/dev/null && wait $!'"&& $COUNTERS"
+	judge "... on one node, too" 0 said '^[1-9][0-9]*$'
 	run --nodes 2 --netem "delay 20ms" sh -c 'ping -c 3 -q node2'
 	judge "a network that delays by 20 ms each way" 0 said 'rtt min/avg/max/mdev = 4[0-9]\.'
 	run --netem "loss 1" true

@@ -134,7 +134,7 @@ static void mount_kernels_own(const struct job *job)
 	klogctl(8, NULL, 8);
 }
 
-static void load_module(const char *dir, const char *file)
+static void load_module(const char *dir, const char *file, const char *parameters)
 {
 	char path[4096];
 	int fd;
@@ -143,14 +143,14 @@ static void load_module(const char *dir, const char *file)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		fail("cannot open the module %s: %s", file, strerror(errno));
-	if (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST)
+	if (syscall(SYS_finit_module, fd, parameters, 0) && errno != EEXIST)
 		fail("cannot load the module %s: %s", file, strerror(errno));
 	close(fd);
 }
 
 static void load_modules(const struct job *job)
 {
-	const char *dir = job_get(job, "modules"), *file = NULL;
+	const char *dir = job_get(job, "modules"), *file = NULL, *parameters = "";
 	struct utsname u;
 	char path[256];
 
@@ -158,8 +158,12 @@ static void load_modules(const struct job *job)
 		return;
 	uname(&u);
 	mount_host(dir, GUEST_DIR "/modules", MS_RDONLY);
+	/* else two processes of one node exchange data without packets that could be lost */
+	if (job_get(job, "netem") && job_int(job, "nodes") == 1)
+		parameters = "loopback=N";
 	while ((file = job_next(job, "load", file)))
-		load_module(GUEST_DIR "/modules", file);
+		load_module(GUEST_DIR "/modules", file,
+			    strstr(file, "/softmr.ko") ? parameters : "");
 	/* for the kernel's own modprobe, and for that of --root */
 	snprintf(path, sizeof(path), "/lib/modules/%s", u.release);
 	make_dirs(path);

@@ -191,7 +191,8 @@ several() {
 	# shellcheck disable=SC2016
 	run --nodes 3 --each sh -c 'echo "I am $NODE of $NODES: $(hostname) $SOFTMR_DEVICE $(ibv_devices | tail -n +3 | wc -l)"
 		exit $((NODE == 2 ? 5 : 0))'
-	judge "--each runs the command on each node, and the first failure counts" 5 said '^node3: I am 3 of 3: node3 softmr2 1$'
+	judge "--each runs the command on each node; the first failure counts" 5 \
+		said '^node3: I am 3 of 3: node3 softmr2 1$'
 	# shellcheck disable=SC2016
 	run --nodes 2 sh -c 'cd /usr; X=" y " softmr-node 2 sh -c "echo \"\$(pwd)\$X\$NODE\"; cat; exit 3" <<<"" ; echo $?
 		echo in | softmr-rsh -x user@node2 "cat;" hostname'

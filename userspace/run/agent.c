@@ -119,7 +119,7 @@ static void make_files(const struct job *job, struct proc *p, struct spawn *s)
 {
 	static const char * const names[] = { "stdin", "stdout", "stderr" };
 	int master = -1, i;
-	bool read = false;
+	bool reading = false;
 
 	for (i = 0; i < 3; i++) {
 		if (s->node == 1 && job_says(job, names[i], "tty")) {
@@ -129,9 +129,9 @@ static void make_files(const struct job *job, struct proc *p, struct spawn *s)
 			s->terminal = true;
 			if (i == 0)
 				p->in = dup_or_fail(master);
-			else if (!read)
+			else if (!reading)
 				p->out[i] = dup_or_fail(master);
-			read = read || i;
+			reading = reading || i;
 		} else if (i == 0 && (s->node != 1 || !job_says(job, "stdin", "pipe"))) {
 			s->fd[0] = open_null();
 		} else if (i == 0) {

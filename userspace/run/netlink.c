@@ -68,7 +68,9 @@ static struct nlattr *nest_begin(struct request *r, int type)
 
 static void nest_end(struct request *r, struct nlattr *a)
 {
-	a->nla_len = r->bytes + NLMSG_ALIGN(r->head.nlmsg_len) - (uint8_t *)a;
+	/* the last attribute's padding belongs to the nest */
+	r->head.nlmsg_len = NLMSG_ALIGN(r->head.nlmsg_len);
+	a->nla_len = r->bytes + r->head.nlmsg_len - (uint8_t *)a;
 }
 
 /* Send the request, and wait for what the kernel says of it */

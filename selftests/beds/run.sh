@@ -195,10 +195,12 @@ several() {
 	judge "--each runs the command on each node; the first failure counts" 5 \
 		said '^node3: I am 3 of 3: node3 softmr2 1$'
 	# shellcheck disable=SC2016
-	run --nodes 2 sh -c 'cd /usr; X=" y " softmr-node 2 sh -c "echo \"\$(pwd)\$X\$NODE\"; cat; exit 3" <<<"" ; echo $?
-		echo in | softmr-rsh -x user@node2 "cat;" hostname'
-	[ "$STATUS" = 2 ] || judge "softmr-node and softmr-rsh carry input, environment, directory and status" 0 \
-		is_output '/usr y 2\n\n3\nin\nnode2\n'
+	run --nodes 2 sh -c 'cd /usr; echo in | X=" y " softmr-node 2 sh -c "echo \"\$(pwd)\${X}\$NODE\"; cat; exit 3"
+		echo $?; echo in | softmr-rsh -x user@node2 "cat;" hostname'
+	judge "softmr-node and softmr-rsh carry input, environment, directory and status" 0 \
+		is_output '/usr y 2\nin\n3\nin\nnode2\n'
+	run --nodes 2 --root ip netns exec node2 ip -o -4 addr show eth0
+	judge "ip(8) knows the nodes by their names" 0 said ' 10.0.0.2/24 '
 	run --nodes 2 softmr-node 3 true
 	judge "a node that is not there is said so" 126 complained "there is no node '3'; there are node1 to node2"
 }

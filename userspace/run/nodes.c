@@ -119,24 +119,37 @@ static void set_up(const struct job *job, int node)
 
 /* -- more than one node */
 
-/* A child that becomes a node's namespaces; it says so, and waits for eth0. */
+/* A child that becomes a node's namespaces. It says when it has those of the network, waits for
+ * eth0, and says when it has a file system of its own, which is when all nodes have their names.
+ */
 struct birth {
 	int pid;
 	int ready[2], go[2];
 };
 
-static void be_node(const struct job *job, int node, struct birth *b)
+/* The child's side: tell the parent, and wait for its answer */
+static void meet(const struct birth *b)
 {
-	char name[16], c;
+	char c;
 
-	if (unshare(CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWNS))
-		fail("node %d: cannot make namespaces: %s", node, strerror(errno));
-	mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
-	snprintf(name, sizeof(name), "node%d", node);
-	sethostname(name, strlen(name));
-	root_mount_sys();
 	if (write(b->ready[1], "", 1) != 1 || read(b->go[0], &c, 1) != 1)
 		_exit(1);
+}
+
+static void be_node(const struct job *job, int node, struct birth *b)
+{
+	char name[16];
+
+	if (unshare(CLONE_NEWNET | CLONE_NEWUTS))
+		fail("node %d: cannot make namespaces: %s", node, strerror(errno));
+	snprintf(name, sizeof(name), "node%d", node);
+	sethostname(name, strlen(name));
+	meet(b);
+	if (unshare(CLONE_NEWNS))
+		fail("node %d: cannot make namespaces: %s", node, strerror(errno));
+	mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+	root_mount_sys();
+	meet(b);
 	set_up(job, node);
 	_exit(0);
 }
@@ -168,21 +181,33 @@ static void name_netns(int node, int pid)
 	mount(ns, path, NULL, MS_BIND, NULL);
 }
 
-static void start_birth(const struct job *job, int node, struct birth *b)
+static void wait_ready(const struct birth *b, int node)
 {
 	char c;
 
+	if (read(b->ready[0], &c, 1) != 1)
+		fail("cannot make node %d", node);
+}
+
+static void answer(const struct birth *b, int node)
+{
+	if (write(b->go[1], "", 1) != 1)
+		fail("cannot make node %d", node);
+}
+
+static void start_birth(const struct job *job, int node, struct birth *b)
+{
 	if (pipe2(b->ready, O_CLOEXEC) || pipe2(b->go, O_CLOEXEC))
 		fail("pipe: %s", strerror(errno));
 	b->pid = fork();
 	if (!b->pid)
 		be_node(job, node, b);
+	if (b->pid < 0)
+		fail("cannot start a process: %s", strerror(errno));
 	close(b->ready[1]);
-	if (b->pid < 0 || read(b->ready[0], &c, 1) != 1)
-		fail("cannot make node %d", node);
+	wait_ready(b, node);
 	nodes[node].net = open_ns(b->pid, "net");
 	nodes[node].uts = open_ns(b->pid, "uts");
-	nodes[node].mnt = open_ns(b->pid, "mnt");
 	name_netns(node, b->pid);
 }
 
@@ -210,8 +235,12 @@ static void make_many(const struct job *job, int n)
 	for (k = 1; k <= n; k++) {
 		start_birth(job, k, &births[k]);
 		plug_in(k);
-		if (write(births[k].go[1], "", 1) != 1)
-			fail("cannot make node %d", k);
+	}
+	for (k = 1; k <= n; k++) {
+		answer(&births[k], k);
+		wait_ready(&births[k], k);
+		nodes[k].mnt = open_ns(births[k].pid, "mnt");
+		answer(&births[k], k);
 	}
 	for (k = 1; k <= n; k++) {
 		if (waitpid(births[k].pid, &status, 0) < 0 || status)

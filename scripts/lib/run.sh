@@ -82,6 +82,18 @@ run_fill() {
 	replace_dir "$dir" "$dir.new"
 }
 
+# run_install DESTDIR: as the package softmr-uml has it
+run_install() {
+	local dest=$1 page
+	mkdir -p "$dest/usr/lib/softmr" "$dest/usr/bin" "$dest/usr/share/man/man1"
+	rm -rf "$dest/usr/lib/softmr/uml"
+	cp -r "$RUN_RUNTIME" "$dest/usr/lib/softmr/uml"
+	ln -sf uml/softmr-run "$dest/usr/lib/softmr/run"
+	ln -sf ../lib/softmr/uml/softmr-run "$dest/usr/bin/softmr-run"
+	cp "$TOP/userspace/run/softmr-run.1" "$dest/usr/share/man/man1"
+	for page in softmr-node softmr-rsh; do ln -sf softmr-run.1 "$dest/usr/share/man/man1/$page.1"; done
+}
+
 # What the runtime depends on; kernel and modules have keys of their own
 run_key() {
 	echo "$(hash_of "$TOP/userspace/run" "$TOP/scripts/lib/run.sh" "$TOP/scripts/lib/splats" "$TOP/VERSION") $1"

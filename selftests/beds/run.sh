@@ -299,6 +299,12 @@ advice() {
 	judge "without exec on /dev/shm another directory serves" 0 [ ! -s "$ERR" ]
 	SHM_OPTIONS=size=64m run true
 	judge "... and where that is as small as Docker's" 0 [ ! -s "$ERR" ]
+	STATUS=0
+	in_container enosys --syscall=seccomp /build/softmr-run echo slow >"$OUT" 2>"$ERR" </dev/null || STATUS=$?
+	judge "where seccomp filters are forbidden, ptrace serves" 0 is_output 'slow\n'
+	STATUS=0
+	in_container enosys --syscall=seccomp --syscall=ptrace /build/softmr-run true >"$OUT" 2>"$ERR" </dev/null || STATUS=$?
+	judge "... and where that is, too, it is said so" 125 complained 'Neither seccomp filters nor ptrace'
 	run --rw / true
 	judge "--rw / is refused" 2 complained 'name directories of it'
 	run --nodes 0 true

@@ -106,8 +106,6 @@ static void show_console_end(const char *console)
 static const struct {
 	const char *has, *advice;
 } advices[] = {
-	{ "SECCOMP userspace requested but not functional",
-	  "This machine, or its container, does not let a program install seccomp filters." },
 	{ "signal 7",
 	  "The file system that holds the guest's memory is full: see SOFTMR_RUN_TMPDIR in\n"
 	  "softmr-run(1)." },
@@ -115,7 +113,8 @@ static const struct {
 	{ "error while loading shared libraries",
 	  "The guest's kernel needs a library that this machine lacks." },
 	{ "ptrace",
-	  "This container forbids ptrace, and seccomp filters too: docker run --cap-add SYS_PTRACE." },
+	  "Neither seccomp filters nor ptrace may be used here, and the guest needs one of them. In Docker,\n"
+	  "--security-opt seccomp=unconfined allows both." },
 };
 
 static void advise(const struct guest *g, const char *console)

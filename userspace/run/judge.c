@@ -112,7 +112,7 @@ static const struct {
 	{ "Out of memory", "The guest ran out of memory: give it more by --mem." },
 	{ "error while loading shared libraries",
 	  "The guest's kernel needs a library that this machine lacks." },
-	{ "ptrace",
+	{ "check_ptrace",
 	  "Neither seccomp filters nor ptrace may be used here, and the guest needs one of them. In Docker,\n"
 	  "--security-opt seccomp=unconfined allows both." },
 };

@@ -132,6 +132,16 @@ static void advise(const struct guest *g, const char *console)
 	}
 }
 
+/* How its process ended; one that we have ended ourselves was alive */
+static void say_end(const struct guest *g)
+{
+	if (WIFSIGNALED(g->wait_status) && WTERMSIG(g->wait_status) != SIGKILL)
+		say("its process was ended by signal %d (%s)", WTERMSIG(g->wait_status),
+		    strsignal(WTERMSIG(g->wait_status)));
+	else if (WIFEXITED(g->wait_status))
+		say("its process ended with status %d", WEXITSTATUS(g->wait_status));
+}
+
 static void keep(const char *dir, const char *name, const char *what)
 {
 	char *path = text("%s/%s", dir, name);
@@ -164,6 +174,7 @@ static int judge_guest(const struct guest *g, const struct options *o, const str
 	case RUN_NO_BOOT:
 		say("the guest never booted: no sign of life from its init");
 		show_console_end(console);
+		say_end(g);
 		advise(g, console);
 		return STATUS_NO_BOOT;
 	case RUN_DIED:
@@ -171,6 +182,7 @@ static int judge_guest(const struct guest *g, const struct options *o, const str
 		    r->status[1] >= 0 ? "the guest did not end after its command had" :
 		    "the guest died without a verdict");
 		show_console_end(console);
+		say_end(g);
 		advise(g, console);
 		return STATUS_DIED;
 	}

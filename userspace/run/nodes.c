@@ -33,19 +33,25 @@ static void must(int ret, const char *what, int node)
 		fail("node %d: cannot %s: %s", node, what, strerror(-ret));
 }
 
+/* Set it if this kernel has it */
+static void set_sysctl(const char *path, const char *value)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (write(fd, value, strlen(value)) < 0)
+		fail("cannot write %s: %s", path, strerror(errno));
+	close(fd);
+}
+
 /* No waiting for duplicate address detection: addresses are usable at once. */
 static void no_dad(const char *netdev)
 {
 	char path[128];
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/accept_dad", netdev);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	if (write(fd, "0", 1) != 1)
-		fail("cannot write %s", path);
-	close(fd);
+	set_sysctl(path, "0");
 }
 
 static void add_addresses(int node)
@@ -102,6 +108,8 @@ static void set_up(const struct job *job, int node)
 	no_dad("all");
 	no_dad("default");
 	no_dad("eth0");
+	/* hostfs shows no file capabilities, which ping(8) would need */
+	set_sysctl("/proc/sys/net/ipv4/ping_group_range", "0 2147483647");
 	must(net_set_up("lo"), "bring up lo", node);
 	must(net_set_up("eth0"), "bring up eth0", node);
 	add_addresses(node);

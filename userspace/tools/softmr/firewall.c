@@ -31,26 +31,46 @@ static char *how_to_open(const struct nft_answer *answer)
 		    answer->table, answer->chain);
 }
 
+static enum door door_of(const struct nft_answer *answer)
+{
+	if (!answer->family)
+		return DOOR_OPEN;
+	return answer->fate == FATE_DROP ? DOOR_SHUT : DOOR_MAYBE;
+}
+
+/* Where only one of IPv4 and IPv6 gets through, RoCEv2 works over that one. */
 static void judge_nft(struct firewall *fw, struct json_object *rules, const char *netdev)
 {
-	struct nft_answer answer;
+	struct nft_answer v4, v6, *answer = &v4;
+	const char *over = "";
 
-	nft_eval(&answer, rules, netdev);
-	if (!answer.family)
+	nft_eval(&v4, rules, netdev, 4);
+	nft_eval(&v6, rules, netdev, 6);
+	if (!v4.family && !v6.family) {
 		set(fw, DOOR_OPEN, copy("no nftables rule drops UDP port 4791"), NULL);
-	else
-		set(fw, answer.fate == FATE_DROP ? DOOR_SHUT : DOOR_MAYBE,
-		    strf("the nftables chain %s %s %s %s UDP port 4791, which RoCEv2 uses in both directions",
-			 answer.family, answer.table, answer.chain,
-			 answer.fate == FATE_DROP ? "drops" : "may drop"),
-		    how_to_open(&answer));
+		return;
+	}
+	if (!v4.family) {
+		answer = &v6;
+		over = " over IPv6";
+	} else if (!v6.family) {
+		over = " over IPv4";
+	} else if (door_of(&v6) != DOOR_SHUT) {
+		/* the one that says less of a problem */
+		answer = &v6;
+	}
+	set(fw, *over ? DOOR_MAYBE : door_of(answer),
+	    strf("the nftables chain %s %s %s %s UDP port 4791%s, which RoCEv2 uses in both directions",
+		 answer->family, answer->table, answer->chain,
+		 door_of(answer) == DOOR_SHUT ? "drops" : "may drop", over),
+	    how_to_open(answer));
 }
 
 /* Returns false where nft is not installed. */
 static bool read_nft(struct firewall *fw, const char *netdev)
 {
-	char *argv[] = { (char *)"nft", (char *)"-n", (char *)"-j", (char *)"list",
-			 (char *)"ruleset", NULL };
+	char *argv[] = { (char *)"nft", (char *)"-j", (char *)"list", (char *)"ruleset",
+			 NULL };
 	struct json_object *rules = NULL;
 	struct ran ran;
 

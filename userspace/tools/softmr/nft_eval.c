@@ -13,7 +13,11 @@
 #include "util.h"
 
 #define MAX_DEPTH	16	/* of jumps; nf_tables has this limit too */
+/* Values as nft prints them where it knows no name */
 #define IPPROTO_UDP_TEXT "17"
+#define CT_STATE_NEW	"8"
+/* No netdev has a name with a slash. */
+#define UNKNOWN_NETDEV	"/"
 
 enum match {
 	MATCH_NO,
@@ -26,7 +30,7 @@ enum match {
  * @rules: all there is: tables, chains, rules, sets
  * @family: of the chain under way
  * @table: likewise
- * @netdev: where the packet comes from or goes to; NULL: not known
+ * @netdev: where the packet comes from or goes to, or UNKNOWN_NETDEV
  * @version: 4 or 6
  * @out: it is sent, not received
  */
@@ -137,7 +141,7 @@ static struct value left_value(const struct eval *eval, struct json_object *left
 	if (get(left, "meta"))
 		return meta_value(eval, get_text(get(left, "meta"), "key"));
 	if (get(left, "ct") && is(get(left, "ct"), "key", "state"))
-		return (struct value){ .text = "new" };
+		return (struct value){ "new", CT_STATE_NEW, false };
 	return (struct value){};
 }
 
@@ -183,6 +187,8 @@ static enum match text_matches(const struct value *value, const char *text)
 {
 	size_t len = strlen(text);
 
+	if (!strcmp(value->text, UNKNOWN_NETDEV))
+		return strcmp(text, "lo") ? MATCH_MAYBE : MATCH_NO;
 	/* a name may end in '*' */
 	if (len && text[len - 1] == '*')
 		return yes_if(!strncmp(value->text, text, len - 1));
@@ -432,18 +438,21 @@ static void eval_base(struct nft_answer *answer, struct eval *eval,
 }
 
 void nft_eval(struct nft_answer *answer, struct json_object *ruleset,
-	      const char *netdev)
+	      const char *netdev, int version)
 {
-	struct eval eval = { .rules = get(ruleset, "nftables"), .netdev = netdev };
+	struct eval eval = {
+		.rules = get(ruleset, "nftables"),
+		.netdev = netdev ? netdev : UNKNOWN_NETDEV,
+		.version = version,
+	};
 	size_t i;
 
 	*answer = (struct nft_answer){ .fate = FATE_ACCEPT };
-	for (eval.version = 4; eval.version <= 6; eval.version += 2)
-		for (i = 0; i < length(eval.rules); i++) {
-			struct json_object *chain =
-				get(json_object_array_get_idx(eval.rules, i), "chain");
+	for (i = 0; i < length(eval.rules); i++) {
+		struct json_object *chain =
+			get(json_object_array_get_idx(eval.rules, i), "chain");
 
-			if (chain && sees(chain, eval.version))
-				eval_base(answer, &eval, chain);
-		}
+		if (chain && sees(chain, version))
+			eval_base(answer, &eval, chain);
+	}
 }

@@ -34,9 +34,10 @@ struct nft_answer {
 
 /*
  * @ruleset: what "nft -j list ruleset" prints; the answer points into it
- * @netdev: the packet's, or NULL: not known
+ * @netdev: the packet's, or NULL: not known, but not lo
+ * @version: of the packet's IP: 4 or 6
  */
 void nft_eval(struct nft_answer *answer, struct json_object *ruleset,
-	      const char *netdev);
+	      const char *netdev, int version);
 
 #endif /* SOFTMR_NFT_EVAL_H */

@@ -6,6 +6,8 @@
 TOP=$(cd "$(dirname "$0")/../../../.." && pwd)
 # shellcheck source=selftests/lib/tap.sh
 . "$TOP/selftests/lib/tap.sh"
+# shellcheck source=selftests/lib/tool.sh
+. "$TOP/selftests/lib/tool.sh"
 
 SOFTMR=$1 LIBIBVERBS=$(realpath "$2") PLUGINS=$3
 RELEASE=$(uname -r)
@@ -46,44 +48,13 @@ machine() {
 softmr() { SOFTMR_ROOT=$ROOT PATH=$BIN:$PATH "$SOFTMR" "$@"; }
 
 # -- what it says
-
-not() { ! "$@"; }
-
-# json KEYS COMMAND...: a value of its JSON, which must be valid; "findings.CHECK.level" looks the check up
-json() {
-	local keys=$1
-	shift
-	"$@" | python3 -c '
-import json, sys
-value = json.load(sys.stdin)
-for key in sys.argv[1].split("."):
-    if isinstance(value, list) and not key.isdigit():
-        value = next(v for v in value if key in (v.get("check"), v.get("name")))
-    elif isinstance(value, list):
-        value = value[int(key)]
-    else:
-        value = value[key]
-print(json.dumps(value) if not isinstance(value, str) else value)' "$keys"
-}
-
-# says CHECK LEVEL TEXT [COMMAND...]: doctor's finding; TEXT is a regular expression for what it says and advises
-says() {
-	local check=$1 level=$2 text=$3 got
-	[ $# -gt 3 ] || set -- "$@" softmr
-	got=$(json "findings.$check" "${@:4}" doctor --json) || return
-	echo "$got"
-	[ "$(jq_field level "$got")" = "$level" ] && [[ $got =~ $text ]]
-}
-
-jq_field() { python3 -c 'import json, sys; print(json.loads(sys.argv[2])[sys.argv[1]])' "$1" "$2"; }
-
 status_is() { is "$(json "$1" softmr status --json)" "$2"; }
 
 echo "TAP version 13"
 
 # -- the command line
 
-check "--version says what VERSION does" is "$("$SOFTMR" --version)" "softmr $(<"$TOP/VERSION")"
+check "--version says what VERSION does" is "$("$SOFTMR" --version)" "softmr $(<"$TOP/VERSION")" softmr
 check "--help names the commands" grep -q "doctor" <("$SOFTMR" --help)
 for command in status doctor link; do
 	check "$command --help" grep -q "^Usage: softmr $command" <("$SOFTMR" "$command" --help)
@@ -107,69 +78,69 @@ check "softmr mr is the softmr-mr beside it" is "$("$BIN/softmr" mr)" "this is s
 
 # -- module
 
-check "nothing is installed" says module problem "not installed for this kernel.*install softmr-dkms"
+check "nothing is installed" says module problem "not installed for this kernel.*install softmr-dkms" softmr
 check "doctor's exit status is 1 then" not softmr doctor
 put /etc/os-release "ID=fedora"
-check "on Fedora that is another command" says module problem "dnf install softmr-dkms"
+check "on Fedora that is another command" says module problem "dnf install softmr-dkms" softmr
 mkdir -p "$ROOT/var/lib/dkms/softmr"
-check "DKMS has it, but has not built it" says module problem "has not built it.*dkms autoinstall -k"
+check "DKMS has it, but has not built it" says module problem "has not built it.*dkms autoinstall -k" softmr
 rm -r "$ROOT/lib/modules"
-check "a container without /lib/modules" says module problem "is this a container"
-check "and no headers are asked for there" says headers ok "no headers are needed"
+check "a container without /lib/modules" says module problem "is this a container" softmr
+check "and no headers are asked for there" says headers ok "no headers are needed" softmr
 
 machine
 program modinfo 0 "filename:       /lib/modules/softmr.ko" "version:        1.0.0" "srcversion:     AAAA"
-check "it is installed" says module ok "softmr 1.0.0 is installed"
-check "status says so" status_is module.file_version 1.0.0
+check "it is installed" says module ok "softmr 1.0.0 is installed" softmr
+check "status says so" status_is module.file_version 1.0.0 softmr
 check "and that it is not loaded" status_is module.loaded false
 put /sys/module/softmr/version 1.0.0
 put /sys/module/softmr/srcversion AAAA
-check "it is loaded" says module ok "softmr 1.0.0 is loaded"
+check "it is loaded" says module ok "softmr 1.0.0 is loaded" softmr
 put /sys/module/softmr/srcversion BBBB
-check "another build is loaded" says module warning "another build"
-check "status says so, too" status_is module.differs true
+check "another build is loaded" says module warning "another build" softmr
+check "status says so, too" status_is module.differs true softmr
 put /sys/module/softmr/version 0.9.0
-check "an older version is loaded" says module warning "version 0.9.0 is loaded, but 1.0.0 is installed.*modprobe -r softmr"
+check "an older version is loaded" says module warning "version 0.9.0 is loaded, but 1.0.0 is installed.*modprobe -r softmr" softmr
 
 rm -r "$ROOT/lib/modules/$RELEASE/build"
-check "the headers are missing" says headers warning "linux-headers-$RELEASE"
+check "the headers are missing" says headers warning "linux-headers-$RELEASE" softmr
 
 # -- Secure Boot
 
 efivar=/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
 machine
 program modinfo 0 "filename:       /lib/modules/softmr.ko" "version:        1.0.0"
-check "without EFI there is no Secure Boot" says secure-boot ok "not signed"
+check "without EFI there is no Secure Boot" says secure-boot ok "not signed" softmr
 mkdir -p "$ROOT${efivar%/*}"
 printf '\006\000\000\000\000' >"$ROOT$efivar"
-check "it is off" says secure-boot ok "not signed"
+check "it is off" says secure-boot ok "not signed" softmr
 printf '\006\000\000\000\001' >"$ROOT$efivar"
-check "it is on, and the module is not signed" says secure-boot problem "Secure Boot is on.*mokutil --import"
+check "it is on, and the module is not signed" says secure-boot problem "Secure Boot is on.*mokutil --import" softmr
 program modinfo 0 "filename:       /lib/modules/softmr.ko" "version:        1.0.0" "signer:         DKMS key"
-check "the module is signed" says secure-boot warning "signed by .*DKMS key.*mokutil --test-key"
+check "the module is signed" says secure-boot warning "signed by .*DKMS key.*mokutil --test-key" softmr
 put /sys/module/softmr/version 1.0.0
-check "the module is loaded" says secure-boot ok "softmr is loaded"
+check "the module is loaded" says secure-boot ok "softmr is loaded" softmr
 machine
 program modinfo 0 "filename:       /lib/modules/softmr.ko" "version:        1.0.0"
 put /sys/kernel/security/lockdown "none [integrity] confidentiality"
-check "a kernel that is locked down" says secure-boot problem "locked down"
+check "a kernel that is locked down" says secure-boot problem "locked down" softmr
 
 # -- the port
 
 machine
-check "nobody has the port" says port ok "is free"
+check "nobody has the port" says port ok "is free" softmr
 put /proc/net/udp "  sl  local_address rem_address   st" \
 	" 99: 00000000:12B7 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 4242 2 00000000 0"
-check "a driver has it" says port problem "a driver has UDP port 4791"
+check "a driver has it" says port problem "a driver has UDP port 4791" softmr
 mkdir -p "$ROOT/sys/module/rdma_rxe"
-check "rdma_rxe has it" says port problem "rdma_rxe has UDP port 4791.*modprobe -r rdma_rxe"
+check "rdma_rxe has it" says port problem "rdma_rxe has UDP port 4791.*modprobe -r rdma_rxe" softmr
 mkdir -p "$ROOT/proc/77/fd"
 put /proc/77/comm "some daemon"
 ln -s "socket:[4242]" "$ROOT/proc/77/fd/3"
-check "a process has it" says port problem "process 77 .some daemon. has UDP port 4791"
+check "a process has it" says port problem "process 77 .some daemon. has UDP port 4791" softmr
 put /proc/net/udp "  sl  local_address rem_address   st" \
 	" 99: 00000000:12B8 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 4242 2 00000000 0"
-check "the next port does not matter" says port ok "is free"
+check "the next port does not matter" says port ok "is free" softmr
 
 # -- memory
 
@@ -210,14 +181,14 @@ check "the version of libibverbs" is "$(json libibverbs.version with_lib status 
 check "there is no provider" says provider problem "there is no .*libsoftmr-rdmav$abi.so.*libsoftmr1" with_lib
 plugin fits "libsoftmr.so.1.2.3.4.$lib_version"
 check "a provider that fits" says provider ok "can use the provider" with_lib
-check "status says so" provider_is fits true
+check "status says so" provider_is fits true softmr
 check "its version" provider_is version 2.3.4
 check "what it was built for" provider_is built_for "$lib_version"
 plugin fits "libsoftmr.so.1.2.3.4.$lib_version" $((abi + 1))
 check "one for another interface" says provider problem "there is libsoftmr-rdmav$((abi + 1)).so, but this libibverbs loads" with_lib
 plugin declines "libsoftmr.so.1.2.3.4.12.3"
 check "one that declines" says provider problem "it declines: softmr: built for another libibverbs" with_lib
-check "status says so" provider_is fits false
+check "status says so" provider_is fits false softmr
 plugin crashes "libsoftmr.so.1.2.3.4.12.3"
 check "one that crashes" says provider problem "dies of signal 11" with_lib
 : >"$WORK/lib/libsoftmr.so.1.2.3.4.12.3"
@@ -270,11 +241,11 @@ else
 	skip "firewalls" "no nftables here: $(head -n 1 "$WORK/out")"
 fi
 program nft 1 "Operation not permitted (you must be root)"
-check "rules that may not be seen" says firewall warning "Operation not permitted"
+check "rules that may not be seen" says firewall warning "Operation not permitted" softmr
 program nft 0 '{"nftables": [{"chain": {"family": "inet", "table": "firewalld", "name": "filter_INPUT", "hook": "input", "policy": "drop"}}]}'
-check "firewalld has a command of its own" says firewall problem "firewall-cmd --permanent --add-port=4791/udp"
+check "firewalld has a command of its own" says firewall problem "firewall-cmd --permanent --add-port=4791/udp" softmr
 program nft 0 'no JSON'
-check "what is no JSON" says firewall warning "prints no JSON"
+check "what is no JSON" says firewall warning "prints no JSON" softmr
 
 # -- persistent links
 
@@ -292,7 +263,7 @@ check "a path of sysfs will do" softmr link up-configured /sys/devices/virtual/n
 check "to remove what is not there is no error" softmr link down-configured /sys/devices/virtual/net/lo
 put /etc/softmr/links.d/lo "# no name"
 check_error "a file without a name" "has no line .name = LINK" softmr link up-configured lo
-check "doctor sees that" says persistent problem "links.d/lo has no line"
+check "doctor sees that" says persistent problem "links.d/lo has no line" softmr
 rm "$ROOT/etc/softmr/links.d/lo"
 # shellcheck disable=SC2016 # that is the name
 odd='a-b\x"$c;ü'

@@ -271,6 +271,9 @@ check "a netdev of an odd name" softmr link add softmr8 netdev "$odd" -p
 check "its file" test -f "$ROOT/etc/softmr/links.d/$odd"
 check "it is listed" is "$(json softmr8.netdev softmr link list --json)" "$odd"
 check "it is not persistent any more" softmr link del softmr8 --persistent
+put "/etc/softmr/links.d/$(printf 'n\377')" "name = softmr7"
+check "a name that is not UTF-8 is valid JSON" is "$(json softmr7.netdev softmr link list --json)" "nÿ"
+check "it is removed, too" softmr link del softmr7 --persistent
 check "the other one is" test -f "$ROOT/etc/softmr/links.d/nosuch-1"
 check "then that one neither" softmr link del softmr9 --persistent
 check "no directory is left" not test -e "$ROOT/etc/softmr"

@@ -20,9 +20,9 @@ USER_NOBODY=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 
 # dummy NAME HOST: a netdev with the addresses of that host
 dummy() { ip link add "$1" type dummy && on_exit ip link del "$1" && address "" "$1" "$2"; }
-link_of() { json "links.$1.$2" softmr status --json; }
+link_of() { json "links/$1/$2" softmr status --json; }
 link_is() { is "$(link_of "$1" "$2")" "$3"; }
-listed() { json "$1.$2" softmr link list --json; }
+listed() { json "$1/$2" softmr link list --json; }
 list_is() { is "$(listed "$1" "$2")" "$3"; }
 not_listed() { ! softmr link list | grep -q "^$1 "; }
 gone() { not test -e "/sys/class/infiniband/$1"; }
@@ -38,14 +38,14 @@ check "it comes up" within 10 link_is "$A" state ACTIVE
 check "status: its netdev" link_is "$A" netdev "$DUMMY"
 check "its MTU" link_is "$A" mtu 1024
 check "the netdev's" link_is "$A" netdev_mtu 1500
-check "its IPv4 address has a GID" within 10 link_is "$A" gids.10.1.0.1.netdev "$DUMMY"
+check "its IPv4 address has a GID" within 10 link_is "$A" gids/10.1.0.1/netdev "$DUMMY"
 index=$(gid_index "$A" 10.1.0.1)
 check "that GID is the one to use" within 10 link_is "$A" gid_index "$index"
 check "status names each key" is "$(json_keys softmr status --json)" \
 	"libibverbs links links_error module provider version"
 check "the text names the link" grep -q "^link  *$A on $DUMMY, ACTIVE, MTU 1024" <(softmr status)
-check "the module is loaded" is "$(json module.loaded softmr status --json)" true
-check "the provider fits" is "$(json provider.fits softmr status --json)" true
+check "the module is loaded" is "$(json module/loaded softmr status --json)" true
+check "the provider fits" is "$(json provider/fits softmr status --json)" true
 check "list" list_is "$A" netdev "$DUMMY"
 check "its keys" is "$(json_keys softmr link list --json)" "mtu name netdev persistent present state"
 check "it is not persistent" list_is "$A" persistent false
@@ -63,9 +63,9 @@ check "GID index" says link ok "use GID index $index .10.1.0.1." softmr
 check "a larger MTU would do better" says link ok "ip link set $DUMMY mtu 4192" softmr
 ip link set "$DUMMY" mtu 4192
 check "then packets carry 4096 bytes" link_is "$A" mtu 4096
-check "as libibverbs says too" grep -q "active_mtu: *4096" <(ibv_devinfo -d "$A")
+check "as libibverbs says too" grep -q "active_mtu:[[:space:]]*4096" <(ibv_devinfo -d "$A")
 check "softmr mr is content too" softmr mr "$A"
-check "and its counter is shown" link_is "$A" counters.mr_dereg_refused 1
+check "and its counter is shown" link_is "$A" counters/mr_dereg_refused 1
 ip link set "$DUMMY" down
 check "a netdev that is down" within 10 says link problem "$A is DOWN.*ip link set $DUMMY up" softmr
 check "exit status" not softmr doctor
@@ -78,7 +78,7 @@ pingpong_by() {
 	ibv_rc_pingpong -d "$A" -g "$1" -p 18599 -n 20 127.0.0.1 && wait $!
 }
 within 10 link_is "$A" state ACTIVE
-within 10 link_is "$A" gids.10.1.0.1.netdev "$DUMMY"
+within 10 link_is "$A" gids/10.1.0.1/netdev "$DUMMY"
 check "the index that doctor advises works" pingpong_by "$(link_of "$A" gid_index)"
 
 # -- what is refused, and why
@@ -113,7 +113,7 @@ hiding() {
 		if [ -d "$1" ]; then mount -t tmpfs none "$1"; else mount --bind /dev/null "$1"; fi
 		shift; exec "$@"' sh "$@"
 }
-lib=$(json libibverbs.file softmr status --json)
+lib=$(json libibverbs/file softmr status --json)
 without_provider() { hiding "${lib%/*}/libibverbs" softmr "$@"; }
 without_config() { hiding /etc/libibverbs.d softmr "$@"; }
 without_lib() { hiding "$lib" softmr "$@"; }
@@ -142,10 +142,9 @@ fi
 
 ns_add "$NS"
 in_test_ns() { in_ns "$NS" softmr "$@"; }
-check "another namespace sees the link" is "$(json "links.$A.netdev" in_test_ns status --json)" null
+check "another namespace sees the link" is "$(json "links/$A/netdev" in_test_ns status --json)" null
 check "its port is free there" says port ok "is free" in_test_ns
 check "doctor says where the netdev is" says link ok "in another network namespace" in_test_ns
-check "a netdev there has no link" not grep -q "netdev" <(in_test_ns status)
 
 # -- the port
 
@@ -173,7 +172,7 @@ if have_link_type rxe; then
 	check_error "then no link can be made" "rdma_rxe has UDP port 4791" softmr link add "$A" netdev "$DUMMY"
 	check "rdma_rxe's link is not listed" not_listed "$R"
 	check_error "nor removed" "$R is not a link of softmr; to remove it: rdma link del $R" softmr link del "$R"
-	check_error "nor is it one for udev" "" softmr link udev-id "$R"
+	check "nor is it one for udev" not softmr link udev-id "$R"
 	rdma link del "$R"
 	within 5 modprobe -r rdma_rxe
 else

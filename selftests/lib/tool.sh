@@ -5,14 +5,14 @@
 not() { ! "$@"; }
 
 # json KEYS COMMAND...: a value of the JSON that COMMAND prints, which must be valid. In a list, a number or the name
-# of one: "links.softmr0.gids.0.address", "findings.port.level". A list of names has no name: see json_keys
+# of one: "links/softmr0/gids/0/address", "findings/port/level"
 json() {
 	local keys=$1
 	shift
 	"$@" | python3 -c '
 import json, sys
 value = json.load(sys.stdin)
-for key in sys.argv[1].split("."):
+for key in sys.argv[1].split("/"):
     if isinstance(value, list) and not key.isdigit():
         value = next(v for v in value if key in (v.get("check"), v.get("name"), v.get("address")))
     elif isinstance(value, list):

@@ -91,14 +91,14 @@ check "and no headers are asked for there" says headers ok "no headers are neede
 machine
 program modinfo 0 "filename:       /lib/modules/softmr.ko" "version:        1.0.0" "srcversion:     AAAA"
 check "it is installed" says module ok "softmr 1.0.0 is installed" softmr
-check "status says so" status_is module.file_version 1.0.0 softmr
-check "and that it is not loaded" status_is module.loaded false
+check "status says so" status_is module/file_version 1.0.0 softmr
+check "and that it is not loaded" status_is module/loaded false
 put /sys/module/softmr/version 1.0.0
 put /sys/module/softmr/srcversion AAAA
 check "it is loaded" says module ok "softmr 1.0.0 is loaded" softmr
 put /sys/module/softmr/srcversion BBBB
 check "another build is loaded" says module warning "another build" softmr
-check "status says so, too" status_is module.differs true softmr
+check "status says so, too" status_is module/differs true softmr
 put /sys/module/softmr/version 0.9.0
 check "an older version is loaded" says module warning "version 0.9.0 is loaded, but 1.0.0 is installed.*modprobe -r softmr" softmr
 
@@ -174,10 +174,10 @@ plugin() {
 	cp "$PLUGINS/$1.so" "$WORK/lib/$2"
 	ln -s "../$2" "$PLUGIN_DIR/libsoftmr-rdmav${3-$abi}.so"
 }
-provider_is() { is "$(json "provider.$1" with_lib status --json)" "$2"; }
+provider_is() { is "$(json "provider/$1" with_lib status --json)" "$2"; }
 
 machine
-check "the version of libibverbs" is "$(json libibverbs.version with_lib status --json)" "$lib_version"
+check "the version of libibverbs" is "$(json libibverbs/version with_lib status --json)" "$lib_version"
 check "there is no provider" says provider problem "there is no .*libsoftmr-rdmav$abi.so.*libsoftmr1" with_lib
 plugin fits "libsoftmr.so.1.2.3.4.$lib_version"
 check "a provider that fits" says provider ok "can use the provider" with_lib
@@ -199,7 +199,7 @@ check "one that libibverbs is not told of" says provider problem "driver softmr"
 rm "$WORK/lib/libibverbs.so.1"
 : >"$WORK/lib/libibverbs.so.1"
 check "a libibverbs that cannot be loaded" says provider problem "libibverbs cannot be loaded" with_lib
-check "status says so" test "$(json libibverbs.file with_lib status --json)" = null
+check "status says so" test "$(json libibverbs/file with_lib status --json)" = null
 
 # -- firewalls, in a namespace of our own
 
@@ -253,9 +253,9 @@ machine
 check "without RDMA there is no link" is "$(softmr link list --json | tr -d '\n')" "[]"
 check "a link for later" softmr link add softmr9 netdev nosuch-1 --persistent
 check "its file" grep -q "^name = softmr9$" "$ROOT/etc/softmr/links.d/nosuch-1"
-check "it is listed" is "$(json softmr9.netdev softmr link list --json)" nosuch-1
-check "as not present" is "$(json softmr9.present softmr link list --json)" false
-check "and as persistent" is "$(json softmr9.persistent softmr link list --json)" true
+check "it is listed" is "$(json softmr9/netdev softmr link list --json)" nosuch-1
+check "as not present" is "$(json softmr9/present softmr link list --json)" false
+check "and as persistent" is "$(json softmr9/persistent softmr link list --json)" true
 check "its netdev is not there, which is no error" softmr link up-configured --all
 check "nor is a netdev without a link" softmr link up-configured lo
 check "a path of sysfs will do" softmr link up-configured /sys/devices/virtual/net/lo
@@ -268,10 +268,10 @@ rm "$ROOT/etc/softmr/links.d/lo"
 odd='a-b\x"$c;ü'
 check "a netdev of an odd name" softmr link add softmr8 netdev "$odd" -p
 check "its file" test -f "$ROOT/etc/softmr/links.d/$odd"
-check "it is listed" is "$(json softmr8.netdev softmr link list --json)" "$odd"
+check "it is listed" is "$(json softmr8/netdev softmr link list --json)" "$odd"
 check "it is not persistent any more" softmr link del softmr8 --persistent
 put "/etc/softmr/links.d/$(printf 'n\377')" "name = softmr7"
-check "a name that is not UTF-8 is valid JSON" is "$(json softmr7.netdev softmr link list --json)" "nÿ"
+check "a name that is not UTF-8 is valid JSON" is "$(json softmr7/netdev softmr link list --json)" "nÿ"
 check "it is removed, too" softmr link del softmr7 --persistent
 check "the other one is" test -f "$ROOT/etc/softmr/links.d/nosuch-1"
 check "then that one neither" softmr link del softmr9 --persistent

@@ -106,19 +106,21 @@ static void found_no_module(struct doctor *d)
 void check_module(struct doctor *d)
 {
 	const struct module *mod = &d->module;
-	const char *version = mod->loaded ? mod->loaded_version : mod->disk_version;
+	const char *known = mod->loaded ? mod->loaded_version : mod->disk_version;
+	char *version = strf("%s%s", known ? " " : "", known ? known : "");
 
 	d->check = "module";
 	if (module_differs(mod))
 		found_differs(d);
 	else if (mod->loaded)
-		found(d, LEVEL_OK, strf("softmr %s is loaded", version ? version : ""), NULL);
+		found(d, LEVEL_OK, strf("softmr%s is loaded", version), NULL);
 	else if (mod->file)
 		found(d, LEVEL_OK,
-		      strf("softmr %s is installed; it is loaded with the first link",
-			   version ? version : ""), NULL);
+		      strf("softmr%s is installed; it is loaded with the first link",
+			   version), NULL);
 	else
 		found_no_module(d);
+	free(version);
 }
 
 /* -- headers, which only DKMS needs */

@@ -79,6 +79,8 @@ static bool read_nft(struct firewall *fw, const char *netdev)
 		rules = json_tokener_parse(ran.out);
 	if (rules)
 		judge_nft(fw, rules, netdev);
+	else if (strstr(ran.err, "Protocol not supported"))
+		set(fw, DOOR_OPEN, copy("the kernel has no nftables"), NULL);
 	else if (ran.status != 127)
 		set(fw, DOOR_UNSEEN, strf("the nftables rules cannot be read: %s",
 					  ran.status ? ran_says(&ran) :

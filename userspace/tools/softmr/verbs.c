@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <glob.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,30 +167,41 @@ static void read_lib(struct verbs *v)
 
 /* -- the provider */
 
-/* Does a file in libibverbs.d name it? By convention that is softmr.driver. */
-static void read_config(struct verbs *v)
+/*
+ * The lines "driver NAME" and "driver PATH" make libibverbs load
+ * libNAME-rdmav34.so from its own directory, or PATH-rdmav34.so. By convention
+ * the file is softmr.driver. Returns NAME or PATH; NULL: this file has none.
+ */
+static char *driver_in(const char *path)
 {
-	char *pattern = root_path("/etc/libibverbs.d/*.driver");
-	glob_t found = {};
+	FILE *file = fopen(path, "re");
+	char line[PATH_MAX + 16], word[PATH_MAX], *driver = NULL;
+
+	while (file && !driver && fgets(line, sizeof(line), file))
+		if (sscanf(line, " driver %4095s", word) == 1 &&
+		    !strcmp(base_name(word), strchr(word, '/') ? "libsoftmr" : "softmr"))
+			driver = copy(word);
+	if (file)
+		fclose(file);
+	return driver;
+}
+
+/* Returns what libibverbs is told to load, or NULL. */
+static char *read_config(struct verbs *v)
+{
+	char *pattern = root_path("/etc/libibverbs.d/*.driver"), *driver = NULL;
+	glob_t all = {};
 	size_t i;
 
-	glob(pattern, 0, NULL, &found);
-	for (i = 0; i < found.gl_pathc && !v->config; i++) {
-		FILE *file = fopen(found.gl_pathv[i], "re");
-		char line[256];
-
-		while (file && fgets(line, sizeof(line), file)) {
-			char word[256];
-
-			if (sscanf(line, " driver %255s", word) == 1 &&
-			    !strcmp(base_name(word), "softmr"))
-				v->config = copy(found.gl_pathv[i]);
-		}
-		if (file)
-			fclose(file);
+	glob(pattern, 0, NULL, &all);
+	for (i = 0; i < all.gl_pathc && !driver; i++) {
+		driver = driver_in(all.gl_pathv[i]);
+		if (driver)
+			v->config = copy(all.gl_pathv[i]);
 	}
-	globfree(&found);
+	globfree(&all);
 	free(pattern);
+	return driver;
 }
 
 /* A provider of another interface number, which this libibverbs does not look at */
@@ -223,11 +235,14 @@ static void judge(struct verbs *v, struct ran *ran)
 		no(v, strf("it declines: %s", ran_says(ran)));
 }
 
-static void read_provider(struct verbs *v)
+static void read_provider(struct verbs *v, const char *driver)
 {
 	char *dir = strf("%.*s/libibverbs",
 			 (int)(base_name(v->lib) - v->lib - 1), v->lib);
-	char *file = strf("%s/libsoftmr-rdmav%u.so", dir, v->abi);
+	bool by_path = driver && strchr(driver, '/');
+	char *file = by_path ?
+			     strf("%s-rdmav%u.so", driver, v->abi) :
+			     strf("%s/libsoftmr-rdmav%u.so", dir, v->abi);
 	struct ran ran;
 
 	v->provider = realpath(file, NULL);
@@ -237,7 +252,7 @@ static void read_provider(struct verbs *v)
 		judge(v, &ran);
 		ran_free(&ran);
 	} else {
-		char *other = other_provider(dir);
+		char *other = by_path ? NULL : other_provider(dir);
 
 		if (other)
 			no(v, strf("there is %s, but this libibverbs loads %s",
@@ -252,15 +267,18 @@ static void read_provider(struct verbs *v)
 
 void verbs_read(struct verbs *v)
 {
+	char *driver;
+
 	*v = (struct verbs){};
-	read_config(v);
+	driver = read_config(v);
 	read_lib(v);
 	if (v->lib)
-		read_provider(v);
+		read_provider(v, driver);
 	else
 		no(v, strf("libibverbs cannot be loaded: %s", v->lib_error));
 	if (v->fits && !v->config)
 		no(v, copy("no file in /etc/libibverbs.d has the line \"driver softmr\""));
+	free(driver);
 }
 
 void verbs_free(struct verbs *v)

@@ -194,6 +194,11 @@ check "one that crashes" says provider problem "dies of signal 11" with_lib
 : >"$WORK/lib/libsoftmr.so.1.2.3.4.12.3"
 check "one that is no library" says provider problem "cannot be loaded" with_lib
 plugin fits "libsoftmr.so.1.2.3.4.$lib_version"
+put /etc/libibverbs.d/softmr.driver "driver $WORK/elsewhere/libsoftmr"
+check "one that is named by a path, and not there" says provider problem "there is no $WORK/elsewhere/libsoftmr-rdmav$abi.so" with_lib
+mkdir "$WORK/elsewhere"
+cp "$PLUGINS/fits.so" "$WORK/elsewhere/libsoftmr-rdmav$abi.so"
+check "one that is" provider_is file "$WORK/elsewhere/libsoftmr-rdmav$abi.so"
 rm "$ROOT/etc/libibverbs.d/softmr.driver"
 check "one that libibverbs is not told of" says provider problem "driver softmr" with_lib
 rm "$WORK/lib/libibverbs.so.1"
@@ -244,6 +249,10 @@ program nft 1 "Operation not permitted (you must be root)"
 check "rules that may not be seen" says firewall warning "Operation not permitted" softmr
 program nft 0 '{"nftables": [{"chain": {"family": "inet", "table": "firewalld", "name": "filter_INPUT", "hook": "input", "policy": "drop"}}]}'
 check "firewalld has a command of its own" says firewall problem "firewall-cmd --permanent --add-port=4791/udp" softmr
+program nft 1 ""
+echo 'echo "src/mnl.c:64: Unable to initialize Netlink socket: Protocol not supported" >&2; exit 1' >"$BIN/nft"
+sed -i '1i #!/bin/sh' "$BIN/nft"
+check "a kernel without nftables" says firewall ok "the kernel has no nftables" softmr
 program nft 0 'no JSON'
 check "what is no JSON" says firewall warning "prints no JSON" softmr
 

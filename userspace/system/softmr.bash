@@ -36,7 +36,7 @@ _softmr_words() {
 	local words=("${COMP_WORDS[@]:1:COMP_CWORD-1}") w plain=()
 	for w in "${words[@]}"; do [[ $w = -* ]] || plain+=("$w"); done
 	case "${plain[0]-} ${plain[1]-}" in
-	" ") printf '%s\n' status doctor link mr --help --version ;;
+	" ") printf '%s\n' status doctor link mr run --help --version ;;
 	"status " | "doctor ") printf '%s\n' --json --help ;;
 	"link ") printf '%s\n' add del list up-configured down-configured --help ;;
 	"link add")

@@ -30,6 +30,7 @@ struct command {
 int cmd_doctor(int argc, char **argv);
 int cmd_link(int argc, char **argv);
 int cmd_mr(int argc, char **argv);
+int cmd_run(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 
 /*

@@ -20,6 +20,8 @@ static const struct command commands[] = {
 	  "make, remove and list links, also those that outlive a reboot", cmd_link },
 	{ "mr", "[OPTION...] DEVICE",
 	  "show which memory windows keep a region (softmr-mr)", cmd_mr },
+	{ "run", "[OPTION...] COMMAND",
+	  "run a program in a guest that has a link (softmr-run)", cmd_run },
 };
 
 static void usage(FILE *to)
@@ -28,7 +30,7 @@ static void usage(FILE *to)
 
 	fputs("Usage: softmr COMMAND [ARGUMENT...]\n\n", to);
 	for (i = 0; i < ARRAY_SIZE(commands); i++)
-		fprintf(to, "  %-6s %-18s  %s\n", commands[i].name,
+		fprintf(to, "  %-6s %-19s  %s\n", commands[i].name,
 			commands[i].args, commands[i].summary);
 	fputs("\n"
 	      "  -h, --help     show this; softmr COMMAND --help says more\n"

@@ -177,7 +177,7 @@ static int print_json(const struct status *s)
 
 static const char *version(const char *text)
 {
-	return text ? text : "of unknown version";
+	return text ? text : "(no version)";
 }
 
 static void print_module(const struct module *mod)
@@ -207,7 +207,7 @@ static void print_verbs(const struct verbs *v)
 	}
 	printf("provider    %s, built for rdma-core %s: %s\n",
 	       version(v->provider_version),
-	       v->built_for ? v->built_for : "of unknown version", v->provider);
+	       v->built_for ? v->built_for : "(unknown)", v->provider);
 	if (v->fits)
 		printf("            it fits libibverbs\n");
 	else

@@ -75,6 +75,12 @@ check_error "up-configured without a netdev" "needs: NETDEV, or --all" softmr li
 cp "$SOFTMR" "$BIN/softmr"
 program softmr-mr 0 "this is softmr-mr"
 check "softmr mr is the softmr-mr beside it" is "$("$BIN/softmr" mr)" "this is softmr-mr"
+# shellcheck disable=SC2016 # expanded by the program
+printf '#!/bin/sh\necho "$@"\n' >"$BIN/softmr-run"
+chmod +x "$BIN/softmr-run"
+check "softmr run hands its arguments on" is "$("$BIN/softmr" run --nodes 2 -- true)" "--nodes 2 -- true"
+rm "$BIN/softmr-run"
+check_error "and says which package lacks" "cannot run softmr-run.*softmr-uml" env PATH="$BIN" "$BIN/softmr" run true
 
 # -- module
 

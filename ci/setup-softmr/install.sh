@@ -55,6 +55,9 @@ package_file() {
 	[ "${#files[@]}" = 0 ] || echo "${files[0]}"
 }
 
+# A kernel of one's own has its build directory there, and no package
+install_headers() { has_headers "$KERNEL" || apt_install "linux-headers-$KERNEL"; }
+
 # The packages that are needed, from $PACKAGES
 install_packages() {
 	local name file files=()
@@ -67,7 +70,8 @@ install_packages() {
 		file=$(package_file "$name")
 		[ -z "$file" ] || files+=("$file")
 	done
-	apt_install "linux-headers-$KERNEL" dkms
+	install_headers
+	apt_install dkms
 	apt_get --no-install-recommends install "${files[@]}" ||
 		die 1 "apt-get could not install ${files[*]##*/} (see above). libsoftmr1 fits one release of libibverbs only:" \
 			"if that is what it says, make packages on this release: make deb"
@@ -106,7 +110,8 @@ has_packages() { [ -n "$PACKAGES" ] && compgen -G "$PACKAGES/softmr-dkms_*.deb" 
 
 install_source() {
 	if is_debian; then
-		apt_install "linux-headers-$KERNEL" "${BUILD_PACKAGES[@]}"
+		install_headers
+		apt_install "${BUILD_PACKAGES[@]}"
 	fi
 	as_root env SOFTMR_BUILD="$BUILD/setup" KDIR="/lib/modules/$KERNEL/build" make -C "$TOP" install >&2 ||
 		die 1 "make install failed (see above)"

@@ -95,7 +95,7 @@ make_packages() {
 	apt_update
 	apt_get --no-install-recommends build-dep "$TOP/" ||
 		die 1 "apt-get could not install what packages are made with (see above); try --install source"
-	OUT=$made make -C "$TOP" deb >&2 || die 1 "the packages could not be made (see above)"
+	OUT=$made "$TOP/scripts/package.sh" deb >&2 || die 1 "the packages could not be made (see above)"
 	if [ -n "$PACKAGES" ]; then
 		mkdir -p "$PACKAGES"
 		cp "$made"/*.deb "$PACKAGES"
@@ -113,7 +113,7 @@ install_source() {
 		install_headers
 		apt_install "${BUILD_PACKAGES[@]}"
 	fi
-	as_root env SOFTMR_BUILD="$BUILD/setup" KDIR="/lib/modules/$KERNEL/build" make -C "$TOP" install >&2 ||
+	as_root env SOFTMR_BUILD="$BUILD/setup" KDIR="/lib/modules/$KERNEL/build" "$TOP/scripts/install.sh" >&2 ||
 		die 1 "make install failed (see above)"
 }
 

@@ -25,6 +25,8 @@ make_tree() {
 	local opts=() line
 	with_lock image image_make || return
 	KERNEL=$(kernel_release cloud)
+	# the tree goes in any case, so nothing has to be written at once
+	opts=(--dpkgopt=force-unsafe-io)
 	while IFS= read -r line; do opts+=(--aptopt="$line"); done < <(apt_host_options)
 	mkdir "$TREE"
 	mmdebstrap --mode=root --variant=apt --architectures=amd64 "${opts[@]}" \

@@ -29,8 +29,9 @@ make_tree() {
 	opts=(--dpkgopt=force-unsafe-io)
 	while IFS= read -r line; do opts+=(--aptopt="$line"); done < <(apt_host_options)
 	mkdir "$TREE"
-	mmdebstrap --mode=root --variant=apt --architectures=amd64 "${opts[@]}" \
-		--include="linux-image-$KERNEL,systemd-sysv,udev,sudo" trixie - - < <(sources) |
+	# with all of the kernel's modules it would take minutes
+	INITRD=No mmdebstrap --mode=root --variant=apt --architectures=amd64 "${opts[@]}" \
+		--include="linux-image-$KERNEL,systemd-sysv,udev,passwd,sudo" trixie - - < <(sources) |
 		tar -C "$TREE" --exclude='./dev/*' -xf -
 }
 
@@ -97,8 +98,15 @@ make_job() {
 	chroot "$TREE" systemctl -q mask serial-getty@ttyS0.service apt-daily.timer apt-daily-upgrade.timer
 }
 
+# An initrd with what it takes to reach the disk
+make_initrd() {
+	printf 'MODULES=list\nCOMPRESS=gzip\n' >"$TREE/etc/initramfs-tools/conf.d/setup"
+	printf '%s\n' virtio_pci virtio_blk ext4 >>"$TREE/etc/initramfs-tools/modules"
+	in_tree "sudo update-initramfs -c -k $KERNEL"
+}
+
 make_disk() {
-	make_job || return
+	make_initrd && make_job || return
 	truncate -s 8G "$WORK/disk"
 	mke2fs -q -t ext4 -d "$TREE" "$WORK/disk"
 }

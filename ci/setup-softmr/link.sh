@@ -78,7 +78,10 @@ veth_pair() {
 
 default_netdev() {
 	local dev
-	dev=$({ ip -4 route show default && ip -6 route show default || true; } | sed -nE '1s/.* dev ([^ ]+).*/\1/p')
+	dev=$({
+		ip -4 route show default
+		ip -6 route show default || true
+	} | sed -nE '1s/.* dev ([^ ]+).*/\1/p')
 	[ -n "$dev" ] || die 1 "there is no default route; give --netdev NAME (ip link names them), or --netdev veth"
 	echo "$dev"
 }
@@ -104,7 +107,10 @@ choose_netdevs() {
 # The first address that others can use; "-" if there is none
 netdev_address() {
 	local address
-	address=$({ ip -4 -o addr show dev "$1" && ip -6 -o addr show dev "$1" scope global || true; } |
+	address=$({
+		ip -4 -o addr show dev "$1"
+		ip -6 -o addr show dev "$1" scope global || true
+	} |
 		sed -nE '1s/.* inet6? ([0-9a-fA-F.:]+).*/\1/p')
 	echo "${address:--}"
 }

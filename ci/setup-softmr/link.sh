@@ -272,7 +272,7 @@ check_links() {
 provider_hint() {
 	if have softmr && softmr doctor --help >/dev/null 2>&1; then
 		softmr doctor 2>&1 || true
-	elif ! ibv_devices 2>/dev/null | grep -q "$NAME"; then
+	elif ! ibv_devices 2>/dev/null | grep "$NAME" >/dev/null; then
 		echo "libibverbs does not list it: its provider is missing, or was built for another release of libibverbs."
 	fi
 }

@@ -33,7 +33,8 @@ apt_update() {
 	apt_get update
 }
 
-apt_has() { LC_ALL=C apt-cache policy "$1" 2>/dev/null | grep -q '^  Candidate: [^(]'; }
+# (grep -q would end before apt-cache does, which is a failure under pipefail)
+apt_has() { LC_ALL=C apt-cache policy "$1" 2>/dev/null | grep '^  Candidate: [^(]' >/dev/null; }
 
 # apt_offers PACKAGE: after a look at the archive, if need be
 apt_offers() {
@@ -94,7 +95,7 @@ dkms_key_enrolled() {
 	have mokutil || return
 	for key in /var/lib/dkms/mok.pub /var/lib/shim-signed/mok/MOK.der; do
 		# its status is 1 for a key that is enrolled
-		[ ! -e "$key" ] || ! LC_ALL=C mokutil --test-key "$key" 2>/dev/null | grep -q 'already enrolled' || return 0
+		[ ! -e "$key" ] || ! LC_ALL=C mokutil --test-key "$key" 2>/dev/null | grep 'already enrolled' >/dev/null || return 0
 	done
 	return 1
 }

@@ -22,11 +22,11 @@
  */
 #include "mw.h"
 
-#include <linux/cleanup.h>
 #include <linux/completion.h>
 #include <linux/err.h>
 #include <linux/slab.h>
 
+#include "compat/cleanup.h"
 #include "mr.h"
 #include "relay.h"
 

@@ -9,12 +9,12 @@
  */
 #include "post.h"
 
-#include <linux/cleanup.h>
 #include <linux/preempt.h>
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
 #include "av.h"
+#include "compat/cleanup.h"
 #include "opcode.h"
 #include "srq.h"
 #include "transport.h"

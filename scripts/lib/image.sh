@@ -65,10 +65,12 @@ image_bootstrap() {
 	while IFS= read -r line; do opts+=(--aptopt="$line"); done < <(apt_host_options)
 	# its text, not a file: in the user namespace our own directory may be closed
 	hook=$(image_customize)
-	# a kernel package's own initrd is never used and takes a minute to make
+	# a kernel package's own initrd is never used and takes a minute to make; a tree that is cut short is
+	# thrown away, so dpkg need not wait for the disk after each file
 	INITRD=No mmdebstrap --mode="$(if am_root; then echo root; else echo unshare; fi)" \
 		--variant=apt --architectures=amd64 "${opts[@]}" \
-		--dpkgopt=path-exclude=/usr/share/man/* --dpkgopt=path-exclude=/usr/share/locale/* \
+		--dpkgopt=force-unsafe-io --dpkgopt=path-exclude=/usr/share/man/* \
+		--dpkgopt=path-exclude=/usr/share/locale/* \
 		--dpkgopt=path-exclude=/usr/share/info/* \
 		--include="$(tr -s ' \n' ',' <<<"$include")" \
 		--customize-hook="$hook" \

@@ -44,7 +44,7 @@ arm64_unpack() {
 	mmdebstrap --mode="$(if am_root; then echo root; else echo unshare; fi)" \
 		--variant=extract --architectures="$architecture" "${opts[@]}" \
 		--setup-hook='for d in bin sbin lib lib64; do mkdir -p "$1/usr/$d"; ln -sf "usr/$d" "$1/$d"; done' \
-		--include="$(tr -s ' ' ',' <<<"$*")" trixie - "$ARM64_APT/sources.list" |
+		--include="$(tr -s ' ' ',' <<<"$*")" trixie - <(grep -E ' trixie(-updates)? ' "$ARM64_APT/sources.list") |
 		tar -C "$tree" --no-same-owner --exclude=./dev/\* --exclude=./var/cache/apt/\* --exclude=./var/lib/apt/\* \
 			--exclude=./usr/share/doc/\* --exclude=./usr/share/man/\* --exclude=./usr/share/locale/\* -xf -
 	mkdir -p "$tree"/{dev,proc,sys,tmp,etc}
@@ -161,12 +161,12 @@ in_tools() {
 	IN_ROOT_BINDS="$TOP:/src $ARM64:/arm64 $ARM64_BUILD:/build" in_root "$ARM64/tools" "$@"
 }
 
-# arm64_module ROLE: the module with W=1; a warning is an error
+# arm64_module ROLE: the module with W=1; a warning is an error. Debian's headers name a gcc, which only CC overrides.
 arm64_module() {
 	local role=$1
 	sync_tree "$TOP/kernel" "$ARM64_BUILD/kernel-$role"
 	in_tools make -C "/lib/modules/$(arm64_release "$role")/build" M="/build/kernel-$role" \
-		ARCH=arm64 LLVM=1 "${MODULE_FLAGS[@]}" -j"$(nproc)" modules
+		ARCH=arm64 LLVM=1 CC=clang "${MODULE_FLAGS[@]}" -j"$(nproc)" modules
 }
 
 # Provider and tools
@@ -227,6 +227,17 @@ arm64_initramfs() {
 
 # -- the guest
 
+# Where the kernel's package has the kernel: in /boot, or with its modules
+arm64_vmlinuz() {
+	local release file
+	release=$(arm64_release "$1")
+	for file in "$ARM64/tools/boot/vmlinuz-$release" "$ARM64/tools/usr/lib/modules/$release/vmlinuz"; do
+		if [ -e "$file" ]; then echo "$file" && return; fi
+	done
+	warn "the packages of $release have no vmlinuz in /boot nor in /usr/lib/modules/$release"
+	return 1
+}
+
 # arm64_boot ROLE DIR: boot it; the console goes to DIR/console, what the guest reports to DIR/report. It switches
 # itself off; one that does not is ended.
 arm64_boot() {
@@ -239,7 +250,7 @@ arm64_boot() {
 	timeout -k 5 "${SOFTMR_ARM64_LIMIT:-300}" setpriv --pdeathsig KILL "${qemu[@]}" \
 		-M virt -cpu "${SOFTMR_ARM64_CPU:-max,pauth-impdef=on}" -accel tcg,thread=multi -smp 2 -m 1G -nodefaults \
 		-no-user-config -display none -no-reboot -nic none \
-		-kernel "$tree/boot/vmlinuz-$(arm64_release "$role")" -initrd "$ARM64_BUILD/initramfs-$role" \
+		-kernel "$(arm64_vmlinuz "$role")" -initrd "$ARM64_BUILD/initramfs-$role" \
 		-append "console=ttyAMA0 loglevel=7 panic=-1 mitigations=off nokaslr norandmaps raid=noautodetect \
 watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60" \
 		-serial "file:$dir/console" -device virtio-serial-pci \

@@ -50,6 +50,7 @@ apt_own() {
 	APT_CONFIG=$APT_DIR/apt.conf "$tool" "$@"
 }
 
+# APT_ARCHITECTURES says which ones, as apt.conf has them, if not amd64 alone
 apt_refresh() {
 	mkdir -p "$APT_DIR/lists/partial" "$APT_DIR/archives/partial"
 	cat >"$APT_DIR/apt.conf" <<-EOF
@@ -60,7 +61,7 @@ apt_refresh() {
 		Dir::State::status "/dev/null";
 		Dir::Cache "$APT_DIR";
 		APT::Architecture "amd64";
-		APT::Architectures "amd64";
+		APT::Architectures { ${APT_ARCHITECTURES:-"amd64";} };
 		APT::Sandbox::User "";
 		Acquire::Languages "none";
 		Acquire::Retries "3";

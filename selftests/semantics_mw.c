@@ -2,6 +2,7 @@
 /*
  * What memory windows promise, row by row of Documentation/semantics.rst.
  *
+ * short: every bed
  * timeout: 90
  * paths: host wire
  */

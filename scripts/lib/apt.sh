@@ -50,7 +50,8 @@ apt_own() {
 	APT_CONFIG=$APT_DIR/apt.conf "$tool" "$@"
 }
 
-apt_refresh() {
+# apt_state: make the apt state in APT_DIR, but for its sources.list
+apt_state() {
 	mkdir -p "$APT_DIR/lists/partial" "$APT_DIR/archives/partial"
 	cat >"$APT_DIR/apt.conf" <<-EOF
 		Dir::Etc::SourceList "$APT_DIR/sources.list";
@@ -66,6 +67,10 @@ apt_refresh() {
 		Acquire::Retries "3";
 		$(apt_host_options)
 	EOF
+}
+
+apt_refresh() {
+	apt_state
 	sources_list >"$APT_DIR/sources.list"
 	apt_own apt-get -q update
 	archive_kernels >"$APT_DIR/kernels.new"

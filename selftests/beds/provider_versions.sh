@@ -18,8 +18,10 @@ LIB=usr/lib/x86_64-linux-gnu
 # cmake_value DIR NAME: what rdma-core's own build has set
 cmake_value() { sed -n "s/^set($2 \"\\(.*\\)\")/\\1/p" "$1/CMakeLists.txt"; }
 
+# The package lists, at most half a day old
 archive_refresh() {
 	local suite mirror signed="[signed-by=$KEYRING]"
+	[ -z "$(find "$APT_DIR/updated" -mmin -720 2>/dev/null)" ] || return 0
 	mirror=$(debian_mirror)
 	apt_state
 	for suite in "${SUITES[@]}"; do
@@ -27,7 +29,7 @@ archive_refresh() {
 		echo "deb $signed $mirror $suite main"
 		echo "deb-src $signed $mirror $suite main"
 	done >"$APT_DIR/sources.list"
-	apt_own apt-get -q update >&2
+	apt_own apt-get -q update >&2 && touch "$APT_DIR/updated"
 }
 
 # full_version SUITE: of the source package: 56.1-1

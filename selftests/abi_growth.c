@@ -121,14 +121,16 @@ static struct ib_uverbs_attr attr_obj(uint16_t id, uint32_t handle)
 
 TEST_F(abi, context_for_each_length)
 {
-	const char *node = self->ep.dev.ctx->device->dev_path;
 	static const size_t lengths[] = { 4, 8, 24, 128 };
 	struct smr_alloc_ucontext_resp want = {
 		.abi_version = 1,
 		.abi_minor = SMR_ABI_MINOR,
 	};
+	char node[128];
 	size_t i, known;
 
+	snprintf(node, sizeof(node), "/dev/infiniband/%s",
+		 self->ep.dev.ctx->device->dev_name);
 	for (i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		known = lengths[i] < sizeof(want) ? lengths[i] : sizeof(want);
 		ASSERT_EQ(0, get_context(node, self->out, lengths[i]));

@@ -77,17 +77,22 @@ with_headers() {
 
 # -- deb
 
+# os_release: "deb13 trixie", "ubu24.04 noble"; nothing for a release in the making, which has no number
+os_release() {
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	bash -c '. /etc/os-release; [ -z "${VERSION_ID:-}" ] || echo "${ID:0:3}$VERSION_ID ${VERSION_CODENAME:-unstable}"'
+}
+
 # One upstream version is built for several releases of Debian. Each has packages of its own, which come before those
 # of the next release: 1.0.0-1~deb12 < 1.0.0-1~deb13 < 1.0.0-1, the last being of the release in the making.
 debian_changelog() {
-	local changelog=$1 version
+	local changelog=$1 version suffix codename
 	version=$(sed -nE '1s/^softmr \(([^)]+)\).*/\1/p' "$changelog")
 	[ "${version%-*}" = "$VERSION" ] ||
 		die 1 "debian/changelog begins with softmr $version, but VERSION says $VERSION; add an entry for it (dch -v $VERSION-1)"
-	# shellcheck disable=SC1091
-	. /etc/os-release
-	[ -n "${VERSION_ID:-}" ] || return 0
-	sed -i "1s/^softmr ([^)]*) [a-z]*;/softmr ($version~${ID:0:3}$VERSION_ID) ${VERSION_CODENAME:-unstable};/" "$changelog"
+	read -r suffix codename < <(os_release)
+	[ -n "$suffix" ] || return 0
+	sed -i "1s/^softmr ([^)]*) [a-z]*;/softmr ($version~$suffix) $codename;/" "$changelog"
 }
 
 deb_needs() {
@@ -120,7 +125,7 @@ rpm_needs() {
 }
 
 make_rpm() {
-	local dir=$WORK/rpm/$NAME top=$WORK/rpm/top
+	local dir=$WORK/rpm/$NAME top=$WORK/rpm/top options=()
 	rpm_needs
 	rm -rf "$WORK/rpm"
 	unpacked_source "$dir"
@@ -131,8 +136,8 @@ make_rpm() {
 		"$TOP/packaging/softmr.spec.in" >"$top/SPECS/softmr.spec"
 	pack "$dir" "$top/SOURCES/$NAME.tar.xz"
 	# Debian's rpmbuild knows of no installed RPM, so what BuildRequires name is checked above
-	SOURCE_DATE_EPOCH=$(source_time) rpmbuild -ba --define "_topdir $top" \
-		$([ ! -e /etc/debian_version ] || echo --nodeps) "$top/SPECS/softmr.spec"
+	[ ! -e /etc/debian_version ] || options+=(--nodeps)
+	SOURCE_DATE_EPOCH=$(source_time) rpmbuild -ba --define "_topdir $top" "${options[@]}" "$top/SPECS/softmr.spec"
 	rm -f "$OUT"/*.rpm
 	find "$top/RPMS" "$top/SRPMS" -name '*.rpm' -exec mv {} "$OUT" \;
 	cp "$top/SPECS/softmr.spec" "$OUT"

@@ -47,10 +47,10 @@ source_time() {
 		date -d "$(sed -n 's/^ -- .*>  //p' "$TOP/debian/changelog" | head -n 1)" +%s)}"
 }
 
-# pack DIR FILE: DIR, under its own name, as FILE
+# pack DIR FILE OPTION...: DIR, under its own name, as FILE
 pack() {
 	tar -C "$(dirname "$1")" --sort=name --mtime="@$(source_time)" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
-		-cJf "$2" "$(basename "$1")"
+		"${@:3}" -cJf "$2" "$(basename "$1")"
 }
 
 # unpacked_source DIR: a copy of the source, and nothing else
@@ -108,7 +108,8 @@ make_deb() {
 	deb_needs "$dir"
 	with_headers "$dir"
 	debian_changelog "$dir/debian/changelog"
-	pack "$dir" "$WORK/deb/softmr_$VERSION.orig.tar.xz"
+	# in format 3.0 (quilt) debian/ is a tarball of its own
+	pack "$dir" "$WORK/deb/softmr_$VERSION.orig.tar.xz" --exclude="$NAME/debian"
 	(cd "$dir" && SOURCE_DATE_EPOCH=$(source_time) dpkg-buildpackage -us -uc)
 	rm -f "$OUT"/*softmr*.deb "$OUT"/softmr_*
 	find "$WORK/deb" -maxdepth 1 -type f -exec mv {} "$OUT" \;

@@ -71,8 +71,10 @@ with_headers() {
 	local version source
 	version=$("$TOP/scripts/rdma-core-source.sh" --installed)
 	source=$("$TOP/scripts/rdma-core-source.sh" "$version")
-	[ "$source" = "$TOP/packaging/rdma-core/$version" ] ||
-		"$TOP/scripts/rdma-core-headers" "$source" "$1/packaging/rdma-core/$version"
+	case $source in
+	"$TOP"/packaging/rdma-core/*) ;;
+	*) "$TOP/scripts/rdma-core-headers" "$source" "$1/packaging/rdma-core/$version" ;;
+	esac
 }
 
 # -- deb
@@ -126,13 +128,16 @@ rpm_needs() {
 }
 
 make_rpm() {
-	local dir=$WORK/rpm/$NAME top=$WORK/rpm/top options=()
+	local dir=$WORK/rpm/$NAME top=$WORK/rpm/top options=() rdma_core first end
 	rpm_needs
 	rm -rf "$WORK/rpm"
 	unpacked_source "$dir"
 	with_headers "$dir"
 	mkdir -p "$top/SOURCES" "$top/SPECS"
-	sed -e "s/@VERSION@/$VERSION/g" -e "s/@RDMA_CORE_VERSION@/$("$TOP/scripts/rdma-core-source.sh" --installed)/g" \
+	rdma_core=$("$TOP/scripts/rdma-core-source.sh" --installed)
+	read -r first end < <("$TOP/scripts/rdma-core-source.sh" --range "$rdma_core")
+	sed -e "s/@VERSION@/$VERSION/g" -e "s/@RDMA_CORE_VERSION@/$rdma_core/g" \
+		-e "s/@RDMA_CORE_FIRST@/$first/g" -e "s/@RDMA_CORE_END@/$end/g" \
 		-e "s/@DATE@/$(LC_ALL=C date -ud "@$(source_time)" '+%a %b %d %Y')/g" \
 		"$TOP/packaging/softmr.spec.in" >"$top/SPECS/softmr.spec"
 	pack "$dir" "$top/SOURCES/$NAME.tar.xz"

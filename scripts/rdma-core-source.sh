@@ -13,16 +13,46 @@ usage() {
 		Prints the directory of the source of rdma-core VERSION (default: that of the installed libibverbs). It is the
 		first of these that exists:
 
-		  1. RDMA_CORE_SOURCE=DIR. A source of another version is an error.
-		  2. packaging/rdma-core/VERSION: the headers alone; they come with softmr for $(vendored).
+		  1. RDMA_CORE_SOURCE=DIR. A source that does not fit that version is an error.
+		  2. packaging/rdma-core/VERSION: the headers alone. They come with softmr for $(vendored), one or two
+		     for each layout of the private interface, and each does for all releases of the same layout.
 		  3. What an earlier call fetched, in $CACHE/rdma-core.
 		  4. The source package in the archive that this machine's apt uses. Neither deb-src lines nor root are needed.
 
-		  --installed   print only the version of the installed libibverbs
+		  --installed           print only the version of the installed libibverbs
+		  --headers [VERSION]   print only what is in packaging/rdma-core, if it is there
+		  --range [VERSION]     print "FIRST END": a provider for VERSION fits from FIRST to before END
 	EOF
 }
 
 vendored() { (cd "$TOP/packaging/rdma-core" && printf '%s\n' * | sort -V | paste -sd ' '); }
+
+# layouts: the first release of each layout of the private interface, as userspace/cmake has them
+layouts() { sed -nE 's/^set\(RDMA_CORE_LAYOUTS ([0-9 ]+)\)$/\1/p' "$TOP"/userspace/cmake/*.cmake | tr ' ' '\n'; }
+
+# range_of VERSION: "FIRST END", the releases of the same layout, END not included. One newer than the table is like
+# no other.
+range_of() {
+	layouts | awk -v major="${1%%.*}" '
+		{ newest = $1 }
+		$1 <= major { first = $1 }
+		$1 > major && !end { end = $1 }
+		END {
+			if (!first || major >= newest) first = major
+			print first, end && major < newest ? end : major + 1
+		}'
+}
+
+# headers_for VERSION: the folder of its headers, or of a release with the same layout; nothing if there is none
+headers_for() {
+	local version
+	for version in "$1" $(vendored); do
+		if [ -d "$TOP/packaging/rdma-core/$version" ] && [ "$(range_of "$version")" = "$(range_of "$1")" ]; then
+			echo "$TOP/packaging/rdma-core/$version"
+			return
+		fi
+	done
+}
 
 # libibverbs.so.1.14.56.1 is of rdma-core 56.1
 installed_version() {
@@ -42,9 +72,9 @@ source_version() { sed -nE 's/^set\(PACKAGE_VERSION "([0-9.]+)"\)/\1/p' "$1/CMak
 given_source() {
 	[ -e "$RDMA_CORE_SOURCE/libibverbs/driver.h" ] ||
 		die 1 "RDMA_CORE_SOURCE=$RDMA_CORE_SOURCE is no unpacked rdma-core source (it has no libibverbs/driver.h)"
-	[ "$(source_version "$RDMA_CORE_SOURCE")" = "$1" ] ||
+	[ "$(range_of "$(source_version "$RDMA_CORE_SOURCE")")" = "$(range_of "$1")" ] ||
 		die 1 "RDMA_CORE_SOURCE=$RDMA_CORE_SOURCE is rdma-core $(source_version "$RDMA_CORE_SOURCE")," \
-			"but libibverbs here is of $1; a provider works only with the libibverbs it is built for"
+			"but libibverbs here is of $1; the two do not fit together"
 	realpath "$RDMA_CORE_SOURCE"
 }
 
@@ -122,14 +152,19 @@ tidy() { [ -z "${WORK:-}" ] || rm -rf "$WORK"; }
 case ${1:-} in
 --help | -h) usage ;;
 --installed) installed_version ;;
+--range) range_of "${2:-$(installed_version)}" ;;
+--headers)
+	version=${2:-$(installed_version)}
+	headers_for "$version" | grep . || die 1 "packaging/rdma-core has no headers that fit rdma-core $version"
+	;;
 -*) die 2 "unknown option $1 (see --help)" ;;
 *)
 	at_exit tidy
 	version=${1:-$(installed_version)}
 	if [ -n "${RDMA_CORE_SOURCE:-}" ]; then
 		given_source "$version"
-	elif [ -e "$TOP/packaging/rdma-core/$version" ]; then
-		echo "$TOP/packaging/rdma-core/$version"
+	elif [ -n "$(headers_for "$version")" ]; then
+		headers_for "$version"
 	else
 		with_lock rdma-core fetched_source "$version"
 	fi

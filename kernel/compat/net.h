@@ -5,6 +5,20 @@
 
 #include <linux/bits.h>
 #include <linux/crc32.h>
+#include <linux/netdevice.h>
+#include <net/route.h>
+
+#include "generated.h"
+
+/* Segmentation had its functions in linux/netdevice.h before. */
+#ifdef HAVE_NET_GSO
+#include <net/gso.h>
+#endif
+
+/* The route that a destination is part of; it was a cast before. */
+#ifndef dst_rtable
+#define dst_rtable(dst)	container_of(dst, struct rtable, dst)
+#endif
 
 /**
  * smr_crc32_accelerated() - does crc32_le() use special CPU instructions?

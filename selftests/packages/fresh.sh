@@ -4,6 +4,8 @@
 #
 # packages: build the packages, install them with apt, boot, reboot with a persistent link, upgrade the kernel, meet a
 # libibverbs that does not fit, purge. source: make install, boot, make uninstall. Everything but the boots is native.
+# shellcheck disable=SC2317 # check calls them
+
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 SUITE=${1:-trixie} MODE=${2:-packages}
 case $SUITE:$MODE in

@@ -147,6 +147,7 @@ make_rpm() {
 	rm -f "$OUT"/*.rpm
 	find "$top/RPMS" "$top/SRPMS" -name '*.rpm' -exec mv {} "$OUT" \;
 	cp "$top/SPECS/softmr.spec" "$OUT"
+	! have rpmlint || rpmlint -c "$TOP/packaging/rpmlint.toml" "$OUT"/*.rpm
 	say "made in $OUT: $(cd "$OUT" && echo *.rpm)"
 }
 

@@ -58,7 +58,7 @@ bootstrap() {
 	while IFS= read -r line; do opts+=(--aptopt="$line"); done < <(apt_host_options)
 	mkdir -p "$CACHE" "$ARCHIVES/partial"
 	suite_sources >"$CACHE/fresh-$SUITE.list"
-	INITRD=No mmdebstrap --mode="$(am_root && echo root || echo unshare)" --variant=apt --architectures=amd64 \
+	INITRD=No mmdebstrap --format=tar --mode="$(am_root && echo root || echo unshare)" --variant=apt --architectures=amd64 \
 		"${opts[@]}" --dpkgopt=path-exclude=/usr/share/man/* --dpkgopt=path-exclude=/usr/share/locale/* \
 		--include="$(tr ' ' , <<<"$*")" --skip=cleanup/apt/lists \
 		"$SUITE" "$out.new" "$CACHE/fresh-$SUITE.list" || return

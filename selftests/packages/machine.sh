@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
+# shellcheck disable=SC2153 # fresh.sh sets SUITE and ROOT
+#
 # A machine with a fresh, minimal Debian. It is made and changed natively, in a tree; then a disk is made of the tree,
 # and QEMU boots it. The archive's packages are kept between runs.
 #

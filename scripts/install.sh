@@ -52,7 +52,8 @@ check_kernel() {
 	if [ ! -e "$KDIR/Makefile" ]; then
 		release=$(basename "$(dirname "$KDIR")")
 		[ -d "/lib/modules/$release" ] || release=$(uname -r)
-		problem "there are no kernel headers in $KDIR; $(advice "linux-headers-$release" "kernel-devel-$release"), or give KDIR="
+		problem "there are no kernel headers in $KDIR; $(advice "linux-headers-$release" "kernel-devel-$release")," \
+			"or give KDIR="
 		return
 	fi
 	RELEASE=$(cat "$KDIR/include/config/kernel.release" 2>/dev/null) ||

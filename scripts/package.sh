@@ -91,7 +91,8 @@ debian_changelog() {
 	local changelog=$1 version suffix codename
 	version=$(sed -nE '1s/^softmr \(([^)]+)\).*/\1/p' "$changelog")
 	[ "${version%-*}" = "$VERSION" ] ||
-		die 1 "debian/changelog begins with softmr $version, but VERSION says $VERSION; add an entry for it (dch -v $VERSION-1)"
+		die 1 "debian/changelog begins with softmr $version, but VERSION says $VERSION;" \
+			"add an entry for it (dch -v $VERSION-1)"
 	read -r suffix codename < <(os_release)
 	[ -n "$suffix" ] || return 0
 	sed -i "1s/^softmr ([^)]*) [a-z]*;/softmr ($version~$suffix) $codename;/" "$changelog"

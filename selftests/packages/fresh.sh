@@ -46,12 +46,15 @@ build_debs() {
 }
 
 install_debs() {
-	in_machine sh -ec 'cd /packages && apt-get -q -y install ./softmr_*.deb ./softmr-dkms_*.deb ./softmr-tools_*.deb ./libsoftmr1_*.deb'
+	in_machine sh -ec 'cd /packages
+		apt-get -q -y install ./softmr_*.deb ./softmr-dkms_*.deb ./softmr-tools_*.deb ./libsoftmr1_*.deb'
 }
 
 headers() { in_machine apt-get -q -y install "linux-headers-$1"; }
 
-built_for() { in_machine modinfo -k "$1" softmr && in_machine dkms status -m softmr -k "$1" | tee /dev/stderr | grep -q ': installed'; }
+built_for() {
+	in_machine modinfo -k "$1" softmr && in_machine dkms status -m softmr -k "$1" | tee /dev/stderr | grep ': installed'
+}
 
 # The kernel of cloud images, of the backports: another version and another configuration
 upgrade_kernel() {
@@ -91,9 +94,12 @@ purge() {
 
 # leftovers: what is called softmr, or speaks of it, outside of the places of apt's and the test's own
 leftovers() {
-	find "$ROOT" -xdev \( -path "$ROOT/root" -o -path "$ROOT/packages" -o -path "$ROOT/var/log" -o -path "$ROOT/var/cache" \) -prune \
-		-o -iname '*softmr*' -print
-	grep -rl softmr "$ROOT/etc" "$ROOT"/lib/modules/*/modules.dep "$ROOT/var/lib/dpkg/status" "$ROOT/var/lib/dkms" 2>/dev/null
+	(
+		cd "$ROOT" || return
+		find . -xdev \( -path ./root -o -path ./packages -o -path ./var/log -o -path ./var/cache \) -prune \
+			-o -iname '*softmr*' -print
+		grep -rl softmr etc lib/modules/*/modules.dep var/lib/dpkg/status var/lib/dkms 2>/dev/null
+	)
 }
 
 nothing_left() {
@@ -137,7 +143,8 @@ prepare_boot() { make_initrd "$1" && make_disk "$1"; }
 make_install() { in_machine make -C /root/src install KDIR="/lib/modules/$KERNEL/build"; }
 
 files_of_machine() {
-	(cd "$ROOT" && find . -xdev \( -path ./root -o -path ./var/cache -o -path ./var/log \) -prune -o -print | LC_ALL=C sort)
+	(cd "$ROOT" && find . -xdev \( -path ./root -o -path ./var/cache -o -path ./var/log \) -prune -o -print) |
+		LC_ALL=C sort
 }
 
 same_files() {
@@ -172,7 +179,8 @@ fresh_source() {
 		check "on the machine: $what" in_verdict "$what"
 	done
 	# the machine's tree as it was before the boot
-	rm -f "$ROOT/usr/local/sbin/fresh-check" "$ROOT/etc/fresh-mode" "$ROOT/etc/initramfs-tools/conf.d/fresh" "$ROOT/boot/initrd.img-$KERNEL"
+	rm -f "$ROOT/usr/local/sbin/fresh-check" "$ROOT/etc/fresh-mode" "$ROOT/etc/initramfs-tools/conf.d/fresh" \
+		"$ROOT/boot/initrd.img-$KERNEL"
 	check "make uninstall" in_machine make -C /root/src uninstall
 	check "nothing is left of it" nothing_left
 }

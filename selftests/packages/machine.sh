@@ -60,8 +60,9 @@ bootstrap() {
 	while IFS= read -r line; do opts+=(--aptopt="$line"); done < <(apt_host_options)
 	mkdir -p "$CACHE" "$ARCHIVES/partial"
 	suite_sources >"$CACHE/fresh-$SUITE.list"
-	INITRD=No mmdebstrap --format=tar --mode="$(am_root && echo root || echo unshare)" --variant=apt --architectures=amd64 \
-		"${opts[@]}" --dpkgopt=path-exclude=/usr/share/man/* --dpkgopt=path-exclude=/usr/share/locale/* \
+	INITRD=No mmdebstrap --format=tar --mode="$(am_root && echo root || echo unshare)" --variant=apt \
+		--architectures=amd64 "${opts[@]}" --dpkgopt=force-unsafe-io \
+		--dpkgopt=path-exclude=/usr/share/man/* --dpkgopt=path-exclude=/usr/share/locale/* \
 		--include="$(tr ' ' , <<<"$*")" --skip=cleanup/apt/lists \
 		"$SUITE" "$out.new" "$CACHE/fresh-$SUITE.list" || return
 	# of one kind only the newest is kept
@@ -104,7 +105,9 @@ in_tree() {
 in_machine() { in_tree "$ROOT" "$@"; }
 
 # machine_kernel: the release of the kernel that the machine boots, Debian's own of the suite
-machine_kernel() { (cd "$ROOT/boot" && printf '%s\n' vmlinuz-*) | grep -v cloud | sort -V | sed 's/^vmlinuz-//' | head -n 1; }
+machine_kernel() {
+	(cd "$ROOT/boot" && printf '%s\n' vmlinuz-*) | grep -v cloud | sort -V | sed 's/^vmlinuz-//' | head -n 1
+}
 
 # -- boot
 

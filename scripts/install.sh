@@ -88,7 +88,7 @@ check_tools() {
 
 # check_library NAME DEBIAN-PACKAGE FEDORA-PACKAGE: what pkg-config knows it by; the tools link with it
 check_library() {
-	grep -rqw -- "$1" --include=CMakeLists.txt "$TOP/userspace" || return 0
+	grep -rqw --include=CMakeLists.txt -- "$1" "$TOP/userspace" || return 0
 	if ! have pkg-config; then
 		problem "this machine lacks pkg-config; $(advice pkgconf pkgconf)"
 	elif ! pkg-config --exists "$1"; then
@@ -204,7 +204,7 @@ list_new() {
 	remove_older
 	{
 		(cd "$STAGE" && find . -mindepth 1 -type d | sed 's/^\.//')
-		echo "${MANIFEST%/*}"
+		printf '%s\n' /var /var/lib "${MANIFEST%/*}"
 	} | LC_ALL=C sort | while IFS= read -r dir; do
 		[ -d "$DESTDIR$dir" ] || echo "$dir/"
 	done >>"$NEW"

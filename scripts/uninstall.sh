@@ -26,7 +26,7 @@ stop_units() {
 }
 
 # Units that were enabled: links to ours, by any target's wants
-disabled_units() { find "$DESTDIR/etc/systemd/system" -type l -name 'softmr*' 2>/dev/null; }
+disabled_units() { find "$DESTDIR/etc/systemd/system" -type l -name 'softmr*' 2>/dev/null || true; }
 
 # Without users it takes its links with it
 unload() {

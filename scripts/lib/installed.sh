@@ -10,7 +10,9 @@ MANIFEST=/var/lib/softmr/manifest
 # Packages of softmr that are installed: their files are not ours
 packages_of_softmr() {
 	if have dpkg-query; then
-		dpkg-query -W -f '${db:Status-Status} ${Package}\n' 'softmr*' 'libsoftmr*' 2>/dev/null | sed -n 's/^installed //p'
+		# it fails if one of the patterns matches nothing
+		{ dpkg-query -W -f '${db:Status-Status} ${Package}\n' 'softmr*' 'libsoftmr*' 2>/dev/null || true; } |
+			sed -n 's/^installed //p'
 	fi
 	if have rpm && [ ! -e /etc/debian_version ]; then rpm -qa 'softmr*' 'libsoftmr*'; fi
 }

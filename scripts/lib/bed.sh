@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What qemu-boot.sh and uml-boot.sh share: options, the job handed to the guest, waiting for its
-# verdict, judging the console log, and leaving nothing behind.
+# The options that qemu-boot.sh and uml-boot.sh share. And what qemu-boot.sh needs besides, which softmr-run does for
+# uml-boot.sh: the job handed to the guest, waiting for its verdict, judging the console log, leaving nothing behind.
 #
-# A bed defines: bed_usage_head, bed_option (its own options), bed_prepare (build what it boots),
+# A bed defines: bed_usage_head, bed_option (its own options); for bed_main also bed_prepare (build what it boots),
 # bed_start (fill INSTANCES with the processes started).
 
 EXIT_NO_BOOT=125 EXIT_DIED=126 EXIT_TIMEOUT=127

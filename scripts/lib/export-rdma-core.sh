@@ -58,13 +58,75 @@ provider_man() {
 	} >"$out/CMakeLists.txt"
 }
 
-# What the provider has for several rdma-cores: in the tree there is one
-core_compat() { :; }
+# The headers as the provider sees them when rdma-core is built
+core_headers() {
+	local include=$1
+	mkdir -p "$include"/{infiniband,util,ccan,rdma,kernel-abi}
+	ln -s "$TREE"/libibverbs/*.h "$TREE/$CORE_IDS" "$include/infiniband"
+	ln -s "$TREE"/util/*.h "$include/util"
+	ln -s "$TREE"/ccan/*.h "$include/ccan"
+	ln -s "$TREE"/kernel-headers/rdma/*.h "$include/rdma"
+	python3 "$TREE/buildlib/make_abi_structs.py" "$TREE/kernel-headers/rdma/ib_user_verbs.h" \
+		"$include/kernel-abi/ib_user_verbs.h" || die 1 "$TREE/buildlib/make_abi_structs.py fails"
+	printf '#define %s\n' 'SIZEOF_LONG __SIZEOF_LONG__' 'HAVE_FUNC_ATTRIBUTE_ALWAYS_INLINE 1' 'HAVE_WORKING_IF_H 1' \
+		>"$include/config.h"
+}
+
+# core_has CODE: it compiles behind <infiniband/driver.h>
+core_has() {
+	printf '#include <config.h>\n#include <infiniband/driver.h>\n%s\n' "$1" |
+		gcc -fsyntax-only -D_GNU_SOURCE -I "$WORK/include" -x c - 2>"$WORK/probe.log"
+}
+
+# core_answers: what unifdef is to be told, by the probes of the provider's own build
+core_answers() {
+	local features=$TOP/userspace/cmake/RdmaCoreFeatures.cmake name code
+	core_headers "$WORK/include"
+	core_has '' || {
+		cat "$WORK/probe.log" >&2
+		die 1 "<infiniband/driver.h> of $TREE does not compile"
+	}
+	while IFS=$'\t' read -r name code; do
+		if core_has "$code"; then echo "-D$name=1"; else echo "-U$name"; fi
+	done < <(perl -0ne 'while (/rdma_core_probe\((SMR_HAVE_\w+)\s+"([^"]*)"\)/g) { ($n, $c) = ($1, $2); $c =~ s/\s+/ /g; print "$n\t$c\n" }' \
+		"$features")
+}
+
+# What the provider has for other releases of rdma-core than the tree's
+core_compat() {
+	local out=$1 answers
+	[ -e "$out/compat.h" ] || return 0
+	core_answers >"$WORK/answers"
+	mapfile -t answers <"$WORK/answers"
+	mkdir "$out/compat"
+	mv "$out/compat.h" "$out/compat/core.h"
+	sed -i 's,^#include "compat\.h"$,#include "compat/core.h",' "$out"/*.[ch]
+	if grep -q IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC "$TREE/libibverbs/verbs.h"; then
+		sed -i -E 's,^(#define SMR_PARENT_DOMAIN_ALLOW_CC_UNPROTECTED)\b.*,\1 IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC,' \
+			"$out/compat/core.h"
+	fi
+	unifdef -m -x2 "${answers[@]}" "$out/compat/core.h" || die 1 "unifdef cannot read userspace/provider/compat.h"
+	"$EXPORT_TOOLS/dissolve" "$out" || die 1 "userspace/provider/compat.h cannot be dissolved for $TREE; see the line above"
+}
+
+# A provider of the tree is built with its libibverbs: it need not look which one has loaded it
+core_registration() {
+	local out=$1
+	[ -e "$out/fit.c" ] || return 0
+	rm "$out/fit.c" "$out/fit.h"
+	perl -0pi -e '
+		s/^#include "fit.h"\n//m;
+		s{/\*[^*]*PROVIDER_DRIVER\(\)[^*]*\*/\n.*?\n\}\n}{PROVIDER_DRIVER(softmr, smr_device_ops);\n}s' "$out/softmr.c"
+	grep -q '^PROVIDER_DRIVER(' "$out/softmr.c" ||
+		die 1 "userspace/provider/softmr.c: the comment that says what PROVIDER_DRIVER() would do is not before its registration"
+	! grep -nE 'smr_libibverbs_fits|SMR_RDMA_CORE' "$out"/*.[ch] >&2 || die 1 "the provider still asks which libibverbs it is in"
+}
 
 core_provider() {
 	local out=$STAGE/$PROVIDER
 	mkdir -p "$out"
 	cp "$TOP"/userspace/provider/*.[ch] "$TOP/userspace/provider/libsoftmr.map" "$out"
+	core_registration "$out"
 	core_compat "$out"
 	sed -i -E 's,#include <(softmr-abi\.h)>,#include <rdma/\1>,' "$out"/*.[ch]
 	use_public_driver_id "$out"/*.[ch]
@@ -152,8 +214,12 @@ Group:          System/Libraries
 %description -n %softmr_lname
 This package contains the softmr runtime library.
 '
-	insert after $spec '^%postun -n %verbs_lname -p' \
-		$'\n%post -n %softmr_lname -p /sbin/ldconfig\n%postun -n %softmr_lname -p /sbin/ldconfig'
+	if grep -q '^%ldconfig_scriptlets -n %verbs_lname' "$TREE/$spec"; then
+		insert after $spec '^%ldconfig_scriptlets -n %verbs_lname' '%ldconfig_scriptlets -n %softmr_lname'
+	else
+		insert after $spec '^%postun -n %verbs_lname -p' \
+			$'\n%post -n %softmr_lname -p /sbin/ldconfig\n%postun -n %softmr_lname -p /sbin/ldconfig'
+	fi
 	insert after $spec '^%\{_mandir\}/man3/umad' '%{_mandir}/man3/softmrdv*'
 	[ ! -e "$STAGE/$PROVIDER/man/softmrdv.7.md" ] ||
 		insert after $spec '^%\{_mandir\}/man7/rdma_cm' '%{_mandir}/man7/softmrdv*'
@@ -161,7 +227,7 @@ This package contains the softmr runtime library.
 }
 
 export_rdma_core() {
-	export_require "${HOST_EXPORT[@]}"
+	export_require "${HOST_EXPORT[@]}" gcc:gcc
 	core_check
 	core_provider
 	core_kernel_headers

@@ -68,7 +68,7 @@ replace() {
 	local out
 	out=$(staged "$1")
 	grep -qE -- "$2" "$out" || die 1 "$TREE/$1: there is no line that matches '$2', where softmr would go"
-	sed -i -E "s,$2,$3," "$out"
+	sed -i -E $'s\001'"$2"$'\001'"$3"$'\001' "$out"
 }
 
 # insert_sorted FILE LINE: where it stands in a sorted list

@@ -59,7 +59,8 @@ compat_names() {
 	cat "$WORK/ask"/compat/*.h | perl -0pe 's,\\\n, ,g' |
 		sed -nE 's,^[[:space:]]*#[[:space:]]*(if|ifdef|ifndef|elif)\b,,p' | sed 's,/\*.*,,' |
 		grep -oE '\b[A-Za-z_][A-Za-z0-9_]*' | sort -u |
-		grep -vE '^(defined|CONFIG_.*|IS_(ENABLED|REACHABLE|BUILTIN|MODULE)|LINUX_VERSION_CODE|KERNEL_VERSION|SMR_COMPAT_[A-Z0-9_]*_H)$'
+		grep -vE '^(defined|CONFIG_.*|IS_(ENABLED|REACHABLE|BUILTIN|MODULE)|LINUX_VERSION_CODE|KERNEL_VERSION)$' |
+		grep -vE '^SMR_COMPAT_[A-Z0-9_]*_H$'
 }
 
 # A source for the preprocessor: which names are macros behind the headers that compat/ includes?
@@ -86,10 +87,10 @@ kernel_ask() {
 	{
 		sed -nE 's,^#define (HAVE_[A-Z0-9_]+) .*,-D\1=1,p' "$ask/compat/generated.h"
 		sed -nE 's,^softmr_answer "(.*)" 1$,-D\1=1,p; s,^softmr_answer "(.*)" 0$,-U\1,p' "$ask/question.i"
-		compat_names | grep '^HAVE_' | grep -vxFf <(sed -nE 's,^#define (HAVE_[A-Z0-9_]+) .*,\1,p' "$ask/compat/generated.h") |
-			sed 's/^/-U/'
-		awk '$2 == "=" && /^(VERSION|PATCHLEVEL|SUBLEVEL)/ { v[$1] = $3 }
-			END { print "-DLINUX_VERSION_CODE=" v["VERSION"] * 65536 + v["PATCHLEVEL"] * 256 + (v["SUBLEVEL"] > 255 ? 255 : v["SUBLEVEL"]) }' \
+		compat_names | grep '^HAVE_' |
+			grep -vxFf <(sed -nE 's,^#define (HAVE_[A-Z0-9_]+) .*,\1,p' "$ask/compat/generated.h") | sed 's/^/-U/'
+		awk '$2 == "=" && /^(VERSION|PATCHLEVEL|SUBLEVEL)/ { v[$1] = $3 > 255 ? 255 : $3 }
+			END { print "-DLINUX_VERSION_CODE=" v["VERSION"] * 65536 + v["PATCHLEVEL"] * 256 + v["SUBLEVEL"] }' \
 			"$TREE/Makefile"
 	} >"$WORK/answers"
 }
@@ -122,8 +123,8 @@ kernel_makefile() {
 	# shellcheck disable=SC2016 # make's variable
 	echo 'obj-$(CONFIG_INFINIBAND_SOFTMR) += softmr.o'
 	echo
-	echo 'softmr-y := \'
-	sed -nE 's,^softmr-y *[:+]?= *,,p' "$kbuild" | tr -s ' \\' '\n' | grep '\.o$' | LC_ALL=C sort -u |
+	printf '%s\n' "softmr-y := \\"
+	sed -nE 's,^softmr-y *[:+]?= *,,p' "$kbuild" | tr -s ' \134' '\n' | grep '\.o$' | LC_ALL=C sort -u |
 		sed 's,^,\t,; $!s,$, \\,'
 	# shellcheck disable=SC2016
 	grep -E '^softmr-\$\(' "$kbuild" || true
@@ -169,6 +170,7 @@ export_kernel() {
 }
 
 export_kernel_next() {
-	say "RDMA_DRIVER_SOFTMR is $(driver_id "$TREE/$KERNEL_IDS"); scripts/export -k $TREE rdma-core DIR gives rdma-core the same."
+	say "RDMA_DRIVER_SOFTMR is $(driver_id "$TREE/$KERNEL_IDS"). For the same in rdma-core:"
+	say "  scripts/export -k $TREE rdma-core DIR"
 	say "To build it: scripts/config -m INFINIBAND_SOFTMR; make olddefconfig; make W=1 $KERNEL_DRIVER/"
 }

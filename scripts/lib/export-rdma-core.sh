@@ -30,20 +30,21 @@ provider_cmake() {
 	printf 'rdma_shared_provider(softmr libsoftmr.map\n\t%s %s.${PACKAGE_VERSION}\n' "${version%%.*}" "$version"
 	(cd "$STAGE/$PROVIDER" && printf '\t%s\n' *.c)
 	# shellcheck disable=SC2016
-	printf ')\n\npublish_headers(infiniband\n\tsoftmrdv.h\n)\n\nrdma_pkg_config("softmr" "libibverbs" "${CMAKE_THREAD_LIBS_INIT}")\n'
+	printf '%s\n' ')' '' 'publish_headers(infiniband' $'\tsoftmrdv.h' ')' '' \
+		'rdma_pkg_config("softmr" "libibverbs" "${CMAKE_THREAD_LIBS_INIT}")'
 }
 
 # The pages of the library, in the Markdown that rdma-core wants of new ones. Another name of a page is a link to it
 provider_man() {
-	local out=$STAGE/$PROVIDER/man page name names pages=() aliases=()
+	local out=$STAGE/$PROVIDER/man page name names alias pages=() aliases=()
 	mkdir -p "$out"
 	for page in "$TOP"/userspace/man/softmrdv*.[0-9]; do
 		name=$(basename "$page")
 		"$EXPORT_TOOLS/man2md" "$page" >"$out/$name.md" || die 1 "$page cannot be made Markdown; see the line above"
 		pages+=("$name.md")
 		mapfile -t names < <(sed -n '/^\.SH NAME/{n;s/\\-.*//;s/[, ]\+/\n/g;p}' "$page" | grep -x 'softmrdv[a-z_]*' || true)
-		for page in "${names[@]}"; do
-			[ "$page" = "${name%.*}" ] || aliases+=("$name $page.${name##*.}")
+		for alias in "${names[@]}"; do
+			[ "$alias" = "${name%.*}" ] || aliases+=("$name $alias.${name##*.}")
 		done
 	done
 	{
@@ -88,25 +89,29 @@ core_answers() {
 	}
 	while IFS=$'\t' read -r name code; do
 		if core_has "$code"; then echo "-D$name=1"; else echo "-U$name"; fi
-	done < <(perl -0ne 'while (/rdma_core_probe\((SMR_HAVE_\w+)\s+"([^"]*)"\)/g) { ($n, $c) = ($1, $2); $c =~ s/\s+/ /g; print "$n\t$c\n" }' \
-		"$features")
+	done < <(perl -0ne '
+		while (/rdma_core_probe\((SMR_HAVE_\w+)\s+"([^"]*)"\)/g) {
+			my ($name, $code) = ($1, $2);
+			print "$name\t", $code =~ s/\s+/ /gr, "\n";
+		}' "$features")
 }
 
 # What the provider has for other releases of rdma-core than the tree's
 core_compat() {
-	local out=$1 answers
+	local out=$1 answers prefix=IBV_PARENT_DOMAIN_INIT_ATTR_
 	[ -e "$out/compat.h" ] || return 0
 	core_answers >"$WORK/answers"
 	mapfile -t answers <"$WORK/answers"
 	mkdir "$out/compat"
 	mv "$out/compat.h" "$out/compat/core.h"
 	sed -i 's,^#include "compat\.h"$,#include "compat/core.h",' "$out"/*.[ch]
-	if grep -q IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC "$TREE/libibverbs/verbs.h"; then
-		sed -i -E 's,^(#define SMR_PARENT_DOMAIN_ALLOW_CC_UNPROTECTED)\b.*,\1 IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC,' \
+	if grep -q "${prefix}ALLOW_CC_UNPROTECTED_ALLOC" "$TREE/libibverbs/verbs.h"; then
+		sed -i -E "s,^(#define SMR_PARENT_DOMAIN_ALLOW_CC_UNPROTECTED)\b.*,\1 ${prefix}ALLOW_CC_UNPROTECTED_ALLOC," \
 			"$out/compat/core.h"
 	fi
 	unifdef -m -x2 "${answers[@]}" "$out/compat/core.h" || die 1 "unifdef cannot read userspace/provider/compat.h"
-	"$EXPORT_TOOLS/dissolve" "$out" || die 1 "userspace/provider/compat.h cannot be dissolved for $TREE; see the line above"
+	"$EXPORT_TOOLS/dissolve" "$out" ||
+		die 1 "userspace/provider/compat.h cannot be dissolved for $TREE; see the line above"
 }
 
 # A provider of the tree is built with its libibverbs: it need not look which one has loaded it
@@ -118,8 +123,9 @@ core_registration() {
 		s/^#include "fit.h"\n//m;
 		s{/\*[^*]*PROVIDER_DRIVER\(\)[^*]*\*/\n.*?\n\}\n}{PROVIDER_DRIVER(softmr, smr_device_ops);\n}s' "$out/softmr.c"
 	grep -q '^PROVIDER_DRIVER(' "$out/softmr.c" ||
-		die 1 "userspace/provider/softmr.c: the comment that says what PROVIDER_DRIVER() would do is not before its registration"
-	! grep -nE 'smr_libibverbs_fits|SMR_RDMA_CORE' "$out"/*.[ch] >&2 || die 1 "the provider still asks which libibverbs it is in"
+		die 1 "userspace/provider/softmr.c: a comment that names PROVIDER_DRIVER() must stand before the registration"
+	! grep -nE 'smr_libibverbs_fits|SMR_RDMA_CORE' "$out"/*.[ch] >&2 ||
+		die 1 "the provider still asks which libibverbs has loaded it"
 }
 
 core_provider() {
@@ -181,7 +187,8 @@ core_debian() {
 		'usr/lib/*/pkgconfig/libsoftmr.pc' 'usr/share/man/man3/softmrdv_*.3'; do
 		insert_sorted debian/libibverbs-dev.install "$line"
 	done
-	[ ! -e "$STAGE/$PROVIDER/man/softmrdv.7.md" ] || insert_sorted debian/libibverbs-dev.install 'usr/share/man/man7/softmrdv.7'
+	[ ! -e "$STAGE/$PROVIDER/man/softmrdv.7.md" ] ||
+		insert_sorted debian/libibverbs-dev.install 'usr/share/man/man7/softmrdv.7'
 	replace debian/ibverbs-providers.lintian-overrides '(package-name-doesnt-match-sonames .*)$' '\1 libsoftmr1'
 	replace debian/ibverbs-providers.lintian-overrides ' and (lib[a-z0-9]+) are ' ', \1 and libsoftmr are '
 	debian_symbols >>"$(staged debian/ibverbs-providers.symbols)"
@@ -243,7 +250,7 @@ export_rdma_core_next() {
 	if [ -n "$KERNEL_SOURCE" ]; then
 		say "RDMA_DRIVER_SOFTMR is $id, as in $KERNEL_SOURCE."
 	else
-		say "RDMA_DRIVER_SOFTMR is $id here; a kernel with other drivers has another number: -k KERNEL takes it from there."
+		say "RDMA_DRIVER_SOFTMR is $id here; a kernel with other drivers has another number: give -k KERNEL."
 	fi
 	say "To build it: mkdir build; cd build; cmake -GNinja ..; ninja"
 }

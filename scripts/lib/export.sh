@@ -7,8 +7,10 @@
 #   $STAGE  its files that are new or changed
 #   $WORK   what else is needed on the way
 
+# shellcheck disable=SC2034 # for the others
 HOST_EXPORT=(unifdef:unifdef python3:python3 perl:perl)
 UPSTREAM=$TOP/Documentation/upstream
+# shellcheck disable=SC2034
 EXPORT_TOOLS=$TOP/scripts/export.d
 
 git_identity() { echo "$(git config user.name 2>/dev/null) <$(git config user.email 2>/dev/null)>"; }
@@ -114,7 +116,8 @@ insert_section() {
 # The driver's id: the private number is for modules that are not in the kernel
 use_public_driver_id() {
 	perl -0pi -e '
-		s/(?<!\w)\(\(enum rdma_driver_id\)SMR_DRIVER_ID\)|\(enum rdma_driver_id\)SMR_DRIVER_ID|\bSMR_DRIVER_ID\b/RDMA_DRIVER_SOFTMR/g;
+		s/(?<!\w)\(\(enum rdma_driver_id\)SMR_DRIVER_ID\)/RDMA_DRIVER_SOFTMR/g;
+		s/\(enum rdma_driver_id\)SMR_DRIVER_ID|\bSMR_DRIVER_ID\b/RDMA_DRIVER_SOFTMR/g;
 		while (s/^#define (\w+)\s+RDMA_DRIVER_SOFTMR\n\n?//m) { my $name = $1; s/\b$name\b/RDMA_DRIVER_SOFTMR/g }' "$@"
 }
 

@@ -66,7 +66,10 @@ compat_names() {
 # A source for the preprocessor: which names are macros behind the headers that compat/ includes?
 compat_question() {
 	local name
-	cat "$WORK/ask"/compat/*.h | grep -hE '^#include <' | sort -u
+	# one that only other kernels have is left out
+	cat "$WORK/ask"/compat/*.h | sed -nE 's,^#include (<[^>]+>).*,\1,p' | sort -u | while IFS= read -r name; do
+		printf '#if __has_include(%s)\n#include %s\n#endif\n' "$name" "$name"
+	done
 	compat_names | grep -v '^HAVE_' | while IFS= read -r name; do
 		printf '#ifdef %s\nsoftmr_answer "%s" 1\n#else\nsoftmr_answer "%s" 0\n#endif\n' "$name" "$name" "$name"
 	done
@@ -77,6 +80,7 @@ kernel_ask() {
 	local ask=$WORK/ask
 	[ -n "$KERNEL_BUILD" ] || kernel_prepare
 	cp -r "$WORK/driver" "$ask"
+	cp "$TOP/VERSION" "$ask"
 	compat_question >"$ask/question.c"
 	# any object has the probes run first; it also shows that the answers are not "no" because nothing compiles
 	# shellcheck disable=SC2046 # one word or none
@@ -116,9 +120,20 @@ compat_dissolve() {
 	"$EXPORT_TOOLS/dissolve" "$driver" || die 1 "kernel/compat cannot be dissolved for $TREE; see the line above"
 }
 
+# What Kbuild says for a module in the kernel's source: without "ifdef KBUILD_EXTMOD ... else"
+kbuild_in_tree() {
+	awk '
+		/^ifdef KBUILD_EXTMOD/ { inside = 1; depth = 0; next }
+		inside && /^if/ { depth++ }
+		inside && /^endif/ { if (!depth--) { inside = 0; next } }
+		inside && /^else/ && !depth { inside = 2; next }
+		inside != 1' "$TOP/kernel/Kbuild"
+}
+
 # The Makefile: the objects of Kbuild, and nothing of its probes
 kernel_makefile() {
-	local kbuild=$TOP/kernel/Kbuild
+	local kbuild=$WORK/Kbuild
+	kbuild_in_tree >"$kbuild"
 	echo '# SPDX-License-Identifier: GPL-2.0'
 	# shellcheck disable=SC2016 # make's variable
 	echo 'obj-$(CONFIG_INFINIBAND_SOFTMR) += softmr.o'
@@ -144,7 +159,9 @@ kernel_driver() {
 	rm -rf "$driver/uapi" "$driver/Kbuild"
 	kernel_makefile >"$driver/Makefile"
 	# the kernel's own version is a driver's version
-	perl -0pi -e 's/^MODULE_VERSION\([^)]*\);\n//mg' "$driver"/*.c
+	perl -0pi -e '
+		s,^(?:/\*[^\n]*\*/\n)?#ifdef SMR_VERSION\n(?:[^#\n][^\n]*\n)*#endif\n,,mg;
+		s/^MODULE_VERSION\([^)]*\);\n//mg' "$driver"/*.c
 	use_public_driver_id "$driver"/*.[ch]
 	abi_header "$STAGE/include/uapi/rdma/softmr-abi.h"
 }

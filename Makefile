@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := all
-.PHONY: all uml demo test bench lint install clean distclean help
+.PHONY: all uml demo test bench lint ahead install clean distclean help
 
 all: ## check the host; build the guest image, and module, provider and tests in it
 	@scripts/build.sh all
@@ -23,6 +23,9 @@ bench: ## measure softmr, rdma_rxe, siw and TCP side by side
 lint: ## everything that can be checked without running it
 	@scripts/lint.sh
 
+ahead: ## compile the module against the kernels of sid and experimental: an early warning
+	@scripts/ahead.sh
+
 install: ## build and install module and provider for this machine and its running kernel
 	@scripts/install.sh
 
@@ -35,5 +38,5 @@ distclean: clean ## remove the caches too: the guest image and the UML kernels
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@echo "Beds for BED=: qemu-7.2 qemu-6.12 uml-kasan uml-lockdep uml host"
+	@echo "Beds for BED=: qemu-newest qemu-stable qemu-oldest qemu-cloud uml-kasan uml-lockdep uml host"
 	@echo "By hand: scripts/qemu-boot.sh --help, scripts/uml-boot.sh --help"

@@ -13,7 +13,6 @@
  */
 #include "odp.h"
 
-#include <linux/cleanup.h>
 #include <linux/err.h>
 #include <linux/memcontrol.h>
 #include <linux/minmax.h>
@@ -27,6 +26,7 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
+#include "compat/cleanup.h"
 #include "mem.h"
 #include "odp_chunk.h"
 

@@ -83,7 +83,7 @@ boot() {
 	local args=(--no-build --share "$SHARE" --timeout "$LIMIT" --log "$OUT/log.$1" --mem 3G
 		-- bash /mnt/share/guest "/$SELFTESTS_DIR/lib" "$QUICK" "$1")
 	if [ "$1" = hugepages ]; then
-		"$TOP/scripts/qemu-boot.sh" --kernel 7.2 "${args[@]}"
+		"$TOP/scripts/qemu-boot.sh" --kernel newest "${args[@]}"
 	else
 		"$TOP/scripts/uml-boot.sh" --flavour plain "${args[@]}"
 	fi
@@ -101,7 +101,7 @@ keep_awake() {
 
 host_require uml || exit 1
 build_layer_with_tests uml && build_uml_layer plain || exit 1
-if in_part hugepages; then host_require qemu && build_layer_with_tests 7.2 || exit 1; fi
+if in_part hugepages; then host_require qemu && build_layer_with_tests newest || exit 1; fi
 if ! have gnuplot && am_root; then step "host package: gnuplot" host_install gnuplot-nox || true; fi
 mkdir -p "$OUT"
 OUT=$(realpath "$OUT")

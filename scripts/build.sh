@@ -1,15 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Build what the test beds boot: scripts/build.sh [all|uml|uml-FLAVOUR|qemu|qemu-SERIES]...
+# Build what the test beds boot: scripts/build.sh [all|uml|uml-FLAVOUR|qemu|qemu-ROLE]...
 # Or what takes long of it and does not depend on this tree: uml-source, uml-kernels (those of the tests)
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/lib/all.sh"
 
 build_qemu() {
-	local series
+	local role
 	host_require qemu || return
-	for series in "$@"; do build_layer_with_tests "$series" || return; done
+	for role in "$@"; do
+		is_role "$role" || die 2 "there is no kernel '$role'; there are: ${ROLES[*]}"
+		build_layer_with_tests "$role" || return
+	done
+	say_roles
 }
 
 build_uml() {
@@ -27,13 +31,13 @@ uml_kernels() {
 
 build_target() {
 	case $1 in
-	all | qemu) build_qemu "${KERNEL_SERIES[@]}" ;;
+	all | qemu) build_qemu "${ROLES[@]}" ;;
 	uml-source) host_require uml && with_lock linux-source uml_source_make ;;
 	uml-kernels) uml_kernels ;;
 	uml) build_uml "${UML_FLAVOURS[@]}" ;;
 	qemu-*) build_qemu "${1#qemu-}" ;;
 	uml-*) build_uml "${1#uml-}" ;;
-	*) die 2 "cannot build '$1'; try all, uml, uml-plain, qemu-7.2" ;;
+	*) die 2 "cannot build '$1'; try all, uml, uml-plain, qemu-newest" ;;
 	esac
 }
 

@@ -5,7 +5,8 @@ set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/lib/all.sh"
 
-KERNEL=${KERNEL:-7.2}
+KERNEL=${KERNEL:-newest}
+is_role "$KERNEL" || die 2 "KERNEL: there is no '$KERNEL'; there are: ${ROLES[*]}"
 
 # shellcheck disable=SC2317 # called by the exit trap
 demo_cleanup() {
@@ -18,12 +19,13 @@ if [ -t 1 ]; then BOLD=$(printf '\033[1m') PLAIN=$(printf '\033[0m'); else BOLD=
 
 cat <<EOF
 ${BOLD}softmr demo${PLAIN}
-Two Debian 13 guests with the stock $KERNEL kernel on one virtual Ethernet segment. In each, softmr makes an
-RDMA device of eth0; then programs that know nothing of softmr move data between the two.
+Two Debian 13 guests on one virtual Ethernet segment. In each, softmr makes an RDMA device of eth0; then programs
+that know nothing of softmr move data between the two.
 
 EOF
 host_require qemu || exit 1
 build_layer "$KERNEL" || exit 1
+echo "Debian's kernel: $(kernel_release "$KERNEL")"
 SHARE=$(mktemp -d "${TMPDIR:-/tmp}/softmr-demo.XXXXXX")
 cp "$TOP/scripts/guest/demo" "$SHARE/demo"
 start=$SECONDS

@@ -9,7 +9,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib/all.sh"
 
 # In the order in which they are reported; the slow ones are started first.
-CHECKS=(build-7.2 build-6.12 coccinelle checkpatch kernel-doc documented headers layers lengths semantics
+CHECKS=(build-newest build-stable build-oldest coccinelle checkpatch kernel-doc documented headers layers lengths semantics
 	spdx shellcheck)
 SLOW='build-* coccinelle headers checkpatch'
 
@@ -48,7 +48,7 @@ shell_files() {
 complaints() { grep -aE '(warning|error|Error|undefined)[: !]' | grep -avE '/usr/src/linux-headers|/usr/lib/gcc|pahole' || true; }
 
 # What sparse means: it counts locks, but does not know that guard() gives them back; nor can it tell the length of the
-# text of a MODULE_...() or module_...(), which 7.2 asserts.
+# text of a MODULE_...() or module_...(), which newer kernels assert.
 meant() {
 	local line f name
 	while IFS= read -r line; do
@@ -63,20 +63,21 @@ meant() {
 	done
 }
 
-# build SERIES: all warnings of compiler and sparse. What "make all" has compiled, with the compiler's warnings as errors,
+# build ROLE: all warnings of compiler and sparse. What "make all" has compiled, with the compiler's warnings as errors,
 # is not compiled again
 build() {
-	local series=$1 log=$LINT/$1.log release status=0
-	release=$(kernel_release "$series")
-	sync_tree "$TOP/kernel" "$IMAGE/kernel-$series"
-	in_image make -C "/lib/modules/$release/build" M="/build/kernel-$series" "${MODULE_FLAGS[@]}" C=2 KBUILD_CHECKSRC=2 \
+	local role=$1 log=$LINT/$1.log release status=0
+	release=$(kernel_release "$role")
+	sync_tree "$TOP/kernel" "$IMAGE/kernel-$role"
+	in_image make -C "/lib/modules/$release/build" M="/build/kernel-$role" "${MODULE_FLAGS[@]}" C=2 KBUILD_CHECKSRC=2 \
 		CHECK="sparse -D__typeof_unqual__=__typeof__" CF="-fdiagnostic-prefix=sparse" -k modules >"$log" 2>&1 || status=$?
-	complaints <"$log" | sed "s:/build/kernel-$series/:kernel/:g" | meant
-	[ "$status" = 0 ] || echo "the module does not build for $series; the log is $log"
+	complaints <"$log" | sed "s:/build/kernel-$role/:kernel/:g" | meant
+	[ "$status" = 0 ] || echo "the module does not build for the $role kernel; the log is $log"
 }
 
-check_build-7.2() { build 7.2; }
-check_build-6.12() { build 6.12; }
+check_build-newest() { build newest; }
+check_build-stable() { build stable; }
+check_build-oldest() { build oldest; }
 
 # The semantic patches that find bugs, and those for style that hold for every kernel we run on
 COCCI_SKIPPED='kmalloc_objs|secs_to_jiffies|add_namespace|struct_size|pm_runtime|bq27xxx|platform_|device_attr'
@@ -142,7 +143,7 @@ check_documented() {
 # Every header compiles alone
 check_headers() {
 	local dir=$LINT/headers h release
-	release=$(kernel_release 7.2)
+	release=$(kernel_release newest)
 	sync_tree "$TOP/kernel" "$dir"
 	while IFS= read -r h; do
 		h=${h#"$TOP/kernel/"}

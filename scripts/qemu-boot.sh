@@ -8,21 +8,21 @@ set -euo pipefail
 . "$TOP/scripts/lib/bed.sh"
 
 BED=qemu
-KERNEL=7.2
+KERNEL=newest
 
 bed_usage_head() {
 	cat <<-EOF
-		Usage: scripts/qemu-boot.sh [--kernel 6.12|7.2] [OPTION...] [--] [COMMAND...]
+		Usage: scripts/qemu-boot.sh [--kernel ROLE] [OPTION...] [--] [COMMAND...]
 
-		A Debian 13 guest on Debian's own kernel (6.12 of trixie, 7.2 of trixie-backports; default 7.2), under
-		KVM where that really works, else under software emulation.
+		A Debian 13 guest on one of Debian's own kernels, under KVM where that really works, else under software
+		emulation. ROLE says which kernel: newest (that of Debian 13's backports; the default), stable (Debian 13's),
+		oldest (Debian 12's), cloud (that of Debian 13's cloud images).
 	EOF
 }
 
 bed_option() {
 	[ "$1" = --kernel ] || return
-	[[ -n "$2" && " ${KERNEL_SERIES[*]} " == *" $2 "* ]] ||
-		die 2 "--kernel: there is no '$2'; there are: ${KERNEL_SERIES[*]}"
+	is_role "$2" || die 2 "--kernel: there is no '$2'; there are: ${ROLES[*]}"
 	KERNEL=$2
 }
 
@@ -31,10 +31,16 @@ bed_prepare() {
 	[ -n "${SOFTMR_NO_BUILD:-}" ] || build_layer "$KERNEL"
 }
 
+# from_image PROGRAM: fill PROGRAM_OF_IMAGE with the words that start a program of the image
+from_image() {
+	PROGRAM_OF_IMAGE=("$BASE/root/lib64/ld-linux-x86-64.so.2" --library-path "$BASE/root/usr/lib/x86_64-linux-gnu"
+		"$BASE/root$1")
+}
+
 # QEMU is the image's, which the host's loader need not know. One before 8.1, as Debian 12 has it, can miss that a CPU
 # changes code which another one is about to run: an int3 that nobody knows of, from static keys and tracepoints.
-QEMU=("$BASE/root/lib64/ld-linux-x86-64.so.2" --library-path "$BASE/root/usr/lib/x86_64-linux-gnu"
-	"$BASE/root/usr/bin/qemu-system-x86_64" -L "$BASE/root/usr/share/qemu" -L "$BASE/root/usr/share/seabios")
+from_image /usr/bin/qemu-system-x86_64
+QEMU=("${PROGRAM_OF_IMAGE[@]}" -L "$BASE/root/usr/share/qemu" -L "$BASE/root/usr/share/seabios")
 
 # -- KVM or not
 
@@ -89,15 +95,38 @@ node_network() {
 	fi
 }
 
-wait_for_sockets() {
-	local k tries=0
-	for ((k = 2; k <= NODES; k++)); do
-		until [ -S "$RUN/net.$k" ]; do
-			tries=$((tries + 1))
-			[ "$tries" -lt 100 ] && alive 0 || return 0
-			sleep 0.1
-		done
+# wait_for_socket SOCKET PROCESS: until it is there, or who makes it has ended
+wait_for_socket() {
+	local tries=0
+	until [ -S "$1" ]; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 200 ] && kill -0 "$2" 2>/dev/null || return 0
+		sleep 0.05
 	done
+}
+
+wait_for_sockets() {
+	local k
+	for ((k = 2; k <= NODES; k++)); do wait_for_socket "$RUN/net.$k" "${INSTANCES[0]}"; done
+}
+
+# -- the shared directory, by virtiofs, which every kernel of Debian has (that of its cloud images has no 9p)
+
+# share_device NODE: start the server for this guest, and fill SHARE_DEVICE with what QEMU is told. All that the guest
+# does is done as the user who boots it.
+share_device() {
+	local socket=$RUN/share.$1
+	SHARE_DEVICE=()
+	[ -n "$SHARE" ] || return 0
+	from_image /usr/libexec/virtiofsd
+	start_job setpriv --pdeathsig KILL "${PROGRAM_OF_IMAGE[@]}" --socket-path "$socket" --shared-dir "$SHARE" \
+		--sandbox none --cache never --log-level error \
+		--translate-uid "squash-guest:0:$(id -u):4294967295" --translate-gid "squash-guest:0:$(id -g):4294967295" \
+		</dev/null >"$RUN/virtiofsd.$1" 2>&1
+	wait_for_socket "$socket" "$job"
+	# shellcheck disable=SC2054 # the commas are QEMU's
+	SHARE_DEVICE=(-object "memory-backend-memfd,id=ram,size=$MEM,share=on" -machine memory-backend=ram
+		-chardev "socket,id=share,path=$socket" -device vhost-user-fs-pci,chardev=share,tag=share)
 }
 
 # -- the guests
@@ -113,7 +142,7 @@ kernel_cmdline() {
 }
 
 start_node() {
-	local node=$1 i=$(($1 - 1)) release output share=()
+	local node=$1 i=$(($1 - 1)) release output
 	release=$(kernel_release "$KERNEL")
 	write_job "$node" "$RUN/job.$node"
 	if [ -n "$INTERACTIVE" ] && [ "$node" = 1 ]; then
@@ -122,9 +151,7 @@ start_node() {
 		node_output "$node"
 		output=file,id=out,path=$RUN/out.$node
 	fi
-	if [ -n "$SHARE" ]; then
-		share=(-virtfs "local,path=$SHARE,mount_tag=share,security_model=none,multidevs=remap")
-	fi
+	share_device "$node"
 	# shellcheck disable=SC2046 # words are meant
 	start_instance "$node" "${QEMU[@]}" -M q35,usb=off,vmport=off,smm=off -nodefaults -no-user-config \
 		-display none -no-reboot "${ACCELERATOR[@]}" -smp "$CPUS" -m "$MEM" \
@@ -141,7 +168,7 @@ start_node() {
 		-chardev "file,id=dmesg,path=$RUN/dmesg.$i" \
 		-device virtserialport,chardev=dmesg,name=softmr.dmesg \
 		-fw_cfg "name=opt/softmr/job,file=$RUN/job.$node" \
-		"${share[@]}" $(node_network "$node") 2>"$RUN/qemu.$i"
+		"${SHARE_DEVICE[@]}" $(node_network "$node") 2>"$RUN/qemu.$i"
 }
 
 bed_start() {

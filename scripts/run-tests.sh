@@ -9,7 +9,9 @@ set -euo pipefail
 # shellcheck source=scripts/lib/schedule.sh
 . "$TOP/scripts/lib/schedule.sh"
 
-BEDS=(qemu-7.2 uml-kasan qemu-6.12 uml-lockdep)
+# The short run is on the first four; on the other two are the tests only whose heads name them for it, or say "every bed".
+MAIN_BEDS=(qemu-newest uml-kasan qemu-stable uml-lockdep)
+BEDS=("${MAIN_BEDS[@]}" qemu-oldest qemu-cloud)
 OUT=$BUILD/test
 DEFAULT_TIMEOUT=120
 SLOW_MACHINE=2 # how much slower than thought a machine may be
@@ -22,12 +24,12 @@ usage() {
 		Runs selftests/ on test beds and ends with one line: N passed, N failed, N skipped.
 		  -b BED   ${BEDS[*]} (these by default), uml, or host (tests of the beds themselves)
 		  -t TEST  only this test, by its file name without .sh
-		  -s       the short run: each test on the beds only that it names for it
+		  -s       the short run: each test on the beds only that it names for it; else on ${MAIN_BEDS[*]}
 		  -l       do not run, but list: a bed and a test on each line
 		  -j N     as many jobs at the same time, an emulated guest being two (default 3, given two processors)
 
 		A test says in comment lines where it can run, where in the short run, if not there, and for how long:
-		  # beds: uml-kasan qemu-7.2   # short: qemu-7.2, or none
+		  # beds: uml-kasan qemu-newest   # short: qemu-newest, or none, or every bed
 		  # nodes: 1   # timeout: $DEFAULT_TIMEOUT   # boot: own, or kmemleak
 	EOF
 }
@@ -68,8 +70,10 @@ runs_on() {
 	[ "${#ONLY[@]}" != 0 ] && [ "$BEDS_CHOSEN" = 1 ] && return
 	local beds
 	beds=$(test_setting "$1" beds "${BEDS[*]} uml")
-	[ -z "$SHORT" ] || beds=$(test_setting "$1" short "$beds")
-	[[ " $beds " == *" $2 "* ]]
+	[[ " $beds " == *" $2 "* ]] || return
+	[ "$SHORT" ] || return 0
+	beds=$(test_setting "$1" short "${MAIN_BEDS[*]}")
+	[[ "$beds" == "every bed" || " $beds " == *" $2 "* ]]
 }
 
 # boot_of NAME BED: which boot a test shares with others. kmemleak is a matter of uml-kasan. Guests of UML boot quickly,
@@ -219,7 +223,7 @@ guest_lost() {
 # What comes before any test, because all need it or because it is soon done
 prepare_bed() {
 	case $1 in
-	host) prepare_bed qemu-7.2 && prepare_bed uml ;;
+	host) prepare_bed qemu-newest && prepare_bed uml ;;
 	qemu-*) host_require qemu && build_layer_with_tests "${1#qemu-}" ;;
 	uml*) host_require uml && build_layer_with_tests uml ;;
 	esac
@@ -388,6 +392,8 @@ if [ "$LIST" ]; then
 	for bed in "${CHOSEN[@]}"; do tests_of "$bed" | sed -E "s/([^ ]+ ){2}([^ ]+) .*/$bed \\2/"; done
 	exit
 fi
+say_roles
+[ ! -e "$UML_SOURCE/.package" ] || say_uml
 mkdir -p "$OUT"
 run_beds "${CHOSEN[@]}"
 summary "${CHOSEN[@]}"

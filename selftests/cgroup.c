@@ -84,7 +84,7 @@ static int enter_group(void)
 	return vt_put(GROUP "/cgroup.procs", "0");
 }
 
-/* On 6.12 a group that goes with limits stays in the list of the device, which trips over it later. */
+/* On Linux 6.12 a group that goes with limits stays in the list of the device, which trips over it later. */
 static void leave_group(void)
 {
 	vt_put(CGROUPS "cgroup.procs", "0");

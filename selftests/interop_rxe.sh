@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# beds: qemu-7.2 uml-kasan uml-lockdep uml
-# short: qemu-7.2
+# beds: qemu-newest uml-kasan uml-lockdep uml
+# short: qemu-newest
 # nodes: 1
 # timeout: 200
 #

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# beds: qemu-7.2 qemu-6.12 uml-kasan uml
-# short: uml-kasan qemu-7.2
+# beds: qemu-newest qemu-stable uml-kasan uml
+# short: uml-kasan qemu-newest
 # nodes: 1
 # timeout: 240
 #

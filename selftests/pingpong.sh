@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# short: qemu-7.2 qemu-6.12
+# short: every bed
 # nodes: 1
 # timeout: 300
 #

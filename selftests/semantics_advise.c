@@ -2,6 +2,7 @@
 /*
  * What ibv_advise_mr() promises, row by row of Documentation/semantics.rst.
  *
+ * short: every bed
  * timeout: 90
  * paths: host
  */

@@ -2,6 +2,7 @@
 /*
  * How work requests complete, row by row of Documentation/semantics.rst.
  *
+ * short: every bed
  * timeout: 90
  * paths: host wire
  */

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# beds: qemu-7.2 qemu-6.12
+# beds: qemu-newest qemu-stable
 # nodes: 2
 # timeout: 150
 #

@@ -6,6 +6,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 # shellcheck source=scripts/lib/host.sh
 . "$TOP/scripts/lib/host.sh"
+# shellcheck source=scripts/lib/roles.sh
+. "$TOP/scripts/lib/roles.sh"
 # shellcheck source=scripts/lib/apt.sh
 . "$TOP/scripts/lib/apt.sh"
 # shellcheck source=scripts/lib/image.sh
@@ -14,3 +16,5 @@
 . "$TOP/scripts/lib/uml.sh"
 # shellcheck source=scripts/lib/build.sh
 . "$TOP/scripts/lib/build.sh"
+# shellcheck source=scripts/lib/ahead.sh
+. "$TOP/scripts/lib/ahead.sh"

@@ -12,7 +12,8 @@ debian_mirror() {
 	uri=$(apt-get indextargets --format '$(REPO_URI) $(ORIGIN) $(LABEL)' 'Created-By: Packages' 2>/dev/null |
 		awk '$2 == "Debian" && $3 == "Debian" { print $1; exit }')
 	# indextargets is empty until the first "apt-get update"
-	echo "${uri:-http://deb.debian.org/debian}"
+	uri=${uri:-http://deb.debian.org/debian}
+	echo "${uri%/}"
 }
 
 # How the host reaches its archive (proxies, how far clocks are trusted) holds for ours too.
@@ -21,12 +22,24 @@ apt_host_options() {
 		grep -E '^Acquire::(Check-Valid-Until|Check-Date|Retries|https?::Proxy) ' || true
 }
 
+# suite_there MIRROR SUITE: does the archive have it? Debian moves old suites elsewhere after some years.
+suite_there() {
+	/usr/lib/apt/apt-helper -c "$APT_DIR/apt.conf" download-file "$1/dists/$2/InRelease" "$APT_DIR/InRelease" \
+		>/dev/null 2>&1
+}
+
+# What our beds are made of. Without Debian 13 there is nothing; a role whose suite is missing takes another kernel.
 sources_list() {
 	local mirror suite signed="[signed-by=$KEYRING]"
 	mirror=$(debian_mirror)
-	for suite in trixie trixie-updates trixie-backports; do
-		echo "deb $signed $mirror $suite main"
-	done
+	suite_there "$mirror" trixie || die 1 "cannot read $mirror/dists/trixie: check the network and the package sources"
+	while IFS= read -r suite; do
+		if suite_there "$mirror" "$suite"; then
+			echo "deb $signed $mirror $suite main"
+		else
+			say "  NOTE  $mirror has no $suite"
+		fi
+	done < <(role_suites)
 	echo "deb-src $signed $mirror trixie main"
 }
 
@@ -39,7 +52,6 @@ apt_own() {
 
 apt_refresh() {
 	mkdir -p "$APT_DIR/lists/partial" "$APT_DIR/archives/partial"
-	sources_list >"$APT_DIR/sources.list"
 	cat >"$APT_DIR/apt.conf" <<-EOF
 		Dir::Etc::SourceList "$APT_DIR/sources.list";
 		Dir::Etc::SourceParts "/dev/null";
@@ -54,20 +66,11 @@ apt_refresh() {
 		Acquire::Retries "3";
 		$(apt_host_options)
 	EOF
+	sources_list >"$APT_DIR/sources.list"
 	apt_own apt-get -q update
-}
-
-# newest_package REGEX: the name of the newest package that matches it whole
-newest_package() {
-	local name
-	name=$(apt_own apt-cache pkgnames | grep -xE "$1" | sort -V | tail -n 1)
-	[ -n "$name" ] || die 125 "the Debian archive has no package that matches $1"
-	echo "$name"
-}
-
-# The kernels we run on: the newest image package of each series. The metapackages may have moved on.
-kernel_package() {
-	newest_package "linux-image-${1//./\\.}\\.[0-9]+\\+deb13-amd64"
+	archive_kernels >"$APT_DIR/kernels.new"
+	[ -s "$APT_DIR/kernels.new" ] || die 1 "the package lists name no kernel; is $(debian_mirror) a Debian archive?"
+	mv "$APT_DIR/kernels.new" "$APT_DIR/kernels"
 }
 
 # apt_source PACKAGE DIR: fetch and unpack a source package, Debian's patches applied. The .dsc is

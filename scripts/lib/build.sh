@@ -5,7 +5,7 @@
 #
 #   $BUILD/image/layer/         provider, tests, and the module (and the one that tests it) for each Debian kernel
 #   $BUILD/image/layer.erofs    the same as QEMU's second disk
-#   $BUILD/image/initrd-SERIES  the first stage of a guest's boot; initrd-uml for UML
+#   $BUILD/image/initrd-ROLE    the first stage of a guest's boot; initrd-uml for UML
 #   $BUILD/uml-FLAVOUR/layer/   UML's modules and softmr.ko for them
 
 IMAGE=$BUILD/image
@@ -60,15 +60,15 @@ module_indexes() {
 MODULE_FLAGS=(W=1 KCFLAGS=-Werror)
 
 build_module() {
-	local series=$1 release out
-	release=$(kernel_release "$series")
+	local role=$1 release out
+	release=$(kernel_release "$role")
 	out=$LAYER/usr/lib/modules/$release
-	sync_tree "$TOP/kernel" "$IMAGE/kernel-$series"
-	in_image make -C "/lib/modules/$release/build" M="/build/kernel-$series" "${MODULE_FLAGS[@]}" -j"$(nproc)" modules
-	sync_tree "$TOP/selftests/kmod" "$IMAGE/kmod-$series"
-	in_image make -C "/lib/modules/$release/build" M="/build/kmod-$series" "${MODULE_FLAGS[@]}" -j"$(nproc)" modules
+	sync_tree "$TOP/kernel" "$IMAGE/kernel-$role"
+	in_image make -C "/lib/modules/$release/build" M="/build/kernel-$role" "${MODULE_FLAGS[@]}" -j"$(nproc)" modules
+	sync_tree "$TOP/selftests/kmod" "$IMAGE/kmod-$role"
+	in_image make -C "/lib/modules/$release/build" M="/build/kmod-$role" "${MODULE_FLAGS[@]}" -j"$(nproc)" modules
 	mkdir -p "$out/updates"
-	cp "$IMAGE/kernel-$series"/*.ko "$IMAGE/kmod-$series"/*.ko "$out/updates/"
+	cp "$IMAGE/kernel-$role"/*.ko "$IMAGE/kmod-$role"/*.ko "$out/updates/"
 	module_indexes "$release"
 }
 
@@ -154,13 +154,13 @@ build_userland() {
 	fi
 }
 
-# What QEMU boots with the kernel of SERIES
-build_series() {
-	local series=$1
+# What QEMU boots with the kernel of ROLE
+build_role() {
+	local role=$1
 	if [ -e "$TOP/kernel/Kbuild" ]; then
-		build_part "module-$series" "$(source_key kernel selftests/kmod)" "modules for Debian's $series" build_module "$series" || return
+		build_part "module-$role" "$(source_key kernel selftests/kmod VERSION)" "modules for Debian's $role kernel" build_module "$role" || return
 	fi
-	build_part "initrd-$series" "$(source_key scripts/guest)" "initrd for $series" build_initrd "$series" || return
+	build_part "initrd-$role" "$(source_key scripts/guest)" "initrd for the $role kernel" build_initrd "$role" || return
 	build_part layer "$(cat "$BUILD"/.stamp-module-* "$BUILD"/.stamp-provider "$BUILD"/.stamp-selftests 2>/dev/null)" \
 		"guest disk layer" pack_layer
 }
@@ -171,17 +171,17 @@ build_layer_parts() {
 	if [ "$1" = uml ]; then
 		build_part initrd-uml "$(source_key scripts/guest)" "initrd for uml" build_initrd uml
 	else
-		build_series "$1"
+		build_role "$1"
 	fi
 }
 
-# build_layer SERIES|uml: all that a guest with that kernel boots from, but for UML's own kernel and modules
+# build_layer ROLE|uml: all that a guest with that kernel boots from, but for UML's own kernel and modules
 build_layer() {
 	with_lock image image_make || return
 	with_lock "layer-$BUILD_ID" build_layer_parts "$1"
 }
 
-# build_layer_with_tests SERIES|uml
+# build_layer_with_tests ROLE|uml
 build_layer_with_tests() {
 	with_lock linux-source uml_source_make || return
 	build_layer "$1"
@@ -214,5 +214,5 @@ build_uml_layer() {
 	local flavour=$1
 	with_lock "uml-$flavour" uml_make "$flavour" || return
 	with_lock "layer-$flavour-$BUILD_ID" build_part "uml-$flavour" \
-		"$(source_key kernel selftests/kmod) $(uml_dir "$flavour")" "modules for UML, $flavour" build_uml_module "$flavour"
+		"$(source_key kernel selftests/kmod VERSION) $(uml_dir "$flavour")" "modules for UML, $flavour" build_uml_module "$flavour"
 }

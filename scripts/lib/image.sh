@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The guest image: Debian 13 with both kernels and what building needs, as a directory tree (builds and
+# The guest image: Debian 13 with the kernels of all roles and what building needs, as a directory tree (builds and
 # UML use it, and QEMU itself is from it) and as one erofs file of the same content, but for QEMU (QEMU's disk).
 # Nothing writes to either later.
 #
 #   $BASE/root/       the tree
 #   $BASE/base.erofs  the disk
-#   $BASE/kernels     a line per kernel: series, release
+#   $BASE/kernels     a line per role: role, release, suites
 
-KERNEL_SERIES=(6.12 7.2)
-IMAGE_FORMAT=1 # raise it when an image made before must not be used any more
+IMAGE_FORMAT=2 # raise it when an image made before must not be used any more
 
 # Drivers of machines that no guest is. Leaving them out makes the image smaller, and depmod fast.
 PRUNED_MODULES=(sound drivers/gpu drivers/media drivers/staging drivers/iio drivers/hid drivers/usb
@@ -24,9 +23,9 @@ image_packages() { sed 's/#.*//; /^[[:space:]]*$/d' "$TOP/scripts/guest/packages
 
 image_key() {
 	{
-		echo "$IMAGE_FORMAT ${KERNEL_SERIES[*]} ${PRUNED_MODULES[*]}"
+		echo "$IMAGE_FORMAT ${PRUNED_MODULES[*]}"
 		image_packages
-		declare -f image_bootstrap image_customize image_sources
+		declare -f image_bootstrap image_customize image_sources image_kernels role_places
 	} | sha256sum | cut -c1-16
 }
 
@@ -48,22 +47,30 @@ image_customize() {
 	EOF
 }
 
-image_bootstrap() {
-	local out=$1 series kernel include opts=() line hook
-	# a kernel from backports wants the linux-base from there too
-	include="$(image_packages) linux-base/trixie-backports"
-	for series in "${KERNEL_SERIES[@]}"; do
-		kernel=$(kernel_package "$series")
-		include+=" $kernel ${kernel/image/headers}"
-		echo "$series ${kernel#linux-image-}" >>"$out/kernels"
+# image_kernels OUT: settle which kernel has which role, and print the packages
+image_kernels() {
+	local out=$1 role kernel
+	for role in "${ROLES[@]}"; do
+		kernel=$(role_kernel "$APT_DIR/kernels" "$role")
+		echo "$role $kernel" >>"$out/kernels"
 	done
+	cut -d' ' -f2 "$out/kernels" | sort -u | sed 's/.*/linux-image-& linux-headers-&/'
+	# a kernel from backports wants the linux-base from there too
+	if grep -q ' trixie-backports$' "$out/kernels"; then echo linux-base/trixie-backports; fi
+}
+
+image_bootstrap() {
+	local out=$1 include opts=() line hook
+	include="$(image_packages) $(image_kernels "$out")"
 	while IFS= read -r line; do opts+=(--aptopt="$line"); done < <(apt_host_options)
 	# its text, not a file: in the user namespace our own directory may be closed
 	hook=$(image_customize)
-	# a kernel package's own initrd is never used and takes a minute to make
+	# a kernel package's own initrd is never used and takes a minute to make; a tree that is cut short is
+	# thrown away, so dpkg need not wait for the disk after each file
 	INITRD=No mmdebstrap --mode="$(if am_root; then echo root; else echo unshare; fi)" \
 		--variant=apt --architectures=amd64 "${opts[@]}" \
-		--dpkgopt=path-exclude=/usr/share/man/* --dpkgopt=path-exclude=/usr/share/locale/* \
+		--dpkgopt=force-unsafe-io --dpkgopt=path-exclude=/usr/share/man/* \
+		--dpkgopt=path-exclude=/usr/share/locale/* \
 		--dpkgopt=path-exclude=/usr/share/info/* \
 		--include="$(tr -s ' \n' ',' <<<"$include")" \
 		--customize-hook="$hook" \
@@ -122,6 +129,7 @@ image_make() {
 	rm -rf "$BASE"
 	mv "$out" "$BASE"
 	being_made
+	say_roles
 	prune_cache 'image-*'
 }
 
@@ -132,11 +140,6 @@ prune_cache() {
 	(cd "$CACHE" && ls -dt $1 2>/dev/null | tail -n +3) | while IFS= read -r old; do
 		rm -rf "${CACHE:?}/$old"
 	done
-}
-
-# The release (uname -r) of the kernel of a series
-kernel_release() {
-	awk -v s="$1" '$1 == s { print $2 }' "$BASE/kernels"
 }
 
 BASE=$CACHE/image-$(image_key)

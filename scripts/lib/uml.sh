@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# User-Mode Linux kernels, built from Debian's linux-source by the host's compiler.
+# User-Mode Linux kernels, built from Debian's newest linux-source by the host's compiler.
 #
-#   $CACHE/linux-source/         the source, with the patches of scripts/uml
+#   $CACHE/linux-source/         the source, with those patches of scripts/uml that fit; .package: what it is of
 #   $CACHE/uml-FLAVOUR-KEY/      the build directory (modules are built against it); vmlinux; root/: its modules
 
-UML_SERIES=7.2
 UML_SOURCE=$CACHE/linux-source
 UML_PATCHES=("$TOP"/scripts/uml/*.patch)
 UML_CC=$TOP/scripts/uml/cc
@@ -23,21 +22,35 @@ uml_check_flavour() {
 uml_source_key() {
 	{
 		cat "${UML_PATCHES[@]}"
-		declare -f uml_fetch_source
+		declare -f uml_fetch_source uml_patch
 	} | sha256sum | cut -c1-12
 }
 
+# uml_patch DIR: the patches that fit this source. They make UML faster, and softmr does not depend on them
+uml_patch() {
+	local dir=$1 patch
+	for patch in "${UML_PATCHES[@]}"; do
+		if patch -d "$dir" -p1 --dry-run --force <"$patch" >/dev/null; then
+			patch -d "$dir" -p1 --no-backup-if-mismatch <"$patch"
+		else
+			echo "left out: ${patch##*/} does not fit $(cat "$dir/.package")" | tee -a "$dir/.left-out"
+		fi
+	done
+}
+
 uml_fetch_source() {
-	local out=$1 package dir excludes=()
-	package=$(newest_package "linux-source-${UML_SERIES//./\\.}")
-	(cd "$out" && apt_own apt-get download "$package")
+	local out=$1 package version dir excludes=()
+	read -r package version < <(newest_source "$APT_DIR/kernels") ||
+		die 1 "the archive has no linux-source package, which the UML kernels are made of"
+	echo "$package $version" >"$out/.package"
+	(cd "$out" && apt_own apt-get download "$package=$version")
 	for dir in "${UML_UNUSED[@]}"; do
 		excludes+=(--exclude="linux-source-*/$dir/*.[chS]" --exclude="linux-source-*/$dir/*.dts*")
 	done
 	dpkg-deb --fsys-tarfile "$out"/linux-source-*.deb | tar -xO "./usr/src/$package.tar.xz" |
 		xz -dc | tar -C "$out" --strip-components=1 --no-same-owner --wildcards "${excludes[@]}" -xf -
 	rm "$out"/linux-source-*.deb
-	cat "${UML_PATCHES[@]}" | patch -d "$out" -p1 --no-backup-if-mismatch
+	uml_patch "$out"
 }
 
 uml_source_make() {
@@ -46,8 +59,8 @@ uml_source_make() {
 	mkdir -p "$CACHE"
 	out=$(mktemp -d "$CACHE/tmp.source.XXXXXX")
 	being_made "$out"
-	if ! { { [ -e "$APT_DIR/apt.conf" ] || step "package lists" apt_refresh; } &&
-		step "linux-source-$UML_SERIES" uml_fetch_source "$out"; }; then
+	if ! { { [ -s "$APT_DIR/kernels" ] || step "package lists" apt_refresh; } &&
+		step "Linux source for UML" uml_fetch_source "$out"; }; then
 		rm -rf "$out"
 		return 1
 	fi
@@ -55,11 +68,19 @@ uml_source_make() {
 	rm -rf "$UML_SOURCE"
 	mv "$out" "$UML_SOURCE"
 	being_made
+	say_uml
+}
+
+# What the UML kernels are made of
+say_uml() {
+	local line
+	say "  BED   uml: $(cat "$UML_SOURCE/.package")"
+	while IFS= read -r line; do say "  NOTE  $line"; done < <(cat "$UML_SOURCE/.left-out" 2>/dev/null)
 }
 
 uml_fragments() { echo "$TOP/scripts/uml/base.config $TOP/scripts/uml/$1.config"; }
 
-# uml_dir FLAVOUR: where this flavour's kernel is (once it is made)
+# uml_dir FLAVOUR: where this flavour's kernel is (once it is made), given the source
 uml_dir() {
 	local key
 	# shellcheck disable=SC2046 # two names, without blanks
@@ -68,6 +89,7 @@ uml_dir() {
 		declare -f uml_build uml_configure
 		cat "$UML_CC" "${UML_CC%/*}/precompiled.h"
 		uml_source_key
+		cat "$UML_SOURCE/.package"
 		gcc -dumpfullversion
 	} | sha256sum | cut -c1-12)
 	echo "$CACHE/uml-$1-$key"
@@ -95,9 +117,9 @@ uml_build() {
 
 uml_make() {
 	local flavour=$1 dir
+	with_lock linux-source uml_source_make || return
 	dir=$(uml_dir "$flavour")
 	[ -e "$dir/.done" ] && return
-	with_lock linux-source uml_source_make || return
 	# in place, not in a temporary directory: the build records where it is
 	rm -rf "$dir"
 	mkdir -p "$dir"

@@ -23,7 +23,7 @@ nfs_server_up() {
 	exportfs -o rw,no_root_squash,insecure,no_subtree_check,fsid=0 "*:$NFS_ROOT" || return
 	nfs_daemons || return
 	echo "rdma $NFS_PORT" >"$NFSD/portlist" && echo 4 >"$NFSD/threads" || return
-	# There are no clients from before. 7.2 knows, and refuses; 6.12 would wait 90 s for them
+	# There are no clients from before. A newer nfsd knows, and refuses; an older one would wait 90 s for them
 	(echo Y >"$NFSD/v4_end_grace") 2>/dev/null || true
 }
 

@@ -96,6 +96,7 @@ struct smr_srq {
  *	ibv_wr_start() to ibv_wr_complete() or ibv_wr_abort()
  * @wr_first: @sq's prod at ibv_wr_start()
  * @wr_err: the first error since ibv_wr_start()
+ * @wr_binds: memory windows are to be bound
  */
 struct smr_qp {
 	struct verbs_qp vqp;
@@ -108,6 +109,7 @@ struct smr_qp {
 	struct smr_send_wqe *wr;
 	uint32_t wr_first;
 	int wr_err;
+	bool wr_binds;
 };
 
 static inline struct smr_ah *to_smr_ah(struct ibv_ah *ah)

@@ -51,6 +51,30 @@ static void batch(void)
 	smr_destroy_qp(&qp->vqp.qp);
 }
 
+/* A type 2 window has its new key once the batch cannot be aborted. */
+static void bind_mw(void)
+{
+	struct smr_qp *qp = rig_qp(IBV_QPT_RC, ALL_RC);
+	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
+	struct ibv_mw_bind_info info = { .length = 0x20 };
+	struct ibv_mw mw = { .rkey = 0x1ff, .type = IBV_MW_TYPE_2 };
+
+	ibv_wr_start(qpx);
+	ibv_wr_local_inv(qpx, 0x1ff);
+	ibv_wr_bind_mw(qpx, &mw, 0x7ff0b, &info);
+	ibv_wr_abort(qpx);
+	want(mw.rkey == 0x1ff);
+
+	ibv_wr_start(qpx);
+	ibv_wr_local_inv(qpx, 0x1ff);
+	ibv_wr_bind_mw(qpx, &mw, 0x7ff0b, &info);
+	want(mw.rkey == 0x1ff);
+	want(!ibv_wr_complete(qpx));
+	want(mw.rkey == 0x10b);
+	want(rig_sent(qp, 1)->bind_mw.new_rkey == 0x10b);
+	smr_destroy_qp(&qp->vqp.qp);
+}
+
 static void abort_and_fail(void)
 {
 	struct smr_qp *qp = rig_qp(IBV_QPT_RC, ALL_RC);
@@ -159,6 +183,7 @@ static void by_type(void)
 
 const struct tap_test wr_tests[] = {
 	{ "a batch becomes visible at once", batch },
+	{ "bind a type 2 window", bind_mw },
 	{ "a batch that is aborted or fails leaves nothing", abort_and_fail },
 	{ "atomic write without room for inline data", no_inline_room },
 	{ "operations of each QP type", by_type },

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# The headers of kernels that are not in Debian 13 yet, and the module built with them.
+
+# An apt state of its own: no bed may take a package from these suites
+AHEAD_APT=$CACHE/apt-ahead
+AHEAD=$IMAGE/ahead
+
+ahead_sources() {
+	local mirror suite
+	mirror=$(debian_mirror)
+	for suite in sid experimental; do echo "deb [signed-by=$KEYRING] $mirror $suite main"; done
+}
+
+# The image's apt configuration, with other suites; a mirror's copy of sid may be days old
+ahead_lists() {
+	local image_apt=$APT_DIR APT_DIR=$AHEAD_APT
+	mkdir -p "$APT_DIR/lists/partial" "$APT_DIR/archives/partial"
+	sed "s|$image_apt|$APT_DIR|g" "$image_apt/apt.conf" >"$APT_DIR/apt.conf"
+	echo 'Acquire::Check-Valid-Until "false";' >>"$APT_DIR/apt.conf"
+	ahead_sources >"$APT_DIR/sources.list"
+	apt_own apt-get -q update
+	archive_kernels >"$APT_DIR/kernels"
+}
+
+# The packages that the headers of RELEASE are: their own and what they depend on of the kernel's
+header_packages() {
+	awk -v name="linux-headers-$1" '
+		$2 == name { print $2; for (i = 4; i <= NF; i++) if ($i ~ /^linux-(headers|kbuild)-/) print $i }' "$AHEAD_APT/kernels" |
+		sort -u
+}
+
+# ahead_headers RELEASE: unpack them below $AHEAD/RELEASE, with the paths in them changed to that place in the image
+ahead_headers() {
+	local dir=$AHEAD/$1 deb APT_DIR=$AHEAD_APT
+	rm -rf "$dir"
+	mkdir -p "$dir/debs"
+	# shellcheck disable=SC2046 # words are meant
+	(cd "$dir/debs" && apt_own apt-get -q download $(header_packages "$1"))
+	for deb in "$dir"/debs/*.deb; do
+		dpkg-deb --fsys-tarfile "$deb" | tar -C "$dir" --no-same-owner --transform 's:^\./lib/:./usr/lib/:' -xf -
+	done
+	rm -r "$dir/debs"
+	sed -i "s:/usr/src/:/build/ahead/$1/usr/src/:g" "$dir/usr/src/linux-headers-$1/Makefile"
+}
+
+# That suite's compiler is another one than the image's, and objects built by ours are not loaded anywhere
+ahead_build() {
+	local release=$1
+	sync_tree "$TOP/kernel" "$AHEAD/kernel-$release"
+	in_image make -C "/build/ahead/$release/usr/src/linux-headers-$release" M="/build/ahead/kernel-$release" CC=gcc \
+		"${MODULE_FLAGS[@]}" -j"$(nproc)" modules
+}

@@ -1,0 +1,130 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Which kernels the beds get from an archive that changes: scripts/lib/roles.sh on made-up package lists. Then what is
+# done with a source that a patch does not fit.
+# timeout: 60
+set -uo pipefail
+# shellcheck source=scripts/lib/all.sh
+. "$(dirname "$0")/../../scripts/lib/all.sh"
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+COUNT=0
+
+# report DESCRIPTION GOT EXPECTED
+report() {
+	COUNT=$((COUNT + 1))
+	if [ "$2" = "$3" ]; then
+		echo "ok $COUNT $1"
+	else
+		printf '# got: %s\n# expected: %s\n' "${2//$'\n'/ | }" "${3//$'\n'/ | }"
+		echo "not ok $COUNT $1"
+	fi
+}
+
+# kernel SUITE RELEASE FLAVOUR: the packages of one kernel, as the archive's lists have them
+kernel() {
+	local suite=$1 base=$2 flavour=$3
+	echo "$suite linux-image-$base-$flavour $base-1 kmod linux-base"
+	echo "$suite linux-headers-$base-$flavour $base-1 linux-headers-$base-common linux-kbuild-$base gcc-14-for-host"
+	echo "$suite linux-headers-$base-common $base-1"
+	echo "$suite linux-kbuild-$base $base-1 libc6"
+}
+
+# The archive on the day on which this was written, made smaller
+today() {
+	kernel bookworm 6.1.0-49 amd64
+	kernel bookworm 6.1.0-50 amd64
+	kernel bookworm 6.1.0-50 cloud-amd64
+	kernel bookworm 6.1.0-50 rt-amd64
+	kernel trixie 6.12.107+deb13 amd64
+	kernel trixie 6.12.117+deb13 amd64
+	kernel trixie 6.12.117+deb13 cloud-amd64
+	kernel trixie-updates 6.12.95+deb13 amd64
+	kernel trixie-backports 7.2.12+deb13 amd64
+	kernel trixie-backports 7.3.4+deb13 amd64
+	kernel trixie-backports 7.3.4+deb13 cloud-amd64
+	echo "trixie-backports linux-image-amd64 7.3.4-1 linux-image-7.3.4+deb13-amd64"
+	echo "trixie-backports linux-image-7.3.4+deb13-amd64-unsigned 7.3.4-1 kmod"
+	echo "trixie linux-source-6.12 6.12.117-1"
+	echo "trixie-backports linux-source-7.2 7.2.12-1~bpo13+1"
+	echo "trixie-backports linux-source-7.3 7.3.4-1~bpo13+1"
+	echo "trixie-backports linux-source 7.3.4-1~bpo13+1"
+}
+
+# roles: what the list on standard input gives each role, "role release suites"
+roles() {
+	local role
+	cat >"$WORK/list"
+	for role in "${ROLES[@]}"; do
+		echo "$role $(role_kernel "$WORK/list" "$role" 2>>"$WORK/said" || echo none)"
+	done
+}
+
+role_of() { grep "^$1 " | cut -d' ' -f2-; }
+
+said() { grep -qF -- "$1" "$WORK/said" && echo yes; }
+
+echo "TAP version 13"
+: >"$WORK/said"
+report "each role has its kernel" "$(today | roles)" "newest 7.3.4+deb13-amd64 trixie-backports
+stable 6.12.117+deb13-amd64 trixie+trixie-updates
+oldest 6.1.0-50-amd64 bookworm
+cloud 6.12.117+deb13-cloud-amd64 trixie+trixie-updates"
+report "nothing is said where all is as it should be" "$(<"$WORK/said")" ""
+report "7.2 has left the archive" "$(today | grep -v 7.2.12 | roles | role_of newest)" "7.3.4+deb13-amd64 trixie-backports"
+later() {
+	today | grep -v '7\.[23]'
+	kernel trixie-backports 7.4.11+deb13 amd64
+	kernel trixie-backports 8.0.2+deb13 amd64
+	kernel trixie-backports 7.10.1+deb13 amd64
+	echo "trixie-backports linux-source-7.10 7.10.1-1~bpo13+1"
+	echo "trixie-backports linux-source-8.0 8.0.2-1~bpo13+1"
+}
+report "7.4, 7.10 and 8.0 are there: 8.0" "$(later | roles | role_of newest)" "8.0.2+deb13-amd64 trixie-backports"
+report "without 8.0: 7.10, not 7.4" "$(later | grep -v '8\.0' | roles | role_of newest)" \
+	"7.10.1+deb13-amd64 trixie-backports"
+report "UML is of the newest source" "$(later >"$WORK/list" && newest_source "$WORK/list")" \
+	"linux-source-8.0 8.0.2-1~bpo13+1"
+report "the package linux-source, which only depends on one, is none" \
+	"$(today | grep -v 'linux-source-' >"$WORK/list" && newest_source "$WORK/list")" ""
+
+only_stable() { today | grep -E '^trixie .*6\.12'; }
+: >"$WORK/said"
+report "only 6.12 is left: it has all roles" "$(only_stable | roles | cut -d' ' -f2 | sort -u | tr '\n' ' ')" \
+	"6.12.117+deb13-amd64 6.12.117+deb13-cloud-amd64 "
+report "and that the newest is another one is said" \
+	"$(said "no usable kernel in trixie-backports: the newest kernel is 6.12.117+deb13-amd64")" yes
+report "and the oldest, too" "$(said "no usable kernel in bookworm: the oldest kernel is 6.12.117+deb13-amd64")" yes
+
+report "a mirror that has the image, but no headers yet" \
+	"$(today | grep -v 'linux-headers-7.3.4+deb13-amd64 ' | roles | role_of newest)" "7.2.12+deb13-amd64 trixie-backports"
+report "a mirror that has no linux-kbuild yet" \
+	"$(today | grep -v 'linux-kbuild-7.3.4' | roles | role_of newest)" "7.2.12+deb13-amd64 trixie-backports"
+report "a kernel in -updates counts for stable" \
+	"$({ today; kernel trixie-updates 6.12.120+deb13 amd64; } | roles | role_of stable)" \
+	"6.12.120+deb13-amd64 trixie+trixie-updates"
+: >"$WORK/said"
+report "an archive without any kernel gives none" "$(grep source <(today) | roles | sort | uniq -c | wc -l)" 4
+report "and a message says what was looked for" "$(said "the archive has no kernel for the role oldest")" yes
+
+# -- a source that has changed under our patches
+
+mkdir -p "$WORK/source/a"
+printf 'one\ntwo\nthree\n' >"$WORK/source/a/file"
+echo "linux-source-9.9 9.9.1-1" >"$WORK/source/.package"
+printf -- '--- x/a/file\n+++ y/a/file\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n' >"$WORK/fits.patch"
+printf -- '--- x/a/file\n+++ y/a/file\n@@ -1,3 +1,3 @@\n one\n-zwei\n+2\n drei\n' >"$WORK/misfit.patch"
+UML_PATCHES=("$WORK/misfit.patch" "$WORK/fits.patch")
+uml_patch "$WORK/source" >"$WORK/out" 2>&1
+report "a patch that fits is applied beside one that does not" "$(tr '\n' ' ' <"$WORK/source/a/file")" "one 2 three "
+report "what is left out is said" "$(<"$WORK/source/.left-out")" \
+	"left out: misfit.patch does not fit linux-source-9.9 9.9.1-1"
+report "and leaves no files behind" "$(cd "$WORK/source" && find . -type f | sort | tr '\n' ' ')" \
+	"./.left-out ./.package ./a/file "
+
+# -- nothing else names a series
+
+series='(^|[^0-9.])(qemu-|linux-(image|headers|source)-)?(6\.12|7\.[0-9]+)([^0-9.]|$)'
+report "no script names the series of a bed's kernel" \
+	"$(cd "$TOP" && git ls-files -- scripts Makefile .ci | grep -v '\.patch$' | xargs grep -nE -- "$series")" ""
+echo "1..$COUNT"

@@ -5,6 +5,7 @@
 DESTDIR=${DESTDIR:-}
 DESTDIR=${DESTDIR%/}
 # Files, a line each, then the directories that were made for them, with a / behind
+# shellcheck disable=SC2034 # install.sh and uninstall.sh use it
 MANIFEST=/var/lib/softmr/manifest
 
 # Packages of softmr that are installed: their files are not ours

@@ -84,7 +84,7 @@ dkms_build() {
 	has_module "$KERNEL" softmr && return
 	as_root depmod "$KERNEL"
 	has_module "$KERNEL" softmr && return
-	log=$(find /var/lib/dkms/softmr -name make.log 2>/dev/null | tail -n 1)
+	log=$(find /var/lib/dkms/softmr -name make.log 2>/dev/null | tail -n 1 || true)
 	[ -z "$log" ] || tail -n 30 "$log" >&2
 	die 1 "DKMS did not build softmr for $KERNEL${log:+ (the whole log is $log)}"
 }

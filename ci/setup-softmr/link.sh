@@ -78,7 +78,10 @@ veth_pair() {
 
 default_netdev() {
 	local dev
-	dev=$({ ip -4 route show default && ip -6 route show default; } | sed -nE '1s/.* dev ([^ ]+).*/\1/p')
+	dev=$({
+		ip -4 route show default
+		ip -6 route show default || true
+	} | sed -nE '1s/.* dev ([^ ]+).*/\1/p')
 	[ -n "$dev" ] || die 1 "there is no default route; give --netdev NAME (ip link names them), or --netdev veth"
 	echo "$dev"
 }
@@ -104,7 +107,10 @@ choose_netdevs() {
 # The first address that others can use; "-" if there is none
 netdev_address() {
 	local address
-	address=$({ ip -4 -o addr show dev "$1" && ip -6 -o addr show dev "$1" scope global; } |
+	address=$({
+		ip -4 -o addr show dev "$1"
+		ip -6 -o addr show dev "$1" scope global || true
+	} |
 		sed -nE '1s/.* inet6? ([0-9a-fA-F.:]+).*/\1/p')
 	echo "${address:--}"
 }
@@ -114,7 +120,7 @@ netdev_address() {
 PORT_DIR=/sys/class/infiniband/%s/ports/1
 
 # link_netdev DEVICE: nothing if there is no such link
-link_netdev() { rdma link show "$1/1" 2>/dev/null | sed -nE 's/.* netdev ([^ ]+).*/\1/p'; }
+link_netdev() { { rdma link show "$1/1" 2>/dev/null || true; } | sed -nE 's/.* netdev ([^ ]+).*/\1/p'; }
 
 make_link() {
 	local device=$1 netdev=$2 at said
@@ -128,7 +134,7 @@ make_link() {
 
 link_hint() {
 	local others
-	others=$(rdma link show 2>/dev/null)
+	others=$(rdma link show 2>/dev/null || true)
 	[ ! -e /sys/module/rdma_rxe ] ||
 		echo "rdma_rxe is loaded. One of softmr and rdma_rxe can be in a network namespace: both want UDP port 4791."
 	echo "Links that there are: ${others:-none}"

@@ -51,8 +51,9 @@ make_user() {
 # in_tree COMMAND-LINE: by the user, with the machine's network. All that it leaves running ends with it
 in_tree() {
 	# shellcheck disable=SC2016 # expanded by the inner shell
-	unshare --mount --pid --fork --kill-child --propagation private bash -ec '
+	unshare --mount --pid --uts --fork --kill-child --propagation private bash -ec '
 		tree=$1 user=$2 command=$3
+		hostname -F "$tree/etc/hostname"
 		mount --bind "$tree" "$tree"
 		mount -t proc proc "$tree/proc"
 		mount -t sysfs -o ro sys "$tree/sys"

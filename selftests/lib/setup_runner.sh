@@ -28,11 +28,12 @@ unlimited() { is "$(ulimit -l)" unlimited; }
 # env has what results has, not quoted; so has output, by other names
 same_results() {
 	cat results env output
+	is "$(wc -l <results)" 10 || return
 	diff <(env -i bash -c '. ./results; env' | grep ^SOFTMR_ | sort) <(sort env) &&
 		diff <(sed -e 's/^SOFTMR_//' env | tr '_' '-' | tr '[:upper:]' '[:lower:]') <(tr '_' '-' <output)
 }
 
-results_hold() {
+results_hold() (
 	# shellcheck source=/dev/null
 	. ./results
 	is "$SOFTMR_MODE,$SOFTMR_RUN" module, &&
@@ -40,7 +41,7 @@ results_hold() {
 		is "$SOFTMR_ADDRESSES" "198.18.0.1 198.18.0.2" &&
 		is "$(cat "/sys/class/infiniband/softmr0/ports/1/gids/$SOFTMR_GID_INDEX")" 0000:0000:0000:0000:0000:ffff:c612:0001 &&
 		rdma link show softmr1/1 | grep 'state ACTIVE.* netdev v-softmr1'
-}
+)
 
 run_test() (
 	# shellcheck source=/dev/null

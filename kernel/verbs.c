@@ -70,6 +70,7 @@ static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
 	const struct smr_alloc_ucontext_resp resp = {
 		.abi_version = SMR_ABI_VERSION,
+		.abi_minor = SMR_ABI_MINOR,
 	};
 	struct smr_userwq *user;
 	int ret;
@@ -93,6 +94,7 @@ static int query_ucontext(struct ib_ucontext *uctx,
 {
 	const struct smr_alloc_ucontext_resp resp = {
 		.abi_version = SMR_ABI_VERSION,
+		.abi_minor = SMR_ABI_MINOR,
 	};
 
 	return uverbs_copy_to_struct_or_zero(attrs, SMR_ATTR_QUERY_CONTEXT_RESP,
@@ -514,7 +516,7 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(smr_query_context, UVERBS_OBJECT_DEVICE,
 			     UVERBS_METHOD_QUERY_CONTEXT,
 			     UVERBS_ATTR_PTR_OUT(SMR_ATTR_QUERY_CONTEXT_RESP,
 						 UVERBS_ATTR_STRUCT(struct smr_alloc_ucontext_resp,
-								    rsvd),
+								    abi_minor),
 						 UA_MANDATORY));
 
 const struct uapi_definition smr_verbs_uapi[] = {

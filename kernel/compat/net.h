@@ -6,6 +6,7 @@
 #include <linux/bits.h>
 #include <linux/crc32.h>
 #include <linux/netdevice.h>
+#include <net/ip6_fib.h>
 #include <net/route.h>
 
 #include "generated.h"
@@ -17,7 +18,10 @@
 
 /* The route that a destination is part of; it was a cast before. */
 #ifndef dst_rtable
-#define dst_rtable(dst)	container_of(dst, struct rtable, dst)
+#define dst_rtable(ptr)	container_of(ptr, struct rtable, dst)
+#endif
+#ifndef dst_rt6_info
+#define dst_rt6_info(ptr)	container_of(ptr, struct rt6_info, dst)
 #endif
 
 /**

@@ -50,8 +50,9 @@ apt_own() {
 	APT_CONFIG=$APT_DIR/apt.conf "$tool" "$@"
 }
 
-# APT_ARCHITECTURES says which ones, as apt.conf has them, if not amd64 alone
-apt_refresh() {
+# apt_state: make the apt state in APT_DIR, but for its sources.list.
+# APT_ARCHITECTURES says which architectures, as apt.conf has them, if not amd64 alone
+apt_state() {
 	mkdir -p "$APT_DIR/lists/partial" "$APT_DIR/archives/partial"
 	cat >"$APT_DIR/apt.conf" <<-EOF
 		Dir::Etc::SourceList "$APT_DIR/sources.list";
@@ -67,6 +68,10 @@ apt_refresh() {
 		Acquire::Retries "3";
 		$(apt_host_options)
 	EOF
+}
+
+apt_refresh() {
+	apt_state
 	sources_list >"$APT_DIR/sources.list"
 	apt_own apt-get -q update
 	archive_kernels >"$APT_DIR/kernels.new"

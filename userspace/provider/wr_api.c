@@ -306,7 +306,9 @@ static uint32_t requested_ops(uint64_t send_ops_flags)
  */
 int smr_qp_set_wr_ops(struct smr_qp *qp, uint64_t send_ops_flags)
 {
-	const uint64_t known = 2 * IBV_QP_EX_WITH_ATOMIC_WRITE - 1;
+	const uint64_t known = (2 * IBV_QP_EX_WITH_TSO - 1) |
+			       IBV_QP_EX_WITH_FLUSH |
+			       IBV_QP_EX_WITH_ATOMIC_WRITE;
 	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
 
 	if ((send_ops_flags & ~known) ||
@@ -325,8 +327,8 @@ int smr_qp_set_wr_ops(struct smr_qp *qp, uint64_t send_ops_flags)
 	qpx->wr_rdma_read = wr_rdma_read;
 	qpx->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	qpx->wr_atomic_fetch_add = wr_atomic_fetch_add;
-	qpx->wr_atomic_write = wr_atomic_write;
-	qpx->wr_flush = wr_flush;
+	smr_set_wr_atomic_write(qpx, wr_atomic_write);
+	smr_set_wr_flush(qpx, wr_flush);
 	qpx->wr_bind_mw = wr_bind_mw;
 	qpx->wr_local_inv = wr_local_inv;
 

@@ -18,7 +18,7 @@ ARM64_TRIPLET=aarch64-linux-gnu
 ARM64_ROLES=(newest stable oldest newest-16k stable-16k)
 
 ARM64_TOOLS=(dash bash coreutils sed grep findutils mawk diffutils util-linux perl-base
-	clang lld llvm make cmake ninja-build pkgconf python3 python3-docutils kmod libelf-dev cpio qemu-system-arm)
+	gcc-aarch64-linux-gnu clang lld llvm make cmake ninja-build pkgconf python3 python3-docutils kmod libelf-dev cpio qemu-system-arm)
 ARM64_PACKAGES=(busybox-static ibverbs-utils libibverbs-dev libc6-dev iproute2)
 
 # Modules that the guest loads; what they depend on is added. virtio_* carry the verdict to the host.
@@ -161,12 +161,13 @@ in_tools() {
 	IN_ROOT_BINDS="$TOP:/src $ARM64:/arm64 $ARM64_BUILD:/build" in_root "$ARM64/tools" "$@"
 }
 
-# arm64_module ROLE: the module with W=1; a warning is an error. Debian's headers name a gcc, which only CC overrides.
+# arm64_module ROLE: the module with W=1; a warning is an error. Debian's headers name the gcc that the kernel was made
+# with; that of Debian 12 is not here.
 arm64_module() {
 	local role=$1
 	sync_tree "$TOP/kernel" "$ARM64_BUILD/kernel-$role"
 	in_tools make -C "/lib/modules/$(arm64_release "$role")/build" M="/build/kernel-$role" \
-		ARCH=arm64 LLVM=1 CC=clang "${MODULE_FLAGS[@]}" -j"$(nproc)" modules
+		ARCH=arm64 CC="$ARM64_TRIPLET-gcc" "${MODULE_FLAGS[@]}" -j"$(nproc)" modules
 }
 
 # Provider and tools

@@ -11,7 +11,7 @@ usage() {
 	cat <<-EOF
 		Usage: scripts/arm64.sh [--kernel ROLE]... [--tests "TEST..."] [--build-only] [--log DIR]
 
-		Builds module and provider for arm64 with clang, boots Debian's arm64 kernel in QEMU and runs ibv_rc_pingpong and
+		Builds module and provider for arm64, boots Debian's arm64 kernel in QEMU and runs ibv_rc_pingpong and
 		its sisters there. Says TAP on standard output. Nothing but the boot runs code of arm64.
 
 		  --kernel ROLE   which kernel: ${ARM64_ROLES[*]} (default: newest stable newest-16k;

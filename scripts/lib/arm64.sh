@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # softmr for arm64, made and run on an amd64 host: Debian's arm64 kernels and libraries are unpacked and never run
-# but in QEMU, the compiler is clang, which makes code for every processor.
+# but in QEMU. The module is made by the gcc that Debian makes its kernels with; the provider by clang, which takes an
+# unpacked system as its sysroot.
 #
 #   $ARM64/tools/        Debian 13 for amd64: compiler, QEMU, and the headers and images of the arm64 kernels
 #   $ARM64/root/         Debian 13 for arm64: what the provider is linked with and what the guest runs

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Build what the test beds boot: scripts/build.sh [all|uml|uml-FLAVOUR|qemu|qemu-ROLE]...
+# Build what the test beds boot: scripts/build.sh [all|uml|uml-FLAVOUR|qemu|qemu-ROLE|run]...
+# run is the runtime of "softmr run" (scripts/lib/run.sh), which DESTDIR=DIR installs below DIR, for a package.
 # Or what takes long of it and does not depend on this tree: uml-source, uml-kernels (those of the tests)
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
@@ -37,7 +38,12 @@ build_target() {
 	uml) build_uml "${UML_FLAVOURS[@]}" ;;
 	qemu-*) build_qemu "${1#qemu-}" ;;
 	uml-*) build_uml "${1#uml-}" ;;
-	*) die 2 "cannot build '$1'; try all, uml, uml-plain, qemu-newest" ;;
+	run)
+		host_require uml && build_run || return
+		say "The runtime of softmr run: $RUN_RUNTIME"
+		[ -z "${DESTDIR:-}" ] || run_install "$DESTDIR"
+		;;
+	*) die 2 "cannot build '$1'; try all, uml, uml-plain, qemu-newest, run" ;;
 	esac
 }
 

@@ -138,7 +138,7 @@ share_device() {
 # is a processor that is stuck.
 kernel_cmdline() {
 	echo "console=ttyS0 loglevel=5 log_buf_len=1M panic=-1 mitigations=off nokaslr random.trust_cpu=on tsc=reliable" \
-		"no_timer_check raid=noautodetect norandmaps bed.kind=qemu $CMDLINE"
+		"no_timer_check raid=noautodetect norandmaps $CMDLINE"
 }
 
 start_node() {

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Boot a User-Mode Linux guest and run a command in it. See --help.
+#
+# This is softmr-run (userspace/run) on the root of a test bed: the guest image, and what was built of this tree.
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/lib/all.sh"
 # shellcheck source=scripts/lib/bed.sh
 . "$TOP/scripts/lib/bed.sh"
 
-BED=uml
 FLAVOUR=plain
 
 bed_usage_head() {
@@ -25,45 +26,31 @@ bed_option() {
 	FLAVOUR=$2
 }
 
-bed_prepare() {
-	MEM=${MEM:-2G}
-	[ -n "${SOFTMR_NO_BUILD:-}" ] && return
-	build_layer uml || return
-	build_uml_layer "$FLAVOUR"
+prepare() {
+	[ -z "${SOFTMR_NO_BUILD:-}" ] || return 0
+	host_require uml && build_layer uml && build_uml_layer "$FLAVOUR"
 }
 
-# UML's terminals are given as file descriptors: the console's, and one per node
-bed_start() {
-	local node fd terminals=() nodes=() slabs=()
-	# each cache by itself, so that one can be told to fail, and a report names the right one
-	[ "$FLAVOUR" = plain ] || slabs=(slab_nomerge)
-	mkdir "$RUN/job"
-	write_job 1 "$RUN/job/job"
-	cp /proc/cpuinfo "$RUN/job/cpuinfo"
-	ln -s job/verdict "$RUN/verdict.0"
-	ln -s job/dmesg "$RUN/dmesg.0"
-	for ((node = 1; node <= NODES; node++)); do
-		nodes+=("$node")
-		if [ -n "$INTERACTIVE" ] && [ "$node" = 1 ]; then
-			exec {fd}>&1
-			terminals+=("ssl$node=fd:$STDIN,fd:$fd")
-		else
-			node_output "$node"
-			exec {fd}>"$RUN/out.$node"
-			terminals+=("ssl$node=null,fd:$fd")
-		fi
-		fds+=("$fd")
-	done
-	# shellcheck disable=SC2086 # CMDLINE is words
-	TMPDIR=${TMPDIR:-/dev/shm} start_instance "${nodes[*]}" "$(uml_dir "$FLAVOUR")/vmlinux" \
-		"mem=$MEM" seccomp=on "ncpus=$CPUS" con=null con0=null,fd:1 "${terminals[@]}" \
-		"uml_dir=$RUN/" umid=guest "initrd=$IMAGE/initrd-uml" panic=-1 loglevel=5 log_buf_len=1M "${slabs[@]}" \
-		bed.kind=uml "bed.base=$BASE/root" "bed.layer=$LAYER" \
-		"bed.modules=$BUILD/uml-$FLAVOUR/layer" "bed.job=$RUN/job" $CMDLINE \
-		>"$RUN/console.0" 2>&1
-	# only the guest may hold the pipes open, so that they end when it does
-	for fd in "${fds[@]}"; do exec {fd}>&-; done
+# run_guest OPTION...: in place of this shell, so that signals reach softmr-run. The guest's environment is that of a
+# fresh machine; the file that is its memory lies in TMPDIR
+run_guest() {
+	local dir=$BUILD/uml-$FLAVOUR more=()
+	local environment=(PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8)
+	[ -z "$SHARE" ] || more+=(--rw "$SHARE:/mnt/share")
+	[ -z "$LOG_DIR" ] || more+=(--log "$LOG_DIR")
+	exec env -i "${environment[@]}" SOFTMR_RUN_TMPDIR="${TMPDIR:-/dev/shm}" SOFTMR_BOOT_LIMIT="$BOOT_LIMIT" \
+		"$dir/run/softmr-run" --runtime "$dir/run" --nodes "$NODES" --cpus "$CPUS" --mem "${MEM:-2G}" \
+		--timeout "$TIMEOUT" --cmdline "$CMDLINE" --root --no-link --chdir /root "${more[@]}" \
+		--layer "$BASE/root" --layer "$LAYER" --layer "$dir/layer" "$@"
 }
-fds=()
 
-bed_main "$@"
+bed_parse "$@"
+prepare || die "$EXIT_NO_BOOT" "what the guest boots from could not be made"
+# each cache by itself, so that one can be told to fail, and a report names the right one
+[ "$FLAVOUR" = plain ] || CMDLINE="slab_nomerge $CMDLINE"
+if [ -n "$INTERACTIVE" ]; then
+	[ -t 0 ] || die 2 "no COMMAND was given, and standard input is not a terminal"
+	run_guest -- env TERM="${TERM:-linux}" bash -l
+fi
+# shellcheck disable=SC2016 # the guest's shell expands it
+run_guest --each -- env TERM=dumb NO_COLOR=1 bash -c 'exec "$@" 2>&1' bash "${COMMAND[@]}"

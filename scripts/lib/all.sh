@@ -16,5 +16,9 @@
 . "$TOP/scripts/lib/uml.sh"
 # shellcheck source=scripts/lib/build.sh
 . "$TOP/scripts/lib/build.sh"
+# shellcheck source=scripts/lib/run.sh
+. "$TOP/scripts/lib/run.sh"
 # shellcheck source=scripts/lib/ahead.sh
 . "$TOP/scripts/lib/ahead.sh"
+# shellcheck source=scripts/lib/arm64.sh
+. "$TOP/scripts/lib/arm64.sh"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What qemu-boot.sh and uml-boot.sh share: options, the job handed to the guest, waiting for its
-# verdict, judging the console log, and leaving nothing behind.
+# The options that qemu-boot.sh and uml-boot.sh share. And what qemu-boot.sh needs besides, which softmr-run does for
+# uml-boot.sh: the job handed to the guest, waiting for its verdict, judging the console log, leaving nothing behind.
 #
-# A bed defines: bed_usage_head, bed_option (its own options), bed_prepare (build what it boots),
+# A bed defines: bed_usage_head, bed_option (its own options); for bed_main also bed_prepare (build what it boots),
 # bed_start (fill INSTANCES with the processes started).
 
 EXIT_NO_BOOT=125 EXIT_DIED=126 EXIT_TIMEOUT=127
@@ -209,9 +209,11 @@ show_splats() {
 	return 1
 }
 
+# What the console said last, and before it the program that is the machine
 show_console_end() {
 	say "--- the console's last lines (node ${NODES_OF[$1]})"
-	tail -n 30 "$RUN/console.$1" | tr -d '\r' >&2
+	cat "$RUN/qemu.$1" "$RUN"/virtiofsd.* >&2 2>/dev/null || true
+	tail -n 30 "$RUN/console.$1" 2>/dev/null | tr -d '\r' >&2
 	say "---"
 }
 

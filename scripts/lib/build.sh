@@ -5,7 +5,7 @@
 #
 #   $BUILD/image/layer/         provider, tests, and the module (and the one that tests it) for each Debian kernel
 #   $BUILD/image/layer.erofs    the same as QEMU's second disk
-#   $BUILD/image/initrd-ROLE    the first stage of a guest's boot; initrd-uml for UML
+#   $BUILD/image/initrd-ROLE    the first stage of an emulated guest's boot
 #   $BUILD/uml-FLAVOUR/layer/   UML's modules and softmr.ko for them
 
 IMAGE=$BUILD/image
@@ -158,7 +158,7 @@ build_userland() {
 build_role() {
 	local role=$1
 	if [ -e "$TOP/kernel/Kbuild" ]; then
-		build_part "module-$role" "$(source_key kernel selftests/kmod)" "modules for Debian's $role kernel" build_module "$role" || return
+		build_part "module-$role" "$(source_key kernel selftests/kmod VERSION)" "modules for Debian's $role kernel" build_module "$role" || return
 	fi
 	build_part "initrd-$role" "$(source_key scripts/guest)" "initrd for the $role kernel" build_initrd "$role" || return
 	build_part layer "$(cat "$BUILD"/.stamp-module-* "$BUILD"/.stamp-provider "$BUILD"/.stamp-selftests 2>/dev/null)" \
@@ -168,11 +168,7 @@ build_role() {
 build_layer_parts() {
 	mkdir -p "$LAYER/usr"
 	build_userland || return
-	if [ "$1" = uml ]; then
-		build_part initrd-uml "$(source_key scripts/guest)" "initrd for uml" build_initrd uml
-	else
-		build_role "$1"
-	fi
+	[ "$1" = uml ] || build_role "$1"
 }
 
 # build_layer ROLE|uml: all that a guest with that kernel boots from, but for UML's own kernel and modules
@@ -214,5 +210,7 @@ build_uml_layer() {
 	local flavour=$1
 	with_lock "uml-$flavour" uml_make "$flavour" || return
 	with_lock "layer-$flavour-$BUILD_ID" build_part "uml-$flavour" \
-		"$(source_key kernel selftests/kmod) $(uml_dir "$flavour")" "modules for UML, $flavour" build_uml_module "$flavour"
+		"$(source_key kernel selftests/kmod VERSION) $(uml_dir "$flavour")" "modules for UML, $flavour" build_uml_module "$flavour" ||
+		return
+	build_run_bed "$flavour"
 }

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The parts of the guest's init. */
+#ifndef SMR_RUN_GUEST_H
+#define SMR_RUN_GUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <termios.h>
+#include <sys/ioctl.h>
+
+#include "job.h"
+#include "wire.h"
+
+/* Where the guest has things of its own */
+#define GUEST_DIR	"/run/softmr"
+#define GUEST_SOCKET	GUEST_DIR "/node"
+#define GUEST_PROVIDER	GUEST_DIR "/provider"
+
+/* The job as it came; the strings lie in @text. */
+struct job {
+	char *text;
+	size_t len;
+};
+
+/* The value of @name that follows @after (NULL: the first); NULL if none does */
+const char *job_next(const struct job *job, const char *name, const char *after);
+const char *job_get(const struct job *job, const char *name);
+int job_int(const struct job *job, const char *name);
+/* All values of @name, ended by NULL; the array is allocated */
+char **job_list(const struct job *job, const char *name);
+
+/* Tell the host why the command cannot be run, and wait for the end. */
+void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/* root.c: what the guest's processes see as their file system */
+void root_early(void);
+void root_enter(const struct job *job);
+void root_mount_sys(void);
+/* All that is written has reached the host */
+void root_leave(const struct job *job);
+
+/* nodes.c: network namespaces on a bridge */
+struct node {
+	int net, uts, mnt;	/* its namespaces; -1 if they are the first's */
+};
+extern struct node nodes[NODES_MAX + 1];
+void nodes_make(const struct job *job);
+/* The caller moves to a node; it must not be process 1. */
+int node_enter(int node);
+
+/* spawn.c: a process of the user's on a node */
+struct spawn {
+	int node;
+	int fd[3];
+	bool terminal;		/* fd[0] or fd[1] is to be its terminal */
+	unsigned int uid, gid;
+	unsigned int *groups;
+	int group_count;
+	const char *cwd;
+	unsigned int mask;	/* umask(2) */
+	char **argv, **envp;
+};
+int spawn(const struct job *job, const struct spawn *s);
+/* What a shell would have in $? */
+int shell_status(int wait_status);
+
+/* serve.c: what softmr-node asks of process 1 */
+void serve_open(void);
+int serve_fd(void);
+void serve_accept(const struct job *job);
+int serve_poll_fds(int *fds, int max);
+void serve_readable(const struct job *job, int fd);
+bool serve_exited(int pid, int status);
+
+/* agent.c */
+void agent_run(const struct job *job, struct wire *wire);
+
+/* node.c: the command softmr-node */
+int node_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the guest is to do: lines "name=value", each ended by a NUL byte, in
+ * FRAME_JOB frames. A name that may come several times makes a list.
+ *
+ *   nodes    how many nodes there are
+ *   each     the command runs on every node, not on the first only
+ *   layer    a directory of the host that the root is made of, the lowest
+ *            first; the host's own / if there is none
+ *   rw       HOSTDIR or HOSTDIR:GUESTDIR, mounted writable
+ *   modules  the host's directory of kernel modules
+ *   load     a module of it, as a path below it; in the order of loading
+ *   provider the host's directory that has the provider
+ *   link     make a softmr link on each node
+ *   netem    what a node's network does to packets (netem.h)
+ *   hostname of the first and only node
+ *   cpuinfo  the host's /proc/cpuinfo
+ *   uid, gid, group (a list), root: whom the command runs as
+ *   limit    RESOURCE SOFT HARD
+ *   umask    in decimal
+ *   cwd, env (a list), arg (a list)
+ *   stdin    what each is for the command: null, pipe or tty; so stdout,
+ *            stderr
+ *   termios  the host's terminal, struct termios in hexadecimal
+ *   winsize  ROWS COLUMNS
+ */
+#ifndef SMR_RUN_JOB_H
+#define SMR_RUN_JOB_H
+
+#define NODES_MAX	200
+
+#endif

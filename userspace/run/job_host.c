@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the guest is told: the command, the caller, and what to make of them. */
+#define _GNU_SOURCE
+#include "run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <termios.h>
+#include <unistd.h>
+
+/* fs.nr_open of the guest; a container's caller may have more */
+#define NOFILE_MAX	1048576
+
+static void put(struct wire_buf *b, const char *name, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void put(struct wire_buf *b, const char *name, const char *format, ...)
+{
+	va_list args;
+	char *s;
+
+	va_start(args, format);
+	if (vasprintf(&s, format, args) < 0)
+		die(STATUS_NO_BOOT, "out of memory");
+	va_end(args);
+	wire_buf_add(b, name, strlen(name));
+	wire_buf_add(b, "=", 1);
+	wire_buf_add(b, s, strlen(s) + 1);
+	free(s);
+}
+
+static void put_list(struct wire_buf *b, const char *name, char **list)
+{
+	for (; list && *list; list++)
+		put(b, name, "%s", *list);
+}
+
+/* -- the provider */
+
+/* The version of rdma-core that libibverbs was built from: 56.1 for
+ * libibverbs.so.1.14.56.1; NULL if this machine has none.
+ */
+static char *libibverbs_version(void)
+{
+	static const char * const places[] = {
+		"/usr/lib/*-linux-gnu/libibverbs.so.1", "/lib/*-linux-gnu/libibverbs.so.1",
+		"/usr/lib64/libibverbs.so.1", "/usr/lib/libibverbs.so.1",
+		"/lib64/libibverbs.so.1", "/lib/libibverbs.so.1",
+	};
+	char *real, *dot, *version = NULL;
+	size_t i, k;
+	glob_t g;
+
+	for (i = 0; i < sizeof(places) / sizeof(places[0]) && !version; i++) {
+		if (glob(places[i], 0, NULL, &g))
+			continue;
+		for (k = 0; k < g.gl_pathc && !version; k++) {
+			real = realpath(g.gl_pathv[k], NULL);
+			dot = real ? strstr(real, "libibverbs.so.1.") : NULL;
+			dot = dot ? strchr(dot + strlen("libibverbs.so.1."), '.') : NULL;
+			version = dot ? strdup(dot + 1) : NULL;
+			free(real);
+		}
+		globfree(&g);
+	}
+	return version;
+}
+
+static bool has_provider(const char *dir)
+{
+	char *pattern = text("%s/libsoftmr-rdmav*.so", dir);
+	glob_t g;
+	bool found = !glob(pattern, 0, NULL, &g);
+
+	globfree(&g);
+	free(pattern);
+	return found;
+}
+
+/* The provider that is installed on this machine is for its libibverbs. */
+static bool is_installed(void)
+{
+	return !access("/etc/libibverbs.d/softmr.driver", R_OK) &&
+	       (has_provider("/usr/lib/*-linux-gnu/libibverbs") ||
+		has_provider("/usr/lib64/libibverbs") || has_provider("/usr/lib/libibverbs"));
+}
+
+static char *in_real_dir(const char *dir)
+{
+	char *real = realpath(dir, NULL);
+
+	if (!real)
+		die(STATUS_NO_BOOT, "%s: %s", dir, strerror(errno));
+	return real;
+}
+
+/* The directory of the provider that goes into the guest; NULL: none does */
+static char *find_provider(const struct options *o, const char *runtime)
+{
+	char *version, *dir;
+
+	if (o->no_provider || o->layers)
+		return NULL;
+	if (o->provider) {
+		if (!has_provider(o->provider))
+			die(STATUS_USAGE, "--provider: %s has no libsoftmr-rdmav*.so", o->provider);
+		return in_real_dir(o->provider);
+	}
+	version = libibverbs_version();
+	if (!version)
+		return NULL;
+	dir = text("%s/providers/%s", runtime, version);
+	if (has_provider(dir))
+		return in_real_dir(dir);
+	if (is_installed())
+		return NULL;
+	die(STATUS_NO_BOOT, "this machine has libibverbs %s, and there is no provider for it in\n"
+	    "%s/providers. Install the package libsoftmr1 that fits it, or name a directory\n"
+	    "that has one by --provider; --no-provider runs COMMAND without, and libibverbs then\n"
+	    "finds no device.", version, runtime);
+}
+
+/* -- the caller */
+
+static void put_user(struct wire_buf *b)
+{
+	gid_t groups[NGROUPS_MAX];
+	int n = getgroups(NGROUPS_MAX, groups), i;
+
+	mode_t mask = umask(0);
+
+	umask(mask);
+	put(b, "umask", "%d", mask);
+	put(b, "uid", "%u", getuid());
+	put(b, "gid", "%u", getgid());
+	for (i = 0; i < n; i++)
+		put(b, "group", "%u", groups[i]);
+}
+
+/* Its limits, but for memory that is locked: RDMA programs lock what they
+ * register, and here the guest's memory is the limit.
+ */
+static void put_limits(struct wire_buf *b)
+{
+	static const int resources[] = { RLIMIT_NOFILE, RLIMIT_STACK, RLIMIT_CORE, RLIMIT_FSIZE,
+					 RLIMIT_DATA, RLIMIT_CPU };
+	struct rlimit r;
+	size_t i;
+
+	for (i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
+		if (getrlimit(resources[i], &r))
+			continue;
+		if (resources[i] == RLIMIT_NOFILE) {
+			r.rlim_cur = r.rlim_cur < NOFILE_MAX ? r.rlim_cur : NOFILE_MAX;
+			r.rlim_max = r.rlim_max < NOFILE_MAX ? r.rlim_max : NOFILE_MAX;
+		}
+		put(b, "limit", "%d %llu %llu", resources[i], (unsigned long long)r.rlim_cur,
+		    (unsigned long long)r.rlim_max);
+	}
+	put(b, "limit", "%d %llu %llu", RLIMIT_MEMLOCK, (unsigned long long)RLIM_INFINITY,
+	    (unsigned long long)RLIM_INFINITY);
+}
+
+static void put_files(struct wire_buf *b, const struct terminal *t)
+{
+	static const char * const names[] = { "stdin", "stdout", "stderr" };
+	struct termios tio;
+	struct winsize w;
+	char hex[2 * sizeof(tio) + 1];
+	size_t i;
+
+	for (i = 0; i < 3; i++)
+		put(b, names[i], "%s", t->tty[i] ? "tty" : i || t->input ? "pipe" : "null");
+	if (t->tty[1] && !tcgetattr(1, &tio)) {
+		for (i = 0; i < sizeof(tio); i++)
+			sprintf(hex + 2 * i, "%02x", ((uint8_t *)&tio)[i]);
+		put(b, "termios", "%s", hex);
+	}
+	if (t->tty[1] && !ioctl(1, TIOCGWINSZ, &w))
+		put(b, "winsize", "%u %u", w.ws_row, w.ws_col);
+}
+
+/* What mpirun of Open MPI and MPICH need to start processes on other nodes */
+static void put_environment(struct wire_buf *b, const struct options *o)
+{
+	static const char * const agents[] = {
+		"OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent", "HYDRA_LAUNCHER_EXEC",
+	};
+	size_t i;
+
+	put_list(b, "env", environ);
+	if (o->nodes == 1)
+		return;
+	for (i = 0; i < sizeof(agents) / sizeof(agents[0]); i++)
+		if (!getenv(agents[i]))
+			put(b, "env", "%s=softmr-rsh", agents[i]);
+	if (!getenv("HYDRA_LAUNCHER"))
+		put(b, "env", "HYDRA_LAUNCHER=ssh");
+}
+
+/* As many processors as the guest has */
+static void put_cpuinfo(struct wire_buf *b, int cpus)
+{
+	char buf[65536], *end = buf;
+	int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC), i;
+	size_t len = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	while (len < sizeof(buf) - 1 && (n = read(fd, buf + len, sizeof(buf) - 1 - len)) > 0)
+		len += n;
+	close(fd);
+	buf[len] = '\0';
+	for (i = 0; i < cpus; i++) {
+		char *next = strstr(end, "\n\n");
+
+		if (!next)
+			break;
+		end = next + 2;
+	}
+	*end = '\0';
+	if (*buf)
+		put(b, "cpuinfo", "%s", buf);
+}
+
+/* -- the runtime's modules */
+
+static void put_modules(struct wire_buf *b, const char *runtime)
+{
+	char *list = text("%s/modules/load", runtime), line[512], *dir;
+	FILE *f = fopen(list, "re");
+
+	if (!f)
+		die(STATUS_NO_BOOT, "%s: %s; the runtime in %s is incomplete", list,
+		    strerror(errno), runtime);
+	dir = text("%s/modules", runtime);
+	put(b, "modules", "%s", in_real_dir(dir));
+	while (fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (*line)
+			put(b, "load", "%s", line);
+	}
+	fclose(f);
+	free(list);
+	free(dir);
+}
+
+void job_write(struct wire_buf *b, const struct options *o, const char *runtime,
+	       const struct terminal *t)
+{
+	char *provider = find_provider(o, runtime), *cwd;
+	struct utsname u;
+
+	put(b, "nodes", "%d", o->nodes);
+	if (o->each)
+		put(b, "each", "1");
+	put_list(b, "layer", o->layers);
+	put_list(b, "rw", o->rw);
+	/* layers have their own */
+	if (!o->layers)
+		put_modules(b, runtime);
+	if (provider)
+		put(b, "provider", "%s", provider);
+	if (!o->no_link)
+		put(b, "link", "1");
+	if (o->netem)
+		put(b, "netem", "%s", o->netem);
+	if (!o->layers && !uname(&u))
+		put(b, "hostname", "%s", u.nodename);
+	put_user(b);
+	if (o->root)
+		put(b, "root", "1");
+	put_limits(b);
+	put_files(b, t);
+	cwd = getcwd(NULL, 0);
+	cwd = cwd ? cwd : (char *)"/";
+	if (o->chdir)
+		cwd = *o->chdir == '/' ? (char *)o->chdir : text("%s/%s", cwd, o->chdir);
+	put(b, "cwd", "%s", cwd);
+	put_environment(b, o);
+	put_list(b, "arg", o->command);
+	put_cpuinfo(b, o->cpus);
+}

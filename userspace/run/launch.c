@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Start and end the guest: a process group of the host. */
+#define _GNU_SOURCE
+#include "run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MIB		(1ULL << 20)
+#define MEM_DEFAULT	(1024 * MIB)
+/* The least that a guest does something useful with */
+#define MEM_LEAST	(192 * MIB)
+#define LINE_FD		3
+
+/* -- the runtime */
+
+static bool is_runtime(const char *dir)
+{
+	char *kernel = text("%s/vmlinux", dir);
+	bool is = !access(kernel, X_OK);
+
+	free(kernel);
+	return is;
+}
+
+const char *runtime_find(const struct options *o)
+{
+	const char *named = o->runtime ? o->runtime : getenv("SOFTMR_RUN_DIR");
+	char self[4096] = "", *dirs[3];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	size_t i;
+
+	if (named) {
+		if (!is_runtime(named))
+			die(STATUS_NO_BOOT,
+			    "%s has no vmlinux that can be run: it is no runtime of softmr run", named);
+		return named;
+	}
+	if (n > 0 && strrchr(self, '/'))
+		*strrchr(self, '/') = '\0';
+	dirs[0] = self;
+	dirs[1] = (char *)"/usr/lib/softmr/uml";
+	dirs[2] = (char *)"/usr/local/lib/softmr/uml";
+	for (i = 0; i < 3; i++)
+		if (*dirs[i] && is_runtime(dirs[i]))
+			return strdup(dirs[i]);
+	die(STATUS_NO_BOOT, "the guest's kernel is not there (/usr/lib/softmr/uml/vmlinux).\n"
+	    "Install the package softmr-uml; or, in softmr's source, make it by scripts/build.sh run and name\n"
+	    "the directory that this prints by --runtime or SOFTMR_RUN_DIR.");
+}
+
+/* -- memory: a file that the kernel maps, and executes from */
+
+static unsigned long long mem_bytes(const char *mem)
+{
+	char *end;
+	unsigned long long n = strtoull(mem, &end, 10);
+
+	switch (*end) {
+	case 'k': case 'K': return n << 10;
+	case 'm': case 'M': return n << 20;
+	default: return n << 30;
+	}
+}
+
+/* How much of a guest's memory fits into @dir; 0, and why in @why */
+static unsigned long long room_in(const char *dir, const char **why)
+{
+	struct statvfs st;
+	void *page;
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0700), error;
+
+	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+		char *name = text("%s/softmr-run.XXXXXX", dir);
+
+		fd = mkostemp(name, O_CLOEXEC);
+		if (fd >= 0)
+			unlink(name);
+		free(name);
+	}
+	if (fd < 0 || ftruncate(fd, 4096)) {
+		*why = strerror(errno);
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	error = errno;
+	close(fd);
+	if (page == MAP_FAILED) {
+		*why = error == EPERM ? "it is mounted noexec" : strerror(error);
+		return 0;
+	}
+	munmap(page, 4096);
+	if (statvfs(dir, &st) || !st.f_blocks)
+		return ~0ULL;	/* a tmpfs without a limit has no size */
+	*why = "it is full";
+	return (unsigned long long)st.f_bavail * st.f_frsize;
+}
+
+/* Choose a directory for @want bytes. If the caller did not name a size, less will do. */
+static const char *choose_mem_dir(const struct options *o, unsigned long long *want)
+{
+	const char *dirs[] = { getenv("SOFTMR_RUN_TMPDIR"), "/dev/shm", getenv("TMPDIR"),
+			       getenv("XDG_RUNTIME_DIR"), "/tmp", "/var/tmp" };
+	unsigned long long room, most = 0;
+	const char *best = NULL, *why;
+	char *reasons = text("%s", "");
+	size_t i;
+
+	for (i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		if (!dirs[i] || !*dirs[i])
+			continue;
+		room = room_in(dirs[i], &why);
+		if (room >= *want)
+			return dirs[i];
+		if (room > most) {
+			most = room;
+			best = dirs[i];
+		}
+		if (room)
+			why = text("%llu MiB are free", room / MIB);
+		reasons = text("%s\n  %s: %s", reasons, dirs[i], why);
+	}
+	/* leave something to others */
+	most -= most / 8;
+	if (o->mem || most < MEM_LEAST)
+		die(STATUS_NO_BOOT, "there is no room for the guest's memory, %llu MiB:%s\n"
+		    "Name a directory on a file system that is not mounted noexec by SOFTMR_RUN_TMPDIR, ask for\n"
+		    "less by --mem, or give the container a larger /dev/shm (docker run --tmpfs /dev/shm:exec,size=2g).",
+		    *want / MIB, reasons);
+	*want = most;
+	return best;
+}
+
+/* -- starting */
+
+static void make_dir(struct guest *g, const char *mem_dir)
+{
+	const char *dirs[] = { getenv("SOFTMR_RUN_TMPDIR"), getenv("TMPDIR"), "/tmp", mem_dir };
+	size_t i;
+
+	for (i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		if (!dirs[i] || *dirs[i] != '/')
+			continue;
+		if (snprintf(g->dir, sizeof(g->dir), "%s/softmr-run.XXXXXX", dirs[i]) >=
+		    (int)sizeof(g->dir))
+			continue;
+		if (mkdtemp(g->dir))
+			return;
+	}
+	g->dir[0] = '\0';
+	die(STATUS_NO_BOOT, "cannot make a directory in TMPDIR, in /tmp or in %s: %s", mem_dir,
+	    strerror(errno));
+}
+
+static int open_console(const char *mem_dir)
+{
+	int fd = memfd_create("softmr-console", MFD_CLOEXEC);
+
+	if (fd < 0)
+		fd = open(mem_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		die(STATUS_NO_BOOT, "cannot make a file for the guest's console: %s",
+		    strerror(errno));
+	return fd;
+}
+
+static void close_others(void)
+{
+	int fd;
+
+	if (!syscall(SYS_close_range, LINE_FD + 1, ~0U, 0))
+		return;
+	for (fd = LINE_FD + 1; fd < 4096; fd++)
+		close(fd);
+}
+
+/* In the new process: what the guest's kernel is started with is ours, not the caller's */
+static void __attribute__((noreturn)) be_guest(char **argv, const char *mem_dir, int line,
+					       int console, pid_t parent)
+{
+	struct rlimit no_core = { 0, 0 };
+	char *env[] = { text("TMPDIR=%s", mem_dir), text("PATH=/usr/bin:/bin"), text("HOME=/"),
+			NULL };
+	sigset_t none;
+	int sig, null;
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	for (sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setrlimit(RLIMIT_CORE, &no_core);
+	null = open("/dev/null", O_RDONLY);
+	dup2(null, 0);
+	/* no number is in the way of another */
+	line = fcntl(line, F_DUPFD_CLOEXEC, 10);
+	console = fcntl(console, F_DUPFD_CLOEXEC, 10);
+	dup2(console, 1);
+	dup2(console, 2);
+	dup2(line, LINE_FD);
+	close_others();
+	execve(argv[0], argv, env);
+	dprintf(2, "cannot run %s: %s\n", argv[0], strerror(errno));
+	_exit(1);
+}
+
+static char **kernel_arguments(const struct guest *g, const struct options *o, const char *runtime,
+			       unsigned long long mem)
+{
+	char **argv = calloc(64, sizeof(*argv)), *word, *save;
+	int n = 0;
+
+	if (!argv)
+		die(STATUS_NO_BOOT, "out of memory");
+	argv[n++] = text("%s/vmlinux", runtime);
+	argv[n++] = text("mem=%lluM", mem / MIB);
+	argv[n++] = text("ncpus=%d", o->cpus);
+	argv[n++] = (char *)(o->ptrace ? "seccomp=off" : "seccomp=on");
+	argv[n++] = text("uml_dir=%s/", g->dir);
+	argv[n++] = (char *)"umid=guest";
+	argv[n++] = text("initrd=%s/initrd", runtime);
+	argv[n++] = (char *)"con=null";
+	argv[n++] = (char *)"con0=null,fd:1";
+	argv[n++] = (char *)"ssl=null";
+	argv[n++] = text("ssl0=fd:%d", LINE_FD);
+	argv[n++] = (char *)"panic=-1";
+	argv[n++] = (char *)"loglevel=5";
+	argv[n++] = (char *)"log_buf_len=1M";
+	word = o->cmdline ? strtok_r(strdup(o->cmdline), " ", &save) : NULL;
+	for (; word && n < 63; word = strtok_r(NULL, " ", &save))
+		argv[n++] = word;
+	return argv;
+}
+
+void guest_start(struct guest *g, const struct options *o, const char *runtime)
+{
+	unsigned long long mem = o->mem ? mem_bytes(o->mem) : MEM_DEFAULT;
+	const char *mem_dir = choose_mem_dir(o, &mem);
+	pid_t parent = getpid();
+	char **argv;
+	int s[2];
+
+	memset(g, 0, sizeof(*g));
+	if (mem < 64 * MIB)
+		die(STATUS_USAGE, "--mem %s is too little for a guest", o->mem);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s))
+		die(STATUS_NO_BOOT, "cannot make a socket: %s", strerror(errno));
+	g->console = open_console(mem_dir);
+	make_dir(g, mem_dir);
+	argv = kernel_arguments(g, o, runtime, mem);
+	g->pid = fork();
+	if (!g->pid)
+		be_guest(argv, mem_dir, s[1], g->console, parent);
+	if (g->pid < 0) {
+		guest_forget_dir(g);
+		die(STATUS_NO_BOOT, "cannot start a process: %s", strerror(errno));
+	}
+	setpgid(g->pid, g->pid);
+	close(s[1]);
+	g->wire.fd = s[0];
+	fcntl(s[0], F_SETFL, O_NONBLOCK);
+	free(argv);
+}
+
+void guest_kill(struct guest *g)
+{
+	if (g->pid) {
+		kill(-g->pid, SIGKILL);
+		kill(g->pid, SIGKILL);
+		while (waitpid(g->pid, &g->wait_status, 0) < 0 && errno == EINTR)
+			;
+	}
+	guest_forget_dir(g);
+	g->pid = 0;
+}
+
+void guest_forget_dir(struct guest *g)
+{
+	static const char * const files[] = { "guest/pid", "guest/mconsole" };
+	char *path;
+	size_t i;
+
+	if (!g->dir[0])
+		return;
+	for (i = 0; i < 2; i++) {
+		path = text("%s/%s", g->dir, files[i]);
+		unlink(path);
+		free(path);
+	}
+	path = text("%s/guest", g->dir);
+	rmdir(path);
+	free(path);
+	rmdir(g->dir);
+	g->dir[0] = '\0';
+}
+
+char *guest_console(const struct guest *g)
+{
+	off_t size = lseek(g->console, 0, SEEK_END);
+	char *s = calloc(1, size > 0 ? size + 1 : 1);
+
+	if (!s)
+		die(STATUS_NO_BOOT, "out of memory");
+	if (size > 0 && pread(g->console, s, size, 0) < 0)
+		*s = '\0';
+	return s;
+}

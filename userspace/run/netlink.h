@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The few requests that the guest's init makes of the kernel's netlink. A
+ * minimal container has no ip(8), tc(8) or rdma(8) that it could run.
+ */
+#ifndef SMR_RUN_NETLINK_H
+#define SMR_RUN_NETLINK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "netem.h"
+
+/* Each returns 0 or a negative errno; each opens a socket of its own, in the
+ * caller's network namespace.
+ */
+int net_add_bridge(const char *name);
+/* A pair of which @peer goes to the namespace of @netns_fd (-1: stays here) */
+int net_add_veth(const char *name, const char *peer, int netns_fd);
+int net_set_master(const char *name, const char *master);
+int net_set_up(const char *name);
+/* @family: AF_INET or AF_INET6; @address: in network byte order */
+int net_add_address(const char *name, int family, const void *address,
+		    int prefix_len);
+int net_add_netem(const char *name, const struct netem *n);
+
+/* In exclusive mode a namespace sees its own RDMA devices only. */
+int rdma_set_exclusive(void);
+int rdma_add_link(const char *name, const char *netdev);
+
+#endif

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Carry input, output and signals between the caller and the guest. */
+#define _GNU_SOURCE
+#include "run.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How long the guest may take to boot (SOFTMR_BOOT_LIMIT), in seconds */
+#define BOOT_LIMIT	180
+/* ... the command to end after SIGTERM or SIGHUP, or a second SIGINT */
+#define GRACE		5
+/* ... the guest to end when its commands have */
+#define DOWN_LIMIT	60
+/* A pipe that poll() calls writable takes so much without blocking. */
+#define PIECE		4096
+#define SINK_FULL	65536
+
+/* What waits to be written to one of our files */
+struct sink {
+	struct wire_buf buf;
+	bool closed;		/* nobody reads it */
+};
+
+struct relay {
+	struct guest *guest;
+	const struct options *o;
+	const struct terminal *t;
+	const struct wire_buf *job;
+	struct result *r;
+	int signals;
+	struct sink sinks[3];
+	int owed[NODES_MAX + 1][3];	/* output that is not acknowledged */
+	struct wire_buf lines[NODES_MAX + 1][3];	/* --each: begun lines */
+	int credit;			/* input that the guest takes */
+	bool input_end, down;
+	bool raw;			/* our terminal is; @before is what it was */
+	struct termios before;
+	int running;			/* commands */
+	int deaths;			/* signals that ask for the end */
+	double start, killed_at, done_at;
+};
+
+static sigset_t taken;
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+void relay_init(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
+				       SIGWINCH, SIGCHLD };
+	struct sigaction old;
+	size_t i;
+
+	sigemptyset(&taken);
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		/* what the caller has us ignore (nohup) the command does not see either */
+		if (signals[i] != SIGCHLD && !sigaction(signals[i], NULL, &old) &&
+		    old.sa_handler == SIG_IGN)
+			continue;
+		sigaddset(&taken, signals[i]);
+	}
+	signal(SIGCHLD, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	sigprocmask(SIG_BLOCK, &taken, NULL);
+}
+
+void terminal_look(const struct options *o, struct terminal *t)
+{
+	bool ours = !isatty(0) || tcgetpgrp(0) == getpgrp();
+
+	memset(t, 0, sizeof(*t));
+	/* a job in the background would be stopped when it reads */
+	t->input = !o->each && ours;
+	if (o->each || !isatty(1))
+		return;
+	t->tty[1] = true;
+	t->tty[0] = t->raw = isatty(0) && ours;
+	t->tty[2] = isatty(2);
+}
+
+/* -- output */
+
+static void add_line(struct relay *y, int node, int stream, const void *data, size_t len)
+{
+	struct wire_buf *out = &y->sinks[stream].buf;
+	char label[24];
+
+	wire_buf_add(out, label, snprintf(label, sizeof(label), "node%d: ", node));
+	wire_buf_add(out, data, len);
+}
+
+/* With --each lines stay whole, and begin with their node */
+static void take_lines(struct relay *y, const struct frame *f)
+{
+	struct wire_buf *l = &y->lines[f->node][f->stream];
+	const uint8_t *begin, *end;
+	size_t len;
+
+	wire_buf_add(l, f->data, f->len);
+	while ((len = wire_buf_len(l))) {
+		begin = l->data + l->start;
+		end = memchr(begin, '\n', len);
+		if (!end && len < PIECE)
+			break;
+		len = end ? (size_t)(end - begin) + 1 : len;
+		add_line(y, f->node, f->stream, begin, len);
+		wire_buf_drop(l, len);
+	}
+}
+
+static void take_output(struct relay *y, const struct frame *f)
+{
+	struct sink *s = &y->sinks[f->stream];
+
+	y->owed[f->node][f->stream] += f->len;
+	if (s->closed)
+		return;
+	if (y->o->each && y->o->nodes > 1)
+		take_lines(y, f);
+	else
+		wire_buf_add(&s->buf, f->data, f->len);
+}
+
+static void close_sink(struct relay *y, int stream)
+{
+	struct sink *s = &y->sinks[stream];
+	int k;
+
+	s->closed = true;
+	wire_buf_drop(&s->buf, wire_buf_len(&s->buf));
+	for (k = 1; k <= y->o->nodes; k++)
+		wire_put(&y->guest->wire, FRAME_CLOSE, k, stream, NULL, 0);
+}
+
+static void write_sink(struct relay *y, int stream)
+{
+	struct wire_buf *b = &y->sinks[stream].buf;
+	size_t len = wire_buf_len(b);
+	ssize_t n = write(stream, b->data + b->start, len < PIECE ? len : PIECE);
+
+	if (n >= 0)
+		wire_buf_drop(b, n);
+	else if (errno != EAGAIN && errno != EINTR)
+		close_sink(y, stream);
+}
+
+static void acknowledge(struct relay *y)
+{
+	int k, i;
+
+	for (i = 1; i < 3; i++) {
+		if (wire_buf_len(&y->sinks[i].buf) >= SINK_FULL)
+			continue;
+		for (k = 1; k <= y->o->nodes; k++) {
+			if (!y->owed[k][i])
+				continue;
+			wire_put_int(&y->guest->wire, FRAME_ACK, k, i, y->owed[k][i]);
+			y->owed[k][i] = 0;
+		}
+	}
+}
+
+/* Wait until the sink can be written to; false: a signal asks us to end */
+static bool wait_sink(struct relay *y, int stream)
+{
+	struct pollfd p[2] = { { stream, POLLOUT, 0 }, { y->signals, POLLIN, 0 } };
+	struct signalfd_siginfo info;
+
+	while (poll(p, 2, -1) < 0 || !p[0].revents) {
+		if (read(y->signals, &info, sizeof(info)) == sizeof(info) &&
+		    info.ssi_signo != SIGCHLD && info.ssi_signo != SIGWINCH)
+			return false;
+	}
+	return true;
+}
+
+/* All that is left, as long as it takes */
+static void finish_output(struct relay *y)
+{
+	int k, i;
+
+	for (i = 1; i < 3; i++) {
+		for (k = 1; k <= y->o->nodes; k++) {
+			struct wire_buf *l = &y->lines[k][i];
+
+			if (wire_buf_len(l) && !y->sinks[i].closed)
+				add_line(y, k, i, l->data + l->start, wire_buf_len(l));
+		}
+		while (wire_buf_len(&y->sinks[i].buf) && wait_sink(y, i))
+			write_sink(y, i);
+	}
+}
+
+/* -- input */
+
+static bool wants_input(const struct relay *y)
+{
+	return y->r->up && y->t->input && !y->input_end && y->credit > 0;
+}
+
+static void read_input(struct relay *y)
+{
+	char buf[PIECE];
+	ssize_t n = read(0, buf, y->credit < PIECE ? y->credit : PIECE);
+
+	if (n > 0) {
+		wire_put(&y->guest->wire, FRAME_DATA, 1, 0, buf, n);
+		y->credit -= n;
+	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+		y->input_end = true;
+		wire_put(&y->guest->wire, FRAME_CLOSE, 1, 0, NULL, 0);
+	}
+}
+
+/* From now on keys that make signals do so in the guest */
+static void set_raw(struct relay *y)
+{
+	struct termios raw;
+
+	if (!y->t->raw || tcgetattr(0, &y->before))
+		return;
+	raw = y->before;
+	cfmakeraw(&raw);
+	y->raw = !tcsetattr(0, TCSADRAIN, &raw);
+}
+
+/* -- frames */
+
+static void take_exit(struct relay *y, const struct frame *f)
+{
+	y->r->status[f->node] = wire_int(f);
+	if (!--y->running)
+		y->done_at = now();
+}
+
+static void take(struct relay *y, const struct frame *f)
+{
+	struct wire *w = &y->guest->wire;
+
+	if (f->node > y->o->nodes || f->stream > 2)
+		return;
+	switch (f->type) {
+	case FRAME_HELLO:
+		wire_put_all(w, FRAME_JOB, 0, 0, y->job->data + y->job->start,
+			     wire_buf_len(y->job));
+		wire_put(w, FRAME_START, 0, 0, NULL, 0);
+		break;
+	case FRAME_UP:
+		y->r->up = true;
+		guest_forget_dir(y->guest);
+		set_raw(y);
+		break;
+	case FRAME_WHY:
+		snprintf(y->r->why, sizeof(y->r->why), "%.*s", (int)f->len, (const char *)f->data);
+		y->r->outcome = RUN_REFUSED;
+		y->down = true;
+		break;
+	case FRAME_DATA:
+		take_output(y, f);
+		break;
+	case FRAME_ACK:
+		y->credit += wire_int(f);
+		break;
+	case FRAME_CLOSE:
+		y->input_end = true;
+		break;
+	case FRAME_EXIT:
+		take_exit(y, f);
+		break;
+	case FRAME_LOG:
+		wire_buf_add(&y->r->log, f->data, f->len);
+		break;
+	case FRAME_DOWN:
+		y->r->outcome = RUN_DOWN;
+		y->down = true;
+		break;
+	}
+}
+
+/* -- signals */
+
+static void end_by_signal(struct relay *y, int sig)
+{
+	y->r->outcome = RUN_SIGNAL;
+	y->r->signal = sig;
+	y->down = true;
+}
+
+static void take_signal(struct relay *y, int sig)
+{
+	struct winsize size;
+
+	switch (sig) {
+	case SIGCHLD:
+		/* the line's end tells */
+		return;
+	case SIGWINCH:
+		if (y->t->tty[1] && !ioctl(1, TIOCGWINSZ, &size))
+			wire_put(&y->guest->wire, FRAME_WINCH, 1, 0, &size, sizeof(size));
+		return;
+	case SIGUSR1:
+	case SIGUSR2:
+		wire_put_int(&y->guest->wire, FRAME_SIGNAL, 0, 0, sig);
+		return;
+	}
+	if (!y->r->up || y->deaths >= 3) {
+		end_by_signal(y, sig);
+		return;
+	}
+	wire_put_int(&y->guest->wire, FRAME_SIGNAL, 0, 0, sig);
+	y->deaths++;
+	y->r->signal = sig;
+	/* programs may take one SIGINT for something else than their end */
+	if (!y->killed_at && (sig == SIGTERM || sig == SIGHUP || y->deaths > 1))
+		y->killed_at = now();
+}
+
+/* -- time */
+
+static void check_time(struct relay *y)
+{
+	const char *limit = getenv("SOFTMR_BOOT_LIMIT");
+	double t = now(), boot = limit && atoi(limit) > 0 ? atoi(limit) : BOOT_LIMIT;
+
+	if (y->killed_at && t > y->killed_at + GRACE)
+		end_by_signal(y, y->r->signal);
+	else if (y->o->timeout && t > y->start + y->o->timeout)
+		y->r->outcome = RUN_TIMEOUT;
+	else if (!y->r->up && t > y->start + boot)
+		y->r->outcome = RUN_NO_BOOT;
+	else if (y->done_at && t > y->done_at + DOWN_LIMIT)
+		y->r->outcome = RUN_DIED;
+	else
+		return;
+	y->down = true;
+}
+
+/* The guest's end of the line is closed: its kernel has ended */
+static void take_end(struct relay *y)
+{
+	y->r->outcome = y->r->up ? RUN_DIED : RUN_NO_BOOT;
+	y->down = true;
+}
+
+static void round_of_work(struct relay *y)
+{
+	struct wire *w = &y->guest->wire;
+	struct pollfd p[5] = {
+		{ w->fd, POLLIN | (wire_buf_len(&w->out) ? POLLOUT : 0), 0 },
+		{ y->signals, POLLIN, 0 },
+		{ wants_input(y) ? 0 : -1, POLLIN, 0 },
+		{ wire_buf_len(&y->sinks[1].buf) ? 1 : -1, POLLOUT, 0 },
+		{ wire_buf_len(&y->sinks[2].buf) ? 2 : -1, POLLOUT, 0 },
+	};
+	struct signalfd_siginfo info;
+	struct frame f;
+
+	if (poll(p, 5, 500) < 0)
+		return;
+	if (p[0].revents & (POLLIN | POLLHUP) && !wire_receive(w))
+		take_end(y);
+	while (wire_next(w, &f))
+		take(y, &f);
+	if (p[1].revents)
+		while (read(y->signals, &info, sizeof(info)) == sizeof(info))
+			take_signal(y, info.ssi_signo);
+	if (p[2].revents)
+		read_input(y);
+	if (p[3].revents)
+		write_sink(y, 1);
+	if (p[4].revents)
+		write_sink(y, 2);
+	acknowledge(y);
+	if (!y->down)
+		check_time(y);
+	wire_send(w);
+}
+
+void relay_run(struct guest *g, const struct options *o, const struct terminal *t,
+	       const struct wire_buf *job, struct result *r)
+{
+	struct relay *y = calloc(1, sizeof(*y));
+	int k;
+
+	if (!y)
+		die(STATUS_NO_BOOT, "out of memory");
+	memset(r, 0, sizeof(*r));
+	for (k = 0; k <= NODES_MAX; k++)
+		r->status[k] = -1;
+	y->guest = g;
+	y->o = o;
+	y->t = t;
+	y->job = job;
+	y->r = r;
+	y->credit = WIRE_WINDOW;
+	y->running = o->each ? o->nodes : 1;
+	y->start = now();
+	y->signals = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+	while (!y->down)
+		round_of_work(y);
+	finish_output(y);
+	if (y->raw)
+		tcsetattr(0, TCSADRAIN, &y->before);
+	close(y->signals);
+	free(y);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0
+/* softmr-run: run a program of this machine where there is an RDMA device. */
+#define _GNU_SOURCE
+#include "run.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A file that the caller has closed must not become one of ours. */
+static void open_standard_files(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd < 3);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Where filters of seccomp do not work, the kernel can do with ptrace, on one processor. */
+static bool lacks_seccomp(const struct guest *g, const struct result *r)
+{
+	char *console;
+	bool lacks;
+
+	if (r->outcome != RUN_NO_BOOT)
+		return false;
+	console = guest_console(g);
+	lacks = strstr(console, "SECCOMP userspace requested but not functional");
+	free(console);
+	return lacks;
+}
+
+int main(int argc, char **argv)
+{
+	static struct options o;
+	static struct result r;
+	struct wire_buf job = { 0 };
+	struct terminal t;
+	struct guest g;
+	const char *runtime;
+
+	open_standard_files();
+	options_parse(&o, argc, argv);
+	runtime = runtime_find(&o);
+	terminal_look(&o, &t);
+	job_write(&job, &o, runtime, &t);
+	relay_init();
+	guest_start(&g, &o, runtime);
+	relay_run(&g, &o, &t, &job, &r);
+	guest_kill(&g);
+	if (lacks_seccomp(&g, &r)) {
+		o.ptrace = true;
+		o.cpus = 1;
+		guest_start(&g, &o, runtime);
+		relay_run(&g, &o, &t, &job, &r);
+		guest_kill(&g);
+	}
+	return judge(&g, &o, runtime, &r);
+}

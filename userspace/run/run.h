@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The parts of softmr-run. */
+#ifndef SMR_RUN_RUN_H
+#define SMR_RUN_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "job.h"
+#include "wire.h"
+
+/* What softmr-run says of its own; the same as of the test beds */
+enum {
+	STATUS_USAGE = 2,
+	STATUS_NO_BOOT = 125,
+	STATUS_DIED = 126,
+	STATUS_TIMEOUT = 127,
+};
+
+/* What the command line says. Lists end with NULL. */
+struct options {
+	int nodes, cpus, timeout;
+	bool each, root, no_link, no_provider;
+	bool ptrace;		/* the kernel has to do without seccomp */
+	const char *mem;	/* NULL: as much as there is room for */
+	const char *netem, *runtime, *provider, *log, *cmdline, *chdir;
+	char **rw, **layers;
+	char **command;
+};
+
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void die(int status, const char *format, ...)
+	__attribute__((noreturn, format(printf, 2, 3)));
+/* printf to a string that is never freed */
+char *text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+void options_parse(struct options *o, int argc, char **argv);
+
+/* Finds the directory that has kernel and initrd, or dies. */
+const char *runtime_find(const struct options *o);
+
+/* How the command's three files are carried */
+struct terminal {
+	bool tty[3];		/* of the command */
+	bool input;		/* it has any */
+	bool raw;		/* ours is raw as long as the command runs */
+};
+void terminal_look(const struct options *o, struct terminal *t);
+
+/* job_host.c: the job for the guest, as one block */
+void job_write(struct wire_buf *b, const struct options *o, const char *runtime,
+	       const struct terminal *t);
+
+/* launch.c */
+struct guest {
+	pid_t pid;		/* of its kernel, and of its process group; 0: it has ended */
+	int wait_status;
+	struct wire wire;
+	int console;		/* a file without a name that has what it prints */
+	char dir[64];		/* temporary; empty when it is gone */
+};
+void guest_start(struct guest *g, const struct options *o, const char *runtime);
+/* It ends now, if it has not */
+void guest_kill(struct guest *g);
+/* Its directory is of no use when it has booted */
+void guest_forget_dir(struct guest *g);
+/* Its console's output; allocated, ended by NUL */
+char *guest_console(const struct guest *g);
+
+/* relay.c: carry everything between guest and caller until the guest is down */
+enum outcome {
+	RUN_DOWN,		/* it has ended as it should */
+	RUN_REFUSED,		/* the guest has said why it cannot */
+	RUN_NO_BOOT,
+	RUN_DIED,
+	RUN_TIMEOUT,
+	RUN_SIGNAL,		/* ended by a signal to us */
+};
+struct result {
+	enum outcome outcome;
+	bool up;
+	int signal;
+	int status[NODES_MAX + 1];	/* -1: none */
+	struct wire_buf log;	/* of the guest's kernel */
+	char why[512];
+};
+/* Block the signals that relay_run() takes; before the guest is started */
+void relay_init(void);
+void relay_run(struct guest *g, const struct options *o, const struct terminal *t,
+	       const struct wire_buf *job, struct result *r);
+
+/* judge.c: say what has gone wrong; returns the exit status */
+int judge(const struct guest *g, const struct options *o, const char *runtime,
+	  struct result *r);
+
+#endif

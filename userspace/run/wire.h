@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What softmr-run on the host and the init of its guest say to each other,
+ * over one serial line of the guest: frames, a head and up to 4096 bytes.
+ *
+ *   guest                          host
+ *   FRAME_HELLO            ->
+ *                          <-      FRAME_JOB..., FRAME_START
+ *   FRAME_UP or FRAME_WHY  ->
+ *   FRAME_DATA             ->      output of a node's command
+ *                          <-      FRAME_DATA: its input
+ *   FRAME_ACK             <->      so many bytes of a stream were consumed
+ *   FRAME_CLOSE           <->      end of input; nobody reads an output
+ *                          <-      FRAME_SIGNAL, FRAME_WINCH
+ *   FRAME_EXIT             ->      a node's command has ended
+ *   FRAME_LOG..., FRAME_DOWN ->    the kernel's log; nothing is left to do
+ *
+ * A stream has at most WIRE_WINDOW bytes that are sent and not acknowledged.
+ * So neither side blocks, and a frame of control never waits for one of data.
+ */
+#ifndef SMR_RUN_WIRE_H
+#define SMR_RUN_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIRE_MAX	4096
+#define WIRE_WINDOW	65536
+
+enum frame_type {
+	FRAME_HELLO = 1,
+	FRAME_JOB,
+	FRAME_START,
+	FRAME_UP,
+	FRAME_WHY,	/* text: why the guest cannot run the command */
+	FRAME_DATA,
+	FRAME_ACK,	/* uint32_t */
+	FRAME_CLOSE,
+	FRAME_SIGNAL,	/* int32_t */
+	FRAME_WINCH,	/* struct winsize */
+	FRAME_EXIT,	/* int32_t, as a shell's $? */
+	FRAME_LOG,
+	FRAME_DOWN,
+};
+
+/* Streams are numbered as file descriptors. */
+struct frame {
+	uint8_t type;
+	uint8_t node;	/* 1 is the first; 0 where it does not matter */
+	uint16_t stream;
+	uint32_t len;
+	const uint8_t *data;	/* valid until the next wire_next() */
+};
+
+struct wire_buf {
+	uint8_t *data;
+	size_t start, end, size;
+};
+
+struct wire {
+	int fd;		/* non-blocking */
+	struct wire_buf in, out;
+};
+
+/* Bytes that wait in @b */
+static inline size_t wire_buf_len(const struct wire_buf *b)
+{
+	return b->end - b->start;
+}
+
+void wire_buf_add(struct wire_buf *b, const void *data, size_t len);
+void wire_buf_drop(struct wire_buf *b, size_t len);
+
+/* Queue a frame; wire_send() sends what is queued. */
+void wire_put(struct wire *w, enum frame_type type, int node, int stream,
+	      const void *data, size_t len);
+void wire_put_int(struct wire *w, enum frame_type type, int node, int stream,
+		  int32_t value);
+/* Queue @len bytes as frames of WIRE_MAX. */
+void wire_put_all(struct wire *w, enum frame_type type, int node, int stream,
+		  const void *data, size_t len);
+
+/* Both do what they can without waiting; false: the other side is gone. */
+bool wire_send(struct wire *w);
+bool wire_receive(struct wire *w);
+
+/* The next whole frame that was received; false if there is none. */
+bool wire_next(struct wire *w, struct frame *f);
+/* The number in a frame that has one. */
+int32_t wire_int(const struct frame *f);
+
+#endif

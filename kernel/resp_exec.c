@@ -143,6 +143,7 @@ static enum smr_resp_verdict payload_in(struct exec *x, size_t tail)
 		return SMR_RESP_PEER_PROT;
 	err = payload_copy(x, 0, x->len - tail);
 	if (!err && tail) {
+		/* Pairs with what a program does after its poll sees the tail. */
 		smp_wmb();
 		err = payload_copy(x, x->len - tail, tail);
 	}

@@ -169,7 +169,7 @@ static int destroy_ah(struct ib_ah *ibah, u32 flags)
 }
 
 static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		     SMR_CREATE_CQ_ATTRS *attrs)
+		     struct smr_create_cq_attrs *attrs)
 {
 	struct ib_udata *udata = smr_compat_create_cq_udata(attrs);
 	struct smr_create_cq_resp resp = {};
@@ -413,7 +413,7 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset,
 					u64 length, u64 iova, int fd,
 					int access, SMR_PARAM_DMAH(dmah)
-					SMR_REG_DMABUF_ATTRS *attrs)
+					struct smr_reg_dmabuf_attrs *attrs)
 {
 	struct smr_mr *mr;
 	int ret;

@@ -37,7 +37,7 @@
  * all of it, or only the driver's part.
  */
 #ifdef HAVE_CREATE_CQ_ATTRS
-#define SMR_CREATE_CQ_ATTRS	struct uverbs_attr_bundle
+#define smr_create_cq_attrs	uverbs_attr_bundle
 
 static inline struct ib_udata *
 smr_compat_create_cq_udata(struct uverbs_attr_bundle *attrs)
@@ -45,7 +45,7 @@ smr_compat_create_cq_udata(struct uverbs_attr_bundle *attrs)
 	return attrs ? &attrs->driver_udata : NULL;
 }
 #else
-#define SMR_CREATE_CQ_ATTRS	struct ib_udata
+#define smr_create_cq_attrs	ib_udata
 
 static inline struct ib_udata *smr_compat_create_cq_udata(struct ib_udata *udata)
 {
@@ -54,7 +54,7 @@ static inline struct ib_udata *smr_compat_create_cq_udata(struct ib_udata *udata
 #endif
 
 #if defined(HAVE_REG_USER_MR_DMABUF_ATTRS) || defined(HAVE_REG_USER_MR_DMAH)
-#define SMR_REG_DMABUF_ATTRS	struct uverbs_attr_bundle
+#define smr_reg_dmabuf_attrs	uverbs_attr_bundle
 
 static inline struct ib_udata *
 smr_compat_reg_dmabuf_udata(struct uverbs_attr_bundle *attrs)
@@ -62,7 +62,7 @@ smr_compat_reg_dmabuf_udata(struct uverbs_attr_bundle *attrs)
 	return &attrs->driver_udata;
 }
 #else
-#define SMR_REG_DMABUF_ATTRS	struct ib_udata
+#define smr_reg_dmabuf_attrs	ib_udata
 
 static inline struct ib_udata *
 smr_compat_reg_dmabuf_udata(struct ib_udata *udata)

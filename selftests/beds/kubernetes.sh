@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # ci/kubernetes: the manifests fit together, and a guest that plays the node finds what they are about.
+# short: none
 # timeout: 300
 # shellcheck disable=SC2317 # functions are called through check
 set -uo pipefail

@@ -3,6 +3,7 @@
 # The provider with the rdma-core of Debian 12, 13 and sid: it is built for each and its tests pass; then each is
 # loaded by the libibverbs of each, and declines where it does not fit. No device is needed: programs see made-up ones.
 # RDMA_CORE_SOURCES has directories of unpacked sources, separated by ":", that are taken instead of Debian's.
+# short: none
 # timeout: 600
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 set -euo pipefail

@@ -123,6 +123,16 @@ static int case_refused(struct pair *p)
 	return 0;
 }
 
+/* ib_drain_qp() posts, too: flush what fills a queue, so that it can. */
+static int make_room(struct side *s, struct request *flushed)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	EXPECT(!ib_modify_qp(s->qp, &attr, IB_QP_STATE));
+	EXPECT(request_wait(s, flushed) == IB_WC_WR_FLUSH_ERR);
+	return 0;
+}
+
 /*
  * Where a post fails is told by *bad, which is not touched when it does not
  * fail: some consumers, RDS is one, look at nothing else.
@@ -165,7 +175,7 @@ static int case_bad_send(struct pair *p)
 	while (!(err = ib_post_send(p->a.qp, &second, &bad)) && n++ < MAX_WR)
 		EXPECT(bad == &untouched);
 	EXPECT(err == -ENOMEM && bad == &second);
-	return 0;
+	return make_room(&p->a, &two);
 }
 
 static int recv_list(struct pair *p, const struct ib_recv_wr *wr,
@@ -207,7 +217,7 @@ static int case_bad_recv(struct pair *p)
 		EXPECT(bad == &untouched);
 	EXPECT(err == -ENOMEM && bad == &second);
 	if (!p->srq)
-		return 0;
+		return make_room(&p->b, &two);
 	/* Not to a QP that has none of its own. */
 	bad = &untouched;
 	EXPECT(ib_post_recv(p->b.qp, &second, &bad) == -EINVAL);

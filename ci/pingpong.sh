@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A test as CI runs one after setup-softmr: it takes all that it needs from the environment, and is the same whether RDMA
-# is on this machine or in a guest. Both ends of ibv_rc_pingpong, with the data compared.
+# A test as CI runs one after setup-softmr: it takes all that it needs from the environment, and is the same whether
+# RDMA is on this machine or in a guest. Both ends of ibv_rc_pingpong, with the data compared.
 set -euo pipefail
 
 : "${SOFTMR_DEVICE:?run setup-softmr first, and take over what it prints}" "${SOFTMR_GID_INDEX:?}"

@@ -53,7 +53,7 @@ else
 	skip "workflow, action and manifests can be read" "there is no python3-yaml"
 fi
 status=0
-"$TOP/scripts/uml-boot.sh" --flavour plain --timeout 200 --share "$TOP" \
+"$TOP/scripts/uml-boot.sh" --flavour plain --cpus 1 --timeout 200 --share "$TOP" \
 	/mnt/share/selftests/lib/kubernetes_node.sh >"$WORK/node" 2>"$WORK/boot" || status=$?
 relay "$WORK/node"
 check "the node's tests came to their end (status $status)" grep '^1\.\.' "$WORK/node"

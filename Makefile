@@ -26,8 +26,20 @@ lint: ## everything that can be checked without running it
 ahead: ## compile the module against the kernels of sid and experimental: an early warning
 	@scripts/ahead.sh
 
-install: ## build and install module and provider for this machine and its running kernel
+install: ## build softmr for this machine and install it; KDIR=, DESTDIR=, RDMA_CORE_SOURCE=
 	@scripts/install.sh
+
+uninstall: ## remove what "make install" has installed
+	@scripts/uninstall.sh
+
+dist: ## make a tarball of the source, in build/packages (OUT=: elsewhere)
+	@scripts/package.sh dist
+
+deb: ## make Debian packages for the release that this machine has
+	@scripts/package.sh deb
+
+rpm: ## make the same as RPMs
+	@scripts/package.sh rpm
 
 clean: ## remove what was built here (the caches stay)
 	rm -rf build

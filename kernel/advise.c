@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "compat/compiler.h"
 #include "key.h"
 #include "odp.h"
 

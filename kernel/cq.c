@@ -7,6 +7,7 @@
 #include <linux/minmax.h>
 #include <linux/sched.h>
 
+#include "compat/cleanup.h"
 #include "compat/timer.h"
 
 /* Entries that are copied with interrupts off at most, when a CQ is resized */

@@ -13,9 +13,9 @@
 #include "crc.h"
 
 #include <linux/crc32.h>
-#include <linux/unaligned.h>
 
 #include "compat/net.h"
+#include "compat/unaligned.h"
 
 /*
  * A CRC is linear: the entry for a byte is the exclusive or of those for its

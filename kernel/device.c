@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "device.h"
 
-#include <linux/cleanup.h>
 #include <linux/err.h>
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
@@ -11,6 +10,7 @@
 #include <net/addrconf.h>
 #include <net/net_namespace.h>
 
+#include "compat/cleanup.h"
 #include "compat/ib.h"
 #include "kmr.h"
 #include "limits.h"

@@ -51,8 +51,8 @@ static int UVERBS_HANDLER(SMR_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)
 		.length = ibdm->length,
 	};
 
-	return uverbs_copy_to(attrs, SMR_ATTR_DM_QUERY_INFO, &info,
-			      sizeof(info));
+	return uverbs_copy_to_struct_or_zero(attrs, SMR_ATTR_DM_QUERY_INFO,
+					     &info, sizeof(info));
 }
 
 DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_DM_QUERY,
@@ -60,7 +60,8 @@ DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_DM_QUERY,
 					    UVERBS_OBJECT_DM,
 					    UVERBS_ACCESS_READ, UA_MANDATORY),
 			    UVERBS_ATTR_PTR_OUT(SMR_ATTR_DM_QUERY_INFO,
-						UVERBS_ATTR_TYPE(struct smr_dm_info),
+						UVERBS_ATTR_STRUCT(struct smr_dm_info,
+								   length),
 						UA_MANDATORY));
 
 ADD_UVERBS_METHODS(smr_dm_methods, UVERBS_OBJECT_DM,

@@ -6,9 +6,9 @@
 #include <linux/minmax.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
-#include <net/gso.h>
 #include <net/sock.h>
 
+#include "compat/net.h"
 #include "egress.h"
 #include "xmit.h"
 

@@ -7,6 +7,7 @@
  */
 #include "gsi.h"
 
+#include "compat/cleanup.h"
 #include "transport.h"
 #include "ud_recv.h"
 

@@ -14,10 +14,10 @@
 #include <linux/ipv6.h>
 #include <linux/skbuff.h>
 #include <linux/udp.h>
-#include <linux/unaligned.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 
+#include "compat/unaligned.h"
 #include "crc.h"
 #include "net.h"
 #include "wire.h"

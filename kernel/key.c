@@ -2,11 +2,13 @@
 /* The table of keys, and what it takes to open one. */
 #include "key.h"
 
-#include <linux/cleanup.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <rdma/ib_verbs.h>
+
+#include "compat/cleanup.h"
+#include "compat/ib.h"
 
 /* 2^17 chains, in leaves of a page: 1 MiB at most, 2 KiB as long as unused */
 #define LEAVES		256

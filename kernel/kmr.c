@@ -18,6 +18,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
+#include "compat/cleanup.h"
 #include "kmem.h"
 #include "mr.h"
 #include "mw.h"

@@ -105,7 +105,7 @@ static int destroy_ah(struct ib_ah *ah, u32 flags)
 }
 
 static int create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
-		     struct uverbs_attr_bundle *attrs)
+		     struct smr_create_cq_attrs *attrs)
 {
 	int ret = take(cq->device, SMR_LIMIT_CQ);
 
@@ -184,7 +184,7 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset,
 					u64 length, u64 iova, int fd,
 					int access, SMR_PARAM_DMAH(dmah)
-					struct uverbs_attr_bundle *attrs)
+					struct smr_reg_dmabuf_attrs *attrs)
 {
 	int ret = take(pd->device, SMR_LIMIT_MR);
 

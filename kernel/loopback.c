@@ -4,6 +4,7 @@
 #include <linux/rcupdate.h>
 #include <linux/wait_bit.h>
 
+#include "compat/cleanup.h"
 #include "opcode.h"
 #include "transport.h"
 

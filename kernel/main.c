@@ -63,6 +63,10 @@ static void __exit softmr_exit(void)
 module_init(softmr_init);
 module_exit(softmr_exit);
 
+/* Within a kernel's source it has that kernel's version. */
+#ifdef SMR_VERSION
+MODULE_VERSION(SMR_VERSION);
+#endif
 MODULE_DESCRIPTION("Software RDMA device with first-class memory registration");
 MODULE_LICENSE("GPL");
 MODULE_ALIAS_RDMA_LINK("softmr");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "mcast.h"
 
-#include <linux/cleanup.h>
 #include <linux/err.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
+#include "compat/cleanup.h"
 #include "group.h"
 #include "members.h"
 #include "transport.h"

@@ -6,6 +6,8 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
+#include "compat/cleanup.h"
+#include "compat/ib.h"
 #include "dm.h"
 #include "dmabuf.h"
 #include "kmr.h"

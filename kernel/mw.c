@@ -22,11 +22,11 @@
  */
 #include "mw.h"
 
-#include <linux/cleanup.h>
 #include <linux/completion.h>
 #include <linux/err.h>
 #include <linux/slab.h>
 
+#include "compat/cleanup.h"
 #include "mr.h"
 #include "relay.h"
 
@@ -215,7 +215,11 @@ static struct smr_mr *mr_find(struct smr_keys *keys, u32 lkey)
 	return container_of(key, struct smr_mr, key);
 }
 
-/* What a bind asks of the window: IBTA C10-72, o10-36.2.2, o10-37.2.30. */
+/*
+ * What a bind asks of the window: IBTA C10-72, o10-36.2.2, o10-37.2.30. The
+ * consumer owns only the low byte of a key (10.6.7.2.6). Programs rely on it
+ * that the index which they give beside that byte does not matter.
+ */
 static int check_window(const struct smr_window *win, const struct ib_pd *pd,
 			const struct smr_mw_bind *req)
 {
@@ -224,8 +228,6 @@ static int check_window(const struct smr_window *win, const struct ib_pd *pd,
 		return -ENOENT;
 	if (win->key.pd != pd)
 		return -EPERM;
-	if (SMR_KEY_INDEX(req->new_rkey) != win->key.index)
-		return -EINVAL;
 	if (req->access & ~MW_FLAGS)
 		return -EOPNOTSUPP;
 	if (win->type == IB_MW_TYPE_1)

@@ -41,7 +41,8 @@ struct smr_mw_owner {
  * struct smr_mw_bind - a bind request
  * @mw_rkey: names the window; of its tag nothing is expected, since only the
  *	process knows which binds of it have failed
- * @new_rkey: the window's key from then on; has the same index
+ * @new_rkey: its tag is the tag of the window's key from then on; its index is
+ *	ignored
  * @mr_lkey: names the region; ignored without @length
  * @access: enum ib_access_flags
  * @addr: first byte, as the region's users name it

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "netns.h"
 
-#include <linux/cleanup.h>
 #include <linux/wait_bit.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
+
+#include "compat/cleanup.h"
 
 /* The core numbers us among those who keep something in each namespace. */
 static unsigned int netns_id __read_mostly;

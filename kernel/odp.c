@@ -13,7 +13,6 @@
  */
 #include "odp.h"
 
-#include <linux/cleanup.h>
 #include <linux/err.h>
 #include <linux/memcontrol.h>
 #include <linux/minmax.h>
@@ -24,9 +23,11 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
+#include "compat/cleanup.h"
 #include "mem.h"
 #include "odp_chunk.h"
 
@@ -396,6 +397,11 @@ struct smr_mem *smr_odp_create(struct smr_stats *stats, u64 start, u64 length,
 {
 	u64 end;
 
+	/*
+	 * A pointer of arm64 may carry a tag in its top byte (Documentation/
+	 * arch/arm64/tagged-address-abi.rst); no mapping is found at it.
+	 */
+	start = untagged_addr(start);
 	if (check_add_overflow(start, length, &end))
 		return ERR_PTR(-EINVAL);
 	return odp_create(stats, start, length, writable);

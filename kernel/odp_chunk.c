@@ -27,7 +27,6 @@
  */
 #include "odp_chunk.h"
 
-#include <linux/cleanup.h>
 #include <linux/fs.h>
 #include <linux/hmm.h>
 #include <linux/magic.h>
@@ -36,6 +35,8 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "compat/cleanup.h"
+#include "compat/mm.h"
 #include "mem.h"
 
 /* A map disables BHs: so much is copied in some microseconds. */

@@ -5,6 +5,7 @@
 #include <linux/errno.h>
 #include <rdma/ib_pack.h>
 
+#include "compat/ib.h"
 #include "wire.h"
 
 #define WR_MESSAGE(t, name, imm, wc_op, fl) {				\

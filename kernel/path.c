@@ -21,6 +21,7 @@
 #include <net/route.h>
 #include <net/sock.h>
 
+#include "compat/net.h"
 #include "egress.h"
 #include "net.h"
 

@@ -178,6 +178,21 @@ static enum rdma_link_layer get_link_layer(struct ib_device *ibdev, u32 port)
 	return IB_LINK_LAYER_ETHERNET;
 }
 
+/*
+ * The name by which people know the host, which rdma-ndd writes. The core
+ * reads it without a lock, so a reader may see a part of each of two names.
+ */
+static int modify_device(struct ib_device *ibdev, int mask,
+			 struct ib_device_modify *attr)
+{
+	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
+		return -EOPNOTSUPP;
+	if (mask & IB_DEVICE_MODIFY_NODE_DESC)
+		memcpy(ibdev->node_desc, attr->node_desc,
+		       sizeof(ibdev->node_desc));
+	return 0;
+}
+
 static int query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 {
 	if (index >= PORT_PKEYS)
@@ -215,6 +230,7 @@ static int get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 
 const struct ib_device_ops smr_port_ops = {
 	.query_device = query_device,
+	.modify_device = modify_device,
 	.query_port = query_port,
 	.get_port_immutable = get_port_immutable,
 	.get_link_layer = get_link_layer,

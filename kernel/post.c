@@ -9,12 +9,12 @@
  */
 #include "post.h"
 
-#include <linux/cleanup.h>
 #include <linux/preempt.h>
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
 #include "av.h"
+#include "compat/cleanup.h"
 #include "opcode.h"
 #include "srq.h"
 #include "transport.h"
@@ -176,11 +176,28 @@ static int send_one(struct smr_qp *qp, const struct ib_send_wr *wr)
 	return err;
 }
 
+/* Some consumers (RDS) take any change of *@bad for a failure. */
+static int send_list(struct smr_qp *qp, const struct ib_send_wr *wr,
+		     const struct ib_send_wr **bad)
+{
+	int err;
+
+	lockdep_assert_held(&qp->sq.post_lock);
+	for (; wr; wr = wr->next) {
+		err = send_one(qp, wr);
+		if (err) {
+			*bad = wr;
+			return err;
+		}
+	}
+	return 0;
+}
+
 /**
  * smr_post_send() - ib_device_ops.post_send
  * @qp: the QP, a kernel consumer's
  * @wr: the work requests
- * @bad: set to the first that was not posted, on failure
+ * @bad: set to the first that was not posted, on failure only
  *
  * Those before @bad are posted.
  *
@@ -190,13 +207,10 @@ static int send_one(struct smr_qp *qp, const struct ib_send_wr *wr)
 int smr_post_send(struct smr_qp *qp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad)
 {
-	int err = 0;
+	int err;
 
-	scoped_guard(spinlock_irqsave, &qp->sq.post_lock) {
-		for (; wr && !err; wr = err ? wr : wr->next)
-			err = send_one(qp, wr);
-		*bad = wr;
-	}
+	scoped_guard(spinlock_irqsave, &qp->sq.post_lock)
+		err = send_list(qp, wr, bad);
 	task_post(&qp->send_task);
 	return err;
 }
@@ -221,20 +235,24 @@ static int recv_one(struct smr_rq *rq, const struct ib_recv_wr *wr)
 static int recv_list(struct smr_rq *rq, const struct ib_recv_wr *wr,
 		     const struct ib_recv_wr **bad)
 {
-	int err = 0;
+	int err;
 
 	guard(spinlock_irqsave)(&rq->post_lock);
-	for (; wr && !err; wr = err ? wr : wr->next)
+	for (; wr; wr = wr->next) {
 		err = recv_one(rq, wr);
-	*bad = wr;
-	return err;
+		if (err) {
+			*bad = wr;
+			return err;
+		}
+	}
+	return 0;
 }
 
 /**
  * smr_post_recv() - ib_device_ops.post_recv
  * @qp: the QP, a kernel consumer's, without a shared receive queue
  * @wr: the work requests
- * @bad: set to the first that was not posted, on failure
+ * @bad: set to the first that was not posted, on failure only
  *
  * Context: any, with any lock held; takes the queue's post_lock.
  * Return: 0; -EINVAL (state, or too long a list), -ENOMEM (full).
@@ -245,9 +263,10 @@ int smr_post_recv(struct smr_qp *qp, const struct ib_recv_wr *wr,
 	struct smr_ring *ring = &qp->rq.ring;
 	int err;
 
-	*bad = wr;
-	if (qp->srq || READ_ONCE(qp->state) == IB_QPS_RESET)
+	if (qp->srq || READ_ONCE(qp->state) == IB_QPS_RESET) {
+		*bad = wr;
 		return -EINVAL;
+	}
 	err = recv_list(&qp->rq, wr, bad);
 	/* Pairs with smr_ring_set_flags(): one of us sees the other. */
 	smp_mb();
@@ -260,7 +279,7 @@ int smr_post_recv(struct smr_qp *qp, const struct ib_recv_wr *wr,
  * smr_post_srq_recv() - ib_device_ops.post_srq_recv
  * @srq: the queue, a kernel consumer's
  * @wr: the work requests
- * @bad: set to the first that was not posted, on failure
+ * @bad: set to the first that was not posted, on failure only
  *
  * Context: any, with any lock held; takes the queue's post_lock.
  * Return: 0; -EINVAL (too long a list), -ENOMEM (full).

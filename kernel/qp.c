@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "qp.h"
 
-#include <linux/cleanup.h>
 #include <linux/minmax.h>
 #include <linux/netdevice.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
 
 #include "ah.h"
+#include "compat/cleanup.h"
 #include "complete.h"
 #include "cq.h"
 #include "opcode.h"

@@ -4,6 +4,7 @@
 #include <linux/kernel.h>
 #include <rdma/ib_verbs.h>
 
+#include "compat/ib.h"
 #include "requester.h"
 #include "wire.h"
 

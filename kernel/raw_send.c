@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "raw_send.h"
 
-#include <linux/cleanup.h>
 #include <linux/if_ether.h>
 #include <linux/if_vlan.h>
 #include <linux/netdevice.h>
@@ -9,6 +8,7 @@
 #include <linux/skbuff.h>
 #include <net/net_namespace.h>
 
+#include "compat/cleanup.h"
 #include "complete.h"
 #include "egress.h"
 #include "frame.h"

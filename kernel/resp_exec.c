@@ -121,20 +121,31 @@ static enum smr_resp_verdict exec_fault(struct exec *x, bool fetch)
 	return SMR_RESP_MORE;
 }
 
-/* Copy the payload, from wherever it is, to the open list. */
-static enum smr_resp_verdict payload_in(struct exec *x)
+/* Copy a part of the payload, the next of it, to the open list. */
+static int payload_copy(struct exec *x, size_t off, size_t len)
 {
-	struct smr_qp *qp = x->qp;
-	const struct smr_op *op = x->op;
+	struct smr_sgl *sgl = &x->qp->resp.sgl;
+
+	if (x->op->local)
+		return smr_sgl_copy(sgl, x->theirs, len);
+	return smr_sgl_write_skb(sgl, x->op->skb, x->op->off + off, len);
+}
+
+/*
+ * Copy the payload, from wherever it is, to the open list. Nobody sees any of
+ * its last @tail bytes before all that came before them.
+ */
+static enum smr_resp_verdict payload_in(struct exec *x, size_t tail)
+{
 	int err;
 
-	if (op->local) {
-		if (!peer_open(x, 0))
-			return SMR_RESP_PEER_PROT;
-		err = smr_sgl_copy(&qp->resp.sgl, x->theirs, x->len);
-	} else {
-		err = smr_sgl_write_skb(&qp->resp.sgl, op->skb, op->off,
-					x->len);
+	if (x->op->local && !peer_open(x, 0))
+		return SMR_RESP_PEER_PROT;
+	err = payload_copy(x, 0, x->len - tail);
+	if (!err && tail) {
+		/* Pairs with what a program does after its poll sees the tail. */
+		smp_wmb();
+		err = payload_copy(x, x->len - tail, tail);
 	}
 	if (err == -EAGAIN)
 		return exec_fault(x, false);
@@ -306,7 +317,7 @@ static enum smr_resp_verdict exec_send(struct exec *x)
 	verdict = smr_resp_recv_open(x->qp, resp->received, x->len);
 	if (verdict != SMR_RESP_OK)
 		return verdict;
-	verdict = payload_in(x);
+	verdict = payload_in(x, 0);
 	payload_close(x);
 	if (verdict == SMR_RESP_ACCESS)
 		return SMR_RESP_LOC_PROT;
@@ -315,6 +326,19 @@ static enum smr_resp_verdict exec_send(struct exec *x)
 	if (verdict == SMR_RESP_OK && x->op->hdr.op->flags & SMR_OP_LAST)
 		return send_last(x);
 	return verdict;
+}
+
+/*
+ * How much of a WRITE is copied last. Many programs do not wait for a
+ * completion but poll the last word of what is written to them, and a CPU that
+ * reorders stores (arm64) may make that visible first. x86 does not reorder
+ * them, and needs no copy in two parts.
+ */
+static size_t write_tail(u64 va, size_t len)
+{
+	if (IS_ENABLED(CONFIG_X86))
+		return 0;
+	return min_t(size_t, len, ((va + len - 1) & 7) + 1);
 }
 
 /* The payload of a WRITE. */
@@ -330,7 +354,7 @@ static enum smr_resp_verdict write_in(struct exec *x)
 		va += x->op->local->done;
 	if (!remote_open(x, IB_ACCESS_REMOTE_WRITE, va, rkey))
 		return SMR_RESP_ACCESS;
-	verdict = payload_in(x);
+	verdict = payload_in(x, write_tail(va, x->len));
 	payload_close(x);
 	return verdict == SMR_RESP_OK ? payload_done(x) : verdict;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "resp_flush.h"
 
-#include <linux/cleanup.h>
 #include <linux/sizes.h>
 #include <rdma/ib_verbs.h>
 
+#include "compat/ib.h"
 #include "pd.h"
 #include "persist.h"
 #include "stats.h"

@@ -8,6 +8,8 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "compat/mm.h"
+
 /**
  * struct smr_ring_mem - memory of a ring that a process can map
  * @entry: the core's part, which counts the references

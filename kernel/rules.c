@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "rules.h"
 
-#include <linux/cleanup.h>
 #include <linux/etherdevice.h>
 #include <linux/rculist.h>
 #include <linux/rtnetlink.h>

@@ -5,6 +5,7 @@
 #include <linux/minmax.h>
 #include <linux/slab.h>
 
+#include "compat/ib.h"
 #include "opcode.h"
 #include "stats.h"
 #include "transport.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "srq.h"
 
-#include <linux/cleanup.h>
 #include <linux/minmax.h>
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 
+#include "compat/cleanup.h"
 #include "cq.h"
 #include "wire.h"
 

@@ -32,13 +32,14 @@ static int UVERBS_HANDLER(SMR_METHOD_SRQ_RESIZE)(struct uverbs_attr_bundle *attr
 			return ret;
 		mask |= IB_SRQ_LIMIT;
 	}
-	ret = uverbs_copy_to(attrs, SMR_ATTR_RESIZE_RING, &info, sizeof(info));
+	ret = uverbs_copy_to_struct_or_zero(attrs, SMR_ATTR_RESIZE_RING, &info,
+					    sizeof(info));
 	if (ret)
 		return ret;
 	ret = smr_srq_resize(to_smr_srq(ibsrq), attrs->context, &attr, mask,
 			     &info);
-	return ret ?: uverbs_copy_to(attrs, SMR_ATTR_RESIZE_RING, &info,
-				     sizeof(info));
+	return ret ?: uverbs_copy_to_struct_or_zero(attrs, SMR_ATTR_RESIZE_RING,
+						    &info, sizeof(info));
 }
 
 DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_SRQ_RESIZE,
@@ -52,7 +53,8 @@ DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_SRQ_RESIZE,
 					       UVERBS_ATTR_TYPE(u32),
 					       UA_OPTIONAL),
 			    UVERBS_ATTR_PTR_OUT(SMR_ATTR_RESIZE_RING,
-						UVERBS_ATTR_TYPE(struct smr_ring_info),
+						UVERBS_ATTR_STRUCT(struct smr_ring_info,
+								   max_wr),
 						UA_MANDATORY));
 
 ADD_UVERBS_METHODS(smr_srq_methods, UVERBS_OBJECT_SRQ,

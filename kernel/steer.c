@@ -70,6 +70,17 @@ static bool qp_give_all(struct smr_qp *qp, struct sk_buff *frames)
 	return true;
 }
 
+/* The copies were taken, none is lost: it is not a drop. */
+static void frames_consume(struct sk_buff *frames)
+{
+	struct sk_buff *next;
+
+	for (; frames; frames = next) {
+		next = frames->next;
+		consume_skb(frames);
+	}
+}
+
 static void rule_give(const struct smr_rule *rule, struct passing *p)
 {
 	if (rule->drops)
@@ -122,7 +133,7 @@ static void steer_pass(const struct smr_steer *steer, struct passing *p)
 		p->stolen = true;
 		p->owned |= rule->owns;
 	}
-	kfree_skb_list_reason(p->frames, SKB_CONSUMED);
+	frames_consume(p->frames);
 }
 
 static bool steer_ingress(struct smr_ingress *in, struct sk_buff *skb)
@@ -211,7 +222,7 @@ int smr_steer_tap(struct sk_buff *skb, struct net_device *ndev,
 			smr_task_kick(&qp->resp_task);
 		smr_qp_put(qp);
 	}
-	kfree_skb_list_reason(frames, SKB_CONSUMED);
+	frames_consume(frames);
 	consume_skb(skb);
 	return 0;
 }

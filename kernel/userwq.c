@@ -13,12 +13,13 @@
  */
 #include "userwq.h"
 
-#include <linux/cleanup.h>
 #include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 #include <linux/workqueue.h>
+
+#include "compat/cleanup.h"
 
 /* Who answers for the caller: outside of all user namespaces, who made them. */
 static kuid_t caller_uid(void)

@@ -70,6 +70,7 @@ static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
 	const struct smr_alloc_ucontext_resp resp = {
 		.abi_version = SMR_ABI_VERSION,
+		.abi_minor = SMR_ABI_MINOR,
 	};
 	struct smr_userwq *user;
 	int ret;
@@ -93,6 +94,7 @@ static int query_ucontext(struct ib_ucontext *uctx,
 {
 	const struct smr_alloc_ucontext_resp resp = {
 		.abi_version = SMR_ABI_VERSION,
+		.abi_minor = SMR_ABI_MINOR,
 	};
 
 	return uverbs_copy_to_struct_or_zero(attrs, SMR_ATTR_QUERY_CONTEXT_RESP,
@@ -167,21 +169,20 @@ static int destroy_ah(struct ib_ah *ibah, u32 flags)
 }
 
 static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		     struct uverbs_attr_bundle *attrs)
+		     struct smr_create_cq_attrs *attrs)
 {
+	struct ib_udata *udata = smr_compat_create_cq_udata(attrs);
 	struct smr_create_cq_resp resp = {};
 	struct smr_cq *cq = to_smr_cq(ibcq);
 	int ret;
 
-	if (!attrs)
-		return smr_cq_create(cq, attr, NULL, NULL);
-	ret = udata_no_input(&attrs->driver_udata);
+	ret = udata_no_input(udata);
 	if (ret)
 		return ret;
-	ret = smr_cq_create(cq, attr, attrs->context, &resp.cq);
-	if (ret)
+	ret = smr_cq_create(cq, attr, udata_uctx(udata), &resp.cq);
+	if (ret || !udata)
 		return ret;
-	ret = udata_respond(&attrs->driver_udata, &resp, sizeof(resp));
+	ret = udata_respond(udata, &resp, sizeof(resp));
 	if (ret)
 		smr_cq_destroy(cq);
 	return ret;
@@ -412,12 +413,12 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset,
 					u64 length, u64 iova, int fd,
 					int access, SMR_PARAM_DMAH(dmah)
-					struct uverbs_attr_bundle *attrs)
+					struct smr_reg_dmabuf_attrs *attrs)
 {
 	struct smr_mr *mr;
 	int ret;
 
-	ret = udata_no_input(&attrs->driver_udata);
+	ret = udata_no_input(smr_compat_reg_dmabuf_udata(attrs));
 	if (ret)
 		return ERR_PTR(ret);
 	mr = smr_mr_reg_dmabuf(to_smr_pd(pd), offset, length, iova, fd,
@@ -515,7 +516,7 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(smr_query_context, UVERBS_OBJECT_DEVICE,
 			     UVERBS_METHOD_QUERY_CONTEXT,
 			     UVERBS_ATTR_PTR_OUT(SMR_ATTR_QUERY_CONTEXT_RESP,
 						 UVERBS_ATTR_STRUCT(struct smr_alloc_ucontext_resp,
-								    rsvd),
+								    abi_minor),
 						 UA_MANDATORY));
 
 const struct uapi_definition smr_verbs_uapi[] = {

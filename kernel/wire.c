@@ -8,8 +8,10 @@
 
 #include <linux/skbuff.h>
 #include <linux/string.h>
-#include <linux/unaligned.h>
 #include <rdma/ib_pack.h>
+
+#include "compat/ib.h"
+#include "compat/unaligned.h"
 
 /* BTH, IBTA 9.2: what shares an octet or a word */
 #define BTH_SOLICITED	0x80

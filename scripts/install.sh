@@ -1,54 +1,265 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# make install: build and install softmr for this machine: the module for the running kernel, and the
-# provider for the installed libibverbs. DESTDIR is honoured.
+# make install: build softmr for this machine and install it; see --help. scripts/uninstall.sh takes it away again.
 set -euo pipefail
-# shellcheck source=scripts/lib/all.sh
-. "$(dirname "$0")/lib/all.sh"
+# shellcheck source=scripts/lib/common.sh
+. "$(dirname "$0")/lib/common.sh"
+# shellcheck source=scripts/lib/installed.sh
+. "$TOP/scripts/lib/installed.sh"
 
-DESTDIR=${DESTDIR:-}
 KDIR=${KDIR:-/lib/modules/$(uname -r)/build}
 OUT=$BUILD/host
+STAGE=$OUT/stage
+NEW=$OUT/manifest
+PROBLEMS=0
 
-install_needs() {
-	[ -e "$KDIR/Makefile" ] ||
-		die 1 "there are no kernel headers in $KDIR; install linux-headers-$(uname -r), or give KDIR="
-	have cmake || die 1 "this machine lacks cmake; install cmake, ninja-build, libnl-3-dev and libnl-route-3-dev"
-	[ -z "$DESTDIR" ] || mkdir -p "$DESTDIR" || exit
-	[ -w "${DESTDIR:-/usr}" ] || die 1 "cannot write to ${DESTDIR:-/usr}; run this as root, or give DESTDIR="
+usage() {
+	cat <<-EOF
+		Usage: make install [KDIR=DIR] [DESTDIR=DIR] [RDMA_CORE_SOURCE=DIR]
+
+		Builds the kernel module for the kernel of KDIR (default: the running one), and the provider and the tools for the
+		libibverbs that is installed, and then installs all of it. Nothing is installed when anything fails to build.
+
+		  KDIR=DIR              headers or build directory of a kernel: /lib/modules/RELEASE/build
+		  DESTDIR=DIR           install there in place of /; an ordinary user can. depmod and the rest of what works on a
+		                        running system are then left out
+		  RDMA_CORE_SOURCE=DIR  unpacked source of rdma-core of the installed version; normally not needed
+		                        (scripts/rdma-core-source.sh --help)
+		  MOK_KEY=, MOK_CERT=   key and certificate to sign the module with where Secure Boot is on (default: DKMS's own,
+		                        /var/lib/dkms/mok.key and mok.pub)
+
+		What was installed is listed in $MANIFEST; "make uninstall" removes just that.
+	EOF
 }
 
-# A provider works only with the libibverbs it was built for, so the versions have to be the same.
-rdma_core_source() {
-	local installed
-	[ -z "${RDMA_CORE_SOURCE:-}" ] || return 0
-	RDMA_CORE_SOURCE=$BASE/root/usr/src/rdma-core
-	with_lock image image_make
-	installed=$(dpkg-query -W -f '${source:Upstream-Version}' libibverbs1 2>/dev/null || echo none)
-	grep -q "set(PACKAGE_VERSION \"$installed\")" "$RDMA_CORE_SOURCE/CMakeLists.txt" ||
-		die 1 "libibverbs1 here is of version $installed, and the source at hand is not;" \
-			"give RDMA_CORE_SOURCE=DIR with the rdma-core source of that version"
+# -- what the machine has: all that is wrong is said at once
+
+# problem MESSAGE...
+problem() {
+	warn "$*"
+	PROBLEMS=$((PROBLEMS + 1))
 }
 
-install_module() {
-	sync_tree "$TOP/kernel" "$OUT/kernel"
-	make -C "$KDIR" M="$OUT/kernel" -j"$(nproc)" modules
-	make -C "$KDIR" M="$OUT/kernel" INSTALL_MOD_PATH="$DESTDIR" modules_install
-	[ -n "$DESTDIR" ] || depmod -a
+# advice DEBIAN-PACKAGES FEDORA-PACKAGES: the command that gets them
+advice() {
+	if have apt-get; then echo "as root: apt-get install $1"
+	elif have dnf; then echo "as root: dnf install $2"
+	else echo "Debian has it in $1, Fedora in $2"; fi
 }
 
-install_provider() {
-	cmake -S "$TOP/userspace" -B "$OUT/provider" -DRDMA_CORE_SOURCE="$1" -DCMAKE_INSTALL_PREFIX=/usr \
-		-DCMAKE_BUILD_TYPE=RelWithDebInfo
-	cmake --build "$OUT/provider" -j "$(nproc)"
-	DESTDIR=$DESTDIR cmake --install "$OUT/provider"
+check_kernel() {
+	local release
+	if [ ! -e "$KDIR/Makefile" ]; then
+		release=$(basename "$(dirname "$KDIR")")
+		[ -d "/lib/modules/$release" ] || release=$(uname -r)
+		problem "there are no kernel headers in $KDIR; $(advice "linux-headers-$release" "kernel-devel-$release")," \
+			"or give KDIR="
+		return
+	fi
+	RELEASE=$(cat "$KDIR/include/config/kernel.release" 2>/dev/null) ||
+		problem "the kernel of $KDIR was never configured (it has no include/config/kernel.release);" \
+			"run make modules_prepare there"
+	check_config
 }
 
+# What the module needs of a kernel and cannot bring: dkms.conf names the same
+check_config() {
+	local config=$KDIR/.config option options missing=()
+	[ -e "$config" ] || config=/boot/config-$RELEASE
+	[ -e "$config" ] || return 0
+	options=$(sed -n 's/^BUILD_EXCLUSIVE_CONFIG="\(.*\)"$/\1/p' "$TOP/packaging/dkms.conf.in")
+	for option in $options; do grep -q "^$option=[ym]" "$config" || missing+=("$option"); done
+	[ "${#missing[@]}" = 0 ] ||
+		problem "the kernel $RELEASE cannot take softmr: it was built without ${missing[*]}; boot another kernel"
+}
+
+check_tools() {
+	have make || problem "this machine lacks make; $(advice make make)"
+	have cc || problem "this machine lacks a C compiler; $(advice gcc gcc)"
+	have cmake || problem "this machine lacks cmake; $(advice cmake cmake)"
+	have python3 || problem "this machine lacks python3; $(advice python3 python3)"
+	! have cc || echo '#include <stdlib.h>' | cc -E - >/dev/null 2>&1 ||
+		problem "there are no headers of the C library; $(advice libc6-dev glibc-devel)"
+	! have cc || [ "$(cc -print-file-name=libibverbs.so)" != libibverbs.so ] ||
+		problem "there is no libibverbs to link with; $(advice libibverbs-dev rdma-core-devel)"
+	check_library libnl-3.0 libnl-3-dev libnl3-devel
+	check_library json-c libjson-c-dev json-c-devel
+}
+
+# check_library NAME DEBIAN-PACKAGE FEDORA-PACKAGE: what pkg-config knows it by; the tools link with it
+check_library() {
+	grep -rqw --include=CMakeLists.txt -- "$1" "$TOP/userspace" || return 0
+	if ! have pkg-config; then
+		problem "this machine lacks pkg-config; $(advice pkgconf pkgconf)"
+	elif ! pkg-config --exists "$1"; then
+		problem "there is no $1 to link with; $(advice "$2" "$3")"
+	fi
+}
+
+check_source() {
+	if RDMA_CORE_VERSION=$("$TOP/scripts/rdma-core-source.sh" --installed); then
+		RDMA_CORE=$("$TOP/scripts/rdma-core-source.sh" "$RDMA_CORE_VERSION") || PROBLEMS=$((PROBLEMS + 1))
+	else
+		PROBLEMS=$((PROBLEMS + 1))
+	fi
+}
+
+check_target() {
+	local dir
+	if [ -n "$DESTDIR" ]; then
+		mkdir -p "$DESTDIR" || true
+		[ -w "$DESTDIR" ] || problem "cannot write to $DESTDIR"
+		DESTDIR=$(realpath -m "$DESTDIR")
+		return
+	fi
+	for dir in /usr /etc /lib/modules; do
+		[ -w "$dir" ] || { problem "cannot write to $dir; run this as root, or give DESTDIR=" && break; }
+	done
+	if packages_of_softmr | grep -q .; then
+		problem "packages of softmr are installed ($(packages_of_softmr | paste -sd ' ')); remove them first, or keep them" \
+			"and do not install from source"
+	fi
+}
+
+check_machine() {
+	check_tools
+	check_kernel
+	check_source
+	check_target
+	[ "$PROBLEMS" = 0 ] || die 1 "nothing was built or installed"
+	say "kernel $RELEASE, $(cc --version | head -n 1), libibverbs of rdma-core $RDMA_CORE_VERSION," \
+		"Secure Boot $(secure_boot && echo on || echo off)"
+}
+
+secure_boot() {
+	local var
+	for var in /sys/firmware/efi/efivars/SecureBoot-*; do
+		# four bytes of attributes, then the value
+		[ -r "$var" ] && [ "$(od -An -tu1 -j4 -N1 "$var" | tr -d ' ')" = 1 ] && return
+	done
+	return 1
+}
+
+# -- build, into a directory that looks as the machine will
+
+module_for_host() {
+	sync_tree "$TOP/kernel" "$OUT/kernel-$RELEASE"
+	cp "$TOP/VERSION" "$OUT/"
+	make -C "$KDIR" M="$OUT/kernel-$RELEASE" -j"$(nproc)" modules
+	# depmod knows of all modules only where they really are
+	make -C "$KDIR" M="$OUT/kernel-$RELEASE" INSTALL_MOD_PATH="$STAGE" DEPMOD=true modules_install
+	find "$STAGE/lib/modules" -name 'modules.*' -delete
+}
+
+userspace_for_host() {
+	local generator=()
+	! have ninja || generator=(-GNinja)
+	rm -rf "$OUT/userspace"
+	cmake -S "$TOP/userspace" -B "$OUT/userspace" "${generator[@]}" -DRDMA_CORE_SOURCE="$RDMA_CORE" \
+		-DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	cmake --build "$OUT/userspace" -j "$(nproc)"
+	DESTDIR=$STAGE cmake --install "$OUT/userspace" --strip
+}
+
+# With Secure Boot the kernel loads signed modules only, and of these keys those that the firmware was told of
+sign_module() {
+	local key=${MOK_KEY:-/var/lib/dkms/mok.key} cert=${MOK_CERT:-/var/lib/dkms/mok.pub} ko
+	secure_boot || return 0
+	ko=$(find "$STAGE/lib/modules" -name 'softmr.ko*')
+	if [ -r "$key" ] && [ -r "$cert" ] && [ -x "$KDIR/scripts/sign-file" ] && [ "${ko%.ko}" != "$ko" ]; then
+		"$KDIR/scripts/sign-file" sha256 "$key" "$cert" "$ko"
+		say "Secure Boot is on: the module is signed with $key. If modprobe says \"Key was rejected by service\":" \
+			"mokutil --import $cert, reboot, and enroll the key in the firmware's screen."
+	else
+		say "Secure Boot is on, and the module is not signed: the kernel will reject it. Install softmr-dkms, which signs" \
+			"modules, or give MOK_KEY= and MOK_CERT= of a key that mokutil --import has enrolled."
+	fi
+}
+
+# -- install
+
+# A file that an older version installed and this one does not have goes; so do the modules of kernels that are gone
+remove_older() {
+	local file
+	[ -e "$DESTDIR$MANIFEST" ] || return 0
+	while IFS= read -r file; do
+		case $file in
+		*/) continue ;;
+		/lib/modules/"$RELEASE"/*) ;;
+		# the module of another kernel stays, as long as that kernel does
+		/lib/modules/*) [ ! -d "$DESTDIR/$(cut -d/ -f2-4 <<<"$file")/kernel" ] || {
+			echo "$file" >>"$NEW"
+			continue
+		} ;;
+		esac
+		grep -qxF -- "$file" "$NEW" || rm -f "$DESTDIR$file"
+	done <"$DESTDIR$MANIFEST"
+	grep '/$' "$DESTDIR$MANIFEST" >>"$NEW" || true
+}
+
+# The manifest: a file on each line, then the directories that were not there before, with a / behind
+list_new() {
+	(cd "$STAGE" && find . ! -type d | sed 's/^\.//' | LC_ALL=C sort) >"$NEW"
+	echo "$MANIFEST" >>"$NEW"
+	remove_older
+	{
+		(cd "$STAGE" && find . -mindepth 1 -type d | sed 's/^\.//')
+		printf '%s\n' /var /var/lib "${MANIFEST%/*}"
+	} | LC_ALL=C sort | while IFS= read -r dir; do
+		[ -d "$DESTDIR$dir" ] || echo "$dir/"
+	done >>"$NEW"
+}
+
+install_all() {
+	list_new
+	# /lib may be a link to usr/lib
+	tar -C "$STAGE" --owner=0 --group=0 -cf - . | tar -C "${DESTDIR:-/}" --keep-directory-symlink --no-overwrite-dir -xf -
+	mkdir -p "$DESTDIR${MANIFEST%/*}"
+	awk '!seen[$0]++' "$NEW" >"$DESTDIR$MANIFEST"
+}
+
+# What a running system has to be told
+settle() {
+	[ -z "$DESTDIR" ] || return 0
+	depmod "$RELEASE"
+	! have ldconfig || ldconfig
+	! have udevadm || ! [ -d /run/udev ] || udevadm control --reload || true
+	! [ -d /run/systemd/system ] || systemctl daemon-reload || true
+}
+
+# loaded_is_other: the module that is loaded is another build than the one that was installed
+loaded_is_other() {
+	[ -z "$DESTDIR" ] && [ "$RELEASE" = "$(uname -r)" ] && [ -e /sys/module/softmr/srcversion ] &&
+		[ "$(cat /sys/module/softmr/srcversion)" != "$(modinfo -F srcversion softmr)" ]
+}
+
+say_end() {
+	say "softmr $(cat "$TOP/VERSION") is installed${DESTDIR:+ in $DESTDIR} for the kernel $RELEASE."
+	if loaded_is_other; then
+		say "An older module is loaded. To use the new one: end the programs that use it, delete its links" \
+			"(rdma link delete NAME), then modprobe -r softmr; modprobe softmr"
+	fi
+	[ -n "$DESTDIR" ] || say "Try: rdma link add softmr0 type softmr netdev eth0"
+}
+
+case ${1:-} in
+'') ;;
+--help | -h)
+	usage
+	exit 0
+	;;
+*) die 2 "unknown argument $1 (see --help)" ;;
+esac
 at_exit end_jobs
-export DESTDIR
-install_needs
-rdma_core_source
-mkdir -p "$OUT"
-install_module
-install_provider "$RDMA_CORE_SOURCE"
-say "softmr is installed. Try: rdma link add softmr0 type softmr netdev eth0"
+RELEASE='' RDMA_CORE='' RDMA_CORE_VERSION=''
+check_machine
+rm -rf "$STAGE"
+mkdir -p "$STAGE"
+export KDIR OUT STAGE RELEASE RDMA_CORE
+export -f module_for_host userspace_for_host
+step "module for $RELEASE" module_for_host
+step "provider and tools" userspace_for_host
+sign_module
+install_all
+settle
+say_end

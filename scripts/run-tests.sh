@@ -95,6 +95,7 @@ tests_of() {
 	if [ "$1" = host ]; then
 		for name in "$TOP"/selftests/beds/*.sh; do
 			name=$(basename "$name")
+			[ -z "$SHORT" ] || [ "$(test_setting "beds/$name" short host)" != none ] || continue
 			if wanted "$name"; then echo "1 host $name $(test_setting "beds/$name" timeout 300)"; fi
 		done
 		return

@@ -404,7 +404,6 @@ CHECK(let_go)
 enum {
 	MR_RIGHT, MR_LOCAL_WRITE, MR_ZERO_BASED, MR_DEAD, MR_OTHER_PD,
 	QP_OTHER_PD, IS_BOUND, LENGTH_0, RANGE_START, RANGE_END, RANGE_WRAPS,
-	ANOTHER_INDEX,
 };
 
 static int mr_access(int kind)
@@ -456,7 +455,6 @@ CHECK(violation)
 	struct vt_place far;
 	struct ibv_mr dead;
 	struct vt_ep *ep = self->b;
-	uint32_t rkey;
 	struct scene s;
 
 	ASSERT_EQ(0, scene_open(&s, self, row->flags, mr_access(row->kind)));
@@ -475,10 +473,8 @@ CHECK(violation)
 		ep = &other.b;
 	make_wrong(&s, row->kind, &far, &dead);
 	s.to.access = row->access ? row->access : RIGHTS;
-	rkey = ibv_inc_rkey(s.mw->rkey);
-	if (row->kind == ANOTHER_INDEX)
-		rkey ^= 0x5a5a00;
-	EXPECT_EQ(row->want, vt_bind_wr(ep, s.mw, rkey, &s.to));
+	EXPECT_EQ(row->want,
+		  vt_bind_wr(ep, s.mw, ibv_inc_rkey(s.mw->rkey), &s.to));
 	EXPECT_TRUE(in_state(ep, IBV_QPS_ERR));
 	scene_close(_metadata, &s);
 	vt_place_close(&far);
@@ -499,6 +495,32 @@ CHECK(low_byte)
 	EXPECT_EQ(rkey, s.mw->rkey);
 	EXPECT_TRUE(window_allows(&s, RIGHTS));
 	EXPECT_TRUE(key_is_dead(&s, rkey ^ 1));
+	scene_close(_metadata, &s);
+}
+
+/*
+ * Whatever is above that byte is ignored: programs give another window's key,
+ * or one that they have added to until the byte wrapped. The key is in the
+ * window's struct when the request is posted.
+ */
+CHECK(upper_bits)
+{
+	static const uint32_t above[] = { 0x5a5a00, 0x100, 0xffffff00 };
+	struct scene s;
+	uint32_t key;
+	size_t i;
+
+	ASSERT_EQ(0, scene_open(&s, self, TYPE_2, BIND));
+	for (i = 0; i < sizeof(above) / sizeof(above[0]); i++) {
+		key = ibv_inc_rkey(s.mw->rkey);
+		ASSERT_EQ(IBV_WC_SUCCESS,
+			  vt_bind_given(self->b, s.mw, key ^ above[i], &s.to));
+		EXPECT_EQ(key, s.mw->rkey);
+		EXPECT_TRUE(window_allows(&s, RIGHTS));
+		EXPECT_TRUE(key_is_dead(&s, key ^ above[i]));
+		ASSERT_EQ(IBV_WC_SUCCESS, vt_invalidate(self->b, key));
+		EXPECT_TRUE(key_is_dead(&s, key));
+	}
 	scene_close(_metadata, &s);
 }
 
@@ -548,7 +570,7 @@ ROW(mw2_remote_invalidate_free, not_invalidated, .kind = BY_PEER, .flags = TYPE_
 ROW(mw2_destroy_qp, let_go, .kind = QP_DESTROYED, .flags = TYPE_2);
 ROW(mw2_dealloc, let_go, .kind = WINDOW_FREED, .flags = TYPE_2);
 ROW(mw2_low_byte, low_byte);
-ROW(mw2_index, violation, .kind = ANOTHER_INDEX, .flags = TYPE_2, .want = IBV_WC_MW_BIND_ERR);
+ROW(mw2_upper_bits, upper_bits);
 ROW(mw2_never_bound, never_bound, .kind = TYPE_2);
 /* -- the region */
 ROW(mw_region_mw_bind, violation, .kind = MR_RIGHT, .flags = TYPE_2, .want = IBV_WC_MW_BIND_ERR);

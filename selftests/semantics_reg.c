@@ -59,20 +59,26 @@ CHECK(can_bind)
 	EXPECT_EQ(0, ibv_dealloc_mw(mw));
 }
 
-/* The flag means something if the device announces what it stands for. */
+/*
+ * The flag means something if the device announces what it stands for. Where it
+ * does not, the device refuses the flag; a core that does not know it, as that of
+ * Linux 6.1, finds it invalid before.
+ */
 CHECK(flush_flag)
 {
 	struct ibv_device_attr_ex attr;
-	int want = -row->want;
+	int ret;
 
 	ASSERT_EQ(0, ibv_query_device_ex(self->b->dev.ctx, NULL, &attr));
-	if (!(attr.device_cap_flags_ex & CAP_FLUSH(row->access)))
-		want = -EOPNOTSUPP;
 	ASSERT_EQ(0, vt_place_map(&self->r, VT_MEM_PLAIN));
-	ASSERT_EQ(want, vt_place_reg(&self->r, self->b->pd,
-				      ALL | row->access));
-	if (!want)
-		EXPECT_TRUE(vt_place_allows(&self->pair, &self->r, ALL));
+	ret = vt_place_reg(&self->r, self->b->pd, ALL | row->access);
+	if (attr.device_cap_flags_ex & CAP_FLUSH(row->access)) {
+		ASSERT_EQ(-row->want, ret);
+		if (!ret)
+			EXPECT_TRUE(vt_place_allows(&self->pair, &self->r, ALL));
+	} else {
+		EXPECT_TRUE(ret == -EOPNOTSUPP || ret == -EINVAL);
+	}
 }
 
 /* Pages need not be there, and are as soon as they are used. */

@@ -3,6 +3,7 @@
 #ifndef SMR_COMPAT_DMA_BUF_H
 #define SMR_COMPAT_DMA_BUF_H
 
+#include <linux/dma-buf.h>
 #include <linux/module.h>
 
 #include "generated.h"
@@ -12,6 +13,12 @@
 #define SMR_IMPORT_NS_DMA_BUF	MODULE_IMPORT_NS(DMA_BUF)
 #else
 #define SMR_IMPORT_NS_DMA_BUF	MODULE_IMPORT_NS("DMA_BUF")
+#endif
+
+/* The functions that take the buffer's own lock got a name of their own. */
+#ifndef HAVE_DMA_BUF_VMAP_UNLOCKED
+#define dma_buf_vmap_unlocked(buf, map)		dma_buf_vmap(buf, map)
+#define dma_buf_vunmap_unlocked(buf, map)	dma_buf_vunmap(buf, map)
 #endif
 
 #endif /* SMR_COMPAT_DMA_BUF_H */

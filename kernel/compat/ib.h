@@ -4,7 +4,9 @@
 #define SMR_COMPAT_IB_H
 
 #include <linux/netdevice.h>
+#include <rdma/ib_pack.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "generated.h"
 
@@ -28,6 +30,80 @@
 #else
 #define SMR_PARAM_DMAH(dmah)
 #define SMR_ARG_DMAH(dmah)
+#endif
+
+/*
+ * What ib_device_ops.create_cq and reg_user_mr_dmabuf get of the command:
+ * all of it, or only the driver's part.
+ */
+#ifdef HAVE_CREATE_CQ_ATTRS
+#define smr_create_cq_attrs	uverbs_attr_bundle
+
+static inline struct ib_udata *
+smr_compat_create_cq_udata(struct uverbs_attr_bundle *attrs)
+{
+	return attrs ? &attrs->driver_udata : NULL;
+}
+#else
+#define smr_create_cq_attrs	ib_udata
+
+static inline struct ib_udata *smr_compat_create_cq_udata(struct ib_udata *udata)
+{
+	return udata;
+}
+#endif
+
+#if defined(HAVE_REG_USER_MR_DMABUF_ATTRS) || defined(HAVE_REG_USER_MR_DMAH)
+#define smr_reg_dmabuf_attrs	uverbs_attr_bundle
+
+static inline struct ib_udata *
+smr_compat_reg_dmabuf_udata(struct uverbs_attr_bundle *attrs)
+{
+	return &attrs->driver_udata;
+}
+#else
+#define smr_reg_dmabuf_attrs	ib_udata
+
+static inline struct ib_udata *
+smr_compat_reg_dmabuf_udata(struct ib_udata *udata)
+{
+	return udata;
+}
+#endif
+
+/*
+ * Names that the user gives are safe from udev since the core tells it. Before
+ * that it is for udev's rules to leave them alone.
+ */
+#ifndef HAVE_NAME_ASSIGNED_BY_USER
+static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
+{
+}
+#endif
+
+/*
+ * Annex A19: FLUSH and ATOMIC WRITE. A core without them refuses the rights
+ * that a FLUSH needs, and could not tell of the capabilities. So there are
+ * none on such a kernel; the numbers are those of the standard and of uverbs.
+ */
+#ifndef HAVE_ANNEX_A19
+#define IB_ACCESS_FLUSH_GLOBAL		BIT(8)
+#define IB_ACCESS_FLUSH_PERSISTENT	BIT(9)
+#define IB_DEVICE_FLUSH_GLOBAL		0
+#define IB_DEVICE_FLUSH_PERSISTENT	0
+#define IB_DEVICE_ATOMIC_WRITE		0
+#define IB_FLUSH_GLOBAL			BIT(0)
+#define IB_FLUSH_PERSISTENT		BIT(1)
+#define IB_FLUSH_RANGE			0
+#define IB_FLUSH_MR			1
+#define IB_OPCODE_FLUSH			0x1c
+#define IB_OPCODE_ATOMIC_WRITE		0x1d
+#define IB_OPCODE_RC_FLUSH		(IB_OPCODE_RC + IB_OPCODE_FLUSH)
+#define IB_OPCODE_RC_ATOMIC_WRITE	(IB_OPCODE_RC + IB_OPCODE_ATOMIC_WRITE)
+#define IB_WC_FLUSH			8
+#define IB_WC_ATOMIC_WRITE		9
+#define IB_WR_FLUSH			14
+#define IB_WR_ATOMIC_WRITE		15
 #endif
 
 /*

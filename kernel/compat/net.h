@@ -5,6 +5,24 @@
 
 #include <linux/bits.h>
 #include <linux/crc32.h>
+#include <linux/netdevice.h>
+#include <net/ip6_fib.h>
+#include <net/route.h>
+
+#include "generated.h"
+
+/* Segmentation had its functions in linux/netdevice.h before. */
+#ifdef HAVE_NET_GSO
+#include <net/gso.h>
+#endif
+
+/* The route that a destination is part of; it was a cast before. */
+#ifndef dst_rtable
+#define dst_rtable(ptr)	container_of(ptr, struct rtable, dst)
+#endif
+#ifndef dst_rt6_info
+#define dst_rt6_info(ptr)	container_of(ptr, struct rt6_info, dst)
+#endif
 
 /**
  * smr_crc32_accelerated() - does crc32_le() use special CPU instructions?

@@ -11,8 +11,27 @@
 
 #include <linux/types.h>
 
-/* Bumped when a structure below changes its meaning or its layout. */
+/*
+ * It stays 1: what is below keeps its meaning and its layout. The ABI grows by
+ * new methods, by new attributes that are optional, by fields at the end of an
+ * answer or in its reserved ones, all of which read as 0 from a module that does
+ * not know them, and by input that a provider sends only to a module that is new
+ * enough.
+ */
 #define SMR_ABI_VERSION	1
+
+/*
+ * How far the ABI has grown, for what cannot be found out by trying. A module
+ * has everything up to the number that it answers.
+ */
+enum smr_abi_minor {
+	/* modules before 1.0.0, which do not answer the question */
+	SMR_ABI_MINOR_BASE = 0,
+	/* the question itself; answers to driver methods may be longer or shorter */
+	SMR_ABI_MINOR_GROWS = 1,
+};
+
+#define SMR_ABI_MINOR	SMR_ABI_MINOR_GROWS
 
 /*
  * Reported as the device's RDMA driver id, which is how the provider knows
@@ -96,6 +115,8 @@ struct smr_send_wqe {
 			__u32 mw_rkey;
 			__u32 new_rkey;
 			__u32 access;
+			/* the provider's own, ignored */
+			__aligned_u64 cookie;
 		} bind_mw;
 		struct {
 			__aligned_u64 remote_addr;
@@ -171,8 +192,10 @@ struct smr_ring_info {
 };
 
 struct smr_alloc_ucontext_resp {
+	/* SMR_ABI_VERSION */
 	__u32 abi_version;
-	__u32 rsvd;
+	/* enum smr_abi_minor */
+	__u32 abi_minor;
 };
 
 struct smr_create_cq_resp {

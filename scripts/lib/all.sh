@@ -20,3 +20,5 @@
 . "$TOP/scripts/lib/run.sh"
 # shellcheck source=scripts/lib/ahead.sh
 . "$TOP/scripts/lib/ahead.sh"
+# shellcheck source=scripts/lib/arm64.sh
+. "$TOP/scripts/lib/arm64.sh"

@@ -50,7 +50,9 @@ apt_own() {
 	APT_CONFIG=$APT_DIR/apt.conf "$tool" "$@"
 }
 
-apt_refresh() {
+# apt_state: make the apt state in APT_DIR, but for its sources.list.
+# APT_ARCHITECTURES says which architectures, as apt.conf has them, if not amd64 alone
+apt_state() {
 	mkdir -p "$APT_DIR/lists/partial" "$APT_DIR/archives/partial"
 	cat >"$APT_DIR/apt.conf" <<-EOF
 		Dir::Etc::SourceList "$APT_DIR/sources.list";
@@ -60,12 +62,16 @@ apt_refresh() {
 		Dir::State::status "/dev/null";
 		Dir::Cache "$APT_DIR";
 		APT::Architecture "amd64";
-		APT::Architectures "amd64";
+		APT::Architectures { ${APT_ARCHITECTURES:-"amd64";} };
 		APT::Sandbox::User "";
 		Acquire::Languages "none";
 		Acquire::Retries "3";
 		$(apt_host_options)
 	EOF
+}
+
+apt_refresh() {
+	apt_state
 	sources_list >"$APT_DIR/sources.list"
 	apt_own apt-get -q update
 	archive_kernels >"$APT_DIR/kernels.new"

@@ -209,9 +209,11 @@ show_splats() {
 	return 1
 }
 
+# What the console said last, and before it the program that is the machine
 show_console_end() {
 	say "--- the console's last lines (node ${NODES_OF[$1]})"
-	tail -n 30 "$RUN/console.$1" | tr -d '\r' >&2
+	cat "$RUN/qemu.$1" "$RUN"/virtiofsd.* >&2 2>/dev/null || true
+	tail -n 30 "$RUN/console.$1" 2>/dev/null | tr -d '\r' >&2
 	say "---"
 }
 

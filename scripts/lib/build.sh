@@ -158,7 +158,7 @@ build_userland() {
 build_role() {
 	local role=$1
 	if [ -e "$TOP/kernel/Kbuild" ]; then
-		build_part "module-$role" "$(source_key kernel selftests/kmod)" "modules for Debian's $role kernel" build_module "$role" || return
+		build_part "module-$role" "$(source_key kernel selftests/kmod VERSION)" "modules for Debian's $role kernel" build_module "$role" || return
 	fi
 	build_part "initrd-$role" "$(source_key scripts/guest)" "initrd for the $role kernel" build_initrd "$role" || return
 	build_part layer "$(cat "$BUILD"/.stamp-module-* "$BUILD"/.stamp-provider "$BUILD"/.stamp-selftests 2>/dev/null)" \
@@ -210,7 +210,7 @@ build_uml_layer() {
 	local flavour=$1
 	with_lock "uml-$flavour" uml_make "$flavour" || return
 	with_lock "layer-$flavour-$BUILD_ID" build_part "uml-$flavour" \
-		"$(source_key kernel selftests/kmod) $(uml_dir "$flavour")" "modules for UML, $flavour" build_uml_module "$flavour" ||
+		"$(source_key kernel selftests/kmod VERSION) $(uml_dir "$flavour")" "modules for UML, $flavour" build_uml_module "$flavour" ||
 		return
 	build_run_bed "$flavour"
 }

@@ -176,6 +176,8 @@ sync_tree() {
 		mkdir -p "$dst/$(dirname "$f")"
 		cp "$src/$f" "$dst/$f"
 	done <"$dst/.sources"
+	# the module's version is above it in the tree, and beside it in a copy
+	[ "$src" != "$TOP/kernel" ] || cmp -s "$TOP/VERSION" "$dst/VERSION" || cp "$TOP/VERSION" "$dst/VERSION"
 }
 
 # splat_lines LOG: the lines, numbered, of a kernel log that a healthy kernel does not print

@@ -55,11 +55,11 @@ usable_kernels() {
 		}' "$1" | sort -V
 }
 
-# role_kernel LIST ROLE: "RELEASE SUITES" of the kernel that has this role. If the place where it should be has no
-# usable kernel, the next place is taken, and a line says so.
+# role_kernel LIST ROLE [ARCHITECTURE]: "RELEASE SUITES" of the kernel that has this role. If the place where it should
+# be has no usable kernel, the next place is taken, and a line says so.
 role_kernel() {
 	local place release missed=''
-	for place in $(role_places "$2"); do
+	for place in $(role_places "$2" | sed "s/amd64/${3:-amd64}/g"); do
 		release=$(usable_kernels "$1" "${place%:*}" "${place#*:}" | tail -n 1)
 		if [ "$release" ]; then
 			[ -z "$missed" ] ||

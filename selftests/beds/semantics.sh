@@ -40,7 +40,7 @@ found "a new row" "reg_new has no test" 's/^   reg_hole .*/&\n   reg_new | somet
 found "a test without a row" "dereg_close is not on the page" '/^   dereg_close /d' "$PAGE"
 found "another answer in the test" "rereg_hole: EFAULT, but .* EINVAL" '/^ROW(rereg_hole,/s/EFAULT/EINVAL/' \
 	selftests/semantics_rereg.c
-found "another answer on the page" "mw2_index: IBV_WC_SUCCESS, but" '/^   mw2_index /s/IBV_WC_[A-Z_]*/IBV_WC_SUCCESS/' "$PAGE"
+found "another answer on the page" "mw2_length_0: IBV_WC_SUCCESS, but" '/^   mw2_length_0 /s/IBV_WC_[A-Z_]*/IBV_WC_SUCCESS/' "$PAGE"
 found "a row twice" "wc_once is there twice" 's/^   wc_once .*/&\n&/' "$PAGE"
 found "a test twice" "wc_once is there twice" 's/^ROW(wc_once,.*/&\n&/' selftests/semantics_wc.c
 found "a row that lacks a column" "not a row" '/^   wc_once /s/ | driver//' "$PAGE"

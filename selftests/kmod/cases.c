@@ -123,6 +123,108 @@ static int case_refused(struct pair *p)
 	return 0;
 }
 
+/* ib_drain_qp() posts, too: flush what fills a queue, so that it can. */
+static int make_room(struct side *s, struct request *flushed)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	EXPECT(!ib_modify_qp(s->qp, &attr, IB_QP_STATE));
+	EXPECT(request_wait(s, flushed) == IB_WC_WR_FLUSH_ERR);
+	return 0;
+}
+
+/*
+ * Where a post fails is told by *bad, which is not touched when it does not
+ * fail: some consumers, RDS is one, look at nothing else.
+ */
+static int case_bad_send(struct pair *p)
+{
+	static const struct ib_send_wr untouched;
+	const struct ib_send_wr *bad = &untouched;
+	static struct request recvs[2], one, two;
+	struct ib_send_wr second = {
+		.opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
+		.wr_cqe = &two.cqe,
+	};
+	struct ib_send_wr first = {
+		.opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
+		.wr_cqe = &one.cqe, .next = &second,
+	};
+	int err, n = 0;
+
+	request_init(&one);
+	request_init(&two);
+	EXPECT(!post_recv(p, &p->b, 0, 64, &recvs[0]));
+	EXPECT(!post_recv(p, &p->b, 0, 64, &recvs[1]));
+	EXPECT(!ib_post_send(p->a.qp, &first, &bad));
+	EXPECT(bad == &untouched);
+	EXPECT(request_wait(&p->a, &one) == IB_WC_SUCCESS);
+	EXPECT(request_wait(&p->a, &two) == IB_WC_SUCCESS);
+
+	second.num_sge = MAX_SGE + 1;
+	EXPECT(ib_post_send(p->a.qp, &first, &bad) == -EINVAL);
+	EXPECT(bad == &second);
+	first.num_sge = MAX_SGE + 1;
+	bad = &untouched;
+	EXPECT(ib_post_send(p->a.qp, &first, &bad) == -EINVAL);
+	EXPECT(bad == &first);
+
+	/* Nobody receives them, so the queue is full in the end. */
+	second.num_sge = 0;
+	bad = &untouched;
+	while (!(err = ib_post_send(p->a.qp, &second, &bad)) && n++ < MAX_WR)
+		EXPECT(bad == &untouched);
+	EXPECT(err == -ENOMEM && bad == &second);
+	return make_room(&p->a, &two);
+}
+
+static int recv_list(struct pair *p, const struct ib_recv_wr *wr,
+		     const struct ib_recv_wr **bad)
+{
+	return p->srq ? ib_post_srq_recv(p->srq, wr, bad) :
+			ib_post_recv(p->b.qp, wr, bad);
+}
+
+static int case_bad_recv(struct pair *p)
+{
+	static const struct ib_recv_wr untouched;
+	const struct ib_recv_wr *bad = &untouched;
+	static struct request send, one, two;
+	struct ib_recv_wr second = { .wr_cqe = &two.cqe };
+	struct ib_recv_wr first = { .wr_cqe = &one.cqe, .next = &second };
+	int err, n = 0;
+
+	request_init(&one);
+	request_init(&two);
+	EXPECT(!recv_list(p, &first, &bad));
+	EXPECT(bad == &untouched);
+	EXPECT(!send_bytes(p, &p->a, 0, 0, 0, &send));
+	EXPECT(request_wait(&p->b, &one) == IB_WC_SUCCESS);
+	EXPECT(!send_bytes(p, &p->a, 0, 0, 0, NULL));
+	EXPECT(request_wait(&p->b, &two) == IB_WC_SUCCESS);
+
+	second.num_sge = MAX_SGE + 1;
+	EXPECT(recv_list(p, &first, &bad) == -EINVAL);
+	EXPECT(bad == &second);
+	first.num_sge = MAX_SGE + 1;
+	bad = &untouched;
+	EXPECT(recv_list(p, &first, &bad) == -EINVAL);
+	EXPECT(bad == &first);
+
+	second.num_sge = 0;
+	bad = &untouched;
+	while (!(err = recv_list(p, &second, &bad)) && n++ < MAX_WR)
+		EXPECT(bad == &untouched);
+	EXPECT(err == -ENOMEM && bad == &second);
+	if (!p->srq)
+		return make_room(&p->b, &two);
+	/* Not to a QP that has none of its own. */
+	bad = &untouched;
+	EXPECT(ib_post_recv(p->b.qp, &second, &bad) == -EINVAL);
+	EXPECT(bad == &second);
+	return 0;
+}
+
 /* All that was posted has completed when a drain is over, each once. */
 static int case_drain(struct pair *p)
 {
@@ -373,6 +475,10 @@ void run_cases(const struct target *t)
 	run_case(t, "inline data", IB_POLL_SOFTIRQ, false, case_inline);
 	run_case(t, "unsignalled", IB_POLL_DIRECT, false, case_unsignalled);
 	run_case(t, "refused", IB_POLL_DIRECT, false, case_refused);
+	run_case(t, "bad_wr of sends", IB_POLL_DIRECT, false, case_bad_send);
+	run_case(t, "bad_wr of receives", IB_POLL_DIRECT, false,
+		 case_bad_recv);
+	run_case(t, "bad_wr of an SRQ", IB_POLL_DIRECT, true, case_bad_recv);
 	run_case(t, "a QP goes", IB_POLL_DIRECT, false, case_forgotten);
 	report("events, and missed ones", NULL, case_events(t));
 	report("posting from softirq and from the handler", NULL, case_rally(t));

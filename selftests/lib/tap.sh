@@ -68,6 +68,18 @@ check_error() {
 	return 1
 }
 
+# relay FILE: what another test reported, as part of this one
+relay() {
+	local line
+	while IFS= read -r line; do
+		case $line in
+		'ok '*) ok "${line#ok * }" ;;
+		'not ok '*) not_ok "${line#not ok * }" ;;
+		'#'*) printf '%s\n' "$line" ;;
+		esac
+	done <"$1"
+}
+
 is() { [ "$1" = "$2" ] || { echo "got '$1', expected '$2'"; return 1; }; }
 
 # nap SECONDS: sleep, but without a process

@@ -94,16 +94,16 @@ int vt_bind(struct vt_ep *ep, struct ibv_mw *mw, const struct vt_bind *to)
 }
 
 /**
- * vt_bind_wr() - bind a window by a work request
+ * vt_bind_given() - bind a window by a work request, and leave its struct alone
  * @ep: whose QP
- * @mw: of any type; its rkey becomes @rkey if the bind succeeds
+ * @mw: of any type; whether its rkey is the new one is for the provider to say
  * @rkey: the new one
  * @to: what to
  *
  * Return: as vt_bind()
  */
-int vt_bind_wr(struct vt_ep *ep, struct ibv_mw *mw, uint32_t rkey,
-	       const struct vt_bind *to)
+int vt_bind_given(struct vt_ep *ep, struct ibv_mw *mw, uint32_t rkey,
+		  const struct vt_bind *to)
 {
 	struct ibv_send_wr wr = {
 		.wr_id = WR_ID,
@@ -113,10 +113,29 @@ int vt_bind_wr(struct vt_ep *ep, struct ibv_mw *mw, uint32_t rkey,
 			.mw = mw, .rkey = rkey, .bind_info = bind_info(to),
 		},
 	};
-	int ret = vt_outcome(ep, &wr);
 
-	if (ret == IBV_WC_SUCCESS)
-		mw->rkey = rkey;
+	return vt_outcome(ep, &wr);
+}
+
+/**
+ * vt_bind_wr() - bind a window by a work request
+ * @ep: whose QP
+ * @mw: of any type; its rkey becomes the new one if the bind succeeds
+ * @rkey: the new one; of a type 2 window only the low byte counts
+ * @to: what to
+ *
+ * Return: as vt_bind()
+ */
+int vt_bind_wr(struct vt_ep *ep, struct ibv_mw *mw, uint32_t rkey,
+	       const struct vt_bind *to)
+{
+	int ret = vt_bind_given(ep, mw, rkey, to);
+
+	if (ret != IBV_WC_SUCCESS)
+		return ret;
+	if (mw->type == IBV_MW_TYPE_2)
+		rkey = (mw->rkey & ~0xffu) | (rkey & 0xff);
+	mw->rkey = rkey;
 	return ret;
 }
 

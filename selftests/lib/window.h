@@ -41,6 +41,8 @@ int vt_window_open(struct vt_window *w, struct vt_ep *ep,
 int vt_window_close(struct vt_window *w);
 
 int vt_bind(struct vt_ep *ep, struct ibv_mw *mw, const struct vt_bind *to);
+int vt_bind_given(struct vt_ep *ep, struct ibv_mw *mw, uint32_t rkey,
+		  const struct vt_bind *to);
 int vt_bind_wr(struct vt_ep *ep, struct ibv_mw *mw, uint32_t rkey,
 	       const struct vt_bind *to);
 int vt_bind_any(struct vt_ep *ep, struct ibv_mw *mw, const struct vt_bind *to);

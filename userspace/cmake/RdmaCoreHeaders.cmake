@@ -53,8 +53,30 @@ macro(rdma_core_check_features)
   set(IOCTL_MODE_NUM 3)
 endmacro()
 
+# Structures differ between releases that share a provider ABI, so the provider
+# declines a libibverbs that is not of VERSION's layout. That is said here, not
+# to the user.
+function(rdma_core_check_installed VERSION FIRST END)
+  get_filename_component(INSTALLED "${IBVERBS_LIBRARY}" REALPATH)
+  string(REGEX MATCH "\\.([0-9]+)\\.[0-9]+$" RELEASE "${INSTALLED}")
+  set(MAJOR "${CMAKE_MATCH_1}")
+  if(RELEASE AND NOT MAJOR LESS FIRST AND MAJOR LESS END)
+    return()
+  endif()
+  if(SMR_FOREIGN_LIBIBVERBS)
+    message(STATUS "for rdma-core ${VERSION}, not for ${INSTALLED}")
+    return()
+  endif()
+  message(FATAL_ERROR "RDMA_CORE_SOURCE is rdma-core ${VERSION}, but the "
+    "libibverbs that is installed, ${INSTALLED}, was not built from it: the "
+    "provider would decline to work with it. Give RDMA_CORE_SOURCE the source "
+    "of the installed release ('apt-get source rdma-core'); or, to build for "
+    "another machine, -DSMR_FOREIGN_LIBIBVERBS=ON.")
+endfunction()
+
 # Fills INCLUDE from SOURCE, which is to match IBVERBS_LIBRARY; sets
-# RDMA_CORE_INCLUDE, RDMA_CORE_VERSION and IBVERBS_PABI_VERSION.
+# RDMA_CORE_INCLUDE, RDMA_CORE_VERSION, IBVERBS_PABI_VERSION, and as
+# SMR_RDMA_CORE_FIRST and _END the releases that will do.
 function(rdma_core_headers SOURCE INCLUDE)
   if(NOT EXISTS "${SOURCE}/libibverbs/driver.h")
     message(FATAL_ERROR "RDMA_CORE_SOURCE must name an unpacked rdma-core "
@@ -67,13 +89,13 @@ function(rdma_core_headers SOURCE INCLUDE)
   message(STATUS "rdma-core ${PACKAGE_VERSION}, "
     "provider ABI ${IBVERBS_PABI_VERSION}")
 
-  # Structures grow between releases that share a provider ABI.
-  get_filename_component(INSTALLED "${IBVERBS_LIBRARY}" REALPATH)
-  if(NOT INSTALLED MATCHES "\\.${PACKAGE_VERSION}$")
-    message(WARNING "${INSTALLED} was not built from rdma-core "
-      "${PACKAGE_VERSION}; the provider will not work with it")
-  endif()
+  rdma_core_layout("${PACKAGE_VERSION}" FIRST END)
+  rdma_core_check_installed("${PACKAGE_VERSION}" "${FIRST}" "${END}")
 
+  # Links of another release may have been left in a build directory.
+  foreach(DIR infiniband util ccan rdma)
+    file(REMOVE_RECURSE "${INCLUDE}/${DIR}")
+  endforeach()
   file(GLOB VERBS_HEADERS "${SOURCE}/libibverbs/*.h")
   file(GLOB UTIL_HEADERS "${SOURCE}/util/*.h")
   file(GLOB CCAN_HEADERS "${SOURCE}/ccan/*.h")
@@ -89,6 +111,8 @@ function(rdma_core_headers SOURCE INCLUDE)
     ESCAPE_QUOTES @ONLY)
   rdma_core_abi_header("${SOURCE}/kernel-headers/rdma/ib_user_verbs.h")
 
+  set(SMR_RDMA_CORE_FIRST "${FIRST}" PARENT_SCOPE)
+  set(SMR_RDMA_CORE_END "${END}" PARENT_SCOPE)
   set(RDMA_CORE_INCLUDE "${INCLUDE}" PARENT_SCOPE)
   set(RDMA_CORE_VERSION "${PACKAGE_VERSION}" PARENT_SCOPE)
   set(IBVERBS_PABI_VERSION "${IBVERBS_PABI_VERSION}" PARENT_SCOPE)

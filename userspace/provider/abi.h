@@ -66,6 +66,9 @@ SMR_ASSERT_OFFSET(smr_cqe, vlan_id, 54);
 SMR_ASSERT_OFFSET(smr_cqe, sl, 56);
 
 SMR_ASSERT_SIZE(smr_ring_info, 32);
+SMR_ASSERT_SIZE(smr_dm_info, 16);
+SMR_ASSERT_SIZE(smr_alloc_ucontext_resp, 8);
+SMR_ASSERT_OFFSET(smr_alloc_ucontext_resp, abi_minor, 4);
 SMR_ASSERT_SIZE(smr_create_qp_resp, 64);
 SMR_ASSERT_SIZE(smr_create_srq_resp, 40);
 

@@ -68,7 +68,7 @@ static int create_cq(struct smr_cq *cq, struct ibv_context *context,
 	struct usmr_create_cq_resp resp = {};
 	int ret;
 
-	ret = ibv_cmd_create_cq_ex(context, attr, &cq->vcq, NULL, 0,
+	ret = ibv_cmd_create_cq_ex(context, attr, NULL, &cq->vcq, NULL, 0,
 				   &resp.ibv_resp, sizeof(resp), 0);
 	if (ret)
 		return ret;

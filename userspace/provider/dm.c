@@ -87,6 +87,11 @@ static int map_dm(struct ibv_context *context, struct smr_dm *dm,
 		   context->cmd_fd, (off_t)info.mmap_offset);
 	if (map == MAP_FAILED)
 		return errno;
+	ret = ibv_dontfork_range(map, info.mmap_size);
+	if (ret) {
+		munmap(map, info.mmap_size);
+		return ENOMEM;
+	}
 	dm->map = map;
 	dm->map_size = info.mmap_size;
 	dm->length = info.length;
@@ -139,6 +144,7 @@ void smr_unimport_dm(struct ibv_dm *ibdm)
 {
 	struct smr_dm *dm = to_smr_dm(ibdm);
 
+	ibv_dofork_range(dm->map, dm->map_size);
 	munmap(dm->map, dm->map_size);
 	free(dm);
 }

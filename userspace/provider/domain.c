@@ -12,8 +12,10 @@
 #include "softmr.h"
 
 enum {
+	/* ALLOW_CC_UNPROTECTED is about DMA by a device: there is none. */
 	SMR_PARENT_DOMAIN_MASK = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
-				 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT,
+				 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT |
+				 SMR_PARENT_DOMAIN_ALLOW_CC_UNPROTECTED,
 	/* what calloc() promises */
 	SMR_OBJECT_ALIGNMENT = 16,
 };
@@ -136,6 +138,17 @@ int smr_dealloc_td(struct ibv_td *ibtd)
 	return 0;
 }
 
+static int check_parent_domain(const struct ibv_parent_domain_init_attr *attr)
+{
+	if (attr->comp_mask & ~(uint32_t)SMR_PARENT_DOMAIN_MASK ||
+	    to_smr_pd(attr->pd)->base)
+		return EINVAL;
+	if ((attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) &&
+	    (!attr->alloc || !attr->free))
+		return EINVAL;
+	return 0;
+}
+
 static void use_base(struct smr_pd *parent, struct ibv_pd *pd)
 {
 	parent->base = to_smr_pd(pd);
@@ -164,13 +177,14 @@ smr_alloc_parent_domain(struct ibv_context *context,
 			struct ibv_parent_domain_init_attr *attr)
 {
 	struct smr_pd *parent;
+	int ret;
 
 	(void)context;
 	if (ibv_check_alloc_parent_domain(attr))
 		return NULL;
-	if (attr->comp_mask & ~(uint32_t)SMR_PARENT_DOMAIN_MASK ||
-	    to_smr_pd(attr->pd)->base) {
-		errno = EINVAL;
+	ret = check_parent_domain(attr);
+	if (ret) {
+		errno = ret;
 		return NULL;
 	}
 	parent = calloc(1, sizeof(*parent));

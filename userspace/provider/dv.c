@@ -72,3 +72,16 @@ int softmrdv_query_mr_windows(struct ibv_mr *mr,
 		*total = n;
 	return ret;
 }
+
+int softmrdv_query_device(struct ibv_context *context,
+			  struct softmrdv_device *device)
+{
+	if (!context || !device || device->comp_mask)
+		return EINVAL;
+	if (!softmrdv_is_supported(context->device))
+		return EOPNOTSUPP;
+
+	device->abi_version = SMR_ABI_VERSION;
+	device->abi_minor = to_smr_context(context)->abi_minor;
+	return 0;
+}

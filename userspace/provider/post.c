@@ -105,9 +105,12 @@ static int write_send(struct smr_qp *qp, const struct ibv_send_wr *wr)
 	ret = write_op(qp, wqe, wr);
 	if (!ret)
 		ret = write_payload(&qp->sq, wqe, wr);
-	if (!ret)
-		qp->sq.prod++;
-	return ret;
+	if (ret)
+		return ret;
+	if (wr->opcode == IBV_WR_BIND_MW)
+		smr_wqe_bind_posted(wqe);
+	qp->sq.prod++;
+	return 0;
 }
 
 /*

@@ -75,7 +75,7 @@ static int create_qp(struct smr_qp *qp, struct ibv_context *context,
 	int ret;
 
 	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd, sizeof(cmd),
-				    &resp.ibv_resp, sizeof(resp));
+				    &resp.ibv_resp, sizeof(resp), NULL);
 	if (ret)
 		return ret;
 
@@ -194,7 +194,13 @@ struct ibv_qp *smr_open_qp(struct ibv_context *context,
 		errno = ret;
 		return NULL;
 	}
-	map_queues(qp, &no_queues);
+	ret = map_queues(qp, &no_queues);
+	if (ret) {
+		ibv_cmd_destroy_qp(&qp->vqp.qp);
+		free(qp);
+		errno = ret;
+		return NULL;
+	}
 	return &qp->vqp.qp;
 }
 

@@ -31,7 +31,8 @@ static bool ring_geometry_ok(const struct smr_ring_info *info,
  * @stride: bytes from one to the next
  *
  * For a ring that takes the place of another one: once the kernel uses it, it is
- * too late to find that there is no room for it.
+ * too late to find that there is no room for it. No addresses are kept for a ring
+ * that is larger than any can be, so that the kernel says what is wrong with it.
  *
  * Return: 0 or a positive errno.
  */
@@ -44,8 +45,9 @@ int smr_room_reserve(struct smr_room *room, uint32_t entries, uint32_t stride)
 	size = (sizeof(struct smr_ring_hdr) + depth * stride + page - 1) & -page;
 
 	*room = (struct smr_room){};
-	if (size > SIZE_MAX)
-		return ENOMEM;
+	/* mmap_size cannot say so much: the kernel is to refuse it. */
+	if (size > UINT32_MAX)
+		return 0;
 	room->addr = mmap(NULL, size, PROT_NONE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (room->addr == MAP_FAILED) {

@@ -13,6 +13,7 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 
 #include "abi.h"
+#include "fit.h"
 
 static void smr_free_context(struct ibv_context *context);
 
@@ -82,13 +83,17 @@ static const struct verbs_match_ent smr_match_table[] = {
 	{},
 };
 
-static int check_version(struct smr_context *ctx, uint32_t version)
+static int check_answer(struct smr_context *ctx,
+			const struct smr_alloc_ucontext_resp *resp)
 {
-	if (version == SMR_ABI_VERSION)
-		return 0;
-	verbs_err(&ctx->vctx, "the module's ABI version is %u, not %u\n",
-		  version, SMR_ABI_VERSION);
-	return EPROTO;
+	if (resp->abi_version != SMR_ABI_VERSION) {
+		verbs_err(&ctx->vctx,
+			  "the module's ABI version is %u, not %u: install the module and the provider of one release of softmr\n",
+			  resp->abi_version, SMR_ABI_VERSION);
+		return EPROTO;
+	}
+	ctx->abi_minor = resp->abi_minor;
+	return 0;
 }
 
 /* By the command that makes a context, which belongs to this process. */
@@ -96,11 +101,11 @@ static int get_context(struct smr_context *ctx)
 {
 	struct usmr_get_context_resp resp = {};
 	struct ibv_get_context cmd = {};
+	int ret;
 
-	if (ibv_cmd_get_context(&ctx->vctx, &cmd, sizeof(cmd), &resp.ibv_resp,
-				sizeof(resp)))
-		return errno;
-	return check_version(ctx, resp.drv_payload.abi_version);
+	ret = ibv_cmd_get_context(&ctx->vctx, &cmd, sizeof(cmd), NULL,
+				  &resp.ibv_resp, sizeof(resp));
+	return ret ? ret : check_answer(ctx, &resp.drv_payload);
 }
 
 /* By the one that asks about a context, which another process has made. */
@@ -113,7 +118,7 @@ static int query_context(struct smr_context *ctx)
 
 	fill_attr_out_ptr(cmd, SMR_ATTR_QUERY_CONTEXT_RESP, &resp);
 	ret = ibv_cmd_query_context(&ctx->vctx.context, cmd);
-	return ret ? ret : check_version(ctx, resp.abi_version);
+	return ret ? ret : check_answer(ctx, &resp);
 }
 
 static struct verbs_context *
@@ -153,10 +158,10 @@ static struct verbs_context *smr_import_context(struct ibv_device *device,
 
 static void smr_free_context(struct ibv_context *context)
 {
-	struct verbs_context *vctx = verbs_get_ctx(context);
+	struct smr_context *ctx = to_smr_context(context);
 
-	verbs_uninit_context(vctx);
-	free(container_of(vctx, struct smr_context, vctx));
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
 }
 
 static struct verbs_device *smr_alloc_device(struct verbs_sysfs_dev *sysfs_dev)
@@ -186,4 +191,12 @@ bool softmrdv_is_supported(struct ibv_device *device)
 	return device && verbs_get_device(device)->ops == &smr_device_ops;
 }
 
-PROVIDER_DRIVER(softmr, smr_device_ops);
+/* What PROVIDER_DRIVER() would make, but for the condition. */
+extern const struct verbs_device_ops verbs_provider_softmr
+	__attribute__((alias("smr_device_ops")));
+
+static __attribute__((constructor)) void register_driver(void)
+{
+	if (smr_libibverbs_fits())
+		verbs_register_driver(&smr_device_ops);
+}

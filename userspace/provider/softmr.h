@@ -11,6 +11,7 @@
 
 #include <infiniband/driver.h>
 
+#include "compat.h"
 #include "doorbell.h"
 #include "domain.h"
 #include "lock.h"
@@ -28,10 +29,12 @@
 
 /**
  * struct smr_context - an open device
- * @vctx: libibverbs' part; there is no other yet
+ * @vctx: libibverbs' part
+ * @abi_minor: what the module has of the ABI, enum smr_abi_minor
  */
 struct smr_context {
 	struct verbs_context vctx;
+	uint32_t abi_minor;
 };
 
 /**
@@ -96,6 +99,7 @@ struct smr_srq {
  *	ibv_wr_start() to ibv_wr_complete() or ibv_wr_abort()
  * @wr_first: @sq's prod at ibv_wr_start()
  * @wr_err: the first error since ibv_wr_start()
+ * @wr_binds: memory windows are to be bound
  */
 struct smr_qp {
 	struct verbs_qp vqp;
@@ -108,7 +112,13 @@ struct smr_qp {
 	struct smr_send_wqe *wr;
 	uint32_t wr_first;
 	int wr_err;
+	bool wr_binds;
 };
+
+static inline struct smr_context *to_smr_context(struct ibv_context *context)
+{
+	return container_of(verbs_get_ctx(context), struct smr_context, vctx);
+}
 
 static inline struct smr_ah *to_smr_ah(struct ibv_ah *ah)
 {

@@ -72,6 +72,29 @@ int softmrdv_query_mr_windows(struct ibv_mr *mr,
 			      struct softmrdv_mr_window *windows,
 			      uint32_t max, uint32_t *total);
 
+/**
+ * struct softmrdv_device - what module and provider have agreed on
+ * @comp_mask: 0; for what may be added
+ * @abi_version: of the interface between the two; 1
+ * @abi_minor: how far it has grown in the module; 0: as in the first release
+ */
+struct softmrdv_device {
+	uint64_t comp_mask;
+	uint32_t abi_version;
+	uint32_t abi_minor;
+};
+
+/**
+ * softmrdv_query_device - what can this device's module do?
+ * @context: the open device
+ * @device: the answer; its comp_mask must be 0
+ *
+ * Return: 0 or a positive errno: EINVAL (@context or @device is NULL, or comp_mask
+ * is not 0), EOPNOTSUPP (the device is not one of softmr).
+ */
+int softmrdv_query_device(struct ibv_context *context,
+			  struct softmrdv_device *device);
+
 #ifdef __cplusplus
 }
 #endif

@@ -127,8 +127,12 @@ static void wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw, uint32_t rkey,
 {
 	struct smr_send_wqe *wqe = begin(qpx, IBV_WR_BIND_MW);
 
-	if (wqe && smr_wqe_set_bind_mw(wqe, mw, rkey, info))
+	if (!wqe)
+		return;
+	if (smr_wqe_set_bind_mw(wqe, mw, rkey, info))
 		fail(to_smr_qp_ex(qpx), EINVAL);
+	else
+		to_smr_qp_ex(qpx)->wr_binds = true;
 }
 
 static void wr_local_inv(struct ibv_qp_ex *qpx, uint32_t invalidate_rkey)
@@ -233,6 +237,7 @@ static void wr_start(struct ibv_qp_ex *qpx)
 	qp->wr = NULL;
 	qp->wr_first = qp->sq.prod;
 	qp->wr_err = 0;
+	qp->wr_binds = false;
 	if (!qp->sq.ring.hdr || !smr_state_takes_sends(qpx->qp_base.state))
 		qp->wr_err = EINVAL;
 }
@@ -246,6 +251,19 @@ static void wr_abort(struct ibv_qp_ex *qpx)
 	smr_unlock(&qp->sq.lock);
 }
 
+/* Only now that the batch cannot be aborted do windows get their new keys. */
+static void binds_posted(const struct smr_qp *qp)
+{
+	const struct smr_send_wqe *wqe;
+	uint32_t i;
+
+	for (i = qp->wr_first; i != qp->sq.prod; i++) {
+		wqe = smr_ring_entry(&qp->sq.ring, i);
+		if (wqe->opcode == IBV_WR_BIND_MW)
+			smr_wqe_bind_posted(wqe);
+	}
+}
+
 static int wr_complete(struct ibv_qp_ex *qpx)
 {
 	struct smr_qp *qp = to_smr_qp_ex(qpx);
@@ -256,6 +274,8 @@ static int wr_complete(struct ibv_qp_ex *qpx)
 		return err;
 	}
 
+	if (unlikely(qp->wr_binds))
+		binds_posted(qp);
 	smr_wq_publish(&qp->sq);
 	qp->wr = NULL;
 	smr_unlock(&qp->sq.lock);
@@ -286,7 +306,9 @@ static uint32_t requested_ops(uint64_t send_ops_flags)
  */
 int smr_qp_set_wr_ops(struct smr_qp *qp, uint64_t send_ops_flags)
 {
-	const uint64_t known = 2 * IBV_QP_EX_WITH_ATOMIC_WRITE - 1;
+	const uint64_t known = (2 * IBV_QP_EX_WITH_TSO - 1) |
+			       IBV_QP_EX_WITH_FLUSH |
+			       IBV_QP_EX_WITH_ATOMIC_WRITE;
 	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
 
 	if ((send_ops_flags & ~known) ||
@@ -305,8 +327,8 @@ int smr_qp_set_wr_ops(struct smr_qp *qp, uint64_t send_ops_flags)
 	qpx->wr_rdma_read = wr_rdma_read;
 	qpx->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	qpx->wr_atomic_fetch_add = wr_atomic_fetch_add;
-	qpx->wr_atomic_write = wr_atomic_write;
-	qpx->wr_flush = wr_flush;
+	smr_set_wr_atomic_write(qpx, wr_atomic_write);
+	smr_set_wr_flush(qpx, wr_flush);
 	qpx->wr_bind_mw = wr_bind_mw;
 	qpx->wr_local_inv = wr_local_inv;
 

@@ -17,9 +17,15 @@
 #include "../provider/abi.h"
 #include "../provider/softmr.h"
 
+/* The arguments that older releases of rdma-core do not have */
+#define UNUSED	__attribute__((unused))
+
 struct fake_kernel fake = {
 	.max_inline = FAKE_MAX_INLINE,
 	.max_sge = FAKE_MAX_SGE,
+	.abi_version = SMR_ABI_VERSION,
+	.abi_minor = SMR_ABI_MINOR,
+	.answer = sizeof(struct smr_alloc_ucontext_resp),
 };
 
 static struct verbs_context fake_vctx;
@@ -32,6 +38,27 @@ struct ibv_context *fake_context(void)
 	if (!context->cmd_fd)
 		context->cmd_fd = memfd_create("softmr", 0);
 	return context;
+}
+
+/* PROVIDER_DRIVER() of other providers makes it */
+extern const struct verbs_device_ops verbs_provider_softmr;
+
+struct ibv_device *fake_device(void)
+{
+	static struct verbs_device vdev;
+
+	vdev.ops = &verbs_provider_softmr;
+	/* It must not go when the last context does. */
+	atomic_store(&vdev.refcount, 1000);
+	return &vdev.device;
+}
+
+static uint64_t fake_room(uint32_t bytes)
+{
+	uint64_t at = fake_end;
+
+	fake_end += (bytes + 4095) & ~4095U;
+	return ftruncate(fake_context()->cmd_fd, (off_t)fake_end) ? 0 : at;
 }
 
 static void fake_ring(struct smr_ring_info *info, uint32_t head,
@@ -110,13 +137,37 @@ static void fake_windows(const struct ib_uverbs_attr *attr)
 		};
 }
 
+static int fake_query_dm(const struct ibv_command_buffer *cmd)
+{
+	const struct smr_dm_info info = {
+		.mmap_offset = fake_room(FAKE_DM_LENGTH),
+		.mmap_size = FAKE_DM_LENGTH,
+		.length = FAKE_DM_LENGTH,
+	};
+	const struct ib_uverbs_attr *attr;
+
+	for (attr = cmd->hdr.attrs; attr < cmd->next_attr; attr++) {
+		if (attr->attr_id == SMR_ATTR_DM_QUERY_INFO)
+			memcpy((void *)(uintptr_t)attr->data, &info,
+			       sizeof(info));
+		else if (attr->attr_id != SMR_ATTR_DM_QUERY_DM ||
+			 attr->data != FAKE_DM_HANDLE)
+			return EINVAL;
+	}
+	return 0;
+}
+
 /* The methods that are called through libibverbs */
 int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 {
 	const struct ib_uverbs_attr *attr = cmd->hdr.attrs;
 
-	if (context != fake_context() || cmd->buffer_error ||
-	    cmd->hdr.object_id != UVERBS_OBJECT_MR ||
+	if (context != fake_context() || cmd->buffer_error)
+		return EINVAL;
+	if (cmd->hdr.object_id == UVERBS_OBJECT_DM &&
+	    cmd->hdr.method_id == SMR_METHOD_DM_QUERY)
+		return fake_query_dm(cmd);
+	if (cmd->hdr.object_id != UVERBS_OBJECT_MR ||
 	    cmd->hdr.method_id != SMR_METHOD_MR_QUERY_WINDOWS)
 		return EINVAL;
 	fake.queries++;
@@ -135,11 +186,107 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 	return 0;
 }
 
+/* What a module of this version answers: a shorter one leaves zeros. */
+static int fake_answer(struct smr_alloc_ucontext_resp *resp)
+{
+	const struct smr_alloc_ucontext_resp full = {
+		.abi_version = fake.abi_version,
+		.abi_minor = fake.abi_minor,
+	};
+
+	if (fake.context_err)
+		return fake.context_err;
+	memcpy(resp, &full, fake.answer);
+	return 0;
+}
+
+int ibv_cmd_get_context(struct verbs_context *context,
+			struct ibv_get_context *cmd, size_t cmd_size,
+			struct ibv_fd_arr *fds UNUSED,
+			struct ib_uverbs_get_context_resp *resp,
+			size_t resp_size)
+{
+	struct usmr_get_context_resp *full =
+		container_of(resp, struct usmr_get_context_resp, ibv_resp);
+
+	(void)context;
+	(void)cmd;
+	/* No module reads any input. */
+	if (cmd_size != sizeof(*cmd) || resp_size != sizeof(*full))
+		return EINVAL;
+	return fake_answer(&full->drv_payload);
+}
+
+int ibv_cmd_query_context(struct ibv_context *context,
+			  struct ibv_command_buffer *cmd)
+{
+	const struct ib_uverbs_attr *attr = cmd->hdr.attrs;
+
+	(void)context;
+	if (cmd->next_attr != attr + 1 ||
+	    attr->attr_id != SMR_ATTR_QUERY_CONTEXT_RESP ||
+	    attr->len != sizeof(struct smr_alloc_ucontext_resp))
+		return EINVAL;
+	return fake_answer((void *)(uintptr_t)attr->data);
+}
+
+int ibv_dontfork_range(void *base, size_t size)
+{
+	(void)base;
+	if (fake.dontfork_err)
+		return fake.dontfork_err;
+	__atomic_fetch_add(&fake.not_for_child, size, __ATOMIC_RELAXED);
+	return 0;
+}
+
+int ibv_dofork_range(void *base, size_t size)
+{
+	(void)base;
+	__atomic_fetch_sub(&fake.not_for_child, size, __ATOMIC_RELAXED);
+	return 0;
+}
+
+int ibv_cmd_alloc_dm(struct ibv_context *context,
+		     const struct ibv_alloc_dm_attr *attr, struct verbs_dm *dm,
+		     struct ibv_command_buffer *link)
+{
+	(void)attr;
+	(void)link;
+	dm->dm.context = context;
+	dm->handle = FAKE_DM_HANDLE;
+	return 0;
+}
+
+int ibv_cmd_free_dm(struct verbs_dm *dm)
+{
+	(void)dm;
+	return 0;
+}
+
+int ibv_cmd_alloc_pd(struct ibv_context *context, struct ibv_pd *pd,
+		     struct ibv_alloc_pd *cmd, size_t cmd_size,
+		     struct ib_uverbs_alloc_pd_resp *resp, size_t resp_size)
+{
+	(void)cmd;
+	(void)cmd_size;
+	(void)resp;
+	(void)resp_size;
+	pd->context = context;
+	return 0;
+}
+
+int ibv_cmd_dealloc_pd(struct ibv_pd *pd)
+{
+	(void)pd;
+	return 0;
+}
+
 int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *vqp,
 			  struct ibv_qp_init_attr_ex *attr,
 			  struct ibv_create_qp_ex *cmd, size_t cmd_size,
 			  struct ib_uverbs_ex_create_qp_resp *resp,
-			  size_t resp_size)
+			  size_t resp_size,
+			  struct ibv_command_buffer *driver UNUSED)
 {
 	struct usmr_create_qp_resp *full =
 		container_of(resp, struct usmr_create_qp_resp, ibv_resp);
@@ -219,6 +366,7 @@ int ibv_cmd_destroy_srq(struct ibv_srq *srq)
 
 int ibv_cmd_create_cq_ex(struct ibv_context *context,
 			 const struct ibv_cq_init_attr_ex *attr,
+			 struct verbs_create_cq_prov_attr *prov_attr UNUSED,
 			 struct verbs_cq *vcq, struct ibv_create_cq_ex *cmd,
 			 size_t cmd_size,
 			 struct ib_uverbs_ex_create_cq_resp *resp,
@@ -254,7 +402,7 @@ int ibv_cmd_resize_cq(struct ibv_cq *ibcq, int cqe, struct ibv_resize_cq *cmd,
 
 	(void)cmd;
 	(void)cmd_size;
-	if (resp_size != sizeof(*full))
+	if (resp_size != sizeof(*full) || cqe > FAKE_MAX_CQE)
 		return EINVAL;
 	__atomic_store_n(&fake.resizing, true, __ATOMIC_SEQ_CST);
 	usleep(fake.resize_usecs);

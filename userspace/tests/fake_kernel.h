@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * A kernel for the provider to talk to: it answers the commands that make
- * and change rings, with rings in a memfd, counts doorbells, and has a region
- * with windows.
+ * and change rings, with rings in a memfd, counts doorbells, has a region
+ * with windows and a piece of device memory, and can be a module of another
+ * version.
  */
 #ifndef SMR_FAKE_KERNEL_H
 #define SMR_FAKE_KERNEL_H
@@ -20,6 +21,9 @@ enum {
 	FAKE_MAX_SGE = 4,
 	FAKE_MAX_INLINE = 64,
 	FAKE_MR_HANDLE = 9,
+	FAKE_DM_HANDLE = 11,
+	FAKE_DM_LENGTH = 4096,
+	FAKE_MAX_CQE = 4096,
 };
 
 /**
@@ -34,6 +38,12 @@ enum {
  * @windows: how many are bound to the region
  * @query_err: what the next questions about windows fail with, or 0
  * @queries: such questions so far
+ * @abi_version: what the next contexts are told
+ * @abi_minor: likewise
+ * @answer: bytes of the driver's answer about a context that it fills in
+ * @context_err: what the next commands about a context fail with, or 0
+ * @not_for_child: bytes that a child does not get
+ * @dontfork_err: what the next calls to change that fail with, or 0
  */
 struct fake_kernel {
 	unsigned int doorbells[2];
@@ -46,10 +56,17 @@ struct fake_kernel {
 	uint32_t windows;
 	int query_err;
 	unsigned int queries;
+	uint32_t abi_version;
+	uint32_t abi_minor;
+	size_t answer;
+	int context_err;
+	size_t not_for_child;
+	int dontfork_err;
 };
 
 extern struct fake_kernel fake;
 
 struct ibv_context *fake_context(void);
+struct ibv_device *fake_device(void);
 
 #endif /* SMR_FAKE_KERNEL_H */

@@ -16,7 +16,8 @@ void tap_want(bool ok, const char *file, int line, const char *what)
 int main(void)
 {
 	const struct tap_test *const suites[] = {
-		post_tests, wr_tests, cq_tests, dv_tests,
+		fit_tests, context_tests, post_tests, wr_tests,
+		cq_tests, memory_tests, dv_tests,
 	};
 	unsigned int i, n = 0, failed = 0;
 

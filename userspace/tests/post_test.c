@@ -261,6 +261,33 @@ static void bind_mw(void)
 	smr_destroy_qp(&qp->vqp.qp);
 }
 
+/* The window's own upper bits, whatever the program gives beside the low byte. */
+static void bind_mw_type_2(void)
+{
+	struct smr_qp *qp = rig_qp(IBV_QPT_RC, 0);
+	struct ibv_mr mr = { .lkey = 0x55 };
+	struct ibv_mw mw = { .rkey = 0x1ff, .type = IBV_MW_TYPE_2 };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_BIND_MW,
+		.bind_mw = {
+			.mw = &mw, .rkey = 0x7ff0b,
+			.bind_info = { .mr = &mr, .length = 0x20 },
+		},
+	};
+	struct ibv_send_wr *bad;
+
+	want(!smr_post_send(&qp->vqp.qp, &wr, &bad));
+	want(rig_sent(qp, 0)->bind_mw.mw_rkey == 0x1ff);
+	want(rig_sent(qp, 0)->bind_mw.new_rkey == 0x10b);
+	want(mw.rkey == 0x10b);
+
+	wr.bind_mw.rkey = 0x10c;		/* what is refused changes nothing */
+	wr.num_sge = FAKE_MAX_SGE + 1;
+	want(smr_post_send(&qp->vqp.qp, &wr, &bad) == EINVAL && bad == &wr);
+	want(mw.rkey == 0x10b);
+	smr_destroy_qp(&qp->vqp.qp);
+}
+
 enum {
 	RACE_THREADS = 3,
 	RACE_CHAINS = 5000,
@@ -341,6 +368,7 @@ const struct tap_test post_tests[] = {
 	{ "receives ring only when asked", recv_doorbell },
 	{ "shared receive queue", srq },
 	{ "bind and unbind a window", bind_mw },
+	{ "bind a type 2 window", bind_mw_type_2 },
 	{ "three producers and a consumer", race },
 	{},
 };

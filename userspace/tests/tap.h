@@ -26,5 +26,8 @@ extern const struct tap_test post_tests[];
 extern const struct tap_test wr_tests[];
 extern const struct tap_test cq_tests[];
 extern const struct tap_test dv_tests[];
+extern const struct tap_test fit_tests[];
+extern const struct tap_test context_tests[];
+extern const struct tap_test memory_tests[];
 
 #endif /* SMR_TAP_H */

@@ -9,8 +9,7 @@
 enum {
 	ALL_RC = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND |
 		 IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_BIND_MW |
-		 IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_FLUSH |
-		 IBV_QP_EX_WITH_ATOMIC_WRITE | IBV_QP_EX_WITH_RDMA_READ |
+		 IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_RDMA_READ |
 		 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
 };
 
@@ -20,7 +19,6 @@ static void batch(void)
 	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(&qp->vqp.qp);
 	char text[] = "hello";
 	const struct ibv_data_buf bufs[] = { { text, 2 }, { text + 2, 3 } };
-	uint64_t word = 0x1122334455667788;
 
 	want(qpx == &qp->vqp.qp_ex);
 	ibv_wr_start(qpx);
@@ -31,11 +29,9 @@ static void batch(void)
 	qpx->wr_id = 2;
 	ibv_wr_send_inv(qpx, 9);
 	ibv_wr_set_sge(qpx, 8, 0x200, 16);
-	ibv_wr_atomic_write(qpx, 5, 0x300, &word);
-	ibv_wr_flush(qpx, 6, 0x400, 4096, IBV_FLUSH_GLOBAL, IBV_FLUSH_MR);
 	want(!rig_pending(&qp->sq) && !fake.doorbells[0]);
 	want(!ibv_wr_complete(qpx));
-	want(rig_pending(&qp->sq) == 4 && fake.doorbells[0] == 1);
+	want(rig_pending(&qp->sq) == 2 && fake.doorbells[0] == 1);
 
 	want(rig_sent(qp, 0)->inline_len == 5);
 	want(!memcmp(rig_sent(qp, 0)->sge, text, 5));
@@ -44,11 +40,131 @@ static void batch(void)
 	want(rig_sent(qp, 1)->imm_or_rkey == 9 && rig_sent(qp, 1)->wr_id == 2);
 	want(rig_sent(qp, 1)->num_sge == 1 && !rig_sent(qp, 1)->inline_len);
 	want(rig_sent(qp, 1)->sge[0].length == 16);
-	want(!memcmp(rig_sent(qp, 2)->sge, &word, sizeof(word)));
-	want(rig_sent(qp, 2)->inline_len == sizeof(word));
-	want(rig_sent(qp, 3)->flush.length == 4096);
-	want(rig_sent(qp, 3)->flush.level == IBV_FLUSH_MR);
 	smr_destroy_qp(&qp->vqp.qp);
+}
+
+/* A type 2 window has its new key once the batch cannot be aborted. */
+static void bind_mw(void)
+{
+	struct smr_qp *qp = rig_qp(IBV_QPT_RC, ALL_RC);
+	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
+	struct ibv_mw_bind_info info = { .length = 0x20 };
+	struct ibv_mw mw = { .rkey = 0x1ff, .type = IBV_MW_TYPE_2 };
+
+	ibv_wr_start(qpx);
+	ibv_wr_local_inv(qpx, 0x1ff);
+	ibv_wr_bind_mw(qpx, &mw, 0x7ff0b, &info);
+	ibv_wr_abort(qpx);
+	want(mw.rkey == 0x1ff);
+
+	ibv_wr_start(qpx);
+	ibv_wr_local_inv(qpx, 0x1ff);
+	ibv_wr_bind_mw(qpx, &mw, 0x7ff0b, &info);
+	want(mw.rkey == 0x1ff);
+	want(!ibv_wr_complete(qpx));
+	want(mw.rkey == 0x10b);
+	want(rig_sent(qp, 1)->bind_mw.new_rkey == 0x10b);
+	smr_destroy_qp(&qp->vqp.qp);
+}
+
+static struct ibv_qp *try_qp(uint64_t send_ops)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_RC,
+		.comp_mask = IBV_QP_INIT_ATTR_PD |
+			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = send_ops,
+	};
+
+	return smr_create_qp_ex(fake_context(), &attr);
+}
+
+/* As verbs.h of a newer rdma-core numbers them */
+enum {
+	FLAG_FLUSH = 1 << 11,
+	FLAG_ATOMIC_WRITE = 1 << 12,
+	FLAG_NEXT = 1 << 13,
+};
+
+/* A QP whose entries have room for so much. */
+static struct smr_qp *qp_with_room(uint32_t max_inline, uint32_t max_sge,
+				   uint64_t send_ops)
+{
+	struct smr_qp *qp;
+
+	fake.max_inline = max_inline;
+	fake.max_sge = max_sge;
+	qp = rig_qp(IBV_QPT_RC, send_ops);
+	fake.max_inline = FAKE_MAX_INLINE;
+	fake.max_sge = FAKE_MAX_SGE;
+	return qp;
+}
+
+#ifdef SMR_HAVE_ATOMIC_WRITE
+static void atomic_write(void)
+{
+	struct smr_qp *qp = rig_qp(IBV_QPT_RC, FLAG_ATOMIC_WRITE);
+	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
+	uint64_t word = 0x1122334455667788;
+
+	ibv_wr_start(qpx);
+	ibv_wr_atomic_write(qpx, 5, 0x300, &word);
+	want(!ibv_wr_complete(qpx));
+	want(!memcmp(rig_sent(qp, 0)->sge, &word, sizeof(word)));
+	want(rig_sent(qp, 0)->inline_len == sizeof(word));
+	smr_destroy_qp(&qp->vqp.qp);
+
+	/* An SGE's room will do. */
+	qp = qp_with_room(0, FAKE_MAX_SGE, FLAG_ATOMIC_WRITE);
+	qpx = &qp->vqp.qp_ex;
+	ibv_wr_start(qpx);
+	ibv_wr_atomic_write(qpx, 1, 8, &word);
+	want(!ibv_wr_complete(qpx));
+	smr_destroy_qp(&qp->vqp.qp);
+
+	qp = qp_with_room(0, 0, FLAG_ATOMIC_WRITE);
+	qpx = &qp->vqp.qp_ex;
+	ibv_wr_start(qpx);
+	ibv_wr_atomic_write(qpx, 1, 8, &word);
+	want(ibv_wr_complete(qpx) == EINVAL);
+	smr_destroy_qp(&qp->vqp.qp);
+}
+#else
+static void atomic_write(void)
+{
+	errno = 0;
+	want(!try_qp(FLAG_ATOMIC_WRITE) && errno == EOPNOTSUPP);
+}
+#endif
+
+#ifdef SMR_HAVE_FLUSH
+static void flush(void)
+{
+	struct smr_qp *qp = rig_qp(IBV_QPT_RC, FLAG_FLUSH);
+	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
+
+	ibv_wr_start(qpx);
+	ibv_wr_flush(qpx, 6, 0x400, 4096, IBV_FLUSH_GLOBAL, IBV_FLUSH_MR);
+	want(!ibv_wr_complete(qpx));
+	want(rig_sent(qp, 0)->flush.length == 4096);
+	want(rig_sent(qp, 0)->flush.level == IBV_FLUSH_MR);
+	smr_destroy_qp(&qp->vqp.qp);
+}
+#else
+static void flush(void)
+{
+	errno = 0;
+	want(!try_qp(FLAG_FLUSH) && errno == EOPNOTSUPP);
+}
+#endif
+
+/* A flag that this provider has no function for */
+static void unknown_flag(void)
+{
+	errno = 0;
+	want(!try_qp(FLAG_NEXT) && errno == EOPNOTSUPP);
+	errno = 0;
+	want(!try_qp(1ULL << 63) && errno == EOPNOTSUPP);
 }
 
 static void abort_and_fail(void)
@@ -91,33 +207,13 @@ static void abort_and_fail(void)
 
 static void no_inline_room(void)
 {
-	struct smr_qp *qp;
-	struct ibv_qp_ex *qpx;
-	uint64_t word = 1;
+	struct smr_qp *qp = qp_with_room(0, FAKE_MAX_SGE, ALL_RC);
+	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
 	char byte = 0;
 
-	fake.max_inline = 0;
-	qp = rig_qp(IBV_QPT_RC, ALL_RC);
-	fake.max_inline = FAKE_MAX_INLINE;
-	qpx = &qp->vqp.qp_ex;
-
 	ibv_wr_start(qpx);
-	ibv_wr_atomic_write(qpx, 1, 8, &word);
-	want(!ibv_wr_complete(qpx));
-	ibv_wr_start(qpx);
-	ibv_wr_atomic_write(qpx, 1, 8, &word);
+	ibv_wr_send(qpx);
 	ibv_wr_set_inline_data(qpx, &byte, 1);
-	want(ibv_wr_complete(qpx) == EINVAL);
-	smr_destroy_qp(&qp->vqp.qp);
-
-	fake.max_inline = 0;
-	fake.max_sge = 0;
-	qp = rig_qp(IBV_QPT_RC, ALL_RC);
-	fake.max_inline = FAKE_MAX_INLINE;
-	fake.max_sge = FAKE_MAX_SGE;
-	qpx = &qp->vqp.qp_ex;
-	ibv_wr_start(qpx);
-	ibv_wr_atomic_write(qpx, 1, 8, &word);
 	want(ibv_wr_complete(qpx) == EINVAL);
 	smr_destroy_qp(&qp->vqp.qp);
 }
@@ -159,6 +255,10 @@ static void by_type(void)
 
 const struct tap_test wr_tests[] = {
 	{ "a batch becomes visible at once", batch },
+	{ "bind a type 2 window", bind_mw },
+	{ "ATOMIC_WRITE, if rdma-core has it", atomic_write },
+	{ "FLUSH, if rdma-core has it", flush },
+	{ "flags of a newer rdma-core", unknown_flag },
 	{ "a batch that is aborted or fails leaves nothing", abort_and_fail },
 	{ "atomic write without room for inline data", no_inline_room },
 	{ "operations of each QP type", by_type },

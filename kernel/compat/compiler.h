@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What differs between kernels about what they tell the compiler. */
+#ifndef SMR_COMPAT_COMPILER_H
+#define SMR_COMPAT_COMPILER_H
+
+#include <linux/compiler.h>
+
+/* Bounds checks of flexible arrays began with 6.6; updates of 6.1 have them, too. */
+#ifndef __counted_by
+#define __counted_by(member)
+#endif
+
+#endif /* SMR_COMPAT_COMPILER_H */

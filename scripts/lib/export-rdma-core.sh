@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# softmr in rdma-core's source: providers/softmr, its header and driver id in kernel-headers/, and what the packages of
+# Debian, Red Hat and SUSE list.
+
+PROVIDER=providers/softmr
+CORE_IDS=kernel-headers/rdma/ib_user_ioctl_verbs.h
+CORE_ABI=kernel-headers/rdma/softmr-abi.h
+
+core_check() {
+	must_have "an rdma-core source" CMakeLists.txt MAINTAINERS buildlib/rdma_functions.cmake libibverbs/driver.h \
+		libibverbs/verbs.h providers/siw "$CORE_IDS" kernel-headers/CMakeLists.txt debian/control \
+		redhat/rdma-core.spec suse/rdma-core.spec
+	must_not_have 'RDMA_DRIVER_SOFTMR|providers/softmr' "$PROVIDER" "$CORE_IDS" "$CORE_ABI" CMakeLists.txt
+	[ -z "$KERNEL_SOURCE" ] || grep -qs RDMA_DRIVER_SOFTMR "$KERNEL_SOURCE/$KERNEL_IDS" ||
+		die 2 "$KERNEL_SOURCE has no softmr; run scripts/export kernel $KERNEL_SOURCE first"
+}
+
+core_version() { sed -nE 's,^set\(PACKAGE_VERSION "([0-9.]+)"\).*,\1,p' "$TREE/CMakeLists.txt"; }
+
+# -- the provider
+
+# The version of the library's interface: the last one of the map
+map_version() { sed -nE 's,^SOFTMR_([0-9.]+) \{.*,\1,p' "$TOP/userspace/provider/libsoftmr.map" | tail -n 1; }
+
+provider_cmake() {
+	local version
+	version=$(map_version)
+	# shellcheck disable=SC2016 # cmake's variables
+	printf 'rdma_shared_provider(softmr libsoftmr.map\n\t%s %s.${PACKAGE_VERSION}\n' "${version%%.*}" "$version"
+	(cd "$STAGE/$PROVIDER" && printf '\t%s\n' *.c)
+	# shellcheck disable=SC2016
+	printf '%s\n' ')' '' 'publish_headers(infiniband' $'\tsoftmrdv.h' ')' '' \
+		'rdma_pkg_config("softmr" "libibverbs" "${CMAKE_THREAD_LIBS_INIT}")'
+}
+
+# The pages of the library, in the Markdown that rdma-core wants of new ones. Another name of a page is a link to it
+provider_man() {
+	local out=$STAGE/$PROVIDER/man page name names alias pages=() aliases=()
+	mkdir -p "$out"
+	for page in "$TOP"/userspace/man/softmrdv*.[0-9]; do
+		name=$(basename "$page")
+		"$EXPORT_TOOLS/man2md" "$page" >"$out/$name.md" || die 1 "$page cannot be made Markdown; see the line above"
+		pages+=("$name.md")
+		mapfile -t names < <(sed -n '/^\.SH NAME/{n;s/\\-.*//;s/[, ]\+/\n/g;p}' "$page" | grep -x 'softmrdv[a-z_]*' || true)
+		for alias in "${names[@]}"; do
+			[ "$alias" = "${name%.*}" ] || aliases+=("$name $alias.${name##*.}")
+		done
+	done
+	{
+		printf 'rdma_man_pages(\n'
+		printf '  %s\n' "${pages[@]}"
+		printf ')\n'
+		[ "${#aliases[@]}" = 0 ] || {
+			printf 'rdma_alias_man_pages(\n'
+			printf '  %s\n' "${aliases[@]}"
+			printf ')\n'
+		}
+	} >"$out/CMakeLists.txt"
+}
+
+# The headers as the provider sees them when rdma-core is built
+core_headers() {
+	local include=$1
+	mkdir -p "$include"/{infiniband,util,ccan,rdma,kernel-abi}
+	ln -s "$TREE"/libibverbs/*.h "$TREE/$CORE_IDS" "$include/infiniband"
+	ln -s "$TREE"/util/*.h "$include/util"
+	ln -s "$TREE"/ccan/*.h "$include/ccan"
+	ln -s "$TREE"/kernel-headers/rdma/*.h "$include/rdma"
+	python3 "$TREE/buildlib/make_abi_structs.py" "$TREE/kernel-headers/rdma/ib_user_verbs.h" \
+		"$include/kernel-abi/ib_user_verbs.h" || die 1 "$TREE/buildlib/make_abi_structs.py fails"
+	printf '#define %s\n' 'SIZEOF_LONG __SIZEOF_LONG__' 'HAVE_FUNC_ATTRIBUTE_ALWAYS_INLINE 1' 'HAVE_WORKING_IF_H 1' \
+		>"$include/config.h"
+}
+
+# core_has CODE: it compiles behind <infiniband/driver.h>
+core_has() {
+	printf '#include <config.h>\n#include <infiniband/driver.h>\n%s\n' "$1" |
+		gcc -fsyntax-only -D_GNU_SOURCE -I "$WORK/include" -x c - 2>"$WORK/probe.log"
+}
+
+# core_answers: what unifdef is to be told, by the probes of the provider's own build
+core_answers() {
+	local features=$TOP/userspace/cmake/RdmaCoreFeatures.cmake name code
+	core_headers "$WORK/include"
+	core_has '' || {
+		cat "$WORK/probe.log" >&2
+		die 1 "<infiniband/driver.h> of $TREE does not compile"
+	}
+	while IFS=$'\t' read -r name code; do
+		if core_has "$code"; then echo "-D$name=1"; else echo "-U$name"; fi
+	done < <(perl -0ne '
+		while (/rdma_core_probe\((SMR_HAVE_\w+)\s+"([^"]*)"\)/g) {
+			my ($name, $code) = ($1, $2);
+			print "$name\t", $code =~ s/\s+/ /gr, "\n";
+		}' "$features")
+}
+
+# What the provider has for other releases of rdma-core than the tree's
+core_compat() {
+	local out=$1 answers prefix=IBV_PARENT_DOMAIN_INIT_ATTR_
+	[ -e "$out/compat.h" ] || return 0
+	core_answers >"$WORK/answers"
+	mapfile -t answers <"$WORK/answers"
+	mkdir "$out/compat"
+	mv "$out/compat.h" "$out/compat/core.h"
+	sed -i 's,^#include "compat\.h"$,#include "compat/core.h",' "$out"/*.[ch]
+	if grep -q "${prefix}ALLOW_CC_UNPROTECTED_ALLOC" "$TREE/libibverbs/verbs.h"; then
+		sed -i -E "s,^(#define SMR_PARENT_DOMAIN_ALLOW_CC_UNPROTECTED)\b.*,\1 ${prefix}ALLOW_CC_UNPROTECTED_ALLOC," \
+			"$out/compat/core.h"
+	fi
+	unifdef -m -x2 "${answers[@]}" "$out/compat/core.h" || die 1 "unifdef cannot read userspace/provider/compat.h"
+	"$EXPORT_TOOLS/dissolve" "$out" ||
+		die 1 "userspace/provider/compat.h cannot be dissolved for $TREE; see the line above"
+}
+
+# A provider of the tree is built with its libibverbs: it need not look which one has loaded it
+core_registration() {
+	local out=$1
+	[ -e "$out/fit.c" ] || return 0
+	rm "$out/fit.c" "$out/fit.h"
+	perl -0pi -e '
+		s/^#include "fit.h"\n//m;
+		s{/\*[^*]*PROVIDER_DRIVER\(\)[^*]*\*/\n.*?\n\}\n}{PROVIDER_DRIVER(softmr, smr_device_ops);\n}s' "$out/softmr.c"
+	grep -q '^PROVIDER_DRIVER(' "$out/softmr.c" ||
+		die 1 "userspace/provider/softmr.c: a comment that names PROVIDER_DRIVER() must stand before the registration"
+	! grep -nE 'smr_libibverbs_fits|SMR_RDMA_CORE' "$out"/*.[ch] >&2 ||
+		die 1 "the provider still asks which libibverbs has loaded it"
+}
+
+core_provider() {
+	local out=$STAGE/$PROVIDER
+	mkdir -p "$out"
+	cp "$TOP"/userspace/provider/*.[ch] "$TOP/userspace/provider/libsoftmr.map" "$out"
+	core_registration "$out"
+	core_compat "$out"
+	sed -i -E 's,#include <(softmr-abi\.h)>,#include <rdma/\1>,' "$out"/*.[ch]
+	use_public_driver_id "$out"/*.[ch]
+	provider_cmake >"$out/CMakeLists.txt"
+	provider_man
+}
+
+# -- the kernel's headers
+
+core_kernel_headers() {
+	if [ -n "$KERNEL_SOURCE" ]; then
+		# as kernel-headers/update does it
+		mkdir -p "$STAGE/kernel-headers/rdma"
+		cp "$KERNEL_SOURCE/$KERNEL_IDS" "$STAGE/$CORE_IDS"
+		cp "$KERNEL_SOURCE/include/uapi/rdma/softmr-abi.h" "$STAGE/$CORE_ABI"
+	else
+		abi_header "$STAGE/$CORE_ABI"
+		add_driver_id "$CORE_IDS"
+	fi
+	insert after kernel-headers/CMakeLists.txt '^  rdma/siw-abi\.h' '  rdma/softmr-abi.h' all
+}
+
+# -- lists
+
+core_lists() {
+	insert after CMakeLists.txt '^add_subdirectory\(providers/siw\)' \
+		"add_subdirectory($PROVIDER)"$'\n'"add_subdirectory($PROVIDER/man)"
+	insert after libibverbs/verbs.h '^extern const struct verbs_device_ops verbs_provider_siw;' \
+		'extern const struct verbs_device_ops verbs_provider_softmr;'
+	insert after README.md '^ - siw\.ko' ' - softmr.ko'
+	insert_section MAINTAINERS '^M:' MAINTAINERS.rdma-core
+}
+
+debian_symbols() {
+	local version
+	version=$(core_version)
+	echo 'libsoftmr.so.1 ibverbs-providers #MINVER#'
+	echo '* Build-Depends-Package: libibverbs-dev'
+	awk -v version="${version%%.*}" '
+		/^SOFTMR_[0-9.]+ \{/ { node = $1; print " " node "@" node " " version }
+		/^\t\tsoftmrdv_/ { name = $1; sub(/;.*/, "", name); print " " name "@" node " " version }' \
+		"$TOP/userspace/provider/libsoftmr.map"
+}
+
+core_debian() {
+	local line
+	insert after debian/control '^  - siw: ' '  - softmr: A software RoCE device with on-demand paging and memory windows'
+	insert before debian/copyright '^Files: providers/vmw_pvrdma/' \
+		$'Files: providers/softmr/*\nCopyright: The softmr authors\nLicense: BSD-MIT or GPL-2\n'
+	insert_sorted debian/ibverbs-providers.install 'usr/lib/*/libsoftmr.so.*'
+	for line in 'usr/include/infiniband/softmrdv.h' 'usr/lib/*/libsoftmr.a' 'usr/lib/*/libsoftmr.so' \
+		'usr/lib/*/pkgconfig/libsoftmr.pc' 'usr/share/man/man3/softmrdv_*.3'; do
+		insert_sorted debian/libibverbs-dev.install "$line"
+	done
+	[ ! -e "$STAGE/$PROVIDER/man/softmrdv.7.md" ] ||
+		insert_sorted debian/libibverbs-dev.install 'usr/share/man/man7/softmrdv.7'
+	replace debian/ibverbs-providers.lintian-overrides '(package-name-doesnt-match-sonames .*)$' '\1 libsoftmr1'
+	replace debian/ibverbs-providers.lintian-overrides ' and (lib[a-z0-9]+) are ' ', \1 and libsoftmr are '
+	debian_symbols >>"$(staged debian/ibverbs-providers.symbols)"
+}
+
+SPEC_TEXT='- libsoftmr: A software RoCE device with on-demand paging and memory windows'
+
+core_redhat() {
+	local spec=redhat/rdma-core.spec
+	insert after $spec '^Obsoletes: librxe <' \
+		$'Provides: libsoftmr = %{version}-%{release}\nObsoletes: libsoftmr < %{version}-%{release}'
+	insert after $spec '^- libsiw: ' "$SPEC_TEXT"
+	insert after $spec '^%\{_libdir\}/libmlx4\.so' '%{_libdir}/libsoftmr.so.*'
+	insert after $spec '^%\{_mandir\}/man3/mlx4dv' '%{_mandir}/man3/softmrdv*'
+	[ ! -e "$STAGE/$PROVIDER/man/softmrdv.7.md" ] ||
+		insert after $spec '^%\{_mandir\}/man7/mlx4dv' '%{_mandir}/man7/softmrdv*'
+}
+
+core_suse() {
+	local spec=suse/rdma-core.spec
+	insert before $spec '^%define ibnetdisc_major' '%define softmr_so_major 1'
+	insert after $spec '^%define +mlx5_lname' '%define  softmr_lname libsoftmr%{softmr_so_major}'
+	insert before $spec '^Requires: +rsocket = ' 'Requires:       %{softmr_lname} = %{version}-%{release}'
+	insert before $spec '^# Recommended packages for rxe' 'Requires:       %{softmr_lname} = %{version}-%{release}'
+	insert after $spec '^- libsiw: ' "$SPEC_TEXT"
+	insert before $spec '^%package -n %efa_lname' '%package -n %softmr_lname
+Summary:        softmr runtime library
+Group:          System/Libraries
+
+%description -n %softmr_lname
+This package contains the softmr runtime library.
+'
+	if grep -q '^%ldconfig_scriptlets -n %verbs_lname' "$TREE/$spec"; then
+		insert after $spec '^%ldconfig_scriptlets -n %verbs_lname' '%ldconfig_scriptlets -n %softmr_lname'
+	else
+		insert after $spec '^%postun -n %verbs_lname -p' \
+			$'\n%post -n %softmr_lname -p /sbin/ldconfig\n%postun -n %softmr_lname -p /sbin/ldconfig'
+	fi
+	insert after $spec '^%\{_mandir\}/man3/umad' '%{_mandir}/man3/softmrdv*'
+	[ ! -e "$STAGE/$PROVIDER/man/softmrdv.7.md" ] ||
+		insert after $spec '^%\{_mandir\}/man7/rdma_cm' '%{_mandir}/man7/softmrdv*'
+	insert after $spec '^%\{_libdir\}/libibverbs\*\.so' $'\n%files -n %softmr_lname\n%{_libdir}/libsoftmr*.so.*'
+}
+
+export_rdma_core() {
+	export_require "${HOST_EXPORT[@]}" gcc:gcc
+	core_check
+	core_provider
+	core_kernel_headers
+	core_lists
+	core_debian
+	core_redhat
+	core_suse
+}
+
+export_rdma_core_next() {
+	local id
+	id=$(driver_id "$TREE/$CORE_IDS")
+	if [ -n "$KERNEL_SOURCE" ]; then
+		say "RDMA_DRIVER_SOFTMR is $id, as in $KERNEL_SOURCE."
+	else
+		say "RDMA_DRIVER_SOFTMR is $id here; a kernel with other drivers has another number: give -k KERNEL."
+	fi
+	say "To build it: mkdir build; cd build; cmake -GNinja ..; ninja"
+}

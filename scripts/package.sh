@@ -1,0 +1,166 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# make dist, make deb, make rpm: a tarball of the source, and packages of it for the distribution that this runs on.
+#
+#   $OUT/softmr-VERSION.tar.xz     the tarball: what git knows of, or, where there is no git, all but what was built
+#   $OUT/*.deb, *.dsc, ...         source and binary packages
+#   $OUT/*.rpm                     the same
+set -euo pipefail
+# shellcheck source=scripts/lib/common.sh
+. "$(dirname "$0")/lib/common.sh"
+
+VERSION=$(cat "$TOP/VERSION")
+OUT=${OUT:-$BUILD/packages}
+WORK=$BUILD/package
+NAME=softmr-$VERSION
+
+usage() {
+	cat <<-EOF
+		Usage: scripts/package.sh dist|deb|rpm
+
+		Makes packages in $OUT (OUT=DIR: there).
+		  dist   softmr-$VERSION.tar.xz
+		  deb    Debian's: source package, softmr, softmr-dkms, softmr-tools, libsoftmr1, libsoftmr-dev
+		  rpm    the same as RPMs, by rpmbuild
+		The provider in deb and rpm is for the libibverbs that is installed here (libibverbs-dev). RDMA_CORE_SOURCE=DIR
+		names the source of that rdma-core where it does not come with softmr (scripts/rdma-core-source.sh --help).
+	EOF
+}
+
+# -- dist
+
+# Files that a reader of the source gets; what a build leaves behind is not among them
+source_files() {
+	if git -C "$TOP" rev-parse --git-dir >/dev/null 2>&1 && [ -e "$TOP/.git" ]; then
+		git -C "$TOP" ls-files --cached --others --exclude-standard
+	else
+		(cd "$TOP" && find . -path ./build -prune -o -type f -print -o -type l -print | sed 's:^\./::')
+	fi | LC_ALL=C sort | while IFS= read -r f; do
+		# git also names what was deleted and not yet committed
+		[ ! -e "$TOP/$f" ] && [ ! -L "$TOP/$f" ] || printf '%s\n' "$f"
+	done
+}
+
+# The same source gives the same tarball: the time is the last commit's, or the changelog's
+source_time() {
+	echo "${SOURCE_DATE_EPOCH:-$(git -C "$TOP" log -1 --format=%ct 2>/dev/null ||
+		date -d "$(sed -n 's/^ -- .*>  //p' "$TOP/debian/changelog" | head -n 1)" +%s)}"
+}
+
+# pack DIR FILE OPTION...: DIR, under its own name, as FILE
+pack() {
+	tar -C "$(dirname "$1")" --sort=name --mtime="@$(source_time)" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
+		"${@:3}" -cJf "$2" "$(basename "$1")"
+}
+
+# unpacked_source DIR: a copy of the source, and nothing else
+unpacked_source() {
+	rm -rf "$1"
+	mkdir -p "$1"
+	source_files | tar -C "$TOP" -cf - -T - | tar -C "$1" -xf -
+}
+
+make_dist() {
+	unpacked_source "$WORK/dist/$NAME"
+	pack "$WORK/dist/$NAME" "$OUT/$NAME.tar.xz"
+	say "made $OUT/$NAME.tar.xz"
+}
+
+# with_headers DIR: the source in DIR gets the headers of the rdma-core that is installed, if it does not have them
+with_headers() {
+	local version source
+	version=$("$TOP/scripts/rdma-core-source.sh" --installed)
+	source=$("$TOP/scripts/rdma-core-source.sh" "$version")
+	case $source in
+	"$TOP"/packaging/rdma-core/*) ;;
+	*) "$TOP/scripts/rdma-core-headers" "$source" "$1/packaging/rdma-core/$version" ;;
+	esac
+}
+
+# -- deb
+
+# os_release: "deb13 trixie", "ubu24.04 noble"; nothing for a release in the making, which has no number
+os_release() {
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	bash -c '. /etc/os-release; [ -z "${VERSION_ID:-}" ] || echo "${ID:0:3}$VERSION_ID ${VERSION_CODENAME:-unstable}"'
+}
+
+# One upstream version is built for several releases of Debian. Each has packages of its own, which come before those
+# of the next release: 1.0.0-1~deb12 < 1.0.0-1~deb13 < 1.0.0-1, the last being of the release in the making.
+debian_changelog() {
+	local changelog=$1 version suffix codename
+	version=$(sed -nE '1s/^softmr \(([^)]+)\).*/\1/p' "$changelog")
+	[ "${version%-*}" = "$VERSION" ] ||
+		die 1 "debian/changelog begins with softmr $version, but VERSION says $VERSION;" \
+			"add an entry for it (dch -v $VERSION-1)"
+	read -r suffix codename < <(os_release)
+	[ -n "$suffix" ] || return 0
+	sed -i "1s/^softmr ([^)]*) [a-z]*;/softmr ($version~$suffix) $codename;/" "$changelog"
+}
+
+deb_needs() {
+	have dpkg-buildpackage || die 1 "this machine lacks dpkg-buildpackage; as root: apt-get install dpkg-dev"
+	(cd "$1" && dpkg-checkbuilddeps) ||
+		die 1 "packages to build with are missing (see above); as root: apt-get build-dep $TOP"
+}
+
+make_deb() {
+	local dir=$WORK/deb/$NAME
+	rm -rf "$WORK/deb"
+	unpacked_source "$dir"
+	deb_needs "$dir"
+	with_headers "$dir"
+	debian_changelog "$dir/debian/changelog"
+	# in format 3.0 (quilt) debian/ is a tarball of its own
+	pack "$dir" "$WORK/deb/softmr_$VERSION.orig.tar.xz" --exclude="$NAME/debian"
+	(cd "$dir" && SOURCE_DATE_EPOCH=$(source_time) dpkg-buildpackage -us -uc)
+	rm -f "$OUT"/*softmr*.deb "$OUT"/softmr_*
+	find "$WORK/deb" -maxdepth 1 -type f -exec mv {} "$OUT" \;
+	say "made in $OUT: $(cd "$OUT" && echo *.deb)"
+	say "install them as root: apt-get install $OUT/softmr_*.deb $OUT/softmr-{dkms,tools}_*.deb $OUT/libsoftmr1_*.deb"
+}
+
+# -- rpm
+
+rpm_needs() {
+	local need missing=()
+	for need in rpmbuild cmake ninja python3 cc; do have "$need" || missing+=("$need"); done
+	[ "${#missing[@]}" = 0 ] || die 1 "this machine lacks: ${missing[*]}"
+}
+
+make_rpm() {
+	local dir=$WORK/rpm/$NAME top=$WORK/rpm/top options=() rdma_core first end
+	rpm_needs
+	rm -rf "$WORK/rpm"
+	unpacked_source "$dir"
+	with_headers "$dir"
+	mkdir -p "$top/SOURCES" "$top/SPECS"
+	rdma_core=$("$TOP/scripts/rdma-core-source.sh" --installed)
+	read -r first end < <("$TOP/scripts/rdma-core-source.sh" --range "$rdma_core")
+	sed -e "s/@VERSION@/$VERSION/g" -e "s/@RDMA_CORE_VERSION@/$rdma_core/g" \
+		-e "s/@RDMA_CORE_FIRST@/$first/g" -e "s/@RDMA_CORE_END@/$end/g" \
+		-e "s/@DATE@/$(LC_ALL=C date -ud "@$(source_time)" '+%a %b %d %Y')/g" \
+		"$TOP/packaging/softmr.spec.in" >"$top/SPECS/softmr.spec"
+	pack "$dir" "$top/SOURCES/$NAME.tar.xz"
+	# Debian's rpmbuild knows of no installed RPM, so what BuildRequires name is checked above
+	[ ! -e /etc/debian_version ] || options+=(--nodeps)
+	SOURCE_DATE_EPOCH=$(source_time) rpmbuild -ba --define "_topdir $top" "${options[@]}" "$top/SPECS/softmr.spec"
+	rm -f "$OUT"/*.rpm
+	find "$top/RPMS" "$top/SRPMS" -name '*.rpm' -exec mv {} "$OUT" \;
+	cp "$top/SPECS/softmr.spec" "$OUT"
+	! have rpmlint || rpmlint -c "$TOP/packaging/rpmlint.toml" "$OUT"/*.rpm
+	say "made in $OUT: $(cd "$OUT" && echo *.rpm)"
+}
+
+case ${1:-} in
+dist | deb | rpm)
+	mkdir -p "$OUT"
+	OUT=$(realpath "$OUT")
+	"make_$1"
+	;;
+--help | -h) usage ;;
+*)
+	usage >&2
+	exit 2
+	;;
+esac

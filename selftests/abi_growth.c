@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The module serves providers that are older and newer than itself: answers are
+ * cut off or end in zeros, attributes that it does not know are ignored unless
+ * they are mandatory.
+ *
+ * timeout: 60
+ * paths: host
+ */
+#include "harness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#include "softmr-abi.h"
+
+#define ROOM	256	/* more than any answer */
+#define UNUSED	0xa5	/* what is there before */
+
+FIXTURE(abi)
+{
+	struct vt_ep ep;
+	uint8_t out[ROOM];
+};
+
+FIXTURE_SETUP(abi)
+{
+	memset(self->out, UNUSED, sizeof(self->out));
+	VT_SETUP(vt_ep_open(&self->ep, &vt_defaults, 0));
+}
+
+FIXTURE_TEARDOWN(abi)
+{
+	vt_ep_close(&self->ep);
+}
+
+static bool all(const uint8_t *from, const uint8_t *end, uint8_t value)
+{
+	while (from < end && *from == value)
+		from++;
+	return from == end;
+}
+
+/* The command that opens a device, with so much room for the driver's answer. */
+static int get_context(const char *node, uint8_t *out, size_t driver)
+{
+	struct ib_uverbs_get_context_resp resp = {};
+	uint8_t answer[sizeof(resp) + ROOM];
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_get_context cmd;
+	} __attribute__((packed)) in = {
+		.hdr = {
+			.command = IB_USER_VERBS_CMD_GET_CONTEXT,
+			.in_words = sizeof(in) / 4,
+			.out_words = (sizeof(resp) + driver) / 4,
+		},
+		.cmd.response = (uintptr_t)answer,
+	};
+	int fd = open(node, O_RDWR | O_CLOEXEC), ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	memset(answer, UNUSED, sizeof(answer));
+	if (write(fd, &in, sizeof(in)) != sizeof(in)) {
+		ret = -errno;
+	} else {
+		memcpy(&resp, answer, sizeof(resp));
+		close(resp.async_fd);
+		memcpy(out, answer + sizeof(resp), ROOM);
+	}
+	close(fd);
+	return ret;
+}
+
+static int call(struct ibv_context *ctx, uint16_t object, uint16_t method,
+		const struct ib_uverbs_attr *attrs, unsigned int n)
+{
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attrs[4];
+	} cmd = {
+		.hdr = {
+			.length = sizeof(cmd.hdr) + n * sizeof(*attrs),
+			.object_id = object,
+			.method_id = method,
+			.num_attrs = n,
+			.driver_id = SMR_DRIVER_ID,
+		},
+	};
+
+	memcpy(cmd.attrs, attrs, n * sizeof(*attrs));
+	return ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, &cmd) ? -errno : 0;
+}
+
+static struct ib_uverbs_attr attr_out(uint16_t id, void *out, size_t len)
+{
+	return (struct ib_uverbs_attr){
+		.attr_id = id,
+		.flags = UVERBS_ATTR_F_MANDATORY,
+		.len = len,
+		.data = (uintptr_t)out,
+	};
+}
+
+static struct ib_uverbs_attr attr_obj(uint16_t id, uint32_t handle)
+{
+	return (struct ib_uverbs_attr){
+		.attr_id = id,
+		.flags = UVERBS_ATTR_F_MANDATORY,
+		.data = handle,
+	};
+}
+
+TEST_F(abi, context_for_each_length)
+{
+	static const size_t lengths[] = { 4, 8, 24, 128 };
+	struct smr_alloc_ucontext_resp want = {
+		.abi_version = 1,
+		.abi_minor = SMR_ABI_MINOR,
+	};
+	char node[128];
+	size_t i, known;
+
+	snprintf(node, sizeof(node), "/dev/infiniband/%s",
+		 self->ep.dev.ctx->device->dev_name);
+	for (i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		known = lengths[i] < sizeof(want) ? lengths[i] : sizeof(want);
+		ASSERT_EQ(0, get_context(node, self->out, lengths[i]));
+		EXPECT_EQ(0, memcmp(self->out, &want, known));
+		EXPECT_TRUE(all(self->out + known, self->out + lengths[i], 0));
+		EXPECT_TRUE(all(self->out + lengths[i], self->out + ROOM,
+				UNUSED));
+	}
+}
+
+TEST_F(abi, imported_context)
+{
+	struct smr_alloc_ucontext_resp want = {
+		.abi_version = 1,
+		.abi_minor = SMR_ABI_MINOR,
+	};
+	struct ib_uverbs_attr attr =
+		attr_out(SMR_ATTR_QUERY_CONTEXT_RESP, self->out, 24);
+
+	ASSERT_EQ(0, call(self->ep.dev.ctx, UVERBS_OBJECT_DEVICE,
+			  UVERBS_METHOD_QUERY_CONTEXT, &attr, 1));
+	EXPECT_EQ(0, memcmp(self->out, &want, sizeof(want)));
+	EXPECT_TRUE(all(self->out + sizeof(want), self->out + 24, 0));
+	attr.len = 4;
+	EXPECT_EQ(-EINVAL, call(self->ep.dev.ctx, UVERBS_OBJECT_DEVICE,
+				UVERBS_METHOD_QUERY_CONTEXT, &attr, 1));
+}
+
+TEST_F(abi, device_memory)
+{
+	struct ibv_alloc_dm_attr dm_attr = { .length = 4096 };
+	struct ibv_context *ctx = self->ep.dev.ctx;
+	struct smr_dm_info *info = (struct smr_dm_info *)self->out;
+	struct ibv_dm *dm = ibv_alloc_dm(ctx, &dm_attr);
+	struct ib_uverbs_attr attrs[3];
+
+	ASSERT_NE(NULL, dm);
+	attrs[0] = attr_obj(SMR_ATTR_DM_QUERY_DM, dm->handle);
+	attrs[1] = attr_out(SMR_ATTR_DM_QUERY_INFO, self->out, sizeof(*info));
+	EXPECT_EQ(0, call(ctx, UVERBS_OBJECT_DM, SMR_METHOD_DM_QUERY, attrs, 2));
+	EXPECT_EQ(4096, info->length);
+	EXPECT_TRUE(all(self->out + sizeof(*info), self->out + ROOM, UNUSED));
+
+	/* a newer provider, with a longer struct, and with one more question */
+	attrs[1].len = 40;
+	attrs[2] = attr_out(SMR_ATTR_DM_QUERY_INFO + 100, self->out + 64, 8);
+	attrs[2].flags = 0;
+	EXPECT_EQ(0, call(ctx, UVERBS_OBJECT_DM, SMR_METHOD_DM_QUERY, attrs, 3));
+	EXPECT_EQ(4096, info->length);
+	EXPECT_TRUE(all(self->out + sizeof(*info), self->out + 40, 0));
+	EXPECT_TRUE(all(self->out + 40, self->out + ROOM, UNUSED));
+
+	attrs[2].flags = UVERBS_ATTR_F_MANDATORY;
+	EXPECT_NE(0, call(ctx, UVERBS_OBJECT_DM, SMR_METHOD_DM_QUERY, attrs, 3));
+	attrs[1].len = 8;
+	EXPECT_EQ(-EINVAL, call(ctx, UVERBS_OBJECT_DM, SMR_METHOD_DM_QUERY,
+				attrs, 2));
+	EXPECT_EQ(0, ibv_free_dm(dm));
+}
+
+TEST_F(abi, resize_of_srq)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1 } };
+	struct smr_ring_info *info = (struct smr_ring_info *)self->out;
+	struct ibv_srq *srq = ibv_create_srq(self->ep.pd, &init);
+	struct ib_uverbs_attr attrs[3];
+
+	ASSERT_NE(NULL, srq);
+	attrs[0] = attr_obj(SMR_ATTR_RESIZE_SRQ, srq->handle);
+	attrs[1] = attr_obj(SMR_ATTR_RESIZE_MAX_WR, 64);
+	attrs[1].len = sizeof(uint32_t);
+	attrs[2] = attr_out(SMR_ATTR_RESIZE_RING, self->out, sizeof(*info) + 32);
+	EXPECT_EQ(0, call(self->ep.dev.ctx, UVERBS_OBJECT_SRQ,
+			  SMR_METHOD_SRQ_RESIZE, attrs, 3));
+	EXPECT_LE(64, info->depth);
+	EXPECT_TRUE(all(self->out + sizeof(*info),
+			self->out + sizeof(*info) + 32, 0));
+	EXPECT_EQ(0, ibv_destroy_srq(srq));
+}
+
+/* A method of the future */
+TEST_F(abi, unknown_method)
+{
+	struct ib_uverbs_attr attr = attr_out(SMR_ATTR_DM_QUERY_INFO, self->out, 8);
+
+	EXPECT_EQ(-EPROTONOSUPPORT, call(self->ep.dev.ctx, UVERBS_OBJECT_DM,
+					 SMR_METHOD_DM_QUERY + 100, &attr, 1));
+}
+
+VT_HARNESS_MAIN

@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What can be said of ci/setup-softmr without a machine to set up: its options, what it finds out about a machine, which
+# packages it takes.
+# timeout: 120
+# shellcheck disable=SC2317,SC2016 # functions are called through check; texts are for the shells that it starts
+set -uo pipefail
+TOP=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source=selftests/lib/tap.sh
+. "$TOP/selftests/lib/tap.sh"
+SETUP=$TOP/ci/setup-softmr/setup-softmr
+
+# parts COMMAND-LINE: in a shell that has its functions
+parts() {
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	bash -euo pipefail -c '. "$0/scripts/lib/common.sh"
+		for part in machine install link guest; do . "$0/ci/setup-softmr/$part.sh"; done
+		KERNEL=$(uname -r) INSTALL_ONLY="" NAME=softmr
+		eval "$1"' "$TOP" "$1"
+}
+
+# gives EXPECTED COMMAND-LINE
+gives() { is "$(parts "$2")" "$1"; }
+
+# -- options
+
+check "--help" "$SETUP" --help
+check_error "an unknown option" "unknown argument '--frob'" "$SETUP" --frob
+check_error "an option without its value" "--netdev needs a value" "$SETUP" --netdev
+check_error "no such mode" "--mode takes one of: auto module run; not 'kernel'" "$SETUP" --mode kernel
+check_error "no links" "--links takes a number from 1 to 99, not '0'" "$SETUP" --links 0
+check_error "a name that is too long for an interface" "--name takes a letter" "$SETUP" --name twelve_chars
+check_error "more links than interfaces" "--links 3 does not fit --netdev a,b" "$SETUP" --netdev a,b --links 3
+check_error "two links on one interface" "--links 2 needs as many interfaces" "$SETUP" --netdev a --links 2
+check_error "a kernel that does not run" "a link can be made only there" "$SETUP" --kernel 6.1.0-none
+check_error "a kernel that is not here, or no root" "cannot be given a module here" \
+	"$SETUP" --mode module --install-only --kernel 6.1.0-none
+
+# -- the machine
+
+if unshare --user --map-root-user true 2>/dev/null; then
+	unshared() { unshare --user --map-root-user bash -c "$(declare -f parts); TOP=$TOP; parts 'in_user_namespace'"; }
+	check "root of a user namespace is not the machine's" unshared
+else
+	skip "root of a user namespace is not the machine's" "no user namespaces here"
+fi
+if [ "$(id -u)" = 0 ]; then
+	without() { ! setpriv --bounding-set -sys_module bash -c "$(declare -f parts); TOP=$TOP; parts 'may_load_modules'"; }
+	check "a container without CAP_SYS_MODULE loads no modules" without
+else
+	skip "a container without CAP_SYS_MODULE loads no modules" "only root can leave a capability"
+fi
+check "a module is found in the kernel's indexes, compressed or not, and no other" gives "yes yes no" '
+	tree=$(mktemp -d)
+	printf "%s\n" "kernel/drivers/infiniband/core/ib_core.ko.xz: kernel/a.ko.xz" "updates/softmr.ko:" >$tree/modules.dep
+	eval "$(declare -f has_module | sed "s:/lib/modules/:$tree/../:")"
+	for m in ib_core softmr siw; do has_module "${tree##*/}" $m && echo yes || echo no; done | paste -sd " "
+	rm -r "$tree"'
+
+# -- addresses
+
+check "the GID of an IPv4 address" gives 0000:0000:0000:0000:0000:ffff:c612:0001 'ipv4_gid 198.18.0.1'
+check "the GID of an IPv6 address" gives fd73:6f66:746d:7200:0000:0000:0000:0001 'ipv6_gid fd73:6f66:746d:7200::1'
+check "of one with zeroes at its end" gives fd00:0000:0000:0000:0000:0000:0000:0000 'ipv6_gid fd00::'
+check "of one without zeroes" gives 2001:0db8:0001:0002:0003:0004:0005:0006 'ipv6_gid 2001:DB8:1:2:3:4:5:6'
+
+# -- packages
+
+# Two releases' packages, and another architecture's
+packages='PACKAGES=$(mktemp -d); dpkg() { echo amd64; }; release_mark() { echo "~deb13"; }
+	touch $PACKAGES/libsoftmr1_1.0-1~deb{12,13}_{amd64,arm64}.deb $PACKAGES/softmr-dkms_1.0-1_all.deb'
+check "of two releases' packages this one's is taken" gives libsoftmr1_1.0-1~deb13_amd64.deb \
+	"$packages; f=\$(package_file libsoftmr1); echo \${f##*/}; rm -r \$PACKAGES"
+check "one for all releases and architectures is taken" gives softmr-dkms_1.0-1_all.deb \
+	"$packages; f=\$(package_file softmr-dkms); echo \${f##*/}; rm -r \$PACKAGES"
+check "a package that is not there is not named" gives '' "$packages; package_file softmr-tools; rm -r \$PACKAGES"
+check_error "of two other releases' packages none is taken" "more than one libsoftmr1: .*; leave the one" \
+	parts "$packages; release_mark() { echo '~ubu24.04'; }; trap 'rm -r \$PACKAGES' EXIT; package_file libsoftmr1"
+check "the cache's key is the same as long as the source is" is "$("$SETUP" --cache-key)" "$("$SETUP" --cache-key)"
+finish

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What softmr (userspace/tools/softmr) says, by its JSON.
+
+not() { ! "$@"; }
+
+# json KEYS COMMAND...: a value of the JSON that COMMAND prints, which must be valid. In a list, a number or the name
+# of one: "links/softmr0/gids/0/address", "findings/port/level"
+json() {
+	local keys=$1
+	shift
+	"$@" | python3 -c '
+import json, sys
+value = json.load(sys.stdin)
+for key in sys.argv[1].split("/"):
+    if isinstance(value, list) and not key.isdigit():
+        value = next(v for v in value if key in (v.get("check"), v.get("name"), v.get("address")))
+    elif isinstance(value, list):
+        value = value[int(key)]
+    else:
+        value = value[key]
+print(value if isinstance(value, str) else json.dumps(value))' "$keys"
+}
+
+# json_keys COMMAND...: the keys of the JSON that COMMAND prints, sorted; of the first one, should it be a list
+json_keys() {
+	"$@" | python3 -c '
+import json, sys
+value = json.load(sys.stdin)
+print(*sorted(value[0] if isinstance(value, list) else value))'
+}
+
+# says CHECK LEVEL TEXT COMMAND...: one of the findings of "COMMAND... doctor" is of that check and level, and TEXT, a
+# regular expression, is in what it says and advises
+says() {
+	"${@:4}" doctor --json | python3 -c '
+import json, re, sys
+check, level, text = sys.argv[1:]
+found = [f for f in json.load(sys.stdin)["findings"] if f["check"] == check]
+print(json.dumps(found, indent=1))
+sys.exit(not any(f["level"] == level and re.search(text, "%s; %s" % (f["what"], f["todo"])) for f in found))' \
+		"$1" "$2" "$3"
+}

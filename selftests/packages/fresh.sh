@@ -1,0 +1,196 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# softmr on a fresh, minimal Debian: fresh.sh bookworm|trixie packages|source
+#
+# packages: build the packages, install them with apt, boot, reboot with a persistent link, upgrade the kernel, meet a
+# libibverbs that does not fit, purge. source: make install, boot, make uninstall. Everything but the boots is native.
+# shellcheck disable=SC2317 # check calls them
+
+TOP=$(cd "$(dirname "$0")/../.." && pwd)
+SUITE=${1:-trixie} MODE=${2:-packages}
+case $SUITE:$MODE in
+bookworm:packages | bookworm:source | trixie:packages | trixie:source) ;;
+*)
+	echo "usage: fresh.sh bookworm|trixie packages|source" >&2
+	exit 2
+	;;
+esac
+# shellcheck source=scripts/lib/all.sh
+. "$TOP/scripts/lib/all.sh"
+# shellcheck source=selftests/packages/machine.sh
+. "$TOP/selftests/packages/machine.sh"
+enter_namespace "$@"
+# shellcheck source=selftests/lib/tap.sh
+. "$TOP/selftests/lib/tap.sh"
+ROOT=$WORK/root
+
+OUT=$WORK/packages
+
+# -- the machine and what is installed on it
+
+make_machine() {
+	machine_base && unpack_base "$ROOT" &&
+		in_machine apt-get -q -o APT::Update::Error-Mode=any update
+}
+
+# The packages are built in a tree of the same suite, by "make deb" in an unpacked "make dist"
+build_debs() {
+	local tree=$WORK/build
+	build_base && unpack_base "$tree" || return
+	mkdir -p "$OUT"
+	SOFTMR_BUILD=$WORK/dist OUT=$OUT "$TOP/scripts/package.sh" dist || return
+	in_tree "$tree" sh -ec '
+		mkdir /root/src
+		tar -C /root/src --strip-components=1 -xf /packages/softmr-*.tar.xz
+		make -C /root/src deb OUT=/packages' && rm -rf "$tree"
+}
+
+install_debs() {
+	in_machine sh -ec 'cd /packages
+		apt-get -q -y install ./softmr_*.deb ./softmr-dkms_*.deb ./softmr-tools_*.deb ./libsoftmr1_*.deb'
+}
+
+headers() { in_machine apt-get -q -y install "linux-headers-$1"; }
+
+built_for() {
+	in_machine modinfo -k "$1" softmr && in_machine dkms status -m softmr -k "$1" | tee /dev/stderr | grep ': installed'
+}
+
+# The kernel of cloud images, of the backports: another version and another configuration
+upgrade_kernel() {
+	in_machine apt-get -q -y -t "$SUITE-backports" install linux-image-cloud-amd64 linux-headers-cloud-amd64 || return
+	KERNEL=$(cd "$ROOT/lib/modules" && printf '%s\n' *cloud* | sort -V | tail -n 1)
+}
+
+# other_libibverbs: the suite's own under the name of a release that does not exist: 96.0
+other_libibverbs() {
+	# shellcheck disable=SC2016 # expanded in the machine
+	in_machine sh -ec '
+		cd /root
+		apt-get -q download libibverbs1
+		dpkg-deb -R libibverbs1_*.deb other
+		cd other/usr/lib/x86_64-linux-gnu
+		old=$(ls libibverbs.so.1.*.*.*)
+		new=$(echo "$old" | sed -E "s/[0-9]+\.[0-9]+$/96.0/")
+		mv "$old" "$new"
+		ln -sf "$new" libibverbs.so.1
+		cd /root
+		sed -i "s/^Version: .*/Version: 96.0-1/" other/DEBIAN/control
+		rm other/DEBIAN/md5sums
+		dpkg-deb -b other libibverbs1-other.deb
+		rm -r other libibverbs1_*.deb'
+}
+
+# apt would rather take the provider away than leave one that does not fit
+apt_protects() {
+	in_machine apt-get -s install /root/libibverbs1-other.deb | grep '^Remv libsoftmr1 '
+}
+
+purge() {
+	mkdir -p "$ROOT/etc/softmr/links.d"
+	touch "$ROOT/etc/softmr/links.d/eth9"
+	in_machine apt-get -q -y purge softmr softmr-dkms softmr-tools libsoftmr1
+}
+
+# leftovers: what is called softmr, or speaks of it, outside of the places of apt's and the test's own
+leftovers() {
+	(
+		cd "$ROOT" || return
+		find . -xdev \( -path ./root -o -path ./packages -o -path ./var/log -o -path ./var/cache \) -prune \
+			-o -iname '*softmr*' -print
+		grep -rl softmr etc lib/modules/*/modules.dep var/lib/dpkg/status var/lib/dkms 2>/dev/null
+	)
+}
+
+nothing_left() {
+	leftovers >"$WORK/left"
+	cat "$WORK/left"
+	[ ! -s "$WORK/left" ]
+}
+
+# -- the two ways
+
+fresh_packages() {
+	check "the packages are built on $SUITE" build_debs || return
+	check "headers of the machine's kernel $KERNEL" headers "$KERNEL"
+	check "apt installs the packages" install_debs
+	check "DKMS has built the module for $KERNEL" built_for "$KERNEL"
+	check "a libibverbs of another release is made" other_libibverbs
+	check "apt does not leave the provider with a libibverbs that does not fit" apt_protects
+	boot_check
+	check "another kernel with its headers" upgrade_kernel
+	check "DKMS has built the module for $KERNEL" built_for "$KERNEL"
+	check "the packages are purged" purge
+	check "nothing is left of them" nothing_left
+	wait_machine
+	for what in "doctor is content" "a persistent link" "the link is there" "ibv_rc_pingpong" \
+		"doctor is content with the link" "the kernel has nothing to complain of" \
+		"the link is there after a reboot" "ibv_rc_pingpong after a reboot" \
+		"a libibverbs that does not fit is installed" "the provider declines it" "other providers go on" \
+		"the kernel has nothing to complain of after that"; do
+		check "on the machine: $what" in_verdict "$what"
+	done
+}
+
+boot_check() {
+	add_check "$TOP/selftests/packages/guest-check"
+	echo "$MODE" >"$ROOT/etc/fresh-mode"
+	check "the machine's disk" prepare_boot "$KERNEL" && run_machine 600
+}
+
+prepare_boot() { make_initrd "$1" && make_disk "$1"; }
+
+make_install() { in_machine make -C /root/src install KDIR="/lib/modules/$KERNEL/build"; }
+
+files_of_machine() {
+	(cd "$ROOT" && find . -xdev \( -path ./root -o -path ./var/cache -o -path ./var/log \) -prune -o -print) |
+		LC_ALL=C sort
+}
+
+same_files() {
+	files_of_machine >"$WORK/after"
+	diff "$WORK/before" "$WORK/after"
+}
+
+tools() {
+	in_machine apt-get -q -y install make gcc libc6-dev cmake python3 pkgconf libibverbs-dev libnl-3-dev libjson-c-dev \
+		ibverbs-utils ibverbs-providers "linux-headers-$KERNEL"
+}
+
+unpack_source() {
+	mkdir -p "$OUT" "$ROOT/root/src"
+	SOFTMR_BUILD=$WORK/dist OUT=$OUT "$TOP/scripts/package.sh" dist &&
+		tar -C "$ROOT/root/src" --strip-components=1 -xf "$OUT"/softmr-*.tar.xz
+}
+
+fresh_source() {
+	check "make dist" unpack_source || return
+	in_machine apt-get -q -y install make >/dev/null 2>&1
+	files_of_machine >"$WORK/before"
+	check_error "make install says what the machine lacks" 'nothing was built or installed' make_install
+	check "and has installed nothing" same_files
+	check "tools and headers" tools
+	files_of_machine >"$WORK/before"
+	check "make install" make_install
+	check "the module is there for $KERNEL" in_machine modinfo -k "$KERNEL" softmr
+	boot_check
+	wait_machine
+	for what in "a link of what make install has installed" "ibv_rc_pingpong" "the kernel has nothing to complain of"; do
+		check "on the machine: $what" in_verdict "$what"
+	done
+	# the machine's tree as it was before the boot
+	rm -f "$ROOT/usr/local/sbin/fresh-check" "$ROOT/etc/fresh-mode" "$ROOT/etc/initramfs-tools/conf.d/fresh" \
+		"$ROOT/boot/initrd.img-$KERNEL"
+	check "make uninstall" in_machine make -C /root/src uninstall
+	check "nothing is left of it" nothing_left
+}
+
+echo "TAP version 13"
+check "a fresh machine with $SUITE" make_machine || finish
+KERNEL=$(machine_kernel)
+with_lock image image_make || { not_ok "QEMU of the guest image"; finish; }
+case $MODE in
+packages) fresh_packages ;;
+source) fresh_source ;;
+esac
+finish

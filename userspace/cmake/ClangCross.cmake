@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# A toolchain file: clang and lld compile for another processor, with the
+# headers and libraries of an unpacked system of that processor:
+#
+#   cmake -DCMAKE_TOOLCHAIN_FILE=userspace/cmake/ClangCross.cmake
+#         -DSMR_CROSS_TARGET=aarch64-linux-gnu -DCMAKE_SYSROOT=/path/to/root ...
+
+# cmake's own checks read this file again, in projects of their own.
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES SMR_CROSS_TARGET)
+
+if(NOT SMR_CROSS_TARGET OR NOT CMAKE_SYSROOT)
+  message(FATAL_ERROR "ClangCross.cmake needs -DSMR_CROSS_TARGET=TRIPLET, such "
+    "as aarch64-linux-gnu, and -DCMAKE_SYSROOT=DIRECTORY, the root of an "
+    "unpacked system of that processor")
+endif()
+
+set(CMAKE_SYSTEM_NAME Linux)
+string(REGEX REPLACE "-.*" "" CMAKE_SYSTEM_PROCESSOR "${SMR_CROSS_TARGET}")
+set(CMAKE_C_COMPILER clang)
+set(CMAKE_C_COMPILER_TARGET "${SMR_CROSS_TARGET}")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-fuse-ld=lld")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "-fuse-ld=lld")
+# Debian's directory of libraries: cmake finds them there.
+set(CMAKE_LIBRARY_ARCHITECTURE "${SMR_CROSS_TARGET}")
+
+# Programs run on this machine; all else is the other one's.
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)

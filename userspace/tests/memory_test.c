@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory: domains with allocators, device memory, room for rings.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "rig.h"
+
+/* As verbs.h of rdma-core 64 numbers it, and the one after */
+enum {
+	MASK_ALLOW_CC_UNPROTECTED = 1 << 2,
+	MASK_NEXT = 1 << 3,
+};
+
+static void *give(struct ibv_pd *pd, void *context, size_t size,
+		  size_t alignment, uint64_t type)
+{
+	(void)pd;
+	(void)alignment;
+	(void)type;
+	++*(int *)context;
+	return malloc(size);
+}
+
+static void take(struct ibv_pd *pd, void *context, void *ptr, uint64_t type)
+{
+	(void)pd;
+	(void)type;
+	--*(int *)context;
+	free(ptr);
+}
+
+/* Creates and destroys a parent domain. Return: 0 or the errno. */
+static int try_domain(struct ibv_pd *pd, uint32_t mask, void *alloc, void *free)
+{
+	struct ibv_parent_domain_init_attr attr = {
+		.pd = pd,
+		.comp_mask = mask,
+		.alloc = alloc,
+		.free = free,
+	};
+	struct ibv_pd *parent;
+
+	errno = 0;
+	parent = smr_alloc_parent_domain(fake_context(), &attr);
+	if (!parent)
+		return errno;
+	return smr_dealloc_pd(parent);
+}
+
+static void domain_flags(void)
+{
+	struct ibv_pd *pd = smr_alloc_pd(fake_context());
+
+	want(!try_domain(pd, 0, NULL, NULL));
+	want(!try_domain(pd, MASK_ALLOW_CC_UNPROTECTED, NULL, NULL));
+	want(try_domain(pd, MASK_NEXT, NULL, NULL) == EINVAL);
+	want(!smr_dealloc_pd(pd));
+}
+
+static void domain_allocators(void)
+{
+	const uint32_t mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
+	struct ibv_pd *pd = smr_alloc_pd(fake_context()), *parent;
+	int count = 0;
+	struct ibv_parent_domain_init_attr attr = {
+		.pd = pd,
+		.comp_mask = mask | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT,
+		.alloc = give,
+		.free = take,
+		.pd_context = &count,
+	};
+	struct smr_home home;
+	void *object;
+
+	want(try_domain(pd, mask, give, NULL) == EINVAL);
+	want(try_domain(pd, mask, NULL, take) == EINVAL);
+	want(try_domain(pd, mask, NULL, NULL) == EINVAL);
+	/* without the flag they are not looked at */
+	want(!try_domain(pd, 0, give, NULL));
+
+	parent = smr_alloc_parent_domain(fake_context(), &attr);
+	object = smr_object_alloc(parent, 100, 1, &home);
+	want(object && count == 1);
+	want(smr_dealloc_pd(parent) == EBUSY);
+	smr_object_free(object, 1, home);
+	want(!count && !smr_dealloc_pd(parent) && !smr_dealloc_pd(pd));
+}
+
+/* A child of the process must not copy the pages on write. */
+static void dm_not_for_child(void)
+{
+	struct ibv_alloc_dm_attr attr = { .length = FAKE_DM_LENGTH };
+	size_t before = fake.not_for_child;
+	struct ibv_dm *dm = smr_alloc_dm(fake_context(), &attr);
+
+	want(dm && fake.not_for_child == before + FAKE_DM_LENGTH);
+	want(!smr_free_dm(dm) && fake.not_for_child == before);
+	dm = smr_import_dm(fake_context(), FAKE_DM_HANDLE);
+	want(dm && fake.not_for_child == before + FAKE_DM_LENGTH);
+	smr_unimport_dm(dm);
+	want(fake.not_for_child == before);
+
+	fake.dontfork_err = ENOMEM;
+	errno = 0;
+	want(!smr_alloc_dm(fake_context(), &attr) && errno == ENOMEM);
+	fake.dontfork_err = 0;
+	want(fake.not_for_child == before);
+}
+
+/* What no ring can be is for the kernel to refuse. */
+static void too_large_a_ring(void)
+{
+	struct ibv_cq_init_attr_ex attr = { .cqe = FAKE_DEPTH };
+	struct ibv_cq_ex *cq = smr_create_cq_ex(fake_context(), &attr);
+	struct smr_room room;
+
+	want(!smr_room_reserve(&room, INT32_MAX, sizeof(struct smr_cqe)));
+	want(!room.addr && !room.size);
+	smr_room_release(&room);
+	want(smr_resize_cq(ibv_cq_ex_to_cq(cq), INT32_MAX) == EINVAL);
+	want(smr_resize_cq(ibv_cq_ex_to_cq(cq), FAKE_MAX_CQE + 1) == EINVAL);
+	want(!smr_resize_cq(ibv_cq_ex_to_cq(cq), FAKE_MAX_CQE));
+	want(!smr_destroy_cq(ibv_cq_ex_to_cq(cq)));
+}
+
+const struct tap_test memory_tests[] = {
+	{ "flags of parent domains", domain_flags },
+	{ "allocators of parent domains", domain_allocators },
+	{ "device memory is not for children", dm_not_for_child },
+	{ "rings that are too large", too_large_a_ring },
+	{},
+};

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * RDMA devices over netlink (RDMA_NL_NLDEV), as rdma(8) makes, lists and
+ * removes them.
+ *
+ * Functions that return int return 0 or a negative errno.
+ */
+#ifndef SOFTMR_NLDEV_H
+#define SOFTMR_NLDEV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct nl_sock;
+
+#define LINK_TYPE	"softmr"
+#define RDMA_NAME_SIZE	64	/* with the 0; IB_DEVICE_NAME_MAX of the kernel */
+
+/**
+ * struct rdma_dev - an RDMA device as the kernel tells of it
+ * @index: the kernel's number for it
+ * @name: its name
+ * @driver_known: @driver is valid: the kernel has ib_uverbs
+ * @driver: enum rdma_driver_id, or SMR_DRIVER_ID
+ * @netdev: of port 1; empty: none, or it is in another network namespace
+ * @netdev_index: likewise; 0: none
+ * @state: of port 1, enum ib_port_state; 0: not known
+ */
+struct rdma_dev {
+	uint32_t index;
+	char name[RDMA_NAME_SIZE];
+	bool driver_known;
+	uint32_t driver;
+	char netdev[16];
+	uint32_t netdev_index;
+	uint8_t state;
+};
+
+/* -EPROTONOSUPPORT: the kernel has no RDMA core, or it is not loaded. */
+int nldev_open(struct nl_sock **sk);
+void nldev_close(struct nl_sock *sk);
+
+/* All devices that are visible here. *devs is to be freed. */
+int nldev_list(struct nl_sock *sk, struct rdma_dev **devs, size_t *n);
+/* Only those of softmr. */
+int nldev_list_softmr(struct nl_sock *sk, struct rdma_dev **devs, size_t *n);
+/* One of any driver; -ENODEV: there is none of this name. */
+int nldev_find(struct nl_sock *sk, const char *name, struct rdma_dev *dev);
+bool nldev_is_softmr(const struct rdma_dev *dev);
+
+int nldev_newlink(struct nl_sock *sk, const char *name, const char *netdev);
+int nldev_dellink(struct nl_sock *sk, uint32_t index);
+int nldev_rename(struct nl_sock *sk, uint32_t index, const char *name);
+/* Are devices shared by all network namespaces, or does each have its own? */
+int nldev_netns_shared(struct nl_sock *sk, bool *shared);
+
+#endif /* SOFTMR_NLDEV_H */

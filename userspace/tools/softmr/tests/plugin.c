@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Stands in for a provider: it is loaded as one, and does what the name that it
+ * is compiled with says.
+ */
+#include <signal.h>
+#include <stdio.h>
+
+static __attribute__((constructor)) void loaded(void)
+{
+#if defined(PLUGIN_CRASHES)
+	raise(SIGSEGV);
+#elif defined(PLUGIN_DECLINES)
+	fputs("softmr: built for another libibverbs; install the right one\n", stderr);
+#endif
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * libibverbs and the provider for it. Both are looked at and tried in a child:
+ * a provider that was built for another libibverbs may crash the program.
+ */
+#ifndef SOFTMR_VERBS_H
+#define SOFTMR_VERBS_H
+
+#include <stdbool.h>
+
+/**
+ * struct verbs - what is known of libibverbs and the provider
+ * @lib: libibverbs' file, or NULL: it cannot be loaded
+ * @lib_version: of the rdma-core that it is from, "56.1"; NULL: not known
+ * @lib_error: why it cannot be loaded, or NULL
+ * @abi: the number of its interface with providers; 0: not known
+ * @config: the file that tells libibverbs to load the provider; NULL: not there
+ * @provider: the file that libibverbs loads, links followed; NULL: not there
+ * @provider_version: its softmr version; NULL: not known
+ * @built_for: the rdma-core that it was built with; NULL: not known
+ * @fits: this libibverbs can use it
+ * @why: why not; NULL if it can
+ */
+struct verbs {
+	char *lib;
+	char *lib_version;
+	char *lib_error;
+	unsigned int abi;
+	char *config;
+	char *provider;
+	char *provider_version;
+	char *built_for;
+	bool fits;
+	char *why;
+};
+
+void verbs_read(struct verbs *v);
+void verbs_free(struct verbs *v);
+/* Opens the device as a program would. Returns NULL, or why it cannot; to be freed. */
+char *verbs_try_device(const char *device);
+
+#endif /* SOFTMR_VERBS_H */

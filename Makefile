@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := all
-.PHONY: all uml demo test bench lint ahead install clean distclean help
+.PHONY: all uml demo test bench lint arm64 ahead install clean distclean help
 
 all: ## check the host; build the guest image, and module, provider and tests in it
 	@scripts/build.sh all
@@ -22,6 +22,9 @@ bench: ## measure softmr, rdma_rxe, siw and TCP side by side
 
 lint: ## everything that can be checked without running it
 	@scripts/lint.sh
+
+arm64: ## build module and provider for arm64, and boot them under QEMU
+	@scripts/arm64.sh
 
 ahead: ## compile the module against the kernels of sid and experimental: an early warning
 	@scripts/ahead.sh
@@ -48,7 +51,7 @@ distclean: clean ## remove the caches too: the guest image and the UML kernels
 	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/softmr"
 
 help: ## show this
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "Beds for BED=: qemu-newest qemu-stable qemu-oldest qemu-cloud uml-kasan uml-lockdep uml host"
 	@echo "By hand: scripts/qemu-boot.sh --help, scripts/uml-boot.sh --help"

@@ -162,6 +162,11 @@ within 20 grep -q bound "$WORK/bound"
 check "a process has the port" says port problem "process $holder .python3.* has UDP port 4791.*kill $holder" softmr
 check_error "then no link can be made" "process $holder .python3.* has UDP port 4791" softmr link add "$A" netdev "$DUMMY"
 check "an ordinary user is told to ask root" says port problem "only root may see" "${USER_NOBODY[@]}" softmr
+if have_link_type rxe; then
+	check "also when rdma_rxe is loaded" says port problem "only root may see what .it may be rdma_rxe" "${USER_NOBODY[@]}" softmr
+else
+	skip "also when rdma_rxe is loaded" "this kernel has no rdma_rxe"
+fi
 kill $holder
 wait $holder 2>/dev/null
 

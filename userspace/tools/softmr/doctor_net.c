@@ -56,12 +56,13 @@ void check_port(struct doctor *d)
 		      strf("kill %d", port.pid));
 		break;
 	case HOLDER_HIDDEN:
-		/* a process cannot have it while a link is there */
-		if (own_link(d) || exists("/sys/module/rdma_rxe"))
+		/* a process cannot have it while a link is there; that rdma_rxe is loaded does not mean that it has it */
+		if (own_link(d))
 			found_port_of_kernel(d);
 		else
 			found(d, LEVEL_PROBLEM,
-			      copy("something has UDP port 4791, so softmr cannot make a link; only root may see what"),
+			      strf("something has UDP port 4791, so softmr cannot make a link; only root may see what%s",
+				   exists("/sys/module/rdma_rxe") ? " (it may be rdma_rxe, which is loaded)" : ""),
 			      copy("sudo ss -ulpn 'sport = 4791'"));
 		break;
 	case HOLDER_KERNEL:

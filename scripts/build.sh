@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Build what the test beds boot: scripts/build.sh [all|uml|uml-FLAVOUR|qemu|qemu-ROLE|run]...
 # run is the runtime of "softmr run" (scripts/lib/run.sh), which DESTDIR=DIR installs below DIR, for a package.
-# Or what takes long of it and does not depend on this tree: uml-source, uml-kernels (those of the tests)
+# Or what takes long of it and does not depend on this tree: uml-source, uml-kernel (that of the tests)
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/lib/all.sh"
@@ -24,17 +24,13 @@ build_uml() {
 	for flavour in "$@"; do build_uml_layer "$flavour" || return; done
 }
 
-uml_kernels() {
-	local flavour
-	host_require uml || return
-	for flavour in kasan lockdep; do with_lock "uml-$flavour" uml_make "$flavour" || return; done
-}
+uml_kernel() { host_require uml && with_lock uml-checked uml_make checked; }
 
 build_target() {
 	case $1 in
 	all | qemu) build_qemu "${ROLES[@]}" ;;
 	uml-source) host_require uml && with_lock linux-source uml_source_make ;;
-	uml-kernels) uml_kernels ;;
+	uml-kernel) uml_kernel ;;
 	uml) build_uml "${UML_FLAVOURS[@]}" ;;
 	qemu-*) build_qemu "${1#qemu-}" ;;
 	uml-*) build_uml "${1#uml-}" ;;

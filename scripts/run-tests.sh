@@ -9,8 +9,8 @@ set -euo pipefail
 # shellcheck source=scripts/lib/schedule.sh
 . "$TOP/scripts/lib/schedule.sh"
 
-# The short run is on the first four; on the other two are the tests only whose heads name them for it, or say "every bed".
-MAIN_BEDS=(qemu-newest uml-kasan qemu-stable uml-lockdep)
+# The short run is on the first three; on the other two are the tests only whose heads name them for it, or say "every bed".
+MAIN_BEDS=(qemu-newest uml-checked qemu-stable)
 BEDS=("${MAIN_BEDS[@]}" qemu-oldest qemu-cloud)
 OUT=$BUILD/test
 DEFAULT_TIMEOUT=120
@@ -29,7 +29,7 @@ usage() {
 		  -j N     as many jobs at the same time, an emulated guest being two (default 3, given two processors)
 
 		A test says in comment lines where it can run, where in the short run, if not there, and for how long:
-		  # beds: uml-kasan qemu-newest   # short: qemu-newest, or none, or every bed
+		  # beds: uml-checked qemu-newest   # short: qemu-newest, or none, or every bed
 		  # nodes: 1   # timeout: $DEFAULT_TIMEOUT   # boot: own, or kmemleak
 	EOF
 }
@@ -76,14 +76,14 @@ runs_on() {
 	[[ "$beds" == "every bed" || " $beds " == *" $2 "* ]]
 }
 
-# boot_of NAME BED: which boot a test shares with others. kmemleak is a matter of uml-kasan. Guests of UML boot quickly,
-# and have to wait for their kernels first: two boots there, one for scripts, that run side by side.
+# boot_of NAME BED: which boot a test shares with others. kmemleak is a matter of uml-checked. Guests of UML boot
+# quickly, and have to wait for their kernel first: two boots there, one for scripts, that run side by side.
 boot_of() {
 	local boot
 	boot=$(test_setting "$1" boot shared)
 	case $boot:$2 in
 	own:*) echo "$1" ;;
-	kmemleak:uml-kasan) echo kmemleak ;;
+	kmemleak:uml-checked) echo kmemleak ;;
 	*:uml*) [[ $1 = *.sh ]] && echo scripts || echo shared ;;
 	*) echo shared ;;
 	esac
@@ -113,22 +113,21 @@ tests_of() {
 uml_guest() { nice -n 5 "$TOP/scripts/uml-boot.sh" --flavour "$@"; }
 
 # kmemleak takes half of the time of a guest that has it, and more of one that other work holds up: all CPUs wait for
-# its lock. So there it is off, but for the tests that are also for it.
+# its lock. So there it is off, but for the tests that are also for it, and these get one CPU. With kmemleak, UML's start
+# of another one calls call_rcu() before that CPU is online, which lockdep reports.
 # Lockdep, when other guests have the processors too, frees a netdev later than the 10 s after which the core complains.
 # Two emulated machines get one CPU each: together they would have more than the host has, and wait for each other's
 # locks.
 boot_guest() {
-	local bed=$1 leaks=off
+	local bed=$1 leaks=off cpus=2
 	shift
 	case $bed in
 	qemu-*) "$TOP/scripts/qemu-boot.sh" --kernel "${bed#qemu-}" --cpus "$((NODES == 1 ? 2 : 1))" "$@" ;;
 	uml | uml-plain) uml_guest plain "$@" ;;
-	uml-kasan)
-		[ "$BOOT" != kmemleak ] || leaks=on
-		uml_guest kasan --cmdline "kmemleak=$leaks" "$@"
-		;;
-	uml-lockdep)
-		uml_guest lockdep --cmdline sysctl.net.core.netdev_unregister_timeout_secs=30 "$@"
+	uml-checked)
+		[ "$BOOT" != kmemleak ] || leaks=on cpus=1
+		uml_guest checked --cpus "$cpus" \
+			--cmdline "kmemleak=$leaks sysctl.net.core.netdev_unregister_timeout_secs=30" "$@"
 		;;
 	esac
 }
@@ -233,7 +232,7 @@ prepare_bed() {
 # flavour_of BED: the UML kernel that it needs, if any. To make one can take minutes, and is a job among the others
 flavour_of() {
 	case $1 in
-	host) echo lockdep ;;
+	host) echo checked ;;
 	uml) echo plain ;;
 	uml-*) echo "${1#uml-}" ;;
 	esac

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# short: qemu-newest uml-kasan
+# short: qemu-newest uml-checked
 # nodes: 1
 # timeout: 200
 #

@@ -5,8 +5,8 @@
  * reregistering, windows, prefetches; and the faults of on-demand paging, of
  * whose allocations some fail.
  *
- * beds: uml-kasan uml-lockdep
- * short: uml-kasan
+ * beds: uml-checked
+ * short: uml-checked
  * timeout: 180
  * boot: kmemleak
  * paths: host wire

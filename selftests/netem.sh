@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# short: uml-kasan
+# short: uml-checked
 # nodes: 1
 # timeout: 400
 #

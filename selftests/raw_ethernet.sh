@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# short: uml-kasan qemu-newest
+# short: uml-checked qemu-newest
 # nodes: 1
 # timeout: 200
 #

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# beds: qemu-newest qemu-stable
+# beds: qemu-newest qemu-stable qemu-oldest
 # nodes: 2
 # timeout: 150
 #

@@ -8,7 +8,7 @@
 UML_SOURCE=$CACHE/linux-source
 UML_PATCHES=("$TOP"/scripts/uml/*.patch)
 UML_CC=$TOP/scripts/uml/cc
-UML_FLAVOURS=(plain kasan lockdep)
+UML_FLAVOURS=(plain checked)
 
 # Source that no UML kernel reads; the Kconfig files stay, because their parents source them
 UML_UNUSED=('arch/[!ux]*' arch/xtensa drivers/gpu drivers/media drivers/net/ethernet drivers/net/wireless drivers/staging drivers/scsi

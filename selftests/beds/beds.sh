@@ -8,7 +8,7 @@ WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 export TMPDIR=$WORK # so that what a run leaves behind is seen
 COUNT=0
-UML_FLAVOUR=lockdep # one that "make test" builds anyway
+UML_FLAVOUR=checked # one that "make test" builds anyway
 
 # report CONDITION-STATUS DESCRIPTION
 report() {

@@ -43,8 +43,7 @@ report $? "what would run is listed"
 lacks qemu-newest mr_fail_nth
 lacks qemu-stable interop_rxe.sh mr_fail_nth programs_rxe.sh
 lacks qemu-oldest interop_rxe.sh mr_fail_nth programs_rxe.sh
-lacks uml-kasan nfs.sh ulp_nodes.sh
-lacks uml-lockdep nfs.sh nvmeof.sh ulp_nodes.sh
+lacks uml-checked nfs.sh ulp_nodes.sh
 listed short -s
 report $? "what the short run would run is listed"
 sort "$WORK/short" | comm -13 <(sort "$WORK/all") - >"$WORK/out"
@@ -54,8 +53,8 @@ cut -d' ' -f2 "$WORK/short" | sort -u | comm -23 "$WORK/tests" - |
 	grep -vxF -f <(grep -l '^# short: none$' "$TOP"/selftests/*.sh | sed 's,.*/,,') >"$WORK/out"
 [ ! -s "$WORK/out" ]
 report $? "in the short run every test runs somewhere but those whose heads say none"
-listed named -t netem -b uml-lockdep -s
-[ "$(<"$WORK/named")" = "uml-lockdep netem.sh" ]
+listed named -t netem -b uml-checked -s
+[ "$(<"$WORK/named")" = "uml-checked netem.sh" ]
 report $? "a bed and a test that are named are run, whatever the test says"
 ! listed none -b nothing && grep -q "there is no bed 'nothing'; there are: " "$WORK/out"
 report $? "a bed that there is not is refused"

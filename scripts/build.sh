@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Build what the test beds boot: scripts/build.sh [all|uml|uml-FLAVOUR|qemu|qemu-ROLE|run]...
-# run is the runtime of "softmr run" (scripts/lib/run.sh), which DESTDIR=DIR installs below DIR, for a package.
+# run is the runtime of "softmr run" (scripts/lib/run.sh), which DESTDIR=DIR installs below DIR. run-package is the same
+# for debian/rules, with the provider that is installed below PROVIDER=DIR.
 # Or what takes long of it and does not depend on this tree: uml-source, uml-kernel (that of the tests)
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
@@ -39,6 +40,7 @@ build_target() {
 		say "The runtime of softmr run: $RUN_RUNTIME"
 		[ -z "${DESTDIR:-}" ] || run_install "$DESTDIR"
 		;;
+	run-package) run_package "$PROVIDER" "$DESTDIR" ;;
 	*) die 2 "cannot build '$1'; try all, uml, uml-plain, qemu-newest, run" ;;
 	esac
 }

@@ -54,6 +54,8 @@ run_fill_modules() {
 	local dir=$1 release
 	release=$(uml_release plain)
 	cp -r "$BUILD/uml-plain/layer/usr/lib/modules/$release" "$dir/modules"
+	# the module of softmr's own tests
+	find "$dir/modules/updates" -name '*.ko' ! -name softmr.ko -delete
 	run_module_order "$BUILD/uml-plain/layer/usr" "$release" >"$dir/modules/load"
 	grep -q '/softmr\.ko' "$dir/modules/load"
 }
@@ -72,13 +74,14 @@ run_add_provider() {
 	done
 }
 
+# run_fill TREE: with the provider that is installed in TREE
 run_fill() {
 	local dir=$RUN_RUNTIME
 	rm -rf "$dir.new"
 	run_fill_base plain "$dir.new"
 	cp "$(uml_dir plain)/vmlinux" "$dir.new/vmlinux"
 	run_fill_modules "$dir.new"
-	run_add_provider "$dir.new" "$LAYER"
+	run_add_provider "$dir.new" "$1"
 	replace_dir "$dir" "$dir.new"
 }
 
@@ -109,5 +112,12 @@ build_run_bed() {
 build_run() {
 	build_layer uml && build_uml_layer plain || return
 	with_lock "run-$BUILD_ID" build_part run "$(run_key "$(cat "$BUILD/.stamp-uml-plain" "$BUILD/.stamp-provider")")" \
-		"softmr-run" run_fill
+		"softmr-run" run_fill "$LAYER"
+}
+
+# run_package TREE DESTDIR: in a package's build, whose provider is installed in TREE. Nothing is fetched, and nothing is
+# asked of the machine: what it takes are Build-Depends
+run_package() {
+	uml_source_make && uml_make plain && step "modules for UML, plain" build_uml_module plain &&
+		step "softmr-run" run_fill "$1" && run_install "$2"
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# User-Mode Linux kernels, built from Debian's newest linux-source by the host's compiler.
+# User-Mode Linux kernels, built from Debian's newest linux-source by the host's compiler; with SOFTMR_LINUX_SOURCE=FILE,
+# from that of an installed linux-source package (a package's build has no network).
 #
 #   $CACHE/linux-source/         the source, with those patches of scripts/uml that fit; .package: what it is of
 #   $CACHE/uml-FLAVOUR-KEY/      the build directory (modules are built against it); vmlinux; root/: its modules
@@ -53,14 +54,33 @@ uml_fetch_source() {
 	uml_patch "$out"
 }
 
+# The source of an installed package
+uml_unpack_source() {
+	local out=$1 package
+	package=$(basename "$SOFTMR_LINUX_SOURCE" .tar.xz)
+	# shellcheck disable=SC2016 # dpkg-query's variable, not the shell's
+	echo "$package $(dpkg-query -W -f '${Version}' "$package")" >"$out/.package"
+	tar -C "$out" --strip-components=1 --no-same-owner -xf "$SOFTMR_LINUX_SOURCE"
+	uml_patch "$out"
+}
+
+# uml_source_into DIR: from wherever it is
+uml_source_into() {
+	if [ -n "${SOFTMR_LINUX_SOURCE:-}" ]; then
+		step "Linux source for UML" uml_unpack_source "$1"
+		return
+	fi
+	[ -s "$APT_DIR/kernels" ] || step "package lists" apt_refresh || return
+	step "Linux source for UML" uml_fetch_source "$1"
+}
+
 uml_source_make() {
 	local out
 	[ "$(cat "$UML_SOURCE/.done" 2>/dev/null)" = "$(uml_source_key)" ] && return
 	mkdir -p "$CACHE"
 	out=$(mktemp -d "$CACHE/tmp.source.XXXXXX")
 	being_made "$out"
-	if ! { { [ -s "$APT_DIR/kernels" ] || step "package lists" apt_refresh; } &&
-		step "Linux source for UML" uml_fetch_source "$out"; }; then
+	if ! uml_source_into "$out"; then
 		rm -rf "$out"
 		return 1
 	fi

@@ -42,7 +42,7 @@ build_debs() {
 	in_tree "$tree" sh -ec '
 		mkdir /root/src
 		tar -C /root/src --strip-components=1 -xf /packages/softmr-*.tar.xz
-		make -C /root/src deb OUT=/packages' && rm -rf "$tree"
+		DEB_BUILD_PROFILES=pkg.softmr.nouml make -C /root/src deb OUT=/packages' && rm -rf "$tree"
 }
 
 install_debs() {

@@ -23,6 +23,7 @@ tree() {
 	cat >"$WORK/tree/kernel/there.c" <<-END
 		/* smr_in_comment() and smr_called() are elsewhere */
 		TRACE_EVENT(smr_traced,
+		enum smr_kind { SMR_ZERO, /* the first */ SMR_ONE, };
 		struct smr_there_struct *smr_there(int a)
 		{
 		    smr_called(SMR_THERE);
@@ -53,6 +54,7 @@ report $? "pages and code agree"
 accepted "smr_there() with struct smr_there_struct and SMR_THERE"
 accepted "trace_smr_traced() is the tracepoint smr_traced"
 accepted "a_function() of somebody else's"
+accepted "\`\`SMR_ONE\`\`  1  its value"
 accepted "ibv_post_send() and smr_there()" life-of-a-message
 refused "smr_gone()" "no function smr_gone()"
 refused "smr_called() is only called" "no function smr_called()"
@@ -60,5 +62,6 @@ refused "smr_in_comment()" "no function smr_in_comment()"
 refused "trace_smr_gone()" "no function trace_smr_gone()"
 refused "struct smr_gone_struct" "nothing is called smr_gone_struct"
 refused "SMR_GONE" "nothing is called SMR_GONE"
+refused "\`\`SMR_ONE\`\`  2  another value" "SMR_ONE is 1, not 2"
 refused "a_function() that the code does not call" "no function a_function()" life-of-a-message
 echo "1..$COUNT"

@@ -238,11 +238,8 @@ flavour_of() {
 	esac
 }
 
-# It takes what processor time the guests beside it leave: they are to run as they would without
-make_flavour() {
-	renice -n 19 "$BASHPID" >/dev/null
-	build_uml_layer "$1"
-}
+# Many tests wait for it, so it takes its share of the processors
+make_flavour() { build_uml_layer "$1"; }
 
 # begin_bed BED: no results yet, and what is to be run
 begin_bed() {

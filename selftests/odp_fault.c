@@ -349,8 +349,12 @@ static int prefetch_child(int sock, const void *us)
 			     IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
 }
 
-/* A signal, whenever it comes, is handled, and does not end a prefetch. */
-TEST_F(odp, prefetch_goes_on_after_a_signal)
+/*
+ * A signal, whenever it comes, is handled, and does not end a prefetch. Each
+ * of its children makes many mappings, which a kernel that checks itself does
+ * slowly.
+ */
+TEST_F_TIMEOUT(odp, prefetch_goes_on_after_a_signal, 120)
 {
 	int us, sock, status;
 	pid_t pid;

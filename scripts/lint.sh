@@ -9,9 +9,9 @@ set -euo pipefail
 . "$(dirname "$0")/lib/all.sh"
 
 # In the order in which they are reported; the slow ones are started first.
-CHECKS=(build-newest build-stable build-oldest coccinelle checkpatch kernel-doc documented headers layers lengths semantics
+CHECKS=(headers build-newest build-stable build-oldest coccinelle checkpatch kernel-doc documented layers lengths semantics
 	doc-names spdx shellcheck)
-SLOW='build-* coccinelle headers checkpatch'
+SLOW='headers build-* coccinelle checkpatch'
 
 LINT=$BUILD/image/lint
 HOST_LINT=(shellcheck:shellcheck perl:perl python3:python3)
@@ -153,7 +153,7 @@ check_headers() {
 	# the first one makes what the headers in compat/ include
 	in_image make -C "/lib/modules/$release/build" M=/build/lint/headers stats.o >"$dir.log" 2>&1 || true
 	# shellcheck disable=SC2046 # words are meant
-	in_image make -C "/lib/modules/$release/build" M=/build/lint/headers -k $(cat "$dir/targets") >"$dir.log" 2>&1 ||
+	in_image make -C "/lib/modules/$release/build" M=/build/lint/headers -k -j"$(nproc)" $(cat "$dir/targets") >"$dir.log" 2>&1 ||
 		complaints <"$dir.log" | sed 's:/build/lint/headers/:kernel/:g'
 }
 

@@ -10,7 +10,7 @@ set -euo pipefail
 
 # In the order in which they are reported; the slow ones are started first.
 CHECKS=(headers build-newest build-stable build-oldest coccinelle checkpatch kernel-doc documented layers lengths semantics
-	spdx shellcheck)
+	doc-names spdx shellcheck)
 SLOW='headers build-* coccinelle checkpatch'
 
 LINT=$BUILD/image/lint
@@ -161,12 +161,14 @@ check_layers() { "$TOP/scripts/layers" "$TOP/kernel" || true; }
 
 check_semantics() { "$TOP/scripts/semantics" "$TOP" || true; }
 
+check_doc-names() { "$TOP/scripts/doc-names" "$TOP" || true; }
+
 check_lengths() { c_files | xargs "$TOP/scripts/lengths" | sed "s:^$TOP/::" || true; }
 
 check_spdx() {
 	local f
 	tree_files | while IFS= read -r f; do
-		case $f in README | VERSION | LICENSES/* | packaging/rdma-core/* | debian/* | *.md | *.svg | *.png | *.map | */.gitignore | .gitignore) continue ;; esac
+		case $f in README | CHANGELOG | CONTRIBUTING | VERSION | LICENSES/* | packaging/rdma-core/* | debian/* | *.md | *.svg | *.png | *.map | */.gitignore | .gitignore) continue ;; esac
 		[ -s "$TOP/$f" ] || continue
 		head -n 3 "$TOP/$f" | grep -qa 'SPDX-License-Identifier: ' || echo "$f: no SPDX-License-Identifier in the first three lines"
 	done

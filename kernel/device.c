@@ -14,14 +14,14 @@
 #include "compat/ib.h"
 #include "kmr.h"
 #include "limits.h"
-#include "mcast.h"
+#include "qp/mcast.h"
 #include "mr.h"
 #include "dm_verbs.h"
 #include "netns.h"
 #include "port.h"
-#include "rules.h"
+#include "steer/rules.h"
 #include "stats.h"
-#include "steer.h"
+#include "steer/steer.h"
 #include "vlan.h"
 
 #define DEVICE_DRIVER_ID	((enum rdma_driver_id)SMR_DRIVER_ID)

@@ -7,7 +7,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
-#include "egress.h"
+#include "net/egress.h"
 #include "key.h"
 #include "limits.h"
 #include "stats.h"

@@ -9,14 +9,14 @@
 
 #include "compat/ib.h"
 #include "device.h"
-#include "frame.h"
+#include "steer/frame.h"
 #include "kmr.h"
-#include "mcast.h"
+#include "qp/mcast.h"
 #include "persist.h"
 #include "pma.h"
-#include "requester.h"
+#include "qp/requester.h"
 #include "stats.h"
-#include "wire.h"
+#include "net/wire.h"
 
 /*
  * Sizes of the port's tables. Each GID has three files in sysfs, which a link has

@@ -7,12 +7,12 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "av.h"
+#include "qp/av.h"
 #include "dm.h"
-#include "srq.h"
-#include "steer.h"
-#include "transport.h"
-#include "userwq.h"
+#include "qp/srq.h"
+#include "steer/steer.h"
+#include "qp/core.h"
+#include "qp/userwq.h"
 
 /**
  * struct smr_verbs - a device as its verbs see it; part of struct smr_dev

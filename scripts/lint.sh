@@ -52,7 +52,7 @@ complaints() { grep -aE '(warning|error|Error|undefined)[: !]' | grep -avE '/usr
 meant() {
 	local line f name
 	while IFS= read -r line; do
-		if [[ $line =~ ^([a-z_]*\.c):([0-9]+):.*bad\ constant\ expression ]]; then
+		if [[ $line =~ ^([a-z_/]*\.c):([0-9]+):.*bad\ constant\ expression ]]; then
 			sed -n "${BASH_REMATCH[2]}p" "$TOP/kernel/${BASH_REMATCH[1]}" | grep -qE '^(MODULE_|module_|SMR_IMPORT_NS)' && continue
 		fi
 		if [[ $line =~ ^kernel/([^:]*):.*context\ imbalance\ in\ \'([^\']*)\' ]]; then
@@ -89,8 +89,8 @@ check_coccinelle() {
 	find "$UML_SOURCE/scripts/coccinelle" -name '*.cocci' | grep -vE "$COCCI_SKIPPED" | xargs cp -t "$dir"
 	# the image has no compiler for scripts in OCaml
 	grep -lE '^@[a-z ]*(script|initialize):ocaml' "$dir"/*.cocci | xargs -r rm
-	module_files | grep '\.c$' | xargs cp -t "$src"
-	cp "$TOP"/kernel/*.h "$src"
+	# shellcheck disable=SC2046 # words are meant
+	(cd "$TOP/kernel" && cp --parents -t "$src" $(module_files | sed "s:^$TOP/kernel/::" | grep -vE '^(compat|uapi)/'))
 	# shellcheck disable=SC2016 # expanded inside the image
 	in_image sh -c 'cd /build/lint/cocci-src && ls ../cocci/*.cocci | xargs -P "$(nproc)" -I{} sh -c "
 		spatch -D report --very-quiet --no-show-diff --no-includes --include-headers --cocci-file {} . 2>{}.err ||

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The execution of requests that were found good. */
+#ifndef SMR_RESP_EXEC_H
+#define SMR_RESP_EXEC_H
+
+#include "qp/resp_check.h"
+#include "qp/task.h"
+
+struct smr_local;
+struct smr_op;
+struct smr_qp;
+
+enum smr_resp_verdict smr_resp_exec(struct smr_qp *qp, const struct smr_op *op,
+				    struct smr_run *run);
+void smr_resp_forget(struct smr_qp *qp);
+struct smr_local *smr_resp_claim(struct smr_qp *qp);
+enum smr_resp_verdict smr_resp_recv_take(struct smr_qp *qp);
+enum smr_resp_verdict smr_resp_recv_open(struct smr_qp *qp, u64 skip, u64 len);
+
+#endif /* SMR_RESP_EXEC_H */

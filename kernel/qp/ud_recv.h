@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Receiving datagrams. */
+#ifndef SMR_UD_RECV_H
+#define SMR_UD_RECV_H
+
+#include <linux/types.h>
+
+#include "qp/resp_check.h"
+#include "qp/task.h"
+
+struct in6_addr;
+struct smr_op;
+struct smr_qp;
+
+/* What stands in front of each message: a GRH, or an IPv4 header at its end */
+#define SMR_GRH_LEN	40
+
+bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr);
+enum smr_resp_verdict smr_ud_receive(struct smr_qp *qp, const struct smr_op *op,
+				     struct smr_run *run);
+
+#endif /* SMR_UD_RECV_H */

@@ -12,15 +12,15 @@
 
 #include "compat/cleanup.h"
 #include "compat/ib.h"
+#include "dm_verbs.h"
 #include "kmr.h"
 #include "limits.h"
-#include "qp/mcast.h"
 #include "mr.h"
-#include "dm_verbs.h"
 #include "netns.h"
 #include "port.h"
-#include "steer/rules.h"
+#include "qp/mcast.h"
 #include "stats.h"
+#include "steer/rules.h"
 #include "steer/steer.h"
 #include "vlan.h"
 

@@ -5,14 +5,14 @@
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_types.h>
 
+#define UVERBS_MODULE_NAME softmr
+#include <rdma/uverbs_named_ioctl.h>
+
 #include "dm.h"
 #include "mr.h"
 #include "pd.h"
 #include "uapi/softmr-abi.h"
 #include "verbs.h"
-
-#define UVERBS_MODULE_NAME softmr
-#include <rdma/uverbs_named_ioctl.h>
 
 static struct ib_dm *alloc_dm(struct ib_device *ibdev,
 			      struct ib_ucontext *uctx,

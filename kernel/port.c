@@ -9,14 +9,13 @@
 
 #include "compat/ib.h"
 #include "device.h"
-#include "steer/frame.h"
 #include "kmr.h"
-#include "qp/mcast.h"
+#include "net/wire.h"
 #include "persist.h"
 #include "pma.h"
-#include "qp/requester.h"
+#include "qp/mcast.h"
 #include "stats.h"
-#include "net/wire.h"
+#include "steer/frame.h"
 
 /*
  * Sizes of the port's tables. Each GID has three files in sysfs, which a link has

@@ -7,29 +7,29 @@
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_types.h>
 
+#define UVERBS_MODULE_NAME softmr
+#include <rdma/uverbs_named_ioctl.h>
+
 #include "advise.h"
-#include "qp/ah.h"
 #include "compat/ib.h"
-#include "qp/cq.h"
 #include "dm_verbs.h"
 #include "kmr.h"
-#include "qp/mcast.h"
 #include "mr.h"
 #include "mr_query.h"
 #include "mw.h"
 #include "pd.h"
-#include "qp/post.h"
+#include "qp/ah.h"
+#include "qp/cq.h"
+#include "qp/mcast.h"
 #include "qp/modify.h"
+#include "qp/post.h"
 #include "qp/ring.h"
-#include "steer/rules.h"
 #include "qp/srq.h"
 #include "qp/srq_resize.h"
-#include "stats.h"
-#include "trace.h"
 #include "qp/xrcd.h"
-
-#define UVERBS_MODULE_NAME softmr
-#include <rdma/uverbs_named_ioctl.h>
+#include "stats.h"
+#include "steer/rules.h"
+#include "trace.h"
 
 /*
  * The driver's part of a command has no input by now. What a newer provider

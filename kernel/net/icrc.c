@@ -19,9 +19,9 @@
 
 #include "compat/unaligned.h"
 #include "net/crc.h"
+#include "net/train.h"
 #include "net/udp_rx.h"
 #include "net/wire.h"
-#include "net/train.h"
 
 /* The CRC, begun with ones, after eight octets of ones */
 #define ICRC_SEED	0xdebb20e3

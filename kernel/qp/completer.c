@@ -4,16 +4,16 @@
 #include <linux/minmax.h>
 
 #include "compat/timer.h"
-#include "qp/recv.h"
 #include "net/icrc.h"
+#include "net/wire.h"
+#include "qp/core.h"
+#include "qp/loopback.h"
 #include "qp/opcode.h"
 #include "qp/payload.h"
-#include "pd.h"
+#include "qp/recv.h"
 #include "qp/window.h"
 #include "stats.h"
 #include "trace.h"
-#include "qp/core.h"
-#include "net/wire.h"
 
 /* rnr_retry that never ends, IBTA 9.7.5.2.8 */
 #define RNR_RETRY_FOREVER	7

@@ -4,15 +4,19 @@
 #include <linux/minmax.h>
 #include <linux/random.h>
 
+#include "net/train.h"
+#include "net/wire.h"
+#include "qp/completer.h"
 #include "qp/gsi.h"
-#include "net/icrc.h"
 #include "qp/local_wr.h"
 #include "qp/loopback.h"
+#include "qp/members.h"
+#include "qp/requester.h"
+#include "qp/responder.h"
 #include "qp/rx_queue.h"
-#include "stats.h"
 #include "qp/ud_recv.h"
 #include "qp/userwq.h"
-#include "net/wire.h"
+#include "stats.h"
 
 /* IBTA 3.5.3: QP0 and QP1 are management's; the last is multicast. */
 #define QPN_FIRST	2

@@ -3,10 +3,10 @@
 
 #include <linux/delay.h>
 
-#include "qp/recv.h"
 #include "kmr.h"
 #include "pd.h"
 #include "qp/core.h"
+#include "qp/recv.h"
 
 /* Where those that are waited for wait for pages, do not look all the time. */
 static int dawdle(int err, const struct smr_run *run)

@@ -5,8 +5,8 @@
 #include <linux/wait_bit.h>
 
 #include "compat/cleanup.h"
-#include "qp/opcode.h"
 #include "qp/core.h"
+#include "qp/opcode.h"
 
 /*
  * In an inbox, with the operation's address, as long as the response task is

@@ -8,8 +8,8 @@
 
 #include "compat/cleanup.h"
 #include "net/group.h"
-#include "qp/members.h"
 #include "qp/core.h"
+#include "qp/members.h"
 
 /**
  * struct census - what there is of one device's members of one group

@@ -8,9 +8,9 @@
 #include <net/ipv6.h>
 
 #include "net/egress.h"
+#include "net/wire.h"
 #include "qp/core.h"
 #include "qp/ud_recv.h"
-#include "net/wire.h"
 
 /**
  * smr_members_bucket() - where the members of a group are

@@ -6,15 +6,19 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
 
-#include "qp/ah.h"
 #include "compat/cleanup.h"
-#include "qp/recv.h"
+#include "pd.h"
+#include "qp/ah.h"
+#include "qp/completer.h"
+#include "qp/core.h"
 #include "qp/cq.h"
 #include "qp/opcode.h"
-#include "pd.h"
 #include "qp/qp_attr.h"
+#include "qp/recv.h"
+#include "qp/requester.h"
+#include "qp/responder.h"
+#include "qp/sq.h"
 #include "qp/srq.h"
-#include "qp/core.h"
 #include "qp/userwq.h"
 
 /*

@@ -4,8 +4,9 @@
 #include <linux/string.h>
 
 #include "net/icrc.h"
-#include "stats.h"
+#include "net/train.h"
 #include "qp/core.h"
+#include "stats.h"
 
 /**
  * smr_packet_fill() - write a packet, but for its ICRC

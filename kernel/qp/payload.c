@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "qp/payload.h"
 
-#include "qp/recv.h"
 #include "key.h"
+#include "qp/core.h"
 #include "qp/packet.h"
-#include "pd.h"
+#include "qp/recv.h"
 #include "qp/resp_exec.h"
 #include "sgl.h"
 #include "stats.h"
-#include "qp/core.h"
 
 /**
  * smr_payload_open() - open the memory of what is to be sent

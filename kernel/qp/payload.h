@@ -7,12 +7,7 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
-#include "qp/resp_check.h"
-#include "qp/task.h"
-
-struct smr_qp;
-struct smr_sgl;
-struct smr_swqe;
+#include "qp/core.h"
 
 /* How a work request completes whose pages a fault could not bring in. */
 static inline enum ib_wc_status smr_fault_status(int err)

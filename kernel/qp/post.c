@@ -13,11 +13,11 @@
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
-#include "qp/av.h"
 #include "compat/cleanup.h"
+#include "qp/av.h"
+#include "qp/core.h"
 #include "qp/opcode.h"
 #include "qp/srq.h"
-#include "qp/core.h"
 
 /* What a poster may say of a work request; other flags are hints. */
 #define POST_FLAGS	(IB_SEND_FENCE | IB_SEND_SIGNALED | \

@@ -5,8 +5,8 @@
 #include <rdma/ib_verbs.h>
 
 #include "compat/ib.h"
-#include "qp/requester.h"
 #include "net/wire.h"
+#include "qp/core.h"
 
 /**
  * struct attr_rule - one attribute of a QP

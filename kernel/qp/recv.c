@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "qp/recv.h"
 
+#include "qp/core.h"
 #include "qp/cq.h"
 #include "qp/local_wr.h"
+#include "qp/loopback.h"
 #include "qp/opcode.h"
+#include "qp/sq.h"
 #include "qp/srq.h"
+#include "qp/xrc.h"
 #include "stats.h"
 #include "trace.h"
-#include "qp/core.h"
-#include "qp/xrc.h"
 
 /* A completion that its CQ has no room for is lost: nothing more may come. */
 static void post(struct smr_qp *qp, struct smr_cq *cq, struct smr_cqe *cqe,

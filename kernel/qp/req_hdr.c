@@ -4,10 +4,9 @@
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
-#include "qp/opcode.h"
-#include "qp/sq.h"
-#include "qp/core.h"
 #include "net/wire.h"
+#include "qp/core.h"
+#include "qp/opcode.h"
 
 /**
  * smr_req_hdr_init() - what all packets of a message share

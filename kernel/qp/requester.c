@@ -3,22 +3,24 @@
 
 #include <linux/minmax.h>
 
-#include "qp/recv.h"
 #include "net/icrc.h"
+#include "net/train.h"
+#include "net/wire.h"
+#include "qp/completer.h"
+#include "qp/core.h"
 #include "qp/local_wr.h"
 #include "qp/loopback.h"
 #include "qp/opcode.h"
 #include "qp/packet.h"
 #include "qp/payload.h"
-#include "steer/raw.h"
+#include "qp/recv.h"
 #include "qp/req_hdr.h"
-#include "qp/window.h"
 #include "qp/sq.h"
-#include "stats.h"
-#include "trace.h"
-#include "qp/core.h"
 #include "qp/ud.h"
-#include "net/wire.h"
+#include "qp/window.h"
+#include "stats.h"
+#include "steer/raw.h"
+#include "trace.h"
 
 /* Can more be sent now, and if not, what ends the wait? */
 enum req_verdict {

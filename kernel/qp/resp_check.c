@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "qp/resp_check.h"
 
-#include "qp/recv.h"
-#include "pd.h"
-#include "qp/resp_flush.h"
-#include "qp/responder.h"
-#include "stats.h"
-#include "qp/core.h"
 #include "net/wire.h"
+#include "qp/core.h"
+#include "qp/recv.h"
+#include "qp/resp_flush.h"
 #include "qp/xrc.h"
 
 /* IBTA 9.7.2: no message is longer */

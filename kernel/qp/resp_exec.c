@@ -3,17 +3,16 @@
 
 #include <rdma/ib_pack.h>
 
-#include "qp/recv.h"
-#include "qp/local_wr.h"
-#include "qp/payload.h"
+#include "net/wire.h"
 #include "pd.h"
+#include "qp/core.h"
+#include "qp/local_wr.h"
+#include "qp/loopback.h"
+#include "qp/payload.h"
+#include "qp/recv.h"
 #include "qp/resp_flush.h"
 #include "qp/resp_read.h"
-#include "qp/responder.h"
 #include "qp/srq.h"
-#include "stats.h"
-#include "qp/core.h"
-#include "net/wire.h"
 #include "qp/xrc.h"
 
 /* IBTA 9.7.2: no message is longer */

@@ -3,12 +3,9 @@
 #ifndef SMR_RESP_EXEC_H
 #define SMR_RESP_EXEC_H
 
-#include "qp/resp_check.h"
-#include "qp/task.h"
+#include <linux/types.h>
 
-struct smr_local;
-struct smr_op;
-struct smr_qp;
+#include "qp/core.h"
 
 enum smr_resp_verdict smr_resp_exec(struct smr_qp *qp, const struct smr_op *op,
 				    struct smr_run *run);

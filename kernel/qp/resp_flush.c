@@ -5,11 +5,9 @@
 #include <rdma/ib_verbs.h>
 
 #include "compat/ib.h"
-#include "pd.h"
-#include "persist.h"
-#include "stats.h"
-#include "qp/core.h"
 #include "net/wire.h"
+#include "persist.h"
+#include "qp/core.h"
 #include "qp/xrc.h"
 
 /* What is written back in softirq at most; more goes to process context */

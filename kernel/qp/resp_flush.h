@@ -3,13 +3,7 @@
 #ifndef SMR_RESP_FLUSH_H
 #define SMR_RESP_FLUSH_H
 
-#include <linux/types.h>
-
-#include "qp/resp_check.h"
-#include "qp/task.h"
-
-struct smr_hdr;
-struct smr_qp;
+#include "qp/core.h"
 
 bool smr_resp_flush_permitted(const struct smr_qp *qp,
 			      const struct smr_hdr *hdr);

@@ -4,13 +4,14 @@
 #include <rdma/ib_pack.h>
 
 #include "net/icrc.h"
+#include "net/train.h"
+#include "net/wire.h"
+#include "qp/core.h"
 #include "qp/packet.h"
 #include "qp/payload.h"
 #include "qp/responder.h"
-#include "stats.h"
-#include "qp/core.h"
-#include "net/wire.h"
 #include "qp/xrc.h"
+#include "stats.h"
 
 /* One train of responses under construction. */
 struct answer {

@@ -3,8 +3,8 @@
 
 #include <rdma/ib_verbs.h>
 
-#include "qp/core.h"
 #include "net/wire.h"
+#include "qp/core.h"
 
 #define NAK(code)	.nak = true, .syndrome = SMR_AETH_NAK | (code)
 

@@ -5,9 +5,7 @@
 
 #include <linux/types.h>
 
-#include "qp/resp_check.h"
-
-struct smr_qp;
+#include "qp/core.h"
 
 /**
  * struct smr_reaction - what follows from a verdict

@@ -4,20 +4,20 @@
 #include <linux/slab.h>
 #include <rdma/ib_pack.h>
 
-#include "qp/recv.h"
 #include "net/icrc.h"
+#include "qp/core.h"
 #include "qp/loopback.h"
 #include "qp/packet.h"
-#include "steer/raw_recv.h"
-#include "qp/resp_reply.h"
+#include "qp/recv.h"
 #include "qp/resp_check.h"
 #include "qp/resp_exec.h"
 #include "qp/resp_read.h"
-#include "stats.h"
-#include "trace.h"
-#include "qp/core.h"
+#include "qp/resp_reply.h"
 #include "qp/ud_recv.h"
 #include "qp/xrc.h"
+#include "stats.h"
+#include "steer/raw_recv.h"
+#include "trace.h"
 
 /* So many requests are acknowledged together at most. */
 #define ACK_COALESCE	64

@@ -16,8 +16,8 @@
 #include <linux/atomic.h>
 #include <linux/skbuff.h>
 
-#include "stats.h"
 #include "qp/core.h"
+#include "stats.h"
 
 /* A QP's own: the smallest window of a requester, 16 packets of 4096 bytes */
 #define OWN_MAX		(128 * 1024)

@@ -6,10 +6,10 @@
 #include <linux/slab.h>
 
 #include "compat/ib.h"
+#include "net/wire.h"
+#include "qp/core.h"
 #include "qp/opcode.h"
 #include "stats.h"
-#include "qp/core.h"
-#include "net/wire.h"
 
 /* IBTA 9.7.2: no message is longer */
 #define MESSAGE_MAX	BIT_ULL(31)

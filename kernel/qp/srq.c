@@ -7,8 +7,8 @@
 #include <linux/sched.h>
 
 #include "compat/cleanup.h"
-#include "qp/cq.h"
 #include "net/wire.h"
+#include "qp/cq.h"
 
 /* Numbers of 24 bits; 0 is left out, which a forgotten field would have. */
 #define SRQN_FIRST	1

@@ -4,11 +4,11 @@
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_types.h>
 
-#include "qp/srq.h"
-#include "uapi/softmr-abi.h"
-
 #define UVERBS_MODULE_NAME softmr
 #include <rdma/uverbs_named_ioctl.h>
+
+#include "qp/srq.h"
+#include "uapi/softmr-abi.h"
 
 /*
  * The new ring is in use once the queue has it, so the answer must not fail

@@ -12,20 +12,19 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 
+#include "net/wire.h"
+#include "pd.h"
 #include "qp/av.h"
-#include "qp/recv.h"
+#include "qp/core.h"
 #include "qp/gsi.h"
 #include "qp/opcode.h"
 #include "qp/packet.h"
 #include "qp/payload.h"
-#include "pd.h"
-#include "qp/requester.h"
+#include "qp/recv.h"
 #include "qp/rx_queue.h"
+#include "qp/ud_recv.h"
 #include "stats.h"
 #include "trace.h"
-#include "qp/core.h"
-#include "qp/ud_recv.h"
-#include "net/wire.h"
 
 /* IBTA 10.2.5: a Q_Key with this bit in a work request stands for the QP's */
 #define QKEY_OF_QP	BIT(31)

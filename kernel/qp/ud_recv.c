@@ -8,13 +8,12 @@
 #include <net/ip.h>
 #include <rdma/ib_cache.h>
 
-#include "qp/recv.h"
 #include "net/egress.h"
-#include "qp/payload.h"
-#include "qp/responder.h"
-#include "stats.h"
-#include "qp/core.h"
 #include "net/wire.h"
+#include "qp/core.h"
+#include "qp/payload.h"
+#include "qp/recv.h"
+#include "stats.h"
 
 /**
  * smr_qp_has_addr() - is this an address of the QP's device?

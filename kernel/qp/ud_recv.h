@@ -5,12 +5,9 @@
 
 #include <linux/types.h>
 
-#include "qp/resp_check.h"
-#include "qp/task.h"
+#include "qp/core.h"
 
 struct in6_addr;
-struct smr_op;
-struct smr_qp;
 
 /* What stands in front of each message: a GRH, or an IPv4 header at its end */
 #define SMR_GRH_LEN	40

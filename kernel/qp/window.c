@@ -4,10 +4,9 @@
 #include <linux/log2.h>
 #include <linux/minmax.h>
 
-#include "qp/requester.h"
-#include "stats.h"
-#include "qp/core.h"
 #include "net/wire.h"
+#include "qp/core.h"
+#include "stats.h"
 
 /*
  * PSNs that may be outstanding: on a good path, after much loss, and in the

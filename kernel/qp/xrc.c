@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "qp/xrc.h"
 
-#include "qp/responder.h"
-
 /**
  * smr_xrc_enter() - use the queue that a request is for
  * @qp: the responder's QP

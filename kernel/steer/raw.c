@@ -9,15 +9,16 @@
 #include <net/net_namespace.h>
 
 #include "compat/cleanup.h"
-#include "qp/recv.h"
 #include "net/egress.h"
-#include "steer/frame.h"
+#include "net/train.h"
+#include "qp/core.h"
 #include "qp/packet.h"
 #include "qp/payload.h"
+#include "qp/recv.h"
 #include "stats.h"
+#include "steer/frame.h"
 #include "steer/steer.h"
 #include "trace.h"
-#include "qp/core.h"
 
 /* The message is the frame. */
 static int frame_fill(struct smr_sgl *sgl, struct sk_buff *skb)

@@ -3,10 +3,10 @@
 
 #include <linux/skbuff.h>
 
-#include "qp/recv.h"
-#include "qp/payload.h"
-#include "stats.h"
 #include "qp/core.h"
+#include "qp/payload.h"
+#include "qp/recv.h"
+#include "stats.h"
 
 static int frame_copy(struct smr_qp *qp, const void *from)
 {

@@ -3,11 +3,7 @@
 #ifndef SMR_RAW_RECV_H
 #define SMR_RAW_RECV_H
 
-#include "qp/resp_check.h"
-#include "qp/task.h"
-
-struct sk_buff;
-struct smr_qp;
+#include "qp/core.h"
 
 enum smr_resp_verdict smr_raw_receive(struct smr_qp *qp, struct sk_buff *skb,
 				      struct smr_run *run);

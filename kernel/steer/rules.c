@@ -7,8 +7,8 @@
 #include <linux/slab.h>
 
 #include "net/egress.h"
-#include "steer/steer.h"
 #include "qp/core.h"
+#include "steer/steer.h"
 
 /* Behind all priorities */
 #define ORDER_DEFAULT	((u32)U16_MAX + 1)

@@ -10,10 +10,10 @@
 #include <linux/rculist.h>
 #include <linux/skbuff.h>
 
-#include "steer/frame.h"
+#include "qp/core.h"
 #include "qp/rx_queue.h"
 #include "stats.h"
-#include "qp/core.h"
+#include "steer/frame.h"
 
 /**
  * struct passing - a packet that passes the rules

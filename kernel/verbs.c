@@ -20,6 +20,7 @@
 #include "pd.h"
 #include "qp/ah.h"
 #include "qp/cq.h"
+#include "qp/life.h"
 #include "qp/mcast.h"
 #include "qp/modify.h"
 #include "qp/post.h"
@@ -496,8 +497,7 @@ static int UVERBS_HANDLER(SMR_METHOD_QP_DOORBELL)(struct uverbs_attr_bundle *att
 	if (ret)
 		return ret;
 	/* Who has opened an XRC QP holds another struct than ours. */
-	smr_transport_doorbell(to_smr_qp(ibqp->real_qp),
-			       flags ?: SMR_DOORBELL_SQ);
+	smr_qp_doorbell(to_smr_qp(ibqp->real_qp), flags ?: SMR_DOORBELL_SQ);
 	return 0;
 }
 

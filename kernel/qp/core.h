@@ -632,25 +632,14 @@ static inline bool smr_qp_is_reliable(const struct smr_qp *qp)
 void smr_qptab_init(struct smr_qptab *tab);
 void smr_qptab_fini(struct smr_qptab *tab);
 
-void smr_transport_init(struct smr_qp *qp, struct smr_env *env);
-int smr_transport_publish(struct smr_qp *qp);
-void smr_transport_fini(struct smr_qp *qp);
-void smr_transport_pause(struct smr_qp *qp);
-void smr_transport_resume(struct smr_qp *qp);
-void smr_transport_reset(struct smr_qp *qp);
-void smr_transport_doorbell(struct smr_qp *qp, u32 flags);
-
 struct smr_qp *__must_check smr_qp_find(struct smr_qptab *tab, u32 qpn);
 void smr_qp_put(struct smr_qp *qp);
+bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr);
 void smr_qp_event(struct smr_qp *qp, enum ib_event_type type);
 void smr_qp_set_error(struct smr_qp *qp);
 void smr_qp_error(struct smr_qp *qp);
 void smr_qp_send_error(struct smr_qp *qp);
 void smr_qp_flush(struct smr_qp *qp);
 bool smr_qp_receives(enum ib_qp_state state);
-void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response,
-		    struct list_head *batch);
-
-extern const struct smr_rx_ops smr_transport_rx_ops;
 
 #endif /* SMR_QP_CORE_H */

@@ -9,7 +9,6 @@
 
 #include "compat/cleanup.h"
 #include "qp/core.h"
-#include "qp/ud_recv.h"
 
 /* IBTA 3.5.3 */
 #define GSI_QPN	1

@@ -10,7 +10,7 @@
 #include "net/egress.h"
 #include "net/wire.h"
 #include "qp/core.h"
-#include "qp/ud_recv.h"
+#include "qp/rx_queue.h"
 
 /**
  * smr_members_bucket() - where the members of a group are

@@ -12,6 +12,7 @@
 #include "qp/completer.h"
 #include "qp/core.h"
 #include "qp/cq.h"
+#include "qp/life.h"
 #include "qp/opcode.h"
 #include "qp/qp_attr.h"
 #include "qp/recv.h"
@@ -133,11 +134,11 @@ int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 	if (uctx)
 		qp->user = smr_userwq_share(to_smr_ucontext(uctx)->user);
 
-	smr_transport_init(qp, env);
+	smr_qp_init(qp, env);
 	ret = qp_create_queues(qp, uctx, &init->cap, resp);
 	if (ret)
 		goto fini_transport;
-	ret = smr_transport_publish(qp);
+	ret = smr_qp_publish(qp);
 	if (ret)
 		goto destroy_queues;
 	qp_fill_cap(qp, &init->cap);
@@ -147,7 +148,7 @@ destroy_queues:
 	smr_rq_destroy(&qp->rq);
 	smr_sq_destroy(&qp->sq);
 fini_transport:
-	smr_transport_fini(qp);
+	smr_qp_fini(qp);
 	smr_userwq_put(qp->user);
 	return ret;
 }
@@ -162,7 +163,7 @@ fini_transport:
  */
 void smr_qp_destroy(struct smr_qp *qp)
 {
-	smr_transport_fini(qp);
+	smr_qp_fini(qp);
 	smr_userwq_put(qp->user);
 	if (qp->scq)
 		smr_cq_forget(qp->scq, &qp->ibqp);
@@ -239,7 +240,7 @@ static int enter_connection(struct smr_qp *qp, enum ib_qp_state cur,
 {
 	int ret = 0;
 
-	smr_transport_pause(qp);
+	smr_qp_pause(qp);
 	if (cur == IB_QPS_SQE && next == IB_QPS_RTS)
 		smr_send_flush_all(qp);
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
@@ -250,7 +251,7 @@ static int enter_connection(struct smr_qp *qp, enum ib_qp_state cur,
 			WRITE_ONCE(qp->drained, false);
 		ret = set_state(qp, cur, next);
 	}
-	smr_transport_resume(qp);
+	smr_qp_resume(qp);
 	return ret;
 }
 
@@ -267,12 +268,12 @@ static int enter_reset(struct smr_qp *qp, enum ib_qp_state cur,
 		       enum ib_qp_state next, const struct ib_qp_attr *attr,
 		       int mask)
 {
-	smr_transport_pause(qp);
+	smr_qp_pause(qp);
 	scoped_guard(spinlock_bh, &qp->lock)
 		WRITE_ONCE(qp->state, IB_QPS_RESET);
-	smr_transport_reset(qp);
+	smr_qp_reset(qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
-	smr_transport_resume(qp);
+	smr_qp_resume(qp);
 	return 0;
 }
 

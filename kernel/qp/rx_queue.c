@@ -76,3 +76,27 @@ void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response)
 	smr_stat_inc(qp->env->stats, SMR_CNT_DROPPED);
 	kfree_skb(skb);
 }
+
+/**
+ * smr_qp_receive() - a packet for a QP has arrived
+ * @qp: the QP, with a reference, which is consumed
+ * @skb: the packet, described by struct smr_rx_part; consumed
+ * @response: it is for the requester, not for the responder
+ * @batch: QPs that are to be run
+ *
+ * Context: as struct smr_rx_ops.rx, whose batch it is.
+ */
+void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response,
+		    struct list_head *batch)
+{
+	const struct smr_rx_part *part = smr_rx_part(skb);
+
+	smr_stat_add(qp->env->stats, SMR_CNT_RX_PACKETS, part->count);
+	smr_stat_add(qp->env->stats, SMR_CNT_RX_BYTES,
+		     min(part->count * part->info.seg_len, part->info.len));
+	smr_qp_queue(qp, skb, response);
+	if (test_and_set_bit(0, &qp->rx_batched))
+		smr_qp_put(qp);
+	else
+		list_add_tail(&qp->rx_node, batch);
+}

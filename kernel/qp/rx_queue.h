@@ -5,9 +5,13 @@
 
 #include <linux/types.h>
 
+struct list_head;
 struct sk_buff;
 struct smr_qp;
 
 void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response);
+
+void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response,
+		    struct list_head *batch);
 
 #endif /* SMR_RX_MEM_H */

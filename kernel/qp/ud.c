@@ -22,7 +22,6 @@
 #include "qp/payload.h"
 #include "qp/recv.h"
 #include "qp/rx_queue.h"
-#include "qp/ud_recv.h"
 #include "stats.h"
 #include "trace.h"
 

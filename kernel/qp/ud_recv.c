@@ -6,7 +6,6 @@
 #include <linux/ipv6.h>
 #include <linux/udp.h>
 #include <net/ip.h>
-#include <rdma/ib_cache.h>
 
 #include "net/egress.h"
 #include "net/wire.h"
@@ -14,30 +13,6 @@
 #include "qp/payload.h"
 #include "qp/recv.h"
 #include "stats.h"
-
-/**
- * smr_qp_has_addr() - is this an address of the QP's device?
- * @qp: the QP
- * @addr: an IPv4 address in its mapped form, or an IPv6 address
- *
- * Devices of a namespace share its sockets: a datagram that was sent to the
- * one must not reach a QP of the other.
- *
- * Context: any.
- * Return: true when it is.
- */
-bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr)
-{
-	const struct ib_gid_attr *attr;
-
-	attr = rdma_find_gid_by_port(qp->ibqp.device,
-				     (const union ib_gid *)addr,
-				     IB_GID_TYPE_ROCE_UDP_ENCAP, 1, NULL);
-	if (IS_ERR(attr))
-		return false;
-	rdma_put_gid_attr(attr);
-	return true;
-}
 
 /* IBTA 9.8.3.1: what a datagram must be to be given a receive work request */
 static enum smr_resp_verdict datagram_check(struct smr_qp *qp,

@@ -7,12 +7,9 @@
 
 #include "qp/core.h"
 
-struct in6_addr;
-
 /* What stands in front of each message: a GRH, or an IPv4 header at its end */
 #define SMR_GRH_LEN	40
 
-bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr);
 enum smr_resp_verdict smr_ud_receive(struct smr_qp *qp, const struct smr_op *op,
 				     struct smr_run *run);
 

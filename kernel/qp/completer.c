@@ -10,7 +10,7 @@
 #include "qp/loopback.h"
 #include "qp/opcode.h"
 #include "qp/payload.h"
-#include "qp/recv.h"
+#include "qp/sq.h"
 #include "qp/window.h"
 #include "stats.h"
 #include "trace.h"
@@ -268,13 +268,28 @@ static void comp_rnr(struct smr_qp *qp, u8 syndrome)
 		      HRTIMER_MODE_REL_SOFT);
 }
 
+/* How the work request completes that a NAK is the end of; IBTA table 46 */
+static enum ib_wc_status nak_status(u8 syndrome)
+{
+	switch (syndrome & SMR_AETH_VALUE_MASK) {
+	case SMR_NAK_INV_REQ:
+		return IB_WC_REM_INV_REQ_ERR;
+	case SMR_NAK_REM_ACCESS:
+		return IB_WC_REM_ACCESS_ERR;
+	case SMR_NAK_REM_OP:
+		return IB_WC_REM_OP_ERR;
+	default:
+		return IB_WC_BAD_RESP_ERR;
+	}
+}
+
 static void comp_nak(struct smr_qp *qp, u8 syndrome)
 {
 	smr_stat_inc(qp->env->stats, SMR_CNT_NAKS_RX);
 	if ((syndrome & SMR_AETH_VALUE_MASK) == SMR_NAK_PSN_SEQ)
 		comp_retry(qp, false);
 	else
-		smr_send_fail(qp, smr_nak_status(syndrome));
+		smr_send_fail(qp, nak_status(syndrome));
 }
 
 /*

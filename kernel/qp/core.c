@@ -165,6 +165,23 @@ void smr_qp_flush(struct smr_qp *qp)
 }
 
 /**
+ * smr_qp_overrun() - a CQ of a QP had no room for a completion
+ * @qp: the QP
+ *
+ * The completion is lost: nothing more may come.
+ *
+ * Context: any; takes @qp->lock.
+ */
+void smr_qp_overrun(struct smr_qp *qp)
+{
+	smr_stat_inc(qp->env->stats, SMR_CNT_CQ_OVERRUN);
+	if (READ_ONCE(qp->state) != IB_QPS_ERR) {
+		smr_qp_event(qp, IB_EVENT_QP_FATAL);
+		smr_qp_error(qp);
+	}
+}
+
+/**
  * smr_qp_receives() - does a QP in this state take requests?
  * @state: the state
  *

@@ -640,6 +640,7 @@ void smr_qp_set_error(struct smr_qp *qp);
 void smr_qp_error(struct smr_qp *qp);
 void smr_qp_send_error(struct smr_qp *qp);
 void smr_qp_flush(struct smr_qp *qp);
+void smr_qp_overrun(struct smr_qp *qp);
 bool smr_qp_receives(enum ib_qp_state state);
 
 #endif /* SMR_QP_CORE_H */

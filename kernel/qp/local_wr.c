@@ -6,7 +6,7 @@
 #include "kmr.h"
 #include "pd.h"
 #include "qp/core.h"
-#include "qp/recv.h"
+#include "qp/sq.h"
 
 /* Where those that are waited for wait for pages, do not look all the time. */
 static int dawdle(int err, const struct smr_run *run)

@@ -15,7 +15,6 @@
 #include "qp/life.h"
 #include "qp/opcode.h"
 #include "qp/qp_attr.h"
-#include "qp/recv.h"
 #include "qp/requester.h"
 #include "qp/responder.h"
 #include "qp/sq.h"

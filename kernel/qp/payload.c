@@ -4,8 +4,7 @@
 #include "key.h"
 #include "qp/core.h"
 #include "qp/packet.h"
-#include "qp/recv.h"
-#include "qp/resp_exec.h"
+#include "qp/sq.h"
 #include "sgl.h"
 #include "stats.h"
 
@@ -87,48 +86,4 @@ int smr_payload_result(struct smr_qp *qp, int err, struct smr_run *run)
 	default:
 		return 1;
 	}
-}
-
-static enum smr_resp_verdict place_fault(struct smr_qp *qp,
-					 struct smr_run *run)
-{
-	int err = smr_payload_fault(run, &qp->resp.sgl, true);
-
-	return err ? smr_fault_verdict(err, SMR_RESP_LOC_PROT) : SMR_RESP_MORE;
-}
-
-/**
- * smr_payload_place() - put a message into the next receive work request
- * @qp: the receiver
- * @len: bytes
- * @run: how to run
- * @copy: writes @len bytes into @qp->resp.sgl; as smr_sgl_write()
- * @from: for @copy
- *
- * Context: as @run says; called by the response task.
- * Return: SMR_RESP_OK when it is there; SMR_RESP_MORE, SMR_RESP_DEFER to be
- * called again; or why not.
- */
-enum smr_resp_verdict smr_payload_place(struct smr_qp *qp, u64 len,
-					struct smr_run *run,
-					int (*copy)(struct smr_qp *qp,
-						    const void *from),
-					const void *from)
-{
-	enum smr_resp_verdict verdict = smr_resp_recv_take(qp);
-	int err;
-
-	if (verdict != SMR_RESP_OK)
-		return verdict;
-	if (len > qp->resp.rwqe.len)
-		return SMR_RESP_TOO_LONG;
-	verdict = smr_resp_recv_open(qp, 0, len);
-	if (verdict != SMR_RESP_OK)
-		return verdict;
-	err = copy(qp, from);
-	if (err)
-		verdict = err == -EAGAIN ? place_fault(qp, run) :
-					   SMR_RESP_LOC_PROT;
-	smr_sgl_close(&qp->resp.sgl);
-	return verdict;
 }

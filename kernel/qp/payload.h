@@ -34,10 +34,5 @@ int smr_payload_fault(const struct smr_run *run, const struct smr_sgl *sgl,
 		      bool write);
 bool smr_payload_open(struct smr_qp *qp, const struct smr_swqe *wqe);
 int smr_payload_result(struct smr_qp *qp, int err, struct smr_run *run);
-enum smr_resp_verdict smr_payload_place(struct smr_qp *qp, u64 len,
-					struct smr_run *run,
-					int (*copy)(struct smr_qp *qp,
-						    const void *from),
-					const void *from);
 
 #endif /* SMR_PAYLOAD_H */

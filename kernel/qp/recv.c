@@ -3,162 +3,11 @@
 
 #include "qp/core.h"
 #include "qp/cq.h"
-#include "qp/local_wr.h"
-#include "qp/loopback.h"
-#include "qp/opcode.h"
-#include "qp/sq.h"
+#include "qp/payload.h"
 #include "qp/srq.h"
 #include "qp/xrc.h"
 #include "stats.h"
 #include "trace.h"
-
-/* A completion that its CQ has no room for is lost: nothing more may come. */
-static void post(struct smr_qp *qp, struct smr_cq *cq, struct smr_cqe *cqe,
-		 bool solicited)
-{
-	if (likely(smr_cq_post_qp(cq, cqe, &qp->ibqp, solicited)))
-		return;
-	smr_stat_inc(qp->env->stats, SMR_CNT_CQ_OVERRUN);
-	if (READ_ONCE(qp->state) != IB_QPS_ERR) {
-		smr_qp_event(qp, IB_EVENT_QP_FATAL);
-		smr_qp_error(qp);
-	}
-}
-
-static void send_post(struct smr_qp *qp, const struct smr_swqe *wqe,
-		      enum ib_wc_status status)
-{
-	const struct smr_wr_info *wr = smr_wr_info(qp->ibqp.qp_type,
-						   wqe->opcode);
-	struct smr_cqe cqe = {
-		.wr_id = wqe->wr_id,
-		.status = status,
-		.opcode = wr ? wr->wc : IB_WC_SEND,
-		.byte_len = status ? 0 : wqe->len,
-		.qp_num = qp->ibqp.qp_num,
-	};
-
-	trace_smr_send_done(cqe.qp_num, cqe.wr_id, status, cqe.byte_len);
-	post(qp, qp->scq, &cqe, status != IB_WC_SUCCESS);
-}
-
-/*
- * The oldest work request is over: its slot is the consumer's again, who must
- * know that before the completion. The kernel's copy lasts until the next
- * smr_sq_fetch().
- */
-static void send_pop(struct smr_qp *qp)
-{
-	struct smr_sq *sq = &qp->sq;
-
-	sq->head++;
-	if ((int)(sq->next - sq->head) < 0)
-		sq->next = sq->head;
-	/* The copy is not needed any more: the consumer may reuse the slot. */
-	smp_store_release(&sq->ring.hdr->cons, sq->head);
-}
-
-/**
- * smr_send_retire() - the oldest send work request has succeeded
- * @qp: the QP
- *
- * Context: any; called by the send task.
- */
-void smr_send_retire(struct smr_qp *qp)
-{
-	struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
-
-	send_pop(qp);
-	if (qp->sig_all || wqe->send_flags & IB_SEND_SIGNALED)
-		send_post(qp, wqe, IB_WC_SUCCESS);
-}
-
-/**
- * smr_send_fail() - the oldest send work request has failed
- * @qp: the QP
- * @status: how
- *
- * IBTA 10.3.1: it stops the QP, or its send queue; what follows is flushed.
- *
- * Context: any; called by the send task.
- */
-void smr_send_fail(struct smr_qp *qp, enum ib_wc_status status)
-{
-	const struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
-
-	send_pop(qp);
-	/* Who sees the completion finds the QP in the state that it leads to. */
-	smr_qp_send_error(qp);
-	send_post(qp, wqe, status);
-	/* In this order, or a receive that is flushed could come before it. */
-	smr_qp_flush(qp);
-}
-
-/**
- * smr_nak_status() - how the work request completes that a NAK is the end of
- * @syndrome: the NAK's; IBTA table 46, "NAK codes"
- *
- * Context: any.
- * Return: the status.
- */
-enum ib_wc_status smr_nak_status(u8 syndrome)
-{
-	switch (syndrome & SMR_AETH_VALUE_MASK) {
-	case SMR_NAK_INV_REQ:
-		return IB_WC_REM_INV_REQ_ERR;
-	case SMR_NAK_REM_ACCESS:
-		return IB_WC_REM_ACCESS_ERR;
-	case SMR_NAK_REM_OP:
-		return IB_WC_REM_OP_ERR;
-	default:
-		return IB_WC_BAD_RESP_ERR;
-	}
-}
-
-/**
- * smr_send_flush() - complete what is in the send queue of a QP in error
- * @qp: the QP
- * @run: how it may run
- *
- * An operation that a peer on this host works on comes back first.
- *
- * Context: as @run says; called by the send task.
- * Return: SMR_TASK_MORE when it has completed one.
- */
-enum smr_task_verdict smr_send_flush(struct smr_qp *qp, struct smr_run *run)
-{
-	struct smr_sq *sq = &qp->sq;
-	const struct smr_swqe *wqe;
-
-	if (qp->handed.state != SMR_LOCAL_IDLE && !smr_loopback_retract(qp))
-		return SMR_TASK_IDLE;
-	if (sq->head == sq->ring.idx && !smr_sq_fetch(qp))
-		return SMR_TASK_IDLE;
-	smr_local_wr_undo(qp);
-	wqe = smr_sq_wqe(sq, sq->head);
-	send_pop(qp);
-	send_post(qp, wqe, IB_WC_WR_FLUSH_ERR);
-	run->quota -= SMR_COST_PACKET;
-	return SMR_TASK_MORE;
-}
-
-/**
- * smr_send_flush_all() - complete what was in a send queue when its QP failed
- * @qp: the QP, paused, on its way from SQE to RTS
- *
- * What is posted from now on is to be sent.
- *
- * Context: process.
- */
-void smr_send_flush_all(struct smr_qp *qp)
-{
-	struct smr_run run = { .can_sleep = true };
-	u32 n;
-
-	for (n = 0; n < qp->sq.ring.depth; n++)
-		if (smr_send_flush(qp, &run) == SMR_TASK_IDLE)
-			return;
-}
 
 /* From the QP's own queue, or from the one that it shares. */
 static int recv_take(struct smr_qp *qp)
@@ -185,26 +34,41 @@ static void recv_give_back(struct smr_qp *qp)
 		smr_recv_fail(qp, IB_WC_WR_FLUSH_ERR);
 }
 
+static enum smr_resp_verdict take_verdict(int err)
+{
+	switch (err) {
+	case 0:
+		return SMR_RESP_OK;
+	case -ENOENT:
+		return SMR_RESP_RNR;
+	case -EINVAL:
+		return SMR_RESP_BAD_RECV;
+	default:
+		return SMR_RESP_BROKEN;
+	}
+}
+
 /**
  * smr_recv_take() - have a receive work request in @qp->resp.rwqe
- * @qp: the QP
+ * @qp: the responder's QP
+ *
+ * One that is malformed is there, too, to be completed.
  *
  * Context: any; called by the response task.
- * Return: 0; -ENOENT: there is none; -EINVAL: it is malformed, and is in
- *	@qp->resp.rwqe to be completed; -EIO: the ring is broken.
+ * Return: SMR_RESP_OK, SMR_RESP_RNR, SMR_RESP_BAD_RECV or SMR_RESP_BROKEN.
  */
-int smr_recv_take(struct smr_qp *qp)
+enum smr_resp_verdict smr_recv_take(struct smr_qp *qp)
 {
 	int err;
 
 	recv_give_back(qp);
 	if (qp->resp.have_rwqe)
-		return 0;
+		return SMR_RESP_OK;
 	err = recv_take(qp);
 	if (err && err != -ENOENT)
 		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_WQE);
 	qp->resp.have_rwqe = !err || err == -EINVAL;
-	return err;
+	return take_verdict(err);
 }
 
 /**
@@ -224,6 +88,13 @@ bool smr_recv_available(const struct smr_qp *qp)
 	if (srq)
 		return smr_srq_available(srq);
 	return rq->max_wr && READ_ONCE(rq->ring.hdr->prod) != rq->ring.idx;
+}
+
+static void post(struct smr_qp *qp, struct smr_cq *cq, struct smr_cqe *cqe,
+		 bool solicited)
+{
+	if (unlikely(!smr_cq_post_qp(cq, cqe, &qp->ibqp, solicited)))
+		smr_qp_overrun(qp);
 }
 
 /* A queue that is gone has taken its requests with it. */
@@ -352,40 +223,74 @@ void smr_recv_fail(struct smr_qp *qp, enum ib_wc_status status)
 	recv_post(qp, &cqe, true);
 }
 
-/* IBTA 10.9.2.2.5: nothing more is taken from the shared queue. */
-static void recv_last(struct smr_qp *qp)
+/* IBTA 10.2.9.2: a shared queue's own protection domain counts. */
+static const struct smr_pd *recv_pd(const struct smr_qp *qp)
 {
-	if (qp->resp.last_wqe)
-		return;
-	qp->resp.last_wqe = true;
-	smr_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+	const struct smr_srq *srq = smr_recv_srq(qp);
+
+	return srq ? to_smr_pd(srq->ibsrq.pd) : qp->pd;
 }
 
 /**
- * smr_recv_flush() - complete what is in the receive queue of a QP in error
- * @qp: the QP
- * @run: how it may run
+ * smr_recv_open() - open a part of @qp->resp.rwqe in @qp->resp.sgl
+ * @qp: the responder's QP
+ * @skip: where in the list the part begins, in bytes
+ * @len: how many bytes
  *
- * What is posted from now on is to be flushed too, so its doorbell is asked
- * for before the queue is looked at.
+ * Context: any; called by the response task.
+ * Return: SMR_RESP_OK, to be ended with smr_sgl_close(); SMR_RESP_LOC_PROT.
+ */
+enum smr_resp_verdict smr_recv_open(struct smr_qp *qp, u64 skip, u64 len)
+{
+	struct smr_rwqe *rwqe = &qp->resp.rwqe;
+	enum smr_key_verdict verdict;
+
+	verdict = smr_sgl_open(&qp->resp.sgl, recv_pd(qp), qp->ibqp.qp_num,
+			       IB_ACCESS_LOCAL_WRITE, rwqe->sge, rwqe->num_sge,
+			       skip, len);
+	smr_key_count(qp->env->stats, verdict);
+	return verdict == SMR_KEY_OK ? SMR_RESP_OK : SMR_RESP_LOC_PROT;
+}
+
+static enum smr_resp_verdict place_fault(struct smr_qp *qp, struct smr_run *run)
+{
+	int err = smr_payload_fault(run, &qp->resp.sgl, true);
+
+	return err ? smr_fault_verdict(err, SMR_RESP_LOC_PROT) : SMR_RESP_MORE;
+}
+
+/**
+ * smr_recv_place() - put a message into the next receive work request
+ * @qp: the receiver
+ * @len: bytes
+ * @run: how to run
+ * @copy: writes @len bytes into @qp->resp.sgl; as smr_sgl_write()
+ * @from: for @copy
  *
  * Context: as @run says; called by the response task.
- * Return: SMR_TASK_MORE when it has completed one.
+ * Return: SMR_RESP_OK when it is there; SMR_RESP_MORE, SMR_RESP_DEFER to be
+ * called again; or why not.
  */
-enum smr_task_verdict smr_recv_flush(struct smr_qp *qp, struct smr_run *run)
+enum smr_resp_verdict smr_recv_place(struct smr_qp *qp, u64 len,
+				     struct smr_run *run,
+				     int (*copy)(struct smr_qp *qp,
+						 const void *from),
+				     const void *from)
 {
-	if (qp->resp.have_rwqe) {
-		smr_recv_fail(qp, IB_WC_WR_FLUSH_ERR);
-		run->quota -= SMR_COST_PACKET;
-		return SMR_TASK_MORE;
-	}
-	if (qp->srq || qp->ibqp.qp_type == IB_QPT_XRC_TGT) {
-		recv_last(qp);
-		return SMR_TASK_IDLE;
-	}
-	if (!qp->rq.max_wr)
-		return SMR_TASK_IDLE;
-	smr_ring_set_flags(&qp->rq.ring, SMR_RING_NEED_DOORBELL);
-	smr_recv_take(qp);
-	return qp->resp.have_rwqe ? SMR_TASK_MORE : SMR_TASK_IDLE;
+	enum smr_resp_verdict verdict = smr_recv_take(qp);
+	int err;
+
+	if (verdict != SMR_RESP_OK)
+		return verdict;
+	if (len > qp->resp.rwqe.len)
+		return SMR_RESP_TOO_LONG;
+	verdict = smr_recv_open(qp, 0, len);
+	if (verdict != SMR_RESP_OK)
+		return verdict;
+	err = copy(qp, from);
+	if (err)
+		verdict = err == -EAGAIN ? place_fault(qp, run) :
+					   SMR_RESP_LOC_PROT;
+	smr_sgl_close(&qp->resp.sgl);
+	return verdict;
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How work requests complete: in order, each exactly once. */
-#ifndef SMR_COMPLETE_H
-#define SMR_COMPLETE_H
+/* The life of a receive work request: taken, opened, filled, completed. */
+#ifndef SMR_RECV_H
+#define SMR_RECV_H
 
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
-#include "qp/task.h"
-
-struct smr_hdr;
-struct smr_qp;
+#include "qp/core.h"
 
 #define SMR_NO_VLAN	0xffff
 
@@ -23,19 +20,18 @@ struct smr_recv_from {
 	bool v4;
 };
 
-void smr_send_retire(struct smr_qp *qp);
-void smr_send_fail(struct smr_qp *qp, enum ib_wc_status status);
-enum ib_wc_status smr_nak_status(u8 syndrome);
-void smr_send_flush_all(struct smr_qp *qp);
-enum smr_task_verdict smr_send_flush(struct smr_qp *qp, struct smr_run *run);
-
-int smr_recv_take(struct smr_qp *qp);
+enum smr_resp_verdict smr_recv_take(struct smr_qp *qp);
+enum smr_resp_verdict smr_recv_open(struct smr_qp *qp, u64 skip, u64 len);
+enum smr_resp_verdict smr_recv_place(struct smr_qp *qp, u64 len,
+				     struct smr_run *run,
+				     int (*copy)(struct smr_qp *qp,
+						 const void *from),
+				     const void *from);
 bool smr_recv_available(const struct smr_qp *qp);
 void smr_recv_done(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len);
 void smr_recv_done_ud(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len,
 		      const struct smr_recv_from *from);
 void smr_recv_done_raw(struct smr_qp *qp, u32 len);
 void smr_recv_fail(struct smr_qp *qp, enum ib_wc_status status);
-enum smr_task_verdict smr_recv_flush(struct smr_qp *qp, struct smr_run *run);
 
-#endif /* SMR_COMPLETE_H */
+#endif /* SMR_RECV_H */

@@ -13,7 +13,6 @@
 #include "qp/opcode.h"
 #include "qp/packet.h"
 #include "qp/payload.h"
-#include "qp/recv.h"
 #include "qp/req_hdr.h"
 #include "qp/sq.h"
 #include "qp/ud.h"
@@ -487,6 +486,42 @@ static void requester_drained(struct smr_qp *qp)
 		smr_qp_event(qp, IB_EVENT_SQ_DRAINED);
 }
 
+/*
+ * Complete what is in the send queue of a QP in error. An operation that a peer
+ * on this host works on comes back first.
+ */
+static enum smr_task_verdict send_flush(struct smr_qp *qp, struct smr_run *run)
+{
+	struct smr_sq *sq = &qp->sq;
+
+	if (qp->handed.state != SMR_LOCAL_IDLE && !smr_loopback_retract(qp))
+		return SMR_TASK_IDLE;
+	if (sq->head == sq->ring.idx && !smr_sq_fetch(qp))
+		return SMR_TASK_IDLE;
+	smr_local_wr_undo(qp);
+	smr_send_flush(qp);
+	run->quota -= SMR_COST_PACKET;
+	return SMR_TASK_MORE;
+}
+
+/**
+ * smr_send_flush_all() - complete what was in a send queue when its QP failed
+ * @qp: the QP, paused, on its way from SQE to RTS
+ *
+ * What is posted from now on is to be sent.
+ *
+ * Context: process.
+ */
+void smr_send_flush_all(struct smr_qp *qp)
+{
+	struct smr_run run = { .can_sleep = true };
+	u32 n;
+
+	for (n = 0; n < qp->sq.ring.depth; n++)
+		if (send_flush(qp, &run) == SMR_TASK_IDLE)
+			return;
+}
+
 /**
  * smr_requester_run() - send what may be sent, one step of it
  * @qp: the QP
@@ -503,7 +538,7 @@ enum smr_task_verdict smr_requester_run(struct smr_qp *qp, struct smr_run *run)
 		break;
 	case IB_QPS_ERR:
 	case IB_QPS_SQE:
-		return smr_send_flush(qp, run);
+		return send_flush(qp, run);
 	default:
 		return SMR_TASK_IDLE;
 	}

@@ -14,4 +14,6 @@ enum smr_task_verdict smr_requester_run(struct smr_qp *qp,
 void smr_requester_start(struct smr_qp *qp, u32 psn);
 void smr_requester_reset(struct smr_qp *qp);
 
+void smr_send_flush_all(struct smr_qp *qp);
+
 #endif /* SMR_REQUESTER_H */

@@ -12,7 +12,6 @@
 #include "qp/recv.h"
 #include "qp/resp_flush.h"
 #include "qp/resp_read.h"
-#include "qp/srq.h"
 #include "qp/xrc.h"
 
 /* IBTA 9.7.2: no message is longer */
@@ -182,56 +181,6 @@ static u32 payload_now(const struct smr_op *op, const struct smr_run *run)
 	return op->local ? slice(op, run, op->hdr.len) : op->hdr.len;
 }
 
-/**
- * smr_resp_recv_take() - have a receive work request in @qp->resp.rwqe
- * @qp: the responder's QP
- *
- * Context: any; called by the response task.
- * Return: SMR_RESP_OK, SMR_RESP_RNR, SMR_RESP_BAD_RECV or SMR_RESP_BROKEN.
- */
-enum smr_resp_verdict smr_resp_recv_take(struct smr_qp *qp)
-{
-	switch (smr_recv_take(qp)) {
-	case 0:
-		return SMR_RESP_OK;
-	case -ENOENT:
-		return SMR_RESP_RNR;
-	case -EINVAL:
-		return SMR_RESP_BAD_RECV;
-	default:
-		return SMR_RESP_BROKEN;
-	}
-}
-
-/* IBTA 10.2.9.2: a shared queue's own protection domain counts. */
-static const struct smr_pd *recv_pd(const struct smr_qp *qp)
-{
-	const struct smr_srq *srq = smr_recv_srq(qp);
-
-	return srq ? to_smr_pd(srq->ibsrq.pd) : qp->pd;
-}
-
-/**
- * smr_resp_recv_open() - open a part of @qp->resp.rwqe in @qp->resp.sgl
- * @qp: the responder's QP
- * @skip: where in the list the part begins, in bytes
- * @len: how many bytes
- *
- * Context: any; called by the response task.
- * Return: SMR_RESP_OK, to be ended with smr_sgl_close(); SMR_RESP_LOC_PROT.
- */
-enum smr_resp_verdict smr_resp_recv_open(struct smr_qp *qp, u64 skip, u64 len)
-{
-	struct smr_rwqe *rwqe = &qp->resp.rwqe;
-	enum smr_key_verdict verdict;
-
-	verdict = smr_sgl_open(&qp->resp.sgl, recv_pd(qp), qp->ibqp.qp_num,
-			       IB_ACCESS_LOCAL_WRITE, rwqe->sge, rwqe->num_sge,
-			       skip, len);
-	smr_key_count(qp->env->stats, verdict);
-	return verdict == SMR_KEY_OK ? SMR_RESP_OK : SMR_RESP_LOC_PROT;
-}
-
 /* All of a SEND is in place; what it wants invalidated goes before it shows. */
 static enum smr_resp_verdict send_last(struct exec *x)
 {
@@ -307,13 +256,13 @@ static enum smr_resp_verdict exec_send(struct exec *x)
 	enum smr_resp_verdict verdict;
 	u64 before;
 
-	verdict = smr_resp_recv_take(x->qp);
+	verdict = smr_recv_take(x->qp);
 	if (verdict != SMR_RESP_OK)
 		return verdict;
 	before = x->op->local ? 0 : resp->received;
 	if (before + x->op->hdr.len > min(resp->rwqe.len, MESSAGE_MAX))
 		return SMR_RESP_TOO_LONG;
-	verdict = smr_resp_recv_open(x->qp, resp->received, x->len);
+	verdict = smr_recv_open(x->qp, resp->received, x->len);
 	if (verdict != SMR_RESP_OK)
 		return verdict;
 	verdict = payload_in(x, 0);
@@ -365,7 +314,7 @@ static enum smr_resp_verdict exec_write(struct exec *x)
 
 	/* Before the data, so that it can be refused without a trace. */
 	if (hdr->op->flags & SMR_OP_IMM) {
-		verdict = smr_resp_recv_take(x->qp);
+		verdict = smr_recv_take(x->qp);
 		if (verdict != SMR_RESP_OK)
 			return verdict;
 	}

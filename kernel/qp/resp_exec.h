@@ -3,15 +3,11 @@
 #ifndef SMR_RESP_EXEC_H
 #define SMR_RESP_EXEC_H
 
-#include <linux/types.h>
-
 #include "qp/core.h"
 
 enum smr_resp_verdict smr_resp_exec(struct smr_qp *qp, const struct smr_op *op,
 				    struct smr_run *run);
 void smr_resp_forget(struct smr_qp *qp);
 struct smr_local *smr_resp_claim(struct smr_qp *qp);
-enum smr_resp_verdict smr_resp_recv_take(struct smr_qp *qp);
-enum smr_resp_verdict smr_resp_recv_open(struct smr_qp *qp, u64 skip, u64 len);
 
 #endif /* SMR_RESP_EXEC_H */

@@ -499,6 +499,38 @@ static enum smr_task_verdict respond_local(struct smr_qp *qp,
 	return op_process(qp, &op, run);
 }
 
+/* IBTA 10.9.2.2.5: nothing more is taken from the shared queue. */
+static void recv_last(struct smr_qp *qp)
+{
+	if (qp->resp.last_wqe)
+		return;
+	qp->resp.last_wqe = true;
+	smr_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+}
+
+/*
+ * Complete what is in the receive queue of a QP in error. What is posted from
+ * now on is to be flushed too, so its doorbell is asked for before the queue is
+ * looked at.
+ */
+static enum smr_task_verdict recv_flush(struct smr_qp *qp, struct smr_run *run)
+{
+	if (qp->resp.have_rwqe) {
+		smr_recv_fail(qp, IB_WC_WR_FLUSH_ERR);
+		run->quota -= SMR_COST_PACKET;
+		return SMR_TASK_MORE;
+	}
+	if (qp->srq || qp->ibqp.qp_type == IB_QPT_XRC_TGT) {
+		recv_last(qp);
+		return SMR_TASK_IDLE;
+	}
+	if (!qp->rq.max_wr)
+		return SMR_TASK_IDLE;
+	smr_ring_set_flags(&qp->rq.ring, SMR_RING_NEED_DOORBELL);
+	smr_recv_take(qp);
+	return qp->resp.have_rwqe ? SMR_TASK_MORE : SMR_TASK_IDLE;
+}
+
 /* Not, or not any more, a QP that answers. */
 static enum smr_task_verdict respond_down(struct smr_qp *qp,
 					  enum ib_qp_state state,
@@ -515,7 +547,7 @@ static enum smr_task_verdict respond_down(struct smr_qp *qp,
 	qp->resp.read.active = false;
 	if (local)
 		smr_loopback_answer(qp, local, SMR_LOCAL_DROPPED, 0, 0, run);
-	return state == IB_QPS_ERR ? smr_recv_flush(qp, run) : SMR_TASK_IDLE;
+	return state == IB_QPS_ERR ? recv_flush(qp, run) : SMR_TASK_IDLE;
 }
 
 /**

@@ -8,8 +8,10 @@
 #include "compat/ib.h"
 #include "net/wire.h"
 #include "qp/core.h"
+#include "qp/cq.h"
 #include "qp/opcode.h"
 #include "stats.h"
+#include "trace.h"
 
 /* IBTA 9.7.2: no message is longer */
 #define MESSAGE_MAX	BIT_ULL(31)
@@ -253,4 +255,89 @@ bool smr_sq_fetch(struct smr_qp *qp)
 	wqe_copy(qp, sq->ring.idx);
 	sq->ring.idx++;
 	return true;
+}
+
+static void send_post(struct smr_qp *qp, const struct smr_swqe *wqe,
+		      enum ib_wc_status status)
+{
+	const struct smr_wr_info *wr = smr_wr_info(qp->ibqp.qp_type,
+						   wqe->opcode);
+	struct smr_cqe cqe = {
+		.wr_id = wqe->wr_id,
+		.status = status,
+		.opcode = wr ? wr->wc : IB_WC_SEND,
+		.byte_len = status ? 0 : wqe->len,
+		.qp_num = qp->ibqp.qp_num,
+	};
+
+	trace_smr_send_done(cqe.qp_num, cqe.wr_id, status, cqe.byte_len);
+	if (unlikely(!smr_cq_post_qp(qp->scq, &cqe, &qp->ibqp,
+				     status != IB_WC_SUCCESS)))
+		smr_qp_overrun(qp);
+}
+
+/*
+ * The oldest work request is over: its slot is the consumer's again, who must
+ * know that before the completion. The kernel's copy lasts until the next
+ * smr_sq_fetch().
+ */
+static void send_pop(struct smr_qp *qp)
+{
+	struct smr_sq *sq = &qp->sq;
+
+	sq->head++;
+	if ((int)(sq->next - sq->head) < 0)
+		sq->next = sq->head;
+	/* The copy is not needed any more: the consumer may reuse the slot. */
+	smp_store_release(&sq->ring.hdr->cons, sq->head);
+}
+
+/**
+ * smr_send_retire() - the oldest send work request has succeeded
+ * @qp: the QP
+ *
+ * Context: any; called by the send task.
+ */
+void smr_send_retire(struct smr_qp *qp)
+{
+	struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
+
+	send_pop(qp);
+	if (qp->sig_all || wqe->send_flags & IB_SEND_SIGNALED)
+		send_post(qp, wqe, IB_WC_SUCCESS);
+}
+
+/**
+ * smr_send_fail() - the oldest send work request has failed
+ * @qp: the QP
+ * @status: how
+ *
+ * IBTA 10.3.1: it stops the QP, or its send queue; what follows is flushed.
+ *
+ * Context: any; called by the send task.
+ */
+void smr_send_fail(struct smr_qp *qp, enum ib_wc_status status)
+{
+	const struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
+
+	send_pop(qp);
+	/* Who sees the completion finds the QP in the state that it leads to. */
+	smr_qp_send_error(qp);
+	send_post(qp, wqe, status);
+	/* In this order, or a receive that is flushed could come before it. */
+	smr_qp_flush(qp);
+}
+
+/**
+ * smr_send_flush() - the oldest send work request is flushed
+ * @qp: the QP, in error
+ *
+ * Context: any; called by the send task.
+ */
+void smr_send_flush(struct smr_qp *qp)
+{
+	const struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
+
+	send_pop(qp);
+	send_post(qp, wqe, IB_WC_WR_FLUSH_ERR);
 }

@@ -20,8 +20,8 @@
 #include "qp/opcode.h"
 #include "qp/packet.h"
 #include "qp/payload.h"
-#include "qp/recv.h"
 #include "qp/rx_queue.h"
+#include "qp/sq.h"
 #include "stats.h"
 #include "trace.h"
 

@@ -10,7 +10,6 @@
 #include "net/egress.h"
 #include "net/wire.h"
 #include "qp/core.h"
-#include "qp/payload.h"
 #include "qp/recv.h"
 #include "stats.h"
 
@@ -105,8 +104,8 @@ enum smr_resp_verdict smr_ud_receive(struct smr_qp *qp, const struct smr_op *op,
 
 	verdict = datagram_check(qp, &op->hdr);
 	if (verdict == SMR_RESP_OK)
-		verdict = smr_payload_place(qp, op->hdr.len + SMR_GRH_LEN, run,
-					    datagram_copy, op);
+		verdict = smr_recv_place(qp, op->hdr.len + SMR_GRH_LEN, run,
+					 datagram_copy, op);
 	if (verdict != SMR_RESP_OK)
 		return verdict;
 	from.vlan_id = datagram_vlan(qp, op->skb);

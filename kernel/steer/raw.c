@@ -14,7 +14,7 @@
 #include "qp/core.h"
 #include "qp/packet.h"
 #include "qp/payload.h"
-#include "qp/recv.h"
+#include "qp/sq.h"
 #include "stats.h"
 #include "steer/frame.h"
 #include "steer/steer.h"

@@ -4,7 +4,6 @@
 #include <linux/skbuff.h>
 
 #include "qp/core.h"
-#include "qp/payload.h"
 #include "qp/recv.h"
 #include "stats.h"
 
@@ -29,7 +28,7 @@ enum smr_resp_verdict smr_raw_receive(struct smr_qp *qp, struct sk_buff *skb,
 {
 	enum smr_resp_verdict verdict;
 
-	verdict = smr_payload_place(qp, skb->len, run, frame_copy, skb);
+	verdict = smr_recv_place(qp, skb->len, run, frame_copy, skb);
 	switch (verdict) {
 	case SMR_RESP_OK:
 		run->quota -= skb->len;

@@ -9,7 +9,7 @@
 #include "qp/core.h"
 #include "qp/packet.h"
 #include "qp/payload.h"
-#include "qp/responder.h"
+#include "qp/resp_reply.h"
 #include "qp/xrc.h"
 #include "stats.h"
 
@@ -145,7 +145,7 @@ static enum smr_task_verdict read_broken(struct smr_qp *qp,
 					 enum smr_resp_verdict why)
 {
 	qp->resp.read.active = false;
-	smr_resp_read_error(qp, qp->resp.read.psn, why);
+	smr_reply_read_error(qp, qp->resp.read.psn, why);
 	return SMR_TASK_MORE;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a responder does about a request that it does not execute. */
-#ifndef SMR_REACTION_H
-#define SMR_REACTION_H
+/* A responder's answers, and what follows from a request that it refuses. */
+#ifndef SMR_RESP_REPLY_H
+#define SMR_RESP_REPLY_H
 
 #include <linux/types.h>
 
@@ -29,4 +29,24 @@ struct smr_reaction {
 const struct smr_reaction *smr_reaction(const struct smr_qp *qp,
 					enum smr_resp_verdict verdict);
 
-#endif /* SMR_REACTION_H */
+bool smr_reply_acks(struct smr_qp *qp);
+bool smr_reply_nak_again(struct smr_qp *qp);
+void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
+		   struct smr_run *run);
+void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r);
+void smr_reply_read_error(struct smr_qp *qp, u32 psn,
+			  enum smr_resp_verdict why);
+
+/* Acknowledge all that was executed. True: nothing is due any more. */
+static inline bool smr_reply_acks_flush(struct smr_qp *qp)
+{
+	return !qp->resp.acks || smr_reply_acks(qp);
+}
+
+/* Send the NAK that could not leave before. True: none is due any more. */
+static inline bool smr_reply_nak_flush(struct smr_qp *qp)
+{
+	return !qp->resp.nak_due || smr_reply_nak_again(qp);
+}
+
+#endif /* SMR_RESP_REPLY_H */

@@ -2,12 +2,10 @@
 #include "qp/responder.h"
 
 #include <linux/slab.h>
-#include <rdma/ib_pack.h>
 
 #include "net/icrc.h"
 #include "qp/core.h"
 #include "qp/loopback.h"
-#include "qp/packet.h"
 #include "qp/recv.h"
 #include "qp/resp_check.h"
 #include "qp/resp_exec.h"
@@ -116,58 +114,6 @@ static void op_done(struct smr_qp *qp, const struct smr_op *op)
 	consume_skb(op->skb);
 }
 
-/* An acknowledge packet. -EAGAIN: later, the flow's wake says when. */
-static int aeth_send(struct smr_qp *qp, u8 syndrome, u32 psn)
-{
-	u8 opcode = qp->service | IB_OPCODE_ACKNOWLEDGE;
-	struct smr_hdr hdr = {
-		.opcode = opcode,
-		.op = smr_wire_op(opcode),
-		.pkey = SMR_DEFAULT_PKEY,
-		.migreq = true,
-		.qpn = qp->attr.dest_qp_num,
-		.psn = psn,
-		.syndrome = syndrome,
-		.msn = qp->resp.msn,
-	};
-
-	return smr_packet_send(qp, &qp->path, &hdr, NULL);
-}
-
-/* Acknowledge all that was executed. True: nothing is due any more. */
-static bool acks_flush(struct smr_qp *qp)
-{
-	if (!qp->resp.acks)
-		return true;
-	if (aeth_send(qp, SMR_AETH_ACK | SMR_AETH_CREDIT_INVALID,
-		      smr_psn_add(qp->resp.epsn, -1)) == -EAGAIN)
-		return false;
-	smr_stat_inc(qp->env->stats, SMR_CNT_ACKS_TX);
-	qp->resp.acks = 0;
-	return true;
-}
-
-/* What could not leave before. True: nothing is due any more. */
-static bool nak_flush(struct smr_qp *qp)
-{
-	struct smr_responder *resp = &qp->resp;
-
-	if (resp->nak_due)
-		resp->nak_due = aeth_send(qp, resp->nak_syndrome,
-					  resp->nak_psn) == -EAGAIN;
-	return !resp->nak_due;
-}
-
-/* A NAK acknowledges what came before it, and is not lost here. */
-static void nak_send(struct smr_qp *qp, u8 syndrome, u32 psn)
-{
-	qp->resp.acks = 0;
-	qp->resp.nak_due = true;
-	qp->resp.nak_syndrome = syndrome;
-	qp->resp.nak_psn = psn;
-	nak_flush(qp);
-}
-
 /**
  * smr_responder_settle() - answer for what was executed
  * @qp: the QP, paused
@@ -180,8 +126,8 @@ static void nak_send(struct smr_qp *qp, u8 syndrome, u32 psn)
  */
 void smr_responder_settle(struct smr_qp *qp)
 {
-	if (nak_flush(qp))
-		acks_flush(qp);
+	if (smr_reply_nak_flush(qp))
+		smr_reply_acks_flush(qp);
 }
 
 static void op_answer(struct smr_qp *qp, const struct smr_op *op,
@@ -191,58 +137,6 @@ static void op_answer(struct smr_qp *qp, const struct smr_op *op,
 	if (op->local)
 		smr_loopback_answer(qp, op->local, answer, syndrome,
 				    op->hdr.psn, run);
-}
-
-/*
- * IBTA 9.7.5.1.1: after a NAK for a gap, and after a RNR NAK, all is silence
- * until the PSN that is expected comes.
- */
-static void op_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
-		   struct smr_run *run)
-{
-	u8 type = syndrome & SMR_AETH_TYPE_MASK;
-	bool gap = syndrome == (SMR_AETH_NAK | SMR_NAK_PSN_SEQ);
-
-	if (gap && qp->resp.nak_sent && !op->local)
-		return;
-	if (type == SMR_AETH_RNR)
-		syndrome |= qp->attr.min_rnr_timer;
-	smr_stat_inc(qp->env->stats, type == SMR_AETH_RNR ? SMR_CNT_RNR_TX :
-							    SMR_CNT_NAKS_TX);
-	if (op->local) {
-		op_answer(qp, op, SMR_LOCAL_REPLY, syndrome, run);
-		return;
-	}
-	qp->resp.nak_sent = gap || type == SMR_AETH_RNR;
-	nak_send(qp, syndrome, qp->resp.epsn);
-}
-
-/* Who sees the completion finds the QP in the state that it leads to. */
-static void op_fatal(struct smr_qp *qp, const struct smr_reaction *r)
-{
-	smr_qp_set_error(qp);
-	if (qp->resp.have_rwqe && r->recv)
-		smr_recv_fail(qp, r->recv);
-	smr_qp_flush(qp);
-	if (r->event)
-		smr_qp_event(qp, r->event);
-}
-
-/**
- * smr_resp_read_error() - a READ cannot be answered to its end
- * @qp: the responder's QP
- * @psn: of the response that cannot be given; the NAK takes its place
- * @why: SMR_RESP_ACCESS or SMR_RESP_NO_MEMORY
- *
- * Context: any; called by the response task.
- */
-void smr_resp_read_error(struct smr_qp *qp, u32 psn, enum smr_resp_verdict why)
-{
-	const struct smr_reaction *r = smr_reaction(qp, why);
-
-	op_fatal(qp, r);
-	smr_stat_inc(qp->env->stats, SMR_CNT_NAKS_TX);
-	nak_send(qp, r->syndrome, psn);
 }
 
 /* Executed: expect what comes after it. */
@@ -287,11 +181,11 @@ static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 	if (qp->service == SMR_TRANSPORT_UC)
 		op_abandon(qp, op);
 	if (r->fatal)
-		op_fatal(qp, r);
+		smr_reply_fatal(qp, r);
 	else if (r->shared && qp->srq && qp->resp.have_rwqe)
 		smr_recv_fail(qp, r->shared);
 	if (r->nak)
-		op_nak(qp, op, r->syndrome, run);
+		smr_reply_nak(qp, op, r->syndrome, run);
 	else
 		op_answer(qp, op, verdict == SMR_RESP_PEER_PROT ?
 				  SMR_LOCAL_FAILED : SMR_LOCAL_DROPPED,
@@ -395,7 +289,7 @@ static enum smr_task_verdict op_step(struct smr_qp *qp,
 	}
 	op_done(qp, op);
 	if (qp->resp.acks >= ACK_COALESCE)
-		acks_flush(qp);
+		smr_reply_acks_flush(qp);
 	return SMR_TASK_MORE;
 }
 
@@ -542,7 +436,7 @@ static enum smr_task_verdict respond_down(struct smr_qp *qp,
 	smr_resp_forget(qp);
 	qp->resp.seg = 0;
 	if (state == IB_QPS_ERR)
-		acks_flush(qp);
+		smr_reply_acks_flush(qp);
 	qp->resp.acks = 0;
 	qp->resp.read.active = false;
 	if (local)
@@ -564,7 +458,7 @@ enum smr_task_verdict smr_responder_run(struct smr_qp *qp, struct smr_run *run)
 	struct smr_local *local;
 	struct sk_buff *skb;
 
-	if (!nak_flush(qp))
+	if (!smr_reply_nak_flush(qp))
 		return SMR_TASK_IDLE;
 	if (!smr_qp_receives(state))
 		return respond_down(qp, state, run);
@@ -578,6 +472,6 @@ enum smr_task_verdict smr_responder_run(struct smr_qp *qp, struct smr_run *run)
 		return qp->service == SMR_TRANSPORT_RAW ?
 		       respond_frame(qp, skb, run) :
 		       respond_wire(qp, skb, run);
-	acks_flush(qp);
+	smr_reply_acks_flush(qp);
 	return SMR_TASK_IDLE;
 }

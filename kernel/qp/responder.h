@@ -5,14 +5,14 @@
 
 #include <linux/types.h>
 
-#include "qp/core.h"
+#include "qp/task.h"
+
+struct smr_qp;
 
 void smr_responder_init(struct smr_qp *qp);
 int smr_responder_resize(struct smr_qp *qp, u32 nr);
 void smr_responder_start(struct smr_qp *qp, u32 psn);
 void smr_responder_settle(struct smr_qp *qp);
-void smr_resp_read_error(struct smr_qp *qp, u32 psn,
-			 enum smr_resp_verdict why);
 void smr_responder_reset(struct smr_qp *qp);
 void smr_responder_fini(struct smr_qp *qp);
 enum smr_task_verdict smr_responder_run(struct smr_qp *qp,

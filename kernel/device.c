@@ -121,7 +121,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 		ret = PTR_ERR(dev->dma_mr);
 		goto fini_keys;
 	}
-	smr_limits_init(&dev->limits, conf->max_objects);
+	smr_limits_init(&dev->verbs.limits, conf->max_objects);
 	smr_ahtab_init(&dev->verbs.ahs);
 	smr_srqtab_init(&dev->verbs.srqs);
 	smr_dm_store_init(&dev->verbs.dms);
@@ -184,7 +184,7 @@ static int enable_driver(struct ib_device *ibdev)
 {
 	struct smr_dev *dev = to_smr_dev(ibdev);
 
-	smr_vlan_registered(dev);
+	smr_vlan_registered(&dev->verbs);
 	schedule_work(&dev->follow_work);
 	return 0;
 }
@@ -240,7 +240,7 @@ static struct smr_dev *dev_create(struct net_device *ndev, struct net *net,
 	}
 	/* From here on ib_dealloc_device() undoes dev_init(), too. */
 	dev_init_ibdev(dev, ndev);
-	smr_vlan_init(dev);
+	smr_vlan_init(&dev->verbs);
 	return dev;
 }
 

@@ -11,7 +11,6 @@
 #include <rdma/ib_verbs.h>
 
 #include "compat/ib.h"
-#include "device.h"
 #include "dm_verbs.h"
 #include "verbs.h"
 
@@ -33,7 +32,7 @@ void smr_limits_init(struct smr_limits *limits, u32 max)
 /* Before one is made. IBTA calls it a lack of resources. */
 static int take(struct ib_device *ibdev, enum smr_limit kind)
 {
-	struct smr_limits *limits = &to_smr_dev(ibdev)->limits;
+	struct smr_limits *limits = &to_smr_verbs(ibdev)->limits;
 
 	return atomic_add_unless(&limits->used[kind], 1, limits->max) ?
 		0 : -ENOMEM;
@@ -41,7 +40,7 @@ static int take(struct ib_device *ibdev, enum smr_limit kind)
 
 static void give(struct ib_device *ibdev, enum smr_limit kind)
 {
-	atomic_dec(&to_smr_dev(ibdev)->limits.used[kind]);
+	atomic_dec(&to_smr_verbs(ibdev)->limits.used[kind]);
 }
 
 /* After it was tried: @ret is what became of it. */

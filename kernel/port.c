@@ -8,14 +8,16 @@
 #include <rdma/ib_verbs.h>
 
 #include "compat/ib.h"
-#include "device.h"
+#include "dm.h"
 #include "kmr.h"
 #include "net/wire.h"
 #include "persist.h"
 #include "pma.h"
+#include "qp/core.h"
 #include "qp/mcast.h"
 #include "stats.h"
 #include "steer/frame.h"
+#include "verbs.h"
 
 /*
  * Sizes of the port's tables. Each GID has three files in sysfs, which a link has
@@ -69,7 +71,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			struct ib_udata *udata)
 {
 	memset(attr, 0, sizeof(*attr));
-	query_limits(attr, to_smr_dev(ibdev)->limits.max);
+	query_limits(attr, to_smr_verbs(ibdev)->limits.max);
 	attr->sys_image_guid = ibdev->node_guid;
 	attr->vendor_id = DEVICE_VENDOR_ID;
 	attr->device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD |

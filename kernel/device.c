@@ -12,7 +12,6 @@
 
 #include "compat/cleanup.h"
 #include "compat/ib.h"
-#include "dm_verbs.h"
 #include "kmr.h"
 #include "limits.h"
 #include "mr.h"
@@ -22,6 +21,7 @@
 #include "stats.h"
 #include "steer/rules.h"
 #include "steer/steer.h"
+#include "verbs.h"
 #include "vlan.h"
 
 #define DEVICE_DRIVER_ID	((enum rdma_driver_id)SMR_DRIVER_ID)
@@ -218,7 +218,6 @@ static void dev_init_ibdev(struct smr_dev *dev, const struct net_device *ndev)
 	/* Of two that have an operation the first one counts. */
 	ib_set_device_ops(ibdev, &smr_limit_ops);
 	ib_set_device_ops(ibdev, &smr_verbs_ops);
-	ib_set_device_ops(ibdev, &smr_dm_verbs_ops);
 	ib_set_device_ops(ibdev, &smr_port_ops);
 	ib_set_device_ops(ibdev, &device_ops);
 	ib_mark_name_assigned_by_user(ibdev);

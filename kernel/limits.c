@@ -11,7 +11,6 @@
 #include <rdma/ib_verbs.h>
 
 #include "compat/ib.h"
-#include "dm_verbs.h"
 #include "verbs.h"
 
 /**
@@ -204,7 +203,7 @@ static struct ib_mr *reg_dm_mr(struct ib_pd *pd, struct ib_dm *dm,
 
 	return ret ? ERR_PTR(ret) :
 		     made_mr(pd->device,
-			     smr_dm_verbs_ops.reg_dm_mr(pd, dm, attr, attrs));
+			     smr_verbs_ops.reg_dm_mr(pd, dm, attr, attrs));
 }
 
 static int dereg_mr(struct ib_mr *mr, struct ib_udata *udata)

@@ -10,7 +10,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "dm.h"
-#include "qp/av.h"
+#include "qp/ah.h"
 #include "qp/core.h"
 #include "qp/srq.h"
 #include "qp/userwq.h"

@@ -9,7 +9,7 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
-#include "net/waiter.h"
+#include "net/egress.h"
 #include "net/path.h"
 
 struct sk_buff;

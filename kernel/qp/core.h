@@ -26,7 +26,7 @@
 #include "mw.h"
 #include "net/path.h"
 #include "net/udp_rx.h"
-#include "net/waiter.h"
+#include "net/egress.h"
 #include "net/wire.h"
 #include "qp/ring.h"
 #include "qp/rq.h"

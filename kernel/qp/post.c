@@ -14,7 +14,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "compat/cleanup.h"
-#include "qp/av.h"
+#include "qp/ah.h"
 #include "qp/core.h"
 #include "qp/opcode.h"
 #include "qp/srq.h"

@@ -13,7 +13,6 @@
 #include "qp/opcode.h"
 #include "qp/packet.h"
 #include "qp/payload.h"
-#include "qp/req_hdr.h"
 #include "qp/sq.h"
 #include "qp/ud.h"
 #include "qp/window.h"

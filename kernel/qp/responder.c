@@ -11,10 +11,10 @@
 #include "qp/resp_exec.h"
 #include "qp/resp_read.h"
 #include "qp/resp_reply.h"
-#include "qp/ud_recv.h"
+#include "qp/ud.h"
 #include "qp/xrc.h"
 #include "stats.h"
-#include "steer/raw_recv.h"
+#include "steer/raw.h"
 #include "trace.h"
 
 /* So many requests are acknowledged together at most. */

@@ -9,7 +9,7 @@
 #include "net/wire.h"
 #include "qp/core.h"
 #include "qp/gsi.h"
-#include "qp/members.h"
+#include "qp/mcast.h"
 #include "qp/rx_queue.h"
 #include "qp/task.h"
 #include "stats.h"

@@ -10,6 +10,7 @@
 #include <linux/spinlock.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "qp/rq.h"
 
@@ -78,5 +79,7 @@ int smr_srq_resize(struct smr_srq *srq, struct ib_ucontext *uctx,
 void smr_srq_query(struct smr_srq *srq, struct ib_srq_attr *attr);
 bool smr_srq_available(struct smr_srq *srq);
 int smr_srq_take(struct smr_srq *srq, struct smr_rwqe *rwqe);
+
+extern const struct uapi_definition smr_srq_resize_uapi[];
 
 #endif /* SMR_SRQ_H */

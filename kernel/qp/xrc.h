@@ -16,6 +16,14 @@
 
 struct smr_op;
 
+/**
+ * struct smr_xrcd - an XRC domain; nothing but an identity
+ * @ibxrcd: the core's part
+ */
+struct smr_xrcd {
+	struct ib_xrcd ibxrcd;
+};
+
 static inline bool smr_qp_is_xrc(const struct smr_qp *qp)
 {
 	return qp->service == SMR_TRANSPORT_XRC;

@@ -9,11 +9,11 @@
 #include <net/net_namespace.h>
 
 #include "compat/cleanup.h"
-#include "net/egress.h"
 #include "net/train.h"
 #include "qp/core.h"
 #include "qp/packet.h"
 #include "qp/payload.h"
+#include "qp/recv.h"
 #include "qp/sq.h"
 #include "stats.h"
 #include "steer/frame.h"
@@ -143,4 +143,43 @@ int smr_raw_send(struct smr_qp *qp, struct smr_swqe *wqe, struct smr_run *run)
 	}
 	smr_sgl_close(&qp->req.sgl);
 	return ret;
+}
+
+static int frame_copy(struct smr_qp *qp, const void *from)
+{
+	const struct sk_buff *skb = from;
+
+	return smr_sgl_write_skb(&qp->resp.sgl, skb, 0, skb->len);
+}
+
+/**
+ * smr_raw_receive() - take a frame
+ * @qp: its receiver, a RAW_PACKET QP
+ * @skb: the frame
+ * @run: how to run
+ *
+ * Context: as @run says; called by the response task.
+ * Return: as smr_ud_receive().
+ */
+enum smr_resp_verdict smr_raw_receive(struct smr_qp *qp, struct sk_buff *skb,
+				      struct smr_run *run)
+{
+	enum smr_resp_verdict verdict;
+
+	verdict = smr_recv_place(qp, skb->len, run, frame_copy, skb);
+	switch (verdict) {
+	case SMR_RESP_OK:
+		run->quota -= skb->len;
+		smr_recv_done_raw(qp, skb->len);
+		break;
+	case SMR_RESP_RNR:
+		smr_stat_inc(qp->env->stats, SMR_CNT_NO_RECV);
+		break;
+	case SMR_RESP_TOO_LONG:
+		smr_stat_inc(qp->env->stats, SMR_CNT_DROPPED);
+		break;
+	default:
+		break;
+	}
+	return verdict;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Sending Ethernet frames. */
-#ifndef SMR_RAW_SEND_H
-#define SMR_RAW_SEND_H
+/* Ethernet frames of RAW_PACKET QPs: sent, and received. */
+#ifndef SMR_RAW_H
+#define SMR_RAW_H
 
-#include "qp/task.h"
-
-struct smr_qp;
-struct smr_swqe;
+#include "qp/core.h"
 
 int smr_raw_send(struct smr_qp *qp, struct smr_swqe *wqe, struct smr_run *run);
 
-#endif /* SMR_RAW_SEND_H */
+enum smr_resp_verdict smr_raw_receive(struct smr_qp *qp, struct sk_buff *skb,
+				      struct smr_run *run);
+
+#endif /* SMR_RAW_H */

@@ -14,7 +14,7 @@ CHECKS=(build-newest build-stable build-oldest coccinelle checkpatch kernel-doc 
 SLOW='build-* coccinelle headers checkpatch'
 
 LINT=$BUILD/image/lint
-HOST_LINT=(shellcheck:shellcheck perl:perl python3:python3)
+HOST_LINT=(shellcheck:shellcheck perl:perl python3:python3 nm:binutils)
 
 # -- which files
 
@@ -157,7 +157,17 @@ check_headers() {
 		complaints <"$dir.log" | sed 's:/build/lint/headers/:kernel/:g'
 }
 
-check_layers() { "$TOP/scripts/layers" "$TOP/kernel" || true; }
+# Calls are read from objects: those of build-newest, after which this check runs, or they are built for it
+check_layers() {
+	local dir=$IMAGE/kernel-newest release
+	if [[ " ${CHECKS[*]} " != *" build-newest "* ]]; then
+		release=$(kernel_release newest)
+		sync_tree "$TOP/kernel" "$dir"
+		in_image make -C "/lib/modules/$release/build" M=/build/kernel-newest "${MODULE_FLAGS[@]}" -j"$(nproc)" modules \
+			>"$LINT/layers.log" 2>&1 || { echo "the module does not build; the log is $LINT/layers.log"; return; }
+	fi
+	"$TOP/scripts/layers" "$TOP" "$dir" || true
+}
 
 check_semantics() { "$TOP/scripts/semantics" "$TOP" || true; }
 
@@ -212,10 +222,11 @@ is_slow() {
 	return 1
 }
 
-# Two at a time: compiling is what takes the time, and it is a single make each
+# Two at a time: compiling is what takes the time, and it is a single make each. "layers" looks at what was compiled
 run_checks() {
-	local c running=0
+	local c running=0 last=
 	for c in "$@"; do
+		[ "$c" != layers ] || { last=$c; continue; }
 		if [ "$running" -ge "$(nproc)" ]; then
 			wait -n
 			running=$((running - 1))
@@ -224,6 +235,7 @@ run_checks() {
 		running=$((running + 1))
 	done
 	wait
+	[ -z "$last" ] || run_check "$last"
 }
 
 report() {

@@ -97,7 +97,8 @@ bool smr_reply_acks(struct smr_qp *qp)
  * smr_reply_nak_again() - send the NAK that could not leave before
  * @qp: the responder's QP; a NAK is due
  *
- * Context, Return: as smr_reply_acks().
+ * Context: as smr_reply_acks().
+ * Return: as smr_reply_acks().
  */
 bool smr_reply_nak_again(struct smr_qp *qp)
 {

@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := all
-.PHONY: all uml demo test bench lint arm64 ahead install clean distclean help
+.PHONY: all uml demo test bench lint docs arm64 ahead install clean distclean help
 
 all: ## check the host; build the guest image, and module, provider and tests in it
 	@scripts/build.sh all
@@ -22,6 +22,9 @@ bench: ## measure softmr, rdma_rxe, siw and TCP side by side
 
 lint: ## everything that can be checked without running it
 	@scripts/lint.sh
+
+docs: ## make HTML of Documentation/ in build/docs; needs Sphinx
+	@scripts/docs.sh
 
 arm64: ## build module and provider for arm64, and boot them under QEMU
 	@scripts/arm64.sh

@@ -6,10 +6,10 @@ set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/lib/all.sh"
 
-# ahead SUITE
+# ahead SUITE CODENAME: the package list has suites by their codenames
 ahead() {
 	local release
-	release=$(usable_kernels "$AHEAD_APT/kernels" "$1" amd64 | tail -n 1)
+	release=$(usable_kernels "$AHEAD_APT/kernels" "$2" amd64 | tail -n 1)
 	if [ -z "$release" ]; then
 		say "AHEAD: $1 has no kernel of its own now"
 	elif ! step "headers of $release" ahead_headers "$release"; then
@@ -25,8 +25,8 @@ at_exit end_jobs
 # shellcheck disable=SC2119 # no bed is needed
 if ! { host_require && with_lock image image_make; }; then die 1 "what the module is built in could not be made"; fi
 if step "package lists of sid" ahead_lists; then
-	ahead sid
-	ahead experimental
+	ahead sid sid
+	ahead experimental rc-buggy
 else
 	warn "AHEAD: the package lists of sid and experimental cannot be had"
 fi

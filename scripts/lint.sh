@@ -9,9 +9,9 @@ set -euo pipefail
 . "$(dirname "$0")/lib/all.sh"
 
 # In the order in which they are reported; the slow ones are started first.
-CHECKS=(build-newest build-stable build-oldest coccinelle checkpatch kernel-doc documented headers layers lengths semantics
-	spdx shellcheck)
-SLOW='build-* coccinelle headers checkpatch'
+CHECKS=(headers build-newest build-stable build-oldest coccinelle checkpatch kernel-doc documented layers lengths semantics
+	doc-names spdx shellcheck)
+SLOW='headers build-* coccinelle checkpatch'
 
 LINT=$BUILD/image/lint
 HOST_LINT=(shellcheck:shellcheck perl:perl python3:python3 nm:binutils)
@@ -153,7 +153,7 @@ check_headers() {
 	# the first one makes what the headers in compat/ include
 	in_image make -C "/lib/modules/$release/build" M=/build/lint/headers stats.o >"$dir.log" 2>&1 || true
 	# shellcheck disable=SC2046 # words are meant
-	in_image make -C "/lib/modules/$release/build" M=/build/lint/headers -k $(cat "$dir/targets") >"$dir.log" 2>&1 ||
+	in_image make -C "/lib/modules/$release/build" M=/build/lint/headers -k -j"$(nproc)" $(cat "$dir/targets") >"$dir.log" 2>&1 ||
 		complaints <"$dir.log" | sed 's:/build/lint/headers/:kernel/:g'
 }
 
@@ -171,12 +171,14 @@ check_layers() {
 
 check_semantics() { "$TOP/scripts/semantics" "$TOP" || true; }
 
+check_doc-names() { "$TOP/scripts/doc-names" "$TOP" || true; }
+
 check_lengths() { c_files | xargs "$TOP/scripts/lengths" | sed "s:^$TOP/::" || true; }
 
 check_spdx() {
 	local f
 	tree_files | while IFS= read -r f; do
-		case $f in README | VERSION | LICENSES/* | packaging/rdma-core/* | debian/* | *.md | *.svg | *.png | *.map | */.gitignore | .gitignore) continue ;; esac
+		case $f in README | CHANGELOG | CONTRIBUTING | VERSION | LICENSES/* | packaging/rdma-core/* | debian/* | *.md | *.svg | *.png | *.map | */.gitignore | .gitignore) continue ;; esac
 		[ -s "$TOP/$f" ] || continue
 		head -n 3 "$TOP/$f" | grep -qa 'SPDX-License-Identifier: ' || echo "$f: no SPDX-License-Identifier in the first three lines"
 	done

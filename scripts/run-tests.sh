@@ -9,9 +9,11 @@ set -euo pipefail
 # shellcheck source=scripts/lib/schedule.sh
 . "$TOP/scripts/lib/schedule.sh"
 
-# The short run is on the first three; on the other two are the tests only whose heads name them for it, or say "every bed".
-MAIN_BEDS=(qemu-newest uml-checked qemu-stable)
-BEDS=("${MAIN_BEDS[@]}" qemu-oldest qemu-cloud)
+# The short run is on the first two, and scripts on the third, too. Elsewhere are the tests only whose heads name that bed
+# for it, or say "every bed".
+BEDS=(qemu-newest uml-checked qemu-stable qemu-oldest qemu-cloud)
+SHORT_BEDS=("${BEDS[@]:0:2}")
+SHORT_BEDS_OF_SCRIPTS=("${BEDS[@]:0:3}")
 OUT=$BUILD/test
 DEFAULT_TIMEOUT=120
 SLOW_MACHINE=2 # how much slower than thought a machine may be
@@ -24,7 +26,8 @@ usage() {
 		Runs selftests/ on test beds and ends with one line: N passed, N failed, N skipped.
 		  -b BED   ${BEDS[*]} (these by default), uml, or host (tests of the beds themselves)
 		  -t TEST  only this test, by its file name without .sh
-		  -s       the short run: each test on the beds only that it names for it; else on ${MAIN_BEDS[*]}
+		  -s       the short run: each test on the beds only that it names for it; else on ${SHORT_BEDS[*]},
+		           and scripts on ${SHORT_BEDS_OF_SCRIPTS[2]}
 		  -l       do not run, but list: a bed and a test on each line
 		  -j N     as many jobs at the same time, an emulated guest being two (default 3, given two processors)
 
@@ -68,11 +71,12 @@ wanted() {
 runs_on() {
 	# a bed named by hand is good for every test named by hand
 	[ "${#ONLY[@]}" != 0 ] && [ "$BEDS_CHOSEN" = 1 ] && return
-	local beds
+	local beds short=("${SHORT_BEDS[@]}")
 	beds=$(test_setting "$1" beds "${BEDS[*]} uml")
 	[[ " $beds " == *" $2 "* ]] || return
 	[ "$SHORT" ] || return 0
-	beds=$(test_setting "$1" short "${MAIN_BEDS[*]}")
+	[[ $1 != *.sh ]] || short=("${SHORT_BEDS_OF_SCRIPTS[@]}")
+	beds=$(test_setting "$1" short "${short[*]}")
 	[[ "$beds" == "every bed" || " $beds " == *" $2 "* ]]
 }
 
@@ -238,11 +242,8 @@ flavour_of() {
 	esac
 }
 
-# It takes what processor time the guests beside it leave: they are to run as they would without
-make_flavour() {
-	renice -n 19 "$BASHPID" >/dev/null
-	build_uml_layer "$1"
-}
+# Many tests wait for it, so it takes its share of the processors
+make_flavour() { build_uml_layer "$1"; }
 
 # begin_bed BED: no results yet, and what is to be run
 begin_bed() {

@@ -4,6 +4,7 @@
  * that differ from those of the process, chunks' borders, faults in the middle
  * of a message, mappings that are read-only, and holes.
  *
+ * short: qemu-newest uml-checked qemu-stable
  * timeout: 120
  * paths: host wire
  */
@@ -349,8 +350,12 @@ static int prefetch_child(int sock, const void *us)
 			     IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
 }
 
-/* A signal, whenever it comes, is handled, and does not end a prefetch. */
-TEST_F(odp, prefetch_goes_on_after_a_signal)
+/*
+ * A signal, whenever it comes, is handled, and does not end a prefetch. Each
+ * of its children makes many mappings, which a kernel that checks itself does
+ * slowly.
+ */
+TEST_F_TIMEOUT(odp, prefetch_goes_on_after_a_signal, 120)
 {
 	int us, sock, status;
 	pid_t pid;

@@ -3,6 +3,7 @@
  * A region that is all of the address space: remote and local use, memory in
  * proportion to what is in use, and the process's memory as it comes and goes.
  *
+ * short: qemu-newest uml-checked qemu-stable
  * timeout: 60
  * paths: host wire
  */

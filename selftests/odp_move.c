@@ -4,6 +4,7 @@
  * process can move it, and RDMA sees what the process sees. One thing moves at
  * a time here; odp_traffic.c has it all at once.
  *
+ * short: qemu-newest uml-checked qemu-stable
  * timeout: 120
  * paths: host
  */

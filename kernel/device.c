@@ -14,14 +14,14 @@
 #include "compat/ib.h"
 #include "kmr.h"
 #include "limits.h"
-#include "mcast.h"
 #include "mr.h"
-#include "dm_verbs.h"
 #include "netns.h"
 #include "port.h"
-#include "rules.h"
+#include "qp/mcast.h"
 #include "stats.h"
-#include "steer.h"
+#include "steer/rules.h"
+#include "steer/steer.h"
+#include "verbs.h"
 #include "vlan.h"
 
 #define DEVICE_DRIVER_ID	((enum rdma_driver_id)SMR_DRIVER_ID)
@@ -121,7 +121,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 		ret = PTR_ERR(dev->dma_mr);
 		goto fini_keys;
 	}
-	smr_limits_init(&dev->limits, conf->max_objects);
+	smr_limits_init(&dev->verbs.limits, conf->max_objects);
 	smr_ahtab_init(&dev->verbs.ahs);
 	smr_srqtab_init(&dev->verbs.srqs);
 	smr_dm_store_init(&dev->verbs.dms);
@@ -184,7 +184,7 @@ static int enable_driver(struct ib_device *ibdev)
 {
 	struct smr_dev *dev = to_smr_dev(ibdev);
 
-	smr_vlan_registered(dev);
+	smr_vlan_registered(&dev->verbs);
 	schedule_work(&dev->follow_work);
 	return 0;
 }
@@ -218,7 +218,6 @@ static void dev_init_ibdev(struct smr_dev *dev, const struct net_device *ndev)
 	/* Of two that have an operation the first one counts. */
 	ib_set_device_ops(ibdev, &smr_limit_ops);
 	ib_set_device_ops(ibdev, &smr_verbs_ops);
-	ib_set_device_ops(ibdev, &smr_dm_verbs_ops);
 	ib_set_device_ops(ibdev, &smr_port_ops);
 	ib_set_device_ops(ibdev, &device_ops);
 	ib_mark_name_assigned_by_user(ibdev);
@@ -240,7 +239,7 @@ static struct smr_dev *dev_create(struct net_device *ndev, struct net *net,
 	}
 	/* From here on ib_dealloc_device() undoes dev_init(), too. */
 	dev_init_ibdev(dev, ndev);
-	smr_vlan_init(dev);
+	smr_vlan_init(&dev->verbs);
 	return dev;
 }
 

@@ -7,14 +7,12 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
-#include "egress.h"
 #include "key.h"
-#include "limits.h"
+#include "net/egress.h"
 #include "stats.h"
 #include "verbs.h"
 
 struct smr_netns;
-struct task_struct;
 
 /**
  * struct smr_dev - an RDMA device
@@ -22,27 +20,23 @@ struct task_struct;
  * @keys: all keys of its memory regions and windows
  * @dma_mr: what the kernel's local_dma_lkey opens
  * @stats: its counters
- * @limits: how many objects it has, and may have
  * @ns: what it shares with the other devices of its namespace
  * @egress: what it sends from
  * @tracker: of the reference on @verbs.env.ndev, which is kept until the
  *	namespace's sockets are closed, so that the namespace outlives them
  * @port_state: what consumers were told last; guarded by RTNL
  * @follow_work: sees to it that nothing of the netdev's life is missed
- * @registrar: who registers it, as long as that lasts; see vlan.c
  */
 struct smr_dev {
 	struct smr_verbs verbs;
 	struct smr_keys keys;
 	struct smr_mr *dma_mr;
 	struct smr_stats stats;
-	struct smr_limits limits;
 	struct smr_netns *ns;
 	struct smr_egress egress;
 	netdevice_tracker tracker;
 	enum ib_port_state port_state;
 	struct work_struct follow_work;
-	struct task_struct *registrar;
 };
 
 /**

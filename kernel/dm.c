@@ -7,7 +7,7 @@
 #include <linux/vmalloc.h>
 
 #include "mem.h"
-#include "ring.h"
+#include "qp/ring.h"
 
 /**
  * struct dm_mem - what a region reaches of a piece of device memory

@@ -319,19 +319,3 @@ void smr_kmr_invalidate_undo(struct smr_keys *keys, const struct ib_pd *pd,
 	if (!check_invalidate(mr, pd, rkey) && mr->state == SMR_MR_VALID)
 		kmr_set_valid(mr, true);
 }
-
-/**
- * smr_kmr_settle() - make a fast-registered region one that can be destroyed
- * @mr: the region; no work request of its owner's names it any more
- *
- * Its owner has a reference on the memory from here on, be it FREE or VALID. A
- * peer may still ask to invalidate it, until it is DYING.
- *
- * Context: any but hard interrupts; the region's lock is held.
- */
-void smr_kmr_settle(struct smr_mr *mr)
-{
-	lockdep_assert_held(&mr->lock);
-	if (mr->state == SMR_MR_FREE)
-		smr_mem_resume(mr->key.mem, 0);
-}

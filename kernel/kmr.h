@@ -17,7 +17,6 @@ struct smr_mw_bind;
 struct smr_mr *smr_kmr_dma(struct smr_keys *keys, struct ib_pd *pd, int access);
 struct smr_mr *smr_kmr_alloc(struct smr_keys *keys, struct ib_pd *pd,
 			     u32 max_blocks);
-void smr_kmr_settle(struct smr_mr *mr);
 int smr_kmr_map_sg(struct smr_mr *mr, struct scatterlist *sg, int nents,
 		   unsigned int *offset);
 int __must_check smr_kmr_register(struct smr_keys *keys, const struct ib_pd *pd,

@@ -11,8 +11,6 @@
 #include <rdma/ib_verbs.h>
 
 #include "compat/ib.h"
-#include "device.h"
-#include "dm_verbs.h"
 #include "verbs.h"
 
 /**
@@ -33,7 +31,7 @@ void smr_limits_init(struct smr_limits *limits, u32 max)
 /* Before one is made. IBTA calls it a lack of resources. */
 static int take(struct ib_device *ibdev, enum smr_limit kind)
 {
-	struct smr_limits *limits = &to_smr_dev(ibdev)->limits;
+	struct smr_limits *limits = &to_smr_verbs(ibdev)->limits;
 
 	return atomic_add_unless(&limits->used[kind], 1, limits->max) ?
 		0 : -ENOMEM;
@@ -41,7 +39,7 @@ static int take(struct ib_device *ibdev, enum smr_limit kind)
 
 static void give(struct ib_device *ibdev, enum smr_limit kind)
 {
-	atomic_dec(&to_smr_dev(ibdev)->limits.used[kind]);
+	atomic_dec(&to_smr_verbs(ibdev)->limits.used[kind]);
 }
 
 /* After it was tried: @ret is what became of it. */
@@ -205,7 +203,7 @@ static struct ib_mr *reg_dm_mr(struct ib_pd *pd, struct ib_dm *dm,
 
 	return ret ? ERR_PTR(ret) :
 		     made_mr(pd->device,
-			     smr_dm_verbs_ops.reg_dm_mr(pd, dm, attr, attrs));
+			     smr_verbs_ops.reg_dm_mr(pd, dm, attr, attrs));
 }
 
 static int dereg_mr(struct ib_mr *mr, struct ib_udata *udata)

@@ -10,7 +10,6 @@
 #include "compat/ib.h"
 #include "dm.h"
 #include "dmabuf.h"
-#include "kmr.h"
 #include "odp.h"
 #include "pd.h"
 #include "persist.h"
@@ -267,8 +266,13 @@ static int mr_begin_dying(struct smr_mr *mr)
 	guard(spinlock_bh)(&mr->lock);
 	if (mr->nr_windows)
 		return -EBUSY;
-	if (mr->fast)
-		smr_kmr_settle(mr);
+	/*
+	 * The owner's reference on the memory of a fast-registered region is
+	 * there only while it is VALID; now it is in any case. A peer may still
+	 * ask to invalidate the region, until it is DYING.
+	 */
+	if (mr->fast && mr->state == SMR_MR_FREE)
+		smr_mem_resume(mr->key.mem, 0);
 	mr->state = SMR_MR_DYING;
 	smr_key_update_begin(&mr->key);
 	mr->key.valid = false;

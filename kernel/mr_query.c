@@ -8,12 +8,12 @@
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_types.h>
 
+#define UVERBS_MODULE_NAME softmr
+#include <rdma/uverbs_named_ioctl.h>
+
 #include "mr.h"
 #include "mw.h"
 #include "uapi/softmr-abi.h"
-
-#define UVERBS_MODULE_NAME softmr
-#include <rdma/uverbs_named_ioctl.h>
 
 /* Nobody reads more about one region at a time. */
 #define WINDOWS_MAX	4096

@@ -23,12 +23,94 @@
 #include "mw.h"
 
 #include <linux/completion.h>
+#include <linux/container_of.h>
 #include <linux/err.h>
 #include <linux/slab.h>
 
 #include "compat/cleanup.h"
 #include "mr.h"
-#include "relay.h"
+
+/**
+ * struct smr_relay - a memory that goes on to another one
+ * @mem: the common part
+ * @target: where it goes on; constant while @mem has users, whose owner sees to
+ *	it that @target stays as long
+ */
+struct smr_relay {
+	struct smr_mem mem;
+	struct smr_mem *target;
+};
+
+static struct smr_mem *relay_target(struct smr_mem *mem)
+{
+	return container_of(mem, struct smr_relay, mem)->target;
+}
+
+static int relay_map(struct smr_mem *mem, u64 off, size_t len, bool write,
+		     struct smr_map *map)
+{
+	struct smr_mem *target = relay_target(mem);
+
+	return target->ops->map(target, off, len, write, map);
+}
+
+static int relay_trymap(struct smr_mem *mem, u64 off, size_t len, bool write,
+			struct smr_map *map)
+{
+	struct smr_mem *target = relay_target(mem);
+
+	return target->ops->trymap(target, off, len, write, map);
+}
+
+static bool relay_next(struct smr_mem *mem, size_t len, bool write,
+		       struct smr_map *map)
+{
+	struct smr_mem *target = relay_target(mem);
+
+	return target->ops->next(target, len, write, map);
+}
+
+static void relay_unmap(struct smr_mem *mem, struct smr_map *map)
+{
+	struct smr_mem *target = relay_target(mem);
+
+	target->ops->unmap(target, map);
+}
+
+/* What is bound to is not reregistered: its turn stays what it is. */
+static int relay_fault(struct smr_mem *mem, bool turn, u64 off, u64 len,
+		       bool write)
+{
+	struct smr_mem *target = relay_target(mem);
+
+	return target->ops->fault(target, target->turn, off, len, write);
+}
+
+/* To memory whose maps need no end, and whose pages are always there */
+static const struct smr_mem_ops relay_ops = {
+	.map = relay_map,
+};
+
+/* To one whose maps are locks */
+static const struct smr_mem_ops relay_paged_ops = {
+	.map = relay_map,
+	.trymap = relay_trymap,
+	.next = relay_next,
+	.unmap = relay_unmap,
+	.fault = relay_fault,
+};
+
+/*
+ * Have a memory go on to another one, and have users. It is zeroed, or suspended
+ * and idle, and the caller is between smr_key_update_begin() and _end().
+ */
+static void relay_aim(struct smr_relay *relay, struct smr_mem *target)
+{
+	relay->mem.ops = target->ops->unmap ? &relay_paged_ops : &relay_ops;
+	relay->mem.mm = target->mm;
+	relay->target = target;
+	smr_mem_resume(&relay->mem, target->size);
+}
 
 #define MW_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_ATOMIC)
@@ -285,7 +367,7 @@ static void window_set_key(struct smr_window *win, const struct smr_mr *mr,
 	key->tag = SMR_KEY_TAG(req->new_rkey);
 	key->access = req->access & MW_RIGHTS;
 	key->qpn = win->owner ? win->owner->qpn : 0;
-	smr_relay_aim(&win->relay, mr->key.mem);
+	relay_aim(&win->relay, mr->key.mem);
 	key->mem = &win->relay.mem;
 	key->mem_off = mr->key.mem_off + (req->addr - mr->key.iova);
 	key->iova = req->access & IB_ZERO_BASED ? 0 : req->addr;

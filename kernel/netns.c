@@ -6,6 +6,7 @@
 #include <net/netns/generic.h>
 
 #include "compat/cleanup.h"
+#include "qp/rx.h"
 
 /* The core numbers us among those who keep something in each namespace. */
 static unsigned int netns_id __read_mostly;
@@ -44,8 +45,7 @@ int smr_netns_get(struct smr_netns *ns, struct net *net)
 
 	guard(mutex)(&netns_lock);
 	if (!ns->users) {
-		ret = smr_net_open(&ns->sn, net, &smr_transport_rx_ops,
-				   &ns->tab);
+		ret = smr_net_open(&ns->sn, net, &smr_qp_rx_ops, &ns->tab);
 		if (ret)
 			return ret;
 	}

@@ -8,8 +8,8 @@
 
 #include <linux/mutex.h>
 
-#include "net.h"
-#include "transport.h"
+#include "net/udp_rx.h"
+#include "qp/core.h"
 
 struct net;
 

@@ -5,16 +5,11 @@
 
 #include <linux/types.h>
 
+#include "odp_chunk.h"
+
 struct smr_mem;
 struct smr_span;
 struct smr_stats;
-
-/* What is wanted of pages that are brought in. */
-enum smr_odp_want {
-	SMR_ODP_READ,		/* they can be read */
-	SMR_ODP_WRITE,		/* they can be written to */
-	SMR_ODP_PRESENT,	/* whatever the process has now; no faults */
-};
 
 struct smr_mem *smr_odp_create(struct smr_stats *stats, u64 start, u64 length,
 			       bool writable);

@@ -10,13 +10,19 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-#include "odp.h"
 #include "stats.h"
 
 struct smr_map;
 
 #define SMR_CHUNK_SHIFT	21
 #define SMR_CHUNK_SIZE	BIT_ULL(SMR_CHUNK_SHIFT)
+
+/* What is wanted of pages that are brought in. */
+enum smr_odp_want {
+	SMR_ODP_READ,		/* they can be read */
+	SMR_ODP_WRITE,		/* they can be written to */
+	SMR_ODP_PRESENT,	/* whatever the process has now; no faults */
+};
 
 /**
  * struct smr_chunk - pages that are paged on demand, all in one 2 MiB

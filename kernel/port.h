@@ -3,7 +3,7 @@
 #ifndef SMR_PORT_H
 #define SMR_PORT_H
 
-struct ib_device_ops;
+#include <rdma/ib_verbs.h>
 
 extern const struct ib_device_ops smr_port_ops;
 

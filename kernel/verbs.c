@@ -7,29 +7,28 @@
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_types.h>
 
+#define UVERBS_MODULE_NAME softmr
+#include <rdma/uverbs_named_ioctl.h>
+
 #include "advise.h"
-#include "ah.h"
 #include "compat/ib.h"
-#include "cq.h"
-#include "dm_verbs.h"
 #include "kmr.h"
-#include "mcast.h"
 #include "mr.h"
 #include "mr_query.h"
 #include "mw.h"
 #include "pd.h"
-#include "post.h"
-#include "qp.h"
-#include "ring.h"
-#include "rules.h"
-#include "srq.h"
-#include "srq_resize.h"
+#include "qp/ah.h"
+#include "qp/cq.h"
+#include "qp/life.h"
+#include "qp/mcast.h"
+#include "qp/modify.h"
+#include "qp/post.h"
+#include "qp/ring.h"
+#include "qp/srq.h"
+#include "qp/xrc.h"
 #include "stats.h"
+#include "steer/rules.h"
 #include "trace.h"
-#include "xrcd.h"
-
-#define UVERBS_MODULE_NAME softmr
-#include <rdma/uverbs_named_ioctl.h>
 
 /*
  * The driver's part of a command has no input by now. What a newer provider
@@ -471,6 +470,33 @@ static int dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	return ret;
 }
 
+static struct ib_dm *alloc_dm(struct ib_device *ibdev,
+			      struct ib_ucontext *uctx,
+			      struct ib_dm_alloc_attr *attr,
+			      struct uverbs_attr_bundle *attrs)
+{
+	struct smr_dm *dm = smr_dm_alloc(&to_smr_verbs(ibdev)->dms, uctx, attr);
+
+	return IS_ERR(dm) ? ERR_CAST(dm) : &dm->ibdm;
+}
+
+static int dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
+{
+	smr_dm_free(to_smr_dm(ibdm));
+	return 0;
+}
+
+static struct ib_mr *reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm,
+			       struct ib_dm_mr_attr *attr,
+			       struct uverbs_attr_bundle *attrs)
+{
+	struct smr_mr *mr = smr_mr_reg_dm(to_smr_pd(pd), to_smr_dm(ibdm),
+					  attr->offset, attr->length,
+					  attr->access_flags);
+
+	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
+}
+
 static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
 	int ret = udata_no_input(udata);
@@ -496,8 +522,7 @@ static int UVERBS_HANDLER(SMR_METHOD_QP_DOORBELL)(struct uverbs_attr_bundle *att
 	if (ret)
 		return ret;
 	/* Who has opened an XRC QP holds another struct than ours. */
-	smr_transport_doorbell(to_smr_qp(ibqp->real_qp),
-			       flags ?: SMR_DOORBELL_SQ);
+	smr_qp_doorbell(to_smr_qp(ibqp->real_qp), flags ?: SMR_DOORBELL_SQ);
 	return 0;
 }
 
@@ -519,12 +544,38 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(smr_query_context, UVERBS_OBJECT_DEVICE,
 								    abi_minor),
 						 UA_MANDATORY));
 
+static int UVERBS_HANDLER(SMR_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, SMR_ATTR_DM_QUERY_DM);
+	const struct smr_dm *dm = to_smr_dm(ibdm);
+	const struct smr_dm_info info = {
+		.mmap_offset = rdma_user_mmap_get_offset(dm->entry),
+		.mmap_size = dm->size,
+		.length = ibdm->length,
+	};
+
+	return uverbs_copy_to_struct_or_zero(attrs, SMR_ATTR_DM_QUERY_INFO,
+					     &info, sizeof(info));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_DM_QUERY,
+			    UVERBS_ATTR_IDR(SMR_ATTR_DM_QUERY_DM,
+					    UVERBS_OBJECT_DM,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(SMR_ATTR_DM_QUERY_INFO,
+						UVERBS_ATTR_STRUCT(struct smr_dm_info,
+								   length),
+						UA_MANDATORY));
+
+ADD_UVERBS_METHODS(smr_dm_methods, UVERBS_OBJECT_DM,
+		   &UVERBS_METHOD(SMR_METHOD_DM_QUERY));
+
 const struct uapi_definition smr_verbs_uapi[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &smr_query_context),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &smr_qp_methods),
 	UAPI_DEF_CHAIN(smr_mr_query_uapi),
 	UAPI_DEF_CHAIN(smr_srq_resize_uapi),
-	UAPI_DEF_CHAIN(smr_dm_verbs_uapi),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &smr_dm_methods),
 	{}
 };
 
@@ -584,6 +635,10 @@ const struct ib_device_ops smr_verbs_ops = {
 	.advise_mr = advise_mr,
 	.dereg_mr = dereg_mr,
 	.fill_res_mr_entry = smr_mr_query_fill,
+
+	.alloc_dm = alloc_dm,
+	.dealloc_dm = dealloc_dm,
+	.reg_dm_mr = reg_dm_mr,
 
 	.alloc_mw = alloc_mw,
 	.dealloc_mw = dealloc_mw,

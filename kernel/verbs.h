@@ -3,16 +3,42 @@
 #ifndef SMR_VERBS_H
 #define SMR_VERBS_H
 
+#include <linux/atomic.h>
 #include <linux/container_of.h>
+#include <linux/types.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "av.h"
 #include "dm.h"
-#include "srq.h"
-#include "steer.h"
-#include "transport.h"
-#include "userwq.h"
+#include "qp/ah.h"
+#include "qp/core.h"
+#include "qp/srq.h"
+#include "qp/userwq.h"
+#include "steer/steer.h"
+
+struct task_struct;
+
+/* What is counted */
+enum smr_limit {
+	SMR_LIMIT_PD,
+	SMR_LIMIT_AH,
+	SMR_LIMIT_CQ,
+	SMR_LIMIT_SRQ,
+	SMR_LIMIT_QP,
+	SMR_LIMIT_MR,
+	SMR_LIMIT_MW,
+	SMR_LIMIT_KINDS,
+};
+
+/**
+ * struct smr_limits - the objects of one device
+ * @max: so many of each kind there may be; constant
+ * @used: so many there are
+ */
+struct smr_limits {
+	u32 max;
+	atomic_t used[SMR_LIMIT_KINDS];
+};
 
 /**
  * struct smr_verbs - a device as its verbs see it; part of struct smr_dev
@@ -23,6 +49,8 @@
  * @dms: device memory
  * @steer: flow steering rules
  * @users: who has it open
+ * @limits: how many objects it has, and may have
+ * @registrar: who registers it, as long as that lasts; see vlan.c
  *
  * @env is constant while the device is registered; the tables have their own
  * locks.
@@ -35,6 +63,8 @@ struct smr_verbs {
 	struct smr_dm_store dms;
 	struct smr_steer steer;
 	struct smr_userwqs users;
+	struct smr_limits limits;
+	struct task_struct *registrar;
 };
 
 static inline struct smr_verbs *to_smr_verbs(const struct ib_device *ibdev)

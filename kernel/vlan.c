@@ -15,22 +15,22 @@
 #include <linux/sched.h>
 #include <rdma/ib_verbs.h>
 
-#include "device.h"
+#include "verbs.h"
 
 /* The GID management looks when a device is registered, then from works. */
-static bool asked_for_gids(const struct smr_dev *dev)
+static bool asked_for_gids(const struct smr_verbs *verbs)
 {
 	return (current->flags & PF_WQ_WORKER) ||
-	       READ_ONCE(dev->registrar) == current;
+	       READ_ONCE(verbs->registrar) == current;
 }
 
 /* A VLAN keeps a reference on the netdev below; a device on its VLAN. */
 static struct net_device *get_netdev(struct ib_device *ibdev, u32 port)
 {
-	struct smr_dev *dev = to_smr_dev(ibdev);
-	struct net_device *ndev = dev->verbs.env.ndev;
+	const struct smr_verbs *verbs = to_smr_verbs(ibdev);
+	struct net_device *ndev = verbs->env.ndev;
 
-	if (asked_for_gids(dev))
+	if (asked_for_gids(verbs))
 		ndev = vlan_dev_real_dev(ndev);
 	dev_hold(ndev);
 	return ndev;
@@ -56,25 +56,25 @@ static const struct ib_device_ops vlan_ops = {
 
 /**
  * smr_vlan_init() - prepare a device for a VLAN netdev
- * @dev: the device, about to be registered by this very task
+ * @verbs: the device, about to be registered by this very task
  *
  * Context: process.
  */
-void smr_vlan_init(struct smr_dev *dev)
+void smr_vlan_init(struct smr_verbs *verbs)
 {
-	if (!is_vlan_dev(dev->verbs.env.ndev))
+	if (!is_vlan_dev(verbs->env.ndev))
 		return;
-	dev->registrar = current;
-	ib_set_device_ops(&dev->verbs.ibdev, &vlan_ops);
+	verbs->registrar = current;
+	ib_set_device_ops(&verbs->ibdev, &vlan_ops);
 }
 
 /**
  * smr_vlan_registered() - a device has been registered
- * @dev: the device; any, whatever its netdev is
+ * @verbs: the device; any, whatever its netdev is
  *
  * Context: process, called by the core's registration.
  */
-void smr_vlan_registered(struct smr_dev *dev)
+void smr_vlan_registered(struct smr_verbs *verbs)
 {
-	WRITE_ONCE(dev->registrar, NULL);
+	WRITE_ONCE(verbs->registrar, NULL);
 }

@@ -3,9 +3,9 @@
 #ifndef SMR_VLAN_H
 #define SMR_VLAN_H
 
-struct smr_dev;
+struct smr_verbs;
 
-void smr_vlan_init(struct smr_dev *dev);
-void smr_vlan_registered(struct smr_dev *dev);
+void smr_vlan_init(struct smr_verbs *verbs);
+void smr_vlan_registered(struct smr_verbs *verbs);
 
 #endif /* SMR_VLAN_H */

@@ -14,7 +14,7 @@ CHECKS=(headers build-newest build-stable build-oldest coccinelle checkpatch ker
 SLOW='headers build-* coccinelle checkpatch'
 
 LINT=$BUILD/image/lint
-HOST_LINT=(shellcheck:shellcheck perl:perl python3:python3)
+HOST_LINT=(shellcheck:shellcheck perl:perl python3:python3 nm:binutils)
 
 # -- which files
 
@@ -52,7 +52,7 @@ complaints() { grep -aE '(warning|error|Error|undefined)[: !]' | grep -avE '/usr
 meant() {
 	local line f name
 	while IFS= read -r line; do
-		if [[ $line =~ ^([a-z_]*\.c):([0-9]+):.*bad\ constant\ expression ]]; then
+		if [[ $line =~ ^([a-z_/]*\.c):([0-9]+):.*bad\ constant\ expression ]]; then
 			sed -n "${BASH_REMATCH[2]}p" "$TOP/kernel/${BASH_REMATCH[1]}" | grep -qE '^(MODULE_|module_|SMR_IMPORT_NS)' && continue
 		fi
 		if [[ $line =~ ^kernel/([^:]*):.*context\ imbalance\ in\ \'([^\']*)\' ]]; then
@@ -89,8 +89,8 @@ check_coccinelle() {
 	find "$UML_SOURCE/scripts/coccinelle" -name '*.cocci' | grep -vE "$COCCI_SKIPPED" | xargs cp -t "$dir"
 	# the image has no compiler for scripts in OCaml
 	grep -lE '^@[a-z ]*(script|initialize):ocaml' "$dir"/*.cocci | xargs -r rm
-	module_files | grep '\.c$' | xargs cp -t "$src"
-	cp "$TOP"/kernel/*.h "$src"
+	# shellcheck disable=SC2046 # words are meant
+	(cd "$TOP/kernel" && cp --parents -t "$src" $(module_files | sed "s:^$TOP/kernel/::" | grep -vE '^(compat|uapi)/'))
 	# shellcheck disable=SC2016 # expanded inside the image
 	in_image sh -c 'cd /build/lint/cocci-src && ls ../cocci/*.cocci | xargs -P "$(nproc)" -I{} sh -c "
 		spatch -D report --very-quiet --no-show-diff --no-includes --include-headers --cocci-file {} . 2>{}.err ||
@@ -157,7 +157,17 @@ check_headers() {
 		complaints <"$dir.log" | sed 's:/build/lint/headers/:kernel/:g'
 }
 
-check_layers() { "$TOP/scripts/layers" "$TOP/kernel" || true; }
+# Calls are read from objects: those of build-newest, after which this check runs, or they are built for it
+check_layers() {
+	local dir=$IMAGE/kernel-newest release
+	if [[ " ${CHECKS[*]} " != *" build-newest "* ]]; then
+		release=$(kernel_release newest)
+		sync_tree "$TOP/kernel" "$dir"
+		in_image make -C "/lib/modules/$release/build" M=/build/kernel-newest "${MODULE_FLAGS[@]}" -j"$(nproc)" modules \
+			>"$LINT/layers.log" 2>&1 || { echo "the module does not build; the log is $LINT/layers.log"; return; }
+	fi
+	"$TOP/scripts/layers" "$TOP" "$dir" || true
+}
 
 check_semantics() { "$TOP/scripts/semantics" "$TOP" || true; }
 
@@ -214,10 +224,11 @@ is_slow() {
 	return 1
 }
 
-# Two at a time: compiling is what takes the time, and it is a single make each
+# Two at a time: compiling is what takes the time, and it is a single make each. "layers" looks at what was compiled
 run_checks() {
-	local c running=0
+	local c running=0 last=
 	for c in "$@"; do
+		[ "$c" != layers ] || { last=$c; continue; }
 		if [ "$running" -ge "$(nproc)" ]; then
 			wait -n
 			running=$((running - 1))
@@ -226,6 +237,7 @@ run_checks() {
 		running=$((running + 1))
 	done
 	wait
+	[ -z "$last" ] || run_check "$last"
 }
 
 report() {

@@ -143,14 +143,13 @@ kernel_makefile() {
 		sed 's,^,\t,; $!s,$, \\,'
 	# shellcheck disable=SC2016
 	grep -E '^softmr-\$\(' "$kbuild" || true
-	if grep -q '^CFLAGS_' "$kbuild"; then
-		echo
-		grep -B 1 -E '^CFLAGS_' "$kbuild" | grep -E '^(#|CFLAGS_)' | sed -E 's,-I \$,-I$,'
-	fi
+	# the includes of subfolders; that of compat/ goes with it
+	echo
+	grep -B 1 -E '^(ccflags-y|CFLAGS_)' "$kbuild" | grep -E '^(#|ccflags-y|CFLAGS_)' | grep -v compat | sed -E 's,-I \$,-I$,'
 }
 
 kernel_driver() {
-	local driver=$STAGE/$KERNEL_DRIVER
+	local driver=$STAGE/$KERNEL_DRIVER file
 	module_copy "$WORK/driver"
 	kernel_ask
 	mkdir -p "$(dirname "$driver")"
@@ -162,7 +161,7 @@ kernel_driver() {
 	perl -0pi -e '
 		s,^(?:/\*[^\n]*\*/\n)?#ifdef SMR_VERSION\n(?:[^#\n][^\n]*\n)*#endif\n,,mg;
 		s/^MODULE_VERSION\([^)]*\);\n//mg' "$driver"/*.c
-	use_public_driver_id "$driver"/*.[ch]
+	find "$driver" -name '*.[ch]' | while IFS= read -r file; do use_public_driver_id "$file"; done
 	abi_header "$STAGE/include/uapi/rdma/softmr-abi.h"
 }
 

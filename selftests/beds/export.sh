@@ -89,10 +89,9 @@ configured() {
 # All of its objects, and what the compiler says of them is an error
 compiled() {
 	local source
-	rm -f "$OUT/$DRIVER"/*.o
+	find "$OUT/$DRIVER" -name '*.o' -delete
 	kernel W=1 KCFLAGS=-Werror "$DRIVER/" || return
-	for source in "$LINUX/$DRIVER"/*.c; do
-		source=$(basename "$source")
+	(cd "$LINUX/$DRIVER" && find . -name '*.c') | while IFS= read -r source; do
 		[ -e "$OUT/$DRIVER/${source%c}o" ] || { echo "$source was not compiled"; return 1; }
 	done
 }

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A group is joined as the netdev's member, not as a socket's: a socket may
+ * only be in so many (net.ipv4.igmp_max_memberships), and takes what the netdev
+ * listens to in any case (IP_MULTICAST_ALL).
+ */
+#include "net/group.h"
+
+#include <linux/err.h>
+#include <linux/igmp.h>
+#include <linux/inetdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <net/addrconf.h>
+#include <net/ipv6.h>
+
+#include "net/egress.h"
+
+/**
+ * struct smr_group - a netdev's membership, one of those that are counted
+ * @eg: the link that wants it
+ * @ndev: its netdev
+ * @addr: the group, an IPv4 one in its mapped form
+ * @in4: what of the netdev's IPv4 is the member; NULL: nothing
+ * @in6: the same of its IPv6
+ *
+ * The netdev has another @in4, or @in6, and knows nothing of the former one's
+ * groups, after an MTU at which it could not speak that protocol, or in another
+ * namespace.
+ *
+ * RTNL guards @in4 and @in6, a reference on which is held; the rest is constant.
+ */
+struct smr_group {
+	const struct smr_egress *eg;
+	struct net_device *ndev;
+	struct in6_addr addr;
+	struct in_device *in4;
+	struct inet6_dev *in6;
+};
+
+static bool is_member4(const struct smr_group *group)
+{
+	return group->in4 && group->in4 == __in_dev_get_rtnl(group->ndev);
+}
+
+static int join4(struct smr_group *group)
+{
+	struct in_device *in_dev = __in_dev_get_rtnl(group->ndev);
+
+	if (!in_dev)
+		return -ENODEV;
+	ip_mc_inc_group(in_dev, group->addr.s6_addr32[3]);
+	in_dev_hold(in_dev);
+	group->in4 = in_dev;
+	return 0;
+}
+
+static void leave4(struct smr_group *group)
+{
+	if (is_member4(group))
+		ip_mc_dec_group(group->in4, group->addr.s6_addr32[3]);
+	if (group->in4)
+		in_dev_put(group->in4);
+	group->in4 = NULL;
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+static bool is_member6(const struct smr_group *group)
+{
+	return group->in6 && group->in6 == __in6_dev_get(group->ndev);
+}
+
+static int join6(struct smr_group *group)
+{
+	int ret = ipv6_dev_mc_inc(group->ndev, &group->addr);
+
+	if (!ret)
+		group->in6 = in6_dev_get(group->ndev);
+	/* There is no IPv6 there. */
+	return ret == -EINVAL ? -ENODEV : ret;
+}
+
+static void leave6(struct smr_group *group)
+{
+	if (is_member6(group))
+		ipv6_dev_mc_dec(group->ndev, &group->addr);
+	in6_dev_put_clear(&group->in6);
+}
+#else
+static bool is_member6(const struct smr_group *group)
+{
+	return false;
+}
+
+static int join6(struct smr_group *group)
+{
+	return -EAFNOSUPPORT;
+}
+
+static void leave6(struct smr_group *group)
+{
+}
+#endif
+
+static bool is_member(const struct smr_group *group)
+{
+	return is_member4(group) || is_member6(group);
+}
+
+static int join(struct smr_group *group)
+{
+	ASSERT_RTNL();
+	if (!smr_egress_has_netdev(group->eg, group->ndev))
+		return -ENODEV;
+	return ipv6_addr_v4mapped(&group->addr) ? join4(group) : join6(group);
+}
+
+static void leave(struct smr_group *group)
+{
+	ASSERT_RTNL();
+	leave4(group);
+	leave6(group);
+}
+
+/**
+ * smr_group_join() - have a link's netdev listen to a multicast group
+ * @eg: the link's; outlives the membership
+ * @ndev: the netdev, likewise
+ * @addr: the group, an IPv4 one in its mapped form
+ *
+ * Context: process, may sleep; takes RTNL.
+ * Return: the membership, to be ended by smr_group_leave(); -ENODEV (the
+ * netdev does not speak that protocol, or is going), -ENOMEM, -EAFNOSUPPORT.
+ */
+struct smr_group *smr_group_join(const struct smr_egress *eg,
+				 struct net_device *ndev,
+				 const struct in6_addr *addr)
+{
+	struct smr_group *group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
+	int ret;
+
+	if (!group)
+		return ERR_PTR(-ENOMEM);
+	group->eg = eg;
+	group->ndev = ndev;
+	group->addr = *addr;
+	rtnl_lock();
+	ret = join(group);
+	rtnl_unlock();
+	if (!ret)
+		return group;
+	kfree(group);
+	return ERR_PTR(ret);
+}
+
+/**
+ * smr_group_follow() - the netdev may have forgotten a membership
+ * @group: the membership
+ *
+ * It has it again as soon as it can: this is to be called again whenever that
+ * may be.
+ *
+ * Context: process, may sleep; caller holds RTNL.
+ */
+void smr_group_follow(struct smr_group *group)
+{
+	if (is_member(group))
+		return;
+	leave(group);
+	join(group);
+}
+
+/**
+ * smr_group_leave() - the end of a membership
+ * @group: the membership; is freed
+ *
+ * Context: process, may sleep; takes RTNL.
+ */
+void smr_group_leave(struct smr_group *group)
+{
+	rtnl_lock();
+	leave(group);
+	rtnl_unlock();
+	kfree(group);
+}

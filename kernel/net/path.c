@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Routes. The source address decides, as it does for any socket: the tables
+ * are asked without a device first, so that an address of this very host is
+ * found to be local whichever device it sits on. Only where the answer is
+ * another device than the source GID's is the question asked again for that
+ * device. Link-local and multicast destinations mean nothing without a device,
+ * and a device in a VRF has tables of its own; these are asked for only so.
+ */
+#include "net/path.h"
+
+#include <linux/netdevice.h>
+#include <linux/random.h>
+#include <net/dst.h>
+#include <net/inet_ecn.h>
+#include <net/ip6_fib.h>
+#include <net/ip6_route.h>
+#include <net/ip_fib.h>
+#include <net/ipv6.h>
+#include <net/l3mdev.h>
+#include <net/route.h>
+#include <net/sock.h>
+
+#include "compat/net.h"
+#include "net/egress.h"
+#include "net/udp_rx.h"
+
+/**
+ * smr_path_init() - prepare a path
+ * @path: to be ended with smr_path_fini()
+ * @eg: the sockets to send from; they live longer than @path
+ *
+ * Context: any.
+ */
+void smr_path_init(struct smr_path *path, struct smr_egress *eg)
+{
+	memset(path, 0, sizeof(*path));
+	path->egress = eg;
+	atomic_set(&path->ip_id, get_random_u16());
+	spin_lock_init(&path->lock);
+}
+
+/**
+ * smr_path_fini() - let go of the cached route
+ * @path: nobody uses it, nor will
+ *
+ * Trains that were begun on @path may still be in the stack.
+ *
+ * Context: any but hard interrupts.
+ */
+void smr_path_fini(struct smr_path *path)
+{
+	dst_release(path->dst);
+	path->dst = NULL;
+}
+
+static bool dst_is_local(const struct smr_path *path,
+			 const struct dst_entry *dst)
+{
+	if (path->family == AF_INET)
+		return dst_rtable(dst)->rt_type == RTN_LOCAL;
+	return dst_rt6_info(dst)->rt6i_flags & RTF_LOCAL;
+}
+
+static void flow4_init(const struct smr_path *path, int oif,
+		       struct flowi4 *fl4)
+{
+	flowi4_init_output(fl4, oif, 0, path->tos & ~INET_ECN_MASK,
+			   RT_SCOPE_UNIVERSE, IPPROTO_UDP, 0,
+			   path->daddr.s6_addr32[3], path->saddr.s6_addr32[3],
+			   cpu_to_be16(SMR_UDP_PORT), cpu_to_be16(path->sport),
+			   sock_net_uid(path->egress->net, NULL));
+}
+
+static struct dst_entry *lookup4(const struct smr_path *path, int oif)
+{
+	struct flowi4 fl4;
+	struct rtable *rt;
+
+	flow4_init(path, oif, &fl4);
+	rt = ip_route_output_flow(path->egress->net, &fl4,
+				  smr_egress_sk(path->egress, AF_INET));
+	if (IS_ERR(rt))
+		return ERR_CAST(rt);
+	if (rt->rt_flags & RTCF_BROADCAST) {
+		ip_rt_put(rt);
+		return ERR_PTR(-EACCES);
+	}
+	return &rt->dst;
+}
+
+/*
+ * Asked for a device that no table has a route through, ip_route_output_flow()
+ * assumes the destination on that device's link. That is a guess, and worse
+ * than the answer that was given without a device.
+ */
+static bool has_route4(const struct smr_path *path, int oif)
+{
+	struct fib_result res = {};
+	struct flowi4 fl4;
+	int err;
+
+	flow4_init(path, oif, &fl4);
+	rcu_read_lock();
+	err = fib_lookup(path->egress->net, &fl4, &res, 0);
+	rcu_read_unlock();
+	return !err;
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+static struct dst_entry *lookup6(const struct smr_path *path, int oif)
+{
+	struct sock *sk = smr_egress_sk(path->egress, AF_INET6);
+	struct flowi6 fl6 = {
+		.flowi6_oif = oif,
+		.flowi6_proto = IPPROTO_UDP,
+		.flowi6_uid = sock_net_uid(path->egress->net, NULL),
+		.daddr = path->daddr,
+		.saddr = path->saddr,
+		.fl6_dport = cpu_to_be16(SMR_UDP_PORT),
+		.fl6_sport = cpu_to_be16(path->sport),
+		.flowlabel = ip6_make_flowinfo(path->tos,
+					       cpu_to_be32(path->flow_label)),
+	};
+
+	if (!sk)
+		return ERR_PTR(-EAFNOSUPPORT);
+	return ip6_dst_lookup_flow(path->egress->net, sk, &fl6, NULL);
+}
+#else
+static struct dst_entry *lookup6(const struct smr_path *path, int oif)
+{
+	return ERR_PTR(-EAFNOSUPPORT);
+}
+#endif
+
+static struct dst_entry *lookup(const struct smr_path *path, int oif)
+{
+	if (path->family == AF_INET6)
+		return lookup6(path, oif);
+	return lookup4(path, oif);
+}
+
+/* Is the device part of the destination's name? */
+static bool path_is_scoped(const struct smr_path *path)
+{
+	if (!path->oif)
+		return false;
+	if (path->family == AF_INET ?
+	    ipv4_is_multicast(path->daddr.s6_addr32[3]) :
+	    ipv6_addr_type(&path->daddr) & (IPV6_ADDR_MULTICAST |
+					    IPV6_ADDR_LINKLOCAL))
+		return true;
+	return l3mdev_master_ifindex_by_index(path->egress->net, path->oif);
+}
+
+static bool dst_suits(const struct smr_path *path, const struct dst_entry *dst)
+{
+	bool suits;
+
+	if (!path->oif || dst_is_local(path, dst))
+		return true;
+
+	rcu_read_lock();
+	suits = READ_ONCE(dst->dev)->ifindex == path->oif;
+	rcu_read_unlock();
+	return suits;
+}
+
+/* A new reference, or an ERR_PTR() */
+static struct dst_entry *path_lookup(const struct smr_path *path)
+{
+	struct dst_entry *dst, *bound;
+
+	if (path_is_scoped(path))
+		return lookup(path, path->oif);
+
+	dst = lookup(path, 0);
+	if (!IS_ERR(dst) && dst_suits(path, dst))
+		return dst;
+	if (!path->oif)
+		return dst;
+	if (path->family == AF_INET && !has_route4(path, path->oif))
+		return dst;
+
+	bound = lookup(path, path->oif);
+	if (IS_ERR(bound))
+		return dst;
+	if (!IS_ERR(dst))
+		dst_release(dst);
+	return bound;
+}
+
+/*
+ * Whether a multicast also comes back to this host is part of its route, and
+ * no event tells that this has changed.
+ */
+static bool may_cache(const struct smr_path *path)
+{
+	if (path->family == AF_INET)
+		return !ipv4_is_multicast(path->daddr.s6_addr32[3]);
+	return !ipv6_addr_is_multicast(&path->daddr);
+}
+
+static struct dst_entry *path_cached(struct smr_path *path)
+{
+	struct dst_entry *dst;
+
+	spin_lock_bh(&path->lock);
+	dst = path->dst;
+	if (dst && dst_check(dst, path->dst_cookie))
+		dst_hold(dst);
+	else
+		dst = NULL;
+	spin_unlock_bh(&path->lock);
+	return dst;
+}
+
+static void path_cache(struct smr_path *path, struct dst_entry *dst)
+{
+	struct dst_entry *old;
+
+	spin_lock_bh(&path->lock);
+	old = path->dst;
+	path->dst = dst_clone(dst);
+	path->dst_cookie = path->family == AF_INET6 ?
+			   rt6_get_cookie(dst_rt6_info(dst)) : 0;
+	spin_unlock_bh(&path->lock);
+	dst_release(old);
+}
+
+/**
+ * smr_path_dst_get() - the route to a peer
+ * @path: the way
+ *
+ * Context: any but hard interrupts. Takes and releases @path->lock.
+ * Return: the route, a reference for the caller, or an ERR_PTR():
+ * -ENETUNREACH, -EHOSTUNREACH and whatever else the routing tables answer,
+ * -EAFNOSUPPORT without IPv6, -EACCES for a broadcast address.
+ */
+struct dst_entry *smr_path_dst_get(struct smr_path *path)
+{
+	struct dst_entry *dst = path_cached(path);
+
+	if (dst)
+		return dst;
+
+	dst = path_lookup(path);
+	if (!IS_ERR(dst) && may_cache(path))
+		path_cache(path, dst);
+	return dst;
+}
+
+/**
+ * smr_path_route() - is there a way, and does it stay on this host?
+ * @path: the way
+ * @local: set to whether the destination is an address of this namespace
+ *
+ * Cheap as long as the routing tables do not change.
+ *
+ * Context: any but hard interrupts. Takes and releases @path->lock.
+ * Return: 0 or the errors of smr_path_dst_get().
+ */
+int smr_path_route(struct smr_path *path, bool *local)
+{
+	struct dst_entry *dst = smr_path_dst_get(path);
+
+	if (IS_ERR(dst))
+		return PTR_ERR(dst);
+
+	*local = dst_is_local(path, dst);
+	dst_release(dst);
+	return 0;
+}

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Transmit. A train is one UDP GSO packet whose segments are whole RoCEv2
+ * packets. Where the device cannot cut it up the stack does so just above the
+ * device, and where both ends are on one host it may arrive in one piece.
+ *
+ * Cutting a train gives its packets IPv4 identifications that count upward
+ * from the train's, modulo 65536, and UDP and IP lengths of their own: what the
+ * ICRC covers is therefore known while the segments are built.
+ */
+#include "net/train.h"
+
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/mm.h>
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <linux/udp.h>
+#include <net/dst.h>
+#include <net/ip.h>
+#include <net/ip6_checksum.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+#include <net/sock.h>
+#include <net/udp.h>
+
+#include "net/egress.h"
+#include "net/udp_rx.h"
+
+/*
+ * The memory of a train comes in runs of at most this order. Larger ones are
+ * costly to find, and not cached per CPU.
+ */
+#define RUN_ORDER	PAGE_ALLOC_COSTLY_ORDER
+
+static_assert(SMR_TRAIN_SEGS <= UDP_MAX_SEGMENTS);
+
+/**
+ * smr_flow_fini() - end a flow
+ * @flow: its wake() does not run when this returns, nor later; no train may
+ *	be begun with it any more
+ * @eg: the sockets its trains were sent from
+ *
+ * Context: any but hard interrupts; not from wake().
+ */
+void smr_flow_fini(struct smr_flow *flow, struct smr_egress *eg)
+{
+	smr_flows_remove(&eg->flows, flow);
+}
+
+static unsigned int headers_len(const struct smr_path *path)
+{
+	return sizeof(struct udphdr) + (path->family == AF_INET ?
+					sizeof(struct iphdr) :
+					sizeof(struct ipv6hdr));
+}
+
+/**
+ * smr_xmit_room() - is there room in a socket's send budget?
+ * @eg: the sockets
+ * @family: which of them
+ * @flow: woken, once, after -EAGAIN; may be NULL
+ *
+ * Context: any but hard interrupts.
+ * Return: 0 or -EAGAIN.
+ */
+int smr_xmit_room(struct smr_egress *eg, u16 family, struct smr_flow *flow)
+{
+	struct smr_flow_watch *watch = smr_egress_watch(eg, family);
+
+	if (smr_flow_may_send(watch, flow))
+		return 0;
+	if (flow)
+		smr_flow_wait_room(watch, flow);
+	return -EAGAIN;
+}
+
+/* There is no memory, or no room, and nobody tells when there is. */
+static void wait_a_moment(struct smr_egress *eg, u16 family,
+			  struct smr_flow *flow)
+{
+	if (flow)
+		smr_flow_wait_moment(smr_egress_watch(eg, family), flow);
+}
+
+/**
+ * smr_xmit_result() - what became of a packet
+ * @eg: the sockets
+ * @family: the one that it was charged to
+ * @flow: woken, once, after -EAGAIN; may be NULL
+ * @err: what the stack has said
+ *
+ * Context: any but hard interrupts.
+ * Return: 0: it is on its way; -EAGAIN: later there may be room; other errors
+ * when sending again will not help.
+ */
+int smr_xmit_result(struct smr_egress *eg, u16 family,
+		    struct smr_flow *flow, int err)
+{
+	if (err == NET_XMIT_SUCCESS || err == NET_XMIT_CN)
+		return 0;
+	if (err < 0 && err != -ENOBUFS && err != -ENOMEM)
+		return err;
+	wait_a_moment(eg, family, flow);
+	return -EAGAIN;
+}
+
+/*
+ * How many segments may go at once. A packet beyond the device's GSO limits
+ * would only be cut up in software. IPsec handles no UDP GSO at all.
+ */
+static unsigned int train_limit(const struct smr_path *path,
+				const struct dst_entry *dst,
+				unsigned int nsegs, unsigned int seg_len)
+{
+	const struct net_device *dev = READ_ONCE(dst->dev);
+	unsigned int bytes = SMR_TRAIN_BYTES;
+
+	if (dst_xfrm(dst))
+		return 1;
+
+	bytes = min(bytes, READ_ONCE(dev->gso_max_size) - headers_len(path) -
+			   dev->hard_header_len - 1);
+	nsegs = min3(nsegs, (unsigned int)SMR_TRAIN_SEGS,
+		     READ_ONCE(dev->gso_max_segs));
+	return clamp(nsegs, 1, max(bytes / seg_len, 1U));
+}
+
+/* A skb with room for the headers; a lone segment lies behind them. */
+static struct sk_buff *train_skb(const struct smr_train *train,
+				 struct dst_entry *dst)
+{
+	const struct net_device *dev = READ_ONCE(dst->dev);
+	unsigned int head = LL_RESERVED_SPACE(dev) + dst->header_len +
+			    headers_len(train->path);
+	unsigned int body = train->max == 1 ? train->seg_len : 0;
+	struct sk_buff *skb;
+
+	skb = alloc_skb(head + body + READ_ONCE(dev->needed_tailroom),
+			GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return NULL;
+
+	skb_reserve(skb, head);
+	skb_dst_set(skb, dst_clone(dst));
+	return skb;
+}
+
+/* A run of pages for @want bytes, or less, but not less than @least. */
+static struct page *run_alloc(unsigned int want, unsigned int least,
+			      unsigned int *size)
+{
+	int order = min(get_order(want), RUN_ORDER);
+	int lowest = get_order(least);
+	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN | __GFP_COMP | __GFP_NOMEMALLOC;
+	struct page *page;
+
+	for (; order > lowest; order--) {
+		page = alloc_pages(gfp | __GFP_NORETRY, order);
+		if (page)
+			break;
+	}
+	if (order <= lowest) {
+		order = lowest;
+		page = alloc_pages(gfp, order);
+	}
+	*size = PAGE_SIZE << order;
+	return page;
+}
+
+/* Begin a new run of memory for the segments to come. */
+static bool train_grow(struct smr_train *train)
+{
+	struct sk_buff *skb = train->skb;
+	struct page *page;
+	unsigned int size;
+
+	if (skb_shinfo(skb)->nr_frags == MAX_SKB_FRAGS)
+		return false;
+
+	page = run_alloc((train->max - train->nsegs) * train->seg_len,
+			 train->seg_len, &size);
+	if (!page)
+		return false;
+
+	skb_fill_page_desc(skb, skb_shinfo(skb)->nr_frags, page, 0, 0);
+	skb->truesize += size;
+	train->room = size;
+	return true;
+}
+
+static void *train_put(struct smr_train *train, unsigned int len)
+{
+	struct sk_buff *skb = train->skb;
+	skb_frag_t *frag = &skb_shinfo(skb)->frags[skb_shinfo(skb)->nr_frags - 1];
+	void *seg = skb_frag_address(frag) + skb_frag_size(frag);
+
+	skb_frag_size_add(frag, len);
+	skb->data_len += len;
+	skb->len += len;
+	train->room -= len;
+	return seg;
+}
+
+static int train_alloc(struct smr_train *train, struct dst_entry *dst)
+{
+	train->skb = train_skb(train, dst);
+	if (!train->skb)
+		return -ENOMEM;
+
+	/* Now, so that the first smr_train_seg() cannot fail */
+	if (train->max > 1 && !train_grow(train)) {
+		smr_train_abort(train);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* rcu_read_lock() keeps dst->dev. */
+static int train_init(struct smr_train *train, struct dst_entry *dst,
+		      unsigned int nsegs)
+{
+	unsigned int seg_len = train->seg_len;
+	int err;
+
+	if (seg_len > SMR_TRAIN_BYTES ||
+	    headers_len(train->path) + seg_len > dst_mtu(dst))
+		return -EMSGSIZE;
+
+	train->max = train_limit(train->path, dst, nsegs, seg_len);
+	err = train_alloc(train, dst);
+	if (err)
+		return err;
+
+	train->ip_id = atomic_fetch_add(train->max, &train->path->ip_id);
+	return 0;
+}
+
+/* What is only so now is not for the caller to tell apart: it is to wait. */
+static int begin_result(struct smr_path *path, struct smr_flow *flow, int err)
+{
+	if (err != -ENOMEM)
+		return err;
+	wait_a_moment(path->egress, path->family, flow);
+	return -EAGAIN;
+}
+
+/**
+ * smr_train_begin() - begin a train
+ * @train: to be ended with smr_train_send() or smr_train_abort()
+ * @path: where it goes
+ * @flow: woken, once, after -EAGAIN from here or from smr_train_send(); NULL
+ *	if nobody would wait
+ * @nsegs: how many segments to make room for, at least 1. There may be room
+ *	for fewer, by the limits of the device or of memory, but for one
+ * @seg_len: bytes of UDP payload in each, BTH to ICRC, not 0; the last may be
+ *	shorter
+ *
+ * Context: any but hard interrupts. Does not sleep.
+ * Return: 0; -EAGAIN when as much is in the stack as the socket may have
+ * there, or there is no memory now; -EMSGSIZE when a segment exceeds the route's MTU (RoCE
+ * packets are never fragmented); or the errors of smr_path_route(). The train
+ * exists only after 0.
+ */
+int smr_train_begin(struct smr_train *train, struct smr_path *path,
+		    struct smr_flow *flow, unsigned int nsegs,
+		    unsigned int seg_len)
+{
+	struct dst_entry *dst;
+	int err;
+
+	dst = smr_path_dst_get(path);
+	if (IS_ERR(dst))
+		return begin_result(path, flow, PTR_ERR(dst));
+
+	*train = (struct smr_train) {
+		.path = path,
+		.flow = flow,
+		.seg_len = seg_len,
+	};
+	err = smr_xmit_room(path->egress, path->family, flow);
+	if (!err) {
+		rcu_read_lock();
+		err = train_init(train, dst, nsegs);
+		rcu_read_unlock();
+	}
+	dst_release(dst);
+	return begin_result(path, flow, err);
+}
+
+/**
+ * smr_train_seg() - append a segment
+ * @train: begun
+ * @len: its bytes: the train's seg_len, or less for the last, but not 0
+ *
+ * Context: any but hard interrupts. Does not sleep.
+ * Return: its memory, @len bytes in one piece, uninitialised; or NULL when the
+ * train is full, which it is not before its first segment, and is after a
+ * shorter one. Segments need not lie one behind the other.
+ */
+void *smr_train_seg(struct smr_train *train, unsigned int len)
+{
+	void *seg;
+
+	if (WARN_ON_ONCE(!len || len > train->seg_len) ||
+	    train->nsegs == train->max)
+		return NULL;
+	if (train->max > 1 && train->room < len && !train_grow(train)) {
+		train->max = train->nsegs;
+		return NULL;
+	}
+
+	seg = skb_shinfo(train->skb)->nr_frags ? train_put(train, len) :
+						  skb_put(train->skb, len);
+	train->nsegs++;
+	train->len += len;
+	if (len < train->seg_len)
+		train->max = train->nsegs;
+	return seg;
+}
+
+/**
+ * smr_train_abort() - throw a train away
+ * @train: begun; is gone
+ *
+ * Context: any but hard interrupts.
+ */
+void smr_train_abort(struct smr_train *train)
+{
+	consume_skb(train->skb);
+	train->skb = NULL;
+}
+
+static __sum16 pseudo_csum(const struct smr_path *path, unsigned int len)
+{
+	if (path->family == AF_INET)
+		return ~udp_v4_check(len, path->saddr.s6_addr32[3],
+				     path->daddr.s6_addr32[3], 0);
+	return ~udp_v6_check(len, &path->saddr, &path->daddr, 0);
+}
+
+static void push_udp(struct smr_train *train)
+{
+	struct sk_buff *skb = train->skb;
+	struct udphdr *uh = skb_push(skb, sizeof(*uh));
+
+	skb_reset_transport_header(skb);
+	uh->source = cpu_to_be16(train->path->sport);
+	uh->dest = cpu_to_be16(SMR_UDP_PORT);
+	uh->len = cpu_to_be16(skb->len);
+
+	/*
+	 * A checksum for all, although RoCEv2 needs none: a train must have
+	 * one, and a receiver's GRO lets what has none overtake what has.
+	 */
+	uh->check = pseudo_csum(train->path, skb->len);
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	skb->csum_start = skb_transport_header(skb) - skb->head;
+	skb->csum_offset = offsetof(struct udphdr, check);
+	if (train->nsegs > 1) {
+		skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
+		skb_shinfo(skb)->gso_size = train->seg_len;
+		skb_shinfo(skb)->gso_segs = train->nsegs;
+	}
+}
+
+/* ip_local_out() sets the length and the checksum. */
+static void push_ip4(const struct smr_train *train)
+{
+	const struct smr_path *path = train->path;
+	struct iphdr *iph = skb_push(train->skb, sizeof(*iph));
+
+	skb_reset_network_header(train->skb);
+	*iph = (struct iphdr) {
+		.version = 4,
+		.ihl = sizeof(*iph) / 4,
+		.tos = path->tos,
+		.id = cpu_to_be16(train->ip_id),
+		.frag_off = cpu_to_be16(IP_DF),
+		.ttl = path->ttl ?: ip4_dst_hoplimit(skb_dst(train->skb)),
+		.protocol = IPPROTO_UDP,
+		.saddr = path->saddr.s6_addr32[3],
+		.daddr = path->daddr.s6_addr32[3],
+	};
+}
+
+/* ip6_local_out() sets the length. */
+static void push_ip6(const struct smr_train *train)
+{
+	const struct smr_path *path = train->path;
+	struct ipv6hdr *iph = skb_push(train->skb, sizeof(*iph));
+
+	skb_reset_network_header(train->skb);
+	ip6_flow_hdr(iph, path->tos, cpu_to_be32(path->flow_label));
+	iph->nexthdr = IPPROTO_UDP;
+	iph->hop_limit = path->ttl;
+	iph->saddr = path->saddr;
+	iph->daddr = path->daddr;
+#if IS_ENABLED(CONFIG_IPV6)
+	if (!path->ttl)
+		iph->hop_limit = ip6_dst_hoplimit(skb_dst(train->skb));
+#endif
+}
+
+static int train_out(struct smr_train *train)
+{
+	struct smr_path *path = train->path;
+	struct sock *sk = smr_egress_sk(path->egress, path->family);
+	struct sk_buff *skb = train->skb;
+
+	train->skb = NULL;
+	skb->priority = rt_tos2priority(path->tos);
+	skb_set_owner_w(skb, sk);
+#if IS_ENABLED(CONFIG_IPV6)
+	if (path->family == AF_INET6)
+		return ip6_local_out(path->egress->net, sk, skb);
+#endif
+	return ip_local_out(path->egress->net, sk, skb);
+}
+
+/**
+ * smr_train_send() - send a train
+ * @train: has at least one segment, all sealed; is gone whatever is returned
+ *
+ * Where a train must be cut up for a queue that then drops some of it, others
+ * of its packets may have gone out although -EAGAIN is returned.
+ *
+ * Context: any but hard interrupts. Does not sleep.
+ * Return: 0 when the stack took it; -EAGAIN when it had no room, and then the
+ * train's flow is woken when a packet of its socket has left the stack or in
+ * the next jiffy, whichever is sooner; other errors when sending again will
+ * not help: -ENETDOWN, -EPERM (a firewall) and such.
+ */
+int smr_train_send(struct smr_train *train)
+{
+	int err;
+
+	if (WARN_ON_ONCE(!train->nsegs)) {
+		smr_train_abort(train);
+		return -EINVAL;
+	}
+
+	local_bh_disable();
+	rcu_read_lock();
+	push_udp(train);
+	if (train->path->family == AF_INET)
+		push_ip4(train);
+	else
+		push_ip6(train);
+	err = train_out(train);
+	rcu_read_unlock();
+	local_bh_enable();
+
+	return smr_xmit_result(train->path->egress, train->path->family,
+			       train->flow, err);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Out onto the wire: trains of equal segments that go down the stack as one
+ * UDP GSO packet.
+ */
+#ifndef SMR_XMIT_H
+#define SMR_XMIT_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+#include "net/egress.h"
+#include "net/path.h"
+
+struct sk_buff;
+struct smr_egress;
+
+/* No train has more segments (UDP_MAX_SEGMENTS) nor bytes than this. */
+#define SMR_TRAIN_SEGS	64
+#define SMR_TRAIN_BYTES	65000
+
+/**
+ * struct smr_train - segments under construction
+ * @path: where it goes
+ * @flow: who waits if the stack does not take it; may be NULL
+ * @skb: what carries it
+ * @room: bytes left in the run of memory that @skb's last fragment is in
+ * @len: bytes in all segments
+ * @seg_len: UDP payload of each segment but the last
+ * @nsegs: segments begun
+ * @max: how many segments there may be
+ * @ip_id: identification of the first segment, IPv4
+ *
+ * Lives on the stack of whoever builds it; needs no lock.
+ */
+struct smr_train {
+	struct smr_path *path;
+	struct smr_flow *flow;
+	struct sk_buff *skb;
+	unsigned int room;
+	unsigned int len;
+	unsigned int seg_len;
+	unsigned int nsegs;
+	unsigned int max;
+	u16 ip_id;
+};
+
+void smr_flow_fini(struct smr_flow *flow, struct smr_egress *eg);
+
+int smr_xmit_room(struct smr_egress *eg, u16 family, struct smr_flow *flow);
+int smr_xmit_result(struct smr_egress *eg, u16 family,
+		    struct smr_flow *flow, int err);
+
+int smr_train_begin(struct smr_train *train, struct smr_path *path,
+		    struct smr_flow *flow, unsigned int nsegs,
+		    unsigned int seg_len);
+void *smr_train_seg(struct smr_train *train, unsigned int len);
+int smr_train_send(struct smr_train *train);
+void smr_train_abort(struct smr_train *train);
+
+#endif /* SMR_XMIT_H */

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RoCEv2 headers: the opcode table, and one reader and one writer for all of
+ * them. Headers stand behind the BTH in one fixed order (IBTA 9.3, and A19 for
+ * FETH), so an opcode needs no offsets, only which of them it has.
+ */
+#include "net/wire.h"
+
+#include <linux/skbuff.h>
+#include <linux/string.h>
+#include <rdma/ib_pack.h>
+
+#include "compat/ib.h"
+#include "compat/unaligned.h"
+
+/* BTH, IBTA 9.2: what shares an octet or a word */
+#define BTH_SOLICITED	0x80
+#define BTH_MIGREQ	0x40
+#define BTH_PAD_SHIFT	4
+#define BTH_PAD_MASK	0x3
+#define BTH_VERSION	0x0f
+#define BTH_ACK_REQ	0x80000000
+
+struct wire_bth {
+	u8 opcode;
+	u8 flags;
+	__be16 pkey;
+	__be32 qpn;		/* FECN, BECN, reserved in the upper octet */
+	__be32 psn;		/* ack request in the uppermost bit */
+} __packed;
+
+static_assert(sizeof(struct wire_bth) == SMR_BTH_LEN);
+static_assert(SMR_BTH_LEN + SMR_XRCETH_LEN + SMR_ATOMIC_ETH_LEN ==
+	      SMR_MAX_HDR_LEN);
+
+#define HDR_LEN(f)							\
+	(SMR_BTH_LEN +							\
+	 ((f) & SMR_OP_XRCETH ? SMR_XRCETH_LEN : 0) +			\
+	 ((f) & SMR_OP_DETH ? SMR_DETH_LEN : 0) +			\
+	 ((f) & SMR_OP_FETH ? SMR_FETH_LEN : 0) +			\
+	 ((f) & SMR_OP_RETH ? SMR_RETH_LEN : 0) +			\
+	 ((f) & SMR_OP_ATOMIC ? SMR_ATOMIC_ETH_LEN : 0) +		\
+	 ((f) & SMR_OP_AETH ? SMR_AETH_LEN : 0) +			\
+	 ((f) & SMR_OP_ATOMICACK ? SMR_ATOMIC_ACK_LEN : 0) +		\
+	 ((f) & SMR_OP_IMM ? SMR_IMM_LEN : 0) +				\
+	 ((f) & SMR_OP_IETH ? SMR_IETH_LEN : 0))
+
+#define INFO(f)		{ .flags = (f) | SMR_OP_VALID, .hdr_len = HDR_LEN(f) }
+#define OP(t, op, f)							\
+	[SMR_TRANSPORT_##t + IB_OPCODE_##op] = INFO(f)
+
+#define FIRST		SMR_OP_FIRST
+#define MIDDLE		SMR_OP_MIDDLE
+#define LAST		SMR_OP_LAST
+#define ONLY		(SMR_OP_FIRST | SMR_OP_LAST)
+#define SENDS		(SMR_OP_SEND | SMR_OP_PAYLOAD)
+#define WRITES		(SMR_OP_WRITE | SMR_OP_PAYLOAD)
+#define READ_RESP	(SMR_OP_READ | SMR_OP_RESPONSE | SMR_OP_PAYLOAD)
+
+/* Requests that RC, UC and XRC have; @x is the header that XRC's add. */
+#define OPS_SEND_WRITE(t, x)						\
+	OP(t, SEND_FIRST, SENDS | FIRST | (x)),				\
+	OP(t, SEND_MIDDLE, SENDS | MIDDLE | (x)),			\
+	OP(t, SEND_LAST, SENDS | LAST | (x)),				\
+	OP(t, SEND_LAST_WITH_IMMEDIATE, SENDS | LAST | SMR_OP_IMM | (x)), \
+	OP(t, SEND_ONLY, SENDS | ONLY | (x)),				\
+	OP(t, SEND_ONLY_WITH_IMMEDIATE, SENDS | ONLY | SMR_OP_IMM | (x)), \
+	OP(t, RDMA_WRITE_FIRST, WRITES | FIRST | SMR_OP_RETH | (x)),	\
+	OP(t, RDMA_WRITE_MIDDLE, WRITES | MIDDLE | (x)),			\
+	OP(t, RDMA_WRITE_LAST, WRITES | LAST | (x)),			\
+	OP(t, RDMA_WRITE_LAST_WITH_IMMEDIATE,				\
+	   WRITES | LAST | SMR_OP_IMM | (x)),				\
+	OP(t, RDMA_WRITE_ONLY, WRITES | ONLY | SMR_OP_RETH | (x)),	\
+	OP(t, RDMA_WRITE_ONLY_WITH_IMMEDIATE,				\
+	   WRITES | ONLY | SMR_OP_RETH | SMR_OP_IMM | (x))
+
+/* What only the reliable ones have */
+#define OPS_RELIABLE(t, x)						\
+	OP(t, RDMA_READ_REQUEST, SMR_OP_READ | ONLY | SMR_OP_RETH | (x)), \
+	OP(t, RDMA_READ_RESPONSE_FIRST, READ_RESP | FIRST | SMR_OP_AETH), \
+	OP(t, RDMA_READ_RESPONSE_MIDDLE, READ_RESP | MIDDLE),		\
+	OP(t, RDMA_READ_RESPONSE_LAST, READ_RESP | LAST | SMR_OP_AETH),	\
+	OP(t, RDMA_READ_RESPONSE_ONLY, READ_RESP | ONLY | SMR_OP_AETH),	\
+	OP(t, ACKNOWLEDGE, SMR_OP_RESPONSE | ONLY | SMR_OP_AETH),	\
+	OP(t, ATOMIC_ACKNOWLEDGE,					\
+	   SMR_OP_RESPONSE | ONLY | SMR_OP_AETH | SMR_OP_ATOMICACK),	\
+	OP(t, COMPARE_SWAP, ONLY | SMR_OP_ATOMIC | (x)),		\
+	OP(t, FETCH_ADD, ONLY | SMR_OP_ATOMIC | (x)),			\
+	OP(t, SEND_LAST_WITH_INVALIDATE,				\
+	   SENDS | LAST | SMR_OP_IETH | (x)),				\
+	OP(t, SEND_ONLY_WITH_INVALIDATE,				\
+	   SENDS | ONLY | SMR_OP_IETH | (x)),				\
+	OP(t, FLUSH,							\
+	   SMR_OP_FLUSH | ONLY | SMR_OP_FETH | SMR_OP_RETH | (x)),	\
+	OP(t, ATOMIC_WRITE, SMR_OP_ATOMIC_WRITE | SMR_OP_PAYLOAD |	\
+	   ONLY | SMR_OP_RETH | (x))
+
+static const struct smr_op_info op_table[256] = {
+	OPS_SEND_WRITE(RC, 0),
+	OPS_RELIABLE(RC, 0),
+	OPS_SEND_WRITE(UC, 0),
+	OP(UD, SEND_ONLY, SENDS | ONLY | SMR_OP_DETH),
+	OP(UD, SEND_ONLY_WITH_IMMEDIATE,
+	   SENDS | ONLY | SMR_OP_DETH | SMR_OP_IMM),
+	OPS_SEND_WRITE(XRC, SMR_OP_XRCETH),
+	OPS_RELIABLE(XRC, SMR_OP_XRCETH),
+	/* A17.9.3: 16 reserved octets follow, which nobody reads */
+	[SMR_TRANSPORT_CNP] = INFO(ONLY),
+};
+
+/**
+ * smr_wire_op() - what is known of a BTH opcode
+ * @opcode: any octet
+ *
+ * Context: any.
+ * Return: its table entry, never NULL; SMR_OP_VALID is not set in one that
+ * softmr does not know.
+ */
+const struct smr_op_info *smr_wire_op(u8 opcode)
+{
+	return &op_table[opcode];
+}
+
+static bool bth_get(struct smr_hdr *hdr, const struct wire_bth *bth)
+{
+	u32 psn = be32_to_cpu(bth->psn);
+
+	hdr->opcode = bth->opcode;
+	hdr->op = smr_wire_op(bth->opcode);
+	hdr->solicited = bth->flags & BTH_SOLICITED;
+	hdr->migreq = bth->flags & BTH_MIGREQ;
+	hdr->pad = bth->flags >> BTH_PAD_SHIFT & BTH_PAD_MASK;
+	hdr->pkey = be16_to_cpu(bth->pkey);
+	hdr->qpn = be32_to_cpu(bth->qpn) & SMR_QPN_MASK;
+	hdr->psn = psn & SMR_PSN_MASK;
+	hdr->ack_req = psn & BTH_ACK_REQ;
+
+	return hdr->op->flags & SMR_OP_VALID && !(bth->flags & BTH_VERSION);
+}
+
+static void bth_put(struct wire_bth *bth, const struct smr_hdr *hdr)
+{
+	bth->opcode = hdr->opcode;
+	bth->flags = (hdr->solicited ? BTH_SOLICITED : 0) |
+		     (hdr->migreq ? BTH_MIGREQ : 0) |
+		     (hdr->pad & BTH_PAD_MASK) << BTH_PAD_SHIFT;
+	bth->pkey = cpu_to_be16(hdr->pkey);
+	bth->qpn = cpu_to_be32(hdr->qpn & SMR_QPN_MASK);
+	bth->psn = cpu_to_be32((hdr->psn & SMR_PSN_MASK) |
+			       (hdr->ack_req ? BTH_ACK_REQ : 0));
+}
+
+/* Headers that say what to do to whose memory */
+static const u8 *target_get(struct smr_hdr *hdr, const u8 *p, u32 flags)
+{
+	if (flags & SMR_OP_XRCETH) {
+		hdr->srqn = get_unaligned_be32(p) & SMR_QPN_MASK;
+		p += SMR_XRCETH_LEN;
+	}
+	if (flags & SMR_OP_DETH) {
+		hdr->qkey = get_unaligned_be32(p);
+		hdr->src_qpn = get_unaligned_be32(p + 4) & SMR_QPN_MASK;
+		p += SMR_DETH_LEN;
+	}
+	if (flags & SMR_OP_FETH) {
+		hdr->feth = get_unaligned_be32(p);
+		p += SMR_FETH_LEN;
+	}
+	if (flags & (SMR_OP_RETH | SMR_OP_ATOMIC)) {
+		hdr->va = get_unaligned_be64(p);
+		hdr->rkey = get_unaligned_be32(p + 8);
+		p += 12;
+	}
+	if (flags & SMR_OP_RETH) {
+		hdr->dma_len = get_unaligned_be32(p);
+		p += 4;
+	}
+	if (flags & SMR_OP_ATOMIC) {
+		hdr->swap_add = get_unaligned_be64(p);
+		hdr->compare = get_unaligned_be64(p + 8);
+		p += 16;
+	}
+	return p;
+}
+
+static u8 *target_put(u8 *p, const struct smr_hdr *hdr, u32 flags)
+{
+	if (flags & SMR_OP_XRCETH) {
+		put_unaligned_be32(hdr->srqn & SMR_QPN_MASK, p);
+		p += SMR_XRCETH_LEN;
+	}
+	if (flags & SMR_OP_DETH) {
+		put_unaligned_be32(hdr->qkey, p);
+		put_unaligned_be32(hdr->src_qpn & SMR_QPN_MASK, p + 4);
+		p += SMR_DETH_LEN;
+	}
+	if (flags & SMR_OP_FETH) {
+		put_unaligned_be32(hdr->feth, p);
+		p += SMR_FETH_LEN;
+	}
+	if (flags & (SMR_OP_RETH | SMR_OP_ATOMIC)) {
+		put_unaligned_be64(hdr->va, p);
+		put_unaligned_be32(hdr->rkey, p + 8);
+		p += 12;
+	}
+	if (flags & SMR_OP_RETH) {
+		put_unaligned_be32(hdr->dma_len, p);
+		p += 4;
+	}
+	if (flags & SMR_OP_ATOMIC) {
+		put_unaligned_be64(hdr->swap_add, p);
+		put_unaligned_be64(hdr->compare, p + 8);
+		p += 16;
+	}
+	return p;
+}
+
+/* Headers that answer or that the consumer sees */
+static void result_get(struct smr_hdr *hdr, const u8 *p, u32 flags)
+{
+	if (flags & SMR_OP_AETH) {
+		hdr->syndrome = p[0];
+		hdr->msn = get_unaligned_be24(p + 1);
+		p += SMR_AETH_LEN;
+	}
+	if (flags & SMR_OP_ATOMICACK) {
+		hdr->orig = get_unaligned_be64(p);
+		p += SMR_ATOMIC_ACK_LEN;
+	}
+	if (flags & SMR_OP_IMM) {
+		memcpy(&hdr->imm, p, sizeof(hdr->imm));
+		p += SMR_IMM_LEN;
+	}
+	if (flags & SMR_OP_IETH)
+		hdr->inv_rkey = get_unaligned_be32(p);
+}
+
+static void result_put(u8 *p, const struct smr_hdr *hdr, u32 flags)
+{
+	if (flags & SMR_OP_AETH) {
+		p[0] = hdr->syndrome;
+		put_unaligned_be24(hdr->msn, p + 1);
+		p += SMR_AETH_LEN;
+	}
+	if (flags & SMR_OP_ATOMICACK) {
+		put_unaligned_be64(hdr->orig, p);
+		p += SMR_ATOMIC_ACK_LEN;
+	}
+	if (flags & SMR_OP_IMM) {
+		memcpy(p, &hdr->imm, sizeof(hdr->imm));
+		p += SMR_IMM_LEN;
+	}
+	if (flags & SMR_OP_IETH)
+		put_unaligned_be32(hdr->inv_rkey, p);
+}
+
+/**
+ * smr_wire_parse() - read the headers of one segment
+ * @skb: a packet as struct smr_rx_info describes it; may be nonlinear
+ * @off: where in it the segment begins, bytes from skb->data
+ * @seg_len: the segment's bytes, BTH to ICRC
+ * @hdr: written in full; undefined on error
+ *
+ * FECN, BECN and the reserved fields are ignored, as 9.2 asks. Whether the
+ * payload's length suits the opcode is for the caller to judge: 9.7.4.1.5
+ * answers that with a NAK, where everything refused here is silently dropped.
+ *
+ * Context: any; @skb is not changed.
+ * Return: 0, or -EINVAL for a segment that is truncated, whose opcode is
+ * unknown, whose transport version is not 0, or whose payload and pad are no
+ * multiple of four bytes.
+ */
+int smr_wire_parse(const struct sk_buff *skb, unsigned int off,
+		   unsigned int seg_len, struct smr_hdr *hdr)
+{
+	unsigned int room = min_t(unsigned int, seg_len, SMR_MAX_HDR_LEN);
+	u8 copy[SMR_MAX_HDR_LEN];
+	unsigned int rest;
+	const u8 *p;
+
+	if (seg_len < SMR_BTH_LEN + SMR_ICRC_LEN || seg_len % 4)
+		return -EINVAL;
+
+	p = skb_header_pointer(skb, off, room, copy);
+	if (!p)
+		return -EINVAL;
+
+	memset(hdr, 0, sizeof(*hdr));
+	if (!bth_get(hdr, (const struct wire_bth *)p))
+		return -EINVAL;
+
+	rest = seg_len - SMR_ICRC_LEN;
+	if (rest < hdr->op->hdr_len || rest - hdr->op->hdr_len < hdr->pad)
+		return -EINVAL;
+
+	p = target_get(hdr, p + SMR_BTH_LEN, hdr->op->flags);
+	result_get(hdr, p, hdr->op->flags);
+	hdr->len = rest - hdr->op->hdr_len - hdr->pad;
+	return 0;
+}
+
+/**
+ * smr_wire_build() - write the headers of one segment
+ * @seg: where the BTH goes; room for the headers of @hdr->opcode, see
+ *	smr_wire_op()
+ * @hdr: @hdr->opcode says which fields count; @hdr->op and @hdr->len do not.
+ *	@hdr->pad must be what the payload needs to end on four bytes
+ *
+ * Payload, pad and ICRC are the caller's.
+ *
+ * Context: any.
+ */
+void smr_wire_build(void *seg, const struct smr_hdr *hdr)
+{
+	u32 flags = smr_wire_op(hdr->opcode)->flags;
+	u8 *p = seg;
+
+	bth_put(seg, hdr);
+	p = target_put(p + SMR_BTH_LEN, hdr, flags);
+	result_put(p, hdr, flags);
+}

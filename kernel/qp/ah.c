@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/ah.h"
+
+#include <linux/err.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <net/inet_ecn.h>
+#include <net/ipv6.h>
+#include <rdma/ib_cache.h>
+
+#include "net/egress.h"
+#include "qp/core.h"
+
+/*
+ * An address handle may be destroyed while work requests that name it are
+ * being sent, or are still to be. So these name it by a number, and what they
+ * find by it is counted.
+ */
+
+/* Numbers fit a work request's field and are not taken for a pointer. */
+#define AV_NUMBERS	XA_LIMIT(1, 0xffffff)
+
+/**
+ * smr_ahtab_init() - prepare a device's table of address vectors
+ * @tab: the table
+ */
+void smr_ahtab_init(struct smr_ahtab *tab)
+{
+	xa_init_flags(&tab->xa, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+}
+
+/**
+ * smr_ahtab_fini() - the end of a table, which must be empty by now
+ * @tab: the table
+ */
+void smr_ahtab_fini(struct smr_ahtab *tab)
+{
+	WARN_ON_ONCE(!xa_empty(&tab->xa));
+	xa_destroy(&tab->xa);
+}
+
+/**
+ * smr_av_alloc() - make an address vector, whose path is still to be filled in
+ * @pd: the protection domain of its address handle
+ * @eg: the sockets to send from
+ * @gfp: how to allocate
+ *
+ * Context: as @gfp says.
+ * Return: it, with one reference, or NULL.
+ */
+struct smr_av *smr_av_alloc(const struct ib_pd *pd, struct smr_egress *eg,
+			    gfp_t gfp)
+{
+	struct smr_av *av = kzalloc(sizeof(*av), gfp);
+
+	if (!av)
+		return NULL;
+	refcount_set(&av->ref, 1);
+	av->pd = pd;
+	smr_path_init(&av->path, eg);
+	return av;
+}
+
+/**
+ * smr_av_publish() - give an address vector its number and make it findable
+ * @tab: the device's table
+ * @av: complete
+ * @gfp: how to allocate
+ *
+ * Context: as @gfp says; interrupts may be off when it does not sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int smr_av_publish(struct smr_ahtab *tab, struct smr_av *av, gfp_t gfp)
+{
+	unsigned long flags;
+	int ret;
+
+	if (gfpflags_allow_blocking(gfp)) {
+		ret = xa_alloc_cyclic_irq(&tab->xa, &av->number, av, AV_NUMBERS,
+					  &tab->next, gfp);
+	} else {
+		xa_lock_irqsave(&tab->xa, flags);
+		ret = __xa_alloc_cyclic(&tab->xa, &av->number, av, AV_NUMBERS,
+					&tab->next, gfp);
+		xa_unlock_irqrestore(&tab->xa, flags);
+	}
+	/* 1: the numbers have begun from the first one again. */
+	return ret < 0 ? -ENOMEM : 0;
+}
+
+/**
+ * smr_av_withdraw() - nobody finds an address vector any more
+ * @tab: the device's table
+ * @av: published
+ *
+ * Context: any.
+ */
+void smr_av_withdraw(struct smr_ahtab *tab, struct smr_av *av)
+{
+	unsigned long flags;
+
+	xa_lock_irqsave(&tab->xa, flags);
+	__xa_erase(&tab->xa, av->number);
+	xa_unlock_irqrestore(&tab->xa, flags);
+}
+
+/**
+ * smr_av_find() - find an address vector by its number
+ * @tab: the device's table
+ * @number: any value
+ * @pd: the protection domain of who asks
+ *
+ * Context: any.
+ * Return: it, with a reference, which smr_av_put() drops; NULL when there is
+ * none of that number in that protection domain.
+ */
+struct smr_av *smr_av_find(struct smr_ahtab *tab, u32 number,
+			   const struct ib_pd *pd)
+{
+	struct smr_av *av;
+
+	rcu_read_lock();
+	av = xa_load(&tab->xa, number);
+	if (av && (av->pd != pd || !refcount_inc_not_zero(&av->ref)))
+		av = NULL;
+	rcu_read_unlock();
+	return av;
+}
+
+/**
+ * smr_av_put() - drop a reference
+ * @av: the address vector
+ *
+ * Context: any.
+ */
+void smr_av_put(struct smr_av *av)
+{
+	if (!refcount_dec_and_test(&av->ref))
+		return;
+	smr_path_fini(&av->path);
+	kfree_rcu(av, rcu);
+}
+
+/* When an address attribute does not say: the usual default. */
+#define AH_DEFAULT_TTL	64
+
+/* Both ends speak the same IP version. */
+static bool ah_family_ok(const struct ib_gid_attr *sgid,
+			 const union ib_gid *dgid)
+{
+	bool from4 = ipv6_addr_v4mapped((const struct in6_addr *)&sgid->gid);
+	bool to4 = ipv6_addr_v4mapped((const struct in6_addr *)dgid);
+
+	return from4 == to4;
+}
+
+/*
+ * The source's netdev, which for a VLAN is not the link's own. 0: it is gone
+ * by now, or is of a namespace that our sockets are not in.
+ */
+static int ah_ifindex(const struct ib_gid_attr *sgid, const struct net *net)
+{
+	struct net_device *ndev;
+	int ifindex = 0;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(sgid->ndev);
+	if (ndev && net_eq(dev_net(ndev), net))
+		ifindex = ndev->ifindex;
+	rcu_read_unlock();
+	return ifindex;
+}
+
+/**
+ * smr_ah_check() - is this an address that a path can be made of?
+ * @attr: the address; its sgid_attr is held by the caller, or NULL
+ * @env: the device
+ *
+ * Whether the address is reachable is not asked: routes come and go.
+ *
+ * Context: any.
+ * Return: 0 or -EINVAL.
+ */
+int smr_ah_check(const struct rdma_ah_attr *attr, const struct smr_env *env)
+{
+	const struct ib_gid_attr *sgid = attr->grh.sgid_attr;
+	const union ib_gid *dgid = &attr->grh.dgid;
+
+	/* IBTA A17.4.5: RoCEv2 has an IP header, hence a GRH, always. */
+	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE ||
+	    !(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) ||
+	    rdma_ah_get_port_num(attr) != 1)
+		return -EINVAL;
+	if (!sgid || sgid->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
+		return -EINVAL;
+	if (rdma_is_zero_gid(dgid) || !ah_family_ok(sgid, dgid))
+		return -EINVAL;
+	return ah_ifindex(sgid, env->egress->net) ? 0 : -EINVAL;
+}
+
+/**
+ * smr_ah_set_path() - make a path of an address
+ * @path: the path, after smr_path_init()
+ * @attr: the address, which smr_ah_check() has accepted
+ * @env: the device
+ * @qpn: the sender's QP number
+ * @dest_qpn: the receiver's
+ *
+ * The QP numbers spread flows over the paths of a network, and over the
+ * queues of the receiver.
+ *
+ * Context: any.
+ */
+void smr_ah_set_path(struct smr_path *path, const struct rdma_ah_attr *attr,
+		     const struct smr_env *env, u32 qpn, u32 dest_qpn)
+{
+	const struct ib_global_route *grh = &attr->grh;
+	const struct ib_gid_attr *sgid = grh->sgid_attr;
+
+	memcpy(&path->saddr, &sgid->gid, sizeof(path->saddr));
+	memcpy(&path->daddr, &grh->dgid, sizeof(path->daddr));
+	path->family = ipv6_addr_v4mapped(&path->saddr) ? AF_INET : AF_INET6;
+	path->oif = ah_ifindex(sgid, env->egress->net);
+	path->flow_label = grh->flow_label & IB_GRH_FLOWLABEL_MASK;
+	/* We do not do what the ECN bits would promise to the network. */
+	path->tos = grh->traffic_class & ~INET_ECN_MASK;
+	path->ttl = grh->hop_limit ?: AH_DEFAULT_TTL;
+	path->sport = rdma_get_udp_sport(path->flow_label, qpn, dest_qpn);
+}
+
+/**
+ * smr_ah_note() - what a query will tell of an address
+ * @note: filled in
+ * @attr: the address, whose source the core holds
+ *
+ * Of a flow label the 20 bits that there are count, as with adapters: UCX has
+ * it all ones.
+ *
+ * Context: any.
+ */
+void smr_ah_note(struct rdma_ah_attr *note, const struct rdma_ah_attr *attr)
+{
+	*note = *attr;
+	note->grh.sgid_attr = NULL;
+	note->grh.flow_label &= IB_GRH_FLOWLABEL_MASK;
+}
+
+/**
+ * smr_ah_create() - make an address handle
+ * @ah: allocated, zeroed, and @ah->ibah.pd set by the core
+ * @env: the device
+ * @attr: the address
+ * @gfp: how to allocate
+ *
+ * Context: as @gfp says.
+ * Return: 0, -EINVAL (see smr_ah_check()), -ENOMEM.
+ */
+int smr_ah_create(struct smr_ah *ah, const struct smr_env *env,
+		  const struct rdma_ah_attr *attr, gfp_t gfp)
+{
+	int ret;
+
+	ret = smr_ah_check(attr, env);
+	if (ret)
+		return ret;
+	smr_ah_note(&ah->attr, attr);
+	ah->tab = env->ahs;
+	ah->av = smr_av_alloc(ah->ibah.pd, env->egress, gfp);
+	if (!ah->av)
+		return -ENOMEM;
+	smr_ah_set_path(&ah->av->path, attr, env, 0, 0);
+	ret = smr_av_publish(ah->tab, ah->av, gfp);
+	if (ret)
+		smr_av_put(ah->av);
+	return ret;
+}
+
+/**
+ * smr_ah_destroy() - end an address handle
+ * @ah: the handle; the caller frees it
+ *
+ * Work requests that name it and have not been sent by now fail.
+ *
+ * Context: any.
+ */
+void smr_ah_destroy(struct smr_ah *ah)
+{
+	smr_av_withdraw(ah->tab, ah->av);
+	smr_av_put(ah->av);
+}

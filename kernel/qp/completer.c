@@ -1,0 +1,613 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/completer.h"
+
+#include <linux/minmax.h>
+
+#include "compat/timer.h"
+#include "net/icrc.h"
+#include "net/wire.h"
+#include "qp/core.h"
+#include "qp/loopback.h"
+#include "qp/opcode.h"
+#include "qp/payload.h"
+#include "qp/sq.h"
+#include "qp/window.h"
+#include "stats.h"
+#include "trace.h"
+
+/* rnr_retry that never ends, IBTA 9.7.5.2.8 */
+#define RNR_RETRY_FOREVER	7
+
+/* So many RNR NAKs without progress double the wait, up to so many us. */
+#define RNR_PATIENCE	16
+#define RNR_SLOW_US	1000ULL
+
+/*
+ * IBTA 9.7.6.1.3: a timeout may take four times as long as is asked for. What
+ * was late once more may only have to come by a slow network, so that these do.
+ */
+#define LATE_MAX	2
+
+/* IBTA table 45: what a RNR NAK's timer value stands for, in units of 10 us */
+static const u16 rnr_delay[32] = {
+	65536 - 1, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256,
+	384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384,
+	24576, 32768, 49152,
+};
+
+static struct smr_qp *comp_qp(struct smr_completer *comp)
+{
+	return container_of(comp, struct smr_qp, comp);
+}
+
+/*
+ * A flag and a kick: all the rest is for the task to decide. A timer has no
+ * reference on its QP, which does not go before smr_completer_stop().
+ */
+static void ack_timer_fn(struct timer_list *timer)
+{
+	struct smr_completer *comp = container_of(timer, struct smr_completer,
+						  ack_timer);
+
+	WRITE_ONCE(comp->timed_out, true);
+	smr_task_kick(&comp_qp(comp)->send_task);
+}
+
+static enum hrtimer_restart rnr_timer_fn(struct hrtimer *timer)
+{
+	struct smr_completer *comp = container_of(timer, struct smr_completer,
+						  rnr_timer);
+
+	WRITE_ONCE(comp->rnr_over, true);
+	smr_task_kick(&comp_qp(comp)->send_task);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * smr_completer_init() - prepare a completer
+ * @qp: the QP
+ */
+void smr_completer_init(struct smr_qp *qp)
+{
+	skb_queue_head_init(&qp->comp.queue);
+	timer_setup(&qp->comp.ack_timer, ack_timer_fn, 0);
+	hrtimer_setup(&qp->comp.rnr_timer, rnr_timer_fn, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
+}
+
+/**
+ * smr_completer_stop() - stop the timers
+ * @qp: the QP, paused, so that nobody starts them again
+ *
+ * Context: process, may sleep.
+ */
+void smr_completer_stop(struct smr_qp *qp)
+{
+	timer_delete_sync(&qp->comp.ack_timer);
+	hrtimer_cancel(&qp->comp.rnr_timer);
+}
+
+/**
+ * smr_completer_reset() - back to how a completer is when it is new
+ * @qp: the QP, paused and stopped
+ */
+void smr_completer_reset(struct smr_qp *qp)
+{
+	struct smr_completer *comp = &qp->comp;
+
+	skb_queue_purge(&comp->queue);
+	comp->una = 0;
+	comp->seg = 0;
+	comp->rnr_wait = false;
+	comp->gap = false;
+	comp->timed_out = false;
+	comp->rnr_over = false;
+}
+
+/**
+ * smr_completer_start() - load the retry counters
+ * @qp: the QP, paused, on its way to RTS; or the send task's, which has made
+ *	progress. IBTA 9.7.6.1.3
+ */
+void smr_completer_start(struct smr_qp *qp)
+{
+	qp->comp.retry = qp->attr.retry_cnt;
+	qp->comp.rnr_retry = qp->attr.rnr_retry;
+	qp->comp.rnr_again = 0;
+	qp->comp.late = 0;
+}
+
+static void timer_restart(struct smr_qp *qp)
+{
+	/* IBTA 9.7.6.1.3: 4.096 us * 2 ^ timeout, and 0 is for ever */
+	u64 ns = 4096ULL << (qp->attr.timeout + qp->comp.late);
+
+	if (!qp->attr.timeout)
+		return;
+	mod_timer(&qp->comp.ack_timer, jiffies + nsecs_to_jiffies(ns) + 1);
+}
+
+/**
+ * smr_completer_arm() - something was sent: watch over it
+ * @qp: the QP
+ *
+ * Context: any; called by the send task.
+ */
+void smr_completer_arm(struct smr_qp *qp)
+{
+	if (!timer_pending(&qp->comp.ack_timer))
+		timer_restart(qp);
+}
+
+/* The oldest PSN has moved: from now on the next one is watched over. */
+static void una_set(struct smr_qp *qp, u32 una)
+{
+	u32 psns = smr_psn_off(una, qp->comp.una);
+
+	if (!psns)
+		return;
+	qp->comp.una = una;
+	/* Before the timer is started again, lest this forget a new expiry. */
+	WRITE_ONCE(qp->comp.timed_out, false);
+	smr_completer_start(qp);
+	smr_window_acked(qp, psns);
+	if (qp->comp.una == qp->req.psn)
+		timer_delete(&qp->comp.ack_timer);
+	else
+		timer_restart(qp);
+}
+
+/* The oldest work request that has been sent, at least in part. */
+static struct smr_swqe *comp_head(struct smr_qp *qp)
+{
+	struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
+
+	if (qp->sq.head == qp->sq.ring.idx || wqe->state == SMR_SWQE_POSTED)
+		return NULL;
+	return wqe;
+}
+
+static bool wqe_fetches(struct smr_qp *qp, const struct smr_swqe *wqe)
+{
+	return smr_wr_info(qp->ibqp.qp_type, wqe->opcode)->flags &
+	       SMR_WR_FETCHES;
+}
+
+/* The oldest work request is acknowledged in full. */
+static void head_done(struct smr_qp *qp, const struct smr_swqe *wqe)
+{
+	u32 end = smr_psn_add(wqe->psn, wqe->npsn);
+
+	smr_send_retire(qp);
+	una_set(qp, end);
+}
+
+/*
+ * All PSNs before @psn have arrived. True when that is so; false when a READ
+ * or an atomic among them still waits for its data, which is lost then.
+ */
+static bool comp_acked_before(struct smr_qp *qp, u32 psn)
+{
+	struct smr_swqe *wqe;
+
+	while (smr_psn_diff(psn, qp->comp.una) > 0) {
+		wqe = comp_head(qp);
+		if (!wqe)
+			return true;
+		if (wqe_fetches(qp, wqe))
+			return false;
+		if (smr_psn_off(psn, wqe->psn) < wqe->npsn) {
+			una_set(qp, psn);
+			return true;
+		}
+		head_done(qp, wqe);
+	}
+	return true;
+}
+
+/* IBTA 9.7.5.2: send again from the oldest PSN, if the peer may be trusted. */
+static void comp_retry(struct smr_qp *qp, bool late)
+{
+	trace_smr_retry(qp->ibqp.qp_num, qp->comp.una, qp->req.psn,
+			qp->comp.retry);
+	if (!qp->comp.retry) {
+		smr_stat_inc(qp->env->stats, SMR_CNT_RETRY_EXC);
+		smr_send_fail(qp, IB_WC_RETRY_EXC_ERR);
+		return;
+	}
+	qp->comp.retry--;
+	smr_window_rewind(qp, late);
+	timer_restart(qp);
+}
+
+/*
+ * A response is missing in between. One gap shows in each of the packets
+ * that follow it: answer it once, and let the timer see to the rest.
+ */
+static void comp_gap(struct smr_qp *qp)
+{
+	if (qp->comp.gap)
+		return;
+	qp->comp.gap = true;
+	comp_retry(qp, false);
+}
+
+/*
+ * At least as long as the receiver asks for, in us. One that has asked for
+ * very little many times is not about to be ready: ask it less often.
+ */
+static u64 rnr_wait_us(struct smr_completer *comp, u8 syndrome)
+{
+	u64 us = rnr_delay[syndrome & SMR_AETH_VALUE_MASK] * 10ULL;
+	u32 doublings = comp->rnr_again++ / RNR_PATIENCE;
+
+	return max(us, min(us << min(doublings, 7U), RNR_SLOW_US));
+}
+
+/* IBTA 9.7.5.2.8: the receiver is not ready. */
+static void comp_rnr(struct smr_qp *qp, u8 syndrome)
+{
+	struct smr_completer *comp = &qp->comp;
+
+	smr_stat_inc(qp->env->stats, SMR_CNT_RNR_RX);
+	if (comp->rnr_wait)
+		return;
+	if (!comp->rnr_retry) {
+		smr_stat_inc(qp->env->stats, SMR_CNT_RNR_EXC);
+		smr_send_fail(qp, IB_WC_RNR_RETRY_EXC_ERR);
+		return;
+	}
+	if (comp->rnr_retry != RNR_RETRY_FOREVER)
+		comp->rnr_retry--;
+	qp->req.psn = comp->una;
+	qp->sq.next = qp->sq.head;
+	qp->req.rd_head = qp->req.rd_tail;
+	timer_delete(&qp->comp.ack_timer);
+	comp->rnr_wait = true;
+	hrtimer_start(&comp->rnr_timer, us_to_ktime(rnr_wait_us(comp, syndrome)),
+		      HRTIMER_MODE_REL_SOFT);
+}
+
+/* How the work request completes that a NAK is the end of; IBTA table 46 */
+static enum ib_wc_status nak_status(u8 syndrome)
+{
+	switch (syndrome & SMR_AETH_VALUE_MASK) {
+	case SMR_NAK_INV_REQ:
+		return IB_WC_REM_INV_REQ_ERR;
+	case SMR_NAK_REM_ACCESS:
+		return IB_WC_REM_ACCESS_ERR;
+	case SMR_NAK_REM_OP:
+		return IB_WC_REM_OP_ERR;
+	default:
+		return IB_WC_BAD_RESP_ERR;
+	}
+}
+
+static void comp_nak(struct smr_qp *qp, u8 syndrome)
+{
+	smr_stat_inc(qp->env->stats, SMR_CNT_NAKS_RX);
+	if ((syndrome & SMR_AETH_VALUE_MASK) == SMR_NAK_PSN_SEQ)
+		comp_retry(qp, false);
+	else
+		smr_send_fail(qp, nak_status(syndrome));
+}
+
+/*
+ * Is it the end of the very request whose data is missing? The peer's QP is in
+ * error, so that nothing would come if it was asked for once more.
+ */
+static bool nak_is_final(struct smr_qp *qp, u8 syndrome, u32 psn)
+{
+	const struct smr_swqe *wqe = comp_head(qp);
+
+	return wqe && (syndrome & SMR_AETH_TYPE_MASK) == SMR_AETH_NAK &&
+	       (syndrome & SMR_AETH_VALUE_MASK) != SMR_NAK_PSN_SEQ &&
+	       smr_psn_off(psn, wqe->psn) < wqe->npsn;
+}
+
+/* What an AETH says, from a packet or from a peer on this host. */
+static void comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn)
+{
+	u8 type = syndrome & SMR_AETH_TYPE_MASK;
+	bool ack = type == SMR_AETH_ACK;
+
+	trace_smr_aeth(qp->ibqp.qp_num, syndrome, psn, qp->comp.una);
+	if (smr_psn_diff(psn, qp->comp.una) < 0 ||
+	    smr_psn_diff(psn, qp->req.max_psn) >= 0)
+		return;
+	if (!comp_acked_before(qp, ack ? smr_psn_add(psn, 1) : psn) &&
+	    !nak_is_final(qp, syndrome, psn))
+		comp_gap(qp);
+	else if (type == SMR_AETH_RNR && comp_head(qp))
+		comp_rnr(qp, syndrome);
+	else if (type == SMR_AETH_NAK && comp_head(qp))
+		comp_nak(qp, syndrome);
+}
+
+/* What is to be done with a response that brings data. */
+enum comp_data {
+	COMP_DATA_OK,
+	COMP_DATA_CONFIRMED,	/* it has none to bring */
+	COMP_DATA_DROP,
+	COMP_DATA_GAP,
+	COMP_DATA_BAD,
+};
+
+/* A response must be the next one that the oldest READ or atomic waits for. */
+static enum comp_data data_check(struct smr_qp *qp, const struct smr_hdr *hdr,
+				 u16 want)
+{
+	const struct smr_swqe *wqe;
+	u32 off, flags;
+
+	if (smr_psn_diff(hdr->psn, qp->comp.una) < 0 ||
+	    smr_psn_diff(hdr->psn, qp->req.max_psn) >= 0)
+		return COMP_DATA_DROP;
+	if (!comp_acked_before(qp, hdr->psn))
+		return COMP_DATA_GAP;
+	wqe = comp_head(qp);
+	if (!wqe || qp->comp.una != hdr->psn)
+		return COMP_DATA_BAD;
+	flags = smr_wr_info(qp->ibqp.qp_type, wqe->opcode)->flags & want;
+	if (flags & SMR_WR_CONFIRMED)
+		return hdr->len ? COMP_DATA_BAD : COMP_DATA_CONFIRMED;
+	off = smr_psn_off(hdr->psn, wqe->psn) * qp->mtu;
+	if (flags & SMR_WR_READ && hdr->len != min(wqe->len - off, qp->mtu))
+		return COMP_DATA_BAD;
+	return flags ? COMP_DATA_OK : COMP_DATA_BAD;
+}
+
+/* Open where the data of the packet is to go; 0 or -EFAULT. */
+static int data_open(struct smr_qp *qp, const struct smr_swqe *wqe, u64 skip,
+		     u32 len)
+{
+	enum smr_key_verdict verdict;
+
+	verdict = smr_sgl_open(&qp->comp.sgl, qp->pd, qp->ibqp.qp_num,
+			       IB_ACCESS_LOCAL_WRITE, wqe->sge, wqe->num_sge,
+			       skip, len);
+	smr_key_count(qp->env->stats, verdict);
+	return verdict == SMR_KEY_OK ? 0 : -EFAULT;
+}
+
+/* After a missing page was brought in, or could not be. */
+static int data_fault(struct smr_qp *qp, struct smr_run *run)
+{
+	int err = smr_payload_fault(run, &qp->comp.sgl, true);
+
+	if (err == -EINTR)
+		return -EAGAIN;
+	return err ?: 1;
+}
+
+/* 0; 1: once more; -EAGAIN: in process context; -EFAULT, -ENOMEM. */
+static int read_place(struct smr_qp *qp, const struct smr_hdr *hdr,
+		      struct sk_buff *skb, unsigned int off,
+		      struct smr_run *run)
+{
+	struct smr_swqe *wqe = comp_head(qp);
+	u64 skip = (u64)smr_psn_off(hdr->psn, wqe->psn) * qp->mtu;
+	int err;
+
+	err = data_open(qp, wqe, skip, hdr->len);
+	if (err)
+		return err;
+	err = smr_sgl_write_skb(&qp->comp.sgl, skb, off, hdr->len);
+	if (err == -EAGAIN)
+		err = data_fault(qp, run);
+	smr_sgl_close(&qp->comp.sgl);
+	return err;
+}
+
+static int atomic_place(struct smr_qp *qp, u64 orig, struct smr_run *run)
+{
+	int err;
+
+	err = data_open(qp, comp_head(qp), 0, sizeof(orig));
+	if (err)
+		return err;
+	err = smr_sgl_write(&qp->comp.sgl, &orig, sizeof(orig));
+	if (err == -EAGAIN)
+		err = data_fault(qp, run);
+	smr_sgl_close(&qp->comp.sgl);
+	return err;
+}
+
+/* The packet's data is in place: the PSN is done, perhaps the request. */
+static void data_placed(struct smr_qp *qp, u32 psn)
+{
+	struct smr_swqe *wqe = comp_head(qp);
+	u32 next = smr_psn_add(psn, 1);
+
+	qp->comp.gap = false;
+	if (next == smr_psn_add(wqe->psn, wqe->npsn))
+		head_done(qp, wqe);
+	else
+		una_set(qp, next);
+}
+
+/* A READ response or an atomic's. False: call again from process context. */
+static bool comp_data(struct smr_qp *qp, const struct smr_hdr *hdr,
+		      struct sk_buff *skb, unsigned int off,
+		      struct smr_run *run)
+{
+	bool atomic = hdr->op->flags & SMR_OP_ATOMICACK;
+	int err;
+
+	switch (data_check(qp, hdr, atomic ? SMR_WR_ATOMIC :
+				    SMR_WR_READ | SMR_WR_CONFIRMED)) {
+	case COMP_DATA_OK:
+		break;
+	case COMP_DATA_CONFIRMED:
+		data_placed(qp, hdr->psn);
+		return true;
+	case COMP_DATA_DROP:
+		return true;
+	case COMP_DATA_GAP:
+		comp_gap(qp);
+		return true;
+	case COMP_DATA_BAD:
+		if (comp_head(qp))
+			smr_send_fail(qp, IB_WC_BAD_RESP_ERR);
+		return true;
+	}
+	do {
+		err = atomic ? atomic_place(qp, hdr->orig, run) :
+			       read_place(qp, hdr, skb, off, run);
+	} while (err > 0);
+	if (err == -EAGAIN)
+		return false;
+	if (err)
+		smr_send_fail(qp, smr_fault_status(err));
+	else
+		data_placed(qp, hdr->psn);
+	return true;
+}
+
+/* One packet. False: it stays, call again from process context. */
+static bool comp_packet(struct smr_qp *qp, struct sk_buff *skb,
+			unsigned int seg, struct smr_run *run)
+{
+	unsigned int len, off = smr_rx_seg(skb, seg, &len);
+	struct smr_hdr hdr;
+
+	if (smr_wire_parse(skb, off, len, &hdr) ||
+	    !(hdr.op->flags & SMR_OP_RESPONSE) ||
+	    (hdr.opcode & SMR_TRANSPORT_MASK) != qp->service) {
+		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_HEADER);
+		return true;
+	}
+	if (!smr_icrc_ok(skb, seg)) {
+		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_ICRC);
+		return true;
+	}
+	run->quota -= hdr.len + SMR_COST_PACKET;
+	/* Nothing is on the wire now; what is handed over is not to retire. */
+	if (qp->handed.state != SMR_LOCAL_IDLE)
+		return true;
+	if (hdr.op->flags & (SMR_OP_READ | SMR_OP_ATOMICACK))
+		return comp_data(qp, &hdr, skb, off + hdr.op->hdr_len, run);
+	smr_stat_inc(qp->env->stats, SMR_CNT_ACKS_RX);
+	comp_aeth(qp, hdr.syndrome, hdr.psn);
+	return true;
+}
+
+/* The next packet of the queue. 0: there was none; else as comp_packet(). */
+static int comp_next(struct smr_qp *qp, struct smr_run *run)
+{
+	struct smr_completer *comp = &qp->comp;
+	struct sk_buff *skb = skb_peek(&comp->queue);
+
+	if (!skb)
+		return 0;
+	if (!comp_packet(qp, skb, smr_rx_part(skb)->first + comp->seg, run))
+		return -EAGAIN;
+	if (++comp->seg == smr_rx_part(skb)->count) {
+		comp->seg = 0;
+		skb_unlink(skb, &comp->queue);
+		consume_skb(skb);
+	}
+	return 1;
+}
+
+/* IBTA 9.8.2: whether the peer took it is not for us to know. */
+static void comp_local_uc(struct smr_qp *qp)
+{
+	qp->comp.una = qp->req.psn;
+	if (qp->handed.answer == SMR_LOCAL_FAILED)
+		smr_send_fail(qp, smr_fault_status(qp->handed.err));
+	else
+		smr_send_retire(qp);
+}
+
+/* The peer on this host has answered. */
+static void comp_local(struct smr_qp *qp)
+{
+	struct smr_local *local = &qp->handed;
+
+	local->state = SMR_LOCAL_IDLE;
+	if (qp->service == SMR_TRANSPORT_UC) {
+		comp_local_uc(qp);
+		return;
+	}
+	switch (local->answer) {
+	case SMR_LOCAL_REPLY:
+		if ((local->syndrome & SMR_AETH_TYPE_MASK) == SMR_AETH_ACK)
+			head_done(qp, local->wqe);
+		else
+			comp_aeth(qp, local->syndrome, local->psn);
+		break;
+	case SMR_LOCAL_DROPPED:
+		smr_completer_arm(qp);
+		break;
+	case SMR_LOCAL_FAILED:
+		smr_send_fail(qp, smr_fault_status(local->err));
+		break;
+	}
+}
+
+static void comp_timeout(struct smr_qp *qp)
+{
+	WRITE_ONCE(qp->comp.timed_out, false);
+	if (qp->comp.una == qp->req.max_psn || qp->comp.rnr_wait ||
+	    qp->handed.state != SMR_LOCAL_IDLE || !comp_head(qp))
+		return;
+	/* What the stack would not take was not lost, nor is it late. */
+	if (qp->comp.una == qp->req.psn) {
+		timer_restart(qp);
+		return;
+	}
+	smr_stat_inc(qp->env->stats, SMR_CNT_TIMEOUTS);
+	qp->comp.gap = false;
+	qp->comp.late = min(qp->comp.late + 1, LATE_MAX);
+	comp_retry(qp, true);
+}
+
+/**
+ * smr_completer_run() - take the answers that are there, one of them
+ * @qp: the QP
+ * @run: how it may run
+ *
+ * Context: as @run says; called by the send task.
+ * Return: SMR_TASK_IDLE when there was none.
+ */
+enum smr_task_verdict smr_completer_run(struct smr_qp *qp, struct smr_run *run)
+{
+	struct smr_completer *comp = &qp->comp;
+	bool up = READ_ONCE(qp->state) == IB_QPS_RTS ||
+		  READ_ONCE(qp->state) == IB_QPS_SQD;
+	enum smr_local_state handed;
+
+	/* Pairs with the release in qp/loopback.c: the answer is complete. */
+	handed = smp_load_acquire(&qp->handed.state);
+	if (handed == SMR_LOCAL_FAULT)
+		return smr_loopback_resume(qp, up, run);
+	if (handed == SMR_LOCAL_ANSWERED) {
+		if (up)
+			comp_local(qp);
+		else
+			qp->handed.state = SMR_LOCAL_IDLE;
+		return SMR_TASK_MORE;
+	}
+	if (!up) {
+		skb_queue_purge(&comp->queue);
+		comp->seg = 0;
+		return SMR_TASK_IDLE;
+	}
+	if (READ_ONCE(comp->rnr_over)) {
+		WRITE_ONCE(comp->rnr_over, false);
+		comp->rnr_wait = false;
+	}
+	switch (comp_next(qp, run)) {
+	case 0:
+		/* Late is only what is not even in the queue. */
+		if (!READ_ONCE(comp->timed_out))
+			return SMR_TASK_IDLE;
+		comp_timeout(qp);
+		return SMR_TASK_MORE;
+	case -EAGAIN:
+		return SMR_TASK_DEFER;
+	default:
+		return SMR_TASK_MORE;
+	}
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The completer: takes what the responder answers, retires work requests,
+ * and decides what is to be sent again.
+ */
+#ifndef SMR_COMPLETER_H
+#define SMR_COMPLETER_H
+
+#include "qp/task.h"
+
+struct smr_qp;
+
+void smr_completer_init(struct smr_qp *qp);
+void smr_completer_reset(struct smr_qp *qp);
+void smr_completer_stop(struct smr_qp *qp);
+void smr_completer_start(struct smr_qp *qp);
+void smr_completer_arm(struct smr_qp *qp);
+enum smr_task_verdict smr_completer_run(struct smr_qp *qp,
+					struct smr_run *run);
+
+#endif /* SMR_COMPLETER_H */

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/core.h"
+
+#include <rdma/ib_cache.h>
+
+/**
+ * smr_qptab_init() - prepare a namespace's table of QPs
+ * @tab: the table, zeroed
+ */
+void smr_qptab_init(struct smr_qptab *tab)
+{
+	xa_init_flags(&tab->xa, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
+	mutex_init(&tab->members.mutex);
+}
+
+/**
+ * smr_qptab_fini() - the end of a table, which must be empty by now
+ * @tab: the table
+ */
+void smr_qptab_fini(struct smr_qptab *tab)
+{
+	WARN_ON_ONCE(!xa_empty(&tab->xa));
+	xa_destroy(&tab->xa);
+	mutex_destroy(&tab->members.mutex);
+}
+
+/**
+ * smr_qp_find() - find a QP by its number
+ * @tab: the namespace's table
+ * @qpn: the number
+ *
+ * Context: any.
+ * Return: the QP with a reference, which smr_qp_put() drops; or NULL.
+ */
+struct smr_qp *smr_qp_find(struct smr_qptab *tab, u32 qpn)
+{
+	struct smr_qp *qp;
+
+	rcu_read_lock();
+	qp = xa_load(&tab->xa, qpn);
+	if (qp && !refcount_inc_not_zero(&qp->ref))
+		qp = NULL;
+	rcu_read_unlock();
+	return qp;
+}
+
+/**
+ * smr_qp_put() - drop a reference
+ * @qp: the QP
+ *
+ * Context: any.
+ */
+void smr_qp_put(struct smr_qp *qp)
+{
+	if (refcount_dec_and_test(&qp->ref))
+		complete(&qp->released);
+}
+
+/**
+ * smr_qp_has_addr() - is this an address of the QP's device?
+ * @qp: the QP
+ * @addr: an IPv4 address in its mapped form, or an IPv6 address
+ *
+ * Devices of a namespace share its sockets: a datagram that was sent to the
+ * one must not reach a QP of the other.
+ *
+ * Context: any.
+ * Return: true when it is.
+ */
+bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr)
+{
+	const struct ib_gid_attr *attr;
+
+	attr = rdma_find_gid_by_port(qp->ibqp.device,
+				     (const union ib_gid *)addr,
+				     IB_GID_TYPE_ROCE_UDP_ENCAP, 1, NULL);
+	if (IS_ERR(attr))
+		return false;
+	rdma_put_gid_attr(attr);
+	return true;
+}
+
+/**
+ * smr_qp_event() - raise an asynchronous event of a QP
+ * @qp: the QP
+ * @type: the event
+ *
+ * Context: any.
+ */
+void smr_qp_event(struct smr_qp *qp, enum ib_event_type type)
+{
+	struct ib_event ev = {
+		.device = qp->ibqp.device,
+		.element.qp = &qp->ibqp,
+		.event = type,
+	};
+
+	if (qp->ibqp.event_handler)
+		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
+}
+
+/**
+ * smr_qp_set_error() - put a QP into the error state
+ * @qp: the QP
+ *
+ * Nothing is flushed before smr_qp_flush(): the completion of what has failed
+ * comes first.
+ *
+ * Context: any; takes @qp->lock.
+ */
+void smr_qp_set_error(struct smr_qp *qp)
+{
+	spin_lock_bh(&qp->lock);
+	if (qp->state != IB_QPS_RESET)
+		WRITE_ONCE(qp->state, IB_QPS_ERR);
+	spin_unlock_bh(&qp->lock);
+}
+
+/**
+ * smr_qp_error() - put a QP into the error state, and flush it
+ * @qp: the QP
+ *
+ * Context: any; takes @qp->lock.
+ */
+void smr_qp_error(struct smr_qp *qp)
+{
+	smr_qp_set_error(qp);
+	smr_qp_flush(qp);
+}
+
+/**
+ * smr_qp_send_error() - a work request of the send queue has failed
+ * @qp: the QP
+ *
+ * IBTA 10.3.1: that is the end of a reliable connection. Other QPs go on
+ * receiving, and can be made to send again. As smr_qp_set_error(), it flushes
+ * nothing.
+ *
+ * Context: any; takes @qp->lock.
+ */
+void smr_qp_send_error(struct smr_qp *qp)
+{
+	if (smr_qp_is_reliable(qp)) {
+		smr_qp_set_error(qp);
+		return;
+	}
+	spin_lock_bh(&qp->lock);
+	if (qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD)
+		WRITE_ONCE(qp->state, IB_QPS_SQE);
+	spin_unlock_bh(&qp->lock);
+}
+
+/**
+ * smr_qp_flush() - have both tasks flush what their state says is over
+ * @qp: the QP
+ *
+ * When the caller is one of them it does so before it lets go.
+ *
+ * Context: any.
+ */
+void smr_qp_flush(struct smr_qp *qp)
+{
+	smr_task_defer(&qp->send_task);
+	smr_task_defer(&qp->resp_task);
+}
+
+/**
+ * smr_qp_overrun() - a CQ of a QP had no room for a completion
+ * @qp: the QP
+ *
+ * The completion is lost: nothing more may come.
+ *
+ * Context: any; takes @qp->lock.
+ */
+void smr_qp_overrun(struct smr_qp *qp)
+{
+	smr_stat_inc(qp->env->stats, SMR_CNT_CQ_OVERRUN);
+	if (READ_ONCE(qp->state) != IB_QPS_ERR) {
+		smr_qp_event(qp, IB_EVENT_QP_FATAL);
+		smr_qp_error(qp);
+	}
+}
+
+/**
+ * smr_qp_receives() - does a QP in this state take requests?
+ * @state: the state
+ *
+ * Return: true when it does.
+ */
+bool smr_qp_receives(enum ib_qp_state state)
+{
+	switch (state) {
+	case IB_QPS_RTR:
+	case IB_QPS_RTS:
+	case IB_QPS_SQD:
+	case IB_QPS_SQE:
+		return true;
+	default:
+		return false;
+	}
+}

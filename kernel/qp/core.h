@@ -1,0 +1,646 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The QP as data: its state, and that of each of its parts. This header
+ * includes only what lies below the QP, and no code that works on one.
+ */
+#ifndef SMR_QP_CORE_H
+#define SMR_QP_CORE_H
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/container_of.h>
+#include <linux/hrtimer.h>
+#include <linux/in6.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/rculist.h>
+#include <linux/refcount.h>
+#include <linux/skbuff.h>
+#include <linux/spinlock.h>
+#include <linux/timer.h>
+#include <linux/types.h>
+#include <linux/xarray.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_verbs.h>
+
+#include "mw.h"
+#include "net/path.h"
+#include "net/udp_rx.h"
+#include "net/egress.h"
+#include "net/wire.h"
+#include "qp/ring.h"
+#include "qp/rq.h"
+#include "qp/task.h"
+#include "sgl.h"
+
+struct smr_ahtab;
+struct smr_cq;
+struct smr_egress;
+struct smr_group;
+struct smr_keys;
+struct smr_pd;
+struct smr_srq;
+struct smr_srqtab;
+struct smr_stats;
+struct smr_steer;
+struct smr_userwq;
+
+#define SMR_MEMBERS_HASH_BITS	8
+
+/**
+ * struct smr_member - an attachment of a QP to a group
+ * @node: in struct smr_members
+ * @addr: the group, an IPv4 one in its mapped form
+ * @qp: the QP, which is detached before it goes
+ * @group: the netdev's membership, which the QPs of its link share
+ * @rcu: readers may still be at @node
+ *
+ * Constant while it is in the table.
+ */
+struct smr_member {
+	struct hlist_node node;
+	struct in6_addr addr;
+	struct smr_qp *qp;
+	struct smr_group *group;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct smr_members - the attachments of a network namespace
+ * @mutex: guards changes of @hash; taken before RTNL
+ * @hash: by the group's address; readers use RCU
+ */
+struct smr_members {
+	struct mutex mutex;
+	struct hlist_head hash[1 << SMR_MEMBERS_HASH_BITS];
+};
+
+/**
+ * struct smr_qptab - the QPs of one network namespace
+ * @xa: QP number -> struct smr_qp; RCU for readers
+ * @members: which of them are attached to multicast groups
+ * @rx_mem: bytes of memory that packets which wait for them take beyond what
+ *	each of them has
+ *
+ * QP numbers are unique in the namespace, whatever device they are of, since
+ * all its devices share the sockets.
+ */
+struct smr_qptab {
+	struct xarray xa;
+	struct smr_members members;
+	atomic_long_t rx_mem;
+};
+
+/**
+ * struct smr_env - what a QP needs of its device; part of the device
+ * @egress: what it sends from
+ * @tab: the namespace's QPs
+ * @ahs: the device's address vectors
+ * @srqs: the device's XRC shared receive queues
+ * @keys: the device's keys
+ * @steer: the device's flow steering rules
+ * @stats: the device's counters
+ * @wq: where left-over work of consumers in the kernel goes
+ * @ndev: the netdev
+ * @loopback: this link takes the same-host shortcut
+ * @nr_groups: multicast groups that QPs are attached to; @tab->members.mutex
+ *
+ * All else is constant while the device has QPs.
+ */
+struct smr_env {
+	struct smr_egress *egress;
+	struct smr_qptab *tab;
+	struct smr_ahtab *ahs;
+	struct smr_srqtab *srqs;
+	struct smr_keys *keys;
+	struct smr_steer *steer;
+	struct smr_stats *stats;
+	struct workqueue_struct *wq;
+	struct net_device *ndev;
+	bool loopback;
+	u32 nr_groups;
+};
+
+/* What fits into the netdev's packets; the smallest there is at the least. */
+static inline enum ib_mtu smr_env_mtu(const struct smr_env *env)
+{
+	return iboe_get_mtu(READ_ONCE(env->ndev->mtu)) ?: IB_MTU_256;
+}
+
+/* What is to become of a request; see the tables in qp/resp_reply.c. */
+enum smr_resp_verdict {
+	SMR_RESP_OK,		/* execute it */
+	SMR_RESP_MORE,		/* partly executed, call again */
+	SMR_RESP_DEFER,		/* execute it in process context */
+	SMR_RESP_PEER_PAGE,	/* local: the requester is to bring a page in */
+	SMR_RESP_GONE,		/* local: the requester has taken it back */
+	SMR_RESP_DROP,		/* as if it had never come */
+	SMR_RESP_DUPLICATE,	/* executed before */
+	SMR_RESP_GAP,		/* one before it is missing */
+	SMR_RESP_RNR,		/* no receive work request */
+	SMR_RESP_INV_REQ,	/* malformed, or not for this QP */
+	SMR_RESP_ACCESS,	/* its key does not open that */
+	SMR_RESP_TOO_LONG,	/* does not fit the receive work request */
+	SMR_RESP_BAD_RECV,	/* the receive work request is malformed */
+	SMR_RESP_LOC_PROT,	/* the receive work request's keys do not open */
+	SMR_RESP_BROKEN,	/* the receive queue is */
+	SMR_RESP_NO_MEMORY,	/* for what bringing pages in takes */
+	SMR_RESP_PEER_PROT,	/* local: the requester's memory is no good */
+	SMR_RESP_NR,
+};
+
+enum smr_swqe_state {
+	SMR_SWQE_POSTED,	/* copied and checked, nothing was sent */
+	SMR_SWQE_STARTED,	/* has its PSNs, some of it was sent */
+	SMR_SWQE_SENT,		/* all of it was sent */
+};
+
+/**
+ * struct smr_flush - what a FLUSH is to flush
+ * @len: bytes
+ * @feth: the FETH: placement types and selectivity level
+ */
+struct smr_flush {
+	u32 len;
+	u32 feth;
+};
+
+/**
+ * struct smr_swqe - the kernel's own copy of a send work request
+ * @wr_id: the consumer's
+ * @remote_addr: of WRITE, READ and atomics
+ * @rkey: likewise
+ * @compare_add: atomics
+ * @swap: atomics
+ * @ud: datagrams: the number of an address vector, the receiver's QP number
+ *	and Q_Key
+ * @imm_or_rkey: immediate data in network order, or the rkey to invalidate
+ * @xrc_srqn: XRC: the receiving queue's number
+ * @len: bytes of the message
+ * @psn: its first PSN
+ * @npsn: how many PSNs it takes
+ * @send_flags: enum ib_uverbs send flags
+ * @opcode: enum ib_wr_opcode
+ * @num_sge: entries of @sge; 0 with inline data
+ * @status: enum ib_wc_status, once it is known
+ * @state: enum smr_swqe_state
+ * @sge: the gather or scatter list
+ * @data: inline data
+ * @flush: how much to flush, and the FETH, of IB_WR_FLUSH
+ * @bind: what to bind, of IB_UVERBS_WR_BIND_MW
+ *
+ * Owned by the QP's send task.
+ */
+struct smr_swqe {
+	u64 wr_id;
+	u64 remote_addr;
+	union {
+		struct {
+			u64 compare_add;
+			u64 swap;
+		};
+		struct {
+			u32 ah;
+			u32 qpn;
+			u32 qkey;
+		} ud;
+	};
+	u32 rkey;
+	__be32 imm_or_rkey;
+	u32 xrc_srqn;
+	u32 len;
+	u32 psn;
+	u32 npsn;
+	u32 send_flags;
+	u8 opcode;
+	u8 num_sge;
+	u8 status;
+	u8 state;
+	union {
+		struct smr_sge sge[SMR_MAX_SGE];
+		u8 data[SMR_MAX_INLINE];
+		struct smr_flush flush;
+		struct smr_mw_bind bind;
+	};
+};
+
+/**
+ * struct smr_sq - a send queue
+ * @ring: shared with the consumer; @ring.idx is the next to copy out
+ * @wqes: the copies, see smr_sq_wqe()
+ * @wqe_size: bytes from one copy to the next
+ * @head: the oldest that is not retired
+ * @next: the one to send next; head <= next <= ring.idx
+ * @max_wr: how many may be outstanding
+ * @max_sge: of each
+ * @max_inline: bytes
+ * @post_lock: a kernel consumer's posters, one at a time; IRQ-safe
+ *
+ * All owned by the send task but the constant maxima.
+ */
+struct smr_sq {
+	/* the producer's side of @ring, see above */
+	spinlock_t post_lock;
+	struct smr_ring ring;
+	void *wqes;
+	size_t wqe_size;
+	u32 head;
+	u32 next;
+	u32 max_wr;
+	u32 max_sge;
+	u32 max_inline;
+};
+
+static inline struct smr_swqe *smr_sq_wqe(const struct smr_sq *sq, u32 idx)
+{
+	return sq->wqes + (idx & (sq->ring.depth - 1)) * sq->wqe_size;
+}
+
+enum smr_local_state {
+	SMR_LOCAL_IDLE,		/* the requester's */
+	SMR_LOCAL_HANDED,	/* the peer's response task's, when claimed */
+	SMR_LOCAL_FAULT,	/* the requester's, to bring pages in */
+	SMR_LOCAL_ANSWERED,	/* the requester's, with an answer */
+};
+
+enum smr_local_answer {
+	SMR_LOCAL_REPLY,	/* what an acknowledge packet would say */
+	SMR_LOCAL_DROPPED,	/* nobody was there to answer */
+	SMR_LOCAL_FAILED,	/* the requester's own memory was no good */
+};
+
+/**
+ * struct smr_local - an operation on its way to a peer on the same host
+ * @state: says who owns the rest; it changes with release and acquire
+ * @src: the requester's QP; the response task that has claimed it holds a
+ *	reference
+ * @peer: where it is; a reference is held until it is answered or taken back
+ * @wqe: the work request, unchanged while handed
+ * @hdr: what the packet would say
+ * @npsn: PSNs it takes
+ * @done: bytes that the responder has copied
+ * @executed: an atomic was, and what it found is in @hdr
+ * @faulted: the responder has brought its own pages in
+ * @invalidating: the responder has shut what it asks to invalidate
+ * @err: why the requester cannot bring its pages in, or 0
+ * @cancel: the requester does not want it any more
+ * @answer: which of the fields below counts
+ * @syndrome: the AETH that a reply would carry
+ * @psn: of the reply
+ */
+struct smr_local {
+	enum smr_local_state state;
+	struct smr_qp *src;
+	struct smr_qp *peer;
+	struct smr_swqe *wqe;
+	struct smr_hdr hdr;
+	u32 npsn;
+	u64 done;
+	bool executed;
+	bool faulted;
+	bool invalidating;
+	int err;
+	bool cancel;
+	enum smr_local_answer answer;
+	u8 syndrome;
+	u32 psn;
+};
+
+/* READ requests and atomics outstanding at most, a power of two */
+#define SMR_MAX_RD_ATOMIC	128
+
+/**
+ * struct smr_requester - the sending half of the send task
+ * @psn: next PSN to send
+ * @max_psn: one past the highest PSN ever sent
+ * @wire: something was sent on the wire, and perhaps is there still
+ * @window: PSNs that may be outstanding; adapts to loss
+ * @threshold: up to here the window grows fast
+ * @growth: acknowledged since the window last grew
+ * @rd_end: where each outstanding READ request or atomic ends, one past its
+ *	last PSN
+ * @rd_head: the oldest of @rd_end
+ * @rd_tail: one past the newest
+ * @sgl: scratch
+ *
+ * Owned by the send task.
+ */
+struct smr_requester {
+	u32 psn;
+	u32 max_psn;
+	bool wire;
+	u32 window;
+	u32 threshold;
+	u32 growth;
+	u32 rd_end[SMR_MAX_RD_ATOMIC];
+	u32 rd_head;
+	u32 rd_tail;
+	struct smr_sgl sgl;
+};
+
+/**
+ * struct smr_completer - the receiving half of the send task
+ * @queue: response packets; has its own lock
+ * @seg: the next segment of the queue's first skb
+ * @una: oldest PSN that is not acknowledged
+ * @retry: retries left before IBV_WC_RETRY_EXC_ERR
+ * @rnr_retry: RNR retries left, 7: for ever
+ * @rnr_wait: nothing is sent until @rnr_timer fires
+ * @gap: a missing response was asked for again and has not come yet
+ * @timed_out: @ack_timer fired; set by it, cleared by the task
+ * @rnr_over: @rnr_timer fired; likewise
+ * @late: timeouts since the last progress, as far as they double the next one
+ * @rnr_again: RNR NAKs since the last progress
+ * @ack_timer: runs while something is unacknowledged
+ * @rnr_timer: runs while @rnr_wait
+ * @sgl: scratch
+ *
+ * Owned by the send task but for @queue and what the timers set.
+ */
+struct smr_completer {
+	struct sk_buff_head queue;
+	unsigned int seg;
+	u32 una;
+	u8 retry;
+	u8 rnr_retry;
+	bool rnr_wait;
+	bool gap;
+	bool timed_out;
+	bool rnr_over;
+	u8 late;
+	u32 rnr_again;
+	struct timer_list ack_timer;
+	struct hrtimer rnr_timer;
+	struct smr_sgl sgl;
+};
+
+/**
+ * struct smr_op - what a responder is asked to do
+ * @hdr: the packet's headers; a local operation has those of an ONLY packet
+ * @skb: where the payload is, @off bytes behind skb->data; or
+ * @local: the requester on the same host whose work request it is
+ * @off: see @skb
+ * @npsn: PSNs it takes; 1 on the wire
+ */
+struct smr_op {
+	struct smr_hdr hdr;
+	struct sk_buff *skb;
+	struct smr_local *local;
+	unsigned int off;
+	u32 npsn;
+};
+
+/**
+ * struct smr_rd_res - what a READ or an atomic left behind for duplicates
+ * @psn: its first PSN
+ * @npsn: how many it takes; 0: the entry is free
+ * @atomic: an atomic, else a READ
+ * @orig: what the atomic found
+ * @va: READ
+ * @rkey: READ
+ * @len: READ
+ */
+struct smr_rd_res {
+	u32 psn;
+	u32 npsn;
+	bool atomic;
+	u64 orig;
+	u64 va;
+	u32 rkey;
+	u32 len;
+};
+
+/**
+ * struct smr_read_stream - a READ that is being answered on the wire
+ * @psn: of the next response
+ * @va: of the next byte
+ * @rkey: the key
+ * @srqn: XRC: the queue that it is for
+ * @left: bytes still to be sent
+ * @active: there is one
+ * @first: the next response is the first
+ * @atomic: not a READ: the answer to an atomic is due, @va is its value
+ */
+struct smr_read_stream {
+	u32 psn;
+	u64 va;
+	u32 rkey;
+	u32 srqn;
+	u32 left;
+	bool active;
+	bool first;
+	bool atomic;
+};
+
+/**
+ * struct smr_responder - the responder's state
+ * @queue: request packets; has its own lock
+ * @inbox: a local operation, put there by the requester that hands it over
+ *	and taken out by whoever answers it, or by the requester; with marks,
+ *	see qp/loopback.c
+ * @seg: the next segment of the queue's first skb
+ * @epsn: expected PSN
+ * @msn: message sequence number
+ * @acks: requests that wait to be acknowledged, counted from the first that
+ *	asks for it
+ * @nak_due: a NAK could not leave yet
+ * @nak_syndrome: which
+ * @nak_psn: for which PSN
+ * @nak_sent: a sequence NAK was sent for @epsn
+ * @established: IB_EVENT_COMM_EST was raised
+ * @in_message: a FIRST came, its LAST did not yet
+ * @last_flags: opcode info flags of the packet before, in a message
+ * @last_wqe: IB_EVENT_QP_LAST_WQE_REACHED was raised
+ * @have_rwqe: @rwqe is in use
+ * @va: next byte of the WRITE in progress
+ * @rkey: its key
+ * @left: bytes that are missing of the WRITE in progress
+ * @received: bytes of the SEND or WRITE in progress so far
+ * @srqn: XRC: the queue that the message before, or in progress, is for
+ * @xsrq: XRC: the queue of the request in progress; see smr_xrc_enter()
+ * @rwqe_srqn: XRC: the queue that @rwqe is from
+ * @rwqe: the receive work request in use
+ * @res: READs and atomics for duplicates
+ * @res_next: the next entry of @res to use
+ * @nr_res: how many entries there are
+ * @inv_rkey: what the SEND in progress waits to invalidate
+ * @inv_pd: the protection domain that it must be in; NULL: nothing waits
+ * @inv_local: that SEND is a local operation
+ * @read: READ in progress
+ * @sgl: scratch
+ *
+ * Owned by the response task but for @queue, @inbox.
+ */
+struct smr_responder {
+	struct sk_buff_head queue;
+	struct smr_local *inbox;
+	unsigned int seg;
+	u32 epsn;
+	u32 msn;
+	u32 acks;
+	bool nak_due;
+	u8 nak_syndrome;
+	u32 nak_psn;
+	bool nak_sent;
+	bool established;
+	bool in_message;
+	bool last_wqe;
+	bool have_rwqe;
+	u32 last_flags;
+	u64 va;
+	u32 rkey;
+	u32 left;
+	u32 received;
+	u32 srqn;
+	struct smr_srq *xsrq;
+	u32 rwqe_srqn;
+	struct smr_rwqe rwqe;
+	struct smr_rd_res *res;
+	u32 res_next;
+	u32 nr_res;
+	u32 inv_rkey;
+	const struct smr_pd *inv_pd;
+	bool inv_local;
+	struct smr_read_stream read;
+	struct smr_sgl sgl;
+};
+
+/**
+ * struct smr_qp - a queue pair
+ * @ibqp: the core's part
+ * @env: what it needs of its device
+ * @user: whose workqueue its left-over work goes to; NULL: the kernel's
+ * @pd: protection domain; NULL for XRC_TGT
+ * @scq: completion queue of sends; NULL for XRC_TGT
+ * @rcq: completion queue of receives; NULL for XRC
+ * @index: where in @env->tab it is; 0: nowhere
+ * @ref: one for its owner, one for each work, batch or look-up
+ * @released: completed when @ref has dropped to 0
+ * @mutex: one control verb at a time
+ * @lock: guards @state and @attr's writers; BH-safe
+ * @state: read without the lock
+ * @attr: what modify_qp set; the tasks may read it as the fields they need
+ *	are only changed while they are disabled
+ * @mtu: path MTU, bytes of payload, of a connected QP
+ * @service: enum smr_transport, which packets are for it; constant
+ * @sig_all: each send is signalled
+ * @no_echo: it is not to receive multicasts of its own
+ * @drained: IB_EVENT_SQ_DRAINED was raised
+ * @dead: being destroyed: its tasks will never run again
+ * @path: how to reach the peer
+ * @flow: wakes both tasks when the stack takes packets again
+ * @send_task: runs completer and requester
+ * @resp_task: runs the responder
+ * @rx_mem: bytes of memory that the packets in its queues take
+ * @rx_node: on a receive batch, which then holds a reference
+ * @rx_batched: it is on one; atomic bit 0
+ * @sq: send queue
+ * @rq: receive queue; max_wr is 0 with an SRQ
+ * @srq: the shared receive queue instead, or NULL
+ * @req: requester
+ * @comp: completer
+ * @resp: responder
+ * @windows: type 2 windows that are tied to this QP; has its own lock
+ * @handed: what the requester handed to a peer on this host
+ */
+struct smr_qp {
+	struct ib_qp ibqp;
+	struct smr_env *env;
+	struct smr_userwq *user;
+	struct smr_pd *pd;
+	struct smr_cq *scq;
+	struct smr_cq *rcq;
+	unsigned long index;
+	refcount_t ref;
+	struct completion released;
+	struct mutex mutex;	/* control verbs */
+	spinlock_t lock;	/* state */
+	enum ib_qp_state state;
+	struct ib_qp_attr attr;
+	u32 mtu;
+	u8 service;
+	bool sig_all;
+	bool no_echo;
+	bool drained;
+	bool dead;
+	struct smr_path path;
+	struct smr_flow flow;
+	struct smr_task send_task;
+	struct smr_task resp_task;
+	atomic_t rx_mem;
+	struct list_head rx_node;
+	unsigned long rx_batched;
+	struct smr_sq sq;
+	struct smr_rq rq;
+	struct smr_srq *srq;
+	struct smr_requester req;
+	struct smr_completer comp;
+	struct smr_responder resp;
+	struct smr_mw_owner windows;
+	struct smr_local handed;
+};
+
+/**
+ * struct smr_rx_part - what the transport notes in a packet it has queued
+ * @info: the receive path's part
+ * @first: the first segment that is for this side of this QP
+ * @count: how many are
+ * @sealed: it came over the wire, and has an ICRC
+ * @qp: for which it waits, in whose queue it is
+ * @pooled: it counts against the namespace's pool, too; see qp/rx_queue.c
+ */
+struct smr_rx_part {
+	struct smr_rx_info info;
+	u32 first;
+	u32 count;
+	bool sealed;
+	bool pooled;
+	struct smr_qp *qp;
+};
+
+static_assert(sizeof(struct smr_rx_part) <=
+	      sizeof_field(struct sk_buff, cb));
+
+static inline struct smr_rx_part *smr_rx_part(const struct sk_buff *skb)
+{
+	return (struct smr_rx_part *)skb->cb;
+}
+
+/* Where in the packet a segment begins, and how long it is. */
+static inline unsigned int smr_rx_seg(const struct sk_buff *skb,
+				      unsigned int seg, unsigned int *len)
+{
+	const struct smr_rx_info *info = smr_rx_info(skb);
+	unsigned int off = seg * info->seg_len;
+
+	*len = min(info->seg_len, info->len - off);
+	return off;
+}
+
+static inline struct smr_qp *to_smr_qp(const struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct smr_qp, ibqp);
+}
+
+/* Does the peer of a QP answer what it is sent? */
+static inline bool smr_qp_is_reliable(const struct smr_qp *qp)
+{
+	return qp->service == SMR_TRANSPORT_RC ||
+	       qp->service == SMR_TRANSPORT_XRC;
+}
+
+void smr_qptab_init(struct smr_qptab *tab);
+void smr_qptab_fini(struct smr_qptab *tab);
+
+struct smr_qp *__must_check smr_qp_find(struct smr_qptab *tab, u32 qpn);
+void smr_qp_put(struct smr_qp *qp);
+bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr);
+void smr_qp_event(struct smr_qp *qp, enum ib_event_type type);
+void smr_qp_set_error(struct smr_qp *qp);
+void smr_qp_error(struct smr_qp *qp);
+void smr_qp_send_error(struct smr_qp *qp);
+void smr_qp_flush(struct smr_qp *qp);
+void smr_qp_overrun(struct smr_qp *qp);
+bool smr_qp_receives(enum ib_qp_state state);
+
+#endif /* SMR_QP_CORE_H */

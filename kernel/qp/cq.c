@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Completion queues: filled by QPs, emptied by a process or by the kernel. */
+#include "qp/cq.h"
+
+#include <linux/bottom_half.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/sched.h>
+
+#include "compat/cleanup.h"
+#include "compat/timer.h"
+
+/* Entries that are copied with interrupts off at most, when a CQ is resized */
+#define RESIZE_LOCKED	16
+
+/**
+ * struct smr_kernel_cqe - an entry of a CQ that is polled in the kernel
+ * @cqe: as in any CQ
+ * @qp: whose it is
+ */
+struct smr_kernel_cqe {
+	struct smr_cqe cqe;
+	struct ib_qp *qp;
+};
+
+/* Consumers in the kernel have rings that no process maps. */
+static bool cq_of_kernel(const struct smr_cq *cq)
+{
+	return !smr_ring_is_user(&cq->ring);
+}
+
+/*
+ * A consumer in the kernel expects to be called as by an interrupt, and may
+ * post from here: with BH off that is left to the workqueue, and does not run
+ * the QPs within each other.
+ */
+static void cq_wake(struct smr_cq *cq)
+{
+	if (!cq->ibcq.comp_handler)
+		return;
+	local_bh_disable();
+	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	local_bh_enable();
+}
+
+/* Raise the event that was held back, if the consumer still waits for it. */
+static bool cq_release_held(struct smr_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+	if (!cq->held)
+		return false;
+	cq->held = 0;
+	cq->notify = 0;
+	return true;
+}
+
+static enum hrtimer_restart mod_timer_fn(struct hrtimer *timer)
+{
+	struct smr_cq *cq = container_of(timer, struct smr_cq, mod_timer);
+	bool wake;
+
+	scoped_guard(spinlock_irqsave, &cq->lock)
+		wake = cq_release_held(cq);
+	if (wake)
+		cq_wake(cq);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * smr_cq_create() - set up a completion queue
+ * @cq: allocated, zeroed, and @cq->ibcq.device set by the core
+ * @attr: what is asked for
+ * @uctx: the process's context; NULL for a consumer in the kernel
+ * @info: where the process finds the ring; not touched without @uctx
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EOPNOTSUPP (a flag), -EINVAL (entries or vector out of range),
+ * -ENOMEM.
+ */
+int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
+		  struct ib_ucontext *uctx, struct smr_ring_info *info)
+{
+	const struct ib_device *dev = cq->ibcq.device;
+	u32 stride = uctx ? sizeof(struct smr_cqe) :
+			    sizeof(struct smr_kernel_cqe);
+	int ret;
+
+	/* To overwrite entries is not on offer: no index would stay true. */
+	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > dev->attrs.max_cqe ||
+	    attr->comp_vector >= dev->num_comp_vectors)
+		return -EINVAL;
+
+	mutex_init(&cq->resize_mutex);
+	spin_lock_init(&cq->lock);
+	hrtimer_setup(&cq->mod_timer, mod_timer_fn, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
+	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
+	ret = smr_ring_create(&cq->ring, uctx, attr->cqe, stride, info);
+	if (ret)
+		return ret;
+	cq->ibcq.cqe = cq->ring.depth;
+	return 0;
+}
+
+/**
+ * smr_cq_destroy() - end a completion queue
+ * @cq: the queue; no QP posts to it any more
+ *
+ * Context: process, may sleep.
+ */
+void smr_cq_destroy(struct smr_cq *cq)
+{
+	hrtimer_cancel(&cq->mod_timer);
+	smr_ring_destroy(&cq->ring);
+}
+
+/* The consumer's index. In a process's ring it may be anything. */
+static u32 cq_cons(const struct smr_cq *cq)
+{
+	/* Pairs with its release: the entries before it have been read. */
+	return smp_load_acquire(&cq->ring.hdr->cons);
+}
+
+/*
+ * Copy entries, each to its index in another ring, from *@done on up to @end.
+ * They do not change: the consumer, who does not poll meanwhile, has not given
+ * them back. Of one who does only the garbage is that it gets.
+ */
+static void cq_copy(const struct smr_cq *cq, struct smr_ring *to, u32 *done,
+		    u32 end)
+{
+	for (; *done != end; ++*done)
+		memcpy(smr_ring_slot(to, *done), smr_ring_slot(&cq->ring, *done),
+		       to->stride);
+}
+
+/*
+ * Copy what there is but for the last few entries, without the lock: QPs add
+ * to them meanwhile. -EINVAL: more than fits, or a corrupt consumer index,
+ * which is more than any ring holds.
+ */
+static int cq_copy_most(struct smr_cq *cq, struct smr_ring *to, u32 cons,
+			u32 *done)
+{
+	u32 room = min(cq->ring.depth, to->depth);
+	u32 end;
+
+	do {
+		scoped_guard(spinlock_irqsave, &cq->lock)
+			end = cq->ring.idx;
+		if (end - cons > room)
+			return -EINVAL;
+		while (end - *done > RESIZE_LOCKED) {
+			cq_copy(cq, to, done, *done + RESIZE_LOCKED);
+			cond_resched();
+		}
+		/* What came meanwhile is bounded by the room there is. */
+	} while (READ_ONCE(cq->ring.idx) - *done > RESIZE_LOCKED);
+	return 0;
+}
+
+/* Copy the rest, and make the new ring the CQ's. -EAGAIN: it is too much. */
+static int cq_switch_ring(struct smr_cq *cq, struct smr_ring *to, u32 cons,
+			  u32 *done)
+{
+	struct smr_ring *from = &cq->ring;
+
+	guard(spinlock_irqsave)(&cq->lock);
+	if (from->idx - *done > RESIZE_LOCKED)
+		return -EAGAIN;
+	if (from->idx - cons > min(from->depth, to->depth))
+		return -EINVAL;
+	cq_copy(cq, to, done, from->idx);
+	to->hdr->cons = cons;
+	to->idx = from->idx;
+	smr_ring_publish_prod(to);
+	swap(*from, *to);
+	cq->ibcq.cqe = cq->ring.depth;
+	return 0;
+}
+
+static int cq_move(struct smr_cq *cq, struct smr_ring *to)
+{
+	u32 cons = cq_cons(cq), done = cons;
+	int ret;
+
+	do {
+		ret = cq_copy_most(cq, to, cons, &done);
+		if (!ret)
+			ret = cq_switch_ring(cq, to, cons, &done);
+	} while (ret == -EAGAIN);
+	return ret;
+}
+
+/**
+ * smr_cq_resize() - give a process's CQ another number of entries
+ * @cq: the queue
+ * @uctx: the process's context
+ * @cqe: entries wanted
+ * @info: where the process finds the new ring
+ *
+ * No completion and no notification is lost, provided that the process does
+ * not poll meanwhile: it continues, with the same indices, in the new ring.
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EINVAL (out of range, or more completions wait than would fit),
+ * -ENOMEM. On failure nothing has changed.
+ */
+int smr_cq_resize(struct smr_cq *cq, struct ib_ucontext *uctx, u32 cqe,
+		  struct smr_ring_info *info)
+{
+	struct smr_ring ring = {};
+	int ret;
+
+	if (!cqe || cqe > cq->ibcq.device->attrs.max_cqe)
+		return -EINVAL;
+	guard(mutex)(&cq->resize_mutex);
+	ret = smr_ring_create(&ring, uctx, cqe, sizeof(struct smr_cqe), info);
+	if (ret)
+		return ret;
+	ret = cq_move(cq, &ring);
+	/* Either the old ring, or the new one that is not needed. */
+	smr_ring_destroy(&ring);
+	return ret;
+}
+
+/**
+ * smr_cq_moderate() - have events wait for more completions
+ * @cq: the queue
+ * @count: an event comes with so many completions; 0: number does not matter
+ * @usecs: and so many microseconds after the first at the latest; 0: time
+ *	does not matter
+ *
+ * With both 0 each event comes at once. What waits now waits no more.
+ *
+ * Context: process.
+ */
+void smr_cq_moderate(struct smr_cq *cq, u16 count, u16 usecs)
+{
+	bool wake;
+
+	scoped_guard(spinlock_irqsave, &cq->lock) {
+		cq->mod_count = count;
+		cq->mod_usecs = usecs;
+		wake = cq_release_held(cq);
+	}
+	if (wake)
+		cq_wake(cq);
+}
+
+static void cq_write(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp)
+{
+	void *slot = smr_ring_slot(&cq->ring, cq->ring.idx);
+
+	cqe->timestamp = cq->timestamps ? ktime_get_real_ns() : 0;
+	if (cq_of_kernel(cq))
+		((struct smr_kernel_cqe *)slot)->qp = qp;
+	else
+		cqe->wc_flags &= ~(SMR_WC_FROM_IPV4 | SMR_WC_FROM_VLAN);
+	memcpy(slot, cqe, sizeof(*cqe));
+	cq->ring.idx++;
+	smr_ring_publish_prod(&cq->ring);
+}
+
+/* Is the event that this completion would raise to wait for more of them? */
+static bool cq_hold(struct smr_cq *cq)
+{
+	if (!cq->mod_usecs && cq->mod_count <= 1)
+		return false;
+	if (++cq->held == cq->mod_count)
+		return false;
+	if (cq->held == 1 && cq->mod_usecs)
+		hrtimer_start(&cq->mod_timer, us_to_ktime(cq->mod_usecs),
+			      HRTIMER_MODE_REL_SOFT);
+	return true;
+}
+
+/* Does this completion end the consumer's wait? */
+static bool cq_take_notify(struct smr_cq *cq, bool solicited)
+{
+	if (!cq->notify || (cq->notify == IB_CQ_SOLICITED && !solicited) ||
+	    cq_hold(cq))
+		return false;
+	cq->notify = 0;
+	cq->held = 0;
+	return true;
+}
+
+static void cq_raise_overrun(struct smr_cq *cq)
+{
+	struct ib_event event = {
+		.device = cq->ibcq.device,
+		.element.cq = &cq->ibcq,
+		.event = IB_EVENT_CQ_ERR,
+	};
+
+	if (cq->ibcq.event_handler)
+		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+}
+
+bool smr_cq_post_qp(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp,
+		    bool solicited)
+{
+	bool full, first = false, wake = false;
+
+	scoped_guard(spinlock_irqsave, &cq->lock) {
+		/* A consumer index that makes no sense counts as full, too. */
+		full = cq->overrun ||
+		       cq->ring.idx - cq_cons(cq) >= cq->ring.depth;
+		if (full) {
+			first = !cq->overrun;
+			cq->overrun = true;
+		} else {
+			cq_write(cq, cqe, qp);
+			wake = cq_take_notify(cq, solicited);
+		}
+	}
+
+	if (wake)
+		cq_wake(cq);
+	if (first)
+		cq_raise_overrun(cq);
+	return !full;
+}
+
+/**
+ * smr_cq_notify() - arm a CQ: the next completion raises an event
+ * @cq: the queue
+ * @flags: which completion, and whether to tell what may have been missed
+ *
+ * Context: any.
+ * Return: 0; or 1 with IB_CQ_REPORT_MISSED_EVENTS when completions are
+ * waiting, which raise no event: poll again.
+ */
+int smr_cq_notify(struct smr_cq *cq, enum ib_cq_notify_flags flags)
+{
+	u8 notify = flags & IB_CQ_SOLICITED_MASK;
+
+	guard(spinlock_irqsave)(&cq->lock);
+	/* Armed for any completion is not disarmed by asking for less. */
+	if (cq->notify != IB_CQ_NEXT_COMP)
+		cq->notify = notify;
+	return (flags & IB_CQ_REPORT_MISSED_EVENTS) &&
+	       cq->ring.idx != cq_cons(cq);
+}
+
+/* enum ib_wc_flags, and what they say is valid */
+static void wc_set_flags(const struct smr_cqe *cqe, struct ib_wc *wc)
+{
+	if (cqe->wc_flags & SMR_WC_WITH_IMM)
+		wc->wc_flags |= IB_WC_WITH_IMM;
+	if (cqe->wc_flags & SMR_WC_WITH_INV)
+		wc->wc_flags |= IB_WC_WITH_INVALIDATE;
+	if (cqe->wc_flags & SMR_WC_FROM_VLAN)
+		wc->wc_flags |= IB_WC_WITH_VLAN;
+	if (cqe->wc_flags & SMR_WC_GRH) {
+		wc->wc_flags |= IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE;
+		wc->network_hdr_type = cqe->wc_flags & SMR_WC_FROM_IPV4 ?
+				       RDMA_NETWORK_IPV4 : RDMA_NETWORK_IPV6;
+	}
+}
+
+/* In the kernel network_hdr_type says what sl does for a process. */
+static void cqe_to_wc(const struct smr_kernel_cqe *kcqe, struct ib_wc *wc)
+{
+	const struct smr_cqe *cqe = &kcqe->cqe;
+
+	*wc = (struct ib_wc) {
+		.wr_id = cqe->wr_id,
+		.status = cqe->status,
+		.opcode = cqe->opcode,
+		.vendor_err = cqe->vendor_err,
+		.byte_len = cqe->byte_len,
+		.qp = kcqe->qp,
+		.ex.invalidate_rkey = cqe->imm_or_rkey,
+		.src_qp = cqe->src_qp,
+		.slid = cqe->slid,
+		.pkey_index = cqe->pkey_index,
+		.dlid_path_bits = cqe->dlid_path_bits,
+		.port_num = 1,
+		.vlan_id = cqe->vlan_id,
+	};
+	memcpy(wc->smac, cqe->smac, sizeof(wc->smac));
+	wc_set_flags(cqe, wc);
+}
+
+/**
+ * smr_cq_poll() - take completions, as a consumer in the kernel
+ * @cq: the queue, created without a user context
+ * @num: at most so many
+ * @wc: filled in
+ *
+ * Context: any.
+ * Return: how many.
+ */
+int smr_cq_poll(struct smr_cq *cq, int num, struct ib_wc *wc)
+{
+	u32 cons;
+	int n;
+
+	guard(spinlock_irqsave)(&cq->lock);
+	cons = cq_cons(cq);
+	for (n = 0; n < num && cons != cq->ring.idx; n++)
+		cqe_to_wc(smr_ring_slot(&cq->ring, cons++), &wc[n]);
+	cq->ring.hdr->cons = cons;
+	return n;
+}
+
+/**
+ * smr_cq_forget() - drop the completions of a QP that is being destroyed
+ * @cq: one of its CQs
+ * @qp: the QP, which completes nothing any more
+ *
+ * Whoever polls a CQ in the kernel finds the QP in what it gets. A process
+ * does not: its completions stay.
+ *
+ * Context: any.
+ */
+void smr_cq_forget(struct smr_cq *cq, const struct ib_qp *qp)
+{
+	const struct smr_kernel_cqe *kcqe;
+	u32 from, to;
+
+	if (!cq_of_kernel(cq))
+		return;
+	guard(spinlock_irqsave)(&cq->lock);
+	to = cq_cons(cq);
+	for (from = to; from != cq->ring.idx; from++) {
+		kcqe = smr_ring_slot(&cq->ring, from);
+		if (kcqe->qp == qp)
+			continue;
+		if (from != to)
+			memcpy(smr_ring_slot(&cq->ring, to), kcqe,
+			       sizeof(*kcqe));
+		to++;
+	}
+	cq->ring.idx = to;
+	smr_ring_publish_prod(&cq->ring);
+}

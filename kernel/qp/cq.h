@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Completion queues. */
+#ifndef SMR_CQ_H
+#define SMR_CQ_H
+
+#include <linux/container_of.h>
+#include <linux/hrtimer.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "qp/ring.h"
+
+/*
+ * Bits of a completion's wc_flags that are only for consumers in the kernel,
+ * which are told more. No process sees them.
+ */
+#define SMR_WC_FROM_IPV4	BIT(30)
+#define SMR_WC_FROM_VLAN	BIT(31)
+
+/**
+ * struct smr_cq - a completion queue
+ * @ibcq: the core's part
+ * @resize_mutex: one resize at a time
+ * @lock: guards all below; IRQ-safe, because consumers in the kernel may poll
+ *	and arm in any context
+ * @ring: where completions go
+ * @notify: what the consumer waits for: 0, IB_CQ_SOLICITED or IB_CQ_NEXT_COMP
+ * @overrun: a completion was lost; the CQ is in error
+ * @timestamps: completions carry the time; constant
+ * @mod_count: an event waits for so many completions; 0: for no number
+ * @mod_usecs: an event waits so long after the first; 0: for no time
+ * @held: completions that an event waits with
+ * @mod_timer: runs while an event waits for the time to pass
+ */
+struct smr_cq {
+	struct ib_cq ibcq;
+	/* held while the ring is copied, which @lock is not */
+	struct mutex resize_mutex;
+	/* the lock of the queue, see above */
+	spinlock_t lock;
+	struct smr_ring ring;
+	u8 notify;
+	bool overrun;
+	bool timestamps;
+	u16 mod_count;
+	u16 mod_usecs;
+	u32 held;
+	struct hrtimer mod_timer;
+};
+
+static inline struct smr_cq *to_smr_cq(const struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct smr_cq, ibcq);
+}
+
+int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
+		  struct ib_ucontext *uctx, struct smr_ring_info *info);
+int smr_cq_resize(struct smr_cq *cq, struct ib_ucontext *uctx, u32 cqe,
+		  struct smr_ring_info *info);
+void smr_cq_destroy(struct smr_cq *cq);
+void smr_cq_moderate(struct smr_cq *cq, u16 count, u16 usecs);
+int smr_cq_notify(struct smr_cq *cq, enum ib_cq_notify_flags flags);
+int smr_cq_poll(struct smr_cq *cq, int num, struct ib_wc *wc);
+void smr_cq_forget(struct smr_cq *cq, const struct ib_qp *qp);
+
+/**
+ * smr_cq_post_qp() - add a completion
+ * @cq: the queue
+ * @cqe: what completed; copied. The timestamp is filled in here, and flags that
+ *	are not for a process are taken out
+ * @qp: what a consumer in the kernel finds in struct ib_wc; smr_cq_forget()
+ *	before it goes
+ * @solicited: the completion is a solicited one, or an error
+ *
+ * A full CQ loses the completion and, once, raises IB_EVENT_CQ_ERR. Events are
+ * raised without the lock held.
+ *
+ * Context: any; takes cq->lock.
+ * Return: true; false if the completion was lost: the caller puts its QP into
+ * the error state.
+ */
+bool smr_cq_post_qp(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp,
+		    bool solicited);
+
+/**
+ * smr_cq_post() - add a completion, of a QP that no kernel consumer has
+ * @cq: the queue
+ * @cqe: see smr_cq_post_qp()
+ * @solicited: see smr_cq_post_qp()
+ *
+ * Return: see smr_cq_post_qp().
+ */
+static inline bool smr_cq_post(struct smr_cq *cq, struct smr_cqe *cqe,
+			       bool solicited)
+{
+	return smr_cq_post_qp(cq, cqe, NULL, solicited);
+}
+
+#endif /* SMR_CQ_H */

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * QP1, the general services interface: each device has one, with the same
+ * number, while the devices of a namespace share its sockets and its table.
+ * So they are in the table behind all numbers, and found by the address that
+ * a datagram is for.
+ */
+#include "qp/gsi.h"
+
+#include "compat/cleanup.h"
+#include "qp/core.h"
+
+/* IBTA 3.5.3 */
+#define GSI_QPN	1
+
+/* Where in the namespace's table; the netdev's index says which is whose. */
+#define GSI_FIRST	((unsigned long)SMR_QPN_MASK + 1)
+
+/**
+ * smr_gsi_publish() - let datagrams find a device's QP1
+ * @qp: the QP, all else done
+ *
+ * Context: process.
+ * Return: 0; -EBUSY: the device has one; -ENOMEM.
+ */
+int smr_gsi_publish(struct smr_qp *qp)
+{
+	unsigned long index = GSI_FIRST + qp->env->ndev->ifindex;
+	int ret;
+
+	qp->ibqp.qp_num = GSI_QPN;
+	smr_mw_owner_init(&qp->windows, GSI_QPN);
+	ret = xa_insert_bh(&qp->env->tab->xa, index, qp, GFP_KERNEL);
+	if (!ret)
+		qp->index = index;
+	return ret;
+}
+
+static struct smr_qp *gsi_find(struct smr_qptab *tab,
+			       const struct in6_addr *daddr)
+{
+	unsigned long index;
+	struct smr_qp *qp;
+
+	guard(rcu)();
+	xa_for_each_range(&tab->xa, index, qp, GSI_FIRST, ULONG_MAX) {
+		if (!refcount_inc_not_zero(&qp->ref))
+			continue;
+		if (smr_qp_has_addr(qp, daddr))
+			return qp;
+		smr_qp_put(qp);
+	}
+	return NULL;
+}
+
+/**
+ * smr_qp_find_at() - find the QP that a packet is for
+ * @tab: the namespace's table
+ * @qpn: the number
+ * @daddr: the packet's destination, IPv4 in its mapped form
+ *
+ * Context: any.
+ * Return: the QP with a reference, which smr_qp_put() drops; or NULL.
+ */
+struct smr_qp *smr_qp_find_at(struct smr_qptab *tab, u32 qpn,
+			      const struct in6_addr *daddr)
+{
+	return qpn == GSI_QPN ? gsi_find(tab, daddr) :
+				    smr_qp_find(tab, qpn);
+}

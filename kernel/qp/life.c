@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/life.h"
+
+#include <linux/minmax.h>
+#include <linux/random.h>
+
+#include "mw.h"
+#include "net/path.h"
+#include "net/train.h"
+#include "net/wire.h"
+#include "qp/completer.h"
+#include "qp/core.h"
+#include "qp/gsi.h"
+#include "qp/local_wr.h"
+#include "qp/loopback.h"
+#include "qp/requester.h"
+#include "qp/responder.h"
+#include "qp/task.h"
+#include "qp/userwq.h"
+#include "stats.h"
+
+/* IBTA 3.5.3: QP0 and QP1 are management's; the last is multicast. */
+#define QPN_FIRST	2
+#define QPN_LAST	(SMR_MULTICAST_QPN - 1)
+
+static bool send_task_get(struct smr_task *task)
+{
+	struct smr_qp *qp = container_of(task, struct smr_qp, send_task);
+
+	return refcount_inc_not_zero(&qp->ref);
+}
+
+static void send_task_put(struct smr_task *task)
+{
+	smr_qp_put(container_of(task, struct smr_qp, send_task));
+}
+
+static bool resp_task_get(struct smr_task *task)
+{
+	struct smr_qp *qp = container_of(task, struct smr_qp, resp_task);
+
+	return refcount_inc_not_zero(&qp->ref);
+}
+
+static void resp_task_put(struct smr_task *task)
+{
+	smr_qp_put(container_of(task, struct smr_qp, resp_task));
+}
+
+/* Answers first: they make room in the window for what is to be sent. */
+static enum smr_task_verdict send_task_fn(struct smr_task *task,
+					  struct smr_run *run)
+{
+	struct smr_qp *qp = container_of(task, struct smr_qp, send_task);
+	enum smr_task_verdict verdict = smr_completer_run(qp, run);
+
+	return verdict == SMR_TASK_IDLE ? smr_requester_run(qp, run) : verdict;
+}
+
+static enum smr_task_verdict resp_task_fn(struct smr_task *task,
+					  struct smr_run *run)
+{
+	return smr_responder_run(container_of(task, struct smr_qp, resp_task),
+				 run);
+}
+
+/* The stack takes packets again. It calls from within itself: go elsewhere. */
+static void flow_wake(struct smr_flow *flow)
+{
+	struct smr_qp *qp = container_of(flow, struct smr_qp, flow);
+
+	smr_task_defer(&qp->send_task);
+	smr_task_defer(&qp->resp_task);
+}
+
+/**
+ * smr_qp_init() - prepare a QP's transport
+ * @qp: the QP, zeroed; @qp->user, @qp->pd and the CQs are set
+ * @env: what it needs of its device
+ *
+ * Context: process. smr_qp_fini() ends it.
+ */
+void smr_qp_init(struct smr_qp *qp, struct smr_env *env)
+{
+	struct workqueue_struct *wq = qp->user ? qp->user->wq : env->wq;
+
+	qp->env = env;
+	refcount_set(&qp->ref, 1);
+	init_completion(&qp->released);
+	mutex_init(&qp->mutex);
+	spin_lock_init(&qp->lock);
+	INIT_LIST_HEAD(&qp->rx_node);
+	smr_path_init(&qp->path, env->egress);
+	smr_flow_init(&qp->flow, flow_wake);
+	smr_task_init(&qp->send_task, wq, send_task_fn, send_task_get,
+		      send_task_put);
+	smr_task_init(&qp->resp_task, wq, resp_task_fn, resp_task_get,
+		      resp_task_put);
+	smr_completer_init(qp);
+	smr_responder_init(qp);
+}
+
+/**
+ * smr_qp_publish() - give a QP its number and make it findable
+ * @qp: the QP, all else done
+ *
+ * The number is random, so that packets for a QP that is gone rarely hit its
+ * successor.
+ *
+ * Context: process.
+ * Return: 0, or an errno from the table; -EBUSY: there is a QP1.
+ */
+int smr_qp_publish(struct smr_qp *qp)
+{
+	struct xarray *xa = &qp->env->tab->xa;
+	u32 start = get_random_u32_inclusive(QPN_FIRST, QPN_LAST);
+	u32 qpn;
+	int err;
+
+	if (qp->ibqp.qp_type == IB_QPT_GSI)
+		return smr_gsi_publish(qp);
+	err = xa_alloc_bh(xa, &qpn, qp, XA_LIMIT(start, QPN_LAST), GFP_KERNEL);
+	if (err == -EBUSY)
+		err = xa_alloc_bh(xa, &qpn, qp, XA_LIMIT(QPN_FIRST, start),
+				  GFP_KERNEL);
+	if (err)
+		return err;
+	qp->ibqp.qp_num = qpn;
+	qp->index = qpn;
+	smr_mw_owner_init(&qp->windows, qpn);
+	return 0;
+}
+
+/**
+ * smr_qp_fini() - stop a QP for good
+ * @qp: the QP; published or not
+ *
+ * Unpublish, so that nobody finds it any more; stop what runs; wait for who
+ * found it before. After that no CPU knows of it, except readers of the
+ * table that failed to take a reference; and one that saw a window before that was
+ * this QP's may be about to find out that it is not for it. A grace period sees
+ * these off.
+ *
+ * Context: process, may sleep.
+ */
+void smr_qp_fini(struct smr_qp *qp)
+{
+	if (qp->index)
+		xa_erase_bh(&qp->env->tab->xa, qp->index);
+	smr_qp_pause(qp);
+	WRITE_ONCE(qp->state, IB_QPS_RESET);
+	WRITE_ONCE(qp->dead, true);
+	smr_completer_stop(qp);
+	smr_flow_fini(&qp->flow, qp->env->egress);
+	smr_loopback_flush(qp);
+	smr_local_wr_undo(qp);
+	smr_qp_put(qp);
+	/* A work that was handed a paused task looks at it once and goes. */
+	wait_for_completion(&qp->released);
+	/* Servers end their connections one by one, thousands of them. */
+	synchronize_rcu_expedited();
+	if (qp->index)
+		smr_mw_owner_release(&qp->windows);
+	skb_queue_purge(&qp->comp.queue);
+	smr_responder_fini(qp);
+	smr_path_fini(&qp->path);
+}
+
+/**
+ * smr_qp_pause() - keep a QP's tasks from running
+ * @qp: the QP
+ *
+ * What was executed by then is acknowledged.
+ *
+ * Context: process, may sleep; caller holds @qp->mutex, or is the only one.
+ */
+void smr_qp_pause(struct smr_qp *qp)
+{
+	smr_task_disable(&qp->send_task);
+	smr_task_disable(&qp->resp_task);
+	smr_responder_settle(qp);
+}
+
+/**
+ * smr_qp_resume() - let a QP's tasks run again, and look once
+ * @qp: the QP
+ *
+ * Context: process; as smr_qp_pause().
+ */
+void smr_qp_resume(struct smr_qp *qp)
+{
+	smr_task_enable(&qp->send_task);
+	smr_task_enable(&qp->resp_task);
+}
+
+/**
+ * smr_qp_reset() - back to how a QP is when it is new
+ * @qp: the QP, paused
+ *
+ * Context: process, may sleep.
+ */
+void smr_qp_reset(struct smr_qp *qp)
+{
+	smr_completer_stop(qp);
+	smr_loopback_flush(qp);
+	smr_local_wr_undo(qp);
+	smr_completer_reset(qp);
+	smr_requester_reset(qp);
+	smr_responder_reset(qp);
+	qp->drained = false;
+}
+
+/**
+ * smr_qp_doorbell() - a process has filled its rings
+ * @qp: the QP
+ * @flags: enum smr_doorbell_flags
+ *
+ * The caller's context runs the sides it rang for.
+ *
+ * Context: process.
+ */
+void smr_qp_doorbell(struct smr_qp *qp, u32 flags)
+{
+	struct smr_run run = {
+		.can_sleep = true,
+		.can_fault = true,
+		.quota = SMR_QUOTA_PROCESS,
+	};
+
+	smr_stat_inc(qp->env->stats, SMR_CNT_DOORBELLS);
+	if (flags & SMR_DOORBELL_SQ)
+		smr_task_run(&qp->send_task, &run);
+	if (flags & SMR_DOORBELL_RQ)
+		smr_task_run(&qp->resp_task, &run);
+}

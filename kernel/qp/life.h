@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The life of a QP: prepare, publish, pause, reset and end it. */
+#ifndef SMR_QP_LIFE_H
+#define SMR_QP_LIFE_H
+
+#include <linux/types.h>
+
+struct smr_env;
+struct smr_qp;
+
+void smr_qp_init(struct smr_qp *qp, struct smr_env *env);
+int smr_qp_publish(struct smr_qp *qp);
+void smr_qp_fini(struct smr_qp *qp);
+void smr_qp_pause(struct smr_qp *qp);
+void smr_qp_resume(struct smr_qp *qp);
+void smr_qp_reset(struct smr_qp *qp);
+void smr_qp_doorbell(struct smr_qp *qp, u32 flags);
+
+#endif /* SMR_QP_LIFE_H */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The same-host shortcut: a requester hands its work request to the peer's
+ * responder, which copies from one process's memory to the other's.
+ */
+#ifndef SMR_LOOPBACK_H
+#define SMR_LOOPBACK_H
+
+#include <linux/types.h>
+
+#include "qp/core.h"
+
+bool smr_loopback_usable(struct smr_qp *qp);
+void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
+		       const struct smr_hdr *hdr, u32 npsn,
+		       struct smr_run *run);
+bool smr_loopback_check(const struct smr_qp *qp, const struct smr_local *local);
+void smr_loopback_answer(struct smr_qp *qp, struct smr_local *local,
+			 enum smr_local_answer answer, u8 syndrome, u32 psn,
+			 struct smr_run *run);
+struct smr_local *smr_loopback_claim(struct smr_qp *qp);
+void smr_loopback_park(struct smr_qp *qp, struct smr_local *local);
+bool smr_loopback_unpark(struct smr_qp *qp, struct smr_local *local);
+bool smr_loopback_retract(struct smr_qp *qp);
+void smr_loopback_fault(struct smr_local *local, struct smr_run *run);
+enum smr_task_verdict smr_loopback_resume(struct smr_qp *qp, bool up,
+					  struct smr_run *run);
+void smr_loopback_flush(struct smr_qp *qp);
+
+#endif /* SMR_LOOPBACK_H */

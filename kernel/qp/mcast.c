@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/mcast.h"
+
+#include <linux/err.h>
+#include <linux/hash.h>
+#include <linux/if_vlan.h>
+#include <linux/jhash.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+
+#include "compat/cleanup.h"
+#include "net/group.h"
+#include "net/wire.h"
+#include "qp/core.h"
+#include "qp/rx_queue.h"
+
+/* Where the members of a group are; other groups may share the list. */
+static struct hlist_head *bucket(struct smr_members *members,
+				 const struct in6_addr *addr)
+{
+	u32 hash = jhash2((const u32 *)addr, sizeof(*addr) / sizeof(u32), 0);
+
+	return &members->hash[hash_32(hash, SMR_MEMBERS_HASH_BITS)];
+}
+
+/* Did the packet come by the QP's netdev, or by a VLAN on it? */
+static bool came_by(const struct smr_env *env, const struct sk_buff *skb)
+{
+	struct net_device *ndev;
+
+	ndev = dev_get_by_index_rcu(env->egress->net, skb->skb_iif);
+	return ndev && (ndev == env->ndev ||
+			(is_vlan_dev(ndev) &&
+			 vlan_dev_real_dev(ndev) == env->ndev));
+}
+
+/* Is it what the QP has sent itself, and does not want to hear? */
+static bool is_echo(const struct smr_qp *qp, const struct in6_addr *saddr,
+		    const struct smr_hdr *hdr)
+{
+	return qp->no_echo && hdr->src_qpn == qp->ibqp.qp_num &&
+	       smr_qp_has_addr(qp, saddr);
+}
+
+/* IBTA 9.6.1.4: what must fit before a packet may go to a group's members */
+static bool is_multicast(const struct smr_hdr *hdr)
+{
+	return (hdr->opcode & SMR_TRANSPORT_MASK) == SMR_TRANSPORT_UD &&
+	       smr_pkey_ok(hdr->pkey);
+}
+
+static bool member_takes(const struct smr_member *member,
+			 const struct sk_buff *skb,
+			 const struct in6_addr *saddr,
+			 const struct smr_hdr *hdr)
+{
+	const struct smr_qp *qp = member->qp;
+
+	return smr_qp_receives(READ_ONCE(qp->state)) &&
+	       came_by(qp->env, skb) && !is_echo(qp, saddr, hdr);
+}
+
+/**
+ * smr_members_rx() - give a packet for a group to its members
+ * @members: the namespace's attachments
+ * @skb: the packet, described by struct smr_rx_part; consumed
+ * @hdr: its headers
+ * @batch: QPs that are to be run
+ *
+ * Context: as struct smr_rx_ops.rx, whose batch it is.
+ */
+void smr_members_rx(struct smr_members *members, struct sk_buff *skb,
+		    const struct smr_hdr *hdr, struct list_head *batch)
+{
+	struct in6_addr saddr, daddr;
+	struct smr_member *m;
+	struct sk_buff *copy;
+
+	smr_rx_addrs(skb, &saddr, &daddr);
+	hlist_for_each_entry_rcu(m, bucket(members, &daddr), node) {
+		if (!ipv6_addr_equal(&m->addr, &daddr) ||
+		    !is_multicast(hdr) || !member_takes(m, skb, &saddr, hdr))
+			continue;
+		copy = skb_clone(skb, GFP_ATOMIC);
+		if (copy && refcount_inc_not_zero(&m->qp->ref))
+			smr_qp_receive(m->qp, copy, false, batch);
+		else
+			kfree_skb(copy);
+	}
+	consume_skb(skb);
+}
+
+/**
+ * struct census - what there is of one device's members of one group
+ * @own: that of the QP at hand
+ * @group: what they share; NULL: there are none
+ * @nr: how many
+ */
+struct census {
+	struct smr_member *own;
+	struct smr_group *group;
+	u32 nr;
+};
+
+static struct census take_census(const struct smr_qp *qp,
+				 const struct in6_addr *addr)
+{
+	struct smr_members *members = &qp->env->tab->members;
+	struct census c = {};
+	struct smr_member *m;
+
+	lockdep_assert_held(&members->mutex);
+	hlist_for_each_entry(m, bucket(members, addr), node) {
+		if (m->qp->env != qp->env || !ipv6_addr_equal(&m->addr, addr))
+			continue;
+		c.nr++;
+		c.group = m->group;
+		if (m->qp == qp)
+			c.own = m;
+	}
+	return c;
+}
+
+/* The first member has the netdev join the group. */
+static struct smr_group *group_enter(struct smr_env *env,
+				     const struct in6_addr *addr)
+{
+	struct smr_group *group;
+
+	if (env->nr_groups == SMR_MAX_MCAST_GROUPS)
+		return ERR_PTR(-ENOMEM);
+	group = smr_group_join(env->egress, env->ndev, addr);
+	if (!IS_ERR(group))
+		env->nr_groups++;
+	return group;
+}
+
+static int member_add(struct smr_members *members, struct smr_member *m)
+{
+	struct census c = take_census(m->qp, &m->addr);
+
+	if (c.own)
+		return -EINVAL;
+	if (c.nr == SMR_MAX_MCAST_QPS)
+		return -ENOMEM;
+	m->group = c.group ?: group_enter(m->qp->env, &m->addr);
+	if (IS_ERR(m->group))
+		return PTR_ERR(m->group);
+	hlist_add_head_rcu(&m->node, bucket(members, &m->addr));
+	return 0;
+}
+
+/**
+ * smr_mcast_attach() - attach a QP to a multicast group
+ * @qp: a UD QP
+ * @addr: the group, an IPv4 one in its mapped form
+ *
+ * Context: process, may sleep; takes RTNL.
+ * Return: 0; -EINVAL (attached already), -ENOMEM (no memory, or as many as
+ * there may be), or the errors of smr_group_join().
+ */
+int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr)
+{
+	struct smr_members *members = &qp->env->tab->members;
+	struct smr_member *m;
+	int ret;
+
+	m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+	if (!m)
+		return -ENOMEM;
+	m->addr = *addr;
+	m->qp = qp;
+
+	mutex_lock(&members->mutex);
+	ret = member_add(members, m);
+	mutex_unlock(&members->mutex);
+	if (ret)
+		kfree(m);
+	return ret;
+}
+
+/**
+ * smr_mcast_detach() - detach a QP from a multicast group
+ * @qp: a UD QP
+ * @addr: the group
+ *
+ * What arrives from now on is not for the QP; what waits in its queue is.
+ *
+ * Context: process, may sleep; takes RTNL.
+ * Return: 0, -EINVAL: it was not attached.
+ */
+int smr_mcast_detach(struct smr_qp *qp, const struct in6_addr *addr)
+{
+	struct smr_members *members = &qp->env->tab->members;
+	struct census c;
+
+	guard(mutex)(&members->mutex);
+	c = take_census(qp, addr);
+	if (!c.own)
+		return -EINVAL;
+	hlist_del_rcu(&c.own->node);
+	kfree_rcu(c.own, rcu);
+	if (c.nr == 1) {
+		smr_group_leave(c.group);
+		qp->env->nr_groups--;
+	}
+	return 0;
+}
+
+/**
+ * smr_mcast_follow() - the netdev may have forgotten groups
+ * @env: the device's
+ *
+ * Context: process, may sleep; takes RTNL.
+ */
+void smr_mcast_follow(const struct smr_env *env)
+{
+	struct smr_members *members = &env->tab->members;
+	struct smr_member *m;
+	size_t i;
+
+	guard(mutex)(&members->mutex);
+	rtnl_lock();
+	for (i = 0; i < ARRAY_SIZE(members->hash); i++)
+		hlist_for_each_entry(m, &members->hash[i], node)
+			if (m->qp->env == env)
+				smr_group_follow(m->group);
+	rtnl_unlock();
+}

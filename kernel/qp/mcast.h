@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Multicast groups: QPs are attached to them, and get their packets. */
+#ifndef SMR_MCAST_H
+#define SMR_MCAST_H
+
+struct in6_addr;
+struct list_head;
+struct sk_buff;
+struct smr_env;
+struct smr_hdr;
+struct smr_members;
+struct smr_qp;
+
+/* Groups of a device, and QPs of each of them */
+#define SMR_MAX_MCAST_GROUPS	1024
+#define SMR_MAX_MCAST_QPS	128
+
+int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr);
+int smr_mcast_detach(struct smr_qp *qp, const struct in6_addr *addr);
+void smr_mcast_follow(const struct smr_env *env);
+
+void smr_members_rx(struct smr_members *members, struct sk_buff *skb,
+		    const struct smr_hdr *hdr, struct list_head *batch);
+
+#endif /* SMR_MCAST_H */

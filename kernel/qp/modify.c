@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/modify.h"
+
+#include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/netdevice.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_verbs.h>
+
+#include "compat/cleanup.h"
+#include "compat/ib.h"
+#include "net/wire.h"
+#include "pd.h"
+#include "qp/ah.h"
+#include "qp/completer.h"
+#include "qp/core.h"
+#include "qp/cq.h"
+#include "qp/life.h"
+#include "qp/opcode.h"
+#include "qp/requester.h"
+#include "qp/responder.h"
+#include "qp/sq.h"
+#include "qp/srq.h"
+#include "qp/userwq.h"
+
+/**
+ * struct attr_rule - one attribute of a QP
+ * @mask: its bit of enum ib_qp_attr_mask
+ * @offset: where it is in struct ib_qp_attr
+ * @size: bytes
+ * @min: smallest value allowed
+ * @max: largest value allowed
+ */
+struct attr_rule {
+	int mask;
+	size_t offset;
+	size_t size;
+	u32 min;
+	u32 max;
+};
+
+#define RULE(_mask, _field, _min, _max) {				\
+	.mask = IB_QP_##_mask,						\
+	.offset = offsetof(struct ib_qp_attr, _field),			\
+	.size = sizeof_field(struct ib_qp_attr, _field),		\
+	.min = _min,							\
+	.max = _max,							\
+}
+
+/*
+ * Everything that a QP has, except for what needs more than a look
+ * at its value: the state, the address, the access rights. Encodings of
+ * timers and counters are those of IBTA 9.7.5.1.3, 9.7.5.2.8, 9.7.5.2.10.
+ */
+static const struct attr_rule attr_rules[] = {
+	RULE(PKEY_INDEX, pkey_index, 0, 0),
+	RULE(PORT, port_num, 1, 1),
+	RULE(QKEY, qkey, 0, U32_MAX),
+	RULE(PATH_MTU, path_mtu, IB_MTU_256, IB_MTU_4096),
+	RULE(TIMEOUT, timeout, 0, 31),
+	RULE(RETRY_CNT, retry_cnt, 0, 7),
+	RULE(RNR_RETRY, rnr_retry, 0, 7),
+	RULE(MIN_RNR_TIMER, min_rnr_timer, 0, 31),
+	RULE(RQ_PSN, rq_psn, 0, SMR_PSN_MASK),
+	RULE(SQ_PSN, sq_psn, 0, SMR_PSN_MASK),
+	RULE(DEST_QPN, dest_qp_num, 0, SMR_QPN_MASK),
+	RULE(MAX_QP_RD_ATOMIC, max_rd_atomic, 0, SMR_MAX_RD_ATOMIC),
+	RULE(MAX_DEST_RD_ATOMIC, max_dest_rd_atomic, 0, SMR_MAX_RD_ATOMIC),
+	RULE(EN_SQD_ASYNC_NOTIFY, en_sqd_async_notify, 0, U8_MAX),
+	RULE(PATH_MIG_STATE, path_mig_state, IB_MIG_MIGRATED, IB_MIG_MIGRATED),
+};
+
+/* What is stored as it is, once somebody else has checked it. */
+static const struct attr_rule checked_rules[] = {
+	RULE(ACCESS_FLAGS, qp_access_flags, 0, 0),
+	RULE(AV, ah_attr, 0, 0),
+};
+
+/*
+ * Rights that a QP can give a peer. Programs pass all the flags of their
+ * regions: what means nothing to a QP is accepted, as ever.
+ */
+#define QP_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+		   IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
+		   IB_ACCESS_MW_BIND | IB_ACCESS_FLUSH_GLOBAL | \
+		   IB_ACCESS_FLUSH_PERSISTENT | IB_ACCESS_ON_DEMAND | \
+		   IB_ACCESS_HUGETLB | IB_ZERO_BASED | IB_ACCESS_OPTIONAL)
+
+/* Attributes that we know of, whether they fit the transition or not. */
+#define QP_ATTRS							\
+	(IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS |		\
+	 IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY | IB_QP_AV |		\
+	 IB_QP_PATH_MTU | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |		\
+	 IB_QP_RNR_RETRY | IB_QP_RQ_PSN | IB_QP_MAX_QP_RD_ATOMIC |	\
+	 IB_QP_MIN_RNR_TIMER | IB_QP_SQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |	\
+	 IB_QP_PATH_MIG_STATE | IB_QP_DEST_QPN |			\
+	 IB_QP_EN_SQD_ASYNC_NOTIFY)
+
+static u32 rule_value(const struct attr_rule *rule,
+		      const struct ib_qp_attr *attr)
+{
+	const void *field = (const void *)attr + rule->offset;
+
+	switch (rule->size) {
+	case sizeof(u8):
+		return *(const u8 *)field;
+	case sizeof(u16):
+		return *(const u16 *)field;
+	default:
+		return *(const u32 *)field;
+	}
+}
+
+static bool rule_fits(const struct attr_rule *rule,
+		      const struct ib_qp_attr *attr)
+{
+	u32 value = rule_value(rule, attr);
+
+	return value >= rule->min && value <= rule->max;
+}
+
+/* Are the attributes that are to be set in their ranges? */
+static int attr_check(const struct ib_qp_attr *attr, int mask)
+{
+	size_t i;
+
+	if (mask & ~QP_ATTRS)
+		return -EOPNOTSUPP;
+	if ((mask & IB_QP_ACCESS_FLAGS) && (attr->qp_access_flags & ~QP_ACCESS))
+		return -EOPNOTSUPP;
+	for (i = 0; i < ARRAY_SIZE(attr_rules); i++)
+		if ((mask & attr_rules[i].mask) &&
+		    !rule_fits(&attr_rules[i], attr))
+			return -EINVAL;
+	return 0;
+}
+
+static void rules_copy(const struct attr_rule *rule, size_t nr,
+		       struct ib_qp_attr *to, const struct ib_qp_attr *from,
+		       int mask)
+{
+	for (; nr; nr--, rule++)
+		if (mask & rule->mask)
+			memcpy((void *)to + rule->offset,
+			       (const void *)from + rule->offset, rule->size);
+}
+
+/* Take over the attributes that are to be set. */
+static void attr_store(struct ib_qp_attr *to, const struct ib_qp_attr *from,
+		       int mask)
+{
+	rules_copy(attr_rules, ARRAY_SIZE(attr_rules), to, from, mask);
+	rules_copy(checked_rules, ARRAY_SIZE(checked_rules), to, from, mask);
+}
+
+/*
+ * QP1 is the kernel's, which has other ways to get at frames, if there are
+ * any. The core has asked a process for CAP_NET_RAW.
+ */
+static bool type_check(const struct ib_device_attr *limit,
+		       enum ib_qp_type type, bool user)
+{
+	switch (type) {
+	case IB_QPT_GSI:
+		return !user;
+	case IB_QPT_RAW_PACKET:
+		return user && limit->device_cap_flags &
+			       IB_DEVICE_MANAGED_FLOW_STEERING;
+	default:
+		return smr_qp_service(type) >= 0;
+	}
+}
+
+static int create_check(const struct ib_device_attr *limit,
+			const struct ib_qp_init_attr *init, bool user)
+{
+	u32 flags = init->qp_type == IB_QPT_UD ?
+		    IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK : 0;
+	const struct ib_qp_cap *cap = &init->cap;
+
+	if (!type_check(limit, init->qp_type, user) || init->rwq_ind_tbl ||
+	    init->create_flags & ~flags)
+		return -EOPNOTSUPP;
+	/* It has no queues: it serves those of its domain. */
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		return init->xrcd ? 0 : -EINVAL;
+	if (!init->send_cq ||
+	    (!init->recv_cq && init->qp_type != IB_QPT_XRC_INI))
+		return -EINVAL;
+	if (cap->max_send_wr > limit->max_qp_wr ||
+	    cap->max_recv_wr > limit->max_qp_wr ||
+	    cap->max_send_sge > limit->max_send_sge ||
+	    cap->max_recv_sge > limit->max_recv_sge ||
+	    cap->max_inline_data > SMR_MAX_INLINE)
+		return -EINVAL;
+	return 0;
+}
+
+static void qp_fill_cap(const struct smr_qp *qp, struct ib_qp_cap *cap)
+{
+	*cap = (struct ib_qp_cap) {
+		.max_send_wr = qp->sq.max_wr,
+		.max_recv_wr = qp->rq.max_wr,
+		.max_send_sge = qp->sq.max_sge,
+		.max_recv_sge = qp->rq.max_sge,
+		.max_inline_data = qp->sq.max_inline,
+	};
+}
+
+/* A queue that nobody wants is one that is never used: there is no ring 0. */
+static int qp_create_queues(struct smr_qp *qp, struct ib_ucontext *uctx,
+			    const struct ib_qp_cap *wanted,
+			    struct smr_create_qp_resp *resp)
+{
+	enum ib_qp_type type = qp->ibqp.qp_type;
+	struct ib_qp_cap cap = *wanted;
+	int ret;
+
+	if (type == IB_QPT_XRC_TGT)
+		return 0;
+	cap.max_send_wr = max(cap.max_send_wr, 1U);
+	cap.max_recv_wr = max(cap.max_recv_wr, 1U);
+	ret = smr_sq_create(&qp->sq, uctx, &cap, &resp->sq);
+	if (ret)
+		return ret;
+	if (qp->srq || type == IB_QPT_XRC_INI)
+		return 0;
+	ret = smr_rq_create(&qp->rq, uctx, cap.max_recv_wr, cap.max_recv_sge,
+			    &resp->rq);
+	if (ret)
+		smr_sq_destroy(&qp->sq);
+	return ret;
+}
+
+/**
+ * smr_qp_create() - make a queue pair
+ * @qp: allocated, zeroed, its core part filled in
+ * @env: the device
+ * @init: what is asked for; its capabilities become what is given
+ * @uctx: the process's context; NULL for a consumer in the kernel
+ * @resp: where the process finds the rings; scratch without @uctx
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EOPNOTSUPP (type, flags), -EINVAL (a capability), -ENOMEM, or
+ * -EBUSY when the namespace has no QP number left.
+ */
+int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
+		  struct ib_qp_init_attr *init, struct ib_ucontext *uctx,
+		  struct smr_create_qp_resp *resp)
+{
+	int ret;
+
+	ret = create_check(&qp->ibqp.device->attrs, init, uctx);
+	if (ret)
+		return ret;
+	qp->service = smr_qp_service(init->qp_type);
+	qp->pd = qp->ibqp.pd ? to_smr_pd(qp->ibqp.pd) : NULL;
+	qp->scq = init->send_cq ? to_smr_cq(init->send_cq) : NULL;
+	qp->rcq = init->recv_cq ? to_smr_cq(init->recv_cq) : NULL;
+	qp->srq = init->srq ? to_smr_srq(init->srq) : NULL;
+	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->no_echo = init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
+	qp->state = IB_QPS_RESET;
+
+	if (uctx)
+		qp->user = smr_userwq_share(to_smr_ucontext(uctx)->user);
+
+	smr_qp_init(qp, env);
+	ret = qp_create_queues(qp, uctx, &init->cap, resp);
+	if (ret)
+		goto fini_transport;
+	ret = smr_qp_publish(qp);
+	if (ret)
+		goto destroy_queues;
+	qp_fill_cap(qp, &init->cap);
+	return 0;
+
+destroy_queues:
+	smr_rq_destroy(&qp->rq);
+	smr_sq_destroy(&qp->sq);
+fini_transport:
+	smr_qp_fini(qp);
+	smr_userwq_put(qp->user);
+	return ret;
+}
+
+/**
+ * smr_qp_destroy() - end a queue pair, whatever it is doing
+ * @qp: the QP; the caller frees it
+ *
+ * What is outstanding completes no more.
+ *
+ * Context: process, may sleep.
+ */
+void smr_qp_destroy(struct smr_qp *qp)
+{
+	smr_qp_fini(qp);
+	smr_userwq_put(qp->user);
+	if (qp->scq)
+		smr_cq_forget(qp->scq, &qp->ibqp);
+	if (qp->rcq)
+		smr_cq_forget(qp->rcq, &qp->ibqp);
+	smr_rq_destroy(&qp->rq);
+	smr_sq_destroy(&qp->sq);
+}
+
+/* IBTA 10.3.1.5: a send queue that still drains can only be given up. */
+static bool drain_allows(const struct smr_qp *qp, enum ib_qp_state cur,
+			 enum ib_qp_state next)
+{
+	return cur != IB_QPS_SQD || READ_ONCE(qp->drained) ||
+	       next == IB_QPS_ERR || next == IB_QPS_RESET;
+}
+
+static int modify_check(const struct smr_qp *qp, enum ib_qp_state cur,
+			enum ib_qp_state next, const struct ib_qp_attr *attr,
+			int mask)
+{
+	if ((mask & IB_QP_CUR_STATE) && attr->cur_qp_state != cur)
+		return -EINVAL;
+	if (!ib_modify_qp_is_ok(cur, next, qp->ibqp.qp_type, mask) ||
+	    !drain_allows(qp, cur, next))
+		return -EINVAL;
+	if ((mask & IB_QP_PATH_MTU) &&
+	    attr->path_mtu > iboe_get_mtu(READ_ONCE(qp->env->ndev->mtu)))
+		return -EINVAL;
+	return mask & IB_QP_AV ? smr_ah_check(&attr->ah_attr, qp->env) : 0;
+}
+
+static void apply_path(struct smr_qp *qp, const struct ib_qp_attr *attr)
+{
+	smr_path_fini(&qp->path);
+	smr_path_init(&qp->path, qp->env->egress);
+	smr_ah_set_path(&qp->path, &attr->ah_attr, qp->env, qp->ibqp.qp_num,
+			qp->attr.dest_qp_num);
+	smr_ah_note(&qp->attr.ah_attr, &attr->ah_attr);
+}
+
+/* The transport's state that follows from attributes; it is paused. */
+static void apply_attrs(struct smr_qp *qp, const struct ib_qp_attr *attr,
+			int mask)
+{
+	attr_store(&qp->attr, attr, mask);
+	if (mask & IB_QP_AV)
+		apply_path(qp, attr);
+	if (mask & IB_QP_PATH_MTU)
+		qp->mtu = ib_mtu_enum_to_int(attr->path_mtu);
+	if (mask & IB_QP_RQ_PSN)
+		smr_responder_start(qp, attr->rq_psn);
+	if (mask & IB_QP_SQ_PSN)
+		smr_requester_start(qp, attr->sq_psn);
+	if (mask & (IB_QP_RETRY_CNT | IB_QP_RNR_RETRY))
+		smr_completer_start(qp);
+}
+
+/* Publish a state, unless an error has overtaken us. */
+static int set_state(struct smr_qp *qp, enum ib_qp_state cur,
+		     enum ib_qp_state next)
+{
+	guard(spinlock_bh)(&qp->lock);
+	if (qp->state != cur)
+		return -EINVAL;
+	WRITE_ONCE(qp->state, next);
+	return 0;
+}
+
+/* Forward, along the states of a connection, or staying where it is. */
+static int enter_connection(struct smr_qp *qp, enum ib_qp_state cur,
+			    enum ib_qp_state next,
+			    const struct ib_qp_attr *attr, int mask)
+{
+	int ret = 0;
+
+	smr_qp_pause(qp);
+	if (cur == IB_QPS_SQE && next == IB_QPS_RTS)
+		smr_send_flush_all(qp);
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		ret = smr_responder_resize(qp, attr->max_dest_rd_atomic);
+	if (!ret) {
+		apply_attrs(qp, attr, mask);
+		if (next == IB_QPS_SQD && cur != IB_QPS_SQD)
+			WRITE_ONCE(qp->drained, false);
+		ret = set_state(qp, cur, next);
+	}
+	smr_qp_resume(qp);
+	return ret;
+}
+
+static int enter_error(struct smr_qp *qp, enum ib_qp_state cur,
+		       enum ib_qp_state next, const struct ib_qp_attr *attr,
+		       int mask)
+{
+	smr_qp_error(qp);
+	return 0;
+}
+
+/* The state first: what arrives from now on is not for us any more. */
+static int enter_reset(struct smr_qp *qp, enum ib_qp_state cur,
+		       enum ib_qp_state next, const struct ib_qp_attr *attr,
+		       int mask)
+{
+	smr_qp_pause(qp);
+	scoped_guard(spinlock_bh, &qp->lock)
+		WRITE_ONCE(qp->state, IB_QPS_RESET);
+	smr_qp_reset(qp);
+	memset(&qp->attr, 0, sizeof(qp->attr));
+	smr_qp_resume(qp);
+	return 0;
+}
+
+/* How each state is entered, once the transition is known to be legal. */
+static int (*const enter_state[])(struct smr_qp *qp, enum ib_qp_state cur,
+				  enum ib_qp_state next,
+				  const struct ib_qp_attr *attr, int mask) = {
+	[IB_QPS_RESET] = enter_reset,
+	[IB_QPS_INIT] = enter_connection,
+	[IB_QPS_RTR] = enter_connection,
+	[IB_QPS_RTS] = enter_connection,
+	[IB_QPS_SQD] = enter_connection,
+	[IB_QPS_SQE] = enter_connection,
+	[IB_QPS_ERR] = enter_error,
+};
+
+/**
+ * smr_qp_modify() - change attributes of a QP, its state among them
+ * @qp: the QP
+ * @attr: the values
+ * @mask: which attributes: enum ib_qp_attr_mask
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EINVAL (a value, or not in this state), -EOPNOTSUPP (an unknown
+ * attribute or right). On failure nothing has changed, except that the QP may
+ * have gone to the error state meanwhile.
+ */
+int smr_qp_modify(struct smr_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	enum ib_qp_state cur, next;
+	int ret;
+
+	ret = attr_check(attr, mask);
+	if (ret)
+		return ret;
+
+	guard(mutex)(&qp->mutex);
+	cur = READ_ONCE(qp->state);
+	next = mask & IB_QP_STATE ? attr->qp_state : cur;
+	if (next >= ARRAY_SIZE(enter_state))
+		return -EINVAL;
+	ret = modify_check(qp, cur, next, attr, mask);
+	if (ret)
+		return ret;
+	return enter_state[next](qp, cur, next, attr, mask);
+}
+
+/**
+ * smr_qp_query() - the attributes of a QP
+ * @qp: the QP
+ * @attr: filled in, all of it
+ * @init: filled in, all of it
+ *
+ * Context: process, may sleep.
+ */
+void smr_qp_query(struct smr_qp *qp, struct ib_qp_attr *attr,
+		  struct ib_qp_init_attr *init)
+{
+	guard(mutex)(&qp->mutex);
+	*attr = qp->attr;
+	attr->qp_state = READ_ONCE(qp->state);
+	attr->cur_qp_state = attr->qp_state;
+	attr->sq_draining = attr->qp_state == IB_QPS_SQD &&
+			    !READ_ONCE(qp->drained);
+	attr->sq_psn = READ_ONCE(qp->req.psn);
+	attr->rq_psn = READ_ONCE(qp->resp.epsn);
+	qp_fill_cap(qp, &attr->cap);
+
+	*init = (struct ib_qp_init_attr) {
+		.event_handler = qp->ibqp.event_handler,
+		.qp_context = qp->ibqp.qp_context,
+		.send_cq = qp->ibqp.send_cq,
+		.recv_cq = qp->ibqp.recv_cq,
+		.srq = qp->ibqp.srq,
+		.xrcd = qp->ibqp.xrcd,
+		.cap = attr->cap,
+		.sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR :
+					     IB_SIGNAL_REQ_WR,
+		.qp_type = qp->ibqp.qp_type,
+		.port_num = 1,
+	};
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The memory of messages: missing pages, and messages of one packet. */
+#ifndef SMR_PAYLOAD_H
+#define SMR_PAYLOAD_H
+
+#include <linux/errno.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+#include "qp/core.h"
+
+/* How a work request completes whose pages a fault could not bring in. */
+static inline enum ib_wc_status smr_fault_status(int err)
+{
+	return err == -ENOMEM ? IB_WC_LOC_QP_OP_ERR : IB_WC_LOC_PROT_ERR;
+}
+
+/* And what becomes of a request: @refused if the memory is to blame. */
+static inline enum smr_resp_verdict
+smr_fault_verdict(int err, enum smr_resp_verdict refused)
+{
+	switch (err) {
+	case -EINTR:
+		/* Only whoever lent its context is being killed. */
+		return SMR_RESP_DEFER;
+	case -ENOMEM:
+		return SMR_RESP_NO_MEMORY;
+	default:
+		return refused;
+	}
+}
+
+int smr_payload_fault(const struct smr_run *run, const struct smr_sgl *sgl,
+		      bool write);
+bool smr_payload_open(struct smr_qp *qp, const struct smr_swqe *wqe);
+int smr_payload_result(struct smr_qp *qp, int err, struct smr_run *run);
+
+#endif /* SMR_PAYLOAD_H */

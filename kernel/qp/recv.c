@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/recv.h"
+
+#include "qp/core.h"
+#include "qp/cq.h"
+#include "qp/payload.h"
+#include "qp/srq.h"
+#include "qp/xrc.h"
+#include "stats.h"
+#include "trace.h"
+
+/* From the QP's own queue, or from the one that it shares. */
+static int recv_take(struct smr_qp *qp)
+{
+	struct smr_rwqe *rwqe = &qp->resp.rwqe;
+	struct smr_srq *srq = smr_recv_srq(qp);
+
+	if (!srq)
+		return smr_rq_take(&qp->rq, rwqe);
+	qp->resp.rwqe_srqn = srq->srqn;
+	return smr_srq_take(srq, rwqe);
+}
+
+/*
+ * XRC: a message that its sender gave up may have left one of another queue
+ * behind, whose consumer gets it back: nothing was received in it.
+ */
+static void recv_give_back(struct smr_qp *qp)
+{
+	struct smr_responder *resp = &qp->resp;
+
+	if (resp->have_rwqe && smr_qp_is_xrc(qp) &&
+	    resp->rwqe_srqn != resp->xsrq->srqn)
+		smr_recv_fail(qp, IB_WC_WR_FLUSH_ERR);
+}
+
+static enum smr_resp_verdict take_verdict(int err)
+{
+	switch (err) {
+	case 0:
+		return SMR_RESP_OK;
+	case -ENOENT:
+		return SMR_RESP_RNR;
+	case -EINVAL:
+		return SMR_RESP_BAD_RECV;
+	default:
+		return SMR_RESP_BROKEN;
+	}
+}
+
+/**
+ * smr_recv_take() - have a receive work request in @qp->resp.rwqe
+ * @qp: the responder's QP
+ *
+ * One that is malformed is there, too, to be completed.
+ *
+ * Context: any; called by the response task.
+ * Return: SMR_RESP_OK, SMR_RESP_RNR, SMR_RESP_BAD_RECV or SMR_RESP_BROKEN.
+ */
+enum smr_resp_verdict smr_recv_take(struct smr_qp *qp)
+{
+	int err;
+
+	recv_give_back(qp);
+	if (qp->resp.have_rwqe)
+		return SMR_RESP_OK;
+	err = recv_take(qp);
+	if (err && err != -ENOENT)
+		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_WQE);
+	qp->resp.have_rwqe = !err || err == -EINVAL;
+	return take_verdict(err);
+}
+
+/**
+ * smr_recv_available() - would smr_recv_take() find something?
+ * @qp: the QP
+ *
+ * Context: any; called by the response task.
+ * Return: true when there is one, good or not.
+ */
+bool smr_recv_available(const struct smr_qp *qp)
+{
+	const struct smr_rq *rq = &qp->rq;
+	struct smr_srq *srq = smr_recv_srq(qp);
+
+	if (qp->resp.have_rwqe)
+		return true;
+	if (srq)
+		return smr_srq_available(srq);
+	return rq->max_wr && READ_ONCE(rq->ring.hdr->prod) != rq->ring.idx;
+}
+
+static void post(struct smr_qp *qp, struct smr_cq *cq, struct smr_cqe *cqe,
+		 bool solicited)
+{
+	if (unlikely(!smr_cq_post_qp(cq, cqe, &qp->ibqp, solicited)))
+		smr_qp_overrun(qp);
+}
+
+/* A queue that is gone has taken its requests with it. */
+static void recv_post_xrc(struct smr_qp *qp, struct smr_cqe *cqe,
+			  bool solicited)
+{
+	struct smr_srq *srq = smr_srq_find(qp->env->srqs, qp->resp.rwqe_srqn,
+					   qp->ibqp.xrcd);
+
+	if (!srq)
+		return;
+	post(qp, srq->cq, cqe, solicited);
+	smr_srq_put(srq);
+}
+
+static void recv_post(struct smr_qp *qp, struct smr_cqe *cqe, bool solicited)
+{
+	cqe->wr_id = qp->resp.rwqe.wr_id;
+	cqe->qp_num = qp->ibqp.qp_num;
+	qp->resp.have_rwqe = false;
+	trace_smr_recv_done(cqe->qp_num, cqe->wr_id, cqe->status,
+			    cqe->byte_len);
+	if (smr_qp_is_xrc(qp))
+		recv_post_xrc(qp, cqe, solicited);
+	else
+		post(qp, qp->rcq, cqe, solicited);
+}
+
+/* What each message's completion has. */
+static void recv_cqe(const struct smr_hdr *hdr, u32 len, struct smr_cqe *cqe)
+{
+	*cqe = (struct smr_cqe) {
+		.status = IB_WC_SUCCESS,
+		.opcode = hdr->op->flags & SMR_OP_WRITE ?
+			  IB_WC_RECV_RDMA_WITH_IMM : IB_WC_RECV,
+		.byte_len = len,
+	};
+	if (hdr->op->flags & SMR_OP_IMM) {
+		cqe->wc_flags |= SMR_WC_WITH_IMM;
+		cqe->imm_or_rkey = (__force u32)hdr->imm;
+	} else if (hdr->op->flags & SMR_OP_IETH) {
+		cqe->wc_flags |= SMR_WC_WITH_INV;
+		cqe->imm_or_rkey = hdr->inv_rkey;
+	}
+}
+
+/**
+ * smr_recv_done() - a message has arrived in the receive work request in use
+ * @qp: the QP, a connected one
+ * @hdr: the headers of the message's last packet
+ * @len: bytes of the message
+ *
+ * Context: any; called by the response task.
+ */
+void smr_recv_done(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len)
+{
+	struct smr_cqe cqe;
+
+	recv_cqe(hdr, len, &cqe);
+	cqe.src_qp = qp->attr.dest_qp_num;
+	recv_post(qp, &cqe, hdr->solicited);
+}
+
+/**
+ * smr_recv_done_ud() - a datagram has arrived in the receive work request in
+ *	use
+ * @qp: the QP
+ * @hdr: the datagram's headers
+ * @len: bytes of the message, GRH included
+ * @from: where it is from
+ *
+ * Context: any; called by the response task.
+ */
+void smr_recv_done_ud(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len,
+		      const struct smr_recv_from *from)
+{
+	struct smr_cqe cqe;
+
+	recv_cqe(hdr, len, &cqe);
+	cqe.src_qp = hdr->src_qpn;
+	cqe.wc_flags |= SMR_WC_GRH;
+	cqe.sl = SMR_WC_SL_IPV6;
+	if (from->v4) {
+		cqe.sl = SMR_WC_SL_IPV4;
+		cqe.wc_flags |= SMR_WC_FROM_IPV4;
+	}
+	if (from->vlan_id != SMR_NO_VLAN) {
+		cqe.wc_flags |= SMR_WC_FROM_VLAN;
+		cqe.vlan_id = from->vlan_id;
+	}
+	recv_post(qp, &cqe, hdr->solicited);
+}
+
+/**
+ * smr_recv_done_raw() - a frame has arrived in the receive work request in use
+ * @qp: the QP
+ * @len: its bytes
+ *
+ * Context: any; called by the response task.
+ */
+void smr_recv_done_raw(struct smr_qp *qp, u32 len)
+{
+	struct smr_cqe cqe = {
+		.status = IB_WC_SUCCESS,
+		.opcode = IB_WC_RECV,
+		.byte_len = len,
+	};
+
+	recv_post(qp, &cqe, false);
+}
+
+/**
+ * smr_recv_fail() - the receive work request in use has failed
+ * @qp: the QP
+ * @status: how
+ *
+ * Context: any; called by the response task.
+ */
+void smr_recv_fail(struct smr_qp *qp, enum ib_wc_status status)
+{
+	struct smr_cqe cqe = {
+		.status = status,
+		.opcode = IB_WC_RECV,
+	};
+
+	recv_post(qp, &cqe, true);
+}
+
+/* IBTA 10.2.9.2: a shared queue's own protection domain counts. */
+static const struct smr_pd *recv_pd(const struct smr_qp *qp)
+{
+	const struct smr_srq *srq = smr_recv_srq(qp);
+
+	return srq ? to_smr_pd(srq->ibsrq.pd) : qp->pd;
+}
+
+/**
+ * smr_recv_open() - open a part of @qp->resp.rwqe in @qp->resp.sgl
+ * @qp: the responder's QP
+ * @skip: where in the list the part begins, in bytes
+ * @len: how many bytes
+ *
+ * Context: any; called by the response task.
+ * Return: SMR_RESP_OK, to be ended with smr_sgl_close(); SMR_RESP_LOC_PROT.
+ */
+enum smr_resp_verdict smr_recv_open(struct smr_qp *qp, u64 skip, u64 len)
+{
+	struct smr_rwqe *rwqe = &qp->resp.rwqe;
+	enum smr_key_verdict verdict;
+
+	verdict = smr_sgl_open(&qp->resp.sgl, recv_pd(qp), qp->ibqp.qp_num,
+			       IB_ACCESS_LOCAL_WRITE, rwqe->sge, rwqe->num_sge,
+			       skip, len);
+	smr_key_count(qp->env->stats, verdict);
+	return verdict == SMR_KEY_OK ? SMR_RESP_OK : SMR_RESP_LOC_PROT;
+}
+
+static enum smr_resp_verdict place_fault(struct smr_qp *qp, struct smr_run *run)
+{
+	int err = smr_payload_fault(run, &qp->resp.sgl, true);
+
+	return err ? smr_fault_verdict(err, SMR_RESP_LOC_PROT) : SMR_RESP_MORE;
+}
+
+/**
+ * smr_recv_place() - put a message into the next receive work request
+ * @qp: the receiver
+ * @len: bytes
+ * @run: how to run
+ * @copy: writes @len bytes into @qp->resp.sgl; as smr_sgl_write()
+ * @from: for @copy
+ *
+ * Context: as @run says; called by the response task.
+ * Return: SMR_RESP_OK when it is there; SMR_RESP_MORE, SMR_RESP_DEFER to be
+ * called again; or why not.
+ */
+enum smr_resp_verdict smr_recv_place(struct smr_qp *qp, u64 len,
+				     struct smr_run *run,
+				     int (*copy)(struct smr_qp *qp,
+						 const void *from),
+				     const void *from)
+{
+	enum smr_resp_verdict verdict = smr_recv_take(qp);
+	int err;
+
+	if (verdict != SMR_RESP_OK)
+		return verdict;
+	if (len > qp->resp.rwqe.len)
+		return SMR_RESP_TOO_LONG;
+	verdict = smr_recv_open(qp, 0, len);
+	if (verdict != SMR_RESP_OK)
+		return verdict;
+	err = copy(qp, from);
+	if (err)
+		verdict = err == -EAGAIN ? place_fault(qp, run) :
+					   SMR_RESP_LOC_PROT;
+	smr_sgl_close(&qp->resp.sgl);
+	return verdict;
+}

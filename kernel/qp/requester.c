@@ -1,0 +1,554 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/requester.h"
+
+#include <linux/minmax.h>
+
+#include "net/icrc.h"
+#include "net/train.h"
+#include "net/wire.h"
+#include "qp/completer.h"
+#include "qp/core.h"
+#include "qp/local_wr.h"
+#include "qp/loopback.h"
+#include "qp/opcode.h"
+#include "qp/packet.h"
+#include "qp/payload.h"
+#include "qp/sq.h"
+#include "qp/ud.h"
+#include "qp/window.h"
+#include "stats.h"
+#include "steer/raw.h"
+#include "trace.h"
+
+/* Can more be sent now, and if not, what ends the wait? */
+enum req_verdict {
+	REQ_SENT,	/* look for more */
+	REQ_WAIT,	/* an answer, a timer, a doorbell or the flow's wake */
+	REQ_DEFER,	/* process context */
+};
+
+/**
+ * smr_requester_reset() - back to how a requester is when it is new
+ * @qp: the QP, paused
+ */
+void smr_requester_reset(struct smr_qp *qp)
+{
+	struct smr_requester *req = &qp->req;
+
+	if (qp->sq.max_wr)
+		smr_ring_reset(&qp->sq.ring);
+	qp->sq.head = 0;
+	qp->sq.next = 0;
+	req->psn = 0;
+	req->max_psn = 0;
+	smr_window_reset(qp);
+}
+
+/**
+ * smr_requester_start() - set the first PSN
+ * @qp: the QP, paused, on its way to RTS
+ * @psn: the first
+ */
+void smr_requester_start(struct smr_qp *qp, u32 psn)
+{
+	qp->req.psn = psn;
+	qp->req.max_psn = psn;
+	smr_window_reset(qp);
+	qp->req.wire = false;
+	qp->comp.una = psn;
+}
+
+/* May this work request begin now? IBTA 10.8.3.3 for the fence. */
+static bool wqe_may_start(struct smr_qp *qp, const struct smr_swqe *wqe,
+			  const struct smr_wr_info *wr)
+{
+	u32 rd = smr_window_reads(qp);
+
+	if (READ_ONCE(qp->state) != IB_QPS_RTS)
+		return false;
+	if (wqe->send_flags & IB_SEND_FENCE && rd)
+		return false;
+	/* Without any resources it starts, to be refused. */
+	return !(wr->flags & SMR_WR_NONPOSTED) || !rd ||
+	       rd < qp->attr.max_rd_atomic;
+}
+
+static u8 key_to_status(struct smr_qp *qp, enum smr_key_verdict verdict)
+{
+	smr_key_count(qp->env->stats, verdict);
+	return IB_WC_LOC_PROT_ERR;
+}
+
+/* What can be wrong with it is found before the peer hears of it. */
+static u8 wqe_check(struct smr_qp *qp, struct smr_swqe *wqe,
+		    const struct smr_wr_info *wr)
+{
+	int access = wr->flags & SMR_WR_FETCHES ? IB_ACCESS_LOCAL_WRITE : 0;
+	struct smr_sgl *sgl = &qp->req.sgl;
+	enum smr_key_verdict verdict;
+
+	if (wr->flags & SMR_WR_NONPOSTED && !qp->attr.max_rd_atomic)
+		return IB_WC_LOC_QP_OP_ERR;
+	if (!wqe->num_sge)
+		return IB_WC_SUCCESS;
+	verdict = smr_sgl_open(sgl, qp->pd, qp->ibqp.qp_num, access, wqe->sge,
+			       wqe->num_sge, 0, wqe->len);
+	if (verdict != SMR_KEY_OK)
+		return key_to_status(qp, verdict);
+	smr_sgl_close(sgl);
+	return IB_WC_SUCCESS;
+}
+
+static void wqe_start(struct smr_qp *qp, struct smr_swqe *wqe,
+		      const struct smr_wr_info *wr)
+{
+	wqe->psn = qp->req.psn;
+	wqe->npsn = wr->flags & (SMR_WR_ATOMIC | SMR_WR_CONFIRMED) ? 1 :
+		    max_t(u32, 1, DIV_ROUND_UP(wqe->len, qp->mtu));
+	wqe->state = SMR_SWQE_STARTED;
+	trace_smr_send_start(qp->ibqp.qp_num, wqe->wr_id, wqe->opcode,
+			     wqe->len, wqe->psn, wqe->npsn);
+}
+
+/* Note that PSNs up to here are on their way. */
+static void psn_sent(struct smr_qp *qp, u32 n)
+{
+	struct smr_requester *req = &qp->req;
+
+	req->wire = true;
+	req->psn = smr_psn_add(req->psn, n);
+	if (smr_psn_diff(req->psn, req->max_psn) > 0)
+		req->max_psn = req->psn;
+	if (qp->service == SMR_TRANSPORT_UC)
+		qp->comp.una = req->psn;
+	else
+		smr_completer_arm(qp);
+}
+
+/* A local error in the middle: it completes once those before it have. */
+static void wqe_spoil(struct smr_swqe *wqe, u8 status)
+{
+	wqe->status = status;
+}
+
+struct req_message {
+	struct smr_qp *qp;
+	struct smr_swqe *wqe;
+	const struct smr_wr_info *wr;
+	struct smr_hdr hdr;
+	u32 first;	/* index of the next packet in its message */
+	u32 end;	/* one past the last packet to send now */
+};
+
+/* Fill in what distinguishes packet @i of a message. */
+static void packet_hdr(struct req_message *m, u32 i)
+{
+	const struct smr_wr_info *wr = m->wr;
+	bool last = i + 1 == m->wqe->npsn;
+	struct smr_hdr *hdr = &m->hdr;
+
+	if (m->wqe->npsn == 1)
+		smr_req_hdr_opcode(m->qp, hdr, wr->only);
+	else if (!i)
+		smr_req_hdr_opcode(m->qp, hdr, wr->first);
+	else
+		smr_req_hdr_opcode(m->qp, hdr, last ? wr->last : wr->middle);
+	hdr->psn = smr_psn_add(m->wqe->psn, i);
+	hdr->len = last ? m->wqe->len - i * m->qp->mtu : m->qp->mtu;
+	hdr->pad = -hdr->len & 3;
+	hdr->solicited = last && m->wqe->send_flags & IB_SEND_SOLICITED;
+	hdr->ack_req = i + 1 == m->end &&
+		       m->qp->service != SMR_TRANSPORT_UC;
+}
+
+/* One packet onto the train. 1: it is on; 0: the train is full; or errno. */
+static int packet_append(struct req_message *m, struct smr_train *train)
+{
+	struct smr_hdr *hdr = &m->hdr;
+	unsigned int len = smr_packet_len(hdr);
+	u8 *seg = smr_train_seg(train, len);
+	int err;
+
+	if (!seg)
+		return 0;
+	err = smr_packet_fill(seg, hdr, &m->qp->req.sgl);
+	if (err)
+		return err;
+	smr_icrc_seal(train, seg, len);
+	return 1;
+}
+
+/*
+ * A train of packets that are equally long but for a shorter last one, as
+ * GSO has it. A FIRST with its RETH is longer and travels alone.
+ */
+static int train_send(struct req_message *m, u32 *sent)
+{
+	struct smr_qp *qp = m->qp;
+	struct smr_train train;
+	u32 i = m->first, n;
+	int ret;
+
+	packet_hdr(m, i);
+	n = m->hdr.op->flags & SMR_OP_RETH ? 1 : m->end - i;
+	ret = smr_train_begin(&train, &qp->path, &qp->flow, n,
+			      smr_packet_len(&m->hdr));
+	if (ret)
+		return ret;
+	for (; i < m->first + n; i++) {
+		packet_hdr(m, i);
+		/* A LAST with immediate data may be longer than a MIDDLE. */
+		if (smr_packet_len(&m->hdr) > train.seg_len)
+			break;
+		ret = packet_append(m, &train);
+		if (ret <= 0)
+			break;
+	}
+	if (ret < 0) {
+		smr_train_abort(&train);
+		return ret;
+	}
+	*sent = i - m->first;
+	smr_stat_add(qp->env->stats, SMR_CNT_TX_PACKETS, *sent);
+	smr_stat_add(qp->env->stats, SMR_CNT_TX_BYTES, train.len);
+	return smr_train_send(&train);
+}
+
+static enum smr_key_verdict message_open(struct req_message *m)
+{
+	struct smr_sgl *sgl = &m->qp->req.sgl;
+	struct smr_swqe *wqe = m->wqe;
+	u64 skip = (u64)m->first * m->qp->mtu;
+
+	if (wqe->send_flags & IB_SEND_INLINE) {
+		smr_sgl_inline(sgl, wqe->data + skip, wqe->len - skip);
+		return SMR_KEY_OK;
+	}
+	return smr_sgl_open(sgl, m->qp->pd, m->qp->ibqp.qp_num, 0, wqe->sge,
+			    wqe->num_sge, skip,
+			    (u64)(m->end - m->first) * m->qp->mtu);
+}
+
+/* A page of the message is not there: it is to be, and then once more. */
+static enum req_verdict message_fault(struct req_message *m,
+				      struct smr_run *run)
+{
+	int err = smr_payload_fault(run, &m->qp->req.sgl, false);
+
+	if (err == -EINTR)
+		return REQ_DEFER;
+	if (err)
+		wqe_spoil(m->wqe, smr_fault_status(err));
+	return REQ_SENT;
+}
+
+static enum req_verdict message_sent(struct req_message *m, struct smr_run *run,
+				     u32 sent, int err)
+{
+	struct smr_qp *qp = m->qp;
+
+	if (err == SMR_PAGE_MISSING)
+		return message_fault(m, run);
+	if (err == -EFAULT) {
+		wqe_spoil(m->wqe, IB_WC_LOC_PROT_ERR);
+		return REQ_SENT;
+	}
+	if (err == -EAGAIN) {
+		smr_stat_inc(qp->env->stats, SMR_CNT_BACKPRESSURE);
+		return REQ_WAIT;
+	}
+	/* No route and no memory are as good as a lost packet. */
+	if (err)
+		sent = m->end - m->first;
+	psn_sent(qp, sent);
+	run->quota -= sent * (qp->mtu + SMR_COST_PACKET);
+	return REQ_SENT;
+}
+
+/* SEND and WRITE: as much of the message as the window and a train take. */
+static enum req_verdict message_send(struct req_message *m, struct smr_run *run)
+{
+	struct smr_qp *qp = m->qp;
+	enum smr_key_verdict verdict;
+	enum req_verdict ret;
+	u32 sent = 0;
+	int err;
+
+	m->end = min3(m->wqe->npsn, m->first + smr_window_room(qp),
+		      m->first + SMR_TRAIN_SEGS);
+	verdict = message_open(m);
+	if (verdict != SMR_KEY_OK) {
+		wqe_spoil(m->wqe, key_to_status(qp, verdict));
+		return REQ_SENT;
+	}
+	err = train_send(m, &sent);
+	ret = message_sent(m, run, sent, err);
+	smr_sgl_close(&qp->req.sgl);
+	return ret;
+}
+
+/* ATOMIC WRITE: one packet with a payload, which is answered on its own. */
+static enum req_verdict atomic_write_send(struct req_message *m,
+					  struct smr_run *run)
+{
+	struct smr_qp *qp = m->qp;
+	u32 psn = qp->req.psn;
+	enum req_verdict ret;
+
+	if (smr_window_reads(qp) >= qp->attr.max_rd_atomic)
+		return REQ_WAIT;
+	ret = message_send(m, run);
+	if (qp->req.psn != psn)
+		smr_window_add_read(qp);
+	return ret;
+}
+
+/*
+ * A READ, an atomic or a FLUSH: one packet whose answer takes PSNs. A long READ
+ * is asked for in parts, which the responder cannot tell from several READs, so
+ * that the window bounds what is under way and loss costs little. A part that
+ * is more than the window goes alone.
+ */
+static enum req_verdict fetch_send(struct req_message *m, struct smr_run *run)
+{
+	struct smr_qp *qp = m->qp;
+	struct smr_swqe *wqe = m->wqe;
+	struct smr_hdr *hdr = &m->hdr;
+	u32 n = smr_window_part(qp, m->first, wqe->npsn);
+	u32 off = m->first * qp->mtu;
+	enum req_verdict ret;
+	int err;
+
+	if (smr_window_reads(qp) >= qp->attr.max_rd_atomic ||
+	    (n > smr_window_room(qp) && qp->req.psn != qp->comp.una))
+		return REQ_WAIT;
+	m->end = m->first + 1;
+	smr_req_hdr_opcode(qp, hdr, m->wr->only);
+	hdr->ack_req = true;
+	if (m->wr->flags & SMR_WR_READ) {
+		hdr->va += off;
+		hdr->dma_len = min(wqe->len - off, n * qp->mtu);
+	}
+	err = smr_packet_send(qp, &qp->path, hdr, NULL);
+	if (err == -EAGAIN)
+		return message_sent(m, run, 0, err);
+	m->end = m->first + n;
+	ret = message_sent(m, run, n, err);
+	smr_window_add_read(qp);
+	return ret;
+}
+
+/* All of it at once, to a peer on this host. */
+static void local_send(struct req_message *m, struct smr_run *run)
+{
+	struct smr_qp *qp = m->qp;
+	struct smr_swqe *wqe = m->wqe;
+
+	smr_req_hdr_opcode(qp, &m->hdr, m->wr->only);
+	m->hdr.len = m->wr->flags & SMR_WR_FETCHES ? 0 : wqe->len;
+	m->hdr.solicited = wqe->send_flags & IB_SEND_SOLICITED;
+	m->hdr.ack_req = true;
+	wqe->state = SMR_SWQE_SENT;
+	qp->sq.next++;
+	qp->req.psn = smr_psn_add(wqe->psn, wqe->npsn);
+	qp->req.max_psn = qp->req.psn;
+	run->quota -= SMR_COST_PACKET;
+	smr_stat_inc(qp->env->stats, SMR_CNT_LOCAL_OPS);
+	smr_stat_add(qp->env->stats, SMR_CNT_LOCAL_BYTES, wqe->len);
+	smr_loopback_hand(qp, wqe, &m->hdr, wqe->npsn, run);
+}
+
+/* The next piece of a work request that has its PSNs. */
+static enum req_verdict wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
+				 const struct smr_wr_info *wr,
+				 struct smr_run *run)
+{
+	struct req_message m = { .qp = qp, .wqe = wqe, .wr = wr };
+	enum req_verdict ret;
+
+	m.first = smr_psn_off(qp->req.psn, wqe->psn);
+	smr_req_hdr_init(qp, wqe, wr, &m.hdr);
+	if (!m.first && smr_loopback_usable(qp)) {
+		local_send(&m, run);
+		return REQ_SENT;
+	}
+	if (!smr_window_room(qp))
+		return REQ_WAIT;
+	if (wr->flags & SMR_WR_ATOMIC_WRITE)
+		ret = atomic_write_send(&m, run);
+	else if (wr->flags & SMR_WR_NONPOSTED)
+		ret = fetch_send(&m, run);
+	else
+		ret = message_send(&m, run);
+	if (smr_psn_off(qp->req.psn, wqe->psn) == wqe->npsn) {
+		wqe->state = SMR_SWQE_SENT;
+		qp->sq.next++;
+		/* IBTA 9.8.2: nobody will answer */
+		if (qp->service == SMR_TRANSPORT_UC)
+			smr_send_retire(qp);
+	}
+	return ret;
+}
+
+/* A work request that is no good completes when it is its turn. */
+static enum req_verdict wqe_refuse(struct smr_qp *qp, struct smr_swqe *wqe)
+{
+	if (qp->sq.head != qp->sq.next)
+		return REQ_WAIT;
+	/* A queue that drains begins nothing new, not even this. */
+	if (wqe->state == SMR_SWQE_POSTED &&
+	    READ_ONCE(qp->state) != IB_QPS_RTS)
+		return REQ_WAIT;
+	smr_send_fail(qp, wqe->status);
+	return REQ_SENT;
+}
+
+/* All before it has completed, so it completes right behind them. */
+static enum req_verdict wqe_local(struct smr_qp *qp, struct smr_swqe *wqe,
+				  struct smr_run *run)
+{
+	run->quota -= SMR_COST_PACKET;
+	if (qp->sq.head != qp->sq.next)
+		return REQ_WAIT;
+	if (READ_ONCE(qp->state) != IB_QPS_RTS) {
+		/* It may have been tried: nobody knows for how long it waits. */
+		smr_local_wr_undo(qp);
+		return REQ_WAIT;
+	}
+	return smr_local_wr_exec(qp, wqe, run) ? REQ_SENT : REQ_DEFER;
+}
+
+static enum req_verdict datagram_send(struct smr_qp *qp, struct smr_swqe *wqe,
+				      struct smr_run *run)
+{
+	if (READ_ONCE(qp->state) != IB_QPS_RTS)
+		return REQ_WAIT;
+	switch (qp->service == SMR_TRANSPORT_RAW ? smr_raw_send(qp, wqe, run) :
+						   smr_ud_send(qp, wqe, run)) {
+	case -EAGAIN:
+		return REQ_WAIT;
+	case -EINTR:
+		return REQ_DEFER;
+	default:
+		return REQ_SENT;
+	}
+}
+
+static enum req_verdict requester_step(struct smr_qp *qp, struct smr_run *run)
+{
+	const struct smr_wr_info *wr;
+	struct smr_swqe *wqe;
+
+	if (qp->comp.rnr_wait || qp->handed.state != SMR_LOCAL_IDLE)
+		return REQ_WAIT;
+	if (qp->sq.next == qp->sq.ring.idx && !smr_sq_fetch(qp))
+		return REQ_WAIT;
+	wqe = smr_sq_wqe(&qp->sq, qp->sq.next);
+	if (wqe->status)
+		return wqe_refuse(qp, wqe);
+	wr = smr_wr_info(qp->ibqp.qp_type, wqe->opcode);
+	if (wr->flags & SMR_WR_LOCAL)
+		return wqe_local(qp, wqe, run);
+	if (qp->service == SMR_TRANSPORT_UD ||
+	    qp->service == SMR_TRANSPORT_RAW)
+		return datagram_send(qp, wqe, run);
+	if (wqe->state == SMR_SWQE_POSTED) {
+		if (!wqe_may_start(qp, wqe, wr))
+			return REQ_WAIT;
+		wqe->status = wqe_check(qp, wqe, wr);
+		if (wqe->status)
+			return REQ_SENT;
+		wqe_start(qp, wqe, wr);
+	}
+	return wqe_send(qp, wqe, wr, run);
+}
+
+/*
+ * Is there a work request that has begun, and is not done? All of it may be
+ * acknowledged that has left, or nothing: a receiver may not have been ready.
+ */
+static bool sq_has_begun(const struct smr_sq *sq)
+{
+	return sq->head != sq->next ||
+	       (sq->next != sq->ring.idx &&
+		smr_sq_wqe(sq, sq->next)->state != SMR_SWQE_POSTED);
+}
+
+/* SQD: tell once that what had begun is done. IBTA 10.3.1.5 */
+static void requester_drained(struct smr_qp *qp)
+{
+	if (READ_ONCE(qp->state) != IB_QPS_SQD || qp->drained ||
+	    sq_has_begun(&qp->sq))
+		return;
+	qp->drained = true;
+	if (qp->attr.en_sqd_async_notify)
+		smr_qp_event(qp, IB_EVENT_SQ_DRAINED);
+}
+
+/*
+ * Complete what is in the send queue of a QP in error. An operation that a peer
+ * on this host works on comes back first.
+ */
+static enum smr_task_verdict send_flush(struct smr_qp *qp, struct smr_run *run)
+{
+	struct smr_sq *sq = &qp->sq;
+
+	if (qp->handed.state != SMR_LOCAL_IDLE && !smr_loopback_retract(qp))
+		return SMR_TASK_IDLE;
+	if (sq->head == sq->ring.idx && !smr_sq_fetch(qp))
+		return SMR_TASK_IDLE;
+	smr_local_wr_undo(qp);
+	smr_send_flush(qp);
+	run->quota -= SMR_COST_PACKET;
+	return SMR_TASK_MORE;
+}
+
+/**
+ * smr_send_flush_all() - complete what was in a send queue when its QP failed
+ * @qp: the QP, paused, on its way from SQE to RTS
+ *
+ * What is posted from now on is to be sent.
+ *
+ * Context: process.
+ */
+void smr_send_flush_all(struct smr_qp *qp)
+{
+	struct smr_run run = { .can_sleep = true };
+	u32 n;
+
+	for (n = 0; n < qp->sq.ring.depth; n++)
+		if (send_flush(qp, &run) == SMR_TASK_IDLE)
+			return;
+}
+
+/**
+ * smr_requester_run() - send what may be sent, one step of it
+ * @qp: the QP
+ * @run: how it may run
+ *
+ * Context: as @run says; called by the send task.
+ * Return: SMR_TASK_IDLE when nothing may be sent now.
+ */
+enum smr_task_verdict smr_requester_run(struct smr_qp *qp, struct smr_run *run)
+{
+	switch (READ_ONCE(qp->state)) {
+	case IB_QPS_RTS:
+	case IB_QPS_SQD:
+		break;
+	case IB_QPS_ERR:
+	case IB_QPS_SQE:
+		return send_flush(qp, run);
+	default:
+		return SMR_TASK_IDLE;
+	}
+	switch (requester_step(qp, run)) {
+	case REQ_SENT:
+		return SMR_TASK_MORE;
+	case REQ_DEFER:
+		return SMR_TASK_DEFER;
+	case REQ_WAIT:
+		break;
+	}
+	requester_drained(qp);
+	return SMR_TASK_IDLE;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Whether a request may be executed: verdicts without side effects. */
+#ifndef SMR_RESP_CHECK_H
+#define SMR_RESP_CHECK_H
+
+#include "qp/core.h"
+
+enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
+				     const struct smr_op *op);
+
+#endif /* SMR_RESP_CHECK_H */

@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/resp_exec.h"
+
+#include <rdma/ib_pack.h>
+
+#include "net/wire.h"
+#include "pd.h"
+#include "qp/core.h"
+#include "qp/local_wr.h"
+#include "qp/loopback.h"
+#include "qp/payload.h"
+#include "qp/recv.h"
+#include "qp/resp_flush.h"
+#include "qp/resp_read.h"
+#include "qp/xrc.h"
+
+/* IBTA 9.7.2: no message is longer */
+#define MESSAGE_MAX	BIT_ULL(31)
+
+/* What one call copies at most of a local operation, in bytes */
+#define SLICE_SOFTIRQ	(64 * 1024)
+#define SLICE_PROCESS	(256 * 1024)
+
+/* One payload, or one slice of it, on its way to memory. */
+struct exec {
+	struct smr_qp *qp;
+	const struct smr_op *op;
+	struct smr_run *run;
+	struct smr_sgl *theirs;	/* the local requester's list, when open */
+	u32 len;	/* bytes to copy now */
+};
+
+static u32 slice(const struct smr_op *op, const struct smr_run *run, u64 total)
+{
+	u64 max = run->can_sleep ? SLICE_PROCESS : SLICE_SOFTIRQ;
+
+	return min_t(u64, max, total - op->local->done);
+}
+
+/*
+ * The requester's own memory of a local operation. Nobody has looked at its
+ * keys since the work request was checked, so they may be dead by now.
+ */
+static bool peer_open(struct exec *x, int access)
+{
+	const struct smr_local *local = x->op->local;
+	const struct smr_swqe *wqe = local->wqe;
+	struct smr_qp *src = local->src;
+	enum smr_key_verdict verdict;
+
+	if (local->err)
+		return false;
+	if (wqe->send_flags & IB_SEND_INLINE) {
+		smr_sgl_inline(&src->req.sgl, wqe->data + local->done, x->len);
+		x->theirs = &src->req.sgl;
+		return true;
+	}
+	verdict = smr_sgl_open(&src->req.sgl, src->pd, src->ibqp.qp_num,
+			       access, wqe->sge, wqe->num_sge, local->done,
+			       x->len);
+	smr_key_count(src->env->stats, verdict);
+	if (verdict != SMR_KEY_OK)
+		return false;
+	x->theirs = &src->req.sgl;
+	return true;
+}
+
+static void peer_close(struct exec *x)
+{
+	if (x->theirs)
+		smr_sgl_close(x->theirs);
+	x->theirs = NULL;
+}
+
+/* What the peer's rkey opens of this side's memory. */
+static bool remote_open(struct exec *x, int access, u64 va, u32 rkey)
+{
+	struct smr_qp *qp = x->qp;
+	enum smr_key_verdict verdict;
+
+	verdict = smr_sgl_open_key(&qp->resp.sgl, smr_resp_pd(qp),
+				   qp->ibqp.qp_num, access, rkey, va, x->len);
+	smr_key_count(qp->env->stats, verdict);
+	return verdict == SMR_KEY_OK;
+}
+
+/* Nobody else's process may be waited for in a context that was lent. */
+static bool can_fault(const struct exec *x)
+{
+	return x->run->can_fault ||
+	       (x->run->can_sleep && smr_sgl_is_own(&x->qp->resp.sgl));
+}
+
+/*
+ * A page is missing. This side's are brought in first; if one is missing then
+ * still, it is the requester's, who is asked to see to it.
+ *
+ * Meanwhile the requester may deregister what its list names, or go.
+ */
+static enum smr_resp_verdict exec_fault(struct exec *x, bool fetch)
+{
+	struct smr_local *local = x->op->local;
+	int err;
+
+	if (local && local->faulted)
+		return SMR_RESP_PEER_PAGE;
+	if (!can_fault(x))
+		return SMR_RESP_DEFER;
+	peer_close(x);
+	if (local)
+		smr_loopback_park(x->qp, local);
+	err = smr_sgl_fault(&x->qp->resp.sgl, !fetch);
+	if (local && !smr_loopback_unpark(x->qp, local))
+		return SMR_RESP_GONE;
+	if (err)
+		return smr_fault_verdict(err, SMR_RESP_ACCESS);
+	if (local)
+		local->faulted = true;
+	return SMR_RESP_MORE;
+}
+
+/* Copy a part of the payload, the next of it, to the open list. */
+static int payload_copy(struct exec *x, size_t off, size_t len)
+{
+	struct smr_sgl *sgl = &x->qp->resp.sgl;
+
+	if (x->op->local)
+		return smr_sgl_copy(sgl, x->theirs, len);
+	return smr_sgl_write_skb(sgl, x->op->skb, x->op->off + off, len);
+}
+
+/*
+ * Copy the payload, from wherever it is, to the open list. Nobody sees any of
+ * its last @tail bytes before all that came before them.
+ */
+static enum smr_resp_verdict payload_in(struct exec *x, size_t tail)
+{
+	int err;
+
+	if (x->op->local && !peer_open(x, 0))
+		return SMR_RESP_PEER_PROT;
+	err = payload_copy(x, 0, x->len - tail);
+	if (!err && tail) {
+		/* Pairs with what a program does after its poll sees the tail. */
+		smp_wmb();
+		err = payload_copy(x, x->len - tail, tail);
+	}
+	if (err == -EAGAIN)
+		return exec_fault(x, false);
+	if (err == -ENXIO)
+		return SMR_RESP_PEER_PROT;
+	return err ? SMR_RESP_ACCESS : SMR_RESP_OK;
+}
+
+static void payload_close(struct exec *x)
+{
+	smr_sgl_close(&x->qp->resp.sgl);
+	peer_close(x);
+}
+
+/* This much is in place. Is it all that the operation brings? */
+static enum smr_resp_verdict payload_done(struct exec *x)
+{
+	struct smr_local *local = x->op->local;
+
+	x->run->quota -= x->len;
+	if (!local) {
+		x->qp->resp.received += x->len;
+		return SMR_RESP_OK;
+	}
+	local->done += x->len;
+	local->faulted = false;
+	x->qp->resp.received = local->done;
+	if (READ_ONCE(local->cancel))
+		return SMR_RESP_DROP;
+	return local->done < x->op->hdr.len ? SMR_RESP_MORE : SMR_RESP_OK;
+}
+
+static u32 payload_now(const struct smr_op *op, const struct smr_run *run)
+{
+	return op->local ? slice(op, run, op->hdr.len) : op->hdr.len;
+}
+
+/* All of a SEND is in place; what it wants invalidated goes before it shows. */
+static enum smr_resp_verdict send_last(struct exec *x)
+{
+	const struct smr_hdr *hdr = &x->op->hdr;
+	const struct smr_pd *pd;
+	struct smr_qp *qp = x->qp;
+	int err;
+
+	if (hdr->op->flags & SMR_OP_IETH) {
+		pd = smr_resp_pd(qp);
+		/* A request that came by the other way waits for another. */
+		if (qp->resp.inv_pd && (qp->resp.inv_pd != pd ||
+					qp->resp.inv_rkey != hdr->inv_rkey))
+			smr_resp_forget(qp);
+		err = smr_invalidate(qp, pd, hdr->inv_rkey, x->run);
+		/* Other CPUs copy for a moment yet: this packet once more. */
+		if (err == -EAGAIN) {
+			qp->resp.received -= x->op->local ? 0 : x->len;
+			qp->resp.inv_rkey = hdr->inv_rkey;
+			qp->resp.inv_pd = pd;
+			qp->resp.inv_local = x->op->local;
+			if (x->op->local)
+				x->op->local->invalidating = true;
+			return SMR_RESP_DEFER;
+		}
+		qp->resp.inv_pd = NULL;
+		qp->resp.inv_local = false;
+		if (err)
+			return SMR_RESP_ACCESS;
+	}
+	smr_recv_done(qp, hdr, qp->resp.received);
+	return SMR_RESP_OK;
+}
+
+/**
+ * smr_resp_forget() - a request that was to come again will not
+ * @qp: the responder's QP
+ *
+ * What it waited to invalidate stays as it is.
+ *
+ * Context: any; called by the response task, or while it is paused.
+ */
+void smr_resp_forget(struct smr_qp *qp)
+{
+	if (qp->resp.inv_pd)
+		smr_invalidate_undo(qp, qp->resp.inv_pd, qp->resp.inv_rkey);
+	qp->resp.inv_pd = NULL;
+	qp->resp.inv_local = false;
+}
+
+/**
+ * smr_resp_claim() - have the operation in the inbox, if there is one
+ * @qp: the responder's QP
+ *
+ * One that was to come again may have been taken back meanwhile.
+ *
+ * Context: any; called by the response task.
+ * Return: as smr_loopback_claim().
+ */
+struct smr_local *smr_resp_claim(struct smr_qp *qp)
+{
+	struct smr_local *local = smr_loopback_claim(qp);
+
+	if (qp->resp.inv_local && !(local && local->invalidating))
+		smr_resp_forget(qp);
+	return local;
+}
+
+/* SEND: into the receive work request. */
+static enum smr_resp_verdict exec_send(struct exec *x)
+{
+	struct smr_responder *resp = &x->qp->resp;
+	enum smr_resp_verdict verdict;
+	u64 before;
+
+	verdict = smr_recv_take(x->qp);
+	if (verdict != SMR_RESP_OK)
+		return verdict;
+	before = x->op->local ? 0 : resp->received;
+	if (before + x->op->hdr.len > min(resp->rwqe.len, MESSAGE_MAX))
+		return SMR_RESP_TOO_LONG;
+	verdict = smr_recv_open(x->qp, resp->received, x->len);
+	if (verdict != SMR_RESP_OK)
+		return verdict;
+	verdict = payload_in(x, 0);
+	payload_close(x);
+	if (verdict == SMR_RESP_ACCESS)
+		return SMR_RESP_LOC_PROT;
+	if (verdict == SMR_RESP_OK)
+		verdict = payload_done(x);
+	if (verdict == SMR_RESP_OK && x->op->hdr.op->flags & SMR_OP_LAST)
+		return send_last(x);
+	return verdict;
+}
+
+/*
+ * How much of a WRITE is copied last. Many programs do not wait for a
+ * completion but poll the last word of what is written to them, and a CPU that
+ * reorders stores (arm64) may make that visible first. x86 does not reorder
+ * them, and needs no copy in two parts.
+ */
+static size_t write_tail(u64 va, size_t len)
+{
+	if (IS_ENABLED(CONFIG_X86))
+		return 0;
+	return min_t(size_t, len, ((va + len - 1) & 7) + 1);
+}
+
+/* The payload of a WRITE. */
+static enum smr_resp_verdict write_in(struct exec *x)
+{
+	struct smr_responder *resp = &x->qp->resp;
+	bool first = x->op->hdr.op->flags & SMR_OP_FIRST;
+	u64 va = first ? x->op->hdr.va : resp->va;
+	u32 rkey = first ? x->op->hdr.rkey : resp->rkey;
+	enum smr_resp_verdict verdict;
+
+	if (x->op->local)
+		va += x->op->local->done;
+	if (!remote_open(x, IB_ACCESS_REMOTE_WRITE, va, rkey))
+		return SMR_RESP_ACCESS;
+	verdict = payload_in(x, write_tail(va, x->len));
+	payload_close(x);
+	return verdict == SMR_RESP_OK ? payload_done(x) : verdict;
+}
+
+static enum smr_resp_verdict exec_write(struct exec *x)
+{
+	const struct smr_hdr *hdr = &x->op->hdr;
+	enum smr_resp_verdict verdict;
+
+	/* Before the data, so that it can be refused without a trace. */
+	if (hdr->op->flags & SMR_OP_IMM) {
+		verdict = smr_recv_take(x->qp);
+		if (verdict != SMR_RESP_OK)
+			return verdict;
+	}
+	if (x->len) {
+		verdict = write_in(x);
+		if (verdict != SMR_RESP_OK)
+			return verdict;
+	}
+	if (hdr->op->flags & SMR_OP_IMM)
+		smr_recv_done(x->qp, hdr, x->qp->resp.received);
+	return SMR_RESP_OK;
+}
+
+/* A READ by a peer on this host: into its memory at once. */
+static enum smr_resp_verdict read_local(struct exec *x)
+{
+	struct smr_local *local = x->op->local;
+	const struct smr_hdr *hdr = &x->op->hdr;
+	enum smr_resp_verdict verdict;
+	int err;
+
+	x->len = slice(x->op, x->run, hdr->dma_len);
+	if (!x->len)
+		return SMR_RESP_OK;
+	if (!remote_open(x, IB_ACCESS_REMOTE_READ, hdr->va + local->done,
+			 hdr->rkey))
+		return SMR_RESP_ACCESS;
+	verdict = SMR_RESP_PEER_PROT;
+	if (peer_open(x, IB_ACCESS_LOCAL_WRITE)) {
+		err = smr_sgl_copy(x->theirs, &x->qp->resp.sgl, x->len);
+		if (err == -EAGAIN)
+			verdict = exec_fault(x, true);
+		else if (err != -EFAULT)
+			verdict = err ? SMR_RESP_ACCESS : SMR_RESP_OK;
+	}
+	payload_close(x);
+	if (verdict != SMR_RESP_OK)
+		return verdict;
+	local->done += x->len;
+	local->faulted = false;
+	x->run->quota -= x->len;
+	if (READ_ONCE(local->cancel))
+		return SMR_RESP_DROP;
+	return local->done < hdr->dma_len ? SMR_RESP_MORE : SMR_RESP_OK;
+}
+
+/* Remember a READ or an atomic: its duplicate is answered from this. */
+static struct smr_rd_res *res_add(struct smr_qp *qp, const struct smr_op *op,
+				  u32 npsn)
+{
+	struct smr_responder *resp = &qp->resp;
+	struct smr_rd_res *res = &resp->res[resp->res_next];
+
+	resp->res_next = (resp->res_next + 1) % resp->nr_res;
+	res->psn = op->hdr.psn;
+	res->npsn = npsn;
+	res->atomic = false;
+	res->va = op->hdr.va;
+	res->rkey = op->hdr.rkey;
+	res->len = op->hdr.dma_len;
+	return res;
+}
+
+static enum smr_resp_verdict exec_read(struct exec *x)
+{
+	const struct smr_hdr *hdr = &x->op->hdr;
+	struct smr_read_stream *read = &x->qp->resp.read;
+
+	if (x->op->local)
+		return read_local(x);
+	res_add(x->qp, x->op, x->op->npsn);
+	read->psn = hdr->psn;
+	read->va = hdr->va;
+	read->rkey = hdr->rkey;
+	read->srqn = hdr->srqn;
+	read->left = hdr->dma_len;
+	read->first = true;
+	read->atomic = false;
+	read->active = true;
+	return SMR_RESP_OK;
+}
+
+static int atomic_op(struct exec *x, u64 *orig)
+{
+	const struct smr_span *span = &x->qp->resp.sgl.spans[0];
+	const struct smr_hdr *hdr = &x->op->hdr;
+
+	/* The opcode's only difference that the flags do not show. */
+	if ((hdr->opcode & ~SMR_TRANSPORT_MASK) == IB_OPCODE_COMPARE_SWAP)
+		return smr_span_cmp_swap(span, hdr->compare, hdr->swap_add,
+					 orig);
+	return smr_span_fetch_add(span, hdr->swap_add, orig);
+}
+
+/*
+ * Give the original value to a requester on this host. Where its page can only
+ * be brought in later, the atomic must not be executed once more then.
+ */
+static enum smr_resp_verdict atomic_local(struct exec *x, u64 orig)
+{
+	enum smr_resp_verdict verdict = SMR_RESP_PEER_PROT;
+	struct smr_local *local = x->op->local;
+	int err;
+
+	if (!peer_open(x, IB_ACCESS_LOCAL_WRITE))
+		return verdict;
+	err = smr_sgl_write(x->theirs, &orig, sizeof(orig));
+	peer_close(x);
+	if (err == -EAGAIN) {
+		local->hdr.orig = orig;
+		local->executed = true;
+		return SMR_RESP_PEER_PAGE;
+	}
+	return err ? verdict : SMR_RESP_OK;
+}
+
+/* IBTA 9.7.4.2: executed once, whatever becomes of the answer. */
+static enum smr_resp_verdict exec_atomic(struct exec *x)
+{
+	struct smr_read_stream *read = &x->qp->resp.read;
+	enum smr_resp_verdict verdict = SMR_RESP_OK;
+	struct smr_rd_res *res;
+	u64 orig = 0;
+	int err;
+
+	x->len = sizeof(orig);
+	if (x->op->local && x->op->local->executed)
+		return atomic_local(x, x->op->hdr.orig);
+	if (!remote_open(x, IB_ACCESS_REMOTE_ATOMIC, x->op->hdr.va,
+			 x->op->hdr.rkey))
+		return SMR_RESP_ACCESS;
+	err = atomic_op(x, &orig);
+	if (err)
+		verdict = err == -EAGAIN ? exec_fault(x, false) :
+					   SMR_RESP_ACCESS;
+	smr_sgl_close(&x->qp->resp.sgl);
+	if (verdict != SMR_RESP_OK)
+		return verdict;
+	if (x->op->local)
+		return atomic_local(x, orig);
+	res = res_add(x->qp, x->op, 1);
+	res->atomic = true;
+	res->orig = orig;
+	read->psn = x->op->hdr.psn;
+	read->va = orig;
+	read->srqn = x->op->hdr.srqn;
+	read->atomic = true;
+	read->active = true;
+	return SMR_RESP_OK;
+}
+
+/* The operand: from the packet, or from the requester on this host. */
+static enum smr_resp_verdict operand_get(struct exec *x, u64 *value)
+{
+	int err;
+
+	if (!x->op->local)
+		return skb_copy_bits(x->op->skb, x->op->off, value,
+				     sizeof(*value)) ? SMR_RESP_DROP :
+						       SMR_RESP_OK;
+	if (!peer_open(x, 0))
+		return SMR_RESP_PEER_PROT;
+	err = smr_sgl_read(x->theirs, value, sizeof(*value));
+	peer_close(x);
+	if (err == -EAGAIN)
+		return SMR_RESP_PEER_PAGE;
+	return err ? SMR_RESP_PEER_PROT : SMR_RESP_OK;
+}
+
+/* IBTA A19.4.2: 8 bytes that nobody sees half of. */
+static enum smr_resp_verdict exec_atomic_write(struct exec *x)
+{
+	const struct smr_hdr *hdr = &x->op->hdr;
+	enum smr_resp_verdict verdict;
+	u64 value;
+	int err;
+
+	x->len = sizeof(value);
+	verdict = operand_get(x, &value);
+	if (verdict != SMR_RESP_OK)
+		return verdict;
+	if (!remote_open(x, IB_ACCESS_REMOTE_WRITE, hdr->va, hdr->rkey))
+		return SMR_RESP_ACCESS;
+	err = smr_span_store8(&x->qp->resp.sgl.spans[0], value);
+	if (err)
+		verdict = err == -EAGAIN ? exec_fault(x, false) :
+					   SMR_RESP_ACCESS;
+	smr_sgl_close(&x->qp->resp.sgl);
+	if (verdict == SMR_RESP_OK && !x->op->local)
+		smr_resp_confirm(x->qp, hdr);
+	return verdict;
+}
+
+static enum smr_resp_verdict exec_flush(struct exec *x)
+{
+	const struct smr_hdr *hdr = &x->op->hdr;
+	enum smr_resp_verdict verdict;
+
+	verdict = smr_resp_flush_exec(x->qp, hdr, x->run);
+	if (verdict == SMR_RESP_OK && !x->op->local)
+		smr_resp_confirm(x->qp, hdr);
+	return verdict;
+}
+
+/**
+ * smr_resp_exec() - execute a request, or the next slice of it
+ * @qp: the responder's QP
+ * @op: the request; smr_resp_check() found it good
+ * @run: how to run
+ *
+ * Data is copied, work requests are taken and completed; PSNs do not move.
+ *
+ * Context: as @run says; called by the response task.
+ * Return: SMR_RESP_OK when it is done; SMR_RESP_MORE, SMR_RESP_DEFER to be
+ *	called again with the same request; or what went wrong.
+ */
+enum smr_resp_verdict smr_resp_exec(struct smr_qp *qp, const struct smr_op *op,
+				    struct smr_run *run)
+{
+	struct exec x = {
+		.qp = qp,
+		.op = op,
+		.run = run,
+		.len = payload_now(op, run),
+	};
+	u32 flags = op->hdr.op->flags;
+
+	/* A local operation's slices follow each other. */
+	if (flags & SMR_OP_FIRST && (!op->local || !op->local->done))
+		qp->resp.received = 0;
+	if (flags & SMR_OP_SEND)
+		return exec_send(&x);
+	if (flags & SMR_OP_WRITE)
+		return exec_write(&x);
+	if (flags & SMR_OP_READ)
+		return exec_read(&x);
+	if (flags & SMR_OP_ATOMIC_WRITE)
+		return exec_atomic_write(&x);
+	if (flags & SMR_OP_FLUSH)
+		return exec_flush(&x);
+	return exec_atomic(&x);
+}

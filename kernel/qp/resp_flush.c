@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/resp_flush.h"
+
+#include <linux/sizes.h>
+#include <rdma/ib_verbs.h>
+
+#include "compat/ib.h"
+#include "net/wire.h"
+#include "persist.h"
+#include "qp/core.h"
+#include "qp/xrc.h"
+
+/* What is written back in softirq at most; more goes to process context */
+#define SOFTIRQ_MAX	SZ_64K
+
+static bool flush_persists(const struct smr_hdr *hdr)
+{
+	return hdr->feth & IB_FLUSH_PERSISTENT;
+}
+
+/* All of the region, or a range of it? */
+static bool flush_whole(const struct smr_hdr *hdr)
+{
+	return hdr->feth & SMR_FETH_LEVEL_MASK;
+}
+
+/* The rights that the placement types need; 0: the FETH is malformed. */
+static int flush_access(const struct smr_hdr *hdr)
+{
+	u32 types = hdr->feth & SMR_FETH_TYPE_MASK;
+	u32 level = (hdr->feth & SMR_FETH_LEVEL_MASK) >> SMR_FETH_LEVEL_SHIFT;
+	int access = 0;
+
+	if (types & ~(IB_FLUSH_GLOBAL | IB_FLUSH_PERSISTENT) ||
+	    level > IB_FLUSH_MR)
+		return 0;
+	if (types & IB_FLUSH_GLOBAL)
+		access |= IB_ACCESS_FLUSH_GLOBAL;
+	if (types & IB_FLUSH_PERSISTENT)
+		access |= IB_ACCESS_FLUSH_PERSISTENT;
+	return access;
+}
+
+/**
+ * smr_resp_flush_permitted() - is the QP set up for this FLUSH?
+ * @qp: the responder's QP
+ * @hdr: the request
+ *
+ * Context: any; called by the response task.
+ * Return: false also when the FETH is malformed.
+ */
+bool smr_resp_flush_permitted(const struct smr_qp *qp,
+			      const struct smr_hdr *hdr)
+{
+	int access = flush_access(hdr);
+
+	return access && !(access & ~qp->attr.qp_access_flags);
+}
+
+/*
+ * IBTA A19.4.1: of a range all must be the key's; at the level of a region the
+ * range says nothing, and the key must be a region's. A range of no bytes needs
+ * no key, as with a WRITE.
+ */
+static enum smr_key_verdict flush_open(struct smr_qp *qp,
+				       const struct smr_hdr *hdr,
+				       struct smr_span *span)
+{
+	enum smr_key_verdict verdict;
+	u64 iova;
+
+	if (flush_whole(hdr))
+		verdict = smr_key_open_all(qp->env->keys, hdr->rkey,
+					   &smr_resp_pd(qp)->ibpd,
+					   flush_access(hdr), &iova, span);
+	else
+		verdict = smr_key_open(qp->env->keys, hdr->rkey,
+				       &smr_resp_pd(qp)->ibpd, qp->ibqp.qp_num,
+				       flush_access(hdr), hdr->va,
+				       hdr->dma_len, span);
+	smr_key_count(qp->env->stats, verdict);
+	return verdict;
+}
+
+/**
+ * smr_resp_flush_check() - may this FLUSH be executed?
+ * @qp: the responder's QP
+ * @hdr: the request; smr_resp_flush_permitted()
+ *
+ * Context: any; called by the response task.
+ * Return: SMR_RESP_OK or SMR_RESP_ACCESS.
+ */
+enum smr_resp_verdict smr_resp_flush_check(struct smr_qp *qp,
+					   const struct smr_hdr *hdr)
+{
+	struct smr_span span;
+
+	if (flush_open(qp, hdr, &span) != SMR_KEY_OK)
+		return SMR_RESP_ACCESS;
+	smr_span_put(&span);
+	return SMR_RESP_OK;
+}
+
+/**
+ * smr_resp_flush_exec() - execute a FLUSH
+ * @qp: the responder's QP
+ * @hdr: the request
+ * @run: how to run
+ *
+ * What came before was copied by CPUs, whose caches are coherent: it is
+ * visible to all once this CPU has ordered it before the answer. Persistent
+ * memory is there when its cache lines are written back.
+ *
+ * Context: as @run says; called by the response task.
+ * Return: SMR_RESP_OK; SMR_RESP_DEFER; or SMR_RESP_ACCESS.
+ */
+enum smr_resp_verdict smr_resp_flush_exec(struct smr_qp *qp,
+					  const struct smr_hdr *hdr,
+					  const struct smr_run *run)
+{
+	enum smr_resp_verdict verdict = SMR_RESP_OK;
+	struct smr_span span;
+
+	if (!flush_persists(hdr)) {
+		smp_mb(); /* the answer is not seen before the data */
+		return SMR_RESP_OK;
+	}
+	if (flush_open(qp, hdr, &span) != SMR_KEY_OK)
+		return SMR_RESP_ACCESS;
+	if (!run->can_sleep && span.len > SOFTIRQ_MAX)
+		verdict = SMR_RESP_DEFER;
+	else if (smr_span_persist(&span, run->can_sleep))
+		verdict = SMR_RESP_ACCESS;
+	smr_span_put(&span);
+	return verdict;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* FLUSH at the responder: IBTA annex A19. */
+#ifndef SMR_RESP_FLUSH_H
+#define SMR_RESP_FLUSH_H
+
+#include "qp/core.h"
+
+bool smr_resp_flush_permitted(const struct smr_qp *qp,
+			      const struct smr_hdr *hdr);
+enum smr_resp_verdict smr_resp_flush_check(struct smr_qp *qp,
+					   const struct smr_hdr *hdr);
+enum smr_resp_verdict smr_resp_flush_exec(struct smr_qp *qp,
+					  const struct smr_hdr *hdr,
+					  const struct smr_run *run);
+
+#endif /* SMR_RESP_FLUSH_H */

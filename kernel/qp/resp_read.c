@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/resp_read.h"
+
+#include <rdma/ib_pack.h>
+
+#include "net/icrc.h"
+#include "net/train.h"
+#include "net/wire.h"
+#include "qp/core.h"
+#include "qp/packet.h"
+#include "qp/payload.h"
+#include "qp/resp_reply.h"
+#include "qp/xrc.h"
+#include "stats.h"
+
+/* One train of responses under construction. */
+struct answer {
+	struct smr_qp *qp;
+	struct smr_read_stream next;	/* behind the last packet on the train */
+	struct smr_hdr hdr;
+};
+
+static u8 read_opcode(const struct smr_qp *qp,
+		      const struct smr_read_stream *read)
+{
+	bool last = read->left <= qp->mtu;
+
+	if (read->first)
+		return last ? IB_OPCODE_RDMA_READ_RESPONSE_ONLY :
+			      IB_OPCODE_RDMA_READ_RESPONSE_FIRST;
+	return last ? IB_OPCODE_RDMA_READ_RESPONSE_LAST :
+		      IB_OPCODE_RDMA_READ_RESPONSE_MIDDLE;
+}
+
+/* The headers of the next packet. */
+static void answer_hdr(struct answer *a)
+{
+	struct smr_hdr *hdr = &a->hdr;
+
+	hdr->opcode = a->qp->service |
+		      (a->next.atomic ? IB_OPCODE_ATOMIC_ACKNOWLEDGE :
+					read_opcode(a->qp, &a->next));
+	hdr->op = smr_wire_op(hdr->opcode);
+	hdr->psn = a->next.psn;
+	hdr->orig = a->next.va;
+	hdr->len = a->next.atomic ? 0 : min(a->next.left, a->qp->mtu);
+	hdr->pad = -hdr->len & 3;
+}
+
+static void answer_advance(struct answer *a)
+{
+	struct smr_read_stream *next = &a->next;
+
+	next->psn = smr_psn_add(next->psn, 1);
+	next->first = false;
+	if (next->atomic || next->left <= a->qp->mtu)
+		next->active = false;
+	next->va += a->hdr.len;
+	next->left -= a->hdr.len;
+}
+
+/* One packet onto the train. 1: it is on; 0: the train is full; or errno. */
+static int answer_append(struct answer *a, struct smr_train *train)
+{
+	struct smr_hdr *hdr = &a->hdr;
+	unsigned int len = smr_packet_len(hdr);
+	u8 *seg = smr_train_seg(train, len);
+	int err;
+
+	if (!seg)
+		return 0;
+	err = smr_packet_fill(seg, hdr, &a->qp->resp.sgl);
+	if (err)
+		return err;
+	smr_icrc_seal(train, seg, len);
+	answer_advance(a);
+	return 1;
+}
+
+/* A FIRST is longer than what follows it, and travels alone. */
+static unsigned int answer_nsegs(const struct answer *a)
+{
+	if (a->next.atomic || a->next.first)
+		return 1;
+	return min_t(u32, SMR_TRAIN_SEGS,
+		     DIV_ROUND_UP(a->next.left, a->qp->mtu));
+}
+
+/* A LAST has an AETH: if it is longer than a MIDDLE it travels alone, too. */
+static int answer_fill(struct answer *a, struct smr_train *train,
+		       unsigned int nsegs)
+{
+	int ret;
+
+	do {
+		ret = answer_append(a, train);
+		if (ret <= 0 || !a->next.active)
+			break;
+		answer_hdr(a);
+	} while (--nsegs && smr_packet_len(&a->hdr) <= train->seg_len);
+	return ret < 0 ? ret : 0;
+}
+
+static int answer_send(struct answer *a)
+{
+	struct smr_qp *qp = a->qp;
+	struct smr_train train;
+	unsigned int nsegs;
+	int err;
+
+	answer_hdr(a);
+	nsegs = answer_nsegs(a);
+	err = smr_train_begin(&train, &qp->path, &qp->flow, nsegs,
+			      smr_packet_len(&a->hdr));
+	if (err)
+		return err;
+	err = answer_fill(a, &train, nsegs);
+	if (err) {
+		smr_train_abort(&train);
+		return err;
+	}
+	smr_stat_add(qp->env->stats, SMR_CNT_TX_PACKETS, train.nsegs);
+	smr_stat_add(qp->env->stats, SMR_CNT_TX_BYTES, train.len);
+	return smr_train_send(&train);
+}
+
+/* Open as much of the memory as one train takes. */
+static bool read_open(struct smr_qp *qp)
+{
+	const struct smr_read_stream *read = &qp->resp.read;
+	u32 len = min_t(u32, read->left, SMR_TRAIN_SEGS * qp->mtu);
+	enum smr_key_verdict verdict;
+
+	if (read->atomic || !len)
+		return true;
+	verdict = smr_sgl_open_key(&qp->resp.sgl, smr_resp_pd(qp),
+				   qp->ibqp.qp_num, IB_ACCESS_REMOTE_READ,
+				   read->rkey, read->va, len);
+	smr_key_count(qp->env->stats, verdict);
+	return verdict == SMR_KEY_OK;
+}
+
+/* The memory went away in the middle: IBTA 9.7.5.2.7, a NAK in its place. */
+static enum smr_task_verdict read_broken(struct smr_qp *qp,
+					 enum smr_resp_verdict why)
+{
+	qp->resp.read.active = false;
+	smr_reply_read_error(qp, qp->resp.read.psn, why);
+	return SMR_TASK_MORE;
+}
+
+static enum smr_task_verdict read_fault(struct smr_qp *qp, struct smr_run *run)
+{
+	int err = smr_payload_fault(run, &qp->resp.sgl, false);
+
+	if (err == -EINTR)
+		return SMR_TASK_DEFER;
+	return err ? read_broken(qp, smr_fault_verdict(err, SMR_RESP_ACCESS)) :
+		     SMR_TASK_MORE;
+}
+
+static enum smr_task_verdict read_sent(struct answer *a, struct smr_run *run,
+				       int err)
+{
+	struct smr_read_stream *read = &a->qp->resp.read;
+
+	switch (err) {
+	case SMR_PAGE_MISSING:
+		return read_fault(a->qp, run);
+	case -EFAULT:
+		return read_broken(a->qp, SMR_RESP_ACCESS);
+	case -EAGAIN:
+		smr_stat_inc(a->qp->env->stats, SMR_CNT_BACKPRESSURE);
+		return SMR_TASK_IDLE;
+	case 0:
+		run->quota -= smr_psn_off(a->next.psn, read->psn) *
+			      (a->qp->mtu + SMR_COST_PACKET);
+		*read = a->next;
+		return SMR_TASK_MORE;
+	default:
+		/* As good as lost; the requester will ask again. */
+		read->active = false;
+		return SMR_TASK_MORE;
+	}
+}
+
+/**
+ * smr_resp_read() - send the next responses of the READ or atomic in progress
+ * @qp: the responder's QP; @qp->resp.read.active
+ * @run: how to run
+ *
+ * Context: as @run says; called by the response task.
+ * Return: SMR_TASK_IDLE when the stack takes nothing now.
+ */
+enum smr_task_verdict smr_resp_read(struct smr_qp *qp, struct smr_run *run)
+{
+	struct answer a = {
+		.qp = qp,
+		.next = qp->resp.read,
+		.hdr = {
+			.pkey = SMR_DEFAULT_PKEY,
+			.migreq = true,
+			.qpn = qp->attr.dest_qp_num,
+			.syndrome = SMR_AETH_ACK | SMR_AETH_CREDIT_INVALID,
+			.msn = qp->resp.msn,
+		},
+	};
+	enum smr_task_verdict verdict;
+
+	smr_sgl_inline(&qp->resp.sgl, NULL, 0);
+	if (smr_xrc_enter(qp, qp->resp.read.srqn) && read_open(qp)) {
+		verdict = read_sent(&a, run, answer_send(&a));
+		smr_sgl_close(&qp->resp.sgl);
+	} else {
+		verdict = read_broken(qp, SMR_RESP_ACCESS);
+	}
+	smr_xrc_leave(qp);
+	return verdict;
+}
+
+/* A repeated READ asks for the original or for a tail of it. */
+static bool read_within(const struct smr_qp *qp, const struct smr_rd_res *res,
+			const struct smr_hdr *hdr)
+{
+	u64 skip = (u64)smr_psn_off(hdr->psn, res->psn) * qp->mtu;
+
+	return hdr->rkey == res->rkey && skip <= res->len &&
+	       hdr->va == res->va + skip && hdr->dma_len <= res->len - skip;
+}
+
+/* The newest first: what is left of an old one may be of a former round. */
+static struct smr_rd_res *res_find(struct smr_qp *qp, u32 psn)
+{
+	const struct smr_responder *resp = &qp->resp;
+	struct smr_rd_res *res;
+	u32 i;
+
+	for (i = 1; i <= resp->nr_res; i++) {
+		res = &resp->res[(resp->res_next + resp->nr_res - i) %
+				 resp->nr_res];
+		if (smr_psn_off(psn, res->psn) < res->npsn)
+			return res;
+	}
+	return NULL;
+}
+
+/**
+ * smr_resp_confirm() - answer an ATOMIC WRITE or a FLUSH
+ * @qp: the responder's QP
+ * @hdr: the request
+ *
+ * IBTA A19.4.3: by a READ response that has no data.
+ *
+ * Context: any; called by the response task.
+ */
+void smr_resp_confirm(struct smr_qp *qp, const struct smr_hdr *hdr)
+{
+	qp->resp.read = (struct smr_read_stream){
+		.psn = hdr->psn,
+		.srqn = hdr->srqn,
+		.first = true,
+		.active = true,
+	};
+}
+
+/**
+ * smr_resp_repeat() - answer a READ or an atomic that was executed before
+ * @qp: the responder's QP
+ * @hdr: the repeated request
+ *
+ * IBTA 9.7.4.1.1, C9-105: a READ is executed again, an atomic is not. What
+ * is not remembered, or does not match, is not answered, nor is a READ that the
+ * QP does not allow any more. An ATOMIC WRITE and a
+ * FLUSH leave nothing to remember: what was executed is confirmed again.
+ *
+ * Context: any; called by the response task.
+ */
+void smr_resp_repeat(struct smr_qp *qp, const struct smr_hdr *hdr)
+{
+	struct smr_read_stream *read = &qp->resp.read;
+	struct smr_rd_res *res = res_find(qp, hdr->psn);
+	bool atomic = hdr->op->flags & SMR_OP_ATOMIC;
+
+	if (hdr->op->flags & (SMR_OP_ATOMIC_WRITE | SMR_OP_FLUSH)) {
+		smr_resp_confirm(qp, hdr);
+		return;
+	}
+	if (!res || res->atomic != atomic)
+		return;
+	if (!atomic && (!(qp->attr.qp_access_flags & IB_ACCESS_REMOTE_READ) ||
+			!read_within(qp, res, hdr)))
+		return;
+	read->psn = hdr->psn;
+	read->va = atomic ? res->orig : hdr->va;
+	read->rkey = hdr->rkey;
+	read->srqn = hdr->srqn;
+	read->left = atomic ? 0 : hdr->dma_len;
+	read->first = true;
+	read->atomic = atomic;
+	read->active = true;
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/resp_reply.h"
+
+#include <rdma/ib_pack.h>
+#include <rdma/ib_verbs.h>
+
+#include "net/wire.h"
+#include "qp/core.h"
+#include "qp/loopback.h"
+#include "qp/packet.h"
+#include "qp/recv.h"
+
+#define NAK(code)	.nak = true, .syndrome = SMR_AETH_NAK | (code)
+
+/* IBTA table 59, "Responder error behavior summary", for RC */
+static const struct smr_reaction reactions[SMR_RESP_NR] = {
+	[SMR_RESP_GAP] = { NAK(SMR_NAK_PSN_SEQ) },
+	[SMR_RESP_RNR] = { .nak = true, .syndrome = SMR_AETH_RNR },
+	[SMR_RESP_INV_REQ] = { NAK(SMR_NAK_INV_REQ), .fatal = true,
+		.event = IB_EVENT_QP_REQ_ERR, .recv = IB_WC_REM_INV_REQ_ERR },
+	[SMR_RESP_ACCESS] = { NAK(SMR_NAK_REM_ACCESS), .fatal = true,
+		.event = IB_EVENT_QP_ACCESS_ERR, .recv = IB_WC_REM_ACCESS_ERR },
+	[SMR_RESP_TOO_LONG] = { NAK(SMR_NAK_INV_REQ), .fatal = true,
+		.recv = IB_WC_LOC_LEN_ERR },
+	[SMR_RESP_BAD_RECV] = { NAK(SMR_NAK_REM_OP), .fatal = true,
+		.recv = IB_WC_LOC_QP_OP_ERR },
+	[SMR_RESP_LOC_PROT] = { NAK(SMR_NAK_REM_OP), .fatal = true,
+		.recv = IB_WC_LOC_PROT_ERR },
+	[SMR_RESP_BROKEN] = { NAK(SMR_NAK_REM_OP), .fatal = true,
+		.event = IB_EVENT_QP_FATAL },
+	[SMR_RESP_NO_MEMORY] = { NAK(SMR_NAK_REM_OP), .fatal = true,
+		.recv = IB_WC_LOC_QP_OP_ERR },
+};
+
+/*
+ * The same for UC, UD and frames: silence, and the receive work request in use
+ * is there for the next message, unless it is itself what is wrong.
+ */
+static const struct smr_reaction unreliable_reactions[SMR_RESP_NR] = {
+	[SMR_RESP_TOO_LONG] = { .shared = IB_WC_LOC_LEN_ERR },
+	[SMR_RESP_BAD_RECV] = { .fatal = true, .recv = IB_WC_LOC_QP_OP_ERR },
+	[SMR_RESP_LOC_PROT] = { .fatal = true, .recv = IB_WC_LOC_PROT_ERR },
+	[SMR_RESP_BROKEN] = { .fatal = true, .event = IB_EVENT_QP_FATAL },
+};
+
+/**
+ * smr_reaction() - what follows from a verdict
+ * @qp: the responder's QP
+ * @verdict: none of those that a request is executed by, or comes again
+ *
+ * Context: any.
+ * Return: it, for as long as the module is there.
+ */
+const struct smr_reaction *smr_reaction(const struct smr_qp *qp,
+					enum smr_resp_verdict verdict)
+{
+	return smr_qp_is_reliable(qp) ? &reactions[verdict] :
+					&unreliable_reactions[verdict];
+}
+
+/* An acknowledge packet. -EAGAIN: later, the flow's wake says when. */
+static int aeth_send(struct smr_qp *qp, u8 syndrome, u32 psn)
+{
+	u8 opcode = qp->service | IB_OPCODE_ACKNOWLEDGE;
+	struct smr_hdr hdr = {
+		.opcode = opcode,
+		.op = smr_wire_op(opcode),
+		.pkey = SMR_DEFAULT_PKEY,
+		.migreq = true,
+		.qpn = qp->attr.dest_qp_num,
+		.psn = psn,
+		.syndrome = syndrome,
+		.msn = qp->resp.msn,
+	};
+
+	return smr_packet_send(qp, &qp->path, &hdr, NULL);
+}
+
+/**
+ * smr_reply_acks() - acknowledge all that was executed
+ * @qp: the responder's QP; an acknowledge is due
+ *
+ * Context: any; called by the response task, or while it is paused.
+ * Return: true when it has left; false: later, the flow's wake says when.
+ */
+bool smr_reply_acks(struct smr_qp *qp)
+{
+	if (aeth_send(qp, SMR_AETH_ACK | SMR_AETH_CREDIT_INVALID,
+		      smr_psn_add(qp->resp.epsn, -1)) == -EAGAIN)
+		return false;
+	smr_stat_inc(qp->env->stats, SMR_CNT_ACKS_TX);
+	qp->resp.acks = 0;
+	return true;
+}
+
+/**
+ * smr_reply_nak_again() - send the NAK that could not leave before
+ * @qp: the responder's QP; a NAK is due
+ *
+ * Context: as smr_reply_acks().
+ * Return: as smr_reply_acks().
+ */
+bool smr_reply_nak_again(struct smr_qp *qp)
+{
+	struct smr_responder *resp = &qp->resp;
+
+	resp->nak_due = aeth_send(qp, resp->nak_syndrome,
+				  resp->nak_psn) == -EAGAIN;
+	return !resp->nak_due;
+}
+
+/* A NAK acknowledges what came before it, and is not lost here. */
+static void nak_send(struct smr_qp *qp, u8 syndrome, u32 psn)
+{
+	qp->resp.acks = 0;
+	qp->resp.nak_due = true;
+	qp->resp.nak_syndrome = syndrome;
+	qp->resp.nak_psn = psn;
+	smr_reply_nak_again(qp);
+}
+
+/**
+ * smr_reply_nak() - refuse a request
+ * @qp: the responder's QP
+ * @op: the request
+ * @syndrome: AETH syndrome; a RNR's timer value is the QP's
+ * @run: how to run
+ *
+ * IBTA 9.7.5.1.1: after a NAK for a gap, and after a RNR NAK, all is silence
+ * until the PSN that is expected comes.
+ *
+ * Context: as @run says; called by the response task.
+ */
+void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
+		   struct smr_run *run)
+{
+	u8 type = syndrome & SMR_AETH_TYPE_MASK;
+	bool gap = syndrome == (SMR_AETH_NAK | SMR_NAK_PSN_SEQ);
+
+	if (gap && qp->resp.nak_sent && !op->local)
+		return;
+	if (type == SMR_AETH_RNR)
+		syndrome |= qp->attr.min_rnr_timer;
+	smr_stat_inc(qp->env->stats, type == SMR_AETH_RNR ? SMR_CNT_RNR_TX :
+							    SMR_CNT_NAKS_TX);
+	if (op->local) {
+		smr_loopback_answer(qp, op->local, SMR_LOCAL_REPLY, syndrome,
+				    op->hdr.psn, run);
+		return;
+	}
+	qp->resp.nak_sent = gap || type == SMR_AETH_RNR;
+	nak_send(qp, syndrome, qp->resp.epsn);
+}
+
+/**
+ * smr_reply_fatal() - a request puts its responder into the error state
+ * @qp: the responder's QP
+ * @r: what follows from the verdict on it
+ *
+ * Who sees the completion finds the QP in the state that it leads to.
+ *
+ * Context: any; called by the response task.
+ */
+void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r)
+{
+	smr_qp_set_error(qp);
+	if (qp->resp.have_rwqe && r->recv)
+		smr_recv_fail(qp, r->recv);
+	smr_qp_flush(qp);
+	if (r->event)
+		smr_qp_event(qp, r->event);
+}
+
+/**
+ * smr_reply_read_error() - a READ cannot be answered to its end
+ * @qp: the responder's QP
+ * @psn: of the response that cannot be given; the NAK takes its place
+ * @why: SMR_RESP_ACCESS or SMR_RESP_NO_MEMORY
+ *
+ * Context: any; called by the response task.
+ */
+void smr_reply_read_error(struct smr_qp *qp, u32 psn, enum smr_resp_verdict why)
+{
+	const struct smr_reaction *r = smr_reaction(qp, why);
+
+	smr_reply_fatal(qp, r);
+	smr_stat_inc(qp->env->stats, SMR_CNT_NAKS_TX);
+	nak_send(qp, r->syndrome, psn);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A responder's answers, and what follows from a request that it refuses. */
+#ifndef SMR_RESP_REPLY_H
+#define SMR_RESP_REPLY_H
+
+#include <linux/types.h>
+
+#include "qp/core.h"
+
+/**
+ * struct smr_reaction - what follows from a verdict
+ * @nak: answer with @syndrome
+ * @syndrome: AETH syndrome; a RNR's timer value is the QP's
+ * @fatal: IBTA 9.9.3: the QP goes to the error state
+ * @event: raised when @fatal
+ * @recv: when @fatal, how the receive work request in use completes, if any
+ * @shared: how it completes when it is from a shared queue, which it cannot
+ *	be given back to; IBTA's class E
+ */
+struct smr_reaction {
+	bool nak;
+	u8 syndrome;
+	bool fatal;
+	u8 event;
+	u8 recv;
+	u8 shared;
+};
+
+const struct smr_reaction *smr_reaction(const struct smr_qp *qp,
+					enum smr_resp_verdict verdict);
+
+bool smr_reply_acks(struct smr_qp *qp);
+bool smr_reply_nak_again(struct smr_qp *qp);
+void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
+		   struct smr_run *run);
+void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r);
+void smr_reply_read_error(struct smr_qp *qp, u32 psn,
+			  enum smr_resp_verdict why);
+
+/* Acknowledge all that was executed. True: nothing is due any more. */
+static inline bool smr_reply_acks_flush(struct smr_qp *qp)
+{
+	return !qp->resp.acks || smr_reply_acks(qp);
+}
+
+/* Send the NAK that could not leave before. True: none is due any more. */
+static inline bool smr_reply_nak_flush(struct smr_qp *qp)
+{
+	return !qp->resp.nak_due || smr_reply_nak_again(qp);
+}
+
+#endif /* SMR_RESP_REPLY_H */

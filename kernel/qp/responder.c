@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/responder.h"
+
+#include <linux/slab.h>
+
+#include "net/icrc.h"
+#include "qp/core.h"
+#include "qp/loopback.h"
+#include "qp/recv.h"
+#include "qp/resp_check.h"
+#include "qp/resp_exec.h"
+#include "qp/resp_read.h"
+#include "qp/resp_reply.h"
+#include "qp/ud.h"
+#include "qp/xrc.h"
+#include "stats.h"
+#include "steer/raw.h"
+#include "trace.h"
+
+/* So many requests are acknowledged together at most. */
+#define ACK_COALESCE	64
+
+/**
+ * smr_responder_init() - prepare a responder
+ * @qp: the QP
+ */
+void smr_responder_init(struct smr_qp *qp)
+{
+	skb_queue_head_init(&qp->resp.queue);
+}
+
+/**
+ * smr_responder_resize() - make room for what READs and atomics leave behind
+ * @qp: the QP, paused
+ * @nr: max_dest_rd_atomic
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM, and then nothing has changed.
+ */
+int smr_responder_resize(struct smr_qp *qp, u32 nr)
+{
+	struct smr_rd_res *res = NULL;
+
+	if (nr) {
+		res = kvcalloc(nr, sizeof(*res), GFP_KERNEL_ACCOUNT);
+		if (!res)
+			return -ENOMEM;
+	}
+	kvfree(qp->resp.res);
+	qp->resp.res = res;
+	qp->resp.nr_res = nr;
+	qp->resp.res_next = 0;
+	return 0;
+}
+
+/**
+ * smr_responder_reset() - back to how a responder is when it is new
+ * @qp: the QP, paused
+ */
+void smr_responder_reset(struct smr_qp *qp)
+{
+	struct smr_responder *resp = &qp->resp;
+
+	skb_queue_purge(&resp->queue);
+	smr_resp_forget(qp);
+	if (qp->rq.max_wr)
+		smr_ring_reset(&qp->rq.ring);
+	smr_responder_resize(qp, 0);
+	resp->seg = 0;
+	resp->epsn = 0;
+	resp->msn = 0;
+	resp->acks = 0;
+	resp->nak_due = false;
+	resp->nak_sent = false;
+	resp->established = false;
+	resp->in_message = false;
+	resp->have_rwqe = false;
+	resp->last_wqe = false;
+	resp->received = 0;
+	resp->read.active = false;
+}
+
+/**
+ * smr_responder_start() - set the first PSN that is expected
+ * @qp: the QP, paused, on its way to RTR
+ * @psn: the first
+ */
+void smr_responder_start(struct smr_qp *qp, u32 psn)
+{
+	qp->resp.epsn = psn;
+}
+
+/**
+ * smr_responder_fini() - free what a responder has
+ * @qp: the QP, dead
+ */
+void smr_responder_fini(struct smr_qp *qp)
+{
+	skb_queue_purge(&qp->resp.queue);
+	smr_resp_forget(qp);
+	smr_responder_resize(qp, 0);
+}
+
+/* The request being worked on goes, whatever became of it. */
+static void op_done(struct smr_qp *qp, const struct smr_op *op)
+{
+	struct smr_responder *resp = &qp->resp;
+
+	smr_resp_forget(qp);
+	if (op->local || ++resp->seg < smr_rx_part(op->skb)->count)
+		return;
+	resp->seg = 0;
+	skb_unlink(op->skb, &resp->queue);
+	consume_skb(op->skb);
+}
+
+/**
+ * smr_responder_settle() - answer for what was executed
+ * @qp: the QP, paused
+ *
+ * The task may have been stopped between the completion of a request and its
+ * acknowledge. Whoever saw that completion may end the QP for good, and the
+ * peer would ask again and again.
+ *
+ * Context: process.
+ */
+void smr_responder_settle(struct smr_qp *qp)
+{
+	if (smr_reply_nak_flush(qp))
+		smr_reply_acks_flush(qp);
+}
+
+static void op_answer(struct smr_qp *qp, const struct smr_op *op,
+		      enum smr_local_answer answer, u8 syndrome,
+		      struct smr_run *run)
+{
+	if (op->local)
+		smr_loopback_answer(qp, op->local, answer, syndrome,
+				    op->hdr.psn, run);
+}
+
+/* Executed: expect what comes after it. */
+static void op_advance(struct smr_qp *qp, const struct smr_op *op)
+{
+	struct smr_responder *resp = &qp->resp;
+	u32 flags = op->hdr.op->flags;
+
+	resp->epsn = smr_psn_add(op->hdr.psn, op->npsn);
+	resp->nak_sent = false;
+	if (flags & SMR_OP_WRITE && !(flags & SMR_OP_LAST)) {
+		if (flags & SMR_OP_FIRST) {
+			resp->va = op->hdr.va;
+			resp->rkey = op->hdr.rkey;
+			resp->left = op->hdr.dma_len;
+		}
+		resp->va += op->hdr.len;
+		resp->left -= op->hdr.len;
+	}
+	resp->srqn = op->hdr.srqn;
+	resp->in_message = flags & (SMR_OP_SEND | SMR_OP_WRITE) &&
+			   !(flags & SMR_OP_LAST);
+	resp->last_flags = flags;
+	if (!resp->in_message)
+		resp->msn = (resp->msn + 1) & SMR_PSN_MASK;
+}
+
+/* IBTA 9.8.2.2: on UC what follows is dropped, up to where a message begins. */
+static void op_abandon(struct smr_qp *qp, const struct smr_op *op)
+{
+	qp->resp.epsn = smr_psn_add(op->hdr.psn, op->npsn);
+	qp->resp.in_message = false;
+}
+
+/* Everything but success, by the table. */
+static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
+		      enum smr_resp_verdict verdict, struct smr_run *run)
+{
+	const struct smr_reaction *r = smr_reaction(qp, verdict);
+
+	smr_resp_forget(qp);
+	if (qp->service == SMR_TRANSPORT_UC)
+		op_abandon(qp, op);
+	if (r->fatal)
+		smr_reply_fatal(qp, r);
+	else if (r->shared && qp->srq && qp->resp.have_rwqe)
+		smr_recv_fail(qp, r->shared);
+	if (r->nak)
+		smr_reply_nak(qp, op, r->syndrome, run);
+	else
+		op_answer(qp, op, verdict == SMR_RESP_PEER_PROT ?
+				  SMR_LOCAL_FAILED : SMR_LOCAL_DROPPED,
+			  0, run);
+}
+
+/* Executed: it moves the PSN, and is acknowledged when that is asked for. */
+static void op_executed(struct smr_qp *qp, const struct smr_op *op,
+			struct smr_run *run)
+{
+	struct smr_responder *resp = &qp->resp;
+
+	op_advance(qp, op);
+	if (op->local) {
+		op_answer(qp, op, SMR_LOCAL_REPLY,
+			  SMR_AETH_ACK | SMR_AETH_CREDIT_INVALID, run);
+		return;
+	}
+	if (resp->read.active)
+		resp->acks = 0;	/* its response acknowledges them */
+	else if (smr_qp_is_reliable(qp) && (op->hdr.ack_req || resp->acks))
+		resp->acks++;
+}
+
+/* IBTA 9.7.4.1.1: repeated, perhaps since the answer was lost. */
+static void op_duplicate(struct smr_qp *qp, const struct smr_op *op,
+			 struct smr_run *run)
+{
+	smr_stat_inc(qp->env->stats, SMR_CNT_DUPLICATES);
+	if (op->local)
+		op_answer(qp, op, SMR_LOCAL_DROPPED, 0, run);
+	else if (op->hdr.op->flags & (SMR_OP_READ | SMR_OP_ATOMIC |
+				      SMR_OP_ATOMIC_WRITE | SMR_OP_FLUSH))
+		smr_resp_repeat(qp, &op->hdr);
+	else
+		qp->resp.acks++;
+}
+
+static enum smr_resp_verdict op_try(struct smr_qp *qp, const struct smr_op *op,
+				    struct smr_run *run)
+{
+	enum smr_resp_verdict verdict;
+
+	if (qp->service == SMR_TRANSPORT_UD)
+		return smr_ud_receive(qp, op, run);
+	verdict = smr_resp_check(qp, op);
+	return verdict == SMR_RESP_OK ? smr_resp_exec(qp, op, run) : verdict;
+}
+
+/* IBTA 11.6.3.1 */
+static void op_established(struct smr_qp *qp)
+{
+	if (qp->resp.established || READ_ONCE(qp->state) != IB_QPS_RTR ||
+	    qp->service == SMR_TRANSPORT_UD)
+		return;
+	qp->resp.established = true;
+	smr_qp_event(qp, IB_EVENT_COMM_EST);
+}
+
+/* It is to come again. */
+static void op_park(struct smr_qp *qp, const struct smr_op *op)
+{
+	if (op->local)
+		smr_loopback_park(qp, op->local);
+}
+
+static enum smr_task_verdict op_step(struct smr_qp *qp,
+				     const struct smr_op *op,
+				     struct smr_run *run)
+{
+	enum smr_resp_verdict verdict = op_try(qp, op, run);
+
+	trace_smr_request(qp->ibqp.qp_num, op->hdr.opcode, op->hdr.psn,
+			  op->hdr.len, op->local, verdict);
+	switch (verdict) {
+	case SMR_RESP_MORE:
+		op_park(qp, op);
+		return SMR_TASK_MORE;
+	case SMR_RESP_DEFER:
+		op_park(qp, op);
+		return SMR_TASK_DEFER;
+	case SMR_RESP_PEER_PAGE:
+		smr_loopback_fault(op->local, run);
+		op_park(qp, op);
+		return SMR_TASK_IDLE;
+	case SMR_RESP_GONE:
+		smr_resp_forget(qp);
+		return SMR_TASK_MORE;
+	case SMR_RESP_OK:
+		op_established(qp);
+		op_executed(qp, op, run);
+		break;
+	case SMR_RESP_DUPLICATE:
+		op_duplicate(qp, op, run);
+		break;
+	case SMR_RESP_GAP:
+		smr_stat_inc(qp->env->stats, SMR_CNT_OUT_OF_SEQ);
+		fallthrough;
+	default:
+		op_refuse(qp, op, verdict, run);
+	}
+	op_done(qp, op);
+	if (qp->resp.acks >= ACK_COALESCE)
+		smr_reply_acks_flush(qp);
+	return SMR_TASK_MORE;
+}
+
+/* One request, or a slice of one. */
+static enum smr_task_verdict op_process(struct smr_qp *qp,
+					const struct smr_op *op,
+					struct smr_run *run)
+{
+	enum smr_task_verdict verdict;
+
+	/* Whether there is such a queue matters once the PSN is right. */
+	smr_xrc_enter(qp, op->hdr.srqn);
+	verdict = op_step(qp, op, run);
+	smr_xrc_leave(qp);
+	return verdict;
+}
+
+/* The next packet's headers. False: it is no good and was dropped. */
+static bool op_from_skb(struct smr_qp *qp, struct sk_buff *skb,
+			struct smr_op *op)
+{
+	unsigned int seg = smr_rx_part(skb)->first + qp->resp.seg;
+	unsigned int len, off = smr_rx_seg(skb, seg, &len);
+
+	memset(op, 0, sizeof(*op));
+	op->skb = skb;
+	/* Only of a train's first packet is it known that it is for this QP. */
+	if (smr_wire_parse(skb, off, len, &op->hdr) ||
+	    op->hdr.op->flags & SMR_OP_RESPONSE ||
+	    (op->hdr.opcode & SMR_TRANSPORT_MASK) != qp->service) {
+		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_HEADER);
+		return false;
+	}
+	if (smr_rx_part(skb)->sealed && !smr_icrc_ok(skb, seg)) {
+		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_ICRC);
+		return false;
+	}
+	op->off = off + op->hdr.op->hdr_len;
+	op->npsn = 1;
+	if (op->hdr.op->flags & SMR_OP_READ)
+		op->npsn = max_t(u32, 1, DIV_ROUND_UP((u64)op->hdr.dma_len,
+						      qp->mtu));
+	return true;
+}
+
+static enum smr_task_verdict respond_wire(struct smr_qp *qp,
+					  struct sk_buff *skb,
+					  struct smr_run *run)
+{
+	struct smr_op op;
+
+	run->quota -= SMR_COST_PACKET;
+	if (!op_from_skb(qp, skb, &op)) {
+		op_done(qp, &op);
+		return SMR_TASK_MORE;
+	}
+	return op_process(qp, &op, run);
+}
+
+/* Nobody has sent it to this QP: there is nobody to answer, nor a header. */
+static enum smr_task_verdict respond_frame(struct smr_qp *qp,
+					   struct sk_buff *skb,
+					   struct smr_run *run)
+{
+	const struct smr_op op = { .skb = skb };
+	enum smr_resp_verdict verdict;
+
+	run->quota -= SMR_COST_PACKET;
+	verdict = smr_raw_receive(qp, skb, run);
+	if (verdict == SMR_RESP_MORE)
+		return SMR_TASK_MORE;
+	if (verdict == SMR_RESP_DEFER)
+		return SMR_TASK_DEFER;
+	if (verdict != SMR_RESP_OK)
+		op_refuse(qp, &op, verdict, run);
+	op_done(qp, &op);
+	return SMR_TASK_MORE;
+}
+
+static enum smr_task_verdict respond_local(struct smr_qp *qp,
+					   struct smr_local *local,
+					   struct smr_run *run)
+{
+	struct smr_op op = {
+		.hdr = local->hdr,
+		.local = local,
+		.npsn = local->npsn,
+	};
+
+	/* Not while the requester brings pages in; pairs with its cmpxchg(). */
+	if (smp_load_acquire(&local->state) != SMR_LOCAL_HANDED) {
+		smr_loopback_park(qp, local);
+		return SMR_TASK_IDLE;
+	}
+	run->quota -= SMR_COST_PACKET;
+	if (!smr_loopback_check(qp, local)) {
+		smr_resp_forget(qp);
+		op_answer(qp, &op, SMR_LOCAL_DROPPED, 0, run);
+		return SMR_TASK_MORE;
+	}
+	return op_process(qp, &op, run);
+}
+
+/* IBTA 10.9.2.2.5: nothing more is taken from the shared queue. */
+static void recv_last(struct smr_qp *qp)
+{
+	if (qp->resp.last_wqe)
+		return;
+	qp->resp.last_wqe = true;
+	smr_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+}
+
+/*
+ * Complete what is in the receive queue of a QP in error. What is posted from
+ * now on is to be flushed too, so its doorbell is asked for before the queue is
+ * looked at.
+ */
+static enum smr_task_verdict recv_flush(struct smr_qp *qp, struct smr_run *run)
+{
+	if (qp->resp.have_rwqe) {
+		smr_recv_fail(qp, IB_WC_WR_FLUSH_ERR);
+		run->quota -= SMR_COST_PACKET;
+		return SMR_TASK_MORE;
+	}
+	if (qp->srq || qp->ibqp.qp_type == IB_QPT_XRC_TGT) {
+		recv_last(qp);
+		return SMR_TASK_IDLE;
+	}
+	if (!qp->rq.max_wr)
+		return SMR_TASK_IDLE;
+	smr_ring_set_flags(&qp->rq.ring, SMR_RING_NEED_DOORBELL);
+	smr_recv_take(qp);
+	return qp->resp.have_rwqe ? SMR_TASK_MORE : SMR_TASK_IDLE;
+}
+
+/* Not, or not any more, a QP that answers. */
+static enum smr_task_verdict respond_down(struct smr_qp *qp,
+					  enum ib_qp_state state,
+					  struct smr_run *run)
+{
+	struct smr_local *local = smr_resp_claim(qp);
+
+	skb_queue_purge(&qp->resp.queue);
+	smr_resp_forget(qp);
+	qp->resp.seg = 0;
+	if (state == IB_QPS_ERR)
+		smr_reply_acks_flush(qp);
+	qp->resp.acks = 0;
+	qp->resp.read.active = false;
+	if (local)
+		smr_loopback_answer(qp, local, SMR_LOCAL_DROPPED, 0, 0, run);
+	return state == IB_QPS_ERR ? recv_flush(qp, run) : SMR_TASK_IDLE;
+}
+
+/**
+ * smr_responder_run() - answer what peers request, one step of it
+ * @qp: the QP
+ * @run: how it may run
+ *
+ * Context: as @run says; called by the response task.
+ * Return: SMR_TASK_IDLE when there was nothing to do.
+ */
+enum smr_task_verdict smr_responder_run(struct smr_qp *qp, struct smr_run *run)
+{
+	enum ib_qp_state state = READ_ONCE(qp->state);
+	struct smr_local *local;
+	struct sk_buff *skb;
+
+	if (!smr_reply_nak_flush(qp))
+		return SMR_TASK_IDLE;
+	if (!smr_qp_receives(state))
+		return respond_down(qp, state, run);
+	if (qp->resp.read.active)
+		return smr_resp_read(qp, run);
+	local = smr_resp_claim(qp);
+	if (local)
+		return respond_local(qp, local, run);
+	skb = skb_peek(&qp->resp.queue);
+	if (skb)
+		return qp->service == SMR_TRANSPORT_RAW ?
+		       respond_frame(qp, skb, run) :
+		       respond_wire(qp, skb, run);
+	smr_reply_acks_flush(qp);
+	return SMR_TASK_IDLE;
+}

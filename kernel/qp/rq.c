@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/rq.h"
+
+#include <linux/log2.h>
+#include <linux/minmax.h>
+
+/**
+ * smr_rq_create() - make a receive queue
+ * @rq: filled in
+ * @uctx: whose process maps it; NULL for a consumer in the kernel
+ * @max_wr: how many may be outstanding; checked by the caller
+ * @max_sge: of each; checked by the caller
+ * @info: tells the process of it
+ *
+ * Context: process.
+ * Return: 0 or -ENOMEM.
+ */
+int smr_rq_create(struct smr_rq *rq, struct ib_ucontext *uctx, u32 max_wr,
+		  u32 max_sge, struct smr_ring_info *info)
+{
+	u32 depth = roundup_pow_of_two(max(max_wr, 1U));
+	int err;
+
+	err = smr_ring_create(&rq->ring, uctx, depth,
+			      sizeof(struct smr_recv_wqe) +
+			      max_sge * sizeof(struct smr_sge), info);
+	if (err)
+		return err;
+	spin_lock_init(&rq->post_lock);
+	rq->max_wr = max_wr;
+	rq->max_sge = max_sge;
+	info->max_wr = max_wr;
+	info->max_sge = max_sge;
+	return 0;
+}
+
+/**
+ * smr_rq_destroy() - the end of a receive queue, which nobody runs any more
+ * @rq: the queue; never created is fine
+ */
+void smr_rq_destroy(struct smr_rq *rq)
+{
+	if (rq->ring.hdr)
+		smr_ring_destroy(&rq->ring);
+}
+
+/* Copy a receive work request; the slot is hostile. */
+static int rq_copy(struct smr_rq *rq, struct smr_rwqe *rwqe)
+{
+	struct smr_recv_wqe user;
+	u32 i;
+
+	smr_ring_copy(&rq->ring, rq->ring.idx, &user, sizeof(user));
+	rwqe->wr_id = user.wr_id;
+	rwqe->num_sge = user.num_sge;
+	rwqe->len = 0;
+	if (rwqe->num_sge > rq->max_sge) {
+		rwqe->num_sge = 0;
+		return -EINVAL;
+	}
+	smr_ring_copy_at(&rq->ring, rq->ring.idx, sizeof(user), rwqe->sge,
+			 rwqe->num_sge * sizeof(rwqe->sge[0]));
+	for (i = 0; i < rwqe->num_sge; i++)
+		rwqe->len += rwqe->sge[i].length;
+	return 0;
+}
+
+/**
+ * smr_rq_take() - take the oldest receive work request
+ * @rq: the queue
+ * @rwqe: the copy
+ *
+ * Context: any; called by who owns the queue.
+ * Return: 0; -ENOENT: there is none; -EINVAL: it is malformed, @rwqe only
+ *	tells which it was; -EIO: the ring is broken, all of it was skipped.
+ */
+int smr_rq_take(struct smr_rq *rq, struct smr_rwqe *rwqe)
+{
+	int pending, err;
+
+	if (!rq->max_wr)
+		return -ENOENT;
+	pending = smr_ring_pending(&rq->ring);
+	if (pending < 0) {
+		rq->ring.idx = READ_ONCE(rq->ring.hdr->prod);
+		return -EIO;
+	}
+	if (!pending)
+		return -ENOENT;
+	err = rq_copy(rq, rwqe);
+	rq->ring.idx++;
+	smr_ring_publish_cons(&rq->ring);
+	return err;
+}

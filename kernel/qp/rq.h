@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Receive queues: the ring a process fills, and the kernel's copy of an entry. */
+#ifndef SMR_RQ_H
+#define SMR_RQ_H
+
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+#include "qp/ring.h"
+
+/**
+ * struct smr_rwqe - the kernel's own copy of a receive work request
+ * @wr_id: the consumer's
+ * @num_sge: entries of @sge
+ * @len: bytes in all
+ * @sge: the scatter list
+ */
+struct smr_rwqe {
+	u64 wr_id;
+	u32 num_sge;
+	u64 len;
+	struct smr_sge sge[SMR_MAX_SGE];
+};
+
+/**
+ * struct smr_rq - a receive queue
+ * @ring: shared with the consumer; @ring.idx is the next to take
+ * @max_wr: how many may be outstanding
+ * @max_sge: of each
+ * @post_lock: a kernel consumer's posters, one at a time; IRQ-safe
+ *
+ * Owned by the QP's response task; that of a SRQ is guarded by its lock.
+ */
+struct smr_rq {
+	/* the producer's side of @ring, see above */
+	spinlock_t post_lock;
+	struct smr_ring ring;
+	u32 max_wr;
+	u32 max_sge;
+};
+
+int smr_rq_create(struct smr_rq *rq, struct ib_ucontext *uctx, u32 max_wr,
+		  u32 max_sge, struct smr_ring_info *info);
+void smr_rq_destroy(struct smr_rq *rq);
+int smr_rq_take(struct smr_rq *rq, struct smr_rwqe *rwqe);
+
+#endif /* SMR_RQ_H */

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/rx.h"
+
+#include <linux/list.h>
+#include <linux/skbuff.h>
+#include <net/ipv6.h>
+
+#include "net/udp_rx.h"
+#include "net/wire.h"
+#include "qp/core.h"
+#include "qp/gsi.h"
+#include "qp/mcast.h"
+#include "qp/rx_queue.h"
+#include "qp/task.h"
+#include "stats.h"
+
+/*
+ * IBTA 9.6.1: what must fit before a packet may touch its QP. A packet that
+ * does not is dropped without an answer.
+ */
+static bool rx_source_ok(struct smr_qp *qp, const struct in6_addr *saddr,
+			 const struct in6_addr *daddr)
+{
+	if (qp->service == SMR_TRANSPORT_UD)
+		return smr_qp_has_addr(qp, daddr);
+	return ipv6_addr_equal(saddr, &qp->path.daddr) &&
+	       ipv6_addr_equal(daddr, &qp->path.saddr);
+}
+
+static bool rx_state_ok(const struct smr_qp *qp, u32 op_flags)
+{
+	enum ib_qp_state state = READ_ONCE(qp->state);
+
+	if (op_flags & SMR_OP_RESPONSE)
+		return qp->ibqp.qp_type != IB_QPT_XRC_TGT &&
+		       (state == IB_QPS_RTS || state == IB_QPS_SQD);
+	return smr_qp_receives(state);
+}
+
+static struct smr_qp *rx_lookup(struct smr_qptab *tab,
+				const struct sk_buff *skb,
+				const struct smr_hdr *hdr)
+{
+	struct in6_addr saddr, daddr;
+	enum smr_counter why;
+	struct smr_qp *qp;
+
+	smr_rx_addrs(skb, &saddr, &daddr);
+	qp = smr_qp_find_at(tab, hdr->qpn, &daddr);
+	if (!qp)
+		return NULL;
+	if (!rx_state_ok(qp, hdr->op->flags) ||
+	    (hdr->opcode & SMR_TRANSPORT_MASK) != qp->service)
+		why = SMR_CNT_DROPPED;
+	else if (!rx_source_ok(qp, &saddr, &daddr))
+		why = SMR_CNT_BAD_SOURCE;
+	else if (!smr_pkey_ok(hdr->pkey))
+		why = SMR_CNT_BAD_PKEY;
+	else
+		return qp;
+	smr_stat_inc(qp->env->stats, why);
+	smr_qp_put(qp);
+	return NULL;
+}
+
+/* One run of segments for one side of one QP: to whom does it belong? */
+static void rx_part(struct smr_qptab *tab, struct sk_buff *skb,
+		    struct list_head *batch)
+{
+	unsigned int len, off = smr_rx_seg(skb, smr_rx_part(skb)->first, &len);
+	struct smr_hdr hdr;
+	struct smr_qp *qp;
+
+	if (smr_wire_parse(skb, off, len, &hdr))
+		goto drop;
+	if (hdr.qpn == SMR_MULTICAST_QPN) {
+		smr_members_rx(&tab->members, skb, &hdr, batch);
+		return;
+	}
+	qp = rx_lookup(tab, skb, &hdr);
+	if (!qp)
+		goto drop;
+	smr_qp_receive(qp, skb, hdr.op->flags & SMR_OP_RESPONSE, batch);
+	return;
+drop:
+	kfree_skb(skb);
+}
+
+/*
+ * What tells apart whom a segment is for: the QPN, the P_Key, of which only
+ * the first of a run is checked, and which of the QP's sides.
+ */
+static u64 rx_target(const struct sk_buff *skb, unsigned int seg)
+{
+	__be32 buf[2];
+	const __be32 *bth;
+
+	bth = skb_header_pointer(skb, seg * smr_rx_info(skb)->seg_len,
+				 sizeof(buf), buf);
+	if (!bth)
+		return 0;
+	return (be32_to_cpu(bth[1]) & SMR_QPN_MASK) |
+	       (smr_wire_op(be32_to_cpu(bth[0]) >> 24)->flags &
+		SMR_OP_RESPONSE ? BIT(31) : 0) |
+	       (u64)(be32_to_cpu(bth[0]) & 0xffff) << 32;
+}
+
+/*
+ * GRO joins what has one flow's ports and one size, which may well be for
+ * several QPs: cut the train where that changes.
+ */
+static unsigned int rx_run_len(const struct sk_buff *skb, unsigned int first)
+{
+	unsigned int end = first + 1;
+	u64 target;
+
+	if (end == smr_rx_info(skb)->nsegs)
+		return 1;
+	target = rx_target(skb, first);
+	while (end < smr_rx_info(skb)->nsegs && rx_target(skb, end) == target)
+		end++;
+	return end - first;
+}
+
+static void dispatch_rx(void *ctx, struct sk_buff *skb,
+			struct list_head *batch)
+{
+	unsigned int nsegs = smr_rx_info(skb)->nsegs;
+	unsigned int first, count;
+	struct sk_buff *part;
+
+	for (first = 0; first < nsegs; first += count) {
+		count = rx_run_len(skb, first);
+		part = first + count == nsegs ? skb :
+						skb_clone(skb, GFP_ATOMIC);
+		if (!part)
+			continue;
+		smr_rx_part(part)->first = first;
+		smr_rx_part(part)->count = count;
+		smr_rx_part(part)->sealed = true;
+		rx_part(ctx, part, batch);
+	}
+}
+
+static void dispatch_run(void *ctx, struct list_head *batch)
+{
+	struct smr_qp *qp, *next;
+
+	list_for_each_entry_safe(qp, next, batch, rx_node) {
+		list_del_init(&qp->rx_node);
+		/* From here on another batch may take it. */
+		clear_bit_unlock(0, &qp->rx_batched);
+		smp_mb__after_atomic(); /* first let go, then look */
+		if (!skb_queue_empty_lockless(&qp->comp.queue))
+			smr_task_kick(&qp->send_task);
+		if (!skb_queue_empty_lockless(&qp->resp.queue))
+			smr_task_kick(&qp->resp_task);
+		smr_qp_put(qp);
+	}
+}
+
+const struct smr_rx_ops smr_qp_rx_ops = {
+	.rx = dispatch_rx,
+	.run = dispatch_run,
+};

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Packets that wait for their QP, and how much memory they may take. */
+#ifndef SMR_RX_MEM_H
+#define SMR_RX_MEM_H
+
+#include <linux/types.h>
+
+struct list_head;
+struct sk_buff;
+struct smr_qp;
+
+void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response);
+
+void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response,
+		    struct list_head *batch);
+
+#endif /* SMR_RX_MEM_H */

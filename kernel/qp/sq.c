@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/sq.h"
+
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/slab.h>
+
+#include "compat/ib.h"
+#include "net/wire.h"
+#include "qp/core.h"
+#include "qp/cq.h"
+#include "qp/opcode.h"
+#include "stats.h"
+#include "trace.h"
+
+/* IBTA 9.7.2: no message is longer */
+#define MESSAGE_MAX	BIT_ULL(31)
+
+/*
+ * Each entry has room for the operand of an ATOMIC WRITE, which is inline,
+ * whatever else the queue is good for.
+ */
+#define BODY_MIN	sizeof(u64)
+
+/**
+ * smr_sq_create() - make a send queue
+ * @sq: filled in
+ * @uctx: whose process maps it; NULL for a consumer in the kernel
+ * @cap: what it must be capable of; checked by the caller
+ * @info: tells the process of it
+ *
+ * Context: process.
+ * Return: 0 or -ENOMEM.
+ */
+int smr_sq_create(struct smr_sq *sq, struct ib_ucontext *uctx,
+		  const struct ib_qp_cap *cap, struct smr_ring_info *info)
+{
+	u32 body = max_t(u32, cap->max_send_sge * sizeof(struct smr_sge),
+			 cap->max_inline_data);
+	u32 depth = roundup_pow_of_two(max(cap->max_send_wr, 1U));
+	int err;
+
+	body = ALIGN(max_t(u32, body, BODY_MIN), sizeof(struct smr_sge));
+	sq->wqe_size = offsetof(struct smr_swqe, sge) +
+		       max_t(size_t, body, sizeof(struct smr_mw_bind));
+	sq->wqes = kvcalloc(depth, sq->wqe_size, GFP_KERNEL_ACCOUNT);
+	if (!sq->wqes)
+		return -ENOMEM;
+	err = smr_ring_create(&sq->ring, uctx, depth,
+			      ALIGN(sizeof(struct smr_send_wqe) + body, 64),
+			      info);
+	if (err) {
+		kvfree(sq->wqes);
+		sq->wqes = NULL;
+		return err;
+	}
+	spin_lock_init(&sq->post_lock);
+	sq->max_wr = cap->max_send_wr;
+	sq->max_sge = cap->max_send_sge;
+	sq->max_inline = cap->max_inline_data;
+	info->max_wr = sq->max_wr;
+	info->max_sge = sq->max_sge;
+	info->max_inline = sq->max_inline;
+	return 0;
+}
+
+/**
+ * smr_sq_destroy() - the end of a send queue, which nobody runs any more
+ * @sq: the queue; never created is fine
+ */
+void smr_sq_destroy(struct smr_sq *sq)
+{
+	if (!sq->wqes)
+		return;
+	smr_ring_destroy(&sq->ring);
+	kvfree(sq->wqes);
+}
+
+/* The sum of a list, which may not wrap nor pass what a message may have. */
+static bool wqe_length(struct smr_swqe *wqe)
+{
+	u64 len = 0;
+	int i;
+
+	for (i = 0; i < wqe->num_sge; i++)
+		len += wqe->sge[i].length;
+	wqe->len = len;
+	return len <= MESSAGE_MAX;
+}
+
+/*
+ * A bind has no list. Its fields are looked at when it is executed. A fast
+ * registration has the same ones.
+ */
+static u8 wqe_copy_bind(struct smr_swqe *wqe, const struct smr_send_wqe *user)
+{
+	wqe->num_sge = 0;
+	wqe->len = 0;
+	wqe->bind = (struct smr_mw_bind){
+		.mw_rkey = user->bind_mw.mw_rkey,
+		.new_rkey = user->bind_mw.new_rkey,
+		.mr_lkey = user->bind_mw.mr_lkey,
+		.access = user->bind_mw.access,
+		.addr = user->bind_mw.addr,
+		.length = user->bind_mw.length,
+	};
+	return IB_WC_SUCCESS;
+}
+
+/* A FLUSH has no payload, only a range. */
+static u8 wqe_copy_flush(struct smr_swqe *wqe, const struct smr_send_wqe *user)
+{
+	wqe->num_sge = 0;
+	wqe->len = 0;
+	wqe->rkey = user->flush.rkey;
+	if (!user->flush.type ||
+	    user->flush.type & ~(IB_FLUSH_GLOBAL | IB_FLUSH_PERSISTENT) ||
+	    user->flush.level > IB_FLUSH_MR)
+		return IB_WC_LOC_QP_OP_ERR;
+	if (user->flush.length > MESSAGE_MAX)
+		return IB_WC_LOC_LEN_ERR;
+	wqe->flush.len = user->flush.length;
+	wqe->flush.feth = user->flush.type |
+			  user->flush.level << SMR_FETH_LEVEL_SHIFT;
+	return IB_WC_SUCCESS;
+}
+
+/* Data that stands in the entry itself. */
+static u8 wqe_copy_inline(struct smr_qp *qp, u32 idx, struct smr_swqe *wqe,
+			  const struct smr_wr_info *wr, u16 inline_len)
+{
+	u32 max = wr->flags & SMR_WR_ATOMIC_WRITE ? BODY_MIN :
+						    qp->sq.max_inline;
+
+	if (wr->flags & SMR_WR_FETCHES || inline_len > max)
+		return IB_WC_LOC_QP_OP_ERR;
+	wqe->num_sge = 0;
+	wqe->len = inline_len;
+	smr_ring_copy_at(&qp->sq.ring, idx, sizeof(struct smr_send_wqe),
+			 wqe->data, inline_len);
+	return IB_WC_SUCCESS;
+}
+
+/* A list of SGEs. */
+static u8 wqe_copy_list(struct smr_qp *qp, u32 idx, struct smr_swqe *wqe)
+{
+	struct smr_sq *sq = &qp->sq;
+
+	if (wqe->num_sge > sq->max_sge)
+		return IB_WC_LOC_QP_OP_ERR;
+	smr_ring_copy_at(&sq->ring, idx, sizeof(struct smr_send_wqe), wqe->sge,
+			 wqe->num_sge * sizeof(wqe->sge[0]));
+	return wqe_length(wqe) ? IB_WC_SUCCESS : IB_WC_LOC_LEN_ERR;
+}
+
+/* The body of a work request: inline data or a list. The slot is hostile. */
+static u8 wqe_copy_body(struct smr_qp *qp, u32 idx, struct smr_swqe *wqe,
+			const struct smr_send_wqe *user)
+{
+	const struct smr_wr_info *wr = smr_wr_info(qp->ibqp.qp_type,
+						   wqe->opcode);
+	u8 status;
+
+	if (!wr || (wr->flags & SMR_WR_KERNEL && smr_ring_is_user(&qp->sq.ring)))
+		return IB_WC_LOC_QP_OP_ERR;
+	if (wr->flags & SMR_WR_BINDS)
+		return wqe_copy_bind(wqe, user);
+	if (wr->flags & SMR_WR_FLUSH)
+		return wqe_copy_flush(wqe, user);
+	if (wr->flags & SMR_WR_LOCAL) {
+		wqe->num_sge = 0;
+		wqe->len = 0;
+		return IB_WC_SUCCESS;
+	}
+	status = wqe->send_flags & IB_SEND_INLINE ?
+		 wqe_copy_inline(qp, idx, wqe, wr, user->inline_len) :
+		 wqe_copy_list(qp, idx, wqe);
+	if (status)
+		return status;
+	if (wr->flags & (SMR_WR_ATOMIC | SMR_WR_ATOMIC_WRITE) &&
+	    wqe->len != sizeof(u64))
+		return IB_WC_LOC_LEN_ERR;
+	return IB_WC_SUCCESS;
+}
+
+/* Copy one work request out of the ring; only the copy is ever looked at. */
+static void wqe_copy(struct smr_qp *qp, u32 idx)
+{
+	struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, idx);
+	struct smr_send_wqe user;
+
+	smr_ring_copy_at(&qp->sq.ring, idx, 0, &user, sizeof(user));
+	wqe->wr_id = user.wr_id;
+	wqe->opcode = user.opcode;
+	wqe->num_sge = user.num_sge;
+	wqe->send_flags = user.send_flags;
+	wqe->imm_or_rkey = (__force __be32)user.imm_or_rkey;
+	wqe->xrc_srqn = user.xrc_srqn;
+	/* The same place in both layouts, see the static assertions. */
+	wqe->remote_addr = user.rdma.remote_addr;
+	wqe->rkey = user.rdma.rkey;
+	wqe->state = SMR_SWQE_POSTED;
+	if (wqe->opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
+	    wqe->opcode == IB_WR_ATOMIC_FETCH_AND_ADD) {
+		wqe->rkey = user.atomic.rkey;
+		wqe->compare_add = user.atomic.compare_add;
+		wqe->swap = user.atomic.swap;
+	}
+	if (qp->service == SMR_TRANSPORT_UD) {
+		wqe->ud.ah = user.ud.ah_handle;
+		wqe->ud.qpn = user.ud.remote_qpn;
+		wqe->ud.qkey = user.ud.remote_qkey;
+	}
+	wqe->status = wqe_copy_body(qp, idx, wqe, &user);
+	if (wqe->status)
+		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_WQE);
+}
+
+static_assert(offsetof(struct smr_send_wqe, rdma.remote_addr) ==
+	      offsetof(struct smr_send_wqe, atomic.remote_addr));
+static_assert(offsetof(struct smr_send_wqe, rdma.remote_addr) ==
+	      offsetof(struct smr_send_wqe, flush.remote_addr));
+
+/**
+ * smr_sq_fetch() - have one more work request, if there is one
+ * @qp: the QP
+ *
+ * A ring whose index says more than can be is a broken process's: its QP
+ * gets the fatal event and nothing more is taken from it.
+ *
+ * Context: any; called by the send task.
+ * Return: false when there is none.
+ */
+bool smr_sq_fetch(struct smr_qp *qp)
+{
+	struct smr_sq *sq = &qp->sq;
+	int pending;
+
+	if (!sq->max_wr)
+		return false;
+	pending = smr_ring_pending(&sq->ring);
+	if (pending < 0) {
+		sq->ring.idx = READ_ONCE(sq->ring.hdr->prod);
+		sq->head = sq->ring.idx;
+		sq->next = sq->ring.idx;
+		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_WQE);
+		/* Once: events take memory until the process reads them. */
+		if (READ_ONCE(qp->state) != IB_QPS_ERR)
+			smr_qp_event(qp, IB_EVENT_QP_FATAL);
+		smr_qp_error(qp);
+		return false;
+	}
+	if (!pending || sq->ring.idx - sq->head >= sq->ring.depth)
+		return false;
+	wqe_copy(qp, sq->ring.idx);
+	sq->ring.idx++;
+	return true;
+}
+
+static void send_post(struct smr_qp *qp, const struct smr_swqe *wqe,
+		      enum ib_wc_status status)
+{
+	const struct smr_wr_info *wr = smr_wr_info(qp->ibqp.qp_type,
+						   wqe->opcode);
+	struct smr_cqe cqe = {
+		.wr_id = wqe->wr_id,
+		.status = status,
+		.opcode = wr ? wr->wc : IB_WC_SEND,
+		.byte_len = status ? 0 : wqe->len,
+		.qp_num = qp->ibqp.qp_num,
+	};
+
+	trace_smr_send_done(cqe.qp_num, cqe.wr_id, status, cqe.byte_len);
+	if (unlikely(!smr_cq_post_qp(qp->scq, &cqe, &qp->ibqp,
+				     status != IB_WC_SUCCESS)))
+		smr_qp_overrun(qp);
+}
+
+/*
+ * The oldest work request is over: its slot is the consumer's again, who must
+ * know that before the completion. The kernel's copy lasts until the next
+ * smr_sq_fetch().
+ */
+static void send_pop(struct smr_qp *qp)
+{
+	struct smr_sq *sq = &qp->sq;
+
+	sq->head++;
+	if ((int)(sq->next - sq->head) < 0)
+		sq->next = sq->head;
+	/* The copy is not needed any more: the consumer may reuse the slot. */
+	smp_store_release(&sq->ring.hdr->cons, sq->head);
+}
+
+/**
+ * smr_send_retire() - the oldest send work request has succeeded
+ * @qp: the QP
+ *
+ * Context: any; called by the send task.
+ */
+void smr_send_retire(struct smr_qp *qp)
+{
+	struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
+
+	send_pop(qp);
+	if (qp->sig_all || wqe->send_flags & IB_SEND_SIGNALED)
+		send_post(qp, wqe, IB_WC_SUCCESS);
+}
+
+/**
+ * smr_send_fail() - the oldest send work request has failed
+ * @qp: the QP
+ * @status: how
+ *
+ * IBTA 10.3.1: it stops the QP, or its send queue; what follows is flushed.
+ *
+ * Context: any; called by the send task.
+ */
+void smr_send_fail(struct smr_qp *qp, enum ib_wc_status status)
+{
+	const struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
+
+	send_pop(qp);
+	/* Who sees the completion finds the QP in the state that it leads to. */
+	smr_qp_send_error(qp);
+	send_post(qp, wqe, status);
+	/* In this order, or a receive that is flushed could come before it. */
+	smr_qp_flush(qp);
+}
+
+/**
+ * smr_send_flush() - the oldest send work request is flushed
+ * @qp: the QP, in error
+ *
+ * Context: any; called by the send task.
+ */
+void smr_send_flush(struct smr_qp *qp)
+{
+	const struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
+
+	send_pop(qp);
+	send_post(qp, wqe, IB_WC_WR_FLUSH_ERR);
+}

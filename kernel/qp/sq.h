@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Send queues: the ring a process fills, the kernel's copies of it, and how
+ * its work requests complete: in order, each exactly once.
+ */
+#ifndef SMR_SQ_H
+#define SMR_SQ_H
+
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+struct ib_qp_cap;
+struct ib_ucontext;
+struct smr_qp;
+struct smr_ring_info;
+struct smr_sq;
+
+int smr_sq_create(struct smr_sq *sq, struct ib_ucontext *uctx,
+		  const struct ib_qp_cap *cap, struct smr_ring_info *info);
+void smr_sq_destroy(struct smr_sq *sq);
+bool smr_sq_fetch(struct smr_qp *qp);
+
+void smr_send_retire(struct smr_qp *qp);
+void smr_send_flush(struct smr_qp *qp);
+void smr_send_fail(struct smr_qp *qp, enum ib_wc_status status);
+
+#endif /* SMR_SQ_H */

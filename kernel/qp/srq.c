@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/srq.h"
+
+#include <linux/minmax.h>
+#include <linux/random.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_types.h>
+
+#define UVERBS_MODULE_NAME softmr
+#include <rdma/uverbs_named_ioctl.h>
+
+#include "compat/cleanup.h"
+#include "net/wire.h"
+#include "qp/cq.h"
+#include "uapi/softmr-abi.h"
+
+/* Numbers of 24 bits; 0 is left out, which a forgotten field would have. */
+#define SRQN_FIRST	1
+#define SRQN_LAST	SMR_QPN_MASK
+
+/**
+ * smr_srqtab_init() - prepare a table of XRC shared receive queues
+ * @tab: the table
+ */
+void smr_srqtab_init(struct smr_srqtab *tab)
+{
+	xa_init_flags(&tab->xa, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
+}
+
+/**
+ * smr_srqtab_fini() - the end of a table, which must be empty by now
+ * @tab: the table
+ */
+void smr_srqtab_fini(struct smr_srqtab *tab)
+{
+	WARN_ON_ONCE(!xa_empty(&tab->xa));
+	xa_destroy(&tab->xa);
+}
+
+/* Let peers name it: by a number that they would hardly guess. */
+static int srq_publish(struct smr_srq *srq, struct smr_srqtab *tab)
+{
+	u32 start = get_random_u32_inclusive(SRQN_FIRST, SRQN_LAST);
+	int err;
+
+	refcount_set(&srq->ref, 1);
+	init_completion(&srq->released);
+	err = xa_alloc_bh(&tab->xa, &srq->srqn, srq,
+			  XA_LIMIT(start, SRQN_LAST), GFP_KERNEL);
+	if (err == -EBUSY)
+		err = xa_alloc_bh(&tab->xa, &srq->srqn, srq,
+				  XA_LIMIT(SRQN_FIRST, start), GFP_KERNEL);
+	if (err)
+		return err;
+	srq->tab = tab;
+	srq->ibsrq.ext.xrc.srq_num = srq->srqn;
+	return 0;
+}
+
+/* Nobody finds it any more, and nobody who found it before uses it. */
+static void srq_withdraw(struct smr_srq *srq)
+{
+	if (!srq->tab)
+		return;
+	xa_erase_bh(&srq->tab->xa, srq->srqn);
+	smr_srq_put(srq);
+	/* One use ends with one call of a QP's task. */
+	wait_for_completion(&srq->released);
+	/* Readers of the table that got no reference look at it even now. */
+	synchronize_rcu();
+}
+
+/**
+ * smr_srq_find() - find an XRC shared receive queue
+ * @tab: the device's table
+ * @srqn: its number
+ * @xrcd: the domain that it must be in
+ *
+ * Context: any.
+ * Return: the queue with a reference, which smr_srq_put() drops; or NULL.
+ */
+struct smr_srq *smr_srq_find(struct smr_srqtab *tab, u32 srqn,
+			     const struct ib_xrcd *xrcd)
+{
+	struct smr_srq *srq;
+
+	guard(rcu)();
+	srq = xa_load(&tab->xa, srqn);
+	if (!srq || srq->ibsrq.ext.xrc.xrcd != xrcd ||
+	    !refcount_inc_not_zero(&srq->ref))
+		return NULL;
+	return srq;
+}
+
+/**
+ * smr_srq_put() - drop a reference
+ * @srq: the queue
+ *
+ * Context: any.
+ */
+void smr_srq_put(struct smr_srq *srq)
+{
+	if (refcount_dec_and_test(&srq->ref))
+		complete(&srq->released);
+}
+
+/**
+ * smr_srq_create() - make a shared receive queue
+ * @srq: allocated, zeroed, its core part filled in
+ * @tab: where QPs are to find it, if it is an XRC one
+ * @init: what is asked for; the limit is armed by smr_srq_modify() only
+ * @uctx: whose process maps it; NULL for a consumer in the kernel
+ * @info: tells the process of it
+ *
+ * Context: process.
+ * Return: 0; -EOPNOTSUPP (type); -EINVAL (a limit); -ENOMEM; -EBUSY when no
+ * number is left.
+ */
+int smr_srq_create(struct smr_srq *srq, struct smr_srqtab *tab,
+		   const struct ib_srq_init_attr *init,
+		   struct ib_ucontext *uctx, struct smr_ring_info *info)
+{
+	const struct ib_device_attr *limits = &srq->ibsrq.device->attrs;
+	int err;
+
+	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
+		return -EOPNOTSUPP;
+	if (!init->attr.max_wr || init->attr.max_wr > limits->max_srq_wr ||
+	    init->attr.max_sge > limits->max_srq_sge)
+		return -EINVAL;
+	mutex_init(&srq->resize_mutex);
+	spin_lock_init(&srq->lock);
+	err = smr_rq_create(&srq->rq, uctx, init->attr.max_wr,
+			    init->attr.max_sge, info);
+	if (err || init->srq_type != IB_SRQT_XRC)
+		return err;
+	srq->cq = to_smr_cq(init->ext.cq);
+	err = srq_publish(srq, tab);
+	if (err)
+		smr_rq_destroy(&srq->rq);
+	return err;
+}
+
+/**
+ * smr_srq_destroy() - the end of a shared receive queue
+ * @srq: the queue, which no QP uses, unless it is an XRC one; the caller frees
+ *	it
+ *
+ * Context: process, may sleep.
+ */
+void smr_srq_destroy(struct smr_srq *srq)
+{
+	srq_withdraw(srq);
+	smr_rq_destroy(&srq->rq);
+}
+
+static void srq_event(struct smr_srq *srq, enum ib_event_type type)
+{
+	struct ib_event ev = {
+		.device = srq->ibsrq.device,
+		.element.srq = &srq->ibsrq,
+		.event = type,
+	};
+
+	if (srq->ibsrq.event_handler)
+		srq->ibsrq.event_handler(&ev, srq->ibsrq.srq_context);
+}
+
+/* IBTA 10.2.9.1: the limit is armed once, and then has to be armed again. */
+static bool limit_reached(struct smr_srq *srq)
+{
+	lockdep_assert_held(&srq->lock);
+	if (!srq->limit || smr_ring_pending(&srq->rq.ring) >= (int)srq->limit)
+		return false;
+	srq->limit = 0;
+	return true;
+}
+
+/**
+ * smr_srq_modify() - arm the limit event
+ * @srq: the queue
+ * @attr: the values
+ * @mask: which of them
+ *
+ * With fewer requests in the queue than that the event comes at once: nobody
+ * would raise it when there is none that could be taken.
+ *
+ * Context: process.
+ * Return: 0; -EINVAL (more than the queue has, or an unknown attribute);
+ * -EOPNOTSUPP (the size: see smr_srq_resize()).
+ */
+int smr_srq_modify(struct smr_srq *srq, const struct ib_srq_attr *attr,
+		   enum ib_srq_attr_mask mask)
+{
+	bool reached;
+
+	if (mask & IB_SRQ_MAX_WR)
+		return -EOPNOTSUPP;
+	if (mask & ~IB_SRQ_LIMIT)
+		return -EINVAL;
+	if (!(mask & IB_SRQ_LIMIT))
+		return 0;
+	scoped_guard(spinlock_bh, &srq->lock) {
+		if (attr->srq_limit > srq->rq.max_wr)
+			return -EINVAL;
+		srq->limit = attr->srq_limit;
+		reached = limit_reached(srq);
+	}
+	if (reached)
+		srq_event(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+	return 0;
+}
+
+/*
+ * What is posted, each at its index in the new ring. QPs may take requests
+ * meanwhile: those were copied for nothing. It is the process's that posts
+ * none meanwhile, and only its own requests that it loses otherwise.
+ */
+static int srq_copy(struct smr_srq *srq, struct smr_rq *to)
+{
+	const struct smr_ring *from = &srq->rq.ring;
+	u32 first, i;
+	int pending;
+
+	scoped_guard(spinlock_bh, &srq->lock) {
+		first = from->idx;
+		pending = smr_ring_pending(from);
+	}
+	if (pending < 0 || pending > (int)to->max_wr)
+		return -EINVAL;
+	for (i = first; i != first + pending; i++) {
+		memcpy(smr_ring_slot(&to->ring, i), smr_ring_slot(from, i),
+		       to->ring.stride);
+		cond_resched();
+	}
+	to->ring.idx = first;
+	to->ring.hdr->prod = first + pending;
+	return 0;
+}
+
+/* From here on requests are taken from the new ring. */
+static int srq_switch(struct smr_srq *srq, struct smr_rq *to,
+		      const struct ib_srq_attr *attr,
+		      enum ib_srq_attr_mask mask, bool *reached)
+{
+	u32 limit;
+
+	guard(spinlock_bh)(&srq->lock);
+	limit = mask & IB_SRQ_LIMIT ? attr->srq_limit : srq->limit;
+	if (srq->broken || limit > to->max_wr)
+		return -EINVAL;
+	to->ring.idx = srq->rq.ring.idx;
+	smr_ring_publish_cons(&to->ring);
+	swap(srq->rq.ring, to->ring);
+	srq->rq.max_wr = to->max_wr;
+	srq->limit = limit;
+	*reached = limit_reached(srq);
+	return 0;
+}
+
+/**
+ * smr_srq_resize() - give a process's queue another number of entries
+ * @srq: the queue
+ * @uctx: the process's context
+ * @attr: max_wr, and with IB_SRQ_LIMIT the limit to arm
+ * @mask: which of them
+ * @info: where the process finds the new ring
+ *
+ * No request is lost, provided that the process posts none meanwhile: it
+ * continues, with the same indices, in the new ring.
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EINVAL (out of range, more requests are posted than would fit,
+ * or the limit is larger), -ENOMEM. On failure nothing has changed.
+ */
+int smr_srq_resize(struct smr_srq *srq, struct ib_ucontext *uctx,
+		   const struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		   struct smr_ring_info *info)
+{
+	u32 max = srq->ibsrq.device->attrs.max_srq_wr;
+	bool reached = false;
+	struct smr_rq rq = {};
+	int ret;
+
+	if (!attr->max_wr || attr->max_wr > max)
+		return -EINVAL;
+	guard(mutex)(&srq->resize_mutex);
+	ret = smr_rq_create(&rq, uctx, attr->max_wr, srq->rq.max_sge, info);
+	if (ret)
+		return ret;
+	ret = srq_copy(srq, &rq);
+	if (!ret)
+		ret = srq_switch(srq, &rq, attr, mask, &reached);
+	/* Either the old ring, or the new one that is not needed. */
+	smr_rq_destroy(&rq);
+	if (reached)
+		srq_event(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+	return ret;
+}
+
+/**
+ * smr_srq_query() - the attributes of a shared receive queue
+ * @srq: the queue
+ * @attr: filled in
+ *
+ * Context: process.
+ */
+void smr_srq_query(struct smr_srq *srq, struct ib_srq_attr *attr)
+{
+	guard(spinlock_bh)(&srq->lock);
+	attr->max_wr = srq->rq.max_wr;
+	attr->max_sge = srq->rq.max_sge;
+	attr->srq_limit = srq->limit;
+}
+
+/**
+ * smr_srq_available() - would smr_srq_take() find something?
+ * @srq: the queue
+ *
+ * Context: any; takes @srq->lock.
+ * Return: true when there is a request, good or not, or the queue is broken.
+ */
+bool smr_srq_available(struct smr_srq *srq)
+{
+	guard(spinlock_bh)(&srq->lock);
+	return srq->broken || smr_ring_pending(&srq->rq.ring);
+}
+
+/**
+ * smr_srq_take() - take the oldest receive work request
+ * @srq: the queue
+ * @rwqe: the copy
+ *
+ * A queue whose ring is broken is in error, and does not recover.
+ *
+ * Context: any; takes @srq->lock.
+ * Return: as smr_rq_take().
+ */
+int smr_srq_take(struct smr_srq *srq, struct smr_rwqe *rwqe)
+{
+	bool reached = false, broke = false;
+	int err = -EIO;
+
+	spin_lock_bh(&srq->lock);
+	if (!srq->broken) {
+		err = smr_rq_take(&srq->rq, rwqe);
+		broke = err == -EIO;
+		srq->broken = broke;
+		reached = !broke && err != -ENOENT && limit_reached(srq);
+	}
+	spin_unlock_bh(&srq->lock);
+	if (reached)
+		srq_event(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+	if (broke)
+		srq_event(srq, IB_EVENT_SRQ_ERR);
+	return err;
+}
+
+/*
+ * The new ring is in use once the queue has it, so the answer must not fail
+ * then: what cannot be written to is found before.
+ */
+static int UVERBS_HANDLER(SMR_METHOD_SRQ_RESIZE)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_srq *ibsrq = uverbs_attr_get_obj(attrs, SMR_ATTR_RESIZE_SRQ);
+	struct smr_ring_info info = {};
+	struct ib_srq_attr attr = {};
+	enum ib_srq_attr_mask mask = IB_SRQ_MAX_WR;
+	int ret;
+
+	ret = uverbs_copy_from(&attr.max_wr, attrs, SMR_ATTR_RESIZE_MAX_WR);
+	if (ret)
+		return ret;
+	if (uverbs_attr_is_valid(attrs, SMR_ATTR_RESIZE_LIMIT)) {
+		ret = uverbs_copy_from(&attr.srq_limit, attrs,
+				       SMR_ATTR_RESIZE_LIMIT);
+		if (ret)
+			return ret;
+		mask |= IB_SRQ_LIMIT;
+	}
+	ret = uverbs_copy_to_struct_or_zero(attrs, SMR_ATTR_RESIZE_RING, &info,
+					    sizeof(info));
+	if (ret)
+		return ret;
+	ret = smr_srq_resize(to_smr_srq(ibsrq), attrs->context, &attr, mask,
+			     &info);
+	return ret ?: uverbs_copy_to_struct_or_zero(attrs, SMR_ATTR_RESIZE_RING,
+						    &info, sizeof(info));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_SRQ_RESIZE,
+			    UVERBS_ATTR_IDR(SMR_ATTR_RESIZE_SRQ,
+					    UVERBS_OBJECT_SRQ,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(SMR_ATTR_RESIZE_MAX_WR,
+					       UVERBS_ATTR_TYPE(u32),
+					       UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(SMR_ATTR_RESIZE_LIMIT,
+					       UVERBS_ATTR_TYPE(u32),
+					       UA_OPTIONAL),
+			    UVERBS_ATTR_PTR_OUT(SMR_ATTR_RESIZE_RING,
+						UVERBS_ATTR_STRUCT(struct smr_ring_info,
+								   max_wr),
+						UA_MANDATORY));
+
+ADD_UVERBS_METHODS(smr_srq_methods, UVERBS_OBJECT_SRQ,
+		   &UVERBS_METHOD(SMR_METHOD_SRQ_RESIZE));
+
+const struct uapi_definition smr_srq_resize_uapi[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_SRQ, &smr_srq_methods),
+	{}
+};

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Shared receive queues. */
+#ifndef SMR_SRQ_H
+#define SMR_SRQ_H
+
+#include <linux/completion.h>
+#include <linux/container_of.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "qp/rq.h"
+
+struct smr_cq;
+
+/**
+ * struct smr_srqtab - the XRC shared receive queues of a device
+ * @xa: number -> struct smr_srq; RCU for readers
+ */
+struct smr_srqtab {
+	struct xarray xa;
+};
+
+/**
+ * struct smr_srq - a receive queue that several QPs take from
+ * @ibsrq: the core's part
+ * @resize_mutex: one resize at a time
+ * @lock: guards all below; BH-safe
+ * @rq: the queue
+ * @limit: raise IB_EVENT_SRQ_LIMIT_REACHED when fewer are left; 0: do not
+ * @broken: its ring was; it is in error, and nothing more is taken from it
+ * @tab: XRC: where QPs find it
+ * @cq: XRC: where its requests complete
+ * @srqn: XRC: its number
+ * @ref: XRC: one for its owner, one for each use of a QP's
+ * @released: completed when @ref has dropped to 0
+ *
+ * @tab, @cq and @srqn are constant.
+ */
+struct smr_srq {
+	struct ib_srq ibsrq;
+	/* held while the ring is copied, which @lock is not */
+	struct mutex resize_mutex;
+	/* the queue's lock, see above */
+	spinlock_t lock;
+	struct smr_rq rq;
+	u32 limit;
+	bool broken;
+	struct smr_srqtab *tab;
+	struct smr_cq *cq;
+	u32 srqn;
+	refcount_t ref;
+	struct completion released;
+};
+
+static inline struct smr_srq *to_smr_srq(const struct ib_srq *ibsrq)
+{
+	return container_of(ibsrq, struct smr_srq, ibsrq);
+}
+
+void smr_srqtab_init(struct smr_srqtab *tab);
+void smr_srqtab_fini(struct smr_srqtab *tab);
+
+int smr_srq_create(struct smr_srq *srq, struct smr_srqtab *tab,
+		   const struct ib_srq_init_attr *init,
+		   struct ib_ucontext *uctx, struct smr_ring_info *info);
+struct smr_srq *__must_check smr_srq_find(struct smr_srqtab *tab, u32 srqn,
+					  const struct ib_xrcd *xrcd);
+void smr_srq_put(struct smr_srq *srq);
+void smr_srq_destroy(struct smr_srq *srq);
+int smr_srq_modify(struct smr_srq *srq, const struct ib_srq_attr *attr,
+		   enum ib_srq_attr_mask mask);
+int smr_srq_resize(struct smr_srq *srq, struct ib_ucontext *uctx,
+		   const struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		   struct smr_ring_info *info);
+void smr_srq_query(struct smr_srq *srq, struct ib_srq_attr *attr);
+bool smr_srq_available(struct smr_srq *srq);
+int smr_srq_take(struct smr_srq *srq, struct smr_rwqe *rwqe);
+
+extern const struct uapi_definition smr_srq_resize_uapi[];
+
+#endif /* SMR_SRQ_H */

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/task.h"
+
+#include <linux/kernel.h>
+#include <linux/sched.h>
+#include <linux/wait_bit.h>
+
+/*
+ * A task is run by whoever moves it from not OWNED to OWNED. Who comes later
+ * sets AGAIN, which obliges the owner to call the function once more before
+ * it lets go, so that no event is lost. DISABLED keeps new owners out.
+ */
+enum {
+	TASK_OWNED	= 1 << 0,
+	TASK_AGAIN	= 1 << 1,
+	TASK_DISABLED	= 1 << 2,
+};
+
+static bool task_own(struct smr_task *task)
+{
+	int old = atomic_read(&task->state);
+
+	do {
+		if ((old & TASK_AGAIN) && (old & (TASK_OWNED | TASK_DISABLED))) {
+			/* Orders what the caller left for the owner. */
+			smp_mb();
+			if (atomic_read(&task->state) == old)
+				return false;
+			old = atomic_read(&task->state);
+			continue;
+		}
+		if (old & (TASK_OWNED | TASK_DISABLED)) {
+			if (atomic_try_cmpxchg(&task->state, &old,
+					       old | TASK_AGAIN))
+				return false;
+			continue;
+		}
+		if (atomic_try_cmpxchg(&task->state, &old, TASK_OWNED))
+			return true;
+	} while (true);
+}
+
+/* Let go of the task, unless somebody asked for another round. */
+static bool task_disown(struct smr_task *task)
+{
+	int old = atomic_read(&task->state);
+
+	do {
+		if ((old & TASK_AGAIN) && !(old & TASK_DISABLED)) {
+			if (atomic_try_cmpxchg(&task->state, &old,
+					       old & ~TASK_AGAIN))
+				return false;
+			continue;
+		}
+		if (atomic_try_cmpxchg(&task->state, &old, old & ~TASK_OWNED))
+			break;
+	} while (true);
+	if (old & TASK_DISABLED)
+		wake_up_var(&task->state);
+	return true;
+}
+
+/*
+ * Only an owner queues the work, and it is not queued then. But cancel_work(),
+ * for a moment, makes one look queued that it finds not to be.
+ */
+static void task_queue(struct smr_task *task)
+{
+	while (!queue_work(task->wq, &task->work))
+		cpu_relax();
+}
+
+/*
+ * A disabled task does not run, so there is no waiting for a work that has not
+ * begun: what is before it in the queue may take long. If it was enabled
+ * meanwhile, maybe by another's hand-over, the work has to go on.
+ */
+static void task_take_back(struct smr_task *task)
+{
+	while (atomic_read(&task->state) & TASK_DISABLED &&
+	       cancel_work(&task->work)) {
+		atomic_or(TASK_AGAIN, &task->state);
+		if (task_disown(task)) {
+			task->put(task);
+			return;
+		}
+		task_queue(task);
+		smp_mb(); /* as in task_hand_over() */
+	}
+}
+
+/* The work inherits the ownership. Without a reference it is all over. */
+static void task_hand_over(struct smr_task *task)
+{
+	if (!task->get(task)) {
+		atomic_andnot(TASK_AGAIN, &task->state);
+		task_disown(task);
+		return;
+	}
+	task_queue(task);
+	smp_mb(); /* the work is seen, or else that it is not to run is */
+	task_take_back(task);
+}
+
+static void task_loop(struct smr_task *task, struct smr_run *run)
+{
+	do {
+		enum smr_task_verdict verdict = task->fn(task, run);
+
+		if (verdict == SMR_TASK_IDLE) {
+			if (task_disown(task))
+				return;
+			continue;
+		}
+		if (atomic_read(&task->state) & TASK_DISABLED) {
+			/* Who waits need not wait for all of it. */
+			atomic_or(TASK_AGAIN, &task->state);
+			if (task_disown(task))
+				return;
+			continue;
+		}
+		if (verdict == SMR_TASK_DEFER || run->quota <= 0) {
+			task_hand_over(task);
+			return;
+		}
+		if (run->can_sleep)
+			cond_resched();
+	} while (true);
+}
+
+static void task_work(struct work_struct *work)
+{
+	struct smr_task *task = container_of(work, struct smr_task, work);
+	struct smr_run run = {
+		.can_sleep = true,
+		.can_fault = true,
+		.quota = SMR_QUOTA_PROCESS,
+	};
+
+	task_loop(task, &run);
+	task->put(task);
+}
+
+/**
+ * smr_task_init() - prepare a task; it starts enabled and idle
+ * @task: the task
+ * @wq: where left-over work goes
+ * @fn: does a bounded piece of work
+ * @get: takes the reference that queued work holds
+ * @put: drops it
+ */
+void smr_task_init(struct smr_task *task, struct workqueue_struct *wq,
+		   enum smr_task_verdict (*fn)(struct smr_task *,
+					       struct smr_run *),
+		   bool (*get)(struct smr_task *),
+		   void (*put)(struct smr_task *))
+{
+	atomic_set(&task->state, 0);
+	task->fn = fn;
+	task->get = get;
+	task->put = put;
+	task->wq = wq;
+	INIT_WORK(&task->work, task_work);
+}
+
+/**
+ * smr_task_run() - run a task here and now, or leave it to its owner
+ * @task: the task
+ * @run: how it may run; its quota is used up by and by
+ *
+ * Everything the caller stored before the call is seen by a later call of
+ * the task's function. The caller holds a reference on the task's container.
+ *
+ * Context: any; process context when @run->can_sleep.
+ */
+void smr_task_run(struct smr_task *task, struct smr_run *run)
+{
+	if (task_own(task))
+		task_loop(task, run);
+}
+
+/**
+ * smr_task_run_nested() - run another side's task from within a task
+ * @task: the other task
+ * @run: how the caller may run; the quota is shared
+ *
+ * Whoever lent the caller its context has nothing to do with the pages that
+ * the other side may have to bring in, and must not wait for them.
+ *
+ * Context: as @run says.
+ */
+void smr_task_run_nested(struct smr_task *task, struct smr_run *run)
+{
+	struct smr_run nested = *run;
+
+	nested.can_fault = false;
+	smr_task_run(task, &nested);
+	run->quota = nested.quota;
+}
+
+/**
+ * smr_task_kick() - smr_task_run() with what softirq context allows
+ * @task: the task
+ *
+ * Context: any.
+ */
+void smr_task_kick(struct smr_task *task)
+{
+	struct smr_run run = { .quota = SMR_QUOTA_SOFTIRQ };
+
+	smr_task_run(task, &run);
+}
+
+/**
+ * smr_task_defer() - run a task from the workqueue
+ * @task: the task
+ *
+ * Context: any.
+ */
+void smr_task_defer(struct smr_task *task)
+{
+	if (task_own(task))
+		task_hand_over(task);
+}
+
+/**
+ * smr_task_disable() - keep a task from running, and wait until it does not
+ * @task: the task
+ *
+ * What asks for it meanwhile is remembered. Not recursive; the callers of
+ * this and of smr_task_enable() exclude each other.
+ *
+ * Context: process, may sleep; not from within a task.
+ */
+void smr_task_disable(struct smr_task *task)
+{
+	atomic_or(TASK_DISABLED, &task->state);
+	smp_mb__after_atomic(); /* pairs with task_hand_over() */
+	task_take_back(task);
+	/* Pairs with task_disown(): what the last owner did is seen. */
+	wait_var_event(&task->state,
+		       !(atomic_read_acquire(&task->state) & TASK_OWNED));
+}
+
+/**
+ * smr_task_enable() - let a task run again, and look once
+ * @task: the task
+ *
+ * The look is here and now: of a task with nothing to do, what comes next is
+ * not to find it waiting in a workqueue.
+ *
+ * Context: process.
+ */
+void smr_task_enable(struct smr_task *task)
+{
+	/* What was changed while it was disabled is seen by who runs it. */
+	atomic_fetch_andnot_release(TASK_DISABLED, &task->state);
+	smr_task_kick(task);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tasks: each side of a QP has one, and whoever owns it runs that side. There
+ * is no thread behind a task; the doorbell's caller, the receive softirq, a
+ * timer or, when work is left over, a workqueue runs it.
+ */
+#ifndef SMR_TASK_H
+#define SMR_TASK_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+struct smr_task;
+
+/**
+ * struct smr_run - how a task may run now
+ * @can_sleep: process context with BH and preemption on
+ * @can_fault: may bring pages in, which may take as long as another process
+ *	likes; only where nothing but this task waits for it
+ * @quota: bytes and packets' worth of work that may still be done, in bytes;
+ *	what is left over then goes to the workqueue
+ *
+ * One run may nest: a requester that hands an operation to a responder on
+ * the same host passes its own on.
+ */
+struct smr_run {
+	bool can_sleep;
+	bool can_fault;
+	int quota;
+};
+
+/* What one call of a task's function says */
+enum smr_task_verdict {
+	SMR_TASK_IDLE,		/* nothing to do until it is run again */
+	SMR_TASK_MORE,		/* call again, now if the quota allows */
+	SMR_TASK_DEFER,		/* call again from process context */
+};
+
+/**
+ * struct smr_task - one side of a QP
+ * @state: owned, again, disabled: bits, see qp/task.c
+ * @fn: does a bounded piece of work; only ever called by the owner
+ * @get: takes a reference on what contains the task, false: it is going away
+ * @put: drops that reference; any context
+ * @wq: where left-over work goes
+ * @work: the left-over work; it holds a reference and the ownership
+ */
+struct smr_task {
+	atomic_t state;
+	enum smr_task_verdict (*fn)(struct smr_task *task, struct smr_run *run);
+	bool (*get)(struct smr_task *task);
+	void (*put)(struct smr_task *task);
+	struct workqueue_struct *wq;
+	struct work_struct work;
+};
+
+/* What one run may do before the workqueue takes over, in bytes */
+#define SMR_QUOTA_SOFTIRQ	(256 * 1024)
+#define SMR_QUOTA_PROCESS	(4 * 1024 * 1024)
+/* What a packet costs besides its bytes */
+#define SMR_COST_PACKET		1024
+
+void smr_task_init(struct smr_task *task, struct workqueue_struct *wq,
+		   enum smr_task_verdict (*fn)(struct smr_task *,
+					       struct smr_run *),
+		   bool (*get)(struct smr_task *),
+		   void (*put)(struct smr_task *));
+void smr_task_run(struct smr_task *task, struct smr_run *run);
+void smr_task_run_nested(struct smr_task *task, struct smr_run *run);
+void smr_task_kick(struct smr_task *task);
+void smr_task_defer(struct smr_task *task);
+void smr_task_disable(struct smr_task *task);
+void smr_task_enable(struct smr_task *task);
+
+#endif /* SMR_TASK_H */

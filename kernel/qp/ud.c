@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A datagram for a QP on this host is handed over as a packet in memory, which
+ * waits in the receiver's queue like any other: no receiver, whatever it does,
+ * can hold a sender up.
+ */
+#include "qp/ud.h"
+
+#include <linux/if_vlan.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+
+#include "net/wire.h"
+#include "pd.h"
+#include "qp/ah.h"
+#include "qp/core.h"
+#include "qp/gsi.h"
+#include "qp/opcode.h"
+#include "qp/packet.h"
+#include "qp/payload.h"
+#include "qp/recv.h"
+#include "qp/rx_queue.h"
+#include "qp/sq.h"
+#include "stats.h"
+#include "trace.h"
+
+/* IBTA 10.2.5: a Q_Key with this bit in a work request stands for the QP's */
+#define QKEY_OF_QP	BIT(31)
+
+/**
+ * struct datagram - one that is being sent
+ * @qp: by whom
+ * @wqe: the work request
+ * @av: where to
+ * @hdr: its headers
+ * @len: bytes, BTH to ICRC
+ */
+struct datagram {
+	struct smr_qp *qp;
+	struct smr_swqe *wqe;
+	struct smr_av *av;
+	struct smr_hdr hdr;
+	unsigned int len;
+};
+
+static void datagram_init(struct datagram *d)
+{
+	const struct smr_swqe *wqe = d->wqe;
+	struct smr_qp *qp = d->qp;
+	struct smr_hdr *hdr = &d->hdr;
+
+	hdr->opcode = smr_wr_info(qp->ibqp.qp_type, wqe->opcode)->only;
+	hdr->op = smr_wire_op(hdr->opcode);
+	hdr->solicited = wqe->send_flags & IB_SEND_SOLICITED;
+	hdr->migreq = true;
+	hdr->pkey = SMR_DEFAULT_PKEY;
+	hdr->qpn = wqe->ud.qpn;
+	hdr->psn = qp->req.psn;
+	hdr->imm = wqe->imm_or_rkey;
+	hdr->qkey = wqe->ud.qkey & QKEY_OF_QP ? qp->attr.qkey : wqe->ud.qkey;
+	hdr->src_qpn = qp->ibqp.qp_num;
+	hdr->len = wqe->len;
+	hdr->pad = -hdr->len & 3;
+	d->len = smr_packet_len(hdr);
+}
+
+/* What can be wrong with it but for its memory. */
+static u8 datagram_check(const struct datagram *d)
+{
+	/* IBTA 9.8.3: no message is longer than a packet */
+	if (d->wqe->len > ib_mtu_enum_to_int(smr_env_mtu(d->qp->env)))
+		return IB_WC_LOC_LEN_ERR;
+	if (d->wqe->ud.qpn & ~SMR_QPN_MASK || !d->av)
+		return IB_WC_LOC_QP_OP_ERR;
+	return IB_WC_SUCCESS;
+}
+
+/* The receiver sees the header that would have come by the wire. */
+static void push_ip4(struct sk_buff *skb, const struct smr_path *path)
+{
+	struct iphdr *iph = skb_push(skb, sizeof(*iph));
+
+	*iph = (struct iphdr) {
+		.version = 4,
+		.ihl = sizeof(*iph) / 4,
+		.tos = path->tos,
+		.frag_off = cpu_to_be16(IP_DF),
+		.ttl = path->ttl,
+		.protocol = IPPROTO_UDP,
+		.saddr = path->saddr.s6_addr32[3],
+		.daddr = path->daddr.s6_addr32[3],
+	};
+}
+
+static void push_ip6(struct sk_buff *skb, const struct smr_path *path)
+{
+	struct ipv6hdr *iph = skb_push(skb, sizeof(*iph));
+
+	ip6_flow_hdr(iph, path->tos, cpu_to_be32(path->flow_label));
+	iph->nexthdr = IPPROTO_UDP;
+	iph->hop_limit = path->ttl;
+	iph->saddr = path->saddr;
+	iph->daddr = path->daddr;
+}
+
+static void local_headers(struct sk_buff *skb, const struct smr_path *path)
+{
+	unsigned int len = skb->len;
+
+	if (path->family == AF_INET)
+		push_ip4(skb, path);
+	else
+		push_ip6(skb, path);
+	skb_reset_network_header(skb);
+	skb_pull(skb, skb->len - len);
+	skb->skb_iif = path->oif;
+	smr_rx_part(skb)->info = (struct smr_rx_info) {
+		.len = len,
+		.seg_len = len,
+		.nsegs = 1,
+		.family = path->family,
+		.tos = path->tos,
+		.ttl = path->ttl,
+	};
+	smr_rx_part(skb)->first = 0;
+	smr_rx_part(skb)->count = 1;
+	smr_rx_part(skb)->sealed = false;
+}
+
+/* What smr_rx_lookup() asks of a packet that comes by the wire */
+static struct smr_qp *local_peer(const struct datagram *d)
+{
+	struct smr_qp *peer = smr_qp_find_at(d->qp->env->tab, d->hdr.qpn,
+					     &d->av->path.daddr);
+
+	if (!peer)
+		return NULL;
+	if (smr_qp_receives(READ_ONCE(peer->state)) &&
+	    peer->service == SMR_TRANSPORT_UD &&
+	    smr_qp_has_addr(peer, &d->av->path.daddr))
+		return peer;
+	smr_stat_inc(peer->env->stats, SMR_CNT_DROPPED);
+	smr_qp_put(peer);
+	return NULL;
+}
+
+static int local_send(struct datagram *d, struct smr_run *run)
+{
+	struct smr_qp *qp = d->qp, *peer;
+	struct sk_buff *skb;
+	int err;
+
+	skb = alloc_skb(sizeof(struct ipv6hdr) + d->len,
+			GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return 0;
+	skb_reserve(skb, sizeof(struct ipv6hdr));
+	err = smr_packet_fill(skb_put(skb, d->len), &d->hdr, &qp->req.sgl);
+	peer = err ? NULL : local_peer(d);
+	if (!peer) {
+		kfree_skb(skb);
+		return err;
+	}
+	local_headers(skb, &d->av->path);
+	smr_stat_inc(qp->env->stats, SMR_CNT_LOCAL_OPS);
+	smr_stat_add(qp->env->stats, SMR_CNT_LOCAL_BYTES, d->wqe->len);
+	smr_qp_queue(peer, skb, false);
+	smr_task_run_nested(&peer->resp_task, run);
+	smr_qp_put(peer);
+	return 0;
+}
+
+static bool is_local(const struct datagram *d)
+{
+	bool local;
+
+	return d->qp->env->loopback &&
+	       !smr_path_route(&d->av->path, &local) && local;
+}
+
+/* It has left, or is lost, which is the same to the sender. */
+static void datagram_done(struct datagram *d, struct smr_run *run)
+{
+	struct smr_qp *qp = d->qp;
+
+	trace_smr_send_start(qp->ibqp.qp_num, d->wqe->wr_id, d->wqe->opcode,
+			     d->wqe->len, d->hdr.psn, 1);
+	qp->req.psn = smr_psn_add(qp->req.psn, 1);
+	qp->comp.una = qp->req.psn;
+	run->quota -= d->len + SMR_COST_PACKET;
+	smr_send_retire(qp);
+}
+
+static int datagram_send(struct datagram *d, struct smr_run *run)
+{
+	struct smr_qp *qp = d->qp;
+	int ret;
+
+	if (!smr_payload_open(qp, d->wqe))
+		return 0;
+	ret = is_local(d) ? local_send(d, run) :
+	      smr_packet_send(qp, &d->av->path, &d->hdr, &qp->req.sgl);
+	ret = smr_payload_result(qp, ret, run);
+	if (ret > 0) {
+		datagram_done(d, run);
+		ret = 0;
+	}
+	smr_sgl_close(&qp->req.sgl);
+	return ret;
+}
+
+/**
+ * smr_ud_send() - send the oldest work request of a UD QP
+ * @qp: the QP, in RTS
+ * @wqe: the work request; it may have completed at return
+ * @run: how to run
+ *
+ * Context: as @run says; called by the send task.
+ * Return: 0 to be called for what comes next; -EAGAIN when the stack has no
+ * room, the flow's wake ends that; -EINTR to be called from process context.
+ */
+int smr_ud_send(struct smr_qp *qp, struct smr_swqe *wqe, struct smr_run *run)
+{
+	struct datagram d = {
+		.qp = qp,
+		.wqe = wqe,
+		.av = smr_av_find(qp->env->ahs, wqe->ud.ah, &qp->pd->ibpd),
+	};
+	u8 status = datagram_check(&d);
+	int err = 0;
+
+	if (status) {
+		smr_send_fail(qp, status);
+	} else {
+		datagram_init(&d);
+		err = datagram_send(&d, run);
+	}
+	if (d.av)
+		smr_av_put(d.av);
+	return err;
+}
+
+/* IBTA 9.8.3.1: what a datagram must be to be given a receive work request */
+static enum smr_resp_verdict received_check(struct smr_qp *qp,
+					    const struct smr_hdr *hdr)
+{
+	if (hdr->qkey != qp->attr.qkey) {
+		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_QKEY);
+		return SMR_RESP_DROP;
+	}
+	if (hdr->len > ib_mtu_enum_to_int(IB_MTU_4096)) {
+		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_HEADER);
+		return SMR_RESP_DROP;
+	}
+	if (!smr_recv_available(qp)) {
+		smr_stat_inc(qp->env->stats, SMR_CNT_NO_RECV);
+		return SMR_RESP_RNR;
+	}
+	return SMR_RESP_OK;
+}
+
+/*
+ * IBTA A17.4.5.1: the IPv6 header, or 20 octets that mean nothing and the IPv4
+ * header. A packet that was joined with others gets lengths of its own again.
+ */
+static void grh_build(const struct smr_op *op, u8 *grh)
+{
+	unsigned int len = sizeof(struct udphdr) + op->hdr.op->hdr_len +
+			   op->hdr.len + op->hdr.pad + SMR_ICRC_LEN;
+	struct ipv6hdr *ip6h = (struct ipv6hdr *)grh;
+	struct iphdr *iph = (struct iphdr *)(grh + SMR_GRH_LEN - sizeof(*iph));
+
+	if (smr_rx_info(op->skb)->family == AF_INET) {
+		memset(grh, 0, SMR_GRH_LEN);
+		memcpy(iph, ip_hdr(op->skb), sizeof(*iph));
+		iph->ihl = sizeof(*iph) / 4;
+		iph->tot_len = cpu_to_be16(sizeof(*iph) + len);
+		ip_send_check(iph);
+	} else {
+		memcpy(ip6h, ipv6_hdr(op->skb), sizeof(*ip6h));
+		ip6h->payload_len = cpu_to_be16(len);
+	}
+}
+
+/* GRH and message, into the open list. */
+static int datagram_copy(struct smr_qp *qp, const void *from)
+{
+	u8 grh[SMR_GRH_LEN] __aligned(4);
+	const struct smr_op *op = from;
+	int err;
+
+	grh_build(op, grh);
+	err = smr_sgl_write(&qp->resp.sgl, grh, sizeof(grh));
+	if (!err)
+		err = smr_sgl_write_skb(&qp->resp.sgl, op->skb, op->off,
+					op->hdr.len);
+	return err;
+}
+
+/* The VLAN whose netdev a packet came by. */
+static u16 datagram_vlan(const struct smr_qp *qp, const struct sk_buff *skb)
+{
+	const struct net_device *ndev;
+	u16 vlan = SMR_NO_VLAN;
+
+	rcu_read_lock();
+	ndev = dev_get_by_index_rcu(qp->env->egress->net, skb->skb_iif);
+	if (ndev && is_vlan_dev(ndev))
+		vlan = vlan_dev_vlan_id(ndev);
+	rcu_read_unlock();
+	return vlan;
+}
+
+/**
+ * smr_ud_receive() - take a datagram
+ * @qp: its receiver, a UD QP
+ * @op: the datagram
+ * @run: how to run
+ *
+ * Context: as @run says; called by the response task.
+ * Return: SMR_RESP_OK when it was received; SMR_RESP_MORE, SMR_RESP_DEFER to
+ * be called again; or why it was not.
+ */
+enum smr_resp_verdict smr_ud_receive(struct smr_qp *qp, const struct smr_op *op,
+				     struct smr_run *run)
+{
+	struct smr_recv_from from = {
+		.v4 = smr_rx_info(op->skb)->family == AF_INET,
+	};
+	enum smr_resp_verdict verdict;
+
+	verdict = received_check(qp, &op->hdr);
+	if (verdict == SMR_RESP_OK)
+		verdict = smr_recv_place(qp, op->hdr.len + SMR_GRH_LEN, run,
+					 datagram_copy, op);
+	if (verdict != SMR_RESP_OK)
+		return verdict;
+	from.vlan_id = datagram_vlan(qp, op->skb);
+	run->quota -= op->hdr.len;
+	smr_recv_done_ud(qp, &op->hdr, op->hdr.len + SMR_GRH_LEN, &from);
+	return SMR_RESP_OK;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Datagrams: each is one packet; a work request is done when it has left. */
+#ifndef SMR_UD_H
+#define SMR_UD_H
+
+#include "qp/core.h"
+
+int smr_ud_send(struct smr_qp *qp, struct smr_swqe *wqe, struct smr_run *run);
+
+/* What stands in front of each message: a GRH, or an IPv4 header at its end */
+#define SMR_GRH_LEN	40
+
+enum smr_resp_verdict smr_ud_receive(struct smr_qp *qp, const struct smr_op *op,
+				     struct smr_run *run);
+
+#endif /* SMR_UD_H */

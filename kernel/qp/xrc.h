@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Extended reliable connections at the responder, IBTA annex A14: each request
+ * says which shared receive queue it is for, and that queue's protection
+ * domain is what counts.
+ */
+#ifndef SMR_XRC_H
+#define SMR_XRC_H
+
+#include <linux/types.h>
+
+#include "pd.h"
+#include "qp/srq.h"
+#include "qp/core.h"
+#include "net/wire.h"
+
+struct smr_op;
+
+/**
+ * struct smr_xrcd - an XRC domain; nothing but an identity
+ * @ibxrcd: the core's part
+ */
+struct smr_xrcd {
+	struct ib_xrcd ibxrcd;
+};
+
+static inline bool smr_qp_is_xrc(const struct smr_qp *qp)
+{
+	return qp->service == SMR_TRANSPORT_XRC;
+}
+
+/* The shared queue that receives come from now, if it is one. */
+static inline struct smr_srq *smr_recv_srq(const struct smr_qp *qp)
+{
+	return smr_qp_is_xrc(qp) ? qp->resp.xsrq : qp->srq;
+}
+
+/* What keys of requests are looked up in. */
+static inline const struct smr_pd *smr_resp_pd(const struct smr_qp *qp)
+{
+	return smr_qp_is_xrc(qp) ? to_smr_pd(qp->resp.xsrq->ibsrq.pd) : qp->pd;
+}
+
+bool smr_xrc_enter(struct smr_qp *qp, u32 srqn);
+void smr_xrc_leave(struct smr_qp *qp);
+bool smr_xrc_check(const struct smr_qp *qp, const struct smr_op *op);
+
+#endif /* SMR_XRC_H */

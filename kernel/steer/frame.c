@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "steer/frame.h"
+
+#include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
+#include <linux/minmax.h>
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <net/sock.h>
+
+#include "compat/net.h"
+#include "net/egress.h"
+#include "net/train.h"
+
+/* What is longer is in pages: such memory is hard to find in one piece. */
+#define LINEAR_MAX	2048
+
+/**
+ * smr_frame_alloc() - memory for a frame that is to be sent
+ * @ndev: where it is going to leave
+ * @len: its bytes, at least those of an Ethernet header
+ *
+ * Context: any but hard interrupts.
+ * Return: the frame, to be filled; -ENOBUFS: no memory now; -EMSGSIZE: no
+ * packet of the stack's is so long, although the netdev's MTU says more.
+ */
+struct sk_buff *smr_frame_alloc(const struct net_device *ndev, unsigned int len)
+{
+	unsigned int head = LL_RESERVED_SPACE(ndev);
+	unsigned int linear = min_t(unsigned int, len, LINEAR_MAX);
+	struct sk_buff *skb;
+	int err;
+
+	skb = alloc_skb_with_frags(head + linear +
+				   READ_ONCE(ndev->needed_tailroom),
+				   len - linear, 0, &err,
+				   GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return ERR_PTR(err);
+	skb_reserve(skb, head);
+	skb_put(skb, linear);
+	skb->data_len = len - linear;
+	skb->len += len - linear;
+	return skb;
+}
+
+/**
+ * smr_frame_finish() - a frame that is to be sent has been filled
+ * @skb: the frame
+ * @ndev: where it leaves
+ *
+ * Context: any.
+ * Return: false when it is longer than what the netdev carries.
+ */
+bool smr_frame_finish(struct sk_buff *skb, struct net_device *ndev)
+{
+	unsigned int max = READ_ONCE(ndev->mtu) + ETH_HLEN;
+	int depth;
+
+	skb->dev = ndev;
+	skb_reset_mac_header(skb);
+	skb_set_network_header(skb, ETH_HLEN);
+	skb->protocol = eth_hdr(skb)->h_proto;
+	if (eth_type_vlan(skb->protocol)) {
+		max += VLAN_HLEN;
+		if (vlan_get_protocol_and_depth(skb, skb->protocol, &depth))
+			skb_set_network_header(skb, depth);
+	}
+	skb_probe_transport_header(skb);
+	return skb->len <= max;
+}
+
+/**
+ * smr_frame_send() - send a frame
+ * @skb: finished; consumed
+ * @eg: its link's sockets: what is in the stack is charged to one of them
+ * @flow: woken, once, after -EAGAIN
+ *
+ * Context: any but hard interrupts. Does not sleep.
+ * Return: 0; -EAGAIN when the stack has no room; other errors when sending
+ * again will not help.
+ */
+int smr_frame_send(struct sk_buff *skb, struct smr_egress *eg,
+		   struct smr_flow *flow)
+{
+	skb_set_owner_w(skb, smr_egress_sk(eg, SMR_FRAME_FAMILY));
+	return smr_xmit_result(eg, SMR_FRAME_FAMILY, flow, dev_queue_xmit(skb));
+}
+
+/* A packet that is to be cut up by whoever sends it, or was joined by GRO */
+static struct sk_buff *frame_segment(struct sk_buff *skb)
+{
+	struct sk_buff *segs = __skb_gso_segment(skb, 0, false);
+
+	if (IS_ERR_OR_NULL(segs)) {
+		kfree_skb(skb);
+		return NULL;
+	}
+	consume_skb(skb);
+	return segs;
+}
+
+/**
+ * smr_frame_take() - what the wire carries of a packet that the stack has
+ * @skb: the packet, with a MAC header; is not changed
+ *
+ * That is: its VLAN tag is in its place, it is cut up as a netdev would do it,
+ * and its checksums are there. What it holds of the stack is let go.
+ *
+ * Context: any but hard interrupts.
+ * Return: frames, linked by their next, which may share their data with
+ * others; or NULL: there is no memory.
+ */
+struct sk_buff *smr_frame_take(struct sk_buff *skb)
+{
+	struct sk_buff *frame;
+
+	/* Memory of the last reserve is for those who make memory free. */
+	if (skb_pfmemalloc(skb))
+		return NULL;
+	frame = skb_clone(skb, GFP_ATOMIC);
+	if (!frame)
+		return NULL;
+	skb_push(frame, -skb_mac_offset(frame));
+	skb_scrub_packet(frame, true);
+	if (skb_orphan_frags_rx(frame, GFP_ATOMIC))
+		goto drop;
+	if (skb_vlan_tag_present(frame)) {
+		frame = __vlan_hwaccel_push_inside(frame);
+		if (!frame)
+			return NULL;
+	}
+	if (skb_is_gso(frame))
+		return frame_segment(frame);
+	if (frame->ip_summed == CHECKSUM_PARTIAL &&
+	    skb_csum_hwoffload_help(frame, 0))
+		goto drop;
+	return frame;
+drop:
+	kfree_skb(frame);
+	return NULL;
+}

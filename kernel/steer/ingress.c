@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A hook of netfilter's sees all that a netdev receives, whatever else the
+ * netdev is used for. Kernels may be built without; what is left there is the
+ * netdev's receive handler, which bridges and the like want, too, and which
+ * does not see what is for a VLAN's netdev.
+ */
+#include "steer/ingress.h"
+
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/skbuff.h>
+
+#if IS_ENABLED(CONFIG_NETFILTER_INGRESS)
+static unsigned int ingress_hook(void *priv, struct sk_buff *skb,
+				 const struct nf_hook_state *state)
+{
+	struct smr_ingress *in = priv;
+
+	if (!in->take(in, skb))
+		return NF_ACCEPT;
+	consume_skb(skb);
+	return NF_STOLEN;
+}
+
+/**
+ * smr_ingress_open() - begin to look at what a netdev receives
+ * @in: its netdev and function are set
+ *
+ * Verbs come before the host's own filters.
+ *
+ * Context: process, may sleep; caller holds RTNL.
+ * Return: 0; -ENOMEM; -EBUSY, -EINVAL: a receive handler cannot be had.
+ */
+int smr_ingress_open(struct smr_ingress *in)
+{
+	ASSERT_RTNL();
+	in->ops = (struct nf_hook_ops){
+		.hook = ingress_hook,
+		.dev = in->ndev,
+		.priv = in,
+		.pf = NFPROTO_NETDEV,
+		.hooknum = NF_NETDEV_INGRESS,
+		.priority = INT_MIN,
+	};
+	return nf_register_net_hook(dev_net(in->ndev), &in->ops);
+}
+
+/**
+ * smr_ingress_close() - look no more
+ * @in: open. It is looked at until the end of a grace period
+ *
+ * The netdev may have another namespace by now than when it was opened.
+ *
+ * Context: process, may sleep; caller holds RTNL.
+ */
+void smr_ingress_close(struct smr_ingress *in)
+{
+	ASSERT_RTNL();
+	nf_unregister_net_hook(dev_net(in->ndev), &in->ops);
+}
+#else
+static rx_handler_result_t ingress_handler(struct sk_buff **pskb)
+{
+	struct sk_buff *skb = *pskb;
+	struct smr_ingress *in = rcu_dereference(skb->dev->rx_handler_data);
+
+	if (!in->take(in, skb))
+		return RX_HANDLER_PASS;
+	consume_skb(skb);
+	return RX_HANDLER_CONSUMED;
+}
+
+int smr_ingress_open(struct smr_ingress *in)
+{
+	ASSERT_RTNL();
+	return netdev_rx_handler_register(in->ndev, ingress_handler, in);
+}
+
+void smr_ingress_close(struct smr_ingress *in)
+{
+	ASSERT_RTNL();
+	netdev_rx_handler_unregister(in->ndev);
+}
+#endif
+
+/**
+ * smr_ingress_hear() - have a netdev receive more than what is for itself
+ * @ndev: the netdev
+ * @hear: what
+ * @inc: 1 to begin, -1 to end
+ *
+ * Context: process, may sleep; caller holds RTNL.
+ * Return: 0, -EOVERFLOW.
+ */
+int smr_ingress_hear(struct net_device *ndev, enum smr_hear hear, int inc)
+{
+	ASSERT_RTNL();
+	switch (hear) {
+	case SMR_HEAR_MULTICAST:
+		return dev_set_allmulti(ndev, inc);
+	case SMR_HEAR_ALL:
+		return dev_set_promiscuity(ndev, inc);
+	default:
+		return 0;
+	}
+}

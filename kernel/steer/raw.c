@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "steer/raw.h"
+
+#include <linux/if_ether.h>
+#include <linux/if_vlan.h>
+#include <linux/netdevice.h>
+#include <linux/rcupdate.h>
+#include <linux/skbuff.h>
+#include <net/net_namespace.h>
+
+#include "compat/cleanup.h"
+#include "net/train.h"
+#include "qp/core.h"
+#include "qp/packet.h"
+#include "qp/payload.h"
+#include "qp/recv.h"
+#include "qp/sq.h"
+#include "stats.h"
+#include "steer/frame.h"
+#include "steer/steer.h"
+#include "trace.h"
+
+/* The message is the frame. */
+static int frame_fill(struct smr_sgl *sgl, struct sk_buff *skb)
+{
+	const struct skb_shared_info *shinfo = skb_shinfo(skb);
+	int err, i;
+
+	err = smr_sgl_read(sgl, skb->data, skb_headlen(skb));
+	for (i = 0; i < shinfo->nr_frags && !err; i++)
+		err = smr_sgl_read(sgl, skb_frag_address(&shinfo->frags[i]),
+				   skb_frag_size(&shinfo->frags[i]));
+	return err == -EAGAIN ? SMR_PAGE_MISSING : err;
+}
+
+/* A frame with what is in the open list; or an errno. */
+static struct sk_buff *frame_build(struct smr_qp *qp, unsigned int len)
+{
+	struct smr_env *env = qp->env;
+	struct sk_buff *skb;
+	int err;
+
+	skb = smr_frame_alloc(env->ndev, len);
+	if (IS_ERR(skb)) {
+		err = PTR_ERR(skb);
+		err = smr_xmit_result(env->egress, SMR_FRAME_FAMILY, &qp->flow,
+				      err);
+		return ERR_PTR(err);
+	}
+	err = frame_fill(&qp->req.sgl, skb);
+	if (!err && !smr_frame_finish(skb, env->ndev))
+		err = -EMSGSIZE;
+	if (!err)
+		return skb;
+	kfree_skb(skb);
+	return ERR_PTR(err);
+}
+
+/*
+ * To the rules and to the netdev, while this is still the link's: once it has
+ * gone to another namespace nothing of ours may leave it.
+ */
+static int frame_leave(struct smr_qp *qp, struct sk_buff *skb)
+{
+	enum smr_steer_sent who;
+	int err;
+
+	/* It is down until nobody is left who has seen it where it was. */
+	guard(rcu)();
+	if (!net_eq(dev_net(skb->dev), qp->env->egress->net)) {
+		kfree_skb(skb);
+		return -ENETDOWN;
+	}
+	who = smr_steer_sent(qp, skb);
+	if (who == SMR_STEER_OWNER) {
+		consume_skb(skb);
+		return 0;
+	}
+	err = smr_frame_send(skb, qp->env->egress, &qp->flow);
+	/* Nobody is to get it twice: what the stack drops now is lost. */
+	return who == SMR_STEER_SOME && err == -EAGAIN ? 0 : err;
+}
+
+static int frame_out(struct smr_qp *qp, unsigned int len)
+{
+	struct sk_buff *skb;
+	int err;
+
+	err = smr_xmit_room(qp->env->egress, SMR_FRAME_FAMILY, &qp->flow);
+	if (err)
+		return err;
+	skb = frame_build(qp, len);
+	return IS_ERR(skb) ? PTR_ERR(skb) : frame_leave(qp, skb);
+}
+
+static void frame_done(struct smr_qp *qp, const struct smr_swqe *wqe,
+		       struct smr_run *run)
+{
+	trace_smr_send_start(qp->ibqp.qp_num, wqe->wr_id, wqe->opcode,
+			     wqe->len, 0, 1);
+	smr_stat_inc(qp->env->stats, SMR_CNT_TX_PACKETS);
+	smr_stat_add(qp->env->stats, SMR_CNT_TX_BYTES, wqe->len);
+	run->quota -= wqe->len + SMR_COST_PACKET;
+	smr_send_retire(qp);
+}
+
+/* Whether one more tag fits is known once it is seen that there is one. */
+static bool frame_len_ok(const struct smr_qp *qp, u32 len)
+{
+	return len >= ETH_HLEN &&
+	       len <= READ_ONCE(qp->env->ndev->mtu) + ETH_HLEN + VLAN_HLEN;
+}
+
+/**
+ * smr_raw_send() - send the oldest work request of a RAW_PACKET QP
+ * @qp: the QP, in RTS
+ * @wqe: the work request; it may have completed at return
+ * @run: how to run
+ *
+ * Context: as @run says; called by the send task.
+ * Return: as smr_ud_send().
+ */
+int smr_raw_send(struct smr_qp *qp, struct smr_swqe *wqe, struct smr_run *run)
+{
+	int ret;
+
+	if (!frame_len_ok(qp, wqe->len)) {
+		smr_send_fail(qp, IB_WC_LOC_LEN_ERR);
+		return 0;
+	}
+	if (!smr_payload_open(qp, wqe))
+		return 0;
+	ret = frame_out(qp, wqe->len);
+	if (ret == -EMSGSIZE) {
+		smr_send_fail(qp, IB_WC_LOC_LEN_ERR);
+		ret = 0;
+	} else {
+		ret = smr_payload_result(qp, ret, run);
+	}
+	if (ret > 0) {
+		frame_done(qp, wqe, run);
+		ret = 0;
+	}
+	smr_sgl_close(&qp->req.sgl);
+	return ret;
+}
+
+static int frame_copy(struct smr_qp *qp, const void *from)
+{
+	const struct sk_buff *skb = from;
+
+	return smr_sgl_write_skb(&qp->resp.sgl, skb, 0, skb->len);
+}
+
+/**
+ * smr_raw_receive() - take a frame
+ * @qp: its receiver, a RAW_PACKET QP
+ * @skb: the frame
+ * @run: how to run
+ *
+ * Context: as @run says; called by the response task.
+ * Return: as smr_ud_receive().
+ */
+enum smr_resp_verdict smr_raw_receive(struct smr_qp *qp, struct sk_buff *skb,
+				      struct smr_run *run)
+{
+	enum smr_resp_verdict verdict;
+
+	verdict = smr_recv_place(qp, skb->len, run, frame_copy, skb);
+	switch (verdict) {
+	case SMR_RESP_OK:
+		run->quota -= skb->len;
+		smr_recv_done_raw(qp, skb->len);
+		break;
+	case SMR_RESP_RNR:
+		smr_stat_inc(qp->env->stats, SMR_CNT_NO_RECV);
+		break;
+	case SMR_RESP_TOO_LONG:
+		smr_stat_inc(qp->env->stats, SMR_CNT_DROPPED);
+		break;
+	default:
+		break;
+	}
+	return verdict;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Ethernet frames of RAW_PACKET QPs: sent, and received. */
+#ifndef SMR_RAW_H
+#define SMR_RAW_H
+
+#include "qp/core.h"
+
+int smr_raw_send(struct smr_qp *qp, struct smr_swqe *wqe, struct smr_run *run);
+
+enum smr_resp_verdict smr_raw_receive(struct smr_qp *qp, struct sk_buff *skb,
+				      struct smr_run *run);
+
+#endif /* SMR_RAW_H */

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "steer/rules.h"
+
+#include <linux/etherdevice.h>
+#include <linux/rculist.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+
+#include "net/egress.h"
+#include "qp/core.h"
+#include "steer/steer.h"
+
+/* Behind all priorities */
+#define ORDER_DEFAULT	((u32)U16_MAX + 1)
+
+static bool is_sniffer(const struct smr_rule *rule)
+{
+	return rule->tap.func;
+}
+
+static bool is_normal(const struct smr_rule *rule)
+{
+	return !is_sniffer(rule) && rule->order != ORDER_DEFAULT;
+}
+
+static int attr_check(const struct smr_qp *qp, const struct ib_flow_attr *attr)
+{
+	if (qp->ibqp.qp_type != IB_QPT_RAW_PACKET ||
+	    attr->flags & ~IB_FLOW_ATTR_FLAGS_DONT_TRAP)
+		return -EOPNOTSUPP;
+	if (attr->type > IB_FLOW_ATTR_SNIFFER)
+		return -EINVAL;
+	/* Only a normal rule is about some frames, which it could let go on. */
+	if (attr->type != IB_FLOW_ATTR_NORMAL &&
+	    (attr->num_of_specs || attr->flags))
+		return -EINVAL;
+	return 0;
+}
+
+/* Is it all that goes to one unicast address? */
+static bool match_is_of_one(const struct smr_match *match)
+{
+	return is_broadcast_ether_addr(match->mask.eth.dst_mac) &&
+	       !is_multicast_ether_addr(match->val.eth.dst_mac);
+}
+
+/*
+ * What a normal rule needs depends on which addresses it is about, and on the
+ * netdev's, which may change.
+ */
+static enum smr_hear match_hear(const struct smr_match *match,
+				const struct net_device *ndev)
+{
+	const u8 *mac = match->val.eth.dst_mac;
+	const u8 *mask = match->mask.eth.dst_mac;
+
+	ASSERT_RTNL();
+	if (is_broadcast_ether_addr(mask) &&
+	    (ether_addr_equal(mac, ndev->dev_addr) ||
+	     is_broadcast_ether_addr(mac)))
+		return SMR_HEAR_OWN;
+	if (is_multicast_ether_addr(mask) && is_multicast_ether_addr(mac))
+		return SMR_HEAR_MULTICAST;
+	return is_zero_ether_addr(mask) ? SMR_HEAR_OWN : SMR_HEAR_ALL;
+}
+
+static int rule_add_specs(struct smr_rule *rule,
+			  const struct ib_flow_attr *attr)
+{
+	const union ib_flow_spec *spec = attr->flows;
+	int i, ret = 0;
+
+	for (i = 0; i < attr->num_of_specs && !ret; i++) {
+		if (spec->type == IB_FLOW_SPEC_ACTION_DROP)
+			rule->drops = true;
+		else
+			ret = smr_match_add(&rule->match, spec);
+		spec = (const void *)spec + spec->size;
+	}
+	return ret;
+}
+
+static int rule_set_normal(struct smr_rule *rule,
+			   const struct ib_flow_attr *attr)
+{
+	int ret = rule_add_specs(rule, attr);
+
+	if (ret)
+		return ret;
+	rule->order = attr->priority;
+	rule->steals = !(attr->flags & IB_FLOW_ATTR_FLAGS_DONT_TRAP);
+	if (rule->drops && !rule->steals)
+		return -EINVAL;
+	rule->owns = rule->steals && match_is_of_one(&rule->match);
+	return 0;
+}
+
+static void rule_set_sniffer(struct smr_rule *rule)
+{
+	struct net_device *ndev = rule->qp->env->ndev;
+
+	rule->hear = SMR_HEAR_ALL;
+	rule->tap.type = cpu_to_be16(ETH_P_ALL);
+	rule->tap.dev = ndev;
+	rule->tap.func = smr_steer_tap;
+	/* What leaves such a netdev comes in again. */
+	rule->tap.ignore_outgoing = ndev->flags & IFF_LOOPBACK;
+}
+
+static int rule_set(struct smr_rule *rule, const struct ib_flow_attr *attr)
+{
+	switch (attr->type) {
+	case IB_FLOW_ATTR_ALL_DEFAULT:
+		rule->order = ORDER_DEFAULT;
+		rule->hear = SMR_HEAR_ALL;
+		return 0;
+	case IB_FLOW_ATTR_MC_DEFAULT:
+		rule->order = ORDER_DEFAULT;
+		rule->hear = SMR_HEAR_MULTICAST;
+		smr_match_add_multicast(&rule->match);
+		return 0;
+	case IB_FLOW_ATTR_SNIFFER:
+		rule_set_sniffer(rule);
+		return 0;
+	default:
+		return rule_set_normal(rule, attr);
+	}
+}
+
+/* Behind those of the same order. */
+static void rule_insert(struct smr_steer *steer, struct smr_rule *rule)
+{
+	struct smr_rule *r;
+
+	list_for_each_entry(r, &steer->rules, node)
+		if (r->order > rule->order)
+			break;
+	list_add_tail_rcu(&rule->node, &r->node);
+}
+
+static int rule_show(struct smr_steer *steer, struct smr_rule *rule)
+{
+	int ret;
+
+	if (is_sniffer(rule)) {
+		list_add(&rule->node, &steer->sniffers);
+		dev_add_pack(&rule->tap);
+		return 0;
+	}
+	if (list_empty(&steer->rules)) {
+		ret = smr_ingress_open(&steer->in);
+		if (ret)
+			return ret;
+	}
+	rule_insert(steer, rule);
+	return 0;
+}
+
+static void rule_hide(struct smr_steer *steer, struct smr_rule *rule)
+{
+	if (is_sniffer(rule)) {
+		list_del(&rule->node);
+		if (!steer->closed)
+			__dev_remove_pack(&rule->tap);
+		return;
+	}
+	list_del_rcu(&rule->node);
+	if (list_empty(&steer->rules) && !steer->closed)
+		smr_ingress_close(&steer->in);
+}
+
+static int rule_add(struct smr_steer *steer, struct smr_rule *rule)
+{
+	struct net_device *ndev = steer->in.ndev;
+	int ret;
+
+	ASSERT_RTNL();
+	/* It may be going although nobody could tell us yet. */
+	if (steer->closed ||
+	    !smr_egress_has_netdev(rule->qp->env->egress, ndev))
+		return -ENODEV;
+	if (steer->nr == SMR_MAX_RULES)
+		return -ENOMEM;
+	if (is_normal(rule))
+		rule->hear = match_hear(&rule->match, ndev);
+	ret = smr_ingress_hear(ndev, rule->hear, 1);
+	if (ret)
+		return ret;
+	ret = rule_show(steer, rule);
+	if (ret)
+		smr_ingress_hear(ndev, rule->hear, -1);
+	else
+		steer->nr++;
+	return ret;
+}
+
+/**
+ * smr_rule_create() - have frames steered to a QP
+ * @qp: the QP, which outlives the rule
+ * @attr: which frames, in the core's form
+ *
+ * A normal rule takes its frames away from those of lower priority and from
+ * the host; those of the same priority get them, too. A default rule, and one
+ * that does not trap, gets copies of what was not taken before. A sniffer gets
+ * copies of all that comes and goes.
+ *
+ * Context: process, may sleep; takes RTNL.
+ * Return: the rule; -EINVAL, -EOPNOTSUPP (a QP, flag or spec of another kind),
+ * -ENODEV (the netdev is going), -EBUSY (see smr_ingress_open()), -ENOMEM (no
+ * memory, or too many rules), -EOVERFLOW.
+ */
+struct smr_rule *smr_rule_create(struct smr_qp *qp,
+				 const struct ib_flow_attr *attr)
+{
+	struct smr_rule *rule;
+	int ret;
+
+	ret = attr_check(qp, attr);
+	if (ret)
+		return ERR_PTR(ret);
+	rule = kzalloc(sizeof(*rule), GFP_KERNEL_ACCOUNT);
+	if (!rule)
+		return ERR_PTR(-ENOMEM);
+	rule->qp = qp;
+	ret = rule_set(rule, attr);
+	if (!ret) {
+		rtnl_lock();
+		ret = rule_add(qp->env->steer, rule);
+		rtnl_unlock();
+	}
+	if (!ret)
+		return rule;
+	kfree(rule);
+	return ERR_PTR(ret);
+}
+
+/**
+ * smr_rule_destroy() - the end of a rule
+ * @rule: the rule
+ *
+ * What passes now may still be given to its QP.
+ *
+ * Context: process, may sleep; takes RTNL.
+ */
+void smr_rule_destroy(struct smr_rule *rule)
+{
+	struct smr_steer *steer = rule->qp->env->steer;
+
+	rtnl_lock();
+	rule_hide(steer, rule);
+	steer->nr--;
+	if (!steer->closed)
+		smr_ingress_hear(steer->in.ndev, rule->hear, -1);
+	rtnl_unlock();
+	kfree_rcu(rule, rcu);
+}
+
+static void rule_follow(struct smr_rule *rule, struct net_device *ndev)
+{
+	enum smr_hear hear = match_hear(&rule->match, ndev);
+
+	if (hear == rule->hear || smr_ingress_hear(ndev, hear, 1))
+		return;
+	smr_ingress_hear(ndev, rule->hear, -1);
+	rule->hear = hear;
+}
+
+/**
+ * smr_rules_follow() - the netdev's address may be another one than before
+ * @steer: the link's rules
+ *
+ * Have the netdev receive what is for an address that was its own, and no more
+ * than it needs for one that is by now.
+ *
+ * Context: process, may sleep; takes RTNL. Not from a netdev's notifier, which
+ * may hold that netdev's own lock.
+ */
+void smr_rules_follow(struct smr_steer *steer)
+{
+	struct smr_rule *rule;
+
+	rtnl_lock();
+	if (!steer->closed)
+		list_for_each_entry(rule, &steer->rules, node)
+			if (is_normal(rule))
+				rule_follow(rule, steer->in.ndev);
+	rtnl_unlock();
+}
+
+/**
+ * smr_rules_close() - the netdev is going, be it to another namespace
+ * @steer: the link's rules, which get no frames any more
+ *
+ * Context: process, may sleep; caller holds RTNL.
+ */
+void smr_rules_close(struct smr_steer *steer)
+{
+	struct smr_rule *rule;
+
+	ASSERT_RTNL();
+	if (steer->closed)
+		return;
+	steer->closed = true;
+	if (!list_empty(&steer->rules))
+		smr_ingress_close(&steer->in);
+	list_for_each_entry(rule, &steer->rules, node)
+		smr_ingress_hear(steer->in.ndev, rule->hear, -1);
+	list_for_each_entry(rule, &steer->sniffers, node) {
+		__dev_remove_pack(&rule->tap);
+		smr_ingress_hear(steer->in.ndev, rule->hear, -1);
+	}
+}

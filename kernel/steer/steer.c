@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a netdev receives goes past the rules of its link before the stack has
+ * it. So does what a RAW_PACKET QP of the same link sends, past the rules of
+ * other processes, as an adapter's own switch has it: a frame for an address
+ * that one of them has taken never leaves.
+ */
+#include "steer/steer.h"
+
+#include <linux/rculist.h>
+#include <linux/skbuff.h>
+
+#include "qp/core.h"
+#include "qp/rx_queue.h"
+#include "stats.h"
+#include "steer/frame.h"
+
+/**
+ * struct passing - a packet that passes the rules
+ * @skb: the packet, with a MAC header
+ * @sender: the process that has sent it; NULL: it came by the wire
+ * @key: its headers
+ * @frames: what those get that it is for; NULL: nobody yet
+ * @stolen: a rule has stolen it
+ * @owned: and is the only one on the network that may want it
+ */
+struct passing {
+	struct sk_buff *skb;
+	const struct ib_ucontext *sender;
+	struct smr_frame_key key;
+	struct sk_buff *frames;
+	bool stolen;
+	bool owned;
+};
+
+static const struct ib_ucontext *qp_process(const struct smr_qp *qp)
+{
+	return qp->ibqp.pd->uobject->context;
+}
+
+/* One frame of its own for one QP, whose task is still to be run. */
+static void qp_give(struct smr_qp *qp, struct sk_buff *frame)
+{
+	struct smr_stats *stats = qp->env->stats;
+	struct sk_buff *copy;
+
+	copy = smr_qp_receives(READ_ONCE(qp->state)) ?
+	       skb_clone(frame, GFP_ATOMIC) : NULL;
+	if (!copy) {
+		smr_stat_inc(stats, SMR_CNT_DROPPED);
+		return;
+	}
+	copy->dev = NULL;
+	*smr_rx_part(copy) = (struct smr_rx_part){ .count = 1 };
+	smr_stat_inc(stats, SMR_CNT_RX_PACKETS);
+	smr_stat_add(stats, SMR_CNT_RX_BYTES, copy->len);
+	smr_qp_queue(qp, copy, false);
+}
+
+static bool qp_give_all(struct smr_qp *qp, struct sk_buff *frames)
+{
+	if (!frames) {
+		smr_stat_inc(qp->env->stats, SMR_CNT_DROPPED);
+		return false;
+	}
+	if (!refcount_inc_not_zero(&qp->ref))
+		return false;
+	for (; frames; frames = frames->next)
+		qp_give(qp, frames);
+	return true;
+}
+
+/* The copies were taken, none is lost: it is not a drop. */
+static void frames_consume(struct sk_buff *frames)
+{
+	struct sk_buff *next;
+
+	for (; frames; frames = next) {
+		next = frames->next;
+		consume_skb(frames);
+	}
+}
+
+static void rule_give(const struct smr_rule *rule, struct passing *p)
+{
+	if (rule->drops)
+		return;
+	if (!p->frames)
+		p->frames = smr_frame_take(p->skb);
+	if (!qp_give_all(rule->qp, p->frames))
+		return;
+	smr_task_kick(&rule->qp->resp_task);
+	smr_qp_put(rule->qp);
+}
+
+static bool rule_takes(const struct smr_rule *rule, const struct passing *p)
+{
+	return (!p->sender || p->sender != qp_process(rule->qp)) &&
+	       smr_match_key(&rule->match, &p->key);
+}
+
+/* Several rules of a QP may be about a frame, of which it gets one copy. */
+static bool qp_has_it(const struct smr_steer *steer,
+		      const struct smr_rule *rule, const struct passing *p)
+{
+	const struct smr_rule *r;
+
+	list_for_each_entry_rcu(r, &steer->rules, node) {
+		if (r == rule)
+			return false;
+		if (r->qp == rule->qp && !r->drops && rule_takes(r, p))
+			return true;
+	}
+	return false;
+}
+
+static void steer_pass(const struct smr_steer *steer, struct passing *p)
+{
+	const struct smr_rule *rule;
+	u32 last = U32_MAX;
+
+	smr_frame_key_parse(&p->key, p->skb, skb_mac_offset(p->skb));
+	list_for_each_entry_rcu(rule, &steer->rules, node) {
+		if (rule->order > last)
+			break;
+		if (!rule_takes(rule, p))
+			continue;
+		if (!qp_has_it(steer, rule, p))
+			rule_give(rule, p);
+		if (!rule->steals)
+			continue;
+		last = rule->order;
+		p->stolen = true;
+		p->owned |= rule->owns;
+	}
+	frames_consume(p->frames);
+}
+
+static bool steer_ingress(struct smr_ingress *in, struct sk_buff *skb)
+{
+	struct passing p = { .skb = skb };
+
+	steer_pass(container_of(in, struct smr_steer, in), &p);
+	return p.stolen;
+}
+
+/**
+ * smr_steer_init() - prepare the rules of a link: there are none
+ * @steer: zeroed
+ * @ndev: the netdev
+ */
+void smr_steer_init(struct smr_steer *steer, struct net_device *ndev)
+{
+	steer->in.ndev = ndev;
+	steer->in.take = steer_ingress;
+	INIT_LIST_HEAD(&steer->rules);
+	INIT_LIST_HEAD(&steer->sniffers);
+}
+
+/**
+ * smr_steer_fini() - the end of a link's rules, which are gone by now
+ * @steer: the rules
+ *
+ * Packets may still be passing.
+ *
+ * Context: process, may sleep.
+ */
+void smr_steer_fini(struct smr_steer *steer)
+{
+	WARN_ON_ONCE(steer->nr);
+	synchronize_rcu_expedited();
+}
+
+/**
+ * smr_steer_sent() - let a frame that is being sent pass the rules
+ * @qp: its sender
+ * @skb: the frame, finished; is not changed
+ *
+ * Only other processes get it: who sends a frame by a QP that receives all of
+ * its kind does not want it back. A loopback netdev brings it in any case.
+ *
+ * Context: any but hard interrupts, inside an RCU read section; called by the
+ * send task.
+ * Return: who got it.
+ */
+enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb)
+{
+	struct passing p = { .skb = skb, .sender = qp_process(qp) };
+
+	if (skb->dev->flags & IFF_LOOPBACK)
+		return SMR_STEER_NOBODY;
+	if (list_empty(&qp->env->steer->rules))
+		return SMR_STEER_NOBODY;
+	steer_pass(qp->env->steer, &p);
+	if (p.owned)
+		return SMR_STEER_OWNER;
+	return p.frames ? SMR_STEER_SOME : SMR_STEER_NOBODY;
+}
+
+/**
+ * smr_steer_tap() - a sniffer's look at a packet, in either direction
+ * @skb: the packet; consumed
+ * @ndev: the netdev
+ * @tap: the sniffer's
+ * @orig: where it came in
+ *
+ * The transmit queue's lock may be held: the QP's task is not run here then.
+ *
+ * Context: softirq, or BH off.
+ * Return: 0
+ */
+int smr_steer_tap(struct sk_buff *skb, struct net_device *ndev,
+		  struct packet_type *tap, struct net_device *orig)
+{
+	struct smr_qp *qp = container_of(tap, struct smr_rule, tap)->qp;
+	struct sk_buff *frames = smr_frame_take(skb);
+
+	if (qp_give_all(qp, frames)) {
+		if (skb->pkt_type == PACKET_OUTGOING)
+			smr_task_defer(&qp->resp_task);
+		else
+			smr_task_kick(&qp->resp_task);
+		smr_qp_put(qp);
+	}
+	frames_consume(frames);
+	consume_skb(skb);
+	return 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Flow steering: which frames of a netdev are for which RAW_PACKET QPs. */
+#ifndef SMR_STEER_H
+#define SMR_STEER_H
+
+#include <linux/list.h>
+#include <linux/netdevice.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+#include "steer/ingress.h"
+#include "steer/match.h"
+
+struct smr_qp;
+
+/* Rules that a link may have: each is looked at for each frame. */
+#define SMR_MAX_RULES	1024
+
+/**
+ * struct smr_rule - a steering rule
+ * @ibflow: the core's part
+ * @node: in struct smr_steer
+ * @qp: who gets the frames; it outlives the rule
+ * @match: which they are; a sniffer gets all
+ * @order: rules are looked at in this order: a normal rule's priority, and
+ *	behind all of these the default ones
+ * @steals: nobody behind this order gets them, nor the host
+ * @drops: the QP gets none of them, either
+ * @owns: what it steals is for one unicast address, hence for nobody else
+ * @hear: what the netdev has to receive for it; RTNL guards it
+ * @tap: a sniffer's look at the netdev
+ * @rcu: readers may still be at @node, or @tap
+ *
+ * All but @hear is constant while it is known to others.
+ */
+struct smr_rule {
+	struct ib_flow ibflow;
+	struct list_head node;
+	struct smr_qp *qp;
+	struct smr_match match;
+	u32 order;
+	bool steals;
+	bool drops;
+	bool owns;
+	enum smr_hear hear;
+	struct packet_type tap;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct smr_steer - the rules of a link
+ * @in: what they look at; open while there is anything on @rules
+ * @rules: by their order; readers use RCU
+ * @sniffers: those that look for themselves
+ * @nr: how many there are on both lists
+ * @closed: the netdev is going
+ *
+ * RTNL guards all changes.
+ */
+struct smr_steer {
+	struct smr_ingress in;
+	struct list_head rules;
+	struct list_head sniffers;
+	unsigned int nr;
+	bool closed;
+};
+
+/* Who got a frame that was being sent */
+enum smr_steer_sent {
+	SMR_STEER_NOBODY,
+	SMR_STEER_SOME,		/* copies of it */
+	SMR_STEER_OWNER,	/* whom it is for: it is not to leave the netdev */
+};
+
+static inline struct smr_rule *to_smr_rule(struct ib_flow *ibflow)
+{
+	return container_of(ibflow, struct smr_rule, ibflow);
+}
+
+void smr_steer_init(struct smr_steer *steer, struct net_device *ndev);
+void smr_steer_fini(struct smr_steer *steer);
+enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb);
+int smr_steer_tap(struct sk_buff *skb, struct net_device *ndev,
+		  struct packet_type *tap, struct net_device *orig);
+
+#endif /* SMR_STEER_H */

@@ -1,0 +1,134 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# scripts/layers notices each kind of breach of the layer law. It is given copies of the tree, each broken in one way;
+# their objects are stubs that have no calls but the one that the case is about.
+# timeout: 240
+# shellcheck disable=SC2317 # functions are called by refused
+TOP=$(cd "$(dirname "$0")/../.." && pwd)
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+MASTER=$WORK/master TREE=$WORK/tree OBJECTS=$WORK/objects PAGE=$WORK/tree/Documentation/architecture.rst
+COUNT=0 FAILED=0
+
+# What the law is about, and what a build leaves
+make_master() {
+	mkdir -p "$MASTER/Documentation"
+	cp "$TOP/Documentation/architecture.rst" "$MASTER/Documentation"
+	cp -r "$TOP/kernel" "$MASTER"
+	cp -r "$TOP/kernel" "$WORK/built"
+	: | cc -c -x c -o "$WORK/empty.o" -
+	(cd "$WORK/built" && find . -name '*.c' | sed 's/c$/o/' | xargs -n 1 ln -f "$WORK/empty.o")
+}
+
+# The stubs are of the sources as they are by now
+build() {
+	cp -rl "$WORK/built" "$OBJECTS"
+	cp -r --remove-destination "$TREE/kernel/." "$OBJECTS"
+}
+
+# object ROOM TEXT: a room's object is made of TEXT instead
+object() {
+	rm "$OBJECTS/$1.o"
+	printf '%s\n' "$2" | cc -c -x c -o "$OBJECTS/$1.o" -
+}
+
+verdict() {
+	COUNT=$((COUNT + 1))
+	[ "$1" = 0 ] || {
+		sed 's/^/# /' "$WORK/said"
+		printf 'not '
+		FAILED=1
+	}
+	echo "ok $COUNT $2"
+}
+
+# refused DESCRIPTION PATTERN COMMAND...: after COMMAND there is one complaint, and it is like PATTERN
+refused() {
+	local what=$1 pattern=$2 status=0
+	shift 2
+	rm -rf "$TREE" "$OBJECTS"
+	cp -r "$MASTER" "$TREE"
+	"$@"
+	[ -e "$OBJECTS" ] || build
+	"$TOP/scripts/layers" "$TREE" "$OBJECTS" >"$WORK/said" 2>&1 && status=1
+	grep -qE "$pattern" "$WORK/said" && [ "$(wc -l <"$WORK/said")" = 1 ] || status=1
+	verdict "$status" "$what"
+}
+
+# -- the breaches
+
+# append FILE LINE
+append() { printf '%s\n' "$2" >>"$TREE/kernel/$1"; }
+
+upward_call() {
+	build
+	object qp/core 'void smr_stub(void); void smr_stub(void) {}'
+	object net/wire 'void smr_stub(void); void f(void); void f(void) { smr_stub(); }'
+}
+
+side_call() {
+	build
+	object key 'int smr_stub;'
+	object stats 'extern int smr_stub; int *f(void); int *f(void) { return &smr_stub; }'
+}
+
+# Both are of one rank, so that only the circle is wrong
+circle_of_includes() {
+	append net/wire.c '#include "net/group.h"'
+	append net/group.c '#include "net/wire.h"'
+}
+
+circle_of_calls() {
+	build
+	object net/wire 'void smr_a(void); void smr_b(void); void smr_a(void) { smr_b(); }'
+	object net/group 'void smr_a(void); void smr_b(void); void smr_b(void) { smr_a(); }'
+}
+
+circle_of_both() {
+	append qp/window.c '#include "qp/gsi.h"'
+	build
+	object qp/window 'int smr_stub;'
+	object qp/gsi 'extern int smr_stub; int *f(void); int *f(void) { return &smr_stub; }'
+}
+
+new_room() {
+	echo '/* nothing */' >"$TREE/kernel/qp/newcomer.c"
+	build
+	cp "$WORK/empty.o" "$OBJECTS/qp/newcomer.o"
+}
+
+old_object() {
+	build
+	append mem.c '/* changed */'
+}
+
+foreign_header_first() { sed -i '0,/^#include/s::#include "stats.h"\n#include:' "$TREE/kernel/mem.c"; }
+
+echo "TAP version 13"
+make_master
+cp -r "$MASTER" "$TREE"
+build
+"$TOP/scripts/layers" "$TREE" "$OBJECTS" >"$WORK/said" 2>&1
+verdict $? "the tree as it is"
+refused "an upward include" '^kernel/net/wire.c:[0-9]+: rank 0 includes qp/core.h of rank 4$' \
+	append net/wire.c '#include "qp/core.h"'
+refused "an upward call" '^kernel/net/wire.c: rank 0 uses smr_stub of qp/core.c of rank 4$' upward_call
+refused "a file that any rank may use includes a room" '^kernel/stats.h:[0-9]+: any room may use this file.* includes key.h$' \
+	append stats.h '#include "key.h"'
+refused "it uses a room's variable" '^kernel/stats.c: any room may use this file.* uses smr_stub of key.c$' side_call
+refused "a circle of includes" '^kernel/net/.*: a circle: .*includes.*includes' circle_of_includes
+refused "a circle of calls" '^kernel/net/.*: a circle: .*uses smr_.*uses smr_' circle_of_calls
+refused "a circle of an include and a call" '^kernel/qp/(gsi|window): a circle: .*(uses smr_stub.*includes|includes.*uses smr_stub)' \
+	circle_of_both
+refused "a room without a rank" '^kernel/qp/newcomer.c: it has no rank' new_room
+refused "a version test outside compat/" '^kernel/mem.c:[0-9]+: only compat/ knows of kernel versions' \
+	append mem.c '#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)'
+refused "what a probe found, outside compat/" '^kernel/mem.c:[0-9]+: only compat/ uses what probes found' append mem.c '#ifdef HAVE_GUARD'
+refused "an include that is not written from kernel/" '^kernel/qp/sq.c:[0-9]+: includes sq.h, which is not in kernel/' \
+	append qp/sq.c '#include "sq.h"'
+refused "a header that is not the own one comes first" '^kernel/mem.c:[0-9]+: the first include must be its own header' foreign_header_first
+refused "a room of the table that is not there" 'there is no kernel/qp/nothing.c or .h$' \
+	sed -i 's:^4     qp/core:& qp/nothing:' "$PAGE"
+refused "an object of another source" '^kernel/mem.c: .* has no object of it' old_object
+echo "1..$COUNT"
+exit "$FAILED"

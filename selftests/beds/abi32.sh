@@ -4,18 +4,8 @@
 # one size for both.
 # timeout: 30
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
-WORK=$(mktemp -d)
-trap 'rm -rf "$WORK"' EXIT
-COUNT=0
-
-# report CONDITION-STATUS DESCRIPTION
-report() {
-	COUNT=$((COUNT + 1))
-	if [ "$1" = 0 ]; then echo "ok $COUNT $2"; else
-		sed 's/^/# /' "$WORK/out"
-		echo "not ok $COUNT $2"
-	fi
-}
+# shellcheck source=selftests/lib/tap.sh
+. "$TOP/selftests/lib/tap.sh"
 
 # questions HEADER: a C file that has the compiler write "struct.field offset size" for all there are
 questions() {
@@ -82,4 +72,4 @@ report $? "a long would be found"
 sed '/^struct smr_dm_info {/,/^}/s/__aligned_u64 mmap_offset/__u32 first; __u64 mmap_offset/' "$HEADER" >"$WORK/hole.h"
 differs "$WORK/hole.h" >"$WORK/out" 2>&1
 report $? "a number of 64 bits that is not aligned would be found"
-echo "1..$COUNT"
+finish

@@ -3,18 +3,8 @@
 # The pages of Documentation name what the code has, and scripts/doc-names would notice a name that the code has lost.
 # timeout: 60
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
-WORK=$(mktemp -d)
-trap 'rm -rf "$WORK"' EXIT
-COUNT=0
-
-# report CONDITION-STATUS DESCRIPTION
-report() {
-	COUNT=$((COUNT + 1))
-	if [ "$1" = 0 ]; then echo "ok $COUNT $2"; else
-		sed 's/^/# /' "$WORK/out"
-		echo "not ok $COUNT $2"
-	fi
-}
+# shellcheck source=selftests/lib/tap.sh
+. "$TOP/selftests/lib/tap.sh"
 
 # tree LINE: a tree of one page with that line, and of code that has smr_there(), helper() and SMR_THERE
 tree() {
@@ -64,4 +54,4 @@ refused "struct smr_gone_struct" "nothing is called smr_gone_struct"
 refused "SMR_GONE" "nothing is called SMR_GONE"
 refused "\`\`SMR_ONE\`\`  2  another value" "SMR_ONE is 1, not 2"
 refused "a_function() that the code does not call" "no function a_function()" life-of-a-message
-echo "1..$COUNT"
+finish

@@ -5,18 +5,8 @@
 # timeout: 120
 set -uo pipefail
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
-WORK=$(mktemp -d)
-trap 'rm -rf "$WORK"' EXIT
-COUNT=0
-
-# report STATUS DESCRIPTION: with what is in $WORK/out, should it have failed
-report() {
-	COUNT=$((COUNT + 1))
-	if [ "$1" = 0 ]; then echo "ok $COUNT $2"; else
-		sed 's/^/# /' "$WORK/out"
-		echo "not ok $COUNT $2"
-	fi
-}
+# shellcheck source=selftests/lib/tap.sh
+. "$TOP/selftests/lib/tap.sh"
 
 # listed FILE OPTION...: "BED TEST" for all that would run
 listed() { "$TOP/scripts/run-tests.sh" -l "${@:2}" >"$WORK/$1" 2>"$WORK/out"; }
@@ -58,4 +48,4 @@ listed named -t netem -b uml-checked -s
 report $? "a bed and a test that are named are run, whatever the test says"
 ! listed none -b nothing && grep -q "there is no bed 'nothing'; there are: " "$WORK/out"
 report $? "a bed that there is not is refused"
-echo "1..$COUNT"
+finish

@@ -3,18 +3,8 @@
 # Each row of Documentation/semantics.rst has its test, and scripts/semantics would notice if one had none.
 # timeout: 30
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
-WORK=$(mktemp -d)
-trap 'rm -rf "$WORK"' EXIT
-COUNT=0
-
-# report CONDITION-STATUS DESCRIPTION
-report() {
-	COUNT=$((COUNT + 1))
-	if [ "$1" = 0 ]; then echo "ok $COUNT $2"; else
-		sed 's/^/# /' "$WORK/out"
-		echo "not ok $COUNT $2"
-	fi
-}
+# shellcheck source=selftests/lib/tap.sh
+. "$TOP/selftests/lib/tap.sh"
 
 # found DESCRIPTION PATTERN SED-SCRIPT FILE...: after that change of a copy, the script says PATTERN and fails
 found() {
@@ -44,4 +34,4 @@ found "another answer on the page" "mw2_length_0: IBV_WC_SUCCESS, but" '/^   mw2
 found "a row twice" "wc_once is there twice" 's/^   wc_once .*/&\n&/' "$PAGE"
 found "a test twice" "wc_once is there twice" 's/^ROW(wc_once,.*/&\n&/' selftests/semantics_wc.c
 found "a row that lacks a column" "not a row" '/^   wc_once /s/ | driver//' "$PAGE"
-echo "1..$COUNT"
+finish

@@ -28,6 +28,9 @@ not_ok() {
 	return 0
 }
 
+# report STATUS DESCRIPTION: what has run, with its output in $WORK/out, had that status
+report() { if [ "$1" = 0 ]; then ok "$2"; else not_ok "$2" "$WORK/out"; fi; }
+
 skip() {
 	TAP_COUNT=$((TAP_COUNT + 1))
 	echo "ok $TAP_COUNT $1 # SKIP $2"

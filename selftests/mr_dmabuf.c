@@ -16,7 +16,6 @@
 
 #include "region.h"
 
-#define PAGE	4096ul
 #define LEN	(3 * 1024ul * 1024)
 
 FIXTURE(dmabuf)

@@ -19,8 +19,6 @@
 #include "fail.h"
 #include "region.h"
 
-#define PAGE		4096ul
-#define MIB		(1024ul * 1024)
 #define CHUNK		(2 * MIB)
 #define LEN		(2 * CHUNK)
 /* More than there are on any way */

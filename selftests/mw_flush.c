@@ -17,7 +17,6 @@
 #include "window.h"
 
 #define SPAN	(1024ul * 1024)
-#define PAGE	4096ul
 
 /* So many must have waited, out of so many at most. */
 #define ENOUGH	1

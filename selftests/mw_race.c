@@ -14,8 +14,6 @@
 #include "region.h"
 #include "window.h"
 
-#define PAGE	4096ul
-#define MIB	(1024ul * 1024)
 
 FIXTURE(race)
 {

@@ -10,7 +10,6 @@
 
 #include "window.h"
 
-#define PAGE	4096ul
 #define MSG_MAX	200000
 
 FIXTURE(inval)

@@ -23,8 +23,6 @@
 #define SYS_memfd_secret	447
 #endif
 
-#define PAGE		4096ul
-#define MIB		(1024ul * 1024)
 /* What the device may keep together; a region that crosses it crosses all. */
 #define CHUNK		(2 * MIB)
 

@@ -18,7 +18,6 @@
 #include "region.h"
 #include "system.h"
 
-#define PAGE		4096ul
 #define LEN		(VT_WAYS * PAGE)
 #define SIZE		1000
 

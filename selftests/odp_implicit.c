@@ -14,8 +14,6 @@
 
 #include "region.h"
 
-#define PAGE	4096ul
-#define MIB	(1024ul * 1024)
 #define GIB	(1024 * MIB)
 #define CHUNK	(2 * MIB)
 

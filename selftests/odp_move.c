@@ -19,8 +19,6 @@
 #include "memory.h"
 #include "region.h"
 
-#define PAGE		4096ul
-#define MIB		(1024ul * 1024)
 #define HUGE		(2 * MIB)
 #define LEN		(2 * HUGE)
 

@@ -20,7 +20,6 @@
 #include "system.h"
 
 #define DELAY_MS	500
-#define PAGE		4096ul
 #define PAGES		16
 #define TRIES		5
 #define LEN		(VT_WAYS * PAGE)

@@ -19,8 +19,6 @@
 /* Seconds that a test may take, on an emulated machine with other work */
 #define LIMIT	90
 
-#define PAGE		4096ul
-#define MIB		(1024ul * 1024)
 #define CHUNK		(2 * MIB)
 #define LEN		(2 * CHUNK)
 /* The part that messages use; across a chunk's border */

@@ -12,7 +12,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#define MIB		(1024u * 1024u)
 #define MAX_LEN		(8 * MIB)
 
 /* Every size at every path MTU, through each of the two APIs. */

@@ -9,7 +9,6 @@
 
 #include <sys/sysinfo.h>
 
-#define MIB		(1024u * 1024u)
 #define BUF_LEN		(8 * MIB + 4 * VT_GUARD)
 
 /* PSNs have 24 bits: begin just below their end, with each kind of request. */

@@ -15,7 +15,6 @@
 
 #include "roce.h"
 
-#define MIB	(1024u * 1024)
 
 /* The first ones use up what b may send, so that the last ones wait. */
 #define CONNS	24

@@ -11,7 +11,6 @@
 #include <netinet/in.h>
 
 #define INLINE_LEN	128
-#define MIB		(1024u * 1024u)
 
 FIXTURE(uc)
 {

@@ -10,6 +10,7 @@
 #include "endpoint.h"
 #include "paths.h"
 #include "pattern.h"
+#include "sizes.h"
 #include "work.h"
 
 /*

@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "sizes.h"
 #include "system.h"
 #include "work.h"
 
@@ -24,7 +25,6 @@
 #define MADV_COLLAPSE	25
 #endif
 
-#define PAGE		4096ul
 #define KSM		"/sys/kernel/mm/ksm/"
 #define SWAP_SIZE	"192M"
 

@@ -2,6 +2,9 @@
 #include "pattern.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "work.h"
 
 /* An odd step, far from a power of two: the top byte of k * STEP. */
 #define STEP	2654435761u
@@ -19,6 +22,21 @@ static size_t min_size(size_t a, size_t b)
 static void *sge_ptr(const struct ibv_sge *sge)
 {
 	return (void *)(uintptr_t)sge->addr;
+}
+
+/**
+ * vt_seed() - what a test that draws at random begins with
+ *
+ * Return: SMR_SEED of the environment, or another number each time. It is
+ * printed, so that a run can be repeated.
+ */
+uint32_t vt_seed(void)
+{
+	const char *given = getenv("SMR_SEED");
+	uint32_t seed = given ? strtoul(given, NULL, 0) : vt_now_ms();
+
+	printf("# the seed is SMR_SEED=%u\n", seed);
+	return seed;
 }
 
 /**

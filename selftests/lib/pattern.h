@@ -13,6 +13,8 @@
 
 #include <infiniband/verbs.h>
 
+uint32_t vt_seed(void);
+
 void vt_fill(void *p, size_t len, uint32_t seed, size_t off);
 size_t vt_match(const void *p, size_t len, uint32_t seed, size_t off);
 bool vt_check(const char *what, const void *p, size_t len, uint32_t seed,

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "region.h"
+#include "sizes.h"
 #include "work.h"
 
-#define PAGE	4096ul
 #define WR_ID	0x3171d030
 
 /**

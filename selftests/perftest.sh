@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# short: qemu-newest qemu-stable
+# short: qemu-newest
 # nodes: 1
 # timeout: 400
 #

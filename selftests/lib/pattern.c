@@ -3,8 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "work.h"
+#include <time.h>
 
 /* An odd step, far from a power of two: the top byte of k * STEP. */
 #define STEP	2654435761u
@@ -33,8 +32,15 @@ static void *sge_ptr(const struct ibv_sge *sge)
 uint32_t vt_seed(void)
 {
 	const char *given = getenv("SMR_SEED");
-	uint32_t seed = given ? strtoul(given, NULL, 0) : vt_now_ms();
+	struct timespec now;
+	uint32_t seed;
 
+	if (given) {
+		seed = strtoul(given, NULL, 0);
+	} else {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		seed = now.tv_nsec;
+	}
 	printf("# the seed is SMR_SEED=%u\n", seed);
 	return seed;
 }

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
+# short: qemu-newest qemu-stable
 # nodes: 1
-# timeout: 120
+# timeout: 300
 #
 # The kernel's own tests of RDMA links (tools/testing/selftests/rdma), as they are but for the link type and the
 # module's name
@@ -28,7 +29,7 @@ run_script() {
 	name=$(basename "$1" .sh)
 	# not all of them load what they need, and some remove it
 	modprobe -qa tun veth
-	timeout -k 5 60 bash "$1" >"$WORK/out" 2>&1 </dev/null || status=$?
+	timeout -k 30 180 bash "$1" >"$WORK/out" 2>&1 </dev/null || status=$?
 	case $status in
 	0) ok "${name#rxe_}" ;;
 	"$SKIPPED") skip "${name#rxe_}" "$(tail -n 1 "$WORK/out")" ;;

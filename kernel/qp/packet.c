@@ -82,6 +82,33 @@ int smr_packet_fill(u8 *seg, const struct smr_hdr *hdr, struct smr_sgl *sgl)
 }
 
 /**
+ * smr_packet_append() - put a packet on a train
+ * @train: begun
+ * @hdr: its headers
+ * @sgl: its payload, of which @hdr->len bytes are taken; may be NULL for none
+ *
+ * Context: any but hard interrupts.
+ * Return: 1: the packet is on the train; 0: the train is full, which it is not
+ * before its first packet; as smr_packet_fill(), after which the train is to
+ * be aborted.
+ */
+int smr_packet_append(struct smr_train *train, const struct smr_hdr *hdr,
+		      struct smr_sgl *sgl)
+{
+	unsigned int len = smr_packet_len(hdr);
+	u8 *seg = smr_train_seg(train, len);
+	int err;
+
+	if (!seg)
+		return 0;
+	err = smr_packet_fill(seg, hdr, sgl);
+	if (err)
+		return err;
+	smr_icrc_seal(train, seg, len);
+	return 1;
+}
+
+/**
  * smr_packet_send() - send a packet by the wire
  * @qp: whose it is; its flow is woken after -EAGAIN
  * @path: where to
@@ -97,19 +124,16 @@ int smr_packet_send(struct smr_qp *qp, struct smr_path *path,
 {
 	unsigned int len = smr_packet_len(hdr);
 	struct smr_train train;
-	u8 *seg;
 	int err;
 
 	err = smr_train_begin(&train, path, &qp->flow, 1, len);
 	if (err)
 		return err;
-	seg = smr_train_seg(&train, len);
-	err = smr_packet_fill(seg, hdr, sgl);
-	if (err) {
+	err = smr_packet_append(&train, hdr, sgl);
+	if (err < 0) {
 		smr_train_abort(&train);
 		return err;
 	}
-	smr_icrc_seal(&train, seg, len);
 	smr_stat_inc(qp->env->stats, SMR_CNT_TX_PACKETS);
 	smr_stat_add(qp->env->stats, SMR_CNT_TX_BYTES, len);
 	return smr_train_send(&train);

@@ -11,6 +11,7 @@ struct smr_path;
 struct smr_qp;
 struct smr_sgl;
 struct smr_swqe;
+struct smr_train;
 struct smr_wr_info;
 
 /* What a copy's -EAGAIN becomes where the stack may say -EAGAIN as well */
@@ -23,6 +24,8 @@ static inline unsigned int smr_packet_len(const struct smr_hdr *hdr)
 }
 
 int smr_packet_fill(u8 *seg, const struct smr_hdr *hdr, struct smr_sgl *sgl);
+int smr_packet_append(struct smr_train *train, const struct smr_hdr *hdr,
+		      struct smr_sgl *sgl);
 int smr_packet_send(struct smr_qp *qp, struct smr_path *path,
 		    const struct smr_hdr *hdr, struct smr_sgl *sgl);
 

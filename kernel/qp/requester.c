@@ -3,7 +3,6 @@
 
 #include <linux/minmax.h>
 
-#include "net/icrc.h"
 #include "net/train.h"
 #include "net/wire.h"
 #include "qp/completer.h"
@@ -161,23 +160,6 @@ static void packet_hdr(struct req_message *m, u32 i)
 		       m->qp->service != SMR_TRANSPORT_UC;
 }
 
-/* One packet onto the train. 1: it is on; 0: the train is full; or errno. */
-static int packet_append(struct req_message *m, struct smr_train *train)
-{
-	struct smr_hdr *hdr = &m->hdr;
-	unsigned int len = smr_packet_len(hdr);
-	u8 *seg = smr_train_seg(train, len);
-	int err;
-
-	if (!seg)
-		return 0;
-	err = smr_packet_fill(seg, hdr, &m->qp->req.sgl);
-	if (err)
-		return err;
-	smr_icrc_seal(train, seg, len);
-	return 1;
-}
-
 /*
  * A train of packets that are equally long but for a shorter last one, as
  * GSO has it. A FIRST with its RETH is longer and travels alone.
@@ -200,7 +182,7 @@ static int train_send(struct req_message *m, u32 *sent)
 		/* A LAST with immediate data may be longer than a MIDDLE. */
 		if (smr_packet_len(&m->hdr) > train.seg_len)
 			break;
-		ret = packet_append(m, &train);
+		ret = smr_packet_append(&train, &m->hdr, &qp->req.sgl);
 		if (ret <= 0)
 			break;
 	}

@@ -3,7 +3,6 @@
 
 #include <rdma/ib_pack.h>
 
-#include "net/icrc.h"
 #include "net/train.h"
 #include "net/wire.h"
 #include "qp/core.h"
@@ -59,24 +58,6 @@ static void answer_advance(struct answer *a)
 	next->left -= a->hdr.len;
 }
 
-/* One packet onto the train. 1: it is on; 0: the train is full; or errno. */
-static int answer_append(struct answer *a, struct smr_train *train)
-{
-	struct smr_hdr *hdr = &a->hdr;
-	unsigned int len = smr_packet_len(hdr);
-	u8 *seg = smr_train_seg(train, len);
-	int err;
-
-	if (!seg)
-		return 0;
-	err = smr_packet_fill(seg, hdr, &a->qp->resp.sgl);
-	if (err)
-		return err;
-	smr_icrc_seal(train, seg, len);
-	answer_advance(a);
-	return 1;
-}
-
 /* A FIRST is longer than what follows it, and travels alone. */
 static unsigned int answer_nsegs(const struct answer *a)
 {
@@ -93,8 +74,11 @@ static int answer_fill(struct answer *a, struct smr_train *train,
 	int ret;
 
 	do {
-		ret = answer_append(a, train);
-		if (ret <= 0 || !a->next.active)
+		ret = smr_packet_append(train, &a->hdr, &a->qp->resp.sgl);
+		if (ret <= 0)
+			break;
+		answer_advance(a);
+		if (!a->next.active)
 			break;
 		answer_hdr(a);
 	} while (--nsegs && smr_packet_len(&a->hdr) <= train->seg_len);

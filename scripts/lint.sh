@@ -66,11 +66,9 @@ meant() {
 # build ROLE: all warnings of compiler and sparse. What "make all" has compiled, with the compiler's warnings as errors,
 # is not compiled again
 build() {
-	local role=$1 log=$LINT/$1.log release status=0
-	release=$(kernel_release "$role")
-	sync_tree "$TOP/kernel" "$IMAGE/kernel-$role"
-	in_image make -C "/lib/modules/$release/build" M="/build/kernel-$role" "${MODULE_FLAGS[@]}" C=2 KBUILD_CHECKSRC=2 \
-		CHECK="sparse -D__typeof_unqual__=__typeof__" CF="-fdiagnostic-prefix=sparse" -k modules >"$log" 2>&1 || status=$?
+	local role=$1 log=$LINT/$1.log status=0
+	make_module "$TOP/kernel" "$role" C=2 KBUILD_CHECKSRC=2 CHECK="sparse -D__typeof_unqual__=__typeof__" \
+		CF="-fdiagnostic-prefix=sparse" -k >"$log" 2>&1 || status=$?
 	complaints <"$log" | sed "s:/build/kernel-$role/:kernel/:g" | meant
 	[ "$status" = 0 ] || echo "the module does not build for the $role kernel; the log is $log"
 }
@@ -159,14 +157,11 @@ check_headers() {
 
 # Calls are read from objects: those of build-newest, after which this check runs, or they are built for it
 check_layers() {
-	local dir=$IMAGE/kernel-newest release
 	if [[ " ${CHECKS[*]} " != *" build-newest "* ]]; then
-		release=$(kernel_release newest)
-		sync_tree "$TOP/kernel" "$dir"
-		in_image make -C "/lib/modules/$release/build" M=/build/kernel-newest "${MODULE_FLAGS[@]}" -j"$(nproc)" modules \
-			>"$LINT/layers.log" 2>&1 || { echo "the module does not build; the log is $LINT/layers.log"; return; }
+		make_module "$TOP/kernel" newest -j"$(nproc)" >"$LINT/layers.log" 2>&1 ||
+			{ echo "the module does not build; the log is $LINT/layers.log"; return; }
 	fi
-	"$TOP/scripts/layers" "$TOP" "$dir" || true
+	"$TOP/scripts/layers" "$TOP" "$IMAGE/kernel-newest" || true
 }
 
 check_semantics() { "$TOP/scripts/semantics" "$TOP" || true; }

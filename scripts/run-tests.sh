@@ -233,7 +233,8 @@ prepare_bed() {
 	esac
 }
 
-# flavour_of BED: the UML kernel that it needs, if any. To make one can take minutes, and is a job among the others
+# flavour_of BED: the UML kernel that it needs, if any. To make one can take minutes, and is a job among the others; it
+# takes its share of the processors, since many tests wait for it
 flavour_of() {
 	case $1 in
 	host) echo checked ;;
@@ -241,9 +242,6 @@ flavour_of() {
 	uml-*) echo "${1#uml-}" ;;
 	esac
 }
-
-# Many tests wait for it, so it takes its share of the processors
-make_flavour() { build_uml_layer "$1"; }
 
 # begin_bed BED: no results yet, and what is to be run
 begin_bed() {
@@ -303,7 +301,7 @@ run_host_tests() {
 
 start_bed_job() {
 	case $1 in
-	make) start_job make_flavour "$2" ;;
+	make) start_job build_uml_layer "$2" ;;
 	*) start_job run_job "$@" ;;
 	esac </dev/null
 }

@@ -59,14 +59,20 @@ module_indexes() {
 # What Debian's compiler says of our code is an error; lint has sparse look at the same trees
 MODULE_FLAGS=(W=1 KCFLAGS=-Werror)
 
+# make_module SOURCE ROLE OPTION...: compile a copy of it, $IMAGE/NAME-ROLE, by kbuild
+make_module() {
+	local source=$1 role=$2 name=${1##*/}
+	shift 2
+	sync_tree "$source" "$IMAGE/$name-$role"
+	in_image make -C "/lib/modules/$(kernel_release "$role")/build" M="/build/$name-$role" "${MODULE_FLAGS[@]}" "$@" modules
+}
+
 build_module() {
 	local role=$1 release out
 	release=$(kernel_release "$role")
 	out=$LAYER/usr/lib/modules/$release
-	sync_tree "$TOP/kernel" "$IMAGE/kernel-$role"
-	in_image make -C "/lib/modules/$release/build" M="/build/kernel-$role" "${MODULE_FLAGS[@]}" -j"$(nproc)" modules
-	sync_tree "$TOP/selftests/kmod" "$IMAGE/kmod-$role"
-	in_image make -C "/lib/modules/$release/build" M="/build/kmod-$role" "${MODULE_FLAGS[@]}" -j"$(nproc)" modules
+	make_module "$TOP/kernel" "$role" -j"$(nproc)"
+	make_module "$TOP/selftests/kmod" "$role" -j"$(nproc)"
 	mkdir -p "$out/updates"
 	cp "$IMAGE/kernel-$role"/*.ko "$IMAGE/kmod-$role"/*.ko "$out/updates/"
 	module_indexes "$release"

@@ -16,7 +16,7 @@
 
 #include "region.h"
 
-#define LEN	(3 * 1024ul * 1024)
+#define LEN	(3 * MIB)
 
 FIXTURE(dmabuf)
 {

@@ -16,7 +16,7 @@
 #include "region.h"
 #include "window.h"
 
-#define SPAN	(1024ul * 1024)
+#define SPAN	MIB
 
 /* So many must have waited, out of so many at most. */
 #define ENOUGH	1

@@ -14,7 +14,6 @@
 #include "region.h"
 #include "window.h"
 
-
 FIXTURE(race)
 {
 	struct vt_pair pair;

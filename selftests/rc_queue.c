@@ -15,7 +15,6 @@
 
 #include "roce.h"
 
-
 /* The first ones use up what b may send, so that the last ones wait. */
 #define CONNS	24
 #define STUCK	12

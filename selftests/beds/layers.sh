@@ -5,10 +5,9 @@
 # timeout: 240
 # shellcheck disable=SC2317 # functions are called by refused
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
-WORK=$(mktemp -d)
-trap 'rm -rf "$WORK"' EXIT
+# shellcheck source=selftests/lib/tap.sh
+. "$TOP/selftests/lib/tap.sh"
 MASTER=$WORK/master TREE=$WORK/tree OBJECTS=$WORK/objects PAGE=$WORK/tree/Documentation/architecture.rst
-COUNT=0 FAILED=0
 
 # What the law is about, and what a build leaves
 make_master() {
@@ -32,16 +31,6 @@ object() {
 	printf '%s\n' "$2" | cc -c -x c -o "$OBJECTS/$1.o" -
 }
 
-verdict() {
-	COUNT=$((COUNT + 1))
-	[ "$1" = 0 ] || {
-		sed 's/^/# /' "$WORK/said"
-		printf 'not '
-		FAILED=1
-	}
-	echo "ok $COUNT $2"
-}
-
 # refused DESCRIPTION PATTERN COMMAND...: after COMMAND there is one complaint, and it is like PATTERN
 refused() {
 	local what=$1 pattern=$2 status=0
@@ -50,9 +39,9 @@ refused() {
 	cp -r "$MASTER" "$TREE"
 	"$@"
 	[ -e "$OBJECTS" ] || build
-	"$TOP/scripts/layers" "$TREE" "$OBJECTS" >"$WORK/said" 2>&1 && status=1
-	grep -qE "$pattern" "$WORK/said" && [ "$(wc -l <"$WORK/said")" = 1 ] || status=1
-	verdict "$status" "$what"
+	"$TOP/scripts/layers" "$TREE" "$OBJECTS" >"$WORK/out" 2>&1 && status=1
+	grep -qE "$pattern" "$WORK/out" && [ "$(wc -l <"$WORK/out")" = 1 ] || status=1
+	report "$status" "$what"
 }
 
 # -- the breaches
@@ -108,8 +97,8 @@ echo "TAP version 13"
 make_master
 cp -r "$MASTER" "$TREE"
 build
-"$TOP/scripts/layers" "$TREE" "$OBJECTS" >"$WORK/said" 2>&1
-verdict $? "the tree as it is"
+"$TOP/scripts/layers" "$TREE" "$OBJECTS" >"$WORK/out" 2>&1
+report $? "the tree as it is"
 refused "an upward include" '^kernel/net/wire.c:[0-9]+: rank 0 includes qp/core.h of rank 4$' \
 	append net/wire.c '#include "qp/core.h"'
 refused "an upward call" '^kernel/net/wire.c: rank 0 uses smr_stub of qp/core.c of rank 4$' upward_call
@@ -130,5 +119,4 @@ refused "a header that is not the own one comes first" '^kernel/mem.c:[0-9]+: th
 refused "a room of the table that is not there" 'there is no kernel/qp/nothing.c or .h$' \
 	sed -i 's:^4     qp/core:& qp/nothing:' "$PAGE"
 refused "an object of another source" '^kernel/mem.c: .* has no object of it' old_object
-echo "1..$COUNT"
-exit "$FAILED"
+finish

@@ -55,7 +55,7 @@ may_skip() {
 }
 
 # The lines that pyverbs_tap.py prints, counted
-report() {
+count_verdicts() {
 	local verdict name why
 	while IFS=$'\t' read -r verdict name why; do
 		case $verdict in
@@ -85,7 +85,7 @@ run_suite() {
 	mapfile -t names < <(modules)
 	python3 "$LIB/pyverbs_tap.py" "$WORK/tests" 100 "${names[@]}" -- --dev "$1" --gid "$2" \
 		>"$WORK/out" 2>"$WORK/err" || not_ok "the suite" "$WORK/err"
-	report <"$WORK/out"
+	count_verdicts <"$WORK/out"
 	[ "$TAP_FAILED" = 0 ] || diag "$(tail -n 50 "$WORK/err")"
 	check "at least $ENOUGH tests pass" passed_enough "$(grep -c '^ok.*test_.*\.' "$WORK/out")"
 }

@@ -4,20 +4,10 @@
 # left behind. Runs on the host ("make test BED=host").
 # timeout: 600
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
-WORK=$(mktemp -d)
-trap 'rm -rf "$WORK"' EXIT
+# shellcheck source=selftests/lib/tap.sh
+. "$TOP/selftests/lib/tap.sh"
 export TMPDIR=$WORK # so that what a run leaves behind is seen
-COUNT=0
 UML_FLAVOUR=checked # one that "make test" builds anyway
-
-# report CONDITION-STATUS DESCRIPTION
-report() {
-	COUNT=$((COUNT + 1))
-	if [ "$1" = 0 ]; then echo "ok $COUNT $2"; else
-		sed 's/^/# /' "$WORK/out"
-		echo "not ok $COUNT $2"
-	fi
-}
 
 # boot BED ARGS...: in place of this shell, so that a signal reaches it; it boots what was just built
 boot() {
@@ -132,7 +122,6 @@ common() {
 }
 
 echo "TAP version 13"
-echo "1..19"
 expect "qemu: a kernel without an init is a guest that never booted" 125 'never booted' \
 	qemu --timeout 100 --cmdline rdinit=/nothing true
 # shellcheck disable=SC2016 # the guest's shell expands it
@@ -147,3 +136,4 @@ expect "uml: a test without the module has failed" 1 '^not ok 1 softmr can be lo
 common qemu
 common uml
 making_interrupted
+finish

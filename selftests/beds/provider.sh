@@ -5,23 +5,13 @@
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/../../scripts/lib/all.sh"
-COUNT=0
-
-# report DESCRIPTION COMMAND...: it succeeds
-report() {
-	local what=$1 status=0 out
-	shift
-	COUNT=$((COUNT + 1))
-	out=$("$@" 2>&1) || status=$?
-	[ "$status" = 0 ] || { printf '%s\n' "$out" | sed 's/^/# /'; printf 'not '; }
-	echo "ok $COUNT $what"
-	return "$status"
-}
+# shellcheck source=selftests/lib/tap.sh
+. "$TOP/selftests/lib/tap.sh"
 
 echo "TAP version 13"
-{ report "they can be built" in_image sh -ec '
+{ check "they can be built" in_image sh -ec '
 	cmake -S /src/userspace -B /build/provider-test -GNinja -DRDMA_CORE_SOURCE=/usr/src/rdma-core \
 		-DSMR_TESTS=ON -DSMR_WERROR=ON
 	ninja -C /build/provider-test' &&
-	report "they pass" in_image ctest --test-dir /build/provider-test --output-on-failure --no-tests=error; } || true
-echo "1..$COUNT"
+	check "they pass" in_image ctest --test-dir /build/provider-test --output-on-failure --no-tests=error; } || true
+finish

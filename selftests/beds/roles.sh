@@ -6,20 +6,8 @@
 set -uo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/../../scripts/lib/all.sh"
-WORK=$(mktemp -d)
-trap 'rm -rf "$WORK"' EXIT
-COUNT=0
-
-# report DESCRIPTION GOT EXPECTED
-report() {
-	COUNT=$((COUNT + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $COUNT $1"
-	else
-		printf '# got: %s\n# expected: %s\n' "${2//$'\n'/ | }" "${3//$'\n'/ | }"
-		echo "not ok $COUNT $1"
-	fi
-}
+# shellcheck source=selftests/lib/tap.sh
+. "$TOP/selftests/lib/tap.sh"
 
 # kernel SUITE RELEASE FLAVOUR: the packages of one kernel, as the archive's lists have them
 kernel() {
@@ -66,12 +54,12 @@ said() { grep -qF -- "$1" "$WORK/said" && echo yes; }
 
 echo "TAP version 13"
 : >"$WORK/said"
-report "each role has its kernel" "$(today | roles)" "newest 7.3.4+deb13-amd64 trixie-backports
+check "each role has its kernel" is "$(today | roles)" "newest 7.3.4+deb13-amd64 trixie-backports
 stable 6.12.117+deb13-amd64 trixie+trixie-updates
 oldest 6.1.0-50-amd64 bookworm
 cloud 6.12.117+deb13-cloud-amd64 trixie+trixie-updates"
-report "nothing is said where all is as it should be" "$(<"$WORK/said")" ""
-report "7.2 has left the archive" "$(today | grep -v 7.2.12 | roles | role_of newest)" "7.3.4+deb13-amd64 trixie-backports"
+check "nothing is said where all is as it should be" is "$(<"$WORK/said")" ""
+check "7.2 has left the archive" is "$(today | grep -v 7.2.12 | roles | role_of newest)" "7.3.4+deb13-amd64 trixie-backports"
 later() {
 	today | grep -v '7\.[23]'
 	kernel trixie-backports 7.4.11+deb13 amd64
@@ -80,32 +68,32 @@ later() {
 	echo "trixie-backports linux-source-7.10 7.10.1-1~bpo13+1"
 	echo "trixie-backports linux-source-8.0 8.0.2-1~bpo13+1"
 }
-report "7.4, 7.10 and 8.0 are there: 8.0" "$(later | roles | role_of newest)" "8.0.2+deb13-amd64 trixie-backports"
-report "without 8.0: 7.10, not 7.4" "$(later | grep -v '8\.0' | roles | role_of newest)" \
+check "7.4, 7.10 and 8.0 are there: 8.0" is "$(later | roles | role_of newest)" "8.0.2+deb13-amd64 trixie-backports"
+check "without 8.0: 7.10, not 7.4" is "$(later | grep -v '8\.0' | roles | role_of newest)" \
 	"7.10.1+deb13-amd64 trixie-backports"
-report "UML is of the newest source" "$(later >"$WORK/list" && newest_source "$WORK/list")" \
+check "UML is of the newest source" is "$(later >"$WORK/list" && newest_source "$WORK/list")" \
 	"linux-source-8.0 8.0.2-1~bpo13+1"
-report "the package linux-source, which only depends on one, is none" \
+check "the package linux-source, which only depends on one, is none" is \
 	"$(today | grep -v 'linux-source-' >"$WORK/list" && newest_source "$WORK/list")" ""
 
 only_stable() { today | grep -E '^trixie .*6\.12'; }
 : >"$WORK/said"
-report "only 6.12 is left: it has all roles" "$(only_stable | roles | cut -d' ' -f2 | sort -u | tr '\n' ' ')" \
+check "only 6.12 is left: it has all roles" is "$(only_stable | roles | cut -d' ' -f2 | sort -u | tr '\n' ' ')" \
 	"6.12.117+deb13-amd64 6.12.117+deb13-cloud-amd64 "
-report "and that the newest is another one is said" \
+check "and that the newest is another one is said" is \
 	"$(said "no usable kernel in trixie-backports: the newest kernel is 6.12.117+deb13-amd64")" yes
-report "and the oldest, too" "$(said "no usable kernel in bookworm: the oldest kernel is 6.12.117+deb13-amd64")" yes
+check "and the oldest, too" is "$(said "no usable kernel in bookworm: the oldest kernel is 6.12.117+deb13-amd64")" yes
 
-report "a mirror that has the image, but no headers yet" \
+check "a mirror that has the image, but no headers yet" is \
 	"$(today | grep -v 'linux-headers-7.3.4+deb13-amd64 ' | roles | role_of newest)" "7.2.12+deb13-amd64 trixie-backports"
-report "a mirror that has no linux-kbuild yet" \
+check "a mirror that has no linux-kbuild yet" is \
 	"$(today | grep -v 'linux-kbuild-7.3.4' | roles | role_of newest)" "7.2.12+deb13-amd64 trixie-backports"
-report "a kernel in -updates counts for stable" \
+check "a kernel in -updates counts for stable" is \
 	"$({ today; kernel trixie-updates 6.12.120+deb13 amd64; } | roles | role_of stable)" \
 	"6.12.120+deb13-amd64 trixie+trixie-updates"
 : >"$WORK/said"
-report "an archive without any kernel gives none" "$(grep source <(today) | roles | sort | uniq -c | wc -l)" 4
-report "and a message says what was looked for" "$(said "the archive has no kernel for the role oldest")" yes
+check "an archive without any kernel gives none" is "$(grep source <(today) | roles | sort | uniq -c | wc -l)" 4
+check "and a message says what was looked for" is "$(said "the archive has no kernel for the role oldest")" yes
 
 # -- a source that has changed under our patches
 
@@ -116,15 +104,15 @@ printf -- '--- x/a/file\n+++ y/a/file\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n
 printf -- '--- x/a/file\n+++ y/a/file\n@@ -1,3 +1,3 @@\n one\n-zwei\n+2\n drei\n' >"$WORK/misfit.patch"
 UML_PATCHES=("$WORK/misfit.patch" "$WORK/fits.patch")
 uml_patch "$WORK/source" >"$WORK/out" 2>&1
-report "a patch that fits is applied beside one that does not" "$(tr '\n' ' ' <"$WORK/source/a/file")" "one 2 three "
-report "what is left out is said" "$(<"$WORK/source/.left-out")" \
+check "a patch that fits is applied beside one that does not" is "$(tr '\n' ' ' <"$WORK/source/a/file")" "one 2 three "
+check "what is left out is said" is "$(<"$WORK/source/.left-out")" \
 	"left out: misfit.patch does not fit linux-source-9.9 9.9.1-1"
-report "and leaves no files behind" "$(cd "$WORK/source" && find . -type f | sort | tr '\n' ' ')" \
+check "and leaves no files behind" is "$(cd "$WORK/source" && find . -type f | sort | tr '\n' ' ')" \
 	"./.left-out ./.package ./a/file "
 
 # -- nothing else names a series
 
 series='(^|[^0-9.])(qemu-|linux-(image|headers|source)-)?(6\.12|7\.[0-9]+)([^0-9.]|$)'
-report "no script names the series of a bed's kernel" \
+check "no script names the series of a bed's kernel" is \
 	"$(cd "$TOP" && git ls-files -- scripts Makefile .ci | grep -v '\.patch$' | xargs grep -nE -- "$series")" ""
-echo "1..$COUNT"
+finish

@@ -6,26 +6,14 @@ set -uo pipefail
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=scripts/lib/schedule.sh
 . "$TOP/scripts/lib/schedule.sh"
-WORK=$(mktemp -d)
-trap 'rm -rf "$WORK"' EXIT
-COUNT=0
-
-# report DESCRIPTION GOT EXPECTED
-report() {
-	COUNT=$((COUNT + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $COUNT $1"
-	else
-		printf '# got: %s\n# expected: %s\n' "${2//$'\n'/ }" "${3//$'\n'/ }"
-		echo "not ok $COUNT $1"
-	fi
-}
+# shellcheck source=selftests/lib/tap.sh
+. "$TOP/selftests/lib/tap.sh"
 
 # chooses DESCRIPTION EXPECTED KIND...: the job that begins while these run, of the QUEUE
 chooses() {
 	local next
 	next=$(next_job "${@:3}")
-	report "$1" "${next:+${QUEUE[next]#* }}" "$2"
+	check "$1" is "${next:+${QUEUE[next]#* }}" "$2"
 }
 
 echo "TAP version 13"
@@ -36,9 +24,9 @@ ROOM=3
 QUEUE=()
 chooses "an empty queue: none" ""
 enqueue <<<$'20 uml-a\n30 qemu-b\n40 qemu-a\n10 host-a'
-report "the longest is first" "${QUEUE[*]}" "40 qemu-a 30 qemu-b 20 uml-a 10 host-a"
+check "the longest is first" is "${QUEUE[*]}" "40 qemu-a 30 qemu-b 20 uml-a 10 host-a"
 enqueue </dev/null
-report "nothing is added" "${#QUEUE[@]}" 4
+check "nothing is added" is "${#QUEUE[@]}" 4
 enqueue <<<"1000 make a"
 chooses "none runs: the longest" "make a"
 chooses "one runs: the longest of another kind" "qemu-a" make
@@ -62,20 +50,20 @@ chooses "and nothing beside it" "" qemu
 
 # -- all of them
 
-# What runs is a file, so that each job can count them
+# A job runs until its end has been told, so what runs is counted here
+RUNNING=0 EMULATED=0
 start() {
-	{
-		touch "$WORK/run.$*"
-		find "$WORK" -name 'run.*' | wc -l >>"$WORK/counts"
-		find "$WORK" -name 'run.qemu*' -o -name 'run.host*' | wc -l >>"$WORK/emulated"
-		sleep 0.1
-		rm "$WORK/run.$*"
-		[ "$*" != "make bad" ]
-	} &
+	RUNNING=$((RUNNING + 1))
+	case $1 in qemu-* | host) EMULATED=$((EMULATED + 1)) ;; esac
+	echo "$RUNNING" >>"$WORK/counts"
+	echo "$EMULATED" >>"$WORK/emulated"
+	{ sleep 0.1; [ "$*" != "make bad" ]; } &
 	job=$!
 }
 
 ended() {
+	RUNNING=$((RUNNING - 1))
+	case $2 in qemu-* | host) EMULATED=$((EMULATED - 1)) ;; esac
 	echo "$*" >>"$WORK/ended"
 	case $* in
 	"0 make good") enqueue <<<$'5 uml-late 1\n6 uml-late 2' ;;
@@ -93,7 +81,7 @@ enqueue < <(
 	echo "7 host x"
 )
 run_queue start ended
-report "each is run once, and what one adds; and how each ended is told" "$(LC_ALL=C sort "$WORK/ended")" "$(
+check "each is run once, and what one adds; and how each ended is told" is "$(LC_ALL=C sort "$WORK/ended")" "$(
 	LC_ALL=C sort <<-END
 		0 make good
 		1 make bad
@@ -101,12 +89,12 @@ report "each is run once, and what one adds; and how each ended is told" "$(LC_A
 		0 host x
 	END
 )"
-report "three at a time, at most" "$(most counts)" 3
-report "or one that is emulated" "$(most emulated)" 1
+check "three at a time, at most" is "$(most counts)" 3
+check "or one that is emulated" is "$(most emulated)" 1
 rm "$WORK"/{counts,ended,emulated}
 ROOM=1
 enqueue <<<$'1 qemu-x 1\n3 uml-x 1\n2 qemu-x 2'
 run_queue start ended
-report "one at a time: the longest first" "$(cat "$WORK/ended")" $'0 uml-x 1\n0 qemu-x 2\n0 qemu-x 1'
-report "and no other beside it" "$(most counts)" 1
-echo "1..$COUNT"
+check "one at a time: the longest first" is "$(cat "$WORK/ended")" $'0 uml-x 1\n0 qemu-x 2\n0 qemu-x 1'
+check "and no other beside it" is "$(most counts)" 1
+finish

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Boot a User-Mode Linux guest and run a command in it. See --help.
 #
-# This is softmr-run (userspace/run) on the root of a test bed: the guest image, and what was built of this tree.
+# This is softmr-run (userspace/run) on the root of a test bed: the guest image, and what was built of this tree; or with
+# --tree, another Debian with what is installed in it, and only the modules of this tree.
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/lib/all.sh"
@@ -10,20 +11,30 @@ set -euo pipefail
 . "$TOP/scripts/lib/bed.sh"
 
 FLAVOUR=plain
+TREE=
 
 bed_usage_head() {
 	cat <<-EOF
-		Usage: scripts/uml-boot.sh [--flavour plain|checked] [OPTION...] [--] [COMMAND...]
+		Usage: scripts/uml-boot.sh [--flavour plain|checked] [--tree DIR] [OPTION...] [--] [COMMAND...]
 
 		A Debian 13 guest on a User-Mode Linux kernel, at native speed: a process like any other. Nodes are
 		network namespaces on one bridge; they share the kernel, so RDMA device names must differ between them.
+		With --tree the guest's root is the system unpacked in DIR, which has a provider of its own.
 	EOF
 }
 
 bed_option() {
-	[ "$1" = --flavour ] || return
-	uml_check_flavour "$2"
-	FLAVOUR=$2
+	case $1 in
+	--flavour)
+		uml_check_flavour "$2"
+		FLAVOUR=$2
+		;;
+	--tree)
+		[ -d "$2/usr" ] || die 2 "--tree: there is no system in $2"
+		TREE=$(realpath "$2")
+		;;
+	*) return 1 ;;
+	esac
 }
 
 prepare() {
@@ -34,14 +45,15 @@ prepare() {
 # run_guest OPTION...: in place of this shell, so that signals reach softmr-run. The guest's environment is that of a
 # fresh machine; the file that is its memory lies in TMPDIR
 run_guest() {
-	local dir=$BUILD/uml-$FLAVOUR more=()
+	local dir=$BUILD/uml-$FLAVOUR more=() root=(--layer "$BASE/root" --layer "$LAYER")
 	local environment=(PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8)
 	[ -z "$SHARE" ] || more+=(--rw "$SHARE:/mnt/share")
 	[ -z "$LOG_DIR" ] || more+=(--log "$LOG_DIR")
+	[ -z "$TREE" ] || root=(--layer "$TREE")
 	exec env -i "${environment[@]}" SOFTMR_RUN_TMPDIR="${TMPDIR:-/dev/shm}" SOFTMR_BOOT_LIMIT="$BOOT_LIMIT" \
 		"$dir/run/softmr-run" --runtime "$dir/run" --nodes "$NODES" --cpus "$CPUS" --mem "${MEM:-2G}" \
 		--timeout "$TIMEOUT" --cmdline "$CMDLINE" --root --no-link --chdir /root "${more[@]}" \
-		--layer "$BASE/root" --layer "$LAYER" --layer "$dir/layer" "$@"
+		"${root[@]}" --layer "$dir/layer" "$@"
 }
 
 bed_parse "$@"

@@ -1,17 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# softmr on a fresh, minimal Debian: fresh.sh bookworm|trixie packages|source
+# softmr on a fresh, minimal Debian: fresh.sh bookworm|trixie packages|source, fresh.sh bookworm|sid suite
 #
 # packages: build the packages, install them with apt, boot, reboot with a persistent link, upgrade the kernel, meet a
-# libibverbs that does not fit, purge. source: make install, boot, make uninstall. Everything but the boots is native.
+# libibverbs that does not fit, purge. source: make install, boot, make uninstall. suite: build the packages, install the
+# provider, and run the release's own suite of rdma-core on UML. Everything but the boots is native.
 # shellcheck disable=SC2317 # check calls them
 
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 SUITE=${1:-trixie} MODE=${2:-packages}
 case $SUITE:$MODE in
-bookworm:packages | bookworm:source | trixie:packages | trixie:source) ;;
+bookworm:packages | bookworm:source | bookworm:suite | trixie:packages | trixie:source | sid:suite) ;;
 *)
-	echo "usage: fresh.sh bookworm|trixie packages|source" >&2
+	echo "usage: fresh.sh bookworm|trixie packages|source, fresh.sh bookworm|sid suite" >&2
 	exit 2
 	;;
 esac
@@ -33,16 +34,17 @@ make_machine() {
 		in_machine apt-get -q -o APT::Update::Error-Mode=any update
 }
 
-# The packages are built in a tree of the same suite, by "make deb" in an unpacked "make dist"
+# build_debs TREE: the packages are built in a tree of the same suite, by "make deb" in an unpacked "make dist"
 build_debs() {
-	local tree=$WORK/build
+	local tree=$1
 	build_base && unpack_base "$tree" || return
 	mkdir -p "$OUT"
 	SOFTMR_BUILD=$WORK/dist OUT=$OUT "$TOP/scripts/package.sh" dist || return
 	in_tree "$tree" sh -ec '
 		mkdir /root/src
 		tar -C /root/src --strip-components=1 -xf /packages/softmr-*.tar.xz
-		DEB_BUILD_PROFILES=pkg.softmr.nouml make -C /root/src deb OUT=/packages' && rm -rf "$tree"
+		DEB_BUILD_PROFILES=pkg.softmr.nouml make -C /root/src deb OUT=/packages
+		rm -r /root/src'
 }
 
 install_debs() {
@@ -108,10 +110,11 @@ nothing_left() {
 	[ ! -s "$WORK/left" ]
 }
 
-# -- the two ways
+# -- the ways
 
 fresh_packages() {
-	check "the packages are built on $SUITE" build_debs || return
+	check "the packages are built on $SUITE" build_debs "$WORK/build" || return
+	rm -rf "$WORK/build"
 	check "headers of the machine's kernel $KERNEL" headers "$KERNEL"
 	check "apt installs the packages" install_debs
 	check "DKMS has built the module for $KERNEL" built_for "$KERNEL"
@@ -185,7 +188,25 @@ fresh_source() {
 	check "nothing is left of it" nothing_left
 }
 
+# The suite is on UML, so it needs a provider, but no kernel's module
+suite_tree() {
+	in_machine apt-get -q -y install python3-pyverbs ibverbs-providers ibverbs-utils rdma-core iproute2 kmod procps &&
+		in_machine sh -ec 'cd /packages; apt-get -q -y install ./libsoftmr1_*.deb' &&
+		mkdir -p "$ROOT/usr/lib/softmr" && cp -r "$TOP/selftests" "$ROOT/usr/lib/softmr" &&
+		cp "$TOP/Documentation/conformance.rst" "$ROOT/usr/lib/softmr/selftests"
+}
+
+fresh_suite() {
+	check "the packages are built on $SUITE" build_debs "$ROOT" || return
+	check "the provider and rdma-core's suite are installed" suite_tree || return
+	"$TOP/scripts/uml-boot.sh" --no-build --flavour checked --tree "$ROOT" \
+		/usr/lib/softmr/selftests/rdma_core.sh >"$WORK/out" 2>&1
+	report $? "the guest ends as it should"
+	relay "$WORK/out"
+}
+
 echo "TAP version 13"
+[ "$MODE" != suite ] || { fresh_suite; finish; }
 check "a fresh machine with $SUITE" make_machine || finish
 KERNEL=$(machine_kernel)
 with_lock image image_make || { not_ok "QEMU of the guest image"; finish; }

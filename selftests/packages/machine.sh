@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# shellcheck disable=SC2153 # fresh.sh sets SUITE and ROOT
+# shellcheck disable=SC2153 # fresh.sh sets SUITE, MODE and ROOT
 #
 # A machine with a fresh, minimal Debian. It is made and changed natively, in a tree; then a disk is made of the tree,
 # and QEMU boots it. The archive's packages are kept between runs.
@@ -16,7 +16,7 @@ ARCHIVES=$CACHE/fresh-archives-$SUITE
 # one of its own, so it runs before.
 enter_namespace() {
 	am_root && return
-	machine_base >&2 && build_base >&2 || exit
+	{ [ "$MODE" = suite ] || machine_base; } >&2 && build_base >&2 || exit
 	exec unshare --user --map-root-user --map-auto --mount "$0" "$@"
 }
 
@@ -28,9 +28,10 @@ build_base() {
 }
 
 suite_sources() {
-	local mirror suite
+	local mirror suite suites=("$SUITE" "$SUITE-updates" "$SUITE-backports")
 	mirror=$(debian_mirror)
-	for suite in "$SUITE" "$SUITE-updates" "$SUITE-backports"; do echo "deb $mirror $suite main"; done
+	[ "$SUITE" != sid ] || suites=(sid)
+	for suite in "${suites[@]}"; do echo "deb $mirror $suite main"; done
 }
 
 # Without softmr-uml, whose kernel takes minutes to build

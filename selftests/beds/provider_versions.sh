@@ -48,7 +48,7 @@ given_source() {
 	return 1
 }
 
-# get_source SUITE FULL: into $DIR/source-VERSION
+# get_source SUITE FULL: into $DIR/source-VERSION. Where the archive does not have it, its headers come with softmr
 get_source() {
 	local suite=$1 full=$2 version=${2%-*} given dir
 	dir=$DIR/source-$version
@@ -58,7 +58,10 @@ get_source() {
 	else
 		apt_source "rdma-core=$full" "$dir"
 	fi >"$WORK/source" 2>&1 || true
-	[ -e "$dir/libibverbs/driver.h" ]
+	[ -e "$dir/libibverbs/driver.h" ] || {
+		diag "the archive does not have the source of rdma-core $version; the headers in packaging/rdma-core are used"
+		mkdir -p "$dir" && cp -a "$TOP/packaging/rdma-core/$version/." "$dir"
+	}
 }
 
 # get_packages SUITE VERSION: the programs, libraries and plugins of it, unpacked in $DIR/VERSION

@@ -116,22 +116,20 @@ tests_of() {
 # that one would be slower by more than what it takes
 uml_guest() { nice -n 5 "$TOP/scripts/uml-boot.sh" --flavour "$@"; }
 
-# kmemleak takes half of the time of a guest that has it, and more of one that other work holds up: all CPUs wait for
-# its lock. So there it is off, but for the tests that are also for it, and these get one CPU. With kmemleak, UML's start
-# of another one calls call_rcu() before that CPU is online, which lockdep reports.
+# kmemleak is off (see uml-boot.sh) but for the tests that are also for it, and these get one CPU.
 # Lockdep, when other guests have the processors too, frees a netdev later than the 10 s after which the core complains.
 # Two emulated machines get one CPU each: together they would have more than the host has, and wait for each other's
 # locks.
 boot_guest() {
-	local bed=$1 leaks=off cpus=2
+	local bed=$1 leaks='' cpus=2
 	shift
 	case $bed in
 	qemu-*) "$TOP/scripts/qemu-boot.sh" --kernel "${bed#qemu-}" --cpus "$((NODES == 1 ? 2 : 1))" "$@" ;;
 	uml | uml-plain) uml_guest plain "$@" ;;
 	uml-checked)
-		[ "$BOOT" != kmemleak ] || leaks=on cpus=1
+		[ "$BOOT" != kmemleak ] || leaks=kmemleak=on cpus=1
 		uml_guest checked --cpus "$cpus" \
-			--cmdline "kmemleak=$leaks sysctl.net.core.netdev_unregister_timeout_secs=30" "$@"
+			--cmdline "$leaks sysctl.net.core.netdev_unregister_timeout_secs=30" "$@"
 		;;
 	esac
 }

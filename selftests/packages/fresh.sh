@@ -1,20 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# softmr on a fresh, minimal Debian: fresh.sh bookworm|trixie packages|source, fresh.sh bookworm|sid suite
+# softmr on a fresh, minimal Debian: fresh.sh bookworm|trixie packages|source, fresh.sh bookworm|sid suite, fresh.sh trixie 32bit
 #
 # packages: build the packages, install them with apt, boot, reboot with a persistent link, upgrade the kernel, meet a
 # libibverbs that does not fit, purge. source: make install, boot, make uninstall. suite: build the packages, install the
-# provider, and run the release's own suite of rdma-core on UML. Everything but the boots is native.
+# provider, and run the release's own suite of rdma-core on UML. 32bit: build the packages for i386, install the provider
+# in a 32-bit tree, and run programs of it on the newest 64-bit kernel. Everything but the boots is native.
 # shellcheck disable=SC2317 # check calls them
 
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 SUITE=${1:-trixie} MODE=${2:-packages}
 case $SUITE:$MODE in
-bookworm:packages | bookworm:source | bookworm:suite | trixie:packages | trixie:source | sid:suite) ;;
+bookworm:packages | bookworm:source | bookworm:suite | trixie:packages | trixie:source | sid:suite | trixie:32bit) ;;
 *)
-	echo "usage: fresh.sh bookworm|trixie packages|source, fresh.sh bookworm|sid suite" >&2
+	echo "usage: fresh.sh bookworm|trixie packages|source, fresh.sh bookworm|sid suite, fresh.sh trixie 32bit" >&2
 	exit 2
 	;;
+esac
+case $MODE in
+suite) NATIVE=1 ;;
+32bit) NATIVE=1 ARCH=i386 ;;
+*) NATIVE='' ;;
 esac
 # shellcheck source=scripts/lib/all.sh
 . "$TOP/scripts/lib/all.sh"
@@ -205,8 +211,25 @@ fresh_suite() {
 	relay "$WORK/out"
 }
 
+tree_32bit() {
+	in_machine apt-get -q -y install ibverbs-providers ibverbs-utils &&
+		in_machine sh -ec 'cd /packages; apt-get -q -y install ./libsoftmr1_*.deb' &&
+		cp "$TOP/selftests/packages/guest-32bit" "$ROOT"
+}
+
+fresh_32bit() {
+	check "the packages are built for i386" build_debs "$ROOT" || return
+	check "the provider is installed" tree_32bit || return
+	"$TOP/scripts/qemu-boot.sh" --no-build --share "$ROOT" /mnt/share/guest-32bit >"$WORK/out" 2>&1
+	report $? "the guest ends as it should"
+	relay "$WORK/out"
+}
+
 echo "TAP version 13"
-[ "$MODE" != suite ] || { fresh_suite; finish; }
+case $MODE in
+suite) fresh_suite; finish ;;
+32bit) fresh_32bit; finish ;;
+esac
 check "a fresh machine with $SUITE" make_machine || finish
 KERNEL=$(machine_kernel)
 with_lock image image_make || { not_ok "QEMU of the guest image"; finish; }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# shellcheck disable=SC2153 # fresh.sh sets SUITE, MODE and ROOT
+# shellcheck disable=SC2153 # fresh.sh sets SUITE, ARCH, NATIVE (no machine is booted) and ROOT
 #
 # A machine with a fresh, minimal Debian. It is made and changed natively, in a tree; then a disk is made of the tree,
 # and QEMU boots it. The archive's packages are kept between runs.
@@ -8,15 +8,20 @@
 #   $CACHE/fresh-SUITE-KEY.tar         the machine: systemd, udev, Debian's kernel
 #   $CACHE/fresh-build-SUITE-KEY.tar   what packages are built in
 #   $CACHE/fresh-archives-SUITE/       packages that apt has downloaded
+#
+# With ARCH=i386 the tree is a 32-bit one, and SUITE in these names is SUITE-i386.
 
 MACHINE_PACKAGES=(systemd-sysv udev kmod iproute2 initramfs-tools linux-image-amd64)
+ARCH=${ARCH:-amd64}
+KIND=$SUITE
+[ "$ARCH" = amd64 ] || KIND+=-$ARCH
 ARCHIVES=$CACHE/fresh-archives-$SUITE
 
 # What an ordinary user does happens in a user namespace with all of the ids that /etc/subuid gives. mmdebstrap makes
 # one of its own, so it runs before.
 enter_namespace() {
 	am_root && return
-	{ [ "$MODE" = suite ] || machine_base; } >&2 && build_base >&2 || exit
+	{ [ "$NATIVE" ] || machine_base; } >&2 && build_base >&2 || exit
 	exec unshare --user --map-root-user --map-auto --mount "$0" "$@"
 }
 
@@ -51,8 +56,8 @@ base_tar() {
 		suite_sources
 		declare -f bootstrap
 	} | sha256sum | cut -c1-12)
-	BASE_TAR=$CACHE/$name-$SUITE-$key.tar
-	[ -e "$BASE_TAR" ] || with_lock "$name-$SUITE" bootstrap "$BASE_TAR" "$@"
+	BASE_TAR=$CACHE/$name-$KIND-$key.tar
+	[ -e "$BASE_TAR" ] || with_lock "$name-$KIND" bootstrap "$BASE_TAR" "$@"
 }
 
 bootstrap() {
@@ -63,7 +68,7 @@ bootstrap() {
 	mkdir -p "$CACHE" "$ARCHIVES/partial"
 	suite_sources >"$CACHE/fresh-$SUITE.list"
 	INITRD=No mmdebstrap --format=tar --mode="$(am_root && echo root || echo unshare)" --variant=apt \
-		--architectures=amd64 "${opts[@]}" --dpkgopt=force-unsafe-io \
+		--architectures="$ARCH" "${opts[@]}" --dpkgopt=force-unsafe-io \
 		--dpkgopt=path-exclude=/usr/share/man/* --dpkgopt=path-exclude=/usr/share/locale/* \
 		--include="$(tr ' ' , <<<"$*")" --skip=cleanup/apt/lists \
 		"$SUITE" "$out.new" "$CACHE/fresh-$SUITE.list" || return

@@ -147,9 +147,6 @@ static int pma_process(struct ib_device *ibdev, int flags, u32 port,
 #define PORT_GIDS	256
 #define PORT_PKEYS	1
 
-/* IBTA 9.7.7: messages have up to 2 GiB. */
-#define PORT_MAX_MSG	SZ_2G
-
 /* Not an OUI: no vendor is behind this. */
 #define DEVICE_VENDOR_ID	0xffffff
 
@@ -278,7 +275,7 @@ static int query_port(struct ib_device *ibdev, u32 port,
 	attr->gid_tbl_len = PORT_GIDS;
 	attr->pkey_tbl_len = PORT_PKEYS;
 	attr->ip_gids = true;
-	attr->max_msg_sz = PORT_MAX_MSG;
+	attr->max_msg_sz = SMR_MESSAGE_MAX;
 	attr->max_vl_num = 1;
 	return port_speed(ibdev, port, attr);
 }

@@ -6,6 +6,7 @@
 #ifndef SMR_WIRE_H
 #define SMR_WIRE_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
 
 struct sk_buff;
@@ -15,6 +16,9 @@ struct sk_buff;
 #define SMR_QPN_MASK		0xffffff
 #define SMR_MULTICAST_QPN	0xffffff
 #define SMR_DEFAULT_PKEY	0xffff
+
+/* IBTA 9.7.2, 9.7.7: bytes of the longest message, 2 GiB */
+#define SMR_MESSAGE_MAX		BIT_ULL(31)
 
 /* Header lengths in bytes */
 #define SMR_BTH_LEN	12

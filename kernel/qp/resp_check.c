@@ -7,9 +7,6 @@
 #include "qp/resp_flush.h"
 #include "qp/xrc.h"
 
-/* IBTA 9.7.2: no message is longer */
-#define MESSAGE_MAX	BIT(31)
-
 #define OP_REQUEST	(SMR_OP_SEND | SMR_OP_WRITE | SMR_OP_READ | \
 			 SMR_OP_ATOMIC | SMR_OP_ATOMIC_WRITE | SMR_OP_FLUSH)
 #define OP_IN_MESSAGE	(SMR_OP_SEND | SMR_OP_WRITE)
@@ -74,7 +71,7 @@ static bool write_length_ok(const struct smr_qp *qp, const struct smr_op *op)
 	u32 flags = op->hdr.op->flags;
 	u32 left = flags & SMR_OP_FIRST ? op->hdr.dma_len : qp->resp.left;
 
-	if (left > MESSAGE_MAX || op->hdr.len > left)
+	if (left > SMR_MESSAGE_MAX || op->hdr.len > left)
 		return false;
 	return flags & SMR_OP_LAST ? op->hdr.len == left : op->hdr.len < left;
 }
@@ -127,7 +124,7 @@ static enum smr_resp_verdict check_write(struct smr_qp *qp,
 static enum smr_resp_verdict check_read(struct smr_qp *qp,
 					const struct smr_op *op)
 {
-	if (op->hdr.dma_len > MESSAGE_MAX)
+	if (op->hdr.dma_len > SMR_MESSAGE_MAX)
 		return SMR_RESP_INV_REQ;
 	if (!op->hdr.dma_len)
 		return SMR_RESP_OK;

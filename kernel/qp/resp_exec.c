@@ -14,9 +14,6 @@
 #include "qp/resp_read.h"
 #include "qp/xrc.h"
 
-/* IBTA 9.7.2: no message is longer */
-#define MESSAGE_MAX	BIT_ULL(31)
-
 /* What one call copies at most of a local operation, in bytes */
 #define SLICE_SOFTIRQ	(64 * 1024)
 #define SLICE_PROCESS	(256 * 1024)
@@ -260,7 +257,7 @@ static enum smr_resp_verdict exec_send(struct exec *x)
 	if (verdict != SMR_RESP_OK)
 		return verdict;
 	before = x->op->local ? 0 : resp->received;
-	if (before + x->op->hdr.len > min(resp->rwqe.len, MESSAGE_MAX))
+	if (before + x->op->hdr.len > min(resp->rwqe.len, SMR_MESSAGE_MAX))
 		return SMR_RESP_TOO_LONG;
 	verdict = smr_recv_open(x->qp, resp->received, x->len);
 	if (verdict != SMR_RESP_OK)

@@ -13,9 +13,6 @@
 #include "stats.h"
 #include "trace.h"
 
-/* IBTA 9.7.2: no message is longer */
-#define MESSAGE_MAX	BIT_ULL(31)
-
 /*
  * Each entry has room for the operand of an ATOMIC WRITE, which is inline,
  * whatever else the queue is good for.
@@ -85,7 +82,7 @@ static bool wqe_length(struct smr_swqe *wqe)
 	for (i = 0; i < wqe->num_sge; i++)
 		len += wqe->sge[i].length;
 	wqe->len = len;
-	return len <= MESSAGE_MAX;
+	return len <= SMR_MESSAGE_MAX;
 }
 
 /*
@@ -117,7 +114,7 @@ static u8 wqe_copy_flush(struct smr_swqe *wqe, const struct smr_send_wqe *user)
 	    user->flush.type & ~(IB_FLUSH_GLOBAL | IB_FLUSH_PERSISTENT) ||
 	    user->flush.level > IB_FLUSH_MR)
 		return IB_WC_LOC_QP_OP_ERR;
-	if (user->flush.length > MESSAGE_MAX)
+	if (user->flush.length > SMR_MESSAGE_MAX)
 		return IB_WC_LOC_LEN_ERR;
 	wqe->flush.len = user->flush.length;
 	wqe->flush.feth = user->flush.type |

@@ -365,42 +365,59 @@ static void push_udp(struct smr_train *train)
 	}
 }
 
-/* ip_local_out() sets the length and the checksum. */
-static void push_ip4(const struct smr_train *train)
+static void push_ip4(struct sk_buff *skb, const struct smr_path *path, u16 id)
 {
-	const struct smr_path *path = train->path;
-	struct iphdr *iph = skb_push(train->skb, sizeof(*iph));
+	struct iphdr *iph = skb_push(skb, sizeof(*iph));
 
-	skb_reset_network_header(train->skb);
 	*iph = (struct iphdr) {
 		.version = 4,
 		.ihl = sizeof(*iph) / 4,
 		.tos = path->tos,
-		.id = cpu_to_be16(train->ip_id),
+		.id = cpu_to_be16(id),
 		.frag_off = cpu_to_be16(IP_DF),
-		.ttl = path->ttl ?: ip4_dst_hoplimit(skb_dst(train->skb)),
+		.ttl = path->ttl,
 		.protocol = IPPROTO_UDP,
 		.saddr = path->saddr.s6_addr32[3],
 		.daddr = path->daddr.s6_addr32[3],
 	};
+	if (!path->ttl && skb_dst(skb))
+		iph->ttl = ip4_dst_hoplimit(skb_dst(skb));
 }
 
-/* ip6_local_out() sets the length. */
-static void push_ip6(const struct smr_train *train)
+static void push_ip6(struct sk_buff *skb, const struct smr_path *path)
 {
-	const struct smr_path *path = train->path;
-	struct ipv6hdr *iph = skb_push(train->skb, sizeof(*iph));
+	struct ipv6hdr *iph = skb_push(skb, sizeof(*iph));
 
-	skb_reset_network_header(train->skb);
 	ip6_flow_hdr(iph, path->tos, cpu_to_be32(path->flow_label));
 	iph->nexthdr = IPPROTO_UDP;
 	iph->hop_limit = path->ttl;
 	iph->saddr = path->saddr;
 	iph->daddr = path->daddr;
 #if IS_ENABLED(CONFIG_IPV6)
-	if (!path->ttl)
-		iph->hop_limit = ip6_dst_hoplimit(skb_dst(train->skb));
+	if (!path->ttl && skb_dst(skb))
+		iph->hop_limit = ip6_dst_hoplimit(skb_dst(skb));
 #endif
+}
+
+/**
+ * smr_xmit_push_ip() - put a path's IP header in front of a packet
+ * @skb: has room for the header. Its route, if it has one, gives the hop limit
+ *	of a path that sets none
+ * @path: where it goes
+ * @id: the identification of an IPv4 packet
+ *
+ * The lengths and the IPv4 checksum are 0. ip_local_out() and ip6_local_out()
+ * set them.
+ *
+ * Context: any.
+ */
+void smr_xmit_push_ip(struct sk_buff *skb, const struct smr_path *path, u16 id)
+{
+	if (path->family == AF_INET)
+		push_ip4(skb, path, id);
+	else
+		push_ip6(skb, path);
+	skb_reset_network_header(skb);
 }
 
 static int train_out(struct smr_train *train)
@@ -444,10 +461,7 @@ int smr_train_send(struct smr_train *train)
 	local_bh_disable();
 	rcu_read_lock();
 	push_udp(train);
-	if (train->path->family == AF_INET)
-		push_ip4(train);
-	else
-		push_ip6(train);
+	smr_xmit_push_ip(train->skb, train->path, train->ip_id);
 	err = train_out(train);
 	rcu_read_unlock();
 	local_bh_enable();

@@ -50,6 +50,7 @@ void smr_flow_fini(struct smr_flow *flow, struct smr_egress *eg);
 int smr_xmit_room(struct smr_egress *eg, u16 family, struct smr_flow *flow);
 int smr_xmit_result(struct smr_egress *eg, u16 family,
 		    struct smr_flow *flow, int err);
+void smr_xmit_push_ip(struct sk_buff *skb, const struct smr_path *path, u16 id);
 
 int smr_train_begin(struct smr_train *train, struct smr_path *path,
 		    struct smr_flow *flow, unsigned int nsegs,

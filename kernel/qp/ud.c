@@ -13,6 +13,7 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 
+#include "net/train.h"
 #include "net/wire.h"
 #include "pd.h"
 #include "qp/ah.h"
@@ -79,42 +80,11 @@ static u8 datagram_check(const struct datagram *d)
 }
 
 /* The receiver sees the header that would have come by the wire. */
-static void push_ip4(struct sk_buff *skb, const struct smr_path *path)
-{
-	struct iphdr *iph = skb_push(skb, sizeof(*iph));
-
-	*iph = (struct iphdr) {
-		.version = 4,
-		.ihl = sizeof(*iph) / 4,
-		.tos = path->tos,
-		.frag_off = cpu_to_be16(IP_DF),
-		.ttl = path->ttl,
-		.protocol = IPPROTO_UDP,
-		.saddr = path->saddr.s6_addr32[3],
-		.daddr = path->daddr.s6_addr32[3],
-	};
-}
-
-static void push_ip6(struct sk_buff *skb, const struct smr_path *path)
-{
-	struct ipv6hdr *iph = skb_push(skb, sizeof(*iph));
-
-	ip6_flow_hdr(iph, path->tos, cpu_to_be32(path->flow_label));
-	iph->nexthdr = IPPROTO_UDP;
-	iph->hop_limit = path->ttl;
-	iph->saddr = path->saddr;
-	iph->daddr = path->daddr;
-}
-
 static void local_headers(struct sk_buff *skb, const struct smr_path *path)
 {
 	unsigned int len = skb->len;
 
-	if (path->family == AF_INET)
-		push_ip4(skb, path);
-	else
-		push_ip6(skb, path);
-	skb_reset_network_header(skb);
+	smr_xmit_push_ip(skb, path, 0);
 	skb_pull(skb, skb->len - len);
 	skb->skb_iif = path->oif;
 	smr_rx_part(skb)->info = (struct smr_rx_info) {

@@ -306,6 +306,20 @@ struct smr_local {
 	u32 psn;
 };
 
+/**
+ * struct smr_inval - an invalidate that waits for the spans of its key to end
+ * @pd: the protection domain of the key; NULL: no invalidate waits
+ * @local: of a responder: the SEND that asks for it is a local operation
+ * @rkey: the key, which opens nothing meanwhile
+ *
+ * Owned by the task that executes it; see smr_inval_exec().
+ */
+struct smr_inval {
+	const struct smr_pd *pd;
+	u32 rkey;
+	bool local;
+};
+
 /* READ requests and atomics outstanding at most, a power of two */
 #define SMR_MAX_RD_ATOMIC	128
 
@@ -321,6 +335,7 @@ struct smr_local {
  *	last PSN
  * @rd_head: the oldest of @rd_end
  * @rd_tail: one past the newest
+ * @inval: the LOCAL_INV that waits
  * @sgl: scratch
  *
  * Owned by the send task.
@@ -335,6 +350,7 @@ struct smr_requester {
 	u32 rd_end[SMR_MAX_RD_ATOMIC];
 	u32 rd_head;
 	u32 rd_tail;
+	struct smr_inval inval;
 	struct smr_sgl sgl;
 };
 
@@ -463,9 +479,7 @@ struct smr_read_stream {
  * @res: READs and atomics for duplicates
  * @res_next: the next entry of @res to use
  * @nr_res: how many entries there are
- * @inv_rkey: what the SEND in progress waits to invalidate
- * @inv_pd: the protection domain that it must be in; NULL: nothing waits
- * @inv_local: that SEND is a local operation
+ * @inval: the invalidate that the SEND in progress waits for
  * @read: READ in progress
  * @sgl: scratch
  *
@@ -498,9 +512,7 @@ struct smr_responder {
 	struct smr_rd_res *res;
 	u32 res_next;
 	u32 nr_res;
-	u32 inv_rkey;
-	const struct smr_pd *inv_pd;
-	bool inv_local;
+	struct smr_inval inval;
 	struct smr_read_stream read;
 	struct smr_sgl sgl;
 };

@@ -8,8 +8,11 @@
 #include "qp/core.h"
 #include "qp/sq.h"
 
-/* Where those that are waited for wait for pages, do not look all the time. */
-static int dawdle(int err, const struct smr_run *run)
+/*
+ * Spans that are waited for may themselves wait for pages. The workqueue
+ * retries at once, so sleep a little instead of spinning.
+ */
+static int retry_pause(int err, const struct smr_run *run)
 {
 	if (err == -EAGAIN && run->can_fault)
 		usleep_range(20, 100);
@@ -17,39 +20,57 @@ static int dawdle(int err, const struct smr_run *run)
 }
 
 /**
- * smr_invalidate() - invalidate a window, or a fast-registered region
- * @qp: the QP that was asked to, by its consumer or by its peer
- * @pd: the protection domain that it must be in
+ * smr_inval_exec() - invalidate a window, or a fast-registered region
+ * @qp: the QP whose consumer, or whose peer, asks for it
+ * @inv: the side's pending invalidate; set on -EAGAIN, cleared otherwise
+ * @pd: the protection domain that the key must belong to
  * @rkey: the key
  * @run: how the task may run
  *
- * Context: as @run says; called by one of the QP's tasks.
- * Return: 0; -EAGAIN: again, from process context, or smr_invalidate_undo(); or
- * why not, see smr_mw_invalidate() and smr_kmr_invalidate().
+ * If an invalidate of another key is pending in @inv, its request will not be
+ * tried again: that one is undone first.
+ *
+ * Context: as @run says; called by the task that owns @inv.
+ * Return: 0; -EAGAIN: the key opens nothing any more, but spans are left. Try
+ * again from process context, or call smr_inval_undo(). Or the errors of
+ * smr_mw_invalidate() and smr_kmr_invalidate().
  */
-int smr_invalidate(struct smr_qp *qp, const struct smr_pd *pd, u32 rkey,
+int smr_inval_exec(struct smr_qp *qp, struct smr_inval *inv,
+		   const struct smr_pd *pd, u32 rkey,
 		   const struct smr_run *run)
 {
-	int err = smr_mw_invalidate(qp->env->keys, &qp->windows, &pd->ibpd,
-				    rkey);
+	int err;
 
+	if (inv->pd && (inv->pd != pd || inv->rkey != rkey))
+		smr_inval_undo(qp, inv);
+	err = smr_mw_invalidate(qp->env->keys, &qp->windows, &pd->ibpd, rkey);
 	if (err == -ENOENT)
 		err = smr_kmr_invalidate(qp->env->keys, &pd->ibpd, rkey);
-	return dawdle(err, run);
+	*inv = (struct smr_inval){};
+	if (err == -EAGAIN) {
+		inv->pd = pd;
+		inv->rkey = rkey;
+	}
+	return retry_pause(err, run);
 }
 
 /**
- * smr_invalidate_undo() - what was to be invalidated stays as it is
- * @qp: the QP that was asked to
- * @pd: the protection domain that it must be in
- * @rkey: the key; of anything, or nothing
+ * smr_inval_undo() - drop a pending invalidate: its key opens again
+ * @qp: the QP
+ * @inv: the side's pending invalidate; is cleared. With none pending, this
+ *	does nothing
  *
- * Context: any but hard interrupts.
+ * Context: any but hard interrupts; called by the task that owns @inv, or
+ * while that is paused.
  */
-void smr_invalidate_undo(struct smr_qp *qp, const struct smr_pd *pd, u32 rkey)
+void smr_inval_undo(struct smr_qp *qp, struct smr_inval *inv)
 {
-	smr_mw_invalidate_undo(qp->env->keys, &qp->windows, &pd->ibpd, rkey);
-	smr_kmr_invalidate_undo(qp->env->keys, &pd->ibpd, rkey);
+	if (!inv->pd)
+		return;
+	smr_mw_invalidate_undo(qp->env->keys, &qp->windows, &inv->pd->ibpd,
+			       inv->rkey);
+	smr_kmr_invalidate_undo(qp->env->keys, &inv->pd->ibpd, inv->rkey);
+	*inv = (struct smr_inval){};
 }
 
 static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe,
@@ -59,21 +80,22 @@ static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe,
 
 	switch (wqe->opcode) {
 	case IB_UVERBS_WR_BIND_MW:
-		return dawdle(smr_mw_bind(keys, &qp->windows, &qp->pd->ibpd,
-					  &wqe->bind), run);
+		return retry_pause(smr_mw_bind(keys, &qp->windows,
+					       &qp->pd->ibpd, &wqe->bind),
+				   run);
 	case IB_WR_REG_MR:
 		return smr_kmr_register(keys, &qp->pd->ibpd, &wqe->bind);
 	default:
-		return smr_invalidate(qp, qp->pd,
+		return smr_inval_exec(qp, &qp->req.inval, qp->pd,
 				      (__force u32)wqe->imm_or_rkey, run);
 	}
 }
 
 /**
- * smr_local_wr_undo() - the oldest work request is not to be executed now
- * @qp: the QP, whose send queue is being emptied, or has to drain
+ * smr_local_wr_undo() - undo the oldest work request, if it is waiting
+ * @qp: the QP, whose send queue is being flushed, or drains
  *
- * If it is one that waited, what it was about is as it was before.
+ * What the bind or invalidate has closed opens again.
  *
  * Context: any but hard interrupts; called by the send task, or while it is
  * paused.
@@ -82,13 +104,12 @@ void smr_local_wr_undo(struct smr_qp *qp)
 {
 	const struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
 
+	smr_inval_undo(qp, &qp->req.inval);
 	if (qp->sq.head == qp->sq.ring.idx || wqe->status)
 		return;
 	if (wqe->opcode == IB_UVERBS_WR_BIND_MW)
 		smr_mw_bind_undo(qp->env->keys, &qp->windows, &qp->pd->ibpd,
 				 &wqe->bind);
-	else if (wqe->opcode == IB_WR_LOCAL_INV)
-		smr_invalidate_undo(qp, qp->pd, (__force u32)wqe->imm_or_rkey);
 }
 
 /**

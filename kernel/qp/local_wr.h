@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Work requests that no peer hears of: windows are bound, regions registered,
- * and both invalidated.
+ * Work requests that are executed without a peer: they bind windows, register
+ * regions and invalidate both. And SEND_WITH_INV's part of that.
  */
 #ifndef SMR_LOCAL_WR_H
 #define SMR_LOCAL_WR_H
 
 #include <linux/types.h>
 
+struct smr_inval;
 struct smr_pd;
 struct smr_qp;
 struct smr_run;
@@ -16,8 +17,9 @@ struct smr_swqe;
 bool smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe,
 		       const struct smr_run *run);
 void smr_local_wr_undo(struct smr_qp *qp);
-int smr_invalidate(struct smr_qp *qp, const struct smr_pd *pd, u32 rkey,
+int smr_inval_exec(struct smr_qp *qp, struct smr_inval *inv,
+		   const struct smr_pd *pd, u32 rkey,
 		   const struct smr_run *run);
-void smr_invalidate_undo(struct smr_qp *qp, const struct smr_pd *pd, u32 rkey);
+void smr_inval_undo(struct smr_qp *qp, struct smr_inval *inv);
 
 #endif /* SMR_LOCAL_WR_H */

@@ -182,68 +182,25 @@ static u32 payload_now(const struct smr_op *op, const struct smr_run *run)
 static enum smr_resp_verdict send_last(struct exec *x)
 {
 	const struct smr_hdr *hdr = &x->op->hdr;
-	const struct smr_pd *pd;
 	struct smr_qp *qp = x->qp;
 	int err;
 
 	if (hdr->op->flags & SMR_OP_IETH) {
-		pd = smr_resp_pd(qp);
-		/* A request that came by the other way waits for another. */
-		if (qp->resp.inv_pd && (qp->resp.inv_pd != pd ||
-					qp->resp.inv_rkey != hdr->inv_rkey))
-			smr_resp_forget(qp);
-		err = smr_invalidate(qp, pd, hdr->inv_rkey, x->run);
-		/* Other CPUs copy for a moment yet: this packet once more. */
+		err = smr_inval_exec(qp, &qp->resp.inval, smr_resp_pd(qp),
+				     hdr->inv_rkey, x->run);
+		/* Other CPUs still copy: execute this packet again. */
 		if (err == -EAGAIN) {
 			qp->resp.received -= x->op->local ? 0 : x->len;
-			qp->resp.inv_rkey = hdr->inv_rkey;
-			qp->resp.inv_pd = pd;
-			qp->resp.inv_local = x->op->local;
+			qp->resp.inval.local = x->op->local;
 			if (x->op->local)
 				x->op->local->invalidating = true;
 			return SMR_RESP_DEFER;
 		}
-		qp->resp.inv_pd = NULL;
-		qp->resp.inv_local = false;
 		if (err)
 			return SMR_RESP_ACCESS;
 	}
 	smr_recv_done(qp, hdr, qp->resp.received);
 	return SMR_RESP_OK;
-}
-
-/**
- * smr_resp_forget() - a request that was to come again will not
- * @qp: the responder's QP
- *
- * What it waited to invalidate stays as it is.
- *
- * Context: any; called by the response task, or while it is paused.
- */
-void smr_resp_forget(struct smr_qp *qp)
-{
-	if (qp->resp.inv_pd)
-		smr_invalidate_undo(qp, qp->resp.inv_pd, qp->resp.inv_rkey);
-	qp->resp.inv_pd = NULL;
-	qp->resp.inv_local = false;
-}
-
-/**
- * smr_resp_claim() - have the operation in the inbox, if there is one
- * @qp: the responder's QP
- *
- * One that was to come again may have been taken back meanwhile.
- *
- * Context: any; called by the response task.
- * Return: as smr_loopback_claim().
- */
-struct smr_local *smr_resp_claim(struct smr_qp *qp)
-{
-	struct smr_local *local = smr_loopback_claim(qp);
-
-	if (qp->resp.inv_local && !(local && local->invalidating))
-		smr_resp_forget(qp);
-	return local;
 }
 
 /* SEND: into the receive work request. */

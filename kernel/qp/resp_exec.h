@@ -7,7 +7,5 @@
 
 enum smr_resp_verdict smr_resp_exec(struct smr_qp *qp, const struct smr_op *op,
 				    struct smr_run *run);
-void smr_resp_forget(struct smr_qp *qp);
-struct smr_local *smr_resp_claim(struct smr_qp *qp);
 
 #endif /* SMR_RESP_EXEC_H */

@@ -5,6 +5,7 @@
 
 #include "net/icrc.h"
 #include "qp/core.h"
+#include "qp/local_wr.h"
 #include "qp/loopback.h"
 #include "qp/recv.h"
 #include "qp/resp_check.h"
@@ -62,7 +63,7 @@ void smr_responder_reset(struct smr_qp *qp)
 	struct smr_responder *resp = &qp->resp;
 
 	skb_queue_purge(&resp->queue);
-	smr_resp_forget(qp);
+	smr_inval_undo(qp, &qp->resp.inval);
 	if (qp->rq.max_wr)
 		smr_ring_reset(&qp->rq.ring);
 	smr_responder_resize(qp, 0);
@@ -97,7 +98,7 @@ void smr_responder_start(struct smr_qp *qp, u32 psn)
 void smr_responder_fini(struct smr_qp *qp)
 {
 	skb_queue_purge(&qp->resp.queue);
-	smr_resp_forget(qp);
+	smr_inval_undo(qp, &qp->resp.inval);
 	smr_responder_resize(qp, 0);
 }
 
@@ -106,7 +107,7 @@ static void op_done(struct smr_qp *qp, const struct smr_op *op)
 {
 	struct smr_responder *resp = &qp->resp;
 
-	smr_resp_forget(qp);
+	smr_inval_undo(qp, &qp->resp.inval);
 	if (op->local || ++resp->seg < smr_rx_part(op->skb)->count)
 		return;
 	resp->seg = 0;
@@ -177,7 +178,7 @@ static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 {
 	const struct smr_reaction *r = smr_reaction(qp, verdict);
 
-	smr_resp_forget(qp);
+	smr_inval_undo(qp, &qp->resp.inval);
 	if (qp->service == SMR_TRANSPORT_UC)
 		op_abandon(qp, op);
 	if (r->fatal)
@@ -272,7 +273,7 @@ static enum smr_task_verdict op_step(struct smr_qp *qp,
 		op_park(qp, op);
 		return SMR_TASK_IDLE;
 	case SMR_RESP_GONE:
-		smr_resp_forget(qp);
+		smr_inval_undo(qp, &qp->resp.inval);
 		return SMR_TASK_MORE;
 	case SMR_RESP_OK:
 		op_established(qp);
@@ -386,7 +387,7 @@ static enum smr_task_verdict respond_local(struct smr_qp *qp,
 	}
 	run->quota -= SMR_COST_PACKET;
 	if (!smr_loopback_check(qp, local)) {
-		smr_resp_forget(qp);
+		smr_inval_undo(qp, &qp->resp.inval);
 		op_answer(qp, &op, SMR_LOCAL_DROPPED, 0, run);
 		return SMR_TASK_MORE;
 	}
@@ -425,15 +426,28 @@ static enum smr_task_verdict recv_flush(struct smr_qp *qp, struct smr_run *run)
 	return qp->resp.have_rwqe ? SMR_TASK_MORE : SMR_TASK_IDLE;
 }
 
+/*
+ * The operation in the inbox, if there is one. The requester may have taken
+ * back the one whose invalidate is pending.
+ */
+static struct smr_local *op_claim(struct smr_qp *qp)
+{
+	struct smr_local *local = smr_loopback_claim(qp);
+
+	if (qp->resp.inval.local && !(local && local->invalidating))
+		smr_inval_undo(qp, &qp->resp.inval);
+	return local;
+}
+
 /* Not, or not any more, a QP that answers. */
 static enum smr_task_verdict respond_down(struct smr_qp *qp,
 					  enum ib_qp_state state,
 					  struct smr_run *run)
 {
-	struct smr_local *local = smr_resp_claim(qp);
+	struct smr_local *local = op_claim(qp);
 
 	skb_queue_purge(&qp->resp.queue);
-	smr_resp_forget(qp);
+	smr_inval_undo(qp, &qp->resp.inval);
 	qp->resp.seg = 0;
 	if (state == IB_QPS_ERR)
 		smr_reply_acks_flush(qp);
@@ -464,7 +478,7 @@ enum smr_task_verdict smr_responder_run(struct smr_qp *qp, struct smr_run *run)
 		return respond_down(qp, state, run);
 	if (qp->resp.read.active)
 		return smr_resp_read(qp, run);
-	local = smr_resp_claim(qp);
+	local = op_claim(qp);
 	if (local)
 		return respond_local(qp, local, run);
 	skb = skb_peek(&qp->resp.queue);

@@ -395,8 +395,8 @@ unmap_from:
  * @src_off: first byte, from the start of @src
  * @len: bytes
  *
- * Return: see mem.h; -ENXIO is the source's -EFAULT. -EAGAIN does not tell
- * which side has the missing page: fault both.
+ * Return: see mem.h; -ENXIO is the source's -EFAULT. SMR_PAGE_MISSING does
+ * not tell which side has the missing page: fault both.
  */
 int smr_span_copy(const struct smr_span *dst, u64 dst_off,
 		  const struct smr_span *src, u64 src_off, size_t len)
@@ -495,7 +495,7 @@ int smr_span_store8(const struct smr_span *span, u64 value)
 }
 
 /**
- * smr_span_fault() - bring pages in after -EAGAIN
+ * smr_span_fault() - bring pages in after SMR_PAGE_MISSING
  * @span: the span
  * @off: first byte, from the start of the span
  * @len: bytes; off + len <= span->len

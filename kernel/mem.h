@@ -6,6 +6,7 @@
 #ifndef SMR_MEM_H
 #define SMR_MEM_H
 
+#include <linux/errno.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
 
@@ -13,6 +14,12 @@ struct completion;
 struct mm_struct;
 struct sk_buff;
 struct smr_mem;
+
+/*
+ * The error of a copy that meets a missing page of on-demand memory. It is not
+ * -EAGAIN, by which the network stack says that it has no room.
+ */
+#define SMR_PAGE_MISSING	(-ENODATA)
 
 /**
  * struct smr_map - a run of memory that may be touched right now
@@ -35,8 +42,8 @@ struct smr_map {
 /**
  * struct smr_mem_ops - a kind of memory
  * @map: map the run at @off for reading, or for writing: at least one byte,
- *	at most @len. Any context. 0; -EAGAIN: the page is not there now, see
- *	@fault; -EFAULT: it never will be.
+ *	at most @len. Any context. 0; SMR_PAGE_MISSING: see @fault; -EFAULT:
+ *	the page will never be there.
  * @trymap: @map, but -EBUSY rather than wait for a lock. For a caller that
  *	holds a map of another memory, or of the same one. Needed by kinds that
  *	have an @unmap, and only by them.
@@ -136,7 +143,7 @@ void smr_span_put(struct smr_span *span);
 
 /*
  * The copies. @off counts from the start of the span; the caller guarantees
- * off + len <= span->len. All return 0, -EAGAIN (a page is not there now:
+ * off + len <= span->len. All return 0, SMR_PAGE_MISSING (call
  * smr_span_fault() in process context, then start this copy again; bytes
  * before the missing page may have been copied) or -EFAULT. Any context
  * but hard interrupts.

@@ -179,7 +179,7 @@ static int odp_map(struct smr_mem *mem, u64 off, size_t len, bool write,
 	guard(rcu)();
 	c = chunk_find(odp, addr);
 	if (!c)
-		return count_map(odp, -EAGAIN);
+		return count_map(odp, SMR_PAGE_MISSING);
 	spin_lock_bh(&c->lock);
 	return count_map(odp, smr_chunk_map_or_unlock(c, addr, len, write,
 						      map));
@@ -195,7 +195,7 @@ static int odp_trymap(struct smr_mem *mem, u64 off, size_t len, bool write,
 	guard(rcu)();
 	c = chunk_find(odp, addr);
 	if (!c)
-		return count_map(odp, -EAGAIN);
+		return count_map(odp, SMR_PAGE_MISSING);
 	/* Neither a hit nor a miss: it will be mapped in another way. */
 	if (!spin_trylock_bh(&c->lock))
 		return -EBUSY;

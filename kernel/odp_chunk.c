@@ -236,7 +236,7 @@ static int chunk_map(struct smr_chunk *c, u64 addr, size_t len, bool write,
 
 	lockdep_assert_held(&c->lock);
 	if ((first & need) != need)
-		return -EAGAIN;
+		return SMR_PAGE_MISSING;
 	if (write)
 		c->entries[i] |= ENTRY_DIRTY;
 	room = PAGE_SIZE - offset_in_page(addr);
@@ -264,12 +264,12 @@ static int chunk_map(struct smr_chunk *c, u64 addr, size_t len, bool write,
  *
  * Context: with @c->lock held, which is kept on success until the end of the
  * map, and released otherwise.
- * Return: 0, or -EAGAIN: smr_chunk_fault() may help.
+ * Return: 0, or SMR_PAGE_MISSING: smr_chunk_fault() may help.
  */
 int smr_chunk_map_or_unlock(struct smr_chunk *c, u64 addr, size_t len,
 			    bool write, struct smr_map *map)
 {
-	int ret = -EAGAIN;
+	int ret = SMR_PAGE_MISSING;
 
 	lockdep_assert_held(&c->lock);
 	if (!c->dead)

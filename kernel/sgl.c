@@ -155,7 +155,7 @@ static int sgl_seek(struct smr_sgl *sgl, struct sgl_mark mark, int err)
  * @len: bytes, at most what is left of the list
  *
  * Context: any.
- * Return: 0, -EAGAIN (see smr_sgl_fault()) or -EFAULT.
+ * Return: 0, SMR_PAGE_MISSING (see smr_sgl_fault()) or -EFAULT.
  */
 int smr_sgl_read(struct smr_sgl *sgl, void *to, size_t len)
 {
@@ -186,7 +186,7 @@ int smr_sgl_read(struct smr_sgl *sgl, void *to, size_t len)
  * @len: bytes, at most what is left of the list
  *
  * Context: any.
- * Return: 0, -EAGAIN (see smr_sgl_fault()) or -EFAULT.
+ * Return: 0, SMR_PAGE_MISSING (see smr_sgl_fault()) or -EFAULT.
  */
 int smr_sgl_write(struct smr_sgl *sgl, const void *from, size_t len)
 {
@@ -213,7 +213,7 @@ int smr_sgl_write(struct smr_sgl *sgl, const void *from, size_t len)
  * @len: bytes, at most what is left of the list
  *
  * Context: any.
- * Return: 0, -EAGAIN (see smr_sgl_fault()) or -EFAULT.
+ * Return: 0, SMR_PAGE_MISSING (see smr_sgl_fault()) or -EFAULT.
  */
 int smr_sgl_write_skb(struct smr_sgl *sgl, const struct sk_buff *skb,
 		      unsigned int off, size_t len)
@@ -240,7 +240,7 @@ int smr_sgl_write_skb(struct smr_sgl *sgl, const struct sk_buff *skb,
  * @len: bytes, at most what is left of each
  *
  * Context: any.
- * Return: 0, -EAGAIN (see smr_sgl_fault()), -EFAULT (@dst) or -ENXIO (@src).
+ * Return: 0, SMR_PAGE_MISSING (see smr_sgl_fault()), -EFAULT (@dst) or -ENXIO (@src).
  */
 int smr_sgl_copy(struct smr_sgl *dst, struct smr_sgl *src, size_t len)
 {

@@ -45,7 +45,7 @@ void smr_sgl_inline(struct smr_sgl *sgl, const void *data, size_t len);
 void smr_sgl_close(struct smr_sgl *sgl);
 
 /*
- * The copies move the position. 0, -EAGAIN or -EFAULT as smr_span_read();
+ * The copies move the position. 0, SMR_PAGE_MISSING or -EFAULT as smr_span_read();
  * after an error the position is where it was.
  */
 int smr_sgl_read(struct smr_sgl *sgl, void *to, size_t len);

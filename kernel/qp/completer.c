@@ -393,7 +393,7 @@ static int read_place(struct smr_qp *qp, const struct smr_hdr *hdr,
 	if (err)
 		return err;
 	err = smr_sgl_write_skb(&qp->comp.sgl, skb, off, hdr->len);
-	if (err == -EAGAIN)
+	if (err == SMR_PAGE_MISSING)
 		err = data_fault(qp, run);
 	smr_sgl_close(&qp->comp.sgl);
 	return err;
@@ -407,7 +407,7 @@ static int atomic_place(struct smr_qp *qp, u64 orig, struct smr_run *run)
 	if (err)
 		return err;
 	err = smr_sgl_write(&qp->comp.sgl, &orig, sizeof(orig));
-	if (err == -EAGAIN)
+	if (err == SMR_PAGE_MISSING)
 		err = data_fault(qp, run);
 	smr_sgl_close(&qp->comp.sgl);
 	return err;

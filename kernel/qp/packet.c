@@ -78,7 +78,7 @@ int smr_packet_fill(u8 *seg, const struct smr_hdr *hdr, struct smr_sgl *sgl)
 	if (hdr->len)
 		err = smr_sgl_read(sgl, payload, hdr->len);
 	memset(payload + hdr->len, 0, hdr->pad);
-	return err == -EAGAIN ? SMR_PAGE_MISSING : err;
+	return err;
 }
 
 /**

@@ -14,9 +14,6 @@ struct smr_swqe;
 struct smr_train;
 struct smr_wr_info;
 
-/* What a copy's -EAGAIN becomes where the stack may say -EAGAIN as well */
-#define SMR_PAGE_MISSING (-ENODATA)
-
 /* Bytes from the BTH to the ICRC */
 static inline unsigned int smr_packet_len(const struct smr_hdr *hdr)
 {

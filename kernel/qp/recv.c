@@ -289,8 +289,8 @@ enum smr_resp_verdict smr_recv_place(struct smr_qp *qp, u64 len,
 		return verdict;
 	err = copy(qp, from);
 	if (err)
-		verdict = err == -EAGAIN ? place_fault(qp, run) :
-					   SMR_RESP_LOC_PROT;
+		verdict = err == SMR_PAGE_MISSING ? place_fault(qp, run) :
+						    SMR_RESP_LOC_PROT;
 	smr_sgl_close(&qp->resp.sgl);
 	return verdict;
 }

@@ -142,7 +142,7 @@ static enum smr_resp_verdict payload_in(struct exec *x, size_t tail)
 		smp_wmb();
 		err = payload_copy(x, x->len - tail, tail);
 	}
-	if (err == -EAGAIN)
+	if (err == SMR_PAGE_MISSING)
 		return exec_fault(x, false);
 	if (err == -ENXIO)
 		return SMR_RESP_PEER_PROT;
@@ -299,7 +299,7 @@ static enum smr_resp_verdict read_local(struct exec *x)
 	verdict = SMR_RESP_PEER_PROT;
 	if (peer_open(x, IB_ACCESS_LOCAL_WRITE)) {
 		err = smr_sgl_copy(x->theirs, &x->qp->resp.sgl, x->len);
-		if (err == -EAGAIN)
+		if (err == SMR_PAGE_MISSING)
 			verdict = exec_fault(x, true);
 		else if (err != -EFAULT)
 			verdict = err ? SMR_RESP_ACCESS : SMR_RESP_OK;
@@ -377,7 +377,7 @@ static enum smr_resp_verdict atomic_local(struct exec *x, u64 orig)
 		return verdict;
 	err = smr_sgl_write(x->theirs, &orig, sizeof(orig));
 	peer_close(x);
-	if (err == -EAGAIN) {
+	if (err == SMR_PAGE_MISSING) {
 		local->hdr.orig = orig;
 		local->executed = true;
 		return SMR_RESP_PEER_PAGE;
@@ -402,8 +402,8 @@ static enum smr_resp_verdict exec_atomic(struct exec *x)
 		return SMR_RESP_ACCESS;
 	err = atomic_op(x, &orig);
 	if (err)
-		verdict = err == -EAGAIN ? exec_fault(x, false) :
-					   SMR_RESP_ACCESS;
+		verdict = err == SMR_PAGE_MISSING ? exec_fault(x, false) :
+						    SMR_RESP_ACCESS;
 	smr_sgl_close(&x->qp->resp.sgl);
 	if (verdict != SMR_RESP_OK)
 		return verdict;
@@ -433,7 +433,7 @@ static enum smr_resp_verdict operand_get(struct exec *x, u64 *value)
 		return SMR_RESP_PEER_PROT;
 	err = smr_sgl_read(x->theirs, value, sizeof(*value));
 	peer_close(x);
-	if (err == -EAGAIN)
+	if (err == SMR_PAGE_MISSING)
 		return SMR_RESP_PEER_PAGE;
 	return err ? SMR_RESP_PEER_PROT : SMR_RESP_OK;
 }
@@ -454,8 +454,8 @@ static enum smr_resp_verdict exec_atomic_write(struct exec *x)
 		return SMR_RESP_ACCESS;
 	err = smr_span_store8(&x->qp->resp.sgl.spans[0], value);
 	if (err)
-		verdict = err == -EAGAIN ? exec_fault(x, false) :
-					   SMR_RESP_ACCESS;
+		verdict = err == SMR_PAGE_MISSING ? exec_fault(x, false) :
+						    SMR_RESP_ACCESS;
 	smr_sgl_close(&x->qp->resp.sgl);
 	if (verdict == SMR_RESP_OK && !x->op->local)
 		smr_resp_confirm(x->qp, hdr);

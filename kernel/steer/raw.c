@@ -11,7 +11,6 @@
 #include "compat/cleanup.h"
 #include "net/train.h"
 #include "qp/core.h"
-#include "qp/packet.h"
 #include "qp/payload.h"
 #include "qp/recv.h"
 #include "qp/sq.h"
@@ -30,7 +29,7 @@ static int frame_fill(struct smr_sgl *sgl, struct sk_buff *skb)
 	for (i = 0; i < shinfo->nr_frags && !err; i++)
 		err = smr_sgl_read(sgl, skb_frag_address(&shinfo->frags[i]),
 				   skb_frag_size(&shinfo->frags[i]));
-	return err == -EAGAIN ? SMR_PAGE_MISSING : err;
+	return err;
 }
 
 /* A frame with what is in the open list; or an errno. */

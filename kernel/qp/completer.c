@@ -357,60 +357,38 @@ static enum comp_data data_check(struct smr_qp *qp, const struct smr_hdr *hdr,
 	return flags ? COMP_DATA_OK : COMP_DATA_BAD;
 }
 
-/* Open where the data of the packet is to go; 0 or -EFAULT. */
-static int data_open(struct smr_qp *qp, const struct smr_swqe *wqe, u64 skip,
-		     u32 len)
+/*
+ * Put the data of a response in place. DONE: it is there, or *status says how
+ * the work request fails. AGAIN, DEFER: a page was missing.
+ */
+static enum smr_step data_place(struct smr_qp *qp, const struct smr_hdr *hdr,
+				struct sk_buff *skb, unsigned int off,
+				struct smr_run *run, u8 *status)
 {
-	enum smr_key_verdict verdict;
-
-	verdict = smr_sgl_open(&qp->comp.sgl, qp->pd, qp->ibqp.qp_num,
-			       IB_ACCESS_LOCAL_WRITE, wqe->sge, wqe->num_sge,
-			       skip, len);
-	smr_key_count(qp->env->stats, verdict);
-	return verdict == SMR_KEY_OK ? 0 : -EFAULT;
-}
-
-/* After a missing page was brought in, or could not be. */
-static int data_fault(struct smr_qp *qp, struct smr_run *run)
-{
-	int err = smr_payload_fault(run, &qp->comp.sgl, true);
-
-	if (err == -EINTR)
-		return -EAGAIN;
-	return err ?: 1;
-}
-
-/* 0; 1: once more; -EAGAIN: in process context; -EFAULT, -ENOMEM. */
-static int read_place(struct smr_qp *qp, const struct smr_hdr *hdr,
-		      struct sk_buff *skb, unsigned int off,
-		      struct smr_run *run)
-{
+	bool atomic = hdr->op->flags & SMR_OP_ATOMICACK;
+	struct smr_sgl *sgl = &qp->comp.sgl;
 	struct smr_swqe *wqe = comp_head(qp);
-	u64 skip = (u64)smr_psn_off(hdr->psn, wqe->psn) * qp->mtu;
+	u64 skip = atomic ? 0 : (u64)smr_psn_off(hdr->psn, wqe->psn) * qp->mtu;
+	enum smr_step step = SMR_STEP_DONE;
+	enum smr_key_verdict verdict;
 	int err;
 
-	err = data_open(qp, wqe, skip, hdr->len);
-	if (err)
-		return err;
-	err = smr_sgl_write_skb(&qp->comp.sgl, skb, off, hdr->len);
+	verdict = smr_sgl_open(sgl, qp->pd, qp->ibqp.qp_num,
+			       IB_ACCESS_LOCAL_WRITE, wqe->sge, wqe->num_sge,
+			       skip, atomic ? sizeof(hdr->orig) : hdr->len);
+	smr_key_count(qp->env->stats, verdict);
+	if (verdict != SMR_KEY_OK) {
+		*status = IB_WC_LOC_PROT_ERR;
+		return SMR_STEP_DONE;
+	}
+	err = atomic ? smr_sgl_write(sgl, &hdr->orig, sizeof(hdr->orig)) :
+		       smr_sgl_write_skb(sgl, skb, off, hdr->len);
 	if (err == SMR_PAGE_MISSING)
-		err = data_fault(qp, run);
-	smr_sgl_close(&qp->comp.sgl);
-	return err;
-}
-
-static int atomic_place(struct smr_qp *qp, u64 orig, struct smr_run *run)
-{
-	int err;
-
-	err = data_open(qp, comp_head(qp), 0, sizeof(orig));
-	if (err)
-		return err;
-	err = smr_sgl_write(&qp->comp.sgl, &orig, sizeof(orig));
-	if (err == SMR_PAGE_MISSING)
-		err = data_fault(qp, run);
-	smr_sgl_close(&qp->comp.sgl);
-	return err;
+		step = smr_payload_fault(run, sgl, true, status);
+	else if (err)
+		*status = smr_fault_status(err);
+	smr_sgl_close(sgl);
+	return step;
 }
 
 /* The packet's data is in place: the PSN is done, perhaps the request. */
@@ -426,13 +404,14 @@ static void data_placed(struct smr_qp *qp, u32 psn)
 		una_set(qp, next);
 }
 
-/* A READ response or an atomic's. False: call again from process context. */
-static bool comp_data(struct smr_qp *qp, const struct smr_hdr *hdr,
-		      struct sk_buff *skb, unsigned int off,
-		      struct smr_run *run)
+/* A response of a READ or of an atomic. DEFER: it is not consumed. */
+static enum smr_step comp_data(struct smr_qp *qp, const struct smr_hdr *hdr,
+			       struct sk_buff *skb, unsigned int off,
+			       struct smr_run *run)
 {
 	bool atomic = hdr->op->flags & SMR_OP_ATOMICACK;
-	int err;
+	u8 status = IB_WC_SUCCESS;
+	enum smr_step step;
 
 	switch (data_check(qp, hdr, atomic ? SMR_WR_ATOMIC :
 				    SMR_WR_READ | SMR_WR_CONFIRMED)) {
@@ -440,33 +419,32 @@ static bool comp_data(struct smr_qp *qp, const struct smr_hdr *hdr,
 		break;
 	case COMP_DATA_CONFIRMED:
 		data_placed(qp, hdr->psn);
-		return true;
+		return SMR_STEP_DONE;
 	case COMP_DATA_DROP:
-		return true;
+		return SMR_STEP_DONE;
 	case COMP_DATA_GAP:
 		comp_gap(qp);
-		return true;
+		return SMR_STEP_DONE;
 	case COMP_DATA_BAD:
 		if (comp_head(qp))
 			smr_send_fail(qp, IB_WC_BAD_RESP_ERR);
-		return true;
+		return SMR_STEP_DONE;
 	}
 	do {
-		err = atomic ? atomic_place(qp, hdr->orig, run) :
-			       read_place(qp, hdr, skb, off, run);
-	} while (err > 0);
-	if (err == -EAGAIN)
-		return false;
-	if (err)
-		smr_send_fail(qp, smr_fault_status(err));
+		step = data_place(qp, hdr, skb, off, run, &status);
+	} while (step == SMR_STEP_AGAIN);
+	if (step != SMR_STEP_DONE)
+		return step;
+	if (status)
+		smr_send_fail(qp, status);
 	else
 		data_placed(qp, hdr->psn);
-	return true;
+	return SMR_STEP_DONE;
 }
 
-/* One packet. False: it stays, call again from process context. */
-static bool comp_packet(struct smr_qp *qp, struct sk_buff *skb,
-			unsigned int seg, struct smr_run *run)
+/* One packet. DEFER: it is not consumed. */
+static enum smr_step comp_packet(struct smr_qp *qp, struct sk_buff *skb,
+				 unsigned int seg, struct smr_run *run)
 {
 	unsigned int len, off = smr_rx_seg(skb, seg, &len);
 	struct smr_hdr hdr;
@@ -475,39 +453,41 @@ static bool comp_packet(struct smr_qp *qp, struct sk_buff *skb,
 	    !(hdr.op->flags & SMR_OP_RESPONSE) ||
 	    (hdr.opcode & SMR_TRANSPORT_MASK) != qp->service) {
 		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_HEADER);
-		return true;
+		return SMR_STEP_DONE;
 	}
 	if (!smr_icrc_ok(skb, seg)) {
 		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_ICRC);
-		return true;
+		return SMR_STEP_DONE;
 	}
 	run->quota -= hdr.len + SMR_COST_PACKET;
 	/* Nothing is on the wire now; what is handed over is not to retire. */
 	if (qp->handed.state != SMR_LOCAL_IDLE)
-		return true;
+		return SMR_STEP_DONE;
 	if (hdr.op->flags & (SMR_OP_READ | SMR_OP_ATOMICACK))
 		return comp_data(qp, &hdr, skb, off + hdr.op->hdr_len, run);
 	smr_stat_inc(qp->env->stats, SMR_CNT_ACKS_RX);
 	comp_aeth(qp, hdr.syndrome, hdr.psn);
-	return true;
+	return SMR_STEP_DONE;
 }
 
-/* The next packet of the queue. 0: there was none; else as comp_packet(). */
-static int comp_next(struct smr_qp *qp, struct smr_run *run)
+/* The next packet of the queue. WAIT: the queue is empty. */
+static enum smr_step comp_next(struct smr_qp *qp, struct smr_run *run)
 {
 	struct smr_completer *comp = &qp->comp;
 	struct sk_buff *skb = skb_peek(&comp->queue);
+	enum smr_step step;
 
 	if (!skb)
-		return 0;
-	if (!comp_packet(qp, skb, smr_rx_part(skb)->first + comp->seg, run))
-		return -EAGAIN;
+		return SMR_STEP_WAIT;
+	step = comp_packet(qp, skb, smr_rx_part(skb)->first + comp->seg, run);
+	if (step != SMR_STEP_DONE)
+		return step;
 	if (++comp->seg == smr_rx_part(skb)->count) {
 		comp->seg = 0;
 		skb_unlink(skb, &comp->queue);
 		consume_skb(skb);
 	}
-	return 1;
+	return SMR_STEP_DONE;
 }
 
 /* IBTA 9.8.2: whether the peer took it is not for us to know. */
@@ -569,14 +549,15 @@ static void comp_timeout(struct smr_qp *qp)
  * @run: how it may run
  *
  * Context: as @run says; called by the send task.
- * Return: SMR_TASK_IDLE when there was none.
+ * Return: SMR_STEP_WAIT when there was none.
  */
-enum smr_task_verdict smr_completer_run(struct smr_qp *qp, struct smr_run *run)
+enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_run *run)
 {
 	struct smr_completer *comp = &qp->comp;
 	bool up = READ_ONCE(qp->state) == IB_QPS_RTS ||
 		  READ_ONCE(qp->state) == IB_QPS_SQD;
 	enum smr_local_state handed;
+	enum smr_step step;
 
 	/* Pairs with the release in qp/loopback.c: the answer is complete. */
 	handed = smp_load_acquire(&qp->handed.state);
@@ -587,27 +568,21 @@ enum smr_task_verdict smr_completer_run(struct smr_qp *qp, struct smr_run *run)
 			comp_local(qp);
 		else
 			qp->handed.state = SMR_LOCAL_IDLE;
-		return SMR_TASK_MORE;
+		return SMR_STEP_DONE;
 	}
 	if (!up) {
 		skb_queue_purge(&comp->queue);
 		comp->seg = 0;
-		return SMR_TASK_IDLE;
+		return SMR_STEP_WAIT;
 	}
 	if (READ_ONCE(comp->rnr_over)) {
 		WRITE_ONCE(comp->rnr_over, false);
 		comp->rnr_wait = false;
 	}
-	switch (comp_next(qp, run)) {
-	case 0:
-		/* Late is only what is not even in the queue. */
-		if (!READ_ONCE(comp->timed_out))
-			return SMR_TASK_IDLE;
-		comp_timeout(qp);
-		return SMR_TASK_MORE;
-	case -EAGAIN:
-		return SMR_TASK_DEFER;
-	default:
-		return SMR_TASK_MORE;
-	}
+	step = comp_next(qp, run);
+	/* A response in the queue is not late, so the timeout comes after it. */
+	if (step != SMR_STEP_WAIT || !READ_ONCE(comp->timed_out))
+		return step;
+	comp_timeout(qp);
+	return SMR_STEP_DONE;
 }

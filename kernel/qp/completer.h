@@ -15,7 +15,6 @@ void smr_completer_reset(struct smr_qp *qp);
 void smr_completer_stop(struct smr_qp *qp);
 void smr_completer_start(struct smr_qp *qp);
 void smr_completer_arm(struct smr_qp *qp);
-enum smr_task_verdict smr_completer_run(struct smr_qp *qp,
-					struct smr_run *run);
+enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_run *run);
 
 #endif /* SMR_COMPLETER_H */

@@ -48,17 +48,15 @@ static void resp_task_put(struct smr_task *task)
 }
 
 /* Answers first: they make room in the window for what is to be sent. */
-static enum smr_task_verdict send_task_fn(struct smr_task *task,
-					  struct smr_run *run)
+static enum smr_step send_task_fn(struct smr_task *task, struct smr_run *run)
 {
 	struct smr_qp *qp = container_of(task, struct smr_qp, send_task);
-	enum smr_task_verdict verdict = smr_completer_run(qp, run);
+	enum smr_step step = smr_completer_run(qp, run);
 
-	return verdict == SMR_TASK_IDLE ? smr_requester_run(qp, run) : verdict;
+	return step == SMR_STEP_WAIT ? smr_requester_run(qp, run) : step;
 }
 
-static enum smr_task_verdict resp_task_fn(struct smr_task *task,
-					  struct smr_run *run)
+static enum smr_step resp_task_fn(struct smr_task *task, struct smr_run *run)
 {
 	return smr_responder_run(container_of(task, struct smr_qp, resp_task),
 				 run);

@@ -122,20 +122,20 @@ void smr_local_wr_undo(struct smr_qp *qp)
  * and a local invalidate waits for those before it.
  *
  * Context: as @run says; called by the send task.
- * Return: true: it has completed; false: once more, from process context, as
- * other CPUs copy for a moment yet with what it ends.
+ * Return: SMR_STEP_DONE: it has completed; SMR_STEP_DEFER: other CPUs still
+ * copy through what it ends.
  */
-bool smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe,
-		       const struct smr_run *run)
+enum smr_step smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe,
+				const struct smr_run *run)
 {
 	int err = local_wr_try(qp, wqe, run);
 
 	if (err == -EAGAIN)
-		return false;
+		return SMR_STEP_DEFER;
 	/* IBTA 11.6.2: "memory management operation error" */
 	if (err)
 		smr_send_fail(qp, IB_WC_MW_BIND_ERR);
 	else
 		smr_send_retire(qp);
-	return true;
+	return SMR_STEP_DONE;
 }

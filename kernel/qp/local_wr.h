@@ -8,14 +8,15 @@
 
 #include <linux/types.h>
 
+#include "qp/task.h"
+
 struct smr_inval;
 struct smr_pd;
 struct smr_qp;
-struct smr_run;
 struct smr_swqe;
 
-bool smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe,
-		       const struct smr_run *run);
+enum smr_step smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe,
+				const struct smr_run *run);
 void smr_local_wr_undo(struct smr_qp *qp);
 int smr_inval_exec(struct smr_qp *qp, struct smr_inval *inv,
 		   const struct smr_pd *pd, u32 rkey,

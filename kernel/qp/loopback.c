@@ -347,28 +347,28 @@ static void local_resume(struct smr_qp *qp, struct smr_run *run)
  * @run: how to run
  *
  * Context: as @run says; called by the send task.
- * Return: SMR_TASK_DEFER where pages cannot be brought in, else SMR_TASK_IDLE
- *	or SMR_TASK_MORE.
+ * Return: SMR_STEP_DEFER where pages cannot be brought in, else SMR_STEP_WAIT
+ *	or SMR_STEP_DONE.
  */
-enum smr_task_verdict smr_loopback_resume(struct smr_qp *qp, bool up,
-					  struct smr_run *run)
+enum smr_step smr_loopback_resume(struct smr_qp *qp, bool up,
+				  struct smr_run *run)
 {
 	struct smr_local *local = &qp->handed;
 	int err;
 
 	if (!up)
-		return smr_loopback_retract(qp) ? SMR_TASK_MORE : SMR_TASK_IDLE;
+		return smr_loopback_retract(qp) ? SMR_STEP_DONE : SMR_STEP_WAIT;
 	if (!run->can_fault)
-		return SMR_TASK_DEFER;
+		return SMR_STEP_DEFER;
 	err = local_fault(qp);
 	/* Only whoever lent its context is being killed: try in another. */
 	if (err == -EINTR)
-		return SMR_TASK_DEFER;
+		return SMR_STEP_DEFER;
 	local->err = err;
 	local_resume(qp, run);
 	/* Pairs with local_give(). */
 	return smp_load_acquire(&local->state) == SMR_LOCAL_FAULT ?
-	       SMR_TASK_IDLE : SMR_TASK_MORE;
+	       SMR_STEP_WAIT : SMR_STEP_DONE;
 }
 
 /* Is the operation, if there was one, the requester's again? */

@@ -23,8 +23,8 @@ void smr_loopback_park(struct smr_qp *qp, struct smr_local *local);
 bool smr_loopback_unpark(struct smr_qp *qp, struct smr_local *local);
 bool smr_loopback_retract(struct smr_qp *qp);
 void smr_loopback_fault(struct smr_local *local, struct smr_run *run);
-enum smr_task_verdict smr_loopback_resume(struct smr_qp *qp, bool up,
-					  struct smr_run *run);
+enum smr_step smr_loopback_resume(struct smr_qp *qp, bool up,
+				  struct smr_run *run);
 void smr_loopback_flush(struct smr_qp *qp);
 
 #endif /* SMR_LOOPBACK_H */

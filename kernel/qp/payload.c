@@ -3,7 +3,6 @@
 
 #include "key.h"
 #include "qp/core.h"
-#include "qp/packet.h"
 #include "qp/sq.h"
 #include "sgl.h"
 #include "stats.h"
@@ -34,56 +33,117 @@ bool smr_payload_open(struct smr_qp *qp, const struct smr_swqe *wqe)
 	return false;
 }
 
-/**
- * smr_payload_fault() - bring all pages of an open list in, if this run may
- * @run: how to run
- * @sgl: the list
- * @write: they will be written to
- *
- * Context: as @run says.
- * Return: 0: try once more; -EINTR: try in another context, for this one may
- * not fault, or whoever lent it is being killed; or why they can't be had,
- * see smr_span_fault().
- */
-int smr_payload_fault(const struct smr_run *run, const struct smr_sgl *sgl,
-		      bool write)
+/* 0, the errors of smr_sgl_fault(), or -EINTR where this run may not fault. */
+static int run_fault(const struct smr_run *run, const struct smr_sgl *sgl,
+		     bool write)
 {
 	return run->can_fault ? smr_sgl_fault(sgl, write) : -EINTR;
 }
 
-/* A page of the message is not there: it is to be, and then once more. */
-static int payload_fault(struct smr_qp *qp, struct smr_run *run)
+/**
+ * smr_payload_fault() - bring in the pages of a requester's open list
+ * @run: how to run
+ * @sgl: the list
+ * @write: the pages will be written to
+ * @status: set, on SMR_STEP_DONE only, to how the work request fails
+ *
+ * Context: as @run says.
+ * Return: SMR_STEP_AGAIN: the pages were brought in, try the copy again;
+ * SMR_STEP_DEFER: this run may not fault, or the process that lent it is being
+ * killed; SMR_STEP_DONE: the pages cannot be had.
+ */
+enum smr_step smr_payload_fault(const struct smr_run *run,
+				const struct smr_sgl *sgl, bool write,
+				u8 *status)
 {
-	int err = smr_payload_fault(run, &qp->req.sgl, false);
+	int err = run_fault(run, sgl, write);
 
-	if (err && err != -EINTR)
-		smr_send_fail(qp, smr_fault_status(err));
-	return err == -EINTR ? err : 0;
+	if (!err)
+		return SMR_STEP_AGAIN;
+	if (err == -EINTR)
+		return SMR_STEP_DEFER;
+	*status = smr_fault_status(err);
+	return SMR_STEP_DONE;
 }
 
 /**
- * smr_payload_result() - what became of the oldest work request
+ * smr_fault_verdict() - what a responder's fault means for the request
+ * @err: what smr_sgl_fault() has returned
+ * @refused: the verdict if the memory is to blame
+ *
+ * Context: any.
+ * Return: SMR_RESP_MORE after success; SMR_RESP_DEFER after -EINTR, since only
+ * the process that lent its context is being killed; SMR_RESP_NO_MEMORY; or
+ * @refused.
+ */
+enum smr_resp_verdict smr_fault_verdict(int err, enum smr_resp_verdict refused)
+{
+	switch (err) {
+	case 0:
+		return SMR_RESP_MORE;
+	case -EINTR:
+		return SMR_RESP_DEFER;
+	case -ENOMEM:
+		return SMR_RESP_NO_MEMORY;
+	default:
+		return refused;
+	}
+}
+
+/**
+ * smr_resp_fault() - bring in the pages of a responder's open list
+ * @run: how to run
+ * @sgl: the list
+ * @write: the pages will be written to
+ * @refused: the verdict if the memory is to blame
+ *
+ * Context: as @run says.
+ * Return: as smr_fault_verdict(); SMR_RESP_DEFER also where this run may not
+ * fault.
+ */
+enum smr_resp_verdict smr_resp_fault(const struct smr_run *run,
+				     const struct smr_sgl *sgl, bool write,
+				     enum smr_resp_verdict refused)
+{
+	return smr_fault_verdict(run_fault(run, sgl, write), refused);
+}
+
+/* A page of the message is missing. Without it the work request fails. */
+static enum smr_step payload_fault(struct smr_qp *qp, struct smr_run *run)
+{
+	u8 status = IB_WC_SUCCESS;
+	enum smr_step step;
+
+	step = smr_payload_fault(run, &qp->req.sgl, false, &status);
+	if (status)
+		smr_send_fail(qp, status);
+	return step == SMR_STEP_DEFER ? SMR_STEP_DEFER : SMR_STEP_AGAIN;
+}
+
+/**
+ * smr_payload_result() - what became of the oldest work request's message
  * @qp: the QP, its list still open
- * @err: SMR_PAGE_MISSING, -EFAULT, -EAGAIN, 0 or another error
+ * @err: 0, or the error of copying or sending it
  * @run: how to run
  *
  * Context: as @run says; called by the send task.
- * Return: 1: it has left, or is lost, which is the same to the sender; 0: it
- * has failed, or is to be tried again; -EAGAIN when the stack has no room;
- * -EINTR to be called from process context.
+ * Return: SMR_STEP_DONE: the message has left, or is lost, which is the same
+ * to the sender; SMR_STEP_AGAIN: the work request has failed, or is to be
+ * tried again; SMR_STEP_WAIT: the stack has no room; SMR_STEP_DEFER.
  */
-int smr_payload_result(struct smr_qp *qp, int err, struct smr_run *run)
+enum smr_step smr_payload_result(struct smr_qp *qp, int err,
+				 struct smr_run *run)
 {
 	switch (err) {
 	case SMR_PAGE_MISSING:
 		return payload_fault(qp, run);
 	case -EFAULT:
 		smr_send_fail(qp, IB_WC_LOC_PROT_ERR);
-		return 0;
+		return SMR_STEP_AGAIN;
 	case -EAGAIN:
 		smr_stat_inc(qp->env->stats, SMR_CNT_BACKPRESSURE);
-		return err;
+		return SMR_STEP_WAIT;
 	default:
-		return 1;
+		return SMR_STEP_DONE;
 	}
 }

@@ -9,30 +9,21 @@
 
 #include "qp/core.h"
 
-/* How a work request completes whose pages a fault could not bring in. */
+/* How a work request completes after smr_sgl_fault() failed with @err */
 static inline enum ib_wc_status smr_fault_status(int err)
 {
 	return err == -ENOMEM ? IB_WC_LOC_QP_OP_ERR : IB_WC_LOC_PROT_ERR;
 }
 
-/* And what becomes of a request: @refused if the memory is to blame. */
-static inline enum smr_resp_verdict
-smr_fault_verdict(int err, enum smr_resp_verdict refused)
-{
-	switch (err) {
-	case -EINTR:
-		/* Only whoever lent its context is being killed. */
-		return SMR_RESP_DEFER;
-	case -ENOMEM:
-		return SMR_RESP_NO_MEMORY;
-	default:
-		return refused;
-	}
-}
-
-int smr_payload_fault(const struct smr_run *run, const struct smr_sgl *sgl,
-		      bool write);
+enum smr_step smr_payload_fault(const struct smr_run *run,
+				const struct smr_sgl *sgl, bool write,
+				u8 *status);
+enum smr_resp_verdict smr_fault_verdict(int err, enum smr_resp_verdict refused);
+enum smr_resp_verdict smr_resp_fault(const struct smr_run *run,
+				     const struct smr_sgl *sgl, bool write,
+				     enum smr_resp_verdict refused);
 bool smr_payload_open(struct smr_qp *qp, const struct smr_swqe *wqe);
-int smr_payload_result(struct smr_qp *qp, int err, struct smr_run *run);
+enum smr_step smr_payload_result(struct smr_qp *qp, int err,
+				 struct smr_run *run);
 
 #endif /* SMR_PAYLOAD_H */

@@ -252,13 +252,6 @@ enum smr_resp_verdict smr_recv_open(struct smr_qp *qp, u64 skip, u64 len)
 	return verdict == SMR_KEY_OK ? SMR_RESP_OK : SMR_RESP_LOC_PROT;
 }
 
-static enum smr_resp_verdict place_fault(struct smr_qp *qp, struct smr_run *run)
-{
-	int err = smr_payload_fault(run, &qp->resp.sgl, true);
-
-	return err ? smr_fault_verdict(err, SMR_RESP_LOC_PROT) : SMR_RESP_MORE;
-}
-
 /**
  * smr_recv_place() - put a message into the next receive work request
  * @qp: the receiver
@@ -288,9 +281,11 @@ enum smr_resp_verdict smr_recv_place(struct smr_qp *qp, u64 len,
 	if (verdict != SMR_RESP_OK)
 		return verdict;
 	err = copy(qp, from);
-	if (err)
-		verdict = err == SMR_PAGE_MISSING ? place_fault(qp, run) :
-						    SMR_RESP_LOC_PROT;
+	if (err == SMR_PAGE_MISSING)
+		verdict = smr_resp_fault(run, &qp->resp.sgl, true,
+					 SMR_RESP_LOC_PROT);
+	else if (err)
+		verdict = SMR_RESP_LOC_PROT;
 	smr_sgl_close(&qp->resp.sgl);
 	return verdict;
 }

@@ -19,13 +19,6 @@
 #include "steer/raw.h"
 #include "trace.h"
 
-/* Can more be sent now, and if not, what ends the wait? */
-enum req_verdict {
-	REQ_SENT,	/* look for more */
-	REQ_WAIT,	/* an answer, a timer, a doorbell or the flow's wake */
-	REQ_DEFER,	/* process context */
-};
-
 /**
  * smr_requester_reset() - back to how a requester is when it is new
  * @qp: the QP, paused
@@ -124,12 +117,6 @@ static void psn_sent(struct smr_qp *qp, u32 n)
 		smr_completer_arm(qp);
 }
 
-/* A local error in the middle: it completes once those before it have. */
-static void wqe_spoil(struct smr_swqe *wqe, u8 status)
-{
-	wqe->status = status;
-}
-
 struct req_message {
 	struct smr_qp *qp;
 	struct smr_swqe *wqe;
@@ -211,48 +198,40 @@ static enum smr_key_verdict message_open(struct req_message *m)
 			    (u64)(m->end - m->first) * m->qp->mtu);
 }
 
-/* A page of the message is not there: it is to be, and then once more. */
-static enum req_verdict message_fault(struct req_message *m,
-				      struct smr_run *run)
-{
-	int err = smr_payload_fault(run, &m->qp->req.sgl, false);
-
-	if (err == -EINTR)
-		return REQ_DEFER;
-	if (err)
-		wqe_spoil(m->wqe, smr_fault_status(err));
-	return REQ_SENT;
-}
-
-static enum req_verdict message_sent(struct req_message *m, struct smr_run *run,
-				     u32 sent, int err)
+/*
+ * What became of some of a message's packets. A work request with a local
+ * error completes when those before it have, see wqe_refuse().
+ */
+static enum smr_step message_sent(struct req_message *m, struct smr_run *run,
+				  u32 sent, int err)
 {
 	struct smr_qp *qp = m->qp;
 
 	if (err == SMR_PAGE_MISSING)
-		return message_fault(m, run);
+		return smr_payload_fault(run, &qp->req.sgl, false,
+					 &m->wqe->status);
 	if (err == -EFAULT) {
-		wqe_spoil(m->wqe, IB_WC_LOC_PROT_ERR);
-		return REQ_SENT;
+		m->wqe->status = IB_WC_LOC_PROT_ERR;
+		return SMR_STEP_DONE;
 	}
 	if (err == -EAGAIN) {
 		smr_stat_inc(qp->env->stats, SMR_CNT_BACKPRESSURE);
-		return REQ_WAIT;
+		return SMR_STEP_WAIT;
 	}
 	/* No route and no memory are as good as a lost packet. */
 	if (err)
 		sent = m->end - m->first;
 	psn_sent(qp, sent);
 	run->quota -= sent * (qp->mtu + SMR_COST_PACKET);
-	return REQ_SENT;
+	return SMR_STEP_DONE;
 }
 
 /* SEND and WRITE: as much of the message as the window and a train take. */
-static enum req_verdict message_send(struct req_message *m, struct smr_run *run)
+static enum smr_step message_send(struct req_message *m, struct smr_run *run)
 {
 	struct smr_qp *qp = m->qp;
 	enum smr_key_verdict verdict;
-	enum req_verdict ret;
+	enum smr_step ret;
 	u32 sent = 0;
 	int err;
 
@@ -260,8 +239,8 @@ static enum req_verdict message_send(struct req_message *m, struct smr_run *run)
 		      m->first + SMR_TRAIN_SEGS);
 	verdict = message_open(m);
 	if (verdict != SMR_KEY_OK) {
-		wqe_spoil(m->wqe, key_to_status(qp, verdict));
-		return REQ_SENT;
+		m->wqe->status = key_to_status(qp, verdict);
+		return SMR_STEP_DONE;
 	}
 	err = train_send(m, &sent);
 	ret = message_sent(m, run, sent, err);
@@ -270,15 +249,15 @@ static enum req_verdict message_send(struct req_message *m, struct smr_run *run)
 }
 
 /* ATOMIC WRITE: one packet with a payload, which is answered on its own. */
-static enum req_verdict atomic_write_send(struct req_message *m,
-					  struct smr_run *run)
+static enum smr_step atomic_write_send(struct req_message *m,
+				       struct smr_run *run)
 {
 	struct smr_qp *qp = m->qp;
 	u32 psn = qp->req.psn;
-	enum req_verdict ret;
+	enum smr_step ret;
 
 	if (smr_window_reads(qp) >= qp->attr.max_rd_atomic)
-		return REQ_WAIT;
+		return SMR_STEP_WAIT;
 	ret = message_send(m, run);
 	if (qp->req.psn != psn)
 		smr_window_add_read(qp);
@@ -291,19 +270,19 @@ static enum req_verdict atomic_write_send(struct req_message *m,
  * that the window bounds what is under way and loss costs little. A part that
  * is more than the window goes alone.
  */
-static enum req_verdict fetch_send(struct req_message *m, struct smr_run *run)
+static enum smr_step fetch_send(struct req_message *m, struct smr_run *run)
 {
 	struct smr_qp *qp = m->qp;
 	struct smr_swqe *wqe = m->wqe;
 	struct smr_hdr *hdr = &m->hdr;
 	u32 n = smr_window_part(qp, m->first, wqe->npsn);
 	u32 off = m->first * qp->mtu;
-	enum req_verdict ret;
+	enum smr_step ret;
 	int err;
 
 	if (smr_window_reads(qp) >= qp->attr.max_rd_atomic ||
 	    (n > smr_window_room(qp) && qp->req.psn != qp->comp.una))
-		return REQ_WAIT;
+		return SMR_STEP_WAIT;
 	m->end = m->first + 1;
 	smr_req_hdr_opcode(qp, hdr, m->wr->only);
 	hdr->ack_req = true;
@@ -341,21 +320,20 @@ static void local_send(struct req_message *m, struct smr_run *run)
 }
 
 /* The next piece of a work request that has its PSNs. */
-static enum req_verdict wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
-				 const struct smr_wr_info *wr,
-				 struct smr_run *run)
+static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
+			      const struct smr_wr_info *wr, struct smr_run *run)
 {
 	struct req_message m = { .qp = qp, .wqe = wqe, .wr = wr };
-	enum req_verdict ret;
+	enum smr_step ret;
 
 	m.first = smr_psn_off(qp->req.psn, wqe->psn);
 	smr_req_hdr_init(qp, wqe, wr, &m.hdr);
 	if (!m.first && smr_loopback_usable(qp)) {
 		local_send(&m, run);
-		return REQ_SENT;
+		return SMR_STEP_DONE;
 	}
 	if (!smr_window_room(qp))
-		return REQ_WAIT;
+		return SMR_STEP_WAIT;
 	if (wr->flags & SMR_WR_ATOMIC_WRITE)
 		ret = atomic_write_send(&m, run);
 	else if (wr->flags & SMR_WR_NONPOSTED)
@@ -373,58 +351,51 @@ static enum req_verdict wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 }
 
 /* A work request that is no good completes when it is its turn. */
-static enum req_verdict wqe_refuse(struct smr_qp *qp, struct smr_swqe *wqe)
+static enum smr_step wqe_refuse(struct smr_qp *qp, struct smr_swqe *wqe)
 {
 	if (qp->sq.head != qp->sq.next)
-		return REQ_WAIT;
+		return SMR_STEP_WAIT;
 	/* A queue that drains begins nothing new, not even this. */
 	if (wqe->state == SMR_SWQE_POSTED &&
 	    READ_ONCE(qp->state) != IB_QPS_RTS)
-		return REQ_WAIT;
+		return SMR_STEP_WAIT;
 	smr_send_fail(qp, wqe->status);
-	return REQ_SENT;
+	return SMR_STEP_DONE;
 }
 
 /* All before it has completed, so it completes right behind them. */
-static enum req_verdict wqe_local(struct smr_qp *qp, struct smr_swqe *wqe,
-				  struct smr_run *run)
+static enum smr_step wqe_local(struct smr_qp *qp, struct smr_swqe *wqe,
+			       struct smr_run *run)
 {
 	run->quota -= SMR_COST_PACKET;
 	if (qp->sq.head != qp->sq.next)
-		return REQ_WAIT;
+		return SMR_STEP_WAIT;
 	if (READ_ONCE(qp->state) != IB_QPS_RTS) {
 		/* It may have been tried: nobody knows for how long it waits. */
 		smr_local_wr_undo(qp);
-		return REQ_WAIT;
+		return SMR_STEP_WAIT;
 	}
-	return smr_local_wr_exec(qp, wqe, run) ? REQ_SENT : REQ_DEFER;
+	return smr_local_wr_exec(qp, wqe, run);
 }
 
-static enum req_verdict datagram_send(struct smr_qp *qp, struct smr_swqe *wqe,
-				      struct smr_run *run)
+static enum smr_step datagram_send(struct smr_qp *qp, struct smr_swqe *wqe,
+				   struct smr_run *run)
 {
 	if (READ_ONCE(qp->state) != IB_QPS_RTS)
-		return REQ_WAIT;
-	switch (qp->service == SMR_TRANSPORT_RAW ? smr_raw_send(qp, wqe, run) :
-						   smr_ud_send(qp, wqe, run)) {
-	case -EAGAIN:
-		return REQ_WAIT;
-	case -EINTR:
-		return REQ_DEFER;
-	default:
-		return REQ_SENT;
-	}
+		return SMR_STEP_WAIT;
+	return qp->service == SMR_TRANSPORT_RAW ? smr_raw_send(qp, wqe, run) :
+						  smr_ud_send(qp, wqe, run);
 }
 
-static enum req_verdict requester_step(struct smr_qp *qp, struct smr_run *run)
+static enum smr_step requester_step(struct smr_qp *qp, struct smr_run *run)
 {
 	const struct smr_wr_info *wr;
 	struct smr_swqe *wqe;
 
 	if (qp->comp.rnr_wait || qp->handed.state != SMR_LOCAL_IDLE)
-		return REQ_WAIT;
+		return SMR_STEP_WAIT;
 	if (qp->sq.next == qp->sq.ring.idx && !smr_sq_fetch(qp))
-		return REQ_WAIT;
+		return SMR_STEP_WAIT;
 	wqe = smr_sq_wqe(&qp->sq, qp->sq.next);
 	if (wqe->status)
 		return wqe_refuse(qp, wqe);
@@ -436,10 +407,10 @@ static enum req_verdict requester_step(struct smr_qp *qp, struct smr_run *run)
 		return datagram_send(qp, wqe, run);
 	if (wqe->state == SMR_SWQE_POSTED) {
 		if (!wqe_may_start(qp, wqe, wr))
-			return REQ_WAIT;
+			return SMR_STEP_WAIT;
 		wqe->status = wqe_check(qp, wqe, wr);
 		if (wqe->status)
-			return REQ_SENT;
+			return SMR_STEP_DONE;
 		wqe_start(qp, wqe, wr);
 	}
 	return wqe_send(qp, wqe, wr, run);
@@ -471,18 +442,18 @@ static void requester_drained(struct smr_qp *qp)
  * Complete what is in the send queue of a QP in error. An operation that a peer
  * on this host works on comes back first.
  */
-static enum smr_task_verdict send_flush(struct smr_qp *qp, struct smr_run *run)
+static enum smr_step send_flush(struct smr_qp *qp, struct smr_run *run)
 {
 	struct smr_sq *sq = &qp->sq;
 
 	if (qp->handed.state != SMR_LOCAL_IDLE && !smr_loopback_retract(qp))
-		return SMR_TASK_IDLE;
+		return SMR_STEP_WAIT;
 	if (sq->head == sq->ring.idx && !smr_sq_fetch(qp))
-		return SMR_TASK_IDLE;
+		return SMR_STEP_WAIT;
 	smr_local_wr_undo(qp);
 	smr_send_flush(qp);
 	run->quota -= SMR_COST_PACKET;
-	return SMR_TASK_MORE;
+	return SMR_STEP_DONE;
 }
 
 /**
@@ -499,7 +470,7 @@ void smr_send_flush_all(struct smr_qp *qp)
 	u32 n;
 
 	for (n = 0; n < qp->sq.ring.depth; n++)
-		if (send_flush(qp, &run) == SMR_TASK_IDLE)
+		if (send_flush(qp, &run) == SMR_STEP_WAIT)
 			return;
 }
 
@@ -509,10 +480,12 @@ void smr_send_flush_all(struct smr_qp *qp)
  * @run: how it may run
  *
  * Context: as @run says; called by the send task.
- * Return: SMR_TASK_IDLE when nothing may be sent now.
+ * Return: SMR_STEP_WAIT when nothing may be sent now.
  */
-enum smr_task_verdict smr_requester_run(struct smr_qp *qp, struct smr_run *run)
+enum smr_step smr_requester_run(struct smr_qp *qp, struct smr_run *run)
 {
+	enum smr_step step;
+
 	switch (READ_ONCE(qp->state)) {
 	case IB_QPS_RTS:
 	case IB_QPS_SQD:
@@ -521,16 +494,10 @@ enum smr_task_verdict smr_requester_run(struct smr_qp *qp, struct smr_run *run)
 	case IB_QPS_SQE:
 		return send_flush(qp, run);
 	default:
-		return SMR_TASK_IDLE;
+		return SMR_STEP_WAIT;
 	}
-	switch (requester_step(qp, run)) {
-	case REQ_SENT:
-		return SMR_TASK_MORE;
-	case REQ_DEFER:
-		return SMR_TASK_DEFER;
-	case REQ_WAIT:
-		break;
-	}
-	requester_drained(qp);
-	return SMR_TASK_IDLE;
+	step = requester_step(qp, run);
+	if (step == SMR_STEP_WAIT)
+		requester_drained(qp);
+	return step;
 }

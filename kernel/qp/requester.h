@@ -9,8 +9,7 @@
 
 struct smr_qp;
 
-enum smr_task_verdict smr_requester_run(struct smr_qp *qp,
-					struct smr_run *run);
+enum smr_step smr_requester_run(struct smr_qp *qp, struct smr_run *run);
 void smr_requester_start(struct smr_qp *qp, u32 psn);
 void smr_requester_reset(struct smr_qp *qp);
 

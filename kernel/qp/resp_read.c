@@ -125,26 +125,29 @@ static bool read_open(struct smr_qp *qp)
 }
 
 /* The memory went away in the middle: IBTA 9.7.5.2.7, a NAK in its place. */
-static enum smr_task_verdict read_broken(struct smr_qp *qp,
-					 enum smr_resp_verdict why)
+static enum smr_step read_broken(struct smr_qp *qp, enum smr_resp_verdict why)
 {
 	qp->resp.read.active = false;
 	smr_reply_read_error(qp, qp->resp.read.psn, why);
-	return SMR_TASK_MORE;
+	return SMR_STEP_DONE;
 }
 
-static enum smr_task_verdict read_fault(struct smr_qp *qp, struct smr_run *run)
+static enum smr_step read_fault(struct smr_qp *qp, struct smr_run *run)
 {
-	int err = smr_payload_fault(run, &qp->resp.sgl, false);
+	enum smr_resp_verdict verdict;
 
-	if (err == -EINTR)
-		return SMR_TASK_DEFER;
-	return err ? read_broken(qp, smr_fault_verdict(err, SMR_RESP_ACCESS)) :
-		     SMR_TASK_MORE;
+	verdict = smr_resp_fault(run, &qp->resp.sgl, false, SMR_RESP_ACCESS);
+	switch (verdict) {
+	case SMR_RESP_MORE:
+		return SMR_STEP_AGAIN;
+	case SMR_RESP_DEFER:
+		return SMR_STEP_DEFER;
+	default:
+		return read_broken(qp, verdict);
+	}
 }
 
-static enum smr_task_verdict read_sent(struct answer *a, struct smr_run *run,
-				       int err)
+static enum smr_step read_sent(struct answer *a, struct smr_run *run, int err)
 {
 	struct smr_read_stream *read = &a->qp->resp.read;
 
@@ -155,16 +158,16 @@ static enum smr_task_verdict read_sent(struct answer *a, struct smr_run *run,
 		return read_broken(a->qp, SMR_RESP_ACCESS);
 	case -EAGAIN:
 		smr_stat_inc(a->qp->env->stats, SMR_CNT_BACKPRESSURE);
-		return SMR_TASK_IDLE;
+		return SMR_STEP_WAIT;
 	case 0:
 		run->quota -= smr_psn_off(a->next.psn, read->psn) *
 			      (a->qp->mtu + SMR_COST_PACKET);
 		*read = a->next;
-		return SMR_TASK_MORE;
+		return SMR_STEP_DONE;
 	default:
 		/* As good as lost; the requester will ask again. */
 		read->active = false;
-		return SMR_TASK_MORE;
+		return SMR_STEP_DONE;
 	}
 }
 
@@ -174,9 +177,9 @@ static enum smr_task_verdict read_sent(struct answer *a, struct smr_run *run,
  * @run: how to run
  *
  * Context: as @run says; called by the response task.
- * Return: SMR_TASK_IDLE when the stack takes nothing now.
+ * Return: SMR_STEP_WAIT when the stack takes nothing now.
  */
-enum smr_task_verdict smr_resp_read(struct smr_qp *qp, struct smr_run *run)
+enum smr_step smr_resp_read(struct smr_qp *qp, struct smr_run *run)
 {
 	struct answer a = {
 		.qp = qp,
@@ -189,17 +192,17 @@ enum smr_task_verdict smr_resp_read(struct smr_qp *qp, struct smr_run *run)
 			.msn = qp->resp.msn,
 		},
 	};
-	enum smr_task_verdict verdict;
+	enum smr_step step;
 
 	smr_sgl_inline(&qp->resp.sgl, NULL, 0);
 	if (smr_xrc_enter(qp, qp->resp.read.srqn) && read_open(qp)) {
-		verdict = read_sent(&a, run, answer_send(&a));
+		step = read_sent(&a, run, answer_send(&a));
 		smr_sgl_close(&qp->resp.sgl);
 	} else {
-		verdict = read_broken(qp, SMR_RESP_ACCESS);
+		step = read_broken(qp, SMR_RESP_ACCESS);
 	}
 	smr_xrc_leave(qp);
-	return verdict;
+	return step;
 }
 
 /* A repeated READ asks for the original or for a tail of it. */

@@ -253,9 +253,8 @@ static void op_park(struct smr_qp *qp, const struct smr_op *op)
 		smr_loopback_park(qp, op->local);
 }
 
-static enum smr_task_verdict op_step(struct smr_qp *qp,
-				     const struct smr_op *op,
-				     struct smr_run *run)
+static enum smr_step op_step(struct smr_qp *qp, const struct smr_op *op,
+			     struct smr_run *run)
 {
 	enum smr_resp_verdict verdict = op_try(qp, op, run);
 
@@ -264,17 +263,17 @@ static enum smr_task_verdict op_step(struct smr_qp *qp,
 	switch (verdict) {
 	case SMR_RESP_MORE:
 		op_park(qp, op);
-		return SMR_TASK_MORE;
+		return SMR_STEP_AGAIN;
 	case SMR_RESP_DEFER:
 		op_park(qp, op);
-		return SMR_TASK_DEFER;
+		return SMR_STEP_DEFER;
 	case SMR_RESP_PEER_PAGE:
 		smr_loopback_fault(op->local, run);
 		op_park(qp, op);
-		return SMR_TASK_IDLE;
+		return SMR_STEP_WAIT;
 	case SMR_RESP_GONE:
 		smr_inval_undo(qp, &qp->resp.inval);
-		return SMR_TASK_MORE;
+		return SMR_STEP_DONE;
 	case SMR_RESP_OK:
 		op_established(qp);
 		op_executed(qp, op, run);
@@ -291,21 +290,20 @@ static enum smr_task_verdict op_step(struct smr_qp *qp,
 	op_done(qp, op);
 	if (qp->resp.acks >= ACK_COALESCE)
 		smr_reply_acks_flush(qp);
-	return SMR_TASK_MORE;
+	return SMR_STEP_DONE;
 }
 
 /* One request, or a slice of one. */
-static enum smr_task_verdict op_process(struct smr_qp *qp,
-					const struct smr_op *op,
-					struct smr_run *run)
+static enum smr_step op_process(struct smr_qp *qp, const struct smr_op *op,
+				struct smr_run *run)
 {
-	enum smr_task_verdict verdict;
+	enum smr_step step;
 
 	/* Whether there is such a queue matters once the PSN is right. */
 	smr_xrc_enter(qp, op->hdr.srqn);
-	verdict = op_step(qp, op, run);
+	step = op_step(qp, op, run);
 	smr_xrc_leave(qp);
-	return verdict;
+	return step;
 }
 
 /* The next packet's headers. False: it is no good and was dropped. */
@@ -336,24 +334,22 @@ static bool op_from_skb(struct smr_qp *qp, struct sk_buff *skb,
 	return true;
 }
 
-static enum smr_task_verdict respond_wire(struct smr_qp *qp,
-					  struct sk_buff *skb,
-					  struct smr_run *run)
+static enum smr_step respond_wire(struct smr_qp *qp, struct sk_buff *skb,
+				  struct smr_run *run)
 {
 	struct smr_op op;
 
 	run->quota -= SMR_COST_PACKET;
 	if (!op_from_skb(qp, skb, &op)) {
 		op_done(qp, &op);
-		return SMR_TASK_MORE;
+		return SMR_STEP_DONE;
 	}
 	return op_process(qp, &op, run);
 }
 
 /* Nobody has sent it to this QP: there is nobody to answer, nor a header. */
-static enum smr_task_verdict respond_frame(struct smr_qp *qp,
-					   struct sk_buff *skb,
-					   struct smr_run *run)
+static enum smr_step respond_frame(struct smr_qp *qp, struct sk_buff *skb,
+				   struct smr_run *run)
 {
 	const struct smr_op op = { .skb = skb };
 	enum smr_resp_verdict verdict;
@@ -361,18 +357,17 @@ static enum smr_task_verdict respond_frame(struct smr_qp *qp,
 	run->quota -= SMR_COST_PACKET;
 	verdict = smr_raw_receive(qp, skb, run);
 	if (verdict == SMR_RESP_MORE)
-		return SMR_TASK_MORE;
+		return SMR_STEP_AGAIN;
 	if (verdict == SMR_RESP_DEFER)
-		return SMR_TASK_DEFER;
+		return SMR_STEP_DEFER;
 	if (verdict != SMR_RESP_OK)
 		op_refuse(qp, &op, verdict, run);
 	op_done(qp, &op);
-	return SMR_TASK_MORE;
+	return SMR_STEP_DONE;
 }
 
-static enum smr_task_verdict respond_local(struct smr_qp *qp,
-					   struct smr_local *local,
-					   struct smr_run *run)
+static enum smr_step respond_local(struct smr_qp *qp, struct smr_local *local,
+				   struct smr_run *run)
 {
 	struct smr_op op = {
 		.hdr = local->hdr,
@@ -383,13 +378,13 @@ static enum smr_task_verdict respond_local(struct smr_qp *qp,
 	/* Not while the requester brings pages in; pairs with its cmpxchg(). */
 	if (smp_load_acquire(&local->state) != SMR_LOCAL_HANDED) {
 		smr_loopback_park(qp, local);
-		return SMR_TASK_IDLE;
+		return SMR_STEP_WAIT;
 	}
 	run->quota -= SMR_COST_PACKET;
 	if (!smr_loopback_check(qp, local)) {
 		smr_inval_undo(qp, &qp->resp.inval);
 		op_answer(qp, &op, SMR_LOCAL_DROPPED, 0, run);
-		return SMR_TASK_MORE;
+		return SMR_STEP_DONE;
 	}
 	return op_process(qp, &op, run);
 }
@@ -408,22 +403,22 @@ static void recv_last(struct smr_qp *qp)
  * now on is to be flushed too, so its doorbell is asked for before the queue is
  * looked at.
  */
-static enum smr_task_verdict recv_flush(struct smr_qp *qp, struct smr_run *run)
+static enum smr_step recv_flush(struct smr_qp *qp, struct smr_run *run)
 {
 	if (qp->resp.have_rwqe) {
 		smr_recv_fail(qp, IB_WC_WR_FLUSH_ERR);
 		run->quota -= SMR_COST_PACKET;
-		return SMR_TASK_MORE;
+		return SMR_STEP_DONE;
 	}
 	if (qp->srq || qp->ibqp.qp_type == IB_QPT_XRC_TGT) {
 		recv_last(qp);
-		return SMR_TASK_IDLE;
+		return SMR_STEP_WAIT;
 	}
 	if (!qp->rq.max_wr)
-		return SMR_TASK_IDLE;
+		return SMR_STEP_WAIT;
 	smr_ring_set_flags(&qp->rq.ring, SMR_RING_NEED_DOORBELL);
 	smr_recv_take(qp);
-	return qp->resp.have_rwqe ? SMR_TASK_MORE : SMR_TASK_IDLE;
+	return qp->resp.have_rwqe ? SMR_STEP_DONE : SMR_STEP_WAIT;
 }
 
 /*
@@ -440,9 +435,8 @@ static struct smr_local *op_claim(struct smr_qp *qp)
 }
 
 /* Not, or not any more, a QP that answers. */
-static enum smr_task_verdict respond_down(struct smr_qp *qp,
-					  enum ib_qp_state state,
-					  struct smr_run *run)
+static enum smr_step respond_down(struct smr_qp *qp, enum ib_qp_state state,
+				  struct smr_run *run)
 {
 	struct smr_local *local = op_claim(qp);
 
@@ -455,7 +449,7 @@ static enum smr_task_verdict respond_down(struct smr_qp *qp,
 	qp->resp.read.active = false;
 	if (local)
 		smr_loopback_answer(qp, local, SMR_LOCAL_DROPPED, 0, 0, run);
-	return state == IB_QPS_ERR ? recv_flush(qp, run) : SMR_TASK_IDLE;
+	return state == IB_QPS_ERR ? recv_flush(qp, run) : SMR_STEP_WAIT;
 }
 
 /**
@@ -464,16 +458,16 @@ static enum smr_task_verdict respond_down(struct smr_qp *qp,
  * @run: how it may run
  *
  * Context: as @run says; called by the response task.
- * Return: SMR_TASK_IDLE when there was nothing to do.
+ * Return: SMR_STEP_WAIT when there was nothing to do.
  */
-enum smr_task_verdict smr_responder_run(struct smr_qp *qp, struct smr_run *run)
+enum smr_step smr_responder_run(struct smr_qp *qp, struct smr_run *run)
 {
 	enum ib_qp_state state = READ_ONCE(qp->state);
 	struct smr_local *local;
 	struct sk_buff *skb;
 
 	if (!smr_reply_nak_flush(qp))
-		return SMR_TASK_IDLE;
+		return SMR_STEP_WAIT;
 	if (!smr_qp_receives(state))
 		return respond_down(qp, state, run);
 	if (qp->resp.read.active)
@@ -487,5 +481,5 @@ enum smr_task_verdict smr_responder_run(struct smr_qp *qp, struct smr_run *run)
 		       respond_frame(qp, skb, run) :
 		       respond_wire(qp, skb, run);
 	smr_reply_acks_flush(qp);
-	return SMR_TASK_IDLE;
+	return SMR_STEP_WAIT;
 }

@@ -105,9 +105,9 @@ static void task_hand_over(struct smr_task *task)
 static void task_loop(struct smr_task *task, struct smr_run *run)
 {
 	do {
-		enum smr_task_verdict verdict = task->fn(task, run);
+		enum smr_step step = task->fn(task, run);
 
-		if (verdict == SMR_TASK_IDLE) {
+		if (step == SMR_STEP_WAIT) {
 			if (task_disown(task))
 				return;
 			continue;
@@ -119,7 +119,7 @@ static void task_loop(struct smr_task *task, struct smr_run *run)
 				return;
 			continue;
 		}
-		if (verdict == SMR_TASK_DEFER || run->quota <= 0) {
+		if (step == SMR_STEP_DEFER || run->quota <= 0) {
 			task_hand_over(task);
 			return;
 		}
@@ -150,8 +150,7 @@ static void task_work(struct work_struct *work)
  * @put: drops it
  */
 void smr_task_init(struct smr_task *task, struct workqueue_struct *wq,
-		   enum smr_task_verdict (*fn)(struct smr_task *,
-					       struct smr_run *),
+		   enum smr_step (*fn)(struct smr_task *, struct smr_run *),
 		   bool (*get)(struct smr_task *),
 		   void (*put)(struct smr_task *))
 {

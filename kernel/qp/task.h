@@ -30,11 +30,15 @@ struct smr_run {
 	int quota;
 };
 
-/* What one call of a task's function says */
-enum smr_task_verdict {
-	SMR_TASK_IDLE,		/* nothing to do until it is run again */
-	SMR_TASK_MORE,		/* call again, now if the quota allows */
-	SMR_TASK_DEFER,		/* call again from process context */
+/*
+ * What one step of a task's work says. To the task itself, DONE and AGAIN are
+ * the same: it takes the next step, now if the quota allows.
+ */
+enum smr_step {
+	SMR_STEP_DONE,		/* finished, look for the next piece of work */
+	SMR_STEP_AGAIN,		/* not finished, try the same piece again */
+	SMR_STEP_WAIT,		/* nothing to do until an event runs the task */
+	SMR_STEP_DEFER,		/* call again from process context */
 };
 
 /**
@@ -48,7 +52,7 @@ enum smr_task_verdict {
  */
 struct smr_task {
 	atomic_t state;
-	enum smr_task_verdict (*fn)(struct smr_task *task, struct smr_run *run);
+	enum smr_step (*fn)(struct smr_task *task, struct smr_run *run);
 	bool (*get)(struct smr_task *task);
 	void (*put)(struct smr_task *task);
 	struct workqueue_struct *wq;
@@ -62,8 +66,7 @@ struct smr_task {
 #define SMR_COST_PACKET		1024
 
 void smr_task_init(struct smr_task *task, struct workqueue_struct *wq,
-		   enum smr_task_verdict (*fn)(struct smr_task *,
-					       struct smr_run *),
+		   enum smr_step (*fn)(struct smr_task *, struct smr_run *),
 		   bool (*get)(struct smr_task *),
 		   void (*put)(struct smr_task *));
 void smr_task_run(struct smr_task *task, struct smr_run *run);

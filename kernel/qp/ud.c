@@ -164,22 +164,21 @@ static void datagram_done(struct datagram *d, struct smr_run *run)
 	smr_send_retire(qp);
 }
 
-static int datagram_send(struct datagram *d, struct smr_run *run)
+static enum smr_step datagram_send(struct datagram *d, struct smr_run *run)
 {
 	struct smr_qp *qp = d->qp;
-	int ret;
+	enum smr_step step;
+	int err;
 
 	if (!smr_payload_open(qp, d->wqe))
-		return 0;
-	ret = is_local(d) ? local_send(d, run) :
+		return SMR_STEP_DONE;
+	err = is_local(d) ? local_send(d, run) :
 	      smr_packet_send(qp, &d->av->path, &d->hdr, &qp->req.sgl);
-	ret = smr_payload_result(qp, ret, run);
-	if (ret > 0) {
+	step = smr_payload_result(qp, err, run);
+	if (step == SMR_STEP_DONE)
 		datagram_done(d, run);
-		ret = 0;
-	}
 	smr_sgl_close(&qp->req.sgl);
-	return ret;
+	return step;
 }
 
 /**
@@ -189,28 +188,29 @@ static int datagram_send(struct datagram *d, struct smr_run *run)
  * @run: how to run
  *
  * Context: as @run says; called by the send task.
- * Return: 0 to be called for what comes next; -EAGAIN when the stack has no
- * room, the flow's wake ends that; -EINTR to be called from process context.
+ * Return: SMR_STEP_WAIT when the stack has no room: the flow's wake ends that;
+ * SMR_STEP_DEFER; SMR_STEP_DONE or SMR_STEP_AGAIN otherwise.
  */
-int smr_ud_send(struct smr_qp *qp, struct smr_swqe *wqe, struct smr_run *run)
+enum smr_step smr_ud_send(struct smr_qp *qp, struct smr_swqe *wqe,
+			  struct smr_run *run)
 {
 	struct datagram d = {
 		.qp = qp,
 		.wqe = wqe,
 		.av = smr_av_find(qp->env->ahs, wqe->ud.ah, &qp->pd->ibpd),
 	};
+	enum smr_step step = SMR_STEP_DONE;
 	u8 status = datagram_check(&d);
-	int err = 0;
 
 	if (status) {
 		smr_send_fail(qp, status);
 	} else {
 		datagram_init(&d);
-		err = datagram_send(&d, run);
+		step = datagram_send(&d, run);
 	}
 	if (d.av)
 		smr_av_put(d.av);
-	return err;
+	return step;
 }
 
 /* IBTA 9.8.3.1: what a datagram must be to be given a receive work request */

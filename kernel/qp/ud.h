@@ -5,7 +5,8 @@
 
 #include "qp/core.h"
 
-int smr_ud_send(struct smr_qp *qp, struct smr_swqe *wqe, struct smr_run *run);
+enum smr_step smr_ud_send(struct smr_qp *qp, struct smr_swqe *wqe,
+			  struct smr_run *run);
 
 /* What stands in front of each message: a GRH, or an IPv4 header at its end */
 #define SMR_GRH_LEN	40

@@ -119,29 +119,27 @@ static bool frame_len_ok(const struct smr_qp *qp, u32 len)
  * Context: as @run says; called by the send task.
  * Return: as smr_ud_send().
  */
-int smr_raw_send(struct smr_qp *qp, struct smr_swqe *wqe, struct smr_run *run)
+enum smr_step smr_raw_send(struct smr_qp *qp, struct smr_swqe *wqe,
+			   struct smr_run *run)
 {
-	int ret;
+	enum smr_step step = SMR_STEP_AGAIN;
+	int err;
 
 	if (!frame_len_ok(qp, wqe->len)) {
 		smr_send_fail(qp, IB_WC_LOC_LEN_ERR);
-		return 0;
+		return SMR_STEP_DONE;
 	}
 	if (!smr_payload_open(qp, wqe))
-		return 0;
-	ret = frame_out(qp, wqe->len);
-	if (ret == -EMSGSIZE) {
+		return SMR_STEP_DONE;
+	err = frame_out(qp, wqe->len);
+	if (err == -EMSGSIZE)
 		smr_send_fail(qp, IB_WC_LOC_LEN_ERR);
-		ret = 0;
-	} else {
-		ret = smr_payload_result(qp, ret, run);
-	}
-	if (ret > 0) {
+	else
+		step = smr_payload_result(qp, err, run);
+	if (step == SMR_STEP_DONE)
 		frame_done(qp, wqe, run);
-		ret = 0;
-	}
 	smr_sgl_close(&qp->req.sgl);
-	return ret;
+	return step;
 }
 
 static int frame_copy(struct smr_qp *qp, const void *from)

@@ -5,7 +5,8 @@
 
 #include "qp/core.h"
 
-int smr_raw_send(struct smr_qp *qp, struct smr_swqe *wqe, struct smr_run *run);
+enum smr_step smr_raw_send(struct smr_qp *qp, struct smr_swqe *wqe,
+			   struct smr_run *run);
 
 enum smr_resp_verdict smr_raw_receive(struct smr_qp *qp, struct sk_buff *skb,
 				      struct smr_run *run);

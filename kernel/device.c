@@ -80,15 +80,15 @@ static void dev_look(struct smr_dev *dev)
  * The netdev may have another address, or another MTU, or anything may have
  * happened to it when there was no device yet that a notifier could find.
  */
-static void follow_netdev(struct work_struct *work)
+static void resync_netdev(struct work_struct *work)
 {
-	struct smr_dev *dev = container_of(work, struct smr_dev, follow_work);
+	struct smr_dev *dev = container_of(work, struct smr_dev, resync_work);
 
 	rtnl_lock();
 	dev_look(dev);
 	rtnl_unlock();
-	smr_rules_follow(&dev->verbs.steer);
-	smr_mcast_follow(&dev->verbs.env);
+	smr_rules_resync(&dev->verbs.steer);
+	smr_mcast_resync(&dev->verbs.env);
 }
 
 /* What dealloc_driver undoes; the reverse order of it. */
@@ -127,7 +127,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	smr_dm_store_init(&dev->verbs.dms);
 	smr_steer_init(&dev->verbs.steer, ndev);
 	smr_userwqs_init(&dev->verbs.users);
-	INIT_WORK(&dev->follow_work, follow_netdev);
+	INIT_WORK(&dev->resync_work, resync_netdev);
 	netdev_hold(ndev, &dev->tracker, GFP_KERNEL);
 
 	env->egress = &dev->egress;
@@ -162,7 +162,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 {
 	struct smr_dev *dev = to_smr_dev(ibdev);
 
-	cancel_work_sync(&dev->follow_work);
+	cancel_work_sync(&dev->resync_work);
 	smr_steer_fini(&dev->verbs.steer);
 	smr_srqtab_fini(&dev->verbs.srqs);
 	smr_ahtab_fini(&dev->verbs.ahs);
@@ -185,7 +185,7 @@ static int enable_driver(struct ib_device *ibdev)
 	struct smr_dev *dev = to_smr_dev(ibdev);
 
 	smr_vlan_registered(&dev->verbs);
-	schedule_work(&dev->follow_work);
+	schedule_work(&dev->resync_work);
 	return 0;
 }
 
@@ -254,7 +254,7 @@ static int dev_register(struct smr_dev *dev, const char *name)
 		goto dealloc;
 	ret = ib_register_device(&dev->verbs.ibdev, name, NULL);
 	if (!ret)
-		return 0; /* and follow_netdev() may have ended it already */
+		return 0; /* and resync_netdev() may have ended it already */
 
 dealloc:
 	ib_dealloc_device(&dev->verbs.ibdev);
@@ -310,7 +310,7 @@ static void explain_failure(const struct net_device *ndev, const char *name,
 
 /*
  * The netdev may be on its way to another namespace, and its own may end
- * meanwhile: follow_netdev() looks whether it was.
+ * meanwhile: resync_netdev() looks whether it was.
  */
 static struct net *netdev_net_get(const struct net_device *ndev)
 {
@@ -383,10 +383,10 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		break;
 	case NETDEV_CHANGEADDR:
 	case NETDEV_CHANGEMTU:
-		schedule_work(&to_smr_dev(ibdev)->follow_work);
+		schedule_work(&to_smr_dev(ibdev)->resync_work);
 		break;
 	case NETDEV_UP:
-		schedule_work(&to_smr_dev(ibdev)->follow_work);
+		schedule_work(&to_smr_dev(ibdev)->resync_work);
 		fallthrough;
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:

@@ -25,7 +25,7 @@ struct smr_netns;
  * @tracker: of the reference on @verbs.env.ndev, which is kept until the
  *	namespace's sockets are closed, so that the namespace outlives them
  * @port_state: what consumers were told last; guarded by RTNL
- * @follow_work: sees to it that nothing of the netdev's life is missed
+ * @resync_work: looks at the netdev's state again; see resync_netdev()
  */
 struct smr_dev {
 	struct smr_verbs verbs;
@@ -36,7 +36,7 @@ struct smr_dev {
 	struct smr_egress egress;
 	netdevice_tracker tracker;
 	enum ib_port_state port_state;
-	struct work_struct follow_work;
+	struct work_struct resync_work;
 };
 
 /**

@@ -42,7 +42,7 @@ static int sock_open(struct smr_egress *eg, struct smr_egress_sock *s,
 	if (err)
 		return err;
 	sock_tune(s->sock->sk);
-	smr_flow_watch_init(&s->watch, &eg->flows, s->sock->sk);
+	smr_waiter_watch_init(&s->watch, &eg->waiters, s->sock->sk);
 	return 0;
 }
 
@@ -50,7 +50,7 @@ static void sock_close(struct smr_egress_sock *s)
 {
 	if (!s->sock)
 		return;
-	smr_flow_watch_fini(&s->watch);
+	smr_waiter_watch_fini(&s->watch);
 	sock_release(s->sock);
 	s->sock = NULL;
 }
@@ -69,11 +69,11 @@ int smr_egress_open(struct smr_egress *eg, struct net *net)
 	int err;
 
 	eg->net = net;
-	smr_flows_init(&eg->flows);
+	smr_waiters_init(&eg->waiters);
 
 	err = sock_open(eg, &eg->sock4, AF_INET);
 	if (err)
-		goto err_flows;
+		goto err_waiters;
 	err = sock_open(eg, &eg->sock6, AF_INET6);
 	if (err && err != -EAFNOSUPPORT && err != -EPFNOSUPPORT)
 		goto err_sock4;
@@ -81,16 +81,16 @@ int smr_egress_open(struct smr_egress *eg, struct net *net)
 
 err_sock4:
 	sock_close(&eg->sock4);
-err_flows:
-	smr_flows_fini(&eg->flows);
+err_waiters:
+	smr_waiters_fini(&eg->waiters);
 	return err;
 }
 
 /**
  * smr_egress_close() - close the sockets that a link sends from
- * @eg: opened; no path uses it any more, and no flow waits
+ * @eg: opened; no path uses it any more, and no waiter waits
  *
- * No flow's wake() runs when this returns. Trains that are still in the stack
+ * No waiter's wake() runs when this returns. Trains that are still in the stack
  * keep the memory of their sock, but not the namespace, and nothing of this
  * module.
  *
@@ -100,7 +100,7 @@ void smr_egress_close(struct smr_egress *eg)
 {
 	sock_close(&eg->sock4);
 	sock_close(&eg->sock6);
-	smr_flows_fini(&eg->flows);
+	smr_waiters_fini(&eg->waiters);
 }
 
 /**
@@ -141,14 +141,14 @@ struct sock *smr_egress_sk(struct smr_egress *eg, u16 family)
 }
 
 /**
- * smr_egress_watch() - what hears of room in that socket's send budget
+ * smr_egress_watch() - the entry in that socket's wait queue
  * @eg: opened
  * @family: one that smr_egress_sk() has a socket for
  *
  * Context: any.
  * Return: the watch, valid until smr_egress_close().
  */
-struct smr_flow_watch *smr_egress_watch(struct smr_egress *eg, u16 family)
+struct smr_waiter_watch *smr_egress_watch(struct smr_egress *eg, u16 family)
 {
 	return &family_sock(eg, family)->watch;
 }
@@ -159,231 +159,236 @@ struct smr_flow_watch *smr_egress_watch(struct smr_egress *eg, u16 family)
  * is used up its senders wait here, and the stack's own wake-up for writers,
  * which comes once half the budget is free again, wakes them.
  *
- * That wake-up is heard from the socket's wait queue rather than by replacing
- * sk_write_space(): packets may outlive the socket and even this module by any
- * length of time, and the last one of them calls sk_write_space(), whereas
- * an entry that has left a wait queue is not called again.
+ * An entry in the socket's wait queue receives that wake-up. sk_write_space() is
+ * not replaced: packets may outlive the socket and even this module by any
+ * length of time, and the last one of them calls sk_write_space(). An entry that
+ * has left a wait queue is not called again.
  *
- * Whoever finds somebody waiting there waits, too, although there is room.
- * Senders that get their answers otherwise keep the budget between its half and
- * its end, and never let those be woken who once met the end. When all are woken
- * the first to come may take all of it again: who then gets nothing is the
- * first to be woken next time.
+ * A sender that finds others waiting waits, too, although there is room.
+ * Otherwise senders that get their answers would keep the budget between its
+ * half and its end, and the waiters would never be woken. When all are woken, the
+ * first to run may take the whole budget again. A waiter that then gets nothing
+ * is the first to be woken next time.
  *
- * A queue discipline that drops tells nobody when it has room. That a packet
- * of ours has left is the best sign there is; where it holds none of ours the
- * next jiffy has to do, as it has for those who got no memory.
+ * A queue discipline that drops packets tells nobody when it has room. The best
+ * sign is that a packet of ours has left. If it holds none of ours, the waiters
+ * are woken in the next jiffy, as they are when there was no memory.
  */
 
 /**
- * smr_flow_init() - prepare a flow
- * @flow: not known to anybody yet
- * @wake: see struct smr_flow
+ * smr_waiter_init() - prepare a sender's waiter
+ * @waiter: not known to anybody yet
+ * @wake: see struct smr_waiter
  *
  * Context: any.
  */
-void smr_flow_init(struct smr_flow *flow, void (*wake)(struct smr_flow *flow))
+void smr_waiter_init(struct smr_waiter *waiter,
+		     void (*wake)(struct smr_waiter *waiter))
 {
-	INIT_LIST_HEAD(&flow->node);
-	flow->woken = false;
-	flow->wake = wake;
+	INIT_LIST_HEAD(&waiter->node);
+	waiter->woken = false;
+	waiter->wake = wake;
 }
 
-static void wake_all(struct smr_flows *flows)
+static void wake_all(struct smr_waiters *waiters)
 {
-	struct smr_flow *flow, *next;
+	struct smr_waiter *waiter, *next;
 	LIST_HEAD(waiting);
 
-	spin_lock_bh(&flows->lock);
-	WRITE_ONCE(flows->round, flows->round + 1);
-	list_splice_init(&flows->first, &waiting);
-	list_splice_tail_init(&flows->waiting, &waiting);
-	list_for_each_entry_safe(flow, next, &waiting, node) {
-		list_del_init(&flow->node);
-		WRITE_ONCE(flow->woken, true);
-		flow->wake(flow);
+	spin_lock_bh(&waiters->lock);
+	WRITE_ONCE(waiters->round, waiters->round + 1);
+	list_splice_init(&waiters->first, &waiting);
+	list_splice_tail_init(&waiters->waiting, &waiting);
+	list_for_each_entry_safe(waiter, next, &waiting, node) {
+		list_del_init(&waiter->node);
+		WRITE_ONCE(waiter->woken, true);
+		waiter->wake(waiter);
 	}
-	spin_unlock_bh(&flows->lock);
+	spin_unlock_bh(&waiters->lock);
 }
 
 static void waker_run(struct tasklet_struct *waker)
 {
-	wake_all(container_of(waker, struct smr_flows, waker));
+	wake_all(container_of(waker, struct smr_waiters, waker));
 }
 
 static void backstop_fired(struct timer_list *backstop)
 {
-	wake_all(container_of(backstop, struct smr_flows, backstop));
+	wake_all(container_of(backstop, struct smr_waiters, backstop));
 }
 
 /**
- * smr_flows_init() - prepare a link's list of the waiting
- * @flows: to be ended with smr_flows_fini()
+ * smr_waiters_init() - prepare a link's list of the waiting
+ * @waiters: to be ended with smr_waiters_fini()
  *
  * Context: any.
  */
-void smr_flows_init(struct smr_flows *flows)
+void smr_waiters_init(struct smr_waiters *waiters)
 {
-	spin_lock_init(&flows->lock);
-	INIT_LIST_HEAD(&flows->first);
-	INIT_LIST_HEAD(&flows->waiting);
-	flows->round = 1;
-	tasklet_setup(&flows->waker, waker_run);
-	timer_setup(&flows->backstop, backstop_fired, 0);
+	spin_lock_init(&waiters->lock);
+	INIT_LIST_HEAD(&waiters->first);
+	INIT_LIST_HEAD(&waiters->waiting);
+	waiters->round = 1;
+	tasklet_setup(&waiters->waker, waker_run);
+	timer_setup(&waiters->backstop, backstop_fired, 0);
 }
 
 /**
- * smr_flows_fini() - end the list
- * @flows: no flow waits, nor will, and all its watches are ended
+ * smr_waiters_fini() - end the list
+ * @waiters: no waiter waits, nor will, and all its watches are ended
  *
  * Context: process; may sleep.
  */
-void smr_flows_fini(struct smr_flows *flows)
+void smr_waiters_fini(struct smr_waiters *waiters)
 {
-	WARN_ON_ONCE(!list_empty(&flows->first));
-	WARN_ON_ONCE(!list_empty(&flows->waiting));
-	timer_shutdown_sync(&flows->backstop);
-	tasklet_kill(&flows->waker);
+	WARN_ON_ONCE(!list_empty(&waiters->first));
+	WARN_ON_ONCE(!list_empty(&waiters->waiting));
+	timer_shutdown_sync(&waiters->backstop);
+	tasklet_kill(&waiters->waker);
 }
 
 /**
- * smr_flows_remove() - wait no more
- * @flows: where @flow waits, or waited
- * @flow: its wake() does not run when this returns, nor later unless it is
+ * smr_waiters_remove() - wait no more
+ * @waiters: where @waiter waits, or waited
+ * @waiter: its wake() does not run when this returns, nor later unless it is
  *	made to wait again
  *
  * Context: any but hard interrupts; not from wake().
  */
-void smr_flows_remove(struct smr_flows *flows, struct smr_flow *flow)
+void smr_waiters_remove(struct smr_waiters *waiters, struct smr_waiter *waiter)
 {
-	spin_lock_bh(&flows->lock);
-	list_del_init(&flow->node);
-	spin_unlock_bh(&flows->lock);
+	spin_lock_bh(&waiters->lock);
+	list_del_init(&waiter->node);
+	spin_unlock_bh(&waiters->lock);
 }
 
-/* A flow that waits already keeps its place. */
-static void flow_enqueue(struct smr_flow_watch *watch, struct smr_flow *flow)
+/* A waiter that waits already keeps its place. */
+static void waiter_enqueue(struct smr_waiter_watch *watch,
+			   struct smr_waiter *waiter)
 {
-	struct smr_flows *flows = watch->flows;
+	struct smr_waiters *waiters = watch->waiters;
 
-	lockdep_assert_held(&flows->lock);
-	if (list_empty(&flow->node))
-		list_add_tail(&flow->node, READ_ONCE(flow->woken) ?
-						   &flows->first :
-						   &flows->waiting);
+	lockdep_assert_held(&waiters->lock);
+	if (list_empty(&waiter->node))
+		list_add_tail(&waiter->node, READ_ONCE(waiter->woken) ?
+			      &waiters->first :
+			      &waiters->waiting);
 	/*
-	 * An entry that is about to be taken off the queue is fine: whoever
-	 * takes it off then schedules the waker, which will find @flow.
+	 * An entry that is about to leave the queue is fine: watch_event()
+	 * takes it off and then schedules the waker, which finds @waiter.
 	 */
 	if (list_empty_careful(&watch->entry.entry))
 		add_wait_queue(sk_sleep(watch->sk), &watch->entry);
 }
 
 /**
- * smr_flow_wait_moment() - wake a flow after a drop, or without memory
+ * smr_waiter_wait_moment() - wake a waiter after a drop, or without memory
  * @watch: the socket's
- * @flow: waits until a packet leaves the socket, or for the next jiffy
+ * @waiter: waits until a packet leaves the socket, or for the next jiffy
  *
  * Context: any but hard interrupts; not from wake().
  */
-void smr_flow_wait_moment(struct smr_flow_watch *watch, struct smr_flow *flow)
+void smr_waiter_wait_moment(struct smr_waiter_watch *watch,
+			    struct smr_waiter *waiter)
 {
-	struct smr_flows *flows = watch->flows;
+	struct smr_waiters *waiters = watch->waiters;
 
-	spin_lock_bh(&flows->lock);
-	flow_enqueue(watch, flow);
-	if (!timer_pending(&flows->backstop))
-		mod_timer(&flows->backstop, jiffies + 1);
-	spin_unlock_bh(&flows->lock);
+	spin_lock_bh(&waiters->lock);
+	waiter_enqueue(watch, waiter);
+	if (!timer_pending(&waiters->backstop))
+		mod_timer(&waiters->backstop, jiffies + 1);
+	spin_unlock_bh(&waiters->lock);
 }
 
 /**
- * smr_flow_may_send() - is it a flow's turn to use its socket's send budget?
+ * smr_waiter_may_send() - may a sender use its socket's send budget now?
  * @watch: the socket's
- * @flow: who asks; it counts as served when that is so. NULL: who never waits
+ * @waiter: the sender's; counts as served on true. NULL: it never waits
  *
  * Context: any.
  * Return: false when the budget is used up, or others wait for it;
- * smr_flow_wait_room() then.
+ * smr_waiter_wait_room() then.
  */
-bool smr_flow_may_send(struct smr_flow_watch *watch, struct smr_flow *flow)
+bool smr_waiter_may_send(struct smr_waiter_watch *watch,
+			 struct smr_waiter *waiter)
 {
 	struct sock *sk = watch->sk;
 
-	if (READ_ONCE(watch->round) == READ_ONCE(watch->flows->round) ||
+	if (READ_ONCE(watch->round) == READ_ONCE(watch->waiters->round) ||
 	    sk_wmem_alloc_get(sk) >= READ_ONCE(sk->sk_sndbuf))
 		return false;
-	if (flow && READ_ONCE(flow->woken))
-		WRITE_ONCE(flow->woken, false);
+	if (waiter && READ_ONCE(waiter->woken))
+		WRITE_ONCE(waiter->woken, false);
 	return true;
 }
 
 /**
- * smr_flow_wait_room() - wake a flow when its socket has room
+ * smr_waiter_wait_room() - wake a waiter when its socket has room
  * @watch: the socket's
- * @flow: waits until half of the socket's budget is free; is woken at once if
+ * @waiter: waits until half of the socket's budget is free; is woken at once if
  *	it is already
  *
  * Context: any but hard interrupts; not from wake().
  */
-void smr_flow_wait_room(struct smr_flow_watch *watch, struct smr_flow *flow)
+void smr_waiter_wait_room(struct smr_waiter_watch *watch,
+			  struct smr_waiter *waiter)
 {
-	struct smr_flows *flows = watch->flows;
+	struct smr_waiters *waiters = watch->waiters;
 
-	spin_lock_bh(&flows->lock);
-	flow_enqueue(watch, flow);
-	WRITE_ONCE(watch->round, flows->round);
-	spin_unlock_bh(&flows->lock);
+	spin_lock_bh(&waiters->lock);
+	waiter_enqueue(watch, waiter);
+	WRITE_ONCE(watch->round, waiters->round);
+	spin_unlock_bh(&waiters->lock);
 
-	/* Against the packets that were freed before the entry was there */
+	/* Packets may have been freed before the entry was in the queue. */
 	smp_mb();
 	if (sock_writeable(watch->sk))
-		tasklet_schedule(&flows->waker);
+		tasklet_schedule(&waiters->waker);
 }
 
 /* The socket's wait queue is locked and interrupts may be off. */
 static int watch_event(struct wait_queue_entry *entry, unsigned int mode,
 		       int flags, void *key)
 {
-	struct smr_flow_watch *watch =
-		container_of(entry, struct smr_flow_watch, entry);
+	struct smr_waiter_watch *watch =
+		container_of(entry, struct smr_waiter_watch, entry);
 
 	if (!sock_writeable(watch->sk))
 		return 0;
 
 	list_del_init_careful(&entry->entry);
-	tasklet_schedule(&watch->flows->waker);
+	tasklet_schedule(&watch->waiters->waker);
 	return 1;
 }
 
 /**
- * smr_flow_watch_init() - prepare to listen to a socket
- * @watch: to be ended with smr_flow_watch_fini()
- * @flows: who is woken
+ * smr_waiter_watch_init() - prepare to listen to a socket
+ * @watch: to be ended with smr_waiter_watch_fini()
+ * @waiters: who is woken
  * @sk: the socket; lives longer than @watch
  *
  * Context: any.
  */
-void smr_flow_watch_init(struct smr_flow_watch *watch, struct smr_flows *flows,
-			 struct sock *sk)
+void smr_waiter_watch_init(struct smr_waiter_watch *watch,
+			   struct smr_waiters *waiters, struct sock *sk)
 {
 	init_waitqueue_func_entry(&watch->entry, watch_event);
 	INIT_LIST_HEAD(&watch->entry.entry);
-	watch->flows = flows;
+	watch->waiters = waiters;
 	watch->round = 0;
 	watch->sk = sk;
 }
 
 /**
- * smr_flow_watch_fini() - listen no more
- * @watch: no flow is made to wait on it any more
+ * smr_waiter_watch_fini() - listen no more
+ * @watch: no waiter is made to wait on it any more
  *
  * Taking the wait queue's lock, even where the entry has left the queue, is
  * what makes sure that watch_event() is not running.
  *
  * Context: any but hard interrupts.
  */
-void smr_flow_watch_fini(struct smr_flow_watch *watch)
+void smr_waiter_watch_fini(struct smr_waiter_watch *watch)
 {
 	remove_wait_queue(sk_sleep(watch->sk), &watch->entry);
 }

@@ -37,16 +37,16 @@
 static_assert(SMR_TRAIN_SEGS <= UDP_MAX_SEGMENTS);
 
 /**
- * smr_flow_fini() - end a flow
- * @flow: its wake() does not run when this returns, nor later; no train may
+ * smr_waiter_fini() - take a waiter off its list for good
+ * @waiter: its wake() does not run when this returns, nor later; no train may
  *	be begun with it any more
  * @eg: the sockets its trains were sent from
  *
  * Context: any but hard interrupts; not from wake().
  */
-void smr_flow_fini(struct smr_flow *flow, struct smr_egress *eg)
+void smr_waiter_fini(struct smr_waiter *waiter, struct smr_egress *eg)
 {
-	smr_flows_remove(&eg->flows, flow);
+	smr_waiters_remove(&eg->waiters, waiter);
 }
 
 static unsigned int headers_len(const struct smr_path *path)
@@ -60,35 +60,35 @@ static unsigned int headers_len(const struct smr_path *path)
  * smr_xmit_room() - is there room in a socket's send budget?
  * @eg: the sockets
  * @family: which of them
- * @flow: woken, once, after -EAGAIN; may be NULL
+ * @waiter: woken, once, after -EAGAIN; may be NULL
  *
  * Context: any but hard interrupts.
  * Return: 0 or -EAGAIN.
  */
-int smr_xmit_room(struct smr_egress *eg, u16 family, struct smr_flow *flow)
+int smr_xmit_room(struct smr_egress *eg, u16 family, struct smr_waiter *waiter)
 {
-	struct smr_flow_watch *watch = smr_egress_watch(eg, family);
+	struct smr_waiter_watch *watch = smr_egress_watch(eg, family);
 
-	if (smr_flow_may_send(watch, flow))
+	if (smr_waiter_may_send(watch, waiter))
 		return 0;
-	if (flow)
-		smr_flow_wait_room(watch, flow);
+	if (waiter)
+		smr_waiter_wait_room(watch, waiter);
 	return -EAGAIN;
 }
 
 /* There is no memory, or no room, and nobody tells when there is. */
 static void wait_a_moment(struct smr_egress *eg, u16 family,
-			  struct smr_flow *flow)
+			  struct smr_waiter *waiter)
 {
-	if (flow)
-		smr_flow_wait_moment(smr_egress_watch(eg, family), flow);
+	if (waiter)
+		smr_waiter_wait_moment(smr_egress_watch(eg, family), waiter);
 }
 
 /**
  * smr_xmit_result() - what became of a packet
  * @eg: the sockets
  * @family: the one that it was charged to
- * @flow: woken, once, after -EAGAIN; may be NULL
+ * @waiter: woken, once, after -EAGAIN; may be NULL
  * @err: what the stack has said
  *
  * Context: any but hard interrupts.
@@ -96,13 +96,13 @@ static void wait_a_moment(struct smr_egress *eg, u16 family,
  * when sending again will not help.
  */
 int smr_xmit_result(struct smr_egress *eg, u16 family,
-		    struct smr_flow *flow, int err)
+		    struct smr_waiter *waiter, int err)
 {
 	if (err == NET_XMIT_SUCCESS || err == NET_XMIT_CN)
 		return 0;
 	if (err < 0 && err != -ENOBUFS && err != -ENOMEM)
 		return err;
-	wait_a_moment(eg, family, flow);
+	wait_a_moment(eg, family, waiter);
 	return -EAGAIN;
 }
 
@@ -238,11 +238,12 @@ static int train_init(struct smr_train *train, struct dst_entry *dst,
 }
 
 /* What is only so now is not for the caller to tell apart: it is to wait. */
-static int begin_result(struct smr_path *path, struct smr_flow *flow, int err)
+static int begin_result(struct smr_path *path, struct smr_waiter *waiter,
+			int err)
 {
 	if (err != -ENOMEM)
 		return err;
-	wait_a_moment(path->egress, path->family, flow);
+	wait_a_moment(path->egress, path->family, waiter);
 	return -EAGAIN;
 }
 
@@ -250,7 +251,7 @@ static int begin_result(struct smr_path *path, struct smr_flow *flow, int err)
  * smr_train_begin() - begin a train
  * @train: to be ended with smr_train_send() or smr_train_abort()
  * @path: where it goes
- * @flow: woken, once, after -EAGAIN from here or from smr_train_send(); NULL
+ * @waiter: woken, once, after -EAGAIN from here or from smr_train_send(); NULL
  *	if nobody would wait
  * @nsegs: how many segments to make room for, at least 1. There may be room
  *	for fewer, by the limits of the device or of memory, but for one
@@ -264,7 +265,7 @@ static int begin_result(struct smr_path *path, struct smr_flow *flow, int err)
  * exists only after 0.
  */
 int smr_train_begin(struct smr_train *train, struct smr_path *path,
-		    struct smr_flow *flow, unsigned int nsegs,
+		    struct smr_waiter *waiter, unsigned int nsegs,
 		    unsigned int seg_len)
 {
 	struct dst_entry *dst;
@@ -272,21 +273,21 @@ int smr_train_begin(struct smr_train *train, struct smr_path *path,
 
 	dst = smr_path_dst_get(path);
 	if (IS_ERR(dst))
-		return begin_result(path, flow, PTR_ERR(dst));
+		return begin_result(path, waiter, PTR_ERR(dst));
 
 	*train = (struct smr_train) {
 		.path = path,
-		.flow = flow,
+		.waiter = waiter,
 		.seg_len = seg_len,
 	};
-	err = smr_xmit_room(path->egress, path->family, flow);
+	err = smr_xmit_room(path->egress, path->family, waiter);
 	if (!err) {
 		rcu_read_lock();
 		err = train_init(train, dst, nsegs);
 		rcu_read_unlock();
 	}
 	dst_release(dst);
-	return begin_result(path, flow, err);
+	return begin_result(path, waiter, err);
 }
 
 /**
@@ -445,7 +446,7 @@ static int train_out(struct smr_train *train)
  *
  * Context: any but hard interrupts. Does not sleep.
  * Return: 0 when the stack took it; -EAGAIN when it had no room, and then the
- * train's flow is woken when a packet of its socket has left the stack or in
+ * train's waiter is woken when a packet of its socket has left the stack or in
  * the next jiffy, whichever is sooner; other errors when sending again will
  * not help: -ENETDOWN, -EPERM (a firewall) and such.
  */
@@ -467,5 +468,5 @@ int smr_train_send(struct smr_train *train)
 	local_bh_enable();
 
 	return smr_xmit_result(train->path->egress, train->path->family,
-			       train->flow, err);
+			       train->waiter, err);
 }

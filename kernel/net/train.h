@@ -22,7 +22,7 @@ struct smr_egress;
 /**
  * struct smr_train - segments under construction
  * @path: where it goes
- * @flow: who waits if the stack does not take it; may be NULL
+ * @waiter: who waits if the stack does not take it; may be NULL
  * @skb: what carries it
  * @room: bytes left in the run of memory that @skb's last fragment is in
  * @len: bytes in all segments
@@ -35,7 +35,7 @@ struct smr_egress;
  */
 struct smr_train {
 	struct smr_path *path;
-	struct smr_flow *flow;
+	struct smr_waiter *waiter;
 	struct sk_buff *skb;
 	unsigned int room;
 	unsigned int len;
@@ -45,15 +45,15 @@ struct smr_train {
 	u16 ip_id;
 };
 
-void smr_flow_fini(struct smr_flow *flow, struct smr_egress *eg);
+void smr_waiter_fini(struct smr_waiter *waiter, struct smr_egress *eg);
 
-int smr_xmit_room(struct smr_egress *eg, u16 family, struct smr_flow *flow);
+int smr_xmit_room(struct smr_egress *eg, u16 family, struct smr_waiter *waiter);
 int smr_xmit_result(struct smr_egress *eg, u16 family,
-		    struct smr_flow *flow, int err);
+		    struct smr_waiter *waiter, int err);
 void smr_xmit_push_ip(struct sk_buff *skb, const struct smr_path *path, u16 id);
 
 int smr_train_begin(struct smr_train *train, struct smr_path *path,
-		    struct smr_flow *flow, unsigned int nsegs,
+		    struct smr_waiter *waiter, unsigned int nsegs,
 		    unsigned int seg_len);
 void *smr_train_seg(struct smr_train *train, unsigned int len);
 int smr_train_send(struct smr_train *train);

@@ -540,7 +540,7 @@ struct smr_responder {
  * @drained: IB_EVENT_SQ_DRAINED was raised
  * @dead: being destroyed: its tasks will never run again
  * @path: how to reach the peer
- * @flow: wakes both tasks when the stack takes packets again
+ * @waiter: wakes both tasks when the stack takes packets again
  * @send_task: runs completer and requester
  * @resp_task: runs the responder
  * @rx_mem: bytes of memory that the packets in its queues take
@@ -576,7 +576,7 @@ struct smr_qp {
 	bool drained;
 	bool dead;
 	struct smr_path path;
-	struct smr_flow flow;
+	struct smr_waiter waiter;
 	struct smr_task send_task;
 	struct smr_task resp_task;
 	atomic_t rx_mem;

@@ -63,9 +63,9 @@ static enum smr_step resp_task_fn(struct smr_task *task, struct smr_run *run)
 }
 
 /* The stack takes packets again. It calls from within itself: go elsewhere. */
-static void flow_wake(struct smr_flow *flow)
+static void waiter_wake(struct smr_waiter *waiter)
 {
-	struct smr_qp *qp = container_of(flow, struct smr_qp, flow);
+	struct smr_qp *qp = container_of(waiter, struct smr_qp, waiter);
 
 	smr_task_defer(&qp->send_task);
 	smr_task_defer(&qp->resp_task);
@@ -89,7 +89,7 @@ void smr_qp_init(struct smr_qp *qp, struct smr_env *env)
 	spin_lock_init(&qp->lock);
 	INIT_LIST_HEAD(&qp->rx_node);
 	smr_path_init(&qp->path, env->egress);
-	smr_flow_init(&qp->flow, flow_wake);
+	smr_waiter_init(&qp->waiter, waiter_wake);
 	smr_task_init(&qp->send_task, wq, send_task_fn, send_task_get,
 		      send_task_put);
 	smr_task_init(&qp->resp_task, wq, resp_task_fn, resp_task_get,
@@ -149,7 +149,7 @@ void smr_qp_fini(struct smr_qp *qp)
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	WRITE_ONCE(qp->dead, true);
 	smr_completer_stop(qp);
-	smr_flow_fini(&qp->flow, qp->env->egress);
+	smr_waiter_fini(&qp->waiter, qp->env->egress);
 	smr_loopback_flush(qp);
 	smr_local_wr_undo(qp);
 	smr_qp_put(qp);
@@ -176,7 +176,7 @@ void smr_qp_pause(struct smr_qp *qp)
 {
 	smr_task_disable(&qp->send_task);
 	smr_task_disable(&qp->resp_task);
-	smr_responder_settle(qp);
+	smr_responder_ack_executed(qp);
 }
 
 /**

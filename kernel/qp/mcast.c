@@ -36,7 +36,7 @@ static bool came_by(const struct smr_env *env, const struct sk_buff *skb)
 			 vlan_dev_real_dev(ndev) == env->ndev));
 }
 
-/* Is it what the QP has sent itself, and does not want to hear? */
+/* Has the QP sent it itself, and asked not to receive such packets? */
 static bool is_echo(const struct smr_qp *qp, const struct in6_addr *saddr,
 		    const struct smr_hdr *hdr)
 {
@@ -93,22 +93,22 @@ void smr_members_rx(struct smr_members *members, struct sk_buff *skb,
 }
 
 /**
- * struct census - what there is of one device's members of one group
- * @own: that of the QP at hand
- * @group: what they share; NULL: there are none
+ * struct member_counts - one device's members of one group
+ * @own: the membership of the QP at hand
+ * @group: the netdev's membership, which they share; NULL: no members
  * @nr: how many
  */
-struct census {
+struct member_counts {
 	struct smr_member *own;
 	struct smr_group *group;
 	u32 nr;
 };
 
-static struct census take_census(const struct smr_qp *qp,
-				 const struct in6_addr *addr)
+static struct member_counts count_members(const struct smr_qp *qp,
+					  const struct in6_addr *addr)
 {
 	struct smr_members *members = &qp->env->tab->members;
-	struct census c = {};
+	struct member_counts c = {};
 	struct smr_member *m;
 
 	lockdep_assert_held(&members->mutex);
@@ -139,7 +139,7 @@ static struct smr_group *group_enter(struct smr_env *env,
 
 static int member_add(struct smr_members *members, struct smr_member *m)
 {
-	struct census c = take_census(m->qp, &m->addr);
+	struct member_counts c = count_members(m->qp, &m->addr);
 
 	if (c.own)
 		return -EINVAL;
@@ -194,10 +194,10 @@ int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr)
 int smr_mcast_detach(struct smr_qp *qp, const struct in6_addr *addr)
 {
 	struct smr_members *members = &qp->env->tab->members;
-	struct census c;
+	struct member_counts c;
 
 	guard(mutex)(&members->mutex);
-	c = take_census(qp, addr);
+	c = count_members(qp, addr);
 	if (!c.own)
 		return -EINVAL;
 	hlist_del_rcu(&c.own->node);
@@ -210,12 +210,12 @@ int smr_mcast_detach(struct smr_qp *qp, const struct in6_addr *addr)
 }
 
 /**
- * smr_mcast_follow() - the netdev may have forgotten groups
+ * smr_mcast_resync() - the netdev may have forgotten groups
  * @env: the device's
  *
  * Context: process, may sleep; takes RTNL.
  */
-void smr_mcast_follow(const struct smr_env *env)
+void smr_mcast_resync(const struct smr_env *env)
 {
 	struct smr_members *members = &env->tab->members;
 	struct smr_member *m;

@@ -110,7 +110,7 @@ int smr_packet_append(struct smr_train *train, const struct smr_hdr *hdr,
 
 /**
  * smr_packet_send() - send a packet by the wire
- * @qp: whose it is; its flow is woken after -EAGAIN
+ * @qp: whose it is; its waiter is woken after -EAGAIN
  * @path: where to
  * @hdr: its headers
  * @sgl: its payload, of which @hdr->len bytes are taken; may be NULL for none
@@ -126,7 +126,7 @@ int smr_packet_send(struct smr_qp *qp, struct smr_path *path,
 	struct smr_train train;
 	int err;
 
-	err = smr_train_begin(&train, path, &qp->flow, 1, len);
+	err = smr_train_begin(&train, path, &qp->waiter, 1, len);
 	if (err)
 		return err;
 	err = smr_packet_append(&train, hdr, sgl);

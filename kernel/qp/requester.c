@@ -160,7 +160,7 @@ static int train_send(struct req_message *m, u32 *sent)
 
 	packet_hdr(m, i);
 	n = m->hdr.op->flags & SMR_OP_RETH ? 1 : m->end - i;
-	ret = smr_train_begin(&train, &qp->path, &qp->flow, n,
+	ret = smr_train_begin(&train, &qp->path, &qp->waiter, n,
 			      smr_packet_len(&m->hdr));
 	if (ret)
 		return ret;

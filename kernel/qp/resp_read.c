@@ -94,7 +94,7 @@ static int answer_send(struct answer *a)
 
 	answer_hdr(a);
 	nsegs = answer_nsegs(a);
-	err = smr_train_begin(&train, &qp->path, &qp->flow, nsegs,
+	err = smr_train_begin(&train, &qp->path, &qp->waiter, nsegs,
 			      smr_packet_len(&a->hdr));
 	if (err)
 		return err;

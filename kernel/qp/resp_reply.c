@@ -58,7 +58,7 @@ const struct smr_reaction *smr_reaction(const struct smr_qp *qp,
 					&unreliable_reactions[verdict];
 }
 
-/* An acknowledge packet. -EAGAIN: later, the flow's wake says when. */
+/* An acknowledge packet. -EAGAIN: the stack has no room. */
 static int aeth_send(struct smr_qp *qp, u8 syndrome, u32 psn)
 {
 	u8 opcode = qp->service | IB_OPCODE_ACKNOWLEDGE;
@@ -81,7 +81,8 @@ static int aeth_send(struct smr_qp *qp, u8 syndrome, u32 psn)
  * @qp: the responder's QP; an acknowledge is due
  *
  * Context: any; called by the response task, or while it is paused.
- * Return: true when it has left; false: later, the flow's wake says when.
+ * Return: true when it has left; false: not now. smr_waiter.wake()
+ * runs the task again.
  */
 bool smr_reply_acks(struct smr_qp *qp)
 {

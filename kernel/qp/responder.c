@@ -116,7 +116,7 @@ static void op_done(struct smr_qp *qp, const struct smr_op *op)
 }
 
 /**
- * smr_responder_settle() - answer for what was executed
+ * smr_responder_ack_executed() - answer for what was executed
  * @qp: the QP, paused
  *
  * The task may have been stopped between the completion of a request and its
@@ -125,7 +125,7 @@ static void op_done(struct smr_qp *qp, const struct smr_op *op)
  *
  * Context: process.
  */
-void smr_responder_settle(struct smr_qp *qp)
+void smr_responder_ack_executed(struct smr_qp *qp)
 {
 	if (smr_reply_nak_flush(qp))
 		smr_reply_acks_flush(qp);

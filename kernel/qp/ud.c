@@ -188,7 +188,7 @@ static enum smr_step datagram_send(struct datagram *d, struct smr_run *run)
  * @run: how to run
  *
  * Context: as @run says; called by the send task.
- * Return: SMR_STEP_WAIT when the stack has no room: the flow's wake ends that;
+ * Return: SMR_STEP_WAIT when the stack has no room, until the waiter is woken;
  * SMR_STEP_DEFER; SMR_STEP_DONE or SMR_STEP_AGAIN otherwise.
  */
 enum smr_step smr_ud_send(struct smr_qp *qp, struct smr_swqe *wqe,

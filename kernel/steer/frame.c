@@ -74,17 +74,18 @@ bool smr_frame_finish(struct sk_buff *skb, struct net_device *ndev)
  * smr_frame_send() - send a frame
  * @skb: finished; consumed
  * @eg: its link's sockets: what is in the stack is charged to one of them
- * @flow: woken, once, after -EAGAIN
+ * @waiter: woken, once, after -EAGAIN
  *
  * Context: any but hard interrupts. Does not sleep.
  * Return: 0; -EAGAIN when the stack has no room; other errors when sending
  * again will not help.
  */
 int smr_frame_send(struct sk_buff *skb, struct smr_egress *eg,
-		   struct smr_flow *flow)
+		   struct smr_waiter *waiter)
 {
 	skb_set_owner_w(skb, smr_egress_sk(eg, SMR_FRAME_FAMILY));
-	return smr_xmit_result(eg, SMR_FRAME_FAMILY, flow, dev_queue_xmit(skb));
+	return smr_xmit_result(eg, SMR_FRAME_FAMILY, waiter,
+			       dev_queue_xmit(skb));
 }
 
 /* A packet that is to be cut up by whoever sends it, or was joined by GRO */

@@ -9,7 +9,7 @@
 #include <linux/types.h>
 
 struct sk_buff;
-struct smr_flow;
+struct smr_waiter;
 struct smr_egress;
 
 /* Are there frames on it at all? Some netdevs carry plain IP. */
@@ -25,7 +25,7 @@ struct sk_buff *smr_frame_alloc(const struct net_device *ndev,
 				unsigned int len);
 bool smr_frame_finish(struct sk_buff *skb, struct net_device *ndev);
 int smr_frame_send(struct sk_buff *skb, struct smr_egress *eg,
-		   struct smr_flow *flow);
+		   struct smr_waiter *waiter);
 struct sk_buff *smr_frame_take(struct sk_buff *skb);
 
 #endif /* SMR_FRAME_H */

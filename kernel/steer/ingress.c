@@ -85,21 +85,22 @@ void smr_ingress_close(struct smr_ingress *in)
 #endif
 
 /**
- * smr_ingress_hear() - have a netdev receive more than what is for itself
+ * smr_ingress_set_rx_mode() - have a netdev receive more than its own packets
  * @ndev: the netdev
- * @hear: what
+ * @rx_mode: what it is to receive
  * @inc: 1 to begin, -1 to end
  *
  * Context: process, may sleep; caller holds RTNL.
  * Return: 0, -EOVERFLOW.
  */
-int smr_ingress_hear(struct net_device *ndev, enum smr_hear hear, int inc)
+int smr_ingress_set_rx_mode(struct net_device *ndev, enum smr_rx_mode rx_mode,
+			    int inc)
 {
 	ASSERT_RTNL();
-	switch (hear) {
-	case SMR_HEAR_MULTICAST:
+	switch (rx_mode) {
+	case SMR_RX_MODE_MULTICAST:
 		return dev_set_allmulti(ndev, inc);
-	case SMR_HEAR_ALL:
+	case SMR_RX_MODE_ALL:
 		return dev_set_promiscuity(ndev, inc);
 	default:
 		return 0;

@@ -28,14 +28,15 @@ struct smr_ingress {
 };
 
 /* What a netdev has to receive besides what is for itself */
-enum smr_hear {
-	SMR_HEAR_OWN,
-	SMR_HEAR_MULTICAST,
-	SMR_HEAR_ALL,
+enum smr_rx_mode {
+	SMR_RX_MODE_OWN,
+	SMR_RX_MODE_MULTICAST,
+	SMR_RX_MODE_ALL,
 };
 
 int smr_ingress_open(struct smr_ingress *in);
 void smr_ingress_close(struct smr_ingress *in);
-int smr_ingress_hear(struct net_device *ndev, enum smr_hear hear, int inc);
+int smr_ingress_set_rx_mode(struct net_device *ndev, enum smr_rx_mode rx_mode,
+			    int inc);
 
 #endif /* SMR_INGRESS_H */

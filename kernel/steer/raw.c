@@ -42,8 +42,8 @@ static struct sk_buff *frame_build(struct smr_qp *qp, unsigned int len)
 	skb = smr_frame_alloc(env->ndev, len);
 	if (IS_ERR(skb)) {
 		err = PTR_ERR(skb);
-		err = smr_xmit_result(env->egress, SMR_FRAME_FAMILY, &qp->flow,
-				      err);
+		err = smr_xmit_result(env->egress, SMR_FRAME_FAMILY,
+				      &qp->waiter, err);
 		return ERR_PTR(err);
 	}
 	err = frame_fill(&qp->req.sgl, skb);
@@ -75,7 +75,7 @@ static int frame_leave(struct smr_qp *qp, struct sk_buff *skb)
 		consume_skb(skb);
 		return 0;
 	}
-	err = smr_frame_send(skb, qp->env->egress, &qp->flow);
+	err = smr_frame_send(skb, qp->env->egress, &qp->waiter);
 	/* Nobody is to get it twice: what the stack drops now is lost. */
 	return who == SMR_STEER_SOME && err == -EAGAIN ? 0 : err;
 }
@@ -85,7 +85,7 @@ static int frame_out(struct smr_qp *qp, unsigned int len)
 	struct sk_buff *skb;
 	int err;
 
-	err = smr_xmit_room(qp->env->egress, SMR_FRAME_FAMILY, &qp->flow);
+	err = smr_xmit_room(qp->env->egress, SMR_FRAME_FAMILY, &qp->waiter);
 	if (err)
 		return err;
 	skb = frame_build(qp, len);

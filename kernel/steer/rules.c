@@ -48,8 +48,8 @@ static bool match_is_of_one(const struct smr_match *match)
  * What a normal rule needs depends on which addresses it is about, and on the
  * netdev's, which may change.
  */
-static enum smr_hear match_hear(const struct smr_match *match,
-				const struct net_device *ndev)
+static enum smr_rx_mode match_rx_mode(const struct smr_match *match,
+				      const struct net_device *ndev)
 {
 	const u8 *mac = match->val.eth.dst_mac;
 	const u8 *mask = match->mask.eth.dst_mac;
@@ -58,10 +58,10 @@ static enum smr_hear match_hear(const struct smr_match *match,
 	if (is_broadcast_ether_addr(mask) &&
 	    (ether_addr_equal(mac, ndev->dev_addr) ||
 	     is_broadcast_ether_addr(mac)))
-		return SMR_HEAR_OWN;
+		return SMR_RX_MODE_OWN;
 	if (is_multicast_ether_addr(mask) && is_multicast_ether_addr(mac))
-		return SMR_HEAR_MULTICAST;
-	return is_zero_ether_addr(mask) ? SMR_HEAR_OWN : SMR_HEAR_ALL;
+		return SMR_RX_MODE_MULTICAST;
+	return is_zero_ether_addr(mask) ? SMR_RX_MODE_OWN : SMR_RX_MODE_ALL;
 }
 
 static int rule_add_specs(struct smr_rule *rule,
@@ -99,7 +99,7 @@ static void rule_set_sniffer(struct smr_rule *rule)
 {
 	struct net_device *ndev = rule->qp->env->ndev;
 
-	rule->hear = SMR_HEAR_ALL;
+	rule->rx_mode = SMR_RX_MODE_ALL;
 	rule->tap.type = cpu_to_be16(ETH_P_ALL);
 	rule->tap.dev = ndev;
 	rule->tap.func = smr_steer_tap;
@@ -112,11 +112,11 @@ static int rule_set(struct smr_rule *rule, const struct ib_flow_attr *attr)
 	switch (attr->type) {
 	case IB_FLOW_ATTR_ALL_DEFAULT:
 		rule->order = ORDER_DEFAULT;
-		rule->hear = SMR_HEAR_ALL;
+		rule->rx_mode = SMR_RX_MODE_ALL;
 		return 0;
 	case IB_FLOW_ATTR_MC_DEFAULT:
 		rule->order = ORDER_DEFAULT;
-		rule->hear = SMR_HEAR_MULTICAST;
+		rule->rx_mode = SMR_RX_MODE_MULTICAST;
 		smr_match_add_multicast(&rule->match);
 		return 0;
 	case IB_FLOW_ATTR_SNIFFER:
@@ -182,13 +182,13 @@ static int rule_add(struct smr_steer *steer, struct smr_rule *rule)
 	if (steer->nr == SMR_MAX_RULES)
 		return -ENOMEM;
 	if (is_normal(rule))
-		rule->hear = match_hear(&rule->match, ndev);
-	ret = smr_ingress_hear(ndev, rule->hear, 1);
+		rule->rx_mode = match_rx_mode(&rule->match, ndev);
+	ret = smr_ingress_set_rx_mode(ndev, rule->rx_mode, 1);
 	if (ret)
 		return ret;
 	ret = rule_show(steer, rule);
 	if (ret)
-		smr_ingress_hear(ndev, rule->hear, -1);
+		smr_ingress_set_rx_mode(ndev, rule->rx_mode, -1);
 	else
 		steer->nr++;
 	return ret;
@@ -250,23 +250,24 @@ void smr_rule_destroy(struct smr_rule *rule)
 	rule_hide(steer, rule);
 	steer->nr--;
 	if (!steer->closed)
-		smr_ingress_hear(steer->in.ndev, rule->hear, -1);
+		smr_ingress_set_rx_mode(steer->in.ndev, rule->rx_mode, -1);
 	rtnl_unlock();
 	kfree_rcu(rule, rcu);
 }
 
 static void rule_follow(struct smr_rule *rule, struct net_device *ndev)
 {
-	enum smr_hear hear = match_hear(&rule->match, ndev);
+	enum smr_rx_mode rx_mode = match_rx_mode(&rule->match, ndev);
 
-	if (hear == rule->hear || smr_ingress_hear(ndev, hear, 1))
+	if (rx_mode == rule->rx_mode ||
+	    smr_ingress_set_rx_mode(ndev, rx_mode, 1))
 		return;
-	smr_ingress_hear(ndev, rule->hear, -1);
-	rule->hear = hear;
+	smr_ingress_set_rx_mode(ndev, rule->rx_mode, -1);
+	rule->rx_mode = rx_mode;
 }
 
 /**
- * smr_rules_follow() - the netdev's address may be another one than before
+ * smr_rules_resync() - the netdev's address may be another one than before
  * @steer: the link's rules
  *
  * Have the netdev receive what is for an address that was its own, and no more
@@ -275,7 +276,7 @@ static void rule_follow(struct smr_rule *rule, struct net_device *ndev)
  * Context: process, may sleep; takes RTNL. Not from a netdev's notifier, which
  * may hold that netdev's own lock.
  */
-void smr_rules_follow(struct smr_steer *steer)
+void smr_rules_resync(struct smr_steer *steer)
 {
 	struct smr_rule *rule;
 
@@ -304,9 +305,9 @@ void smr_rules_close(struct smr_steer *steer)
 	if (!list_empty(&steer->rules))
 		smr_ingress_close(&steer->in);
 	list_for_each_entry(rule, &steer->rules, node)
-		smr_ingress_hear(steer->in.ndev, rule->hear, -1);
+		smr_ingress_set_rx_mode(steer->in.ndev, rule->rx_mode, -1);
 	list_for_each_entry(rule, &steer->sniffers, node) {
 		__dev_remove_pack(&rule->tap);
-		smr_ingress_hear(steer->in.ndev, rule->hear, -1);
+		smr_ingress_set_rx_mode(steer->in.ndev, rule->rx_mode, -1);
 	}
 }

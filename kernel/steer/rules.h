@@ -11,7 +11,7 @@ struct smr_steer;
 struct smr_rule *smr_rule_create(struct smr_qp *qp,
 				 const struct ib_flow_attr *attr);
 void smr_rule_destroy(struct smr_rule *rule);
-void smr_rules_follow(struct smr_steer *steer);
+void smr_rules_resync(struct smr_steer *steer);
 void smr_rules_close(struct smr_steer *steer);
 
 #endif /* SMR_RULES_H */

@@ -27,11 +27,11 @@ struct smr_qp;
  * @steals: nobody behind this order gets them, nor the host
  * @drops: the QP gets none of them, either
  * @owns: what it steals is for one unicast address, hence for nobody else
- * @hear: what the netdev has to receive for it; RTNL guards it
+ * @rx_mode: what the netdev has to receive for it; RTNL guards it
  * @tap: a sniffer's look at the netdev
  * @rcu: readers may still be at @node, or @tap
  *
- * All but @hear is constant while it is known to others.
+ * All but @rx_mode is constant while it is known to others.
  */
 struct smr_rule {
 	struct ib_flow ibflow;
@@ -42,7 +42,7 @@ struct smr_rule {
 	bool steals;
 	bool drops;
 	bool owns;
-	enum smr_hear hear;
+	enum smr_rx_mode rx_mode;
 	struct packet_type tap;
 	struct rcu_head rcu;
 };

@@ -13,8 +13,8 @@
 
 /**
  * struct advise_work - ranges to bring in
- * @work: if that is put off
- * @want: what is wanted of their pages
+ * @work: for a prefetch that is not waited for
+ * @want: the access that is needed
  * @nr: how many ranges
  * @spans: the ranges, each with a reference until it is done
  */
@@ -100,7 +100,7 @@ static void advise_free(struct advise_work *aw)
 	kvfree(aw);
 }
 
-/* The first error, but each range is tried. */
+/* Try each range. Returns the first error. */
 static int advise_run(struct advise_work *aw)
 {
 	int ret = 0, err;
@@ -113,7 +113,7 @@ static int advise_run(struct advise_work *aw)
 			continue;
 		err = smr_odp_prefetch(span, aw->want);
 		ret = ret ?: err;
-		/* Its region need not wait for the others. */
+		/* So that its region does not wait for the other ranges. */
 		smr_span_put(span);
 	}
 	return ret;
@@ -197,7 +197,7 @@ int smr_mr_advise(struct smr_keys *keys, struct workqueue_struct *wq,
 	}
 	ret = advise_run(aw);
 	advise_free(aw);
-	/* To be killed is an error; to have a signal handled first is not. */
+	/* A fatal signal is an error. Another one is handled first, then it restarts. */
 	return ret == -EINTR && !fatal_signal_pending(current) ?
 	       -ERESTARTNOINTR : ret;
 }

@@ -3,10 +3,9 @@
  * The memory of a dma-buf: whatever a driver exports, as long as the CPU can
  * reach it.
  *
- * It is the CPU that copies, so there is nothing to attach a device to and no
- * use for addresses of a bus: the buffer is mapped into the kernel, all of it,
- * which its exporter keeps in place until it is unmapped. An access of the CPU
- * begins with the registration and ends with it.
+ * The CPU copies, so no device is attached and no bus addresses are needed. The
+ * whole buffer is mapped into the kernel, and its exporter keeps it in place until
+ * it is unmapped. One CPU access begins with the registration and ends with it.
  */
 #include "dmabuf.h"
 
@@ -20,7 +19,7 @@
 #include "compat/dma_buf.h"
 #include "mem.h"
 
-/* Whoever registers does not know what will be asked of the region later. */
+/* At registration it is not known how the region will be accessed. */
 #define DIRECTION	DMA_BIDIRECTIONAL
 
 /**
@@ -90,7 +89,7 @@ static int dmabuf_attach(struct smr_dmabuf *d)
 	ret = dma_buf_vmap_unlocked(d->buf, &d->map);
 	if (ret)
 		goto end_access;
-	/* What is behind a bus would need accessors of its own. */
+	/* I/O memory would need other accessors. */
 	if (d->map.is_iomem)
 		ret = -EOPNOTSUPP;
 	else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The table of keys, and what it takes to open one. */
+/* The table of keys, and opening a key. */
 #include "key.h"
 
 #include <linux/random.h>
@@ -16,14 +16,14 @@
 #define LEAF_SHIFT	16
 #define CHAIN_SHIFT	7
 
-/* So many indices are freed before the first of them can come again. */
+/* An index is reused only after so many others have been freed. */
 #define RECENT_INDICES	4096
 #define RECENT_BUCKETS	8192
 
-/* Random numbers are far cheaper by the dozen. */
+/* Get random numbers in batches, which is far cheaper. */
 #define RANDOM_WORDS	32
 
-/* Taken fairly at random, an index is free after a try or two. */
+/* A random index is nearly always free after one or two tries. */
 #define RESERVE_TRIES	1024
 
 #define LOCAL_ONLY(access)						\
@@ -33,7 +33,7 @@
 		       IB_ACCESS_FLUSH_PERSISTENT)))
 
 /**
- * struct smr_key_leaf - some of the chains; is there until the end
+ * struct smr_key_leaf - some of the chains; lives as long as the table
  * @chains: of keys
  */
 struct smr_key_leaf {
@@ -230,7 +230,7 @@ int smr_key_reserve(struct smr_keys *keys, struct smr_key *key,
  */
 void smr_key_publish(struct smr_key *key)
 {
-	/* Pairs with smr_key_find(): who finds the key sees it filled in. */
+	/* Pairs with smr_key_find(): a reader that finds the key sees it filled in. */
 	smp_store_release(&key->published, true);
 }
 
@@ -241,8 +241,8 @@ void smr_key_publish(struct smr_key *key)
  *
  * Does not wait: readers that found it before may look at @key until an RCU
  * grace period later, so free what contains it with kfree_rcu(..., key.rcu).
- * They get no new span of it, since it is not valid. Spans from earlier are
- * waited for by smr_mem_destroy().
+ * They get no new span, since the key is not valid. smr_mem_destroy() waits for
+ * earlier spans.
  *
  * Context: process, may sleep.
  */
@@ -259,7 +259,7 @@ void smr_key_withdraw(struct smr_keys *keys, struct smr_key *key)
  * @keys: the table
  * @key: lkey or rkey
  *
- * For those who change a key: take the owner's lock, then check the tag and
+ * A caller that changes the key takes the owner's lock, then checks the tag and
  * the state. The owner is not freed within the RCU read-side section.
  *
  * Context: any; caller is in an RCU read-side section.
@@ -276,10 +276,10 @@ struct smr_key *smr_key_find(struct smr_keys *keys, u32 key)
 }
 
 /**
- * struct key_view - what a key was at one moment
+ * struct key_view - a consistent snapshot of a key
  * @key: the key
- * @seq: the moment
- * @now: what decides about an access
+ * @seq: the sequence count of the snapshot
+ * @now: the fields that decide about an access
  */
 struct key_view {
 	const struct smr_key *key;
@@ -287,7 +287,7 @@ struct key_view {
 	struct smr_key now;
 };
 
-/* Copy what decides about an access, all of the same moment. */
+/* Copy the fields that decide about an access, consistently. */
 static void key_snapshot(const struct smr_key *key, struct key_view *view)
 {
 	struct smr_key *to = &view->now;
@@ -309,7 +309,7 @@ static void key_snapshot(const struct smr_key *key, struct key_view *view)
 	} while (read_seqcount_retry(&key->seq, view->seq));
 }
 
-/* A key of no domain is for all of the kernel's, and for no process's. */
+/* A key without a domain fits all of the kernel's domains, and no process's. */
 static bool pd_fits(const struct smr_key *key, const struct ib_pd *pd)
 {
 	return key->pd ? key->pd == pd : !pd->uobject;
@@ -340,7 +340,7 @@ static bool range_inside(const struct smr_key *key, u64 addr, u64 len)
 	       len <= key->length - off;
 }
 
-/* Look a key up and check all but the range; @view is what was checked. */
+/* Look a key up and check all but the range. @view is the snapshot checked. */
 static enum smr_key_verdict key_look(struct smr_keys *keys, u32 key,
 				     const struct ib_pd *pd, u32 qpn,
 				     int access, struct key_view *view)
@@ -354,9 +354,9 @@ static enum smr_key_verdict key_look(struct smr_keys *keys, u32 key,
 }
 
 /*
- * Take a reference on the memory that was seen. -EAGAIN: the key has changed
- * meanwhile, so that this may be another memory, or have other bounds. -ENOENT:
- * it is being destroyed; it is freed after this RCU section only.
+ * Take a reference on the memory in the snapshot. -EAGAIN: the key has changed
+ * since, so the memory or the bounds may be others. -ENOENT: the memory is being
+ * destroyed. RCU keeps its struct until the end of this read-side section.
  */
 static int view_get(const struct key_view *view)
 {

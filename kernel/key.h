@@ -54,7 +54,7 @@ enum smr_key_type {
  * @valid: may be used now
  * @turn: of @mem; see smr_mem_turn()
  * @access: enum ib_access_flags granted
- * @seq: makes a consistent snapshot of the others possible without a lock
+ * @seq: lets readers take a consistent snapshot without a lock
  * @pd: the only PD that may use it; NULL: any PD of the kernel's
  * @mem: the memory; the owner of the key holds a reference while it is @valid
  * @mem_off: where in @mem the key's range begins
@@ -62,8 +62,8 @@ enum smr_key_type {
  * @length: bytes; iova + length does not wrap
  * @rcu: defers freeing of whatever contains it
  *
- * All that is not constant is written under the owner's lock, between
- * smr_key_update_begin() and _end() once it is @published, and read without.
+ * Fields that are not constant are written under the owner's lock and, once the key
+ * is @published, between smr_key_update_begin() and _end(). Readers take no lock.
  */
 struct smr_key {
 	struct hlist_node node;

@@ -18,8 +18,8 @@ static struct smr_kmem *to_kmem(struct smr_mem *mem)
 }
 
 /*
- * The range has holes, and what is beyond the linear mapping is in it, too:
- * each page is looked at.
+ * The range has holes, and memory beyond the linear mapping is in it, too. So each
+ * page is checked.
  */
 static int linear_map(struct smr_mem *mem, u64 off, size_t len, bool write,
 		      struct smr_map *map)
@@ -33,7 +33,7 @@ static int linear_map(struct smr_mem *mem, u64 off, size_t len, bool write,
 	return 0;
 }
 
-/* The memory is not ours: there is nothing to give back. */
+/* softmr does not own this memory: nothing to free. */
 static void linear_release(struct smr_mem *mem)
 {
 }
@@ -76,7 +76,7 @@ static const struct smr_mem_ops blocks_ops = {
 };
 
 /**
- * smr_kmem_init_blocks() - memory that is a list of blocks, none by now
+ * smr_kmem_init_blocks() - memory that is a list of blocks, empty at first
  * @kmem: zeroed; must outlive an RCU grace period after smr_mem_destroy()
  * @max_blocks: how long a list may be
  *

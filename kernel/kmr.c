@@ -3,12 +3,12 @@
  * Memory regions of consumers in the kernel: those for all of its memory, and
  * those that a work request registers.
  *
- * A fast-registered region is FREE or VALID. What it opens is the list of
- * blocks that was last made when IB_WR_REG_MR is executed; the list may be
- * made while the one before is still in use. Once it is invalidated its
- * consumer gives the memory to somebody else, so that an invalidation closes
- * the key first, and is executed, and the region FREE, when no span is left. If
- * its QP fails before that, the key is opened again.
+ * A fast-registered region is FREE or VALID. IB_WR_REG_MR makes it open the list
+ * of blocks that was mapped last. The next list may be mapped while the current
+ * one is in use. After an invalidation the consumer gives the memory to somebody
+ * else. So an invalidation first makes the key invalid, and completes when no
+ * span is left; then the region is FREE. If its QP fails before that, the key
+ * becomes valid again.
  */
 #include "kmr.h"
 
@@ -139,7 +139,7 @@ static int kmr_set_block(struct ib_mr *ibmr, u64 addr)
  * @nents: how many entries
  * @offset: bytes to skip of the first entry; or NULL
  *
- * What is registered by now is not touched.
+ * The list that is registered now is not touched.
  *
  * Context: any.
  * Return: how many entries fit into one region, whose iova and length in its
@@ -173,7 +173,7 @@ static struct smr_mr *kmr_find(struct smr_keys *keys, u32 value)
 	return mr->fast ? mr : NULL;
 }
 
-/* The list is what the consumer says that it is. The offset must stay. */
+/* The range must be that of the mapped list, with the same offset in a block. */
 static int check_register(struct smr_mr *mr, const struct ib_pd *pd,
 			  const struct smr_mw_bind *req)
 {
@@ -244,7 +244,7 @@ static void kmr_set_valid(struct smr_mr *mr, bool valid)
 	smr_key_update_end(&mr->key);
 }
 
-/* From VALID to FREE. -EAGAIN: somebody copies yet, and it is VALID, but shut. */
+/* From VALID to FREE. -EAGAIN: spans are left; it is VALID with an invalid key. */
 static int kmr_free(struct smr_mr *mr)
 {
 	kmr_set_valid(mr, false);
@@ -269,16 +269,15 @@ static int check_invalidate(const struct smr_mr *mr, const struct ib_pd *pd,
  * @pd: of the QP that was asked to
  * @rkey: the key to invalidate
  *
- * To invalidate what is not registered is no error: a consumer that cannot
- * know whether its peer did it does it once more.
+ * To invalidate a region that is not registered is no error: a consumer cannot
+ * know whether its peer has done it already.
  *
- * A request that has to come again and does not is to be undone by
- * smr_kmr_invalidate_undo().
+ * After -EAGAIN the caller tries again, or calls smr_kmr_invalidate_undo().
  *
  * Context: any but hard interrupts.
  * Return: 0; -ENOENT (no fast-registered region has this key), -EPERM (of
- * another PD); -EAGAIN: nobody opens it any more, but spans are left, which
- * other CPUs copy with right now. Again, in a moment, in process context.
+ * another PD); -EAGAIN: the key opens nothing any more, but other CPUs still copy
+ * with spans of it. Try again from process context.
  */
 int smr_kmr_invalidate(struct smr_keys *keys, const struct ib_pd *pd, u32 rkey)
 {
@@ -297,12 +296,12 @@ int smr_kmr_invalidate(struct smr_keys *keys, const struct ib_pd *pd, u32 rkey)
 }
 
 /**
- * smr_kmr_invalidate_undo() - an invalidate that had to come again will not
+ * smr_kmr_invalidate_undo() - drop an invalidate that returned -EAGAIN
  * @keys: the device's keys
  * @pd: of the QP that was asked to
- * @rkey: the key that was to be invalidated
+ * @rkey: the key; of a region, a window, or nothing
  *
- * The region, if it is one, is as it was before.
+ * If it is the key of a fast-registered region, it opens again.
  *
  * Context: any but hard interrupts.
  */

@@ -9,7 +9,7 @@
 #include <linux/skbuff.h>
 #include <linux/string.h>
 
-/* How much goes through the stack when two memories cannot be mapped at once */
+/* The bounce buffer on the stack, where two memories cannot be mapped at once */
 #define BOUNCE_BYTES	256
 
 /**
@@ -38,8 +38,8 @@ static bool turn_end(struct smr_mem *mem, bool turn, struct completion *told)
  * smr_mem_destroy() - drop the owner's reference and release the memory
  * @mem: the memory; no key opens it any more
  *
- * Waits for the spans in flight, for as long as they take: each of them is
- * ended by a copy that is running, or by a side of a QP that will run.
+ * Waits, without a time limit, for the spans in flight. Each is ended by a copy
+ * that is running, or by a QP's task that will run.
  *
  * Context: process, may sleep.
  */
@@ -53,11 +53,11 @@ void smr_mem_destroy(struct smr_mem *mem)
 }
 
 /**
- * smr_mem_suspend() - let a memory have no users for some time
+ * smr_mem_suspend() - let no spans of a memory be opened, until it is resumed
  * @mem: the memory; its key is not valid any more
  * @idle: completed when the last span of it is gone
  *
- * The owner's reference goes: nobody gets a new one before smr_mem_resume().
+ * Drops the owner's reference: smr_mem_get() fails until smr_mem_resume().
  *
  * Context: any.
  */
@@ -78,27 +78,27 @@ bool smr_mem_try_suspend(struct smr_mem *mem)
 {
 	if (!refcount_dec_if_one(&mem->ref[mem->turn]))
 		return false;
-	/* Pairs with the put of the last span: what it has copied is there. */
+	/* Pairs with the put of the last span: its copy is visible. */
 	smp_acquire__after_ctrl_dep();
 	return true;
 }
 
-/* Let a memory be opened in the owner's turn, in which nobody has it open. */
+/* Let spans be opened in the owner's turn, which has none. */
 static void turn_begin(struct smr_mem *mem)
 {
 	WRITE_ONCE(mem->awaited[mem->turn], false);
 	/*
-	 * Pairs with smr_mem_get(): who gets a reference from now on sees
-	 * that the key has changed since it looked at it.
+	 * Pairs with smr_mem_get(): a caller that gets a reference from now
+	 * on sees that the key has changed since it read it.
 	 */
 	smp_wmb();
 	refcount_set(&mem->ref[mem->turn], 1);
 }
 
 /**
- * smr_mem_resume() - let a memory have users again
+ * smr_mem_resume() - let spans of a memory be opened again
  * @mem: suspended, and idle
- * @size: bytes that it has now
+ * @size: its new size, in bytes
  *
  * Context: any; if it has a key, between smr_key_update_begin() and _end().
  */
@@ -109,15 +109,14 @@ void smr_mem_resume(struct smr_mem *mem, u64 size)
 }
 
 /**
- * smr_mem_turn() - count who opens a memory from now on apart from who has
+ * smr_mem_turn() - begin a new turn: count new spans apart from older ones
  * @mem: the memory; it has one key, none of whose readers sees the new turn
  *	before smr_key_update_end()
  *
- * What was opened before is waited for by smr_mem_settle(), which the owner has
- * to call once the key has changed, and before the next turn.
+ * The owner calls smr_mem_settle(), which waits for the older spans, once the key
+ * has changed and before the next turn.
  *
- * Context: any; the owner sees to it that nobody else does this, or ends the
- * memory, meanwhile.
+ * Context: any; the owner excludes other calls of this and smr_mem_destroy().
  */
 void smr_mem_turn(struct smr_mem *mem)
 {
@@ -129,8 +128,8 @@ void smr_mem_turn(struct smr_mem *mem)
  * smr_mem_settle() - wait for the spans that were opened before the turn
  * @mem: after smr_mem_turn()
  *
- * For as long as they take, as smr_mem_destroy(); those that were opened since
- * go on.
+ * Waits without a time limit, as smr_mem_destroy(). Spans of the new turn are not
+ * waited for.
  *
  * Context: process, may sleep.
  */
@@ -147,8 +146,8 @@ void smr_mem_settle(struct smr_mem *mem)
  * @mem: the memory
  * @turn: its turn, as its key says
  *
- * What was known of the memory before may be of its time before a
- * smr_mem_resume() or a smr_mem_turn(), and must be looked at again.
+ * smr_mem_resume() or smr_mem_turn() may have come between reading the key and this
+ * call. So the caller reads the key once more afterwards.
  *
  * Context: any; within an RCU read-side section, or with a reference.
  * Return: true if a reference was taken; end it as a span, smr_span_put().
@@ -176,7 +175,7 @@ void smr_span_put(struct smr_span *span)
 		return;
 	span->mem = NULL;
 	span->len = 0;
-	/* The destroyer may go as soon as it is told: nothing after this. */
+	/* The owner may free @mem as soon as this completes: do not touch it. */
 	if (refcount_dec_and_test(&mem->ref[span->turn]))
 		complete(mem->drained);
 }
@@ -188,8 +187,8 @@ static int span_map(const struct smr_span *span, u64 off, size_t len,
 }
 
 /*
- * Behind @done bytes of a map, go on to at most @len at @off. False: end the
- * map, and begin another there, which may then say why.
+ * Move a map on, by @done bytes, to at most @len bytes at @off. False: the caller
+ * ends the map and begins another one there, which returns the error if any.
  */
 static bool span_go_on(const struct smr_span *span, u64 off, size_t len,
 		       bool write, struct smr_map *map, size_t done)
@@ -312,13 +311,13 @@ int smr_span_write_skb(const struct smr_span *span, u64 off,
 	return 0;
 }
 
-/* Of a copy, the two sides' errors are told apart. */
+/* smr_span_copy() tells the source's error from the destination's. */
 static int source_error(int err)
 {
 	return err == -EFAULT ? -ENXIO : err;
 }
 
-/* A few bytes by way of the stack, never with two maps held. */
+/* Copy a few bytes through the stack, with one map held at a time. */
 static int copy_bounced(const struct smr_span *dst, u64 dst_off,
 			const struct smr_span *src, u64 src_off, size_t *len)
 {
@@ -333,9 +332,9 @@ static int copy_bounced(const struct smr_span *dst, u64 dst_off,
 }
 
 /*
- * Map the destination while a map of the source is held. Kinds whose maps
- * are locks are only tried: two spans may be mapped in either order, and may
- * even meet in one lock.
+ * Map the destination while a map of the source is held. If both maps are locks,
+ * only try: other CPUs may take the two in the other order, and both may be the
+ * same lock.
  */
 static int map_second(const struct smr_span *dst, u64 off, size_t len,
 		      const struct smr_span *src, struct smr_map *map)
@@ -347,7 +346,7 @@ static int map_second(const struct smr_span *dst, u64 off, size_t len,
 	return span_map(dst, off, len, true, map);
 }
 
-/* Copy from map to map, and behind them. Returns how much was copied. */
+/* Copy from map to map, and on to the runs that follow. Returns the bytes copied. */
 static size_t copy_maps(const struct smr_span *dst, u64 dst_off,
 			struct smr_map *to, const struct smr_span *src,
 			u64 src_off, struct smr_map *from, size_t len)
@@ -488,7 +487,7 @@ int smr_span_store8(const struct smr_span *span, u64 value)
 
 	if (ret)
 		return ret;
-	/* Who sees the value sees all that was written before it. */
+	/* A reader that sees the value sees all earlier writes. */
 	smp_store_release((u64 *)map.addr, value);
 	span_unmap(span, &map);
 	return 0;

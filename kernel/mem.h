@@ -58,9 +58,8 @@ struct smr_map {
  * @release: free it, last reference gone. Process context, may sleep. What
  *	holds the struct smr_mem must outlive an RCU grace period:
  *	kfree_rcu(..., mem.rcu).
- * @any_access: each access is possible that a region can be registered for,
- *	whatever the memory was made for; and no other memory takes its place
- *	when that changes
+ * @any_access: the memory allows every access that a region can be registered
+ *	for. So a rereg that changes only the access needs no new memory
  *
  * Offsets are bytes from the start of the memory; the caller has checked
  * them against @size.
@@ -87,11 +86,11 @@ struct smr_mem_ops {
  * @ref: by turn: one for the owner, if it is its turn, and one for each span in
  *	flight that was opened in it
  * @turn: the owner's; see smr_mem_turn()
- * @awaited: by turn: somebody waits for its spans
+ * @awaited: by turn: the owner waits for its spans
  * @size: bytes
- * @drained: whom to tell when a @ref has dropped to 0; only as long as somebody
- *	waits for that
- * @rcu: for @release, when nothing reads @size and @drained any more
+ * @drained: completed when a @ref has dropped to 0; set only while an owner waits
+ *	for that
+ * @rcu: for @release; in the place of @size and @drained, which nothing reads then
  *
  * @ops, @mm and @size are constant once a key of it is published; @size may
  * change while it is suspended.
@@ -125,7 +124,7 @@ struct smr_span {
 	bool turn;
 };
 
-/* Does somebody wait for the spans of a turn? What takes long is to give up. */
+/* Does an owner wait for the spans of a turn? Long operations then give up. */
 static inline bool smr_mem_is_awaited(const struct smr_mem *mem, bool turn)
 {
 	return READ_ONCE(mem->awaited[turn]);

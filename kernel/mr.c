@@ -14,7 +14,7 @@
 #include "pd.h"
 #include "persist.h"
 
-/* Rights that are kept in the key, and what else may be asked for. */
+/* Rights that the key keeps, and flags that mean something else. */
 #define MR_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			 IB_ACCESS_MW_BIND | IB_ZERO_BASED | \
@@ -68,12 +68,12 @@ static int check_args(struct mr_args *args)
 	if (args->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
 	    !(args->access & IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
-	/* Pages that come and go, or are another driver's, promise nothing. */
+	/* On-demand pages and another driver's cannot be known to persist. */
 	if (args->access & IB_ACCESS_FLUSH_PERSISTENT &&
 	    (args->access & IB_ACCESS_ON_DEMAND || args->fd != NO_FD ||
 	     args->dm))
 		return -EOPNOTSUPP;
-	/* There is nothing to be paged. */
+	/* Device memory is not paged. */
 	if (args->dm && args->access & IB_ACCESS_ON_DEMAND)
 		return -EINVAL;
 	if (args->access & IB_ZERO_BASED)
@@ -85,7 +85,7 @@ static int check_args(struct mr_args *args)
 	return 0;
 }
 
-/* The memory of a region, in @room if its kind can make use of that. */
+/* Make the memory of a region. A pinned one is placed in @room, if given. */
 static struct smr_mem *mem_create_kind(const struct smr_pd *pd,
 				       const struct mr_args *args,
 				       struct smr_pinned *room)
@@ -104,7 +104,7 @@ static struct smr_mem *mem_create_kind(const struct smr_pd *pd,
 	return smr_pinned_create(room, args->start, args->length, writable);
 }
 
-/* The same; and it must keep what it is said to keep. */
+/* The same; memory for FLUSH_PERSISTENT must be persistent. */
 static struct smr_mem *mem_create(const struct smr_pd *pd,
 				  const struct mr_args *args,
 				  struct smr_pinned *room)
@@ -147,7 +147,7 @@ static void mr_set_key(struct smr_mr *mr, struct ib_pd *pd,
 	mr->access = args->access;
 }
 
-/* Fill in a region that nobody knows yet, and make it known. */
+/* Fill in the key of a new region, and publish it. */
 static void mr_publish(struct smr_mr *mr, struct ib_pd *pd,
 		       struct smr_mem *mem, const struct mr_args *args)
 {
@@ -155,7 +155,7 @@ static void mr_publish(struct smr_mr *mr, struct ib_pd *pd,
 	mr->ibmr.lkey = smr_key_value(&mr->key);
 	mr->ibmr.rkey = smr_key_value(&mr->key);
 	mr->ibmr.page_size = PAGE_SIZE;
-	/* Of dma-bufs the core does not take note of these by itself. */
+	/* The core does not set these for dma-bufs. */
 	mr->ibmr.iova = args->iova;
 	mr->ibmr.length = args->length;
 	mr->state = SMR_MR_VALID;
@@ -260,16 +260,16 @@ struct smr_mr *smr_mr_reg_dm(struct smr_pd *pd, struct smr_dm *dm, u64 offset,
 	return mr_reg(pd, &args);
 }
 
-/* Nothing is accessed or bound through the region any more, if it agrees. */
+/* To DYING, after which nothing is accessed or bound. -EBUSY: a window is bound. */
 static int mr_begin_dying(struct smr_mr *mr)
 {
 	guard(spinlock_bh)(&mr->lock);
 	if (mr->nr_windows)
 		return -EBUSY;
 	/*
-	 * The owner's reference on the memory of a fast-registered region is
-	 * there only while it is VALID; now it is in any case. A peer may still
-	 * ask to invalidate the region, until it is DYING.
+	 * A fast-registered region has the owner's reference on its memory only
+	 * while it is VALID. smr_mem_destroy() needs it, so take it here. A peer
+	 * may still invalidate the region, until it is DYING.
 	 */
 	if (mr->fast && mr->state == SMR_MR_FREE)
 		smr_mem_resume(mr->key.mem, 0);
@@ -302,7 +302,7 @@ int smr_mr_dereg(struct smr_mr *mr)
 	return 0;
 }
 
-/* What a region is to be made of, where @flags do not say that it changes. */
+/* Fill in from the region what @flags do not change. */
 static void args_keep(const struct smr_mr *mr, int flags, struct mr_args *args)
 {
 	if (!(flags & IB_MR_REREG_TRANS)) {
@@ -315,8 +315,8 @@ static void args_keep(const struct smr_mr *mr, int flags, struct mr_args *args)
 }
 
 /*
- * The memory that a region is to have: a new one if it is another range, or
- * must be writable, or paged in another way; else the one it has.
+ * The memory that a region gets: a new one if the range changes, if it must become
+ * writable, or if it is to be paged in another way; else the one it has.
  */
 static struct smr_mem *mem_for_rereg(const struct smr_mr *mr,
 				     const struct smr_pd *pd, int flags,
@@ -335,14 +335,14 @@ static struct smr_mem *mem_for_rereg(const struct smr_mr *mr,
 				   IB_ACCESS_FLUSH_PERSISTENT;
 		if (!changed)
 			return mem;
-		/* The same addresses are something else in another process. */
+		/* In another process the same addresses are other memory. */
 		if (mem->mm && mem->mm != current->mm)
 			return ERR_PTR(-EACCES);
 	}
 	return mem_create(pd, args, NULL);
 }
 
-/* Nothing has changed if a window is bound: -EBUSY. */
+/* -EBUSY: a window is bound, and nothing has changed. */
 static int mr_switch(struct smr_mr *mr, struct ib_pd *pd, struct smr_mem *mem,
 		     const struct mr_args *args)
 {
@@ -367,8 +367,8 @@ static int mr_switch(struct smr_mr *mr, struct ib_pd *pd, struct smr_mem *mem,
  * @access: with IB_MR_REREG_ACCESS
  * @pd: the protection domain it is to have, new or not
  *
- * Waits, without a time limit, for operations that were let in by what the region
- * was before: they may use memory, or a right, that is not its any more.
+ * Waits, without a time limit, for operations that were let in before the change:
+ * they may use memory, or a right, that the region has no more.
  *
  * Context: process, may sleep; killable. The core lets nobody else rereg or
  * dereg the region meanwhile, and updates @mr->ibmr on success.
@@ -387,14 +387,14 @@ int smr_mr_rereg(struct smr_mr *mr, int flags, u64 start, u64 length, u64 iova,
 	ret = check_args(&args);
 	if (ret)
 		return ret;
-	/* before anything else can be what is wrong; mr_switch() decides */
+	/* -EBUSY comes before other errors; mr_switch() checks again, locked. */
 	if (READ_ONCE(mr->nr_windows))
 		return -EBUSY;
 	mem = mem_for_rereg(mr, to_smr_pd(pd), flags, &args);
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
 	ret = mr_switch(mr, pd, mem, &args);
-	/* The memory that the region does not have in the end */
+	/* the memory that the region does not keep */
 	if (mem != old)
 		smr_mem_destroy(ret ? mem : old);
 	else if (!ret)

@@ -27,7 +27,7 @@ enum smr_mr_state {
  * @keys: the table that @key is in; constant
  * @lock: guards @state, @windows, @nr_windows and changes of @key, and orders
  *	bind against dereg; BH-safe
- * @state: see DESIGN
+ * @state: FREE (fast-registered only), VALID, DYING
  * @windows: windows bound to it
  * @nr_windows: how many
  * @fast: it is one that work requests register, see kmr.c; constant

@@ -10,15 +10,14 @@
  *	window's -> QP's list's
  *
  * Binding and invalidating are work requests, and run in softirq too. They
- * find windows and regions by their keys, under RCU; whoever ends one of
- * these marks it dead under its lock first.
+ * find windows and regions by their keys, under RCU. A window or region is
+ * marked dead under its lock before it ends.
  *
- * Who ends a binding wants the memory for himself: it has ended when nobody
- * opens it any more, and the copies that are under way are done. So that they
- * can be told from others, what a window's key opens is a memory of its own,
- * which goes on to the region's. Copies are short; but the pages of an
- * on-demand region may be on their way, so nobody waits in softirq: the work
- * request comes again.
+ * Unbind must not complete while a copy through the window is in progress. To
+ * tell these copies from others, a window's key opens a memory of its own (a
+ * relay), which goes on to the region's memory. Copies are short, but a span of
+ * an on-demand region may wait for a page. So nobody waits in softirq: the work
+ * request is tried again.
  */
 #include "mw.h"
 
@@ -31,10 +30,10 @@
 #include "mr.h"
 
 /**
- * struct smr_relay - a memory that goes on to another one
+ * struct smr_relay - a memory that forwards each access to another one
  * @mem: the common part
- * @target: where it goes on; constant while @mem has users, whose owner sees to
- *	it that @target stays as long
+ * @target: the other memory. It is constant while @mem has spans, and the owner
+ *	of @mem keeps it for as long
  */
 struct smr_relay {
 	struct smr_mem mem;
@@ -77,7 +76,7 @@ static void relay_unmap(struct smr_mem *mem, struct smr_map *map)
 	target->ops->unmap(target, map);
 }
 
-/* What is bound to is not reregistered: its turn stays what it is. */
+/* A region with a bound window cannot be reregistered: its turn is constant. */
 static int relay_fault(struct smr_mem *mem, bool turn, u64 off, u64 len,
 		       bool write)
 {
@@ -86,12 +85,12 @@ static int relay_fault(struct smr_mem *mem, bool turn, u64 off, u64 len,
 	return target->ops->fault(target, target->turn, off, len, write);
 }
 
-/* To memory whose maps need no end, and whose pages are always there */
+/* The target has no unmap(), and its pages are always there. */
 static const struct smr_mem_ops relay_ops = {
 	.map = relay_map,
 };
 
-/* To one whose maps are locks */
+/* The target's map() holds a lock (ODP). */
 static const struct smr_mem_ops relay_paged_ops = {
 	.map = relay_map,
 	.trymap = relay_trymap,
@@ -101,8 +100,8 @@ static const struct smr_mem_ops relay_paged_ops = {
 };
 
 /*
- * Have a memory go on to another one, and have users. It is zeroed, or suspended
- * and idle, and the caller is between smr_key_update_begin() and _end().
+ * Point a relay at a memory, and let spans of it be opened. It is zeroed, or
+ * suspended and idle. The caller is between smr_key_update_begin() and _end().
  */
 static void relay_aim(struct smr_relay *relay, struct smr_mem *target)
 {
@@ -121,18 +120,18 @@ static void relay_aim(struct smr_relay *relay, struct smr_mem *target)
  * struct smr_window - a memory window
  * @key: what its rkey opens; valid while it is bound
  * @keys: the table that @key is in; constant
- * @ibmw: the core's part; not there any more when @dead
+ * @ibmw: the core's part; freed once @dead is set
  * @type: enum ib_mw_type; constant
  * @lock: guards all below, and changes of @key
  * @dead: is being deallocated
  * @mr: the region it is bound to, or NULL
- * @next: the region it is to be bound to as soon as its users are gone, which
- *	is kept from being deregistered until then; or NULL
- * @next_by: the QP that this was asked of
+ * @next: the region it is to be bound to as soon as its spans have ended; that
+ *	region cannot be deregistered until then. NULL: no bind waits
+ * @next_by: the QP whose bind request waits
  * @owner: the QP it is tied to, or NULL
  * @addr: the address in @mr it begins at
- * @relay: what @key opens, and goes on to the memory of @mr; has users while it
- *	is bound
+ * @relay: the memory that @key opens, which goes on to the memory of @mr; not
+ *	suspended while the window is bound
  * @on_mr: in @mr's list; under that region's lock
  * @on_owner: in @owner's list; under that list's lock
  *
@@ -191,7 +190,7 @@ int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys)
 	return 0;
 }
 
-/* Let somebody open a window that is bound, or nobody any more. */
+/* Make the key of a bound window valid, or invalid. */
 static void window_set_valid(struct smr_window *win, bool valid)
 {
 	lockdep_assert_held(&win->lock);
@@ -203,8 +202,8 @@ static void window_set_valid(struct smr_window *win, bool valid)
 }
 
 /*
- * Let nobody open a window any more, if it is bound. -EAGAIN: somebody is
- * copying by way of it yet. It can become valid again then.
+ * Make the key of a window invalid, if it is bound. -EAGAIN: a copy through the
+ * window is in progress. The key can become valid again then.
  */
 static int window_close(struct smr_window *win)
 {
@@ -213,8 +212,8 @@ static int window_close(struct smr_window *win)
 }
 
 /*
- * Take a window that is closed, and that nobody uses, off its region and its
- * QP, if it is bound. From here on the region's memory can go.
+ * Take a window that is closed and has no spans off its region and its QP, if it
+ * is bound. From here on the region can be deregistered.
  */
 static void window_unbind(struct smr_window *win)
 {
@@ -239,7 +238,7 @@ static void mr_let_go(struct smr_mr *mr)
 	mr->nr_windows--;
 }
 
-/* It will not be bound to another region after all. */
+/* Drop the pending bind. */
 static void window_forget_next(struct smr_window *win)
 {
 	lockdep_assert_held(&win->lock);
@@ -298,9 +297,9 @@ static struct smr_mr *mr_find(struct smr_keys *keys, u32 lkey)
 }
 
 /*
- * What a bind asks of the window: IBTA C10-72, o10-36.2.2, o10-37.2.30. The
- * consumer owns only the low byte of a key (10.6.7.2.6). Programs rely on it
- * that the index which they give beside that byte does not matter.
+ * Check the window of a bind: IBTA C10-72, o10-36.2.2, o10-37.2.30. The consumer
+ * owns only the low byte of a key (10.6.7.2.6). Programs rely on softmr ignoring
+ * the index in the new key.
  */
 static int check_window(const struct smr_window *win, const struct ib_pd *pd,
 			const struct smr_mw_bind *req)
@@ -318,7 +317,7 @@ static int check_window(const struct smr_window *win, const struct ib_pd *pd,
 	return win->mr || !req->length ? -EINVAL : 0;
 }
 
-/* What a bind asks of the region: IBTA C10-73, C10-74, C10-75. */
+/* Check the region of a bind: IBTA C10-73, C10-74, C10-75. */
 static int check_mr(const struct smr_mr *mr, const struct ib_pd *pd,
 		    const struct smr_mw_bind *req)
 {
@@ -377,9 +376,8 @@ static void window_set_key(struct smr_window *win, const struct smr_mr *mr,
 }
 
 /*
- * Have the region that a window is to be bound to in @win->next. From here on
- * nothing stands against the bind, however long it waits for the users of the
- * former one.
+ * Check and hold the region of a bind in @win->next. From here on nothing can
+ * refuse the bind, however long it waits for the spans of the former binding.
  */
 static int window_set_next(struct smr_window *win, struct smr_keys *keys,
 			   const struct smr_mw_owner *owner,
@@ -422,7 +420,7 @@ static void window_bind(struct smr_window *win, struct smr_mw_owner *owner,
 		list_add_tail(&win->on_mr, &mr->windows);
 }
 
-/* Unbind by a bind of length 0; the old key is dead, and so is the new one. */
+/* Unbind by a bind of length 0. The old key is invalid, and so is the new one. */
 static void window_bind_nothing(struct smr_window *win, u32 new_rkey)
 {
 	lockdep_assert_held(&win->lock);
@@ -439,17 +437,16 @@ static void window_bind_nothing(struct smr_window *win, u32 new_rkey)
  * @pd: that QP's protection domain
  * @req: the request
  *
- * On failure the window is as it was. A request that has to come again is
- * not refused any more, unless the window is deallocated; if it does not come
- * again, smr_mw_bind_undo() is to be called.
+ * On failure the window is as it was. After -EAGAIN the same request cannot be
+ * refused any more, unless the window is deallocated. The caller tries it again,
+ * or calls smr_mw_bind_undo().
  *
  * Context: any but hard interrupts.
  * Return: 0, or why not: -ENOENT (no such window or region), -EPERM (of
  * another PD), -EACCES (the region does not allow it), -ERANGE (not inside
  * the region), -EOPNOTSUPP (unknown flag), -EINVAL (not for this type of
- * window, or a type 2 window that is bound), -EAGAIN (somebody uses the former
- * binding yet, which opens nothing new, or another QP's request waits for that;
- * again, in a moment).
+ * window, or a type 2 window that is bound), -EAGAIN (the former binding opens
+ * nothing any more but still has spans, or another QP's request waits for them).
  */
 int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 		const struct ib_pd *pd, const struct smr_mw_bind *req)
@@ -484,14 +481,14 @@ int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 }
 
 /**
- * smr_mw_bind_undo() - a bind request that had to come again will not
+ * smr_mw_bind_undo() - drop a bind request that returned -EAGAIN
  * @keys: the device's keys
  * @owner: the QP that it was posted to
  * @pd: that QP's protection domain
  * @req: the request
  *
- * The former binding is again what it was. If another QP is about to end it,
- * too, it does that when its own request comes again.
+ * The former binding opens again. If a request of another QP waits for the same
+ * end, it closes the binding again when it is tried again.
  *
  * Context: any but hard interrupts.
  */
@@ -533,13 +530,13 @@ static int check_invalidate(const struct smr_window *win,
  * @pd: its protection domain
  * @rkey: the key to invalidate
  *
- * On failure the window is as it was. A request that has to come again and
- * does not is to be undone by smr_mw_invalidate_undo().
+ * On failure the window is as it was. After -EAGAIN the caller tries again, or
+ * calls smr_mw_invalidate_undo().
  *
  * Context: any but hard interrupts.
  * Return: 0; -ENOENT (no window has this key), -EPERM (not this QP's),
- * -EINVAL (of type 1, or not bound), -EAGAIN (nobody opens it any more, but
- * somebody uses it yet; again, in a moment).
+ * -EINVAL (of type 1, or not bound), -EAGAIN (its key opens nothing any more, but
+ * it still has spans).
  */
 int smr_mw_invalidate(struct smr_keys *keys, const struct smr_mw_owner *owner,
 		      const struct ib_pd *pd, u32 rkey)
@@ -561,13 +558,13 @@ int smr_mw_invalidate(struct smr_keys *keys, const struct smr_mw_owner *owner,
 }
 
 /**
- * smr_mw_invalidate_undo() - an invalidate that had to come again will not
+ * smr_mw_invalidate_undo() - drop an invalidate that returned -EAGAIN
  * @keys: the device's keys
  * @owner: the QP that was asked to
  * @pd: its protection domain
- * @rkey: the key that was to be invalidated
+ * @rkey: the key; of a window, a region, or nothing
  *
- * The window, if it is one, is open again, as it was before.
+ * If it is the key of a window, it opens again.
  *
  * Context: any but hard interrupts.
  */
@@ -607,8 +604,8 @@ static struct smr_window *owner_first(struct smr_mw_owner *owner)
 
 /**
  * smr_mw_owner_release() - unbind all windows of a QP
- * @owner: the QP; it binds no more, and its windows were open to nobody else for
- *	a grace period
+ * @owner: the QP. It binds no more, and a grace period has passed since its tasks
+ *	could open its windows
  *
  * Context: any but hard interrupts. Nobody refers to @owner when it returns.
  */
@@ -616,13 +613,13 @@ void smr_mw_owner_release(struct smr_mw_owner *owner)
 {
 	struct smr_window *win;
 
-	/* RCU: the window found may be deallocated before its lock is ours. */
+	/* The window may be deallocated before its lock is taken: RCU keeps it. */
 	guard(rcu)();
 	while ((win = owner_first(owner))) {
 		guard(spinlock_bh)(&win->lock);
 		if (win->owner != owner)
 			continue;
-		/* Only that QP could use it, so nobody does. */
+		/* Only that QP could open it, so it has no spans. */
 		WARN_ON_ONCE(!win->dead && window_close(win));
 		window_unbind(win);
 	}

@@ -16,8 +16,8 @@ struct smr_window;
 /**
  * struct smr_mw - a memory window, as the core knows it
  * @ibmw: the core's part
- * @win: the window. The core frees @ibmw at once when it is deallocated, but
- *	a key has to outlive its readers.
+ * @win: the window. It is a struct of its own because the core frees @ibmw at once,
+ *	while a key must outlive its RCU readers.
  */
 struct smr_mw {
 	struct ib_mw ibmw;
@@ -39,10 +39,9 @@ struct smr_mw_owner {
 
 /**
  * struct smr_mw_bind - a bind request
- * @mw_rkey: names the window; of its tag nothing is expected, since only the
- *	process knows which binds of it have failed
- * @new_rkey: its tag is the tag of the window's key from then on; its index is
- *	ignored
+ * @mw_rkey: names the window. Its tag is ignored, since only the process knows
+ *	which binds of the window have failed
+ * @new_rkey: its tag becomes the tag of the window's key; its index is ignored
  * @mr_lkey: names the region; ignored without @length
  * @access: enum ib_access_flags
  * @addr: first byte, as the region's users name it

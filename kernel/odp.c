@@ -3,9 +3,9 @@
  * On-demand paging: memory whose pages are the process's own at each moment.
  *
  * The address range is a sparse table of chunks, created when they are first
- * touched; odp_chunk.c says how a chunk follows the page tables. Chunks that
- * have become empty are freed, so that all of them take memory in proportion to
- * what is in use, however large the range is.
+ * touched; odp_chunk.c says how a chunk follows the page tables. Empty chunks are
+ * freed. So the table's memory is in proportion to what is in use, however large
+ * the range is.
  *
  * Locks:
  *	odp->mutex -> mmap_lock (by the first notifier of a mm)
@@ -69,7 +69,7 @@ static unsigned long chunk_index(u64 addr)
 	return addr >> SMR_CHUNK_SHIFT;
 }
 
-/* A chunk may have become empty: have that looked at. */
+/* A chunk may have become empty: queue the work that frees it. */
 static void chunk_offer(struct smr_chunk *c)
 {
 	struct smr_odp *odp = c->table;
@@ -78,7 +78,7 @@ static void chunk_offer(struct smr_chunk *c)
 	schedule_work(&odp->reap);
 }
 
-/* Needs a user of odp->mem.mm, mmget(). Charged to whom the caller says. */
+/* Needs a user of odp->mem.mm, mmget(). Charged to the active memcg. */
 static struct smr_chunk *chunk_make(struct smr_odp *odp, unsigned long index)
 {
 	u64 begin = (u64)index << SMR_CHUNK_SHIFT;
@@ -101,7 +101,7 @@ static struct smr_chunk *chunk_make(struct smr_odp *odp, unsigned long index)
 	return ERR_PTR(ret);
 }
 
-/* The memory is the owner's, also where somebody else is the first to need it. */
+/* Charged to the owner's memcg, even if another process needs the chunk first. */
 static struct smr_chunk *chunk_create(struct smr_odp *odp, unsigned long index)
 {
 	struct mem_cgroup *owner = get_mem_cgroup_from_mm(odp->mem.mm);
@@ -113,7 +113,7 @@ static struct smr_chunk *chunk_create(struct smr_odp *odp, unsigned long index)
 	return c;
 }
 
-/* The last callback may still be running, and then marks nothing. */
+/* The last callback may still be running; it marks nothing then. */
 static void chunk_end(struct smr_odp *odp, struct smr_chunk *c)
 {
 	lockdep_assert_held(&odp->mutex);
@@ -129,7 +129,7 @@ static void odp_reap(struct work_struct *work)
 
 	guard(mutex)(&odp->mutex);
 	xa_for_each_marked(&odp->chunks, index, c, CHUNK_EMPTY) {
-		/* The mark first: an invalidation that comes now sets it. */
+		/* Clear the mark first: an invalidation from now on sets it again. */
 		xa_clear_mark(&odp->chunks, index, CHUNK_EMPTY);
 		if (!c->users && smr_chunk_kill_if_empty(c))
 			chunk_end(odp, c);
@@ -153,7 +153,7 @@ static struct smr_chunk *chunk_get(struct smr_odp *odp, unsigned long index)
 static void chunk_put(struct smr_odp *odp, struct smr_chunk *c)
 {
 	guard(mutex)(&odp->mutex);
-	/* Reaping passes by a chunk in use, and one that never had a page. */
+	/* The reaper skips chunks in use, and chunks that never had a page. */
 	if (!--c->users && smr_chunk_kill_if_empty(c))
 		chunk_end(odp, c);
 }
@@ -196,7 +196,7 @@ static int odp_trymap(struct smr_mem *mem, u64 off, size_t len, bool write,
 	c = chunk_find(odp, addr);
 	if (!c)
 		return count_map(odp, SMR_PAGE_MISSING);
-	/* Neither a hit nor a miss: it will be mapped in another way. */
+	/* Neither a hit nor a miss: the caller will map it in another way. */
 	if (!spin_trylock_bh(&c->lock))
 		return -EBUSY;
 	return count_map(odp, smr_chunk_map_or_unlock(c, addr, len, write,
@@ -247,8 +247,8 @@ static u64 next_mapped(struct mm_struct *mm, u64 addr, u64 last)
 }
 
 /*
- * Does the process still have the memory? Others that bring pages in are users
- * of the mm, too, and must not keep it for each other.
+ * Does the process still have the memory? Faults and prefetches are users of the
+ * mm, too, and must not keep it alive for each other.
  */
 static bool odp_process_lives(const struct smr_odp *odp)
 {
@@ -264,7 +264,7 @@ static bool odp_process_lives(const struct smr_odp *odp)
 	return false;
 }
 
-/* The pages of the first chunk; moves @addr on to the next. */
+/* Bring in the pages of the first chunk, and move @addr on to the next chunk. */
 static int odp_populate_some(struct smr_odp *odp, u64 *addr, u64 last,
 			     enum smr_odp_want want, enum smr_counter count)
 {
@@ -286,8 +286,8 @@ static int odp_populate_some(struct smr_odp *odp, u64 *addr, u64 last,
 }
 
 /*
- * Bring pages in. They can be gone again when it returns; nor need they all be
- * there when the region is about to go.
+ * Bring pages in. They may be gone again when this returns. It stops early when
+ * the region is about to go.
  */
 static int odp_populate(struct smr_odp *odp, bool turn, u64 off, u64 len,
 			enum smr_odp_want want, enum smr_counter count)
@@ -307,9 +307,9 @@ static int odp_populate(struct smr_odp *odp, bool turn, u64 off, u64 len,
 /**
  * smr_odp_prefetch() - bring pages of a memory in before they are needed
  * @span: of a memory that is paged on demand; not empty
- * @want: what is wanted of the pages
+ * @want: the access that is needed
  *
- * They can be gone again when it returns.
+ * The pages may be gone again when this returns.
  *
  * Context: process, may sleep. Takes the mmap_lock of the memory's process.
  * Return: 0; -EFAULT (the process is gone, or it has nothing there, or not
@@ -341,7 +341,7 @@ static void odp_release(struct smr_mem *mem)
 			cond_resched();
 		}
 	}
-	/* Without chunks, nobody queues it again. */
+	/* Without chunks nothing queues the work again. */
 	cancel_work_sync(&odp->reap);
 	xa_destroy(&odp->chunks);
 	mmdrop(odp->mem.mm);

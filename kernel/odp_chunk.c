@@ -39,10 +39,10 @@
 #include "compat/mm.h"
 #include "mem.h"
 
-/* A map disables BHs: so much is copied in some microseconds. */
+/* A map disables BHs. This much is copied in some microseconds. */
 #define MAP_MAX		SZ_64K
 
-/* An entry: a page frame number, and these. 0: nothing is known. */
+/* An entry: a page frame number and these flags. 0: no page is known. */
 #define ENTRY_VALID	BIT_ULL(0)
 #define ENTRY_WRITE	BIT_ULL(1)
 #define ENTRY_DIRTY	BIT_ULL(2)
@@ -54,7 +54,7 @@ static struct page *entry_page(u64 entry)
 }
 
 /*
- * Make entries invalid. What was written to is left to chunk_mark_dirty().
+ * Make entries invalid. chunk_mark_dirty() handles the pages that were written.
  * Returns how many were valid.
  */
 static u32 chunk_retire(struct smr_chunk *c, u32 first, u32 end)
@@ -207,10 +207,10 @@ void smr_chunk_destroy(struct smr_chunk *c)
 }
 
 /**
- * smr_chunk_kill_if_empty() - let no map begin any more, if there is nothing
+ * smr_chunk_kill_if_empty() - mark a chunk dead, if it has no valid entry
  * @c: the chunk; not faulted
  *
- * Return: true if it can be destroyed without taking anything away.
+ * Return: true if it is dead: no map of it can begin any more.
  */
 bool smr_chunk_kill_if_empty(struct smr_chunk *c)
 {
@@ -219,7 +219,7 @@ bool smr_chunk_kill_if_empty(struct smr_chunk *c)
 	return c->dead;
 }
 
-/* What an entry has to be for an access. */
+/* The flags that an entry needs for an access. */
 static u64 entry_needed(bool write)
 {
 	return ENTRY_VALID | (write ? ENTRY_WRITE : 0);
@@ -294,7 +294,7 @@ int smr_chunk_map_or_unlock(struct smr_chunk *c, u64 addr, size_t len,
  * @map: it is left at its end; gets the run that follows
  *
  * Context: with @c->lock held, since the map began.
- * Return: false if there is no more, or enough for one map.
+ * Return: false if no valid page follows, or the map has had MAP_MAX bytes.
  */
 bool smr_chunk_map_next(struct smr_chunk *c, size_t len, bool write,
 			struct smr_map *map)
@@ -307,7 +307,7 @@ bool smr_chunk_map_next(struct smr_chunk *c, size_t len, bool write,
 	return true;
 }
 
-/* An entry for what hmm_range_fault() has found; 0 if that is nothing. */
+/* The entry for what hmm_range_fault() has found, or 0. */
 static u64 entry_of(unsigned long hmm_pfn, bool writable)
 {
 	u64 pfn;
@@ -320,8 +320,8 @@ static u64 entry_of(unsigned long hmm_pfn, bool writable)
 }
 
 /*
- * Returns how many entries can do more than before. -EBUSY: the page tables
- * have changed since, find the pages again.
+ * Returns how many entries allow more than before. -EBUSY: the page tables have
+ * changed since, find the pages again.
  */
 static int chunk_store(struct smr_chunk *c, const struct hmm_range *range)
 {
@@ -359,7 +359,7 @@ static unsigned long hmm_flags(enum smr_odp_want want)
 	}
 }
 
-/* What pin_user_pages() refuses and hmm_range_fault() does not. */
+/* Areas that pin_user_pages() refuses and hmm_range_fault() does not. */
 static bool vma_is_closed(const struct vm_area_struct *vma)
 {
 	return vma->vm_flags & VM_SHADOW_STACK ||
@@ -383,7 +383,7 @@ static bool range_is_closed(struct mm_struct *mm, u64 start, u64 end)
 	return false;
 }
 
-/* Once through the sequence: see the head of this file. As chunk_store(). */
+/* One pass of the sequence at the head of this file. Returns as chunk_store(). */
 static int chunk_try_fault(struct smr_chunk *c, struct hmm_range *range)
 {
 	struct mm_struct *mm = c->notifier.mm;
@@ -405,8 +405,8 @@ static int chunk_try_fault(struct smr_chunk *c, struct hmm_range *range)
  * @c: the chunk
  * @addr: first byte
  * @last: last byte
- * @want: what is wanted of the pages
- * @count: where those that were not there are counted
+ * @want: the access that is needed
+ * @count: the counter for pages that were missing
  *
  * Context: process, may sleep; a user of the mm, mmget(). Takes the mmap_lock.
  * Return: 0; -EFAULT (nothing is mapped there, or not with this right, or it is
@@ -437,6 +437,6 @@ int smr_chunk_fault(struct smr_chunk *c, u64 addr, u64 last,
 		smr_stat_add(c->stats, count, ret);
 		return 0;
 	}
-	/* No right, or no memory that could be used: all one to the caller. */
+	/* Callers need not tell a missing right from unusable memory. */
 	return ret == -EPERM || ret == -EINVAL ? -EFAULT : ret;
 }

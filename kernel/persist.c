@@ -12,7 +12,7 @@
 
 #include "mem.h"
 
-/* Written back before others may run, in bytes */
+/* Bytes that are written back between two cond_resched() */
 #define STEP	SZ_1M
 
 /**
@@ -87,7 +87,7 @@ int smr_span_persist(const struct smr_span *span, bool can_sleep)
 		if (can_sleep)
 			cond_resched();
 	}
-	/* As a store is after it: the answer comes last. */
+	/* Order the write-back before the stores of the answer. */
 	wmb();
 	return 0;
 }

@@ -24,7 +24,7 @@ static void sgl_clear(struct smr_sgl *sgl)
  * @sge: the entries, already the kernel's own copy
  * @num_sge: how many
  * @skip: where in the list the part begins, in bytes
- * @len: how many bytes; what the list has less is not opened
+ * @len: how many bytes. A shorter list is opened as far as it goes
  *
  * Context: any; lockless.
  * Return: SMR_KEY_OK, or why the first bad key did not open.
@@ -240,7 +240,8 @@ int smr_sgl_write_skb(struct smr_sgl *sgl, const struct sk_buff *skb,
  * @len: bytes, at most what is left of each
  *
  * Context: any.
- * Return: 0, SMR_PAGE_MISSING (see smr_sgl_fault()), -EFAULT (@dst) or -ENXIO (@src).
+ * Return: 0, SMR_PAGE_MISSING (see smr_sgl_fault()), -EFAULT (@dst) or
+ * -ENXIO (@src).
  */
 int smr_sgl_copy(struct smr_sgl *dst, struct smr_sgl *src, size_t len)
 {

@@ -21,9 +21,8 @@ struct smr_pd;
  * @cur: the span that the position is in
  * @pos: the position within it, or within @data
  *
- * Belongs to the task that opened it, and to one call of it: references are
- * never kept while a task waits for a peer, so that nothing that a peer does
- * can hold up a deregistration.
+ * Owned by the task that opened it, for one call of the task. A task that waits for
+ * a peer holds no references, so no peer can delay a deregistration.
  */
 struct smr_sgl {
 	struct smr_span spans[SMR_MAX_SGE];
@@ -45,8 +44,8 @@ void smr_sgl_inline(struct smr_sgl *sgl, const void *data, size_t len);
 void smr_sgl_close(struct smr_sgl *sgl);
 
 /*
- * The copies move the position. 0, SMR_PAGE_MISSING or -EFAULT as smr_span_read();
- * after an error the position is where it was.
+ * The copies move the position. They return 0, SMR_PAGE_MISSING or -EFAULT, as
+ * smr_span_read(). After an error the position is where it was.
  */
 int smr_sgl_read(struct smr_sgl *sgl, void *to, size_t len);
 int smr_sgl_write(struct smr_sgl *sgl, const void *from, size_t len);

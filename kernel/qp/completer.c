@@ -23,12 +23,12 @@
 #define RNR_SLOW_US	1000ULL
 
 /*
- * IBTA 9.7.6.1.3: a timeout may take four times as long as is asked for. What
- * was late once more may only have to come by a slow network, so that these do.
+ * IBTA 9.7.6.1.3: a timeout may take four times as long as requested. An answer that
+ * is late again may come through a slow network, so use these four times then.
  */
 #define LATE_MAX	2
 
-/* IBTA table 45: what a RNR NAK's timer value stands for, in units of 10 us */
+/* IBTA table 45: RNR NAK timer values, in units of 10 us */
 static const u16 rnr_delay[32] = {
 	65536 - 1, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256,
 	384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384,
@@ -41,8 +41,8 @@ static struct smr_qp *comp_qp(struct smr_completer *comp)
 }
 
 /*
- * A flag and a kick: all the rest is for the task to decide. A timer has no
- * reference on its QP, which does not go before smr_completer_stop().
+ * The timers only set a flag and run the task, which decides what to do. A timer has
+ * no reference on its QP: smr_completer_stop() waits for it before the QP goes.
  */
 static void ack_timer_fn(struct timer_list *timer)
 {
@@ -77,7 +77,7 @@ void smr_completer_init(struct smr_qp *qp)
 
 /**
  * smr_completer_stop() - stop the timers
- * @qp: the QP, paused, so that nobody starts them again
+ * @qp: the QP, paused, so that its tasks do not start them again
  *
  * Context: process, may sleep.
  */
@@ -88,7 +88,7 @@ void smr_completer_stop(struct smr_qp *qp)
 }
 
 /**
- * smr_completer_reset() - back to how a completer is when it is new
+ * smr_completer_reset() - return a completer to its initial state
  * @qp: the QP, paused and stopped
  */
 void smr_completer_reset(struct smr_qp *qp)
@@ -106,7 +106,7 @@ void smr_completer_reset(struct smr_qp *qp)
 
 /**
  * smr_completer_start() - load the retry counters
- * @qp: the QP, paused, on its way to RTS; or the send task's, which has made
+ * @qp: the QP, paused, on its way to RTS; or called by the send task after
  *	progress. IBTA 9.7.6.1.3
  */
 void smr_completer_start(struct smr_qp *qp)
@@ -128,7 +128,7 @@ static void timer_restart(struct smr_qp *qp)
 }
 
 /**
- * smr_completer_arm() - something was sent: watch over it
+ * smr_completer_arm() - start the ack timer after a packet was sent
  * @qp: the QP
  *
  * Context: any; called by the send task.
@@ -139,7 +139,7 @@ void smr_completer_arm(struct smr_qp *qp)
 		timer_restart(qp);
 }
 
-/* The oldest PSN has moved: from now on the next one is watched over. */
+/* The oldest unacknowledged PSN has moved on. The timer now watches the next. */
 static void una_set(struct smr_qp *qp, u32 una)
 {
 	u32 psns = smr_psn_off(una, qp->comp.una);
@@ -147,7 +147,7 @@ static void una_set(struct smr_qp *qp, u32 una)
 	if (!psns)
 		return;
 	qp->comp.una = una;
-	/* Before the timer is started again, lest this forget a new expiry. */
+	/* Before the timer is restarted, or a new expiry would be lost. */
 	WRITE_ONCE(qp->comp.timed_out, false);
 	smr_completer_start(qp);
 	smr_window_acked(qp, psns);
@@ -183,8 +183,8 @@ static void head_done(struct smr_qp *qp, const struct smr_swqe *wqe)
 }
 
 /*
- * All PSNs before @psn have arrived. True when that is so; false when a READ
- * or an atomic among them still waits for its data, which is lost then.
+ * All PSNs before @psn are acknowledged. False: a READ or an atomic among them still
+ * waits for its data, so that data is lost.
  */
 static bool comp_acked_before(struct smr_qp *qp, u32 psn)
 {
@@ -205,7 +205,7 @@ static bool comp_acked_before(struct smr_qp *qp, u32 psn)
 	return true;
 }
 
-/* IBTA 9.7.5.2: send again from the oldest PSN, if the peer may be trusted. */
+/* IBTA 9.7.5.2: send again from the oldest PSN, unless no retries are left. */
 static void comp_retry(struct smr_qp *qp, bool late)
 {
 	trace_smr_retry(qp->ibqp.qp_num, qp->comp.una, qp->req.psn,
@@ -221,8 +221,8 @@ static void comp_retry(struct smr_qp *qp, bool late)
 }
 
 /*
- * A response is missing in between. One gap shows in each of the packets
- * that follow it: answer it once, and let the timer see to the rest.
+ * A response is missing. Each packet behind it shows the same gap, so ask again only
+ * once. If that is lost, too, the timer fires.
  */
 static void comp_gap(struct smr_qp *qp)
 {
@@ -233,8 +233,8 @@ static void comp_gap(struct smr_qp *qp)
 }
 
 /*
- * At least as long as the receiver asks for, in us. One that has asked for
- * very little many times is not about to be ready: ask it less often.
+ * Wait at least as long as the receiver asks for, in us. A receiver that has asked
+ * for a short time many times is not about to be ready: ask it less often.
  */
 static u64 rnr_wait_us(struct smr_completer *comp, u8 syndrome)
 {
@@ -268,7 +268,7 @@ static void comp_rnr(struct smr_qp *qp, u8 syndrome)
 		      HRTIMER_MODE_REL_SOFT);
 }
 
-/* How the work request completes that a NAK is the end of; IBTA table 46 */
+/* The status of a work request that a NAK ends; IBTA table 46 */
 static enum ib_wc_status nak_status(u8 syndrome)
 {
 	switch (syndrome & SMR_AETH_VALUE_MASK) {
@@ -293,8 +293,8 @@ static void comp_nak(struct smr_qp *qp, u8 syndrome)
 }
 
 /*
- * Is it the end of the very request whose data is missing? The peer's QP is in
- * error, so that nothing would come if it was asked for once more.
+ * Does the NAK end the request whose data is missing? Then the peer's QP is in error,
+ * and would not answer if that request was sent again.
  */
 static bool nak_is_final(struct smr_qp *qp, u8 syndrome, u32 psn)
 {
@@ -305,7 +305,7 @@ static bool nak_is_final(struct smr_qp *qp, u8 syndrome, u32 psn)
 	       smr_psn_off(psn, wqe->psn) < wqe->npsn;
 }
 
-/* What an AETH says, from a packet or from a peer on this host. */
+/* Handle an AETH, of a packet or of a peer on this host. */
 static void comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn)
 {
 	u8 type = syndrome & SMR_AETH_TYPE_MASK;
@@ -324,16 +324,16 @@ static void comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn)
 		comp_nak(qp, syndrome);
 }
 
-/* What is to be done with a response that brings data. */
+/* What to do with a response that brings data */
 enum comp_data {
 	COMP_DATA_OK,
-	COMP_DATA_CONFIRMED,	/* it has none to bring */
+	COMP_DATA_CONFIRMED,	/* it answers a FLUSH or ATOMIC WRITE */
 	COMP_DATA_DROP,
 	COMP_DATA_GAP,
 	COMP_DATA_BAD,
 };
 
-/* A response must be the next one that the oldest READ or atomic waits for. */
+/* A response must be the next one of the oldest READ or atomic. */
 static enum comp_data data_check(struct smr_qp *qp, const struct smr_hdr *hdr,
 				 u16 want)
 {
@@ -391,7 +391,7 @@ static enum smr_step data_place(struct smr_qp *qp, const struct smr_hdr *hdr,
 	return step;
 }
 
-/* The packet's data is in place: the PSN is done, perhaps the request. */
+/* The packet's data is in place. With the last packet the request is done. */
 static void data_placed(struct smr_qp *qp, u32 psn)
 {
 	struct smr_swqe *wqe = comp_head(qp);
@@ -460,7 +460,7 @@ static enum smr_step comp_packet(struct smr_qp *qp, struct sk_buff *skb,
 		return SMR_STEP_DONE;
 	}
 	run->quota -= hdr.len + SMR_COST_PACKET;
-	/* Nothing is on the wire now; what is handed over is not to retire. */
+	/* The oldest work request is handed over: a stale packet must not retire it. */
 	if (qp->handed.state != SMR_LOCAL_IDLE)
 		return SMR_STEP_DONE;
 	if (hdr.op->flags & (SMR_OP_READ | SMR_OP_ATOMICACK))
@@ -490,7 +490,7 @@ static enum smr_step comp_next(struct smr_qp *qp, struct smr_run *run)
 	return SMR_STEP_DONE;
 }
 
-/* IBTA 9.8.2: whether the peer took it is not for us to know. */
+/* IBTA 9.8.2: UC completes whether or not the peer has taken the message. */
 static void comp_local_uc(struct smr_qp *qp)
 {
 	qp->comp.una = qp->req.psn;
@@ -532,7 +532,7 @@ static void comp_timeout(struct smr_qp *qp)
 	if (qp->comp.una == qp->req.max_psn || qp->comp.rnr_wait ||
 	    qp->handed.state != SMR_LOCAL_IDLE || !comp_head(qp))
 		return;
-	/* What the stack would not take was not lost, nor is it late. */
+	/* Nothing was sent since the last rewind, so nothing is late. */
 	if (qp->comp.una == qp->req.psn) {
 		timer_restart(qp);
 		return;
@@ -544,7 +544,7 @@ static void comp_timeout(struct smr_qp *qp)
 }
 
 /**
- * smr_completer_run() - take the answers that are there, one of them
+ * smr_completer_run() - handle one answer
  * @qp: the QP
  * @run: how it may run
  *
@@ -580,7 +580,7 @@ enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_run *run)
 		comp->rnr_wait = false;
 	}
 	step = comp_next(qp, run);
-	/* A response in the queue is not late, so the timeout comes after it. */
+	/* A queued response is not late, so a timeout counts only without one. */
 	if (step != SMR_STEP_WAIT || !READ_ONCE(comp->timed_out))
 		return step;
 	comp_timeout(qp);

@@ -20,7 +20,7 @@
 #include "trace.h"
 
 /**
- * smr_requester_reset() - back to how a requester is when it is new
+ * smr_requester_reset() - return a requester to its initial state
  * @qp: the QP, paused
  */
 void smr_requester_reset(struct smr_qp *qp)
@@ -71,7 +71,7 @@ static u8 key_to_status(struct smr_qp *qp, enum smr_key_verdict verdict)
 	return IB_WC_LOC_PROT_ERR;
 }
 
-/* What can be wrong with it is found before the peer hears of it. */
+/* Find local errors before anything is sent. */
 static u8 wqe_check(struct smr_qp *qp, struct smr_swqe *wqe,
 		    const struct smr_wr_info *wr)
 {
@@ -102,7 +102,7 @@ static void wqe_start(struct smr_qp *qp, struct smr_swqe *wqe,
 			     wqe->len, wqe->psn, wqe->npsn);
 }
 
-/* Note that PSNs up to here are on their way. */
+/* @n more PSNs are on their way. */
 static void psn_sent(struct smr_qp *qp, u32 n)
 {
 	struct smr_requester *req = &qp->req;
@@ -148,8 +148,8 @@ static void packet_hdr(struct req_message *m, u32 i)
 }
 
 /*
- * A train of packets that are equally long but for a shorter last one, as
- * GSO has it. A FIRST with its RETH is longer and travels alone.
+ * Send a train. GSO needs packets of equal length; only the last may be shorter.
+ * A FIRST with its RETH is longer, and travels alone.
  */
 static int train_send(struct req_message *m, u32 *sent)
 {
@@ -218,7 +218,7 @@ static enum smr_step message_sent(struct req_message *m, struct smr_run *run,
 		smr_stat_inc(qp->env->stats, SMR_CNT_BACKPRESSURE);
 		return SMR_STEP_WAIT;
 	}
-	/* No route and no memory are as good as a lost packet. */
+	/* Without a route the packets are lost, as on the network. */
 	if (err)
 		sent = m->end - m->first;
 	psn_sent(qp, sent);
@@ -226,7 +226,7 @@ static enum smr_step message_sent(struct req_message *m, struct smr_run *run,
 	return SMR_STEP_DONE;
 }
 
-/* SEND and WRITE: as much of the message as the window and a train take. */
+/* SEND and WRITE: send as much of the message as fits the window and a train. */
 static enum smr_step message_send(struct req_message *m, struct smr_run *run)
 {
 	struct smr_qp *qp = m->qp;
@@ -248,7 +248,7 @@ static enum smr_step message_send(struct req_message *m, struct smr_run *run)
 	return ret;
 }
 
-/* ATOMIC WRITE: one packet with a payload, which is answered on its own. */
+/* ATOMIC WRITE: one packet with a payload, which has an answer of its own. */
 static enum smr_step atomic_write_send(struct req_message *m,
 				       struct smr_run *run)
 {
@@ -265,10 +265,10 @@ static enum smr_step atomic_write_send(struct req_message *m,
 }
 
 /*
- * A READ, an atomic or a FLUSH: one packet whose answer takes PSNs. A long READ
- * is asked for in parts, which the responder cannot tell from several READs, so
- * that the window bounds what is under way and loss costs little. A part that
- * is more than the window goes alone.
+ * A READ, an atomic or a FLUSH: one packet whose answer takes PSNs. A long READ is
+ * requested in parts, which the responder cannot tell from several READs. So the
+ * window bounds the data that is under way, and loss costs little. A part that is
+ * larger than the window goes alone.
  */
 static enum smr_step fetch_send(struct req_message *m, struct smr_run *run)
 {
@@ -299,7 +299,7 @@ static enum smr_step fetch_send(struct req_message *m, struct smr_run *run)
 	return ret;
 }
 
-/* All of it at once, to a peer on this host. */
+/* Hand the whole message to a peer on this host. */
 static void local_send(struct req_message *m, struct smr_run *run)
 {
 	struct smr_qp *qp = m->qp;
@@ -343,19 +343,19 @@ static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 	if (smr_psn_off(qp->req.psn, wqe->psn) == wqe->npsn) {
 		wqe->state = SMR_SWQE_SENT;
 		qp->sq.next++;
-		/* IBTA 9.8.2: nobody will answer */
+		/* IBTA 9.8.2: UC has no answers */
 		if (qp->service == SMR_TRANSPORT_UC)
 			smr_send_retire(qp);
 	}
 	return ret;
 }
 
-/* A work request that is no good completes when it is its turn. */
+/* A bad work request completes after all that precede it. */
 static enum smr_step wqe_refuse(struct smr_qp *qp, struct smr_swqe *wqe)
 {
 	if (qp->sq.head != qp->sq.next)
 		return SMR_STEP_WAIT;
-	/* A queue that drains begins nothing new, not even this. */
+	/* A send queue that drains completes only what has begun. */
 	if (wqe->state == SMR_SWQE_POSTED &&
 	    READ_ONCE(qp->state) != IB_QPS_RTS)
 		return SMR_STEP_WAIT;
@@ -363,7 +363,7 @@ static enum smr_step wqe_refuse(struct smr_qp *qp, struct smr_swqe *wqe)
 	return SMR_STEP_DONE;
 }
 
-/* All before it has completed, so it completes right behind them. */
+/* A local work request is executed when all before it have completed. */
 static enum smr_step wqe_local(struct smr_qp *qp, struct smr_swqe *wqe,
 			       struct smr_run *run)
 {
@@ -371,7 +371,7 @@ static enum smr_step wqe_local(struct smr_qp *qp, struct smr_swqe *wqe,
 	if (qp->sq.head != qp->sq.next)
 		return SMR_STEP_WAIT;
 	if (READ_ONCE(qp->state) != IB_QPS_RTS) {
-		/* It may have been tried: nobody knows for how long it waits. */
+		/* It may be waiting. Undo it, since SQD may last long. */
 		smr_local_wr_undo(qp);
 		return SMR_STEP_WAIT;
 	}
@@ -417,8 +417,8 @@ static enum smr_step requester_step(struct smr_qp *qp, struct smr_run *run)
 }
 
 /*
- * Is there a work request that has begun, and is not done? All of it may be
- * acknowledged that has left, or nothing: a receiver may not have been ready.
+ * Has a work request begun that is not done? Its packets may all be acknowledged
+ * already, or none: the receiver may not have been ready.
  */
 static bool sq_has_begun(const struct smr_sq *sq)
 {
@@ -427,7 +427,7 @@ static bool sq_has_begun(const struct smr_sq *sq)
 		smr_sq_wqe(sq, sq->next)->state != SMR_SWQE_POSTED);
 }
 
-/* SQD: tell once that what had begun is done. IBTA 10.3.1.5 */
+/* SQD: raise the event once, when all that had begun is done. IBTA 10.3.1.5 */
 static void requester_drained(struct smr_qp *qp)
 {
 	if (READ_ONCE(qp->state) != IB_QPS_SQD || qp->drained ||
@@ -439,8 +439,8 @@ static void requester_drained(struct smr_qp *qp)
 }
 
 /*
- * Complete what is in the send queue of a QP in error. An operation that a peer
- * on this host works on comes back first.
+ * Flush the send queue of a QP in error. An operation that a peer on this host
+ * works on is taken back first.
  */
 static enum smr_step send_flush(struct smr_qp *qp, struct smr_run *run)
 {
@@ -457,10 +457,10 @@ static enum smr_step send_flush(struct smr_qp *qp, struct smr_run *run)
 }
 
 /**
- * smr_send_flush_all() - complete what was in a send queue when its QP failed
+ * smr_send_flush_all() - flush what was in a send queue when its QP failed
  * @qp: the QP, paused, on its way from SQE to RTS
  *
- * What is posted from now on is to be sent.
+ * Work requests that are posted from now on are sent.
  *
  * Context: process.
  */
@@ -475,7 +475,7 @@ void smr_send_flush_all(struct smr_qp *qp)
 }
 
 /**
- * smr_requester_run() - send what may be sent, one step of it
+ * smr_requester_run() - take one step of sending
  * @qp: the QP
  * @run: how it may run
  *

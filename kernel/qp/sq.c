@@ -14,8 +14,8 @@
 #include "trace.h"
 
 /*
- * Each entry has room for the operand of an ATOMIC WRITE, which is inline,
- * whatever else the queue is good for.
+ * Each entry has room for the operand of an ATOMIC WRITE, which is inline, whatever
+ * the queue was created for.
  */
 #define BODY_MIN	sizeof(u64)
 
@@ -24,7 +24,7 @@
  * @sq: filled in
  * @uctx: whose process maps it; NULL for a consumer in the kernel
  * @cap: what it must be capable of; checked by the caller
- * @info: tells the process of it
+ * @info: filled in for the process
  *
  * Context: process.
  * Return: 0 or -ENOMEM.
@@ -62,8 +62,8 @@ int smr_sq_create(struct smr_sq *sq, struct ib_ucontext *uctx,
 }
 
 /**
- * smr_sq_destroy() - the end of a send queue, which nobody runs any more
- * @sq: the queue; never created is fine
+ * smr_sq_destroy() - free a send queue
+ * @sq: the queue, which no task uses any more; may be zeroed
  */
 void smr_sq_destroy(struct smr_sq *sq)
 {
@@ -73,7 +73,7 @@ void smr_sq_destroy(struct smr_sq *sq)
 	kvfree(sq->wqes);
 }
 
-/* The sum of a list, which may not wrap nor pass what a message may have. */
+/* Sum up a list. False: it is longer than a message may be. The sum cannot wrap. */
 static bool wqe_length(struct smr_swqe *wqe)
 {
 	u64 len = 0;
@@ -86,8 +86,8 @@ static bool wqe_length(struct smr_swqe *wqe)
 }
 
 /*
- * A bind has no list. Its fields are looked at when it is executed. A fast
- * registration has the same ones.
+ * A bind has no list. Its fields are checked when it is executed. A fast
+ * registration has the same fields.
  */
 static u8 wqe_copy_bind(struct smr_swqe *wqe, const struct smr_send_wqe *user)
 {
@@ -122,7 +122,7 @@ static u8 wqe_copy_flush(struct smr_swqe *wqe, const struct smr_send_wqe *user)
 	return IB_WC_SUCCESS;
 }
 
-/* Data that stands in the entry itself. */
+/* Inline data follows the entry in the ring. */
 static u8 wqe_copy_inline(struct smr_qp *qp, u32 idx, struct smr_swqe *wqe,
 			  const struct smr_wr_info *wr, u16 inline_len)
 {
@@ -150,7 +150,7 @@ static u8 wqe_copy_list(struct smr_qp *qp, u32 idx, struct smr_swqe *wqe)
 	return wqe_length(wqe) ? IB_WC_SUCCESS : IB_WC_LOC_LEN_ERR;
 }
 
-/* The body of a work request: inline data or a list. The slot is hostile. */
+/* Copy the body: inline data or a list. The process may change the slot any time. */
 static u8 wqe_copy_body(struct smr_qp *qp, u32 idx, struct smr_swqe *wqe,
 			const struct smr_send_wqe *user)
 {
@@ -180,7 +180,7 @@ static u8 wqe_copy_body(struct smr_qp *qp, u32 idx, struct smr_swqe *wqe,
 	return IB_WC_SUCCESS;
 }
 
-/* Copy one work request out of the ring; only the copy is ever looked at. */
+/* Copy one work request out of the ring. Only the copy is checked and used. */
 static void wqe_copy(struct smr_qp *qp, u32 idx)
 {
 	struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, idx);
@@ -219,11 +219,11 @@ static_assert(offsetof(struct smr_send_wqe, rdma.remote_addr) ==
 	      offsetof(struct smr_send_wqe, flush.remote_addr));
 
 /**
- * smr_sq_fetch() - have one more work request, if there is one
+ * smr_sq_fetch() - copy the next work request out of the ring, if there is one
  * @qp: the QP
  *
- * A ring whose index says more than can be is a broken process's: its QP
- * gets the fatal event and nothing more is taken from it.
+ * A producer index that claims more than fits is an error of the process. Its QP
+ * gets the fatal event, and nothing more is taken from the ring.
  *
  * Context: any; called by the send task.
  * Return: false when there is none.
@@ -241,7 +241,7 @@ bool smr_sq_fetch(struct smr_qp *qp)
 		sq->head = sq->ring.idx;
 		sq->next = sq->ring.idx;
 		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_WQE);
-		/* Once: events take memory until the process reads them. */
+		/* Only once: an event takes memory until the process reads it. */
 		if (READ_ONCE(qp->state) != IB_QPS_ERR)
 			smr_qp_event(qp, IB_EVENT_QP_FATAL);
 		smr_qp_error(qp);
@@ -274,9 +274,8 @@ static void send_post(struct smr_qp *qp, const struct smr_swqe *wqe,
 }
 
 /*
- * The oldest work request is over: its slot is the consumer's again, who must
- * know that before the completion. The kernel's copy lasts until the next
- * smr_sq_fetch().
+ * Give the slot of the oldest work request back. The consumer must see that before
+ * the completion. The kernel's copy stays valid until the next smr_sq_fetch().
  */
 static void send_pop(struct smr_qp *qp)
 {
@@ -285,12 +284,12 @@ static void send_pop(struct smr_qp *qp)
 	sq->head++;
 	if ((int)(sq->next - sq->head) < 0)
 		sq->next = sq->head;
-	/* The copy is not needed any more: the consumer may reuse the slot. */
+	/* Pairs with the producer, which may now reuse the slot. */
 	smp_store_release(&sq->ring.hdr->cons, sq->head);
 }
 
 /**
- * smr_send_retire() - the oldest send work request has succeeded
+ * smr_send_retire() - complete the oldest send work request with success
  * @qp: the QP
  *
  * Context: any; called by the send task.
@@ -305,11 +304,12 @@ void smr_send_retire(struct smr_qp *qp)
 }
 
 /**
- * smr_send_fail() - the oldest send work request has failed
+ * smr_send_fail() - complete the oldest send work request with an error
  * @qp: the QP
- * @status: how
+ * @status: the error
  *
- * IBTA 10.3.1: it stops the QP, or its send queue; what follows is flushed.
+ * IBTA 10.3.1: the error stops the QP, or its send queue. Work requests behind it
+ * are flushed.
  *
  * Context: any; called by the send task.
  */
@@ -318,15 +318,15 @@ void smr_send_fail(struct smr_qp *qp, enum ib_wc_status status)
 	const struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
 
 	send_pop(qp);
-	/* Who sees the completion finds the QP in the state that it leads to. */
+	/* The state changes first: a consumer that sees the completion sees it. */
 	smr_qp_send_error(qp);
 	send_post(qp, wqe, status);
-	/* In this order, or a receive that is flushed could come before it. */
+	/* Only now, or flushed receives could complete before the error. */
 	smr_qp_flush(qp);
 }
 
 /**
- * smr_send_flush() - the oldest send work request is flushed
+ * smr_send_flush() - complete the oldest send work request as flushed
  * @qp: the QP, in error
  *
  * Context: any; called by the send task.

@@ -6,9 +6,9 @@
 #include <linux/wait_bit.h>
 
 /*
- * A task is run by whoever moves it from not OWNED to OWNED. Who comes later
- * sets AGAIN, which obliges the owner to call the function once more before
- * it lets go, so that no event is lost. DISABLED keeps new owners out.
+ * The context that moves a task from not OWNED to OWNED runs it. A context that
+ * comes later sets AGAIN. AGAIN obliges the owner to call the function once more
+ * before it lets go, so that no event is lost. DISABLED keeps new owners out.
  */
 enum {
 	TASK_OWNED	= 1 << 0,
@@ -22,7 +22,7 @@ static bool task_own(struct smr_task *task)
 
 	do {
 		if ((old & TASK_AGAIN) && (old & (TASK_OWNED | TASK_DISABLED))) {
-			/* Orders what the caller left for the owner. */
+			/* The owner sees what the caller stored before. */
 			smp_mb();
 			if (atomic_read(&task->state) == old)
 				return false;
@@ -61,8 +61,8 @@ static bool task_disown(struct smr_task *task)
 }
 
 /*
- * Only an owner queues the work, and it is not queued then. But cancel_work(),
- * for a moment, makes one look queued that it finds not to be.
+ * Only an owner queues the work, and it is not queued then. But cancel_work() of a
+ * work that is not queued marks it as pending for a moment.
  */
 static void task_queue(struct smr_task *task)
 {
@@ -71,9 +71,9 @@ static void task_queue(struct smr_task *task)
 }
 
 /*
- * A disabled task does not run, so there is no waiting for a work that has not
- * begun: what is before it in the queue may take long. If it was enabled
- * meanwhile, maybe by another's hand-over, the work has to go on.
+ * A disabled task does not run, so cancel its work if that has not begun: the works
+ * before it in the queue may take long. If AGAIN keeps the ownership here, because
+ * the task was enabled meanwhile, queue the work again.
  */
 static void task_take_back(struct smr_task *task)
 {
@@ -89,7 +89,7 @@ static void task_take_back(struct smr_task *task)
 	}
 }
 
-/* The work inherits the ownership. Without a reference it is all over. */
+/* The work inherits the ownership. Without a reference the container is going. */
 static void task_hand_over(struct smr_task *task)
 {
 	if (!task->get(task)) {
@@ -98,7 +98,7 @@ static void task_hand_over(struct smr_task *task)
 		return;
 	}
 	task_queue(task);
-	smp_mb(); /* the work is seen, or else that it is not to run is */
+	smp_mb(); /* smr_task_disable() sees the work, or we see DISABLED */
 	task_take_back(task);
 }
 
@@ -113,7 +113,7 @@ static void task_loop(struct smr_task *task, struct smr_run *run)
 			continue;
 		}
 		if (atomic_read(&task->state) & TASK_DISABLED) {
-			/* Who waits need not wait for all of it. */
+			/* smr_task_disable() waits: stop here, not at the end. */
 			atomic_or(TASK_AGAIN, &task->state);
 			if (task_disown(task))
 				return;
@@ -145,7 +145,7 @@ static void task_work(struct work_struct *work)
  * smr_task_init() - prepare a task; it starts enabled and idle
  * @task: the task
  * @wq: where left-over work goes
- * @fn: does a bounded piece of work
+ * @fn: takes one step, of bounded length
  * @get: takes the reference that queued work holds
  * @put: drops it
  */
@@ -163,12 +163,12 @@ void smr_task_init(struct smr_task *task, struct workqueue_struct *wq,
 }
 
 /**
- * smr_task_run() - run a task here and now, or leave it to its owner
+ * smr_task_run() - run a task here, or leave it to its owner
  * @task: the task
- * @run: how it may run; its quota is used up by and by
+ * @run: how it may run; each step reduces its quota
  *
- * Everything the caller stored before the call is seen by a later call of
- * the task's function. The caller holds a reference on the task's container.
+ * A later call of the task's function sees everything that the caller stored before
+ * this call. The caller holds a reference on the task's container.
  *
  * Context: any; process context when @run->can_sleep.
  */
@@ -183,8 +183,8 @@ void smr_task_run(struct smr_task *task, struct smr_run *run)
  * @task: the other task
  * @run: how the caller may run; the quota is shared
  *
- * Whoever lent the caller its context has nothing to do with the pages that
- * the other side may have to bring in, and must not wait for them.
+ * The other side may have to bring in pages of another process. The process whose
+ * context runs here must not wait for them, so the nested run may not fault.
  *
  * Context: as @run says.
  */
@@ -223,10 +223,10 @@ void smr_task_defer(struct smr_task *task)
 }
 
 /**
- * smr_task_disable() - keep a task from running, and wait until it does not
+ * smr_task_disable() - keep a task from running, and wait for its owner
  * @task: the task
  *
- * What asks for it meanwhile is remembered. Not recursive; the callers of
+ * Requests to run it meanwhile are remembered. Not recursive; the callers of
  * this and of smr_task_enable() exclude each other.
  *
  * Context: process, may sleep; not from within a task.
@@ -236,23 +236,23 @@ void smr_task_disable(struct smr_task *task)
 	atomic_or(TASK_DISABLED, &task->state);
 	smp_mb__after_atomic(); /* pairs with task_hand_over() */
 	task_take_back(task);
-	/* Pairs with task_disown(): what the last owner did is seen. */
+	/* Pairs with task_disown(): the stores of the last owner are visible. */
 	wait_var_event(&task->state,
 		       !(atomic_read_acquire(&task->state) & TASK_OWNED));
 }
 
 /**
- * smr_task_enable() - let a task run again, and look once
+ * smr_task_enable() - let a task run again, and run it once
  * @task: the task
  *
- * The look is here and now: of a task with nothing to do, what comes next is
- * not to find it waiting in a workqueue.
+ * It runs right here. A task with nothing to do is then free for the next event,
+ * and does not wait in a workqueue.
  *
  * Context: process.
  */
 void smr_task_enable(struct smr_task *task)
 {
-	/* What was changed while it was disabled is seen by who runs it. */
+	/* The next owner sees what was changed while it was disabled. */
 	atomic_fetch_andnot_release(TASK_DISABLED, &task->state);
 	smr_task_kick(task);
 }

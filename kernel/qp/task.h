@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tasks: each side of a QP has one, and whoever owns it runs that side. There
- * is no thread behind a task; the doorbell's caller, the receive softirq, a
- * timer or, when work is left over, a workqueue runs it.
+ * Tasks: each side of a QP has one, and the context that owns the task runs that
+ * side. A task has no thread. The doorbell's caller, the receive softirq, a timer
+ * or, for work that is left over, a workqueue runs it.
  */
 #ifndef SMR_TASK_H
 #define SMR_TASK_H
@@ -16,13 +16,13 @@ struct smr_task;
 /**
  * struct smr_run - how a task may run now
  * @can_sleep: process context with BH and preemption on
- * @can_fault: may bring pages in, which may take as long as another process
- *	likes; only where nothing but this task waits for it
- * @quota: bytes and packets' worth of work that may still be done, in bytes;
- *	what is left over then goes to the workqueue
+ * @can_fault: may bring pages in. That may take as long as another process wants,
+ *	so it is set only where nothing but this task waits
+ * @quota: work that may still be done, in bytes; a packet counts SMR_COST_PACKET
+ *	besides its bytes. Work beyond it goes to the workqueue
  *
- * One run may nest: a requester that hands an operation to a responder on
- * the same host passes its own on.
+ * A run may nest: a requester that hands an operation to a responder on the same
+ * host passes its own run on.
  */
 struct smr_run {
 	bool can_sleep;
@@ -44,8 +44,8 @@ enum smr_step {
 /**
  * struct smr_task - one side of a QP
  * @state: owned, again, disabled: bits, see qp/task.c
- * @fn: does a bounded piece of work; only ever called by the owner
- * @get: takes a reference on what contains the task, false: it is going away
+ * @fn: takes one step, of bounded length; called by the owner only
+ * @get: takes a reference on the container; false: that is going away
  * @put: drops that reference; any context
  * @wq: where left-over work goes
  * @work: the left-over work; it holds a reference and the ownership

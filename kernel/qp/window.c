@@ -24,7 +24,7 @@
 #define READ_PART_MIN	WINDOW_MIN
 
 /**
- * smr_window_reset() - nothing is under way, nor known of the network
+ * smr_window_reset() - return the window to its initial size
  * @qp: the QP, paused
  */
 void smr_window_reset(struct smr_qp *qp)
@@ -38,7 +38,7 @@ void smr_window_reset(struct smr_qp *qp)
 	req->rd_tail = 0;
 }
 
-/* All that the window has room for was acknowledged. RFC 5681 is the model. */
+/* A whole window was acknowledged. RFC 5681 is the model. */
 static void window_grow(struct smr_requester *req)
 {
 	u32 more = req->window < req->threshold ?
@@ -65,7 +65,7 @@ void smr_window_acked(struct smr_qp *qp, u32 psns)
 					     SMR_MAX_RD_ATOMIC]) >= 0)
 		req->rd_head++;
 	if (smr_psn_diff(una, req->psn) > 0) {
-		/* Sent before a rewind and acknowledged after it. */
+		/* These PSNs were sent before a rewind and acknowledged after it. */
 		req->psn = una;
 		qp->sq.next = qp->sq.head;
 	}
@@ -77,11 +77,11 @@ void smr_window_acked(struct smr_qp *qp, u32 psns)
 /**
  * smr_window_rewind() - go back to the oldest unacknowledged PSN
  * @qp: the QP
- * @late: nothing was heard of what was sent for too long
+ * @late: the ack timer fired
  *
- * IBTA 9.7.5.1: go back N. Loss also narrows the window. Whether what is late is
- * lost, or waits in a network that is slow, cannot be known: what is sent again
- * may add to what is under way, so it is to be little.
+ * IBTA 9.7.5.1: go back N. Loss also narrows the window. After a timeout, packets may
+ * be lost or wait in a slow network. What is sent again may add to them, so the
+ * window becomes minimal.
  *
  * Context: any; called by the send task.
  */
@@ -119,9 +119,9 @@ u32 smr_window_room(const struct smr_qp *qp)
  * @first: the first of them, counted from the READ's
  * @npsn: all of the READ's
  *
- * What is asked for again must lie within what was asked for before, or the
- * responder takes it for nothing it knows. So all parts end where the smallest
- * ones do, and what was asked for before is asked for again in the smallest.
+ * A repeated request must lie within one request that was sent before, or the
+ * responder does not recognise it. So all parts end where the smallest parts do,
+ * and repeated requests are of the smallest size.
  *
  * Context: any; called by the send task.
  * Return: the number.
@@ -150,7 +150,7 @@ u32 smr_window_reads(const struct smr_qp *qp)
 }
 
 /**
- * smr_window_add_read() - one more is; the next PSN to send is behind it
+ * smr_window_add_read() - count a READ or atomic that has just been sent
  * @qp: the QP
  *
  * Context: any; called by the send task.

@@ -14,8 +14,8 @@ void smr_qptab_init(struct smr_qptab *tab)
 }
 
 /**
- * smr_qptab_fini() - the end of a table, which must be empty by now
- * @tab: the table
+ * smr_qptab_fini() - free a table
+ * @tab: the table, empty
  */
 void smr_qptab_fini(struct smr_qptab *tab)
 {
@@ -61,8 +61,8 @@ void smr_qp_put(struct smr_qp *qp)
  * @qp: the QP
  * @addr: an IPv4 address in its mapped form, or an IPv6 address
  *
- * Devices of a namespace share its sockets: a datagram that was sent to the
- * one must not reach a QP of the other.
+ * Devices of a namespace share its sockets, and a datagram for one device must not
+ * reach a QP of another.
  *
  * Context: any.
  * Return: true when it is.
@@ -103,8 +103,7 @@ void smr_qp_event(struct smr_qp *qp, enum ib_event_type type)
  * smr_qp_set_error() - put a QP into the error state
  * @qp: the QP
  *
- * Nothing is flushed before smr_qp_flush(): the completion of what has failed
- * comes first.
+ * The caller completes the request that has failed, and then calls smr_qp_flush().
  *
  * Context: any; takes @qp->lock.
  */
@@ -132,8 +131,8 @@ void smr_qp_error(struct smr_qp *qp)
  * smr_qp_send_error() - a work request of the send queue has failed
  * @qp: the QP
  *
- * IBTA 10.3.1: that is the end of a reliable connection. Other QPs go on
- * receiving, and can be made to send again. As smr_qp_set_error(), it flushes
+ * IBTA 10.3.1: this ends a reliable connection. Other QPs go to SQE: they still
+ * receive, and modify_qp can return them to RTS. As smr_qp_set_error(), this flushes
  * nothing.
  *
  * Context: any; takes @qp->lock.
@@ -151,10 +150,10 @@ void smr_qp_send_error(struct smr_qp *qp)
 }
 
 /**
- * smr_qp_flush() - have both tasks flush what their state says is over
+ * smr_qp_flush() - run both tasks, which flush what the state requires
  * @qp: the QP
  *
- * When the caller is one of them it does so before it lets go.
+ * A task that calls this flushes before it lets go of its ownership.
  *
  * Context: any.
  */
@@ -168,7 +167,7 @@ void smr_qp_flush(struct smr_qp *qp)
  * smr_qp_overrun() - a CQ of a QP had no room for a completion
  * @qp: the QP
  *
- * The completion is lost: nothing more may come.
+ * The completion is lost, so the QP goes to the error state.
  *
  * Context: any; takes @qp->lock.
  */

@@ -79,11 +79,10 @@ struct smr_members {
  * struct smr_qptab - the QPs of one network namespace
  * @xa: QP number -> struct smr_qp; RCU for readers
  * @members: which of them are attached to multicast groups
- * @rx_mem: bytes of memory that packets which wait for them take beyond what
- *	each of them has
+ * @rx_mem: bytes that the packets in QPs' queues take, beyond each QP's own room
  *
- * QP numbers are unique in the namespace, whatever device they are of, since
- * all its devices share the sockets.
+ * QP numbers are unique in the namespace, not only on a device, since all its
+ * devices share the sockets.
  */
 struct smr_qptab {
 	struct xarray xa;
@@ -93,14 +92,14 @@ struct smr_qptab {
 
 /**
  * struct smr_env - what a QP needs of its device; part of the device
- * @egress: what it sends from
+ * @egress: the sockets that it sends from
  * @tab: the namespace's QPs
  * @ahs: the device's address vectors
  * @srqs: the device's XRC shared receive queues
  * @keys: the device's keys
  * @steer: the device's flow steering rules
  * @stats: the device's counters
- * @wq: where left-over work of consumers in the kernel goes
+ * @wq: the workqueue for QPs of consumers in the kernel
  * @ndev: the netdev
  * @loopback: this link takes the same-host shortcut
  * @nr_groups: multicast groups that QPs are attached to; @tab->members.mutex
@@ -121,31 +120,31 @@ struct smr_env {
 	u32 nr_groups;
 };
 
-/* What fits into the netdev's packets; the smallest there is at the least. */
+/* The largest path MTU that fits the netdev's MTU, and at least the smallest. */
 static inline enum ib_mtu smr_env_mtu(const struct smr_env *env)
 {
 	return iboe_get_mtu(READ_ONCE(env->ndev->mtu)) ?: IB_MTU_256;
 }
 
-/* What is to become of a request; see the tables in qp/resp_reply.c. */
+/* The verdict on a request; the tables in qp/resp_reply.c say what follows. */
 enum smr_resp_verdict {
 	SMR_RESP_OK,		/* execute it */
 	SMR_RESP_MORE,		/* partly executed, call again */
 	SMR_RESP_DEFER,		/* execute it in process context */
-	SMR_RESP_PEER_PAGE,	/* local: the requester is to bring a page in */
+	SMR_RESP_PEER_PAGE,	/* local: the requester has to bring a page in */
 	SMR_RESP_GONE,		/* local: the requester has taken it back */
-	SMR_RESP_DROP,		/* as if it had never come */
+	SMR_RESP_DROP,		/* drop it without an answer */
 	SMR_RESP_DUPLICATE,	/* executed before */
 	SMR_RESP_GAP,		/* one before it is missing */
 	SMR_RESP_RNR,		/* no receive work request */
 	SMR_RESP_INV_REQ,	/* malformed, or not for this QP */
-	SMR_RESP_ACCESS,	/* its key does not open that */
+	SMR_RESP_ACCESS,	/* its key does not open that range */
 	SMR_RESP_TOO_LONG,	/* does not fit the receive work request */
 	SMR_RESP_BAD_RECV,	/* the receive work request is malformed */
 	SMR_RESP_LOC_PROT,	/* the receive work request's keys do not open */
-	SMR_RESP_BROKEN,	/* the receive queue is */
-	SMR_RESP_NO_MEMORY,	/* for what bringing pages in takes */
-	SMR_RESP_PEER_PROT,	/* local: the requester's memory is no good */
+	SMR_RESP_BROKEN,	/* the ring of the receive queue is corrupt */
+	SMR_RESP_NO_MEMORY,	/* a fault found no memory */
+	SMR_RESP_PEER_PROT,	/* local: the requester's own list does not open */
 	SMR_RESP_NR,
 };
 
@@ -229,14 +228,14 @@ struct smr_swqe {
  * @ring: shared with the consumer; @ring.idx is the next to copy out
  * @wqes: the copies, see smr_sq_wqe()
  * @wqe_size: bytes from one copy to the next
- * @head: the oldest that is not retired
- * @next: the one to send next; head <= next <= ring.idx
+ * @head: index of the oldest that is not retired
+ * @next: index of the one to send next; head <= next <= ring.idx
  * @max_wr: how many may be outstanding
- * @max_sge: of each
+ * @max_sge: SGEs of each
  * @max_inline: bytes
- * @post_lock: a kernel consumer's posters, one at a time; IRQ-safe
+ * @post_lock: guards the producer's side of a kernel consumer's ring; IRQ-safe
  *
- * All owned by the send task but the constant maxima.
+ * Owned by the send task, except @post_lock and the constant maxima.
  */
 struct smr_sq {
 	/* the producer's side of @ring, see above */
@@ -264,26 +263,27 @@ enum smr_local_state {
 };
 
 enum smr_local_answer {
-	SMR_LOCAL_REPLY,	/* what an acknowledge packet would say */
-	SMR_LOCAL_DROPPED,	/* nobody was there to answer */
-	SMR_LOCAL_FAILED,	/* the requester's own memory was no good */
+	SMR_LOCAL_REPLY,	/* as an acknowledge packet */
+	SMR_LOCAL_DROPPED,	/* no answer, as if the packet was lost */
+	SMR_LOCAL_FAILED,	/* the requester's own list did not open */
 };
 
 /**
  * struct smr_local - an operation on its way to a peer on the same host
- * @state: says who owns the rest; it changes with release and acquire
+ * @state: says who owns the other fields; written with release, read with acquire
  * @src: the requester's QP; the response task that has claimed it holds a
  *	reference
- * @peer: where it is; a reference is held until it is answered or taken back
+ * @peer: the QP whose inbox it is in; a reference is held until it is answered or
+ *	taken back
  * @wqe: the work request, unchanged while handed
- * @hdr: what the packet would say
+ * @hdr: the headers that an ONLY packet would have
  * @npsn: PSNs it takes
  * @done: bytes that the responder has copied
- * @executed: an atomic was, and what it found is in @hdr
+ * @executed: the atomic was executed; the original value is in @hdr
  * @faulted: the responder has brought its own pages in
- * @invalidating: the responder has shut what it asks to invalidate
- * @err: why the requester cannot bring its pages in, or 0
- * @cancel: the requester does not want it any more
+ * @invalidating: the key that it asks to invalidate opens nothing any more
+ * @err: the error of the requester's own fault, or 0
+ * @cancel: the requester wants to take it back
  * @answer: which of the fields below counts
  * @syndrome: the AETH that a reply would carry
  * @psn: of the reply
@@ -327,7 +327,7 @@ struct smr_inval {
  * struct smr_requester - the sending half of the send task
  * @psn: next PSN to send
  * @max_psn: one past the highest PSN ever sent
- * @wire: something was sent on the wire, and perhaps is there still
+ * @wire: packets were sent on the wire, and may still be under way
  * @window: PSNs that may be outstanding; adapts to loss
  * @threshold: up to here the window grows fast
  * @growth: acknowledged since the window last grew
@@ -362,10 +362,10 @@ struct smr_requester {
  * @retry: retries left before IBV_WC_RETRY_EXC_ERR
  * @rnr_retry: RNR retries left, 7: for ever
  * @rnr_wait: nothing is sent until @rnr_timer fires
- * @gap: a missing response was asked for again and has not come yet
+ * @gap: a missing response was requested again and has not come yet
  * @timed_out: @ack_timer fired; set by it, cleared by the task
  * @rnr_over: @rnr_timer fired; likewise
- * @late: timeouts since the last progress, as far as they double the next one
+ * @late: timeouts since the last progress, at most LATE_MAX; each doubles the next
  * @rnr_again: RNR NAKs since the last progress
  * @ack_timer: runs while something is unacknowledged
  * @rnr_timer: runs while @rnr_wait
@@ -391,10 +391,10 @@ struct smr_completer {
 };
 
 /**
- * struct smr_op - what a responder is asked to do
+ * struct smr_op - a request at the responder
  * @hdr: the packet's headers; a local operation has those of an ONLY packet
- * @skb: where the payload is, @off bytes behind skb->data; or
- * @local: the requester on the same host whose work request it is
+ * @skb: the packet, whose payload begins @off bytes behind skb->data; or NULL
+ * @local: the operation of a requester on the same host; or NULL
  * @off: see @skb
  * @npsn: PSNs it takes; 1 on the wire
  */
@@ -407,11 +407,11 @@ struct smr_op {
 };
 
 /**
- * struct smr_rd_res - what a READ or an atomic left behind for duplicates
+ * struct smr_rd_res - a READ or atomic that was executed, kept for duplicates
  * @psn: its first PSN
  * @npsn: how many it takes; 0: the entry is free
  * @atomic: an atomic, else a READ
- * @orig: what the atomic found
+ * @orig: the value before the atomic
  * @va: READ
  * @rkey: READ
  * @len: READ
@@ -433,7 +433,7 @@ struct smr_rd_res {
  * @rkey: the key
  * @srqn: XRC: the queue that it is for
  * @left: bytes still to be sent
- * @active: there is one
+ * @active: the other fields are in use
  * @first: the next response is the first
  * @atomic: not a READ: the answer to an atomic is due, @va is its value
  */
@@ -451,20 +451,19 @@ struct smr_read_stream {
 /**
  * struct smr_responder - the responder's state
  * @queue: request packets; has its own lock
- * @inbox: a local operation, put there by the requester that hands it over
- *	and taken out by whoever answers it, or by the requester; with marks,
- *	see qp/loopback.c
+ * @inbox: a local operation, with marks; see qp/loopback.c. The requester that hands
+ *	it over sets it. The context that answers it, or the requester, clears it
  * @seg: the next segment of the queue's first skb
  * @epsn: expected PSN
  * @msn: message sequence number
- * @acks: requests that wait to be acknowledged, counted from the first that
+ * @acks: executed requests that wait for an acknowledge, from the first one that
  *	asks for it
- * @nak_due: a NAK could not leave yet
- * @nak_syndrome: which
- * @nak_psn: for which PSN
+ * @nak_due: a NAK waits until the stack has room
+ * @nak_syndrome: its AETH syndrome
+ * @nak_psn: its PSN
  * @nak_sent: a sequence NAK was sent for @epsn
  * @established: IB_EVENT_COMM_EST was raised
- * @in_message: a FIRST came, its LAST did not yet
+ * @in_message: a FIRST was executed, its LAST was not yet
  * @last_flags: opcode info flags of the packet before, in a message
  * @last_wqe: IB_EVENT_QP_LAST_WQE_REACHED was raised
  * @have_rwqe: @rwqe is in use
@@ -521,22 +520,22 @@ struct smr_responder {
  * struct smr_qp - a queue pair
  * @ibqp: the core's part
  * @env: what it needs of its device
- * @user: whose workqueue its left-over work goes to; NULL: the kernel's
+ * @user: the user whose workqueue its tasks use; NULL: the device's
  * @pd: protection domain; NULL for XRC_TGT
  * @scq: completion queue of sends; NULL for XRC_TGT
  * @rcq: completion queue of receives; NULL for XRC
- * @index: where in @env->tab it is; 0: nowhere
+ * @index: its index in @env->tab; 0: not in the table
  * @ref: one for its owner, one for each work, batch or look-up
  * @released: completed when @ref has dropped to 0
  * @mutex: one control verb at a time
  * @lock: guards @state and @attr's writers; BH-safe
  * @state: read without the lock
- * @attr: what modify_qp set; the tasks may read it as the fields they need
- *	are only changed while they are disabled
+ * @attr: set by modify_qp. The tasks read it without the lock, since the fields that
+ *	they need change only while they are disabled
  * @mtu: path MTU, bytes of payload, of a connected QP
- * @service: enum smr_transport, which packets are for it; constant
+ * @service: enum smr_transport of its packets; constant
  * @sig_all: each send is signalled
- * @no_echo: it is not to receive multicasts of its own
+ * @no_echo: it does not receive the multicasts that it has sent
  * @drained: IB_EVENT_SQ_DRAINED was raised
  * @dead: being destroyed: its tasks will never run again
  * @path: how to reach the peer
@@ -593,12 +592,12 @@ struct smr_qp {
 };
 
 /**
- * struct smr_rx_part - what the transport notes in a packet it has queued
+ * struct smr_rx_part - the transport's data in a queued packet, in skb->cb
  * @info: the receive path's part
  * @first: the first segment that is for this side of this QP
- * @count: how many are
+ * @count: how many segments are
  * @sealed: it came over the wire, and has an ICRC
- * @qp: for which it waits, in whose queue it is
+ * @qp: the QP in whose queue it is
  * @pooled: it counts against the namespace's pool, too; see qp/rx_queue.c
  */
 struct smr_rx_part {

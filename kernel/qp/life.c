@@ -47,7 +47,7 @@ static void resp_task_put(struct smr_task *task)
 	smr_qp_put(container_of(task, struct smr_qp, resp_task));
 }
 
-/* Answers first: they make room in the window for what is to be sent. */
+/* Answers first: they make room in the window. */
 static enum smr_step send_task_fn(struct smr_task *task, struct smr_run *run)
 {
 	struct smr_qp *qp = container_of(task, struct smr_qp, send_task);
@@ -62,7 +62,7 @@ static enum smr_step resp_task_fn(struct smr_task *task, struct smr_run *run)
 				 run);
 }
 
-/* The stack takes packets again. It calls from within itself: go elsewhere. */
+/* The stack takes packets again. The waiters' lock is held: only queue the tasks. */
 static void waiter_wake(struct smr_waiter *waiter)
 {
 	struct smr_qp *qp = container_of(waiter, struct smr_qp, waiter);
@@ -99,11 +99,11 @@ void smr_qp_init(struct smr_qp *qp, struct smr_env *env)
 }
 
 /**
- * smr_qp_publish() - give a QP its number and make it findable
- * @qp: the QP, all else done
+ * smr_qp_publish() - give a QP its number and put it into the table
+ * @qp: the QP, ready in all other respects
  *
- * The number is random, so that packets for a QP that is gone rarely hit its
- * successor.
+ * The number is random, so that packets for a QP that is gone rarely reach a new
+ * one.
  *
  * Context: process.
  * Return: 0, or an errno from the table; -EBUSY: there is a QP1.
@@ -133,11 +133,11 @@ int smr_qp_publish(struct smr_qp *qp)
  * smr_qp_fini() - stop a QP for good
  * @qp: the QP; published or not
  *
- * Unpublish, so that nobody finds it any more; stop what runs; wait for who
- * found it before. After that no CPU knows of it, except readers of the
- * table that failed to take a reference; and one that saw a window before that was
- * this QP's may be about to find out that it is not for it. A grace period sees
- * these off.
+ * Unpublish it; pause its tasks and stop its timers; wait for references that were
+ * taken before. Two kinds of readers may still look at it: readers of the table that
+ * failed to take a reference; and readers that saw a window before it was this QP's,
+ * and are about to notice. A grace period ends both. Documentation/lifetime.rst
+ * explains each step.
  *
  * Context: process, may sleep.
  */
@@ -153,9 +153,9 @@ void smr_qp_fini(struct smr_qp *qp)
 	smr_loopback_flush(qp);
 	smr_local_wr_undo(qp);
 	smr_qp_put(qp);
-	/* A work that was handed a paused task looks at it once and goes. */
+	/* A queued work of a paused task returns at once. */
 	wait_for_completion(&qp->released);
-	/* Servers end their connections one by one, thousands of them. */
+	/* Expedited: a server may end thousands of connections one by one. */
 	synchronize_rcu_expedited();
 	if (qp->index)
 		smr_mw_owner_release(&qp->windows);
@@ -168,7 +168,7 @@ void smr_qp_fini(struct smr_qp *qp)
  * smr_qp_pause() - keep a QP's tasks from running
  * @qp: the QP
  *
- * What was executed by then is acknowledged.
+ * Requests that were executed before are acknowledged.
  *
  * Context: process, may sleep; caller holds @qp->mutex, or is the only one.
  */
@@ -180,7 +180,7 @@ void smr_qp_pause(struct smr_qp *qp)
 }
 
 /**
- * smr_qp_resume() - let a QP's tasks run again, and look once
+ * smr_qp_resume() - let a QP's tasks run again, and run each once
  * @qp: the QP
  *
  * Context: process; as smr_qp_pause().
@@ -192,7 +192,7 @@ void smr_qp_resume(struct smr_qp *qp)
 }
 
 /**
- * smr_qp_reset() - back to how a QP is when it is new
+ * smr_qp_reset() - return a QP to its initial state
  * @qp: the QP, paused
  *
  * Context: process, may sleep.
@@ -213,7 +213,7 @@ void smr_qp_reset(struct smr_qp *qp)
  * @qp: the QP
  * @flags: enum smr_doorbell_flags
  *
- * The caller's context runs the sides it rang for.
+ * The caller's context runs the tasks of the sides that @flags name.
  *
  * Context: process.
  */

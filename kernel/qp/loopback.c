@@ -9,9 +9,10 @@
 #include "qp/opcode.h"
 
 /*
- * In an inbox, with the operation's address, as long as the response task is
- * not at it: it never was, or it has parked it. Two marks, so that it tells
- * what it has parked from what the same requester hands over later.
+ * The inbox has the operation's address. It has a mark while the response task does
+ * not work on the operation: NEW before the first claim, PARKED afterwards. There are
+ * two marks, so that the task can tell the operation that it has parked from one that
+ * the same requester hands over later.
  */
 #define INBOX_NEW	1ul
 #define INBOX_PARKED	2ul
@@ -36,8 +37,8 @@ static struct smr_local *unmarked(struct smr_local *entry)
  * smr_loopback_usable() - may this QP's next message take the shortcut?
  * @qp: the requester's QP
  *
- * Only when the route ends at this host, the link wants it, and nothing is
- * under way on the wire that it could overtake.
+ * It may if the route ends at this host, the link has the shortcut enabled, and
+ * nothing is under way on the wire that the message could overtake.
  *
  * Context: any; called by the send task.
  * Return: true when it may.
@@ -53,7 +54,7 @@ bool smr_loopback_usable(struct smr_qp *qp)
 	return !smr_path_route(&qp->path, &local) && local;
 }
 
-/* IBTA 9.6.1.3: a connected QP hears only the one it is connected to. */
+/* IBTA 9.6.1.3: a connected QP takes packets of its peer only. */
 static bool peer_connected(const struct smr_qp *qp, const struct smr_qp *peer)
 {
 	return peer->service == qp->service &&
@@ -62,12 +63,12 @@ static bool peer_connected(const struct smr_qp *qp, const struct smr_qp *peer)
 	       ipv6_addr_equal(&peer->path.saddr, &qp->path.daddr);
 }
 
-/* The operation is the requester's again. */
+/* Give the operation back to the requester. */
 static void local_give(struct smr_local *local, enum smr_local_state state)
 {
 	/* Pairs with the requester's acquires. */
 	smp_store_release(&local->state, state);
-	smp_mb(); /* the state is seen, or else who waits for it is */
+	smp_mb(); /* order the store before wake_up_var()'s check for waiters */
 	wake_up_var(&local->state);
 }
 
@@ -80,17 +81,17 @@ static void answer_now(struct smr_local *local, enum smr_local_answer answer,
 	local_give(local, SMR_LOCAL_ANSWERED);
 }
 
-/* Put it there for @peer, unless that has another, or will never look. */
+/* Put it into the inbox of @peer. False: that is in use, or @peer is dead. */
 static bool inbox_put(struct smr_qp *peer, struct smr_local *local)
 {
 	struct smr_local *entry = marked(local, INBOX_NEW);
 
-	/* The responder looks again; here it keeps others out of the inbox. */
+	/* The responder checks again. This check keeps strangers out of the inbox. */
 	if (!peer_connected(local->src, peer))
 		return false;
 	refcount_inc(&peer->ref);
 	if (!cmpxchg(&peer->resp.inbox, NULL, entry)) {
-		/* Too late to be seen by smr_loopback_flush()? */
+		/* If @peer is dead, smr_loopback_flush() may have missed it. */
 		if (!READ_ONCE(peer->dead) ||
 		    cmpxchg(&peer->resp.inbox, entry, NULL) != entry)
 			return true;
@@ -103,13 +104,12 @@ static bool inbox_put(struct smr_qp *peer, struct smr_local *local)
  * smr_loopback_hand() - hand a work request to the peer's responder
  * @qp: the requester's QP; smr_loopback_usable()
  * @wqe: the work request
- * @hdr: what the packet would say
+ * @hdr: the headers that an ONLY packet would have
  * @npsn: PSNs it takes
  * @run: how the responder may run here
  *
- * In the common case the responder has run, and answered, at return. A peer
- * that is not there, or has its hands full, gives what the wire would: no
- * answer.
+ * Usually the responder has run, and has answered, when this returns. If there is no
+ * such peer, or its inbox is in use, there is no answer, as on the wire.
  *
  * Context: as @run says; called by the send task.
  */
@@ -144,20 +144,21 @@ static bool inbox_claim(struct smr_qp *qp, struct smr_local *entry)
 {
 	struct smr_local *local = unmarked(entry);
 
-	/* Not read before: the requester may take it back, and be gone. */
+	/* Do not read *local before: the requester may take it back and free it. */
 	if (cmpxchg(&qp->resp.inbox, entry, local) != entry)
 		return false;
-	/* A QP does not go without what it has handed over. */
+	/* The requester's QP cannot go while its operation is claimed. */
 	refcount_inc(&local->src->ref);
 	return true;
 }
 
 /**
- * smr_loopback_claim() - have what is in the inbox, if there is something
+ * smr_loopback_claim() - claim the operation in the inbox, if there is one
  * @qp: the responder's QP
  *
  * Context: any; called by the response task, or when it is paused.
- * Return: an operation, which is to be answered or parked; NULL: there is none.
+ * Return: an operation, which the caller answers or parks, with a reference on the
+ * requester's QP; NULL: there is none.
  */
 struct smr_local *smr_loopback_claim(struct smr_qp *qp)
 {
@@ -174,6 +175,8 @@ struct smr_local *smr_loopback_claim(struct smr_qp *qp)
  * @syndrome: of the reply
  * @psn: of the reply
  * @run: how the requester may run here
+ *
+ * Drops the references on both QPs.
  *
  * Context: as @run says; called by the response task, which has claimed it, or
  *	when that is paused.
@@ -210,9 +213,9 @@ bool smr_loopback_check(const struct smr_qp *qp, const struct smr_local *local)
  * @qp: the responder's QP
  * @local: the operation, claimed
  *
- * The requester may take it back meanwhile, and be gone: its process must not
- * wait for pages of another, nor for its turn in a workqueue. Nothing of @local
- * is to be touched before it is claimed again.
+ * The requester may take it back meanwhile, and go: its process must not wait for
+ * pages of another process, nor for a workqueue. The caller must not touch @local
+ * before it is claimed again.
  *
  * Context: any; called by the response task.
  */
@@ -220,9 +223,9 @@ void smr_loopback_park(struct smr_qp *qp, struct smr_local *local)
 {
 	struct smr_qp *src = local->src;
 
-	/* Pairs with smr_loopback_retract(): we are through with it. */
+	/* Pairs with smr_loopback_retract(): our accesses are done. */
 	smp_store_release(&qp->resp.inbox, marked(local, INBOX_PARKED));
-	smp_mb(); /* that is seen, or else who waits for it, or @cancel, is */
+	smp_mb(); /* the requester sees the mark, or we see it wait or @cancel */
 	wake_up_var(&local->state);
 	if (READ_ONCE(local->cancel))
 		smr_task_defer(&src->send_task);
@@ -242,7 +245,7 @@ bool smr_loopback_unpark(struct smr_qp *qp, struct smr_local *local)
 	return inbox_claim(qp, marked(local, INBOX_PARKED));
 }
 
-/* Not if the responder is at it. */
+/* Clear the inbox, unless the responder has claimed the operation. */
 static bool inbox_take(struct smr_qp *peer, struct smr_local *local)
 {
 	struct smr_local *entry = READ_ONCE(peer->resp.inbox);
@@ -255,8 +258,8 @@ static bool inbox_take(struct smr_qp *peer, struct smr_local *local)
  * smr_loopback_retract() - try to take back what was handed over
  * @qp: the requester's QP, which has an operation handed over
  *
- * If the responder is at it, or has answered, that is as it was; it is told
- * that nobody wants it any more, and the send task runs once it parks.
+ * That fails while the responder has claimed it, or when it has answered. @cancel is
+ * set in any case, and the responder runs the send task when it parks.
  *
  * Context: any; called by the send task, or when it is paused.
  * Return: true when it was taken back.
@@ -267,20 +270,20 @@ bool smr_loopback_retract(struct smr_qp *qp)
 	struct smr_qp *peer = local->peer;
 
 	WRITE_ONCE(local->cancel, true);
-	/* Pairs with smr_loopback_park(): it sees @cancel, or we what it did. */
+	/* Pairs with smr_loopback_park(): it sees @cancel, or we see its mark. */
 	smp_mb();
 	scoped_guard(rcu) {
 		/*
-		 * Without an answer there is a reference to the peer, and its
-		 * memory stays until readers are through. Pairs with
-		 * local_give().
+		 * Until it answers, the operation holds a reference on the
+		 * peer, and RCU keeps the peer's memory beyond that. Pairs
+		 * with local_give().
 		 */
 		if (smp_load_acquire(&local->state) == SMR_LOCAL_ANSWERED ||
 		    !inbox_take(peer, local))
 			return false;
 	}
 	local->state = SMR_LOCAL_IDLE;
-	/* It may have begun, and have left other things until it is through. */
+	/* The responder may have begun it, and put off other work meanwhile. */
 	smr_task_defer(&peer->resp_task);
 	smr_qp_put(peer);
 	return true;
@@ -288,18 +291,18 @@ bool smr_loopback_retract(struct smr_qp *qp)
 
 /**
  * smr_loopback_fault() - ask the requester to bring its pages in
- * @local: the operation, claimed; it is to be parked then
+ * @local: the operation, claimed; the caller parks it afterwards
  * @run: how the requester may run here
  *
- * The responder does not do that itself: a process decides how long its own
- * pages take, and nobody else may have to wait for that.
+ * The responder does not bring them in itself: a process decides how long its own
+ * pages take, and no other process may have to wait for that.
  *
  * Context: as @run says; called by the response task.
  */
 void smr_loopback_fault(struct smr_local *local, struct smr_run *run)
 {
 	local->faulted = false;
-	/* Its @done tells which pages. */
+	/* @done says which pages. */
 	local_give(local, SMR_LOCAL_FAULT);
 	smr_task_run_nested(&local->src->send_task, run);
 }
@@ -307,7 +310,7 @@ void smr_loopback_fault(struct smr_local *local, struct smr_run *run)
 /* What one fault brings in at most, in bytes */
 #define FAULT_MAX	(1024 * 1024)
 
-/* The next pages of the requester's own list. */
+/* Bring in the next pages of the requester's own list. */
 static int local_fault(struct smr_qp *qp)
 {
 	const struct smr_local *local = &qp->handed;
@@ -326,7 +329,7 @@ static int local_fault(struct smr_qp *qp)
 	return err;
 }
 
-/* Let the peer go on. When it is dead, its flush has answered, or will. */
+/* Run the responder again. If the peer is dead, its flush answers. */
 static void local_resume(struct smr_qp *qp, struct smr_run *run)
 {
 	struct smr_local *local = &qp->handed;
@@ -341,9 +344,9 @@ static void local_resume(struct smr_qp *qp, struct smr_run *run)
 }
 
 /**
- * smr_loopback_resume() - bring pages in for the responder, and let it go on
+ * smr_loopback_resume() - bring pages in for the responder, and run it again
  * @qp: the requester's QP
- * @up: its state is one to go on in
+ * @up: its state is RTS or SQD
  * @run: how to run
  *
  * Context: as @run says; called by the send task.
@@ -361,7 +364,7 @@ enum smr_step smr_loopback_resume(struct smr_qp *qp, bool up,
 	if (!run->can_fault)
 		return SMR_STEP_DEFER;
 	err = local_fault(qp);
-	/* Only whoever lent its context is being killed: try in another. */
+	/* The process that lent its context is being killed: use another. */
 	if (err == -EINTR)
 		return SMR_STEP_DEFER;
 	local->err = err;
@@ -371,7 +374,7 @@ enum smr_step smr_loopback_resume(struct smr_qp *qp, bool up,
 	       SMR_STEP_WAIT : SMR_STEP_DONE;
 }
 
-/* Is the operation, if there was one, the requester's again? */
+/* Does the requester have its operation back, if there was one? */
 static bool handed_back(struct smr_qp *qp)
 {
 	/* Pairs with local_give(). */
@@ -385,12 +388,11 @@ static bool handed_back(struct smr_qp *qp)
 }
 
 /**
- * smr_loopback_flush() - let a paused QP's operations go, both ways
+ * smr_loopback_flush() - end a paused QP's operations, in both directions
  * @qp: the QP, paused or dead
  *
- * What waits in its inbox is answered first, and only then is its own
- * operation waited for: two QPs that are flushed at the same time would
- * otherwise wait for each other.
+ * First answer the operation in its inbox, then wait for its own operation. In the
+ * other order two QPs that are flushed at the same time would wait for each other.
  *
  * Context: process, may sleep.
  */
@@ -399,7 +401,7 @@ void smr_loopback_flush(struct smr_qp *qp)
 	struct smr_run run = { .quota = SMR_QUOTA_SOFTIRQ };
 	struct smr_local *local;
 
-	/* Pairs with inbox_put(): it sees @dead, or we what it has put there. */
+	/* Pairs with inbox_put(): it sees @dead, or we see its operation. */
 	smp_mb();
 	local = smr_loopback_claim(qp);
 	if (local)

@@ -9,7 +9,7 @@
 #include "stats.h"
 #include "trace.h"
 
-/* From the QP's own queue, or from the one that it shares. */
+/* Take from the QP's own queue, or from its shared one. */
 static int recv_take(struct smr_qp *qp)
 {
 	struct smr_rwqe *rwqe = &qp->resp.rwqe;
@@ -22,8 +22,8 @@ static int recv_take(struct smr_qp *qp)
 }
 
 /*
- * XRC: a message that its sender gave up may have left one of another queue
- * behind, whose consumer gets it back: nothing was received in it.
+ * XRC: an abandoned message may have left a receive work request of another queue in
+ * use. Flush it back to the consumer of that queue.
  */
 static void recv_give_back(struct smr_qp *qp)
 {
@@ -49,10 +49,11 @@ static enum smr_resp_verdict take_verdict(int err)
 }
 
 /**
- * smr_recv_take() - have a receive work request in @qp->resp.rwqe
+ * smr_recv_take() - take a receive work request into @qp->resp.rwqe
  * @qp: the responder's QP
  *
- * One that is malformed is there, too, to be completed.
+ * One is kept until it completes. A malformed one is taken, too, so that it can be
+ * completed.
  *
  * Context: any; called by the response task.
  * Return: SMR_RESP_OK, SMR_RESP_RNR, SMR_RESP_BAD_RECV or SMR_RESP_BROKEN.
@@ -97,7 +98,7 @@ static void post(struct smr_qp *qp, struct smr_cq *cq, struct smr_cqe *cqe,
 		smr_qp_overrun(qp);
 }
 
-/* A queue that is gone has taken its requests with it. */
+/* XRC: complete to the queue's CQ. If the queue is gone, so is its request. */
 static void recv_post_xrc(struct smr_qp *qp, struct smr_cqe *cqe,
 			  bool solicited)
 {
@@ -123,7 +124,7 @@ static void recv_post(struct smr_qp *qp, struct smr_cqe *cqe, bool solicited)
 		post(qp, qp->rcq, cqe, solicited);
 }
 
-/* What each message's completion has. */
+/* Fill in the fields that all messages' completions have. */
 static void recv_cqe(const struct smr_hdr *hdr, u32 len, struct smr_cqe *cqe)
 {
 	*cqe = (struct smr_cqe) {
@@ -142,7 +143,7 @@ static void recv_cqe(const struct smr_hdr *hdr, u32 len, struct smr_cqe *cqe)
 }
 
 /**
- * smr_recv_done() - a message has arrived in the receive work request in use
+ * smr_recv_done() - complete the receive work request in use with a message
  * @qp: the QP, a connected one
  * @hdr: the headers of the message's last packet
  * @len: bytes of the message
@@ -159,8 +160,7 @@ void smr_recv_done(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len)
 }
 
 /**
- * smr_recv_done_ud() - a datagram has arrived in the receive work request in
- *	use
+ * smr_recv_done_ud() - complete the receive work request in use with a datagram
  * @qp: the QP
  * @hdr: the datagram's headers
  * @len: bytes of the message, GRH included
@@ -189,7 +189,7 @@ void smr_recv_done_ud(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len,
 }
 
 /**
- * smr_recv_done_raw() - a frame has arrived in the receive work request in use
+ * smr_recv_done_raw() - complete the receive work request in use with a frame
  * @qp: the QP
  * @len: its bytes
  *
@@ -207,9 +207,9 @@ void smr_recv_done_raw(struct smr_qp *qp, u32 len)
 }
 
 /**
- * smr_recv_fail() - the receive work request in use has failed
+ * smr_recv_fail() - complete the receive work request in use with an error
  * @qp: the QP
- * @status: how
+ * @status: the error
  *
  * Context: any; called by the response task.
  */
@@ -223,7 +223,7 @@ void smr_recv_fail(struct smr_qp *qp, enum ib_wc_status status)
 	recv_post(qp, &cqe, true);
 }
 
-/* IBTA 10.2.9.2: a shared queue's own protection domain counts. */
+/* IBTA 10.2.9.2: keys are checked against a shared queue's own domain. */
 static const struct smr_pd *recv_pd(const struct smr_qp *qp)
 {
 	const struct smr_srq *srq = smr_recv_srq(qp);
@@ -253,7 +253,7 @@ enum smr_resp_verdict smr_recv_open(struct smr_qp *qp, u64 skip, u64 len)
 }
 
 /**
- * smr_recv_place() - put a message into the next receive work request
+ * smr_recv_place() - copy a message into the next receive work request
  * @qp: the receiver
  * @len: bytes
  * @run: how to run

@@ -12,8 +12,9 @@
 #define OP_IN_MESSAGE	(SMR_OP_SEND | SMR_OP_WRITE)
 
 /*
- * IBTA 9.7.4.1.2: FIRST, MIDDLEs, LAST; or ONLY; of one kind. 9.8.2.2.1: on UC
- * a message also ends where the next one begins, or a packet is missing.
+ * IBTA 9.7.4.1.2: a message is FIRST, MIDDLEs and LAST, or ONLY, all of one kind.
+ * 9.8.2.2.1: on UC a message also ends where the next one begins, or where a packet is
+ * missing.
  */
 static bool sequence_ok(const struct smr_qp *qp, const struct smr_op *op)
 {
@@ -29,7 +30,7 @@ static bool sequence_ok(const struct smr_qp *qp, const struct smr_op *op)
 	return (flags & OP_IN_MESSAGE) == (resp->last_flags & OP_IN_MESSAGE);
 }
 
-/* IBTA 9.7.4.1.4: is the QP set up for this? */
+/* IBTA 9.7.4.1.4: do the access flags of the QP permit this? */
 static bool permitted(const struct smr_qp *qp, const struct smr_hdr *hdr)
 {
 	int access = qp->attr.qp_access_flags;
@@ -65,7 +66,7 @@ static bool payload_ok(const struct smr_qp *qp, const struct smr_op *op)
 	return len <= qp->mtu;
 }
 
-/* The bytes of a WRITE add up to what its RETH has said. */
+/* The payloads of a WRITE must add up to the length in its RETH. */
 static bool write_length_ok(const struct smr_qp *qp, const struct smr_op *op)
 {
 	u32 flags = op->hdr.op->flags;
@@ -140,7 +141,7 @@ static enum smr_resp_verdict check_atomic(struct smr_qp *qp,
 	return key_check(qp, &op->hdr, sizeof(u64), IB_ACCESS_REMOTE_ATOMIC);
 }
 
-/* IBTA A19.4.2: needs the right to write, as it does nothing else */
+/* IBTA A19.4.2: needs REMOTE_WRITE only, since it returns no data */
 static enum smr_resp_verdict check_atomic_write(struct smr_qp *qp,
 						const struct smr_op *op)
 {
@@ -149,7 +150,7 @@ static enum smr_resp_verdict check_atomic_write(struct smr_qp *qp,
 	return key_check(qp, &op->hdr, sizeof(u64), IB_ACCESS_REMOTE_WRITE);
 }
 
-/* A message that has begun, or a repetition of what is known to be good? */
+/* UC accepts any PSN. Otherwise: a gap, a duplicate, or the expected PSN. */
 static enum smr_resp_verdict check_psn(const struct smr_qp *qp, u32 psn)
 {
 	int diff = smr_psn_diff(psn, qp->resp.epsn);
@@ -166,11 +167,11 @@ static enum smr_resp_verdict check_psn(const struct smr_qp *qp, u32 psn)
  * @qp: the responder's QP
  * @op: the request; its source was checked before
  *
- * In the order of IBTA figure "Inbound request packet validation", without
- * side effects but counters.
+ * The order is that of the IBTA figure "Inbound request packet validation". There are
+ * no side effects except counters.
  *
  * Context: any; called by the response task.
- * Return: SMR_RESP_OK, or what stands against it.
+ * Return: SMR_RESP_OK, or why not.
  */
 enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
 				     const struct smr_op *op)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whether a request may be executed: verdicts without side effects. */
+/* Checks of a request before it is executed; no side effects. */
 #ifndef SMR_RESP_CHECK_H
 #define SMR_RESP_CHECK_H
 

@@ -14,7 +14,7 @@
 #include "qp/resp_read.h"
 #include "qp/xrc.h"
 
-/* What one call copies at most of a local operation, in bytes */
+/* Bytes of a local operation that one call copies at most */
 #define SLICE_SOFTIRQ	(64 * 1024)
 #define SLICE_PROCESS	(256 * 1024)
 
@@ -35,8 +35,8 @@ static u32 slice(const struct smr_op *op, const struct smr_run *run, u64 total)
 }
 
 /*
- * The requester's own memory of a local operation. Nobody has looked at its
- * keys since the work request was checked, so they may be dead by now.
+ * Open the requester's own list of a local operation. Its keys were valid when the
+ * work request was checked, but may have ended since.
  */
 static bool peer_open(struct exec *x, int access)
 {
@@ -69,7 +69,7 @@ static void peer_close(struct exec *x)
 	x->theirs = NULL;
 }
 
-/* What the peer's rkey opens of this side's memory. */
+/* Open this side's memory by the peer's rkey. */
 static bool remote_open(struct exec *x, int access, u64 va, u32 rkey)
 {
 	struct smr_qp *qp = x->qp;
@@ -81,7 +81,7 @@ static bool remote_open(struct exec *x, int access, u64 va, u32 rkey)
 	return verdict == SMR_KEY_OK;
 }
 
-/* Nobody else's process may be waited for in a context that was lent. */
+/* A process whose context runs here must not wait for pages of another process. */
 static bool can_fault(const struct exec *x)
 {
 	return x->run->can_fault ||
@@ -89,10 +89,11 @@ static bool can_fault(const struct exec *x)
 }
 
 /*
- * A page is missing. This side's are brought in first; if one is missing then
- * still, it is the requester's, who is asked to see to it.
+ * A page is missing. This side's pages are brought in first. If one is missing after
+ * that, it is the requester's, and the requester brings it in.
  *
- * Meanwhile the requester may deregister what its list names, or go.
+ * During the fault the operation is parked and the requester's list closed: the
+ * requester may deregister its memory, or go.
  */
 static enum smr_resp_verdict exec_fault(struct exec *x, bool fetch)
 {
@@ -116,7 +117,7 @@ static enum smr_resp_verdict exec_fault(struct exec *x, bool fetch)
 	return SMR_RESP_MORE;
 }
 
-/* Copy a part of the payload, the next of it, to the open list. */
+/* Copy the next part of the payload to the open list. */
 static int payload_copy(struct exec *x, size_t off, size_t len)
 {
 	struct smr_sgl *sgl = &x->qp->resp.sgl;
@@ -127,8 +128,8 @@ static int payload_copy(struct exec *x, size_t off, size_t len)
 }
 
 /*
- * Copy the payload, from wherever it is, to the open list. Nobody sees any of
- * its last @tail bytes before all that came before them.
+ * Copy the payload to the open list. The last @tail bytes become visible after all
+ * bytes before them.
  */
 static enum smr_resp_verdict payload_in(struct exec *x, size_t tail)
 {
@@ -138,7 +139,7 @@ static enum smr_resp_verdict payload_in(struct exec *x, size_t tail)
 		return SMR_RESP_PEER_PROT;
 	err = payload_copy(x, 0, x->len - tail);
 	if (!err && tail) {
-		/* Pairs with what a program does after its poll sees the tail. */
+		/* Pairs with the read barrier of a program that polls the tail. */
 		smp_wmb();
 		err = payload_copy(x, x->len - tail, tail);
 	}
@@ -155,7 +156,7 @@ static void payload_close(struct exec *x)
 	peer_close(x);
 }
 
-/* This much is in place. Is it all that the operation brings? */
+/* Count the bytes in place. MORE: the operation has further slices. */
 static enum smr_resp_verdict payload_done(struct exec *x)
 {
 	struct smr_local *local = x->op->local;
@@ -178,7 +179,7 @@ static u32 payload_now(const struct smr_op *op, const struct smr_run *run)
 	return op->local ? slice(op, run, op->hdr.len) : op->hdr.len;
 }
 
-/* All of a SEND is in place; what it wants invalidated goes before it shows. */
+/* All of a SEND is in place. Its invalidate comes before its completion. */
 static enum smr_resp_verdict send_last(struct exec *x)
 {
 	const struct smr_hdr *hdr = &x->op->hdr;
@@ -231,10 +232,10 @@ static enum smr_resp_verdict exec_send(struct exec *x)
 }
 
 /*
- * How much of a WRITE is copied last. Many programs do not wait for a
- * completion but poll the last word of what is written to them, and a CPU that
- * reorders stores (arm64) may make that visible first. x86 does not reorder
- * them, and needs no copy in two parts.
+ * How many bytes of a WRITE are copied last. Many programs do not wait for a
+ * completion but poll the last word that is written, and a CPU that reorders stores
+ * (arm64) may make that visible first. x86 does not reorder stores, and needs no copy
+ * in two parts.
  */
 static size_t write_tail(u64 va, size_t len)
 {
@@ -266,7 +267,7 @@ static enum smr_resp_verdict exec_write(struct exec *x)
 	const struct smr_hdr *hdr = &x->op->hdr;
 	enum smr_resp_verdict verdict;
 
-	/* Before the data, so that it can be refused without a trace. */
+	/* Before the data, so that RNR leaves the memory unchanged. */
 	if (hdr->op->flags & SMR_OP_IMM) {
 		verdict = smr_recv_take(x->qp);
 		if (verdict != SMR_RESP_OK)
@@ -315,7 +316,7 @@ static enum smr_resp_verdict read_local(struct exec *x)
 	return local->done < hdr->dma_len ? SMR_RESP_MORE : SMR_RESP_OK;
 }
 
-/* Remember a READ or an atomic: its duplicate is answered from this. */
+/* Keep a READ or an atomic, from which its duplicate is answered. */
 static struct smr_rd_res *res_add(struct smr_qp *qp, const struct smr_op *op,
 				  u32 npsn)
 {
@@ -356,7 +357,7 @@ static int atomic_op(struct exec *x, u64 *orig)
 	const struct smr_span *span = &x->qp->resp.sgl.spans[0];
 	const struct smr_hdr *hdr = &x->op->hdr;
 
-	/* The opcode's only difference that the flags do not show. */
+	/* The flags do not tell the two atomics apart. */
 	if ((hdr->opcode & ~SMR_TRANSPORT_MASK) == IB_OPCODE_COMPARE_SWAP)
 		return smr_span_cmp_swap(span, hdr->compare, hdr->swap_add,
 					 orig);
@@ -364,8 +365,8 @@ static int atomic_op(struct exec *x, u64 *orig)
 }
 
 /*
- * Give the original value to a requester on this host. Where its page can only
- * be brought in later, the atomic must not be executed once more then.
+ * Give the original value to a requester on this host. If its page is missing, the
+ * operation comes again, and the atomic must not be executed twice.
  */
 static enum smr_resp_verdict atomic_local(struct exec *x, u64 orig)
 {
@@ -385,7 +386,7 @@ static enum smr_resp_verdict atomic_local(struct exec *x, u64 orig)
 	return err ? verdict : SMR_RESP_OK;
 }
 
-/* IBTA 9.7.4.2: executed once, whatever becomes of the answer. */
+/* IBTA 9.7.4.2: an atomic is executed once, even if its answer is lost. */
 static enum smr_resp_verdict exec_atomic(struct exec *x)
 {
 	struct smr_read_stream *read = &x->qp->resp.read;
@@ -420,7 +421,7 @@ static enum smr_resp_verdict exec_atomic(struct exec *x)
 	return SMR_RESP_OK;
 }
 
-/* The operand: from the packet, or from the requester on this host. */
+/* Get the operand: from the packet, or from the requester on this host. */
 static enum smr_resp_verdict operand_get(struct exec *x, u64 *value)
 {
 	int err;
@@ -438,7 +439,7 @@ static enum smr_resp_verdict operand_get(struct exec *x, u64 *value)
 	return err ? SMR_RESP_PEER_PROT : SMR_RESP_OK;
 }
 
-/* IBTA A19.4.2: 8 bytes that nobody sees half of. */
+/* IBTA A19.4.2: one store of 8 bytes. */
 static enum smr_resp_verdict exec_atomic_write(struct exec *x)
 {
 	const struct smr_hdr *hdr = &x->op->hdr;
@@ -479,7 +480,8 @@ static enum smr_resp_verdict exec_flush(struct exec *x)
  * @op: the request; smr_resp_check() found it good
  * @run: how to run
  *
- * Data is copied, work requests are taken and completed; PSNs do not move.
+ * It copies data, and takes and completes receive work requests. The caller advances
+ * the PSN.
  *
  * Context: as @run says; called by the response task.
  * Return: SMR_RESP_OK when it is done; SMR_RESP_MORE, SMR_RESP_DEFER to be
@@ -496,7 +498,7 @@ enum smr_resp_verdict smr_resp_exec(struct smr_qp *qp, const struct smr_op *op,
 	};
 	u32 flags = op->hdr.op->flags;
 
-	/* A local operation's slices follow each other. */
+	/* A local operation comes in slices; only the first one begins it. */
 	if (flags & SMR_OP_FIRST && (!op->local || !op->local->done))
 		qp->resp.received = 0;
 	if (flags & SMR_OP_SEND)

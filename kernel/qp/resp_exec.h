@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The execution of requests that were found good. */
+/* Execution of requests that smr_resp_check() has accepted. */
 #ifndef SMR_RESP_EXEC_H
 #define SMR_RESP_EXEC_H
 

@@ -10,7 +10,7 @@
 #include "qp/core.h"
 #include "qp/xrc.h"
 
-/* What is written back in softirq at most; more goes to process context */
+/* Bytes written back in softirq at most; more goes to process context */
 #define SOFTIRQ_MAX	SZ_64K
 
 static bool flush_persists(const struct smr_hdr *hdr)
@@ -18,7 +18,7 @@ static bool flush_persists(const struct smr_hdr *hdr)
 	return hdr->feth & IB_FLUSH_PERSISTENT;
 }
 
-/* All of the region, or a range of it? */
+/* Is it for the whole region, rather than a range? */
 static bool flush_whole(const struct smr_hdr *hdr)
 {
 	return hdr->feth & SMR_FETH_LEVEL_MASK;
@@ -42,7 +42,7 @@ static int flush_access(const struct smr_hdr *hdr)
 }
 
 /**
- * smr_resp_flush_permitted() - is the QP set up for this FLUSH?
+ * smr_resp_flush_permitted() - do the QP's access flags permit this FLUSH?
  * @qp: the responder's QP
  * @hdr: the request
  *
@@ -58,9 +58,9 @@ bool smr_resp_flush_permitted(const struct smr_qp *qp,
 }
 
 /*
- * IBTA A19.4.1: of a range all must be the key's; at the level of a region the
- * range says nothing, and the key must be a region's. A range of no bytes needs
- * no key, as with a WRITE.
+ * IBTA A19.4.1: a range must lie within the key's. At region level the range is
+ * ignored, and the key must be a region's. A range of 0 bytes needs no key, as with a
+ * WRITE.
  */
 static enum smr_key_verdict flush_open(struct smr_qp *qp,
 				       const struct smr_hdr *hdr,
@@ -107,9 +107,9 @@ enum smr_resp_verdict smr_resp_flush_check(struct smr_qp *qp,
  * @hdr: the request
  * @run: how to run
  *
- * What came before was copied by CPUs, whose caches are coherent: it is
- * visible to all once this CPU has ordered it before the answer. Persistent
- * memory is there when its cache lines are written back.
+ * CPUs have copied the earlier data, and their caches are coherent. So a barrier before
+ * the answer makes the data visible to all. Data is persistent when its cache lines
+ * have been written back.
  *
  * Context: as @run says; called by the response task.
  * Return: SMR_RESP_OK; SMR_RESP_DEFER; or SMR_RESP_ACCESS.
@@ -122,7 +122,7 @@ enum smr_resp_verdict smr_resp_flush_exec(struct smr_qp *qp,
 	struct smr_span span;
 
 	if (!flush_persists(hdr)) {
-		smp_mb(); /* the answer is not seen before the data */
+		smp_mb(); /* the data is visible before the answer */
 		return SMR_RESP_OK;
 	}
 	if (flush_open(qp, hdr, &span) != SMR_KEY_OK)

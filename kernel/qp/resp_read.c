@@ -15,7 +15,7 @@
 /* One train of responses under construction. */
 struct answer {
 	struct smr_qp *qp;
-	struct smr_read_stream next;	/* behind the last packet on the train */
+	struct smr_read_stream next;	/* state after the last packet on the train */
 	struct smr_hdr hdr;
 };
 
@@ -58,7 +58,7 @@ static void answer_advance(struct answer *a)
 	next->left -= a->hdr.len;
 }
 
-/* A FIRST is longer than what follows it, and travels alone. */
+/* A FIRST is longer than the MIDDLEs, and travels alone. */
 static unsigned int answer_nsegs(const struct answer *a)
 {
 	if (a->next.atomic || a->next.first)
@@ -67,7 +67,7 @@ static unsigned int answer_nsegs(const struct answer *a)
 		     DIV_ROUND_UP(a->next.left, a->qp->mtu));
 }
 
-/* A LAST has an AETH: if it is longer than a MIDDLE it travels alone, too. */
+/* A LAST has an AETH. If that makes it longer than a MIDDLE, it travels alone. */
 static int answer_fill(struct answer *a, struct smr_train *train,
 		       unsigned int nsegs)
 {
@@ -108,7 +108,7 @@ static int answer_send(struct answer *a)
 	return smr_train_send(&train);
 }
 
-/* Open as much of the memory as one train takes. */
+/* Open as much of the memory as fits one train. */
 static bool read_open(struct smr_qp *qp)
 {
 	const struct smr_read_stream *read = &qp->resp.read;
@@ -124,7 +124,7 @@ static bool read_open(struct smr_qp *qp)
 	return verdict == SMR_KEY_OK;
 }
 
-/* The memory went away in the middle: IBTA 9.7.5.2.7, a NAK in its place. */
+/* The memory does not open any more: IBTA 9.7.5.2.7, send a NAK instead. */
 static enum smr_step read_broken(struct smr_qp *qp, enum smr_resp_verdict why)
 {
 	qp->resp.read.active = false;
@@ -165,7 +165,7 @@ static enum smr_step read_sent(struct answer *a, struct smr_run *run, int err)
 		*read = a->next;
 		return SMR_STEP_DONE;
 	default:
-		/* As good as lost; the requester will ask again. */
+		/* As if the network had lost it; the requester asks again. */
 		read->active = false;
 		return SMR_STEP_DONE;
 	}
@@ -205,7 +205,7 @@ enum smr_step smr_resp_read(struct smr_qp *qp, struct smr_run *run)
 	return step;
 }
 
-/* A repeated READ asks for the original or for a tail of it. */
+/* A repeated READ must lie within the original one. */
 static bool read_within(const struct smr_qp *qp, const struct smr_rd_res *res,
 			const struct smr_hdr *hdr)
 {
@@ -215,7 +215,7 @@ static bool read_within(const struct smr_qp *qp, const struct smr_rd_res *res,
 	       hdr->va == res->va + skip && hdr->dma_len <= res->len - skip;
 }
 
-/* The newest first: what is left of an old one may be of a former round. */
+/* Newest first: an old entry may be of a former round of PSNs. */
 static struct smr_rd_res *res_find(struct smr_qp *qp, u32 psn)
 {
 	const struct smr_responder *resp = &qp->resp;
@@ -236,7 +236,7 @@ static struct smr_rd_res *res_find(struct smr_qp *qp, u32 psn)
  * @qp: the responder's QP
  * @hdr: the request
  *
- * IBTA A19.4.3: by a READ response that has no data.
+ * IBTA A19.4.3: the answer is a READ response without data.
  *
  * Context: any; called by the response task.
  */
@@ -255,10 +255,9 @@ void smr_resp_confirm(struct smr_qp *qp, const struct smr_hdr *hdr)
  * @qp: the responder's QP
  * @hdr: the repeated request
  *
- * IBTA 9.7.4.1.1, C9-105: a READ is executed again, an atomic is not. What
- * is not remembered, or does not match, is not answered, nor is a READ that the
- * QP does not allow any more. An ATOMIC WRITE and a
- * FLUSH leave nothing to remember: what was executed is confirmed again.
+ * IBTA 9.7.4.1.1, C9-105: a READ is executed again, an atomic is not. A request without
+ * a matching entry is not answered, nor is a READ that the QP does not permit any more.
+ * An ATOMIC WRITE and a FLUSH leave no entry: they are confirmed again.
  *
  * Context: any; called by the response task.
  */

@@ -33,8 +33,8 @@ static const struct smr_reaction reactions[SMR_RESP_NR] = {
 };
 
 /*
- * The same for UC, UD and frames: silence, and the receive work request in use
- * is there for the next message, unless it is itself what is wrong.
+ * The same for UC, UD and frames: no answer. The receive work request in use is kept
+ * for the next message, unless it is the cause.
  */
 static const struct smr_reaction unreliable_reactions[SMR_RESP_NR] = {
 	[SMR_RESP_TOO_LONG] = { .shared = IB_WC_LOC_LEN_ERR },
@@ -46,10 +46,10 @@ static const struct smr_reaction unreliable_reactions[SMR_RESP_NR] = {
 /**
  * smr_reaction() - what follows from a verdict
  * @qp: the responder's QP
- * @verdict: none of those that a request is executed by, or comes again
+ * @verdict: one that refuses the request: not OK, MORE, DEFER, PEER_PAGE, GONE
  *
  * Context: any.
- * Return: it, for as long as the module is there.
+ * Return: an entry of a constant table.
  */
 const struct smr_reaction *smr_reaction(const struct smr_qp *qp,
 					enum smr_resp_verdict verdict)
@@ -95,7 +95,7 @@ bool smr_reply_acks(struct smr_qp *qp)
 }
 
 /**
- * smr_reply_nak_again() - send the NAK that could not leave before
+ * smr_reply_nak_again() - send the NAK for which the stack had no room
  * @qp: the responder's QP; a NAK is due
  *
  * Context: as smr_reply_acks().
@@ -110,7 +110,7 @@ bool smr_reply_nak_again(struct smr_qp *qp)
 	return !resp->nak_due;
 }
 
-/* A NAK acknowledges what came before it, and is not lost here. */
+/* A NAK acknowledges the requests before it. If there is no room, it stays due. */
 static void nak_send(struct smr_qp *qp, u8 syndrome, u32 psn)
 {
 	qp->resp.acks = 0;
@@ -127,8 +127,8 @@ static void nak_send(struct smr_qp *qp, u8 syndrome, u32 psn)
  * @syndrome: AETH syndrome; a RNR's timer value is the QP's
  * @run: how to run
  *
- * IBTA 9.7.5.1.1: after a NAK for a gap, and after a RNR NAK, all is silence
- * until the PSN that is expected comes.
+ * IBTA 9.7.5.1.1: after a NAK for a gap, and after a RNR NAK, nothing is answered until
+ * the expected PSN comes.
  *
  * Context: as @run says; called by the response task.
  */
@@ -158,7 +158,8 @@ void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
  * @qp: the responder's QP
  * @r: what follows from the verdict on it
  *
- * Who sees the completion finds the QP in the state that it leads to.
+ * The state changes before the completion, so a consumer that sees the completion also
+ * sees the state.
  *
  * Context: any; called by the response task.
  */
@@ -173,9 +174,9 @@ void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r)
 }
 
 /**
- * smr_reply_read_error() - a READ cannot be answered to its end
+ * smr_reply_read_error() - refuse the rest of a READ
  * @qp: the responder's QP
- * @psn: of the response that cannot be given; the NAK takes its place
+ * @psn: of the response whose place the NAK takes
  * @why: SMR_RESP_ACCESS or SMR_RESP_NO_MEMORY
  *
  * Context: any; called by the response task.

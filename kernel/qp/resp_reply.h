@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A responder's answers, and what follows from a request that it refuses. */
+/* A responder's answers, and the reactions to requests that it refuses. */
 #ifndef SMR_RESP_REPLY_H
 #define SMR_RESP_REPLY_H
 
@@ -14,8 +14,8 @@
  * @fatal: IBTA 9.9.3: the QP goes to the error state
  * @event: raised when @fatal
  * @recv: when @fatal, how the receive work request in use completes, if any
- * @shared: how it completes when it is from a shared queue, which it cannot
- *	be given back to; IBTA's class E
+ * @shared: how it completes if it is from a shared queue, to which it cannot be
+ *	returned; IBTA's class E
  */
 struct smr_reaction {
 	bool nak;
@@ -37,13 +37,13 @@ void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r);
 void smr_reply_read_error(struct smr_qp *qp, u32 psn,
 			  enum smr_resp_verdict why);
 
-/* Acknowledge all that was executed. True: nothing is due any more. */
+/* Acknowledge all executed requests. True: none is due any more. */
 static inline bool smr_reply_acks_flush(struct smr_qp *qp)
 {
 	return !qp->resp.acks || smr_reply_acks(qp);
 }
 
-/* Send the NAK that could not leave before. True: none is due any more. */
+/* Send the NAK for which the stack had no room. True: none is due any more. */
 static inline bool smr_reply_nak_flush(struct smr_qp *qp)
 {
 	return !qp->resp.nak_due || smr_reply_nak_again(qp);

@@ -18,7 +18,7 @@
 #include "steer/raw.h"
 #include "trace.h"
 
-/* So many requests are acknowledged together at most. */
+/* At most so many requests are acknowledged together. */
 #define ACK_COALESCE	64
 
 /**
@@ -31,7 +31,7 @@ void smr_responder_init(struct smr_qp *qp)
 }
 
 /**
- * smr_responder_resize() - make room for what READs and atomics leave behind
+ * smr_responder_resize() - allocate the entries for duplicates of READs and atomics
  * @qp: the QP, paused
  * @nr: max_dest_rd_atomic
  *
@@ -55,7 +55,7 @@ int smr_responder_resize(struct smr_qp *qp, u32 nr)
 }
 
 /**
- * smr_responder_reset() - back to how a responder is when it is new
+ * smr_responder_reset() - return a responder to its initial state
  * @qp: the QP, paused
  */
 void smr_responder_reset(struct smr_qp *qp)
@@ -102,7 +102,7 @@ void smr_responder_fini(struct smr_qp *qp)
 	smr_responder_resize(qp, 0);
 }
 
-/* The request being worked on goes, whatever became of it. */
+/* Remove the request from the queue, whether it was executed or not. */
 static void op_done(struct smr_qp *qp, const struct smr_op *op)
 {
 	struct smr_responder *resp = &qp->resp;
@@ -116,12 +116,12 @@ static void op_done(struct smr_qp *qp, const struct smr_op *op)
 }
 
 /**
- * smr_responder_ack_executed() - answer for what was executed
+ * smr_responder_ack_executed() - acknowledge executed requests, send a NAK that is due
  * @qp: the QP, paused
  *
  * The task may have been stopped between the completion of a request and its
- * acknowledge. Whoever saw that completion may end the QP for good, and the
- * peer would ask again and again.
+ * acknowledge. A consumer that saw that completion may destroy the QP, and the peer
+ * would retry in vain.
  *
  * Context: process.
  */
@@ -140,7 +140,7 @@ static void op_answer(struct smr_qp *qp, const struct smr_op *op,
 				    op->hdr.psn, run);
 }
 
-/* Executed: expect what comes after it. */
+/* A request was executed: expect the PSN behind it. */
 static void op_advance(struct smr_qp *qp, const struct smr_op *op)
 {
 	struct smr_responder *resp = &qp->resp;
@@ -165,14 +165,14 @@ static void op_advance(struct smr_qp *qp, const struct smr_op *op)
 		resp->msn = (resp->msn + 1) & SMR_PSN_MASK;
 }
 
-/* IBTA 9.8.2.2: on UC what follows is dropped, up to where a message begins. */
+/* IBTA 9.8.2.2: on UC the rest of the message is dropped. */
 static void op_abandon(struct smr_qp *qp, const struct smr_op *op)
 {
 	qp->resp.epsn = smr_psn_add(op->hdr.psn, op->npsn);
 	qp->resp.in_message = false;
 }
 
-/* Everything but success, by the table. */
+/* A request was refused: react as the table says. */
 static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 		      enum smr_resp_verdict verdict, struct smr_run *run)
 {
@@ -193,7 +193,7 @@ static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 			  0, run);
 }
 
-/* Executed: it moves the PSN, and is acknowledged when that is asked for. */
+/* A request was executed: advance the PSN, and note an acknowledge if requested. */
 static void op_executed(struct smr_qp *qp, const struct smr_op *op,
 			struct smr_run *run)
 {
@@ -211,7 +211,7 @@ static void op_executed(struct smr_qp *qp, const struct smr_op *op,
 		resp->acks++;
 }
 
-/* IBTA 9.7.4.1.1: repeated, perhaps since the answer was lost. */
+/* IBTA 9.7.4.1.1: a repeated request; its answer may have been lost. */
 static void op_duplicate(struct smr_qp *qp, const struct smr_op *op,
 			 struct smr_run *run)
 {
@@ -246,7 +246,7 @@ static void op_established(struct smr_qp *qp)
 	smr_qp_event(qp, IB_EVENT_COMM_EST);
 }
 
-/* It is to come again. */
+/* The request is tried again: park it, if it is a local operation. */
 static void op_park(struct smr_qp *qp, const struct smr_op *op)
 {
 	if (op->local)
@@ -299,14 +299,14 @@ static enum smr_step op_process(struct smr_qp *qp, const struct smr_op *op,
 {
 	enum smr_step step;
 
-	/* Whether there is such a queue matters once the PSN is right. */
+	/* smr_resp_check() looks at the result, after it has checked the PSN. */
 	smr_xrc_enter(qp, op->hdr.srqn);
 	step = op_step(qp, op, run);
 	smr_xrc_leave(qp);
 	return step;
 }
 
-/* The next packet's headers. False: it is no good and was dropped. */
+/* Parse the next packet. False: it is bad, and is dropped. */
 static bool op_from_skb(struct smr_qp *qp, struct sk_buff *skb,
 			struct smr_op *op)
 {
@@ -315,7 +315,7 @@ static bool op_from_skb(struct smr_qp *qp, struct sk_buff *skb,
 
 	memset(op, 0, sizeof(*op));
 	op->skb = skb;
-	/* Only of a train's first packet is it known that it is for this QP. */
+	/* The receive path has checked only the first packet of a train. */
 	if (smr_wire_parse(skb, off, len, &op->hdr) ||
 	    op->hdr.op->flags & SMR_OP_RESPONSE ||
 	    (op->hdr.opcode & SMR_TRANSPORT_MASK) != qp->service) {
@@ -347,7 +347,7 @@ static enum smr_step respond_wire(struct smr_qp *qp, struct sk_buff *skb,
 	return op_process(qp, &op, run);
 }
 
-/* Nobody has sent it to this QP: there is nobody to answer, nor a header. */
+/* A frame has no sender to answer, and no headers to check. */
 static enum smr_step respond_frame(struct smr_qp *qp, struct sk_buff *skb,
 				   struct smr_run *run)
 {
@@ -375,7 +375,7 @@ static enum smr_step respond_local(struct smr_qp *qp, struct smr_local *local,
 		.npsn = local->npsn,
 	};
 
-	/* Not while the requester brings pages in; pairs with its cmpxchg(). */
+	/* The requester is bringing pages in; pairs with its cmpxchg(). */
 	if (smp_load_acquire(&local->state) != SMR_LOCAL_HANDED) {
 		smr_loopback_park(qp, local);
 		return SMR_STEP_WAIT;
@@ -389,7 +389,7 @@ static enum smr_step respond_local(struct smr_qp *qp, struct smr_local *local,
 	return op_process(qp, &op, run);
 }
 
-/* IBTA 10.9.2.2.5: nothing more is taken from the shared queue. */
+/* IBTA 10.9.2.2.5: this QP takes no more from the shared queue. */
 static void recv_last(struct smr_qp *qp)
 {
 	if (qp->resp.last_wqe)
@@ -399,9 +399,8 @@ static void recv_last(struct smr_qp *qp)
 }
 
 /*
- * Complete what is in the receive queue of a QP in error. What is posted from
- * now on is to be flushed too, so its doorbell is asked for before the queue is
- * looked at.
+ * Flush the receive queue of a QP in error. Requests that are posted from now on are
+ * flushed, too. So ask for a doorbell before looking at the queue.
  */
 static enum smr_step recv_flush(struct smr_qp *qp, struct smr_run *run)
 {
@@ -434,7 +433,7 @@ static struct smr_local *op_claim(struct smr_qp *qp)
 	return local;
 }
 
-/* Not, or not any more, a QP that answers. */
+/* The QP is not in a state that receives: drop everything that waits. */
 static enum smr_step respond_down(struct smr_qp *qp, enum ib_qp_state state,
 				  struct smr_run *run)
 {
@@ -453,7 +452,7 @@ static enum smr_step respond_down(struct smr_qp *qp, enum ib_qp_state state,
 }
 
 /**
- * smr_responder_run() - answer what peers request, one step of it
+ * smr_responder_run() - take one step of answering requests
  * @qp: the QP
  * @run: how it may run
  *

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A datagram for a QP on this host is handed over as a packet in memory, which
- * waits in the receiver's queue like any other: no receiver, whatever it does,
- * can hold a sender up.
+ * A datagram for a QP on this host becomes a packet in memory, which waits in the
+ * receiver's queue like any other. So no receiver can delay a sender.
  */
 #include "qp/ud.h"
 
@@ -28,14 +27,14 @@
 #include "stats.h"
 #include "trace.h"
 
-/* IBTA 10.2.5: a Q_Key with this bit in a work request stands for the QP's */
+/* IBTA 10.2.5: a work request's Q_Key with this bit means the QP's Q_Key */
 #define QKEY_OF_QP	BIT(31)
 
 /**
- * struct datagram - one that is being sent
- * @qp: by whom
+ * struct datagram - a datagram that is being sent
+ * @qp: its sender
  * @wqe: the work request
- * @av: where to
+ * @av: the receiver's address
  * @hdr: its headers
  * @len: bytes, BTH to ICRC
  */
@@ -68,7 +67,7 @@ static void datagram_init(struct datagram *d)
 	d->len = smr_packet_len(hdr);
 }
 
-/* What can be wrong with it but for its memory. */
+/* Check everything except the memory. */
 static u8 datagram_check(const struct datagram *d)
 {
 	/* IBTA 9.8.3: no message is longer than a packet */
@@ -79,7 +78,7 @@ static u8 datagram_check(const struct datagram *d)
 	return IB_WC_SUCCESS;
 }
 
-/* The receiver sees the header that would have come by the wire. */
+/* Give it the IP header that it would have on the wire: the receiver sees it. */
 static void local_headers(struct sk_buff *skb, const struct smr_path *path)
 {
 	unsigned int len = skb->len;
@@ -100,7 +99,7 @@ static void local_headers(struct sk_buff *skb, const struct smr_path *path)
 	smr_rx_part(skb)->sealed = false;
 }
 
-/* What smr_rx_lookup() asks of a packet that comes by the wire */
+/* Find the receiver. The checks are those of rx_lookup() for the wire. */
 static struct smr_qp *local_peer(const struct datagram *d)
 {
 	struct smr_qp *peer = smr_qp_find_at(d->qp->env->tab, d->hdr.qpn,
@@ -213,7 +212,7 @@ enum smr_step smr_ud_send(struct smr_qp *qp, struct smr_swqe *wqe,
 	return step;
 }
 
-/* IBTA 9.8.3.1: what a datagram must be to be given a receive work request */
+/* IBTA 9.8.3.1: may the datagram take a receive work request? */
 static enum smr_resp_verdict received_check(struct smr_qp *qp,
 					    const struct smr_hdr *hdr)
 {
@@ -233,8 +232,8 @@ static enum smr_resp_verdict received_check(struct smr_qp *qp,
 }
 
 /*
- * IBTA A17.4.5.1: the IPv6 header, or 20 octets that mean nothing and the IPv4
- * header. A packet that was joined with others gets lengths of its own again.
+ * IBTA A17.4.5.1: the IPv6 header, or 20 undefined octets and the IPv4 header. GRO may
+ * have joined the packet with others, so its own lengths are computed again.
  */
 static void grh_build(const struct smr_op *op, u8 *grh)
 {
@@ -255,7 +254,7 @@ static void grh_build(const struct smr_op *op, u8 *grh)
 	}
 }
 
-/* GRH and message, into the open list. */
+/* Copy GRH and message into the open list. */
 static int datagram_copy(struct smr_qp *qp, const void *from)
 {
 	u8 grh[SMR_GRH_LEN] __aligned(4);
@@ -270,7 +269,7 @@ static int datagram_copy(struct smr_qp *qp, const void *from)
 	return err;
 }
 
-/* The VLAN whose netdev a packet came by. */
+/* The VLAN id of the netdev by which the packet came. */
 static u16 datagram_vlan(const struct smr_qp *qp, const struct sk_buff *skb)
 {
 	const struct net_device *ndev;

@@ -18,8 +18,8 @@
 #include "compat/unaligned.h"
 
 /*
- * A CRC is linear: the entry for a byte is the exclusive or of those for its
- * bits. So eight constants say all of a table's 256.
+ * A CRC is linear: the entry for a byte is the exclusive or of the entries for its
+ * bits. So eight constants define a table's 256 entries.
  */
 #define E1(v, a)			(v), (v) ^ (a)
 #define E2(v, a, b)			E1(v, a), E1((v) ^ (b), a)
@@ -37,7 +37,7 @@
 #define STREAMS		4
 #define STRIPE		(STREAMS * sizeof(u64))
 
-/* What byte k of a word adds to the CRC at the word's end. */
+/* The contribution of byte k of a word to the CRC at the word's end. */
 static const u32 word_table[8][256] = {
 	ROW(0xccaa009e, 0x4225077d, 0x844a0efa, 0xd3e51bb5,
 	    0x7cbb312b, 0xf9766256, 0x299dc2ed, 0x533b85da),
@@ -86,8 +86,8 @@ static __always_inline u32 fold(const u32 (*table)[256], u64 word)
 }
 
 /*
- * All stripes but the last, which @data is left at. @state holds what each
- * stream's next word has still to be combined with.
+ * Process all stripes except the last. Returns where that begins. @state is what each
+ * stream's next word has to be combined with.
  */
 static const u8 *crc_stripes(u32 state[STREAMS], const u8 *data, size_t stripes)
 {

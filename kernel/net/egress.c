@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sockets that a link's packets are charged to. Each link has its own: were
- * there one for the whole namespace, all links would go at the pace of the
- * slowest, whose queue holds what the others are waiting for.
+ * The sockets that a link's packets are charged to. Each link has its own. With one
+ * for the whole namespace, the queue of the slowest link would hold the budget that
+ * all others wait for.
  *
- * They are bound to nothing and receive nothing. The source port is the path's,
- * and is written into each packet.
+ * They are not bound and receive nothing. The path's source port is written into each
+ * packet.
  */
 #include "net/egress.h"
 
@@ -17,8 +17,8 @@
 #include <net/sock.h>
 
 /*
- * What may be in the stack below us, charged by its true size: enough for a
- * 100 Gb/s device's ring and queue, and a third of a millisecond of it.
+ * Bytes that may be in the stack below us, by true size: enough for the ring and queue
+ * of a 100 Gb/s device, and a third of a millisecond of its traffic.
  */
 #define SNDBUF_BYTES	(4 << 20)
 
@@ -27,7 +27,7 @@ static void sock_tune(struct sock *sk)
 	lock_sock(sk);
 	sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
 	WRITE_ONCE(sk->sk_sndbuf, SNDBUF_BYTES);
-	/* As bound ones have it: a packet that goes costs one atomic less. */
+	/* As for bound sockets: freeing a packet costs one atomic less. */
 	sock_set_flag(sk, SOCK_RCU_FREE);
 	release_sock(sk);
 }
@@ -109,7 +109,7 @@ void smr_egress_close(struct smr_egress *eg)
  * @ndev: its netdev, on which there is a reference
  *
  * Context: process; caller holds RTNL.
- * Return: false: the netdev is going, or has gone, be it to another namespace.
+ * Return: false: the netdev is being unregistered, or is in another namespace.
  */
 bool smr_egress_has_netdev(const struct smr_egress *eg,
 			   const struct net_device *ndev)
@@ -262,7 +262,7 @@ void smr_waiters_remove(struct smr_waiters *waiters, struct smr_waiter *waiter)
 	spin_unlock_bh(&waiters->lock);
 }
 
-/* A waiter that waits already keeps its place. */
+/* A waiter that is on the list already keeps its place. */
 static void waiter_enqueue(struct smr_waiter_watch *watch,
 			   struct smr_waiter *waiter)
 {

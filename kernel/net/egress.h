@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What one link sends from: its share of the stack, and who waits for room. */
+/* The sockets of one link for sending, their send budgets, and the waiters. */
 #ifndef SMR_EGRESS_H
 #define SMR_EGRESS_H
 
@@ -18,7 +18,7 @@ struct socket;
 /**
  * struct smr_waiter - a sender's entry in the list of those that wait for room
  * @node: on one of struct smr_waiters' lists, or empty; its lock guards it
- * @woken: it was, and has sent nothing since
+ * @woken: it was woken, and has sent nothing since
  * @wake: called in softirq, once per wait. The lock of struct smr_waiters is
  *	held: it may mark and schedule, but not sleep, transmit, or take a lock
  *	under which anybody calls into net/train.h or net/egress.h. A wake-up is a hint:
@@ -33,11 +33,11 @@ struct smr_waiter {
 /**
  * struct smr_waiters - the waiters of one link
  * @lock: guards both lists and every node on them; softirqs off
- * @first: struct smr_waiter: woken before, when others were quicker
+ * @first: struct smr_waiter: woken before, but others were quicker
  * @waiting: struct smr_waiter, the longest waiting first
- * @round: how often all were woken, and one; written with the lock held
- * @waker: wakes them all
- * @backstop: wakes them where no event would, a jiffy later
+ * @round: 1, plus how often all were woken; written with the lock held
+ * @waker: wakes all waiters
+ * @backstop: wakes all waiters a jiffy later, for cases without an event
  */
 struct smr_waiters {
 	spinlock_t lock;
@@ -79,7 +79,7 @@ struct smr_egress_sock {
  * @net: the namespace; a reference is not held, the owner's life is inside it
  * @sock4: the IPv4 socket
  * @sock6: the IPv6 socket
- * @waiters: who waits for room in their send budgets; has its own lock
+ * @waiters: the senders that wait for room in the budgets; has its own lock
  *
  * All but @waiters is constant between smr_egress_open() and smr_egress_close().
  */

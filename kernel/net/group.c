@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A group is joined as the netdev's member, not as a socket's: a socket may
- * only be in so many (net.ipv4.igmp_max_memberships), and takes what the netdev
- * listens to in any case (IP_MULTICAST_ALL).
+ * The netdev joins a group, not a socket. A socket may be in only so many groups
+ * (net.ipv4.igmp_max_memberships), and receives all groups of the netdev in any case
+ * (IP_MULTICAST_ALL).
  */
 #include "net/group.h"
 
@@ -17,18 +17,17 @@
 #include "net/egress.h"
 
 /**
- * struct smr_group - a netdev's membership, one of those that are counted
- * @eg: the link that wants it
+ * struct smr_group - a netdev's membership in a group, held by one link
+ * @eg: the sockets of that link
  * @ndev: its netdev
  * @addr: the group, an IPv4 one in its mapped form
- * @in4: what of the netdev's IPv4 is the member; NULL: nothing
- * @in6: the same of its IPv6
+ * @in4: the netdev's IPv4 part that is the member, a reference; NULL: none
+ * @in6: the same of IPv6
  *
- * The netdev has another @in4, or @in6, and knows nothing of the former one's
- * groups, after an MTU at which it could not speak that protocol, or in another
- * namespace.
+ * The netdev gets another @in4 or @in6, without the groups of the former one, after an
+ * MTU that was too small for the protocol, and in another namespace.
  *
- * RTNL guards @in4 and @in6, a reference on which is held; the rest is constant.
+ * RTNL guards @in4 and @in6; the rest is constant.
  */
 struct smr_group {
 	const struct smr_egress *eg;
@@ -154,15 +153,15 @@ struct smr_group *smr_group_join(const struct smr_egress *eg,
 }
 
 /**
- * smr_group_follow() - the netdev may have forgotten a membership
+ * smr_group_resync() - the netdev may have forgotten a membership
  * @group: the membership
  *
- * It has it again as soon as it can: this is to be called again whenever that
- * may be.
+ * Joins again if that is possible now. Call this after each event that may make it
+ * possible.
  *
  * Context: process, may sleep; caller holds RTNL.
  */
-void smr_group_follow(struct smr_group *group)
+void smr_group_resync(struct smr_group *group)
 {
 	if (is_member(group))
 		return;
@@ -171,7 +170,7 @@ void smr_group_follow(struct smr_group *group)
 }
 
 /**
- * smr_group_leave() - the end of a membership
+ * smr_group_leave() - end a membership
  * @group: the membership; is freed
  *
  * Context: process, may sleep; takes RTNL.

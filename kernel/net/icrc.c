@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ICRC covers the IP header, the UDP header, the BTH and all behind it, so
- * that no router's or switch's work is covered: what they may change counts
- * as ones. In front stand eight octets of ones, where InfiniBand has its LRH.
+ * The ICRC covers the IP header, the UDP header, the BTH and all behind it. Fields that
+ * routers and switches may change count as ones. Eight octets of ones come first, in
+ * the place of InfiniBand's LRH.
  *
- * A segment of a train is covered as the datagram that it is, or will be once
- * the train is cut: with its own lengths and its own IPv4 identification.
+ * A segment of a train is covered as the datagram that it becomes when the train is
+ * cut: with its own lengths and its own IPv4 identification.
  */
 #include "net/icrc.h"
 
@@ -29,7 +29,7 @@
 /* The BTH's reserved octet "resv8a", which also holds FECN and BECN */
 #define BTH_RESV8A	4
 
-/* What stands in front of the payload, made invariant */
+/* The headers in front of the payload, with variant fields as ones */
 struct icrc_head4 {
 	struct iphdr ip;
 	struct udphdr udp;
@@ -111,8 +111,8 @@ static u32 seal_head6(const struct smr_train *train, const void *seg,
  * @seg: the segment as smr_train_seg() returned it, all else filled in
  * @len: its length, ICRC included
  *
- * The CRC is stored with its least significant octet first: that is the order
- * in which IBTA 7.8.1 transmits it, whatever the byte order of the CPU.
+ * The CRC is stored with its least significant octet first, on every CPU: that is the
+ * order of transmission in IBTA 7.8.1.
  *
  * Context: any.
  */
@@ -150,8 +150,8 @@ struct crc_walk {
 };
 
 /*
- * How much of the range lies in the next part of the packet, @part bytes long.
- * Moves the range on: *@off is set to where its bytes begin in that part.
+ * How many bytes of the range lie in the next part of the packet, @part bytes long.
+ * Moves the range on, and sets *@off to where these bytes begin in that part.
  */
 static unsigned int walk_part(struct crc_walk *walk, unsigned int part,
 			      unsigned int *off)
@@ -263,12 +263,12 @@ static bool may_repeat_id(const struct sk_buff *skb)
  * @skb: as struct smr_rx_info describes it; may be nonlinear, is not changed
  * @seg: which segment, from 0
  *
- * The stack merges packets into a train when their IPv4 identifications count
- * upward, and also when all are the same; which it was it does not tell.
+ * The stack merges packets into a train when their IPv4 identifications count upward,
+ * and also when all are the same. It does not tell which, so both are tried.
  *
  * Context: any.
- * Return: true if the segment exists and its ICRC is right. IP options and
- * IPv6 extension headers, which RoCEv2 has not, make it false.
+ * Return: true if the segment exists and its ICRC is right; false also with IP options
+ * or IPv6 extension headers, which RoCEv2 packets do not have.
  */
 bool smr_icrc_ok(const struct sk_buff *skb, unsigned int seg)
 {

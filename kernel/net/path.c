@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Routes. The source address decides, as it does for any socket: the tables
- * are asked without a device first, so that an address of this very host is
- * found to be local whichever device it sits on. Only where the answer is
- * another device than the source GID's is the question asked again for that
- * device. Link-local and multicast destinations mean nothing without a device,
- * and a device in a VRF has tables of its own; these are asked for only so.
+ * Routes. The source address decides, as it does for any socket. The first look-up
+ * names no device, so an address of this host is found to be local whichever device
+ * has it. If the result is another device than the source GID's, a second look-up
+ * names that device. Link-local and multicast destinations need a device, and a
+ * device in a VRF has tables of its own; their only look-up names the device.
  */
 #include "net/path.h"
 
@@ -41,8 +40,8 @@ void smr_path_init(struct smr_path *path, struct smr_egress *eg)
 }
 
 /**
- * smr_path_fini() - let go of the cached route
- * @path: nobody uses it, nor will
+ * smr_path_fini() - drop the cached route
+ * @path: not in use any more
  *
  * Trains that were begun on @path may still be in the stack.
  *
@@ -90,9 +89,9 @@ static struct dst_entry *lookup4(const struct smr_path *path, int oif)
 }
 
 /*
- * Asked for a device that no table has a route through, ip_route_output_flow()
- * assumes the destination on that device's link. That is a guess, and worse
- * than the answer that was given without a device.
+ * If no table has a route through the given device, ip_route_output_flow() assumes that
+ * the destination is on that device's link. This guess is worse than the result without
+ * a device.
  */
 static bool has_route4(const struct smr_path *path, int oif)
 {
@@ -192,8 +191,8 @@ static struct dst_entry *path_lookup(const struct smr_path *path)
 }
 
 /*
- * Whether a multicast also comes back to this host is part of its route, and
- * no event tells that this has changed.
+ * The route of a multicast says whether it comes back to this host. No event tells when
+ * that changes, so do not cache it.
  */
 static bool may_cache(const struct smr_path *path)
 {
@@ -230,8 +229,8 @@ static void path_cache(struct smr_path *path, struct dst_entry *dst)
 }
 
 /**
- * smr_path_dst_get() - the route to a peer
- * @path: the way
+ * smr_path_dst_get() - get the route to a peer
+ * @path: the path
  *
  * Context: any but hard interrupts. Takes and releases @path->lock.
  * Return: the route, a reference for the caller, or an ERR_PTR():
@@ -252,8 +251,8 @@ struct dst_entry *smr_path_dst_get(struct smr_path *path)
 }
 
 /**
- * smr_path_route() - is there a way, and does it stay on this host?
- * @path: the way
+ * smr_path_route() - is there a route, and does it end at this host?
+ * @path: the path
  * @local: set to whether the destination is an address of this namespace
  *
  * Cheap as long as the routing tables do not change.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The way to one peer: addresses and the route, found once and kept. */
+/* The path to one peer: addresses, and the cached route. */
 #ifndef SMR_PATH_H
 #define SMR_PATH_H
 
@@ -19,7 +19,7 @@ struct smr_egress;
  * @oif: the netdev's index that the source GID belongs to, 0 for any
  * @flow_label: IPv6 flow label, 20 bits
  * @family: AF_INET or AF_INET6
- * @sport: UDP source port, the flow's entropy; host order
+ * @sport: UDP source port, for the entropy of the network's flow hashing; host order
  * @tos: traffic class octet
  * @ttl: time to live, or hop limit; 0 for the route's
  * @dst: the cached route, a reference; NULL before the first use. @lock

@@ -4,9 +4,9 @@
  * packets. Where the device cannot cut it up the stack does so just above the
  * device, and where both ends are on one host it may arrive in one piece.
  *
- * Cutting a train gives its packets IPv4 identifications that count upward
- * from the train's, modulo 65536, and UDP and IP lengths of their own: what the
- * ICRC covers is therefore known while the segments are built.
+ * When a train is cut, its packets get IPv4 identifications that count upward from the
+ * train's, modulo 65536, and UDP and IP lengths of their own. So everything that the
+ * ICRC covers is known while the segments are built.
  */
 #include "net/train.h"
 
@@ -29,8 +29,8 @@
 #include "net/udp_rx.h"
 
 /*
- * The memory of a train comes in runs of at most this order. Larger ones are
- * costly to find, and not cached per CPU.
+ * The memory of a train comes in runs of at most this order. Larger runs are costly to
+ * allocate, and not cached per CPU.
  */
 #define RUN_ORDER	PAGE_ALLOC_COSTLY_ORDER
 
@@ -76,7 +76,7 @@ int smr_xmit_room(struct smr_egress *eg, u16 family, struct smr_waiter *waiter)
 	return -EAGAIN;
 }
 
-/* There is no memory, or no room, and nobody tells when there is. */
+/* No memory, or no room, and no event when that changes: wait for the backstop. */
 static void wait_a_moment(struct smr_egress *eg, u16 family,
 			  struct smr_waiter *waiter)
 {
@@ -85,15 +85,15 @@ static void wait_a_moment(struct smr_egress *eg, u16 family,
 }
 
 /**
- * smr_xmit_result() - what became of a packet
+ * smr_xmit_result() - turn the stack's answer to a packet into an errno
  * @eg: the sockets
  * @family: the one that it was charged to
  * @waiter: woken, once, after -EAGAIN; may be NULL
- * @err: what the stack has said
+ * @err: what the stack has returned
  *
  * Context: any but hard interrupts.
- * Return: 0: it is on its way; -EAGAIN: later there may be room; other errors
- * when sending again will not help.
+ * Return: 0: sent; -EAGAIN: no room now, @waiter is woken; other errors when sending
+ * again will not help.
  */
 int smr_xmit_result(struct smr_egress *eg, u16 family,
 		    struct smr_waiter *waiter, int err)
@@ -107,8 +107,8 @@ int smr_xmit_result(struct smr_egress *eg, u16 family,
 }
 
 /*
- * How many segments may go at once. A packet beyond the device's GSO limits
- * would only be cut up in software. IPsec handles no UDP GSO at all.
+ * How many segments a train may have. The stack would cut a packet beyond the device's
+ * GSO limits in software. IPsec does not handle UDP GSO at all.
  */
 static unsigned int train_limit(const struct smr_path *path,
 				const struct dst_entry *dst,
@@ -127,7 +127,7 @@ static unsigned int train_limit(const struct smr_path *path,
 	return clamp(nsegs, 1, max(bytes / seg_len, 1U));
 }
 
-/* A skb with room for the headers; a lone segment lies behind them. */
+/* Allocate a skb with room for the headers, and for the payload of a lone segment. */
 static struct sk_buff *train_skb(const struct smr_train *train,
 				 struct dst_entry *dst)
 {
@@ -147,7 +147,7 @@ static struct sk_buff *train_skb(const struct smr_train *train,
 	return skb;
 }
 
-/* A run of pages for @want bytes, or less, but not less than @least. */
+/* Allocate a run of pages for @want bytes, or fewer, but at least @least. */
 static struct page *run_alloc(unsigned int want, unsigned int least,
 			      unsigned int *size)
 {
@@ -217,7 +217,7 @@ static int train_alloc(struct smr_train *train, struct dst_entry *dst)
 	return 0;
 }
 
-/* rcu_read_lock() keeps dst->dev. */
+/* The caller holds rcu_read_lock(), which keeps dst->dev. */
 static int train_init(struct smr_train *train, struct dst_entry *dst,
 		      unsigned int nsegs)
 {
@@ -237,7 +237,7 @@ static int train_init(struct smr_train *train, struct dst_entry *dst,
 	return 0;
 }
 
-/* What is only so now is not for the caller to tell apart: it is to wait. */
+/* The caller waits for memory as it waits for room: -EAGAIN. */
 static int begin_result(struct smr_path *path, struct smr_waiter *waiter,
 			int err)
 {
@@ -259,8 +259,8 @@ static int begin_result(struct smr_path *path, struct smr_waiter *waiter,
  *	shorter
  *
  * Context: any but hard interrupts. Does not sleep.
- * Return: 0; -EAGAIN when as much is in the stack as the socket may have
- * there, or there is no memory now; -EMSGSIZE when a segment exceeds the route's MTU (RoCE
+ * Return: 0; -EAGAIN when the socket's send budget is used up, or there is no memory
+ * now; -EMSGSIZE when a segment exceeds the route's MTU (RoCE
  * packets are never fragmented); or the errors of smr_path_route(). The train
  * exists only after 0.
  */
@@ -352,8 +352,9 @@ static void push_udp(struct smr_train *train)
 	uh->len = cpu_to_be16(skb->len);
 
 	/*
-	 * A checksum for all, although RoCEv2 needs none: a train must have
-	 * one, and a receiver's GRO lets what has none overtake what has.
+	 * RoCEv2 needs no checksum, but a train must have one. Lone packets
+	 * have one, too: a receiver's GRO lets packets without one overtake
+	 * those that it holds.
 	 */
 	uh->check = pseudo_csum(train->path, skb->len);
 	skb->ip_summed = CHECKSUM_PARTIAL;
@@ -441,8 +442,8 @@ static int train_out(struct smr_train *train)
  * smr_train_send() - send a train
  * @train: has at least one segment, all sealed; is gone whatever is returned
  *
- * Where a train must be cut up for a queue that then drops some of it, others
- * of its packets may have gone out although -EAGAIN is returned.
+ * If the stack cuts a train for a queue that drops some of its packets, this returns
+ * -EAGAIN although the other packets have gone out.
  *
  * Context: any but hard interrupts. Does not sleep.
  * Return: 0 when the stack took it; -EAGAIN when it had no room, and then the

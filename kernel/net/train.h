@@ -22,7 +22,7 @@ struct smr_egress;
 /**
  * struct smr_train - segments under construction
  * @path: where it goes
- * @waiter: who waits if the stack does not take it; may be NULL
+ * @waiter: waits if the stack does not take it; may be NULL
  * @skb: what carries it
  * @room: bytes left in the run of memory that @skb's last fragment is in
  * @len: bytes in all segments
@@ -31,7 +31,7 @@ struct smr_egress;
  * @max: how many segments there may be
  * @ip_id: identification of the first segment, IPv4
  *
- * Lives on the stack of whoever builds it; needs no lock.
+ * On the stack of the function that builds it; needs no lock.
  */
 struct smr_train {
 	struct smr_path *path;

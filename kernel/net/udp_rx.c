@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receive. The sockets are plain UDP sockets, not encapsulation sockets: the
- * stack cuts every train up before it hands it to encap_rcv(), but leaves it
- * whole for a socket that asked for UDP_GRO. What that socket queues is taken
- * off right away, in the softirq that queued it, by whichever CPU finds nobody
- * else doing so.
+ * Receive. The sockets are plain UDP sockets, not encapsulation sockets: the stack cuts
+ * every train before it calls encap_rcv(), but queues it whole to a socket with
+ * UDP_GRO. The softirq that has queued a packet also takes it off the queue, unless
+ * another CPU is doing that already.
  */
 #include "net/udp_rx.h"
 
@@ -20,9 +19,9 @@
 #include <net/udp_tunnel.h>
 
 /*
- * What may wait while another CPU empties the queue: bursts of every CPU
- * that receives, each at most a NAPI budget of 64 KiB trains. The queue is
- * never left full, so this costs memory only in such a burst.
+ * Bytes that may wait while another CPU empties the queue: a burst of each CPU that
+ * receives, at most a NAPI budget of 64 KiB trains. The queue is drained at once, so
+ * this takes memory only in such a burst.
  */
 #define RCVBUF_BYTES	(8 << 20)
 
@@ -43,8 +42,8 @@ enum drain_state {
  * @sn: the namespace's sockets
  * @sock: the kernel socket; does not hold the namespace
  * @data_ready: the sk_data_ready() that ours stands in for
- * @drain: enum drain_state; who owns it is alone in taking packets off
- * @more: goes on with what was over one call's budget
+ * @drain: enum drain_state; its owner alone takes packets off the queue
+ * @more: continues when one call's budget was used up
  *
  * All but @drain is constant while the socket lives.
  */
@@ -77,9 +76,9 @@ static void rx_drop(struct sock *sk, struct sk_buff *skb,
 }
 
 /*
- * Fill in struct smr_rx_info. Only SKB_GSO_UDP_L4 makes a train: a tun device
- * may also inject SKB_GSO_UDP, which is one datagram however large, and what
- * it says of segment sizes need not make sense.
+ * Fill in struct smr_rx_info. Only SKB_GSO_UDP_L4 makes a train. A tun device may also
+ * inject SKB_GSO_UDP, which is one datagram of any size, whose segment size may be
+ * meaningless.
  */
 static void rx_describe(const struct sock *sk, struct sk_buff *skb)
 {
@@ -105,8 +104,8 @@ static void rx_describe(const struct sock *sk, struct sk_buff *skb)
 }
 
 /*
- * The next packet, or NULL for none. An error on the socket, which nobody
- * reads, must not look like an empty queue: reading it clears it.
+ * The next packet, or NULL for none. A pending error of the socket must not look like
+ * an empty queue: skip it, since reading it clears it.
  */
 static struct sk_buff *rx_pop(struct sock *sk)
 {
@@ -119,7 +118,7 @@ static struct sk_buff *rx_pop(struct sock *sk)
 	return skb;
 }
 
-/* Why one packet must not go up, or SKB_NOT_DROPPED_YET */
+/* The reason to drop one packet, or SKB_NOT_DROPPED_YET */
 static enum skb_drop_reason rx_check(const struct sock *sk, struct sk_buff *skb)
 {
 	/* Until here UDP kept its accounting in the place of skb->dev. */
@@ -171,8 +170,8 @@ static bool rx_all(struct smr_sock *s, struct list_head *batch)
 }
 
 /*
- * Empty the queue, or see to it that its owner will. Softirqs are off, and an
- * RCU read section keeps the socket.
+ * Empty the queue, or have its owner look again. Softirqs are off, and the caller's RCU
+ * read section keeps the socket.
  */
 static void sock_drain(struct smr_sock *s)
 {
@@ -184,7 +183,7 @@ static void sock_drain(struct smr_sock *s)
 
 	do {
 		atomic_andnot(DRAIN_AGAIN, &s->drain);
-		/* Whoever set it after this has a packet that we may not see */
+		/* a CPU that sets it later may have a packet that we do not see */
 		smp_mb__after_atomic();
 		empty = rx_all(s, &batch);
 	} while (empty &&
@@ -222,8 +221,8 @@ static int sock_set(struct socket *sock, int level, int option, int value)
 }
 
 /*
- * Errors that come back by ICMP need no care: the socket is not connected and
- * has no IP_RECVERR, so UDP neither queues them nor sets sk_err.
+ * ICMP errors do not matter: the socket is not connected and has no IP_RECVERR, so UDP
+ * neither queues them nor sets sk_err.
  */
 static int sock_tune(struct socket *sock)
 {
@@ -240,7 +239,7 @@ static int sock_tune(struct socket *sock)
 	release_sock(sk);
 
 	/*
-	 * Take trains whole, and have GRO make them of single packets. Without
+	 * Receive trains whole, and let GRO join single packets. Without
 	 * ACCEPT_FRAGLIST, which this does not set, no train is a fraglist.
 	 */
 	return sock_set(sock, SOL_UDP, UDP_GRO, 1);
@@ -287,7 +286,7 @@ err_free:
 	return ERR_PTR(err);
 }
 
-/* From here on packets go up; those that came before are fetched. */
+/* From here on packets go up. Fetch those that came before. */
 static void sock_attach(struct smr_sock *s)
 {
 	struct sock *sk = s->sock->sk;
@@ -370,10 +369,10 @@ err_sock4:
  * smr_net_close() - close the sockets of a namespace
  * @sn: opened
  *
- * When this returns no callback of @sn->ops runs, nor ever will. That takes
- * three steps: the sockets forget us; a grace period ends every softirq that
- * had not yet noticed; then what such a softirq may have scheduled is waited
- * for. Only then can the sockets go, with what they have queued.
+ * When this returns, no callback of @sn->ops runs, nor ever will. That takes three
+ * steps. The sockets drop their pointers to us. A grace period ends every softirq that
+ * still had such a pointer. Work that such a softirq has scheduled is waited for. Only
+ * then are the sockets released, with the packets in their queues.
  *
  * Context: process; may sleep.
  */

@@ -226,6 +226,6 @@ void smr_mcast_resync(const struct smr_env *env)
 	for (i = 0; i < ARRAY_SIZE(members->hash); i++)
 		hlist_for_each_entry(m, &members->hash[i], node)
 			if (m->qp->env == env)
-				smr_group_follow(m->group);
+				smr_group_resync(m->group);
 	rtnl_unlock();
 }

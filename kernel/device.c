@@ -26,7 +26,7 @@
 
 #define DEVICE_DRIVER_ID	((enum rdma_driver_id)SMR_DRIVER_ID)
 
-/* Consumers are told of changes. The caller has a reference on @dev. */
+/* Tell consumers when the port's state changes. Caller has a reference on @dev. */
 static void port_event(struct smr_dev *dev, enum ib_port_state state)
 {
 	struct ib_event event = {
@@ -54,9 +54,9 @@ static void dev_leave(struct smr_dev *dev)
 }
 
 /*
- * A device on which there is no reference to be had is about to end, or to be
- * enabled again, and looked at again. The core waits for those that there are
- * before it waits for what its events have begun.
+ * A device that gives no reference is about to end, or is being enabled and will be
+ * looked at again. The core waits for references before it waits for work that its
+ * events have begun.
  */
 static void dev_look(struct smr_dev *dev)
 {
@@ -77,8 +77,8 @@ static void dev_look(struct smr_dev *dev)
 }
 
 /*
- * The netdev may have another address, or another MTU, or anything may have
- * happened to it when there was no device yet that a notifier could find.
+ * The netdev may have another address or MTU. And anything may have happened to it
+ * before the notifier could find the device.
  */
 static void resync_netdev(struct work_struct *work)
 {
@@ -91,7 +91,7 @@ static void resync_netdev(struct work_struct *work)
 	smr_mcast_resync(&dev->verbs.env);
 }
 
-/* What dealloc_driver undoes; the reverse order of it. */
+/* dealloc_driver() undoes this, in reverse order. */
 static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 		    struct net *net, const struct smr_link_conf *conf)
 {
@@ -155,8 +155,8 @@ put_ns:
 }
 
 /*
- * The last of a device: nobody has it open, its objects are gone. The netdev
- * goes after the sockets: with it, the namespace may go.
+ * Free a device that nobody has open and that has no objects left. The reference on the
+ * netdev is dropped after the sockets are closed: the namespace may go with it.
  */
 static void dealloc_driver(struct ib_device *ibdev)
 {
@@ -176,9 +176,8 @@ static void dealloc_driver(struct ib_device *ibdev)
 }
 
 /*
- * Notifiers find the device from now on: it has been registered, or is in
- * another namespace of RDMA's. What they missed is to be seen by who looks
- * after this.
+ * Notifiers find the device from now on: it has been registered, or has moved to another
+ * RDMA namespace. The work looks at the events that they have missed.
  */
 static int enable_driver(struct ib_device *ibdev)
 {
@@ -200,7 +199,7 @@ static void dev_init_ibdev(struct smr_dev *dev, const struct net_device *ndev)
 	struct ib_device *ibdev = &dev->verbs.ibdev;
 	u8 mac[ETH_ALEN];
 
-	/* A loopback netdev has the address 0, a tun none: not unique. */
+	/* The address of a loopback netdev is 0, a tun has none: not unique. */
 	if (is_valid_ether_addr(ndev->dev_addr))
 		ether_addr_copy(mac, ndev->dev_addr);
 	else
@@ -213,9 +212,9 @@ static void dev_init_ibdev(struct smr_dev *dev, const struct net_device *ndev)
 	ibdev->num_comp_vectors = num_possible_cpus();
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	ibdev->driver_def = smr_verbs_uapi;
-	/* Without a DMA device it is given the kernel's virtual addresses. */
+	/* Without a DMA device, consumers pass the kernel's virtual addresses. */
 	ibdev->local_dma_lkey = dev->dma_mr->ibmr.lkey;
-	/* Of two that have an operation the first one counts. */
+	/* The core keeps the first op that is set: the counting wrappers. */
 	ib_set_device_ops(ibdev, &smr_limit_ops);
 	ib_set_device_ops(ibdev, &smr_verbs_ops);
 	ib_set_device_ops(ibdev, &smr_port_ops);
@@ -258,7 +257,7 @@ static int dev_register(struct smr_dev *dev, const char *name)
 
 dealloc:
 	ib_dealloc_device(&dev->verbs.ibdev);
-	/* It says ENFILE when the name is taken, which explains nothing. */
+	/* The core returns -ENFILE when the name is taken. Be clearer. */
 	return ret == -ENFILE ? -ENOTUNIQ : ret;
 }
 
@@ -274,9 +273,8 @@ static bool netdev_is_linked(struct net_device *ndev)
 }
 
 /*
- * RoCEv2 over anything that carries Ethernet frames, or goes nowhere; and over
- * what carries IP packets with nothing in front of them (tun, WireGuard), since
- * RoCEv2 needs no more than IP.
+ * RoCEv2 works over netdevs that carry Ethernet frames, over loopback, and over netdevs
+ * that carry plain IP packets (tun, WireGuard), since it needs only IP.
  */
 static bool netdev_is_usable(const struct net_device *ndev)
 {
@@ -309,8 +307,8 @@ static void explain_failure(const struct net_device *ndev, const char *name,
 }
 
 /*
- * The netdev may be on its way to another namespace, and its own may end
- * meanwhile: resync_netdev() looks whether it was.
+ * The netdev may be moving to another namespace, and its former one may end meanwhile.
+ * resync_netdev() checks for that later.
  */
 static struct net *netdev_net_get(const struct net_device *ndev)
 {
@@ -338,10 +336,10 @@ static int link_add(const char *name, struct net_device *ndev, struct net *net,
  * smr_device_add() - make an RDMA device for a netdev: `rdma link add`
  * @name: its name
  * @ndev: the netdev; the caller holds a reference
- * @conf: what can be chosen
+ * @conf: the link's options
  *
- * `rdma link del`, the netdev's end and the module's end it; if the netdev went
- * meanwhile, it ends at once.
+ * The device ends with `rdma link del`, with the netdev, or with the module; at once if
+ * the netdev is gone when this returns.
  *
  * Context: process, may sleep; caller holds neither RTNL nor a lock of ours.
  * Return: 0; -EMEDIUMTYPE (neither Ethernet nor plain IP), -EEXIST (the netdev
@@ -364,9 +362,8 @@ int smr_device_add(const char *name, struct net_device *ndev,
 }
 
 /*
- * The port's MTU is read when it is asked for, and a new name of the netdev is
- * nothing to us. A netdev that moves to another namespace is unregistered in
- * the old one.
+ * The port's MTU is read on demand, and the netdev's name does not matter. A netdev
+ * that moves to another namespace sends NETDEV_UNREGISTER in the old one.
  */
 static int netdev_event(struct notifier_block *nb, unsigned long event,
 			void *info)
@@ -412,9 +409,9 @@ int smr_device_register_notifier(void)
 }
 
 /**
- * smr_device_unregister_notifier() - cease to watch netdevs
+ * smr_device_unregister_notifier() - stop watching netdevs
  *
- * Links that live are not told of their netdev's end any more.
+ * Links that still exist miss their netdev's end from now on.
  */
 void smr_device_unregister_notifier(void)
 {

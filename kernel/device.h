@@ -16,15 +16,15 @@ struct smr_netns;
 
 /**
  * struct smr_dev - an RDMA device
- * @verbs: what the verbs see of it; must be first
+ * @verbs: the part that the verbs use; must be first
  * @keys: all keys of its memory regions and windows
- * @dma_mr: what the kernel's local_dma_lkey opens
+ * @dma_mr: the region of the kernel's local_dma_lkey
  * @stats: its counters
- * @ns: what it shares with the other devices of its namespace
- * @egress: what it sends from
+ * @ns: sockets and QPs, shared with the other devices of its namespace
+ * @egress: the sockets that it sends from
  * @tracker: of the reference on @verbs.env.ndev, which is kept until the
  *	namespace's sockets are closed, so that the namespace outlives them
- * @port_state: what consumers were told last; guarded by RTNL
+ * @port_state: the state that consumers were told last; guarded by RTNL
  * @resync_work: looks at the netdev's state again; see resync_netdev()
  */
 struct smr_dev {
@@ -40,7 +40,7 @@ struct smr_dev {
 };
 
 /**
- * struct smr_link_conf - what the one who adds a link may choose
+ * struct smr_link_conf - the options of a link
  * @loopback: it takes the same-host shortcut
  * @max_objects: see smr_limits_init()
  */

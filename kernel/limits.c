@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * These operations stand before those of verbs.c that make and destroy
- * objects: they count, and refuse what is one too many. Objects of consumers in
- * the kernel count, too: the limit is the device's.
+ * These operations wrap those of verbs.c that create and destroy objects. They count
+ * objects, and refuse a create beyond the limit. Objects of consumers in the kernel
+ * count, too: the limit is the device's.
  */
 #include "limits.h"
 
@@ -14,10 +14,9 @@
 #include "verbs.h"
 
 /**
- * smr_limits_init() - nothing is used
+ * smr_limits_init() - set the limits; no objects are counted yet
  * @limits: the limits
- * @max: how many objects of each kind there may be; what is out of range is
- *	taken for the nearest that is not
+ * @max: objects of each kind at most; clamped to the range that is supported
  */
 void smr_limits_init(struct smr_limits *limits, u32 max)
 {
@@ -28,7 +27,7 @@ void smr_limits_init(struct smr_limits *limits, u32 max)
 		atomic_set(&limits->used[i], 0);
 }
 
-/* Before one is made. IBTA calls it a lack of resources. */
+/* Count an object before it is made. IBTA calls the error a lack of resources. */
 static int take(struct ib_device *ibdev, enum smr_limit kind)
 {
 	struct smr_limits *limits = &to_smr_verbs(ibdev)->limits;
@@ -42,7 +41,7 @@ static void give(struct ib_device *ibdev, enum smr_limit kind)
 	atomic_dec(&to_smr_verbs(ibdev)->limits.used[kind]);
 }
 
-/* After it was tried: @ret is what became of it. */
+/* Uncount an object that was not made: @ret is the error, or 0. */
 static int made(struct ib_device *ibdev, enum smr_limit kind, int ret)
 {
 	if (ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How many objects a device may have: what query_device says is what holds. */
+/* Limits on a device's objects, as query_device reports them. */
 #ifndef SMR_LIMITS_H
 #define SMR_LIMITS_H
 
@@ -10,8 +10,8 @@ struct ib_device_ops;
 struct smr_limits;
 
 /*
- * The most that can be asked for. QP numbers and the indices of keys have 24
- * bits, are given out at random, and must stay hard to guess.
+ * The highest limit. QP numbers and the indices of keys have 24 bits, are random, and
+ * must stay hard to guess.
  */
 #define SMR_LIMIT_MAX	SZ_1M
 

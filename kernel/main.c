@@ -48,8 +48,8 @@ static int __init softmr_init(void)
 }
 
 /*
- * First no new links, then the end of those that live. Netdevs are watched
- * until then: one that goes waits for its link.
+ * First refuse new links, then end the existing ones. The notifier stays registered
+ * until then, since a netdev that goes must wait for its link.
  */
 static void __exit softmr_exit(void)
 {
@@ -63,7 +63,7 @@ static void __exit softmr_exit(void)
 module_init(softmr_init);
 module_exit(softmr_exit);
 
-/* Within a kernel's source it has that kernel's version. */
+/* In a kernel's source tree the module has that kernel's version. */
 #ifdef SMR_VERSION
 MODULE_VERSION(SMR_VERSION);
 #endif

@@ -8,13 +8,13 @@
 #include "compat/cleanup.h"
 #include "qp/rx.h"
 
-/* The core numbers us among those who keep something in each namespace. */
+/* The id of our per-namespace data, given out by the core */
 static unsigned int netns_id __read_mostly;
 
 /*
- * Guards the users of all namespaces, and the opening and closing of their
- * sockets; a leaf. Not a namespace's own: whoever unlocks a mutex may still
- * look at it when another has locked it, and ended it.
+ * Guards the users of all namespaces, and the opening and closing of their sockets; a
+ * leaf. It is global, because mutex_unlock() may still access a mutex when another
+ * context has locked it already, and would have freed it with its namespace.
  */
 static DEFINE_MUTEX(netns_lock);
 
@@ -30,7 +30,7 @@ struct smr_netns *smr_netns(const struct net *net)
 }
 
 /**
- * smr_netns_get() - one link more lives here
+ * smr_netns_get() - count a new link of a namespace
  * @ns: our part of the namespace
  * @net: the namespace
  *
@@ -54,7 +54,7 @@ int smr_netns_get(struct smr_netns *ns, struct net *net)
 }
 
 /**
- * smr_netns_put() - a link is gone, all its QPs before it
+ * smr_netns_put() - a link has ended, after all its QPs
  * @ns: our part of the namespace
  *
  * The last one closes the sockets. The namespace may be gone on return.
@@ -66,9 +66,9 @@ void smr_netns_put(struct smr_netns *ns)
 	guard(mutex)(&netns_lock);
 	if (ns->users == 1)
 		smr_net_close(&ns->sn);
-	/* Pairs with the exit's acquire; from here on @ns is an address only. */
+	/* Pairs with netns_exit()'s acquire. Do not touch *@ns from here on. */
 	smp_store_release(&ns->users, ns->users - 1);
-	smp_mb(); /* the count is seen, or else who waits for it is */
+	smp_mb(); /* order the store before wake_up_var()'s check for waiters */
 	wake_up_var(&ns->users);
 }
 
@@ -82,9 +82,9 @@ static int __net_init netns_init(struct net *net)
 }
 
 /*
- * The namespace's netdevs are gone from it by now, and with them its links:
- * all have been told to go. But a netdev that could be moved to the first
- * namespace did not wait for its link's end, so wait here.
+ * The namespace's netdevs have left it, and their links have been told to end. But a
+ * netdev that was moved to the initial namespace did not wait for its link's end, so
+ * wait here.
  */
 static void __net_exit netns_exit(struct net *net)
 {
@@ -104,7 +104,7 @@ static struct pernet_operations netns_ops = {
 };
 
 /**
- * smr_netns_register() - have a part in each namespace from now on
+ * smr_netns_register() - add our part to each namespace
  *
  * Return: 0 or -ENOMEM.
  */
@@ -114,7 +114,7 @@ int smr_netns_register(void)
 }
 
 /**
- * smr_netns_unregister() - the end of that; no link lives any more
+ * smr_netns_unregister() - remove our part; no link exists any more
  */
 void smr_netns_unregister(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a network namespace has of ours: sockets on RoCEv2's port, as long as
- * a link lives in it, and the QPs that they are for.
+ * Our part of a network namespace: sockets on RoCEv2's port, as long as a link is in
+ * it, and the table of QPs.
  */
 #ifndef SMR_NETNS_H
 #define SMR_NETNS_H
@@ -16,8 +16,8 @@ struct net;
 /**
  * struct smr_netns - our part of a network namespace
  * @link_mutex: one link is made at a time; taken before all other locks
- * @users: links of the namespace; changed under netns_lock. Who has made it 0
- *	touches nothing of this any more: the namespace's exit waits for that
+ * @users: links of the namespace; changed under netns_lock. The caller that drops it to
+ *	0 must not touch the struct again: the namespace's exit waits for that
  * @sn: the sockets; open while @users is not 0
  * @tab: the QPs
  */

@@ -25,7 +25,7 @@
 /* Where an attribute begins in struct ib_mad's @data (IBTA 16.1.2). */
 #define PMA_DATA_OFFSET	40
 
-/* PortSelect is at the same place in all that have one. */
+/* PortSelect has the same offset in all attributes that have one. */
 #define PMA_SELECT_OFFSET \
 	(PMA_DATA_OFFSET + offsetof(struct ib_pma_portcounters, port_select))
 
@@ -141,8 +141,8 @@ static int pma_process(struct ib_device *ibdev, int flags, u32 port,
 }
 
 /*
- * Sizes of the port's tables. Each GID has three files in sysfs, which a link has
- * to make and to remove. The one P_Key is the default one.
+ * Sizes of the port's tables. Each GID has three files in sysfs, which take time when a
+ * link is made and removed. The only P_Key is the default one.
  */
 #define PORT_GIDS	256
 #define PORT_PKEYS	1
@@ -224,7 +224,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		IB_ODP_SUPPORT_SRQ_RECV;
 	attr->odp_caps.per_transport_caps.xrc_odp_caps =
 		attr->odp_caps.per_transport_caps.rc_odp_caps;
-	/* They are the CPU's own, so they are atomic against it, too. */
+	/* CPU instructions execute them, so they are atomic against CPUs. */
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->local_ca_ack_delay = DEVICE_ACK_DELAY;
 	/* Completions are stamped in nanoseconds; the clock is in kHz. */
@@ -242,9 +242,8 @@ static u8 port_phys_state(const struct net_device *ndev)
 }
 
 /*
- * What ethtool says, or the slowest there is: of netdevs that have no speed,
- * about which the core would complain in the log each time; and of one that is
- * about to go, and the device with it, which is no reason to fail.
+ * The speed that ethtool reports, else the slowest one. The core would log each query
+ * of a netdev without a speed. And a query must not fail because the netdev is going.
  */
 static int port_speed(struct ib_device *ibdev, u32 port,
 		      struct ib_port_attr *attr)
@@ -298,8 +297,8 @@ static enum rdma_link_layer get_link_layer(struct ib_device *ibdev, u32 port)
 }
 
 /*
- * The name by which people know the host, which rdma-ndd writes. The core
- * reads it without a lock, so a reader may see a part of each of two names.
+ * The node description, which rdma-ndd writes. The core reads it without a lock, so a
+ * reader may see parts of two names.
  */
 static int modify_device(struct ib_device *ibdev, int mask,
 			 struct ib_device_modify *attr)

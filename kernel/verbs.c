@@ -31,8 +31,8 @@
 #include "trace.h"
 
 /*
- * The driver's part of a command has no input by now. What a newer provider
- * sends must be all zeros: it asks for nothing that we do not know of.
+ * No command takes driver input yet. Input of a newer provider must be all zeros, so
+ * that it does not ask for anything that this module does not know.
  */
 static int udata_no_input(const struct ib_udata *udata)
 {
@@ -46,7 +46,7 @@ static int udata_no_input(const struct ib_udata *udata)
 	return ret ? 0 : -EOPNOTSUPP;
 }
 
-/* An older provider gets the part it knows; a newer one zeros at the end. */
+/* An older provider gets the part it knows; a newer one gets zeros at the end. */
 static int udata_respond(const struct ib_udata *udata, const void *resp,
 			 size_t len)
 {
@@ -87,7 +87,7 @@ static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	return ret;
 }
 
-/* For a process that shares a context which another one has made. */
+/* A process shares a context that another process has made. */
 static int query_ucontext(struct ib_ucontext *uctx,
 			  struct uverbs_attr_bundle *attrs)
 {
@@ -105,7 +105,7 @@ static void dealloc_ucontext(struct ib_ucontext *uctx)
 	smr_userwq_put(to_smr_ucontext(uctx)->user);
 }
 
-/* Rings are ordinary memory: there is nothing that has to be cut off. */
+/* Rings are ordinary memory, so mappings may stay. */
 static void disassociate_ucontext(struct ib_ucontext *uctx)
 {
 }
@@ -188,8 +188,8 @@ static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 }
 
 /*
- * The new ring is in use once the CQ has it, so the response must not fail:
- * a provider that cannot take all of it could never find the ring.
+ * Once the CQ has the new ring, the response must not fail, or the provider could not
+ * find the ring. So check first that the provider takes all of the response.
  */
 static int resize_user_cq(struct ib_cq *ibcq, SMR_RESIZE_CQE_TYPE cqe,
 			  struct ib_udata *udata)
@@ -277,7 +277,7 @@ static int post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	return smr_post_srq_recv(to_smr_srq(ibsrq), wr, bad);
 }
 
-/* What belongs to a domain is for the core to know. */
+/* The core keeps track of a domain's objects. */
 static int alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	return udata_no_input(udata);
@@ -425,7 +425,7 @@ static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset,
 	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
 }
 
-/* In place, always: the core updates what it knows of the region. */
+/* Always in place. The core updates its own fields of the region. */
 static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				   u64 length, u64 iova, int access,
 				   struct ib_pd *pd, struct ib_udata *udata)
@@ -450,7 +450,7 @@ static int advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 			     pd, advice, flags, sges, num_sge);
 }
 
-/* Tell who looks: the windows may be gone again by now. */
+/* Count and trace it. The windows may already be gone again. */
 static void dereg_refused(struct smr_verbs *verbs, struct smr_mr *mr)
 {
 	struct smr_mw_info first = {};
@@ -521,7 +521,7 @@ static int UVERBS_HANDLER(SMR_METHOD_QP_DOORBELL)(struct uverbs_attr_bundle *att
 				 SMR_DOORBELL_SQ | SMR_DOORBELL_RQ);
 	if (ret)
 		return ret;
-	/* Who has opened an XRC QP holds another struct than ours. */
+	/* For an XRC QP that was opened, real_qp is ours. */
 	smr_qp_doorbell(to_smr_qp(ibqp->real_qp), flags ?: SMR_DOORBELL_SQ);
 	return 0;
 }

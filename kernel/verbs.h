@@ -18,7 +18,7 @@
 
 struct task_struct;
 
-/* What is counted */
+/* The kinds of objects that are counted */
 enum smr_limit {
 	SMR_LIMIT_PD,
 	SMR_LIMIT_AH,
@@ -32,8 +32,8 @@ enum smr_limit {
 
 /**
  * struct smr_limits - the objects of one device
- * @max: so many of each kind there may be; constant
- * @used: so many there are
+ * @max: how many of each kind there may be; constant
+ * @used: how many there are
  */
 struct smr_limits {
 	u32 max;
@@ -48,9 +48,9 @@ struct smr_limits {
  * @srqs: XRC shared receive queues
  * @dms: device memory
  * @steer: flow steering rules
- * @users: who has it open
+ * @users: the users that have it open
  * @limits: how many objects it has, and may have
- * @registrar: who registers it, as long as that lasts; see vlan.c
+ * @registrar: the task that registers it, during the registration; see vlan.c
  *
  * @env is constant while the device is registered; the tables have their own
  * locks.

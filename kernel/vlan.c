@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The core's GID management sees a VLAN as a part of the RoCE port of the
- * netdev below it: it adds a VLAN's addresses to the GID table of a device
- * whose netdev is that one, and to no other, so that a device whose netdev is
- * the VLAN itself would have none. Therefore we answer its question for the
- * port's netdev with the one below, and refuse the GIDs that are not the
- * VLAN's. Who else asks gets the VLAN.
+ * The core's GID management treats a VLAN as a part of the RoCE port of its lower
+ * netdev: it adds the VLAN's addresses to the GID table of a device on the lower netdev
+ * only. A device on the VLAN itself would have none. So get_netdev() returns the lower
+ * netdev to the GID management, and softmr refuses the GIDs that are not the VLAN's. All
+ * other callers get the VLAN.
  *
- * The core says a word in the log for each GID refused.
+ * The core logs a message for each GID that is refused.
  */
 #include "vlan.h"
 
@@ -17,14 +16,14 @@
 
 #include "verbs.h"
 
-/* The GID management looks when a device is registered, then from works. */
+/* The GID management asks while a device is registered, later from works. */
 static bool asked_for_gids(const struct smr_verbs *verbs)
 {
 	return (current->flags & PF_WQ_WORKER) ||
 	       READ_ONCE(verbs->registrar) == current;
 }
 
-/* A VLAN keeps a reference on the netdev below; a device on its VLAN. */
+/* The device holds its VLAN, and the VLAN holds its lower netdev. */
 static struct net_device *get_netdev(struct ib_device *ibdev, u32 port)
 {
 	const struct smr_verbs *verbs = to_smr_verbs(ibdev);
@@ -69,8 +68,8 @@ void smr_vlan_init(struct smr_verbs *verbs)
 }
 
 /**
- * smr_vlan_registered() - a device has been registered
- * @verbs: the device; any, whatever its netdev is
+ * smr_vlan_registered() - note that a device has been registered
+ * @verbs: the device, with any kind of netdev
  *
  * Context: process, called by the core's registration.
  */

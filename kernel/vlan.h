@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Links on VLAN netdevs, to which the core would give no IP addresses. */
+/* Links on VLAN netdevs, which the core would give no GIDs. */
 #ifndef SMR_VLAN_H
 #define SMR_VLAN_H
 

@@ -15,8 +15,8 @@
 #include "stats.h"
 
 /*
- * IBTA 9.6.1: what must fit before a packet may touch its QP. A packet that
- * does not is dropped without an answer.
+ * IBTA 9.6.1: the addresses must match before a packet may reach its QP. Otherwise it
+ * is dropped without an answer.
  */
 static bool rx_source_ok(struct smr_qp *qp, const struct in6_addr *saddr,
 			 const struct in6_addr *daddr)
@@ -63,7 +63,7 @@ static struct smr_qp *rx_lookup(struct smr_qptab *tab,
 	return NULL;
 }
 
-/* One run of segments for one side of one QP: to whom does it belong? */
+/* Queue one run of segments, which are for one side of one QP. */
 static void rx_part(struct smr_qptab *tab, struct sk_buff *skb,
 		    struct list_head *batch)
 {
@@ -87,8 +87,8 @@ drop:
 }
 
 /*
- * What tells apart whom a segment is for: the QPN, the P_Key, of which only
- * the first of a run is checked, and which of the QP's sides.
+ * Identifies the target of a segment: the QPN and the QP's side. The P_Key is part of
+ * it, since only the first segment of a run is checked.
  */
 static u64 rx_target(const struct sk_buff *skb, unsigned int seg)
 {
@@ -106,8 +106,8 @@ static u64 rx_target(const struct sk_buff *skb, unsigned int seg)
 }
 
 /*
- * GRO joins what has one flow's ports and one size, which may well be for
- * several QPs: cut the train where that changes.
+ * GRO joins packets of one flow and size, which may be for several QPs. Cut the train
+ * where the target changes.
  */
 static unsigned int rx_run_len(const struct sk_buff *skb, unsigned int first)
 {
@@ -148,9 +148,9 @@ static void dispatch_run(void *ctx, struct list_head *batch)
 
 	list_for_each_entry_safe(qp, next, batch, rx_node) {
 		list_del_init(&qp->rx_node);
-		/* From here on another batch may take it. */
+		/* From here on another batch may add the QP. */
 		clear_bit_unlock(0, &qp->rx_batched);
-		smp_mb__after_atomic(); /* first let go, then look */
+		smp_mb__after_atomic(); /* clear the bit before looking */
 		if (!skb_queue_empty_lockless(&qp->comp.queue))
 			smr_task_kick(&qp->send_task);
 		if (!skb_queue_empty_lockless(&qp->resp.queue))

@@ -12,17 +12,17 @@
 #include "net/egress.h"
 #include "net/train.h"
 
-/* What is longer is in pages: such memory is hard to find in one piece. */
+/* The rest of a longer frame is in pages: large allocations often fail. */
 #define LINEAR_MAX	2048
 
 /**
- * smr_frame_alloc() - memory for a frame that is to be sent
- * @ndev: where it is going to leave
- * @len: its bytes, at least those of an Ethernet header
+ * smr_frame_alloc() - allocate a frame that is to be sent
+ * @ndev: the netdev that will send it
+ * @len: bytes, at least those of an Ethernet header
  *
  * Context: any but hard interrupts.
- * Return: the frame, to be filled; -ENOBUFS: no memory now; -EMSGSIZE: no
- * packet of the stack's is so long, although the netdev's MTU says more.
+ * Return: the frame, to be filled; -ENOBUFS: no memory now; -EMSGSIZE: longer than any
+ * packet of the stack, whatever the netdev's MTU is.
  */
 struct sk_buff *smr_frame_alloc(const struct net_device *ndev, unsigned int len)
 {
@@ -45,12 +45,12 @@ struct sk_buff *smr_frame_alloc(const struct net_device *ndev, unsigned int len)
 }
 
 /**
- * smr_frame_finish() - a frame that is to be sent has been filled
+ * smr_frame_finish() - set up the headers of a filled frame
  * @skb: the frame
- * @ndev: where it leaves
+ * @ndev: the netdev that will send it
  *
  * Context: any.
- * Return: false when it is longer than what the netdev carries.
+ * Return: false when it is longer than the netdev's MTU allows.
  */
 bool smr_frame_finish(struct sk_buff *skb, struct net_device *ndev)
 {
@@ -73,7 +73,7 @@ bool smr_frame_finish(struct sk_buff *skb, struct net_device *ndev)
 /**
  * smr_frame_send() - send a frame
  * @skb: finished; consumed
- * @eg: its link's sockets: what is in the stack is charged to one of them
+ * @eg: its link's sockets; the frame is charged to one of them
  * @waiter: woken, once, after -EAGAIN
  *
  * Context: any but hard interrupts. Does not sleep.
@@ -88,7 +88,7 @@ int smr_frame_send(struct sk_buff *skb, struct smr_egress *eg,
 			       dev_queue_xmit(skb));
 }
 
-/* A packet that is to be cut up by whoever sends it, or was joined by GRO */
+/* Cut up a packet that is waiting for GSO, or was joined by GRO. */
 static struct sk_buff *frame_segment(struct sk_buff *skb)
 {
 	struct sk_buff *segs = __skb_gso_segment(skb, 0, false);
@@ -102,21 +102,21 @@ static struct sk_buff *frame_segment(struct sk_buff *skb)
 }
 
 /**
- * smr_frame_take() - what the wire carries of a packet that the stack has
+ * smr_frame_take() - copy a packet of the stack as the frames that the wire carries
  * @skb: the packet, with a MAC header; is not changed
  *
- * That is: its VLAN tag is in its place, it is cut up as a netdev would do it,
- * and its checksums are there. What it holds of the stack is let go.
+ * The VLAN tag is in its place, the packet is cut up as a netdev would do it, and the
+ * checksums are filled in. The frames hold nothing of the stack: no route, no socket.
  *
  * Context: any but hard interrupts.
- * Return: frames, linked by their next, which may share their data with
- * others; or NULL: there is no memory.
+ * Return: frames, linked by their next, which may share their data with other skbs; or
+ * NULL: no memory.
  */
 struct sk_buff *smr_frame_take(struct sk_buff *skb)
 {
 	struct sk_buff *frame;
 
-	/* Memory of the last reserve is for those who make memory free. */
+	/* Memory reserves serve reclaim; a QP's queue must not hold them. */
 	if (skb_pfmemalloc(skb))
 		return NULL;
 	frame = skb_clone(skb, GFP_ATOMIC);

@@ -12,13 +12,13 @@ struct sk_buff;
 struct smr_waiter;
 struct smr_egress;
 
-/* Are there frames on it at all? Some netdevs carry plain IP. */
+/* Does it carry Ethernet frames? Some netdevs carry plain IP. */
 static inline bool smr_frame_on(const struct net_device *ndev)
 {
 	return ndev->type == ARPHRD_ETHER || ndev->type == ARPHRD_LOOPBACK;
 }
 
-/* The socket that frames are charged to: any would do */
+/* The socket that frames are charged to: either one works */
 #define SMR_FRAME_FAMILY	AF_INET
 
 struct sk_buff *smr_frame_alloc(const struct net_device *ndev,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A hook of netfilter's sees all that a netdev receives, whatever else the
- * netdev is used for. Kernels may be built without; what is left there is the
- * netdev's receive handler, which bridges and the like want, too, and which
- * does not see what is for a VLAN's netdev.
+ * A netfilter hook sees everything that a netdev receives, whatever else the netdev is
+ * used for. A kernel built without the hook has only the netdev's receive handler, which
+ * bridges and the like need, too, and which does not see the frames of VLAN netdevs.
  */
 #include "steer/ingress.h"
 
@@ -27,10 +26,10 @@ static unsigned int ingress_hook(void *priv, struct sk_buff *skb,
  * smr_ingress_open() - begin to look at what a netdev receives
  * @in: its netdev and function are set
  *
- * Verbs come before the host's own filters.
+ * The hook runs before the host's own filters.
  *
  * Context: process, may sleep; caller holds RTNL.
- * Return: 0; -ENOMEM; -EBUSY, -EINVAL: a receive handler cannot be had.
+ * Return: 0; -ENOMEM; -EBUSY, -EINVAL: the netdev cannot have a receive handler.
  */
 int smr_ingress_open(struct smr_ingress *in)
 {
@@ -47,10 +46,10 @@ int smr_ingress_open(struct smr_ingress *in)
 }
 
 /**
- * smr_ingress_close() - look no more
- * @in: open. It is looked at until the end of a grace period
+ * smr_ingress_close() - stop looking at what a netdev receives
+ * @in: open. Packets may be given to it until a grace period has passed
  *
- * The netdev may have another namespace by now than when it was opened.
+ * The netdev may be in another namespace than when this was opened.
  *
  * Context: process, may sleep; caller holds RTNL.
  */

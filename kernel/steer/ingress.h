@@ -10,11 +10,11 @@ struct net_device;
 struct sk_buff;
 
 /**
- * struct smr_ingress - a look at what a netdev receives
+ * struct smr_ingress - a hook on what a netdev receives
  * @ndev: the netdev; a reference is not held
- * @take: sees each packet, in softirq, inside an RCU read section. True: it is
- *	not for the stack. It must not be written to, and stays the caller's;
- *	its Ethernet header is at skb_mac_offset()
+ * @take: gets each packet, in softirq, inside an RCU read section. True: the stack does
+ *	not get it. The packet must not be written to, and stays the caller's. Its
+ *	Ethernet header is at skb_mac_offset()
  * @ops: netfilter's part, where the kernel has it
  *
  * Constant while it is open; opening and closing needs RTNL.
@@ -27,7 +27,7 @@ struct smr_ingress {
 #endif
 };
 
-/* What a netdev has to receive besides what is for itself */
+/* What a netdev has to receive besides packets for its own addresses */
 enum smr_rx_mode {
 	SMR_RX_MODE_OWN,
 	SMR_RX_MODE_MULTICAST,

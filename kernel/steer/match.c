@@ -10,7 +10,7 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 
-/* Tags that are looked behind: a service tag and a customer tag */
+/* VLAN tags that are skipped at most: a service tag and a customer tag */
 #define TAGS_MAX	2
 
 static_assert(sizeof(struct smr_frame_key) % sizeof(u64) == 0);
@@ -95,7 +95,7 @@ static void parse_tag(struct smr_frame_key *key, u16 tci)
 	key->eth.vlan_tag = cpu_to_be16(tci);
 }
 
-/* Tags that stand in the frame itself. Return: the type behind them. */
+/* Skip the tags in the frame itself. Return: the type behind them. */
 static __be16 parse_tags(struct smr_frame_key *key, const struct sk_buff *skb,
 			 int *off, __be16 type)
 {
@@ -115,8 +115,8 @@ static __be16 parse_tags(struct smr_frame_key *key, const struct sk_buff *skb,
 }
 
 /**
- * smr_frame_key_parse() - see what a frame's headers say
- * @key: filled in; what the frame has not stays 0
+ * smr_frame_key_parse() - parse a frame's headers
+ * @key: filled in; fields that the frame does not have are 0
  * @skb: the frame; a VLAN tag may stand beside it
  * @off: where its Ethernet header begins, from skb->data, before which it may
  *	be
@@ -200,15 +200,15 @@ static int add_spec(struct smr_match *match, const union ib_flow_spec *spec)
 }
 
 /**
- * smr_match_add() - want one more header to be as a spec says
+ * smr_match_add() - add a spec to a match
  * @match: zeroed at first
  * @spec: the spec; one of each layer, in any order
  *
- * A VLAN tag that counts has to be there. Specs that contradict each other
- * make a match that no frame fits.
+ * If a spec names a VLAN tag, a frame must have one. Specs that contradict each other
+ * match no frame.
  *
- * Return: 0, -EINVAL (a second one of its layer), -EOPNOTSUPP (what is not
- * known, inner headers among it).
+ * Return: 0, -EINVAL (a second spec of this layer), -EOPNOTSUPP (an unknown spec, or one
+ * of inner headers).
  */
 int smr_match_add(struct smr_match *match, const union ib_flow_spec *spec)
 {
@@ -225,7 +225,7 @@ int smr_match_add(struct smr_match *match, const union ib_flow_spec *spec)
 }
 
 /**
- * smr_match_add_multicast() - want multicast frames, and broadcasts
+ * smr_match_add_multicast() - match multicast frames, and broadcasts
  * @match: zeroed at first
  */
 void smr_match_add_multicast(struct smr_match *match)
@@ -235,7 +235,7 @@ void smr_match_add_multicast(struct smr_match *match)
 }
 
 /**
- * smr_match_key() - is a frame one of those that a rule is about?
+ * smr_match_key() - does a frame match a rule?
  * @match: the rule's
  * @key: the frame's
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a frame's headers say, and what a steering rule wants them to say. */
+/* A frame's headers, and the values that a steering rule matches them against. */
 #ifndef SMR_MATCH_H
 #define SMR_MATCH_H
 

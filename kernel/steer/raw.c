@@ -19,7 +19,7 @@
 #include "steer/steer.h"
 #include "trace.h"
 
-/* The message is the frame. */
+/* Copy the message, which is the frame, into the skb. */
 static int frame_fill(struct smr_sgl *sgl, struct sk_buff *skb)
 {
 	const struct skb_shared_info *shinfo = skb_shinfo(skb);
@@ -32,7 +32,7 @@ static int frame_fill(struct smr_sgl *sgl, struct sk_buff *skb)
 	return err;
 }
 
-/* A frame with what is in the open list; or an errno. */
+/* Make a frame of the open list; or an ERR_PTR(). */
 static struct sk_buff *frame_build(struct smr_qp *qp, unsigned int len)
 {
 	struct smr_env *env = qp->env;
@@ -56,15 +56,15 @@ static struct sk_buff *frame_build(struct smr_qp *qp, unsigned int len)
 }
 
 /*
- * To the rules and to the netdev, while this is still the link's: once it has
- * gone to another namespace nothing of ours may leave it.
+ * Give the frame to the rules and to the netdev, unless the netdev is in another
+ * namespace now: then nothing of this link may leave it.
  */
 static int frame_leave(struct smr_qp *qp, struct sk_buff *skb)
 {
 	enum smr_steer_sent who;
 	int err;
 
-	/* It is down until nobody is left who has seen it where it was. */
+	/* A netdev that moves is down until a grace period has passed. */
 	guard(rcu)();
 	if (!net_eq(dev_net(skb->dev), qp->env->egress->net)) {
 		kfree_skb(skb);
@@ -76,7 +76,7 @@ static int frame_leave(struct smr_qp *qp, struct sk_buff *skb)
 		return 0;
 	}
 	err = smr_frame_send(skb, qp->env->egress, &qp->waiter);
-	/* Nobody is to get it twice: what the stack drops now is lost. */
+	/* Do not send it again, or receivers get it twice: a drop is a loss. */
 	return who == SMR_STEER_SOME && err == -EAGAIN ? 0 : err;
 }
 
@@ -103,7 +103,7 @@ static void frame_done(struct smr_qp *qp, const struct smr_swqe *wqe,
 	smr_send_retire(qp);
 }
 
-/* Whether one more tag fits is known once it is seen that there is one. */
+/* Allow for a VLAN tag. smr_frame_finish() checks whether there is one. */
 static bool frame_len_ok(const struct smr_qp *qp, u32 len)
 {
 	return len >= ETH_HLEN &&

@@ -30,14 +30,14 @@ static int attr_check(const struct smr_qp *qp, const struct ib_flow_attr *attr)
 		return -EOPNOTSUPP;
 	if (attr->type > IB_FLOW_ATTR_SNIFFER)
 		return -EINVAL;
-	/* Only a normal rule is about some frames, which it could let go on. */
+	/* Only a normal rule matches some of the frames and may let them go on. */
 	if (attr->type != IB_FLOW_ATTR_NORMAL &&
 	    (attr->num_of_specs || attr->flags))
 		return -EINVAL;
 	return 0;
 }
 
-/* Is it all that goes to one unicast address? */
+/* Does it match all frames to one unicast address? */
 static bool match_is_of_one(const struct smr_match *match)
 {
 	return is_broadcast_ether_addr(match->mask.eth.dst_mac) &&
@@ -45,8 +45,8 @@ static bool match_is_of_one(const struct smr_match *match)
 }
 
 /*
- * What a normal rule needs depends on which addresses it is about, and on the
- * netdev's, which may change.
+ * The mode that a normal rule needs depends on the addresses that it matches, and on
+ * the netdev's own address, which may change.
  */
 static enum smr_rx_mode match_rx_mode(const struct smr_match *match,
 				      const struct net_device *ndev)
@@ -103,7 +103,7 @@ static void rule_set_sniffer(struct smr_rule *rule)
 	rule->tap.type = cpu_to_be16(ETH_P_ALL);
 	rule->tap.dev = ndev;
 	rule->tap.func = smr_steer_tap;
-	/* What leaves such a netdev comes in again. */
+	/* A loopback netdev receives everything that it sends. */
 	rule->tap.ignore_outgoing = ndev->flags & IFF_LOOPBACK;
 }
 
@@ -127,7 +127,7 @@ static int rule_set(struct smr_rule *rule, const struct ib_flow_attr *attr)
 	}
 }
 
-/* Behind those of the same order. */
+/* Insert behind the rules of the same order. */
 static void rule_insert(struct smr_steer *steer, struct smr_rule *rule)
 {
 	struct smr_rule *r;
@@ -175,7 +175,7 @@ static int rule_add(struct smr_steer *steer, struct smr_rule *rule)
 	int ret;
 
 	ASSERT_RTNL();
-	/* It may be going although nobody could tell us yet. */
+	/* The netdev may be going before its notifier has run. */
 	if (steer->closed ||
 	    !smr_egress_has_netdev(rule->qp->env->egress, ndev))
 		return -ENODEV;
@@ -235,10 +235,10 @@ struct smr_rule *smr_rule_create(struct smr_qp *qp,
 }
 
 /**
- * smr_rule_destroy() - the end of a rule
- * @rule: the rule
+ * smr_rule_destroy() - end a rule
+ * @rule: the rule; freed after a grace period
  *
- * What passes now may still be given to its QP.
+ * Its QP may still get frames that are being matched now.
  *
  * Context: process, may sleep; takes RTNL.
  */
@@ -267,11 +267,11 @@ static void rule_follow(struct smr_rule *rule, struct net_device *ndev)
 }
 
 /**
- * smr_rules_resync() - the netdev's address may be another one than before
+ * smr_rules_resync() - update the rx modes after the netdev's address has changed
  * @steer: the link's rules
  *
- * Have the netdev receive what is for an address that was its own, and no more
- * than it needs for one that is by now.
+ * A rule for the former address needs a wider mode now. A rule for the new address
+ * needs none any more.
  *
  * Context: process, may sleep; takes RTNL. Not from a netdev's notifier, which
  * may hold that netdev's own lock.
@@ -289,8 +289,8 @@ void smr_rules_resync(struct smr_steer *steer)
 }
 
 /**
- * smr_rules_close() - the netdev is going, be it to another namespace
- * @steer: the link's rules, which get no frames any more
+ * smr_rules_close() - end the use of rules when the netdev goes or is moved
+ * @steer: the link's rules; they get no frames any more
  *
  * Context: process, may sleep; caller holds RTNL.
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a netdev receives goes past the rules of its link before the stack has
- * it. So does what a RAW_PACKET QP of the same link sends, past the rules of
- * other processes, as an adapter's own switch has it: a frame for an address
- * that one of them has taken never leaves.
+ * Each packet that a netdev receives is matched against the rules of its link before
+ * the stack gets it. Each frame that a RAW_PACKET QP of the link sends is matched
+ * against the rules of other processes, as in an adapter's switch: if one of them has
+ * taken the frame's address, the frame does not leave the host.
  */
 #include "steer/steer.h"
 
@@ -16,13 +16,13 @@
 #include "steer/frame.h"
 
 /**
- * struct passing - a packet that passes the rules
+ * struct passing - a packet that is matched against the rules
  * @skb: the packet, with a MAC header
- * @sender: the process that has sent it; NULL: it came by the wire
+ * @sender: the process that has sent it; NULL: it was received
  * @key: its headers
- * @frames: what those get that it is for; NULL: nobody yet
+ * @frames: the frames that receivers get copies of; NULL: no receiver yet
  * @stolen: a rule has stolen it
- * @owned: and is the only one on the network that may want it
+ * @owned: and that rule is for its unicast address
  */
 struct passing {
 	struct sk_buff *skb;
@@ -38,7 +38,7 @@ static const struct ib_ucontext *qp_process(const struct smr_qp *qp)
 	return qp->ibqp.pd->uobject->context;
 }
 
-/* One frame of its own for one QP, whose task is still to be run. */
+/* Queue the QP's own copy of a frame. The caller runs the QP's task. */
 static void qp_give(struct smr_qp *qp, struct sk_buff *frame)
 {
 	struct smr_stats *stats = qp->env->stats;
@@ -70,7 +70,7 @@ static bool qp_give_all(struct smr_qp *qp, struct sk_buff *frames)
 	return true;
 }
 
-/* The copies were taken, none is lost: it is not a drop. */
+/* The receivers have copies, so freeing this is not a drop. */
 static void frames_consume(struct sk_buff *frames)
 {
 	struct sk_buff *next;
@@ -99,7 +99,7 @@ static bool rule_takes(const struct smr_rule *rule, const struct passing *p)
 	       smr_match_key(&rule->match, &p->key);
 }
 
-/* Several rules of a QP may be about a frame, of which it gets one copy. */
+/* Several rules of a QP may match a frame. The QP gets one copy. */
 static bool qp_has_it(const struct smr_steer *steer,
 		      const struct smr_rule *rule, const struct passing *p)
 {
@@ -145,7 +145,7 @@ static bool steer_ingress(struct smr_ingress *in, struct sk_buff *skb)
 }
 
 /**
- * smr_steer_init() - prepare the rules of a link: there are none
+ * smr_steer_init() - prepare the empty list of rules of a link
  * @steer: zeroed
  * @ndev: the netdev
  */
@@ -158,10 +158,10 @@ void smr_steer_init(struct smr_steer *steer, struct net_device *ndev)
 }
 
 /**
- * smr_steer_fini() - the end of a link's rules, which are gone by now
- * @steer: the rules
+ * smr_steer_fini() - wait for the last users of a link's rules
+ * @steer: the rules, all destroyed
  *
- * Packets may still be passing.
+ * A hook may still be running in a read-side section.
  *
  * Context: process, may sleep.
  */
@@ -172,12 +172,12 @@ void smr_steer_fini(struct smr_steer *steer)
 }
 
 /**
- * smr_steer_sent() - let a frame that is being sent pass the rules
+ * smr_steer_sent() - match a frame that is being sent against the rules
  * @qp: its sender
  * @skb: the frame, finished; is not changed
  *
- * Only other processes get it: who sends a frame by a QP that receives all of
- * its kind does not want it back. A loopback netdev brings it in any case.
+ * Only other processes get it. A process whose QP receives all frames of this kind
+ * does not want its own back; by a loopback netdev it gets them in any case.
  *
  * Context: any but hard interrupts, inside an RCU read section; called by the
  * send task.
@@ -198,13 +198,14 @@ enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb)
 }
 
 /**
- * smr_steer_tap() - a sniffer's look at a packet, in either direction
+ * smr_steer_tap() - give a packet, of either direction, to a sniffer
  * @skb: the packet; consumed
  * @ndev: the netdev
  * @tap: the sniffer's
  * @orig: where it came in
  *
- * The transmit queue's lock may be held: the QP's task is not run here then.
+ * The caller may hold the transmit queue's lock. Then the QP's task is left to the
+ * workqueue.
  *
  * Context: softirq, or BH off.
  * Return: 0

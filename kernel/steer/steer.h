@@ -13,22 +13,22 @@
 
 struct smr_qp;
 
-/* Rules that a link may have: each is looked at for each frame. */
+/* Rules of a link at most: each frame is matched against each. */
 #define SMR_MAX_RULES	1024
 
 /**
  * struct smr_rule - a steering rule
  * @ibflow: the core's part
  * @node: in struct smr_steer
- * @qp: who gets the frames; it outlives the rule
- * @match: which they are; a sniffer gets all
- * @order: rules are looked at in this order: a normal rule's priority, and
- *	behind all of these the default ones
- * @steals: nobody behind this order gets them, nor the host
- * @drops: the QP gets none of them, either
- * @owns: what it steals is for one unicast address, hence for nobody else
+ * @qp: gets the frames; it outlives the rule
+ * @match: which frames; a sniffer gets all
+ * @order: rules are matched in this order: a normal rule's priority; the default rules
+ *	come last
+ * @steals: rules of a later order do not get the frames, nor does the host
+ * @drops: the QP does not get the frames either
+ * @owns: the frames that it steals are for one unicast address
  * @rx_mode: what the netdev has to receive for it; RTNL guards it
- * @tap: a sniffer's look at the netdev
+ * @tap: a sniffer's packet handler
  * @rcu: readers may still be at @node, or @tap
  *
  * All but @rx_mode is constant while it is known to others.
@@ -49,11 +49,11 @@ struct smr_rule {
 
 /**
  * struct smr_steer - the rules of a link
- * @in: what they look at; open while there is anything on @rules
+ * @in: the hook on the netdev; open while @rules is not empty
  * @rules: by their order; readers use RCU
- * @sniffers: those that look for themselves
- * @nr: how many there are on both lists
- * @closed: the netdev is going
+ * @sniffers: rules with a packet handler of their own
+ * @nr: how many rules are on both lists
+ * @closed: the netdev is being unregistered or moved
  *
  * RTNL guards all changes.
  */

@@ -12,12 +12,12 @@
 #include "qp/core.h"
 
 /*
- * An address handle may be destroyed while work requests that name it are
- * being sent, or are still to be. So these name it by a number, and what they
- * find by it is counted.
+ * An address handle may be destroyed while work requests that use it are waiting or being
+ * sent. So work requests name an address vector by a number, and each use of it holds a
+ * reference.
  */
 
-/* Numbers fit a work request's field and are not taken for a pointer. */
+/* Numbers fit a work request's field, and do not look like a pointer. */
 #define AV_NUMBERS	XA_LIMIT(1, 0xffffff)
 
 /**
@@ -30,8 +30,8 @@ void smr_ahtab_init(struct smr_ahtab *tab)
 }
 
 /**
- * smr_ahtab_fini() - the end of a table, which must be empty by now
- * @tab: the table
+ * smr_ahtab_fini() - free a table
+ * @tab: the table, empty
  */
 void smr_ahtab_fini(struct smr_ahtab *tab)
 {
@@ -62,7 +62,7 @@ struct smr_av *smr_av_alloc(const struct ib_pd *pd, struct smr_egress *eg,
 }
 
 /**
- * smr_av_publish() - give an address vector its number and make it findable
+ * smr_av_publish() - give an address vector its number and put it into the table
  * @tab: the device's table
  * @av: complete
  * @gfp: how to allocate
@@ -89,7 +89,7 @@ int smr_av_publish(struct smr_ahtab *tab, struct smr_av *av, gfp_t gfp)
 }
 
 /**
- * smr_av_withdraw() - nobody finds an address vector any more
+ * smr_av_withdraw() - take an address vector out of the table
  * @tab: the device's table
  * @av: published
  *
@@ -108,11 +108,11 @@ void smr_av_withdraw(struct smr_ahtab *tab, struct smr_av *av)
  * smr_av_find() - find an address vector by its number
  * @tab: the device's table
  * @number: any value
- * @pd: the protection domain of who asks
+ * @pd: the caller's protection domain
  *
  * Context: any.
- * Return: it, with a reference, which smr_av_put() drops; NULL when there is
- * none of that number in that protection domain.
+ * Return: the address vector with a reference, which smr_av_put() drops; NULL if the
+ * protection domain has none of this number.
  */
 struct smr_av *smr_av_find(struct smr_ahtab *tab, u32 number,
 			   const struct ib_pd *pd)
@@ -141,7 +141,7 @@ void smr_av_put(struct smr_av *av)
 	kfree_rcu(av, rcu);
 }
 
-/* When an address attribute does not say: the usual default. */
+/* The usual default, for an address attribute that sets none */
 #define AH_DEFAULT_TTL	64
 
 /* Both ends speak the same IP version. */
@@ -155,8 +155,8 @@ static bool ah_family_ok(const struct ib_gid_attr *sgid,
 }
 
 /*
- * The source's netdev, which for a VLAN is not the link's own. 0: it is gone
- * by now, or is of a namespace that our sockets are not in.
+ * The index of the source GID's netdev, which may be a VLAN on the link's netdev. 0: it
+ * is gone, or is in another namespace than our sockets.
  */
 static int ah_ifindex(const struct ib_gid_attr *sgid, const struct net *net)
 {
@@ -172,11 +172,11 @@ static int ah_ifindex(const struct ib_gid_attr *sgid, const struct net *net)
 }
 
 /**
- * smr_ah_check() - is this an address that a path can be made of?
+ * smr_ah_check() - can a path be made of this address?
  * @attr: the address; its sgid_attr is held by the caller, or NULL
  * @env: the device
  *
- * Whether the address is reachable is not asked: routes come and go.
+ * This does not check whether the address is reachable: routes come and go.
  *
  * Context: any.
  * Return: 0 or -EINVAL.
@@ -222,19 +222,18 @@ void smr_ah_set_path(struct smr_path *path, const struct rdma_ah_attr *attr,
 	path->family = ipv6_addr_v4mapped(&path->saddr) ? AF_INET : AF_INET6;
 	path->oif = ah_ifindex(sgid, env->egress->net);
 	path->flow_label = grh->flow_label & IB_GRH_FLOWLABEL_MASK;
-	/* We do not do what the ECN bits would promise to the network. */
+	/* No ECN: softmr does not react to congestion marks. */
 	path->tos = grh->traffic_class & ~INET_ECN_MASK;
 	path->ttl = grh->hop_limit ?: AH_DEFAULT_TTL;
 	path->sport = rdma_get_udp_sport(path->flow_label, qpn, dest_qpn);
 }
 
 /**
- * smr_ah_note() - what a query will tell of an address
- * @note: filled in
+ * smr_ah_note() - keep an address for queries
+ * @note: filled in, without references
  * @attr: the address, whose source the core holds
  *
- * Of a flow label the 20 bits that there are count, as with adapters: UCX has
- * it all ones.
+ * Only the 20 bits of a flow label are kept, as adapters do: UCX sets all 32.
  *
  * Context: any.
  */
@@ -279,7 +278,7 @@ int smr_ah_create(struct smr_ah *ah, const struct smr_env *env,
  * smr_ah_destroy() - end an address handle
  * @ah: the handle; the caller frees it
  *
- * Work requests that name it and have not been sent by now fail.
+ * Work requests that name it and have not been sent yet fail.
  *
  * Context: any.
  */

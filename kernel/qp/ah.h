@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Address handles and vectors, and the way from an attribute to a path. */
+/* Address handles and vectors, and how an attribute becomes a path. */
 #ifndef SMR_AH_H
 #define SMR_AH_H
 
@@ -19,8 +19,8 @@ struct smr_env;
  * struct smr_ahtab - the address vectors of a device
  * @xa: number -> struct smr_av; RCU for readers. Kernel consumers make address
  *	handles in any context, so its lock is taken with interrupts off
- * @next: where the search for a free number begins; under that lock. A work
- *	request whose handle is gone is not to find the next one instead
+ * @next: where the search for a free number begins; under that lock. A number is not
+ *	reused soon, so a work request whose handle is gone does not find another one
  */
 struct smr_ahtab {
 	struct xarray xa;
@@ -30,13 +30,13 @@ struct smr_ahtab {
 /**
  * struct smr_av - an address vector
  * @ref: one for the address handle, one for each use in progress
- * @number: what work requests name it by
- * @pd: only QPs of it may use it; compared, never looked into
+ * @number: its number in work requests
+ * @pd: only QPs of this domain may use it; compared, never dereferenced
  * @path: how to reach the address
  * @rcu: readers of the table may still look at @ref
  *
- * All but @ref is constant once it is in the table, but for what @path guards
- * itself.
+ * Constant once it is in the table, except @ref and the fields of @path that its own
+ * lock guards.
  */
 struct smr_av {
 	refcount_t ref;

@@ -10,13 +10,13 @@
 #include "compat/cleanup.h"
 #include "compat/timer.h"
 
-/* Entries that are copied with interrupts off at most, when a CQ is resized */
+/* When a CQ is resized, at most so many entries are copied with interrupts off */
 #define RESIZE_LOCKED	16
 
 /**
  * struct smr_kernel_cqe - an entry of a CQ that is polled in the kernel
  * @cqe: as in any CQ
- * @qp: whose it is
+ * @qp: the QP that it is from
  */
 struct smr_kernel_cqe {
 	struct smr_cqe cqe;
@@ -30,9 +30,9 @@ static bool cq_of_kernel(const struct smr_cq *cq)
 }
 
 /*
- * A consumer in the kernel expects to be called as by an interrupt, and may
- * post from here: with BH off that is left to the workqueue, and does not run
- * the QPs within each other.
+ * A consumer in the kernel expects to be called as from an interrupt, and may post from
+ * its handler. With BH off, posting leaves the task to the workqueue, so that QPs do not
+ * run nested.
  */
 static void cq_wake(struct smr_cq *cq)
 {
@@ -85,7 +85,7 @@ int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
 			    sizeof(struct smr_kernel_cqe);
 	int ret;
 
-	/* To overwrite entries is not on offer: no index would stay true. */
+	/* Overwriting entries is not supported: the indices would be wrong. */
 	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > dev->attrs.max_cqe ||
@@ -119,14 +119,14 @@ void smr_cq_destroy(struct smr_cq *cq)
 /* The consumer's index. In a process's ring it may be anything. */
 static u32 cq_cons(const struct smr_cq *cq)
 {
-	/* Pairs with its release: the entries before it have been read. */
+	/* Pairs with the consumer's release: it has read the entries before. */
 	return smp_load_acquire(&cq->ring.hdr->cons);
 }
 
 /*
- * Copy entries, each to its index in another ring, from *@done on up to @end.
- * They do not change: the consumer, who does not poll meanwhile, has not given
- * them back. Of one who does only the garbage is that it gets.
+ * Copy entries from *@done up to @end, each to its index in another ring. They do not
+ * change meanwhile, since the consumer must not poll during a resize. A consumer that
+ * does poll gets garbage, but harms nobody else.
  */
 static void cq_copy(const struct smr_cq *cq, struct smr_ring *to, u32 *done,
 		    u32 end)
@@ -137,9 +137,8 @@ static void cq_copy(const struct smr_cq *cq, struct smr_ring *to, u32 *done,
 }
 
 /*
- * Copy what there is but for the last few entries, without the lock: QPs add
- * to them meanwhile. -EINVAL: more than fits, or a corrupt consumer index,
- * which is more than any ring holds.
+ * Copy all but the last few entries, without the lock, while QPs add more. -EINVAL: more
+ * entries than fit. A corrupt consumer index shows as more than any ring holds.
  */
 static int cq_copy_most(struct smr_cq *cq, struct smr_ring *to, u32 cons,
 			u32 *done)
@@ -156,12 +155,12 @@ static int cq_copy_most(struct smr_cq *cq, struct smr_ring *to, u32 cons,
 			cq_copy(cq, to, done, *done + RESIZE_LOCKED);
 			cond_resched();
 		}
-		/* What came meanwhile is bounded by the room there is. */
+		/* the ring's size bounds the entries that are added meanwhile */
 	} while (READ_ONCE(cq->ring.idx) - *done > RESIZE_LOCKED);
 	return 0;
 }
 
-/* Copy the rest, and make the new ring the CQ's. -EAGAIN: it is too much. */
+/* Copy the rest, and switch to the new ring. -EAGAIN: too many are left. */
 static int cq_switch_ring(struct smr_cq *cq, struct smr_ring *to, u32 cons,
 			  u32 *done)
 {
@@ -221,19 +220,19 @@ int smr_cq_resize(struct smr_cq *cq, struct ib_ucontext *uctx, u32 cqe,
 	if (ret)
 		return ret;
 	ret = cq_move(cq, &ring);
-	/* Either the old ring, or the new one that is not needed. */
+	/* The old ring; after an error the new one. */
 	smr_ring_destroy(&ring);
 	return ret;
 }
 
 /**
- * smr_cq_moderate() - have events wait for more completions
+ * smr_cq_moderate() - delay events until there are more completions
  * @cq: the queue
- * @count: an event comes with so many completions; 0: number does not matter
- * @usecs: and so many microseconds after the first at the latest; 0: time
- *	does not matter
+ * @count: raise an event after so many completions; 0: after any number
+ * @usecs: raise it at the latest so many microseconds after the first completion; 0: no
+ *	time limit
  *
- * With both 0 each event comes at once. What waits now waits no more.
+ * With both 0 each event is raised at once. An event that waits now is raised.
  *
  * Context: process.
  */
@@ -264,7 +263,7 @@ static void cq_write(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp)
 	smr_ring_publish_prod(&cq->ring);
 }
 
-/* Is the event that this completion would raise to wait for more of them? */
+/* Delay the event of this completion until there are more? */
 static bool cq_hold(struct smr_cq *cq)
 {
 	if (!cq->mod_usecs && cq->mod_count <= 1)
@@ -277,7 +276,7 @@ static bool cq_hold(struct smr_cq *cq)
 	return true;
 }
 
-/* Does this completion end the consumer's wait? */
+/* Disarm the CQ, if the consumer waits for such a completion. */
 static bool cq_take_notify(struct smr_cq *cq, bool solicited)
 {
 	if (!cq->notify || (cq->notify == IB_CQ_SOLICITED && !solicited) ||
@@ -306,7 +305,7 @@ bool smr_cq_post_qp(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp,
 	bool full, first = false, wake = false;
 
 	scoped_guard(spinlock_irqsave, &cq->lock) {
-		/* A consumer index that makes no sense counts as full, too. */
+		/* An invalid consumer index counts as full, too. */
 		full = cq->overrun ||
 		       cq->ring.idx - cq_cons(cq) >= cq->ring.depth;
 		if (full) {
@@ -328,25 +327,25 @@ bool smr_cq_post_qp(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp,
 /**
  * smr_cq_notify() - arm a CQ: the next completion raises an event
  * @cq: the queue
- * @flags: which completion, and whether to tell what may have been missed
+ * @flags: enum ib_cq_notify_flags
  *
  * Context: any.
- * Return: 0; or 1 with IB_CQ_REPORT_MISSED_EVENTS when completions are
- * waiting, which raise no event: poll again.
+ * Return: 0; or 1 with IB_CQ_REPORT_MISSED_EVENTS if completions are waiting. They raise
+ * no event: poll again.
  */
 int smr_cq_notify(struct smr_cq *cq, enum ib_cq_notify_flags flags)
 {
 	u8 notify = flags & IB_CQ_SOLICITED_MASK;
 
 	guard(spinlock_irqsave)(&cq->lock);
-	/* Armed for any completion is not disarmed by asking for less. */
+	/* Do not weaken a CQ that is armed for any completion. */
 	if (cq->notify != IB_CQ_NEXT_COMP)
 		cq->notify = notify;
 	return (flags & IB_CQ_REPORT_MISSED_EVENTS) &&
 	       cq->ring.idx != cq_cons(cq);
 }
 
-/* enum ib_wc_flags, and what they say is valid */
+/* Set enum ib_wc_flags, and the fields that they make valid. */
 static void wc_set_flags(const struct smr_cqe *cqe, struct ib_wc *wc)
 {
 	if (cqe->wc_flags & SMR_WC_WITH_IMM)
@@ -362,7 +361,7 @@ static void wc_set_flags(const struct smr_cqe *cqe, struct ib_wc *wc)
 	}
 }
 
-/* In the kernel network_hdr_type says what sl does for a process. */
+/* A process gets the IP version in sl, a kernel consumer in network_hdr_type. */
 static void cqe_to_wc(const struct smr_kernel_cqe *kcqe, struct ib_wc *wc)
 {
 	const struct smr_cqe *cqe = &kcqe->cqe;
@@ -387,7 +386,7 @@ static void cqe_to_wc(const struct smr_kernel_cqe *kcqe, struct ib_wc *wc)
 }
 
 /**
- * smr_cq_poll() - take completions, as a consumer in the kernel
+ * smr_cq_poll() - poll the CQ of a consumer in the kernel
  * @cq: the queue, created without a user context
  * @num: at most so many
  * @wc: filled in
@@ -413,8 +412,8 @@ int smr_cq_poll(struct smr_cq *cq, int num, struct ib_wc *wc)
  * @cq: one of its CQs
  * @qp: the QP, which completes nothing any more
  *
- * Whoever polls a CQ in the kernel finds the QP in what it gets. A process
- * does not: its completions stay.
+ * A completion of a kernel consumer has a pointer to the QP. A process's completions have
+ * none, and stay.
  *
  * Context: any.
  */

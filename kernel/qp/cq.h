@@ -12,8 +12,8 @@
 #include "qp/ring.h"
 
 /*
- * Bits of a completion's wc_flags that are only for consumers in the kernel,
- * which are told more. No process sees them.
+ * Bits of a completion's wc_flags for consumers in the kernel. smr_cq_post_qp() clears
+ * them for a process.
  */
 #define SMR_WC_FROM_IPV4	BIT(30)
 #define SMR_WC_FROM_VLAN	BIT(31)
@@ -24,14 +24,14 @@
  * @resize_mutex: one resize at a time
  * @lock: guards all below; IRQ-safe, because consumers in the kernel may poll
  *	and arm in any context
- * @ring: where completions go
- * @notify: what the consumer waits for: 0, IB_CQ_SOLICITED or IB_CQ_NEXT_COMP
+ * @ring: the completions
+ * @notify: armed for 0 (nothing), IB_CQ_SOLICITED or IB_CQ_NEXT_COMP
  * @overrun: a completion was lost; the CQ is in error
  * @timestamps: completions carry the time; constant
- * @mod_count: an event waits for so many completions; 0: for no number
- * @mod_usecs: an event waits so long after the first; 0: for no time
- * @held: completions that an event waits with
- * @mod_timer: runs while an event waits for the time to pass
+ * @mod_count: an event waits for so many completions; 0: for any number
+ * @mod_usecs: an event waits at most so long after the first; 0: without a limit
+ * @held: completions since the event began to wait
+ * @mod_timer: ends the wait after @mod_usecs
  */
 struct smr_cq {
 	struct ib_cq ibcq;

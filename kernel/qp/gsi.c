@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * QP1, the general services interface: each device has one, with the same
- * number, while the devices of a namespace share its sockets and its table.
- * So they are in the table behind all numbers, and found by the address that
- * a datagram is for.
+ * QP1, the general services interface: each device has one, with the same number. But the
+ * devices of a namespace share its sockets and its table of QPs. So QP1s have indices
+ * beyond all QP numbers, and are found by a datagram's destination address.
  */
 #include "qp/gsi.h"
 
@@ -13,12 +12,12 @@
 /* IBTA 3.5.3 */
 #define GSI_QPN	1
 
-/* Where in the namespace's table; the netdev's index says which is whose. */
+/* The first index of QP1s in the namespace's table; the netdev's index is added. */
 #define GSI_FIRST	((unsigned long)SMR_QPN_MASK + 1)
 
 /**
- * smr_gsi_publish() - let datagrams find a device's QP1
- * @qp: the QP, all else done
+ * smr_gsi_publish() - put a device's QP1 into the table
+ * @qp: the QP, ready in all other respects
  *
  * Context: process.
  * Return: 0; -EBUSY: the device has one; -ENOMEM.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The QPs that all devices have under the same number, the general services'. */
+/* QP1, the general services interface, which each device has. */
 #ifndef SMR_GSI_H
 #define SMR_GSI_H
 

@@ -16,7 +16,7 @@
 #include "qp/core.h"
 #include "qp/rx_queue.h"
 
-/* Where the members of a group are; other groups may share the list. */
+/* The hash bucket of a group; other groups may share it. */
 static struct hlist_head *bucket(struct smr_members *members,
 				 const struct in6_addr *addr)
 {
@@ -44,7 +44,7 @@ static bool is_echo(const struct smr_qp *qp, const struct in6_addr *saddr,
 	       smr_qp_has_addr(qp, saddr);
 }
 
-/* IBTA 9.6.1.4: what must fit before a packet may go to a group's members */
+/* IBTA 9.6.1.4: may this packet go to a group's members? */
 static bool is_multicast(const struct smr_hdr *hdr)
 {
 	return (hdr->opcode & SMR_TRANSPORT_MASK) == SMR_TRANSPORT_UD &&
@@ -186,7 +186,7 @@ int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr)
  * @qp: a UD QP
  * @addr: the group
  *
- * What arrives from now on is not for the QP; what waits in its queue is.
+ * The QP still gets packets that are in its queue already.
  *
  * Context: process, may sleep; takes RTNL.
  * Return: 0, -EINVAL: it was not attached.
@@ -210,7 +210,7 @@ int smr_mcast_detach(struct smr_qp *qp, const struct in6_addr *addr)
 }
 
 /**
- * smr_mcast_resync() - the netdev may have forgotten groups
+ * smr_mcast_resync() - join groups again that the netdev may have lost
  * @env: the device's
  *
  * Context: process, may sleep; takes RTNL.

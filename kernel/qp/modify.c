@@ -48,9 +48,9 @@ struct attr_rule {
 }
 
 /*
- * Everything that a QP has, except for what needs more than a look
- * at its value: the state, the address, the access rights. Encodings of
- * timers and counters are those of IBTA 9.7.5.1.3, 9.7.5.2.8, 9.7.5.2.10.
+ * All attributes of a QP that a range check is enough for; not the state, the address and
+ * the access rights. Timers and counters are encoded as in IBTA 9.7.5.1.3, 9.7.5.2.8,
+ * 9.7.5.2.10.
  */
 static const struct attr_rule attr_rules[] = {
 	RULE(PKEY_INDEX, pkey_index, 0, 0),
@@ -70,15 +70,15 @@ static const struct attr_rule attr_rules[] = {
 	RULE(PATH_MIG_STATE, path_mig_state, IB_MIG_MIGRATED, IB_MIG_MIGRATED),
 };
 
-/* What is stored as it is, once somebody else has checked it. */
+/* Attributes that are stored as they are; other code has checked them. */
 static const struct attr_rule checked_rules[] = {
 	RULE(ACCESS_FLAGS, qp_access_flags, 0, 0),
 	RULE(AV, ah_attr, 0, 0),
 };
 
 /*
- * Rights that a QP can give a peer. Programs pass all the flags of their
- * regions: what means nothing to a QP is accepted, as ever.
+ * Access flags of a QP. Programs pass all the flags of their regions, so flags that mean
+ * nothing to a QP are accepted.
  */
 #define QP_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 		   IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
@@ -86,7 +86,7 @@ static const struct attr_rule checked_rules[] = {
 		   IB_ACCESS_FLUSH_PERSISTENT | IB_ACCESS_ON_DEMAND | \
 		   IB_ACCESS_HUGETLB | IB_ZERO_BASED | IB_ACCESS_OPTIONAL)
 
-/* Attributes that we know of, whether they fit the transition or not. */
+/* All attributes that softmr knows, for any transition. */
 #define QP_ATTRS							\
 	(IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS |		\
 	 IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY | IB_QP_AV |		\
@@ -119,7 +119,7 @@ static bool rule_fits(const struct attr_rule *rule,
 	return value >= rule->min && value <= rule->max;
 }
 
-/* Are the attributes that are to be set in their ranges? */
+/* Are the attributes in @mask in their ranges? */
 static int attr_check(const struct ib_qp_attr *attr, int mask)
 {
 	size_t i;
@@ -145,7 +145,7 @@ static void rules_copy(const struct attr_rule *rule, size_t nr,
 			       (const void *)from + rule->offset, rule->size);
 }
 
-/* Take over the attributes that are to be set. */
+/* Store the attributes in @mask. */
 static void attr_store(struct ib_qp_attr *to, const struct ib_qp_attr *from,
 		       int mask)
 {
@@ -154,8 +154,8 @@ static void attr_store(struct ib_qp_attr *to, const struct ib_qp_attr *from,
 }
 
 /*
- * QP1 is the kernel's, which has other ways to get at frames, if there are
- * any. The core has asked a process for CAP_NET_RAW.
+ * QP1 is for the kernel only. RAW_PACKET QPs are for processes only, on netdevs with
+ * frames: the kernel has other ways to send frames. The core has checked CAP_NET_RAW.
  */
 static bool type_check(const struct ib_device_attr *limit,
 		       enum ib_qp_type type, bool user)
@@ -181,7 +181,7 @@ static int create_check(const struct ib_device_attr *limit,
 	if (!type_check(limit, init->qp_type, user) || init->rwq_ind_tbl ||
 	    init->create_flags & ~flags)
 		return -EOPNOTSUPP;
-	/* It has no queues: it serves those of its domain. */
+	/* An XRC target has no queues: it uses the SRQs of its domain. */
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		return init->xrcd ? 0 : -EINVAL;
 	if (!init->send_cq ||
@@ -207,7 +207,7 @@ static void qp_fill_cap(const struct smr_qp *qp, struct ib_qp_cap *cap)
 	};
 }
 
-/* A queue that nobody wants is one that is never used: there is no ring 0. */
+/* A ring has at least one entry, so max_wr of 0 makes a queue with one. */
 static int qp_create_queues(struct smr_qp *qp, struct ib_ucontext *uctx,
 			    const struct ib_qp_cap *wanted,
 			    struct smr_create_qp_resp *resp)
@@ -285,10 +285,10 @@ fini_transport:
 }
 
 /**
- * smr_qp_destroy() - end a queue pair, whatever it is doing
+ * smr_qp_destroy() - destroy a queue pair in any state
  * @qp: the QP; the caller frees it
  *
- * What is outstanding completes no more.
+ * Outstanding work requests do not complete any more.
  *
  * Context: process, may sleep.
  */
@@ -304,7 +304,7 @@ void smr_qp_destroy(struct smr_qp *qp)
 	smr_sq_destroy(&qp->sq);
 }
 
-/* IBTA 10.3.1.5: a send queue that still drains can only be given up. */
+/* IBTA 10.3.1.5: while a send queue drains, only RESET and ERR are allowed. */
 static bool drain_allows(const struct smr_qp *qp, enum ib_qp_state cur,
 			 enum ib_qp_state next)
 {
@@ -336,7 +336,7 @@ static void apply_path(struct smr_qp *qp, const struct ib_qp_attr *attr)
 	smr_ah_note(&qp->attr.ah_attr, &attr->ah_attr);
 }
 
-/* The transport's state that follows from attributes; it is paused. */
+/* Set the transport's state from attributes. The QP is paused. */
 static void apply_attrs(struct smr_qp *qp, const struct ib_qp_attr *attr,
 			int mask)
 {
@@ -364,7 +364,7 @@ static int set_state(struct smr_qp *qp, enum ib_qp_state cur,
 	return 0;
 }
 
-/* Forward, along the states of a connection, or staying where it is. */
+/* Go to a later state of the connection, or stay in the same one. */
 static int enter_connection(struct smr_qp *qp, enum ib_qp_state cur,
 			    enum ib_qp_state next,
 			    const struct ib_qp_attr *attr, int mask)
@@ -394,7 +394,7 @@ static int enter_error(struct smr_qp *qp, enum ib_qp_state cur,
 	return 0;
 }
 
-/* The state first: what arrives from now on is not for us any more. */
+/* The state first, so that packets which arrive from now on are dropped. */
 static int enter_reset(struct smr_qp *qp, enum ib_qp_state cur,
 		       enum ib_qp_state next, const struct ib_qp_attr *attr,
 		       int mask)

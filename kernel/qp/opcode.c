@@ -87,7 +87,7 @@ static const struct smr_wr_info ud_info[] = {
 			  SMR_WR_SEND | SMR_WR_IMM),
 };
 
-/* A frame is not looked into. */
+/* A frame is sent as it is. */
 static const struct smr_wr_info raw_info[] = {
 	[IB_WR_SEND] = WR_SINGLE(0, IB_WC_SEND, SMR_WR_SEND),
 };
@@ -121,7 +121,7 @@ static const struct service services[] = {
 };
 
 /**
- * smr_qp_service() - which packets a type of QP speaks
+ * smr_qp_service() - the transport of a type of QP
  * @type: any value
  *
  * Return: enum smr_transport, or -EOPNOTSUPP.

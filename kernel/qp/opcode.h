@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What each work request opcode is, and which packets it becomes. */
+/* Properties of work request opcodes, and the packets that they become. */
 #ifndef SMR_OPCODE_H
 #define SMR_OPCODE_H
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Posting by consumers in the kernel. They have the same rings as a process,
- * only that nobody maps them; this is the part that the provider has there.
+ * Posting by consumers in the kernel. They have the same rings as a process, which nobody
+ * maps. This file does what the provider does for a process.
  *
- * They post from any context, with any lock held, and what they call back may
- * take the same locks. So a task is run right here only where the poster can
- * hold no spinlock, and else in the workqueue.
+ * They post from any context, with any lock held, and their completion handlers may take
+ * the same locks. So a task runs right here only if the poster can hold no spinlock, and
+ * in the workqueue otherwise.
  */
 #include "qp/post.h"
 
@@ -19,14 +19,14 @@
 #include "qp/opcode.h"
 #include "qp/srq.h"
 
-/* What a poster may say of a work request; other flags are hints. */
+/* Flags of a work request that matter; other flags are hints. */
 #define POST_FLAGS	(IB_SEND_FENCE | IB_SEND_SIGNALED | \
 			 IB_SEND_SOLICITED | IB_SEND_INLINE)
 
 /*
- * Where spinlocks do not disable preemption, and where nobody counts, it
- * cannot be known that none is held. A completion handler is called with BH
- * off, so that what it posts never nests.
+ * On PREEMPT_RT, or without CONFIG_PREEMPT_COUNT, preemptible() cannot prove that no
+ * spinlock is held. A completion handler is called with BH off, so a task never runs
+ * nested in it.
  */
 static void task_post(struct smr_task *task)
 {
@@ -41,7 +41,7 @@ static void task_post(struct smr_task *task)
 /* Only the poster moves the ring's producer index. */
 static u32 ring_room(const struct smr_ring *ring, u32 max_wr)
 {
-	/* Pairs with the release when a slot is given back. */
+	/* Pairs with the release by which the kernel gives a slot back. */
 	return max_wr - (ring->hdr->prod - smp_load_acquire(&ring->hdr->cons));
 }
 
@@ -63,7 +63,7 @@ static void sges_copy(struct smr_sge *to, const struct ib_sge *from, int n)
 		};
 }
 
-/* Inline data is at the kernel's virtual addresses; no key is looked at. */
+/* Copy inline data from kernel virtual addresses; keys are ignored. */
 static int inline_copy(const struct smr_sq *sq, struct smr_send_wqe *wqe,
 		       const struct ib_send_wr *wr)
 {
@@ -96,7 +96,7 @@ static int body_copy(const struct smr_sq *sq, struct smr_send_wqe *wqe,
 }
 
 /*
- * The consumer may have changed the address of what it has mapped, and may
+ * Copy iova and length now: the consumer may have changed the iova after mapping, and may
  * change the region again as soon as this returns.
  */
 static void reg_copy(struct smr_send_wqe *wqe, const struct ib_reg_wr *wr)
@@ -129,7 +129,7 @@ static void ud_copy(struct smr_send_wqe *wqe, const struct ib_ud_wr *wr)
 	wqe->ud.remote_qkey = wr->remote_qkey;
 }
 
-/* What is its opcode's own. */
+/* Copy the fields that depend on the opcode. */
 static void operation_copy(const struct smr_qp *qp, struct smr_send_wqe *wqe,
 			   u32 flags, const struct ib_send_wr *wr)
 {
@@ -153,7 +153,7 @@ static int send_one(struct smr_qp *qp, const struct ib_send_wr *wr)
 	int err = 0;
 
 	lockdep_assert_held(&sq->post_lock);
-	/* IBTA 10.8.3.1: from RTS on, and what is posted in error is flushed. */
+	/* IBTA 10.8.3.1: from RTS on; in an error state it is flushed. */
 	if (state < IB_QPS_RTS)
 		return -EINVAL;
 	info = wr->opcode <= U8_MAX ?
@@ -176,7 +176,7 @@ static int send_one(struct smr_qp *qp, const struct ib_send_wr *wr)
 	return err;
 }
 
-/* Some consumers (RDS) take any change of *@bad for a failure. */
+/* Set *@bad on failure only: some consumers (RDS) test it. */
 static int send_list(struct smr_qp *qp, const struct ib_send_wr *wr,
 		     const struct ib_send_wr **bad)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory of rings: made, mapped, ended. */
+/* The memory of rings: allocating, mapping and freeing it. */
 #include "qp/ring.h"
 
 #include <linux/log2.h>
@@ -47,8 +47,8 @@ static int ring_set_size(struct smr_ring *ring, u32 depth, u32 stride)
  * @uctx: the process's context
  * @mem: from vmalloc(); it belongs to the entry if this succeeds
  * @size: bytes, whole pages
- * @entry: set to what rdma_user_mmap_entry_remove() ends, and with it, once
- *	nobody maps it any more, the memory
+ * @entry: set to the entry. rdma_user_mmap_entry_remove() ends it, and the memory is
+ *	freed when no process maps it any more
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
@@ -138,7 +138,7 @@ void smr_ring_destroy(struct smr_ring *ring)
 }
 
 /**
- * smr_ring_reset() - make a ring as empty as it was in the beginning
+ * smr_ring_reset() - empty a ring and set its indices to 0
  * @ring: the ring
  *
  * The process does the same on its side, or has corrupted its own ring.
@@ -153,7 +153,7 @@ void smr_ring_reset(struct smr_ring *ring)
 	WRITE_ONCE(ring->hdr->flags, 0);
 }
 
-/* The pages hold a reference for each mapping, so that nothing else need. */
+/* Each mapping holds references on the pages, so no other reference is needed. */
 static int ring_insert_pages(struct vm_area_struct *vma, void *mem)
 {
 	unsigned long addr;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Rings: queues in memory that a process maps. One side is the kernel; what
- * the other side writes is never trusted, nor read twice.
+ * Rings: queues in memory that a process maps. One side is the kernel. The kernel does
+ * not trust what the other side writes, and does not read it twice.
  */
 #ifndef SMR_RING_H
 #define SMR_RING_H
@@ -44,13 +44,13 @@ int smr_ring_mmap_insert(struct ib_ucontext *uctx, void *mem, size_t size,
 int smr_ring_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void smr_ring_mmap_free(struct rdma_user_mmap_entry *entry);
 
-/* Does a process map it? What a kernel consumer writes can be believed. */
+/* Does a process map it? A kernel consumer's ring can be trusted. */
 static inline bool smr_ring_is_user(const struct smr_ring *ring)
 {
 	return ring->entry;
 }
 
-/* The shared slot of an index, whatever the index is. */
+/* The shared slot of any index. */
 static inline void *smr_ring_slot(const struct smr_ring *ring, u32 idx)
 {
 	return (u8 *)(ring->hdr + 1) +
@@ -58,8 +58,8 @@ static inline void *smr_ring_slot(const struct smr_ring *ring, u32 idx)
 }
 
 /*
- * Entries that the user has published and the kernel not consumed, for work
- * queues. A user that claims more than fit has corrupted its ring: -EIO.
+ * Work queues: how many entries the user has published and the kernel has not consumed.
+ * -EIO: more than fit, so the user has corrupted its ring.
  */
 static inline int smr_ring_pending(const struct smr_ring *ring)
 {
@@ -77,8 +77,7 @@ static inline int smr_ring_pending(const struct smr_ring *ring)
  * @to: the copy
  * @len: bytes; the part ends within @ring->stride
  *
- * What the copy is checked for is what is used: the shared entry, which the
- * other side may change at any time, is not read again.
+ * Check and use only the copy: the other side may change the shared entry at any time.
  */
 static inline void smr_ring_copy_at(const struct smr_ring *ring, u32 idx,
 				    size_t off, void *to, size_t len)
@@ -110,9 +109,9 @@ static inline void smr_ring_publish_prod(struct smr_ring *ring)
 }
 
 /*
- * Ask for, or no longer ask for, a doorbell: enum smr_ring_flags. After
- * setting one, look at smr_ring_pending() again: what the user published
- * before it saw the flag rings no doorbell.
+ * Set or clear the request for a doorbell: enum smr_ring_flags. After setting it, call
+ * smr_ring_pending() again: the user rings no doorbell for entries that it published
+ * before it saw the flag.
  */
 static inline void smr_ring_set_flags(struct smr_ring *ring, u32 flags)
 {

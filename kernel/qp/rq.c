@@ -10,7 +10,7 @@
  * @uctx: whose process maps it; NULL for a consumer in the kernel
  * @max_wr: how many may be outstanding; checked by the caller
  * @max_sge: of each; checked by the caller
- * @info: tells the process of it
+ * @info: filled in for the process
  *
  * Context: process.
  * Return: 0 or -ENOMEM.
@@ -35,8 +35,8 @@ int smr_rq_create(struct smr_rq *rq, struct ib_ucontext *uctx, u32 max_wr,
 }
 
 /**
- * smr_rq_destroy() - the end of a receive queue, which nobody runs any more
- * @rq: the queue; never created is fine
+ * smr_rq_destroy() - free a receive queue
+ * @rq: the queue, not in use any more; may be zeroed
  */
 void smr_rq_destroy(struct smr_rq *rq)
 {
@@ -44,7 +44,7 @@ void smr_rq_destroy(struct smr_rq *rq)
 		smr_ring_destroy(&rq->ring);
 }
 
-/* Copy a receive work request; the slot is hostile. */
+/* Copy a receive work request. The process may change the slot at any time. */
 static int rq_copy(struct smr_rq *rq, struct smr_rwqe *rwqe)
 {
 	struct smr_recv_wqe user;
@@ -70,9 +70,9 @@ static int rq_copy(struct smr_rq *rq, struct smr_rwqe *rwqe)
  * @rq: the queue
  * @rwqe: the copy
  *
- * Context: any; called by who owns the queue.
- * Return: 0; -ENOENT: there is none; -EINVAL: it is malformed, @rwqe only
- *	tells which it was; -EIO: the ring is broken, all of it was skipped.
+ * Context: any; called by the owner of the queue.
+ * Return: 0; -ENOENT: there is none; -EINVAL: it is malformed, and only @rwqe->wr_id is
+ *	valid; -EIO: the ring is corrupt, and was skipped as a whole.
  */
 int smr_rq_take(struct smr_rq *rq, struct smr_rwqe *rwqe)
 {

@@ -27,10 +27,10 @@ struct smr_rwqe {
  * struct smr_rq - a receive queue
  * @ring: shared with the consumer; @ring.idx is the next to take
  * @max_wr: how many may be outstanding
- * @max_sge: of each
- * @post_lock: a kernel consumer's posters, one at a time; IRQ-safe
+ * @max_sge: SGEs of each
+ * @post_lock: guards the producer's side of a kernel consumer's ring; IRQ-safe
  *
- * Owned by the QP's response task; that of a SRQ is guarded by its lock.
+ * Owned by the QP's response task. The lock of an SRQ guards that of the SRQ.
  */
 struct smr_rq {
 	/* the producer's side of @ring, see above */

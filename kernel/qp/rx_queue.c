@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets that wait for their QP. They are not on the stack's accounts any
- * more, and may have to wait for long: for a page that is brought in, or for
- * the stack to take an answer. What is dropped is as good as lost by the
- * network.
+ * Packets that wait for their QP. The stack does not account them any more, and they may
+ * wait long: for a page that is brought in, or until the stack takes an answer. To the
+ * sender a packet that is dropped here is lost by the network.
  *
- * Each QP has some room of its own. What it needs beyond that it takes from a
- * pool that all QPs of the namespace share, so that many that wait have not
- * many times the most, nor keep another one from going on.
+ * Each QP has some room of its own. Beyond that it takes room from a pool that all QPs of
+ * the namespace share. So many waiting QPs do not take many times the maximum, and cannot
+ * stop another QP.
  *
  * All of it is counted by true size, which may be twice that of the payload.
  */
@@ -26,7 +25,7 @@
 /* Several of these at a time */
 #define POOL_MAX	(64 * 1024 * 1024)
 
-/* The QP cannot go before its packets have: it purges its queues. */
+/* A destructor of skbs. The QP is still there: it purges its queues before it goes. */
 static void rx_uncharge(struct sk_buff *skb)
 {
 	const struct smr_rx_part *part = smr_rx_part(skb);
@@ -37,7 +36,7 @@ static void rx_uncharge(struct sk_buff *skb)
 	atomic_sub(skb->truesize, &qp->rx_mem);
 }
 
-/* CPUs that do this at a time may exceed the limits by a packet each. */
+/* CPUs that run this at the same time may exceed the limits by a packet each. */
 static bool rx_charge(struct smr_qp *qp, struct sk_buff *skb)
 {
 	struct smr_rx_part *part = smr_rx_part(skb);
@@ -57,12 +56,12 @@ static bool rx_charge(struct smr_qp *qp, struct sk_buff *skb)
 }
 
 /**
- * smr_qp_queue() - give a packet to one side of a QP, which is still to be run
+ * smr_qp_queue() - queue a packet to one side of a QP; the caller runs its task
  * @qp: the QP
  * @skb: the packet, described by struct smr_rx_part; consumed
  * @response: it is for the requester, not for the responder
  *
- * When too much waits already the packet is dropped.
+ * If the limits are reached, the packet is dropped and counted.
  *
  * Context: any.
  */
@@ -78,7 +77,7 @@ void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response)
 }
 
 /**
- * smr_qp_receive() - a packet for a QP has arrived
+ * smr_qp_receive() - queue a packet to a QP, and put the QP on a batch
  * @qp: the QP, with a reference, which is consumed
  * @skb: the packet, described by struct smr_rx_part; consumed
  * @response: it is for the requester, not for the responder

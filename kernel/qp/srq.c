@@ -16,7 +16,7 @@
 #include "qp/cq.h"
 #include "uapi/softmr-abi.h"
 
-/* Numbers of 24 bits; 0 is left out, which a forgotten field would have. */
+/* Numbers have 24 bits. 0 is not used, since an unset field has it. */
 #define SRQN_FIRST	1
 #define SRQN_LAST	SMR_QPN_MASK
 
@@ -30,8 +30,8 @@ void smr_srqtab_init(struct smr_srqtab *tab)
 }
 
 /**
- * smr_srqtab_fini() - the end of a table, which must be empty by now
- * @tab: the table
+ * smr_srqtab_fini() - free a table
+ * @tab: the table, empty
  */
 void smr_srqtab_fini(struct smr_srqtab *tab)
 {
@@ -39,7 +39,7 @@ void smr_srqtab_fini(struct smr_srqtab *tab)
 	xa_destroy(&tab->xa);
 }
 
-/* Let peers name it: by a number that they would hardly guess. */
+/* Give it a random number, which peers can hardly guess, and publish it. */
 static int srq_publish(struct smr_srq *srq, struct smr_srqtab *tab)
 {
 	u32 start = get_random_u32_inclusive(SRQN_FIRST, SRQN_LAST);
@@ -59,16 +59,16 @@ static int srq_publish(struct smr_srq *srq, struct smr_srqtab *tab)
 	return 0;
 }
 
-/* Nobody finds it any more, and nobody who found it before uses it. */
+/* Unpublish it, and wait for those that have found it before. */
 static void srq_withdraw(struct smr_srq *srq)
 {
 	if (!srq->tab)
 		return;
 	xa_erase_bh(&srq->tab->xa, srq->srqn);
 	smr_srq_put(srq);
-	/* One use ends with one call of a QP's task. */
+	/* Each use lasts for one call of a QP's task. */
 	wait_for_completion(&srq->released);
-	/* Readers of the table that got no reference look at it even now. */
+	/* Readers of the table that got no reference may still look at it. */
 	synchronize_rcu();
 }
 
@@ -109,10 +109,10 @@ void smr_srq_put(struct smr_srq *srq)
 /**
  * smr_srq_create() - make a shared receive queue
  * @srq: allocated, zeroed, its core part filled in
- * @tab: where QPs are to find it, if it is an XRC one
+ * @tab: the table for an XRC queue
  * @init: what is asked for; the limit is armed by smr_srq_modify() only
  * @uctx: whose process maps it; NULL for a consumer in the kernel
- * @info: tells the process of it
+ * @info: filled in for the process
  *
  * Context: process.
  * Return: 0; -EOPNOTSUPP (type); -EINVAL (a limit); -ENOMEM; -EBUSY when no
@@ -144,7 +144,7 @@ int smr_srq_create(struct smr_srq *srq, struct smr_srqtab *tab,
 }
 
 /**
- * smr_srq_destroy() - the end of a shared receive queue
+ * smr_srq_destroy() - destroy a shared receive queue
  * @srq: the queue, which no QP uses, unless it is an XRC one; the caller frees
  *	it
  *
@@ -168,7 +168,7 @@ static void srq_event(struct smr_srq *srq, enum ib_event_type type)
 		srq->ibsrq.event_handler(&ev, srq->ibsrq.srq_context);
 }
 
-/* IBTA 10.2.9.1: the limit is armed once, and then has to be armed again. */
+/* IBTA 10.2.9.1: the event disarms the limit. */
 static bool limit_reached(struct smr_srq *srq)
 {
 	lockdep_assert_held(&srq->lock);
@@ -184,8 +184,8 @@ static bool limit_reached(struct smr_srq *srq)
  * @attr: the values
  * @mask: which of them
  *
- * With fewer requests in the queue than that the event comes at once: nobody
- * would raise it when there is none that could be taken.
+ * If the queue has fewer requests already, the event is raised at once: taking a request
+ * would raise it, but there may be none to take.
  *
  * Context: process.
  * Return: 0; -EINVAL (more than the queue has, or an unknown attribute);
@@ -214,9 +214,9 @@ int smr_srq_modify(struct smr_srq *srq, const struct ib_srq_attr *attr,
 }
 
 /*
- * What is posted, each at its index in the new ring. QPs may take requests
- * meanwhile: those were copied for nothing. It is the process's that posts
- * none meanwhile, and only its own requests that it loses otherwise.
+ * Copy the posted requests, each to its index in the new ring. QPs may take requests
+ * meanwhile; those are copied in vain. The process must not post meanwhile, or it loses
+ * requests of its own.
  */
 static int srq_copy(struct smr_srq *srq, struct smr_rq *to)
 {
@@ -240,7 +240,7 @@ static int srq_copy(struct smr_srq *srq, struct smr_rq *to)
 	return 0;
 }
 
-/* From here on requests are taken from the new ring. */
+/* Switch to the new ring. */
 static int srq_switch(struct smr_srq *srq, struct smr_rq *to,
 		      const struct ib_srq_attr *attr,
 		      enum ib_srq_attr_mask mask, bool *reached)
@@ -293,7 +293,7 @@ int smr_srq_resize(struct smr_srq *srq, struct ib_ucontext *uctx,
 	ret = srq_copy(srq, &rq);
 	if (!ret)
 		ret = srq_switch(srq, &rq, attr, mask, &reached);
-	/* Either the old ring, or the new one that is not needed. */
+	/* The old ring; after an error the new one. */
 	smr_rq_destroy(&rq);
 	if (reached)
 		srq_event(srq, IB_EVENT_SRQ_LIMIT_REACHED);
@@ -359,8 +359,8 @@ int smr_srq_take(struct smr_srq *srq, struct smr_rwqe *rwqe)
 }
 
 /*
- * The new ring is in use once the queue has it, so the answer must not fail
- * then: what cannot be written to is found before.
+ * Once the queue has the new ring, the answer must not fail. So check before that the
+ * answer can be written.
  */
 static int UVERBS_HANDLER(SMR_METHOD_SRQ_RESIZE)(struct uverbs_attr_bundle *attrs)
 {

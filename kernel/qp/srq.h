@@ -31,9 +31,9 @@ struct smr_srqtab {
  * @lock: guards all below; BH-safe
  * @rq: the queue
  * @limit: raise IB_EVENT_SRQ_LIMIT_REACHED when fewer are left; 0: do not
- * @broken: its ring was; it is in error, and nothing more is taken from it
- * @tab: XRC: where QPs find it
- * @cq: XRC: where its requests complete
+ * @broken: its ring was corrupt; nothing more is taken from it
+ * @tab: XRC: the table that it is in
+ * @cq: XRC: the CQ of its requests
  * @srqn: XRC: its number
  * @ref: XRC: one for its owner, one for each use of a QP's
  * @released: completed when @ref has dropped to 0

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A user's work runs in a workqueue of that user's own. It may wait for pages of
- * the user's for as long as these take, which with FUSE is as long as the user
- * likes, and a workqueue runs only so many works at a time: in one for all,
- * nobody else's would run any more. A workqueue for each context would do, too,
- * but there can be any number of contexts, each with that many threads. So there
- * could be of the ids that a user has in a namespace of its own: they count as
- * the user.
+ * Each user's works run in a workqueue of that user. A work may wait for the user's pages
+ * as long as these take; with FUSE that is as long as the user wants. A workqueue runs a
+ * limited number of works at a time, so in a shared one a user could block all others. A
+ * workqueue per context would not do: a user can have any number of contexts, and each
+ * workqueue has its threads. The ids of a user namespace count as the user that made it,
+ * for the same reason.
  *
- * No rescuer stands behind it: a process's QP is not what memory can be reclaimed
- * by. Consumers in the kernel use the device's own.
+ * It has no rescuer: memory reclaim does not depend on a process's QP. Consumers in the
+ * kernel use the device's workqueue.
  */
 #include "qp/userwq.h"
 
@@ -21,7 +20,7 @@
 
 #include "compat/cleanup.h"
 
-/* Who answers for the caller: outside of all user namespaces, who made them. */
+/* The caller's uid; in a user namespace that of its owner, up to the initial one. */
 static kuid_t caller_uid(void)
 {
 	const struct user_namespace *ns = current_user_ns();
@@ -63,8 +62,8 @@ static struct smr_userwq *user_add(struct smr_userwqs *all, kuid_t uid)
 }
 
 /**
- * smr_userwqs_init() - a device without users
- * @all: its users; nothing is to be done at the end, when none is left
+ * smr_userwqs_init() - prepare a device's empty list of users
+ * @all: the list; needs no cleanup when it is empty
  */
 void smr_userwqs_init(struct smr_userwqs *all)
 {
@@ -77,9 +76,8 @@ void smr_userwqs_init(struct smr_userwqs *all)
  * @all: the device's
  *
  * Context: process, may sleep.
- * Return: the user, by the caller's real user id, or that of whoever made the
- * user namespace that the caller is in; return it with smr_userwq_put(). Or
- * ERR_PTR(-ENOMEM).
+ * Return: the user with a reference, which smr_userwq_put() drops; or ERR_PTR(-ENOMEM).
+ * The user is the caller's real user id or, in a user namespace, its owner's.
  */
 struct smr_userwq *smr_userwq_get(struct smr_userwqs *all)
 {
@@ -96,11 +94,11 @@ struct smr_userwq *smr_userwq_get(struct smr_userwqs *all)
 }
 
 /**
- * smr_userwq_share() - one more that uses it
- * @user: somebody has it
+ * smr_userwq_share() - take another reference
+ * @user: the caller has a reference
  *
  * Context: process, may sleep.
- * Return: @user; return it with smr_userwq_put().
+ * Return: @user; smr_userwq_put() drops the reference.
  */
 struct smr_userwq *smr_userwq_share(struct smr_userwq *user)
 {
@@ -110,8 +108,8 @@ struct smr_userwq *smr_userwq_share(struct smr_userwq *user)
 }
 
 /**
- * smr_userwq_put() - one less; with the last one, it goes
- * @user: the user, or NULL. None of the caller's works is to begin any more
+ * smr_userwq_put() - drop a reference; the last one destroys the workqueue
+ * @user: the user, or NULL. None of the caller's works can begin any more
  *
  * Context: process, may sleep; waits for works that are about to end.
  */

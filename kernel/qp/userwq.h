@@ -23,11 +23,11 @@ struct smr_userwqs {
 
 /**
  * struct smr_userwq - a user
- * @wq: where what is left over of this user's work goes
+ * @wq: runs the left-over work of this user's QPs
  * @all: the device's
  * @node: in @all->list
  * @count: contexts and QPs that use it
- * @uid: who it is
+ * @uid: the user's id, see smr_userwq_get()
  *
  * @all->lock guards @node and @count; the others are constant.
  */
@@ -40,9 +40,9 @@ struct smr_userwq {
 };
 
 /**
- * struct smr_ucontext - what a process that has opened the device has there
+ * struct smr_ucontext - a process's context of the device
  * @ibuctx: the core's part
- * @user: whose it is
+ * @user: the user, a reference
  */
 struct smr_ucontext {
 	struct ib_ucontext ibuctx;

@@ -2,12 +2,12 @@
 #include "qp/xrc.h"
 
 /**
- * smr_xrc_enter() - use the queue that a request is for
+ * smr_xrc_enter() - take a reference on the queue that a request is for
  * @qp: the responder's QP
  * @srqn: the queue's number
  *
- * smr_xrc_leave() ends it, with the same call of the task: no peer can hold up
- * the end of a queue. Nothing happens if the QP is not an XRC one.
+ * smr_xrc_leave() drops it in the same call of the task, so no peer can delay the end of
+ * a queue. For a QP that is not XRC this does nothing.
  *
  * Context: any; called by the response task.
  * Return: false when the QP's domain has no such queue.
@@ -21,7 +21,7 @@ bool smr_xrc_enter(struct smr_qp *qp, u32 srqn)
 }
 
 /**
- * smr_xrc_leave() - the queue is not used any more
+ * smr_xrc_leave() - drop the reference on the queue
  * @qp: the responder's QP
  *
  * Context: any; called by the response task.
@@ -34,7 +34,7 @@ void smr_xrc_leave(struct smr_qp *qp)
 }
 
 /**
- * smr_xrc_check() - does the request say a queue that it may be for?
+ * smr_xrc_check() - does the request name a valid queue?
  * @qp: the responder's QP, after smr_xrc_enter()
  * @op: the request
  *

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Extended reliable connections at the responder, IBTA annex A14: each request
- * says which shared receive queue it is for, and that queue's protection
- * domain is what counts.
+ * Extended reliable connections at the responder, IBTA annex A14: each request names its
+ * shared receive queue. Keys are checked against the protection domain of that queue.
  */
 #ifndef SMR_XRC_H
 #define SMR_XRC_H
@@ -17,7 +16,7 @@
 struct smr_op;
 
 /**
- * struct smr_xrcd - an XRC domain; nothing but an identity
+ * struct smr_xrcd - an XRC domain; compared by its address only
  * @ibxrcd: the core's part
  */
 struct smr_xrcd {
@@ -29,13 +28,13 @@ static inline bool smr_qp_is_xrc(const struct smr_qp *qp)
 	return qp->service == SMR_TRANSPORT_XRC;
 }
 
-/* The shared queue that receives come from now, if it is one. */
+/* The shared queue that receives are taken from now, or NULL. */
 static inline struct smr_srq *smr_recv_srq(const struct smr_qp *qp)
 {
 	return smr_qp_is_xrc(qp) ? qp->resp.xsrq : qp->srq;
 }
 
-/* What keys of requests are looked up in. */
+/* The protection domain that a request's keys must belong to. */
 static inline const struct smr_pd *smr_resp_pd(const struct smr_qp *qp)
 {
 	return smr_qp_is_xrc(qp) ? to_smr_pd(qp->resp.xsrq->ibsrq.pd) : qp->pd;

@@ -10,7 +10,7 @@
 #include "qp/ring.h"
 
 /**
- * struct dm_mem - what a region reaches of a piece of device memory
+ * struct dm_mem - the part of a piece of device memory that a region opens
  * @mem: the common part
  * @addr: the first byte
  */
@@ -103,7 +103,7 @@ static int dm_make(struct smr_dm *dm, struct ib_ucontext *uctx)
  *
  * Context: process, may sleep.
  * Return: the memory, all zeros; or an ERR_PTR: -EINVAL (no length, or an
- * alignment of more than a page), -ENOMEM (also: so much is not left).
+ * alignment of more than a page), -ENOMEM (also: the store has not that much left).
  */
 struct smr_dm *smr_dm_alloc(struct smr_dm_store *store,
 			    struct ib_ucontext *uctx,

@@ -89,7 +89,7 @@ int smr_kmem_init_blocks(struct smr_kmem *kmem, u32 max_blocks)
 {
 	u64 *addrs;
 
-	/* One list is made while another one may be in use. */
+	/* Two lists: one is filled while the other may be in use. */
 	addrs = kvcalloc(max_blocks, 2 * sizeof(*addrs), GFP_KERNEL);
 	if (!addrs)
 		return -ENOMEM;

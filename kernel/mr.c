@@ -26,7 +26,7 @@
 			 IB_ACCESS_REMOTE_ATOMIC)
 
 /**
- * struct mr_args - what a region is made of
+ * struct mr_args - the arguments that make a region
  * @start: first byte in the process
  * @length: bytes
  * @iova: the address that names the first byte

@@ -110,7 +110,7 @@ const struct uapi_definition smr_mr_query_uapi[] = {
 };
 
 /**
- * smr_mr_query_fill() - what `rdma resource show mr -dd` says besides
+ * smr_mr_query_fill() - add softmr's part to `rdma resource show mr -dd`
  * @msg: the message
  * @ibmr: the region
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a region can be asked: which windows are bound to it. */
+/* Queries of a region: which windows are bound to it. */
 #ifndef SMR_MR_QUERY_H
 #define SMR_MR_QUERY_H
 

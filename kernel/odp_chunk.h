@@ -17,7 +17,7 @@ struct smr_map;
 #define SMR_CHUNK_SHIFT	21
 #define SMR_CHUNK_SIZE	BIT_ULL(SMR_CHUNK_SHIFT)
 
-/* What is wanted of pages that are brought in. */
+/* The access that a fault or prefetch needs */
 enum smr_odp_want {
 	SMR_ODP_READ,		/* they can be read */
 	SMR_ODP_WRITE,		/* they can be written to */
@@ -43,7 +43,7 @@ enum smr_odp_want {
  *	the holder of @drop_lock.
  * @rcu: defers freeing, for those who look it up
  *
- * What has no lock is constant.
+ * Fields without a lock are constant.
  */
 struct smr_chunk {
 	struct mmu_interval_notifier notifier;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a device and its port say of themselves. */
+/* Queries of a device and its port. */
 #ifndef SMR_PORT_H
 #define SMR_PORT_H
 

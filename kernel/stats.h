@@ -70,7 +70,7 @@ enum smr_counter {
 };
 
 /**
- * struct smr_stats_cpu - what one CPU has counted
+ * struct smr_stats_cpu - the counters of one CPU
  * @count: indexed by enum smr_counter
  */
 struct smr_stats_cpu {

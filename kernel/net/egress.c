@@ -364,7 +364,7 @@ static int watch_event(struct wait_queue_entry *entry, unsigned int mode,
 /**
  * smr_waiter_watch_init() - prepare to listen to a socket
  * @watch: to be ended with smr_waiter_watch_fini()
- * @waiters: who is woken
+ * @waiters: the list that it wakes
  * @sk: the socket; lives longer than @watch
  *
  * Context: any.

@@ -75,7 +75,7 @@ static int join6(struct smr_group *group)
 
 	if (!ret)
 		group->in6 = in6_dev_get(group->ndev);
-	/* There is no IPv6 there. */
+	/* The netdev has no IPv6. */
 	return ret == -EINVAL ? -ENODEV : ret;
 }
 

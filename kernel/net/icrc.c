@@ -145,7 +145,7 @@ static u32 crc_frag(u32 crc, const skb_frag_t *frag, unsigned int off,
 
 /* A range of a packet's bytes that is still to be covered */
 struct crc_walk {
-	unsigned int off;	/* where it begins, from the part at hand on */
+	unsigned int off;	/* where it begins, from the current part on */
 	unsigned int len;
 };
 

@@ -17,7 +17,7 @@ struct smr_sock;
 #define SMR_UDP_PORT	4791
 
 /**
- * struct smr_rx_info - what the receive path says of a datagram, in skb->cb
+ * struct smr_rx_info - the receive path's description of a datagram, in skb->cb
  * @len: bytes of UDP payload in all segments together
  * @seg_len: bytes of UDP payload in each segment but the last, which may be
  *	shorter; @len when there is only one

@@ -74,7 +74,7 @@ static_assert(SMR_BTH_LEN + SMR_XRCETH_LEN + SMR_ATOMIC_ETH_LEN ==
 	OP(t, RDMA_WRITE_ONLY_WITH_IMMEDIATE,				\
 	   WRITES | ONLY | SMR_OP_RETH | SMR_OP_IMM | (x))
 
-/* What only the reliable ones have */
+/* Packets of the reliable transports only */
 #define OPS_RELIABLE(t, x)						\
 	OP(t, RDMA_READ_REQUEST, SMR_OP_READ | ONLY | SMR_OP_RETH | (x)), \
 	OP(t, RDMA_READ_RESPONSE_FIRST, READ_RESP | FIRST | SMR_OP_AETH), \
@@ -109,7 +109,7 @@ static const struct smr_op_info op_table[256] = {
 };
 
 /**
- * smr_wire_op() - what is known of a BTH opcode
+ * smr_wire_op() - look up a BTH opcode
  * @opcode: any octet
  *
  * Context: any.

@@ -34,7 +34,7 @@ struct sk_buff;
 /* BTH, XRCETH and AtomicETH, the longest chain */
 #define SMR_MAX_HDR_LEN	44
 
-/* What headers an opcode's packet carries, and what it is (smr_op_info) */
+/* The headers of an opcode's packet, and its kind; struct smr_op_info */
 enum smr_op_flags {
 	SMR_OP_RETH	= 1 << 0,
 	SMR_OP_AETH	= 1 << 1,
@@ -66,7 +66,7 @@ enum smr_op_flags {
 #define SMR_FETH_LEVEL_SHIFT	4
 
 /**
- * struct smr_op_info - what is known of a BTH opcode
+ * struct smr_op_info - the properties of a BTH opcode
  * @flags: enum smr_op_flags
  * @hdr_len: bytes of all headers, BTH included
  */

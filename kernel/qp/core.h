@@ -155,7 +155,7 @@ enum smr_swqe_state {
 };
 
 /**
- * struct smr_flush - what a FLUSH is to flush
+ * struct smr_flush - the range and the FETH of a FLUSH
  * @len: bytes
  * @feth: the FETH: placement types and selectivity level
  */

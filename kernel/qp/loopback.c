@@ -307,7 +307,7 @@ void smr_loopback_fault(struct smr_local *local, struct smr_run *run)
 	smr_task_run_nested(&local->src->send_task, run);
 }
 
-/* What one fault brings in at most, in bytes */
+/* Bytes that one fault brings in at most */
 #define FAULT_MAX	(1024 * 1024)
 
 /* Bring in the next pages of the requester's own list. */

@@ -94,7 +94,7 @@ void smr_members_rx(struct smr_members *members, struct sk_buff *skb,
 
 /**
  * struct member_counts - one device's members of one group
- * @own: the membership of the QP at hand
+ * @own: the QP's own membership, or NULL
  * @group: the netdev's membership, which they share; NULL: no members
  * @nr: how many
  */

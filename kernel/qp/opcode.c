@@ -23,7 +23,7 @@
 	.only = (op),							\
 }
 
-/* What all connections have */
+/* Work requests of all connected QPs */
 #define WR_SEND_WRITE(t)						\
 	[IB_WR_SEND] = WR_MESSAGE(t, SEND, /* plain */, IB_WC_SEND,	\
 				  SMR_WR_SEND),				\
@@ -93,7 +93,7 @@ static const struct smr_wr_info raw_info[] = {
 };
 
 /**
- * struct service - what a type of QP can do
+ * struct service - the transport and work requests of a type of QP
  * @transport: enum smr_transport, plus 1: 0 means that there is no such QP
  * @wr: its work requests
  * @nr: how many entries @wr has

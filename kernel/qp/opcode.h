@@ -28,7 +28,7 @@ enum smr_wr_flags {
 };
 
 /**
- * struct smr_wr_info - what is known of a work request's opcode
+ * struct smr_wr_info - the properties of a work request's opcode
  * @flags: enum smr_wr_flags
  * @wc: the opcode of its completion
  * @first: BTH opcode of the first of several packets

@@ -12,7 +12,7 @@
 #include "stats.h"
 
 /**
- * smr_req_hdr_init() - what all packets of a message share
+ * smr_req_hdr_init() - set the header fields that all packets of a message share
  * @qp: the requester's QP
  * @wqe: the work request, which has its PSNs
  * @wr: what is known of its opcode
@@ -88,9 +88,8 @@ int smr_packet_fill(u8 *seg, const struct smr_hdr *hdr, struct smr_sgl *sgl)
  * @sgl: its payload, of which @hdr->len bytes are taken; may be NULL for none
  *
  * Context: any but hard interrupts.
- * Return: 1: the packet is on the train; 0: the train is full, which it is not
- * before its first packet; as smr_packet_fill(), after which the train is to
- * be aborted.
+ * Return: 1: the packet is on the train; 0: the train is full (never before its first
+ * packet); the errors of smr_packet_fill(), after which the caller aborts the train.
  */
 int smr_packet_append(struct smr_train *train, const struct smr_hdr *hdr,
 		      struct smr_sgl *sgl)

@@ -67,7 +67,7 @@ enum smr_step smr_payload_fault(const struct smr_run *run,
 }
 
 /**
- * smr_fault_verdict() - what a responder's fault means for the request
+ * smr_fault_verdict() - turn the result of a responder's fault into a verdict
  * @err: what smr_sgl_fault() has returned
  * @refused: the verdict if the memory is to blame
  *
@@ -121,7 +121,7 @@ static enum smr_step payload_fault(struct smr_qp *qp, struct smr_run *run)
 }
 
 /**
- * smr_payload_result() - what became of the oldest work request's message
+ * smr_payload_result() - handle the result of sending a datagram or frame
  * @qp: the QP, its list still open
  * @err: 0, or the error of copying or sending it
  * @run: how to run

@@ -11,7 +11,7 @@
 #define SMR_NO_VLAN	0xffff
 
 /**
- * struct smr_recv_from - what a datagram's completion says of where it is from
+ * struct smr_recv_from - the source of a datagram, for its completion
  * @vlan_id: the VLAN that it came by, or SMR_NO_VLAN
  * @v4: it came over IPv4
  */

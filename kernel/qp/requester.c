@@ -199,7 +199,7 @@ static enum smr_key_verdict message_open(struct req_message *m)
 }
 
 /*
- * What became of some of a message's packets. A work request with a local
+ * Handle the result of sending packets of a message. A work request with a local
  * error completes when those before it have, see wqe_refuse().
  */
 static enum smr_step message_sent(struct req_message *m, struct smr_run *run,

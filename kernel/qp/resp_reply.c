@@ -44,7 +44,7 @@ static const struct smr_reaction unreliable_reactions[SMR_RESP_NR] = {
 };
 
 /**
- * smr_reaction() - what follows from a verdict
+ * smr_reaction() - look up the reaction to a verdict
  * @qp: the responder's QP
  * @verdict: one that refuses the request: not OK, MORE, DEFER, PEER_PAGE, GONE
  *

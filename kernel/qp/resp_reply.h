@@ -8,7 +8,7 @@
 #include "qp/core.h"
 
 /**
- * struct smr_reaction - what follows from a verdict
+ * struct smr_reaction - the reaction to a verdict
  * @nak: answer with @syndrome
  * @syndrome: AETH syndrome; a RNR's timer value is the QP's
  * @fatal: IBTA 9.9.3: the QP goes to the error state

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a netdev receives, before the stack has it. */
+/* A hook on what a netdev receives, before the stack gets it. */
 #ifndef SMR_INGRESS_H
 #define SMR_INGRESS_H
 

@@ -65,7 +65,7 @@ struct smr_steer {
 	bool closed;
 };
 
-/* Who got a frame that was being sent */
+/* The receivers of a frame that is being sent */
 enum smr_steer_sent {
 	SMR_STEER_NOBODY,
 	SMR_STEER_SOME,		/* copies of it */

@@ -93,8 +93,7 @@ debian_changelog() {
 	[ "${version%-*}" = "$VERSION" ] ||
 		die 1 "debian/changelog begins with softmr $version, but VERSION says $VERSION;" \
 			"add an entry for it (dch -v $VERSION-1)"
-	read -r suffix codename < <(os_release)
-	[ -n "$suffix" ] || return 0
+	read -r suffix codename < <(os_release) || return 0
 	sed -i "1s/^softmr ([^)]*) [a-z]*;/softmr ($version~$suffix) $codename;/" "$changelog"
 }
 

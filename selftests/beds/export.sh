@@ -29,7 +29,7 @@ report() {
 	COUNT=$((COUNT + 1))
 	"$@" >"$WORK/log" 2>&1 || status=$?
 	[ "$status" = 0 ] || {
-		tail -n 40 "$WORK/log" | sed 's/^/# /'
+		{ grep -A5 'error:' "$WORK/log"; tail -n 40 "$WORK/log"; } | sed 's/^/# /'
 		printf 'not '
 		FAILED=1
 	}

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 
 #include <softmr-abi.h>
 

@@ -56,8 +56,10 @@ check_kernel() {
 			"or give KDIR="
 		return
 	fi
-	RELEASE=$(cat "$KDIR/include/config/kernel.release" 2>/dev/null) ||
-		problem "the kernel of $KDIR was never configured (it has no include/config/kernel.release);" \
+	# kernel.release would be of another kernel in Debian 12's headers: 6.1.176, not 6.1.0-50-amd64
+	RELEASE=$(sed -nE 's/^#define UTS_RELEASE "(.*)"$/\1/p' "$KDIR/include/generated/utsrelease.h" 2>/dev/null) || true
+	[ -n "$RELEASE" ] ||
+		problem "the kernel of $KDIR was never configured (it has no include/generated/utsrelease.h);" \
 			"run make modules_prepare there"
 	check_config
 }
@@ -147,7 +149,7 @@ module_for_host() {
 	cp "$TOP/VERSION" "$OUT/"
 	make -C "$KDIR" M="$OUT/kernel-$RELEASE" -j"$(nproc)" modules
 	# depmod knows of all modules only where they really are
-	make -C "$KDIR" M="$OUT/kernel-$RELEASE" INSTALL_MOD_PATH="$STAGE" DEPMOD=true modules_install
+	make -C "$KDIR" M="$OUT/kernel-$RELEASE" KERNELRELEASE="$RELEASE" INSTALL_MOD_PATH="$STAGE" DEPMOD=true modules_install
 	find "$STAGE/lib/modules" -name 'modules.*' -delete
 }
 

@@ -121,9 +121,9 @@ core_registration() {
 	rm "$out/fit.c" "$out/fit.h"
 	perl -0pi -e '
 		s/^#include "fit.h"\n//m;
-		s{/\*[^*]*PROVIDER_DRIVER\(\)[^*]*\*/\n.*?\n\}\n}{PROVIDER_DRIVER(softmr, smr_device_ops);\n}s' "$out/softmr.c"
-	grep -q '^PROVIDER_DRIVER(' "$out/softmr.c" ||
-		die 1 "userspace/provider/softmr.c: a comment that names PROVIDER_DRIVER() must stand before the registration"
+		s{/\*[^*]*PROVIDER_DRIVER\(\)[^*]*\*/\n.*?\n\}\n}{PROVIDER_DRIVER(softmr, smr_device_ops);\n}s' "$out/device.c"
+	grep -q '^PROVIDER_DRIVER(' "$out/device.c" ||
+		die 1 "userspace/provider/device.c: a comment that names PROVIDER_DRIVER() must stand before the registration"
 	! grep -nE 'smr_libibverbs_fits|SMR_RDMA_CORE' "$out"/*.[ch] >&2 ||
 		die 1 "the provider still asks which libibverbs has loaded it"
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softmr.h"
+#include "compat.h"
 
 enum {
 	/* ALLOW_CC_UNPROTECTED is about DMA by a device: there is none. */

@@ -60,6 +60,17 @@ struct smr_home {
 	bool allocated;
 };
 
+struct ibv_pd *smr_alloc_pd(struct ibv_context *context);
+int smr_dealloc_pd(struct ibv_pd *pd);
+struct ibv_pd *smr_import_pd(struct ibv_context *context, uint32_t handle);
+void smr_unimport_pd(struct ibv_pd *pd);
+struct ibv_td *smr_alloc_td(struct ibv_context *context,
+			    struct ibv_td_init_attr *attr);
+int smr_dealloc_td(struct ibv_td *td);
+struct ibv_pd *
+smr_alloc_parent_domain(struct ibv_context *context,
+			struct ibv_parent_domain_init_attr *attr);
+
 void *smr_object_alloc(struct ibv_pd *pd, size_t size, uint64_t type,
 		       struct smr_home *home);
 void smr_object_free(void *object, uint64_t type, struct smr_home home);

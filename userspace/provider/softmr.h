@@ -154,18 +154,6 @@ int smr_query_port(struct ibv_context *context, uint8_t port,
 int smr_query_rt_values(struct ibv_context *context,
 			struct ibv_values_ex *values);
 
-/* domain.c */
-struct ibv_pd *smr_alloc_pd(struct ibv_context *context);
-int smr_dealloc_pd(struct ibv_pd *pd);
-struct ibv_pd *smr_import_pd(struct ibv_context *context, uint32_t handle);
-void smr_unimport_pd(struct ibv_pd *pd);
-struct ibv_td *smr_alloc_td(struct ibv_context *context,
-			    struct ibv_td_init_attr *attr);
-int smr_dealloc_td(struct ibv_td *td);
-struct ibv_pd *
-smr_alloc_parent_domain(struct ibv_context *context,
-			struct ibv_parent_domain_init_attr *attr);
-
 /* dm.c */
 struct ibv_dm *smr_alloc_dm(struct ibv_context *context,
 			    struct ibv_alloc_dm_attr *attr);
@@ -211,10 +199,7 @@ int smr_resize_cq(struct ibv_cq *cq, int cqe);
 int smr_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 int smr_destroy_cq(struct ibv_cq *cq);
 void smr_cq_forget_qp(struct ibv_cq *cq, uint32_t qp_num);
-
-/* poll.c */
 int smr_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
-void smr_cq_set_poll_ops(struct smr_cq *cq, uint64_t wc_flags);
 
 /* srq.c */
 struct ibv_srq *smr_create_srq(struct ibv_pd *pd,

@@ -9,28 +9,13 @@
 #include <sys/ioctl.h>
 
 #include "job.h"
+#include "line.h"
 #include "wire.h"
 
 /* Where the guest has things of its own */
 #define GUEST_DIR	"/run/softmr"
 #define GUEST_SOCKET	GUEST_DIR "/node"
 #define GUEST_PROVIDER	GUEST_DIR "/provider"
-
-/* The job as it came; the strings lie in @text. */
-struct job {
-	char *text;
-	size_t len;
-};
-
-/* The value of @name that follows @after (NULL: the first); NULL if none does */
-const char *job_next(const struct job *job, const char *name, const char *after);
-const char *job_get(const struct job *job, const char *name);
-int job_int(const struct job *job, const char *name);
-/* All values of @name, ended by NULL; the array is allocated */
-char **job_list(const struct job *job, const char *name);
-
-/* Tell the host why the command cannot be run, and wait for the end. */
-void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 /* root.c: what the guest's processes see as their file system */
 void root_early(void);

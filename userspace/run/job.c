@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "guest.h"
+#include "job.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "line.h"
 
 const char *job_next(const struct job *job, const char *name, const char *after)
 {

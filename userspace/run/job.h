@@ -27,6 +27,21 @@
 #ifndef SMR_RUN_JOB_H
 #define SMR_RUN_JOB_H
 
+#include <stddef.h>
+
 #define NODES_MAX	200
+
+/* The job as it came; the strings lie in @text. */
+struct job {
+	char *text;
+	size_t len;
+};
+
+/* The value of @name that follows @after (NULL: the first); NULL if none does */
+const char *job_next(const struct job *job, const char *name, const char *after);
+const char *job_get(const struct job *job, const char *name);
+int job_int(const struct job *job, const char *name);
+/* All values of @name, ended by NULL; the array is allocated */
+char **job_list(const struct job *job, const char *name);
 
 #endif

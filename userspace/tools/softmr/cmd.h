@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The subcommands of softmr. Each is in a file of its own and has an entry in
- * the table in main.c; nothing else knows of it.
+ * The subcommands of softmr. Each is in a file of its own, cmd_NAME.c, and has an
+ * entry in the table in main.c; nothing else knows of it.
  */
 #ifndef SOFTMR_CMD_H
 #define SOFTMR_CMD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The checks of softmr doctor. Each looks at one thing and adds one finding or
- * more; doctor.c has the table of them.
+ * more; cmd_doctor.c has the table of them.
  */
 #ifndef SOFTMR_DOCTOR_H
 #define SOFTMR_DOCTOR_H

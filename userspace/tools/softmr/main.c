@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * softmr: one tool with subcommands. A new one is a file with its run()
- * function and a line in the table below.
+ * function, cmd_NAME.c, and a line in the table below.
  */
 #include "cmd.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,40 +37,6 @@ static void usage(FILE *to)
 	      "\n"
 	      "Exits with 0 if all is well, 1 if not, 2 if the command line is wrong.\n",
 	      to);
-}
-
-int parse_json_option(int argc, char **argv, const char *text, int *json,
-		      int *status)
-{
-	static const struct option names[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{},
-	};
-	int c;
-
-	opterr = 0;
-	optind = 1;
-	while ((c = getopt_long(argc, argv, "jh", names, NULL)) != -1) {
-		if (c == 'j') {
-			*json = 1;
-		} else if (c == 'h') {
-			fputs(text, stdout);
-			*status = EXIT_OK;
-			return -1;
-		} else {
-			*status = EXIT_USAGE;
-			complain("%s has no option '%s'; see: softmr %s --help",
-				 argv[0], argv[optind - 1], argv[0]);
-			return -1;
-		}
-	}
-	if (optind == argc)
-		return 0;
-	complain("%s takes no argument, but '%s' was given; see: softmr %s --help",
-		 argv[0], argv[optind], argv[0]);
-	*status = EXIT_USAGE;
-	return -1;
 }
 
 int main(int argc, char **argv)

@@ -9,6 +9,7 @@
 #include <linux/timer.h>
 
 #include "pair.h"
+#include "tap.h"
 
 static const char *const ctx_names[] = {
 	[IB_POLL_DIRECT] = "direct",

@@ -4,8 +4,8 @@
  *
  *	insmod kverbs_test.ko dev=softmr0 gid=1
  *
- * runs all cases and says in the kernel log, in TAP, how they went. Which are
- * the same lines for selftests/kverbs.sh, each with "kverbs: " before it.
+ * runs all cases and prints their results to the kernel's log, in TAP. Each line
+ * begins with "kverbs: "; selftests/kverbs.sh removes that.
  */
 #include <linux/err.h>
 #include <linux/module.h>
@@ -14,6 +14,7 @@
 
 #include "cases.h"
 #include "pair.h"
+#include "tap.h"
 
 static char *dev;
 module_param(dev, charp, 0444);
@@ -23,17 +24,7 @@ static int gid;
 module_param(gid, int, 0444);
 MODULE_PARM_DESC(gid, "index of the GID to connect by");
 
-static int nr_cases;
 static bool ran;
-
-void report(const char *what, const char *which, int err)
-{
-	nr_cases++;
-	pr_info("kverbs: %s %d %s%s%s\n", err ? "not ok" : "ok", nr_cases,
-		what, which ? ": " : "", which ?: "");
-	if (err)
-		pr_info("kverbs: # error %d\n", err);
-}
 
 static int test_device(struct ib_device *ibdev)
 {
@@ -45,7 +36,7 @@ static int test_device(struct ib_device *ibdev)
 	report("the GID", NULL, rdma_query_gid(ibdev, 1, gid, &t.gid));
 	run_cases(&t);
 	run_mr_cases(&t);
-	pr_info("kverbs: 1..%d\n", nr_cases);
+	report_end();
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <linux/workqueue.h>
 
 #include "pair.h"
+#include "tap.h"
 
 #define NR_PAGES	5
 

@@ -66,14 +66,4 @@ int send_bytes(struct pair *p, struct side *s, u32 off, u32 len, int flags,
 int rdma(struct pair *p, struct side *s, enum ib_wr_opcode op, u32 len,
 	 u64 addr, u32 rkey, struct request *r);
 
-/* main.c: one line of TAP */
-void report(const char *what, const char *which, int err);
-
-#define EXPECT(cond) do {						\
-	if (!(cond)) {							\
-		pr_info("kverbs: # %s:%d: %s\n", __func__, __LINE__, #cond); \
-		return -EINVAL;						\
-	}								\
-} while (0)
-
 #endif /* KVERBS_PAIR_H */

@@ -12,9 +12,8 @@
 #include "writer.h"
 
 #include <dlfcn.h>
+#include <infiniband/softmrdv.h>
 #include <rdma/rdma_verbs.h>
-
-#include "../userspace/provider/softmrdv.h"
 
 #define ALL	(LW | RW | RR | RA)
 #define BIND	(ALL | IBV_ACCESS_MW_BIND)

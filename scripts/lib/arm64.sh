@@ -186,7 +186,8 @@ arm64_provider() {
 arm64_selftests() {
 	mkdir -p "$ARM64_BUILD"/{selftests,kselftest}
 	cp "$UML_SOURCE"/tools/testing/selftests/*.h "$ARM64_BUILD/kselftest"
-	in_tools make -C /src/selftests O=/build/selftests KSELFTEST=/build/kselftest LDFLAGS=-fuse-ld=lld -j"$(nproc)" \
+	in_tools make -C /src/selftests O=/build/selftests KSELFTEST=/build/kselftest LDFLAGS=-fuse-ld=lld \
+		CPPFLAGS=-I/build/layer/usr/include -j"$(nproc)" \
 		CC="clang --target=$ARM64_TRIPLET --sysroot=/arm64/root"
 }
 
@@ -280,7 +281,7 @@ arm64_build_module() {
 
 arm64_build_selftests() {
 	with_lock linux-source uml_source_make || return
-	build_part arm64-selftests "$(arm64_source_key selftests kernel/uapi)" "tests for arm64" arm64_selftests
+	build_part arm64-selftests "$(arm64_source_key selftests kernel/uapi userspace/provider/softmrdv.h)" "tests for arm64" arm64_selftests
 }
 
 # arm64_build_guest ROLE TEST...: what the guest boots from, once module, provider and these tests are there

@@ -93,7 +93,8 @@ build_selftests() {
 	if [ -e "$TOP/selftests/Makefile" ]; then
 		mkdir -p "$IMAGE/selftests" "$IMAGE/kselftest"
 		cp "$UML_SOURCE"/tools/testing/selftests/*.h "$IMAGE/kselftest"
-		in_image make -C /src/selftests O=/build/selftests KSELFTEST=/build/kselftest -j"$(nproc)"
+		in_image make -C /src/selftests O=/build/selftests KSELFTEST=/build/kselftest CPPFLAGS=-I/build/layer/usr/include \
+			-j"$(nproc)"
 	fi
 	rm -rf "$new"
 	cp -r "$TOP/selftests" "$new"
@@ -155,7 +156,7 @@ build_userland() {
 	fi
 	# the tests need the kernel's harness; who only boots a guest need not fetch the source for them
 	if [ -d "$TOP/selftests" ] && [ -e "$UML_SOURCE/.done" ]; then
-		build_part selftests "$(source_key selftests scripts/bench kernel/uapi Documentation/conformance.rst)" \
+		build_part selftests "$(source_key selftests scripts/bench kernel/uapi userspace/provider/softmrdv.h Documentation/conformance.rst)" \
 			"selftests" build_selftests || return
 	fi
 }

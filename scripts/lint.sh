@@ -155,13 +155,26 @@ check_headers() {
 		complaints <"$dir.log" | sed 's:/build/lint/headers/:kernel/:g'
 }
 
-# Calls are read from objects: those of build-newest, after which this check runs, or they are built for it
+# Where the objects are that scripts/layers reads calls from; those of the module are from build-newest, after which this
+# check runs, or they are built for it
+LAYERS_OBJECTS=(
+	kernel="$IMAGE/kernel-newest"
+	selftests/kmod="$IMAGE/kmod-newest"
+	selftests/lib="$IMAGE/selftests/lib"
+	userspace/provider="$IMAGE/provider/provider/CMakeFiles/softmr.dir"
+	userspace/run="$IMAGE/run"
+	userspace/tools="$IMAGE/provider/tools/CMakeFiles/softmr-mr.dir"
+	userspace/tools/softmr="$IMAGE/provider/tools/softmr/CMakeFiles/softmr-tool.dir"
+)
+
+build_for_layers() {
+	[[ " ${CHECKS[*]} " == *" build-newest "* ]] || make_module "$TOP/kernel" newest -j"$(nproc)" || return
+	make_module "$TOP/selftests/kmod" newest && in_image make -C /src/userspace/run O=/build/run && build_layer uml
+}
+
 check_layers() {
-	if [[ " ${CHECKS[*]} " != *" build-newest "* ]]; then
-		make_module "$TOP/kernel" newest -j"$(nproc)" >"$LINT/layers.log" 2>&1 ||
-			{ echo "the module does not build; the log is $LINT/layers.log"; return; }
-	fi
-	"$TOP/scripts/layers" "$TOP" "$IMAGE/kernel-newest" || true
+	build_for_layers >"$LINT/layers.log" 2>&1 || { echo "the objects cannot be built; the log is $LINT/layers.log"; return; }
+	"$TOP/scripts/layers" "$TOP" "${LAYERS_OBJECTS[@]}" || true
 }
 
 check_semantics() { "$TOP/scripts/semantics" "$TOP" || true; }

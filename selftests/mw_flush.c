@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "region.h"
+#include "system.h"
 #include "window.h"
 
 #define SPAN	MIB
@@ -112,14 +113,6 @@ static void *writer_main(void *arg)
 	return NULL;
 }
 
-static void dawdle(int n)
-{
-	volatile int i;
-
-	for (i = 0; i < n; i++)
-		;
-}
-
 static int end(FIXTURE_DATA(flush) *self, enum how how)
 {
 	struct vt_ep *b = &self->pair.b;
@@ -154,7 +147,7 @@ static int qp_to(struct ibv_qp *qp, enum ibv_qp_state state)
  * state at once.
  */
 static int meet(FIXTURE_DATA(flush) *self, enum how how,
-		enum ibv_qp_state state, int delay)
+		enum ibv_qp_state state, long delay)
 {
 	pthread_t thread;
 	int ret;
@@ -166,7 +159,7 @@ static int meet(FIXTURE_DATA(flush) *self, enum how how,
 		return -EAGAIN;
 	while (!self->going)
 		;
-	dawdle(delay);
+	vt_spin(delay);
 	ret = end(self, how);
 	if (!ret)
 		ret = qp_to(self->pair.b.qp, state);
@@ -175,7 +168,7 @@ static int meet(FIXTURE_DATA(flush) *self, enum how how,
 }
 
 /* Return: what became of the one who asked. */
-static int meet_and_fail(FIXTURE_DATA(flush) *self, enum how how, int delay)
+static int meet_and_fail(FIXTURE_DATA(flush) *self, enum how how, long delay)
 {
 	uint32_t rkey = self->mw->rkey;
 	int ret = meet(self, how, IBV_QPS_ERR, delay);
@@ -196,7 +189,7 @@ TEST_F(flush, nothing_has_ended)
 	for (i = 0; i < ROUNDS && flushed < ENOUGH; i++) {
 		if (!self->bound)
 			ASSERT_EQ(0, bind_all(self));
-		ret = meet_and_fail(self, variant->how, i % 40 * 1000);
+		ret = meet_and_fail(self, variant->how, i % 40 * 10);
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
 		if (ret == IBV_WC_SUCCESS) {
 			self->bound = false;
@@ -233,7 +226,7 @@ TEST_F(flush, nothing_ends_while_it_drains)
 		rkey = self->mw->rkey;
 		ASSERT_EQ(0, vt_conn_open(&self->side, a, b));
 		ASSERT_EQ(0, meet(self, variant->how, IBV_QPS_SQD,
-				  i % 40 * 1000));
+				  i % 40 * 10));
 		if (vt_quiet(b->scq, 5)) {
 			waited++;
 			/* the writer, who may have found it shut */

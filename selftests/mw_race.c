@@ -2,7 +2,8 @@
 /*
  * Windows and regions that end while others use them, on several CPUs: a bind
  * against a deregistration, and a writer against each way to take its right
- * away. Once that has been said to be done, nothing is written any more.
+ * away. When the call that takes the right away has returned, nothing is
+ * written any more. Two calls that race meet in both orders, or the test fails.
  *
  * timeout: 180
  * paths: host wire
@@ -12,6 +13,7 @@
 #include <pthread.h>
 
 #include "region.h"
+#include "system.h"
 #include "window.h"
 
 FIXTURE(race)
@@ -57,18 +59,58 @@ static int fresh(FIXTURE_DATA(race) *self, enum ibv_mw_type type)
 	return ret;
 }
 
-/* So many steps of nothing, to have the two meet in different places. */
-static void dawdle(int n)
-{
-	volatile int i;
+/*
+ * A race between ibv_dereg_mr() and another call. Each round delays the call
+ * that came first in the last round: longer each time that it comes first
+ * again, and less when the order has changed. So both orders happen, however
+ * slow the machine is, and most rounds are near the point where they change.
+ *
+ * @lead: us that the other call waits; negative: that ibv_dereg_mr() waits
+ */
+struct race {
+	long lead;
+	long step;
+	bool dereg_first;
+	int dereg_won, other_won;
+};
 
-	for (i = 0; i < n; i++)
-		;
+#define RACE_STEP_MIN	1
+#define RACE_STEP_MAX	50000
+
+static void race_init(struct race *race)
+{
+	*race = (struct race){ .step = 100 };
 }
+
+static void race_count(struct race *race, bool dereg_first)
+{
+	if (dereg_first)
+		race->dereg_won++;
+	else
+		race->other_won++;
+	if (dereg_first == race->dereg_first)
+		race->step *= 2;
+	else
+		race->step /= 4;
+	if (race->step < RACE_STEP_MIN)
+		race->step = RACE_STEP_MIN;
+	if (race->step > RACE_STEP_MAX)
+		race->step = RACE_STEP_MAX;
+	race->dereg_first = dereg_first;
+	race->lead += dereg_first ? -race->step : race->step;
+}
+
+#define EXPECT_BOTH_ORDERS(race) do {				\
+	TH_LOG("dereg first: %d rounds, second: %d rounds",	\
+	       (race)->dereg_won, (race)->other_won);		\
+	EXPECT_GT((race)->dereg_won, 0);			\
+	EXPECT_GT((race)->other_won, 0);			\
+} while (0)
 
 struct dereg {
 	FIXTURE_DATA(race) *self;
-	int delay;
+	long delay;
+	int refused;
 	int ret;
 };
 
@@ -77,32 +119,33 @@ static void *dereg_main(void *arg)
 	struct dereg *d = arg;
 
 	pthread_barrier_wait(&d->self->start);
-	dawdle(d->delay);
+	vt_spin(d->delay);
 	d->ret = ibv_dereg_mr(d->self->w.mr);
 	return NULL;
 }
 
-/* One of the two is first, and the other hears of it. */
+/* The call that comes second fails. */
 TEST_F(race, bind_against_dereg)
 {
-	int i, status, bound = 0, gone = 0;
 	struct dereg d = { .self = self };
+	struct race race;
 	pthread_t thread;
+	int i, status;
 
+	race_init(&race);
 	for (i = 0; i < 60; i++) {
 		ASSERT_EQ(0, fresh(self, variant->type));
-		d.delay = i % 20 * 300;
+		d.delay = -race.lead;
 		ASSERT_EQ(0, pthread_create(&thread, NULL, dereg_main, &d));
 		pthread_barrier_wait(&self->start);
-		dawdle((19 - i % 20) * 100);
+		vt_spin(race.lead);
 		status = vt_bind_page(&self->pair.b, self->w.mw, &self->copy);
 		pthread_join(thread, NULL);
+		race_count(&race, status != IBV_WC_SUCCESS);
 		if (status == IBV_WC_SUCCESS) {
-			bound++;
 			ASSERT_EQ(EBUSY, d.ret);
 			ASSERT_EQ(0, vt_write_by(&self->pair, self->w.mw->rkey));
 		} else {
-			gone++;
 			ASSERT_EQ(IBV_WC_MW_BIND_ERR, status);
 			ASSERT_EQ(0, d.ret);
 			self->w.mr = NULL;
@@ -110,7 +153,7 @@ TEST_F(race, bind_against_dereg)
 		}
 		ASSERT_EQ(0, vt_window_close(&self->w));
 	}
-	TH_LOG("bound first %d times, gone first %d times", bound, gone);
+	EXPECT_BOTH_ORDERS(&race);
 }
 
 static void *dereg_until_done(void *arg)
@@ -118,36 +161,42 @@ static void *dereg_until_done(void *arg)
 	struct dereg *d = arg;
 
 	pthread_barrier_wait(&d->self->start);
-	do {
-		d->ret = ibv_dereg_mr(d->self->w.mr);
-	} while (d->ret == EBUSY);
+	vt_spin(d->delay);
+	d->refused = 0;
+	while ((d->ret = ibv_dereg_mr(d->self->w.mr)) == EBUSY)
+		d->refused++;
 	return NULL;
 }
 
 TEST_F(race, dealloc_against_dereg)
 {
 	struct dereg d = { .self = self };
+	struct race race;
 	pthread_t thread;
 	uint32_t rkey;
 	int i;
 
+	race_init(&race);
 	for (i = 0; i < 15; i++) {
 		ASSERT_EQ(0, fresh(self, variant->type));
 		ASSERT_EQ(0, vt_bind_page(&self->pair.b, self->w.mw, &self->copy));
 		ASSERT_EQ(0, vt_write_by(&self->pair, self->w.mw->rkey));
 		rkey = self->w.mw->rkey;
+		d.delay = -race.lead;
 		ASSERT_EQ(0, pthread_create(&thread, NULL, dereg_until_done,
 					    &d));
 		pthread_barrier_wait(&self->start);
-		dawdle(i % 10 * 1000);
+		vt_spin(race.lead);
 		ASSERT_EQ(0, ibv_dealloc_mw(self->w.mw));
 		self->w.mw = NULL;
 		pthread_join(thread, NULL);
+		race_count(&race, d.refused);
 		ASSERT_EQ(0, d.ret);
 		self->w.mr = NULL;
 		ASSERT_EQ(IBV_WC_REM_ACCESS_ERR, vt_write_by(&self->pair, rkey));
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
 	}
+	EXPECT_BOTH_ORDERS(&race);
 }
 
 /* -- nothing is written any more */
@@ -306,9 +355,8 @@ static void look(FIXTURE_DATA(end) *self, uint8_t *sample)
 }
 
 struct gone {
-	FIXTURE_DATA(end) *self;
 	struct ibv_mr *mr;
-	int delay;
+	long delay;
 	int ret;
 };
 
@@ -316,21 +364,21 @@ static void *other_goes(void *arg)
 {
 	struct gone *g = arg;
 
-	dawdle(g->delay);
+	vt_spin(g->delay);
 	g->ret = ibv_dereg_mr(g->mr);
 	return NULL;
 }
 
 /*
- * A window is written through all the time, and to be bound elsewhere. The
- * region that it is to be bound to goes at that moment: before the bind, and
- * then the writer has noticed nothing, or not at all.
+ * A peer writes through a window while it is bound to another region, and that
+ * region is deregistered at the same moment. If ibv_dereg_mr() comes first, the
+ * bind fails, and the writer does not notice anything.
  */
 static void rebind_or_not(struct __test_metadata *_metadata,
-			  FIXTURE_DATA(end) *self, int delay, int *refused)
+			  FIXTURE_DATA(end) *self, struct race *race)
 {
 	struct vt_ep *b = &self->pair.b;
-	struct gone gone = { .self = self, .delay = delay };
+	struct gone gone = { .delay = -race->lead };
 	pthread_t writer, thread;
 	struct ibv_mr copy;
 	int ret;
@@ -345,8 +393,10 @@ static void rebind_or_not(struct __test_metadata *_metadata,
 	while (!self->going)
 		;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, other_goes, &gone));
+	vt_spin(race->lead);
 	ret = vt_bind_page(&self->ctl, self->w.mw, &copy);
 	pthread_join(thread, NULL);
+	race_count(race, ret != IBV_WC_SUCCESS);
 	if (ret == IBV_WC_SUCCESS) {
 		EXPECT_EQ(EBUSY, gone.ret);
 	} else {
@@ -354,7 +404,6 @@ static void rebind_or_not(struct __test_metadata *_metadata,
 		EXPECT_EQ(0, gone.ret);
 		usleep(2000);
 		EXPECT_EQ(0, self->status);
-		++*refused;
 		ASSERT_EQ(0, ibv_dealloc_mw(self->w.mw));
 		self->w.mw = NULL;
 	}
@@ -367,16 +416,18 @@ static void rebind_or_not(struct __test_metadata *_metadata,
 
 TEST_F(end, rebind_is_done_or_not)
 {
-	int i, refused = 0;
+	struct race race;
+	int i;
 
 	if (variant->how != REBIND)
 		SKIP(return, "nothing is bound again");
+	race_init(&race);
 	for (i = 0; i < 60 && !_metadata->exit_code; i++) {
-		rebind_or_not(_metadata, self, i % 20 * 500, &refused);
+		rebind_or_not(_metadata, self, &race);
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
 		ASSERT_EQ(0, ctl_connect(self));
 	}
-	TH_LOG("refused %d of %d times", refused, i);
+	EXPECT_BOTH_ORDERS(&race);
 }
 
 TEST_F(end, nothing_is_written_after)
@@ -391,7 +442,7 @@ TEST_F(end, nothing_is_written_after)
 		ASSERT_EQ(0, pthread_create(&thread, NULL, writer_main, self));
 		while (!self->going)
 			;
-		dawdle(i % 8 * 2000);
+		vt_spin(i % 8 * 10);
 		ret = end_target(self, variant->how);
 		look(self, before);
 		/* The writer may be refused before, which flushes its QP. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a test changes of the kernel, and of its own process. */
+/* What a test changes of the kernel and of its own process; and a delay. */
 #ifndef VT_SYSTEM_H
 #define VT_SYSTEM_H
 
@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+void vt_spin(long us);
 int vt_put(const char *path, const char *text);
 int vt_no_more_addresses(struct rlimit *was);
 int vt_capability(int cap, bool may);

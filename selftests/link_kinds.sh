@@ -36,13 +36,21 @@ make_netdev() {
 	wireguard) ip link add top0 type wireguard ;;
 	tap | tun) modprobe -q tun; ip tuntap add top0 mode "$1" ;;
 	esac
+} >"$WORK/made" 2>&1
+
+# no_driver KIND: make_netdev failed because this kernel has no driver for such a netdev
+no_driver() {
+	case $1 in
+	tap | tun) [ ! -e /dev/net/tun ] ;;
+	*) grep -q 'Unknown device type' "$WORK/made" ;;
+	esac
 }
 
 kind() {
 	local kind=$1 up=${2:-"4: ACTIVE"}
-	if ! make_netdev "$kind" 2>/dev/null; then
+	if ! make_netdev "$kind"; then
 		remove_netdevs
-		skip "$kind" "this kernel cannot make one"
+		if no_driver "$kind"; then skip "$kind" "this kernel has no driver for it"; else not_ok "$kind: netdev" "$WORK/made"; fi
 		return
 	fi
 	# as if by users: first the link, then the addresses. But where there is no Ethernet the core learns of none that

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # In which order scripts/run-tests.sh does its jobs, and how many at a time.
 # timeout: 60
+# shellcheck disable=SC2317 # functions are called by what schedule.sh has
 set -uo pipefail
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=scripts/lib/schedule.sh

@@ -220,8 +220,8 @@ install_all() {
 	awk '!seen[$0]++' "$NEW" >"$DESTDIR$MANIFEST"
 }
 
-# What a running system has to be told
-settle() {
+# A running system reads again what the new files are part of
+reload_system() {
 	[ -z "$DESTDIR" ] || return 0
 	depmod "$RELEASE"
 	! have ldconfig || ldconfig
@@ -263,5 +263,5 @@ step "module for $RELEASE" module_for_host
 step "provider and tools" userspace_for_host
 sign_module
 install_all
-settle
+reload_system
 say_end

@@ -61,7 +61,8 @@ remove_files() {
 	done
 }
 
-settle() {
+# reload_system MANIFEST: a running system reads again what the removed files were part of
+reload_system() {
 	local release
 	sed -nE 's,^(/usr)?/lib/modules/([^/]*)/.*[^/]$,\2,p' "$1" | sort -u | while IFS= read -r release; do
 		[ ! -d "/lib/modules/$release/kernel" ] || depmod "$release"
@@ -90,5 +91,5 @@ if [ -z "$DESTDIR" ]; then
 	unload
 fi
 remove_files "$list"
-[ -n "$DESTDIR" ] || settle "$list"
+[ -n "$DESTDIR" ] || reload_system "$list"
 say "softmr is removed${DESTDIR:+ from $DESTDIR}: $(grep -vc '/$' "$list") files."

@@ -15,7 +15,7 @@ static bool entries_fit(const struct smr_ring_info *info, uint32_t head)
 	       info->stride >= head + info->max_inline;
 }
 
-static void follow_ring(struct smr_wq *wq)
+static void load_indices(struct smr_wq *wq)
 {
 	wq->cons = smr_load_acquire(&wq->ring.hdr->cons);
 	wq->prod = smr_load_acquire(&wq->ring.hdr->prod);
@@ -85,7 +85,7 @@ int smr_wq_use_ring(struct smr_wq *wq, int fd,
 	smr_ring_unmap(&wq->ring);
 	wq->ring = ring;
 	set_limits(wq, info);
-	follow_ring(wq);
+	load_indices(wq);
 	return 0;
 }
 
@@ -100,7 +100,7 @@ void smr_wq_fini(struct smr_wq *wq)
 }
 
 /**
- * smr_wq_reset - follow the indices that the kernel has set
+ * smr_wq_reset - take over the indices that the kernel has set
  * @wq: a queue whose QP is in the RESET state
  *
  * Takes the queue's lock.
@@ -110,6 +110,6 @@ void smr_wq_reset(struct smr_wq *wq)
 	if (!wq->ring.hdr)
 		return;
 	smr_lock(&wq->lock);
-	follow_ring(wq);
+	load_indices(wq);
 	smr_unlock(&wq->lock);
 }

@@ -259,8 +259,11 @@ static void reap(void)
 	}
 }
 
-/* Tell of each command that has ended and whose output is sent; how many go on */
-static int settle(void)
+/*
+ * Send the status of each command that has ended and whose output is sent.
+ * Return: how many commands are left.
+ */
+static int send_statuses(void)
 {
 	int k, i, left = 0;
 
@@ -407,7 +410,7 @@ void agent_run(const struct job *job, struct wire *wire)
 	wire_put(line, FRAME_UP, 0, 0, NULL, 0);
 	for (k = 1; k <= (job_get(job, "each") ? job_int(job, "nodes") : 1); k++)
 		start(job, k);
-	while (settle()) {
+	while (send_statuses()) {
 		wire_send(line);
 		poll_set(&set, signals);
 		if (poll(set.fds, set.n, -1) < 0)

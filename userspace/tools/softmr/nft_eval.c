@@ -428,7 +428,7 @@ static void eval_base(struct nft_answer *answer, struct eval *eval,
 		       (is(chain, "policy", "drop") ? FATE_DROP : FATE_ACCEPT);
 	if (!(fate & FATE_DROP))
 		return;
-	/* one that drops for certain is what people want to hear of */
+	/* a rule that drops for certain is what users want to know */
 	if (answer->family && (answer->fate == FATE_DROP || fate & FATE_ACCEPT))
 		return;
 	answer->fate = fate;

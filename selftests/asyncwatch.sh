@@ -39,8 +39,8 @@ silent() {
 	is "$(all_events)" "$before" || { cat "$WATCH"; return 1; }
 }
 
-# What was done before has had its events
-settled() {
+# The events of what was done before have arrived: none came for a while
+events_done() {
 	local before
 	before=$(all_events)
 	nap 0.3
@@ -56,26 +56,26 @@ fi
 timeout -k 2 50 ibv_asyncwatch -d "$DEV" >"$WATCH" 2>&1 &
 on_exit kill $!
 check "it starts" within 10 watch_starts || finish
-within 5 settled
+within 5 events_done
 
 check "netdev down: PORT_ERR" tells $ERR ip link set veth0 down
 check "netdev up: PORT_ACTIVE" tells $ACTIVE ip link set veth0 up
 check "carrier lost: PORT_ERR" tells $ERR ip -n "$NS" link set veth0 down
 check "carrier back: PORT_ACTIVE" tells $ACTIVE ip -n "$NS" link set veth0 up
-within 5 settled
+within 5 events_done
 check "it is up already: nothing" silent ip link set veth0 up
 check "another MTU: nothing" silent ip link set veth0 mtu 1400
 
 check "an IPv4 address more: GID_CHANGE" tells $GID ip addr add 10.1.0.77/24 dev veth0
-within 5 settled
+within 5 events_done
 check "an IPv4 address less: GID_CHANGE" tells $GID ip addr del 10.1.0.77/24 dev veth0
-within 5 settled
+within 5 events_done
 check "an IPv6 address more: GID_CHANGE" tells $GID ip addr add fd01::77/64 dev veth0 nodad
-within 5 settled
+within 5 events_done
 check "an IPv6 address less: GID_CHANGE" tells $GID ip addr del fd01::77/64 dev veth0
-within 5 settled
+within 5 events_done
 check "another MAC address: GID_CHANGE" tells $GID ip link set veth0 address 02:00:00:00:00:77
-within 5 settled
+within 5 events_done
 ip link add other0 up type dummy && on_exit ip link del other0
 check "another netdev's address: nothing" silent ip addr add 10.9.0.1/24 dev other0
 check "another netdev down: nothing" silent ip link set other0 down

@@ -33,7 +33,7 @@ static int limit(int handles, int objects)
 		snprintf(o, sizeof(o), "%d", objects);
 	snprintf(line, sizeof(line), "%s hca_handle=%s hca_object=%s",
 		 getenv("SMR_DEV"), h, o);
-	return vt_put(GROUP "/rdma.max", line);
+	return vt_write_file(GROUP "/rdma.max", line);
 }
 
 /* What the group has of @what now; nothing is said where there is nothing. */
@@ -75,19 +75,19 @@ static long memory(const char *what)
 /* Each test is a process of its own, which goes into the group. */
 static int enter_group(void)
 {
-	int ret = vt_put(CGROUPS "cgroup.subtree_control", "+rdma +memory");
+	int ret = vt_write_file(CGROUPS "cgroup.subtree_control", "+rdma +memory");
 
 	if (ret)
 		return ret;
 	if (mkdir(GROUP, 0755) && errno != EEXIST)
 		return -errno;
-	return vt_put(GROUP "/cgroup.procs", "0");
+	return vt_write_file(GROUP "/cgroup.procs", "0");
 }
 
 /* On Linux 6.12 a group that goes with limits stays in the list of the device, which trips over it later. */
 static void leave_group(void)
 {
-	vt_put(CGROUPS "cgroup.procs", "0");
+	vt_write_file(CGROUPS "cgroup.procs", "0");
 	limit(-1, -1);
 	rmdir(GROUP);
 }
@@ -239,25 +239,25 @@ TEST_F(objects, limited)
 	EXPECT_EQ(2, before);
 	ASSERT_EQ(0, limit(-1, before + 2));
 	for (i = 0; i < 2; i++) {
-		o[i] = vt_object_make(variant->kind, &self->parts);
+		o[i] = vt_object_create(variant->kind, &self->parts);
 		ASSERT_NE(NULL, o[i])
 			TH_LOG("%d: errno %d", i, errno);
 	}
-	EXPECT_EQ(NULL, vt_object_make(variant->kind, &self->parts));
+	EXPECT_EQ(NULL, vt_object_create(variant->kind, &self->parts));
 	EXPECT_EQ(EAGAIN, errno);
 	EXPECT_EQ(before + 2, used("hca_object"));
 
 	ASSERT_EQ(0, limit(-1, before + 3));
-	o[2] = vt_object_make(variant->kind, &self->parts);
+	o[2] = vt_object_create(variant->kind, &self->parts);
 	ASSERT_NE(NULL, o[2])
 		TH_LOG("after the limit was raised: errno %d", errno);
-	EXPECT_EQ(NULL, vt_object_make(variant->kind, &self->parts));
+	EXPECT_EQ(NULL, vt_object_create(variant->kind, &self->parts));
 	/* one goes, and another may come */
-	EXPECT_EQ(0, vt_object_drop(variant->kind, o[0]));
-	o[0] = vt_object_make(variant->kind, &self->parts);
+	EXPECT_EQ(0, vt_object_destroy(variant->kind, o[0]));
+	o[0] = vt_object_create(variant->kind, &self->parts);
 	ASSERT_NE(NULL, o[0]);
 	for (i = 0; i < 3; i++)
-		EXPECT_EQ(0, vt_object_drop(variant->kind, o[i]));
+		EXPECT_EQ(0, vt_object_destroy(variant->kind, o[i]));
 	EXPECT_EQ(before, used("hca_object"));
 }
 

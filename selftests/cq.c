@@ -112,7 +112,7 @@ TEST_F(cq, resize)
 		EXPECT_LE(sizes[i], self->a->scq->cqe);
 		ASSERT_EQ(0, take_n(self->a->scq, &seen, 26));
 	}
-	EXPECT_TRUE(vt_quiet(self->a->scq, 20));
+	EXPECT_TRUE(vt_no_completion(self->a->scq, 20));
 }
 
 TEST_F(cq, resize_refused)
@@ -191,7 +191,7 @@ TEST_F(cq, resize_in_traffic)
 	}
 	EXPECT_EQ(0, vt_resizer_end(&r));
 	EXPECT_EQ(0, ret);
-	EXPECT_TRUE(vt_quiet(self->a->scq, 10));
+	EXPECT_TRUE(vt_no_completion(self->a->scq, 10));
 }
 
 /* -- the completions of a QP that is no more */
@@ -228,7 +228,7 @@ TEST_F(cq, room_of_a_former_qp)
 		}
 		ASSERT_EQ(0, vt_pair_reset(&self->pair));
 	}
-	EXPECT_TRUE(vt_quiet(self->a->scq, 0));
+	EXPECT_TRUE(vt_no_completion(self->a->scq, 0));
 	seen = sent;
 	ASSERT_EQ(0, complete_n(self->a, self->a->qp, &self->wr, &sent, CQE));
 	EXPECT_EQ(0, take_n(self->a->scq, &seen, CQE));
@@ -265,7 +265,7 @@ TEST_F(cq, beside_a_former_qp)
 			EXPECT_EQ(0, take_n(self->a->scq, &seen, parts[i].n));
 	}
 	EXPECT_EQ(0, take_n(self->a->scq, &seen, CQE - 30));
-	EXPECT_TRUE(vt_quiet(self->a->scq, 0));
+	EXPECT_TRUE(vt_no_completion(self->a->scq, 0));
 }
 
 /* Let the sender's CQ be one that its only thread polls by batches. */

@@ -77,7 +77,7 @@ static int fill(enum vt_object kind, struct vt_parts *parts, int max, void **o)
 	int n;
 
 	for (n = 0; n <= max; n++) {
-		o[n] = vt_object_make(kind, parts);
+		o[n] = vt_object_create(kind, parts);
 		if (!o[n])
 			break;
 	}
@@ -93,17 +93,17 @@ TEST_F(limits, reached)
 	ASSERT_LE(n, self->max);
 	EXPECT_GE(n, self->max - IN_USE);
 	/* in the place of one that goes another can come, but only one */
-	EXPECT_EQ(0, vt_object_drop(variant->kind, self->o[0]));
-	self->o[0] = vt_object_make(variant->kind, &self->parts);
+	EXPECT_EQ(0, vt_object_destroy(variant->kind, self->o[0]));
+	self->o[0] = vt_object_create(variant->kind, &self->parts);
 	ASSERT_NE(NULL, self->o[0]);
-	EXPECT_EQ(NULL, vt_object_make(variant->kind, &self->parts));
+	EXPECT_EQ(NULL, vt_object_create(variant->kind, &self->parts));
 	EXPECT_EQ(ENOMEM, errno);
 	for (i = 0; i < n; i++)
-		ASSERT_EQ(0, vt_object_drop(variant->kind, self->o[i]));
+		ASSERT_EQ(0, vt_object_destroy(variant->kind, self->o[i]));
 	/* and all of it again: nothing was lost on the way */
 	EXPECT_EQ(n, fill(variant->kind, &self->parts, self->max, self->o));
 	for (i = 0; i < n; i++)
-		ASSERT_EQ(0, vt_object_drop(variant->kind, self->o[i]));
+		ASSERT_EQ(0, vt_object_destroy(variant->kind, self->o[i]));
 }
 
 /* The limit is the device's, not the process's; one that dies gives all back. */
@@ -120,14 +120,14 @@ TEST_F(limits, of_all_processes)
 		if (!status)
 			fill(variant->kind, &parts, self->max, self->o);
 		_exit(status || errno != ENOMEM ||
-		      vt_object_make(variant->kind, &parts));
+		      vt_object_create(variant->kind, &parts));
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	n = fill(variant->kind, &self->parts, self->max, self->o);
 	EXPECT_GE(n, self->max - IN_USE);
 	for (i = 0; i < n; i++)
-		ASSERT_EQ(0, vt_object_drop(variant->kind, self->o[i]));
+		ASSERT_EQ(0, vt_object_destroy(variant->kind, self->o[i]));
 }
 
 VT_HARNESS_MAIN

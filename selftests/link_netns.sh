@@ -3,8 +3,9 @@
 # nodes: 1
 # timeout: 120
 #
-# Links and network namespaces: sockets are where links live, namespaces with the same addresses do not hear each other;
-# who sees a device when namespaces share them and when they do not; devices, netdevs and namespaces that go elsewhere
+# Links and network namespaces: a link's sockets are in its namespace; namespaces with the same addresses do not receive
+# each other's packets; who sees a device when namespaces share devices and when they do not; devices, netdevs and
+# namespaces that are moved
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -52,12 +53,12 @@ within 20 no_netns "$A"
 
 received() { echo "$(($(counter "$1" rx_packets) + $(counter "$1" local_ops)))"; }
 
-# apart: traffic in the first pair; the second hears nothing
+# apart: traffic in the first pair; the second receives nothing
 apart() {
 	local before2 before3 before0
 	before0=$(received "${LINKS[0]}") before2=$(received "${LINKS[2]}") before3=$(received "${LINKS[3]}")
 	pingpong server client v4 -n 50 -c && pingpong server client v6 -n 50 -c || return
-	[ "$(received "${LINKS[0]}")" -gt "$before0" ] || { echo "the first heard nothing"; return 1; }
+	[ "$(received "${LINKS[0]}")" -gt "$before0" ] || { echo "the first received nothing"; return 1; }
 	is "$(received "${LINKS[2]}")" "$before2" && is "$(received "${LINKS[3]}")" "$before3"
 }
 
@@ -80,7 +81,7 @@ if pair "$A" "$B" "${LINKS[0]}" "${LINKS[1]}" && pair "$C" "$D" "${LINKS[2]}" "$
 	side client "${LINKS[1]}" "$B" 10.1.0.2 fd01::2
 	side server2 "${LINKS[2]}" "$C" 10.1.0.1 fd01::1
 	side client2 "${LINKS[3]}" "$D" 10.1.0.2 fd01::2
-	check "two pairs with the same addresses: one does not hear the other" apart
+	check "two pairs with the same addresses: no packet goes from one to the other" apart
 	check "traffic in both at once" at_once
 	for ns in "$A" "$B" "$C" "$D"; do check "sockets in $ns" sockets_are "$ns" 2; done
 	check "shared: all see a device" sees "$C" "${LINKS[0]}"

@@ -103,7 +103,7 @@ TEST_F(mcast, all_that_are_attached)
 		EXPECT_TRUE(received(self->b, self->a, &self->group));
 	}
 	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
-	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
+	EXPECT_TRUE(vt_no_completion(self->b->rcq, 20));
 	EXPECT_EQ(0, ibv_detach_mcast(self->a->qp, &self->group, 0));
 	EXPECT_EQ(0, ibv_detach_mcast(self->b->qp, &self->group, 0));
 }
@@ -132,17 +132,17 @@ TEST_F(mcast, nobody_else)
 	ASSERT_NE(NULL, ah);
 	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
-	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
+	EXPECT_TRUE(vt_no_completion(self->b->rcq, 20));
 	ASSERT_EQ(0, ibv_attach_mcast(self->b->qp, &other, 0));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
-	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
+	EXPECT_TRUE(vt_no_completion(self->b->rcq, 20));
 	self->wr.wr.ud.ah = ah;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(received(self->b, self->a, &other));
 	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
 	ASSERT_EQ(0, ibv_detach_mcast(self->b->qp, &other, 0));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
-	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
+	EXPECT_TRUE(vt_no_completion(self->b->rcq, 20));
 	EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
 
@@ -153,17 +153,17 @@ TEST_F(mcast, not_for_the_group)
 	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
 	self->wr.wr.ud.remote_qkey ^= 1;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
-	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
+	EXPECT_TRUE(vt_no_completion(self->b->rcq, 20));
 	self->wr.wr.ud.remote_qkey ^= 1;
 	self->wr.wr.ud.remote_qpn = self->b->qp->qp_num;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
-	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
+	EXPECT_TRUE(vt_no_completion(self->b->rcq, 20));
 	self->wr.wr.ud.remote_qpn = MULTICAST_QPN;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(received(self->b, self->a, &self->group));
 }
 
-/* A QP that does not want to hear itself, and one beside it that does */
+/* A QP that blocks its own multicasts, beside a QP that gets them */
 TEST_F(mcast, own_messages_blocked)
 {
 	struct ibv_qp_init_attr_ex init = {
@@ -188,7 +188,7 @@ TEST_F(mcast, own_messages_blocked)
 	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(received(self->b, self->a, &self->group));
-	EXPECT_TRUE(vt_quiet(self->a->rcq, 20));
+	EXPECT_TRUE(vt_no_completion(self->a->rcq, 20));
 }
 
 TEST_F(mcast, what_cannot_be)

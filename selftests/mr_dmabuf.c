@@ -134,17 +134,17 @@ TEST_F(dmabuf, bounds)
 	vt_fill(self->all, LEN, 5, 0);
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-			  vt_region_go(&self->pair, &self->r, VT_WRITE,
-				       bad[i].off, bad[i].len))
+			  vt_region_copy(&self->pair, &self->r, VT_WRITE,
+					 bad[i].off, bad[i].len))
 			TH_LOG("%lld, %zu", (long long)bad[i].off, bad[i].len);
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
 		EXPECT_EQ(IBV_WC_LOC_PROT_ERR,
-			  vt_region_go(&self->pair, &self->r, VT_PUSH,
-				       bad[i].off, bad[i].len));
+			  vt_region_copy(&self->pair, &self->r, VT_PUSH,
+					 bad[i].off, bad[i].len));
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
 	}
 	EXPECT_TRUE(vt_check("buffer", self->all, LEN, 5, 0));
-	EXPECT_EQ(0, vt_region_go(&self->pair, &self->r, VT_WRITE, 0, 1000));
+	EXPECT_EQ(0, vt_region_copy(&self->pair, &self->r, VT_WRITE, 0, 1000));
 }
 
 TEST_F(dmabuf, rights)
@@ -164,17 +164,17 @@ TEST_F(dmabuf, rights)
 
 	for (i = 0; i < ARRAY_SIZE(rights); i++) {
 		ASSERT_EQ(0, reg(self, 0, LEN, 0, rights[i].access));
-		EXPECT_EQ(rights[i].write, vt_region_go(&self->pair, &self->r,
-							VT_WRITE, 0, 5000));
+		EXPECT_EQ(rights[i].write, vt_region_copy(&self->pair, &self->r,
+							  VT_WRITE, 0, 5000));
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
-		EXPECT_EQ(rights[i].read, vt_region_go(&self->pair, &self->r,
-						       VT_READ, 0, 5000));
+		EXPECT_EQ(rights[i].read, vt_region_copy(&self->pair, &self->r,
+							 VT_READ, 0, 5000));
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
-		EXPECT_EQ(rights[i].recv, vt_region_go(&self->pair, &self->r,
-						       VT_RECV, 0, 5000));
+		EXPECT_EQ(rights[i].recv, vt_region_copy(&self->pair, &self->r,
+							 VT_RECV, 0, 5000));
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
-		EXPECT_EQ(0, vt_region_go(&self->pair, &self->r, VT_SEND, 0,
-					  5000));
+		EXPECT_EQ(0, vt_region_copy(&self->pair, &self->r, VT_SEND, 0,
+					    5000));
 	}
 }
 
@@ -220,9 +220,9 @@ TEST_F(dmabuf, what_cannot_be)
 TEST_F(dmabuf, empty)
 {
 	ASSERT_EQ(0, reg(self, PAGE, 0, PAGE, VT_ACCESS_ALL));
-	EXPECT_EQ(0, vt_region_go(&self->pair, &self->r, VT_WRITE, 0, 0));
+	EXPECT_EQ(0, vt_region_copy(&self->pair, &self->r, VT_WRITE, 0, 0));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-		  vt_region_go(&self->pair, &self->r, VT_WRITE, 0, 1));
+		  vt_region_copy(&self->pair, &self->r, VT_WRITE, 0, 1));
 }
 
 /* The region keeps the buffer, whoever else has let go of it. */
@@ -253,7 +253,7 @@ TEST_F(dmabuf, registered_many_times)
 		EXPECT_TRUE(vt_region_works(&self->pair, &r[i], 0, 2 * PAGE));
 		EXPECT_EQ(0, ibv_dereg_mr(r[i].mr));
 		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-			  vt_region_go(&self->pair, &r[i], VT_WRITE, 0, 1));
+			  vt_region_copy(&self->pair, &r[i], VT_WRITE, 0, 1));
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
 	}
 }

@@ -74,7 +74,7 @@ static void fail_nth(FIXTURE_DATA(nth) *self, int n)
 /* Whether that has come to pass; it does not, any more. */
 static bool has_failed(FIXTURE_DATA(nth) *self)
 {
-	int ret = vt_fail_had(self->fd);
+	int ret = vt_fail_happened(self->fd);
 
 	if (ret < 0)
 		abort();
@@ -381,7 +381,7 @@ static int bind(FIXTURE_DATA(nth) *self)
 	return ret ? ret : -vt_status(self->pair.b.scq, 5);
 }
 
-/* Neither a bind nor its end needs memory, once the doorbell is heard. */
+/* After the doorbell, neither a bind nor an unbind allocates memory. */
 static void sweep_bind(struct __test_metadata *_metadata,
 		       FIXTURE_DATA(nth) *self, enum ibv_mw_type type)
 {
@@ -441,8 +441,8 @@ TEST_F(nth, advise) { SWEEP(.prepare = no_pages, .run = advise_later); }
 
 static int go(FIXTURE_DATA(nth) *self, enum vt_way way)
 {
-	int status = vt_region_go(&self->pair, &self->r, way, CHUNK - 2 * PAGE,
-				  5 * PAGE);
+	int status = vt_region_copy(&self->pair, &self->r, way, CHUNK - 2 * PAGE,
+				    5 * PAGE);
 
 	return -status;
 }

@@ -302,7 +302,7 @@ static int use(struct vt_pair *pair, uint32_t rkey)
 	int status;
 
 	mr.rkey = rkey;
-	status = vt_region_go(pair, &r, VT_WRITE, VT_GUARD, 8);
+	status = vt_region_copy(pair, &r, VT_WRITE, VT_GUARD, 8);
 	if (status && vt_pair_recover(pair))
 		return -EIO;
 	return status;

@@ -198,7 +198,7 @@ TEST_F(flush, nothing_has_ended)
 		ASSERT_EQ(IBV_WC_WR_FLUSH_ERR, ret);
 		flushed++;
 		ASSERT_EQ(IBV_WC_SUCCESS,
-			  vt_write_by(&self->pair, self->mw->rkey)) {
+			  vt_write_through(&self->pair, self->mw->rkey)) {
 			TH_LOG("the window is shut, in round %d", i);
 		}
 		ASSERT_EQ(EBUSY, ibv_dereg_mr(self->mr));
@@ -227,18 +227,18 @@ TEST_F(flush, nothing_ends_while_it_drains)
 		ASSERT_EQ(0, vt_conn_open(&self->side, a, b));
 		ASSERT_EQ(0, meet(self, variant->how, IBV_QPS_SQD,
 				  i % 40 * 10));
-		if (vt_quiet(b->scq, 5)) {
+		if (vt_no_completion(b->scq, 5)) {
 			waited++;
 			/* the writer, who may have found it shut */
 			ASSERT_EQ(0, vt_wait(a->scq, &wc));
 			ASSERT_EQ(IBV_WC_SUCCESS,
-				  vt_write_by(&self->pair, rkey)) {
+				  vt_write_through(&self->pair, rkey)) {
 				TH_LOG("the window is shut, in round %d", i);
 			}
 			ASSERT_EQ(0, qp_to(b->qp, IBV_QPS_RTS));
 			ASSERT_EQ(IBV_WC_SUCCESS, vt_status(b->scq, 2));
 			EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-				  vt_write_by(&self->pair, rkey));
+				  vt_write_through(&self->pair, rkey));
 		}
 		vt_conn_close(&self->side);
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));

@@ -144,7 +144,7 @@ TEST_F(race, bind_against_dereg)
 		race_count(&race, status != IBV_WC_SUCCESS);
 		if (status == IBV_WC_SUCCESS) {
 			ASSERT_EQ(EBUSY, d.ret);
-			ASSERT_EQ(0, vt_write_by(&self->pair, self->w.mw->rkey));
+			ASSERT_EQ(0, vt_write_through(&self->pair, self->w.mw->rkey));
 		} else {
 			ASSERT_EQ(IBV_WC_MW_BIND_ERR, status);
 			ASSERT_EQ(0, d.ret);
@@ -180,7 +180,7 @@ TEST_F(race, dealloc_against_dereg)
 	for (i = 0; i < 15; i++) {
 		ASSERT_EQ(0, fresh(self, variant->type));
 		ASSERT_EQ(0, vt_bind_page(&self->pair.b, self->w.mw, &self->copy));
-		ASSERT_EQ(0, vt_write_by(&self->pair, self->w.mw->rkey));
+		ASSERT_EQ(0, vt_write_through(&self->pair, self->w.mw->rkey));
 		rkey = self->w.mw->rkey;
 		d.delay = -race.lead;
 		ASSERT_EQ(0, pthread_create(&thread, NULL, dereg_until_done,
@@ -193,7 +193,7 @@ TEST_F(race, dealloc_against_dereg)
 		race_count(&race, d.refused);
 		ASSERT_EQ(0, d.ret);
 		self->w.mr = NULL;
-		ASSERT_EQ(IBV_WC_REM_ACCESS_ERR, vt_write_by(&self->pair, rkey));
+		ASSERT_EQ(IBV_WC_REM_ACCESS_ERR, vt_write_through(&self->pair, rkey));
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
 	}
 	EXPECT_BOTH_ORDERS(&race);

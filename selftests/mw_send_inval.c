@@ -73,7 +73,7 @@ TEST_F(inval, data_and_key)
 
 		ASSERT_EQ(0, vt_bind_page(b, self->w.mw, self->w.mr));
 		rkey = self->w.mw->rkey;
-		ASSERT_EQ(0, vt_write_by(&self->pair, rkey));
+		ASSERT_EQ(0, vt_write_through(&self->pair, rkey));
 		vt_fill(b->buf.p, b->buf.len, b->buf.seed, 0);
 		vt_fill(a->buf.p + VT_GUARD, lens[i], i, 0);
 		ASSERT_EQ(0, send_inval(self, rkey, lens[i]));
@@ -87,7 +87,7 @@ TEST_F(inval, data_and_key)
 		EXPECT_EQ(rkey, wc.invalidated_rkey);
 		EXPECT_TRUE(vt_check_sges(&sge, 1, lens[i], i));
 		EXPECT_TRUE(vt_buf_restore(&b->buf, &sge, 1, lens[i]));
-		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, vt_write_by(&self->pair, rkey));
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, vt_write_through(&self->pair, rkey));
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
 	}
 	/* the region is free again */
@@ -113,19 +113,19 @@ TEST_F(inval, what_is_no_window_of_this_qp)
 	/* nothing, a region, a window that is not bound, one of type 1 */
 	refused(_metadata, self, 0);
 	refused(_metadata, self, self->w.mr->rkey);
-	EXPECT_EQ(0, vt_write_by(&self->pair, self->w.mr->rkey));
+	EXPECT_EQ(0, vt_write_through(&self->pair, self->w.mr->rkey));
 	refused(_metadata, self, self->w.mw->rkey);
 	ASSERT_NE(NULL, mw_1);
 	ASSERT_EQ(0, vt_bind_page(b, mw_1, self->w.mr));
 	refused(_metadata, self, mw_1->rkey);
-	EXPECT_EQ(0, vt_write_by(&self->pair, mw_1->rkey));
+	EXPECT_EQ(0, vt_write_through(&self->pair, mw_1->rkey));
 	EXPECT_EQ(0, ibv_dealloc_mw(mw_1));
 	/* a bound one under another tag, and under its former one */
 	rkey = self->w.mw->rkey;
 	ASSERT_EQ(0, vt_bind_page(b, self->w.mw, self->w.mr));
 	refused(_metadata, self, rkey);
 	refused(_metadata, self, self->w.mw->rkey ^ 0x80);
-	EXPECT_EQ(0, vt_write_by(&self->pair, self->w.mw->rkey));
+	EXPECT_EQ(0, vt_write_through(&self->pair, self->w.mw->rkey));
 	/* by way of another connection, whose QP is not the window's */
 	ASSERT_EQ(0, vt_pair_open(&elsewhere, &self->pair.b.conf));
 	{
@@ -134,7 +134,7 @@ TEST_F(inval, what_is_no_window_of_this_qp)
 		refused(_metadata, &other, self->w.mw->rkey);
 	}
 	vt_pair_close(&elsewhere);
-	EXPECT_EQ(0, vt_write_by(&self->pair, self->w.mw->rkey));
+	EXPECT_EQ(0, vt_write_through(&self->pair, self->w.mw->rkey));
 }
 
 VT_HARNESS_MAIN

@@ -7,7 +7,7 @@
 #
 # NVMe over RDMA: the kernel's own target and host, whose memory is fast-registered. What is written is what is read
 # and what the disk has, on the same-host and the wire path, when packets are lost, and until the link goes.
-# Lockdep does not prove locking meanwhile: now and then the target is sent a command before it hears that the connection
+# Lockdep does not prove locking meanwhile: now and then the target is sent a command before it is told that the connection
 # stands, and then it takes nvmet_config_sem within rdma_cm's handler_mutex, of another rdma_cm id than where it has them
 # the other way round.
 # shellcheck disable=SC2317 # what "check" calls looks unreachable

@@ -121,7 +121,7 @@ TEST_F(odp, unaligned_region)
 				   (uintptr_t)p, VT_ACCESS_ODP));
 	EXPECT_TRUE(vt_region_works(&self->pair, &r, 0, r.len));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-		  vt_region_go(&self->pair, &r, VT_WRITE, 1, r.len));
+		  vt_region_copy(&self->pair, &r, VT_WRITE, 1, r.len));
 	EXPECT_EQ(0, ibv_dereg_mr(r.mr));
 }
 
@@ -207,7 +207,7 @@ static void each_way_fails(struct __test_metadata *_metadata,
 	int way;
 
 	for (way = 0; way < VT_WAYS; way++) {
-		EXPECT_EQ(expected(way), vt_region_go(pair, r, way, off, len))
+		EXPECT_EQ(expected(way), vt_region_copy(pair, r, way, off, len))
 			TH_LOG("way %d", way);
 		ASSERT_EQ(0, vt_pair_recover(pair));
 	}
@@ -411,8 +411,8 @@ TEST_F(odp, read_only_mapping)
 		ASSERT_EQ(0, mprotect(self->r.p, CHUNK, PROT_READ));
 		for (way = 0; way < VT_WAYS; way++) {
 			EXPECT_EQ(writes_region(way) ? expected(way) : 0,
-				  vt_region_go(&self->pair, &self->r, way, 0,
-					       len))
+				  vt_region_copy(&self->pair, &self->r, way, 0,
+						 len))
 				TH_LOG("way %d, round %d", way, round);
 			ASSERT_EQ(0, vt_pair_recover(&self->pair));
 			EXPECT_TRUE(vt_check("region", self->r.p, len, 5, 0));
@@ -437,7 +437,7 @@ TEST_F(odp, read_only_region)
 	vt_fill(self->r.p, len, 5, 0);
 	for (way = 0; way < VT_WAYS; way++) {
 		EXPECT_EQ(writes_region(way) ? expected(way) : 0,
-			  vt_region_go(&self->pair, &self->r, way, 0, len))
+			  vt_region_copy(&self->pair, &self->r, way, 0, len))
 			TH_LOG("way %d", way);
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
 		EXPECT_TRUE(vt_check("region", self->r.p, len, 5, 0));
@@ -450,14 +450,14 @@ TEST_F(odp, read_before_write)
 	static const uint8_t zeros[8 * PAGE];
 
 	FRESH(CHUNK);
-	ASSERT_EQ(0, vt_region_go(&self->pair, &self->r, VT_READ, 0,
-				  sizeof(zeros)));
+	ASSERT_EQ(0, vt_region_copy(&self->pair, &self->r, VT_READ, 0,
+				    sizeof(zeros)));
 	EXPECT_EQ(0, memcmp(zeros, self->pair.a.buf.p + VT_GUARD,
 			    sizeof(zeros)));
 	/* the zero page must not be written to */
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, sizeof(zeros)));
-	ASSERT_EQ(0, vt_region_go(&self->pair, &self->r, VT_READ, 64 * PAGE,
-				  sizeof(zeros)));
+	ASSERT_EQ(0, vt_region_copy(&self->pair, &self->r, VT_READ, 64 * PAGE,
+				    sizeof(zeros)));
 	EXPECT_EQ(0, memcmp(zeros, self->pair.a.buf.p + VT_GUARD,
 			    sizeof(zeros)));
 }
@@ -489,8 +489,8 @@ TEST_F(odp, counters)
 	if (before.hits < 0)
 		SKIP(return, "no counters of on-demand paging");
 	FRESH(CHUNK);
-	ASSERT_EQ(0, vt_region_go(&self->pair, &self->r, VT_WRITE, 0,
-				  10 * PAGE));
+	ASSERT_EQ(0, vt_region_copy(&self->pair, &self->r, VT_WRITE, 0,
+				    10 * PAGE));
 	now = counts_now(b);
 	EXPECT_LT(before.hits, now.hits);
 	EXPECT_LT(before.misses, now.misses);
@@ -498,8 +498,8 @@ TEST_F(odp, counters)
 	EXPECT_EQ(before.prefetches, now.prefetches);
 
 	before = now;
-	ASSERT_EQ(0, vt_region_go(&self->pair, &self->r, VT_WRITE, 0,
-				  10 * PAGE));
+	ASSERT_EQ(0, vt_region_copy(&self->pair, &self->r, VT_WRITE, 0,
+				    10 * PAGE));
 	now = counts_now(b);
 	EXPECT_LT(before.hits, now.hits);
 	EXPECT_EQ(before.misses, now.misses);
@@ -522,8 +522,8 @@ TEST_F(odp, counters)
 	now = counts_now(b);
 	EXPECT_EQ(before.prefetches + 4, now.prefetches);
 	EXPECT_EQ(before.faults, now.faults);
-	ASSERT_EQ(0, vt_region_go(&self->pair, &self->r, VT_WRITE, 0,
-				  10 * PAGE));
+	ASSERT_EQ(0, vt_region_copy(&self->pair, &self->r, VT_WRITE, 0,
+				    10 * PAGE));
 	EXPECT_EQ(now.misses, counts_now(b).misses);
 }
 

@@ -151,7 +151,7 @@ TEST_F(hog, others_do_not_wait)
 	ASSERT_EQ(0, vt_region_reg(&r, self->pair.b.pd, p, LEN, (uintptr_t)p,
 				   VT_ACCESS_ODP));
 	EXPECT_EQ(IBV_WC_SUCCESS,
-		  vt_region_go(&self->pair, &r, VT_WRITE, 0, SIZE));
+		  vt_region_copy(&self->pair, &r, VT_WRITE, 0, SIZE));
 	/* In the same queue, all but as many as run at once would be through. */
 	EXPECT_GT(wish.pages - WORKERS, prefetched(self));
 	EXPECT_TRUE(vt_region_works(&self->pair, &r, 0, LEN));

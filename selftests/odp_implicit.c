@@ -78,7 +78,7 @@ static int go(FIXTURE_DATA(implicit) *self, enum vt_way way, uint64_t addr,
 	      size_t len)
 {
 	struct vt_region r = part(self->mr, (void *)(uintptr_t)addr, len);
-	int status = vt_region_go(&self->pair, &r, way, 0, len);
+	int status = vt_region_copy(&self->pair, &r, way, 0, len);
 
 	if (status && vt_pair_recover(&self->pair))
 		return -EIO;

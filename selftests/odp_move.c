@@ -190,7 +190,7 @@ FIXTURE_TEARDOWN(file)
 static bool reads_same(struct vt_pair *pair, const struct vt_region *r,
 		       size_t off, size_t len)
 {
-	int status = vt_region_go(pair, r, VT_READ, off, len);
+	int status = vt_region_copy(pair, r, VT_READ, off, len);
 
 	if (status)
 		printf("# reading %zu bytes at %zu: %s\n", len, off,
@@ -200,7 +200,7 @@ static bool reads_same(struct vt_pair *pair, const struct vt_region *r,
 
 static int fails(struct vt_pair *pair, const struct vt_region *r, size_t off)
 {
-	int status = vt_region_go(pair, r, VT_READ, off, 8);
+	int status = vt_region_copy(pair, r, VT_READ, off, 8);
 
 	vt_pair_recover(pair);
 	return status;
@@ -240,8 +240,8 @@ TEST_F_TIMEOUT(any, mapped_over, LIMIT)
 	EXPECT_TRUE(vt_check("other file", other, LEN, 7, 0));
 	/* what is written through the region arrives in that file */
 	vt_fill(self->rig.pair.a.buf.p + VT_GUARD, 9 * PAGE, 8, 0);
-	ASSERT_EQ(0, vt_region_go(&self->rig.pair, &self->rig.r, VT_WRITE, PAGE + 3,
-				  9 * PAGE));
+	ASSERT_EQ(0, vt_region_copy(&self->rig.pair, &self->rig.r, VT_WRITE, PAGE + 3,
+				    9 * PAGE));
 	EXPECT_TRUE(vt_check("other file", other + PAGE + 3, 9 * PAGE, 8, 0));
 	munmap(other, LEN);
 	close(fd);
@@ -297,8 +297,8 @@ TEST_F_TIMEOUT(any, reclaimed, LIMIT)
 		SKIP(return, "no swap can be made here");
 	for (i = 0; i < 3; i++) {
 		vt_fill(self->rig.pair.a.buf.p + VT_GUARD, LEN, 20 + i, 0);
-		ASSERT_EQ(0, vt_region_go(&self->rig.pair, &self->rig.r, VT_WRITE, 0,
-					  LEN));
+		ASSERT_EQ(0, vt_region_copy(&self->rig.pair, &self->rig.r, VT_WRITE, 0,
+					    LEN));
 		out = vt_page_out(self->rig.r.p, LEN);
 		if (!out && variant->kind == HUGETLB)
 			SKIP(return, "hugetlb pages are not reclaimed");
@@ -321,8 +321,8 @@ TEST_F_TIMEOUT(file, written_reaches_the_file, LIMIT)
 
 	for (i = 0; i < 3; i++) {
 		vt_fill(self->rig.pair.a.buf.p + VT_GUARD, LEN, 30 + i, 0);
-		ASSERT_EQ(0, vt_region_go(&self->rig.pair, &self->rig.r, VT_WRITE, 0,
-					  LEN));
+		ASSERT_EQ(0, vt_region_copy(&self->rig.pair, &self->rig.r, VT_WRITE, 0,
+					    LEN));
 		ASSERT_EQ(0, fsync(self->rig.fd));
 		vt_page_out(self->rig.r.p, LEN);
 		ASSERT_EQ(LEN, pread(self->rig.fd, copy, LEN, 0));
@@ -394,7 +394,7 @@ TEST_F_TIMEOUT(any, mprotect, LIMIT)
 	ASSERT_EQ(0, mprotect(self->rig.r.p, LEN, PROT_READ));
 	EXPECT_TRUE(reads_same(&self->rig.pair, &self->rig.r, 0, LEN));
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR,
-		  vt_region_go(&self->rig.pair, &self->rig.r, VT_WRITE, HUGE, 8));
+		  vt_region_copy(&self->rig.pair, &self->rig.r, VT_WRITE, HUGE, 8));
 	ASSERT_EQ(0, vt_pair_recover(&self->rig.pair));
 	EXPECT_TRUE(vt_check("read only", self->rig.r.p, LEN, 14, 0));
 	ASSERT_EQ(0, mprotect(self->rig.r.p, LEN, PROT_NONE));
@@ -544,8 +544,8 @@ TEST_F_TIMEOUT(anon, merged_with_equal_pages, LIMIT)
 	EXPECT_TRUE(reads_same(&self->rig.pair, &self->rig.r, 0, LEN));
 	/* A page that is shared must not be written to. */
 	vt_fill(self->rig.pair.a.buf.p + VT_GUARD, PAGE, 91, 0);
-	ASSERT_EQ(0, vt_region_go(&self->rig.pair, &self->rig.r, VT_WRITE, 3 * PAGE,
-				  PAGE));
+	ASSERT_EQ(0, vt_region_copy(&self->rig.pair, &self->rig.r, VT_WRITE, 3 * PAGE,
+				    PAGE));
 	for (i = 0; i < LEN; i += PAGE)
 		ASSERT_TRUE(vt_check("page", self->rig.r.p + i, PAGE,
 				     i == 3 * PAGE ? 91 : 90, 0));

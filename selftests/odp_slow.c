@@ -75,7 +75,7 @@ FIXTURE_TEARDOWN(slow)
  * struct message - one that needs a slow page, in a thread of its own
  * @way: which
  * @page: that it needs
- * @status: as from vt_region_go()
+ * @status: as from vt_region_copy()
  * @done: it has that
  */
 struct message {
@@ -91,8 +91,8 @@ static void *message_main(void *arg)
 {
 	struct message *m = arg;
 
-	m->status = vt_region_go(&m->self->pair, &m->self->r, m->way,
-				 m->page * PAGE, SIZE);
+	m->status = vt_region_copy(&m->self->pair, &m->self->r, m->way,
+				   m->page * PAGE, SIZE);
 	m->done = true;
 	return NULL;
 }

@@ -201,7 +201,7 @@ static bool message(FIXTURE_DATA(traffic) *self, enum vt_way way, size_t off,
 	vt_fill(out ? mem : buf, len, seed, 0);
 	vt_fill(out ? buf : mem, len, ~seed, 0);
 	pthread_mutex_unlock(&self->m.lock);
-	status = vt_region_go(&self->pair, &self->r, way, off, len);
+	status = vt_region_copy(&self->pair, &self->r, way, off, len);
 	pthread_mutex_lock(&self->m.lock);
 	getppid();
 	ok = vt_check("target", out ? buf : mem, len, seed, 0);

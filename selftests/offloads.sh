@@ -21,7 +21,7 @@ offloads() {
 	done
 }
 
-# Nothing came out of its turn, at either end
+# No packet arrived out of order, at either end
 in_order() {
 	local side count
 	for side in server client; do

@@ -67,8 +67,11 @@ FIXTURE_TEARDOWN(packet)
 	vt_roce_close(&self->roce);
 }
 
-/* Let what was sent arrive: it is delivered in order with what comes after. */
-static void settle(void)
+/*
+ * Wait until packets that were sent have arrived. What is sent later is
+ * delivered after them.
+ */
+static void wait_for_delivery(void)
 {
 	usleep(20000);
 }
@@ -79,7 +82,7 @@ static void expect_no_harm(struct __test_metadata *_metadata,
 {
 	struct vt_buf *buf = &self->victim.buf;
 
-	settle();
+	wait_for_delivery();
 	EXPECT_TRUE(vt_check("victim", buf->p, buf->len, buf->seed, 0));
 	EXPECT_TRUE(vt_pair_works(&self->healthy));
 }
@@ -230,7 +233,7 @@ TEST_F(packet, for_a_qp_with_another_peer)
 		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth,
 					  "0123456789abcdef", 16));
 	}
-	settle();
+	wait_for_delivery();
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->healthy.b.qp));
 	expect_unnoticed(_metadata, self);
 }
@@ -278,7 +281,7 @@ TEST_F(packet, psn_out_of_order)
 		self->bth.psn = PSN + jumps[i];
 		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
 	}
-	EXPECT_TRUE(vt_quiet(self->victim.rcq, 30));
+	EXPECT_TRUE(vt_no_completion(self->victim.rcq, 30));
 	expect_no_harm(_metadata, self);
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->victim.qp));
 	self->bth.psn = PSN;
@@ -308,7 +311,7 @@ TEST_F(packet, repeated_read)
 						   IBV_QP_ACCESS_FLAGS));
 		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, reth,
 					  sizeof(reth)));
-		settle();
+		wait_for_delivery();
 		EXPECT_EQ(sent + (i < 2), vt_counter_now(self->victim.dev.ctx,
 							 "tx_packets"));
 	}
@@ -379,7 +382,7 @@ static void expect_refused(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, data, len));
 	expect_no_harm(_metadata, self);
 	ASSERT_EQ(0, arm_victim(self));
-	while (!vt_quiet(self->victim.rcq, 1))
+	while (!vt_no_completion(self->victim.rcq, 1))
 		;
 }
 
@@ -525,7 +528,7 @@ TEST_F(packet, one_nak_for_a_gap)
 		self->bth.psn = PSN + i;
 		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
 	}
-	EXPECT_TRUE(vt_counts(ctx, "out_of_sequence", behind + 5));
+	EXPECT_TRUE(vt_counter_wait(ctx, "out_of_sequence", behind + 5));
 	EXPECT_EQ(naks + 1, vt_counter(ctx, "naks_tx"));
 	expect_unnoticed(_metadata, self);
 }

@@ -519,7 +519,7 @@ TEST(sqd_holds_requests)
 	ASSERT_EQ(0, vt_post_recv(&pair.b, 2, NULL, 0));
 	ASSERT_EQ(0, ibv_modify_qp(pair.a.qp, &attr, IBV_QP_STATE));
 	ASSERT_EQ(0, vt_post(&pair.a, &wr));
-	EXPECT_TRUE(vt_quiet(pair.a.scq, 50));
+	EXPECT_TRUE(vt_no_completion(pair.a.scq, 50));
 	attr.qp_state = IBV_QPS_RTS;
 	ASSERT_EQ(0, ibv_modify_qp(pair.a.qp, &attr, IBV_QP_STATE));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(pair.a.scq, 1));

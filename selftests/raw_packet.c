@@ -128,7 +128,7 @@ TEST_F(raw, inline_and_unsignalled)
 	ASSERT_EQ(0, vt_raw_recv(&self->b, 2));
 	ASSERT_EQ(0, vt_raw_post(&self->a, len, 1, IBV_SEND_INLINE));
 	EXPECT_TRUE(vt_raw_got(&self->b, &self->frame));
-	EXPECT_TRUE(vt_quiet(self->a.ep.scq, 0));
+	EXPECT_TRUE(vt_no_completion(self->a.ep.scq, 0));
 	ASSERT_EQ(0, vt_raw_post(&self->a, len, 1,
 				 IBV_SEND_INLINE | IBV_SEND_SIGNALED));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a.ep.scq, 1));
@@ -151,7 +151,7 @@ TEST_F(raw, many)
 			ASSERT_TRUE(vt_raw_got(&self->b, &self->frame));
 		}
 	}
-	EXPECT_TRUE(vt_quiet(self->b.ep.rcq, 0));
+	EXPECT_TRUE(vt_no_completion(self->b.ep.rcq, 0));
 }
 
 static void expect_send_error(struct __test_metadata *_metadata,
@@ -181,7 +181,7 @@ TEST_F(raw, lengths_that_are_none)
 	vt_frame_write(&self->frame, vt_raw_slot(&self->a, 0));
 	expect_send_error(_metadata, self, IBV_WC_LOC_LEN_ERR,
 			  HEADER + MTU + 5);
-	EXPECT_TRUE(vt_quiet(self->b.ep.rcq, 0));
+	EXPECT_TRUE(vt_no_completion(self->b.ep.rcq, 0));
 }
 
 TEST_F(raw, memory_that_is_none)
@@ -215,8 +215,8 @@ TEST_F(raw, no_receive)
 
 	for (i = 0; i < 5; i++)
 		EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
-	EXPECT_TRUE(vt_counts(self->b.ep.dev.ctx, "rx_no_receive", before + 5));
-	EXPECT_TRUE(vt_quiet(self->b.ep.rcq, 0));
+	EXPECT_TRUE(vt_counter_wait(self->b.ep.dev.ctx, "rx_no_receive", before + 5));
+	EXPECT_TRUE(vt_no_completion(self->b.ep.rcq, 0));
 	EXPECT_TRUE(arrives(self));
 }
 
@@ -229,10 +229,10 @@ TEST_F(raw, receive_too_short)
 
 	ASSERT_EQ(0, vt_raw_recv_len(&self->b, len - 1));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
-	EXPECT_TRUE(vt_counts(self->b.ep.dev.ctx, "rx_dropped", before + 1));
+	EXPECT_TRUE(vt_counter_wait(self->b.ep.dev.ctx, "rx_dropped", before + 1));
 	if (variant->opts & VT_RAW_SRQ)
 		EXPECT_EQ(IBV_WC_LOC_LEN_ERR, vt_status(self->b.ep.rcq, 1));
-	EXPECT_TRUE(vt_quiet(self->b.ep.rcq, 0));
+	EXPECT_TRUE(vt_no_completion(self->b.ep.rcq, 0));
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->b.ep.qp));
 	if (variant->opts & VT_RAW_SRQ)
 		ASSERT_EQ(0, vt_raw_recv_len(&self->b, len - 1));
@@ -269,8 +269,8 @@ TEST_F(raw, states)
 	ASSERT_EQ(0, vt_raw_state(&self->b, IBV_QPS_INIT));
 	ASSERT_EQ(0, vt_raw_recv(&self->b, 1));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
-	EXPECT_TRUE(vt_counts(self->b.ep.dev.ctx, "rx_dropped", before + 1));
-	EXPECT_TRUE(vt_quiet(self->b.ep.rcq, 0));
+	EXPECT_TRUE(vt_counter_wait(self->b.ep.dev.ctx, "rx_dropped", before + 1));
+	EXPECT_TRUE(vt_no_completion(self->b.ep.rcq, 0));
 	ASSERT_EQ(0, vt_raw_state(&self->b, IBV_QPS_RTR));
 	EXPECT_EQ(-EINVAL, vt_raw_post(&self->b, 60, 1, 0));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));

@@ -240,7 +240,7 @@ TEST_F(steer, priorities)
 	}
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
 	EXPECT_TRUE(qp_got(&c, &self->frame));
-	EXPECT_TRUE(vt_quiet(self->a.ep.rcq, 0));
+	EXPECT_TRUE(vt_no_completion(self->a.ep.rcq, 0));
 	/* the same priority: both, and each QP once */
 	self->flows[2] = rule_udp(&self->a, PORT, 9, 0);
 	self->flows[3] = vt_rule_mac(&self->a, self->frame.dst, 9, 0);
@@ -281,7 +281,7 @@ TEST_F(steer, dropped)
 	ASSERT_EQ(0, vt_raw_recv(&self->a, 1));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
 	EXPECT_TRUE(host_got_nothing(self));
-	EXPECT_TRUE(vt_quiet(self->a.ep.rcq, 0));
+	EXPECT_TRUE(vt_no_completion(self->a.ep.rcq, 0));
 }
 
 /* Default rules get what no normal one has; the one of multicast, only that. */
@@ -333,7 +333,7 @@ TEST_F(steer, same_link)
 	self->frame.seed++;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
 	EXPECT_TRUE(got_ours(&self->b, &self->frame));
-	EXPECT_TRUE(vt_quiet(self->a.ep.rcq, 0));
+	EXPECT_TRUE(vt_no_completion(self->a.ep.rcq, 0));
 	vt_raw_close(&c);
 }
 
@@ -352,7 +352,7 @@ static bool is_promiscuous(void)
 	return flags & IFF_PROMISC;
 }
 
-/* A rule hears of a new address a moment after the netdev has it. */
+/* Rules are updated a moment after the netdev gets a new address. */
 static bool promiscuous_soon(bool want)
 {
 	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;

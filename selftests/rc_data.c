@@ -373,7 +373,7 @@ TEST_F(rc, unsignalled)
 		ASSERT_TRUE(vt_check("target", pair->b.buf.p + VT_GUARD,
 				     8 * DEPTH, round, 0));
 	}
-	EXPECT_TRUE(vt_quiet(pair->a.scq, 20));
+	EXPECT_TRUE(vt_no_completion(pair->a.scq, 20));
 }
 
 TEST_F(rc, outstanding_128)
@@ -389,7 +389,7 @@ TEST_F(rc, outstanding_128)
 		ASSERT_TRUE(vt_check("target", pair->b.buf.p + VT_GUARD,
 				     8 * DEPTH, round + 50, 0));
 	}
-	EXPECT_TRUE(vt_quiet(pair->a.scq, 20));
+	EXPECT_TRUE(vt_no_completion(pair->a.scq, 20));
 }
 
 /* A queue takes as many as it was made for, then says ENOMEM. */

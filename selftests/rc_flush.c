@@ -57,8 +57,8 @@ TEST_F(errors, flush_behind_a_failure)
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_status(self->a->scq, 0));
 	EXPECT_TRUE(flushed(self->a->scq, 1, DEPTH - 1));
 	EXPECT_TRUE(flushed(self->a->rcq, 100, DEPTH));
-	EXPECT_TRUE(vt_quiet(self->a->scq, 30));
-	EXPECT_TRUE(vt_quiet(self->a->rcq, 30));
+	EXPECT_TRUE(vt_no_completion(self->a->scq, 30));
+	EXPECT_TRUE(vt_no_completion(self->a->rcq, 30));
 }
 
 /* By modify_qp, with requests under way that nobody receives. */
@@ -70,12 +70,12 @@ TEST_F(errors, flush_by_modify)
 	for (i = 0; i < DEPTH; i++)
 		ASSERT_EQ(0, vt_post_recv(self->a, 100 + i, &to, 1));
 	ASSERT_EQ(0, post_sends(self->a, as_send(self), 0, DEPTH));
-	EXPECT_TRUE(vt_quiet(self->a->scq, 20));
+	EXPECT_TRUE(vt_no_completion(self->a->scq, 20));
 	ASSERT_EQ(0, to_error(self->a));
 	EXPECT_TRUE(flushed(self->a->scq, 0, DEPTH));
 	EXPECT_TRUE(flushed(self->a->rcq, 100, DEPTH));
-	EXPECT_TRUE(vt_quiet(self->a->scq, 30));
-	EXPECT_TRUE(vt_quiet(self->a->rcq, 30));
+	EXPECT_TRUE(vt_no_completion(self->a->scq, 30));
+	EXPECT_TRUE(vt_no_completion(self->a->rcq, 30));
 }
 
 /* In the error state requests are taken, and flushed at once. */
@@ -134,7 +134,7 @@ static int broken_in_traffic(struct vt_pair *pair, struct ibv_send_wr *wr,
 		last = status;
 		*good += status == IBV_WC_SUCCESS;
 	}
-	return vt_quiet(pair->a.scq, 5) ? 0 : -EEXIST;
+	return vt_no_completion(pair->a.scq, 5) ? 0 : -EEXIST;
 }
 
 TEST_F(errors, flush_in_traffic)
@@ -163,8 +163,8 @@ TEST_F(errors, reset_forgets)
 		ASSERT_EQ(0, vt_post_recv(self->a, 100 + i, &to, 1));
 	ASSERT_EQ(0, post_sends(self->a, as_send(self), 0, DEPTH));
 	ASSERT_EQ(0, vt_qp_reset(self->a->qp));
-	EXPECT_TRUE(vt_quiet(self->a->scq, 30));
-	EXPECT_TRUE(vt_quiet(self->a->rcq, 30));
+	EXPECT_TRUE(vt_no_completion(self->a->scq, 30));
+	EXPECT_TRUE(vt_no_completion(self->a->rcq, 30));
 	EXPECT_TRUE(recovers(&self->pair));
 }
 
@@ -203,7 +203,7 @@ TEST_F(errors, peer_destroyed_in_traffic)
 			TH_LOG("status %d after %d", status, last);
 		last = status;
 	}
-	EXPECT_TRUE(vt_quiet(self->a->scq, 30));
+	EXPECT_TRUE(vt_no_completion(self->a->scq, 30));
 }
 
 /* -- a CQ that is too short */

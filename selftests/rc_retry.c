@@ -61,7 +61,7 @@ TEST_F(retry, receiver_late)
 	self->conf.min_rnr_timer = 14;
 	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
 	ASSERT_EQ(0, post_empty_send(&self->pair.a));
-	EXPECT_TRUE(vt_quiet(self->pair.a.scq, 100));
+	EXPECT_TRUE(vt_no_completion(self->pair.a.scq, 100));
 	ASSERT_EQ(0, vt_post_recv(b, 2, NULL, 0));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(b->rcq, 2));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->pair.a.scq, 1));
@@ -81,7 +81,7 @@ TEST_F(retry, drains_when_received)
 	self->conf.min_rnr_timer = 14;
 	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
 	ASSERT_EQ(0, post_empty_send(a));
-	EXPECT_TRUE(vt_quiet(a->scq, 20));
+	EXPECT_TRUE(vt_no_completion(a->scq, 20));
 	ASSERT_EQ(0, ibv_modify_qp(a->qp, &attr, IBV_QP_STATE |
 				   IBV_QP_EN_SQD_ASYNC_NOTIFY));
 	EXPECT_EQ(-ETIMEDOUT, vt_async_event(a->dev.ctx, IBV_EVENT_SQ_DRAINED,
@@ -113,7 +113,7 @@ TEST_F(retry, rnr_shortest_wait)
 	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
 	naks = vt_counter(self->pair.a.dev.ctx, "rnr_rx");
 	ASSERT_EQ(0, post_empty_send(&self->pair.a));
-	EXPECT_TRUE(vt_quiet(self->pair.a.scq, 300));
+	EXPECT_TRUE(vt_no_completion(self->pair.a.scq, 300));
 	if (naks >= 0) {
 		naks = vt_counter(self->pair.a.dev.ctx, "rnr_rx") - naks;
 		printf("# RNR NAKs: %d\n", (int)naks);
@@ -138,7 +138,7 @@ TEST_F(retry, rnr_for_ever)
 	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
 	for (i = 0; i < DEPTH; i++)
 		ASSERT_EQ(0, post_empty_send(a));
-	EXPECT_TRUE(vt_quiet(a->scq, 1000));
+	EXPECT_TRUE(vt_no_completion(a->scq, 1000));
 	for (i = 0; i < DEPTH; i++) {
 		ASSERT_EQ(0, vt_post_recv(b, i, NULL, 0));
 		ASSERT_EQ(IBV_WC_SUCCESS, vt_status(b->rcq, i));
@@ -223,7 +223,7 @@ TEST_F(retry, peer_not_ready)
 	ASSERT_EQ(0, vt_qp_init(self->pair.b.qp, &self->conf));
 	ASSERT_EQ(0, vt_post_recv(&self->pair.b, 1, NULL, 0));
 	expect_no_answer(_metadata, &self->pair);
-	EXPECT_TRUE(vt_quiet(self->pair.b.rcq, 10));
+	EXPECT_TRUE(vt_no_completion(self->pair.b.rcq, 10));
 }
 
 /*
@@ -250,7 +250,7 @@ TEST_F(retry, peer_of_another)
 	VT_SETUP(vt_ep_connect(b, &to_a));
 	ASSERT_EQ(0, vt_post_recv(b, 1, NULL, 0));
 	expect_no_answer(_metadata, &self->pair);
-	EXPECT_TRUE(vt_quiet(b->rcq, 10));
+	EXPECT_TRUE(vt_no_completion(b->rcq, 10));
 	vt_dev_close(&v4);
 }
 
@@ -262,7 +262,7 @@ TEST_F(retry, no_timeout)
 	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
 	ASSERT_EQ(0, vt_qp_reset(self->pair.b.qp));
 	ASSERT_EQ(0, post_empty_send(&self->pair.a));
-	EXPECT_TRUE(vt_quiet(self->pair.a.scq, 500));
+	EXPECT_TRUE(vt_no_completion(self->pair.a.scq, 500));
 }
 
 /* -- a peer that is killed */

@@ -174,13 +174,13 @@ CHECK(no_memory)
 	int fd = open("/proc/thread-self/fail-nth", O_RDWR), n, ret, seen = 0;
 	int failed = 1;
 
-	if (fd < 0 || vt_put("/sys/kernel/debug/failslab/ignore-gfp-wait", "N"))
+	if (fd < 0 || vt_write_file("/sys/kernel/debug/failslab/ignore-gfp-wait", "N"))
 		SKIP(return, "this kernel cannot fail allocations");
 	ASSERT_EQ(0, fresh_region(self, ALL | ODP));
 	for (n = 1; failed && n < 100; n++) {
 		ASSERT_EQ(0, vt_fail_nth(fd, n));
 		ret = advise(self, READ, row->flags);
-		failed = vt_fail_had(fd);
+		failed = vt_fail_happened(fd);
 		ASSERT_LE(0, failed);
 		seen += ret == row->want;
 		EXPECT_TRUE(!ret || ret == row->want)
@@ -189,7 +189,7 @@ CHECK(no_memory)
 	EXPECT_EQ(0, failed);
 	EXPECT_LT(0, seen);
 	EXPECT_EQ(0, advise(self, READ, FLUSH));
-	vt_put("/sys/kernel/debug/failslab/ignore-gfp-wait", "Y");
+	vt_write_file("/sys/kernel/debug/failslab/ignore-gfp-wait", "Y");
 	close(fd);
 }
 

@@ -36,8 +36,8 @@ begin_traffic() {
 
 watches_started() { [ "$(cat "$WORK"/watch.* | grep -c 'async event FD')" = 2 ]; }
 
-# told DEVICE: the application on it heard of the end
-told() {
+# got_fatal_event DEVICE: the application on it got the event that the device is gone
+got_fatal_event() {
 	within 10 grep -q "$FATAL" "$WORK/watch.$1" || { echo "no event on $1:"; cat "$WORK/watch.$1"; return 1; }
 }
 
@@ -78,7 +78,7 @@ round() {
 	begin_traffic || return
 	"take_$1" || { echo "take_$1 failed"; return 1; }
 	within 10 no_link "${SIDE_DEV[server]}" || { echo "the link is still there"; return 1; }
-	told "${SIDE_DEV[server]}" && end_traffic
+	got_fatal_event "${SIDE_DEV[server]}" && end_traffic
 }
 
 rounds() {
@@ -131,7 +131,7 @@ PROGRAM=(ib_write_bw -s 65536)
 check "traffic for rmmod" begin_traffic
 if limited rmmod "$LINK_MODULE" 2>"$WORK/rmmod"; then
 	ok "rmmod during traffic: it goes"
-	check "the application is told" told "${SIDE_DEV[server]}"
+	check "the application is told" got_fatal_event "${SIDE_DEV[server]}"
 	check "and can be ended" end_traffic
 else
 	check "rmmod during traffic: it says that it is in use" grep -q "is in use" "$WORK/rmmod"

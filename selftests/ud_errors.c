@@ -349,7 +349,7 @@ TEST_F(ud, handle_is_not_the_next_one)
 	ASSERT_NE(NULL, self->a->ah);
 	ASSERT_EQ(0, undrain(self->a));
 	EXPECT_EQ(IBV_WC_LOC_QP_OP_ERR, vt_status(self->a->scq, 1));
-	EXPECT_TRUE(vt_quiet(self->b->rcq, 20));
+	EXPECT_TRUE(vt_no_completion(self->b->rcq, 20));
 	EXPECT_TRUE(works_after_reset(self));
 }
 
@@ -361,7 +361,7 @@ TEST_F(ud, wrong_qkey)
 
 	self->wr.wr.ud.remote_qkey ^= 1;
 	EXPECT_EQ(0, vt_ud_lost(&self->pair, &self->wr));
-	EXPECT_TRUE(vt_counts(self->b->dev.ctx, "rx_bad_qkey", before + 1));
+	EXPECT_TRUE(vt_counter_wait(self->b->dev.ctx, "rx_bad_qkey", before + 1));
 }
 
 /* IBTA 10.2.5: the uppermost bit stands for the QP's own. */
@@ -389,8 +389,8 @@ TEST_F(ud, no_receive)
 
 	for (i = 0; i < 10; i++)
 		EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
-	EXPECT_TRUE(vt_counts(self->b->dev.ctx, "rx_no_receive", before + 10));
-	EXPECT_TRUE(vt_quiet(self->b->rcq, 0));
+	EXPECT_TRUE(vt_counter_wait(self->b->dev.ctx, "rx_no_receive", before + 10));
+	EXPECT_TRUE(vt_no_completion(self->b->rcq, 0));
 	EXPECT_TRUE(works(self));
 }
 
@@ -417,7 +417,7 @@ TEST_F(ud, number_of_a_connection)
 	ASSERT_EQ(0, vt_post_recv(&rc.b, 1, NULL, 0));
 	self->wr.wr.ud.remote_qpn = rc.b.qp->qp_num;
 	EXPECT_EQ(0, vt_ud_lost(&self->pair, &self->wr));
-	EXPECT_TRUE(vt_quiet(rc.b.rcq, 0));
+	EXPECT_TRUE(vt_no_completion(rc.b.rcq, 0));
 	ASSERT_EQ(0, vt_pair_reset(&rc));
 	EXPECT_TRUE(vt_pair_works(&rc));
 	vt_pair_close(&rc);
@@ -474,7 +474,7 @@ TEST_F(ud, drains)
 	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
 	ASSERT_EQ(0, drain(self->a));
 	ASSERT_EQ(0, vt_post(self->a, &self->wr));
-	EXPECT_TRUE(vt_quiet(self->a->scq, 20));
+	EXPECT_TRUE(vt_no_completion(self->a->scq, 20));
 	ASSERT_EQ(0, undrain(self->a));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a->scq, 1));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->b->rcq, 1));

@@ -55,7 +55,7 @@ fi
 status=0
 "$TOP/scripts/uml-boot.sh" --flavour plain --cpus 1 --timeout 200 --share "$TOP" \
 	/mnt/share/selftests/lib/kubernetes_node.sh >"$WORK/node" 2>"$WORK/boot" || status=$?
-relay "$WORK/node"
+tap_include "$WORK/node"
 check "the node's tests came to their end (status $status)" grep '^1\.\.' "$WORK/node"
 [ "$status" -le 1 ] || sed 's/^/# /' "$WORK/boot"
 finish

@@ -152,7 +152,7 @@ am_root || skip_all "only root makes a system with users"
 made || finish
 check "it boots, and shuts down" boot
 [ -s "$WORK/verdict" ] || sed 's/^/# console: /' "$WORK/console" | tail -n 50
-relay "$WORK/verdict"
+tap_include "$WORK/verdict"
 check "the user's tests came to their end" grep '^1\.\.' "$WORK/verdict"
 check "the kernel has nothing to report" no_splat dmesg
 finish

@@ -54,7 +54,7 @@ int64_t vt_counter_now(struct ibv_context *ctx, const char *name)
 }
 
 /**
- * vt_counts() - wait until a counter has reached a value
+ * vt_counter_wait() - wait until a counter has reached a value
  * @ctx: the device
  * @name: as for vt_counter()
  * @want: the value
@@ -63,7 +63,7 @@ int64_t vt_counter_now(struct ibv_context *ctx, const char *name)
  *
  * Return: whether it is @want now, and not more
  */
-bool vt_counts(struct ibv_context *ctx, const char *name, int64_t want)
+bool vt_counter_wait(struct ibv_context *ctx, const char *name, int64_t want)
 {
 	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
 

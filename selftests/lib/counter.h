@@ -10,6 +10,6 @@
 
 int64_t vt_counter(struct ibv_context *ctx, const char *name);
 int64_t vt_counter_now(struct ibv_context *ctx, const char *name);
-bool vt_counts(struct ibv_context *ctx, const char *name, int64_t want);
+bool vt_counter_wait(struct ibv_context *ctx, const char *name, int64_t want);
 
 #endif /* VT_COUNTER_H */

@@ -16,7 +16,7 @@ static bool knob(const char *name, const char *value)
 	char path[128];
 
 	snprintf(path, sizeof(path), "/sys/kernel/debug/%s", name);
-	return !vt_put(path, value);
+	return !vt_write_file(path, value);
 }
 
 /**
@@ -56,7 +56,7 @@ void vt_fail_mark_workers(bool mark)
 		    !strncmp(comm, "kworker/u", 9)) {
 			snprintf(path, sizeof(path), "/proc/%s/make-it-fail",
 				 entry->d_name);
-			vt_put(path, mark ? "1" : "0");
+			vt_write_file(path, mark ? "1" : "0");
 		}
 		fclose(f);
 	}
@@ -92,7 +92,7 @@ static bool accounted_caches(const char *fail)
 			continue;
 		snprintf(path, sizeof(path), "/sys/kernel/slab/%s/failslab",
 			 entry->d_name);
-		ok = !vt_put(path, fail);
+		ok = !vt_write_file(path, fail);
 		if (!ok)
 			break;
 	}
@@ -152,11 +152,11 @@ int vt_fail_nth(int fd, int n)
 }
 
 /**
- * vt_fail_had() - has that come to pass? It does not, any more
+ * vt_fail_happened() - has that come to pass? It does not, any more
  *
  * Return: 1, 0, or a negative errno
  */
-int vt_fail_had(int fd)
+int vt_fail_happened(int fd)
 {
 	char text[16] = "";
 	int ret;

@@ -11,6 +11,6 @@ int vt_fail_accounted_begin(void);
 bool vt_fail_accounted_end(int fd);
 void vt_fail_mark_workers(bool mark);
 int vt_fail_nth(int fd, int n);
-int vt_fail_had(int fd);
+int vt_fail_happened(int fd);
 
 #endif /* VT_FAIL_H */

@@ -49,7 +49,7 @@ bool vt_sysctl(const char *name, const char *value)
 	char path[128];
 
 	snprintf(path, sizeof(path), "/proc/sys/%s", name);
-	return !vt_put(path, value);
+	return !vt_write_file(path, value);
 }
 
 /* User-Mode Linux leaves processes with pages that have gone elsewhere. */
@@ -209,16 +209,16 @@ bool vt_ksm_merge(void *p, size_t len)
 
 	if (scans < 0 || madvise(p, len, MADV_MERGEABLE))
 		return false;
-	vt_put(KSM "sleep_millisecs", "1");
-	vt_put(KSM "pages_to_scan", "20000");
-	vt_put(KSM "run", "1");
+	vt_write_file(KSM "sleep_millisecs", "1");
+	vt_write_file(KSM "pages_to_scan", "20000");
+	vt_write_file(KSM "run", "1");
 	/* The first one only looks which pages are stable. */
 	while (!merged && vt_now_ms() < end) {
 		usleep(1000);
 		merged = read_number(KSM "full_scans") >= scans + 3;
 	}
 	merged = merged && read_number(KSM "pages_sharing") > 0;
-	vt_put(KSM "run", "0");
+	vt_write_file(KSM "run", "0");
 	return merged;
 }
 

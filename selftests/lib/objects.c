@@ -39,11 +39,11 @@ static struct ibv_xrcd *make_xrcd(struct ibv_context *ctx)
 }
 
 /**
- * vt_object_make() - the smallest object of a kind
+ * vt_object_create() - the smallest object of a kind
  *
  * Return: the object, NULL with errno
  */
-void *vt_object_make(enum vt_object kind, struct vt_parts *parts)
+void *vt_object_create(enum vt_object kind, struct vt_parts *parts)
 {
 	struct ibv_context *ctx = parts->pd->context;
 
@@ -73,11 +73,11 @@ void *vt_object_make(enum vt_object kind, struct vt_parts *parts)
 }
 
 /**
- * vt_object_drop() - have it no more
+ * vt_object_destroy() - have it no more
  *
  * Return: 0 or an errno
  */
-int vt_object_drop(enum vt_object kind, void *object)
+int vt_object_destroy(enum vt_object kind, void *object)
 {
 	switch (kind) {
 	case VT_PD:

@@ -25,7 +25,7 @@ struct vt_parts {
 	uint8_t page[4096];
 };
 
-void *vt_object_make(enum vt_object kind, struct vt_parts *parts);
-int vt_object_drop(enum vt_object kind, void *object);
+void *vt_object_create(enum vt_object kind, struct vt_parts *parts);
+int vt_object_destroy(enum vt_object kind, void *object);
 
 #endif /* VT_OBJECTS_H */

@@ -101,14 +101,14 @@ static enum ibv_wr_opcode way_opcode(enum vt_way way)
 }
 
 /**
- * vt_region_go() - move bytes between the region and the peer's buffer
+ * vt_region_copy() - move bytes between the region and the peer's buffer
  * @off: where in the region; in the buffer they are behind the guard
  *
  * Return: the requester's status, or that of the receive where it fails, or a
  * negative errno
  */
-int vt_region_go(struct vt_pair *pair, const struct vt_region *r,
-		 enum vt_way way, size_t off, size_t len)
+int vt_region_copy(struct vt_pair *pair, const struct vt_region *r,
+		   enum vt_way way, size_t off, size_t len)
 {
 	bool at_a = way == VT_WRITE || way == VT_READ || way == VT_RECV;
 	struct vt_ep *from = at_a ? &pair->a : &pair->b;
@@ -141,7 +141,7 @@ int vt_region_go(struct vt_pair *pair, const struct vt_region *r,
 	/* What was never sent is not received. */
 	if (wr.opcode != IBV_WR_SEND || ret == IBV_WC_LOC_PROT_ERR)
 		return ret;
-	/* The receiver knows what the sender only hears of. */
+	/* The sender gets only a general status; the receiver knows the cause. */
 	status = vt_status(to->rcq, RECV_ID);
 	return status ? status : ret;
 }
@@ -164,7 +164,7 @@ bool vt_region_moves(struct vt_pair *pair, const struct vt_region *r,
 	int status;
 
 	vt_fill(out ? mem : buf, len, seed, 0);
-	status = vt_region_go(pair, r, way, off, len);
+	status = vt_region_copy(pair, r, way, off, len);
 	if (status)
 		printf("# way %d, %zu bytes at %zu: %s\n", way, len, off,
 		       status < 0 ? strerror(-status) :

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Rings and doorbells behind libibverbs' back, as softmr-abi.h has them. A
- * device without them is told from one with by vt_rings_open().
+ * Rings and doorbells behind libibverbs' back, as softmr-abi.h has them. 
+ * vt_rings_find() fails with EOPNOTSUPP on a device without them.
  */
 #ifndef VT_RINGS_H
 #define VT_RINGS_H

@@ -132,7 +132,7 @@ static inline bool host_got_nothing(FIXTURE_DATA(steer) *self)
 
 static inline bool qp_got(struct vt_raw *raw, const struct vt_frame *frame)
 {
-	return vt_raw_got(raw, frame) && vt_quiet(raw->ep.rcq, 0);
+	return vt_raw_got(raw, frame) && vt_no_completion(raw->ep.rcq, 0);
 }
 
 /*

@@ -28,11 +28,11 @@ void vt_spin(long us)
 }
 
 /**
- * vt_put() - write to a file that is there: a knob of the kernel
+ * vt_write_file() - write to a file that is there: a knob of the kernel
  *
  * Return: 0 or a negative errno
  */
-int vt_put(const char *path, const char *text)
+int vt_write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY), ret;
 

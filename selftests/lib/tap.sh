@@ -71,8 +71,8 @@ check_error() {
 	return 1
 }
 
-# relay FILE: what another test reported, as part of this one
-relay() {
+# tap_include FILE: report the results of another test, whose TAP is in FILE, as results of this one
+tap_include() {
 	local line
 	while IFS= read -r line; do
 		case $line in

@@ -163,12 +163,12 @@ int vt_bind_page(struct vt_ep *ep, struct ibv_mw *mw, struct ibv_mr *mr)
 }
 
 /**
- * vt_write_by() - a writes 8 bytes to the first page of b's buffer
+ * vt_write_through() - a writes 8 bytes to the first page of b's buffer
  * @rkey: the key by which it does that
  *
  * Return: the status it completes with, or a negative errno
  */
-int vt_write_by(struct vt_pair *pair, uint32_t rkey)
+int vt_write_through(struct vt_pair *pair, uint32_t rkey)
 {
 	struct ibv_mr mr = { .rkey = rkey };
 	struct vt_region r = {
@@ -176,7 +176,7 @@ int vt_write_by(struct vt_pair *pair, uint32_t rkey)
 		.iova = (uintptr_t)pair->b.buf.p,
 	};
 
-	return vt_region_go(pair, &r, VT_WRITE, 64, 8);
+	return vt_region_copy(pair, &r, VT_WRITE, 64, 8);
 }
 
 static int invalidate(struct vt_ep *ep, enum ibv_wr_opcode how, uint32_t rkey)

@@ -47,7 +47,7 @@ int vt_bind_wr(struct vt_ep *ep, struct ibv_mw *mw, uint32_t rkey,
 	       const struct vt_bind *to);
 int vt_bind_any(struct vt_ep *ep, struct ibv_mw *mw, const struct vt_bind *to);
 int vt_bind_page(struct vt_ep *ep, struct ibv_mw *mw, struct ibv_mr *mr);
-int vt_write_by(struct vt_pair *pair, uint32_t rkey);
+int vt_write_through(struct vt_pair *pair, uint32_t rkey);
 int vt_invalidate(struct vt_ep *ep, uint32_t rkey);
 int vt_send_invalidate(struct vt_ep *ep, uint32_t rkey);
 

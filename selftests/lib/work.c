@@ -178,9 +178,9 @@ int vt_wait(struct ibv_cq *cq, struct ibv_wc *wc)
 }
 
 /**
- * vt_quiet() - whether no completion comes for some time
+ * vt_no_completion() - whether no completion comes for some time
  */
-bool vt_quiet(struct ibv_cq *cq, int ms)
+bool vt_no_completion(struct ibv_cq *cq, int ms)
 {
 	struct ibv_wc wc;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Rings and doorbells behind libibverbs' back, as softmr-abi.h has them. 
+ * Rings and doorbells behind libibverbs' back, as softmr-abi.h has them.
  * vt_rings_find() fails with EOPNOTSUPP on a device without them.
  */
 #ifndef VT_RINGS_H

@@ -54,13 +54,13 @@ struct ibv_sge vt_sge(const struct vt_buf *buf, size_t off, uint32_t len)
 /**
  * vt_split() - lay @len bytes over a list of @n parts behind the guard
  * @buf: must have room for @len, two guards and the gaps (1 KiB for 32 parts)
- * @sge: the list that is made
+ * @sge: the list that is filled in
  * @n: parts
  * @len: bytes in all
  * @zeros: each second part is empty
  *
- * Parts have odd lengths, odd addresses and gaps between them; a single part
- * is as a plain program would have it, aligned.
+ * Parts have odd lengths, odd addresses and gaps between them. A single part is
+ * aligned, as in an ordinary program.
  *
  * Return: @n
  */
@@ -93,7 +93,10 @@ static int by_addr(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* Keep what the first @len bytes of the list cover; ascending. */
+/*
+ * Keep the part of @sge that the first @len bytes of the list cover; in
+ * ascending order.
+ */
 static int written_parts(struct ibv_sge *out, const struct ibv_sge *sge, int n,
 			 size_t len)
 {
@@ -116,10 +119,10 @@ static int written_parts(struct ibv_sge *out, const struct ibv_sge *sge, int n,
  * @buf: the buffer
  * @sge: where the message went
  * @n: parts of @sge
- * @len: bytes of the message; what the list has beyond must be untouched
+ * @len: bytes of the message; the rest of the list must be untouched
  *
- * Checks from a guard in front of the list to a guard behind its end, and
- * leaves the background there.
+ * Checks the bytes from the guard before the list to the guard after it, and
+ * fills them with the background.
  */
 bool vt_buf_restore(struct vt_buf *buf, const struct ibv_sge *sge, int n,
 		    size_t len)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Programs that meet by rdma_cm, between the sides "server" and "client".
+# Programs that connect by rdma_cm, between the sides "server" and "client".
 
 listens() { in_ns "${SIDE_NS[server]}" rdma resource show cm_id | grep -q LISTEN; }
 listens_or_ended() { listens || ended "$1"; }
@@ -11,7 +11,8 @@ addresses() {
 	[ "$1" = v4 ] || SERVER_IP=${SIDE_V6[server]} CLIENT_IP=${SIDE_V6[client]}
 }
 
-# meet SERVER-COMMAND : CLIENT-COMMAND, each without addresses: both succeed. Sets SERVER_OUT and CLIENT_OUT
+# meet SERVER-COMMAND : CLIENT-COMMAND, each without addresses: run both; both must succeed. Sets SERVER_OUT and
+# CLIENT_OUT
 meet() {
 	local server=() base status=0
 	while [ "$1" != : ]; do
@@ -33,21 +34,21 @@ meet() {
 	return 1
 }
 
-# rping looks at every byte with -V, and shows the pings with -v
+# rping checks every byte with -V, and prints the pings with -v
 pings() {
 	meet rping -s -a "$SERVER_IP" -C 10 -V -v : rping -c -a "$SERVER_IP" -I "$CLIENT_IP" -C 10 -V -v || return
 	is "$(grep -c 'server ping data' "$SERVER_OUT")" 10 && is "$(grep -c 'ping data' "$CLIENT_OUT")" 10
 }
 
-# by_cm PROGRAM OPTION...: one that takes -b and -s, and knows itself whether all went well
+# by_cm PROGRAM OPTION...: run a program that takes -b and -s, and whose exit status says whether all went well
 by_cm() {
 	local program=$1
 	shift
 	meet "$program" -b "$SERVER_IP" "$@" : "$program" -s "$SERVER_IP" -b "$CLIENT_IP" "$@"
 }
 
-# A stream looks at what it carries, and says how much. A client binds to the server's port, too, so where both have one
-# address it leaves that to the kernel
+# streams PROGRAM OPTION...: it checks the data and prints how much it moved. A client with -b binds to the server's port,
+# too, and both sides may have one address. So the client gets no -b, and the kernel chooses its address
 streams() {
 	local program=$1
 	shift
@@ -55,7 +56,7 @@ streams() {
 	grep -q '^custom *64k *5 *5 ' "$CLIENT_OUT" || { tool_output; return 1; }
 }
 
-# It makes up QP numbers, which on one host must not be the same for both
+# cmtime makes up QP numbers. On one host client and server must not use the same numbers
 cm_times() {
 	meet cmtime -b "$SERVER_IP" -c "$1" : cmtime -s "$SERVER_IP" -b "$CLIENT_IP" -c "$1" -q 100000 || return
 	grep -q '^disconnect ' "$CLIENT_OUT" || { tool_output; return 1; }
@@ -63,8 +64,8 @@ cm_times() {
 
 joined_or_ended() { grep -q 'joined dgid' "$1.out" || ended "$1"; }
 
-# groups ADDRESS: mckey sends to a group without knowing whether anybody has joined it; the receiver ends when it has
-# had enough, so send until it does
+# groups ADDRESS: mckey sends to a group without knowing whether anybody has joined it. The receiver ends when it has
+# received enough, so the sender is started again until then
 groups() {
 	local base i
 	start server job 60 "${SIDE_NS[server]}" stdbuf -oL mckey -m "$1" -b "$SERVER_IP" -C 10 -S 500
@@ -80,7 +81,7 @@ groups() {
 	[ "$(<"$base.rc")" = 0 ]
 }
 
-# connections WHAT: by each of the programs of rdmacm-utils
+# connections WHAT: connect by each of the programs of rdmacm-utils
 connections() {
 	local what=$1 family
 	for family in v4 v6; do

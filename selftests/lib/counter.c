@@ -10,8 +10,8 @@
 #define PORT	1
 
 /*
- * The core asks the driver again after 10 ms. Where HZ is 100 that may be two
- * ticks.
+ * The core reads the driver's counters again after 10 ms; with HZ=100 that can
+ * be two ticks.
  */
 #define LIFESPAN_US	30000
 
@@ -20,8 +20,8 @@
  * @ctx: the device
  * @name: as "rdma statistic show" has it
  *
- * Return: its value, or a negative errno; -ENOENT where the driver has no such
- *	counter
+ * Return: its value, or a negative errno; -ENOENT if the driver has no such
+ * counter
  */
 int64_t vt_counter(struct ibv_context *ctx, const char *name)
 {
@@ -41,7 +41,7 @@ int64_t vt_counter(struct ibv_context *ctx, const char *name)
 }
 
 /**
- * vt_counter_now() - read a counter, and not what the core remembers of it
+ * vt_counter_now() - read a counter from the driver, not from the core's cache
  * @ctx: the device
  * @name: as for vt_counter()
  *
@@ -59,9 +59,9 @@ int64_t vt_counter_now(struct ibv_context *ctx, const char *name)
  * @name: as for vt_counter()
  * @want: the value
  *
- * Counters are read anew only from time to time.
+ * The core reads counters from the driver only from time to time.
  *
- * Return: whether it is @want now, and not more
+ * Return: whether the counter is exactly @want now
  */
 bool vt_counter_wait(struct ibv_context *ctx, const char *name, int64_t want)
 {

@@ -33,7 +33,7 @@ devices_for() {
 	[ "$SMR_DEV" = "$SMR_DEV2" ] || within 10 gid_index "$SMR_DEV2" fd01::2 >/dev/null
 }
 
-# renumber PREFIX: TAP on standard input as a part of ours. Other lines go on as they are.
+# renumber PREFIX: TAP on standard input becomes a part of this test's TAP. Other lines are passed on unchanged.
 renumber() {
 	local line
 	while IFS= read -r line; do
@@ -50,7 +50,7 @@ renumber() {
 	done
 }
 
-# c_test PREFIX TEST [ARGUMENT...]: run one on the devices that there are
+# c_test PREFIX TEST [ARGUMENT...]: run a test in C on the present devices
 c_test() {
 	local prefix=$1 test=$2 status before=$TAP_COUNT start=$SECONDS
 	shift 2
@@ -59,7 +59,7 @@ c_test() {
 	renumber "$prefix" <"$WORK/fifo"
 	wait $!
 	status=$?
-	# it said nothing of why: died, or found nothing to run
+	# the test printed no reason: it died, or there was nothing to run
 	[ "$TAP_COUNT" != "$before" ] || not_ok "$prefix: ${test##*/} reported no test (status $status)"
 	[ "$status" -le 4 ] || not_ok "$prefix: ${test##*/} ended with status $status"
 	diag "$prefix took $((SECONDS - start)) s"

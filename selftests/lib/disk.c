@@ -10,10 +10,10 @@
 #include "work.h"
 
 /**
- * vt_disk_add() - have the disk
- * @delay_ms: that each page takes, in milliseconds
+ * vt_disk_add() - make the disk
+ * @delay_ms: how long reading one page takes, in milliseconds
  *
- * Return: whether it is there; not all kernels have null_blk
+ * Return: whether the disk exists; not all kernels have null_blk
  */
 bool vt_disk_add(int delay_ms)
 {
@@ -25,11 +25,11 @@ bool vt_disk_add(int delay_ms)
 }
 
 /**
- * vt_disk_del() - have it no longer
- * @ms: that may pass until nobody uses it: a process that has it mapped may end
- *	before the last who uses its memory does
+ * vt_disk_del() - remove the disk
+ * @ms: how long to wait for its last user: a process that has mapped the disk
+ *	may end before the last user of that memory
  *
- * Return: whether it is gone
+ * Return: whether the disk is gone
  */
 bool vt_disk_del(int ms)
 {
@@ -44,11 +44,11 @@ bool vt_disk_del(int ms)
 }
 
 /**
- * vt_disk_map() - pages of the disk that nobody has read yet
- * @fd: the disk, or -1 for memory
+ * vt_disk_map() - map pages of the disk that nobody has read yet
+ * @fd: the disk, or -1 for anonymous memory
  * @len: bytes
  *
- * Who reads one does not read its neighbours, too.
+ * Readahead is off: reading one page does not read its neighbours.
  *
  * Return: where, or NULL
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A disk of nothing but zeros, each page of which takes long. */
+/* A disk of zeros on which reading a page takes long. */
 #ifndef VT_DISK_H
 #define VT_DISK_H
 

@@ -48,7 +48,7 @@ static bool gid_is_link_local(const union ibv_gid *gid)
 	return gid->raw[0] == 0xfe && (gid->raw[1] & 0xc0) == 0x80;
 }
 
-/* A RoCE v2 GID of the family; link-local ones reach nobody by themselves. */
+/* A RoCE v2 GID of the family; not a link-local one, which needs a scope. */
 static bool gid_fits(const struct ibv_gid_entry *gid, int family)
 {
 	return gid->gid_type == IBV_GID_TYPE_ROCE_V2 &&
@@ -387,9 +387,10 @@ int vt_ep_open(struct vt_ep *ep, const struct vt_conf *conf, int end)
 }
 
 /**
- * vt_ep_open_beside() - the same once more: another PD of the same context
+ * vt_ep_open_beside() - open an endpoint with a PD of its own on the device of
+ * another
  * @ep: filled in; close it even after a failure, and before @host
- * @host: whose device and configuration it has
+ * @host: the endpoint whose device and configuration it uses
  */
 int vt_ep_open_beside(struct vt_ep *ep, const struct vt_ep *host)
 {
@@ -500,7 +501,7 @@ void vt_conn_close(struct vt_conn *c)
 }
 
 /**
- * vt_pair_open() - two connected endpoints, both in RTS
+ * vt_pair_open() - open two endpoints and connect them, both in RTS
  * @pair: filled in; close it even after a failure
  * @conf: of both
  */
@@ -527,15 +528,15 @@ static int reset_and_connect(struct vt_pair *pair)
 }
 
 /**
- * vt_pair_reset() - through RESET back to RTS
+ * vt_pair_reset() - take both QPs to RESET, and connect them again
  */
 int vt_pair_reset(struct vt_pair *pair)
 {
 	int ret = reset_and_connect(pair);
 
 	/*
-	 * rdma_rxe says that a request has failed, and goes to the error state
-	 * some time later; also when it has been reset in between.
+	 * rdma_rxe reports the failure of a request and goes to the error state
+	 * some time later, even if the QP was reset in between.
 	 */
 	if (ret == -EINVAL && vt_on_path("_rxe"))
 		ret = reset_and_connect(pair);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Two connected endpoints and a WRITE between them that is right, for tests to
- * make wrong.
+ * Two connected endpoints and a correct WRITE between them. A test makes one
+ * thing of it wrong.
  */
 #ifndef SMR_TEST_ERRORS_H
 #define SMR_TEST_ERRORS_H
@@ -70,7 +70,7 @@ static inline bool untouched(struct vt_buf *buf)
 	return vt_check("buffer", buf->p, buf->len, buf->seed, 0);
 }
 
-/* After an error: the QPs work again once they were reset. */
+/* After an error: the QPs work again when they have been reset. */
 static inline bool recovers(struct vt_pair *pair)
 {
 	struct ibv_wc wc;

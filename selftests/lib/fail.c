@@ -20,7 +20,8 @@ static bool knob(const char *name, const char *value)
 }
 
 /**
- * vt_fail_prepare() - let any allocation be one that fails, without a word
+ * vt_fail_prepare() - make failures possible for every kind of allocation, and
+ * silent
  *
  * Return: whether the kernel can do so
  */
@@ -37,8 +38,8 @@ bool vt_fail_prepare(void)
 }
 
 /**
- * vt_fail_mark_workers() - mark the kernel's unbound workers, or none, as those
- * who may fail
+ * vt_fail_mark_workers() - mark the kernel's unbound workers as tasks whose
+ * allocations may fail, or unmark them
  */
 void vt_fail_mark_workers(bool mark)
 {
@@ -65,7 +66,8 @@ void vt_fail_mark_workers(bool mark)
 }
 
 /**
- * vt_fail_some() - let one in five of marked workers' allocations fail; or none
+ * vt_fail_some() - let one in five allocations of marked workers fail, or let
+ * none fail
  */
 bool vt_fail_some(bool on)
 {
@@ -102,14 +104,15 @@ static bool accounted_caches(const char *fail)
 }
 
 /**
- * vt_fail_accounted_begin() - let nothing be allocated on behalf of processes,
- * by kmalloc()
+ * vt_fail_accounted_begin() - let each kmalloc() that is charged to a process
+ * fail
  *
- * Return: what to end that by, or -1 if the kernel cannot do so
+ * Return: the descriptor for vt_fail_accounted_end(), or -1 if the kernel
+ * cannot do so
  */
 int vt_fail_accounted_begin(void)
 {
-	/* Once it has begun nothing may be opened. */
+	/* From here on no file can be opened. */
 	int fd = open("/sys/kernel/debug/failslab/probability", O_WRONLY);
 
 	if (fd < 0)
@@ -123,7 +126,7 @@ int vt_fail_accounted_begin(void)
 }
 
 /**
- * vt_fail_accounted_end() - let everything be allocated again
+ * vt_fail_accounted_end() - let allocations succeed again
  * @fd: from vt_fail_accounted_begin()
  *
  * Return: whether that was possible
@@ -139,7 +142,7 @@ bool vt_fail_accounted_end(int fd)
 /**
  * vt_fail_nth() - let one allocation of this thread fail
  * @fd: /proc/thread-self/fail-nth, open for reading and writing
- * @n: which, counted from 1 at the next; 0: none
+ * @n: which one; 1 is the next; 0: none
  *
  * Return: 0 or a negative errno
  */
@@ -152,7 +155,8 @@ int vt_fail_nth(int fd, int n)
 }
 
 /**
- * vt_fail_happened() - has that come to pass? It does not, any more
+ * vt_fail_happened() - did the allocation fail? Also cancels a failure that did
+ * not happen yet
  *
  * Return: 1, 0, or a negative errno
  */

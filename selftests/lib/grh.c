@@ -16,7 +16,7 @@
 #define HEADERS	(8 + 12 + 8 + 4)
 
 /**
- * vt_sges_skip() - a list without its first bytes
+ * vt_sges_skip() - copy a list without its first bytes
  * @out: as many parts as @sge
  */
 void vt_sges_skip(struct ibv_sge *out, const struct ibv_sge *sge, int n,
@@ -34,7 +34,7 @@ void vt_sges_skip(struct ibv_sge *out, const struct ibv_sge *sge, int n,
 }
 
 /**
- * vt_sges_read() - the first @len bytes of a list
+ * vt_sges_read() - copy the first @len bytes of a list
  */
 void vt_sges_read(void *to, const struct ibv_sge *sge, int n, size_t len)
 {
@@ -111,12 +111,13 @@ static bool ip6_ok(const struct vt_pair *pair, const uint8_t *grh, uint32_t len)
 }
 
 /**
- * vt_grh_ok() - whether the header in front of a message is that of its packet
- * @pair: a has sent it to b
+ * vt_grh_ok() - whether the header in front of a message fits the message's
+ * packet
+ * @pair: a has sent the message to b
  * @sge: the receive's list
  * @n: its parts
  * @len: bytes of the message
- * @imm: it has immediate data
+ * @imm: the message has immediate data
  */
 bool vt_grh_ok(const struct vt_pair *pair, const struct ibv_sge *sge, int n,
 	       size_t len, bool imm)

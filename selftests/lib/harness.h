@@ -14,8 +14,8 @@
 #include "work.h"
 
 /*
- * For FIXTURE_SETUP and the like: @expr is 0 or a negative errno; what the
- * device cannot do skips the test.
+ * For FIXTURE_SETUP and the like: @expr is 0 or a negative errno. If the device
+ * does not support it, the test is skipped.
  */
 #define VT_SETUP(expr) do { \
 	int _err = (expr); \
@@ -26,8 +26,8 @@
 } while (0)
 
 /*
- * Instead of TEST_HARNESS_MAIN: without SMR_DEV in the environment the test
- * is run by lib/paths.sh, once for each way that its ends can be connected.
+ * Instead of TEST_HARNESS_MAIN: without SMR_DEV in the environment,
+ * lib/paths.sh runs the test once for each way to connect its two ends.
  */
 #define VT_HARNESS_MAIN \
 int main(int argc, char **argv) \

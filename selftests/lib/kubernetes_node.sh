@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The part of selftests/beds/kubernetes.sh that runs in a guest, which is a node: what ci/kubernetes/describe-links
-# makes of its links has what the shared RDMA device plugin looks for, and two processes of a pod talk over a link.
+# The part of selftests/beds/kubernetes.sh that runs in a guest, which is a node. Checks that the output of
+# ci/kubernetes/describe-links has what the shared RDMA device plugin looks for, and that two processes of a pod can
+# talk over a link.
 # shellcheck disable=SC2317 # functions are called through check
 set -uo pipefail
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
@@ -17,8 +18,8 @@ make_link() { rdma link add "$1" type softmr netdev "$2"; }
 # The directory of a link
 card_of() { dirname "$(dirname "$(echo "$LINKS"/devices/*/infiniband/"$1")")"; }
 
-# As the plugin's library for PCI devices reads it: one name that is no address, or a card without a modalias of at
-# least 53 characters, and it has no device at all
+# The plugin's library for PCI devices reads the directory in this way. One name that is no address, or a card without a
+# modalias of at least 53 characters, and the library finds no device at all
 readable() {
 	local address
 	for address in $(addresses); do
@@ -35,7 +36,7 @@ network_card() {
 	is "${modalias:42:4}" bc02
 }
 
-# char_device CLASS PREFIX LINK: found as the plugin's library does, by the name that is in "ibdev"
+# char_device CLASS PREFIX LINK: the device, found as the plugin's library finds it, by the name that is in "ibdev"
 char_device() {
 	local dir
 	for dir in /sys/class/"$1"/"$2"*; do
@@ -48,7 +49,7 @@ char_device() {
 	return 1
 }
 
-# All three, or the plugin refuses the device
+# All three must exist, or the plugin refuses the device
 devices_of() {
 	[ -d "$(card_of "$1")/infiniband/$1" ] && char_device infiniband_verbs uverbs "$1" &&
 		char_device infiniband_mad umad "$1" && [ -c /dev/infiniband/rdma_cm ]

@@ -52,7 +52,7 @@ bool vt_sysctl(const char *name, const char *value)
 	return !vt_write_file(path, value);
 }
 
-/* User-Mode Linux leaves processes with pages that have gone elsewhere. */
+/* User-Mode Linux: a process may keep using pages that the kernel has moved. */
 static bool moves_lose_pages(void)
 {
 	char line[128] = "";
@@ -67,10 +67,10 @@ static bool moves_lose_pages(void)
 }
 
 /**
- * vt_compact() - move any process's memory, to have what is free in one piece
+ * vt_compact() - compact memory: the kernel moves pages of all processes
  *
- * Return: false where that cannot be, or harms processes that have nothing to
- *	do with RDMA: User-Mode Linux with several processors
+ * Return: false if the kernel cannot do so, or if it would harm processes that
+ * do not use RDMA: User-Mode Linux with several processors
  */
 bool vt_compact(void)
 {
@@ -87,9 +87,9 @@ static bool in_memory(const char *dir)
 
 /**
  * vt_file() - make an empty file, without a name, on a real file system
- * @name: for as long as it takes
+ * @name: a name that it has until it is unlinked
  *
- * Return: a descriptor; or -1, where no directory has such a file system
+ * Return: a descriptor; -1 if no directory is on such a file system
  */
 int vt_file(const char *name)
 {
@@ -107,7 +107,7 @@ int vt_file(const char *name)
 		if (fd < 0)
 			continue;
 		unlink(path);
-		/* 9p forgets a file as soon as it has no name. */
+		/* 9p loses a file when it has no name any more. */
 		if (!ftruncate(fd, 0))
 			return fd;
 		close(fd);
@@ -128,9 +128,10 @@ static bool swap_is_on(void)
 }
 
 /**
- * vt_swap_on() - have swap, made of compressed memory if there is none
+ * vt_swap_on() - make sure that there is swap; make it of compressed memory if
+ * not
  *
- * It stays: for who else wants it, until the guest ends.
+ * The swap stays until the guest ends: other tests use it, too.
  */
 bool vt_swap_on(void)
 {
@@ -164,16 +165,16 @@ static size_t bytes_out(uint8_t *p, size_t len)
 }
 
 /**
- * vt_page_out() - have pages reclaimed
+ * vt_page_out() - let the kernel reclaim pages
  *
- * Return: how many bytes the process has no page for now
+ * Return: for how many bytes the process has no page now
  */
 size_t vt_page_out(void *p, size_t len)
 {
 	size_t out = 0;
 	int i;
 
-	/* Pages whose writing has only begun are taken the next time. */
+	/* Pages whose writeback has only begun are reclaimed the next time. */
 	for (i = 0; i < 5 && out < len; i++) {
 		if (madvise(p, len, MADV_PAGEOUT))
 			return 0;
@@ -183,7 +184,7 @@ size_t vt_page_out(void *p, size_t len)
 }
 
 /**
- * vt_collapse() - have huge pages made
+ * vt_collapse() - let the kernel make huge pages of the memory
  */
 bool vt_collapse(void *p, size_t len)
 {
@@ -199,7 +200,7 @@ bool vt_collapse(void *p, size_t len)
 }
 
 /**
- * vt_ksm_merge() - have equal pages merged into one
+ * vt_ksm_merge() - let KSM merge equal pages
  */
 bool vt_ksm_merge(void *p, size_t len)
 {
@@ -212,7 +213,7 @@ bool vt_ksm_merge(void *p, size_t len)
 	vt_write_file(KSM "sleep_millisecs", "1");
 	vt_write_file(KSM "pages_to_scan", "20000");
 	vt_write_file(KSM "run", "1");
-	/* The first one only looks which pages are stable. */
+	/* The first scan only looks which pages are stable. */
 	while (!merged && vt_now_ms() < end) {
 		usleep(1000);
 		merged = read_number(KSM "full_scans") >= scans + 3;
@@ -223,7 +224,7 @@ bool vt_ksm_merge(void *p, size_t len)
 }
 
 /**
- * vt_hugetlb_pages() - whether there are so many free huge pages; reserve them
+ * vt_hugetlb_pages() - whether @n huge pages are free; reserves them if not
  */
 bool vt_hugetlb_pages(int n)
 {

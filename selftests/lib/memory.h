@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What moves a process's memory about. */
+/* Memory management that moves, reclaims or merges a process's pages. */
 #ifndef VT_MEMORY_H
 #define VT_MEMORY_H
 

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Netdevs, namespaces and RDMA links. Everything made here is gone when the test ends.
 
-# The link type under test; with LINK_TYPE=rxe the tests try themselves on rdma_rxe
+# The link type under test. With LINK_TYPE=rxe the tests run on rdma_rxe, which tests the tests
 LINK_TYPE=${LINK_TYPE:-softmr}
 case $LINK_TYPE in
 rxe) LINK_MODULE=rdma_rxe ;;
@@ -12,7 +12,7 @@ NODE=${NODE:-1}
 
 have() { command -v "$1" >/dev/null; }
 
-# Guests may share one kernel (UML's nodes do), so names carry the node
+# Guests may share one kernel (UML's nodes do), so names contain the node's number
 node_name() { echo "$1n$NODE"; }
 
 in_ns() {
@@ -26,11 +26,11 @@ in_ns() {
 ns_add() {
 	ip netns add "$1" || return
 	on_exit ip netns del "$1"
-	# a namespace begins with the settings of a new system, not with those of the first one
+	# a new namespace has the kernel's default settings, not those of the first namespace
 	in_ns "$1" bash -c "cd /proc/sys/net/ipv6/conf; echo 0 >all/accept_dad; echo 0 >default/accept_dad; ip link set lo up"
 }
 
-# address NETNS NETDEV HOST: 10.1.0.HOST and fd01::HOST, and up
+# address NETNS NETDEV HOST: give it 10.1.0.HOST and fd01::HOST, and set it up
 address() {
 	ip ${1:+-n "$1"} -batch - <<-END
 		link set $2 up
@@ -62,8 +62,8 @@ link_is_up() {
 	read -r state <"/sys/class/infiniband/$1/ports/1/state" && [ "$state" = "4: ACTIVE" ]
 } 2>/dev/null
 
-# Whether links of TYPE can be made at all here. rdma_rxe goes again: until 7.1 it has the UDP port as long as it is
-# loaded
+# have_link_type TYPE: links of TYPE can be made here. rdma_rxe is unloaded at the end: before 7.1 it holds the UDP port
+# as long as it is loaded
 have_link_type() {
 	if [ "$1" != rxe ]; then
 		modprobe "$1"
@@ -72,7 +72,7 @@ have_link_type() {
 	fi
 } 2>/dev/null
 
-# Without a peer's links there is nothing to test; without softmr's, the test has failed
+# need_link_type TYPE: skip the test if the type is a peer's and the kernel does not have it; fail if it is softmr
 need_link_type() {
 	if [ "$1" != softmr ]; then
 		have_link_type "$1" || skip_all "this kernel has no RDMA links of type $1"
@@ -82,7 +82,7 @@ need_link_type() {
 	fi
 }
 
-# param_set NAME VALUE: a parameter of the module, which counts for links that are made from now on
+# param_set NAME VALUE: set a parameter of the module, which holds for links that are made after that
 param_set() {
 	local file=/sys/module/$LINK_MODULE/parameters/$1
 	have_link_type "$LINK_TYPE" && [ -w "$file" ] || return
@@ -92,10 +92,10 @@ param_set() {
 
 param_restore() { echo "$2" >"$1"; }
 
-# loopback_set Y|N: whether links made from now on hand packets of the same host over directly
+# loopback_set Y|N: whether links that are made after that use the same-host shortcut
 loopback_set() { param_set loopback "$1"; }
 
-# counter DEVICE NAME: one of those that "rdma statistic" shows
+# counter DEVICE NAME: the value that "rdma statistic" shows
 counter() { rdma statistic show link "$1" | awk -v name="$2" '$1 == name { print $2 }'; }
 
 # expand_ip ADDRESS: sets EXPANDED to how sysfs writes it as a GID
@@ -115,11 +115,12 @@ expand_ip() {
 	EXPANDED=${EXPANDED#:}
 }
 
-# gid_index DEVICE ADDRESS: the index of its RoCE v2 GID. Each test asks for some, so it starts no process
+# gid_index DEVICE ADDRESS: print the index of its RoCE v2 GID. Each test calls this several times, so it starts no
+# process
 gid_index() {
 	local port=/sys/class/infiniband/$1/ports/1 gid i type
 	expand_ip "$2"
-	# by number, not by name: the first few have something
+	# count up; do not sort names: only the first few entries are set
 	for ((i = 0; ; i++)); do
 		[ -e "$port/gids/$i" ] || return 1
 		read -r gid <"$port/gids/$i" || continue

@@ -7,13 +7,13 @@
 /**
  * vt_own_link_add() - make a dummy netdev and a link on it
  *
- * From here on both ends of what this process opens are of that link.
+ * From here on both ends that this process opens are on that link.
  *
  * Return: 0 or a negative errno
  */
 int vt_own_link_add(void)
 {
-	/* what a test that failed has left */
+	/* remains of a test that failed */
 	system("ip link del " VT_OWN_NETDEV " 2>/dev/null");
 	setenv("SMR_DEV", VT_OWN_LINK, 1);
 	setenv("SMR_DEV2", VT_OWN_LINK, 1);

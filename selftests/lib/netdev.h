@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A link of a test's own, whose netdev it may do anything to. */
+/* A link that belongs to one test, which may do anything to its netdev. */
 #ifndef VT_NETDEV_H
 #define VT_NETDEV_H
 

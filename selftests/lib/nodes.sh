@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Tests on two nodes: the script runs on both. Node 1 tests and says TAP; the others are agents that run what it
+# Tests on two nodes. The script runs on both: node 1 tests and prints TAP; the others are agents, which run what node 1
 # posts in their directory of /mnt/share.
 
 SHARE=${SHARE:-/mnt/share}
 AGENTS=${0##*/}
 AGENTS=$SHARE/agents.${AGENTS%.sh}
 
-# agent_main: what a node other than the first does until it is told to quit
+# agent_main: the agent's loop, until it is told to quit
 agent_main() {
 	local dir next=0
 	mkdir -p "$AGENTS"
@@ -27,7 +27,7 @@ agent_main() {
 	tap_done 0
 }
 
-# agent_post AGENT COMMAND...: have it run there, in the background
+# agent_post AGENT COMMAND...: the agent runs COMMAND in the background
 agent_post() {
 	local agent=$1
 	shift
@@ -45,7 +45,7 @@ agent_answers() {
 	within 3 test -e "$dir/here"
 }
 
-# agent_find NODE: wait for the agent of that node. Sets AGENT. A directory that an ended run left behind does not
+# agent_find NODE: wait for the agent of that node. Sets AGENT. A directory that an earlier run left behind does not
 # answer.
 agent_find() {
 	within 60 agent_answers "$1" || { echo "node $1 does not answer"; return 1; }

@@ -7,7 +7,7 @@ DISK_KB=16384
 CONFIG=/sys/kernel/config/nvmet
 SUBSYS=$CONFIG/subsystems/$NQN
 
-# nvme_have: this kernel has both, and now they are loaded
+# nvme_have: load both; fails if this kernel does not have them
 nvme_have() {
 	modprobe -a nvmet_rdma nvme_rdma && modprobe brd rd_nr=1 rd_size="$DISK_KB" || return
 	on_exit modprobe -r brd
@@ -43,7 +43,7 @@ port_down() {
 	rmdir "$CONFIG/ports/1"
 }
 
-# The controller that we are connected by: its name
+# The name of the controller that we are connected through
 controller() { grep -lxs "$NQN" /sys/class/nvme/nvme*/subsysnqn | sed 's|.*/\(nvme[0-9]*\)/.*|\1|'; }
 
 disk() {

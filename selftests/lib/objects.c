@@ -39,7 +39,7 @@ static struct ibv_xrcd *make_xrcd(struct ibv_context *ctx)
 }
 
 /**
- * vt_object_create() - the smallest object of a kind
+ * vt_object_create() - create the smallest object of a kind
  *
  * Return: the object, NULL with errno
  */
@@ -73,7 +73,7 @@ void *vt_object_create(enum vt_object kind, struct vt_parts *parts)
 }
 
 /**
- * vt_object_destroy() - have it no more
+ * vt_object_destroy() - destroy an object
  *
  * Return: 0 or an errno
  */

@@ -13,7 +13,7 @@ enum vt_object {
 
 /**
  * struct vt_parts - what objects are made of
- * @pd: for all that has one; the others are of its device
+ * @pd: for kinds that have a PD; the other kinds use its device
  * @cq: of QPs
  * @address: of address handles
  * @page: memory of regions

@@ -2,11 +2,11 @@
 # shellcheck shell=bash
 # Two sides, and programs that run as a server on one and as a client on the other.
 #
-# What a program that was started leaves behind has a common prefix, its BASE: BASE.out its output,
-# BASE.pid, BASE.ready once it listens, BASE.rc its exit status at the end.
+# The files of a program that was started have a common prefix, its BASE: BASE.out is its output, BASE.pid its process,
+# BASE.ready exists when it listens, BASE.rc is its exit status.
 
-# What a side is: its RDMA device, its namespace ("": where the test runs), its addresses, and the
-# agent of the node it is on ("": this node; see nodes.sh)
+# A side is: its RDMA device; its namespace ("": the test's own); its addresses; the agent of its node ("": this node;
+# see nodes.sh)
 declare -A SIDE_DEV SIDE_NS SIDE_V4 SIDE_V6 SIDE_AGENT GID_CACHE
 JOBS=0
 PORT=$((20000 + RANDOM % 10000))
@@ -17,17 +17,17 @@ side() {
 	unset "GID_CACHE[$1.v4]" "GID_CACHE[$1.v6]"
 }
 
-# GIDs come when the stack's event has been worked off
+# The core adds GIDs after it has handled the stack's event
 wait_gid_index() { within 10 gid_index "$@" && return || echo "$1 has no GID for $2"; return 1; }
 
-# gid_args SIDE GIDOPT v4|v6: sets GID_ARGS to what names the GID: GIDOPT is -x, -g, or -R where rdma_cm finds it
+# gid_args SIDE GIDOPT v4|v6: set GID_ARGS to the options that name the GID. GIDOPT is -x or -g; -R if rdma_cm finds the GID
 gid_args() {
 	GID_ARGS=("$2")
 	[ "$2" != -R ] || return 0
 	side_gid "$1" "$3" && GID_ARGS+=("$GID")
 }
 
-# side_gid SIDE v4|v6: sets GID to the index
+# side_gid SIDE v4|v6: set GID to the index
 side_gid() {
 	local address=${SIDE_V4[$1]}
 	[ "$2" = v4 ] || address=${SIDE_V6[$1]}
@@ -38,14 +38,14 @@ side_gid() {
 	GID_CACHE[$1.$2]=$GID
 }
 
-# job BASE LIMIT NETNS COMMAND...: run it to its end. LIMIT: seconds that a quiet machine needs at most
+# job BASE LIMIT NETNS COMMAND...: run COMMAND to its end. LIMIT: the seconds that a quiet machine needs at most
 job() {
 	local base=$1 limit=$((PATIENCE * $2)) ns=$3
 	shift 3
 	if [ "$(type -t "$1")" = function ]; then
 		"$@" >"$base.out" 2>&1 &
 	else
-		# timeout itself is in the namespace, so that is_listening can look from there
+		# timeout itself runs in the namespace, so that is_listening can look into it by timeout's pid
 		# shellcheck disable=SC2086 # nothing or three words
 		${ns:+ip netns exec $ns} timeout -k 2 "$limit" "$@" >"$base.out" 2>&1 </dev/null &
 	fi
@@ -55,8 +55,8 @@ job() {
 	mv "$base.rc.new" "$base.rc"
 }
 
-# is_listening PID-FILE PORT: the namespace of that process has a TCP listener at PORT. Asked often, so it starts no
-# process
+# is_listening PID-FILE PORT: the namespace of that process has a TCP listener at PORT. It is called often, so it starts
+# no process
 is_listening() {
 	local pid port sockets more
 	read -r pid <"$1" || return
@@ -66,7 +66,7 @@ is_listening() {
 	[[ "${sockets[*]} ${more[*]}" =~ :"$port "[0-9A-F:]+" 0A " ]]
 } 2>/dev/null
 
-# server_job BASE PORT LIMIT NETNS COMMAND...: the same, and tell when it listens
+# server_job BASE PORT LIMIT NETNS COMMAND...: as job; makes BASE.ready when COMMAND listens at PORT
 server_job() {
 	local base=$1 port=$2
 	shift 2
@@ -79,8 +79,7 @@ server_job() {
 	wait
 }
 
-# start SIDE COMMAND...: run the shell function COMMAND BASE ... in the background where the side is
-# Sets BASE.
+# start SIDE COMMAND...: run the shell function COMMAND BASE ... in the background, on the node of SIDE. Sets BASE.
 start() {
 	local agent=${SIDE_AGENT[$1]} function=$2
 	shift 2
@@ -107,8 +106,8 @@ stop() {
 	fi
 }
 
-# run SIDE LIMIT COMMAND...: run a command there to its end. Sets BASE; its status is passed on. Not in a subshell: it
-# counts the jobs
+# run SIDE LIMIT COMMAND...: run COMMAND on SIDE to its end, and return its status. Sets BASE. Do not call it in a
+# subshell: it counts the jobs
 run() {
 	local side=$1 limit=$2
 	shift 2
@@ -117,7 +116,7 @@ run() {
 	return "$(<"$BASE.rc")"
 }
 
-# at SIDE LIMIT COMMAND...: the same, with its output
+# at SIDE LIMIT COMMAND...: as run, and print the output
 at() {
 	local BASE status=0
 	run "$@" || status=$?
@@ -125,7 +124,7 @@ at() {
 	return "$status"
 }
 
-# Where client and server meet by TCP, if it is not at the server's address
+# The address at which client and server connect by TCP, if it is not the server's
 MEET_AT=
 
 # tool_start SIDE GIDOPT FAMILY LIMIT COMMAND...: start a server that takes -d, -p and GIDOPT, and wait until it
@@ -143,16 +142,16 @@ tool_start() {
 	return 1
 }
 
-# client_args SIDE SERVER GIDOPT FAMILY: what the client's command line has besides. Sets ARGS
+# client_args SIDE SERVER GIDOPT FAMILY: set ARGS to the further options of the client
 client_args() {
 	gid_args "$1" "$3" "$4" || return
 	ARGS=(-d "${SIDE_DEV[$1]}" -p "$PORT" "${GID_ARGS[@]}" "${MEET_AT:-${SIDE_V4[$2]}}")
 }
 
-# What the two sides of the last tool said
+# Print the output of the two sides of the last tool
 CLIENT_OUT=/dev/null SERVER_OUT=/dev/null
 
-# perftest's table of settings tells nothing
+# perftest's table of settings is left out
 tool_output() {
 	local out
 	for out in "$CLIENT_OUT" "$SERVER_OUT"; do
@@ -161,8 +160,8 @@ tool_output() {
 	done
 }
 
-# tool SERVER CLIENT GIDOPT FAMILY LIMIT COMMAND...: run it as a server on the one side and then as a client on the
-# other. Succeeds when both do; says what they said otherwise. Sets CLIENT_OUT and SERVER_OUT to their output
+# tool SERVER CLIENT GIDOPT FAMILY LIMIT COMMAND...: run COMMAND as a server on one side, then as a client on the other.
+# Succeeds if both succeed; otherwise prints their output. Sets CLIENT_OUT and SERVER_OUT
 tool() {
 	local server=$1 client=$2 gidopt=$3 family=$4 limit=$5 status=0 BASE ARGS base
 	shift 5
@@ -183,8 +182,7 @@ tool() {
 	return 1
 }
 
-# traffic SERVER CLIENT COMMAND...: the same in the background, for as long as it takes. Sets SERVER and CLIENT to
-# the BASEs
+# traffic SERVER CLIENT COMMAND...: the same in the background, without an end. Sets SERVER and CLIENT to the BASEs
 # shellcheck disable=SC2034 # the caller reads them
 traffic() {
 	local server=$1 client=$2 BASE ARGS
@@ -195,10 +193,10 @@ traffic() {
 	CLIENT=$BASE
 }
 
-# pingpong SERVER CLIENT FAMILY OPTION...: ibv_rc_pingpong says what it sent, and that it was right
+# pingpong SERVER CLIENT FAMILY OPTION...: ibv_rc_pingpong reports what it sent, and that the data was right
 pingpong() { pingpong_with ibv_rc_pingpong "$@"; }
 
-# pingpong_with PROGRAM SERVER CLIENT FAMILY OPTION...: the same with another of its kind
+# pingpong_with PROGRAM SERVER CLIENT FAMILY OPTION...: the same with another pingpong program
 pingpong_with() {
 	local out said
 	tool "$2" "$3" -g "$4" 60 "$1" "${@:5}" || return
@@ -211,7 +209,7 @@ pingpong_with() {
 	done
 }
 
-# perftest SERVER CLIENT FAMILY SIZES PROGRAM OPTION...: it reports each of SIZES, with a figure above zero. "all":
+# perftest SERVER CLIENT FAMILY SIZES PROGRAM OPTION...: it reports each of SIZES with a figure above zero. "all" are
 # the sizes of -a
 perftest() {
 	local sizes=$4 size

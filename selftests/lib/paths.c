@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 /**
- * vt_run_on_paths() - become lib/paths.sh, which runs this program again
+ * vt_run_on_paths() - replace this process by lib/paths.sh, which runs this
+ * program again on each path
  *
- * Returns when there is no such script beside the program; the test then
- * takes what devices there are.
+ * Returns if the script is not beside the program. The test then uses the
+ * devices that exist.
  */
 void vt_run_on_paths(char **argv)
 {
@@ -31,9 +32,9 @@ void vt_run_on_paths(char **argv)
 }
 
 /**
- * vt_on_path() - whether the name of the path in use has @part in it
+ * vt_on_path() - whether the name of the path in use contains @part
  *
- * For what a test must know of the other driver: see the paths with "rxe".
+ * For tests that depend on the other driver: see the paths with "rxe".
  */
 bool vt_on_path(const char *part)
 {

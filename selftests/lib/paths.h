@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How a test comes to devices when nobody made any for it. */
+/* How a test gets devices if SMR_DEV names none. */
 #ifndef VT_PATHS_H
 #define VT_PATHS_H
 

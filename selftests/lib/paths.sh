@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Run a C test once for each way that its ends can be connected: lib/paths.sh TEST [ARGUMENT...]
+# Run a C test once for each way to connect its two ends: lib/paths.sh TEST [ARGUMENT...]
 #
-# Which ways is said at the head of the test's source ("paths: host wire veth"), or in $SMR_PATHS; lib/ctest.sh says
-# what they are. A line "params: NAME=VALUE ..." gives the module's parameters for these links. The TAP of all runs
-# becomes one; a test's name begins with its path.
+# A line at the head of the test's source names the paths ("paths: host wire veth"), or $SMR_PATHS does; lib/ctest.sh
+# explains them. A line "params: NAME=VALUE ..." sets the module's parameters for these links. The TAP of all runs
+# becomes one; each test's name begins with its path.
 
 # shellcheck source=selftests/lib/test.sh
 . "${0%/*}/test.sh"
@@ -14,7 +14,7 @@
 TEST=$1
 shift
 
-# read_settings: sets PATHS and PARAMS to what the test says of itself
+# read_settings: set PATHS and PARAMS from the head of the test's source
 read_settings() {
 	local line
 	PATHS=host PARAMS=

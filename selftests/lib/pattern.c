@@ -24,10 +24,10 @@ static void *sge_ptr(const struct ibv_sge *sge)
 }
 
 /**
- * vt_seed() - what a test that draws at random begins with
+ * vt_seed() - the seed of a test that draws random numbers
  *
- * Return: SMR_SEED of the environment, or another number each time. It is
- * printed, so that a run can be repeated.
+ * Return: SMR_SEED of the environment, or else another number each time. The
+ * seed is printed, so that a run can be repeated.
  */
 uint32_t vt_seed(void)
 {
@@ -59,9 +59,9 @@ void vt_fill(void *p, size_t len, uint32_t seed, size_t off)
 }
 
 /**
- * vt_match() - how many bytes at @p are those of pattern @seed from @off on
+ * vt_match() - how many bytes at @p equal pattern @seed from @off on
  *
- * Return: @len when all are
+ * Return: @len when all are equal
  */
 size_t vt_match(const void *p, size_t len, uint32_t seed, size_t off)
 {
@@ -75,7 +75,7 @@ size_t vt_match(const void *p, size_t len, uint32_t seed, size_t off)
 }
 
 /**
- * vt_check() - vt_match(), and say where and how it differs
+ * vt_check() - as vt_match(), and print where and how the bytes differ
  */
 bool vt_check(const char *what, const void *p, size_t len, uint32_t seed,
 	      size_t off)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Byte patterns: what a message or the background of a buffer consists of.
- * A pattern is a seed; its byte at an offset tells both, so that data that
- * is lost, doubled, shifted or of another message is seen.
+ * Byte patterns, for messages and for the background of buffers. A pattern is
+ * named by a seed. Each byte depends on seed and offset, so that lost, doubled
+ * and shifted data and data of another message are noticed.
  */
 #ifndef VT_PATTERN_H
 #define VT_PATTERN_H

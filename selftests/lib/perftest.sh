@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The runs of perftest that several tests make, between the sides "server" and "client". Few iterations: what counts is
+# The runs of perftest that several tests share, between the sides "server" and "client". Few iterations: the test is
 # that each size arrives.
 
 # Options for all runs that a test makes
 PERFTEST_OPTIONS=()
-# 1 s until a packet is sent again, not 67 ms: an emulated machine, with 16 QPs on an emulated network, can be so late
+# a retransmission timeout of 1 s, not 67 ms: an emulated machine with 16 QPs on an emulated network can be so late
 # shellcheck disable=SC2034 # by tests
 PATIENT=(-u 18)
 
@@ -16,7 +16,7 @@ perftest_one() {
 	check "$where, $family: $2 $what" perftest server client "$family" "$@" "${PERFTEST_OPTIONS[@]}"
 }
 
-# perftest_sizes WHERE FAMILY PROGRAM...: all sizes. Slow: perftest measures the clock again for each
+# perftest_sizes WHERE FAMILY PROGRAM...: all sizes. Slow, because perftest measures the clock again for each size
 perftest_sizes() {
 	local program
 	for program in "${@:3}"; do
@@ -66,7 +66,7 @@ perftest_some() {
 	perftest_one "$1" "$2" "both directions" 65536 ib_send_bw -b -s 65536 -n 100
 }
 
-# Buffers that are paged on demand; of huge pages, too, where there are any
+# Buffers that are paged on demand; also of huge pages, if the machine has any
 perftest_odp() {
 	local where=$1 family=$2 op
 	has_odp "${SIDE_DEV[server]}" || { skip "$where: on demand" "the device cannot"; return; }
@@ -89,8 +89,8 @@ perftest_huge() {
 	fi
 }
 
-# perftest_unreliable WHERE FAMILY: UD and UC. Who receives a datagram has to be ready for it: no more messages than
-# receives, which perftest has 512 of
+# perftest_unreliable WHERE FAMILY: UD and UC. A receiver must have a receive posted for each datagram, so no more
+# messages are sent than perftest posts receives (512)
 perftest_unreliable() {
 	local type
 	for type in UD UC; do

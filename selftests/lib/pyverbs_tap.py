@@ -40,7 +40,8 @@ class Result(unittest.TestResult):
             print("#", line)
 
     def addError(self, test, err):
-        # most of the suite asks first, or skips then; where it does not, it is no less a thing that there is not
+        # most of the suite asks first, or skips then; where it does not ask, this error still means that the device
+        # lacks the feature
         if getattr(err[1], "error_code", None) in (errno.EOPNOTSUPP, errno.EPROTONOSUPPORT):
             self.addSkip(test, f"it did not expect: {err[1]}")
         else:
@@ -73,9 +74,9 @@ def prepare():
     """What each test would do anew, and slowly, though it gives the same each time."""
     from pyverbs.device import get_device_list
     from tests.base import RDMATestCase
-    # has libibverbs load its plug-ins
+    # libibverbs loads its plug-ins
     get_device_list()
-    # a process each, for the netdev and its address
+    # one process each, to get the netdev and its address
     for name in "get_net_name", "get_ip_mac_address":
         setattr(RDMATestCase, name, staticmethod(functools.cache(getattr(RDMATestCase, name))))
 

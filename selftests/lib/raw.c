@@ -12,7 +12,10 @@
 #define SGES		4
 #define INLINE		128
 
-/* vt_raw_open - a QP at one of the ends, in RTS; whatever comes, close it */
+/*
+ * vt_raw_open - open a QP at one of the ends, in RTS; close it even after a
+ * failure
+ */
 int vt_raw_open(struct vt_raw *raw, int end, unsigned int opts)
 {
 	struct vt_conf conf = vt_defaults;
@@ -136,7 +139,7 @@ int vt_raw_recv_len(struct vt_raw *raw, size_t len)
 	return recv_one(raw, len);
 }
 
-/* vt_raw_get - the next frame. Return: its length, or a negative errno */
+/* vt_raw_get - get the next frame. Return: its length, or a negative errno */
 int vt_raw_get(struct vt_raw *raw, uint8_t **at)
 {
 	struct ibv_wc wc;
@@ -150,7 +153,7 @@ int vt_raw_get(struct vt_raw *raw, uint8_t **at)
 	return wc.byte_len;
 }
 
-/* vt_raw_got - is the next frame this one, to the byte? */
+/* vt_raw_got - is the next frame equal to this one, byte for byte? */
 bool vt_raw_got(struct vt_raw *raw, const struct vt_frame *frame)
 {
 	uint8_t want[VT_RAW_ROOM], *at;
@@ -262,7 +265,7 @@ void vt_rule_init(struct vt_rule *rule, enum ibv_flow_attr_type type,
 	rule->attr.size = sizeof(rule->attr);
 }
 
-/* vt_rule_normal - begin a normal one; @flags: enum ibv_flow_flags */
+/* vt_rule_normal - begin a normal rule; @flags: enum ibv_flow_flags */
 void vt_rule_normal(struct vt_rule *rule, uint16_t priority,
 		    unsigned int flags)
 {
@@ -270,7 +273,7 @@ void vt_rule_normal(struct vt_rule *rule, uint16_t priority,
 	rule->attr.flags = flags;
 }
 
-/* vt_rule_add - one more spec, to be filled in */
+/* vt_rule_add - add one more spec, which the caller fills in */
 void *vt_rule_add(struct vt_rule *rule, int type, size_t size)
 {
 	uint8_t *end = (uint8_t *)rule + rule->attr.size;
@@ -288,7 +291,7 @@ struct ibv_flow *vt_rule_apply(struct vt_raw *raw, struct vt_rule *rule)
 	return ibv_create_flow(raw->ep.qp, &rule->attr);
 }
 
-/* vt_rule_mac - all that is for an address, by a normal rule */
+/* vt_rule_mac - a normal rule for all frames to a MAC address */
 struct ibv_flow *vt_rule_mac(struct vt_raw *raw, const uint8_t *mac,
 			     uint16_t priority, unsigned int flags)
 {

@@ -24,10 +24,11 @@ struct vt_raw {
 };
 
 /**
- * struct vt_frame - what the headers of a frame say
+ * struct vt_frame - the headers of a frame
  * @vlan: the tag, or -1
- * @type: 0x0800, 0x86dd: @ip4, @ip6; another: the payload follows at once
- * @proto: 17, 6: the ports follow
+ * @type: EtherType. 0x0800 and 0x86dd: @ip4 or @ip6 follows; any other: the
+ *	payload
+ * @proto: 17 or 6: the ports follow
  * @payload: bytes, of the pattern @seed
  */
 struct vt_frame {
@@ -53,7 +54,7 @@ struct vt_frame {
 };
 
 /**
- * struct vt_rule - a steering rule in the making
+ * struct vt_rule - a steering rule that is being built
  */
 struct vt_rule {
 	struct ibv_flow_attr attr;

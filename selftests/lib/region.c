@@ -102,10 +102,10 @@ static enum ibv_wr_opcode way_opcode(enum vt_way way)
 
 /**
  * vt_region_copy() - move bytes between the region and the peer's buffer
- * @off: where in the region; in the buffer they are behind the guard
+ * @off: where in the region; in the buffer the bytes are behind the guard
  *
- * Return: the requester's status, or that of the receive where it fails, or a
- * negative errno
+ * Return: the status of the receive if that failed, or else the requester's; or
+ * a negative errno
  */
 int vt_region_copy(struct vt_pair *pair, const struct vt_region *r,
 		   enum vt_way way, size_t off, size_t len)
@@ -134,11 +134,11 @@ int vt_region_copy(struct vt_pair *pair, const struct vt_region *r,
 		return ret;
 	ret = vt_status(from->scq, 1);
 	/*
-	 * User-Mode Linux shows a process what changed in its page tables
-	 * when a system call ends: have one before somebody looks.
+	 * User-Mode Linux updates a process's page tables at the end of a
+	 * system call. So make one before the memory is looked at.
 	 */
 	getppid();
-	/* What was never sent is not received. */
+	/* A SEND that was not sent is not received. */
 	if (wr.opcode != IBV_WR_SEND || ret == IBV_WC_LOC_PROT_ERR)
 		return ret;
 	/* The sender gets only a general status; the receiver knows the cause. */
@@ -147,12 +147,12 @@ int vt_region_copy(struct vt_pair *pair, const struct vt_region *r,
 }
 
 /**
- * vt_region_moves() - move bytes, and check each
+ * vt_region_moves() - move bytes in one way, and check each byte
  * @off: where in the region
  * @len: bytes
  *
- * What is not moved must stay: the peer's guards, and in the region the bytes
- * beside the range, if there are any in the same page.
+ * All other bytes must stay as they were: the peer's guards, and in the region
+ * the bytes beside the range in the same pages.
  */
 bool vt_region_moves(struct vt_pair *pair, const struct vt_region *r,
 		     enum vt_way way, size_t off, size_t len)
@@ -197,7 +197,8 @@ static bool atomic_works(struct vt_pair *pair, const struct vt_region *r,
 }
 
 /**
- * vt_region_works() - whether each way to reach a range works, data checked
+ * vt_region_works() - whether a range can be reached in each way; checks the
+ * data
  * @off: a multiple of 8
  * @len: bytes
  */
@@ -213,7 +214,7 @@ bool vt_region_works(struct vt_pair *pair, const struct vt_region *r,
 }
 
 /**
- * vt_pair_recover() - after an error: drop completions, and connect anew
+ * vt_pair_recover() - after an error: drop completions, and connect again
  *
  * Return: 0 or a negative errno
  */

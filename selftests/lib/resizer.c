@@ -17,7 +17,7 @@ static void *resize_on(void *arg)
 }
 
 /**
- * vt_resizer_start() - begin
+ * vt_resizer_start() - start the thread
  *
  * Return: 0 or a negative errno
  */
@@ -27,7 +27,7 @@ int vt_resizer_start(struct vt_resizer *r)
 }
 
 /**
- * vt_resizer_rounds() - how often it was resized so far
+ * vt_resizer_rounds() - how often the queue was resized so far
  */
 int vt_resizer_rounds(const struct vt_resizer *r)
 {
@@ -35,9 +35,9 @@ int vt_resizer_rounds(const struct vt_resizer *r)
 }
 
 /**
- * vt_resizer_end() - end, and tell
+ * vt_resizer_end() - end the thread
  *
- * Return: 0, or what a resize has failed with
+ * Return: 0, or the error of a resize that failed
  */
 int vt_resizer_end(struct vt_resizer *r)
 {

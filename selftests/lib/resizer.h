@@ -8,11 +8,11 @@
 #include <stdint.h>
 
 /**
- * struct vt_resizer - what it does
+ * struct vt_resizer - a resizer's parameters and state
  * @resize: gives @queue another size; 0 or an errno
  * @queue: a CQ or an SRQ
  * @small: entries in one round
- * @large: and in the next
+ * @large: entries in the next
  */
 struct vt_resizer {
 	int (*resize)(void *queue, uint32_t size);

@@ -15,7 +15,7 @@
 #define TAIL	40	/* in front of the last page's end */
 #define LEN_MAX	(PAGES * 65536)
 
-/* Others may come to be mapped there: not to be unmapped once more. */
+/* Other memory may have been mapped there since: do not unmap it again. */
 static int unmap_from(struct vt_place *r, size_t off)
 {
 	if (munmap(r->base + off, r->room - off))
@@ -28,8 +28,8 @@ static int unmap_from(struct vt_place *r, size_t off)
 
 /**
  * vt_place_map() - make memory for a region
- * @r: filled in; vt_place_close() it even after a failure
- * @sort: of what sort
+ * @r: filled in; call vt_place_close() even after a failure
+ * @sort: the kind of memory
  *
  * Return: 0 or a negative errno
  */
@@ -73,7 +73,7 @@ int vt_place_reg(struct vt_place *r, struct ibv_pd *pd, int access)
 }
 
 /**
- * vt_place_open() - plain memory, and its registration
+ * vt_place_open() - plain memory, registered
  */
 int vt_place_open(struct vt_place *r, struct ibv_pd *pd, int access)
 {
@@ -106,7 +106,7 @@ struct ibv_sge vt_place_sge(const struct vt_place *r, size_t off,
  * @ep: where it is posted
  * @op: opcode; an atomic adds 1
  * @local: the only part, or NULL
- * @remote: where to, unless it is a SEND
+ * @remote: the target, unless it is a SEND
  *
  * Return: the status it completes with, or a negative errno
  */
@@ -133,7 +133,10 @@ int vt_op(struct vt_ep *ep, enum ibv_wr_opcode op, struct ibv_sge *local,
 	return vt_outcome(ep, &wr);
 }
 
-/* One operation of which is known how it ends; @to is written if it is right */
+/*
+ * One operation whose result is known; @to is written if the operation is
+ * allowed
+ */
 struct step {
 	const char *what;
 	struct vt_ep *ep;
@@ -181,7 +184,8 @@ static uint8_t *scratch(struct vt_ep *ep, size_t len, struct ibv_sge *sge)
 }
 
 /**
- * vt_local_allows() - what a region lets its own end do
+ * vt_local_allows() - whether local operations on a region succeed or fail as
+ * @access says
  * @pair: connected
  * @r: on the PD of pair->b
  * @access: the rights it should have
@@ -235,12 +239,13 @@ static bool atomic_allowed(struct vt_pair *pair, struct vt_place *r,
 }
 
 /**
- * vt_remote_allows() - what a key of a region lets the peer do
+ * vt_remote_allows() - whether the peer's operations by a key succeed or fail
+ * as @access says
  * @pair: connected
  * @r: on the PD of pair->b
  * @remote: the key, of the region or of a window of it
  * @off: which byte of the region @remote names
- * @len: bytes from there that are tried
+ * @len: how many bytes from there are tried
  * @access: the rights it should have
  */
 bool vt_remote_allows(struct vt_pair *pair, struct vt_place *r,
@@ -273,12 +278,13 @@ bool vt_remote_allows(struct vt_pair *pair, struct vt_place *r,
 }
 
 /**
- * vt_place_allows() - whether a region lets happen what it should
+ * vt_place_allows() - whether a region allows exactly what @access says,
+ * locally and remotely
  * @pair: connected
  * @r: on the PD of pair->b
  * @access: the rights it should have
  *
- * All of the region is moved in each way, and the data is compared.
+ * Each allowed operation moves all of the region, and the data is compared.
  */
 bool vt_place_allows(struct vt_pair *pair, struct vt_place *r, int access)
 {

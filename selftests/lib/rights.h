@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory of several sorts to register, single operations on it, and whether a
- * region lets happen what its rights say, and nothing else.
+ * Kinds of memory to register, single operations on it, and checks that a
+ * region allows what its rights say and nothing else.
  */
 #ifndef VT_RIGHTS_H
 #define VT_RIGHTS_H
@@ -17,7 +17,7 @@
 
 enum vt_mem {
 	VT_MEM_PLAIN,
-	VT_MEM_READ_ONLY,	/* mapped, and may not be written to */
+	VT_MEM_READ_ONLY,	/* mapped, but not writable */
 	VT_MEM_NONE,		/* not mapped */
 	VT_MEM_HOLE,		/* all but the last page is mapped */
 };
@@ -26,9 +26,9 @@ enum vt_mem {
  * struct vt_place - memory and its registration
  * @base: the mapping; NULL: there is none
  * @room: bytes of it
- * @p: the first byte of the region, not the first of a page
+ * @p: the first byte of the region, which is not the first of a page
  * @len: its bytes
- * @sort: what the memory is
+ * @sort: the kind of memory
  * @iova: the address of @p in work requests
  * @mr: or NULL
  */

@@ -16,7 +16,8 @@
 /**
  * struct marks - the ids of the first of two requests in each queue
  *
- * Each endpoint has its own: rings of others may be mapped, too.
+ * Each endpoint uses other ids, because rings of other endpoints may be mapped,
+ * too.
  */
 struct marks {
 	uint64_t send;
@@ -34,7 +35,10 @@ static uint64_t entry_id(const struct vt_ring *ring, size_t off)
 	return id;
 }
 
-/* The distance between the entries @id and @id + 1; 0: they are not here. */
+/*
+ * The distance between the entries with @id and @id + 1; 0: they are not in
+ * this ring.
+ */
 static uint32_t stride_of(const struct vt_ring *ring, uint64_t id)
 {
 	uint32_t off;
@@ -83,7 +87,7 @@ static void look_through_maps(struct vt_rings *rings, const struct marks *marks)
 		fclose(maps);
 }
 
-/* Two flushed requests in each queue: their ids show which ring is which. */
+/* Flush two requests in each queue: their ids show which ring is which. */
 static int leave_marks(struct vt_ep *ep, const struct marks *marks)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
@@ -115,9 +119,10 @@ static int leave_marks(struct vt_ep *ep, const struct marks *marks)
 /**
  * vt_rings_find() - find the rings of an endpoint that was not used yet
  * @rings: filled in
- * @ep: with 4 SGEs, so that no work queue's stride is a CQ's; in ERR after
+ * @ep: with 4 SGEs, so that no work queue's stride is a CQ's; its QP is in ERR
+ *	after that
  *
- * Return: 0; -EOPNOTSUPP when this device has no such rings
+ * Return: 0; -EOPNOTSUPP if this device has no such rings
  */
 int vt_rings_find(struct vt_rings *rings, struct vt_ep *ep)
 {

@@ -81,7 +81,10 @@ static uint32_t crc32_le(uint32_t crc, const uint8_t *p, size_t len)
 	return crc;
 }
 
-/* IBTA A17.3: over everything that routers do not change; that counts as 1s. */
+/*
+ * IBTA A17.3: the ICRC covers what routers do not change; the fields that they
+ * change count as 1s.
+ */
 static uint32_t icrc(const struct packet *packet, size_t data_len)
 {
 	static const uint8_t ones[8] = {
@@ -149,7 +152,9 @@ int vt_roce_send_udp(struct vt_roce *roce, const void *data, size_t len)
 	return send_packet(roce, &p, len);
 }
 
-/* A whole packet, with the ICRC that belongs to it. Returns its bytes behind UDP. */
+/*
+ * Build a whole packet with its ICRC. Return: its bytes behind the UDP header.
+ */
 static size_t make_packet(struct vt_roce *roce, const struct vt_bth *bth,
 			  const void *data, size_t len, struct packet *p)
 {
@@ -171,10 +176,10 @@ static size_t make_packet(struct vt_roce *roce, const struct vt_bth *bth,
 }
 
 /**
- * vt_roce_send() - send a packet with a BTH and the ICRC that belongs to it
+ * vt_roce_send() - send a packet with a BTH and the right ICRC
  * @roce: how
  * @bth: base transport header
- * @data: what is behind it: further headers, payload and pad
+ * @data: what follows it: further headers, payload and pad
  * @len: bytes of @data
  */
 int vt_roce_send(struct vt_roce *roce, const struct vt_bth *bth,
@@ -189,8 +194,9 @@ int vt_roce_send(struct vt_roce *roce, const struct vt_bth *bth,
 }
 
 /*
- * From the port that packets made by hand come from; cut into parts of @size. Never
- * to be fragmented, so that the stack counts their identifications from 0 on.
+ * Send from the source port of packets made by hand, and cut the data into
+ * parts of @size (UDP GSO). DF is set, so that the stack counts the IPv4
+ * identifications up from 0.
  */
 static int train_socket(const struct vt_roce *roce, int size)
 {
@@ -217,10 +223,10 @@ static int train_socket(const struct vt_roce *roce, int size)
  * @roce: how
  * @bths: their base transport headers
  * @n: how many, at most VT_MAX_TRAIN
- * @data: what is behind each header
+ * @data: what follows each header
  * @len: bytes of @data
  *
- * They arrive as one, where nothing on the way takes them apart.
+ * They arrive as one skb, unless something on the way segments them.
  *
  * Return: 0 or a negative errno
  */

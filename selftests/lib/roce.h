@@ -42,7 +42,7 @@ enum vt_roce_op {
 };
 
 /**
- * struct vt_bth - what the base transport header says
+ * struct vt_bth - the fields of the base transport header
  */
 struct vt_bth {
 	uint8_t opcode;
@@ -55,12 +55,12 @@ struct vt_bth {
 };
 
 /**
- * struct vt_roce - a way to send
+ * struct vt_roce - where and how packets are sent
  * @fd: raw socket
  * @saddr: network order
  * @daddr: network order
  * @id: of the next IPv4 header
- * @spoil_icrc: make it wrong
+ * @spoil_icrc: send a wrong ICRC
  */
 struct vt_roce {
 	int fd;

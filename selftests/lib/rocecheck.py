@@ -40,7 +40,7 @@ TRANSPORTS = {
 }
 RESPONSES = ("READ_RESP", "ACK", "ATOMIC_ACK")
 MULTIPLE_OF_MTU = ("FIRST", "MIDDLE")
-# They take as many PSNs as there are packets of the answer
+# They use as many PSNs as the answer has packets
 ANSWERED = ("READ_REQUEST", "CMP_SWAP", "FETCH_ADD", "ATOMIC_WRITE", "FLUSH")
 SEVERITY_WARN = 0x600000
 

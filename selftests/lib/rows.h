@@ -23,7 +23,7 @@ typedef FIXTURE_VARIANT(row) row_args;
 typedef void row_check(struct __test_metadata *_metadata, row_data *self,
 		       const row_args *row);
 
-/* What a line says; each check tells what it makes of it. */
+/* The settings of a row. Each check says how it uses them. */
 FIXTURE_VARIANT(row)
 {
 	row_check *check;
@@ -56,7 +56,7 @@ TEST_F(row, holds)
 }
 
 #define ROW(id, fn, ...) FIXTURE_VARIANT_ADD(row, id) { .check = fn, __VA_ARGS__ }
-/* Not every check needs all of it. */
+/* Not every check uses all settings. */
 #define CHECK(fn) \
 	static void fn(struct __test_metadata *_metadata, \
 		       row_data __attribute__((unused)) *self, \

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The part of selftests/beds/setup.sh that runs in the new system, as its user, in the user's copy of this repository:
-# softmr is installed, and setup-softmr makes links and removes them.
+# The part of selftests/beds/setup.sh that runs in the new system, as its user, in the user's copy of this repository.
+# softmr is installed; setup-softmr makes links and removes them.
 # shellcheck disable=SC2317 # functions are called through check
 set -uo pipefail
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
@@ -10,10 +10,10 @@ TOP=$(cd "$(dirname "$0")/../.." && pwd)
 PATH=$PATH:/usr/sbin:/sbin
 cd "$WORK" || exit
 
-# setup OPTION...: what it prints for a shell is in results
+# setup OPTION...: what it prints for a shell goes to the file results
 setup() { "$TOP/ci/setup-softmr/setup-softmr" --mode module --install none "$@" >results; }
 
-# In sysfs and among the interfaces
+# RDMA devices, and network interfaces
 devices() { ls /sys/class/infiniband /sys/class/net; }
 
 is_cloud() {
@@ -25,7 +25,7 @@ is_cloud() {
 limited() { is "$(ulimit -l)" 8192; }
 unlimited() { is "$(ulimit -l)" unlimited; }
 
-# env has what results has, not quoted; so has output, by other names
+# env has the same as results, but not quoted; so has output, under other names
 same_results() {
 	cat results env output
 	is "$(wc -l <results)" 10 || return
@@ -64,7 +64,7 @@ dummy() {
 
 other() { setup --name other --netdev dummy0 && grep -x 'export SOFTMR_ADDRESS=192.0.2.1' results; }
 
-# down NAME: no device and no interface of this name is left, and the other's are
+# down NAME: no device and no interface of this name is left, and the other's still exist
 down() {
 	"$TOP/ci/setup-softmr/setup-softmr" --name "$1" --down && ! devices | grep "$1"
 }

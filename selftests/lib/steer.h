@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Two RAW_PACKET QPs at the ends of a cable, a datagram from the one end for
- * the other's host, and the host that waits for it.
+ * Two RAW_PACKET QPs at the two ends of a cable, a datagram from one end to the
+ * other's host, and the host, which waits for it.
  */
 #ifndef SMR_TEST_STEER_H
 #define SMR_TEST_STEER_H
@@ -136,8 +136,8 @@ static inline bool qp_got(struct vt_raw *raw, const struct vt_frame *frame)
 }
 
 /*
- * Who gets all that comes also gets what hosts say to each other unasked: the
- * next frame that is of ours.
+ * A QP that gets all frames also gets frames that hosts send on their own: get
+ * the next frame that a test has sent.
  */
 static inline bool got_ours(struct vt_raw *raw, const struct vt_frame *frame)
 {

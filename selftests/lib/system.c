@@ -28,7 +28,7 @@ void vt_spin(long us)
 }
 
 /**
- * vt_write_file() - write to a file that is there: a knob of the kernel
+ * vt_write_file() - write to an existing file, as of /sys and /proc
  *
  * Return: 0 or a negative errno
  */
@@ -44,8 +44,8 @@ int vt_write_file(const char *path, const char *text)
 }
 
 /**
- * vt_no_more_addresses() - let this process map nothing more
- * @was: gets what is to be set to end that, RLIMIT_AS
+ * vt_no_more_addresses() - forbid this process to map more memory
+ * @was: gets the old RLIMIT_AS; setting it ends that
  *
  * Return: 0 or a negative errno
  */
@@ -60,9 +60,9 @@ int vt_no_more_addresses(struct rlimit *was)
 }
 
 /**
- * vt_capability() - give this process one that it is permitted, or take it
+ * vt_capability() - raise or drop an effective capability of this process
  * @cap: CAP_*, of the first 32
- * @may: whether it has it from here on
+ * @may: whether it has it after that
  *
  * Return: 0 or a negative errno
  */
@@ -83,12 +83,12 @@ int vt_capability(int cap, bool may)
 }
 
 /**
- * vt_child() - begin a process to which there is a socket
- * @sock: gets this end of it
- * @child_main: what it does, with the other end; its status when it ends
+ * vt_child() - fork a child that is connected by a socket
+ * @sock: gets this end of the socket
+ * @child_main: runs in the child with the other end; returns its exit status
  * @arg: for @child_main
  *
- * Return: its number, or -1
+ * Return: the child's pid, or -1
  */
 pid_t vt_child(int *sock, int (*child_main)(int sock, const void *arg),
 	       const void *arg)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# TAP on standard output; what an assertion says, a failed one shows as diagnostics. Each assertion
-# runs in the test's own shell, so what it sets stays set.
+# TAP on standard output. A failed assertion shows its output as diagnostics. Each assertion runs in the test's own
+# shell, so variables that it sets keep their values.
 
 TAP_COUNT=0
 TAP_FAILED=0
@@ -16,7 +16,7 @@ ok() {
 	echo "ok $TAP_COUNT $1"
 }
 
-# not_ok DESCRIPTION [FILE...]: with the last lines of each file
+# not_ok DESCRIPTION [FILE...]: a failure, with the last lines of each file
 not_ok() {
 	local file
 	TAP_COUNT=$((TAP_COUNT + 1))
@@ -28,7 +28,7 @@ not_ok() {
 	return 0
 }
 
-# report STATUS DESCRIPTION: what has run, with its output in $WORK/out, had that status
+# report STATUS DESCRIPTION: a result: STATUS is that of a command whose output is in $WORK/out
 report() { if [ "$1" = 0 ]; then ok "$2"; else not_ok "$2" "$WORK/out"; fi; }
 
 skip() {
@@ -36,13 +36,13 @@ skip() {
 	echo "ok $TAP_COUNT $1 # SKIP $2"
 }
 
-# skip_all WHY: nothing here can run
+# skip_all WHY: skip the whole test, and end
 skip_all() {
 	echo "1..0 # SKIP $1"
 	tap_done 4
 }
 
-# check DESCRIPTION COMMAND...: COMMAND succeeds
+# check DESCRIPTION COMMAND...: COMMAND must succeed
 check() {
 	local what=$1
 	shift
@@ -54,8 +54,7 @@ check() {
 	fi
 }
 
-# check_error DESCRIPTION TEXT COMMAND...: COMMAND fails, and says why: TEXT is an extended regular
-# expression
+# check_error DESCRIPTION TEXT COMMAND...: COMMAND must fail, and its output match TEXT, an extended regular expression
 check_error() {
 	local what=$1 text=$2
 	shift 2
@@ -85,14 +84,15 @@ tap_include() {
 
 is() { [ "$1" = "$2" ] || { echo "got '$1', expected '$2'"; return 1; }; }
 
-# nap SECONDS: sleep, but without a process
+# nap SECONDS: as sleep, but starts no process
 exec {NAP}<> <(:)
 nap() { read -rt "$1" -u "$NAP" || true; }
 
-# How many times as long as on a quiet machine a thing may take before it counts as one that never comes
+# On a busy machine things take longer. Time limits are those of a quiet machine, multiplied by this
 PATIENCE=3
 
-# within SECONDS COMMAND...: COMMAND succeeds before the time, a quiet machine's, is over; it is tried again and again
+# within SECONDS COMMAND...: try COMMAND again and again until it succeeds. Fails when the time, that of a quiet
+# machine, is over
 within() {
 	local end=$((SECONDS + PATIENCE * $1))
 	shift
@@ -102,14 +102,14 @@ within() {
 	done
 }
 
-# on_exit COMMAND...: run at the end, last first
+# on_exit COMMAND...: run COMMAND at the end of the test; the last one first
 on_exit() {
 	local command
 	printf -v command '%q ' "$@"
 	TAP_CLEANUP+=("$command")
 }
 
-# clean_up KEEP: run what on_exit collected, but for the first KEEP
+# clean_up KEEP: run the commands that on_exit collected, except the first KEEP
 clean_up() {
 	local i
 	for ((i = ${#TAP_CLEANUP[@]} - 1; i >= $1; i--)); do
@@ -126,13 +126,13 @@ tap_exit() {
 	[ -n "$TAP_FINISHED" ] || echo "Bail out! the script ended early, with status $status"
 }
 
-# Ends the test. The plan comes last, so a test that dies on the way has none
+# finish: print the plan, and end the test. The plan comes last: a test that dies has none, and so has failed
 finish() {
 	echo "1..$TAP_COUNT"
 	tap_done $((TAP_FAILED != 0))
 }
 
-# tap_done STATUS: the script ends where it was meant to
+# tap_done STATUS: exit at a place where the script may end
 tap_done() {
 	TAP_FINISHED=1
 	exit "$1"

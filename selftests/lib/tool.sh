@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What softmr (userspace/tools/softmr) says, by its JSON.
+# The output of softmr (userspace/tools/softmr), as JSON.
 
 not() { ! "$@"; }
 
-# json KEYS COMMAND...: a value of the JSON that COMMAND prints, which must be valid. In a list, a number or the name
-# of one: "links/softmr0/gids/0/address", "findings/port/level"
+# json KEYS COMMAND...: print a value of the JSON that COMMAND prints, which must be valid. For a list a key is a number
+# or the name of an element: "links/softmr0/gids/0/address", "findings/port/level"
 json() {
 	local keys=$1
 	shift
@@ -22,7 +22,7 @@ for key in sys.argv[1].split("/"):
 print(value if isinstance(value, str) else json.dumps(value))' "$keys"
 }
 
-# json_keys COMMAND...: the keys of the JSON that COMMAND prints, sorted; of the first one, should it be a list
+# json_keys COMMAND...: print the sorted keys of the JSON that COMMAND prints; of its first element if it is a list
 json_keys() {
 	"$@" | python3 -c '
 import json, sys
@@ -30,8 +30,8 @@ value = json.load(sys.stdin)
 print(*sorted(value[0] if isinstance(value, list) else value))'
 }
 
-# says CHECK LEVEL TEXT COMMAND...: one of the findings of "COMMAND... doctor" is of that check and level, and TEXT, a
-# regular expression, is in what it says and advises
+# says CHECK LEVEL TEXT COMMAND...: "COMMAND... doctor" has a finding of that check and level, and TEXT, a regular
+# expression, matches its text or its advice
 says() {
 	"${@:4}" doctor --json | python3 -c '
 import json, re, sys

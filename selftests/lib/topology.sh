@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # The ways in which two sides, "server" and "client", can be connected.
 
-# What is made from here on is taken apart by topology_down
+# Whatever is made after this line is removed by topology_down
 topology_begin() { TOPOLOGY_MARK=${#TAP_CLEANUP[@]}; }
 
 # topology_host Y|N: both are the same device on eth0; with or without the same-host shortcut
@@ -16,8 +16,8 @@ topology_host() {
 	side client "$dev" "" "10.0.0.$NODE" "fd00::$NODE"
 }
 
-# topology_veth MTU [SERVER_TYPE CLIENT_TYPE]: each in a network namespace. rdma_rxe before 7.1 works in the first
-# namespace only, so the rxe side stays where the test is
+# topology_veth MTU [SERVER_TYPE CLIENT_TYPE]: each side is in a network namespace. rdma_rxe before 7.1 works in the
+# first namespace only, so an rxe side stays in the test's namespace
 topology_veth() {
 	local mtu=$1 stype=${2:-$LINK_TYPE} ctype=${3:-$LINK_TYPE} sns cns
 	topology_begin
@@ -32,17 +32,17 @@ topology_veth() {
 	side client "$(node_name c)" "$cns" 10.1.0.2 fd01::2
 }
 
-# topology_down: take apart what the last one made
+# topology_down: remove what the last topology_* made
 topology_down() { clean_up "$TOPOLOGY_MARK"; }
 
-# try_same_host: topology_host with the shortcut; that it cannot be is a failure
+# try_same_host: topology_host with the shortcut; a failure is reported
 try_same_host() {
 	topology_host Y && return
 	not_ok "link for the same-host shortcut"
 	return 1
 }
 
-# try_wire_path: the same without it; rxe never has it
+# try_wire_path: topology_host without the shortcut, which rxe never has
 try_wire_path() {
 	if [ "$LINK_TYPE" = rxe ]; then
 		skip "wire path on one host" "rxe has no other"
@@ -53,7 +53,7 @@ try_wire_path() {
 	return 1
 }
 
-# try_veth MTU: topology_veth in the same way
+# try_veth MTU: topology_veth; a failure is reported
 try_veth() {
 	topology_veth "$1" && return
 	not_ok "links on a veth pair"

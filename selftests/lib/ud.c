@@ -6,7 +6,7 @@
 #include "work.h"
 
 /**
- * vt_ud_wr() - a signalled SEND to the endpoint's peer, as it should be
+ * vt_ud_wr() - fill in a correct signalled SEND to the endpoint's peer
  */
 struct ibv_send_wr vt_ud_wr(const struct vt_ep *ep, struct ibv_sge *sge)
 {
@@ -23,7 +23,7 @@ struct ibv_send_wr vt_ud_wr(const struct vt_ep *ep, struct ibv_sge *sge)
 }
 
 /**
- * vt_ud_recv() - post room for a header and @len bytes behind the guard
+ * vt_ud_recv() - post a receive for a header and @len bytes, behind the guard
  */
 int vt_ud_recv(struct vt_ep *ep, uint64_t wr_id, uint32_t len)
 {
@@ -33,11 +33,12 @@ int vt_ud_recv(struct vt_ep *ep, uint64_t wr_id, uint32_t len)
 }
 
 /**
- * vt_ud_lost() - post at a what b must not receive, and then what it must
+ * vt_ud_lost() - send a message that b must not receive, and then one that it
+ * must
  *
- * Of the two receives that b gets here, the first must take the second message.
+ * b posts two receives. The first of them must take the second message.
  *
- * Return: 0 when that is so
+ * Return: 0 if it does
  */
 int vt_ud_lost(struct vt_pair *pair, struct ibv_send_wr *wr)
 {
@@ -65,7 +66,7 @@ int vt_ud_lost(struct vt_pair *pair, struct ibv_send_wr *wr)
 }
 
 /**
- * vt_qp_resume() - from the send queue error state back to RTS
+ * vt_qp_resume() - take a QP from the send queue error state back to RTS
  */
 int vt_qp_resume(struct vt_ep *ep)
 {

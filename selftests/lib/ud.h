@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Single datagrams between two UD endpoints, for tests to spoil. */
+/*
+ * Single datagrams between two UD endpoints. A test makes one thing of them
+ * wrong.
+ */
 #ifndef VT_UD_H
 #define VT_UD_H
 

@@ -11,9 +11,9 @@
 #define WR_ID	0x3171d030
 
 /**
- * vt_window_reg() - a region that windows can be bound to
- * @ep: at whose buffer it begins
- * @len: bytes of it
+ * vt_window_reg() - register a region that windows can be bound to
+ * @ep: whose buffer
+ * @len: the first bytes of the buffer
  *
  * Return: the region, NULL with errno
  */
@@ -24,7 +24,8 @@ struct ibv_mr *vt_window_reg(struct vt_ep *ep, size_t len)
 }
 
 /**
- * vt_window_open() - a window, not bound yet, and a region over a whole buffer
+ * vt_window_open() - make a window, not bound yet, and a region over a whole
+ * buffer
  * @w: filled in; close it even after a failure
  * @ep: whose buffer
  * @type: of the window
@@ -43,7 +44,7 @@ int vt_window_open(struct vt_window *w, struct vt_ep *ep,
 }
 
 /**
- * vt_window_close() - what is left of the two goes, the window first
+ * vt_window_close() - free the window, then the region, if they still exist
  *
  * Return: 0 or an errno
  */
@@ -70,7 +71,7 @@ static struct ibv_mw_bind_info bind_info(const struct vt_bind *to)
 /**
  * vt_bind() - bind a window by ibv_bind_mw()
  * @ep: whose QP
- * @mw: of type 1; its rkey is the new one if the bind succeeds
+ * @mw: of type 1; gets its new rkey if the bind succeeds
  * @to: what to
  *
  * Return: the status that the bind completes with, or a negative errno
@@ -94,9 +95,9 @@ int vt_bind(struct vt_ep *ep, struct ibv_mw *mw, const struct vt_bind *to)
 }
 
 /**
- * vt_bind_given() - bind a window by a work request, and leave its struct alone
+ * vt_bind_given() - bind a window by a work request, and do not change @mw
  * @ep: whose QP
- * @mw: of any type; whether its rkey is the new one is for the provider to say
+ * @mw: of any type; the provider decides whether its rkey changes
  * @rkey: the new one
  * @to: what to
  *
@@ -120,7 +121,7 @@ int vt_bind_given(struct vt_ep *ep, struct ibv_mw *mw, uint32_t rkey,
 /**
  * vt_bind_wr() - bind a window by a work request
  * @ep: whose QP
- * @mw: of any type; its rkey becomes the new one if the bind succeeds
+ * @mw: of any type; gets its new rkey if the bind succeeds
  * @rkey: the new one; of a type 2 window only the low byte counts
  * @to: what to
  *
@@ -140,7 +141,7 @@ int vt_bind_wr(struct vt_ep *ep, struct ibv_mw *mw, uint32_t rkey,
 }
 
 /**
- * vt_bind_any() - bind a window in the way of its type
+ * vt_bind_any() - bind a window by the call that its type needs
  */
 int vt_bind_any(struct vt_ep *ep, struct ibv_mw *mw, const struct vt_bind *to)
 {
@@ -163,8 +164,8 @@ int vt_bind_page(struct vt_ep *ep, struct ibv_mw *mw, struct ibv_mr *mr)
 }
 
 /**
- * vt_write_through() - a writes 8 bytes to the first page of b's buffer
- * @rkey: the key by which it does that
+ * vt_write_through() - write 8 bytes from a to the first page of b's buffer
+ * @rkey: the key that the write uses
  *
  * Return: the status it completes with, or a negative errno
  */
@@ -202,8 +203,8 @@ int vt_invalidate(struct vt_ep *ep, uint32_t rkey)
 }
 
 /**
- * vt_send_invalidate() - have the peer invalidate a key of its own
- * @ep: who sends; the peer has posted a receive
+ * vt_send_invalidate() - SEND_WITH_INV: the peer's key becomes invalid
+ * @ep: the sender; the peer has posted a receive
  *
  * Return: the status it completes with, or a negative errno
  */

@@ -13,7 +13,7 @@
 
 /**
  * struct vt_window - a window, and the region that it is to be bound to
- * @mr: or NULL: the test has deregistered it
+ * @mr: NULL: the test has deregistered it
  * @mw: or NULL
  */
 struct vt_window {

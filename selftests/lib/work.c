@@ -141,7 +141,7 @@ int vt_post_recv(struct vt_ep *ep, uint64_t wr_id, struct ibv_sge *sge, int n)
 }
 
 /**
- * vt_poll() - poll a CQ until there were @n completions or the time is up
+ * vt_poll() - poll a CQ until there are @n completions or the time is up
  *
  * Return: how many there were, or a negative errno
  */
@@ -178,7 +178,7 @@ int vt_wait(struct ibv_cq *cq, struct ibv_wc *wc)
 }
 
 /**
- * vt_no_completion() - whether no completion comes for some time
+ * vt_no_completion() - wait for some time, and check that no completion comes
  */
 bool vt_no_completion(struct ibv_cq *cq, int ms)
 {
@@ -211,7 +211,8 @@ int vt_status(struct ibv_cq *cq, uint64_t wr_id)
 }
 
 /**
- * vt_outcome() - post a signalled request, which is the only one
+ * vt_outcome() - post a signalled request and wait for it; no other may be
+ * pending
  *
  * Return: the status it completes with, or a negative errno
  */
@@ -258,7 +259,7 @@ static uint32_t list_len(const struct ibv_send_wr *wr)
 	return len;
 }
 
-/* Only these bring data back, so only these report a length. */
+/* Only these operations bring data back, so only these report a length. */
 static bool op_returns_data(enum ibv_wr_opcode op)
 {
 	return op == IBV_WR_RDMA_READ || op == IBV_WR_ATOMIC_CMP_AND_SWP ||
@@ -266,7 +267,8 @@ static bool op_returns_data(enum ibv_wr_opcode op)
 }
 
 /**
- * vt_wc_send_ok() - whether each field of a requester's success is right
+ * vt_wc_send_ok() - whether each field of a requester's successful completion
+ * is right
  */
 bool vt_wc_send_ok(const struct vt_ep *ep, const struct ibv_wc *wc,
 		   const struct ibv_send_wr *wr)
@@ -281,7 +283,7 @@ bool vt_wc_send_ok(const struct vt_ep *ep, const struct ibv_wc *wc,
 	return ok;
 }
 
-/* What adapters' completions have in sl: UDP, and the IP version. rdma_rxe has not */
+/* Adapters set sl to flags: UDP, and the IP version. rdma_rxe does not */
 static unsigned int packet_kind(const struct vt_ep *ep)
 {
 	if (vt_on_path("to_rxe"))
@@ -290,8 +292,9 @@ static unsigned int packet_kind(const struct vt_ep *ep)
 }
 
 /**
- * vt_wc_recv_ok() - whether each field of a receive's success is right
- * @ep: who received
+ * vt_wc_recv_ok() - whether each field of a receive's successful completion is
+ * right
+ * @ep: the receiver
  * @wc: the completion
  * @wr_id: of the receive
  * @wr: what the peer posted
@@ -308,19 +311,19 @@ bool vt_wc_recv_ok(const struct vt_ep *ep, const struct ibv_wc *wc,
 	unsigned int flags = imm ? IBV_WC_WITH_IMM : inv ? IBV_WC_WITH_INV : 0;
 	bool ud = vt_is_ud(ep);
 
-	/* rdma_rxe gives the flag the number that it has in the kernel */
+	/* rdma_rxe reports the kernel's value of this flag */
 	if (inv && vt_on_path("to_rxe"))
 		flags = KERNEL_WC_WITH_INVALIDATE;
 	ok &= same("wr_id", wc->wr_id, wr_id);
 	ok &= same("qp_num", wc->qp_num, ep->qp->qp_num);
-	/* promised for UD only; if it is there, it is right */
+	/* promised for UD only; if it is set, it must be right */
 	if (wc->src_qp || ud)
 		ok &= same("src_qp", wc->src_qp, src_qp);
 	ok &= same("opcode", wc->opcode,
 		   write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV);
 	ok &= same("byte_len", wc->byte_len,
 		   list_len(wr) + (ud ? VT_GRH_LEN : 0));
-	/* likewise meaningless for connections: IBV_WC_GRH */
+	/* means nothing for connections either: IBV_WC_GRH */
 	ok &= same("wc_flags", wc->wc_flags & (ud ? ~0 : ~IBV_WC_GRH),
 		   ud ? flags | IBV_WC_GRH : flags);
 	ok &= same("pkey_index", wc->pkey_index, 0);
@@ -369,8 +372,8 @@ const char *vt_op_name(enum ibv_wr_opcode op)
 
 /**
  * struct lists - where a transfer's data is, at both ends
- * @local: the requester's list, what it posts
- * @remote: the responder's: the receive's, or the part that RDMA reaches
+ * @local: the requester's list, which it posts
+ * @remote: the responder's list: of the receive, or the part that RDMA reaches
  */
 struct lists {
 	struct ibv_sge local[MAX_SGES];
@@ -444,7 +447,7 @@ static bool check_data(struct vt_pair *pair, const struct vt_xfer *x,
 	return ok;
 }
 
-/* A WRITE on UC completes before it has arrived: wait for what comes after. */
+/* A WRITE on UC completes before it has arrived: wait for the next message. */
 static bool uc_settle(struct vt_pair *pair)
 {
 	struct ibv_send_wr wr = {
@@ -468,12 +471,12 @@ void vt_wr_to_peer(const struct vt_ep *ep, struct ibv_send_wr *wr)
 }
 
 /**
- * vt_transfer() - move a message from one end to the other and check it all
+ * vt_transfer() - move a message from one end to the other and check everything
  * @pair: a posts the request; READ brings the data from b to a
- * @x: what
+ * @x: which transfer
  *
- * Every byte of the message, the bytes around each part at both ends, and
- * every field of the completions. The buffers are left as they were.
+ * Checks every byte of the message, the bytes around each part at both ends,
+ * and every field of the completions. Restores the buffers.
  */
 bool vt_transfer(struct vt_pair *pair, const struct vt_xfer *x)
 {
@@ -518,8 +521,8 @@ bool vt_transfer(struct vt_pair *pair, const struct vt_xfer *x)
 }
 
 /**
- * vt_transfer_lists() - a transfer from and to lists of few and of many parts
- * @model: all else of it
+ * vt_transfer_lists() - repeat a transfer with lists of few and of many parts
+ * @model: all other settings
  */
 bool vt_transfer_lists(struct vt_pair *pair, const struct vt_xfer *model)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Work requests: posting them, and what their completions must look like. */
+/* Work requests: post them, and check their completions. */
 #ifndef VT_WORK_H
 #define VT_WORK_H
 
@@ -10,7 +10,7 @@
 
 #include "endpoint.h"
 
-/* Longer than any operation takes on the slowest bed. */
+/* Longer than any operation takes on the slowest bed */
 #define VT_TIMEOUT_MS	20000
 
 uint64_t vt_now_ms(void);

@@ -13,7 +13,7 @@
  * @w: filled in
  * @pair: connected
  * @r: on the PD of pair->b
- * @remote: by WRITEs of the peer; or else by READs of its own
+ * @remote: by WRITEs of the peer; otherwise by READs of b itself
  */
 void vt_writer_aim(struct vt_writer *w, struct vt_pair *pair,
 		   const struct vt_place *r, bool remote)
@@ -45,7 +45,7 @@ static void *write_until_refused(void *arg)
 }
 
 /**
- * vt_writer_start() - begin, and wait until it is well under way
+ * vt_writer_start() - start the thread, and wait until it is well under way
  *
  * Return: 0 or a negative errno
  */
@@ -63,9 +63,9 @@ int vt_writer_start(struct vt_writer *w)
 }
 
 /**
- * vt_writer_end() - wait until it has been refused
+ * vt_writer_end() - wait until an operation has failed
  *
- * Return: how
+ * Return: its status
  */
 int vt_writer_end(struct vt_writer *w)
 {

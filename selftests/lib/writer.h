@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A thread that has memory written to, again and again, until that fails. */
+/*
+ * A thread that lets memory be written to, again and again, until an operation
+ * fails.
+ */
 #ifndef VT_WRITER_H
 #define VT_WRITER_H
 
@@ -9,11 +12,11 @@
 #include "rights.h"
 
 /**
- * struct vt_writer - what it does
+ * struct vt_writer - a writer's parameters and state
  * @ep: where it posts
- * @op: what
+ * @op: which operation
  * @local: its local part
- * @remote: and the remote one
+ * @remote: its remote part
  * @done: operations so far
  * @status: of the last one
  */

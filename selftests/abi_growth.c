@@ -21,8 +21,8 @@
 
 #include "softmr-abi.h"
 
-#define ROOM	256	/* more than any answer */
-#define UNUSED	0xa5	/* what is there before */
+#define ROOM	256	/* larger than any answer */
+#define UNUSED	0xa5	/* what the buffer is filled with before */
 
 FIXTURE(abi)
 {
@@ -48,7 +48,7 @@ static bool all(const uint8_t *from, const uint8_t *end, uint8_t value)
 	return from == end;
 }
 
-/* The command that opens a device, with so much room for the driver's answer. */
+/* The command that opens a device, with @len bytes for the driver's answer. */
 static int get_context(const char *node, uint8_t *out, size_t driver)
 {
 	struct ib_uverbs_get_context_resp resp = {};
@@ -174,7 +174,7 @@ TEST_F(abi, device_memory)
 	EXPECT_EQ(4096, info->length);
 	EXPECT_TRUE(all(self->out + sizeof(*info), self->out + ROOM, UNUSED));
 
-	/* a newer provider, with a longer struct, and with one more question */
+	/* a newer provider: a longer struct, and one more attribute */
 	attrs[1].len = 40;
 	attrs[2] = attr_out(SMR_ATTR_DM_QUERY_INFO + 100, self->out + 64, 8);
 	attrs[2].flags = 0;
@@ -211,7 +211,7 @@ TEST_F(abi, resize_of_srq)
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
 }
 
-/* A method of the future */
+/* A method that does not exist yet */
 TEST_F(abi, unknown_method)
 {
 	struct ib_uverbs_attr attr = attr_out(SMR_ATTR_DM_QUERY_INFO, self->out, 8);

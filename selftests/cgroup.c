@@ -36,7 +36,9 @@ static int limit(int handles, int objects)
 	return vt_write_file(GROUP "/rdma.max", line);
 }
 
-/* What the group has of @what now; nothing is said where there is nothing. */
+/*
+ * The group's count of @what now; a controller without entries prints nothing.
+ */
 static int used(const char *what)
 {
 	size_t dev = strlen(getenv("SMR_DEV"));
@@ -57,7 +59,7 @@ static int used(const char *what)
 	return n;
 }
 
-/* What the memory controller says of the group's @what, in bytes */
+/* The group's @what in bytes, from the memory controller */
 static long memory(const char *what)
 {
 	FILE *f = fopen(GROUP "/memory.stat", "r");
@@ -72,7 +74,7 @@ static long memory(const char *what)
 	return bytes;
 }
 
-/* Each test is a process of its own, which goes into the group. */
+/* Each test is a process of its own, which joins the group. */
 static int enter_group(void)
 {
 	int ret = vt_write_file(CGROUPS "cgroup.subtree_control", "+rdma +memory");
@@ -84,7 +86,10 @@ static int enter_group(void)
 	return vt_write_file(GROUP "/cgroup.procs", "0");
 }
 
-/* On Linux 6.12 a group that goes with limits stays in the list of the device, which trips over it later. */
+/*
+ * The rdma controller of Linux 6.12 leaves a removed group with limits in the
+ * device's list, and uses it later. So the limits are reset first.
+ */
 static void leave_group(void)
 {
 	vt_write_file(CGROUPS "cgroup.procs", "0");
@@ -92,7 +97,7 @@ static void leave_group(void)
 	rmdir(GROUP);
 }
 
-/* -EOPNOTSUPP where there are no such groups, and then that is printed. */
+/* Return: -EOPNOTSUPP if there are no such groups; the reason is printed. */
 static int open_in_group(struct vt_dev *dev)
 {
 	int ret;
@@ -102,7 +107,10 @@ static int open_in_group(struct vt_dev *dev)
 		leave_group();
 		return -EOPNOTSUPP;
 	}
-	/* a device that the controller does not know is no reason to skip */
+	/*
+	 * if the controller does not know the device, that is a failure and not
+	 * a skip
+	 */
 	ret = limit(-1, -1) ? -EIO : vt_dev_open(dev, 0, AF_INET);
 	if (ret)
 		leave_group();
@@ -142,7 +150,7 @@ TEST_F(cgroup, contexts)
 	EXPECT_EQ(0, ibv_close_device(more.ctx));
 }
 
-/* Of whom it was charged to, it goes with the process. */
+/* Memory is charged to the process that uses it, and uncharged when it ends. */
 TEST_F(cgroup, process_dies)
 {
 	pid_t pid = fork();
@@ -160,7 +168,7 @@ TEST_F(cgroup, process_dies)
 	EXPECT_EQ(0, used("hca_object"));
 }
 
-/* A page here and a page there: each has a chunk, and nodes that lead there. */
+/* Pages that lie far apart: each has its own chunk, and its own tree nodes. */
 TEST_F(cgroup, on_demand_memory)
 {
 	enum { N = 512, NODE = 512, ACCESS = IBV_ACCESS_LOCAL_WRITE |
@@ -189,7 +197,7 @@ TEST_F(cgroup, on_demand_memory)
 	EXPECT_EQ(0, ibv_dealloc_pd(pd));
 }
 
-/* What objects are made of is made while there is no limit. */
+/* Parents of objects (PD, CQ) are made before the limit is set. */
 FIXTURE(objects)
 {
 	struct vt_dev dev;
@@ -252,7 +260,7 @@ TEST_F(objects, limited)
 	ASSERT_NE(NULL, o[2])
 		TH_LOG("after the limit was raised: errno %d", errno);
 	EXPECT_EQ(NULL, vt_object_create(variant->kind, &self->parts));
-	/* one goes, and another may come */
+	/* one is destroyed, so another one can be made */
 	EXPECT_EQ(0, vt_object_destroy(variant->kind, o[0]));
 	o[0] = vt_object_create(variant->kind, &self->parts);
 	ASSERT_NE(NULL, o[0]);

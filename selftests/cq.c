@@ -97,8 +97,7 @@ static int moderate(struct ibv_cq *cq, uint16_t count, uint16_t usecs)
 /* -- size */
 
 /*
- * Up and down, with completions in the ring that wrap around its end; most of
- * them are there when the size changes.
+ * Resize up and down while the ring holds completions that wrap around its end.
  */
 TEST_F(cq, resize)
 {
@@ -120,7 +119,10 @@ TEST_F(cq, resize_refused)
 	struct ibv_cq *cq = self->a->scq;
 	uint64_t sent = 0, seen = 0;
 
-	/* A work request may be worked off later; so ask for the event of 20. */
+	/*
+	 * A work request may be executed later, so ask for the event of 20 of
+	 * them.
+	 */
 	ASSERT_EQ(0, moderate(cq, 20, 0));
 	ASSERT_EQ(0, ibv_req_notify_cq(cq, 0));
 	ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 20));
@@ -134,7 +136,7 @@ TEST_F(cq, resize_refused)
 	EXPECT_EQ(0, ibv_resize_cq(cq, 16));
 }
 
-/* No addresses for another ring: it stays as it is, and goes on. */
+/* The process cannot map another ring: the CQ keeps the old one, and works. */
 TEST_F(cq, resize_without_room)
 {
 	uint64_t sent = 0, seen = 0;
@@ -152,7 +154,7 @@ TEST_F(cq, resize_without_room)
 	ASSERT_EQ(0, take_n(self->a->scq, &seen, 10));
 }
 
-/* An event that was asked for comes, whatever the size is by then. */
+/* A requested event comes, whatever the CQ's size is by then. */
 TEST_F(cq, resize_keeps_notification)
 {
 	uint64_t sent = 0, seen = 0;
@@ -173,7 +175,7 @@ static int resize_cq(void *cq, uint32_t size)
 	return ibv_resize_cq(cq, size);
 }
 
-/* Completions that come meanwhile: each once, in order. */
+/* Completions that arrive while the CQ is resized come once each, in order. */
 TEST_F(cq, resize_in_traffic)
 {
 	struct vt_resizer r = {
@@ -194,9 +196,9 @@ TEST_F(cq, resize_in_traffic)
 	EXPECT_TRUE(vt_no_completion(self->a->scq, 10));
 }
 
-/* -- the completions of a QP that is no more */
+/* -- the completions of a QP that is destroyed */
 
-/* As many WRITEs as have completed when this returns; nothing is polled. */
+/* Wait until that many WRITEs have completed; poll nothing. */
 static int complete_n(struct vt_ep *ep, struct ibv_qp *qp,
 		      struct ibv_send_wr *wr, uint64_t *next, int n)
 {
@@ -212,7 +214,7 @@ static int complete_n(struct vt_ep *ep, struct ibv_qp *qp,
 	return ret ? ret : take_event(ep, VT_TIMEOUT_MS);
 }
 
-/* What it has in a CQ that is full makes room for its successor's. */
+/* A destroyed QP's completions leave room in a full CQ for the next QP's. */
 TEST_F(cq, room_of_a_former_qp)
 {
 	uint64_t sent = 0, seen = 0;
@@ -235,7 +237,7 @@ TEST_F(cq, room_of_a_former_qp)
 	EXPECT_EQ(0, ibv_resize_cq(self->a->scq, 8));
 }
 
-/* Those of other QPs stay, in their order; also around the ring's end. */
+/* The completions of other QPs stay, in order, also around the ring's end. */
 TEST_F(cq, beside_a_former_qp)
 {
 	static const struct {
@@ -268,7 +270,9 @@ TEST_F(cq, beside_a_former_qp)
 	EXPECT_TRUE(vt_no_completion(self->a->scq, 0));
 }
 
-/* Let the sender's CQ be one that its only thread polls by batches. */
+/*
+ * Make the sender's CQ single-threaded and extended; it is polled in batches.
+ */
 static int use_single_threaded(struct vt_pair *pair, struct ibv_cq_ex **cqx)
 {
 	struct ibv_cq_init_attr_ex init = {
@@ -289,7 +293,7 @@ static int use_single_threaded(struct vt_pair *pair, struct ibv_cq_ex **cqx)
 	return ep->qp ? vt_pair_reset(pair) : -errno;
 }
 
-/* In the middle of a batch, of which the current completion stays. */
+/* A QP is destroyed in the middle of a batch: the current completion stays. */
 TEST_F(cq, batch_beside_a_former_qp)
 {
 	struct ibv_poll_cq_attr attr = {};
@@ -334,7 +338,7 @@ TEST_F(cq, moderation_by_count)
 	}
 }
 
-/* The first completion starts the time, and more of them do not stretch it. */
+/* The first completion starts the timer; later ones do not restart it. */
 TEST_F(cq, moderation_by_time)
 {
 	uint64_t sent = 0, seen = 0, start;
@@ -346,13 +350,16 @@ TEST_F(cq, moderation_by_time)
 	EXPECT_EQ(0, take_event(self->a, VT_TIMEOUT_MS));
 	EXPECT_LE(49, vt_now_ms() - start);
 	ASSERT_EQ(0, take_n(self->a->scq, &seen, 2));
-	/* as long as nobody asks nothing comes */
+	/* no event comes as long as none is requested */
 	ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 2));
 	EXPECT_EQ(-ETIMEDOUT, take_event(self->a, 100));
 	ASSERT_EQ(0, take_n(self->a->scq, &seen, 2));
 }
 
-/* Who is waiting when it ends waits no more; and an unknown mask changes nothing. */
+/*
+ * When moderation is turned off, a pending event is raised. An unknown mask
+ * changes nothing.
+ */
 TEST_F(cq, moderation_ends)
 {
 	struct ibv_modify_cq_attr attr = { .attr_mask = 1 << 7 };
@@ -392,7 +399,7 @@ TEST_F(cq, moderation_limits)
 
 /* -- vectors and clocks */
 
-/* One for each CPU, and each of them raises events. */
+/* There is one vector for each CPU, and each raises events. */
 TEST_F(cq, vectors)
 {
 	struct ibv_context *ctx = self->a->dev.ctx;
@@ -419,7 +426,9 @@ TEST_F(cq, vectors)
 	}
 }
 
-/* The raw clock is the one of the stamps, as fast as the device says. */
+/*
+ * The raw clock is the timestamps' clock, and runs as fast as the device says.
+ */
 TEST_F(cq, raw_clock)
 {
 	struct ibv_values_ex one = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };

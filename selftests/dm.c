@@ -57,7 +57,7 @@ FIXTURE_TEARDOWN(dm)
 	vt_pair_close(&self->pair);
 }
 
-/* It is new memory, and the address of its first byte is 0. */
+/* Device memory is zeroed, and the address of its first byte is 0. */
 TEST_F(dm, write_and_read)
 {
 	static uint8_t buf[LEN];
@@ -116,7 +116,7 @@ TEST_F(dm, atomics)
 	EXPECT_EQ(42, seen);
 }
 
-/* A region of the second part, by its own addresses; and no further. */
+/* A region of the second half has its own addresses, and ends where it ends. */
 TEST_F(dm, part)
 {
 	struct ibv_mr *mr = ibv_reg_dm_mr(self->b->pd, self->dm, 8000, 1000,
@@ -164,7 +164,10 @@ TEST_F(dm, refused)
 	EXPECT_EQ(EBUSY, ibv_free_dm(self->dm));
 }
 
-/* All that there is, and then no more, until some is given back. */
+/*
+ * All device memory can be allocated; the next allocation fails until some is
+ * freed.
+ */
 TEST_F(dm, limit)
 {
 	struct ibv_context *ctx = self->b->dev.ctx;
@@ -187,7 +190,7 @@ TEST_F(dm, limit)
 	EXPECT_EQ(0, ibv_free_dm(all));
 }
 
-/* By the file descriptor and handles, as another process would. */
+/* Import by file descriptor and handles, as another process does. */
 TEST_F(dm, import)
 {
 	struct ibv_context *ctx = ibv_import_device(dup(self->b->dev.ctx->cmd_fd));
@@ -214,7 +217,7 @@ TEST_F(dm, import)
 	ibv_unimport_mr(mr);
 	ibv_unimport_pd(pd);
 	EXPECT_EQ(0, ibv_close_device(ctx));
-	/* what was imported lives on */
+	/* an imported object lives on */
 	EXPECT_TRUE(vt_pair_works(&self->pair));
 }
 
@@ -289,7 +292,7 @@ TEST_F(dm, parent_domain)
 	EXPECT_EQ(0, ibv_dealloc_td(attr.td));
 }
 
-/* -- what is harmless */
+/* -- verbs that change nothing here */
 
 TEST_F(dm, connection_options)
 {
@@ -306,7 +309,7 @@ TEST_F(dm, connection_options)
 	EXPECT_EQ(EINVAL, ibv_set_ece(self->a->qp, &ece));
 }
 
-/* How a CPU copies is not for us to say, so nothing is promised. */
+/* The CPU decides how it copies, so the device promises no order. */
 TEST_F(dm, no_order_of_data_promised)
 {
 	EXPECT_EQ(0, ibv_query_qp_data_in_order(self->a->qp, IBV_WR_RDMA_WRITE,

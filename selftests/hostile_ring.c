@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process that writes garbage into the rings it shares with the kernel
+ * A process that writes garbage into the rings that it shares with the kernel
  * harms nobody but itself.
  *
- * What is checked here is that others still work, and that the process gets
- * its own QP back by a reset. That the kernel says nothing is the runner's to
- * see. Seeds are printed; SMR_SEED repeats a run.
+ * The tests check that other QPs still work, and that the process gets its own
+ * QP back by a reset. The runner checks that the kernel logs nothing. Seeds are
+ * printed; SMR_SEED repeats a run.
  *
  * timeout: 120
  * boot: kmemleak
@@ -52,7 +52,7 @@ FIXTURE_SETUP(hostile)
 	printf("# SMR_SEED=%#llx\n", (unsigned long long)self->random);
 }
 
-/* The attackers' CQs may say anything now: no completion is looked at. */
+/* The attackers' CQs may contain anything now: read no completion. */
 FIXTURE_TEARDOWN(hostile)
 {
 	vt_pair_close(&self->pair);
@@ -70,7 +70,7 @@ static uint64_t next_random(uint64_t *state)
 	return x * 0x2545f4914f6cdd1dull;
 }
 
-/* Values near the limits of whatever checks them are the best ones. */
+/* Values near the limits of a check find the most errors. */
 static uint64_t nasty(uint64_t *random)
 {
 	static const uint64_t limits[] = {
@@ -87,8 +87,8 @@ static uint64_t nasty(uint64_t *random)
 /* -- single entries, one thing wrong with each */
 
 /**
- * struct wrong - a send request that is not one
- * @make: spoils a WRITE that would be right
+ * struct wrong - a send request with one error
+ * @make: spoils a correct WRITE
  */
 struct wrong {
 	const char *what;
@@ -148,7 +148,7 @@ static void good_wqe(struct vt_pair *pair, struct smr_send_wqe *wqe)
 	memcpy(&wqe->sge[0], &from, sizeof(from));
 }
 
-/* Publish what is in the next entry, and give its completion's status. */
+/* Publish the next entry, and return the status of its completion. */
 static int submit(FIXTURE_DATA(hostile) *self)
 {
 	struct smr_ring_hdr *hdr = self->a.sq.hdr;
@@ -159,7 +159,9 @@ static int submit(FIXTURE_DATA(hostile) *self)
 	return vt_status(self->pair.a.scq, 77);
 }
 
-/* The entry works when nothing is wrong with it, so the rest means something. */
+/*
+ * The unspoiled entry works. Otherwise the failures below would mean nothing.
+ */
 TEST_F(hostile, entry_as_it_should_be)
 {
 	good_wqe(&self->pair, vt_sq_entry(&self->a, self->a.sq.hdr->prod));
@@ -167,7 +169,7 @@ TEST_F(hostile, entry_as_it_should_be)
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->pair.a.qp));
 }
 
-/* Anything wrong fails by itself: an error completion, and a QP in error. */
+/* Each single error causes an error completion, and a QP in the error state. */
 TEST_F(hostile, entry_with_one_wrong_thing)
 {
 	struct smr_send_wqe *wqe;
@@ -196,7 +198,9 @@ static void spoil_rwqe(struct smr_recv_wqe *wqe, int how)
 		wqe->sge[0].addr = ~0ull;
 }
 
-/* A receive that is none: the peer's SEND fails, the receiver is told. */
+/*
+ * A malformed receive: the peer's SEND fails, and the receiver gets an error.
+ */
 TEST_F(hostile, receive_entry_with_one_wrong_thing)
 {
 	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
@@ -223,7 +227,7 @@ TEST_F(hostile, receive_entry_with_one_wrong_thing)
 	EXPECT_TRUE(vt_pair_works(&self->healthy));
 }
 
-/* An index that promises more than the ring holds, or goes back. */
+/* A producer index beyond the ring's depth, or one that goes back. */
 TEST_F(hostile, send_index_out_of_range)
 {
 	static const int32_t jumps[] = {
@@ -245,7 +249,7 @@ TEST_F(hostile, send_index_out_of_range)
 	EXPECT_TRUE(vt_pair_works(&self->healthy));
 }
 
-/* A CQ whose consumer's index is nonsense: at worst that CQ overruns. */
+/* A CQ with a wrong consumer index: at worst that CQ overruns. */
 TEST_F(hostile, cq_index_out_of_range)
 {
 	static const int32_t jumps[] = { 1, 1000, INT32_MIN, -1, -1000 };
@@ -300,7 +304,7 @@ static void scribble_header(const struct vt_ring *ring, uint64_t *random)
 	}
 }
 
-/* A request that is nearly right goes deepest. */
+/* A request that is nearly right gets farthest into the kernel. */
 static void scribble_wqe(FIXTURE_DATA(hostile) *self, uint64_t *random)
 {
 	struct smr_ring_hdr *hdr = self->a.sq.hdr;
@@ -363,7 +367,7 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* Ring both ends' doorbells, and bring the QPs back when they gave up. */
+/* Ring both ends' doorbells, and reset the QPs when they are in error. */
 static int attack(FIXTURE_DATA(hostile) *self, uint64_t *random, int ms)
 {
 	struct vt_ep *ends[] = { &self->pair.a, &self->pair.b };
@@ -378,7 +382,7 @@ static int attack(FIXTURE_DATA(hostile) *self, uint64_t *random, int ms)
 			    (r >> 8) % 8 ? r >> 16 & 3 : nasty(random));
 		if ((r >> 32) % 32 == 0)
 			ret = vt_pair_reset(&self->pair);
-		/* Garbage may break one in the middle of that. */
+		/* Garbage may break a QP even while it is being connected. */
 		if (ret == -EINVAL)
 			ret = 0;
 		rounds++;
@@ -393,7 +397,7 @@ struct feeder {
 	bool going;
 };
 
-/* The ring is always full again. */
+/* A thread keeps the ring full. */
 static void *feed(void *arg)
 {
 	struct feeder *f = arg;
@@ -402,7 +406,7 @@ static void *feed(void *arg)
 	int i;
 
 	while (vt_now_ms() < end) {
-		/* faster than who empties it */
+		/* faster than the kernel empties it */
 		for (i = 0; i < 10000; i++)
 			vt_set_index(&hdr->prod, hdr->cons + f->rings->depth);
 		__atomic_store_n(&f->going, true, __ATOMIC_RELAXED);
@@ -412,8 +416,9 @@ static void *feed(void *arg)
 }
 
 /*
- * Requests that take no time, need no peer and give no completion: who rings the
- * doorbell is not kept for as long as there are more of them.
+ * Requests that take no time, need no peer and give no completion: the kernel
+ * does not keep the thread that rings the doorbell for as long as there are
+ * more of them.
  */
 TEST_F(hostile, ring_that_is_never_empty)
 {
@@ -426,7 +431,9 @@ TEST_F(hostile, ring_that_is_never_empty)
 	int doorbells = 0;
 	uint32_t i;
 
-	/* Where the feeder has to wait for a processor it is not empty, too. */
+	/*
+	 * The ring must not run empty while the feeder waits for a processor.
+	 */
 	conf.depth = FEED_DEPTH;
 	VT_SETUP(vt_pair_open(&pair, &conf));
 	ASSERT_EQ(0, vt_rings_find(&rings, &pair.a));
@@ -448,7 +455,10 @@ TEST_F(hostile, ring_that_is_never_empty)
 		ASSERT_EQ(0, vt_ring_sq(&pair.a));
 		doorbells++;
 	}
-	/* Not how long one took: a busy machine may forget one for a while. */
+	/*
+	 * Not the longest time: a busy machine may not schedule a thread for a
+	 * while.
+	 */
 	printf("# %d doorbells\n", doorbells);
 	EXPECT_LE(FEED_MS / 4, doorbells);
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(pair.a.qp));
@@ -469,7 +479,7 @@ TEST_F(hostile, garbage_from_another_thread)
 	EXPECT_TRUE(vt_pair_works(&self->healthy));
 }
 
-/* The same, and the process is gone in the middle of it. */
+/* The same, and the process is killed in the middle of it. */
 TEST_F(hostile, garbage_and_sudden_death)
 {
 	int round, status;
@@ -534,7 +544,7 @@ TEST_F(hostile, rings_map_only_as_they_are)
 	}
 }
 
-/* A mapping that outlives its QP is memory, nothing else. */
+/* A ring that is mapped after its QP was destroyed is plain memory. */
 TEST_F(hostile, mapping_outlives_its_qp)
 {
 	struct vt_ep *a = &self->pair.a;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How many objects of each kind a device may have: what query_device says,
- * so many there can be, and not one more. The link is made with limits that can
- * be reached in no time.
+ * How many objects of each kind a device may have: exactly as many as
+ * query_device says. The link is made with limits that can be reached quickly.
  *
  * timeout: 60
  * paths: host
@@ -14,7 +13,7 @@
 
 #include "objects.h"
 
-/* More of a kind neither the kernel has (for QP1) nor our endpoint. */
+/* Objects of a kind that the kernel (for QP1) and our endpoint have already. */
 #define IN_USE	8
 
 FIXTURE(limits)
@@ -28,7 +27,7 @@ FIXTURE(limits)
 FIXTURE_VARIANT(limits)
 {
 	enum vt_object kind;
-	size_t limit; /* where in struct ibv_device_attr */
+	size_t limit; /* offset in struct ibv_device_attr */
 };
 
 #define LIMIT(name)	offsetof(struct ibv_device_attr, max_##name)
@@ -71,7 +70,7 @@ FIXTURE_TEARDOWN(limits)
 	vt_ep_close(&self->ep);
 }
 
-/* Returns how many more there could be. */
+/* Return: how many more could be made. */
 static int fill(enum vt_object kind, struct vt_parts *parts, int max, void **o)
 {
 	int n;
@@ -92,7 +91,7 @@ TEST_F(limits, reached)
 	EXPECT_EQ(ENOMEM, errno);
 	ASSERT_LE(n, self->max);
 	EXPECT_GE(n, self->max - IN_USE);
-	/* in the place of one that goes another can come, but only one */
+	/* after one is destroyed, exactly one can be made */
 	EXPECT_EQ(0, vt_object_destroy(variant->kind, self->o[0]));
 	self->o[0] = vt_object_create(variant->kind, &self->parts);
 	ASSERT_NE(NULL, self->o[0]);
@@ -100,13 +99,16 @@ TEST_F(limits, reached)
 	EXPECT_EQ(ENOMEM, errno);
 	for (i = 0; i < n; i++)
 		ASSERT_EQ(0, vt_object_destroy(variant->kind, self->o[i]));
-	/* and all of it again: nothing was lost on the way */
+	/* and all of them again: none was lost on the way */
 	EXPECT_EQ(n, fill(variant->kind, &self->parts, self->max, self->o));
 	for (i = 0; i < n; i++)
 		ASSERT_EQ(0, vt_object_destroy(variant->kind, self->o[i]));
 }
 
-/* The limit is the device's, not the process's; one that dies gives all back. */
+/*
+ * The limit is the device's, not the process's. A process that dies frees all
+ * its objects.
+ */
 TEST_F(limits, of_all_processes)
 {
 	struct vt_parts parts;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Multicast: each QP that is attached to a group gets what is sent to it, once,
- * and nobody else does.
+ * Multicast: each QP that is attached to a group receives each message to the
+ * group once; no other QP does.
  *
  * timeout: 120
  * paths: host veth
@@ -121,7 +121,7 @@ TEST_F(mcast, peer_alone)
 	EXPECT_EQ(0, ibv_detach_mcast(self->b->qp, &self->group, 0));
 }
 
-/* Not any more, and not to another group. */
+/* A detached QP receives nothing more; nor does a QP of another group. */
 TEST_F(mcast, nobody_else)
 {
 	union ibv_gid other = self->group;
@@ -146,7 +146,9 @@ TEST_F(mcast, nobody_else)
 	EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
 
-/* The Q_Key counts here, too; and no unicast goes by the way of a group. */
+/*
+ * The Q_Key is checked here, too; a unicast message is not sent to the group.
+ */
 TEST_F(mcast, not_for_the_group)
 {
 	ASSERT_EQ(0, ibv_attach_mcast(self->b->qp, &self->group, 0));
@@ -208,7 +210,7 @@ TEST_F(mcast, what_cannot_be)
 	EXPECT_EQ(EINVAL, ibv_detach_mcast(self->a->qp, &self->group, 0));
 }
 
-/* Does a netdev take frames for the group? */
+/* Does the netdev accept frames for the group? */
 static bool listens(const char *netdev, const union ibv_gid *group, int family)
 {
 	char line[256], want[16];
@@ -234,7 +236,7 @@ static bool netdev_listens(const union ibv_gid *group, int family)
 	return listens(getenv("SMR_NETDEV"), group, family);
 }
 
-/* As long as anybody is attached, and no longer. */
+/* As long as a QP is attached, and no longer. */
 TEST_F(mcast, netdev_listens)
 {
 	struct vt_ep other;
@@ -282,9 +284,9 @@ static bool listens_again(const union ibv_gid *group, int family)
 }
 
 /*
- * With an MTU that IP cannot live with a netdev forgets its groups. When it has
- * another one, who was in a group still is; and who leaves the group that each
- * host is in takes nothing away from the host.
+ * With an MTU that is too small for IP, a netdev forgets its groups. When the
+ * MTU is large again, attached QPs still receive. A QP that leaves the
+ * all-hosts group does not remove the host from it.
  */
 TEST_F(mcast, netdev_forgets)
 {
@@ -326,7 +328,7 @@ TEST_F(mcast, netdev_forgets)
 	EXPECT_EQ(0, system("ip link del " VT_OWN_NETDEV));
 }
 
-/* As many as the device says, and not one more. */
+/* As many as the device says; the next one fails. */
 TEST_F(mcast, limits)
 {
 	struct ibv_device_attr *dev = &self->a->dev.attr;
@@ -335,7 +337,7 @@ TEST_F(mcast, limits)
 	struct ibv_qp **qps;
 	int i, max = dev->max_mcast_qp_attach;
 
-	/* They do not depend on it, and take their time. */
+	/* They do not depend on the path, and take long. */
 	if (variant->family != AF_INET || strcmp(getenv("SMR_PATH"), "host"))
 		return;
 	EXPECT_LE(dev->max_mcast_grp * max, dev->max_total_mcast_qp_attach);

@@ -121,7 +121,7 @@ TEST_F(dmabuf, offsets_and_iova)
 	}
 }
 
-/* What is beside the registered part cannot be reached. */
+/* Bytes of the buffer beside the registered part cannot be reached. */
 TEST_F(dmabuf, bounds)
 {
 	static const struct { int64_t off; size_t len; } bad[] = {
@@ -202,13 +202,13 @@ TEST_F(dmabuf, what_cannot_be)
 	EXPECT_EQ(EINVAL, reg_errno(pd, -PAGE, 2 * PAGE, 0, fd, all));
 	EXPECT_EQ(EINVAL, reg_errno(pd, 0, SIZE_MAX, 0, fd, all));
 	EXPECT_EQ(EINVAL, reg_errno(pd, 0, 2 * PAGE, -PAGE, fd, all));
-	/* the iova's offset in its page is another */
+	/* the iova has another offset in its page */
 	EXPECT_EQ(EINVAL, reg_errno(pd, 0, PAGE, 8, fd, all));
-	/* not open; not a dma-buf */
+	/* a closed descriptor; a descriptor of something else */
 	EXPECT_EQ(EBADF, reg_errno(pd, 0, PAGE, 0, 9999, all));
 	EXPECT_EQ(EBADF, reg_errno(pd, 0, PAGE, 0, -1, all));
 	EXPECT_EQ(EINVAL, reg_errno(pd, 0, PAGE, 0, self->memfd, all));
-	/* rights that exclude each other, or are for other memory */
+	/* rights that exclude each other, or that are for other memory */
 	EXPECT_EQ(EINVAL, reg_errno(pd, 0, PAGE, 0, fd,
 				    IBV_ACCESS_REMOTE_WRITE));
 	EXPECT_NE(0, reg_errno(pd, 0, PAGE, 0, fd,
@@ -216,7 +216,7 @@ TEST_F(dmabuf, what_cannot_be)
 	EXPECT_EQ(0, reg_errno(pd, 0, LEN, 0, fd, all));
 }
 
-/* A region of no bytes is one, and reaches nothing. */
+/* A region of no bytes can be registered, and reaches nothing. */
 TEST_F(dmabuf, empty)
 {
 	ASSERT_EQ(0, reg(self, PAGE, 0, PAGE, VT_ACCESS_ALL));
@@ -225,7 +225,7 @@ TEST_F(dmabuf, empty)
 		  vt_region_copy(&self->pair, &self->r, VT_WRITE, 0, 1));
 }
 
-/* The region keeps the buffer, whoever else has let go of it. */
+/* The region keeps the buffer, after all others have closed it. */
 TEST_F(dmabuf, outlives_its_descriptors)
 {
 	ASSERT_EQ(0, reg(self, 0, LEN, 0, VT_ACCESS_ALL));
@@ -258,7 +258,7 @@ TEST_F(dmabuf, registered_many_times)
 	}
 }
 
-/* libibverbs has no rereg_mr for them; the region stays as it is. */
+/* libibverbs refuses rereg_mr for such regions; the region stays as it is. */
 TEST_F(dmabuf, rereg_is_refused)
 {
 	ASSERT_EQ(0, reg(self, PAGE, 5 * PAGE, 0, VT_ACCESS_ALL));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each allocation on the way of a verb fails once: the verb works all the
- * same, or it fails with what says so and leaves nothing behind. Registering,
- * reregistering, windows, prefetches; and the faults of on-demand paging, of
- * whose allocations some fail.
+ * Each allocation that a verb makes fails once. The verb works all the same, or
+ * it fails with an error for lack of memory and leaves nothing behind.
+ * Registering, reregistering, windows, prefetches; and the faults of on-demand
+ * paging, with some failing allocations.
  *
  * beds: uml-checked
  * short: uml-checked
@@ -21,7 +21,7 @@
 
 #define CHUNK		(2 * MIB)
 #define LEN		(2 * CHUNK)
-/* More than there are on any way */
+/* More than any verb makes */
 #define SWEEP_MAX	2000
 
 FIXTURE(nth)
@@ -71,7 +71,7 @@ static void fail_nth(FIXTURE_DATA(nth) *self, int n)
 		abort();
 }
 
-/* Whether that has come to pass; it does not, any more. */
+/* Did it fail? Also cancels a failure that did not happen yet. */
 static bool has_failed(FIXTURE_DATA(nth) *self)
 {
 	int ret = vt_fail_happened(self->fd);
@@ -97,10 +97,10 @@ static long pinned_kib(void)
 }
 
 /**
- * struct verb - something that is done with allocations that fail
+ * struct verb - an operation that is tried with failing allocations
  * @prepare: before each try, without failures; or NULL
  * @run: 0, or an errno, or a work completion's status as a negative number
- * @undo: what a success has done; or NULL
+ * @undo: reverts a success; or NULL
  */
 struct verb {
 	int (*prepare)(FIXTURE_DATA(nth) *self);
@@ -108,7 +108,7 @@ struct verb {
 	int (*undo)(FIXTURE_DATA(nth) *self);
 };
 
-/* What a lack of memory may look like, to the caller and to a peer. */
+/* How a lack of memory may be reported to the caller and to a peer. */
 static bool failed_clean(int ret)
 {
 	switch (ret) {
@@ -156,7 +156,7 @@ static void sweep(struct __test_metadata *_metadata, FIXTURE_DATA(nth) *self,
 	       n - 2, worked, failed);
 	EXPECT_GT(SWEEP_MAX, n);
 	EXPECT_LT(0, failed);
-	/* nothing is the worse for it */
+	/* everything still works */
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, CHUNK - MIB / 2,
 				    MIB));
 }
@@ -192,7 +192,7 @@ static int reg_many(FIXTURE_DATA(nth) *self)
 	return reg(self, self->pair.b.buf.p, MIB, VT_ACCESS_ALL);
 }
 
-/* Pages that are not there yet */
+/* Pages that have not been touched yet */
 static int no_pages(FIXTURE_DATA(nth) *self)
 {
 	return madvise(self->r.p, LEN, MADV_DONTNEED) ? errno : 0;
@@ -241,7 +241,10 @@ TEST_F(nth, dereg)
 		injected = has_failed(self);
 		if (ret)
 			ASSERT_EQ(ENOMEM, ret);
-		/* What has failed is whole, and can be tried again. */
+		/*
+		 * An object whose operation failed is intact, and the operation
+		 * can be repeated.
+		 */
 		ASSERT_EQ(0, dereg(self));
 		ASSERT_EQ(pinned, pinned_kib());
 	}
@@ -292,8 +295,8 @@ static int rereg_all(FIXTURE_DATA(nth) *self)
 }
 
 /*
- * The region lives through it, whichever way it ends: it is made anew before
- * the next try, and pinned pages are counted without it.
+ * The region survives a failure and a success. It is made anew before the next
+ * try, and pinned pages are counted without it.
  */
 static void sweep_rereg(struct __test_metadata *_metadata,
 			FIXTURE_DATA(nth) *self,
@@ -466,8 +469,9 @@ static int fault_fetch(FIXTURE_DATA(nth) *self)
 #define SOME_MS		5000
 
 /*
- * Faults are workers' business, whose allocations nobody can count. On the
- * wire what fails may be the packet that would say so.
+ * Workers handle the faults, and their allocations cannot be counted. On the
+ * wire, the allocation that fails may be that of the packet which reports the
+ * failure.
  */
 static void some_fail(struct __test_metadata *_metadata,
 		      FIXTURE_DATA(nth) *self,
@@ -502,8 +506,8 @@ TEST_F(nth, fault_by_read) { some_fail(_metadata, self, fault_read); }
 TEST_F(nth, fault_of_own) { some_fail(_metadata, self, fault_fetch); }
 
 /*
- * What the device itself takes to bring pages in is not to be had: that is
- * nobody's wrong right, and is not said to be one.
+ * The device has no memory to bring pages in. That is not an access error, and
+ * must not be reported as one.
  */
 static void none_for_the_device(struct __test_metadata *_metadata,
 				FIXTURE_DATA(nth) *self, enum vt_way way,

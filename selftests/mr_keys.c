@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Keys: 10,000 of them show no order, none comes again soon, and none opens
- * anything by being near one that does.
+ * Keys: 10,000 of them show no order, none is used again soon, and no key that
+ * is near a valid one opens anything.
  *
  * Each statistic has a limit that good random numbers exceed less than once in
  * a million runs.
@@ -18,7 +18,9 @@
 
 #define N	10000
 #define BITS	32
-/* In this many standard deviations a chance of one in a million is long over. */
+/*
+ * In standard deviations: beyond this the chance is far below one in a million.
+ */
 #define SIGMAS	6.0
 
 FIXTURE(keys)
@@ -90,7 +92,7 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* So far from what was to be expected, in standard deviations */
+/* The distance from the expected value, in standard deviations */
 static double off_by(double seen, double mean, double variance)
 {
 	return fabs(seen - mean) / sqrt(variance);
@@ -103,7 +105,7 @@ static double off_by(double seen, double mean, double variance)
 		       (double)(mean)); \
 } while (0)
 
-/* Chi square of how @n values fall into @cells cells of equal size, of @of */
+/* Chi square of @n values below @of in @cells cells of equal size */
 static double chi_square(const uint32_t *value, int n, int cells, uint64_t of)
 {
 	double mean = (double)n / cells, sum = 0;
@@ -121,7 +123,7 @@ static double chi_square(const uint32_t *value, int n, int cells, uint64_t of)
 	EXPECT_NORMAL(what, chi_square(value, n, cells, of), (cells) - 1, \
 		      2.0 * ((cells) - 1))
 
-/* No two have the index in common: the low byte is the consumer's. */
+/* No two keys have the same index; the consumer may change the low byte. */
 static void distinct(struct __test_metadata *_metadata,
 		     FIXTURE_DATA(keys) *self)
 {
@@ -150,7 +152,10 @@ static void uniform(struct __test_metadata *_metadata,
 	EXPECT_UNIFORM("tag", tag, N, 256, 256);
 }
 
-/* Each bit is set in half of them, and changes from one to the next in half. */
+/*
+ * Each bit is set in half of the keys, and differs between half of all
+ * neighbours.
+ */
 static void bits(struct __test_metadata *_metadata,
 		 FIXTURE_DATA(keys) *self)
 {
@@ -168,7 +173,7 @@ static void bits(struct __test_metadata *_metadata,
 	}
 }
 
-/* No pair of bits goes together. */
+/* No two bits are correlated. */
 static void pairs_of_bits(struct __test_metadata *_metadata,
 			  FIXTURE_DATA(keys) *self)
 {
@@ -198,7 +203,7 @@ static double correlation(const uint32_t *key, int n, int lag)
 	return cov / var;
 }
 
-/* What one is says nothing about those after it. */
+/* A key does not predict the keys after it. */
 static void serial_correlation(struct __test_metadata *_metadata,
 			       FIXTURE_DATA(keys) *self)
 {
@@ -219,7 +224,10 @@ static void neither_rise_nor_fall(struct __test_metadata *_metadata,
 	EXPECT_NORMAL("rises", rises, (N - 1) / 2.0, (N + 1) / 12.0);
 }
 
-/* The distances, from each to the one made next, and to the one beside it */
+/*
+ * The distances from each key to the next one made, and to the next one by
+ * value
+ */
 static void spacing(struct __test_metadata *_metadata,
 		    FIXTURE_DATA(keys) *self)
 {
@@ -233,7 +241,10 @@ static void spacing(struct __test_metadata *_metadata,
 		step[i - 1] = (sorted[i] - sorted[i - 1]) & 0xffffff;
 	EXPECT_UNIFORM("steps", step, N - 1, 64, 1 << 24);
 
-	/* Of random points, the gaps are exponential: the squares tell. */
+	/*
+	 * The gaps between random points are exponential; their squares show
+	 * that.
+	 */
 	qsort(sorted, N, sizeof(*sorted), ascending);
 	for (i = 1; i < N; i++) {
 		gap[i - 1] = sorted[i] - sorted[i - 1];
@@ -253,7 +264,7 @@ TEST_F(keys, show_no_order)
 	spacing(_metadata, self);
 }
 
-/* -- after it was freed */
+/* -- after a key was freed */
 
 FIXTURE(freed)
 {
@@ -270,7 +281,10 @@ FIXTURE_TEARDOWN(freed)
 	vt_pair_close(&self->pair);
 }
 
-/* The next 1000 are others. By chance alone, one in a thousand would not be. */
+/*
+ * None of the next 1000 keys has the same index. At random, one key in a
+ * thousand would.
+ */
 TEST_F(freed, not_soon_reused)
 {
 	enum { ROUNDS = 20000, SOON = 1000 };
@@ -308,7 +322,9 @@ static int use(struct vt_pair *pair, uint32_t rkey)
 	return status;
 }
 
-/* One bit beside a good key, and keys that were good, are no keys. */
+/*
+ * A key that differs in one bit from a valid one, and a freed key, are invalid.
+ */
 TEST_F(freed, near_misses)
 {
 	struct vt_ep *b = &self->pair.b;

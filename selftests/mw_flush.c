@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests that would end a window's binding, and wait for a writer who uses it
- * yet, when their QP comes to its end: they are flushed, so they were not
- * executed, and the window opens what it opened before. So it does while the
- * send queue is drained, and they are executed after that.
+ * Requests that end a window's binding wait for a writer that still uses the
+ * window. If their QP goes to the error state meanwhile, they are flushed: they
+ * were not executed, and the window opens what it opened before. In SQD the
+ * window also stays open, and the requests are executed afterwards.
  *
  * timeout: 120
  * paths: host wire
@@ -19,13 +19,13 @@
 
 #define SPAN	MIB
 
-/* So many must have waited, out of so many at most. */
+/* So many requests must have waited, in at most so many rounds. */
 #define ENOUGH	1
 #define ROUNDS	1000
 
 enum how { INVALIDATE, UNBIND, REBIND };
 
-/* @mr: pages on demand, so that who writes uses the window for some time */
+/* @mr: pages on demand, so that a writer uses the window for some time */
 FIXTURE(flush)
 {
 	struct vt_pair pair;
@@ -94,7 +94,7 @@ static int bind_all(FIXTURE_DATA(flush) *self)
 
 /*
  * One long message through the window, by the second connection if there is
- * one; what becomes of it is all the same.
+ * one. Its status does not matter.
  */
 static void *writer_main(void *arg)
 {
@@ -143,8 +143,8 @@ static int qp_to(struct ibv_qp *qp, enum ibv_qp_state state)
 }
 
 /*
- * One writer, and one who asks for the window's end, whose QP goes to another
- * state at once.
+ * A writer writes through the window; a request ends the window's binding, and
+ * the QP of that request changes its state at once.
  */
 static int meet(FIXTURE_DATA(flush) *self, enum how how,
 		enum ibv_qp_state state, long delay)
@@ -167,7 +167,7 @@ static int meet(FIXTURE_DATA(flush) *self, enum how how,
 	return ret;
 }
 
-/* Return: what became of the one who asked. */
+/* Return: the status of the request that ends the binding. */
 static int meet_and_fail(FIXTURE_DATA(flush) *self, enum how how, long delay)
 {
 	uint32_t rkey = self->mw->rkey;
@@ -177,7 +177,10 @@ static int meet_and_fail(FIXTURE_DATA(flush) *self, enum how how, long delay)
 		ret = vt_status(self->pair.b.scq, 2);
 	if (ret)
 		self->mw->rkey = rkey;
-	/* The writer does not wait for a peer that has come to its end. */
+	/*
+	 * The writer's peer is in error: end the writer, too, so that it does
+	 * not retry.
+	 */
 	qp_to(self->pair.a.qp, IBV_QPS_ERR);
 	return ret;
 }
@@ -205,7 +208,7 @@ TEST_F(flush, nothing_has_ended)
 	}
 	TH_LOG("flushed %d of %d times", flushed, i);
 	ASSERT_EQ(ENOUGH, flushed);
-	/* and it can still be ended */
+	/* and it can still be unbound */
 	ASSERT_EQ(0, ibv_dealloc_mw(self->mw));
 	self->mw = NULL;
 	ASSERT_EQ(0, ibv_dereg_mr(self->mr));
@@ -229,7 +232,7 @@ TEST_F(flush, nothing_ends_while_it_drains)
 				  i % 40 * 10));
 		if (vt_no_completion(b->scq, 5)) {
 			waited++;
-			/* the writer, who may have found it shut */
+			/* the writer, which may have found the window closed */
 			ASSERT_EQ(0, vt_wait(a->scq, &wc));
 			ASSERT_EQ(IBV_WC_SUCCESS,
 				  vt_write_through(&self->pair, rkey)) {

@@ -199,7 +199,7 @@ TEST_F(race, dealloc_against_dereg)
 	EXPECT_BOTH_ORDERS(&race);
 }
 
-/* -- nothing is written any more */
+/* -- nothing is written afterwards */
 
 #define SPAN	MIB
 #define SAMPLES	(SPAN / 512)
@@ -207,7 +207,10 @@ TEST_F(race, dealloc_against_dereg)
 
 enum how { INVALIDATE, DEALLOC_1, DEALLOC_2, UNBIND, REBIND, DEREG };
 
-/* @ctl: the writer's peer with another QP, which no writer gets into error */
+/*
+ * @ctl: the writer's peer with a second QP, which no writer can bring into
+ * error
+ */
 FIXTURE(end)
 {
 	struct vt_pair pair;
@@ -232,7 +235,7 @@ FIXTURE_VARIANT_ADD(end, unbind) { UNBIND };
 FIXTURE_VARIANT_ADD(end, rebind) { REBIND };
 FIXTURE_VARIANT_ADD(end, dereg) { DEREG };
 
-/* The control QP talks to itself; from whatever state it is in. */
+/* Connect the control QP to itself, from any state. */
 static int ctl_connect(FIXTURE_DATA(end) *self)
 {
 	struct vt_addr itself = vt_ep_addr(&self->ctl);
@@ -269,7 +272,9 @@ FIXTURE_TEARDOWN(end)
 	vt_pair_close(&self->pair);
 }
 
-/* A region, and unless that is what ends, a window that is all of it. */
+/*
+ * A region; unless the region itself is to end, also a window over all of it.
+ */
 static int open_target(FIXTURE_DATA(end) *self, enum how how)
 {
 	bool type_2 = how == INVALIDATE || how == DEALLOC_2;
@@ -297,7 +302,7 @@ static int open_target(FIXTURE_DATA(end) *self, enum how how)
 	return ret;
 }
 
-/* 0 when what was to end has ended. */
+/* Return: 0 when the window or region has ended. */
 static int end_target(FIXTURE_DATA(end) *self, enum how how)
 {
 	struct vt_bind nothing = { .len = 0 };
@@ -322,7 +327,7 @@ static int end_target(FIXTURE_DATA(end) *self, enum how how)
 	return ret;
 }
 
-/* Writes, each time something else, until that is not allowed. */
+/* Write, each time other data, until a write is refused. */
 static void *writer_main(void *arg)
 {
 	FIXTURE_DATA(end) *self = arg;
@@ -344,7 +349,7 @@ static void *writer_main(void *arg)
 	return NULL;
 }
 
-/* Quickly: what is written while this runs may not be seen. */
+/* Quick: a write during this function may not be noticed. */
 static void look(FIXTURE_DATA(end) *self, uint8_t *sample)
 {
 	volatile uint8_t *p = self->target;
@@ -445,7 +450,7 @@ TEST_F(end, nothing_is_written_after)
 		vt_spin(i % 8 * 10);
 		ret = end_target(self, variant->how);
 		look(self, before);
-		/* The writer may be refused before, which flushes its QP. */
+		/* The writer may be refused first, which flushes this QP. */
 		if (ret != IBV_WC_WR_FLUSH_ERR || variant->how != INVALIDATE)
 			ASSERT_EQ(0, ret);
 		pthread_join(thread, NULL);

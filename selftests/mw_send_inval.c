@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SEND with invalidate: the message arrives whole, its receive says which key
- * is invalid now, and the key is; and what a peer cannot invalidate.
+ * SEND with invalidate: the message arrives whole, its receive reports the
+ * invalidated key, and the key is invalid; and keys that a peer cannot
+ * invalidate.
  *
  * timeout: 60
  * paths: host wire
@@ -95,7 +96,7 @@ TEST_F(inval, data_and_key)
 	self->w.mr = NULL;
 }
 
-/* The peer is refused, and what it named works on. */
+/* The peer is refused, and the key that it named stays valid. */
 static void refused(struct __test_metadata *_metadata,
 		    FIXTURE_DATA(inval) *self, uint32_t rkey)
 {
@@ -110,7 +111,7 @@ TEST_F(inval, what_is_no_window_of_this_qp)
 	struct vt_pair elsewhere;
 	uint32_t rkey;
 
-	/* nothing, a region, a window that is not bound, one of type 1 */
+	/* no key; a region's; a window's that is not bound; one of type 1 */
 	refused(_metadata, self, 0);
 	refused(_metadata, self, self->w.mr->rkey);
 	EXPECT_EQ(0, vt_write_through(&self->pair, self->w.mr->rkey));
@@ -120,13 +121,13 @@ TEST_F(inval, what_is_no_window_of_this_qp)
 	refused(_metadata, self, mw_1->rkey);
 	EXPECT_EQ(0, vt_write_through(&self->pair, mw_1->rkey));
 	EXPECT_EQ(0, ibv_dealloc_mw(mw_1));
-	/* a bound one under another tag, and under its former one */
+	/* a bound window's with another tag, and its former key */
 	rkey = self->w.mw->rkey;
 	ASSERT_EQ(0, vt_bind_page(b, self->w.mw, self->w.mr));
 	refused(_metadata, self, rkey);
 	refused(_metadata, self, self->w.mw->rkey ^ 0x80);
 	EXPECT_EQ(0, vt_write_through(&self->pair, self->w.mw->rkey));
-	/* by way of another connection, whose QP is not the window's */
+	/* through another connection, which the window is not tied to */
 	ASSERT_EQ(0, vt_pair_open(&elsewhere, &self->pair.b.conf));
 	{
 		FIXTURE_DATA(inval) other = { .pair = elsewhere };

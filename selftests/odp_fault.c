@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On-demand paging: what faults bring in, and what they cannot. Addresses
+ * On-demand paging: what a fault can bring in, and what it cannot. Addresses
  * that differ from those of the process, chunks' borders, faults in the middle
  * of a message, mappings that are read-only, and holes.
  *
@@ -23,7 +23,9 @@
 #define SYS_memfd_secret	447
 #endif
 
-/* What the device may keep together; a region that crosses it crosses all. */
+/*
+ * The device manages pages in chunks; a region that crosses this crosses any.
+ */
 #define CHUNK		(2 * MIB)
 
 FIXTURE(odp)
@@ -48,7 +50,7 @@ FIXTURE_TEARDOWN(odp)
 	vt_pair_close(&self->pair);
 }
 
-/* Fresh memory that nobody has touched, with its region; two chunks or more. */
+/* Untouched memory with its region; two chunks or more. */
 static int fresh(FIXTURE_DATA(odp) *self, size_t len, int access)
 {
 	uint8_t *p = vt_map(len, CHUNK, MAP_PRIVATE, -1);
@@ -56,7 +58,7 @@ static int fresh(FIXTURE_DATA(odp) *self, size_t len, int access)
 	vt_region_close(&self->r);
 	if (!p)
 		return -errno;
-	/* Page by page: a huge page would be brought in at once. */
+	/* no huge pages: a fault would bring a whole one in */
 	madvise(p, len, MADV_NOHUGEPAGE);
 	return vt_region_reg(&self->r, self->pair.b.pd, p, len, (uintptr_t)p,
 			     access);
@@ -73,7 +75,7 @@ TEST_F(odp, each_way)
 				    5 * PAGE + 3));
 }
 
-/* Each way meets pages that nobody has touched before. */
+/* Each way of access meets untouched pages. */
 TEST_F(odp, each_way_first)
 {
 	size_t len = 40 * PAGE + 5;
@@ -86,7 +88,7 @@ TEST_F(odp, each_way_first)
 	}
 }
 
-/* The address in the request is not the one in the process. */
+/* The address in the request differs from that in the process. */
 TEST_F(odp, iova_differs_from_address)
 {
 	static const uint64_t iovas[] = {
@@ -135,7 +137,7 @@ TEST_F(odp, across_chunks)
 				    3 * CHUNK - MIB / 2, MIB));
 }
 
-/* Parts of the message are there, parts are not, at either end. */
+/* Parts of the message are present, others are not, at either end. */
 TEST_F(odp, fault_in_the_middle)
 {
 	static const struct { size_t first, n; } holes[] = {
@@ -147,7 +149,7 @@ TEST_F(odp, fault_in_the_middle)
 	FRESH(2 * CHUNK);
 	for (i = 0; i < ARRAY_SIZE(holes); i++)
 		for (way = 0; way < VT_WAYS; way++) {
-			/* all is there, then some of it is not */
+			/* all pages are present; then some are not */
 			ASSERT_TRUE(vt_region_moves(&self->pair, &self->r,
 						    VT_WRITE, at, MIB));
 			ASSERT_EQ(0, madvise(self->r.p + at +
@@ -159,7 +161,7 @@ TEST_F(odp, fault_in_the_middle)
 		}
 }
 
-/* Both ends' memory is paged on demand, and may even be the same. */
+/* Both ends use on-demand memory, which may even be the same. */
 TEST_F(odp, both_ends)
 {
 	struct vt_ep *a = &self->pair.a;
@@ -193,7 +195,7 @@ static int fill_hole(struct vt_region *r, size_t first, size_t n)
 		MAP_FAILED ? -errno : 0;
 }
 
-/* What a way ends with where the region cannot be reached. */
+/* The status that each way gives if the region cannot be reached. */
 static enum ibv_wc_status expected(enum vt_way way)
 {
 	return way == VT_WRITE || way == VT_READ ? IBV_WC_REM_ACCESS_ERR :
@@ -222,18 +224,18 @@ TEST_F(odp, holes)
 	each_way_fails(_metadata, &self->pair, &self->r, 10 * PAGE, 11 * PAGE);
 	each_way_fails(_metadata, &self->pair, &self->r, 24 * PAGE + 100,
 		       2 * PAGE);
-	/* beside it all is well */
+	/* the pages beside it still work */
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 10 * PAGE,
 				    10 * PAGE));
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 25 * PAGE,
 				    10 * PAGE));
-	/* and when there is something again, it is reached */
+	/* and when something is mapped again, it is reached */
 	ASSERT_EQ(0, fill_hole(&self->r, 20, 5));
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 10 * PAGE,
 				    20 * PAGE));
 }
 
-/* The last pages of a long message are not there. */
+/* The last pages of a long message are missing. */
 TEST_F(odp, hole_at_the_end_of_a_long_message)
 {
 	FRESH(2 * CHUNK);
@@ -243,7 +245,7 @@ TEST_F(odp, hole_at_the_end_of_a_long_message)
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, MIB));
 }
 
-/* Registering asks for nothing: it may be mapped later, or never. */
+/* Registering needs no mapping: the memory may be mapped later, or never. */
 TEST_F(odp, nothing_is_mapped_yet)
 {
 	FRESH(CHUNK);
@@ -268,7 +270,7 @@ static int prefetch_present(FIXTURE_DATA(odp) *self, size_t off, size_t len)
 			     IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
 }
 
-/* Not even the kernel has a mapping of it. Pinning refuses it, too. */
+/* PROT_NONE: even the kernel cannot read it. Pinning refuses it, too. */
 TEST_F(odp, secret_memory)
 {
 	struct ibv_pd *pd = self->pair.b.pd;
@@ -292,7 +294,7 @@ TEST_F(odp, secret_memory)
 	EXPECT_EQ(EFAULT, errno);
 }
 
-/* Whether it is mapped or not: where there are no pages nothing is taken. */
+/* A prefetch of a range without pages takes no memory, mapped or not. */
 TEST_F(odp, prefetch_of_nothing)
 {
 	struct ibv_context *ctx = self->pair.b.dev.ctx;
@@ -309,20 +311,23 @@ TEST_F(odp, prefetch_of_nothing)
 	EXPECT_EQ(0, prefetch_present(self, 0, half));
 	EXPECT_EQ(0, prefetch_present(self, half, half));
 	EXPECT_EQ(before, vt_counter_now(ctx, "odp_chunks"));
-	/* What is there is found, wherever it is. */
+	/* A present page is found, wherever it is in the range. */
 	p[half - 1] = 1;
 	EXPECT_EQ(0, prefetch_present(self, 0, half));
 	EXPECT_EQ(before + 1, vt_counter_now(ctx, "odp_chunks"));
 }
 
-/* The first use of on-demand memory goes through all mappings: many */
+/* The first use of on-demand memory walks all mappings: make many */
 #define MAPPINGS	20000
 
 static void ignore_signal(int sig)
 {
 }
 
-/* With a signal after some @us, which is handled. Ends with an errno. */
+/*
+ * Prefetch, and get a signal after @us, which has a handler. Exits with an
+ * errno.
+ */
 static int prefetch_child(int sock, const void *us)
 {
 	struct itimerval once = { .it_value.tv_usec = *(const int *)us };
@@ -349,9 +354,8 @@ static int prefetch_child(int sock, const void *us)
 }
 
 /*
- * A signal, whenever it comes, is handled, and does not end a prefetch. Each
- * of its children makes many mappings, which a kernel that checks itself does
- * slowly.
+ * A signal at any time is handled, and does not end a prefetch. Each child
+ * makes many mappings, which is slow on a kernel with checks.
  */
 TEST_F_TIMEOUT(odp, prefetch_goes_on_after_a_signal, 120)
 {
@@ -368,7 +372,7 @@ TEST_F_TIMEOUT(odp, prefetch_goes_on_after_a_signal, 120)
 	}
 }
 
-/* Nobody waits until all of a large range has been looked at. */
+/* ibv_advise_mr() does not wait until a large range has been prefetched. */
 TEST_F(odp, prefetch_gives_way)
 {
 	size_t len = 128ul << 30;
@@ -380,7 +384,7 @@ TEST_F(odp, prefetch_gives_way)
 	ASSERT_NE(NULL, p);
 	ASSERT_EQ(0, vt_region_reg(&self->r, self->pair.b.pd, p, len,
 				   (uintptr_t)p, VT_ACCESS_ODP));
-	/* as long as an entry can be; one after the other, in a work */
+	/* as long as an entry can be; a work item does one after the other */
 	sge = (struct ibv_sge){ self->r.iova, 1u << 31, self->r.mr->lkey };
 	for (i = 0; i < 64; i++, sge.addr += sge.length)
 		ASSERT_EQ(0, ibv_advise_mr(self->pair.b.pd,
@@ -398,7 +402,7 @@ static bool writes_region(enum vt_way way)
 	return way == VT_WRITE || way == VT_RECV || way == VT_FETCH;
 }
 
-/* The mapping says no, whatever the region's rights are. */
+/* The mapping forbids it, whatever the region's rights are. */
 TEST_F(odp, read_only_mapping)
 {
 	size_t len = 5 * PAGE;
@@ -426,7 +430,7 @@ TEST_F(odp, read_only_mapping)
 	each_way_fails(_metadata, &self->pair, &self->r, 0, len);
 }
 
-/* The region says no, whatever the mapping allows. */
+/* The region forbids it, whatever the mapping allows. */
 TEST_F(odp, read_only_region)
 {
 	size_t len = 5 * PAGE;
@@ -444,7 +448,7 @@ TEST_F(odp, read_only_region)
 	}
 }
 
-/* A read of what nobody wrote finds zeros, and does not cost a page of them. */
+/* A read of untouched memory finds zeros, and allocates no page. */
 TEST_F(odp, read_before_write)
 {
 	static const uint8_t zeros[8 * PAGE];

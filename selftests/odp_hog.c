@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On-demand paging of a process that asks for more slow pages than can be had at
- * once: nobody else waits for them, and what it has asked for ends when it does.
+ * On-demand paging of a process that asks for more slow pages than can be
+ * brought in at once: other processes do not wait for them, and the requests
+ * end when the process ends.
  *
  * timeout: 120
  * paths: host wire
@@ -29,8 +30,8 @@
 /**
  * struct wish - what the process asks for
  * @pages: of the disk
- * @requests: for so many parts of them
- * @delay_ms: that a page takes
+ * @requests: in how many parts
+ * @delay_ms: how long a page takes
  */
 struct wish {
 	int pages;
@@ -46,7 +47,7 @@ FIXTURE(hog)
 	int sock;
 };
 
-/* Ask for all of a region, in so many parts. Nobody waits for it. */
+/* Ask for all of a region, in that many parts. Do not wait for them. */
 static int prefetch(struct vt_ep *ep, struct vt_region *r, int requests)
 {
 	struct ibv_sge sge = {
@@ -63,7 +64,7 @@ static int prefetch(struct vt_ep *ep, struct vt_region *r, int requests)
 	return ret;
 }
 
-/* It lives until the other end of @sock is closed. */
+/* The child lives until the other end of @sock is closed. */
 static int hog_main(int sock, const void *arg)
 {
 	const struct wish *wish = arg;
@@ -90,7 +91,7 @@ static int64_t prefetched(FIXTURE_DATA(hog) *self)
 	       self->prefetched;
 }
 
-/* Returns when it has asked; false if there is no slow disk. */
+/* Returns when the child has asked; false if there is no slow disk. */
 static bool hog_begin(struct __test_metadata *_metadata,
 		      FIXTURE_DATA(hog) *self, const struct wish *wish)
 {
@@ -106,7 +107,9 @@ static bool hog_begin(struct __test_metadata *_metadata,
 	return true;
 }
 
-/* By itself (@sig is 0), or killed. Then nobody has the disk any more. */
+/*
+ * End the child: by itself (@sig is 0), or killed. Nobody uses the disk then.
+ */
 static void hog_end(struct __test_metadata *_metadata, FIXTURE_DATA(hog) *self,
 		    int sig)
 {
@@ -125,7 +128,7 @@ FIXTURE_SETUP(hog)
 {
 	struct vt_conf conf = vt_defaults;
 
-	/* nothing is lost: do not ask again */
+	/* no packet is lost: do not retransmit */
 	conf.timeout = 19;
 	VT_SETUP(vt_pair_open(&self->pair, &conf));
 	VT_SETUP(vt_need_odp(&self->pair.b, IBV_ODP_SUPPORT));
@@ -152,7 +155,10 @@ TEST_F(hog, others_do_not_wait)
 				   VT_ACCESS_ODP));
 	EXPECT_EQ(IBV_WC_SUCCESS,
 		  vt_region_copy(&self->pair, &r, VT_WRITE, 0, SIZE));
-	/* In the same queue, all but as many as run at once would be through. */
+	/*
+	 * If the transfer had waited in the same queue, all pages but the last
+	 * WORKERS would be there by now.
+	 */
 	EXPECT_GT(wish.pages - WORKERS, prefetched(self));
 	EXPECT_TRUE(vt_region_works(&self->pair, &r, 0, LEN));
 	vt_region_close(&r);

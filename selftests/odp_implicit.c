@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A region that is all of the address space: remote and local use, memory in
- * proportion to what is in use, and the process's memory as it comes and goes.
+ * An implicit region (all of the address space): remote and local use, memory
+ * in proportion to what is in use, and memory that the process maps and unmaps.
  *
  * short: qemu-newest uml-checked qemu-stable
  * timeout: 60
@@ -41,7 +41,7 @@ FIXTURE_TEARDOWN(implicit)
 	vt_pair_close(&self->pair);
 }
 
-/* Memory that is mapped anywhere, by way of the implicit region */
+/* Memory mapped anywhere, used through the implicit region */
 static struct vt_region part(const struct ibv_mr *mr, void *p, size_t len)
 {
 	return (struct vt_region){
@@ -73,7 +73,7 @@ TEST_F(implicit, any_memory)
 	free(heap);
 }
 
-/* What a transfer with an address ends with. */
+/* The status of a transfer with that address. */
 static int go(FIXTURE_DATA(implicit) *self, enum vt_way way, uint64_t addr,
 	      size_t len)
 {
@@ -112,7 +112,7 @@ static int64_t chunks(const struct vt_ep *ep)
 	return vt_counter_now(ep->dev.ctx, "odp_chunks");
 }
 
-/* It may take a moment, as chunks are freed behind the process's back. */
+/* Chunks are freed in the background, so wait for a moment. */
 static bool chunks_fall_to(const struct vt_ep *ep, int64_t n)
 {
 	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
@@ -140,17 +140,17 @@ TEST_F(implicit, takes_memory_for_what_is_touched)
 		SKIP(return, "the device does not count its chunks");
 	ASSERT_NE(NULL, p);
 	madvise(p, N * GIB, MADV_NOHUGEPAGE);
-	/* registering has taken nothing */
+	/* registering has allocated nothing */
 	EXPECT_EQ(0, before);
 	for (i = 0; i < N; i++)
 		ASSERT_EQ(0, go(self, VT_WRITE,
 				(uintptr_t)p + i * GIB + i * PAGE, 1));
 	EXPECT_EQ(N, chunks(b));
-	/* again, beside it: nothing new */
+	/* once more, beside it: nothing new */
 	for (i = 0; i < N; i++)
 		ASSERT_EQ(0, go(self, VT_READ, (uintptr_t)p + i * GIB, MIB));
 	EXPECT_EQ(N, chunks(b));
-	/* a part goes, the rest stays; then all goes */
+	/* a part is unmapped, the rest stays; then all is unmapped */
 	ASSERT_EQ(0, munmap(p, N / 2 * GIB));
 	EXPECT_TRUE(chunks_fall_to(b, N - N / 2));
 	ASSERT_EQ(0, go(self, VT_WRITE, (uintptr_t)p + (N - 1) * GIB, MIB));
@@ -166,7 +166,7 @@ TEST_F(implicit, takes_memory_for_what_is_touched)
 	munmap(p, N * GIB);
 }
 
-/* A range that nothing is mapped in leaves nothing behind. */
+/* A fault in a range without mappings leaves nothing behind. */
 TEST_F(implicit, misses_take_nothing)
 {
 	struct vt_ep *b = &self->pair.b;
@@ -184,7 +184,7 @@ TEST_F(implicit, misses_take_nothing)
 	EXPECT_TRUE(chunks_fall_to(b, before));
 }
 
-/* Chunks come and go all the time while they are used. */
+/* Chunks are made and freed all the time while others use them. */
 TEST_F(implicit, comes_and_goes)
 {
 	uint8_t *p = vt_map(8 * CHUNK, CHUNK, MAP_PRIVATE, -1);
@@ -202,7 +202,7 @@ TEST_F(implicit, comes_and_goes)
 	munmap(p, 8 * CHUNK);
 }
 
-/* Rights of the region hold for all of it. */
+/* The region's rights hold for the whole address space. */
 TEST_F(implicit, rights)
 {
 	uint8_t *p = vt_map(CHUNK, CHUNK, MAP_PRIVATE, -1);

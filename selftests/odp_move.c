@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * On-demand paging: the memory moves, in each way that the kernel or the
- * process can move it, and RDMA sees what the process sees. One thing moves at
- * a time here; odp_traffic.c has it all at once.
+ * process can move it, and RDMA accesses the same bytes as the process. One
+ * thing moves at a time here; odp_traffic.c moves everything at once.
  *
  * short: qemu-newest uml-checked qemu-stable
  * timeout: 120
@@ -25,7 +25,7 @@
 /* Seconds that a test may take, on an emulated machine with other work */
 #define LIMIT	90
 
-/* What the region is over. */
+/* The kind of memory that the region is over. */
 enum kind { ANON, SMALL, SHMEM, DISK, HUGETLB };
 
 struct rig {
@@ -59,7 +59,7 @@ static uint8_t *map_kind(enum kind kind, int *fd)
 	return vt_map(LEN, HUGE, MAP_SHARED, *fd);
 }
 
-/* -ENODEV, -EOPNOTSUPP where it cannot be had here. */
+/* -ENODEV, -EOPNOTSUPP if this machine does not have it. */
 static int rig_open(struct rig *rig, enum kind kind)
 {
 	struct vt_conf conf = vt_defaults;
@@ -91,7 +91,7 @@ static void rig_close(struct rig *rig)
 	vt_pair_close(&rig->pair);
 }
 
-/* All is there, and can be written to, before it moves. */
+/* All pages are present and writable before the memory moves. */
 #define RIG(kind) do { \
 	int _err = rig_open(&self->rig, kind); \
 	if (_err == -ENODEV || _err == -EOPNOTSUPP) \
@@ -101,7 +101,7 @@ static void rig_close(struct rig *rig)
 				    0, LEN)); \
 } while (0)
 
-/* What any memory can do */
+/* for any memory */
 
 FIXTURE(any)
 {
@@ -129,7 +129,7 @@ FIXTURE_TEARDOWN(any)
 	rig_close(&self->rig);
 }
 
-/* What belongs to one process */
+/* for memory of one process */
 
 FIXTURE(anon)
 {
@@ -179,14 +179,14 @@ FIXTURE_TEARDOWN(file)
 	rig_close(&self->rig);
 }
 
-/* What a test has left in the peer's buffer does not count. */
+/* Ignore what a test has left in the peer's buffer. */
 #define WORKS(_off, _n) do { \
 	struct vt_buf *_buf = &self->rig.pair.a.buf; \
 	vt_fill(_buf->p, _buf->len, _buf->seed, 0); \
 	EXPECT_TRUE(vt_region_works(&self->rig.pair, &self->rig.r, _off, _n)); \
 } while (0)
 
-/* What RDMA reads is what the process would, from @off on. */
+/* RDMA reads the same bytes as the process, from @off on. */
 static bool reads_same(struct vt_pair *pair, const struct vt_region *r,
 		       size_t off, size_t len)
 {
@@ -222,7 +222,7 @@ TEST_F_TIMEOUT(any, unmapped_and_mapped_anew, LIMIT)
 	}
 }
 
-/* Another file's, another memory's page at the same address */
+/* A page of another file, or of other memory, at the same address */
 TEST_F_TIMEOUT(any, mapped_over, LIMIT)
 {
 	int fd = memfd_create("other", 0);
@@ -238,7 +238,7 @@ TEST_F_TIMEOUT(any, mapped_over, LIMIT)
 					     MAP_SHARED | MAP_FIXED, fd, 0));
 	EXPECT_TRUE(reads_same(&self->rig.pair, &self->rig.r, 0, LEN));
 	EXPECT_TRUE(vt_check("other file", other, LEN, 7, 0));
-	/* what is written through the region arrives in that file */
+	/* a write through the region arrives in that file */
 	vt_fill(self->rig.pair.a.buf.p + VT_GUARD, 9 * PAGE, 8, 0);
 	ASSERT_EQ(0, vt_region_copy(&self->rig.pair, &self->rig.r, VT_WRITE, PAGE + 3,
 				    9 * PAGE));
@@ -259,7 +259,7 @@ TEST_F_TIMEOUT(any, mremap_away_and_back, LIMIT)
 	if (moved == MAP_FAILED && variant->kind == HUGETLB)
 		SKIP(return, "this kernel does not move hugetlb mappings");
 	ASSERT_EQ(place, moved);
-	/* The region is of the addresses, not of what was there. */
+	/* The region covers addresses, not the memory that was mapped there. */
 	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, fails(&self->rig.pair, &self->rig.r, PAGE));
 	vt_fill(moved, PAGE, 10, 0);
 	ASSERT_EQ(self->rig.r.p,
@@ -287,7 +287,10 @@ TEST_F_TIMEOUT(any, dontneed, LIMIT)
 	WORKS(HUGE - MIB / 2, MIB);
 }
 
-/* Only the device has written, then the pages go: to swap, or to the file. */
+/*
+ * Only the device has written. Then the pages are reclaimed: to swap, or to the
+ * file.
+ */
 TEST_F_TIMEOUT(any, reclaimed, LIMIT)
 {
 	size_t out = 0;
@@ -303,17 +306,17 @@ TEST_F_TIMEOUT(any, reclaimed, LIMIT)
 		if (!out && variant->kind == HUGETLB)
 			SKIP(return, "hugetlb pages are not reclaimed");
 		EXPECT_LT(LEN / 2, out) TH_LOG("%zu bytes are out", out);
-		/* first by the device, then by the process */
+		/* written first by the device, then by the process */
 		EXPECT_TRUE(reads_same(&self->rig.pair, &self->rig.r, 0, LEN));
 		EXPECT_TRUE(vt_check("reclaimed", self->rig.r.p, LEN, 20 + i, 0));
-		/* what was only read since then */
+		/* pages that were only read since then */
 		vt_page_out(self->rig.r.p, LEN);
 		EXPECT_TRUE(vt_check("again", self->rig.r.p, LEN, 20 + i, 0));
 	}
 	WORKS(HUGE - MIB / 2, MIB);
 }
 
-/* The file itself, read by other means, has what the device wrote. */
+/* The file, read by read(), has what the device wrote. */
 TEST_F_TIMEOUT(file, written_reaches_the_file, LIMIT)
 {
 	uint8_t *copy = self->rig.pair.b.buf.p;
@@ -374,7 +377,7 @@ TEST_F_TIMEOUT(anon, huge_pages_made_and_split, LIMIT)
 		EXPECT_TRUE(reads_same(&self->rig.pair, &self->rig.r, 0, LEN));
 		EXPECT_TRUE(vt_check("collapsed", self->rig.r.p, LEN, 40 + i, 0));
 		WORKS(HUGE - MIB / 2, MIB);
-		/* a part that is treated in another way splits it */
+		/* a part with another advice splits the mapping */
 		vt_fill(self->rig.r.p, LEN, 50 + i, 0);
 		ASSERT_EQ(0, mprotect(self->rig.r.p + 7 * PAGE, 5 * PAGE,
 				      PROT_READ));
@@ -406,7 +409,7 @@ TEST_F_TIMEOUT(any, mprotect, LIMIT)
 
 /* -- fork */
 
-/* A child that does as it is told by a byte, and answers by one. */
+/* A child that gets commands as bytes, and answers each with a byte. */
 struct child {
 	pid_t pid;
 	int to, from;
@@ -466,7 +469,7 @@ static int child_end(struct child *c)
 	return status;
 }
 
-/* The device goes on with the parent's pages, whoever writes first. */
+/* After fork(), the device uses the parent's pages, whoever writes first. */
 TEST_F_TIMEOUT(anon, fork, LIMIT)
 {
 	struct child c;
@@ -494,7 +497,7 @@ TEST_F_TIMEOUT(anon, fork, LIMIT)
 	}
 }
 
-/* -- what moves pages and leaves the data alone */
+/* -- moves of pages that leave the data alone */
 
 TEST_F_TIMEOUT(any, compacted, LIMIT)
 {
@@ -542,7 +545,7 @@ TEST_F_TIMEOUT(anon, merged_with_equal_pages, LIMIT)
 	if (!vt_ksm_merge(self->rig.r.p, LEN))
 		SKIP(return, "this kernel does not merge pages");
 	EXPECT_TRUE(reads_same(&self->rig.pair, &self->rig.r, 0, LEN));
-	/* A page that is shared must not be written to. */
+	/* The device must not write to a page that KSM shares. */
 	vt_fill(self->rig.pair.a.buf.p + VT_GUARD, PAGE, 91, 0);
 	ASSERT_EQ(0, vt_region_copy(&self->rig.pair, &self->rig.r, VT_WRITE, 3 * PAGE,
 				    PAGE));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On-demand paging of pages that take long, as they do on a slow disk: who has
- * nothing to do with them does not wait for them. And of pages of a process that
- * keeps losing them: who waits for them may leave at any time.
+ * On-demand paging of pages that take long, as on a slow disk: operations that
+ * do not need them do not wait for them. And of pages of a process that keeps
+ * losing them: an operation that waits for them can be ended at any time.
  *
  * timeout: 120
  * paths: host wire
@@ -25,7 +25,7 @@
 #define LEN		(VT_WAYS * PAGE)
 #define SIZE		1000
 
-/* Nothing is lost: do not ask again. */
+/* No packet is lost: do not retransmit. */
 static struct vt_conf patient(void)
 {
 	struct vt_conf conf = vt_defaults;
@@ -72,11 +72,11 @@ FIXTURE_TEARDOWN(slow)
 }
 
 /**
- * struct message - one that needs a slow page, in a thread of its own
- * @way: which
- * @page: that it needs
+ * struct message - a message that needs a slow page, in a thread of its own
+ * @way: which way
+ * @page: the page that it needs
  * @status: as from vt_region_copy()
- * @done: it has that
+ * @done: it has the page
  */
 struct message {
 	FIXTURE_DATA(slow) *self;
@@ -97,7 +97,7 @@ static void *message_main(void *arg)
 	return NULL;
 }
 
-/* When it returns somebody waits for the page. */
+/* When it returns, the message waits for the page. */
 static int message_begin(struct message *m)
 {
 	int ret = pthread_create(&m->thread, NULL, message_main, m);
@@ -107,8 +107,9 @@ static int message_begin(struct message *m)
 }
 
 /*
- * The region at the other end goes at once, whatever that makes of the message.
- * Returns whether the message still waited then.
+ * Deregister the region at the other end at once, whatever the message's status
+ * is then.
+ * Return: whether the message still waited at that moment.
  */
 static bool deregister(struct __test_metadata *_metadata,
 		       FIXTURE_DATA(slow) *self, enum vt_way way, int page)
@@ -130,7 +131,7 @@ static bool deregister(struct __test_metadata *_metadata,
 	return waited;
 }
 
-/* Returns whether the message still waited when others were through. */
+/* Return: whether the message still waited when the others were done. */
 static bool others_first(struct __test_metadata *_metadata,
 			 FIXTURE_DATA(slow) *self, enum vt_way way, int page)
 {
@@ -145,7 +146,7 @@ static bool others_first(struct __test_metadata *_metadata,
 	return waited;
 }
 
-/* A machine that is late itself may have the page before it is looked at. */
+/* On a slow machine the page may be there before the test looks. */
 static void each_way(struct __test_metadata *_metadata,
 		     FIXTURE_DATA(slow) *self, typeof(deregister) *still_waited)
 {
@@ -179,8 +180,9 @@ static bool is_there(uint8_t *p)
 }
 
 /*
- * What was let in by rights that the region does not have any more is waited
- * for: it holds the region until it has its page, which it may not use then.
+ * Revoking rights waits for operations that were admitted by them: such an
+ * operation holds the region until it has its page, and may not use the page
+ * then.
  */
 TEST_F(slow, reregistration_waits)
 {
@@ -205,7 +207,7 @@ TEST_F(slow, reregistration_waits)
 	EXPECT_EQ(0, ibv_dealloc_pd(other));
 }
 
-/* A change of a region's domain, in a thread of its own */
+/* Change a region's PD, in a thread of its own */
 struct change {
 	struct ibv_mr *mr;
 	struct ibv_pd *pd;
@@ -221,7 +223,7 @@ static void *change_main(void *arg)
 	return NULL;
 }
 
-/* Who is let in by the new domain has all that it asks for, while others go. */
+/* Operations that the new PD admits are executed, while former ones end. */
 TEST_F(slow, reregistration_lets_in)
 {
 	struct message m = { .self = self, .way = VT_WRITE };
@@ -250,11 +252,14 @@ TEST_F(slow, reregistration_lets_in)
 	EXPECT_EQ(0, ibv_dealloc_pd(c.pd));
 }
 
-/* The slow pages are another process's: whoever asked for them can leave. */
+/*
+ * Another process owns the slow pages: a process that has asked for them can
+ * end.
+ */
 
 /**
- * struct offer - what the owner of the pages answers to an address
- * @addr: its own
+ * struct offer - the owner's answer: how to reach its pages
+ * @addr: its own address
  * @va: of its region
  * @rkey: of its region
  */
@@ -273,7 +278,9 @@ FIXTURE(apart)
 	int sock;
 };
 
-/* @slow: the pages are the disk's; else they go again and again */
+/*
+ * @slow: the pages are the disk's; otherwise they are unmapped again and again
+ */
 FIXTURE_VARIANT(apart)
 {
 	bool slow;
@@ -283,7 +290,10 @@ FIXTURE_VARIANT(apart)
 FIXTURE_VARIANT_ADD(apart, disk) { true, 9 };
 FIXTURE_VARIANT_ADD(apart, memory) { false, 300 };
 
-/* The owner: connects to whoever asks, with a receive, until nobody asks. */
+/*
+ * The owner: connects to each process that asks, and posts a receive, until no
+ * process asks any more.
+ */
 static int owner_serve(struct vt_ep *ep, struct vt_region *r, int sock)
 {
 	struct offer offer = { .va = r->iova, .rkey = r->mr->rkey };
@@ -314,7 +324,7 @@ static void *forget_main(void *p)
 	return NULL;
 }
 
-/* @slow: a bool, whether its memory is the disk's */
+/* @slow: whether its memory is the disk's */
 static int owner_main(int sock, const void *slow)
 {
 	bool disk = *(const bool *)slow;
@@ -366,7 +376,10 @@ FIXTURE_TEARDOWN(apart)
 		EXPECT_TRUE(vt_disk_del(0));
 }
 
-/* Connect, and ask for a page of the owner's. It is on its way at return. */
+/*
+ * Connect, and ask for a page of the owner's. The request is on its way at
+ * return.
+ */
 static int go(FIXTURE_DATA(apart) *self, enum ibv_wr_opcode opcode, int page)
 {
 	struct ibv_sge sge = vt_sge(&self->ep.buf, VT_GUARD, SIZE);
@@ -381,7 +394,7 @@ static int go(FIXTURE_DATA(apart) *self, enum ibv_wr_opcode opcode, int page)
 	return ret ? ret : vt_post(&self->ep, &wr);
 }
 
-/* The same, when the owner has connected anew, too. */
+/* The same, after the owner has connected again, too. */
 static void ask(struct __test_metadata *_metadata, FIXTURE_DATA(apart) *self,
 		enum ibv_wr_opcode opcode, int page)
 {
@@ -426,7 +439,7 @@ static int come_back(FIXTURE_DATA(apart) *self)
 	return ret;
 }
 
-/* What is under way cannot be done by then, and it does not matter. */
+/* The pending operations cannot be done by then, and that does not matter. */
 static void leaves_at_once(struct __test_metadata *_metadata,
 			   FIXTURE_DATA(apart) *self, enum leave how)
 {
@@ -440,7 +453,7 @@ static void leaves_at_once(struct __test_metadata *_metadata,
 		TH_LOG("leave %d: %d ms", how, (int)took);
 }
 
-/* What is under way may have come to its end, and leaves nothing behind. */
+/* Pending operations may have ended, and leave nothing behind. */
 static void leaves_some_time(struct __test_metadata *_metadata,
 			     FIXTURE_DATA(apart) *self, enum leave how, int us)
 {
@@ -472,13 +485,16 @@ TEST_F(apart, requester_leaves)
 		}
 		ASSERT_EQ(0, come_back(self));
 		if (variant->slow && how == BY_RESET) {
-			/* to an owner that is still at what was left */
+			/*
+			 * to an owner that still works for the process that
+			 * ended
+			 */
 			ASSERT_EQ(0, go(self, opcode, page));
 			leaves_at_once(_metadata, self, how);
 		}
 		page = (page + 1) % PAGES;
 	}
-	/* Nothing is left of them at the owner. */
+	/* The owner has nothing left of them. */
 	ask(_metadata, self, IBV_WR_RDMA_WRITE, page);
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->ep.scq, 1));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On-demand paging: a thread moves the memory in all ways while RDMA goes on,
- * data checked. Also neighbours of what is in use that come and go, and
- * processes that end in the middle of faults.
+ * On-demand paging: a thread moves the memory in all ways while RDMA goes on;
+ * the data is checked. Also: pages beside those in use are mapped and unmapped,
+ * and processes end in the middle of faults.
  *
  * timeout: 90
  * paths: host wire
@@ -29,7 +29,7 @@
 struct mover;
 
 /**
- * struct way_to_move - something that moves memory and keeps what is in it
+ * struct way_to_move - moves memory and keeps its contents
  * @move: once; @n counts the calls
  */
 struct way_to_move {
@@ -41,7 +41,7 @@ struct way_to_move {
  * struct mover - a thread that moves memory
  * @p: LEN bytes
  * @lock: held while it moves, and while the process itself looks at the memory:
- *	a process on User-Mode Linux may see pages that have just gone. RDMA
+ *	on User-Mode Linux a process may see pages that were just freed. RDMA
  *	goes on meanwhile.
  */
 struct mover {
@@ -74,7 +74,10 @@ static void collapse_and_split(struct mover *m, unsigned int n)
 	if (n % 2)
 		madvise(m->p, LEN, MADV_COLLAPSE);
 	else
-		/* a right more: with one less, a write to it may be refused */
+		/*
+		 * add a right: without one that it had, a write might be
+		 * refused
+		 */
 		mprotect(m->p + (n % 512) * PAGE, PAGE,
 			 PROT_READ | PROT_WRITE | PROT_EXEC);
 	mprotect(m->p, LEN, PROT_READ | PROT_WRITE);
@@ -106,7 +109,7 @@ static void move_home_and_back(struct mover *m, unsigned int n)
 	(void)n;
 	if (!place)
 		place = vt_map(CHUNK, CHUNK, MAP_PRIVATE, -1);
-	/* what is not in use, so that no message finds a hole */
+	/* memory that is not in use, so that no message meets a hole */
 	mremap(m->p, MIB, MIB, MREMAP_MAYMOVE | MREMAP_FIXED, place);
 	mremap(place, MIB, MIB, MREMAP_MAYMOVE | MREMAP_FIXED, m->p);
 }
@@ -188,7 +191,7 @@ static bool from_region(enum vt_way way)
 	return way == VT_READ || way == VT_SEND || way == VT_PUSH;
 }
 
-/* One message; the process looks at memory only while it does not move. */
+/* One message; the process looks at the memory only while it does not move. */
 static bool message(FIXTURE_DATA(traffic) *self, enum vt_way way, size_t off,
 		    size_t len, uint32_t seed)
 {
@@ -220,7 +223,7 @@ TEST_F_TIMEOUT(traffic, goes_on, LIMIT)
 	unsigned int n = 0;
 	bool ok = true;
 
-	/* on a busy machine, too, each way at least twice */
+	/* each way at least twice, also on a busy machine */
 	while (ok && (vt_now_ms() < end || self->m.moved < 10 ||
 		      n < 2 * VT_WAYS)) {
 		size_t len = lens[n % ARRAY_SIZE(lens)];
@@ -234,7 +237,7 @@ TEST_F_TIMEOUT(traffic, goes_on, LIMIT)
 	EXPECT_TRUE(ok) TH_LOG("message %u, moved %u times", n, self->m.moved);
 }
 
-/* -- ends in the middle */
+/* -- processes that end in the middle */
 
 FIXTURE(end)
 {
@@ -255,7 +258,10 @@ FIXTURE_SETUP(end)
 	self->conf = vt_defaults;
 	self->conf.mtu = IBV_MTU_4096;
 	self->conf.buf_len = SPAN + 2 * VT_GUARD;
-	/* A page may take longer than 200 ms to come on an emulated machine, and not than ten times that. */
+	/*
+	 * On an emulated machine a page may take longer than 200 ms, but not
+	 * ten times as long.
+	 */
 	self->conf.timeout = 15;
 	self->conf.retry_cnt = 3;
 	VT_SETUP(vt_ep_open(&self->a, &self->conf, 0));
@@ -267,7 +273,7 @@ FIXTURE_TEARDOWN(end)
 	vt_ep_close(&self->a);
 }
 
-/* What the one that will be killed tells. */
+/* What the process that will be killed sends. */
 struct victim {
 	struct vt_addr addr;
 	uint64_t mem;
@@ -275,7 +281,7 @@ struct victim {
 };
 
 #define VICTIM_LEN	(64 * MIB)
-/* Each page is taken away again soon: few of them. */
+/* Each page is taken away again soon, so that only few are present. */
 #define VICTIM_MSG	(64 * 1024ul)
 
 static int victim_main(const struct vt_conf *conf, const struct vt_addr *to,
@@ -299,7 +305,7 @@ static int victim_main(const struct vt_conf *conf, const struct vt_addr *to,
 	v.rkey = r.mr->rkey;
 	if (write(out, &v, sizeof(v)) != sizeof(v))
 		return 1;
-	/* Have pages for a while, and lose them. */
+	/* Use pages for a while, and unmap them. */
 	for (;;) {
 		madvise(p, VICTIM_LEN, MADV_DONTNEED);
 		usleep(1000);
@@ -308,8 +314,8 @@ static int victim_main(const struct vt_conf *conf, const struct vt_addr *to,
 }
 
 /*
- * WRITEs or READs over all of the victim's memory, until it is gone: it is
- * killed after @before of them, or when one fails before that.
+ * WRITEs or READs over all of the victim's memory, until the victim is gone: it
+ * is killed after @before of them, or when one fails before that.
  */
 static int use_victim(struct vt_ep *a, const struct victim *v, pid_t pid,
 		      enum ibv_wr_opcode opcode, unsigned int before)
@@ -356,7 +362,10 @@ TEST_F_TIMEOUT(end, killed_in_the_middle, LIMIT)
 		close(fds[0]);
 		ASSERT_EQ(0, vt_ep_connect(&self->a, &v.addr));
 		status = use_victim(&self->a, &v, pid, variant->opcode, i);
-		/* It is gone, or its memory is and it not quite yet. */
+		/*
+		 * The process is gone; or its memory is, and the process not
+		 * quite yet.
+		 */
 		EXPECT_TRUE(status == IBV_WC_RETRY_EXC_ERR ||
 			    status == IBV_WC_REM_ACCESS_ERR)
 			TH_LOG("%s", ibv_wc_status_str(status));

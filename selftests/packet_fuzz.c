@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets that no peer would send: truncated, malformed, for nobody, from
- * nobody, and valid ones that ask for what must not be given.
+ * Packets that no peer would send: truncated, malformed, to nobody, from
+ * nobody, and valid ones that ask for what must be refused.
  *
- * The victim is a QP whose peer is at the other end of the wire, but there is
- * no device there: whatever arrives was made here. Its buffer and its state
- * are checked after each group of packets, and a healthy pair on the same
- * device must go on as ever.
+ * The victim is a QP whose peer is at the other end of the wire, where no
+ * device is: whatever arrives was made here. Its buffer and its state are
+ * checked after each group of packets, and a healthy pair on the same device
+ * must still work.
  *
  * timeout: 60
  * boot: kmemleak
@@ -28,7 +28,7 @@ FIXTURE(packet)
 	struct vt_roce roce;
 	struct vt_ep victim;
 	struct vt_pair healthy;
-	/* for the victim, as its peer would send it */
+	/* to the victim, as its peer would send it */
 	struct vt_bth bth;
 };
 
@@ -76,7 +76,7 @@ static void wait_for_delivery(void)
 	usleep(20000);
 }
 
-/* Nothing was written, and the healthy ones work. */
+/* Nothing was written, and the healthy pair works. */
 static void expect_no_harm(struct __test_metadata *_metadata,
 			   FIXTURE_DATA(packet) *self)
 {
@@ -88,8 +88,8 @@ static void expect_no_harm(struct __test_metadata *_metadata,
 }
 
 /*
- * The victim did not even notice: it is where it was, and takes the packet
- * that it expects next.
+ * The victim's state did not change: it accepts the packet that it expects
+ * next.
  */
 static void expect_unnoticed(struct __test_metadata *_metadata,
 			     FIXTURE_DATA(packet) *self)
@@ -107,7 +107,7 @@ static void expect_unnoticed(struct __test_metadata *_metadata,
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 5));
 }
 
-/* The baseline: packets made here are right when nothing is wrong with them. */
+/* The baseline: an unspoiled packet made here is accepted. */
 TEST_F(packet, good_packets_are_taken)
 {
 	struct vt_buf *buf = &self->victim.buf;
@@ -141,7 +141,7 @@ TEST_F(packet, every_short_length)
 	expect_unnoticed(_metadata, self);
 }
 
-/* The BTH is right, what should be behind it ends too early. */
+/* The BTH is right, but what should follow it ends too early. */
 TEST_F(packet, every_opcode_truncated)
 {
 	uint8_t data[VT_BTH_LEN + 64];
@@ -205,7 +205,7 @@ TEST_F(packet, for_nobody)
 	expect_unnoticed(_metadata, self);
 }
 
-/* Everything is right but for the address that it comes from. */
+/* Everything is right except the source address. */
 TEST_F(packet, from_another_address)
 {
 	uint32_t good = self->roce.saddr;
@@ -268,7 +268,7 @@ TEST_F(packet, of_another_transport)
 	expect_unnoticed(_metadata, self);
 }
 
-/* PSNs that are not due are answered, and change nothing. */
+/* Requests with PSNs that are not expected are answered, and change nothing. */
 TEST_F(packet, psn_out_of_order)
 {
 	static const int32_t jumps[] = {
@@ -289,7 +289,9 @@ TEST_F(packet, psn_out_of_order)
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 9));
 }
 
-/* A READ is answered again as long as the QP allows one, and no longer. */
+/*
+ * A duplicate READ is answered as long as the QP allows READs, and no longer.
+ */
 TEST_F(packet, repeated_read)
 {
 	struct vt_buf *buf = &self->victim.buf;
@@ -318,7 +320,7 @@ TEST_F(packet, repeated_read)
 	expect_no_harm(_metadata, self);
 }
 
-/* Answers to what was never asked. */
+/* Answers to requests that were not sent. */
 TEST_F(packet, answers_unasked)
 {
 	static const uint8_t opcodes[] = { 13, 14, 15, 16, 17, 18 };
@@ -337,7 +339,9 @@ TEST_F(packet, answers_unasked)
 	expect_unnoticed(_metadata, self);
 }
 
-/* The NAK of a READ overtakes what was read: it counts, nothing else comes. */
+/*
+ * The NAK of a READ overtakes the data: it counts, and no data comes after it.
+ */
 TEST_F(packet, nak_overtakes_data)
 {
 	size_t len = 4 * vt_mtu_bytes(self->conf.mtu);
@@ -357,7 +361,7 @@ TEST_F(packet, nak_overtakes_data)
 	expect_no_harm(_metadata, self);
 }
 
-/* -- requests that are in order, and must be refused all the same */
+/* -- requests that are in order, but must be refused */
 
 struct reth {
 	uint64_t va;
@@ -372,7 +376,7 @@ struct atomic_eth {
 	uint64_t compare;
 } __attribute__((packed));
 
-/* Send it, and see that it did no harm; then the victim starts anew. */
+/* Send it, and check that it did no harm; then connect the victim again. */
 static void expect_refused(struct __test_metadata *_metadata,
 			   FIXTURE_DATA(packet) *self, const void *data,
 			   size_t len)
@@ -442,7 +446,7 @@ TEST_F(packet, reth_out_of_bounds)
 		}
 }
 
-/* The payload is not what the RETH promised, or not what fits the position. */
+/* The payload does not fit the RETH's length, or the packet's position. */
 TEST_F(packet, write_of_another_length)
 {
 	static const struct { uint8_t opcode; uint32_t dma, len; } tries[] = {
@@ -463,7 +467,7 @@ TEST_F(packet, write_of_another_length)
 	struct reth reth;
 	size_t i, head;
 
-	/* what may be written in part is what is there already */
+	/* a part may be written, and has the bytes that are there already */
 	for (i = 0; i < ARRAY_SIZE(tries); i++) {
 		reth = reth_of(self, tries[i].dma);
 		memcpy(data, &reth, sizeof(reth));
@@ -491,12 +495,14 @@ TEST_F(packet, atomic_without_its_header)
 		self->bth.opcode = VT_OP_FETCH_ADD;
 		expect_refused(_metadata, self, &eth, len);
 	}
-	/* whole, but misaligned */
+	/* complete, but misaligned */
 	eth.va = htobe64((uintptr_t)self->victim.buf.p + VT_GUARD + 4);
 	expect_refused(_metadata, self, &eth, sizeof(eth));
 }
 
-/* More than the path MTU in one packet; a pad longer than the payload. */
+/*
+ * More than the path MTU in one packet; a pad that is longer than the payload.
+ */
 TEST_F(packet, oversize_and_overpadded)
 {
 	static const size_t lens[] = { 1028, 4096, VT_MAX_PAYLOAD };
@@ -514,7 +520,7 @@ TEST_F(packet, oversize_and_overpadded)
 	expect_refused(_metadata, self, data, 4);
 }
 
-/* IBTA 9.7.5.1.1: one NAK tells of a gap, whatever comes behind it. */
+/* IBTA 9.7.5.1.1: a gap causes one NAK, whatever packets follow. */
 TEST_F(packet, one_nak_for_a_gap)
 {
 	struct ibv_context *ctx = self->victim.dev.ctx;
@@ -533,7 +539,10 @@ TEST_F(packet, one_nak_for_a_gap)
 	expect_unnoticed(_metadata, self);
 }
 
-/* A message that begins twice, ends before it began, changes in the middle. */
+/*
+ * A message that begins twice, ends before its beginning, or changes its
+ * opcode.
+ */
 TEST_F(packet, opcodes_out_of_sequence)
 {
 	static const uint8_t pairs[][2] = {
@@ -569,7 +578,7 @@ TEST_F(packet, opcodes_out_of_sequence)
 	}
 }
 
-/* Right ICRC, right QP, right PSN: all the rest at random. */
+/* Right ICRC, QP and PSN; everything else is random. */
 TEST_F(packet, random_requests_in_order)
 {
 	uint32_t seed = vt_seed(), x;

@@ -60,7 +60,7 @@ static const struct step steps[] = {
 	{ IBV_QPS_ERR, IBV_QPS_ERR },
 };
 
-/* Every attribute of an RC QP that does not depend on a capability. */
+/* Every attribute of an RC QP that depends on no capability. */
 static const int attributes[] = {
 	IBV_QP_CUR_STATE, IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_ACCESS_FLAGS,
 	IBV_QP_PKEY_INDEX, IBV_QP_PORT, IBV_QP_AV, IBV_QP_PATH_MTU,
@@ -72,7 +72,7 @@ static const int attributes[] = {
 FIXTURE(attrs)
 {
 	struct vt_ep ep;
-	/* each has a legal value */
+	/* each gets a legal value */
 	struct ibv_qp_attr good;
 };
 
@@ -124,7 +124,7 @@ static const struct step *find_step(enum ibv_qp_state from,
 	return NULL;
 }
 
-/* Modify with legal values but for what @attr has otherwise. */
+/* Modify with legal values, except those that @attr has. */
 static int modify(struct vt_ep *ep, struct ibv_qp_attr attr,
 		  enum ibv_qp_state from, enum ibv_qp_state to, int mask)
 {
@@ -133,7 +133,7 @@ static int modify(struct vt_ep *ep, struct ibv_qp_attr attr,
 	return ibv_modify_qp(ep->qp, &attr, mask | IBV_QP_STATE);
 }
 
-/* Only a send queue that has drained can be told more. */
+/* Only a drained send queue accepts more attributes. */
 static int wait_drained(struct vt_ep *ep)
 {
 	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
@@ -147,7 +147,7 @@ static int wait_drained(struct vt_ep *ep)
 	return ret ? ret : q.sq_draining;
 }
 
-/* From wherever it is to @state, by the shortest way. */
+/* From any state to @state, by the shortest way. */
 static int reach(struct vt_ep *ep, const struct ibv_qp_attr *good,
 		 enum ibv_qp_state state)
 {
@@ -178,7 +178,7 @@ static const char *state_name(int state)
 	return state >= 0 && state < ARRAY_SIZE(names) ? names[state] : "?";
 }
 
-/* The states a connected QP can be brought to; SQE is not among them. */
+/* The states that a connected QP can be brought to; not SQE. */
 static bool reachable(enum ibv_qp_state state)
 {
 	return state != IBV_QPS_SQE;
@@ -233,7 +233,10 @@ TEST_F(attrs, illegal_transitions)
 		for (to = 0; to < NR_STATES; to++) {
 			if (!reachable(from) || find_step(from, to))
 				continue;
-			/* with what the legal ways to get there would need */
+			/*
+			 * with the attributes that the legal transitions to
+			 * that state need
+			 */
 			expect_refused(_metadata, self, from, to, 0);
 			for (into = 0; into < NR_STATES; into++)
 				if (find_step(into, to))
@@ -334,7 +337,7 @@ TEST_F(attrs, out_of_range_at_rtr)
 	TRY(IBV_QPS_RTR, ah_attr.is_global, 0);
 }
 
-/* The core says which: EINVAL beyond the table, ENODATA where it is empty. */
+/* The core returns EINVAL beyond the table, and ENODATA for an empty entry. */
 TEST_F(attrs, no_such_address)
 {
 	struct ibv_qp_attr bad = self->good;
@@ -371,7 +374,7 @@ TEST_F(attrs, mtu_over_the_ports)
 	TRY(IBV_QPS_RTR, path_mtu, self->ep.dev.port.active_mtu + 1);
 }
 
-/* The largest values are fine. */
+/* The largest values are accepted. */
 TEST_F(attrs, largest_values)
 {
 	struct ibv_device_attr *limit = &self->ep.dev.attr;
@@ -409,7 +412,7 @@ TEST_F(attrs, smallest_values)
 	EXPECT_EQ(0, reach(&self->ep, &min, IBV_QPS_RTS));
 }
 
-/* -- what query_qp says */
+/* -- query_qp */
 
 TEST_F(attrs, query_returns_what_was_set)
 {
@@ -450,13 +453,13 @@ TEST_F(attrs, query_returns_the_address)
 	EXPECT_EQ(good->port_num, q.ah_attr.port_num);
 	EXPECT_EQ(0, memcmp(&good->grh.dgid, &q.ah_attr.grh.dgid, 16));
 	EXPECT_EQ(good->grh.sgid_index, q.ah_attr.grh.sgid_index);
-	/* the core takes the route's instead of ours */
+	/* the core uses the route's value instead of this one */
 	EXPECT_NE(0, q.ah_attr.grh.hop_limit);
 	EXPECT_EQ(good->grh.traffic_class, q.ah_attr.grh.traffic_class);
 	EXPECT_EQ(good->grh.flow_label, q.ah_attr.grh.flow_label);
 }
 
-/* Of a flow label 20 bits count. */
+/* Only 20 bits of a flow label count. */
 TEST_F(attrs, flow_label_is_cut)
 {
 	struct ibv_qp_init_attr init;
@@ -485,7 +488,7 @@ TEST_F(attrs, query_returns_how_it_was_made)
 	EXPECT_EQ(0, memcmp(&q.cap, &init.cap, sizeof(q.cap)));
 }
 
-/* A value that is refused changes nothing, not even the values beside it. */
+/* A refused value changes nothing, nor do the values that come with it. */
 TEST_F(attrs, refusal_changes_nothing)
 {
 	struct ibv_qp_attr bad = self->good, q;
@@ -504,7 +507,7 @@ TEST_F(attrs, refusal_changes_nothing)
 	EXPECT_EQ(self->good.retry_cnt, q.retry_cnt);
 }
 
-/* -- SQD: what is posted waits, and goes on afterwards */
+/* -- SQD: posted requests wait, and are executed afterwards */
 
 TEST(sqd_holds_requests)
 {
@@ -528,7 +531,7 @@ TEST(sqd_holds_requests)
 	vt_pair_close(&pair);
 }
 
-/* The end of draining is an event for those who asked. */
+/* The end of draining raises an event, if it was requested. */
 TEST(sqd_event)
 {
 	struct ibv_qp_attr attr = {
@@ -544,7 +547,7 @@ TEST(sqd_event)
 	vt_pair_close(&pair);
 }
 
-/* -- posting is refused where the state does not allow it */
+/* -- posting is refused in states that do not allow it */
 
 TEST_F(attrs, no_posts_too_early)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RAW_PACKET QPs: frames out of and into a netdev, to the byte; what is wrong
- * with one at either end; who may have such a QP.
+ * RAW_PACKET QPs: frames to and from a netdev, compared byte for byte; wrong
+ * frames and requests at either end; who may create such a QP.
  *
  * timeout: 120
  * paths: veth
@@ -46,7 +46,7 @@ FIXTURE_SETUP(raw)
 	self->flow_b = vt_rule_mac(&self->b, mac_b, 0, 0);
 	ASSERT_NE(NULL, self->flow_a);
 	ASSERT_NE(NULL, self->flow_b);
-	/* of an experimental type, so that no host looks into it */
+	/* an experimental EtherType, so that no host handles it */
 	self->frame = (struct vt_frame){
 		.vlan = -1, .type = 0x88b5, .payload = 100, .seed = 1,
 	};
@@ -91,7 +91,7 @@ TEST_F(raw, sizes_both_ways)
 	}
 }
 
-/* A tag is not part of what the MTU says, and is there when it is received. */
+/* The MTU does not include a VLAN tag; a received frame has its tag. */
 TEST_F(raw, vlan_tags)
 {
 	static const int tags[] = { 0, 5, 0x1064, 0xffff };
@@ -196,7 +196,7 @@ TEST_F(raw, memory_that_is_none)
 	ASSERT_EQ(0, ibv_post_send(self->a.ep.qp, &wr, &bad));
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_status(self->a.ep.scq, 1));
 	ASSERT_EQ(0, vt_raw_state(&self->a, IBV_QPS_RTS));
-	/* no other operation, nor what only others have */
+	/* all other operations and options are refused */
 	sge.lkey ^= 0x100;
 	wr.opcode = IBV_WR_SEND_WITH_IMM;
 	EXPECT_EQ(EINVAL, ibv_post_send(self->a.ep.qp, &wr, &bad));
@@ -220,7 +220,11 @@ TEST_F(raw, no_receive)
 	EXPECT_TRUE(arrives(self));
 }
 
-/* What does not fit is lost; only a shared queue cannot have it back. */
+/*
+ * A frame that is longer than the receive is dropped. A QP's own queue keeps
+ * the receive. A shared queue cannot take it back, so it completes with an
+ * error.
+ */
 TEST_F(raw, receive_too_short)
 {
 	int64_t before = vt_counter_now(self->b.ep.dev.ctx, "rx_dropped");
@@ -241,7 +245,7 @@ TEST_F(raw, receive_too_short)
 	EXPECT_EQ(len - 1, vt_raw_get(&self->b, &at));
 }
 
-/* What is wrong with a receive is the QP's own error. */
+/* An error in a receive is the error of the QP that posted it. */
 TEST_F(raw, memory_of_a_receive)
 {
 	struct ibv_sge sge = vt_sge(&self->b.ep.buf, VT_RAW_ROOM, 1000);
@@ -260,7 +264,9 @@ TEST_F(raw, memory_of_a_receive)
 	EXPECT_TRUE(arrives(self));
 }
 
-/* In RTR a QP receives but does not send; before, what it is sent is lost. */
+/*
+ * In RTR a QP receives but does not send; before that, frames to it are lost.
+ */
 TEST_F(raw, states)
 {
 	int64_t before = vt_counter_now(self->b.ep.dev.ctx, "rx_dropped");
@@ -306,7 +312,7 @@ TEST_F(raw, attributes)
 	EXPECT_TRUE(arrives(self));
 }
 
-/* Pages that are not there are brought in at both ends. */
+/* Faults bring in missing pages at both ends. */
 TEST_F(raw, pages_that_went)
 {
 	int i;
@@ -324,7 +330,7 @@ TEST_F(raw, pages_that_went)
 	}
 }
 
-/* -- the netdev goes elsewhere */
+/* -- the netdev moves to another namespace */
 
 static long number_from(const char *command)
 {
@@ -340,7 +346,7 @@ static long number_from(const char *command)
 
 #define SENT	"cat /sys/class/net/" VT_OWN_NETDEV "/statistics/tx_packets"
 
-/* Until it is killed; whatever becomes of its QP */
+/* Sends until it is killed, whatever state its QP has */
 static int send_on(int sock, const void *frame)
 {
 	struct vt_raw raw;
@@ -356,7 +362,7 @@ static int send_on(int sock, const void *frame)
 	}
 }
 
-/* Stopped, looked at, and at another place before anything else happens to it */
+/* Stop the netdev, read its counter and move it, with nothing in between */
 static long sent_when_moved(const char *netns)
 {
 	char command[256];
@@ -368,9 +374,9 @@ static long sent_when_moved(const char *netns)
 }
 
 /*
- * The link ends when all that use it have let go. Meanwhile the netdev is
- * another namespace's already, and nothing may be sent there but the few
- * packets with which the host itself begins.
+ * The link ends when all its users have closed it. Meanwhile the netdev is
+ * already in another namespace, and nothing may be sent there but the few
+ * packets that the host itself sends at first.
  */
 TEST(netdev_is_anothers)
 {
@@ -441,7 +447,7 @@ TEST_F(raw, without_the_capability)
 	EXPECT_EQ(0, ibv_destroy_qp(qp));
 }
 
-/* A QP that frames are steered to stays. */
+/* A QP that a rule names cannot be destroyed. */
 TEST_F(raw, destroyed_too_early)
 {
 	EXPECT_EQ(EBUSY, ibv_destroy_qp(self->b.ep.qp));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flow steering: what the host's own packets look like to a QP; rules that
- * cannot be, and as many as there may be.
+ * Flow steering: how a QP sees the host's own packets; invalid rules; and the
+ * maximum number of rules.
  *
  * timeout: 120
  * paths: veth
@@ -34,7 +34,7 @@ static bool is_datagram(const uint8_t *at, int len)
 	       (at[36] << 8 | at[37]) == PORT;
 }
 
-/* One datagram of the above, with checksums. Return: its length, or -1. */
+/* Get one datagram of the above, with checksums. Return: its length, or -1. */
 static int datagram(struct vt_raw *raw, size_t off)
 {
 	uint8_t *at, *ip, *udp;
@@ -63,7 +63,7 @@ static int datagram(struct vt_raw *raw, size_t off)
 	return ulen - 8;
 }
 
-/* They come as the wire would have them: in pieces, with checksums. */
+/* They arrive as on a wire: segmented, and with checksums. */
 TEST_F(steer, offloads)
 {
 	int i, len, got;
@@ -81,12 +81,12 @@ TEST_F(steer, offloads)
 	}
 }
 
-/* A sniffer sees what leaves the host, too. */
+/* A sniffer also gets what the host sends. */
 TEST_F(steer, sniffer_of_both_directions)
 {
 	self->flows[0] = rule_udp(&self->b, PORT, 0, 0);
 	ASSERT_NE(NULL, self->flows[0]);
-	/* so that the peer's address is known when it counts */
+	/* so that the peer's address is known before frames are counted */
 	ASSERT_EQ(0, vt_raw_recv(&self->b, 2));
 	ASSERT_EQ(0, host_sends(1000, 0));
 	EXPECT_EQ(1000, datagram(&self->b, 0));
@@ -98,14 +98,14 @@ TEST_F(steer, sniffer_of_both_directions)
 	ASSERT_EQ(0, host_sends(1000, 0));
 	EXPECT_EQ(1000, datagram(&self->a, 0));
 	EXPECT_EQ(1000, datagram(&self->b, 0));
-	/* and what a rule steals */
+	/* and frames that a rule takes from the host */
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
 	EXPECT_TRUE(got_ours(&self->a, &self->frame));
 	EXPECT_TRUE(got_ours(&self->a, &self->frame));
 	EXPECT_TRUE(host_got_nothing(self));
 }
 
-/* -- rules that cannot be */
+/* -- invalid rules */
 
 static int refused(struct vt_raw *raw, struct vt_rule *rule)
 {
@@ -182,7 +182,7 @@ TEST_F(steer, specs_that_are_none)
 	EXPECT_EQ(EINVAL, refused(&self->a, &rule));
 }
 
-/* Datagrams have addresses of their own. */
+/* Each datagram has addresses of its own. */
 TEST_F(steer, of_other_qps)
 {
 	struct ibv_qp_init_attr init = {
@@ -200,7 +200,9 @@ TEST_F(steer, of_other_qps)
 	EXPECT_EQ(0, ibv_destroy_qp(other.ep.qp));
 }
 
-/* As many as there may be, while frames come; and the host is as it was. */
+/*
+ * The maximum number of rules, while frames arrive; the host works as before.
+ */
 TEST_F(steer, as_many_as_there_may_be)
 {
 	struct ibv_flow *flows[1025];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flow steering: each field of each spec matches what it says and nothing
- * else; priorities; what is taken from the host and what is only copied.
+ * Flow steering: each field of each spec matches its own value and nothing
+ * else; priorities; which rules take frames from the host and which only copy
+ * them.
  *
  * timeout: 120
  * paths: veth
@@ -22,7 +23,7 @@ struct field {
 	enum header header;
 	size_t off;		/* in the filter */
 	size_t len;
-	size_t frame_off;	/* in struct vt_frame */
+	size_t frame_off;	/* offset in struct vt_frame */
 	size_t frame_len;
 };
 
@@ -68,7 +69,7 @@ static const struct {
 	[TCP] = SPEC(IBV_FLOW_SPEC_TCP, ibv_flow_spec_tcp_udp),
 };
 
-/* The field of a frame, in network order, at the end of @to. */
+/* Write the field of a frame, in network order, to the end of @to. */
 static void field_value(const struct field *f, const struct vt_frame *frame,
 			uint8_t *to)
 {
@@ -79,7 +80,7 @@ static void field_value(const struct field *f, const struct vt_frame *frame,
 		to[i] = f->frame_len > 4 ? from[i] : from[f->len - 1 - i];
 }
 
-/* A frame that differs in this field only, and is none of another sort. */
+/* A frame that differs in this field only, and is of the same kind. */
 static void field_change(const struct field *f, struct vt_frame *frame)
 {
 	uint8_t *at = (uint8_t *)frame + f->frame_off;
@@ -136,7 +137,7 @@ TEST_F(steer, fields)
 		ASSERT_EQ(0, vt_raw_recv(&self->a, 1));
 		EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &other));
 		EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &frame));
-		/* the other one would have been before it */
+		/* the other frame would have arrived first */
 		EXPECT_TRUE(qp_got(&self->a, &frame))
 			TH_LOG("%s", fields[i].name);
 		EXPECT_EQ(0, ibv_destroy_flow(self->flows[0]));
@@ -144,7 +145,7 @@ TEST_F(steer, fields)
 	}
 }
 
-/* A field that counts in part; a spec that says nothing but what it is. */
+/* A field with a mask; a spec without any field. */
 TEST_F(steer, masks)
 {
 	struct vt_frame other = self->frame;
@@ -154,7 +155,7 @@ TEST_F(steer, masks)
 
 	vt_rule_normal(&rule, 0, 0);
 	ip = vt_rule_add(&rule, IBV_FLOW_SPEC_IPV4, sizeof(*ip));
-	/* bits that do not count may be anything */
+	/* bits outside of the mask may have any value */
 	ip->val.dst_ip = htonl(self->frame.ip4.dst ^ 0xff);
 	ip->mask.dst_ip = htonl(0xffffff00);
 	udp = vt_rule_add(&rule, IBV_FLOW_SPEC_UDP, sizeof(*udp));
@@ -168,14 +169,17 @@ TEST_F(steer, masks)
 	other.proto = 6;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &other));
 	other.proto = 17;
-	/* behind the first, a fragment has no ports, whatever is in their place */
+	/*
+	 * a fragment other than the first has no ports, whatever bytes are
+	 * there
+	 */
 	other.ip4.frag = 5;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &other));
 	other.ip4.frag = 0x2000;
 	other.ip4.dst ^= 7;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &other));
 	EXPECT_TRUE(qp_got(&self->a, &other));
-	/* behind a tag it is the same */
+	/* the same with a VLAN tag */
 	other.vlan = 12;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &other));
 	EXPECT_TRUE(qp_got(&self->a, &other));
@@ -193,7 +197,7 @@ TEST_F(steer, stolen_from_the_host)
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
 	EXPECT_TRUE(qp_got(&self->a, &self->frame));
 	EXPECT_TRUE(host_got_nothing(self));
-	/* also when the QP has no use for it */
+	/* also when the QP has no receive for it */
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
 	EXPECT_TRUE(host_got_nothing(self));
 	EXPECT_EQ(0, ibv_destroy_flow(self->flows[0]));
@@ -202,7 +206,7 @@ TEST_F(steer, stolen_from_the_host)
 	EXPECT_TRUE(host_got(self, VT_TIMEOUT_MS));
 }
 
-/* What copies: default rules, sniffers, rules that do not trap. */
+/* Rules that copy: default rules, sniffers, rules that do not trap. */
 TEST_F(steer, copied)
 {
 	int i;
@@ -241,7 +245,7 @@ TEST_F(steer, priorities)
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
 	EXPECT_TRUE(qp_got(&c, &self->frame));
 	EXPECT_TRUE(vt_no_completion(self->a.ep.rcq, 0));
-	/* the same priority: both, and each QP once */
+	/* the same priority: both QPs, each once */
 	self->flows[2] = rule_udp(&self->a, PORT, 9, 0);
 	self->flows[3] = vt_rule_mac(&self->a, self->frame.dst, 9, 0);
 	ASSERT_NE(NULL, self->flows[2]);
@@ -254,7 +258,7 @@ TEST_F(steer, priorities)
 		EXPECT_EQ(0, ibv_destroy_flow(self->flows[i]));
 		self->flows[i] = NULL;
 	}
-	/* what does not trap lets those behind it have it, too */
+	/* rules after one that does not trap get the frame, too */
 	self->flows[1] = rule_udp(&c, PORT, 9, IBV_FLOW_ATTR_FLAGS_DONT_TRAP);
 	ASSERT_NE(NULL, self->flows[1]);
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
@@ -284,7 +288,10 @@ TEST_F(steer, dropped)
 	EXPECT_TRUE(vt_no_completion(self->a.ep.rcq, 0));
 }
 
-/* Default rules get what no normal one has; the one of multicast, only that. */
+/*
+ * Default rules get frames that no normal rule takes; the multicast rule gets
+ * multicasts only.
+ */
 TEST_F(steer, default_of_multicast)
 {
 	static const uint8_t group[6] = { 1, 0, 0x5e, 1, 2, 3 };
@@ -302,7 +309,7 @@ TEST_F(steer, default_of_multicast)
 	memset(frame.dst, 0xff, 6);
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &frame));
 	EXPECT_TRUE(got_ours(&self->a, &frame));
-	/* once, although there are two rules for it */
+	/* once, although two rules match it */
 	self->flows[1] = vt_rule_mac(&self->a, group, 0xffff, 0);
 	ASSERT_NE(NULL, self->flows[1]);
 	memcpy(frame.dst, group, 6);
@@ -312,7 +319,7 @@ TEST_F(steer, default_of_multicast)
 	}
 }
 
-/* Those of one link reach each other, but not themselves. */
+/* QPs of one link receive each other's frames, but not their own. */
 TEST_F(steer, same_link)
 {
 	static const uint8_t mac[6] = { 2, 9, 9, 9, 9, 9 };
@@ -326,7 +333,7 @@ TEST_F(steer, same_link)
 	ASSERT_NE(NULL, self->flows[1]);
 	ASSERT_EQ(0, vt_raw_recv(&self->a, 2));
 	ASSERT_EQ(0, vt_raw_recv(&self->b, 8));
-	/* its address is on this link, so it does not leave it */
+	/* its address is on this link, so the frame does not leave it */
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&c, &self->frame));
 	EXPECT_TRUE(qp_got(&self->a, &self->frame));
 	/* one's own leaves */
@@ -337,7 +344,7 @@ TEST_F(steer, same_link)
 	vt_raw_close(&c);
 }
 
-/* -- what the netdev listens to */
+/* -- which addresses the netdev accepts */
 
 static bool is_promiscuous(void)
 {
@@ -378,8 +385,8 @@ static int set_mac(const uint8_t *mac)
 }
 
 /*
- * What is for the netdev's own address it gets in any case, but which that is
- * may change, in both directions, and back.
+ * The netdev accepts frames to its own address without a filter. But that
+ * address may change, in both directions, and back.
  */
 TEST_F(steer, new_address)
 {
@@ -408,7 +415,7 @@ TEST_F(steer, new_address)
 	EXPECT_TRUE(promiscuous_soon(false));
 	EXPECT_EQ(0, ibv_destroy_flow(self->flows[1]));
 	self->flows[1] = NULL;
-	/* what it gave up it does not give up once more */
+	/* promiscuous mode was left already; it is not left again */
 	EXPECT_EQ(0, set_mac(own));
 	self->flows[0] = rule_of_type(&self->a, IBV_FLOW_ATTR_ALL_DEFAULT);
 	ASSERT_NE(NULL, self->flows[0]);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * ATOMIC WRITE and FLUSH (IBTA annex A19): data, completions, order, rights and
- * malformed requests. Run by interop_rxe.sh, the one end is the kernel's
- * rdma_rxe. That computes the ICRC of a FLUSH over the headers twice
- * (its opcode table does not say where the payload would be), so that nobody
- * but itself understands it.
+ * malformed requests. In interop_rxe.sh, one end is the kernel's rdma_rxe.
+ * rdma_rxe computes the ICRC of a FLUSH over the headers twice (its opcode
+ * table does not say where the payload would be), so only rdma_rxe accepts its
+ * own FLUSH.
  *
  * timeout: 200
  * paths: host wire veth
@@ -113,7 +113,7 @@ static bool writes8(struct vt_ep *ep, uint32_t rkey, uint64_t addr,
 	       completes(ep, 9, status, IBV_WC_ATOMIC_WRITE);
 }
 
-/* Whether all but the 8 bytes at @off of b's buffer is as it was. */
+/* Whether all of b's buffer except the 8 bytes at @off is as it was. */
 static bool only8(struct vt_buf *buf, size_t off)
 {
 	return vt_check("before", buf->p, off, buf->seed, 0) &&
@@ -137,7 +137,9 @@ TEST_F(annex19, atomic_write)
 	}
 }
 
-/* The operand from a list, as ibv_post_send() has it, in one part and in two. */
+/*
+ * The operand from a list, as ibv_post_send() takes it, in one part and in two.
+ */
 TEST_F(annex19, atomic_write_from_a_list)
 {
 	struct ibv_sge sge[2] = {
@@ -211,7 +213,7 @@ TEST_F(annex19, flush_range_and_region)
 	EXPECT_TRUE(flushes(self->a, self->rkey,
 			    (uintptr_t)self->b->buf.p, self->b->buf.len,
 			    IBV_FLUSH_RANGE, IBV_WC_SUCCESS));
-	/* what the range says is nothing to a flush of the region */
+	/* a flush of the whole region ignores the range */
 	EXPECT_TRUE(flushes(self->a, self->rkey, 0, 0, IBV_FLUSH_MR,
 			    IBV_WC_SUCCESS));
 	EXPECT_TRUE(vt_check("buffer", self->b->buf.p, self->b->buf.len,
@@ -248,7 +250,7 @@ TEST_F(annex19, flush_without_the_right)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-/* Persistence is another right, which the buffer does not give. */
+/* Persistence needs another right, which the buffer does not have. */
 TEST_F(annex19, flush_of_another_type)
 {
 	SKIP_FLUSH_OF_RXE();
@@ -266,7 +268,7 @@ TEST_F(annex19, qp_permits_no_flush)
 			    IBV_FLUSH_RANGE, IBV_WC_REM_INV_REQ_ERR));
 }
 
-/* What the requester sees to be wrong never reaches the peer. */
+/* The requester refuses these itself; they do not reach the peer. */
 TEST_F(annex19, flush_malformed)
 {
 	static const struct { int type, level; } bad[] = {
@@ -285,7 +287,7 @@ TEST_F(annex19, flush_malformed)
 	EXPECT_TRUE(vt_pair_works(&self->pair));
 }
 
-/* Memory that forgets cannot be promised to keep anything. */
+/* Volatile memory cannot be registered as persistent. */
 TEST_F(annex19, persistence_of_ordinary_memory)
 {
 	struct ibv_device_attr_ex attr;
@@ -302,7 +304,7 @@ TEST_F(annex19, persistence_of_ordinary_memory)
 	EXPECT_EQ(want, errno);
 }
 
-/* A round of WRITE, FLUSH and ATOMIC WRITE, as a log is written. */
+/* A round of WRITE, FLUSH and ATOMIC WRITE, as a program writes a log. */
 static int post_round(struct vt_ep *ep, uint64_t id, struct ibv_sge *sge,
 		      uint32_t rkey, uint64_t addr)
 {
@@ -324,7 +326,7 @@ static bool take_round(struct vt_ep *ep, uint64_t id)
 	       completes(ep, 3 * id + 2, IBV_WC_SUCCESS, IBV_WC_ATOMIC_WRITE);
 }
 
-/* More of them than may be under way, all in order. */
+/* More of them than may be outstanding, all executed in order. */
 TEST_F(annex19, many)
 {
 	struct ibv_sge sge = vt_sge(&self->a->buf, VT_GUARD, 9000);
@@ -346,7 +348,7 @@ TEST_F(annex19, many)
 			     0));
 }
 
-/* A QP that lets nothing be under way can do neither. */
+/* With rd_atomic 0 a QP can do neither. */
 TEST_F(annex19, no_resources)
 {
 	if (vt_on_path("from_rxe"))

@@ -17,8 +17,8 @@
 /* Every size at every path MTU, through each of the two APIs. */
 
 /*
- * The largest takes 32768 packets at 256: once, not for each opcode. Who runs
- * this with a slow peer says in SMR_LARGEST what is enough.
+ * The largest message has 32768 packets at MTU 256: once, not for each opcode.
+ * With a slow peer, SMR_LARGEST sets a smaller largest size.
  */
 static size_t largest(enum ibv_mtu mtu, enum ibv_wr_opcode op)
 {
@@ -182,7 +182,7 @@ TEST_F(rc, lists_of_read)
 	each_list_and_size(_metadata, &self->pair, IBV_WR_RDMA_READ);
 }
 
-/* What a receive has beyond the message stays as it was. */
+/* The part of a receive beyond the message stays as it was. */
 TEST_F(rc, receive_longer_than_message)
 {
 	static const size_t lens[] = { 0, 1, 1000, 5000 };
@@ -220,7 +220,7 @@ TEST_F(rc, inline_data)
 		}
 }
 
-/* Inline data is taken at the post: the buffer may be changed at once. */
+/* Inline data is copied at the post: the buffer may be changed at once. */
 TEST_F(rc, inline_data_is_taken_at_post)
 {
 	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
@@ -241,7 +241,10 @@ TEST_F(rc, inline_data_is_taken_at_post)
 	EXPECT_TRUE(vt_check_sges(&to, 1, 100, 7));
 }
 
-/* Fields that the standard leaves open on RC, as most devices have them. */
+/*
+ * Fields that the standard does not define for RC, with the values of most
+ * devices.
+ */
 TEST_F(rc, source_qp_is_reported)
 {
 	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
@@ -259,7 +262,7 @@ TEST_F(rc, source_qp_is_reported)
 	EXPECT_EQ(0, wc.pkey_index);
 }
 
-/* One atomic; *found is what the peer had. */
+/* One atomic; *found is the peer's former value. */
 static int atomic_op(struct vt_pair *pair, struct ibv_send_wr *wr,
 		     uint64_t *found)
 {
@@ -337,7 +340,7 @@ TEST_F(rc, compare_swap)
 	EXPECT_TRUE(word_alone_changed(&self->pair.b.buf));
 }
 
-/* A list of WRITEs of 8 bytes, one behind the other. */
+/* A list of WRITEs of 8 bytes to consecutive addresses. */
 static int post_writes(struct vt_pair *pair, int first, int n,
 		       unsigned int flags)
 {
@@ -358,7 +361,7 @@ static int post_writes(struct vt_pair *pair, int first, int n,
 	return ret;
 }
 
-/* Only the signalled one reports, but all were done by then. */
+/* Only the signalled one reports, but all were executed by then. */
 TEST_F(rc, unsignalled)
 {
 	struct vt_pair *pair = &self->pair;
@@ -392,7 +395,7 @@ TEST_F(rc, outstanding_128)
 	EXPECT_TRUE(vt_no_completion(pair->a.scq, 20));
 }
 
-/* A queue takes as many as it was made for, then says ENOMEM. */
+/* A queue accepts as many requests as it was made for, then returns ENOMEM. */
 TEST_F(rc, queue_full)
 {
 	struct vt_pair *pair = &self->pair;
@@ -427,7 +430,7 @@ static bool event_within(struct ibv_comp_channel *chan, int ms)
 	return poll(&fd, 1, ms) == 1;
 }
 
-/* Armed for solicited completions only, others raise no event. */
+/* Armed for solicited completions only: others raise no event. */
 TEST_F(rc, solicited_event)
 {
 	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
@@ -449,7 +452,7 @@ TEST_F(rc, solicited_event)
 	/* not armed: none */
 	ASSERT_EQ(IBV_WC_SUCCESS, send_with(a, IBV_SEND_SOLICITED));
 	EXPECT_FALSE(event_within(b->chan, 50));
-	/* armed for any: an unsolicited one will do */
+	/* armed for any completion: an unsolicited one raises the event */
 	ASSERT_EQ(0, ibv_req_notify_cq(b->rcq, 0));
 	ASSERT_EQ(IBV_WC_SUCCESS, send_with(a, 0));
 	EXPECT_TRUE(event_within(b->chan, VT_TIMEOUT_MS));
@@ -459,7 +462,10 @@ TEST_F(rc, solicited_event)
 		EXPECT_EQ(IBV_WC_SUCCESS, vt_status(b->rcq, i));
 }
 
-/* Armed solicited-only, a receive that fails raises the event all the same. */
+/*
+ * Armed for solicited completions only: a receive that fails raises the event,
+ * too.
+ */
 TEST_F(rc, failure_counts_as_solicited)
 {
 	struct vt_ep *b = &self->pair.b;
@@ -472,7 +478,7 @@ TEST_F(rc, failure_counts_as_solicited)
 	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(b->rcq, 1));
 }
 
-/* A fenced SEND of what the READ before it brings. */
+/* A fenced SEND of the data that the READ before it brings. */
 TEST_F(rc, fence)
 {
 	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
@@ -502,7 +508,7 @@ TEST_F(rc, fence)
 	}
 }
 
-/* Both ends at once, everything in flight together. */
+/* Both ends send at once, with everything in flight together. */
 TEST_F(rc, both_directions)
 {
 	struct vt_pair *p = &self->pair;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RC: what goes wrong completes with the status that says so, and nothing else
- * is harmed.
+ * RC: each error completes with its own status, and harms nothing else.
  *
  * timeout: 180
  * boot: kmemleak
@@ -11,7 +10,7 @@
 
 #include <netinet/in.h>
 
-/* -- what is wrong at the requester */
+/* -- errors at the requester */
 
 TEST_F(errors, local_key_unknown)
 {
@@ -43,7 +42,7 @@ TEST_F(errors, local_range_wraps)
 	EXPECT_TRUE(untouched(&self->b->buf));
 }
 
-/* The second part is wrong: the first may have gone out, that is all. */
+/* The second part is wrong. At most the first part may have been sent. */
 TEST_F(errors, local_key_of_second_part)
 {
 	struct ibv_sge two[2] = { self->local, self->local };
@@ -69,7 +68,7 @@ TEST_F(errors, local_key_of_other_pd)
 	EXPECT_EQ(0, ibv_dealloc_pd(pd));
 }
 
-/* READ writes locally: a region without LOCAL_WRITE will not do. */
+/* READ writes locally, so a region without LOCAL_WRITE is refused. */
 TEST_F(errors, read_into_readonly)
 {
 	struct vt_buf buf;
@@ -98,11 +97,11 @@ TEST_F(errors, local_key_dead)
 	vt_buf_close(&buf);
 }
 
-/* -- what is wrong with the remote key, its range and its rights */
+/* -- a wrong remote key, range or right */
 
 /*
- * The requester gets REM_ACCESS_ERR, both QPs end in error, the responder's
- * owner is told and its memory is as it was.
+ * The requester gets REM_ACCESS_ERR, both QPs end in error, the responder gets
+ * an event, and its memory is as it was.
  */
 static void expect_remote_access_error(struct __test_metadata *_metadata,
 				       FIXTURE_DATA(errors) *self)
@@ -166,7 +165,7 @@ TEST_F(errors, atomic_beyond_end)
 	expect_remote_access_error(_metadata, self);
 }
 
-/* The region lacks the right that the operation takes. */
+/* The region lacks the right that the operation needs. */
 static void without_right(struct __test_metadata *_metadata,
 			  FIXTURE_DATA(errors) *self, int access)
 {
@@ -233,7 +232,10 @@ TEST_F(errors, remote_key_dead)
 	expect_remote_access_error(_metadata, self);
 }
 
-/* A length of 0 reaches nothing, so its key and address are not looked at. */
+/*
+ * A message of 0 bytes accesses no memory, so its key and address are not
+ * checked.
+ */
 TEST_F(errors, zero_length_needs_no_key)
 {
 	self->wr.num_sge = 0;
@@ -246,8 +248,8 @@ TEST_F(errors, zero_length_needs_no_key)
 }
 
 /*
- * The QP does not let its peer do this at all. The standard counts that as
- * an invalid request, some devices as an access error.
+ * The QP's access flags forbid the operation. By the standard that is an
+ * invalid request; some devices report an access error.
  */
 static void not_permitted(struct __test_metadata *_metadata,
 			  FIXTURE_DATA(errors) *self, int qp_access)
@@ -308,7 +310,7 @@ TEST_F(errors, atomic_misaligned)
 	EXPECT_TRUE(recovers(&self->pair));
 }
 
-/* -- what is wrong with the receive */
+/* -- errors in the receive */
 
 TEST_F(errors, receive_too_small)
 {

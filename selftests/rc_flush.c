@@ -40,7 +40,9 @@ static int to_error(struct vt_ep *ep)
 	return ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE);
 }
 
-/* The first fails, those behind it are flushed in order; receives too. */
+/*
+ * The first request fails; those after it are flushed in order; receives too.
+ */
 TEST_F(errors, flush_behind_a_failure)
 {
 	struct ibv_sge to = vt_sge(&self->a->buf, VT_GUARD, 10);
@@ -61,7 +63,7 @@ TEST_F(errors, flush_behind_a_failure)
 	EXPECT_TRUE(vt_no_completion(self->a->rcq, 30));
 }
 
-/* By modify_qp, with requests under way that nobody receives. */
+/* To error by modify_qp, with pending requests that have no receive. */
 TEST_F(errors, flush_by_modify)
 {
 	struct ibv_sge to = vt_sge(&self->a->buf, VT_GUARD, 10);
@@ -78,7 +80,7 @@ TEST_F(errors, flush_by_modify)
 	EXPECT_TRUE(vt_no_completion(self->a->rcq, 30));
 }
 
-/* In the error state requests are taken, and flushed at once. */
+/* In the error state requests are accepted, and flushed at once. */
 TEST_F(errors, flush_of_what_is_posted_later)
 {
 	int round;
@@ -109,9 +111,9 @@ static void *break_later(void *arg)
 }
 
 /*
- * To error in the middle of traffic: what completes is a run of successes,
- * then a run of flushes, in order, none missing and none twice. Where the
- * responder goes first, the requester learns of it by no answer.
+ * To error in the middle of traffic: the completions are a run of successes,
+ * then a run of flushes, in order, none missing and none twice. If the
+ * responder goes to error first, the requester gets no answer.
  */
 static int broken_in_traffic(struct vt_pair *pair, struct ibv_send_wr *wr,
 			     struct vt_ep *broken, int delay_us, int *good)
@@ -153,7 +155,7 @@ TEST_F(errors, flush_in_traffic)
 	EXPECT_TRUE(recovers(&self->pair));
 }
 
-/* RESET forgets what was posted, and says nothing of it. */
+/* RESET drops posted requests without completions. */
 TEST_F(errors, reset_forgets)
 {
 	struct ibv_sge to = vt_sge(&self->b->buf, VT_GUARD, LEN);
@@ -186,7 +188,7 @@ TEST_F(errors, destroy_with_work_outstanding)
 	EXPECT_TRUE(recovers(&self->pair));
 }
 
-/* The peer's QP goes while it is being written to; nobody is harmed. */
+/* The peer's QP is destroyed during WRITEs to it; nothing else is harmed. */
 TEST_F(errors, peer_destroyed_in_traffic)
 {
 	int i, status, last = IBV_WC_SUCCESS;
@@ -228,7 +230,7 @@ TEST(cq_overrun)
 				    VT_TIMEOUT_MS));
 	vt_pair_close(&pair);
 
-	/* the device lives on */
+	/* the device still works */
 	VT_SETUP(vt_pair_open(&pair, &vt_defaults));
 	EXPECT_TRUE(vt_pair_works(&pair));
 	vt_pair_close(&pair);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RC: where PSNs wrap, and the longest message there is.
+ * RC: PSNs that wrap, and the longest message.
  *
  * timeout: 120
  * paths: host veth
@@ -11,7 +11,9 @@
 
 #define BUF_LEN		(8 * MIB + 4 * VT_GUARD)
 
-/* PSNs have 24 bits: begin just below their end, with each kind of request. */
+/*
+ * PSNs have 24 bits: begin just below the maximum, with each kind of request.
+ */
 static void wrap_from(struct __test_metadata *_metadata, struct vt_pair *pair,
 		      uint32_t psn, enum ibv_wr_opcode op)
 {
@@ -43,7 +45,7 @@ TEST(psn_wrap)
 	vt_pair_close(&pair);
 }
 
-/* PSN wrap in the middle of a message that fills the window many times. */
+/* PSNs wrap in the middle of a message that fills the window many times. */
 TEST(psn_wrap_in_long_message)
 {
 	struct vt_conf conf = vt_defaults;
@@ -61,8 +63,8 @@ TEST(psn_wrap_in_long_message)
 }
 
 /*
- * The longest message, 2 GiB, of parts that share 64 MiB at both ends; where
- * that does not take long.
+ * The longest message, 2 GiB, whose parts share 64 MiB at both ends. Skipped if
+ * it would take long.
  */
 #define HUGE_PART	(64u * MIB)
 #define HUGE_PARTS	32
@@ -75,7 +77,7 @@ static void repeat_sge(struct ibv_sge *list, struct ibv_sge sge)
 		list[i] = sge;
 }
 
-/* How long one part takes: a 32nd of what the whole would. */
+/* How long one part takes: a 32nd of the whole message. */
 static int huge_part_ms(struct vt_pair *pair)
 {
 	struct ibv_sge from = vt_sge(&pair->a.buf, 0, HUGE_PART);

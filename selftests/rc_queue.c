@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets that wait for a responder which cannot answer: what there may be of
- * them for one QP, and for many together. They are forged, as no peer that
+ * Packets that wait for a responder which cannot answer: how many may wait for
+ * one QP, and for many together. The packets are forged, because no peer that
  * keeps to its window sends so many.
  *
  * timeout: 120
@@ -15,7 +15,7 @@
 
 #include "roce.h"
 
-/* The first ones use up what b may send, so that the last ones wait. */
+/* The first QPs use up b's send budget, so that the last ones wait. */
 #define CONNS	24
 #define STUCK	12
 #define LEN	MIB
@@ -25,7 +25,9 @@
 #define SEGS	14
 #define TRAIN	(SEG * SEGS)
 
-/* What each QP gets: more than it may have; and what may wait in all */
+/*
+ * What each QP is sent: more than may wait for it; and how much may wait in all
+ */
 #define FLOOD	(9 * MIB / TRAIN)
 #define ONE_MIN	(6 * MIB)
 #define ONE_MAX	(8 * MIB + TRAIN)
@@ -39,7 +41,7 @@ FIXTURE(queue)
 	int fd;
 };
 
-/* What b sends hardly leaves. */
+/* Packets that b sends leave very slowly. */
 static bool slow_down(bool on)
 {
 	char cmd[256];
@@ -128,7 +130,7 @@ static bool count_reaches(FIXTURE_DATA(queue) *self, const char *what,
 	return true;
 }
 
-/* All wait for b's answers, and the last ones of b's for room to send them. */
+/* All wait for b's answers, and b's last QPs for send budget. */
 static int get_stuck(FIXTURE_DATA(queue) *self)
 {
 	int64_t before = count(self, "tx_backpressure");
@@ -145,7 +147,7 @@ static int get_stuck(FIXTURE_DATA(queue) *self)
 		0 : -ETIMEDOUT;
 }
 
-/* Packets for a QP of b's that look good until their ICRC is looked at. */
+/* Packets for one of b's QPs that are right except for the ICRC. */
 static int flood(int fd, uint32_t qpn)
 {
 	static uint8_t train[TRAIN];
@@ -163,8 +165,8 @@ static int flood(int fd, uint32_t qpn)
 }
 
 /*
- * One round: all get stuck, and are flooded; then either b may send again,
- * and looks at what has waited, or it goes, with all that waits.
+ * One round: all QPs get stuck, and are flooded. Then either b may send again
+ * and handles the waiting packets, or its QPs are destroyed with them.
  */
 static void round_of(struct __test_metadata *_metadata,
 		     FIXTURE_DATA(queue) *self, bool release)
@@ -203,7 +205,7 @@ TEST_F(queue, is_bounded)
 		SKIP(return, "no qdisc tbf");
 	round_of(_metadata, self, true);
 	round_of(_metadata, self, false);
-	/* what is gone counts no more */
+	/* packets of destroyed QPs are not counted any more */
 	round_of(_metadata, self, true);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RC: receivers that are late, answers that never come, peers that are
- * killed: retries, how long they take, and their ends.
+ * RC: receivers that are late, answers that never come, peers that are killed:
+ * how often and how long a requester retries, and how it ends.
  *
  * timeout: 180
  * paths: host wire
@@ -68,7 +68,7 @@ TEST_F(retry, receiver_late)
 	EXPECT_TRUE(vt_pair_works(&self->pair));
 }
 
-/* A send queue has not drained as long as a receiver is not ready. */
+/* A send queue has not drained as long as a request waits for a receive. */
 TEST_F(retry, drains_when_received)
 {
 	struct ibv_qp_attr attr = {
@@ -99,8 +99,8 @@ TEST_F(retry, drains_when_received)
 }
 
 /*
- * 10 us is the least that a receiver can ask for; nobody starves of it, nor is
- * it asked 30 times a millisecond for ever.
+ * 10 us is the shortest RNR timer. It starves nobody, and the requester does
+ * not retry 30 times a millisecond for ever.
  */
 TEST_F(retry, rnr_shortest_wait)
 {
@@ -127,7 +127,7 @@ TEST_F(retry, rnr_shortest_wait)
 	EXPECT_GE(1000, ms);
 }
 
-/* As above for a second, with many requests waiting: all come, in order. */
+/* As above for a second, with many requests waiting: all arrive, in order. */
 TEST_F(retry, rnr_for_ever)
 {
 	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
@@ -146,7 +146,7 @@ TEST_F(retry, rnr_for_ever)
 	}
 }
 
-/* 3 retries, each after the 41 ms that the receiver asks for. */
+/* 3 retries, each after the 41 ms of the receiver's RNR timer. */
 TEST_F(retry, rnr_exhausted)
 {
 	uint64_t ms;
@@ -157,7 +157,7 @@ TEST_F(retry, rnr_exhausted)
 	EXPECT_EQ(IBV_WC_RNR_RETRY_EXC_ERR, timed_send(&self->pair.a, &ms));
 	EXPECT_LE(3 * 40, ms);
 	EXPECT_GE(5000, ms);
-	/* the receiver did nothing wrong */
+	/* the receiver made no error */
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->pair.b.qp));
 	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->pair.a.qp));
 }
@@ -173,7 +173,7 @@ TEST_F(retry, rnr_none)
 	EXPECT_GE(1000, ms);
 }
 
-/* RNR retries count per request: progress gives them back. */
+/* RNR retries count per request: after progress the count starts again. */
 TEST_F(retry, rnr_count_starts_anew)
 {
 	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
@@ -213,7 +213,7 @@ TEST_F(retry, peer_destroyed)
 	expect_no_answer(_metadata, &self->pair);
 }
 
-/* A QP that was never brought to RTR receives nothing. */
+/* A QP in INIT receives nothing. */
 TEST_F(retry, peer_not_ready)
 {
 	self->conf.timeout = 14;
@@ -227,8 +227,8 @@ TEST_F(retry, peer_not_ready)
 }
 
 /*
- * A QP that expects its peer at another address takes nothing from us: b
- * talks to an IPv6 address, a comes with IPv4.
+ * A QP that expects its peer at another address drops our packets: b is
+ * connected to an IPv6 address, a sends over IPv4.
  */
 TEST_F(retry, peer_of_another)
 {
@@ -254,7 +254,7 @@ TEST_F(retry, peer_of_another)
 	vt_dev_close(&v4);
 }
 
-/* Timeout 0 is for ever. */
+/* Timeout 0 means no timeout. */
 TEST_F(retry, no_timeout)
 {
 	self->conf.timeout = 0;
@@ -267,7 +267,7 @@ TEST_F(retry, no_timeout)
 
 /* -- a peer that is killed */
 
-/* It sends, and takes, until it is killed. */
+/* The peer sends and receives until it is killed. */
 static int victim(int sock, const void *arg)
 {
 	struct vt_conf conf = vt_defaults;
@@ -316,7 +316,7 @@ static pid_t start_victim(struct vt_ep *ep)
 	return pid;
 }
 
-/* Send until something fails; what was posted completes to the last. */
+/* Send until a request fails; every posted request completes. */
 static int send_until_failure(struct vt_ep *ep, pid_t pid, int kill_after)
 {
 	uint64_t posted = 0, done = 0;

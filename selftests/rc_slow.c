@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Many connections by one slow network: each gets its share of it, and none
- * gives up because the others are before it.
+ * Many connections share a slow network: each gets its share, and none fails
+ * because it has to wait for the others.
  *
  * timeout: 120
  * paths: veth
@@ -13,10 +13,10 @@
 #define CONNS	12
 #define LEN	(128u * 1024)
 #define DEEP	4
-/* Work requests of each on the average */
+/* Average number of work requests of each connection */
 #define EACH	8
 
-/* Bits per second, and what may wait for that */
+/* Bits per second, and how many bytes may wait in the queue */
 #define RATE	"100mbit"
 #define QUEUE	"32mb"
 
@@ -28,7 +28,10 @@ FIXTURE(slow)
 	int done[CONNS];
 };
 
-/* @timeout: 17 is 0.5 s; 14 is 67 ms, which is less than all that is under way takes */
+/*
+ * @timeout: 17 is 0.5 s; 14 is 67 ms, which is less than the packets in flight
+ * need
+ */
 FIXTURE_VARIANT(slow)
 {
 	enum ibv_wr_opcode op;
@@ -40,7 +43,7 @@ FIXTURE_VARIANT_ADD(slow, write_patiently) { IBV_WR_RDMA_WRITE, 17 };
 FIXTURE_VARIANT_ADD(slow, read) { IBV_WR_RDMA_READ, 14 };
 FIXTURE_VARIANT_ADD(slow, read_patiently) { IBV_WR_RDMA_READ, 17 };
 
-/* Both directions, each as slow. */
+/* Both directions are equally slow. */
 static bool slow_down(bool on)
 {
 	char cmd[256];
@@ -95,7 +98,7 @@ static int post(FIXTURE_DATA(slow) *self, int i, enum ibv_wr_opcode op)
 	return -ibv_post_send(self->conns[i].a, &wr, &bad);
 }
 
-/* All want as much as they can get. */
+/* All connections send as much as they can. */
 TEST_F(slow, all_get_something)
 {
 	int64_t retries = vt_counter(self->a.dev.ctx, "retransmits");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Windows at one end, used from the other: every byte and every completion
- * field of each opcode, and what ends them. Who bound the window and who uses
- * it may be two drivers: see interop_rxe.sh.
+ * field of each opcode, and how windows end. One driver may bind the window and
+ * another one use it: see interop_rxe.sh.
  *
  * timeout: 60
  * paths: host veth
@@ -136,7 +136,7 @@ TEST_F(windows, atomics)
 			     self->b->buf.seed, VT_GUARD + 8));
 }
 
-/* A window over a part, of which the peer has no byte more. */
+/* A window over a part of a region opens not a byte more to the peer. */
 TEST_F(windows, bounds)
 {
 	uint64_t start = (uintptr_t)self->b->buf.p + 2 * VT_GUARD;
@@ -185,7 +185,10 @@ TEST_F(windows, invalidated_by_its_owner)
 	expect_closed(_metadata, self);
 }
 
-/* By a message of any length; and bound again, with another key. */
+/*
+ * By SEND_WITH_INV of any length; then the window is bound again, with another
+ * key.
+ */
 TEST_F(windows, invalidated_by_the_peer)
 {
 	size_t mtu = vt_mtu_bytes(variant->mtu), i;

@@ -121,7 +121,7 @@ static void expect_message(struct __test_metadata *_metadata, FIXTURE_DATA(rds) 
 	EXPECT_TRUE(vt_check("message", self->in, len, seed, 0));
 }
 
-/* Port 0 answers whatever comes, with nothing in it. */
+/* A socket at port 0 answers each ping with an empty message. */
 TEST_F(rds, ping)
 {
 	const struct end *ends[] = { &self->a, &self->b };
@@ -194,7 +194,7 @@ TEST_F(rds, stress)
 	}
 }
 
-/* A message of one byte, with something beside it that is for the kernel */
+/* A message of one byte, with a control message for the kernel */
 static int send_with(const struct end *from, const struct end *to, int type, const void *p, size_t len)
 {
 	char control[CMSG_SPACE(sizeof(struct rds_rdma_args))] = {};
@@ -213,7 +213,10 @@ static int send_with(const struct end *from, const struct end *to, int type, con
 	return sendmsg(from->fd, &msg, 0) == 1 ? 0 : -errno;
 }
 
-/* Receive until there is something of that type beside a message, or alone */
+/*
+ * Receive until there is a control message of that type, with or without a
+ * message
+ */
 static int recv_with(const struct end *at, int type, void *p, size_t len)
 {
 	for (;;) {
@@ -246,7 +249,7 @@ static int map_for_peer(const struct end *owner, const struct end *user, void *p
 	return ret ? ret : recv_with(user, RDS_CMSG_RDMA_DEST, cookie, sizeof(*cookie));
 }
 
-/* The user of a mapping writes to it (@flags: RDS_RDMA_READWRITE) or reads it. */
+/* The peer writes to a mapping (@flags: RDS_RDMA_READWRITE) or reads it. */
 static int use_mapping(const struct end *user, const struct end *owner, rds_rdma_cookie_t cookie, void *p, size_t len,
 		       uint64_t flags)
 {
@@ -272,7 +275,7 @@ TEST_F(rds, rdma)
 	size_t len = 65536;
 	int i;
 
-	/* A region is made for a connection, so there must be one. */
+	/* RDS registers a region for a connection, so make one. */
 	ASSERT_EQ(1, send_to(&self->a, &self->b.addr, "x", 1));
 	ASSERT_EQ(1, recv(self->b.fd, self->in, 1, 0));
 	for (i = 0; i < 20; i++) {

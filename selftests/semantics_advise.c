@@ -29,7 +29,7 @@ static int advise(row_data *self, int advice, int flags)
 	return ibv_advise_mr(self->b->pd, advice, flags, &sge, 1);
 }
 
-/* Memory that nobody has touched, registered with @access */
+/* Untouched memory, registered with @access */
 static int fresh_region(row_data *self, int access)
 {
 	struct vt_place *r = &self->r;
@@ -40,9 +40,9 @@ static int fresh_region(row_data *self, int access)
 	return ret ? ret : vt_place_reg(r, self->b->pd, access);
 }
 
-/* -- who is asked, about what */
+/* -- invalid arguments */
 
-/* An advice or a flag that nobody knows */
+/* An unknown advice or flag */
 CHECK(unknown)
 {
 	ASSERT_EQ(0, fresh_region(self, ALL | ODP));
@@ -114,7 +114,7 @@ CHECK(key)
 	EXPECT_EQ(0, ibv_dealloc_pd(other));
 }
 
-/* The second of two parts decides, too. */
+/* An error in the second of two parts is noticed, too. */
 CHECK(second_part)
 {
 	struct ibv_sge sge[2];
@@ -157,7 +157,7 @@ CHECK(range)
 	EXPECT_EQ(row->want, ibv_advise_mr(self->b->pd, READ, row->flags, &sge, 1));
 }
 
-/* Memory that is not there, or that must not be written to */
+/* Memory that is not mapped, or that is read-only */
 CHECK(memory)
 {
 	ASSERT_EQ(0, vt_place_map(&self->r, row->sort));
@@ -167,7 +167,7 @@ CHECK(memory)
 		EXPECT_EQ(0, advise(self, READ, FLUSH));
 }
 
-/* -- memory for the deferred work: each allocation of the call fails once */
+/* -- no memory for the deferred work: each allocation of the call fails once */
 
 CHECK(no_memory)
 {
@@ -196,8 +196,8 @@ CHECK(no_memory)
 /* -- what it does */
 
 /*
- * The page frames behind the region as the process has them, 0 where there is
- * none; how many of them are different
+ * The page frames that the process has in the region, 0 where there is none;
+ * and how many different ones there are
  */
 static int frames(const struct vt_place *r, uint64_t *pfn)
 {
@@ -217,7 +217,7 @@ static int frames(const struct vt_place *r, uint64_t *pfn)
 	return n;
 }
 
-/* @advice on untouched memory: @want different pages come. */
+/* @advice on untouched memory brings in @want different pages. */
 CHECK(brings_in)
 {
 	struct vt_place *r = &self->r;
@@ -232,7 +232,7 @@ CHECK(brings_in)
 	EXPECT_EQ(PAGES, frames(r, pfn));
 }
 
-/* Without FLUSH they come, too, some time. */
+/* Without FLUSH the pages come later. */
 CHECK(brings_in_later)
 {
 	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS, pfn[PAGES];
@@ -264,7 +264,7 @@ static int64_t count_misses(row_data *self)
 	return vt_counter_now(self->b->dev.ctx, "odp_misses");
 }
 
-/* When the call returns, the device knows the pages: no access misses. */
+/* When the call returns, the device has the pages: no access faults. */
 CHECK(in_place)
 {
 	int64_t misses = count_misses(self);
@@ -288,7 +288,7 @@ CHECK(in_place)
 	EXPECT_EQ(misses, count_misses(self));
 }
 
-/* Best effort: what was prefetched may go, and is faulted in again. */
+/* Best effort: a prefetched page may be reclaimed, and is faulted in again. */
 CHECK(then_gone)
 {
 	struct vt_place *r = &self->r;

@@ -19,7 +19,7 @@
 #define BIND	(ALL | IBV_ACCESS_MW_BIND)
 #define BAD_HANDLE	0x7ffffff0
 
-/* In which way a window that is bound ceases to be */
+/* How a window's binding ends */
 enum {
 	BY_UNBIND, BY_INVALIDATE, BY_REMOTE_INVALIDATE, BY_DEALLOC,
 	BY_REBIND, BY_DESTROY_QP,
@@ -46,7 +46,7 @@ static struct ibv_mw *bound_window(struct __test_metadata *_metadata,
 	return mw;
 }
 
-/* What the peer may do through a window of window_of() */
+/* Whether the peer may use a window of window_of() with all its rights */
 static bool window_works(row_data *self, const struct ibv_mw *mw)
 {
 	struct vt_remote remote = { self->r.iova + WIN_OFF, mw->rkey };
@@ -63,7 +63,7 @@ CHECK(not_bound)
 	self->r.mr = NULL;
 }
 
-/* The keys are dead when the call returns. */
+/* The keys are invalid when the call returns. */
 CHECK(dead_key)
 {
 	struct ibv_sge sge, near = vt_sge(&self->a->buf, 0, 64);
@@ -84,7 +84,7 @@ CHECK(dead_key)
 					   far));
 }
 
-/* EBUSY, as often as one likes, and region and window work as before. */
+/* EBUSY each time; region and window still work. */
 CHECK(bound)
 {
 	struct ibv_mr *mr, was;
@@ -141,7 +141,7 @@ static void free_region(struct __test_metadata *_metadata, row_data *self,
 	}
 }
 
-/* It goes once the window is gone. */
+/* dereg succeeds after the window is gone. */
 CHECK(goes_then)
 {
 	enum ibv_mw_type type = IBV_MW_TYPE_2;
@@ -163,7 +163,7 @@ CHECK(goes_then)
 
 /* -- operations in flight */
 
-/* Once dereg has returned, nothing is written to the memory any more. */
+/* After dereg has returned, nothing is written to the memory. */
 CHECK(in_flight)
 {
 	struct vt_place *r = &self->r;
@@ -252,9 +252,9 @@ CHECK(report)
 	EXPECT_EQ(0, total);
 }
 
-/* -- what ends without being deregistered */
+/* -- regions that end without a deregistration */
 
-/* How many of something the device has: "rdma resource show" */
+/* The number of objects of a kind on the device, by "rdma resource show" */
 static int resources(const char *dev, const char *what)
 {
 	char command[128], word[32];
@@ -291,7 +291,10 @@ static int open_and_bind(struct vt_pair *pair, struct vt_place *r)
 /* Close the device with a region and a window of type 1 bound to it. */
 static int close_early(struct vt_ep *ep)
 {
-	/* These have mappings, which keep the file open. */
+	/*
+	 * Mapped rings keep the file open, so the kernel keeps the objects:
+	 * unmap them.
+	 */
 	if (ibv_destroy_qp(ep->qp) || ibv_destroy_cq(ep->scq) ||
 	    ibv_destroy_cq(ep->rcq))
 		return -EBUSY;
@@ -338,7 +341,7 @@ CHECK(removed)
 	EXPECT_EQ(0, open_and_bind(&pair, &r));
 	EXPECT_EQ(0, vt_own_link_del());
 	EXPECT_EQ(-1, resources(VT_OWN_LINK, "mr"));
-	/* What is left is libibverbs' own. */
+	/* The rest is libibverbs' own. */
 	vt_place_close(&r);
 	vt_pair_close(&pair);
 	EXPECT_EQ(0, system("ip link del " VT_OWN_NETDEV));
@@ -363,11 +366,11 @@ ROW(dereg_after_remote_invalidate, goes_then, .kind = BY_REMOTE_INVALIDATE);
 ROW(dereg_after_dealloc, goes_then, .kind = BY_DEALLOC);
 ROW(dereg_after_destroy_qp, goes_then, .kind = BY_DESTROY_QP);
 ROW(dereg_report, report);
-/* -- handles, and the other library */
+/* -- handles; and librdmacm's call */
 ROW(dereg_bad_handle, handle, .kind = 1, .want = ENOENT);
 ROW(dereg_wrong_type, handle, .kind = 0, .want = EINVAL);
 ROW(dereg_librdmacm, librdmacm, .want = EBUSY);
-/* -- ends that nobody asks for */
+/* -- regions that end on their own */
 ROW(dereg_exit, abandoned, .kind = 0);
 ROW(dereg_close, abandoned, .kind = 1);
 ROW(dereg_device_removed, removed);

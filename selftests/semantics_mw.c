@@ -20,7 +20,7 @@
 #define OFF	72
 #define LEN	1000
 
-/* A region on b's PD, a window on it, and what that is to be bound to */
+/* A region on b's PD, a window on it, and the parameters of its bind */
 struct scene {
 	row_data *self;
 	struct ibv_mw *mw;
@@ -39,7 +39,7 @@ static int scene_open(struct scene *s, row_data *self, int type, int access)
 	return ret ? ret : s->mw ? 0 : -errno;
 }
 
-/* The region can go, which shows that nothing is bound to it any more. */
+/* The region can be deregistered, which shows that no window is bound to it. */
 static void scene_close(struct __test_metadata *_metadata, struct scene *s)
 {
 	if (s->mw)
@@ -53,7 +53,7 @@ static int scene_bind(struct scene *s)
 	return vt_bind_any(s->self->b, s->mw, &s->to);
 }
 
-/* The address of a byte of the region as the window has it */
+/* The address of a byte of the region, as the window names it */
 static struct vt_remote remote(const struct scene *s, size_t off)
 {
 	uint64_t addr = s->self->r.iova + off;
@@ -123,9 +123,9 @@ CHECK(bind_refused)
 		EXPECT_EQ(0, ibv_dealloc_pd(other));
 }
 
-/* -- what a bound window is good for */
+/* -- what a bound window opens */
 
-/* Its own rights, on its own range, whatever the region allows. */
+/* It has its own rights on its own range, whatever the region allows. */
 CHECK(opens)
 {
 	struct scene s;
@@ -149,8 +149,8 @@ static void expect_outside(struct __test_metadata *_metadata, row_data *self,
 }
 
 /*
- * One byte before its start, one behind its end, and around all addresses. An
- * atomic, which must be aligned, is wholly outside.
+ * One byte before its start, one after its end, and sums that wrap. An atomic
+ * must be aligned, so it lies completely outside.
  */
 CHECK(bounds)
 {
@@ -182,7 +182,7 @@ CHECK(bounds)
 	scene_close(_metadata, &s);
 }
 
-/* The region's key, meanwhile, has all of its rights. */
+/* The region's key still has all of its rights. */
 CHECK(region_beside)
 {
 	struct scene s;
@@ -195,7 +195,7 @@ CHECK(region_beside)
 	scene_close(_metadata, &s);
 }
 
-/* A window's key is none for local use. */
+/* A window's key is not valid as an lkey. */
 CHECK(not_local)
 {
 	struct ibv_sge sge;
@@ -227,7 +227,7 @@ CHECK(rebind)
 	EXPECT_NE(old, s.mw->rkey);
 	EXPECT_TRUE(key_is_dead(&s, old));
 	EXPECT_TRUE(window_allows(&s, RR));
-	/* to another region: the first can go at once */
+	/* to another region: the first one can be deregistered at once */
 	ASSERT_EQ(0, vt_place_open(&other, self->b->pd, BIND));
 	s.to = (struct vt_bind){ other.mr, other.iova, LEN, RIGHTS };
 	ASSERT_EQ(IBV_WC_SUCCESS, scene_bind(&s));
@@ -240,7 +240,7 @@ CHECK(rebind)
 	vt_place_close(&other);
 }
 
-/* What is refused changes nothing. */
+/* A refused bind changes nothing. */
 CHECK(rebind_refused)
 {
 	struct vt_bind was;
@@ -258,7 +258,7 @@ CHECK(rebind_refused)
 	scene_close(_metadata, &s);
 }
 
-/* Length 0 unbinds, with a region or without. */
+/* Length 0 unbinds, with or without a region. */
 CHECK(unbind)
 {
 	struct scene s;
@@ -315,7 +315,7 @@ CHECK(invalidated)
 	EXPECT_EQ(IBV_WC_SUCCESS,
 		  invalidate(_metadata, self, row->kind, old));
 	EXPECT_TRUE(key_is_dead(&s, old));
-	/* It is free: it can be bound again. */
+	/* The window is not bound, and can be bound again. */
 	ASSERT_EQ(IBV_WC_SUCCESS, scene_bind(&s));
 	EXPECT_TRUE(window_allows(&s, RIGHTS));
 	scene_close(_metadata, &s);
@@ -323,7 +323,7 @@ CHECK(invalidated)
 
 enum { OF_NOBODY, OF_REGION, TYPE_1_BOUND, TYPE_2_FREE, TYPE_2_STALE };
 
-/* Refused with @want; what the key names is as it was. */
+/* Refused with @want; the object that the key names is as it was. */
 CHECK(not_invalidated)
 {
 	struct scene s;
@@ -348,7 +348,9 @@ CHECK(not_invalidated)
 
 /* -- type 2 and its QP */
 
-/* Another QP of the same PD: neither its peer nor its owner gets at it. */
+/*
+ * Another QP of the same PD: neither its peer nor its owner can use the window.
+ */
 CHECK(other_qp)
 {
 	struct vt_pair other = {};
@@ -374,7 +376,7 @@ CHECK(other_qp)
 
 enum { QP_DESTROYED, WINDOW_FREED };
 
-/* Its QP or the window itself is destroyed: the key is dead. */
+/* Its QP or the window itself is destroyed: the key is invalid. */
 CHECK(let_go)
 {
 	struct scene s;
@@ -399,7 +401,7 @@ CHECK(let_go)
 	scene_close(_metadata, &s);
 }
 
-/* -- violations at a bind */
+/* -- errors of a bind */
 
 enum {
 	MR_RIGHT, MR_LOCAL_WRITE, MR_ZERO_BASED, MR_DEAD, MR_OTHER_PD,
@@ -483,7 +485,7 @@ CHECK(violation)
 
 /* -- keys */
 
-/* The consumer chooses the low byte of a type 2 key, and no more than that. */
+/* The consumer chooses only the low byte of a type 2 key. */
 CHECK(low_byte)
 {
 	struct scene s;
@@ -499,9 +501,9 @@ CHECK(low_byte)
 }
 
 /*
- * Whatever is above that byte is ignored: programs give another window's key,
- * or one that they have added to until the byte wrapped. The key is in the
- * window's struct when the request is posted.
+ * The bits above that byte are ignored: programs pass another window's key, or
+ * one that they have incremented until the byte wrapped. After the post, the
+ * new key is in the window's struct.
  */
 CHECK(upper_bits)
 {

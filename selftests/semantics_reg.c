@@ -14,14 +14,14 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/* In the optional range, but nobody knows it */
+/* In the optional range, but not defined */
 #define UNKNOWN_HINT	(1u << 28)
 #define UNKNOWN_FLAG	(1 << 15)
 
 #define ALL		(LW | RW | RR | RA)
 #define CAP_FLUSH(flag)	((flag) == IBV_ACCESS_FLUSH_GLOBAL ? 1ull << 38 : 1ull << 39)
 
-/* Memory of @sort is registered with @access, and that is what it allows. */
+/* Memory of @sort can be registered with @access, and allows exactly that. */
 CHECK(allows)
 {
 	ASSERT_EQ(0, vt_place_map(&self->r, row->sort));
@@ -29,17 +29,17 @@ CHECK(allows)
 	EXPECT_TRUE(vt_place_allows(&self->pair, &self->r, row->access));
 }
 
-/* Memory of @sort cannot be registered with @access: @want. */
+/* Memory of @sort cannot be registered with @access: errno is @want. */
 CHECK(refused)
 {
 	ASSERT_EQ(0, vt_place_map(&self->r, row->sort));
 	EXPECT_EQ(-row->want, vt_place_reg(&self->r, self->b->pd, row->access));
-	/* and nothing is left of it */
+	/* and nothing is left of the attempt */
 	EXPECT_EQ(0, vt_place_open(&self->r, self->b->pd, ALL));
 	EXPECT_TRUE(vt_place_allows(&self->pair, &self->r, ALL));
 }
 
-/* A window can be bound, which is what MW_BIND is for. */
+/* A window can be bound to it, which needs MW_BIND. */
 CHECK(can_bind)
 {
 	struct ibv_mw_bind bind = { .bind_info = { .mw_access_flags = RR } };
@@ -60,9 +60,9 @@ CHECK(can_bind)
 }
 
 /*
- * The flag means something if the device announces what it stands for. Where it
- * does not, the device refuses the flag; a core that does not know it, as that of
- * Linux 6.1, finds it invalid before.
+ * The flag is valid if the device announces the feature. If not, the device
+ * refuses the flag; a core that does not know it (Linux 6.1) refuses it as
+ * invalid before that.
  */
 CHECK(flush_flag)
 {
@@ -81,7 +81,7 @@ CHECK(flush_flag)
 	}
 }
 
-/* Pages need not be there, and are as soon as they are used. */
+/* The pages need not be present; they are brought in when they are used. */
 CHECK(on_demand)
 {
 	struct vt_place *r = &self->r;
@@ -94,7 +94,7 @@ CHECK(on_demand)
 	EXPECT_TRUE(vt_place_allows(&self->pair, r, ALL));
 }
 
-/* Any address may name the first byte, if it has the offset in its page. */
+/* Any iova is valid if it has the same offset in its page as the memory. */
 CHECK(iova)
 {
 	struct vt_place *r = &self->r;
@@ -129,7 +129,7 @@ CHECK(range_wraps)
 	EXPECT_EQ(row->want, errno);
 }
 
-/* A key that reaches nothing: operations of length 0 succeed, others do not. */
+/* A key without any bytes: operations of length 0 succeed, others fail. */
 CHECK(length_0)
 {
 	struct vt_place *r = &self->r;
@@ -160,7 +160,7 @@ CHECK(length_0)
 
 /* -- RLIMIT_MEMLOCK */
 
-/* Two regions together are more than the limit, each alone is not. */
+/* Two regions together exceed the limit, each alone does not. */
 CHECK(memlock)
 {
 	enum { LEN = 600 << 10 };
@@ -181,7 +181,7 @@ CHECK(memlock)
 	second = ibv_reg_mr(pd, p + LEN, LEN, ALL | row->access);
 	EXPECT_EQ(row->want, errno);
 	EXPECT_EQ(row->want != 0, second == NULL);
-	/* What is deregistered counts no more, nor does what was refused. */
+	/* Deregistered and refused regions do not count against the limit. */
 	EXPECT_EQ(0, ibv_dereg_mr(first));
 	if (second)
 		EXPECT_EQ(0, ibv_dereg_mr(second));
@@ -218,7 +218,10 @@ CHECK(implicit_refused)
 
 /* -- fork */
 
-/* The child has memory of its own, and says whether it stays as it was. */
+/*
+ * The child has its own copy of the memory, and reports whether that is
+ * unchanged.
+ */
 static int child_with_memory(struct vt_place *r, int go)
 {
 	char c;
@@ -251,7 +254,7 @@ CHECK(forked)
 	EXPECT_TRUE(vt_place_allows(&self->pair, r, ALL));
 	close(go[1]);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	/* ibv_fork_init() may have kept the pages from the child. */
+	/* After ibv_fork_init() the child may not have the pages at all. */
 	kept = row->kind && ibv_is_fork_initialized() == IBV_FORK_ENABLED;
 	EXPECT_EQ(kept, WIFSIGNALED(status) != 0);
 	EXPECT_EQ(!kept, WIFEXITED(status) && !WEXITSTATUS(status));

@@ -21,7 +21,7 @@
 #define FEWER	(LW | RR)
 #define BIND	(ALL | IBV_ACCESS_MW_BIND)
 
-/* The region, the memory it may get, and ends on the PD that it may get */
+/* The region, the memory it may get, and endpoints on the PD that it may get */
 struct scene {
 	row_data *self;
 	struct vt_place *r;
@@ -68,7 +68,9 @@ static int scene_rereg(struct scene *s, int flags, int access)
 			    flags & ACCESS ? access : 0);
 }
 
-/* What was is no more: nothing of @old may be reached through @mr. */
+/*
+ * The former registration is gone: nothing of @old can be reached through @mr.
+ */
 static void expect_gone(struct __test_metadata *_metadata, struct scene *s,
 			struct vt_pair *pair, const struct vt_place *old)
 {
@@ -105,7 +107,7 @@ static void expect_changed(struct __test_metadata *_metadata, struct scene *s,
 		expect_gone(_metadata, s, pair, s->r);
 }
 
-/* Each combination, on each kind of memory; the keys stay what they are. */
+/* Each combination, on each kind of memory; the keys do not change. */
 CHECK(changes)
 {
 	uint32_t lkey, rkey;
@@ -169,7 +171,7 @@ CHECK(implicit)
 
 enum { NO_ADDR = 1, NO_LEN };
 
-/* What libibverbs refuses by itself */
+/* Errors that libibverbs returns by itself */
 CHECK(bad_input)
 {
 	struct vt_place *r = &self->r;
@@ -207,7 +209,7 @@ CHECK(refused)
 	vt_place_close(&to);
 }
 
-/* Pages that must not be written to cannot become writable. */
+/* Read-only pages cannot become writable. */
 CHECK(read_only)
 {
 	struct vt_place *r = &self->r;
@@ -221,7 +223,7 @@ CHECK(read_only)
 	EXPECT_TRUE(vt_place_allows(&self->pair, r, RR));
 }
 
-/* With a window bound, EBUSY to each combination, and nothing has changed. */
+/* With a bound window, each combination returns EBUSY and changes nothing. */
 CHECK(bound)
 {
 	struct vt_bind to;
@@ -242,7 +244,7 @@ CHECK(bound)
 		EXPECT_EQ(s.r->p, s.r->mr->addr);
 		EXPECT_EQ(s.r->len, s.r->mr->length);
 	}
-	/* whatever else is wrong: nothing is mapped there */
+	/* whatever else is wrong: here nothing is mapped */
 	errno = 0;
 	EXPECT_EQ(IBV_REREG_MR_ERR_CMD,
 		  ibv_rereg_mr(s.r->mr, TRANS, NULL, (void *)4096, 4096, 0));
@@ -257,7 +259,10 @@ CHECK(bound)
 	scene_close(&s);
 }
 
-/* Once rereg has returned, memory that it took away, or the right to, is not written to. */
+/*
+ * After rereg has returned, nothing is written to memory that the region has
+ * lost, or has lost the right to.
+ */
 CHECK(in_flight)
 {
 	struct vt_writer w;
@@ -305,12 +310,12 @@ ROW(rereg_in_flight_pd, in_flight, .flags = PD, .kind = 1, .want = IBV_WC_REM_AC
 ROW(rereg_in_flight_pd_local, in_flight, .flags = PD, .kind = 0, .want = IBV_WC_LOC_PROT_ERR);
 ROW(rereg_in_flight_access, in_flight, .flags = ACCESS, .kind = 1, .want = IBV_WC_REM_ACCESS_ERR);
 ROW(rereg_in_flight_access_on_demand, in_flight, .flags = ACCESS, .access = ODP, .kind = 1, .want = IBV_WC_REM_ACCESS_ERR);
-/* -- what libibverbs refuses */
+/* -- errors of libibverbs */
 ROW(rereg_unknown_flag, bad_input, .flags = 8, .want = EINVAL);
 ROW(rereg_null_address, bad_input, .flags = TRANS, .kind = NO_ADDR, .want = EINVAL);
 ROW(rereg_length_0, bad_input, .flags = TRANS, .kind = NO_LEN, .want = EINVAL);
 ROW(rereg_access_not_asked_for, bad_input, .flags = PD, .access = LW, .want = EINVAL);
-/* -- what the kernel refuses */
+/* -- errors of the kernel */
 ROW(rereg_nothing, refused, .flags = 0, .want = EINVAL);
 ROW(rereg_bad_access, refused, .flags = ACCESS, .access = RW, .want = EINVAL);
 ROW(rereg_unknown_access, refused, .flags = ACCESS, .access = LW | 1 << 15, .want = EINVAL);

@@ -12,7 +12,7 @@
 #define LEN	3000
 #define DEPTH	8
 
-/* -- what is wrong with a part of the local list, in each operation that has one */
+/* -- errors in a part of the local list, in each operation that has one */
 
 enum { KEY, RANGE_START, RANGE_END, RANGE_WRAPS, RIGHT, OTHER_PD };
 
@@ -65,7 +65,10 @@ static struct ibv_pd *region_for(struct __test_metadata *_metadata,
 	return pd;
 }
 
-/* @flags is the opcode. A right can only be missing where it writes. */
+/*
+ * @flags is the opcode. A missing right matters only for operations that write
+ * locally.
+ */
 CHECK(local)
 {
 	struct ibv_pd *pd = region_for(_metadata, self, self->a, row->kind);
@@ -79,7 +82,7 @@ CHECK(local)
 		EXPECT_EQ(0, ibv_dealloc_pd(pd));
 }
 
-/* The same of a receive, whose sender gets REM_OP_ERR. */
+/* The same errors in a receive; its sender gets REM_OP_ERR. */
 CHECK(receive)
 {
 	struct ibv_pd *pd = region_for(_metadata, self, self->b, row->kind);
@@ -90,7 +93,7 @@ CHECK(receive)
 	EXPECT_EQ(IBV_WC_REM_OP_ERR,
 		  vt_op(self->a, IBV_WR_SEND, &sge, (struct vt_remote){}));
 	EXPECT_EQ(row->want, vt_status(self->b->rcq, 7));
-	/* Packets of a message that came before its end may have been taken. */
+	/* Packets of a message before its last one may have been accepted. */
 	if (row->kind != RANGE_END)
 		EXPECT_TRUE(untouched(self->b));
 	vt_place_close(&self->r);
@@ -98,7 +101,7 @@ CHECK(receive)
 		EXPECT_EQ(0, ibv_dealloc_pd(pd));
 }
 
-/* -- what is wrong at the remote end */
+/* -- errors at the remote end */
 
 static struct vt_remote wrong_remote(const struct vt_ep *ep, int what,
 				     const struct vt_place *r)
@@ -146,7 +149,7 @@ CHECK(remote)
 		EXPECT_EQ(0, ibv_dealloc_pd(pd));
 }
 
-/* A request that the responder's QP does not take at all */
+/* A request that the responder's QP does not accept at all */
 CHECK(not_taken)
 {
 	struct ibv_sge sge = vt_sge(&self->a->buf, VT_GUARD, 8);
@@ -167,7 +170,7 @@ CHECK(misaligned)
 	EXPECT_TRUE(untouched(self->b));
 }
 
-/* The receive is a byte too small: LOC_LEN_ERR there, @want here. */
+/* The receive is a byte too short: LOC_LEN_ERR there, @want here. */
 CHECK(too_long)
 {
 	struct ibv_sge sge = vt_sge(&self->a->buf, VT_GUARD, LEN);
@@ -179,7 +182,7 @@ CHECK(too_long)
 	EXPECT_EQ(IBV_WC_LOC_LEN_ERR, vt_status(self->b->rcq, 7));
 }
 
-/* -- nobody answers, or nobody is ready */
+/* -- no answer, or no receive */
 
 CHECK(no_answer)
 {
@@ -215,7 +218,7 @@ static void expect_flush(struct __test_metadata *_metadata, struct ibv_cq *cq,
 	EXPECT_TRUE(vt_no_completion(cq, 30));
 }
 
-/* Each completes once, in order, behind the error with WR_FLUSH_ERR. */
+/* Each completes once, in order; those after the error with WR_FLUSH_ERR. */
 CHECK(flushed)
 {
 	struct ibv_sge sge = vt_sge(&self->a->buf, VT_GUARD, LEN);
@@ -237,13 +240,13 @@ CHECK(flushed)
 	ASSERT_EQ(0, ibv_post_send(self->a->qp, wr, &bad));
 	expect_flush(_metadata, self->a->scq, DEPTH, 3, row->want);
 	expect_flush(_metadata, self->a->rcq, DEPTH, -1, 0);
-	/* What comes later is flushed, too. */
+	/* Requests that are posted later are flushed, too. */
 	wr[0].next = NULL;
 	ASSERT_EQ(0, ibv_post_send(self->a->qp, wr, &bad));
 	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(self->a->scq, 0));
 }
 
-/* Nothing fails: each once, in order. */
+/* No request fails: each completes once, in order. */
 CHECK(once)
 {
 	struct ibv_sge sge = vt_sge(&self->a->buf, VT_GUARD, LEN);
@@ -291,7 +294,7 @@ ROW(wc_read_not_taken, not_taken, .access = LW | RW | RA, .flags = IBV_WR_RDMA_R
 ROW(wc_atomic_not_taken, not_taken, .access = LW | RW | RR, .flags = IBV_WR_ATOMIC_FETCH_AND_ADD, .want = IBV_WC_REM_INV_REQ_ERR);
 ROW(wc_atomic_misaligned, misaligned, .want = IBV_WC_REM_INV_REQ_ERR);
 ROW(wc_receive_too_small, too_long, .want = IBV_WC_REM_INV_REQ_ERR);
-/* -- nobody answers, or nobody is ready */
+/* -- no answer, or no receive */
 ROW(wc_no_answer, no_answer, .kind = 1, .want = IBV_WC_RETRY_EXC_ERR);
 ROW(wc_not_ready, no_answer, .kind = 0, .want = IBV_WC_RNR_RETRY_EXC_ERR);
 /* -- order */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Shared receive queues: receives in order, the limit event, resizing under
- * traffic, the last-WQE event, what is refused.
+ * traffic, the last-WQE event, invalid requests.
  *
  * timeout: 120
  * paths: host wire
@@ -55,7 +55,7 @@ static int post_recvs(struct vt_ep *ep, uint64_t first, int n)
 	return ret;
 }
 
-/* Send one and take both completions; the receive's must be @wr_id. */
+/* Send one message and take both completions; the receive's must be @wr_id. */
 static int send_one(struct vt_pair *pair, struct ibv_send_wr *wr,
 		    uint64_t wr_id)
 {
@@ -92,7 +92,7 @@ TEST_F(srq, transfers)
 	EXPECT_TRUE(vt_pair_works(&self->pair));
 }
 
-/* Another pair of QPs, of which @b's receives from the same queue. */
+/* Another pair of QPs; that of @b receives from the same queue. */
 static struct ibv_qp *second_qp(struct vt_ep *b, struct vt_ep *a)
 {
 	struct ibv_qp *qp = vt_qp_create(b);
@@ -109,7 +109,7 @@ static struct ibv_qp *second_qp(struct vt_ep *b, struct vt_ep *a)
 	return qp;
 }
 
-/* Two QPs take from one queue, each request once and in order. */
+/* Two QPs receive from one queue: each request is used once and in order. */
 TEST_F(srq, two_qps)
 {
 	struct vt_ep other = {}, *from[] = { self->a, &other };
@@ -145,7 +145,7 @@ TEST_F(srq, full)
 	EXPECT_EQ(0, post_recvs(self->b, DEPTH, 1));
 }
 
-/* The event comes once, when fewer are left than the limit says. */
+/* The event comes once, when fewer requests are left than the limit. */
 TEST_F(srq, limit)
 {
 	struct ibv_context *ctx = self->b->dev.ctx;
@@ -168,7 +168,7 @@ TEST_F(srq, limit)
 		  vt_async_event(ctx, IBV_EVENT_SRQ_LIMIT_REACHED, 20));
 }
 
-/* Armed when fewer are there already: nobody may wait for ever. */
+/* If fewer are left already when the limit is set, the event comes at once. */
 TEST_F(srq, limit_at_once)
 {
 	ASSERT_EQ(0, set_limit(self->b->srq, 1));
@@ -221,7 +221,9 @@ TEST_F(srq, refused)
 	ASSERT_EQ(0, send_one(&self->pair, &self->wr, 0));
 }
 
-/* No addresses for another ring: it stays as it is, and goes on. */
+/*
+ * The process cannot map another ring: the queue keeps the old one, and works.
+ */
 TEST_F(srq, resize_without_room)
 {
 	struct rlimit was;
@@ -240,7 +242,9 @@ TEST_F(srq, resize_without_room)
 	ASSERT_EQ(0, send_one(&self->pair, &self->wr, 8));
 }
 
-/* Up and down, with requests in the queue that wrap around its end. */
+/*
+ * Resize up and down while the queue holds requests that wrap around its end.
+ */
 TEST_F(srq, resize)
 {
 	static const uint32_t sizes[] = { 100, 7, 1000, 16, 6, 33 };
@@ -260,7 +264,7 @@ TEST_F(srq, resize)
 	EXPECT_EQ(-ENOMEM, post_recvs(self->b, next, 1));
 }
 
-/* With the limit: both or nothing. */
+/* Size and limit together: both are set, or none. */
 TEST_F(srq, resize_and_limit)
 {
 	struct ibv_srq_attr attr = { .max_wr = 40, .srq_limit = 30 };
@@ -279,7 +283,10 @@ static int resize_srq(void *srq, uint32_t size)
 	return resize(srq, size);
 }
 
-/* While messages arrive and receives are posted: each once, and in order. */
+/*
+ * While messages arrive and receives are posted: each is used once, and in
+ * order.
+ */
 TEST_F(srq, resize_in_traffic)
 {
 	struct vt_resizer r = {
@@ -299,7 +306,10 @@ TEST_F(srq, resize_in_traffic)
 	EXPECT_EQ(0, ret);
 }
 
-/* IBTA 10.9.2.2.5: to who waits for the last of them before it destroys. */
+/*
+ * IBTA 10.9.2.2.5: the event tells the owner of a QP in error that the QP takes
+ * no more requests, so that it can be destroyed.
+ */
 TEST_F(srq, last_wqe)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
@@ -310,13 +320,13 @@ TEST_F(srq, last_wqe)
 	EXPECT_EQ(0, vt_async_event(self->b->dev.ctx,
 				    IBV_EVENT_QP_LAST_WQE_REACHED,
 				    VT_TIMEOUT_MS));
-	/* what it has not taken stays for others */
+	/* requests that it has not taken stay for other QPs */
 	EXPECT_TRUE(vt_no_completion(self->b->rcq, 20));
 	ASSERT_EQ(0, vt_pair_reset(&self->pair));
 	EXPECT_EQ(0, send_one(&self->pair, &self->wr, 1));
 }
 
-/* A request that does not fit its message: the QP fails, the queue does not. */
+/* A message that does not fit its receive: the QP fails, the queue does not. */
 TEST_F(srq, message_too_long)
 {
 	struct ibv_sge to = vt_sge(&self->b->buf, VT_GUARD, SIZE - 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * UC: every byte and every completion field of SEND and WRITE, and what
- * becomes of messages that the receiver cannot take: nothing.
+ * UC: every byte and every completion field of SEND and WRITE. Messages that
+ * the receiver cannot accept are dropped.
  *
  * timeout: 120
  * paths: host wire veth
@@ -110,7 +110,7 @@ static bool works(FIXTURE_DATA(uc) *self)
 	return vt_pair_works(&self->pair);
 }
 
-/* The sender is content, the receiver saw nothing, and both go on. */
+/* The send succeeds, the receiver got nothing, and both still work. */
 static void expect_lost(struct __test_metadata *_metadata,
 			FIXTURE_DATA(uc) *self, struct ibv_send_wr *wr)
 {
@@ -148,7 +148,7 @@ TEST_F(uc, bad_rkey)
 	expect_lost(_metadata, self, &wr);
 }
 
-/* The QP gives no right to write. */
+/* The QP does not allow its peer to write. */
 TEST_F(uc, not_permitted)
 {
 	struct ibv_qp_attr attr = { .qp_access_flags = 0 };
@@ -165,7 +165,7 @@ TEST_F(uc, not_permitted)
 	EXPECT_TRUE(works(self));
 }
 
-/* Class D: the receive that was too short takes the next message. */
+/* Class D error: the receive that was too short takes the next message. */
 TEST_F(uc, receive_too_short)
 {
 	struct ibv_sge from = vt_sge(&self->a->buf, VT_GUARD, 5000);
@@ -194,7 +194,7 @@ static int resume(struct vt_ep *ep)
 	return -ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE);
 }
 
-/* The sender's own error stops its send queue, nothing else. */
+/* The sender's own error stops its send queue only. */
 TEST_F(uc, bad_lkey)
 {
 	struct ibv_sge sge = vt_sge(&self->a->buf, VT_GUARD, 5000);
@@ -219,7 +219,7 @@ TEST_F(uc, bad_lkey)
 	}
 }
 
-/* No opcode that needs an answer. */
+/* Opcodes that need an answer are refused. */
 TEST_F(uc, reliable_opcodes)
 {
 	static const enum ibv_wr_opcode reliable[] = {
@@ -237,7 +237,7 @@ TEST_F(uc, reliable_opcodes)
 	EXPECT_TRUE(works(self));
 }
 
-/* What is written through a type 1 window, and what is not */
+/* Writes through a type 1 window that are allowed, and that are not */
 TEST_F(uc, window)
 {
 	struct ibv_mw *mw = ibv_alloc_mw(self->b->pd, IBV_MW_TYPE_1);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * UC and UD with packets made by hand: what arrives of messages of which
- * something is missing, and of datagrams that are not quite right.
+ * UC and UD with packets made by hand: messages with missing packets, and
+ * datagrams that are slightly wrong.
  *
  * Each group of bad packets is followed by a good one, which must take the
- * receive that the bad ones were not to have.
+ * receive that the bad ones must not take.
  *
  * timeout: 60
  * paths: wire
@@ -73,7 +73,7 @@ FIXTURE_TEARDOWN(packet)
 	vt_roce_close(&self->roce);
 }
 
-/* The next packet; a RETH goes in front of WRITEs that begin. */
+/* The next packet; if a WRITE begins with it, it has a RETH. */
 static int send_uc(FIXTURE_DATA(packet) *self, int op, size_t len)
 {
 	struct vt_bth bth = {
@@ -112,7 +112,7 @@ static void expect_next(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, &self->to, 1));
 }
 
-/* Each list ends with what must not complete anything. */
+/* Each list ends with a packet that must not complete anything. */
 TEST_F(packet, uc_incomplete_messages)
 {
 	/* -1: this packet is lost */
@@ -144,7 +144,7 @@ TEST_F(packet, uc_incomplete_messages)
 	}
 }
 
-/* After a gap of any size, or going back, a whole message is taken. */
+/* After a gap of any size, or a step back, a whole message is accepted. */
 TEST_F(packet, uc_gaps)
 {
 	static const int gaps[] = { 1, 2, 1000, 0x7fffff, -1, -500 };
@@ -158,7 +158,7 @@ TEST_F(packet, uc_gaps)
 	}
 }
 
-/* All three packets arrive, and then they are a message. */
+/* All three packets arrive: the message is received. */
 TEST_F(packet, uc_whole_messages)
 {
 	struct vt_buf *buf = &self->victim.buf;
@@ -184,7 +184,7 @@ TEST_F(packet, uc_whole_messages)
 				     i < 2 ? MTU : 77, 5, 0));
 }
 
-/* A MIDDLE that does not fill the path MTU, a LAST that is more than it */
+/* A MIDDLE shorter than the path MTU, a LAST longer than it */
 TEST_F(packet, uc_wrong_lengths)
 {
 	if (variant->type != IBV_QPT_UC)
@@ -283,8 +283,8 @@ TEST_F(packet, ud_not_quite_right)
 }
 
 /*
- * Packets that travel together are told apart: only what is said of the first
- * of them is known of all. The others are for another kind of QP.
+ * Each packet of a train is checked by itself: what the first one's headers say
+ * need not hold for the others. Here the others are for another type of QP.
  */
 TEST_F(packet, ud_train_of_others)
 {
@@ -292,7 +292,9 @@ TEST_F(packet, ud_train_of_others)
 		VT_OP_READ_REQUEST, VT_OP_SEND_ONLY, VT_OP_WRITE_ONLY,
 		UC + VT_OP_SEND_ONLY, UC + VT_OP_WRITE_ONLY,
 	};
-	/* the DETH, and 8 bytes; to others they say how much to read */
+	/*
+	 * the DETH, and 8 bytes; another opcode takes them for a length to read
+	 */
 	uint32_t data[4] = {
 		htonl(self->conf.qkey), htonl(SRC_QPN), 1, htonl(64),
 	};
@@ -317,7 +319,7 @@ TEST_F(packet, ud_train_of_others)
 		ASSERT_EQ(0, vt_post_recv(&self->victim, 1, &self->to, 1));
 		expect_next_ud(_metadata, self);
 	}
-	/* as two that belong together are both taken */
+	/* while two packets for one QP are both accepted */
 	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, &self->to, 1));
 	bths[1].opcode = UD_SEND_ONLY;
 	ASSERT_EQ(0, vt_roce_train(&self->roce, bths, 2, data, sizeof(data)));
@@ -325,7 +327,7 @@ TEST_F(packet, ud_train_of_others)
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 1));
 }
 
-/* The DETH, or the immediate data behind it, ends too early. */
+/* The packet ends in the DETH, or in the immediate data after it. */
 TEST_F(packet, ud_truncated)
 {
 	struct datagram d = good_one(self);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * UD: every byte, every field of the header in front of a message and of the
- * completions, at all sizes around a boundary, with lists that split at odd
- * places, from its own and from a shared receive queue.
+ * UD: every byte, every field of the GRH and of the completions, at all sizes
+ * around a boundary, with lists that split at odd places, from a QP's own and
+ * from a shared receive queue.
  *
  * timeout: 120
  * paths: host wire veth
@@ -126,7 +126,7 @@ TEST_F(ud, inline_data)
 	}
 }
 
-/* What a receive has beyond the message stays as it was. */
+/* The part of a receive beyond the message stays as it was. */
 TEST_F(ud, receive_longer_than_message)
 {
 	static const size_t rooms[] = { 1, 77, 20000 };
@@ -147,7 +147,7 @@ static struct ibv_sge slot(struct vt_buf *buf, int i, uint32_t len)
 	return vt_sge(buf, VT_GUARD + 256 * i, len);
 }
 
-/* A queue full of messages arrives, in order, where the queue takes it. */
+/* A queue full of messages arrives, in order, if the receive queue has room. */
 TEST_F(ud, outstanding_128)
 {
 	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
@@ -182,7 +182,7 @@ TEST_F(ud, outstanding_128)
 	EXPECT_TRUE(vt_no_completion(a->scq, 20));
 }
 
-/* One QP sends to several, itself among them; each knows from whom. */
+/* One QP sends to several, also to itself; each receiver knows the sender. */
 TEST_F(ud, one_to_many)
 {
 	struct vt_pair *p = &self->pair;
@@ -219,7 +219,7 @@ TEST_F(ud, one_to_many)
 		}
 }
 
-/* Who was written to can answer with nothing but what has arrived. */
+/* A receiver can answer with only the contents of its completion and GRH. */
 TEST_F(ud, address_from_completion)
 {
 	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;

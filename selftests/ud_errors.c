@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * UD: what is wrong at the sender is a completion and stops the send queue
- * only; what is wrong at the receiver is lost, or that QP's own error; what
- * is wrong in between is lost and counted.
+ * UD: an error at the sender completes the request and stops the send queue
+ * only. An error at the receiver drops the datagram, or is that QP's own error.
+ * A datagram that is spoiled on the way is dropped and counted.
  *
  * timeout: 120
  * paths: host wire veth
@@ -54,7 +54,10 @@ static bool works(FIXTURE_DATA(ud) *self)
 	return vt_pair_works(&self->pair);
 }
 
-/* @status, then what was posted behind it is flushed, then all is well. */
+/*
+ * A request fails with @status, those after it are flushed, then the QP works
+ * again.
+ */
 static void expect_send_error(struct __test_metadata *_metadata,
 			      FIXTURE_DATA(ud) *self, int status)
 {
@@ -94,7 +97,9 @@ TEST_F(ud, qpn_of_25_bits)
 	expect_send_error(_metadata, self, IBV_WC_LOC_QP_OP_ERR);
 }
 
-/* What fails, and what was posted with it, in one chain. */
+/*
+ * The failing request, and the requests that were posted with it, in one chain.
+ */
 TEST_F(ud, chain_behind_an_error)
 {
 	struct ibv_send_wr wr[5], *bad;
@@ -114,7 +119,7 @@ TEST_F(ud, chain_behind_an_error)
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a->scq, 0));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a->scq, 1));
 	EXPECT_EQ(IBV_WC_LOC_PROT_ERR, vt_status(self->a->scq, 2));
-	/* at once: what is still in the queue must not be sent after all */
+	/* at once: a request that is still queued must not be sent now */
 	ASSERT_EQ(0, vt_qp_resume(self->a));
 	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(self->a->scq, 3));
 	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(self->a->scq, 4));
@@ -123,7 +128,7 @@ TEST_F(ud, chain_behind_an_error)
 	EXPECT_TRUE(works(self));
 }
 
-/* A send queue in error does not keep the QP from receiving. */
+/* A send queue in error does not stop the QP from receiving. */
 TEST_F(ud, receives_while_in_sqe)
 {
 	struct ibv_send_wr back = vt_ud_wr(self->b, NULL);
@@ -164,13 +169,17 @@ static int submit(FIXTURE_DATA(ud) *self)
 	return vt_status(self->a->scq, 77);
 }
 
-/* The provider does not know of the entries that were made behind its back. */
+/*
+ * The provider does not know of entries that the test has written to the ring.
+ */
 static bool works_after_reset(FIXTURE_DATA(ud) *self)
 {
 	return !vt_pair_reset(&self->pair) && works(self);
 }
 
-/* What a work request names a handle by, as the provider keeps it. */
+/*
+ * The number by which a work request names a handle, as the provider keeps it.
+ */
 static uint32_t ah_number(const struct ibv_ah *ah)
 {
 	const struct {
@@ -181,7 +190,7 @@ static uint32_t ah_number(const struct ibv_ah *ah)
 	return own->number;
 }
 
-/* No number opens a handle of another protection domain, or of nobody. */
+/* A number of another PD's handle, or of none, sends nothing. */
 TEST_F(ud, numbers_of_others)
 {
 	struct ibv_ah_attr attr = vt_ah_attr(self->a->dev.gid_index,
@@ -197,7 +206,7 @@ TEST_F(ud, numbers_of_others)
 	other = ibv_create_ah(pd, &attr);
 	ASSERT_NE(NULL, other);
 	EXPECT_GE(number + 15, ah_number(other));
-	/* the one that leads to the peer is the PD's only one */
+	/* the PD's only handle, which leads to the peer */
 	for (i = number > 16 ? number - 16 : 1; i < number + 16; i++) {
 		next_wqe(self)->ud.ah_handle = i;
 		if (i == number) {
@@ -218,7 +227,7 @@ TEST_F(ud, numbers_of_others)
 	EXPECT_TRUE(works_after_reset(self));
 }
 
-/* No opcode but the two; no list or length that is not there. */
+/* All other opcodes are refused; so are invalid lists and lengths. */
 TEST_F(ud, hostile_entries)
 {
 	struct ibv_sge sge = self->sge;
@@ -254,7 +263,7 @@ TEST_F(ud, hostile_entries)
 	EXPECT_TRUE(works_after_reset(self));
 }
 
-/* @number: of the handle that was made last */
+/* @number: of the newest handle */
 struct maker {
 	struct vt_ep *ep;
 	struct ibv_ah_attr attr;
@@ -282,7 +291,7 @@ static void *make_handles(void *arg)
 	return NULL;
 }
 
-/* Handles that come and go while requests name them. */
+/* Handles are created and destroyed while requests name them. */
 TEST_F(ud, handles_destroyed_in_use)
 {
 	struct maker m = {
@@ -312,7 +321,10 @@ TEST_F(ud, handles_destroyed_in_use)
 	EXPECT_TRUE(works_after_reset(self));
 }
 
-/* Have a send queue begin nothing new, and wait until what it has begun is done. */
+/*
+ * Stop the send queue (SQD), and wait until the requests that it has begun are
+ * done.
+ */
 static int drain(struct vt_ep *ep)
 {
 	struct ibv_qp_attr attr = {
@@ -333,8 +345,8 @@ static int undrain(struct vt_ep *ep)
 }
 
 /*
- * A request waits, and its handle goes. The handle that is made next leads
- * elsewhere, perhaps: it is not what the request has named.
+ * A request waits while its handle is destroyed. The next handle may lead
+ * elsewhere; the request must not use it.
  */
 TEST_F(ud, handle_is_not_the_next_one)
 {
@@ -364,7 +376,7 @@ TEST_F(ud, wrong_qkey)
 	EXPECT_TRUE(vt_counter_wait(self->b->dev.ctx, "rx_bad_qkey", before + 1));
 }
 
-/* IBTA 10.2.5: the uppermost bit stands for the QP's own. */
+/* IBTA 10.2.5: with the top bit set, the QP's own Q_Key is used. */
 TEST_F(ud, controlled_qkey)
 {
 	struct ibv_qp_attr attr = { .qkey = 0x11111111 };
@@ -373,7 +385,7 @@ TEST_F(ud, controlled_qkey)
 	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->b->rcq, 1));
-	/* The QP's own is changed in RTS, and is another one then. */
+	/* The QP's own Q_Key can be changed in RTS. */
 	ASSERT_EQ(0, ibv_modify_qp(self->a->qp, &attr, IBV_QP_QKEY));
 	EXPECT_EQ(0, vt_ud_lost(&self->pair, &self->wr));
 	ASSERT_EQ(0, ibv_modify_qp(self->b->qp, &attr, IBV_QP_QKEY));
@@ -394,7 +406,10 @@ TEST_F(ud, no_receive)
 	EXPECT_TRUE(works(self));
 }
 
-/* IBTA 9.9.3, class D: too long for the receive, which takes the next one. */
+/*
+ * IBTA 9.9.3, class D: a datagram too long for the receive, which takes the
+ * next one.
+ */
 TEST_F(ud, receive_too_short)
 {
 	EXPECT_EQ(0, vt_ud_lost(&self->pair, &self->wr));
@@ -408,7 +423,7 @@ TEST_F(ud, number_of_nobody)
 	EXPECT_EQ(0, vt_ud_lost(&self->pair, &self->wr));
 }
 
-/* A connected QP is no receiver of datagrams. */
+/* A connected QP receives no datagrams. */
 TEST_F(ud, number_of_a_connection)
 {
 	struct vt_pair rc;
@@ -423,7 +438,7 @@ TEST_F(ud, number_of_a_connection)
 	vt_pair_close(&rc);
 }
 
-/* -- what is wrong with a receive */
+/* -- errors in a receive */
 
 TEST_F(ud, bad_lkey_of_a_receive)
 {
@@ -440,7 +455,10 @@ TEST_F(ud, bad_lkey_of_a_receive)
 	EXPECT_TRUE(works(self));
 }
 
-/* Class E: a shared queue cannot have its request back; the QP goes on. */
+/*
+ * Class E: a request of a shared queue cannot be returned to it, so it
+ * completes with an error; the QP still works.
+ */
 TEST_F(ud, receive_too_short_in_srq)
 {
 	struct ibv_srq_init_attr init = {
@@ -509,7 +527,7 @@ TEST_F(ud, attributes)
 	attr.qp_state = IBV_QPS_INIT;
 	attr.pkey_index = 0;
 	attr.port_num = 1;
-	/* without the Q_Key, with what only connections have, out of range */
+	/* a missing Q_Key, attributes of connected QPs, values out of range */
 	EXPECT_EQ(EINVAL, ibv_modify_qp(self->a->qp, &attr, full));
 	EXPECT_EQ(EINVAL, ibv_modify_qp(self->a->qp, &attr, full | IBV_QP_QKEY |
 					IBV_QP_ACCESS_FLAGS));

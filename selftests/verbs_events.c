@@ -37,14 +37,14 @@ static void *produce(void *arg)
 		}
 		n = ibv_poll_cq(ep->scq, 16, wc);
 		done += n > 0 ? n : 0;
-		/* pauses of all lengths, so that the consumer often sleeps */
+		/* pauses of many lengths, so that the consumer often sleeps */
 		if (posted % 7 == 0)
 			usleep(posted % 50);
 	}
 	return done == EVENTS ? NULL : (void *)1;
 }
 
-/* Arm, poll what came before, sleep: the usual loop. */
+/* Arm, poll earlier completions, sleep: the usual loop. */
 static int consume(struct vt_ep *ep, int *sleeps)
 {
 	struct pollfd fd = { .fd = ep->chan->fd, .events = POLLIN };
@@ -96,7 +96,9 @@ TEST(no_lost_wakeup)
 	vt_pair_close(&pair);
 }
 
-/* A channel of events that nobody fetched does not keep its CQ. */
+/*
+ * A CQ can be destroyed while its channel holds an event that nobody fetched.
+ */
 TEST(channel_with_pending_event)
 {
 	struct ibv_send_wr wr = {
@@ -158,7 +160,7 @@ TEST(channel_of_several_cqs)
 #define WC_FLAGS	(IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | \
 			 IBV_WC_EX_WITH_QP_NUM | IBV_WC_EX_WITH_SRC_QP)
 
-/* Make the endpoint's receive CQ an extended one, and connect anew. */
+/* Make the endpoint's receive CQ an extended one, and connect again. */
 static int use_cq_ex(struct vt_pair *pair, uint64_t flags,
 		     struct ibv_cq_ex **cqx)
 {
@@ -230,7 +232,7 @@ TEST(extended_cq)
 	vt_pair_close(&pair);
 }
 
-/* Both ways of polling see the same CQ. */
+/* ibv_poll_cq() and ibv_start_poll() take from the same CQ. */
 TEST(extended_cq_polled_plainly)
 {
 	struct ibv_cq_ex *cqx;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Objects and their lives, what a device tells of itself, chains of work
- * requests, the other way to post.
+ * Objects and their lifetimes, what a device reports of itself, chains of work
+ * requests, ibv_wr_*().
  *
  * timeout: 120
  * paths: host wire
@@ -32,7 +32,7 @@ FIXTURE_TEARDOWN(life)
 	vt_ep_close(&self->ep);
 }
 
-/* What has children cannot go, and works on. */
+/* An object with children cannot be destroyed, and still works. */
 TEST_F(life, busy_while_in_use)
 {
 	struct vt_ep *ep = &self->ep;
@@ -52,7 +52,7 @@ TEST_F(life, busy_while_in_use)
 	ep->rcq = NULL;
 }
 
-/* A domain of libibverbs' alone, of which the kernel knows nothing. */
+/* A parent domain exists in libibverbs only; the kernel does not know it. */
 TEST_F(life, parent_domain_in_use)
 {
 	struct vt_ep *ep = &self->ep;
@@ -103,7 +103,7 @@ TEST_F(life, many_of_each)
 			qp[i] = vt_qp_create(&self->ep);
 			ASSERT_NE(NULL, qp[i]);
 		}
-		/* the one half forwards, the other backwards */
+		/* destroy the first half forwards, the other backwards */
 		for (i = 0; i < N; i++) {
 			int k = i % 2 ? i : N - 2 - i;
 
@@ -115,7 +115,7 @@ TEST_F(life, many_of_each)
 	}
 }
 
-/* No two that live have a number or a key in common. */
+/* No two existing objects have the same number or key. */
 TEST_F(life, names_are_unique)
 {
 	enum { N = 32 };
@@ -142,7 +142,7 @@ TEST_F(life, names_are_unique)
 	}
 }
 
-/* A process that just ends leaves nothing: as often as one likes. */
+/* A process that just ends leaves nothing behind, however often one does. */
 TEST_F(life, exit_without_cleaning_up)
 {
 	int i, status;
@@ -217,7 +217,7 @@ TEST_F(life, region_that_cannot_be)
 	EXPECT_EQ(NULL, ibv_reg_mr(pd, (void *)-4096l, 1ull << 40, 0));
 }
 
-/* -- what a device tells of itself */
+/* -- what a device reports of itself */
 
 TEST_F(life, device_and_port)
 {
@@ -325,7 +325,7 @@ TEST(bad_receive_in_a_chain)
 	vt_pair_close(&pair);
 }
 
-/* More than the queue holds: as many as fit are posted. */
+/* A chain longer than the queue: as many requests as fit are posted. */
 TEST(chain_longer_than_the_queue)
 {
 	enum { N = 4096 };
@@ -375,13 +375,13 @@ TEST(inline_longer_than_allowed)
 	ASSERT_EQ(0, ibv_query_qp(pair.a.qp, &attr, IBV_QP_CAP, &init));
 	ASSERT_LE(64, init.cap.max_inline_data);
 	wr.sg_list = sge;
-	/* each part fits, the sum does not */
+	/* each part fits, their sum does not */
 	for (i = 0; i < 4; i++)
 		sge[i] = vt_sge(&pair.a.buf, 0,
 				init.cap.max_inline_data / 4 + 1);
 	EXPECT_NE(0, ibv_post_send(pair.a.qp, &wr, &bad));
 	EXPECT_EQ(&wr, bad);
-	/* neither does a sum that wraps */
+	/* nor does a sum that wraps */
 	sge[0].length = sge[1].length = 0x80000000;
 	sge[2].length = sge[3].length = 0;
 	EXPECT_NE(0, ibv_post_send(pair.a.qp, &wr, &bad));
@@ -389,7 +389,10 @@ TEST(inline_longer_than_allowed)
 	vt_pair_close(&pair);
 }
 
-/* What ibv_wr_abort() takes back was never there; what stays comes together. */
+/*
+ * ibv_wr_abort() removes requests without a trace; the others are posted
+ * together.
+ */
 TEST(wr_api_batch_and_abort)
 {
 	struct vt_conf conf = vt_defaults;
@@ -429,7 +432,7 @@ TEST(wr_api_batch_and_abort)
 	vt_pair_close(&pair);
 }
 
-/* More than fits by the ibv_wr API: ENOMEM at the end, and none is posted. */
+/* More than fits, by the ibv_wr API: ENOMEM at the end, and none is posted. */
 TEST(wr_api_too_many)
 {
 	struct vt_conf conf = vt_defaults;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Extended reliable connections: domains, the queues in them, data and
- * completions of each opcode, what is refused, a receive QP that outlives who
- * made it.
+ * completions of each opcode, invalid requests, a receive QP that outlives its
+ * creator.
  *
  * timeout: 120
  * paths: host wire veth
@@ -22,11 +22,11 @@
 #define QUEUES	3
 #define LEN	5000
 #define PORT	1
-/* Twice this is far more than a doorbell's caller copies itself. */
+/* Twice this is far more than the caller of a doorbell copies itself. */
 #define HUGE_LEN	(48ul * 1024 * 1024)
 
 /**
- * struct end - what receives, or what sends
+ * struct end - a receiver, or a sender
  * @ini: XRC_SEND QP
  * @tgt: XRC_RECV QP
  * @srq: queues of the domain; each with a CQ of its own
@@ -202,7 +202,7 @@ FIXTURE_TEARDOWN(xrc)
 	EXPECT_TRUE(end_close(&self->b));
 }
 
-/* The sender only, as if nothing had been; the receiver goes on. */
+/* Reset the sender only; the receiver is not changed. */
 static int reconnect_ini(FIXTURE_DATA(xrc) *self)
 {
 	struct end *a = &self->a, *b = &self->b;
@@ -241,7 +241,10 @@ static bool qp_is_in_error(struct ibv_qp *qp)
 	return true;
 }
 
-/* Each message goes to the queue that it names, and completes at its CQ. */
+/*
+ * Each message goes to the queue that it names, and completes in that queue's
+ * CQ.
+ */
 TEST_F(xrc, send)
 {
 	struct ibv_wc wc;
@@ -267,7 +270,7 @@ TEST_F(xrc, send)
 	}
 }
 
-/* The memory that is reached is that of the queue's protection domain. */
+/* The protection domain of the queue decides which memory is reached. */
 TEST_F(xrc, write_read_atomic)
 {
 	uint64_t before, after, *word = (uint64_t *)(self->b.buf.p + VT_GUARD);
@@ -324,7 +327,7 @@ TEST_F(xrc, write_with_immediate)
 	EXPECT_TRUE(vt_check("data", self->b.buf.p + VT_GUARD, LEN, 4, 0));
 }
 
-/* Nothing posted: the sender waits, and goes on when something is. */
+/* No receive is posted: the sender waits, and goes on when there is one. */
 TEST_F(xrc, receiver_late)
 {
 	ASSERT_EQ(0, post(&self->a, &self->wr));
@@ -334,7 +337,7 @@ TEST_F(xrc, receiver_late)
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->b.rcq[0], 3));
 }
 
-/* IBTA A14.5.2: no such queue, or one of another domain */
+/* IBTA A14.5.2: a queue that does not exist, or one of another domain */
 TEST_F(xrc, unknown_queue)
 {
 	self->wr.qp_type.xrc.remote_srqn = 0;
@@ -376,7 +379,10 @@ TEST_F(xrc, key_of_another_pd)
 	EXPECT_EQ(0, ibv_dealloc_pd(pd));
 }
 
-/* The queue goes in the middle; who sends to it learns of it, nobody hangs. */
+/*
+ * The queue is destroyed in the middle of traffic; the sender gets an error,
+ * nothing hangs.
+ */
 TEST_F(xrc, queue_destroyed)
 {
 	ASSERT_EQ(0, ibv_destroy_srq(self->b.srq[0]));
@@ -387,8 +393,8 @@ TEST_F(xrc, queue_destroyed)
 
 /*
  * The sender gives up in the middle of a message that the receiver copies, and
- * begins again. What was taken from the one queue is not used for the other:
- * its owner gets it back.
+ * begins again. A receive that was taken from one queue is not used for the
+ * other: its owner gets it back.
  */
 TEST_F(xrc, given_up_for_another_queue)
 {
@@ -400,7 +406,10 @@ TEST_F(xrc, given_up_for_another_queue)
 	struct ibv_wc wc;
 	void *p;
 
-	/* On the wire the message is cut into packets, of which some came. */
+	/*
+	 * On the wire the message is cut into packets, some of which have
+	 * arrived.
+	 */
 	if (strcmp(getenv("SMR_PATH"), "host"))
 		SKIP(return, "it is handed over whole on one host only");
 	p = vt_map(HUGE_LEN, 4096, MAP_PRIVATE, -1);
@@ -436,7 +445,7 @@ TEST_F(xrc, given_up_for_another_queue)
 		EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->b.rcq[1], 6));
 		EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(self->b.rcq[0], 5));
 	} else {
-		/* It was quicker than we. */
+		/* The operation was faster than the test. */
 		TH_LOG("status %d, state %d", wc.status, attr.qp_state);
 	}
 	vt_region_close(&from);
@@ -455,7 +464,7 @@ TEST_F(xrc, last_wqe)
 				    VT_TIMEOUT_MS));
 }
 
-/* What is in use does not go, and a QP has only the side that it is for. */
+/* An object in use cannot be destroyed, and each QP has only its own side. */
 TEST_F(xrc, refused)
 {
 	struct ibv_recv_wr *bad_recv, recv = {};
@@ -483,7 +492,10 @@ static int in_another_process(const char *path, int qpn_pipe, int done_pipe)
 	qp = xrcd ? create_tgt(dev.ctx, xrcd) : NULL;
 	if (!qp || write(qpn_pipe, &qp->qp_num, sizeof(qp->qp_num)) < 0)
 		return 2;
-	/* until the parent has opened it; then it goes, and leaves the QP */
+	/*
+	 * until the parent has opened it; then this process ends, and leaves
+	 * the QP
+	 */
 	return read(done_pipe, &c, 1) == 1 ? 0 : 3;
 }
 
@@ -523,7 +535,10 @@ TEST_F(xrc, shared_between_processes)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	ASSERT_EQ(0, status);
 
-	/* a queue in the shared domain, instead of the one in the private */
+	/*
+	 * a queue in the shared domain, instead of the one in the private
+	 * domain
+	 */
 	ASSERT_EQ(0, ibv_destroy_srq(b->srq[0]));
 	ASSERT_EQ(0, ibv_destroy_cq(b->rcq[0]));
 	{
@@ -550,7 +565,10 @@ TEST_F(xrc, shared_between_processes)
 	unlink(path);
 }
 
-/* Over the file's end: who has asked for O_EXCL wants to be the first. */
+/*
+ * The domain of a file, opened several times. With O_EXCL only the first opener
+ * succeeds.
+ */
 TEST_F(xrc, domain_of_a_file)
 {
 	char path[] = "/tmp/xrcd.XXXXXX";

@@ -3,8 +3,8 @@
 # nodes: 1
 # timeout: 60
 #
-# ibv_asyncwatch sees what happens to a port and to the device: each event where it belongs, and none elsewhere. (A
-# RoCE port has no LID and no subnet manager, and its one P_Key stays: events of these there are none.)
+# ibv_asyncwatch shows what happens to a port and to the device: each event on its own device, and none on others. (A
+# RoCE port has no LID and no subnet manager, and its P_Key does not change, so there are no events of these.)
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -20,7 +20,7 @@ events() { grep -cw "event_type $1" "$WATCH"; }
 all_events() { grep -c 'event_type' "$WATCH"; }
 more_than() { [ "$(events "$1")" -gt "$2" ]; }
 
-# tells EVENT COMMAND...: COMMAND brings EVENT, of port 1
+# tells EVENT COMMAND...: COMMAND causes EVENT, of port 1
 tells() {
 	local event=$1 before
 	shift
@@ -30,7 +30,7 @@ tells() {
 	[ "$event" = "$FATAL" ] || grep -w "event_type $event" "$WATCH" | tail -n 1 | grep -q 'port 1$'
 }
 
-# silent COMMAND...: it brings nothing
+# silent COMMAND...: COMMAND causes no event
 silent() {
 	local before
 	before=$(all_events)
@@ -39,7 +39,7 @@ silent() {
 	is "$(all_events)" "$before" || { cat "$WATCH"; return 1; }
 }
 
-# The events of what was done before have arrived: none came for a while
+# Earlier events have all arrived: none came for a while
 events_done() {
 	local before
 	before=$(all_events)

@@ -4,8 +4,8 @@
 # nodes: 1
 # timeout: 120
 #
-# What goes over the wire is well-formed RoCEv2, by the eyes of two programs that know nothing of softmr: one that
-# computes each checksum, and tshark
+# The packets on the wire are well-formed RoCEv2, by the judgement of two programs that share no code with softmr: one
+# that computes each checksum, and tshark
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -16,7 +16,7 @@ have python3 || skip_all "no python3"
 have tshark || skip_all "no tshark"
 TESTS=$(dirname "$LIB")
 
-# links MTU: with everything as it would be on a cable: no super-packets, checksums filled in
+# links MTU: as on a cable: no GSO or GRO packets, checksums filled in
 links() {
 	local side
 	MTU=$1
@@ -26,7 +26,7 @@ links() {
 	done
 }
 
-# The file has grown, and does so no more
+# The file has grown, and does not grow any more
 all_written() {
 	local before
 	before=$(stat -c %s "$WORK/pcap")
@@ -34,14 +34,14 @@ all_written() {
 	[ "$before" -gt 100 ] && [ "$(stat -c %s "$WORK/pcap")" = "$before" ]
 }
 
-# told WHAT: how many packets tcpdump counted as that
+# told WHAT: the number of packets that tcpdump reports as WHAT
 told() { sed -nE "s/^([0-9]+) packets? $1\$/\1/p" "$WORK/tcpdump"; }
 
-# capture_once COMMAND...: with its packets in $WORK/pcap; 2 when some of them are missing there
+# capture_once COMMAND...: its packets go to $WORK/pcap; 2 if some of them are missing there
 capture_once() {
 	local tcpdump status
 	rm -f "$WORK/tcpdump" "$WORK/pcap"
-	# not by in_ns: the process to end is tcpdump itself
+	# not by in_ns: tcpdump itself must get the signal
 	ip netns exec "${SIDE_NS[server]}" tcpdump --immediate-mode -i veth0 -n -s "$((MTU + 14))" -B 32768 -U -Z root \
 		-w "$WORK/pcap" udp port 4791 2>"$WORK/tcpdump" &
 	tcpdump=$!
@@ -52,12 +52,12 @@ capture_once() {
 	kill "$tcpdump"
 	wait "$tcpdump"
 	cat "$WORK/tcpdump"
-	# what the kernel had no room for, and what tcpdump had not come to
+	# packets that the kernel had no room for, and those that tcpdump has not read
 	[ "$(told 'dropped by kernel')" = 0 ] && [ "$(told captured)" = "$(told 'received by filter')" ] || status=2
 	return "$status"
 }
 
-# capture COMMAND...: a slow machine may have to try more than once to see all packets
+# capture COMMAND...: try several times; a slow machine may lose packets
 capture() {
 	local try status
 	for try in 1 2 3 4 5; do
@@ -69,8 +69,8 @@ capture() {
 	return "$status"
 }
 
-# What tshark makes of the capture, for rocecheck.py. It is not to guess what the payload may be; and a UDP checksum of 0
-# is one that RoCEv2 allows, over IPv6 as well
+# tshark's output for rocecheck.py. tshark must not guess the protocol of the payload; a UDP checksum of 0 is allowed in
+# RoCEv2, over IPv6 as well
 decode() {
 	tshark -r "$WORK/pcap" --only-protocols frame,eth,ethertype,ip,ipv6,udp,infiniband \
 		-o udp.ignore_ipv6_zero_checksum:TRUE -T fields -e frame.protocols -e infiniband.bth.opcode -e infiniband.invariant.crc \
@@ -79,7 +79,7 @@ decode() {
 	return 1
 }
 
-# well_formed OPCODE...: all packets are, and there are some of each opcode
+# well_formed OPCODE...: all packets are, and each opcode occurs
 well_formed() { decode && python3 "$LIB/rocecheck.py" --decoded "$WORK/decoded" "$WORK/pcap" "$MTU" "$@"; }
 
 programs() {
@@ -88,7 +88,7 @@ programs() {
 		perftest server client "$1" 8 ib_atomic_bw -n 20
 }
 
-# Everything that tests in C send between the two devices
+# All packets that the tests in C send between the two devices
 rc_traffic() {
 	"$TESTS/rc_data" -v v4_1024 -v v6_4096 && "$TESTS/rc_data" -r rc.v4.fetch_add -r rc.v6.compare_swap &&
 		"$TESTS/rc_windows" -v type_2 && "$TESTS/rc_annex19" -t atomic_write -t flush_range_and_region

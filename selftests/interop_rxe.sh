@@ -5,7 +5,7 @@
 # nodes: 1
 # timeout: 200
 #
-# softmr and the kernel's rdma_rxe speak the same wire, whichever is at which end: by the tests in C, each byte and
+# softmr and the kernel's rdma_rxe understand each other, each at either end: by the tests in C, each byte and
 # completion of every opcode and type of QP that both have; and by programs that people use
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
@@ -22,18 +22,18 @@ need_link_type rxe
 modprobe rdma_ucm
 TESTS=$(dirname "$LIB")
 
-# between TEST [ARGUMENT...]: with the first device at end a, which requests, and the second at end b
+# between TEST [ARGUMENT...]: the first device is at end a, which sends requests, the second at end b
 between() { c_test "$SMR_PATH.$1" "$TESTS/$1" "${@:2}"; }
 
-# rdma_rxe leaves it to others to make its netdev a member of the groups of mcast.c
+# rdma_rxe does not join multicast groups on its netdev, so join those of mcast.c
 rxe_joins() {
 	ip netns exec "$SMR_PEER_NETNS" python3 "$LIB/join.py" "$SMR_NETDEV" 239.1.2.3 ff15::1234:5678 >"$WORK/joined" 2>&1 &
 	on_exit kill $!
 	within 10 grep -q joined "$WORK/joined" || { cat "$WORK/joined"; return 1; }
 }
 
-# Left out is what is about one end only: limits, posts that are refused, fields that the standard leaves open, and
-# ibv_wr_*(), by which rdma_rxe's part of libibverbs adds up the lengths of lists wrongly
+# Tests of one end only are left out: limits, posts that are refused, fields that the standard does not define, and
+# ibv_wr_*(), for which rdma_rxe's provider computes wrong lengths of lists
 each_opcode() {
 	SMR_LARGEST=65537 between rc_data -F rc -V v4_4096 -V wr_api
 	SMR_LARGEST=1048579 between rc_data -F rc -v v4_4096
@@ -49,7 +49,7 @@ each_opcode() {
 	between mcast -t peer_alone
 }
 
-# The server is at the first end. With -b perftest sends both ways, so once is enough
+# The server is at the first end. With -b perftest sends in both directions, so once is enough
 programs() {
 	local where=$SMR_PATH op
 	side server "$SMR_DEV" "" "$SMR_ADDR" "$SMR_ADDR6"

@@ -4,19 +4,19 @@
 # nodes: 1
 # timeout: 300
 #
-# The kernel's own tests of RDMA links (tools/testing/selftests/rdma), as they are but for the link type and the
-# module's name
+# The kernel's own tests of RDMA links (tools/testing/selftests/rdma), unchanged but for the link type and the module's
+# name
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
 
 KERNEL=$(dirname "$0")/kernel
-SKIPPED=4 # what kselftest's scripts end with
+SKIPPED=4 # the exit status with which kselftest's scripts skip
 
 need_link_type "$LINK_TYPE"
 [ -d "$KERNEL/rdma" ] || skip_all "the kernel's selftests are not here"
 
-# They make the netdevs and namespaces that they need, and end by removing the module
+# They make their own netdevs and namespaces, and remove the module at the end
 scripts_for() {
 	local type=$1 module=$2
 	cp -r "$KERNEL" "$WORK/kernel" &&
@@ -34,7 +34,7 @@ run_script() {
 		skip "${name#rxe_}" "this kernel has no names of RDMA devices that are of a network namespace"
 		return
 	fi
-	# not all of them load what they need, and some remove it
+	# not all of them load the modules that they need, and some remove modules
 	modprobe -qa tun veth
 	timeout -k 30 180 bash "$1" >"$WORK/out" 2>&1 </dev/null || status=$?
 	case $status in

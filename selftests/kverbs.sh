@@ -10,7 +10,7 @@
 
 need_link_type "$LINK_TYPE"
 
-# What the module has said since a mark in the kernel log
+# The module's lines in the kernel's log after a mark
 verdict() { dmesg | sed -n "/$1\$/,\$p" | sed -n 's/^\(\[[^]]*\] \)\?kverbs: //p'; }
 
 # cases WHAT DEVICE GID: each case is an assertion here

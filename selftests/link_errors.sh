@@ -4,7 +4,7 @@
 # timeout: 90
 # boot: kmemleak
 #
-# rdma link add: what cannot be is refused, with an error that says why and without a trace
+# rdma link add: impossible links are refused, with an error that says why, and leave nothing behind
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -15,7 +15,7 @@ add() { rdma link add "$1" type "$LINK_TYPE" netdev "$2"; }
 links() { rdma link show | wc -l; }
 kernel_says() { dmesg | tail -n 20 | grep -q "$1"; }
 
-# netdev KIND ARGUMENT...: a netdev "other" of that kind; false where this kernel has no such kind
+# netdev KIND ARGUMENT...: make a netdev "other" of that kind; fails if this kernel has no such kind
 netdev() {
 	local kind=$1
 	shift

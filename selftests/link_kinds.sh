@@ -4,7 +4,7 @@
 # timeout: 240
 # boot: kmemleak
 #
-# Links on every kind of netdev, and what of the netdev shows in the link: state, MTU, speed, name, addresses
+# Links on every kind of netdev, and the netdev's properties that the link shows: state, MTU, speed, name, addresses
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -21,7 +21,7 @@ link_says() { in_ns "$NS" rdma link show "$DEV/1" | grep -q -- "$1"; }
 no_gid() { ! gid_index "$@" >/dev/null; }
 no_link() { ! rdma link show "$1/1" >/dev/null 2>&1; }
 
-# -- kinds of netdevs, each with something below it where it needs that to have a carrier
+# -- kinds of netdevs, each with a lower netdev if it needs that for a carrier
 
 below() { ip link add low0 type dummy && ip link set low0 "$@" up; }
 
@@ -53,8 +53,8 @@ kind() {
 		if no_driver "$kind"; then skip "$kind" "this kernel has no driver for it"; else not_ok "$kind: netdev" "$WORK/made"; fi
 		return
 	fi
-	# as if by users: first the link, then the addresses. But where there is no Ethernet the core learns of none that
-	# comes later
+	# as users do: first the link, then the addresses. But for a netdev without Ethernet the core does not notice
+	# addresses that are added later
 	[[ $kind != @(tun|wireguard) ]] || address "" top0 1
 	check "$kind: link" rdma link add "$DEV" type "$LINK_TYPE" netdev top0
 	[[ $kind = @(tun|wireguard) ]] || address "" top0 1
@@ -80,7 +80,7 @@ remove_netdevs() {
 on_exit remove_netdevs
 
 for netdev in dummy veth bridge bond vlan macvlan wireguard; do kind $netdev; done
-# nobody has them open, so there is no carrier
+# no process has them open, so there is no carrier
 kind tap "1: DOWN"
 kind tun "1: DOWN"
 

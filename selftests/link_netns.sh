@@ -14,7 +14,7 @@ need_link_type "$LINK_TYPE"
 A=$(node_name a) B=$(node_name b) C=$(node_name c) D=$(node_name d)
 LINKS=("$(node_name p)" "$(node_name q)" "$(node_name r)" "$(node_name s)")
 
-# sockets NETNS: how many RoCEv2 has there, one for each IP version
+# sockets NETNS: the number of RoCEv2 sockets there, one for each IP version
 sockets() { in_ns "$1" ss -Huln sport = :4791 | wc -l; }
 sockets_are() { is "$(sockets "$1")" "$2"; }
 sees() { in_ns "$1" rdma link show "$2/1" >/dev/null 2>&1; }
@@ -24,13 +24,13 @@ opens_not() { ! opens "$@"; }
 in_sysfs() { in_ns "$1" test -e "/sys/class/infiniband/$2"; }
 no_netns() { ! ip netns list | grep -qw "$1"; }
 
-# Refused while another namespace lives, and those that were deleted take a moment
+# Refused while another namespace exists, and deleted namespaces take a moment to go
 netns_mode() { rdma system set netns "$1" 2>/dev/null; }
 back_to_shared() { within 20 netns_mode shared; }
 
 # -- sockets
 
-# pair NS1 NS2 LINK1 LINK2: as topology_veth, but each pair has the addresses of all others
+# pair NS1 NS2 LINK1 LINK2: as topology_veth, but all pairs have the same addresses
 pair() { ns_add "$1" && ns_add "$2" && veth_add "$1" "$2" 1500 && link_add "$3" veth0 "$1" && link_add "$4" veth0 "$2"; }
 
 MARK=${#TAP_CLEANUP[@]}
@@ -62,7 +62,7 @@ apart() {
 	is "$(received "${LINKS[2]}")" "$before2" && is "$(received "${LINKS[3]}")" "$before3"
 }
 
-# at_once: both pairs have traffic, and each gets its own
+# at_once: both pairs have traffic, and each receives its own
 at_once() {
 	local first second
 	traffic server client ib_write_bw -s 4096 -D 2 || return
@@ -90,7 +90,7 @@ else
 	not_ok "links on two veth pairs"
 fi
 
-# -- the netdev goes elsewhere, and its link does not go along
+# -- the netdev is moved, and its link does not go with it
 
 check "move the netdev" ip -n "$A" link set veth0 netns "$C" name moved0
 check "its link is gone" within 20 sees_not "" "${LINKS[0]}"
@@ -99,7 +99,7 @@ ip -n "$C" link set moved0 up
 check "a link on it where it is now" link_add "${LINKS[0]}" moved0 "$C"
 check "with the sockets that are there" sockets_are "$C" 2
 
-# -- a namespace goes, and takes its netdevs and links along; those of veth their peers, too
+# -- a namespace is deleted with its netdevs and links; veth's peers are deleted, too
 
 check "delete a namespace with two links" ip netns del "$C"
 for link in "${LINKS[@]}"; do check "$link is gone" within 20 sees_not "" "$link"; done
@@ -108,7 +108,7 @@ clean_up "$MARK"
 
 # -- exclusive: a namespace has its own devices only
 
-# works_in NETNS: the device is there, and its netdev here. Its GID table is not to be seen from here
+# works_in NETNS: the device is there, and its netdev in the test's namespace. Its GID table is not visible from there
 works_in() {
 	local end
 	for end in server client; do
@@ -120,7 +120,7 @@ works_in() {
 
 not_in_sysfs() { ! in_sysfs "$@"; }
 
-# Its namespace goes, and it comes back
+# Its namespace is deleted, and the device returns
 left_alone() { ip netns del "$B" && within 20 sees "" "${LINKS[0]}"; }
 
 deleted_there() { rdma dev set "${LINKS[0]}" netns "$A" && link_del "${LINKS[0]}" "$A"; }
@@ -165,16 +165,16 @@ else
 	check "its sockets are there" sockets_are "$A" 2
 	check "and not here" sockets_are "" 0
 	check "the namespace goes" ip netns del "$A"
-	# the name is the system's, so it can be had again when the link is really gone
+	# the name belongs to the system, so it is free again only when the link is really gone
 	ip link add dummy3 up type dummy && on_exit ip link del dummy3
 	check "and its link: the name is free" within 20 link_add "${LINKS[1]}" dummy3
 	link_del "${LINKS[1]}"
 fi
 clean_up "$MARK"
 
-# -- the device and its netdev are moved at once: who tells of the netdev does not find the device
+# -- the device and its netdev are moved at once: the handler of the netdev's event does not find the device
 
-# move_both DELAY: and then the name is free again, since the link went, and the netdev's first namespace can end
+# move_both DELAY: afterwards the name is free again, because the link is gone, and the netdev's first namespace can end
 move_both() {
 	local mark=${#TAP_CLEANUP[@]} at="" status=0
 	ns_add "$A" && ns_add "$B" && ip -n "$A" link add dummy4 up type dummy || status=1

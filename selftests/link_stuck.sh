@@ -3,8 +3,8 @@
 # nodes: 1
 # timeout: 200
 #
-# Two links of one namespace. The queue of one takes a byte a millisecond, and is filled until its sender has to wait:
-# the other link goes on as before. What is in the queue then outlives its sender, its link and the module
+# Two links of one namespace. The queue of one sends a byte a millisecond, and is filled until its sender has to wait:
+# the other link works as before. Then the packets in the queue outlive their sender, its link and the module
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -13,7 +13,7 @@
 need_link_type "$LINK_TYPE"
 SRV=$(node_name srv) CLI=$(node_name cli)
 
-# second_veth: veth1 beside veth0, with a link on each end
+# second_veth: make veth1 beside veth0, with a link on each end
 second_veth() {
 	ip -n "$SRV" link add veth1 type veth peer name veth1 netns "$CLI" || return
 	ip -n "$SRV" -batch - <<-END &&
@@ -31,7 +31,7 @@ second_veth() {
 		side stuck_client "$(node_name cs)" "$CLI" 10.2.0.2 fd02::2
 }
 
-# The other IP version has a budget of its own; and whoever waits is not woken for that
+# The other IP version has a budget of its own; senders that wait for the first budget are not woken for it
 over_v6() {
 	local before
 	before=$(counter "$(node_name cs)" tx_backpressure)
@@ -40,11 +40,11 @@ over_v6() {
 
 waits_for_room() { [ "$(counter "$(node_name cs)" tx_backpressure)" -gt 0 ]; }
 
-# How many bytes the queue holds
+# The number of bytes in the queue
 backlog() { tc -n "$CLI" -s -j qdisc show dev veth1 parent 1:3 | grep -oP '"backlog":\K[0-9]+'; }
 is_full() { [ "$(backlog)" -gt 1000000 ] || { echo "in the queue: $(backlog) bytes"; return 1; }; }
 
-# Until the sender has met the end of what it may have in the stack. Only bulk traffic goes through that queue
+# Wait until the sender has used up its send budget. Only bulk traffic goes through that queue
 fill_queue() {
 	traffic stuck_server stuck_client ib_send_bw -c UD -s 1024 -D 60 --tclass=8 &&
 		tc -n "$CLI" qdisc add dev veth1 root handle 1: prio &&

@@ -4,15 +4,15 @@
 # nodes: 1
 # timeout: 200
 #
-# Packets that two links exchange when there is more below them than a cable: VLAN, macvlan, bridge, bond; and VLANs on
-# the links' own netdevs, whose addresses are GIDs of theirs, also with rdma_rxe at the other end
+# Packets between two links over more than a cable: VLAN, macvlan, bridge, bond; and VLANs on the links' own netdevs,
+# whose addresses become GIDs of the links, also with rdma_rxe at the other end
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
 
 need_link_type "$LINK_TYPE"
 
-# raise KIND NETNS HOST: a netdev top0 on veth0, with addresses that no other has
+# raise KIND NETNS HOST: make a netdev top0 on veth0, with addresses that no other has
 raise() {
 	local ip=(ip ${2:+-n "$2"})
 	case $1 in
@@ -40,7 +40,7 @@ sides() {
 
 received() { in_ns "$1" cat /sys/class/net/top0/statistics/rx_bytes; }
 
-# exchanged FAMILY: data, all of it by top0
+# exchanged FAMILY: data is exchanged, and all of it goes through top0
 exchanged() {
 	local ns=${SIDE_NS[server]} before
 	before=$(received "$ns")
@@ -56,11 +56,11 @@ data() {
 S=$(node_name s) C=$(node_name c) SNS=$(node_name srv) CNS=$(node_name cli)
 MARK=${#TAP_CLEANUP[@]}
 
-# on KIND: the links are on it
+# on KIND: the links are on netdevs of that kind
 on() {
 	local ns
 	ns_add "$SNS" && ns_add "$CNS" && veth_add "$SNS" "$CNS" 1500 || return
-	# nor does veth0 say that it has the address of a macvlan on it
+	# veth0's link must not have the address of a macvlan on veth0
 	for ns in "$SNS" "$CNS"; do in_ns "$ns" sysctl -qw net.ipv4.conf.all.arp_ignore=1; done
 	raise "$1" "$SNS" 1 && raise "$1" "$CNS" 2 || return
 	link_add "$S" top0 "$SNS" && link_add "$C" top0 "$CNS"
@@ -78,7 +78,7 @@ for kind in vlan macvlan bridge bond; do
 	clean_up "$MARK"
 done
 
-# below TYPE TYPE: the links are on what the VLANs are on
+# below TYPE TYPE: the links are on the netdevs below the VLANs
 below() {
 	topology_veth 1500 "$@" && raise vlan "${SIDE_NS[server]}" 1 && raise vlan "${SIDE_NS[client]}" 2 || return
 	sides "${SIDE_DEV[server]}" "${SIDE_NS[server]}" "${SIDE_DEV[client]}" "${SIDE_NS[client]}"

@@ -3,7 +3,7 @@
 # nodes: 1
 # timeout: 60
 #
-# A region with windows bound to it cannot be deregistered, and everything that tells why does: softmrdv.h by way of
+# A region with bound windows cannot be deregistered, and everything that reports why does so: softmrdv.h through
 # softmr-mr, rdma resource, the counter, the tracepoint
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
@@ -13,7 +13,7 @@
 need_link_type "$LINK_TYPE"
 TRACE=/sys/kernel/tracing/instances/mr_windows$NODE
 
-# How many deregistrations the device has refused
+# The number of deregistrations that the device has refused
 refused() { counter "$DEV" mr_dereg_refused; }
 
 # demo OPTION...: its output is in $WORK/demo
@@ -30,7 +30,7 @@ listed() {
 	done
 }
 
-# resource_says N: "rdma resource" counted so many windows of our region, while they were bound
+# resource_says N: "rdma resource" showed that many bound windows of our region
 resource_says() {
 	LKEY=$(sed -n 's/.*lkey \(0x[0-9a-f]*\)$/\1/p' "$WORK/demo")
 	tr '\n' ' ' <"$WORK/resource" | sed 's/ dev /\n&/g' | grep -E " lkey ${LKEY:?} .* drv_windows $1 " ||
@@ -41,7 +41,7 @@ refused_more() { is "$(refused)" $((BEFORE + $1)); }
 
 trace_on() { mkdir "$TRACE" && on_exit rmdir "$TRACE" && echo 1 >"$TRACE/events/softmr/smr_dereg_busy/enable"; }
 
-# traced N: the refusal was, with N windows, and the first of them is one that softmr-mr lists
+# traced N: the tracepoint recorded the refusal with N windows, and softmr-mr lists the first of them
 traced() {
 	local rkey
 	rkey=$(sed -nE "s/.*smr_dereg_busy: lkey=$LKEY windows=$1 first_rkey=(0x[0-9a-f]+)\$/\1/p" "$TRACE/trace")

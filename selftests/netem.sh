@@ -20,7 +20,7 @@ impair() {
 	done
 }
 
-# What the network did must have been noticed, or the test has tested nothing
+# The devices' counters must show the impairment, or the test has tested nothing
 noticed() {
 	local total=0 name dev
 	for name in out_of_sequence duplicate_requests retransmits rx_bad_icrc; do
@@ -35,8 +35,8 @@ rc_data() {
 	SMR_DEV=${SIDE_DEV[server]} SMR_DEV2=${SIDE_DEV[client]} timeout 60 "$(dirname "$0")/rc_data" "$@"
 }
 
-# Either side of ibv_rc_pingpong goes when it has what it wants. If the acknowledge of the other's last message was
-# lost, nobody is left to repeat it, and that request fails, as it must, although all the data has arrived
+# Either side of ibv_rc_pingpong exits when it has received everything. If the acknowledge of the other's last message
+# was lost, nobody is left to repeat it. Then that request fails, as it must, although all data has arrived
 left_alone() {
 	local out failed=0 done=0
 	for out in "$SERVER_OUT" "$CLIENT_OUT"; do
@@ -71,7 +71,7 @@ runs() {
 	fi
 }
 
-# What is one GSO packet is impaired as one: without, each packet is by itself
+# netem impairs a GSO packet as one. Without GSO, each packet is impaired by itself
 for side in server client; do
 	in_ns "${SIDE_NS[$side]}" ethtool -K veth0 tx-udp-segmentation off >/dev/null
 done
@@ -83,7 +83,7 @@ runs "corruption" corrupt 1%
 runs "all of it" delay 300us reorder 95% loss 1% duplicate 2% corrupt 1%
 if [ -x "$(dirname "$0")/rc_data" ]; then
 	check "all of it: every byte" rc_data -v v4_1024
-	# without those that send hundreds of messages one by one: each loss at an end takes a time-out
+	# without the tests that send hundreds of messages one by one: each loss at the end of a message costs a timeout
 	check "all of it: every completion" rc_data -V v6 -V wr_api -T lists_of_write -T lists_of_read \
 		-T receive_longer_than_message -T inline_data -f rc
 fi

@@ -5,9 +5,9 @@
 # nodes: 1
 # timeout: 150
 #
-# NFS over RDMA, versions 3 and 4.2: the kernel's own server and client. What is written is what is read and what the
-# server has, on the same-host and the wire path, when packets are lost, and when the link goes and comes meanwhile.
-# (User-Mode Linux is built without NFS.)
+# NFS over RDMA, versions 3 and 4.2: the kernel's own server and client. The client reads what it has written, and the
+# server has the same, on the same-host and the wire path, when packets are lost, and when the link is removed and made
+# again meanwhile. (User-Mode Linux is built without NFS.)
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -18,7 +18,7 @@ need_link_type "$LINK_TYPE"
 nfs_have || skip_all "there is no NFS over RDMA here"
 MNT=$WORK/mnt
 
-# In sizes that go inline, by one chunk, and by several; and the server has the same
+# In sizes that are sent inline, by one chunk, and by several; the server has the same
 files() {
 	local file
 	nfs_write_read "$MNT" small 4 4096 && nfs_write_read "$MNT" middle 256 65536 && nfs_write_read "$MNT" large 2048 1048576 ||
@@ -28,7 +28,7 @@ files() {
 	done
 }
 
-# By way of the page cache: written together, and read again when the cache has gone
+# Through the page cache: written together, and read again after the cache was dropped
 cached() {
 	cp "$WORK/data.large" "$MNT/cached" && sync -f "$MNT/cached" && cmp "$NFS_ROOT/cached" "$WORK/data.large" || return
 	echo 3 >/proc/sys/vm/drop_caches
@@ -53,9 +53,8 @@ not_running() { ! kill -0 "$1" 2>/dev/null; }
 
 write_torn() { dd if="$WORK/data.large" of="$MNT/torn" bs=65536 oflag=direct status=none; }
 
-# A hard mount waits for as long as there is no link, and then goes on. Only where the link goes while the client connects
-# anew, between two steps of that, does the client give the process what rdma_connect() says of it: that write is done
-# once more
+# A hard mount waits while there is no link, and then goes on. But if the link is removed while the client reconnects,
+# between two steps of that, the client returns rdma_connect()'s error to the process: then that write is repeated
 link_comes_back() {
 	local pid dev=${SIDE_DEV[server]}
 	(for ((i = 0; i < 50; i++)); do write_torn || write_torn || exit; done) &

@@ -3,7 +3,7 @@
 # nodes: 1
 # timeout: 60
 #
-# The node description: it can be written, which rdma-ndd does so that people know the host by it
+# The node description can be written; rdma-ndd does so, so that people know the host by it
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -17,7 +17,7 @@ reads() { is "$(<"$FILE")" "$1"; }
 writes() { printf %s "$1" >"$FILE" && reads "${2-$1}"; }
 goes_on() { ibv_devinfo -d "${SIDE_DEV[server]}" >/dev/null && reads "$1"; }
 
-# It is nobody else's to write
+# Only root may write it
 # shellcheck disable=SC2016 # expanded by the other shell
 refuses_a_user() { ! setpriv --reuid 65534 --clear-groups sh -c 'echo mine >"$1"' sh "$FILE" 2>/dev/null && reads "$1"; }
 

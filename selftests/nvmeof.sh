@@ -5,11 +5,11 @@
 # nodes: 1
 # timeout: 240
 #
-# NVMe over RDMA: the kernel's own target and host, whose memory is fast-registered. What is written is what is read
-# and what the disk has, on the same-host and the wire path, when packets are lost, and until the link goes.
-# Lockdep does not prove locking meanwhile: now and then the target is sent a command before it is told that the connection
-# stands, and then it takes nvmet_config_sem within rdma_cm's handler_mutex, of another rdma_cm id than where it has them
-# the other way round.
+# NVMe over RDMA: the kernel's own target and host, whose memory is fast-registered. The host reads what it has written,
+# and the disk has the same, on the same-host and the wire path, when packets are lost, and until the link is removed.
+# Lockdep is off meanwhile: now and then the target gets a command before it is told that the connection is established.
+# Then it takes nvmet_config_sem within rdma_cm's handler_mutex, of another rdma_cm id than where it takes them in the
+# other order.
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -25,10 +25,10 @@ if [ -e /proc/sys/kernel/prove_locking ]; then
 	on_exit sysctl -q kernel.prove_locking=1
 fi
 
-# A byte has to be at its place, so each place of the disk gets other bytes
+# Each place of the disk gets other bytes, so that misplaced bytes are noticed
 fill() { head -c $((CHUNK_KB * 1024)) /dev/urandom >"$WORK/data.$1"; }
 
-# write_read PART BLOCKSIZE: past both page caches
+# write_read PART BLOCKSIZE: with O_DIRECT at both ends
 write_read() {
 	local part=$1 bs=$2 n=$((CHUNK_KB * 1024 / $2)) at
 	at=$((part * n))
@@ -38,7 +38,7 @@ write_read() {
 		dd if=/dev/ram0 bs="$bs" skip="$at" count="$n" iflag=direct status=none | cmp - "$WORK/data.$part"
 }
 
-# Several at once, in sizes that are one page, several, and more than a command takes
+# Several at once, in sizes of one page, of several, and of more than a command can carry
 several() {
 	local bs pids=() pid status=0 part=0
 	for bs in 4096 65536 1048576; do
@@ -50,7 +50,7 @@ several() {
 	return "$status"
 }
 
-# What the network did must have been noticed, or the test has tested nothing
+# The devices' counters must show the impairment, or the test has tested nothing
 noticed() { [ "$(counter "${SIDE_DEV[server]}" retransmits)" -gt 0 ] || { rdma statistic show link "${SIDE_DEV[server]}"; return 1; }; }
 
 # session WHAT FAMILY ADDRESS
@@ -64,7 +64,7 @@ session() {
 	check "$what: the target ceases" port_down
 }
 
-# The link goes while the disk is being read and written
+# The link is removed while the disk is being read and written
 torn() {
 	local pid status
 	port_up v4 "$1" && connect "$1" || return
@@ -94,7 +94,7 @@ session "wire" v4 "${SIDE_V4[server]}"
 modprobe sch_netem 2>/dev/null
 if check "1 % of the packets are lost" tc qdisc replace dev lo root netem limit 10000 loss 1%; then
 	on_exit tc qdisc del dev lo root
-	# each command's last packet that is lost takes rdma_cm's time-out, 2 s
+	# a lost last packet of a command costs rdma_cm's timeout, 2 s
 	CHUNK_KB=1024
 	session "loss" v4 "${SIDE_V4[server]}"
 	check "loss: the device noticed" noticed

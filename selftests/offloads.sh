@@ -3,7 +3,7 @@
 # nodes: 1
 # timeout: 60
 #
-# Whatever netdevs can do of the work or cannot, what was sent in order arrives in order
+# Whatever offloads the netdevs have, packets arrive in the order in which they were sent
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -11,8 +11,8 @@
 need_link_type "$LINK_TYPE"
 have ethtool || skip_all "no ethtool"
 
-# offloads FEATURE on|off...: at both ends. GRO keeps what it has joined for a while, as it does where packets come in
-# bursts: what follows can overtake it
+# offloads FEATURE on|off...: at both ends. GRO holds joined packets for a while, as it does where packets arrive in
+# bursts: later packets could overtake them
 offloads() {
 	local side
 	for side in server client; do
@@ -31,8 +31,8 @@ in_order() {
 	done
 }
 
-# The last packet of a message goes with others, or by itself, one too many for 64 KiB with headers. A message at a time,
-# so that no queue overflows
+# The last packet of a message travels with others or alone; the messages have one packet more than fits into 64 KiB
+# with headers. One message at a time, so that no queue overflows
 for mtu in 1500 9000; do
 	try_veth "$mtu" || continue
 	for tx in "tx on tx-udp-segmentation on" "tx on tx-udp-segmentation off" "tx off tx-udp-segmentation off"; do

@@ -14,12 +14,12 @@ need_link_type "$LINK_TYPE"
 RETRY_EXC="Failed status 12"
 FLUSHED="Failed status 5"
 
-# kill_one VICTIM SURVIVOR PROGRAM OPTION...: the survivor, which sends, must end by itself, because of an error
+# kill_one VICTIM SURVIVOR PROGRAM OPTION...: the survivor, which sends, must exit by itself because of an error
 # completion
 kill_one() {
 	local victim=$1 survivor=$2 SERVER CLIENT
 	shift 2
-	# 4 ms until it asks again
+	# timeout 4 ms
 	traffic server client "$@" -D 60 -u 10 || return
 	local -A base=([server]=$SERVER [client]=$CLIENT)
 	within 10 has_sent "${SIDE_DEV[$survivor]}" || { echo "no traffic"; return 1; }
@@ -40,7 +40,7 @@ sent_bytes() {
 	rdma statistic show link "$1" | awk '/tx_bytes|local_bytes|sent_pkts/ { s += $2 } END { print s + 0 }'
 }
 
-# has_sent DEVICE: and goes on sending
+# has_sent DEVICE: it has sent, and still sends
 has_sent() {
 	local before
 	before=$(sent_bytes "$1")

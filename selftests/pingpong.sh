@@ -10,7 +10,7 @@
 
 need_link_type "$LINK_TYPE"
 
-# None at all, around a packet's, and large; or just these
+# Sizes: 0, around the path MTU, and large; or those that are given
 sizes() {
 	local where=$1 family=$2 size list=("${@:3}")
 	[ "${#list[@]}" != 0 ] || list=(0 1 4096 4097 65536 1048576)
@@ -40,7 +40,7 @@ variants() {
 	fi
 }
 
-# The buffer is paged on demand, by itself or as part of the whole address space, prefetched or not
+# The buffer is paged on demand, as its own region or as part of the implicit one, prefetched or not
 on_demand() {
 	local where=$1 implicit='' kind
 	has_odp "${SIDE_DEV[server]}" || { skip "$where: on demand" "the device cannot"; return; }

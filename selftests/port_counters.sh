@@ -3,8 +3,8 @@
 # nodes: 1
 # timeout: 60
 #
-# The port's counters, as sysfs shows them and as the performance management agent answers: what has passed the port,
-# in words of four octets, and nothing else
+# The port's counters, in sysfs and in the answer of the performance management agent: they count the packets of the
+# port, in words of four octets, and nothing else
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -19,7 +19,7 @@ sample() {
 	XMIT_PACKETS=$(port_counter "$1" port_xmit_packets) RCVD_PACKETS=$(port_counter "$1" port_rcv_packets)
 }
 
-# between BYTES WORDS: as many words as that many bytes of payload take with the headers of their packets
+# between BYTES WORDS: WORDS is what BYTES of payload take with the headers of their packets
 between() {
 	echo "$2 words for $1 bytes"
 	[ "$2" -ge $(($1 / 4)) ] && [ "$2" -le $(($1 * 3 / 10)) ]
@@ -33,7 +33,7 @@ counts() {
 	pingpong server client v4 -s 5000 -n 200 -m 1024 -c || return
 	sample "$dev"
 	between $((200 * 5000)) $((XMIT - xmit)) && between $((200 * 5000)) $((RCVD - rcvd)) || return
-	# five for each message, and no more acknowledges than messages
+	# five packets for each message, and no more acknowledges than messages
 	xmit=$((XMIT_PACKETS - xmit_packets)) rcvd=$((RCVD_PACKETS - rcvd_packets))
 	echo "packets: $xmit and $rcvd"
 	[ "$xmit" -ge 1000 ] && [ "$xmit" -le 1300 ] && [ "$rcvd" -ge 1000 ] && [ "$rcvd" -le 1300 ]
@@ -46,7 +46,7 @@ as_the_device_says() {
 		is "$XMIT_PACKETS" "$(counter "$dev" tx_packets)" && is "$RCVD_PACKETS" "$(counter "$dev" rx_packets)"
 }
 
-# What never leaves the host does not pass the port
+# Messages that stay on the host are not counted
 nothing() {
 	local dev=${SIDE_DEV[server]}
 	sample "$dev"

@@ -5,8 +5,8 @@
 # nodes: 1
 # timeout: 400
 #
-# softmr and the kernel's rdma_rxe, each being server and client in turn, by all that ibv_rc_pingpong and perftest do
-# between two of softmr (interop_rxe.sh looks closer, and is quicker)
+# softmr and the kernel's rdma_rxe, each as server and as client, by all runs of ibv_rc_pingpong and perftest that the
+# tests between two softmr devices do (interop_rxe.sh looks closer, and is quicker)
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
 # shellcheck source=selftests/lib/perftest.sh
@@ -17,7 +17,7 @@
 need_link_type "$LINK_TYPE"
 need_link_type rxe
 
-# Not with 0 bytes: rdma_rxe registers no MR of that length
+# Not with 0 bytes: rdma_rxe cannot register an MR of that length
 pingpongs() {
 	local family size
 	for family in v4 v6; do

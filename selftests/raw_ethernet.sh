@@ -4,21 +4,22 @@
 # nodes: 1
 # timeout: 200
 #
-# perftest's programs for Ethernet frames, between two network namespaces; and the link, the netdev, the namespace go
-# while they run
+# perftest's programs for Ethernet frames, between two network namespaces; and the link, the netdev, the namespace are
+# removed while they run
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
 
 need_link_type "$LINK_TYPE"
 
-# What each side sends is for the other's netdev
+# Each side sends to the other's netdev
 macs() {
 	MAC_S=$(in_ns "${SIDE_NS[server]}" cat /sys/class/net/veth0/address) &&
 		MAC_C=$(in_ns "${SIDE_NS[client]}" cat /sys/class/net/veth0/address)
 }
 
-# server PROGRAM OPTION...: these programs do not talk to each other, so it has to say when its rule is there
+# server PROGRAM OPTION...: these programs do not talk to each other, so the server's output shows when its rule is
+# there
 server() {
 	start server job 60 "${SIDE_NS[server]}" stdbuf -oL "$1" --server -d "${SIDE_DEV[server]}" -B "$MAC_S" \
 		-E "$MAC_C" "${@:2}"
@@ -29,7 +30,7 @@ server() {
 	return 1
 }
 
-# ran BASE: to its end. On a busy machine the programs may fail to measure the clock, and report nothing
+# ran BASE: it has run to its end. On a busy machine the programs may fail to measure the clock, and report nothing
 ran() {
 	[ "$(<"$1.rc")" = 0 ] || grep -qE 'Correlation coefficient|Conflicting CPU frequency' "$1.out" && return
 	cat "$1.out"
@@ -64,7 +65,7 @@ take_netns() { limited ip netns del "$NS"; }
 take_netdev_away() { limited ip -n "$NS" link set veth0 netns 1 && ip link del veth0; }
 no_link() { ! rdma link show "$1/1" >/dev/null 2>&1; }
 
-# What still runs (perftest does not look at events) must go when it is told to
+# Programs that still run (perftest ignores events) must exit on a signal
 end_side() {
 	ended "$2" || stop "$1" "$2"
 	within 10 ended "$2" && return
@@ -73,8 +74,8 @@ end_side() {
 	return 1
 }
 
-# round HOW: while frames come; rules are in place on both sides. Processes stay where we are, so that nothing but
-# the link keeps a namespace
+# round HOW: while frames arrive, with rules on both sides. Processes stay in the test's namespace, so that only the
+# link keeps the other one
 round() {
 	local clientbase status=0
 	topology_veth 1500 && macs || return

@@ -5,14 +5,14 @@
 # timeout: 240
 # boot: kmemleak
 #
-# rdma-core's own tests, as Debian ships them: all modules but the vendors', each in a process of its own. What they
-# skip, and where, is on a list in Documentation/conformance.rst
+# rdma-core's own tests, as Debian ships them: all modules but the vendors', each in a process of its own.
+# Documentation/conformance.rst lists what they skip, and where
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
 
 SUITE=/usr/share/doc/rdma-core/tests
-# Whose devices the other modules are for
+# The vendors whose devices the other modules are for
 VENDORS='bnxt_re|cuda|efa|efadv|hns|irdma|mana|mlx4|mlx5'
 # The release of rdma-core, and how many are to pass: the older ones have fewer
 RELEASE=$(readlink -f /usr/lib/*/libibverbs.so.1 | sed 's/.*\.so\.1\.[0-9]*\.//')
@@ -48,7 +48,7 @@ list_of_skips() {
 	[ "${#SKIPS[@]}" -gt 0 ]
 }
 
-# may_skip TEST: and mark its row
+# may_skip TEST: mark the row that allows it
 may_skip() {
 	local pattern
 	for pattern in "${!SKIPS[@]}"; do
@@ -71,7 +71,7 @@ count_verdicts() {
 	done
 }
 
-# What is skipped no longer is to go from the list
+# A row whose test is not skipped any more must be removed
 no_row_too_many() {
 	local pattern status=0
 	for pattern in "${!SKIPS[@]}"; do

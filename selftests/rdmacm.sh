@@ -4,8 +4,8 @@
 # timeout: 240
 # boot: kmemleak
 #
-# Connections by rdma_cm, reliable ones and datagrams, by the programs of rdmacm-utils; on one host, and between
-# namespaces; and many of them one after the other
+# Connections and datagrams by rdma_cm, with the programs of rdmacm-utils; on one host, and between namespaces; and many
+# connections one after the other
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -16,7 +16,7 @@ need_link_type "$LINK_TYPE"
 have rping || skip_all "rdmacm-utils are not installed"
 modprobe rdma_ucm || skip_all "this kernel has no rdma_ucm"
 
-# What there is of each kind on both devices
+# The number of objects of each kind on both devices
 objects() { rdma resource show "${SIDE_DEV[server]}" && rdma resource show "${SIDE_DEV[client]}"; }
 objects_are() { [ "$(objects)" = "$1" ]; }
 
@@ -32,7 +32,7 @@ many() {
 
 connected() { in_ns "${SIDE_NS[client]}" rdma resource show cm_id | grep -q 'state CONNECT '; }
 
-# The link goes while two programs are connected by it; they are told, and do not hold it up
+# The link is removed while two programs are connected over it; they get an event, and do not delay the removal
 link_goes() {
 	local server client status=0
 	start server job 60 "${SIDE_NS[server]}" rping -s -a "$SERVER_IP"

@@ -4,8 +4,8 @@
 # timeout: 240
 # boot: kmemleak
 #
-# The link, the netdev, the namespace, the module go while traffic runs: nothing hangs, applications are told, memory
-# comes back, and it all can be made again
+# The link, the netdev, the namespace, the module are removed while traffic runs: nothing hangs, applications are told,
+# memory comes back, and it all can be made again
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -13,8 +13,8 @@
 need_link_type "$LINK_TYPE"
 FATAL=IBV_EVENT_DEVICE_FATAL
 
-# Processes stay where we are, so that nothing but the link keeps a namespace: they meet by TCP at 127.0.0.1. The devices
-# can be reached from here as long as namespaces share them.
+# Processes stay in the test's namespace, so that only the link keeps the other one. They connect by TCP at 127.0.0.1.
+# The devices can be used from here as long as namespaces share them.
 build() {
 	topology_veth 1500 || return
 	SNS=${SIDE_NS[server]}
@@ -41,7 +41,7 @@ got_fatal_event() {
 	within 10 grep -q "$FATAL" "$WORK/watch.$1" || { echo "no event on $1:"; cat "$WORK/watch.$1"; return 1; }
 }
 
-# What still runs (perftest does not look at events, ibv_asyncwatch goes on after one) must go when it is told to
+# Programs that still run must exit on a signal: perftest ignores events, and ibv_asyncwatch goes on after one
 end_traffic() {
 	local side base pid status=0
 	for side in server client; do
@@ -73,7 +73,7 @@ take_link() { limited rdma link del "${SIDE_DEV[server]}"; }
 take_netdev() { limited ip -n "$SNS" link del veth0; }
 take_netns() { limited ip netns del "$SNS"; }
 
-# round HOW: with traffic; and then the same link can be made again and works
+# round HOW: with traffic; afterwards the same link can be made again, and works
 round() {
 	begin_traffic || return
 	"take_$1" || { echo "take_$1 failed"; return 1; }
@@ -96,7 +96,7 @@ works() {
 	topology_veth 1500 && MEET_AT='' pingpong server client v4 -s 5000 -n 50 -c
 }
 
-# Available memory in KiB, when what is freed late has been freed
+# Available memory in KiB, when deferred frees are done
 available() {
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
@@ -108,7 +108,7 @@ memory_is_back() {
 	local now
 	now=$(available)
 	echo "$AVAILABLE KiB before, $now KiB now"
-	# KASAN keeps what was freed in quarantine, up to 1/32 of the memory
+	# KASAN keeps freed memory in quarantine, up to 1/32 of all memory
 	[ "$now" -gt $((AVAILABLE - $(awk '/^MemTotal/ { print $2 }' /proc/meminfo) / 24)) ]
 }
 
@@ -126,7 +126,7 @@ for round in link:3 netdev:2 netns:2; do
 done
 check "memory is back" memory_is_back
 
-# The module: it may refuse while it is in use, or take everything along
+# The module: rmmod may refuse while it is in use, or remove it with all links
 PROGRAM=(ib_write_bw -s 65536)
 check "traffic for rmmod" begin_traffic
 if limited rmmod "$LINK_MODULE" 2>"$WORK/rmmod"; then

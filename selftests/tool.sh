@@ -3,8 +3,8 @@
 # nodes: 1
 # timeout: 240
 #
-# softmr, the tool: what status and doctor say of real links, and of what is wrong; links that are made, refused,
-# listed and removed by it; persistent links without systemd; names that are kept
+# softmr, the tool: what status and doctor report of real links, and of problems; links that it makes, refuses, lists
+# and removes; persistent links without systemd; names that are kept
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -51,7 +51,7 @@ check "its keys" is "$(json_keys softmr link list --json)" "mtu name netdev pers
 check "it is not persistent" list_is "$A" persistent false
 check "rdma sees the same link" grep -q "^link $A/1 .* netdev $DUMMY" <(rdma link show)
 
-# -- doctor on a machine that is well
+# -- doctor on a machine without problems
 
 check "doctor is content" softmr doctor
 check "kernel" says kernel ok "has RDMA for programs" softmr
@@ -71,7 +71,7 @@ check "a netdev that is down" within 10 says link problem "$A is DOWN.*ip link s
 check "exit status" not softmr doctor
 ip link set "$DUMMY" up
 
-# pingpong_by INDEX: with the index that doctor advises
+# pingpong_by INDEX: with the GID index that doctor advises
 pingpong_by() {
 	ibv_rc_pingpong -d "$A" -g "$1" -p 18599 -n 20 >/dev/null &
 	within 10 grep -q ":48A7 " /proc/net/tcp /proc/net/tcp6 || return
@@ -81,7 +81,7 @@ within 10 link_is "$A" state ACTIVE
 within 10 link_is "$A" gids/10.1.0.1/netdev "$DUMMY"
 check "the index that doctor advises works" pingpong_by "$(link_of "$A" gid_index)"
 
-# -- what is refused, and why
+# -- refused commands, and their reasons
 
 check_error "the netdev has a link" "$DUMMY has the softmr link $A already.*softmr link del $A" softmr link add "$B" netdev "$DUMMY"
 check_error "the name is taken" "an RDMA device has that name" softmr link add "$A" netdev "$OTHER"
@@ -98,7 +98,7 @@ else
 	skip "a netdev that is not Ethernet" "this kernel has no ipip"
 fi
 
-# -- doctor on a machine that is not well
+# -- doctor on a machine with problems
 
 low_memlock() { prlimit --memlock="$1:$1" "${USER_NOBODY[@]}" softmr "${@:2}"; }
 with_64k() { low_memlock 65536 "$@"; }
@@ -106,7 +106,7 @@ with_8m() { low_memlock 8388608 "$@"; }
 check "an ordinary user who may lock 64 KiB" says memlock problem "64 KiB" with_64k
 check "8 MiB" says memlock warning "8192 KiB" with_8m
 
-# hiding FILE COMMAND...: with a file that is empty, or a directory that is
+# hiding FILE COMMAND...: run COMMAND while FILE is empty; it may be a directory
 hiding() {
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	unshare -m --propagation private sh -c '
@@ -125,7 +125,7 @@ check "status works without it" grep -q "^link  *$A on" <(without_lib status)
 check "no device nodes, as in a container" says devices problem "cannot open /dev/infiniband/uverbs.*--device=/dev/infiniband" \
 	without_nodes
 
-# nft may be there, and the kernel's part of it not
+# nft may be installed without the kernel's part of it
 if nft add table inet "$NS" 2>/dev/null; then
 	on_exit nft delete table inet "$NS"
 	nft add chain inet "$NS" in "{ type filter hook input priority 0; policy accept; }"

@@ -14,7 +14,7 @@
 
 need_link_type "$LINK_TYPE"
 modprobe rdma_ucm
-# two nodes may be one kernel, with one set of names
+# two nodes may share one kernel, with one set of names
 link_add "rdma$NODE" eth0 || not_ok "link on node $NODE"
 [ "$NODE" = 1 ] || agent_main
 

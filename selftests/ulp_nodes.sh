@@ -4,8 +4,8 @@
 # nodes: 2
 # timeout: 150
 #
-# NVMe and NFS over RDMA between two machines: node 2 has the disk and the files. What is written is what is read, and
-# what node 2 has; the same when 1 % of the packets are lost in each direction.
+# NVMe and NFS over RDMA between two machines: node 2 has the disk and the files. Node 1 reads what it has written, and
+# node 2 has the same; also when 1 % of the packets are lost in each direction.
 # shellcheck disable=SC2317 # what "check" and the agent call looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -21,7 +21,7 @@ modprobe sch_netem 2>/dev/null
 MNT=$WORK/mnt
 SIZE_KB=512
 
-# server_has SUM COMMAND...: that is what COMMAND prints there
+# server_has SUM COMMAND...: COMMAND prints SUM there
 server_has() { at server 30 "${@:2}" >"$WORK/has" && is "$(cut -d' ' -f1 "$WORK/has")" "$1"; }
 
 sum() { md5sum "$1" | cut -d' ' -f1; }
@@ -54,7 +54,7 @@ nfs() {
 
 loses() { tc qdisc replace dev eth0 root netem limit 10000 loss 1%; }
 
-# Sets RETRANSMITS to what both devices have sent again
+# Sets RETRANSMITS to the number of packets that both devices have retransmitted
 retransmits() {
 	at server 20 counter rdma2 retransmits >"$WORK/count" || return
 	RETRANSMITS=$(($(counter rdma1 retransmits) + $(<"$WORK/count")))
@@ -67,7 +67,7 @@ noticed() {
 	[ "$RETRANSMITS" -gt "$before" ]
 }
 
-# Trains of packets are lost as one, and there are few: it may take some more until any was
+# A train is lost as a whole, and there are few trains: repeat until one was lost
 noticed_at_last() {
 	local try
 	for try in {1..20}; do
@@ -82,7 +82,7 @@ server_up() { target_up && port_up v4 "$1" && nfs_server_up; }
 server_down() { port_down; target_down; nfs_server_down; }
 
 link_add "rdma$NODE" eth0 || not_ok "link on node $NODE"
-# after all that it may be asked to run
+# the agent must end after all commands
 [ "$NODE" = 1 ] || agent_main
 
 agent_find 2 || tap_done 1

@@ -10,7 +10,7 @@
 
 need_link_type "$LINK_TYPE"
 
-# Both sides say how many round trips they made
+# Both sides print the number of round trips
 # shellcheck disable=SC2317 # check calls it
 trips() {
 	local out
@@ -20,7 +20,7 @@ trips() {
 	done
 }
 
-# It reports its progress by test, and nothing at the end
+# It prints its progress, and nothing at the end
 # shellcheck disable=SC2317 # check calls it
 xsrq() { tool "$1" "$2" -g "$3" 60 ibv_xsrq_pingpong "${@:4}"; }
 

@@ -7,7 +7,7 @@ TOP=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=selftests/lib/tap.sh
 . "$TOP/selftests/lib/tap.sh"
 
-# questions HEADER: a C file that has the compiler write "struct.field offset size" for all there are
+# questions HEADER: print a C file from which the compiler makes "struct.field offset size" for all fields
 questions() {
 	python3 - "$1" <<-'END'
 		import re, sys
@@ -48,7 +48,7 @@ questions() {
 	END
 }
 
-# layout HEADER BITS: one line for each fact. The headers of the 64-bit libc will do, since no function is declared
+# layout HEADER BITS: a line for each field. The headers of the 64-bit libc suffice, because no function is declared
 layout() {
 	questions "$1" >"$WORK/q.c" || return
 	gcc "-m$2" -ffreestanding -S -o - -isystem "/usr/include/$(gcc -dumpmachine)" "$WORK/q.c" | sed -n 's/^[[:space:]]*@ //p'

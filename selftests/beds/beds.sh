@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The test beds themselves: exit statuses, guests that die, hang or never come up, and that nothing is
-# left behind. Runs on the host ("make test BED=host").
+# The test beds themselves: exit statuses; guests that die, hang or do not boot; and that nothing is left behind. Runs
+# on the host ("make test BED=host").
 # timeout: 600
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=selftests/lib/tap.sh
 . "$TOP/selftests/lib/tap.sh"
-export TMPDIR=$WORK # so that what a run leaves behind is seen
+export TMPDIR=$WORK # so that files that a run leaves behind are seen
 UML_FLAVOUR=checked # one that "make test" builds anyway
 
-# boot BED ARGS...: in place of this shell, so that a signal reaches it; it boots what was just built
+# boot BED ARGS...: replaces this shell, so that a signal reaches it; boots what was just built
 boot() {
 	case $1 in
 	qemu) exec "$TOP/scripts/qemu-boot.sh" --no-build "${@:2}" ;;
@@ -17,7 +17,7 @@ boot() {
 	esac
 }
 
-# expect DESCRIPTION STATUS PATTERN BED ARGS...: what the run returns, and what its output has
+# expect DESCRIPTION STATUS PATTERN BED ARGS...: the run has this exit status, and its output matches
 expect() {
 	local what=$1 status=$2 pattern=$3 s=0
 	shift 3
@@ -26,13 +26,13 @@ expect() {
 	report $? "$what"
 }
 
-# Processes that were given our TMPDIR, and files in it other than this test's own
+# Processes that were given our TMPDIR, and files in it that are not this test's own
 leftovers() {
 	env -u TMPDIR grep -lsF "TMPDIR=$WORK" /proc/[0-9]*/environ
 	find "$WORK" -mindepth 1 ! -name out ! -name left
 }
 
-# wait_for TEXT: until a run that goes on has said so
+# wait_for TEXT: until the output of a run in the background has it
 wait_for() {
 	local tries
 	for ((tries = 0; tries < 600; tries++)); do
@@ -65,7 +65,7 @@ IN_GUEST='ping -c1 -W5 fd00::1 && ping -c1 10.0.0.1 && echo "node $NODE of $NODE
 REACH_THE_OTHER='for i in 1 2 3 4 5; do ping -c1 -W2 fd00::$((3 - NODE)) && break; done
 	exit $((NODE == 2 ? 2 : 0))'
 
-# What a person types on a terminal, to the shell of the first of two nodes; script(1) is the terminal
+# What a person types at the shell of the first of two nodes; script(1) is the terminal
 typed() {
 	local bed=$1 s=0 keys
 	case $bed in
@@ -85,7 +85,7 @@ typed() {
 	report $? "$bed: a shell on the first of two nodes, and its end is that of the run"
 }
 
-# making_interrupted: what an image is made in goes, too, when its making is ended
+# making_interrupted: the directory in which an image is made is removed, too, if the script is ended
 making_interrupted() {
 	local cache=$WORK/cache pid tries
 	mkdir -p "$cache"

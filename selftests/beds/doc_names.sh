@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The pages of Documentation name what the code has, and scripts/doc-names would notice a name that the code has lost.
+# The names on the pages of Documentation are in the code, and scripts/doc-names notices a name that is not.
 # timeout: 60
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=selftests/lib/tap.sh

@@ -9,7 +9,7 @@ set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/../../scripts/lib/all.sh"
 COUNT=0 FAILED=0
-# beside the source, so that a copy of it can be links
+# beside the source, so that it can be copied as links
 mkdir -p "$CACHE" "$BUILD/image"
 WORK=$(mktemp -d "$CACHE/tmp.export.XXXXXX")
 CORE=$BUILD/image/export-core
@@ -21,8 +21,8 @@ EXPORT=("$TOP/scripts/export" -m 'A Tester <tester@example.org>')
 trap 'rm -rf "$WORK" "$CORE" "$CORE-build"' EXIT
 trap 'exit 143' INT TERM
 
-# report DESCRIPTION COMMAND...: it succeeds. A function is called in a condition, where "set -e" is off: "&&" joins its
-# commands.
+# report DESCRIPTION COMMAND...: COMMAND must succeed. If it is a function, it is called in a condition, where "set -e"
+# is off: so its commands are joined by "&&".
 report() {
 	local what=$1 status=0
 	shift
@@ -37,7 +37,7 @@ report() {
 	return "$status"
 }
 
-# refused PATTERN COMMAND...: it fails and says PATTERN
+# refused PATTERN COMMAND...: COMMAND fails, and its output matches PATTERN
 refused() {
 	local pattern=$1
 	shift
@@ -53,7 +53,7 @@ prepare() {
 	mkdir "$OUT" && KCONFIG_ALLCONFIG=$TOP/scripts/export.d/ask.config kernel allnoconfig && kernel modules_prepare
 }
 
-# nothing WHERE PATTERN: no file has it
+# nothing WHERE PATTERN: no file has a match
 nothing() { ! grep -rnE "$2" "$1"; }
 
 untouched() { refused "$1" "${EXPORT[@]}" kernel "$2" && [ "$(find "$2" -type f | wc -l)" = "$3" ]; }
@@ -78,7 +78,7 @@ checkpatch() {
 	! grep -vE '/trace\.h:[0-9]+: CHECK:(OPEN_ENDED_LINE|PARENTHESIS_ALIGNMENT)' "$WORK/checkpatch"
 }
 
-# configured WHAT OPTION...: scripts/config with these options leaves softmr as WHAT
+# configured WHAT OPTION...: after scripts/config with these options, softmr's setting is WHAT
 configured() {
 	local what=$1
 	shift
@@ -86,7 +86,7 @@ configured() {
 	grep -x "CONFIG_INFINIBAND_SOFTMR=$what" "$OUT/.config" || { grep SOFTMR "$OUT/.config"; return 1; }
 }
 
-# All of its objects, and what the compiler says of them is an error
+# All of its objects are compiled; a warning is an error
 compiled() {
 	local source
 	find "$OUT/$DRIVER" -name '*.o' -delete

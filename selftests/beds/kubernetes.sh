@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# ci/kubernetes: the manifests fit together, and a guest that plays the node finds what they are about.
+# ci/kubernetes: the manifests fit together, and a guest that acts as the node has what they refer to.
 # short: none
 # timeout: 300
 # shellcheck disable=SC2317 # functions are called through check
@@ -10,7 +10,7 @@ set -uo pipefail
 # shellcheck source=selftests/lib/tap.sh
 . "$TOP/selftests/lib/tap.sh"
 
-# What one file says and another one means
+# Names in one file that another file refers to
 consistent() {
 	python3 - "$TOP/ci/kubernetes" <<-'EOF'
 		import json, os, re, sys
@@ -35,7 +35,7 @@ consistent() {
 	EOF
 }
 
-# The workflow, the action and the manifests are YAML; without PyYAML that is not asked
+# The workflow, the action and the manifests are YAML; not checked without PyYAML
 well_formed() {
 	python3 - "$TOP"/.github/workflows/*.yml "$TOP"/ci/*/*.yml "$TOP"/ci/kubernetes/*.yaml <<-'EOF'
 		import sys, yaml

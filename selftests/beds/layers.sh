@@ -20,7 +20,7 @@ make_master() {
 	(cd "$WORK/built" && find . -name '*.c' | sed 's/c$/o/' | xargs -n 1 ln -f "$WORK/empty.o")
 }
 
-# The stubs are of the sources as they are by now
+# The objects are stubs of the present sources
 build() {
 	cp -rl "$WORK/built" "$OBJECTS"
 	cp -r --remove-destination "$TREE/kernel/." "$OBJECTS/kernel"
@@ -34,7 +34,7 @@ object() {
 
 layers() { "$TOP/scripts/layers" "$TREE" kernel="$OBJECTS/kernel" userspace/run="$OBJECTS/userspace/run" >"$WORK/out" 2>&1; }
 
-# refused DESCRIPTION PATTERN COMMAND...: after COMMAND there is one complaint, and it is like PATTERN
+# refused DESCRIPTION PATTERN COMMAND...: after COMMAND, the script prints one complaint, which matches PATTERN
 refused() {
 	local what=$1 pattern=$2 status=0
 	shift 2

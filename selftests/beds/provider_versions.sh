@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The provider with the rdma-core of Debian 12, 13 and sid: it is built for each and its tests pass; then each is
-# loaded by the libibverbs of each, and declines where it does not fit. No device is needed: programs see made-up ones.
-# RDMA_CORE_SOURCES has directories of unpacked sources, separated by ":", that are taken instead of Debian's.
+# The provider with the rdma-core of Debian 12, 13 and sid. It is built for each of them, and its tests pass. Then the
+# libibverbs of each loads each provider, and the provider declines if it does not fit. No device is needed: programs
+# see made-up ones. RDMA_CORE_SOURCES may name directories of unpacked sources, separated by ":", that are used instead
+# of Debian's.
 # short: none
 # timeout: 600
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
@@ -12,11 +13,11 @@ set -euo pipefail
 # shellcheck source=selftests/lib/tap.sh
 . "$TOP/selftests/lib/tap.sh"
 SUITES=(bookworm trixie sid)
-APT_DIR=$CACHE/apt-rdma-core # the state of the beds' own archive has other suites
-DIR=$BUILD/image/rdma-core   # what is /build/rdma-core in the image
+APT_DIR=$CACHE/apt-rdma-core # the package lists of the beds' own archive are of other suites
+DIR=$BUILD/image/rdma-core   # /build/rdma-core in the image
 LIB=usr/lib/x86_64-linux-gnu
 
-# cmake_value DIR NAME: what rdma-core's own build has set
+# cmake_value DIR NAME: the value that rdma-core's own build has set
 cmake_value() { sed -n "s/^set($2 \"\\(.*\\)\")/\\1/p" "$1/CMakeLists.txt"; }
 
 # The package lists, at most half a day old
@@ -33,7 +34,7 @@ archive_refresh() {
 	apt_own apt-get -q update >&2 && touch "$APT_DIR/updated"
 }
 
-# full_version SUITE: of the source package: 56.1-1
+# full_version SUITE: the version of the source package: 56.1-1
 full_version() {
 	apt_own apt-cache madison rdma-core | awk -F' *[|] *' -v suite=" $1/main Sources" 'index($3, suite) { print $2; exit }'
 }
@@ -64,7 +65,7 @@ get_source() {
 	}
 }
 
-# get_packages SUITE VERSION: the programs, libraries and plugins of it, unpacked in $DIR/VERSION
+# get_packages SUITE VERSION: its programs, libraries and plugins, unpacked in $DIR/VERSION
 get_packages() {
 	local suite=$1 dir=$DIR/$2 deb
 	[ -e "$dir/done" ] && return
@@ -75,7 +76,7 @@ get_packages() {
 	touch "$dir/done"
 }
 
-# A C library that is new enough for all of them
+# A C library that is new enough for all versions
 get_libc() {
 	local newest=${1} deb
 	[ -e "$DIR/libc/done" ] && return
@@ -85,7 +86,7 @@ get_libc() {
 	touch "$DIR/libc/done"
 }
 
-# build_for VERSION LIBVERSION [OPTION...]: for the source of one, with the library of the other
+# build_for VERSION LIBVERSION [OPTION...]: build for the source of one version, with the library of the other
 build_for() {
 	local source=$1 lib=$2 at=/build/rdma-core
 	shift 2
@@ -98,7 +99,7 @@ build_for() {
 		"$at/source-$source" "$at/$lib/$LIB" "$at/build-$source-$lib" "$@"
 }
 
-# The provider's own tests, with the libibverbs that they are for
+# The provider's own tests, with the libibverbs that they were built for
 own_tests() {
 	in_image env LD_LIBRARY_PATH="/build/rdma-core/$1/$LIB" "/build/rdma-core/build-$1-$1/tests/provider-test"
 }
@@ -121,8 +122,8 @@ make_devices() {
 # pabi VERSION: the number in the names of its plugins
 pabi() { cmake_value "$DIR/source-$1" IBVERBS_PABI_VERSION; }
 
-# load PROVIDER LIB [NAME=VALUE...]: ibv_devices of rdma-core LIB with the provider for PROVIDER, whatever its file is
-# called; the output goes to $WORK/out
+# load PROVIDER LIB [NAME=VALUE...]: run ibv_devices of rdma-core LIB with the provider that was built for PROVIDER,
+# whatever its file is called; the output goes to $WORK/out
 load() {
 	local provider=$1 lib=$2 at=/build/rdma-core here number
 	shift 2
@@ -139,8 +140,8 @@ load() {
 		"$at/libc/$LIB" "${LIB_DIR:-$at/$lib/$LIB}" "$at/load/devices.so" "$at/$lib/usr/bin/ibv_devices" >"$WORK/out" 2>&1
 }
 
-# outcome used|declined|absent [WHY]: what the program shows of our provider; and that librxe has registered, too, and
-# its device is in the list
+# outcome used|declined|absent [WHY]: whether the program uses our provider; librxe must have registered, too, and its
+# device must be in the list
 outcome() {
 	local want=$1 why=${2:-} got=absent
 	cat "$WORK/out"
@@ -151,7 +152,7 @@ outcome() {
 	[ "$got" = "$want" ] && [ "$(grep -c '^softmr:' "$WORK/out")" = "$([ "$want" = declined ] && echo 1 || echo 0)" ]
 }
 
-# same_layout PROVIDER LIB: by what the build of the provider says
+# same_layout PROVIDER LIB: as the provider's build reports it
 same_layout() {
 	local first end
 	read -r first end < <(tr -dc '0-9 \n' <"$DIR/build-$1-$1/libsoftmr.requires")
@@ -160,7 +161,7 @@ same_layout() {
 
 print_layout() { in_image "/build/rdma-core/build-$1-$1/tests/print-layout"; }
 
-# table_is_right A B: their layouts are the same if and only if the table says so
+# table_is_right A B: their layouts are equal if and only if the table says so
 table_is_right() {
 	local same=differ
 	[ "$(print_layout "$1")" != "$(print_layout "$2")" ] || same=same

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Which kernels the beds get from an archive that changes: scripts/lib/roles.sh on made-up package lists. Then what is
-# done with a source that a patch does not fit.
+# Which kernels the beds get from a changing archive: scripts/lib/roles.sh on made-up package lists. Then: what happens
+# if a patch does not fit the source.
 # timeout: 60
 set -uo pipefail
 # shellcheck source=scripts/lib/all.sh
@@ -18,7 +18,7 @@ kernel() {
 	echo "$suite linux-kbuild-$base $base-1 libc6"
 }
 
-# The archive on the day on which this was written, made smaller
+# The archive on the day on which this was written, reduced
 today() {
 	kernel bookworm 6.1.0-49 amd64
 	kernel bookworm 6.1.0-50 amd64
@@ -39,7 +39,7 @@ today() {
 	echo "trixie-backports linux-source 7.3.4-1~bpo13+1"
 }
 
-# roles: what the list on standard input gives each role, "role release suites"
+# roles: the kernel that each role gets from the list on standard input, "role release suites"
 roles() {
 	local role
 	cat >"$WORK/list"
@@ -95,7 +95,7 @@ check "a kernel in -updates counts for stable" is \
 check "an archive without any kernel gives none" is "$(grep source <(today) | roles | sort | uniq -c | wc -l)" 4
 check "and a message says what was looked for" is "$(said "the archive has no kernel for the role oldest")" yes
 
-# -- a source that has changed under our patches
+# -- our patches on a source that has changed
 
 mkdir -p "$WORK/source/a"
 printf 'one\ntwo\nthree\n' >"$WORK/source/a/file"
@@ -110,7 +110,7 @@ check "what is left out is said" is "$(<"$WORK/source/.left-out")" \
 check "and leaves no files behind" is "$(cd "$WORK/source" && find . -type f | sort | tr '\n' ' ')" \
 	"./.left-out ./.package ./a/file "
 
-# -- nothing else names a series
+# -- no other file names a kernel series
 
 series='(^|[^0-9.])(qemu-|linux-(image|headers|source)-)?(6\.12|7\.[0-9]+)([^0-9.]|$)'
 check "no script names the series of a bed's kernel" is \

@@ -22,8 +22,8 @@ OUT=$WORK/out ERR=$WORK/err
 # The user in it
 IDS=1000
 
-# enter_container COMMAND...: in place of this shell. Namespaces of root's, or of a user's who is root in them, are
-# prepared; then the command runs as a user in a user namespace below, without any capability
+# enter_container COMMAND...: replaces this shell. Makes namespaces as root, or as a user who is root in a user
+# namespace; then the command runs as a user in a user namespace below that, without any capability
 # shellcheck disable=SC2016 # expanded by the inner shells
 enter_container() {
 	local userns=()
@@ -79,7 +79,7 @@ judge() {
 
 said() { grep -qE -- "$1" "$OUT"; }
 complained() { grep -qE -- "$1" "$ERR"; }
-# is_output TEXT: exactly that, with the escapes of printf
+# is_output TEXT: the output is exactly TEXT, which may have printf's escapes
 is_output() { printf %b "$1" | cmp - "$OUT"; }
 
 # -- the container itself
@@ -95,10 +95,10 @@ container() {
 	judge "the container has an ordinary user, no capability, no KVM, no RDMA device" 0 true
 }
 
-# -- what a command finds
+# -- what a command finds in the guest
 
-# exchange NODE ARG...: what the shell of the first node runs for ibv_rc_pingpong with the server on NODE. The client
-# tries until the server listens
+# exchange NODE ARG...: print commands for the shell of the first node: ibv_rc_pingpong with the server on NODE. The
+# client tries until the server listens
 exchange() {
 	local node=$1 what="ibv_rc_pingpong -g 1 ${*:2}"
 	printf 'softmr-node %s %s >/tmp/server & for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2
@@ -158,7 +158,7 @@ streams() {
 	in_container /build/softmr-run sh -c 'read line; echo "<$line>"' < <(echo one; sleep 100) >"$OUT" 2>"$ERR" || STATUS=$?
 	judge "a command that ends does not wait for more input" 0 is_output '<one>\n'
 	STATUS=0
-	# the reader's end is the command's
+	# the command has the reading end
 	in_container /build/softmr-run sh -c 'yes; echo "yes: $?" >&2' 2>"$ERR" | head -n 2 >"$OUT" || STATUS=$?
 	judge "a reader that goes ends the command as in a pipe" 0 is_output 'y\ny\n'
 	STATUS=0
@@ -244,7 +244,7 @@ mpi() {
 	rm -rf "$ROOT"
 }
 
-# What the device of this node has sent again
+# The packets that this node's device has retransmitted
 # shellcheck disable=SC2016 # the guest's shell expands it
 RETRANSMITS='cat /sys/class/infiniband/$SOFTMR_DEVICE/ports/1/hw_counters/retransmits'
 
@@ -261,7 +261,8 @@ netem() {
 
 # -- ends
 
-# The command below a process 1 of the container, whose end would be that of all others; then it says what is left
+# Run the command below a process 1 of the container, whose end would end all others; then print which processes are
+# left
 # shellcheck disable=SC2016 # the container's shell expands it
 exec_run() {
 	enter_container sh -c '"$@"; s=$?; sleep 1; find /tmp /dev/shm -mindepth 1 | sed "s/^/left: /"
@@ -301,7 +302,7 @@ ends() {
 	judge "processes that outlive the command end with it" 0 is_output 'started\n'
 }
 
-# -- what to do
+# -- messages with advice
 
 advice() {
 	run --runtime /usr true

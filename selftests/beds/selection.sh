@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Which tests scripts/run-tests.sh runs on which bed: each on all of them, but for what a bed's kernel has not; fewer in
-# the short run.
+# Which tests scripts/run-tests.sh runs on which bed: each test on all beds, except where the bed's kernel lacks
+# something; fewer in the short run.
 # timeout: 120
 set -uo pipefail
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=selftests/lib/tap.sh
 . "$TOP/selftests/lib/tap.sh"
 
-# listed FILE OPTION...: "BED TEST" for all that would run
+# listed FILE OPTION...: "BED TEST" for each test that would run
 listed() { "$TOP/scripts/run-tests.sh" -l "${@:2}" >"$WORK/$1" 2>"$WORK/out"; }
 
 # on BED FILE
 on() { sed -n "s/^$1 //p" "$WORK/$2" | sort; }
 
-# lacks BED TEST...: all the others run there
+# lacks BED TEST...: all tests but these run there
 lacks() {
 	local bed=$1
 	shift

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Each row of Documentation/semantics.rst has its test, and scripts/semantics would notice if one had none.
+# Each row of Documentation/semantics.rst has its test, and scripts/semantics notices a row that has none.
 # timeout: 30
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=selftests/lib/tap.sh
 . "$TOP/selftests/lib/tap.sh"
 
-# found DESCRIPTION PATTERN SED-SCRIPT FILE...: after that change of a copy, the script says PATTERN and fails
+# found DESCRIPTION PATTERN SED-SCRIPT FILE...: change a copy; then the script fails, and its output matches PATTERN
 found() {
 	local what=$1 pattern=$2 change=$3 status=0
 	shift 3

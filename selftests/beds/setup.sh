@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # ci/setup-softmr as CI runs it: a minimal Debian 13 with the cloud kernel, a user with sudo, from nothing to
-# ibv_rc_pingpong. What needs the network and much processor time, the installation, happens in the new system's own
-# tree, in a namespace; then the system is booted in QEMU, without a network, and the same command does the rest.
+# ibv_rc_pingpong. The installation needs the network and much processor time, so it runs in the new system's tree, in a
+# namespace. Then the system is booted in QEMU, without a network, and the same command does the rest.
 # short: none
 # timeout: 2400
 # shellcheck disable=SC2317 # functions are called through check
@@ -18,14 +18,14 @@ USER_NAME=runner
 
 # -- the new system
 
-# Debian 13 as it is installed, without what the host is
+# Debian 13 as it is installed, without anything of the host
 sources() { grep -E '^deb .* trixie(-updates)? ' "$APT_DIR/sources.list"; }
 
 make_tree() {
 	local opts=() line
 	with_lock image image_make || return
 	KERNEL=$(kernel_release cloud)
-	# the tree goes in any case, so nothing has to be written at once
+	# the tree is deleted in any case, so dpkg need not wait for the disk
 	opts=(--dpkgopt=force-unsafe-io)
 	while IFS= read -r line; do opts+=(--aptopt="$line"); done < <(apt_host_options)
 	mkdir "$TREE"
@@ -48,7 +48,7 @@ make_user() {
 	chroot "$TREE" chown -R "$USER_NAME:" "/home/$USER_NAME"
 }
 
-# in_tree COMMAND-LINE: by the user, with the machine's network. All that it leaves running ends with it
+# in_tree COMMAND-LINE: run it as the user, with the machine's network. Processes that it leaves running end with it
 in_tree() {
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	unshare --mount --pid --uts --fork --kill-child --propagation private bash -ec '
@@ -78,7 +78,7 @@ in_tree() {
 
 # -- its boot
 
-# The user's job at boot: its report goes to the host
+# The user's job at boot, which sends its report to the host
 make_job() {
 	cat >"$TREE/etc/systemd/system/job.service" <<-EOF
 		[Unit]
@@ -99,7 +99,7 @@ make_job() {
 	chroot "$TREE" systemctl -q mask serial-getty@ttyS0.service apt-daily.timer apt-daily-upgrade.timer
 }
 
-# An initrd with what it takes to reach the disk
+# An initrd with what is needed to reach the disk
 make_initrd() {
 	printf 'MODULES=list\nCOMPRESS=gzip\n' >"$TREE/etc/initramfs-tools/conf.d/setup"
 	printf '%s\n' virtio_pci virtio_blk ext4 >>"$TREE/etc/initramfs-tools/modules"
@@ -112,7 +112,7 @@ make_disk() {
 	mke2fs -q -t ext4 -d "$TREE" "$WORK/disk"
 }
 
-# The kernel's first lines are in console, all in dmesg; the user's report is in verdict
+# The kernel's first lines go to console, all of them to dmesg; the user's report goes to verdict
 boot() {
 	local qemu=("$BASE/root/lib64/ld-linux-x86-64.so.2" --library-path "$BASE/root/usr/lib/x86_64-linux-gnu"
 		"$BASE/root/usr/bin/qemu-system-x86_64" -L "$BASE/root/usr/share/qemu" -L "$BASE/root/usr/share/seabios")
@@ -139,7 +139,7 @@ install_again() {
 
 no_splat() { [ -s "$WORK/$1" ] && ! splat_lines "$WORK/$1"; }
 
-# Each needs what the one before it made
+# Each step needs the result of the one before it
 made() {
 	check "a minimal Debian 13 with the cloud kernel" make_tree &&
 		check "a user with sudo, who has the source" make_user &&

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What can be said of ci/setup-softmr without a machine to set up: its options, what it finds out about a machine, which
-# packages it takes.
+# ci/setup-softmr without a machine to set up: its options, what it finds out about a machine, which packages it needs.
 # timeout: 120
 # shellcheck disable=SC2317,SC2016 # functions are called through check; texts are for the shells that it starts
 set -uo pipefail
@@ -10,7 +9,7 @@ TOP=$(cd "$(dirname "$0")/../.." && pwd)
 . "$TOP/selftests/lib/tap.sh"
 SETUP=$TOP/ci/setup-softmr/setup-softmr
 
-# parts COMMAND-LINE: in a shell that has its functions
+# parts COMMAND-LINE: run it in a shell that has the script's functions
 parts() {
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	bash -euo pipefail -c '. "$0/scripts/lib/common.sh"

@@ -18,7 +18,7 @@ static const char *const ctx_names[] = {
 	[IB_POLL_UNBOUND_WORKQUEUE] = "unbound workqueue",
 };
 
-/* Every byte arrives, whoever polls. */
+/* Every byte arrives, in each way of polling. */
 static int case_sends(struct pair *p)
 {
 	static const u32 sizes[] = { 0, 1, 1023, 1024, 1025, 9000, BUF_SIZE };
@@ -41,7 +41,7 @@ static int case_sends(struct pair *p)
 	return 0;
 }
 
-/* Inline data is taken when it is posted; no key is needed for it. */
+/* Inline data is copied by the post; it needs no key. */
 static int case_inline(struct pair *p)
 {
 	struct ib_sge sge[2] = {
@@ -71,7 +71,9 @@ static int case_inline(struct pair *p)
 	return 0;
 }
 
-/* Only what is signalled completes; what is not frees its place all the same. */
+/*
+ * Only signalled requests complete; the others free their queue entries, too.
+ */
 static int case_unsignalled(struct pair *p)
 {
 	static struct request send, recvs[MAX_WR];
@@ -91,7 +93,7 @@ static int case_unsignalled(struct pair *p)
 	return err;
 }
 
-/* What cannot be posted is refused, and the consumer is told where. */
+/* Invalid requests are refused, and the consumer gets the first of them. */
 static int case_refused(struct pair *p)
 {
 	struct ib_send_wr second = { .opcode = 77 };
@@ -124,7 +126,10 @@ static int case_refused(struct pair *p)
 	return 0;
 }
 
-/* ib_drain_qp() posts, too: flush what fills a queue, so that it can. */
+/*
+ * ib_drain_qp() posts, too: flush the requests that fill a queue, so that it
+ * can.
+ */
 static int make_room(struct side *s, struct request *flushed)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -135,8 +140,8 @@ static int make_room(struct side *s, struct request *flushed)
 }
 
 /*
- * Where a post fails is told by *bad, which is not touched when it does not
- * fail: some consumers, RDS is one, look at nothing else.
+ * A post that fails sets *bad; a post that succeeds does not touch it. Some
+ * consumers (RDS) check only *bad.
  */
 static int case_bad_send(struct pair *p)
 {
@@ -170,7 +175,7 @@ static int case_bad_send(struct pair *p)
 	EXPECT(ib_post_send(p->a.qp, &first, &bad) == -EINVAL);
 	EXPECT(bad == &first);
 
-	/* Nobody receives them, so the queue is full in the end. */
+	/* The peer posts no receives, so the queue is full in the end. */
 	second.num_sge = 0;
 	bad = &untouched;
 	while (!(err = ib_post_send(p->a.qp, &second, &bad)) && n++ < MAX_WR)
@@ -219,14 +224,14 @@ static int case_bad_recv(struct pair *p)
 	EXPECT(err == -ENOMEM && bad == &second);
 	if (!p->srq)
 		return make_room(&p->b, &two);
-	/* Not to a QP that has none of its own. */
+	/* A post of receives to a QP with an SRQ is refused. */
 	bad = &untouched;
 	EXPECT(ib_post_recv(p->b.qp, &second, &bad) == -EINVAL);
 	EXPECT(bad == &second);
 	return 0;
 }
 
-/* All that was posted has completed when a drain is over, each once. */
+/* When a drain returns, all posted requests have completed, each once. */
 static int case_drain(struct pair *p)
 {
 	static struct request recvs[8], send;
@@ -242,7 +247,10 @@ static int case_drain(struct pair *p)
 		EXPECT(completion_done(&recvs[i].done));
 		EXPECT(recvs[i].wc.status == IB_WC_WR_FLUSH_ERR);
 	}
-	/* Nobody answers any more, but the drain does not wait for that. */
+	/*
+	 * The peer does not answer any more, but the drain does not wait for
+	 * answers.
+	 */
 	EXPECT(!send_bytes(p, &p->a, 0, 64, 0, &send));
 	ib_drain_qp(p->a.qp);
 	EXPECT(completion_done(&send.done));
@@ -250,7 +258,7 @@ static int case_drain(struct pair *p)
 	return 0;
 }
 
-/* Completions of a QP that is gone are gone too: they would name it. */
+/* Completions of a destroyed QP are removed, because they would name it. */
 static int case_forgotten(struct pair *p)
 {
 	static struct request send, recv;
@@ -297,7 +305,9 @@ static void events_handler(struct ib_cq *cq, void *context)
 
 #define ARM_FLAGS	(IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS)
 
-/* An armed CQ raises one event; one that is armed too late says so. */
+/*
+ * An armed CQ raises one event. Arming fails if completions are there already.
+ */
 static int events_check(struct pair *p, struct ib_cq *cq, atomic_t *events)
 {
 	unsigned long end = jiffies + 20 * HZ;
@@ -335,7 +345,9 @@ static int with_cq(const struct target *t, void (*handler)(struct ib_cq *, void 
 	err = pair_init(&p, t, &opt);
 	if (!err) {
 		err = fn(&p, cq, context);
-		/* To drain them is not for a CQ that has its own handler. */
+		/*
+		 * ib_drain_qp() is not for a CQ that has a handler of its own.
+		 */
 		ib_destroy_qp(p.a.qp);
 		ib_destroy_qp(p.b.qp);
 		p.a.qp = NULL;
@@ -360,7 +372,7 @@ static int case_events(const struct target *t)
 
 /* Two QPs that answer each other from their completion handlers. */
 struct rally {
-	spinlock_t lock;	/* all below but @over */
+	spinlock_t lock;	/* guards all below but @over */
 	struct timer_list serve;
 	int left;
 	int err;
@@ -379,7 +391,10 @@ static int rally_hit(struct rally *r, struct ib_qp *qp)
 	return ib_post_recv(qp, &recv, NULL) ?: ib_post_send(qp, &send, NULL);
 }
 
-/* What posting completes calls this: with the lock held it would hang. */
+/*
+ * A post may complete requests and so call this. If it did with the lock held,
+ * it would hang.
+ */
 static void rally_handler(struct ib_cq *cq, void *context)
 {
 	struct rally *r = context;
@@ -414,8 +429,8 @@ static void rally_serve(struct timer_list *timer)
 }
 
 /*
- * Posted to in a timer and in the completion handler, with a lock held that
- * the handler takes, too.
+ * Posts from a timer and from the completion handler, with a lock held that the
+ * handler takes, too.
  */
 static int rally_play(struct pair *p, struct ib_cq *cq, void *context)
 {

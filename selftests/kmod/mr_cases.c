@@ -16,7 +16,7 @@
 
 #define NR_PAGES	5
 
-/* Pages that do not follow each other, and a region for them. */
+/* Pages that are not consecutive, and a region for them. */
 struct region {
 	struct scatterlist sg[NR_PAGES];
 	void *pages[NR_PAGES];
@@ -123,7 +123,7 @@ static int case_register(struct pair *p, struct region *r)
 	return 0;
 }
 
-/* The next list may be made while the region is in use. */
+/* The next list may be built while the region is in use. */
 static int case_reuse(struct pair *p, struct region *r)
 {
 	static struct request req;
@@ -218,7 +218,7 @@ static int case_longer(struct pair *p, struct region *r)
 	return 0;
 }
 
-/* The peer invalidates, and the receiver is told which. */
+/* The peer invalidates, and the receive reports the key. */
 static int case_send_inv(struct pair *p, struct region *r)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_INV };
@@ -237,12 +237,12 @@ static int case_send_inv(struct pair *p, struct region *r)
 	return 0;
 }
 
-/* -- regions that go while the peer invalidates them */
+/* -- regions that are freed while the peer invalidates them */
 
 #define RACES		48
 #define RACERS		16
 
-/* The peer begins with the last one, so that it meets whom it races with. */
+/* The peer begins with the last region, so that the two meet in the middle. */
 struct race {
 	struct work_struct work;
 	struct side *peer;
@@ -311,7 +311,7 @@ static int other_cpu(void)
 	return cpu < nr_cpu_ids ? cpu : here;
 }
 
-/* The first one that has gone already breaks the connection. */
+/* The first region that is gone already breaks the connection. */
 static int race_run(struct race *race, struct pair *p)
 {
 	int i, status, before = IB_WC_SUCCESS;
@@ -353,7 +353,7 @@ static int case_dereg_race(struct pair *p, struct region *r)
 	return err;
 }
 
-/* A region of another protection domain is not this QP's to register. */
+/* This QP cannot register a region of another protection domain. */
 static int case_foreign(struct pair *p, struct region *r)
 {
 	struct ib_pd *pd = ib_alloc_pd(p->t->dev, 0);
@@ -388,7 +388,7 @@ static int send_from(struct pair *p, u64 addr)
 	       post_send(&p->a, &wr, &send) ?: request_wait(&p->a, &send);
 }
 
-/* The DMA key opens the kernel's memory, and not what is not there. */
+/* The DMA key opens the kernel's memory, but no address without memory. */
 static int case_dma_low(struct pair *p, struct region *r)
 {
 	EXPECT(send_from(p, 4096) == IB_WC_LOC_PROT_ERR);
@@ -414,7 +414,7 @@ static int case_dma_vmalloc(struct pair *p, struct region *r)
 	return 0;
 }
 
-/* It is for local access only: no peer may name it. */
+/* It is for local access only: a peer cannot use it. */
 static int case_dma_remote(struct pair *p, struct region *r)
 {
 	static struct request req;
@@ -424,7 +424,10 @@ static int case_dma_remote(struct pair *p, struct region *r)
 	return 0;
 }
 
-/* A key for everything, which peers may use: who asks for it is warned. */
+/*
+ * A key for all memory that peers may use: the kernel warns the consumer that
+ * asks for it.
+ */
 static int case_global_rkey(struct pair *p, struct region *r)
 {
 	struct ib_mr *mr = p->t->dev->ops.get_dma_mr(p->pd, RW);
@@ -433,7 +436,7 @@ static int case_global_rkey(struct pair *p, struct region *r)
 
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
-	/* As the core does, which has no call for this but its own use */
+	/* As the core does; there is no exported function for it */
 	mr->device = p->t->dev;
 	mr->pd = p->pd;
 	memcpy(p->b.buf, "all of it", 9);

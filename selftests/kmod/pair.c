@@ -6,7 +6,7 @@
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 
-/* No test waits for more than this: under emulation it is not much. */
+/* The longest time that a case waits; under emulation that is not much. */
 #define PATIENCE	(20 * HZ)
 
 static void request_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -25,7 +25,10 @@ void request_init(struct request *r)
 	init_completion(&r->done);
 }
 
-/* Its status; or -ETIMEDOUT. A CQ that nobody polls is polled here. */
+/*
+ * Return: the request's status, or -ETIMEDOUT. Polls a CQ that has no other
+ * poller.
+ */
 int request_wait(struct side *s, struct request *r)
 {
 	unsigned long end = jiffies + PATIENCE;
@@ -193,7 +196,7 @@ static void ignore_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 }
 
-/* Without a request: it is not signalled, and nobody asks how it went. */
+/* Without a request: it is not signalled, and its status does not matter. */
 int post_send(struct side *s, struct ib_send_wr *wr, struct request *r)
 {
 	static struct ib_cqe ignored = { .done = ignore_done };

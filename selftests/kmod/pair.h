@@ -11,7 +11,7 @@
 #define MAX_INLINE	128
 #define MAX_SGE		4
 
-/* The device under test, and what one side of it is reached by. */
+/* The device under test, and the GID by which each side reaches the other. */
 struct target {
 	struct ib_device *dev;
 	int gid_index;
@@ -19,8 +19,8 @@ struct target {
 };
 
 /*
- * A work request on its way, and how it completed. Static: when a case ends
- * early, it completes when the pair goes.
+ * A work request in flight, and its completion. Static: if a case ends early,
+ * the request completes when the pair is destroyed.
  */
 struct request {
 	struct ib_cqe cqe;
@@ -43,7 +43,7 @@ struct pair {
 	struct side b;
 };
 
-/* How a pair is made; zeroed: the ordinary way. */
+/* How a pair is made; all zero: in the ordinary way. */
 struct pair_options {
 	enum ib_poll_context ctx;
 	bool with_srq;

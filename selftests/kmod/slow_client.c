@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A client of an RDMA device that takes its time when the device goes, as any
- * in the kernel may. Processes go on as before meanwhile, for clients that came
- * first go last.
+ * A client of an RDMA device whose remove callback takes long, as that of any
+ * client may. Processes can still use the device meanwhile, because clients
+ * that came first are removed last.
  *
- *	insmod slow_client.ko dev=softmr0 ms=1000
+ * insmod slow_client.ko dev=softmr0 ms=1000
  */
 #include <linux/delay.h>
 #include <linux/module.h>

@@ -89,7 +89,7 @@ other_libibverbs() {
 		rm -r other libibverbs1_*.deb'
 }
 
-# apt would rather take the provider away than leave one that does not fit
+# apt prefers to remove the provider to leaving one that does not fit
 apt_protects() {
 	in_machine apt-get -s install /root/libibverbs1-other.deb | grep '^Remv libsoftmr1 '
 }
@@ -100,7 +100,7 @@ purge() {
 	in_machine apt-get -q -y purge softmr softmr-dkms softmr-tools libsoftmr1
 }
 
-# leftovers: what is called softmr, or speaks of it, outside of the places of apt's and the test's own
+# leftovers: files that are called softmr or mention it, outside of apt's and of the test's own directories
 leftovers() {
 	(
 		cd "$ROOT" || return
@@ -187,7 +187,7 @@ fresh_source() {
 	for what in "a link of what make install has installed" "ibv_rc_pingpong" "the kernel has nothing to complain of"; do
 		check "on the machine: $what" in_verdict "$what"
 	done
-	# the machine's tree as it was before the boot
+	# the tree as it was before the boot
 	rm -f "$ROOT/usr/local/sbin/fresh-check" "$ROOT/etc/fresh-mode" "$ROOT/etc/initramfs-tools/conf.d/fresh" \
 		"$ROOT/boot/initrd.img-$KERNEL"
 	check "make uninstall" in_machine make -C /root/src uninstall

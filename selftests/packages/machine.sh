@@ -17,8 +17,8 @@ KIND=$SUITE
 [ "$ARCH" = amd64 ] || KIND+=-$ARCH
 ARCHIVES=$CACHE/fresh-archives-$SUITE
 
-# What an ordinary user does happens in a user namespace with all of the ids that /etc/subuid gives. mmdebstrap makes
-# one of its own, so it runs before.
+# An ordinary user's steps run in a user namespace with all of the ids that /etc/subuid gives. mmdebstrap makes a user
+# namespace of its own, so it runs before that.
 enter_namespace() {
 	am_root && return
 	{ [ "$NATIVE" ] || machine_base; } >&2 && build_base >&2 || exit
@@ -73,7 +73,7 @@ bootstrap() {
 		--dpkgopt=path-exclude=/usr/share/man/* --dpkgopt=path-exclude=/usr/share/locale/* \
 		--include="$(tr ' ' , <<<"$*")" --skip=cleanup/apt/lists --skip=check/qemu \
 		"$SUITE" "$out.new" "$CACHE/fresh-$SUITE.list" || return
-	# of one kind only the newest is kept
+	# only the newest of each kind is kept
 	rm -f "${out%-*}"-*.tar
 	mv "$out.new" "$out"
 }
@@ -119,7 +119,7 @@ machine_kernel() {
 
 # -- boot
 
-# The unit that runs CHECK in the machine once it is up, and is its only way to speak
+# The unit that runs CHECK in the machine after the boot, and reports to the host
 add_check() {
 	install -D -m 755 "$1" "$ROOT/usr/local/sbin/fresh-check"
 	cat >"$ROOT/etc/systemd/system/fresh-check.service" <<-'EOF'
@@ -134,7 +134,7 @@ add_check() {
 	EOF
 	mkdir -p "$ROOT/etc/systemd/system/multi-user.target.wants"
 	ln -sf ../fresh-check.service "$ROOT/etc/systemd/system/multi-user.target.wants/fresh-check.service"
-	# what an emulated processor would spend its time with
+	# services that would keep an emulated processor busy
 	local unit
 	for unit in apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer \
 		systemd-tmpfiles-clean.timer getty@tty1.service serial-getty@ttyS0.service e2scrub_reap.service; do
@@ -152,7 +152,7 @@ make_initrd() {
 	in_machine env -u INITRD update-initramfs -c -k "$release"
 }
 
-# make_disk: the machine's disk, of its tree. Headers and compiler are not needed to run
+# make_disk: make the machine's disk of its tree, without headers and compiler, which are not needed to run
 make_disk() {
 	local size
 	size=$(du -sm --apparent-size "$ROOT" | cut -f1)
@@ -166,7 +166,7 @@ boot_machine() {
 	local accelerator=(-accel "tcg,thread=multi" -cpu "Nehalem,+rdrand,+smep,+smap")
 	local image=$BASE/root
 	[ "${SOFTMR_ACCEL:-}" != kvm ] || accelerator=(-accel kvm -cpu host)
-	# as scripts/qemu-boot.sh: QEMU of the guest image, and what makes emulation faster
+	# as in scripts/qemu-boot.sh: QEMU of the guest image, with options that make emulation faster
 	setpriv --pdeathsig KILL "$image/lib64/ld-linux-x86-64.so.2" --library-path "$image/usr/lib/x86_64-linux-gnu" \
 		"$image/usr/bin/qemu-system-x86_64" -L "$image/usr/share/qemu" -L "$image/usr/share/seabios" \
 		-M q35,usb=off,vmport=off,smm=off -nodefaults -no-user-config -display none "${accelerator[@]}" \
@@ -198,7 +198,7 @@ wait_machine() {
 	wait "$BOOT" || true
 }
 
-# in_verdict WHAT: the machine has said that WHAT is so
+# in_verdict WHAT: the machine's verdict has "ok WHAT"
 in_verdict() {
 	grep -qxF "ok $1" "$WORK/verdict" || {
 		cat "$WORK/verdict" "$WORK/qemu"

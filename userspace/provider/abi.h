@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The layouts of the commands that carry a payload of the driver, made from
- * softmr-abi.h by rdma-core's macros, and proof that both sides of the ABI
- * see the same offsets.
+ * The layouts of the commands that carry a payload of the driver. rdma-core's
+ * macros make them from softmr-abi.h. Assertions check that both sides of the
+ * ABI have the same offsets.
  */
 #ifndef SMR_PROVIDER_ABI_H
 #define SMR_PROVIDER_ABI_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Older releases of rdma-core. The provider is written for the newest one;
- * here is what older ones lack, by the probes of cmake/RdmaCoreFeatures.cmake.
- * The provider passes NULL for each of the arguments that are dropped.
+ * Older releases of rdma-core. The provider is written for the newest one. This
+ * file adds what older ones lack, as the probes of cmake/RdmaCoreFeatures.cmake
+ * find it. The provider passes NULL for each of the arguments that are dropped.
  */
 #ifndef SMR_PROVIDER_COMPAT_H
 #define SMR_PROVIDER_COMPAT_H
@@ -11,7 +11,7 @@
 
 /*
  * 44: ATOMIC_WRITE, 45: FLUSH. Without the function in struct ibv_qp_ex no flag
- * can ask for it; the opcode can be posted by those who know its number.
+ * can ask for it; a program that knows the number of the opcode can post it.
  */
 #ifdef SMR_HAVE_ATOMIC_WRITE
 #define smr_set_wr_atomic_write(qpx, fn)	((qpx)->wr_atomic_write = (fn))
@@ -42,7 +42,7 @@
 	ibv_cmd_get_context(context, cmd, cmd_size, resp, resp_size)
 #endif
 
-/* 59: memory of the application's for the queue */
+/* 59: the queue's memory, given by the application */
 #ifndef SMR_HAVE_CREATE_CQ_ATTR
 #define ibv_cmd_create_cq_ex(context, attr, prov_attr, vcq, cmd, cmd_size,     \
 			     resp, resp_size, cmd_flags)                       \

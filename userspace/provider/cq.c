@@ -39,8 +39,9 @@ static void unlock_cq(struct smr_cq *cq)
 }
 
 /*
- * How far the kernel has come. An index that no ring can have means that the
- * ring's memory went with its device: the CQ is empty. Caller holds the lock.
+ * How far the kernel has come. An index outside of the ring means that the
+ * ring's memory was freed with its device: the CQ is empty. Caller holds the
+ * lock.
  */
 static uint32_t kernel_prod(struct smr_cq *cq)
 {
@@ -172,7 +173,9 @@ static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
 	return current_cq(ibcq)->cur->byte_len;
 }
 
-/* Also the rkey that was invalidated, which libibverbs reads by this too. */
+/*
+ * Also the invalidated rkey, which libibverbs reads through this function, too.
+ */
 static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
 {
 	return smr_imm_of_abi(current_cq(ibcq)->cur->imm_or_rkey);
@@ -237,7 +240,7 @@ static void set_standard_ops(struct ibv_cq_ex *cq, uint64_t wc_flags)
 		cq->read_dlid_path_bits = read_dlid_path_bits;
 }
 
-/* @wc_flags: what the application is going to read, enum ibv_create_cq_wc_flags */
+/* @wc_flags: what the application will read, enum ibv_create_cq_wc_flags */
 static void set_poll_ops(struct smr_cq *cq, uint64_t wc_flags)
 {
 	struct ibv_cq_ex *ibcq = &cq->vcq.cq_ex;
@@ -271,7 +274,7 @@ static int check_cq_attr(const struct ibv_cq_init_attr_ex *attr)
 		return EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > INT32_MAX)
 		return EINVAL;
-	/* what else could be wanted of a CQ's domain */
+	/* a CQ needs a domain only for the allocators of a parent domain */
 	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) &&
 	    (!attr->parent_domain || !to_smr_pd(attr->parent_domain)->base))
 		return EINVAL;
@@ -388,11 +391,11 @@ struct ibv_cq *smr_create_cq(struct ibv_context *context, int cqe,
 /**
  * smr_resize_cq - give a completion queue another size
  * @ibcq: the CQ
- * @cqe: completions it is to have room for, at least
+ * @cqe: completions it must have room for, at least
  *
- * The kernel moves what was not polled yet into the new ring, between the
- * indices that the new ring's head has, and goes on there. Polling waits
- * meanwhile.
+ * The kernel moves the completions that were not polled yet into the new ring,
+ * between the indices in the new ring's head, and produces there from then on.
+ * Other pollers wait meanwhile.
  */
 int smr_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
@@ -422,7 +425,7 @@ unlock:
 }
 
 /**
- * smr_modify_cq - have events wait for more completions
+ * smr_modify_cq - set the moderation of events
  * @cq: the CQ
  * @attr: how many completions, how many microseconds
  */
@@ -451,14 +454,14 @@ int smr_destroy_cq(struct ibv_cq *ibcq)
 }
 
 /**
- * smr_cq_forget_qp - drop the completions of a QP that is no more
+ * smr_cq_forget_qp - drop the completions of a QP that is reset or destroyed
  * @ibcq: a CQ of the QP, or NULL
  * @qp_num: the QP, for which the kernel makes no completions any more
  *
- * Takes the CQ's lock. Entries between the indices belong to this side, so
- * those that stay are moved together while the kernel goes on producing. They
- * move up, to where it produces: so their room is the kernel's again, at once
- * or, in the middle of a batch, at its end.
+ * Takes the CQ's lock. Entries between the indices belong to this side, so the
+ * remaining ones can be moved together while the kernel goes on producing. They
+ * move up, towards the producer. So the freed entries belong to the kernel
+ * again: at once or, in the middle of a batch, at its end.
  */
 void smr_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qp_num)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The device: how it is recognised, opened and closed, and the one table of
- * what it can do.
+ * The device: how it is recognised, opened and closed, and the table of its
+ * operations.
  */
 #include "softmr.h"
 
@@ -96,7 +96,7 @@ static int check_answer(struct smr_context *ctx,
 	return 0;
 }
 
-/* By the command that makes a context, which belongs to this process. */
+/* With the command that makes a context, which belongs to this process. */
 static int get_context(struct smr_context *ctx)
 {
 	struct usmr_get_context_resp resp = {};
@@ -108,7 +108,7 @@ static int get_context(struct smr_context *ctx)
 	return ret ? ret : check_answer(ctx, &resp.drv_payload);
 }
 
-/* By the one that asks about a context, which another process has made. */
+/* With the command that queries a context, which another process has made. */
 static int query_context(struct smr_context *ctx)
 {
 	struct smr_alloc_ucontext_resp resp = {};
@@ -191,7 +191,7 @@ bool softmrdv_is_supported(struct ibv_device *device)
 	return device && verbs_get_device(device)->ops == &smr_device_ops;
 }
 
-/* What PROVIDER_DRIVER() would make, but for the condition. */
+/* What PROVIDER_DRIVER() would make, except for the condition. */
 extern const struct verbs_device_ops verbs_provider_softmr
 	__attribute__((alias("smr_device_ops")));
 

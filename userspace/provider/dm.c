@@ -34,7 +34,7 @@ static struct smr_dm *to_smr_dm(struct ibv_dm *dm)
 }
 
 enum {
-	/* what device memory is accessed in, as programs know it from others */
+	/* the granularity of access, as on other devices */
 	SMR_DM_ALIGNMENT = 4,
 };
 
@@ -69,7 +69,7 @@ static int memcpy_from_dm(void *to, struct ibv_dm *ibdm, uint64_t offset,
 	return ret;
 }
 
-/* Ask the kernel where it is, and map it. */
+/* Ask the kernel for the offset, and map it. */
 static int map_dm(struct ibv_context *context, struct smr_dm *dm,
 		  uint32_t handle)
 {

@@ -12,7 +12,10 @@
 #include "compat.h"
 
 enum {
-	/* ALLOW_CC_UNPROTECTED is about DMA by a device: there is none. */
+	/*
+	 * ALLOW_CC_UNPROTECTED is about DMA by a device, and no device does DMA
+	 * here.
+	 */
 	SMR_PARENT_DOMAIN_MASK = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
 				 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT |
 				 SMR_PARENT_DOMAIN_ALLOW_CC_UNPROTECTED,
@@ -49,8 +52,8 @@ struct ibv_pd *smr_alloc_pd(struct ibv_context *context)
 
 /**
  * smr_dealloc_pd - free a protection domain or a parent domain
- * @ibpd: the domain; it stays valid if the kernel refuses, or with EBUSY,
- *	because there is a parent domain of it, or an object in it
+ * @ibpd: the domain; it stays valid if the kernel refuses, or with EBUSY if a
+ *	parent domain refers to it or an object is in it
  */
 int smr_dealloc_pd(struct ibv_pd *ibpd)
 {
@@ -102,9 +105,10 @@ void smr_unimport_pd(struct ibv_pd *pd)
 /**
  * smr_alloc_td - allocate a thread domain
  * @context: the open device
- * @attr: nothing, by now
+ * @attr: no attribute is supported yet
  *
- * The locks that it could spare are never contended by one thread.
+ * A thread domain would save locks. They are never contended by one thread, so
+ * they are taken all the same.
  *
  * Return: the domain, or NULL and errno.
  */
@@ -165,8 +169,8 @@ static void use_td(struct smr_pd *parent, struct ibv_td *td)
 }
 
 /**
- * smr_alloc_parent_domain - a protection domain with what belongs to objects
- *	in it
+ * smr_alloc_parent_domain - allocate a protection domain with allocators and a
+ * thread domain for the objects in it
  * @context: the open device
  * @attr: the protection domain, the thread domain, the allocators
  *
@@ -206,9 +210,10 @@ smr_alloc_parent_domain(struct ibv_context *context,
  * @pd: where it is made, or NULL
  * @size: bytes
  * @type: enum softmrdv_res_type
- * @home: filled in, to be kept in the object; undo it by smr_object_free()
+ * @home: filled in; the object keeps it for smr_object_free()
  *
- * The rings are the kernel's memory, which no allocator can give.
+ * The rings are the kernel's memory, so the application's allocators are not
+ * used for them.
  *
  * Return: the memory, all zeros; or NULL.
  */

@@ -14,9 +14,9 @@
 #include <infiniband/driver.h>
 
 /**
- * struct smr_td - a thread domain: a promise, which this provider has no use for
+ * struct smr_td - a thread domain: a promise that this provider does not use
  * @td: libibverbs' part
- * @users: parent domains that have it
+ * @users: parent domains that refer to it
  */
 struct smr_td {
 	struct ibv_td td;
@@ -27,10 +27,10 @@ struct smr_td {
  * struct smr_pd - a protection domain, or a parent domain
  * @pd: libibverbs' part
  * @users: parent domains of this one; parent domain: objects made in it
- * @base: parent domain: the protection domain it is of; NULL: it is one itself
+ * @base: parent domain: its protection domain; NULL: this is one itself
  * @td: parent domain: its thread domain, or NULL
- * @alloc: parent domain: where memory of objects is from, or NULL
- * @free: where it goes
+ * @alloc: parent domain: allocates memory of objects, or NULL
+ * @free: parent domain: frees it
  * @context: for both
  */
 struct smr_pd {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The doorbell. It does not go through execute_ioctl(), which would build,
- * linearise and scan a command buffer each time: the command never changes,
- * so it is made once.
+ * The doorbell. It does not use execute_ioctl(), which would build, linearise
+ * and scan a command buffer each time. The command never changes, so it is
+ * built once.
  */
 #include "doorbell.h"
 
@@ -36,7 +36,7 @@ void smr_doorbell_init(struct smr_doorbell *db, uint32_t qp_handle,
 	attr->data = qp_handle;
 	attr++;
 
-	/* The send side is what is rung when no flags are given. */
+	/* Without flags the kernel rings the send side. */
 	if (flags != SMR_DOORBELL_SQ) {
 		attr->attr_id = SMR_ATTR_DOORBELL_FLAGS;
 		attr->flags = UVERBS_ATTR_F_MANDATORY;
@@ -50,11 +50,11 @@ void smr_doorbell_init(struct smr_doorbell *db, uint32_t qp_handle,
 }
 
 /**
- * smr_doorbell_ring - tell the kernel to look at a QP
+ * smr_doorbell_ring - ring a QP's doorbell
  * @fd: the context's command fd
  * @db: which QP, and which sides of it
  *
- * Return: 0, or a positive errno; EIO says that the device is gone.
+ * Return: 0, or a positive errno; EIO: the device is gone.
  */
 int smr_doorbell_ring(int fd, const struct smr_doorbell *db)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The doorbell: one ioctl whose argument is made when the QP is.
- */
+/* The doorbell: one ioctl whose argument is built with the QP. */
 #ifndef SMR_PROVIDER_DOORBELL_H
 #define SMR_PROVIDER_DOORBELL_H
 
@@ -15,12 +13,12 @@ enum {
 };
 
 /**
- * struct smr_doorbell - the ready-made argument of a doorbell ioctl
+ * struct smr_doorbell - the prepared argument of a doorbell ioctl
  * @hdr: the command's head, whose attributes run on into @storage
  * @storage: room for all of it
  *
- * All attributes are inputs, so the kernel only reads it: any number of
- * threads may ring with the same one.
+ * All attributes are inputs, so the kernel only reads it: any number of threads
+ * may ring with the same one.
  */
 struct smr_doorbell {
 	union {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What programs that link with the provider can call. The documentation
- * stands in softmrdv.h.
+ * The functions for programs that link with the provider. softmrdv.h documents
+ * them.
  */
 #include <infiniband/softmrdv.h>
 
@@ -13,7 +13,7 @@
 #include "abi.h"
 #include "softmr.h"
 
-/* The kernel fills the array of the caller. */
+/* The kernel fills the caller's array. */
 #define ASSERT_SAME_PLACE(_public, _abi)                                       \
 	static_assert(offsetof(struct softmrdv_mr_window, _public) ==          \
 			      offsetof(struct smr_abi_window, _abi),           \
@@ -65,7 +65,7 @@ int softmrdv_query_mr_windows(struct ibv_mr *mr,
 
 	ret = query_windows(mr, windows, min_u32(max, SOFTMRDV_MR_WINDOWS_MAX),
 			    &n);
-	/* so the core says that a driver has no such method */
+	/* the core's error for a driver without that method */
 	if (ret == EPROTONOSUPPORT)
 		return EOPNOTSUPP;
 	if (!ret)

@@ -2,12 +2,12 @@
 /*
  * Releases of rdma-core that share the number in the provider's file name
  * (rdmav34) may differ in the structures that libibverbs and its providers
- * look into, and in the arguments of private functions. So the provider finds
- * out which release has loaded it before it registers itself.
+ * share, and in the arguments of private functions. So the provider finds out
+ * which release has loaded it before it registers itself.
  *
- * libibverbs has no function that tells. Its file's name does:
- * libibverbs.so.1.14.56.1 is of rdma-core 56.1. The name is the one that the
- * kernel has for the mapping, since what the path leads to may have been
+ * libibverbs has no function that returns its release. Its file's name has it:
+ * libibverbs.so.1.14.56.1 is of rdma-core 56.1. The name comes from the
+ * kernel's list of mappings, because the file at that path may have been
  * replaced after the program was started.
  */
 #include "fit.h"
@@ -24,7 +24,7 @@
 
 #include <infiniband/driver.h>
 
-/* Reads "56.1", which is all of @text, or all but " (deleted)". */
+/* Reads "56.1", which must be all of @text, or all but " (deleted)". */
 static bool parse_release(const char *text, struct smr_release *release)
 {
 	int end = 0;
@@ -41,7 +41,7 @@ static bool parse_release(const char *text, struct smr_release *release)
  * @path: the file, all symbolic links resolved
  * @release: filled in
  *
- * Return: false if the name does not tell.
+ * Return: false if the name does not have it.
  */
 bool smr_release_of_file(const char *path, struct smr_release *release)
 {
@@ -83,10 +83,10 @@ static const char *path_of_mapping(const char *line, uintptr_t address)
 /**
  * smr_file_of_address - which file is mapped there
  * @address: of code or data
- * @path: filled in; it ends in " (deleted)" if the file has gone
+ * @path: filled in; it ends in " (deleted)" if the file was removed
  * @size: bytes of it
  *
- * Return: false if there is none, or /proc is not there.
+ * Return: false if no file is, or there is no /proc.
  */
 bool smr_file_of_address(const void *address, char *path, size_t size)
 {
@@ -121,7 +121,7 @@ static void find_libibverbs(char path[PATH_MAX])
 
 /*
  * A program that shows every warning wants this one, and so does a user who has
- * loaded the module. Others may have the package installed for another time.
+ * loaded the module. Others may have installed the package for later use.
  */
 static bool somebody_cares(void)
 {
@@ -145,8 +145,8 @@ static void decline(const char *path, const char *why, const char *what_to_do)
  * smr_libibverbs_fits - was the provider built for the libibverbs that has
  * loaded it?
  *
- * To be called before any structure of libibverbs is looked into. SOFTMR_RDMA_CORE
- * in the environment is the release of a libibverbs whose name does not tell.
+ * Call it before any structure of libibverbs is accessed. If the name of a
+ * libibverbs has no release, SOFTMR_RDMA_CORE in the environment gives it.
  *
  * Return: false, after a message that says what to do.
  */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /**
- * smr_create_flow - have frames steered to a QP
+ * smr_create_flow - steer frames to a QP
  * @qp: a RAW_PACKET QP
  * @attr: which frames
  *
@@ -30,7 +30,7 @@ struct ibv_flow *smr_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)
 }
 
 /**
- * smr_destroy_flow - the end of a rule
+ * smr_destroy_flow - destroy a rule
  * @flow: the rule, which stays valid if the kernel refuses
  */
 int smr_destroy_flow(struct ibv_flow *flow)

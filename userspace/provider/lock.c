@@ -38,7 +38,7 @@ void smr_lock_wait(struct smr_lock *lock)
 
 /**
  * smr_lock_for_long - take a lock for the time of a system call
- * @lock: the lock, to be ended by smr_unlock_after_long()
+ * @lock: the lock; release it by smr_unlock_after_long()
  */
 void smr_lock_for_long(struct smr_lock *lock)
 {

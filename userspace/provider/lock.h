@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The lock of a queue. It is held for some instructions, so others spin; but
- * for the time that the kernel takes to resize a queue they sleep. A thread
- * that spins may be the one of high priority that keeps the holder from running.
+ * The lock of a queue. It is held for a few instructions, so other threads
+ * spin. While the kernel resizes a queue, they sleep instead: a spinning thread
+ * of high priority might keep the holder from running.
  */
 #ifndef SMR_PROVIDER_LOCK_H
 #define SMR_PROVIDER_LOCK_H
@@ -15,8 +15,8 @@
 /**
  * struct smr_lock - a lock
  * @spin: guards what the lock is for, and @busy
- * @busy: somebody has it for long, and has let go of @spin
- * @mutex: held by whom; the others wait for it
+ * @busy: a thread holds the lock for long, and has released @spin
+ * @mutex: that thread holds it; the others wait for it
  */
 struct smr_lock {
 	pthread_spinlock_t spin;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions. All rules are the kernel's; this side only keeps the
- * struct, and keeps it for as long as the kernel keeps the registration.
+ * Memory regions. The kernel checks everything; this side only keeps the struct
+ * for as long as the kernel keeps the registration.
  */
 #include "softmr.h"
 
@@ -77,7 +77,7 @@ struct ibv_mr *smr_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
  * @vmr: the MR; its keys follow, libibverbs updates the rest on success
  * @flags: what changes, enum ibv_rereg_mr_flags
  * @pd: the new protection domain
- * @addr: the new start, which is the new iova too
+ * @addr: the new start, which is also the new iova
  * @length: the new length
  * @access: the new rights
  */
@@ -101,7 +101,7 @@ int smr_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
  * @pd: its protection domain, imported
  * @handle: the region's
  *
- * Return: the MR, whose addr is not known here; or NULL and errno.
+ * Return: the MR, whose addr is unknown in this process; or NULL and errno.
  */
 struct ibv_mr *smr_import_mr(struct ibv_pd *pd, uint32_t handle)
 {

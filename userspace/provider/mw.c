@@ -54,9 +54,9 @@ int smr_dealloc_mw(struct ibv_mw *mw)
  * @mw: the window; libibverbs has checked its type and PD
  * @mw_bind: the range; its MR may be NULL to unbind
  *
- * The new rkey is in @mw when this returns, and valid once the bind has
- * completed. If it completes with an error the window keeps its old rkey,
- * which the application has to put back.
+ * When this returns, @mw has the new rkey; it is valid when the bind has
+ * completed. If the bind completes with an error, the window keeps its old
+ * rkey, which the application must restore in @mw.
  */
 int smr_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
 		struct ibv_mw_bind *mw_bind)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * XRC domains and address handles: objects that hold nothing but the kernel's
+ * XRC domains and address handles: objects that have nothing but the kernel's
  * handle.
  */
 #include "softmr.h"
@@ -13,7 +13,7 @@
 /**
  * smr_open_xrcd - open an XRC domain
  * @context: the open device
- * @attr: the inode that names it, if it is to be shared
+ * @attr: the inode that names it, if it is shared
  *
  * Return: the XRC domain, or NULL and errno.
  */
@@ -56,7 +56,7 @@ int smr_close_xrcd(struct ibv_xrcd *xrcd)
 /**
  * smr_create_ah - create an address handle
  * @pd: its protection domain
- * @attr: where it leads; the kernel resolves the neighbour
+ * @attr: the destination; the kernel resolves the neighbour
  *
  * Return: the address handle, or NULL and errno.
  */

@@ -5,12 +5,12 @@
 #include "wqe.h"
 
 enum {
-	/* payload that is sent, which is what can be inline */
+	/* opcodes that send a payload, which can be inline */
 	SMR_INLINE_OPS = 1 << IBV_WR_SEND | 1 << IBV_WR_SEND_WITH_IMM |
 			 1 << IBV_WR_SEND_WITH_INV | 1 << IBV_WR_RDMA_WRITE |
 			 1 << IBV_WR_RDMA_WRITE_WITH_IMM |
 			 1 << IBV_WR_ATOMIC_WRITE,
-	/* struct ibv_send_wr cannot say what to flush */
+	/* struct ibv_send_wr has no field for the type of flush */
 	SMR_NOT_POSTABLE_OPS = 1 << IBV_WR_FLUSH,
 };
 
@@ -145,9 +145,9 @@ static int write_send_chain(struct smr_qp *qp, struct ibv_send_wr *wr,
  * @wr: a chain of requests
  * @bad_wr: on failure the first request that was not posted
  *
- * The doorbell runs the requests in this thread's context, without the
- * lock: others may post, and ring, meanwhile. It fails only when the device
- * is gone, and then nothing of the chain will ever complete.
+ * The doorbell runs the requests in this thread's context, without the lock:
+ * other threads may post, and ring, meanwhile. It fails only if the device is
+ * gone, and then no request of the chain will complete.
  */
 int smr_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		  struct ibv_send_wr **bad_wr)

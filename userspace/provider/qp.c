@@ -13,7 +13,7 @@
 #include "wqe.h"
 
 enum {
-	/* what the device's attributes say */
+	/* the limits that the device's attributes report */
 	SMR_VENDOR_ID = 0xffffff,
 };
 
@@ -128,7 +128,10 @@ struct ibv_qp *smr_create_qp_ex(struct ibv_context *context,
 	if (ret)
 		goto err_free;
 
-	/* What libibverbs fills in on creation would have cleared it. */
+	/*
+	 * Set after libibverbs has initialised the struct, which would clear
+	 * it.
+	 */
 	if (wr_api)
 		qp->vqp.comp_mask |= VERBS_QP_EX;
 	return &qp->vqp.qp;
@@ -168,7 +171,7 @@ struct ibv_qp *smr_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 }
 
 /**
- * smr_open_qp - get hold of an XRC receive QP that another process made
+ * smr_open_qp - open an XRC receive QP that another process made
  * @context: the open device
  * @attr: its XRC domain and number
  *
@@ -204,7 +207,7 @@ struct ibv_qp *smr_open_qp(struct ibv_context *context,
 	return &qp->vqp.qp;
 }
 
-/* Hide what the QP has in its CQs. The kernel adds nothing more. */
+/* Drop the QP's completions from its CQs. The kernel adds no more. */
 static void forget_completions(struct ibv_qp *qp)
 {
 	smr_cq_forget_qp(qp->send_cq, qp->qp_num);
@@ -218,7 +221,7 @@ static void forget_completions(struct ibv_qp *qp)
  * @attr: the attributes
  * @attr_mask: which of them, enum ibv_qp_attr_mask
  *
- * On the way to RESET its completions go, and its queues become empty.
+ * A change to RESET drops the QP's completions, and empties its queues.
  */
 int smr_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 {
@@ -255,11 +258,11 @@ int smr_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 }
 
 /**
- * smr_set_ece - the options that the peers have agreed on
+ * smr_set_ece - set the options that the peers have agreed on
  * @qp: a QP in RESET or INIT
- * @ece: of whatever vendor
+ * @ece: of any vendor
  *
- * There are none here, so none can do harm: smr_query_ece() tells which are
+ * softmr has no options, so all are ignored: smr_query_ece() returns which are
  * in force.
  */
 int smr_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)

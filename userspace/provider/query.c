@@ -51,7 +51,7 @@ int smr_query_port(struct ibv_context *context, uint8_t port,
 }
 
 /**
- * smr_query_rt_values - the clock that completions are stamped by
+ * smr_query_rt_values - read the clock of the completions' timestamps
  * @context: the open device
  * @values: comp_mask says what is asked for, and on return what was answered
  *

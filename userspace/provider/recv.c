@@ -59,7 +59,7 @@ static int write_recv_chain(struct smr_wq *rq, struct ibv_recv_wr *wr,
  * @wr: a chain of requests
  * @bad_wr: on failure the first request that was not posted
  *
- * The kernel is told of it only if it waits for receive requests, or has to
+ * The doorbell is rung only if the kernel waits for receive requests, or must
  * flush them.
  */
 int smr_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,

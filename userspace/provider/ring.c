@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Mapping and unmapping the rings that the kernel hands out.
- */
+/* Mapping and unmapping the rings that the kernel makes. */
 #include "ring.h"
 
 #include <errno.h>
@@ -10,7 +8,9 @@
 
 #include <infiniband/driver.h>
 
-/* A ring that fails this was made by a module this provider does not know. */
+/*
+ * A ring that fails this was made by a module that this provider does not know.
+ */
 static bool ring_geometry_ok(const struct smr_ring_info *info,
 			     uint32_t min_stride)
 {
@@ -25,14 +25,15 @@ static bool ring_geometry_ok(const struct smr_ring_info *info,
 }
 
 /**
- * smr_room_reserve - keep addresses free for a ring that the kernel is to make
- * @room: filled in; to be ended by smr_room_release()
- * @entries: that it will have, at least
+ * smr_room_reserve - reserve addresses for a ring that the kernel will make
+ * @room: filled in; undo it by smr_room_release()
+ * @entries: of the ring, at least
  * @stride: bytes from one to the next
  *
- * For a ring that takes the place of another one: once the kernel uses it, it is
- * too late to find that there is no room for it. No addresses are kept for a ring
- * that is larger than any can be, so that the kernel says what is wrong with it.
+ * For a ring that replaces another one: once the kernel uses the new ring, it
+ * is too late to find that there are no addresses for it. No addresses are
+ * reserved for a ring that exceeds all limits, so that the kernel returns the
+ * error.
  *
  * Return: 0 or a positive errno.
  */
@@ -45,7 +46,7 @@ int smr_room_reserve(struct smr_room *room, uint32_t entries, uint32_t stride)
 	size = (sizeof(struct smr_ring_hdr) + depth * stride + page - 1) & -page;
 
 	*room = (struct smr_room){};
-	/* mmap_size cannot say so much: the kernel is to refuse it. */
+	/* mmap_size cannot hold such a size: let the kernel refuse it. */
 	if (size > UINT32_MAX)
 		return 0;
 	room->addr = mmap(NULL, size, PROT_NONE,
@@ -59,7 +60,7 @@ int smr_room_reserve(struct smr_room *room, uint32_t entries, uint32_t stride)
 }
 
 /**
- * smr_room_release - give back what no ring has taken
+ * smr_room_release - release the addresses that no ring uses
  * @room: the addresses
  */
 void smr_room_release(struct smr_room *room)
@@ -78,26 +79,26 @@ static void *map_in_room(int fd, const struct smr_ring_info *info,
 	if (!room || room->size < info->mmap_size)
 		return mmap(NULL, info->mmap_size, PROT_READ | PROT_WRITE,
 			    MAP_SHARED, fd, (off_t)info->mmap_offset);
-	/* What is left goes first: the rest is then replaced as a whole. */
+	/* Unmap the remainder first: the rest is then replaced as a whole. */
 	if (room->size > info->mmap_size)
 		munmap((uint8_t *)room->addr + info->mmap_size,
 		       room->size - info->mmap_size);
 	room->size = info->mmap_size;
 	addr = mmap(room->addr, info->mmap_size, PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_FIXED, fd, (off_t)info->mmap_offset);
-	/* Even if it failed: they may be anybody's now. */
+	/* Even if it failed: the addresses may have another user now. */
 	*room = (struct smr_room){};
 	return addr;
 }
 
 /**
  * smr_ring_map - map a ring that the kernel described
- * @ring: filled in; all zero when the kernel says that there is no such ring
+ * @ring: filled in; all zero if the kernel says that there is no such ring
  * @fd: the context's command fd
  * @info: the kernel's description
- * @min_stride: bytes that an entry of this kind has at least
- * @room: addresses for it, which it takes from there if they suffice; or NULL.
- *	With them, that a child of this process gets it, too, is no error: it is
+ * @min_stride: the least size of an entry of this kind
+ * @room: reserved addresses, which the ring uses if they suffice; or NULL. With
+ *	them it is no error if a child of this process inherits the ring: it is
  *	shared memory
  *
  * Return: 0, or a positive errno with nothing mapped.
@@ -133,7 +134,7 @@ int smr_ring_map(struct smr_ring *ring, int fd,
 
 /**
  * smr_ring_unmap - undo smr_ring_map()
- * @ring: may be one that was never there
+ * @ring: may be a ring that does not exist
  */
 void smr_ring_unmap(struct smr_ring *ring)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Rings shared with the kernel: how one is mapped, and the few accesses that
- * need an order.
+ * need memory ordering.
  */
 #ifndef SMR_PROVIDER_RING_H
 #define SMR_PROVIDER_RING_H
@@ -65,10 +65,10 @@ static inline void *smr_ring_entry(const struct smr_ring *ring, uint32_t index)
 }
 
 /*
- * Whether the kernel asks for a doorbell after what was just published. The
- * fence orders our store to prod before our load of flags; the kernel orders
- * its store to flags before its last look at prod, so one of the two sees
- * the other.
+ * Whether the kernel asks for a doorbell for the entries that were just
+ * published. The fence orders our store to prod before our load of flags. The
+ * kernel orders its store to flags before its last load of prod. So one of the
+ * two sees the other's store.
  */
 static inline bool smr_ring_wants_doorbell(const struct smr_ring *ring)
 {

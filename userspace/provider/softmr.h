@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The provider's objects. What each function promises is said where it is
- * defined; all that return int return 0 or a positive errno.
+ * The provider's objects. Each function is documented where it is defined; all
+ * that return int return 0 or a positive errno.
  */
 #ifndef SMR_PROVIDER_SOFTMR_H
 #define SMR_PROVIDER_SOFTMR_H
@@ -30,7 +30,7 @@
 /**
  * struct smr_context - an open device
  * @vctx: libibverbs' part
- * @abi_minor: what the module has of the ABI, enum smr_abi_minor
+ * @abi_minor: the module's minor version of the ABI, enum smr_abi_minor
  */
 struct smr_context {
 	struct verbs_context vctx;
@@ -40,7 +40,7 @@ struct smr_context {
 /**
  * struct smr_ah - an address handle
  * @ah: libibverbs' part
- * @number: what a work request names it by
+ * @number: names it in a work request
  */
 struct smr_ah {
 	struct ibv_ah ah;

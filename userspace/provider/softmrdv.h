@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* One call of softmrdv_query_mr_windows() gives no more windows than this. */
+/* One call of softmrdv_query_mr_windows() returns at most this many windows. */
 #define SOFTMRDV_MR_WINDOWS_MAX	1024
 
 /**
@@ -40,9 +40,9 @@ struct softmrdv_mr_window {
 };
 
 /**
- * enum softmrdv_res_type - what the allocator of a parent domain is asked for
- * memory for (ibv_alloc_parent_domain(3)); the queues themselves are memory of
- * the kernel's
+ * enum softmrdv_res_type - the object for which a parent domain's allocator is
+ * called (ibv_alloc_parent_domain(3)); the queues themselves are memory of the
+ * kernel
  */
 enum softmrdv_res_type {
 	SOFTMRDV_RES_TYPE_QP = 1,
@@ -73,10 +73,11 @@ int softmrdv_query_mr_windows(struct ibv_mr *mr,
 			      uint32_t max, uint32_t *total);
 
 /**
- * struct softmrdv_device - what module and provider have agreed on
- * @comp_mask: 0; for what may be added
- * @abi_version: of the interface between the two; 1
- * @abi_minor: how far it has grown in the module; 0: as in the first release
+ * struct softmrdv_device - the version of the interface between module and
+ * provider
+ * @comp_mask: 0; for later extensions
+ * @abi_version: of the interface; 1
+ * @abi_minor: the module's minor version; 0: the first release
  */
 struct softmrdv_device {
 	uint64_t comp_mask;

@@ -127,8 +127,8 @@ static int cmd_resize(struct ibv_srq *srq, const struct ibv_srq_attr *attr,
 }
 
 /*
- * The kernel moves what is posted into the new ring, between the indices that
- * the new ring's head has, and takes from there. Posting waits meanwhile.
+ * The kernel moves the posted requests into the new ring, between the indices
+ * in the new ring's head, and consumes from there. Other posts wait meanwhile.
  */
 static int resize_srq(struct smr_srq *srq, const struct ibv_srq_attr *attr,
 		      int attr_mask)
@@ -183,7 +183,7 @@ int smr_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
 }
 
 /**
- * smr_get_srq_num - what a peer's XRC work request names an SRQ by
+ * smr_get_srq_num - the number that names an SRQ in a peer's XRC work request
  * @ibsrq: an SRQ of the XRC type
  * @srq_num: the answer
  */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Life of a work queue.
- */
+/* Work queues: map, resize, reset, unmap. */
 #include "wq.h"
 
 #include <errno.h>
@@ -41,7 +39,7 @@ static void set_limits(struct smr_wq *wq, const struct smr_ring_info *info)
  * smr_wq_init - map a work queue and make it ready to post to
  * @wq: the queue
  * @fd: the context's command fd
- * @info: the kernel's description of the ring, which may say that there is none
+ * @info: the kernel's description of the ring; there may be none
  * @head: bytes of an entry before its SGEs or inline data
  *
  * Return: 0 or a positive errno.
@@ -61,14 +59,15 @@ int smr_wq_init(struct smr_wq *wq, int fd, const struct smr_ring_info *info,
 }
 
 /**
- * smr_wq_use_ring - go on in another ring
+ * smr_wq_use_ring - replace a work queue's ring
  * @wq: the queue; its lock is held
  * @fd: the context's command fd
- * @info: the kernel's description of the new ring, which the kernel uses by now
+ * @info: the kernel's description of the new ring, which the kernel uses
+ *	already
  * @head: bytes of an entry before its SGEs
  * @room: addresses that were reserved for it
  *
- * Return: 0 or a positive errno; the queue is of no use then.
+ * Return: 0 or a positive errno; the queue cannot be used then.
  */
 int smr_wq_use_ring(struct smr_wq *wq, int fd,
 		    const struct smr_ring_info *info, uint32_t head,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Writing entries of a send queue: what ibv_post_send() and ibv_wr_*() share.
- * All functions want the send queue's lock held.
+ * All functions need the send queue's lock.
  */
 #ifndef SMR_PROVIDER_WQE_H
 #define SMR_PROVIDER_WQE_H
@@ -75,9 +75,9 @@ static inline int smr_wqe_set_ud(struct smr_send_wqe *wqe, struct ibv_ah *ah,
 }
 
 /*
- * Without an MR, which is how a type 1 window is unbound, the lkey is 0. The
- * low byte of a type 2 key is the program's to choose; the other bits are the
- * window's, whatever the program gives.
+ * Without an MR (unbinding a type 1 window) the lkey is 0. The program chooses
+ * the low byte of a type 2 key; the other bits are the window's, whatever the
+ * program passes.
  */
 static inline int smr_wqe_set_bind_mw(struct smr_send_wqe *wqe,
 				      struct ibv_mw *mw, uint32_t rkey,

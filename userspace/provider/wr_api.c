@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The ibv_wr_*() interface. Entries are written where they will be read;
- * they become visible all at once in ibv_wr_complete(), or not at all.
+ * The ibv_wr_*() interface. Entries are written in place in the ring. They
+ * become visible all at once in ibv_wr_complete(), or not at all.
  */
 #include "wqe.h"
 
@@ -32,7 +32,10 @@ static struct smr_send_wqe *begin(struct ibv_qp_ex *qpx, uint8_t opcode)
 	}
 
 	qp->wr = smr_ring_entry(&qp->sq.ring, qp->sq.prod++);
-	/* Whether data is inline is said by how it is set, not by a flag. */
+	/*
+	 * The function that sets the data decides whether it is inline, not a
+	 * flag.
+	 */
 	smr_wqe_init(qp->wr, qpx->wr_id, opcode,
 		     qpx->wr_flags & ~(unsigned int)IBV_SEND_INLINE);
 	return qp->wr;
@@ -76,7 +79,7 @@ static void wr_atomic_write(struct ibv_qp_ex *qpx, uint32_t rkey,
 
 	if (!wqe)
 		return;
-	/* It is no inline data that the QP was created for: an SGE's room does. */
+	/* Not inline data that the QP was created for: it fits into one SGE. */
 	if (qp->sq.ring.stride < sizeof(*wqe) + SMR_ATOMIC_WRITE_LEN) {
 		fail(qp, EINVAL);
 		return;
@@ -251,7 +254,10 @@ static void wr_abort(struct ibv_qp_ex *qpx)
 	smr_unlock(&qp->sq.lock);
 }
 
-/* Only now that the batch cannot be aborted do windows get their new keys. */
+/*
+ * Windows get their new keys only here, where the batch cannot be aborted any
+ * more.
+ */
 static void binds_posted(const struct smr_qp *qp)
 {
 	const struct smr_send_wqe *wqe;

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* No more output is read while so much waits for the line */
+/* The agent reads no more output while that many bytes wait for the line */
 #define LINE_QUEUE_MAX	(256 << 10)
 /* A pipe or terminal holds less. More than that comes from processes that outlive the command. */
 #define REST_MAX	(2 * WIRE_WINDOW)
@@ -31,8 +31,8 @@ struct proc {
 	struct wire_buf queue;
 
 	int out[3];		/* our ends of 1 and 2; -1: closed */
-	int credit[3];		/* what the host takes of each */
-	int rest[3];		/* what is read when the command has ended */
+	int credit[3];		/* bytes of each that the host accepts */
+	int rest[3];		/* bytes that are still read after the command has ended */
 
 	int slave;		/* of its terminal; open, so that the other end stays */
 };
@@ -68,7 +68,7 @@ static void set_winsize(int fd, const struct winsize *w)
 	ioctl(fd, TIOCSWINSZ, w);
 }
 
-/* A terminal like the host's; returns our end, *slave is the command's */
+/* Make a terminal like the host's; returns our end, *slave is the command's */
 static int make_terminal(const struct job *job, int *slave)
 {
 	const char *hex = job_get(job, "termios"), *size = job_get(job, "winsize");
@@ -94,7 +94,7 @@ static int make_terminal(const struct job *job, int *slave)
 	return master;
 }
 
-/* A pipe of which process 1 has the end @mine (0 or 1), which does not block */
+/* Make a pipe; process 1 has the end @mine (0 or 1), which does not block */
 static void make_pipe(int *our_end, int *its_end, int mine)
 {
 	int p[2];
@@ -114,7 +114,7 @@ static int open_null(void)
 	return fd;
 }
 
-/* Fill s->fd and our ends. Input and a terminal are the first node's */
+/* Fill s->fd and our ends. Only the first node has input and a terminal */
 static void make_files(const struct job *job, struct proc *p, struct spawn *s)
 {
 	static const char * const names[] = { "stdin", "stdout", "stderr" };
@@ -212,7 +212,7 @@ static bool wants_output(const struct proc *p, int i)
 	return p->out[i] >= 0 && p->credit[i] > 0 && wire_buf_len(&line->out) < LINE_QUEUE_MAX;
 }
 
-/* Send what can be read of an output now; false: there is no more at present */
+/* Send the output that can be read now; false: there is no more at present */
 static bool carry(struct proc *p, int node, int i)
 {
 	char buf[WIRE_MAX];
@@ -234,7 +234,7 @@ static bool carry(struct proc *p, int node, int i)
 	}
 	if (n == 0 || (errno != EAGAIN && errno != EINTR))
 		close_fd(&p->out[i]);
-	/* What is left belongs to processes that outlive the command. */
+	/* Processes that outlive the command write the rest. */
 	else if (p->exited)
 		close_fd(&p->out[i]);
 	return false;

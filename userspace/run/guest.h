@@ -12,16 +12,16 @@
 #include "line.h"
 #include "wire.h"
 
-/* Where the guest has things of its own */
+/* Directories and files of the guest itself */
 #define GUEST_DIR	"/run/softmr"
 #define GUEST_SOCKET	GUEST_DIR "/node"
 #define GUEST_PROVIDER	GUEST_DIR "/provider"
 
-/* root.c: what the guest's processes see as their file system */
+/* root.c: the file system of the guest's processes */
 void root_early(void);
 void root_enter(const struct job *job);
 void root_mount_sys(void);
-/* All that is written has reached the host */
+/* When it returns, all written data has reached the host */
 void root_leave(const struct job *job);
 
 /* nodes.c: network namespaces on a bridge */
@@ -46,10 +46,10 @@ struct spawn {
 	char **argv, **envp;
 };
 int spawn(const struct job *job, const struct spawn *s);
-/* What a shell would have in $? */
+/* The status as $? of a shell */
 int shell_status(int wait_status);
 
-/* serve.c: what softmr-node asks of process 1 */
+/* serve.c: process 1's side of softmr-node */
 void serve_open(void);
 int serve_fd(void);
 void serve_accept(const struct job *job);

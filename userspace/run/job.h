@@ -31,7 +31,7 @@
 
 #define NODES_MAX	200
 
-/* The job as it came; the strings lie in @text. */
+/* The job as it was received; the strings lie in @text. */
 struct job {
 	char *text;
 	size_t len;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the guest is told: the command, the caller, and what to make of them. */
+/* The job for the guest: the command, its user, and how it runs. */
 #define _GNU_SOURCE
 #include "run.h"
 
@@ -147,8 +147,9 @@ static void put_user(struct wire_buf *b)
 		put(b, "group", "%u", groups[i]);
 }
 
-/* Its limits, but for memory that is locked: RDMA programs lock what they
- * register, and here the guest's memory is the limit.
+/*
+ * The caller's limits, except that for locked memory: RDMA programs lock the
+ * memory that they register, and here the guest's memory is the limit.
  */
 static void put_limits(struct wire_buf *b)
 {
@@ -190,7 +191,10 @@ static void put_files(struct wire_buf *b, const struct terminal *t)
 		put(b, "winsize", "%u %u", w.ws_row, w.ws_col);
 }
 
-/* What mpirun of Open MPI and MPICH need to start processes on other nodes */
+/*
+ * Variables that mpirun of Open MPI and MPICH needs to start processes on other
+ * nodes
+ */
 static void put_environment(struct wire_buf *b, const struct options *o)
 {
 	static const char * const agents[] = {
@@ -208,7 +212,7 @@ static void put_environment(struct wire_buf *b, const struct options *o)
 		put(b, "env", "HYDRA_LAUNCHER=ssh");
 }
 
-/* As many processors as the guest has */
+/* For as many processors as the guest has */
 static void put_cpuinfo(struct wire_buf *b, int cpus)
 {
 	char buf[65536], *end = buf;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Say what has gone wrong with a guest, and what to do. */
+/* Report what went wrong with a guest, and what the user can do. */
 #define _GNU_SOURCE
 #include "run.h"
 
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* As much as one reads of a splat, and of a console */
+/* The most lines of a splat, and of a console, that are printed */
 #define SPLAT_LINES	60
 #define CONSOLE_LINES	30
 
@@ -40,7 +40,7 @@ static char *splat_expression(const char *runtime)
 	return all;
 }
 
-/* The first line of @log that has a splat; NULL if none has */
+/* The first line of @log that matches a splat; NULL if there is none */
 static const char *find_splat(const char *log, const regex_t *re)
 {
 	const char *line, *end;
@@ -56,7 +56,9 @@ static const char *find_splat(const char *log, const regex_t *re)
 	return NULL;
 }
 
-/* Console output has carriage returns, which would hide what is before them. */
+/*
+ * Console output has carriage returns, which would hide the text before them.
+ */
 static void print(const char *s, int lines)
 {
 	for (; *s && lines; s++) {
@@ -101,7 +103,7 @@ static void show_console_end(const char *console)
 	fputs("---\n", stderr);
 }
 
-/* -- advice: what a console has, and what that means */
+/* -- advice: texts on a console, and what they mean */
 
 static const struct {
 	const char *has, *advice;
@@ -132,7 +134,7 @@ static void advise(const struct guest *g, const char *console)
 	}
 }
 
-/* How its process ended; one that we have ended ourselves was alive */
+/* How its process ended, unless softmr-run has killed it */
 static void say_end(const struct guest *g)
 {
 	if (WIFSIGNALED(g->wait_status) && WTERMSIG(g->wait_status) != SIGKILL)

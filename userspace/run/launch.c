@@ -22,7 +22,7 @@
 
 #define MIB		(1ULL << 20)
 #define MEM_DEFAULT	(1024 * MIB)
-/* The least that a guest does something useful with */
+/* The least memory with which a guest is useful */
 #define MEM_LEAST	(192 * MIB)
 #define LINE_FD		3
 
@@ -77,7 +77,7 @@ static unsigned long long mem_bytes(const char *mem)
 	}
 }
 
-/* How much of a guest's memory fits into @dir; 0, and why in @why */
+/* How much of a guest's memory fits into @dir; 0, and the reason in @why */
 static unsigned long long room_in(const char *dir, const char **why)
 {
 	struct statvfs st;
@@ -136,7 +136,7 @@ static const char *choose_mem_dir(const struct options *o, unsigned long long *w
 			why = text("%llu MiB are free", room / MIB);
 		reasons = text("%s\n  %s: %s", reasons, dirs[i], why);
 	}
-	/* leave something to others */
+	/* leave some for others */
 	most -= most / 8;
 	if (o->mem || most < MEM_LEAST)
 		die(STATUS_NO_BOOT, "there is no room for the guest's memory, %llu MiB:%s\n"
@@ -190,7 +190,9 @@ static void close_others(void)
 		close(fd);
 }
 
-/* In the new process: what the guest's kernel is started with is ours, not the caller's */
+/*
+ * In the new process: the guest's kernel gets our environment, not the caller's
+ */
 static void __attribute__((noreturn)) be_guest(char **argv, const char *mem_dir, int line,
 					       int console, pid_t parent)
 {
@@ -211,7 +213,7 @@ static void __attribute__((noreturn)) be_guest(char **argv, const char *mem_dir,
 	setrlimit(RLIMIT_CORE, &no_core);
 	null = open("/dev/null", O_RDONLY);
 	dup2(null, 0);
-	/* no number is in the way of another */
+	/* so that no descriptor has the number of another's target */
 	line = fcntl(line, F_DUPFD_CLOEXEC, 10);
 	console = fcntl(console, F_DUPFD_CLOEXEC, 10);
 	dup2(console, 1);

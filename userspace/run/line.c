@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 struct wire host_line = { .fd = -1 };
-/* A child writes here why it fails, and process 1 reads it */
+/* A child writes its failure's reason here; process 1 reads it */
 static int reasons[2] = { -1, -1 };
 
 void line_wait(short events)
@@ -27,7 +27,7 @@ void line_end(void)
 {
 	while (wire_buf_len(&host_line.out) && wire_send(&host_line))
 		line_wait(POLLOUT);
-	/* the host switches us off */
+	/* the host kills the guest */
 	for (;;)
 		pause();
 }
@@ -51,7 +51,7 @@ void fail(const char *format, ...)
 		memcpy(text, older, sizeof(text));
 	}
 	dprintf(2, "softmr-run init: %s\n", text);
-	/* without the line the console is all that the host gets */
+	/* without the line, the host gets only the console */
 	if (host_line.fd < 0)
 		reboot(RB_POWER_OFF);
 	wire_put(&host_line, FRAME_WHY, 0, 0, text, strlen(text));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* softmr-run: run a program of this machine where there is an RDMA device. */
+/*
+ * softmr-run: run a program of this machine in a guest that has an RDMA device.
+ */
 #define _GNU_SOURCE
 #include "run.h"
 
@@ -8,7 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A file that the caller has closed must not become one of ours. */
+/*
+ * If the caller has closed one of the files 0 to 2, our own files must not get
+ * that number.
+ */
 static void open_standard_files(void)
 {
 	int fd;
@@ -20,7 +25,9 @@ static void open_standard_files(void)
 		close(fd);
 }
 
-/* Where filters of seccomp do not work, the kernel can do with ptrace, on one processor. */
+/*
+ * Without working seccomp filters, the kernel can use ptrace, on one processor.
+ */
 static bool lacks_seccomp(const struct guest *g, const struct result *r)
 {
 	char *console;

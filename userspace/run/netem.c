@@ -19,7 +19,7 @@ static const struct unit times[] = {
 	{ "s", 1e9 }, { "sec", 1e9 }, { "ns", 1 }, { NULL, 0 },
 };
 
-/* In bytes in a second */
+/* In bytes per second */
 static const struct unit rates[] = {
 	{ "bit", 1 / 8.0 }, { "kbit", 1e3 / 8 }, { "mbit", 1e6 / 8 },
 	{ "gbit", 1e9 / 8 }, { NULL, 0 },
@@ -123,7 +123,7 @@ const char *netem_parse(const char *spec, struct netem *n)
 		}
 		set(n, rule->name, v);
 		w += 2;
-		/* the time that a delay varies by */
+		/* by how much a delay varies */
 		if (rule->units == times && parse_number(*w, times, n->delay, &v)) {
 			n->jitter = v;
 			w++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What --netem says: a network that loses, delays or damages packets. */
+/* The argument of --netem: a network that loses, delays or damages packets. */
 #ifndef SMR_RUN_NETEM_H
 #define SMR_RUN_NETEM_H
 
@@ -14,9 +14,9 @@ struct netem {
 };
 
 /*
- * Parse @spec, in the words of tc-netem(8): "loss 1% delay 1ms 100us".
- * Returns NULL, or a sentence that says what is wrong with it, which is valid
- * until the next call.
+ * Parse @spec, in the words of tc-netem(8): "loss 1% delay 1ms 100us". Returns
+ * NULL, or a sentence that says what is wrong, which is valid until the next
+ * call.
  */
 const char *netem_parse(const char *spec, struct netem *n);
 

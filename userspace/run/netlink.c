@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A request that is being written */
+/* A request that is being built */
 struct request {
 	union {
 		struct nlmsghdr head;
@@ -30,7 +30,7 @@ static void request_init(struct request *r, int type, int flags)
 	r->head.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | flags;
 }
 
-/* Requests are short: what is written here fits. */
+/* Requests are short, so everything fits here. */
 static void *append(struct request *r, const void *data, size_t len)
 {
 	void *at = r->bytes + NLMSG_ALIGN(r->head.nlmsg_len);
@@ -73,7 +73,7 @@ static void nest_end(struct request *r, struct nlattr *a)
 	a->nla_len = r->bytes + r->head.nlmsg_len - (uint8_t *)a;
 }
 
-/* Send the request, and wait for what the kernel says of it */
+/* Send the request, and wait for the kernel's answer */
 static int talk(int protocol, struct request *r)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
@@ -127,7 +127,10 @@ int net_add_bridge(const char *name)
 	attr_string(&r, IFLA_INFO_KIND, "bridge");
 	data = nest_begin(&r, IFLA_INFO_DATA);
 	attr_u32(&r, IFLA_BR_FORWARD_DELAY, 0);
-	/* nobody queries: with snooping multicast ends after five minutes */
+	/*
+	 * there is no multicast querier: with snooping, multicast would end
+	 * after five minutes
+	 */
 	attr(&r, IFLA_BR_MCAST_SNOOPING, &off, sizeof(off));
 	nest_end(&r, data);
 	nest_end(&r, info);

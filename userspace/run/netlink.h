@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The few requests that the guest's init makes of the kernel's netlink. A
- * minimal container has no ip(8), tc(8) or rdma(8) that it could run.
+ * The few netlink requests of the guest's init. A minimal container has no
+ * ip(8), tc(8) or rdma(8) that could be run.
  */
 #ifndef SMR_RUN_NETLINK_H
 #define SMR_RUN_NETLINK_H
@@ -15,7 +15,7 @@
  * caller's network namespace.
  */
 int net_add_bridge(const char *name);
-/* A pair of which @peer goes to the namespace of @netns_fd (-1: stays here) */
+/* A veth pair; @peer goes to the namespace of @netns_fd (-1: stays here) */
 int net_add_veth(const char *name, const char *peer, int netns_fd);
 int net_set_master(const char *name, const char *master);
 int net_set_up(const char *name);

@@ -35,7 +35,7 @@ static void __attribute__((noreturn)) usage(const char *me, int status)
 	exit(status);
 }
 
-/* The number of a node that is named by number, name or address; 0 if none */
+/* The number of a node, given by number, name or address; 0 if there is none */
 static int node_number(const char *name)
 {
 	static const char * const formats[] = { "%d%n", "node%d%n", "10.0.0.%d%n", "fd00::%x%n" };
@@ -86,7 +86,7 @@ static void send_request(int sock, const struct wire_buf *b)
 	}
 }
 
-/* Hand signals on until the command's status comes */
+/* Forward signals until the command's status arrives */
 static int wait_status(int sock, int signals)
 {
 	struct pollfd p[2] = { { sock, POLLIN, 0 }, { signals, POLLIN, 0 } };
@@ -149,7 +149,7 @@ static int run_on(int node, char **words, bool shell)
 	return wait_status(sock, signals);
 }
 
-/* The words as one line, as rsh and ssh have it */
+/* Join the words to one line, as rsh and ssh do */
 static char *join(char **words)
 {
 	size_t len = 1;
@@ -166,7 +166,7 @@ static char *join(char **words)
 	return line;
 }
 
-/* Options of rsh and ssh that mpirun and others give: none matters here */
+/* Options of rsh and ssh that mpirun and others pass: all are ignored */
 static char **skip_rsh_options(char **argv)
 {
 	while (*argv && **argv == '-') {

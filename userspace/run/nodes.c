@@ -33,7 +33,7 @@ static void must(int ret, const char *what, int node)
 		fail("node %d: cannot %s: %s", node, what, strerror(-ret));
 }
 
-/* Set it if this kernel has it */
+/* Set it if this kernel has the setting */
 static void set_sysctl(const char *path, const char *value)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -45,7 +45,7 @@ static void set_sysctl(const char *path, const char *value)
 	close(fd);
 }
 
-/* No waiting for duplicate address detection: addresses are usable at once. */
+/* No duplicate address detection: addresses are usable at once. */
 static void no_dad(const char *netdev)
 {
 	char path[128];
@@ -91,7 +91,7 @@ static void add_link(int node)
 
 	snprintf(device, sizeof(device), "softmr%d", node - 1);
 	must(rdma_add_link(device, "eth0"), "make a softmr link on eth0", node);
-	/* the core lists addresses from a work queue */
+	/* the core lists addresses from a work queue, so wait */
 	for (waited = 0; !has_gid(device, node); waited++) {
 		if (waited == GID_LIMIT)
 			fail("node %d: %s never got the address of eth0", node, device);
@@ -117,7 +117,7 @@ static void set_up(const struct job *job, int node)
 		if (netem_parse(spec, &netem))
 			fail("netem: %s", spec);
 		must(net_add_netem("eth0", &netem), "have eth0 lose or delay packets", node);
-		/* what a single node sends goes to itself */
+		/* a single node sends only to itself */
 		if (job_int(job, "nodes") == 1)
 			must(net_add_netem("lo", &netem), "have lo lose or delay packets", node);
 	}
@@ -127,8 +127,10 @@ static void set_up(const struct job *job, int node)
 
 /* -- more than one node */
 
-/* A child that becomes a node's namespaces. It says when it has those of the network, waits for
- * eth0, and says when it has a file system of its own, which is when all nodes have their names.
+/*
+ * A child becomes the namespaces of one node. It reports when it has its
+ * network namespace, waits for eth0, and reports when it has its own file
+ * system, after all nodes have their names.
  */
 struct birth {
 	int pid;

@@ -140,7 +140,7 @@ static char *writable(const char *value)
 	}
 	if (access(host, W_OK))
 		die(STATUS_USAGE, "--rw %s: this user cannot write there", value);
-	/* a name with ":/" in it would be cut there */
+	/* a name that contains ":/" would be split there */
 	return text("%s:%s", host, host);
 }
 

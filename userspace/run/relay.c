@@ -20,13 +20,13 @@
 #define BOOT_LIMIT	180
 /* ... the command to end after SIGTERM or SIGHUP, or a second SIGINT */
 #define GRACE		5
-/* ... the guest to end when its commands have */
+/* ... the guest to end after its commands have ended */
 #define DOWN_LIMIT	60
-/* A pipe that poll() calls writable takes so much without blocking. */
+/* A pipe that poll() reports as writable takes that much without blocking. */
 #define PIECE		4096
 #define SINK_FULL	65536
 
-/* What waits to be written to one of our files */
+/* Data that waits to be written to one of our files */
 struct sink {
 	struct wire_buf buf;
 	bool closed;		/* nobody reads it */
@@ -41,10 +41,10 @@ struct relay {
 	int signals;
 	struct sink sinks[3];
 	int owed[NODES_MAX + 1][3];	/* output that is not acknowledged */
-	struct wire_buf lines[NODES_MAX + 1][3];	/* --each: begun lines */
-	int credit;			/* input that the guest takes */
+	struct wire_buf lines[NODES_MAX + 1][3];	/* --each: incomplete lines */
+	int credit;			/* bytes of input that the guest accepts */
 	bool input_end, down;
-	bool raw;			/* our terminal is; @before is what it was */
+	bool raw;			/* our terminal is raw; @before is its former setting */
 	struct termios before;
 	int running;			/* commands */
 	int deaths;			/* signals that ask for the end */
@@ -70,7 +70,10 @@ void relay_init(void)
 
 	sigemptyset(&taken);
 	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		/* what the caller has us ignore (nohup) the command does not see either */
+		/*
+		 * signals that the caller has us ignore (nohup) are not
+		 * forwarded to the command either
+		 */
 		if (signals[i] != SIGCHLD && !sigaction(signals[i], NULL, &old) &&
 		    old.sa_handler == SIG_IGN)
 			continue;
@@ -106,7 +109,7 @@ static void add_line(struct relay *y, int node, int stream, const void *data, si
 	wire_buf_add(out, data, len);
 }
 
-/* With --each lines stay whole, and begin with their node */
+/* With --each lines stay whole, and begin with their node's name */
 static void take_lines(struct relay *y, const struct frame *f)
 {
 	struct wire_buf *l = &y->lines[f->node][f->stream];
@@ -177,7 +180,7 @@ static void acknowledge(struct relay *y)
 	}
 }
 
-/* Wait until the sink can be written to; false: a signal asks us to end */
+/* Wait until the sink can be written to; false: a signal ends the run */
 static bool wait_sink(struct relay *y, int stream)
 {
 	struct pollfd p[2] = { { stream, POLLOUT, 0 }, { y->signals, POLLIN, 0 } };
@@ -191,7 +194,7 @@ static bool wait_sink(struct relay *y, int stream)
 	return true;
 }
 
-/* All that is left, as long as it takes */
+/* Write everything that is left, however long that takes */
 static void finish_output(struct relay *y)
 {
 	int k, i;
@@ -229,7 +232,7 @@ static void read_input(struct relay *y)
 	}
 }
 
-/* From now on keys that make signals do so in the guest */
+/* From now on, keys that make signals do so in the guest */
 static void set_raw(struct relay *y)
 {
 	struct termios raw;
@@ -309,7 +312,7 @@ static void take_signal(struct relay *y, int sig)
 
 	switch (sig) {
 	case SIGCHLD:
-		/* the line's end tells */
+		/* the end of the line follows */
 		return;
 	case SIGWINCH:
 		if (y->t->tty[1] && !ioctl(1, TIOCGWINSZ, &size))
@@ -327,7 +330,7 @@ static void take_signal(struct relay *y, int sig)
 	wire_put_int(&y->guest->wire, FRAME_SIGNAL, 0, 0, sig);
 	y->deaths++;
 	y->r->signal = sig;
-	/* programs may take one SIGINT for something else than their end */
+	/* a program may use one SIGINT for something other than its end */
 	if (!y->killed_at && (sig == SIGTERM || sig == SIGHUP || y->deaths > 1))
 		y->killed_at = now();
 }
@@ -352,7 +355,7 @@ static void check_time(struct relay *y)
 	y->down = true;
 }
 
-/* The guest's end of the line is closed: its kernel has ended */
+/* The guest has closed its end of the line: its kernel has ended */
 static void take_end(struct relay *y)
 {
 	y->r->outcome = y->r->up ? RUN_DIED : RUN_NO_BOOT;

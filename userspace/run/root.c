@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The guest's root: the host's own file system, or directories of the host
- * that lie on each other, below a tmpfs that takes what is written.
+ * stacked on each other, below a tmpfs that takes all writes.
  *
  * hostfs opens files by the host's system calls as the user who runs
  * softmr-run. So the host decides what can be read, and what --rw can write.
@@ -40,7 +40,7 @@ static void make_dirs(const char *path)
 	mkdir(part, 0755);
 }
 
-/* Mount it or fail; @what is for the message */
+/* Mount it, or fail; @what is for the message */
 static void must_mount(const char *what, const char *type, const char *target,
 		       unsigned long flags, const char *data)
 {
@@ -105,7 +105,10 @@ static void switch_root(void)
 		fail("cannot enter the root: %s", strerror(errno));
 }
 
-/* What hangs below /sys shows its network namespace, so each node has its own */
+/*
+ * /sys shows the network namespace in which it was mounted, so each node mounts
+ * its own
+ */
 void root_mount_sys(void)
 {
 	must_mount("sysfs", "sysfs", "/sys", 0, NULL);
@@ -130,7 +133,7 @@ static void mount_kernels_own(const struct job *job)
 	    symlink("fd/1", "/dev/stdout") ||
 	    symlink("fd/2", "/dev/stderr"))
 		fail("cannot link /dev/fd: %s", strerror(errno));
-	/* what the console says is all that is left of a guest that dies */
+	/* only the console shows why a guest died */
 	klogctl(8, NULL, 8);
 }
 
@@ -158,7 +161,10 @@ static void load_modules(const struct job *job)
 		return;
 	uname(&u);
 	mount_host(dir, GUEST_DIR "/modules", MS_RDONLY);
-	/* else two processes of one node exchange data without packets that could be lost */
+	/*
+	 * otherwise two processes of one node exchange data without packets,
+	 * which could not be lost
+	 */
 	if (job_get(job, "netem") && job_int(job, "nodes") == 1)
 		parameters = "loopback=N";
 	while ((file = job_next(job, "load", file)))
@@ -171,8 +177,9 @@ static void load_modules(const struct job *job)
 		fail("cannot mount %s: %s", path, strerror(errno));
 }
 
-/* libibverbs takes a driver's absolute path, so nothing depends on where the
- * host's libibverbs looks for its own.
+/*
+ * libibverbs accepts a driver's absolute path, so it does not matter where the
+ * host's libibverbs looks for drivers.
  */
 static void add_provider(const struct job *job)
 {
@@ -211,7 +218,7 @@ static void mount_writable(const struct job *job)
 	}
 }
 
-/* Names for the nodes, since mpirun and others want some */
+/* Names for the nodes, because mpirun and others need some */
 static void add_hosts(const struct job *job)
 {
 	int n = job_int(job, "nodes"), k, fd;
@@ -228,7 +235,7 @@ static void add_hosts(const struct job *job)
 		p += sprintf(p, "fd00::%x node%d\n", k, k);
 	}
 	make_dirs("/etc");
-	/* a root with a strange /etc has no names then */
+	/* if /etc cannot be handled, there are no names */
 	fd = open("/etc/hosts", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	if (fd < 0 || write(fd, text, p - text) < 0)
 		dprintf(2, "softmr-run init: /etc/hosts: %s\n", strerror(errno));
@@ -249,7 +256,7 @@ static void show_cpuinfo(const struct job *job)
 		fail("cannot mount /proc/cpuinfo: %s", strerror(errno));
 }
 
-/* This program is also softmr-node, and the agent that mpirun wants. */
+/* This program is also softmr-node, and the remote shell that mpirun runs. */
 static void add_commands(void)
 {
 	static const char * const names[] = { "/usr/bin/softmr-node", "/usr/bin/softmr-rsh" };
@@ -263,7 +270,7 @@ static void add_commands(void)
 	}
 }
 
-/* The program itself lies in the initrd, which nobody reaches later on. */
+/* The program itself is in the initrd, which cannot be reached later. */
 static void keep_program(int fd)
 {
 	char buf[65536];

@@ -10,7 +10,7 @@
 #include "job.h"
 #include "wire.h"
 
-/* What softmr-run says of its own; the same as of the test beds */
+/* Exit statuses of softmr-run itself; the same as of the test beds */
 enum {
 	STATUS_USAGE = 2,
 	STATUS_NO_BOOT = 125,
@@ -18,11 +18,11 @@ enum {
 	STATUS_TIMEOUT = 127,
 };
 
-/* What the command line says. Lists end with NULL. */
+/* The options of the command line. Lists end with NULL. */
 struct options {
 	int nodes, cpus, timeout;
 	bool each, root, no_link, no_provider;
-	bool ptrace;		/* the kernel has to do without seccomp */
+	bool ptrace;		/* the kernel must work without seccomp */
 	const char *mem;	/* NULL: as much as there is room for */
 	const char *netem, *runtime, *provider, *log, *cmdline, *chdir;
 	char **rw, **layers;
@@ -40,7 +40,7 @@ void options_parse(struct options *o, int argc, char **argv);
 /* Finds the directory that has kernel and initrd, or dies. */
 const char *runtime_find(const struct options *o);
 
-/* How the command's three files are carried */
+/* How the command's three files are connected */
 struct terminal {
 	bool tty[3];		/* of the command */
 	bool input;		/* it has any */
@@ -57,13 +57,13 @@ struct guest {
 	pid_t pid;		/* of its kernel, and of its process group; 0: it has ended */
 	int wait_status;
 	struct wire wire;
-	int console;		/* a file without a name that has what it prints */
+	int console;		/* a file without a name that gets the console's output */
 	char dir[64];		/* temporary; empty when it is gone */
 };
 void guest_start(struct guest *g, const struct options *o, const char *runtime);
-/* It ends now, if it has not */
+/* Kill the guest, if it has not ended */
 void guest_kill(struct guest *g);
-/* Its directory is of no use when it has booted */
+/* Remove its directory, which is not needed after the boot */
 void guest_forget_dir(struct guest *g);
 /* Its console's output; allocated, ended by NUL */
 char *guest_console(const struct guest *g);
@@ -71,11 +71,11 @@ char *guest_console(const struct guest *g);
 /* relay.c: carry everything between guest and caller until the guest is down */
 enum outcome {
 	RUN_DOWN,		/* it has ended as it should */
-	RUN_REFUSED,		/* the guest has said why it cannot */
+	RUN_REFUSED,		/* the guest has reported why it cannot run the command */
 	RUN_NO_BOOT,
 	RUN_DIED,
 	RUN_TIMEOUT,
-	RUN_SIGNAL,		/* ended by a signal to us */
+	RUN_SIGNAL,		/* a signal to softmr-run has ended it */
 };
 struct result {
 	enum outcome outcome;
@@ -90,7 +90,7 @@ void relay_init(void);
 void relay_run(struct guest *g, const struct options *o, const struct terminal *t,
 	       const struct wire_buf *job, struct result *r);
 
-/* judge.c: say what has gone wrong; returns the exit status */
+/* judge.c: report what went wrong; returns the exit status */
 int judge(const struct guest *g, const struct options *o, const char *runtime,
 	  struct result *r);
 

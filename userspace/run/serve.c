@@ -18,7 +18,7 @@
 #define CLIENTS_MAX 256
 #define GROUPS_MAX 256
 
-/* One softmr-node; @pid is 0 until its request is complete. */
+/* A connection of a softmr-node; @pid is 0 until its request is complete. */
 static struct client {
 	int fd;			/* -1: a free slot */
 	int pid;
@@ -91,7 +91,7 @@ int serve_poll_fds(int *fds, int max)
 	return n;
 }
 
-/* Receive what there is, files too; false: the other side has gone */
+/* Receive what is available, files too; false: the other side is gone */
 static bool receive(struct client *c)
 {
 	char buf[65536], control[CMSG_SPACE(3 * sizeof(int))];
@@ -119,7 +119,7 @@ static void answer(struct client *c, int32_t status)
 	drop(c);
 }
 
-/* Start what a client asks for, as the user that the client is */
+/* Start a client's command, as the client's user */
 static void start(const struct job *job, struct client *c, const struct job *request)
 {
 	unsigned int groups[GROUPS_MAX];
@@ -169,7 +169,7 @@ static void take_request(const struct job *job, struct client *c)
 		return;
 	request.text = (char *)c->in.data + c->in.start + sizeof(len);
 	request.len = len;
-	/* strings end inside of it */
+	/* all strings end within the job */
 	request.text[len - 1] = '\0';
 	wire_buf_drop(&c->in, sizeof(len) + len);
 	start(job, c, &request);
@@ -196,7 +196,7 @@ void serve_readable(const struct job *job, int fd)
 	if (c == clients + CLIENTS_MAX)
 		return;
 	if (!receive(c)) {
-		/* nobody waits for the command any more */
+		/* the client that waited for the command is gone */
 		if (c->pid > 0)
 			kill(-c->pid, SIGHUP);
 		drop(c);

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# make ahead: compile the module against the kernels that come to Debian next, those of sid and experimental. It is an
-# early warning: what does not build is said, and fails nothing.
+# make ahead: compile the module against the next kernels of Debian, those of sid and experimental. It is an early
+# warning: a kernel for which the module does not compile is reported, and fails nothing.
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/lib/all.sh"
 
-# ahead SUITE CODENAME: the package list has suites by their codenames
+# ahead SUITE CODENAME: the package list names suites by their codenames
 ahead() {
 	local release
 	release=$(usable_kernels "$AHEAD_APT/kernels" "$2" amd64 | tail -n 1)

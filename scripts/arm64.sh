@@ -62,7 +62,7 @@ add_kernel() {
 	KERNELS+=("$1")
 }
 
-# result STATUS WHAT [FILE]: a test's line; of one that failed FILE's end is shown
+# result STATUS WHAT [FILE]: print a test's line; if the test failed, with the end of FILE
 result() {
 	COUNT=$((COUNT + 1))
 	if [ "$1" = 0 ]; then
@@ -83,8 +83,8 @@ report() {
 	result "$((status != 0))" "$what"
 }
 
-# guest_results ROLE DIR: the guest's own tests, with our numbers. A guest that reported no plan, or not as many tests
-# as it planned, has died on the way.
+# guest_results ROLE DIR: the guest's own tests, renumbered. A guest that reported no plan, or fewer tests than planned,
+# has died on the way.
 guest_results() {
 	local role=$1 dir=$2 line plan='' n=0
 	while IFS= read -r line; do
@@ -111,7 +111,7 @@ boot() {
 	result "$([ ! -s "$dir/splats" ] && echo 0 || echo 1)" "$role: its kernel printed no splat" "$dir/splats" || true
 }
 
-# kernel ROLE: all that is done with one kernel
+# kernel ROLE: all steps for one kernel
 kernel() {
 	local role=$1
 	if ! with_lock arm64 arm64_kernel_make "$role"; then

@@ -74,7 +74,7 @@ machine() {
 	sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1
 }
 
-# in_part PART: it is one of those to be measured
+# in_part PART: this part is to be measured
 in_part() { [[ " ${PARTS[*]} " == *" $1 "* ]]; }
 
 # shellcheck disable=SC2317 # the pipe below calls it
@@ -89,8 +89,9 @@ boot() {
 	fi
 }
 
-# A processor that sleeps takes its time to wake up, above all a virtual one (25 us seen here), and UML wakes one at
-# each system call if there is one that sleeps. It would be in every figure, but for those where both are busy.
+# A processor that sleeps takes long to wake up, above all a virtual one (25 us were seen), and UML wakes a sleeping one
+# at each system call. That time would be in every figure except those where both processors are busy. So keep them
+# busy.
 # shellcheck disable=SC2016 # the shell that spins expands it
 keep_awake() {
 	local n

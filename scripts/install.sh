@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# make install: build softmr for this machine and install it; see --help. scripts/uninstall.sh takes it away again.
+# make install: build softmr for this machine and install it; see --help. scripts/uninstall.sh removes it.
 set -euo pipefail
 # shellcheck source=scripts/lib/common.sh
 . "$(dirname "$0")/lib/common.sh"
@@ -32,7 +32,7 @@ usage() {
 	EOF
 }
 
-# -- what the machine has: all that is wrong is said at once
+# -- requirements of the machine: all that is missing is reported at once
 
 # problem MESSAGE...
 problem() {
@@ -40,7 +40,7 @@ problem() {
 	PROBLEMS=$((PROBLEMS + 1))
 }
 
-# advice DEBIAN-PACKAGES FEDORA-PACKAGES: the command that gets them
+# advice DEBIAN-PACKAGES FEDORA-PACKAGES: the command that installs them
 advice() {
 	if have apt-get; then echo "as root: apt-get install $1"
 	elif have dnf; then echo "as root: dnf install $2"
@@ -64,7 +64,7 @@ check_kernel() {
 	check_config
 }
 
-# What the module needs of a kernel and cannot bring: dkms.conf names the same
+# Kernel options that the module needs; dkms.conf names the same
 check_config() {
 	local config=$KDIR/.config option options missing=()
 	[ -e "$config" ] || config=/boot/config-$RELEASE
@@ -88,7 +88,7 @@ check_tools() {
 	check_library json-c libjson-c-dev json-c-devel
 }
 
-# check_library NAME DEBIAN-PACKAGE FEDORA-PACKAGE: what pkg-config knows it by; the tools link with it
+# check_library NAME DEBIAN-PACKAGE FEDORA-PACKAGE: pkg-config must know NAME; the tools link with it
 check_library() {
 	grep -rqw --include=CMakeLists.txt -- "$1" "$TOP/userspace" || return 0
 	if ! have pkg-config; then
@@ -142,7 +142,7 @@ secure_boot() {
 	return 1
 }
 
-# -- build, into a directory that looks as the machine will
+# -- build, into a directory with the paths of the machine
 
 module_for_host() {
 	sync_tree "$TOP/kernel" "$OUT/kernel-$RELEASE"
@@ -163,7 +163,7 @@ userspace_for_host() {
 	DESTDIR=$STAGE cmake --install "$OUT/userspace" --strip
 }
 
-# With Secure Boot the kernel loads signed modules only, and of these keys those that the firmware was told of
+# With Secure Boot the kernel loads only modules that are signed with a key that the firmware knows
 sign_module() {
 	local key=${MOK_KEY:-/var/lib/dkms/mok.key} cert=${MOK_CERT:-/var/lib/dkms/mok.pub} ko
 	secure_boot || return 0
@@ -180,7 +180,7 @@ sign_module() {
 
 # -- install
 
-# A file that an older version installed and this one does not have goes; so do the modules of kernels that are gone
+# Remove the files of an older version that this one does not have, and the modules of kernels that were removed
 remove_older() {
 	local file
 	[ -e "$DESTDIR$MANIFEST" ] || return 0
@@ -188,7 +188,7 @@ remove_older() {
 		case $file in
 		*/) continue ;;
 		/lib/modules/"$RELEASE"/*) ;;
-		# the module of another kernel stays, as long as that kernel does
+		# the module of another kernel stays as long as that kernel does
 		/lib/modules/*) [ ! -d "$DESTDIR/$(cut -d/ -f2-4 <<<"$file")/kernel" ] || {
 			echo "$file" >>"$NEW"
 			continue
@@ -220,7 +220,7 @@ install_all() {
 	awk '!seen[$0]++' "$NEW" >"$DESTDIR$MANIFEST"
 }
 
-# A running system reads again what the new files are part of
+# The running system reads its databases again, which the new files are part of
 reload_system() {
 	[ -z "$DESTDIR" ] || return 0
 	depmod "$RELEASE"
@@ -229,7 +229,7 @@ reload_system() {
 	! [ -d /run/systemd/system ] || systemctl daemon-reload || true
 }
 
-# loaded_is_other: the module that is loaded is another build than the one that was installed
+# loaded_is_other: the loaded module is of another build than the installed one
 loaded_is_other() {
 	[ -z "$DESTDIR" ] && [ "$RELEASE" = "$(uname -r)" ] && [ -e /sys/module/softmr/srcversion ] &&
 		[ "$(cat /sys/module/softmr/srcversion)" != "$(modinfo -F srcversion softmr)" ]

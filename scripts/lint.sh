@@ -28,7 +28,7 @@ c_files() {
 	find "$TOP/userspace" "$TOP/selftests" -name '*.[ch]' 2>/dev/null | sort
 }
 
-# All that git knows of, and what it would
+# All files that git knows of or would add
 tree_files() { git -C "$TOP" ls-files --cached --others --exclude-standard; }
 
 shell_files() {
@@ -42,13 +42,13 @@ shell_files() {
 	done
 }
 
-# -- the checks: each prints what is wrong, and nothing else
+# -- the checks: each prints the problems, and nothing else
 
-# Lines of a build's log that complain, about our files only: not about the kernel's headers
+# The lines of a build's log that complain about our files: not about the kernel's headers
 complaints() { grep -aE '(warning|error|Error|undefined)[: !]' | grep -avE '/usr/src/linux-headers|/usr/lib/gcc|pahole' || true; }
 
-# What sparse means: it counts locks, but does not know that guard() gives them back; nor can it tell the length of the
-# text of a MODULE_...() or module_...(), which newer kernels assert.
+# Drop false positives of sparse: it counts locks, but does not know that guard() releases them; nor can it compute the
+# length of the text of a MODULE_...() or module_...(), which newer kernels assert.
 meant() {
 	local line f name
 	while IFS= read -r line; do
@@ -63,8 +63,8 @@ meant() {
 	done
 }
 
-# build ROLE: all warnings of compiler and sparse. What "make all" has compiled, with the compiler's warnings as errors,
-# is not compiled again
+# build ROLE: all warnings of compiler and sparse. Objects that "make all" has compiled, with the compiler's warnings as
+# errors, are not compiled again
 build() {
 	local role=$1 log=$LINT/$1.log status=0
 	make_module "$TOP/kernel" "$role" C=2 KBUILD_CHECKSRC=2 CHECK="sparse -D__typeof_unqual__=__typeof__" \
@@ -77,7 +77,7 @@ check_build-newest() { build newest; }
 check_build-stable() { build stable; }
 check_build-oldest() { build oldest; }
 
-# The semantic patches that find bugs, and those for style that hold for every kernel we run on
+# The semantic patches that find bugs, and those for style that apply to every kernel we run on
 COCCI_SKIPPED='kmalloc_objs|secs_to_jiffies|add_namespace|struct_size|pm_runtime|bq27xxx|platform_|device_attr'
 
 check_coccinelle() {
@@ -96,10 +96,10 @@ check_coccinelle() {
 		sed 's:^\./:kernel/:' | grep -a . || true
 }
 
-# What is off, and why:
+# Checks that are off, and why:
 # - COMPLEX_MACRO, MULTISTATEMENT_MACRO_USE_DO_WHILE, MACRO_ARG_*: tables that are made by macros
-# - UNCOMMENTED_DEFINITION: what a lock guards stands in the kernel-doc of its struct
-# - in trace.h, what the shape of TRACE_EVENT() cannot satisfy
+# - UNCOMMENTED_DEFINITION: the kernel-doc of a struct says what its locks guard
+# - in trace.h, those that the shape of TRACE_EVENT() cannot satisfy
 # - ALLOC_WITH_SIZEOF: only the newest kernels have kzalloc_obj()
 CHECKPATCH_OFF=COMPLEX_MACRO,MULTISTATEMENT_MACRO_USE_DO_WHILE,MACRO_ARG_UNUSED,MACRO_ARG_REUSE
 CHECKPATCH_OFF+=,MACRO_ARG_PRECEDENCE,UNCOMMENTED_DEFINITION,ALLOC_WITH_SIZEOF
@@ -148,7 +148,7 @@ check_headers() {
 		echo "#include \"$h\"" >"$dir/alone-$(tr / - <<<"${h%.h}").c"
 		echo "alone-$(tr / - <<<"${h%.h}").o"
 	done < <(module_files | grep '\.h$') >"$dir/targets"
-	# the first one makes what the headers in compat/ include
+	# building this object first makes the headers that compat/ includes
 	in_image make -C "/lib/modules/$release/build" M=/build/lint/headers stats.o >"$dir.log" 2>&1 || true
 	# shellcheck disable=SC2046 # words are meant
 	in_image make -C "/lib/modules/$release/build" M=/build/lint/headers -k -j"$(nproc)" $(cat "$dir/targets") >"$dir.log" 2>&1 ||
@@ -232,7 +232,7 @@ is_slow() {
 	return 1
 }
 
-# Two at a time: compiling is what takes the time, and it is a single make each. "layers" looks at what was compiled
+# Two at a time: compiling takes most of the time, and each is a single make. "layers" needs the compiled objects
 run_checks() {
 	local c running=0 last=
 	for c in "$@"; do

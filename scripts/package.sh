@@ -29,14 +29,14 @@ usage() {
 
 # -- dist
 
-# Files that a reader of the source gets; what a build leaves behind is not among them
+# Files that a reader of the source gets, without what a build leaves behind
 source_files() {
 	if git -C "$TOP" rev-parse --git-dir >/dev/null 2>&1 && [ -e "$TOP/.git" ]; then
 		git -C "$TOP" ls-files --cached --others --exclude-standard
 	else
 		(cd "$TOP" && find . -path ./build -prune -o -type f -print -o -type l -print | sed 's:^\./::')
 	fi | LC_ALL=C sort | while IFS= read -r f; do
-		# git also names what was deleted and not yet committed
+		# git also names files that were deleted and not yet committed
 		[ ! -e "$TOP/$f" ] && [ ! -L "$TOP/$f" ] || printf '%s\n' "$f"
 	done
 }
@@ -66,7 +66,7 @@ make_dist() {
 	say "made $OUT/$NAME.tar.xz"
 }
 
-# with_headers DIR: the source in DIR gets the headers of the rdma-core that is installed, if it does not have them
+# with_headers DIR: copy the headers of the installed rdma-core into the source in DIR, if it does not have them
 with_headers() {
 	local version source
 	version=$("$TOP/scripts/rdma-core-source.sh" --installed)
@@ -79,14 +79,14 @@ with_headers() {
 
 # -- deb
 
-# os_release: "deb13 trixie", "ubu24.04 noble"; nothing for a release in the making, which has no number
+# os_release: "deb13 trixie", "ubu24.04 noble"; nothing for an unreleased distribution, which has no number
 os_release() {
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	bash -c '. /etc/os-release; [ -z "${VERSION_ID:-}" ] || echo "${ID:0:3}$VERSION_ID ${VERSION_CODENAME:-unstable}"'
 }
 
-# One upstream version is built for several releases of Debian. Each has packages of its own, which come before those
-# of the next release: 1.0.0-1~deb12 < 1.0.0-1~deb13 < 1.0.0-1, the last being of the release in the making.
+# One upstream version is built for several releases of Debian. Each has its own packages, which sort before those of
+# the next release: 1.0.0-1~deb12 < 1.0.0-1~deb13 < 1.0.0-1; the last one is for the unreleased Debian.
 debian_changelog() {
 	local changelog=$1 version suffix codename
 	version=$(sed -nE '1s/^softmr \(([^)]+)\).*/\1/p' "$changelog")
@@ -141,7 +141,7 @@ make_rpm() {
 		-e "s/@DATE@/$(LC_ALL=C date -ud "@$(source_time)" '+%a %b %d %Y')/g" \
 		"$TOP/packaging/softmr.spec.in" >"$top/SPECS/softmr.spec"
 	pack "$dir" "$top/SOURCES/$NAME.tar.xz"
-	# Debian's rpmbuild knows of no installed RPM, so what BuildRequires name is checked above
+	# Debian's rpmbuild does not know of installed RPMs, so the BuildRequires are checked above
 	[ ! -e /etc/debian_version ] || options+=(--nodeps)
 	SOURCE_DATE_EPOCH=$(source_time) rpmbuild -ba --define "_topdir $top" "${options[@]}" "$top/SPECS/softmr.spec"
 	rm -f "$OUT"/*.rpm

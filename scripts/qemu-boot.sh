@@ -37,15 +37,15 @@ from_image() {
 		"$BASE/root$1")
 }
 
-# QEMU is the image's, which the host's loader need not know. One before 8.1, as Debian 12 has it, can miss that a CPU
-# changes code which another one is about to run: an int3 that nobody knows of, from static keys and tracepoints.
+# QEMU is the image's, with the image's loader. A QEMU before 8.1, as Debian 12 has it, can miss that a CPU changes code
+# which another one is about to run: then the guest dies of an int3, from static keys and tracepoints.
 from_image /usr/bin/qemu-system-x86_64
 QEMU=("${PROGRAM_OF_IMAGE[@]}" -L "$BASE/root/usr/share/qemu" -L "$BASE/root/usr/share/seabios")
 
 # -- KVM or not
 
-# Some machines have a /dev/kvm that cannot run a stock kernel, so the question is put to one: a whole
-# boot of the kernel that is wanted. The answer is kept until the machine reboots or the image, which QEMU is of, changes.
+# Some machines have a /dev/kvm that cannot run a stock kernel. So it is tested by a whole boot of the kernel that is
+# wanted. The answer is kept until the machine reboots or the image, which QEMU is of, changes.
 kvm_works() {
 	local answer
 	[ -w /dev/kvm ] || return
@@ -63,14 +63,14 @@ kvm_works() {
 	[ "$(cat "$answer")" = yes ]
 }
 
-# What is emulated is an old processor: of a new one, string instructions that move bytes, AVX and PCLMULQDQ, which
-# everything then uses, are the slow ones to emulate (copying memory: 3 to 5 times).
+# The emulated processor is an old one: string instructions that move bytes, AVX and PCLMULQDQ, which code uses on a new
+# one, are slow to emulate (copying memory: 3 to 5 times slower).
 choose_accelerator() {
 	if [ "${SOFTMR_ACCEL:-}" = kvm ] || { [ -z "${SOFTMR_ACCEL:-}" ] && kvm_works; }; then
 		ACCELERATOR=(-accel kvm -cpu host)
 	else
 		ACCELERATOR=(-accel "tcg,thread=multi" -cpu "Nehalem,+rdrand,+smep,+smap")
-		# a busy host is slow at everything, but a processor that is slow is not stuck
+		# a busy host is slow at everything, but a slow processor is not a stuck one
 		CMDLINE="watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60 $CMDLINE"
 	fi
 }
@@ -82,7 +82,7 @@ nic() { echo -device "virtio-net-pci,netdev=$2,mac=52:54:00:12:34:$(printf %02x 
 node_network() {
 	local node=$1 k
 	if [ "$NODES" = 1 ]; then
-		# nobody is there, but somebody has to take what is sent: a queue that stands still is reported
+		# there is no other node, but frames must be consumed: the kernel reports a queue that stands still
 		echo -netdev user,id=net,restrict=on,ipv6=off,net=192.0.2.0/24 "$(nic 1 net)"
 	elif [ "$node" != 1 ]; then
 		echo -netdev "stream,id=net,server=off,addr.type=unix,addr.path=$RUN/net.$node" "$(nic "$node" net)"
@@ -95,7 +95,7 @@ node_network() {
 	fi
 }
 
-# wait_for_socket SOCKET PROCESS: until it is there, or who makes it has ended
+# wait_for_socket SOCKET PROCESS: until it exists, or the process that makes it has ended
 wait_for_socket() {
 	local tries=0
 	until [ -S "$1" ]; do
@@ -112,8 +112,8 @@ wait_for_sockets() {
 
 # -- the shared directory, by virtiofs, which every kernel of Debian has (that of its cloud images has no 9p)
 
-# share_device NODE: start the server for this guest, and fill SHARE_DEVICE with what QEMU is told. All that the guest
-# does is done as the user who boots it.
+# share_device NODE: start the server for this guest, and fill SHARE_DEVICE with QEMU's options. The guest's accesses
+# are made as the user who boots it.
 share_device() {
 	local socket=$RUN/share.$1
 	SHARE_DEVICE=()
@@ -131,11 +131,11 @@ share_device() {
 
 # -- the guests
 
-# Faster under emulation, and without effect on what is tested: no mitigations, no KASLR, few messages
-# before init raises the level; and no random addresses (norandmaps). QEMU translates a page of code again for each
-# address at which a process has it, keeps them all, and goes through them at each store to that page once it holds
-# something else: a process took five times as long to start, and 2 MiB up to 100 s to clear, which to the kernel
-# is a processor that is stuck.
+# Faster under emulation, and without effect on the tests: no mitigations, no KASLR, few messages before init raises the
+# level; and no random addresses (norandmaps). QEMU translates a page of code again for each address at which a process
+# has it, keeps all translations, and goes through them at each store to that page when it holds other data later.
+# Starting a process took five times as long, and clearing 2 MiB up to 100 s, which the kernel takes for a stuck
+# processor.
 kernel_cmdline() {
 	echo "console=ttyS0 loglevel=5 log_buf_len=1M panic=-1 mitigations=off nokaslr random.trust_cpu=on tsc=reliable" \
 		"no_timer_check raid=noautodetect norandmaps $CMDLINE"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Print the directory of the rdma-core source, or of that part of it, that a provider for the installed libibverbs is
-# built from; see --help.
+# Print the directory of the rdma-core source (or of a part of it) from which a provider for the installed libibverbs is
+# built; see --help.
 set -euo pipefail
 # shellcheck source=scripts/lib/common.sh
 . "$(dirname "$0")/lib/common.sh"
@@ -30,8 +30,8 @@ vendored() { (cd "$TOP/packaging/rdma-core" && printf '%s\n' * | sort -V | paste
 # layouts: the first release of each layout of the private interface, as userspace/cmake has them
 layouts() { sed -nE 's/^set\(RDMA_CORE_LAYOUTS ([0-9 ]+)\)$/\1/p' "$TOP"/userspace/cmake/*.cmake | tr ' ' '\n'; }
 
-# range_of VERSION: "FIRST END", the releases of the same layout, END not included. One newer than the table is like
-# no other.
+# range_of VERSION: "FIRST END", the releases of the same layout, END not included. A release newer than the table has a
+# layout of its own.
 range_of() {
 	layouts | awk -v major="${1%%.*}" '
 		{ newest = $1 }
@@ -43,7 +43,8 @@ range_of() {
 		}'
 }
 
-# headers_for VERSION: the folder of its headers, or of a release with the same layout; nothing if there is none
+# headers_for VERSION: the folder of its headers, or of those of a release with the same layout; nothing if there is
+# none
 headers_for() {
 	local version
 	for version in "$1" $(vendored); do
@@ -132,7 +133,7 @@ from_archive() {
 	tar -C "$work/source" --strip-components=1 --no-same-owner -xf "$work"/rdma-core_*.orig.tar.*
 }
 
-# fetched_source VERSION: only the headers are kept; a source that did not become whole is never found
+# fetched_source VERSION: only the headers are kept; an incomplete source is never found
 fetched_source() {
 	local version=$1 dir=$CACHE/rdma-core/$1
 	if [ ! -e "$dir/CMakeLists.txt" ]; then

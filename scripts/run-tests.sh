@@ -9,14 +9,14 @@ set -euo pipefail
 # shellcheck source=scripts/lib/schedule.sh
 . "$TOP/scripts/lib/schedule.sh"
 
-# The short run is on the first two, and scripts on the third, too. Elsewhere are the tests only whose heads name that bed
-# for it, or say "every bed".
+# The short run is on the first two beds, and scripts run on the third, too. On the others only tests run whose heads
+# name that bed in "short", or say "every bed".
 BEDS=(qemu-newest uml-checked qemu-stable qemu-oldest qemu-cloud)
 SHORT_BEDS=("${BEDS[@]:0:2}")
 SHORT_BEDS_OF_SCRIPTS=("${BEDS[@]:0:3}")
 OUT=$BUILD/test
 DEFAULT_TIMEOUT=120
-SLOW_MACHINE=2 # how much slower than thought a machine may be
+SLOW_MACHINE=2 # a machine may be this many times slower than expected
 BOOT_SLACK=180 # on top of the tests' own limits, for one boot
 
 usage() {
@@ -37,9 +37,9 @@ usage() {
 	EOF
 }
 
-# -- which tests there are, and what they want
+# -- which tests there are, and what they need
 
-# What the tests say at their heads: SETTINGS["NAME KEY"]; those of the beds have names in beds/
+# The settings at the heads of the tests: SETTINGS["NAME KEY"]; the names of the beds' own tests begin with beds/
 declare -A SETTINGS=()
 read_settings() {
 	local name key value
@@ -52,7 +52,7 @@ read_settings() {
 # test_setting NAME KEY DEFAULT
 test_setting() { echo "${SETTINGS[${1%.sh} $2]:-$3}"; }
 
-# The limit of a test, in seconds. It says what a machine with nothing else to do needs; others are slower.
+# The limit of a test, in seconds. A test's head has the time on a quiet machine; other machines are slower.
 time_limit() { echo $((SLOW_MACHINE * $(test_setting "$1" timeout "$DEFAULT_TIMEOUT"))); }
 
 all_tests() {
@@ -69,7 +69,7 @@ wanted() {
 }
 
 runs_on() {
-	# a bed named by hand is good for every test named by hand
+	# a bed that was named on the command line runs every test that was named there
 	[ "${#ONLY[@]}" != 0 ] && [ "$BEDS_CHOSEN" = 1 ] && return
 	local beds short=("${SHORT_BEDS[@]}")
 	beds=$(test_setting "$1" beds "${BEDS[*]} uml")
@@ -80,8 +80,8 @@ runs_on() {
 	[[ "$beds" == "every bed" || " $beds " == *" $2 "* ]]
 }
 
-# boot_of NAME BED: which boot a test shares with others. kmemleak is a matter of uml-checked. Guests of UML boot
-# quickly, and have to wait for their kernel first: two boots there, one for scripts, that run side by side.
+# boot_of NAME BED: the boot that a test shares with others. Only uml-checked has the boot kmemleak. Guests of UML boot
+# quickly, but wait for their kernel first: so they have two boots, one for scripts, which run side by side.
 boot_of() {
 	local boot
 	boot=$(test_setting "$1" boot shared)
@@ -112,8 +112,8 @@ tests_of() {
 
 # -- one boot
 
-# uml_guest FLAVOUR OPTION...: it takes the processor time that an emulated guest leaves; beside it at the same priority
-# that one would be slower by more than what it takes
+# uml_guest FLAVOUR OPTION...: with a lower priority, so that it uses the processor time that an emulated guest leaves.
+# At the same priority it would slow the emulated guest down by more than the time that it uses
 uml_guest() { nice -n 5 "$TOP/scripts/uml-boot.sh" --flavour "$@"; }
 
 # kmemleak is off (see uml-boot.sh) but for the tests that are also for it, and these get one CPU.
@@ -134,7 +134,7 @@ boot_guest() {
 	esac
 }
 
-# end_test NAME STATUS: judge it by its logs, and tell
+# end_test NAME STATUS: judge it by its logs, and report
 end_test() {
 	local name=$1 status=$2 node counts
 	for ((node = 1; node <= NODES; node++)); do
@@ -144,7 +144,7 @@ end_test() {
 	tell "$name" "$counts" $((SECONDS - TEST_START))
 }
 
-# tell NAME "PASSED FAILED SKIPPED" SECONDS: to the terminal and into the results
+# tell NAME "PASSED FAILED SKIPPED" SECONDS: print the result, and add it to the results
 tell() {
 	local passed failed skipped word=ok results=$OUT/$BED/results
 	read -r passed failed skipped <<<"$2"
@@ -160,8 +160,8 @@ tell() {
 	fi
 }
 
-# boot_tests: run the tests in $SHARE/list in one boot. What is left afterwards (a test killed the guest) is in the
-# list again. False if not even one test was begun.
+# boot_tests: run the tests in $SHARE/list in one boot. Tests that did not run (a test killed the guest) are in the list
+# afterwards. Fails if not even one test was begun.
 boot_tests() {
 	local line name='' status=0 limit dir
 	BOOTS=$((BOOTS + 1))
@@ -206,7 +206,8 @@ boot_tests() {
 	fi
 }
 
-# guest_lost NAME STATUS STDERR: the guest ended in the middle of a test: that test failed, and the console tells how
+# guest_lost NAME STATUS STDERR: the guest ended in the middle of a test: that test failed, and the console shows the
+# reason
 guest_lost() {
 	local name=$1 node
 	for ((node = 1; node <= NODES; node++)); do
@@ -222,7 +223,7 @@ guest_lost() {
 
 # -- one bed
 
-# What comes before any test, because all need it or because it is soon done
+# Work before any test, because all tests need it or because it is short
 prepare_bed() {
 	case $1 in
 	host) prepare_bed qemu-newest && prepare_bed uml ;;
@@ -231,8 +232,8 @@ prepare_bed() {
 	esac
 }
 
-# flavour_of BED: the UML kernel that it needs, if any. To make one can take minutes, and is a job among the others; it
-# takes its share of the processors, since many tests wait for it
+# flavour_of BED: the UML kernel that it needs, if any. Building it can take minutes, and is a job among the others; it
+# gets its share of the processors, because many tests wait for it
 flavour_of() {
 	case $1 in
 	host) echo checked ;;
@@ -241,7 +242,7 @@ flavour_of() {
 	esac
 }
 
-# begin_bed BED: no results yet, and what is to be run
+# begin_bed BED: clear its results, and list its tests
 begin_bed() {
 	local dir=$OUT/$1
 	rm -rf "${dir:?}"
@@ -250,7 +251,7 @@ begin_bed() {
 	tests_of "$1" >"$dir/tests"
 }
 
-# Its jobs, a line each: the seconds that it may take, and "bed nodes boot". A job is what shares a boot
+# Print its jobs, a line each: the seconds that it may take, and "bed nodes boot". The tests of a job share a boot
 bed_jobs() {
 	awk -v bed="$1" '{ limit[$1 " " $2] += $4 } END { for (job in limit) print limit[job], bed, job }' "$OUT/$1/tests"
 	# the leak check counts as a test
@@ -304,14 +305,14 @@ start_bed_job() {
 	esac </dev/null
 }
 
-# bed_job_done STATUS WORD...: a kernel that was made has beds that wait for it
+# bed_job_done STATUS WORD...: after a kernel was built, the beds that wait for it are queued
 bed_job_done() {
 	local bed
 	[ "$1 $2" = "0 make" ] || return 0
 	for bed in ${waiting[$3]}; do enqueue < <(bed_jobs "$bed"); done
 }
 
-# Print each job's report as it comes, and wait for all
+# Print each job's report when it comes, and wait for all
 run_beds() {
 	local bed flavour
 	local -A waiting=()
@@ -328,7 +329,7 @@ run_beds() {
 	for bed in "$@"; do untold "$bed"; done
 }
 
-# untold BED: tests without a result. Their kernel was not made, or something has ended their job: they have not passed
+# untold BED: tests without a result. Their kernel was not built, or their job was ended: they count as failed
 untold() {
 	local name
 	BED=$1 LOGS=$OUT/$1/logs

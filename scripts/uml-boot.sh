@@ -42,8 +42,8 @@ prepare() {
 	host_require uml && build_layer uml && build_uml_layer "$FLAVOUR"
 }
 
-# run_guest OPTION...: in place of this shell, so that signals reach softmr-run. The guest's environment is that of a
-# fresh machine; the file that is its memory lies in TMPDIR
+# run_guest OPTION...: replaces this shell, so that signals reach softmr-run. The guest's environment is that of a fresh
+# machine; the file with its memory is in TMPDIR
 run_guest() {
 	local dir=$BUILD/uml-$FLAVOUR more=() root=(--layer "$BASE/root" --layer "$LAYER")
 	local environment=(PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# make uninstall: remove what "make install" has installed, and what it left while it ran; see --help.
+# make uninstall: remove what "make install" has installed, and the files that softmr made while it ran; see --help.
 set -euo pipefail
 # shellcheck source=scripts/lib/common.sh
 . "$(dirname "$0")/lib/common.sh"
@@ -25,10 +25,10 @@ stop_units() {
 	[ "${#units[@]}" = 0 ] || systemctl stop "${units[@]}" || true
 }
 
-# Units that were enabled: links to ours, by any target's wants
+# Units that were enabled: links to ours, in any target's .wants
 disabled_units() { find "$DESTDIR/etc/systemd/system" -type l -name 'softmr*' 2>/dev/null || true; }
 
-# Without users it takes its links with it
+# Without users it is removed with its links
 unload() {
 	[ -e /sys/module/softmr ] || return 0
 	modprobe -r softmr 2>/dev/null ||
@@ -37,7 +37,7 @@ unload() {
 
 # -- files
 
-# A file may belong to a package by now, which was installed over ours
+# A package may own the file now, if it was installed over ours
 owned_by_package() { [ -z "$DESTDIR" ] && have dpkg-query && dpkg-query -S "$1" >/dev/null 2>&1; }
 
 remove_files() {
@@ -55,13 +55,13 @@ remove_files() {
 	done
 	if [ -z "$(packages_of_softmr)" ] || [ -n "$DESTDIR" ]; then rm -rf "$DESTDIR/etc/softmr"; fi
 	rm -rf "$DESTDIR${MANIFEST%/*}"
-	# the deepest first; what others have put there stays
+	# the deepest first; directories with other files stay
 	grep '/$' "$1" | LC_ALL=C sort -ru | while IFS= read -r file; do
 		[ ! -d "$DESTDIR$file" ] || rmdir --ignore-fail-on-non-empty "$DESTDIR$file"
 	done
 }
 
-# reload_system MANIFEST: a running system reads again what the removed files were part of
+# reload_system MANIFEST: the running system reads its databases again, which the removed files were part of
 reload_system() {
 	local release
 	sed -nE 's,^(/usr)?/lib/modules/([^/]*)/.*[^/]$,\2,p' "$1" | sort -u | while IFS= read -r release; do

@@ -31,7 +31,7 @@
 #define PAGE	4096ul
 #define HUGE	(2ul << 20)
 #define BLOCK	4096ul
-/* a prime: the order in which runs of pages are touched */
+/* a prime: the step in which runs of pages are touched */
 #define SCATTER	7919ul
 #define ALL	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
 		 IBV_ACCESS_REMOTE_READ)
@@ -66,7 +66,10 @@ static void least(double *min, double value)
 		*min = value;
 }
 
-/* Sum of the fields @names, each with its colon, of a file of the meminfo kind */
+/*
+ * The sum of the fields @names (each with its colon) of a file like
+ * /proc/meminfo
+ */
 static double kib_of(const char *path, const char *const *names)
 {
 	FILE *f = fopen(path, "r");
@@ -84,7 +87,7 @@ static double kib_of(const char *path, const char *const *names)
 	return sum;
 }
 
-/* Memory that the kernel has for itself. Its counters are gathered first. */
+/* Kernel memory. Sync the per-CPU counters first. */
 static double kernel_bytes(void)
 {
 	static const char *const names[] = { "Slab:", "VmallocUsed:", NULL };
@@ -96,7 +99,7 @@ static double kernel_bytes(void)
 	return 1024 * kib_of("/proc/meminfo", names);
 }
 
-/* Touch each page; run after run, but no run after the one in front of it. */
+/* Touch each page, run after run, but never the run after the previous one. */
 static void touch(char *p, size_t len)
 {
 	size_t run = run_pages * PAGE, runs = len / run, i, k;
@@ -108,7 +111,7 @@ static void touch(char *p, size_t len)
 		p[k] = 1;
 }
 
-/* Addresses without pages, which are to be huge or not. NULL: they cannot be */
+/* Addresses without pages, with or without huge pages. NULL: not possible */
 static char *room(size_t len, bool huge)
 {
 	char *p = mmap(NULL, len + HUGE, PROT_READ | PROT_WRITE,
@@ -178,7 +181,7 @@ static void bench_reg_pages(const char *test, size_t len, bool huge)
 	if (!p)
 		return;
 	for (i = 0; i < ROUNDS; i++) {
-		/* what RCU frees after a while */
+		/* memory that RCU frees later */
 		usleep(200000);
 		before = kernel_bytes();
 		start = now_us();
@@ -202,7 +205,10 @@ static void bench_reg(unsigned long mib)
 	bench_reg_pages("reg_2m_pages", mib << 20, true);
 }
 
-/* One of @n steps at a time would be too short to measure, all may be disturbed. */
+/*
+ * A single one of @n steps is too short to measure, and all together may be
+ * disturbed.
+ */
 #define BATCH	1000
 
 static void bench_many(unsigned long n)
@@ -259,7 +265,10 @@ static void write_to(char *p, const struct ibv_mr *mr, size_t len)
 	}
 }
 
-/* WRITEs of @len, a step apart, over all of the memory: microseconds each */
+/*
+ * WRITEs of @len bytes, a step apart, over all of the memory. Return:
+ * microseconds for each
+ */
 static double pass(char *p, const struct ibv_mr *mr, size_t len, size_t step,
 		   unsigned long n)
 {
@@ -272,8 +281,8 @@ static double pass(char *p, const struct ibv_mr *mr, size_t len, size_t step,
 }
 
 /*
- * A region whose pages the process has and the device does not know: they came
- * after it was registered.
+ * A region whose pages are present in the process but not in the device: they
+ * were touched after the registration.
  */
 static struct ibv_mr *reg_unknown(char **p, size_t len)
 {
@@ -315,7 +324,10 @@ static int advise(char *p, const struct ibv_mr *mr, size_t len)
 			     IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
 }
 
-/* With @call: prefetched, which takes so long for each page. 0 or an errno */
+/*
+ * With @call: prefetch, and store how long each page took. Return: 0 or an
+ * errno
+ */
 static int one_prefetch(size_t len, double *call, double *first, double *next)
 {
 	unsigned long n = len / BLOCK;

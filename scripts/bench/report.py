@@ -8,7 +8,7 @@ import sys
 
 TITLES = {"host": "One host", "veth1500": "veth, MTU 1500", "veth9000": "veth, MTU 9000"}
 NAMES = {"softmr": "softmr", "softmr-wire": "softmr, packets", "rxe": "rxe", "siw": "siw", "tcp": "TCP"}
-# Boots in which memory regions are measured, and what is: (test, metric) and its name, {} being the size
+# The boots in which memory regions are measured. Their results: (test, metric) and its name, with {} for the size
 REGION_TITLES = {"regions": "Memory regions", "hugepages": "Memory regions, a QEMU guest with huge pages"}
 REGION_ROWS = {
     ("reg_4k_pages", "reg_ms"): "register {}, 4 KiB pages, ms",

@@ -23,7 +23,7 @@ ahead_lists() {
 	archive_kernels >"$APT_DIR/kernels"
 }
 
-# The packages that the headers of RELEASE are: their own and what they depend on of the kernel's
+# The packages of the headers of RELEASE: its own, and those of the kernel's packages that they depend on
 header_packages() {
 	awk -v name="linux-headers-$1" '
 		$2 == name { print $2; for (i = 4; i <= NF; i++) if ($i ~ /^linux-(headers|kbuild)-/) print $i }' "$AHEAD_APT/kernels" |
@@ -44,8 +44,8 @@ ahead_headers() {
 	sed -i "s:/usr/src/:/build/ahead/$1/usr/src/:g" "$dir/usr/src/linux-headers-$1/Makefile"
 }
 
-# That suite's compiler is newer than the image's, which warns of attributes that it does not know yet. So a warning is
-# no error here: a probe would fail by it. The objects are not loaded anywhere.
+# That suite's compiler is newer than the image's. So the image's compiler warns of attributes that it does not know,
+# and a warning must not be an error here: a probe would fail by it. The objects are not loaded anywhere.
 ahead_build() {
 	local release=$1
 	sync_tree "$TOP/kernel" "$AHEAD/kernel-$release"

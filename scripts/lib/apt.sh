@@ -5,7 +5,7 @@
 APT_DIR=$CACHE/apt
 KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# The archive that the host itself uses, when the host is Debian: it may be a mirror.
+# The archive that the host itself uses, if the host is Debian: it may be a mirror.
 debian_mirror() {
 	local uri
 	# shellcheck disable=SC2016 # apt's variables, not the shell's
@@ -16,19 +16,19 @@ debian_mirror() {
 	echo "${uri%/}"
 }
 
-# How the host reaches its archive (proxies, how far clocks are trusted) holds for ours too.
+# The host's way to its archive (proxies, tolerance of clocks) is used for ours, too.
 apt_host_options() {
 	apt-config dump 2>/dev/null |
 		grep -E '^Acquire::(Check-Valid-Until|Check-Date|Retries|https?::Proxy) ' || true
 }
 
-# suite_there MIRROR SUITE: does the archive have it? Debian moves old suites elsewhere after some years.
+# suite_there MIRROR SUITE: the archive has it. Debian moves old suites elsewhere after some years.
 suite_there() {
 	/usr/lib/apt/apt-helper -c "$APT_DIR/apt.conf" download-file "$1/dists/$2/InRelease" "$APT_DIR/InRelease" \
 		>/dev/null 2>&1
 }
 
-# What our beds are made of. Without Debian 13 there is nothing; a role whose suite is missing takes another kernel.
+# The suites of our beds. Without Debian 13 there is nothing; a role whose suite is missing gets another kernel.
 sources_list() {
 	local mirror suite signed="[signed-by=$KEYRING]"
 	mirror=$(debian_mirror)
@@ -43,7 +43,7 @@ sources_list() {
 	echo "deb-src $signed $mirror trixie main"
 }
 
-# apt_own TOOL ARGS...: apt-get, apt-cache or apt-config on our state
+# apt_own TOOL ARGS...: run apt-get, apt-cache or apt-config on our state
 apt_own() {
 	local tool=$1
 	shift

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The options that qemu-boot.sh and uml-boot.sh share. And what qemu-boot.sh needs besides, which softmr-run does for
-# uml-boot.sh: the job handed to the guest, waiting for its verdict, judging the console log, leaving nothing behind.
+# The options that qemu-boot.sh and uml-boot.sh share. And the parts of qemu-boot.sh that softmr-run does for
+# uml-boot.sh: give the job to the guest, wait for its verdict, judge the console log, leave nothing behind.
 #
 # A bed defines: bed_usage_head, bed_option (its own options); for bed_main also bed_prepare (build what it boots),
 # bed_start (fill INSTANCES with the processes started).
@@ -126,7 +126,7 @@ write_job() {
 	EOF
 }
 
-# node_output NODE: make $RUN/out.NODE, a pipe whose content goes to our standard output
+# node_output NODE: make $RUN/out.NODE, a pipe whose contents go to our standard output
 node_output() {
 	local pipe=$RUN/out.$1
 	mkfifo "$pipe"
@@ -139,12 +139,12 @@ node_output() {
 }
 READERS=()
 
-# start_instance NODES-LIST COMMAND...: a guest, as a job of its own; it dies if we do
+# start_instance NODES-LIST COMMAND...: start a guest as a job of its own, which dies with this script
 start_instance() {
 	local nodes=$1
 	shift
 	if [ -n "$INTERACTIVE" ] && [ "${#INSTANCES[@]}" = 0 ]; then
-		# it reads the terminal, so it has to stay in the terminal's process group
+		# it reads the terminal, so it must stay in the terminal's process group
 		setpriv --pdeathsig KILL "$@" <&"$STDIN" &
 		job=$!
 		JOBS+=("$job")
@@ -160,11 +160,11 @@ start_instance() {
 verdict_has() { grep -qsa "^$2" "$RUN/verdict.$1"; }
 alive() { kill -0 "${INSTANCES[$1]}" 2>/dev/null; }
 
-# The status of a node's COMMAND; nothing if there is none
+# The status of a node's COMMAND; nothing if there is none yet
 node_status() {
 	sed -n "s/^exit $2 \([0-9]*\)$/\1/p" "$RUN/verdict.$1" 2>/dev/null | head -n 1
 }
-# instance_failure I RUNNING-SECONDS: how instance I has failed; nothing if it has not
+# instance_failure I RUNNING-SECONDS: print how instance I has failed; nothing if it has not
 instance_failure() {
 	if ! alive "$1"; then
 		verdict_has "$1" up && echo died || echo noboot
@@ -175,8 +175,8 @@ instance_failure() {
 	fi
 }
 
-# Wait until every guest is down, or one has failed: the others would wait for it in vain.
-# FAILED[i] says how instance i failed.
+# Wait until every guest is down, or one has failed: the others would wait for it in vain. FAILED[i] is the reason of
+# instance i.
 bed_wait() {
 	local start=$SECONDS i up failure
 	FAILED=()
@@ -209,7 +209,7 @@ show_splats() {
 	return 1
 }
 
-# What the console said last, and before it the program that is the machine
+# The last lines of the console, and the last output of the program that is the machine
 show_console_end() {
 	say "--- the console's last lines (node ${NODES_OF[$1]})"
 	cat "$RUN/qemu.$1" "$RUN"/virtiofsd.* >&2 2>/dev/null || true
@@ -278,9 +278,9 @@ bed_main() {
 	bed_open
 	bed_start
 	bed_wait
-	# a guest that is down waits for us to switch it off
+	# a guest that is down waits for us to end it
 	kill_jobs
-	# what is still in the pipes belongs to the output
+	# the data that is still in the pipes belongs to the output
 	wait "${READERS[@]}" 2>/dev/null || true
 	bed_judge || status=$?
 	keep_logs

@@ -23,7 +23,7 @@ once() {
 	echo "$key" >"$stamp"
 }
 
-# The state of these directories of the repository, and of what they are built in
+# A hash of these directories of the repository, and of the image that they are built in
 source_key() {
 	local d p=()
 	for d in "$@"; do p+=("$TOP/$d"); done
@@ -41,7 +41,7 @@ replace_dir() {
 
 # -- the module for Debian's kernels
 
-# module_indexes RELEASE: modules.dep and the others for the image's modules and ours together
+# module_indexes RELEASE: make modules.dep and the others for the image's modules and ours together
 module_indexes() {
 	local release=$1
 	# shellcheck disable=SC2016 # expanded inside the image
@@ -56,7 +56,7 @@ module_indexes() {
 		cp "$all"/modules.* "$ours"' sh "$release"
 }
 
-# What Debian's compiler says of our code is an error; lint has sparse look at the same trees
+# A warning of Debian's compiler in our code is an error; lint runs sparse on the same trees
 MODULE_FLAGS=(W=1 KCFLAGS=-Werror)
 
 # make_module SOURCE ROLE OPTION...: compile a copy of it, $IMAGE/NAME-ROLE, by kbuild
@@ -87,7 +87,7 @@ build_provider() {
 	in_image env DESTDIR=/build/layer cmake --install /build/provider
 }
 
-# The tests as the guest sees them: scripts as they are in the source, binaries beside them
+# The tests as the guest sees them: scripts unchanged, binaries beside them
 build_selftests() {
 	local dir=$LAYER/$SELFTESTS_DIR new=$IMAGE/selftests.new
 	if [ -e "$TOP/selftests/Makefile" ]; then
@@ -98,10 +98,10 @@ build_selftests() {
 	fi
 	rm -rf "$new"
 	cp -r "$TOP/selftests" "$new"
-	# which one of them reads
+	# a test reads this page
 	cp "$TOP/Documentation/conformance.rst" "$new"
 	[ ! -d "$IMAGE/selftests" ] || find "$IMAGE/selftests" -maxdepth 1 -type f -perm -u+x -exec cp {} "$new" \;
-	# the kernel's own, as kernel_rdma.sh expects them
+	# the kernel's own tests, in the layout that kernel_rdma.sh expects
 	mkdir "$new/kernel"
 	cp -r "$UML_SOURCE"/tools/testing/selftests/{rdma,kselftest} "$new/kernel"
 	replace_dir "$dir" "$new"
@@ -154,14 +154,14 @@ build_userland() {
 	if [ -e "$TOP/userspace/CMakeLists.txt" ]; then
 		build_part provider "$(source_key userspace kernel/uapi)" "provider" build_provider || return
 	fi
-	# the tests need the kernel's harness; who only boots a guest need not fetch the source for them
+	# the tests need the kernel's harness; a script that only boots a guest need not fetch the source for them
 	if [ -d "$TOP/selftests" ] && [ -e "$UML_SOURCE/.done" ]; then
 		build_part selftests "$(source_key selftests scripts/bench kernel/uapi userspace/provider/softmrdv.h Documentation/conformance.rst)" \
 			"selftests" build_selftests || return
 	fi
 }
 
-# What QEMU boots with the kernel of ROLE
+# All that QEMU boots with the kernel of ROLE
 build_role() {
 	local role=$1
 	if [ -e "$TOP/kernel/Kbuild" ]; then
@@ -178,7 +178,7 @@ build_layer_parts() {
 	[ "$1" = uml ] || build_role "$1"
 }
 
-# build_layer ROLE|uml: all that a guest with that kernel boots from, but for UML's own kernel and modules
+# build_layer ROLE|uml: everything that a guest with that kernel boots from, except UML's own kernel and modules
 build_layer() {
 	with_lock image image_make || return
 	with_lock "layer-$BUILD_ID" build_layer_parts "$1"

@@ -9,7 +9,7 @@ LOGS=$BUILD/logs
 ME=$(basename "$0")
 # depmod and mke2fs are not on an ordinary user's path
 PATH=$PATH:/usr/sbin:/sbin
-# what "make T=name" hands down is not meant for the makes that we start
+# make's variables, as of "make T=name", are not meant for the makes that we start
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES T BED
 
 say() { printf '%s\n' "$*" >&2; }
@@ -28,7 +28,7 @@ am_root() { [ "$(id -u)" = 0 ]; }
 on_tty() { [ -t 2 ]; }
 elapsed() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 
-# hash_of FILE-OR-DIR...: one short name for the content (and names) of all these
+# hash_of FILE-OR-DIR...: one short hash of the contents (and names) of all these
 hash_of() {
 	local p
 	for p in "$@"; do
@@ -38,7 +38,7 @@ hash_of() {
 	done | sha256sum | cut -c1-16
 }
 
-# with_lock NAME COMMAND...: one at a time on this machine
+# with_lock NAME COMMAND...: run COMMAND, one at a time on this machine
 with_lock() {
 	local name=$1 fd status=0
 	shift
@@ -53,7 +53,7 @@ with_lock() {
 	return "$status"
 }
 
-# Show that the job PID lives: on a terminal a line that is redrawn, elsewhere a line a minute.
+# Show that the job PID is alive: on a terminal by a line that is redrawn, elsewhere by a line a minute.
 heartbeat() {
 	local pid=$1 what=$2 log=$3 start=$SECONDS t last
 	while kill -0 "$pid" 2>/dev/null; do
@@ -69,12 +69,12 @@ heartbeat() {
 	if on_tty; then printf '\r\033[K' >&2; fi
 }
 
-# Jobs run in process groups of their own, so that all that belongs to one can be ended at once.
+# Each job has a process group of its own, so that all its processes can be ended at once.
 JOBS=()
-# What a job is making
+# Directories that a job is making
 UNFINISHED=()
 
-# being_made [DIRECTORY]: it goes when the script ends before it is told that nothing is being made any more
+# being_made [DIRECTORY]: remove DIRECTORY if the script ends before the next call; without it, remove nothing
 being_made() { UNFINISHED=("$@"); }
 
 # start_job COMMAND...: run it in the background; its process group's id is in $job
@@ -101,7 +101,8 @@ jobs_live() {
 	return 1
 }
 
-# End all jobs, what they started and what they were making: by SIGTERM, so that they can tidy up, and by force after 5 s
+# End all jobs and their processes, and remove the directories that they were making: by SIGTERM, so that they can clean
+# up, and by SIGKILL after 5 s
 end_jobs() {
 	local i
 	signal_jobs TERM
@@ -130,15 +131,15 @@ at_exit() {
 	trap 'exit 143' TERM HUP
 }
 
-# fresh_shell FUNCTION ARGS...: run it in a shell of its own, where any failing command ends it. (A
-# function called in a condition, or on the left of ||, has "set -e" switched off throughout.)
+# fresh_shell FUNCTION ARGS...: run it in a shell of its own, which any failing command ends. (If a function is called
+# in a condition, or on the left of ||, "set -e" is off in all of it.)
 fresh_shell() {
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	bash -euo pipefail -c '. "$0/scripts/lib/all.sh"; "$@"' "$TOP" "$@"
 }
 
-# step WHAT COMMAND...: run a long job with its output in a log; say how long it took.
-# A failure shows the log's end and its name.
+# step WHAT COMMAND...: run a long job with its output in a log, and print how long it took. If it fails, the log's end
+# and its name are printed.
 step() {
 	local what=$1 log job beat status=0 start=$SECONDS
 	shift
@@ -159,8 +160,8 @@ step() {
 	say "  DONE  $what ($(elapsed $((SECONDS - start))))"
 }
 
-# sync_tree SRC DST: make DST's sources those of SRC; a file that did not change keeps its time and
-# objects stay, so that a second build compiles only what changed.
+# sync_tree SRC DST: copy the sources of SRC to DST. A file that did not change keeps its time, and objects stay, so
+# that a second build compiles only what changed.
 sync_tree() {
 	local src=$1 dst=$2 f
 	mkdir -p "$dst"
@@ -180,5 +181,5 @@ sync_tree() {
 	[ "$src" != "$TOP/kernel" ] || cmp -s "$TOP/VERSION" "$dst/VERSION" || cp "$TOP/VERSION" "$dst/VERSION"
 }
 
-# splat_lines LOG: the lines, numbered, of a kernel log that a healthy kernel does not print
+# splat_lines LOG: the numbered lines of a kernel log that a healthy kernel does not print
 splat_lines() { grep -naE -f <(grep -v '^#' "$TOP/scripts/lib/splats") "$1" 2>/dev/null; }

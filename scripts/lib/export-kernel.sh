@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 # softmr in the kernel's source: drivers/infiniband/sw/softmr without compat/.
 #
-# What the tree's API is like, the tree is asked: by the probes of kernel/compat, as any build of the module asks, and
-# by the preprocessor for the macros that compat/ looks for. unifdef takes the branches of other kernels out of
-# compat/; scripts/export.d/dissolve writes what is left into the sources that use it.
+# The tree's API is found by the probes of kernel/compat, as in any build of the module, and by the preprocessor for the
+# macros that compat/ looks for. unifdef removes the branches for other kernels from compat/; scripts/export.d/dissolve
+# puts the rest into the sources that use it.
 
 KERNEL_DRIVER=drivers/infiniband/sw/softmr
 KERNEL_IDS=include/uapi/rdma/ib_user_ioctl_verbs.h
@@ -19,9 +19,9 @@ kernel_check() {
 		die 2 "$KERNEL_BUILD is not a prepared build directory; run make -C $TREE O=$KERNEL_BUILD modules_prepare"
 }
 
-# -- what the tree has
+# -- the API of the tree
 
-# The quickest architecture to prepare: User-Mode Linux has no tools of its own to build
+# The architecture that is prepared fastest: User-Mode Linux has no tools of its own to build
 kernel_arch() {
 	if [ -e "$KERNEL_BUILD/.config" ]; then
 		sed -nE '1,5s,^# Linux/([a-z0-9_]+) .*,ARCH=\1,p' "$KERNEL_BUILD/.config"
@@ -30,8 +30,8 @@ kernel_arch() {
 	fi
 }
 
-# kernel_make ARGS...: make in the tree, with a build directory outside. A tree that has been built in takes none, so
-# make gets one of links to it
+# kernel_make ARGS...: make in the tree, with a build directory outside. A tree in which something was built does not
+# accept one; then make gets a tree of links to it
 kernel_make() {
 	local source=$TREE
 	if [ -e "$TREE/.config" ] || [ -e "$TREE/include/config" ]; then
@@ -54,7 +54,7 @@ kernel_prepare() {
 	die 1 "the kernel in $TREE cannot be prepared for a build; is the source complete?"
 }
 
-# The names that the conditions in compat/ ask for, but for those that depend on the configuration
+# The names that the conditions in compat/ ask for, except those that depend on the configuration
 compat_names() {
 	cat "$WORK/ask"/compat/*.h | perl -0pe 's,\\\n, ,g' |
 		sed -nE 's,^[[:space:]]*#[[:space:]]*(if|ifdef|ifndef|elif)\b,,p' | sed 's,/\*.*,,' |
@@ -66,7 +66,7 @@ compat_names() {
 # A source for the preprocessor: which names are macros behind the headers that compat/ includes?
 compat_question() {
 	local name
-	# one that only other kernels have is left out
+	# a header that only other kernels have is left out
 	cat "$WORK/ask"/compat/*.h | sed -nE 's,^#include (<[^>]+>).*,\1,p' | sort -u | while IFS= read -r name; do
 		printf '#if __has_include(%s)\n#include %s\n#endif\n' "$name" "$name"
 	done
@@ -75,14 +75,14 @@ compat_question() {
 	done
 }
 
-# kernel_ask: $WORK/answers has what unifdef is to be told
+# kernel_ask: write unifdef's options to $WORK/answers
 kernel_ask() {
 	local ask=$WORK/ask
 	[ -n "$KERNEL_BUILD" ] || kernel_prepare
 	cp -r "$WORK/driver" "$ask"
 	cp "$TOP/VERSION" "$ask"
 	compat_question >"$ask/question.c"
-	# any object has the probes run first; it also shows that the answers are not "no" because nothing compiles
+	# building any object runs the probes; it also shows that the answers are not "no" because nothing compiles
 	# shellcheck disable=SC2046 # one word or none
 	if ! make -C "$KERNEL_BUILD" $(kernel_arch) M="$ask" stats.o question.i >"$WORK/make.log" 2>&1; then
 		tail -n 20 "$WORK/make.log" >&2
@@ -101,7 +101,7 @@ kernel_ask() {
 
 # -- the driver
 
-# module_copy DIR: the module's source and nothing that a build has left there
+# module_copy DIR: the module's source without anything that a build has left there
 module_copy() {
 	mkdir -p "$1"
 	tar -C "$TOP/kernel" --exclude='*.o' --exclude='*.ko' --exclude='.*.cmd' --exclude='*.mod' --exclude='*.mod.c' \
@@ -120,7 +120,7 @@ compat_dissolve() {
 	"$EXPORT_TOOLS/dissolve" "$driver" || die 1 "kernel/compat cannot be dissolved for $TREE; see the line above"
 }
 
-# What Kbuild says for a module in the kernel's source: without "ifdef KBUILD_EXTMOD ... else"
+# The lines of Kbuild for a module in the kernel's source: without "ifdef KBUILD_EXTMOD ... else"
 kbuild_in_tree() {
 	awk '
 		/^ifdef KBUILD_EXTMOD/ { inside = 1; depth = 0; next }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# softmr in rdma-core's source: providers/softmr, its header and driver id in kernel-headers/, and what the packages of
-# Debian, Red Hat and SUSE list.
+# softmr in rdma-core's source: providers/softmr, its header and driver id in kernel-headers/, and the lists of files of
+# the packages of Debian, Red Hat and SUSE.
 
 PROVIDER=providers/softmr
 CORE_IDS=kernel-headers/rdma/ib_user_ioctl_verbs.h
@@ -34,7 +34,8 @@ provider_cmake() {
 		'rdma_pkg_config("softmr" "libibverbs" "${CMAKE_THREAD_LIBS_INIT}")'
 }
 
-# The pages of the library, in the Markdown that rdma-core wants of new ones. Another name of a page is a link to it
+# The manual pages of the library, in the Markdown that rdma-core wants for new ones. Another name of a page is a link
+# to it
 provider_man() {
 	local out=$STAGE/$PROVIDER/man page name names alias pages=() aliases=()
 	mkdir -p "$out"
@@ -73,13 +74,13 @@ core_headers() {
 		>"$include/config.h"
 }
 
-# core_has CODE: it compiles behind <infiniband/driver.h>
+# core_has CODE: it compiles after <infiniband/driver.h>
 core_has() {
 	printf '#include <config.h>\n#include <infiniband/driver.h>\n%s\n' "$1" |
 		gcc -fsyntax-only -D_GNU_SOURCE -I "$WORK/include" -x c - 2>"$WORK/probe.log"
 }
 
-# core_answers: what unifdef is to be told, by the probes of the provider's own build
+# core_answers: print unifdef's options, by the probes of the provider's own build
 core_answers() {
 	local features=$TOP/userspace/cmake/RdmaCoreFeatures.cmake name code
 	core_headers "$WORK/include"
@@ -96,7 +97,7 @@ core_answers() {
 		}' "$features")
 }
 
-# What the provider has for other releases of rdma-core than the tree's
+# Remove the provider's code for other releases of rdma-core than the tree's
 core_compat() {
 	local out=$1 answers prefix=IBV_PARENT_DOMAIN_INIT_ATTR_
 	[ -e "$out/compat.h" ] || return 0
@@ -114,7 +115,7 @@ core_compat() {
 		die 1 "userspace/provider/compat.h cannot be dissolved for $TREE; see the line above"
 }
 
-# A provider of the tree is built with its libibverbs: it need not look which one has loaded it
+# A provider in the tree is built with its libibverbs: it need not check which one has loaded it
 core_registration() {
 	local out=$1
 	[ -e "$out/fit.c" ] || return 0

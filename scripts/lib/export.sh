@@ -22,7 +22,7 @@ export_require() {
 	[ -z "$missing" ] || die 1 "this machine lacks: $missing(as root: apt-get install $missing)"
 }
 
-# must_have WHAT FILE...: the tree is WHAT, for it has these files
+# must_have WHAT FILE...: the tree is a source of WHAT, because it has these files
 must_have() {
 	local what=$1 file
 	shift
@@ -31,7 +31,7 @@ must_have() {
 	done
 }
 
-# must_not_have PATTERN FILE...: softmr is not in the tree yet
+# must_not_have PATTERN FILE...: softmr is not in the tree already
 must_not_have() {
 	local pattern=$1 found
 	shift
@@ -73,7 +73,7 @@ replace() {
 	sed -i -E $'s\001'"$2"$'\001'"$3"$'\001' "$out"
 }
 
-# insert_sorted FILE LINE: where it stands in a sorted list
+# insert_sorted FILE LINE: insert the line where it belongs in a sorted list
 insert_sorted() {
 	local out
 	out=$(staged "$1")
@@ -91,8 +91,8 @@ template() {
 		s/\@MAINTAINER\@/$ENV{MAINTAINER}/' "$UPSTREAM/$1"
 }
 
-# insert_section FILE START TEMPLATE: a section of MAINTAINERS, behind the one with the next smaller name of those that
-# follow the line START. The file is not sorted everywhere.
+# insert_section FILE START TEMPLATE: insert a section into MAINTAINERS, after the one with the next smaller name of
+# those that follow the line START. The file is not sorted everywhere.
 insert_section() {
 	local out text
 	out=$(staged "$1")
@@ -157,7 +157,7 @@ driver_id() {
 		}'
 }
 
-# export_to FUNCTION: fill the stage, then the tree; say what is there now
+# export_to FUNCTION: fill the stage, then the tree; print what was added
 export_to() {
 	WORK=$(mktemp -d "${TMPDIR:-/tmp}/softmr-export.XXXXXX")
 	STAGE=$WORK/stage

@@ -8,7 +8,7 @@ HOST_USER=(newuidmap:uidmap)
 HOST_UML=(gcc:gcc /usr/include/stdlib.h:libc6-dev flex:flex bison:bison bc:bc perl:perl depmod:kmod
 	/usr/include/gelf.h:libelf-dev)
 
-# host_missing NEED...: the packages that are not there
+# host_missing NEED...: the packages that are missing
 host_missing() {
 	local need what
 	for need in "$@"; do
@@ -25,7 +25,7 @@ host_needs() {
 	printf '%s\n' "${HOST_BASE[@]}"
 	am_root || printf '%s\n' "${HOST_USER[@]}"
 	for bed in "$@"; do
-		# qemu needs no more: QEMU comes with the guest image
+		# nothing for qemu: QEMU is in the guest image
 		[ "$bed" != uml ] || printf '%s\n' "${HOST_UML[@]}"
 	done
 }
@@ -36,7 +36,7 @@ host_install() {
 }
 
 # shellcheck disable=SC2120 # a caller may need no bed
-# host_require [BED...]: make sure that the host can run these beds; root on Debian gets what is missing
+# host_require [BED...]: make sure that the host can run these beds; root on Debian installs what is missing
 host_require() {
 	local missing needs
 	mapfile -t needs < <(host_needs "$@")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What "make install" leaves on a machine, for it and for "make uninstall".
+# The files that "make install" leaves on a machine, for itself and for "make uninstall".
 
 DESTDIR=${DESTDIR:-}
 DESTDIR=${DESTDIR%/}

@@ -30,8 +30,8 @@ role_suites() {
 	for role in "${ROLES[@]}"; do role_places "$role"; done | tr ' +' '[\n*]' | sed 's/:.*//' | sort -u
 }
 
-# usable_kernels LIST SUITES FLAVOUR: the releases whose image, headers and all that the headers depend on are in the
-# list, oldest first. A mirror that is half updated has images without headers, or headers without linux-kbuild.
+# usable_kernels LIST SUITES FLAVOUR: the releases whose image and headers are in the list, and all that the headers
+# depend on; oldest first. A mirror that is half updated has images without headers, or headers without linux-kbuild.
 usable_kernels() {
 	awk -v suites="+$2+" -v flavour="$3" '
 		{ there[$2] }
@@ -55,8 +55,8 @@ usable_kernels() {
 		}' "$1" | sort -V
 }
 
-# role_kernel LIST ROLE [ARCHITECTURE]: "RELEASE SUITES" of the kernel that has this role. If the place where it should
-# be has no usable kernel, the next place is taken, and a line says so.
+# role_kernel LIST ROLE [ARCHITECTURE]: "RELEASE SUITES" of the kernel that has this role. If its first place has no
+# usable kernel, the next place is used, and a line says so.
 role_kernel() {
 	local place release missed=''
 	for place in $(role_places "$2" | sed "s/amd64/${3:-amd64}/g"); do
@@ -106,7 +106,7 @@ kernel_release() {
 
 is_role() { [[ -n "$1" && " ${ROLES[*]} " == *" $1 "* ]]; }
 
-# One line per role: which kernel it is
+# Print one line per role: which kernel has it
 say_roles() {
 	local role release suites
 	while read -r role release suites; do

@@ -25,7 +25,7 @@ run_initrd() {
 		"$(uml_dir "$flavour")/usr/gen_init_cpio" - >"$out"
 }
 
-# run_fill_base FLAVOUR DIR: what both of them have
+# run_fill_base FLAVOUR DIR: the part that both have
 run_fill_base() {
 	local flavour=$1 dir=$2
 	run_build_tools
@@ -97,7 +97,7 @@ run_install() {
 	for page in softmr-node softmr-rsh; do ln -sf softmr-run.1 "$dest/usr/share/man/man1/$page.1"; done
 }
 
-# What the runtime depends on; kernel and modules have keys of their own
+# A hash of the runtime's sources; kernel and modules have keys of their own
 run_key() {
 	echo "$(hash_of "$TOP/userspace/run" "$TOP/scripts/lib/run.sh" "$TOP/scripts/lib/splats" "$TOP/VERSION") $1"
 }
@@ -115,8 +115,8 @@ build_run() {
 		"softmr-run" run_fill "$LAYER"
 }
 
-# run_package TREE DESTDIR: in a package's build, whose provider is installed in TREE. Nothing is fetched, and nothing is
-# asked of the machine: what it takes are Build-Depends
+# run_package TREE DESTDIR: for a package's build, whose provider is installed in TREE. Fetches nothing and installs
+# nothing on the machine: Build-Depends have all that is needed
 run_package() {
 	uml_source_make && uml_make plain && step "modules for UML, plain" build_uml_module plain &&
 		step "softmr-run" run_fill "$1" && run_install "$2"

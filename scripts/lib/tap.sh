@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Judging a test by what it printed.
+# Judge a test by its output.
 
-# tap_counts STATUS LOG: "PASSED FAILED SKIPPED WHY". What is not said is a failure: a plan that is missing or
-# does not hold, a status that no "not ok" explains, no test at all.
+# tap_counts STATUS LOG: "PASSED FAILED SKIPPED WHY". Anything unexplained is a failure: a plan that is missing or does
+# not hold, a status that no "not ok" explains, no test at all.
 tap_counts() {
 	awk -v status="$1" '
 		/^1\.\.0/	{ plan = 0; planned = 1; if (tolower($0) ~ /skip/) skipall = 1; next }
@@ -22,7 +22,8 @@ tap_counts() {
 		}' "$2" 2>/dev/null || echo "0 1 0 it left no log"
 }
 
-# failures: of a log, what failed and what is said of it: a shell test says it behind the line, a harness before
+# failures: print the failed tests of a log and their diagnostics: a shell test prints them after the line, a harness
+# before
 failures() {
 	awk -v most=8 '
 		/^# run-tests:/	{ print; next }
@@ -40,7 +41,7 @@ failures() {
 	'
 }
 
-# Say in the log itself why a test failed that did not say so
+# Add the reason to the log itself if the test did not print one
 explain_status() {
 	case $1 in
 	0 | 4) ;;
@@ -49,7 +50,7 @@ explain_status() {
 	esac
 }
 
-# judge_test LOGS-DIR NAME STATUS NODES: node 1 has to speak TAP; others may. A splat fails the test.
+# judge_test LOGS-DIR NAME STATUS NODES: node 1 must print TAP; other nodes may. A splat fails the test.
 judge_test() {
 	local dir=$1 name=$2 status=$3 nodes=$4 node log counts p=0 f=0 s=0 a b c why
 	for ((node = 1; node <= nodes; node++)); do

@@ -55,7 +55,7 @@ if ! { ns_add "$NS" && veth_add "" "$NS" 1500 && link_add "$DEV" veth0 && wait_g
 fi
 timeout -k 2 50 ibv_asyncwatch -d "$DEV" >"$WATCH" 2>&1 &
 on_exit kill $!
-check "it starts" within 10 watch_starts || finish
+check "ibv_asyncwatch starts" within 10 watch_starts || finish
 within 5 events_done
 
 check "netdev down: PORT_ERR" tells $ERR ip link set veth0 down
@@ -63,7 +63,7 @@ check "netdev up: PORT_ACTIVE" tells $ACTIVE ip link set veth0 up
 check "carrier lost: PORT_ERR" tells $ERR ip -n "$NS" link set veth0 down
 check "carrier back: PORT_ACTIVE" tells $ACTIVE ip -n "$NS" link set veth0 up
 within 5 events_done
-check "it is up already: nothing" silent ip link set veth0 up
+check "the link is up already: no event" silent ip link set veth0 up
 check "another MTU: nothing" silent ip link set veth0 mtu 1400
 
 check "an IPv4 address more: GID_CHANGE" tells $GID ip addr add 10.1.0.77/24 dev veth0

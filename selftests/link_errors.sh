@@ -64,8 +64,8 @@ check "after all that there is no new link" is "$(links)" "$before"
 
 if have_link_type rxe && [ "$LINK_TYPE" != rxe ]; then
 	check "rxe takes the UDP port" rdma link add "$(node_name r)" type rxe netdev dummy1
-	check_error "then softmr cannot, in the same namespace" "Address already in use" add "$A" dummy2
-	check "and does not disturb rxe" link_is_up "$(node_name r)"
+	check_error "then softmr cannot get the port in the same namespace" "Address already in use" add "$A" dummy2
+	check "the failed attempt does not disturb rxe" link_is_up "$(node_name r)"
 	link_del "$(node_name r)"
 	# before 7.1 it has the port as long as it is loaded
 	check "rxe goes" within 5 modprobe -r rdma_rxe

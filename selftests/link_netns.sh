@@ -37,7 +37,7 @@ MARK=${#TAP_CLEANUP[@]}
 ns_add "$A" && ns_add "$B" && veth_add "$A" "$B" 1500
 for ns in "" "$A" "$B"; do check "no link: no socket in '$ns'" sockets_are "$ns" 0; done
 check "a link in $A" link_add "${LINKS[0]}" veth0 "$A"
-check "its sockets are in $A" sockets_are "$A" 2
+check "the sockets of the link are in $A" sockets_are "$A" 2
 for ns in "" "$B"; do check "and not in '$ns'" sockets_are "$ns" 0; done
 ip -n "$A" link add more0 up type dummy
 check "a second link in $A" link_add "${LINKS[1]}" more0 "$A"
@@ -45,7 +45,7 @@ check "shares them" sockets_are "$A" 2
 check "the first goes" link_del "${LINKS[0]}" "$A"
 check "they stay" sockets_are "$A" 2
 check "the second goes" link_del "${LINKS[1]}" "$A"
-check "and so do they" within 20 sockets_are "$A" 0
+check "the sockets in $A are gone" within 20 sockets_are "$A" 0
 clean_up "$MARK"
 within 20 no_netns "$A"
 
@@ -93,8 +93,8 @@ fi
 # -- the netdev is moved, and its link does not go with it
 
 check "move the netdev" ip -n "$A" link set veth0 netns "$C" name moved0
-check "its link is gone" within 20 sees_not "" "${LINKS[0]}"
-check "and so are the sockets it had" within 20 sockets_are "$A" 0
+check "the link of the moved netdev is gone" within 20 sees_not "" "${LINKS[0]}"
+check "the sockets of that link are gone" within 20 sockets_are "$A" 0
 ip -n "$C" link set moved0 up
 check "a link on it where it is now" link_add "${LINKS[0]}" moved0 "$C"
 check "with the sockets that are there" sockets_are "$C" 2
@@ -136,21 +136,21 @@ ns_add "$A" && ns_add "$B"
 check "exclusive: a link in the first namespace" link_add "${LINKS[0]}" dummy1
 INDEX=$(wait_gid_index "${LINKS[0]}" 10.1.0.1)
 check "others do not see it" sees_not "$A" "${LINKS[0]}"
-check "and cannot open it" opens_not "$A" "${LINKS[0]}"
+check "$A cannot open the device" opens_not "$A" "${LINKS[0]}"
 check "move the device" rdma dev set "${LINKS[0]}" netns "$A"
-check "it is gone here" sees_not "" "${LINKS[0]}"
-check "it is there" sees "$A" "${LINKS[0]}"
-check "it is in sysfs there" in_sysfs "$A" "${LINKS[0]}"
-check "and not here" not_in_sysfs "" "${LINKS[0]}"
-check "nor elsewhere" sees_not "$B" "${LINKS[0]}"
-check "its sockets are where the netdev is" sockets_are "" 2
-check "it works there" works_in "$A"
+check "the moved device is gone from the first namespace" sees_not "" "${LINKS[0]}"
+check "the moved device is in $A" sees "$A" "${LINKS[0]}"
+check "the moved device is in the sysfs of $A" in_sysfs "$A" "${LINKS[0]}"
+check "the moved device is not in the sysfs of the first namespace" not_in_sysfs "" "${LINKS[0]}"
+check "the moved device is not in $B" sees_not "$B" "${LINKS[0]}"
+check "the sockets of the moved device are where its netdev is" sockets_are "" 2
+check "the moved device works in $A" works_in "$A"
 check "move it on" in_ns "$A" rdma dev set "${LINKS[0]}" netns "$B"
-check "it is there" sees "$B" "${LINKS[0]}"
-check "its namespace goes: it comes back" left_alone
-check "and works" works_in ""
+check "the device is in $B" sees "$B" "${LINKS[0]}"
+check "its namespace is deleted: the device comes back" left_alone
+check "the device works in the first namespace" works_in ""
 check "move it, and delete it there" deleted_there
-check "its sockets are gone" within 20 sockets_are "" 0
+check "the sockets of the device are gone" within 20 sockets_are "" 0
 
 # Kernels before 7.1 make each device in the first namespace
 ip -n "$A" link add dummy2 up type dummy
@@ -160,14 +160,14 @@ if sees "" "${LINKS[1]}"; then
 	link_del "${LINKS[1]}"
 else
 	check "a link made in a namespace is there" sees "$A" "${LINKS[1]}"
-	check "and can be opened there" opens "$A" "${LINKS[1]}"
-	check "and not from here" opens_not "" "${LINKS[1]}"
-	check "its sockets are there" sockets_are "$A" 2
-	check "and not here" sockets_are "" 0
+	check "$A can open its own device" opens "$A" "${LINKS[1]}"
+	check "the first namespace cannot open it" opens_not "" "${LINKS[1]}"
+	check "the sockets of that device are in $A" sockets_are "$A" 2
+	check "no sockets are in the first namespace" sockets_are "" 0
 	check "the namespace goes" ip netns del "$A"
 	# the name belongs to the system, so it is free again only when the link is really gone
 	ip link add dummy3 up type dummy && on_exit ip link del dummy3
-	check "and its link: the name is free" within 20 link_add "${LINKS[1]}" dummy3
+	check "the link is deleted with it: the name is free" within 20 link_add "${LINKS[1]}" dummy3
 	link_del "${LINKS[1]}"
 fi
 clean_up "$MARK"

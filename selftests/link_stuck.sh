@@ -61,18 +61,18 @@ stop_traffic() {
 if try_veth 1500; then
 	check "a second link beside the first" second_veth || finish
 	check "one link's sender waits for room" fill_queue
-	check "its queue is full" is_full
+	check "the queue is full" is_full
 	for how in "v4" "v6" "v4 -e"; do
 		# shellcheck disable=SC2086 # words are meant
 		check "the other link: $how" pingpong server client $how -s 65536 -n 20 -c || break
 	done
 	check "the same link: IPv6" over_v6
-	check "its queue is still full" is_full
+	check "the queue is still full" is_full
 	check "who waits for room can be killed" stop_traffic
 	check "the stuck link can be deleted" link_del "$(node_name cs)" "$CLI"
-	check "its queue is full even now" is_full
+	check "the queue is full after that" is_full
 	check "the module can be removed" modprobe -r "$LINK_MODULE"
-	check "then the queue is emptied" tc -n "$CLI" qdisc del dev veth1 root
+	check "the queue is emptied" tc -n "$CLI" qdisc del dev veth1 root
 	topology_down
 fi
 check "the module can be loaded again" have_link_type "$LINK_TYPE"

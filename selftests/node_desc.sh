@@ -31,12 +31,12 @@ ndd_writes() {
 	return "$status"
 }
 
-check "it begins with the driver's name" reads softmr
+check "the description begins with the driver's name" reads softmr
 check "written and read" writes "a host, port 1"
 check "the device goes on" goes_on "a host, port 1"
 check "a shorter one" writes "b"
 check "64 bytes" writes "$LONGEST"
-check "what is longer is cut off there" writes "${LONGEST}yz" "$LONGEST"
+check "a longer description is cut off" writes "${LONGEST}yz" "$LONGEST"
 check "not by an ordinary user" refuses_a_user "$LONGEST"
 if [ -x /usr/sbin/rdma-ndd ] || have rdma-ndd; then
 	PATH=$PATH:/usr/sbin

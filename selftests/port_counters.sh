@@ -61,7 +61,7 @@ downs_are() { is "$(port_counter "$1" link_downed)" "$2"; }
 if try_veth 1500; then
 	dev=${SIDE_DEV[server]}
 	check "packets: data, words, both directions" counts
-	check "the same as the device's own" as_the_device_says
+	check "the agent reports the device's own counters" as_the_device_says
 	check "no error" is "$(port_counter "$dev" port_rcv_errors)" 0
 	check "the link has not been down" downs_are "$dev" 0
 	for n in 1 2; do

@@ -132,7 +132,7 @@ check "traffic for rmmod" begin_traffic
 if limited rmmod "$LINK_MODULE" 2>"$WORK/rmmod"; then
 	ok "rmmod during traffic: it goes"
 	check "the application is told" got_fatal_event "${SIDE_DEV[server]}"
-	check "and can be ended" end_traffic
+	check "the application can be ended" end_traffic
 else
 	check "rmmod during traffic: it says that it is in use" grep -q "is in use" "$WORK/rmmod"
 	check "traffic goes on, and can be ended" end_traffic
@@ -140,6 +140,6 @@ else
 	check "then rmmod works" limited rmmod "$LINK_MODULE"
 fi
 clean_up "$MARK"
-check "it can be loaded again" have_link_type "$LINK_TYPE"
+check "the module can be loaded again" have_link_type "$LINK_TYPE"
 check "works at last" works
 finish

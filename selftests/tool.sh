@@ -34,21 +34,21 @@ dummy "$OTHER" 2
 
 check "add" softmr link add "$A" netdev "$DUMMY"
 on_exit softmr link del "$A"
-check "it comes up" within 10 link_is "$A" state ACTIVE
+check "the link becomes active" within 10 link_is "$A" state ACTIVE
 check "status: its netdev" link_is "$A" netdev "$DUMMY"
-check "its MTU" link_is "$A" mtu 1024
+check "the MTU of the link" link_is "$A" mtu 1024
 check "the netdev's" link_is "$A" netdev_mtu 1500
-check "its IPv4 address has a GID" within 10 link_is "$A" gids/10.1.0.1/netdev "$DUMMY"
+check "the IPv4 address of the link has a GID" within 10 link_is "$A" gids/10.1.0.1/netdev "$DUMMY"
 index=$(gid_index "$A" 10.1.0.1)
-check "that GID is the one to use" within 10 link_is "$A" gid_index "$index"
+check "status advises that GID" within 10 link_is "$A" gid_index "$index"
 check "status names each key" is "$(json_keys softmr status --json)" \
 	"libibverbs links links_error module provider version"
 check "the text names the link" grep -q "^link  *$A on $DUMMY, ACTIVE, MTU 1024" <(softmr status)
 check "the module is loaded" is "$(json module/loaded softmr status --json)" true
 check "the provider fits" is "$(json provider/fits softmr status --json)" true
 check "list" list_is "$A" netdev "$DUMMY"
-check "its keys" is "$(json_keys softmr link list --json)" "mtu name netdev persistent present state"
-check "it is not persistent" list_is "$A" persistent false
+check "the keys of the list" is "$(json_keys softmr link list --json)" "mtu name netdev persistent present state"
+check "the link is not persistent" list_is "$A" persistent false
 check "rdma sees the same link" grep -q "^link $A/1 .* netdev $DUMMY" <(rdma link show)
 
 # -- doctor on a machine without problems
@@ -62,10 +62,10 @@ check "port" says port ok "softmr has UDP port 4791" softmr
 check "GID index" says link ok "use GID index $index .10.1.0.1." softmr
 check "a larger MTU would do better" says link ok "ip link set $DUMMY mtu 4192" softmr
 ip link set "$DUMMY" mtu 4192
-check "then packets carry 4096 bytes" link_is "$A" mtu 4096
-check "as libibverbs says too" grep -q "active_mtu:[[:space:]]*4096" <(ibv_devinfo -d "$A")
+check "with that MTU packets carry 4096 bytes" link_is "$A" mtu 4096
+check "libibverbs reports the same MTU" grep -q "active_mtu:[[:space:]]*4096" <(ibv_devinfo -d "$A")
 check "softmr mr is content too" softmr mr "$A"
-check "and its counter is shown" link_is "$A" counters/mr_dereg_refused 1
+check "the counter of that is shown" link_is "$A" counters/mr_dereg_refused 1
 ip link set "$DUMMY" down
 check "a netdev that is down" within 10 says link problem "$A is DOWN.*ip link set $DUMMY up" softmr
 check "exit status" not softmr doctor
@@ -88,9 +88,9 @@ check_error "the name is taken" "an RDMA device has that name" softmr link add "
 check_error "no such netdev" "no netdev of that name" softmr link add "$B" netdev nosuch0
 check_error "no such link" "there is no link $B; there are: .*$A" softmr link del "$B"
 check_error "an ordinary user may not add" "only root may" "${USER_NOBODY[@]}" softmr link add "$B" netdev "$OTHER"
-check_error "nor delete" "only root may" "${USER_NOBODY[@]}" softmr link del "$A"
-check "but list" grep -q "^$A " <("${USER_NOBODY[@]}" softmr link list)
-check "and ask for the status" grep -q "^link  *$A on" <("${USER_NOBODY[@]}" softmr status)
+check_error "an ordinary user cannot delete a link" "only root may" "${USER_NOBODY[@]}" softmr link del "$A"
+check "an ordinary user can list links" grep -q "^$A " <("${USER_NOBODY[@]}" softmr link list)
+check "an ordinary user can ask for the status" grep -q "^link  *$A on" <("${USER_NOBODY[@]}" softmr status)
 if ip link add "$(node_name ip)" type ipip remote 10.0.0.9 2>/dev/null; then
 	check_error "a netdev that is not Ethernet" "neither Ethernet" softmr link add "$B" netdev "$(node_name ip)"
 	ip link del "$(node_name ip)"
@@ -133,7 +133,7 @@ if nft add table inet "$NS" 2>/dev/null; then
 	check "a firewall that drops the port of the link" says firewall problem "nft insert rule inet $NS in udp dport 4791 accept" softmr
 	nft flush chain inet "$NS" in
 	nft add rule inet "$NS" in iifname "$OTHER" udp dport 4791 drop
-	check "that of another netdev does not matter" says firewall ok "no nftables rule" softmr
+	check "a rule for another netdev does not matter" says firewall ok "no nftables rule" softmr
 else
 	skip "a firewall" "this kernel has no nftables"
 fi
@@ -143,13 +143,13 @@ fi
 ns_add "$NS"
 in_test_ns() { in_ns "$NS" softmr "$@"; }
 check "another namespace sees the link" is "$(json "links/$A/netdev" in_test_ns status --json)" null
-check "its port is free there" says port ok "is free" in_test_ns
+check "the namespace's port is free" says port ok "is free" in_test_ns
 check "doctor says where the netdev is" says link ok "in another network namespace" in_test_ns
 
 # -- the port
 
-check "del" softmr link del "$A"
-check "it is gone" within 10 gone "$A"
+check "delete the link in the namespace" softmr link del "$A"
+check "the link is gone" within 10 gone "$A"
 python3 -c '
 import socket, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -160,10 +160,10 @@ holder=$!
 on_exit kill $holder
 within 20 grep -q bound "$WORK/bound"
 check "a process has the port" says port problem "process $holder .python3.* has UDP port 4791.*kill $holder" softmr
-check_error "then no link can be made" "process $holder .python3.* has UDP port 4791" softmr link add "$A" netdev "$DUMMY"
+check_error "with the port taken no link can be made" "process $holder .python3.* has UDP port 4791" softmr link add "$A" netdev "$DUMMY"
 check "an ordinary user is told to ask root" says port problem "only root may see" "${USER_NOBODY[@]}" softmr
 if have_link_type rxe; then
-	check "also when rdma_rxe is loaded" says port problem "only root may see what .it may be rdma_rxe" "${USER_NOBODY[@]}" softmr
+	check "the port is taken and rdma_rxe is loaded" says port problem "only root may see what .it may be rdma_rxe" "${USER_NOBODY[@]}" softmr
 else
 	skip "also when rdma_rxe is loaded" "this kernel has no rdma_rxe"
 fi
@@ -174,10 +174,10 @@ if have_link_type rxe; then
 	R=$(node_name r)
 	check "rdma_rxe has a link" rdma link add "$R" type rxe netdev "$OTHER"
 	check "doctor: rdma_rxe has the port" says port problem "rdma_rxe has UDP port 4791.*modprobe -r rdma_rxe" softmr
-	check_error "then no link can be made" "rdma_rxe has UDP port 4791" softmr link add "$A" netdev "$DUMMY"
+	check_error "with rdma_rxe on the port no link can be made" "rdma_rxe has UDP port 4791" softmr link add "$A" netdev "$DUMMY"
 	check "rdma_rxe's link is not listed" not_listed "$R"
-	check_error "nor removed" "$R is not a link of softmr; to remove it: rdma link del $R" softmr link del "$R"
-	check "nor is it one for udev" not softmr link udev-id "$R"
+	check_error "a link of rdma_rxe is not removed" "$R is not a link of softmr; to remove it: rdma link del $R" softmr link del "$R"
+	check "a link of rdma_rxe is not named for udev" not softmr link udev-id "$R"
 	rdma link del "$R"
 	within 5 modprobe -r rdma_rxe
 else
@@ -194,7 +194,7 @@ if no_module; then
 	hidden_modules() { hiding /lib/modules softmr "$@"; }
 	check "without /lib/modules it does" says module problem "is this a container" hidden_modules
 	check "add loads it" softmr link add "$A" netdev "$DUMMY"
-	check "del" softmr link del "$A"
+	check "delete the link that loaded the module" softmr link del "$A"
 else
 	skip "the module is loaded with the first link" "something uses it"
 fi
@@ -204,47 +204,47 @@ fi
 # shellcheck disable=SC2016 # that is the name
 odd='x-\y$z;'
 check "a netdev of an odd name" dummy "$odd" 3
-check "gets a link" softmr link add "$B" netdev "$odd"
-check "which is listed" list_is "$B" netdev "$odd"
-check "in JSON and in text" grep -qF "$odd" <(softmr link list)
+check "a netdev of an odd name gets a link" softmr link add "$B" netdev "$odd"
+check "the link of that netdev is listed" list_is "$B" netdev "$odd"
+check "the odd name is in the list as text, too" grep -qF "$odd" <(softmr link list)
 id=$(softmr link udev-id "$B")
-check "its index for udev" is "${id%%[0-9]*}" "SOFTMR_DEV_INDEX="
+check "the index of the link for udev" is "${id%%[0-9]*}" "SOFTMR_DEV_INDEX="
 rdma dev set "$B" name "$B-renamed"
-check "it is renamed" test -e "/sys/class/infiniband/$B-renamed"
-check "and gets its name again" softmr link udev-name "${id#*=}" "$B"
-check "which it has" link_is "$B" netdev "$odd"
-check "again is no error" softmr link udev-name "${id#*=}" "$B"
-check "del" softmr link del "$B"
+check "the link is renamed" test -e "/sys/class/infiniband/$B-renamed"
+check "the link gets its name again" softmr link udev-name "${id#*=}" "$B"
+check "the link has that name" link_is "$B" netdev "$odd"
+check "giving the name again is no error" softmr link udev-name "${id#*=}" "$B"
+check "delete the link that was renamed" softmr link del "$B"
 
 # -- persistent links, without systemd
 
 check "add a persistent link" softmr link add "$A" netdev "$DUMMY" --persistent
 on_exit softmr link del "$A" --persistent
-check "it is there" list_is "$A" present true
-check "and persistent" list_is "$A" persistent true
-check "its file is where udev looks" grep -q "^name = $A$" "/etc/softmr/links.d/$DUMMY"
-check "doctor knows" says persistent ok "1 link will be there" softmr
+check "the persistent link is present" list_is "$A" present true
+check "the persistent link is listed as persistent" list_is "$A" persistent true
+check "the file of the link is where udev looks" grep -q "^name = $A$" "/etc/softmr/links.d/$DUMMY"
+check "doctor reports the persistent link" says persistent ok "1 link will be there" softmr
 check "add it once more" softmr link add "$A" netdev "$DUMMY" --persistent
 check "up-configured finds it there" softmr link up-configured "$DUMMY"
 check "down-configured" softmr link down-configured "/sys/devices/virtual/net/$DUMMY"
-check "removes it" within 10 gone "$A"
-check "once more is no error" softmr link down-configured "$DUMMY"
-check "it is listed as absent" list_is "$A" present false
-check "doctor sees that" says persistent warning "softmr link up-configured $DUMMY" softmr
+check "down-configured removes the link" within 10 gone "$A"
+check "down-configured again is no error" softmr link down-configured "$DUMMY"
+check "the link is listed as absent" list_is "$A" present false
+check "doctor reports the absent link" says persistent warning "softmr link up-configured $DUMMY" softmr
 check "up-configured, by the path" softmr link up-configured "/sys/devices/virtual/net/$DUMMY"
-check "makes it" list_is "$A" present true
+check "up-configured makes the link" list_is "$A" present true
 check "a persistent link for later" softmr link add "$B" netdev "$(node_name la)" -p
 on_exit softmr link del "$B" --persistent
 check "up-configured --all does without its netdev" softmr link up-configured --all
 dummy "$(node_name la)" 4
-check "and with it" softmr link up-configured --all
-check "makes the link" list_is "$B" present true
+check "up-configured --all when the netdev is there" softmr link up-configured --all
+check "up-configured --all makes the link" list_is "$B" present true
 ip link set "$(node_name la)" down
 ip link del "$(node_name la)"
-check "it goes with its netdev" within 10 gone "$B"
-check "quietly" is "$(softmr link down-configured "$(node_name la)" 2>&1)" ""
-check "del --persistent" softmr link del "$B" --persistent
-check "of the other" softmr link del "$A" --persistent
-check "leaves nothing" not test -e /etc/softmr
-check_error "and cannot be done twice" "there is no link $A" softmr link del "$A" --persistent
+check "the link goes with its netdev" within 10 gone "$B"
+check "down-configured without the netdev prints nothing" is "$(softmr link down-configured "$(node_name la)" 2>&1)" ""
+check "delete the persistent link" softmr link del "$B" --persistent
+check "delete the other persistent link" softmr link del "$A" --persistent
+check "no file of a deleted link is left" not test -e /etc/softmr
+check_error "a link cannot be deleted twice" "there is no link $A" softmr link del "$A" --persistent
 finish

@@ -100,7 +100,7 @@ making_interrupted() {
 	compgen -G "$cache/softmr/tmp.*" >"$WORK/left"
 	sed 's/^/# left behind: /' "$WORK/left"
 	[ "$tries" -lt 600 ] && [ ! -s "$WORK/left" ]
-	report $? "what is being made goes when its making is ended"
+	report $? "a directory that is being made is removed when its making is ended"
 	rm -rf "$cache"
 }
 exec_build() { exec "$TOP/scripts/build.sh" uml-source; }

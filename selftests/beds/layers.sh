@@ -123,7 +123,7 @@ refused "an upward include" '^kernel/net/wire.c:[0-9]+: rank 0 includes qp/core.
 refused "an upward call" '^kernel/net/wire.c: rank 0 uses smr_stub of qp/core.c of rank 4$' upward_call
 refused "a file that any rank may use includes a room" '^kernel/stats.h:[0-9]+: any room may use this file.* includes key.h$' \
 	append kernel/stats.h '#include "key.h"'
-refused "it uses a room's variable" '^kernel/stats.c: any room may use this file.* uses smr_stub of key.c$' side_call
+refused "a file that any rank may use uses a room's variable" '^kernel/stats.c: any room may use this file.* uses smr_stub of key.c$' side_call
 refused "a circle of includes" '^kernel/net/.*: a circle: .*includes.*includes' circle_of_includes
 refused "a circle of calls" '^kernel/net/.*: a circle: .*uses smr_.*uses smr_' circle_of_calls
 refused "a circle of an include and a call" '^kernel/qp/(gsi|window): a circle: .*(uses smr_stub.*includes|includes.*uses smr_stub)' \

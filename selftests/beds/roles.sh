@@ -58,7 +58,7 @@ check "each role has its kernel" is "$(today | roles)" "newest 7.3.4+deb13-amd64
 stable 6.12.117+deb13-amd64 trixie+trixie-updates
 oldest 6.1.0-50-amd64 bookworm
 cloud 6.12.117+deb13-cloud-amd64 trixie+trixie-updates"
-check "nothing is said where all is as it should be" is "$(<"$WORK/said")" ""
+check "no message if each role has its kernel" is "$(<"$WORK/said")" ""
 check "7.2 has left the archive" is "$(today | grep -v 7.2.12 | roles | role_of newest)" "7.3.4+deb13-amd64 trixie-backports"
 later() {
 	today | grep -v '7\.[23]'
@@ -80,9 +80,9 @@ only_stable() { today | grep -E '^trixie .*6\.12'; }
 : >"$WORK/said"
 check "only 6.12 is left: it has all roles" is "$(only_stable | roles | cut -d' ' -f2 | sort -u | tr '\n' ' ')" \
 	"6.12.117+deb13-amd64 6.12.117+deb13-cloud-amd64 "
-check "and that the newest is another one is said" is \
+check "a message says that the newest kernel is another one" is \
 	"$(said "no usable kernel in trixie-backports: the newest kernel is 6.12.117+deb13-amd64")" yes
-check "and the oldest, too" is "$(said "no usable kernel in bookworm: the oldest kernel is 6.12.117+deb13-amd64")" yes
+check "a message says that the oldest kernel is another one" is "$(said "no usable kernel in bookworm: the oldest kernel is 6.12.117+deb13-amd64")" yes
 
 check "a mirror that has the image, but no headers yet" is \
 	"$(today | grep -v 'linux-headers-7.3.4+deb13-amd64 ' | roles | role_of newest)" "7.2.12+deb13-amd64 trixie-backports"
@@ -93,7 +93,7 @@ check "a kernel in -updates counts for stable" is \
 	"6.12.120+deb13-amd64 trixie+trixie-updates"
 : >"$WORK/said"
 check "an archive without any kernel gives none" is "$(grep source <(today) | roles | sort | uniq -c | wc -l)" 4
-check "and a message says what was looked for" is "$(said "the archive has no kernel for the role oldest")" yes
+check "a message says what was looked for" is "$(said "the archive has no kernel for the role oldest")" yes
 
 # -- our patches on a source that has changed
 
@@ -105,9 +105,9 @@ printf -- '--- x/a/file\n+++ y/a/file\n@@ -1,3 +1,3 @@\n one\n-zwei\n+2\n drei\n
 UML_PATCHES=("$WORK/misfit.patch" "$WORK/fits.patch")
 uml_patch "$WORK/source" >"$WORK/out" 2>&1
 check "a patch that fits is applied beside one that does not" is "$(tr '\n' ' ' <"$WORK/source/a/file")" "one 2 three "
-check "what is left out is said" is "$(<"$WORK/source/.left-out")" \
+check "a patch that is left out is named" is "$(<"$WORK/source/.left-out")" \
 	"left out: misfit.patch does not fit linux-source-9.9 9.9.1-1"
-check "and leaves no files behind" is "$(cd "$WORK/source" && find . -type f | sort | tr '\n' ' ')" \
+check "a patch that is left out leaves no files behind" is "$(cd "$WORK/source" && find . -type f | sort | tr '\n' ' ')" \
 	"./.left-out ./.package ./a/file "
 
 # -- no other file names a kernel series

@@ -27,7 +27,7 @@ chooses "an empty queue: none" ""
 enqueue <<<$'20 uml-a\n30 qemu-b\n40 qemu-a\n10 host-a'
 check "the longest is first" is "${QUEUE[*]}" "40 qemu-a 30 qemu-b 20 uml-a 10 host-a"
 enqueue </dev/null
-check "nothing is added" is "${#QUEUE[@]}" 4
+check "an empty list adds no job" is "${#QUEUE[@]}" 4
 enqueue <<<"1000 make a"
 chooses "none runs: the longest" "make a"
 chooses "one runs: the longest of another kind" "qemu-a" make
@@ -82,7 +82,7 @@ enqueue < <(
 	echo "7 host x"
 )
 run_queue start ended
-check "each is run once, and what one adds; and how each ended is told" is "$(LC_ALL=C sort "$WORK/ended")" "$(
+check "each job and each that is added runs once; each end is reported" is "$(LC_ALL=C sort "$WORK/ended")" "$(
 	LC_ALL=C sort <<-END
 		0 make good
 		1 make bad
@@ -97,5 +97,5 @@ ROOM=1
 enqueue <<<$'1 qemu-x 1\n3 uml-x 1\n2 qemu-x 2'
 run_queue start ended
 check "one at a time: the longest first" is "$(cat "$WORK/ended")" $'0 uml-x 1\n0 qemu-x 2\n0 qemu-x 1'
-check "and no other beside it" is "$(most counts)" 1
+check "no other job runs beside it" is "$(most counts)" 1
 finish

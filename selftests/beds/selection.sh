@@ -25,7 +25,7 @@ lacks() {
 
 echo "TAP version 13"
 listed all
-report $? "what would run is listed"
+report $? "the tests of the whole run are listed"
 {
 	printf '%s\n' "$TOP"/selftests/*.sh
 	grep -l '^VT_HARNESS_MAIN' "$TOP"/selftests/*.c | sed 's/\.c$//'
@@ -35,7 +35,7 @@ lacks qemu-stable interop_rxe.sh mr_fail_nth programs_rxe.sh
 lacks qemu-oldest interop_rxe.sh mr_fail_nth programs_rxe.sh
 lacks uml-checked nfs.sh ulp_nodes.sh
 listed short -s
-report $? "what the short run would run is listed"
+report $? "the tests of the short run are listed"
 sort "$WORK/short" | comm -13 <(sort "$WORK/all") - >"$WORK/out"
 [ ! -s "$WORK/out" ] && [ "$(wc -l <"$WORK/short")" -lt "$(wc -l <"$WORK/all")" ]
 report $? "the short run is a part of the whole one"

@@ -150,7 +150,7 @@ made() {
 
 am_root || skip_all "only root makes a system with users"
 made || finish
-check "it boots, and shuts down" boot
+check "the machine boots, and shuts down" boot
 [ -s "$WORK/verdict" ] || sed 's/^/# console: /' "$WORK/console" | tail -n 50
 tap_include "$WORK/verdict"
 check "the user's tests came to their end" grep '^1\.\.' "$WORK/verdict"

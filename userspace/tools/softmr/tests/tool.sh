@@ -80,7 +80,7 @@ printf '#!/bin/sh\necho "$@"\n' >"$BIN/softmr-run"
 chmod +x "$BIN/softmr-run"
 check "softmr run hands its arguments on" is "$("$BIN/softmr" run --nodes 2 -- true)" "--nodes 2 -- true"
 rm "$BIN/softmr-run"
-check_error "and says which package lacks" "cannot run softmr-run.*softmr-uml" env PATH="$BIN" "$BIN/softmr" run true
+check_error "a message names the package that has the program" "cannot run softmr-run.*softmr-uml" env PATH="$BIN" "$BIN/softmr" run true
 
 # -- module
 
@@ -92,16 +92,16 @@ mkdir -p "$ROOT/var/lib/dkms/softmr"
 check "DKMS has it, but has not built it" says module problem "has not built it.*dkms autoinstall -k" softmr
 rm -r "$ROOT/lib/modules"
 check "a container without /lib/modules" says module problem "is this a container" softmr
-check "and no headers are asked for there" says headers ok "no headers are needed" softmr
+check "a container needs no headers" says headers ok "no headers are needed" softmr
 
 machine
 program modinfo 0 "filename:       /lib/modules/softmr.ko" "version:        1.0.0" "srcversion:     AAAA"
-check "it is installed" says module ok "softmr 1.0.0 is installed" softmr
+check "the module is installed" says module ok "softmr 1.0.0 is installed" softmr
 check "status says so" status_is module/file_version 1.0.0 softmr
-check "and that it is not loaded" status_is module/loaded false
+check "status says that the module is not loaded" status_is module/loaded false
 put /sys/module/softmr/version 1.0.0
 put /sys/module/softmr/srcversion AAAA
-check "it is loaded" says module ok "softmr 1.0.0 is loaded" softmr
+check "the module is loaded" says module ok "softmr 1.0.0 is loaded" softmr
 put /sys/module/softmr/srcversion BBBB
 check "another build is loaded" says module warning "another build" softmr
 check "status says so, too" status_is module/differs true softmr
@@ -119,9 +119,9 @@ program modinfo 0 "filename:       /lib/modules/softmr.ko" "version:        1.0.
 check "without EFI there is no Secure Boot" says secure-boot ok "not signed" softmr
 mkdir -p "$ROOT${efivar%/*}"
 printf '\006\000\000\000\000' >"$ROOT$efivar"
-check "it is off" says secure-boot ok "not signed" softmr
+check "Secure Boot is off" says secure-boot ok "not signed" softmr
 printf '\006\000\000\000\001' >"$ROOT$efivar"
-check "it is on, and the module is not signed" says secure-boot problem "Secure Boot is on.*mokutil --import" softmr
+check "Secure Boot is on, and the module is not signed" says secure-boot problem "Secure Boot is on.*mokutil --import" softmr
 program modinfo 0 "filename:       /lib/modules/softmr.ko" "version:        1.0.0" "signer:         DKMS key"
 check "the module is signed" says secure-boot warning "signed by .*DKMS key.*mokutil --test-key" softmr
 put /sys/module/softmr/version 1.0.0
@@ -188,8 +188,8 @@ check "there is no provider" says provider problem "there is no .*libsoftmr-rdma
 plugin fits "libsoftmr.so.1.2.3.4.$lib_version"
 check "a provider that fits" says provider ok "can use the provider" with_lib
 check "status says so" provider_is fits true softmr
-check "its version" provider_is version 2.3.4
-check "what it was built for" provider_is built_for "$lib_version"
+check "the version of the provider" provider_is version 2.3.4
+check "the rdma-core that the provider was built for" provider_is built_for "$lib_version"
 plugin fits "libsoftmr.so.1.2.3.4.$lib_version" $((abi + 1))
 check "one for another interface" says provider problem "there is libsoftmr-rdmav$((abi + 1)).so, but this libibverbs loads" with_lib
 plugin declines "libsoftmr.so.1.2.3.4.12.3"
@@ -260,19 +260,19 @@ echo 'echo "src/mnl.c:64: Unable to initialize Netlink socket: Protocol not supp
 sed -i '1i #!/bin/sh' "$BIN/nft"
 check "a kernel without nftables" says firewall ok "the kernel has no nftables" softmr
 program nft 0 'no JSON'
-check "what is no JSON" says firewall warning "prints no JSON" softmr
+check "output of nft that is not JSON" says firewall warning "prints no JSON" softmr
 
 # -- persistent links
 
 machine
 check "without RDMA there is no link" is "$(softmr link list --json | tr -d '\n')" "[]"
 check "a link for later" softmr link add softmr9 netdev nosuch-1 --persistent
-check "its file" grep -q "^name = softmr9$" "$ROOT/etc/softmr/links.d/nosuch-1"
-check "it is listed" is "$(json softmr9/netdev softmr link list --json)" nosuch-1
-check "as not present" is "$(json softmr9/present softmr link list --json)" false
-check "and as persistent" is "$(json softmr9/persistent softmr link list --json)" true
-check "its netdev is not there, which is no error" softmr link up-configured --all
-check "nor is a netdev without a link" softmr link up-configured lo
+check "the file of the persistent link" grep -q "^name = softmr9$" "$ROOT/etc/softmr/links.d/nosuch-1"
+check "the persistent link is listed" is "$(json softmr9/netdev softmr link list --json)" nosuch-1
+check "the persistent link is not present" is "$(json softmr9/present softmr link list --json)" false
+check "the persistent link is listed as persistent" is "$(json softmr9/persistent softmr link list --json)" true
+check "an absent netdev is no error" softmr link up-configured --all
+check "a netdev without a link is no error" softmr link up-configured lo
 check "a path of sysfs will do" softmr link up-configured /sys/devices/virtual/net/lo
 check "to remove what is not there is no error" softmr link down-configured /sys/devices/virtual/net/lo
 put /etc/softmr/links.d/lo "# no name"
@@ -282,14 +282,14 @@ rm "$ROOT/etc/softmr/links.d/lo"
 # shellcheck disable=SC2016 # that is the name
 odd='a-b\x"$c;ü'
 check "a netdev of an odd name" softmr link add softmr8 netdev "$odd" -p
-check "its file" test -f "$ROOT/etc/softmr/links.d/$odd"
-check "it is listed" is "$(json softmr8/netdev softmr link list --json)" "$odd"
-check "it is not persistent any more" softmr link del softmr8 --persistent
+check "the file of a netdev with an odd name" test -f "$ROOT/etc/softmr/links.d/$odd"
+check "the link of a netdev with an odd name is listed" is "$(json softmr8/netdev softmr link list --json)" "$odd"
+check "delete that persistent link" softmr link del softmr8 --persistent
 put "/etc/softmr/links.d/$(printf 'n\377')" "name = softmr7"
 check "a name that is not UTF-8 is valid JSON" is "$(json softmr7/netdev softmr link list --json)" "nÿ"
-check "it is removed, too" softmr link del softmr7 --persistent
-check "the other one is" test -f "$ROOT/etc/softmr/links.d/nosuch-1"
-check "then that one neither" softmr link del softmr9 --persistent
+check "delete a persistent link by its name" softmr link del softmr7 --persistent
+check "other persistent links stay" test -f "$ROOT/etc/softmr/links.d/nosuch-1"
+check "delete the last persistent link" softmr link del softmr9 --persistent
 check "no directory is left" not test -e "$ROOT/etc/softmr"
 check_error "to remove it again" "there is no link softmr9" softmr link del softmr9 --persistent
 finish

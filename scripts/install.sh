@@ -71,8 +71,22 @@ check_config() {
 	[ -e "$config" ] || return 0
 	options=$(sed -n 's/^BUILD_EXCLUSIVE_CONFIG="\(.*\)"$/\1/p' "$TOP/packaging/dkms.conf.in")
 	for option in $options; do grep -q "^$option=[ym]" "$config" || missing+=("$option"); done
+	check_compressor "$config"
 	[ "${#missing[@]}" = 0 ] ||
 		problem "the kernel $RELEASE cannot take softmr: it was built without ${missing[*]}; boot another kernel"
+}
+
+# check_compressor CONFIG: kbuild compresses modules as the kernel's configuration says. From 6.12 on that is so only
+# with MODULE_COMPRESS_ALL.
+check_compressor() {
+	local tool deb rpm
+	! grep -q '^CONFIG_MODULE_COMPRESS=y' "$1" || grep -q '^CONFIG_MODULE_COMPRESS_ALL=y' "$1" || return 0
+	for tool in xz:xz-utils:xz zstd:zstd:zstd gzip:gzip:gzip; do
+		IFS=: read -r tool deb rpm <<<"$tool"
+		if grep -q "^CONFIG_MODULE_COMPRESS_${tool^^}=y" "$1" && ! have "$tool"; then
+			problem "this machine lacks $tool, by which modules for $RELEASE are compressed; $(advice "$deb" "$rpm")"
+		fi
+	done
 }
 
 check_tools() {

@@ -163,7 +163,7 @@ same_files() {
 
 tools() {
 	in_machine apt-get -q -y install make gcc libc6-dev cmake python3 pkgconf libibverbs-dev libnl-3-dev libjson-c-dev \
-		ibverbs-utils ibverbs-providers "linux-headers-$KERNEL"
+		xz-utils ibverbs-utils ibverbs-providers "linux-headers-$KERNEL"
 }
 
 unpack_source() {

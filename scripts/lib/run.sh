@@ -65,10 +65,9 @@ run_add_provider() {
 	local dir=$1 tree=$2 plugin file version
 	for plugin in "$tree"/usr/lib/*/libibverbs/libsoftmr-rdmav*.so; do
 		file=$(realpath "$plugin")
-		# libsoftmr.so.1.0.56.1: ours are the first two numbers
-		version=${file##*/libsoftmr.so.}
-		version=$(cut -d. -f3- <<<"$version")
-		[ -n "$version" ] || return
+		# libsoftmr.so.1.VERSION.56.1, where VERSION is softmr's
+		version=${file##*/libsoftmr.so.*.$(cat "$TOP/VERSION").}
+		[ "$version" != "$file" ] || return
 		mkdir -p "$dir/providers/$version"
 		cp "$file" "$dir/providers/$version/${plugin##*/}"
 	done

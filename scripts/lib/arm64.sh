@@ -42,11 +42,13 @@ arm64_unpack() {
 	shift 2
 	while IFS= read -r line; do opts+=(--aptopt="$line"); done < <(apt_host_options)
 	mkdir "$tree"
+	# a file, since mmdebstrap of Debian 12 takes no pipe
+	grep -E ' trixie(-updates)? ' "$ARM64_APT/sources.list" >"$ARM64_APT/trixie.list"
 	# shellcheck disable=SC2016 # expanded by the hook's shell
 	mmdebstrap --mode="$(if am_root; then echo root; else echo unshare; fi)" \
 		--variant=extract --architectures="$architecture" "${opts[@]}" \
 		--setup-hook='for d in bin sbin lib lib64; do mkdir -p "$1/usr/$d"; ln -sf "usr/$d" "$1/$d"; done' \
-		--include="$(tr -s ' ' ',' <<<"$*")" trixie - <(grep -E ' trixie(-updates)? ' "$ARM64_APT/sources.list") |
+		--include="$(tr -s ' ' ',' <<<"$*")" trixie - "$ARM64_APT/trixie.list" |
 		tar -C "$tree" --no-same-owner --exclude=./dev/\* --exclude=./var/cache/apt/\* --exclude=./var/lib/apt/\* \
 			--exclude=./usr/share/doc/\* --exclude=./usr/share/man/\* --exclude=./usr/share/locale/\* -xf -
 	mkdir -p "$tree"/{dev,proc,sys,tmp,etc}

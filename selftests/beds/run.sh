@@ -230,7 +230,7 @@ several() {
 }
 
 mpi_tree() {
-	base_tar fresh-mpi openmpi-bin python3-mpi4py ibverbs-providers && unpack_base "$WORK/mpi" &&
+	base_tar fresh-mpi mount openmpi-bin python3-mpi4py ibverbs-providers && unpack_base "$WORK/mpi" &&
 		mkdir "$WORK/mpi/build" "$WORK/mpi/mnt/share"
 }
 

@@ -208,7 +208,7 @@ fresh_suite() {
 	"$TOP/scripts/uml-boot.sh" --no-build --flavour checked --tree "$ROOT" \
 		/usr/lib/softmr/selftests/rdma_core.sh >"$WORK/out" 2>&1
 	report $? "the guest ends as it should"
-	relay "$WORK/out"
+	tap_include "$WORK/out"
 }
 
 tree_32bit() {
@@ -222,7 +222,7 @@ fresh_32bit() {
 	check "the provider is installed" tree_32bit || return
 	"$TOP/scripts/qemu-boot.sh" --no-build --share "$ROOT" /mnt/share/guest-32bit >"$WORK/out" 2>&1
 	report $? "the guest ends as it should"
-	relay "$WORK/out"
+	tap_include "$WORK/out"
 }
 
 echo "TAP version 13"

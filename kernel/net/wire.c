@@ -49,6 +49,13 @@ static_assert(SMR_BTH_LEN + SMR_XRCETH_LEN + SMR_ATOMIC_ETH_LEN ==
 #define OP(t, op, f)							\
 	[SMR_TRANSPORT_##t + IB_OPCODE_##op] = INFO(f)
 
+#define OP_OPERAND(t, op, f)						\
+	[SMR_TRANSPORT_##t + IB_OPCODE_##op] = {			\
+		.flags = (f) | SMR_OP_VALID | SMR_OP_PAYLOAD,		\
+		.hdr_len = HDR_LEN(f),					\
+		.operand = sizeof(u64),					\
+	}
+
 #define FIRST		SMR_OP_FIRST
 #define MIDDLE		SMR_OP_MIDDLE
 #define LAST		SMR_OP_LAST
@@ -92,8 +99,8 @@ static_assert(SMR_BTH_LEN + SMR_XRCETH_LEN + SMR_ATOMIC_ETH_LEN ==
 	   SENDS | ONLY | SMR_OP_IETH | (x)),				\
 	OP(t, FLUSH,							\
 	   SMR_OP_FLUSH | ONLY | SMR_OP_FETH | SMR_OP_RETH | (x)),	\
-	OP(t, ATOMIC_WRITE, SMR_OP_ATOMIC_WRITE | SMR_OP_PAYLOAD |	\
-	   ONLY | SMR_OP_RETH | (x))
+	OP_OPERAND(t, ATOMIC_WRITE,					\
+		   SMR_OP_ATOMIC_WRITE | ONLY | SMR_OP_RETH | (x))
 
 static const struct smr_op_info op_table[256] = {
 	OPS_SEND_WRITE(RC, 0),

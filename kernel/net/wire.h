@@ -69,10 +69,12 @@ enum smr_op_flags {
  * struct smr_op_info - the properties of a BTH opcode
  * @flags: enum smr_op_flags
  * @hdr_len: bytes of all headers, BTH included
+ * @operand: the length that the payload must have, in bytes; 0: any
  */
 struct smr_op_info {
 	u32 flags;
 	u8 hdr_len;
+	u8 operand;
 };
 
 /* The BTH opcode's upper three bits */

@@ -23,6 +23,13 @@
 	.only = (op),							\
 }
 
+#define WR_8_BYTES(op, wc_op, fl) {					\
+	.flags = SMR_WR_VALID | (fl),					\
+	.wc = (wc_op),							\
+	.only = (op),							\
+	.len = sizeof(u64),						\
+}
+
 /* Work requests of all connected QPs */
 #define WR_SEND_WRITE(t)						\
 	[IB_WR_SEND] = WR_MESSAGE(t, SEND, /* plain */, IB_WC_SEND,	\
@@ -59,15 +66,15 @@ static const struct smr_wr_info rc_info[] = {
 		WR_SINGLE(IB_OPCODE_RC_RDMA_READ_REQUEST, IB_WC_RDMA_READ,
 			  SMR_WR_READ),
 	[IB_WR_ATOMIC_CMP_AND_SWP] =
-		WR_SINGLE(IB_OPCODE_RC_COMPARE_SWAP, IB_WC_COMP_SWAP,
+		WR_8_BYTES(IB_OPCODE_RC_COMPARE_SWAP, IB_WC_COMP_SWAP,
 			  SMR_WR_ATOMIC),
 	[IB_WR_ATOMIC_FETCH_AND_ADD] =
-		WR_SINGLE(IB_OPCODE_RC_FETCH_ADD, IB_WC_FETCH_ADD,
+		WR_8_BYTES(IB_OPCODE_RC_FETCH_ADD, IB_WC_FETCH_ADD,
 			  SMR_WR_ATOMIC),
 	[IB_WR_FLUSH] = WR_SINGLE(IB_OPCODE_RC_FLUSH, IB_WC_FLUSH,
 				  SMR_WR_FLUSH),
 	[IB_WR_ATOMIC_WRITE] =
-		WR_SINGLE(IB_OPCODE_RC_ATOMIC_WRITE, IB_WC_ATOMIC_WRITE,
+		WR_8_BYTES(IB_OPCODE_RC_ATOMIC_WRITE, IB_WC_ATOMIC_WRITE,
 			  SMR_WR_ATOMIC_WRITE),
 	[IB_WR_REG_MR] = WR_SINGLE(0, IB_WC_REG_MR,
 				   SMR_WR_LOCAL | SMR_WR_BINDS | SMR_WR_KERNEL),

@@ -35,6 +35,7 @@ enum smr_wr_flags {
  * @middle: of one in between
  * @last: of the last of several
  * @only: of a message's only packet, and of a local operation
+ * @len: the length that the message must have, in bytes; 0: any
  */
 struct smr_wr_info {
 	u16 flags;
@@ -43,6 +44,7 @@ struct smr_wr_info {
 	u8 middle;
 	u8 last;
 	u8 only;
+	u8 len;
 };
 
 int smr_qp_service(enum ib_qp_type type);

@@ -98,8 +98,7 @@ static void wqe_start(struct smr_qp *qp, struct smr_swqe *wqe,
 	wqe->npsn = wr->flags & (SMR_WR_ATOMIC | SMR_WR_CONFIRMED) ? 1 :
 		    max_t(u32, 1, DIV_ROUND_UP(wqe->len, qp->mtu));
 	wqe->state = SMR_SWQE_STARTED;
-	trace_smr_send_start(qp->ibqp.qp_num, wqe->wr_id, wqe->opcode,
-			     wqe->len, wqe->psn, wqe->npsn);
+	smr_send_begin(qp, wqe, wqe->psn, wqe->npsn);
 }
 
 /* @n more PSNs are on their way. */

@@ -53,8 +53,8 @@ static bool payload_ok(const struct smr_qp *qp, const struct smr_op *op)
 	u32 flags = op->hdr.op->flags, len = op->hdr.len;
 
 	/* A19.4.2: the operand of an ATOMIC WRITE */
-	if (flags & SMR_OP_ATOMIC_WRITE)
-		return len == sizeof(u64) && op->hdr.dma_len == sizeof(u64);
+	if (op->hdr.op->operand)
+		return len == op->hdr.op->operand && op->hdr.dma_len == len;
 	if (!(flags & OP_IN_MESSAGE))
 		return !len;
 	if (op->local)

@@ -174,8 +174,7 @@ static u8 wqe_copy_body(struct smr_qp *qp, u32 idx, struct smr_swqe *wqe,
 		 wqe_copy_list(qp, idx, wqe);
 	if (status)
 		return status;
-	if (wr->flags & (SMR_WR_ATOMIC | SMR_WR_ATOMIC_WRITE) &&
-	    wqe->len != sizeof(u64))
+	if (wr->len && wqe->len != wr->len)
 		return IB_WC_LOC_LEN_ERR;
 	return IB_WC_SUCCESS;
 }
@@ -286,6 +285,22 @@ static void send_pop(struct smr_qp *qp)
 		sq->next = sq->head;
 	/* Pairs with the producer, which may now reuse the slot. */
 	smp_store_release(&sq->ring.hdr->cons, sq->head);
+}
+
+/**
+ * smr_send_begin() - a message of the send queue begins
+ * @qp: the QP
+ * @wqe: the work request
+ * @psn: its first PSN; 0 for frames
+ * @npsn: the number of its PSNs; 1 for datagrams and frames
+ *
+ * Context: any; called by the send task.
+ */
+void smr_send_begin(struct smr_qp *qp, const struct smr_swqe *wqe, u32 psn,
+		    u32 npsn)
+{
+	trace_smr_send_start(qp->ibqp.qp_num, wqe->wr_id, wqe->opcode,
+			     wqe->len, psn, npsn);
 }
 
 /**

@@ -14,12 +14,15 @@ struct ib_ucontext;
 struct smr_qp;
 struct smr_ring_info;
 struct smr_sq;
+struct smr_swqe;
 
 int smr_sq_create(struct smr_sq *sq, struct ib_ucontext *uctx,
 		  const struct ib_qp_cap *cap, struct smr_ring_info *info);
 void smr_sq_destroy(struct smr_sq *sq);
 bool smr_sq_fetch(struct smr_qp *qp);
 
+void smr_send_begin(struct smr_qp *qp, const struct smr_swqe *wqe, u32 psn,
+		    u32 npsn);
 void smr_send_retire(struct smr_qp *qp);
 void smr_send_flush(struct smr_qp *qp);
 void smr_send_fail(struct smr_qp *qp, enum ib_wc_status status);

@@ -155,8 +155,7 @@ static void datagram_done(struct datagram *d, struct smr_run *run)
 {
 	struct smr_qp *qp = d->qp;
 
-	trace_smr_send_start(qp->ibqp.qp_num, d->wqe->wr_id, d->wqe->opcode,
-			     d->wqe->len, d->hdr.psn, 1);
+	smr_send_begin(qp, d->wqe, d->hdr.psn, 1);
 	qp->req.psn = smr_psn_add(qp->req.psn, 1);
 	qp->comp.una = qp->req.psn;
 	run->quota -= d->len + SMR_COST_PACKET;

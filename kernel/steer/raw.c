@@ -95,8 +95,7 @@ static int frame_out(struct smr_qp *qp, unsigned int len)
 static void frame_done(struct smr_qp *qp, const struct smr_swqe *wqe,
 		       struct smr_run *run)
 {
-	trace_smr_send_start(qp->ibqp.qp_num, wqe->wr_id, wqe->opcode,
-			     wqe->len, 0, 1);
+	smr_send_begin(qp, wqe, 0, 1);
 	smr_stat_inc(qp->env->stats, SMR_CNT_TX_PACKETS);
 	smr_stat_add(qp->env->stats, SMR_CNT_TX_BYTES, wqe->len);
 	run->quota -= wqe->len + SMR_COST_PACKET;

@@ -158,6 +158,12 @@ streams() {
 	in_container /build/softmr-run sh -c 'read line; echo "<$line>"' < <(echo one; sleep 100) >"$OUT" 2>"$ERR" || STATUS=$?
 	judge "a command that ends does not wait for more input" 0 is_output '<one>\n'
 	STATUS=0
+	# the command line is more than a terminal of the guest holds, and the guest is idle when the input comes
+	# shellcheck disable=SC2016
+	in_container /build/softmr-run sh -c 'read line; echo "<$line>"' "$(printf '%16384s' x)" < <(sleep 3; echo late) \
+		>"$OUT" 2>"$ERR" || STATUS=$?
+	judge "input that comes later arrives, after a long command line too" 0 is_output '<late>\n'
+	STATUS=0
 	# the command has the reading end
 	in_container /build/softmr-run sh -c 'yes; echo "yes: $?" >&2' 2>"$ERR" | head -n 2 >"$OUT" || STATUS=$?
 	judge "a reader that goes ends the command as in a pipe" 0 is_output 'y\ny\n'

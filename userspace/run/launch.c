@@ -279,6 +279,8 @@ void guest_start(struct guest *g, const struct options *o, const char *runtime)
 	setpgid(g->pid, g->pid);
 	close(s[1]);
 	g->wire.fd = s[0];
+	g->wire.host = true;
+	g->wire.room = WIRE_LINE;
 	fcntl(s[0], F_SETFL, O_NONBLOCK);
 	free(argv);
 }

@@ -366,7 +366,7 @@ static void round_of_work(struct relay *y)
 {
 	struct wire *w = &y->guest->wire;
 	struct pollfd p[5] = {
-		{ w->fd, POLLIN | (wire_buf_len(&w->out) ? POLLOUT : 0), 0 },
+		{ w->fd, POLLIN | (wire_can_send(w) ? POLLOUT : 0), 0 },
 		{ y->signals, POLLIN, 0 },
 		{ wants_input(y) ? 0 : -1, POLLIN, 0 },
 		{ wire_buf_len(&y->sinks[1].buf) ? 1 : -1, POLLOUT, 0 },

@@ -79,15 +79,20 @@ void wire_put_all(struct wire *w, enum frame_type type, int node, int stream,
 
 bool wire_send(struct wire *w)
 {
-	while (wire_buf_len(&w->out)) {
-		ssize_t n = write(w->fd, w->out.data + w->out.start,
-				  wire_buf_len(&w->out));
+	while (wire_can_send(w)) {
+		size_t len = wire_buf_len(&w->out);
+		ssize_t n;
 
+		if (w->host && len > (size_t)w->room)
+			len = w->room;
+		n = write(w->fd, w->out.data + w->out.start, len);
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR;
 		if (!n)
 			break;
 		wire_buf_drop(&w->out, n);
+		if (w->host)
+			w->room -= n;
 	}
 	return true;
 }
@@ -101,10 +106,17 @@ bool wire_receive(struct wire *w)
 	if (n <= 0)
 		return n < 0 && (errno == EAGAIN || errno == EINTR);
 	w->in.end += n;
+	if (w->host)
+		return true;
+	w->taken += n;
+	if (w->taken >= WIRE_LINE / 4) {
+		wire_put_int(w, FRAME_TAKEN, 0, 0, w->taken);
+		w->taken = 0;
+	}
 	return true;
 }
 
-bool wire_next(struct wire *w, struct frame *f)
+static bool next_frame(struct wire *w, struct frame *f)
 {
 	struct head h;
 
@@ -121,6 +133,16 @@ bool wire_next(struct wire *w, struct frame *f)
 	/* The bytes stay where they are until make_room() moves them. */
 	w->in.start += sizeof(h) + h.len;
 	return true;
+}
+
+bool wire_next(struct wire *w, struct frame *f)
+{
+	while (next_frame(w, f)) {
+		if (f->type != FRAME_TAKEN)
+			return true;
+		w->room += wire_int(f);
+	}
+	return false;
 }
 
 int32_t wire_int(const struct frame *f)

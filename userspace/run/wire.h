@@ -15,8 +15,16 @@
  *   FRAME_EXIT             ->      a node's command has ended
  *   FRAME_LOG..., FRAME_DOWN ->    the kernel's log; nothing is left to do
  *
+ *                FRAME_TAKEN ->      so many bytes were read from the line
+ *
  * A stream has at most WIRE_WINDOW bytes that are sent and not acknowledged.
  * So neither side blocks, and a frame of control never waits for one of data.
+ *
+ * The host has at most WIRE_LINE bytes of any kind on the line that the guest
+ * has not read. With nearly 4096, the guest's terminal would throttle the
+ * line, and the driver of UML's serial lines (up to 7.3 at least) then never
+ * hears of input again: line_throttle() removes the interrupt for reading,
+ * and line_unthrottle() does not bring it back.
  */
 #ifndef SMR_RUN_WIRE_H
 #define SMR_RUN_WIRE_H
@@ -27,6 +35,7 @@
 
 #define WIRE_MAX	4096
 #define WIRE_WINDOW	65536
+#define WIRE_LINE	2048
 
 enum frame_type {
 	FRAME_HELLO = 1,
@@ -42,6 +51,7 @@ enum frame_type {
 	FRAME_EXIT,	/* int32_t, as a shell's $? */
 	FRAME_LOG,
 	FRAME_DOWN,
+	FRAME_TAKEN,	/* int32_t; wire_next() handles it */
 };
 
 /* Streams are numbered as file descriptors. */
@@ -60,6 +70,9 @@ struct wire_buf {
 
 struct wire {
 	int fd;		/* non-blocking */
+	bool host;	/* this is the host's end */
+	int room;	/* the host: bytes that the line takes */
+	int taken;	/* the guest: bytes read since the last FRAME_TAKEN */
 	struct wire_buf in, out;
 };
 
@@ -67,6 +80,12 @@ struct wire {
 static inline size_t wire_buf_len(const struct wire_buf *b)
 {
 	return b->end - b->start;
+}
+
+/* There is something to send, and the line takes it */
+static inline bool wire_can_send(const struct wire *w)
+{
+	return wire_buf_len(&w->out) && (!w->host || w->room > 0);
 }
 
 void wire_buf_add(struct wire_buf *b, const void *data, size_t len);

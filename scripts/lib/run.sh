@@ -66,7 +66,7 @@ run_add_provider() {
 	for plugin in "$tree"/usr/lib/*/libibverbs/libsoftmr-rdmav*.so; do
 		file=$(realpath "$plugin")
 		# libsoftmr.so.1.VERSION.56.1, where VERSION is softmr's
-		version=${file##*/libsoftmr.so.*.$(cat "$TOP/VERSION").}
+		version=${file##*/libsoftmr.so.*."$(cat "$TOP/VERSION")".}
 		[ "$version" != "$file" ] || return
 		mkdir -p "$dir/providers/$version"
 		cp "$file" "$dir/providers/$version/${plugin##*/}"

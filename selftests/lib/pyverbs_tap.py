@@ -9,6 +9,7 @@ what a failed test said behind "# ".
 """
 import errno
 import functools
+import multiprocessing
 import os
 import signal
 import sys
@@ -90,6 +91,8 @@ def main():
     from args_parser import parser
     SourceFileLoader("tests", os.path.join(directory, "__init__.py")).load_module()
     parser.parse_args()
+    # the suite counts on it; Python 3.14 has another default, which cannot take the suite's local functions
+    multiprocessing.set_start_method("fork")
     prepare()
     for module in modules:
         run_apart(module, int(seconds))

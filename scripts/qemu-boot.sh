@@ -63,10 +63,16 @@ kvm_works() {
 	[ "$(cat "$answer")" = yes ]
 }
 
-# The emulated processor is an old one: string instructions that move bytes, AVX and PCLMULQDQ, which code uses on a new
-# one, are slow to emulate (copying memory: 3 to 5 times slower).
+# With SOFTMR_ACCEL=icount the virtual time is the number of instructions, one in a nanosecond, and idle time is skipped
+# (scripts/bench.sh, the counted part). The processor has all that QEMU can emulate, above all PCLMULQDQ, as a user's
+# has; but no fast string instructions, because each of their steps would count.
+# Otherwise the emulated processor is an old one: string instructions that move bytes, AVX and PCLMULQDQ, which code uses
+# on a new one, are slow to emulate (copying memory: 3 to 5 times slower).
 choose_accelerator() {
-	if [ "${SOFTMR_ACCEL:-}" = kvm ] || { [ -z "${SOFTMR_ACCEL:-}" ] && kvm_works; }; then
+	if [ "${SOFTMR_ACCEL:-}" = icount ]; then
+		# shellcheck disable=SC2054 # the commas are QEMU's
+		ACCELERATOR=(-accel tcg,thread=single -icount "shift=0,sleep=off" -cpu max,-erms,-fsrm)
+	elif [ "${SOFTMR_ACCEL:-}" = kvm ] || { [ -z "${SOFTMR_ACCEL:-}" ] && kvm_works; }; then
 		ACCELERATOR=(-accel kvm -cpu host)
 	else
 		ACCELERATOR=(-accel "tcg,thread=multi" -cpu "Nehalem,+rdrand,+smep,+smap")

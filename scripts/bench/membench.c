@@ -8,6 +8,10 @@
  *	fault PAGES	the first access to a page that the process has and the
  *			device does not know
  *	prefetch MIB	first accesses with and without ibv_advise_mr()
+ *	counted PAGES	what one call costs, in ns, as the median: registering and
+ *			deregistering of three sizes, first accesses and
+ *			prefetches of so many pages. For machines whose time
+ *			is the number of instructions
  *
  * Memory comes in runs of RUN pages (16) that follow each other physically, as
  * in a process that has run for some time.
@@ -48,7 +52,7 @@ static void die(const char *what, int err)
 static void result(const char *test, unsigned long size, const char *metric,
 		   double value)
 {
-	printf("%s %lu %s %.4g\n", test, size, metric, value);
+	printf("%s %lu %s %.6g\n", test, size, metric, value);
 	fflush(stdout);
 }
 
@@ -371,6 +375,81 @@ static void bench_prefetch(unsigned long mib)
 	result("odp_writes", BLOCK, "prefetch_usec_per_page", call);
 }
 
+/* -- counted: where nothing disturbs, the median is what a call costs */
+
+#define NS	1e3
+
+static void count_reg(size_t len)
+{
+	double start, reg_us[ROUNDS], dereg_us[ROUNDS];
+	char *p = memory(len, false);
+	struct ibv_mr *mr;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		start = now_us();
+		mr = reg(p, len, 0);
+		reg_us[i] = now_us() - start;
+		start = now_us();
+		dereg(mr);
+		dereg_us[i] = now_us() - start;
+	}
+	munmap(p, len);
+	result("reg", len, "ns", median(reg_us, ROUNDS) * NS);
+	result("dereg", len, "ns", median(dereg_us, ROUNDS) * NS);
+}
+
+/* What a first access costs more than the next one */
+static void count_fault(unsigned long pages)
+{
+	size_t len = pages * PAGE;
+	double us[ROUNDS];
+	struct ibv_mr *mr;
+	char *p;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		mr = reg_unknown(&p, len);
+		us[i] = pass(p, mr, 8, PAGE, pages);
+		us[i] -= pass(p, mr, 8, PAGE, pages);
+		dereg(mr);
+		munmap(p, len);
+	}
+	result("odp_fault", 8, "ns", median(us, ROUNDS) * NS);
+}
+
+/* A page of a prefetch */
+static void count_prefetch(unsigned long pages)
+{
+	size_t len = pages * PAGE;
+	double start, us[ROUNDS];
+	struct ibv_mr *mr;
+	int i, ret = 0;
+	char *p;
+
+	for (i = 0; i < ROUNDS && !ret; i++) {
+		mr = reg_unknown(&p, len);
+		start = now_us();
+		ret = advise(p, mr, len);
+		us[i] = (now_us() - start) / pages;
+		dereg(mr);
+		munmap(p, len);
+	}
+	if (ret)
+		fprintf(stderr, "membench: ibv_advise_mr: %s\n", strerror(ret));
+	else
+		result("prefetch", PAGE, "ns", median(us, ROUNDS) * NS);
+}
+
+static void bench_counted(unsigned long pages)
+{
+	count_reg(PAGE);
+	count_reg(2ul << 20);
+	count_reg(256ul << 20);
+	count_fault(pages);
+	count_prefetch(pages);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -381,6 +460,7 @@ int main(int argc, char **argv)
 		{ "many", bench_many },
 		{ "fault", bench_fault },
 		{ "prefetch", bench_prefetch },
+		{ "counted", bench_counted },
 	};
 	struct vt_conf conf = vt_defaults;
 	unsigned long count;
@@ -391,7 +471,7 @@ int main(int argc, char **argv)
 	if (argc == 4)
 		run_pages = strtoul(argv[3], NULL, 0);
 	if (!count || !run_pages) {
-		fprintf(stderr, "usage: membench reg|many|fault|prefetch COUNT [RUN]\n");
+		fprintf(stderr, "usage: membench reg|many|fault|prefetch|counted COUNT [RUN]\n");
 		return 2;
 	}
 	conf.buf_len = BLOCK;

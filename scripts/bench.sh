@@ -7,23 +7,34 @@ set -euo pipefail
 
 OUT=$BUILD/bench
 QUICK=
-PARTS=(network regions hugepages)
+PARTS=(network regions hugepages counted)
+WHATS="softmr rxe tcp"
+JSON=
+PROFILE=
 LIMIT=5400
 
 usage() {
 	cat <<-EOF
-		Usage: scripts/bench.sh [--quick] [--out DIR]
+		Usage: scripts/bench.sh [--quick] [--part PART] [--out DIR] [--json FILE] [--profile]
 
 		Boots a UML guest (kernel $UML_SERIES, native speed, 2 CPUs) and measures in it, one after the other: softmr,
 		rdma_rxe, siw (iWARP over TCP) and plain TCP, on one host and between two namespaces over veth with MTU 1500
 		and 9000; perftest with messages of 2 B to 8 MiB. Then what memory regions cost, softmr beside rdma_rxe; those
-		of huge pages in a QEMU guest, as UML has none. Writes results.md, results.csv and an SVG per plot.
+		of huge pages in a QEMU guest, as UML has none. Last, the instructions that a message costs, both ends
+		together, of softmr, rdma_rxe and TCP: counted in a QEMU guest with Debian's newest kernel and one CPU, whose
+		time is the number of instructions. Writes results.md, results.csv and an SVG per plot.
 
-		  --quick    64 KiB bandwidth, 2 B latency, a quarter of the regions: about four minutes
-		  --part P   only this part: network, regions or hugepages
-		  --out DIR  where to write (default $OUT)
+		  --quick      64 KiB bandwidth, 2 B latency, a quarter of the regions: about four minutes; counted: fewer
+		               messages
+		  --part P     only this part: network, regions, hugepages or counted
+		  --out DIR    where to write (default $OUT)
+		  --what WHAT  counted: only softmr, rxe or tcp
+		  --json FILE  counted: also write an array of {"what", "where", "test", "size", "instructions"}
+		  --profile    counted: also print in which functions softmr's messages spend their instructions, by this
+		               machine's perf
 
-		Nothing else should run on this machine meanwhile. Figures of different boots do not compare; ratios do.
+		Nothing else should run on this machine meanwhile. Figures of different boots do not compare; ratios do. What is
+		counted is the same each time, whatever else runs.
 	EOF
 }
 
@@ -31,7 +42,7 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) QUICK=1 ;;
 	--part)
-		[[ ${2-} =~ ^(network|regions|hugepages)$ ]] || die 2 "--part needs network, regions or hugepages"
+		[[ ${2-} =~ ^(network|regions|hugepages|counted)$ ]] || die 2 "--part needs network, regions, hugepages or counted"
 		PARTS=("$2")
 		shift
 		;;
@@ -40,6 +51,17 @@ while [ $# -gt 0 ]; do
 		OUT=$2
 		shift
 		;;
+	--what)
+		[[ ${2-} =~ ^(softmr|rxe|tcp)$ ]] || die 2 "--what needs softmr, rxe or tcp"
+		WHATS=$2
+		shift
+		;;
+	--json)
+		[ $# -ge 2 ] || die 2 "--json needs a file"
+		JSON=$2
+		shift
+		;;
+	--profile) PROFILE=1 ;;
 	--help | -h)
 		usage
 		exit
@@ -74,19 +96,47 @@ machine() {
 	sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1
 }
 
+# The releases that are booted
+kernels() {
+	if in_part network || in_part regions; then echo "UML $(uml_release plain)"; fi
+	if in_part hugepages || in_part counted; then kernel_release newest; fi
+}
+
 # in_part PART: this part is to be measured
 in_part() { [[ " ${PARTS[*]} " == *" $1 "* ]]; }
+
+# share_perf: put this machine's perf, with its libraries, into the share; the guest image has none. A perf needs only
+# its own libraries and not its own kernel
+share_perf() {
+	local lib
+	have perf || { warn "no profile: neither this machine nor the guest image has perf"; return; }
+	mkdir "$SHARE/perf"
+	cp "$(command -v perf)" "$SHARE/perf/perf.bin"
+	ldd "$SHARE/perf/perf.bin" | grep -o '/[^ ]*' | while IFS= read -r lib; do cp -L "$lib" "$SHARE/perf"; done
+	cat >"$SHARE/perf/perf" <<-'EOF'
+		#!/bin/sh
+		here=$(dirname "$0")
+		exec "$here"/ld-linux-*.so.* --library-path "$here" "$here/perf.bin" "$@"
+	EOF
+	chmod +x "$SHARE/perf/perf"
+}
 
 # shellcheck disable=SC2317 # the pipe below calls it
 # boot PART: run that part of bench/guest on its machine
 boot() {
-	local args=(--no-build --share "$SHARE" --timeout "$LIMIT" --log "$OUT/log.$1" --mem 3G
-		-- bash /mnt/share/guest "/$SELFTESTS_DIR/lib" "$QUICK" "$1")
-	if [ "$1" = hugepages ]; then
-		"$TOP/scripts/qemu-boot.sh" --kernel newest "${args[@]}"
-	else
-		"$TOP/scripts/uml-boot.sh" --flavour plain "${args[@]}"
-	fi
+	local args=(--no-build --share "$SHARE" --timeout "$LIMIT" --log "$OUT/log.$1" --mem 3G)
+	local command=(bash /mnt/share/guest "/$SELFTESTS_DIR/lib" "$QUICK" "$1")
+	case $1 in
+	hugepages) "$TOP/scripts/qemu-boot.sh" --kernel newest "${args[@]}" -- "${command[@]}" ;;
+	counted)
+		# from the guest's own memory: the share's answers would come at moments that the host decides
+		# shellcheck disable=SC2016 # the guest's shell expands it
+		SOFTMR_ACCEL=icount "$TOP/scripts/qemu-boot.sh" --kernel newest --cpus 1 "${args[@]}" -- bash -c \
+			'cp -r /mnt/share /tmp/bench && exec bash /tmp/bench/counted "$@"' \
+			counted "/$SELFTESTS_DIR/lib" "$QUICK" "$WHATS"
+		;;
+	*) "$TOP/scripts/uml-boot.sh" --flavour plain "${args[@]}" -- "${command[@]}" ;;
+	esac
 }
 
 # A processor that sleeps takes long to wake up, above all a virtual one (25 us were seen), and UML wakes a sleeping one
@@ -100,29 +150,32 @@ keep_awake() {
 	done
 }
 
-host_require uml || exit 1
-build_layer_with_tests uml && build_uml_layer plain || exit 1
-if in_part hugepages; then host_require qemu && build_layer_with_tests newest || exit 1; fi
+if in_part network || in_part regions; then
+	host_require uml && build_layer_with_tests uml && build_uml_layer plain || exit 1
+fi
+if in_part hugepages || in_part counted; then host_require qemu && build_layer_with_tests newest || exit 1; fi
 if ! have gnuplot && am_root; then step "host package: gnuplot" host_install gnuplot-nox || true; fi
 mkdir -p "$OUT"
 OUT=$(realpath "$OUT")
 rm -f "$OUT"/results.* "$OUT"/*.svg "$OUT"/*.gnuplot
 SHARE=$(mktemp -d "${TMPDIR:-/tmp}/softmr-bench.XXXXXX")
-cp "$TOP/scripts/bench/guest" "$IMAGE/selftests/bench/membench" "$SHARE"
+cp "$TOP"/scripts/bench/{guest,counted} "$IMAGE"/selftests/bench/{membench,tcpbench} "$SHARE"
+[ -z "$PROFILE" ] || share_perf
 LOAD=$(load)
 cat >"$OUT/results.csv" <<-EOF
-	# $(date -u +%Y-%m-%d), $(machine), $(nproc) processors, load before the run $LOAD; UML kernel $(uml_release plain)
+	# $(date -u +%Y-%m-%d), $(machine), $(nproc) processors, load before the run $LOAD; kernels: $(kernels | paste -sd, -)
 	# $(git -C "$TOP" describe --always --dirty 2>/dev/null || echo "no version")
 	where,what,test,size,metric,value
 	EOF
-say "Measuring; what else runs on this machine spoils the figures (load now: $LOAD)."
+[ "${PARTS[*]}" = counted ] ||
+	say "Measuring; what else runs on this machine spoils the figures (load now: $LOAD)."
 status=0
-keep_awake
+[ "${PARTS[*]}" = counted ] || keep_awake
 for part in "${PARTS[@]}"; do
 	follow < <(boot "$part" || echo "@ # $part failed with status $?")
 done
-if grep '^# .* failed' "$OUT/results.csv"; then status=1; fi
-"$TOP/scripts/bench/report.py" "$OUT" || status=$?
+if grep '^# .*failed' "$OUT/results.csv"; then status=1; fi
+"$TOP/scripts/bench/report.py" "$OUT" ${JSON:+"$JSON"} || status=$?
 echo
 cat "$OUT/results.md"
 echo

@@ -378,15 +378,17 @@ static void bench_prefetch(unsigned long mib)
 /* -- counted: where nothing disturbs, the median is what a call costs */
 
 #define NS	1e3
+/* so that it does not matter when the kernel refills or empties its lists */
+#define COUNTED	41
 
-static void count_reg(size_t len)
+static void count_reg(size_t len, int rounds)
 {
-	double start, reg_us[ROUNDS], dereg_us[ROUNDS];
+	double start, reg_us[COUNTED], dereg_us[COUNTED];
 	char *p = memory(len, false);
 	struct ibv_mr *mr;
 	int i;
 
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < rounds; i++) {
 		start = now_us();
 		mr = reg(p, len, 0);
 		reg_us[i] = now_us() - start;
@@ -395,8 +397,8 @@ static void count_reg(size_t len)
 		dereg_us[i] = now_us() - start;
 	}
 	munmap(p, len);
-	result("reg", len, "ns", median(reg_us, ROUNDS) * NS);
-	result("dereg", len, "ns", median(dereg_us, ROUNDS) * NS);
+	result("reg", len, "ns", median(reg_us, rounds) * NS);
+	result("dereg", len, "ns", median(dereg_us, rounds) * NS);
 }
 
 /* What a first access costs more than the next one */
@@ -443,9 +445,9 @@ static void count_prefetch(unsigned long pages)
 
 static void bench_counted(unsigned long pages)
 {
-	count_reg(PAGE);
-	count_reg(2ul << 20);
-	count_reg(256ul << 20);
+	count_reg(PAGE, COUNTED);
+	count_reg(2ul << 20, COUNTED);
+	count_reg(256ul << 20, ROUNDS);
 	count_fault(pages);
 	count_prefetch(pages);
 }

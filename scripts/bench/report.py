@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Make results.md and gnuplot scripts of results.csv: report.py DIR"""
+"""Make results.md and gnuplot scripts of results.csv, and a JSON of the counted part: report.py DIR [JSON]"""
 import collections
 import csv
+import json
 import os
 import sys
 
@@ -86,11 +87,15 @@ class Results:
         return self.all.get((where, what, test, size, metric))
 
     def whats(self, where):
-        present = {key[1] for key in self.all if key[0] == where}
+        present = {key[1] for key in self.all if key[0] == where and not key[4].startswith("instructions")}
         return [what for what in NAMES if what in present]
 
     def others(self, where):
         return [what for what in self.whats(where) if not what.startswith("softmr")]
+
+    def timed(self):
+        """There are others than those of the counted part"""
+        return any(not key[4].startswith("instructions") for key in self.all)
 
     def wheres(self):
         return [where for where in TITLES if self.whats(where)]
@@ -113,6 +118,14 @@ class Results:
                 if ours is not None or theirs is not None:
                     yield name.format(size if test == "many_mrs" else human(size)), ours, theirs, ratio
 
+    def counted(self):
+        """Instructions: {(where, test, size): {what: number}}"""
+        table = collections.defaultdict(dict)
+        for (where, what, test, size, metric), value in self.all.items():
+            if metric == "instructions":
+                table[where, test, size][what] = value
+        return table
+
     def per_message(self):
         counts = collections.defaultdict(dict)
         for (where, what, test, _, metric), value in self.all.items():
@@ -128,12 +141,17 @@ class Report:
         self.results = results
         self.out = ["# softmr, rdma_rxe, siw and TCP in one boot", ""]
         self.out += [note + "  " for note in notes]
+        if not results.timed():
+            self.out += [""]
+            self.counted()
+            return
         self.out += ["", "Ratios say how many times better softmr is: above 1 it is faster. TCP is qperf's, message by message.",
                      "", "## In short", ""]
         self.summary()
         self.memcpy()
         self.counts()
         self.regions()
+        self.counted()
         self.details()
 
     def table(self, head, rows):
@@ -183,6 +201,18 @@ class Report:
             if rows:
                 self.out += [f"## {title}", ""]
                 self.table(["", "softmr", "rxe", "softmr : rxe"], rows)
+
+    def counted(self):
+        counted = self.results.counted()
+        if not counted:
+            return
+        self.out += ["## Instructions, both ends together", "",
+                     "Of a message, of one call of a region's, of a page's first access, of a page's prefetch.", ""]
+        whats = [what for what in NAMES if any(what in row for row in counted.values())]
+        self.table(["", *(NAMES[what] for what in whats)],
+                   [[f"{TITLES[where]}, {test} {human(size)}",
+                     *(f"{row[what]:,.0f}" if what in row else "" for what in whats)]
+                    for (where, test, size), row in counted.items()])
 
     def details(self):
         for where in self.results.wheres():
@@ -237,6 +267,11 @@ def main():
     results = Results(results)
     with open(os.path.join(directory, "results.md"), "w") as f:
         f.write("\n".join(Report(notes, results).out) + "\n")
+    if len(sys.argv) > 2:
+        rows = [{"what": what, "where": where, "test": test, "size": size, "instructions": value}
+                for (where, test, size), row in results.counted().items() for what, value in row.items()]
+        with open(sys.argv[2], "w") as f:
+            f.write("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
     for where in REGION_TITLES:
         script = plot_regions(results, where)
         if script:

@@ -121,6 +121,9 @@ share_perf() {
 	chmod +x "$SHARE/perf/perf"
 }
 
+# timed: there are other parts than the counted one
+timed() { [ "${PARTS[*]}" != counted ]; }
+
 # shellcheck disable=SC2317 # the pipe below calls it
 # boot PART: run that part of bench/guest on its machine
 boot() {
@@ -154,7 +157,7 @@ if in_part network || in_part regions; then
 	host_require uml && build_layer_with_tests uml && build_uml_layer plain || exit 1
 fi
 if in_part hugepages || in_part counted; then host_require qemu && build_layer_with_tests newest || exit 1; fi
-if ! have gnuplot && am_root; then step "host package: gnuplot" host_install gnuplot-nox || true; fi
+if timed && ! have gnuplot && am_root; then step "host package: gnuplot" host_install gnuplot-nox || true; fi
 mkdir -p "$OUT"
 OUT=$(realpath "$OUT")
 rm -f "$OUT"/results.* "$OUT"/*.svg "$OUT"/*.gnuplot
@@ -167,10 +170,10 @@ cat >"$OUT/results.csv" <<-EOF
 	# $(git -C "$TOP" describe --always --dirty 2>/dev/null || echo "no version")
 	where,what,test,size,metric,value
 	EOF
-[ "${PARTS[*]}" = counted ] ||
+! timed ||
 	say "Measuring; what else runs on this machine spoils the figures (load now: $LOAD)."
 status=0
-[ "${PARTS[*]}" = counted ] || keep_awake
+! timed || keep_awake
 for part in "${PARTS[@]}"; do
 	follow < <(boot "$part" || echo "@ # $part failed with status $?")
 done
@@ -179,7 +182,9 @@ if grep '^# .*failed' "$OUT/results.csv"; then status=1; fi
 echo
 cat "$OUT/results.md"
 echo
-if have gnuplot; then
+if ! timed; then
+	: # no plots
+elif have gnuplot; then
 	(cd "$OUT" && for plot in *.gnuplot; do [ ! -e "$plot" ] || gnuplot "$plot"; done)
 	say "Plots: $OUT/*.svg"
 else

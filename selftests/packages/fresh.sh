@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# softmr on a fresh, minimal Debian: fresh.sh bookworm|trixie packages|source, fresh.sh bookworm|sid suite, fresh.sh trixie 32bit
+# softmr on a fresh, minimal Debian: fresh.sh bookworm|trixie packages|source, fresh.sh bookworm|sid suite, fresh.sh bookworm 32bit
 #
 # packages: build the packages, install them with apt, boot, reboot with a persistent link, upgrade the kernel, meet a
 # libibverbs that does not fit, purge. source: make install, boot, make uninstall. suite: build the packages, install the
@@ -11,9 +11,9 @@
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 SUITE=${1:-trixie} MODE=${2:-packages}
 case $SUITE:$MODE in
-bookworm:packages | bookworm:source | bookworm:suite | trixie:packages | trixie:source | sid:suite | trixie:32bit) ;;
+bookworm:packages | bookworm:source | bookworm:suite | trixie:packages | trixie:source | sid:suite | bookworm:32bit) ;;
 *)
-	echo "usage: fresh.sh bookworm|trixie packages|source, fresh.sh bookworm|sid suite, fresh.sh trixie 32bit" >&2
+	echo "usage: fresh.sh bookworm|trixie packages|source, fresh.sh bookworm|sid suite, fresh.sh bookworm 32bit" >&2
 	exit 2
 	;;
 esac

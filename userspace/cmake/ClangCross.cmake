@@ -24,6 +24,11 @@ set(CMAKE_SHARED_LINKER_FLAGS_INIT "-fuse-ld=lld")
 # Debian's directory of libraries: cmake finds them there.
 set(CMAKE_LIBRARY_ARCHITECTURE "${SMR_CROSS_TARGET}")
 
+# pkg-config looks there, too, and names paths below it.
+set(ENV{PKG_CONFIG_LIBDIR}
+  "${CMAKE_SYSROOT}/usr/lib/${SMR_CROSS_TARGET}/pkgconfig:${CMAKE_SYSROOT}/usr/share/pkgconfig")
+set(ENV{PKG_CONFIG_SYSROOT_DIR} "${CMAKE_SYSROOT}")
+
 # Programs run on this machine; all else is the other one's.
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)

@@ -71,7 +71,7 @@ void *one_more(void *array, size_t n, size_t size)
 
 /* -- files */
 
-static char *vroot_path(const char *format, va_list ap)
+static PRINTF(1, 0) char *vroot_path(const char *format, va_list ap)
 {
 	const char *root = getenv("SOFTMR_ROOT");
 	char *path = vstrf(format, ap), *full;

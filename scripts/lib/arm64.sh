@@ -18,7 +18,7 @@ ARM64_TRIPLET=aarch64-linux-gnu
 # shellcheck disable=SC2034 # scripts/arm64.sh uses it
 ARM64_ROLES=(newest stable oldest newest-16k stable-16k)
 
-ARM64_TOOLS=(dash bash coreutils sed grep findutils mawk diffutils util-linux perl-base
+ARM64_TOOLS=(dash bash coreutils sed grep findutils mawk diffutils util-linux mount perl-base
 	gcc-aarch64-linux-gnu pahole clang lld llvm make cmake ninja-build pkgconf python3 python3-docutils kmod libelf-dev
 	cpio qemu-system-arm)
 ARM64_PACKAGES=(busybox-static ibverbs-utils libibverbs-dev libnl-3-dev libjson-c-dev libc6-dev iproute2)

@@ -76,8 +76,8 @@ check_config() {
 		problem "the kernel $RELEASE cannot take softmr: it was built without ${missing[*]}; boot another kernel"
 }
 
-# check_compressor CONFIG: kbuild compresses modules as the kernel's configuration says. From 6.12 on that is so only
-# with MODULE_COMPRESS_ALL.
+# check_compressor CONFIG: kbuild compresses modules as the kernel's configuration says. Newer kernels do so only with
+# MODULE_COMPRESS_ALL.
 check_compressor() {
 	local tool deb rpm
 	! grep -q '^CONFIG_MODULE_COMPRESS=y' "$1" || grep -q '^CONFIG_MODULE_COMPRESS_ALL=y' "$1" || return 0

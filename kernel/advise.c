@@ -2,41 +2,31 @@
 /* Prefetch: bring pages of on-demand regions in before they are needed. */
 #include "advise.h"
 
-#include <linux/overflow.h>
-#include <linux/sched/signal.h>
-#include <linux/slab.h>
-#include <linux/workqueue.h>
+#include <linux/container_of.h>
+#include <linux/err.h>
+#include <linux/sched.h>
 
-#include "compat/compiler.h"
+#include "fault.h"
 #include "key.h"
-#include "odp.h"
 
-/**
- * struct advise_work - ranges to bring in
- * @work: for a prefetch that is not waited for
- * @want: the access that is needed
- * @nr: how many ranges
- * @spans: the ranges, each with a reference until it is done
+/*
+ * Ranges of one process that prefetches may have waiting. Further ones are dropped,
+ * since a prefetch is advice.
  */
-struct advise_work {
-	struct work_struct work;
-	enum smr_odp_want want;
-	u32 nr;
-	struct smr_span spans[] __counted_by(nr);
-};
+#define ADVICE_MAX	4096
 
 static int advice_want(enum ib_uverbs_advise_mr_advice advice,
-		       enum smr_odp_want *want)
+		       enum smr_want *want)
 {
 	switch (advice) {
 	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH:
-		*want = SMR_ODP_READ;
+		*want = SMR_WANT_READ;
 		return 0;
 	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE:
-		*want = SMR_ODP_WRITE;
+		*want = SMR_WANT_WRITE;
 		return 0;
 	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT:
-		*want = SMR_ODP_PRESENT;
+		*want = SMR_WANT_PRESENT;
 		return 0;
 	default:
 		return -EOPNOTSUPP;
@@ -60,126 +50,139 @@ static int verdict_errno(enum smr_key_verdict verdict)
 }
 
 /*
- * Open one range. A range that is not inside its region is an error only if
+ * Add one range. A range that is not inside its region is an error only if
  * @strict, and empty otherwise.
  */
-static int span_open(struct smr_keys *keys, const struct ib_pd *pd,
-		     enum smr_odp_want want, const struct ib_sge *sge,
-		     bool strict, struct smr_span *span)
+static int advise_add(struct smr_fault *fault, struct smr_keys *keys,
+		      const struct ib_pd *pd, const struct ib_sge *sge,
+		      bool strict)
 {
-	int access = want == SMR_ODP_WRITE ? IB_ACCESS_LOCAL_WRITE : 0;
+	int access = fault->want == SMR_WANT_WRITE ? IB_ACCESS_LOCAL_WRITE : 0;
+	struct smr_span span;
 	u64 iova, off;
 	int ret;
 
 	ret = verdict_errno(smr_key_open_all(keys, sge->lkey, pd, access, &iova,
-					     span));
+					     &span));
 	if (ret)
 		return ret;
 	off = sge->addr - iova;
-	if (!smr_odp_is(span->mem))
+	if (!span.mem->ops->fault || span.mem->ops->thread)
 		ret = -ENOENT;
-	else if (sge->addr >= iova && off <= span->len &&
-		 sge->length <= span->len - off)
-		*span = (struct smr_span){ span->mem, span->off + off,
-					   sge->length, span->turn };
+	else if (sge->addr >= iova && off <= span.len &&
+		 sge->length <= span.len - off)
+		smr_fault_add(fault, &span, off, sge->length);
 	else if (strict)
 		ret = -EFAULT;
-	else
-		span->len = 0;
-	if (ret)
-		smr_span_put(span);
+	smr_span_put(&span);
 	return ret;
 }
 
-static void advise_free(struct advise_work *aw)
+static struct smr_fault *advise_open(struct smr_keys *keys,
+				     const struct ib_pd *pd,
+				     enum smr_want want, bool strict,
+				     const struct ib_sge *sges, u32 num_sge)
 {
-	u32 i;
-
-	for (i = 0; i < aw->nr; i++)
-		smr_span_put(&aw->spans[i]);
-	kvfree(aw);
-}
-
-/* Try each range. Returns the first error. */
-static int advise_run(struct advise_work *aw)
-{
-	int ret = 0, err;
-	u32 i;
-
-	for (i = 0; i < aw->nr; i++) {
-		struct smr_span *span = &aw->spans[i];
-
-		if (!span->len)
-			continue;
-		err = smr_odp_prefetch(span, aw->want);
-		ret = ret ?: err;
-		/* So that its region does not wait for the other ranges. */
-		smr_span_put(span);
-	}
-	return ret;
-}
-
-static void advise_later(struct work_struct *work)
-{
-	struct advise_work *aw = container_of(work, struct advise_work, work);
-
-	/* Best effort: a later access will find out what is wrong. */
-	advise_run(aw);
-	advise_free(aw);
-}
-
-static struct advise_work *advise_open(struct smr_keys *keys,
-				       const struct ib_pd *pd,
-				       enum smr_odp_want want, bool strict,
-				       const struct ib_sge *sges, u32 num_sge)
-{
-	struct advise_work *aw;
+	struct smr_fault *fault;
 	int ret;
 	u32 i;
 
-	aw = kvzalloc(struct_size(aw, spans, num_sge), GFP_KERNEL_ACCOUNT);
-	if (!aw)
+	fault = smr_fault_alloc(num_sge, want, GFP_KERNEL_ACCOUNT);
+	if (!fault)
 		return ERR_PTR(-ENOMEM);
-	aw->nr = num_sge;
-	aw->want = want;
+	fault->advice = true;
 	for (i = 0; i < num_sge; i++) {
-		ret = span_open(keys, pd, want, &sges[i], strict,
-				&aw->spans[i]);
+		ret = advise_add(fault, keys, pd, &sges[i], strict);
 		if (ret) {
-			advise_free(aw);
+			smr_fault_discard(fault);
 			return ERR_PTR(ret);
 		}
 	}
-	return aw;
+	return fault;
+}
+
+/* Somebody who waits for a prefetch */
+struct flusher {
+	struct smr_told told;
+	struct smr_flushes *flushes;
+};
+
+static bool flusher_get(struct smr_told *told)
+{
+	struct flusher *f = container_of(told, struct flusher, told);
+
+	/* With the fault's lock held: smr_fault_cancel() waits for this. */
+	wake_up_all(&f->flushes->wait);
+	return false;
+}
+
+/*
+ * Wait for a prefetch. Other verbs do not wait for this one; the removal of the device
+ * does, and so ends it.
+ */
+static int advise_wait(struct smr_fault *fault, struct smr_flushes *flushes)
+{
+	struct flusher f = {
+		.told.get = flusher_get,
+		.flushes = flushes,
+	};
+	int ret;
+
+	smr_fault_start(fault, &f.told);
+	ret = wait_event_interruptible(flushes->wait,
+				       smr_fault_is_done(fault) ||
+				       READ_ONCE(flushes->stop));
+	if (!ret)
+		ret = smr_fault_is_done(fault) ? fault->err : -EIO;
+	smr_fault_cancel(fault);
+	return ret;
+}
+
+/**
+ * smr_flushes_init() - nobody waits for a prefetch
+ * @flushes: a device's
+ */
+void smr_flushes_init(struct smr_flushes *flushes)
+{
+	init_waitqueue_head(&flushes->wait);
+}
+
+/**
+ * smr_flushes_stop() - a device is being removed, or is there again
+ * @flushes: the device's
+ * @stop: it is being removed: nobody waits for a prefetch any more
+ */
+void smr_flushes_stop(struct smr_flushes *flushes, bool stop)
+{
+	WRITE_ONCE(flushes->stop, stop);
+	wake_up_all(&flushes->wait);
 }
 
 /**
  * smr_mr_advise() - execute advise_mr
  * @keys: the device's keys
- * @wq: where prefetches go that are not waited for; flushed before the device
- *	goes
+ * @flushes: where a prefetch is waited for
  * @pd: the caller's protection domain
  * @advice: which prefetch
  * @flags: enum ib_uverbs_advise_mr_flag: IB_UVERBS_ADVISE_MR_FLAG_FLUSH waits
  * @sges: ranges of on-demand regions
  * @num_sge: how many
  *
- * Context: process, may sleep.
+ * Context: process, may sleep; interruptible.
  * Return: 0; -EOPNOTSUPP (unknown advice), -EINVAL (unknown flag, no range, or
  * the key of a window), -ENOENT (no such region, or not an on-demand one),
  * -EPERM (of another PD, or a right that the region does not have), -EFAULT
  * (with FLUSH: a range that is outside of its region or that the process does
- * not have), -ENOMEM, -EINTR (killed), -ERESTARTNOINTR (the process has a signal
- * to handle first, before its memory is watched for the first time).
+ * not have), -ENOMEM, -ERESTARTSYS (a signal), -EIO (the device is being removed).
  */
-int smr_mr_advise(struct smr_keys *keys, struct workqueue_struct *wq,
+int smr_mr_advise(struct smr_keys *keys, struct smr_flushes *flushes,
 		  const struct ib_pd *pd,
 		  enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		  const struct ib_sge *sges, u32 num_sge)
 {
 	bool flush = flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH;
-	enum smr_odp_want want;
-	struct advise_work *aw;
+	struct smr_fault *fault;
+	enum smr_want want;
 	int ret;
 
 	ret = advice_want(advice, &want);
@@ -187,17 +190,20 @@ int smr_mr_advise(struct smr_keys *keys, struct workqueue_struct *wq,
 		return ret;
 	if (flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH || !num_sge)
 		return -EINVAL;
-	aw = advise_open(keys, pd, want, flush, sges, num_sge);
-	if (IS_ERR(aw))
-		return PTR_ERR(aw);
-	if (!flush) {
-		INIT_WORK(&aw->work, advise_later);
-		queue_work(wq, &aw->work);
+	fault = advise_open(keys, pd, want, flush, sges, num_sge);
+	if (IS_ERR(fault))
+		return PTR_ERR(fault);
+	if (!fault->nr) {
+		smr_fault_discard(fault);
 		return 0;
 	}
-	ret = advise_run(aw);
-	advise_free(aw);
-	/* A fatal signal is an error. Another one is handled first, then it restarts. */
-	return ret == -EINTR && !fatal_signal_pending(current) ?
-	       -ERESTARTNOINTR : ret;
+	if (flush)
+		return advise_wait(fault, flushes);
+	if (smr_fault_waiting_advice(fault) + fault->nr > ADVICE_MAX) {
+		smr_fault_discard(fault);
+		return 0;
+	}
+	smr_fault_start(fault, NULL);
+	smr_fault_put(fault);
+	return 0;
 }

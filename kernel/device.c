@@ -67,7 +67,7 @@ static void dev_look(struct smr_dev *dev)
 	if (!ib_device_try_get(ibdev))
 		return;
 	if (smr_egress_has_netdev(env->egress, env->ndev)) {
-		port_event(dev, smr_compat_port_state(env->ndev));
+		port_event(dev, smr_port_state(env->ndev));
 	} else {
 		netdev_info(env->ndev, "softmr: link %s goes, for the netdev is elsewhere\n",
 			    dev_name(&ibdev->dev));
@@ -105,17 +105,22 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	ret = smr_egress_open(&dev->egress, net);
 	if (ret)
 		goto put_ns;
-	ret = smr_stats_init(&dev->stats);
-	if (ret)
+	env->stats = smr_stats_create();
+	if (!env->stats) {
+		ret = -ENOMEM;
 		goto close_egress;
+	}
 	env->wq = alloc_workqueue("softmr", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!env->wq) {
 		ret = -ENOMEM;
-		goto fini_stats;
+		goto put_stats;
 	}
-	ret = smr_keys_init(&dev->keys);
+	ret = smr_packets_init(&env->packets, conf->user.max_packets);
 	if (ret)
 		goto destroy_wq;
+	ret = smr_keys_init(&dev->keys);
+	if (ret)
+		goto fini_packets;
 	dev->dma_mr = smr_kmr_dma(&dev->keys, NULL, IB_ACCESS_LOCAL_WRITE);
 	if (IS_ERR(dev->dma_mr)) {
 		ret = PTR_ERR(dev->dma_mr);
@@ -126,7 +131,8 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	smr_srqtab_init(&dev->verbs.srqs);
 	smr_dm_store_init(&dev->verbs.dms);
 	smr_steer_init(&dev->verbs.steer, ndev);
-	smr_userwqs_init(&dev->verbs.users);
+	smr_userwqs_init(&dev->verbs.users, &conf->user);
+	smr_flushes_init(&dev->verbs.flushes);
 	INIT_WORK(&dev->resync_work, resync_netdev);
 	netdev_hold(ndev, &dev->tracker, GFP_KERNEL);
 
@@ -136,17 +142,19 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	env->srqs = &dev->verbs.srqs;
 	env->keys = &dev->keys;
 	env->steer = &dev->verbs.steer;
-	env->stats = &dev->stats;
+	env->guard = &dev->ns->guard;
 	env->ndev = ndev;
 	env->loopback = conf->loopback;
 	return 0;
 
 fini_keys:
 	smr_keys_fini(&dev->keys);
+fini_packets:
+	smr_packets_fini(&env->packets);
 destroy_wq:
 	destroy_workqueue(env->wq);
-fini_stats:
-	smr_stats_fini(&dev->stats);
+put_stats:
+	smr_stats_put(env->stats);
 close_egress:
 	smr_egress_close(&dev->egress);
 put_ns:
@@ -166,10 +174,12 @@ static void dealloc_driver(struct ib_device *ibdev)
 	smr_steer_fini(&dev->verbs.steer);
 	smr_srqtab_fini(&dev->verbs.srqs);
 	smr_ahtab_fini(&dev->verbs.ahs);
+	smr_dm_store_fini(&dev->verbs.dms);
 	smr_mr_dereg(dev->dma_mr);
 	smr_keys_fini(&dev->keys);
+	smr_packets_fini(&dev->verbs.env.packets);
 	destroy_workqueue(dev->verbs.env.wq);
-	smr_stats_fini(&dev->stats);
+	smr_stats_put(dev->verbs.env.stats);
 	smr_egress_close(&dev->egress);
 	smr_netns_put(dev->ns);
 	netdev_put(dev->verbs.env.ndev, &dev->tracker);
@@ -247,7 +257,7 @@ static int dev_register(struct smr_dev *dev, const char *name)
 	struct net_device *ndev = dev->verbs.env.ndev;
 	int ret;
 
-	dev->port_state = smr_compat_port_state(ndev);
+	dev->port_state = smr_port_state(ndev);
 	ret = ib_device_set_netdev(&dev->verbs.ibdev, ndev, 1);
 	if (ret)
 		goto dealloc;
@@ -294,6 +304,7 @@ static void explain_failure(const struct net_device *ndev, const char *name,
 		{ -ENOTUNIQ, "there is an RDMA device of that name" },
 		{ -EADDRINUSE, "another driver has UDP port 4791" },
 		{ -ENODEV, "the netdev went away meanwhile" },
+		{ -ENETUNREACH, "it is in a VRF; set net.ipv4.udp_l3mdev_accept=1" },
 		{ -ENOMEM, "there is no memory" },
 	};
 	const char *why = "of an unexpected error";
@@ -323,6 +334,8 @@ static int link_add(const char *name, struct net_device *ndev, struct net *net,
 
 	if (!netdev_is_usable(ndev))
 		return -EMEDIUMTYPE;
+	if (!smr_port_is_heard(ndev))
+		return -ENETUNREACH;
 	guard(mutex)(&smr_netns(net)->link_mutex);
 	if (netdev_is_linked(ndev))
 		return -EEXIST;
@@ -344,7 +357,8 @@ static int link_add(const char *name, struct net_device *ndev, struct net *net,
  * Context: process, may sleep; caller holds neither RTNL nor a lock of ours.
  * Return: 0; -EMEDIUMTYPE (neither Ethernet nor plain IP), -EEXIST (the netdev
  * has a link), -ENOTUNIQ (the name is taken), -EADDRINUSE (another driver has
- * the UDP port), -ENODEV (the netdev's namespace is gone), -ENOMEM.
+ * the UDP port), -ENODEV (the netdev's namespace is gone), -ENETUNREACH (it is in a VRF),
+ * -ENOMEM.
  */
 int smr_device_add(const char *name, struct net_device *ndev,
 		   const struct smr_link_conf *conf)
@@ -387,7 +401,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		fallthrough;
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
-		port_event(to_smr_dev(ibdev), smr_compat_port_state(ndev));
+		port_event(to_smr_dev(ibdev), smr_port_state(ndev));
 		break;
 	}
 	ib_device_put(ibdev);
@@ -398,22 +412,55 @@ static struct notifier_block netdev_notifier = {
 	.notifier_call = netdev_event,
 };
 
+/* Devices of all drivers come here. */
+static int client_add(struct ib_device *ibdev)
+{
+	if (ibdev->ops.driver_id == DEVICE_DRIVER_ID)
+		smr_flushes_stop(&to_smr_verbs(ibdev)->flushes, false);
+	return 0;
+}
+
+static void client_remove(struct ib_device *ibdev, void *data)
+{
+	if (ibdev->ops.driver_id == DEVICE_DRIVER_ID)
+		smr_flushes_stop(&to_smr_verbs(ibdev)->flushes, true);
+}
+
+/*
+ * Says that a device is about to be removed. The core removes clients in the reverse
+ * order of their registration, and uverbs waits for verbs under way. So main.c has the
+ * module of uverbs loaded before this one.
+ */
+static struct ib_client client = {
+	.name = "softmr",
+	.add = client_add,
+	.remove = client_remove,
+};
+
 /**
- * smr_device_register_notifier() - begin to watch netdevs
+ * smr_device_watch() - begin to watch netdevs and devices
  *
  * Return: 0 or an errno.
  */
-int smr_device_register_notifier(void)
+int smr_device_watch(void)
 {
-	return register_netdevice_notifier(&netdev_notifier);
+	int ret = register_netdevice_notifier(&netdev_notifier);
+
+	if (ret)
+		return ret;
+	ret = ib_register_client(&client);
+	if (ret)
+		unregister_netdevice_notifier(&netdev_notifier);
+	return ret;
 }
 
 /**
- * smr_device_unregister_notifier() - stop watching netdevs
+ * smr_device_unwatch() - stop watching netdevs and devices
  *
  * Links that still exist miss their netdev's end from now on.
  */
-void smr_device_unregister_notifier(void)
+void smr_device_unwatch(void)
 {
+	ib_unregister_client(&client);
 	unregister_netdevice_notifier(&netdev_notifier);
 }

@@ -7,6 +7,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "account.h"
 #include "key.h"
 #include "net/egress.h"
 #include "stats.h"
@@ -19,7 +20,6 @@ struct smr_netns;
  * @verbs: the part that the verbs use; must be first
  * @keys: all keys of its memory regions and windows
  * @dma_mr: the region of the kernel's local_dma_lkey
- * @stats: its counters
  * @ns: sockets and QPs, shared with the other devices of its namespace
  * @egress: the sockets that it sends from
  * @tracker: of the reference on @verbs.env.ndev, which is kept until the
@@ -31,7 +31,6 @@ struct smr_dev {
 	struct smr_verbs verbs;
 	struct smr_keys keys;
 	struct smr_mr *dma_mr;
-	struct smr_stats stats;
 	struct smr_netns *ns;
 	struct smr_egress egress;
 	netdevice_tracker tracker;
@@ -43,10 +42,12 @@ struct smr_dev {
  * struct smr_link_conf - the options of a link
  * @loopback: it takes the same-host shortcut
  * @max_objects: see smr_limits_init()
+ * @user: what each user may have
  */
 struct smr_link_conf {
 	bool loopback;
 	u32 max_objects;
+	struct smr_account_conf user;
 };
 
 static inline struct smr_dev *to_smr_dev(struct ib_device *ibdev)
@@ -57,7 +58,7 @@ static inline struct smr_dev *to_smr_dev(struct ib_device *ibdev)
 int smr_device_add(const char *name, struct net_device *ndev,
 		   const struct smr_link_conf *conf);
 
-int smr_device_register_notifier(void);
-void smr_device_unregister_notifier(void);
+int smr_device_watch(void);
+void smr_device_unwatch(void);
 
 #endif /* SMR_DEVICE_H */

@@ -4,10 +4,9 @@
 #include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <linux/vmalloc.h>
 
+#include "mapped.h"
 #include "mem.h"
-#include "qp/ring.h"
 
 /**
  * struct dm_mem - the part of a piece of device memory that a region opens
@@ -32,7 +31,7 @@ static int dm_map(struct smr_mem *mem, u64 off, size_t len, bool write,
 
 static void dm_release(struct smr_mem *mem)
 {
-	kfree_rcu(container_of(mem, struct dm_mem, mem), mem.rcu);
+	kfree(container_of(mem, struct dm_mem, mem));
 }
 
 static const struct smr_mem_ops dm_ops = {
@@ -56,7 +55,7 @@ struct smr_mem *smr_dm_mem(struct smr_dm *dm, u64 off, u64 length)
 
 	if (!mem)
 		return ERR_PTR(-ENOMEM);
-	mem->addr = dm->addr + off;
+	mem->addr = dm->mapped->mem + off;
 	smr_mem_init(&mem->mem, &dm_ops, length);
 	return &mem->mem;
 }
@@ -67,32 +66,16 @@ struct smr_mem *smr_dm_mem(struct smr_dm *dm, u64 off, u64 length)
  */
 void smr_dm_store_init(struct smr_dm_store *store)
 {
-	atomic_set(&store->left, SMR_DM_SIZE);
+	smr_pool_init(&store->pool, SMR_DM_SIZE, false);
 }
 
-static bool store_take(struct smr_dm_store *store, size_t size)
+/**
+ * smr_dm_store_fini() - end a device's memory
+ * @store: the store; all of its pieces are gone
+ */
+void smr_dm_store_fini(struct smr_dm_store *store)
 {
-	int left = atomic_read(&store->left);
-
-	do {
-		if (size > left)
-			return false;
-	} while (!atomic_try_cmpxchg(&store->left, &left, left - (int)size));
-	return true;
-}
-
-static int dm_make(struct smr_dm *dm, struct ib_ucontext *uctx)
-{
-	int ret;
-
-	dm->addr = __vmalloc(dm->size, GFP_KERNEL_ACCOUNT | __GFP_ZERO |
-			     __GFP_NOWARN);
-	if (!dm->addr)
-		return -ENOMEM;
-	ret = smr_ring_mmap_insert(uctx, dm->addr, dm->size, &dm->entry);
-	if (ret)
-		vfree(dm->addr);
-	return ret;
+	smr_mapped_fini(&store->pool);
 }
 
 /**
@@ -109,8 +92,8 @@ struct smr_dm *smr_dm_alloc(struct smr_dm_store *store,
 			    struct ib_ucontext *uctx,
 			    const struct ib_dm_alloc_attr *attr)
 {
+	struct smr_mapped *m;
 	struct smr_dm *dm;
-	int ret = -ENOMEM;
 
 	if (!attr->length || attr->alignment > PAGE_SHIFT)
 		return ERR_PTR(-EINVAL);
@@ -119,33 +102,26 @@ struct smr_dm *smr_dm_alloc(struct smr_dm_store *store,
 	dm = kzalloc(sizeof(*dm), GFP_KERNEL_ACCOUNT);
 	if (!dm)
 		return ERR_PTR(-ENOMEM);
-	dm->store = store;
-	dm->size = PAGE_ALIGN(attr->length);
-	if (!store_take(store, dm->size))
-		goto free_dm;
-	ret = dm_make(dm, uctx);
-	if (ret)
-		goto give_back;
+	m = smr_mapped_alloc(&store->pool, uctx, PAGE_ALIGN(attr->length), 0);
+	if (IS_ERR(m)) {
+		kfree(dm);
+		return ERR_CAST(m);
+	}
+	dm->mapped = m;
 	return dm;
-
-give_back:
-	atomic_add(dm->size, &store->left);
-free_dm:
-	kfree(dm);
-	return ERR_PTR(ret);
 }
 
 /**
  * smr_dm_free() - end a piece of device memory
  * @dm: the piece; no region is on it
  *
- * A process that still maps it keeps the pages, until it unmaps them.
+ * A process that still maps it keeps the pages until it unmaps them, and the store
+ * does not have them for others meanwhile.
  *
  * Context: process, may sleep.
  */
 void smr_dm_free(struct smr_dm *dm)
 {
-	rdma_user_mmap_entry_remove(dm->entry);
-	atomic_add(dm->size, &dm->store->left);
+	smr_mapped_free(dm->mapped);
 	kfree(dm);
 }

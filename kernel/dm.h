@@ -3,11 +3,13 @@
 #ifndef SMR_DM_H
 #define SMR_DM_H
 
-#include <linux/atomic.h>
 #include <linux/container_of.h>
 #include <linux/sizes.h>
 #include <rdma/ib_verbs.h>
 
+#include "account.h"
+
+struct smr_mapped;
 struct smr_mem;
 
 /* How much a device has, in bytes */
@@ -15,28 +17,22 @@ struct smr_mem;
 
 /**
  * struct smr_dm_store - the device memory of one device
- * @left: bytes that are free
+ * @pool: how much of it is in use
  */
 struct smr_dm_store {
-	atomic_t left;
+	struct smr_pool pool;
 };
 
 /**
  * struct smr_dm - a piece of device memory
  * @ibdm: the core's part
- * @store: where it is from
- * @addr: the memory; it belongs to @entry
- * @size: bytes, whole pages
- * @entry: how processes map it
+ * @mapped: the memory
  *
- * All constant. The core does not let it go while a region is on it.
+ * Constant. The core does not let it go while a region is on it.
  */
 struct smr_dm {
 	struct ib_dm ibdm;
-	struct smr_dm_store *store;
-	void *addr;
-	size_t size;
-	struct rdma_user_mmap_entry *entry;
+	struct smr_mapped *mapped;
 };
 
 static inline struct smr_dm *to_smr_dm(const struct ib_dm *ibdm)
@@ -45,6 +41,7 @@ static inline struct smr_dm *to_smr_dm(const struct ib_dm *ibdm)
 }
 
 void smr_dm_store_init(struct smr_dm_store *store);
+void smr_dm_store_fini(struct smr_dm_store *store);
 struct smr_dm *smr_dm_alloc(struct smr_dm_store *store,
 			    struct ib_ucontext *uctx,
 			    const struct ib_dm_alloc_attr *attr);

@@ -5,7 +5,19 @@
  *
  * The CPU copies, so no device is attached and no bus addresses are needed. The
  * whole buffer is mapped into the kernel, and its exporter keeps it in place until
- * it is unmapped. One CPU access begins with the registration and ends with it.
+ * it is unmapped.
+ *
+ * CPU and devices see the same bytes at once where the exporter has neither
+ * begin_cpu_access() nor end_cpu_access(); such a buffer is *plain*. The others are
+ * *bracketed*: each copy is between dma_buf_begin_cpu_access() and
+ * dma_buf_end_cpu_access(), so that it finds what devices have written before, and
+ * devices find what it has written when the operation is complete. Both functions
+ * may sleep, so only kernel threads copy; see @thread in struct smr_mem_ops. What may
+ * take long, waiting for fences, is done by a fault, which holds up nobody.
+ *
+ * begin_cpu_access() may throw away what the CPU has in its caches, and with it the
+ * bytes of another copy that has not reached its end. So a buffer has a lock, which
+ * is held from begin to end.
  */
 #include "dmabuf.h"
 
@@ -13,14 +25,43 @@
 #include <linux/dma-resv.h>
 #include <linux/err.h>
 #include <linux/iosys-map.h>
+#include <linux/irqflags.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/overflow.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/xarray.h>
+#ifdef CONFIG_ARM64
+#include <asm/alternative.h>
+#include <asm/barrier.h>
+#include <asm/sysreg.h>
+#endif
 
+#include "compat/cleanup.h"
 #include "compat/dma_buf.h"
+#include "fault.h"
 #include "mem.h"
 
-/* At registration it is not known how the region will be accessed. */
-#define DIRECTION	DMA_BIDIRECTIONAL
+/* How soon a fault that waits for fences notices that it was cancelled */
+#define FENCE_SLICE	(HZ / 10)
+
+/**
+ * struct bracket - the CPU access to a bracketed buffer, by all its regions
+ * @lock: held from the beginning of an access to its end
+ * @users: memories of the buffer; under brackets_lock
+ * @broken: an access could not be ended: nobody knows where its bytes are
+ */
+struct bracket {
+	struct mutex lock; /* see above */
+	u32 users;
+	bool broken;
+};
+
+/* struct bracket of each buffer that has one, by its address */
+static DEFINE_XARRAY(brackets);
+static DEFINE_MUTEX(brackets_lock);
 
 /**
  * struct smr_dmabuf - a part of a dma-buf
@@ -28,6 +69,8 @@
  * @buf: the buffer, a reference is held
  * @map: where all of it is mapped
  * @offset: where in the buffer the memory begins
+ * @bracket: of the buffer, a reference is held; NULL: it is plain
+ * @faults: where its faults are executed, a reference is held; NULL: it is plain
  *
  * Constant.
  */
@@ -36,6 +79,8 @@ struct smr_dmabuf {
 	struct dma_buf *buf;
 	struct iosys_map map;
 	u64 offset;
+	struct bracket *bracket;
+	struct smr_faults *faults;
 };
 
 static struct smr_dmabuf *to_dmabuf(struct smr_mem *mem)
@@ -43,8 +88,42 @@ static struct smr_dmabuf *to_dmabuf(struct smr_mem *mem)
 	return container_of(mem, struct smr_dmabuf, mem);
 }
 
-static int dmabuf_map(struct smr_mem *mem, u64 off, size_t len, bool write,
-		      struct smr_map *map)
+static struct bracket *bracket_get(struct dma_buf *buf)
+{
+	unsigned long index = (unsigned long)buf;
+	struct bracket *b;
+	int ret;
+
+	guard(mutex)(&brackets_lock);
+	b = xa_load(&brackets, index);
+	if (b) {
+		b->users++;
+		return b;
+	}
+	b = kzalloc(sizeof(*b), GFP_KERNEL_ACCOUNT);
+	if (!b)
+		return ERR_PTR(-ENOMEM);
+	mutex_init(&b->lock);
+	b->users = 1;
+	ret = xa_err(xa_store(&brackets, index, b, GFP_KERNEL));
+	if (ret) {
+		kfree(b);
+		return ERR_PTR(ret);
+	}
+	return b;
+}
+
+static void bracket_put(struct dma_buf *buf, struct bracket *b)
+{
+	guard(mutex)(&brackets_lock);
+	if (--b->users)
+		return;
+	xa_erase(&brackets, (unsigned long)buf);
+	kfree(b);
+}
+
+static int plain_map(struct smr_mem *mem, u64 off, size_t len, bool write,
+		     struct smr_map *map)
 {
 	const struct smr_dmabuf *d = to_dmabuf(mem);
 
@@ -53,22 +132,175 @@ static int dmabuf_map(struct smr_mem *mem, u64 off, size_t len, bool write,
 	return 0;
 }
 
+/* A copy may write a part of a cache line, and then needs the rest of it. */
+static enum dma_data_direction direction(bool write)
+{
+	return write ? DMA_BIDIRECTIONAL : DMA_FROM_DEVICE;
+}
+
+static bool fences_signaled(const struct smr_dmabuf *d, bool write)
+{
+	return dma_resv_test_signaled(d->buf->resv, dma_resv_usage_rw(write));
+}
+
+/* With the bracket's lock held, which is kept on success. */
+static int bracket_begin_or_unlock(struct smr_mem *mem, u64 off, size_t len,
+				   bool write, struct smr_map *map)
+{
+	const struct smr_dmabuf *d = to_dmabuf(mem);
+	int ret = -EFAULT;
+
+	if (!d->bracket->broken)
+		ret = dma_buf_begin_cpu_access(d->buf, direction(write));
+	if (ret) {
+		mutex_unlock(&d->bracket->lock);
+		return -EFAULT;
+	}
+	/* For the end */
+	map->cookie = (void *)(unsigned long)direction(write);
+	return plain_map(mem, off, len, write, map);
+}
+
+static int bracketed_map(struct smr_mem *mem, u64 off, size_t len, bool write,
+			 struct smr_map *map)
+{
+	const struct smr_dmabuf *d = to_dmabuf(mem);
+
+	if (!smr_mem_in_thread() || !fences_signaled(d, write))
+		return SMR_PAGE_MISSING;
+	mutex_lock(&d->bracket->lock);
+	return bracket_begin_or_unlock(mem, off, len, write, map);
+}
+
+static int bracketed_trymap(struct smr_mem *mem, u64 off, size_t len,
+			    bool write, struct smr_map *map)
+{
+	const struct smr_dmabuf *d = to_dmabuf(mem);
+
+	/* The first map may be one of on-demand memory, which is a spinlock. */
+	if (!smr_mem_in_thread() || !mutex_trylock(&d->bracket->lock))
+		return -EBUSY;
+	if (fences_signaled(d, write))
+		return bracket_begin_or_unlock(mem, off, len, write, map);
+	mutex_unlock(&d->bracket->lock);
+	return SMR_PAGE_MISSING;
+}
+
+/* A map is all that was asked for. */
+static bool bracketed_next(struct smr_mem *mem, size_t len, bool write,
+			   struct smr_map *map)
+{
+	return false;
+}
+
+static void bracketed_unmap(struct smr_mem *mem, struct smr_map *map)
+{
+	const struct smr_dmabuf *d = to_dmabuf(mem);
+
+	if (dma_buf_end_cpu_access(d->buf, (unsigned long)map->cookie))
+		d->bracket->broken = true;
+	mutex_unlock(&d->bracket->lock);
+}
+
+/* Wait for fences, so that begin_cpu_access() need not. */
+static int bracketed_fault(struct smr_mem *mem, const struct smr_populate *how,
+			   u64 off, u64 len)
+{
+	const struct smr_dmabuf *d = to_dmabuf(mem);
+	bool write = how->want == SMR_WANT_WRITE;
+	long left;
+
+	if (how->at_once)
+		return -EAGAIN;
+	do {
+		left = dma_resv_wait_timeout(d->buf->resv,
+					     dma_resv_usage_rw(write), false,
+					     FENCE_SLICE);
+		if (left)
+			return left < 0 ? -EFAULT : 0;
+	} while (!READ_ONCE(*how->stop));
+	return -EINTR;
+}
+
+static struct smr_faults *bracketed_faults(const struct smr_mem *mem)
+{
+	return container_of(mem, const struct smr_dmabuf, mem)->faults;
+}
+
 static void dmabuf_release(struct smr_mem *mem)
 {
 	struct smr_dmabuf *d = to_dmabuf(mem);
 
 	dma_buf_vunmap_unlocked(d->buf, &d->map);
-	dma_buf_end_cpu_access(d->buf, DIRECTION);
+	if (d->bracket)
+		bracket_put(d->buf, d->bracket);
+	smr_faults_put(d->faults);
 	dma_buf_put(d->buf);
-	/* A reader that found the key may still try to take a reference. */
-	kfree_rcu(d, mem.rcu);
+	kfree(d);
 }
 
-static const struct smr_mem_ops dmabuf_ops = {
+static const struct smr_mem_ops plain_ops = {
 	.any_access = true,
-	.map = dmabuf_map,
+	.map = plain_map,
 	.release = dmabuf_release,
 };
+
+static const struct smr_mem_ops bracketed_ops = {
+	.any_access = true,
+	.thread = true,
+	.map = bracketed_map,
+	.trymap = bracketed_trymap,
+	.next = bracketed_next,
+	.unmap = bracketed_unmap,
+	.fault = bracketed_fault,
+	.faults = bracketed_faults,
+	.release = dmabuf_release,
+};
+
+/*
+ * Is the page mapped write-back, so that the CPU's atomics work on it? iosys_map does not
+ * say. x86 locks the bus where a line cannot be cached. On arm64, exclusive accesses
+ * and the atomics of LSE to other memory end in a fault on many systems ("unsupported
+ * exclusive"), so ask the CPU. Elsewhere the linear mapping is what is known to be
+ * write-back.
+ */
+#ifdef CONFIG_ARM64
+/* Bits 63:56 of PAR_EL1 are as in MAIR_EL1; 0xf0 is write-back with MTE's tags. */
+#define PAR_WRITE_BACK		0xff
+#define PAR_WRITE_BACK_TAGGED	0xf0
+
+static bool page_does_atomics(const void *addr)
+{
+	unsigned long flags;
+	u64 par;
+
+	local_irq_save(flags);
+	asm volatile("at s1e1r, %0" : : "r" (addr));
+	isb(); /* the translation is in PAR_EL1 */
+	par = read_sysreg_par();
+	local_irq_restore(flags);
+	return !(par & BIT(0)) && (par >> 56 == PAR_WRITE_BACK ||
+				   par >> 56 == PAR_WRITE_BACK_TAGGED);
+}
+#else
+static bool page_does_atomics(const void *addr)
+{
+	return IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_UML) ||
+	       virt_addr_valid(addr);
+}
+#endif
+
+static bool does_atomics(const struct smr_dmabuf *d, u64 length)
+{
+	u64 off = round_down(d->offset, PAGE_SIZE);
+
+	for (; off < d->offset + length; off += PAGE_SIZE) {
+		if (!page_does_atomics(d->map.vaddr + off))
+			return false;
+		cond_resched();
+	}
+	return true;
+}
 
 /* The exporter may still be moving the content to where it is now. */
 static int wait_for_content(struct dma_buf *buf)
@@ -83,28 +315,64 @@ static int dmabuf_attach(struct smr_dmabuf *d)
 {
 	int ret;
 
-	ret = dma_buf_begin_cpu_access(d->buf, DIRECTION);
-	if (ret)
-		return ret;
 	ret = dma_buf_vmap_unlocked(d->buf, &d->map);
 	if (ret)
-		goto end_access;
+		return ret;
 	/* I/O memory would need other accessors. */
 	if (d->map.is_iomem)
 		ret = -EOPNOTSUPP;
 	else
 		ret = wait_for_content(d->buf);
-	if (!ret)
-		return 0;
-	dma_buf_vunmap_unlocked(d->buf, &d->map);
-end_access:
-	dma_buf_end_cpu_access(d->buf, DIRECTION);
+	if (ret)
+		dma_buf_vunmap_unlocked(d->buf, &d->map);
 	return ret;
+}
+
+/* What a bracketed buffer needs besides */
+static int dmabuf_bracket(struct smr_dmabuf *d, struct smr_faults **kept)
+{
+	struct smr_faults *faults = smr_faults_get(kept);
+	struct bracket *b;
+
+	if (IS_ERR(faults))
+		return PTR_ERR(faults);
+	b = bracket_get(d->buf);
+	if (IS_ERR(b)) {
+		smr_faults_put(faults);
+		return PTR_ERR(b);
+	}
+	d->faults = faults;
+	d->bracket = b;
+	return 0;
+}
+
+/* Map the buffer, which @d has a reference on. */
+static int dmabuf_init(struct smr_dmabuf *d, struct smr_faults **kept,
+		       u64 length)
+{
+	const struct dma_buf_ops *ops = d->buf->ops;
+	bool bracketed = ops->begin_cpu_access || ops->end_cpu_access;
+	int ret;
+
+	ret = dmabuf_attach(d);
+	if (ret)
+		return ret;
+	if (bracketed)
+		ret = dmabuf_bracket(d, kept);
+	if (ret) {
+		dma_buf_vunmap_unlocked(d->buf, &d->map);
+		return ret;
+	}
+	smr_mem_init(&d->mem, bracketed ? &bracketed_ops : &plain_ops, length);
+	d->mem.no_atomics = !does_atomics(d, length);
+	return 0;
 }
 
 /**
  * smr_dmabuf_create() - make a memory of a part of a dma-buf
- * @fd: the dma-buf, a descriptor of the calling process
+ * @kept: see smr_faults_get()
+ * @fd: the dma-buf, a descriptor of the calling process. Whether it is open for
+ *	writing does not matter, as for any importer
  * @offset: where in it the memory begins, in bytes
  * @length: bytes
  *
@@ -114,7 +382,8 @@ end_access:
  * (not in the CPU's memory), -ENOMEM, -ERESTARTSYS (a signal), or what else
  * the exporter says.
  */
-struct smr_mem *smr_dmabuf_create(int fd, u64 offset, u64 length)
+struct smr_mem *smr_dmabuf_create(struct smr_faults **kept, int fd, u64 offset,
+				  u64 length)
 {
 	struct smr_dmabuf *d;
 	u64 end;
@@ -130,17 +399,10 @@ struct smr_mem *smr_dmabuf_create(int fd, u64 offset, u64 length)
 		ret = PTR_ERR(d->buf);
 		goto free;
 	}
-	ret = -EINVAL;
-	if (end > d->buf->size)
-		goto put_buf;
-	ret = dmabuf_attach(d);
-	if (ret)
-		goto put_buf;
 	d->offset = offset;
-	smr_mem_init(&d->mem, &dmabuf_ops, length);
-	return &d->mem;
-
-put_buf:
+	ret = end > d->buf->size ? -EINVAL : dmabuf_init(d, kept, length);
+	if (!ret)
+		return &d->mem;
 	dma_buf_put(d->buf);
 free:
 	kfree(d);

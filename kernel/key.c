@@ -9,6 +9,7 @@
 
 #include "compat/cleanup.h"
 #include "compat/ib.h"
+#include "grant.h"
 
 /* 2^17 chains, in leaves of a page: 1 MiB at most, 2 KiB as long as unused */
 #define LEAVES		256
@@ -108,7 +109,8 @@ static int leaf_make(struct smr_keys *keys, u32 index)
 
 	if (rcu_access_pointer(*place))
 		return 0;
-	leaf = kzalloc(sizeof(*leaf), GFP_KERNEL_ACCOUNT);
+	/* It belongs to the link, not to the user who happens to need it first. */
+	leaf = kzalloc(sizeof(*leaf), GFP_KERNEL);
 	if (!leaf)
 		return -ENOMEM;
 	spin_lock(&keys->lock);
@@ -235,14 +237,43 @@ void smr_key_publish(struct smr_key *key)
 }
 
 /**
+ * smr_key_invalidate() - let a key open nothing any more
+ * @key: the key
+ *
+ * Context: as smr_key_update_begin().
+ */
+void smr_key_invalidate(struct smr_key *key)
+{
+	smr_key_update_begin(key);
+	key->valid = false;
+	smr_key_update_end(key);
+}
+
+/**
+ * smr_key_revive() - undo smr_key_invalidate(), and the retirement of the grant
+ * @key: the key, whose memory and range are still what they were
+ *
+ * Others who wait for the grant's end are told to try again.
+ *
+ * Context: as smr_key_update_begin().
+ */
+void smr_key_revive(struct smr_key *key)
+{
+	smr_key_update_begin(key);
+	smr_grant_revive(key->grant);
+	key->valid = true;
+	smr_key_update_end(key);
+}
+
+/**
  * smr_key_withdraw() - take a key out of the table
  * @keys: the table
  * @key: reserved, published or not; not valid any more
  *
  * Does not wait: readers that found it before may look at @key until an RCU
  * grace period later, so free what contains it with kfree_rcu(..., key.rcu).
- * They get no new span, since the key is not valid. smr_mem_destroy() waits for
- * earlier spans.
+ * They get no new span, since the key is not valid. smr_grant_retire_sync()
+ * waits for earlier spans.
  *
  * Context: process, may sleep.
  */
@@ -298,11 +329,11 @@ static void key_snapshot(const struct smr_key *key, struct key_view *view)
 		to->tag = key->tag;
 		to->type = key->type;
 		to->valid = key->valid;
-		to->turn = key->turn;
 		to->access = key->access;
 		to->qpn = key->qpn;
 		to->pd = key->pd;
 		to->mem = key->mem;
+		to->grant = key->grant;
 		to->mem_off = key->mem_off;
 		to->iova = key->iova;
 		to->length = key->length;
@@ -354,19 +385,18 @@ static enum smr_key_verdict key_look(struct smr_keys *keys, u32 key,
 }
 
 /*
- * Take a reference on the memory in the snapshot. -EAGAIN: the key has changed
- * since, so the memory or the bounds may be others. -ENOENT: the memory is being
- * destroyed. RCU keeps its struct until the end of this read-side section.
+ * Take a reference on the grant in the snapshot. -EAGAIN: the key has changed since,
+ * so the memory or the bounds may be others. -ENOENT: the grant is retired. RCU
+ * keeps its struct until the end of this read-side section.
  */
 static int view_get(const struct key_view *view)
 {
-	struct smr_span span = { .mem = view->now.mem, .turn = view->now.turn };
-	bool got = smr_mem_get(span.mem, span.turn);
+	bool got = smr_grant_get(view->now.grant);
 
 	if (!read_seqcount_retry(&view->key->seq, view->seq))
 		return got ? 0 : -ENOENT;
 	if (got)
-		smr_span_put(&span);
+		smr_grant_put(view->now.grant);
 	return -EAGAIN;
 }
 
@@ -395,9 +425,9 @@ enum smr_key_verdict smr_key_open(struct smr_keys *keys, u32 key,
 		return SMR_KEY_DEAD;
 
 	span->mem = view.now.mem;
+	span->grant = view.now.grant;
 	span->off = view.now.mem_off + (addr - view.now.iova);
 	span->len = len;
-	span->turn = view.now.turn;
 	return SMR_KEY_OK;
 }
 
@@ -408,7 +438,7 @@ enum smr_key_verdict smr_key_open(struct smr_keys *keys, u32 key,
  * @pd: the user's protection domain
  * @access: as in smr_key_open(), for local access
  * @iova: set to the address that names the first byte
- * @span: as in smr_key_open(), but holds its memory even if it is empty
+ * @span: as in smr_key_open(), but holds the key's grant even if it is empty
  *
  * Context: any; lockless.
  * Return: SMR_KEY_OK, or why not; SMR_KEY_RANGE for the key of a window.
@@ -436,8 +466,8 @@ enum smr_key_verdict smr_key_open_all(struct smr_keys *keys, u32 key,
 
 	*iova = view.now.iova;
 	span->mem = view.now.mem;
+	span->grant = view.now.grant;
 	span->off = view.now.mem_off;
 	span->len = view.now.length;
-	span->turn = view.now.turn;
 	return SMR_KEY_OK;
 }

@@ -52,11 +52,11 @@ enum smr_key_type {
  * @type: enum smr_key_type, constant
  * @published: readers may know of it
  * @valid: may be used now
- * @turn: of @mem; see smr_mem_turn()
  * @access: enum ib_access_flags granted
  * @seq: lets readers take a consistent snapshot without a lock
  * @pd: the only PD that may use it; NULL: any PD of the kernel's
  * @mem: the memory; the owner of the key holds a reference while it is @valid
+ * @grant: what lets copies use @mem by this key; the owner's
  * @mem_off: where in @mem the key's range begins
  * @iova: the address that names the first byte
  * @length: bytes; iova + length does not wrap
@@ -73,11 +73,11 @@ struct smr_key {
 	u8 type;
 	bool published;
 	bool valid;
-	bool turn;
 	int access;
 	seqcount_t seq;
 	struct ib_pd *pd;
 	struct smr_mem *mem;
+	struct smr_grant *grant;
 	u64 mem_off;
 	u64 iova;
 	u64 length;
@@ -164,6 +164,9 @@ static inline void smr_key_count(struct smr_stats *stats,
 		smr_stat_inc(stats, SMR_CNT_KEY_UNKNOWN + verdict -
 			     SMR_KEY_UNKNOWN);
 }
+
+void smr_key_invalidate(struct smr_key *key);
+void smr_key_revive(struct smr_key *key);
 
 enum smr_key_verdict __must_check
 smr_key_open_all(struct smr_keys *keys, u32 key, const struct ib_pd *pd,

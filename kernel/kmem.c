@@ -45,7 +45,7 @@ static const struct smr_mem_ops linear_ops = {
 
 /**
  * smr_kmem_init_linear() - all of the kernel's linear mapping
- * @kmem: zeroed; must outlive an RCU grace period after smr_mem_destroy()
+ * @kmem: zeroed
  */
 void smr_kmem_init_linear(struct smr_kmem *kmem)
 {
@@ -77,10 +77,10 @@ static const struct smr_mem_ops blocks_ops = {
 
 /**
  * smr_kmem_init_blocks() - memory that is a list of blocks, empty at first
- * @kmem: zeroed; must outlive an RCU grace period after smr_mem_destroy()
+ * @kmem: zeroed
  * @max_blocks: how long a list may be
  *
- * It is not in use: nothing gets a reference before smr_kmem_use().
+ * It is not in use: its key gives no grant before smr_kmem_use().
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
@@ -96,7 +96,7 @@ int smr_kmem_init_blocks(struct smr_kmem *kmem, u32 max_blocks)
 	kmem->max_blocks = max_blocks;
 	kmem->staged.addrs = addrs;
 	kmem->used.addrs = addrs + max_blocks;
-	kmem->mem.ops = &blocks_ops;
+	smr_mem_init(&kmem->mem, &blocks_ops, 0);
 	return 0;
 }
 
@@ -139,12 +139,12 @@ int smr_kmem_stage_block(struct smr_kmem *kmem, u64 addr)
 
 /**
  * smr_kmem_use() - put the new list into use
- * @kmem: suspended and idle
+ * @kmem: the memory; its grant is retired, and has drained
  *
  * Context: any; between smr_key_update_begin() and _end() of its key.
  */
 void smr_kmem_use(struct smr_kmem *kmem)
 {
 	swap(kmem->staged, kmem->used);
-	smr_mem_resume(&kmem->mem, kmem->used.size);
+	kmem->mem.size = kmem->used.size;
 }

@@ -19,6 +19,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "compat/cleanup.h"
+#include "grant.h"
 #include "kmem.h"
 #include "mr.h"
 #include "mw.h"
@@ -91,6 +92,7 @@ struct smr_mr *smr_kmr_dma(struct smr_keys *keys, struct ib_pd *pd, int access)
 	key->access = access & KMR_RIGHTS;
 	key->valid = true;
 	kmr->mr.state = SMR_MR_VALID;
+	smr_grant_open(key->grant);
 	smr_key_publish(key);
 	return &kmr->mr;
 }
@@ -226,6 +228,7 @@ int smr_kmr_register(struct smr_keys *keys, const struct ib_pd *pd,
 	key = &mr->key;
 	smr_key_update_begin(key);
 	smr_kmem_use(&to_kmr(mr)->kmem);
+	smr_grant_open(key->grant);
 	key->tag = SMR_KEY_TAG(req->new_rkey);
 	key->access = req->access & KMR_RIGHTS;
 	key->iova = req->addr;
@@ -236,19 +239,12 @@ int smr_kmr_register(struct smr_keys *keys, const struct ib_pd *pd,
 	return 0;
 }
 
-static void kmr_set_valid(struct smr_mr *mr, bool valid)
+/* From VALID to FREE. -EAGAIN: spans are left; it is VALID with an invalid key. */
+static int kmr_free(struct smr_mr *mr, struct smr_drain *drain)
 {
 	lockdep_assert_held(&mr->lock);
-	smr_key_update_begin(&mr->key);
-	mr->key.valid = valid;
-	smr_key_update_end(&mr->key);
-}
-
-/* From VALID to FREE. -EAGAIN: spans are left; it is VALID with an invalid key. */
-static int kmr_free(struct smr_mr *mr)
-{
-	kmr_set_valid(mr, false);
-	if (!smr_mem_try_suspend(mr->key.mem))
+	smr_key_invalidate(&mr->key);
+	if (!smr_grant_retire(mr->key.grant, drain))
 		return -EAGAIN;
 	mr->state = SMR_MR_FREE;
 	return 0;
@@ -268,6 +264,7 @@ static int check_invalidate(const struct smr_mr *mr, const struct ib_pd *pd,
  * @keys: the device's keys
  * @pd: of the QP that was asked to
  * @rkey: the key to invalidate
+ * @drain: told, after -EAGAIN, when to try again
  *
  * To invalidate a region that is not registered is no error: a consumer cannot
  * know whether its peer has done it already.
@@ -277,9 +274,10 @@ static int check_invalidate(const struct smr_mr *mr, const struct ib_pd *pd,
  * Context: any but hard interrupts.
  * Return: 0; -ENOENT (no fast-registered region has this key), -EPERM (of
  * another PD); -EAGAIN: the key opens nothing any more, but other CPUs still copy
- * with spans of it. Try again from process context.
+ * with spans of it.
  */
-int smr_kmr_invalidate(struct smr_keys *keys, const struct ib_pd *pd, u32 rkey)
+int smr_kmr_invalidate(struct smr_keys *keys, const struct ib_pd *pd, u32 rkey,
+		       struct smr_drain *drain)
 {
 	struct smr_mr *mr;
 	int ret;
@@ -291,7 +289,7 @@ int smr_kmr_invalidate(struct smr_keys *keys, const struct ib_pd *pd, u32 rkey)
 	guard(spinlock_bh)(&mr->lock);
 	ret = check_invalidate(mr, pd, rkey);
 	if (!ret && mr->state == SMR_MR_VALID)
-		ret = kmr_free(mr);
+		ret = kmr_free(mr, drain);
 	return ret;
 }
 
@@ -300,13 +298,14 @@ int smr_kmr_invalidate(struct smr_keys *keys, const struct ib_pd *pd, u32 rkey)
  * @keys: the device's keys
  * @pd: of the QP that was asked to
  * @rkey: the key; of a region, a window, or nothing
+ * @drain: as given to smr_kmr_invalidate(); not told any more
  *
  * If it is the key of a fast-registered region, it opens again.
  *
  * Context: any but hard interrupts.
  */
 void smr_kmr_invalidate_undo(struct smr_keys *keys, const struct ib_pd *pd,
-			     u32 rkey)
+			     u32 rkey, struct smr_drain *drain)
 {
 	struct smr_mr *mr;
 
@@ -315,6 +314,7 @@ void smr_kmr_invalidate_undo(struct smr_keys *keys, const struct ib_pd *pd,
 	if (!mr)
 		return;
 	guard(spinlock_bh)(&mr->lock);
+	smr_grant_forget(mr->key.grant, drain);
 	if (!check_invalidate(mr, pd, rkey) && mr->state == SMR_MR_VALID)
-		kmr_set_valid(mr, true);
+		smr_key_revive(&mr->key);
 }

@@ -7,6 +7,7 @@
 
 struct ib_pd;
 struct scatterlist;
+struct smr_drain;
 struct smr_keys;
 struct smr_mr;
 struct smr_mw_bind;
@@ -22,8 +23,9 @@ int smr_kmr_map_sg(struct smr_mr *mr, struct scatterlist *sg, int nents,
 int __must_check smr_kmr_register(struct smr_keys *keys, const struct ib_pd *pd,
 				  const struct smr_mw_bind *req);
 int __must_check smr_kmr_invalidate(struct smr_keys *keys,
-				    const struct ib_pd *pd, u32 rkey);
+				    const struct ib_pd *pd, u32 rkey,
+				    struct smr_drain *drain);
 void smr_kmr_invalidate_undo(struct smr_keys *keys, const struct ib_pd *pd,
-			     u32 rkey);
+			     u32 rkey, struct smr_drain *drain);
 
 #endif /* SMR_KMR_H */

@@ -1,16 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * These operations wrap those of verbs.c that create and destroy objects. They count
- * objects, and refuse a create beyond the limit. Objects of consumers in the kernel
- * count, too: the limit is the device's.
+ * objects, and refuse a create beyond a limit. There are two: the device's, which
+ * objects of consumers in the kernel count against, too; and each user's, so that one
+ * user cannot take all that the device has.
+ *
+ * All objects of a context go before it does, and it keeps the user. So they only
+ * point to the account. A QP or a domain of XRC may live on with another process; it
+ * keeps the user itself.
  */
 #include "limits.h"
 
 #include <linux/err.h>
 #include <linux/minmax.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
 
+#include "account.h"
 #include "compat/ib.h"
+#include "mr.h"
+#include "mw.h"
+#include "pd.h"
+#include "qp/ah.h"
+#include "qp/core.h"
+#include "qp/cq.h"
+#include "qp/srq.h"
+#include "qp/userwq.h"
+#include "qp/xrc.h"
+#include "ucontext.h"
 #include "verbs.h"
 
 /**
@@ -28,139 +45,249 @@ void smr_limits_init(struct smr_limits *limits, u32 max)
 }
 
 /* Count an object before it is made. IBTA calls the error a lack of resources. */
-static int take(struct ib_device *ibdev, enum smr_limit kind)
+static int take(struct ib_device *ibdev, struct smr_account *account,
+		enum smr_limit kind)
 {
 	struct smr_limits *limits = &to_smr_verbs(ibdev)->limits;
+	int ret = smr_account_take(account, kind);
 
-	return atomic_add_unless(&limits->used[kind], 1, limits->max) ?
-		0 : -ENOMEM;
+	if (ret)
+		return ret;
+	if (atomic_add_unless(&limits->used[kind], 1, limits->max))
+		return 0;
+	smr_account_give(account, kind);
+	return -ENOMEM;
 }
 
-static void give(struct ib_device *ibdev, enum smr_limit kind)
+static void give(struct ib_device *ibdev, struct smr_account *account,
+		 enum smr_limit kind)
 {
 	atomic_dec(&to_smr_verbs(ibdev)->limits.used[kind]);
+	smr_account_give(account, kind);
 }
 
 /* Uncount an object that was not made: @ret is the error, or 0. */
-static int made(struct ib_device *ibdev, enum smr_limit kind, int ret)
+static int made(struct ib_device *ibdev, struct smr_account *account,
+		enum smr_limit kind, int ret)
 {
 	if (ret)
-		give(ibdev, kind);
+		give(ibdev, account, kind);
 	return ret;
 }
 
-static struct ib_mr *made_mr(struct ib_device *ibdev, struct ib_mr *mr)
+static struct ib_mr *made_mr(struct ib_device *ibdev,
+			     struct smr_account *account, struct ib_mr *mr)
 {
 	if (IS_ERR(mr))
-		give(ibdev, SMR_LIMIT_MR);
+		give(ibdev, account, SMR_LIMIT_MR);
+	else
+		to_smr_mr(mr)->account = account;
 	return mr;
 }
 
-static int gone(struct ib_device *ibdev, enum smr_limit kind, int ret)
+static int gone(struct ib_device *ibdev, struct smr_account *account,
+		enum smr_limit kind, int ret)
 {
 	if (!ret)
-		give(ibdev, kind);
+		give(ibdev, account, kind);
 	return ret;
+}
+
+static struct smr_account *attrs_account(const struct uverbs_attr_bundle *attrs)
+{
+	return attrs ? smr_uctx_account(attrs->context) : NULL;
+}
+
+static struct smr_account *udata_account(struct ib_udata *udata)
+{
+	return udata ? attrs_account(rdma_udata_to_uverbs_attr_bundle(udata)) :
+		       NULL;
 }
 
 static int alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	int ret = take(pd->device, SMR_LIMIT_PD);
+	struct smr_account *account = udata_account(udata);
+	int ret = take(pd->device, account, SMR_LIMIT_PD);
 
-	return ret ?: made(pd->device, SMR_LIMIT_PD,
+	to_smr_pd(pd)->account = account;
+	return ret ?: made(pd->device, account, SMR_LIMIT_PD,
 			   smr_verbs_ops.alloc_pd(pd, udata));
 }
 
 static int dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	return gone(pd->device, SMR_LIMIT_PD,
+	return gone(pd->device, to_smr_pd(pd)->account, SMR_LIMIT_PD,
 		    smr_verbs_ops.dealloc_pd(pd, udata));
 }
 
 static int create_ah(struct ib_ah *ah, struct rdma_ah_init_attr *init,
 		     struct ib_udata *udata)
 {
-	int ret = take(ah->device, SMR_LIMIT_AH);
+	int ret = take(ah->device, NULL, SMR_LIMIT_AH);
 
-	return ret ?: made(ah->device, SMR_LIMIT_AH,
+	return ret ?: made(ah->device, NULL, SMR_LIMIT_AH,
 			   smr_verbs_ops.create_ah(ah, init, udata));
 }
 
 static int create_user_ah(struct ib_ah *ah, struct rdma_ah_init_attr *init,
 			  struct ib_udata *udata)
 {
-	int ret = take(ah->device, SMR_LIMIT_AH);
+	struct smr_account *account = udata_account(udata);
+	int ret = take(ah->device, account, SMR_LIMIT_AH);
 
-	return ret ?: made(ah->device, SMR_LIMIT_AH,
+	to_smr_ah(ah)->account = account;
+	return ret ?: made(ah->device, account, SMR_LIMIT_AH,
 			   smr_verbs_ops.create_user_ah(ah, init, udata));
 }
 
 static int destroy_ah(struct ib_ah *ah, u32 flags)
 {
-	return gone(ah->device, SMR_LIMIT_AH,
+	return gone(ah->device, to_smr_ah(ah)->account, SMR_LIMIT_AH,
 		    smr_verbs_ops.destroy_ah(ah, flags));
 }
 
 static int create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
 		     struct smr_create_cq_attrs *attrs)
 {
-	int ret = take(cq->device, SMR_LIMIT_CQ);
+	struct smr_account *account =
+		udata_account(smr_compat_create_cq_udata(attrs));
+	int ret = take(cq->device, account, SMR_LIMIT_CQ);
 
-	return ret ?: made(cq->device, SMR_LIMIT_CQ,
+	to_smr_cq(cq)->account = account;
+	return ret ?: made(cq->device, account, SMR_LIMIT_CQ,
 			   smr_verbs_ops.create_cq(cq, attr, attrs));
 }
 
 static int destroy_cq(struct ib_cq *cq, struct ib_udata *udata)
 {
-	return gone(cq->device, SMR_LIMIT_CQ,
+	return gone(cq->device, to_smr_cq(cq)->account, SMR_LIMIT_CQ,
 		    smr_verbs_ops.destroy_cq(cq, udata));
 }
 
 static int create_srq(struct ib_srq *srq, struct ib_srq_init_attr *init,
 		      struct ib_udata *udata)
 {
-	int ret = take(srq->device, SMR_LIMIT_SRQ);
+	struct smr_account *account = udata_account(udata);
+	int ret = take(srq->device, account, SMR_LIMIT_SRQ);
 
-	return ret ?: made(srq->device, SMR_LIMIT_SRQ,
+	to_smr_srq(srq)->account = account;
+	return ret ?: made(srq->device, account, SMR_LIMIT_SRQ,
 			   smr_verbs_ops.create_srq(srq, init, udata));
 }
 
 static int destroy_srq(struct ib_srq *srq, struct ib_udata *udata)
 {
-	return gone(srq->device, SMR_LIMIT_SRQ,
+	return gone(srq->device, to_smr_srq(srq)->account, SMR_LIMIT_SRQ,
 		    smr_verbs_ops.destroy_srq(srq, udata));
 }
 
 static int create_qp(struct ib_qp *qp, struct ib_qp_init_attr *init,
 		     struct ib_udata *udata)
 {
-	int ret = take(qp->device, SMR_LIMIT_QP);
+	struct smr_account *account = udata_account(udata);
+	int ret = take(qp->device, account, SMR_LIMIT_QP);
 
-	return ret ?: made(qp->device, SMR_LIMIT_QP,
+	return ret ?: made(qp->device, account, SMR_LIMIT_QP,
 			   smr_verbs_ops.create_qp(qp, init, udata));
+}
+
+/* NULL for a consumer in the kernel. */
+static struct smr_account *user_account(struct smr_userwq *user)
+{
+	return user ? &user->account : NULL;
 }
 
 static int destroy_qp(struct ib_qp *qp, struct ib_udata *udata)
 {
-	return gone(qp->device, SMR_LIMIT_QP,
-		    smr_verbs_ops.destroy_qp(qp, udata));
+	struct smr_userwq *user = smr_userwq_share(to_smr_qp(qp)->user);
+	int ret;
+
+	ret = gone(qp->device, user_account(user), SMR_LIMIT_QP,
+		   smr_verbs_ops.destroy_qp(qp, udata));
+	smr_userwq_put(user);
+	return ret;
+}
+
+static struct smr_account *qp_account(struct ib_qp *qp)
+{
+	return user_account(to_smr_qp(qp)->user);
+}
+
+static int attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid)
+{
+	struct smr_account *account = qp_account(qp);
+	int ret = take(qp->device, account, SMR_LIMIT_MCAST);
+
+	return ret ?: made(qp->device, account, SMR_LIMIT_MCAST,
+			   smr_verbs_ops.attach_mcast(qp, gid, lid));
+}
+
+static int detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid)
+{
+	return gone(qp->device, qp_account(qp), SMR_LIMIT_MCAST,
+		    smr_verbs_ops.detach_mcast(qp, gid, lid));
+}
+
+static struct ib_flow *create_flow(struct ib_qp *qp, struct ib_flow_attr *attr,
+				   struct ib_udata *udata)
+{
+	struct smr_account *account = qp_account(qp);
+	int ret = take(qp->device, account, SMR_LIMIT_RULE);
+	struct ib_flow *flow;
+
+	if (ret)
+		return ERR_PTR(ret);
+	flow = smr_verbs_ops.create_flow(qp, attr, udata);
+	if (IS_ERR(flow))
+		give(qp->device, account, SMR_LIMIT_RULE);
+	return flow;
+}
+
+/* The core lets no QP go before its rules. */
+static int destroy_flow(struct ib_flow *flow)
+{
+	struct ib_qp *qp = flow->qp;
+
+	return gone(qp->device, qp_account(qp), SMR_LIMIT_RULE,
+		    smr_verbs_ops.destroy_flow(flow));
+}
+
+static int alloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata)
+{
+	struct smr_account *account = udata_account(udata);
+	int ret = take(xrcd->device, account, SMR_LIMIT_XRCD);
+
+	return ret ?: made(xrcd->device, account, SMR_LIMIT_XRCD,
+			   smr_verbs_ops.alloc_xrcd(xrcd, udata));
+}
+
+static int dealloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata)
+{
+	struct smr_userwq *user = smr_userwq_share(to_smr_xrcd(xrcd)->user);
+	int ret;
+
+	ret = gone(xrcd->device, user_account(user), SMR_LIMIT_XRCD,
+		   smr_verbs_ops.dealloc_xrcd(xrcd, udata));
+	smr_userwq_put(user);
+	return ret;
 }
 
 static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 {
-	int ret = take(pd->device, SMR_LIMIT_MR);
+	int ret = take(pd->device, NULL, SMR_LIMIT_MR);
 
 	return ret ? ERR_PTR(ret) :
-		     made_mr(pd->device, smr_verbs_ops.get_dma_mr(pd, access));
+		     made_mr(pd->device, NULL,
+			     smr_verbs_ops.get_dma_mr(pd, access));
 }
 
 static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			      u32 max_num_sg)
 {
-	int ret = take(pd->device, SMR_LIMIT_MR);
+	int ret = take(pd->device, NULL, SMR_LIMIT_MR);
 
 	return ret ? ERR_PTR(ret) :
-		     made_mr(pd->device,
+		     made_mr(pd->device, NULL,
 			     smr_verbs_ops.alloc_mr(pd, type, max_num_sg));
 }
 
@@ -168,10 +295,11 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 				 u64 iova, int access, SMR_PARAM_DMAH(dmah)
 				 struct ib_udata *udata)
 {
-	int ret = take(pd->device, SMR_LIMIT_MR);
+	struct smr_account *account = udata_account(udata);
+	int ret = take(pd->device, account, SMR_LIMIT_MR);
 
 	return ret ? ERR_PTR(ret) :
-		     made_mr(pd->device,
+		     made_mr(pd->device, account,
 			     smr_verbs_ops.reg_user_mr(pd, start, length, iova,
 						       access,
 						       SMR_ARG_DMAH(dmah)
@@ -183,10 +311,12 @@ static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset,
 					int access, SMR_PARAM_DMAH(dmah)
 					struct smr_reg_dmabuf_attrs *attrs)
 {
-	int ret = take(pd->device, SMR_LIMIT_MR);
+	struct smr_account *account =
+		udata_account(smr_compat_reg_dmabuf_udata(attrs));
+	int ret = take(pd->device, account, SMR_LIMIT_MR);
 
 	return ret ? ERR_PTR(ret) :
-		     made_mr(pd->device,
+		     made_mr(pd->device, account,
 			     smr_verbs_ops.reg_user_mr_dmabuf(pd, offset,
 							      length, iova, fd,
 							      access,
@@ -198,32 +328,38 @@ static struct ib_mr *reg_dm_mr(struct ib_pd *pd, struct ib_dm *dm,
 			       struct ib_dm_mr_attr *attr,
 			       struct uverbs_attr_bundle *attrs)
 {
-	int ret = take(pd->device, SMR_LIMIT_MR);
+	struct smr_account *account = attrs_account(attrs);
+	int ret = take(pd->device, account, SMR_LIMIT_MR);
 
 	return ret ? ERR_PTR(ret) :
-		     made_mr(pd->device,
+		     made_mr(pd->device, account,
 			     smr_verbs_ops.reg_dm_mr(pd, dm, attr, attrs));
 }
 
 static int dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
 {
 	/* The region is freed by this. */
+	struct smr_account *account = to_smr_mr(mr)->account;
 	struct ib_device *ibdev = mr->device;
 
-	return gone(ibdev, SMR_LIMIT_MR, smr_verbs_ops.dereg_mr(mr, udata));
+	return gone(ibdev, account, SMR_LIMIT_MR,
+		    smr_verbs_ops.dereg_mr(mr, udata));
 }
 
 static int alloc_mw(struct ib_mw *mw, struct ib_udata *udata)
 {
-	int ret = take(mw->device, SMR_LIMIT_MW);
+	struct smr_account *account = udata_account(udata);
+	int ret = take(mw->device, account, SMR_LIMIT_MW);
 
-	return ret ?: made(mw->device, SMR_LIMIT_MW,
+	to_smr_mw(mw)->account = account;
+	return ret ?: made(mw->device, account, SMR_LIMIT_MW,
 			   smr_verbs_ops.alloc_mw(mw, udata));
 }
 
 static int dealloc_mw(struct ib_mw *mw)
 {
-	return gone(mw->device, SMR_LIMIT_MW, smr_verbs_ops.dealloc_mw(mw));
+	return gone(mw->device, to_smr_mw(mw)->account, SMR_LIMIT_MW,
+		    smr_verbs_ops.dealloc_mw(mw));
 }
 
 const struct ib_device_ops smr_limit_ops = {
@@ -236,8 +372,14 @@ const struct ib_device_ops smr_limit_ops = {
 	.destroy_cq = destroy_cq,
 	.create_srq = create_srq,
 	.destroy_srq = destroy_srq,
+	.alloc_xrcd = alloc_xrcd,
+	.dealloc_xrcd = dealloc_xrcd,
 	.create_qp = create_qp,
 	.destroy_qp = destroy_qp,
+	.attach_mcast = attach_mcast,
+	.detach_mcast = detach_mcast,
+	.create_flow = create_flow,
+	.destroy_flow = destroy_flow,
 	.get_dma_mr = get_dma_mr,
 	.alloc_mr = alloc_mr,
 	.reg_user_mr = reg_user_mr,

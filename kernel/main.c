@@ -5,22 +5,41 @@
 #include <rdma/rdma_netlink.h>
 
 #include "device.h"
+#include "fault.h"
 #include "limits.h"
+#include "net/crc.h"
 #include "netns.h"
 
 static bool loopback = true;
 module_param(loopback, bool, 0644);
 MODULE_PARM_DESC(loopback, "Links that are added from now on hand operations straight to a peer on the same host; N sends them over the wire path (default Y)");
 
-static unsigned int max_objects = SMR_LIMIT_MAX;
+static unsigned int max_objects = 131072;
 module_param(max_objects, uint, 0644);
-MODULE_PARM_DESC(max_objects, "How many QPs, CQs, SRQs, PDs, AHs, MRs and MWs, each, links that are added from now on may have (default 1048576, which is the most)");
+MODULE_PARM_DESC(max_objects, "How many QPs, CQs, SRQs, PDs, AHs, MRs and MWs, each, links that are added from now on may have (default 131072, at most 1048576)");
+
+static unsigned int max_user_objects = 16384;
+module_param(max_user_objects, uint, 0644);
+MODULE_PARM_DESC(max_user_objects, "How many of them each user of such a link may have who lacks CAP_SYS_RESOURCE (default 16384)");
+
+static unsigned int user_queue_kb = 32768;
+module_param(user_queue_kb, uint, 0644);
+MODULE_PARM_DESC(user_queue_kb, "KiB of queues that each user of such a link may have before they count against RLIMIT_MEMLOCK (default 32768)");
+
+static unsigned int user_packet_kb = 65536;
+module_param(user_packet_kb, uint, 0644);
+MODULE_PARM_DESC(user_packet_kb, "KiB of packets that may wait for the QPs of each user of such a link, and as much for the kernel's own QPs (default 65536)");
 
 static int newlink(const char *name, struct net_device *ndev)
 {
 	const struct smr_link_conf conf = {
 		.loopback = READ_ONCE(loopback),
 		.max_objects = READ_ONCE(max_objects),
+		.user = {
+			.max_objects = READ_ONCE(max_user_objects),
+			.max_queues = (size_t)READ_ONCE(user_queue_kb) * SZ_1K,
+			.max_packets = (s64)READ_ONCE(user_packet_kb) * SZ_1K,
+		},
 	};
 
 	return smr_device_add(name, ndev, &conf);
@@ -35,16 +54,28 @@ static int __init softmr_init(void)
 {
 	int ret;
 
+	smr_crc_init();
+	ret = smr_faults_init();
+	if (ret)
+		goto fini_crc;
 	ret = smr_netns_register();
 	if (ret)
-		return ret;
-	ret = smr_device_register_notifier();
-	if (ret) {
-		smr_netns_unregister();
-		return ret;
-	}
+		goto fini_faults;
+	/* So that its client is removed after ours, see device.c */
+	request_module("ib_uverbs");
+	ret = smr_device_watch();
+	if (ret)
+		goto unregister_netns;
 	rdma_link_register(&link_ops);
 	return 0;
+
+unregister_netns:
+	smr_netns_unregister();
+fini_faults:
+	smr_faults_fini();
+fini_crc:
+	smr_crc_fini();
+	return ret;
 }
 
 /*
@@ -55,9 +86,11 @@ static void __exit softmr_exit(void)
 {
 	rdma_link_unregister(&link_ops);
 	ib_unregister_driver((enum rdma_driver_id)SMR_DRIVER_ID);
-	smr_device_unregister_notifier();
+	smr_device_unwatch();
 	smr_netns_unregister();
+	smr_faults_fini();
 	rcu_barrier();
+	smr_crc_fini();
 }
 
 module_init(softmr_init);

@@ -3,11 +3,13 @@
 #include "mem.h"
 
 #include <linux/atomic.h>
-#include <linux/completion.h>
 #include <linux/container_of.h>
+#include <linux/cpufeature.h>
 #include <linux/minmax.h>
-#include <linux/skbuff.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "grant.h"
 
 /* The bounce buffer on the stack, where two memories cannot be mapped at once */
 #define BOUNCE_BYTES	256
@@ -22,143 +24,30 @@ void smr_mem_init(struct smr_mem *mem, const struct smr_mem_ops *ops, u64 size)
 {
 	mem->ops = ops;
 	mem->size = size;
-	refcount_set(&mem->ref[mem->turn], 1);
-}
-
-/* Drop the owner's reference of a turn. True: it was the last. */
-static bool turn_end(struct smr_mem *mem, bool turn, struct completion *told)
-{
-	WRITE_ONCE(mem->awaited[turn], true);
-	WRITE_ONCE(mem->drained, told);
-	/* The decrement orders the store above before another's last put. */
-	return refcount_dec_and_test(&mem->ref[turn]);
+	refcount_set(&mem->ref, 1);
 }
 
 /**
- * smr_mem_destroy() - drop the owner's reference and release the memory
- * @mem: the memory; no key opens it any more
- *
- * Waits, without a time limit, for the spans in flight. Each is ended by a copy
- * that is running, or by a QP's task that will run.
- *
- * Context: process, may sleep.
- */
-void smr_mem_destroy(struct smr_mem *mem)
-{
-	DECLARE_COMPLETION_ONSTACK(drained);
-
-	if (!turn_end(mem, mem->turn, &drained))
-		wait_for_completion(&drained);
-	mem->ops->release(mem);
-}
-
-/**
- * smr_mem_suspend() - let no spans of a memory be opened, until it is resumed
- * @mem: the memory; its key is not valid any more
- * @idle: completed when the last span of it is gone
- *
- * Drops the owner's reference: smr_mem_get() fails until smr_mem_resume().
+ * smr_mem_get() - take a reference
+ * @mem: the caller has one, or a span of it
  *
  * Context: any.
  */
-void smr_mem_suspend(struct smr_mem *mem, struct completion *idle)
+void smr_mem_get(struct smr_mem *mem)
 {
-	if (turn_end(mem, mem->turn, idle))
-		complete(idle);
+	refcount_inc(&mem->ref);
 }
 
 /**
- * smr_mem_try_suspend() - smr_mem_suspend(), if that need not wait
- * @mem: the memory; its key is not valid any more
- *
- * Context: any.
- * Return: false, and nothing has changed, when there are spans of it.
- */
-bool smr_mem_try_suspend(struct smr_mem *mem)
-{
-	if (!refcount_dec_if_one(&mem->ref[mem->turn]))
-		return false;
-	/* Pairs with the put of the last span: its copy is visible. */
-	smp_acquire__after_ctrl_dep();
-	return true;
-}
-
-/* Let spans be opened in the owner's turn, which has none. */
-static void turn_begin(struct smr_mem *mem)
-{
-	WRITE_ONCE(mem->awaited[mem->turn], false);
-	/*
-	 * Pairs with smr_mem_get(): a caller that gets a reference from now
-	 * on sees that the key has changed since it read it.
-	 */
-	smp_wmb();
-	refcount_set(&mem->ref[mem->turn], 1);
-}
-
-/**
- * smr_mem_resume() - let spans of a memory be opened again
- * @mem: suspended, and idle
- * @size: its new size, in bytes
- *
- * Context: any; if it has a key, between smr_key_update_begin() and _end().
- */
-void smr_mem_resume(struct smr_mem *mem, u64 size)
-{
-	mem->size = size;
-	turn_begin(mem);
-}
-
-/**
- * smr_mem_turn() - begin a new turn: count new spans apart from older ones
- * @mem: the memory; it has one key, none of whose readers sees the new turn
- *	before smr_key_update_end()
- *
- * The owner calls smr_mem_settle(), which waits for the older spans, once the key
- * has changed and before the next turn.
- *
- * Context: any; the owner excludes other calls of this and smr_mem_destroy().
- */
-void smr_mem_turn(struct smr_mem *mem)
-{
-	mem->turn = !mem->turn;
-	turn_begin(mem);
-}
-
-/**
- * smr_mem_settle() - wait for the spans that were opened before the turn
- * @mem: after smr_mem_turn()
- *
- * Waits without a time limit, as smr_mem_destroy(). Spans of the new turn are not
- * waited for.
+ * smr_mem_put() - drop a reference; the last one releases the memory
+ * @mem: the memory; no grant of it gives anything any more
  *
  * Context: process, may sleep.
  */
-void smr_mem_settle(struct smr_mem *mem)
+void smr_mem_put(struct smr_mem *mem)
 {
-	DECLARE_COMPLETION_ONSTACK(settled);
-
-	if (!turn_end(mem, !mem->turn, &settled))
-		wait_for_completion(&settled);
-}
-
-/**
- * smr_mem_get() - take a reference, unless the memory is being destroyed
- * @mem: the memory
- * @turn: its turn, as its key says
- *
- * smr_mem_resume() or smr_mem_turn() may have come between reading the key and this
- * call. So the caller reads the key once more afterwards.
- *
- * Context: any; within an RCU read-side section, or with a reference.
- * Return: true if a reference was taken; end it as a span, smr_span_put().
- */
-bool smr_mem_get(struct smr_mem *mem, bool turn)
-{
-	if (!refcount_inc_not_zero(&mem->ref[turn]))
-		return false;
-	/* Pairs with turn_begin(). */
-	smp_mb__after_atomic();
-	return true;
+	if (refcount_dec_and_test(&mem->ref))
+		mem->ops->release(mem);
 }
 
 /**
@@ -169,21 +58,51 @@ bool smr_mem_get(struct smr_mem *mem, bool turn)
  */
 void smr_span_put(struct smr_span *span)
 {
-	struct smr_mem *mem = span->mem;
+	struct smr_grant *grant = span->grant;
 
-	if (!mem)
-		return;
-	span->mem = NULL;
-	span->len = 0;
-	/* The owner may free @mem as soon as this completes: do not touch it. */
-	if (refcount_dec_and_test(&mem->ref[span->turn]))
-		complete(mem->drained);
+	*span = (struct smr_span){};
+	/* The owner may free the memory as soon as the last one is put. */
+	if (grant)
+		smr_grant_put(grant);
+}
+
+/*
+ * Can a copy survive an uncorrectable memory error in its source? x86 can only by string
+ * instructions that are fast; without them, copy_mc_to_kernel() is memcpy().
+ */
+static bool can_recover(void)
+{
+#ifdef CONFIG_X86
+	return cpu_feature_enabled(X86_FEATURE_ERMS);
+#else
+	return IS_ENABLED(CONFIG_ARCH_HAS_COPY_MC);
+#endif
+}
+
+/*
+ * memmove(), but an uncorrectable memory error in the source is -EFAULT where the
+ * machine can be caught in it (x86 with MCA recovery, powerpc). smr_mem_is_bad() knows
+ * of errors that were found before; here they are found. memmove() copies long runs by
+ * string instructions where memcpy() does not.
+ */
+static int copy_from_mem(void *to, const void *from, size_t len)
+{
+	if (can_recover())
+		return copy_mc_to_kernel(to, from, len) ? -EFAULT : 0;
+	memmove(to, from, len);
+	return 0;
 }
 
 static int span_map(const struct smr_span *span, u64 off, size_t len,
 		    bool write, struct smr_map *map)
 {
 	return span->mem->ops->map(span->mem, span->off + off, len, write, map);
+}
+
+static void span_will_write(const struct smr_span *span, u64 off, size_t len)
+{
+	if (len && span->mem->ops->will_write)
+		span->mem->ops->will_write(span->mem, span->off + off, len);
 }
 
 /*
@@ -212,16 +131,43 @@ static void span_unmap(const struct smr_span *span, struct smr_map *map)
 		span->mem->ops->unmap(span->mem, map);
 }
 
+static int copy_to_pieces(struct smr_pieces *to, const void *from, size_t len)
+{
+	size_t n;
+	int ret;
+
+	for (; len; len -= n, from += n) {
+		n = min(len, to->left);
+		ret = copy_from_mem(to->at, from, n);
+		if (ret)
+			return ret;
+		smr_pieces_advance(to, n);
+	}
+	return 0;
+}
+
+static void copy_from_pieces(void *to, struct smr_pieces *from, size_t len)
+{
+	size_t n;
+
+	for (; len; len -= n, to += n) {
+		n = min(len, from->left);
+		memmove(to, from->at, n);
+		smr_pieces_advance(from, n);
+	}
+}
+
 /**
  * smr_span_read() - copy out of a span
  * @span: source
  * @off: first byte, from the start of the span
- * @to: destination
+ * @to: destination; moved on, except that after an error it may be anywhere
  * @len: bytes
  *
  * Return: see mem.h.
  */
-int smr_span_read(const struct smr_span *span, u64 off, void *to, size_t len)
+int smr_span_read(const struct smr_span *span, u64 off, struct smr_pieces *to,
+		  size_t len)
 {
 	struct smr_map map;
 	size_t step;
@@ -233,12 +179,13 @@ int smr_span_read(const struct smr_span *span, u64 off, void *to, size_t len)
 			return ret;
 		do {
 			step = map.len;
-			memcpy(to, map.addr, step);
-			to += step;
+			ret = copy_to_pieces(to, map.addr, step);
 			off += step;
 			len -= step;
-		} while (span_go_on(span, off, len, false, &map, step));
+		} while (!ret && span_go_on(span, off, len, false, &map, step));
 		span_unmap(span, &map);
+		if (ret)
+			return ret;
 	}
 	return 0;
 }
@@ -247,66 +194,30 @@ int smr_span_read(const struct smr_span *span, u64 off, void *to, size_t len)
  * smr_span_write() - copy into a span
  * @span: destination
  * @off: first byte, from the start of the span
- * @from: source
+ * @from: source; moved on, except that after an error it may be anywhere
  * @len: bytes
  *
  * Return: see mem.h.
  */
-int smr_span_write(const struct smr_span *span, u64 off, const void *from,
-		   size_t len)
+int smr_span_write(const struct smr_span *span, u64 off,
+		   struct smr_pieces *from, size_t len)
 {
 	struct smr_map map;
 	size_t step;
 	int ret;
 
+	span_will_write(span, off, len);
 	while (len) {
 		ret = span_map(span, off, len, true, &map);
 		if (ret)
 			return ret;
 		do {
 			step = map.len;
-			memcpy(map.addr, from, step);
-			from += step;
+			copy_from_pieces(map.addr, from, step);
 			off += step;
 			len -= step;
 		} while (span_go_on(span, off, len, true, &map, step));
 		span_unmap(span, &map);
-	}
-	return 0;
-}
-
-/**
- * smr_span_write_skb() - copy from a packet into a span
- * @span: destination
- * @off: first byte, from the start of the span
- * @skb: source, of any shape
- * @skb_off: first byte, from skb->data
- * @len: bytes
- *
- * Return: see mem.h; -EFAULT also if the packet is shorter than that.
- */
-int smr_span_write_skb(const struct smr_span *span, u64 off,
-		       const struct sk_buff *skb, unsigned int skb_off,
-		       size_t len)
-{
-	struct smr_map map;
-	size_t step;
-	int ret;
-
-	while (len) {
-		ret = span_map(span, off, len, true, &map);
-		if (ret)
-			return ret;
-		do {
-			step = map.len;
-			ret = skb_copy_bits(skb, skb_off, map.addr, step);
-			skb_off += step;
-			off += step;
-			len -= step;
-		} while (!ret && span_go_on(span, off, len, true, &map, step));
-		span_unmap(span, &map);
-		if (ret)
-			return ret;
 	}
 	return 0;
 }
@@ -322,13 +233,16 @@ static int copy_bounced(const struct smr_span *dst, u64 dst_off,
 			const struct smr_span *src, u64 src_off, size_t *len)
 {
 	u8 bounce[BOUNCE_BYTES];
+	struct smr_pieces piece;
 	int ret;
 
 	*len = min(*len, sizeof(bounce));
-	ret = smr_span_read(src, src_off, bounce, *len);
+	piece = smr_one_piece(bounce, *len);
+	ret = smr_span_read(src, src_off, &piece, *len);
 	if (ret)
 		return source_error(ret);
-	return smr_span_write(dst, dst_off, bounce, *len);
+	piece = smr_one_piece(bounce, *len);
+	return smr_span_write(dst, dst_off, &piece, *len);
 }
 
 /*
@@ -346,22 +260,34 @@ static int map_second(const struct smr_span *dst, u64 off, size_t len,
 	return span_map(dst, off, len, true, map);
 }
 
-/* Copy from map to map, and on to the runs that follow. Returns the bytes copied. */
-static size_t copy_maps(const struct smr_span *dst, u64 dst_off,
-			struct smr_map *to, const struct smr_span *src,
-			u64 src_off, struct smr_map *from, size_t len)
+/* One memory can be both sides: the ranges may overlap. */
+static int copy_run(void *to, const void *from, size_t len)
 {
-	size_t done = 0, step;
+	if (to < from + len && from < to + len) {
+		memmove(to, from, len);
+		return 0;
+	}
+	return copy_from_mem(to, from, len);
+}
+
+/* Copy from map to map, and on to the runs that follow; *len gets the bytes copied. */
+static int copy_maps(const struct smr_span *dst, u64 dst_off,
+		     struct smr_map *to, const struct smr_span *src,
+		     u64 src_off, struct smr_map *from, size_t *len)
+{
+	size_t done = 0, step, max = *len;
+	int ret;
 
 	do {
 		step = min(to->len, from->len);
-		/* One memory can be both sides: the ranges may overlap. */
-		memmove(to->addr, from->addr, step);
+		ret = copy_run(to->addr, from->addr, step);
 		done += step;
-	} while (span_go_on(src, src_off + done, len - done, false, from,
+	} while (!ret &&
+		 span_go_on(src, src_off + done, max - done, false, from,
 			    step) &&
-		 span_go_on(dst, dst_off + done, len - done, true, to, step));
-	return done;
+		 span_go_on(dst, dst_off + done, max - done, true, to, step));
+	*len = done;
+	return source_error(ret);
 }
 
 /* Copy at most *len bytes, as much as can be had with a map of each side. */
@@ -377,7 +303,7 @@ static int copy_step(const struct smr_span *dst, u64 dst_off,
 	ret = map_second(dst, dst_off, *len, src, &to);
 	if (ret)
 		goto unmap_from;
-	*len = copy_maps(dst, dst_off, &to, src, src_off, &from, *len);
+	ret = copy_maps(dst, dst_off, &to, src, src_off, &from, len);
 	span_unmap(dst, &to);
 unmap_from:
 	span_unmap(src, &from);
@@ -403,6 +329,7 @@ int smr_span_copy(const struct smr_span *dst, u64 dst_off,
 	size_t step;
 	int ret;
 
+	span_will_write(dst, dst_off, len);
 	while (len) {
 		step = len;
 		ret = copy_step(dst, dst_off, src, src_off, &step);
@@ -422,6 +349,7 @@ static int map_atomic(const struct smr_span *span, struct smr_map *map)
 
 	if (span->len != sizeof(u64))
 		return -EINVAL;
+	span_will_write(span, 0, sizeof(u64));
 	ret = span_map(span, 0, sizeof(u64), true, map);
 	if (ret)
 		return ret;
@@ -429,6 +357,14 @@ static int map_atomic(const struct smr_span *span, struct smr_map *map)
 		return 0;
 	span_unmap(span, map);
 	return -EINVAL;
+}
+
+/* The same, to read, modify and write. */
+static int map_rmw(const struct smr_span *span, struct smr_map *map)
+{
+	if (span->len && span->mem->no_atomics)
+		return -EINVAL;
+	return map_atomic(span, map);
 }
 
 /**
@@ -444,7 +380,7 @@ int smr_span_cmp_swap(const struct smr_span *span, u64 compare, u64 swap,
 		      u64 *orig)
 {
 	struct smr_map map;
-	int ret = map_atomic(span, &map);
+	int ret = map_rmw(span, &map);
 
 	if (ret)
 		return ret;
@@ -464,7 +400,7 @@ int smr_span_cmp_swap(const struct smr_span *span, u64 compare, u64 swap,
 int smr_span_fetch_add(const struct smr_span *span, u64 add, u64 *orig)
 {
 	struct smr_map map;
-	int ret = map_atomic(span, &map);
+	int ret = map_rmw(span, &map);
 
 	if (ret)
 		return ret;
@@ -491,24 +427,4 @@ int smr_span_store8(const struct smr_span *span, u64 value)
 	smp_store_release((u64 *)map.addr, value);
 	span_unmap(span, &map);
 	return 0;
-}
-
-/**
- * smr_span_fault() - bring pages in after SMR_PAGE_MISSING
- * @span: the span
- * @off: first byte, from the start of the span
- * @len: bytes; off + len <= span->len
- * @write: they will be written to
- *
- * Context: process, may sleep.
- * Return: 0, -EFAULT, -ENOMEM or -EINTR. The pages may be gone again when it
- * returns.
- */
-int smr_span_fault(const struct smr_span *span, u64 off, u64 len, bool write)
-{
-	struct smr_mem *mem = span->mem;
-
-	if (!len || !mem->ops->fault)
-		return 0;
-	return mem->ops->fault(mem, span->turn, span->off + off, len, write);
 }

@@ -95,27 +95,41 @@ static struct smr_mem *mem_create_kind(const struct smr_pd *pd,
 	if (args->dm)
 		return smr_dm_mem(args->dm, args->start, args->length);
 	if (args->fd != NO_FD)
-		return smr_dmabuf_create(args->fd, args->start, args->length);
+		return smr_dmabuf_create(pd->faults, args->fd, args->start,
+					 args->length);
 	if (is_implicit(args))
-		return smr_odp_create_implicit(pd->stats, writable);
+		return smr_odp_create_implicit(pd->stats, pd->faults, writable);
 	if (args->access & IB_ACCESS_ON_DEMAND)
-		return smr_odp_create(pd->stats, args->start, args->length,
-				      writable);
+		return smr_odp_create(pd->stats, pd->faults, args->start,
+				      args->length, writable);
 	return smr_pinned_create(room, args->start, args->length, writable);
 }
 
-/* The same; memory for FLUSH_PERSISTENT must be persistent. */
+/* Can the memory do what these rights allow? */
+static int check_rights(struct smr_mem *mem, int access)
+{
+	if (access & IB_ACCESS_REMOTE_ATOMIC && mem->no_atomics)
+		return -EOPNOTSUPP;
+	if (access & IB_ACCESS_FLUSH_PERSISTENT && !smr_mem_is_persistent(mem))
+		return -EINVAL;
+	return 0;
+}
+
+/* The same; the memory is one that can do what the rights allow. */
 static struct smr_mem *mem_create(const struct smr_pd *pd,
 				  const struct mr_args *args,
 				  struct smr_pinned *room)
 {
 	struct smr_mem *mem = mem_create_kind(pd, args, room);
+	int ret;
 
-	if (IS_ERR(mem) || !(args->access & IB_ACCESS_FLUSH_PERSISTENT) ||
-	    smr_mem_is_persistent(mem))
+	if (IS_ERR(mem))
 		return mem;
-	smr_mem_destroy(mem);
-	return ERR_PTR(-EINVAL);
+	ret = check_rights(mem, args->access);
+	if (!ret)
+		return mem;
+	smr_mem_put(mem);
+	return ERR_PTR(ret);
 }
 
 /**
@@ -126,7 +140,10 @@ static struct smr_mem *mem_create(const struct smr_pd *pd,
 void smr_mr_init(struct smr_mr *mr, struct smr_keys *keys)
 {
 	spin_lock_init(&mr->lock);
-	INIT_LIST_HEAD(&mr->windows);
+	mr->windows = RB_ROOT;
+	smr_grant_init(&mr->grants[0]);
+	smr_grant_init(&mr->grants[1]);
+	mr->key.grant = &mr->grants[0];
 	mr->keys = keys;
 	mr->state = SMR_MR_FREE;
 }
@@ -138,7 +155,6 @@ static void mr_set_key(struct smr_mr *mr, struct ib_pd *pd,
 
 	key->pd = pd;
 	key->mem = mem;
-	key->turn = mem->turn;
 	key->iova = args->iova;
 	key->length = mem->size;
 	key->access = args->access & MR_RIGHTS;
@@ -159,6 +175,7 @@ static void mr_publish(struct smr_mr *mr, struct ib_pd *pd,
 	mr->ibmr.iova = args->iova;
 	mr->ibmr.length = args->length;
 	mr->state = SMR_MR_VALID;
+	smr_grant_open(mr->key.grant);
 	smr_key_publish(&mr->key);
 }
 
@@ -204,7 +221,8 @@ free_mr:
  *
  * Context: process, may sleep; killable.
  * Return: the region, whose lkey and rkey are set; end it with
- * smr_mr_dereg(). Or an ERR_PTR: -EOPNOTSUPP (unknown access flag), -EINVAL
+ * smr_mr_dereg(). Or an ERR_PTR: -EOPNOTSUPP (unknown access flag, or atomics on
+ * memory that does none), -EINVAL
  * (flags that exclude each other, a range that wraps), -EFAULT (not mapped,
  * not writable), -ENOMEM (also: too much for RLIMIT_MEMLOCK), -ENOSPC (no key
  * is free), -EINTR (killed).
@@ -266,17 +284,8 @@ static int mr_begin_dying(struct smr_mr *mr)
 	guard(spinlock_bh)(&mr->lock);
 	if (mr->nr_windows)
 		return -EBUSY;
-	/*
-	 * A fast-registered region has the owner's reference on its memory only
-	 * while it is VALID. smr_mem_destroy() needs it, so take it here. A peer
-	 * may still invalidate the region, until it is DYING.
-	 */
-	if (mr->fast && mr->state == SMR_MR_FREE)
-		smr_mem_resume(mr->key.mem, 0);
 	mr->state = SMR_MR_DYING;
-	smr_key_update_begin(&mr->key);
-	mr->key.valid = false;
-	smr_key_update_end(&mr->key);
+	smr_key_invalidate(&mr->key);
 	return 0;
 }
 
@@ -284,7 +293,8 @@ static int mr_begin_dying(struct smr_mr *mr)
  * smr_mr_dereg() - deregister a region
  * @mr: the region; freed on success
  *
- * Waits, without a time limit, for operations that are using the memory.
+ * Waits for copies that are using the memory. Operations that wait for one of its
+ * pages do not use it.
  *
  * Context: process, may sleep.
  * Return: 0, or -EBUSY when a window is bound to the region, which is then
@@ -297,7 +307,8 @@ int smr_mr_dereg(struct smr_mr *mr)
 	if (ret)
 		return ret;
 	smr_key_withdraw(mr->keys, &mr->key);
-	smr_mem_destroy(mr->key.mem);
+	smr_grant_retire_sync(mr->key.grant);
+	smr_mem_put(mr->key.mem);
 	kfree_rcu(mr, key.rcu);
 	return 0;
 }
@@ -314,6 +325,16 @@ static void args_keep(const struct smr_mr *mr, int flags, struct mr_args *args)
 		args->access = mr->access;
 }
 
+/* For memory that has every right, but for those that it has from the beginning. */
+static struct smr_mem *keep_mem(struct smr_mem *mem, int changed, int access)
+{
+	int ret = -EINVAL;
+
+	if (!(changed & (IB_ACCESS_ON_DEMAND | IB_ACCESS_FLUSH_PERSISTENT)))
+		ret = check_rights(mem, access);
+	return ret ? ERR_PTR(ret) : mem;
+}
+
 /*
  * The memory that a region gets: a new one if the range changes, if it must become
  * writable, or if it is to be paged in another way; else the one it has.
@@ -327,9 +348,7 @@ static struct smr_mem *mem_for_rereg(const struct smr_mr *mr,
 
 	if (!(flags & IB_MR_REREG_TRANS)) {
 		if (mem->ops->any_access)
-			return changed & (IB_ACCESS_ON_DEMAND |
-					  IB_ACCESS_FLUSH_PERSISTENT) ?
-				ERR_PTR(-EINVAL) : mem;
+			return keep_mem(mem, changed, args->access);
 		if (mr->access & MR_WRITABLE || !(args->access & MR_WRITABLE))
 			changed &= IB_ACCESS_ON_DEMAND |
 				   IB_ACCESS_FLUSH_PERSISTENT;
@@ -344,14 +363,14 @@ static struct smr_mem *mem_for_rereg(const struct smr_mr *mr,
 
 /* -EBUSY: a window is bound, and nothing has changed. */
 static int mr_switch(struct smr_mr *mr, struct ib_pd *pd, struct smr_mem *mem,
-		     const struct mr_args *args)
+		     struct smr_grant *grant, const struct mr_args *args)
 {
 	guard(spinlock_bh)(&mr->lock);
 	if (mr->nr_windows)
 		return -EBUSY;
-	if (mem == mr->key.mem)
-		smr_mem_turn(mem);
 	smr_key_update_begin(&mr->key);
+	smr_grant_open(grant);
+	mr->key.grant = grant;
 	mr_set_key(mr, pd, mem, args);
 	smr_key_update_end(&mr->key);
 	return 0;
@@ -367,8 +386,8 @@ static int mr_switch(struct smr_mr *mr, struct ib_pd *pd, struct smr_mem *mem,
  * @access: with IB_MR_REREG_ACCESS
  * @pd: the protection domain it is to have, new or not
  *
- * Waits, without a time limit, for operations that were let in before the change:
- * they may use memory, or a right, that the region has no more.
+ * Waits for copies that were let in before the change: they may use memory, or a
+ * right, that the region has no more.
  *
  * Context: process, may sleep; killable. The core lets nobody else rereg or
  * dereg the region meanwhile, and updates @mr->ibmr on success.
@@ -380,6 +399,7 @@ int smr_mr_rereg(struct smr_mr *mr, int flags, u64 start, u64 length, u64 iova,
 		 int access, struct ib_pd *pd)
 {
 	struct mr_args args = { start, length, iova, access, NO_FD };
+	struct smr_grant *former = mr->key.grant, *next;
 	struct smr_mem *old = mr->key.mem, *mem;
 	int ret;
 
@@ -388,16 +408,17 @@ int smr_mr_rereg(struct smr_mr *mr, int flags, u64 start, u64 length, u64 iova,
 	if (ret)
 		return ret;
 	/* -EBUSY comes before other errors; mr_switch() checks again, locked. */
-	if (READ_ONCE(mr->nr_windows))
+	if (smr_mr_windows(mr))
 		return -EBUSY;
 	mem = mem_for_rereg(mr, to_smr_pd(pd), flags, &args);
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
-	ret = mr_switch(mr, pd, mem, &args);
+	next = &mr->grants[former == &mr->grants[0]];
+	ret = mr_switch(mr, pd, mem, next, &args);
+	if (!ret)
+		smr_grant_retire_sync(former);
 	/* the memory that the region does not keep */
 	if (mem != old)
-		smr_mem_destroy(ret ? mem : old);
-	else if (!ret)
-		smr_mem_settle(mem);
+		smr_mem_put(ret ? mem : old);
 	return ret;
 }

@@ -3,14 +3,17 @@
 #ifndef SMR_MR_H
 #define SMR_MR_H
 
+#include <linux/compiler.h>
 #include <linux/container_of.h>
-#include <linux/list.h>
+#include <linux/rbtree.h>
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
+#include "grant.h"
 #include "key.h"
 #include "pinned.h"
 
+struct smr_account;
 struct smr_dm;
 struct smr_pd;
 
@@ -28,13 +31,16 @@ enum smr_mr_state {
  * @lock: guards @state, @windows, @nr_windows and changes of @key, and orders
  *	bind against dereg; BH-safe
  * @state: FREE (fast-registered only), VALID, DYING
- * @windows: windows bound to it
- * @nr_windows: how many
+ * @windows: windows that are bound to it, or are to be; see mw.c
+ * @nr_windows: how many; see smr_mr_windows()
  * @fast: it is one that work requests register, see kmr.c; constant
  * @start: the address in the process that it begins at; changed by rereg only
  * @access: the flags it was registered with; changed by rereg only
+ * @grants: what @key gives. A rereg gives the other one from then on, and waits for
+ *	the spans of the former
  * @pinned: the memory that it was registered with, if that was to be pinned;
  *	here because that is smaller and faster for the many small regions
+ * @account: of the user that made it, NULL in the kernel; see limits.c
  */
 struct smr_mr {
 	struct ib_mr ibmr;
@@ -43,17 +49,25 @@ struct smr_mr {
 	/* the lock of the region, see above */
 	spinlock_t lock;
 	enum smr_mr_state state;
-	struct list_head windows;
+	struct rb_root windows;
 	u32 nr_windows;
 	bool fast;
 	u64 start;
 	int access;
+	struct smr_grant grants[2];
 	struct smr_pinned pinned;
+	struct smr_account *account;
 };
 
 static inline struct smr_mr *to_smr_mr(const struct ib_mr *ibmr)
 {
 	return container_of(ibmr, struct smr_mr, ibmr);
+}
+
+/* How many windows keep the region from being deregistered right now */
+static inline u32 smr_mr_windows(const struct smr_mr *mr)
+{
+	return READ_ONCE(mr->nr_windows);
 }
 
 void smr_mr_init(struct smr_mr *mr, struct smr_keys *keys);

@@ -2,7 +2,6 @@
 #include "mr_query.h"
 
 #include <linux/err.h>
-#include <linux/minmax.h>
 #include <linux/slab.h>
 #include <rdma/restrack.h>
 #include <rdma/uverbs_ioctl.h>
@@ -11,83 +10,101 @@
 #define UVERBS_MODULE_NAME softmr
 #include <rdma/uverbs_named_ioctl.h>
 
+#include "compat/udata.h"
 #include "mr.h"
 #include "mw.h"
 #include "uapi/softmr-abi.h"
 
-/* Nobody reads more about one region at a time. */
-#define WINDOWS_MAX	4096
+/* An entry of the first version of the ABI */
+#define WINDOW_MIN	offsetofend(struct smr_abi_window, flags)
 
-static void window_to_abi(const struct smr_mw_info *info,
-			  struct smr_abi_window *out)
+/* How long is an entry as the provider knows it? */
+static int window_size(struct uverbs_attr_bundle *attrs, u32 *size)
 {
-	*out = (struct smr_abi_window) {
-		.handle = info->handle,
-		.rkey = info->rkey,
-		.type = info->type,
-		.qpn = info->qpn,
-		.addr = info->addr,
-		.length = info->length,
-		.access = info->access,
-	};
+	int ret;
+
+	*size = WINDOW_MIN;
+	if (!uverbs_attr_is_valid(attrs, SMR_ATTR_WINDOWS_SIZE))
+		return 0;
+	ret = uverbs_copy_from_or_zero(size, attrs, SMR_ATTR_WINDOWS_SIZE);
+	if (ret)
+		return ret;
+	return *size < WINDOW_MIN || *size % sizeof(u64) ? -EINVAL : 0;
 }
 
-/* Give the first @n windows to the process, in its own layout. */
-static int copy_windows(struct uverbs_attr_bundle *attrs,
-			const struct smr_mw_info *infos, u32 n)
+/* Move the entries apart, or together, to what the provider knows; @to is all zeros. */
+static void windows_resize(const struct smr_abi_window *from, u32 n, void *to,
+			   u32 size)
 {
-	struct smr_abi_window *out;
-	int ret;
 	u32 i;
 
-	out = kvcalloc(n, sizeof(*out), GFP_KERNEL_ACCOUNT);
-	if (!out)
-		return -ENOMEM;
 	for (i = 0; i < n; i++)
-		window_to_abi(&infos[i], &out[i]);
-	ret = uverbs_copy_to(attrs, SMR_ATTR_WINDOWS_ARRAY, out,
-			     n * sizeof(*out));
-	kvfree(out);
-	return ret;
+		memcpy(to + i * size, &from[i], min_t(u32, size, sizeof(*from)));
 }
 
-static int query_windows(struct uverbs_attr_bundle *attrs, struct smr_mr *mr,
-			 u32 room, u32 *total)
+/*
+ * Copy the windows from @page->next on, as many as the process's array has room for.
+ * The attribute's length has 16 bits, which bounds what is allocated.
+ */
+static int copy_windows(struct uverbs_attr_bundle *attrs, struct smr_mr *mr,
+			struct smr_windows_page *page)
 {
-	struct smr_mw_info *infos;
-	int ret = 0;
+	struct smr_abi_window *list;
+	int room, ret;
+	void *out;
+	u32 size;
 
-	if (!room) {
-		*total = smr_mw_list(mr, NULL, 0);
-		return 0;
+	ret = window_size(attrs, &size);
+	if (ret)
+		return ret;
+	room = uverbs_attr_ptr_get_array_size(attrs, SMR_ATTR_WINDOWS_ARRAY,
+					      size);
+	if (room <= 0)
+		return room;
+	list = kvcalloc(room, sizeof(*list), GFP_KERNEL_ACCOUNT);
+	out = kvcalloc(room, size, GFP_KERNEL_ACCOUNT);
+	if (list && out) {
+		page->count = smr_mw_list(mr, &page->next, list, room);
+		windows_resize(list, page->count, out, size);
+		if (page->count)
+			ret = uverbs_copy_to(attrs, SMR_ATTR_WINDOWS_ARRAY, out,
+					     page->count * size);
+	} else {
+		ret = -ENOMEM;
 	}
-	infos = kvcalloc(room, sizeof(*infos), GFP_KERNEL_ACCOUNT);
-	if (!infos)
-		return -ENOMEM;
-	*total = smr_mw_list(mr, infos, room);
-	if (*total)
-		ret = copy_windows(attrs, infos, min(*total, room));
-	kvfree(infos);
+	kvfree(out);
+	kvfree(list);
 	return ret;
 }
 
 static int UVERBS_HANDLER(SMR_METHOD_MR_QUERY_WINDOWS)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_mr *ibmr = uverbs_attr_get_obj(attrs, SMR_ATTR_WINDOWS_MR);
-	u32 room = 0, total;
+	struct smr_windows_page page = {};
+	u32 total;
 	int ret;
 
-	if (uverbs_attr_is_valid(attrs, SMR_ATTR_WINDOWS_ARRAY)) {
-		ret = uverbs_attr_ptr_get_array_size(attrs,
-						     SMR_ATTR_WINDOWS_ARRAY,
-						     sizeof(struct smr_abi_window));
-		if (ret < 0)
+	if (uverbs_attr_is_valid(attrs, SMR_ATTR_WINDOWS_FROM)) {
+		ret = uverbs_copy_from_or_zero(&page.next, attrs,
+					       SMR_ATTR_WINDOWS_FROM);
+		if (ret)
 			return ret;
-		room = min_t(u32, ret, WINDOWS_MAX);
 	}
-	ret = query_windows(attrs, to_smr_mr(ibmr), room, &total);
-	return ret ?: uverbs_copy_to(attrs, SMR_ATTR_WINDOWS_TOTAL, &total,
-				     sizeof(total));
+	if (uverbs_attr_is_valid(attrs, SMR_ATTR_WINDOWS_ARRAY)) {
+		ret = copy_windows(attrs, to_smr_mr(ibmr), &page);
+		if (ret)
+			return ret;
+	}
+	if (uverbs_attr_is_valid(attrs, SMR_ATTR_WINDOWS_PAGE)) {
+		ret = uverbs_copy_to_struct_or_zero(attrs,
+						    SMR_ATTR_WINDOWS_PAGE,
+						    &page, sizeof(page));
+		if (ret)
+			return ret;
+	}
+	total = smr_mr_windows(to_smr_mr(ibmr));
+	return uverbs_copy_to_struct_or_zero(attrs, SMR_ATTR_WINDOWS_TOTAL,
+					     &total, sizeof(total));
 }
 
 DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_MR_QUERY_WINDOWS,
@@ -98,8 +115,18 @@ DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_MR_QUERY_WINDOWS,
 						UVERBS_ATTR_MIN_SIZE(0),
 						UA_OPTIONAL),
 			    UVERBS_ATTR_PTR_OUT(SMR_ATTR_WINDOWS_TOTAL,
-						UVERBS_ATTR_TYPE(u32),
-						UA_MANDATORY));
+						SMR_ATTR_NUMBER(u32),
+						UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(SMR_ATTR_WINDOWS_FROM,
+					       SMR_ATTR_NUMBER(u64),
+					       UA_OPTIONAL),
+			    UVERBS_ATTR_PTR_IN(SMR_ATTR_WINDOWS_SIZE,
+					       SMR_ATTR_NUMBER(u32),
+					       UA_OPTIONAL),
+			    UVERBS_ATTR_PTR_OUT(SMR_ATTR_WINDOWS_PAGE,
+						UVERBS_ATTR_STRUCT(struct smr_windows_page,
+								   rsvd),
+						UA_OPTIONAL));
 
 ADD_UVERBS_METHODS(smr_mr_methods, UVERBS_OBJECT_MR,
 		   &UVERBS_METHOD(SMR_METHOD_MR_QUERY_WINDOWS));
@@ -119,7 +146,7 @@ const struct uapi_definition smr_mr_query_uapi[] = {
  */
 int smr_mr_query_fill(struct sk_buff *msg, struct ib_mr *ibmr)
 {
-	u32 windows = smr_mw_list(to_smr_mr(ibmr), NULL, 0);
+	u32 windows = smr_mr_windows(to_smr_mr(ibmr));
 	struct nlattr *table;
 
 	table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);

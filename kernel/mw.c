@@ -2,9 +2,10 @@
 /*
  * Memory windows.
  *
- * A window that is bound is on the list of its region, which can then not be
+ * A window that is bound is in the tree of its region, which can then not be
  * deregistered, and, if it is of type 2, on the list of the QP that it is
- * tied to. Locks are taken in this order, each BH-safe:
+ * tied to. A bind that waits is in the tree of the region that the window is to
+ * be bound to. Locks are taken in this order, each BH-safe:
  *
  *	window's -> region's
  *	window's -> QP's list's
@@ -14,107 +15,40 @@
  * marked dead under its lock before it ends.
  *
  * Unbind must not complete while a copy through the window is in progress. To
- * tell these copies from others, a window's key opens a memory of its own (a
- * relay), which goes on to the region's memory. Copies are short, but a span of
- * an on-demand region may wait for a page. So nobody waits in softirq: the work
- * request is tried again.
+ * tell these copies from others, a window's key has a grant of its own, on the
+ * region's memory. Nobody waits in softirq for the copies to end: the work request
+ * is tried again when the grant has drained.
  */
 #include "mw.h"
 
-#include <linux/completion.h>
 #include <linux/container_of.h>
 #include <linux/err.h>
+#include <linux/minmax.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "compat/cleanup.h"
+#include "grant.h"
 #include "mr.h"
 
-/**
- * struct smr_relay - a memory that forwards each access to another one
- * @mem: the common part
- * @target: the other memory. It is constant while @mem has spans, and the owner
- *	of @mem keeps it for as long
- */
-struct smr_relay {
-	struct smr_mem mem;
-	struct smr_mem *target;
-};
-
-static struct smr_mem *relay_target(struct smr_mem *mem)
-{
-	return container_of(mem, struct smr_relay, mem)->target;
-}
-
-static int relay_map(struct smr_mem *mem, u64 off, size_t len, bool write,
-		     struct smr_map *map)
-{
-	struct smr_mem *target = relay_target(mem);
-
-	return target->ops->map(target, off, len, write, map);
-}
-
-static int relay_trymap(struct smr_mem *mem, u64 off, size_t len, bool write,
-			struct smr_map *map)
-{
-	struct smr_mem *target = relay_target(mem);
-
-	return target->ops->trymap(target, off, len, write, map);
-}
-
-static bool relay_next(struct smr_mem *mem, size_t len, bool write,
-		       struct smr_map *map)
-{
-	struct smr_mem *target = relay_target(mem);
-
-	return target->ops->next(target, len, write, map);
-}
-
-static void relay_unmap(struct smr_mem *mem, struct smr_map *map)
-{
-	struct smr_mem *target = relay_target(mem);
-
-	target->ops->unmap(target, map);
-}
-
-/* A region with a bound window cannot be reregistered: its turn is constant. */
-static int relay_fault(struct smr_mem *mem, bool turn, u64 off, u64 len,
-		       bool write)
-{
-	struct smr_mem *target = relay_target(mem);
-
-	return target->ops->fault(target, target->turn, off, len, write);
-}
-
-/* The target has no unmap(), and its pages are always there. */
-static const struct smr_mem_ops relay_ops = {
-	.map = relay_map,
-};
-
-/* The target's map() holds a lock (ODP). */
-static const struct smr_mem_ops relay_paged_ops = {
-	.map = relay_map,
-	.trymap = relay_trymap,
-	.next = relay_next,
-	.unmap = relay_unmap,
-	.fault = relay_fault,
-};
-
-/*
- * Point a relay at a memory, and let spans of it be opened. It is zeroed, or
- * suspended and idle. The caller is between smr_key_update_begin() and _end().
- */
-static void relay_aim(struct smr_relay *relay, struct smr_mem *target)
-{
-	relay->mem.ops = target->ops->unmap ? &relay_paged_ops : &relay_ops;
-	relay->mem.mm = target->mm;
-	relay->target = target;
-	smr_mem_resume(&relay->mem, target->size);
-}
+/* Entries that are read in one section with BH off */
+#define LIST_STEP	64
 
 #define MW_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_ATOMIC)
 /* Programs pass LOCAL_WRITE along with the rights that need it of the region. */
 #define MW_FLAGS	(MW_RIGHTS | IB_ZERO_BASED | IB_ACCESS_LOCAL_WRITE)
+
+/**
+ * struct mw_entry - a window's entry in the tree of a region
+ * @node: in the tree, under the region's lock
+ * @pending: it is of a bind that waits; constant. A window can have an entry of
+ *	each kind, also in the same tree
+ */
+struct mw_entry {
+	struct rb_node node;
+	bool pending;
+};
 
 /**
  * struct smr_window - a memory window
@@ -128,15 +62,18 @@ static void relay_aim(struct smr_relay *relay, struct smr_mem *target)
  * @next: the region it is to be bound to as soon as its spans have ended; that
  *	region cannot be deregistered until then. NULL: no bind waits
  * @next_by: the QP whose bind request waits
+ * @next_req: that request
  * @owner: the QP it is tied to, or NULL
  * @addr: the address in @mr it begins at
- * @relay: the memory that @key opens, which goes on to the memory of @mr; not
- *	suspended while the window is bound
- * @on_mr: in @mr's list; under that region's lock
+ * @grant: what @key gives; retired while the window is not bound, or is about to be
+ *	unbound
+ * @bound: in @mr's tree
+ * @wanted: in @next's tree
  * @on_owner: in @owner's list; under that list's lock
  *
- * While it is in a region's list, @key (except that it may become invalid)
- * and @addr do not change: they can be read with the region's lock held.
+ * While @bound is in a tree, @key (except that it may become invalid) and @addr
+ * do not change, and while @wanted is, @next_by and @next_req do not: they can
+ * be read with that region's lock held.
  */
 struct smr_window {
 	struct smr_key key;
@@ -149,12 +86,53 @@ struct smr_window {
 	struct smr_mr *mr;
 	struct smr_mr *next;
 	const struct smr_mw_owner *next_by;
+	struct smr_mw_bind next_req;
 	struct smr_mw_owner *owner;
 	u64 addr;
-	struct smr_relay relay;
-	struct list_head on_mr;
+	struct smr_grant grant;
+	struct mw_entry bound;
+	struct mw_entry wanted;
 	struct list_head on_owner;
 };
+
+static struct mw_entry *to_entry(const struct rb_node *node)
+{
+	return rb_entry(node, struct mw_entry, node);
+}
+
+static struct smr_window *entry_window(struct mw_entry *entry)
+{
+	return entry->pending ? container_of(entry, struct smr_window, wanted) :
+				container_of(entry, struct smr_window, bound);
+}
+
+/*
+ * Where an entry is in its tree. It stays there whatever comes and goes, so a
+ * listing can go on from it. Never 0: no window has the index 0.
+ */
+static u64 entry_pos(struct mw_entry *entry)
+{
+	return (u64)entry_window(entry)->key.index << 1 | entry->pending;
+}
+
+static bool entry_less(struct rb_node *a, const struct rb_node *b)
+{
+	return entry_pos(to_entry(a)) < entry_pos(to_entry(b));
+}
+
+static void mr_add_entry(struct smr_mr *mr, struct mw_entry *entry)
+{
+	lockdep_assert_held(&mr->lock);
+	rb_add(&entry->node, &mr->windows, entry_less);
+	mr->nr_windows++;
+}
+
+static void mr_del_entry(struct smr_mr *mr, struct mw_entry *entry)
+{
+	lockdep_assert_held(&mr->lock);
+	rb_erase(&entry->node, &mr->windows);
+	mr->nr_windows--;
+}
 
 /**
  * smr_mw_alloc() - make a window that is not bound
@@ -177,8 +155,11 @@ int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys)
 	spin_lock_init(&win->lock);
 	win->keys = keys;
 	win->ibmw = &mw->ibmw;
+	win->wanted.pending = true;
 	win->type = mw->ibmw.type;
 	win->key.pd = mw->ibmw.pd;
+	win->key.grant = &win->grant;
+	smr_grant_init(&win->grant);
 	ret = smr_key_reserve(keys, &win->key, SMR_KEY_MW);
 	if (ret) {
 		kfree_rcu(win, key.rcu);
@@ -190,25 +171,31 @@ int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys)
 	return 0;
 }
 
-/* Make the key of a bound window valid, or invalid. */
-static void window_set_valid(struct smr_window *win, bool valid)
+/* Make the key of a bound window invalid. */
+static void window_invalidate(struct smr_window *win)
 {
 	lockdep_assert_held(&win->lock);
-	if (!win->mr)
-		return;
-	smr_key_update_begin(&win->key);
-	win->key.valid = valid;
-	smr_key_update_end(&win->key);
+	if (win->mr)
+		smr_key_invalidate(&win->key);
 }
 
 /*
  * Make the key of a window invalid, if it is bound. -EAGAIN: a copy through the
- * window is in progress. The key can become valid again then.
+ * window is in progress, and @drain is told when it has ended. The key can become
+ * valid again then.
  */
-static int window_close(struct smr_window *win)
+static int window_close(struct smr_window *win, struct smr_drain *drain)
 {
-	window_set_valid(win, false);
-	return !win->mr || smr_mem_try_suspend(&win->relay.mem) ? 0 : -EAGAIN;
+	window_invalidate(win);
+	return !win->mr || smr_grant_retire(&win->grant, drain) ? 0 : -EAGAIN;
+}
+
+/* Undo window_close(). Others that wait for the same end are told to try again. */
+static void window_reopen(struct smr_window *win)
+{
+	lockdep_assert_held(&win->lock);
+	if (win->mr)
+		smr_key_revive(&win->key);
 }
 
 /*
@@ -220,10 +207,8 @@ static void window_unbind(struct smr_window *win)
 	lockdep_assert_held(&win->lock);
 	if (!win->mr)
 		return;
-	scoped_guard(spinlock_bh, &win->mr->lock) {
-		list_del(&win->on_mr);
-		win->mr->nr_windows--;
-	}
+	scoped_guard(spinlock_bh, &win->mr->lock)
+		mr_del_entry(win->mr, &win->bound);
 	win->mr = NULL;
 	if (!win->owner)
 		return;
@@ -232,18 +217,14 @@ static void window_unbind(struct smr_window *win)
 	win->owner = NULL;
 }
 
-static void mr_let_go(struct smr_mr *mr)
-{
-	guard(spinlock_bh)(&mr->lock);
-	mr->nr_windows--;
-}
-
 /* Drop the pending bind. */
 static void window_forget_next(struct smr_window *win)
 {
 	lockdep_assert_held(&win->lock);
-	if (win->next)
-		mr_let_go(win->next);
+	if (!win->next)
+		return;
+	scoped_guard(spinlock_bh, &win->next->lock)
+		mr_del_entry(win->next, &win->wanted);
 	win->next = NULL;
 	win->next_by = NULL;
 }
@@ -252,26 +233,20 @@ static void window_forget_next(struct smr_window *win)
  * smr_mw_dealloc() - end a window, bound or not
  * @mw: the window
  *
- * Waits, without a time limit, for operations that use it.
+ * Waits for copies that go through it.
  *
  * Context: process, may sleep.
  */
 void smr_mw_dealloc(struct smr_mw *mw)
 {
-	DECLARE_COMPLETION_ONSTACK(idle);
 	struct smr_window *win = mw->win;
-	bool bound;
 
 	scoped_guard(spinlock_bh, &win->lock) {
 		win->dead = true;
 		window_forget_next(win);
-		bound = win->mr;
-		window_set_valid(win, false);
-		if (bound)
-			smr_mem_suspend(&win->relay.mem, &idle);
+		window_invalidate(win);
 	}
-	if (bound)
-		wait_for_completion(&idle);
+	smr_grant_retire_sync(&win->grant);
 	scoped_guard(spinlock_bh, &win->lock)
 		window_unbind(win);
 	smr_key_withdraw(win->keys, &win->key);
@@ -340,22 +315,6 @@ static int check_mr(const struct smr_mr *mr, const struct ib_pd *pd,
 	return 0;
 }
 
-/*
- * Check a region, and keep it from being deregistered, until mr_let_go() or,
- * once it is bound, window_unbind().
- */
-static int mr_hold(struct smr_mr *mr, const struct ib_pd *pd,
-		   const struct smr_mw_bind *req)
-{
-	int ret;
-
-	guard(spinlock_bh)(&mr->lock);
-	ret = check_mr(mr, pd, req);
-	if (!ret)
-		mr->nr_windows++;
-	return ret;
-}
-
 /* Write the key of a window that is being bound, and make it valid. */
 static void window_set_key(struct smr_window *win, const struct smr_mr *mr,
 			   const struct smr_mw_bind *req)
@@ -366,8 +325,8 @@ static void window_set_key(struct smr_window *win, const struct smr_mr *mr,
 	key->tag = SMR_KEY_TAG(req->new_rkey);
 	key->access = req->access & MW_RIGHTS;
 	key->qpn = win->owner ? win->owner->qpn : 0;
-	relay_aim(&win->relay, mr->key.mem);
-	key->mem = &win->relay.mem;
+	smr_grant_open(&win->grant);
+	key->mem = mr->key.mem;
 	key->mem_off = mr->key.mem_off + (req->addr - mr->key.iova);
 	key->iova = req->access & IB_ZERO_BASED ? 0 : req->addr;
 	key->length = req->length;
@@ -376,8 +335,9 @@ static void window_set_key(struct smr_window *win, const struct smr_mr *mr,
 }
 
 /*
- * Check and hold the region of a bind in @win->next. From here on nothing can
- * refuse the bind, however long it waits for the spans of the former binding.
+ * Check the region of a bind, and keep it from being deregistered: it is
+ * @win->next. From here on nothing can refuse the bind, however long it waits for
+ * the spans of the former binding.
  */
 static int window_set_next(struct smr_window *win, struct smr_keys *keys,
 			   const struct smr_mw_owner *owner,
@@ -391,11 +351,16 @@ static int window_set_next(struct smr_window *win, struct smr_keys *keys,
 	if (win->next)
 		return 0;
 	mr = mr_find(keys, req->mr_lkey);
-	ret = mr ? mr_hold(mr, pd, req) : -ENOENT;
+	if (!mr)
+		return -ENOENT;
+	guard(spinlock_bh)(&mr->lock);
+	ret = check_mr(mr, pd, req);
 	if (ret)
 		return ret;
 	win->next = mr;
 	win->next_by = owner;
+	win->next_req = *req;
+	mr_add_entry(mr, &win->wanted);
 	return 0;
 }
 
@@ -406,8 +371,6 @@ static void window_bind(struct smr_window *win, struct smr_mw_owner *owner,
 	struct smr_mr *mr = win->next;
 
 	lockdep_assert_held(&win->lock);
-	win->next = NULL;
-	win->next_by = NULL;
 	win->mr = mr;
 	win->addr = req->addr;
 	if (win->type == IB_MW_TYPE_2) {
@@ -416,8 +379,12 @@ static void window_bind(struct smr_window *win, struct smr_mw_owner *owner,
 			list_add_tail(&win->on_owner, &owner->windows);
 	}
 	window_set_key(win, mr, req);
-	scoped_guard(spinlock_bh, &mr->lock)
-		list_add_tail(&win->on_mr, &mr->windows);
+	scoped_guard(spinlock_bh, &mr->lock) {
+		mr_del_entry(mr, &win->wanted);
+		mr_add_entry(mr, &win->bound);
+	}
+	win->next = NULL;
+	win->next_by = NULL;
 }
 
 /* Unbind by a bind of length 0. The old key is invalid, and so is the new one. */
@@ -436,20 +403,23 @@ static void window_bind_nothing(struct smr_window *win, u32 new_rkey)
  * @owner: the QP that it was posted to
  * @pd: that QP's protection domain
  * @req: the request
+ * @drain: told, after -EAGAIN, when to try again
  *
- * On failure the window is as it was. After -EAGAIN the same request cannot be
- * refused any more, unless the window is deallocated. The caller tries it again,
- * or calls smr_mw_bind_undo().
+ * On failure the window is as it was. After -EAGAIN and -EBUSY the caller tries again,
+ * or calls smr_mw_bind_undo(). After -EAGAIN the same request cannot be refused any
+ * more, unless the window is deallocated.
  *
  * Context: any but hard interrupts.
  * Return: 0, or why not: -ENOENT (no such window or region), -EPERM (of
  * another PD), -EACCES (the region does not allow it), -ERANGE (not inside
  * the region), -EOPNOTSUPP (unknown flag), -EINVAL (not for this type of
  * window, or a type 2 window that is bound), -EAGAIN (the former binding opens
- * nothing any more but still has spans, or another QP's request waits for them).
+ * nothing any more but still has spans), -EBUSY (another QP's request is about to bind
+ * the window).
  */
 int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
-		const struct ib_pd *pd, const struct smr_mw_bind *req)
+		const struct ib_pd *pd, const struct smr_mw_bind *req,
+		struct smr_drain *drain)
 {
 	struct smr_window *win;
 	int ret;
@@ -463,16 +433,16 @@ int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 	if (ret)
 		return ret;
 	if (win->next && win->next_by != owner)
-		return -EAGAIN;
+		return -EBUSY;
 	if (!req->length) {
-		ret = window_close(win);
+		ret = window_close(win, drain);
 		if (!ret)
 			window_bind_nothing(win, req->new_rkey);
 		return ret;
 	}
 	ret = window_set_next(win, keys, owner, pd, req);
 	if (!ret)
-		ret = window_close(win);
+		ret = window_close(win, drain);
 	if (ret)
 		return ret;
 	window_unbind(win);
@@ -481,19 +451,21 @@ int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 }
 
 /**
- * smr_mw_bind_undo() - drop a bind request that returned -EAGAIN
+ * smr_mw_bind_undo() - drop a bind request that returned -EAGAIN or -EBUSY
  * @keys: the device's keys
  * @owner: the QP that it was posted to
  * @pd: that QP's protection domain
  * @req: the request
+ * @drain: as given to smr_mw_bind(); not told any more
  *
  * The former binding opens again. If a request of another QP waits for the same
- * end, it closes the binding again when it is tried again.
+ * end, it is told to try again, and closes the binding again.
  *
  * Context: any but hard interrupts.
  */
 void smr_mw_bind_undo(struct smr_keys *keys, const struct smr_mw_owner *owner,
-		      const struct ib_pd *pd, const struct smr_mw_bind *req)
+		      const struct ib_pd *pd, const struct smr_mw_bind *req,
+		      struct smr_drain *drain)
 {
 	struct smr_window *win;
 
@@ -502,10 +474,11 @@ void smr_mw_bind_undo(struct smr_keys *keys, const struct smr_mw_owner *owner,
 	if (!win)
 		return;
 	guard(spinlock_bh)(&win->lock);
+	smr_grant_forget(&win->grant, drain);
 	if (check_window(win, pd, req) || (win->next && win->next_by != owner))
 		return;
 	window_forget_next(win);
-	window_set_valid(win, true);
+	window_reopen(win);
 }
 
 /* Only the QP that a window is tied to can invalidate it: o10-37.2.26. */
@@ -529,6 +502,7 @@ static int check_invalidate(const struct smr_window *win,
  * @owner: the QP that was asked to
  * @pd: its protection domain
  * @rkey: the key to invalidate
+ * @drain: told, after -EAGAIN, when to try again
  *
  * On failure the window is as it was. After -EAGAIN the caller tries again, or
  * calls smr_mw_invalidate_undo().
@@ -539,7 +513,8 @@ static int check_invalidate(const struct smr_window *win,
  * it still has spans).
  */
 int smr_mw_invalidate(struct smr_keys *keys, const struct smr_mw_owner *owner,
-		      const struct ib_pd *pd, u32 rkey)
+		      const struct ib_pd *pd, u32 rkey,
+		      struct smr_drain *drain)
 {
 	struct smr_window *win;
 	int ret;
@@ -551,7 +526,7 @@ int smr_mw_invalidate(struct smr_keys *keys, const struct smr_mw_owner *owner,
 	guard(spinlock_bh)(&win->lock);
 	ret = check_invalidate(win, owner, pd, rkey);
 	if (!ret)
-		ret = window_close(win);
+		ret = window_close(win, drain);
 	if (!ret)
 		window_unbind(win);
 	return ret;
@@ -563,6 +538,7 @@ int smr_mw_invalidate(struct smr_keys *keys, const struct smr_mw_owner *owner,
  * @owner: the QP that was asked to
  * @pd: its protection domain
  * @rkey: the key; of a window, a region, or nothing
+ * @drain: as given to smr_mw_invalidate(); not told any more
  *
  * If it is the key of a window, it opens again.
  *
@@ -570,7 +546,8 @@ int smr_mw_invalidate(struct smr_keys *keys, const struct smr_mw_owner *owner,
  */
 void smr_mw_invalidate_undo(struct smr_keys *keys,
 			    const struct smr_mw_owner *owner,
-			    const struct ib_pd *pd, u32 rkey)
+			    const struct ib_pd *pd, u32 rkey,
+			    struct smr_drain *drain)
 {
 	struct smr_window *win;
 
@@ -579,8 +556,9 @@ void smr_mw_invalidate_undo(struct smr_keys *keys,
 	if (!win)
 		return;
 	guard(spinlock_bh)(&win->lock);
+	smr_grant_forget(&win->grant, drain);
 	if (!check_invalidate(win, owner, pd, rkey))
-		window_set_valid(win, true);
+		window_reopen(win);
 }
 
 /**
@@ -602,63 +580,142 @@ static struct smr_window *owner_first(struct smr_mw_owner *owner)
 					on_owner);
 }
 
-/**
- * smr_mw_owner_release() - unbind all windows of a QP
- * @owner: the QP. It binds no more, and a grace period has passed since its tasks
- *	could open its windows
- *
- * Context: any but hard interrupts. Nobody refers to @owner when it returns.
+/*
+ * Unbind the first window of a QP. -ENOENT: there is none. -EAGAIN: @drain is told when to
+ * try again. Only that QP could open the window. But a look-up that has seen the window
+ * before it was this QP's may have a reference on its grant, and is about to notice.
  */
-void smr_mw_owner_release(struct smr_mw_owner *owner)
+static int owner_release_one(struct smr_mw_owner *owner,
+			     struct smr_drain *drain)
 {
 	struct smr_window *win;
 
 	/* The window may be deallocated before its lock is taken: RCU keeps it. */
 	guard(rcu)();
-	while ((win = owner_first(owner))) {
-		guard(spinlock_bh)(&win->lock);
-		if (win->owner != owner)
-			continue;
-		/* Only that QP could open it, so it has no spans. */
-		WARN_ON_ONCE(!win->dead && window_close(win));
-		window_unbind(win);
-	}
-}
-
-static void window_info(const struct smr_window *win, struct smr_mw_info *info)
-{
-	const struct ib_uobject *uobject = win->ibmw->uobject;
-
-	*info = (struct smr_mw_info) {
-		.handle = uobject ? uobject->id : 0,
-		.rkey = smr_key_value(&win->key),
-		.type = win->type,
-		.qpn = win->key.qpn,
-		.addr = win->addr,
-		.length = win->key.length,
-		.access = win->key.access,
-	};
+	win = owner_first(owner);
+	if (!win)
+		return -ENOENT;
+	guard(spinlock_bh)(&win->lock);
+	if (win->owner != owner)
+		return 0;
+	if (window_close(win, drain))
+		return -EAGAIN;
+	window_unbind(win);
+	return 0;
 }
 
 /**
- * smr_mw_list() - which windows are bound to a region
- * @mr: the region
- * @infos: filled in, as far as it goes
- * @max: how many there is room for
+ * smr_mw_owner_release() - unbind all windows of a QP
+ * @owner: the QP. It binds and copies no more
  *
- * Context: any but hard interrupts; takes the region's lock.
- * Return: how many there are. That can be more than @max.
+ * Context: process, may sleep: a QP can have any number of windows. Nobody refers
+ * to @owner when it returns.
  */
-u32 smr_mw_list(struct smr_mr *mr, struct smr_mw_info *infos, u32 max)
+void smr_mw_owner_release(struct smr_mw_owner *owner)
 {
-	struct smr_window *win;
+	struct smr_drain_sync sync;
+	int ret;
+
+	do {
+		smr_drain_sync_init(&sync);
+		ret = owner_release_one(owner, &sync.drain);
+		if (ret == -EAGAIN)
+			wait_for_completion(&sync.done);
+		cond_resched();
+	} while (ret != -ENOENT);
+}
+
+static void fill_bound(const struct smr_window *win, struct smr_abi_window *out)
+{
+	out->rkey = smr_key_value(&win->key);
+	out->qpn = win->key.qpn;
+	out->addr = win->addr;
+	out->length = win->key.length;
+	out->access = win->key.access;
+}
+
+static void fill_pending(const struct smr_window *win,
+			 struct smr_abi_window *out)
+{
+	const struct smr_mw_bind *req = &win->next_req;
+
+	out->rkey = win->key.index << 8 | SMR_KEY_TAG(req->new_rkey);
+	out->qpn = win->next_by->qpn;
+	out->addr = req->addr;
+	out->length = req->length;
+	out->access = req->access & MW_RIGHTS;
+	out->flags = SMR_WINDOW_PENDING;
+}
+
+static void entry_fill(struct mw_entry *entry, struct smr_abi_window *out)
+{
+	const struct smr_window *win = entry_window(entry);
+	const struct ib_uobject *uobject = win->ibmw->uobject;
+
+	*out = (struct smr_abi_window) {
+		.handle = uobject ? uobject->id : 0,
+		.type = win->type,
+	};
+	if (entry->pending)
+		fill_pending(win, out);
+	else
+		fill_bound(win, out);
+}
+
+/* The first entry of a region that is not before @pos */
+static struct rb_node *mr_entry_from(const struct smr_mr *mr, u64 pos)
+{
+	struct rb_node *node = mr->windows.rb_node, *found = NULL;
+
+	lockdep_assert_held(&mr->lock);
+	while (node) {
+		if (entry_pos(to_entry(node)) < pos) {
+			node = node->rb_right;
+		} else {
+			found = node;
+			node = node->rb_left;
+		}
+	}
+	return found;
+}
+
+/* smr_mw_list() without a break */
+static u32 list_some(struct smr_mr *mr, u64 *pos, struct smr_abi_window *out,
+		     u32 max)
+{
+	struct rb_node *node;
 	u32 n = 0;
 
 	guard(spinlock_bh)(&mr->lock);
-	list_for_each_entry(win, &mr->windows, on_mr) {
-		if (n < max)
-			window_info(win, &infos[n]);
-		n++;
-	}
+	for (node = mr_entry_from(mr, *pos); node && n < max;
+	     node = rb_next(node))
+		entry_fill(to_entry(node), &out[n++]);
+	*pos = node ? entry_pos(to_entry(node)) : 0;
+	return n;
+}
+
+/**
+ * smr_mw_list() - which windows keep a region from being deregistered
+ * @mr: the region
+ * @pos: where to begin: 0, or where a former call has ended. Where to go on is
+ *	stored here; 0: there are no more
+ * @out: filled in
+ * @max: how many there is room for
+ *
+ * A window that is bound all the time is listed once by the calls that go through
+ * a region, whatever else comes and goes meanwhile.
+ *
+ * Context: process, may sleep; takes the region's lock for short times.
+ * Return: how many are filled in.
+ */
+u32 smr_mw_list(struct smr_mr *mr, u64 *pos, struct smr_abi_window *out,
+		u32 max)
+{
+	u32 n = 0;
+
+	do {
+		n += list_some(mr, pos, &out[n], min(max - n, LIST_STEP));
+		cond_resched();
+	} while (*pos && n < max);
 	return n;
 }

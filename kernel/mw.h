@@ -9,7 +9,10 @@
 #include <rdma/ib_verbs.h>
 
 #include "key.h"
+#include "uapi/softmr-abi.h"
 
+struct smr_account;
+struct smr_drain;
 struct smr_mr;
 struct smr_window;
 
@@ -18,10 +21,12 @@ struct smr_window;
  * @ibmw: the core's part
  * @win: the window. It is a struct of its own because the core frees @ibmw at once,
  *	while a key must outlive its RCU readers.
+ * @account: of the user that made it, NULL in the kernel; see limits.c
  */
 struct smr_mw {
 	struct ib_mw ibmw;
 	struct smr_window *win;
+	struct smr_account *account;
 };
 
 /**
@@ -56,26 +61,6 @@ struct smr_mw_bind {
 	u64 length;
 };
 
-/**
- * struct smr_mw_info - a window that is bound to a region
- * @handle: the window's uverbs handle
- * @rkey: its key
- * @type: enum ib_mw_type
- * @qpn: the QP that it is tied to, or 0
- * @addr: first byte, as the region's users name it
- * @length: bytes
- * @access: enum ib_access_flags
- */
-struct smr_mw_info {
-	u32 handle;
-	u32 rkey;
-	u32 type;
-	u32 qpn;
-	u64 addr;
-	u64 length;
-	u32 access;
-};
-
 static inline struct smr_mw *to_smr_mw(const struct ib_mw *ibmw)
 {
 	return container_of(ibmw, struct smr_mw, ibmw);
@@ -86,19 +71,24 @@ void smr_mw_dealloc(struct smr_mw *mw);
 
 int __must_check smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 			     const struct ib_pd *pd,
-			     const struct smr_mw_bind *req);
+			     const struct smr_mw_bind *req,
+			     struct smr_drain *drain);
 void smr_mw_bind_undo(struct smr_keys *keys, const struct smr_mw_owner *owner,
-		      const struct ib_pd *pd, const struct smr_mw_bind *req);
+		      const struct ib_pd *pd, const struct smr_mw_bind *req,
+		      struct smr_drain *drain);
 int __must_check smr_mw_invalidate(struct smr_keys *keys,
 				   const struct smr_mw_owner *owner,
-				   const struct ib_pd *pd, u32 rkey);
+				   const struct ib_pd *pd, u32 rkey,
+				   struct smr_drain *drain);
 void smr_mw_invalidate_undo(struct smr_keys *keys,
 			    const struct smr_mw_owner *owner,
-			    const struct ib_pd *pd, u32 rkey);
+			    const struct ib_pd *pd, u32 rkey,
+			    struct smr_drain *drain);
 
 void smr_mw_owner_init(struct smr_mw_owner *owner, u32 qpn);
 void smr_mw_owner_release(struct smr_mw_owner *owner);
 
-u32 smr_mw_list(struct smr_mr *mr, struct smr_mw_info *infos, u32 max);
+u32 smr_mw_list(struct smr_mr *mr, u64 *pos, struct smr_abi_window *out,
+		u32 max);
 
 #endif /* SMR_MW_H */

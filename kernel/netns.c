@@ -34,7 +34,7 @@ struct smr_netns *smr_netns(const struct net *net)
  * @ns: our part of the namespace
  * @net: the namespace
  *
- * The first one opens the sockets.
+ * The first one opens the guard and the sockets.
  *
  * Context: process, may sleep.
  * Return: 0; -EADDRINUSE when another driver has RoCEv2's port; -ENOMEM.
@@ -45,9 +45,14 @@ int smr_netns_get(struct smr_netns *ns, struct net *net)
 
 	guard(mutex)(&netns_lock);
 	if (!ns->users) {
-		ret = smr_net_open(&ns->sn, net, &smr_qp_rx_ops, &ns->tab);
+		ret = smr_guard_open(&ns->guard, net);
 		if (ret)
 			return ret;
+		ret = smr_net_open(&ns->sn, net, &smr_qp_rx_ops, &ns->tab);
+		if (ret) {
+			smr_guard_close(&ns->guard, net);
+			return ret;
+		}
 	}
 	ns->users++;
 	return 0;
@@ -57,15 +62,19 @@ int smr_netns_get(struct smr_netns *ns, struct net *net)
  * smr_netns_put() - a link has ended, after all its QPs
  * @ns: our part of the namespace
  *
- * The last one closes the sockets. The namespace may be gone on return.
+ * The last one closes the guard and then the sockets, which lets a grace period pass for
+ * both. No QP is left that the guard could be needed for. The namespace may be gone on
+ * return.
  *
  * Context: process, may sleep.
  */
 void smr_netns_put(struct smr_netns *ns)
 {
 	guard(mutex)(&netns_lock);
-	if (ns->users == 1)
+	if (ns->users == 1) {
+		smr_guard_close(&ns->guard, ns->sn.net);
 		smr_net_close(&ns->sn);
+	}
 	/* Pairs with netns_exit()'s acquire. Do not touch *@ns from here on. */
 	smp_store_release(&ns->users, ns->users - 1);
 	smp_mb(); /* order the store before wake_up_var()'s check for waiters */
@@ -77,8 +86,7 @@ static int __net_init netns_init(struct net *net)
 	struct smr_netns *ns = smr_netns(net);
 
 	mutex_init(&ns->link_mutex);
-	smr_qptab_init(&ns->tab);
-	return 0;
+	return smr_qptab_init(&ns->tab);
 }
 
 /*

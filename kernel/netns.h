@@ -8,6 +8,7 @@
 
 #include <linux/mutex.h>
 
+#include "net/guard.h"
 #include "net/udp_rx.h"
 #include "qp/core.h"
 
@@ -18,12 +19,14 @@ struct net;
  * @link_mutex: one link is made at a time; taken before all other locks
  * @users: links of the namespace; changed under netns_lock. The caller that drops it to
  *	0 must not touch the struct again: the namespace's exit waits for that
- * @sn: the sockets; open while @users is not 0
+ * @guard: keeps ordinary sockets from RoCEv2's port; open while @users is not 0
+ * @sn: the sockets; likewise
  * @tab: the QPs
  */
 struct smr_netns {
 	struct mutex link_mutex;
 	unsigned int users;
+	struct smr_guard guard;
 	struct smr_net sn;
 	struct smr_qptab tab;
 };

@@ -28,6 +28,7 @@
 #include <linux/xarray.h>
 
 #include "compat/cleanup.h"
+#include "fault.h"
 #include "mem.h"
 #include "odp_chunk.h"
 
@@ -40,7 +41,8 @@
  * @start: the address of the first byte
  * @writable: it may be written to
  * @process: who registered it
- * @stats: the counters of its device, which lives longer
+ * @faults: where its faults are executed, a reference
+ * @stats: the counters of its device, a reference: a fault may end after the device
  * @chunks: address >> SMR_CHUNK_SHIFT -> struct smr_chunk; RCU for readers
  * @mutex: one creates or ends a chunk at a time; guards chunk->users
  * @reap: frees empty chunks. It owns no reference: release waits for it.
@@ -52,6 +54,7 @@ struct smr_odp {
 	u64 start;
 	bool writable;
 	struct pid *process;
+	struct smr_faults *faults;
 	struct smr_stats *stats;
 	struct xarray chunks;
 	/* serialises creation and end of chunks, see above */
@@ -94,6 +97,7 @@ static struct smr_chunk *chunk_make(struct smr_odp *odp, unsigned long index)
 			     odp->writable, chunk_offer, odp, odp->stats);
 	if (IS_ERR(c))
 		return c;
+	WRITE_ONCE(odp->faults->watched, true);
 	ret = xa_err(xa_store(&odp->chunks, index, c, GFP_KERNEL_ACCOUNT));
 	if (!ret)
 		return c;
@@ -137,16 +141,34 @@ static void odp_reap(struct work_struct *work)
 	}
 }
 
-static struct smr_chunk *chunk_get(struct smr_odp *odp, unsigned long index)
+static struct smr_chunk *chunk_get_locked(struct smr_odp *odp,
+					  unsigned long index)
 {
-	struct smr_chunk *c;
+	struct smr_chunk *c = xa_load(&odp->chunks, index);
 
-	guard(mutex)(&odp->mutex);
-	c = xa_load(&odp->chunks, index);
+	lockdep_assert_held(&odp->mutex);
 	if (!c)
 		c = chunk_create(odp, index);
 	if (!IS_ERR(c))
 		c->users++;
+	return c;
+}
+
+/*
+ * A caller that must not wait for pages must not wait for the mutex of somebody who
+ * does, either: creating the first chunk of a mm takes the mmap_lock.
+ */
+static struct smr_chunk *chunk_get(struct smr_odp *odp, unsigned long index,
+				   bool at_once)
+{
+	struct smr_chunk *c;
+
+	if (!at_once)
+		mutex_lock(&odp->mutex);
+	else if (!mutex_trylock(&odp->mutex))
+		return ERR_PTR(-EAGAIN);
+	c = chunk_get_locked(odp, index);
+	mutex_unlock(&odp->mutex);
 	return c;
 }
 
@@ -218,16 +240,20 @@ static void odp_unmap(struct smr_mem *mem, struct smr_map *map)
 	spin_unlock_bh(&c->lock);
 }
 
-/* Needs a user of odp->mem.mm. */
-static int odp_fault_chunk(struct smr_odp *odp, u64 addr, u64 last,
-			   enum smr_odp_want want, enum smr_counter count)
+/*
+ * Bring in pages of the chunk of @addr, and move @addr on. Needs a user of
+ * odp->mem.mm.
+ */
+static int odp_fault_chunk(struct smr_odp *odp, const struct smr_populate *how,
+			   u64 *addr, u64 last)
 {
-	struct smr_chunk *c = chunk_get(odp, chunk_index(addr));
+	u64 end = min(last, *addr | (SMR_CHUNK_SIZE - 1));
+	struct smr_chunk *c = chunk_get(odp, chunk_index(*addr), how->at_once);
 	int ret;
 
 	if (IS_ERR(c))
 		return PTR_ERR(c);
-	ret = smr_chunk_fault(c, addr, last, want, count);
+	ret = smr_chunk_fault(c, how, addr, end);
 	chunk_put(odp, c);
 	return ret;
 }
@@ -264,69 +290,60 @@ static bool odp_process_lives(const struct smr_odp *odp)
 	return false;
 }
 
-/* Bring in the pages of the first chunk, and move @addr on to the next chunk. */
-static int odp_populate_some(struct smr_odp *odp, u64 *addr, u64 last,
-			     enum smr_odp_want want, enum smr_counter count)
+/* Bring in pages of the first chunk, and move @addr on. */
+static int odp_populate_some(struct smr_odp *odp,
+			     const struct smr_populate *how, u64 *addr,
+			     u64 last)
 {
 	struct mm_struct *mm = odp->mem.mm;
 	int ret = 0;
-	u64 end;
 
 	if (!odp_process_lives(odp) || !mmget_not_zero(mm))
 		return -EFAULT;
-	if (want == SMR_ODP_PRESENT)
+	if (how->want == SMR_WANT_PRESENT)
 		*addr = next_mapped(mm, *addr, last);
-	if (*addr <= last) {
-		end = min(last, *addr | (SMR_CHUNK_SIZE - 1));
-		ret = odp_fault_chunk(odp, *addr, end, want, count);
-		*addr = end + 1;
-	}
+	if (*addr <= last)
+		ret = odp_fault_chunk(odp, how, addr, last);
 	mmput(mm);
 	return ret;
 }
 
-/*
- * Bring pages in. They may be gone again when this returns. It stops early when
- * the region is about to go.
- */
-static int odp_populate(struct smr_odp *odp, bool turn, u64 off, u64 len,
-			enum smr_odp_want want, enum smr_counter count)
+/* The caller waits for nothing, and uses its own mm. */
+static int odp_populate_here(struct smr_odp *odp,
+			     const struct smr_populate *how, u64 addr,
+			     u64 last)
 {
-	u64 addr = odp->start + off, last = addr + (len - 1);
 	int ret = 0;
 
-	if (want == SMR_ODP_WRITE && !odp->writable)
-		return -EFAULT;
-	if (last >= odp->mem.mm->task_size)
-		return -EFAULT;
-	while (!ret && addr <= last && !smr_mem_is_awaited(&odp->mem, turn))
-		ret = odp_populate_some(odp, &addr, last, want, count);
+	if (odp->mem.mm != current->mm || !READ_ONCE(odp->faults->watched))
+		return -EAGAIN;
+	while (!ret && addr <= last)
+		ret = odp_fault_chunk(odp, how, &addr, last);
 	return ret;
 }
 
-/**
- * smr_odp_prefetch() - bring pages of a memory in before they are needed
- * @span: of a memory that is paged on demand; not empty
- * @want: the access that is needed
- *
- * The pages may be gone again when this returns.
- *
- * Context: process, may sleep. Takes the mmap_lock of the memory's process.
- * Return: 0; -EFAULT (the process is gone, or it has nothing there, or not
- * with this right), -ENOMEM, -EINTR (killed).
- */
-int smr_odp_prefetch(const struct smr_span *span, enum smr_odp_want want)
+/* The pages may be gone again when this returns. */
+static int odp_fault(struct smr_mem *mem, const struct smr_populate *how,
+		     u64 off, u64 len)
 {
-	return odp_populate(to_odp(span->mem), span->turn, span->off,
-			    span->len, want, SMR_CNT_ODP_PREFETCHES);
+	struct smr_odp *odp = to_odp(mem);
+	u64 addr = odp->start + off, last = addr + (len - 1);
+	int ret = 0;
+
+	if (how->want == SMR_WANT_WRITE && !odp->writable)
+		return -EFAULT;
+	if (last >= odp->mem.mm->task_size)
+		return -EFAULT;
+	if (how->at_once)
+		return odp_populate_here(odp, how, addr, last);
+	while (!ret && addr <= last && !READ_ONCE(*how->stop))
+		ret = odp_populate_some(odp, how, &addr, last);
+	return ret;
 }
 
-static int odp_fault(struct smr_mem *mem, bool turn, u64 off, u64 len,
-		     bool write)
+static struct smr_faults *odp_faults(const struct smr_mem *mem)
 {
-	return odp_populate(to_odp(mem), turn, off, len,
-			    write ? SMR_ODP_WRITE : SMR_ODP_READ,
-			    SMR_CNT_ODP_FAULTS);
+	return container_of(mem, const struct smr_odp, mem)->faults;
 }
 
 static void odp_release(struct smr_mem *mem)
@@ -346,8 +363,9 @@ static void odp_release(struct smr_mem *mem)
 	xa_destroy(&odp->chunks);
 	mmdrop(odp->mem.mm);
 	put_pid(odp->process);
-	/* A reader that found the key may still try to take a reference. */
-	kfree_rcu(odp, mem.rcu);
+	smr_faults_put(odp->faults);
+	smr_stats_put(odp->stats);
+	kfree(odp);
 }
 
 static const struct smr_mem_ops odp_ops = {
@@ -356,21 +374,29 @@ static const struct smr_mem_ops odp_ops = {
 	.next = odp_next,
 	.unmap = odp_unmap,
 	.fault = odp_fault,
+	.faults = odp_faults,
 	.release = odp_release,
 };
 
-static struct smr_mem *odp_create(struct smr_stats *stats, u64 start,
+static struct smr_mem *odp_create(struct smr_stats *stats,
+				  struct smr_faults **kept, u64 start,
 				  u64 length, bool writable)
 {
+	struct smr_faults *faults = smr_faults_get(kept);
 	struct smr_odp *odp;
 
+	if (IS_ERR(faults))
+		return ERR_CAST(faults);
 	odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
-	if (!odp)
+	if (!odp) {
+		smr_faults_put(faults);
 		return ERR_PTR(-ENOMEM);
+	}
 	smr_mem_init(&odp->mem, &odp_ops, length);
 	odp->start = start;
 	odp->writable = writable;
-	odp->stats = stats;
+	odp->faults = faults;
+	odp->stats = smr_stats_get(stats);
 	xa_init_flags(&odp->chunks, XA_FLAGS_ACCOUNT);
 	mutex_init(&odp->mutex);
 	INIT_WORK(&odp->reap, odp_reap);
@@ -382,7 +408,8 @@ static struct smr_mem *odp_create(struct smr_stats *stats, u64 start,
 
 /**
  * smr_odp_create() - make a memory of a range of the calling process
- * @stats: where it counts; lives longer
+ * @stats: where it counts
+ * @kept: see smr_faults_get()
  * @start: first byte
  * @length: bytes; 0 makes a memory that has none
  * @writable: it may be written to
@@ -392,7 +419,8 @@ static struct smr_mem *odp_create(struct smr_stats *stats, u64 start,
  * Context: process, may sleep.
  * Return: the memory, or an ERR_PTR: -EINVAL (the range wraps), -ENOMEM.
  */
-struct smr_mem *smr_odp_create(struct smr_stats *stats, u64 start, u64 length,
+struct smr_mem *smr_odp_create(struct smr_stats *stats,
+			       struct smr_faults **kept, u64 start, u64 length,
 			       bool writable)
 {
 	u64 end;
@@ -404,12 +432,13 @@ struct smr_mem *smr_odp_create(struct smr_stats *stats, u64 start, u64 length,
 	start = untagged_addr(start);
 	if (check_add_overflow(start, length, &end))
 		return ERR_PTR(-EINVAL);
-	return odp_create(stats, start, length, writable);
+	return odp_create(stats, kept, start, length, writable);
 }
 
 /**
  * smr_odp_create_implicit() - make a memory of all of the calling process
- * @stats: where it counts; lives longer
+ * @stats: where it counts
+ * @kept: see smr_faults_get()
  * @writable: it may be written to
  *
  * Its offsets are the process's addresses.
@@ -417,18 +446,8 @@ struct smr_mem *smr_odp_create(struct smr_stats *stats, u64 start, u64 length,
  * Context: process, may sleep.
  * Return: the memory, or ERR_PTR(-ENOMEM).
  */
-struct smr_mem *smr_odp_create_implicit(struct smr_stats *stats, bool writable)
+struct smr_mem *smr_odp_create_implicit(struct smr_stats *stats,
+					struct smr_faults **kept, bool writable)
 {
-	return odp_create(stats, 0, U64_MAX, writable);
-}
-
-/**
- * smr_odp_is() - is this memory paged on demand?
- * @mem: any memory
- *
- * Return: true if smr_odp_prefetch() can be used on it.
- */
-bool smr_odp_is(const struct smr_mem *mem)
-{
-	return mem->ops == &odp_ops;
+	return odp_create(stats, kept, 0, U64_MAX, writable);
 }

@@ -5,16 +5,15 @@
 
 #include <linux/types.h>
 
-#include "odp_chunk.h"
-
+struct smr_faults;
 struct smr_mem;
-struct smr_span;
 struct smr_stats;
 
-struct smr_mem *smr_odp_create(struct smr_stats *stats, u64 start, u64 length,
+struct smr_mem *smr_odp_create(struct smr_stats *stats,
+			       struct smr_faults **kept, u64 start, u64 length,
 			       bool writable);
-struct smr_mem *smr_odp_create_implicit(struct smr_stats *stats, bool writable);
-bool smr_odp_is(const struct smr_mem *mem);
-int smr_odp_prefetch(const struct smr_span *span, enum smr_odp_want want);
+struct smr_mem *smr_odp_create_implicit(struct smr_stats *stats,
+					struct smr_faults **kept,
+					bool writable);
 
 #endif /* SMR_ODP_H */

@@ -9,8 +9,8 @@
  * before the notifier returns.
  *
  * Entries become valid in process context: look at the notifier's sequence
- * number, have hmm_range_fault() find or make the pages, take the lock, and
- * begin again if the number has changed, which it does under that lock only.
+ * number, have missing pages made, have hmm_range_fault() find them, take the lock,
+ * and begin again if the number has changed, which it does under that lock only.
  *
  * Pages that were written to are marked dirty when their entry becomes
  * invalid. File systems may take any lock for that, so it is not done with
@@ -34,6 +34,7 @@
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/userfaultfd_k.h>
 
 #include "compat/cleanup.h"
 #include "compat/mm.h"
@@ -47,6 +48,9 @@
 #define ENTRY_WRITE	BIT_ULL(1)
 #define ENTRY_DIRTY	BIT_ULL(2)
 #define ENTRY_PFN_SHIFT	3
+
+/* A range of 512 pages has come down to one page after nine tries. */
+#define FAULT_TRIES	32
 
 static struct page *entry_page(u64 entry)
 {
@@ -237,13 +241,17 @@ static int chunk_map(struct smr_chunk *c, u64 addr, size_t len, bool write,
 	lockdep_assert_held(&c->lock);
 	if ((first & need) != need)
 		return SMR_PAGE_MISSING;
+	/* It has gone bad, and the mm has not taken it away yet. */
+	if (smr_mem_is_bad(entry_page(first)))
+		return -EFAULT;
 	if (write)
 		c->entries[i] |= ENTRY_DIRTY;
 	room = PAGE_SIZE - offset_in_page(addr);
 	for (next = first; room < len && ++i < c->npages; room += PAGE_SIZE) {
 		next = (next | ENTRY_DIRTY) + BIT_ULL(ENTRY_PFN_SHIFT);
 		/* The same rights, and the page that follows physically */
-		if ((c->entries[i] | ENTRY_DIRTY) != next)
+		if ((c->entries[i] | ENTRY_DIRTY) != next ||
+		    smr_mem_is_bad(entry_page(next)))
 			break;
 		if (write)
 			c->entries[i] = next;
@@ -264,7 +272,7 @@ static int chunk_map(struct smr_chunk *c, u64 addr, size_t len, bool write,
  *
  * Context: with @c->lock held, which is kept on success until the end of the
  * map, and released otherwise.
- * Return: 0, or SMR_PAGE_MISSING: smr_chunk_fault() may help.
+ * Return: 0; SMR_PAGE_MISSING: smr_chunk_fault() may help; or -EFAULT: the page is bad.
  */
 int smr_chunk_map_or_unlock(struct smr_chunk *c, u64 addr, size_t len,
 			    bool write, struct smr_map *map)
@@ -347,16 +355,10 @@ static int chunk_store(struct smr_chunk *c, const struct hmm_range *range)
 	return nr;
 }
 
-static unsigned long hmm_flags(enum smr_odp_want want)
+static unsigned long hmm_flags(enum smr_want want)
 {
-	switch (want) {
-	case SMR_ODP_READ:
-		return HMM_PFN_REQ_FAULT;
-	case SMR_ODP_WRITE:
-		return HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE;
-	default:
-		return 0;
-	}
+	return want == SMR_WANT_WRITE ? HMM_PFN_REQ_FAULT | HMM_PFN_REQ_WRITE :
+					HMM_PFN_REQ_FAULT;
 }
 
 /* Areas that pin_user_pages() refuses and hmm_range_fault() does not. */
@@ -383,8 +385,93 @@ static bool range_is_closed(struct mm_struct *mm, u64 start, u64 end)
 	return false;
 }
 
-/* One pass of the sequence at the head of this file. Returns as chunk_store(). */
-static int chunk_try_fault(struct smr_chunk *c, struct hmm_range *range)
+/*
+ * Is a fault no more than an allocation? Other pages have to be read from somewhere,
+ * or a process decides when they come.
+ */
+static bool range_is_instant(struct mm_struct *mm, u64 start, u64 end)
+{
+	struct vm_area_struct *vma;
+
+	mmap_assert_locked(mm);
+	if (get_mm_counter(mm, MM_SWAPENTS))
+		return false;
+	for (; start < end; start = vma->vm_end) {
+		vma = find_vma_intersection(mm, start, end);
+		if (!vma)
+			break;
+		if (!vma_is_anonymous(vma) || userfaultfd_armed(vma))
+			return false;
+	}
+	return true;
+}
+
+/* Another fault may hold the lock for as long as its page takes. */
+static int range_lock(struct mm_struct *mm, bool at_once)
+{
+	if (at_once)
+		return mmap_read_trylock(mm) ? 0 : -EAGAIN;
+	return mmap_read_lock_killable(mm) ? -EINTR : 0;
+}
+
+/* For a caller that does not want to wait. Returns as range_fault(). */
+static int range_fault_at_once(struct hmm_range *range)
+{
+	if (!range_is_instant(range->notifier->mm, range->start, range->end))
+		return -EAGAIN;
+	return hmm_range_fault(range);
+}
+
+/* Does the process lack a page, or the right to it, that is needed? */
+static bool pfn_is_missing(unsigned long hmm_pfn, enum smr_want want)
+{
+	unsigned long need = HMM_PFN_VALID;
+
+	if (want == SMR_WANT_WRITE)
+		need |= HMM_PFN_WRITE;
+	return (hmm_pfn & need) != need;
+}
+
+/*
+ * Look at the pages, and have missing ones made. The mmap_lock is not held while a page
+ * is waited for, so that the process can go on mapping memory: hmm_range_fault() would
+ * hold it. -EBUSY: pages were made, look again.
+ */
+static int range_fault(struct hmm_range *range, const struct smr_populate *how)
+{
+	unsigned int flags = FAULT_FLAG_REMOTE;
+	unsigned long *pfn = range->hmm_pfns;
+	unsigned long addr = range->start;
+	bool unlocked = false;
+	int ret;
+
+	ret = hmm_range_fault(range);
+	if (ret || how->want == SMR_WANT_PRESENT)
+		return ret;
+	if (how->want == SMR_WANT_WRITE)
+		flags |= FAULT_FLAG_WRITE;
+	for (; addr < range->end; addr += PAGE_SIZE, pfn++) {
+		if (*pfn & HMM_PFN_ERROR)
+			return -EFAULT;
+		if (!pfn_is_missing(*pfn, how->want))
+			continue;
+		if (READ_ONCE(*how->stop))
+			return -EINTR;
+		ret = fixup_user_fault(range->notifier->mm, addr, flags,
+				       &unlocked);
+		if (ret)
+			return ret;
+		unlocked = true;
+	}
+	return unlocked ? -EBUSY : 0;
+}
+
+/*
+ * One pass of the sequence at the head of this file. Returns as chunk_store(), or
+ * -EAGAIN: the caller would have to wait.
+ */
+static int chunk_try_fault(struct smr_chunk *c, struct hmm_range *range,
+			   const struct smr_populate *how)
 {
 	struct mm_struct *mm = c->notifier.mm;
 	int ret;
@@ -392,35 +479,69 @@ static int chunk_try_fault(struct smr_chunk *c, struct hmm_range *range)
 	if (fatal_signal_pending(current))
 		return -EINTR;
 	range->notifier_seq = mmu_interval_read_begin(&c->notifier);
-	if (mmap_read_lock_killable(mm))
-		return -EINTR;
-	ret = range_is_closed(mm, range->start, range->end) ?
-		-EFAULT : hmm_range_fault(range);
+	ret = range_lock(mm, how->at_once);
+	if (ret)
+		return ret;
+	if (range_is_closed(mm, range->start, range->end))
+		ret = -EFAULT;
+	else if (how->at_once)
+		ret = range_fault_at_once(range);
+	else
+		ret = range_fault(range, how);
 	mmap_read_unlock(mm);
 	return ret ?: chunk_store(c, range);
+}
+
+/*
+ * The first pass makes missing pages, and the second one finds them. If they are gone
+ * then, somebody keeps invalidating a page of the range: ask for less. When that has
+ * come down to one page, and that page keeps going away, too, give it up. Who needs it
+ * will miss it and ask again.
+ */
+static int chunk_fault_range(struct smr_chunk *c, struct hmm_range *range,
+			     const struct smr_populate *how)
+{
+	int tries, ret;
+	u64 npages;
+
+	for (tries = 0; tries < FAULT_TRIES; tries++) {
+		ret = chunk_try_fault(c, range, how);
+		if (ret != -EBUSY)
+			return ret;
+		cond_resched();
+		if (!tries)
+			continue;
+		npages = PHYS_PFN(range->end - range->start);
+		range->end = range->start + PFN_PHYS(max(npages / 2, 1ULL));
+	}
+	return how->at_once ? -EAGAIN : 0;
+}
+
+static enum smr_counter fault_counter(const struct smr_populate *how)
+{
+	return how->advice ? SMR_CNT_ODP_PREFETCHES : SMR_CNT_ODP_FAULTS;
 }
 
 /**
  * smr_chunk_fault() - bring pages of a chunk in
  * @c: the chunk
- * @addr: first byte
+ * @how: how
+ * @addr: first byte; moved on, on success, to behind what was tried. That may be less
+ *	than all
  * @last: last byte
- * @want: the access that is needed
- * @count: the counter for pages that were missing
  *
  * Context: process, may sleep; a user of the mm, mmget(). Takes the mmap_lock.
  * Return: 0; -EFAULT (nothing is mapped there, or not with this right, or it is
- * secret memory or a shadow stack),
- * -ENOMEM, -EINTR (killed).
+ * secret memory or a shadow stack), -ENOMEM, -EINTR (killed), -EAGAIN (not at once).
  */
-int smr_chunk_fault(struct smr_chunk *c, u64 addr, u64 last,
-		    enum smr_odp_want want, enum smr_counter count)
+int smr_chunk_fault(struct smr_chunk *c, const struct smr_populate *how,
+		    u64 *addr, u64 last)
 {
 	struct hmm_range range = {
 		.notifier = &c->notifier,
-		.start = addr & PAGE_MASK,
+		.start = *addr & PAGE_MASK,
 		.end = PAGE_ALIGN(last + 1),
-		.default_flags = hmm_flags(want),
+		.default_flags = how->at_once ? hmm_flags(how->want) : 0,
 	};
 	int ret;
 
@@ -428,13 +549,11 @@ int smr_chunk_fault(struct smr_chunk *c, u64 addr, u64 last,
 				 sizeof(*range.hmm_pfns), GFP_KERNEL);
 	if (!range.hmm_pfns)
 		return -ENOMEM;
-	do {
-		ret = chunk_try_fault(c, &range);
-		cond_resched();
-	} while (ret == -EBUSY);
+	ret = chunk_fault_range(c, &range, how);
 	kfree(range.hmm_pfns);
 	if (ret >= 0) {
-		smr_stat_add(c->stats, count, ret);
+		smr_stat_add(c->stats, fault_counter(how), ret);
+		*addr = range.end;
 		return 0;
 	}
 	/* Callers need not tell a missing right from unusable memory. */

@@ -13,16 +13,10 @@
 #include "stats.h"
 
 struct smr_map;
+struct smr_populate;
 
 #define SMR_CHUNK_SHIFT	21
 #define SMR_CHUNK_SIZE	BIT_ULL(SMR_CHUNK_SHIFT)
-
-/* The access that a fault or prefetch needs */
-enum smr_odp_want {
-	SMR_ODP_READ,		/* they can be read */
-	SMR_ODP_WRITE,		/* they can be written to */
-	SMR_ODP_PRESENT,	/* whatever the process has now; no faults */
-};
 
 /**
  * struct smr_chunk - pages that are paged on demand, all in one 2 MiB
@@ -74,7 +68,7 @@ int smr_chunk_map_or_unlock(struct smr_chunk *c, u64 addr, size_t len,
 			    bool write, struct smr_map *map);
 bool smr_chunk_map_next(struct smr_chunk *c, size_t len, bool write,
 			struct smr_map *map);
-int smr_chunk_fault(struct smr_chunk *c, u64 addr, u64 last,
-		    enum smr_odp_want want, enum smr_counter count);
+int smr_chunk_fault(struct smr_chunk *c, const struct smr_populate *how,
+		    u64 *addr, u64 last);
 
 #endif /* SMR_ODP_CHUNK_H */

@@ -6,6 +6,8 @@
 #include <linux/container_of.h>
 #include <rdma/ib_verbs.h>
 
+struct smr_account;
+struct smr_faults;
 struct smr_keys;
 struct smr_stats;
 
@@ -14,6 +16,8 @@ struct smr_stats;
  * @ibpd: the core's part
  * @keys: the device's keys
  * @stats: the device's counters
+ * @faults: see smr_faults_get(): its context's; NULL for a consumer in the kernel
+ * @account: of the user that made it, NULL in the kernel; see limits.c
  *
  * Constant.
  */
@@ -21,6 +25,8 @@ struct smr_pd {
 	struct ib_pd ibpd;
 	struct smr_keys *keys;
 	struct smr_stats *stats;
+	struct smr_faults **faults;
+	struct smr_account *account;
 };
 
 static inline struct smr_pd *to_smr_pd(const struct ib_pd *ibpd)

@@ -13,12 +13,14 @@
  */
 #include "pinned.h"
 
-#include <linux/capability.h>
+#include <linux/bits.h>
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
-#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+
+#include "account.h"
 
 /* Pages pinned at once: those of a small range on the stack */
 #define BATCH_STACK	16
@@ -88,17 +90,59 @@ find_search(const struct smr_pinned *p, unsigned long page, unsigned long *pfn)
 	return (high < p->nr ? p->runs[high].first : PHYS_PFN(U64_MAX)) - page;
 }
 
+/*
+ * How many of @len bytes come before the first page that is bad. That is looked up for
+ * each page of each copy, since nobody tells: there is no notifier of memory errors,
+ * and the pin keeps mmu notifiers from meaning anything. The flag is in a word that
+ * the copy of a page can well afford.
+ */
+static __always_inline u64 good_bytes(unsigned long pfn, unsigned long pgoff,
+				      u64 len)
+{
+	u64 good = 0, step = PAGE_SIZE - pgoff;
+
+	if (!IS_ENABLED(CONFIG_MEMORY_FAILURE))
+		return len;
+	for (; good < len; good += step, step = PAGE_SIZE)
+		if (smr_mem_is_bad(pfn_to_page(pfn++)))
+			return good;
+	return len;
+}
+
+static unsigned long part_of(const struct smr_pinned *p, unsigned long page)
+{
+	return page >> p->part_shift;
+}
+
+/*
+ * The device is about to write. Only what it wrote becomes dirty when it is unpinned:
+ * what is clean need not be written to swap again. The memory has a bit for each 64th
+ * part, so that it needs no table.
+ */
+static void pinned_will_write(struct smr_mem *mem, u64 off, size_t len)
+{
+	struct smr_pinned *p = to_pinned(mem);
+	u64 first = p->pgoff + off;
+	unsigned long parts = GENMASK(part_of(p, PHYS_PFN(first + len - 1)),
+				      part_of(p, PHYS_PFN(first)));
+
+	if (parts & ~atomic_long_read(&p->written))
+		atomic_long_or(parts, &p->written);
+}
+
 static __always_inline int map_with(struct smr_mem *mem, u64 off, size_t len,
 				    struct smr_map *map, find_fn find)
 {
 	const struct smr_pinned *p = to_pinned(mem);
 	unsigned long pfn, n;
+	u64 room;
 
 	off += p->pgoff;
 	n = find(p, off >> PAGE_SHIFT, &pfn);
+	room = min_t(u64, len, PFN_PHYS(n) - offset_in_page(off));
 	map->addr = page_address(pfn_to_page(pfn)) + offset_in_page(off);
-	map->len = min_t(u64, len, PFN_PHYS(n) - offset_in_page(off));
-	return 0;
+	map->len = good_bytes(pfn, offset_in_page(off), room);
+	return map->len ? 0 : -EFAULT;
 }
 
 static unsigned long pinned_pages(const struct smr_pinned *p)
@@ -106,33 +150,39 @@ static unsigned long pinned_pages(const struct smr_pinned *p)
 	return p->mem.size ? PFN_UP(p->pgoff + p->mem.size) : 0;
 }
 
-static __always_inline void unpin_with(struct smr_mem *mem, find_fn find)
+static __always_inline void unpin_part(const struct smr_pinned *p,
+				       unsigned long page, unsigned long end,
+				       bool dirty, find_fn find)
 {
-	const struct smr_pinned *p = to_pinned(mem);
-	unsigned long npages = pinned_pages(p);
-	unsigned long page, n, pfn;
+	unsigned long n, pfn;
 
-	for (page = 0; page < npages; page += n) {
-		n = min(find(p, page, &pfn), npages - page);
-		unpin_user_page_range_dirty_lock(pfn_to_page(pfn), n,
-						 p->writable);
+	for (; page < end; page += n) {
+		n = min(find(p, page, &pfn), end - page);
+		unpin_user_page_range_dirty_lock(pfn_to_page(pfn), n, dirty);
 		cond_resched();
 	}
 }
 
-static void account_undo(struct mm_struct *mm, unsigned long npages)
+static __always_inline void unpin_with(struct smr_mem *mem, find_fn find)
 {
-	atomic64_sub(npages, &mm->pinned_vm);
-	mmdrop(mm);
+	const struct smr_pinned *p = to_pinned(mem);
+	unsigned long written = atomic_long_read(&p->written);
+	unsigned long npages = pinned_pages(p);
+	unsigned long page, end;
+
+	for (page = 0; page < npages; page = end) {
+		end = min((part_of(p, page) + 1) << p->part_shift, npages);
+		unpin_part(p, page, end, written & BIT(part_of(p, page)),
+			   find);
+	}
 }
 
 static void pinned_free(struct smr_pinned *p)
 {
 	if (p->mem.mm)
-		account_undo(p->mem.mm, pinned_pages(p));
-	/* A reader that found the key may still try to take a reference. */
+		smr_memlock_uncharge(p->mem.mm, pinned_pages(p));
 	if (p->own)
-		kfree_rcu(p, mem.rcu);
+		kfree(p);
 }
 
 static int single_map(struct smr_mem *mem, u64 off, size_t len, bool write,
@@ -149,6 +199,7 @@ static void single_release(struct smr_mem *mem)
 
 static const struct smr_mem_ops single_ops = {
 	.map = single_map,
+	.will_write = pinned_will_write,
 	.release = single_release,
 };
 
@@ -167,6 +218,7 @@ static void direct_release(struct smr_mem *mem)
 
 static const struct smr_mem_ops direct_ops = {
 	.map = direct_map,
+	.will_write = pinned_will_write,
 	.release = direct_release,
 };
 
@@ -185,6 +237,7 @@ static void search_release(struct smr_mem *mem)
 
 static const struct smr_mem_ops search_ops = {
 	.map = search_map,
+	.will_write = pinned_will_write,
 	.release = search_release,
 };
 
@@ -193,7 +246,8 @@ static int job_grow(struct pin_job *job)
 	unsigned long room = max(job->room * 2, 64UL);
 	struct smr_extent *runs;
 
-	runs = kvmalloc_array(room, sizeof(*runs), GFP_KERNEL | __GFP_NOWARN);
+	runs = kvmalloc_array(room, sizeof(*runs),
+			      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!runs)
 		return -ENOMEM;
 	memcpy(runs, job->runs, job->nr * sizeof(*runs));
@@ -374,29 +428,16 @@ static int build(struct smr_pinned *p, const struct pin_job *job)
 	return build_direct(p, job, nr);
 }
 
-static int account(struct mm_struct *mm, unsigned long npages)
-{
-	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-
-	if (atomic64_add_return(npages, &mm->pinned_vm) > limit &&
-	    !capable(CAP_IPC_LOCK)) {
-		atomic64_sub(npages, &mm->pinned_vm);
-		return -ENOMEM;
-	}
-	mmgrab(mm);
-	return 0;
-}
-
 static int pinned_fill(struct smr_pinned *p, unsigned long addr,
-		       unsigned long npages)
+		       unsigned long npages, bool writable)
 {
 	struct pin_job job = { .runs = &job.one, .room = 1 };
 	int ret;
 
-	ret = account(current->mm, npages);
+	ret = smr_memlock_charge(current->mm, npages);
 	if (ret)
 		return ret;
-	ret = job_run(&job, addr, npages, p->writable);
+	ret = job_run(&job, addr, npages, writable);
 	if (ret)
 		goto undo;
 	ret = build(p, &job);
@@ -409,7 +450,7 @@ static int pinned_fill(struct smr_pinned *p, unsigned long addr,
 undo:
 	job_undo(&job);
 	job_free(&job);
-	account_undo(current->mm, npages);
+	smr_memlock_uncharge(current->mm, npages);
 	return ret;
 }
 
@@ -427,8 +468,8 @@ static int count_pages(u64 start, u64 length, unsigned long *npages)
 
 /**
  * smr_pinned_create() - pin a range of the calling process
- * @room: zeroed memory for it, in something that is freed an RCU grace period
- *	after smr_mem_destroy() at the earliest; NULL: it gets its own
+ * @room: zeroed memory for it, in something that is freed after the last
+ *	smr_mem_put(); NULL: it gets its own
  * @start: first byte
  * @length: bytes; 0 makes a memory that has none
  * @writable: it will be written to
@@ -456,13 +497,13 @@ struct smr_mem *smr_pinned_create(struct smr_pinned *room, u64 start,
 	if (!p)
 		return ERR_PTR(-ENOMEM);
 	p->own = !room;
-	p->writable = writable;
+	p->part_shift = order_base_2(DIV_ROUND_UP(npages, BITS_PER_LONG));
 	p->pgoff = offset_in_page(start);
 	smr_mem_init(&p->mem, &single_ops, length);
 	if (!npages)
 		return &p->mem;
 
-	ret = pinned_fill(p, start & PAGE_MASK, npages);
+	ret = pinned_fill(p, start & PAGE_MASK, npages, writable);
 	if (!ret)
 		return &p->mem;
 	if (p->own)

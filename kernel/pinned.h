@@ -3,6 +3,7 @@
 #ifndef SMR_PINNED_H
 #define SMR_PINNED_H
 
+#include <linux/atomic.h>
 #include <linux/types.h>
 
 #include "mem.h"
@@ -23,23 +24,25 @@ struct smr_extent {
  *	is NULL
  * @pgoff: bytes before the memory in the first page
  * @shift: direct: pages of a piece, as a power of two
- * @writable: pages may have been written to
+ * @part_shift: pages that a bit of @written stands for, as a power of two
  * @own: it is not part of another struct
+ * @written: which parts the device may have written to
  * @lead: direct: pages of the first piece that are before the first page
  * @nr: search: how many runs
  * @pfn: single: the first page
  * @pieces: direct: the first page of each piece
  * @runs: search: the runs
  *
- * All constant once it is created, and private to pinned.c, which explains
+ * All but @written constant once it is created, and private to pinned.c, which explains
  * single, direct and search. It is a part of each MR: mind the size.
  */
 struct smr_pinned {
 	struct smr_mem mem;
 	u16 pgoff;
 	u8 shift;
-	bool writable;
+	u8 part_shift;
 	bool own;
+	atomic_long_t written;
 	union {
 		unsigned long lead;
 		unsigned long nr;

@@ -14,6 +14,7 @@
 #include "compat/ib.h"
 #include "dm.h"
 #include "kmr.h"
+#include "net/guard.h"
 #include "net/wire.h"
 #include "persist.h"
 #include "qp/core.h"
@@ -32,6 +33,38 @@
 /* PortSelect: the only port, or all of them together */
 #define PMA_PORT	1
 #define PMA_ALL_PORTS	0xff
+
+/**
+ * smr_port_is_heard() - do the packets that a netdev receives reach our sockets?
+ * @ndev: the netdev
+ *
+ * A VRF's packets reach sockets of this VRF only, and ours belong to none. It is the
+ * administrator who can change that, by net.ipv4.udp_l3mdev_accept (for IPv6, too).
+ *
+ * Context: any.
+ * Return: false: it is in a VRF, and they do not.
+ */
+bool smr_port_is_heard(const struct net_device *ndev)
+{
+#ifdef CONFIG_NET_L3_MASTER_DEV
+	if (netif_is_l3_master(ndev) || netif_is_l3_slave(ndev))
+		return READ_ONCE(dev_net(ndev)->ipv4.sysctl_udp_l3mdev_accept);
+#endif
+	return true;
+}
+
+/**
+ * smr_port_state() - what state a port on a netdev is in
+ * @ndev: the netdev
+ *
+ * Context: any.
+ * Return: IB_PORT_ACTIVE or IB_PORT_DOWN.
+ */
+enum ib_port_state smr_port_state(const struct net_device *ndev)
+{
+	return smr_port_is_heard(ndev) ? smr_compat_ndev_port_state(ndev) :
+					 IB_PORT_DOWN;
+}
 
 /* IBTA 16.1.3.5: data is counted in words of four octets. */
 static u64 pma_words(const struct smr_stats *stats, enum smr_counter id)
@@ -235,7 +268,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 
 static u8 port_phys_state(const struct net_device *ndev)
 {
-	if (smr_compat_port_state(ndev) == IB_PORT_ACTIVE)
+	if (smr_port_state(ndev) == IB_PORT_ACTIVE)
 		return IB_PORT_PHYS_STATE_LINK_UP;
 	return ndev->flags & IFF_UP ? IB_PORT_PHYS_STATE_POLLING :
 				      IB_PORT_PHYS_STATE_DISABLED;
@@ -267,7 +300,7 @@ static int query_port(struct ib_device *ibdev, u32 port,
 	const struct net_device *ndev = to_smr_verbs(ibdev)->env.ndev;
 
 	/* The core has zeroed it. */
-	attr->state = smr_compat_port_state(ndev);
+	attr->state = smr_port_state(ndev);
 	attr->phys_state = port_phys_state(ndev);
 	attr->max_mtu = IB_MTU_4096;
 	attr->active_mtu = smr_env_mtu(&to_smr_verbs(ibdev)->env);
@@ -336,13 +369,15 @@ static struct rdma_hw_stats *alloc_hw_port_stats(struct ib_device *ibdev,
 static int get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 			u32 port, int index)
 {
-	const struct smr_stats *counters = to_smr_verbs(ibdev)->env.stats;
+	const struct smr_env *env = &to_smr_verbs(ibdev)->env;
 	int i;
 
 	if (!port)
 		return -EOPNOTSUPP;
 	for (i = 0; i < ARRAY_SIZE(stat_descs); i++)
-		stats->value[i] = smr_stats_read(counters, i);
+		stats->value[i] = smr_stats_read(env->stats, i);
+	stats->value[SMR_CNT_UNKNOWN_QPN] = atomic64_read(&env->tab->strays);
+	stats->value[SMR_CNT_UDP_REFUSED] = atomic64_read(&env->guard->refused);
 	return ARRAY_SIZE(stat_descs);
 }
 

@@ -4,6 +4,8 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 
+#include "fault.h"
+#include "net/cursor.h"
 #include "pd.h"
 
 static void sgl_clear(struct smr_sgl *sgl)
@@ -148,16 +150,27 @@ static int sgl_seek(struct smr_sgl *sgl, struct sgl_mark mark, int err)
 	return err;
 }
 
+static void inline_read(struct smr_sgl *sgl, struct smr_pieces *to, size_t len)
+{
+	size_t n;
+
+	for (; len; len -= n, sgl->pos += n) {
+		n = min(len, to->left);
+		memcpy(to->at, sgl->data + sgl->pos, n);
+		smr_pieces_advance(to, n);
+	}
+}
+
 /**
- * smr_sgl_read() - copy out of a list
+ * smr_sgl_read_pieces() - copy out of a list, into pieces
  * @sgl: the list
- * @to: where to
+ * @to: where to; moved on, except that after an error it may be anywhere
  * @len: bytes, at most what is left of the list
  *
  * Context: any.
- * Return: 0, SMR_PAGE_MISSING (see smr_sgl_fault()) or -EFAULT.
+ * Return: 0, SMR_PAGE_MISSING (see qp/paging.h) or -EFAULT.
  */
-int smr_sgl_read(struct smr_sgl *sgl, void *to, size_t len)
+int smr_sgl_read_pieces(struct smr_sgl *sgl, struct smr_pieces *to, size_t len)
 {
 	struct sgl_mark mark = sgl_tell(sgl);
 	const struct smr_span *span;
@@ -165,11 +178,10 @@ int smr_sgl_read(struct smr_sgl *sgl, void *to, size_t len)
 	int err;
 
 	if (sgl->data) {
-		memcpy(to, sgl->data + sgl->pos, len);
-		sgl->pos += len;
+		inline_read(sgl, to, len);
 		return 0;
 	}
-	for (; len; len -= n, to += n, sgl->pos += n) {
+	for (; len; len -= n, sgl->pos += n) {
 		n = len;
 		span = sgl_run(sgl, &n);
 		err = smr_span_read(span, sgl->pos, to, n);
@@ -180,22 +192,23 @@ int smr_sgl_read(struct smr_sgl *sgl, void *to, size_t len)
 }
 
 /**
- * smr_sgl_write() - copy into a list
+ * smr_sgl_write_pieces() - copy pieces into a list
  * @sgl: the list
- * @from: where from
+ * @from: where from; moved on, except that after an error it may be anywhere
  * @len: bytes, at most what is left of the list
  *
  * Context: any.
- * Return: 0, SMR_PAGE_MISSING (see smr_sgl_fault()) or -EFAULT.
+ * Return: 0, SMR_PAGE_MISSING (see qp/paging.h) or -EFAULT.
  */
-int smr_sgl_write(struct smr_sgl *sgl, const void *from, size_t len)
+int smr_sgl_write_pieces(struct smr_sgl *sgl, struct smr_pieces *from,
+			 size_t len)
 {
 	struct sgl_mark mark = sgl_tell(sgl);
 	const struct smr_span *span;
 	size_t n;
 	int err;
 
-	for (; len; len -= n, from += n, sgl->pos += n) {
+	for (; len; len -= n, sgl->pos += n) {
 		n = len;
 		span = sgl_run(sgl, &n);
 		err = smr_span_write(span, sgl->pos, from, n);
@@ -206,27 +219,30 @@ int smr_sgl_write(struct smr_sgl *sgl, const void *from, size_t len)
 }
 
 /**
- * smr_sgl_write_skb() - copy a packet's payload into a list
+ * smr_sgl_write_packet() - copy a packet's payload into a list
  * @sgl: the list
- * @skb: the packet
+ * @cur: the packet
  * @off: where in it, from skb->data
  * @len: bytes, at most what is left of the list
  *
  * Context: any.
- * Return: 0, SMR_PAGE_MISSING (see smr_sgl_fault()) or -EFAULT.
+ * Return: 0, SMR_PAGE_MISSING (see qp/paging.h) or -EFAULT, also if the packet is
+ * shorter than that.
  */
-int smr_sgl_write_skb(struct smr_sgl *sgl, const struct sk_buff *skb,
-		      unsigned int off, size_t len)
+int smr_sgl_write_packet(struct smr_sgl *sgl, struct smr_cursor *cur,
+			 unsigned int off, size_t len)
 {
 	struct sgl_mark mark = sgl_tell(sgl);
-	const struct smr_span *span;
-	size_t n;
+	unsigned int n;
+	const u8 *from;
 	int err;
 
-	for (; len; len -= n, off += n, sgl->pos += n) {
-		n = len;
-		span = sgl_run(sgl, &n);
-		err = smr_span_write_skb(span, sgl->pos, skb, off, n);
+	for (; len; len -= n, off += n) {
+		from = smr_cursor_at(cur, off, &n);
+		if (!from)
+			return sgl_seek(sgl, mark, -EFAULT);
+		n = min_t(size_t, n, len);
+		err = smr_sgl_write(sgl, from, n);
 		if (err)
 			return sgl_seek(sgl, mark, err);
 	}
@@ -240,7 +256,7 @@ int smr_sgl_write_skb(struct smr_sgl *sgl, const struct sk_buff *skb,
  * @len: bytes, at most what is left of each
  *
  * Context: any.
- * Return: 0, SMR_PAGE_MISSING (see smr_sgl_fault()), -EFAULT (@dst) or
+ * Return: 0, SMR_PAGE_MISSING (see qp/paging.h), -EFAULT (@dst) or
  * -ENXIO (@src).
  */
 int smr_sgl_copy(struct smr_sgl *dst, struct smr_sgl *src, size_t len)
@@ -270,21 +286,20 @@ int smr_sgl_copy(struct smr_sgl *dst, struct smr_sgl *src, size_t len)
 }
 
 /**
- * smr_sgl_fault() - bring all pages of an open list in
+ * smr_sgl_fault_here() - bring pages of an open list in without waiting for any
  * @sgl: the list
- * @write: for writing
+ * @write: they will be written to
  *
  * Context: process, may sleep.
- * Return: 0, -EFAULT, -ENOMEM or -EINTR.
+ * Return: as smr_span_fault_here().
  */
-int smr_sgl_fault(const struct smr_sgl *sgl, bool write)
+int smr_sgl_fault_here(const struct smr_sgl *sgl, bool write)
 {
 	unsigned int i;
 	int err;
 
 	for (i = 0; i < sgl->nr; i++) {
-		err = smr_span_fault(&sgl->spans[i], 0, sgl->spans[i].len,
-				     write);
+		err = smr_span_fault_here(&sgl->spans[i], write);
 		if (err)
 			return err;
 	}
@@ -292,21 +307,92 @@ int smr_sgl_fault(const struct smr_sgl *sgl, bool write)
 }
 
 /**
- * smr_sgl_is_own() - could only the caller's own process have pages missing?
- * @sgl: an open list
+ * smr_sgl_needs_thread() - can an open list be copied only elsewhere?
+ * @sgl: the list
  *
  * Context: any.
- * Return: true if no page of another process has to be waited for.
+ * Return: true if a part of it is memory that only a kernel thread may use, and this
+ * is none.
  */
-bool smr_sgl_is_own(const struct smr_sgl *sgl)
+bool smr_sgl_needs_thread(const struct smr_sgl *sgl)
 {
 	unsigned int i;
 
-	for (i = 0; i < sgl->nr; i++) {
-		const struct smr_mem *mem = sgl->spans[i].mem;
+	if (smr_mem_in_thread())
+		return false;
+	for (i = 0; i < sgl->nr; i++)
+		if (sgl->spans[i].mem->ops->thread)
+			return true;
+	return false;
+}
 
-		if (mem && mem->ops->fault && mem->mm != current->mm)
+/**
+ * smr_sgl_is_paged() - can pages of an open list be missing?
+ * @sgl: the list
+ *
+ * Context: any.
+ * Return: true if at least a part of it is paged on demand.
+ */
+bool smr_sgl_is_paged(const struct smr_sgl *sgl)
+{
+	unsigned int i;
+
+	for (i = 0; i < sgl->nr; i++)
+		if (sgl->spans[i].mem->ops->fault)
+			return true;
+	return false;
+}
+
+/**
+ * smr_sgl_fault() - make a fault of all pages of an open list
+ * @sgl: the list; smr_sgl_is_paged()
+ * @write: they will be written to
+ * @gfp: how to allocate it
+ *
+ * Context: any, as @gfp says.
+ * Return: the fault, which the caller starts; or NULL.
+ */
+struct smr_fault *smr_sgl_fault(const struct smr_sgl *sgl, bool write,
+				gfp_t gfp)
+{
+	struct smr_fault *fault;
+	unsigned int i;
+
+	fault = smr_fault_alloc(sgl->nr, write ? SMR_WANT_WRITE : SMR_WANT_READ,
+				gfp);
+	if (!fault)
+		return NULL;
+	for (i = 0; i < sgl->nr; i++)
+		smr_fault_add(fault, &sgl->spans[i], 0, sgl->spans[i].len);
+	return fault;
+}
+
+/**
+ * smr_sgl_is_of() - is a fault of just the pages of an open list?
+ * @sgl: the list
+ * @write: they will be written to
+ * @fault: the fault
+ *
+ * Context: any.
+ * Return: true if it is.
+ */
+bool smr_sgl_is_of(const struct smr_sgl *sgl, bool write,
+		   const struct smr_fault *fault)
+{
+	const struct smr_fault_range *r = fault->ranges;
+	unsigned int i, n = 0;
+
+	if (fault->want != (write ? SMR_WANT_WRITE : SMR_WANT_READ))
+		return false;
+	for (i = 0; i < sgl->nr; i++) {
+		const struct smr_span *span = &sgl->spans[i];
+
+		if (!span->mem->ops->fault)
+			continue;
+		if (n == fault->nr || r[n].mem != span->mem ||
+		    r[n].off != span->off || r[n].len != span->len)
 			return false;
+		n++;
 	}
-	return true;
+	return n == fault->nr;
 }

@@ -9,7 +9,8 @@
 #include "key.h"
 #include "uapi/softmr-abi.h"
 
-struct sk_buff;
+struct smr_cursor;
+struct smr_fault;
 struct smr_pd;
 
 /**
@@ -21,8 +22,8 @@ struct smr_pd;
  * @cur: the span that the position is in
  * @pos: the position within it, or within @data
  *
- * Owned by the task that opened it, for one call of the task. A task that waits for
- * a peer holds no references, so no peer can delay a deregistration.
+ * Owned by the task that opened it, for one copy. A task that waits, for a peer or for a
+ * page, holds no spans, so neither can delay a deregistration.
  */
 struct smr_sgl {
 	struct smr_span spans[SMR_MAX_SGE];
@@ -47,12 +48,34 @@ void smr_sgl_close(struct smr_sgl *sgl);
  * The copies move the position. They return 0, SMR_PAGE_MISSING or -EFAULT, as
  * smr_span_read(). After an error the position is where it was.
  */
-int smr_sgl_read(struct smr_sgl *sgl, void *to, size_t len);
-int smr_sgl_write(struct smr_sgl *sgl, const void *from, size_t len);
-int smr_sgl_write_skb(struct smr_sgl *sgl, const struct sk_buff *skb,
-		      unsigned int off, size_t len);
+int smr_sgl_read_pieces(struct smr_sgl *sgl, struct smr_pieces *to, size_t len);
+int smr_sgl_write_pieces(struct smr_sgl *sgl, struct smr_pieces *from,
+			 size_t len);
+int smr_sgl_write_packet(struct smr_sgl *sgl, struct smr_cursor *cur,
+			 unsigned int off, size_t len);
 int smr_sgl_copy(struct smr_sgl *dst, struct smr_sgl *src, size_t len);
-int smr_sgl_fault(const struct smr_sgl *sgl, bool write);
-bool smr_sgl_is_own(const struct smr_sgl *sgl);
+
+static inline int smr_sgl_read(struct smr_sgl *sgl, void *to, size_t len)
+{
+	struct smr_pieces piece = smr_one_piece(to, len);
+
+	return smr_sgl_read_pieces(sgl, &piece, len);
+}
+
+static inline int smr_sgl_write(struct smr_sgl *sgl, const void *from,
+				size_t len)
+{
+	struct smr_pieces piece = smr_one_piece(from, len);
+
+	return smr_sgl_write_pieces(sgl, &piece, len);
+}
+
+bool smr_sgl_needs_thread(const struct smr_sgl *sgl);
+bool smr_sgl_is_paged(const struct smr_sgl *sgl);
+int smr_sgl_fault_here(const struct smr_sgl *sgl, bool write);
+struct smr_fault *smr_sgl_fault(const struct smr_sgl *sgl, bool write,
+				gfp_t gfp);
+bool smr_sgl_is_of(const struct smr_sgl *sgl, bool write,
+		   const struct smr_fault *fault);
 
 #endif /* SMR_SGL_H */

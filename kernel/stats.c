@@ -2,31 +2,53 @@
 #include "stats.h"
 
 #include <linux/cpumask.h>
-#include <linux/errno.h>
+#include <linux/slab.h>
 
 /**
- * smr_stats_init() - allocate a device's counters, all 0
- * @stats: the counters
+ * smr_stats_create() - allocate a device's counters, all 0
  *
  * Context: process, may sleep.
- * Return: 0 or -ENOMEM.
+ * Return: the counters with a reference, which smr_stats_put() drops; or NULL.
  */
-int smr_stats_init(struct smr_stats *stats)
+struct smr_stats *smr_stats_create(void)
 {
+	struct smr_stats *stats = kzalloc(sizeof(*stats), GFP_KERNEL);
+
+	if (!stats)
+		return NULL;
 	stats->cpu = alloc_percpu(struct smr_stats_cpu);
-	return stats->cpu ? 0 : -ENOMEM;
+	if (!stats->cpu) {
+		kfree(stats);
+		return NULL;
+	}
+	refcount_set(&stats->ref, 1);
+	return stats;
 }
 
 /**
- * smr_stats_fini() - free a device's counters
- * @stats: the counters; nobody counts any more
+ * smr_stats_get() - take a reference
+ * @stats: the caller has one
  *
- * Context: process.
+ * Return: @stats.
  */
-void smr_stats_fini(struct smr_stats *stats)
+struct smr_stats *smr_stats_get(struct smr_stats *stats)
 {
+	refcount_inc(&stats->ref);
+	return stats;
+}
+
+/**
+ * smr_stats_put() - drop a reference; the last one frees the counters
+ * @stats: the counters
+ *
+ * Context: any.
+ */
+void smr_stats_put(struct smr_stats *stats)
+{
+	if (!refcount_dec_and_test(&stats->ref))
+		return;
 	free_percpu(stats->cpu);
-	stats->cpu = NULL;
+	kfree(stats);
 }
 
 /**

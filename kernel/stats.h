@@ -11,6 +11,7 @@
 #define SMR_STATS_H
 
 #include <linux/percpu.h>
+#include <linux/refcount.h>
 #include <linux/types.h>
 
 #include <asm/local64.h>
@@ -37,13 +38,22 @@
 	X(RETRY_EXC,		"retry_exceeded")		\
 	X(RNR_EXC,		"rnr_retry_exceeded")		\
 	X(BACKPRESSURE,		"tx_backpressure")		\
+	X(ECN_MARKED,		"np_ecn_marked_roce_packets")	\
+	X(CNP_SENT,		"np_cnp_sent")			\
+	X(CNP_HANDLED,		"rp_cnp_handled")		\
+	X(CNP_IGNORED,		"rp_cnp_ignored")		\
 	X(BAD_ICRC,		"rx_bad_icrc")			\
 	X(BAD_HEADER,		"rx_bad_header")		\
 	X(BAD_SOURCE,		"rx_wrong_source")		\
+	X(BAD_PSN,		"rx_wrong_psn")			\
 	X(BAD_PKEY,		"rx_bad_pkey")			\
 	X(BAD_QKEY,		"rx_bad_qkey")			\
 	X(NO_RECV,		"rx_no_receive")		\
 	X(DROPPED,		"rx_dropped")			\
+	X(RX_WAITING,		"rx_waiting_bytes")		\
+	X(UNKNOWN_QPN,		"rx_unknown_qpn")		\
+	X(UDP_REFUSED,		"local_udp_refused")		\
+	X(PEER_REFUSED,		"qp_peer_refused")		\
 	X(BAD_WQE,		"bad_wqe")			\
 	X(KEY_UNKNOWN,		"key_unknown")			\
 	X(KEY_STALE,		"key_stale")			\
@@ -61,7 +71,12 @@
 	X(CQ_OVERRUN,		"cq_overrun")			\
 	X(LINK_DOWNED,		"link_downed")
 
-/* All count events, but for ODP_CHUNKS: how many chunks there are now. */
+/*
+ * All count events, but for ODP_CHUNKS: how many chunks there are now; and RX_WAITING:
+ * how much memory the packets take that wait for their QPs now. UNKNOWN_QPN and
+ * UDP_REFUSED are the namespace's, in struct smr_qptab and struct smr_guard: no device
+ * counts them.
+ */
 enum smr_counter {
 #define SMR_COUNTER_ENUM(id, name) SMR_CNT_##id,
 	SMR_COUNTERS(SMR_COUNTER_ENUM)
@@ -80,13 +95,17 @@ struct smr_stats_cpu {
 /**
  * struct smr_stats - the counters of one device
  * @cpu: a set for each CPU
+ * @ref: one for the device, one for each memory that counts here; a memory may
+ *	outlive the device, see fault.h
  */
 struct smr_stats {
 	struct smr_stats_cpu __percpu *cpu;
+	refcount_t ref;
 };
 
-int smr_stats_init(struct smr_stats *stats);
-void smr_stats_fini(struct smr_stats *stats);
+struct smr_stats *smr_stats_create(void);
+struct smr_stats *smr_stats_get(struct smr_stats *stats);
+void smr_stats_put(struct smr_stats *stats);
 u64 smr_stats_read(const struct smr_stats *stats, enum smr_counter id);
 const char *smr_stats_name(enum smr_counter id);
 

@@ -6,6 +6,7 @@
 #if !defined(SMR_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
 #define SMR_TRACE_H
 
+#include <linux/in6.h>
 #include <linux/tracepoint.h>
 
 TRACE_EVENT(smr_send_start,
@@ -87,24 +88,29 @@ TRACE_EVENT(smr_request,
 		  __entry->local, __entry->verdict)
 );
 
-/* An AETH at the requester, from a packet or from a peer on this host. */
+/* An AETH at the requester, from a packet or from a peer on this host (which has no MSN). */
 TRACE_EVENT(smr_aeth,
-	TP_PROTO(u32 qpn, u8 syndrome, u32 psn, u32 una),
-	TP_ARGS(qpn, syndrome, psn, una),
+	TP_PROTO(u32 qpn, u8 opcode, u8 syndrome, u32 msn, u32 psn, u32 una),
+	TP_ARGS(qpn, opcode, syndrome, msn, psn, una),
 	TP_STRUCT__entry(
 		__field(u32, qpn)
+		__field(u32, msn)
 		__field(u32, psn)
 		__field(u32, una)
+		__field(u8, opcode)
 		__field(u8, syndrome)
 	),
 	TP_fast_assign(
 		__entry->qpn = qpn;
+		__entry->msn = msn;
 		__entry->psn = psn;
 		__entry->una = una;
+		__entry->opcode = opcode;
 		__entry->syndrome = syndrome;
 	),
-	TP_printk("qpn=%#x syndrome=%#x psn=%#x una=%#x", __entry->qpn,
-		  __entry->syndrome, __entry->psn, __entry->una)
+	TP_printk("qpn=%#x opcode=%#x syndrome=%#x msn=%#x psn=%#x una=%#x",
+		  __entry->qpn, __entry->opcode, __entry->syndrome,
+		  __entry->msn, __entry->psn, __entry->una)
 );
 
 TRACE_EVENT(smr_retry,
@@ -124,6 +130,70 @@ TRACE_EVENT(smr_retry,
 	),
 	TP_printk("qpn=%#x una=%#x psn=%#x retries_left=%u", __entry->qpn,
 		  __entry->una, __entry->psn, __entry->retries)
+);
+
+/* A CNP was sent to the peer, which has sent a packet that the network has marked. */
+TRACE_EVENT(smr_cnp_sent,
+	TP_PROTO(u32 qpn, u32 peer, u8 opcode, u32 psn),
+	TP_ARGS(qpn, peer, opcode, psn),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, peer)
+		__field(u32, psn)
+		__field(u8, opcode)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->peer = peer;
+		__entry->psn = psn;
+		__entry->opcode = opcode;
+	),
+	TP_printk("qpn=%#x peer=%#x opcode=%#x psn=%#x", __entry->qpn,
+		  __entry->peer, __entry->opcode, __entry->psn)
+);
+
+/* Marks have narrowed the window of a requester; congestion is of 1024. */
+TRACE_EVENT(smr_slow,
+	TP_PROTO(u32 qpn, u32 una, u32 max_psn, u32 was, u32 window,
+		 u32 congestion),
+	TP_ARGS(qpn, una, max_psn, was, window, congestion),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, una)
+		__field(u32, max_psn)
+		__field(u32, was)
+		__field(u32, window)
+		__field(u32, congestion)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->una = una;
+		__entry->max_psn = max_psn;
+		__entry->was = was;
+		__entry->window = window;
+		__entry->congestion = congestion;
+	),
+	TP_printk("qpn=%#x una=%#x max_psn=%#x was=%u window=%u congestion=%u",
+		  __entry->qpn, __entry->una, __entry->max_psn, __entry->was,
+		  __entry->window, __entry->congestion)
+);
+
+/* net/guard.c has dropped what a process's socket sent to RoCEv2's port. */
+TRACE_EVENT(smr_udp_refused,
+	TP_PROTO(u32 uid, u16 sport, const struct in6_addr *daddr),
+	TP_ARGS(uid, sport, daddr),
+	TP_STRUCT__entry(
+		__array(u8, daddr, 16)
+		__field(u32, uid)
+		__field(u16, sport)
+	),
+	TP_fast_assign(
+		memcpy(__entry->daddr, daddr, 16);
+		__entry->uid = uid;
+		__entry->sport = sport;
+	),
+	TP_printk("uid=%u sport=%u daddr=%pI6c", __entry->uid, __entry->sport,
+		  __entry->daddr)
 );
 
 /* A window stands in the way of a deregistration. */

@@ -2,7 +2,6 @@
 #include "verbs.h"
 
 #include <linux/err.h>
-#include <linux/minmax.h>
 #include <linux/module.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_types.h>
@@ -12,7 +11,9 @@
 
 #include "advise.h"
 #include "compat/ib.h"
+#include "compat/udata.h"
 #include "kmr.h"
+#include "mapped.h"
 #include "mr.h"
 #include "mr_query.h"
 #include "mw.h"
@@ -23,41 +24,12 @@
 #include "qp/mcast.h"
 #include "qp/modify.h"
 #include "qp/post.h"
-#include "qp/ring.h"
 #include "qp/srq.h"
 #include "qp/xrc.h"
 #include "stats.h"
 #include "steer/rules.h"
 #include "trace.h"
-
-/*
- * No command takes driver input yet. Input of a newer provider must be all zeros, so
- * that it does not ask for anything that this module does not know.
- */
-static int udata_no_input(const struct ib_udata *udata)
-{
-	int ret;
-
-	if (!udata || !udata->inlen)
-		return 0;
-	ret = check_zeroed_user(udata->inbuf, udata->inlen);
-	if (ret < 0)
-		return ret;
-	return ret ? 0 : -EOPNOTSUPP;
-}
-
-/* An older provider gets the part it knows; a newer one gets zeros at the end. */
-static int udata_respond(const struct ib_udata *udata, const void *resp,
-			 size_t len)
-{
-	size_t n = min(len, udata->outlen);
-
-	if (copy_to_user(udata->outbuf, resp, n))
-		return -EFAULT;
-	if (clear_user(udata->outbuf + n, udata->outlen - n))
-		return -EFAULT;
-	return 0;
-}
+#include "ucontext.h"
 
 /* NULL for a consumer in the kernel. */
 static struct ib_ucontext *udata_uctx(struct ib_udata *udata)
@@ -74,14 +46,15 @@ static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	struct smr_userwq *user;
 	int ret;
 
-	ret = udata_no_input(udata);
+	ret = ib_is_udata_in_empty(udata);
 	if (ret)
 		return ret;
 	user = smr_userwq_get(&to_smr_verbs(uctx->device)->users);
 	if (IS_ERR(user))
 		return PTR_ERR(user);
 	to_smr_ucontext(uctx)->user = user;
-	ret = udata_respond(udata, &resp, sizeof(resp));
+	to_smr_ucontext(uctx)->account = &user->account;
+	ret = ib_respond_udata(udata, resp);
 	if (ret)
 		smr_userwq_put(user);
 	return ret;
@@ -102,6 +75,7 @@ static int query_ucontext(struct ib_ucontext *uctx,
 
 static void dealloc_ucontext(struct ib_ucontext *uctx)
 {
+	smr_faults_put(to_smr_ucontext(uctx)->faults);
 	smr_userwq_put(to_smr_ucontext(uctx)->user);
 }
 
@@ -113,10 +87,13 @@ static void disassociate_ucontext(struct ib_ucontext *uctx)
 static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	const struct smr_env *env = &to_smr_verbs(ibpd->device)->env;
+	struct ib_ucontext *uctx = udata_uctx(udata);
 
 	to_smr_pd(ibpd)->keys = env->keys;
 	to_smr_pd(ibpd)->stats = env->stats;
-	return udata_no_input(udata);
+	if (uctx)
+		to_smr_pd(ibpd)->faults = &to_smr_ucontext(uctx)->faults;
+	return ib_no_udata_io(udata);
 }
 
 static int dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
@@ -142,14 +119,14 @@ static int create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	struct smr_ah *ah = to_smr_ah(ibah);
 	int ret;
 
-	ret = udata_no_input(udata);
+	ret = ib_is_udata_in_empty(udata);
 	if (ret)
 		return ret;
 	ret = smr_ah_create(ah, &verbs->env, init->ah_attr, GFP_KERNEL_ACCOUNT);
 	if (ret)
 		return ret;
 	resp.ah_handle = ah->av->number;
-	ret = udata_respond(udata, &resp, sizeof(resp));
+	ret = ib_respond_udata(udata, resp);
 	if (ret)
 		smr_ah_destroy(ah);
 	return ret;
@@ -175,13 +152,13 @@ static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct smr_cq *cq = to_smr_cq(ibcq);
 	int ret;
 
-	ret = udata_no_input(udata);
+	ret = ib_is_udata_in_empty(udata);
 	if (ret)
 		return ret;
 	ret = smr_cq_create(cq, attr, udata_uctx(udata), &resp.cq);
 	if (ret || !udata)
 		return ret;
-	ret = udata_respond(udata, &resp, sizeof(resp));
+	ret = ib_respond_udata(udata, resp);
 	if (ret)
 		smr_cq_destroy(cq);
 	return ret;
@@ -197,15 +174,16 @@ static int resize_user_cq(struct ib_cq *ibcq, SMR_RESIZE_CQE_TYPE cqe,
 	struct smr_resize_cq_resp resp = {};
 	int ret;
 
-	ret = udata_no_input(udata);
+	ret = ib_is_udata_in_empty(udata);
 	if (ret)
 		return ret;
 	if (!udata || udata->outlen < sizeof(resp))
 		return -EINVAL;
-	if (clear_user(udata->outbuf, udata->outlen))
-		return -EFAULT;
+	ret = ib_respond_empty_udata(udata);
+	if (ret)
+		return ret;
 	ret = smr_cq_resize(to_smr_cq(ibcq), udata_uctx(udata), cqe, &resp.cq);
-	return ret ?: udata_respond(udata, &resp, sizeof(resp));
+	return ret ?: ib_respond_udata(udata, resp);
 }
 
 static int modify_cq(struct ib_cq *ibcq, u16 count, u16 usecs)
@@ -237,7 +215,7 @@ static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct smr_srq *srq = to_smr_srq(ibsrq);
 	int ret;
 
-	ret = udata_no_input(udata);
+	ret = ib_is_udata_in_empty(udata);
 	if (ret)
 		return ret;
 	ret = smr_srq_create(srq, &to_smr_verbs(ibsrq->device)->srqs, init,
@@ -245,7 +223,7 @@ static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	if (ret || !udata)
 		return ret;
 	resp.srqn = srq->srqn;
-	ret = udata_respond(udata, &resp, sizeof(resp));
+	ret = ib_respond_udata(udata, resp);
 	if (ret)
 		smr_srq_destroy(srq);
 	return ret;
@@ -254,7 +232,7 @@ static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 static int modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		      enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
-	int ret = udata_no_input(udata);
+	int ret = ib_no_udata_io(udata);
 
 	return ret ?: smr_srq_modify(to_smr_srq(ibsrq), attr, mask);
 }
@@ -280,11 +258,18 @@ static int post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 /* The core keeps track of a domain's objects. */
 static int alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
-	return udata_no_input(udata);
+	struct ib_ucontext *uctx = udata_uctx(udata);
+	int ret = ib_no_udata_io(udata);
+
+	if (!ret && uctx)
+		to_smr_xrcd(ibxrcd)->user =
+			smr_userwq_share(to_smr_ucontext(uctx)->user);
+	return ret;
 }
 
 static int dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
+	smr_userwq_put(to_smr_xrcd(ibxrcd)->user);
 	return 0;
 }
 
@@ -296,13 +281,13 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	struct smr_qp *qp = to_smr_qp(ibqp);
 	int ret;
 
-	ret = udata_no_input(udata);
+	ret = ib_is_udata_in_empty(udata);
 	if (ret)
 		return ret;
 	ret = smr_qp_create(qp, &verbs->env, init, udata_uctx(udata), &resp);
 	if (ret || !udata)
 		return ret;
-	ret = udata_respond(udata, &resp, sizeof(resp));
+	ret = ib_respond_udata(udata, resp);
 	if (ret)
 		smr_qp_destroy(qp);
 	return ret;
@@ -311,7 +296,7 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 static int modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		     struct ib_udata *udata)
 {
-	int ret = udata_no_input(udata);
+	int ret = ib_no_udata_io(udata);
 
 	return ret ?: smr_qp_modify(to_smr_qp(ibqp), attr, mask);
 }
@@ -319,8 +304,13 @@ static int modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 static int query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		    struct ib_qp_init_attr *init)
 {
-	smr_qp_query(to_smr_qp(ibqp), attr, init);
+	smr_qp_query(to_smr_qp(ibqp), attr, mask, init);
 	return 0;
+}
+
+static int fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	return smr_qp_fill_res(msg, to_smr_qp(ibqp));
 }
 
 static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
@@ -382,7 +372,7 @@ static struct ib_flow *create_flow(struct ib_qp *ibqp,
 	struct smr_rule *rule;
 	int ret;
 
-	ret = udata_no_input(udata);
+	ret = ib_no_udata_io(udata);
 	if (ret)
 		return ERR_PTR(ret);
 	rule = smr_rule_create(to_smr_qp(ibqp), attr);
@@ -402,7 +392,7 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	struct smr_mr *mr;
 	int ret;
 
-	ret = udata_no_input(udata);
+	ret = ib_no_udata_io(udata);
 	if (ret)
 		return ERR_PTR(ret);
 	mr = smr_mr_reg(to_smr_pd(pd), start, length, iova, access);
@@ -417,7 +407,7 @@ static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset,
 	struct smr_mr *mr;
 	int ret;
 
-	ret = udata_no_input(smr_compat_reg_dmabuf_udata(attrs));
+	ret = ib_no_udata_io(smr_compat_reg_dmabuf_udata(attrs));
 	if (ret)
 		return ERR_PTR(ret);
 	mr = smr_mr_reg_dmabuf(to_smr_pd(pd), offset, length, iova, fd,
@@ -430,7 +420,7 @@ static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				   u64 length, u64 iova, int access,
 				   struct ib_pd *pd, struct ib_udata *udata)
 {
-	int ret = udata_no_input(udata);
+	int ret = ib_no_udata_io(udata);
 
 	if (!ret)
 		ret = smr_mr_rereg(to_smr_mr(ibmr), flags, start, length, iova,
@@ -442,22 +432,21 @@ static int advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		     u32 flags, struct ib_sge *sges, u32 num_sge,
 		     struct uverbs_attr_bundle *attrs)
 {
-	struct smr_env *env = &to_smr_verbs(pd->device)->env;
+	struct smr_verbs *verbs = to_smr_verbs(pd->device);
 
-	return smr_mr_advise(env->keys,
-			     attrs ? to_smr_ucontext(attrs->context)->user->wq :
-				     env->wq,
-			     pd, advice, flags, sges, num_sge);
+	return smr_mr_advise(verbs->env.keys, &verbs->flushes, pd, advice, flags,
+			     sges, num_sge);
 }
 
 /* Count and trace it. The windows may already be gone again. */
 static void dereg_refused(struct smr_verbs *verbs, struct smr_mr *mr)
 {
-	struct smr_mw_info first = {};
-	u32 windows = smr_mw_list(mr, &first, 1);
+	struct smr_abi_window first = {};
+	u64 pos = 0;
 
+	smr_mw_list(mr, &pos, &first, 1);
 	smr_stat_inc(verbs->env.stats, SMR_CNT_DEREG_BUSY);
-	trace_smr_dereg_busy(mr->ibmr.lkey, windows, first.rkey);
+	trace_smr_dereg_busy(mr->ibmr.lkey, smr_mr_windows(mr), first.rkey);
 }
 
 static int dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
@@ -499,7 +488,7 @@ static struct ib_mr *reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm,
 
 static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
-	int ret = udata_no_input(udata);
+	int ret = ib_no_udata_io(udata);
 
 	return ret ?: smr_mw_alloc(to_smr_mw(ibmw),
 				   to_smr_verbs(ibmw->device)->env.keys);
@@ -549,8 +538,8 @@ static int UVERBS_HANDLER(SMR_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)
 	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, SMR_ATTR_DM_QUERY_DM);
 	const struct smr_dm *dm = to_smr_dm(ibdm);
 	const struct smr_dm_info info = {
-		.mmap_offset = rdma_user_mmap_get_offset(dm->entry),
-		.mmap_size = dm->size,
+		.mmap_offset = rdma_user_mmap_get_offset(&dm->mapped->entry),
+		.mmap_size = dm->mapped->size,
 		.length = ibdm->length,
 	};
 
@@ -588,8 +577,8 @@ const struct ib_device_ops smr_verbs_ops = {
 	.dealloc_ucontext = dealloc_ucontext,
 	.query_ucontext = query_ucontext,
 	.disassociate_ucontext = disassociate_ucontext,
-	.mmap = smr_ring_mmap,
-	.mmap_free = smr_ring_mmap_free,
+	.mmap = smr_mapped_mmap,
+	.mmap_free = smr_mapped_mmap_free,
 
 	.alloc_pd = alloc_pd,
 	.dealloc_pd = dealloc_pd,
@@ -635,6 +624,7 @@ const struct ib_device_ops smr_verbs_ops = {
 	.advise_mr = advise_mr,
 	.dereg_mr = dereg_mr,
 	.fill_res_mr_entry = smr_mr_query_fill,
+	.fill_res_qp_entry = fill_res_qp_entry,
 
 	.alloc_dm = alloc_dm,
 	.dealloc_dm = dealloc_dm,

@@ -9,6 +9,8 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "account.h"
+#include "advise.h"
 #include "dm.h"
 #include "qp/ah.h"
 #include "qp/core.h"
@@ -17,18 +19,6 @@
 #include "steer/steer.h"
 
 struct task_struct;
-
-/* The kinds of objects that are counted */
-enum smr_limit {
-	SMR_LIMIT_PD,
-	SMR_LIMIT_AH,
-	SMR_LIMIT_CQ,
-	SMR_LIMIT_SRQ,
-	SMR_LIMIT_QP,
-	SMR_LIMIT_MR,
-	SMR_LIMIT_MW,
-	SMR_LIMIT_KINDS,
-};
 
 /**
  * struct smr_limits - the objects of one device
@@ -49,6 +39,7 @@ struct smr_limits {
  * @dms: device memory
  * @steer: flow steering rules
  * @users: the users that have it open
+ * @flushes: those who wait for prefetches
  * @limits: how many objects it has, and may have
  * @registrar: the task that registers it, during the registration; see vlan.c
  *
@@ -63,6 +54,7 @@ struct smr_verbs {
 	struct smr_dm_store dms;
 	struct smr_steer steer;
 	struct smr_userwqs users;
+	struct smr_flushes flushes;
 	struct smr_limits limits;
 	struct task_struct *registrar;
 };

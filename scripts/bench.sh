@@ -7,7 +7,7 @@ set -euo pipefail
 
 OUT=$BUILD/bench
 QUICK=
-PARTS=(network regions hugepages counted)
+PARTS=(network loss regions hugepages counted)
 WHATS="softmr rxe tcp"
 JSON=
 PROFILE=
@@ -19,14 +19,15 @@ usage() {
 
 		Boots a UML guest (kernel $UML_SERIES, native speed, 2 CPUs) and measures in it, one after the other: softmr,
 		rdma_rxe, siw (iWARP over TCP) and plain TCP, on one host and between two namespaces over veth with MTU 1500
-		and 9000; perftest with messages of 2 B to 8 MiB. Then what memory regions cost, softmr beside rdma_rxe; those
-		of huge pages in a QEMU guest, as UML has none. Last, the instructions that a message costs, both ends
-		together, of softmr, rdma_rxe and TCP: counted in a QEMU guest with Debian's newest kernel and one CPU, whose
-		time is the number of instructions. Writes results.md, results.csv and an SVG per plot.
+		and 9000; perftest with messages of 2 B to 8 MiB. Then what gets through when packets are lost, and
+		what memory regions cost, softmr beside rdma_rxe; those of huge pages in a QEMU guest, as UML has none. Last, the
+		instructions that a message costs, both ends together, of softmr, rdma_rxe and TCP: counted in a QEMU guest with
+		Debian's newest kernel and one CPU, whose time is the number of instructions. Writes results.md, results.csv and
+		an SVG per plot.
 
 		  --quick      64 KiB bandwidth, 2 B latency, a quarter of the regions: about four minutes; counted: fewer
 		               messages
-		  --part P     only this part: network, regions, hugepages or counted
+		  --part P     only this part: network, loss, regions, hugepages or counted
 		  --out DIR    where to write (default $OUT)
 		  --what WHAT  counted: only softmr, rxe or tcp
 		  --json FILE  counted: also write an array of {"what", "where", "test", "size", "instructions"}
@@ -42,7 +43,7 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) QUICK=1 ;;
 	--part)
-		[[ ${2-} =~ ^(network|regions|hugepages|counted)$ ]] || die 2 "--part needs network, regions, hugepages or counted"
+		[[ ${2-} =~ ^(network|loss|regions|hugepages|counted)$ ]] || die 2 "--part needs network, loss, regions, hugepages or counted"
 		PARTS=("$2")
 		shift
 		;;
@@ -98,12 +99,15 @@ machine() {
 
 # The releases that are booted
 kernels() {
-	if in_part network || in_part regions; then echo "UML $(uml_release plain)"; fi
+	if in_uml; then echo "UML $(uml_release plain)"; fi
 	if in_part hugepages || in_part counted; then kernel_release newest; fi
 }
 
 # in_part PART: this part is to be measured
 in_part() { [[ " ${PARTS[*]} " == *" $1 "* ]]; }
+
+# in_uml: a part is to be measured in UML
+in_uml() { in_part network || in_part loss || in_part regions; }
 
 # share_perf: put this machine's perf, with its libraries, into the share; the guest image has none. A perf needs only
 # its own libraries and not its own kernel
@@ -153,7 +157,7 @@ keep_awake() {
 	done
 }
 
-if in_part network || in_part regions; then
+if in_uml; then
 	host_require uml && build_layer_with_tests uml && build_uml_layer plain || exit 1
 fi
 if in_part hugepages || in_part counted; then host_require qemu && build_layer_with_tests newest || exit 1; fi
@@ -162,7 +166,7 @@ mkdir -p "$OUT"
 OUT=$(realpath "$OUT")
 rm -f "$OUT"/results.* "$OUT"/*.svg "$OUT"/*.gnuplot
 SHARE=$(mktemp -d "${TMPDIR:-/tmp}/softmr-bench.XXXXXX")
-cp "$TOP"/scripts/bench/{guest,counted} "$IMAGE"/selftests/bench/{membench,tcpbench} "$SHARE"
+cp "$TOP"/scripts/bench/{guest,counted} "$IMAGE"/selftests/bench/{membench,copybench,tcpbench} "$SHARE"
 [ -z "$PROFILE" ] || share_perf
 LOAD=$(load)
 cat >"$OUT/results.csv" <<-EOF

@@ -186,7 +186,7 @@ check_lengths() { c_files | xargs "$TOP/scripts/lengths" | sed "s:^$TOP/::" || t
 check_spdx() {
 	local f
 	tree_files | while IFS= read -r f; do
-		case $f in README | CHANGELOG | CONTRIBUTING | VERSION | LICENSES/* | packaging/rdma-core/* | debian/* | *.md | *.json | *.svg | *.png | *.map | */.gitignore | .gitignore) continue ;; esac
+		case $f in README | SECURITY | CHANGELOG | CONTRIBUTING | VERSION | LICENSES/* | packaging/rdma-core/* | debian/* | *.md | *.json | *.svg | *.png | *.map | */.gitignore | .gitignore) continue ;; esac
 		[ -s "$TOP/$f" ] || continue
 		head -n 3 "$TOP/$f" | grep -qa 'SPDX-License-Identifier: ' || echo "$f: no SPDX-License-Identifier in the first three lines"
 	done

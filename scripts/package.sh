@@ -6,8 +6,8 @@
 #   $OUT/*.deb, *.dsc, ...         source and binary packages
 #   $OUT/*.rpm                     the same
 set -euo pipefail
-# shellcheck source=scripts/lib/common.sh
-. "$(dirname "$0")/lib/common.sh"
+# shellcheck source=scripts/lib/all.sh
+. "$(dirname "$0")/lib/all.sh"
 
 VERSION=$(cat "$TOP/VERSION")
 OUT=${OUT:-$BUILD/packages}
@@ -20,10 +20,13 @@ usage() {
 
 		Makes packages in $OUT (OUT=DIR: there).
 		  dist   softmr-$VERSION.tar.xz
-		  deb    Debian's: source package, softmr, softmr-dkms, softmr-tools, libsoftmr1, libsoftmr-dev
+		  deb    Debian's: source package, softmr, softmr-dkms, softmr-tools, libsoftmr1, libsoftmr-dev, softmr-uml
 		  rpm    the same as RPMs, by rpmbuild
 		The provider in deb and rpm is for the libibverbs that is installed here (libibverbs-dev). RDMA_CORE_SOURCE=DIR
 		names the source of that rdma-core where it does not come with softmr (scripts/rdma-core-source.sh --help).
+		SOFTMR_LINUX_SOURCE=FILE names what the kernel in softmr-uml is made of: a linux-source-*.deb, or the
+		/usr/src/linux-source-*.tar.xz of one that is installed. Default: the newest that is installed, or if that is
+		too old, the newest of the archive. DEB_BUILD_PROFILES=pkg.softmr.nouml leaves softmr-uml out.
 	EOF
 }
 
@@ -103,11 +106,27 @@ deb_needs() {
 		die 1 "packages to build with are missing (see above); as root: apt-get build-dep $TOP"
 }
 
+# Settle what the kernel in softmr-uml is made of. Without a source that does, the other packages are built
+deb_kernel() {
+	[[ " ${DEB_BUILD_PROFILES:-} " != *" pkg.softmr.nouml "* && $(dpkg --print-architecture) = amd64 ]] || return 0
+	if uml_package_source "$WORK/linux-source"; then
+		SOFTMR_LINUX_SOURCE=$(realpath "$UML_FILE")
+		export SOFTMR_LINUX_SOURCE
+		say "The kernel in softmr-uml is made of $(uml_file_package "$SOFTMR_LINUX_SOURCE")."
+	else
+		export DEB_BUILD_PROFILES="${DEB_BUILD_PROFILES:-} pkg.softmr.nouml"
+		warn "softmr-uml is left out: its kernel needs a Linux source whose User-Mode Linux has a seccomp mode, and there" \
+			"is none in ${SOFTMR_LINUX_SOURCE:-the newest linux-source that is installed, nor in that of the archive};" \
+			"install a newer linux-source package, or name one: SOFTMR_LINUX_SOURCE=FILE"
+	fi
+}
+
 make_deb() {
 	local dir=$WORK/deb/$NAME
 	rm -rf "$WORK/deb"
 	unpacked_source "$dir"
 	deb_needs "$dir"
+	deb_kernel
 	with_headers "$dir"
 	debian_changelog "$dir/debian/changelog"
 	# in format 3.0 (quilt) debian/ is a tarball of its own
@@ -151,6 +170,7 @@ make_rpm() {
 	say "made in $OUT: $(cd "$OUT" && echo *.rpm)"
 }
 
+at_exit end_jobs
 case ${1:-} in
 dist | deb | rpm)
 	mkdir -p "$OUT"

@@ -382,14 +382,14 @@ for bed in "${CHOSEN[@]}"; do
 	[[ " host uml uml-plain ${BEDS[*]} " == *" $bed "* ]] || die 2 "there is no bed '$bed'; there are: host uml ${BEDS[*]}"
 done
 read_settings
-at_exit end_jobs
-for bed in "${CHOSEN[@]}"; do
-	prepare_bed "$bed" || die 1 "the bed $bed could not be made"
-done
 if [ "$LIST" ]; then
 	for bed in "${CHOSEN[@]}"; do tests_of "$bed" | sed -E "s/([^ ]+ ){2}([^ ]+) .*/$bed \\2/"; done
 	exit
 fi
+at_exit end_jobs
+for bed in "${CHOSEN[@]}"; do
+	prepare_bed "$bed" || die 1 "the bed $bed could not be made"
+done
 say_roles
 [ ! -e "$UML_SOURCE/.package" ] || say_uml
 mkdir -p "$OUT"

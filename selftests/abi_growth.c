@@ -19,7 +19,9 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
+#include "region.h"
 #include "softmr-abi.h"
+#include "window.h"
 
 #define ROOM	256	/* larger than any answer */
 #define UNUSED	0xa5	/* what the buffer is filled with before */
@@ -197,6 +199,7 @@ TEST_F(abi, resize_of_srq)
 	struct smr_ring_info *info = (struct smr_ring_info *)self->out;
 	struct ibv_srq *srq = ibv_create_srq(self->ep.pd, &init);
 	struct ib_uverbs_attr attrs[3];
+	uint64_t wide;
 
 	ASSERT_NE(NULL, srq);
 	attrs[0] = attr_obj(SMR_ATTR_RESIZE_SRQ, srq->handle);
@@ -208,7 +211,127 @@ TEST_F(abi, resize_of_srq)
 	EXPECT_LE(64, info->depth);
 	EXPECT_TRUE(all(self->out + sizeof(*info),
 			self->out + sizeof(*info) + 32, 0));
+	/* a newer provider: numbers of 64 bits; this module has 32 of them */
+	wide = 32;
+	attrs[1].len = sizeof(wide);
+	attrs[1].data = wide;
+	EXPECT_EQ(0, call(self->ep.dev.ctx, UVERBS_OBJECT_SRQ,
+			  SMR_METHOD_SRQ_RESIZE, attrs, 3));
+	EXPECT_LE(32, info->depth);
+	attrs[1].data |= 1ull << 32;
+	EXPECT_EQ(-EOPNOTSUPP, call(self->ep.dev.ctx, UVERBS_OBJECT_SRQ,
+				    SMR_METHOD_SRQ_RESIZE, attrs, 3));
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
+}
+
+/* Entries of an array, as long as a provider knows them */
+TEST_F(abi, windows_of_each_size)
+{
+	static const uint32_t sizes[] = { 40, 48, 128 };
+	struct ibv_context *ctx = self->ep.dev.ctx;
+	struct smr_abi_window *w = (void *)self->out, *next;
+	struct ib_uverbs_attr attrs[4];
+	struct vt_addr me;
+	uint64_t total;
+	struct ibv_mr *mr;
+	struct ibv_mw *mw[2];
+	int i;
+
+	mr = vt_window_reg(&self->ep, PAGE);
+	ASSERT_NE(NULL, mr);
+	me = vt_ep_addr(&self->ep);
+	ASSERT_EQ(0, vt_ep_connect(&self->ep, &me));
+	for (i = 0; i < 2; i++) {
+		mw[i] = ibv_alloc_mw(self->ep.pd, IBV_MW_TYPE_1);
+		ASSERT_NE(NULL, mw[i]);
+		ASSERT_EQ(0, vt_bind_page(&self->ep, mw[i], mr));
+	}
+	attrs[0] = attr_obj(SMR_ATTR_WINDOWS_MR, mr->handle);
+	attrs[1] = attr_out(SMR_ATTR_WINDOWS_TOTAL, &total, sizeof(total));
+	for (i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		memset(self->out, UNUSED, sizeof(self->out));
+		total = ~0ull;
+		attrs[2] = attr_out(SMR_ATTR_WINDOWS_ARRAY, self->out,
+				    2 * sizes[i]);
+		attrs[3] = attr_obj(SMR_ATTR_WINDOWS_SIZE, sizes[i]);
+		attrs[3].len = sizeof(uint32_t);
+		ASSERT_EQ(0, call(ctx, UVERBS_OBJECT_MR,
+				  SMR_METHOD_MR_QUERY_WINDOWS, attrs, 4));
+		EXPECT_EQ(2, total);
+		next = (void *)self->out + sizes[i];
+		EXPECT_EQ(PAGE, w->length);
+		EXPECT_EQ(PAGE, next->length);
+		EXPECT_NE(w->rkey, next->rkey);
+		EXPECT_TRUE(all((uint8_t *)(w + 1), (uint8_t *)next, 0));
+		EXPECT_TRUE(all((uint8_t *)(next + 1),
+				self->out + 2 * sizes[i], 0));
+		EXPECT_TRUE(all(self->out + 2 * sizes[i], self->out + ROOM,
+				UNUSED));
+	}
+	attrs[3].data = 39;
+	EXPECT_EQ(-EINVAL, call(ctx, UVERBS_OBJECT_MR,
+				SMR_METHOD_MR_QUERY_WINDOWS, attrs, 4));
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(0, ibv_dealloc_mw(mw[i]));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+/*
+ * A command by write(): @in begins with the pointer to the answer, of which @core bytes
+ * are the core's, and @driver the driver's. Those are left in @out.
+ */
+static int command(int fd, uint32_t cmd, void *in, size_t in_len, size_t core,
+		   uint8_t *out, size_t driver)
+{
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		uint8_t in[64];
+	} __attribute__((packed)) call = {
+		.hdr = {
+			.command = cmd,
+			.in_words = (sizeof(call.hdr) + in_len) / 4,
+			.out_words = (core + driver) / 4,
+		},
+	};
+	uint64_t response = (uintptr_t)out;
+	ssize_t len = sizeof(call.hdr) + in_len;
+
+	memcpy(in, &response, sizeof(response));
+	memcpy(call.in, in, in_len);
+	memset(out, UNUSED, ROOM);
+	return write(fd, &call, len) == len ? 0 : -errno;
+}
+
+/* A newer provider has room for an answer that this module does not have. */
+TEST_F(abi, answers_that_are_none)
+{
+	struct ib_uverbs_open_xrcd xrcd = {
+		.fd = -1, .oflags = O_CREAT,
+	};
+	struct ib_uverbs_alloc_pd pd = {};
+	struct ib_uverbs_alloc_mw mw = { .mw_type = IBV_MW_TYPE_1 };
+	struct ib_uverbs_reg_mr mr = {
+		.start = (uintptr_t)self, .hca_va = (uintptr_t)self,
+		.length = 1,
+	};
+	int fd = self->ep.dev.ctx->cmd_fd;
+
+	ASSERT_EQ(0, command(fd, IB_USER_VERBS_CMD_ALLOC_PD, &pd, sizeof(pd),
+			     4, self->out, 32));
+	EXPECT_TRUE(all(self->out + 4, self->out + 36, 0));
+	EXPECT_TRUE(all(self->out + 36, self->out + ROOM, UNUSED));
+	memcpy(&mr.pd_handle, self->out, 4);
+	mw.pd_handle = mr.pd_handle;
+
+	ASSERT_EQ(0, command(fd, IB_USER_VERBS_CMD_REG_MR, &mr, sizeof(mr), 12,
+			     self->out, 32));
+	EXPECT_TRUE(all(self->out + 12, self->out + 44, 0));
+	ASSERT_EQ(0, command(fd, IB_USER_VERBS_CMD_ALLOC_MW, &mw, sizeof(mw), 8,
+			     self->out, 32));
+	EXPECT_TRUE(all(self->out + 8, self->out + 40, 0));
+	ASSERT_EQ(0, command(fd, IB_USER_VERBS_CMD_OPEN_XRCD, &xrcd,
+			     sizeof(xrcd), 4, self->out, 32));
+	EXPECT_TRUE(all(self->out + 4, self->out + 36, 0));
 }
 
 /* A method that does not exist yet */

@@ -53,7 +53,7 @@ if ! { ns_add "$NS" && veth_add "" "$NS" 1500 && link_add "$DEV" veth0 && wait_g
 	not_ok "a link" "$WORK/link"
 	finish
 fi
-timeout -k 2 50 ibv_asyncwatch -d "$DEV" >"$WATCH" 2>&1 &
+timeout -k 2 $((50 * PATIENCE)) ibv_asyncwatch -d "$DEV" >"$WATCH" 2>&1 &
 on_exit kill $!
 check "ibv_asyncwatch starts" within 10 watch_starts || finish
 within 5 events_done

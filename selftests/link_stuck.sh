@@ -40,9 +40,9 @@ over_v6() {
 
 waits_for_room() { [ "$(counter "$(node_name cs)" tx_backpressure)" -gt 0 ]; }
 
-# The number of bytes in the queue
+# The number of bytes in the queue. The budget of a sender is 2 MiB, with all that its packets of 1 KiB take
 backlog() { tc -n "$CLI" -s -j qdisc show dev veth1 parent 1:3 | grep -oP '"backlog":\K[0-9]+'; }
-is_full() { [ "$(backlog)" -gt 1000000 ] || { echo "in the queue: $(backlog) bytes"; return 1; }; }
+is_full() { [ "$(backlog)" -gt 750000 ] || { echo "in the queue: $(backlog) bytes"; return 1; }; }
 
 # Wait until the sender has used up its send budget. Only bulk traffic goes through that queue
 fill_queue() {

@@ -6,7 +6,7 @@
  * Each statistic has a limit that good random numbers exceed less than once in
  * a million runs.
  *
- * timeout: 60
+ * timeout: 150
  * paths: host
  */
 #include "harness.h"
@@ -285,7 +285,7 @@ FIXTURE_TEARDOWN(freed)
  * None of the next 1000 keys has the same index. At random, one key in a
  * thousand would.
  */
-TEST_F(freed, not_soon_reused)
+TEST_F_TIMEOUT(freed, not_soon_reused, 120)
 {
 	enum { ROUNDS = 20000, SOON = 1000 };
 	static int last[1 << 24];

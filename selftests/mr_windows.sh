@@ -74,6 +74,7 @@ check "trace" trace_on || finish
 round Y 2
 round N 1
 round Y 512
+round Y 2000 # more than the kernel lists in one call
 
 check_error "no device" "name one device" softmr-mr
 check_error "a device that is not there" "there is no such device" softmr-mr nosuchdevice
@@ -86,6 +87,6 @@ else
 	skip "a device of another driver" "this kernel has none"
 fi
 check_error "not a number" "needs a number" softmr-mr -n x nosuchdevice
-check_error "too many windows" "from 1 to 512" softmr-mr -n 513 nosuchdevice
+check_error "too many windows" "from 1 to 4096" softmr-mr -n 4097 nosuchdevice
 check_error "too little memory" "8 bytes for each" softmr-mr -s 31 nosuchdevice
 finish

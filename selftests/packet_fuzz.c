@@ -290,6 +290,34 @@ TEST_F(packet, psn_out_of_order)
 }
 
 /*
+ * A PSN that no peer could have reached draws no answer: most of those that somebody guesses
+ * are of this kind. One in reach may follow a packet that was lost, and draws a NAK.
+ */
+TEST_F(packet, psn_out_of_reach)
+{
+	static const struct {
+		uint32_t ahead;
+		bool answered;
+	} jumps[] = {
+		{ 0x10001, false }, { 0x7fffff, false }, { 0x400000, false }, { 0x10000, true },
+	};
+	struct ibv_context *ctx = self->victim.dev.ctx;
+	int64_t sent, dropped;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(jumps); i++) {
+		sent = vt_counter_now(ctx, "naks_tx");
+		dropped = vt_counter_now(ctx, "rx_wrong_psn");
+		self->bth.psn = PSN + jumps[i].ahead;
+		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+		wait_for_delivery();
+		EXPECT_EQ(sent + jumps[i].answered, vt_counter_now(ctx, "naks_tx"));
+		EXPECT_EQ(dropped + !jumps[i].answered, vt_counter_now(ctx, "rx_wrong_psn"));
+	}
+	expect_unnoticed(_metadata, self);
+}
+
+/*
  * A duplicate READ is answered as long as the QP allows READs, and no longer.
  */
 TEST_F(packet, repeated_read)

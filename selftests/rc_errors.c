@@ -127,6 +127,29 @@ TEST_F(errors, remote_key_tag_wrong)
 	expect_remote_access_error(_metadata, self);
 }
 
+/*
+ * The receive that the immediate data would have used is completed, too. That there is
+ * immediate data is not known before the last packet.
+ */
+TEST_F(errors, remote_key_of_write_with_immediate)
+{
+	struct ibv_sge to = vt_sge(&self->b->buf, VT_GUARD, 0);
+	int status;
+
+	ASSERT_EQ(0, vt_post_recv(self->b, 2, &to, 1));
+	self->wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+	self->wr.wr.rdma.rkey ^= 0x5a00;
+	ASSERT_EQ(IBV_WC_REM_ACCESS_ERR, vt_outcome(self->a, &self->wr));
+	status = vt_status(self->b->rcq, 2);
+	EXPECT_TRUE(status == IBV_WC_LOC_ACCESS_ERR ||
+		    (variant->mtu != IBV_MTU_4096 &&
+		     status == IBV_WC_WR_FLUSH_ERR))
+		TH_LOG("status %d", status);
+	EXPECT_TRUE(qp_in_error(self->b));
+	EXPECT_TRUE(untouched(&self->b->buf));
+	EXPECT_TRUE(recovers(&self->pair));
+}
+
 TEST_F(errors, remote_range_beyond_end)
 {
 	self->wr.wr.rdma.remote_addr = (uintptr_t)self->b->buf.p +

@@ -432,7 +432,7 @@ TEST_F(xrc, given_up_for_another_queue)
 	ASSERT_EQ(0, ibv_modify_qp(self->a.ini, &attr, IBV_QP_STATE));
 	ASSERT_EQ(0, vt_wait(self->a.scq, &wc));
 
-	ASSERT_EQ(0, ibv_query_qp(self->b.tgt, &attr, 0, &init));
+	ASSERT_EQ(0, ibv_query_qp(self->b.tgt, &attr, IBV_QP_STATE | IBV_QP_RQ_PSN, &init));
 	if (wc.status == IBV_WC_WR_FLUSH_ERR && attr.qp_state == IBV_QPS_RTR) {
 		self->conf.sq_psn = attr.rq_psn;
 		ASSERT_EQ(0, reconnect_ini(self));

@@ -127,13 +127,13 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 #endif
 
 /**
- * smr_compat_port_state() - what state a port on this netdev is in
+ * smr_compat_ndev_port_state() - what state a port on this netdev is in
  * @ndev: the netdev
  *
  * Return: IB_PORT_ACTIVE or IB_PORT_DOWN.
  */
 static inline enum ib_port_state
-smr_compat_port_state(const struct net_device *ndev)
+smr_compat_ndev_port_state(const struct net_device *ndev)
 {
 	return netif_running(ndev) && netif_carrier_ok(ndev) ?
 		IB_PORT_ACTIVE : IB_PORT_DOWN;

@@ -4,23 +4,33 @@
  * for the whole namespace, the queue of the slowest link would hold the budget that
  * all others wait for.
  *
+ * A link has several, in shards, and a QP sends from one shard all its life. A shard
+ * always names the same TX queue of a netdev. Left alone, the stack takes the queue of
+ * the CPU that happens to send, and the trains of one QP would overtake each other.
+ *
  * They are not bound and receive nothing. The path's source port is written into each
  * packet.
  */
 #include "net/egress.h"
 
 #include <linux/in.h>
+#include <linux/minmax.h>
 #include <linux/net.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
+#include "compat/cleanup.h"
+
 /*
- * Bytes that may be in the stack below us, by true size: enough for the ring and queue
- * of a 100 Gb/s device, and a third of a millisecond of its traffic.
+ * Bytes of a socket that may be in the stack below us, by true size: enough for the ring
+ * and queue of a 100 Gb/s device, and a sixth of a millisecond of its traffic.
  */
-#define SNDBUF_BYTES	(4 << 20)
+#define SNDBUF_BYTES	(2 << 20)
+
+/* What a waiter is woken for: the bytes of the largest train */
+#define TRAIN_BYTES	(64 << 10)
 
 static void sock_tune(struct sock *sk)
 {
@@ -32,8 +42,13 @@ static void sock_tune(struct sock *sk)
 	release_sock(sk);
 }
 
-static int sock_open(struct smr_egress *eg, struct smr_egress_sock *s,
-		     u16 family)
+static int watch_event(struct wait_queue_entry *entry, unsigned int mode,
+		       int flags, void *key);
+static void waker_run(struct tasklet_struct *waker);
+static void backstop_fired(struct timer_list *backstop);
+
+static int sock_open(struct smr_egress *eg, struct smr_shard *shard,
+		     struct smr_egress_sock *s, u16 family)
 {
 	int err;
 
@@ -42,17 +57,42 @@ static int sock_open(struct smr_egress *eg, struct smr_egress_sock *s,
 	if (err)
 		return err;
 	sock_tune(s->sock->sk);
-	smr_waiter_watch_init(&s->watch, &eg->waiters, s->sock->sk);
+	s->shard = shard;
+	INIT_LIST_HEAD(&s->first);
+	INIT_LIST_HEAD(&s->waiting);
+	init_waitqueue_func_entry(&s->entry, watch_event);
+	INIT_LIST_HEAD(&s->entry.entry);
+	tasklet_setup(&s->waker, waker_run);
+	timer_setup(&s->backstop, backstop_fired, 0);
 	return 0;
 }
 
+/*
+ * Taking the wait queue's lock, even where the entry has left the queue, is what makes
+ * sure that watch_event() is not running.
+ */
 static void sock_close(struct smr_egress_sock *s)
 {
 	if (!s->sock)
 		return;
-	smr_waiter_watch_fini(&s->watch);
+	WARN_ON_ONCE(s->nr);
+	remove_wait_queue(sk_sleep(s->sock->sk), &s->entry);
+	timer_shutdown_sync(&s->backstop);
+	tasklet_kill(&s->waker);
 	sock_release(s->sock);
 	s->sock = NULL;
+}
+
+static int shard_open(struct smr_egress *eg, struct smr_shard *shard)
+{
+	int err;
+
+	spin_lock_init(&shard->lock);
+	err = sock_open(eg, shard, &shard->sock4, AF_INET);
+	if (err)
+		return err;
+	err = sock_open(eg, shard, &shard->sock6, AF_INET6);
+	return err == -EAFNOSUPPORT || err == -EPFNOSUPPORT ? 0 : err;
 }
 
 /**
@@ -66,23 +106,15 @@ static void sock_close(struct smr_egress_sock *s)
  */
 int smr_egress_open(struct smr_egress *eg, struct net *net)
 {
-	int err;
+	int i, err = 0;
 
 	eg->net = net;
-	smr_waiters_init(&eg->waiters);
-
-	err = sock_open(eg, &eg->sock4, AF_INET);
+	for (i = 0; i < SMR_EGRESS_SHARDS && !err; i++) {
+		eg->shards[i].index = i;
+		err = shard_open(eg, &eg->shards[i]);
+	}
 	if (err)
-		goto err_waiters;
-	err = sock_open(eg, &eg->sock6, AF_INET6);
-	if (err && err != -EAFNOSUPPORT && err != -EPFNOSUPPORT)
-		goto err_sock4;
-	return 0;
-
-err_sock4:
-	sock_close(&eg->sock4);
-err_waiters:
-	smr_waiters_fini(&eg->waiters);
+		smr_egress_close(eg);
 	return err;
 }
 
@@ -98,9 +130,12 @@ err_waiters:
  */
 void smr_egress_close(struct smr_egress *eg)
 {
-	sock_close(&eg->sock4);
-	sock_close(&eg->sock6);
-	smr_waiters_fini(&eg->waiters);
+	int i;
+
+	for (i = 0; i < SMR_EGRESS_SHARDS; i++) {
+		sock_close(&eg->shards[i].sock4);
+		sock_close(&eg->shards[i].sock6);
+	}
 }
 
 /**
@@ -119,13 +154,13 @@ bool smr_egress_has_netdev(const struct smr_egress *eg,
 	       net_eq(dev_net(ndev), eg->net);
 }
 
-static struct smr_egress_sock *family_sock(struct smr_egress *eg, u16 family)
+static struct smr_egress_sock *family_sock(struct smr_shard *shard, u16 family)
 {
-	return family == AF_INET6 ? &eg->sock6 : &eg->sock4;
+	return family == AF_INET6 ? &shard->sock6 : &shard->sock4;
 }
 
 /**
- * smr_egress_sk() - the socket that packets of a family are sent from
+ * smr_egress_sk() - the socket in whose name routes are looked up
  * @eg: opened
  * @family: AF_INET or AF_INET6
  *
@@ -135,260 +170,301 @@ static struct smr_egress_sock *family_sock(struct smr_egress *eg, u16 family)
  */
 struct sock *smr_egress_sk(struct smr_egress *eg, u16 family)
 {
-	struct smr_egress_sock *s = family_sock(eg, family);
+	struct smr_egress_sock *s = family_sock(&eg->shards[0], family);
 
 	return s->sock ? s->sock->sk : NULL;
 }
 
-/**
- * smr_egress_watch() - the entry in that socket's wait queue
- * @eg: opened
- * @family: one that smr_egress_sk() has a socket for
- *
- * Context: any.
- * Return: the watch, valid until smr_egress_close().
- */
-struct smr_waiter_watch *smr_egress_watch(struct smr_egress *eg, u16 family)
+static int least_queues(struct net_device *lower,
+			struct netdev_nested_priv *priv)
 {
-	return &family_sock(eg, family)->watch;
+	unsigned int *least = priv->data;
+
+	if (lower->real_num_tx_queues > 1)
+		*least = min(*least, lower->real_num_tx_queues);
+	return 0;
+}
+
+/*
+ * The stack takes the CPU's queue where the socket's does not exist. So the number is
+ * one that each netdev of a stack of them has: a bond may have more queues than its
+ * adapters, and a bridge has one.
+ */
+static void shard_name_queue(const struct smr_shard *shard, struct sock *sk,
+			     struct net_device *dev)
+{
+	unsigned int queues = UINT_MAX;
+	struct netdev_nested_priv priv = { .data = &queues };
+
+	least_queues(dev, &priv);
+	if (!list_empty(&dev->adj_list.lower))
+		netdev_walk_all_lower_dev_rcu(dev, least_queues, &priv);
+	if (queues != UINT_MAX)
+		sk_tx_queue_set(sk, shard->index % queues);
+}
+
+/**
+ * smr_waiter_charge() - charge a packet to its sender's socket
+ * @waiter: the sender's
+ * @family: AF_INET or AF_INET6
+ * @skb: the packet
+ * @dev: the netdev that it leaves by
+ *
+ * All packets of a waiter leave by the same TX queue of @dev.
+ *
+ * Context: BH off, inside an RCU read section.
+ * Return: the sock.
+ */
+struct sock *smr_waiter_charge(struct smr_waiter *waiter, u16 family,
+			       struct sk_buff *skb, struct net_device *dev)
+{
+	struct sock *sk = family_sock(waiter->shard, family)->sock->sk;
+
+	shard_name_queue(waiter->shard, sk, dev);
+	skb_set_owner_w(skb, sk);
+	/*
+	 * The stack would take the CPU's queue again where none of the socket's packets
+	 * are charged. Some of them may still be under way: netem, for one, lets go of
+	 * packets that it holds.
+	 */
+	skb->ooo_okay = false;
+	return sk;
 }
 
 /*
  * Backpressure. A train is charged to the socket it is sent from until the
  * device, or the peer's namespace, has let go of it. When the socket's budget
  * is used up its senders wait here, and the stack's own wake-up for writers,
- * which comes once half the budget is free again, wakes them.
+ * which comes once half the budget is free again, wakes them: first come, first
+ * served, and no more of them than there is room for.
  *
  * An entry in the socket's wait queue receives that wake-up. sk_write_space() is
  * not replaced: packets may outlive the socket and even this module by any
  * length of time, and the last one of them calls sk_write_space(). An entry that
  * has left a wait queue is not called again.
  *
- * A sender that finds others waiting waits, too, although there is room.
- * Otherwise senders that get their answers would keep the budget between its
- * half and its end, and the waiters would never be woken. When all are woken, the
- * first to run may take the whole budget again. A waiter that then gets nothing
- * is the first to be woken next time.
+ * A sender that finds others waiting waits, too, although there is room, unless it was
+ * woken: then it may send one train. If it gets nothing, because the last of those that
+ * waited before it has left the rest to everybody, it is the first to be woken next time.
+ *
+ * Those that were woken may have nothing to send any more. So a waiter that sends wakes
+ * the next ones, if there is still room, and a timer wakes them in the next jiffy.
  *
  * A queue discipline that drops packets tells nobody when it has room. The best
- * sign is that a packet of ours has left. If it holds none of ours, the waiters
- * are woken in the next jiffy, as they are when there was no memory.
+ * sign is that a packet of ours has left. If it holds none of ours, the timer wakes the
+ * waiters, as it does when there was no memory.
+ *
+ * What is urgent, as an acknowledge is, passes all of that: it has a budget of its own
+ * on top, which nothing else uses.
  */
 
 /**
  * smr_waiter_init() - prepare a sender's waiter
  * @waiter: not known to anybody yet
+ * @eg: the link's sockets, which live longer than @waiter
  * @wake: see struct smr_waiter
  *
  * Context: any.
  */
-void smr_waiter_init(struct smr_waiter *waiter,
+void smr_waiter_init(struct smr_waiter *waiter, struct smr_egress *eg,
 		     void (*wake)(struct smr_waiter *waiter))
 {
+	unsigned int n = atomic_inc_return(&eg->next);
+
 	INIT_LIST_HEAD(&waiter->node);
+	waiter->shard = &eg->shards[n % SMR_EGRESS_SHARDS];
+	waiter->at = NULL;
 	waiter->woken = false;
 	waiter->wake = wake;
 }
 
-static void wake_all(struct smr_waiters *waiters)
+static void waiter_leave(struct smr_waiter *waiter)
 {
-	struct smr_waiter *waiter, *next;
-	LIST_HEAD(waiting);
+	lockdep_assert_held(&waiter->shard->lock);
+	if (!waiter->at)
+		return;
+	list_del_init(&waiter->node);
+	WRITE_ONCE(waiter->at->nr, waiter->at->nr - 1);
+	waiter->at = NULL;
+}
 
-	spin_lock_bh(&waiters->lock);
-	WRITE_ONCE(waiters->round, waiters->round + 1);
-	list_splice_init(&waiters->first, &waiting);
-	list_splice_tail_init(&waiters->waiting, &waiting);
-	list_for_each_entry_safe(waiter, next, &waiting, node) {
-		list_del_init(&waiter->node);
+/**
+ * smr_waiter_fini() - wait no more
+ * @waiter: its wake() does not run when this returns, nor later; nothing may be
+ *	sent with it any more
+ *
+ * Context: any but hard interrupts; not from wake().
+ */
+void smr_waiter_fini(struct smr_waiter *waiter)
+{
+	spin_lock_bh(&waiter->shard->lock);
+	waiter_leave(waiter);
+	spin_unlock_bh(&waiter->shard->lock);
+}
+
+/* Packets may be freed before the entry is in the queue: look at the socket afterwards. */
+static void sock_watch(struct smr_egress_sock *s)
+{
+	/*
+	 * An entry that is about to leave the queue is fine: watch_event()
+	 * takes it off and then schedules the waker, which finds the waiters.
+	 */
+	if (list_empty_careful(&s->entry.entry))
+		add_wait_queue(sk_sleep(s->sock->sk), &s->entry);
+}
+
+static void sock_watch_moment(struct smr_egress_sock *s)
+{
+	sock_watch(s);
+	if (!timer_pending(&s->backstop))
+		mod_timer(&s->backstop, jiffies + 1);
+}
+
+static struct smr_waiter *next_waiter(struct smr_egress_sock *s)
+{
+	return list_first_entry_or_null(list_empty(&s->first) ? &s->waiting :
+								&s->first,
+					struct smr_waiter, node);
+}
+
+/* Wake the waiters that there is room for. */
+static void sock_wake(struct smr_egress_sock *s)
+{
+	struct sock *sk = s->sock->sk;
+	struct smr_waiter *waiter;
+	int room;
+
+	guard(spinlock_bh)(&s->shard->lock);
+	room = READ_ONCE(sk->sk_sndbuf) - sk_wmem_alloc_get(sk);
+	for (; room > 0; room -= TRAIN_BYTES) {
+		waiter = next_waiter(s);
+		if (!waiter)
+			return;
+		waiter_leave(waiter);
 		WRITE_ONCE(waiter->woken, true);
 		waiter->wake(waiter);
 	}
-	spin_unlock_bh(&waiters->lock);
+	if (s->nr)
+		sock_watch_moment(s);
 }
 
 static void waker_run(struct tasklet_struct *waker)
 {
-	wake_all(container_of(waker, struct smr_waiters, waker));
+	sock_wake(container_of(waker, struct smr_egress_sock, waker));
 }
 
 static void backstop_fired(struct timer_list *backstop)
 {
-	wake_all(container_of(backstop, struct smr_waiters, backstop));
+	sock_wake(container_of(backstop, struct smr_egress_sock, backstop));
 }
 
-/**
- * smr_waiters_init() - prepare a link's list of the waiting
- * @waiters: to be ended with smr_waiters_fini()
- *
- * Context: any.
- */
-void smr_waiters_init(struct smr_waiters *waiters)
+/* A waiter that is on a list already keeps its place. */
+static void waiter_enqueue(struct smr_egress_sock *s, struct smr_waiter *waiter)
 {
-	spin_lock_init(&waiters->lock);
-	INIT_LIST_HEAD(&waiters->first);
-	INIT_LIST_HEAD(&waiters->waiting);
-	waiters->round = 1;
-	tasklet_setup(&waiters->waker, waker_run);
-	timer_setup(&waiters->backstop, backstop_fired, 0);
-}
-
-/**
- * smr_waiters_fini() - end the list
- * @waiters: no waiter waits, nor will, and all its watches are ended
- *
- * Context: process; may sleep.
- */
-void smr_waiters_fini(struct smr_waiters *waiters)
-{
-	WARN_ON_ONCE(!list_empty(&waiters->first));
-	WARN_ON_ONCE(!list_empty(&waiters->waiting));
-	timer_shutdown_sync(&waiters->backstop);
-	tasklet_kill(&waiters->waker);
-}
-
-/**
- * smr_waiters_remove() - wait no more
- * @waiters: where @waiter waits, or waited
- * @waiter: its wake() does not run when this returns, nor later unless it is
- *	made to wait again
- *
- * Context: any but hard interrupts; not from wake().
- */
-void smr_waiters_remove(struct smr_waiters *waiters, struct smr_waiter *waiter)
-{
-	spin_lock_bh(&waiters->lock);
-	list_del_init(&waiter->node);
-	spin_unlock_bh(&waiters->lock);
-}
-
-/* A waiter that is on the list already keeps its place. */
-static void waiter_enqueue(struct smr_waiter_watch *watch,
-			   struct smr_waiter *waiter)
-{
-	struct smr_waiters *waiters = watch->waiters;
-
-	lockdep_assert_held(&waiters->lock);
-	if (list_empty(&waiter->node))
-		list_add_tail(&waiter->node, READ_ONCE(waiter->woken) ?
-			      &waiters->first :
-			      &waiters->waiting);
-	/*
-	 * An entry that is about to leave the queue is fine: watch_event()
-	 * takes it off and then schedules the waker, which finds @waiter.
-	 */
-	if (list_empty_careful(&watch->entry.entry))
-		add_wait_queue(sk_sleep(watch->sk), &watch->entry);
+	lockdep_assert_held(&waiter->shard->lock);
+	if (waiter->at)
+		return;
+	list_add_tail(&waiter->node, READ_ONCE(waiter->woken) ? &s->first :
+								&s->waiting);
+	waiter->at = s;
+	WRITE_ONCE(s->nr, s->nr + 1);
 }
 
 /**
  * smr_waiter_wait_moment() - wake a waiter after a drop, or without memory
- * @watch: the socket's
- * @waiter: waits until a packet leaves the socket, or for the next jiffy
+ * @waiter: waits until a packet leaves its socket, or for the next jiffy
+ * @family: of the socket
  *
  * Context: any but hard interrupts; not from wake().
  */
-void smr_waiter_wait_moment(struct smr_waiter_watch *watch,
-			    struct smr_waiter *waiter)
+void smr_waiter_wait_moment(struct smr_waiter *waiter, u16 family)
 {
-	struct smr_waiters *waiters = watch->waiters;
+	struct smr_egress_sock *s = family_sock(waiter->shard, family);
 
-	spin_lock_bh(&waiters->lock);
-	waiter_enqueue(watch, waiter);
-	if (!timer_pending(&waiters->backstop))
-		mod_timer(&waiters->backstop, jiffies + 1);
-	spin_unlock_bh(&waiters->lock);
+	guard(spinlock_bh)(&waiter->shard->lock);
+	waiter_enqueue(s, waiter);
+	sock_watch_moment(s);
 }
 
-/**
- * smr_waiter_may_send() - may a sender use its socket's send budget now?
- * @watch: the socket's
- * @waiter: the sender's; counts as served on true. NULL: it never waits
- *
- * Context: any.
- * Return: false when the budget is used up, or others wait for it;
- * smr_waiter_wait_room() then.
- */
-bool smr_waiter_may_send(struct smr_waiter_watch *watch,
-			 struct smr_waiter *waiter)
+static void wait_room(struct smr_egress_sock *s, struct smr_waiter *waiter)
 {
-	struct sock *sk = watch->sk;
+	spin_lock_bh(&waiter->shard->lock);
+	waiter_enqueue(s, waiter);
+	sock_watch(s);
+	spin_unlock_bh(&waiter->shard->lock);
 
-	if (READ_ONCE(watch->round) == READ_ONCE(watch->waiters->round) ||
-	    sk_wmem_alloc_get(sk) >= READ_ONCE(sk->sk_sndbuf))
+	/* See sock_watch(). */
+	smp_mb();
+	if (sock_writeable(s->sock->sk))
+		tasklet_schedule(&s->waker);
+}
+
+/* Is there room now, for this waiter? */
+static bool has_room(struct smr_egress_sock *s, struct smr_waiter *waiter)
+{
+	struct sock *sk = s->sock->sk;
+
+	if (sk_wmem_alloc_get(sk) >= READ_ONCE(sk->sk_sndbuf))
 		return false;
-	if (waiter && READ_ONCE(waiter->woken))
-		WRITE_ONCE(waiter->woken, false);
+	if (!READ_ONCE(waiter->woken))
+		return !READ_ONCE(s->nr);
+	WRITE_ONCE(waiter->woken, false);
+	if (READ_ONCE(s->nr) && sock_writeable(sk))
+		tasklet_schedule(&s->waker);
 	return true;
 }
 
 /**
- * smr_waiter_wait_room() - wake a waiter when its socket has room
- * @watch: the socket's
- * @waiter: waits until half of the socket's budget is free; is woken at once if
- *	it is already
+ * smr_waiter_room() - may a sender use its socket's send budget for a train now?
+ * @waiter: the sender's; woken, once, after -EAGAIN
+ * @family: of the socket
  *
  * Context: any but hard interrupts; not from wake().
+ * Return: 0; -EAGAIN when the budget is used up, or others wait for it.
  */
-void smr_waiter_wait_room(struct smr_waiter_watch *watch,
-			  struct smr_waiter *waiter)
+int smr_waiter_room(struct smr_waiter *waiter, u16 family)
 {
-	struct smr_waiters *waiters = watch->waiters;
+	struct smr_egress_sock *s = family_sock(waiter->shard, family);
 
-	spin_lock_bh(&waiters->lock);
-	waiter_enqueue(watch, waiter);
-	WRITE_ONCE(watch->round, waiters->round);
-	spin_unlock_bh(&waiters->lock);
+	if (has_room(s, waiter))
+		return 0;
+	wait_room(s, waiter);
+	return -EAGAIN;
+}
 
-	/* Packets may have been freed before the entry was in the queue. */
-	smp_mb();
-	if (sock_writeable(watch->sk))
-		tasklet_schedule(&waiters->waker);
+/**
+ * smr_waiter_room_urgent() - smr_waiter_room() for a packet that must not wait
+ * @waiter: as for smr_waiter_room()
+ * @family: likewise
+ *
+ * Only packets like this one can use up its budget. Where they do, the device does not
+ * send at all.
+ *
+ * Context: as smr_waiter_room().
+ * Return: as smr_waiter_room().
+ */
+int smr_waiter_room_urgent(struct smr_waiter *waiter, u16 family)
+{
+	struct smr_egress_sock *s = family_sock(waiter->shard, family);
+	struct sock *sk = s->sock->sk;
+
+	if (sk_wmem_alloc_get(sk) < 2 * READ_ONCE(sk->sk_sndbuf))
+		return 0;
+	wait_room(s, waiter);
+	return -EAGAIN;
 }
 
 /* The socket's wait queue is locked and interrupts may be off. */
 static int watch_event(struct wait_queue_entry *entry, unsigned int mode,
 		       int flags, void *key)
 {
-	struct smr_waiter_watch *watch =
-		container_of(entry, struct smr_waiter_watch, entry);
+	struct smr_egress_sock *s =
+		container_of(entry, struct smr_egress_sock, entry);
 
-	if (!sock_writeable(watch->sk))
+	if (!sock_writeable(s->sock->sk))
 		return 0;
 
 	list_del_init_careful(&entry->entry);
-	tasklet_schedule(&watch->waiters->waker);
+	tasklet_schedule(&s->waker);
 	return 1;
-}
-
-/**
- * smr_waiter_watch_init() - prepare to listen to a socket
- * @watch: to be ended with smr_waiter_watch_fini()
- * @waiters: the list that it wakes
- * @sk: the socket; lives longer than @watch
- *
- * Context: any.
- */
-void smr_waiter_watch_init(struct smr_waiter_watch *watch,
-			   struct smr_waiters *waiters, struct sock *sk)
-{
-	init_waitqueue_func_entry(&watch->entry, watch_event);
-	INIT_LIST_HEAD(&watch->entry.entry);
-	watch->waiters = waiters;
-	watch->round = 0;
-	watch->sk = sk;
-}
-
-/**
- * smr_waiter_watch_fini() - listen no more
- * @watch: no waiter is made to wait on it any more
- *
- * Taking the wait queue's lock, even where the entry has left the queue, is
- * what makes sure that watch_event() is not running.
- *
- * Context: any but hard interrupts.
- */
-void smr_waiter_watch_fini(struct smr_waiter_watch *watch)
-{
-	remove_wait_queue(sk_sleep(watch->sk), &watch->entry);
 }

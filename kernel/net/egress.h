@@ -3,6 +3,7 @@
 #ifndef SMR_EGRESS_H
 #define SMR_EGRESS_H
 
+#include <linux/atomic.h>
 #include <linux/interrupt.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
@@ -12,82 +13,82 @@
 
 struct net;
 struct net_device;
+struct sk_buff;
+struct smr_egress_sock;
+struct smr_shard;
 struct sock;
 struct socket;
 
+/* As many as a netdev usually has TX queues for the traffic of one host */
+#define SMR_EGRESS_SHARDS	16
+
 /**
- * struct smr_waiter - a sender's entry in the list of those that wait for room
- * @node: on one of struct smr_waiters' lists, or empty; its lock guards it
+ * struct smr_waiter - a sender, and its entry in the list of those that wait for room
+ * @node: on one of the lists of @at, or empty; the lock of @shard
+ * @shard: what it sends from; constant
+ * @at: the socket for whose room it waits, or NULL; the lock of @shard
  * @woken: it was woken, and has sent nothing since
- * @wake: called in softirq, once per wait. The lock of struct smr_waiters is
- *	held: it may mark and schedule, but not sleep, transmit, or take a lock
- *	under which anybody calls into net/train.h or net/egress.h. A wake-up is a hint:
- *	it can be spurious
+ * @wake: called in softirq, once per wait. The lock of @shard is held: it may mark and
+ *	schedule, but not sleep, transmit, or take a lock under which anybody calls
+ *	into net/train.h or net/egress.h. A wake-up is a hint: it can be spurious
  */
 struct smr_waiter {
 	struct list_head node;
+	struct smr_shard *shard;
+	struct smr_egress_sock *at;
 	bool woken;
 	void (*wake)(struct smr_waiter *waiter);
-};
-
-/**
- * struct smr_waiters - the waiters of one link
- * @lock: guards both lists and every node on them; softirqs off
- * @first: struct smr_waiter: woken before, but others were quicker
- * @waiting: struct smr_waiter, the longest waiting first
- * @round: 1, plus how often all were woken; written with the lock held
- * @waker: wakes all waiters
- * @backstop: wakes all waiters a jiffy later, for cases without an event
- */
-struct smr_waiters {
-	spinlock_t lock;
-	struct list_head first;
-	struct list_head waiting;
-	unsigned long round;
-	struct tasklet_struct waker;
-	struct timer_list backstop;
-};
-
-/**
- * struct smr_waiter_watch - an entry in the wait queue of one socket
- * @entry: on the socket's wait queue while anybody waits; that queue's lock
- * @waiters: the list that is woken when packets have left the socket
- * @sk: the socket; the watch's owner keeps it
- * @round: equal to that of @waiters while somebody waits for the socket's room,
- *	so that nobody else takes it; written with the lock of @waiters held
- */
-struct smr_waiter_watch {
-	struct wait_queue_entry entry;
-	struct smr_waiters *waiters;
-	struct sock *sk;
-	unsigned long round;
 };
 
 /**
  * struct smr_egress_sock - a socket that packets are charged to
  * @sock: the kernel socket; does not hold the namespace, nor has it a port.
  *	NULL where the kernel has not got the family
- * @watch: is told of room in its send budget
+ * @shard: whose lock guards @first, @waiting, @nr
+ * @entry: on the socket's wait queue while anybody waits; that queue's lock
+ * @first: struct smr_waiter: woken before, but others were quicker
+ * @waiting: struct smr_waiter, the longest waiting first
+ * @nr: how many there are on both lists; read without the lock
+ * @waker: wakes as many as there is room for
+ * @backstop: does so a jiffy later, for cases without an event
  */
 struct smr_egress_sock {
 	struct socket *sock;
-	struct smr_waiter_watch watch;
+	struct smr_shard *shard;
+	struct wait_queue_entry entry;
+	struct list_head first;
+	struct list_head waiting;
+	unsigned int nr;
+	struct tasklet_struct waker;
+	struct timer_list backstop;
+};
+
+/**
+ * struct smr_shard - the sockets that some of a link's QPs send from
+ * @lock: guards all waiters of the shard; softirqs off
+ * @index: which shard this is; constant
+ * @sock4: the IPv4 socket
+ * @sock6: the IPv6 socket
+ */
+struct smr_shard {
+	spinlock_t lock;	/* see above */
+	unsigned int index;
+	struct smr_egress_sock sock4;
+	struct smr_egress_sock sock6;
 };
 
 /**
  * struct smr_egress - the sockets that a link sends from
  * @net: the namespace; a reference is not held, the owner's life is inside it
- * @sock4: the IPv4 socket
- * @sock6: the IPv6 socket
- * @waiters: the senders that wait for room in the budgets; has its own lock
+ * @next: counts the waiters that were made, so that the shards get equally many
+ * @shards: the sockets
  *
- * All but @waiters is constant between smr_egress_open() and smr_egress_close().
+ * @net is constant between smr_egress_open() and smr_egress_close().
  */
 struct smr_egress {
 	struct net *net;
-	struct smr_egress_sock sock4;
-	struct smr_egress_sock sock6;
-	struct smr_waiters waiters;
+	atomic_t next;
+	struct smr_shard shards[SMR_EGRESS_SHARDS];
 };
 
 int smr_egress_open(struct smr_egress *eg, struct net *net);
@@ -95,26 +96,16 @@ void smr_egress_close(struct smr_egress *eg);
 
 bool smr_egress_has_netdev(const struct smr_egress *eg,
 			   const struct net_device *ndev);
-
 struct sock *smr_egress_sk(struct smr_egress *eg, u16 family);
-struct smr_waiter_watch *smr_egress_watch(struct smr_egress *eg, u16 family);
 
-void smr_waiter_init(struct smr_waiter *waiter,
+void smr_waiter_init(struct smr_waiter *waiter, struct smr_egress *eg,
 		     void (*wake)(struct smr_waiter *waiter));
+void smr_waiter_fini(struct smr_waiter *waiter);
 
-void smr_waiters_init(struct smr_waiters *waiters);
-void smr_waiters_fini(struct smr_waiters *waiters);
-void smr_waiters_remove(struct smr_waiters *waiters, struct smr_waiter *waiter);
-
-bool smr_waiter_may_send(struct smr_waiter_watch *watch,
-			 struct smr_waiter *waiter);
-void smr_waiter_wait_room(struct smr_waiter_watch *watch,
-			  struct smr_waiter *waiter);
-void smr_waiter_wait_moment(struct smr_waiter_watch *watch,
-			    struct smr_waiter *waiter);
-
-void smr_waiter_watch_init(struct smr_waiter_watch *watch,
-			   struct smr_waiters *waiters, struct sock *sk);
-void smr_waiter_watch_fini(struct smr_waiter_watch *watch);
+int smr_waiter_room(struct smr_waiter *waiter, u16 family);
+int smr_waiter_room_urgent(struct smr_waiter *waiter, u16 family);
+void smr_waiter_wait_moment(struct smr_waiter *waiter, u16 family);
+struct sock *smr_waiter_charge(struct smr_waiter *waiter, u16 family,
+			       struct sk_buff *skb, struct net_device *dev);
 
 #endif /* SMR_EGRESS_H */

@@ -9,7 +9,6 @@
  */
 #include "net/icrc.h"
 
-#include <linux/highmem.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/skbuff.h>
@@ -19,7 +18,8 @@
 
 #include "compat/unaligned.h"
 #include "net/crc.h"
-#include "net/train.h"
+#include "net/cursor.h"
+#include "net/path.h"
 #include "net/udp_rx.h"
 #include "net/wire.h"
 
@@ -42,6 +42,13 @@ struct icrc_head6 {
 	u8 bth[SMR_BTH_LEN];
 } __packed;
 
+/* The PSN, with what shares its word, is the last thing in the BTH. */
+#define BTH_PSN		8
+
+/* smr_crc32_2_behind_30() is for the identification: see head_crc(). */
+static_assert(offsetof(struct icrc_head4, bth) + BTH_PSN -
+	      offsetofend(struct icrc_head4, ip.id) == 30);
+
 static void mask_udp(struct udphdr *udp, u8 *bth, unsigned int len)
 {
 	udp->len = cpu_to_be16(sizeof(*udp) + len);
@@ -49,16 +56,16 @@ static void mask_udp(struct udphdr *udp, u8 *bth, unsigned int len)
 	bth[BTH_RESV8A] = 0xff;
 }
 
-static u32 crc_head4(struct icrc_head4 *head, u16 id, unsigned int len)
+static u32 crc_head4(struct icrc_head4 *head, unsigned int len)
 {
 	head->ip.tos = 0xff;
 	head->ip.ttl = 0xff;
 	head->ip.check = (__force __sum16)0xffff;
-	head->ip.id = cpu_to_be16(id);
 	head->ip.tot_len = cpu_to_be16(sizeof(head->ip) + sizeof(head->udp) +
 				       len);
 	mask_udp(&head->udp, head->bth, len);
-	return smr_crc32(ICRC_SEED, head, sizeof(*head));
+	return smr_crc32(ICRC_SEED, head,
+			 offsetof(struct icrc_head4, bth) + BTH_PSN);
 }
 
 static u32 crc_head6(struct icrc_head6 *head, unsigned int len)
@@ -67,16 +74,17 @@ static u32 crc_head6(struct icrc_head6 *head, unsigned int len)
 	head->ip.hop_limit = 0xff;
 	head->ip.payload_len = cpu_to_be16(sizeof(head->udp) + len);
 	mask_udp(&head->udp, head->bth, len);
-	return smr_crc32(ICRC_SEED, head, sizeof(*head));
+	return smr_crc32(ICRC_SEED, head,
+			 offsetof(struct icrc_head6, bth) + BTH_PSN);
 }
 
-static u32 seal_head4(const struct smr_train *train, const void *seg,
+static u32 seal_head4(const struct smr_path *path, u16 id, const u8 *bth,
 		      unsigned int len)
 {
-	const struct smr_path *path = train->path;
 	struct icrc_head4 head = {
 		.ip.version = 4,
 		.ip.ihl = sizeof(head.ip) / 4,
+		.ip.id = cpu_to_be16(id),
 		.ip.frag_off = cpu_to_be16(IP_DF),
 		.ip.protocol = IPPROTO_UDP,
 		.ip.saddr = path->saddr.s6_addr32[3],
@@ -85,14 +93,13 @@ static u32 seal_head4(const struct smr_train *train, const void *seg,
 		.udp.dest = cpu_to_be16(SMR_UDP_PORT),
 	};
 
-	memcpy(head.bth, seg, sizeof(head.bth));
-	return crc_head4(&head, train->ip_id + train->nsegs - 1, len);
+	memcpy(head.bth, bth, sizeof(head.bth));
+	return crc_head4(&head, len);
 }
 
-static u32 seal_head6(const struct smr_train *train, const void *seg,
+static u32 seal_head6(const struct smr_path *path, const u8 *bth,
 		      unsigned int len)
 {
-	const struct smr_path *path = train->path;
 	struct icrc_head6 head = {
 		.ip.nexthdr = IPPROTO_UDP,
 		.ip.saddr = path->saddr,
@@ -101,14 +108,43 @@ static u32 seal_head6(const struct smr_train *train, const void *seg,
 		.udp.dest = cpu_to_be16(SMR_UDP_PORT),
 	};
 
-	memcpy(head.bth, seg, sizeof(head.bth));
+	memcpy(head.bth, bth, sizeof(head.bth));
 	return crc_head6(&head, len);
+}
+
+/* What of a BTH, but for the PSN, the ICRC covers: resv8a counts as ones. */
+static u64 bth_start(const u8 *bth)
+{
+	return get_unaligned_be64(bth) | 0xffULL << (8 * (7 - BTH_RESV8A));
+}
+
+/*
+ * The CRC of a packet's headers. Those of a train's packets differ in the IPv4
+ * identification and the PSN only, as long as opcode and length are the same. A CRC is
+ * linear. So the CRC of all before the PSN is computed once, and what the
+ * identification changes in it is looked up.
+ */
+static u32 head_crc(const struct smr_icrc *icrc, const u8 *bth, u16 id)
+{
+	u16 change = (__force u16)(cpu_to_be16(id) ^ cpu_to_be16(icrc->id));
+
+	return smr_crc32_4(icrc->crc ^
+			   smr_crc32_2_behind_30(le16_to_cpu((__force __le16)change)),
+			   get_unaligned_le32(bth + BTH_PSN));
+}
+
+static bool head_known(const struct smr_icrc *icrc, const u8 *bth,
+		       unsigned int len)
+{
+	return icrc->len == len && icrc->bth == bth_start(bth);
 }
 
 /**
  * smr_icrc_seal() - compute a segment's ICRC and store it in its last bytes
- * @train: the train the segment belongs to; it must be the newest segment
- * @seg: the segment as smr_train_seg() returned it, all else filled in
+ * @icrc: zeroed before the first segment of a train
+ * @path: where the train goes
+ * @id: the segment's identification, IPv4
+ * @seg: the segment, all else filled in
  * @len: its length, ICRC included
  *
  * The CRC is stored with its least significant octet first, on every CPU: that is the
@@ -116,139 +152,62 @@ static u32 seal_head6(const struct smr_train *train, const void *seg,
  *
  * Context: any.
  */
-void smr_icrc_seal(const struct smr_train *train, void *seg, unsigned int len)
+void smr_icrc_seal(struct smr_icrc *icrc, const struct smr_path *path, u16 id,
+		   u8 *seg, unsigned int len)
 {
 	unsigned int body = len - SMR_BTH_LEN - SMR_ICRC_LEN;
+	bool ip4 = path->family == AF_INET;
 	u32 crc;
 
-	crc = train->path->family == AF_INET ? seal_head4(train, seg, len) :
-					       seal_head6(train, seg, len);
+	if (!head_known(icrc, seg, len)) {
+		icrc->crc = ip4 ? seal_head4(path, id, seg, len) :
+				  seal_head6(path, seg, len);
+		icrc->id = id;
+		icrc->bth = bth_start(seg);
+		icrc->len = len;
+	}
+	crc = head_crc(icrc, seg, ip4 ? id : icrc->id);
 	crc = smr_crc32(crc, seg + SMR_BTH_LEN, body);
 	put_unaligned_le32(~crc, seg + SMR_BTH_LEN + body);
 }
 
-static u32 crc_frag(u32 crc, const skb_frag_t *frag, unsigned int off,
-		    unsigned int len)
-{
-	u32 page_off, page_len, done;
-	struct page *page;
-
-	skb_frag_foreach_page(frag, skb_frag_off(frag) + off, len, page,
-			      page_off, page_len, done) {
-		const void *addr = kmap_local_page(page);
-
-		crc = smr_crc32(crc, addr + page_off, page_len);
-		kunmap_local(addr);
-	}
-	return crc;
-}
-
-/* A range of a packet's bytes that is still to be covered */
-struct crc_walk {
-	unsigned int off;	/* where it begins, from the current part on */
-	unsigned int len;
-};
-
-/*
- * How many bytes of the range lie in the next part of the packet, @part bytes long.
- * Moves the range on, and sets *@off to where these bytes begin in that part.
- */
-static unsigned int walk_part(struct crc_walk *walk, unsigned int part,
-			      unsigned int *off)
-{
-	unsigned int len;
-
-	if (walk->off >= part) {
-		walk->off -= part;
-		return 0;
-	}
-	*off = walk->off;
-	len = min(walk->len, part - walk->off);
-	walk->off = 0;
-	walk->len -= len;
-	return len;
-}
-
-/* skb_checksum() for this CRC: head, then fragments, then the frag_list. */
-static u32 crc_skb(u32 crc, const struct sk_buff *skb, struct crc_walk *walk)
-{
-	const struct skb_shared_info *info = skb_shinfo(skb);
-	const struct sk_buff *part;
-	unsigned int off, len;
-	int i;
-
-	len = walk_part(walk, skb_headlen(skb), &off);
-	if (len)
-		crc = smr_crc32(crc, skb->data + off, len);
-
-	for (i = 0; i < info->nr_frags && walk->len; i++) {
-		const skb_frag_t *frag = &info->frags[i];
-
-		len = walk_part(walk, skb_frag_size(frag), &off);
-		if (len)
-			crc = crc_frag(crc, frag, off, len);
-	}
-
-	for (part = info->frag_list; part && walk->len; part = part->next)
-		crc = crc_skb(crc, part, walk);
-	return crc;
-}
-
-/* The CRC of a received segment's headers; false if they are not RoCEv2's */
-static bool check_head4(const struct sk_buff *skb, unsigned int off,
-			unsigned int len, u16 index, u32 *crc)
+static u32 check_head4(const struct sk_buff *skb, const u8 *bth,
+		       unsigned int len)
 {
 	struct icrc_head4 head;
 
-	if (skb_network_header_len(skb) != sizeof(head.ip))
-		return false;
-
 	memcpy(&head.ip, ip_hdr(skb), sizeof(head.ip));
 	memcpy(&head.udp, udp_hdr(skb), sizeof(head.udp));
-	if (skb_copy_bits(skb, off, head.bth, sizeof(head.bth)))
-		return false;
-
-	*crc = crc_head4(&head, be16_to_cpu(head.ip.id) + index, len);
-	return true;
+	memcpy(head.bth, bth, sizeof(head.bth));
+	return crc_head4(&head, len);
 }
 
-static bool check_head6(const struct sk_buff *skb, unsigned int off,
-			unsigned int len, u32 *crc)
+static u32 check_head6(const struct sk_buff *skb, const u8 *bth,
+		       unsigned int len)
 {
 	struct icrc_head6 head;
 
-	if (skb_network_header_len(skb) != sizeof(head.ip))
-		return false;
-
 	memcpy(&head.ip, ipv6_hdr(skb), sizeof(head.ip));
 	memcpy(&head.udp, udp_hdr(skb), sizeof(head.udp));
-	if (skb_copy_bits(skb, off, head.bth, sizeof(head.bth)))
-		return false;
-
-	*crc = crc_head6(&head, len);
-	return true;
+	memcpy(head.bth, bth, sizeof(head.bth));
+	return crc_head6(&head, len);
 }
 
-/* Check one segment, taking its IPv4 identification as the train's + @index. */
-static bool check_seg(const struct sk_buff *skb, unsigned int off,
-		      unsigned int len, u16 index)
+/* Learn the headers that the segments have in common. False: they are not RoCEv2's. */
+static bool head_learn(struct smr_icrc *icrc, const struct sk_buff *skb,
+		       const u8 *bth, unsigned int len)
 {
-	unsigned int body = len - SMR_BTH_LEN - SMR_ICRC_LEN;
-	struct crc_walk walk = { .off = off + SMR_BTH_LEN, .len = body };
-	__le32 icrc;
-	bool known;
-	u32 crc;
+	bool ip4 = smr_rx_info(skb)->family == AF_INET;
 
-	known = smr_rx_info(skb)->family == AF_INET ?
-		check_head4(skb, off, len, index, &crc) :
-		check_head6(skb, off, len, &crc);
-	if (!known)
+	if (skb_network_header_len(skb) != (ip4 ? sizeof(struct iphdr) :
+						  sizeof(struct ipv6hdr)))
 		return false;
-	if (skb_copy_bits(skb, off + SMR_BTH_LEN + body, &icrc, sizeof(icrc)))
-		return false;
-
-	crc = crc_skb(crc, skb, &walk);
-	return !walk.len && icrc == cpu_to_le32(~crc);
+	icrc->crc = ip4 ? check_head4(skb, bth, len) :
+			  check_head6(skb, bth, len);
+	icrc->id = ip4 ? be16_to_cpu(ip_hdr(skb)->id) : 0;
+	icrc->bth = bth_start(bth);
+	icrc->len = len;
+	return true;
 }
 
 /* Did the sender give all its packets the same identification? RFC 6864. */
@@ -258,9 +217,34 @@ static bool may_repeat_id(const struct sk_buff *skb)
 	       ip_hdr(skb)->frag_off & cpu_to_be16(IP_DF);
 }
 
+/*
+ * Is it right, if the segment has this IPv4 identification? @whole: all of the segment
+ * lies where @bth does.
+ */
+static bool is_right(const struct smr_icrc *icrc, struct smr_cursor *cur,
+		     const u8 *bth, bool whole, unsigned int off,
+		     unsigned int len, u16 id)
+{
+	unsigned int body = len - SMR_BTH_LEN - SMR_ICRC_LEN;
+	u32 crc = head_crc(icrc, bth, id);
+	const u8 *stored;
+	__le32 buf;
+
+	if (whole) {
+		crc = smr_crc32(crc, bth + SMR_BTH_LEN, body);
+		return get_unaligned_le32(bth + SMR_BTH_LEN + body) == ~crc;
+	}
+	if (!smr_cursor_crc(cur, off + SMR_BTH_LEN, body, &crc))
+		return false;
+	stored = smr_cursor_get(cur, off + SMR_BTH_LEN + body, sizeof(buf),
+				&buf);
+	return stored && get_unaligned_le32(stored) == ~crc;
+}
+
 /**
  * smr_icrc_ok() - check the ICRC of one segment of a received train
- * @skb: as struct smr_rx_info describes it; may be nonlinear, is not changed
+ * @icrc: zeroed before the first of them is checked
+ * @cur: the train
  * @seg: which segment, from 0
  *
  * The stack merges packets into a train when their IPv4 identifications count upward,
@@ -270,19 +254,37 @@ static bool may_repeat_id(const struct sk_buff *skb)
  * Return: true if the segment exists and its ICRC is right; false also with IP options
  * or IPv6 extension headers, which RoCEv2 packets do not have.
  */
-bool smr_icrc_ok(const struct sk_buff *skb, unsigned int seg)
+bool smr_icrc_ok(struct smr_icrc *icrc, struct smr_cursor *cur,
+		 unsigned int seg)
 {
-	const struct smr_rx_info *info = smr_rx_info(skb);
-	unsigned int off, len;
+	const struct smr_rx_info *info = smr_rx_info(cur->skb);
+	unsigned int off, len, there;
+	u8 buf[SMR_BTH_LEN];
+	bool same, whole;
+	const u8 *bth;
 
 	if (seg >= info->nsegs)
 		return false;
-
 	off = info->seg_len * seg;
 	len = min(info->seg_len, info->len - off);
 	if (len < SMR_BTH_LEN + SMR_ICRC_LEN)
 		return false;
+	bth = smr_cursor_at(cur, off, &there);
+	whole = bth && there >= len;
+	if (!whole)
+		bth = smr_cursor_get(cur, off, SMR_BTH_LEN, buf);
+	if (!bth || (!head_known(icrc, bth, len) &&
+		     !head_learn(icrc, cur->skb, bth, len)))
+		return false;
 
-	return check_seg(skb, off, len, seg) ||
-	       (seg && may_repeat_id(skb) && check_seg(skb, off, len, 0));
+	same = icrc->same_id || info->family != AF_INET;
+	if (is_right(icrc, cur, bth, whole, off, len,
+		     icrc->id + (same ? 0 : seg)))
+		return true;
+	if (!seg || !may_repeat_id(cur->skb) ||
+	    !is_right(icrc, cur, bth, whole, off, len,
+		      icrc->id + (same ? seg : 0)))
+		return false;
+	icrc->same_id = !same;
+	return true;
 }

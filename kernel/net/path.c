@@ -118,7 +118,7 @@ static struct dst_entry *lookup6(const struct smr_path *path, int oif)
 		.saddr = path->saddr,
 		.fl6_dport = cpu_to_be16(SMR_UDP_PORT),
 		.fl6_sport = cpu_to_be16(path->sport),
-		.flowlabel = ip6_make_flowinfo(path->tos,
+		.flowlabel = ip6_make_flowinfo(path->tos & ~INET_ECN_MASK,
 					       cpu_to_be32(path->flow_label)),
 	};
 
@@ -167,7 +167,7 @@ static bool dst_suits(const struct smr_path *path, const struct dst_entry *dst)
 }
 
 /* A new reference, or an ERR_PTR() */
-static struct dst_entry *path_lookup(const struct smr_path *path)
+static struct dst_entry *path_route(const struct smr_path *path)
 {
 	struct dst_entry *dst, *bound;
 
@@ -191,11 +191,26 @@ static struct dst_entry *path_lookup(const struct smr_path *path)
 }
 
 /*
- * The route of a multicast says whether it comes back to this host. No event tells when
- * that changes, so do not cache it.
+ * IPsec may answer that it waits for its keys. No event tells when it has them, and
+ * -EAGAIN means "woken when there is room" to our callers. So until then there is no route:
+ * what is sent is lost, and whoever retries does so when his timer says.
  */
-static bool may_cache(const struct smr_path *path)
+static struct dst_entry *path_lookup(const struct smr_path *path)
 {
+	struct dst_entry *dst = path_route(path);
+
+	return dst == ERR_PTR(-EAGAIN) ? ERR_PTR(-EHOSTUNREACH) : dst;
+}
+
+/*
+ * The route of a multicast says whether it comes back to this host. No event tells when
+ * that changes, so do not cache it. A route that holds packets until IPsec has its keys
+ * says that it is valid for ever, and would hold each packet for a while then, too.
+ */
+static bool may_cache(const struct smr_path *path, const struct dst_entry *dst)
+{
+	if (dst->flags & DST_XFRM_QUEUE)
+		return false;
 	if (path->family == AF_INET)
 		return !ipv4_is_multicast(path->daddr.s6_addr32[3]);
 	return !ipv6_addr_is_multicast(&path->daddr);
@@ -245,7 +260,7 @@ struct dst_entry *smr_path_dst_get(struct smr_path *path)
 		return dst;
 
 	dst = path_lookup(path);
-	if (!IS_ERR(dst) && may_cache(path))
+	if (!IS_ERR(dst) && may_cache(path, dst))
 		path_cache(path, dst);
 	return dst;
 }

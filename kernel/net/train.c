@@ -14,9 +14,12 @@
 #include <linux/ipv6.h>
 #include <linux/mm.h>
 #include <linux/netdevice.h>
+#include <linux/pkt_sched.h>
 #include <linux/skbuff.h>
 #include <linux/udp.h>
+#include <net/dsfield.h>
 #include <net/dst.h>
+#include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ip6_checksum.h>
 #include <net/ip6_route.h>
@@ -34,20 +37,11 @@
  */
 #define RUN_ORDER	PAGE_ALLOC_COSTLY_ORDER
 
-static_assert(SMR_TRAIN_SEGS <= UDP_MAX_SEGMENTS);
+/* See struct smr_train */
+#define CONTROL_TOS		0xc0
+#define CONTROL_PRIORITY	TC_PRIO_INTERACTIVE
 
-/**
- * smr_waiter_fini() - take a waiter off its list for good
- * @waiter: its wake() does not run when this returns, nor later; no train may
- *	be begun with it any more
- * @eg: the sockets its trains were sent from
- *
- * Context: any but hard interrupts; not from wake().
- */
-void smr_waiter_fini(struct smr_waiter *waiter, struct smr_egress *eg)
-{
-	smr_waiters_remove(&eg->waiters, waiter);
-}
+static_assert(SMR_TRAIN_SEGS <= UDP_MAX_SEGMENTS);
 
 static unsigned int headers_len(const struct smr_path *path)
 {
@@ -57,52 +51,27 @@ static unsigned int headers_len(const struct smr_path *path)
 }
 
 /**
- * smr_xmit_room() - is there room in a socket's send budget?
- * @eg: the sockets
- * @family: which of them
- * @waiter: woken, once, after -EAGAIN; may be NULL
- *
- * Context: any but hard interrupts.
- * Return: 0 or -EAGAIN.
- */
-int smr_xmit_room(struct smr_egress *eg, u16 family, struct smr_waiter *waiter)
-{
-	struct smr_waiter_watch *watch = smr_egress_watch(eg, family);
-
-	if (smr_waiter_may_send(watch, waiter))
-		return 0;
-	if (waiter)
-		smr_waiter_wait_room(watch, waiter);
-	return -EAGAIN;
-}
-
-/* No memory, or no room, and no event when that changes: wait for the backstop. */
-static void wait_a_moment(struct smr_egress *eg, u16 family,
-			  struct smr_waiter *waiter)
-{
-	if (waiter)
-		smr_waiter_wait_moment(smr_egress_watch(eg, family), waiter);
-}
-
-/**
  * smr_xmit_result() - turn the stack's answer to a packet into an errno
- * @eg: the sockets
- * @family: the one that it was charged to
- * @waiter: woken, once, after -EAGAIN; may be NULL
+ * @waiter: the sender's; woken, once, after -EAGAIN
+ * @family: of the socket that it was charged to
  * @err: what the stack has returned
+ *
+ * -EAGAIN of the stack is not about room. IPsec, which holds packets until it has its
+ * keys, answers so when it holds enough. The packet is lost, as it would be on the network.
  *
  * Context: any but hard interrupts.
  * Return: 0: sent; -EAGAIN: no room now, @waiter is woken; other errors when sending
  * again will not help.
  */
-int smr_xmit_result(struct smr_egress *eg, u16 family,
-		    struct smr_waiter *waiter, int err)
+int smr_xmit_result(struct smr_waiter *waiter, u16 family, int err)
 {
 	if (err == NET_XMIT_SUCCESS || err == NET_XMIT_CN)
 		return 0;
+	if (err == -EAGAIN)
+		return -EHOSTUNREACH;
 	if (err < 0 && err != -ENOBUFS && err != -ENOMEM)
 		return err;
-	wait_a_moment(eg, family, waiter);
+	smr_waiter_wait_moment(waiter, family);
 	return -EAGAIN;
 }
 
@@ -209,7 +178,7 @@ static int train_alloc(struct smr_train *train, struct dst_entry *dst)
 	if (!train->skb)
 		return -ENOMEM;
 
-	/* Now, so that the first smr_train_seg() cannot fail */
+	/* Now, so that the first smr_train_segs() cannot fail */
 	if (train->max > 1 && !train_grow(train)) {
 		smr_train_abort(train);
 		return -ENOMEM;
@@ -243,16 +212,42 @@ static int begin_result(struct smr_path *path, struct smr_waiter *waiter,
 {
 	if (err != -ENOMEM)
 		return err;
-	wait_a_moment(path->egress, path->family, waiter);
+	smr_waiter_wait_moment(waiter, path->family);
 	return -EAGAIN;
+}
+
+static int train_begin(struct smr_train *train, struct smr_path *path,
+		       struct smr_waiter *waiter, unsigned int nsegs,
+		       unsigned int seg_len,
+		       int (*room)(struct smr_waiter *waiter, u16 family))
+{
+	struct dst_entry *dst;
+	int err;
+
+	dst = smr_path_dst_get(path);
+	if (IS_ERR(dst))
+		return begin_result(path, waiter, PTR_ERR(dst));
+
+	*train = (struct smr_train) {
+		.path = path,
+		.waiter = waiter,
+		.seg_len = seg_len,
+	};
+	err = room(waiter, path->family);
+	if (!err) {
+		rcu_read_lock();
+		err = train_init(train, dst, nsegs);
+		rcu_read_unlock();
+	}
+	dst_release(dst);
+	return begin_result(path, waiter, err);
 }
 
 /**
  * smr_train_begin() - begin a train
  * @train: to be ended with smr_train_send() or smr_train_abort()
  * @path: where it goes
- * @waiter: woken, once, after -EAGAIN from here or from smr_train_send(); NULL
- *	if nobody would wait
+ * @waiter: woken, once, after -EAGAIN from here or from smr_train_send()
  * @nsegs: how many segments to make room for, at least 1. There may be room
  *	for fewer, by the limits of the device or of memory, but for one
  * @seg_len: bytes of UDP payload in each, BTH to ICRC, not 0; the last may be
@@ -268,41 +263,42 @@ int smr_train_begin(struct smr_train *train, struct smr_path *path,
 		    struct smr_waiter *waiter, unsigned int nsegs,
 		    unsigned int seg_len)
 {
-	struct dst_entry *dst;
-	int err;
-
-	dst = smr_path_dst_get(path);
-	if (IS_ERR(dst))
-		return begin_result(path, waiter, PTR_ERR(dst));
-
-	*train = (struct smr_train) {
-		.path = path,
-		.waiter = waiter,
-		.seg_len = seg_len,
-	};
-	err = smr_xmit_room(path->egress, path->family, waiter);
-	if (!err) {
-		rcu_read_lock();
-		err = train_init(train, dst, nsegs);
-		rcu_read_unlock();
-	}
-	dst_release(dst);
-	return begin_result(path, waiter, err);
+	return train_begin(train, path, waiter, nsegs, seg_len,
+			   smr_waiter_room);
 }
 
 /**
- * smr_train_seg() - append a segment
+ * smr_train_begin_urgent() - begin a train that does not wait behind others
+ * @train: as for smr_train_begin(); has one segment
+ * @path: likewise
+ * @waiter: likewise
+ * @len: of the segment
+ *
+ * Context: as smr_train_begin().
+ * Return: as smr_train_begin(). -EAGAIN is rare: see smr_waiter_room_urgent().
+ */
+int smr_train_begin_urgent(struct smr_train *train, struct smr_path *path,
+			   struct smr_waiter *waiter, unsigned int len)
+{
+	return train_begin(train, path, waiter, 1, len, smr_waiter_room_urgent);
+}
+
+/**
+ * smr_train_segs() - append segments of one length that lie one behind the other
  * @train: begun
- * @len: its bytes: the train's seg_len, or less for the last, but not 0
+ * @len: the bytes of each: the train's seg_len, or less, but not 0
+ * @n: how many are wanted, at least 1; set to how many there are
+ *
+ * After a segment that is shorter than the train's seg_len there can be no other.
  *
  * Context: any but hard interrupts. Does not sleep.
- * Return: its memory, @len bytes in one piece, uninitialised; or NULL when the
- * train is full, which it is not before its first segment, and is after a
- * shorter one. Segments need not lie one behind the other.
+ * Return: their memory, uninitialised; or NULL when the train is full, which it is
+ * not before its first segment.
  */
-void *smr_train_seg(struct smr_train *train, unsigned int len)
+void *smr_train_segs(struct smr_train *train, unsigned int len, unsigned int *n)
 {
-	void *seg;
+	unsigned int most;
+	void *segs;
 
 	if (WARN_ON_ONCE(!len || len > train->seg_len) ||
 	    train->nsegs == train->max)
@@ -312,13 +308,37 @@ void *smr_train_seg(struct smr_train *train, unsigned int len)
 		return NULL;
 	}
 
-	seg = skb_shinfo(train->skb)->nr_frags ? train_put(train, len) :
-						  skb_put(train->skb, len);
-	train->nsegs++;
-	train->len += len;
+	most = len < train->seg_len ? 1 : train->max - train->nsegs;
+	if (skb_shinfo(train->skb)->nr_frags) {
+		*n = min3(*n, most, train->room / len);
+		segs = train_put(train, *n * len);
+	} else {
+		*n = 1;
+		segs = skb_put(train->skb, len);
+	}
+	train->nsegs += *n;
+	train->len += *n * len;
 	if (len < train->seg_len)
 		train->max = train->nsegs;
-	return seg;
+	return segs;
+}
+
+/**
+ * smr_train_seal() - compute and store the ICRCs of the newest segments
+ * @train: begun
+ * @segs: the segments, as smr_train_segs() returned them, all else filled in
+ * @len: the bytes of each
+ * @n: how many
+ *
+ * Context: any.
+ */
+void smr_train_seal(struct smr_train *train, u8 *segs, unsigned int len,
+		    unsigned int n)
+{
+	u16 id = train->ip_id + train->nsegs - n;
+
+	for (; n--; segs += len)
+		smr_icrc_seal(&train->icrc, train->path, id++, segs, len);
 }
 
 /**
@@ -422,15 +442,28 @@ void smr_xmit_push_ip(struct sk_buff *skb, const struct smr_path *path, u16 id)
 	skb_reset_network_header(skb);
 }
 
+/* Of the path's traffic class the ECN bits remain: better marked than dropped */
+static void skb_set_control(struct sk_buff *skb, const struct smr_path *path)
+{
+	if (path->family == AF_INET)
+		ip_hdr(skb)->tos = CONTROL_TOS | (path->tos & INET_ECN_MASK);
+	else
+		ipv6_change_dsfield(ipv6_hdr(skb), INET_ECN_MASK, CONTROL_TOS);
+	skb->priority = CONTROL_PRIORITY;
+}
+
 static int train_out(struct smr_train *train)
 {
 	struct smr_path *path = train->path;
-	struct sock *sk = smr_egress_sk(path->egress, path->family);
 	struct sk_buff *skb = train->skb;
+	struct sock *sk;
 
 	train->skb = NULL;
 	skb->priority = rt_tos2priority(path->tos);
-	skb_set_owner_w(skb, sk);
+	if (train->control)
+		skb_set_control(skb, path);
+	sk = smr_waiter_charge(train->waiter, path->family, skb,
+			       READ_ONCE(skb_dst(skb)->dev));
 #if IS_ENABLED(CONFIG_IPV6)
 	if (path->family == AF_INET6)
 		return ip6_local_out(path->egress->net, sk, skb);
@@ -468,6 +501,5 @@ int smr_train_send(struct smr_train *train)
 	rcu_read_unlock();
 	local_bh_enable();
 
-	return smr_xmit_result(train->path->egress, train->path->family,
-			       train->waiter, err);
+	return smr_xmit_result(train->waiter, train->path->family, err);
 }

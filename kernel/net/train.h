@@ -10,10 +10,10 @@
 #include <linux/types.h>
 
 #include "net/egress.h"
+#include "net/icrc.h"
 #include "net/path.h"
 
 struct sk_buff;
-struct smr_egress;
 
 /* No train has more segments (UDP_MAX_SEGMENTS) nor bytes than this. */
 #define SMR_TRAIN_SEGS	64
@@ -22,7 +22,7 @@ struct smr_egress;
 /**
  * struct smr_train - segments under construction
  * @path: where it goes
- * @waiter: waits if the stack does not take it; may be NULL
+ * @waiter: sends it, and waits if the stack does not take it
  * @skb: what carries it
  * @room: bytes left in the run of memory that @skb's last fragment is in
  * @len: bytes in all segments
@@ -30,6 +30,10 @@ struct smr_egress;
  * @nsegs: segments begun
  * @max: how many segments there may be
  * @ip_id: identification of the first segment, IPv4
+ * @icrc: what the segments' ICRCs have in common
+ * @control: it has the traffic class of network control, not its path's: DSCP 48 (CS6) and
+ *	priority 6, the defaults of adapters for their CNPs. Networks that are set up for
+ *	DCQCN have a queue for it. Set before it is sent
  *
  * On the stack of the function that builds it; needs no lock.
  */
@@ -43,19 +47,23 @@ struct smr_train {
 	unsigned int nsegs;
 	unsigned int max;
 	u16 ip_id;
+	struct smr_icrc icrc;
+	bool control;
 };
 
-void smr_waiter_fini(struct smr_waiter *waiter, struct smr_egress *eg);
+int smr_xmit_result(struct smr_waiter *waiter, u16 family, int err);
 
-int smr_xmit_room(struct smr_egress *eg, u16 family, struct smr_waiter *waiter);
-int smr_xmit_result(struct smr_egress *eg, u16 family,
-		    struct smr_waiter *waiter, int err);
 void smr_xmit_push_ip(struct sk_buff *skb, const struct smr_path *path, u16 id);
 
 int smr_train_begin(struct smr_train *train, struct smr_path *path,
 		    struct smr_waiter *waiter, unsigned int nsegs,
 		    unsigned int seg_len);
-void *smr_train_seg(struct smr_train *train, unsigned int len);
+int smr_train_begin_urgent(struct smr_train *train, struct smr_path *path,
+			   struct smr_waiter *waiter, unsigned int len);
+void *smr_train_segs(struct smr_train *train, unsigned int len,
+		     unsigned int *n);
+void smr_train_seal(struct smr_train *train, u8 *segs, unsigned int len,
+		    unsigned int n);
 int smr_train_send(struct smr_train *train);
 void smr_train_abort(struct smr_train *train);
 

@@ -18,6 +18,8 @@
 #include <net/udp.h>
 #include <net/udp_tunnel.h>
 
+#include "net/cursor.h"
+
 /*
  * Bytes that may wait while another CPU empties the queue: a burst of each CPU that
  * receives, at most a NAPI budget of 64 KiB trains. The queue is drained at once, so
@@ -25,7 +27,7 @@
  */
 #define RCVBUF_BYTES	(8 << 20)
 
-/* Segments that one call takes off the queue; the rest waits for the next */
+/* Segments that one call of sock_drain() takes off the queue; the rest waits for the next */
 #define DRAIN_BUDGET	256
 
 /* A BTH and an ICRC: no RoCEv2 packet is shorter */
@@ -128,6 +130,8 @@ static enum skb_drop_reason rx_check(const struct sock *sk, struct sk_buff *skb)
 	if (udp_lib_checksum_complete(skb))
 		return SKB_DROP_REASON_UDP_CSUM;
 
+	if (!smr_cursor_prepare(skb))
+		return SKB_DROP_REASON_NOMEM;
 	rx_describe(sk, skb);
 	if (smr_rx_info(skb)->seg_len < MIN_DATAGRAM)
 		return SKB_DROP_REASON_PKT_TOO_SMALL;
@@ -154,17 +158,17 @@ static unsigned int rx_one(struct smr_sock *s, struct sk_buff *skb,
 	return nsegs;
 }
 
-/* Take packets off the queue. Returns false if the budget ended it. */
-static bool rx_all(struct smr_sock *s, struct list_head *batch)
+/* Take packets off the queue, and count their segments. False: the budget ended it. */
+static bool rx_all(struct smr_sock *s, unsigned int *done,
+		   struct list_head *batch)
 {
-	unsigned int done = 0;
 	struct sk_buff *skb;
 
-	while (done < DRAIN_BUDGET) {
+	while (*done < DRAIN_BUDGET) {
 		skb = rx_pop(s->sock->sk);
 		if (!skb)
 			return true;
-		done += rx_one(s, skb, batch);
+		*done += rx_one(s, skb, batch);
 	}
 	return false;
 }
@@ -175,6 +179,7 @@ static bool rx_all(struct smr_sock *s, struct list_head *batch)
  */
 static void sock_drain(struct smr_sock *s)
 {
+	unsigned int done = 0;
 	LIST_HEAD(batch);
 	bool empty;
 
@@ -185,7 +190,7 @@ static void sock_drain(struct smr_sock *s)
 		atomic_andnot(DRAIN_AGAIN, &s->drain);
 		/* a CPU that sets it later may have a packet that we do not see */
 		smp_mb__after_atomic();
-		empty = rx_all(s, &batch);
+		empty = rx_all(s, &done, &batch);
 	} while (empty &&
 		 atomic_cmpxchg(&s->drain, DRAIN_OWNED, 0) != DRAIN_OWNED);
 

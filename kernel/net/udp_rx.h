@@ -8,8 +8,9 @@
 #include <linux/list.h>
 #include <linux/skbuff.h>
 #include <linux/types.h>
+#include <net/flow.h>
+#include <net/ipv6.h>
 
-struct in6_addr;
 struct net;
 struct smr_sock;
 
@@ -80,6 +81,13 @@ struct smr_net {
 	struct smr_sock *sock4;
 	struct smr_sock *sock6;
 };
+
+/* Does an address of a packet belong to the netdev @iif only? What came by lo is our own. */
+static inline bool smr_addr_is_scoped(const struct in6_addr *addr, int iif)
+{
+	return iif != LOOPBACK_IFINDEX &&
+	       ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL;
+}
 
 int smr_net_open(struct smr_net *sn, struct net *net,
 		 const struct smr_rx_ops *ops, void *ctx);

@@ -6,12 +6,12 @@
  */
 #include "net/wire.h"
 
-#include <linux/skbuff.h>
 #include <linux/string.h>
 #include <rdma/ib_pack.h>
 
 #include "compat/ib.h"
 #include "compat/unaligned.h"
+#include "net/cursor.h"
 
 /* BTH, IBTA 9.2: what shares an octet or a word */
 #define BTH_SOLICITED	0x80
@@ -20,6 +20,7 @@
 #define BTH_PAD_MASK	0x3
 #define BTH_VERSION	0x0f
 #define BTH_ACK_REQ	0x80000000
+#define BTH_BECN	0x40000000
 
 struct wire_bth {
 	u8 opcode;
@@ -111,8 +112,11 @@ static const struct smr_op_info op_table[256] = {
 	   SENDS | ONLY | SMR_OP_DETH | SMR_OP_IMM),
 	OPS_SEND_WRITE(XRC, SMR_OP_XRCETH),
 	OPS_RELIABLE(XRC, SMR_OP_XRCETH),
-	/* A17.9.3: 16 reserved octets follow, which nobody reads */
-	[SMR_TRANSPORT_CNP] = INFO(ONLY),
+	/* Reserved octets follow, which nobody reads. It is for the requester. */
+	[SMR_OPCODE_CNP] = {
+		.flags = SMR_OP_CNP | SMR_OP_RESPONSE | ONLY | SMR_OP_VALID,
+		.hdr_len = SMR_BTH_LEN + SMR_CNP_RESERVED,
+	},
 };
 
 /**
@@ -152,7 +156,8 @@ static void bth_put(struct wire_bth *bth, const struct smr_hdr *hdr)
 		     (hdr->migreq ? BTH_MIGREQ : 0) |
 		     (hdr->pad & BTH_PAD_MASK) << BTH_PAD_SHIFT;
 	bth->pkey = cpu_to_be16(hdr->pkey);
-	bth->qpn = cpu_to_be32(hdr->qpn & SMR_QPN_MASK);
+	bth->qpn = cpu_to_be32((hdr->qpn & SMR_QPN_MASK) |
+			       (hdr->becn ? BTH_BECN : 0));
 	bth->psn = cpu_to_be32((hdr->psn & SMR_PSN_MASK) |
 			       (hdr->ack_req ? BTH_ACK_REQ : 0));
 }
@@ -259,11 +264,13 @@ static void result_put(u8 *p, const struct smr_hdr *hdr, u32 flags)
 	}
 	if (flags & SMR_OP_IETH)
 		put_unaligned_be32(hdr->inv_rkey, p);
+	if (flags & SMR_OP_CNP)
+		memset(p, 0, SMR_CNP_RESERVED);
 }
 
 /**
  * smr_wire_parse() - read the headers of one segment
- * @skb: a packet as struct smr_rx_info describes it; may be nonlinear
+ * @cur: a packet as struct smr_rx_info describes it
  * @off: where in it the segment begins, bytes from skb->data
  * @seg_len: the segment's bytes, BTH to ICRC
  * @hdr: written in full; undefined on error
@@ -272,12 +279,12 @@ static void result_put(u8 *p, const struct smr_hdr *hdr, u32 flags)
  * payload's length suits the opcode is for the caller to judge: 9.7.4.1.5
  * answers that with a NAK, where everything refused here is silently dropped.
  *
- * Context: any; @skb is not changed.
+ * Context: any.
  * Return: 0, or -EINVAL for a segment that is truncated, whose opcode is
  * unknown, whose transport version is not 0, or whose payload and pad are no
  * multiple of four bytes.
  */
-int smr_wire_parse(const struct sk_buff *skb, unsigned int off,
+int smr_wire_parse(struct smr_cursor *cur, unsigned int off,
 		   unsigned int seg_len, struct smr_hdr *hdr)
 {
 	unsigned int room = min_t(unsigned int, seg_len, SMR_MAX_HDR_LEN);
@@ -288,7 +295,7 @@ int smr_wire_parse(const struct sk_buff *skb, unsigned int off,
 	if (seg_len < SMR_BTH_LEN + SMR_ICRC_LEN || seg_len % 4)
 		return -EINVAL;
 
-	p = skb_header_pointer(skb, off, room, copy);
+	p = smr_cursor_get(cur, off, room, copy);
 	if (!p)
 		return -EINVAL;
 
@@ -325,4 +332,59 @@ void smr_wire_build(void *seg, const struct smr_hdr *hdr)
 	bth_put(seg, hdr);
 	p = target_put(p + SMR_BTH_LEN, hdr, flags);
 	result_put(p, hdr, flags);
+}
+
+/**
+ * smr_wire_build_alike() - write the headers of segments that differ in their PSN only
+ * @segs: where the first BTH goes, as smr_wire_build() has it
+ * @stride: bytes from there to the next BTH
+ * @n: how many
+ * @hdr: as smr_wire_build() has it, those of the first. The PSNs count upward from its
+ *
+ * Context: any.
+ */
+void smr_wire_build_alike(void *segs, unsigned int stride, unsigned int n,
+			  const struct smr_hdr *hdr)
+{
+	unsigned int len = smr_wire_op(hdr->opcode)->hdr_len, i;
+	u32 ack_req = hdr->ack_req ? BTH_ACK_REQ : 0;
+	struct wire_bth *bth;
+
+	smr_wire_build(segs, hdr);
+	for (i = 1; i < n; i++) {
+		bth = segs + i * stride;
+		memcpy(bth, segs, len);
+		bth->psn = cpu_to_be32(smr_psn_add(hdr->psn, i) | ack_req);
+	}
+}
+
+/**
+ * smr_wire_follows() - is a packet like another one, but for its place in the message?
+ * @first: the one's headers
+ * @other: the other's, of which it is not known that they are good
+ * @hdr_len: how long those of @first are
+ * @n: how many PSNs further on it must be
+ * @ack_req: set if it asks for an acknowledge; not cleared
+ *
+ * Reserved fields need not be the same.
+ *
+ * Context: any.
+ * Return: true if it is.
+ */
+bool smr_wire_follows(const u8 *first, const u8 *other, unsigned int hdr_len,
+		      u32 n, bool *ack_req)
+{
+	const struct wire_bth *a = (const void *)first, *b = (const void *)other;
+	u32 psn = be32_to_cpu(b->psn);
+
+	if (memcmp(a, b, offsetof(struct wire_bth, qpn)) ||
+	    (a->qpn ^ b->qpn) & cpu_to_be32(SMR_QPN_MASK) ||
+	    (psn & SMR_PSN_MASK) !=
+	    smr_psn_add(be32_to_cpu(a->psn) & SMR_PSN_MASK, n) ||
+	    memcmp(first + sizeof(*a), other + sizeof(*b),
+		   hdr_len - sizeof(*a)))
+		return false;
+	if (psn & BTH_ACK_REQ)
+		*ack_req = true;
+	return true;
 }

@@ -9,7 +9,7 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 
-struct sk_buff;
+struct smr_cursor;
 
 #define SMR_ICRC_LEN		4
 #define SMR_PSN_MASK		0xffffff
@@ -31,6 +31,7 @@ struct sk_buff;
 #define SMR_DETH_LEN	8
 #define SMR_XRCETH_LEN	4
 #define SMR_FETH_LEN	4
+#define SMR_CNP_RESERVED	16
 /* BTH, XRCETH and AtomicETH, the longest chain */
 #define SMR_MAX_HDR_LEN	44
 
@@ -57,6 +58,7 @@ enum smr_op_flags {
 	SMR_OP_RESPONSE	= 1 << 16,	/* towards the requester, acks included */
 	SMR_OP_FLUSH	= 1 << 17,
 	SMR_OP_ATOMIC_WRITE = 1 << 18,
+	SMR_OP_CNP	= 1 << 19,
 	SMR_OP_VALID	= 1U << 31,
 };
 
@@ -85,6 +87,8 @@ enum smr_transport {
 	SMR_TRANSPORT_UD = 0x60,
 	SMR_TRANSPORT_CNP = 0x80,
 	SMR_TRANSPORT_XRC = 0xa0,
+	/* A17.9.3: the only opcode of its transport */
+	SMR_OPCODE_CNP = 0x81,
 	/* Ethernet frames: no opcode is of this transport */
 	SMR_TRANSPORT_RAW = 0xff,
 	SMR_TRANSPORT_MASK = 0xe0,
@@ -98,6 +102,7 @@ enum smr_transport {
  * @migreq: BTH M
  * @pad: 0 to 3 bytes behind the payload
  * @ack_req: BTH A
+ * @becn: BTH BECN; written, but not read
  * @pkey: partition key
  * @qpn: destination QP
  * @psn: packet sequence number, 24 bits
@@ -125,6 +130,7 @@ struct smr_hdr {
 	bool solicited;
 	bool migreq;
 	bool ack_req;
+	bool becn;
 	u8 pad;
 	u8 syndrome;
 	u16 pkey;
@@ -166,9 +172,13 @@ enum smr_nak_code {
 };
 
 const struct smr_op_info *smr_wire_op(u8 opcode);
-int smr_wire_parse(const struct sk_buff *skb, unsigned int off,
+int smr_wire_parse(struct smr_cursor *cur, unsigned int off,
 		   unsigned int seg_len, struct smr_hdr *hdr);
 void smr_wire_build(void *seg, const struct smr_hdr *hdr);
+void smr_wire_build_alike(void *segs, unsigned int stride, unsigned int n,
+			  const struct smr_hdr *hdr);
+bool smr_wire_follows(const u8 *first, const u8 *other, unsigned int hdr_len,
+		      u32 n, bool *ack_req);
 
 /* IBTA 10.9.3: full members and limited ones are of the same partition. */
 static inline bool smr_pkey_ok(u16 pkey)

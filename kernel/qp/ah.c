@@ -26,7 +26,8 @@
  */
 void smr_ahtab_init(struct smr_ahtab *tab)
 {
-	xa_init_flags(&tab->xa, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&tab->xa, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ |
+				 XA_FLAGS_ACCOUNT);
 }
 
 /**
@@ -222,7 +223,7 @@ void smr_ah_set_path(struct smr_path *path, const struct rdma_ah_attr *attr,
 	path->family = ipv6_addr_v4mapped(&path->saddr) ? AF_INET : AF_INET6;
 	path->oif = ah_ifindex(sgid, env->egress->net);
 	path->flow_label = grh->flow_label & IB_GRH_FLOWLABEL_MASK;
-	/* No ECN: softmr does not react to congestion marks. */
+	/* Who obeys marks asks for them, see smr_ecn_path(). */
 	path->tos = grh->traffic_class & ~INET_ECN_MASK;
 	path->ttl = grh->hop_limit ?: AH_DEFAULT_TTL;
 	path->sport = rdma_get_udp_sport(path->flow_label, qpn, dest_qpn);

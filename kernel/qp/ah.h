@@ -52,6 +52,7 @@ struct smr_av {
  * @tab: where @av can be found
  * @attr: as it was created, without references
  * @av: what work requests use; they name it by @av->number
+ * @account: of the user that made it, NULL in the kernel; see limits.c
  *
  * Constant while it lives.
  */
@@ -60,6 +61,7 @@ struct smr_ah {
 	struct smr_ahtab *tab;
 	struct rdma_ah_attr attr;
 	struct smr_av *av;
+	struct smr_account *account;
 };
 
 static inline struct smr_ah *to_smr_ah(const struct ib_ah *ibah)

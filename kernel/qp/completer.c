@@ -2,14 +2,16 @@
 #include "qp/completer.h"
 
 #include <linux/minmax.h>
+#include <rdma/ib_pack.h>
 
 #include "compat/timer.h"
-#include "net/icrc.h"
 #include "net/wire.h"
 #include "qp/core.h"
+#include "qp/ecn.h"
 #include "qp/loopback.h"
 #include "qp/opcode.h"
 #include "qp/payload.h"
+#include "qp/rx_train.h"
 #include "qp/sq.h"
 #include "qp/window.h"
 #include "stats.h"
@@ -124,7 +126,8 @@ static void timer_restart(struct smr_qp *qp)
 
 	if (!qp->attr.timeout)
 		return;
-	mod_timer(&qp->comp.ack_timer, jiffies + nsecs_to_jiffies(ns) + 1);
+	qp->comp.deadline = jiffies + nsecs_to_jiffies(ns) + 1;
+	mod_timer(&qp->comp.ack_timer, qp->comp.deadline);
 }
 
 /**
@@ -147,8 +150,6 @@ static void una_set(struct smr_qp *qp, u32 una)
 	if (!psns)
 		return;
 	qp->comp.una = una;
-	/* Before the timer is restarted, or a new expiry would be lost. */
-	WRITE_ONCE(qp->comp.timed_out, false);
 	smr_completer_start(qp);
 	smr_window_acked(qp, psns);
 	if (qp->comp.una == qp->req.psn)
@@ -259,9 +260,7 @@ static void comp_rnr(struct smr_qp *qp, u8 syndrome)
 	}
 	if (comp->rnr_retry != RNR_RETRY_FOREVER)
 		comp->rnr_retry--;
-	qp->req.psn = comp->una;
-	qp->sq.next = qp->sq.head;
-	qp->req.rd_head = qp->req.rd_tail;
+	smr_window_restart(qp);
 	timer_delete(&qp->comp.ack_timer);
 	comp->rnr_wait = true;
 	hrtimer_start(&comp->rnr_timer, us_to_ktime(rnr_wait_us(comp, syndrome)),
@@ -311,7 +310,6 @@ static void comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn)
 	u8 type = syndrome & SMR_AETH_TYPE_MASK;
 	bool ack = type == SMR_AETH_ACK;
 
-	trace_smr_aeth(qp->ibqp.qp_num, syndrome, psn, qp->comp.una);
 	if (smr_psn_diff(psn, qp->comp.una) < 0 ||
 	    smr_psn_diff(psn, qp->req.max_psn) >= 0)
 		return;
@@ -333,12 +331,38 @@ enum comp_data {
 	COMP_DATA_BAD,
 };
 
-/* A response must be the next one of the oldest READ or atomic. */
+/*
+ * Does a response suit the oldest READ or atomic? Its AETH must be that of an ACK: what is
+ * refused, or has to wait, is answered by an acknowledge packet (IBTA 9.7.5.2.1).
+ */
+static bool data_fits(const struct smr_qp *qp, const struct smr_swqe *wqe,
+		      const struct smr_hdr *hdr, u32 wr_flags)
+{
+	u32 off = smr_psn_off(hdr->psn, wqe->psn) * qp->mtu;
+
+	if (hdr->op->flags & SMR_OP_AETH &&
+	    (hdr->syndrome & SMR_AETH_TYPE_MASK) != SMR_AETH_ACK)
+		return false;
+	if (wr_flags & SMR_WR_CONFIRMED)
+		return !hdr->len && hdr->op->flags & SMR_OP_FIRST &&
+		       hdr->op->flags & SMR_OP_LAST;
+	if (wr_flags & SMR_WR_READ)
+		return hdr->len == min(wqe->len - off, qp->mtu) &&
+		       smr_window_response_fits(qp, wqe, hdr->psn,
+						hdr->op->flags);
+	return wr_flags & SMR_WR_ATOMIC;
+}
+
+/*
+ * A response must be the next one of the oldest READ or atomic. IBTA 9.7.6.1: one that
+ * was not asked for, or has come before, is dropped. IBTA 11.6.2: one that cannot be the
+ * answer to what was asked for is a "bad response".
+ */
 static enum comp_data data_check(struct smr_qp *qp, const struct smr_hdr *hdr,
 				 u16 want)
 {
 	const struct smr_swqe *wqe;
-	u32 off, flags;
+	u32 flags;
 
 	if (smr_psn_diff(hdr->psn, qp->comp.una) < 0 ||
 	    smr_psn_diff(hdr->psn, qp->req.max_psn) >= 0)
@@ -349,53 +373,63 @@ static enum comp_data data_check(struct smr_qp *qp, const struct smr_hdr *hdr,
 	if (!wqe || qp->comp.una != hdr->psn)
 		return COMP_DATA_BAD;
 	flags = smr_wr_info(qp->ibqp.qp_type, wqe->opcode)->flags & want;
-	if (flags & SMR_WR_CONFIRMED)
-		return hdr->len ? COMP_DATA_BAD : COMP_DATA_CONFIRMED;
-	off = smr_psn_off(hdr->psn, wqe->psn) * qp->mtu;
-	if (flags & SMR_WR_READ && hdr->len != min(wqe->len - off, qp->mtu))
+	if (!data_fits(qp, wqe, hdr, flags))
 		return COMP_DATA_BAD;
-	return flags ? COMP_DATA_OK : COMP_DATA_BAD;
+	return flags & SMR_WR_CONFIRMED ? COMP_DATA_CONFIRMED : COMP_DATA_OK;
 }
 
+/* A response, or several of a train that are alike */
+struct response {
+	struct smr_rx_train train;
+	struct smr_hdr hdr;	/* of the first one */
+	unsigned int off;	/* where its payload begins */
+	u32 count;
+};
+
 /*
- * Put the data of a response in place. DONE: it is there, or *status says how
- * the work request fails. AGAIN, DEFER: a page was missing.
+ * Put the data of responses in place. DONE: it is there, or *status says how
+ * the work request fails. AGAIN, WAIT, DEFER: a page was missing.
  */
-static enum smr_step data_place(struct smr_qp *qp, const struct smr_hdr *hdr,
-				struct sk_buff *skb, unsigned int off,
+static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 				struct smr_run *run, u8 *status)
 {
-	bool atomic = hdr->op->flags & SMR_OP_ATOMICACK;
+	bool atomic = r->hdr.op->flags & SMR_OP_ATOMICACK;
 	struct smr_sgl *sgl = &qp->comp.sgl;
 	struct smr_swqe *wqe = comp_head(qp);
-	u64 skip = atomic ? 0 : (u64)smr_psn_off(hdr->psn, wqe->psn) * qp->mtu;
+	u64 skip = atomic ? 0 :
+		   (u64)smr_psn_off(r->hdr.psn, wqe->psn) * qp->mtu;
+	u32 len = atomic ? sizeof(r->hdr.orig) : r->hdr.len * r->count;
 	enum smr_step step = SMR_STEP_DONE;
 	enum smr_key_verdict verdict;
-	int err;
+	int err = 0;
 
 	verdict = smr_sgl_open(sgl, qp->pd, qp->ibqp.qp_num,
 			       IB_ACCESS_LOCAL_WRITE, wqe->sge, wqe->num_sge,
-			       skip, atomic ? sizeof(hdr->orig) : hdr->len);
+			       skip, len);
 	smr_key_count(qp->env->stats, verdict);
 	if (verdict != SMR_KEY_OK) {
 		*status = IB_WC_LOC_PROT_ERR;
 		return SMR_STEP_DONE;
 	}
-	err = atomic ? smr_sgl_write(sgl, &hdr->orig, sizeof(hdr->orig)) :
-		       smr_sgl_write_skb(sgl, skb, off, hdr->len);
+	if (atomic)
+		err = smr_sgl_write(sgl, &r->hdr.orig, len);
+	else if (len)
+		err = smr_rx_train_copy(&r->train, sgl, r->off, r->hdr.len, 0,
+					len);
 	if (err == SMR_PAGE_MISSING)
-		step = smr_payload_fault(run, sgl, true, status);
+		step = smr_payload_fault(&qp->comp.paging, run, sgl, true,
+					 status);
 	else if (err)
 		*status = smr_fault_status(err);
 	smr_sgl_close(sgl);
 	return step;
 }
 
-/* The packet's data is in place. With the last packet the request is done. */
-static void data_placed(struct smr_qp *qp, u32 psn)
+/* The packets' data is in place. With the last packet the request is done. */
+static void data_placed(struct smr_qp *qp, const struct response *r)
 {
 	struct smr_swqe *wqe = comp_head(qp);
-	u32 next = smr_psn_add(psn, 1);
+	u32 next = smr_psn_add(r->hdr.psn, r->count);
 
 	qp->comp.gap = false;
 	if (next == smr_psn_add(wqe->psn, wqe->npsn))
@@ -404,21 +438,20 @@ static void data_placed(struct smr_qp *qp, u32 psn)
 		una_set(qp, next);
 }
 
-/* A response of a READ or of an atomic. DEFER: it is not consumed. */
-static enum smr_step comp_data(struct smr_qp *qp, const struct smr_hdr *hdr,
-			       struct sk_buff *skb, unsigned int off,
-			       struct smr_run *run)
+/* A response of a READ or of an atomic. WAIT, DEFER: it is not consumed. */
+static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
+			       unsigned int seg, struct smr_run *run)
 {
-	bool atomic = hdr->op->flags & SMR_OP_ATOMICACK;
+	bool atomic = r->hdr.op->flags & SMR_OP_ATOMICACK;
 	u8 status = IB_WC_SUCCESS;
 	enum smr_step step;
 
-	switch (data_check(qp, hdr, atomic ? SMR_WR_ATOMIC :
+	switch (data_check(qp, &r->hdr, atomic ? SMR_WR_ATOMIC :
 				    SMR_WR_READ | SMR_WR_CONFIRMED)) {
 	case COMP_DATA_OK:
 		break;
 	case COMP_DATA_CONFIRMED:
-		data_placed(qp, hdr->psn);
+		data_placed(qp, r);
 		return SMR_STEP_DONE;
 	case COMP_DATA_DROP:
 		return SMR_STEP_DONE;
@@ -430,59 +463,77 @@ static enum smr_step comp_data(struct smr_qp *qp, const struct smr_hdr *hdr,
 			smr_send_fail(qp, IB_WC_BAD_RESP_ERR);
 		return SMR_STEP_DONE;
 	}
+	if (r->hdr.op->flags & SMR_OP_MIDDLE)
+		r->count += smr_rx_train_alike(&r->train, seg,
+					       smr_window_middles(qp, r->hdr.psn),
+					       &r->hdr, run);
 	do {
-		step = data_place(qp, hdr, skb, off, run, &status);
+		step = data_place(qp, r, run, &status);
 	} while (step == SMR_STEP_AGAIN);
 	if (step != SMR_STEP_DONE)
 		return step;
 	if (status)
 		smr_send_fail(qp, status);
 	else
-		data_placed(qp, hdr->psn);
+		data_placed(qp, r);
 	return SMR_STEP_DONE;
 }
 
-/* One packet. DEFER: it is not consumed. */
-static enum smr_step comp_packet(struct smr_qp *qp, struct sk_buff *skb,
-				 unsigned int seg, struct smr_run *run)
+/* A good packet, or several. WAIT, DEFER: they are not consumed. */
+static enum smr_step comp_take(struct smr_qp *qp, struct response *r,
+			       unsigned int seg, struct smr_run *run)
 {
-	unsigned int len, off = smr_rx_seg(skb, seg, &len);
-	struct smr_hdr hdr;
+	const struct smr_hdr *hdr = &r->hdr;
 
-	if (smr_wire_parse(skb, off, len, &hdr) ||
-	    !(hdr.op->flags & SMR_OP_RESPONSE) ||
-	    (hdr.opcode & SMR_TRANSPORT_MASK) != qp->service) {
-		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_HEADER);
-		return SMR_STEP_DONE;
-	}
-	if (!smr_icrc_ok(skb, seg)) {
-		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_ICRC);
-		return SMR_STEP_DONE;
-	}
-	run->quota -= hdr.len + SMR_COST_PACKET;
 	/* The oldest work request is handed over: a stale packet must not retire it. */
 	if (qp->handed.state != SMR_LOCAL_IDLE)
 		return SMR_STEP_DONE;
-	if (hdr.op->flags & (SMR_OP_READ | SMR_OP_ATOMICACK))
-		return comp_data(qp, &hdr, skb, off + hdr.op->hdr_len, run);
+	if (hdr->op->flags & SMR_OP_AETH)
+		trace_smr_aeth(qp->ibqp.qp_num, hdr->opcode, hdr->syndrome,
+			       hdr->msn, hdr->psn, qp->comp.una);
+	if (hdr->op->flags & (SMR_OP_READ | SMR_OP_ATOMICACK))
+		return comp_data(qp, r, seg, run);
 	smr_stat_inc(qp->env->stats, SMR_CNT_ACKS_RX);
-	comp_aeth(qp, hdr.syndrome, hdr.psn);
+	comp_aeth(qp, hdr->syndrome, hdr->psn);
 	return SMR_STEP_DONE;
 }
 
-/* The next packet of the queue. WAIT: the queue is empty. */
+/* A packet, or several. WAIT, DEFER: they are not consumed. */
+static enum smr_step comp_packet(struct smr_qp *qp, struct response *r,
+				 unsigned int seg, struct smr_run *run)
+{
+	enum smr_step step;
+
+	r->off = smr_rx_train_parse(qp, &r->train, seg, true, &r->hdr, run);
+	if (!r->off)
+		return SMR_STEP_DONE;
+	if (r->hdr.op->flags & SMR_OP_CNP) {
+		smr_ecn_notified(qp, &r->hdr);
+		return SMR_STEP_DONE;
+	}
+	step = comp_take(qp, r, seg, run);
+	if (step == SMR_STEP_DONE)
+		smr_ecn_look(qp, r->train.skb, &r->hdr, r->count);
+	return step;
+}
+
+/* The next packets of the queue. WAIT: the queue is empty, or a page is missing. */
 static enum smr_step comp_next(struct smr_qp *qp, struct smr_run *run)
 {
 	struct smr_completer *comp = &qp->comp;
 	struct sk_buff *skb = skb_peek(&comp->queue);
 	enum smr_step step;
+	struct response r;
 
 	if (!skb)
 		return SMR_STEP_WAIT;
-	step = comp_packet(qp, skb, smr_rx_part(skb)->first + comp->seg, run);
+	r.count = 1;
+	smr_rx_train_init(&r.train, skb);
+	step = comp_packet(qp, &r, smr_rx_part(skb)->first + comp->seg, run);
 	if (step != SMR_STEP_DONE)
 		return step;
-	if (++comp->seg == smr_rx_part(skb)->count) {
+	comp->seg += r.count;
+	if (comp->seg == smr_rx_part(skb)->count) {
 		comp->seg = 0;
 		skb_unlink(skb, &comp->queue);
 		consume_skb(skb);
@@ -512,6 +563,9 @@ static void comp_local(struct smr_qp *qp)
 	}
 	switch (local->answer) {
 	case SMR_LOCAL_REPLY:
+		trace_smr_aeth(qp->ibqp.qp_num,
+			       qp->service | IB_OPCODE_ACKNOWLEDGE,
+			       local->syndrome, 0, local->psn, qp->comp.una);
 		if ((local->syndrome & SMR_AETH_TYPE_MASK) == SMR_AETH_ACK)
 			head_done(qp, local->wqe);
 		else
@@ -526,9 +580,16 @@ static void comp_local(struct smr_qp *qp)
 	}
 }
 
+/*
+ * The timer has fired. It may have fired for an older PSN, just before, or while, that was
+ * acknowledged, and another CPU may be slow to say so. Then it was restarted, and the new
+ * deadline is still to come.
+ */
 static void comp_timeout(struct smr_qp *qp)
 {
 	WRITE_ONCE(qp->comp.timed_out, false);
+	if (time_before(jiffies, qp->comp.deadline))
+		return;
 	if (qp->comp.una == qp->req.max_psn || qp->comp.rnr_wait ||
 	    qp->handed.state != SMR_LOCAL_IDLE || !comp_head(qp))
 		return;

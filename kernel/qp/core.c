@@ -3,14 +3,20 @@
 
 #include <rdma/ib_cache.h>
 
+#include "compat/cleanup.h"
+
 /**
  * smr_qptab_init() - prepare a namespace's table of QPs
  * @tab: the table, zeroed
+ *
+ * Return: 0 or -ENOMEM.
  */
-void smr_qptab_init(struct smr_qptab *tab)
+int smr_qptab_init(struct smr_qptab *tab)
 {
-	xa_init_flags(&tab->xa, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
+	xa_init_flags(&tab->xa, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH |
+				 XA_FLAGS_ACCOUNT);
 	mutex_init(&tab->members.mutex);
+	return smr_peers_init(&tab->peers);
 }
 
 /**
@@ -20,8 +26,21 @@ void smr_qptab_init(struct smr_qptab *tab)
 void smr_qptab_fini(struct smr_qptab *tab)
 {
 	WARN_ON_ONCE(!xa_empty(&tab->xa));
+	smr_peers_fini(&tab->peers);
 	xa_destroy(&tab->xa);
 	mutex_destroy(&tab->members.mutex);
+}
+
+/**
+ * smr_qp_get() - get a reference on a QP that may be going
+ * @handle: its handle, found inside an RCU read section, or part of the caller
+ *
+ * Context: any.
+ * Return: the QP with a reference, which smr_qp_put() drops; or NULL.
+ */
+struct smr_qp *smr_qp_get(struct smr_qp_handle *handle)
+{
+	return refcount_inc_not_zero(&handle->ref) ? handle->qp : NULL;
 }
 
 /**
@@ -34,14 +53,11 @@ void smr_qptab_fini(struct smr_qptab *tab)
  */
 struct smr_qp *smr_qp_find(struct smr_qptab *tab, u32 qpn)
 {
-	struct smr_qp *qp;
+	struct smr_qp_handle *handle;
 
-	rcu_read_lock();
-	qp = xa_load(&tab->xa, qpn);
-	if (qp && !refcount_inc_not_zero(&qp->ref))
-		qp = NULL;
-	rcu_read_unlock();
-	return qp;
+	guard(rcu)();
+	handle = xa_load(&tab->xa, qpn);
+	return handle ? smr_qp_get(handle) : NULL;
 }
 
 /**
@@ -52,7 +68,7 @@ struct smr_qp *smr_qp_find(struct smr_qptab *tab, u32 qpn)
  */
 void smr_qp_put(struct smr_qp *qp)
 {
-	if (refcount_dec_and_test(&qp->ref))
+	if (refcount_dec_and_test(&qp->handle->ref))
 		complete(&qp->released);
 }
 
@@ -60,20 +76,29 @@ void smr_qp_put(struct smr_qp *qp)
  * smr_qp_has_addr() - is this an address of the QP's device?
  * @qp: the QP
  * @addr: an IPv4 address in its mapped form, or an IPv6 address
+ * @iif: the index of the netdev at which it is this address. Only a link-local one may be
+ *	another host's at another netdev; the loopback netdev stands for all
  *
  * Devices of a namespace share its sockets, and a datagram for one device must not
  * reach a QP of another.
  *
- * Context: any.
+ * Context: any, inside an RCU read section.
  * Return: true when it is.
  */
-bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr)
+bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr,
+		     int iif)
 {
 	const struct ib_gid_attr *attr;
+	struct net_device *ndev = NULL;
 
+	if (smr_addr_is_scoped(addr, iif)) {
+		ndev = dev_get_by_index_rcu(qp->env->egress->net, iif);
+		if (!ndev)
+			return false;
+	}
 	attr = rdma_find_gid_by_port(qp->ibqp.device,
 				     (const union ib_gid *)addr,
-				     IB_GID_TYPE_ROCE_UDP_ENCAP, 1, NULL);
+				     IB_GID_TYPE_ROCE_UDP_ENCAP, 1, ndev);
 	if (IS_ERR(attr))
 		return false;
 	rdma_put_gid_attr(attr);
@@ -103,9 +128,10 @@ void smr_qp_event(struct smr_qp *qp, enum ib_event_type type)
  * smr_qp_set_error() - put a QP into the error state
  * @qp: the QP
  *
- * The caller completes the request that has failed, and then calls smr_qp_flush().
+ * Its peer may be another user's from now on. The caller completes the request that has
+ * failed, and then calls smr_qp_flush().
  *
- * Context: any; takes @qp->lock.
+ * Context: any; takes @qp->lock, and then that of the peers.
  */
 void smr_qp_set_error(struct smr_qp *qp)
 {
@@ -113,6 +139,7 @@ void smr_qp_set_error(struct smr_qp *qp)
 	if (qp->state != IB_QPS_RESET)
 		WRITE_ONCE(qp->state, IB_QPS_ERR);
 	spin_unlock_bh(&qp->lock);
+	smr_peer_release(&qp->env->tab->peers, &qp->claim);
 }
 
 /**

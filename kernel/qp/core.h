@@ -23,11 +23,15 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
 
+#include "account.h"
+#include "fault.h"
+#include "grant.h"
 #include "mw.h"
 #include "net/path.h"
 #include "net/udp_rx.h"
 #include "net/egress.h"
 #include "net/wire.h"
+#include "qp/peers.h"
 #include "qp/ring.h"
 #include "qp/rq.h"
 #include "qp/task.h"
@@ -37,8 +41,11 @@ struct smr_ahtab;
 struct smr_cq;
 struct smr_egress;
 struct smr_group;
+struct smr_guard;
 struct smr_keys;
 struct smr_pd;
+struct smr_qp_handle;
+struct smr_rx_train;
 struct smr_srq;
 struct smr_srqtab;
 struct smr_stats;
@@ -51,7 +58,8 @@ struct smr_userwq;
  * struct smr_member - an attachment of a QP to a group
  * @node: in struct smr_members
  * @addr: the group, an IPv4 one in its mapped form
- * @qp: the QP, which is detached before it goes
+ * @qp: the QP, which is detached before it goes; readers of the table use @handle
+ * @handle: the QP's
  * @group: the netdev's membership, which the QPs of its link share
  * @rcu: readers may still be at @node
  *
@@ -61,6 +69,7 @@ struct smr_member {
 	struct hlist_node node;
 	struct in6_addr addr;
 	struct smr_qp *qp;
+	struct smr_qp_handle *handle;
 	struct smr_group *group;
 	struct rcu_head rcu;
 };
@@ -77,9 +86,10 @@ struct smr_members {
 
 /**
  * struct smr_qptab - the QPs of one network namespace
- * @xa: QP number -> struct smr_qp; RCU for readers
+ * @xa: QP number -> struct smr_qp_handle; RCU for readers
  * @members: which of them are attached to multicast groups
- * @rx_mem: bytes that the packets in QPs' queues take, beyond each QP's own room
+ * @peers: which of them have which peer
+ * @strays: packets for a number that no QP has
  *
  * QP numbers are unique in the namespace, not only on a device, since all its
  * devices share the sockets.
@@ -87,7 +97,8 @@ struct smr_members {
 struct smr_qptab {
 	struct xarray xa;
 	struct smr_members members;
-	atomic_long_t rx_mem;
+	struct smr_peers peers;
+	atomic64_t strays;
 };
 
 /**
@@ -99,7 +110,9 @@ struct smr_qptab {
  * @keys: the device's keys
  * @steer: the device's flow steering rules
  * @stats: the device's counters
+ * @guard: what the namespace's ordinary sockets are refused
  * @wq: the workqueue for QPs of consumers in the kernel
+ * @packets: what waits for their QPs
  * @ndev: the netdev
  * @loopback: this link takes the same-host shortcut
  * @nr_groups: multicast groups that QPs are attached to; @tab->members.mutex
@@ -114,7 +127,9 @@ struct smr_env {
 	struct smr_keys *keys;
 	struct smr_steer *steer;
 	struct smr_stats *stats;
+	const struct smr_guard *guard;
 	struct workqueue_struct *wq;
+	struct smr_packets packets;
 	struct net_device *ndev;
 	bool loopback;
 	u32 nr_groups;
@@ -131,8 +146,8 @@ enum smr_resp_verdict {
 	SMR_RESP_OK,		/* execute it */
 	SMR_RESP_MORE,		/* partly executed, call again */
 	SMR_RESP_DEFER,		/* execute it in process context */
+	SMR_RESP_WAIT,		/* the task runs when it can be tried again */
 	SMR_RESP_PEER_PAGE,	/* local: the requester has to bring a page in */
-	SMR_RESP_GONE,		/* local: the requester has taken it back */
 	SMR_RESP_DROP,		/* drop it without an answer */
 	SMR_RESP_DUPLICATE,	/* executed before */
 	SMR_RESP_GAP,		/* one before it is missing */
@@ -145,6 +160,8 @@ enum smr_resp_verdict {
 	SMR_RESP_BROKEN,	/* the ring of the receive queue is corrupt */
 	SMR_RESP_NO_MEMORY,	/* a fault found no memory */
 	SMR_RESP_PEER_PROT,	/* local: the requester's own list does not open */
+	SMR_RESP_FAR,		/* its PSN is too far ahead of the expected one */
+	SMR_RESP_IMM_ACCESS,	/* SMR_RESP_ACCESS of a WRITE with immediate data */
 	SMR_RESP_NR,
 };
 
@@ -280,7 +297,7 @@ enum smr_local_answer {
  * @npsn: PSNs it takes
  * @done: bytes that the responder has copied
  * @executed: the atomic was executed; the original value is in @hdr
- * @faulted: the responder has brought its own pages in
+ * @faulted: the responder has had its own pages brought in
  * @invalidating: the key that it asks to invalidate opens nothing any more
  * @err: the error of the requester's own fault, or 0
  * @cancel: the requester wants to take it back
@@ -311,14 +328,33 @@ struct smr_local {
  * @pd: the protection domain of the key; NULL: no invalidate waits
  * @local: of a responder: the SEND that asks for it is a local operation
  * @rkey: the key, which opens nothing meanwhile
+ * @drain: told when it can be tried again; a bind that waits uses it, too
+ * @task: the task that executes it, and owns the other fields; constant
  *
- * Owned by the task that executes it; see smr_inval_exec().
+ * See smr_inval_exec().
  */
 struct smr_inval {
 	const struct smr_pd *pd;
 	u32 rkey;
 	bool local;
+	struct smr_drain drain;
+	struct smr_task *task;
 };
+
+/**
+ * struct smr_paging - the pages that a side of a QP waits for; see qp/paging.h
+ * @fault: brings them in, or has ended; NULL: none
+ * @told: runs @task when it has ended
+ * @task: of that side, and owns @fault; constant
+ */
+struct smr_paging {
+	struct smr_fault *fault;
+	struct smr_told told;
+	struct smr_task *task;
+};
+
+/* All of it was marked */
+#define SMR_CONGESTION_FULL	1024
 
 /* READ requests and atomics outstanding at most, a power of two */
 #define SMR_MAX_RD_ATOMIC	128
@@ -331,11 +367,19 @@ struct smr_inval {
  * @window: PSNs that may be outstanding; adapts to loss
  * @threshold: up to here the window grows fast
  * @growth: acknowledged since the window last grew
+ * @slowed: marks have narrowed the window, and it has not recovered
+ * @slow_end: marks of PSNs before it have had their effect
+ * @congestion: how much of what was sent lately was marked, of SMR_CONGESTION_FULL
  * @rd_end: where each outstanding READ request or atomic ends, one past its
  *	last PSN
  * @rd_head: the oldest of @rd_end
  * @rd_tail: one past the newest
+ * @rd_from: where the oldest outstanding READ request of its work request began, if
+ *	that is not where the work request did
+ * @mixed: PSNs before it have been asked for more than once. Their responses may be
+ *	cut as any of these requests asked for
  * @inval: the LOCAL_INV that waits
+ * @paging: pages of what it sends; also of what a peer on this host moves
  * @sgl: scratch
  *
  * Owned by the send task.
@@ -347,10 +391,16 @@ struct smr_requester {
 	u32 window;
 	u32 threshold;
 	u32 growth;
+	bool slowed;
+	u32 slow_end;
+	u32 congestion;
 	u32 rd_end[SMR_MAX_RD_ATOMIC];
 	u32 rd_head;
 	u32 rd_tail;
+	u32 rd_from;
+	u32 mixed;
 	struct smr_inval inval;
+	struct smr_paging paging;
 	struct smr_sgl sgl;
 };
 
@@ -368,7 +418,9 @@ struct smr_requester {
  * @late: timeouts since the last progress, at most LATE_MAX; each doubles the next
  * @rnr_again: RNR NAKs since the last progress
  * @ack_timer: runs while something is unacknowledged
+ * @deadline: when it was told to fire last, jiffies
  * @rnr_timer: runs while @rnr_wait
+ * @paging: pages that the data of responses goes to
  * @sgl: scratch
  *
  * Owned by the send task but for @queue and what the timers set.
@@ -386,24 +438,36 @@ struct smr_completer {
 	u8 late;
 	u32 rnr_again;
 	struct timer_list ack_timer;
+	unsigned long deadline;
 	struct hrtimer rnr_timer;
+	struct smr_paging paging;
 	struct smr_sgl sgl;
 };
 
+/* Bytes of a local operation that one call copies in a softirq; in a process, more */
+#define SMR_RESP_SLICE	(64 * 1024)
+
 /**
  * struct smr_op - a request at the responder
- * @hdr: the packet's headers; a local operation has those of an ONLY packet
+ * @hdr: the packet's headers; a local operation has those of an ONLY packet. Of several
+ *	packets: those of the first, the length of all, and whether any asks for an
+ *	acknowledge
  * @skb: the packet, whose payload begins @off bytes behind skb->data; or NULL
+ * @train: reads @skb
  * @local: the operation of a requester on the same host; or NULL
  * @off: see @skb
- * @npsn: PSNs it takes; 1 on the wire
+ * @npsn: PSNs it takes
+ * @count: how many packets it is: MIDDLEs that follow each other in @skb, all of equal
+ *	length
  */
 struct smr_op {
 	struct smr_hdr hdr;
 	struct sk_buff *skb;
+	struct smr_rx_train *train;
 	struct smr_local *local;
 	unsigned int off;
 	u32 npsn;
+	u32 count;
 };
 
 /**
@@ -480,6 +544,7 @@ struct smr_read_stream {
  * @nr_res: how many entries there are
  * @inval: the invalidate that the SEND in progress waits for
  * @read: READ in progress
+ * @paging: pages that requests need here
  * @sgl: scratch
  *
  * Owned by the response task but for @queue, @inbox.
@@ -513,7 +578,23 @@ struct smr_responder {
 	u32 nr_res;
 	struct smr_inval inval;
 	struct smr_read_stream read;
+	struct smr_paging paging;
 	struct smr_sgl sgl;
+};
+
+/**
+ * struct smr_qp_handle - how those find a QP who have no reference on it
+ * @ref: one for the QP's owner, one for each work, batch or look-up
+ * @qp: the QP; is there as long as @ref is not 0
+ * @rcu: readers may still look at @ref
+ *
+ * The RDMA core frees a QP as soon as its destroy function has returned. Only the handle
+ * has to last for a grace period, and that is nobody's wait.
+ */
+struct smr_qp_handle {
+	refcount_t ref;
+	struct smr_qp *qp;
+	struct rcu_head rcu;
 };
 
 /**
@@ -525,8 +606,8 @@ struct smr_responder {
  * @scq: completion queue of sends; NULL for XRC_TGT
  * @rcq: completion queue of receives; NULL for XRC
  * @index: its index in @env->tab; 0: not in the table
- * @ref: one for its owner, one for each work, batch or look-up
- * @released: completed when @ref has dropped to 0
+ * @handle: has its reference count; constant
+ * @released: completed when that has dropped to 0
  * @mutex: one control verb at a time
  * @lock: guards @state and @attr's writers; BH-safe
  * @state: read without the lock
@@ -539,9 +620,12 @@ struct smr_responder {
  * @drained: IB_EVENT_SQ_DRAINED was raised
  * @dead: being destroyed: its tasks will never run again
  * @path: how to reach the peer
+ * @claim: the peer, which no other user's QP may have; @env->tab->peers.lock
+ * @cnp_next: when the next CNP may be sent, ns of CLOCK_MONOTONIC
  * @waiter: wakes both tasks when the stack takes packets again
  * @send_task: runs completer and requester
  * @resp_task: runs the responder
+ * @packets: its user's, or the kernel's; constant
  * @rx_mem: bytes of memory that the packets in its queues take
  * @rx_node: on a receive batch, which then holds a reference
  * @rx_batched: it is on one; atomic bit 0
@@ -562,7 +646,7 @@ struct smr_qp {
 	struct smr_cq *scq;
 	struct smr_cq *rcq;
 	unsigned long index;
-	refcount_t ref;
+	struct smr_qp_handle *handle;
 	struct completion released;
 	struct mutex mutex;	/* control verbs */
 	spinlock_t lock;	/* state */
@@ -575,9 +659,12 @@ struct smr_qp {
 	bool drained;
 	bool dead;
 	struct smr_path path;
+	struct smr_claim claim;
+	atomic64_t cnp_next;
 	struct smr_waiter waiter;
 	struct smr_task send_task;
 	struct smr_task resp_task;
+	struct smr_packets *packets;
 	atomic_t rx_mem;
 	struct list_head rx_node;
 	unsigned long rx_batched;
@@ -598,14 +685,12 @@ struct smr_qp {
  * @count: how many segments are
  * @sealed: it came over the wire, and has an ICRC
  * @qp: the QP in whose queue it is
- * @pooled: it counts against the namespace's pool, too; see qp/rx_queue.c
  */
 struct smr_rx_part {
 	struct smr_rx_info info;
 	u32 first;
 	u32 count;
 	bool sealed;
-	bool pooled;
 	struct smr_qp *qp;
 };
 
@@ -640,12 +725,20 @@ static inline bool smr_qp_is_reliable(const struct smr_qp *qp)
 	       qp->service == SMR_TRANSPORT_XRC;
 }
 
-void smr_qptab_init(struct smr_qptab *tab);
+/* The caller has a reference already, or the QP cannot go. */
+static inline void smr_qp_hold(struct smr_qp *qp)
+{
+	refcount_inc(&qp->handle->ref);
+}
+
+int smr_qptab_init(struct smr_qptab *tab);
 void smr_qptab_fini(struct smr_qptab *tab);
 
+struct smr_qp *__must_check smr_qp_get(struct smr_qp_handle *handle);
 struct smr_qp *__must_check smr_qp_find(struct smr_qptab *tab, u32 qpn);
 void smr_qp_put(struct smr_qp *qp);
-bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr);
+bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr,
+		     int iif);
 void smr_qp_event(struct smr_qp *qp, enum ib_event_type type);
 void smr_qp_set_error(struct smr_qp *qp);
 void smr_qp_error(struct smr_qp *qp);

@@ -97,7 +97,7 @@ int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
 	hrtimer_setup(&cq->mod_timer, mod_timer_fn, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
-	ret = smr_ring_create(&cq->ring, uctx, attr->cqe, stride, info);
+	ret = smr_ring_create(&cq->ring, uctx, attr->cqe, stride, 0, info);
 	if (ret)
 		return ret;
 	cq->ibcq.cqe = cq->ring.depth;
@@ -216,7 +216,8 @@ int smr_cq_resize(struct smr_cq *cq, struct ib_ucontext *uctx, u32 cqe,
 	if (!cqe || cqe > cq->ibcq.device->attrs.max_cqe)
 		return -EINVAL;
 	guard(mutex)(&cq->resize_mutex);
-	ret = smr_ring_create(&ring, uctx, cqe, sizeof(struct smr_cqe), info);
+	ret = smr_ring_create(&ring, uctx, cqe, sizeof(struct smr_cqe), 0,
+			      info);
 	if (ret)
 		return ret;
 	ret = cq_move(cq, &ring);

@@ -32,6 +32,7 @@
  * @mod_usecs: an event waits at most so long after the first; 0: without a limit
  * @held: completions since the event began to wait
  * @mod_timer: ends the wait after @mod_usecs
+ * @account: of the user that made it, NULL in the kernel; see limits.c
  */
 struct smr_cq {
 	struct ib_cq ibcq;
@@ -47,6 +48,7 @@ struct smr_cq {
 	u16 mod_usecs;
 	u32 held;
 	struct hrtimer mod_timer;
+	struct smr_account *account;
 };
 
 static inline struct smr_cq *to_smr_cq(const struct ib_cq *ibcq)

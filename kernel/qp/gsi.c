@@ -29,23 +29,25 @@ int smr_gsi_publish(struct smr_qp *qp)
 
 	qp->ibqp.qp_num = GSI_QPN;
 	smr_mw_owner_init(&qp->windows, GSI_QPN);
-	ret = xa_insert_bh(&qp->env->tab->xa, index, qp, GFP_KERNEL);
+	ret = xa_insert_bh(&qp->env->tab->xa, index, qp->handle, GFP_KERNEL);
 	if (!ret)
 		qp->index = index;
 	return ret;
 }
 
 static struct smr_qp *gsi_find(struct smr_qptab *tab,
-			       const struct in6_addr *daddr)
+			       const struct in6_addr *daddr, int iif)
 {
+	struct smr_qp_handle *handle;
 	unsigned long index;
 	struct smr_qp *qp;
 
 	guard(rcu)();
-	xa_for_each_range(&tab->xa, index, qp, GSI_FIRST, ULONG_MAX) {
-		if (!refcount_inc_not_zero(&qp->ref))
+	xa_for_each_range(&tab->xa, index, handle, GSI_FIRST, ULONG_MAX) {
+		qp = smr_qp_get(handle);
+		if (!qp)
 			continue;
-		if (smr_qp_has_addr(qp, daddr))
+		if (smr_qp_has_addr(qp, daddr, iif))
 			return qp;
 		smr_qp_put(qp);
 	}
@@ -57,13 +59,14 @@ static struct smr_qp *gsi_find(struct smr_qptab *tab,
  * @tab: the namespace's table
  * @qpn: the number
  * @daddr: the packet's destination, IPv4 in its mapped form
+ * @iif: the index of the netdev that it came by
  *
- * Context: any.
+ * Context: any, inside an RCU read section.
  * Return: the QP with a reference, which smr_qp_put() drops; or NULL.
  */
 struct smr_qp *smr_qp_find_at(struct smr_qptab *tab, u32 qpn,
-			      const struct in6_addr *daddr)
+			      const struct in6_addr *daddr, int iif)
 {
-	return qpn == GSI_QPN ? gsi_find(tab, daddr) :
+	return qpn == GSI_QPN ? gsi_find(tab, daddr, iif) :
 				    smr_qp_find(tab, qpn);
 }

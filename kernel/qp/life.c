@@ -3,6 +3,7 @@
 
 #include <linux/minmax.h>
 #include <linux/random.h>
+#include <linux/slab.h>
 
 #include "mw.h"
 #include "net/path.h"
@@ -13,6 +14,7 @@
 #include "qp/gsi.h"
 #include "qp/local_wr.h"
 #include "qp/loopback.h"
+#include "qp/paging.h"
 #include "qp/requester.h"
 #include "qp/responder.h"
 #include "qp/task.h"
@@ -27,7 +29,7 @@ static bool send_task_get(struct smr_task *task)
 {
 	struct smr_qp *qp = container_of(task, struct smr_qp, send_task);
 
-	return refcount_inc_not_zero(&qp->ref);
+	return smr_qp_get(qp->handle);
 }
 
 static void send_task_put(struct smr_task *task)
@@ -39,7 +41,7 @@ static bool resp_task_get(struct smr_task *task)
 {
 	struct smr_qp *qp = container_of(task, struct smr_qp, resp_task);
 
-	return refcount_inc_not_zero(&qp->ref);
+	return smr_qp_get(qp->handle);
 }
 
 static void resp_task_put(struct smr_task *task)
@@ -47,22 +49,45 @@ static void resp_task_put(struct smr_task *task)
 	smr_qp_put(container_of(task, struct smr_qp, resp_task));
 }
 
+/*
+ * Does the send side wait for pages? Answers, timeouts and further work requests wait
+ * with it. A QP in error flushes its queue without them.
+ */
+static bool send_waits(const struct smr_qp *qp)
+{
+	return (smr_paging_waits(&qp->comp.paging) ||
+		smr_paging_waits(&qp->req.paging)) &&
+	       (READ_ONCE(qp->state) == IB_QPS_RTS ||
+		READ_ONCE(qp->state) == IB_QPS_SQD);
+}
+
 /* Answers first: they make room in the window. */
 static enum smr_step send_task_fn(struct smr_task *task, struct smr_run *run)
 {
 	struct smr_qp *qp = container_of(task, struct smr_qp, send_task);
-	enum smr_step step = smr_completer_run(qp, run);
+	enum smr_step step;
 
-	return step == SMR_STEP_WAIT ? smr_requester_run(qp, run) : step;
+	if (send_waits(qp))
+		return SMR_STEP_WAIT;
+	step = smr_completer_run(qp, run);
+	smr_paging_settle(&qp->comp.paging);
+	if (step != SMR_STEP_WAIT || send_waits(qp))
+		return step;
+	step = smr_requester_run(qp, run);
+	smr_paging_settle(&qp->req.paging);
+	return step;
 }
 
 static enum smr_step resp_task_fn(struct smr_task *task, struct smr_run *run)
 {
-	return smr_responder_run(container_of(task, struct smr_qp, resp_task),
-				 run);
+	struct smr_qp *qp = container_of(task, struct smr_qp, resp_task);
+	enum smr_step step = smr_responder_run(qp, run);
+
+	smr_paging_settle(&qp->resp.paging);
+	return step;
 }
 
-/* The stack takes packets again. The waiters' lock is held: only queue the tasks. */
+/* The stack takes packets again. The shard's lock is held: only queue the tasks. */
 static void waiter_wake(struct smr_waiter *waiter)
 {
 	struct smr_qp *qp = container_of(waiter, struct smr_qp, waiter);
@@ -76,26 +101,38 @@ static void waiter_wake(struct smr_waiter *waiter)
  * @qp: the QP, zeroed; @qp->user, @qp->pd and the CQs are set
  * @env: what it needs of its device
  *
- * Context: process. smr_qp_fini() ends it.
+ * Context: process, may sleep.
+ * Return: 0, and then smr_qp_fini() ends it; or -ENOMEM.
  */
-void smr_qp_init(struct smr_qp *qp, struct smr_env *env)
+int smr_qp_init(struct smr_qp *qp, struct smr_env *env)
 {
 	struct workqueue_struct *wq = qp->user ? qp->user->wq : env->wq;
 
+	qp->handle = kzalloc(sizeof(*qp->handle), GFP_KERNEL_ACCOUNT);
+	if (!qp->handle)
+		return -ENOMEM;
+	refcount_set(&qp->handle->ref, 1);
+	qp->handle->qp = qp;
 	qp->env = env;
-	refcount_set(&qp->ref, 1);
+	qp->packets = qp->user ? &qp->user->account.packets : &env->packets;
 	init_completion(&qp->released);
 	mutex_init(&qp->mutex);
 	spin_lock_init(&qp->lock);
 	INIT_LIST_HEAD(&qp->rx_node);
 	smr_path_init(&qp->path, env->egress);
-	smr_waiter_init(&qp->waiter, waiter_wake);
+	smr_waiter_init(&qp->waiter, env->egress, waiter_wake);
 	smr_task_init(&qp->send_task, wq, send_task_fn, send_task_get,
 		      send_task_put);
 	smr_task_init(&qp->resp_task, wq, resp_task_fn, resp_task_get,
 		      resp_task_put);
+	smr_inval_init(&qp->req.inval, &qp->send_task);
+	smr_inval_init(&qp->resp.inval, &qp->resp_task);
+	smr_paging_init(&qp->req.paging, &qp->send_task);
+	smr_paging_init(&qp->comp.paging, &qp->send_task);
+	smr_paging_init(&qp->resp.paging, &qp->resp_task);
 	smr_completer_init(qp);
 	smr_responder_init(qp);
+	return 0;
 }
 
 /**
@@ -117,10 +154,11 @@ int smr_qp_publish(struct smr_qp *qp)
 
 	if (qp->ibqp.qp_type == IB_QPT_GSI)
 		return smr_gsi_publish(qp);
-	err = xa_alloc_bh(xa, &qpn, qp, XA_LIMIT(start, QPN_LAST), GFP_KERNEL);
+	err = xa_alloc_bh(xa, &qpn, qp->handle, XA_LIMIT(start, QPN_LAST),
+			  GFP_KERNEL);
 	if (err == -EBUSY)
-		err = xa_alloc_bh(xa, &qpn, qp, XA_LIMIT(QPN_FIRST, start),
-				  GFP_KERNEL);
+		err = xa_alloc_bh(xa, &qpn, qp->handle,
+				  XA_LIMIT(QPN_FIRST, start), GFP_KERNEL);
 	if (err)
 		return err;
 	qp->ibqp.qp_num = qpn;
@@ -129,15 +167,22 @@ int smr_qp_publish(struct smr_qp *qp)
 	return 0;
 }
 
+/* The pages that a paused QP waits for may never come. */
+static void qp_cancel_faults(struct smr_qp *qp)
+{
+	smr_paging_cancel(&qp->req.paging);
+	smr_paging_cancel(&qp->comp.paging);
+	smr_paging_cancel(&qp->resp.paging);
+}
+
 /**
  * smr_qp_fini() - stop a QP for good
  * @qp: the QP; published or not
  *
  * Unpublish it; pause its tasks and stop its timers; wait for references that were
- * taken before. Two kinds of readers may still look at it: readers of the table that
- * failed to take a reference; and readers that saw a window before it was this QP's,
- * and are about to notice. A grace period ends both. Documentation/lifetime.rst
- * explains each step.
+ * taken before. Readers of the table that failed to take a reference may still look at
+ * the handle, which is freed after a grace period. Nobody waits for that: a server may
+ * end thousands of connections one by one. Documentation/lifetime.rst explains each step.
  *
  * Context: process, may sleep.
  */
@@ -149,14 +194,15 @@ void smr_qp_fini(struct smr_qp *qp)
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	WRITE_ONCE(qp->dead, true);
 	smr_completer_stop(qp);
-	smr_waiter_fini(&qp->waiter, qp->env->egress);
+	smr_waiter_fini(&qp->waiter);
+	qp_cancel_faults(qp);
 	smr_loopback_flush(qp);
 	smr_local_wr_undo(qp);
+	smr_peer_release(&qp->env->tab->peers, &qp->claim);
 	smr_qp_put(qp);
 	/* A queued work of a paused task returns at once. */
 	wait_for_completion(&qp->released);
-	/* Expedited: a server may end thousands of connections one by one. */
-	synchronize_rcu_expedited();
+	kfree_rcu(qp->handle, rcu);
 	if (qp->index)
 		smr_mw_owner_release(&qp->windows);
 	skb_queue_purge(&qp->comp.queue);
@@ -200,11 +246,13 @@ void smr_qp_resume(struct smr_qp *qp)
 void smr_qp_reset(struct smr_qp *qp)
 {
 	smr_completer_stop(qp);
+	qp_cancel_faults(qp);
 	smr_loopback_flush(qp);
 	smr_local_wr_undo(qp);
 	smr_completer_reset(qp);
 	smr_requester_reset(qp);
 	smr_responder_reset(qp);
+	smr_peer_release(&qp->env->tab->peers, &qp->claim);
 	qp->drained = false;
 }
 
@@ -213,7 +261,9 @@ void smr_qp_reset(struct smr_qp *qp)
  * @qp: the QP
  * @flags: enum smr_doorbell_flags
  *
- * The caller's context runs the tasks of the sides that @flags name.
+ * The caller's context runs the tasks of the sides that @flags name. The response task
+ * works on the operations of peers, whose QPs wait for it to end. So it runs as in a
+ * softirq, and the scheduler does not stop it.
  *
  * Context: process.
  */
@@ -221,13 +271,14 @@ void smr_qp_doorbell(struct smr_qp *qp, u32 flags)
 {
 	struct smr_run run = {
 		.can_sleep = true,
-		.can_fault = true,
 		.quota = SMR_QUOTA_PROCESS,
 	};
 
 	smr_stat_inc(qp->env->stats, SMR_CNT_DOORBELLS);
 	if (flags & SMR_DOORBELL_SQ)
 		smr_task_run(&qp->send_task, &run);
-	if (flags & SMR_DOORBELL_RQ)
-		smr_task_run(&qp->resp_task, &run);
+	if (flags & SMR_DOORBELL_RQ) {
+		guard(smr_bh)();
+		smr_task_kick(&qp->resp_task);
+	}
 }

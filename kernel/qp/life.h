@@ -8,7 +8,7 @@
 struct smr_env;
 struct smr_qp;
 
-void smr_qp_init(struct smr_qp *qp, struct smr_env *env);
+int __must_check smr_qp_init(struct smr_qp *qp, struct smr_env *env);
 int smr_qp_publish(struct smr_qp *qp);
 void smr_qp_fini(struct smr_qp *qp);
 void smr_qp_pause(struct smr_qp *qp);

@@ -1,22 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "qp/local_wr.h"
 
-#include <linux/delay.h>
+#include <linux/container_of.h>
 
 #include "kmr.h"
 #include "pd.h"
 #include "qp/core.h"
 #include "qp/sq.h"
 
-/*
- * Spans that are waited for may themselves wait for pages. The workqueue
- * retries at once, so sleep a little instead of spinning.
- */
-static int retry_pause(int err, const struct smr_run *run)
+static void inval_drained(struct smr_drain *drain)
 {
-	if (err == -EAGAIN && run->can_fault)
-		usleep_range(20, 100);
-	return err;
+	smr_task_defer(container_of(drain, struct smr_inval, drain)->task);
+}
+
+/**
+ * smr_inval_init() - prepare a side's pending invalidate; none is pending
+ * @inv: zeroed
+ * @task: of that side, which runs when the invalidate can be tried again
+ */
+void smr_inval_init(struct smr_inval *inv, struct smr_task *task)
+{
+	smr_drain_init(&inv->drain, inval_drained);
+	inv->task = task;
+}
+
+static void inval_set(struct smr_inval *inv, const struct smr_pd *pd, u32 rkey)
+{
+	inv->pd = pd;
+	inv->rkey = rkey;
+	inv->local = false;
 }
 
 /**
@@ -25,33 +37,32 @@ static int retry_pause(int err, const struct smr_run *run)
  * @inv: the side's pending invalidate; set on -EAGAIN, cleared otherwise
  * @pd: the protection domain that the key must belong to
  * @rkey: the key
- * @run: how the task may run
  *
  * If an invalidate of another key is pending in @inv, its request will not be
  * tried again: that one is undone first.
  *
- * Context: as @run says; called by the task that owns @inv.
- * Return: 0; -EAGAIN: the key opens nothing any more, but spans are left. Try
- * again from process context, or call smr_inval_undo(). Or the errors of
- * smr_mw_invalidate() and smr_kmr_invalidate().
+ * Context: any; called by the task that owns @inv.
+ * Return: 0; -EAGAIN: the key opens nothing any more, but spans are left. The task
+ * runs when they have ended, to try again, or to call smr_inval_undo(). Or the errors
+ * of smr_mw_invalidate() and smr_kmr_invalidate().
  */
 int smr_inval_exec(struct smr_qp *qp, struct smr_inval *inv,
-		   const struct smr_pd *pd, u32 rkey,
-		   const struct smr_run *run)
+		   const struct smr_pd *pd, u32 rkey)
 {
 	int err;
 
 	if (inv->pd && (inv->pd != pd || inv->rkey != rkey))
 		smr_inval_undo(qp, inv);
-	err = smr_mw_invalidate(qp->env->keys, &qp->windows, &pd->ibpd, rkey);
+	err = smr_mw_invalidate(qp->env->keys, &qp->windows, &pd->ibpd, rkey,
+				&inv->drain);
 	if (err == -ENOENT)
-		err = smr_kmr_invalidate(qp->env->keys, &pd->ibpd, rkey);
-	*inv = (struct smr_inval){};
-	if (err == -EAGAIN) {
-		inv->pd = pd;
-		inv->rkey = rkey;
-	}
-	return retry_pause(err, run);
+		err = smr_kmr_invalidate(qp->env->keys, &pd->ibpd, rkey,
+					 &inv->drain);
+	if (err == -EAGAIN)
+		inval_set(inv, pd, rkey);
+	else
+		inval_set(inv, NULL, 0);
+	return err;
 }
 
 /**
@@ -68,26 +79,25 @@ void smr_inval_undo(struct smr_qp *qp, struct smr_inval *inv)
 	if (!inv->pd)
 		return;
 	smr_mw_invalidate_undo(qp->env->keys, &qp->windows, &inv->pd->ibpd,
-			       inv->rkey);
-	smr_kmr_invalidate_undo(qp->env->keys, &inv->pd->ibpd, inv->rkey);
-	*inv = (struct smr_inval){};
+			       inv->rkey, &inv->drain);
+	smr_kmr_invalidate_undo(qp->env->keys, &inv->pd->ibpd, inv->rkey,
+				&inv->drain);
+	inval_set(inv, NULL, 0);
 }
 
-static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe,
-			const struct smr_run *run)
+static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe)
 {
 	struct smr_keys *keys = qp->env->keys;
 
 	switch (wqe->opcode) {
 	case IB_UVERBS_WR_BIND_MW:
-		return retry_pause(smr_mw_bind(keys, &qp->windows,
-					       &qp->pd->ibpd, &wqe->bind),
-				   run);
+		return smr_mw_bind(keys, &qp->windows, &qp->pd->ibpd,
+				   &wqe->bind, &qp->req.inval.drain);
 	case IB_WR_REG_MR:
 		return smr_kmr_register(keys, &qp->pd->ibpd, &wqe->bind);
 	default:
 		return smr_inval_exec(qp, &qp->req.inval, qp->pd,
-				      (__force u32)wqe->imm_or_rkey, run);
+				      (__force u32)wqe->imm_or_rkey);
 	}
 }
 
@@ -109,28 +119,29 @@ void smr_local_wr_undo(struct smr_qp *qp)
 		return;
 	if (wqe->opcode == IB_UVERBS_WR_BIND_MW)
 		smr_mw_bind_undo(qp->env->keys, &qp->windows, &qp->pd->ibpd,
-				 &wqe->bind);
+				 &wqe->bind, &qp->req.inval.drain);
 }
 
 /**
  * smr_local_wr_exec() - execute a work request of the kind SMR_WR_LOCAL
  * @qp: the QP it was posted to
  * @wqe: the work request; all before it have completed
- * @run: how it may run
  *
  * IBTA 10.6.7.2: a bind takes effect before any later work request begins,
  * and a local invalidate waits for those before it.
  *
- * Context: as @run says; called by the send task.
- * Return: SMR_STEP_DONE: it has completed; SMR_STEP_DEFER: other CPUs still
- * copy through what it ends.
+ * Context: any; called by the send task.
+ * Return: SMR_STEP_DONE: it has completed; SMR_STEP_WAIT: other CPUs still copy
+ * through what it ends, and the task runs when they have done so; SMR_STEP_DEFER:
+ * another QP is about to bind the window.
  */
-enum smr_step smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe,
-				const struct smr_run *run)
+enum smr_step smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe)
 {
-	int err = local_wr_try(qp, wqe, run);
+	int err = local_wr_try(qp, wqe);
 
 	if (err == -EAGAIN)
+		return SMR_STEP_WAIT;
+	if (err == -EBUSY)
 		return SMR_STEP_DEFER;
 	/* IBTA 11.6.2: "memory management operation error" */
 	if (err)

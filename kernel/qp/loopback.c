@@ -7,6 +7,7 @@
 #include "compat/cleanup.h"
 #include "qp/core.h"
 #include "qp/opcode.h"
+#include "qp/paging.h"
 
 /*
  * The inbox has the operation's address. It has a mark while the response task does
@@ -17,6 +18,9 @@
 #define INBOX_NEW	1ul
 #define INBOX_PARKED	2ul
 #define INBOX_MARKS	(INBOX_NEW | INBOX_PARKED)
+
+/* Bytes that one fault brings in at most */
+#define FAULT_MAX	(1024 * 1024)
 
 static struct smr_local *marked(struct smr_local *local, unsigned long mark)
 {
@@ -89,7 +93,7 @@ static bool inbox_put(struct smr_qp *peer, struct smr_local *local)
 	/* The responder checks again. This check keeps strangers out of the inbox. */
 	if (!peer_connected(local->src, peer))
 		return false;
-	refcount_inc(&peer->ref);
+	smr_qp_hold(peer);
 	if (!cmpxchg(&peer->resp.inbox, NULL, entry)) {
 		/* If @peer is dead, smr_loopback_flush() may have missed it. */
 		if (!READ_ONCE(peer->dead) ||
@@ -111,15 +115,17 @@ static bool inbox_put(struct smr_qp *peer, struct smr_local *local)
  * Usually the responder has run, and has answered, when this returns. If there is no
  * such peer, or its inbox is in use, there is no answer, as on the wire.
  *
- * Context: as @run says; called by the send task.
+ * Context: as @run says; called by the send task. Disables BH.
  */
 void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 		       const struct smr_hdr *hdr, u32 npsn,
 		       struct smr_run *run)
 {
 	struct smr_local *local = &qp->handed;
-	struct smr_qp *peer = smr_qp_find(qp->env->tab, hdr->qpn);
+	struct smr_qp *peer;
 
+	guard(smr_bh)();
+	peer = smr_qp_find(qp->env->tab, hdr->qpn);
 	local->src = qp;
 	local->peer = peer;
 	local->wqe = wqe;
@@ -135,7 +141,7 @@ void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 	if (!peer || !inbox_put(peer, local))
 		answer_now(local, SMR_LOCAL_DROPPED, 0, 0);
 	else
-		smr_task_run_nested(&peer->resp_task, run);
+		smr_task_run_foreign(&peer->resp_task, run);
 	if (peer)
 		smr_qp_put(peer);
 }
@@ -148,7 +154,7 @@ static bool inbox_claim(struct smr_qp *qp, struct smr_local *entry)
 	if (cmpxchg(&qp->resp.inbox, entry, local) != entry)
 		return false;
 	/* The requester's QP cannot go while its operation is claimed. */
-	refcount_inc(&local->src->ref);
+	smr_qp_hold(local->src);
 	return true;
 }
 
@@ -187,9 +193,10 @@ void smr_loopback_answer(struct smr_qp *qp, struct smr_local *local,
 {
 	struct smr_qp *src = local->src, *peer = local->peer;
 
+	guard(smr_bh)();
 	cmpxchg(&qp->resp.inbox, local, NULL);
 	answer_now(local, answer, syndrome, psn);
-	smr_task_run_nested(&src->send_task, run);
+	smr_task_run_foreign(&src->send_task, run);
 	smr_qp_put(src);
 	smr_qp_put(peer);
 }
@@ -232,19 +239,6 @@ void smr_loopback_park(struct smr_qp *qp, struct smr_local *local)
 	smr_qp_put(src);
 }
 
-/**
- * smr_loopback_unpark() - claim again what was parked
- * @qp: the responder's QP
- * @local: the operation
- *
- * Context: any; called by the response task.
- * Return: false when the requester has taken it back.
- */
-bool smr_loopback_unpark(struct smr_qp *qp, struct smr_local *local)
-{
-	return inbox_claim(qp, marked(local, INBOX_PARKED));
-}
-
 /* Clear the inbox, unless the responder has claimed the operation. */
 static bool inbox_take(struct smr_qp *peer, struct smr_local *local)
 {
@@ -269,6 +263,7 @@ bool smr_loopback_retract(struct smr_qp *qp)
 	struct smr_local *local = &qp->handed;
 	struct smr_qp *peer = local->peer;
 
+	guard(smr_bh)();
 	WRITE_ONCE(local->cancel, true);
 	/* Pairs with smr_loopback_park(): it sees @cancel, or we see its mark. */
 	smp_mb();
@@ -302,16 +297,14 @@ bool smr_loopback_retract(struct smr_qp *qp)
 void smr_loopback_fault(struct smr_local *local, struct smr_run *run)
 {
 	local->faulted = false;
+	guard(smr_bh)();
 	/* @done says which pages. */
 	local_give(local, SMR_LOCAL_FAULT);
-	smr_task_run_nested(&local->src->send_task, run);
+	smr_task_run_foreign(&local->src->send_task, run);
 }
 
-/* Bytes that one fault brings in at most */
-#define FAULT_MAX	(1024 * 1024)
-
-/* Bring in the next pages of the requester's own list. */
-static int local_fault(struct smr_qp *qp)
+/* Have the next pages of the requester's own list brought in. */
+static int local_fault(struct smr_qp *qp, const struct smr_run *run)
 {
 	const struct smr_local *local = &qp->handed;
 	const struct smr_swqe *wqe = local->wqe;
@@ -324,7 +317,7 @@ static int local_fault(struct smr_qp *qp)
 			 write ? IB_ACCESS_LOCAL_WRITE : 0, wqe->sge,
 			 wqe->num_sge, local->done, FAULT_MAX) != SMR_KEY_OK)
 		return -EFAULT;
-	err = smr_sgl_fault(sgl, write);
+	err = smr_paging_fault(&qp->req.paging, run, sgl, write);
 	smr_sgl_close(sgl);
 	return err;
 }
@@ -333,25 +326,27 @@ static int local_fault(struct smr_qp *qp)
 static void local_resume(struct smr_qp *qp, struct smr_run *run)
 {
 	struct smr_local *local = &qp->handed;
-	struct smr_qp *peer = smr_qp_find(qp->env->tab, local->hdr.qpn);
+	struct smr_qp *peer;
 
+	guard(smr_bh)();
+	peer = smr_qp_find(qp->env->tab, local->hdr.qpn);
 	if (!peer)
 		return;
 	if (cmpxchg(&local->state, SMR_LOCAL_FAULT, SMR_LOCAL_HANDED) ==
 	    SMR_LOCAL_FAULT)
-		smr_task_run_nested(&peer->resp_task, run);
+		smr_task_run_foreign(&peer->resp_task, run);
 	smr_qp_put(peer);
 }
 
 /**
- * smr_loopback_resume() - bring pages in for the responder, and run it again
+ * smr_loopback_resume() - have pages brought in for the responder, and run it again
  * @qp: the requester's QP
  * @up: its state is RTS or SQD
  * @run: how to run
  *
  * Context: as @run says; called by the send task.
- * Return: SMR_STEP_DEFER where pages cannot be brought in, else SMR_STEP_WAIT
- *	or SMR_STEP_DONE.
+ * Return: SMR_STEP_WAIT until the pages, or the responder, run the task;
+ *	SMR_STEP_DEFER or SMR_STEP_DONE.
  */
 enum smr_step smr_loopback_resume(struct smr_qp *qp, bool up,
 				  struct smr_run *run)
@@ -361,11 +356,10 @@ enum smr_step smr_loopback_resume(struct smr_qp *qp, bool up,
 
 	if (!up)
 		return smr_loopback_retract(qp) ? SMR_STEP_DONE : SMR_STEP_WAIT;
-	if (!run->can_fault)
-		return SMR_STEP_DEFER;
-	err = local_fault(qp);
-	/* The process that lent its context is being killed: use another. */
-	if (err == -EINTR)
+	err = local_fault(qp, run);
+	if (err == -EINPROGRESS)
+		return SMR_STEP_WAIT;
+	if (err == -EAGAIN)
 		return SMR_STEP_DEFER;
 	local->err = err;
 	local_resume(qp, run);
@@ -403,9 +397,12 @@ void smr_loopback_flush(struct smr_qp *qp)
 
 	/* Pairs with inbox_put(): it sees @dead, or we see its operation. */
 	smp_mb();
-	local = smr_loopback_claim(qp);
-	if (local)
-		smr_loopback_answer(qp, local, SMR_LOCAL_DROPPED, 0, 0, &run);
+	scoped_guard(smr_bh) {
+		local = smr_loopback_claim(qp);
+		if (local)
+			smr_loopback_answer(qp, local, SMR_LOCAL_DROPPED, 0, 0,
+					    &run);
+	}
 	wait_var_event(&qp->handed.state, handed_back(qp));
 	qp->handed.state = SMR_LOCAL_IDLE;
 }

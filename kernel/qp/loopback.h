@@ -20,7 +20,6 @@ void smr_loopback_answer(struct smr_qp *qp, struct smr_local *local,
 			 struct smr_run *run);
 struct smr_local *smr_loopback_claim(struct smr_qp *qp);
 void smr_loopback_park(struct smr_qp *qp, struct smr_local *local);
-bool smr_loopback_unpark(struct smr_qp *qp, struct smr_local *local);
 bool smr_loopback_retract(struct smr_qp *qp);
 void smr_loopback_fault(struct smr_local *local, struct smr_run *run);
 enum smr_step smr_loopback_resume(struct smr_qp *qp, bool up,

@@ -38,10 +38,10 @@ static bool came_by(const struct smr_env *env, const struct sk_buff *skb)
 
 /* Has the QP sent it itself, and asked not to receive such packets? */
 static bool is_echo(const struct smr_qp *qp, const struct in6_addr *saddr,
-		    const struct smr_hdr *hdr)
+		    int iif, const struct smr_hdr *hdr)
 {
 	return qp->no_echo && hdr->src_qpn == qp->ibqp.qp_num &&
-	       smr_qp_has_addr(qp, saddr);
+	       smr_qp_has_addr(qp, saddr, iif);
 }
 
 /* IBTA 9.6.1.4: may this packet go to a group's members? */
@@ -51,15 +51,12 @@ static bool is_multicast(const struct smr_hdr *hdr)
 	       smr_pkey_ok(hdr->pkey);
 }
 
-static bool member_takes(const struct smr_member *member,
-			 const struct sk_buff *skb,
+static bool member_takes(const struct smr_qp *qp, const struct sk_buff *skb,
 			 const struct in6_addr *saddr,
 			 const struct smr_hdr *hdr)
 {
-	const struct smr_qp *qp = member->qp;
-
 	return smr_qp_receives(READ_ONCE(qp->state)) &&
-	       came_by(qp->env, skb) && !is_echo(qp, saddr, hdr);
+	       came_by(qp->env, skb) && !is_echo(qp, saddr, skb->skb_iif, hdr);
 }
 
 /**
@@ -77,17 +74,21 @@ void smr_members_rx(struct smr_members *members, struct sk_buff *skb,
 	struct in6_addr saddr, daddr;
 	struct smr_member *m;
 	struct sk_buff *copy;
+	struct smr_qp *qp;
 
 	smr_rx_addrs(skb, &saddr, &daddr);
 	hlist_for_each_entry_rcu(m, bucket(members, &daddr), node) {
-		if (!ipv6_addr_equal(&m->addr, &daddr) ||
-		    !is_multicast(hdr) || !member_takes(m, skb, &saddr, hdr))
+		if (!ipv6_addr_equal(&m->addr, &daddr) || !is_multicast(hdr))
 			continue;
-		copy = skb_clone(skb, GFP_ATOMIC);
-		if (copy && refcount_inc_not_zero(&m->qp->ref))
-			smr_qp_receive(m->qp, copy, false, batch);
+		qp = smr_qp_get(m->handle);
+		if (!qp)
+			continue;
+		copy = member_takes(qp, skb, &saddr, hdr) ?
+		       skb_clone(skb, GFP_ATOMIC) : NULL;
+		if (copy)
+			smr_qp_receive(qp, copy, false, batch);
 		else
-			kfree_skb(copy);
+			smr_qp_put(qp);
 	}
 	consume_skb(skb);
 }
@@ -172,6 +173,7 @@ int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr)
 		return -ENOMEM;
 	m->addr = *addr;
 	m->qp = qp;
+	m->handle = qp->handle;
 
 	mutex_lock(&members->mutex);
 	ret = member_add(members, m);

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "qp/modify.h"
 
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/netdevice.h>
+#include <net/net_namespace.h>
+#include <net/netlink.h>
+#include <net/sock.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/restrack.h>
+#include <rdma/rdma_netlink.h>
 
 #include "compat/cleanup.h"
 #include "compat/ib.h"
@@ -14,6 +21,7 @@
 #include "qp/ah.h"
 #include "qp/completer.h"
 #include "qp/core.h"
+#include "qp/ecn.h"
 #include "qp/cq.h"
 #include "qp/life.h"
 #include "qp/opcode.h"
@@ -22,6 +30,8 @@
 #include "qp/sq.h"
 #include "qp/srq.h"
 #include "qp/userwq.h"
+#include "stats.h"
+#include "ucontext.h"
 
 /**
  * struct attr_rule - one attribute of a QP
@@ -265,7 +275,9 @@ int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 	if (uctx)
 		qp->user = smr_userwq_share(to_smr_ucontext(uctx)->user);
 
-	smr_qp_init(qp, env);
+	ret = smr_qp_init(qp, env);
+	if (ret)
+		goto put_user;
 	ret = qp_create_queues(qp, uctx, &init->cap, resp);
 	if (ret)
 		goto fini_transport;
@@ -280,6 +292,7 @@ destroy_queues:
 	smr_sq_destroy(&qp->sq);
 fini_transport:
 	smr_qp_fini(qp);
+put_user:
 	smr_userwq_put(qp->user);
 	return ret;
 }
@@ -295,13 +308,13 @@ fini_transport:
 void smr_qp_destroy(struct smr_qp *qp)
 {
 	smr_qp_fini(qp);
-	smr_userwq_put(qp->user);
 	if (qp->scq)
 		smr_cq_forget(qp->scq, &qp->ibqp);
 	if (qp->rcq)
 		smr_cq_forget(qp->rcq, &qp->ibqp);
 	smr_rq_destroy(&qp->rq);
 	smr_sq_destroy(&qp->sq);
+	smr_userwq_put(qp->user);
 }
 
 /* IBTA 10.3.1.5: while a send queue drains, only RESET and ERR are allowed. */
@@ -333,6 +346,7 @@ static void apply_path(struct smr_qp *qp, const struct ib_qp_attr *attr)
 	smr_path_init(&qp->path, qp->env->egress);
 	smr_ah_set_path(&qp->path, &attr->ah_attr, qp->env, qp->ibqp.qp_num,
 			qp->attr.dest_qp_num);
+	smr_ecn_path(qp, &attr->ah_attr);
 	smr_ah_note(&qp->attr.ah_attr, &attr->ah_attr);
 }
 
@@ -351,6 +365,37 @@ static void apply_attrs(struct smr_qp *qp, const struct ib_qp_attr *attr,
 		smr_requester_start(qp, attr->sq_psn);
 	if (mask & (IB_QP_RETRY_CNT | IB_QP_RNR_RETRY))
 		smr_completer_start(qp);
+}
+
+static bool is_connected(const struct smr_qp *qp)
+{
+	return qp->service != SMR_TRANSPORT_UD &&
+	       qp->service != SMR_TRANSPORT_RAW;
+}
+
+/*
+ * No other user's QP may be connected to the same peer, unless the caller could send that
+ * user's packets himself. Consumers in the kernel are trusted.
+ */
+static int claim_peer(struct smr_qp *qp, const struct ib_qp_attr *attr,
+		      int mask)
+{
+	struct smr_peers *peers = &qp->env->tab->peers;
+	kuid_t uid = qp->user ? current_uid() : INVALID_UID;
+	u32 qpn = mask & IB_QP_DEST_QPN ? attr->dest_qp_num :
+					  qp->attr.dest_qp_num;
+	struct smr_path path;
+	int ret;
+
+	smr_path_init(&path, qp->env->egress);
+	smr_ah_set_path(&path, &attr->ah_attr, qp->env, qp->ibqp.qp_num, qpn);
+	ret = smr_peer_claim(peers, &qp->claim, &path, qpn, uid, !qp->user);
+	if (ret != -EPERM)
+		return ret;
+	if (ns_capable(qp->env->egress->net->user_ns, CAP_NET_RAW))
+		return smr_peer_claim(peers, &qp->claim, &path, qpn, uid, true);
+	smr_stat_inc(qp->env->stats, SMR_CNT_PEER_REFUSED);
+	return -EPERM;
 }
 
 /* Publish a state, unless an error has overtaken us. */
@@ -376,11 +421,15 @@ static int enter_connection(struct smr_qp *qp, enum ib_qp_state cur,
 		smr_send_flush_all(qp);
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
 		ret = smr_responder_resize(qp, attr->max_dest_rd_atomic);
+	if (!ret && mask & IB_QP_AV && is_connected(qp))
+		ret = claim_peer(qp, attr, mask);
 	if (!ret) {
 		apply_attrs(qp, attr, mask);
 		if (next == IB_QPS_SQD && cur != IB_QPS_SQD)
 			WRITE_ONCE(qp->drained, false);
 		ret = set_state(qp, cur, next);
+		if (ret)
+			smr_peer_release(&qp->env->tab->peers, &qp->claim);
 	}
 	smr_qp_resume(qp);
 	return ret;
@@ -429,8 +478,9 @@ static int (*const enter_state[])(struct smr_qp *qp, enum ib_qp_state cur,
  *
  * Context: process, may sleep.
  * Return: 0; -EINVAL (a value, or not in this state), -EOPNOTSUPP (an unknown
- * attribute or right). On failure nothing has changed, except that the QP may
- * have gone to the error state meanwhile.
+ * attribute or right), -EPERM (another user's QP has this peer). On failure
+ * nothing has changed, except that the QP may have gone to the error state
+ * meanwhile.
  */
 int smr_qp_modify(struct smr_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -456,11 +506,16 @@ int smr_qp_modify(struct smr_qp *qp, const struct ib_qp_attr *attr, int mask)
  * smr_qp_query() - the attributes of a QP
  * @qp: the QP
  * @attr: filled in, all of it
+ * @mask: which of them the caller wants: enum ib_qp_attr_mask
  * @init: filled in, all of it
+ *
+ * Whoever knows the PSNs of a connection can speak as its peer. `rdma resource show qp`,
+ * which everybody may call, asks with an empty mask, and gets no PSNs. Any other mask is
+ * from the QP's owner.
  *
  * Context: process, may sleep.
  */
-void smr_qp_query(struct smr_qp *qp, struct ib_qp_attr *attr,
+void smr_qp_query(struct smr_qp *qp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)
 {
 	guard(mutex)(&qp->mutex);
@@ -469,8 +524,8 @@ void smr_qp_query(struct smr_qp *qp, struct ib_qp_attr *attr,
 	attr->cur_qp_state = attr->qp_state;
 	attr->sq_draining = attr->qp_state == IB_QPS_SQD &&
 			    !READ_ONCE(qp->drained);
-	attr->sq_psn = READ_ONCE(qp->req.psn);
-	attr->rq_psn = READ_ONCE(qp->resp.epsn);
+	attr->sq_psn = mask ? READ_ONCE(qp->req.psn) : 0;
+	attr->rq_psn = mask ? READ_ONCE(qp->resp.epsn) : 0;
 	qp_fill_cap(qp, &attr->cap);
 
 	*init = (struct ib_qp_init_attr) {
@@ -486,4 +541,34 @@ void smr_qp_query(struct smr_qp *qp, struct ib_qp_attr *attr,
 		.qp_type = qp->ibqp.qp_type,
 		.port_num = 1,
 	};
+}
+
+/**
+ * smr_qp_fill_res() - add softmr's part to `rdma resource show qp -dd`: the PSNs
+ * @msg: the message
+ * @qp: the QP
+ *
+ * Both the process that opened the netlink socket and the one that reads from it must
+ * have CAP_NET_ADMIN, as the core wants for keys. A message that is the answer for one
+ * QP, and not for all, belongs to no socket yet, and gets no PSNs.
+ *
+ * Context: process.
+ * Return: 0 or -EMSGSIZE.
+ */
+int smr_qp_fill_res(struct sk_buff *msg, const struct smr_qp *qp)
+{
+	struct nlattr *table;
+
+	if (!msg->sk || !sk_capable(msg->sk, CAP_NET_ADMIN))
+		return 0;
+	table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	if (!table)
+		return -EMSGSIZE;
+	if (rdma_nl_put_driver_u32(msg, "sq_psn", READ_ONCE(qp->req.psn)) ||
+	    rdma_nl_put_driver_u32(msg, "rq_psn", READ_ONCE(qp->resp.epsn))) {
+		nla_nest_cancel(msg, table);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, table);
+	return 0;
 }

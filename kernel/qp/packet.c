@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "qp/packet.h"
 
+#include <linux/minmax.h>
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
-#include "net/icrc.h"
 #include "net/train.h"
 #include "net/wire.h"
 #include "qp/core.h"
 #include "qp/opcode.h"
+#include "sgl.h"
 #include "stats.h"
 
 /**
@@ -67,7 +68,7 @@ void smr_req_hdr_opcode(const struct smr_qp *qp, struct smr_hdr *hdr, u8 opcode)
  * @sgl: its payload, of which @hdr->len bytes are taken; may be NULL for none
  *
  * Context: any.
- * Return: 0, SMR_PAGE_MISSING (see smr_sgl_fault()) or -EFAULT.
+ * Return: 0, SMR_PAGE_MISSING (see qp/paging.h) or -EFAULT.
  */
 int smr_packet_fill(u8 *seg, const struct smr_hdr *hdr, struct smr_sgl *sgl)
 {
@@ -81,30 +82,71 @@ int smr_packet_fill(u8 *seg, const struct smr_hdr *hdr, struct smr_sgl *sgl)
 	return err;
 }
 
+/* Write packets without a pad, one behind the other, that are alike. */
+static int packets_fill(u8 *segs, unsigned int len, unsigned int n,
+			const struct smr_hdr *hdr, struct smr_sgl *sgl)
+{
+	struct smr_pieces to = {
+		.at = segs + hdr->op->hdr_len,
+		.left = hdr->len,
+		.each = hdr->len,
+		.gap = len - hdr->len,
+	};
+
+	smr_wire_build_alike(segs, len, n, hdr);
+	return smr_sgl_read_pieces(sgl, &to, (size_t)n * hdr->len);
+}
+
+/* So many bytes are copied before their ICRCs are computed, while the cache has them. */
+#define FILL_BYTES	16384
+
 /**
- * smr_packet_append() - put a packet on a train
+ * smr_packet_append() - put packets on a train that differ in their PSN only
  * @train: begun
- * @hdr: its headers
- * @sgl: its payload, of which @hdr->len bytes are taken; may be NULL for none
+ * @hdr: the headers of the first; the PSNs count upward from its
+ * @n: how many, at least 1; more than 1 only with a payload, and without a pad
+ * @sgl: their payload, of which @hdr->len bytes are taken for each; may be NULL for none
  *
  * Context: any but hard interrupts.
- * Return: 1: the packet is on the train; 0: the train is full (never before its first
- * packet); the errors of smr_packet_fill(), after which the caller aborts the train.
+ * Return: how many are on the train now. 0: it is full (never before its first packet).
+ * The errors of smr_packet_fill(), after which the caller aborts the train.
  */
 int smr_packet_append(struct smr_train *train, const struct smr_hdr *hdr,
-		      struct smr_sgl *sgl)
+		      unsigned int n, struct smr_sgl *sgl)
 {
 	unsigned int len = smr_packet_len(hdr);
-	u8 *seg = smr_train_seg(train, len);
+	u8 *segs;
 	int err;
 
-	if (!seg)
+	n = min(n, max(FILL_BYTES / len, 1U));
+	segs = smr_train_segs(train, len, &n);
+	if (!segs)
 		return 0;
-	err = smr_packet_fill(seg, hdr, sgl);
+	if (n == 1)
+		err = smr_packet_fill(segs, hdr, sgl);
+	else
+		err = packets_fill(segs, len, n, hdr, sgl);
 	if (err)
 		return err;
-	smr_icrc_seal(train, seg, len);
-	return 1;
+	smr_train_seal(train, segs, len, n);
+	return n;
+}
+
+/* A train of one packet, begun or not begun: @err says. */
+static int packet_leave(struct smr_qp *qp, struct smr_train *train, int err,
+			const struct smr_hdr *hdr, struct smr_sgl *sgl)
+{
+	if (err)
+		return err;
+	train->control = hdr->op->flags & SMR_OP_CNP;
+	err = smr_packet_append(train, hdr, 1, sgl);
+	if (err < 0) {
+		smr_train_abort(train);
+		return err;
+	}
+	smr_stat_inc(qp->env->stats, SMR_CNT_TX_PACKETS);
+	smr_stat_add(qp->env->stats, SMR_CNT_TX_BYTES, train->len);
+	return smr_train_send(train);
 }
 
 /**
@@ -121,19 +163,26 @@ int smr_packet_append(struct smr_train *train, const struct smr_hdr *hdr,
 int smr_packet_send(struct smr_qp *qp, struct smr_path *path,
 		    const struct smr_hdr *hdr, struct smr_sgl *sgl)
 {
-	unsigned int len = smr_packet_len(hdr);
 	struct smr_train train;
-	int err;
+	int err = smr_train_begin(&train, path, &qp->waiter, 1,
+				  smr_packet_len(hdr));
 
-	err = smr_train_begin(&train, path, &qp->waiter, 1, len);
-	if (err)
-		return err;
-	err = smr_packet_append(&train, hdr, sgl);
-	if (err < 0) {
-		smr_train_abort(&train);
-		return err;
-	}
-	smr_stat_inc(qp->env->stats, SMR_CNT_TX_PACKETS);
-	smr_stat_add(qp->env->stats, SMR_CNT_TX_BYTES, len);
-	return smr_train_send(&train);
+	return packet_leave(qp, &train, err, hdr, sgl);
+}
+
+/**
+ * smr_packet_send_urgent() - send a packet without payload, past all that waits
+ * @qp: whose it is; its waiter is woken after -EAGAIN
+ * @hdr: its headers; it goes to the peer
+ *
+ * Context: any.
+ * Return: as smr_packet_send().
+ */
+int smr_packet_send_urgent(struct smr_qp *qp, const struct smr_hdr *hdr)
+{
+	struct smr_train train;
+	int err = smr_train_begin_urgent(&train, &qp->path, &qp->waiter,
+					 smr_packet_len(hdr));
+
+	return packet_leave(qp, &train, err, hdr, NULL);
 }

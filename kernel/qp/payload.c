@@ -3,6 +3,7 @@
 
 #include "key.h"
 #include "qp/core.h"
+#include "qp/paging.h"
 #include "qp/sq.h"
 #include "sgl.h"
 #include "stats.h"
@@ -33,15 +34,9 @@ bool smr_payload_open(struct smr_qp *qp, const struct smr_swqe *wqe)
 	return false;
 }
 
-/* 0, the errors of smr_sgl_fault(), or -EINTR where this run may not fault. */
-static int run_fault(const struct smr_run *run, const struct smr_sgl *sgl,
-		     bool write)
-{
-	return run->can_fault ? smr_sgl_fault(sgl, write) : -EINTR;
-}
-
 /**
- * smr_payload_fault() - bring in the pages of a requester's open list
+ * smr_payload_fault() - have the pages of a requester's open list brought in
+ * @paging: of the side whose list it is
  * @run: how to run
  * @sgl: the list
  * @write: the pages will be written to
@@ -49,39 +44,50 @@ static int run_fault(const struct smr_run *run, const struct smr_sgl *sgl,
  *
  * Context: as @run says.
  * Return: SMR_STEP_AGAIN: the pages were brought in, try the copy again;
- * SMR_STEP_DEFER: this run may not fault, or the process that lent it is being
- * killed; SMR_STEP_DONE: the pages cannot be had.
+ * SMR_STEP_WAIT: the task runs when they are there; SMR_STEP_DEFER; SMR_STEP_DONE:
+ * the pages cannot be had.
  */
-enum smr_step smr_payload_fault(const struct smr_run *run,
+enum smr_step smr_payload_fault(struct smr_paging *paging,
+				const struct smr_run *run,
 				const struct smr_sgl *sgl, bool write,
 				u8 *status)
 {
-	int err = run_fault(run, sgl, write);
+	int err = smr_paging_fault(paging, run, sgl, write);
 
-	if (!err)
+	switch (err) {
+	case 0:
 		return SMR_STEP_AGAIN;
-	if (err == -EINTR)
+	case -EINPROGRESS:
+		return SMR_STEP_WAIT;
+	case -EAGAIN:
 		return SMR_STEP_DEFER;
-	*status = smr_fault_status(err);
-	return SMR_STEP_DONE;
+	default:
+		*status = smr_fault_status(err);
+		return SMR_STEP_DONE;
+	}
 }
 
 /**
- * smr_fault_verdict() - turn the result of a responder's fault into a verdict
- * @err: what smr_sgl_fault() has returned
+ * smr_resp_fault() - have the pages of a responder's open list brought in
+ * @qp: the responder's QP; the list is @qp->resp.sgl
+ * @run: how to run
+ * @write: the pages will be written to
  * @refused: the verdict if the memory is to blame
  *
- * Context: any.
- * Return: SMR_RESP_MORE after success; SMR_RESP_DEFER after -EINTR, since only
- * the process that lent its context is being killed; SMR_RESP_NO_MEMORY; or
- * @refused.
+ * Context: as @run says; called by the response task.
+ * Return: SMR_RESP_MORE: they were brought in, try again; SMR_RESP_WAIT: the task
+ * runs when they are there; SMR_RESP_DEFER; SMR_RESP_NO_MEMORY; or @refused.
  */
-enum smr_resp_verdict smr_fault_verdict(int err, enum smr_resp_verdict refused)
+enum smr_resp_verdict smr_resp_fault(struct smr_qp *qp,
+				     const struct smr_run *run, bool write,
+				     enum smr_resp_verdict refused)
 {
-	switch (err) {
+	switch (smr_paging_fault(&qp->resp.paging, run, &qp->resp.sgl, write)) {
 	case 0:
 		return SMR_RESP_MORE;
-	case -EINTR:
+	case -EINPROGRESS:
+		return SMR_RESP_WAIT;
+	case -EAGAIN:
 		return SMR_RESP_DEFER;
 	case -ENOMEM:
 		return SMR_RESP_NO_MEMORY;
@@ -90,34 +96,17 @@ enum smr_resp_verdict smr_fault_verdict(int err, enum smr_resp_verdict refused)
 	}
 }
 
-/**
- * smr_resp_fault() - bring in the pages of a responder's open list
- * @run: how to run
- * @sgl: the list
- * @write: the pages will be written to
- * @refused: the verdict if the memory is to blame
- *
- * Context: as @run says.
- * Return: as smr_fault_verdict(); SMR_RESP_DEFER also where this run may not
- * fault.
- */
-enum smr_resp_verdict smr_resp_fault(const struct smr_run *run,
-				     const struct smr_sgl *sgl, bool write,
-				     enum smr_resp_verdict refused)
-{
-	return smr_fault_verdict(run_fault(run, sgl, write), refused);
-}
-
 /* A page of the message is missing. Without it the work request fails. */
 static enum smr_step payload_fault(struct smr_qp *qp, struct smr_run *run)
 {
 	u8 status = IB_WC_SUCCESS;
 	enum smr_step step;
 
-	step = smr_payload_fault(run, &qp->req.sgl, false, &status);
+	step = smr_payload_fault(&qp->req.paging, run, &qp->req.sgl, false,
+				 &status);
 	if (status)
 		smr_send_fail(qp, status);
-	return step == SMR_STEP_DEFER ? SMR_STEP_DEFER : SMR_STEP_AGAIN;
+	return step == SMR_STEP_DONE ? SMR_STEP_AGAIN : step;
 }
 
 /**
@@ -129,7 +118,8 @@ static enum smr_step payload_fault(struct smr_qp *qp, struct smr_run *run)
  * Context: as @run says; called by the send task.
  * Return: SMR_STEP_DONE: the message has left, or is lost, which is the same
  * to the sender; SMR_STEP_AGAIN: the work request has failed, or is to be
- * tried again; SMR_STEP_WAIT: the stack has no room; SMR_STEP_DEFER.
+ * tried again; SMR_STEP_WAIT: the stack has no room, or a page is on its way;
+ * SMR_STEP_DEFER.
  */
 enum smr_step smr_payload_result(struct smr_qp *qp, int err,
 				 struct smr_run *run)

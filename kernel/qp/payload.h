@@ -9,18 +9,18 @@
 
 #include "qp/core.h"
 
-/* How a work request completes after smr_sgl_fault() failed with @err */
+/* How a work request completes after smr_paging_fault() failed with @err */
 static inline enum ib_wc_status smr_fault_status(int err)
 {
 	return err == -ENOMEM ? IB_WC_LOC_QP_OP_ERR : IB_WC_LOC_PROT_ERR;
 }
 
-enum smr_step smr_payload_fault(const struct smr_run *run,
+enum smr_step smr_payload_fault(struct smr_paging *paging,
+				const struct smr_run *run,
 				const struct smr_sgl *sgl, bool write,
 				u8 *status);
-enum smr_resp_verdict smr_fault_verdict(int err, enum smr_resp_verdict refused);
-enum smr_resp_verdict smr_resp_fault(const struct smr_run *run,
-				     const struct smr_sgl *sgl, bool write,
+enum smr_resp_verdict smr_resp_fault(struct smr_qp *qp,
+				     const struct smr_run *run, bool write,
 				     enum smr_resp_verdict refused);
 bool smr_payload_open(struct smr_qp *qp, const struct smr_swqe *wqe);
 enum smr_step smr_payload_result(struct smr_qp *qp, int err,

@@ -30,12 +30,12 @@
  */
 static void task_post(struct smr_task *task)
 {
-	struct smr_run run = { .quota = SMR_QUOTA_SOFTIRQ };
-
-	if (preemptible() && !IS_ENABLED(CONFIG_PREEMPT_RT))
-		smr_task_run(task, &run);
-	else
+	if (preemptible() && !IS_ENABLED(CONFIG_PREEMPT_RT)) {
+		guard(smr_bh)();
+		smr_task_kick(task);
+	} else {
 		smr_task_defer(task);
+	}
 }
 
 /* Only the poster moves the ring's producer index. */

@@ -261,8 +261,8 @@ enum smr_resp_verdict smr_recv_open(struct smr_qp *qp, u64 skip, u64 len)
  * @from: for @copy
  *
  * Context: as @run says; called by the response task.
- * Return: SMR_RESP_OK when it is there; SMR_RESP_MORE, SMR_RESP_DEFER to be
- * called again; or why not.
+ * Return: SMR_RESP_OK when it is there; SMR_RESP_MORE, SMR_RESP_WAIT,
+ * SMR_RESP_DEFER to be called again; or why not.
  */
 enum smr_resp_verdict smr_recv_place(struct smr_qp *qp, u64 len,
 				     struct smr_run *run,
@@ -282,8 +282,7 @@ enum smr_resp_verdict smr_recv_place(struct smr_qp *qp, u64 len,
 		return verdict;
 	err = copy(qp, from);
 	if (err == SMR_PAGE_MISSING)
-		verdict = smr_resp_fault(run, &qp->resp.sgl, true,
-					 SMR_RESP_LOC_PROT);
+		verdict = smr_resp_fault(qp, run, true, SMR_RESP_LOC_PROT);
 	else if (err)
 		verdict = SMR_RESP_LOC_PROT;
 	smr_sgl_close(&qp->resp.sgl);

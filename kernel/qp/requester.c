@@ -146,6 +146,14 @@ static void packet_hdr(struct req_message *m, u32 i)
 		       m->qp->service != SMR_TRANSPORT_UC;
 }
 
+/* How many packets, from packet @i on, have its headers? The last one asks for an answer. */
+static u32 packets_alike(const struct req_message *m, u32 i)
+{
+	u32 last = m->end - 1;
+
+	return m->hdr.op->flags & SMR_OP_MIDDLE && i < last ? last - i : 1;
+}
+
 /*
  * Send a train. GSO needs packets of equal length; only the last may be shorter.
  * A FIRST with its RETH is longer, and travels alone.
@@ -154,7 +162,7 @@ static int train_send(struct req_message *m, u32 *sent)
 {
 	struct smr_qp *qp = m->qp;
 	struct smr_train train;
-	u32 i = m->first, n;
+	u32 i = m->first, end, n;
 	int ret;
 
 	packet_hdr(m, i);
@@ -163,12 +171,13 @@ static int train_send(struct req_message *m, u32 *sent)
 			      smr_packet_len(&m->hdr));
 	if (ret)
 		return ret;
-	for (; i < m->first + n; i++) {
+	for (end = i + n; i < end; i += ret) {
 		packet_hdr(m, i);
 		/* A LAST with immediate data may be longer than a MIDDLE. */
 		if (smr_packet_len(&m->hdr) > train.seg_len)
 			break;
-		ret = smr_packet_append(&train, &m->hdr, &qp->req.sgl);
+		ret = smr_packet_append(&train, &m->hdr, packets_alike(m, i),
+					&qp->req.sgl);
 		if (ret <= 0)
 			break;
 	}
@@ -207,8 +216,8 @@ static enum smr_step message_sent(struct req_message *m, struct smr_run *run,
 	struct smr_qp *qp = m->qp;
 
 	if (err == SMR_PAGE_MISSING)
-		return smr_payload_fault(run, &qp->req.sgl, false,
-					 &m->wqe->status);
+		return smr_payload_fault(&qp->req.paging, run, &qp->req.sgl,
+					 false, &m->wqe->status);
 	if (err == -EFAULT) {
 		m->wqe->status = IB_WC_LOC_PROT_ERR;
 		return SMR_STEP_DONE;
@@ -374,7 +383,7 @@ static enum smr_step wqe_local(struct smr_qp *qp, struct smr_swqe *wqe,
 		smr_local_wr_undo(qp);
 		return SMR_STEP_WAIT;
 	}
-	return smr_local_wr_exec(qp, wqe, run);
+	return smr_local_wr_exec(qp, wqe);
 }
 
 static enum smr_step datagram_send(struct smr_qp *qp, struct smr_swqe *wqe,

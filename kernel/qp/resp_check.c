@@ -60,7 +60,7 @@ static bool payload_ok(const struct smr_qp *qp, const struct smr_op *op)
 	if (op->local)
 		return true;
 	if (!(flags & SMR_OP_LAST))
-		return len == qp->mtu && !op->hdr.pad;
+		return len == qp->mtu * op->count && !op->hdr.pad;
 	if (!(flags & SMR_OP_FIRST) && !len)
 		return false;
 	return len <= qp->mtu;
@@ -95,6 +95,18 @@ static enum smr_resp_verdict key_check(struct smr_qp *qp,
 	return SMR_RESP_OK;
 }
 
+/*
+ * Will the execution open just the range that the check would, before it does anything
+ * else? A WRITE with immediate data takes a receive work request first.
+ */
+static bool exec_checks(const struct smr_op *op, u32 len)
+{
+	u32 flags = op->hdr.op->flags;
+
+	return flags & SMR_OP_LAST && !(flags & SMR_OP_IMM) &&
+	       (op->local ? len <= SMR_RESP_SLICE : flags & SMR_OP_WRITE);
+}
+
 static enum smr_resp_verdict check_send(struct smr_qp *qp,
 					const struct smr_op *op)
 {
@@ -111,11 +123,13 @@ static enum smr_resp_verdict check_write(struct smr_qp *qp,
 
 	if (!write_length_ok(qp, op))
 		return SMR_RESP_INV_REQ;
-	if (flags & SMR_OP_FIRST && op->hdr.dma_len) {
+	if (flags & SMR_OP_FIRST && op->hdr.dma_len &&
+	    !exec_checks(op, op->hdr.dma_len)) {
 		verdict = key_check(qp, &op->hdr, op->hdr.dma_len,
 				    IB_ACCESS_REMOTE_WRITE);
 		if (verdict != SMR_RESP_OK)
-			return verdict;
+			return flags & SMR_OP_IMM ? SMR_RESP_IMM_ACCESS :
+						    verdict;
 	}
 	if (flags & SMR_OP_IMM && !smr_recv_available(qp))
 		return SMR_RESP_RNR;
@@ -127,7 +141,7 @@ static enum smr_resp_verdict check_read(struct smr_qp *qp,
 {
 	if (op->hdr.dma_len > SMR_MESSAGE_MAX)
 		return SMR_RESP_INV_REQ;
-	if (!op->hdr.dma_len)
+	if (!op->hdr.dma_len || exec_checks(op, op->hdr.dma_len))
 		return SMR_RESP_OK;
 	return key_check(qp, &op->hdr, op->hdr.dma_len, IB_ACCESS_REMOTE_READ);
 }
@@ -150,13 +164,24 @@ static enum smr_resp_verdict check_atomic_write(struct smr_qp *qp,
 	return key_check(qp, &op->hdr, sizeof(u64), IB_ACCESS_REMOTE_WRITE);
 }
 
-/* UC accepts any PSN. Otherwise: a gap, a duplicate, or the expected PSN. */
+/*
+ * A request so many PSNs ahead does not follow a lost packet: no window is that large. It
+ * does when a READ of that many PSNs was lost. Then the requester notices by its timeout.
+ */
+#define PSN_REACH	65536
+
+/*
+ * UC accepts any PSN. Otherwise: a gap, a duplicate, or the expected PSN. A PSN out of reach
+ * is not answered, so that most guesses of a stranger's draw no NAK.
+ */
 static enum smr_resp_verdict check_psn(const struct smr_qp *qp, u32 psn)
 {
 	int diff = smr_psn_diff(psn, qp->resp.epsn);
 
 	if (qp->service == SMR_TRANSPORT_UC)
 		return SMR_RESP_OK;
+	if (diff > PSN_REACH)
+		return SMR_RESP_FAR;
 	if (diff > 0)
 		return SMR_RESP_GAP;
 	return diff < 0 ? SMR_RESP_DUPLICATE : SMR_RESP_OK;

@@ -12,11 +12,11 @@
 #include "qp/recv.h"
 #include "qp/resp_flush.h"
 #include "qp/resp_read.h"
+#include "qp/rx_train.h"
 #include "qp/xrc.h"
 
-/* Bytes of a local operation that one call copies at most */
-#define SLICE_SOFTIRQ	(64 * 1024)
-#define SLICE_PROCESS	(256 * 1024)
+/* Bytes of a local operation that one call copies in a process at most */
+#define SLICE_PROCESS	(4 * SMR_RESP_SLICE)
 
 /* One payload, or one slice of it, on its way to memory. */
 struct exec {
@@ -29,7 +29,7 @@ struct exec {
 
 static u32 slice(const struct smr_op *op, const struct smr_run *run, u64 total)
 {
-	u64 max = run->can_sleep ? SLICE_PROCESS : SLICE_SOFTIRQ;
+	u64 max = run->can_sleep ? SLICE_PROCESS : SMR_RESP_SLICE;
 
 	return min_t(u64, max, total - op->local->done);
 }
@@ -81,50 +81,37 @@ static bool remote_open(struct exec *x, int access, u64 va, u32 rkey)
 	return verdict == SMR_KEY_OK;
 }
 
-/* A process whose context runs here must not wait for pages of another process. */
-static bool can_fault(const struct exec *x)
-{
-	return x->run->can_fault ||
-	       (x->run->can_sleep && smr_sgl_is_own(&x->qp->resp.sgl));
-}
-
 /*
  * A page is missing. This side's pages are brought in first. If one is missing after
- * that, it is the requester's, and the requester brings it in.
- *
- * During the fault the operation is parked and the requester's list closed: the
- * requester may deregister its memory, or go.
+ * that, it is the requester's, and the requester has it brought in.
  */
 static enum smr_resp_verdict exec_fault(struct exec *x, bool fetch)
 {
 	struct smr_local *local = x->op->local;
-	int err;
+	enum smr_resp_verdict verdict;
 
-	if (local && local->faulted)
-		return SMR_RESP_PEER_PAGE;
-	if (!can_fault(x))
+	/* Neither side's faults help against the wrong context. */
+	if (x->theirs && smr_sgl_needs_thread(x->theirs))
 		return SMR_RESP_DEFER;
-	peer_close(x);
-	if (local)
-		smr_loopback_park(x->qp, local);
-	err = smr_sgl_fault(&x->qp->resp.sgl, !fetch);
-	if (local && !smr_loopback_unpark(x->qp, local))
-		return SMR_RESP_GONE;
-	if (err)
-		return smr_fault_verdict(err, SMR_RESP_ACCESS);
-	if (local)
+	/* A fault that has ended says how. */
+	if (local && local->faulted && !x->qp->resp.paging.fault)
+		return SMR_RESP_PEER_PAGE;
+	verdict = smr_resp_fault(x->qp, x->run, !fetch, SMR_RESP_ACCESS);
+	if (local && (verdict == SMR_RESP_MORE || verdict == SMR_RESP_WAIT))
 		local->faulted = true;
-	return SMR_RESP_MORE;
+	return verdict;
 }
 
 /* Copy the next part of the payload to the open list. */
 static int payload_copy(struct exec *x, size_t off, size_t len)
 {
 	struct smr_sgl *sgl = &x->qp->resp.sgl;
+	const struct smr_op *op = x->op;
 
-	if (x->op->local)
+	if (op->local)
 		return smr_sgl_copy(sgl, x->theirs, len);
-	return smr_sgl_write_skb(sgl, x->op->skb, x->op->off + off, len);
+	return len ? smr_rx_train_copy(op->train, sgl, op->off,
+				       op->hdr.len / op->count, off, len) : 0;
 }
 
 /*
@@ -188,14 +175,14 @@ static enum smr_resp_verdict send_last(struct exec *x)
 
 	if (hdr->op->flags & SMR_OP_IETH) {
 		err = smr_inval_exec(qp, &qp->resp.inval, smr_resp_pd(qp),
-				     hdr->inv_rkey, x->run);
+				     hdr->inv_rkey);
 		/* Other CPUs still copy: execute this packet again. */
 		if (err == -EAGAIN) {
 			qp->resp.received -= x->op->local ? 0 : x->len;
 			qp->resp.inval.local = x->op->local;
 			if (x->op->local)
 				x->op->local->invalidating = true;
-			return SMR_RESP_DEFER;
+			return SMR_RESP_WAIT;
 		}
 		if (err)
 			return SMR_RESP_ACCESS;
@@ -275,6 +262,8 @@ static enum smr_resp_verdict exec_write(struct exec *x)
 	}
 	if (x->len) {
 		verdict = write_in(x);
+		if (verdict == SMR_RESP_ACCESS && hdr->op->flags & SMR_OP_IMM)
+			return SMR_RESP_IMM_ACCESS;
 		if (verdict != SMR_RESP_OK)
 			return verdict;
 	}
@@ -364,6 +353,13 @@ static int atomic_op(struct exec *x, u64 *orig)
 	return smr_span_fetch_add(span, hdr->swap_add, orig);
 }
 
+/* A page of the requester's list is missing; or it is not missing, but not usable here. */
+static enum smr_resp_verdict peer_page(const struct exec *x)
+{
+	return smr_sgl_needs_thread(x->theirs) ? SMR_RESP_DEFER :
+						 SMR_RESP_PEER_PAGE;
+}
+
 /*
  * Give the original value to a requester on this host. If its page is missing, the
  * operation comes again, and the atomic must not be executed twice.
@@ -377,13 +373,15 @@ static enum smr_resp_verdict atomic_local(struct exec *x, u64 orig)
 	if (!peer_open(x, IB_ACCESS_LOCAL_WRITE))
 		return verdict;
 	err = smr_sgl_write(x->theirs, &orig, sizeof(orig));
-	peer_close(x);
 	if (err == SMR_PAGE_MISSING) {
 		local->hdr.orig = orig;
 		local->executed = true;
-		return SMR_RESP_PEER_PAGE;
+		verdict = peer_page(x);
+	} else if (!err) {
+		verdict = SMR_RESP_OK;
 	}
-	return err ? verdict : SMR_RESP_OK;
+	peer_close(x);
+	return verdict;
 }
 
 /* IBTA 9.7.4.2: an atomic is executed once, even if its answer is lost. */
@@ -424,6 +422,7 @@ static enum smr_resp_verdict exec_atomic(struct exec *x)
 /* Get the operand: from the packet, or from the requester on this host. */
 static enum smr_resp_verdict operand_get(struct exec *x, u64 *value)
 {
+	enum smr_resp_verdict verdict = SMR_RESP_PEER_PROT;
 	int err;
 
 	if (!x->op->local)
@@ -431,12 +430,14 @@ static enum smr_resp_verdict operand_get(struct exec *x, u64 *value)
 				     sizeof(*value)) ? SMR_RESP_DROP :
 						       SMR_RESP_OK;
 	if (!peer_open(x, 0))
-		return SMR_RESP_PEER_PROT;
+		return verdict;
 	err = smr_sgl_read(x->theirs, value, sizeof(*value));
-	peer_close(x);
 	if (err == SMR_PAGE_MISSING)
-		return SMR_RESP_PEER_PAGE;
-	return err ? SMR_RESP_PEER_PROT : SMR_RESP_OK;
+		verdict = peer_page(x);
+	else if (!err)
+		verdict = SMR_RESP_OK;
+	peer_close(x);
+	return verdict;
 }
 
 /* IBTA A19.4.2: one store of 8 bytes. */
@@ -484,8 +485,8 @@ static enum smr_resp_verdict exec_flush(struct exec *x)
  * the PSN.
  *
  * Context: as @run says; called by the response task.
- * Return: SMR_RESP_OK when it is done; SMR_RESP_MORE, SMR_RESP_DEFER to be
- *	called again with the same request; or what went wrong.
+ * Return: SMR_RESP_OK when it is done; SMR_RESP_MORE, SMR_RESP_WAIT, SMR_RESP_DEFER
+ *	to be called again with the same request; or what went wrong.
  */
 enum smr_resp_verdict smr_resp_exec(struct smr_qp *qp, const struct smr_op *op,
 				    struct smr_run *run)

@@ -46,16 +46,25 @@ static void answer_hdr(struct answer *a)
 	hdr->pad = -hdr->len & 3;
 }
 
-static void answer_advance(struct answer *a)
+/* @n more packets like this one are on the train. */
+static void answer_advance(struct answer *a, unsigned int n)
 {
 	struct smr_read_stream *next = &a->next;
 
-	next->psn = smr_psn_add(next->psn, 1);
+	next->psn = smr_psn_add(next->psn, n);
 	next->first = false;
 	if (next->atomic || next->left <= a->qp->mtu)
 		next->active = false;
-	next->va += a->hdr.len;
-	next->left -= a->hdr.len;
+	next->va += n * a->hdr.len;
+	next->left -= n * a->hdr.len;
+}
+
+/* How many packets are like this one, of @max? The LAST is not. */
+static unsigned int answer_alike(const struct answer *a, unsigned int max)
+{
+	if (!(a->hdr.op->flags & SMR_OP_MIDDLE))
+		return 1;
+	return min(max, DIV_ROUND_UP(a->next.left, a->qp->mtu) - 1);
 }
 
 /* A FIRST is longer than the MIDDLEs, and travels alone. */
@@ -74,14 +83,16 @@ static int answer_fill(struct answer *a, struct smr_train *train,
 	int ret;
 
 	do {
-		ret = smr_packet_append(train, &a->hdr, &a->qp->resp.sgl);
+		ret = smr_packet_append(train, &a->hdr, answer_alike(a, nsegs),
+					&a->qp->resp.sgl);
 		if (ret <= 0)
 			break;
-		answer_advance(a);
+		answer_advance(a, ret);
 		if (!a->next.active)
 			break;
 		answer_hdr(a);
-	} while (--nsegs && smr_packet_len(&a->hdr) <= train->seg_len);
+		nsegs -= ret;
+	} while (nsegs && smr_packet_len(&a->hdr) <= train->seg_len);
 	return ret < 0 ? ret : 0;
 }
 
@@ -136,10 +147,12 @@ static enum smr_step read_fault(struct smr_qp *qp, struct smr_run *run)
 {
 	enum smr_resp_verdict verdict;
 
-	verdict = smr_resp_fault(run, &qp->resp.sgl, false, SMR_RESP_ACCESS);
+	verdict = smr_resp_fault(qp, run, false, SMR_RESP_ACCESS);
 	switch (verdict) {
 	case SMR_RESP_MORE:
 		return SMR_STEP_AGAIN;
+	case SMR_RESP_WAIT:
+		return SMR_STEP_WAIT;
 	case SMR_RESP_DEFER:
 		return SMR_STEP_DEFER;
 	default:

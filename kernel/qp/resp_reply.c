@@ -20,6 +20,10 @@ static const struct smr_reaction reactions[SMR_RESP_NR] = {
 		.event = IB_EVENT_QP_REQ_ERR, .recv = IB_WC_REM_INV_REQ_ERR },
 	[SMR_RESP_ACCESS] = { NAK(SMR_NAK_REM_ACCESS), .fatal = true,
 		.event = IB_EVENT_QP_ACCESS_ERR, .recv = IB_WC_REM_ACCESS_ERR },
+	/* IBTA 11.6.2, "Local Access Error" */
+	[SMR_RESP_IMM_ACCESS] = { NAK(SMR_NAK_REM_ACCESS), .fatal = true,
+		.event = IB_EVENT_QP_ACCESS_ERR, .take = true,
+		.recv = IB_WC_LOC_ACCESS_ERR },
 	[SMR_RESP_TOO_LONG] = { NAK(SMR_NAK_INV_REQ), .fatal = true,
 		.recv = IB_WC_LOC_LEN_ERR },
 	[SMR_RESP_BAD_RECV] = { NAK(SMR_NAK_REM_OP), .fatal = true,
@@ -58,7 +62,7 @@ const struct smr_reaction *smr_reaction(const struct smr_qp *qp,
 					&unreliable_reactions[verdict];
 }
 
-/* An acknowledge packet. -EAGAIN: the stack has no room. */
+/* An acknowledge packet. It does not wait behind bulk. -EAGAIN: the stack has no room. */
 static int aeth_send(struct smr_qp *qp, u8 syndrome, u32 psn)
 {
 	u8 opcode = qp->service | IB_OPCODE_ACKNOWLEDGE;
@@ -73,7 +77,7 @@ static int aeth_send(struct smr_qp *qp, u8 syndrome, u32 psn)
 		.msn = qp->resp.msn,
 	};
 
-	return smr_packet_send(qp, &qp->path, &hdr, NULL);
+	return smr_packet_send_urgent(qp, &hdr);
 }
 
 /**
@@ -165,6 +169,8 @@ void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
  */
 void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r)
 {
+	if (r->take)
+		smr_recv_take(qp);
 	smr_qp_set_error(qp);
 	if (qp->resp.have_rwqe && r->recv)
 		smr_recv_fail(qp, r->recv);

@@ -13,6 +13,7 @@
  * @syndrome: AETH syndrome; a RNR's timer value is the QP's
  * @fatal: IBTA 9.9.3: the QP goes to the error state
  * @event: raised when @fatal
+ * @take: take a receive work request, which then is in use
  * @recv: when @fatal, how the receive work request in use completes, if any
  * @shared: how it completes if it is from a shared queue, to which it cannot be
  *	returned; IBTA's class E
@@ -21,6 +22,7 @@ struct smr_reaction {
 	bool nak;
 	u8 syndrome;
 	bool fatal;
+	bool take;
 	u8 event;
 	u8 recv;
 	u8 shared;

@@ -3,15 +3,17 @@
 
 #include <linux/slab.h>
 
-#include "net/icrc.h"
 #include "qp/core.h"
+#include "qp/ecn.h"
 #include "qp/local_wr.h"
 #include "qp/loopback.h"
+#include "qp/paging.h"
 #include "qp/recv.h"
 #include "qp/resp_check.h"
 #include "qp/resp_exec.h"
 #include "qp/resp_read.h"
 #include "qp/resp_reply.h"
+#include "qp/rx_train.h"
 #include "qp/ud.h"
 #include "qp/xrc.h"
 #include "stats.h"
@@ -108,7 +110,10 @@ static void op_done(struct smr_qp *qp, const struct smr_op *op)
 	struct smr_responder *resp = &qp->resp;
 
 	smr_inval_undo(qp, &qp->resp.inval);
-	if (op->local || ++resp->seg < smr_rx_part(op->skb)->count)
+	if (op->local)
+		return;
+	resp->seg += op->count;
+	if (resp->seg < smr_rx_part(op->skb)->count)
 		return;
 	resp->seg = 0;
 	skb_unlink(op->skb, &resp->queue);
@@ -208,7 +213,7 @@ static void op_executed(struct smr_qp *qp, const struct smr_op *op,
 	if (resp->read.active)
 		resp->acks = 0;	/* its response acknowledges them */
 	else if (smr_qp_is_reliable(qp) && (op->hdr.ack_req || resp->acks))
-		resp->acks++;
+		resp->acks += op->count;
 }
 
 /* IBTA 9.7.4.1.1: a repeated request; its answer may have been lost. */
@@ -267,13 +272,13 @@ static enum smr_step op_step(struct smr_qp *qp, const struct smr_op *op,
 	case SMR_RESP_DEFER:
 		op_park(qp, op);
 		return SMR_STEP_DEFER;
+	case SMR_RESP_WAIT:
+		op_park(qp, op);
+		return SMR_STEP_WAIT;
 	case SMR_RESP_PEER_PAGE:
 		smr_loopback_fault(op->local, run);
 		op_park(qp, op);
 		return SMR_STEP_WAIT;
-	case SMR_RESP_GONE:
-		smr_inval_undo(qp, &qp->resp.inval);
-		return SMR_STEP_DONE;
 	case SMR_RESP_OK:
 		op_established(qp);
 		op_executed(qp, op, run);
@@ -283,6 +288,10 @@ static enum smr_step op_step(struct smr_qp *qp, const struct smr_op *op,
 		break;
 	case SMR_RESP_GAP:
 		smr_stat_inc(qp->env->stats, SMR_CNT_OUT_OF_SEQ);
+		op_refuse(qp, op, verdict, run);
+		break;
+	case SMR_RESP_FAR:
+		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_PSN);
 		fallthrough;
 	default:
 		op_refuse(qp, op, verdict, run);
@@ -307,26 +316,12 @@ static enum smr_step op_process(struct smr_qp *qp, const struct smr_op *op,
 }
 
 /* Parse the next packet. False: it is bad, and is dropped. */
-static bool op_from_skb(struct smr_qp *qp, struct sk_buff *skb,
-			struct smr_op *op)
+static bool op_parse(struct smr_qp *qp, struct smr_op *op, unsigned int seg,
+		     struct smr_run *run)
 {
-	unsigned int seg = smr_rx_part(skb)->first + qp->resp.seg;
-	unsigned int len, off = smr_rx_seg(skb, seg, &len);
-
-	memset(op, 0, sizeof(*op));
-	op->skb = skb;
-	/* The receive path has checked only the first packet of a train. */
-	if (smr_wire_parse(skb, off, len, &op->hdr) ||
-	    op->hdr.op->flags & SMR_OP_RESPONSE ||
-	    (op->hdr.opcode & SMR_TRANSPORT_MASK) != qp->service) {
-		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_HEADER);
+	op->off = smr_rx_train_parse(qp, op->train, seg, false, &op->hdr, run);
+	if (!op->off)
 		return false;
-	}
-	if (smr_rx_part(skb)->sealed && !smr_icrc_ok(skb, seg)) {
-		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_ICRC);
-		return false;
-	}
-	op->off = off + op->hdr.op->hdr_len;
 	op->npsn = 1;
 	if (op->hdr.op->flags & SMR_OP_READ)
 		op->npsn = max_t(u32, 1, DIV_ROUND_UP((u64)op->hdr.dma_len,
@@ -334,16 +329,52 @@ static bool op_from_skb(struct smr_qp *qp, struct sk_buff *skb,
 	return true;
 }
 
+/*
+ * How many packets like this one may follow it, in the middle of a message, without a
+ * check of their own. One that goes beyond the end of the memory is left: it is found when
+ * it is the first.
+ */
+static u32 op_may_grow(const struct smr_qp *qp, const struct smr_op *op)
+{
+	const struct smr_responder *resp = &qp->resp;
+	u32 flags = op->hdr.op->flags;
+	u64 left;
+
+	if (!(flags & SMR_OP_MIDDLE) || !resp->in_message ||
+	    op->hdr.psn != resp->epsn || op->hdr.len != qp->mtu)
+		return 0;
+	if (flags & SMR_OP_WRITE)
+		left = resp->left;
+	else
+		left = resp->have_rwqe ? resp->rwqe.len - resp->received : 0;
+	left /= qp->mtu;
+	return left > 1 ? left - 1 : 0;
+}
+
 static enum smr_step respond_wire(struct smr_qp *qp, struct sk_buff *skb,
 				  struct smr_run *run)
 {
+	unsigned int seg = smr_rx_part(skb)->first + qp->resp.seg;
+	struct smr_rx_train train;
 	struct smr_op op;
+	u32 more;
 
-	run->quota -= SMR_COST_PACKET;
-	if (!op_from_skb(qp, skb, &op)) {
+	/* op_parse() fills in the rest; to zero it first would cost as much. */
+	op.skb = skb;
+	op.train = &train;
+	op.local = NULL;
+	op.count = 1;
+	smr_rx_train_init(&train, skb);
+	if (!op_parse(qp, &op, seg, run)) {
 		op_done(qp, &op);
 		return SMR_STEP_DONE;
 	}
+	more = smr_rx_train_alike(&train, seg, op_may_grow(qp, &op), &op.hdr,
+				  run);
+	op.count += more;
+	op.npsn += more;
+	op.hdr.len += more * qp->mtu;
+	smr_ecn_look(qp, skb, &op.hdr, op.count);
 	return op_process(qp, &op, run);
 }
 
@@ -351,13 +382,15 @@ static enum smr_step respond_wire(struct smr_qp *qp, struct sk_buff *skb,
 static enum smr_step respond_frame(struct smr_qp *qp, struct sk_buff *skb,
 				   struct smr_run *run)
 {
-	const struct smr_op op = { .skb = skb };
+	const struct smr_op op = { .skb = skb, .count = 1 };
 	enum smr_resp_verdict verdict;
 
 	run->quota -= SMR_COST_PACKET;
 	verdict = smr_raw_receive(qp, skb, run);
 	if (verdict == SMR_RESP_MORE)
 		return SMR_STEP_AGAIN;
+	if (verdict == SMR_RESP_WAIT)
+		return SMR_STEP_WAIT;
 	if (verdict == SMR_RESP_DEFER)
 		return SMR_STEP_DEFER;
 	if (verdict != SMR_RESP_OK)
@@ -373,6 +406,7 @@ static enum smr_step respond_local(struct smr_qp *qp, struct smr_local *local,
 		.hdr = local->hdr,
 		.local = local,
 		.npsn = local->npsn,
+		.count = 1,
 	};
 
 	/* The requester is bringing pages in; pairs with its cmpxchg(). */
@@ -469,6 +503,8 @@ enum smr_step smr_responder_run(struct smr_qp *qp, struct smr_run *run)
 		return SMR_STEP_WAIT;
 	if (!smr_qp_receives(state))
 		return respond_down(qp, state, run);
+	if (smr_paging_waits(&qp->resp.paging))
+		return SMR_STEP_WAIT;
 	if (qp->resp.read.active)
 		return smr_resp_read(qp, run);
 	local = op_claim(qp);

@@ -13,6 +13,8 @@
 
 #include "uapi/softmr-abi.h"
 
+struct smr_mapped;
+
 /**
  * struct smr_ring - a ring of the kernel's
  * @hdr: the shared head; the entries follow it. NULL: there is no ring
@@ -21,7 +23,7 @@
  * @size: bytes in all, page aligned
  * @idx: the kernel's own index (cons of a work queue, prod of a CQ); what it
  *	writes into the head is only for the other side
- * @entry: how it is mapped; NULL for a kernel consumer's ring
+ * @mapped: the memory; NULL for a kernel consumer's ring
  *
  * @idx belongs to the user of the ring (a task, or the CQ's lock). The others
  * are constant.
@@ -32,22 +34,19 @@ struct smr_ring {
 	u32 stride;
 	size_t size;
 	u32 idx;
-	struct rdma_user_mmap_entry *entry;
+	struct smr_mapped *mapped;
 };
 
 int smr_ring_create(struct smr_ring *ring, struct ib_ucontext *uctx,
-		    u32 depth, u32 stride, struct smr_ring_info *info);
+		    u32 depth, u32 stride, size_t extra,
+		    struct smr_ring_info *info);
 void smr_ring_destroy(struct smr_ring *ring);
 void smr_ring_reset(struct smr_ring *ring);
-int smr_ring_mmap_insert(struct ib_ucontext *uctx, void *mem, size_t size,
-			 struct rdma_user_mmap_entry **entry);
-int smr_ring_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
-void smr_ring_mmap_free(struct rdma_user_mmap_entry *entry);
 
 /* Does a process map it? A kernel consumer's ring can be trusted. */
 static inline bool smr_ring_is_user(const struct smr_ring *ring)
 {
-	return ring->entry;
+	return ring->mapped;
 }
 
 /* The shared slot of any index. */

@@ -23,7 +23,7 @@ int smr_rq_create(struct smr_rq *rq, struct ib_ucontext *uctx, u32 max_wr,
 
 	err = smr_ring_create(&rq->ring, uctx, depth,
 			      sizeof(struct smr_recv_wqe) +
-			      max_sge * sizeof(struct smr_sge), info);
+			      max_sge * sizeof(struct smr_sge), 0, info);
 	if (err)
 		return err;
 	spin_lock_init(&rq->post_lock);

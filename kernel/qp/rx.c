@@ -5,9 +5,12 @@
 #include <linux/skbuff.h>
 #include <net/ipv6.h>
 
+#include "compat/unaligned.h"
+#include "net/cursor.h"
 #include "net/udp_rx.h"
 #include "net/wire.h"
 #include "qp/core.h"
+#include "qp/ecn.h"
 #include "qp/gsi.h"
 #include "qp/mcast.h"
 #include "qp/rx_queue.h"
@@ -16,15 +19,16 @@
 
 /*
  * IBTA 9.6.1: the addresses must match before a packet may reach its QP. Otherwise it
- * is dropped without an answer.
+ * is dropped without an answer. A link-local address is another host's on another wire.
  */
 static bool rx_source_ok(struct smr_qp *qp, const struct in6_addr *saddr,
-			 const struct in6_addr *daddr)
+			 const struct in6_addr *daddr, int iif)
 {
 	if (qp->service == SMR_TRANSPORT_UD)
-		return smr_qp_has_addr(qp, daddr);
+		return smr_qp_has_addr(qp, daddr, iif);
 	return ipv6_addr_equal(saddr, &qp->path.daddr) &&
-	       ipv6_addr_equal(daddr, &qp->path.saddr);
+	       ipv6_addr_equal(daddr, &qp->path.saddr) &&
+	       (iif == qp->path.oif || !smr_addr_is_scoped(saddr, iif));
 }
 
 static bool rx_state_ok(const struct smr_qp *qp, u32 op_flags)
@@ -46,13 +50,15 @@ static struct smr_qp *rx_lookup(struct smr_qptab *tab,
 	struct smr_qp *qp;
 
 	smr_rx_addrs(skb, &saddr, &daddr);
-	qp = smr_qp_find_at(tab, hdr->qpn, &daddr);
-	if (!qp)
+	qp = smr_qp_find_at(tab, hdr->qpn, &daddr, skb->skb_iif);
+	if (!qp) {
+		atomic64_add(smr_rx_part(skb)->count, &tab->strays);
 		return NULL;
-	if (!rx_state_ok(qp, hdr->op->flags) ||
-	    (hdr->opcode & SMR_TRANSPORT_MASK) != qp->service)
-		why = SMR_CNT_DROPPED;
-	else if (!rx_source_ok(qp, &saddr, &daddr))
+	}
+	if (!rx_state_ok(qp, hdr->op->flags) || !smr_ecn_service_ok(qp, hdr))
+		why = hdr->op->flags & SMR_OP_CNP ? SMR_CNT_CNP_IGNORED :
+						    SMR_CNT_DROPPED;
+	else if (!rx_source_ok(qp, &saddr, &daddr, skb->skb_iif))
 		why = SMR_CNT_BAD_SOURCE;
 	else if (!smr_pkey_ok(hdr->pkey))
 		why = SMR_CNT_BAD_PKEY;
@@ -68,10 +74,12 @@ static void rx_part(struct smr_qptab *tab, struct sk_buff *skb,
 		    struct list_head *batch)
 {
 	unsigned int len, off = smr_rx_seg(skb, smr_rx_part(skb)->first, &len);
+	struct smr_cursor cursor;
 	struct smr_hdr hdr;
 	struct smr_qp *qp;
 
-	if (smr_wire_parse(skb, off, len, &hdr))
+	smr_cursor_init(&cursor, skb);
+	if (smr_wire_parse(&cursor, off, len, &hdr))
 		goto drop;
 	if (hdr.qpn == SMR_MULTICAST_QPN) {
 		smr_members_rx(&tab->members, skb, &hdr, batch);
@@ -90,19 +98,18 @@ drop:
  * Identifies the target of a segment: the QPN and the QP's side. The P_Key is part of
  * it, since only the first segment of a run is checked.
  */
-static u64 rx_target(const struct sk_buff *skb, unsigned int seg)
+static u64 rx_target(struct smr_cursor *cursor, unsigned int seg)
 {
-	__be32 buf[2];
-	const __be32 *bth;
+	unsigned int off = seg * smr_rx_info(cursor->skb)->seg_len;
+	const u8 *bth;
+	u8 buf[8];
 
-	bth = skb_header_pointer(skb, seg * smr_rx_info(skb)->seg_len,
-				 sizeof(buf), buf);
+	bth = smr_cursor_get(cursor, off, sizeof(buf), buf);
 	if (!bth)
 		return 0;
-	return (be32_to_cpu(bth[1]) & SMR_QPN_MASK) |
-	       (smr_wire_op(be32_to_cpu(bth[0]) >> 24)->flags &
-		SMR_OP_RESPONSE ? BIT(31) : 0) |
-	       (u64)(be32_to_cpu(bth[0]) & 0xffff) << 32;
+	return (get_unaligned_be32(bth + 4) & SMR_QPN_MASK) |
+	       (smr_wire_op(bth[0])->flags & SMR_OP_RESPONSE ? BIT(31) : 0) |
+	       (u64)get_unaligned_be16(bth + 2) << 32;
 }
 
 /*
@@ -112,12 +119,15 @@ static u64 rx_target(const struct sk_buff *skb, unsigned int seg)
 static unsigned int rx_run_len(const struct sk_buff *skb, unsigned int first)
 {
 	unsigned int end = first + 1;
+	struct smr_cursor cursor;
 	u64 target;
 
 	if (end == smr_rx_info(skb)->nsegs)
 		return 1;
-	target = rx_target(skb, first);
-	while (end < smr_rx_info(skb)->nsegs && rx_target(skb, end) == target)
+	smr_cursor_init(&cursor, skb);
+	target = rx_target(&cursor, first);
+	while (end < smr_rx_info(skb)->nsegs &&
+	       rx_target(&cursor, end) == target)
 		end++;
 	return end - first;
 }
@@ -129,6 +139,7 @@ static void dispatch_rx(void *ctx, struct sk_buff *skb,
 	unsigned int first, count;
 	struct sk_buff *part;
 
+	smr_task_charge(SMR_COST_PACKET);
 	for (first = 0; first < nsegs; first += count) {
 		count = rx_run_len(skb, first);
 		part = first + count == nsegs ? skb :

@@ -4,53 +4,51 @@
  * wait long: for a page that is brought in, or until the stack takes an answer. To the
  * sender a packet that is dropped here is lost by the network.
  *
- * Each QP has some room of its own. Beyond that it takes room from a pool that all QPs of
- * the namespace share. So many waiting QPs do not take many times the maximum, and cannot
- * stop another QP.
- *
- * All of it is counted by true size, which may be twice that of the payload.
+ * All of them count against their user, by true size, which may be twice that of the
+ * payload. The QPs of a user share what the user may have: the less is free, the less of
+ * it one QP may take. So QPs that wait, for pages that do not come perhaps, do not stop
+ * the others: a QP without packets is refused only when nothing at all is free.
  */
 #include "qp/rx_queue.h"
 
 #include <linux/atomic.h>
+#include <linux/minmax.h>
+#include <linux/percpu_counter.h>
 #include <linux/skbuff.h>
 
+#include "account.h"
 #include "qp/core.h"
 #include "stats.h"
 
-/* A QP's own: the smallest window of a requester, 16 packets of 4096 bytes */
-#define OWN_MAX		(128 * 1024)
-/* The largest one: 1024 packets. No peer that keeps to it needs more. */
+/* The largest window of a requester: 1024 packets of 4096 bytes, and their overhead */
 #define QP_MAX		(8 * 1024 * 1024)
-/* Several of these at a time */
-#define POOL_MAX	(64 * 1024 * 1024)
+/* One QP may take this part of what is free. */
+#define QP_PART		4
+
+static void rx_account(struct smr_qp *qp, int bytes)
+{
+	percpu_counter_add_batch(&qp->packets->bytes, bytes, SMR_PACKETS_BATCH);
+	atomic_add(bytes, &qp->rx_mem);
+	smr_stat_add(qp->env->stats, SMR_CNT_RX_WAITING, bytes);
+}
 
 /* A destructor of skbs. The QP is still there: it purges its queues before it goes. */
 static void rx_uncharge(struct sk_buff *skb)
 {
-	const struct smr_rx_part *part = smr_rx_part(skb);
-	struct smr_qp *qp = part->qp;
-
-	if (part->pooled)
-		atomic_long_sub(skb->truesize, &qp->env->tab->rx_mem);
-	atomic_sub(skb->truesize, &qp->rx_mem);
+	rx_account(smr_rx_part(skb)->qp, -(int)skb->truesize);
 }
 
 /* CPUs that run this at the same time may exceed the limits by a packet each. */
 static bool rx_charge(struct smr_qp *qp, struct sk_buff *skb)
 {
-	struct smr_rx_part *part = smr_rx_part(skb);
-	atomic_long_t *pool = &qp->env->tab->rx_mem;
-	int used = atomic_read(&qp->rx_mem);
+	s64 room = qp->packets->max -
+		   percpu_counter_read_positive(&qp->packets->bytes);
 
-	part->qp = qp;
-	part->pooled = used > OWN_MAX;
-	if (used > QP_MAX ||
-	    (part->pooled && atomic_long_read(pool) > POOL_MAX))
+	if (room <= 0 ||
+	    atomic_read(&qp->rx_mem) > min_t(s64, room / QP_PART, QP_MAX))
 		return false;
-	if (part->pooled)
-		atomic_long_add(skb->truesize, pool);
-	atomic_add(skb->truesize, &qp->rx_mem);
+	smr_rx_part(skb)->qp = qp;
+	rx_account(qp, skb->truesize);
 	skb->destructor = rx_uncharge;
 	return true;
 }

@@ -45,7 +45,7 @@ int smr_sq_create(struct smr_sq *sq, struct ib_ucontext *uctx,
 		return -ENOMEM;
 	err = smr_ring_create(&sq->ring, uctx, depth,
 			      ALIGN(sizeof(struct smr_send_wqe) + body, 64),
-			      info);
+			      depth * sq->wqe_size, info);
 	if (err) {
 		kvfree(sq->wqes);
 		sq->wqes = NULL;

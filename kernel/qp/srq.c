@@ -12,6 +12,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "compat/cleanup.h"
+#include "compat/udata.h"
 #include "net/wire.h"
 #include "qp/cq.h"
 #include "uapi/softmr-abi.h"
@@ -26,7 +27,8 @@
  */
 void smr_srqtab_init(struct smr_srqtab *tab)
 {
-	xa_init_flags(&tab->xa, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
+	xa_init_flags(&tab->xa, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH |
+				 XA_FLAGS_ACCOUNT);
 }
 
 /**
@@ -370,12 +372,13 @@ static int UVERBS_HANDLER(SMR_METHOD_SRQ_RESIZE)(struct uverbs_attr_bundle *attr
 	enum ib_srq_attr_mask mask = IB_SRQ_MAX_WR;
 	int ret;
 
-	ret = uverbs_copy_from(&attr.max_wr, attrs, SMR_ATTR_RESIZE_MAX_WR);
+	ret = uverbs_copy_from_or_zero(&attr.max_wr, attrs,
+				       SMR_ATTR_RESIZE_MAX_WR);
 	if (ret)
 		return ret;
 	if (uverbs_attr_is_valid(attrs, SMR_ATTR_RESIZE_LIMIT)) {
-		ret = uverbs_copy_from(&attr.srq_limit, attrs,
-				       SMR_ATTR_RESIZE_LIMIT);
+		ret = uverbs_copy_from_or_zero(&attr.srq_limit, attrs,
+					       SMR_ATTR_RESIZE_LIMIT);
 		if (ret)
 			return ret;
 		mask |= IB_SRQ_LIMIT;
@@ -395,10 +398,10 @@ DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_SRQ_RESIZE,
 					    UVERBS_OBJECT_SRQ,
 					    UVERBS_ACCESS_READ, UA_MANDATORY),
 			    UVERBS_ATTR_PTR_IN(SMR_ATTR_RESIZE_MAX_WR,
-					       UVERBS_ATTR_TYPE(u32),
+					       SMR_ATTR_NUMBER(u32),
 					       UA_MANDATORY),
 			    UVERBS_ATTR_PTR_IN(SMR_ATTR_RESIZE_LIMIT,
-					       UVERBS_ATTR_TYPE(u32),
+					       SMR_ATTR_NUMBER(u32),
 					       UA_OPTIONAL),
 			    UVERBS_ATTR_PTR_OUT(SMR_ATTR_RESIZE_RING,
 						UVERBS_ATTR_STRUCT(struct smr_ring_info,

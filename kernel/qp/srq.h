@@ -39,6 +39,7 @@ struct smr_srqtab {
  * @released: completed when @ref has dropped to 0
  *
  * @tab, @cq and @srqn are constant.
+ * @account: of the user that made it, NULL in the kernel; see limits.c
  */
 struct smr_srq {
 	struct ib_srq ibsrq;
@@ -54,6 +55,7 @@ struct smr_srq {
 	u32 srqn;
 	refcount_t ref;
 	struct completion released;
+	struct smr_account *account;
 };
 
 static inline struct smr_srq *to_smr_srq(const struct ib_srq *ibsrq)

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "qp/task.h"
 
+#include <linux/interrupt.h>
 #include <linux/kernel.h>
+#include <linux/kernel_stat.h>
+#include <linux/lockdep.h>
+#include <linux/minmax.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/wait_bit.h>
 
@@ -15,6 +21,51 @@ enum {
 	TASK_AGAIN	= 1 << 1,
 	TASK_DISABLED	= 1 << 2,
 };
+
+/**
+ * struct share - what tasks may still do in the softirq that runs on this CPU
+ * @id: which softirq that is, see softirq_id()
+ * @quota: as that of struct smr_run
+ *
+ * A softirq may bring packets, or expired timers, for any number of QPs. Together they
+ * must not take longer than one of them may.
+ *
+ * Used by the softirqs of its own CPU, which do not interrupt each other.
+ */
+struct share {
+	unsigned int id;
+	int quota;
+};
+
+static DEFINE_PER_CPU(struct share, softirq_share);
+
+/* The softirqs of this CPU are counted. So the count names the one that runs now. */
+static unsigned int softirq_id(void)
+{
+	int cpu = smp_processor_id();
+
+	return kstat_softirqs_cpu(NET_RX_SOFTIRQ, cpu) +
+	       kstat_softirqs_cpu(TIMER_SOFTIRQ, cpu) +
+	       kstat_softirqs_cpu(TASKLET_SOFTIRQ, cpu) +
+	       kstat_softirqs_cpu(HRTIMER_SOFTIRQ, cpu);
+}
+
+/* The share of the softirq that calls this, or NULL if no softirq does. */
+static struct share *softirq_share_get(void)
+{
+	struct share *share;
+	unsigned int id;
+
+	if (!in_serving_softirq())
+		return NULL;
+	share = this_cpu_ptr(&softirq_share);
+	id = softirq_id();
+	if (share->id != id || !id) {
+		share->id = id;
+		share->quota = SMR_QUOTA_SOFTIRQ;
+	}
+	return share;
+}
 
 static bool task_own(struct smr_task *task)
 {
@@ -133,7 +184,6 @@ static void task_work(struct work_struct *work)
 	struct smr_task *task = container_of(work, struct smr_task, work);
 	struct smr_run run = {
 		.can_sleep = true,
-		.can_fault = true,
 		.quota = SMR_QUOTA_PROCESS,
 	};
 
@@ -179,35 +229,73 @@ void smr_task_run(struct smr_task *task, struct smr_run *run)
 }
 
 /**
- * smr_task_run_nested() - run another side's task from within a task
+ * smr_task_run_foreign() - run a task of another QP, whose process may be another
  * @task: the other task
- * @run: how the caller may run; the quota is shared
+ * @run: how the caller may run; what the other task does reduces its quota
  *
- * The other side may have to bring in pages of another process. The process whose
- * context runs here must not wait for them, so the nested run may not fault.
+ * The scheduler may stop the caller for as long as its priority and its cgroup say. It
+ * must not stop it while it owns another process's task. So the task runs with BH off
+ * here, for one slice, and its own workqueue does the rest. It brings no pages in: the
+ * caller must not wait for them.
  *
- * Context: as @run says.
+ * On PREEMPT_RT a section with BH off is preemptible. There, only a softirq runs the task.
+ *
+ * Context: BH off. From the look-up of the other QP to the end of the reference on it,
+ * or the caller could be stopped while the QP's destroyer waits for that reference.
  */
-void smr_task_run_nested(struct smr_task *task, struct smr_run *run)
+void smr_task_run_foreign(struct smr_task *task, struct smr_run *run)
 {
-	struct smr_run nested = *run;
+	int quota = min(run->quota, SMR_QUOTA_SOFTIRQ);
+	struct smr_run foreign = { .quota = quota };
 
-	nested.can_fault = false;
-	smr_task_run(task, &nested);
-	run->quota = nested.quota;
+	lockdep_assert_in_softirq();
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && !in_serving_softirq()) {
+		smr_task_defer(task);
+		return;
+	}
+	smr_task_run(task, &foreign);
+	run->quota -= quota - foreign.quota;
 }
 
 /**
- * smr_task_kick() - smr_task_run() with what softirq context allows
+ * smr_task_kick() - smr_task_run() with what is left for this softirq to do
  * @task: the task
  *
- * Context: any.
+ * All tasks that one softirq runs share one quota. When it is used up, those that come
+ * later run in their workqueues. A section with BH off outside of a softirq has a quota
+ * for each call.
+ *
+ * Context: softirq, or BH off.
  */
 void smr_task_kick(struct smr_task *task)
 {
-	struct smr_run run = { .quota = SMR_QUOTA_SOFTIRQ };
+	struct share *share = softirq_share_get();
+	struct smr_run run = {
+		.quota = share ? share->quota : SMR_QUOTA_SOFTIRQ,
+	};
+	int quota = run.quota;
 
+	if (quota <= 0) {
+		smr_task_defer(task);
+		return;
+	}
 	smr_task_run(task, &run);
+	if (share)
+		share->quota -= quota - run.quota;
+}
+
+/**
+ * smr_task_charge() - count work of a softirq that is no task's
+ * @cost: as struct smr_run counts it
+ *
+ * Context: softirq, or BH off, where nothing is counted.
+ */
+void smr_task_charge(int cost)
+{
+	struct share *share = softirq_share_get();
+
+	if (share)
+		share->quota -= cost;
 }
 
 /**
@@ -254,5 +342,6 @@ void smr_task_enable(struct smr_task *task)
 {
 	/* The next owner sees what was changed while it was disabled. */
 	atomic_fetch_andnot_release(TASK_DISABLED, &task->state);
+	guard(smr_bh)();
 	smr_task_kick(task);
 }

@@ -8,25 +8,27 @@
 #define SMR_TASK_H
 
 #include <linux/atomic.h>
+#include <linux/bottom_half.h>
+#include <linux/cleanup.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
 struct smr_task;
 
+/* Nobody takes the CPU from whoever works for others in this section. */
+DEFINE_LOCK_GUARD_0(smr_bh, local_bh_disable(), local_bh_enable())
+
 /**
  * struct smr_run - how a task may run now
  * @can_sleep: process context with BH and preemption on
- * @can_fault: may bring pages in. That may take as long as another process wants,
- *	so it is set only where nothing but this task waits
  * @quota: work that may still be done, in bytes; a packet counts SMR_COST_PACKET
  *	besides its bytes. Work beyond it goes to the workqueue
  *
- * A run may nest: a requester that hands an operation to a responder on the same
- * host passes its own run on.
+ * The run of another QP's task, as that of the peer on the same host, reduces the quota
+ * of the caller's run.
  */
 struct smr_run {
 	bool can_sleep;
-	bool can_fault;
 	int quota;
 };
 
@@ -59,7 +61,10 @@ struct smr_task {
 	struct work_struct work;
 };
 
-/* What one run may do before the workqueue takes over, in bytes */
+/*
+ * What one run may do before the workqueue takes over, in bytes; and what all runs of
+ * one softirq may do
+ */
 #define SMR_QUOTA_SOFTIRQ	(256 * 1024)
 #define SMR_QUOTA_PROCESS	(4 * 1024 * 1024)
 /* What a packet costs besides its bytes */
@@ -70,8 +75,9 @@ void smr_task_init(struct smr_task *task, struct workqueue_struct *wq,
 		   bool (*get)(struct smr_task *),
 		   void (*put)(struct smr_task *));
 void smr_task_run(struct smr_task *task, struct smr_run *run);
-void smr_task_run_nested(struct smr_task *task, struct smr_run *run);
+void smr_task_run_foreign(struct smr_task *task, struct smr_run *run);
 void smr_task_kick(struct smr_task *task);
+void smr_task_charge(int cost);
 void smr_task_defer(struct smr_task *task);
 void smr_task_disable(struct smr_task *task);
 void smr_task_enable(struct smr_task *task);

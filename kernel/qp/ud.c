@@ -12,6 +12,7 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 
+#include "compat/cleanup.h"
 #include "net/train.h"
 #include "net/wire.h"
 #include "pd.h"
@@ -23,6 +24,7 @@
 #include "qp/payload.h"
 #include "qp/recv.h"
 #include "qp/rx_queue.h"
+#include "qp/rx_train.h"
 #include "qp/sq.h"
 #include "stats.h"
 #include "trace.h"
@@ -102,14 +104,17 @@ static void local_headers(struct sk_buff *skb, const struct smr_path *path)
 /* Find the receiver. The checks are those of rx_lookup() for the wire. */
 static struct smr_qp *local_peer(const struct datagram *d)
 {
-	struct smr_qp *peer = smr_qp_find_at(d->qp->env->tab, d->hdr.qpn,
-					     &d->av->path.daddr);
+	const struct smr_path *path = &d->av->path;
+	struct smr_qp *peer;
 
+	guard(rcu)();
+	peer = smr_qp_find_at(d->qp->env->tab, d->hdr.qpn, &path->daddr,
+			      path->oif);
 	if (!peer)
 		return NULL;
 	if (smr_qp_receives(READ_ONCE(peer->state)) &&
 	    peer->service == SMR_TRANSPORT_UD &&
-	    smr_qp_has_addr(peer, &d->av->path.daddr))
+	    smr_qp_has_addr(peer, &path->daddr, path->oif))
 		return peer;
 	smr_stat_inc(peer->env->stats, SMR_CNT_DROPPED);
 	smr_qp_put(peer);
@@ -128,6 +133,7 @@ static int local_send(struct datagram *d, struct smr_run *run)
 		return 0;
 	skb_reserve(skb, sizeof(struct ipv6hdr));
 	err = smr_packet_fill(skb_put(skb, d->len), &d->hdr, &qp->req.sgl);
+	guard(smr_bh)();
 	peer = err ? NULL : local_peer(d);
 	if (!peer) {
 		kfree_skb(skb);
@@ -137,7 +143,7 @@ static int local_send(struct datagram *d, struct smr_run *run)
 	smr_stat_inc(qp->env->stats, SMR_CNT_LOCAL_OPS);
 	smr_stat_add(qp->env->stats, SMR_CNT_LOCAL_BYTES, d->wqe->len);
 	smr_qp_queue(peer, skb, false);
-	smr_task_run_nested(&peer->resp_task, run);
+	smr_task_run_foreign(&peer->resp_task, run);
 	smr_qp_put(peer);
 	return 0;
 }
@@ -263,8 +269,8 @@ static int datagram_copy(struct smr_qp *qp, const void *from)
 	grh_build(op, grh);
 	err = smr_sgl_write(&qp->resp.sgl, grh, sizeof(grh));
 	if (!err)
-		err = smr_sgl_write_skb(&qp->resp.sgl, op->skb, op->off,
-					op->hdr.len);
+		err = smr_sgl_write_packet(&qp->resp.sgl, &op->train->cursor,
+					   op->off, op->hdr.len);
 	return err;
 }
 

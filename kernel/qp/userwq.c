@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each user's works run in a workqueue of that user. A work may wait for the user's pages
- * as long as these take; with FUSE that is as long as the user wants. A workqueue runs a
- * limited number of works at a time, so in a shared one a user could block all others. A
- * workqueue per context would not do: a user can have any number of contexts, and each
+ * Each user's works run in a workqueue of that user. A workqueue runs a limited number of
+ * works at a time, so in a shared one a user could make all others wait. A workqueue per
+ * context would not do: a user can have any number of contexts, and each
  * workqueue has its threads. The ids of a user namespace count as the user that made it,
  * for the same reason.
  *
@@ -19,6 +18,7 @@
 #include <linux/workqueue.h>
 
 #include "compat/cleanup.h"
+#include "mapped.h"
 
 /* The caller's uid; in a user namespace that of its owner, up to the initial one. */
 static kuid_t caller_uid(void)
@@ -51,22 +51,31 @@ static struct smr_userwq *user_add(struct smr_userwqs *all, kuid_t uid)
 		return ERR_PTR(-ENOMEM);
 	user->wq = alloc_workqueue("softmr-%u", WQ_UNBOUND, 0,
 				   from_kuid(&init_user_ns, uid));
-	if (!user->wq) {
-		kfree(user);
-		return ERR_PTR(-ENOMEM);
-	}
+	if (!user->wq)
+		goto free_user;
+	if (smr_account_init(&user->account, &all->conf))
+		goto destroy_wq;
 	user->all = all;
 	user->uid = uid;
 	list_add(&user->node, &all->list);
 	return user;
+
+destroy_wq:
+	destroy_workqueue(user->wq);
+free_user:
+	kfree(user);
+	return ERR_PTR(-ENOMEM);
 }
 
 /**
  * smr_userwqs_init() - prepare a device's empty list of users
  * @all: the list; needs no cleanup when it is empty
+ * @conf: what each user may have
  */
-void smr_userwqs_init(struct smr_userwqs *all)
+void smr_userwqs_init(struct smr_userwqs *all,
+		      const struct smr_account_conf *conf)
 {
+	all->conf = *conf;
 	mutex_init(&all->lock);
 	INIT_LIST_HEAD(&all->list);
 }
@@ -95,21 +104,24 @@ struct smr_userwq *smr_userwq_get(struct smr_userwqs *all)
 
 /**
  * smr_userwq_share() - take another reference
- * @user: the caller has a reference
+ * @user: the caller has a reference; or NULL
  *
  * Context: process, may sleep.
  * Return: @user; smr_userwq_put() drops the reference.
  */
 struct smr_userwq *smr_userwq_share(struct smr_userwq *user)
 {
+	if (!user)
+		return NULL;
 	guard(mutex)(&user->all->lock);
 	user->count++;
 	return user;
 }
 
 /**
- * smr_userwq_put() - drop a reference; the last one destroys the workqueue
- * @user: the user, or NULL. None of the caller's works can begin any more
+ * smr_userwq_put() - drop a reference; the last one destroys workqueue and account
+ * @user: the user, or NULL. None of the caller's works can begin any more, and what it
+ *	had in the account is gone
  *
  * Context: process, may sleep; waits for works that are about to end.
  */
@@ -123,5 +135,7 @@ void smr_userwq_put(struct smr_userwq *user)
 		list_del(&user->node);
 	}
 	destroy_workqueue(user->wq);
+	smr_mapped_fini(&user->account.queues);
+	smr_account_fini(&user->account);
 	kfree(user);
 }

@@ -7,6 +7,7 @@
 #include "net/wire.h"
 #include "qp/core.h"
 #include "stats.h"
+#include "trace.h"
 
 /*
  * PSNs that may be outstanding: on a good path, after much loss, and in the
@@ -18,6 +19,16 @@
 
 /* By how many it grows where there may be trouble */
 #define WINDOW_STEP	16
+
+/*
+ * Marks (ECN, RoCEv2 annex A17.9). As DCQCN has it, a CNP says that something of what is
+ * under way was marked, not how much. As in RFC 8257 (DCTCP), how often that is so decides
+ * by how much the window narrows: @congestion moves by 1/16 with each window, towards all
+ * or nothing. The first mark halves the window. After that it grows by WINDOW_STEP with
+ * each window that is acknowledged. To grow by the clock, too, as DCQCN's rate does, would
+ * be faster than that where packets queue for long, just when they should not.
+ */
+#define CONGESTION_SHIFT	4
 
 /* PSNs that one READ request asks for at most, and at least; powers of two */
 #define READ_PART_MAX	256
@@ -34,18 +45,36 @@ void smr_window_reset(struct smr_qp *qp)
 	req->window = WINDOW_START;
 	req->threshold = WINDOW_MAX;
 	req->growth = 0;
+	req->slowed = false;
+	req->congestion = SMR_CONGESTION_FULL;
 	req->rd_head = 0;
 	req->rd_tail = 0;
+	req->rd_from = req->psn;
+	req->mixed = req->psn;
+}
+
+/* Where the oldest outstanding READ request or atomic ends */
+static u32 window_read_end(const struct smr_requester *req)
+{
+	return req->rd_end[req->rd_head % SMR_MAX_RD_ATOMIC];
 }
 
 /* A whole window was acknowledged. RFC 5681 is the model. */
-static void window_grow(struct smr_requester *req)
+static void window_grow(struct smr_requester *req, u32 una)
 {
 	u32 more = req->window < req->threshold ?
 		   min(req->window, req->threshold - req->window) : WINDOW_STEP;
 
 	req->growth = 0;
 	req->window = min(req->window + more, WINDOW_MAX);
+	if (!req->slowed)
+		return;
+	if (smr_psn_diff(una, req->slow_end) > 0)
+		req->congestion -= req->congestion >> CONGESTION_SHIFT;
+	if (req->window == WINDOW_MAX) {
+		req->slowed = false;
+		req->congestion = SMR_CONGESTION_FULL;
+	}
 }
 
 /**
@@ -61,9 +90,14 @@ void smr_window_acked(struct smr_qp *qp, u32 psns)
 	u32 una = qp->comp.una;
 
 	while (req->rd_head != req->rd_tail &&
-	       smr_psn_diff(una, req->rd_end[req->rd_head %
-					     SMR_MAX_RD_ATOMIC]) >= 0)
+	       smr_psn_diff(una, window_read_end(req)) >= 0) {
+		req->rd_from = window_read_end(req);
 		req->rd_head++;
+	}
+	if (req->rd_head == req->rd_tail)
+		req->rd_from = una;
+	if (smr_psn_diff(una, req->mixed) > 0)
+		req->mixed = una;
 	if (smr_psn_diff(una, req->psn) > 0) {
 		/* These PSNs were sent before a rewind and acknowledged after it. */
 		req->psn = una;
@@ -71,11 +105,29 @@ void smr_window_acked(struct smr_qp *qp, u32 psns)
 	}
 	req->growth += psns;
 	if (req->growth >= req->window)
-		window_grow(req);
+		window_grow(req, una);
 }
 
 /**
- * smr_window_rewind() - go back to the oldest unacknowledged PSN
+ * smr_window_restart() - send next what is the oldest unacknowledged PSN
+ * @qp: the QP
+ *
+ * Context: any; called by the send task.
+ */
+void smr_window_restart(struct smr_qp *qp)
+{
+	struct smr_requester *req = &qp->req;
+
+	req->psn = qp->comp.una;
+	qp->sq.next = qp->sq.head;
+	req->rd_head = 0;
+	req->rd_tail = 0;
+	req->rd_from = qp->comp.una;
+	req->mixed = req->max_psn;
+}
+
+/**
+ * smr_window_rewind() - go back to the oldest unacknowledged PSN after a loss
  * @qp: the QP
  * @late: the ack timer fired
  *
@@ -90,13 +142,39 @@ void smr_window_rewind(struct smr_qp *qp, bool late)
 	struct smr_requester *req = &qp->req;
 
 	smr_stat_inc(qp->env->stats, SMR_CNT_RETRANSMITS);
-	req->psn = qp->comp.una;
-	qp->sq.next = qp->sq.head;
-	req->rd_head = 0;
-	req->rd_tail = 0;
+	smr_window_restart(qp);
 	req->growth = 0;
 	req->threshold = max(req->window / 2, WINDOW_MIN);
 	req->window = late ? WINDOW_MIN : req->threshold;
+}
+
+/**
+ * smr_window_slow() - the network has marked what was sent, or what was asked for
+ * @qp: the QP
+ *
+ * The marks of one window have effect once. The window does not become smaller than loss
+ * would make it. So whoever sends CNPs that the network did not cause gains no more by it
+ * than by dropping packets.
+ *
+ * Context: any; called by the send task.
+ */
+void smr_window_slow(struct smr_qp *qp)
+{
+	struct smr_requester *req = &qp->req;
+	u32 was = req->window;
+
+	if (req->slowed && smr_psn_diff(qp->comp.una, req->slow_end) < 0)
+		return;
+	req->congestion += (SMR_CONGESTION_FULL - req->congestion) >>
+			   CONGESTION_SHIFT;
+	req->window = max(was - was * req->congestion /
+				(2 * SMR_CONGESTION_FULL), WINDOW_MIN);
+	req->threshold = req->window;
+	req->growth = 0;
+	req->slowed = true;
+	req->slow_end = req->max_psn;
+	trace_smr_slow(qp->ibqp.qp_num, qp->comp.una, req->max_psn, was,
+		       req->window, req->congestion);
 }
 
 /**
@@ -147,6 +225,57 @@ u32 smr_window_part(const struct smr_qp *qp, u32 first, u32 npsn)
 u32 smr_window_reads(const struct smr_qp *qp)
 {
 	return qp->req.rd_tail - qp->req.rd_head;
+}
+
+/**
+ * smr_window_response_fits() - is a READ response where its opcode says?
+ * @qp: the QP
+ * @wqe: the READ, the oldest work request
+ * @psn: the response's, the oldest that is not acknowledged
+ * @op_flags: enum smr_op_flags of its opcode
+ *
+ * IBTA 9.4.4: the answer to a request of one packet is an ONLY. Other answers begin with
+ * a FIRST, end with a LAST, and have MIDDLEs between. A READ may have been asked for in
+ * several requests, see smr_window_part(). What was asked for again may be answered as
+ * the earlier request says, or as the later one. Then only the ends of the READ are sure.
+ *
+ * Context: any; called by the send task.
+ * Return: false: no request would be answered like this.
+ */
+bool smr_window_response_fits(const struct smr_qp *qp,
+			      const struct smr_swqe *wqe, u32 psn, u32 op_flags)
+{
+	const struct smr_requester *req = &qp->req;
+	bool first = psn == wqe->psn;
+	bool last = smr_psn_off(psn, wqe->psn) + 1 == wqe->npsn;
+
+	if (smr_psn_diff(psn, req->mixed) < 0)
+		return (!first || op_flags & SMR_OP_FIRST) &&
+		       (!last || op_flags & SMR_OP_LAST);
+	first |= psn == req->rd_from;
+	last |= smr_psn_add(psn, 1) == window_read_end(req);
+	return first == !!(op_flags & SMR_OP_FIRST) &&
+	       last == !!(op_flags & SMR_OP_LAST);
+}
+
+/**
+ * smr_window_middles() - how many MIDDLEs may follow a READ response that is one
+ * @qp: the QP
+ * @psn: the response's, the oldest that is not acknowledged; smr_window_response_fits()
+ *
+ * Context: any; called by the send task.
+ * Return: so many that the answer to the same request has at least one packet behind them;
+ * 0 where it is not sure how that answer is cut.
+ */
+u32 smr_window_middles(const struct smr_qp *qp, u32 psn)
+{
+	const struct smr_requester *req = &qp->req;
+	int left;
+
+	if (req->rd_head == req->rd_tail || smr_psn_diff(psn, req->mixed) < 0)
+		return 0;
+	left = smr_psn_diff(window_read_end(req), psn);
+	return left > 2 ? left - 2 : 0;
 }
 
 /**

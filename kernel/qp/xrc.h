@@ -18,10 +18,17 @@ struct smr_op;
 /**
  * struct smr_xrcd - an XRC domain; compared by its address only
  * @ibxrcd: the core's part
+ * @user: who made it, a reference: it may live on with another user; NULL in the kernel
  */
 struct smr_xrcd {
 	struct ib_xrcd ibxrcd;
+	struct smr_userwq *user;
 };
+
+static inline struct smr_xrcd *to_smr_xrcd(const struct ib_xrcd *ibxrcd)
+{
+	return container_of(ibxrcd, struct smr_xrcd, ibxrcd);
+}
 
 static inline bool smr_qp_is_xrc(const struct smr_qp *qp)
 {

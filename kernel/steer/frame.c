@@ -9,6 +9,7 @@
 #include <net/sock.h>
 
 #include "compat/net.h"
+#include "net/cursor.h"
 #include "net/egress.h"
 #include "net/train.h"
 
@@ -73,19 +74,16 @@ bool smr_frame_finish(struct sk_buff *skb, struct net_device *ndev)
 /**
  * smr_frame_send() - send a frame
  * @skb: finished; consumed
- * @eg: its link's sockets; the frame is charged to one of them
- * @waiter: woken, once, after -EAGAIN
+ * @waiter: the sender's, to whose socket the frame is charged; woken, once, after -EAGAIN
  *
- * Context: any but hard interrupts. Does not sleep.
+ * Context: BH off, inside an RCU read section.
  * Return: 0; -EAGAIN when the stack has no room; other errors when sending
  * again will not help.
  */
-int smr_frame_send(struct sk_buff *skb, struct smr_egress *eg,
-		   struct smr_waiter *waiter)
+int smr_frame_send(struct sk_buff *skb, struct smr_waiter *waiter)
 {
-	skb_set_owner_w(skb, smr_egress_sk(eg, SMR_FRAME_FAMILY));
-	return smr_xmit_result(eg, SMR_FRAME_FAMILY, waiter,
-			       dev_queue_xmit(skb));
+	smr_waiter_charge(waiter, SMR_FRAME_FAMILY, skb, skb->dev);
+	return smr_xmit_result(waiter, SMR_FRAME_FAMILY, dev_queue_xmit(skb));
 }
 
 /* Cut up a packet that is waiting for GSO, or was joined by GRO. */
@@ -133,6 +131,8 @@ struct sk_buff *smr_frame_take(struct sk_buff *skb)
 	}
 	if (skb_is_gso(frame))
 		return frame_segment(frame);
+	if (!smr_cursor_prepare(frame))
+		goto drop;
 	if (frame->ip_summed == CHECKSUM_PARTIAL &&
 	    skb_csum_hwoffload_help(frame, 0))
 		goto drop;

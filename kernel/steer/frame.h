@@ -10,7 +10,6 @@
 
 struct sk_buff;
 struct smr_waiter;
-struct smr_egress;
 
 /* Does it carry Ethernet frames? Some netdevs carry plain IP. */
 static inline bool smr_frame_on(const struct net_device *ndev)
@@ -24,8 +23,7 @@ static inline bool smr_frame_on(const struct net_device *ndev)
 struct sk_buff *smr_frame_alloc(const struct net_device *ndev,
 				unsigned int len);
 bool smr_frame_finish(struct sk_buff *skb, struct net_device *ndev);
-int smr_frame_send(struct sk_buff *skb, struct smr_egress *eg,
-		   struct smr_waiter *waiter);
+int smr_frame_send(struct sk_buff *skb, struct smr_waiter *waiter);
 struct sk_buff *smr_frame_take(struct sk_buff *skb);
 
 #endif /* SMR_FRAME_H */

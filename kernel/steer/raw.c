@@ -9,6 +9,7 @@
 #include <net/net_namespace.h>
 
 #include "compat/cleanup.h"
+#include "net/cursor.h"
 #include "net/train.h"
 #include "qp/core.h"
 #include "qp/payload.h"
@@ -42,8 +43,7 @@ static struct sk_buff *frame_build(struct smr_qp *qp, unsigned int len)
 	skb = smr_frame_alloc(env->ndev, len);
 	if (IS_ERR(skb)) {
 		err = PTR_ERR(skb);
-		err = smr_xmit_result(env->egress, SMR_FRAME_FAMILY,
-				      &qp->waiter, err);
+		err = smr_xmit_result(&qp->waiter, SMR_FRAME_FAMILY, err);
 		return ERR_PTR(err);
 	}
 	err = frame_fill(&qp->req.sgl, skb);
@@ -64,6 +64,8 @@ static int frame_leave(struct smr_qp *qp, struct sk_buff *skb)
 	enum smr_steer_sent who;
 	int err;
 
+	/* The rules run the tasks of other QPs. */
+	guard(smr_bh)();
 	/* A netdev that moves is down until a grace period has passed. */
 	guard(rcu)();
 	if (!net_eq(dev_net(skb->dev), qp->env->egress->net)) {
@@ -75,7 +77,7 @@ static int frame_leave(struct smr_qp *qp, struct sk_buff *skb)
 		consume_skb(skb);
 		return 0;
 	}
-	err = smr_frame_send(skb, qp->env->egress, &qp->waiter);
+	err = smr_frame_send(skb, &qp->waiter);
 	/* Do not send it again, or receivers get it twice: a drop is a loss. */
 	return who == SMR_STEER_SOME && err == -EAGAIN ? 0 : err;
 }
@@ -85,7 +87,7 @@ static int frame_out(struct smr_qp *qp, unsigned int len)
 	struct sk_buff *skb;
 	int err;
 
-	err = smr_xmit_room(qp->env->egress, SMR_FRAME_FAMILY, &qp->waiter);
+	err = smr_waiter_room(&qp->waiter, SMR_FRAME_FAMILY);
 	if (err)
 		return err;
 	skb = frame_build(qp, len);
@@ -144,8 +146,10 @@ enum smr_step smr_raw_send(struct smr_qp *qp, struct smr_swqe *wqe,
 static int frame_copy(struct smr_qp *qp, const void *from)
 {
 	const struct sk_buff *skb = from;
+	struct smr_cursor cursor;
 
-	return smr_sgl_write_skb(&qp->resp.sgl, skb, 0, skb->len);
+	smr_cursor_init(&cursor, skb);
+	return smr_sgl_write_packet(&qp->resp.sgl, &cursor, 0, skb->len);
 }
 
 /**

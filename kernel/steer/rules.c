@@ -222,6 +222,8 @@ struct smr_rule *smr_rule_create(struct smr_qp *qp,
 	if (!rule)
 		return ERR_PTR(-ENOMEM);
 	rule->qp = qp;
+	rule->handle = qp->handle;
+	rule->process = qp->ibqp.pd->uobject->context;
 	ret = rule_set(rule, attr);
 	if (!ret) {
 		rtnl_lock();

@@ -33,11 +33,6 @@ struct passing {
 	bool owned;
 };
 
-static const struct ib_ucontext *qp_process(const struct smr_qp *qp)
-{
-	return qp->ibqp.pd->uobject->context;
-}
-
 /* Queue the QP's own copy of a frame. The caller runs the QP's task. */
 static void qp_give(struct smr_qp *qp, struct sk_buff *frame)
 {
@@ -57,17 +52,22 @@ static void qp_give(struct smr_qp *qp, struct sk_buff *frame)
 	smr_qp_queue(qp, copy, false);
 }
 
-static bool qp_give_all(struct smr_qp *qp, struct sk_buff *frames)
+/* Returns the QP with a reference, to be run and put; or NULL: it got nothing. */
+static struct smr_qp *rule_give_all(const struct smr_rule *rule,
+				    struct sk_buff *frames)
 {
+	struct smr_qp *qp = smr_qp_get(rule->handle);
+
+	if (!qp)
+		return NULL;
 	if (!frames) {
 		smr_stat_inc(qp->env->stats, SMR_CNT_DROPPED);
-		return false;
+		smr_qp_put(qp);
+		return NULL;
 	}
-	if (!refcount_inc_not_zero(&qp->ref))
-		return false;
 	for (; frames; frames = frames->next)
 		qp_give(qp, frames);
-	return true;
+	return qp;
 }
 
 /* The receivers have copies, so freeing this is not a drop. */
@@ -83,19 +83,22 @@ static void frames_consume(struct sk_buff *frames)
 
 static void rule_give(const struct smr_rule *rule, struct passing *p)
 {
+	struct smr_qp *qp;
+
 	if (rule->drops)
 		return;
 	if (!p->frames)
 		p->frames = smr_frame_take(p->skb);
-	if (!qp_give_all(rule->qp, p->frames))
+	qp = rule_give_all(rule, p->frames);
+	if (!qp)
 		return;
-	smr_task_kick(&rule->qp->resp_task);
-	smr_qp_put(rule->qp);
+	smr_task_kick(&qp->resp_task);
+	smr_qp_put(qp);
 }
 
 static bool rule_takes(const struct smr_rule *rule, const struct passing *p)
 {
-	return (!p->sender || p->sender != qp_process(rule->qp)) &&
+	return (!p->sender || p->sender != rule->process) &&
 	       smr_match_key(&rule->match, &p->key);
 }
 
@@ -179,13 +182,15 @@ void smr_steer_fini(struct smr_steer *steer)
  * Only other processes get it. A process whose QP receives all frames of this kind
  * does not want its own back; by a loopback netdev it gets them in any case.
  *
- * Context: any but hard interrupts, inside an RCU read section; called by the
- * send task.
+ * Context: BH off, inside an RCU read section; called by the send task.
  * Return: who got it.
  */
 enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb)
 {
-	struct passing p = { .skb = skb, .sender = qp_process(qp) };
+	struct passing p = {
+		.skb = skb,
+		.sender = qp->ibqp.pd->uobject->context,
+	};
 
 	if (skb->dev->flags & IFF_LOOPBACK)
 		return SMR_STEER_NOBODY;
@@ -213,10 +218,11 @@ enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb)
 int smr_steer_tap(struct sk_buff *skb, struct net_device *ndev,
 		  struct packet_type *tap, struct net_device *orig)
 {
-	struct smr_qp *qp = container_of(tap, struct smr_rule, tap)->qp;
 	struct sk_buff *frames = smr_frame_take(skb);
+	struct smr_qp *qp;
 
-	if (qp_give_all(qp, frames)) {
+	qp = rule_give_all(container_of(tap, struct smr_rule, tap), frames);
+	if (qp) {
 		if (skb->pkt_type == PACKET_OUTGOING)
 			smr_task_defer(&qp->resp_task);
 		else

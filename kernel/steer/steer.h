@@ -20,7 +20,10 @@ struct smr_qp;
  * struct smr_rule - a steering rule
  * @ibflow: the core's part
  * @node: in struct smr_steer
- * @qp: gets the frames; it outlives the rule
+ * @qp: gets the frames; it outlives the rule, but not the readers of the lists, who use
+ *	@handle
+ * @handle: the QP's
+ * @process: whose QP it is
  * @match: which frames; a sniffer gets all
  * @order: rules are matched in this order: a normal rule's priority; the default rules
  *	come last
@@ -37,6 +40,8 @@ struct smr_rule {
 	struct ib_flow ibflow;
 	struct list_head node;
 	struct smr_qp *qp;
+	struct smr_qp_handle *handle;
+	const struct ib_ucontext *process;
 	struct smr_match match;
 	u32 order;
 	bool steals;

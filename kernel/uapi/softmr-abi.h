@@ -29,9 +29,16 @@ enum smr_abi_minor {
 	SMR_ABI_MINOR_BASE = 0,
 	/* the question itself; answers to driver methods may be longer or shorter */
 	SMR_ABI_MINOR_GROWS = 1,
+	/* all windows of a region are listed, in pages, with the binds that wait */
+	SMR_ABI_MINOR_WINDOWS = 2,
+	/*
+	 * attributes that are numbers, and entries of arrays, may be longer than the
+	 * module's; what a command has no answer in is set to zero
+	 */
+	SMR_ABI_MINOR_NUMBERS = 3,
 };
 
-#define SMR_ABI_MINOR	SMR_ABI_MINOR_GROWS
+#define SMR_ABI_MINOR	SMR_ABI_MINOR_NUMBERS
 
 /*
  * Reported as the device's RDMA driver id, which is how the provider knows
@@ -177,7 +184,10 @@ struct smr_cqe {
 	__u8 smac[6];
 };
 
-/* Where one ring is to be mapped, and its geometry. */
+/*
+ * Where one ring is to be mapped, and its geometry. Answers have it inside of them, so
+ * it cannot grow: what is to be added follows it at the end of these answers.
+ */
 struct smr_ring_info {
 	__aligned_u64 mmap_offset;
 	__u32 mmap_size;
@@ -285,8 +295,9 @@ struct smr_dm_info {
 };
 
 /*
- * Which windows are bound to a region: a driver method of the MR object. The
- * array takes as many as it has room for; the total says how many there are.
+ * Which windows are bound to a region, or are about to be: a driver method of the
+ * MR object. The array takes as many as it has room for; the total says how many
+ * there are.
  */
 enum smr_mr_methods {
 	SMR_METHOD_MR_QUERY_WINDOWS = (1U << 12),
@@ -298,6 +309,34 @@ enum smr_mr_query_windows_attrs {
 	SMR_ATTR_WINDOWS_ARRAY,
 	/* __u32 */
 	SMR_ATTR_WINDOWS_TOTAL,
+	/* __u64, optional: smr_windows_page.next of the call before; 0: begin */
+	SMR_ATTR_WINDOWS_FROM,
+	/* struct smr_windows_page, optional. An older module leaves it as it is. */
+	SMR_ATTR_WINDOWS_PAGE,
+	/*
+	 * __u32, optional: bytes of an entry of the array, a multiple of 8. Absent: 40,
+	 * as in the first version. A longer one than the module's ends in zeros. Needs
+	 * SMR_ABI_MINOR_NUMBERS.
+	 */
+	SMR_ATTR_WINDOWS_SIZE,
+};
+
+/* What the array has got. */
+struct smr_windows_page {
+	/* where the next call is to go on; 0: there are no more windows */
+	__aligned_u64 next;
+	/* windows in the array */
+	__u32 count;
+	__u32 rsvd;
+};
+
+enum smr_window_flags {
+	/*
+	 * A bind of the window to this region waits until the former binding ends.
+	 * The entry is what the window will be, but for qpn: the QP that the request
+	 * was posted to.
+	 */
+	SMR_WINDOW_PENDING = 1 << 0,
 };
 
 struct smr_abi_window {
@@ -312,7 +351,8 @@ struct smr_abi_window {
 	__aligned_u64 length;
 	/* enum ibv_access_flags */
 	__u32 access;
-	__u32 rsvd;
+	/* enum smr_window_flags; 0 from an older module */
+	__u32 flags;
 };
 
 #endif /* SOFTMR_ABI_H */

@@ -33,6 +33,8 @@ REGION_ROWS = {
        for op in ("write", "send", "read") for kind, name in (("pinned", "pinned"), ("odp", "on demand, hits"))},
     **{(f"odp_to_pinned_{op}", "times"): f"{op}: on demand : pinned" for op in ("write", "send", "read")},
 }
+# The networks in which packets are lost
+LOSSY = {"rtt100us": "round trip of 0.1 ms", "rtt20ms": "round trip of 20 ms"}
 OPS = ("write", "send", "read")
 HEAD_BW, HEAD_LAT = 65536, 2
 
@@ -126,6 +128,15 @@ class Results:
                 table[where, test, size][what] = value
         return table
 
+    def goodput(self, where):
+        """MiB/s: {(test, percent that are lost): {what: number}}. TCP has one kind of message."""
+        table = collections.defaultdict(dict)
+        for (place, what, test, _, metric), value in self.all.items():
+            if place == where and metric.startswith("loss_"):
+                for op in OPS if what == "tcp" else (test,):
+                    table[op, float(metric.split("_")[1])][what] = value
+        return dict(sorted(table.items(), key=lambda item: (OPS.index(item[0][0]), item[0][1])))
+
     def per_message(self):
         counts = collections.defaultdict(dict)
         for (where, what, test, _, metric), value in self.all.items():
@@ -152,6 +163,7 @@ class Report:
         self.counts()
         self.regions()
         self.counted()
+        self.goodput()
         self.details()
 
     def table(self, head, rows):
@@ -178,10 +190,11 @@ class Report:
             self.table(["", "MiB/s"], rows)
 
     def memcpy(self):
-        rows = [[human(key[3]), figure(value)] for key, value in self.results.all.items() if key[2] == "memcpy"]
-        if rows:
-            self.out += ["## Copying memory, one CPU, user space", ""]
-            self.table(["bytes", "MiB/s"], rows)
+        copies = {test: {key[3]: value for key, value in self.results.all.items() if key[2] == test} for test in ("memcpy", "cma")}
+        if copies["memcpy"]:
+            self.out += ["## Copying memory, one CPU, MiB/s", ""]
+            self.table(["bytes", "memcpy", "CMA"],
+                       [[human(size), figure(value), figure(copies["cma"].get(size))] for size, value in copies["memcpy"].items()])
 
     def counts(self):
         counts = self.results.per_message()
@@ -213,6 +226,15 @@ class Report:
                    [[f"{TITLES[where]}, {test} {human(size)}",
                      *(f"{row[what]:,.0f}" if what in row else "" for what in whats)]
                     for (where, test, size), row in counted.items()])
+
+    def goodput(self):
+        for where, title in LOSSY.items():
+            rows = [[op, f"{loss:g}", *(figure(row.get(what)) for what in ("softmr", "rxe", "tcp")),
+                     *(figure(row["softmr"] / row[what]) if row.get("softmr") and row.get(what) else "" for what in ("rxe", "tcp"))]
+                    for (op, loss), row in self.results.goodput(where).items()]
+            if rows:
+                self.out += [f"## Packets are lost, {title}: {human(HEAD_BW)}, MiB/s", ""]
+                self.table(["", "lost, %", "softmr", "rxe", "TCP", "softmr : rxe", "softmr : TCP"], rows)
 
     def details(self):
         for where in self.results.wheres():
@@ -249,6 +271,23 @@ def plot(results, where, test):
     return "\n".join(script + ["unset multiplot"]) + "\n"
 
 
+def plot_goodput(results, where):
+    """A gnuplot script: MiB/s over what is lost, a line for each kind of message."""
+    lines = collections.defaultdict(list)
+    for (op, loss), row in results.goodput(where).items():
+        for what, value in row.items():
+            lines[NAMES[what] + ("" if what == "tcp" else f", {op}")].append((loss, value))
+    if not lines:
+        return ""
+    script = [f"set terminal svg size 900,500 background 'white'; set output 'loss-{where}.svg'",
+              f"set title 'Packets are lost, {LOSSY[where]}: {human(HEAD_BW)}' noenhanced",
+              "set logscale y 10; set grid; set key outside; set ylabel 'MiB/s'; set xlabel '% lost'",
+              "plot " + ", ".join(f"'-' title '{name}' noenhanced with linespoints" for name in lines)]
+    for values in lines.values():
+        script += [f"{loss} {value}" for loss, value in sorted(set(values))] + ["e"]
+    return "\n".join(script) + "\n"
+
+
 def plot_regions(results, where):
     """A gnuplot script: a bar for each row that both have."""
     rows = [(name, ratio) for name, _, _, ratio in results.regions(where) if ratio]
@@ -276,6 +315,11 @@ def main():
         script = plot_regions(results, where)
         if script:
             with open(os.path.join(directory, f"{where}.gnuplot"), "w") as f:
+                f.write(script)
+    for where in LOSSY:
+        script = plot_goodput(results, where)
+        if script:
+            with open(os.path.join(directory, f"loss-{where}.gnuplot"), "w") as f:
                 f.write(script)
     for where in results.wheres():
         for test in [f"{op}_{kind}" for op in OPS for kind in ("bw", "lat")]:

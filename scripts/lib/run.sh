@@ -115,8 +115,12 @@ build_run() {
 }
 
 # run_package TREE DESTDIR: for a package's build, whose provider is installed in TREE. Fetches nothing and installs
-# nothing on the machine: Build-Depends have all that is needed
+# nothing on the machine: Build-Depends and SOFTMR_LINUX_SOURCE are all that is needed
 run_package() {
+	uml_has_seccomp "${SOFTMR_LINUX_SOURCE:-/dev/null}" ||
+		die 1 "${SOFTMR_LINUX_SOURCE:-no linux-source} does not do for softmr-uml: User-Mode Linux needs its seccomp mode." \
+			"Build by 'make deb', name a newer source (SOFTMR_LINUX_SOURCE=FILE)," \
+			"or leave the package out (DEB_BUILD_PROFILES=pkg.softmr.nouml)"
 	uml_source_make && uml_make plain && step "modules for UML, plain" build_uml_module plain &&
 		step "softmr-run" run_fill "$1" && run_install "$2"
 }

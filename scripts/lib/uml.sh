@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # User-Mode Linux kernels, built from Debian's newest linux-source by the host's compiler; with SOFTMR_LINUX_SOURCE=FILE,
-# from that of an installed linux-source package (a package's build has no network).
+# from that file: a linux-source package, or the tarball that it installs (a package's build has no network).
 #
 #   $CACHE/linux-source/         the source, with those patches of scripts/uml that fit; .package: what it is of
 #   $CACHE/uml-FLAVOUR-KEY/      the build directory (modules are built against it); vmlinux; root/: its modules
@@ -54,13 +54,27 @@ uml_fetch_source() {
 	uml_patch "$out"
 }
 
-# The source of an installed package
+# uml_file_package FILE: "NAME VERSION" of a linux-source package, or of the one that has installed this tarball
+uml_file_package() {
+	# shellcheck disable=SC2016 # dpkg's variables, not the shell's
+	case $1 in
+	*.deb) dpkg-deb --show --showformat '${Package} ${Version}\n' "$1" ;;
+	*) dpkg-query -W -f '${Package} ${Version}\n' "$(basename "$1" .tar.xz)" ;;
+	esac
+}
+
+# uml_file_tar FILE: the source in it, as a tar stream
+uml_file_tar() {
+	case $1 in
+	*.deb) dpkg-deb --fsys-tarfile "$1" | tar -xO --wildcards './usr/src/linux-source-*.tar.xz' ;;
+	*) cat "$1" ;;
+	esac | xz -dc
+}
+
 uml_unpack_source() {
-	local out=$1 package
-	package=$(basename "$SOFTMR_LINUX_SOURCE" .tar.xz)
-	# shellcheck disable=SC2016 # dpkg-query's variable, not the shell's
-	echo "$package $(dpkg-query -W -f '${Version}' "$package")" >"$out/.package"
-	tar -C "$out" --strip-components=1 --no-same-owner -xf "$SOFTMR_LINUX_SOURCE"
+	local out=$1
+	uml_file_package "$SOFTMR_LINUX_SOURCE" >"$out/.package"
+	uml_file_tar "$SOFTMR_LINUX_SOURCE" | tar -C "$out" --strip-components=1 --no-same-owner -xf -
 	uml_patch "$out"
 }
 
@@ -149,3 +163,40 @@ uml_make() {
 }
 
 uml_release() { cat "$(uml_dir "$1")/include/config/kernel.release"; }
+
+# -- the source of the kernel in a package
+
+# uml_has_seccomp FILE: UML of this source runs its processes under seccomp filters. Older UML has ptrace only, on one
+# processor, and a guest that was made of it died in its init on a machine that is itself a guest.
+uml_has_seccomp() {
+	local text
+	# tar stops at the file that it looks for, which the programs before it take for an error
+	text=$(uml_file_tar "$1" 2>/dev/null | tar -xO --occurrence=1 --wildcards '*/arch/um/os-Linux/start_up.c' 2>/dev/null) || true
+	[[ $text == *'"seccomp='* ]]
+}
+
+# The newest source that is installed
+uml_installed_source() { find /usr/src -maxdepth 1 -name 'linux-source-*.tar.xz' | sort -V | tail -n 1; }
+
+# uml_download DIR: the newest linux-source package of the archive
+uml_download() {
+	local package version
+	apt_refresh
+	read -r package version < <(newest_source "$APT_DIR/kernels") || die 1 "the archive has no linux-source package"
+	mkdir -p "$1"
+	(cd "$1" && apt_own apt-get download "$package=$version")
+}
+
+# uml_package_source DIR: settle which file the kernel in a package is made of: SOFTMR_LINUX_SOURCE, or the newest source
+# that is installed, or the newest one of the archive, which is fetched into DIR. Its name is in $UML_FILE. False if none
+# has seccomp mode.
+uml_package_source() {
+	local dir=$1
+	UML_FILE=${SOFTMR_LINUX_SOURCE:-$(uml_installed_source)}
+	if [ -e "$UML_FILE" ] && uml_has_seccomp "$UML_FILE"; then return; fi
+	[ -z "${SOFTMR_LINUX_SOURCE:-}" ] || return
+	rm -rf "$dir"
+	with_lock linux-source step "newest Linux source of the archive" uml_download "$dir" || return
+	UML_FILE=$(find "$dir" -name 'linux-source-*.deb')
+	uml_has_seccomp "$UML_FILE"
+}

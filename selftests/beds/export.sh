@@ -3,7 +3,7 @@
 # scripts/export: softmr in the sources of the kernel and of rdma-core, and what can be built there. The kernel's source
 # is the one that the UML kernels are made of, rdma-core's the one in the guest image.
 # short: none
-# timeout: 420
+# timeout: 900
 # shellcheck disable=SC2317 # functions are called by report
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh

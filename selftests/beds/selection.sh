@@ -33,7 +33,7 @@ report $? "the tests of the whole run are listed"
 lacks qemu-newest mr_fail_nth
 lacks qemu-stable interop_rxe.sh mr_fail_nth programs_rxe.sh
 lacks qemu-oldest interop_rxe.sh mr_fail_nth programs_rxe.sh
-lacks uml-checked nfs.sh ulp_nodes.sh
+lacks uml-checked ipsec.sh mr_hwpoison nfs.sh ulp_nodes.sh
 listed short -s
 report $? "the tests of the short run are listed"
 sort "$WORK/short" | comm -13 <(sort "$WORK/all") - >"$WORK/out"

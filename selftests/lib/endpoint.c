@@ -21,6 +21,7 @@ const struct vt_conf vt_defaults = {
 	.buf_len = 64 * 1024,
 	.buf_access = VT_ACCESS_ALL,
 	.qp_access = VT_ACCESS_ALL,
+	.traffic_class = VT_TRAFFIC_CLASS,
 	.qkey = 0x1b2c3d4e,
 	.sq_psn = 0x123456,
 	.rd_atomic = 4,
@@ -272,6 +273,7 @@ int vt_qp_rtr(struct ibv_qp *qp, const struct vt_conf *conf, int gid_index,
 	};
 	int mask = IBV_QP_STATE;
 
+	attr.ah_attr.grh.traffic_class = conf->traffic_class;
 	if (conf->qp_type != IBV_QPT_UD)
 		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 			IBV_QP_RQ_PSN;
@@ -449,6 +451,7 @@ int vt_ep_connect(struct vt_ep *ep, const struct vt_addr *to)
 {
 	struct ibv_ah_attr attr = vt_ah_attr(ep->dev.gid_index, &to->gid);
 
+	attr.grh.traffic_class = ep->conf.traffic_class;
 	if (vt_is_ud(ep) && !ep->ah) {
 		ep->ah = ibv_create_ah(ep->pd, &attr);
 		if (!ep->ah)

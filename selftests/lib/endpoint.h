@@ -49,6 +49,7 @@ struct vt_dev {
  * @buf_len: bytes of the endpoint's buffer
  * @buf_access: its rights
  * @qp_access: what the QP lets its peer do
+ * @traffic_class: of the packets it sends
  * @qkey: of a UD QP
  * @sq_psn: first PSN
  * @rd_atomic: READs and atomics outstanding, both ways
@@ -73,6 +74,7 @@ struct vt_conf {
 	size_t buf_len;
 	int buf_access;
 	int qp_access;
+	uint8_t traffic_class;
 	uint32_t qkey;
 	uint32_t sq_psn;
 	uint8_t rd_atomic;

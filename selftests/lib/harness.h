@@ -26,16 +26,22 @@
 } while (0)
 
 /*
- * Instead of TEST_HARNESS_MAIN: without SMR_DEV in the environment,
- * lib/paths.sh runs the test once for each way to connect its two ends.
+ * The main() of a test: without SMR_DEV in the environment, lib/paths.sh runs
+ * the test once for each way to connect its two ends.
  */
+static inline int vt_harness_main(int argc, char **argv)
+{
+	if (!getenv("SMR_DEV"))
+		vt_run_on_paths(argv);
+	vt_load_providers();
+	return test_harness_run(argc, argv);
+}
+
+/* Instead of TEST_HARNESS_MAIN */
 #define VT_HARNESS_MAIN \
 int main(int argc, char **argv) \
 { \
-	if (!getenv("SMR_DEV")) \
-		vt_run_on_paths(argv); \
-	vt_load_providers(); \
-	return test_harness_run(argc, argv); \
+	return vt_harness_main(argc, argv); \
 }
 
 #endif /* VT_HARNESS_H */

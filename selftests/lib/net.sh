@@ -39,9 +39,14 @@ address() {
 	END
 }
 
+# How many queues each end of a veth has, each way; empty: as the kernel makes them
+VETH_QUEUES=
+
 # veth_add NS1 NS2 MTU: veth0 in each, with addresses .1 and .2; "" is the namespace we are in
 veth_add() {
-	ip link add veth0 mtu "$3" ${1:+netns "$1"} type veth peer name veth0 mtu "$3" ${2:+netns "$2"} || return
+	local queues=(${VETH_QUEUES:+numtxqueues "$VETH_QUEUES" numrxqueues "$VETH_QUEUES"})
+	ip link add veth0 mtu "$3" "${queues[@]}" ${1:+netns "$1"} type veth \
+		peer name veth0 mtu "$3" "${queues[@]}" ${2:+netns "$2"} || return
 	on_exit ip ${1:+-n "$1"} link del veth0
 	address "$1" veth0 1 && address "$2" veth0 2
 }

@@ -100,17 +100,25 @@ static enum ibv_wr_opcode way_opcode(enum vt_way way)
 	}
 }
 
+/* Does end a ask for the bytes to be moved? */
+static bool asks_at_a(enum vt_way way)
+{
+	return way == VT_WRITE || way == VT_READ || way == VT_RECV;
+}
+
 /**
- * vt_region_copy() - move bytes between the region and the peer's buffer
+ * vt_region_post() - ask for bytes to be moved between the region and the
+ * peer's buffer
  * @off: where in the region; in the buffer the bytes are behind the guard
  *
- * Return: the status of the receive if that failed, or else the requester's; or
- * a negative errno
+ * The request has the wr_id 1, the receive of a SEND has 2.
+ *
+ * Return: 0 or a negative errno
  */
-int vt_region_copy(struct vt_pair *pair, const struct vt_region *r,
+int vt_region_post(struct vt_pair *pair, const struct vt_region *r,
 		   enum vt_way way, size_t off, size_t len)
 {
-	bool at_a = way == VT_WRITE || way == VT_READ || way == VT_RECV;
+	bool at_a = asks_at_a(way);
 	struct vt_ep *from = at_a ? &pair->a : &pair->b;
 	struct vt_ep *to = at_a ? &pair->b : &pair->a;
 	struct ibv_sge buf = vt_sge(&pair->a.buf, VT_GUARD, len);
@@ -122,14 +130,30 @@ int vt_region_copy(struct vt_pair *pair, const struct vt_region *r,
 		.sg_list = at_a ? &buf : &mem, .num_sge = 1,
 		.send_flags = IBV_SEND_SIGNALED,
 	};
-	int ret = 0, status;
+	int ret = 0;
 
 	wr.wr.rdma.remote_addr = at_a ? mem.addr : buf.addr;
 	wr.wr.rdma.rkey = at_a ? r->mr->rkey : pair->a.buf.mr->rkey;
 	if (wr.opcode == IBV_WR_SEND)
 		ret = vt_post_recv(to, RECV_ID, at_a ? &mem : &buf, 1);
-	if (!ret)
-		ret = vt_post(from, &wr);
+	return ret ? ret : vt_post(from, &wr);
+}
+
+/**
+ * vt_region_copy() - move bytes between the region and the peer's buffer
+ * @off: where in the region; in the buffer the bytes are behind the guard
+ *
+ * Return: the status of the receive if that failed, or else the requester's; or
+ * a negative errno
+ */
+int vt_region_copy(struct vt_pair *pair, const struct vt_region *r,
+		   enum vt_way way, size_t off, size_t len)
+{
+	bool at_a = asks_at_a(way);
+	struct vt_ep *from = at_a ? &pair->a : &pair->b;
+	struct vt_ep *to = at_a ? &pair->b : &pair->a;
+	int ret = vt_region_post(pair, r, way, off, len), status;
+
 	if (ret)
 		return ret;
 	ret = vt_status(from->scq, 1);
@@ -139,7 +163,7 @@ int vt_region_copy(struct vt_pair *pair, const struct vt_region *r,
 	 */
 	getppid();
 	/* A SEND that was not sent is not received. */
-	if (wr.opcode != IBV_WR_SEND || ret == IBV_WC_LOC_PROT_ERR)
+	if (way_opcode(way) != IBV_WR_SEND || ret == IBV_WC_LOC_PROT_ERR)
 		return ret;
 	/* The sender gets only a general status; the receiver knows the cause. */
 	status = vt_status(to->rcq, RECV_ID);

@@ -47,6 +47,8 @@ int vt_region_reg(struct vt_region *r, struct ibv_pd *pd, void *p, size_t len,
 		  uint64_t iova, int access);
 void vt_region_close(struct vt_region *r);
 
+int vt_region_post(struct vt_pair *pair, const struct vt_region *r,
+		   enum vt_way way, size_t off, size_t len);
 int vt_region_copy(struct vt_pair *pair, const struct vt_region *r,
 		   enum vt_way way, size_t off, size_t len);
 bool vt_region_moves(struct vt_pair *pair, const struct vt_region *r,

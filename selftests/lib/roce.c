@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,10 +28,17 @@ static int netns_fd(const char *name)
 	return open(path, O_RDONLY);
 }
 
-/* A socket that lives in another network namespace. */
-static int socket_in(const char *name, int type, int protocol)
+/**
+ * vt_socket_in() - a socket of IPv4 that lives in another network namespace
+ * @netns: its name below /run/netns
+ * @type: SOCK_DGRAM, SOCK_RAW
+ * @protocol: as for socket()
+ *
+ * Return: the socket, or a negative errno
+ */
+int vt_socket_in(const char *netns, int type, int protocol)
 {
-	int own = open("/proc/self/ns/net", O_RDONLY), ns = netns_fd(name), fd;
+	int own = open("/proc/self/ns/net", O_RDONLY), ns = netns_fd(netns), fd;
 
 	if (own < 0 || ns < 0 || setns(ns, CLONE_NEWNET))
 		return -errno;
@@ -60,13 +68,89 @@ int vt_roce_open(struct vt_roce *roce)
 	roce->saddr = inet_addr(from);
 	roce->daddr = inet_addr(to);
 	roce->id = 1;
-	roce->fd = socket_in(ns, SOCK_RAW, IPPROTO_RAW);
+	roce->ear = -1;
+	roce->fd = vt_socket_in(ns, SOCK_RAW, IPPROTO_RAW);
 	return roce->fd < 0 ? roce->fd : 0;
 }
 
 void vt_roce_close(struct vt_roce *roce)
 {
 	close(roce->fd);
+	if (roce->ear >= 0)
+		close(roce->ear);
+}
+
+/**
+ * vt_roce_listen() - hear what comes to the other end of the wire from now on
+ * @roce: open
+ *
+ * Trains are cut up before they come there.
+ *
+ * Return: 0 or a negative errno
+ */
+int vt_roce_listen(struct vt_roce *roce)
+{
+	const char *netdev = getenv("SMR_NETDEV");
+	int room = 32 << 20;
+	char command[256];
+
+	snprintf(command, sizeof(command),
+		 "ethtool -K %s tx-udp-segmentation off >/dev/null", netdev ? netdev : "");
+	if (!netdev || system(command))
+		return -EOPNOTSUPP;
+	roce->ear = vt_socket_in(getenv("SMR_PEER_NETNS"), SOCK_RAW, IPPROTO_UDP);
+	if (roce->ear < 0)
+		return roce->ear;
+	if (setsockopt(roce->ear, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)))
+		return -errno;
+	return 0;
+}
+
+/* Is it a RoCEv2 packet? Then @heard is filled in. */
+static bool take_apart(const struct packet *p, ssize_t len, struct vt_heard *heard)
+{
+	ssize_t data_len = len - (ssize_t)(sizeof(p->ip) + sizeof(p->udp) + VT_BTH_LEN);
+	uint32_t words[3];
+
+	if (data_len < VT_ICRC_LEN || p->ip.ihl != 5 || ntohs(p->udp.dest) != VT_ROCE_PORT ||
+	    data_len > (ssize_t)sizeof(heard->data))
+		return false;
+	memcpy(words, p->data, sizeof(words));
+	heard->bth = (struct vt_bth){
+		.opcode = ntohl(words[0]) >> 24,
+		.flags = ntohl(words[0]) >> 16,
+		.pkey = ntohl(words[0]),
+		.qpn = ntohl(words[1]) & 0xffffff,
+		.psn = ntohl(words[2]) & 0xffffff,
+		.ack_req = ntohl(words[2]) >> 31,
+	};
+	heard->becn = ntohl(words[1]) >> 30 & 1;
+	heard->tos = p->ip.tos;
+	heard->len = data_len;
+	memcpy(heard->data, p->data + VT_BTH_LEN, data_len);
+	return true;
+}
+
+/**
+ * vt_roce_hear() - the next packet that comes to the other end of the wire
+ * @roce: with vt_roce_listen()
+ * @heard: the packet
+ * @timeout_ms: how long to wait for it
+ *
+ * Return: false: none has come
+ */
+bool vt_roce_hear(const struct vt_roce *roce, struct vt_heard *heard, int timeout_ms)
+{
+	struct pollfd poll_fd = { .fd = roce->ear, .events = POLLIN };
+	struct packet p;
+	ssize_t len;
+
+	while (poll(&poll_fd, 1, timeout_ms) == 1) {
+		len = recv(roce->ear, &p, sizeof(p), MSG_DONTWAIT);
+		if (len > 0 && take_apart(&p, len, heard))
+			return true;
+	}
+	return false;
 }
 
 static uint32_t crc32_le(uint32_t crc, const uint8_t *p, size_t len)
@@ -108,6 +192,7 @@ static void make_headers(struct vt_roce *roce, struct packet *p, size_t len)
 	p->ip = (struct iphdr){
 		.version = 4,
 		.ihl = 5,
+		.tos = roce->tos,
 		.tot_len = htons(sizeof(p->ip) + sizeof(p->udp) + len),
 		.id = htons(roce->id),
 		.frag_off = htons(0x4000),
@@ -194,26 +279,70 @@ int vt_roce_send(struct vt_roce *roce, const struct vt_bth *bth,
 }
 
 /*
- * Send from the source port of packets made by hand, and cut the data into
- * parts of @size (UDP GSO). DF is set, so that the stack counts the IPv4
- * identifications up from 0.
+ * Make an ordinary UDP socket send as packets made by hand are sent: from their address and
+ * port, with DF, so that the stack counts the IPv4 identifications up from 0.
  */
-static int train_socket(const struct vt_roce *roce, int size)
+static int socket_dress(const struct vt_roce *roce, int fd)
 {
 	struct sockaddr_in from = {
 		.sin_family = AF_INET, .sin_port = htons(SOURCE_PORT),
 		.sin_addr.s_addr = roce->saddr,
 	};
-	int fd = socket_in(getenv("SMR_PEER_NETNS"), SOCK_DGRAM, 0), ret;
 	int never = IP_PMTUDISC_DO;
+
+	if (bind(fd, (void *)&from, sizeof(from)) ||
+	    setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &never, sizeof(never)))
+		return -errno;
+	return 0;
+}
+
+/* At the other end of the wire; cuts the data into parts of @size (UDP GSO) */
+static int train_socket(const struct vt_roce *roce, int size)
+{
+	int fd = vt_socket_in(getenv("SMR_PEER_NETNS"), SOCK_DGRAM, 0), ret;
 
 	if (fd < 0)
 		return fd;
-	if (!bind(fd, (void *)&from, sizeof(from)) &&
-	    !setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &never, sizeof(never)) &&
-	    !setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &size, sizeof(size)))
+	ret = socket_dress(roce, fd);
+	if (!ret && setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &size, sizeof(size)))
+		ret = -errno;
+	if (!ret)
 		return fd;
-	ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/**
+ * vt_roce_datagram() - send a whole packet as any process can: from an ordinary UDP socket
+ * @roce: the addresses; the other fields are not used
+ * @bth: base transport header
+ * @data: what follows it
+ * @len: bytes of @data
+ *
+ * The socket is in this process's network namespace.
+ *
+ * Return: 0 or a negative errno
+ */
+int vt_roce_datagram(const struct vt_roce *roce, const struct vt_bth *bth,
+		     const void *data, size_t len)
+{
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_port = htons(VT_ROCE_PORT),
+		.sin_addr.s_addr = roce->daddr,
+	};
+	struct vt_roce first = { .saddr = roce->saddr, .daddr = roce->daddr };
+	int fd, ret;
+	struct packet p;
+
+	if (len > VT_MAX_PAYLOAD)
+		return -EMSGSIZE;
+	len = make_packet(&first, bth, data, len, &p);
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	if (fd < 0)
+		return -errno;
+	ret = socket_dress(roce, fd);
+	if (!ret && sendto(fd, p.data, len, 0, (void *)&to, sizeof(to)) < 0)
+		ret = -errno;
 	close(fd);
 	return ret;
 }

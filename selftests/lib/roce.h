@@ -34,11 +34,16 @@ enum vt_roce_op {
 	VT_OP_WRITE_LAST = 8,
 	VT_OP_WRITE_ONLY = 10,
 	VT_OP_READ_REQUEST = 12,
+	VT_OP_READ_RESPONSE_FIRST = 13,
+	VT_OP_READ_RESPONSE_MIDDLE = 14,
+	VT_OP_READ_RESPONSE_LAST = 15,
 	VT_OP_READ_RESPONSE_ONLY = 16,
 	VT_OP_ACK = 17,
 	VT_OP_ATOMIC_ACK = 18,
 	VT_OP_CMP_SWAP = 19,
 	VT_OP_FETCH_ADD = 20,
+	/* of no connection in particular */
+	VT_OP_CNP = 0x81,
 };
 
 /**
@@ -57,25 +62,50 @@ struct vt_bth {
 /**
  * struct vt_roce - where and how packets are sent
  * @fd: raw socket
+ * @ear: raw socket that hears what comes to that end, or -1
  * @saddr: network order
  * @daddr: network order
  * @id: of the next IPv4 header
+ * @tos: of the next IPv4 header
  * @spoil_icrc: send a wrong ICRC
  */
 struct vt_roce {
 	int fd;
+	int ear;
 	uint32_t saddr;
 	uint32_t daddr;
 	uint16_t id;
+	uint8_t tos;
 	bool spoil_icrc;
 };
 
+/**
+ * struct vt_heard - a packet that has come to the other end of the wire
+ * @bth: its header
+ * @tos: of its IPv4 header
+ * @becn: BECN of its header
+ * @len: bytes behind the BTH, the ICRC included
+ * @data: these
+ */
+struct vt_heard {
+	struct vt_bth bth;
+	uint8_t tos;
+	bool becn;
+	size_t len;
+	uint8_t data[VT_MAX_PAYLOAD];
+};
+
+int vt_socket_in(const char *netns, int type, int protocol);
 int vt_roce_open(struct vt_roce *roce);
 void vt_roce_close(struct vt_roce *roce);
+int vt_roce_listen(struct vt_roce *roce);
+bool vt_roce_hear(const struct vt_roce *roce, struct vt_heard *heard, int timeout_ms);
 int vt_roce_send_udp(struct vt_roce *roce, const void *data, size_t len);
 int vt_roce_send(struct vt_roce *roce, const struct vt_bth *bth,
 		 const void *data, size_t len);
 int vt_roce_train(const struct vt_roce *roce, const struct vt_bth *bths, int n,
 		  const void *data, size_t len);
+int vt_roce_datagram(const struct vt_roce *roce, const struct vt_bth *bth,
+		     const void *data, size_t len);
 
 #endif /* VT_ROCE_H */

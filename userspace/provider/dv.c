@@ -25,30 +25,69 @@ ASSERT_SAME_PLACE(qp_num, qpn);
 ASSERT_SAME_PLACE(addr, addr);
 ASSERT_SAME_PLACE(length, length);
 ASSERT_SAME_PLACE(access, access);
-ASSERT_SAME_PLACE(reserved, rsvd);
+ASSERT_SAME_PLACE(flags, flags);
 SMR_ASSERT_SIZE(smr_abi_window, sizeof(struct softmrdv_mr_window));
+SMR_ASSERT_SIZE(smr_windows_page, 16);
+static_assert(SOFTMRDV_MR_WINDOW_PENDING == (int)SMR_WINDOW_PENDING,
+	      "the flags are not the kernel's");
 /* An attribute has a length of 16 bits. */
 static_assert(SOFTMRDV_MR_WINDOWS_MAX * sizeof(struct smr_abi_window) <=
 		      UINT16_MAX,
 	      "the windows do not fit into an attribute");
+
+/* More than any page has */
+#define NOT_SAID	UINT32_MAX
 
 static uint32_t min_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
 
-static int query_windows(struct ibv_mr *mr, struct softmrdv_mr_window *windows,
-			 uint32_t max, uint32_t *total)
+/*
+ * The windows from @page->next on, at most @max. An older module ignores the optional
+ * attributes: it always begins with the first window, and page->count stays NOT_SAID.
+ */
+static int query_page(struct ibv_mr *mr, struct softmrdv_mr_window *windows,
+		      uint32_t max, struct smr_windows_page *page,
+		      uint32_t *total)
 {
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_MR,
-			       SMR_METHOD_MR_QUERY_WINDOWS, 3);
+			       SMR_METHOD_MR_QUERY_WINDOWS, 5);
 
 	fill_attr_in_obj(cmd, SMR_ATTR_WINDOWS_MR, mr->handle);
 	fill_attr_out_ptr(cmd, SMR_ATTR_WINDOWS_TOTAL, total);
+	attr_optional(fill_attr_in_uint64(cmd, SMR_ATTR_WINDOWS_FROM,
+					  page->next));
+	page->count = NOT_SAID;
+	attr_optional(fill_attr_out_ptr(cmd, SMR_ATTR_WINDOWS_PAGE, page));
 	if (max)
 		fill_attr_out_ptr_array(cmd, SMR_ATTR_WINDOWS_ARRAY, windows,
 					max);
 	return execute_ioctl(mr->context, cmd);
+}
+
+/*
+ * All pages, as far as there is room. Windows may come and go from page to page: when all
+ * are listed, there are as many as were listed.
+ */
+static int query_windows(struct ibv_mr *mr, struct softmrdv_mr_window *windows,
+			 uint32_t max, uint32_t *total)
+{
+	struct smr_windows_page page = {};
+	uint32_t n = 0;
+	int ret;
+
+	do {
+		ret = query_page(mr, windows + n,
+				 min_u32(max - n, SOFTMRDV_MR_WINDOWS_MAX),
+				 &page, total);
+		if (ret || page.count == NOT_SAID)
+			return ret;
+		n += page.count;
+	} while (page.next && n < max);
+	if (max && (!page.next || *total < n))
+		*total = n;
+	return 0;
 }
 
 int softmrdv_query_mr_windows(struct ibv_mr *mr,
@@ -63,8 +102,7 @@ int softmrdv_query_mr_windows(struct ibv_mr *mr,
 	if (!softmrdv_is_supported(mr->context->device))
 		return EOPNOTSUPP;
 
-	ret = query_windows(mr, windows, min_u32(max, SOFTMRDV_MR_WINDOWS_MAX),
-			    &n);
+	ret = query_windows(mr, windows, max, &n);
 	/* the core's error for a driver without that method */
 	if (ret == EPROTONOSUPPORT)
 		return EOPNOTSUPP;

@@ -14,19 +14,29 @@
 extern "C" {
 #endif
 
-/* One call of softmrdv_query_mr_windows() returns at most this many windows. */
+/*
+ * A module whose abi_minor is less than 2 lists at most this many windows; see
+ * softmrdv_query_mr_windows().
+ */
 #define SOFTMRDV_MR_WINDOWS_MAX	1024
 
+/* flags of a window */
+enum softmrdv_mr_window_flags {
+	/* it is not bound yet: the bind waits until the former binding ends */
+	SOFTMRDV_MR_WINDOW_PENDING = 1 << 0,
+};
+
 /**
- * struct softmrdv_mr_window - a memory window that is bound to a region
+ * struct softmrdv_mr_window - a memory window that keeps a region
  * @handle: the handle of its struct ibv_mw; 0 while it is being deallocated
- * @rkey: its key at present
+ * @rkey: its key at present; of a pending bind: the key that it will have
  * @type: enum ibv_mw_type
- * @qp_num: the QP that a type 2 window is tied to; 0: none
+ * @qp_num: the QP that a type 2 window is tied to, 0: none; of a pending bind:
+ *	the QP that it was posted to
  * @addr: the first byte that it opens, as peers name it
  * @length: bytes
  * @access: enum ibv_access_flags
- * @reserved: 0
+ * @flags: enum softmrdv_mr_window_flags
  */
 struct softmrdv_mr_window {
 	uint32_t handle;
@@ -36,7 +46,7 @@ struct softmrdv_mr_window {
 	uint64_t addr;
 	uint64_t length;
 	uint32_t access;
-	uint32_t reserved;
+	uint32_t flags;
 };
 
 /**
@@ -61,8 +71,15 @@ bool softmrdv_is_supported(struct ibv_device *device);
  * deregistered?
  * @mr: the region
  * @windows: an array for @max of them, NULL if @max is 0
- * @max: how many to give; at most SOFTMRDV_MR_WINDOWS_MAX are given
+ * @max: how many to give
  * @total: how many there are, whatever @max is
+ *
+ * The first @max or @total windows, whichever is less, are in @windows. A module
+ * whose abi_minor is less than 2 gives SOFTMRDV_MR_WINDOWS_MAX at most, and does not
+ * count binds that wait.
+ *
+ * The kernel is asked for many windows in several calls. A window that is bound all
+ * the time is listed, whatever else is bound and unbound meanwhile.
  *
  * Return: 0 or a positive errno: EINVAL (@mr or @total is NULL, or @windows is
  * NULL and @max is not 0), EOPNOTSUPP (the region is not one of softmr, or the

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <infiniband/softmrdv.h>
 
@@ -16,8 +17,8 @@ static const struct verbs_device_ops other_ops = { .name = "other" };
 static struct verbs_device ours;
 static struct verbs_device other = { .ops = &other_ops };
 
-/* A region of our device, with so many windows bound to it. */
-static struct ibv_mr *rig_mr(uint32_t windows)
+/* The region of our device */
+static struct ibv_mr *rig_region(void)
 {
 	static struct ibv_mr mr;
 
@@ -27,10 +28,18 @@ static struct ibv_mr *rig_mr(uint32_t windows)
 		.context = fake_context(),
 		.handle = FAKE_MR_HANDLE,
 	};
+	return &mr;
+}
+
+/* A region of our device, with so many windows bound to it. */
+static struct ibv_mr *rig_mr(uint32_t windows)
+{
 	fake.windows = windows;
+	fake.windows_end = 0;
+	fake.no_pages = false;
 	fake.query_err = 0;
 	fake.queries = 0;
-	return &mr;
+	return rig_region();
 }
 
 static void supported(void)
@@ -60,7 +69,7 @@ static void list(void)
 	want(total == 2);
 	want(w[1].handle == 101 && w[1].rkey == 201 && w[1].qp_num == 17);
 	want(w[1].type == IBV_MW_TYPE_2 && w[1].addr == 0x1000);
-	want(w[1].length == 1ULL << 40 && !w[1].reserved);
+	want(w[1].length == 1ULL << 40 && !w[1].flags);
 	want(w[1].access == IBV_ACCESS_REMOTE_READ);
 	want(w[2].rkey == 1);
 
@@ -69,19 +78,54 @@ static void list(void)
 	want(total == 9 && w[1].rkey == 201 && w[2].rkey == 1);
 }
 
-/* More than an attribute can hold. */
+/* @n windows are listed, each once and in order, and the room behind is untouched. */
+static bool are_listed(const struct softmrdv_mr_window *w, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		if (w[i].rkey != 200 + i)
+			return false;
+	return !w[n].rkey;
+}
+
+/* More than an attribute can hold: in pages */
 static void list_many(void)
 {
-	struct softmrdv_mr_window *w = calloc(5000, sizeof(*w));
+	struct softmrdv_mr_window *w = calloc(5001, sizeof(*w));
 	uint32_t total;
 
 	want(!softmrdv_query_mr_windows(rig_mr(5000), w, 5000, &total));
-	want(total == 5000);
-	want(w[SOFTMRDV_MR_WINDOWS_MAX - 1].rkey == 200 +
-	     SOFTMRDV_MR_WINDOWS_MAX - 1);
-	want(!w[SOFTMRDV_MR_WINDOWS_MAX].rkey);
+	want(total == 5000 && fake.queries == 5 && are_listed(w, 5000));
+	memset(w, 0, 5001 * sizeof(*w));
+	want(!softmrdv_query_mr_windows(rig_mr(5000), w, 2000, &total));
+	want(total == 5000 && fake.queries == 2 && are_listed(w, 2000));
 	want(!softmrdv_query_mr_windows(rig_mr(1), w, UINT32_MAX, &total));
 	want(total == 1);
+
+	/* Some go while they are listed. */
+	memset(w, 0, 5001 * sizeof(*w));
+	rig_mr(5000);
+	fake.windows_end = 1500;
+	want(!softmrdv_query_mr_windows(rig_region(), w, 5000, &total));
+	want(total == 1500 && are_listed(w, 1500));
+	free(w);
+}
+
+/* An older module gives the first page, and says how many there are. */
+static void list_many_old(void)
+{
+	struct softmrdv_mr_window *w = calloc(5001, sizeof(*w));
+	uint32_t total;
+
+	rig_mr(5000);
+	fake.no_pages = true;
+	want(!softmrdv_query_mr_windows(rig_region(), w, 5000, &total));
+	want(total == 5000 && fake.queries == 1);
+	want(are_listed(w, SOFTMRDV_MR_WINDOWS_MAX));
+	fake.windows = 3;
+	want(!softmrdv_query_mr_windows(rig_region(), w, 5000, &total));
+	want(total == 3 && fake.queries == 2);
 	free(w);
 }
 
@@ -111,6 +155,7 @@ const struct tap_test dv_tests[] = {
 	{ "count windows", count },
 	{ "list windows", list },
 	{ "list more windows than one call gives", list_many },
+	{ "the same of an older module", list_many_old },
 	{ "questions that are refused", query_errors },
 	{},
 };

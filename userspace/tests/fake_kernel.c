@@ -120,13 +120,16 @@ int ioctl(int fd, unsigned long request, ...)
 	return 0;
 }
 
-static void fake_windows(const struct ib_uverbs_attr *attr)
+/* The windows from @page->next on; the position of one is its number. */
+static void fake_windows(const struct ib_uverbs_attr *attr,
+			 struct smr_windows_page *page)
 {
 	struct smr_abi_window *out = (void *)(uintptr_t)attr->data;
-	uint32_t i;
+	uint32_t i = page->next;
 
-	for (i = 0; i < fake.windows && i < attr->len / sizeof(*out); i++)
-		out[i] = (struct smr_abi_window){
+	page->count = 0;
+	for (; i < fake.windows && page->count < attr->len / sizeof(*out); i++)
+		out[page->count++] = (struct smr_abi_window){
 			.handle = 100 + i,
 			.rkey = 200 + i,
 			.type = IBV_MW_TYPE_2,
@@ -135,6 +138,47 @@ static void fake_windows(const struct ib_uverbs_attr *attr)
 			.length = 1ULL << 40,
 			.access = IBV_ACCESS_REMOTE_READ,
 		};
+	page->next = i < fake.windows ? i : 0;
+}
+
+/* An attribute that a module without pages ignores, if it may. */
+static bool fake_knows(const struct ib_uverbs_attr *attr)
+{
+	return !fake.no_pages || attr->flags & UVERBS_ATTR_F_MANDATORY;
+}
+
+static int fake_query_windows(const struct ibv_command_buffer *cmd)
+{
+	const struct ib_uverbs_attr *attr, *array = NULL, *total = NULL;
+	struct smr_windows_page page = {}, *answer = NULL;
+
+	fake.queries++;
+	if (fake.query_err)
+		return fake.query_err;
+	for (attr = cmd->hdr.attrs; attr < cmd->next_attr; attr++) {
+		if (attr->attr_id == SMR_ATTR_WINDOWS_ARRAY)
+			array = attr;
+		else if (attr->attr_id == SMR_ATTR_WINDOWS_TOTAL)
+			total = attr;
+		else if (!fake_knows(attr))
+			continue;
+		else if (attr->attr_id == SMR_ATTR_WINDOWS_FROM && !fake.no_pages)
+			page.next = attr->data;
+		else if (attr->attr_id == SMR_ATTR_WINDOWS_PAGE && !fake.no_pages)
+			answer = (void *)(uintptr_t)attr->data;
+		else if (attr->attr_id != SMR_ATTR_WINDOWS_MR ||
+			 attr->data != FAKE_MR_HANDLE)
+			return EINVAL;
+	}
+	if (page.next && fake.windows_end)
+		fake.windows = fake.windows_end;
+	if (array)
+		fake_windows(array, &page);
+	if (answer)
+		*answer = page;
+	memcpy((void *)(uintptr_t)total->data, &fake.windows,
+	       sizeof(fake.windows));
+	return 0;
 }
 
 static int fake_query_dm(const struct ibv_command_buffer *cmd)
@@ -160,8 +204,6 @@ static int fake_query_dm(const struct ibv_command_buffer *cmd)
 /* The methods that are called through libibverbs */
 int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 {
-	const struct ib_uverbs_attr *attr = cmd->hdr.attrs;
-
 	if (context != fake_context() || cmd->buffer_error)
 		return EINVAL;
 	if (cmd->hdr.object_id == UVERBS_OBJECT_DM &&
@@ -170,20 +212,7 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 	if (cmd->hdr.object_id != UVERBS_OBJECT_MR ||
 	    cmd->hdr.method_id != SMR_METHOD_MR_QUERY_WINDOWS)
 		return EINVAL;
-	fake.queries++;
-	if (fake.query_err)
-		return fake.query_err;
-	for (; attr < cmd->next_attr; attr++) {
-		if (attr->attr_id == SMR_ATTR_WINDOWS_ARRAY)
-			fake_windows(attr);
-		else if (attr->attr_id == SMR_ATTR_WINDOWS_TOTAL)
-			memcpy((void *)(uintptr_t)attr->data, &fake.windows,
-			       sizeof(fake.windows));
-		else if (attr->attr_id != SMR_ATTR_WINDOWS_MR ||
-			 attr->data != FAKE_MR_HANDLE)
-			return EINVAL;
-	}
-	return 0;
+	return fake_query_windows(cmd);
 }
 
 /* What a module of this version answers: a shorter one leaves zeros. */

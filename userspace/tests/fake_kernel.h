@@ -36,6 +36,8 @@ enum {
  * @resize_usecs: how long a resize takes
  * @resizing: one is under way
  * @windows: how many are bound to the region
+ * @no_pages: the module knows nothing of pages of windows
+ * @windows_end: so many are left when the second page is asked for, or 0: all
  * @query_err: what the next questions about windows fail with, or 0
  * @queries: such questions so far
  * @abi_version: what the next contexts are told
@@ -54,6 +56,8 @@ struct fake_kernel {
 	unsigned int resize_usecs;
 	bool resizing;
 	uint32_t windows;
+	bool no_pages;
+	uint32_t windows_end;
 	int query_err;
 	unsigned int queries;
 	uint32_t abi_version;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_WINDOWS	512	/* of each type */
+#define MAX_WINDOWS	4096	/* of each type */
 #define MIN_PER_WINDOW	8	/* bytes, and what is written through it */
 
 /**
@@ -162,7 +162,7 @@ static int parse_number(const char *text, unsigned long *number)
 static int check_options(const struct options *opt)
 {
 	if (!opt->windows || opt->windows > MAX_WINDOWS)
-		return bad_usage("the number of windows must be from 1 to 512");
+		return bad_usage("the number of windows must be from 1 to 4096");
 	if (opt->size < 2 * opt->windows * MIN_PER_WINDOW)
 		return bad_usage("the memory must have 8 bytes for each window");
 	return 0;

@@ -60,6 +60,7 @@ static void explain(struct nl_sock *sk, const char *name, const char *netdev, in
 		{ EPERM, "only root may (CAP_NET_ADMIN in the first user namespace); use sudo" },
 		{ ENODEV, "there is no netdev of that name here; see: ip link" },
 		{ ENOTUNIQ, "an RDMA device has that name already; see: rdma dev" },
+		{ ENETUNREACH, "the netdev is in a VRF, whose packets reach softmr only after: sysctl net.ipv4.udp_l3mdev_accept=1" },
 		{ EMEDIUMTYPE, "the netdev carries neither Ethernet frames nor plain IP packets, so RoCEv2 cannot be spoken over it" },
 		{ EBUSY, "the netdev is busy; try again" },
 		{ ENOMEM, "the kernel has no memory for it" },

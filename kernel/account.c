@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Accounts. What the kernel holds for a process is charged to the process's memory
+ * cgroup wherever the kernel can do that. But not everybody is in a cgroup with a limit,
+ * and some memory cannot be charged. So each user of a link has an account, too.
+ *
+ * Queues cannot be swapped. An adapter's queues are pinned memory of the process and
+ * count against its RLIMIT_MEMLOCK. Where that is 64 KiB, programs with an adapter do
+ * not run for ordinary users. So softmr does as perf does with its buffers: a user has
+ * an allowance, and what is beyond counts against RLIMIT_MEMLOCK.
+ */
+#include "account.h"
+
+#include <linux/capability.h>
+#include <linux/lockdep.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+
+#include "compat/cleanup.h"
+
+/**
+ * smr_account_init() - open an account
+ * @account: zeroed
+ * @conf: what the user may have
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int smr_account_init(struct smr_account *account,
+		     const struct smr_account_conf *conf)
+{
+	account->max_objects = conf->max_objects;
+	smr_pool_init(&account->queues, conf->max_queues, true);
+	return smr_packets_init(&account->packets, conf->max_packets);
+}
+
+/**
+ * smr_account_fini() - close an account
+ * @account: nothing is charged to it any more, but queues that somebody maps
+ */
+void smr_account_fini(struct smr_account *account)
+{
+	smr_packets_fini(&account->packets);
+}
+
+/**
+ * smr_packets_init() - prepare to count packets that wait
+ * @packets: not in use
+ * @max: bytes
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int smr_packets_init(struct smr_packets *packets, s64 max)
+{
+	packets->max = max;
+	return percpu_counter_init(&packets->bytes, 0, GFP_KERNEL_ACCOUNT);
+}
+
+/**
+ * smr_packets_fini() - the reverse of smr_packets_init()
+ * @packets: no packet waits
+ */
+void smr_packets_fini(struct smr_packets *packets)
+{
+	WARN_ON_ONCE(percpu_counter_sum(&packets->bytes));
+	percpu_counter_destroy(&packets->bytes);
+}
+
+/**
+ * smr_account_take() - count an object before it is made
+ * @account: the user's, or NULL for a consumer in the kernel
+ * @kind: of the object
+ *
+ * CAP_SYS_RESOURCE is above the limit, as it is above RLIMIT_NPROC.
+ *
+ * Context: process, of the user.
+ * Return: 0, or -ENOMEM: the user has as many as may be.
+ */
+int smr_account_take(struct smr_account *account, enum smr_limit kind)
+{
+	if (!account ||
+	    (u32)atomic_inc_return(&account->objects[kind]) <= account->max_objects ||
+	    capable(CAP_SYS_RESOURCE))
+		return 0;
+	atomic_dec(&account->objects[kind]);
+	return -ENOMEM;
+}
+
+/**
+ * smr_account_give() - uncount an object that has gone, or was not made
+ * @account: the user's, or NULL
+ * @kind: of the object
+ */
+void smr_account_give(struct smr_account *account, enum smr_limit kind)
+{
+	if (account)
+		atomic_dec(&account->objects[kind]);
+}
+
+/**
+ * smr_memlock_charge() - count pages as locked memory of a process
+ * @mm: the process; a reference is taken
+ * @npages: how many
+ *
+ * Context: process.
+ * Return: 0, or -ENOMEM: more than the caller's RLIMIT_MEMLOCK.
+ */
+int smr_memlock_charge(struct mm_struct *mm, unsigned long npages)
+{
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+
+	if (atomic64_add_return(npages, &mm->pinned_vm) > limit &&
+	    !capable(CAP_IPC_LOCK)) {
+		atomic64_sub(npages, &mm->pinned_vm);
+		return -ENOMEM;
+	}
+	mmgrab(mm);
+	return 0;
+}
+
+/**
+ * smr_memlock_uncharge() - the reverse of smr_memlock_charge()
+ * @mm: the process; the reference is dropped
+ * @npages: how many
+ */
+void smr_memlock_uncharge(struct mm_struct *mm, unsigned long npages)
+{
+	atomic64_sub(npages, &mm->pinned_vm);
+	mmdrop(mm);
+}
+
+/**
+ * smr_pool_init() - prepare a pool
+ * @pool: the pool
+ * @max: bytes
+ * @memlock: what is beyond @max counts against RLIMIT_MEMLOCK
+ */
+void smr_pool_init(struct smr_pool *pool, size_t max, bool memlock)
+{
+	mutex_init(&pool->lock);
+	INIT_LIST_HEAD(&pool->mapped);
+	pool->max = max;
+	pool->used = 0;
+	pool->memlock = memlock;
+}
+
+/**
+ * smr_pool_charge() - charge memory before it is allocated
+ * @pool: the pool
+ * @size: bytes, whole pages
+ * @charge: filled in; end it with smr_pool_uncharge()
+ *
+ * Context: process; caller holds @pool->lock.
+ * Return: 0, or -ENOMEM: the pool is used up, and so is RLIMIT_MEMLOCK if it counts.
+ */
+int smr_pool_charge(struct smr_pool *pool, size_t size,
+		    struct smr_charge *charge)
+{
+	size_t pooled = min(size, pool->max - pool->used);
+	int ret;
+
+	lockdep_assert_held(&pool->lock);
+	*charge = (struct smr_charge){};
+	if (pooled < size) {
+		if (!pool->memlock)
+			return -ENOMEM;
+		charge->locked = PFN_UP(size - pooled);
+		ret = smr_memlock_charge(current->mm, charge->locked);
+		if (ret)
+			return ret;
+		charge->mm = current->mm;
+	}
+	charge->pooled = pooled;
+	pool->used += pooled;
+	return 0;
+}
+
+/**
+ * smr_pool_uncharge() - the memory is freed
+ * @pool: the pool
+ * @charge: from smr_pool_charge()
+ *
+ * Context: process; caller holds @pool->lock.
+ */
+void smr_pool_uncharge(struct smr_pool *pool, struct smr_charge *charge)
+{
+	lockdep_assert_held(&pool->lock);
+	pool->used -= charge->pooled;
+	if (charge->mm)
+		smr_memlock_uncharge(charge->mm, charge->locked);
+	*charge = (struct smr_charge){};
+}

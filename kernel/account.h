@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Accounts: what each user of a link makes the kernel hold, and how much that may be. */
+#ifndef SMR_ACCOUNT_H
+#define SMR_ACCOUNT_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/percpu_counter.h>
+#include <linux/types.h>
+
+struct mm_struct;
+
+/* The kinds of objects that are counted */
+enum smr_limit {
+	SMR_LIMIT_PD,
+	SMR_LIMIT_AH,
+	SMR_LIMIT_CQ,
+	SMR_LIMIT_SRQ,
+	SMR_LIMIT_QP,
+	SMR_LIMIT_MR,
+	SMR_LIMIT_MW,
+	SMR_LIMIT_XRCD,
+	SMR_LIMIT_RULE,
+	SMR_LIMIT_MCAST,
+	SMR_LIMIT_KINDS,
+};
+
+/**
+ * struct smr_pool - memory of the kernel's that processes map, up to a maximum
+ * @lock: guards the others
+ * @max: bytes; constant
+ * @used: bytes
+ * @memlock: beyond @max memory counts against the RLIMIT_MEMLOCK of the process
+ *	that asks for it; otherwise there is none. Constant
+ * @mapped: memory that belongs to no object any more, but to a process that still
+ *	maps it: see mapped.c
+ */
+struct smr_pool {
+	struct mutex lock;	/* see above */
+	size_t max;
+	size_t used;
+	bool memlock;
+	struct list_head mapped;
+};
+
+/**
+ * struct smr_charge - what some memory takes of a pool
+ * @pooled: bytes of the pool
+ * @locked: pages that count as locked memory of @mm
+ * @mm: the process that has allocated it, a mmgrab() reference; NULL without
+ *	@locked
+ */
+struct smr_charge {
+	size_t pooled;
+	unsigned long locked;
+	struct mm_struct *mm;
+};
+
+/**
+ * struct smr_packets - packets that wait for somebody's QPs
+ * @bytes: their true size; each CPU may be behind by SMR_PACKETS_BATCH
+ * @max: bytes; constant
+ */
+struct smr_packets {
+	struct percpu_counter bytes;
+	s64 max;
+};
+
+#define SMR_PACKETS_BATCH	(128 * 1024)
+
+/**
+ * struct smr_account_conf - what each user of a link may have
+ * @max_objects: objects of each kind
+ * @max_queues: bytes of queues, before RLIMIT_MEMLOCK counts
+ * @max_packets: bytes of packets that wait
+ */
+struct smr_account_conf {
+	u32 max_objects;
+	size_t max_queues;
+	s64 max_packets;
+};
+
+/**
+ * struct smr_account - what a user has of a link
+ * @objects: how many of each kind
+ * @max_objects: how many of each kind there may be; constant
+ * @queues: queues, those of the kernel's own among them
+ * @packets: packets that wait
+ */
+struct smr_account {
+	atomic_t objects[SMR_LIMIT_KINDS];
+	u32 max_objects;
+	struct smr_pool queues;
+	struct smr_packets packets;
+};
+
+int __must_check smr_account_init(struct smr_account *account,
+				  const struct smr_account_conf *conf);
+void smr_account_fini(struct smr_account *account);
+int __must_check smr_account_take(struct smr_account *account,
+				  enum smr_limit kind);
+void smr_account_give(struct smr_account *account, enum smr_limit kind);
+
+int __must_check smr_packets_init(struct smr_packets *packets, s64 max);
+void smr_packets_fini(struct smr_packets *packets);
+
+void smr_pool_init(struct smr_pool *pool, size_t max, bool memlock);
+int __must_check smr_pool_charge(struct smr_pool *pool, size_t size,
+				 struct smr_charge *charge);
+void smr_pool_uncharge(struct smr_pool *pool, struct smr_charge *charge);
+
+int __must_check smr_memlock_charge(struct mm_struct *mm, unsigned long npages);
+void smr_memlock_uncharge(struct mm_struct *mm, unsigned long npages);
+
+#endif /* SMR_ACCOUNT_H */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The driver's part of a verbs command: input, and answer. */
+#ifndef SMR_COMPAT_UDATA_H
+#define SMR_COMPAT_UDATA_H
+
+#include <linux/minmax.h>
+#include <linux/uaccess.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "generated.h"
+
+/*
+ * Newer cores have functions for the rules that providers and modules of different ages
+ * need: see struct ib_udata there, and Documentation/abi.rst. These do the same on older
+ * ones, under the same names, whatever part of them such a core may have.
+ */
+#ifndef HAVE_IB_NO_UDATA_IO
+static inline int smr_compat_udata_in_empty(const struct ib_udata *udata)
+{
+	int ret;
+
+	if (!udata || !udata->inlen)
+		return 0;
+	ret = check_zeroed_user(udata->inbuf, udata->inlen);
+	if (ret < 0)
+		return ret;
+	return ret ? 0 : -EOPNOTSUPP;
+}
+
+static inline int smr_compat_respond(const struct ib_udata *udata,
+				     const void *resp, size_t len)
+{
+	size_t n = min(len, udata->outlen);
+
+	if (copy_to_user(udata->outbuf, resp, n) ||
+	    clear_user(udata->outbuf + n, udata->outlen - n))
+		return -EFAULT;
+	return 0;
+}
+
+static inline int smr_compat_respond_empty(const struct ib_udata *udata)
+{
+	return udata ? smr_compat_respond(udata, NULL, 0) : 0;
+}
+
+static inline int smr_compat_no_io(const struct ib_udata *udata)
+{
+	int ret = smr_compat_udata_in_empty(udata);
+
+	return ret ?: smr_compat_respond_empty(udata);
+}
+
+#undef ib_respond_udata
+#define ib_is_udata_in_empty(udata)	smr_compat_udata_in_empty(udata)
+#define ib_respond_udata(udata, resp) \
+	smr_compat_respond(udata, &(resp), sizeof(resp))
+#define ib_respond_empty_udata(udata)	smr_compat_respond_empty(udata)
+#define ib_no_udata_io(udata)		smr_compat_no_io(udata)
+#endif
+
+/*
+ * A number as an attribute. A newer provider may give it more room: what is behind an
+ * input must be zero, and what is behind an output is set to zero, if it is read by
+ * uverbs_copy_from_or_zero() and written by uverbs_copy_to_struct_or_zero().
+ */
+#define SMR_ATTR_NUMBER(type) \
+	.zero_trailing = 1, UVERBS_ATTR_SIZE(sizeof(type), sizeof(type))
+
+#endif /* SMR_COMPAT_UDATA_H */

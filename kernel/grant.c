@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "grant.h"
+
+#include <linux/completion.h>
+#include <linux/container_of.h>
+#include <linux/rcupdate.h>
+
+#include "compat/cleanup.h"
+
+/**
+ * smr_grant_init() - prepare a grant, which gives nothing yet
+ * @grant: part of a zeroed struct
+ */
+void smr_grant_init(struct smr_grant *grant)
+{
+	grant->retired = true;
+	spin_lock_init(&grant->lock);
+	INIT_LIST_HEAD(&grant->waiters);
+}
+
+/**
+ * smr_grant_open() - let spans be opened
+ * @grant: retired and drained, or new
+ *
+ * Context: any; if the key is published, between smr_key_update_begin() and
+ * _end().
+ */
+void smr_grant_open(struct smr_grant *grant)
+{
+	guard(spinlock_bh)(&grant->lock);
+	grant->retired = false;
+	/*
+	 * Pairs with smr_grant_get(): who gets a reference from now on sees that
+	 * the key has changed since it was read.
+	 */
+	smp_wmb();
+	refcount_set(&grant->ref, 1);
+}
+
+/* Tell those who wait. The owner may go on as soon as it is told. */
+static void grant_tell(struct smr_grant *grant)
+{
+	struct smr_drain *drain, *next;
+
+	lockdep_assert_held(&grant->lock);
+	list_for_each_entry_safe(drain, next, &grant->waiters, node) {
+		list_del_init(&drain->node);
+		drain->fn(drain);
+	}
+}
+
+/**
+ * smr_grant_retire() - let no more spans be opened
+ * @grant: the grant; its key is not valid any more
+ * @drain: told when the last span has ended, if this returns false; or NULL
+ *
+ * May be called again, by the same or by others who want to be told, until it
+ * returns true.
+ *
+ * Context: any but hard interrupts.
+ * Return: true if there are no spans. What copies have written is visible then.
+ */
+bool smr_grant_retire(struct smr_grant *grant, struct smr_drain *drain)
+{
+	guard(spinlock_bh)(&grant->lock);
+	if (!grant->retired) {
+		grant->retired = true;
+		if (refcount_dec_and_test(&grant->ref))
+			return true;
+	} else if (!refcount_read(&grant->ref)) {
+		/* Pairs with the put of the last span. */
+		smp_acquire__after_ctrl_dep();
+		return true;
+	}
+	/* The last put takes the lock after this, and finds it. */
+	if (drain && list_empty(&drain->node))
+		list_add_tail(&drain->node, &grant->waiters);
+	return false;
+}
+
+static void sync_drained(struct smr_drain *drain)
+{
+	complete(&container_of(drain, struct smr_drain_sync, drain)->done);
+}
+
+/**
+ * smr_drain_sync_init() - prepare to wait for a grant to drain
+ * @sync: wait for its @done once it was given to a grant
+ */
+void smr_drain_sync_init(struct smr_drain_sync *sync)
+{
+	smr_drain_init(&sync->drain, sync_drained);
+	init_completion(&sync->done);
+}
+
+/**
+ * smr_grant_retire_sync() - let no more spans be opened, and wait for those there are
+ * @grant: the grant; its key is not valid any more
+ *
+ * A span lasts as long as one copy.
+ *
+ * Context: process, may sleep.
+ */
+void smr_grant_retire_sync(struct smr_grant *grant)
+{
+	struct smr_drain_sync sync;
+
+	smr_drain_sync_init(&sync);
+	if (!smr_grant_retire(grant, &sync.drain))
+		wait_for_completion(&sync.done);
+}
+
+/**
+ * smr_grant_revive() - take a retirement back
+ * @grant: retired, drained or not
+ *
+ * Others who wait for its end are told, so that they retire it again.
+ *
+ * Context: as smr_grant_open().
+ */
+void smr_grant_revive(struct smr_grant *grant)
+{
+	guard(spinlock_bh)(&grant->lock);
+	if (!grant->retired)
+		return;
+	grant->retired = false;
+	smp_wmb(); /* as in smr_grant_open() */
+	if (!refcount_inc_not_zero(&grant->ref))
+		refcount_set(&grant->ref, 1);
+	grant_tell(grant);
+}
+
+/**
+ * smr_grant_forget() - somebody need not be told any more
+ * @grant: the grant
+ * @drain: who; in the grant's list or not
+ *
+ * Context: any but hard interrupts.
+ */
+void smr_grant_forget(struct smr_grant *grant, struct smr_drain *drain)
+{
+	guard(spinlock_bh)(&grant->lock);
+	list_del_init(&drain->node);
+}
+
+/**
+ * smr_grant_get() - take a reference, unless the grant is retired
+ * @grant: what a key says
+ *
+ * The key may have changed between reading it and this call. So the caller reads
+ * it once more afterwards.
+ *
+ * Context: any; within an RCU read-side section.
+ * Return: true if a reference was taken; smr_grant_put() drops it.
+ */
+bool smr_grant_get(struct smr_grant *grant)
+{
+	if (!refcount_inc_not_zero(&grant->ref))
+		return false;
+	/* Pairs with smr_grant_open(). */
+	smp_mb__after_atomic();
+	return true;
+}
+
+/**
+ * smr_grant_put() - drop a span's reference
+ * @grant: the grant
+ *
+ * Context: any but hard interrupts.
+ */
+void smr_grant_put(struct smr_grant *grant)
+{
+	/* The owner may free it as soon as @ref is 0. */
+	guard(rcu)();
+	if (!refcount_dec_and_test(&grant->ref))
+		return;
+	guard(spinlock_bh)(&grant->lock);
+	grant_tell(grant);
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory of the kernel's that processes map. It is charged to the pool of a user or
+ * of a device, and to the memory cgroup of the process that asks for it.
+ *
+ * A process may still map the memory of an object that has gone. Each mapping has
+ * references on the pages, and the memory cgroup pays until the last of them has gone.
+ * The pool has to be charged as long, or a process could take any amount by making,
+ * mapping and destroying objects. Nobody tells when a mapping ends: operations of a
+ * mapping would keep the module loaded as long as anybody maps a ring. So the memory
+ * is kept in a list, which is looked through when the pool has no room.
+ */
+#include "mapped.h"
+
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "compat/cleanup.h"
+#include "compat/mm.h"
+
+static struct smr_mapped *to_mapped(struct rdma_user_mmap_entry *entry)
+{
+	return container_of(entry, struct smr_mapped, entry);
+}
+
+/*
+ * Nobody can map it any more. Others that hold a page for a moment make it seem mapped,
+ * which does no harm.
+ */
+static bool is_mapped(const struct smr_mapped *m)
+{
+	size_t off;
+
+	for (off = 0; off < m->size; off += PAGE_SIZE) {
+		if (page_count(vmalloc_to_page(m->mem + off)) > 1)
+			return true;
+	}
+	return false;
+}
+
+static void release(struct smr_mapped *m)
+{
+	smr_pool_uncharge(m->pool, &m->charge);
+	vfree(m->mem);
+	kfree(m);
+}
+
+/* Free what nobody maps any more. */
+static void reap(struct smr_pool *pool)
+{
+	struct smr_mapped *m, *next;
+
+	lockdep_assert_held(&pool->lock);
+	list_for_each_entry_safe(m, next, &pool->mapped, node) {
+		if (!is_mapped(m)) {
+			list_del(&m->node);
+			release(m);
+		}
+		cond_resched();
+	}
+}
+
+static int charge(struct smr_pool *pool, size_t size, struct smr_charge *charge)
+{
+	guard(mutex)(&pool->lock);
+	if (size > pool->max - pool->used)
+		reap(pool);
+	return smr_pool_charge(pool, size, charge);
+}
+
+static void uncharge(struct smr_mapped *m)
+{
+	guard(mutex)(&m->pool->lock);
+	smr_pool_uncharge(m->pool, &m->charge);
+}
+
+/**
+ * smr_mapped_alloc() - allocate memory that processes can map
+ * @pool: what it is charged to. It outlives @uctx
+ * @uctx: whose process maps it
+ * @size: bytes, whole pages
+ * @extra: bytes that the caller allocates besides, for the same purpose. They are
+ *	charged with it, and freed before it or soon after
+ *
+ * Context: process, may sleep.
+ * Return: the memory; end it with smr_mapped_free(). Or an ERR_PTR: -ENOMEM, also
+ * when the pool does not have as much, or RLIMIT_MEMLOCK is too small.
+ */
+struct smr_mapped *smr_mapped_alloc(struct smr_pool *pool,
+				    struct ib_ucontext *uctx, size_t size,
+				    size_t extra)
+{
+	struct smr_mapped *m;
+	int ret;
+
+	m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+	if (!m)
+		return ERR_PTR(-ENOMEM);
+	m->pool = pool;
+	m->size = size;
+	ret = charge(pool, size + PAGE_ALIGN(extra), &m->charge);
+	if (ret)
+		goto free;
+	ret = -ENOMEM;
+	m->mem = __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	if (!m->mem)
+		goto uncharge;
+	ret = rdma_user_mmap_entry_insert(uctx, &m->entry, size);
+	if (!ret)
+		return m;
+	vfree(m->mem);
+uncharge:
+	uncharge(m);
+free:
+	kfree(m);
+	return ERR_PTR(ret);
+}
+
+/**
+ * smr_mapped_free() - the object that had the memory is gone
+ * @m: the memory
+ *
+ * Nobody can map it any more. A process that maps it keeps the pages until it unmaps
+ * them, and they stay charged.
+ *
+ * Context: process, may sleep.
+ */
+void smr_mapped_free(struct smr_mapped *m)
+{
+	rdma_user_mmap_entry_remove(&m->entry);
+}
+
+/**
+ * smr_mapped_mmap_free() - ib_device_ops.mmap_free
+ * @entry: has lost its last reference
+ *
+ * Context: process, may sleep.
+ */
+void smr_mapped_mmap_free(struct rdma_user_mmap_entry *entry)
+{
+	struct smr_mapped *m = to_mapped(entry);
+	struct smr_pool *pool = m->pool;
+
+	guard(mutex)(&pool->lock);
+	if (is_mapped(m))
+		list_add(&m->node, &pool->mapped);
+	else
+		release(m);
+}
+
+/**
+ * smr_mapped_fini() - the end of a pool; all of its objects are gone
+ * @pool: the pool
+ *
+ * Processes that map memory of it keep the pages.
+ *
+ * Context: process, may sleep.
+ */
+void smr_mapped_fini(struct smr_pool *pool)
+{
+	struct smr_mapped *m, *next;
+
+	guard(mutex)(&pool->lock);
+	list_for_each_entry_safe(m, next, &pool->mapped, node)
+		release(m);
+	WARN_ON_ONCE(pool->used);
+}
+
+/* Each mapping holds references on the pages, so no other reference is needed. */
+static int insert_pages(struct vm_area_struct *vma, void *mem)
+{
+	unsigned long addr;
+	int ret;
+
+	for (addr = vma->vm_start; addr < vma->vm_end; addr += PAGE_SIZE) {
+		ret = vm_insert_page(vma, addr, vmalloc_to_page(mem));
+		if (ret)
+			return ret;
+		mem += PAGE_SIZE;
+	}
+	return 0;
+}
+
+/**
+ * smr_mapped_mmap() - ib_device_ops.mmap: map memory into the calling process
+ * @uctx: the caller's context
+ * @vma: where; its offset and size say which memory: see struct smr_ring_info
+ *
+ * Context: process, with the mmap lock held for writing.
+ * Return: 0, -EINVAL (no such memory, another size, or a private mapping),
+ * -ENOMEM.
+ */
+int smr_mapped_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *entry;
+	int ret;
+
+	entry = rdma_user_mmap_entry_get(uctx, vma);
+	if (!entry)
+		return -EINVAL;
+	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	ret = insert_pages(vma, to_mapped(entry)->mem);
+	rdma_user_mmap_entry_put(entry);
+	return ret;
+}

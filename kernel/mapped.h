@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Memory of the kernel's that processes map: rings, and device memory. */
+#ifndef SMR_MAPPED_H
+#define SMR_MAPPED_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+#include "account.h"
+
+/**
+ * struct smr_mapped - memory that processes can map
+ * @entry: the core's part, which counts references
+ * @mem: the memory, zeroed at first; page aligned
+ * @size: bytes, whole pages
+ * @pool: what it is charged to
+ * @charge: how; under the pool's lock
+ * @node: in @pool->mapped, when it belongs to no object any more
+ *
+ * All but @charge and @node are constant.
+ */
+struct smr_mapped {
+	struct rdma_user_mmap_entry entry;
+	void *mem;
+	size_t size;
+	struct smr_pool *pool;
+	struct smr_charge charge;
+	struct list_head node;
+};
+
+struct smr_mapped *smr_mapped_alloc(struct smr_pool *pool,
+				    struct ib_ucontext *uctx, size_t size,
+				    size_t extra);
+void smr_mapped_free(struct smr_mapped *m);
+void smr_mapped_fini(struct smr_pool *pool);
+
+int smr_mapped_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
+void smr_mapped_mmap_free(struct rdma_user_mmap_entry *entry);
+
+#endif /* SMR_MAPPED_H */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* ECN: what follows from packets that the network has marked. RoCEv2 annex A17.9. */
+#ifndef SMR_ECN_H
+#define SMR_ECN_H
+
+#include <linux/compiler.h>
+#include <net/inet_ecn.h>
+
+#include "net/udp_rx.h"
+#include "net/wire.h"
+#include "qp/core.h"
+
+struct rdma_ah_attr;
+
+void smr_ecn_path(struct smr_qp *qp, const struct rdma_ah_attr *attr);
+void smr_ecn_marked(struct smr_qp *qp, const struct smr_hdr *hdr, u32 count);
+void smr_ecn_notified(struct smr_qp *qp, const struct smr_hdr *hdr);
+
+/* Has the network marked packets, @count of one train? Their ICRCs are right. */
+static inline void smr_ecn_look(struct smr_qp *qp, const struct sk_buff *skb,
+				const struct smr_hdr *hdr, u32 count)
+{
+	if (unlikely(INET_ECN_is_ce(smr_rx_info(skb)->tos)))
+		smr_ecn_marked(qp, hdr, count);
+}
+
+/*
+ * Is a packet of the QP's service? A CNP is of all services whose QPs have a window that
+ * CNPs can narrow.
+ */
+static inline bool smr_ecn_service_ok(const struct smr_qp *qp,
+				      const struct smr_hdr *hdr)
+{
+	if (hdr->op->flags & SMR_OP_CNP)
+		return smr_qp_is_reliable(qp);
+	return (hdr->opcode & SMR_TRANSPORT_MASK) == qp->service;
+}
+
+#endif /* SMR_ECN_H */

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/paging.h"
+
+#include <linux/container_of.h>
+#include <linux/errno.h>
+
+#include "fault.h"
+#include "sgl.h"
+
+static struct smr_task *told_task(struct smr_told *told)
+{
+	return container_of(told, struct smr_paging, told)->task;
+}
+
+static bool paging_get(struct smr_told *told)
+{
+	struct smr_task *task = told_task(told);
+
+	return task->get(task);
+}
+
+/* The pages are there, or cannot be had. The fault's worker runs the task. */
+static void paging_run(struct smr_told *told)
+{
+	struct smr_run run = { .can_sleep = true, .quota = SMR_QUOTA_PROCESS };
+	struct smr_task *task = told_task(told);
+
+	smr_task_run(task, &run);
+	task->put(task);
+}
+
+/**
+ * smr_paging_init() - prepare a side, which waits for no pages
+ * @paging: zeroed
+ * @task: its task
+ */
+void smr_paging_init(struct smr_paging *paging, struct smr_task *task)
+{
+	paging->told.get = paging_get;
+	paging->told.run = paging_run;
+	paging->task = task;
+}
+
+/**
+ * smr_paging_waits() - does a side wait for pages?
+ * @paging: the side's
+ *
+ * Context: any; called by the task.
+ * Return: true: the task will run when the fault has ended.
+ */
+bool smr_paging_waits(const struct smr_paging *paging)
+{
+	return paging->fault && !smr_fault_is_done(paging->fault);
+}
+
+static void paging_drop(struct smr_paging *paging)
+{
+	smr_fault_put(paging->fault);
+	paging->fault = NULL;
+}
+
+/* The result of the fault that has ended, if that was for these pages */
+static int paging_result(struct smr_paging *paging, const struct smr_sgl *sgl,
+			 bool write)
+{
+	int ret = -ENOENT;
+
+	if (!paging->fault)
+		return ret;
+	if (smr_sgl_is_of(sgl, write, paging->fault))
+		ret = paging->fault->err;
+	paging_drop(paging);
+	return ret;
+}
+
+static int paging_start(struct smr_paging *paging, const struct smr_run *run,
+			const struct smr_sgl *sgl, bool write)
+{
+	gfp_t gfp = run->can_sleep ? GFP_KERNEL_ACCOUNT :
+				     GFP_ATOMIC | __GFP_NOWARN;
+
+	paging->fault = smr_sgl_fault(sgl, write, gfp);
+	if (!paging->fault)
+		return run->can_sleep ? -ENOMEM : -EAGAIN;
+	smr_fault_start(paging->fault, &paging->told);
+	return -EINPROGRESS;
+}
+
+/**
+ * smr_paging_fault() - have missing pages brought in
+ * @paging: the side's; it does not wait
+ * @run: how the task may run
+ * @sgl: an open list, of which a page may be missing. The caller closes it, and opens
+ *	it again when the pages are there
+ * @write: they will be written to
+ *
+ * After a fault has ended, the task tries the same copy again. If a page is still
+ * missing, this says how the fault ended.
+ *
+ * Context: as @run says; called by the task.
+ * Return: 0: try the copy again; -EINPROGRESS: the task runs when the fault has
+ * ended; -EAGAIN: call again from the workqueue; -EFAULT, -ENOMEM: the pages cannot
+ * be had.
+ */
+int smr_paging_fault(struct smr_paging *paging, const struct smr_run *run,
+		     const struct smr_sgl *sgl, bool write)
+{
+	int ret;
+
+	if (smr_sgl_needs_thread(sgl))
+		return -EAGAIN;
+	ret = paging_result(paging, sgl, write);
+	/* The page is missing elsewhere, as in the peer's list of a local operation. */
+	if (!smr_sgl_is_paged(sgl))
+		return 0;
+	/* Only the process that the memory belongs to could be being killed. */
+	if (ret == -EINTR)
+		ret = -EFAULT;
+	if (ret == -ENOENT && run->can_sleep) {
+		ret = smr_sgl_fault_here(sgl, write);
+		if (ret == -EAGAIN)
+			ret = -ENOENT;
+	}
+	return ret == -ENOENT ? paging_start(paging, run, sgl, write) : ret;
+}
+
+/**
+ * smr_paging_settle() - forget the result of a fault that nobody has asked for
+ * @paging: the side's
+ *
+ * The copy that had missed the pages was tried again, and did not need the result.
+ *
+ * Context: any; called by the task after each step of the side.
+ */
+void smr_paging_settle(struct smr_paging *paging)
+{
+	if (paging->fault && smr_fault_is_done(paging->fault))
+		paging_drop(paging);
+}
+
+/**
+ * smr_paging_cancel() - wait for no pages any more
+ * @paging: the side's
+ *
+ * Context: process, may sleep, but does not wait; the task is paused.
+ */
+void smr_paging_cancel(struct smr_paging *paging)
+{
+	if (paging->fault)
+		smr_fault_cancel(paging->fault);
+	paging->fault = NULL;
+}

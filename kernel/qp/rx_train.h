@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A train that a side of a QP reads: its packets one by one, or many that are alike. */
+#ifndef SMR_RX_TRAIN_H
+#define SMR_RX_TRAIN_H
+
+#include <linux/types.h>
+
+#include "net/cursor.h"
+#include "net/icrc.h"
+
+struct sk_buff;
+struct smr_hdr;
+struct smr_qp;
+struct smr_run;
+struct smr_sgl;
+
+/**
+ * struct smr_rx_train - a train that is being read
+ * @skb: the train, described by struct smr_rx_part
+ * @cursor: where it is read
+ * @icrc: what its packets' ICRCs have in common
+ *
+ * On the stack of the function that takes one step with it.
+ */
+struct smr_rx_train {
+	struct sk_buff *skb;
+	struct smr_cursor cursor;
+	struct smr_icrc icrc;
+};
+
+void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb);
+unsigned int smr_rx_train_parse(struct smr_qp *qp, struct smr_rx_train *t,
+				unsigned int seg, bool response,
+				struct smr_hdr *hdr, struct smr_run *run);
+u32 smr_rx_train_alike(struct smr_rx_train *t, unsigned int seg, u32 max,
+		       struct smr_hdr *hdr, struct smr_run *run);
+int smr_rx_train_copy(struct smr_rx_train *t, struct smr_sgl *sgl,
+		      unsigned int first, u32 each, size_t off, size_t len);
+
+#endif /* SMR_RX_TRAIN_H */

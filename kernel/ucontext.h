@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A process that has a link open. */
+#ifndef SMR_UCONTEXT_H
+#define SMR_UCONTEXT_H
+
+#include <linux/container_of.h>
+#include <rdma/ib_verbs.h>
+
+struct smr_account;
+struct smr_faults;
+struct smr_userwq;
+
+/**
+ * struct smr_ucontext - a process's context of the device
+ * @ibuctx: the core's part
+ * @user: the user, a reference
+ * @account: the user's; all objects of the context go before it does
+ * @faults: kept for the memory of the first process that registers memory which is
+ *	paged on demand; see smr_faults_get()
+ */
+struct smr_ucontext {
+	struct ib_ucontext ibuctx;
+	struct smr_userwq *user;
+	struct smr_account *account;
+	struct smr_faults *faults;
+};
+
+static inline struct smr_ucontext *to_smr_ucontext(const struct ib_ucontext *uctx)
+{
+	return container_of(uctx, struct smr_ucontext, ibuctx);
+}
+
+/* NULL for a consumer in the kernel */
+static inline struct smr_account *smr_uctx_account(const struct ib_ucontext *uctx)
+{
+	return uctx ? to_smr_ucontext(uctx)->account : NULL;
+}
+
+#endif /* SMR_UCONTEXT_H */

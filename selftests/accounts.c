@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a process can make the kernel hold, row by row of Documentation/security.rst: an
+ * ordinary user in a memory cgroup of 64 MiB tries to exceed it. It is refused,
+ * or the OOM killer ends it; and a process of another user goes on as before.
+ *
+ * timeout: 180
+ * paths: host
+ * params: max_user_objects=500 user_queue_kb=8192 user_packet_kb=8192 loopback=N
+ */
+#include "harness.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/param.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "counter.h"
+#include "disk.h"
+#include "objects.h"
+#include "region.h"
+#include "system.h"
+#include "work.h"
+
+#define CGROUPS		"/sys/fs/cgroup/"
+#define GROUP		CGROUPS "softmr-accounts"
+#define GROUP_MAX	"67108864"
+#define NOBODY		65534
+#define MEMLOCK		(64 * 1024)
+
+/* as the parameters above say */
+#define USER_OBJECTS	500
+#define USER_QUEUES	(8 * MIB)
+#define USER_PACKETS	(8 * MIB)
+
+#define DELAY_MS	5000
+
+/* How the process of the other user ends */
+enum end {
+	REFUSED,	/* at last it got no more, and that was in time */
+	TOO_MUCH,	/* it got more than it may have */
+	WRONG,		/* anything else; it says what */
+	KILLED,		/* by the OOM killer */
+};
+
+/* @pair: a process of another user, which must not notice */
+FIXTURE(accounts)
+{
+	struct vt_pair pair;
+};
+
+static int make_group(void)
+{
+	int ret = vt_write_file(CGROUPS "cgroup.subtree_control", "+memory");
+
+	if (!ret && mkdir(GROUP, 0755) && errno != EEXIST)
+		ret = -errno;
+	if (!ret)
+		ret = vt_write_file(GROUP "/memory.max", GROUP_MAX);
+	return ret;
+}
+
+FIXTURE_SETUP(accounts)
+{
+	if (make_group())
+		SKIP(return, "this kernel has no memory controller");
+	VT_SETUP(vt_pair_open(&self->pair, &vt_defaults));
+}
+
+FIXTURE_TEARDOWN(accounts)
+{
+	vt_pair_close(&self->pair);
+	rmdir(GROUP);
+}
+
+/* What an ordinary user has. */
+struct own {
+	struct vt_dev dev;
+	struct ibv_pd *pd;
+};
+
+typedef enum end try_fn(struct own *own, int arg);
+
+static int become_ordinary(rlim_t memlock)
+{
+	struct rlimit lim = { memlock, memlock };
+
+	return vt_write_file(GROUP "/cgroup.procs", "0") ||
+	       setrlimit(RLIMIT_MEMLOCK, &lim) || setgroups(0, NULL) ||
+	       setgid(NOBODY) || setuid(NOBODY);
+}
+
+/* Calls @fn for each mapping of a device. */
+static void for_each_mapping(void (*fn)(unsigned long start, unsigned long end,
+					off_t offset))
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned long start, end, offset;
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (strstr(line, "/uverbs") &&
+		    sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3)
+			fn(start, end, offset);
+	if (f)
+		fclose(f);
+}
+
+static void unmap(unsigned long start, unsigned long end, off_t offset)
+{
+	(void)offset;
+	munmap((void *)start, end - start);
+}
+
+/* Errors that a test of its own would show. */
+static enum end wrong(const char *what)
+{
+	printf("# %s: %s\n", what, strerror(errno));
+	return WRONG;
+}
+
+static enum end try_in_child(try_fn *try, int arg, rlim_t memlock)
+{
+	struct own own = {};
+
+	/* those of the other process, which are inherited */
+	for_each_mapping(unmap);
+	if (become_ordinary(memlock) || vt_dev_open(&own.dev, 0, AF_INET))
+		return wrong("open");
+	own.pd = ibv_alloc_pd(own.dev.ctx);
+	return own.pd ? try(&own, arg) : wrong("PD");
+}
+
+/* @works: called while the other process tries */
+static enum end try_as_user(FIXTURE_DATA(accounts) *self, try_fn *try, int arg,
+			    rlim_t memlock, bool *works)
+{
+	pid_t pid;
+	int status;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		enum end end = try_in_child(try, arg, memlock);
+
+		fflush(stdout);
+		_exit(end);
+	}
+	*works = true;
+	while (!waitpid(pid, &status, WNOHANG))
+		*works &= vt_pair_works(&self->pair);
+	*works &= vt_pair_works(&self->pair);
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		return KILLED;
+	if (!WIFEXITED(status))
+		printf("# it ends by signal %d\n", WTERMSIG(status));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : WRONG;
+}
+
+#define EXPECT_REFUSED(try, arg, memlock) do {				\
+	bool works;							\
+									\
+	EXPECT_EQ(REFUSED, try_as_user(self, try, arg, memlock, &works)); \
+	EXPECT_TRUE(works);						\
+} while (0)
+
+/* -- objects */
+
+static enum end try_objects(struct own *own, int kind)
+{
+	static struct vt_parts parts;
+	int i;
+
+	parts.pd = own->pd;
+	parts.cq = ibv_create_cq(own->dev.ctx, 1, NULL, NULL, 0);
+	parts.address = vt_ah_attr(own->dev.gid_index, &own->dev.gid);
+	if (!parts.cq)
+		return WRONG;
+	for (i = 0; i <= USER_OBJECTS; i++) {
+		if (vt_object_create(kind, &parts))
+			continue;
+		printf("# object %d of kind %d: errno %d\n", i, kind, errno);
+		/* one of the kind may have been there before */
+		return errno == ENOMEM && i >= USER_OBJECTS - 1 ? REFUSED :
+								  WRONG;
+	}
+	return TOO_MUCH;
+}
+
+TEST_F(accounts, objects)
+{
+	static const enum vt_object kinds[] = {
+		VT_PD, VT_CQ, VT_QP, VT_SRQ, VT_MR, VT_MW, VT_AH, VT_XRCD,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		EXPECT_REFUSED(try_objects, kinds[i], RLIM_INFINITY);
+}
+
+/* What root makes is not counted against that, as it has CAP_SYS_RESOURCE. */
+TEST_F(accounts, objects_of_root)
+{
+	struct ibv_pd *pd[2 * USER_OBJECTS];
+	int i, n;
+
+	for (n = 0; n < 2 * USER_OBJECTS; n++) {
+		pd[n] = ibv_alloc_pd(self->pair.a.dev.ctx);
+		if (!pd[n])
+			break;
+	}
+	EXPECT_EQ(2 * USER_OBJECTS, n);
+	for (i = 0; i < n; i++)
+		EXPECT_EQ(0, ibv_dealloc_pd(pd[i]));
+}
+
+/* -- queues */
+
+#define CQ_ENTRIES	16384
+#define CQ_BYTES	(CQ_ENTRIES * 64)
+
+static enum end try_queues(struct own *own, int entries)
+{
+	size_t bytes = 0;
+
+	while (ibv_create_cq(own->dev.ctx, entries - 1, NULL, NULL, 0))
+		bytes += (size_t)entries * 64;
+	printf("# CQs of %d entries: %zu KiB, then errno %d\n", entries,
+	       bytes / 1024, errno);
+	if (errno != ENOMEM)
+		return WRONG;
+	return bytes > USER_QUEUES + MEMLOCK ? TOO_MUCH : REFUSED;
+}
+
+TEST_F(accounts, queues)
+{
+	EXPECT_REFUSED(try_queues, CQ_ENTRIES, MEMLOCK);
+	EXPECT_REFUSED(try_queues, 1024 * 1024, MEMLOCK);
+}
+
+static enum end try_send_queues(struct own *own, int arg)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 1024, .max_recv_wr = 1,
+			 .max_send_sge = 30, .max_recv_sge = 1 },
+	};
+	/* The kernel's own copy of each entry is not smaller than the ring's. */
+	size_t each = 2 * 1024 * (64 + 30 * 16), bytes = 0;
+
+	(void)arg;
+	init.send_cq = ibv_create_cq(own->dev.ctx, 1, NULL, NULL, 0);
+	init.recv_cq = init.send_cq;
+	if (!init.send_cq)
+		return WRONG;
+	while (ibv_create_qp(own->pd, &init))
+		bytes += each;
+	printf("# send queues: at least %zu KiB, then errno %d\n", bytes / 1024,
+	       errno);
+	if (errno != ENOMEM)
+		return WRONG;
+	return bytes > USER_QUEUES + MEMLOCK ? TOO_MUCH : REFUSED;
+}
+
+TEST_F(accounts, send_queues)
+{
+	EXPECT_REFUSED(try_send_queues, 0, MEMLOCK);
+}
+
+/* RLIMIT_MEMLOCK is what an ordinary user needs to have more. */
+static enum end try_with_memlock(struct own *own, int arg)
+{
+	(void)arg;
+	return ibv_create_cq(own->dev.ctx, 2 * USER_QUEUES / 64 - 1, NULL, NULL,
+			     0) ? REFUSED : WRONG;
+}
+
+TEST_F(accounts, more_queues_with_memlock)
+{
+	EXPECT_REFUSED(try_with_memlock, 0, 16 * MIB);
+}
+
+/* The mapping that was made last */
+static struct {
+	off_t offset;
+	size_t len;
+} last;
+
+static void find_last(unsigned long start, unsigned long end, off_t offset)
+{
+	if (offset < last.offset)
+		return;
+	last.offset = offset;
+	last.len = end - start;
+}
+
+/* Map the memory of the object that was made last once more. */
+static void *map_again(struct own *own, size_t *len)
+{
+	void *p;
+
+	last.offset = 0;
+	for_each_mapping(find_last);
+	*len = last.len;
+	p = mmap(NULL, last.len, PROT_READ | PROT_WRITE, MAP_SHARED,
+		 own->dev.ctx->cmd_fd, last.offset);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+#define ROUNDS	32
+
+/* Make something, map it once more, destroy it, and so on */
+static enum end try_mappings(struct own *own, bool (*one)(struct own *, void **,
+							   size_t *),
+			     size_t max)
+{
+	size_t len[ROUNDS], bytes = 0, again = 0;
+	void *p[ROUNDS];
+	int n;
+
+	for (n = 0; n < ROUNDS && one(own, &p[n], &len[n]); n++)
+		bytes += len[n];
+	printf("# %zu KiB stay mapped, then errno %d\n", bytes / 1024, errno);
+	if (n == ROUNDS || bytes > max)
+		return TOO_MUCH;
+	if (errno != ENOMEM)
+		return WRONG;
+	/* They are given back when nobody maps them any more. */
+	while (n--)
+		munmap(p[n], len[n]);
+	for (n = 0; n < 2 && one(own, &p[n], &len[n]); n++)
+		again += len[n];
+	return n == 2 && again ? REFUSED : WRONG;
+}
+
+static bool one_cq(struct own *own, void **p, size_t *len)
+{
+	struct ibv_cq *cq = ibv_create_cq(own->dev.ctx, CQ_ENTRIES - 1, NULL,
+					  NULL, 0);
+
+	if (!cq)
+		return false;
+	*p = map_again(own, len);
+	return *p && !ibv_destroy_cq(cq);
+}
+
+static bool one_dm(struct own *own, void **p, size_t *len)
+{
+	struct ibv_alloc_dm_attr attr = { .length = 256 * 1024 };
+	struct ibv_dm *dm = ibv_alloc_dm(own->dev.ctx, &attr);
+
+	if (!dm)
+		return false;
+	*p = map_again(own, len);
+	return *p && !ibv_free_dm(dm);
+}
+
+static enum end try_mapped_queues(struct own *own, int arg)
+{
+	(void)arg;
+	return try_mappings(own, one_cq, USER_QUEUES + MEMLOCK);
+}
+
+static enum end try_mapped_dm(struct own *own, int arg)
+{
+	(void)arg;
+	return try_mappings(own, one_dm, MIB);
+}
+
+TEST_F(accounts, queues_that_stay_mapped)
+{
+	EXPECT_REFUSED(try_mapped_queues, 0, MEMLOCK);
+}
+
+TEST_F(accounts, device_memory_that_stays_mapped)
+{
+	EXPECT_REFUSED(try_mapped_dm, 0, MEMLOCK);
+}
+
+/* -- what waits for slow pages */
+
+static uint8_t *slow_pages(size_t len)
+{
+	int fd = open(VT_DISK, O_RDONLY);
+	uint8_t *p = fd < 0 ? NULL : vt_disk_map(fd, len);
+
+	close(fd);
+	return p;
+}
+
+static long group_bytes(void)
+{
+	FILE *f = fopen(GROUP "/memory.current", "r");
+	long bytes = -1;
+
+	if (f) {
+		if (fscanf(f, "%ld", &bytes) != 1)
+			bytes = -1;
+		fclose(f);
+	}
+	return bytes;
+}
+
+#define RANGES		1000
+#define ADVICES		500
+#define ADVICE_MAX	(8 * MIB)	/* and what else the process does meanwhile */
+
+static enum end try_advice(struct own *own, int arg)
+{
+	uint8_t *p = slow_pages(RANGES * PAGE);
+	static struct ibv_sge sge[RANGES];
+	struct ibv_mr *mr;
+	long before;
+	int i, ret = 0;
+
+	(void)arg;
+	mr = p ? ibv_reg_mr(own->pd, p, RANGES * PAGE, IBV_ACCESS_ON_DEMAND) :
+		 NULL;
+	if (!mr)
+		return WRONG;
+	for (i = 0; i < RANGES; i++)
+		sge[i] = (struct ibv_sge){ (uintptr_t)p + i * PAGE, PAGE,
+					   mr->lkey };
+	before = group_bytes();
+	for (i = 0; i < ADVICES && !ret; i++)
+		ret = ibv_advise_mr(own->pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0,
+				    sge, RANGES);
+	printf("# %d advices, errno %d, took %ld KiB\n", i, ret,
+	       (group_bytes() - before) / 1024);
+	if (ret)
+		return WRONG;
+	return group_bytes() - before > ADVICE_MAX ? TOO_MUCH : REFUSED;
+}
+
+static void refused_behind_slow_pages(struct __test_metadata *_metadata,
+				      FIXTURE_DATA(accounts) *self,
+				      try_fn *try, rlim_t memlock)
+{
+	VT_SETUP(vt_need_odp(&self->pair.a, IBV_ODP_SUPPORT));
+	if (!vt_disk_add(DELAY_MS))
+		SKIP(return, "no slow disk (null_blk)");
+	chmod(VT_DISK, 0444);
+	EXPECT_REFUSED(try, 0, memlock);
+	EXPECT_TRUE(vt_disk_del(3 * DELAY_MS));
+}
+
+TEST_F(accounts, advice_that_waits)
+{
+	refused_behind_slow_pages(_metadata, self, try_advice, MEMLOCK);
+}
+
+#define CONNS		120
+#define WRITE_LEN	(256 * 1024)
+/* Each CPU may be behind, and each may go a train beyond. */
+#define PACKETS_SLACK	MIB
+
+/* A READ of a page that comes late, and a WRITE behind it, whose packets wait meanwhile */
+static int post_behind_slow_page(struct vt_conn *c, struct vt_ep *a,
+				 struct vt_ep *b, const struct ibv_mr *slow,
+				 const uint8_t *page)
+{
+	struct ibv_sge read = vt_sge(&a->buf, 0, 8);
+	struct ibv_sge write = vt_sge(&a->buf, 0, WRITE_LEN);
+	struct ibv_send_wr *bad, wr[2] = {
+		{ .opcode = IBV_WR_RDMA_READ, .sg_list = &read, .num_sge = 1,
+		  .next = &wr[1],
+		  .wr.rdma = { (uintptr_t)page, slow->rkey } },
+		{ .opcode = IBV_WR_RDMA_WRITE, .sg_list = &write, .num_sge = 1,
+		  .wr.rdma = { (uintptr_t)b->buf.p, b->buf.mr->rkey } },
+	};
+	int ret = vt_conn_open(c, a, b);
+
+	return ret ?: ibv_post_send(c->a, wr, &bad);
+}
+
+static enum end try_packets(struct own *own, int arg)
+{
+	uint8_t *p = slow_pages(CONNS * PAGE);
+	static struct vt_conn conns[CONNS];
+	struct vt_conf conf = vt_defaults;
+	int64_t dropped, waiting = 0;
+	struct vt_ep a, b;
+	struct ibv_mr *mr;
+	int i;
+
+	(void)arg;
+	conf.depth = 4;
+	conf.cqe = CONNS;
+	conf.buf_len = WRITE_LEN;
+	if (!p || vt_ep_open(&a, &conf, 0) || vt_ep_open(&b, &conf, 0))
+		return wrong("endpoints");
+	mr = ibv_reg_mr(b.pd, p, CONNS * PAGE, IBV_ACCESS_ON_DEMAND |
+					       IBV_ACCESS_REMOTE_READ);
+	if (!mr)
+		return wrong("region");
+	dropped = vt_counter_now(own->dev.ctx, "rx_dropped");
+	for (i = 0; i < CONNS; i++) {
+		if (post_behind_slow_page(&conns[i], &a, &b, mr, p + i * PAGE))
+			return wrong("connection");
+		waiting = MAX(waiting, vt_counter_now(own->dev.ctx,
+						      "rx_waiting_bytes"));
+	}
+	dropped = vt_counter_now(own->dev.ctx, "rx_dropped") - dropped;
+	printf("# at most %lld KiB wait, %lld packets or trains were dropped\n",
+	       (long long)waiting / 1024, (long long)dropped);
+	if (waiting > USER_PACKETS + PACKETS_SLACK)
+		return TOO_MUCH;
+	return dropped > 0 && waiting > USER_PACKETS / 2 ? REFUSED : WRONG;
+}
+
+TEST_F(accounts, packets_that_wait)
+{
+	refused_behind_slow_pages(_metadata, self, try_packets, RLIM_INFINITY);
+}
+
+VT_HARNESS_MAIN

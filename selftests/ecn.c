@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ECN, RoCEv2 annex A17.9: who asks the network for marks, what follows from a marked packet,
+ * and from a congestion notification packet (CNP). The peer is made by hand.
+ *
+ * timeout: 90
+ * paths: wire
+ */
+#include "harness.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "roce.h"
+
+#define PSN	0x1000
+#define PKEY	0xffff
+#define PEER	0x321
+#define MTU	256
+#define UC	0x20
+#define UD_SEND	0x64
+
+/* ECN bits */
+#define ECT_1	1
+#define ECT_0	2
+#define CE	3
+#define ECN	3
+
+/* What the window begins with, by how much it grows after a mark, and the least: in packets */
+#define START	128
+#define STEP	16
+#define LEAST	16
+
+#define MESSAGE	(8000 * MTU)
+
+/* They have more under way than the stack takes: 16 shards of 2 MiB */
+#define OTHERS	80
+#define BULK	(128 * 4096)
+#define QUEUE	"tc qdisc add dev veth0 "
+
+FIXTURE(ecn)
+{
+	struct vt_conf conf;
+	struct vt_roce roce;
+	struct vt_ep ep;
+	struct ibv_context *ctx;
+	struct vt_bth bth;
+	struct vt_heard heard;
+	struct ibv_sge sge;
+	uint32_t last;
+	struct vt_ep others[OTHERS];
+};
+
+static int arm(FIXTURE_DATA(ecn) *self)
+{
+	struct vt_addr peer = { .qpn = PEER, .psn = PSN };
+	int ret = vt_qp_reset(self->ep.qp);
+
+	peer.gid.raw[10] = 0xff;
+	peer.gid.raw[11] = 0xff;
+	memcpy(peer.gid.raw + 12, &self->roce.saddr, 4);
+	return ret ? ret : vt_ep_connect(&self->ep, &peer);
+}
+
+/* A QP of the type in self->conf */
+static int open_ep(FIXTURE_DATA(ecn) *self)
+{
+	int ret = vt_ep_open(&self->ep, &self->conf, 0);
+
+	if (ret)
+		return ret;
+	self->ctx = self->ep.dev.ctx;
+	self->bth = (struct vt_bth){
+		.pkey = PKEY, .qpn = self->ep.qp->qp_num, .psn = PSN,
+	};
+	return arm(self);
+}
+
+FIXTURE_SETUP(ecn)
+{
+	self->conf = vt_defaults;
+	self->conf.timeout = 0;
+	self->conf.mtu = IBV_MTU_256;
+	self->conf.buf_len = MESSAGE + 2 * VT_GUARD;
+	self->conf.traffic_class |= ECT_0;
+	VT_SETUP(vt_roce_open(&self->roce));
+	VT_SETUP(vt_roce_listen(&self->roce));
+}
+
+FIXTURE_TEARDOWN(ecn)
+{
+	int i;
+
+	EXPECT_EQ(0, system("tc qdisc del dev veth0 root 2>/dev/null || true"));
+	for (i = 0; i < OTHERS; i++)
+		vt_ep_close(&self->others[i]);
+	vt_ep_close(&self->ep);
+	vt_roce_close(&self->roce);
+}
+
+static int post(FIXTURE_DATA(ecn) *self, uint32_t len)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = 1, .opcode = IBV_WR_SEND, .sg_list = &self->sge, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	self->sge = vt_sge(&self->ep.buf, VT_GUARD, len);
+	if (vt_is_ud(&self->ep))
+		vt_wr_to_peer(&self->ep, &wr);
+	return vt_post(&self->ep, &wr);
+}
+
+/* How many packets come until none does. self->last becomes the PSN of the last one. */
+static int flight(FIXTURE_DATA(ecn) *self)
+{
+	int n;
+
+	for (n = 0; vt_roce_hear(&self->roce, &self->heard, 100); n++)
+		self->last = self->heard.bth.psn;
+	return n;
+}
+
+/* -- who asks for marks */
+
+static void expect_tos(struct __test_metadata *_metadata, FIXTURE_DATA(ecn) *self,
+		       enum ibv_qp_type type, uint8_t asked, uint8_t expected)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	self->conf.qp_type = type;
+	self->conf.traffic_class = asked;
+	ASSERT_EQ(0, open_ep(self));
+	ASSERT_EQ(0, post(self, MTU));
+	ASSERT_TRUE(vt_roce_hear(&self->roce, &self->heard, 5000));
+	EXPECT_EQ(expected, self->heard.tos)
+		TH_LOG("type %d asked for %#x", type, asked);
+	if (type != IBV_QPT_UD) {
+		ASSERT_EQ(0, ibv_query_qp(self->ep.qp, &attr, IBV_QP_AV, &init));
+		EXPECT_EQ(asked, attr.ah_attr.grh.traffic_class);
+	}
+	flight(self);
+	vt_ep_close(&self->ep);
+	memset(&self->ep, 0, sizeof(self->ep));
+}
+
+TEST_F(ecn, who_asks_for_marks)
+{
+	static const uint8_t dscps[] = { 0, 0x28, 0xfc };
+	uint8_t dscp;
+	int i, bits;
+
+	for (i = 0; i < ARRAY_SIZE(dscps); i++)
+		for (bits = 0; bits <= ECN; bits++) {
+			dscp = dscps[i];
+			expect_tos(_metadata, self, IBV_QPT_RC, dscp | bits,
+				   bits ? dscp | ECT_0 : dscp);
+			/* These have no window that marks could narrow. */
+			expect_tos(_metadata, self, IBV_QPT_UC, dscp | bits, dscp);
+			expect_tos(_metadata, self, IBV_QPT_UD, dscp | bits, dscp);
+		}
+}
+
+/* -- what follows from a mark */
+
+/* A WRITE of nothing, which needs no receive and no key; its payload could be longer. */
+static int send_data(FIXTURE_DATA(ecn) *self, uint8_t service)
+{
+	uint8_t reth[16] = {};
+
+	self->bth.opcode = service | VT_OP_WRITE_ONLY;
+	self->bth.psn++;
+	return vt_roce_send(&self->roce, &self->bth, reth, sizeof(reth));
+}
+
+static bool hear_cnp(FIXTURE_DATA(ecn) *self, int timeout_ms)
+{
+	while (vt_roce_hear(&self->roce, &self->heard, timeout_ms))
+		if (self->heard.bth.opcode == VT_OP_CNP)
+			return true;
+	return false;
+}
+
+static void expect_cnp(struct __test_metadata *_metadata, FIXTURE_DATA(ecn) *self, uint8_t tos)
+{
+	static const uint8_t zeros[16];
+
+	ASSERT_TRUE(hear_cnp(self, 5000));
+	EXPECT_EQ(tos, self->heard.tos);
+	EXPECT_EQ(PEER, self->heard.bth.qpn);
+	EXPECT_EQ(PKEY, self->heard.bth.pkey);
+	EXPECT_EQ(0, self->heard.bth.flags);
+	EXPECT_EQ(0, self->heard.bth.psn);
+	EXPECT_FALSE(self->heard.bth.ack_req);
+	EXPECT_TRUE(self->heard.becn);
+	ASSERT_EQ(sizeof(zeros) + VT_ICRC_LEN, self->heard.len);
+	EXPECT_EQ(0, memcmp(zeros, self->heard.data, sizeof(zeros)));
+}
+
+/* A17.9.3. The class is that of network control, as adapters have it by default. */
+TEST_F(ecn, a_mark_is_told_of)
+{
+	int64_t sent, marked;
+
+	ASSERT_EQ(0, open_ep(self));
+	self->bth.psn = PSN - 1;
+	sent = vt_counter_now(self->ctx, "np_cnp_sent");
+	marked = vt_counter_now(self->ctx, "np_ecn_marked_roce_packets");
+	self->roce.tos = 0x28 | CE;
+	ASSERT_EQ(0, send_data(self, 0));
+	expect_cnp(_metadata, self, 0xc0 | ECT_0);
+	EXPECT_FALSE(hear_cnp(self, 50));
+	EXPECT_EQ(sent + 1, vt_counter_now(self->ctx, "np_cnp_sent"));
+	EXPECT_EQ(marked + 1, vt_counter_now(self->ctx, "np_ecn_marked_roce_packets"));
+}
+
+/* The CNP is as its QP's packets are. */
+TEST_F(ecn, a_cnp_asks_for_marks_if_its_qp_does)
+{
+	self->conf.traffic_class = 0x28;
+	ASSERT_EQ(0, open_ep(self));
+	self->bth.psn = PSN - 1;
+	self->roce.tos = CE;
+	ASSERT_EQ(0, send_data(self, 0));
+	expect_cnp(_metadata, self, 0xc0);
+}
+
+TEST_F(ecn, no_mark_no_cnp)
+{
+	int64_t marked;
+	int bits;
+
+	ASSERT_EQ(0, open_ep(self));
+	self->bth.psn = PSN - 1;
+	marked = vt_counter_now(self->ctx, "np_ecn_marked_roce_packets");
+	for (bits = 0; bits < CE; bits++) {
+		self->roce.tos = 0xfc | bits;
+		ASSERT_EQ(0, send_data(self, 0));
+	}
+	EXPECT_FALSE(hear_cnp(self, 50));
+	EXPECT_EQ(marked, vt_counter_now(self->ctx, "np_ecn_marked_roce_packets"));
+}
+
+/* Whoever forges a packet without its ICRC, or from elsewhere, draws no CNP. */
+TEST_F(ecn, what_is_dropped_draws_no_cnp)
+{
+	uint32_t good = self->roce.saddr;
+	int64_t marked;
+
+	ASSERT_EQ(0, open_ep(self));
+	self->bth.psn = PSN - 1;
+	marked = vt_counter_now(self->ctx, "np_ecn_marked_roce_packets");
+	self->roce.tos = CE;
+	self->roce.spoil_icrc = true;
+	ASSERT_EQ(0, send_data(self, 0));
+	self->roce.spoil_icrc = false;
+	self->roce.saddr ^= htonl(0x40);
+	ASSERT_EQ(0, send_data(self, 0));
+	self->roce.saddr = good;
+	EXPECT_FALSE(hear_cnp(self, 50));
+	EXPECT_EQ(marked, vt_counter_now(self->ctx, "np_ecn_marked_roce_packets"));
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000ull + ts.tv_nsec / 1000;
+}
+
+/* At most one CNP of a QP in 50 us, but not much less */
+TEST_F(ecn, marks_in_a_row)
+{
+	int64_t sent, marked;
+	uint64_t us;
+	int i, heard;
+
+	ASSERT_EQ(0, open_ep(self));
+	self->bth.psn = PSN - 1;
+	sent = vt_counter_now(self->ctx, "np_cnp_sent");
+	marked = vt_counter_now(self->ctx, "np_ecn_marked_roce_packets");
+	self->roce.tos = CE;
+	us = now_us();
+	for (i = 0; i < 3000; i++)
+		ASSERT_EQ(0, send_data(self, 0));
+	/* all were delivered when a later one has been */
+	EXPECT_TRUE(vt_counter_wait(self->ctx, "np_ecn_marked_roce_packets", marked + 3000));
+	us = now_us() - us;
+	for (heard = 0; hear_cnp(self, 20); heard++)
+		;
+	printf("# %d CNPs in %d us\n", heard, (int)us);
+	EXPECT_EQ(sent + heard, vt_counter_now(self->ctx, "np_cnp_sent"));
+	EXPECT_GE(us / 50 + 1, heard);
+	EXPECT_LE(2, heard);
+}
+
+/* Return: 0 or a negative errno */
+static int open_other(FIXTURE_DATA(ecn) *self, int i)
+{
+	struct vt_addr peer = { .qpn = PEER + 1 + i, .psn = PSN };
+	struct vt_ep *ep = &self->others[i];
+	struct ibv_send_wr wr = {
+		.wr_id = 1, .opcode = IBV_WR_SEND, .sg_list = &self->sge, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	int ret = vt_ep_open_beside(ep, &self->ep);
+
+	peer.gid.raw[10] = 0xff;
+	peer.gid.raw[11] = 0xff;
+	memcpy(peer.gid.raw + 12, &self->roce.saddr, 4);
+	self->sge = vt_sge(&ep->buf, 0, BULK);
+	ret = ret ? ret : vt_ep_connect(ep, &peer);
+	return ret ? ret : vt_post(ep, &wr);
+}
+
+/* Bulk, and a queue that hardly moves, do not keep a CNP from the wire: its class has another. */
+TEST_F_TIMEOUT(ecn, a_cnp_passes_bulk, 90)
+{
+	int64_t before;
+	int i;
+
+	self->conf.mtu = IBV_MTU_4096;
+	self->conf.buf_len = BULK;
+	ASSERT_EQ(0, open_ep(self));
+	self->bth.psn = PSN - 1;
+	before = vt_counter_now(self->ctx, "tx_backpressure");
+	ASSERT_EQ(0, system(QUEUE "root handle 1: prio && "
+			    QUEUE "parent 1:2 tbf rate 8kbit burst 10kb limit 64mb && "
+			    QUEUE "parent 1:3 tbf rate 8kbit burst 10kb limit 64mb"));
+	for (i = 0; i < OTHERS; i++)
+		EXPECT_EQ(0, open_other(self, i));
+	/* Nothing more of these goes to the stack. */
+	EXPECT_LT(before, vt_counter_now(self->ctx, "tx_backpressure"));
+	self->roce.tos = CE;
+	EXPECT_EQ(0, send_data(self, 0));
+	EXPECT_TRUE(hear_cnp(self, 2000));
+}
+
+/* Acknowledgements carry no data. They are counted only. */
+TEST_F(ecn, marked_acknowledgements)
+{
+	static const uint8_t ack[4] = { 0x1f };
+	int64_t marked;
+
+	ASSERT_EQ(0, open_ep(self));
+	marked = vt_counter_now(self->ctx, "np_ecn_marked_roce_packets");
+	ASSERT_EQ(0, post(self, MTU));
+	self->roce.tos = CE;
+	self->bth.opcode = VT_OP_ACK;
+	self->bth.psn = self->conf.sq_psn;
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, ack, sizeof(ack)));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->ep.scq, 1));
+	EXPECT_FALSE(hear_cnp(self, 50));
+	EXPECT_EQ(marked + 1, vt_counter_now(self->ctx, "np_ecn_marked_roce_packets"));
+}
+
+/* UC has a peer, which may be an adapter that obeys. A datagram has a sender only. */
+TEST_F(ecn, unreliable_qps)
+{
+	uint32_t data[2] = { htonl(self->conf.qkey), htonl(PEER) };
+	int64_t marked;
+
+	self->conf.qp_type = IBV_QPT_UC;
+	ASSERT_EQ(0, open_ep(self));
+	self->bth.psn = PSN - 1;
+	self->roce.tos = CE;
+	ASSERT_EQ(0, send_data(self, UC));
+	expect_cnp(_metadata, self, 0xc0);
+	vt_ep_close(&self->ep);
+	memset(&self->ep, 0, sizeof(self->ep));
+
+	self->conf.qp_type = IBV_QPT_UD;
+	ASSERT_EQ(0, open_ep(self));
+	marked = vt_counter_now(self->ctx, "np_ecn_marked_roce_packets");
+	self->bth.opcode = UD_SEND;
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, data, sizeof(data)));
+	EXPECT_FALSE(hear_cnp(self, 50));
+	EXPECT_EQ(marked + 1, vt_counter_now(self->ctx, "np_ecn_marked_roce_packets"));
+}
+
+/* -- what follows from a CNP */
+
+static int send_cnp(FIXTURE_DATA(ecn) *self)
+{
+	static const uint8_t reserved[16];
+
+	self->bth.opcode = VT_OP_CNP;
+	self->bth.psn = 0;
+	return vt_roce_send(&self->roce, &self->bth, reserved, sizeof(reserved));
+}
+
+/* Acknowledge all that was heard. Return: how many packets come then */
+static int next_flight(FIXTURE_DATA(ecn) *self)
+{
+	static const uint8_t ack[4] = { 0x1f };
+
+	self->bth.opcode = VT_OP_ACK;
+	self->bth.psn = self->last;
+	if (vt_roce_send(&self->roce, &self->bth, ack, sizeof(ack)))
+		return -1;
+	return flight(self);
+}
+
+/* A QP that has twice the START under way */
+static void begin(struct __test_metadata *_metadata, FIXTURE_DATA(ecn) *self)
+{
+	ASSERT_EQ(0, post(self, MESSAGE));
+	ASSERT_EQ(START, flight(self));
+	ASSERT_EQ(2 * START, next_flight(self));
+}
+
+/* Half of it, and the first step of recovery: all that was under way has been acknowledged. */
+TEST_F(ecn, a_cnp_is_obeyed)
+{
+	int64_t handled;
+	int i, n;
+
+	ASSERT_EQ(0, open_ep(self));
+	begin(_metadata, self);
+	handled = vt_counter_now(self->ctx, "rp_cnp_handled");
+	ASSERT_EQ(0, send_cnp(self));
+	EXPECT_EQ(handled + 1, vt_counter_now(self->ctx, "rp_cnp_handled"));
+	n = next_flight(self);
+	EXPECT_EQ(START + STEP, n);
+	/* It recovers. */
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(n + (i + 1) * STEP, next_flight(self));
+}
+
+/* What was sent before the first of them cannot be taken back: they have effect once. */
+TEST_F(ecn, many_cnps_for_one_flight)
+{
+	int i;
+
+	ASSERT_EQ(0, open_ep(self));
+	begin(_metadata, self);
+	for (i = 0; i < 100; i++)
+		ASSERT_EQ(0, send_cnp(self));
+	EXPECT_EQ(START + STEP, next_flight(self));
+}
+
+/* Whoever sends CNPs without end does not stop a QP: security.rst. */
+TEST_F(ecn, cnps_without_end)
+{
+	int i, n = 0;
+
+	ASSERT_EQ(0, open_ep(self));
+	begin(_metadata, self);
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, send_cnp(self));
+		ASSERT_EQ(0, send_cnp(self));
+		n = next_flight(self);
+		ASSERT_LE(LEAST, n);
+	}
+	/* halved, and one step up; a little more as long as not all that was sent was marked */
+	EXPECT_GT(LEAST + STEP + STEP / 2, n);
+	/* It recovers even so. */
+	EXPECT_LT(n, next_flight(self));
+}
+
+static int send_odd_cnp(FIXTURE_DATA(ecn) *self, size_t len, uint8_t flags)
+{
+	static const uint8_t reserved[64];
+	struct vt_bth bth = self->bth;
+
+	bth.opcode = VT_OP_CNP;
+	bth.flags = flags;
+	bth.psn = 0;
+	return vt_roce_send(&self->roce, &bth, reserved, len);
+}
+
+/* Each is counted, and none has effect: the window goes on doubling. */
+TEST_F(ecn, cnps_that_are_none)
+{
+	static const char * const counters[] = {
+		"rx_bad_header", "rx_bad_icrc", "rx_wrong_source", "rx_unknown_qpn",
+		"rx_bad_pkey",
+	};
+	uint32_t good = self->roce.saddr;
+	struct vt_bth bth;
+	int64_t before;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(counters); i++) {
+		ASSERT_EQ(0, open_ep(self));
+		begin(_metadata, self);
+		before = vt_counter_now(self->ctx, counters[i]);
+		bth = self->bth;
+		self->roce.spoil_icrc = i == 1;
+		if (i == 2)
+			self->roce.saddr ^= htonl(0x40);
+		if (i == 3)
+			self->bth.qpn ^= 0x400000;
+		if (i == 4)
+			self->bth.pkey = 0x1234;
+		ASSERT_EQ(0, send_odd_cnp(self, i == 0 ? 20 : 16, 0));
+		self->bth = bth;
+		self->roce.spoil_icrc = false;
+		self->roce.saddr = good;
+		EXPECT_TRUE(vt_counter_wait(self->ctx, counters[i], before + 1))
+			TH_LOG("case %d", i);
+		EXPECT_EQ(4 * START, next_flight(self))
+			TH_LOG("case %d", i);
+		vt_ep_close(&self->ep);
+		memset(&self->ep, 0, sizeof(self->ep));
+	}
+}
+
+/* Too short for its reserved octets: nobody's, like all that is truncated */
+TEST_F(ecn, truncated_cnps)
+{
+	size_t len;
+
+	ASSERT_EQ(0, open_ep(self));
+	begin(_metadata, self);
+	for (len = 0; len < 16; len += 4)
+		ASSERT_EQ(0, send_odd_cnp(self, len, 0));
+	/* a pad, and no payload that needs it */
+	ASSERT_EQ(0, send_odd_cnp(self, 16, 3 << 4));
+	EXPECT_EQ(4 * START, next_flight(self));
+}
+
+/* These have no window. */
+TEST_F(ecn, cnps_for_unreliable_qps)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_UC, IBV_QPT_UD };
+	int64_t ignored;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		self->conf.qp_type = types[i];
+		ASSERT_EQ(0, open_ep(self));
+		ignored = vt_counter_now(self->ctx, "rp_cnp_ignored");
+		ASSERT_EQ(0, send_cnp(self));
+		EXPECT_TRUE(vt_counter_wait(self->ctx, "rp_cnp_ignored", ignored + 1));
+		EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->ep.qp));
+		vt_ep_close(&self->ep);
+		memset(&self->ep, 0, sizeof(self->ep));
+	}
+}
+
+/*
+ * A READ's data comes as fast as it is asked for. So a mark on it makes the requester ask
+ * for less, and its peer is told, too.
+ */
+TEST_F(ecn, marks_on_what_was_read)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = 1, .opcode = IBV_WR_RDMA_READ, .sg_list = &self->sge, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	uint8_t data[4 + MTU] = { 0x1f };
+	uint32_t i, n, asked;
+
+	ASSERT_EQ(0, open_ep(self));
+	self->sge = vt_sge(&self->ep.buf, VT_GUARD, MESSAGE);
+	ASSERT_EQ(0, vt_post(&self->ep, &wr));
+	ASSERT_TRUE(vt_roce_hear(&self->roce, &self->heard, 5000));
+	ASSERT_EQ(VT_OP_READ_REQUEST, self->heard.bth.opcode);
+	memcpy(&asked, self->heard.data + 12, 4);
+	n = ntohl(asked) / MTU;
+	ASSERT_EQ(START, n);
+	for (i = 0; i < n; i++) {
+		self->bth.opcode = !i ? VT_OP_READ_RESPONSE_FIRST : i + 1 < n ?
+			VT_OP_READ_RESPONSE_MIDDLE : VT_OP_READ_RESPONSE_LAST;
+		self->bth.psn = self->conf.sq_psn + i;
+		self->roce.tos = i == n / 2 ? CE : ECT_0;
+		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth,
+					  self->bth.opcode == VT_OP_READ_RESPONSE_MIDDLE ?
+					  data + 4 : data,
+					  self->bth.opcode == VT_OP_READ_RESPONSE_MIDDLE ?
+					  MTU : 4 + MTU));
+	}
+	expect_cnp(_metadata, self, 0xc0 | ECT_0);
+	ASSERT_TRUE(vt_roce_hear(&self->roce, &self->heard, 5000));
+	ASSERT_EQ(VT_OP_READ_REQUEST, self->heard.bth.opcode);
+	memcpy(&asked, self->heard.data + 12, 4);
+	EXPECT_EQ(START / 2, ntohl(asked) / MTU);
+}
+
+VT_HARNESS_MAIN

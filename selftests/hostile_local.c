@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A user without privilege on the host of a connection that is not his: what he may know of
+ * it, and that he cannot speak as either of its ends. The connection is root's; the stranger
+ * is a child process with another uid and no capabilities.
+ *
+ * timeout: 60
+ * paths: wire veth
+ */
+#include "harness.h"
+
+#include <arpa/inet.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/udp.h>
+#include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "roce.h"
+#include "system.h"
+
+#define STRANGER	65534
+#define PSN_A		0x123456
+#define PKEY		0xffff
+
+FIXTURE(stranger)
+{
+	struct vt_conf conf;
+	struct vt_pair pair;
+};
+
+FIXTURE_SETUP(stranger)
+{
+	self->conf = vt_defaults;
+	self->conf.sq_psn = PSN_A;
+	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
+}
+
+FIXTURE_TEARDOWN(stranger)
+{
+	vt_pair_close(&self->pair);
+}
+
+/*
+ * Become the stranger. With @keep the process keeps CAP_NET_RAW, but no other capability.
+ */
+static int become_stranger(bool keep)
+{
+	int cap;
+
+	if (keep && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
+		return -errno;
+	if (setgroups(0, NULL) || setresgid(STRANGER, STRANGER, STRANGER) ||
+	    setresuid(STRANGER, STRANGER, STRANGER))
+		return -errno;
+	for (cap = 0; keep && cap < 32; cap++)
+		if (vt_capability(cap, cap == CAP_NET_RAW))
+			return -errno;
+	return 0;
+}
+
+/*
+ * Run @act in a child that is the stranger. Return: what @act returns, 0 or a negative errno
+ */
+static int as_stranger(int (*act)(const void *arg), const void *arg, bool keep)
+{
+	int status, ret;
+	pid_t pid = fork();
+
+	if (!pid) {
+		ret = become_stranger(keep);
+		_exit(ret ? 255 : -act(arg));
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return -errno;
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
+}
+
+/*
+ * What `rdma -dd resource show qp` says of a QP, to this process. It begins a line for each QP,
+ * and more for the driver's part. Return: the number behind @word, -1 if there is none, -2 if
+ * the QP is not shown
+ */
+static long shown(uint32_t qpn, const char *word)
+{
+	char line[1024], want[32];
+	long value = -2;
+	bool ours = false;
+	FILE *f;
+
+	snprintf(line, sizeof(line), "rdma -dd resource show qp link %s/1", getenv("SMR_DEV"));
+	snprintf(want, sizeof(want), " lqpn %u ", qpn);
+	f = popen(line, "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		char *at = strstr(line, word);
+
+		if (!strncmp(line, "link ", 5))
+			ours = strstr(line, want);
+		if (!ours)
+			continue;
+		if (at)
+			value = strtol(at + strlen(word), NULL, 0);
+		else if (value == -2)
+			value = -1;
+	}
+	if (f)
+		pclose(f);
+	return value;
+}
+
+static int psns_are_shown(const void *arg)
+{
+	const struct ibv_qp *qp = arg;
+	static const char * const words[] = {
+		" sq-psn ", " rq-psn ", "drv_sq_psn ", "drv_rq_psn ",
+	};
+	int i;
+
+	if (shown(qp->qp_num, " type RC state RTS ") == -2)
+		return -ENOENT;
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		if (shown(qp->qp_num, words[i]) > 0)
+			return -EEXIST;
+	return 0;
+}
+
+/* Whoever knows a connection's PSNs can speak as its peer. */
+TEST_F(stranger, sees_no_psns)
+{
+	struct ibv_qp *qp = self->pair.a.qp;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	EXPECT_EQ(0, as_stranger(psns_are_shown, qp, false));
+	EXPECT_EQ(PSN_A, shown(qp->qp_num, "drv_sq_psn "));
+	EXPECT_EQ(PSN_A, shown(qp->qp_num, "drv_rq_psn "));
+
+	/* The owner asks by verbs. */
+	ASSERT_EQ(0, ibv_query_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_RQ_PSN, &init));
+	EXPECT_EQ(PSN_A, attr.sq_psn);
+	EXPECT_EQ(PSN_A, attr.rq_psn);
+}
+
+/* A WRITE to a key that nobody has, as the peer of @ep would send it. */
+struct lie {
+	struct vt_roce roce;
+	struct vt_bth bth;
+	uint8_t reth[16];
+};
+
+static struct lie lie_to(const struct vt_ep *ep, uint32_t psn, const struct vt_ep *from)
+{
+	struct lie lie = {
+		.bth = {
+			.opcode = VT_OP_WRITE_ONLY, .pkey = PKEY,
+			.qpn = ep->qp->qp_num, .psn = psn, .ack_req = true,
+		},
+		.reth = { [15] = 4 },
+	};
+
+	memcpy(&lie.roce.saddr, from->dev.gid.raw + 12, 4);
+	memcpy(&lie.roce.daddr, ep->dev.gid.raw + 12, 4);
+	return lie;
+}
+
+static int tell(const void *arg)
+{
+	const struct lie *lie = arg;
+	uint8_t data[20] = {};
+
+	memcpy(data, lie->reth, sizeof(lie->reth));
+	return vt_roce_datagram(&lie->roce, &lie->bth, data, sizeof(data));
+}
+
+/*
+ * A datagram that has all that the victim expects. The peer is on this host, or on another
+ * whose victim the packet is for.
+ */
+TEST_F(stranger, sends_no_datagram_as_a_peer)
+{
+	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
+	int64_t before = vt_counter_now(a->dev.ctx, "local_udp_refused");
+	struct lie lie = lie_to(b, PSN_A, a);
+
+	EXPECT_EQ(-EPERM, as_stranger(tell, &lie, false));
+	EXPECT_TRUE(vt_pair_works(&self->pair));
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(a->qp));
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(b->qp));
+	EXPECT_TRUE(vt_counter_wait(a->dev.ctx, "local_udp_refused", before + 1));
+
+	/* An ordinary socket of root's is one, too. */
+	EXPECT_EQ(-EPERM, tell(&lie));
+}
+
+static int to_port(int family, const char *addr, int port, size_t len, int segment)
+{
+	struct sockaddr_in6 to6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	struct sockaddr_in to4 = { .sin_family = AF_INET, .sin_port = htons(port) };
+	struct sockaddr *to = family == AF_INET ? (void *)&to4 : (void *)&to6;
+	static const uint8_t data[16000];
+	int fd = socket(family, SOCK_DGRAM, 0), ret = 0;
+
+	inet_pton(family, addr, family == AF_INET ? (void *)&to4.sin_addr : (void *)&to6.sin6_addr);
+	if (segment && setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &segment, sizeof(segment)))
+		ret = -errno;
+	if (!ret && sendto(fd, data, len, 0, to, family == AF_INET ? sizeof(to4) : sizeof(to6)) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/* Each kind of datagram, to this host and to others. Return: 0, or -1 for the first wrong one */
+static int no_kind_of_datagram(const void *arg)
+{
+	static const size_t kinds[][2] = { { 64, 0 }, { 16000, 0 }, { 4000, 1000 }, { 0, 0 } };
+	static const char * const v4[] = { "10.1.0.1", "10.1.0.2", "127.0.0.1" };
+	static const char * const v6[] = { "fd01::1", "fd01::2", "::1", "::ffff:10.1.0.1" };
+	int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		for (j = 0; j < ARRAY_SIZE(v4); j++)
+			if (to_port(AF_INET, v4[j], VT_ROCE_PORT, kinds[i][0], kinds[i][1]) != -EPERM)
+				return -1;
+		for (j = 0; j < ARRAY_SIZE(v6); j++)
+			if (to_port(AF_INET6, v6[j], VT_ROCE_PORT, kinds[i][0], kinds[i][1]) != -EPERM)
+				return -1;
+	}
+	/* Other ports are not our business. */
+	return to_port(AF_INET, "10.1.0.1", VT_ROCE_PORT + 1, 64, 0) ||
+	       to_port(AF_INET6, "fd01::2", VT_ROCE_PORT - 1, 64, 0) ? -1 : 0;
+}
+
+TEST_F(stranger, sends_no_kind_of_datagram)
+{
+	EXPECT_EQ(0, as_stranger(no_kind_of_datagram, NULL, false));
+}
+
+/* A process with CAP_NET_RAW can say anything on the network; so it can here. */
+TEST_F(stranger, raw_sockets_are_for_the_privileged)
+{
+	struct lie lie = lie_to(&self->pair.b, PSN_A, &self->pair.a);
+	uint8_t data[20] = {};
+
+	memcpy(data, lie.reth, sizeof(lie.reth));
+	lie.roce.id = 1;
+	lie.roce.fd = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
+	ASSERT_LE(0, lie.roce.fd);
+	ASSERT_EQ(0, vt_roce_send(&lie.roce, &lie.bth, data, sizeof(data)));
+	close(lie.roce.fd);
+	ASSERT_EQ(0, vt_async_event(self->pair.b.dev.ctx, IBV_EVENT_QP_ACCESS_ERR, 5000));
+	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->pair.b.qp));
+}
+
+/**
+ * struct theft - a QP of the stranger's that is to be connected to somebody's peer
+ * @type: its type
+ * @to: the peer
+ */
+struct theft {
+	enum ibv_qp_type type;
+	struct vt_addr to;
+};
+
+static int steal(const void *arg)
+{
+	const struct theft *theft = arg;
+	struct vt_conf conf = vt_defaults;
+	struct vt_ep ep;
+	int ret;
+
+	conf.qp_type = theft->type;
+	ret = vt_ep_open(&ep, &conf, 0);
+	if (ret)
+		return ret == -EPERM ? -EIO : ret;
+	ret = vt_ep_connect(&ep, &theft->to);
+	vt_ep_close(&ep);
+	return ret;
+}
+
+/* The victim's peer takes packets from the victim's host with its number and PSN. */
+TEST_F(stranger, has_no_qp_with_anothers_peer)
+{
+	struct theft theft = { IBV_QPT_RC, vt_ep_addr(&self->pair.b) };
+	int64_t before = vt_counter_now(self->pair.a.dev.ctx, "qp_peer_refused");
+
+	EXPECT_EQ(-EPERM, as_stranger(steal, &theft, false));
+	EXPECT_TRUE(vt_counter_wait(self->pair.a.dev.ctx, "qp_peer_refused", before + 1));
+	theft.type = IBV_QPT_UC;
+	EXPECT_EQ(-EPERM, as_stranger(steal, &theft, false));
+
+	/* Datagrams have no peer; and one who may send anything may do this. */
+	theft.type = IBV_QPT_UD;
+	EXPECT_EQ(0, as_stranger(steal, &theft, false));
+	theft.type = IBV_QPT_RC;
+	EXPECT_EQ(0, as_stranger(steal, &theft, true));
+	EXPECT_EQ(0, steal(&theft));
+	EXPECT_TRUE(vt_pair_works(&self->pair));
+	/* Those who were allowed to have left nothing behind. */
+	EXPECT_EQ(-EPERM, as_stranger(steal, &theft, false));
+}
+
+/* Equal numbers at different addresses are different peers: 10.1.0.1 and 10.1.0.2 are there. */
+TEST_F(stranger, may_have_the_number_on_another_host)
+{
+	struct theft theft = { IBV_QPT_RC, vt_ep_addr(&self->pair.b) };
+
+	theft.to.gid.raw[15] ^= 3;
+	EXPECT_EQ(0, as_stranger(steal, &theft, false));
+	theft.to.gid.raw[15] ^= 3;
+	theft.to.qpn ^= 1;
+	EXPECT_EQ(0, as_stranger(steal, &theft, false));
+}
+
+/* The number may be somebody else's once the connection has ended, in each way that it can. */
+TEST_F(stranger, may_have_a_peer_that_is_free)
+{
+	struct theft theft = { IBV_QPT_RC, vt_ep_addr(&self->pair.b) };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct vt_addr b = theft.to;
+
+	ASSERT_EQ(-EPERM, as_stranger(steal, &theft, false));
+	ASSERT_EQ(0, vt_qp_reset(self->pair.a.qp));
+	EXPECT_EQ(0, as_stranger(steal, &theft, false));
+
+	ASSERT_EQ(0, vt_ep_connect(&self->pair.a, &b));
+	ASSERT_EQ(-EPERM, as_stranger(steal, &theft, false));
+	ASSERT_EQ(0, ibv_modify_qp(self->pair.a.qp, &attr, IBV_QP_STATE));
+	EXPECT_EQ(0, as_stranger(steal, &theft, false));
+
+	ASSERT_EQ(0, vt_qp_reset(self->pair.a.qp));
+	ASSERT_EQ(0, vt_ep_connect(&self->pair.a, &b));
+	ASSERT_EQ(-EPERM, as_stranger(steal, &theft, false));
+	ASSERT_EQ(0, ibv_destroy_qp(self->pair.a.qp));
+	self->pair.a.qp = NULL;
+	EXPECT_EQ(0, as_stranger(steal, &theft, false));
+}
+
+VT_HARNESS_MAIN

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The attacks of ReDMArk (USENIX Security 2021) and NeVerMore (CCS 2022), by somebody on the
+ * network, and by a client of a server that has others, too. Each test has the outcome that
+ * Documentation/security.rst says: stopped, counted, or allowed by the protocol.
+ *
+ * timeout: 90
+ * paths: wire
+ */
+#include "harness.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "region.h"
+#include "roce.h"
+#include "window.h"
+
+#define PSN	0x1000
+#define PKEY	0xffff
+#define UC	0x20
+#define GUESSES	2000
+
+/*
+ * A QP whose peer is an address at the other end of the wire, where nobody is: the attacker,
+ * who is there, sends all that it receives.
+ */
+FIXTURE(wire)
+{
+	struct vt_conf conf;
+	struct vt_roce roce;
+	struct vt_ep victim;
+	struct ibv_context *ctx;
+	struct vt_bth bth;
+};
+
+FIXTURE_SETUP(wire)
+{
+	struct vt_addr peer = { .qpn = 0x321, .psn = PSN };
+
+	self->conf = vt_defaults;
+	self->conf.timeout = 0;
+	VT_SETUP(vt_roce_open(&self->roce));
+	VT_SETUP(vt_ep_open(&self->victim, &self->conf, 0));
+	peer.gid.raw[10] = 0xff;
+	peer.gid.raw[11] = 0xff;
+	memcpy(peer.gid.raw + 12, &self->roce.saddr, 4);
+	VT_SETUP(vt_ep_connect(&self->victim, &peer));
+	self->ctx = self->victim.dev.ctx;
+	self->bth = (struct vt_bth){
+		.opcode = VT_OP_SEND_ONLY, .pkey = PKEY,
+		.qpn = self->victim.qp->qp_num, .psn = PSN, .ack_req = true,
+	};
+}
+
+FIXTURE_TEARDOWN(wire)
+{
+	vt_ep_close(&self->victim);
+	vt_roce_close(&self->roce);
+}
+
+/*
+ * Send GUESSES packets with @len bytes of an AETH behind the header, which @next changes for
+ * each. Return: 0 or a negative errno
+ */
+static int flood(FIXTURE_DATA(wire) *self, size_t len,
+		 void (*next)(FIXTURE_DATA(wire) *self, struct vt_bth *bth))
+{
+	static const uint8_t remote_access[4] = { 0x62 };
+	struct vt_bth bths[VT_MAX_TRAIN];
+	int i, n, ret;
+
+	for (n = 0; n < GUESSES; n += VT_MAX_TRAIN) {
+		for (i = 0; i < VT_MAX_TRAIN; i++) {
+			bths[i] = self->bth;
+			next(self, &bths[i]);
+		}
+		ret = vt_roce_train(&self->roce, bths, VT_MAX_TRAIN,
+				    remote_access, len);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static uint32_t random24(void)
+{
+	return (uint32_t)random() & 0xffffff;
+}
+
+/* Never the right one: that one in 16 million is not what is tested */
+static void guess_psn(FIXTURE_DATA(wire) *self, struct vt_bth *bth)
+{
+	do {
+		bth->psn = random24();
+	} while (bth->psn == PSN);
+}
+
+static void guess_qpn(FIXTURE_DATA(wire) *self, struct vt_bth *bth)
+{
+	do {
+		bth->qpn = random24();
+	} while (bth->qpn == self->victim.qp->qp_num || bth->qpn < 2 || bth->qpn == 0xffffff);
+}
+
+static void guess_answer(FIXTURE_DATA(wire) *self, struct vt_bth *bth)
+{
+	bth->opcode = VT_OP_ACK;
+	bth->psn = random24();
+}
+
+/* The next message of the true peer is taken as if nothing had been. */
+static void expect_unharmed(struct __test_metadata *_metadata, FIXTURE_DATA(wire) *self)
+{
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->victim.qp));
+	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, NULL, 0));
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 1));
+}
+
+/*
+ * ReDMArk: injection, and denial of service by a QP in error, without the PSN. Each guess is
+ * counted: out of reach, behind, or ahead; and those draw at most one NAK.
+ */
+TEST_F(wire, guessed_psns_are_counted)
+{
+	static const char * const names[] = {
+		"rx_wrong_psn", "duplicate_requests", "out_of_sequence",
+	};
+	int64_t before = 0, naks = vt_counter_now(self->ctx, "naks_tx");
+	uint64_t end = vt_now_ms() + 10000;
+	int64_t now;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		before += vt_counter_now(self->ctx, names[i]);
+	/* Such a QP would be in error by the first one that is taken. */
+	self->bth.opcode = VT_OP_SEND_MIDDLE;
+	ASSERT_EQ(0, flood(self, 0, guess_psn));
+	do {
+		now = 0;
+		for (i = 0; i < ARRAY_SIZE(names); i++)
+			now += vt_counter_now(self->ctx, names[i]);
+	} while (now < before + GUESSES && vt_now_ms() < end);
+	EXPECT_EQ(before + GUESSES, now);
+	EXPECT_GE(naks + 1, vt_counter_now(self->ctx, "naks_tx"));
+	/* Nearly half of all PSNs are out of reach: 900 of 2000 is 4 deviations below. */
+	EXPECT_LT(900, vt_counter_now(self->ctx, "rx_wrong_psn"));
+	self->bth.opcode = VT_OP_SEND_ONLY;
+	expect_unharmed(_metadata, self);
+}
+
+/* NeVerMore: which QPs there are. The guesses are counted for the namespace. */
+TEST_F(wire, guessed_qp_numbers_are_counted)
+{
+	int64_t before = vt_counter_now(self->ctx, "rx_unknown_qpn");
+
+	ASSERT_LE(0, before);
+	ASSERT_EQ(0, flood(self, 0, guess_qpn));
+	EXPECT_TRUE(vt_counter_wait(self->ctx, "rx_unknown_qpn", before + GUESSES));
+	expect_unharmed(_metadata, self);
+}
+
+/* A forged answer counts only if it is for what is under way. Nothing is. */
+TEST_F(wire, guessed_answers_are_ignored)
+{
+	int64_t before = vt_counter_now(self->ctx, "rx_packets");
+
+	ASSERT_EQ(0, flood(self, 4, guess_answer));
+	EXPECT_TRUE(vt_counter_wait(self->ctx, "rx_packets", before + GUESSES));
+	EXPECT_TRUE(vt_no_completion(self->victim.scq, 10));
+	expect_unharmed(_metadata, self);
+}
+
+/* Guessing the address is not enough, nor is guessing nothing of it. */
+TEST_F(wire, another_source_is_counted)
+{
+	int64_t before = vt_counter_now(self->ctx, "rx_wrong_source");
+	uint32_t true_source = self->roce.saddr;
+
+	self->roce.saddr ^= htonl(0x40);
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+	self->roce.saddr = true_source;
+	EXPECT_TRUE(vt_counter_wait(self->ctx, "rx_wrong_source", before + 1));
+	expect_unharmed(_metadata, self);
+}
+
+/*
+ * ReDMArk: injection by one who knows all the numbers. The protocol allows it: it is the
+ * peer's packet as far as anybody can tell. What the true peer sends next looks like a
+ * duplicate, and that is counted.
+ */
+TEST_F(wire, a_packet_with_all_numbers_is_taken)
+{
+	int64_t before = vt_counter_now(self->ctx, "duplicate_requests");
+
+	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, NULL, 0));
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 1));
+
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+	EXPECT_TRUE(vt_counter_wait(self->ctx, "duplicate_requests", before + 1));
+}
+
+/* ReDMArk, NeVerMore: one packet ends a connection. The protocol allows it, and an event tells. */
+TEST_F(wire, a_bad_packet_with_all_numbers_kills)
+{
+	self->bth.opcode = VT_OP_SEND_MIDDLE;
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+	ASSERT_EQ(0, vt_async_event(self->ctx, IBV_EVENT_QP_REQ_ERR, 5000));
+	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->victim.qp));
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/*
+ * ReDMArk: QP numbers that count up give the numbers of others away. Of 200 random ones, two
+ * neighbours less than 100 apart are rare: 0.24 are expected, and 8 are more than in 10^9 runs.
+ */
+TEST_F(wire, qp_numbers_are_in_no_order)
+{
+	uint32_t qpns[200];
+	int i, near = 0, up = 0;
+
+	for (i = 0; i < ARRAY_SIZE(qpns); i++) {
+		struct ibv_qp *qp = vt_qp_create(&self->victim);
+
+		ASSERT_NE(NULL, qp);
+		qpns[i] = qp->qp_num;
+		up += i && qpns[i] > qpns[i - 1];
+		ASSERT_EQ(0, ibv_destroy_qp(qp));
+	}
+	/* 99.5 expected, deviation 4.1 */
+	EXPECT_LT(70, up);
+	EXPECT_GT(130, up);
+	qsort(qpns, ARRAY_SIZE(qpns), sizeof(*qpns), by_number);
+	for (i = 1; i < ARRAY_SIZE(qpns); i++)
+		near += qpns[i] - qpns[i - 1] < 100;
+	EXPECT_GT(8, near);
+}
+
+/* -- a server, b, with two clients; one of them wants what is for the other */
+
+FIXTURE(client)
+{
+	struct vt_pair pair;
+	struct vt_conn other;
+};
+
+FIXTURE_SETUP(client)
+{
+	struct vt_conf conf = vt_defaults;
+
+	conf.srq_depth = 8;
+	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_conn_open(&self->other, &self->pair.a, &self->pair.b));
+}
+
+FIXTURE_TEARDOWN(client)
+{
+	vt_conn_close(&self->other);
+	vt_pair_close(&self->pair);
+}
+
+static struct ibv_send_wr write_to(struct vt_ep *from, struct ibv_sge *sge, uint64_t addr,
+				   uint32_t rkey)
+{
+	*sge = vt_sge(&from->buf, VT_GUARD, 8);
+	return (struct ibv_send_wr){
+		.wr_id = 1, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
+		.sg_list = sge, .num_sge = 1,
+		.wr.rdma.remote_addr = addr, .wr.rdma.rkey = rkey,
+	};
+}
+
+/* Post on the first connection, and connect it again if that ended it. Return: the status */
+static int try_write(struct vt_pair *pair, uint64_t addr, uint32_t rkey)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = write_to(&pair->a, &sge, addr, rkey);
+	int status = vt_outcome(&pair->a, &wr);
+
+	return status != IBV_WC_SUCCESS && vt_pair_reset(pair) ? -EIO : status;
+}
+
+/*
+ * ReDMArk: keys near one's own. Each guess ends the connection, and is counted; all the bits
+ * are random (mr_keys.c).
+ */
+TEST_F(client, guessed_keys_cost_the_connection)
+{
+	static const int32_t deltas[] = { 1, -1, 0x100, -0x100, 0x200, -0x200, 0x10000 };
+	struct vt_pair *pair = &self->pair;
+	uint64_t addr = (uintptr_t)pair->b.buf.p + VT_GUARD;
+	uint32_t key = pair->b.buf.mr->rkey;
+	struct ibv_context *ctx = pair->b.dev.ctx;
+	int64_t before, after;
+	int i;
+
+	before = vt_counter_now(ctx, "key_unknown") + vt_counter_now(ctx, "key_stale");
+	ASSERT_EQ(IBV_WC_SUCCESS, try_write(pair, addr, key));
+	for (i = 0; i < ARRAY_SIZE(deltas); i++)
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, try_write(pair, addr, key + deltas[i]));
+	after = vt_counter_now(ctx, "key_unknown") + vt_counter_now(ctx, "key_stale");
+	EXPECT_EQ(before + ARRAY_SIZE(deltas), after);
+}
+
+/*
+ * ReDMArk: a server that has one protection domain for all its clients lets each client
+ * use the keys of the others. The protocol allows that. A type 2 window is one QP's.
+ */
+TEST_F(client, a_window_is_for_one_client)
+{
+	struct vt_pair *pair = &self->pair;
+	struct vt_ep *b = &pair->b;
+	struct vt_bind to = {
+		.mr = vt_window_reg(b, 64), .len = 64, .access = IBV_ACCESS_REMOTE_WRITE,
+	};
+	struct ibv_qp *first = b->qp;
+	struct ibv_mw *mw = ibv_alloc_mw(b->pd, IBV_MW_TYPE_2);
+	struct ibv_send_wr wr, *bad;
+	struct ibv_sge sge;
+	int64_t before = vt_counter_now(b->dev.ctx, "key_wrong_pd");
+
+	ASSERT_NE(NULL, mw);
+	ASSERT_NE(NULL, to.mr);
+	to.addr = (uintptr_t)to.mr->addr;
+	/* The region's own key is good for both. */
+	EXPECT_EQ(IBV_WC_SUCCESS, try_write(pair, to.addr, to.mr->rkey));
+
+	/* The window is the other client's. */
+	b->qp = self->other.b;
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_bind_any(b, mw, &to));
+	b->qp = first;
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, try_write(pair, to.addr, mw->rkey));
+	EXPECT_EQ(before + 1, vt_counter_now(b->dev.ctx, "key_wrong_pd"));
+	wr = write_to(&pair->a, &sge, to.addr, mw->rkey);
+	ASSERT_EQ(0, ibv_post_send(self->other.a, &wr, &bad));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(pair->a.scq, 1));
+	EXPECT_EQ(0, ibv_dealloc_mw(mw));
+	EXPECT_EQ(0, ibv_dereg_mr(to.mr));
+}
+
+/*
+ * ReDMArk: one client takes all receives of a shared queue. The protocol allows that: the
+ * others wait (RNR) as long as they are willing to, and lose nothing.
+ */
+TEST_F(client, who_takes_all_receives_delays_the_others)
+{
+	struct vt_pair *pair = &self->pair;
+	struct ibv_context *ctx = pair->b.dev.ctx;
+	struct ibv_send_wr wr = {
+		.wr_id = 2, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+	}, *bad;
+	int64_t before = vt_counter_now(ctx, "rnr_tx");
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		ASSERT_EQ(0, vt_post_recv(&pair->b, i, NULL, 0));
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(0, ibv_post_send(self->other.a, &wr, &bad));
+		ASSERT_EQ(0, vt_wait(pair->a.scq, &wc));
+		EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
+		EXPECT_EQ(i, vt_wait(pair->b.rcq, &wc) ? -1 : (int)wc.wr_id);
+	}
+	ASSERT_EQ(0, vt_post(&pair->a, &wr));
+	EXPECT_TRUE(vt_no_completion(pair->a.scq, 50));
+	EXPECT_LT(before, vt_counter_now(ctx, "rnr_tx"));
+	ASSERT_EQ(0, vt_post_recv(&pair->b, 9, NULL, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(pair->a.scq, 2));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(pair->b.rcq, 9));
+}
+
+VT_HARNESS_MAIN

@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# beds: qemu-newest qemu-stable qemu-oldest
+# short: qemu-newest
+# nodes: 1
+# timeout: 300
+#
+# A policy of IPsec without keys: packets are lost until there are some, and nobody waits for more than that. Keys that
+# come later are used at once
+# shellcheck disable=SC2317 # what "check" calls looks unreachable
+# shellcheck source=selftests/lib/test.sh
+. "$(dirname "$0")/lib/test.sh"
+# shellcheck source=selftests/lib/perftest.sh
+. "$LIB/perftest.sh"
+
+need_link_type "$LINK_TYPE"
+modprobe -a xfrm_user esp4 >/dev/null 2>&1 || skip_all "this kernel has no IPsec"
+
+# Packets of RoCEv2 from client to server only: the programs meet by TCP, and answers go without
+policy() {
+	ip -n "${SIDE_NS[client]}" xfrm policy "$1" src 10.1.0.2/32 dst 10.1.0.1/32 proto udp dport 4791 dir out \
+		"${@:2}"
+}
+
+policy_add() { policy add tmpl src 10.1.0.2 dst 10.1.0.1 proto esp mode transport; }
+
+# Keys of null ciphers, which are fast where a processor is emulated
+keys() {
+	local side
+	for side in client server; do
+		ip -n "${SIDE_NS[$side]}" xfrm state add src 10.1.0.2 dst 10.1.0.1 proto esp spi 0x1001 mode transport \
+			enc 'ecb(cipher_null)' '' auth digest_null '' || return
+	done
+}
+
+# An SA that the kernel has begun to wait for must go, too
+no_keys() {
+	local side
+	for side in client server; do ip -n "${SIDE_NS[$side]}" xfrm state flush || return; done
+}
+
+# hold Y|N: whether IPsec holds packets until it has keys, or drops them
+hold() { in_ns "${SIDE_NS[client]}" sysctl -qw "net.core.xfrm_larval_drop=$([ "$1" = Y ] && echo 0 || echo 1)"; }
+
+# Unreliable: what is sent is gone, with keys or without
+uc_does_not_wait() { tool server client -x v4 30 ib_write_bw -F -c UC -s 1024 -n 2000 -t 512; }
+
+sent() { counter "${SIDE_DEV[client]}" tx_packets; }
+sent_more() { [ "$(sent)" -gt "$1" ]; }
+
+late_keys() { within 30 sent_more "$1" && nap 1 && keys; }
+
+# The keys come a second after the client's first packet
+rc_with_late_keys() {
+	local status=0 job
+	late_keys "$(sent)" &
+	job=$!
+	tool server client -x v4 60 ib_write_bw -F -s 65536 -n 40 -u 18 || status=$?
+	wait "$job" || status=1
+	return "$status"
+}
+
+# The route by which IPsec held packets must not be used any longer: it would hold each packet for 100 ms
+rc_is_fast_now() {
+	local start=$SECONDS
+	tool server client -x v4 60 ib_write_bw -F -s 65536 -n 100 || return
+	echo "took $((SECONDS - start)) s"
+}
+
+encrypted() { ip -n "${SIDE_NS[server]}" -s xfrm state | grep -q '([1-9][0-9]*)(packets)\|[1-9][0-9]*(packets)'; }
+
+try_veth 1500 || finish
+for how in N Y; do
+	what=$([ "$how" = Y ] && echo "packets are held" || echo "packets are dropped")
+	check "$what: set up" hold "$how"
+	check "$what: a policy without keys" policy_add
+	check "$what: UC does not wait" uc_does_not_wait
+	check "$what: RC goes on when there are keys" rc_with_late_keys
+	check "$what: and is as fast as ever" rc_is_fast_now
+	check "$what: the packets were encrypted" encrypted
+	no_keys
+	policy delete
+done
+topology_down
+finish

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The answers to READs and atomics, made by hand. What can be the answer to what was asked
+ * for is taken. Anything else ends the work request, or is dropped.
+ *
+ * timeout: 60
+ * paths: wire
+ */
+#include "harness.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "roce.h"
+
+#define PSN	0x1000
+#define MTU	1024
+#define SEED	11
+
+/* AETH syndromes: an ACK without credits, and one with; a NAK; a RNR NAK */
+#define ACK	0x1f
+#define CREDITS	0x05
+#define NAK	0x62
+#define RNR	0x2c
+
+#define F	VT_OP_READ_RESPONSE_FIRST
+#define M	VT_OP_READ_RESPONSE_MIDDLE
+#define L	VT_OP_READ_RESPONSE_LAST
+#define O	VT_OP_READ_RESPONSE_ONLY
+
+/* A QP whose peer is at the other end of the wire, where no device is */
+FIXTURE(response)
+{
+	struct vt_conf conf;
+	struct vt_roce roce;
+	struct vt_ep ep;
+	struct vt_bth bth;
+	struct ibv_sge to;
+};
+
+static int arm(FIXTURE_DATA(response) *self)
+{
+	struct vt_addr peer = { .qpn = 0x321, .psn = PSN };
+	int ret = vt_qp_reset(self->ep.qp);
+
+	peer.gid.raw[10] = 0xff;
+	peer.gid.raw[11] = 0xff;
+	memcpy(peer.gid.raw + 12, &self->roce.saddr, 4);
+	return ret ? ret : vt_ep_connect(&self->ep, &peer);
+}
+
+FIXTURE_SETUP(response)
+{
+	self->conf = vt_defaults;
+	self->conf.timeout = 0;
+	VT_SETUP(vt_roce_open(&self->roce));
+	VT_SETUP(vt_ep_open(&self->ep, &self->conf, 0));
+	self->bth = (struct vt_bth){
+		.pkey = 0xffff, .qpn = self->ep.qp->qp_num,
+	};
+}
+
+FIXTURE_TEARDOWN(response)
+{
+	vt_ep_close(&self->ep);
+	vt_roce_close(&self->roce);
+}
+
+static int ask(FIXTURE_DATA(response) *self, enum ibv_wr_opcode opcode, uint32_t len)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = 1, .opcode = opcode, .sg_list = &self->to, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	int ret = arm(self);
+
+	self->to = vt_sge(&self->ep.buf, VT_GUARD, len);
+	return ret ? ret : vt_post(&self->ep, &wr);
+}
+
+/* The answer with PSN number @i of a request for @len bytes */
+static int answer(FIXTURE_DATA(response) *self, int i, uint8_t opcode, uint8_t syndrome,
+		  uint32_t len)
+{
+	uint8_t data[4 + MTU] = { syndrome, 0, 0, 1 };
+	uint32_t at = i * MTU, n = len - at < MTU ? len - at : MTU;
+	size_t aeth = opcode == M ? 0 : 4;
+
+	vt_fill(data + aeth, n, SEED, at);
+	self->bth.opcode = opcode;
+	self->bth.psn = self->conf.sq_psn + i;
+	self->bth.flags = (-n & 3) << 4;
+	return vt_roce_send(&self->roce, &self->bth, data, aeth + ((n + 3) & ~3u));
+}
+
+struct sequence {
+	uint32_t len;
+	int status;	/* of the READ; -1: it waits for more */
+	uint8_t opcodes[4];
+	uint8_t syndrome;
+};
+
+/* Return: the READ's status, -1 if it has none, another negative number on errors */
+static int outcome(FIXTURE_DATA(response) *self, const struct sequence *s)
+{
+	int i, ret = ask(self, IBV_WR_RDMA_READ, s->len);
+
+	for (i = 0; !ret && i < ARRAY_SIZE(s->opcodes) && s->opcodes[i]; i++)
+		ret = answer(self, i, s->opcodes[i], s->syndrome, s->len);
+	if (ret)
+		return -1000 + ret;
+	if (s->status < 0)
+		return vt_no_completion(self->ep.scq, 20) ? -1 : -2;
+	return vt_status(self->ep.scq, 1);
+}
+
+static void expect_outcomes(struct __test_metadata *_metadata, FIXTURE_DATA(response) *self,
+			    const struct sequence *s, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++) {
+		EXPECT_EQ(s[i].status, outcome(self, &s[i]))
+			TH_LOG("sequence %d: %d bytes, opcodes %d %d %d", i, s[i].len,
+			       s[i].opcodes[0], s[i].opcodes[1], s[i].opcodes[2]);
+		if (s[i].status == IBV_WC_SUCCESS)
+			EXPECT_TRUE(vt_check_sges(&self->to, 1, s[i].len, SEED));
+		EXPECT_TRUE(vt_buf_restore(&self->ep.buf, &self->to, 1, s[i].len));
+	}
+}
+
+#define GOOD	IBV_WC_SUCCESS
+#define BAD	IBV_WC_BAD_RESP_ERR
+
+/* IBTA 9.4.4: FIRST, MIDDLEs and LAST, or ONLY */
+TEST_F(response, order_of_opcodes)
+{
+	static const struct sequence s[] = {
+		{ 3 * MTU, GOOD, { F, M, L }, ACK },
+		{ 2 * MTU + 5, GOOD, { F, M, L }, ACK },
+		{ 2 * MTU, GOOD, { F, L }, ACK },
+		{ MTU, GOOD, { O }, ACK },
+		{ 1, GOOD, { O }, ACK },
+		{ 3 * MTU, -1, { F, M }, ACK },
+		/* does not begin */
+		{ 3 * MTU, BAD, { M }, ACK },
+		{ 3 * MTU, BAD, { L }, ACK },
+		{ 3 * MTU, BAD, { O }, ACK },
+		{ MTU, BAD, { F }, ACK },
+		{ MTU, BAD, { L }, ACK },
+		{ MTU, BAD, { M }, ACK },
+		{ 1, BAD, { L }, ACK },
+		/* begins twice */
+		{ 3 * MTU, BAD, { F, F }, ACK },
+		{ 3 * MTU, BAD, { F, O }, ACK },
+		{ 3 * MTU, BAD, { F, M, O }, ACK },
+		{ 3 * MTU, BAD, { F, M, F }, ACK },
+		/* ends too early, or not at all */
+		{ 3 * MTU, BAD, { F, L }, ACK },
+		{ 3 * MTU, BAD, { F, M, M }, ACK },
+		{ 2 * MTU, BAD, { F, M }, ACK },
+	};
+
+	expect_outcomes(_metadata, self, s, ARRAY_SIZE(s));
+}
+
+/* What is refused is refused by an acknowledge packet. The credits are not used. */
+TEST_F(response, syndromes)
+{
+	static const struct sequence s[] = {
+		{ 3 * MTU, GOOD, { F, M, L }, CREDITS },
+		{ 100, GOOD, { O }, CREDITS },
+		{ 3 * MTU, BAD, { F }, NAK },
+		{ 3 * MTU, BAD, { F }, RNR },
+		{ 3 * MTU, BAD, { F }, 0x40 },
+		{ 3 * MTU, BAD, { F }, 0x80 },
+		{ 100, BAD, { O }, NAK },
+		{ 100, BAD, { O }, RNR },
+	};
+
+	expect_outcomes(_metadata, self, s, ARRAY_SIZE(s));
+}
+
+TEST_F(response, syndrome_of_the_last)
+{
+	ASSERT_EQ(0, ask(self, IBV_WR_RDMA_READ, 2 * MTU));
+	ASSERT_EQ(0, answer(self, 0, F, ACK, 2 * MTU));
+	EXPECT_TRUE(vt_no_completion(self->ep.scq, 20));
+	ASSERT_EQ(0, answer(self, 1, L, NAK, 2 * MTU));
+	EXPECT_EQ(BAD, vt_status(self->ep.scq, 1));
+}
+
+/* What was not asked for, or has been answered, is dropped: IBTA 9.7.6.1 */
+TEST_F(response, not_asked_for)
+{
+	static const uint8_t opcodes[] = { F, M, L, O };
+	int i;
+
+	ASSERT_EQ(0, ask(self, IBV_WR_RDMA_READ, 3 * MTU));
+	ASSERT_EQ(0, answer(self, 0, F, ACK, 3 * MTU));
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		ASSERT_EQ(0, answer(self, 0, opcodes[i], ACK, 3 * MTU));
+		ASSERT_EQ(0, answer(self, 3, opcodes[i], NAK, 4 * MTU));
+	}
+	EXPECT_TRUE(vt_no_completion(self->ep.scq, 20));
+	ASSERT_EQ(0, answer(self, 1, M, ACK, 3 * MTU));
+	ASSERT_EQ(0, answer(self, 2, L, ACK, 3 * MTU));
+	EXPECT_EQ(GOOD, vt_status(self->ep.scq, 1));
+	EXPECT_TRUE(vt_check_sges(&self->to, 1, 3 * MTU, SEED));
+}
+
+/* An atomic's answer, whose AETH says that it was refused */
+TEST_F(response, atomics)
+{
+	static const struct {
+		uint8_t syndrome;
+		int status;
+	} tries[] = {
+		{ ACK, GOOD }, { CREDITS, GOOD }, { NAK, BAD }, { RNR, BAD }, { 0x60, BAD },
+	};
+	uint8_t data[12] = {};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(tries); i++) {
+		ASSERT_EQ(0, ask(self, IBV_WR_ATOMIC_FETCH_AND_ADD, 8));
+		data[0] = tries[i].syndrome;
+		self->bth.opcode = VT_OP_ATOMIC_ACK;
+		self->bth.psn = self->conf.sq_psn;
+		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, data, sizeof(data)));
+		EXPECT_EQ(tries[i].status, vt_status(self->ep.scq, 1));
+	}
+}
+
+VT_HARNESS_MAIN

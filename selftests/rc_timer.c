@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The timer of a requester expires on one CPU, while another CPU takes the answer that it
+ * has waited for. kmod/slow_timer.c makes the time in between long. What is still under
+ * way has its own timeout, from the answer on.
+ *
+ * timeout: 60
+ * paths: wire
+ */
+#include "harness.h"
+
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "roce.h"
+#include "system.h"
+
+/* 4.096 us * 2^19 is 2147 ms. The function of the expired timer is late by less. */
+#define TIMEOUT		19
+#define TIMEOUT_MS	2147
+#define LATE_MS		"500"
+#define PARAM		"/sys/module/slow_timer/parameters/"
+
+FIXTURE(timer)
+{
+	struct vt_conf conf;
+	struct vt_roce roce;
+	struct vt_ep ep;
+	pid_t spinner;
+};
+
+static int pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
+}
+
+/* A timer stays on its CPU as long as that is busy. */
+static int spin(int sock, const void *arg)
+{
+	(void)sock;
+	(void)arg;
+	pin(0);
+	while (getppid() != 1)
+		;
+	return 0;
+}
+
+static int param(const char *name)
+{
+	char path[128];
+	int value = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), PARAM "%s", name);
+	f = fopen(path, "r");
+	if (!f)
+		return -1;
+	if (fscanf(f, "%d", &value) != 1)
+		value = -1;
+	fclose(f);
+	return value;
+}
+
+static bool param_wait(const char *name)
+{
+	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
+
+	while (param(name) < 1 && vt_now_ms() < end)
+		;
+	return param(name) >= 1;
+}
+
+FIXTURE_SETUP(timer)
+{
+	struct vt_addr peer = { .qpn = 0x321, .psn = 0x1000 };
+	int sock;
+
+	self->conf = vt_defaults;
+	self->conf.timeout = TIMEOUT;
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "one CPU only");
+	VT_SETUP(vt_roce_open(&self->roce));
+	VT_SETUP(vt_ep_open(&self->ep, &self->conf, 0));
+	peer.gid.raw[10] = 0xff;
+	peer.gid.raw[11] = 0xff;
+	memcpy(peer.gid.raw + 12, &self->roce.saddr, 4);
+	VT_SETUP(vt_ep_connect(&self->ep, &peer));
+	ASSERT_EQ(0, system("modprobe slow_timer function=ack_timer_fn ms=" LATE_MS));
+	self->spinner = vt_child(&sock, spin, NULL);
+	ASSERT_LT(0, self->spinner);
+}
+
+FIXTURE_TEARDOWN(timer)
+{
+	if (self->spinner > 0) {
+		kill(self->spinner, SIGKILL);
+		waitpid(self->spinner, NULL, 0);
+	}
+	vt_ep_close(&self->ep);
+	vt_roce_close(&self->roce);
+	EXPECT_EQ(0, system("modprobe -r slow_timer"));
+}
+
+TEST_F(timer, answer_beside_an_expired_timer)
+{
+	static const uint8_t ack[4] = { 0x1f };
+	struct vt_bth bth = {
+		.opcode = VT_OP_ACK, .pkey = 0xffff, .qpn = self->ep.qp->qp_num,
+		.psn = self->conf.sq_psn,
+	};
+	struct ibv_send_wr wr = {
+		.wr_id = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+	};
+	int64_t before = vt_counter_now(self->ep.dev.ctx, "ack_timeouts");
+	uint64_t end;
+	int64_t now;
+
+	ASSERT_EQ(0, vt_write_file(PARAM "left", "1"));
+	/* The timer is started on the CPU that posts. */
+	ASSERT_EQ(0, pin(0));
+	ASSERT_EQ(0, vt_post(&self->ep, &wr));
+	wr.wr_id = 2;
+	ASSERT_EQ(0, vt_post(&self->ep, &wr));
+	ASSERT_EQ(0, pin(1));
+	ASSERT_TRUE(param_wait("begun"));
+	if (param("cpu") != 0)
+		SKIP(return, "the timer expired on CPU %d", param("cpu"));
+
+	/* The first is answered. So the second is not late as long as its own timeout lasts. */
+	end = vt_now_ms() + TIMEOUT_MS;
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &bth, ack, sizeof(ack)));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->ep.scq, 1));
+	if (param("ended"))
+		SKIP(return, "this machine is too slow now: the answer came too late");
+	ASSERT_TRUE(param_wait("ended"));
+	EXPECT_TRUE(vt_no_completion(self->ep.scq, 200));
+	now = vt_counter_now(self->ep.dev.ctx, "ack_timeouts");
+	if (vt_now_ms() > end)
+		SKIP(return, "this machine is too slow now");
+	EXPECT_EQ(before, now);
+
+	/* It is late then: there is a timer for it. */
+	EXPECT_TRUE(vt_counter_wait(self->ep.dev.ctx, "ack_timeouts", before + 1));
+	bth.psn++;
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &bth, ack, sizeof(ack)));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->ep.scq, 2));
+}
+
+VT_HARNESS_MAIN

@@ -32,7 +32,8 @@ host_needs() {
 
 host_install() {
 	apt-get -q update
-	DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install "$@"
+	# another one may be installing: a machine that has just booted, for instance
+	DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 install "$@"
 }
 
 # shellcheck disable=SC2120 # a caller may need no bed

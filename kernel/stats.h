@@ -34,6 +34,7 @@
 	X(DUPLICATES,		"duplicate_requests")		\
 	X(OUT_OF_SEQ,		"out_of_sequence")		\
 	X(RETRANSMITS,		"retransmits")			\
+	X(EARLY,		"early_retransmits")		\
 	X(TIMEOUTS,		"ack_timeouts")			\
 	X(RETRY_EXC,		"retry_exceeded")		\
 	X(RNR_EXC,		"rnr_retry_exceeded")		\

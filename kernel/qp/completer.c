@@ -7,6 +7,7 @@
 #include "compat/timer.h"
 #include "net/wire.h"
 #include "qp/core.h"
+#include "qp/early.h"
 #include "qp/ecn.h"
 #include "qp/loopback.h"
 #include "qp/opcode.h"
@@ -75,6 +76,7 @@ void smr_completer_init(struct smr_qp *qp)
 	timer_setup(&qp->comp.ack_timer, ack_timer_fn, 0);
 	hrtimer_setup(&qp->comp.rnr_timer, rnr_timer_fn, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
+	smr_early_init(qp);
 }
 
 /**
@@ -87,6 +89,7 @@ void smr_completer_stop(struct smr_qp *qp)
 {
 	timer_delete_sync(&qp->comp.ack_timer);
 	hrtimer_cancel(&qp->comp.rnr_timer);
+	smr_early_stop(qp);
 }
 
 /**
@@ -104,6 +107,7 @@ void smr_completer_reset(struct smr_qp *qp)
 	comp->gap = false;
 	comp->timed_out = false;
 	comp->rnr_over = false;
+	smr_early_reset(qp);
 }
 
 /**
@@ -152,6 +156,7 @@ static void una_set(struct smr_qp *qp, u32 una)
 	qp->comp.una = una;
 	smr_completer_start(qp);
 	smr_window_acked(qp, psns);
+	smr_early_acked(qp);
 	if (qp->comp.una == qp->req.psn)
 		timer_delete(&qp->comp.ack_timer);
 	else
@@ -217,6 +222,7 @@ static void comp_retry(struct smr_qp *qp, bool late)
 		return;
 	}
 	qp->comp.retry--;
+	smr_early_forget(qp);
 	smr_window_rewind(qp, late);
 	timer_restart(qp);
 }
@@ -260,6 +266,7 @@ static void comp_rnr(struct smr_qp *qp, u8 syndrome)
 	}
 	if (comp->rnr_retry != RNR_RETRY_FOREVER)
 		comp->rnr_retry--;
+	smr_early_forget(qp);
 	smr_window_restart(qp);
 	timer_delete(&qp->comp.ack_timer);
 	comp->rnr_wait = true;
@@ -580,6 +587,25 @@ static void comp_local(struct smr_qp *qp)
 	}
 }
 
+/* Is there a request whose answer can come from the network? */
+static bool comp_awaits(struct smr_qp *qp)
+{
+	return qp->comp.una != qp->req.max_psn && !qp->comp.rnr_wait &&
+	       qp->handed.state == SMR_LOCAL_IDLE && comp_head(qp);
+}
+
+/* An answer is later than answers are. The timeout goes on, and no retry is used up. */
+static void comp_early(struct smr_qp *qp)
+{
+	if (!comp_awaits(qp) || qp->comp.una == qp->req.psn)
+		return;
+	trace_smr_retry(qp->ibqp.qp_num, qp->comp.una, qp->req.psn,
+			qp->comp.retry);
+	smr_stat_inc(qp->env->stats, SMR_CNT_EARLY);
+	qp->comp.gap = false;
+	smr_window_rewind(qp, true);
+}
+
 /*
  * The timer has fired. It may have fired for an older PSN, just before, or while, that was
  * acknowledged, and another CPU may be slow to say so. Then it was restarted, and the new
@@ -590,8 +616,7 @@ static void comp_timeout(struct smr_qp *qp)
 	WRITE_ONCE(qp->comp.timed_out, false);
 	if (time_before(jiffies, qp->comp.deadline))
 		return;
-	if (qp->comp.una == qp->req.max_psn || qp->comp.rnr_wait ||
-	    qp->handed.state != SMR_LOCAL_IDLE || !comp_head(qp))
+	if (!comp_awaits(qp))
 		return;
 	/* Nothing was sent since the last rewind, so nothing is late. */
 	if (qp->comp.una == qp->req.psn) {
@@ -642,8 +667,13 @@ enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_run *run)
 	}
 	step = comp_next(qp, run);
 	/* A queued response is not late, so a timeout counts only without one. */
-	if (step != SMR_STEP_WAIT || !READ_ONCE(comp->timed_out))
+	if (step != SMR_STEP_WAIT)
 		return step;
-	comp_timeout(qp);
+	if (READ_ONCE(comp->timed_out))
+		comp_timeout(qp);
+	else if (smr_early_due(qp))
+		comp_early(qp);
+	else
+		return SMR_STEP_WAIT;
 	return SMR_STEP_DONE;
 }

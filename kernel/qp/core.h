@@ -405,6 +405,30 @@ struct smr_requester {
 };
 
 /**
+ * struct smr_early - when a requester that hears nothing asks again, see qp/early.c
+ * @sent: when the packet was sent whose answer is measured, ns; 0: none is
+ * @psn: that packet's
+ * @rtt: how long answers take, us, averaged, times 8; 0: not known
+ * @spread: mean deviation of that, us, times 4
+ * @due: when an answer is late, ns; 0: nothing is awaited
+ * @spent: asked again since the last progress
+ * @fired: @timer has fired; set by it, cleared by the task
+ * @timer: fires at @due or before
+ *
+ * Owned by the send task but for @fired.
+ */
+struct smr_early {
+	u64 sent;
+	u32 psn;
+	u32 rtt;
+	u32 spread;
+	u64 due;
+	bool spent;
+	bool fired;
+	struct hrtimer timer;
+};
+
+/**
  * struct smr_completer - the receiving half of the send task
  * @queue: response packets; has its own lock
  * @seg: the next segment of the queue's first skb
@@ -420,6 +444,7 @@ struct smr_requester {
  * @ack_timer: runs while something is unacknowledged
  * @deadline: when it was told to fire last, jiffies
  * @rnr_timer: runs while @rnr_wait
+ * @early: asks again before @ack_timer does
  * @paging: pages that the data of responses goes to
  * @sgl: scratch
  *
@@ -440,6 +465,7 @@ struct smr_completer {
 	struct timer_list ack_timer;
 	unsigned long deadline;
 	struct hrtimer rnr_timer;
+	struct smr_early early;
 	struct smr_paging paging;
 	struct smr_sgl sgl;
 };

@@ -7,6 +7,7 @@
 #include "net/wire.h"
 #include "qp/completer.h"
 #include "qp/core.h"
+#include "qp/early.h"
 #include "qp/local_wr.h"
 #include "qp/loopback.h"
 #include "qp/opcode.h"
@@ -105,15 +106,18 @@ static void wqe_start(struct smr_qp *qp, struct smr_swqe *wqe,
 static void psn_sent(struct smr_qp *qp, u32 n)
 {
 	struct smr_requester *req = &qp->req;
+	bool fresh = req->psn == req->max_psn;
 
 	req->wire = true;
 	req->psn = smr_psn_add(req->psn, n);
 	if (smr_psn_diff(req->psn, req->max_psn) > 0)
 		req->max_psn = req->psn;
-	if (qp->service == SMR_TRANSPORT_UC)
+	if (qp->service == SMR_TRANSPORT_UC) {
 		qp->comp.una = req->psn;
-	else
-		smr_completer_arm(qp);
+		return;
+	}
+	smr_completer_arm(qp);
+	smr_early_sent(qp, smr_psn_add(req->psn, -1), fresh);
 }
 
 struct req_message {

@@ -21,6 +21,7 @@ static const struct counter troubles[] = {
 	{ "duplicate_requests", 0, "requests came twice", false },
 	{ "out_of_sequence", 0, "packets were lost on the way here", false },
 	{ "retransmits", 0, "packets were sent again", false },
+	{ "early_retransmits", 0, "acknowledges were later than usual", false },
 	{ "ack_timeouts", 0, "no acknowledge came in time", false },
 	{ "retry_exceeded", 0, "connections ended since the peer did not answer", true },
 	{ "rnr_retry_exceeded", 0, "connections ended since the peer posted no receive", true },

@@ -410,6 +410,7 @@ struct smr_requester {
  * @psn: that packet's
  * @rtt: how long answers take, us, averaged, times 8; 0: not known
  * @spread: mean deviation of that, us, times 4
+ * @least: the shortest time that an answer took, us; 0: not known
  * @due: when an answer is late, ns; 0: nothing is awaited
  * @spent: asked again since the last progress
  * @fired: @timer has fired; set by it, cleared by the task
@@ -422,6 +423,7 @@ struct smr_early {
 	u32 psn;
 	u32 rtt;
 	u32 spread;
+	u32 least;
 	u64 due;
 	bool spent;
 	bool fired;

@@ -78,6 +78,7 @@ void smr_early_reset(struct smr_qp *qp)
 	smr_early_forget(qp);
 	early->rtt = 0;
 	early->spread = 0;
+	early->least = 0;
 	early->spent = false;
 	early->fired = false;
 }
@@ -142,6 +143,7 @@ static void rtt_sample(struct smr_early *early, u64 ns)
 	u32 us = clamp_t(u64, ns / NSEC_PER_USEC, 1, USEC_PER_SEC);
 	int err;
 
+	early->least = early->least ? min(early->least, us) : us;
 	if (!early->rtt) {
 		early->rtt = us << RTT_SHIFT;
 		early->spread = us << (SPREAD_SHIFT - 1);

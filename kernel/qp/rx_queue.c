@@ -20,7 +20,7 @@
 #include "qp/core.h"
 #include "stats.h"
 
-/* The largest window of a requester: 1024 packets of 4096 bytes, and their overhead */
+/* The largest window of a requester: 4 MiB of payload, and the packets' overhead */
 #define QP_MAX		(8 * 1024 * 1024)
 /* One QP may take this part of what is free. */
 #define QP_PART		4

@@ -17,6 +17,14 @@
 #define WINDOW_MIN	16
 #define WINDOW_START	128
 
+/*
+ * On a path whose answers take so long even when no packets queue, in us, more have to be
+ * under way to use it: PSNs, and their bytes, which a responder that waits has to keep
+ */
+#define FAR_US		5000
+#define FAR_MAX		4096
+#define FAR_MAX_BYTES	(4 * 1024 * 1024)
+
 /* By how many it grows where there may be trouble */
 #define WINDOW_STEP	16
 
@@ -43,7 +51,7 @@ void smr_window_reset(struct smr_qp *qp)
 	struct smr_requester *req = &qp->req;
 
 	req->window = WINDOW_START;
-	req->threshold = WINDOW_MAX;
+	req->threshold = FAR_MAX;
 	req->growth = 0;
 	req->slowed = false;
 	req->congestion = SMR_CONGESTION_FULL;
@@ -59,19 +67,28 @@ static u32 window_read_end(const struct smr_requester *req)
 	return req->rd_end[req->rd_head % SMR_MAX_RD_ATOMIC];
 }
 
-/* A whole window was acknowledged. RFC 5681 is the model. */
-static void window_grow(struct smr_requester *req, u32 una)
+static u32 window_max(const struct smr_qp *qp)
 {
+	if (qp->comp.early.least < FAR_US)
+		return WINDOW_MAX;
+	return clamp_t(u32, FAR_MAX_BYTES / qp->mtu, WINDOW_MAX, FAR_MAX);
+}
+
+/* A whole window was acknowledged. RFC 5681 is the model. */
+static void window_grow(struct smr_qp *qp)
+{
+	struct smr_requester *req = &qp->req;
+	u32 max = window_max(qp);
 	u32 more = req->window < req->threshold ?
 		   min(req->window, req->threshold - req->window) : WINDOW_STEP;
 
 	req->growth = 0;
-	req->window = min(req->window + more, WINDOW_MAX);
+	req->window = min(req->window + more, max);
 	if (!req->slowed)
 		return;
-	if (smr_psn_diff(una, req->slow_end) > 0)
+	if (smr_psn_diff(qp->comp.una, req->slow_end) > 0)
 		req->congestion -= req->congestion >> CONGESTION_SHIFT;
-	if (req->window == WINDOW_MAX) {
+	if (req->window == max) {
 		req->slowed = false;
 		req->congestion = SMR_CONGESTION_FULL;
 	}
@@ -105,7 +122,7 @@ void smr_window_acked(struct smr_qp *qp, u32 psns)
 	}
 	req->growth += psns;
 	if (req->growth >= req->window)
-		window_grow(req, una);
+		window_grow(qp);
 }
 
 /**

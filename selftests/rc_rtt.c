@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A requester measures how long answers take. When one is late by that, it does not wait
+ * for its timeout: it asks again, once. What its timeout and its retries mean stays as it
+ * is. If the peer is far away, more may be under way.
+ *
+ * timeout: 60
+ * paths: wire
+ */
+#include "harness.h"
+
+#include <netinet/in.h>
+
+#include "roce.h"
+
+#define PEER_QPN	0x321
+
+/* 4.096 us * 2^19: what comes in half of that does not come by the timeout. */
+#define TIMEOUT		19
+#define TIMEOUT_MS	2147
+
+/* So many answers, each at once, tell the requester what to expect. */
+#define PROMPT		8
+
+/* A WRITE that no window holds, the window on a near path, and how long a far one takes */
+#define MTU		1024
+#define LONG		(8192u * MTU)
+#define NEAR_PACKETS	1024
+#define FAR_MS		15
+
+/**
+ * struct line - a QP whose peer is at the other end of the wire, where no device is
+ * @psn: of the next request
+ * @early: what the counters of these names were
+ * @timeouts: likewise
+ */
+struct line {
+	struct vt_conf conf;
+	struct vt_roce roce;
+	struct vt_ep ep;
+	uint32_t psn;
+	int64_t early;
+	int64_t timeouts;
+};
+
+static int line_open(struct line *l, uint8_t timeout, size_t len)
+{
+	struct vt_addr peer = { .qpn = PEER_QPN, .psn = 0x1000 };
+	int ret;
+
+	l->conf = vt_defaults;
+	l->conf.timeout = timeout;
+	l->conf.retry_cnt = 0;
+	l->conf.buf_len = len;
+	ret = vt_roce_open(&l->roce);
+	ret = ret ? ret : vt_roce_listen(&l->roce);
+	ret = ret ? ret : vt_ep_open(&l->ep, &l->conf, 0);
+	if (ret)
+		return ret;
+	peer.gid.raw[10] = 0xff;
+	peer.gid.raw[11] = 0xff;
+	memcpy(peer.gid.raw + 12, &l->roce.saddr, 4);
+	l->psn = l->conf.sq_psn;
+	l->early = vt_counter_now(l->ep.dev.ctx, "early_retransmits");
+	l->timeouts = vt_counter_now(l->ep.dev.ctx, "ack_timeouts");
+	return vt_ep_connect(&l->ep, &peer);
+}
+
+static void line_close(struct line *l)
+{
+	vt_ep_close(&l->ep);
+	vt_roce_close(&l->roce);
+}
+
+static int64_t counted(struct line *l, const char *name, int64_t before)
+{
+	return vt_counter_now(l->ep.dev.ctx, name) - before;
+}
+
+static int acknowledge(struct line *l, uint32_t psn)
+{
+	static const uint8_t ack[4] = { 0x1f };
+	struct vt_bth bth = {
+		.opcode = VT_OP_ACK, .pkey = 0xffff, .qpn = l->ep.qp->qp_num, .psn = psn,
+	};
+
+	return vt_roce_send(&l->roce, &bth, ack, sizeof(ack));
+}
+
+/* The next packet for the peer */
+static bool hear(struct line *l, struct vt_heard *packet, int ms)
+{
+	uint64_t end = vt_now_ms() + ms;
+	int left = ms;
+
+	for (; left > 0 && vt_roce_hear(&l->roce, packet, left); left = end - vt_now_ms())
+		if (packet->bth.qpn == PEER_QPN)
+			return true;
+	return false;
+}
+
+/* Does the peer hear request @psn within @ms? */
+static bool heard(struct line *l, uint32_t psn, int ms)
+{
+	uint64_t end = vt_now_ms() + ms;
+	struct vt_heard packet;
+	int left = ms;
+
+	for (; left > 0 && hear(l, &packet, left); left = end - vt_now_ms())
+		if (packet.bth.psn == psn)
+			return true;
+	return false;
+}
+
+static int request(struct line *l, uint64_t wr_id)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = wr_id, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+	};
+
+	return vt_post(&l->ep, &wr);
+}
+
+/* Requests that are answered at once. Return: 0, -errno or a status */
+static int prompt(struct line *l, int n)
+{
+	int i, ret;
+
+	for (i = 0; i < n; i++) {
+		ret = request(l, 1);
+		if (ret)
+			return ret;
+		if (!heard(l, l->psn, VT_TIMEOUT_MS))
+			return -ETIMEDOUT;
+		ret = acknowledge(l, l->psn++);
+		ret = ret ? ret : vt_status(l->ep.scq, 1);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+FIXTURE(early)
+{
+	struct line line;
+};
+
+FIXTURE_SETUP(early)
+{
+	VT_SETUP(line_open(&self->line, TIMEOUT, MTU));
+}
+
+FIXTURE_TEARDOWN(early)
+{
+	line_close(&self->line);
+}
+
+/* It asks again once. That is no retry, of which it has none, so the answer may still come. */
+TEST_F(early, asks_again_once)
+{
+	struct line *l = &self->line;
+
+	ASSERT_EQ(0, prompt(l, PROMPT));
+	l->early = vt_counter_now(l->ep.dev.ctx, "early_retransmits");
+	ASSERT_EQ(0, request(l, 2));
+	ASSERT_TRUE(heard(l, l->psn, VT_TIMEOUT_MS));
+	EXPECT_TRUE(heard(l, l->psn, TIMEOUT_MS / 2));
+	EXPECT_FALSE(heard(l, l->psn, TIMEOUT_MS / 4));
+	EXPECT_EQ(1, counted(l, "early_retransmits", l->early));
+	EXPECT_EQ(0, counted(l, "ack_timeouts", l->timeouts));
+	ASSERT_EQ(0, acknowledge(l, l->psn++));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, 2));
+
+	/* It does so for the next one, too. */
+	ASSERT_EQ(0, request(l, 3));
+	ASSERT_TRUE(heard(l, l->psn, VT_TIMEOUT_MS));
+	EXPECT_TRUE(heard(l, l->psn, TIMEOUT_MS / 2));
+	ASSERT_EQ(0, acknowledge(l, l->psn++));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, 3));
+	EXPECT_EQ(2, counted(l, "early_retransmits", l->early));
+}
+
+/* The timeout begins with the request, and not anew when it asks again. */
+TEST_F(early, ends_when_the_timeout_says)
+{
+	struct line *l = &self->line;
+	uint64_t start, ms;
+
+	ASSERT_EQ(0, prompt(l, PROMPT));
+	start = vt_now_ms();
+	ASSERT_EQ(0, request(l, 2));
+	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, vt_status(l->ep.scq, 2));
+	ms = vt_now_ms() - start;
+	printf("# it took %d ms\n", (int)ms);
+	EXPECT_LE(TIMEOUT_MS, ms);
+	EXPECT_GE(4 * TIMEOUT_MS, ms);
+	EXPECT_EQ(1, counted(l, "ack_timeouts", l->timeouts));
+}
+
+/* Who has never answered may be slow. */
+TEST_F(early, not_without_an_answer)
+{
+	struct line *l = &self->line;
+
+	ASSERT_EQ(0, request(l, 2));
+	ASSERT_TRUE(heard(l, l->psn, VT_TIMEOUT_MS));
+	EXPECT_FALSE(heard(l, l->psn, TIMEOUT_MS / 2));
+	EXPECT_EQ(0, counted(l, "early_retransmits", l->early));
+	ASSERT_EQ(0, acknowledge(l, l->psn++));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, 2));
+}
+
+FIXTURE(window)
+{
+	struct line line;
+};
+
+/* Without a timeout nothing is sent again, however slow this machine is. */
+FIXTURE_SETUP(window)
+{
+	VT_SETUP(line_open(&self->line, 0, LONG));
+}
+
+FIXTURE_TEARDOWN(window)
+{
+	line_close(&self->line);
+}
+
+static int long_write(struct line *l)
+{
+	struct ibv_sge sge = vt_sge(&l->ep.buf, 0, LONG);
+	struct ibv_send_wr wr = {
+		.wr_id = 1, .opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	return vt_post(&l->ep, &wr);
+}
+
+/*
+ * Take the long WRITE. Each answer comes when nothing has come for @ms, or at once.
+ * Return: how many packets were under way at most; or -errno
+ */
+static int take_long(struct line *l, int ms)
+{
+	uint32_t end = l->psn + LONG / MTU, last;
+	struct vt_heard packet;
+	int most = 0, ret;
+
+	while (l->psn != end) {
+		if (!hear(l, &packet, VT_TIMEOUT_MS))
+			return -ETIMEDOUT;
+		last = packet.bth.psn;
+		while (ms && hear(l, &packet, ms))
+			last = packet.bth.psn;
+		if ((int)(last + 1 - l->psn) > most)
+			most = last + 1 - l->psn;
+		if (!ms && !packet.bth.ack_req)
+			continue;
+		ret = acknowledge(l, last);
+		if (ret)
+			return ret;
+		l->psn = last + 1;
+	}
+	printf("# %d packets were under way\n", most);
+	return most;
+}
+
+TEST_F(window, near_peer)
+{
+	struct line *l = &self->line;
+	int most;
+
+	ASSERT_EQ(0, prompt(l, PROMPT));
+	ASSERT_EQ(0, long_write(l));
+	most = take_long(l, 0);
+	EXPECT_LT(0, most);
+	EXPECT_GE(NEAR_PACKETS, most);
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, 1));
+}
+
+TEST_F(window, far_peer)
+{
+	struct line *l = &self->line;
+
+	ASSERT_EQ(0, long_write(l));
+	EXPECT_LT(NEAR_PACKETS, take_long(l, FAR_MS));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, 1));
+}
+
+VT_HARNESS_MAIN

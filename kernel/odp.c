@@ -202,9 +202,7 @@ static int odp_map(struct smr_mem *mem, u64 off, size_t len, bool write,
 	c = chunk_find(odp, addr);
 	if (!c)
 		return count_map(odp, SMR_PAGE_MISSING);
-	spin_lock_bh(&c->lock);
-	return count_map(odp, smr_chunk_map_or_unlock(c, addr, len, write,
-						      map));
+	return count_map(odp, smr_chunk_map(c, addr, len, write, map));
 }
 
 static int odp_trymap(struct smr_mem *mem, u64 off, size_t len, bool write,
@@ -213,16 +211,15 @@ static int odp_trymap(struct smr_mem *mem, u64 off, size_t len, bool write,
 	struct smr_odp *odp = to_odp(mem);
 	u64 addr = odp->start + off;
 	struct smr_chunk *c;
+	int ret;
 
 	guard(rcu)();
 	c = chunk_find(odp, addr);
 	if (!c)
 		return count_map(odp, SMR_PAGE_MISSING);
+	ret = smr_chunk_trymap(c, addr, len, write, map);
 	/* Neither a hit nor a miss: the caller will map it in another way. */
-	if (!spin_trylock_bh(&c->lock))
-		return -EBUSY;
-	return count_map(odp, smr_chunk_map_or_unlock(c, addr, len, write,
-						      map));
+	return ret == -EBUSY ? ret : count_map(odp, ret);
 }
 
 static bool odp_next(struct smr_mem *mem, size_t len, bool write,
@@ -233,11 +230,7 @@ static bool odp_next(struct smr_mem *mem, size_t len, bool write,
 
 static void odp_unmap(struct smr_mem *mem, struct smr_map *map)
 {
-	struct smr_chunk *c = map->cookie;
-
-	/* Locked by the map; this tells sparse. */
-	__acquire(&c->lock);
-	spin_unlock_bh(&c->lock);
+	smr_chunk_unmap(map->cookie);
 }
 
 /*

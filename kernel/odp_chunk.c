@@ -8,6 +8,11 @@
  * takes that lock to make it invalid, and the mm does not let go of the page
  * before the notifier returns.
  *
+ * Any number of CPUs copy at once: they hold the lock for reading. With BHs off, readers
+ * pass a writer that waits (kernel/locking/qrwlock.c), and if there always was one, a
+ * process that unmaps its memory would wait for all who use it. So who begins to read
+ * lets writers go first.
+ *
  * Entries become valid in process context: look at the notifier's sequence
  * number, have missing pages made, have hmm_range_fault() find them, take the lock,
  * and begin again if the number has changed, which it does under that lock only.
@@ -27,11 +32,13 @@
  */
 #include "odp_chunk.h"
 
+#include <linux/bottom_half.h>
 #include <linux/fs.h>
 #include <linux/hmm.h>
 #include <linux/magic.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/processor.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/userfaultfd_k.h>
@@ -49,6 +56,9 @@
 #define ENTRY_DIRTY	BIT_ULL(2)
 #define ENTRY_PFN_SHIFT	3
 
+/* A map takes no longer than so many turns of a loop. */
+#define GIVE_WAY	1000
+
 /* A range of 512 pages has come down to one page after nine tries. */
 #define FAULT_TRIES	32
 
@@ -56,6 +66,36 @@ static struct page *entry_page(u64 entry)
 {
 	return pfn_to_page(entry >> ENTRY_PFN_SHIFT);
 }
+
+/* Nobody has pages mapped. */
+static void chunk_lock(struct smr_chunk *c)
+{
+	atomic_inc(&c->writers);
+	write_lock_bh(&c->lock);
+}
+
+static void chunk_unlock(struct smr_chunk *c)
+{
+	write_unlock_bh(&c->lock);
+	atomic_dec(&c->writers);
+}
+
+/*
+ * Let writers go first. The number of turns is limited, so that one writer after the
+ * other cannot keep a softirq here. On PREEMPT_RT a waiting writer stops new readers.
+ */
+static void chunk_give_way(const struct smr_chunk *c)
+{
+	int turns;
+
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		return;
+	for (turns = 0; turns < GIVE_WAY && atomic_read(&c->writers); turns++)
+		cpu_relax();
+}
+
+DEFINE_LOCK_GUARD_1(chunk, struct smr_chunk, chunk_lock(_T->lock),
+		    chunk_unlock(_T->lock))
 
 /*
  * Make entries invalid. chunk_mark_dirty() handles the pages that were written.
@@ -66,7 +106,7 @@ static u32 chunk_retire(struct smr_chunk *c, u32 first, u32 end)
 	u32 i, nr = 0;
 	u64 entry;
 
-	lockdep_assert_held(&c->lock);
+	lockdep_assert_held_write(&c->lock);
 	for (i = first; i < end; i++) {
 		entry = c->entries[i];
 		if (!(entry & ENTRY_VALID))
@@ -110,7 +150,7 @@ static bool chunk_invalidate(struct mmu_interval_notifier *notifier,
 	u32 nr;
 
 	scoped_guard(spinlock, &c->drop_lock) {
-		scoped_guard(spinlock_bh, &c->lock) {
+		scoped_guard(chunk, c) {
 			mmu_interval_set_seq(notifier, seq);
 			nr = chunk_retire(c, first, end);
 			empty = !c->nr_valid;
@@ -165,7 +205,7 @@ struct smr_chunk *smr_chunk_create(struct mm_struct *mm, u64 addr, u32 npages,
 	c->table = table;
 	c->stats = stats;
 	spin_lock_init(&c->drop_lock);
-	spin_lock_init(&c->lock);
+	rwlock_init(&c->lock);
 	c->entries = kcalloc(npages, sizeof(*c->entries), GFP_KERNEL_ACCOUNT);
 	if (!c->entries)
 		goto free_chunk;
@@ -186,7 +226,7 @@ free_chunk:
 static void chunk_drop(struct smr_chunk *c)
 {
 	guard(spinlock)(&c->drop_lock);
-	scoped_guard(spinlock_bh, &c->lock) {
+	scoped_guard(chunk, c) {
 		chunk_retire(c, 0, c->npages);
 		c->dead = true;
 	}
@@ -218,7 +258,7 @@ void smr_chunk_destroy(struct smr_chunk *c)
  */
 bool smr_chunk_kill_if_empty(struct smr_chunk *c)
 {
-	guard(spinlock_bh)(&c->lock);
+	guard(chunk)(c);
 	c->dead = !c->nr_valid;
 	return c->dead;
 }
@@ -229,32 +269,41 @@ static u64 entry_needed(bool write)
 	return ENTRY_VALID | (write ? ENTRY_WRITE : 0);
 }
 
+/* Others who map the same page for writing may store the same. */
+static void entry_dirty(struct smr_chunk *c, u32 i, u64 entry)
+{
+	if (!(entry & ENTRY_DIRTY))
+		WRITE_ONCE(c->entries[i], entry | ENTRY_DIRTY);
+}
+
 /* Map as much of a chunk as is contiguous. */
 static int chunk_map(struct smr_chunk *c, u64 addr, size_t len, bool write,
 		     struct smr_map *map)
 {
 	u32 i = PHYS_PFN(addr - c->addr);
+	u64 first = READ_ONCE(c->entries[i]);
 	u64 need = entry_needed(write);
-	u64 first = c->entries[i], next;
+	u64 next = first, entry;
 	size_t room;
 
-	lockdep_assert_held(&c->lock);
+	lockdep_assert_held_read(&c->lock);
 	if ((first & need) != need)
 		return SMR_PAGE_MISSING;
 	/* It has gone bad, and the mm has not taken it away yet. */
 	if (smr_mem_is_bad(entry_page(first)))
 		return -EFAULT;
 	if (write)
-		c->entries[i] |= ENTRY_DIRTY;
+		entry_dirty(c, i, first);
 	room = PAGE_SIZE - offset_in_page(addr);
-	for (next = first; room < len && ++i < c->npages; room += PAGE_SIZE) {
+	for (; room < len && ++i < c->npages; room += PAGE_SIZE) {
+		entry = READ_ONCE(c->entries[i]);
 		next = (next | ENTRY_DIRTY) + BIT_ULL(ENTRY_PFN_SHIFT);
 		/* The same rights, and the page that follows physically */
-		if ((c->entries[i] | ENTRY_DIRTY) != next ||
+		if ((entry | ENTRY_DIRTY) != next ||
 		    smr_mem_is_bad(entry_page(next)))
 			break;
 		if (write)
-			c->entries[i] = next;
+			entry_dirty(c, i, entry);
 	}
 	map->addr = page_address(entry_page(first)) + offset_in_page(addr);
 	map->len = min(len, room);
@@ -262,36 +311,78 @@ static int chunk_map(struct smr_chunk *c, u64 addr, size_t len, bool write,
 	return 0;
 }
 
-/**
- * smr_chunk_map_or_unlock() - map pages of a chunk
- * @c: the chunk
- * @addr: first byte, in the chunk
- * @len: bytes at most
- * @write: they will be written to
- * @map: filled in
- *
- * Context: with @c->lock held, which is kept on success until the end of the
- * map, and released otherwise.
- * Return: 0; SMR_PAGE_MISSING: smr_chunk_fault() may help; or -EFAULT: the page is bad.
- */
-int smr_chunk_map_or_unlock(struct smr_chunk *c, u64 addr, size_t len,
-			    bool write, struct smr_map *map)
+/* The lock is held, and kept on success only. */
+static int chunk_map_or_unlock(struct smr_chunk *c, u64 addr, size_t len,
+			       bool write, struct smr_map *map)
 {
 	int ret = SMR_PAGE_MISSING;
 
-	lockdep_assert_held(&c->lock);
 	if (!c->dead)
 		ret = chunk_map(c, addr, min_t(size_t, len, MAP_MAX), write,
 				map);
 	if (ret) {
-		/* Locked by the caller; this tells sparse. */
-		__acquire(&c->lock);
-		spin_unlock_bh(&c->lock);
+		smr_chunk_unmap(c);
 		return ret;
 	}
 	map->left = MAP_MAX - map->len;
 	map->cookie = c;
 	return 0;
+}
+
+/**
+ * smr_chunk_map() - map pages of a chunk
+ * @c: the chunk, found in an RCU section
+ * @addr: first byte, in the chunk
+ * @len: bytes at most
+ * @write: they will be written to
+ * @map: filled in; ends with smr_chunk_unmap()
+ *
+ * Context: any; BHs are off until the end of the map.
+ * Return: 0; SMR_PAGE_MISSING: smr_chunk_fault() may help; or -EFAULT: the page is bad.
+ */
+int smr_chunk_map(struct smr_chunk *c, u64 addr, size_t len, bool write,
+		  struct smr_map *map)
+{
+	chunk_give_way(c);
+	/* Kept, for smr_chunk_unmap(); this tells sparse. */
+	read_lock_bh(&c->lock);
+	__release(&c->lock);
+	return chunk_map_or_unlock(c, addr, len, write, map);
+}
+
+/**
+ * smr_chunk_trymap() - smr_chunk_map() beside another map, of any chunk
+ * @c: the chunk, found in an RCU section
+ * @addr: first byte, in the chunk
+ * @len: bytes at most
+ * @write: they will be written to
+ * @map: filled in; ends with smr_chunk_unmap()
+ *
+ * Context: as smr_chunk_map(). The caller may have mapped the same chunk.
+ * Return: as smr_chunk_map(), or -EBUSY: somebody wants to change the chunk, and may wait
+ * for the caller's other map.
+ */
+int smr_chunk_trymap(struct smr_chunk *c, u64 addr, size_t len, bool write,
+		     struct smr_map *map)
+{
+	local_bh_disable();
+	if (!read_trylock(&c->lock)) {
+		local_bh_enable();
+		return -EBUSY;
+	}
+	__release(&c->lock);
+	return chunk_map_or_unlock(c, addr, len, write, map);
+}
+
+/**
+ * smr_chunk_unmap() - end a map
+ * @c: the chunk, mapped
+ */
+void smr_chunk_unmap(struct smr_chunk *c)
+{
+	/* Locked by the map; this tells sparse. */
+	__acquire(&c->lock);
+	read_unlock_bh(&c->lock);
 }
 
 /**
@@ -301,7 +392,7 @@ int smr_chunk_map_or_unlock(struct smr_chunk *c, u64 addr, size_t len,
  * @write: they will be written to
  * @map: it is left at its end; gets the run that follows
  *
- * Context: with @c->lock held, since the map began.
+ * Context: within the map.
  * Return: false if no valid page follows, or the map has had MAP_MAX bytes.
  */
 bool smr_chunk_map_next(struct smr_chunk *c, size_t len, bool write,
@@ -339,7 +430,7 @@ static int chunk_store(struct smr_chunk *c, const struct hmm_range *range)
 	int nr = 0;
 	u64 entry;
 
-	guard(spinlock_bh)(&c->lock);
+	guard(chunk)(c);
 	if (mmu_interval_read_retry(&c->notifier, range->notifier_seq))
 		return -EBUSY;
 	for (; i < end; i++) {

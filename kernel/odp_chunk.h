@@ -3,6 +3,7 @@
 #ifndef SMR_ODP_CHUNK_H
 #define SMR_ODP_CHUNK_H
 
+#include <linux/atomic.h>
 #include <linux/bits.h>
 #include <linux/mmu_notifier.h>
 #include <linux/rcupdate.h>
@@ -29,8 +30,10 @@ struct smr_populate;
  * @table: what it is in, for @empty
  * @stats: where it counts
  * @drop_lock: held while entries are made invalid, and pages marked dirty
+ * @writers: how many want @lock for writing, or have it
  * @lock: guards all below, and is the lock of the notifier's sequence number;
- *	BH-safe
+ *	BH-safe. Held for reading while pages are mapped, and for writing by what
+ *	changes more of an entry than that it is dirty
  * @dead: is being freed; it cannot be mapped
  * @nr_valid: how many entries are valid
  * @entries: one for each page. One that is not valid, but dirty, belongs to
@@ -50,8 +53,9 @@ struct smr_chunk {
 	struct smr_stats *stats;
 	/* see above for both */
 	spinlock_t drop_lock;
-	/* and here */
-	spinlock_t lock;
+	atomic_t writers;
+	/* see above */
+	rwlock_t lock;
 	bool dead;
 	u32 nr_valid;
 	u64 *entries;
@@ -64,8 +68,11 @@ struct smr_chunk *smr_chunk_create(struct mm_struct *mm, u64 addr, u32 npages,
 				   void *table, struct smr_stats *stats);
 void smr_chunk_destroy(struct smr_chunk *c);
 bool smr_chunk_kill_if_empty(struct smr_chunk *c);
-int smr_chunk_map_or_unlock(struct smr_chunk *c, u64 addr, size_t len,
-			    bool write, struct smr_map *map);
+int smr_chunk_map(struct smr_chunk *c, u64 addr, size_t len, bool write,
+		  struct smr_map *map);
+int smr_chunk_trymap(struct smr_chunk *c, u64 addr, size_t len, bool write,
+		     struct smr_map *map);
+void smr_chunk_unmap(struct smr_chunk *c);
 bool smr_chunk_map_next(struct smr_chunk *c, size_t len, bool write,
 			struct smr_map *map);
 int smr_chunk_fault(struct smr_chunk *c, const struct smr_populate *how,

@@ -18,6 +18,7 @@
 
 #include "account.h"
 #include "compat/ib.h"
+#include "dmah.h"
 #include "mr.h"
 #include "mw.h"
 #include "pd.h"
@@ -362,6 +363,23 @@ static int dealloc_mw(struct ib_mw *mw)
 		    smr_verbs_ops.dealloc_mw(mw));
 }
 
+/* The handle is counted, and there is nothing else to do: see dmah.h. */
+static int __maybe_unused alloc_dmah(struct ib_dmah *dmah,
+				     struct uverbs_attr_bundle *attrs)
+{
+	struct smr_account *account = attrs_account(attrs);
+
+	to_smr_dmah(dmah)->account = account;
+	return take(dmah->device, account, SMR_LIMIT_DMAH);
+}
+
+static int __maybe_unused dealloc_dmah(struct ib_dmah *dmah,
+				       struct uverbs_attr_bundle *attrs)
+{
+	give(dmah->device, to_smr_dmah(dmah)->account, SMR_LIMIT_DMAH);
+	return 0;
+}
+
 const struct ib_device_ops smr_limit_ops = {
 	.alloc_pd = alloc_pd,
 	.dealloc_pd = dealloc_pd,
@@ -388,4 +406,5 @@ const struct ib_device_ops smr_limit_ops = {
 	.dereg_mr = dereg_mr,
 	.alloc_mw = alloc_mw,
 	.dealloc_mw = dealloc_mw,
+	SMR_OPS_DMAH(alloc_dmah, dealloc_dmah)
 };

@@ -12,6 +12,7 @@
 #include "advise.h"
 #include "compat/ib.h"
 #include "compat/udata.h"
+#include "dmah.h"
 #include "kmr.h"
 #include "mapped.h"
 #include "mr.h"
@@ -395,6 +396,9 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	ret = ib_no_udata_io(udata);
 	if (ret)
 		return ERR_PTR(ret);
+	/* The hints are about pages that stay where they are. */
+	if (SMR_HAS_DMAH(dmah) && access & IB_ACCESS_ON_DEMAND)
+		return ERR_PTR(-EOPNOTSUPP);
 	mr = smr_mr_reg(to_smr_pd(pd), start, length, iova, access);
 	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
 }
@@ -422,6 +426,9 @@ static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 {
 	int ret = ib_no_udata_io(udata);
 
+	if (!ret && SMR_MR_HAS_DMAH(ibmr) && flags & IB_MR_REREG_ACCESS &&
+	    access & IB_ACCESS_ON_DEMAND)
+		ret = -EOPNOTSUPP;
 	if (!ret)
 		ret = smr_mr_rereg(to_smr_mr(ibmr), flags, start, length, iova,
 				   access, pd);
@@ -635,6 +642,7 @@ const struct ib_device_ops smr_verbs_ops = {
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, smr_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, smr_cq, ibcq),
+	SMR_SIZE_DMAH(smr_dmah, ibdmah)
 	INIT_RDMA_OBJ_SIZE(ib_mw, smr_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, smr_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, smr_qp, ibqp),

@@ -20,16 +20,29 @@
 #endif
 
 /*
- * The parameter that ib_device_ops.reg_user_mr and reg_user_mr_dmabuf may have
- * for a DMA handle. Nobody can make one for a device without the operations
- * for it, so that it is always NULL.
+ * DMA handles: their operations, and the parameter that reg_user_mr and
+ * reg_user_mr_dmabuf have for one. SMR_HAS_DMAH() is whether it was given,
+ * SMR_MR_HAS_DMAH() whether it was when the region was made. Older kernels have
+ * none; another object's type stands in, and nothing is called.
  */
 #ifdef HAVE_REG_USER_MR_DMAH
 #define SMR_PARAM_DMAH(dmah)	struct ib_dmah *dmah,
 #define SMR_ARG_DMAH(dmah)	dmah,
+#define SMR_HAS_DMAH(dmah)	(dmah)
+#define SMR_MR_HAS_DMAH(ibmr)	((ibmr)->dmah)
+#define SMR_OPS_DMAH(alloc, dealloc) \
+	.alloc_dmah = alloc, \
+	.dealloc_dmah = dealloc,
+#define SMR_SIZE_DMAH(type, member) \
+	INIT_RDMA_OBJ_SIZE(ib_dmah, type, member),
 #else
+#define ib_dmah			ib_dm
 #define SMR_PARAM_DMAH(dmah)
 #define SMR_ARG_DMAH(dmah)
+#define SMR_HAS_DMAH(dmah)	false
+#define SMR_MR_HAS_DMAH(ibmr)	false
+#define SMR_OPS_DMAH(alloc, dealloc)
+#define SMR_SIZE_DMAH(type, member)
 #endif
 
 /*

@@ -37,6 +37,8 @@ function(rdma_core_features)
     int f(void) { return ibv_cmd_reg_dmabuf_mr(0, 0, 0, 0, 0, 0, 0, 0); }")
   rdma_core_probe(SMR_HAVE_GET_CONTEXT_FDS "
     int f(void) { return ibv_cmd_get_context(0, 0, 0, 0, 0, 0); }")
+  rdma_core_probe(SMR_HAVE_DMAH "
+    int f(void) { return ibv_cmd_alloc_dmah(0, 0, 0); }")
   rdma_core_probe(SMR_HAVE_CREATE_CQ_ATTR "
     int f(void) { return ibv_cmd_create_cq_ex(0, 0, 0, 0, 0, 0, 0, 0, 0); }")
   rdma_core_probe(SMR_HAVE_CREATE_QP_DRIVER "
@@ -44,7 +46,7 @@ function(rdma_core_features)
 
   set(FEATURES)
   foreach(FEATURE ATOMIC_WRITE FLUSH DMABUF_MR_DRIVER GET_CONTEXT_FDS
-      CREATE_CQ_ATTR CREATE_QP_DRIVER)
+      DMAH CREATE_CQ_ATTR CREATE_QP_DRIVER)
     if(SMR_HAVE_${FEATURE})
       list(APPEND FEATURES "SMR_HAVE_${FEATURE}")
     endif()

@@ -42,6 +42,16 @@
 	ibv_cmd_get_context(context, cmd, cmd_size, resp, resp_size)
 #endif
 
+/* 59: DMA handles */
+#ifdef SMR_HAVE_DMAH
+#define SMR_DMAH_OPS			\
+	.alloc_dmah = smr_alloc_dmah,	\
+	.dealloc_dmah = smr_dealloc_dmah, \
+	.reg_mr_ex = smr_reg_mr_ex,
+#else
+#define SMR_DMAH_OPS
+#endif
+
 /* 59: the queue's memory, given by the application */
 #ifndef SMR_HAVE_CREATE_CQ_ATTR
 #define ibv_cmd_create_cq_ex(context, attr, prov_attr, vcq, cmd, cmd_size,     \

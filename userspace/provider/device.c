@@ -76,6 +76,7 @@ static const struct verbs_context_ops smr_context_ops = {
 	.unimport_dm = smr_unimport_dm,
 	.unimport_mr = smr_unimport_mr,
 	.unimport_pd = smr_unimport_pd,
+	SMR_DMAH_OPS
 };
 
 static const struct verbs_match_ent smr_match_table[] = {

@@ -72,6 +72,119 @@ struct ibv_mr *smr_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 	return &vmr->ibv_mr;
 }
 
+#ifdef SMR_HAVE_DMAH
+/**
+ * smr_alloc_dmah - allocate a DMA handle
+ * @context: the open device
+ * @attr: hints for a device that reaches memory over PCIe, which softmr does
+ *	not
+ *
+ * Return: the handle, or NULL and errno.
+ */
+struct ibv_dmah *smr_alloc_dmah(struct ibv_context *context,
+				struct ibv_dmah_init_attr *attr)
+{
+	const uint32_t known = IBV_DMAH_INIT_ATTR_MASK_CPU_ID |
+			       IBV_DMAH_INIT_ATTR_MASK_PH |
+			       IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE;
+	struct verbs_dmah *dmah;
+	int ret;
+
+	if (attr->comp_mask & ~known) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	dmah = calloc(1, sizeof(*dmah));
+	if (!dmah)
+		return NULL;
+
+	ret = ibv_cmd_alloc_dmah(context, dmah, attr);
+	if (ret) {
+		free(dmah);
+		errno = ret;
+		return NULL;
+	}
+	return &dmah->dmah;
+}
+
+/**
+ * smr_dealloc_dmah - free a DMA handle
+ * @dmah: the handle, which stays valid if the kernel refuses: EBUSY while a
+ *	region is registered with it
+ */
+int smr_dealloc_dmah(struct ibv_dmah *dmah)
+{
+	int ret = ibv_cmd_free_dmah(verbs_get_dmah(dmah));
+
+	if (!ret)
+		free(verbs_get_dmah(dmah));
+	return ret;
+}
+
+static struct ibv_mr *reg_with_dmah(struct ibv_pd *pd,
+				    struct ibv_mr_init_attr *attr)
+{
+	struct verbs_mr *vmr = calloc(1, sizeof(*vmr));
+	int ret;
+
+	if (!vmr)
+		return NULL;
+	ret = ibv_cmd_reg_mr_ex(pd, vmr, attr);
+	if (ret) {
+		free(vmr);
+		errno = ret;
+		return NULL;
+	}
+	/* releases before 65 do not set it */
+	vmr->access = attr->access;
+	return &vmr->ibv_mr;
+}
+
+/**
+ * smr_reg_mr_ex - register memory or a part of a dma-buf
+ * @pd: the protection domain
+ * @attr: the memory; with a DMA handle or without
+ *
+ * Without a handle it is a region like any other, and kernels register it that
+ * know no handles.
+ *
+ * Return: the MR, or NULL and errno.
+ */
+struct ibv_mr *smr_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
+{
+	const uint64_t known = IBV_REG_MR_MASK_IOVA | IBV_REG_MR_MASK_ADDR |
+			       IBV_REG_MR_MASK_FD | IBV_REG_MR_MASK_FD_OFFSET |
+			       IBV_REG_MR_MASK_DMAH;
+	uint64_t mask = attr->comp_mask;
+	/* a dma-buf has no address of its own that iova could be by default */
+	uint64_t needed = mask & IBV_REG_MR_MASK_FD ?
+				  IBV_REG_MR_MASK_FD_OFFSET |
+					  IBV_REG_MR_MASK_IOVA :
+				  IBV_REG_MR_MASK_ADDR;
+	uint64_t foreign = mask & IBV_REG_MR_MASK_FD ?
+				   IBV_REG_MR_MASK_ADDR :
+				   IBV_REG_MR_MASK_FD_OFFSET;
+
+	if (mask & ~known) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	if ((mask & needed) != needed || mask & foreign) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (mask & IBV_REG_MR_MASK_DMAH)
+		return reg_with_dmah(pd, attr);
+	if (mask & IBV_REG_MR_MASK_FD)
+		return smr_reg_dmabuf_mr(pd, attr->fd_offset, attr->length,
+					 attr->iova, attr->fd, attr->access);
+	return smr_reg_mr(pd, attr->addr, attr->length,
+			  mask & IBV_REG_MR_MASK_IOVA ? attr->iova :
+							(uintptr_t)attr->addr,
+			  attr->access);
+}
+#endif
+
 /**
  * smr_rereg_mr - change a registration
  * @vmr: the MR; its keys follow, libibverbs updates the rest on success

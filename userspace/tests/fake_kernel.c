@@ -275,6 +275,78 @@ int ibv_dofork_range(void *base, size_t size)
 	return 0;
 }
 
+int ibv_cmd_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+		   uint64_t hca_va, int access, struct verbs_mr *vmr,
+		   struct ibv_reg_mr *cmd, size_t cmd_size,
+		   struct ib_uverbs_reg_mr_resp *resp, size_t resp_size)
+{
+	(void)cmd;
+	(void)cmd_size;
+	(void)resp;
+	(void)resp_size;
+	fake.reg = (struct fake_reg){
+		.start = (uintptr_t)addr,
+		.length = length,
+		.iova = hca_va,
+		.fd = -1,
+		.access = access,
+	};
+	vmr->ibv_mr.context = pd->context;
+	return fake.reg_err;
+}
+
+int ibv_cmd_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
+			  uint64_t iova, int fd, int access,
+			  struct verbs_mr *vmr,
+			  struct ibv_command_buffer *driver UNUSED)
+{
+	fake.reg = (struct fake_reg){
+		.start = offset,
+		.length = length,
+		.iova = iova,
+		.fd = fd,
+		.access = access,
+	};
+	vmr->ibv_mr.context = pd->context;
+	return fake.reg_err;
+}
+
+int ibv_cmd_dereg_mr(struct verbs_mr *vmr)
+{
+	(void)vmr;
+	return 0;
+}
+
+#ifdef SMR_HAVE_DMAH
+int ibv_cmd_reg_mr_ex(struct ibv_pd *pd, struct verbs_mr *vmr,
+		      struct ibv_mr_init_attr *attr)
+{
+	fake.reg = (struct fake_reg){
+		.start = (uintptr_t)attr->addr,
+		.length = attr->length,
+		.fd = -1,
+		.access = attr->access,
+		.dmah = verbs_get_dmah(attr->dmah)->handle,
+	};
+	vmr->ibv_mr.context = pd->context;
+	return fake.reg_err;
+}
+
+int ibv_cmd_alloc_dmah(struct ibv_context *context, struct verbs_dmah *dmah,
+		       struct ibv_dmah_init_attr *attr)
+{
+	(void)attr;
+	dmah->dmah.context = context;
+	dmah->handle = FAKE_DMAH_HANDLE;
+	return fake.reg_err;
+}
+
+int ibv_cmd_free_dmah(struct verbs_dmah *dmah)
+{
+	return dmah->handle == FAKE_DMAH_HANDLE ? fake.reg_err : EINVAL;
+}
+#endif
+
 int ibv_cmd_alloc_dm(struct ibv_context *context,
 		     const struct ibv_alloc_dm_attr *attr, struct verbs_dm *dm,
 		     struct ibv_command_buffer *link)

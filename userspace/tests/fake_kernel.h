@@ -24,6 +24,25 @@ enum {
 	FAKE_DM_HANDLE = 11,
 	FAKE_DM_LENGTH = 4096,
 	FAKE_MAX_CQE = 4096,
+	FAKE_DMAH_HANDLE = 13,
+};
+
+/**
+ * struct fake_reg - a region that is to be registered
+ * @start: an address, or an offset in a dma-buf
+ * @length: bytes
+ * @iova: of @start
+ * @fd: the dma-buf, or -1
+ * @access: enum ibv_access_flags
+ * @dmah: the handle, or 0
+ */
+struct fake_reg {
+	uint64_t start;
+	uint64_t length;
+	uint64_t iova;
+	int fd;
+	int access;
+	uint32_t dmah;
 };
 
 /**
@@ -46,6 +65,8 @@ enum {
  * @context_err: what the next commands about a context fail with, or 0
  * @not_for_child: bytes that a child does not get
  * @dontfork_err: what the next calls to change that fail with, or 0
+ * @reg: the last region that was to be registered
+ * @reg_err: what commands for regions and DMA handles fail with, or 0
  */
 struct fake_kernel {
 	unsigned int doorbells[2];
@@ -66,6 +87,8 @@ struct fake_kernel {
 	int context_err;
 	size_t not_for_child;
 	int dontfork_err;
+	struct fake_reg reg;
+	int reg_err;
 };
 
 extern struct fake_kernel fake;

@@ -125,10 +125,93 @@ static void too_large_a_ring(void)
 	want(!smr_destroy_cq(ibv_cq_ex_to_cq(cq)));
 }
 
+#ifdef SMR_HAVE_DMAH
+/* Return: 0, or the errno; what the kernel was asked for is in fake.reg. */
+static int try_reg(struct ibv_pd *pd, uint64_t mask, struct ibv_dmah *dmah)
+{
+	struct ibv_mr_init_attr attr = {
+		.comp_mask = mask,
+		.addr = fake_context(),
+		.length = 100,
+		.iova = 0x5000,
+		.fd = 3,
+		.fd_offset = 0x2000,
+		.access = IBV_ACCESS_LOCAL_WRITE,
+		.dmah = dmah,
+	};
+	struct ibv_mr *mr;
+
+	fake.reg = (struct fake_reg){};
+	errno = 0;
+	mr = smr_reg_mr_ex(pd, &attr);
+	if (!mr)
+		return errno;
+	want(fake.reg.length == 100 && fake.reg.access == attr.access);
+	return smr_dereg_mr(container_of(mr, struct verbs_mr, ibv_mr));
+}
+
+/* Without a handle the kernel sees commands that each kernel has. */
+static void reg_mr_ex(void)
+{
+	const uint64_t addr = IBV_REG_MR_MASK_ADDR, iova = IBV_REG_MR_MASK_IOVA,
+		       off = IBV_REG_MR_MASK_FD_OFFSET, fd = IBV_REG_MR_MASK_FD;
+	struct ibv_pd *pd = smr_alloc_pd(fake_context());
+	uint64_t start = (uintptr_t)fake_context();
+
+	want(!try_reg(pd, addr, NULL));
+	want(fake.reg.start == start && fake.reg.iova == start);
+	want(!try_reg(pd, addr | iova, NULL));
+	want(fake.reg.start == start && fake.reg.iova == 0x5000);
+	want(!try_reg(pd, fd | off | iova, NULL));
+	want(fake.reg.start == 0x2000 && fake.reg.iova == 0x5000 &&
+	     fake.reg.fd == 3);
+	want(try_reg(pd, 0, NULL) == EINVAL);
+	want(try_reg(pd, iova, NULL) == EINVAL);
+	want(try_reg(pd, addr | off, NULL) == EINVAL);
+	want(try_reg(pd, fd | off, NULL) == EINVAL);
+	want(try_reg(pd, fd | iova, NULL) == EINVAL);
+	want(try_reg(pd, fd | off | iova | addr, NULL) == EINVAL);
+	want(try_reg(pd, addr | 1ULL << 40, NULL) == EOPNOTSUPP);
+	fake.reg_err = EFAULT;
+	want(try_reg(pd, addr, NULL) == EFAULT);
+	fake.reg_err = 0;
+	want(!smr_dealloc_pd(pd));
+}
+
+static void dma_handles(void)
+{
+	struct ibv_dmah_init_attr attr = {
+		.comp_mask = IBV_DMAH_INIT_ATTR_MASK_PH, .ph = 1,
+	};
+	struct ibv_pd *pd = smr_alloc_pd(fake_context());
+	struct ibv_dmah *dmah = smr_alloc_dmah(fake_context(), &attr);
+
+	want(dmah != NULL);
+	want(!try_reg(pd, IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_DMAH, dmah));
+	want(fake.reg.dmah == FAKE_DMAH_HANDLE);
+	fake.reg_err = EOPNOTSUPP;
+	want(try_reg(pd, IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_DMAH, dmah) ==
+	     EOPNOTSUPP);
+	fake.reg_err = EBUSY;
+	want(smr_dealloc_dmah(dmah) == EBUSY);
+	errno = 0;
+	want(!smr_alloc_dmah(fake_context(), &attr) && errno == EBUSY);
+	fake.reg_err = 0;
+	want(!smr_dealloc_dmah(dmah));
+	attr.comp_mask = 1U << 30;
+	want(!smr_alloc_dmah(fake_context(), &attr) && errno == EOPNOTSUPP);
+	want(!smr_dealloc_pd(pd));
+}
+#endif
+
 const struct tap_test memory_tests[] = {
 	{ "flags of parent domains", domain_flags },
 	{ "allocators of parent domains", domain_allocators },
 	{ "device memory is not for children", dm_not_for_child },
 	{ "rings that are too large", too_large_a_ring },
+#ifdef SMR_HAVE_DMAH
+	{ "regions by ibv_reg_mr_ex()", reg_mr_ex },
+	{ "DMA handles", dma_handles },
+#endif
 	{},
 };

@@ -23,6 +23,7 @@
 #include "mw.h"
 #include "pd.h"
 #include "qp/ah.h"
+#include "qp/comp_cntr.h"
 #include "qp/core.h"
 #include "qp/cq.h"
 #include "qp/srq.h"
@@ -380,6 +381,25 @@ static int __maybe_unused dealloc_dmah(struct ib_dmah *dmah,
 	return 0;
 }
 
+static int __maybe_unused create_comp_cntr(struct ib_comp_cntr *cntr,
+					   struct uverbs_attr_bundle *attrs)
+{
+	struct smr_account *account = attrs_account(attrs);
+	int ret = take(cntr->device, account, SMR_LIMIT_COMP_CNTR);
+
+	to_smr_comp_cntr(cntr)->account = account;
+	return ret ?: made(cntr->device, account, SMR_LIMIT_COMP_CNTR,
+			   smr_comp_cntr_create(cntr, attrs));
+}
+
+/* The core lets no counter go before the QPs that it is attached to. */
+static int __maybe_unused destroy_comp_cntr(struct ib_comp_cntr *cntr)
+{
+	give(cntr->device, to_smr_comp_cntr(cntr)->account,
+	     SMR_LIMIT_COMP_CNTR);
+	return 0;
+}
+
 const struct ib_device_ops smr_limit_ops = {
 	.alloc_pd = alloc_pd,
 	.dealloc_pd = dealloc_pd,
@@ -407,4 +427,5 @@ const struct ib_device_ops smr_limit_ops = {
 	.alloc_mw = alloc_mw,
 	.dealloc_mw = dealloc_mw,
 	SMR_OPS_DMAH(alloc_dmah, dealloc_dmah)
+	SMR_OPS_CNTR(create_comp_cntr, destroy_comp_cntr)
 };

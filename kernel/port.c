@@ -266,6 +266,14 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	return 0;
 }
 
+static int __maybe_unused comp_cntr_caps(struct ib_device *ibdev,
+					 struct ib_comp_cntr_caps *caps,
+					 struct uverbs_attr_bundle *attrs)
+{
+	SMR_CNTR_SAY_CAPS(caps, to_smr_verbs(ibdev)->limits.max, SMR_COMP_ALL);
+	return 0;
+}
+
 static u8 port_phys_state(const struct net_device *ndev)
 {
 	if (smr_port_state(ndev) == IB_PORT_ACTIVE)
@@ -391,4 +399,5 @@ const struct ib_device_ops smr_port_ops = {
 	.process_mad = pma_process,
 	.alloc_hw_port_stats = alloc_hw_port_stats,
 	.get_hw_stats = get_hw_stats,
+	SMR_OPS_CNTR_CAPS(comp_cntr_caps)
 };

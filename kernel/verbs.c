@@ -20,6 +20,7 @@
 #include "mw.h"
 #include "pd.h"
 #include "qp/ah.h"
+#include "qp/comp_cntr.h"
 #include "qp/cq.h"
 #include "qp/life.h"
 #include "qp/mcast.h"
@@ -571,6 +572,7 @@ const struct uapi_definition smr_verbs_uapi[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &smr_qp_methods),
 	UAPI_DEF_CHAIN(smr_mr_query_uapi),
 	UAPI_DEF_CHAIN(smr_srq_resize_uapi),
+	UAPI_DEF_CHAIN(smr_comp_cntr_uapi),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &smr_dm_methods),
 	{}
 };
@@ -640,7 +642,11 @@ const struct ib_device_ops smr_verbs_ops = {
 	.alloc_mw = alloc_mw,
 	.dealloc_mw = dealloc_mw,
 
+	SMR_OPS_CNTR_USE(smr_comp_cntr_attach, smr_comp_cntr_modify,
+			 smr_comp_cntr_read)
+
 	INIT_RDMA_OBJ_SIZE(ib_ah, smr_ah, ibah),
+	SMR_SIZE_CNTR(smr_comp_cntr, ibcc)
 	INIT_RDMA_OBJ_SIZE(ib_cq, smr_cq, ibcq),
 	SMR_SIZE_DMAH(smr_dmah, ibdmah)
 	INIT_RDMA_OBJ_SIZE(ib_mw, smr_mw, ibmw),

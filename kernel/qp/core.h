@@ -528,6 +528,8 @@ struct smr_rd_res {
  * @active: the other fields are in use
  * @first: the next response is the first
  * @atomic: not a READ: the answer to an atomic is due, @va is its value
+ * @counts: bytes of a READ that is executed for the first time, plus 1; at its end it
+ *	is counted. 0: not to be counted
  */
 struct smr_read_stream {
 	u32 psn;
@@ -538,7 +540,25 @@ struct smr_read_stream {
 	bool active;
 	bool first;
 	bool atomic;
+	u64 counts;
 };
+
+/*
+ * What completion counters count of a QP: the numbers of the bits of
+ * enum ib_uverbs_qp_attach_comp_cntr_op. Operations of other kinds (atomics, FLUSH,
+ * local ones) are not counted.
+ */
+enum smr_comp_op {
+	SMR_COMP_SEND,
+	SMR_COMP_RECV,
+	SMR_COMP_READ,
+	SMR_COMP_REMOTE_READ,
+	SMR_COMP_WRITE,
+	SMR_COMP_REMOTE_WRITE,
+	SMR_COMP_OPS,
+};
+
+#define SMR_COMP_ALL	(BIT(SMR_COMP_OPS) - 1)
 
 /**
  * struct smr_responder - the responder's state
@@ -665,6 +685,8 @@ struct smr_qp_handle {
  * @resp: responder
  * @windows: type 2 windows that are tied to this QP; has its own lock
  * @handed: what the requester handed to a peer on this host
+ * @cntrs: counters of completed operations, by enum smr_comp_op, or NULL; written
+ *	under @mutex, in RESET or INIT only
  */
 struct smr_qp {
 	struct ib_qp ibqp;
@@ -704,6 +726,7 @@ struct smr_qp {
 	struct smr_responder resp;
 	struct smr_mw_owner windows;
 	struct smr_local handed;
+	struct smr_comp_cntr *cntrs[SMR_COMP_OPS];
 };
 
 /**

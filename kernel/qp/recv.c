@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "qp/recv.h"
 
+#include "qp/comp_cntr.h"
 #include "qp/core.h"
 #include "qp/cq.h"
 #include "qp/payload.h"
@@ -116,6 +117,8 @@ static void recv_post(struct smr_qp *qp, struct smr_cqe *cqe, bool solicited)
 	cqe->wr_id = qp->resp.rwqe.wr_id;
 	cqe->qp_num = qp->ibqp.qp_num;
 	qp->resp.have_rwqe = false;
+	smr_comp_count(qp, SMR_COMP_RECV, cqe->status != IB_WC_SUCCESS,
+		       cqe->byte_len);
 	trace_smr_recv_done(cqe->qp_num, cqe->wr_id, cqe->status,
 			    cqe->byte_len);
 	if (smr_qp_is_xrc(qp))

@@ -5,6 +5,7 @@
 
 #include "net/wire.h"
 #include "pd.h"
+#include "qp/comp_cntr.h"
 #include "qp/core.h"
 #include "qp/local_wr.h"
 #include "qp/loopback.h"
@@ -267,13 +268,16 @@ static enum smr_resp_verdict exec_write(struct exec *x)
 		if (verdict != SMR_RESP_OK)
 			return verdict;
 	}
+	if (hdr->op->flags & SMR_OP_LAST)
+		smr_comp_count(x->qp, SMR_COMP_REMOTE_WRITE, false,
+			       x->qp->resp.received);
 	if (hdr->op->flags & SMR_OP_IMM)
 		smr_recv_done(x->qp, hdr, x->qp->resp.received);
 	return SMR_RESP_OK;
 }
 
-/* A READ by a peer on this host: into its memory at once. */
-static enum smr_resp_verdict read_local(struct exec *x)
+/* The next slice of a READ by a peer on this host: into its memory at once. */
+static enum smr_resp_verdict read_slice(struct exec *x)
 {
 	struct smr_local *local = x->op->local;
 	const struct smr_hdr *hdr = &x->op->hdr;
@@ -322,6 +326,16 @@ static struct smr_rd_res *res_add(struct smr_qp *qp, const struct smr_op *op,
 	return res;
 }
 
+static enum smr_resp_verdict read_local(struct exec *x)
+{
+	enum smr_resp_verdict verdict = read_slice(x);
+
+	if (verdict == SMR_RESP_OK)
+		smr_comp_count(x->qp, SMR_COMP_REMOTE_READ, false,
+			       x->op->hdr.dma_len);
+	return verdict;
+}
+
 static enum smr_resp_verdict exec_read(struct exec *x)
 {
 	const struct smr_hdr *hdr = &x->op->hdr;
@@ -337,6 +351,7 @@ static enum smr_resp_verdict exec_read(struct exec *x)
 	read->left = hdr->dma_len;
 	read->first = true;
 	read->atomic = false;
+	read->counts = (u64)hdr->dma_len + 1;
 	read->active = true;
 	return SMR_RESP_OK;
 }
@@ -415,6 +430,7 @@ static enum smr_resp_verdict exec_atomic(struct exec *x)
 	read->va = orig;
 	read->srqn = x->op->hdr.srqn;
 	read->atomic = true;
+	read->counts = 0;
 	read->active = true;
 	return SMR_RESP_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "net/train.h"
 #include "net/wire.h"
+#include "qp/comp_cntr.h"
 #include "qp/core.h"
 #include "qp/packet.h"
 #include "qp/payload.h"
@@ -135,10 +136,22 @@ static bool read_open(struct smr_qp *qp)
 	return verdict == SMR_KEY_OK;
 }
 
+/* The stream ends: count the READ, unless it is a repeated one. */
+static void read_count(struct smr_qp *qp, bool failed)
+{
+	struct smr_read_stream *read = &qp->resp.read;
+
+	if (read->counts)
+		smr_comp_count(qp, SMR_COMP_REMOTE_READ, failed,
+			       read->counts - 1);
+	read->counts = 0;
+}
+
 /* The memory does not open any more: IBTA 9.7.5.2.7, send a NAK instead. */
 static enum smr_step read_broken(struct smr_qp *qp, enum smr_resp_verdict why)
 {
 	qp->resp.read.active = false;
+	read_count(qp, true);
 	smr_reply_read_error(qp, qp->resp.read.psn, why);
 	return SMR_STEP_DONE;
 }
@@ -176,10 +189,13 @@ static enum smr_step read_sent(struct answer *a, struct smr_run *run, int err)
 		run->quota -= smr_psn_off(a->next.psn, read->psn) *
 			      (a->qp->mtu + SMR_COST_PACKET);
 		*read = a->next;
+		if (!read->active)
+			read_count(a->qp, false);
 		return SMR_STEP_DONE;
 	default:
 		/* As if the network had lost it; the requester asks again. */
 		read->active = false;
+		read_count(a->qp, false);
 		return SMR_STEP_DONE;
 	}
 }
@@ -296,5 +312,6 @@ void smr_resp_repeat(struct smr_qp *qp, const struct smr_hdr *hdr)
 	read->left = atomic ? 0 : hdr->dma_len;
 	read->first = true;
 	read->atomic = atomic;
+	read->counts = 0;
 	read->active = true;
 }

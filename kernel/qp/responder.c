@@ -3,6 +3,7 @@
 
 #include <linux/slab.h>
 
+#include "qp/comp_cntr.h"
 #include "qp/core.h"
 #include "qp/ecn.h"
 #include "qp/local_wr.h"
@@ -170,6 +171,17 @@ static void op_advance(struct smr_qp *qp, const struct smr_op *op)
 		resp->msn = (resp->msn + 1) & SMR_PSN_MASK;
 }
 
+/* A peer's WRITE or READ that puts the QP into error; resp_exec.c counts the others. */
+static void op_count_failed(struct smr_qp *qp, const struct smr_op *op)
+{
+	u32 flags = op->hdr.op->flags;
+
+	if (flags & SMR_OP_WRITE)
+		smr_comp_count(qp, SMR_COMP_REMOTE_WRITE, true, 0);
+	else if (flags & SMR_OP_READ)
+		smr_comp_count(qp, SMR_COMP_REMOTE_READ, true, 0);
+}
+
 /* IBTA 9.8.2.2: on UC the rest of the message is dropped. */
 static void op_abandon(struct smr_qp *qp, const struct smr_op *op)
 {
@@ -186,6 +198,9 @@ static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 	smr_inval_undo(qp, &qp->resp.inval);
 	if (qp->service == SMR_TRANSPORT_UC)
 		op_abandon(qp, op);
+	/* a frame has no headers */
+	if (r->fatal && op->hdr.op)
+		op_count_failed(qp, op);
 	if (r->fatal)
 		smr_reply_fatal(qp, r);
 	else if (r->shared && qp->srq && qp->resp.have_rwqe)

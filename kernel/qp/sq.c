@@ -7,6 +7,7 @@
 
 #include "compat/ib.h"
 #include "net/wire.h"
+#include "qp/comp_cntr.h"
 #include "qp/core.h"
 #include "qp/cq.h"
 #include "qp/opcode.h"
@@ -253,7 +254,23 @@ bool smr_sq_fetch(struct smr_qp *qp)
 	return true;
 }
 
-static void send_post(struct smr_qp *qp, const struct smr_swqe *wqe,
+/* What the counters call a work request. A malformed one completes as a SEND. */
+static enum smr_comp_op comp_op(const struct smr_wr_info *wr)
+{
+	switch (wr ? wr->wc : IB_WC_SEND) {
+	case IB_WC_SEND:
+		return SMR_COMP_SEND;
+	case IB_WC_RDMA_READ:
+		return SMR_COMP_READ;
+	case IB_WC_RDMA_WRITE:
+		return SMR_COMP_WRITE;
+	default:
+		return SMR_COMP_OPS;
+	}
+}
+
+/* Count it. Complete it, if the consumer wants that, and in any case with an error. */
+static void send_done(struct smr_qp *qp, const struct smr_swqe *wqe,
 		      enum ib_wc_status status)
 {
 	const struct smr_wr_info *wr = smr_wr_info(qp->ibqp.qp_type,
@@ -266,6 +283,9 @@ static void send_post(struct smr_qp *qp, const struct smr_swqe *wqe,
 		.qp_num = qp->ibqp.qp_num,
 	};
 
+	smr_comp_count(qp, comp_op(wr), status != IB_WC_SUCCESS, wqe->len);
+	if (!status && !qp->sig_all && !(wqe->send_flags & IB_SEND_SIGNALED))
+		return;
 	trace_smr_send_done(cqe.qp_num, cqe.wr_id, status, cqe.byte_len);
 	if (unlikely(!smr_cq_post_qp(qp->scq, &cqe, &qp->ibqp,
 				     status != IB_WC_SUCCESS)))
@@ -314,8 +334,7 @@ void smr_send_retire(struct smr_qp *qp)
 	struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
 
 	send_pop(qp);
-	if (qp->sig_all || wqe->send_flags & IB_SEND_SIGNALED)
-		send_post(qp, wqe, IB_WC_SUCCESS);
+	send_done(qp, wqe, IB_WC_SUCCESS);
 }
 
 /**
@@ -335,7 +354,7 @@ void smr_send_fail(struct smr_qp *qp, enum ib_wc_status status)
 	send_pop(qp);
 	/* The state changes first: a consumer that sees the completion sees it. */
 	smr_qp_send_error(qp);
-	send_post(qp, wqe, status);
+	send_done(qp, wqe, status);
 	/* Only now, or flushed receives could complete before the error. */
 	smr_qp_flush(qp);
 }
@@ -351,5 +370,5 @@ void smr_send_flush(struct smr_qp *qp)
 	const struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
 
 	send_pop(qp);
-	send_post(qp, wqe, IB_WC_WR_FLUSH_ERR);
+	send_done(qp, wqe, IB_WC_WR_FLUSH_ERR);
 }

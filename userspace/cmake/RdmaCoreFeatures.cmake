@@ -44,9 +44,12 @@ function(rdma_core_features)
   rdma_core_probe(SMR_HAVE_CREATE_QP_DRIVER "
     int f(void) { return ibv_cmd_create_qp_ex2(0, 0, 0, 0, 0, 0, 0, 0); }")
 
+  rdma_core_probe(SMR_HAVE_COMP_CNTR "
+    int f(void) { return ibv_cmd_destroy_comp_cntr(0); }")
+
   set(FEATURES)
   foreach(FEATURE ATOMIC_WRITE FLUSH DMABUF_MR_DRIVER GET_CONTEXT_FDS
-      DMAH CREATE_CQ_ATTR CREATE_QP_DRIVER)
+      DMAH CREATE_CQ_ATTR CREATE_QP_DRIVER COMP_CNTR)
     if(SMR_HAVE_${FEATURE})
       list(APPEND FEATURES "SMR_HAVE_${FEATURE}")
     endif()

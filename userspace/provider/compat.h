@@ -68,6 +68,23 @@
 			      resp_size)
 #endif
 
+/* 65: completion counters */
+#ifdef SMR_HAVE_COMP_CNTR
+#define SMR_COMP_CNTR_OPS					\
+	.create_comp_cntr = smr_create_comp_cntr,		\
+	.destroy_comp_cntr = smr_destroy_comp_cntr,		\
+	.inc_comp_cntr = ibv_cmd_inc_comp_cntr,			\
+	.inc_err_comp_cntr = ibv_cmd_inc_err_comp_cntr,		\
+	.qp_attach_comp_cntr = smr_attach_comp_cntr,		\
+	.query_comp_cntr_caps = ibv_cmd_query_comp_cntr_caps,	\
+	.read_comp_cntr = ibv_cmd_read_comp_cntr,		\
+	.read_err_comp_cntr = ibv_cmd_read_err_comp_cntr,	\
+	.set_comp_cntr = ibv_cmd_set_comp_cntr,			\
+	.set_err_comp_cntr = ibv_cmd_set_err_comp_cntr,
+#else
+#define SMR_COMP_CNTR_OPS
+#endif
+
 /* 64: IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC */
 #define SMR_PARENT_DOMAIN_ALLOW_CC_UNPROTECTED	(1U << 2)
 

@@ -195,6 +195,15 @@ int smr_dealloc_mw(struct ibv_mw *mw);
 int smr_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
 		struct ibv_mw_bind *mw_bind);
 
+/* comp_cntr.c */
+#ifdef SMR_HAVE_COMP_CNTR
+struct ibv_comp_cntr *smr_create_comp_cntr(struct ibv_context *context,
+					   struct ibv_comp_cntr_init_attr *attr);
+int smr_destroy_comp_cntr(struct ibv_comp_cntr *cntr);
+int smr_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *cntr,
+			 struct ibv_qp_attach_comp_cntr_attr *attr);
+#endif
+
 /* cq.c */
 struct ibv_cq *smr_create_cq(struct ibv_context *context, int cqe,
 			     struct ibv_comp_channel *channel,

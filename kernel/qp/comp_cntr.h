@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Completion counters: how many operations of QPs are complete, and how many failed. */
+#ifndef SMR_COMP_CNTR_H
+#define SMR_COMP_CNTR_H
+
+#include <linux/atomic.h>
+#include <linux/compiler.h>
+#include <linux/container_of.h>
+#include <linux/types.h>
+
+#include "compat/ib.h"
+#include "qp/core.h"
+
+struct smr_account;
+struct uverbs_attr_bundle;
+
+extern const struct uapi_definition smr_comp_cntr_uapi[];
+
+/**
+ * struct smr_comp_cntr - a completion counter
+ * @ibcc: the core's part, which counts the QPs that it is attached to
+ * @account: of the user that made it; see limits.c
+ * @bytes: successful operations are counted in bytes; constant
+ * @done: successful operations
+ * @failed: operations that completed with an error, in any case one by one
+ *
+ * The core does not let it go while it is attached to a QP.
+ */
+struct smr_comp_cntr {
+	struct ib_comp_cntr ibcc;
+	struct smr_account *account;
+	bool bytes;
+	atomic64_t done;
+	atomic64_t failed;
+};
+
+static inline struct smr_comp_cntr *to_smr_comp_cntr(const struct ib_comp_cntr *ibcc)
+{
+	return container_of(ibcc, struct smr_comp_cntr, ibcc);
+}
+
+int smr_comp_cntr_create(struct ib_comp_cntr *ibcc,
+			 struct uverbs_attr_bundle *attrs);
+int smr_comp_cntr_modify(struct ib_comp_cntr *ibcc, SMR_CNTR_ENTRY_TYPE entry,
+			 SMR_CNTR_OP_TYPE op, u64 value);
+int smr_comp_cntr_read(struct ib_comp_cntr *ibcc, SMR_CNTR_ENTRY_TYPE entry,
+		       u64 *value);
+int smr_comp_cntr_attach(struct ib_qp *ibqp, struct ib_comp_cntr *ibcc,
+			 struct ib_qp_attach_comp_cntr_attr *attr);
+void smr_comp_cntr_add(struct smr_comp_cntr *cntr, bool failed, u32 len);
+
+/**
+ * smr_comp_count() - an operation is complete
+ * @qp: the QP
+ * @op: which kind; SMR_COMP_OPS: one that no counter counts
+ * @failed: with an error
+ * @len: bytes of it
+ *
+ * Its data is in place. To be called before its completion is posted: who sees the
+ * completion finds it counted.
+ *
+ * Context: any; called by the task of the side that @op belongs to.
+ */
+static inline void smr_comp_count(const struct smr_qp *qp, enum smr_comp_op op,
+				  bool failed, u32 len)
+{
+	struct smr_comp_cntr *cntr;
+
+	if (op >= SMR_COMP_OPS)
+		return;
+	cntr = READ_ONCE(qp->cntrs[op]);
+	if (unlikely(cntr))
+		smr_comp_cntr_add(cntr, failed, len);
+}
+
+#endif /* SMR_COMP_CNTR_H */

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion counters. The kernel counts; this side only asks it.
+ */
+#include "softmr.h"
+
+#ifdef SMR_HAVE_COMP_CNTR
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <infiniband/cmd_ioctl.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+
+#include "abi.h"
+
+/**
+ * smr_create_comp_cntr - create a completion counter
+ * @context: the open device
+ * @attr: what it counts: work requests, or their bytes
+ *
+ * Return: the counter, or NULL and errno.
+ */
+struct ibv_comp_cntr *smr_create_comp_cntr(struct ibv_context *context,
+					   struct ibv_comp_cntr_init_attr *attr)
+{
+	DECLARE_COMMAND_BUFFER_LINK(cmd, UVERBS_OBJECT_COMP_CNTR,
+				    UVERBS_METHOD_COMP_CNTR_CREATE, 1, NULL);
+	struct ibv_comp_cntr *cntr;
+	int ret;
+
+	ret = EOPNOTSUPP;
+	if (attr->comp_mask || attr->flags ||
+	    (attr->type != IBV_COMP_CNTR_TYPE_WRS &&
+	     attr->type != IBV_COMP_CNTR_TYPE_BYTES))
+		goto err;
+	ret = ENOMEM;
+	cntr = calloc(1, sizeof(*cntr));
+	if (!cntr)
+		goto err;
+	if (attr->type == IBV_COMP_CNTR_TYPE_BYTES)
+		fill_attr_const_in(cmd, SMR_ATTR_COMP_CNTR_TYPE,
+				   SMR_COMP_CNTR_BYTES);
+	ret = ibv_cmd_create_comp_cntr(context, cntr, cmd);
+	if (ret)
+		goto err_free;
+	return cntr;
+
+err_free:
+	free(cntr);
+err:
+	errno = ret;
+	return NULL;
+}
+
+/**
+ * smr_destroy_comp_cntr - destroy a completion counter
+ * @cntr: the counter, which stays valid if the kernel refuses: EBUSY while it
+ *	is attached to a QP
+ */
+int smr_destroy_comp_cntr(struct ibv_comp_cntr *cntr)
+{
+	int ret = ibv_cmd_destroy_comp_cntr(cntr);
+
+	if (!ret)
+		free(cntr);
+	return ret;
+}
+
+/**
+ * smr_attach_comp_cntr - have a counter count operations of a QP
+ * @qp: the QP, in RESET or INIT
+ * @cntr: the counter
+ * @attr: which kinds of operations
+ */
+int smr_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *cntr,
+			 struct ibv_qp_attach_comp_cntr_attr *attr)
+{
+	const uint32_t known = IBV_QP_ATTACH_COMP_CNTR_OP_SEND |
+			       IBV_QP_ATTACH_COMP_CNTR_OP_RECV |
+			       IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_READ |
+			       IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ |
+			       IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE |
+			       IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE;
+
+	/* libibverbs would drop the bits that it does not know */
+	if (attr->comp_mask || attr->op_mask & ~known)
+		return EOPNOTSUPP;
+	return ibv_cmd_qp_attach_comp_cntr(qp, cntr, attr);
+}
+
+#endif /* SMR_HAVE_COMP_CNTR */

@@ -45,6 +45,27 @@ static void port_event(struct smr_dev *dev, enum ib_port_state state)
 	ib_dispatch_event(&event);
 }
 
+/*
+ * Tell consumers when an active port has become faster or slower. Caller has a reference
+ * on @dev, and does not hold the netdev's own lock, which ethtool's functions take.
+ */
+static void speed_event(struct smr_dev *dev)
+{
+	struct ib_event event = {
+		.device = &dev->verbs.ibdev,
+		.element.port_num = 1,
+		.event = IB_EVENT_DEVICE_SPEED_CHANGE,
+	};
+	u32 was = dev->port_speed;
+
+	ASSERT_RTNL();
+	if (!SMR_HAS_SPEED_EVENT || dev->port_state != IB_PORT_ACTIVE)
+		return;
+	dev->port_speed = smr_port_speed(dev->verbs.env.ndev);
+	if (was && was != dev->port_speed)
+		ib_dispatch_event(&event);
+}
+
 /* The netdev is going. The caller has a reference on the core's device. */
 static void dev_leave(struct smr_dev *dev)
 {
@@ -68,6 +89,7 @@ static void dev_look(struct smr_dev *dev)
 		return;
 	if (smr_egress_has_netdev(env->egress, env->ndev)) {
 		port_event(dev, smr_port_state(env->ndev));
+		speed_event(dev);
 	} else {
 		netdev_info(env->ndev, "softmr: link %s goes, for the netdev is elsewhere\n",
 			    dev_name(&ibdev->dev));
@@ -77,7 +99,7 @@ static void dev_look(struct smr_dev *dev)
 }
 
 /*
- * The netdev may have another address or MTU. And anything may have happened to it
+ * The netdev may have another address, MTU or speed. And anything may have happened to it
  * before the notifier could find the device.
  */
 static void resync_netdev(struct work_struct *work)
@@ -375,6 +397,17 @@ int smr_device_add(const char *name, struct net_device *ndev,
 	return ret;
 }
 
+/* A bond is as fast as its members are together. */
+static struct net_device *netdev_of_event(unsigned long event, void *info)
+{
+	struct net_device *ndev = netdev_notifier_info_to_dev(info);
+	const struct netdev_notifier_changeupper_info *upper = info;
+
+	if (event == NETDEV_CHANGELOWERSTATE)
+		return netdev_master_upper_dev_get(ndev);
+	return event == NETDEV_CHANGEUPPER ? upper->upper_dev : ndev;
+}
+
 /*
  * The port's MTU is read on demand, and the netdev's name does not matter. A netdev
  * that moves to another namespace sends NETDEV_UNREGISTER in the old one.
@@ -382,9 +415,11 @@ int smr_device_add(const char *name, struct net_device *ndev,
 static int netdev_event(struct notifier_block *nb, unsigned long event,
 			void *info)
 {
-	struct net_device *ndev = netdev_notifier_info_to_dev(info);
+	struct net_device *ndev = netdev_of_event(event, info);
 	struct ib_device *ibdev;
 
+	if (!ndev)
+		return NOTIFY_DONE;
 	ibdev = ib_device_get_by_netdev(ndev, DEVICE_DRIVER_ID);
 	if (!ibdev)
 		return NOTIFY_DONE;
@@ -394,13 +429,15 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		break;
 	case NETDEV_CHANGEADDR:
 	case NETDEV_CHANGEMTU:
+	case NETDEV_CHANGELOWERSTATE:
+	case NETDEV_CHANGEUPPER:
 		schedule_work(&to_smr_dev(ibdev)->resync_work);
 		break;
 	case NETDEV_UP:
+	case NETDEV_CHANGE:
 		schedule_work(&to_smr_dev(ibdev)->resync_work);
 		fallthrough;
 	case NETDEV_DOWN:
-	case NETDEV_CHANGE:
 		port_event(to_smr_dev(ibdev), smr_port_state(ndev));
 		break;
 	}

@@ -25,6 +25,7 @@ struct smr_netns;
  * @tracker: of the reference on @verbs.env.ndev, which is kept until the
  *	namespace's sockets are closed, so that the namespace outlives them
  * @port_state: the state that consumers were told last; guarded by RTNL
+ * @port_speed: likewise, in 100 Mb/s; 0: nobody has looked yet
  * @resync_work: looks at the netdev's state again; see resync_netdev()
  */
 struct smr_dev {
@@ -35,6 +36,7 @@ struct smr_dev {
 	struct smr_egress egress;
 	netdevice_tracker tracker;
 	enum ib_port_state port_state;
+	u32 port_speed;
 	struct work_struct resync_work;
 };
 

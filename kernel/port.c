@@ -5,6 +5,7 @@
 #include <linux/ethtool.h>
 #include <linux/minmax.h>
 #include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
 #include <rdma/ib_mad.h>
@@ -302,6 +303,38 @@ static int port_speed(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
+/* 1X SDR, as port_speed() says of the same netdevs */
+#define SPEED_SLOWEST	25
+
+/**
+ * smr_port_speed() - how fast a port on a netdev is
+ * @ndev: the netdev
+ *
+ * Context: process, may sleep; caller holds RTNL, and not @ndev's own lock.
+ * Return: the speed that ethtool reports, in 100 Mb/s, rounded up; without one that of
+ * the slowest port there is.
+ */
+u32 smr_port_speed(struct net_device *ndev)
+{
+	struct ethtool_link_ksettings settings = {};
+
+	ASSERT_RTNL();
+	if (READ_ONCE(ndev->reg_state) != NETREG_REGISTERED ||
+	    __ethtool_get_link_ksettings(ndev, &settings) ||
+	    settings.base.speed == (u32)SPEED_UNKNOWN || !settings.base.speed)
+		return SPEED_SLOWEST;
+	return DIV_ROUND_UP(settings.base.speed, 100);
+}
+
+static int __maybe_unused query_port_speed(struct ib_device *ibdev, u32 port,
+					   u64 *speed)
+{
+	rtnl_lock();
+	*speed = smr_port_speed(to_smr_verbs(ibdev)->env.ndev);
+	rtnl_unlock();
+	return 0;
+}
+
 static int query_port(struct ib_device *ibdev, u32 port,
 		      struct ib_port_attr *attr)
 {
@@ -399,5 +432,6 @@ const struct ib_device_ops smr_port_ops = {
 	.process_mad = pma_process,
 	.alloc_hw_port_stats = alloc_hw_port_stats,
 	.get_hw_stats = get_hw_stats,
+	SMR_OP_QUERY_PORT_SPEED(query_port_speed)
 	SMR_OPS_CNTR_CAPS(comp_cntr_caps)
 };

@@ -45,6 +45,17 @@
 #define SMR_SIZE_DMAH(type, member)
 #endif
 
+/* A port's speed in 100 Mb/s, and the event that tells when it changes. */
+#ifdef HAVE_QUERY_PORT_SPEED
+#define SMR_HAS_SPEED_EVENT		true
+#define SMR_OP_QUERY_PORT_SPEED(query) \
+	.query_port_speed = query,
+#else
+#define SMR_HAS_SPEED_EVENT		false
+#define IB_EVENT_DEVICE_SPEED_CHANGE	0
+#define SMR_OP_QUERY_PORT_SPEED(query)
+#endif
+
 /*
  * Completion counters: their operations. Older kernels have none; other objects' types
  * stand in, and nothing is called.

@@ -68,6 +68,13 @@
 			      resp_size)
 #endif
 
+/* 62: the port's speed, as the kernel says it */
+#ifdef SMR_HAVE_PORT_SPEED
+#define SMR_PORT_SPEED_OP	.query_port_speed = ibv_cmd_query_port_speed,
+#else
+#define SMR_PORT_SPEED_OP
+#endif
+
 /* 65: completion counters */
 #ifdef SMR_HAVE_COMP_CNTR
 #define SMR_COMP_CNTR_OPS					\

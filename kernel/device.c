@@ -12,6 +12,7 @@
 
 #include "compat/cleanup.h"
 #include "compat/ib.h"
+#include "counter.h"
 #include "kmr.h"
 #include "limits.h"
 #include "mr.h"
@@ -132,10 +133,15 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 		ret = -ENOMEM;
 		goto close_egress;
 	}
+	env->bound = smr_stats_create();
+	if (!env->bound) {
+		ret = -ENOMEM;
+		goto put_stats;
+	}
 	env->wq = alloc_workqueue("softmr", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!env->wq) {
 		ret = -ENOMEM;
-		goto put_stats;
+		goto put_bound;
 	}
 	ret = smr_packets_init(&env->packets, conf->user.max_packets);
 	if (ret)
@@ -148,6 +154,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 		ret = PTR_ERR(dev->dma_mr);
 		goto fini_keys;
 	}
+	smr_counters_init(&dev->verbs.counters);
 	smr_limits_init(&dev->verbs.limits, conf->max_objects);
 	smr_ahtab_init(&dev->verbs.ahs);
 	smr_srqtab_init(&dev->verbs.srqs);
@@ -175,6 +182,8 @@ fini_packets:
 	smr_packets_fini(&env->packets);
 destroy_wq:
 	destroy_workqueue(env->wq);
+put_bound:
+	smr_stats_put(env->bound);
 put_stats:
 	smr_stats_put(env->stats);
 close_egress:
@@ -201,6 +210,8 @@ static void dealloc_driver(struct ib_device *ibdev)
 	smr_keys_fini(&dev->keys);
 	smr_packets_fini(&dev->verbs.env.packets);
 	destroy_workqueue(dev->verbs.env.wq);
+	smr_counters_fini(&dev->verbs.counters);
+	smr_stats_put(dev->verbs.env.bound);
 	smr_stats_put(dev->verbs.env.stats);
 	smr_egress_close(&dev->egress);
 	smr_netns_put(dev->ns);
@@ -250,6 +261,7 @@ static void dev_init_ibdev(struct smr_dev *dev, const struct net_device *ndev)
 	ib_set_device_ops(ibdev, &smr_limit_ops);
 	ib_set_device_ops(ibdev, &smr_verbs_ops);
 	ib_set_device_ops(ibdev, &smr_port_ops);
+	ib_set_device_ops(ibdev, &smr_counter_ops);
 	ib_set_device_ops(ibdev, &device_ops);
 	ib_mark_name_assigned_by_user(ibdev);
 }

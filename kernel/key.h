@@ -156,13 +156,10 @@ enum smr_key_verdict __must_check
 smr_key_open(struct smr_keys *keys, u32 key, const struct ib_pd *pd, u32 qpn,
 	     int access, u64 addr, u64 len, struct smr_span *span);
 
-/* Count why a key did not open; the counters stand in the verdicts' order. */
-static inline void smr_key_count(struct smr_stats *stats,
-				 enum smr_key_verdict verdict)
+/* What counts that a key did not open; the counters stand in the verdicts' order. */
+static inline enum smr_counter smr_key_counter(enum smr_key_verdict verdict)
 {
-	if (verdict != SMR_KEY_OK)
-		smr_stat_inc(stats, SMR_CNT_KEY_UNKNOWN + verdict -
-			     SMR_KEY_UNKNOWN);
+	return SMR_CNT_KEY_UNKNOWN + verdict - SMR_KEY_UNKNOWN;
 }
 
 void smr_key_invalidate(struct smr_key *key);

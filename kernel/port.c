@@ -15,7 +15,6 @@
 #include "compat/ib.h"
 #include "dm.h"
 #include "kmr.h"
-#include "net/guard.h"
 #include "net/wire.h"
 #include "persist.h"
 #include "qp/core.h"
@@ -393,35 +392,6 @@ static int query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 	return 0;
 }
 
-static const struct rdma_stat_desc stat_descs[] = {
-#define STAT_DESC(id, _name)	\
-	[SMR_CNT_##id] = { .name = _name },
-	SMR_COUNTERS(STAT_DESC)
-#undef STAT_DESC
-};
-
-static struct rdma_hw_stats *alloc_hw_port_stats(struct ib_device *ibdev,
-						 u32 port)
-{
-	return rdma_alloc_hw_stats_struct(stat_descs, ARRAY_SIZE(stat_descs),
-					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
-}
-
-static int get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
-			u32 port, int index)
-{
-	const struct smr_env *env = &to_smr_verbs(ibdev)->env;
-	int i;
-
-	if (!port)
-		return -EOPNOTSUPP;
-	for (i = 0; i < ARRAY_SIZE(stat_descs); i++)
-		stats->value[i] = smr_stats_read(env->stats, i);
-	stats->value[SMR_CNT_UNKNOWN_QPN] = atomic64_read(&env->tab->strays);
-	stats->value[SMR_CNT_UDP_REFUSED] = atomic64_read(&env->guard->refused);
-	return ARRAY_SIZE(stat_descs);
-}
-
 const struct ib_device_ops smr_port_ops = {
 	.query_device = query_device,
 	.modify_device = modify_device,
@@ -430,8 +400,6 @@ const struct ib_device_ops smr_port_ops = {
 	.get_link_layer = get_link_layer,
 	.query_pkey = query_pkey,
 	.process_mad = pma_process,
-	.alloc_hw_port_stats = alloc_hw_port_stats,
-	.get_hw_stats = get_hw_stats,
 	SMR_OP_QUERY_PORT_SPEED(query_port_speed)
 	SMR_OPS_CNTR_CAPS(comp_cntr_caps)
 };

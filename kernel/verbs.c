@@ -310,6 +310,17 @@ static int query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
+static int fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
+{
+	return smr_cq_fill_res(msg, to_smr_cq(ibcq));
+}
+
+static int __maybe_unused fill_res_srq_entry(struct sk_buff *msg,
+					     struct ib_srq *ibsrq)
+{
+	return smr_srq_fill_res(msg, to_smr_srq(ibsrq));
+}
+
 static int fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	return smr_qp_fill_res(msg, to_smr_qp(ibqp));
@@ -633,6 +644,8 @@ const struct ib_device_ops smr_verbs_ops = {
 	.advise_mr = advise_mr,
 	.dereg_mr = dereg_mr,
 	.fill_res_mr_entry = smr_mr_query_fill,
+	.fill_res_cq_entry = fill_res_cq_entry,
+	SMR_OP_FILL_RES_SRQ(fill_res_srq_entry)
 	.fill_res_qp_entry = fill_res_qp_entry,
 
 	.alloc_dm = alloc_dm,

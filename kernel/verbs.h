@@ -6,6 +6,7 @@
 #include <linux/atomic.h>
 #include <linux/container_of.h>
 #include <linux/types.h>
+#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -40,6 +41,7 @@ struct smr_limits {
  * @steer: flow steering rules
  * @users: the users that have it open
  * @flushes: those who wait for prefetches
+ * @counters: struct smr_stats of the counters that QPs are bound to, by id
  * @limits: how many objects it has, and may have
  * @registrar: the task that registers it, during the registration; see vlan.c
  *
@@ -55,6 +57,7 @@ struct smr_verbs {
 	struct smr_steer steer;
 	struct smr_userwqs users;
 	struct smr_flushes flushes;
+	struct xarray counters;
 	struct smr_limits limits;
 	struct task_struct *registrar;
 };

@@ -45,6 +45,29 @@
 #define SMR_SIZE_DMAH(type, member)
 #endif
 
+/* Older kernels show SRQs without a driver's part. */
+#ifdef HAVE_FILL_RES_SRQ
+#define SMR_OP_FILL_RES_SRQ(fill) \
+	.fill_res_srq_entry = fill,
+#else
+#define SMR_OP_FILL_RES_SRQ(fill)
+#endif
+
+/* Counters of QPs: binding has learned the port, and the struct may be longer. */
+#ifdef HAVE_COUNTER_PORT
+#define SMR_PARAM_QP_PORT(qp, port)	struct ib_qp *qp, u32 port
+#else
+#define SMR_PARAM_QP_PORT(qp, port)	struct ib_qp *qp
+#endif
+
+#ifdef HAVE_COUNTER_INIT
+#define SMR_OPS_COUNTER_INIT(init, type, member) \
+	.counter_init = init, \
+	INIT_RDMA_OBJ_SIZE(rdma_counter, type, member),
+#else
+#define SMR_OPS_COUNTER_INIT(init, type, member)
+#endif
+
 /* A port's speed in 100 Mb/s, and the event that tells when it changes. */
 #ifdef HAVE_QUERY_PORT_SPEED
 #define SMR_HAS_SPEED_EVENT		true

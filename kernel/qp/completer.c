@@ -217,7 +217,7 @@ static void comp_retry(struct smr_qp *qp, bool late)
 	trace_smr_retry(qp->ibqp.qp_num, qp->comp.una, qp->req.psn,
 			qp->comp.retry);
 	if (!qp->comp.retry) {
-		smr_stat_inc(qp->env->stats, SMR_CNT_RETRY_EXC);
+		smr_qp_inc(qp, SMR_CNT_RETRY_EXC);
 		smr_send_fail(qp, IB_WC_RETRY_EXC_ERR);
 		return;
 	}
@@ -256,11 +256,11 @@ static void comp_rnr(struct smr_qp *qp, u8 syndrome)
 {
 	struct smr_completer *comp = &qp->comp;
 
-	smr_stat_inc(qp->env->stats, SMR_CNT_RNR_RX);
+	smr_qp_inc(qp, SMR_CNT_RNR_RX);
 	if (comp->rnr_wait)
 		return;
 	if (!comp->rnr_retry) {
-		smr_stat_inc(qp->env->stats, SMR_CNT_RNR_EXC);
+		smr_qp_inc(qp, SMR_CNT_RNR_EXC);
 		smr_send_fail(qp, IB_WC_RNR_RETRY_EXC_ERR);
 		return;
 	}
@@ -291,7 +291,7 @@ static enum ib_wc_status nak_status(u8 syndrome)
 
 static void comp_nak(struct smr_qp *qp, u8 syndrome)
 {
-	smr_stat_inc(qp->env->stats, SMR_CNT_NAKS_RX);
+	smr_qp_inc(qp, SMR_CNT_NAKS_RX);
 	if ((syndrome & SMR_AETH_VALUE_MASK) == SMR_NAK_PSN_SEQ)
 		comp_retry(qp, false);
 	else
@@ -413,7 +413,7 @@ static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 	verdict = smr_sgl_open(sgl, qp->pd, qp->ibqp.qp_num,
 			       IB_ACCESS_LOCAL_WRITE, wqe->sge, wqe->num_sge,
 			       skip, len);
-	smr_key_count(qp->env->stats, verdict);
+	smr_qp_key(qp, verdict);
 	if (verdict != SMR_KEY_OK) {
 		*status = IB_WC_LOC_PROT_ERR;
 		return SMR_STEP_DONE;
@@ -500,7 +500,7 @@ static enum smr_step comp_take(struct smr_qp *qp, struct response *r,
 			       hdr->msn, hdr->psn, qp->comp.una);
 	if (hdr->op->flags & (SMR_OP_READ | SMR_OP_ATOMICACK))
 		return comp_data(qp, r, seg, run);
-	smr_stat_inc(qp->env->stats, SMR_CNT_ACKS_RX);
+	smr_qp_inc(qp, SMR_CNT_ACKS_RX);
 	comp_aeth(qp, hdr->syndrome, hdr->psn);
 	return SMR_STEP_DONE;
 }
@@ -623,7 +623,7 @@ static void comp_timeout(struct smr_qp *qp)
 		timer_restart(qp);
 		return;
 	}
-	smr_stat_inc(qp->env->stats, SMR_CNT_TIMEOUTS);
+	smr_qp_inc(qp, SMR_CNT_TIMEOUTS);
 	qp->comp.gap = false;
 	qp->comp.late = min(qp->comp.late + 1, LATE_MAX);
 	comp_retry(qp, true);

@@ -191,6 +191,28 @@ void smr_qp_flush(struct smr_qp *qp)
 }
 
 /**
+ * smr_qp_add_bound() - count for the counter that a QP is bound to
+ * @qp: the QP
+ * @id: what
+ * @n: how often
+ *
+ * Context: any.
+ */
+void smr_qp_add_bound(const struct smr_qp *qp, enum smr_counter id, u64 n)
+{
+	struct smr_stats *stats;
+
+	guard(rcu)();
+	stats = rcu_dereference(qp->stats);
+	if (!stats)
+		return;
+	smr_stat_add(stats, id, n);
+	/* After the link's own counter: pairs with the barrier in get_hw_stats(). */
+	smp_wmb();
+	smr_stat_add(qp->env->bound, id, n);
+}
+
+/**
  * smr_qp_overrun() - a CQ of a QP had no room for a completion
  * @qp: the QP
  *
@@ -200,7 +222,7 @@ void smr_qp_flush(struct smr_qp *qp)
  */
 void smr_qp_overrun(struct smr_qp *qp)
 {
-	smr_stat_inc(qp->env->stats, SMR_CNT_CQ_OVERRUN);
+	smr_qp_inc(qp, SMR_CNT_CQ_OVERRUN);
 	if (READ_ONCE(qp->state) != IB_QPS_ERR) {
 		smr_qp_event(qp, IB_EVENT_QP_FATAL);
 		smr_qp_error(qp);

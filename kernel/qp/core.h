@@ -110,6 +110,7 @@ struct smr_qptab {
  * @keys: the device's keys
  * @steer: the device's flow steering rules
  * @stats: the device's counters
+ * @bound: what of them the counters of QPs have counted, too; see counter.c
  * @guard: what the namespace's ordinary sockets are refused
  * @wq: the workqueue for QPs of consumers in the kernel
  * @packets: what waits for their QPs
@@ -127,6 +128,7 @@ struct smr_env {
 	struct smr_keys *keys;
 	struct smr_steer *steer;
 	struct smr_stats *stats;
+	struct smr_stats *bound;
 	const struct smr_guard *guard;
 	struct workqueue_struct *wq;
 	struct smr_packets packets;
@@ -649,6 +651,8 @@ struct smr_qp_handle {
  * struct smr_qp - a queue pair
  * @ibqp: the core's part
  * @env: what it needs of its device
+ * @stats: the counter that it is bound to, or NULL; read under RCU, written under the
+ *	core's lock of that counter
  * @user: the user whose workqueue its tasks use; NULL: the device's
  * @pd: protection domain; NULL for XRC_TGT
  * @scq: completion queue of sends; NULL for XRC_TGT
@@ -691,6 +695,7 @@ struct smr_qp_handle {
 struct smr_qp {
 	struct ib_qp ibqp;
 	struct smr_env *env;
+	struct smr_stats __rcu *stats;
 	struct smr_userwq *user;
 	struct smr_pd *pd;
 	struct smr_cq *scq;
@@ -767,6 +772,37 @@ static inline unsigned int smr_rx_seg(const struct sk_buff *skb,
 static inline struct smr_qp *to_smr_qp(const struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct smr_qp, ibqp);
+}
+
+void smr_qp_add_bound(const struct smr_qp *qp, enum smr_counter id, u64 n);
+
+/**
+ * smr_qp_add() - count something that happened to a QP
+ * @qp: the QP
+ * @id: what
+ * @n: how often, or how many bytes
+ *
+ * Context: any.
+ */
+static inline void smr_qp_add(const struct smr_qp *qp, enum smr_counter id,
+			      u64 n)
+{
+	smr_stat_add(qp->env->stats, id, n);
+	if (unlikely(rcu_access_pointer(qp->stats)))
+		smr_qp_add_bound(qp, id, n);
+}
+
+static inline void smr_qp_inc(const struct smr_qp *qp, enum smr_counter id)
+{
+	smr_qp_add(qp, id, 1);
+}
+
+/* Count why a key did not open. */
+static inline void smr_qp_key(const struct smr_qp *qp,
+			      enum smr_key_verdict verdict)
+{
+	if (verdict != SMR_KEY_OK)
+		smr_qp_inc(qp, smr_key_counter(verdict));
 }
 
 /* Does the peer of a QP answer what it is sent? */

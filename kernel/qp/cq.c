@@ -6,6 +6,8 @@
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
+#include <net/netlink.h>
+#include <rdma/restrack.h>
 
 #include "compat/cleanup.h"
 #include "compat/timer.h"
@@ -438,4 +440,40 @@ void smr_cq_forget(struct smr_cq *cq, const struct ib_qp *qp)
 	}
 	cq->ring.idx = to;
 	smr_ring_publish_prod(&cq->ring);
+}
+
+/**
+ * smr_cq_fill_res() - add softmr's part to `rdma resource show cq -dd`
+ * @msg: the message
+ * @cq: the queue
+ *
+ * How many completions nobody has polled; and whether one was lost. A consumer that
+ * does not poll, and one that waits for an event that it has not armed, look alike
+ * otherwise.
+ *
+ * Context: process.
+ * Return: 0 or -EMSGSIZE.
+ */
+int smr_cq_fill_res(struct sk_buff *msg, struct smr_cq *cq)
+{
+	u32 pending, overrun, armed;
+	struct nlattr *table;
+
+	scoped_guard(spinlock_irqsave, &cq->lock) {
+		pending = min(cq->ring.idx - READ_ONCE(cq->ring.hdr->cons),
+			      cq->ring.depth);
+		overrun = cq->overrun;
+		armed = !!cq->notify;
+	}
+	table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	if (!table)
+		return -EMSGSIZE;
+	if (rdma_nl_put_driver_u32(msg, "pending", pending) ||
+	    rdma_nl_put_driver_u32(msg, "armed", armed) ||
+	    rdma_nl_put_driver_u32(msg, "overrun", overrun)) {
+		nla_nest_cancel(msg, table);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, table);
+	return 0;
 }

@@ -11,6 +11,8 @@
 
 #include "qp/ring.h"
 
+struct sk_buff;
+
 /*
  * Bits of a completion's wc_flags for consumers in the kernel. smr_cq_post_qp() clears
  * them for a process.
@@ -64,6 +66,7 @@ void smr_cq_destroy(struct smr_cq *cq);
 void smr_cq_moderate(struct smr_cq *cq, u16 count, u16 usecs);
 int smr_cq_notify(struct smr_cq *cq, enum ib_cq_notify_flags flags);
 int smr_cq_poll(struct smr_cq *cq, int num, struct ib_wc *wc);
+int smr_cq_fill_res(struct sk_buff *msg, struct smr_cq *cq);
 void smr_cq_forget(struct smr_cq *cq, const struct ib_qp *qp);
 
 /**

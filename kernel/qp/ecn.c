@@ -78,7 +78,7 @@ void smr_ecn_marked(struct smr_qp *qp, const struct smr_hdr *hdr, u32 count)
 {
 	s64 last;
 
-	smr_stat_add(qp->env->stats, SMR_CNT_ECN_MARKED, count);
+	smr_qp_add(qp, SMR_CNT_ECN_MARKED, count);
 	if (!(hdr->op->flags & SMR_OP_PAYLOAD) ||
 	    qp->service == SMR_TRANSPORT_UD)
 		return;
@@ -90,7 +90,7 @@ void smr_ecn_marked(struct smr_qp *qp, const struct smr_hdr *hdr, u32 count)
 		atomic64_set(&qp->cnp_next, last);
 		return;
 	}
-	smr_stat_inc(qp->env->stats, SMR_CNT_CNP_SENT);
+	smr_qp_inc(qp, SMR_CNT_CNP_SENT);
 	trace_smr_cnp_sent(qp->ibqp.qp_num, qp->attr.dest_qp_num, hdr->opcode,
 			   hdr->psn);
 }
@@ -108,9 +108,9 @@ void smr_ecn_marked(struct smr_qp *qp, const struct smr_hdr *hdr, u32 count)
 void smr_ecn_notified(struct smr_qp *qp, const struct smr_hdr *hdr)
 {
 	if (hdr->len || hdr->pad) {
-		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_HEADER);
+		smr_qp_inc(qp, SMR_CNT_BAD_HEADER);
 		return;
 	}
-	smr_stat_inc(qp->env->stats, SMR_CNT_CNP_HANDLED);
+	smr_qp_inc(qp, SMR_CNT_CNP_HANDLED);
 	smr_window_slow(qp);
 }

@@ -274,7 +274,7 @@ void smr_qp_doorbell(struct smr_qp *qp, u32 flags)
 		.quota = SMR_QUOTA_PROCESS,
 	};
 
-	smr_stat_inc(qp->env->stats, SMR_CNT_DOORBELLS);
+	smr_qp_inc(qp, SMR_CNT_DOORBELLS);
 	if (flags & SMR_DOORBELL_SQ)
 		smr_task_run(&qp->send_task, &run);
 	if (flags & SMR_DOORBELL_RQ) {

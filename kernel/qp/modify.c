@@ -394,7 +394,7 @@ static int claim_peer(struct smr_qp *qp, const struct ib_qp_attr *attr,
 		return ret;
 	if (ns_capable(qp->env->egress->net->user_ns, CAP_NET_RAW))
 		return smr_peer_claim(peers, &qp->claim, &path, qpn, uid, true);
-	smr_stat_inc(qp->env->stats, SMR_CNT_PEER_REFUSED);
+	smr_qp_inc(qp, SMR_CNT_PEER_REFUSED);
 	return -EPERM;
 }
 
@@ -543,11 +543,30 @@ void smr_qp_query(struct smr_qp *qp, struct ib_qp_attr *attr, int mask,
 	};
 }
 
+/* Posted and not complete. The task moves both indices meanwhile. */
+static u32 sends_pending(const struct smr_sq *sq)
+{
+	u32 head = READ_ONCE(sq->head);
+
+	if (!sq->max_wr)
+		return 0;
+	return min(READ_ONCE(sq->ring.hdr->prod) - head, sq->ring.depth);
+}
+
+static int put_psns(struct sk_buff *msg, const struct smr_qp *qp)
+{
+	if (rdma_nl_put_driver_u32(msg, "sq_psn", READ_ONCE(qp->req.psn)) ||
+	    rdma_nl_put_driver_u32(msg, "rq_psn", READ_ONCE(qp->resp.epsn)))
+		return -EMSGSIZE;
+	return 0;
+}
+
 /**
- * smr_qp_fill_res() - add softmr's part to `rdma resource show qp -dd`: the PSNs
+ * smr_qp_fill_res() - add softmr's part to `rdma resource show qp -dd`
  * @msg: the message
  * @qp: the QP
  *
+ * That is how many work requests wait in its queues, and for whom may see them the PSNs.
  * Both the process that opened the netlink socket and the one that reads from it must
  * have CAP_NET_ADMIN, as the core wants for keys. A message that is the answer for one
  * QP, and not for all, belongs to no socket yet, and gets no PSNs.
@@ -558,16 +577,21 @@ void smr_qp_query(struct smr_qp *qp, struct ib_qp_attr *attr, int mask,
 int smr_qp_fill_res(struct sk_buff *msg, const struct smr_qp *qp)
 {
 	struct nlattr *table;
+	int ret;
 
-	if (!msg->sk || !sk_capable(msg->sk, CAP_NET_ADMIN))
-		return 0;
 	table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
 	if (!table)
 		return -EMSGSIZE;
-	if (rdma_nl_put_driver_u32(msg, "sq_psn", READ_ONCE(qp->req.psn)) ||
-	    rdma_nl_put_driver_u32(msg, "rq_psn", READ_ONCE(qp->resp.epsn))) {
+	ret = rdma_nl_put_driver_u32(msg, "sq_pending",
+				     sends_pending(&qp->sq));
+	if (!ret && qp->rq.max_wr)
+		ret = rdma_nl_put_driver_u32(msg, "rq_pending",
+					     smr_ring_waiting(&qp->rq.ring));
+	if (!ret && msg->sk && sk_capable(msg->sk, CAP_NET_ADMIN))
+		ret = put_psns(msg, qp);
+	if (ret) {
 		nla_nest_cancel(msg, table);
-		return -EMSGSIZE;
+		return ret;
 	}
 	nla_nest_end(msg, table);
 	return 0;

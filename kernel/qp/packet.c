@@ -144,8 +144,8 @@ static int packet_leave(struct smr_qp *qp, struct smr_train *train, int err,
 		smr_train_abort(train);
 		return err;
 	}
-	smr_stat_inc(qp->env->stats, SMR_CNT_TX_PACKETS);
-	smr_stat_add(qp->env->stats, SMR_CNT_TX_BYTES, train->len);
+	smr_qp_inc(qp, SMR_CNT_TX_PACKETS);
+	smr_qp_add(qp, SMR_CNT_TX_BYTES, train->len);
 	return smr_train_send(train);
 }
 

@@ -29,7 +29,7 @@ bool smr_payload_open(struct smr_qp *qp, const struct smr_swqe *wqe)
 			       wqe->sge, wqe->num_sge, 0, wqe->len);
 	if (verdict == SMR_KEY_OK)
 		return true;
-	smr_key_count(qp->env->stats, verdict);
+	smr_qp_key(qp, verdict);
 	smr_send_fail(qp, IB_WC_LOC_PROT_ERR);
 	return false;
 }
@@ -131,7 +131,7 @@ enum smr_step smr_payload_result(struct smr_qp *qp, int err,
 		smr_send_fail(qp, IB_WC_LOC_PROT_ERR);
 		return SMR_STEP_AGAIN;
 	case -EAGAIN:
-		smr_stat_inc(qp->env->stats, SMR_CNT_BACKPRESSURE);
+		smr_qp_inc(qp, SMR_CNT_BACKPRESSURE);
 		return SMR_STEP_WAIT;
 	default:
 		return SMR_STEP_DONE;

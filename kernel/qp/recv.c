@@ -68,7 +68,7 @@ enum smr_resp_verdict smr_recv_take(struct smr_qp *qp)
 		return SMR_RESP_OK;
 	err = recv_take(qp);
 	if (err && err != -ENOENT)
-		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_WQE);
+		smr_qp_inc(qp, SMR_CNT_BAD_WQE);
 	qp->resp.have_rwqe = !err || err == -EINVAL;
 	return take_verdict(err);
 }
@@ -251,7 +251,7 @@ enum smr_resp_verdict smr_recv_open(struct smr_qp *qp, u64 skip, u64 len)
 	verdict = smr_sgl_open(&qp->resp.sgl, recv_pd(qp), qp->ibqp.qp_num,
 			       IB_ACCESS_LOCAL_WRITE, rwqe->sge, rwqe->num_sge,
 			       skip, len);
-	smr_key_count(qp->env->stats, verdict);
+	smr_qp_key(qp, verdict);
 	return verdict == SMR_KEY_OK ? SMR_RESP_OK : SMR_RESP_LOC_PROT;
 }
 

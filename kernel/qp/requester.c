@@ -68,7 +68,7 @@ static bool wqe_may_start(struct smr_qp *qp, const struct smr_swqe *wqe,
 
 static u8 key_to_status(struct smr_qp *qp, enum smr_key_verdict verdict)
 {
-	smr_key_count(qp->env->stats, verdict);
+	smr_qp_key(qp, verdict);
 	return IB_WC_LOC_PROT_ERR;
 }
 
@@ -190,8 +190,8 @@ static int train_send(struct req_message *m, u32 *sent)
 		return ret;
 	}
 	*sent = i - m->first;
-	smr_stat_add(qp->env->stats, SMR_CNT_TX_PACKETS, *sent);
-	smr_stat_add(qp->env->stats, SMR_CNT_TX_BYTES, train.len);
+	smr_qp_add(qp, SMR_CNT_TX_PACKETS, *sent);
+	smr_qp_add(qp, SMR_CNT_TX_BYTES, train.len);
 	return smr_train_send(&train);
 }
 
@@ -227,7 +227,7 @@ static enum smr_step message_sent(struct req_message *m, struct smr_run *run,
 		return SMR_STEP_DONE;
 	}
 	if (err == -EAGAIN) {
-		smr_stat_inc(qp->env->stats, SMR_CNT_BACKPRESSURE);
+		smr_qp_inc(qp, SMR_CNT_BACKPRESSURE);
 		return SMR_STEP_WAIT;
 	}
 	/* Without a route the packets are lost, as on the network. */
@@ -326,8 +326,8 @@ static void local_send(struct req_message *m, struct smr_run *run)
 	qp->req.psn = smr_psn_add(wqe->psn, wqe->npsn);
 	qp->req.max_psn = qp->req.psn;
 	run->quota -= SMR_COST_PACKET;
-	smr_stat_inc(qp->env->stats, SMR_CNT_LOCAL_OPS);
-	smr_stat_add(qp->env->stats, SMR_CNT_LOCAL_BYTES, wqe->len);
+	smr_qp_inc(qp, SMR_CNT_LOCAL_OPS);
+	smr_qp_add(qp, SMR_CNT_LOCAL_BYTES, wqe->len);
 	smr_loopback_hand(qp, wqe, &m->hdr, wqe->npsn, run);
 }
 

@@ -88,7 +88,7 @@ static enum smr_resp_verdict key_check(struct smr_qp *qp,
 			       &smr_resp_pd(qp)->ibpd, qp->ibqp.qp_num, access,
 			       hdr->va, len, &span);
 	if (verdict != SMR_KEY_OK) {
-		smr_key_count(qp->env->stats, verdict);
+		smr_qp_key(qp, verdict);
 		return SMR_RESP_ACCESS;
 	}
 	smr_span_put(&span);

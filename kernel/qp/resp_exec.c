@@ -56,7 +56,7 @@ static bool peer_open(struct exec *x, int access)
 	verdict = smr_sgl_open(&src->req.sgl, src->pd, src->ibqp.qp_num,
 			       access, wqe->sge, wqe->num_sge, local->done,
 			       x->len);
-	smr_key_count(src->env->stats, verdict);
+	smr_qp_key(src, verdict);
 	if (verdict != SMR_KEY_OK)
 		return false;
 	x->theirs = &src->req.sgl;
@@ -78,7 +78,7 @@ static bool remote_open(struct exec *x, int access, u64 va, u32 rkey)
 
 	verdict = smr_sgl_open_key(&qp->resp.sgl, smr_resp_pd(qp),
 				   qp->ibqp.qp_num, access, rkey, va, x->len);
-	smr_key_count(qp->env->stats, verdict);
+	smr_qp_key(qp, verdict);
 	return verdict == SMR_KEY_OK;
 }
 

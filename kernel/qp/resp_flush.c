@@ -78,7 +78,7 @@ static enum smr_key_verdict flush_open(struct smr_qp *qp,
 				       &smr_resp_pd(qp)->ibpd, qp->ibqp.qp_num,
 				       flush_access(hdr), hdr->va,
 				       hdr->dma_len, span);
-	smr_key_count(qp->env->stats, verdict);
+	smr_qp_key(qp, verdict);
 	return verdict;
 }
 

@@ -115,8 +115,8 @@ static int answer_send(struct answer *a)
 		smr_train_abort(&train);
 		return err;
 	}
-	smr_stat_add(qp->env->stats, SMR_CNT_TX_PACKETS, train.nsegs);
-	smr_stat_add(qp->env->stats, SMR_CNT_TX_BYTES, train.len);
+	smr_qp_add(qp, SMR_CNT_TX_PACKETS, train.nsegs);
+	smr_qp_add(qp, SMR_CNT_TX_BYTES, train.len);
 	return smr_train_send(&train);
 }
 
@@ -132,7 +132,7 @@ static bool read_open(struct smr_qp *qp)
 	verdict = smr_sgl_open_key(&qp->resp.sgl, smr_resp_pd(qp),
 				   qp->ibqp.qp_num, IB_ACCESS_REMOTE_READ,
 				   read->rkey, read->va, len);
-	smr_key_count(qp->env->stats, verdict);
+	smr_qp_key(qp, verdict);
 	return verdict == SMR_KEY_OK;
 }
 
@@ -183,7 +183,7 @@ static enum smr_step read_sent(struct answer *a, struct smr_run *run, int err)
 	case -EFAULT:
 		return read_broken(a->qp, SMR_RESP_ACCESS);
 	case -EAGAIN:
-		smr_stat_inc(a->qp->env->stats, SMR_CNT_BACKPRESSURE);
+		smr_qp_inc(a->qp, SMR_CNT_BACKPRESSURE);
 		return SMR_STEP_WAIT;
 	case 0:
 		run->quota -= smr_psn_off(a->next.psn, read->psn) *

@@ -93,7 +93,7 @@ bool smr_reply_acks(struct smr_qp *qp)
 	if (aeth_send(qp, SMR_AETH_ACK | SMR_AETH_CREDIT_INVALID,
 		      smr_psn_add(qp->resp.epsn, -1)) == -EAGAIN)
 		return false;
-	smr_stat_inc(qp->env->stats, SMR_CNT_ACKS_TX);
+	smr_qp_inc(qp, SMR_CNT_ACKS_TX);
 	qp->resp.acks = 0;
 	return true;
 }
@@ -146,7 +146,7 @@ void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 		return;
 	if (type == SMR_AETH_RNR)
 		syndrome |= qp->attr.min_rnr_timer;
-	smr_stat_inc(qp->env->stats, type == SMR_AETH_RNR ? SMR_CNT_RNR_TX :
+	smr_qp_inc(qp, type == SMR_AETH_RNR ? SMR_CNT_RNR_TX :
 							    SMR_CNT_NAKS_TX);
 	if (op->local) {
 		smr_loopback_answer(qp, op->local, SMR_LOCAL_REPLY, syndrome,
@@ -192,6 +192,6 @@ void smr_reply_read_error(struct smr_qp *qp, u32 psn, enum smr_resp_verdict why)
 	const struct smr_reaction *r = smr_reaction(qp, why);
 
 	smr_reply_fatal(qp, r);
-	smr_stat_inc(qp->env->stats, SMR_CNT_NAKS_TX);
+	smr_qp_inc(qp, SMR_CNT_NAKS_TX);
 	nak_send(qp, r->syndrome, psn);
 }

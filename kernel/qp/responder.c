@@ -235,7 +235,7 @@ static void op_executed(struct smr_qp *qp, const struct smr_op *op,
 static void op_duplicate(struct smr_qp *qp, const struct smr_op *op,
 			 struct smr_run *run)
 {
-	smr_stat_inc(qp->env->stats, SMR_CNT_DUPLICATES);
+	smr_qp_inc(qp, SMR_CNT_DUPLICATES);
 	if (op->local)
 		op_answer(qp, op, SMR_LOCAL_DROPPED, 0, run);
 	else if (op->hdr.op->flags & (SMR_OP_READ | SMR_OP_ATOMIC |
@@ -302,11 +302,11 @@ static enum smr_step op_step(struct smr_qp *qp, const struct smr_op *op,
 		op_duplicate(qp, op, run);
 		break;
 	case SMR_RESP_GAP:
-		smr_stat_inc(qp->env->stats, SMR_CNT_OUT_OF_SEQ);
+		smr_qp_inc(qp, SMR_CNT_OUT_OF_SEQ);
 		op_refuse(qp, op, verdict, run);
 		break;
 	case SMR_RESP_FAR:
-		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_PSN);
+		smr_qp_inc(qp, SMR_CNT_BAD_PSN);
 		fallthrough;
 	default:
 		op_refuse(qp, op, verdict, run);

@@ -7,6 +7,7 @@
 #define SMR_RING_H
 
 #include <linux/compiler.h>
+#include <linux/minmax.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
@@ -54,6 +55,16 @@ static inline void *smr_ring_slot(const struct smr_ring *ring, u32 idx)
 {
 	return (u8 *)(ring->hdr + 1) +
 	       (size_t)(idx & (ring->depth - 1)) * ring->stride;
+}
+
+/*
+ * How many entries wait for the kernel, for diagnosis: what the user writes may be
+ * anything.
+ */
+static inline u32 smr_ring_waiting(const struct smr_ring *ring)
+{
+	return min(READ_ONCE(ring->hdr->prod) - READ_ONCE(ring->idx),
+		   ring->depth);
 }
 
 /*

@@ -64,7 +64,7 @@ static struct smr_qp *rx_lookup(struct smr_qptab *tab,
 		why = SMR_CNT_BAD_PKEY;
 	else
 		return qp;
-	smr_stat_inc(qp->env->stats, why);
+	smr_qp_inc(qp, why);
 	smr_qp_put(qp);
 	return NULL;
 }

@@ -70,7 +70,7 @@ void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response)
 			       skb);
 		return;
 	}
-	smr_stat_inc(qp->env->stats, SMR_CNT_DROPPED);
+	smr_qp_inc(qp, SMR_CNT_DROPPED);
 	kfree_skb(skb);
 }
 
@@ -88,9 +88,9 @@ void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response,
 {
 	const struct smr_rx_part *part = smr_rx_part(skb);
 
-	smr_stat_add(qp->env->stats, SMR_CNT_RX_PACKETS, part->count);
-	smr_stat_add(qp->env->stats, SMR_CNT_RX_BYTES,
-		     min(part->count * part->info.seg_len, part->info.len));
+	smr_qp_add(qp, SMR_CNT_RX_PACKETS, part->count);
+	smr_qp_add(qp, SMR_CNT_RX_BYTES,
+		   min(part->count * part->info.seg_len, part->info.len));
 	smr_qp_queue(qp, skb, response);
 	if (test_and_set_bit(0, &qp->rx_batched))
 		smr_qp_put(qp);

@@ -59,11 +59,11 @@ unsigned int smr_rx_train_parse(struct smr_qp *qp, struct smr_rx_train *t,
 	if (smr_wire_parse(&t->cursor, off, len, hdr) ||
 	    !!(hdr->op->flags & SMR_OP_RESPONSE) != response ||
 	    !smr_ecn_service_ok(qp, hdr)) {
-		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_HEADER);
+		smr_qp_inc(qp, SMR_CNT_BAD_HEADER);
 		return 0;
 	}
 	if (!seal_ok(t, seg)) {
-		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_ICRC);
+		smr_qp_inc(qp, SMR_CNT_BAD_ICRC);
 		return 0;
 	}
 	return off + hdr->op->hdr_len;

@@ -210,7 +210,7 @@ static void wqe_copy(struct smr_qp *qp, u32 idx)
 	}
 	wqe->status = wqe_copy_body(qp, idx, wqe, &user);
 	if (wqe->status)
-		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_WQE);
+		smr_qp_inc(qp, SMR_CNT_BAD_WQE);
 }
 
 static_assert(offsetof(struct smr_send_wqe, rdma.remote_addr) ==
@@ -240,7 +240,7 @@ bool smr_sq_fetch(struct smr_qp *qp)
 		sq->ring.idx = READ_ONCE(sq->ring.hdr->prod);
 		sq->head = sq->ring.idx;
 		sq->next = sq->ring.idx;
-		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_WQE);
+		smr_qp_inc(qp, SMR_CNT_BAD_WQE);
 		/* Only once: an event takes memory until the process reads it. */
 		if (READ_ONCE(qp->state) != IB_QPS_ERR)
 			smr_qp_event(qp, IB_EVENT_QP_FATAL);

@@ -5,6 +5,8 @@
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <net/netlink.h>
+#include <rdma/restrack.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_types.h>
 
@@ -358,6 +360,37 @@ int smr_srq_take(struct smr_srq *srq, struct smr_rwqe *rwqe)
 	if (broke)
 		srq_event(srq, IB_EVENT_SRQ_ERR);
 	return err;
+}
+
+/**
+ * smr_srq_fill_res() - add softmr's part to `rdma resource show srq -dd`
+ * @msg: the message
+ * @srq: the queue
+ *
+ * How many work requests are left, and below which number the limit event comes.
+ *
+ * Context: process.
+ * Return: 0 or -EMSGSIZE.
+ */
+int smr_srq_fill_res(struct sk_buff *msg, struct smr_srq *srq)
+{
+	struct nlattr *table;
+	u32 pending, limit;
+
+	scoped_guard(spinlock_bh, &srq->lock) {
+		pending = smr_ring_waiting(&srq->rq.ring);
+		limit = srq->limit;
+	}
+	table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	if (!table)
+		return -EMSGSIZE;
+	if (rdma_nl_put_driver_u32(msg, "pending", pending) ||
+	    rdma_nl_put_driver_u32(msg, "limit", limit)) {
+		nla_nest_cancel(msg, table);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, table);
+	return 0;
 }
 
 /*

@@ -14,6 +14,7 @@
 
 #include "qp/rq.h"
 
+struct sk_buff;
 struct smr_cq;
 
 /**
@@ -78,6 +79,7 @@ int smr_srq_modify(struct smr_srq *srq, const struct ib_srq_attr *attr,
 int smr_srq_resize(struct smr_srq *srq, struct ib_ucontext *uctx,
 		   const struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
 		   struct smr_ring_info *info);
+int smr_srq_fill_res(struct sk_buff *msg, struct smr_srq *srq);
 void smr_srq_query(struct smr_srq *srq, struct ib_srq_attr *attr);
 bool smr_srq_available(struct smr_srq *srq);
 int smr_srq_take(struct smr_srq *srq, struct smr_rwqe *rwqe);

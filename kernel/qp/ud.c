@@ -116,7 +116,7 @@ static struct smr_qp *local_peer(const struct datagram *d)
 	    peer->service == SMR_TRANSPORT_UD &&
 	    smr_qp_has_addr(peer, &path->daddr, path->oif))
 		return peer;
-	smr_stat_inc(peer->env->stats, SMR_CNT_DROPPED);
+	smr_qp_inc(peer, SMR_CNT_DROPPED);
 	smr_qp_put(peer);
 	return NULL;
 }
@@ -140,8 +140,8 @@ static int local_send(struct datagram *d, struct smr_run *run)
 		return err;
 	}
 	local_headers(skb, &d->av->path);
-	smr_stat_inc(qp->env->stats, SMR_CNT_LOCAL_OPS);
-	smr_stat_add(qp->env->stats, SMR_CNT_LOCAL_BYTES, d->wqe->len);
+	smr_qp_inc(qp, SMR_CNT_LOCAL_OPS);
+	smr_qp_add(qp, SMR_CNT_LOCAL_BYTES, d->wqe->len);
 	smr_qp_queue(peer, skb, false);
 	smr_task_run_foreign(&peer->resp_task, run);
 	smr_qp_put(peer);
@@ -222,15 +222,15 @@ static enum smr_resp_verdict received_check(struct smr_qp *qp,
 					    const struct smr_hdr *hdr)
 {
 	if (hdr->qkey != qp->attr.qkey) {
-		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_QKEY);
+		smr_qp_inc(qp, SMR_CNT_BAD_QKEY);
 		return SMR_RESP_DROP;
 	}
 	if (hdr->len > ib_mtu_enum_to_int(IB_MTU_4096)) {
-		smr_stat_inc(qp->env->stats, SMR_CNT_BAD_HEADER);
+		smr_qp_inc(qp, SMR_CNT_BAD_HEADER);
 		return SMR_RESP_DROP;
 	}
 	if (!smr_recv_available(qp)) {
-		smr_stat_inc(qp->env->stats, SMR_CNT_NO_RECV);
+		smr_qp_inc(qp, SMR_CNT_NO_RECV);
 		return SMR_RESP_RNR;
 	}
 	return SMR_RESP_OK;

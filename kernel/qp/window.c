@@ -158,7 +158,7 @@ void smr_window_rewind(struct smr_qp *qp, bool late)
 {
 	struct smr_requester *req = &qp->req;
 
-	smr_stat_inc(qp->env->stats, SMR_CNT_RETRANSMITS);
+	smr_qp_inc(qp, SMR_CNT_RETRANSMITS);
 	smr_window_restart(qp);
 	req->growth = 0;
 	req->threshold = max(req->window / 2, WINDOW_MIN);

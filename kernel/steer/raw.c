@@ -98,8 +98,8 @@ static void frame_done(struct smr_qp *qp, const struct smr_swqe *wqe,
 		       struct smr_run *run)
 {
 	smr_send_begin(qp, wqe, 0, 1);
-	smr_stat_inc(qp->env->stats, SMR_CNT_TX_PACKETS);
-	smr_stat_add(qp->env->stats, SMR_CNT_TX_BYTES, wqe->len);
+	smr_qp_inc(qp, SMR_CNT_TX_PACKETS);
+	smr_qp_add(qp, SMR_CNT_TX_BYTES, wqe->len);
 	run->quota -= wqe->len + SMR_COST_PACKET;
 	smr_send_retire(qp);
 }
@@ -173,10 +173,10 @@ enum smr_resp_verdict smr_raw_receive(struct smr_qp *qp, struct sk_buff *skb,
 		smr_recv_done_raw(qp, skb->len);
 		break;
 	case SMR_RESP_RNR:
-		smr_stat_inc(qp->env->stats, SMR_CNT_NO_RECV);
+		smr_qp_inc(qp, SMR_CNT_NO_RECV);
 		break;
 	case SMR_RESP_TOO_LONG:
-		smr_stat_inc(qp->env->stats, SMR_CNT_DROPPED);
+		smr_qp_inc(qp, SMR_CNT_DROPPED);
 		break;
 	default:
 		break;

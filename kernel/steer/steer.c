@@ -61,7 +61,7 @@ static struct smr_qp *rule_give_all(const struct smr_rule *rule,
 	if (!qp)
 		return NULL;
 	if (!frames) {
-		smr_stat_inc(qp->env->stats, SMR_CNT_DROPPED);
+		smr_qp_inc(qp, SMR_CNT_DROPPED);
 		smr_qp_put(qp);
 		return NULL;
 	}

@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# short: qemu-newest uml-checked
+# nodes: 1
+# timeout: 120
+#
+# rdma statistic qp: QPs that are bound to counters, by hand and automatically; the link's counters are the same as
+# without. And what "rdma resource show" says of queues
+# shellcheck disable=SC2317 # what "check" calls looks unreachable
+# shellcheck source=selftests/lib/test.sh
+. "$(dirname "$0")/lib/test.sh"
+
+[ "$LINK_TYPE" = softmr ] || skip_all "softmr's own counters"
+need_link_type "$LINK_TYPE"
+have ib_write_bw || skip_all "perftest is not installed"
+
+# Of the link: what sysfs says, which is what QPs without a counter have counted; and with all other counters
+unbound() { port_attr "$DEV" "hw_counters/$1"; }
+all() { counter "$DEV" "$1"; }
+
+# qp_counter ID NAME: of one counter, by its id
+qp_counter() {
+	rdma statistic qp show link "$DEV/1" | tr '\n' ' ' | sed 's/link /\n&/g' |
+		sed -nE "s/.* cntn $1 .* $2 ([0-9]+) .*/\1/p"
+}
+qp_counters() { rdma statistic qp show link "$DEV/1" | grep -c cntn; }
+counts() { [ "$(qp_counter "$1" "$2")" -gt "${3:-0}" ]; }
+bound_to() { rdma statistic qp show link "$DEV/1" | tr '\n' ' ' | sed 's/link /\n&/g' | grep -q " cntn $1 .*lqpn.*[ ,]$2[ ,]"; }
+no_counter() { is "$(qp_counters)" 0; }
+
+# Numbers of the RC QPs that processes have
+qpns() { rdma resource show qp link "$DEV/1" | sed -nE 's/.* lqpn ([0-9]+) .*type RC state RTS.*comm ib_write_bw.*/\1/p'; }
+two_qps() { [ "$(qpns | wc -l)" -ge 2 ]; }
+
+# -- counters that QPs get by their type: all that is counted is counted for one of them
+
+automatic() {
+	local all unbound
+	rdma statistic qp set link "$DEV/1" auto type on || return
+	all=$(all local_ops) unbound=$(unbound local_ops)
+	pingpong server client v4 -s 100 -n 200 -c || return
+	echo "all: $all, now $(all local_ops); without a counter: $unbound, now $(unbound local_ops)"
+	[ "$(all local_ops)" -ge $((all + 400)) ] && is "$(unbound local_ops)" "$unbound" && no_counter &&
+		rdma statistic qp set link "$DEV/1" auto off
+}
+
+# -- by hand
+
+bind_first() {
+	mapfile -t QPNS < <(qpns)
+	rdma statistic qp bind link "$DEV/1" lqpn "${QPNS[0]}" && within 5 bound_to 1 "${QPNS[0]}" && is "$(qp_counters)" 1
+}
+
+bind_second_to_it() { rdma statistic qp bind link "$DEV/1" cntn 1 lqpn "${QPNS[1]}" && bound_to 1 "${QPNS[1]}"; }
+
+unbind() { rdma statistic qp unbind link "$DEV/1" cntn 1 lqpn "$1"; }
+
+# The QPs work meanwhile; nothing is counted twice, and nothing is lost
+bind_and_unbind() {
+	local i before after id
+	for i in {1..20}; do
+		before=$(all local_ops)
+		rdma statistic qp bind link "$DEV/1" lqpn "${QPNS[0]}" || return
+		id=$(rdma statistic qp show link "$DEV/1" | sed -nE 's/.* cntn ([0-9]+) .*/\1/p' | head -n 1)
+		rdma statistic qp unbind link "$DEV/1" cntn "$id" lqpn "${QPNS[0]}" || return
+		after=$(all local_ops)
+		[ "$after" -ge "$before" ] || { echo "round $i: $before, then $after"; return 1; }
+	done
+	no_counter
+}
+
+# resource KIND PATTERN: a line of "rdma resource show KIND -dd" of our link
+resource() { rdma resource show "$1" -dd | tr '\n' ' ' | sed 's/\(dev\|link\) /\n&/g' | grep -w "$DEV" | grep -E -- "$2"; }
+
+topology_host Y || { not_ok "link"; finish; }
+DEV=${SIDE_DEV[server]}
+no_counter
+check "automatically, by type: the sum stays right when the QPs have gone" automatic
+check_error "a QP that does not exist" 'No such|ENOENT|error' rdma statistic qp bind link "$DEV/1" lqpn 16777214
+check "traffic" traffic server client ib_write_bw -s 4096 -D 60
+check "its QPs work" within 20 two_qps
+check "one is bound to a new counter" bind_first
+check "it counts" within 10 counts 1 local_ops
+check_error "it cannot be bound twice" 'nvalid|error' rdma statistic qp bind link "$DEV/1" lqpn "${QPNS[0]}"
+check "the second is bound to the same counter" bind_second_to_it
+check "the first is unbound" unbind "${QPNS[0]}"
+check "the second as well, and the counter ends" unbind "${QPNS[1]}"
+check "no counter is left" no_counter
+check "bound and unbound while it works" bind_and_unbind
+check "a CQ: what nobody has polled" resource cq 'drv_pending [0-9]+ .*drv_overrun 0'
+check "a QP: what waits in its queues" resource qp 'drv_sq_pending [0-9]+ .*drv_rq_pending [0-9]+'
+stop client "$CLIENT"
+within 10 ended "$CLIENT"
+stop server "$SERVER" KILL
+within 10 ended "$SERVER"
+topology_down
+finish

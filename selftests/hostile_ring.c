@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "random.h"
 #include "rings.h"
 
 #define ATTACK_MS	1200
@@ -57,31 +58,6 @@ FIXTURE_TEARDOWN(hostile)
 {
 	vt_pair_close(&self->pair);
 	vt_pair_close(&self->healthy);
-}
-
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t x = *state;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	*state = x;
-	return x * 0x2545f4914f6cdd1dull;
-}
-
-/* Values near the limits of a check find the most errors. */
-static uint64_t nasty(uint64_t *random)
-{
-	static const uint64_t limits[] = {
-		0, 1, 2, 7, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 511,
-		512, 513, 4095, 4096, 65535, 65536, 0x7fffffff, 0x80000000,
-		0x80000001, 0xffffffff, 0x100000000, 0x7fffffffffffffff,
-		0x8000000000000000, 0xfffffffffffff000, 0xffffffffffffffff,
-	};
-	uint64_t r = next_random(random);
-
-	return r % 3 ? limits[(r >> 8) % ARRAY_SIZE(limits)] : r >> 8;
 }
 
 /* -- single entries, one thing wrong with each */
@@ -280,24 +256,24 @@ struct scribbler {
 
 static void scribble_bytes(const struct vt_ring *ring, uint64_t *random)
 {
-	size_t off = next_random(random) % (ring->len / 8);
+	size_t off = vt_random(random) % (ring->len / 8);
 
-	((uint64_t *)ring->hdr)[off] = nasty(random);
+	((uint64_t *)ring->hdr)[off] = vt_nasty(random);
 }
 
 static void scribble_header(const struct vt_ring *ring, uint64_t *random)
 {
-	uint64_t r = next_random(random);
+	uint64_t r = vt_random(random);
 
 	switch (r % 5) {
 	case 0:
-		vt_set_index(&ring->hdr->prod, nasty(random));
+		vt_set_index(&ring->hdr->prod, vt_nasty(random));
 		break;
 	case 1:
-		vt_set_index(&ring->hdr->cons, nasty(random));
+		vt_set_index(&ring->hdr->cons, vt_nasty(random));
 		break;
 	case 2:
-		vt_set_index(&ring->hdr->flags, nasty(random));
+		vt_set_index(&ring->hdr->flags, vt_nasty(random));
 		break;
 	default:
 		vt_set_index(&ring->hdr->prod, ring->hdr->prod + (r >> 8) % 5);
@@ -309,35 +285,35 @@ static void scribble_wqe(FIXTURE_DATA(hostile) *self, uint64_t *random)
 {
 	struct smr_ring_hdr *hdr = self->a.sq.hdr;
 	struct smr_send_wqe *wqe = vt_sq_entry(&self->a, hdr->prod +
-					    next_random(random) % 4);
+					    vt_random(random) % 4);
 
 	good_wqe(&self->pair, wqe);
-	switch (next_random(random) % 10) {
+	switch (vt_random(random) % 10) {
 	case 0:
-		wqe->num_sge = nasty(random);
+		wqe->num_sge = vt_nasty(random);
 		break;
 	case 1:
-		wqe->inline_len = nasty(random);
+		wqe->inline_len = vt_nasty(random);
 		wqe->send_flags |= IBV_SEND_INLINE;
 		break;
 	case 2:
-		wqe->sge[0].length = nasty(random);
+		wqe->sge[0].length = vt_nasty(random);
 		break;
 	case 3:
-		wqe->sge[0].addr = nasty(random);
+		wqe->sge[0].addr = vt_nasty(random);
 		break;
 	case 4:
-		wqe->rdma.remote_addr = nasty(random);
+		wqe->rdma.remote_addr = vt_nasty(random);
 		break;
 	case 5:
-		wqe->send_flags = nasty(random);
+		wqe->send_flags = vt_nasty(random);
 		break;
 	case 6:
-		wqe->rdma.rkey = nasty(random);
+		wqe->rdma.rkey = vt_nasty(random);
 		break;
 	}
-	if (next_random(random) % 2)
-		wqe->opcode = next_random(random) % 16;
+	if (vt_random(random) % 2)
+		wqe->opcode = vt_random(random) % 16;
 	vt_set_index(&hdr->prod, hdr->prod + 1);
 }
 
@@ -349,7 +325,7 @@ static void *scribble(void *arg)
 	uint64_t r;
 
 	while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED)) {
-		r = next_random(&s->random);
+		r = vt_random(&s->random);
 		ring = (struct vt_ring *)all[r % 2] + (r >> 8) % 4;
 		switch ((r >> 16) % 8) {
 		case 0:
@@ -375,11 +351,11 @@ static int attack(FIXTURE_DATA(hostile) *self, uint64_t *random, int ms)
 	int rounds = 0, ret = 0;
 
 	while (!ret && vt_now_ms() < end) {
-		uint64_t r = next_random(random);
+		uint64_t r = vt_random(random);
 		struct vt_ep *ep = ends[r % 2];
 
 		vt_doorbell(ep->dev.ctx->cmd_fd, ep->qp->handle,
-			    (r >> 8) % 8 ? r >> 16 & 3 : nasty(random));
+			    (r >> 8) % 8 ? r >> 16 & 3 : vt_nasty(random));
 		if ((r >> 32) % 32 == 0)
 			ret = vt_pair_reset(&self->pair);
 		/* Garbage may break a QP even while it is being connected. */
@@ -559,7 +535,7 @@ TEST_F(hostile, mapping_outlives_its_qp)
 	ASSERT_EQ(0, ibv_destroy_qp(a->qp));
 	a->qp = NULL;
 	for (i = 0; i < 1000; i++)
-		((uint64_t *)extra)[next_random(&random) % (ring->len / 8)] =
+		((uint64_t *)extra)[vt_random(&random) % (ring->len / 8)] =
 			random;
 	EXPECT_FALSE(mappable(a->dev.ctx->cmd_fd, ring->len,
 			      PROT_READ | PROT_WRITE, MAP_SHARED,

@@ -10,64 +10,10 @@
 
 #include <netinet/in.h>
 
+#include "qp_steps.h"
+
 #define PORT	1
 #define NR_STATES	(IBV_QPS_ERR + 1)
-
-/**
- * struct step - a transition that is legal
- * @required: attributes that must come with it
- * @optional: attributes that may
- */
-struct step {
-	enum ibv_qp_state from;
-	enum ibv_qp_state to;
-	int required;
-	int optional;
-};
-
-static const struct step steps[] = {
-	{ IBV_QPS_RESET, IBV_QPS_RESET },
-	{ IBV_QPS_RESET, IBV_QPS_INIT,
-	  IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS },
-	{ IBV_QPS_INIT, IBV_QPS_RESET },
-	{ IBV_QPS_INIT, IBV_QPS_ERR },
-	{ IBV_QPS_INIT, IBV_QPS_INIT, 0,
-	  IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS },
-	{ IBV_QPS_INIT, IBV_QPS_RTR,
-	  IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-	  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
-	  IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX },
-	{ IBV_QPS_RTR, IBV_QPS_RESET },
-	{ IBV_QPS_RTR, IBV_QPS_ERR },
-	{ IBV_QPS_RTR, IBV_QPS_RTS,
-	  IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-	  IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC,
-	  IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER },
-	{ IBV_QPS_RTS, IBV_QPS_RESET },
-	{ IBV_QPS_RTS, IBV_QPS_ERR },
-	{ IBV_QPS_RTS, IBV_QPS_RTS, 0,
-	  IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER },
-	{ IBV_QPS_RTS, IBV_QPS_SQD, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY },
-	{ IBV_QPS_SQD, IBV_QPS_RESET },
-	{ IBV_QPS_SQD, IBV_QPS_ERR },
-	{ IBV_QPS_SQD, IBV_QPS_RTS, 0,
-	  IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER },
-	{ IBV_QPS_SQD, IBV_QPS_SQD, 0,
-	  IBV_QP_AV | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-	  IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC |
-	  IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_MIN_RNR_TIMER },
-	{ IBV_QPS_ERR, IBV_QPS_RESET },
-	{ IBV_QPS_ERR, IBV_QPS_ERR },
-};
-
-/* Every attribute of an RC QP that depends on no capability. */
-static const int attributes[] = {
-	IBV_QP_CUR_STATE, IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_ACCESS_FLAGS,
-	IBV_QP_PKEY_INDEX, IBV_QP_PORT, IBV_QP_AV, IBV_QP_PATH_MTU,
-	IBV_QP_TIMEOUT, IBV_QP_RETRY_CNT, IBV_QP_RNR_RETRY, IBV_QP_RQ_PSN,
-	IBV_QP_MAX_QP_RD_ATOMIC, IBV_QP_MIN_RNR_TIMER, IBV_QP_SQ_PSN,
-	IBV_QP_MAX_DEST_RD_ATOMIC, IBV_QP_DEST_QPN,
-};
 
 FIXTURE(attrs)
 {
@@ -113,17 +59,6 @@ FIXTURE_TEARDOWN(attrs)
 	vt_ep_close(&self->ep);
 }
 
-static const struct step *find_step(enum ibv_qp_state from,
-				    enum ibv_qp_state to)
-{
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(steps); i++)
-		if (steps[i].from == from && steps[i].to == to)
-			return &steps[i];
-	return NULL;
-}
-
 /* Modify with legal values, except those that @attr has. */
 static int modify(struct vt_ep *ep, struct ibv_qp_attr attr,
 		  enum ibv_qp_state from, enum ibv_qp_state to, int mask)
@@ -163,7 +98,7 @@ static int reach(struct vt_ep *ep, const struct ibv_qp_attr *good,
 	}
 	for (i = 1; !ret && way[i - 1] != state; i++)
 		ret = modify(ep, *good, way[i - 1], way[i],
-			     find_step(way[i - 1], way[i])->required);
+			     vt_step_find(way[i - 1], way[i])->required);
 	if (!ret && state == IBV_QPS_SQD)
 		ret = wait_drained(ep);
 	return ret;
@@ -196,7 +131,7 @@ static void expect_refused(struct __test_metadata *_metadata,
 }
 
 static void expect_accepted(struct __test_metadata *_metadata,
-			    FIXTURE_DATA(attrs) *self, const struct step *step,
+			    FIXTURE_DATA(attrs) *self, const struct vt_step *step,
 			    int mask)
 {
 	ASSERT_EQ(0, reach(&self->ep, &self->good, step->from));
@@ -210,19 +145,19 @@ TEST_F(attrs, legal_transitions)
 {
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(steps); i++)
-		expect_accepted(_metadata, self, &steps[i], steps[i].required);
+	for (i = 0; i < ARRAY_SIZE(vt_steps); i++)
+		expect_accepted(_metadata, self, &vt_steps[i], vt_steps[i].required);
 }
 
 TEST_F(attrs, optional_attributes)
 {
 	int i, bit;
 
-	for (i = 0; i < ARRAY_SIZE(steps); i++)
+	for (i = 0; i < ARRAY_SIZE(vt_steps); i++)
 		for (bit = 0; bit < 21; bit++)
-			if (steps[i].optional & (1 << bit))
-				expect_accepted(_metadata, self, &steps[i],
-						steps[i].required | 1 << bit);
+			if (vt_steps[i].optional & (1 << bit))
+				expect_accepted(_metadata, self, &vt_steps[i],
+						vt_steps[i].required | 1 << bit);
 }
 
 TEST_F(attrs, illegal_transitions)
@@ -231,7 +166,7 @@ TEST_F(attrs, illegal_transitions)
 
 	for (from = 0; from < NR_STATES; from++)
 		for (to = 0; to < NR_STATES; to++) {
-			if (!reachable(from) || find_step(from, to))
+			if (!reachable(from) || vt_step_find(from, to))
 				continue;
 			/*
 			 * with the attributes that the legal transitions to
@@ -239,9 +174,9 @@ TEST_F(attrs, illegal_transitions)
 			 */
 			expect_refused(_metadata, self, from, to, 0);
 			for (into = 0; into < NR_STATES; into++)
-				if (find_step(into, to))
+				if (vt_step_find(into, to))
 					expect_refused(_metadata, self, from, to,
-						       find_step(into, to)->required);
+						       vt_step_find(into, to)->required);
 		}
 }
 
@@ -261,27 +196,27 @@ TEST_F(attrs, mandatory_attribute_missing)
 {
 	int i, bit;
 
-	for (i = 0; i < ARRAY_SIZE(steps); i++)
+	for (i = 0; i < ARRAY_SIZE(vt_steps); i++)
 		for (bit = 0; bit < 21; bit++)
-			if (steps[i].required & (1 << bit))
-				expect_refused(_metadata, self, steps[i].from,
-					       steps[i].to,
-					       steps[i].required & ~(1 << bit));
+			if (vt_steps[i].required & (1 << bit))
+				expect_refused(_metadata, self, vt_steps[i].from,
+					       vt_steps[i].to,
+					       vt_steps[i].required & ~(1 << bit));
 }
 
 TEST_F(attrs, forbidden_attribute)
 {
 	int i, j, allowed;
 
-	for (i = 0; i < ARRAY_SIZE(steps); i++) {
-		allowed = steps[i].required | steps[i].optional;
-		for (j = 0; j < ARRAY_SIZE(attributes); j++)
-			if (!(allowed & attributes[j]) &&
-			    attributes[j] != IBV_QP_PORT)
-				expect_refused(_metadata, self, steps[i].from,
-					       steps[i].to,
-					       steps[i].required |
-					       attributes[j]);
+	for (i = 0; i < ARRAY_SIZE(vt_steps); i++) {
+		allowed = vt_steps[i].required | vt_steps[i].optional;
+		for (j = 0; j < ARRAY_SIZE(vt_attributes); j++)
+			if (!(allowed & vt_attributes[j]) &&
+			    vt_attributes[j] != IBV_QP_PORT)
+				expect_refused(_metadata, self, vt_steps[i].from,
+					       vt_steps[i].to,
+					       vt_steps[i].required |
+					       vt_attributes[j]);
 	}
 }
 
@@ -312,7 +247,7 @@ static void refuse_value(struct __test_metadata *_metadata,
 
 	ASSERT_EQ(0, reach(&self->ep, &self->good, from));
 	EXPECT_EQ(EINVAL, modify(&self->ep, *bad, from, to,
-				 find_step(from, to)->required))
+				 vt_step_find(from, to)->required))
 		TH_LOG("%s", what);
 	EXPECT_EQ(from, vt_qp_state(self->ep.qp));
 }
@@ -345,7 +280,7 @@ TEST_F(attrs, no_such_address)
 	bad.ah_attr.grh.sgid_index = 255;
 	ASSERT_EQ(0, reach(&self->ep, &bad, IBV_QPS_INIT));
 	EXPECT_NE(0, modify(&self->ep, bad, IBV_QPS_INIT, IBV_QPS_RTR,
-			    find_step(IBV_QPS_INIT, IBV_QPS_RTR)->required));
+			    vt_step_find(IBV_QPS_INIT, IBV_QPS_RTR)->required));
 	EXPECT_EQ(IBV_QPS_INIT, vt_qp_state(self->ep.qp));
 }
 

@@ -80,7 +80,7 @@ static int forger_open(void)
 	struct sockaddr_in to = {
 		.sin_family = AF_INET, .sin_port = htons(VT_ROCE_PORT),
 	};
-	int fd = vt_socket_in(FORGER, SOCK_DGRAM, 0), size = SEG;
+	int fd = vt_socket_in(FORGER, AF_INET, SOCK_DGRAM, 0), size = SEG;
 
 	inet_pton(AF_INET, getenv("SMR_ADDR"), &from.sin_addr);
 	inet_pton(AF_INET, getenv("SMR_PEER_ADDR"), &to.sin_addr);

@@ -29,20 +29,21 @@ static int netns_fd(const char *name)
 }
 
 /**
- * vt_socket_in() - a socket of IPv4 that lives in another network namespace
+ * vt_socket_in() - a socket that lives in another network namespace
  * @netns: its name below /run/netns
+ * @family: AF_INET, AF_PACKET
  * @type: SOCK_DGRAM, SOCK_RAW
  * @protocol: as for socket()
  *
  * Return: the socket, or a negative errno
  */
-int vt_socket_in(const char *netns, int type, int protocol)
+int vt_socket_in(const char *netns, int family, int type, int protocol)
 {
 	int own = open("/proc/self/ns/net", O_RDONLY), ns = netns_fd(netns), fd;
 
 	if (own < 0 || ns < 0 || setns(ns, CLONE_NEWNET))
 		return -errno;
-	fd = socket(AF_INET, type, protocol);
+	fd = socket(family, type, protocol);
 	if (fd < 0)
 		fd = -errno;
 	if (setns(own, CLONE_NEWNET))
@@ -69,7 +70,7 @@ int vt_roce_open(struct vt_roce *roce)
 	roce->daddr = inet_addr(to);
 	roce->id = 1;
 	roce->ear = -1;
-	roce->fd = vt_socket_in(ns, SOCK_RAW, IPPROTO_RAW);
+	roce->fd = vt_socket_in(ns, AF_INET, SOCK_RAW, IPPROTO_RAW);
 	return roce->fd < 0 ? roce->fd : 0;
 }
 
@@ -98,7 +99,7 @@ int vt_roce_listen(struct vt_roce *roce)
 		 "ethtool -K %s tx-udp-segmentation off >/dev/null", netdev ? netdev : "");
 	if (!netdev || system(command))
 		return -EOPNOTSUPP;
-	roce->ear = vt_socket_in(getenv("SMR_PEER_NETNS"), SOCK_RAW, IPPROTO_UDP);
+	roce->ear = vt_socket_in(getenv("SMR_PEER_NETNS"), AF_INET, SOCK_RAW, IPPROTO_UDP);
 	if (roce->ear < 0)
 		return roce->ear;
 	if (setsockopt(roce->ear, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)))
@@ -299,7 +300,7 @@ static int socket_dress(const struct vt_roce *roce, int fd)
 /* At the other end of the wire; cuts the data into parts of @size (UDP GSO) */
 static int train_socket(const struct vt_roce *roce, int size)
 {
-	int fd = vt_socket_in(getenv("SMR_PEER_NETNS"), SOCK_DGRAM, 0), ret;
+	int fd = vt_socket_in(getenv("SMR_PEER_NETNS"), AF_INET, SOCK_DGRAM, 0), ret;
 
 	if (fd < 0)
 		return fd;

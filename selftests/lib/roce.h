@@ -95,7 +95,7 @@ struct vt_heard {
 	uint8_t data[VT_MAX_PAYLOAD];
 };
 
-int vt_socket_in(const char *netns, int type, int protocol);
+int vt_socket_in(const char *netns, int family, int type, int protocol);
 int vt_roce_open(struct vt_roce *roce);
 void vt_roce_close(struct vt_roce *roce);
 int vt_roce_listen(struct vt_roce *roce);

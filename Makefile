@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := all
-.PHONY: all uml demo test bench lint docs arm64 ahead install clean distclean help
+.PHONY: all uml demo test fuzz bench lint docs arm64 ahead install clean distclean help
 
 all: ## check the host; build the guest image, and module, provider and tests in it
 	@scripts/build.sh all
@@ -16,6 +16,9 @@ demo: ## boot two guests and run ibv_rc_pingpong and ib_write_bw between them
 
 test: ## run selftests/ on the test beds; T=name and BED=bed run a part, SHORT=1 what CI runs
 	@scripts/run-tests.sh $(if $(SHORT),-s) $(if $(BED),$(patsubst %,-b %,$(BED))) $(if $(T),$(patsubst %,-t %,$(T)))
+
+fuzz: ## fuzz the wire, the verbs and the rings on uml-checked; T=seconds, SEED=, F=fuzzer, REPLAY=log
+	@scripts/fuzz.sh $(if $(T),-t $(T)) $(if $(SEED),-s $(SEED)) $(if $(F),$(patsubst %,-f %,$(F))) $(if $(REPLAY),-r $(REPLAY))
 
 bench: ## measure softmr, rdma_rxe, siw and TCP side by side
 	@scripts/bench.sh

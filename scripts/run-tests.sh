@@ -267,6 +267,7 @@ run_job() {
 		return
 	fi
 	mkdir -p "$SHARE"
+	[ -z "$SHORT" ] || : >"$SHARE/short"
 	awk -v n="$NODES" -v b="$BOOT" '$1 == n && $2 == b && $4 { print $3, $4 }' "$OUT/$BED/tests" >"$SHARE/list"
 	run_boots
 }

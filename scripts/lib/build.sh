@@ -59,11 +59,32 @@ module_indexes() {
 # A warning of Debian's compiler in our code is an error; lint runs sparse on the same trees
 MODULE_FLAGS=(W=1 KCFLAGS=-Werror)
 
+# What can be recorded of softmr, and by which flags: cover marks basic blocks
+declare -A RECORD_FLAGS=([cover]='-fsanitize-coverage=trace-pc')
+declare -A RECORD_FILES=([cover]=cover)
+
+# record_in_module KIND COPY: change a copy of kernel/ so that it records that. The files of selftests/kmod that do so are
+# linked into softmr.ko, and are not instrumented by anything
+record_in_module() {
+	local kind=$1 copy=$2 name
+	[ "$kind" ] || return 0
+	{
+		printf '\nsmr_record := %s\nccflags-y += $(smr_record)\n' "${RECORD_FLAGS[$kind]}"
+		for name in ${RECORD_FILES[$kind]}; do
+			cp "$TOP/selftests/kmod/$name.c" "$copy/$name.c"
+			echo "softmr-y += $name.o"
+			printf '%s := n\n' {KASAN_SANITIZE,UBSAN_SANITIZE}"_$name.o"
+			echo "CFLAGS_REMOVE_$name.o := \$(smr_record)"
+		done
+	} >>"$copy/Kbuild"
+}
+
 # make_module SOURCE ROLE OPTION...: compile a copy of it, $IMAGE/NAME-ROLE, by kbuild
 make_module() {
 	local source=$1 role=$2 name=${1##*/}
 	shift 2
 	sync_tree "$source" "$IMAGE/$name-$role"
+	[ "$name" != kernel ] || record_in_module "${SOFTMR_RECORD:-}" "$IMAGE/$name-$role"
 	in_image make -C "/lib/modules/$(kernel_release "$role")/build" M="/build/$name-$role" "${MODULE_FLAGS[@]}" "$@" modules
 }
 
@@ -165,7 +186,7 @@ build_userland() {
 build_role() {
 	local role=$1
 	if [ -e "$TOP/kernel/Kbuild" ]; then
-		build_part "module-$role" "$(source_key kernel selftests/kmod VERSION)" "modules for Debian's $role kernel" build_module "$role" || return
+		build_part "module-$role" "$(source_key kernel selftests/kmod VERSION) ${SOFTMR_RECORD:-}" "modules for Debian's $role kernel" build_module "$role" || return
 	fi
 	build_part "initrd-$role" "$(source_key scripts/guest)" "initrd for the $role kernel" build_initrd "$role" || return
 	build_part layer "$(cat "$BUILD"/.stamp-module-* "$BUILD"/.stamp-provider "$BUILD"/.stamp-selftests 2>/dev/null)" \
@@ -192,6 +213,9 @@ build_layer_with_tests() {
 
 # -- the module for UML
 
+# uml_record FLAVOUR: what is recorded of softmr: if nothing else, what fuzzers are guided by, where tests check everything
+uml_record() { echo "${SOFTMR_RECORD:-$([ "$1" != checked ] || echo cover)}"; }
+
 build_uml_module() {
 	local flavour=$1 dir release out layer=$BUILD/uml-$1/layer
 	dir=$(uml_dir "$flavour")
@@ -203,6 +227,7 @@ build_uml_module() {
 	rm -f "$out/$release/build" "$out/$release/source"
 	if [ -e "$TOP/kernel/Kbuild" ]; then
 		sync_tree "$TOP/kernel" "$BUILD/uml-$flavour/kernel"
+		record_in_module "$(uml_record "$flavour")" "$BUILD/uml-$flavour/kernel"
 		make -C "$dir" ARCH=um M="$BUILD/uml-$flavour/kernel" W=1 -j"$(nproc)" modules
 		sync_tree "$TOP/selftests/kmod" "$BUILD/uml-$flavour/kmod"
 		make -C "$dir" ARCH=um M="$BUILD/uml-$flavour/kmod" W=1 -j"$(nproc)" modules
@@ -217,7 +242,7 @@ build_uml_layer() {
 	local flavour=$1
 	with_lock "uml-$flavour" uml_make "$flavour" || return
 	with_lock "layer-$flavour-$BUILD_ID" build_part "uml-$flavour" \
-		"$(source_key kernel selftests/kmod VERSION) $(uml_dir "$flavour")" "modules for UML, $flavour" build_uml_module "$flavour" ||
+		"$(source_key kernel selftests/kmod VERSION) $(uml_dir "$flavour") $(uml_record "$flavour")" "modules for UML, $flavour" build_uml_module "$flavour" ||
 		return
 	build_run_bed "$flavour"
 }

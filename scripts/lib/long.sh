@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Tests that run for as long as one likes: make fuzz, make soak.
+
+LONG_BOOT=300
+
+# run_long DIR TEST SECONDS NAME=VALUE...: run a test on uml-checked with these variables. Its output goes to
+# DIR/TEST.log, and the kernel's to DIR/TEST/; its numbers, and what it has found, are printed. Fails if the test fails or
+# the kernel prints a splat.
+run_long() {
+	local dir=$1 name=$2 length=$3 status=0
+	shift 3
+	mkdir -p "$dir"
+	say "  RUN   $name, $(elapsed "$length")"
+	"$TOP/scripts/uml-boot.sh" --flavour checked --share "$dir" --log "$dir/$name" --timeout $((2 * length + LONG_BOOT)) \
+		--cmdline sysctl.net.core.netdev_unregister_timeout_secs=30 \
+		-- env "$@" bash -c "cd /$SELFTESTS_DIR && exec stdbuf -oL ./$name" >"$dir/$name.log" || status=$?
+	grep -E "^# (found|$name|the seed)|^not ok" "$dir/$name.log" || true
+	[ "$status" = 0 ] || warn "$name: status $status; logs: $dir/$name.log, $dir/$name"
+	return "$status"
+}
+
+# need_seconds OPTION VALUE
+need_seconds() { [[ $2 =~ ^[1-9][0-9]*$ ]] || die 2 "$1 takes seconds, not '$2'"; }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "cover.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "system.h"
+
+#define COVER	"/sys/module/softmr/parameters/cover"
+#define TAINTED	"/proc/sys/kernel/tainted"
+
+/**
+ * vt_cover_open() - begin to count
+ * @cover: filled in
+ */
+void vt_cover_open(struct vt_cover *cover)
+{
+	*cover = (struct vt_cover){ .fd = -1 };
+	if (!vt_write_file(COVER, "1"))
+		cover->fd = open(COVER, O_RDONLY);
+}
+
+/**
+ * vt_cover_grows() - read the numbers
+ * @cover: open
+ *
+ * Return: whether there is a new edge since the last call
+ */
+bool vt_cover_grows(struct vt_cover *cover)
+{
+	int blocks, edges, before = cover->edges;
+	char text[64] = "";
+
+	if (cover->fd < 0 || pread(cover->fd, text, sizeof(text) - 1, 0) <= 0 ||
+	    sscanf(text, "%d %d", &blocks, &edges) != 2)
+		return false;
+	cover->blocks = blocks;
+	cover->edges = edges;
+	return edges > before;
+}
+
+void vt_cover_close(struct vt_cover *cover)
+{
+	if (cover->fd < 0)
+		return;
+	vt_write_file(COVER, "0");
+	close(cover->fd);
+	cover->fd = -1;
+}
+
+/**
+ * vt_fuzz_seconds() - how long to go on
+ * @usual: in a run of all tests
+ * @brief: in a short one
+ *
+ * Return: SMR_FUZZ_SECONDS of the environment, if it is set
+ */
+int vt_fuzz_seconds(int usual, int brief)
+{
+	const char *given = getenv("SMR_FUZZ_SECONDS");
+
+	if (given)
+		return atoi(given);
+	return getenv("SMR_SHORT") ? brief : usual;
+}
+
+/**
+ * vt_tainted() - the kernel's taint flags, which a warning or a report of KASAN adds to
+ */
+unsigned long vt_tainted(void)
+{
+	static int fd = -1;
+	char text[32] = "";
+
+	if (fd < 0)
+		fd = open(TAINTED, O_RDONLY);
+	if (fd < 0 || pread(fd, text, sizeof(text) - 1, 0) <= 0)
+		return 0;
+	return strtoul(text, NULL, 10);
+}

@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := all
-.PHONY: all uml demo test fuzz bench lint docs arm64 ahead install clean distclean help
+.PHONY: all uml demo test fuzz soak bench lint docs arm64 ahead install clean distclean help
 
 all: ## check the host; build the guest image, and module, provider and tests in it
 	@scripts/build.sh all
@@ -19,6 +19,9 @@ test: ## run selftests/ on the test beds; T=name and BED=bed run a part, SHORT=1
 
 fuzz: ## fuzz the wire, the verbs and the rings on uml-checked; T=seconds, SEED=, F=fuzzer, REPLAY=log
 	@scripts/fuzz.sh $(if $(T),-t $(T)) $(if $(SEED),-s $(SEED)) $(if $(F),$(patsubst %,-f %,$(F))) $(if $(REPLAY),-r $(REPLAY))
+
+soak: ## all kinds of work at once on a bad network, on uml-checked; T=seconds, SEED=
+	@scripts/soak.sh $(if $(T),-t $(T)) $(if $(SEED),-s $(SEED))
 
 bench: ## measure softmr, rdma_rxe, siw and TCP side by side
 	@scripts/bench.sh

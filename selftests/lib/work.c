@@ -480,8 +480,10 @@ void vt_wr_to_peer(const struct vt_ep *ep, struct ibv_send_wr *wr)
  */
 bool vt_transfer(struct vt_pair *pair, const struct vt_xfer *x)
 {
-	static uint32_t serial;
-	uint64_t recv_id = 0x8000000000000000ull + ++serial;
+	static uint32_t last;
+	/* other threads transfer, too */
+	uint32_t serial = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+	uint64_t recv_id = 0x8000000000000000ull + serial;
 	bool read = x->op == IBV_WR_RDMA_READ, ok;
 	struct lists l;
 	struct ibv_send_wr wr = {

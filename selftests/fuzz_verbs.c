@@ -8,7 +8,7 @@
  *   SMR_SEED=N ./fuzz_verbs	repeats a run: the calls depend on nothing else
  *   SMR_FUZZ_SECONDS=N		for how long
  *
- * beds: uml-checked uml qemu-newest
+ * beds: uml-checked uml
  * short: uml-checked
  * timeout: 90
  * boot: kmemleak

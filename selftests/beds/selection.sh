@@ -30,9 +30,10 @@ report $? "the tests of the whole run are listed"
 	printf '%s\n' "$TOP"/selftests/*.sh
 	grep -l '^VT_HARNESS_MAIN' "$TOP"/selftests/*.c | sed 's/\.c$//'
 } | sed 's,.*/,,' | sort >"$WORK/tests"
-lacks qemu-newest mr_fail_nth
-lacks qemu-stable interop_rxe.sh mr_fail_nth programs_rxe.sh
-lacks qemu-oldest interop_rxe.sh mr_fail_nth programs_rxe.sh
+fuzzers=(fuzz_rings fuzz_verbs fuzz_wire)
+lacks qemu-newest "${fuzzers[@]}" mr_fail_nth soak
+lacks qemu-stable "${fuzzers[@]}" interop_rxe.sh mr_fail_nth programs_rxe.sh soak
+lacks qemu-oldest "${fuzzers[@]}" interop_rxe.sh mr_fail_nth programs_rxe.sh soak
 lacks uml-checked ipsec.sh mr_hwpoison nfs.sh ulp_nodes.sh
 listed short -s
 report $? "the tests of the short run are listed"
@@ -40,7 +41,7 @@ sort "$WORK/short" | comm -13 <(sort "$WORK/all") - >"$WORK/out"
 [ ! -s "$WORK/out" ] && [ "$(wc -l <"$WORK/short")" -lt "$(wc -l <"$WORK/all")" ]
 report $? "the short run is a part of the whole one"
 cut -d' ' -f2 "$WORK/short" | sort -u | comm -23 "$WORK/tests" - |
-	grep -vxF -f <(grep -l '^# short: none$' "$TOP"/selftests/*.sh | sed 's,.*/,,') >"$WORK/out"
+	grep -vxF -f <(grep -lE '^(#| \*) short: none$' "$TOP"/selftests/*.sh "$TOP"/selftests/*.c | sed 's,.*/,,; s/\.c$//') >"$WORK/out"
 [ ! -s "$WORK/out" ]
 report $? "in the short run every test runs somewhere but those whose heads say none"
 listed named -t netem -b uml-checked -s

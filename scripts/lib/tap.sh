@@ -10,13 +10,13 @@ tap_counts() {
 		/^1\.\.[0-9]+/	{ plan = substr($1, 4) + 0; planned = 1; next }
 		/^ok/		{ n++; if ($0 ~ /# *SKIP/) skip++; else pass++; next }
 		/^not ok/	{ n++; if ($0 ~ /# *(TODO|XFAIL)/) pass++; else fail++; next }
-		/^Bail out!/	{ fail++ }
+		/^Bail out!/	{ fail++; bailed = 1 }
 		END {
 			if (skipall && !n) { print 0, (status != 0 && status != 4), 1; exit }
 			if (status == 4 && !n) { print 0, 0, 1; exit }
 			if (n == 0) why = "it reported no test"
-			else if (!planned) why = "it printed no plan"
-			else if (n != plan) why = "it planned " plan " tests and reported " n
+			else if (!planned && !bailed) why = "it printed no plan"
+			else if (planned && n != plan) why = "it planned " plan " tests and reported " n
 			else if (status != 0 && status != 4 && !fail) why = "no test failed, but it did"
 			print pass + 0, fail + (why != ""), skip + 0, why
 		}' "$2" 2>/dev/null || echo "0 1 0 it left no log"

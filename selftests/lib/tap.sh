@@ -23,7 +23,8 @@ not_ok() {
 	TAP_FAILED=$((TAP_FAILED + 1))
 	echo "not ok $TAP_COUNT $1"
 	for file in "${@:2}"; do
-		[ -s "$file" ] && tail -n 50 "$file" | sed "s|^|# ${file##*/}: |"
+		# the last line may have no end, which the next result needs
+		[ -s "$file" ] && tail -n 50 "$file" | sed -e "s|^|# ${file##*/}: |" -e '$a\'
 	done
 	return 0
 }

@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := all
-.PHONY: all uml demo test fuzz soak bench lint docs arm64 ahead install clean distclean help
+.PHONY: all uml demo test fuzz soak bench foreign lint docs arm64 ahead install clean distclean help
 
 all: ## check the host; build the guest image, and module, provider and tests in it
 	@scripts/build.sh all
@@ -25,6 +25,9 @@ soak: ## all kinds of work at once on a bad network, on uml-checked; T=seconds, 
 
 bench: ## measure softmr, rdma_rxe, siw and TCP side by side
 	@scripts/bench.sh
+
+foreign: ## run other people's suites on softmr, rdma_rxe, siw; FOREIGN=DIR, T=suite, DEVICE=device
+	@FOREIGN='$(FOREIGN)' scripts/foreign.sh $(if $(T),$(patsubst %,-t %,$(T))) $(if $(DEVICE),$(patsubst %,-d %,$(DEVICE)))
 
 lint: ## everything that can be checked without running it
 	@scripts/lint.sh

@@ -9,21 +9,32 @@ set -euo pipefail
 
 BED=qemu
 KERNEL=newest
+MORE_LAYERS=()
 
 bed_usage_head() {
 	cat <<-EOF
-		Usage: scripts/qemu-boot.sh [--kernel ROLE] [OPTION...] [--] [COMMAND...]
+		Usage: scripts/qemu-boot.sh [--kernel ROLE] [--layer FILE]... [OPTION...] [--] [COMMAND...]
 
 		A Debian 13 guest on one of Debian's own kernels, under KVM where that really works, else under software
 		emulation. ROLE says which kernel: newest (that of Debian 13's backports; the default), stable (Debian 13's),
-		oldest (Debian 12's), cloud (that of Debian 13's cloud images).
+		oldest (Debian 12's), cloud (that of Debian 13's cloud images). --layer puts the files of an erofs image on
+		top of the root.
 	EOF
 }
 
 bed_option() {
-	[ "$1" = --kernel ] || return
-	is_role "$2" || die 2 "--kernel: there is no '$2'; there are: ${ROLES[*]}"
-	KERNEL=$2
+	case $1 in
+	--kernel)
+		is_role "$2" || die 2 "--kernel: there is no '$2'; there are: ${ROLES[*]}"
+		KERNEL=$2
+		;;
+	--layer)
+		[ -f "$2" ] || die 2 "--layer: there is no file $2"
+		MORE_LAYERS+=(-drive "file=$(realpath "$2"),if=none,id=layer${#MORE_LAYERS[@]},format=raw,readonly=on"
+			-device "virtio-blk-pci,drive=layer${#MORE_LAYERS[@]}")
+		;;
+	*) return 1 ;;
+	esac
 }
 
 bed_prepare() {
@@ -167,6 +178,7 @@ start_node() {
 		-device virtio-blk-pci,drive=base \
 		-drive "file=$IMAGE/layer.erofs,if=none,id=layer,format=raw,readonly=on" \
 		-device virtio-blk-pci,drive=layer \
+		"${MORE_LAYERS[@]}" \
 		-device virtio-serial-pci \
 		-chardev "$output" -device virtconsole,chardev=out \
 		-chardev "file,id=verdict,path=$RUN/verdict.$i" \

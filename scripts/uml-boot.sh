@@ -12,14 +12,16 @@ set -euo pipefail
 
 FLAVOUR=plain
 TREE=
+MORE_LAYERS=()
 
 bed_usage_head() {
 	cat <<-EOF
-		Usage: scripts/uml-boot.sh [--flavour plain|checked] [--tree DIR] [OPTION...] [--] [COMMAND...]
+		Usage: scripts/uml-boot.sh [--flavour plain|checked] [--tree DIR] [--layer DIR]... [OPTION...] [--] [COMMAND...]
 
 		A Debian 13 guest on a User-Mode Linux kernel, at native speed: a process like any other. Nodes are
 		network namespaces on one bridge; they share the kernel, so RDMA device names must differ between them.
-		With --tree the guest's root is the system unpacked in DIR, which has a provider of its own.
+		With --tree the guest's root is the system unpacked in DIR, which has a provider of its own. --layer DIR puts
+		more files on top of the root.
 	EOF
 }
 
@@ -32,6 +34,10 @@ bed_option() {
 	--tree)
 		[ -d "$2/usr" ] || die 2 "--tree: there is no system in $2"
 		TREE=$(realpath "$2")
+		;;
+	--layer)
+		[ -d "$2" ] || die 2 "--layer: $2 is not a directory"
+		MORE_LAYERS+=(--layer "$(realpath "$2")")
 		;;
 	*) return 1 ;;
 	esac
@@ -53,7 +59,7 @@ run_guest() {
 	exec env -i "${environment[@]}" SOFTMR_RUN_TMPDIR="${TMPDIR:-/dev/shm}" SOFTMR_BOOT_LIMIT="$BOOT_LIMIT" \
 		"$dir/run/softmr-run" --runtime "$dir/run" --nodes "$NODES" --cpus "$CPUS" --mem "${MEM:-2G}" \
 		--timeout "$TIMEOUT" --cmdline "$CMDLINE" --root --no-link --chdir /root "${more[@]}" \
-		"${root[@]}" --layer "$dir/layer" "$@"
+		"${root[@]}" "${MORE_LAYERS[@]}" --layer "$dir/layer" "$@"
 }
 
 bed_parse "$@"

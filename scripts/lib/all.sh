@@ -22,3 +22,5 @@
 . "$TOP/scripts/lib/ahead.sh"
 # shellcheck source=scripts/lib/arm64.sh
 . "$TOP/scripts/lib/arm64.sh"
+# shellcheck source=scripts/lib/foreign.sh
+. "$TOP/scripts/lib/foreign.sh"

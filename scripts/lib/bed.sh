@@ -60,7 +60,7 @@ bed_parse() {
 			shift
 			break
 			;;
-		--nodes | --cpus | --mem | --share | --timeout | --cmdline | --log | --kernel | --flavour | --tree)
+		--nodes | --cpus | --mem | --share | --timeout | --cmdline | --log | --kernel | --flavour | --tree | --layer)
 			[ $# -ge 2 ] || die 2 "$1 needs a value"
 			bed_parse_value "$1" "$2"
 			shift

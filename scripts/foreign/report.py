@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Make one table of the results of other people's suites, for scripts/foreign.sh.
+
+report.py OUT SUITES-DIR PAGE
+OUT/results has a file for each suite and device. Writes OUT/table.md, OUT/table.txt (the README's form) and
+OUT/table.json. PAGE is Documentation/conformance.rst, whose rows "   SUITE | TEST | why" give the reasons for which softmr
+may fail a test; TEST is a pattern. Prints the failures on softmr without such a row, and the status is 1 then.
+"""
+import fnmatch
+import json
+import os
+import re
+import sys
+
+DEVICES = ("softmr", "rxe", "siw")
+TITLES = {"softmr": "softmr", "rxe": "rdma_rxe", "siw": "siw"}
+# A test's arguments may have brackets, which a pattern would take for a set
+ROW = re.compile(r"^   ([a-z0-9_]+) +\| (.+?) +\| (.+)$")
+
+
+def read_result(path):
+    result = {"failing": [], "splats": []}
+    with open(path, encoding="utf-8", errors="replace") as f:
+        for line in f:
+            key, _, value = line.rstrip("\n").partition(" ")
+            if key in ("failed", "splat"):
+                result["failing" if key == "failed" else "splats"].append(value)
+            else:
+                result[key] = value
+    counts = [int(n) for n in result.pop("counts", "0 0 0").split()[:3]]
+    result.update(zip(("passed", "failed", "skipped"), counts))
+    return result
+
+
+def read_heads(directory):
+    heads = {}
+    for name in sorted(os.listdir(directory)):
+        if not name.endswith(".sh"):
+            continue
+        head = heads[name[:-3]] = {}
+        with open(os.path.join(directory, name), encoding="utf-8") as f:
+            for line in f:
+                if not line.startswith("#"):
+                    break
+                found = re.match(r"# (what|foreign|get|bed): *(.*)", line)
+                if found:
+                    head[found[1]] = found[2]
+    return heads
+
+
+def read_reasons(page):
+    reasons = []
+    inside = False
+    with open(page, encoding="utf-8") as f:
+        for line in f:
+            if line.startswith("Other people's tests"):
+                inside = True
+            elif inside and re.match(r"^[=-]{4,}$", line):
+                continue
+            elif inside and line.startswith("Where softmr is different"):
+                break
+            row = ROW.match(line.rstrip("\n")) if inside else None
+            if row and row[1] != "suite":
+                reasons.append(row.groups())
+    return reasons
+
+
+def reason(reasons, suite, test):
+    for of, pattern, why in reasons:
+        if of == suite and fnmatch.fnmatchcase(test, pattern.replace("[", "[[]")):
+            return why
+    return None
+
+
+def cell(result):
+    if not result:
+        return ""
+    counts = "{passed} / {failed} / {skipped}".format(**result)
+    status = result.get("status")
+    if status == "missing":
+        return "missing"
+    if status == "skipped":
+        return "not possible"
+    if result["splats"]:
+        status = "splat" if status == "ran" else status
+    return counts if status == "ran" else f"{counts} {status}"
+
+
+def rows(heads, results):
+    for suite, head in heads.items():
+        of = {device: results[suite, device] for device in DEVICES if (suite, device) in results}
+        if not of:
+            continue
+        version = next((r["version"] for r in of.values() if r.get("version")), "")
+        yield suite, head, version, of
+
+
+def notes(of):
+    """What is to be said of a suite below the table: (device, text)"""
+    for device, result in of.items():
+        title = TITLES[device]
+        if result.get("why"):
+            yield f"{title}: {result['status']}: {result['why']}"
+        for splat in result["splats"]:
+            yield f"{title}: the kernel printed: {splat}"
+        for test in result["failing"]:
+            yield f"{title}: failed: {test}"
+
+
+def kernels(results):
+    return sorted({r["kernel"] for r in results.values() if r.get("kernel")})
+
+
+def markdown(table, results):
+    yield "Passed / failed / skipped. Kernels: " + ", ".join(kernels(results)) + "."
+    yield ""
+    yield "| suite | version | bed | " + " | ".join(TITLES[d] for d in DEVICES) + " |"
+    yield "|---" * (3 + len(DEVICES)) + "|"
+    for suite, head, version, of in table:
+        cells = [cell(of.get(device)) for device in DEVICES]
+        if all(c == "missing" for c in cells if c):
+            yield f"| {suite}: {head['what']} | | | missing: FOREIGN/{head.get('foreign', '')}: get it from {head.get('get', '')} | | |"
+        else:
+            beds = "+".join(sorted({r["bed"] for r in of.values()}))
+            yield f"| {suite}: {head['what']} | {version} | {beds} | " + " | ".join(cells) + " |"
+    for suite, _, _, of in table:
+        lines = list(notes({d: r for d, r in of.items() if r.get("status") != "missing"}))
+        if lines:
+            yield ""
+            yield f"{suite}:"
+            yield ""
+            yield from ("- " + line for line in lines)
+
+
+def text(table):
+    """The README's form"""
+    lines = [("", *(TITLES[d] for d in DEVICES))]
+    for suite, head, version, of in table:
+        cells = [cell(of.get(device)) for device in DEVICES]
+        if all(c == "missing" for c in cells if c):
+            continue
+        name = suite.replace("_", " ") + (f" {version}" if version else "")
+        lines.append((name, *cells))
+    widths = [max(len(line[i]) for line in lines) + 2 for i in range(len(lines[0]))]
+    for line in lines:
+        yield "    " + "".join(word.ljust(width) for word, width in zip(line, widths)).rstrip()
+
+
+def write(path, lines):
+    with open(path, "w", encoding="utf-8") as f:
+        f.writelines(line + "\n" for line in lines)
+
+
+def main(out, suites, page):
+    heads = read_heads(suites)
+    results = {}
+    for name in sorted(os.listdir(os.path.join(out, "results"))):
+        suite, _, device = name.rpartition(".")
+        if suite in heads:
+            results[suite, device] = read_result(os.path.join(out, "results", name))
+    table = list(rows(heads, results))
+    write(os.path.join(out, "table.md"), markdown(table, results))
+    write(os.path.join(out, "table.txt"), text(table))
+    with open(os.path.join(out, "table.json"), "w", encoding="utf-8") as f:
+        json.dump([{"suite": s, "device": d, **r} for (s, d), r in results.items()], f, indent=1)
+    print("\n".join(text(table)))
+    print(f"\nThe whole table, with what failed: {os.path.join(out, 'table.md')}")
+    reasons = read_reasons(page)
+    bad = []
+    for (suite, device), result in results.items():
+        if device != "softmr" or result.get("status") in ("missing", "skipped"):
+            continue
+        unexplained = [t for t in result["failing"] if not reason(reasons, suite, t)]
+        bad += [f"{suite}: {t}" for t in unexplained]
+        if result.get("status") != "ran" or result["splats"]:
+            bad.append(f"{suite}: {result.get('status')}: {result.get('why') or result['splats'][0]}")
+        elif result["failed"] > len(result["failing"]):
+            bad.append(f"{suite}: it failed, and names no test")
+    if bad:
+        print("\nFailed on softmr, without a reason in conformance.rst:")
+        print("\n".join("  " + line for line in bad))
+    return 1 if bad else 0
+
+
+if len(sys.argv) != 4:
+    sys.exit(__doc__)
+sys.exit(main(*sys.argv[1:]))

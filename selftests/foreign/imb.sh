@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# what: Intel MPI benchmarks (IMB-MPI1, IMB-RMA) with Open MPI, data checked
+# bed: uml
+# packages: openmpi-bin ucx-utils
+# foreign: imb/IMB-MPI1
+# get: github.com/intel/mpi-benchmarks, made with Open MPI's mpicc (make IMB-MPI1 IMB-RMA), the programs in DIR/imb
+# timeout: 900
+# shellcheck source=selftests/lib/foreign.sh
+. "$(dirname "$0")/../lib/foreign.sh"
+# shellcheck source=selftests/lib/foreign_mpi.sh
+. "$LIB/foreign_mpi.sh"
+
+MPI1="pingpong pingping sendrecv exchange bcast allgather allgatherv gather gatherv scatter scatterv alltoall alltoallv reduce
+	reduce_scatter allreduce barrier"
+RMA="unidir_get unidir_put bidir_get bidir_put one_get_all one_put_all all_get_all all_put_all put_local
+	exchange_get exchange_put accumulate get_accumulate fetch_and_op compare_and_swap truly_passive_put get_local"
+
+device_up
+says "$(grep -aoE 'Intel\(R\) MPI Benchmarks [0-9.]+' "$FOREIGN/imb/IMB-MPI1" | head -n 1 | grep -oE '[0-9.]+$')"
+for way in $(mpi_ways); do
+	for test in $MPI1; do
+		check "$way: IMB-MPI1 $test" mpi "$way" 40 2 "$FOREIGN/imb/IMB-MPI1" "$test" -msglog 18 -iter 20 -npmin 2
+	done
+	[ -e "$FOREIGN/imb/IMB-RMA" ] || continue
+	for test in $RMA; do
+		check "$way: IMB-RMA $test" mpi "$way" 40 2 "$FOREIGN/imb/IMB-RMA" "$test" -msglog 16 -iter 20 -npmin 2
+	done
+done
+finish

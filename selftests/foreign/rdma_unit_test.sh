@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# what: Google's rdma-unit-test
+# bed: uml
+# foreign: rdma-unit-test/bazel-bin
+# get: github.com/google/rdma-unit-test, built by Bazel in DIR/rdma-unit-test (bazel build ...)
+# timeout: 1800
+# shellcheck source=selftests/lib/foreign.sh
+. "$(dirname "$0")/../lib/foreign.sh"
+
+skip_iwarp "it connects QPs without rdma_cm"
+device_up
+says "$(cat "$FOREIGN/rdma-unit-test/VERSION" 2>/dev/null)"
+while IFS= read -r program; do
+	gtest "$program" 150 --verbs_device="$DEV" --ipv4_only=true
+done < <(find -L "$FOREIGN/rdma-unit-test/bazel-bin/unit" -maxdepth 1 -type f -name '*_test' -perm -u+x | LC_ALL=C sort)
+finish

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What each of other people's suites (selftests/foreign) starts with. scripts/foreign.sh runs them, once for each type of
+# device: LINK_TYPE is softmr, rxe or siw. FOREIGN is the directory with the suites that the user has built.
+
+# shellcheck source=selftests/lib/test.sh
+. "${BASH_SOURCE[0]%/*}/test.sh"
+
+# The guest's own copy of selftests/, with what is compiled
+# shellcheck disable=SC2034 # the suites use it
+SELFTESTS=/usr/lib/softmr/selftests
+DEV=${LINK_TYPE}0
+ADDR=10.0.0.$NODE
+GID_INDEX=0
+
+# iwarp: the device connects by rdma_cm only, and has no datagrams, no UC, no atomics
+iwarp() { [ "$LINK_TYPE" = siw ]; }
+
+# device_up: load the driver, and make $DEV on eth0. The suite is skipped if this kernel has no such driver
+device_up() {
+	need_link_type "$LINK_TYPE"
+	modprobe -q rdma_ucm
+	topology_begin
+	link_add "$DEV" eth0 >"$WORK/out" 2>&1 || { not_ok "a link of type $LINK_TYPE on eth0" "$WORK/out"; finish; }
+	side server "$DEV" "" "$ADDR" ""
+	side client "$DEV" "" "$ADDR" ""
+	# the core adds GIDs after it has handled the stack's event
+	iwarp || GID_INDEX=$(within 10 gid_index "$DEV" "$ADDR")
+}
+
+# skip_iwarp WHY: skip the suite on siw
+skip_iwarp() { iwarp && skip_all "$1"; }
+
+# says VERSION: what was run; the table shows it
+says() { diag "version: $*"; }
+
+# limited SECONDS COMMAND...: with a limit that a busy machine may exceed three times
+limited() {
+	local limit=$((PATIENCE * $1))
+	shift
+	timeout -k 5 "$limit" "$@"
+}
+
+# both WHAT LIMIT PORT SERVER-COMMAND... -- CLIENT-COMMAND...: a result: both succeed. The server is waited for at the TCP
+# port PORT; "-" if it listens by rdma_cm, which /proc does not show
+both() {
+	local what=$1 limit=$2 port=$3 server=() status=0 base
+	shift 3
+	while [ "$1" != -- ]; do
+		server+=("$1")
+		shift
+	done
+	shift
+	if [ "$port" = - ]; then
+		start server job "$limit" "" "${server[@]}"
+		nap 1
+	else
+		start server server_job "$port" "$limit" "" "${server[@]}"
+		within 20 ready_or_ended "$BASE"
+	fi
+	base=$BASE
+	run client "$limit" "$@" || status=$?
+	if ! within 5 ended "$base"; then
+		stop server "$base"
+		within 5 ended "$base" || stop server "$base" KILL
+		within 5 ended "$base"
+		echo "the server went on" >>"$base.out"
+	fi
+	[ "$status" != 0 ] || status=$(cat "$base.rc")
+	{
+		sed 's/^/client: /' "$BASE.out" | tail -n 20
+		sed 's/^/server: /' "$base.out" | tail -n 20
+		echo "exit status of the client: $(cat "$BASE.rc"), of the server: $(cat "$base.rc")"
+	} >"$WORK/out"
+	report "$status" "$what"
+}
+
+# gtest PROGRAM SECONDS ARGUMENT...: run a program of GoogleTest; each of its tests is a result. A test that begins and
+# does not end has crashed or hung
+gtest() {
+	local program=$1 limit=$2 status=0
+	shift 2
+	limited "$limit" "$program" "$@" >"$WORK/gtest" 2>&1 || status=$?
+	gtest_results <"$WORK/gtest" >"$WORK/verdicts"
+	verdicts <"$WORK/verdicts"
+	# without a summary it has not come to its end, even if no test was running
+	grep -qE '^\[ +(PASSED|FAILED) +\] +[0-9]+ test' "$WORK/gtest" ||
+		{ tail -n 20 "$WORK/gtest" >"$WORK/out"; not_ok "${program##*/} came to its end (status $status)" "$WORK/out"; }
+}
+
+# gtest_results: GoogleTest's output into lines "ok|not ok|skip<TAB>NAME<TAB>WHY"
+gtest_results() {
+	awk '
+		function name() { sub(/^\[[^]]*\] */, ""); sub(/[, ].*/, ""); return $0 }
+		/^\[ +PASSED +\]/ || /^\[ +FAILED +\] +[0-9]+ test/ || /^\[==========\].* ran\./ { over = 1 }
+		over { next }
+		/^\[ RUN +\]/ { if (running != "") print "not ok\t" running "\tit did not end"; running = name() }
+		/^\[ +OK \]/ { print "ok\t" name(); running = "" }
+		/^\[ +FAILED +\]/ { print "not ok\t" name(); running = "" }
+		/^\[ +SKIPPED +\]/ { print "skip\t" name() "\tit says so"; running = "" }
+		END { if (running != "") print "not ok\t" running "\tit did not end" }'
+}
+
+# verdicts: lines "ok|not ok|skip<TAB>NAME<TAB>WHY" of standard input as results; others are shown. Not behind a pipe, whose
+# shell would do the counting
+verdicts() {
+	local verdict name why
+	while IFS=$'\t' read -r verdict name why; do
+		case $verdict in
+		ok) ok "$name" ;;
+		skip) skip "$name" "$why" ;;
+		"not ok") not_ok "$name${why:+: $why}" ;;
+		*) diag "$verdict" ;;
+		esac
+	done
+}
+
+# The vendors whose devices the other modules of rdma-core's suite are for
+VENDORS='bnxt_re|cuda|efa|efadv|hns|irdma|mana|mlx4|mlx5'
+
+unpacked() { cp -rL "$1" "$2" && find "$2" -name '*.gz' -exec gunzip -f {} +; }
+
+# pyverbs_suite DIR: rdma-core's suite, all modules but the vendors', each in a process of its own
+pyverbs_suite() {
+	local names
+	# Debian compresses the longer files
+	check "the suite is unpacked" unpacked "$1" "$WORK/tests" || return
+	mapfile -t names < <(find "$WORK/tests" -name 'test_*.py' -printf '%f\n' | sed 's/\.py$//' |
+		grep -vE "^test_($VENDORS)(_|$)" | LC_ALL=C sort)
+	python3 "$LIB/pyverbs_tap.py" "$WORK/tests" 100 "${names[@]}" -- --dev "$DEV" --gid "$GID_INDEX" \
+		>"$WORK/verdicts" 2>"$WORK/err" || not_ok "the suite came to its end" "$WORK/err"
+	# that a module has ended is a result only if it has not
+	verdicts < <(grep -v $'^ok\ttest_.* came to its end' "$WORK/verdicts")
+}
+
+# fio_verified FILE SIZE BLOCK-SIZE DEPTH: fio writes a file or a disk past the cache, reads it, and verifies checksums
+fio_verified() {
+	limited 60 fio --name=verify --filename="$1" --size="$2" --bs="$3" --iodepth="$4" --ioengine=libaio --direct=1 \
+		--rw=randwrite --verify=crc32c --do_verify=1 --verify_fatal=1 --output-format=terse
+}

@@ -120,6 +120,57 @@ free:
 }
 
 /**
+ * smr_mapped_part_alloc() - let processes map a part of some memory by itself
+ * @whole: the memory, which outlives the part
+ * @off: where the part begins, whole pages
+ * @size: bytes, whole pages
+ * @extra: as for smr_mapped_alloc()
+ *
+ * The part is set to zero. It is charged with @whole; @extra is charged here.
+ *
+ * Context: process, may sleep.
+ * Return: the part, whose @gone the caller sets: it calls smr_mapped_part_free(). End it
+ * with smr_mapped_free(). Or an ERR_PTR as from smr_mapped_alloc().
+ */
+struct smr_mapped *smr_mapped_part_alloc(struct smr_mapped *whole, size_t off,
+					 size_t size, size_t extra)
+{
+	struct smr_mapped *part;
+	int ret;
+
+	part = kzalloc(sizeof(*part), GFP_KERNEL_ACCOUNT);
+	if (!part)
+		return ERR_PTR(-ENOMEM);
+	part->pool = whole->pool;
+	part->mem = whole->mem + off;
+	part->size = size;
+	ret = charge(part->pool, PAGE_ALIGN(extra), &part->charge);
+	if (ret)
+		goto free;
+	memset(part->mem, 0, size);
+	ret = rdma_user_mmap_entry_insert(whole->entry.ucontext, &part->entry,
+					  size);
+	if (!ret)
+		return part;
+	uncharge(part);
+free:
+	kfree(part);
+	return ERR_PTR(ret);
+}
+
+/**
+ * smr_mapped_part_free() - nobody can map a part any more
+ * @part: the part; freed
+ *
+ * Context: process, may sleep.
+ */
+void smr_mapped_part_free(struct smr_mapped *part)
+{
+	uncharge(part);
+	kfree(part);
+}
+
+/**
  * smr_mapped_free() - the object that had the memory is gone
  * @m: the memory
  *
@@ -134,6 +185,23 @@ void smr_mapped_free(struct smr_mapped *m)
 }
 
 /**
+ * smr_mapped_retire() - free memory, as soon as nobody maps it
+ * @m: nobody can map it any more
+ *
+ * Context: process, may sleep.
+ */
+void smr_mapped_retire(struct smr_mapped *m)
+{
+	struct smr_pool *pool = m->pool;
+
+	guard(mutex)(&pool->lock);
+	if (is_mapped(m))
+		list_add(&m->node, &pool->mapped);
+	else
+		release(m);
+}
+
+/**
  * smr_mapped_mmap_free() - ib_device_ops.mmap_free
  * @entry: has lost its last reference
  *
@@ -142,13 +210,11 @@ void smr_mapped_free(struct smr_mapped *m)
 void smr_mapped_mmap_free(struct rdma_user_mmap_entry *entry)
 {
 	struct smr_mapped *m = to_mapped(entry);
-	struct smr_pool *pool = m->pool;
 
-	guard(mutex)(&pool->lock);
-	if (is_mapped(m))
-		list_add(&m->node, &pool->mapped);
+	if (m->gone)
+		m->gone(m);
 	else
-		release(m);
+		smr_mapped_retire(m);
 }
 
 /**

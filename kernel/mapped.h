@@ -17,8 +17,10 @@
  * @pool: what it is charged to
  * @charge: how; under the pool's lock
  * @node: in @pool->mapped, when it belongs to no object any more
+ * @gone: called instead of smr_mapped_retire() when nobody can map it any more
+ * @owner: @gone's
  *
- * All but @charge and @node are constant.
+ * Constant but for @charge and @node.
  */
 struct smr_mapped {
 	struct rdma_user_mmap_entry entry;
@@ -27,12 +29,18 @@ struct smr_mapped {
 	struct smr_pool *pool;
 	struct smr_charge charge;
 	struct list_head node;
+	void (*gone)(struct smr_mapped *m);
+	void *owner;
 };
 
 struct smr_mapped *smr_mapped_alloc(struct smr_pool *pool,
 				    struct ib_ucontext *uctx, size_t size,
 				    size_t extra);
+struct smr_mapped *smr_mapped_part_alloc(struct smr_mapped *whole, size_t off,
+					 size_t size, size_t extra);
+void smr_mapped_part_free(struct smr_mapped *part);
 void smr_mapped_free(struct smr_mapped *m);
+void smr_mapped_retire(struct smr_mapped *m);
 void smr_mapped_fini(struct smr_pool *pool);
 
 int smr_mapped_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);

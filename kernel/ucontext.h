@@ -6,6 +6,8 @@
 #include <linux/container_of.h>
 #include <rdma/ib_verbs.h>
 
+#include "arena.h"
+
 struct smr_account;
 struct smr_faults;
 struct smr_userwq;
@@ -15,6 +17,7 @@ struct smr_userwq;
  * @ibuctx: the core's part
  * @user: the user, a reference
  * @account: the user's; all objects of the context go before it does
+ * @arenas: the memory of its rings
  * @faults: kept for the memory of the first process that registers memory which is
  *	paged on demand; see smr_faults_get()
  */
@@ -22,6 +25,7 @@ struct smr_ucontext {
 	struct ib_ucontext ibuctx;
 	struct smr_userwq *user;
 	struct smr_account *account;
+	struct smr_arenas arenas;
 	struct smr_faults *faults;
 };
 

@@ -56,6 +56,8 @@ static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 		return PTR_ERR(user);
 	to_smr_ucontext(uctx)->user = user;
 	to_smr_ucontext(uctx)->account = &user->account;
+	smr_arenas_init(&to_smr_ucontext(uctx)->arenas, uctx,
+			&user->account.queues);
 	ret = ib_respond_udata(udata, resp);
 	if (ret)
 		smr_userwq_put(user);
@@ -78,6 +80,7 @@ static int query_ucontext(struct ib_ucontext *uctx,
 static void dealloc_ucontext(struct ib_ucontext *uctx)
 {
 	smr_faults_put(to_smr_ucontext(uctx)->faults);
+	smr_arenas_fini(&to_smr_ucontext(uctx)->arenas);
 	smr_userwq_put(to_smr_ucontext(uctx)->user);
 }
 
@@ -151,13 +154,14 @@ static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 {
 	struct ib_udata *udata = smr_compat_create_cq_udata(attrs);
 	struct smr_create_cq_resp resp = {};
+	struct smr_ring_user user = { udata_uctx(udata), &resp.cq, &resp.map };
 	struct smr_cq *cq = to_smr_cq(ibcq);
 	int ret;
 
 	ret = ib_is_udata_in_empty(udata);
 	if (ret)
 		return ret;
-	ret = smr_cq_create(cq, attr, udata_uctx(udata), &resp.cq);
+	ret = smr_cq_create(cq, attr, &user);
 	if (ret || !udata)
 		return ret;
 	ret = ib_respond_udata(udata, resp);
@@ -168,23 +172,24 @@ static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 
 /*
  * Once the CQ has the new ring, the response must not fail, or the provider could not
- * find the ring. So check first that the provider takes all of the response.
+ * find the ring. So check first that the provider takes all that it needs.
  */
 static int resize_user_cq(struct ib_cq *ibcq, SMR_RESIZE_CQE_TYPE cqe,
 			  struct ib_udata *udata)
 {
 	struct smr_resize_cq_resp resp = {};
+	struct smr_ring_user user = { udata_uctx(udata), &resp.cq, &resp.map };
 	int ret;
 
 	ret = ib_is_udata_in_empty(udata);
 	if (ret)
 		return ret;
-	if (!udata || udata->outlen < sizeof(resp))
+	if (!udata || udata->outlen < offsetofend(typeof(resp), cq))
 		return -EINVAL;
 	ret = ib_respond_empty_udata(udata);
 	if (ret)
 		return ret;
-	ret = smr_cq_resize(to_smr_cq(ibcq), udata_uctx(udata), cqe, &resp.cq);
+	ret = smr_cq_resize(to_smr_cq(ibcq), &user, cqe);
 	return ret ?: ib_respond_udata(udata, resp);
 }
 
@@ -214,6 +219,7 @@ static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		      struct ib_udata *udata)
 {
 	struct smr_create_srq_resp resp = {};
+	struct smr_ring_user user = { udata_uctx(udata), &resp.rq, &resp.map };
 	struct smr_srq *srq = to_smr_srq(ibsrq);
 	int ret;
 
@@ -221,7 +227,7 @@ static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	if (ret)
 		return ret;
 	ret = smr_srq_create(srq, &to_smr_verbs(ibsrq->device)->srqs, init,
-			     udata_uctx(udata), &resp.rq);
+			     &user);
 	if (ret || !udata)
 		return ret;
 	resp.srqn = srq->srqn;

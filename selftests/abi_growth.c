@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -196,7 +197,8 @@ TEST_F(abi, device_memory)
 TEST_F(abi, resize_of_srq)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1 } };
-	struct smr_ring_info *info = (struct smr_ring_info *)self->out;
+	struct smr_resize_srq_resp *resp = (void *)self->out;
+	struct smr_ring_info *info = &resp->rq;
 	struct ibv_srq *srq = ibv_create_srq(self->ep.pd, &init);
 	struct ib_uverbs_attr attrs[3];
 	uint64_t wide;
@@ -205,12 +207,20 @@ TEST_F(abi, resize_of_srq)
 	attrs[0] = attr_obj(SMR_ATTR_RESIZE_SRQ, srq->handle);
 	attrs[1] = attr_obj(SMR_ATTR_RESIZE_MAX_WR, 64);
 	attrs[1].len = sizeof(uint32_t);
-	attrs[2] = attr_out(SMR_ATTR_RESIZE_RING, self->out, sizeof(*info) + 32);
+	attrs[2] = attr_out(SMR_ATTR_RESIZE_RING, self->out, sizeof(*resp) + 32);
 	EXPECT_EQ(0, call(self->ep.dev.ctx, UVERBS_OBJECT_SRQ,
 			  SMR_METHOD_SRQ_RESIZE, attrs, 3));
 	EXPECT_LE(64, info->depth);
-	EXPECT_TRUE(all(self->out + sizeof(*info),
-			self->out + sizeof(*info) + 32, 0));
+	EXPECT_NE(0, resp->map.id);
+	EXPECT_TRUE(all(self->out + sizeof(*resp),
+			self->out + sizeof(*resp) + 32, 0));
+	/* a provider of the first version: it has no room for the mapping */
+	memset(self->out, UNUSED, sizeof(self->out));
+	attrs[2].len = sizeof(*info);
+	EXPECT_EQ(0, call(self->ep.dev.ctx, UVERBS_OBJECT_SRQ,
+			  SMR_METHOD_SRQ_RESIZE, attrs, 3));
+	EXPECT_LE(64, info->depth);
+	EXPECT_TRUE(all(self->out + sizeof(*info), self->out + ROOM, UNUSED));
 	/* a newer provider: numbers of 64 bits; this module has 32 of them */
 	wide = 32;
 	attrs[1].len = sizeof(wide);
@@ -222,6 +232,43 @@ TEST_F(abi, resize_of_srq)
 	EXPECT_EQ(-EOPNOTSUPP, call(self->ep.dev.ctx, UVERBS_OBJECT_SRQ,
 				    SMR_METHOD_SRQ_RESIZE, attrs, 3));
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
+}
+
+/* A ring can be mapped by itself, and by the mapping that it shares: the same memory. */
+TEST_F(abi, rings_alone_and_shared)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1 } };
+	struct smr_resize_srq_resp *resp = (void *)self->out;
+	struct ibv_srq *srq = ibv_create_srq(self->ep.pd, &init);
+	int fd = self->ep.dev.ctx->cmd_fd, rw = PROT_READ | PROT_WRITE;
+	struct smr_ring_hdr *alone, *hdr;
+	struct ib_uverbs_attr attrs[3];
+	uint8_t *shared;
+
+	ASSERT_NE(NULL, srq);
+	attrs[0] = attr_obj(SMR_ATTR_RESIZE_SRQ, srq->handle);
+	attrs[1] = attr_obj(SMR_ATTR_RESIZE_MAX_WR, 16);
+	attrs[1].len = sizeof(uint32_t);
+	attrs[2] = attr_out(SMR_ATTR_RESIZE_RING, self->out, sizeof(*resp));
+	ASSERT_EQ(0, call(self->ep.dev.ctx, UVERBS_OBJECT_SRQ,
+			  SMR_METHOD_SRQ_RESIZE, attrs, 3));
+	EXPECT_LT(resp->rq.mmap_size, resp->map.mmap_size);
+	alone = mmap(NULL, resp->rq.mmap_size, rw, MAP_SHARED, fd,
+		     resp->rq.mmap_offset);
+	shared = mmap(NULL, resp->map.mmap_size, rw, MAP_SHARED, fd,
+		      resp->map.mmap_offset);
+	ASSERT_NE(MAP_FAILED, (void *)alone);
+	ASSERT_NE(MAP_FAILED, (void *)shared);
+	hdr = (void *)(shared + resp->map.offset);
+	hdr->rsvd0[3] = 4711;
+	EXPECT_EQ(4711, alone->rsvd0[3]);
+	EXPECT_EQ(0, ibv_destroy_srq(srq));
+	/* the memory stays, and the ring cannot be mapped any more */
+	EXPECT_EQ(4711, alone->rsvd0[3]);
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, resp->rq.mmap_size, rw, MAP_SHARED, fd,
+				   resp->rq.mmap_offset));
+	EXPECT_EQ(0, munmap(alone, resp->rq.mmap_size));
+	EXPECT_EQ(0, munmap(shared, resp->map.mmap_size));
 }
 
 /* Entries of an array, as long as a provider knows them */

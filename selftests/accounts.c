@@ -244,6 +244,58 @@ TEST_F(accounts, queues)
 	EXPECT_REFUSED(try_queues, 1024 * 1024, MEMLOCK);
 }
 
+/*
+ * Queues that share mappings: what is destroyed, in any order, is there again. One that
+ * stays keeps the memory that it shares with others, which is charged.
+ */
+#define SMALL_ENTRIES	512
+#define SMALL_ROUNDS	4
+
+static int make_small(struct own *own, struct ibv_cq **cq)
+{
+	int n;
+
+	for (n = 0; n < USER_OBJECTS; n++) {
+		cq[n] = ibv_create_cq(own->dev.ctx, SMALL_ENTRIES - 1, NULL,
+				      NULL, 0);
+		if (!cq[n])
+			break;
+	}
+	return n;
+}
+
+static enum end try_small_queues(struct own *own, int arg)
+{
+	static struct ibv_cq *cq[USER_OBJECTS];
+	int n, i, from, first = 0, round;
+
+	(void)arg;
+	for (round = 0; round < SMALL_ROUNDS; round++) {
+		n = make_small(own, cq);
+		printf("# %d CQs of %d entries, then errno %d\n", n,
+		       SMALL_ENTRIES, errno);
+		if (errno != ENOMEM)
+			return WRONG;
+		if (n * SMALL_ENTRIES * 64 > USER_QUEUES + MEMLOCK)
+			return TOO_MUCH;
+		/* most of the allowance is for rings, and each time as much */
+		if (n * SMALL_ENTRIES * 64 < USER_QUEUES / 2 ||
+		    (round && n < first))
+			return wrong("fewer than before");
+		first = n;
+		for (from = 0; from < 7; from++)
+			for (i = from; i < n; i += 7)
+				if (ibv_destroy_cq(cq[i]))
+					return wrong("destroy");
+	}
+	return REFUSED;
+}
+
+TEST_F(accounts, small_queues)
+{
+	EXPECT_REFUSED(try_small_queues, 0, MEMLOCK);
+}
+
 static enum end try_send_queues(struct own *own, int arg)
 {
 	struct ibv_qp_init_attr init = {
@@ -313,7 +365,7 @@ static void *map_again(struct own *own, size_t *len)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-#define ROUNDS	32
+#define ROUNDS	300
 
 /* Make something, map it once more, destroy it, and so on */
 static enum end try_mappings(struct own *own, bool (*one)(struct own *, void **,
@@ -350,6 +402,17 @@ static bool one_cq(struct own *own, void **p, size_t *len)
 	return *p && !ibv_destroy_cq(cq);
 }
 
+/* The first in a mapping for many, all of which it keeps */
+static bool one_small_cq(struct own *own, void **p, size_t *len)
+{
+	struct ibv_cq *cq = ibv_create_cq(own->dev.ctx, 127, NULL, NULL, 0);
+
+	if (!cq)
+		return false;
+	*p = map_again(own, len);
+	return *p && !ibv_destroy_cq(cq);
+}
+
 static bool one_dm(struct own *own, void **p, size_t *len)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 256 * 1024 };
@@ -367,6 +430,12 @@ static enum end try_mapped_queues(struct own *own, int arg)
 	return try_mappings(own, one_cq, USER_QUEUES + MEMLOCK);
 }
 
+static enum end try_small_mapped_queues(struct own *own, int arg)
+{
+	(void)arg;
+	return try_mappings(own, one_small_cq, USER_QUEUES + MEMLOCK);
+}
+
 static enum end try_mapped_dm(struct own *own, int arg)
 {
 	(void)arg;
@@ -376,6 +445,11 @@ static enum end try_mapped_dm(struct own *own, int arg)
 TEST_F(accounts, queues_that_stay_mapped)
 {
 	EXPECT_REFUSED(try_mapped_queues, 0, MEMLOCK);
+}
+
+TEST_F(accounts, small_queues_that_stay_mapped)
+{
+	EXPECT_REFUSED(try_small_mapped_queues, 0, MEMLOCK);
 }
 
 TEST_F(accounts, device_memory_that_stays_mapped)

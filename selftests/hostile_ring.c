@@ -503,21 +503,49 @@ TEST_F(hostile, rings_map_only_as_they_are)
 	int other = self->pair.b.dev.ctx->cmd_fd;
 	struct vt_ring *ring = &self->a.sq;
 	size_t page = sysconf(_SC_PAGESIZE);
+	uint64_t offset;
+	void *p = vt_ring_map_alone(ring, fd, &offset);
 
-	EXPECT_TRUE(mappable(fd, ring->len, rw, MAP_SHARED, ring->offset));
-	EXPECT_FALSE(mappable(fd, ring->len + page, rw, MAP_SHARED,
-			      ring->offset));
-	EXPECT_FALSE(mappable(fd, 16 * 1024 * 1024, rw, MAP_SHARED,
-			      ring->offset));
-	EXPECT_FALSE(mappable(fd, ring->len, rw, MAP_PRIVATE, ring->offset));
+	ASSERT_NE(NULL, p);
+	munmap(p, ring->len);
+	EXPECT_TRUE(mappable(fd, ring->len, rw, MAP_SHARED, offset));
+	EXPECT_FALSE(mappable(fd, ring->len + page, rw, MAP_SHARED, offset));
+	EXPECT_FALSE(mappable(fd, 16 * 1024 * 1024, rw, MAP_SHARED, offset));
+	EXPECT_FALSE(mappable(fd, ring->len, rw, MAP_PRIVATE, offset));
 	EXPECT_FALSE(mappable(fd, ring->len, rw, MAP_SHARED,
-			      ring->offset + (1ull << 40)));
+			      offset + (1ull << 40)));
 	EXPECT_FALSE(mappable(other, ring->len, rw, MAP_SHARED,
-			      ring->offset + (1ull << 30)));
+			      offset + (1ull << 30)));
 	if (ring->len > page) {
 		EXPECT_FALSE(mappable(fd, ring->len - page, rw, MAP_SHARED,
-				      ring->offset));
+				      offset));
 	}
+}
+
+/* The mapping that rings share: the same */
+TEST_F(hostile, shared_mappings_map_only_as_they_are)
+{
+	int fd = self->pair.a.dev.ctx->cmd_fd, rw = PROT_READ | PROT_WRITE;
+	unsigned long start, end, offset, ring;
+	size_t page = sysconf(_SC_PAGESIZE);
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[512];
+	int found = 0;
+
+	ASSERT_NE(NULL, maps);
+	ring = (unsigned long)self->a.sq.hdr;
+	while (!found && fgets(line, sizeof(line), maps))
+		found = sscanf(line, "%lx-%lx %*s %lx", &start, &end,
+			       &offset) == 3 && start <= ring && ring < end;
+	fclose(maps);
+	ASSERT_EQ(1, found);
+	if (end - start == self->a.sq.len)
+		SKIP(return, "this ring has a mapping of its own");
+	EXPECT_TRUE(mappable(fd, end - start, rw, MAP_SHARED, offset));
+	EXPECT_FALSE(mappable(fd, end - start - page, rw, MAP_SHARED, offset));
+	EXPECT_FALSE(mappable(fd, end - start + page, rw, MAP_SHARED, offset));
+	EXPECT_FALSE(mappable(fd, page, rw, MAP_SHARED, offset));
+	EXPECT_FALSE(mappable(fd, end - start, rw, MAP_PRIVATE, offset));
 }
 
 /* A ring that is mapped after its QP was destroyed is plain memory. */
@@ -527,19 +555,18 @@ TEST_F(hostile, mapping_outlives_its_qp)
 	struct vt_ring *ring = &self->a.sq;
 	uint64_t random = self->random;
 	struct smr_ring_hdr *extra;
+	uint64_t offset;
 	int i;
 
-	extra = mmap(NULL, ring->len, PROT_READ | PROT_WRITE, MAP_SHARED,
-		     a->dev.ctx->cmd_fd, ring->offset);
-	ASSERT_NE(MAP_FAILED, (void *)extra);
+	extra = vt_ring_map_alone(ring, a->dev.ctx->cmd_fd, &offset);
+	ASSERT_NE(NULL, extra);
 	ASSERT_EQ(0, ibv_destroy_qp(a->qp));
 	a->qp = NULL;
 	for (i = 0; i < 1000; i++)
 		((uint64_t *)extra)[vt_random(&random) % (ring->len / 8)] =
 			random;
 	EXPECT_FALSE(mappable(a->dev.ctx->cmd_fd, ring->len,
-			      PROT_READ | PROT_WRITE, MAP_SHARED,
-			      ring->offset));
+			      PROT_READ | PROT_WRITE, MAP_SHARED, offset));
 	EXPECT_EQ(0, munmap(extra, ring->len));
 	EXPECT_TRUE(vt_pair_works(&self->healthy));
 }

@@ -72,18 +72,17 @@ static enum hrtimer_restart mod_timer_fn(struct hrtimer *timer)
  * smr_cq_create() - set up a completion queue
  * @cq: allocated, zeroed, and @cq->ibcq.device set by the core
  * @attr: what is asked for
- * @uctx: the process's context; NULL for a consumer in the kernel
- * @info: where the process finds the ring; not touched without @uctx
+ * @user: whose it is
  *
  * Context: process, may sleep.
  * Return: 0; -EOPNOTSUPP (a flag), -EINVAL (entries or vector out of range),
  * -ENOMEM.
  */
 int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
-		  struct ib_ucontext *uctx, struct smr_ring_info *info)
+		  const struct smr_ring_user *user)
 {
 	const struct ib_device *dev = cq->ibcq.device;
-	u32 stride = uctx ? sizeof(struct smr_cqe) :
+	u32 stride = user->uctx ? sizeof(struct smr_cqe) :
 			    sizeof(struct smr_kernel_cqe);
 	int ret;
 
@@ -99,7 +98,7 @@ int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
 	hrtimer_setup(&cq->mod_timer, mod_timer_fn, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
-	ret = smr_ring_create(&cq->ring, uctx, attr->cqe, stride, 0, info);
+	ret = smr_ring_create(&cq->ring, user, attr->cqe, stride, 0);
 	if (ret)
 		return ret;
 	cq->ibcq.cqe = cq->ring.depth;
@@ -198,9 +197,8 @@ static int cq_move(struct smr_cq *cq, struct smr_ring *to)
 /**
  * smr_cq_resize() - give a process's CQ another number of entries
  * @cq: the queue
- * @uctx: the process's context
+ * @user: the process
  * @cqe: entries wanted
- * @info: where the process finds the new ring
  *
  * No completion and no notification is lost, provided that the process does
  * not poll meanwhile: it continues, with the same indices, in the new ring.
@@ -209,8 +207,7 @@ static int cq_move(struct smr_cq *cq, struct smr_ring *to)
  * Return: 0; -EINVAL (out of range, or more completions wait than would fit),
  * -ENOMEM. On failure nothing has changed.
  */
-int smr_cq_resize(struct smr_cq *cq, struct ib_ucontext *uctx, u32 cqe,
-		  struct smr_ring_info *info)
+int smr_cq_resize(struct smr_cq *cq, const struct smr_ring_user *user, u32 cqe)
 {
 	struct smr_ring ring = {};
 	int ret;
@@ -218,8 +215,7 @@ int smr_cq_resize(struct smr_cq *cq, struct ib_ucontext *uctx, u32 cqe,
 	if (!cqe || cqe > cq->ibcq.device->attrs.max_cqe)
 		return -EINVAL;
 	guard(mutex)(&cq->resize_mutex);
-	ret = smr_ring_create(&ring, uctx, cqe, sizeof(struct smr_cqe), 0,
-			      info);
+	ret = smr_ring_create(&ring, user, cqe, sizeof(struct smr_cqe), 0);
 	if (ret)
 		return ret;
 	ret = cq_move(cq, &ring);

@@ -59,9 +59,8 @@ static inline struct smr_cq *to_smr_cq(const struct ib_cq *ibcq)
 }
 
 int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
-		  struct ib_ucontext *uctx, struct smr_ring_info *info);
-int smr_cq_resize(struct smr_cq *cq, struct ib_ucontext *uctx, u32 cqe,
-		  struct smr_ring_info *info);
+		  const struct smr_ring_user *user);
+int smr_cq_resize(struct smr_cq *cq, const struct smr_ring_user *user, u32 cqe);
 void smr_cq_destroy(struct smr_cq *cq);
 void smr_cq_moderate(struct smr_cq *cq, u16 count, u16 usecs);
 int smr_cq_notify(struct smr_cq *cq, enum ib_cq_notify_flags flags);

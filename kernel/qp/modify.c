@@ -222,6 +222,8 @@ static int qp_create_queues(struct smr_qp *qp, struct ib_ucontext *uctx,
 			    const struct ib_qp_cap *wanted,
 			    struct smr_create_qp_resp *resp)
 {
+	struct smr_ring_user sq_user = { uctx, &resp->sq, &resp->sq_map };
+	struct smr_ring_user rq_user = { uctx, &resp->rq, &resp->rq_map };
 	enum ib_qp_type type = qp->ibqp.qp_type;
 	struct ib_qp_cap cap = *wanted;
 	int ret;
@@ -230,13 +232,13 @@ static int qp_create_queues(struct smr_qp *qp, struct ib_ucontext *uctx,
 		return 0;
 	cap.max_send_wr = max(cap.max_send_wr, 1U);
 	cap.max_recv_wr = max(cap.max_recv_wr, 1U);
-	ret = smr_sq_create(&qp->sq, uctx, &cap, &resp->sq);
+	ret = smr_sq_create(&qp->sq, &sq_user, &cap);
 	if (ret)
 		return ret;
 	if (qp->srq || type == IB_QPT_XRC_INI)
 		return 0;
-	ret = smr_rq_create(&qp->rq, uctx, cap.max_recv_wr, cap.max_recv_sge,
-			    &resp->rq);
+	ret = smr_rq_create(&qp->rq, &rq_user, cap.max_recv_wr,
+			    cap.max_recv_sge);
 	if (ret)
 		smr_sq_destroy(&qp->sq);
 	return ret;

@@ -8,6 +8,7 @@
 #include <linux/overflow.h>
 #include <linux/vmalloc.h>
 
+#include "arena.h"
 #include "mapped.h"
 #include "ucontext.h"
 
@@ -40,19 +41,17 @@ static void ring_fill_info(const struct smr_ring *ring,
 /**
  * smr_ring_create() - make an empty ring
  * @ring: the ring
- * @uctx: whose process will map it, and pays for it; NULL for a kernel consumer's
+ * @user: whose it is; for a process mmap_offset, mmap_size, depth and stride are set
  * @depth: entries wanted; rounded up to a power of two
  * @stride: bytes from one entry to the next, a multiple of 8
  * @extra: bytes of kernel memory that the queue has besides, for the account
- * @info: mmap_offset, mmap_size, depth and stride are set if there is a @uctx
  *
  * Context: process, may sleep.
  * Return: 0, -EINVAL (no depth, or too large), -ENOMEM (also: more than the user's
  * allowance and RLIMIT_MEMLOCK).
  */
-int smr_ring_create(struct smr_ring *ring, struct ib_ucontext *uctx,
-		    u32 depth, u32 stride, size_t extra,
-		    struct smr_ring_info *info)
+int smr_ring_create(struct smr_ring *ring, const struct smr_ring_user *user,
+		    u32 depth, u32 stride, size_t extra)
 {
 	struct smr_mapped *m;
 	int ret;
@@ -62,18 +61,18 @@ int smr_ring_create(struct smr_ring *ring, struct ib_ucontext *uctx,
 		return ret;
 	ring->idx = 0;
 	ring->mapped = NULL;
-	if (!uctx) {
+	if (!user->uctx) {
 		ring->hdr = __vmalloc(ring->size, GFP_KERNEL | __GFP_ZERO |
 				      __GFP_NOWARN);
 		return ring->hdr ? 0 : -ENOMEM;
 	}
-	m = smr_mapped_alloc(&smr_uctx_account(uctx)->queues, uctx, ring->size,
-			     extra);
+	m = smr_arenas_alloc(&to_smr_ucontext(user->uctx)->arenas, ring->size,
+			     extra, user->map);
 	if (IS_ERR(m))
 		return PTR_ERR(m);
 	ring->mapped = m;
 	ring->hdr = m->mem;
-	ring_fill_info(ring, info);
+	ring_fill_info(ring, user->info);
 	return 0;
 }
 

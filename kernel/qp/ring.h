@@ -38,9 +38,21 @@ struct smr_ring {
 	struct smr_mapped *mapped;
 };
 
-int smr_ring_create(struct smr_ring *ring, struct ib_ucontext *uctx,
-		    u32 depth, u32 stride, size_t extra,
-		    struct smr_ring_info *info);
+/**
+ * struct smr_ring_user - whose a ring is to be
+ * @uctx: the context of the process that maps it, and pays for it; NULL: a consumer in
+ *	the kernel
+ * @info: the answer: the ring
+ * @map: the answer: the mapping that it shares with others. Not touched if there is none
+ */
+struct smr_ring_user {
+	struct ib_ucontext *uctx;
+	struct smr_ring_info *info;
+	struct smr_ring_map *map;
+};
+
+int smr_ring_create(struct smr_ring *ring, const struct smr_ring_user *user,
+		    u32 depth, u32 stride, size_t extra);
 void smr_ring_destroy(struct smr_ring *ring);
 void smr_ring_reset(struct smr_ring *ring);
 

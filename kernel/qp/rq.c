@@ -7,30 +7,29 @@
 /**
  * smr_rq_create() - make a receive queue
  * @rq: filled in
- * @uctx: whose process maps it; NULL for a consumer in the kernel
+ * @user: whose it is; its @info is filled in
  * @max_wr: how many may be outstanding; checked by the caller
  * @max_sge: of each; checked by the caller
- * @info: filled in for the process
  *
  * Context: process.
  * Return: 0 or -ENOMEM.
  */
-int smr_rq_create(struct smr_rq *rq, struct ib_ucontext *uctx, u32 max_wr,
-		  u32 max_sge, struct smr_ring_info *info)
+int smr_rq_create(struct smr_rq *rq, const struct smr_ring_user *user,
+		  u32 max_wr, u32 max_sge)
 {
 	u32 depth = roundup_pow_of_two(max(max_wr, 1U));
 	int err;
 
-	err = smr_ring_create(&rq->ring, uctx, depth,
+	err = smr_ring_create(&rq->ring, user, depth,
 			      sizeof(struct smr_recv_wqe) +
-			      max_sge * sizeof(struct smr_sge), 0, info);
+			      max_sge * sizeof(struct smr_sge), 0);
 	if (err)
 		return err;
 	spin_lock_init(&rq->post_lock);
 	rq->max_wr = max_wr;
 	rq->max_sge = max_sge;
-	info->max_wr = max_wr;
-	info->max_sge = max_sge;
+	user->info->max_wr = max_wr;
+	user->info->max_sge = max_sge;
 	return 0;
 }
 

@@ -40,8 +40,8 @@ struct smr_rq {
 	u32 max_sge;
 };
 
-int smr_rq_create(struct smr_rq *rq, struct ib_ucontext *uctx, u32 max_wr,
-		  u32 max_sge, struct smr_ring_info *info);
+int smr_rq_create(struct smr_rq *rq, const struct smr_ring_user *user,
+		  u32 max_wr, u32 max_sge);
 void smr_rq_destroy(struct smr_rq *rq);
 int smr_rq_take(struct smr_rq *rq, struct smr_rwqe *rwqe);
 

@@ -23,15 +23,14 @@
 /**
  * smr_sq_create() - make a send queue
  * @sq: filled in
- * @uctx: whose process maps it; NULL for a consumer in the kernel
+ * @user: whose it is; its @info is filled in
  * @cap: what it must be capable of; checked by the caller
- * @info: filled in for the process
  *
  * Context: process.
  * Return: 0 or -ENOMEM.
  */
-int smr_sq_create(struct smr_sq *sq, struct ib_ucontext *uctx,
-		  const struct ib_qp_cap *cap, struct smr_ring_info *info)
+int smr_sq_create(struct smr_sq *sq, const struct smr_ring_user *user,
+		  const struct ib_qp_cap *cap)
 {
 	u32 body = max_t(u32, cap->max_send_sge * sizeof(struct smr_sge),
 			 cap->max_inline_data);
@@ -44,9 +43,9 @@ int smr_sq_create(struct smr_sq *sq, struct ib_ucontext *uctx,
 	sq->wqes = kvcalloc(depth, sq->wqe_size, GFP_KERNEL_ACCOUNT);
 	if (!sq->wqes)
 		return -ENOMEM;
-	err = smr_ring_create(&sq->ring, uctx, depth,
+	err = smr_ring_create(&sq->ring, user, depth,
 			      ALIGN(sizeof(struct smr_send_wqe) + body, 64),
-			      depth * sq->wqe_size, info);
+			      depth * sq->wqe_size);
 	if (err) {
 		kvfree(sq->wqes);
 		sq->wqes = NULL;
@@ -56,9 +55,9 @@ int smr_sq_create(struct smr_sq *sq, struct ib_ucontext *uctx,
 	sq->max_wr = cap->max_send_wr;
 	sq->max_sge = cap->max_send_sge;
 	sq->max_inline = cap->max_inline_data;
-	info->max_wr = sq->max_wr;
-	info->max_sge = sq->max_sge;
-	info->max_inline = sq->max_inline;
+	user->info->max_wr = sq->max_wr;
+	user->info->max_sge = sq->max_sge;
+	user->info->max_inline = sq->max_inline;
 	return 0;
 }
 

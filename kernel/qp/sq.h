@@ -12,12 +12,12 @@
 struct ib_qp_cap;
 struct ib_ucontext;
 struct smr_qp;
-struct smr_ring_info;
+struct smr_ring_user;
 struct smr_sq;
 struct smr_swqe;
 
-int smr_sq_create(struct smr_sq *sq, struct ib_ucontext *uctx,
-		  const struct ib_qp_cap *cap, struct smr_ring_info *info);
+int smr_sq_create(struct smr_sq *sq, const struct smr_ring_user *user,
+		  const struct ib_qp_cap *cap);
 void smr_sq_destroy(struct smr_sq *sq);
 bool smr_sq_fetch(struct smr_qp *qp);
 

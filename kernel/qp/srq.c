@@ -115,8 +115,7 @@ void smr_srq_put(struct smr_srq *srq)
  * @srq: allocated, zeroed, its core part filled in
  * @tab: the table for an XRC queue
  * @init: what is asked for; the limit is armed by smr_srq_modify() only
- * @uctx: whose process maps it; NULL for a consumer in the kernel
- * @info: filled in for the process
+ * @user: whose it is
  *
  * Context: process.
  * Return: 0; -EOPNOTSUPP (type); -EINVAL (a limit); -ENOMEM; -EBUSY when no
@@ -124,7 +123,7 @@ void smr_srq_put(struct smr_srq *srq)
  */
 int smr_srq_create(struct smr_srq *srq, struct smr_srqtab *tab,
 		   const struct ib_srq_init_attr *init,
-		   struct ib_ucontext *uctx, struct smr_ring_info *info)
+		   const struct smr_ring_user *user)
 {
 	const struct ib_device_attr *limits = &srq->ibsrq.device->attrs;
 	int err;
@@ -136,8 +135,8 @@ int smr_srq_create(struct smr_srq *srq, struct smr_srqtab *tab,
 		return -EINVAL;
 	mutex_init(&srq->resize_mutex);
 	spin_lock_init(&srq->lock);
-	err = smr_rq_create(&srq->rq, uctx, init->attr.max_wr,
-			    init->attr.max_sge, info);
+	err = smr_rq_create(&srq->rq, user, init->attr.max_wr,
+			    init->attr.max_sge);
 	if (err || init->srq_type != IB_SRQT_XRC)
 		return err;
 	srq->cq = to_smr_cq(init->ext.cq);
@@ -267,10 +266,9 @@ static int srq_switch(struct smr_srq *srq, struct smr_rq *to,
 /**
  * smr_srq_resize() - give a process's queue another number of entries
  * @srq: the queue
- * @uctx: the process's context
+ * @user: the process
  * @attr: max_wr, and with IB_SRQ_LIMIT the limit to arm
  * @mask: which of them
- * @info: where the process finds the new ring
  *
  * No request is lost, provided that the process posts none meanwhile: it
  * continues, with the same indices, in the new ring.
@@ -279,9 +277,8 @@ static int srq_switch(struct smr_srq *srq, struct smr_rq *to,
  * Return: 0; -EINVAL (out of range, more requests are posted than would fit,
  * or the limit is larger), -ENOMEM. On failure nothing has changed.
  */
-int smr_srq_resize(struct smr_srq *srq, struct ib_ucontext *uctx,
-		   const struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
-		   struct smr_ring_info *info)
+int smr_srq_resize(struct smr_srq *srq, const struct smr_ring_user *user,
+		   const struct ib_srq_attr *attr, enum ib_srq_attr_mask mask)
 {
 	u32 max = srq->ibsrq.device->attrs.max_srq_wr;
 	bool reached = false;
@@ -291,7 +288,7 @@ int smr_srq_resize(struct smr_srq *srq, struct ib_ucontext *uctx,
 	if (!attr->max_wr || attr->max_wr > max)
 		return -EINVAL;
 	guard(mutex)(&srq->resize_mutex);
-	ret = smr_rq_create(&rq, uctx, attr->max_wr, srq->rq.max_sge, info);
+	ret = smr_rq_create(&rq, user, attr->max_wr, srq->rq.max_sge);
 	if (ret)
 		return ret;
 	ret = srq_copy(srq, &rq);
@@ -400,7 +397,8 @@ int smr_srq_fill_res(struct sk_buff *msg, struct smr_srq *srq)
 static int UVERBS_HANDLER(SMR_METHOD_SRQ_RESIZE)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_srq *ibsrq = uverbs_attr_get_obj(attrs, SMR_ATTR_RESIZE_SRQ);
-	struct smr_ring_info info = {};
+	struct smr_resize_srq_resp resp = {};
+	struct smr_ring_user user = { attrs->context, &resp.rq, &resp.map };
 	struct ib_srq_attr attr = {};
 	enum ib_srq_attr_mask mask = IB_SRQ_MAX_WR;
 	int ret;
@@ -416,14 +414,13 @@ static int UVERBS_HANDLER(SMR_METHOD_SRQ_RESIZE)(struct uverbs_attr_bundle *attr
 			return ret;
 		mask |= IB_SRQ_LIMIT;
 	}
-	ret = uverbs_copy_to_struct_or_zero(attrs, SMR_ATTR_RESIZE_RING, &info,
-					    sizeof(info));
+	ret = uverbs_copy_to_struct_or_zero(attrs, SMR_ATTR_RESIZE_RING, &resp,
+					    sizeof(resp));
 	if (ret)
 		return ret;
-	ret = smr_srq_resize(to_smr_srq(ibsrq), attrs->context, &attr, mask,
-			     &info);
+	ret = smr_srq_resize(to_smr_srq(ibsrq), &user, &attr, mask);
 	return ret ?: uverbs_copy_to_struct_or_zero(attrs, SMR_ATTR_RESIZE_RING,
-						    &info, sizeof(info));
+						    &resp, sizeof(resp));
 }
 
 DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_SRQ_RESIZE,
@@ -437,8 +434,8 @@ DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_SRQ_RESIZE,
 					       SMR_ATTR_NUMBER(u32),
 					       UA_OPTIONAL),
 			    UVERBS_ATTR_PTR_OUT(SMR_ATTR_RESIZE_RING,
-						UVERBS_ATTR_STRUCT(struct smr_ring_info,
-								   max_wr),
+						UVERBS_ATTR_STRUCT(struct smr_resize_srq_resp,
+								   rq),
 						UA_MANDATORY));
 
 ADD_UVERBS_METHODS(smr_srq_methods, UVERBS_OBJECT_SRQ,

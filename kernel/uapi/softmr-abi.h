@@ -201,6 +201,23 @@ struct smr_ring_info {
 	__u32 max_wr;
 };
 
+/* Pages of a mapping that rings share, at most */
+#define SMR_RING_MAP_PAGES	256
+
+/*
+ * A mapping that has the ring and others besides. A process that maps it once for all of
+ * them needs fewer mappings. All zero: there is none, or the module is older. The ring can
+ * be mapped by itself in any case, as its struct smr_ring_info says.
+ */
+struct smr_ring_map {
+	__aligned_u64 mmap_offset;
+	/* rings with the same id share a mapping; another one never has this id */
+	__aligned_u64 id;
+	__u32 mmap_size;
+	/* where the ring begins in it */
+	__u32 offset;
+};
+
 struct smr_alloc_ucontext_resp {
 	/* SMR_ABI_VERSION */
 	__u32 abi_version;
@@ -210,21 +227,31 @@ struct smr_alloc_ucontext_resp {
 
 struct smr_create_cq_resp {
 	struct smr_ring_info cq;
+	struct smr_ring_map map;
 };
 
 struct smr_resize_cq_resp {
 	struct smr_ring_info cq;
+	struct smr_ring_map map;
 };
 
 struct smr_create_srq_resp {
 	struct smr_ring_info rq;
 	__u32 srqn;
 	__u32 rsvd;
+	struct smr_ring_map map;
+};
+
+struct smr_resize_srq_resp {
+	struct smr_ring_info rq;
+	struct smr_ring_map map;
 };
 
 struct smr_create_qp_resp {
 	struct smr_ring_info sq;
 	struct smr_ring_info rq;
+	struct smr_ring_map sq_map;
+	struct smr_ring_map rq_map;
 };
 
 struct smr_create_ah_resp {
@@ -267,7 +294,7 @@ enum smr_srq_resize_attrs {
 	SMR_ATTR_RESIZE_MAX_WR,
 	/* __u32, optional: the limit to be armed as well */
 	SMR_ATTR_RESIZE_LIMIT,
-	/* struct smr_ring_info: the new ring */
+	/* struct smr_resize_srq_resp: the new ring */
 	SMR_ATTR_RESIZE_RING,
 };
 

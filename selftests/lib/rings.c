@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -24,14 +25,24 @@ struct marks {
 	uint64_t recv;
 };
 
-static uint64_t entry_id(const struct vt_ring *ring, size_t off)
+/**
+ * struct place - where a ring may begin
+ * @hdr: its head
+ * @room: bytes from there to the end of the mapping
+ */
+struct place {
+	struct smr_ring_hdr *hdr;
+	size_t room;
+};
+
+static uint64_t entry_id(const struct place *place, size_t off)
 {
 	uint64_t id;
 
 	off += sizeof(struct smr_ring_hdr);
-	if (off + sizeof(id) > ring->len)
+	if (off + sizeof(id) > place->room)
 		return 0;
-	memcpy(&id, (uint8_t *)ring->hdr + off, sizeof(id));
+	memcpy(&id, (uint8_t *)place->hdr + off, sizeof(id));
 	return id;
 }
 
@@ -39,49 +50,66 @@ static uint64_t entry_id(const struct vt_ring *ring, size_t off)
  * The distance between the entries with @id and @id + 1; 0: they are not in
  * this ring.
  */
-static uint32_t stride_of(const struct vt_ring *ring, uint64_t id)
+static uint32_t stride_of(const struct place *place, uint64_t id)
 {
 	uint32_t off;
 
-	if (entry_id(ring, 0) != id)
+	if (entry_id(place, 0) != id)
 		return 0;
 	for (off = 8; off < 4096; off += 8)
-		if (entry_id(ring, off) == id + 1)
+		if (entry_id(place, off) == id + 1)
 			return off;
 	return 0;
 }
 
-static void take(const struct vt_ring *ring, uint64_t id, struct vt_ring *cq,
-		 struct vt_ring *wq, uint32_t *wq_stride)
+static struct vt_ring ring_at(const struct place *place, uint32_t depth,
+			      uint32_t stride)
 {
-	uint32_t stride = stride_of(ring, id);
+	size_t page = sysconf(_SC_PAGESIZE);
+	size_t len = sizeof(struct smr_ring_hdr) + (size_t)depth * stride;
+
+	return (struct vt_ring){
+		.hdr = place->hdr,
+		.len = (len + page - 1) & -page,
+	};
+}
+
+static void take(const struct place *place, uint64_t id, uint32_t cq_depth,
+		 uint32_t wq_depth, struct vt_ring *cq, struct vt_ring *wq,
+		 uint32_t *wq_stride)
+{
+	uint32_t stride = stride_of(place, id);
 
 	if (stride == sizeof(struct smr_cqe)) {
-		*cq = *ring;
+		*cq = ring_at(place, cq_depth, stride);
 	} else if (stride) {
-		*wq = *ring;
+		*wq = ring_at(place, wq_depth, stride);
 		*wq_stride = stride;
 	}
 }
 
-static void look_through_maps(struct vt_rings *rings, const struct marks *marks)
+/* A mapping may have many rings. Each begins with a page. */
+static void look_through_maps(struct vt_rings *rings, const struct marks *marks,
+			      const struct vt_ep *ep)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
-	unsigned long start, end, off;
-	struct vt_ring ring;
+	size_t page = sysconf(_SC_PAGESIZE);
+	unsigned long start, end;
+	struct place place;
 	char line[512];
 
 	while (maps && fgets(line, sizeof(line), maps)) {
 		if (!strstr(line, "/uverbs") ||
-		    sscanf(line, "%lx-%lx %*s %lx", &start, &end, &off) != 3)
+		    sscanf(line, "%lx-%lx", &start, &end) != 2)
 			continue;
-		ring.hdr = (void *)start;
-		ring.len = end - start;
-		ring.offset = off;
-		take(&ring, marks->send, &rings->scq, &rings->sq,
-		     &rings->sq_stride);
-		take(&ring, marks->recv, &rings->rcq, &rings->rq,
-		     &rings->rq_stride);
+		for (; start < end; start += page) {
+			place.hdr = (void *)start;
+			place.room = end - start;
+			take(&place, marks->send, ep->scq->cqe, rings->depth,
+			     &rings->scq, &rings->sq, &rings->sq_stride);
+			take(&place, marks->recv, ep->rcq->cqe, rings->depth,
+			     &rings->rcq, &rings->rq, &rings->rq_stride);
+		}
 	}
 	if (maps)
 		fclose(maps);
@@ -136,14 +164,47 @@ int vt_rings_find(struct vt_rings *rings, struct vt_ep *ep)
 	memset(rings, 0, sizeof(*rings));
 	if (ret)
 		return ret;
-	look_through_maps(rings, &marks);
 	for (rings->depth = 1; rings->depth < ep->conf.depth;)
 		rings->depth *= 2;
+	look_through_maps(rings, &marks, ep);
 	if (!rings->sq.hdr || !rings->rq.hdr || !rings->scq.hdr ||
 	    !rings->rcq.hdr)
 		return -EOPNOTSUPP;
 	ret = vt_doorbell(ep->dev.ctx->cmd_fd, ep->qp->handle, SMR_DOORBELL_SQ);
 	return ret ? -EOPNOTSUPP : 0;
+}
+
+/* Offsets of a context are handed out from 0 on. */
+#define OFFSETS		16384
+
+/**
+ * vt_ring_map_alone() - map a ring by itself, as older providers do
+ * @ring: from vt_rings_find(); its mark in a reserved word shows it among others
+ * @fd: the command fd of its context
+ * @offset: filled in, what mmap() takes
+ *
+ * Return: the second mapping of it, or NULL
+ */
+struct smr_ring_hdr *vt_ring_map_alone(struct vt_ring *ring, int fd,
+				       uint64_t *offset)
+{
+	static uint32_t serial = 0x600d0000;
+	size_t page = sysconf(_SC_PAGESIZE);
+	struct smr_ring_hdr *hdr;
+	int i;
+
+	ring->hdr->rsvd0[0] = ++serial;
+	for (i = 0; i < OFFSETS; i++) {
+		*offset = i * page;
+		hdr = mmap(NULL, ring->len, PROT_READ | PROT_WRITE, MAP_SHARED,
+			   fd, *offset);
+		if ((void *)hdr == MAP_FAILED)
+			continue;
+		if (hdr->rsvd0[0] == serial)
+			return hdr;
+		munmap(hdr, ring->len);
+	}
+	return NULL;
 }
 
 /**

@@ -16,13 +16,11 @@
 /**
  * struct vt_ring - a ring that is mapped into this process
  * @hdr: where; NULL: not found
- * @len: bytes mapped
- * @offset: what was given to mmap()
+ * @len: its bytes, whole pages
  */
 struct vt_ring {
 	struct smr_ring_hdr *hdr;
 	size_t len;
-	uint64_t offset;
 };
 
 /**
@@ -42,6 +40,8 @@ struct vt_rings {
 };
 
 int vt_rings_find(struct vt_rings *rings, struct vt_ep *ep);
+struct smr_ring_hdr *vt_ring_map_alone(struct vt_ring *ring, int fd,
+				       uint64_t *offset);
 int vt_doorbell(int fd, uint32_t qp_handle, uint32_t flags);
 
 static inline void *vt_sq_entry(const struct vt_rings *rings, uint32_t idx)

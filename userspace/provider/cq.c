@@ -281,15 +281,17 @@ static int check_cq_attr(const struct ibv_cq_init_attr_ex *attr)
 	return 0;
 }
 
-/* Map what @info describes; on failure the CQ keeps the ring it has. */
+/* Map what the kernel described; on failure the CQ keeps the ring it has. */
 static int use_ring(struct smr_cq *cq, const struct smr_ring_info *info,
-		    struct smr_room *room)
+		    const struct smr_ring_map *map, struct smr_room *room)
 {
+	const struct smr_new_ring made = {
+		&to_smr_context(cq->vcq.cq.context)->maps, info, map,
+	};
 	struct smr_ring ring;
 	int ret;
 
-	ret = smr_ring_map(&ring, cq->vcq.cq.context->cmd_fd, info,
-			   sizeof(struct smr_cqe), room);
+	ret = smr_ring_map(&ring, &made, sizeof(struct smr_cqe), room);
 	if (ret)
 		return ret;
 	if (!ring.hdr)
@@ -313,7 +315,8 @@ static int create_cq(struct smr_cq *cq, struct ibv_context *context,
 	if (ret)
 		return ret;
 
-	ret = use_ring(cq, &resp.drv_payload.cq, NULL);
+	ret = use_ring(cq, &resp.drv_payload.cq, &resp.drv_payload.map,
+		       NULL);
 	if (ret)
 		ibv_cmd_destroy_cq(&cq->vcq.cq);
 	return ret;
@@ -416,7 +419,8 @@ int smr_resize_cq(struct ibv_cq *ibcq, int cqe)
 	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp.ibv_resp,
 				sizeof(resp));
 	if (!ret)
-		ret = use_ring(cq, &resp.drv_payload.cq, &room);
+		ret = use_ring(cq, &resp.drv_payload.cq, &resp.drv_payload.map,
+			       &room);
 	smr_room_release(&room);
 unlock:
 	if (!cq->single_threaded)

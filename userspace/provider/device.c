@@ -142,6 +142,7 @@ open_context(struct ibv_device *device, int cmd_fd,
 		errno = ret;
 		return NULL;
 	}
+	smr_maps_init(&ctx->maps, cmd_fd);
 	verbs_set_ops(&ctx->vctx, &smr_context_ops);
 	return &ctx->vctx;
 }
@@ -163,6 +164,7 @@ static void smr_free_context(struct ibv_context *context)
 {
 	struct smr_context *ctx = to_smr_context(context);
 
+	smr_maps_destroy(&ctx->maps);
 	verbs_uninit_context(&ctx->vctx);
 	free(ctx);
 }

@@ -52,16 +52,16 @@ static uint32_t ops_of_type(enum ibv_qp_type type)
 
 static int map_queues(struct smr_qp *qp, const struct smr_create_qp_resp *resp)
 {
-	int fd = qp->vqp.qp.context->cmd_fd;
+	struct smr_maps *maps = &to_smr_context(qp->vqp.qp.context)->maps;
+	const struct smr_new_ring sq = { maps, &resp->sq, &resp->sq_map };
+	const struct smr_new_ring rq = { maps, &resp->rq, &resp->rq_map };
 	int ret;
 
-	ret = smr_wq_init(&qp->sq, fd, &resp->sq,
-			  sizeof(struct smr_send_wqe));
+	ret = smr_wq_init(&qp->sq, &sq, sizeof(struct smr_send_wqe));
 	if (ret)
 		return ret;
 
-	ret = smr_wq_init(&qp->rq, fd, &resp->rq,
-			  sizeof(struct smr_recv_wqe));
+	ret = smr_wq_init(&qp->rq, &rq, sizeof(struct smr_recv_wqe));
 	if (ret)
 		smr_wq_fini(&qp->sq);
 	return ret;

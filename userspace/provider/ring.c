@@ -1,25 +1,78 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Mapping and unmapping the rings that the kernel makes. */
+/*
+ * Mapping and unmapping the rings that the kernel makes.
+ *
+ * Many rings may be in one mapping, which is made for the first of them and
+ * unmapped with the last. An older module has each ring in a mapping of its own.
+ * The rest of the provider sees no difference.
+ */
 #include "ring.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <infiniband/driver.h>
 
+/**
+ * struct smr_map - memory of the kernel's that is mapped
+ * @maps: the context's, whose lock guards @next and @users
+ * @next: in @maps
+ * @id: names it; 0: it has one ring only, and is in no list
+ * @users: rings that are in it
+ * @addr: where
+ * @size: bytes
+ * @not_for_child: no child of this process gets it
+ */
+struct smr_map {
+	struct smr_maps *maps;
+	struct smr_map *next;
+	uint64_t id;
+	unsigned int users;
+	uint8_t *addr;
+	size_t size;
+	bool not_for_child;
+};
+
+/**
+ * smr_maps_init - a context that is opened has no rings
+ * @maps: filled in
+ * @fd: the context's command fd
+ */
+void smr_maps_init(struct smr_maps *maps, int fd)
+{
+	pthread_mutex_init(&maps->lock, NULL);
+	maps->fd = fd;
+	maps->first = NULL;
+}
+
+/**
+ * smr_maps_destroy - the context is closed
+ * @maps: all rings are unmapped
+ */
+void smr_maps_destroy(struct smr_maps *maps)
+{
+	pthread_mutex_destroy(&maps->lock);
+}
+
 /*
  * A ring that fails this was made by a module that this provider does not know.
  */
-static bool ring_geometry_ok(const struct smr_ring_info *info,
+static bool ring_geometry_ok(const struct smr_new_ring *made,
 			     uint32_t min_stride)
 {
+	const struct smr_ring_info *info = made->info;
+	const struct smr_ring_map *map = made->map;
 	uint64_t bytes = sizeof(struct smr_ring_hdr) +
 			 (uint64_t)info->depth * info->stride;
 
 	if (info->depth & (info->depth - 1))
 		return false;
 	if (info->stride < min_stride || info->stride % sizeof(uint64_t))
+		return false;
+	if (map->id && (map->offset % sizeof(uint64_t) ||
+			(uint64_t)map->offset + bytes > map->mmap_size))
 		return false;
 	return info->max_wr <= info->depth && bytes <= info->mmap_size;
 }
@@ -31,9 +84,9 @@ static bool ring_geometry_ok(const struct smr_ring_info *info,
  * @stride: bytes from one to the next
  *
  * For a ring that replaces another one: once the kernel uses the new ring, it
- * is too late to find that there are no addresses for it. No addresses are
- * reserved for a ring that exceeds all limits, so that the kernel returns the
- * error.
+ * is too late to find that there are no addresses for it. The ring may be the
+ * first one in a mapping for many. No addresses are reserved for a ring that
+ * exceeds all limits, so that the kernel returns the error.
  *
  * Return: 0 or a positive errno.
  */
@@ -49,11 +102,17 @@ int smr_room_reserve(struct smr_room *room, uint32_t entries, uint32_t stride)
 	/* mmap_size cannot hold such a size: let the kernel refuse it. */
 	if (size > UINT32_MAX)
 		return 0;
+	if (size < SMR_RING_MAP_PAGES * page)
+		size = SMR_RING_MAP_PAGES * page;
+	room->map = malloc(sizeof(*room->map));
+	if (!room->map)
+		return ENOMEM;
 	room->addr = mmap(NULL, size, PROT_NONE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (room->addr == MAP_FAILED) {
-		room->addr = NULL;
-		return errno;
+		free(room->map);
+		*room = (struct smr_room){};
+		return ENOMEM;
 	}
 	room->size = size;
 	return 0;
@@ -67,68 +126,169 @@ void smr_room_release(struct smr_room *room)
 {
 	if (room->addr)
 		munmap(room->addr, room->size);
+	free(room->map);
 	*room = (struct smr_room){};
 }
 
-/* Map a ring into its room, if it has one that is large enough. */
-static void *map_in_room(int fd, const struct smr_ring_info *info,
+/* Map @size bytes into the room, if there is one that is large enough. */
+static void *map_in_room(int fd, uint64_t offset, size_t size,
 			 struct smr_room *room)
 {
 	void *addr;
 
-	if (!room || room->size < info->mmap_size)
-		return mmap(NULL, info->mmap_size, PROT_READ | PROT_WRITE,
-			    MAP_SHARED, fd, (off_t)info->mmap_offset);
+	if (!room || room->size < size)
+		return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			    (off_t)offset);
 	/* Unmap the remainder first: the rest is then replaced as a whole. */
-	if (room->size > info->mmap_size)
-		munmap((uint8_t *)room->addr + info->mmap_size,
-		       room->size - info->mmap_size);
-	room->size = info->mmap_size;
-	addr = mmap(room->addr, info->mmap_size, PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_FIXED, fd, (off_t)info->mmap_offset);
+	if (room->size > size)
+		munmap((uint8_t *)room->addr + size, room->size - size);
+	addr = mmap(room->addr, size, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
 	/* Even if it failed: the addresses may have another user now. */
-	*room = (struct smr_room){};
+	room->addr = NULL;
+	room->size = 0;
 	return addr;
+}
+
+static struct smr_map *map_alloc(struct smr_room *room)
+{
+	struct smr_map *map = room ? room->map : NULL;
+
+	if (!map)
+		return malloc(sizeof(*map));
+	room->map = NULL;
+	return map;
+}
+
+/* Map memory that is not mapped yet. Return: 0 or a positive errno. */
+static int map_new(struct smr_maps *maps, uint64_t id, uint64_t offset,
+		   size_t size, struct smr_room *room, struct smr_map **new)
+{
+	struct smr_map *map = map_alloc(room);
+	int ret;
+
+	if (!map)
+		return ENOMEM;
+	*map = (struct smr_map){
+		.maps = maps, .id = id, .users = 1, .size = size,
+	};
+	map->addr = map_in_room(maps->fd, offset, size, room);
+	if (map->addr == MAP_FAILED) {
+		ret = errno;
+		free(map);
+		return ret;
+	}
+	map->not_for_child = !ibv_dontfork_range(map->addr, size);
+	if (!map->not_for_child && !room) {
+		munmap(map->addr, size);
+		free(map);
+		return ENOMEM;
+	}
+	*new = map;
+	return 0;
+}
+
+/* Where the pointer to the mapping @id is; caller holds the lock. */
+static struct smr_map **map_find(struct smr_maps *maps, uint64_t id)
+{
+	struct smr_map **at = &maps->first;
+
+	while (*at && (*at)->id != id)
+		at = &(*at)->next;
+	return at;
+}
+
+/* New rings are mostly in the mapping of the one before: keep it in front. */
+static void map_to_front(struct smr_maps *maps, struct smr_map **at)
+{
+	struct smr_map *map = *at;
+
+	*at = map->next;
+	map->next = maps->first;
+	maps->first = map;
+}
+
+/* Use a mapping that rings share. Return: 0 or a positive errno. */
+static int map_shared(struct smr_maps *maps, const struct smr_ring_map *info,
+		      struct smr_room *room, struct smr_map **map)
+{
+	struct smr_map **at;
+	int ret = 0;
+
+	pthread_mutex_lock(&maps->lock);
+	at = map_find(maps, info->id);
+	if (*at) {
+		(*at)->users++;
+		map_to_front(maps, at);
+		*map = maps->first;
+	} else {
+		ret = map_new(maps, info->id, info->mmap_offset,
+			      info->mmap_size, room, map);
+		if (!ret) {
+			(*map)->next = maps->first;
+			maps->first = *map;
+		}
+	}
+	pthread_mutex_unlock(&maps->lock);
+	return ret;
+}
+
+static void map_put(struct smr_map *map)
+{
+	struct smr_maps *maps = map->maps;
+	bool last = true;
+
+	if (map->id) {
+		pthread_mutex_lock(&maps->lock);
+		last = !--map->users;
+		if (last)
+			*map_find(maps, map->id) = map->next;
+		pthread_mutex_unlock(&maps->lock);
+	}
+	if (!last)
+		return;
+	if (map->not_for_child)
+		ibv_dofork_range(map->addr, map->size);
+	munmap(map->addr, map->size);
+	free(map);
 }
 
 /**
  * smr_ring_map - map a ring that the kernel described
  * @ring: filled in; all zero if the kernel says that there is no such ring
- * @fd: the context's command fd
- * @info: the kernel's description
+ * @made: what the kernel said of it
  * @min_stride: the least size of an entry of this kind
  * @room: reserved addresses, which the ring uses if they suffice; or NULL. With
- *	them it is no error if a child of this process inherits the ring: it is
+ *	it, it is no error if a child of this process inherits the ring: it is
  *	shared memory
  *
  * Return: 0, or a positive errno with nothing mapped.
  */
-int smr_ring_map(struct smr_ring *ring, int fd,
-		 const struct smr_ring_info *info, uint32_t min_stride,
-		 struct smr_room *room)
+int smr_ring_map(struct smr_ring *ring, const struct smr_new_ring *made,
+		 uint32_t min_stride, struct smr_room *room)
 {
-	void *addr;
+	const struct smr_ring_info *info = made->info;
+	const struct smr_ring_map *map = made->map;
+	int ret;
 
 	*ring = (struct smr_ring){};
 	if (!info->depth)
 		return 0;
-	if (!ring_geometry_ok(info, min_stride))
+	if (!ring_geometry_ok(made, min_stride))
 		return EPROTO;
 
-	addr = map_in_room(fd, info, room);
-	if (addr == MAP_FAILED)
-		return errno;
-	ring->not_for_child = !ibv_dontfork_range(addr, info->mmap_size);
-	if (!ring->not_for_child && !room) {
-		munmap(addr, info->mmap_size);
-		return ENOMEM;
-	}
+	if (map->id)
+		ret = map_shared(made->maps, map, room, &ring->map);
+	else
+		ret = map_new(made->maps, 0, info->mmap_offset,
+			      info->mmap_size, room, &ring->map);
+	if (ret)
+		return ret;
 
-	ring->hdr = addr;
-	ring->entries = (uint8_t *)addr + sizeof(struct smr_ring_hdr);
+	ring->hdr = (void *)(ring->map->addr + (map->id ? map->offset : 0));
+	ring->entries = (uint8_t *)(ring->hdr + 1);
 	ring->depth = info->depth;
 	ring->stride = info->stride;
-	ring->map_size = info->mmap_size;
 	return 0;
 }
 
@@ -140,8 +300,6 @@ void smr_ring_unmap(struct smr_ring *ring)
 {
 	if (!ring->hdr)
 		return;
-	if (ring->not_for_child)
-		ibv_dofork_range(ring->hdr, ring->map_size);
-	munmap(ring->hdr, ring->map_size);
+	map_put(ring->map);
 	*ring = (struct smr_ring){};
 }

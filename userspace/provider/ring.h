@@ -6,11 +6,26 @@
 #ifndef SMR_PROVIDER_RING_H
 #define SMR_PROVIDER_RING_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <softmr-abi.h>
+
+struct smr_map;
+
+/**
+ * struct smr_maps - the mappings of a context that rings share
+ * @lock: guards @first
+ * @fd: the context's command fd; constant
+ * @first: a list
+ */
+struct smr_maps {
+	pthread_mutex_t lock;
+	int fd;
+	struct smr_map *first;
+};
 
 /**
  * struct smr_ring - one mapped ring
@@ -18,34 +33,49 @@
  * @entries: the first entry, directly behind the head
  * @depth: entries, a power of two
  * @stride: bytes from one entry to the next
- * @map_size: bytes mapped from @hdr on
- * @not_for_child: no child of this process gets them
+ * @map: the mapping that it is in
  */
 struct smr_ring {
 	struct smr_ring_hdr *hdr;
 	uint8_t *entries;
 	uint32_t depth;
 	uint32_t stride;
-	size_t map_size;
-	bool not_for_child;
+	struct smr_map *map;
 };
 
 /**
  * struct smr_room - addresses that are kept free for a ring
  * @addr: the first one; NULL: there are none
  * @size: bytes
+ * @map: what will describe the mapping
  */
 struct smr_room {
 	void *addr;
 	size_t size;
+	struct smr_map *map;
 };
+
+/**
+ * struct smr_new_ring - a ring that the kernel has made
+ * @maps: the context's
+ * @info: the kernel's description of it
+ * @map: the kernel's description of the mapping that it shares with other
+ *	rings; all zero if there is none, and from an older module
+ */
+struct smr_new_ring {
+	struct smr_maps *maps;
+	const struct smr_ring_info *info;
+	const struct smr_ring_map *map;
+};
+
+void smr_maps_init(struct smr_maps *maps, int fd);
+void smr_maps_destroy(struct smr_maps *maps);
 
 int smr_room_reserve(struct smr_room *room, uint32_t entries, uint32_t stride);
 void smr_room_release(struct smr_room *room);
 
-int smr_ring_map(struct smr_ring *ring, int fd,
-		 const struct smr_ring_info *info, uint32_t min_stride,
-		 struct smr_room *room);
+int smr_ring_map(struct smr_ring *ring, const struct smr_new_ring *made,
+		 uint32_t min_stride, struct smr_room *room);
 void smr_ring_unmap(struct smr_ring *ring);
 
 static inline uint32_t smr_load_acquire(const __u32 *index)

@@ -31,10 +31,12 @@
  * struct smr_context - an open device
  * @vctx: libibverbs' part
  * @abi_minor: the module's minor version of the ABI, enum smr_abi_minor
+ * @maps: mappings that its rings share
  */
 struct smr_context {
 	struct verbs_context vctx;
 	uint32_t abi_minor;
+	struct smr_maps maps;
 };
 
 /**

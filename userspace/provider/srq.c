@@ -30,6 +30,10 @@ static int create_srq(struct smr_srq *srq, struct ibv_context *context,
 		      struct ibv_srq_init_attr_ex *attr)
 {
 	struct usmr_create_xsrq_resp resp = {};
+	const struct smr_new_ring made = {
+		&to_smr_context(context)->maps,
+		&resp.drv_payload.rq, &resp.drv_payload.map,
+	};
 	struct ibv_create_xsrq cmd = {};
 	int ret;
 
@@ -39,8 +43,7 @@ static int create_srq(struct smr_srq *srq, struct ibv_context *context,
 		return ret;
 
 	srq->srqn = resp.drv_payload.srqn;
-	ret = smr_wq_init(&srq->rq, context->cmd_fd, &resp.drv_payload.rq,
-			  sizeof(struct smr_recv_wqe));
+	ret = smr_wq_init(&srq->rq, &made, sizeof(struct smr_recv_wqe));
 	if (ret)
 		ibv_cmd_destroy_srq(&srq->vsrq.srq);
 	return ret;
@@ -111,9 +114,12 @@ struct ibv_srq *smr_create_srq(struct ibv_pd *pd,
 	return srq;
 }
 
+/* The first modules take an answer of the first length only. */
 static int cmd_resize(struct ibv_srq *srq, const struct ibv_srq_attr *attr,
-		      int attr_mask, struct smr_ring_info *info)
+		      int attr_mask, struct smr_resize_srq_resp *resp)
 {
+	bool grows = to_smr_context(srq->context)->abi_minor >=
+		     SMR_ABI_MINOR_GROWS;
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_SRQ, SMR_METHOD_SRQ_RESIZE,
 			       4);
 
@@ -122,7 +128,8 @@ static int cmd_resize(struct ibv_srq *srq, const struct ibv_srq_attr *attr,
 	if (attr_mask & IBV_SRQ_LIMIT)
 		fill_attr_in_uint32(cmd, SMR_ATTR_RESIZE_LIMIT,
 				    attr->srq_limit);
-	fill_attr_out_ptr(cmd, SMR_ATTR_RESIZE_RING, info);
+	fill_attr_out(cmd, SMR_ATTR_RESIZE_RING, resp,
+		      grows ? sizeof(*resp) : sizeof(resp->rq));
 	return execute_ioctl(srq->context, cmd);
 }
 
@@ -134,7 +141,10 @@ static int resize_srq(struct smr_srq *srq, const struct ibv_srq_attr *attr,
 		      int attr_mask)
 {
 	struct ibv_srq *ibsrq = &srq->vsrq.srq;
-	struct smr_ring_info info = {};
+	struct smr_resize_srq_resp resp = {};
+	const struct smr_new_ring made = {
+		&to_smr_context(ibsrq->context)->maps, &resp.rq, &resp.map,
+	};
 	struct smr_room room;
 	int ret;
 
@@ -142,9 +152,9 @@ static int resize_srq(struct smr_srq *srq, const struct ibv_srq_attr *attr,
 	ret = smr_room_reserve(&room, attr->max_wr, srq->rq.ring.stride);
 	if (ret)
 		goto unlock;
-	ret = cmd_resize(ibsrq, attr, attr_mask, &info);
+	ret = cmd_resize(ibsrq, attr, attr_mask, &resp);
 	if (!ret)
-		ret = smr_wq_use_ring(&srq->rq, ibsrq->context->cmd_fd, &info,
+		ret = smr_wq_use_ring(&srq->rq, &made,
 				      sizeof(struct smr_recv_wqe), &room);
 	smr_room_release(&room);
 unlock:

@@ -19,13 +19,12 @@ static void load_indices(struct smr_wq *wq)
 	wq->prod = smr_load_acquire(&wq->ring.hdr->prod);
 }
 
-static int map_ring(struct smr_ring *ring, int fd,
-		    const struct smr_ring_info *info, uint32_t head,
-		    struct smr_room *room)
+static int map_ring(struct smr_ring *ring, const struct smr_new_ring *made,
+		    uint32_t head, struct smr_room *room)
 {
-	if (info->depth && !entries_fit(info, head))
+	if (made->info->depth && !entries_fit(made->info, head))
 		return EPROTO;
-	return smr_ring_map(ring, fd, info, head, room);
+	return smr_ring_map(ring, made, head, room);
 }
 
 static void set_limits(struct smr_wq *wq, const struct smr_ring_info *info)
@@ -38,22 +37,21 @@ static void set_limits(struct smr_wq *wq, const struct smr_ring_info *info)
 /**
  * smr_wq_init - map a work queue and make it ready to post to
  * @wq: the queue
- * @fd: the context's command fd
- * @info: the kernel's description of the ring; there may be none
+ * @made: what the kernel said of the ring; there may be none
  * @head: bytes of an entry before its SGEs or inline data
  *
  * Return: 0 or a positive errno.
  */
-int smr_wq_init(struct smr_wq *wq, int fd, const struct smr_ring_info *info,
+int smr_wq_init(struct smr_wq *wq, const struct smr_new_ring *made,
 		uint32_t head)
 {
-	int ret = map_ring(&wq->ring, fd, info, head, NULL);
+	int ret = map_ring(&wq->ring, made, head, NULL);
 
 	if (ret)
 		return ret;
 
 	smr_lock_init(&wq->lock);
-	set_limits(wq, info);
+	set_limits(wq, made->info);
 	smr_wq_reset(wq);
 	return 0;
 }
@@ -61,20 +59,17 @@ int smr_wq_init(struct smr_wq *wq, int fd, const struct smr_ring_info *info,
 /**
  * smr_wq_use_ring - replace a work queue's ring
  * @wq: the queue; its lock is held
- * @fd: the context's command fd
- * @info: the kernel's description of the new ring, which the kernel uses
- *	already
+ * @made: what the kernel said of the new ring, which it uses already
  * @head: bytes of an entry before its SGEs
  * @room: addresses that were reserved for it
  *
  * Return: 0 or a positive errno; the queue cannot be used then.
  */
-int smr_wq_use_ring(struct smr_wq *wq, int fd,
-		    const struct smr_ring_info *info, uint32_t head,
-		    struct smr_room *room)
+int smr_wq_use_ring(struct smr_wq *wq, const struct smr_new_ring *made,
+		    uint32_t head, struct smr_room *room)
 {
 	struct smr_ring ring;
-	int ret = map_ring(&ring, fd, info, head, room);
+	int ret = map_ring(&ring, made, head, room);
 
 	if (ret)
 		return ret;
@@ -83,7 +78,7 @@ int smr_wq_use_ring(struct smr_wq *wq, int fd,
 
 	smr_ring_unmap(&wq->ring);
 	wq->ring = ring;
-	set_limits(wq, info);
+	set_limits(wq, made->info);
 	load_indices(wq);
 	return 0;
 }

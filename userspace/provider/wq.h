@@ -31,11 +31,10 @@ struct smr_wq {
 	uint32_t max_inline;
 };
 
-int smr_wq_init(struct smr_wq *wq, int fd, const struct smr_ring_info *info,
+int smr_wq_init(struct smr_wq *wq, const struct smr_new_ring *made,
 		uint32_t head);
-int smr_wq_use_ring(struct smr_wq *wq, int fd,
-		    const struct smr_ring_info *info, uint32_t head,
-		    struct smr_room *room);
+int smr_wq_use_ring(struct smr_wq *wq, const struct smr_new_ring *made,
+		    uint32_t head, struct smr_room *room);
 void smr_wq_fini(struct smr_wq *wq);
 void smr_wq_reset(struct smr_wq *wq);
 

@@ -28,16 +28,24 @@ struct fake_kernel fake = {
 	.answer = sizeof(struct smr_alloc_ucontext_resp),
 };
 
-static struct verbs_context fake_vctx;
+static struct smr_context fake_ctx;
 static uint64_t fake_end;
 
 struct ibv_context *fake_context(void)
 {
-	struct ibv_context *context = &fake_vctx.context;
+	struct ibv_context *context = &fake_ctx.vctx.context;
 
-	if (!context->cmd_fd)
+	if (!context->cmd_fd) {
+		context->abi_compat = __VERBS_ABI_IS_EXTENDED;
 		context->cmd_fd = memfd_create("softmr", 0);
+		smr_maps_init(&fake_ctx.maps, context->cmd_fd);
+	}
 	return context;
+}
+
+unsigned int fake_maps(void)
+{
+	return !!fake_ctx.maps.first;
 }
 
 /* PROVIDER_DRIVER() of other providers makes it */
@@ -61,8 +69,25 @@ static uint64_t fake_room(uint32_t bytes)
 	return ftruncate(fake_context()->cmd_fd, (off_t)fake_end) ? 0 : at;
 }
 
-static void fake_ring(struct smr_ring_info *info, uint32_t head,
-		      uint32_t depth)
+/* A place for a ring of @bytes in a mapping that rings share */
+static uint64_t fake_share(struct smr_ring_map *map, uint32_t bytes)
+{
+	static struct smr_ring_map now = { .mmap_size = FAKE_MAP_SIZE };
+	static uint32_t end;
+
+	if (!now.id || end + bytes > FAKE_MAP_SIZE) {
+		now.mmap_offset = fake_room(FAKE_MAP_SIZE);
+		now.id++;
+		end = 0;
+	}
+	now.offset = end;
+	end += bytes;
+	*map = now;
+	return now.mmap_offset + now.offset;
+}
+
+static void fake_ring(struct smr_ring_info *info, struct smr_ring_map *map,
+		      uint32_t head, uint32_t depth)
 {
 	uint32_t payload = fake.max_sge * sizeof(struct smr_sge);
 	struct smr_ring_hdr hdr = {
@@ -72,7 +97,6 @@ static void fake_ring(struct smr_ring_info *info, uint32_t head,
 	int fd = fake_context()->cmd_fd;
 
 	*info = (struct smr_ring_info){
-		.mmap_offset = fake_end,
 		.depth = depth,
 		.stride = head + payload,
 		.max_sge = fake.max_sge,
@@ -80,9 +104,10 @@ static void fake_ring(struct smr_ring_info *info, uint32_t head,
 		.max_wr = FAKE_MAX_WR,
 	};
 	info->mmap_size = (sizeof(hdr) + depth * info->stride + 4095) & ~4095U;
-	fake_end += info->mmap_size;
-	if (ftruncate(fd, (off_t)fake_end) ||
-	    pwrite(fd, &hdr, sizeof(hdr), (off_t)info->mmap_offset) < 0)
+	info->mmap_offset = fake.shared && info->mmap_size <= FAKE_MAP_SIZE ?
+				    fake_share(map, info->mmap_size) :
+				    fake_room(info->mmap_size);
+	if (pwrite(fd, &hdr, sizeof(hdr), (off_t)info->mmap_offset) < 0)
 		*info = (struct smr_ring_info){};
 }
 
@@ -406,11 +431,11 @@ int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *vqp,
 	vqp->comp_mask = 0;
 	if (attr->qp_type == IBV_QPT_XRC_RECV)
 		return 0;
-	fake_ring(&full->drv_payload.sq, sizeof(struct smr_send_wqe),
-		  FAKE_DEPTH);
+	fake_ring(&full->drv_payload.sq, &full->drv_payload.sq_map,
+		  sizeof(struct smr_send_wqe), FAKE_DEPTH);
 	if (!attr->srq && attr->qp_type != IBV_QPT_XRC_SEND)
-		fake_ring(&full->drv_payload.rq, sizeof(struct smr_recv_wqe),
-			  FAKE_DEPTH);
+		fake_ring(&full->drv_payload.rq, &full->drv_payload.rq_map,
+			  sizeof(struct smr_recv_wqe), FAKE_DEPTH);
 	return 0;
 }
 
@@ -454,8 +479,8 @@ int ibv_cmd_create_srq_ex(struct ibv_context *context, struct verbs_srq *vsrq,
 	vsrq->srq.context = context;
 	vsrq->srq_type = attr->srq_type;
 	full->drv_payload.srqn = 23;
-	fake_ring(&full->drv_payload.rq, sizeof(struct smr_recv_wqe),
-		  FAKE_DEPTH);
+	fake_ring(&full->drv_payload.rq, &full->drv_payload.map,
+		  sizeof(struct smr_recv_wqe), FAKE_DEPTH);
 	return 0;
 }
 
@@ -484,7 +509,8 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context,
 		return EINVAL;
 	vcq->cq.context = context;
 	vcq->cq.cqe = FAKE_DEPTH;
-	fake_ring(&full->drv_payload.cq, sizeof(struct smr_cqe), FAKE_DEPTH);
+	fake_ring(&full->drv_payload.cq, &full->drv_payload.map,
+		  sizeof(struct smr_cqe), FAKE_DEPTH);
 	return 0;
 }
 
@@ -507,7 +533,7 @@ int ibv_cmd_resize_cq(struct ibv_cq *ibcq, int cqe, struct ibv_resize_cq *cmd,
 		return EINVAL;
 	__atomic_store_n(&fake.resizing, true, __ATOMIC_SEQ_CST);
 	usleep(fake.resize_usecs);
-	fake_ring(info, sizeof(struct smr_cqe), cqe);
+	fake_ring(info, &full->drv_payload.map, sizeof(struct smr_cqe), cqe);
 	for (i = old->hdr->cons; i != old->hdr->prod; i++) {
 		uint64_t at = info->mmap_offset + sizeof(hdr) +
 			      hdr.prod++ * info->stride;

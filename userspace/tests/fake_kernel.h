@@ -25,6 +25,7 @@ enum {
 	FAKE_DM_LENGTH = 4096,
 	FAKE_MAX_CQE = 4096,
 	FAKE_DMAH_HANDLE = 13,
+	FAKE_MAP_SIZE = 65536,
 };
 
 /**
@@ -67,6 +68,7 @@ struct fake_reg {
  * @dontfork_err: what the next calls to change that fail with, or 0
  * @reg: the last region that was to be registered
  * @reg_err: what commands for regions and DMA handles fail with, or 0
+ * @shared: new rings share mappings, unless they are large
  */
 struct fake_kernel {
 	unsigned int doorbells[2];
@@ -89,11 +91,14 @@ struct fake_kernel {
 	int dontfork_err;
 	struct fake_reg reg;
 	int reg_err;
+	bool shared;
 };
 
 extern struct fake_kernel fake;
 
 struct ibv_context *fake_context(void);
+/* 0: the context has no mapping that rings share */
+unsigned int fake_maps(void);
 struct ibv_device *fake_device(void);
 
 #endif /* SMR_FAKE_KERNEL_H */

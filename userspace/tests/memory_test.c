@@ -204,6 +204,85 @@ static void dma_handles(void)
 }
 #endif
 
+/* Addresses that no mapping begins within */
+static size_t distance(const struct smr_ring *a, const struct smr_ring *b)
+{
+	const uint8_t *from = (const void *)a->hdr, *to = (const void *)b->hdr;
+
+	return to > from ? to - from : from - to;
+}
+
+/* Rings share a mapping, and the last of them ends it. */
+static void rings_that_share(void)
+{
+	size_t before = fake.not_for_child;
+	struct smr_qp *qp[2];
+	int i;
+
+	fake.shared = true;
+	for (i = 0; i < 2; i++) {
+		qp[i] = rig_qp(IBV_QPT_RC, 0);
+		want(qp[i] && qp[i]->sq.ring.map == qp[0]->sq.ring.map);
+		want(qp[i] && qp[i]->rq.ring.map == qp[0]->sq.ring.map);
+	}
+	want(distance(&qp[0]->sq.ring, &qp[1]->rq.ring) < FAKE_MAP_SIZE);
+	want(fake.not_for_child == before + FAKE_MAP_SIZE);
+	/* each has memory of its own */
+	memset(qp[0]->sq.ring.entries, 0xff, FAKE_DEPTH * qp[0]->sq.ring.stride);
+	want(!qp[0]->rq.ring.hdr->prod && !qp[0]->rq.ring.hdr->cons);
+	want(!qp[1]->sq.ring.hdr->prod && !qp[1]->rq.ring.hdr->cons);
+
+	want(!smr_destroy_qp(&qp[0]->vqp.qp));
+	want(fake_maps() && fake.not_for_child == before + FAKE_MAP_SIZE);
+	want(!qp[1]->sq.ring.hdr->prod);
+	want(!smr_destroy_qp(&qp[1]->vqp.qp));
+	want(!fake_maps() && fake.not_for_child == before);
+	fake.shared = false;
+}
+
+/* A resize goes from a shared mapping to another one, or to one of its own. */
+static void resize_among_shared(void)
+{
+	static const int sizes[] = { 16, 512, 256, 4096, 8, 512, 1024, 64 };
+	struct ibv_cq_init_attr_ex attr = { .cqe = FAKE_DEPTH };
+	size_t before = fake.not_for_child;
+	struct smr_qp *qp;
+	struct ibv_cq *cq;
+	unsigned int i;
+
+	fake.shared = true;
+	qp = rig_qp(IBV_QPT_RC, 0);
+	cq = ibv_cq_ex_to_cq(smr_create_cq_ex(fake_context(), &attr));
+	for (i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		want(!smr_resize_cq(cq, sizes[i]));
+		want(to_smr_cq(cq)->ring.depth == (uint32_t)sizes[i]);
+	}
+	want(!smr_destroy_qp(&qp->vqp.qp));
+	want(!smr_destroy_cq(cq));
+	want(!fake_maps() && fake.not_for_child == before);
+	fake.shared = false;
+}
+
+/* What a module does not say of itself in earnest */
+static void map_that_cannot_be(void)
+{
+	const struct smr_ring_info info = {
+		.mmap_size = 4096, .depth = 8, .stride = 64, .max_wr = 8,
+	};
+	struct smr_ring_map map = { .id = 1, .mmap_size = FAKE_MAP_SIZE };
+	struct smr_context *ctx = to_smr_context(fake_context());
+	const struct smr_new_ring made = { &ctx->maps, &info, &map };
+	struct smr_ring ring;
+
+	map.offset = FAKE_MAP_SIZE;
+	want(smr_ring_map(&ring, &made, 64, NULL) == EPROTO);
+	map.offset = 12;
+	want(smr_ring_map(&ring, &made, 64, NULL) == EPROTO);
+	map.offset = UINT32_MAX - 7;
+	want(smr_ring_map(&ring, &made, 64, NULL) == EPROTO);
+	want(!ring.hdr && !fake_maps());
+}
+
 const struct tap_test memory_tests[] = {
 	{ "flags of parent domains", domain_flags },
 	{ "allocators of parent domains", domain_allocators },
@@ -213,5 +292,8 @@ const struct tap_test memory_tests[] = {
 	{ "regions by ibv_reg_mr_ex()", reg_mr_ex },
 	{ "DMA handles", dma_handles },
 #endif
+	{ "rings that share a mapping", rings_that_share },
+	{ "resize among shared mappings", resize_among_shared },
+	{ "shared mappings that cannot be", map_that_cannot_be },
 	{},
 };

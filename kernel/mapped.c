@@ -8,7 +8,9 @@
  * The pool has to be charged as long, or a process could take any amount by making,
  * mapping and destroying objects. Nobody tells when a mapping ends: operations of a
  * mapping would keep the module loaded as long as anybody maps a ring. So the memory
- * is kept in a list, which is looked through when the pool has no room.
+ * is kept in a list, which is looked through when the pool has no room. A provider unmaps
+ * memory soon after its object has gone, so what is in the list can mostly go when the
+ * next memory comes.
  */
 #include "mapped.h"
 
@@ -20,6 +22,9 @@
 
 #include "compat/cleanup.h"
 #include "compat/mm.h"
+
+/* When memory comes into the list, so many others are looked at. */
+#define REAP	2
 
 static struct smr_mapped *to_mapped(struct rdma_user_mmap_entry *entry)
 {
@@ -60,6 +65,24 @@ static void reap(struct smr_pool *pool)
 			release(m);
 		}
 		cond_resched();
+	}
+}
+
+/* Look at the oldest in the list only. */
+static void reap_some(struct smr_pool *pool)
+{
+	struct smr_mapped *m;
+	int i;
+
+	lockdep_assert_held(&pool->lock);
+	for (i = 0; i < REAP && !list_empty(&pool->mapped); i++) {
+		m = list_first_entry(&pool->mapped, struct smr_mapped, node);
+		if (is_mapped(m)) {
+			list_move_tail(&m->node, &pool->mapped);
+		} else {
+			list_del(&m->node);
+			release(m);
+		}
 	}
 }
 
@@ -195,8 +218,9 @@ void smr_mapped_retire(struct smr_mapped *m)
 	struct smr_pool *pool = m->pool;
 
 	guard(mutex)(&pool->lock);
+	reap_some(pool);
 	if (is_mapped(m))
-		list_add(&m->node, &pool->mapped);
+		list_add_tail(&m->node, &pool->mapped);
 	else
 		release(m);
 }

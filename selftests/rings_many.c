@@ -25,6 +25,7 @@
 #define HEAP_MAPS	4
 #define SLACK_KB	1024
 #define MSG		64
+#define PAGE_KB		4
 
 /**
  * struct set - a QP that is connected to itself
@@ -240,6 +241,7 @@ TEST_F(many, more_rings_than_mappings)
 {
 	int before = count_maps(), most = 0, i, live = 0;
 	bool refused = false, ok = true;
+	long kib;
 
 	for (i = 0; i < SETS && ok; i++) {
 		ok = step(self, &self->sets[i], &refused);
@@ -270,9 +272,14 @@ TEST_F(many, more_rings_than_mappings)
 	EXPECT_TRUE(ok);
 	printf("# %d QPs, at most %d mappings more\n", live, most - before);
 	EXPECT_LT(SPARE_MAPS, 4 * live);
+	kib = proc_number("/proc/meminfo", "VmallocUsed:");
 	for (i = 0; i < SETS; i++)
 		ASSERT_EQ(0, destroy(&self->sets[i]));
 	EXPECT_GE(before + HEAP_MAPS, count_maps());
+	/* all but what was destroyed last */
+	kib -= proc_number("/proc/meminfo", "VmallocUsed:");
+	printf("# %ld KiB came back for %d rings\n", kib, 4 * live);
+	EXPECT_LT(4 * live * PAGE_KB / 2, kib);
 
 	vt_ep_close(&self->ep);
 	i = proc_number("/proc/meminfo", "VmallocUsed:") - self->vmalloc_kb;

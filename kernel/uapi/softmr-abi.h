@@ -304,7 +304,7 @@ enum smr_query_context_attrs {
 	SMR_ATTR_QUERY_CONTEXT_RESP = (1U << 12),
 };
 
-/* Device memory, and how to map it: a driver method of the DM object. */
+/* What a completion counter counts: a driver attribute of the command that makes one. */
 enum smr_comp_cntr_attrs {
 	/* enum smr_comp_cntr_type; absent: SMR_COMP_CNTR_WRS */
 	SMR_ATTR_COMP_CNTR_TYPE = (1U << 12),
@@ -317,6 +317,7 @@ enum smr_comp_cntr_type {
 	SMR_COMP_CNTR_BYTES,
 };
 
+/* Device memory, and how to map it: a driver method of the DM object. */
 enum smr_dm_methods {
 	SMR_METHOD_DM_QUERY = (1U << 12),
 };

@@ -601,7 +601,7 @@ static void comp_early(struct smr_qp *qp)
 		return;
 	trace_smr_retry(qp->ibqp.qp_num, qp->comp.una, qp->req.psn,
 			qp->comp.retry);
-	smr_stat_inc(qp->env->stats, SMR_CNT_EARLY);
+	smr_qp_inc(qp, SMR_CNT_EARLY);
 	qp->comp.gap = false;
 	smr_window_rewind(qp, true);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "verbs.h"
 
+#include <linux/dma-buf.h>
 #include <linux/err.h>
+#include <linux/file.h>
 #include <linux/module.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_types.h>
@@ -12,6 +14,7 @@
 #include "advise.h"
 #include "compat/ib.h"
 #include "compat/udata.h"
+#include "dm_export.h"
 #include "dmah.h"
 #include "kmr.h"
 #include "mapped.h"
@@ -581,8 +584,46 @@ DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_DM_QUERY,
 								   length),
 						UA_MANDATORY));
 
+/* The descriptor is there when the process has been told its number. */
+static int UVERBS_HANDLER(SMR_METHOD_DM_EXPORT)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, SMR_ATTR_DM_EXPORT_DM);
+	struct dma_buf *buf;
+	s32 fd;
+	int ret;
+
+	buf = smr_dm_export(to_smr_dm(ibdm));
+	if (IS_ERR(buf))
+		return PTR_ERR(buf);
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0) {
+		ret = fd;
+		goto put_buf;
+	}
+	ret = uverbs_copy_to(attrs, SMR_ATTR_DM_EXPORT_FD, &fd, sizeof(fd));
+	if (ret)
+		goto put_fd;
+	fd_install(fd, buf->file);
+	return 0;
+
+put_fd:
+	put_unused_fd(fd);
+put_buf:
+	dma_buf_put(buf);
+	return ret;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_DM_EXPORT,
+			    UVERBS_ATTR_IDR(SMR_ATTR_DM_EXPORT_DM,
+					    UVERBS_OBJECT_DM,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(SMR_ATTR_DM_EXPORT_FD,
+						UVERBS_ATTR_TYPE(s32),
+						UA_MANDATORY));
+
 ADD_UVERBS_METHODS(smr_dm_methods, UVERBS_OBJECT_DM,
-		   &UVERBS_METHOD(SMR_METHOD_DM_QUERY));
+		   &UVERBS_METHOD(SMR_METHOD_DM_QUERY),
+		   &UVERBS_METHOD(SMR_METHOD_DM_EXPORT));
 
 const struct uapi_definition smr_verbs_uapi[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &smr_query_context),

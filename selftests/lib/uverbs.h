@@ -17,6 +17,7 @@ enum {
 	VT_OBJ_DEVICE = 0,
 	VT_OBJ_QP = 4,
 	VT_OBJ_MR = 7,
+	VT_OBJ_DM = 14,
 	VT_OBJ_DMAH = 17,
 	VT_OBJ_COMP_CNTR = 19,
 

@@ -43,6 +43,8 @@ function(rdma_core_features)
     int f(void) { return ibv_cmd_create_cq_ex(0, 0, 0, 0, 0, 0, 0, 0, 0); }")
   rdma_core_probe(SMR_HAVE_PORT_SPEED "
     int f(void) { return ibv_cmd_query_port_speed(0, 0, 0); }")
+  rdma_core_probe(SMR_HAVE_DM_EXPORT "
+    void *f(struct verbs_context_ops *ops) { return &ops->dm_export_dmabuf_fd; }")
   rdma_core_probe(SMR_HAVE_CREATE_QP_DRIVER "
     int f(void) { return ibv_cmd_create_qp_ex2(0, 0, 0, 0, 0, 0, 0, 0); }")
 
@@ -51,7 +53,7 @@ function(rdma_core_features)
 
   set(FEATURES)
   foreach(FEATURE ATOMIC_WRITE FLUSH DMABUF_MR_DRIVER GET_CONTEXT_FDS
-      DMAH CREATE_CQ_ATTR PORT_SPEED CREATE_QP_DRIVER COMP_CNTR)
+      DMAH CREATE_CQ_ATTR PORT_SPEED DM_EXPORT CREATE_QP_DRIVER COMP_CNTR)
     if(SMR_HAVE_${FEATURE})
       list(APPEND FEATURES "SMR_HAVE_${FEATURE}")
     endif()

@@ -75,6 +75,13 @@
 #define SMR_PORT_SPEED_OP
 #endif
 
+/* 62: device memory as a dma-buf */
+#ifdef SMR_HAVE_DM_EXPORT
+#define SMR_DM_EXPORT_OP	.dm_export_dmabuf_fd = smr_dm_export_dmabuf_fd,
+#else
+#define SMR_DM_EXPORT_OP
+#endif
+
 /* 65: completion counters */
 #ifdef SMR_HAVE_COMP_CNTR
 #define SMR_COMP_CNTR_OPS					\

@@ -77,6 +77,7 @@ static const struct verbs_context_ops smr_context_ops = {
 	.unimport_mr = smr_unimport_mr,
 	.unimport_pd = smr_unimport_pd,
 	SMR_DMAH_OPS
+	SMR_DM_EXPORT_OP
 	SMR_PORT_SPEED_OP
 	SMR_COMP_CNTR_OPS
 };

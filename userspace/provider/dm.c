@@ -189,6 +189,32 @@ struct ibv_dm *smr_import_dm(struct ibv_context *context, uint32_t handle)
 	return &dm->vdm.dm;
 }
 
+#ifdef SMR_HAVE_DM_EXPORT
+/**
+ * smr_dm_export_dmabuf_fd - a dma-buf that is this device memory
+ * @ibdm: the memory; the buffer stays when it is freed
+ *
+ * Return: a file descriptor, or -1 and errno.
+ */
+int smr_dm_export_dmabuf_fd(struct ibv_dm *ibdm)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_DM, SMR_METHOD_DM_EXPORT, 2);
+	int32_t fd;
+	int ret;
+
+	fill_attr_in_obj(cmd, SMR_ATTR_DM_EXPORT_DM,
+			 to_smr_dm(ibdm)->vdm.handle);
+	fill_attr_out_ptr(cmd, SMR_ATTR_DM_EXPORT_FD, &fd);
+	ret = execute_ioctl(ibdm->context, cmd);
+	if (ret) {
+		/* an older module */
+		errno = ret == EPROTONOSUPPORT ? EOPNOTSUPP : ret;
+		return -1;
+	}
+	return fd;
+}
+#endif
+
 /**
  * smr_reg_dm_mr - register a part of device memory
  * @pd: the protection domain

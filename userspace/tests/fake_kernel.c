@@ -226,6 +226,24 @@ static int fake_query_dm(const struct ibv_command_buffer *cmd)
 	return 0;
 }
 
+static int fake_export_dm(const struct ibv_command_buffer *cmd)
+{
+	const int32_t fd = FAKE_DM_FD;
+	const struct ib_uverbs_attr *attr;
+
+	if (fake.reg_err)
+		return fake.reg_err;
+	for (attr = cmd->hdr.attrs; attr < cmd->next_attr; attr++) {
+		if (attr->attr_id == SMR_ATTR_DM_EXPORT_FD &&
+		    attr->len == sizeof(fd))
+			memcpy((void *)(uintptr_t)attr->data, &fd, sizeof(fd));
+		else if (attr->attr_id != SMR_ATTR_DM_EXPORT_DM ||
+			 attr->data != FAKE_DM_HANDLE)
+			return EINVAL;
+	}
+	return 0;
+}
+
 /* The methods that are called through libibverbs */
 int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 {
@@ -234,6 +252,9 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 	if (cmd->hdr.object_id == UVERBS_OBJECT_DM &&
 	    cmd->hdr.method_id == SMR_METHOD_DM_QUERY)
 		return fake_query_dm(cmd);
+	if (cmd->hdr.object_id == UVERBS_OBJECT_DM &&
+	    cmd->hdr.method_id == SMR_METHOD_DM_EXPORT)
+		return fake_export_dm(cmd);
 	if (cmd->hdr.object_id != UVERBS_OBJECT_MR ||
 	    cmd->hdr.method_id != SMR_METHOD_MR_QUERY_WINDOWS)
 		return EINVAL;
@@ -369,6 +390,33 @@ int ibv_cmd_alloc_dmah(struct ibv_context *context, struct verbs_dmah *dmah,
 int ibv_cmd_free_dmah(struct verbs_dmah *dmah)
 {
 	return dmah->handle == FAKE_DMAH_HANDLE ? fake.reg_err : EINVAL;
+}
+#endif
+
+#ifdef SMR_HAVE_COMP_CNTR
+int ibv_cmd_create_comp_cntr(struct ibv_context *context,
+			     struct ibv_comp_cntr *cntr,
+			     struct ibv_command_buffer *link)
+{
+	const struct ib_uverbs_attr *attr = link->hdr.attrs;
+
+	if (fake.reg_err)
+		return fake.reg_err;
+	fake.cntr_type = SMR_COMP_CNTR_WRS;
+	if (link->next_attr > attr) {
+		if (link->next_attr != attr + 1 || attr->len != 8 ||
+		    attr->attr_id != SMR_ATTR_COMP_CNTR_TYPE)
+			return EINVAL;
+		fake.cntr_type = attr->data;
+	}
+	cntr->context = context;
+	cntr->handle = FAKE_CNTR_HANDLE;
+	return 0;
+}
+
+int ibv_cmd_destroy_comp_cntr(struct ibv_comp_cntr *cntr)
+{
+	return cntr->handle == FAKE_CNTR_HANDLE ? fake.reg_err : EINVAL;
 }
 #endif
 

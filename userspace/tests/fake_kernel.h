@@ -26,6 +26,8 @@ enum {
 	FAKE_MAX_CQE = 4096,
 	FAKE_DMAH_HANDLE = 13,
 	FAKE_MAP_SIZE = 65536,
+	FAKE_DM_FD = 77,
+	FAKE_CNTR_HANDLE = 15,
 };
 
 /**
@@ -67,7 +69,9 @@ struct fake_reg {
  * @not_for_child: bytes that a child does not get
  * @dontfork_err: what the next calls to change that fail with, or 0
  * @reg: the last region that was to be registered
- * @reg_err: what commands for regions and DMA handles fail with, or 0
+ * @reg_err: what commands for regions, DMA handles, completion counters, and for the
+ *	export of device memory fail with, or 0
+ * @cntr_type: what the last counter was to count
  * @shared: new rings share mappings, unless they are large
  */
 struct fake_kernel {
@@ -91,6 +95,7 @@ struct fake_kernel {
 	int dontfork_err;
 	struct fake_reg reg;
 	int reg_err;
+	uint64_t cntr_type;
 	bool shared;
 };
 

@@ -282,6 +282,64 @@ static void map_that_cannot_be(void)
 	want(smr_ring_map(&ring, &made, 64, NULL) == EPROTO);
 	want(!ring.hdr && !fake_maps());
 }
+#ifdef SMR_HAVE_DM_EXPORT
+static void dm_export(void)
+{
+	struct ibv_alloc_dm_attr attr = { .length = FAKE_DM_LENGTH };
+	struct ibv_dm *dm = smr_alloc_dm(fake_context(), &attr);
+
+	want(smr_dm_export_dmabuf_fd(dm) == FAKE_DM_FD);
+	errno = 0;
+	fake.reg_err = EMFILE;
+	want(smr_dm_export_dmabuf_fd(dm) == -1 && errno == EMFILE);
+	/* a module that cannot */
+	fake.reg_err = EPROTONOSUPPORT;
+	want(smr_dm_export_dmabuf_fd(dm) == -1 && errno == EOPNOTSUPP);
+	fake.reg_err = 0;
+	want(!smr_free_dm(dm));
+}
+#endif
+
+#ifdef SMR_HAVE_COMP_CNTR
+static void completion_counters(void)
+{
+	struct ibv_comp_cntr_init_attr attr = {};
+	struct ibv_qp_attach_comp_cntr_attr ops = { .op_mask = 1 };
+	struct ibv_comp_cntr *cntr;
+
+	cntr = smr_create_comp_cntr(fake_context(), &attr);
+	want(cntr && cntr->handle == FAKE_CNTR_HANDLE);
+	want(fake.cntr_type == SMR_COMP_CNTR_WRS);
+	fake.reg_err = EBUSY;
+	want(smr_destroy_comp_cntr(cntr) == EBUSY);
+	fake.reg_err = 0;
+	/* kinds that nobody knows are not dropped */
+	ops.op_mask = 1 << 6 | 1;
+	want(smr_attach_comp_cntr(NULL, cntr, &ops) == EOPNOTSUPP);
+	ops.op_mask = 1;
+	ops.comp_mask = 1;
+	want(smr_attach_comp_cntr(NULL, cntr, &ops) == EOPNOTSUPP);
+	want(!smr_destroy_comp_cntr(cntr));
+
+	attr.type = IBV_COMP_CNTR_TYPE_BYTES;
+	cntr = smr_create_comp_cntr(fake_context(), &attr);
+	want(cntr && fake.cntr_type == SMR_COMP_CNTR_BYTES);
+	want(!smr_destroy_comp_cntr(cntr));
+	attr.type = IBV_COMP_CNTR_TYPE_BYTES + 1;
+	errno = 0;
+	want(!smr_create_comp_cntr(fake_context(), &attr) &&
+	     errno == EOPNOTSUPP);
+	attr.type = IBV_COMP_CNTR_TYPE_WRS;
+	attr.flags = 1;
+	errno = 0;
+	want(!smr_create_comp_cntr(fake_context(), &attr) &&
+	     errno == EOPNOTSUPP);
+	attr.flags = 0;
+	fake.reg_err = ENOMEM;
+	want(!smr_create_comp_cntr(fake_context(), &attr) && errno == ENOMEM);
+	fake.reg_err = 0;
+}
+#endif
 
 const struct tap_test memory_tests[] = {
 	{ "flags of parent domains", domain_flags },
@@ -295,5 +353,11 @@ const struct tap_test memory_tests[] = {
 	{ "rings that share a mapping", rings_that_share },
 	{ "resize among shared mappings", resize_among_shared },
 	{ "shared mappings that cannot be", map_that_cannot_be },
+#ifdef SMR_HAVE_DM_EXPORT
+	{ "device memory as a dma-buf", dm_export },
+#endif
+#ifdef SMR_HAVE_COMP_CNTR
+	{ "completion counters", completion_counters },
+#endif
 	{},
 };

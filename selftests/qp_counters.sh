@@ -14,8 +14,7 @@
 need_link_type "$LINK_TYPE"
 have ib_write_bw || skip_all "perftest is not installed"
 
-# Of the link: what sysfs says, which is what QPs without a counter have counted; and with all other counters
-unbound() { port_attr "$DEV" "hw_counters/$1"; }
+# Of the link: what QPs with a counter and those without have counted
 all() { counter "$DEV" "$1"; }
 
 # qp_counter ID NAME: of one counter, by its id
@@ -25,24 +24,44 @@ qp_counter() {
 }
 qp_counters() { rdma statistic qp show link "$DEV/1" | grep -c cntn; }
 counts() { [ "$(qp_counter "$1" "$2")" -gt "${3:-0}" ]; }
-bound_to() { rdma statistic qp show link "$DEV/1" | tr '\n' ' ' | sed 's/link /\n&/g' | grep -q " cntn $1 .*lqpn.*[ ,]$2[ ,]"; }
+bound_to() {
+	rdma statistic qp show link "$DEV/1" | tr '\n' ' ' | sed 's/link /\n&/g' |
+		grep -qiE " cntn $1 .* lqpn: <([0-9]+,)*$2[,>]"
+}
 no_counter() { is "$(qp_counters)" 0; }
 
-# Numbers of the RC QPs that processes have
-qpns() { rdma resource show qp link "$DEV/1" | sed -nE 's/.* lqpn ([0-9]+) .*type RC state RTS.*comm ib_write_bw.*/\1/p'; }
+# Numbers of the QPs of ib_write_bw: of the one that sends, and of the other, which never gets to RTS
+qpns() {
+	local state
+	for state in RTS RTR; do
+		rdma resource show qp link "$DEV/1" |
+			sed -nE "s/.* lqpn ([0-9]+) .*type RC state $state .*comm ib_write_bw.*/\\1/p"
+	done
+}
 two_qps() { [ "$(qpns | wc -l)" -ge 2 ]; }
 
-# -- counters that QPs get by their type: all that is counted is counted for one of them
+start_traffic() { traffic server client ib_write_bw -s 4096 -D 60 && within 20 two_qps; }
 
-automatic() {
-	local all unbound
-	rdma statistic qp set link "$DEV/1" auto type on || return
-	all=$(all local_ops) unbound=$(unbound local_ops)
-	pingpong server client v4 -s 100 -n 200 -c || return
-	echo "all: $all, now $(all local_ops); without a counter: $unbound, now $(unbound local_ops)"
-	[ "$(all local_ops)" -ge $((all + 400)) ] && is "$(unbound local_ops)" "$unbound" && no_counter &&
-		rdma statistic qp set link "$DEV/1" auto off
+stop_traffic() {
+	stop client "$CLIENT"
+	within 10 ended "$CLIENT"
+	stop server "$SERVER" KILL
+	within 10 ended "$SERVER"
 }
+
+# -- by type
+
+auto() { rdma statistic qp set link "$DEV/1" auto "$@"; }
+
+# Each message is counted once, also when its QP and its counter have gone
+sum_is_right() {
+	local all
+	all=$(all local_ops)
+	pingpong server client v4 -s 100 -n 200 -c || return
+	is "$(all local_ops)" $((all + 400)) && no_counter
+}
+
+one_for_the_type() { within 10 counts 1 local_ops && is "$(qp_counters)" 1; }
 
 # -- by hand
 
@@ -74,11 +93,16 @@ resource() { rdma resource show "$1" -dd | tr '\n' ' ' | sed 's/\(dev\|link\) /\
 
 topology_host Y || { not_ok "link"; finish; }
 DEV=${SIDE_DEV[server]}
-no_counter
-check "automatically, by type: the sum stays right when the QPs have gone" automatic
+check "without counters: the link counts each message" sum_is_right
+check "automatic counters by type" auto type on
+check "the link still counts each message, once" sum_is_right
+check "traffic" start_traffic
+check "its QPs have one counter" one_for_the_type
+stop_traffic
+check "no automatic counters any more" auto off
+check "none is left" no_counter
 check_error "a QP that does not exist" 'No such|ENOENT|error' rdma statistic qp bind link "$DEV/1" lqpn 16777214
-check "traffic" traffic server client ib_write_bw -s 4096 -D 60
-check "its QPs work" within 20 two_qps
+check "traffic without counters" start_traffic
 check "one is bound to a new counter" bind_first
 check "it counts" within 10 counts 1 local_ops
 check_error "it cannot be bound twice" 'nvalid|error' rdma statistic qp bind link "$DEV/1" lqpn "${QPNS[0]}"
@@ -89,9 +113,6 @@ check "no counter is left" no_counter
 check "bound and unbound while it works" bind_and_unbind
 check "a CQ: what nobody has polled" resource cq 'drv_pending [0-9]+ .*drv_overrun 0'
 check "a QP: what waits in its queues" resource qp 'drv_sq_pending [0-9]+ .*drv_rq_pending [0-9]+'
-stop client "$CLIENT"
-within 10 ended "$CLIENT"
-stop server "$SERVER" KILL
-within 10 ended "$SERVER"
+stop_traffic
 topology_down
 finish

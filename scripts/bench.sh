@@ -27,7 +27,8 @@ usage() {
 
 		  --quick      64 KiB bandwidth, 2 B latency, a quarter of the regions: about four minutes; counted: fewer
 		               messages
-		  --part P     only this part: network, loss, regions, hugepages or counted
+		  --part P     only this part: network, loss, regions, hugepages or counted; or scale, which is not measured
+		               otherwise: many QPs, namespaces and links, in a QEMU guest with Debian's newest kernel
 		  --out DIR    where to write (default $OUT)
 		  --what WHAT  counted: only softmr, rxe or tcp
 		  --json FILE  counted: also write an array of {"what", "where", "test", "size", "instructions"}
@@ -43,7 +44,8 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) QUICK=1 ;;
 	--part)
-		[[ ${2-} =~ ^(network|loss|regions|hugepages|counted)$ ]] || die 2 "--part needs network, loss, regions, hugepages or counted"
+		[[ ${2-} =~ ^(network|loss|regions|hugepages|counted|scale)$ ]] ||
+			die 2 "--part needs network, loss, regions, hugepages, counted or scale"
 		PARTS=("$2")
 		shift
 		;;
@@ -100,7 +102,7 @@ machine() {
 # The releases that are booted
 kernels() {
 	if in_uml; then echo "UML $(uml_release plain)"; fi
-	if in_part hugepages || in_part counted; then kernel_release newest; fi
+	if in_qemu; then kernel_release newest; fi
 }
 
 # in_part PART: this part is to be measured
@@ -108,6 +110,7 @@ in_part() { [[ " ${PARTS[*]} " == *" $1 "* ]]; }
 
 # in_uml: a part is to be measured in UML
 in_uml() { in_part network || in_part loss || in_part regions; }
+in_qemu() { in_part hugepages || in_part counted || in_part scale; }
 
 # share_perf: put this machine's perf, with its libraries, into the share; the guest image has none. A perf needs only
 # its own libraries and not its own kernel
@@ -135,6 +138,7 @@ boot() {
 	local command=(bash /mnt/share/guest "/$SELFTESTS_DIR/lib" "$QUICK" "$1")
 	case $1 in
 	hugepages) "$TOP/scripts/qemu-boot.sh" --kernel newest "${args[@]}" -- "${command[@]}" ;;
+	scale) "$TOP/scripts/qemu-boot.sh" --kernel newest "${args[@]}" --mem 5G -- "${command[@]}" ;;
 	counted)
 		# from the guest's own memory: the share's answers would come at moments that the host decides
 		# shellcheck disable=SC2016 # the guest's shell expands it
@@ -160,13 +164,13 @@ keep_awake() {
 if in_uml; then
 	host_require uml && build_layer_with_tests uml && build_uml_layer plain || exit 1
 fi
-if in_part hugepages || in_part counted; then host_require qemu && build_layer_with_tests newest || exit 1; fi
+if in_qemu; then host_require qemu && build_layer_with_tests newest || exit 1; fi
 if timed && ! have gnuplot && am_root; then step "host package: gnuplot" host_install gnuplot-nox || true; fi
 mkdir -p "$OUT"
 OUT=$(realpath "$OUT")
 rm -f "$OUT"/results.* "$OUT"/*.svg "$OUT"/*.gnuplot
 SHARE=$(mktemp -d "${TMPDIR:-/tmp}/softmr-bench.XXXXXX")
-cp "$TOP"/scripts/bench/{guest,counted} "$IMAGE"/selftests/bench/{membench,copybench,tcpbench} "$SHARE"
+cp "$TOP"/scripts/bench/{guest,counted} "$IMAGE"/selftests/bench/{membench,copybench,tcpbench,scalebench} "$SHARE"
 [ -z "$PROFILE" ] || share_perf
 LOAD=$(load)
 cat >"$OUT/results.csv" <<-EOF

@@ -33,6 +33,9 @@ REGION_ROWS = {
        for op in ("write", "send", "read") for kind, name in (("pinned", "pinned"), ("odp", "on demand, hits"))},
     **{(f"odp_to_pinned_{op}", "times"): f"{op}: on demand : pinned" for op in ("write", "send", "read")},
 }
+# Where there are many QPs, namespaces or links
+SCALE_TITLES = {"process": "QPs in one process", "links": "Links in one namespace", "shared": "A link in each namespace, netns shared",
+                "exclusive": "Links and QPs in many namespaces, netns exclusive"}
 # The networks in which packets are lost
 LOSSY = {"rtt100us": "round trip of 0.1 ms", "rtt20ms": "round trip of 20 ms"}
 OPS = ("write", "send", "read")
@@ -137,6 +140,14 @@ class Results:
                     table[op, float(metric.split("_")[1])][what] = value
         return dict(sorted(table.items(), key=lambda item: (OPS.index(item[0][0]), item[0][1])))
 
+    def scale(self, where, what):
+        """The numbers of things, and rows: what was measured, {number of things: figure}"""
+        rows = collections.defaultdict(dict)
+        for (place, whose, test, size, metric), value in self.all.items():
+            if (place, whose) == (where, what):
+                rows[f"{test}: {metric}"][size] = value
+        return sorted({size for row in rows.values() for size in row}), rows
+
     def per_message(self):
         counts = collections.defaultdict(dict)
         for (where, what, test, _, metric), value in self.all.items():
@@ -164,6 +175,7 @@ class Report:
         self.regions()
         self.counted()
         self.goodput()
+        self.scale()
         self.details()
 
     def table(self, head, rows):
@@ -226,6 +238,15 @@ class Report:
                    [[f"{TITLES[where]}, {test} {human(size)}",
                      *(f"{row[what]:,.0f}" if what in row else "" for what in whats)]
                     for (where, test, size), row in counted.items()])
+
+    def scale(self):
+        for where, title in SCALE_TITLES.items():
+            for what, name in NAMES.items():
+                sizes, rows = self.results.scale(where, what)
+                if rows:
+                    self.out += [f"## {title}: {name}", ""]
+                    self.table(["", *map(str, sizes)],
+                               [[row, *(figure(values.get(size)) for size in sizes)] for row, values in rows.items()])
 
     def goodput(self):
         for where, title in LOSSY.items():

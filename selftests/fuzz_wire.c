@@ -82,9 +82,7 @@ struct victim {
 	bool dirty;
 };
 
-/**
- * struct counts - what the last line says
- */
+/* What the last line says */
 struct counts {
 	uint64_t programs, packets, lies, starved, kept, found;
 };
@@ -289,18 +287,6 @@ static uint32_t victim_key(FIXTURE_DATA(fuzz) *self, struct victim *v, int key)
 	return key >> 3;
 }
 
-static uint8_t *put32(uint8_t *p, uint32_t value)
-{
-	value = htonl(value);
-	memcpy(p, &value, 4);
-	return p + 4;
-}
-
-static uint8_t *put64(uint8_t *p, uint64_t value)
-{
-	return put32(put32(p, value >> 32), value);
-}
-
 static bool op_is_answer(int op)
 {
 	int base = op & 0x1f, transport = op & 0xe0;
@@ -318,17 +304,17 @@ static uint8_t *put_access(FIXTURE_DATA(fuzz) *self, struct victim *v, const str
 
 	switch (s->f[F_OP] & 0x1f) {
 	case 0x1c:
-		p = put32(p, 1 + s->f[F_SUB]);
+		p = vt_put32(p, 1 + s->f[F_SUB]);
 		/* fall through */
 	case VT_OP_WRITE_FIRST:
 	case VT_OP_WRITE_ONLY:
 	case VT_OP_WRITE_ONLY + 1:
 	case VT_OP_READ_REQUEST:
 	case 0x1d:
-		return put32(put32(put64(p, va), key), s->f[F_LEN] + s->f[F_DMA]);
+		return vt_put32(vt_put32(vt_put64(p, va), key), s->f[F_LEN] + s->f[F_DMA]);
 	case VT_OP_CMP_SWAP:
 	case VT_OP_FETCH_ADD:
-		return put64(put64(put32(put64(p, va), key), s->f[F_SUB]), s->f[F_DMA]);
+		return vt_put64(vt_put64(vt_put32(vt_put64(p, va), key), s->f[F_SUB]), s->f[F_DMA]);
 	}
 	return p;
 }
@@ -340,20 +326,20 @@ static uint8_t *put_headers(FIXTURE_DATA(fuzz) *self, struct victim *v, const st
 	int op = s->f[F_OP] & 0x1f, transport = s->f[F_OP] & 0xe0;
 
 	if (transport == 0x60)
-		p = put32(put32(p, v->ep.conf.qkey + s->f[F_SUB]), PEER_QPN + UD);
+		p = vt_put32(vt_put32(p, v->ep.conf.qkey + s->f[F_SUB]), PEER_QPN + UD);
 	if (transport == 0xa0 && !op_is_answer(s->f[F_OP]))
-		p = put32(p, v->srqn + s->f[F_SUB]);
+		p = vt_put32(p, v->srqn + s->f[F_SUB]);
 	if (op_is_answer(s->f[F_OP])) {
 		if (op != VT_OP_READ_RESPONSE_MIDDLE)
-			p = put32(p, s->f[F_AETH]);
-		return op == VT_OP_ATOMIC_ACK ? put64(p, s->f[F_SUB]) : p;
+			p = vt_put32(p, s->f[F_AETH]);
+		return op == VT_OP_ATOMIC_ACK ? vt_put64(p, s->f[F_SUB]) : p;
 	}
 	if (transport != 0x60)
 		p = put_access(self, v, s, p);
 	if (op == 3 || op == 5 || op == 9 || op == 11)
-		p = put32(p, s->f[F_SUB]);
+		p = vt_put32(p, s->f[F_SUB]);
 	if (op == 0x16 || op == 0x17)
-		p = put32(p, victim_key(self, v, s->f[F_KEY] ? s->f[F_KEY] : 4));
+		p = vt_put32(p, victim_key(self, v, s->f[F_KEY] ? s->f[F_KEY] : 4));
 	return p;
 }
 
@@ -552,6 +538,7 @@ static void starve_end(FIXTURE_DATA(fuzz) *self, int times)
 
 	if (self->knobs[0] < 0 || write(self->knobs[1], "0", 1) != 1)
 		return;
+	__atomic_fetch_add(&self->starving, 1, __ATOMIC_RELAXED);
 	fd = open(FAILSLAB "times", O_RDONLY);
 	if (fd < 0)
 		return;
@@ -713,22 +700,35 @@ static bool run(FIXTURE_DATA(fuzz) *self, uint64_t seed, FILE *log, int seconds)
 	return !self->counts.found;
 }
 
-/* Innocent traffic, all the time */
+/* Whether allocations have failed since @before, when this was called first: odd, while they do */
+static bool starved_since(FIXTURE_DATA(fuzz) *self, uint64_t before)
+{
+	return before % 2 || before != __atomic_load_n(&self->starving, __ATOMIC_RELAXED);
+}
+
+/*
+ * Innocent traffic, all the time. An allocation that failed may have been one for it; then it
+ * must be possible to connect again.
+ */
 static void *beside(void *arg)
 {
 	FIXTURE_DATA(fuzz) *self = arg;
-	uint64_t starved;
+	uint64_t before;
+	int tries;
 
 	while (!__atomic_load_n(&self->stop, __ATOMIC_RELAXED)) {
-		starved = __atomic_load_n(&self->starving, __ATOMIC_RELAXED);
-		/* the allocation that failed may have been one for this connection */
-		if (!vt_pair_works(&self->healthy) &&
-		    (starved == __atomic_load_n(&self->starving, __ATOMIC_RELAXED) ||
-		     vt_pair_recover(&self->healthy))) {
+		before = __atomic_load_n(&self->starving, __ATOMIC_RELAXED);
+		if (vt_pair_works(&self->healthy)) {
+			usleep(50000);
+			continue;
+		}
+		for (tries = 0; tries < 20 && starved_since(self, before); tries++)
+			if (!vt_pair_recover(&self->healthy))
+				break;
+		if (tries == 20 || !starved_since(self, before)) {
 			__atomic_store_n(&self->broken, true, __ATOMIC_RELAXED);
 			break;
 		}
-		usleep(50000);
 	}
 	return NULL;
 }

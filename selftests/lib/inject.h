@@ -10,10 +10,12 @@
 #ifndef VT_INJECT_H
 #define VT_INJECT_H
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "roce.h"
 
@@ -71,6 +73,19 @@ struct vt_said {
 	uint32_t aeth;
 	uint32_t dma_len;
 };
+
+/* Write a number as the wire has it. Returns what is behind it. */
+static inline uint8_t *vt_put32(uint8_t *p, uint32_t value)
+{
+	value = htonl(value);
+	memcpy(p, &value, 4);
+	return p + 4;
+}
+
+static inline uint8_t *vt_put64(uint8_t *p, uint64_t value)
+{
+	return vt_put32(vt_put32(p, value >> 32), value);
+}
 
 int vt_inject_open(struct vt_inject *in);
 void vt_inject_close(struct vt_inject *in);

@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := all
-.PHONY: all uml demo test fuzz soak bench foreign lint docs arm64 ahead install clean distclean help
+.PHONY: all uml demo test fuzz soak coverage bench foreign lint docs arm64 ahead install clean distclean help
 
 all: ## check the host; build the guest image, and module, provider and tests in it
 	@scripts/build.sh all
@@ -22,6 +22,9 @@ fuzz: ## fuzz the wire, the verbs and the rings on uml-checked; T=seconds, SEED=
 
 soak: ## all kinds of work at once on a bad network, on uml-checked; T=seconds, SEED=
 	@scripts/soak.sh $(if $(T),-t $(T)) $(if $(SEED),-s $(SEED))
+
+coverage: ## run the tests with a module that counts, and report what was not executed; T=name, SHORT=1
+	@scripts/coverage.sh $(if $(SHORT),-s) $(if $(T),$(patsubst %,-t %,$(T)))
 
 bench: ## measure softmr, rdma_rxe, siw and TCP side by side
 	@scripts/bench.sh

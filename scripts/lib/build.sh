@@ -59,20 +59,25 @@ module_indexes() {
 # A warning of Debian's compiler in our code is an error; lint runs sparse on the same trees
 MODULE_FLAGS=(W=1 KCFLAGS=-Werror)
 
-# What can be recorded of softmr, and by which flags: cover marks basic blocks
-declare -A RECORD_FLAGS=([cover]='-fsanitize-coverage=trace-pc')
-declare -A RECORD_FILES=([cover]=cover)
+# What can be recorded of softmr, and by which flags: gcov counts each line, and the two CPUs' counters are atomic and not
+# in registers; cover marks basic blocks
+declare -A RECORD_FLAGS=(
+	[gcov]='-fprofile-arcs -ftest-coverage -fprofile-info-section -fprofile-update=atomic -fno-tree-loop-im'
+	[cover]='-fsanitize-coverage=trace-pc'
+)
+declare -A RECORD_FILES=([gcov]='gcov_begin gcov' [cover]=cover)
 
 # record_in_module KIND COPY: change a copy of kernel/ so that it records that. The files of selftests/kmod that do so are
-# linked into softmr.ko, and are not instrumented by anything
+# linked into softmr.ko, and are not instrumented by anything. gcov_begin must be the first object
 record_in_module() {
 	local kind=$1 copy=$2 name
 	[ "$kind" ] || return 0
+	# shellcheck disable=SC2016 # the make of the kernel expands them
 	{
 		printf '\nsmr_record := %s\nccflags-y += $(smr_record)\n' "${RECORD_FLAGS[$kind]}"
 		for name in ${RECORD_FILES[$kind]}; do
 			cp "$TOP/selftests/kmod/$name.c" "$copy/$name.c"
-			echo "softmr-y += $name.o"
+			[ "$name" = gcov_begin ] && echo 'softmr-y := gcov_begin.o $(softmr-y)' || echo "softmr-y += $name.o"
 			printf '%s := n\n' {KASAN_SANITIZE,UBSAN_SANITIZE}"_$name.o"
 			echo "CFLAGS_REMOVE_$name.o := \$(smr_record)"
 		done
@@ -84,7 +89,6 @@ make_module() {
 	local source=$1 role=$2 name=${1##*/}
 	shift 2
 	sync_tree "$source" "$IMAGE/$name-$role"
-	[ "$name" != kernel ] || record_in_module "${SOFTMR_RECORD:-}" "$IMAGE/$name-$role"
 	in_image make -C "/lib/modules/$(kernel_release "$role")/build" M="/build/$name-$role" "${MODULE_FLAGS[@]}" "$@" modules
 }
 
@@ -186,7 +190,7 @@ build_userland() {
 build_role() {
 	local role=$1
 	if [ -e "$TOP/kernel/Kbuild" ]; then
-		build_part "module-$role" "$(source_key kernel selftests/kmod VERSION) ${SOFTMR_RECORD:-}" "modules for Debian's $role kernel" build_module "$role" || return
+		build_part "module-$role" "$(source_key kernel selftests/kmod VERSION)" "modules for Debian's $role kernel" build_module "$role" || return
 	fi
 	build_part "initrd-$role" "$(source_key scripts/guest)" "initrd for the $role kernel" build_initrd "$role" || return
 	build_part layer "$(cat "$BUILD"/.stamp-module-* "$BUILD"/.stamp-provider "$BUILD"/.stamp-selftests 2>/dev/null)" \

@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# make coverage: run the tests with a module that counts which lines are executed, and report which are not:
+# scripts/coverage.sh [-b uml|uml-checked] [-t TEST]... [-s]. The bed is uml-checked by default, which has fault injection;
+# -t and -s are those of run-tests.sh.
+set -euo pipefail
+TOP=$(cd "$(dirname "$0")/.." && pwd)
+# what is built for it is apart from the rest
+export SOFTMR_BUILD=${SOFTMR_BUILD:-$TOP/build}/coverage SOFTMR_RECORD=gcov
+# shellcheck source=scripts/lib/all.sh
+. "$TOP/scripts/lib/all.sh"
+
+BED=uml-checked OPTIONS=() OUT=$BUILD/counted
+while getopts 'b:t:s' option; do
+	case $option in
+	b) BED=$OPTARG ;;
+	t) OPTIONS+=(-t "$OPTARG") ;;
+	s) OPTIONS+=(-s) ;;
+	*) die 2 "usage: scripts/coverage.sh [-b uml|uml-checked] [-t TEST]... [-s]" ;;
+	esac
+done
+
+case $BED in
+uml-checked) FLAVOUR=checked ;;
+uml) FLAVOUR=plain ;;
+*) die 2 "on the bed $BED nothing is counted" ;;
+esac
+have gcov || die 1 "there is no gcov, which comes with the gcc that makes the UML kernels"
+rm -rf "$BUILD/test"
+# tests that fail have executed code, too
+status=0
+"$TOP/scripts/run-tests.sh" -b "$BED" "${OPTIONS[@]}" || status=$?
+rm -rf "$OUT"
+mkdir -p "$OUT"
+find "$BUILD/test" -name 'gcov.*' -size +0 -exec mv {} "$OUT" \;
+# by the host's gcov, since the host's gcc has made this module
+"$TOP/scripts/coverage/report.py" "$BUILD/uml-$FLAVOUR/kernel" "$OUT"
+say "Each file: $OUT/summary.txt; what was not executed: $OUT/uncovered.txt"
+exit "$status"

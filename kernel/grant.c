@@ -49,13 +49,29 @@ static void grant_tell(struct smr_grant *grant)
 	}
 }
 
+/* Drop the owner's reference, if that is not done. Are there no others? */
+static bool grant_drained(struct smr_grant *grant)
+{
+	lockdep_assert_held(&grant->lock);
+	if (!grant->retired) {
+		grant->retired = true;
+		return refcount_dec_and_test(&grant->ref);
+	}
+	if (refcount_read(&grant->ref))
+		return false;
+	/* Pairs with the put of the last span. */
+	smp_acquire__after_ctrl_dep();
+	return true;
+}
+
 /**
  * smr_grant_retire() - let no more spans be opened
  * @grant: the grant; its key is not valid any more
  * @drain: told when the last span has ended, if this returns false; or NULL
  *
  * May be called again, by the same or by others who want to be told, until it
- * returns true.
+ * returns true. Whoever is told calls it again: the grant may have been opened anew, and
+ * the last put of a former time be late to tell.
  *
  * Context: any but hard interrupts.
  * Return: true if there are no spans. What copies have written is visible then.
@@ -63,13 +79,10 @@ static void grant_tell(struct smr_grant *grant)
 bool smr_grant_retire(struct smr_grant *grant, struct smr_drain *drain)
 {
 	guard(spinlock_bh)(&grant->lock);
-	if (!grant->retired) {
-		grant->retired = true;
-		if (refcount_dec_and_test(&grant->ref))
-			return true;
-	} else if (!refcount_read(&grant->ref)) {
-		/* Pairs with the put of the last span. */
-		smp_acquire__after_ctrl_dep();
+	if (grant_drained(grant)) {
+		/* The last put may not have told it yet, and @drain may go now. */
+		if (drain)
+			list_del_init(&drain->node);
 		return true;
 	}
 	/* The last put takes the lock after this, and finds it. */
@@ -106,8 +119,23 @@ void smr_grant_retire_sync(struct smr_grant *grant)
 	struct smr_drain_sync sync;
 
 	smr_drain_sync_init(&sync);
-	if (!smr_grant_retire(grant, &sync.drain))
+	while (!smr_grant_retire(grant, &sync.drain)) {
 		wait_for_completion(&sync.done);
+		reinit_completion(&sync.done);
+	}
+}
+
+/**
+ * smr_grant_wake() - tell all who wait for a grant to try again
+ * @grant: the grant. What contains it is going, so they will not wait again
+ *
+ * Context: any but hard interrupts; with the lock held under which they ask for the
+ * grant. Later, one of them might be gone.
+ */
+void smr_grant_wake(struct smr_grant *grant)
+{
+	guard(spinlock_bh)(&grant->lock);
+	grant_tell(grant);
 }
 
 /**

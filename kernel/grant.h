@@ -46,6 +46,7 @@ void smr_grant_init(struct smr_grant *grant);
 void smr_grant_open(struct smr_grant *grant);
 bool smr_grant_retire(struct smr_grant *grant, struct smr_drain *drain);
 void smr_grant_retire_sync(struct smr_grant *grant);
+void smr_grant_wake(struct smr_grant *grant);
 void smr_grant_revive(struct smr_grant *grant);
 void smr_grant_forget(struct smr_grant *grant, struct smr_drain *drain);
 bool __must_check smr_grant_get(struct smr_grant *grant);

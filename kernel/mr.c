@@ -285,6 +285,7 @@ static int mr_begin_dying(struct smr_mr *mr)
 	if (mr->nr_windows)
 		return -EBUSY;
 	mr->state = SMR_MR_DYING;
+	smr_grant_wake(mr->key.grant);
 	smr_key_invalidate(&mr->key);
 	return 0;
 }

@@ -243,6 +243,7 @@ void smr_mw_dealloc(struct smr_mw *mw)
 
 	scoped_guard(spinlock_bh, &win->lock) {
 		win->dead = true;
+		smr_grant_wake(&win->grant);
 		window_forget_next(win);
 		window_invalidate(win);
 	}

@@ -10,11 +10,12 @@ set -euo pipefail
 
 # In the order in which they are reported; the slow ones are started first.
 CHECKS=(headers build-newest build-stable build-oldest coccinelle checkpatch kernel-doc documented layers lengths semantics
-	doc-names spdx shellcheck)
-SLOW='headers build-* coccinelle checkpatch'
+	models doc-names spdx shellcheck)
+SLOW='headers build-* coccinelle checkpatch models'
 
 LINT=$BUILD/image/lint
-HOST_LINT=(shellcheck:shellcheck perl:perl python3:python3 nm:binutils)
+HOST_LINT=(shellcheck:shellcheck perl:perl python3:python3 nm:binutils spin:spin cc:gcc
+	/usr/include/stdlib.h:libc6-dev)
 
 # -- which files
 
@@ -178,6 +179,8 @@ check_layers() {
 }
 
 check_semantics() { "$TOP/scripts/semantics" "$TOP" || true; }
+
+check_models() { "$TOP/scripts/models" --out "$LINT/models" "$TOP" | sed "s:$TOP/::" || true; }
 
 check_doc-names() { "$TOP/scripts/doc-names" "$TOP" || true; }
 

@@ -294,6 +294,7 @@ enum smr_local_answer {
  *	reference
  * @peer: the QP whose inbox it is in; a reference is held until it is answered or
  *	taken back
+ * @handle: of @peer: what may be looked at, in a read section, after it was answered
  * @wqe: the work request, unchanged while handed
  * @hdr: the headers that an ONLY packet would have
  * @npsn: PSNs it takes
@@ -311,6 +312,7 @@ struct smr_local {
 	enum smr_local_state state;
 	struct smr_qp *src;
 	struct smr_qp *peer;
+	struct smr_qp_handle *handle;
 	struct smr_swqe *wqe;
 	struct smr_hdr hdr;
 	u32 npsn;

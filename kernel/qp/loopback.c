@@ -128,6 +128,7 @@ void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 	peer = smr_qp_find(qp->env->tab, hdr->qpn);
 	local->src = qp;
 	local->peer = peer;
+	local->handle = peer ? peer->handle : NULL;
 	local->wqe = wqe;
 	local->hdr = *hdr;
 	local->npsn = npsn;
@@ -239,6 +240,20 @@ void smr_loopback_park(struct smr_qp *qp, struct smr_local *local)
 	smr_qp_put(src);
 }
 
+/* The peer, with a reference; or NULL if the operation was answered. */
+static struct smr_qp *local_peer(struct smr_local *local)
+{
+	guard(rcu)();
+	/*
+	 * The operation holds a reference on the peer until it is answered. After that
+	 * the peer may be freed at once, and its handle at the end of this section.
+	 * Pairs with local_give().
+	 */
+	if (smp_load_acquire(&local->state) == SMR_LOCAL_ANSWERED)
+		return NULL;
+	return smr_qp_get(local->handle);
+}
+
 /* Clear the inbox, unless the responder has claimed the operation. */
 static bool inbox_take(struct smr_qp *peer, struct smr_local *local)
 {
@@ -261,27 +276,26 @@ static bool inbox_take(struct smr_qp *peer, struct smr_local *local)
 bool smr_loopback_retract(struct smr_qp *qp)
 {
 	struct smr_local *local = &qp->handed;
-	struct smr_qp *peer = local->peer;
+	struct smr_qp *peer;
+	bool taken;
 
 	guard(smr_bh)();
 	WRITE_ONCE(local->cancel, true);
 	/* Pairs with smr_loopback_park(): it sees @cancel, or we see its mark. */
 	smp_mb();
-	scoped_guard(rcu) {
-		/*
-		 * Until it answers, the operation holds a reference on the
-		 * peer, and RCU keeps the peer's memory beyond that. Pairs
-		 * with local_give().
-		 */
-		if (smp_load_acquire(&local->state) == SMR_LOCAL_ANSWERED ||
-		    !inbox_take(peer, local))
-			return false;
+	peer = local_peer(local);
+	if (!peer)
+		return false;
+	taken = inbox_take(peer, local);
+	if (taken) {
+		local->state = SMR_LOCAL_IDLE;
+		/* The responder may have begun it, and put off other work meanwhile. */
+		smr_task_defer(&peer->resp_task);
+		/* the operation's reference */
+		smr_qp_put(peer);
 	}
-	local->state = SMR_LOCAL_IDLE;
-	/* The responder may have begun it, and put off other work meanwhile. */
-	smr_task_defer(&peer->resp_task);
 	smr_qp_put(peer);
-	return true;
+	return taken;
 }
 
 /**

@@ -298,12 +298,13 @@ static void change(struct attack *a, uint64_t *r)
 /* -- one life */
 
 /* A mapping of its own: the provider's goes with the object. */
-static int map_again(struct vt_ring *ring, const struct vt_ring *of, struct vt_ep *ep)
+static int map_again(struct vt_ring *ring, struct vt_ring *of, struct vt_ep *ep)
 {
+	uint64_t offset;
+
 	*ring = *of;
-	ring->hdr = mmap(NULL, ring->len, PROT_READ | PROT_WRITE, MAP_SHARED,
-			 ep->dev.ctx->cmd_fd, ring->offset);
-	return ring->hdr == MAP_FAILED ? -errno : 0;
+	ring->hdr = vt_ring_map_alone(of, ep->dev.ctx->cmd_fd, &offset);
+	return ring->hdr ? 0 : -ENOENT;
 }
 
 static int attack_open(struct attack *a)

@@ -299,7 +299,7 @@ TEST_F(ud, handles_destroyed_in_use)
 		.attr = vt_ah_attr(self->a->dev.gid_index, &self->b->dev.gid),
 	};
 	uint64_t end = vt_now_ms() + 300;
-	int n = 0, ret, sent = 0;
+	int n = 0, ret = 0, sent = 0;
 	pthread_t thread;
 	uint32_t number;
 

@@ -70,7 +70,7 @@ bind_first() {
 	rdma statistic qp bind link "$DEV/1" lqpn "${QPNS[0]}" && within 5 bound_to 1 "${QPNS[0]}" && is "$(qp_counters)" 1
 }
 
-bind_second_to_it() { rdma statistic qp bind link "$DEV/1" cntn 1 lqpn "${QPNS[1]}" && bound_to 1 "${QPNS[1]}"; }
+bind_second_to_it() { rdma statistic qp bind link "$DEV/1" lqpn "${QPNS[1]}" cntn 1 && bound_to 1 "${QPNS[1]}"; }
 
 unbind() { rdma statistic qp unbind link "$DEV/1" cntn 1 lqpn "$1"; }
 

@@ -35,8 +35,13 @@
 #define ROUNDS		5
 /* the first ones fill caches that stay */
 #define SETTLING	2
-/* what else the kernel may have taken meanwhile, in KiB */
-#define SLACK_KB	6144
+/*
+ * What else the kernel may have taken meanwhile, in KiB: slabs that are not full, and shadow that
+ * KASAN keeps for addresses of vmalloc() that were in use once. A leak grows with the time, and
+ * these do not.
+ */
+#define SLAB_SLACK_KB	6144
+#define SLACK_KB	20480
 #define DATAGRAM	900
 #define SLOT		2048
 #define RECVS		12
@@ -441,14 +446,14 @@ static void measure(struct soak *soak, int round)
 	       soak->used_kb[round], soak->slab_kb[round]);
 }
 
-static bool flat(const long *kb)
+static bool flat(const long *kb, long slack)
 {
 	long most = 0;
 	int i;
 
 	for (i = 0; i < SETTLING; i++)
 		most = kb[i] > most ? kb[i] : most;
-	return kb[ROUNDS - 1] <= most + SLACK_KB;
+	return kb[ROUNDS - 1] <= most + slack;
 }
 
 /* -- the run */
@@ -525,8 +530,8 @@ TEST_F_TIMEOUT(soak, all, 100000)
 			measure(soak, round);
 		ASSERT_EQ(self->taint, vt_tainted());
 	}
-	EXPECT_TRUE(flat(soak->used_kb));
-	EXPECT_TRUE(flat(soak->slab_kb));
+	EXPECT_TRUE(flat(soak->used_kb, SLACK_KB));
+	EXPECT_TRUE(flat(soak->slab_kb, SLAB_SLACK_KB));
 	printf("# soak:");
 	for (i = 0; i < NR_JOBS; i++) {
 		printf(" %llu %s,", (unsigned long long)soak->worker[i].done, job_names[i]);

@@ -15,7 +15,6 @@ while read -r rule; do
 	check_error "broken: $rule" "^$rule: [1-9][0-9]* of 30 seeds went wrong" python3 "$MODEL" broken "$rule"
 done < <(python3 "$MODEL" broken)
 
-
 trace() { python3 "$MODEL" trace "$1" | sed "$2"; }
 judge() { trace "$@" >"$WORK/trace" && python3 "$MODEL" check 1 "$WORK/trace"; }
 for seed in 1 2 3 4 5 6; do check "the trace of seed $seed" judge "$seed" ''; done

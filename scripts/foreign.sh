@@ -147,12 +147,13 @@ share() {
 # The guest's first command
 # shellcheck disable=SC2016 # the guest's shell expands it
 GUEST='if [ "$2" ] && [ -d /mnt/share/foreign ]; then mkdir -p "$2" && mount --bind /mnt/share/foreign "$2"; fi
-	export LINK_TYPE=$1 FOREIGN=$2 PYTHONDONTWRITEBYTECODE=1
+	export LINK_TYPE=$1 FOREIGN=$2 PYTHONDONTWRITEBYTECODE=1 END_AFTER_HANG=1
 	exec bash /mnt/share/run-tests /mnt/share/suites'
 
 boot() {
 	local bed=$1 limit=$2 dir=$3
-	local args=(--no-build --share "$SHARE" --timeout "$limit" --log "$dir" --mem 3G)
+	# fabtests register 1.6 GB in each of two processes
+	local args=(--no-build --share "$SHARE" --timeout "$limit" --log "$dir" --mem 6G)
 	local command=(bash -c "$GUEST" guest "$DEVICE" "${FOREIGN:-}")
 	case $bed in
 	uml)
@@ -168,8 +169,9 @@ boot_into() { boot "${@:2}" >"$1" 2>"$4/stderr" </dev/null; }
 
 # boot_suites BED: run what is in $SHARE/list in one boot; what did not run is in the list afterwards
 boot_suites() {
-	local bed=$1 dir=$OUT/logs/$DEVICE/boot.$1.$BOOTS line name='' status=0 limit
+	local bed=$1 dir=$OUT/logs/$DEVICE/boot.$1.$BOOTS line name='' status=0 limit before
 	mkdir -p "$dir"
+	before=$(wc -l <"$SHARE/list")
 	limit=$(($(awk '{ s += $2 + 40 } END { print s }' "$SHARE/list") + BOOT_SLACK))
 	# a job, so that it ends with this script
 	start_job boot_into "$PIPE" "$bed" "$limit" "$dir"
@@ -190,7 +192,7 @@ boot_suites() {
 		mv "$SHARE/$name.sh.1.log" "$SHARE/$name.1.log" 2>/dev/null || true
 		lost_suite "$name" "$status" "$dir/stderr"
 		sed -i "/^$name\.sh /d" "$SHARE/list"
-	elif [ -s "$SHARE/list" ]; then
+	elif [ "$(wc -l <"$SHARE/list")" = "$before" ]; then
 		cat "$dir/stderr" >&2
 		die 1 "the guest ran nothing (status $status); see $dir"
 	fi

@@ -44,6 +44,7 @@ make_suites() {
 		finish
 	END
 	suite c_hung "timeout: 5" <<-'END'
+		device_up
 		ok fine
 		sleep 100
 		finish

@@ -4,7 +4,7 @@
 # bed: uml
 # foreign: fabtests/bin/runfabtests.sh
 # get: github.com/ofiwg/libfabric: libfabric and its folder fabtests, both configured with --prefix=DIR/fabtests
-# timeout: 1500
+# timeout: 1800
 # shellcheck source=selftests/lib/foreign.sh
 . "$(dirname "$0")/../lib/foreign.sh"
 

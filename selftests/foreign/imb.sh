@@ -5,7 +5,7 @@
 # packages: openmpi-bin ucx-utils
 # foreign: imb/IMB-MPI1
 # get: github.com/intel/mpi-benchmarks, made with Open MPI's mpicc (make IMB-MPI1 IMB-RMA), the programs in DIR/imb
-# timeout: 900
+# timeout: 1800
 # shellcheck source=selftests/lib/foreign.sh
 . "$(dirname "$0")/../lib/foreign.sh"
 # shellcheck source=selftests/lib/foreign_mpi.sh

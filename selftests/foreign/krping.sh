@@ -20,7 +20,8 @@ krping() {
 	limited 60 tee /proc/krping <<<"client,addr=$ADDR,port=$PORT,$1" >/dev/null || status=$?
 	wait "$server" || status=$?
 	dmesg | tail -n 20
-	[ "$status" = 0 ] && ! dmesg | grep -qiE 'krping.*(error|fail)|data mismatch|cq completion'
+	# what it says of a client that did not come to its end; the server only sees the end of the connection
+	[ "$status" = 0 ] && ! dmesg | grep -qE 'data mismatch|send error|wait for RDMA_WRITE_(ADV|COMPLETE)|krping: .*(failed|rejected)'
 }
 
 device_up
@@ -29,6 +30,8 @@ on_exit rmmod rdma_krping
 says "$(uname -r)"
 for size in 64 4096 65536; do
 	for option in "" server_inv read_inv local_dma_lkey; do
+		# a READ that invalidates its own key is iWARP's
+		[ "$option" != read_inv ] || iwarp || continue
 		check "size=$size${option:+ $option}" krping "count=50,size=$size,validate${option:+,$option}"
 	done
 done

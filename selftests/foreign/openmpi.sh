@@ -3,7 +3,7 @@
 # what: Open MPI on UCX (rc_v, ud_v) and on libfabric (verbs;ofi_rxm): mpi4py's benchmarks, NetPIPE
 # bed: uml
 # packages: openmpi-bin python3-mpi4py netpipe-openmpi ucx-utils
-# timeout: 600
+# timeout: 1200
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/foreign.sh
 . "$(dirname "$0")/../lib/foreign.sh"

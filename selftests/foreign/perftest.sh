@@ -29,7 +29,21 @@ measured() {
 		for ((size = 2; size <= 8 << 20; size *= 2)); do sizes+=" $size"; done
 	fi
 	# shellcheck disable=SC2086 # words
-	perftest_reports $sizes || { tool_output; return 1; }
+	figures $sizes || { tool_output; return 1; }
+}
+
+# figures SIZE...: the client's table has a row for each
+figures() {
+	local size
+	for size in "$@"; do
+		grep -qE "^ *$size +[1-9][0-9]* +[0-9.]+" "$CLIENT_OUT" || { echo "no figure for $size bytes"; return 1; }
+	done
+}
+
+# by_cm PROGRAM OPTION...: it listens by rdma_cm alone
+by_cm() {
+	PORT=$((PORT + 1))
+	both "$*" 60 "cm:$PORT" "$@" -F -d "$DEV" -p "$PORT" -- "$@" -F -d "$DEV" -p "$PORT" "$ADDR"
 }
 
 # What each program of bandwidth takes
@@ -37,9 +51,8 @@ bandwidth() {
 	local program=$1 option
 	shift
 	one "$program" all "$@" -a -n 5
-	for option in "" -b "-q 4" "-q 4 -b" "-q 4 --mr_per_qp" "-t 16" "-N" "--report_gbits" "-D 1" "-l 8" "-Q 1" "-m 512" "-w 0" \
-		"-u 18" "-S 3" "--tclass=32" "--flow_label=5" "-L 7" "--no_lock" "--use_old_post_send" "--dont_xchg_versions" \
-		"--report-both -b" "--rate_limit=1 --rate_units=g --rate_limit_type=SW" "--wait_destroy=1" "--pkey_index=0"; do
+	for option in "" -b "-q 4" "-q 4 -b" "-q 4 --mr_per_qp" "-t 16" -N "-D 1" "-l 8" "-Q 1" "-m 512" "-S 3" "--use_old_post_send" \
+		"--report-both -b" "--rate_limit=1 --rate_units=g --rate_limit_type=SW"; do
 		# shellcheck disable=SC2086 # words
 		one "$program" 4096 "$@" -s 4096 -n 200 $option
 	done
@@ -50,7 +63,7 @@ latency() {
 	local program=$1 option
 	shift
 	one "$program" all "$@" -a -n 5
-	for option in "" -U -H -C "-D 1" "-m 512" "-S 3" "--tclass=32" "--use_old_post_send" "--no_lock"; do
+	for option in "" -U "-D 1" "-m 512" "--tclass=32" "--use_old_post_send"; do
 		# shellcheck disable=SC2086 # words
 		one "$program" 64 "$@" -s 64 -n 100 $option
 	done
@@ -60,8 +73,8 @@ latency() {
 connected() {
 	local program=$1 size=$2
 	shift 2
-	one "$program" "$size" "$@" -n 100 -R
-	iwarp || one "$program" "$size" "$@" -n 100 -z
+	# on iWARP all of them are connected so
+	iwarp || { by_cm "$program" "$@" -n 100 -R && by_cm "$program" "$@" -n 100 -z; }
 	! has_odp "$DEV" || one "$program" "$size" "$@" -n 100 --odp
 	[ ! -w "$HUGE_PAGES" ] || one "$program" "$size" "$@" -n 100 --use_hugepages
 }
@@ -105,7 +118,7 @@ others() {
 	# a receiver must have a receive for each datagram: no more than perftest posts
 	one ib_send_bw 1024 -c UD -s 1024 -n 500
 	one ib_send_bw 1024 -c UD -s 1024 -n 500 -e
-	one ib_send_bw 1024 -c UD -s 1024 -n 500 -R
+	by_cm ib_send_bw -c UD -s 1024 -n 500 -R
 	one ib_send_bw 1024 -c UD -s 1024 -n 500 -g
 	one ib_send_lat 64 -c UD -s 64 -n 100
 	one ib_send_lat 64 -c UD -s 64 -n 100 -g

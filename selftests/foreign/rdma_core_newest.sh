@@ -3,7 +3,7 @@
 # what: rdma-core's own suite (pyverbs), of the newest release
 # bed: uml
 # foreign: rdma-core/build/python
-# get: rdma-core from github.com/linux-rdma/rdma-core, built in place: scripts/export rdma-core DIR/rdma-core adds the provider, then DIR/rdma-core/build.sh
+# get: github.com/linux-rdma/rdma-core in DIR/rdma-core: add the provider (scripts/export rdma-core DIR/rdma-core) with the module's driver id in place of RDMA_DRIVER_SOFTMR (SMR_DRIVER_ID of kernel/uapi), then build.sh
 # timeout: 1200
 # shellcheck source=selftests/lib/foreign.sh
 . "$(dirname "$0")/../lib/foreign.sh"

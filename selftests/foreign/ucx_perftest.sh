@@ -3,7 +3,7 @@
 # what: ucx_perftest and ucx_info: UCP and UCT on rc_verbs and ud_verbs
 # bed: uml
 # packages: ucx-utils openmpi-bin
-# timeout: 600
+# timeout: 1200
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/foreign.sh
 . "$(dirname "$0")/../lib/foreign.sh"

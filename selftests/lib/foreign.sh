@@ -41,8 +41,11 @@ limited() {
 	timeout -k 5 "$limit" "$@"
 }
 
+# cm_listening_or_ended PORT BASE
+cm_listening_or_ended() { ended "$2" || rdma resource show cm_id | grep -qE "LISTEN .*:$1 "; }
+
 # both WHAT LIMIT PORT SERVER-COMMAND... -- CLIENT-COMMAND...: a result: both succeed. The server is waited for at the TCP
-# port PORT; "-" if it listens by rdma_cm, which /proc does not show
+# port PORT; "cm:PORT" if it listens by rdma_cm
 both() {
 	local what=$1 limit=$2 port=$3 server=() status=0 base
 	shift 3
@@ -51,9 +54,9 @@ both() {
 		shift
 	done
 	shift
-	if [ "$port" = - ]; then
+	if [[ $port = cm:* ]]; then
 		start server job "$limit" "" "${server[@]}"
-		nap 1
+		within 20 cm_listening_or_ended "${port#cm:}" "$BASE"
 	else
 		start server server_job "$port" "$limit" "" "${server[@]}"
 		within 20 ready_or_ended "$BASE"

@@ -24,7 +24,7 @@ not_ok() {
 	echo "not ok $TAP_COUNT $1"
 	for file in "${@:2}"; do
 		# the last line may have no end, which the next result needs
-		[ -s "$file" ] && tail -n 50 "$file" | sed -e "s|^|# ${file##*/}: |" -e '$a\'
+		[ -s "$file" ] && tail -n 50 "$file" | sed -e "s|^|# ${file##*/}: |" -e "\$a\\"
 	done
 	return 0
 }

@@ -547,11 +547,7 @@ struct smr_read_stream {
 	u64 counts;
 };
 
-/*
- * What completion counters count of a QP: the numbers of the bits of
- * enum ib_uverbs_qp_attach_comp_cntr_op. Operations of other kinds (atomics, FLUSH,
- * local ones) are not counted.
- */
+/* What completion counters count; the bits of enum ib_uverbs_qp_attach_comp_cntr_op */
 enum smr_comp_op {
 	SMR_COMP_SEND,
 	SMR_COMP_RECV,
@@ -778,14 +774,7 @@ static inline struct smr_qp *to_smr_qp(const struct ib_qp *ibqp)
 
 void smr_qp_add_bound(const struct smr_qp *qp, enum smr_counter id, u64 n);
 
-/**
- * smr_qp_add() - count something that happened to a QP
- * @qp: the QP
- * @id: what
- * @n: how often, or how many bytes
- *
- * Context: any.
- */
+/* Count what happened to a QP, @n times or bytes; in any context. */
 static inline void smr_qp_add(const struct smr_qp *qp, enum smr_counter id,
 			      u64 n)
 {

@@ -60,10 +60,10 @@ static void speed_event(struct smr_dev *dev)
 	u32 was = dev->port_speed;
 
 	ASSERT_RTNL();
-	if (!SMR_HAS_SPEED_EVENT || dev->port_state != IB_PORT_ACTIVE)
+	if (dev->port_state != IB_PORT_ACTIVE)
 		return;
 	dev->port_speed = smr_port_speed(dev->verbs.env.ndev);
-	if (was && was != dev->port_speed)
+	if (SMR_HAS_SPEED_EVENT && was && was != dev->port_speed)
 		ib_dispatch_event(&event);
 }
 

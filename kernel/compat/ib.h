@@ -93,11 +93,11 @@
 		.max_counters = (counters), \
 		.supported_qp_attach_ops = (ops), \
 	})
-#define SMR_CNTR_ATTRS(name, attr) \
-	ADD_UVERBS_ATTRIBUTES_SIMPLE(name, UVERBS_OBJECT_COMP_CNTR, \
+#define SMR_CNTR_ATTRS(attr) \
+	ADD_UVERBS_ATTRIBUTES_SIMPLE(comp_cntr_attrs, UVERBS_OBJECT_COMP_CNTR, \
 				     UVERBS_METHOD_COMP_CNTR_CREATE, attr)
-#define SMR_CNTR_UAPI(name) \
-	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_COMP_CNTR, &(name)),
+#define SMR_CNTR_UAPI \
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_COMP_CNTR, &comp_cntr_attrs),
 #define SMR_OPS_CNTR(create, destroy) \
 	.create_comp_cntr = create, \
 	.destroy_comp_cntr = destroy,
@@ -119,8 +119,8 @@
 #define SMR_CNTR_OP_TYPE		u32
 #define SMR_CNTR_OPS(attr)		0
 #define SMR_CNTR_SAY_CAPS(caps, counters, ops)	((void)(counters))
-#define SMR_CNTR_ATTRS(name, attr)
-#define SMR_CNTR_UAPI(name)
+#define SMR_CNTR_ATTRS(attr)
+#define SMR_CNTR_UAPI
 #define SMR_OPS_CNTR(create, destroy)
 #define SMR_OPS_CNTR_USE(attach, modify, read)
 #define SMR_OPS_CNTR_CAPS(caps)

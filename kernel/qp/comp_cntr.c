@@ -127,11 +127,10 @@ void smr_comp_cntr_add(struct smr_comp_cntr *cntr, bool failed, u32 len)
 		atomic64_add(cntr->bytes ? len : 1, &cntr->done);
 }
 
-SMR_CNTR_ATTRS(comp_cntr_type,
-	       UVERBS_ATTR_CONST_IN(SMR_ATTR_COMP_CNTR_TYPE,
+SMR_CNTR_ATTRS(UVERBS_ATTR_CONST_IN(SMR_ATTR_COMP_CNTR_TYPE,
 				    enum smr_comp_cntr_type, UA_OPTIONAL));
 
 const struct uapi_definition smr_comp_cntr_uapi[] = {
-	SMR_CNTR_UAPI(comp_cntr_type)
+	SMR_CNTR_UAPI
 	{}
 };

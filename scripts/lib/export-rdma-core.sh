@@ -110,7 +110,9 @@ core_compat() {
 		sed -i -E "s,^(#define SMR_PARENT_DOMAIN_ALLOW_CC_UNPROTECTED)\b.*,\1 ${prefix}ALLOW_CC_UNPROTECTED_ALLOC," \
 			"$out/compat/core.h"
 	fi
-	unifdef -m -x2 "${answers[@]}" "$out/compat/core.h" || die 1 "unifdef cannot read userspace/provider/compat.h"
+	# what needs types that an older release does not have is not in compat.h
+	unifdef -m -x2 "${answers[@]}" "$out/compat/core.h" "$out"/*.[ch] ||
+		die 1 "unifdef cannot read userspace/provider/compat.h"
 	"$EXPORT_TOOLS/dissolve" "$out" ||
 		die 1 "userspace/provider/compat.h cannot be dissolved for $TREE; see the line above"
 }

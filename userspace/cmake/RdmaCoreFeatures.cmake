@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # What differs between releases of rdma-core. Each difference is probed in the
-# headers and becomes a macro SMR_HAVE_*, which provider/compat.h alone looks
-# at. The table of layouts at the end is the one thing that no probe can tell:
-# which other releases a provider that is built here may be loaded by.
+# headers and becomes a macro SMR_HAVE_*. provider/compat.h looks at it; where
+# older releases lack the very types, so do the functions that need them, and the
+# table of operations in provider/device.c. The table of layouts at the end is the
+# one thing that no probe can tell: which other releases a provider that is built
+# here may be loaded by.
 
 include(CheckCSourceCompiles)
 

@@ -42,16 +42,6 @@
 	ibv_cmd_get_context(context, cmd, cmd_size, resp, resp_size)
 #endif
 
-/* 59: DMA handles */
-#ifdef SMR_HAVE_DMAH
-#define SMR_DMAH_OPS			\
-	.alloc_dmah = smr_alloc_dmah,	\
-	.dealloc_dmah = smr_dealloc_dmah, \
-	.reg_mr_ex = smr_reg_mr_ex,
-#else
-#define SMR_DMAH_OPS
-#endif
-
 /* 59: the queue's memory, given by the application */
 #ifndef SMR_HAVE_CREATE_CQ_ATTR
 #define ibv_cmd_create_cq_ex(context, attr, prov_attr, vcq, cmd, cmd_size,     \
@@ -66,37 +56,6 @@
 			      resp_size, driver)                               \
 	ibv_cmd_create_qp_ex2(context, vqp, attr, cmd, cmd_size, resp,         \
 			      resp_size)
-#endif
-
-/* 62: the port's speed, as the kernel says it */
-#ifdef SMR_HAVE_PORT_SPEED
-#define SMR_PORT_SPEED_OP	.query_port_speed = ibv_cmd_query_port_speed,
-#else
-#define SMR_PORT_SPEED_OP
-#endif
-
-/* 62: device memory as a dma-buf */
-#ifdef SMR_HAVE_DM_EXPORT
-#define SMR_DM_EXPORT_OP	.dm_export_dmabuf_fd = smr_dm_export_dmabuf_fd,
-#else
-#define SMR_DM_EXPORT_OP
-#endif
-
-/* 65: completion counters */
-#ifdef SMR_HAVE_COMP_CNTR
-#define SMR_COMP_CNTR_OPS					\
-	.create_comp_cntr = smr_create_comp_cntr,		\
-	.destroy_comp_cntr = smr_destroy_comp_cntr,		\
-	.inc_comp_cntr = ibv_cmd_inc_comp_cntr,			\
-	.inc_err_comp_cntr = ibv_cmd_inc_err_comp_cntr,		\
-	.qp_attach_comp_cntr = smr_attach_comp_cntr,		\
-	.query_comp_cntr_caps = ibv_cmd_query_comp_cntr_caps,	\
-	.read_comp_cntr = ibv_cmd_read_comp_cntr,		\
-	.read_err_comp_cntr = ibv_cmd_read_err_comp_cntr,	\
-	.set_comp_cntr = ibv_cmd_set_comp_cntr,			\
-	.set_err_comp_cntr = ibv_cmd_set_err_comp_cntr,
-#else
-#define SMR_COMP_CNTR_OPS
 #endif
 
 /* 64: IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC */

@@ -76,10 +76,30 @@ static const struct verbs_context_ops smr_context_ops = {
 	.unimport_dm = smr_unimport_dm,
 	.unimport_mr = smr_unimport_mr,
 	.unimport_pd = smr_unimport_pd,
-	SMR_DMAH_OPS
-	SMR_DM_EXPORT_OP
-	SMR_PORT_SPEED_OP
-	SMR_COMP_CNTR_OPS
+	/* what older releases of rdma-core do not have */
+#ifdef SMR_HAVE_DMAH
+	.alloc_dmah = smr_alloc_dmah,
+	.dealloc_dmah = smr_dealloc_dmah,
+	.reg_mr_ex = smr_reg_mr_ex,
+#endif
+#ifdef SMR_HAVE_DM_EXPORT
+	.dm_export_dmabuf_fd = smr_dm_export_dmabuf_fd,
+#endif
+#ifdef SMR_HAVE_PORT_SPEED
+	.query_port_speed = ibv_cmd_query_port_speed,
+#endif
+#ifdef SMR_HAVE_COMP_CNTR
+	.create_comp_cntr = smr_create_comp_cntr,
+	.destroy_comp_cntr = smr_destroy_comp_cntr,
+	.inc_comp_cntr = ibv_cmd_inc_comp_cntr,
+	.inc_err_comp_cntr = ibv_cmd_inc_err_comp_cntr,
+	.qp_attach_comp_cntr = smr_attach_comp_cntr,
+	.query_comp_cntr_caps = ibv_cmd_query_comp_cntr_caps,
+	.read_comp_cntr = ibv_cmd_read_comp_cntr,
+	.read_err_comp_cntr = ibv_cmd_read_err_comp_cntr,
+	.set_comp_cntr = ibv_cmd_set_comp_cntr,
+	.set_err_comp_cntr = ibv_cmd_set_err_comp_cntr,
+#endif
 };
 
 static const struct verbs_match_ent smr_match_table[] = {

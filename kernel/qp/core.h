@@ -12,7 +12,6 @@
 #include <linux/hrtimer.h>
 #include <linux/in6.h>
 #include <linux/mutex.h>
-#include <linux/netdevice.h>
 #include <linux/rculist.h>
 #include <linux/refcount.h>
 #include <linux/skbuff.h>
@@ -20,7 +19,6 @@
 #include <linux/timer.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
-#include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
 
 #include "account.h"
@@ -31,25 +29,20 @@
 #include "net/udp_rx.h"
 #include "net/egress.h"
 #include "net/wire.h"
+#include "qp/env.h"
 #include "qp/peers.h"
 #include "qp/ring.h"
 #include "qp/rq.h"
 #include "qp/task.h"
 #include "sgl.h"
 
-struct smr_ahtab;
 struct smr_cq;
-struct smr_egress;
 struct smr_group;
-struct smr_guard;
-struct smr_keys;
 struct smr_pd;
 struct smr_qp_handle;
 struct smr_rx_train;
 struct smr_srq;
-struct smr_srqtab;
 struct smr_stats;
-struct smr_steer;
 struct smr_userwq;
 
 #define SMR_MEMBERS_HASH_BITS	8
@@ -100,48 +93,6 @@ struct smr_qptab {
 	struct smr_peers peers;
 	atomic64_t strays;
 };
-
-/**
- * struct smr_env - what a QP needs of its device; part of the device
- * @egress: the sockets that it sends from
- * @tab: the namespace's QPs
- * @ahs: the device's address vectors
- * @srqs: the device's XRC shared receive queues
- * @keys: the device's keys
- * @steer: the device's flow steering rules
- * @stats: the device's counters
- * @bound: what of them the counters of QPs have counted, too; see counter.c
- * @guard: what the namespace's ordinary sockets are refused
- * @wq: the workqueue for QPs of consumers in the kernel
- * @packets: what waits for their QPs
- * @ndev: the netdev
- * @loopback: this link takes the same-host shortcut
- * @nr_groups: multicast groups that QPs are attached to; @tab->members.mutex
- *
- * All else is constant while the device has QPs.
- */
-struct smr_env {
-	struct smr_egress *egress;
-	struct smr_qptab *tab;
-	struct smr_ahtab *ahs;
-	struct smr_srqtab *srqs;
-	struct smr_keys *keys;
-	struct smr_steer *steer;
-	struct smr_stats *stats;
-	struct smr_stats *bound;
-	const struct smr_guard *guard;
-	struct workqueue_struct *wq;
-	struct smr_packets packets;
-	struct net_device *ndev;
-	bool loopback;
-	u32 nr_groups;
-};
-
-/* The largest path MTU that fits the netdev's MTU, and at least the smallest. */
-static inline enum ib_mtu smr_env_mtu(const struct smr_env *env)
-{
-	return iboe_get_mtu(READ_ONCE(env->ndev->mtu)) ?: IB_MTU_256;
-}
 
 /* The verdict on a request; the tables in qp/resp_reply.c say what follows. */
 enum smr_resp_verdict {

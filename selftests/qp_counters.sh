@@ -89,7 +89,9 @@ bind_and_unbind() {
 }
 
 # resource KIND PATTERN: a line of "rdma resource show KIND -dd" of our link
-resource() { rdma resource show "$1" -dd | tr '\n' ' ' | sed 's/\(dev\|link\) /\n&/g' | grep -w "$DEV" | grep -E -- "$2"; }
+resource() {
+	rdma resource show "$1" -dd | tr '\n' ' ' | sed 's/\(dev\|link\) /\n&/g' | grep -w "$DEV" | grep -E -- "$2"
+}
 
 topology_host Y || { not_ok "link"; finish; }
 DEV=${SIDE_DEV[server]}

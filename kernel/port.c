@@ -318,7 +318,7 @@ u32 smr_port_speed(struct net_device *ndev)
 	struct ethtool_link_ksettings settings = {};
 
 	ASSERT_RTNL();
-	if (READ_ONCE(ndev->reg_state) != NETREG_REGISTERED ||
+	if (ndev->reg_state != NETREG_REGISTERED ||
 	    __ethtool_get_link_ksettings(ndev, &settings) ||
 	    settings.base.speed == (u32)SPEED_UNKNOWN || !settings.base.speed)
 		return SPEED_SLOWEST;

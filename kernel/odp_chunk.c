@@ -72,10 +72,14 @@ static void chunk_lock(struct smr_chunk *c)
 {
 	atomic_inc(&c->writers);
 	write_lock_bh(&c->lock);
+	/* Kept, for chunk_unlock(); this tells sparse. */
+	__release(&c->lock);
 }
 
 static void chunk_unlock(struct smr_chunk *c)
 {
+	/* Locked by chunk_lock(); this tells sparse. */
+	__acquire(&c->lock);
 	write_unlock_bh(&c->lock);
 	atomic_dec(&c->writers);
 }

@@ -197,9 +197,8 @@ void smr_early_forget(struct smr_qp *qp)
  * smr_early_due() - is an answer late, so that it is time to ask again?
  * @qp: the QP
  *
- * Says so once, until the oldest unacknowledged PSN has moved on.
- *
  * Context: any; called by the send task.
+ * Return: true if it is; once, until the oldest unacknowledged PSN has moved on.
  */
 bool smr_early_due(struct smr_qp *qp)
 {

@@ -3,7 +3,7 @@
 """Which lines of kernel/ the tests have executed: report.py SOURCE DIR
 
 SOURCE is the copy of kernel/ that was compiled for coverage, with the .gcno files. The files
-gcov.* in DIR are what selftests/kmod/gcov.c has written: one for each time that the module was
+gcov.* in DIR are what selftests/record/gcov.c has written: one for each time that the module was
 removed. They are added up into .gcda files beside the .gcno files, which gcov(1) reads. DIR gets
 summary.txt (a line for each file: lines, branches) and uncovered.txt (what was not executed, by
 function).

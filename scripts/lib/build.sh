@@ -67,8 +67,8 @@ declare -A RECORD_FLAGS=(
 )
 declare -A RECORD_FILES=([gcov]='gcov_begin gcov' [cover]=cover)
 
-# record_in_module KIND COPY: change a copy of kernel/ so that it records that. The files of selftests/kmod that do so are
-# linked into softmr.ko, and are not instrumented by anything. gcov_begin must be the first object
+# record_in_module KIND COPY: change a copy of kernel/ so that it records that. The files of selftests/record that do so
+# are linked into softmr.ko, and are not instrumented by anything. gcov_begin must be the first object
 record_in_module() {
 	local kind=$1 copy=$2 name
 	[ "$kind" ] || return 0
@@ -76,7 +76,7 @@ record_in_module() {
 	{
 		printf '\nsmr_record := %s\nccflags-y += $(smr_record)\n' "${RECORD_FLAGS[$kind]}"
 		for name in ${RECORD_FILES[$kind]}; do
-			cp "$TOP/selftests/kmod/$name.c" "$copy/$name.c"
+			cp "$TOP/selftests/record/$name.c" "$copy/$name.c"
 			[ "$name" = gcov_begin ] && echo 'softmr-y := gcov_begin.o $(softmr-y)' || echo "softmr-y += $name.o"
 			printf '%s := n\n' {KASAN_SANITIZE,UBSAN_SANITIZE}"_$name.o"
 			echo "CFLAGS_REMOVE_$name.o := \$(smr_record)"
@@ -246,7 +246,7 @@ build_uml_layer() {
 	local flavour=$1
 	with_lock "uml-$flavour" uml_make "$flavour" || return
 	with_lock "layer-$flavour-$BUILD_ID" build_part "uml-$flavour" \
-		"$(source_key kernel selftests/kmod VERSION) $(uml_dir "$flavour") $(uml_record "$flavour")" "modules for UML, $flavour" build_uml_module "$flavour" ||
-		return
+		"$(source_key kernel selftests/kmod selftests/record VERSION) $(uml_dir "$flavour") $(uml_record "$flavour")" \
+		"modules for UML, $flavour" build_uml_module "$flavour" || return
 	build_run_bed "$flavour"
 }

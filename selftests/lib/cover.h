@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What a fuzzer asks the kernel: how much of softmr has been executed, where the module was
- * built to count that (kmod/cover.c), and whether something has gone wrong.
+ * built to count that (record/cover.c), and whether something has gone wrong.
  */
 #ifndef VT_COVER_H
 #define VT_COVER_H

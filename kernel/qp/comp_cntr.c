@@ -106,6 +106,7 @@ int smr_comp_cntr_attach(struct ib_qp *ibqp, struct ib_comp_cntr *ibcc,
 	for (op = 0; op < SMR_COMP_OPS; op++)
 		if (ops & BIT(op))
 			WRITE_ONCE(qp->cntrs[op], to_smr_comp_cntr(ibcc));
+	WRITE_ONCE(qp->counted, true);
 	return 0;
 }
 

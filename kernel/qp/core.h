@@ -638,6 +638,7 @@ struct smr_qp_handle {
  * @resp: responder
  * @windows: type 2 windows that are tied to this QP; has its own lock
  * @handed: what the requester handed to a peer on this host
+ * @counted: some of @cntrs are attached; written with them
  * @cntrs: counters of completed operations, by enum smr_comp_op, or NULL; written
  *	under @mutex, in RESET or INIT only
  */
@@ -680,6 +681,7 @@ struct smr_qp {
 	struct smr_responder resp;
 	struct smr_mw_owner windows;
 	struct smr_local handed;
+	bool counted;
 	struct smr_comp_cntr *cntrs[SMR_COMP_OPS];
 };
 

@@ -268,6 +268,12 @@ static enum smr_comp_op comp_op(const struct smr_wr_info *wr)
 	}
 }
 
+static bool wqe_is_signaled(const struct smr_qp *qp,
+			    const struct smr_swqe *wqe)
+{
+	return qp->sig_all || wqe->send_flags & IB_SEND_SIGNALED;
+}
+
 /* Count it. Complete it, if the consumer wants that, and in any case with an error. */
 static void send_done(struct smr_qp *qp, const struct smr_swqe *wqe,
 		      enum ib_wc_status status)
@@ -283,7 +289,7 @@ static void send_done(struct smr_qp *qp, const struct smr_swqe *wqe,
 	};
 
 	smr_comp_count(qp, comp_op(wr), status != IB_WC_SUCCESS, wqe->len);
-	if (!status && !qp->sig_all && !(wqe->send_flags & IB_SEND_SIGNALED))
+	if (!status && !wqe_is_signaled(qp, wqe))
 		return;
 	trace_smr_send_done(cqe.qp_num, cqe.wr_id, status, cqe.byte_len);
 	if (unlikely(!smr_cq_post_qp(qp->scq, &cqe, &qp->ibqp,
@@ -333,7 +339,9 @@ void smr_send_retire(struct smr_qp *qp)
 	struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
 
 	send_pop(qp);
-	send_done(qp, wqe, IB_WC_SUCCESS);
+	/* Most requests are not signaled, and of QPs without completion counters. */
+	if (wqe_is_signaled(qp, wqe) || unlikely(READ_ONCE(qp->counted)))
+		send_done(qp, wqe, IB_WC_SUCCESS);
 }
 
 /**

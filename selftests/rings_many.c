@@ -63,18 +63,6 @@ static long proc_number(const char *file, const char *key)
 	return n;
 }
 
-static int count_maps(void)
-{
-	FILE *f = fopen("/proc/self/maps", "r");
-	int n = 0, c;
-
-	while (f && (c = getc(f)) != EOF)
-		n += c == '\n';
-	if (f)
-		fclose(f);
-	return n;
-}
-
 static int limit_maps(int n)
 {
 	char text[16];
@@ -94,7 +82,7 @@ FIXTURE_SETUP(many)
 	ASSERT_NE(NULL, self->sets);
 	self->random = seed ? strtoull(seed, NULL, 0) : vt_now_ms() | 1;
 	printf("# SMR_SEED=%#llx\n", (unsigned long long)self->random);
-	if (limit_maps(count_maps() + SPARE_MAPS))
+	if (limit_maps(vt_mappings() + SPARE_MAPS))
 		SKIP(return, "may not set vm.max_map_count");
 }
 
@@ -239,7 +227,7 @@ static bool step(FIXTURE_DATA(many) *self, struct set *s, bool *refused)
 
 TEST_F(many, more_rings_than_mappings)
 {
-	int before = count_maps(), most = 0, i, live = 0;
+	int before = vt_mappings(), most = 0, i, live = 0;
 	bool refused = false, ok = true;
 	long kib;
 
@@ -247,16 +235,16 @@ TEST_F(many, more_rings_than_mappings)
 		ok = step(self, &self->sets[i], &refused);
 		if (!ok)
 			printf("# set %d: errno %d, %d mappings\n", i, errno,
-			       count_maps());
+			       vt_mappings());
 	}
 	ASSERT_TRUE(ok);
 	for (i = 0; i < STEPS && ok; i++) {
 		ok = step(self, &self->sets[draw(self, SETS)], &refused);
 		if (i % 100 == 0)
-			most = MAX(most, count_maps());
+			most = MAX(most, vt_mappings());
 		if (!ok)
 			printf("# step %d: errno %d, %d mappings%s\n", i, errno,
-			       count_maps(), refused ? ", a resize" : "");
+			       vt_mappings(), refused ? ", a resize" : "");
 	}
 	ASSERT_TRUE(ok);
 	/* those that were not touched for long work as well */
@@ -275,7 +263,7 @@ TEST_F(many, more_rings_than_mappings)
 	kib = proc_number("/proc/meminfo", "VmallocUsed:");
 	for (i = 0; i < SETS; i++)
 		ASSERT_EQ(0, destroy(&self->sets[i]));
-	EXPECT_GE(before + HEAP_MAPS, count_maps());
+	EXPECT_GE(before + HEAP_MAPS, vt_mappings());
 	/* all but what was destroyed last */
 	kib -= proc_number("/proc/meminfo", "VmallocUsed:");
 	printf("# %ld KiB came back for %d rings\n", kib, 4 * live);

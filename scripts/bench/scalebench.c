@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "endpoint.h"
+#include "system.h"
 
 /* What many programs ask for */
 #define DEPTH	16
@@ -89,18 +90,6 @@ static long kernel_kib(void)
 	return sum;
 }
 
-static int count_maps(void)
-{
-	FILE *f = fopen("/proc/self/maps", "r");
-	int n = 0, c;
-
-	while (f && (c = getc(f)) != EOF)
-		n += c == '\n';
-	if (f)
-		fclose(f);
-	return n;
-}
-
 static struct clock now(void)
 {
 	struct rusage usage;
@@ -113,7 +102,7 @@ static struct clock now(void)
 		.cpu = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e6 +
 		       usage.ru_utime.tv_usec + usage.ru_stime.tv_usec,
 		.kib = kernel_kib(),
-		.maps = count_maps(),
+		.maps = vt_mappings(),
 	};
 }
 
@@ -197,7 +186,7 @@ static struct one *make(long n)
 		create(&all[i]);
 	since(&start, n, "create");
 	result(n, "kernel_KiB_each", (double)(kernel_kib() - start.kib) / n);
-	result(n, "mappings", count_maps() - start.maps);
+	result(n, "mappings", vt_mappings() - start.maps);
 	start = now();
 	for (i = 0; i < n; i++)
 		connect_to_itself(&all[i]);

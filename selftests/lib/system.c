@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -25,6 +26,21 @@ void vt_spin(long us)
 		passed = (now.tv_sec - start.tv_sec) * 1000000 +
 			 (now.tv_nsec - start.tv_nsec) / 1000;
 	} while (passed < us);
+}
+
+/**
+ * vt_mappings() - how many mappings this process has
+ */
+int vt_mappings(void)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	int n = 0, c;
+
+	while (f && (c = getc(f)) != EOF)
+		n += c == '\n';
+	if (f)
+		fclose(f);
+	return n;
 }
 
 /**

@@ -9,6 +9,7 @@
 
 void vt_spin(long us);
 int vt_write_file(const char *path, const char *text);
+int vt_mappings(void);
 int vt_no_more_addresses(struct rlimit *was);
 int vt_capability(int cap, bool may);
 pid_t vt_child(int *sock, int (*child_main)(int sock, const void *arg),

@@ -13,6 +13,18 @@ need_link_type "$LINK_TYPE"
 modprobe sch_netem 2>/dev/null
 try_veth 1500 || finish
 
+# Each side knows the other's MAC address. ib_core asks for it when a QP goes to RTR, and waits for a second: a question
+# that the network loses fails the connection before softmr has anything to send
+introduce() {
+	local side peer=client mac
+	for side in server client; do
+		mac=$(ip -n "${SIDE_NS[$peer]}" -br link show dev veth0 | awk '{ print $3 }')
+		ip -n "${SIDE_NS[$side]}" neigh replace "${SIDE_V4[$peer]}" lladdr "$mac" dev veth0 nud permanent || return
+		ip -n "${SIDE_NS[$side]}" neigh replace "${SIDE_V6[$peer]}" lladdr "$mac" dev veth0 nud permanent || return
+		peer=server
+	done
+}
+
 impair() {
 	local side
 	for side in server client; do
@@ -75,6 +87,7 @@ runs() {
 for side in server client; do
 	in_ns "${SIDE_NS[$side]}" ethtool -K veth0 tx-udp-segmentation off >/dev/null
 done
+check "the sides know each other" introduce
 NOTICED=-1
 runs "loss" loss 1%
 runs "reordering" delay 300us reorder 95%

@@ -13,6 +13,7 @@
  */
 #include "qp/early.h"
 
+#include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/time64.h>
 
@@ -30,11 +31,6 @@
 /* As in RFC 6298: the average moves by 1/8 to each sample, the mean deviation by 1/4. */
 #define RTT_SHIFT	3
 #define SPREAD_SHIFT	2
-
-static u64 now_ns(void)
-{
-	return ktime_get_ns();
-}
 
 static enum hrtimer_restart early_timer_fn(struct hrtimer *timer)
 {
@@ -128,7 +124,7 @@ void smr_early_sent(struct smr_qp *qp, u32 psn, bool fresh)
 
 	if (!measure && (early->due || early->spent))
 		return;
-	now = now_ns();
+	now = ktime_get_ns();
 	if (measure) {
 		early->sent = now;
 		early->psn = psn;
@@ -172,7 +168,7 @@ void smr_early_acked(struct smr_qp *qp)
 	early->due = 0;
 	if (!sample && !more)
 		return;
-	now = now_ns();
+	now = ktime_get_ns();
 	if (sample) {
 		rtt_sample(early, now - early->sent);
 		early->sent = 0;
@@ -209,7 +205,7 @@ bool smr_early_due(struct smr_qp *qp)
 	WRITE_ONCE(early->fired, false);
 	if (!early->due)
 		return false;
-	if (now_ns() < early->due) {
+	if (ktime_get_ns() < early->due) {
 		hrtimer_start(&early->timer, ns_to_ktime(early->due),
 			      HRTIMER_MODE_ABS_SOFT);
 		return false;

@@ -48,21 +48,6 @@ FIXTURE(many)
 	int max_maps;
 };
 
-/* The number behind @key in a file of /proc, or -1 */
-static long proc_number(const char *file, const char *key)
-{
-	FILE *f = fopen(file, "r");
-	long n = -1;
-	char line[128];
-
-	while (f && n < 0 && fgets(line, sizeof(line), f))
-		if (!strncmp(line, key, strlen(key)))
-			sscanf(line + strlen(key), "%ld", &n);
-	if (f)
-		fclose(f);
-	return n;
-}
-
 static int limit_maps(int n)
 {
 	char text[16];
@@ -75,8 +60,8 @@ FIXTURE_SETUP(many)
 {
 	const char *seed = getenv("SMR_SEED");
 
-	self->vmalloc_kb = proc_number("/proc/meminfo", "VmallocUsed:");
-	self->max_maps = proc_number(MAX_MAP_COUNT, "");
+	self->vmalloc_kb = vt_meminfo("VmallocUsed:");
+	self->max_maps = vt_number(MAX_MAP_COUNT, "");
 	VT_SETUP(vt_ep_open(&self->ep, &vt_defaults, 0));
 	self->sets = calloc(SETS, sizeof(*self->sets));
 	ASSERT_NE(NULL, self->sets);
@@ -260,17 +245,17 @@ TEST_F(many, more_rings_than_mappings)
 	EXPECT_TRUE(ok);
 	printf("# %d QPs, at most %d mappings more\n", live, most - before);
 	EXPECT_LT(SPARE_MAPS, 4 * live);
-	kib = proc_number("/proc/meminfo", "VmallocUsed:");
+	kib = vt_meminfo("VmallocUsed:");
 	for (i = 0; i < SETS; i++)
 		ASSERT_EQ(0, destroy(&self->sets[i]));
 	EXPECT_GE(before + HEAP_MAPS, vt_mappings());
 	/* all but what was destroyed last */
-	kib -= proc_number("/proc/meminfo", "VmallocUsed:");
+	kib -= vt_meminfo("VmallocUsed:");
 	printf("# %ld KiB came back for %d rings\n", kib, 4 * live);
 	EXPECT_LT(4 * live * PAGE_KB / 2, kib);
 
 	vt_ep_close(&self->ep);
-	i = proc_number("/proc/meminfo", "VmallocUsed:") - self->vmalloc_kb;
+	i = vt_meminfo("VmallocUsed:") - self->vmalloc_kb;
 	printf("# %d KiB more of the kernel's memory are in use than before\n", i);
 	EXPECT_GE(SLACK_KB, i);
 }

@@ -28,6 +28,7 @@
 #include "cover.h"
 #include "random.h"
 #include "region.h"
+#include "system.h"
 #include "ud.h"
 #include "window.h"
 
@@ -415,21 +416,6 @@ static void killer(struct soak *soak, uint64_t random)
 
 /* -- memory */
 
-static long meminfo(const char *name)
-{
-	FILE *f = fopen("/proc/meminfo", "r");
-	size_t len = strlen(name);
-	char line[128];
-	long kb = 0;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, name, len) && line[len] == ':')
-			kb = atol(line + len + 1);
-	if (f)
-		fclose(f);
-	return kb;
-}
-
 /*
  * What the kernel has, once it has given back what it can: KASAN keeps freed objects for a
  * while, until their cache is shrunk.
@@ -439,9 +425,10 @@ static void measure(struct soak *soak, int round)
 	sleep(1);
 	if (system("echo 3 >/proc/sys/vm/drop_caches; for c in /sys/kernel/slab/*/shrink; do echo 1 >$c; done 2>/dev/null"))
 		printf("# caches were not shrunk\n");
-	soak->slab_kb[round] = meminfo("Slab");
-	soak->used_kb[round] = meminfo("MemTotal") - meminfo("MemFree") - meminfo("Buffers") -
-			       meminfo("Cached") - meminfo("AnonPages");
+	soak->slab_kb[round] = vt_meminfo("Slab:");
+	soak->used_kb[round] = vt_meminfo("MemTotal:") - vt_meminfo("MemFree:") -
+			       vt_meminfo("Buffers:") - vt_meminfo("Cached:") -
+			       vt_meminfo("AnonPages:");
 	printf("# round %d: the kernel has %ld KiB, %ld KiB of that slab\n", round + 1,
 	       soak->used_kb[round], soak->slab_kb[round]);
 }

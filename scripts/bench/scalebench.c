@@ -73,20 +73,11 @@ static long kernel_kib(void)
 		"Slab:", "VmallocUsed:", "Percpu:", "PageTables:",
 		"KernelStack:",
 	};
-	FILE *f = fopen("/proc/meminfo", "r");
-	char line[128], name[64];
-	long sum = 0, value;
+	long sum = 0;
 	size_t i;
 
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%63s %ld", name, &value) != 2)
-			continue;
-		for (i = 0; i < sizeof(names) / sizeof(*names); i++)
-			if (!strcmp(name, names[i]))
-				sum += value;
-	}
-	if (f)
-		fclose(f);
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		sum += vt_meminfo(names[i]);
 	return sum;
 }
 

@@ -28,19 +28,6 @@
 #define KSM		"/sys/kernel/mm/ksm/"
 #define SWAP_SIZE	"192M"
 
-static long read_number(const char *path)
-{
-	FILE *f = fopen(path, "r");
-	long n = -1;
-
-	if (f) {
-		if (fscanf(f, "%ld", &n) != 1)
-			n = -1;
-		fclose(f);
-	}
-	return n;
-}
-
 /**
  * vt_sysctl() - set a knob of /proc/sys
  */
@@ -205,7 +192,7 @@ bool vt_collapse(void *p, size_t len)
 bool vt_ksm_merge(void *p, size_t len)
 {
 	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS / 4;
-	long scans = read_number(KSM "full_scans");
+	long scans = vt_number(KSM "full_scans", "");
 	bool merged = false;
 
 	if (scans < 0 || madvise(p, len, MADV_MERGEABLE))
@@ -216,9 +203,9 @@ bool vt_ksm_merge(void *p, size_t len)
 	/* The first scan only looks which pages are stable. */
 	while (!merged && vt_now_ms() < end) {
 		usleep(1000);
-		merged = read_number(KSM "full_scans") >= scans + 3;
+		merged = vt_number(KSM "full_scans", "") >= scans + 3;
 	}
-	merged = merged && read_number(KSM "pages_sharing") > 0;
+	merged = merged && vt_number(KSM "pages_sharing", "") > 0;
 	vt_write_file(KSM "run", "0");
 	return merged;
 }
@@ -230,11 +217,11 @@ bool vt_hugetlb_pages(int n)
 {
 	char text[16];
 
-	if (read_number("/proc/sys/vm/nr_hugepages") < 0)
+	if (vt_number("/proc/sys/vm/nr_hugepages", "") < 0)
 		return false;
 	snprintf(text, sizeof(text), "%d",
-		 (int)read_number("/proc/sys/vm/nr_hugepages") + n);
-	if (read_number("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages") < n)
+		 (int)vt_number("/proc/sys/vm/nr_hugepages", "") + n);
+	if (vt_number("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "") < n)
 		vt_sysctl("vm/nr_hugepages", text);
-	return read_number("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages") >= n;
+	return vt_number("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "") >= n;
 }

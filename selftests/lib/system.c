@@ -29,6 +29,27 @@ void vt_spin(long us)
 }
 
 /**
+ * vt_number() - a number in a file of /proc or /sys
+ * @path: the file
+ * @key: what its line begins with; "": the first line
+ *
+ * Return: the number behind @key, or -1
+ */
+long vt_number(const char *path, const char *key)
+{
+	FILE *f = fopen(path, "r");
+	char line[128];
+	long n = -1;
+
+	while (f && n < 0 && fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, strlen(key)))
+			sscanf(line + strlen(key), "%ld", &n);
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/**
  * vt_mappings() - how many mappings this process has
  */
 int vt_mappings(void)

@@ -10,6 +10,14 @@
 void vt_spin(long us);
 int vt_write_file(const char *path, const char *text);
 int vt_mappings(void);
+long vt_number(const char *path, const char *key);
+
+/* A line of /proc/meminfo, in KiB; @key ends with the colon. */
+static inline long vt_meminfo(const char *key)
+{
+	return vt_number("/proc/meminfo", key);
+}
+
 int vt_no_more_addresses(struct rlimit *was);
 int vt_capability(int cap, bool may);
 pid_t vt_child(int *sock, int (*child_main)(int sock, const void *arg),

@@ -57,7 +57,7 @@ static int __init softmr_init(void)
 	smr_crc_init();
 	ret = smr_faults_init();
 	if (ret)
-		goto fini_crc;
+		return ret;
 	ret = smr_netns_register();
 	if (ret)
 		goto fini_faults;
@@ -73,8 +73,6 @@ unregister_netns:
 	smr_netns_unregister();
 fini_faults:
 	smr_faults_fini();
-fini_crc:
-	smr_crc_fini();
 	return ret;
 }
 
@@ -90,7 +88,6 @@ static void __exit softmr_exit(void)
 	smr_netns_unregister();
 	smr_faults_fini();
 	rcu_barrier();
-	smr_crc_fini();
 }
 
 module_init(softmr_init);

@@ -9,7 +9,9 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "compat/unaligned.h"
 #include "grant.h"
+#include "net/crc.h"
 
 /* The bounce buffer on the stack, where two memories cannot be mapped at once */
 #define BOUNCE_BYTES	256
@@ -79,14 +81,26 @@ static bool can_recover(void)
 #endif
 }
 
+/* Copy, and go on with a CRC that may lie anywhere. */
+static int copy_with_crc(void *to, const void *from, size_t len, void *at)
+{
+	u32 crc = get_unaligned((u32 *)at);
+	int ret = smr_crc32_copy(&crc, to, from, len);
+
+	put_unaligned(crc, (u32 *)at);
+	return ret;
+}
+
 /*
- * memmove(), but an uncorrectable memory error in the source is -EFAULT where the
+ * memmove(), or a copy with a CRC, but an uncorrectable memory error in the source is -EFAULT where the
  * machine can be caught in it (x86 with MCA recovery, powerpc). smr_mem_is_bad() knows
  * of errors that were found before; here they are found. memmove() copies long runs by
  * string instructions where memcpy() does not.
  */
-static int copy_from_mem(void *to, const void *from, size_t len)
+static int copy_from_mem(void *to, const void *from, size_t len, void *crc)
 {
+	if (crc)
+		return copy_with_crc(to, from, len, crc);
 	if (can_recover())
 		return copy_mc_to_kernel(to, from, len) ? -EFAULT : 0;
 	memmove(to, from, len);
@@ -131,14 +145,22 @@ static void span_unmap(const struct smr_span *span, struct smr_map *map)
 		span->mem->ops->unmap(span->mem, map);
 }
 
-static int copy_to_pieces(struct smr_pieces *to, const void *from, size_t len)
+/**
+ * smr_pieces_write() - copy bytes into pieces
+ * @to: the pieces; moved on, except that after an error they may be anywhere
+ * @from: the bytes
+ * @len: how many, at most what the pieces have
+ *
+ * Return: see mem.h.
+ */
+int smr_pieces_write(struct smr_pieces *to, const void *from, size_t len)
 {
 	size_t n;
 	int ret;
 
 	for (; len; len -= n, from += n) {
 		n = min(len, to->left);
-		ret = copy_from_mem(to->at, from, n);
+		ret = copy_from_mem(to->at, from, n, to->crc);
 		if (ret)
 			return ret;
 		smr_pieces_advance(to, n);
@@ -146,15 +168,20 @@ static int copy_to_pieces(struct smr_pieces *to, const void *from, size_t len)
 	return 0;
 }
 
-static void copy_from_pieces(void *to, struct smr_pieces *from, size_t len)
+static int copy_from_pieces(void *to, struct smr_pieces *from, size_t len)
 {
+	int ret = 0;
 	size_t n;
 
-	for (; len; len -= n, to += n) {
+	for (; len && !ret; len -= n, to += n) {
 		n = min(len, from->left);
-		memmove(to, from->at, n);
+		if (from->crc)
+			ret = copy_with_crc(to, from->at, n, from->crc);
+		else
+			memmove(to, from->at, n);
 		smr_pieces_advance(from, n);
 	}
+	return ret;
 }
 
 /**
@@ -179,7 +206,7 @@ int smr_span_read(const struct smr_span *span, u64 off, struct smr_pieces *to,
 			return ret;
 		do {
 			step = map.len;
-			ret = copy_to_pieces(to, map.addr, step);
+			ret = smr_pieces_write(to, map.addr, step);
 			off += step;
 			len -= step;
 		} while (!ret && span_go_on(span, off, len, false, &map, step));
@@ -213,11 +240,13 @@ int smr_span_write(const struct smr_span *span, u64 off,
 			return ret;
 		do {
 			step = map.len;
-			copy_from_pieces(map.addr, from, step);
+			ret = copy_from_pieces(map.addr, from, step);
 			off += step;
 			len -= step;
-		} while (span_go_on(span, off, len, true, &map, step));
+		} while (!ret && span_go_on(span, off, len, true, &map, step));
 		span_unmap(span, &map);
+		if (ret)
+			return ret;
 	}
 	return 0;
 }
@@ -267,7 +296,7 @@ static int copy_run(void *to, const void *from, size_t len)
 		memmove(to, from, len);
 		return 0;
 	}
-	return copy_from_mem(to, from, len);
+	return copy_from_mem(to, from, len, NULL);
 }
 
 /* Copy from map to map, and on to the runs that follow; *len gets the bytes copied. */

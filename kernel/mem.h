@@ -152,6 +152,9 @@ struct smr_span {
  * @left: bytes from there to the end of its piece, not 0
  * @each: bytes of a piece
  * @gap: bytes between the end of a piece and the next one
+ * @crc: a u32, not aligned: the CRC of the piece so far, which goes on with the copy. NULL:
+ *	none is wanted
+ * @crc_step: bytes from there to the CRC of the next piece
  *
  * The payloads of a train's packets lie like that. They are copied in one go, so that
  * memory is looked up once for each of its pages, and not for each packet.
@@ -161,6 +164,8 @@ struct smr_pieces {
 	size_t left;
 	size_t each;
 	size_t gap;
+	void *crc;
+	size_t crc_step;
 };
 
 static inline void smr_pieces_advance(struct smr_pieces *p, size_t n)
@@ -171,6 +176,8 @@ static inline void smr_pieces_advance(struct smr_pieces *p, size_t n)
 		return;
 	p->at += p->gap;
 	p->left = p->each;
+	if (p->crc)
+		p->crc += p->crc_step;
 }
 
 /* All that is copied is one piece. */
@@ -205,6 +212,9 @@ void smr_mem_init(struct smr_mem *mem, const struct smr_mem_ops *ops, u64 size);
 void smr_mem_get(struct smr_mem *mem);
 void smr_mem_put(struct smr_mem *mem);
 void smr_span_put(struct smr_span *span);
+
+/* 0 or -EFAULT, as the copies below; the pieces are moved on */
+int smr_pieces_write(struct smr_pieces *to, const void *from, size_t len);
 
 /*
  * The copies. @off counts from the start of the span; the caller guarantees

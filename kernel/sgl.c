@@ -150,17 +150,6 @@ static int sgl_seek(struct smr_sgl *sgl, struct sgl_mark mark, int err)
 	return err;
 }
 
-static void inline_read(struct smr_sgl *sgl, struct smr_pieces *to, size_t len)
-{
-	size_t n;
-
-	for (; len; len -= n, sgl->pos += n) {
-		n = min(len, to->left);
-		memcpy(to->at, sgl->data + sgl->pos, n);
-		smr_pieces_advance(to, n);
-	}
-}
-
 /**
  * smr_sgl_read_pieces() - copy out of a list, into pieces
  * @sgl: the list
@@ -178,8 +167,10 @@ int smr_sgl_read_pieces(struct smr_sgl *sgl, struct smr_pieces *to, size_t len)
 	int err;
 
 	if (sgl->data) {
-		inline_read(sgl, to, len);
-		return 0;
+		err = smr_pieces_write(to, sgl->data + sgl->pos, len);
+		if (!err)
+			sgl->pos += len;
+		return err;
 	}
 	for (; len; len -= n, sgl->pos += n) {
 		n = len;

@@ -76,7 +76,7 @@ static int flood(FIXTURE_DATA(wire) *self, size_t len,
 			next(self, &bths[i]);
 		}
 		ret = vt_roce_train(&self->roce, bths, VT_MAX_TRAIN,
-				    remote_access, len);
+				    remote_access, len, 0);
 		if (ret)
 			return ret;
 	}

@@ -312,7 +312,7 @@ TEST_F(packet, ud_train_of_others)
 		bths[1] = bths[0];
 		bths[1].opcode = others[i];
 		ASSERT_EQ(0, vt_roce_train(&self->roce, bths, 2, data,
-					   sizeof(data)));
+					   sizeof(data), 0));
 		ASSERT_EQ(0, vt_wait(self->victim.rcq, &wc));
 		EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
 		EXPECT_EQ(VT_GRH_LEN + 8, wc.byte_len);
@@ -322,7 +322,8 @@ TEST_F(packet, ud_train_of_others)
 	/* while two packets for one QP are both accepted */
 	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, &self->to, 1));
 	bths[1].opcode = UD_SEND_ONLY;
-	ASSERT_EQ(0, vt_roce_train(&self->roce, bths, 2, data, sizeof(data)));
+	ASSERT_EQ(0, vt_roce_train(&self->roce, bths, 2, data, sizeof(data),
+				   0));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 1));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 1));
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CRC-32 at a useful speed on every kernel.
+ * CRC-32 at a useful speed on every kernel, also while bytes are copied.
  *
- * The CPU's instructions, carry-less multiplication or a CRC of its own, are the best
- * there is. Elsewhere (User-Mode Linux, CPUs without them) the kernel's crc32_le() walks
- * a table byte by byte or word by word, every step waiting for the one before; the ICRC,
+ * On x86 our own code multiplies without carries (net/crc_fold.c). Elsewhere the kernel's
+ * crc32_le() is the best there is, if it uses instructions of the CPU. If not, it walks a
+ * table byte by byte or word by word, every step waiting for the one before; the ICRC,
  * which every byte pays twice, would then set the speed of the whole device. The
  * portable code here runs four independent streams over the words of a stripe, so that
  * table look-ups overlap: about ten times the bytewise speed. It is also the cheaper one
- * for a few bytes, since the kernel's code first has to save the state of the CPU's
- * registers.
+ * for a few bytes, since the others first have to save the state of the CPU's registers.
  */
 #include "net/crc.h"
 
@@ -17,9 +16,12 @@
 #include <linux/build_bug.h>
 #include <linux/cache.h>
 #include <linux/init.h>
+#include <linux/minmax.h>
+#include <linux/uaccess.h>
 
 #include "compat/crc.h"
 #include "compat/unaligned.h"
+#include "net/crc_fold.h"
 
 /*
  * A CRC is linear: the entry for a byte is the exclusive or of the entries for its
@@ -135,8 +137,12 @@ static u32 crc_portable(u32 crc, const u8 *data, size_t len)
 /* From so many bytes on the CPU's instructions are worth while */
 #define CPU_BYTES	64
 
-/* The CPU has instructions for it, and they can be used. */
-static bool accelerated __ro_after_init;
+/* So many bytes are folded with preemption off. */
+#define SECTION		4096
+
+/* What the CPU has instructions for */
+static bool can_fold __ro_after_init;
+static bool kernel_is_fast __ro_after_init;
 
 /**
  * smr_crc_init() - see once how CRCs are best computed here
@@ -145,17 +151,41 @@ static bool accelerated __ro_after_init;
  */
 void __init smr_crc_init(void)
 {
-	accelerated = smr_crc32_cpu_open();
+	can_fold = smr_crc_fold_open();
+	kernel_is_fast = smr_crc32_le_is_fast();
 }
 
-/**
- * smr_crc_fini() - compute no CRC any more
- *
- * Context: process, when the module is unloaded.
- */
-void smr_crc_fini(void)
+/* Fold as many of the bytes as can be, CPU_BYTES or more, and tell how many. */
+static int crc_folded(u32 *crc, void *to, const void *from, size_t len,
+		      size_t *done)
 {
-	smr_crc32_cpu_close();
+	size_t n;
+	int err;
+
+	BUILD_BUG_ON(CPU_BYTES < SMR_CRC_FOLD_LEAST);
+	*done = 0;
+	if (!can_fold || !smr_crc_fold_usable())
+		return 0;
+	do {
+		n = min_t(size_t, len, SECTION) & -SMR_CRC_FOLD_UNIT;
+		err = smr_crc_fold(crc, to, from, n);
+		if (err)
+			return err;
+		if (to)
+			to += n;
+		from += n;
+		len -= n;
+		*done += n;
+	} while (len >= CPU_BYTES);
+	return 0;
+}
+
+/* The CRC of what could not be folded */
+static u32 crc_rest(u32 crc, const void *data, size_t len)
+{
+	if (kernel_is_fast && len >= CPU_BYTES)
+		return crc32_le(crc, data, len);
+	return crc_portable(crc, data, len);
 }
 
 /**
@@ -169,9 +199,46 @@ void smr_crc_fini(void)
  */
 u32 smr_crc32(u32 crc, const void *data, size_t len)
 {
-	if (accelerated && len >= CPU_BYTES)
-		return smr_crc32_cpu(crc, data, len);
-	return crc_portable(crc, data, len);
+	size_t done;
+
+	if (len < CPU_BYTES)
+		return crc_portable(crc, data, len);
+	/* An uncorrectable memory error: the CRC is wrong, and so is the packet. */
+	if (crc_folded(&crc, NULL, data, len, &done))
+		return ~crc;
+	return crc_rest(crc, data + done, len - done);
+}
+
+/**
+ * smr_crc32_copy() - copy bytes, and continue a CRC-32 over them
+ * @crc: the CRC so far, as for smr_crc32()
+ * @to: where to; the two do not overlap
+ * @from: the bytes, of any alignment
+ * @len: how many
+ *
+ * The CRC is that of the copy, even if somebody writes to @from meanwhile.
+ *
+ * Context: any.
+ * Return: 0; -EFAULT: there is an uncorrectable memory error in @from, and some of the bytes
+ * may have been copied. Where the machine cannot be caught in it (all but x86 with MCA
+ * recovery, and powerpc) it is fatal.
+ */
+int smr_crc32_copy(u32 *crc, void *to, const void *from, size_t len)
+{
+	size_t done = 0;
+	int err;
+
+	if (len >= CPU_BYTES) {
+		err = crc_folded(crc, to, from, len, &done);
+		if (err || done == len)
+			return err;
+	}
+	to += done;
+	len -= done;
+	if (copy_mc_to_kernel(to, from + done, len))
+		return -EFAULT;
+	*crc = crc_rest(*crc, to, len);
+	return 0;
 }
 
 /**

@@ -140,22 +140,22 @@ static bool head_known(const struct smr_icrc *icrc, const u8 *bth,
 }
 
 /**
- * smr_icrc_seal() - compute a segment's ICRC and store it in its last bytes
+ * smr_icrc_begin() - begin the ICRC of a segment that is to be sent
  * @icrc: zeroed before the first segment of a train
  * @path: where the train goes
  * @id: the segment's identification, IPv4
- * @seg: the segment, all else filled in
- * @len: its length, ICRC included
- *
- * The CRC is stored with its least significant octet first, on every CPU: that is the
- * order of transmission in IBTA 7.8.1.
+ * @seg: the segment; its headers are filled in
+ * @hdr_len: bytes of them, at least the BTH's
+ * @len: bytes of the segment, ICRC included
  *
  * Context: any.
+ * Return: the CRC so far; it goes on with smr_crc32() over the payload and the pad. Its
+ * inverse is the ICRC, which is stored with its least significant octet first, on every CPU:
+ * that is the order of transmission in IBTA 7.8.1.
  */
-void smr_icrc_seal(struct smr_icrc *icrc, const struct smr_path *path, u16 id,
-		   u8 *seg, unsigned int len)
+u32 smr_icrc_begin(struct smr_icrc *icrc, const struct smr_path *path, u16 id,
+		   const u8 *seg, unsigned int hdr_len, unsigned int len)
 {
-	unsigned int body = len - SMR_BTH_LEN - SMR_ICRC_LEN;
 	bool ip4 = path->family == AF_INET;
 	u32 crc;
 
@@ -167,8 +167,9 @@ void smr_icrc_seal(struct smr_icrc *icrc, const struct smr_path *path, u16 id,
 		icrc->len = len;
 	}
 	crc = head_crc(icrc, seg, ip4 ? id : icrc->id);
-	crc = smr_crc32(crc, seg + SMR_BTH_LEN, body);
-	put_unaligned_le32(~crc, seg + SMR_BTH_LEN + body);
+	if (hdr_len == SMR_BTH_LEN)
+		return crc;
+	return smr_crc32(crc, seg + SMR_BTH_LEN, hdr_len - SMR_BTH_LEN);
 }
 
 static u32 check_head4(const struct sk_buff *skb, const u8 *bth,
@@ -217,28 +218,77 @@ static bool may_repeat_id(const struct sk_buff *skb)
 	       ip_hdr(skb)->frag_off & cpu_to_be16(IP_DF);
 }
 
-/*
- * Is it right, if the segment has this IPv4 identification? @whole: all of the segment
- * lies where @bth does.
+/**
+ * smr_icrc_is() - is this the ICRC of a segment?
+ * @crc: the CRC of all before it
+ * @cur: the train
+ * @off: where it stands, from skb->data
+ *
+ * Context: any.
+ * Return: true if it is right; false also if the packet is shorter.
  */
-static bool is_right(const struct smr_icrc *icrc, struct smr_cursor *cur,
-		     const u8 *bth, bool whole, unsigned int off,
-		     unsigned int len, u16 id)
+bool smr_icrc_is(u32 crc, struct smr_cursor *cur, unsigned int off)
 {
-	unsigned int body = len - SMR_BTH_LEN - SMR_ICRC_LEN;
-	u32 crc = head_crc(icrc, bth, id);
-	const u8 *stored;
 	__le32 buf;
+	const u8 *stored = smr_cursor_get(cur, off, sizeof(buf), &buf);
 
-	if (whole) {
-		crc = smr_crc32(crc, bth + SMR_BTH_LEN, body);
-		return get_unaligned_le32(bth + SMR_BTH_LEN + body) == ~crc;
-	}
-	if (!smr_cursor_crc(cur, off + SMR_BTH_LEN, body, &crc))
-		return false;
-	stored = smr_cursor_get(cur, off + SMR_BTH_LEN + body, sizeof(buf),
-				&buf);
 	return stored && get_unaligned_le32(stored) == ~crc;
+}
+
+/* A segment of a received train, and what of it is at hand */
+struct segment {
+	unsigned int off;	/* from skb->data */
+	unsigned int len;
+	const u8 *bth;
+	bool whole;		/* all of the segment lies where bth does */
+	u8 buf[SMR_BTH_LEN];
+};
+
+/* Find a segment. False: there is none, or no RoCEv2 packet in it. */
+static bool segment_get(struct smr_icrc *icrc, struct smr_cursor *cur,
+			unsigned int seg, struct segment *s)
+{
+	const struct smr_rx_info *info = smr_rx_info(cur->skb);
+	unsigned int there;
+
+	if (seg >= info->nsegs)
+		return false;
+	s->off = info->seg_len * seg;
+	s->len = min(info->seg_len, info->len - s->off);
+	if (s->len < SMR_BTH_LEN + SMR_ICRC_LEN)
+		return false;
+	s->bth = smr_cursor_at(cur, s->off, &there);
+	s->whole = s->bth && there >= s->len;
+	if (!s->whole)
+		s->bth = smr_cursor_get(cur, s->off, SMR_BTH_LEN, s->buf);
+	return s->bth && (head_known(icrc, s->bth, s->len) ||
+			  head_learn(icrc, cur->skb, s->bth, s->len));
+}
+
+/* Is its ICRC right, if the segment has this IPv4 identification? */
+static bool is_right(const struct smr_icrc *icrc, struct smr_cursor *cur,
+		     const struct segment *s, u16 id)
+{
+	unsigned int body = s->len - SMR_BTH_LEN - SMR_ICRC_LEN;
+	u32 crc = head_crc(icrc, s->bth, id);
+
+	if (s->whole) {
+		crc = smr_crc32(crc, s->bth + SMR_BTH_LEN, body);
+		return get_unaligned_le32(s->bth + SMR_BTH_LEN + body) == ~crc;
+	}
+	return smr_cursor_crc(cur, s->off + SMR_BTH_LEN, body, &crc) &&
+	       smr_icrc_is(crc, cur, s->off + SMR_BTH_LEN + body);
+}
+
+/* The identification of an IPv4 segment counts upward, or is the same in all. */
+static u16 segment_id(const struct smr_icrc *icrc, unsigned int seg, bool same)
+{
+	return icrc->id + (same ? 0 : seg);
+}
+
+static bool id_is_same(const struct smr_icrc *icrc, const struct sk_buff *skb)
+{
+	return icrc->same_id || smr_rx_info(skb)->family != AF_INET;
 }
 
 /**
@@ -257,34 +307,60 @@ static bool is_right(const struct smr_icrc *icrc, struct smr_cursor *cur,
 bool smr_icrc_ok(struct smr_icrc *icrc, struct smr_cursor *cur,
 		 unsigned int seg)
 {
-	const struct smr_rx_info *info = smr_rx_info(cur->skb);
-	unsigned int off, len, there;
-	u8 buf[SMR_BTH_LEN];
-	bool same, whole;
-	const u8 *bth;
+	struct segment s;
+	bool same;
 
-	if (seg >= info->nsegs)
+	if (!segment_get(icrc, cur, seg, &s))
 		return false;
-	off = info->seg_len * seg;
-	len = min(info->seg_len, info->len - off);
-	if (len < SMR_BTH_LEN + SMR_ICRC_LEN)
-		return false;
-	bth = smr_cursor_at(cur, off, &there);
-	whole = bth && there >= len;
-	if (!whole)
-		bth = smr_cursor_get(cur, off, SMR_BTH_LEN, buf);
-	if (!bth || (!head_known(icrc, bth, len) &&
-		     !head_learn(icrc, cur->skb, bth, len)))
-		return false;
-
-	same = icrc->same_id || info->family != AF_INET;
-	if (is_right(icrc, cur, bth, whole, off, len,
-		     icrc->id + (same ? 0 : seg)))
+	same = id_is_same(icrc, cur->skb);
+	if (is_right(icrc, cur, &s, segment_id(icrc, seg, same))) {
+		if (seg)
+			icrc->id_known = true;
 		return true;
+	}
 	if (!seg || !may_repeat_id(cur->skb) ||
-	    !is_right(icrc, cur, bth, whole, off, len,
-		      icrc->id + (same ? seg : 0)))
+	    !is_right(icrc, cur, &s, segment_id(icrc, seg, !same)))
 		return false;
 	icrc->same_id = !same;
+	icrc->id_known = true;
 	return true;
+}
+
+/**
+ * smr_icrc_can_expect() - can ICRCs of a train be computed along with a copy?
+ * @icrc: smr_icrc_ok() has found segments right
+ * @skb: the train
+ *
+ * Context: any.
+ * Return: false: it is not known yet which IPv4 identification a segment has, and
+ * smr_icrc_ok() finds that out.
+ */
+bool smr_icrc_can_expect(const struct smr_icrc *icrc, const struct sk_buff *skb)
+{
+	return icrc->id_known || !may_repeat_id(skb);
+}
+
+/**
+ * smr_icrc_expect() - begin the ICRC of a segment whose payload is checked with its copy
+ * @icrc: smr_icrc_can_expect()
+ * @cur: the train
+ * @seg: which segment, from 0
+ * @hdr_len: bytes of its headers, at least the BTH's
+ * @crc: set to the CRC of them; it goes on with smr_crc32() over the payload, and
+ *	smr_icrc_is() tells whether it is right
+ *
+ * Context: any.
+ * Return: false: there is no such segment.
+ */
+bool smr_icrc_expect(struct smr_icrc *icrc, struct smr_cursor *cur,
+		     unsigned int seg, unsigned int hdr_len, u32 *crc)
+{
+	struct segment s;
+
+	if (!segment_get(icrc, cur, seg, &s))
+		return false;
+	*crc = head_crc(icrc, s.bth, segment_id(icrc, seg,
+						id_is_same(icrc, cur->skb)));
+	return smr_cursor_crc(cur, s.off + SMR_BTH_LEN, hdr_len - SMR_BTH_LEN,
+			      crc);
 }

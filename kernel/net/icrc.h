@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 
+struct sk_buff;
 struct smr_cursor;
 struct smr_path;
 
@@ -15,6 +16,7 @@ struct smr_path;
  * @crc: covers all headers up to the PSN
  * @id: the IPv4 identification that @crc covers
  * @same_id: received: all packets have the same one
+ * @id_known: received: it is known whether they have
  *
  * Owned by the function that builds or reads the train.
  */
@@ -24,11 +26,21 @@ struct smr_icrc {
 	u32 crc;
 	u16 id;
 	bool same_id;
+	bool id_known;
 };
 
-void smr_icrc_seal(struct smr_icrc *icrc, const struct smr_path *path, u16 id,
-		   u8 *seg, unsigned int len);
+u32 __must_check smr_icrc_begin(struct smr_icrc *icrc,
+				const struct smr_path *path, u16 id,
+				const u8 *seg, unsigned int hdr_len,
+				unsigned int len);
 bool __must_check smr_icrc_ok(struct smr_icrc *icrc, struct smr_cursor *cur,
 			      unsigned int seg);
+bool smr_icrc_can_expect(const struct smr_icrc *icrc,
+			 const struct sk_buff *skb);
+bool __must_check smr_icrc_expect(struct smr_icrc *icrc, struct smr_cursor *cur,
+				  unsigned int seg, unsigned int hdr_len,
+				  u32 *crc);
+bool __must_check smr_icrc_is(u32 crc, struct smr_cursor *cur,
+			      unsigned int off);
 
 #endif /* SMR_ICRC_H */

@@ -28,8 +28,10 @@
 #include <net/sock.h>
 #include <net/udp.h>
 
+#include "compat/unaligned.h"
 #include "net/egress.h"
 #include "net/udp_rx.h"
+#include "net/wire.h"
 
 /*
  * The memory of a train comes in runs of at most this order. Larger runs are costly to
@@ -323,22 +325,54 @@ void *smr_train_segs(struct smr_train *train, unsigned int len, unsigned int *n)
 	return segs;
 }
 
+/* Where a segment's ICRC stands */
+static void *icrc_of(u8 *seg, unsigned int len)
+{
+	return seg + len - SMR_ICRC_LEN;
+}
+
 /**
- * smr_train_seal() - compute and store the ICRCs of the newest segments
+ * smr_train_crcs() - begin the ICRCs of the newest segments
  * @train: begun
- * @segs: the segments, as smr_train_segs() returned them, all else filled in
- * @len: the bytes of each
+ * @segs: the segments, as smr_train_segs() returned them; their headers are filled in
+ * @hdr_len: bytes of these, from the BTH on
+ * @len: bytes of each segment
+ * @n: how many
+ *
+ * The place of a segment's ICRC has the CRC so far, as a u32. The caller goes on with the
+ * payload and the pad there.
+ *
+ * Context: any.
+ */
+void smr_train_crcs(struct smr_train *train, u8 *segs, unsigned int hdr_len,
+		    unsigned int len, unsigned int n)
+{
+	u16 id = train->ip_id + train->nsegs - n;
+	u32 crc;
+
+	for (; n--; segs += len) {
+		crc = smr_icrc_begin(&train->icrc, train->path, id++, segs,
+				     hdr_len, len);
+		put_unaligned(crc, (u32 *)icrc_of(segs, len));
+	}
+}
+
+/**
+ * smr_train_seal() - make ICRCs of the CRCs that are in their places
+ * @segs: the first segment
+ * @len: bytes of each
  * @n: how many
  *
  * Context: any.
  */
-void smr_train_seal(struct smr_train *train, u8 *segs, unsigned int len,
-		    unsigned int n)
+void smr_train_seal(u8 *segs, unsigned int len, unsigned int n)
 {
-	u16 id = train->ip_id + train->nsegs - n;
+	u32 *at;
 
-	for (; n--; segs += len)
-		smr_icrc_seal(&train->icrc, train->path, id++, segs, len);
+	for (; n--; segs += len) {
+		at = icrc_of(segs, len);
+		put_unaligned_le32(~get_unaligned(at), at);
+	}
 }
 
 /**

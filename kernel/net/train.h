@@ -62,8 +62,9 @@ int smr_train_begin_urgent(struct smr_train *train, struct smr_path *path,
 			   struct smr_waiter *waiter, unsigned int len);
 void *smr_train_segs(struct smr_train *train, unsigned int len,
 		     unsigned int *n);
-void smr_train_seal(struct smr_train *train, u8 *segs, unsigned int len,
-		    unsigned int n);
+void smr_train_crcs(struct smr_train *train, u8 *segs, unsigned int hdr_len,
+		    unsigned int len, unsigned int n);
+void smr_train_seal(u8 *segs, unsigned int len, unsigned int n);
 int smr_train_send(struct smr_train *train);
 void smr_train_abort(struct smr_train *train);
 

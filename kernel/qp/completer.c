@@ -395,7 +395,7 @@ struct response {
 
 /*
  * Put the data of responses in place. DONE: it is there, or *status says how
- * the work request fails. AGAIN, WAIT, DEFER: a page was missing.
+ * the work request fails. AGAIN, WAIT, DEFER: a page was missing. AGAIN: an ICRC is wrong.
  */
 static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 				struct smr_run *run, u8 *status)
@@ -421,11 +421,13 @@ static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 	if (atomic)
 		err = smr_sgl_write(sgl, &r->hdr.orig, len);
 	else if (len)
-		err = smr_rx_train_copy(&r->train, sgl, r->off, r->hdr.len, 0,
-					len);
+		err = smr_rx_train_copy(&r->train, sgl, r->off, r->hdr.len,
+					len, 0);
 	if (err == SMR_PAGE_MISSING)
 		step = smr_payload_fault(&qp->comp.paging, run, sgl, true,
 					 status);
+	else if (err == -EBADMSG)
+		step = SMR_STEP_AGAIN;
 	else if (err)
 		*status = smr_fault_status(err);
 	smr_sgl_close(sgl);
@@ -443,6 +445,15 @@ static void data_placed(struct smr_qp *qp, const struct response *r)
 		head_done(qp, wqe);
 	else
 		una_set(qp, next);
+}
+
+/* How many responses follow that are like this one? */
+static u32 data_alike(struct smr_qp *qp, struct response *r, unsigned int seg,
+		      struct smr_run *run)
+{
+	return smr_rx_train_alike(&r->train, seg,
+				  smr_window_middles(qp, r->hdr.psn), &r->hdr,
+				  run);
 }
 
 /* A response of a READ or of an atomic. WAIT, DEFER: it is not consumed. */
@@ -470,11 +481,9 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 			smr_send_fail(qp, IB_WC_BAD_RESP_ERR);
 		return SMR_STEP_DONE;
 	}
-	if (r->hdr.op->flags & SMR_OP_MIDDLE)
-		r->count += smr_rx_train_alike(&r->train, seg,
-					       smr_window_middles(qp, r->hdr.psn),
-					       &r->hdr, run);
 	do {
+		if (r->hdr.op->flags & SMR_OP_MIDDLE)
+			r->count = 1 + data_alike(qp, r, seg, run);
 		step = data_place(qp, r, run, &status);
 	} while (step == SMR_STEP_AGAIN);
 	if (step != SMR_STEP_DONE)

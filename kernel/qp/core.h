@@ -691,6 +691,7 @@ struct smr_qp {
  * @first: the first segment that is for this side of this QP
  * @count: how many segments are
  * @sealed: it came over the wire, and has an ICRC
+ * @careful: one of its ICRCs is wrong, so each is checked before anything is copied
  * @qp: the QP in whose queue it is
  */
 struct smr_rx_part {
@@ -698,6 +699,7 @@ struct smr_rx_part {
 	u32 first;
 	u32 count;
 	bool sealed;
+	bool careful;
 	struct smr_qp *qp;
 };
 

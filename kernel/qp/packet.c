@@ -5,6 +5,8 @@
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
+#include "compat/unaligned.h"
+#include "net/crc.h"
 #include "net/train.h"
 #include "net/wire.h"
 #include "qp/core.h"
@@ -62,7 +64,7 @@ void smr_req_hdr_opcode(const struct smr_qp *qp, struct smr_hdr *hdr, u8 opcode)
 }
 
 /**
- * smr_packet_fill() - write a packet, but for its ICRC
+ * smr_packet_fill() - write a packet that needs no ICRC
  * @seg: where to
  * @hdr: its headers
  * @sgl: its payload, of which @hdr->len bytes are taken; may be NULL for none
@@ -82,23 +84,30 @@ int smr_packet_fill(u8 *seg, const struct smr_hdr *hdr, struct smr_sgl *sgl)
 	return err;
 }
 
-/* Write packets without a pad, one behind the other, that are alike. */
-static int packets_fill(u8 *segs, unsigned int len, unsigned int n,
-			const struct smr_hdr *hdr, struct smr_sgl *sgl)
+/* Copy the payloads of packets that lie one behind the other, and go on with their CRCs. */
+static int payloads_fill(u8 *segs, unsigned int len, unsigned int n,
+			 const struct smr_hdr *hdr, struct smr_sgl *sgl)
 {
+	u8 *payload = segs + hdr->op->hdr_len, *pad = payload + hdr->len;
+	u32 *crc = (u32 *)(segs + len - SMR_ICRC_LEN);
 	struct smr_pieces to = {
-		.at = segs + hdr->op->hdr_len,
+		.at = payload,
 		.left = hdr->len,
 		.each = hdr->len,
 		.gap = len - hdr->len,
+		.crc = crc,
+		.crc_step = len,
 	};
+	int err = 0;
 
-	smr_wire_build_alike(segs, len, n, hdr);
-	return smr_sgl_read_pieces(sgl, &to, (size_t)n * hdr->len);
+	if (hdr->len)
+		err = smr_sgl_read_pieces(sgl, &to, (size_t)n * hdr->len);
+	if (hdr->pad) {
+		memset(pad, 0, hdr->pad);
+		put_unaligned(smr_crc32(get_unaligned(crc), pad, hdr->pad), crc);
+	}
+	return err;
 }
-
-/* So many bytes are copied before their ICRCs are computed, while the cache has them. */
-#define FILL_BYTES	16384
 
 /**
  * smr_packet_append() - put packets on a train that differ in their PSN only
@@ -118,17 +127,15 @@ int smr_packet_append(struct smr_train *train, const struct smr_hdr *hdr,
 	u8 *segs;
 	int err;
 
-	n = min(n, max(FILL_BYTES / len, 1U));
 	segs = smr_train_segs(train, len, &n);
 	if (!segs)
 		return 0;
-	if (n == 1)
-		err = smr_packet_fill(segs, hdr, sgl);
-	else
-		err = packets_fill(segs, len, n, hdr, sgl);
+	smr_wire_build_alike(segs, len, n, hdr);
+	smr_train_crcs(train, segs, hdr->op->hdr_len, len, n);
+	err = payloads_fill(segs, len, n, hdr, sgl);
 	if (err)
 		return err;
-	smr_train_seal(train, segs, len, n);
+	smr_train_seal(segs, len, n);
 	return n;
 }
 

@@ -103,16 +103,17 @@ static enum smr_resp_verdict exec_fault(struct exec *x, bool fetch)
 	return verdict;
 }
 
-/* Copy the next part of the payload to the open list. */
-static int payload_copy(struct exec *x, size_t off, size_t len)
+/* Copy from a list to another one of this host, in two parts if there is a tail. */
+static int local_copy(struct smr_sgl *to, struct smr_sgl *from, size_t len,
+		      size_t tail)
 {
-	struct smr_sgl *sgl = &x->qp->resp.sgl;
-	const struct smr_op *op = x->op;
+	int err = smr_sgl_copy(to, from, len - tail);
 
-	if (op->local)
-		return smr_sgl_copy(sgl, x->theirs, len);
-	return len ? smr_rx_train_copy(op->train, sgl, op->off,
-				       op->hdr.len / op->count, off, len) : 0;
+	if (err || !tail)
+		return err;
+	/* Pairs with the read barrier of a program that polls the tail. */
+	smp_wmb();
+	return smr_sgl_copy(to, from, tail);
 }
 
 /*
@@ -121,20 +122,24 @@ static int payload_copy(struct exec *x, size_t off, size_t len)
  */
 static enum smr_resp_verdict payload_in(struct exec *x, size_t tail)
 {
-	int err;
+	struct smr_sgl *sgl = &x->qp->resp.sgl;
+	const struct smr_op *op = x->op;
+	int err = 0;
 
-	if (x->op->local && !peer_open(x, 0))
-		return SMR_RESP_PEER_PROT;
-	err = payload_copy(x, 0, x->len - tail);
-	if (!err && tail) {
-		/* Pairs with the read barrier of a program that polls the tail. */
-		smp_wmb();
-		err = payload_copy(x, x->len - tail, tail);
+	if (op->local) {
+		if (!peer_open(x, 0))
+			return SMR_RESP_PEER_PROT;
+		err = local_copy(sgl, x->theirs, x->len, tail);
+	} else if (x->len) {
+		err = smr_rx_train_copy(op->train, sgl, op->off,
+					x->len / op->count, x->len, tail);
 	}
 	if (err == SMR_PAGE_MISSING)
 		return exec_fault(x, false);
 	if (err == -ENXIO)
 		return SMR_RESP_PEER_PROT;
+	if (err == -EBADMSG)
+		return SMR_RESP_MORE;
 	return err ? SMR_RESP_ACCESS : SMR_RESP_OK;
 }
 

@@ -149,6 +149,7 @@ static void dispatch_rx(void *ctx, struct sk_buff *skb,
 		smr_rx_part(part)->first = first;
 		smr_rx_part(part)->count = count;
 		smr_rx_part(part)->sealed = true;
+		smr_rx_part(part)->careful = false;
 		rx_part(ctx, part, batch);
 	}
 }

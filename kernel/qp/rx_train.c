@@ -9,6 +9,7 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 
+#include "net/train.h"
 #include "net/wire.h"
 #include "qp/core.h"
 #include "qp/ecn.h"
@@ -25,6 +26,7 @@ void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb)
 {
 	t->skb = skb;
 	t->icrc = (struct smr_icrc){};
+	t->checked = 1;
 	smr_cursor_init(&t->cursor, skb);
 }
 
@@ -80,6 +82,24 @@ static bool is_alike(struct smr_rx_train *t, const u8 *first,
 	return next && smr_wire_follows(first, next, hdr_len, n, ack_req);
 }
 
+/*
+ * The ICRC of the packet behind @n that are alike: check it, or leave it to the copy. False:
+ * it is wrong, or neither can be done.
+ */
+static bool seal_later(struct smr_rx_train *t, unsigned int seg, u32 n)
+{
+	const struct smr_rx_part *part = smr_rx_part(t->skb);
+
+	if (part->sealed && !part->careful &&
+	    smr_icrc_can_expect(&t->icrc, t->skb))
+		return true;
+	/* Behind one that is left to the copy: it is checked when it is the first. */
+	if (t->checked < n || !seal_ok(t, seg))
+		return false;
+	t->checked = n + 1;
+	return true;
+}
+
 /**
  * smr_rx_train_alike() - how many packets like this one follow it?
  * @t: the train
@@ -90,7 +110,7 @@ static bool is_alike(struct smr_rx_train *t, const u8 *first,
  *
  * Context: any.
  * Return: how many. They have the same headers and the same length, consecutive PSNs, and
- * ICRCs that are right.
+ * ICRCs that are right, or that smr_rx_train_copy() checks.
  */
 u32 smr_rx_train_alike(struct smr_rx_train *t, unsigned int seg, u32 max,
 		       struct smr_hdr *hdr, struct smr_run *run)
@@ -101,7 +121,11 @@ u32 smr_rx_train_alike(struct smr_rx_train *t, unsigned int seg, u32 max,
 	const u8 *p;
 	u32 n = 0;
 
-	max = min(max, part->first + part->count - seg - 1);
+	t->checked = 1;
+	t->seg = seg;
+	t->hdr_len = hdr_len;
+	max = min3(max, part->first + part->count - seg - 1,
+		   (u32)SMR_TRAIN_SEGS - 1);
 	if (!max)
 		return 0;
 	off = smr_rx_seg(t->skb, seg, &len);
@@ -114,7 +138,7 @@ u32 smr_rx_train_alike(struct smr_rx_train *t, unsigned int seg, u32 max,
 		off = smr_rx_seg(t->skb, seg + n + 1, &next_len);
 		if (next_len != len ||
 		    !is_alike(t, first, hdr_len, off, n + 1, &hdr->ack_req) ||
-		    !seal_ok(t, seg + n + 1))
+		    !seal_later(t, seg + n + 1, n + 1))
 			break;
 		run->quota -= len + SMR_COST_PACKET;
 	}
@@ -133,36 +157,97 @@ static size_t payload_inside(const struct smr_pieces *p, size_t there)
 	return n + there / stride * p->each + (rest > p->gap ? rest - p->gap : 0);
 }
 
+/* Copy a part of the payloads: those from @off to @end. @crcs: of packets to be checked */
+static int part_copy(struct smr_rx_train *t, struct smr_sgl *sgl,
+		     unsigned int first, u32 each, size_t off, size_t end,
+		     u32 *crcs)
+{
+	unsigned int seg_len = smr_rx_info(t->skb)->seg_len, pos, there;
+	struct smr_pieces from = {
+		.each = each,
+		.gap = seg_len - each,
+		.crc_step = sizeof(*crcs),
+	};
+	size_t n, checked = crcs ? (size_t)t->checked * each : end;
+	int err;
+
+	for (; off < end; off += n) {
+		pos = first + off / each * seg_len + off % each;
+		from.left = each - off % each;
+		from.at = (u8 *)smr_cursor_at(&t->cursor, pos, &there);
+		if (!from.at)
+			return -EFAULT;
+		n = payload_inside(&from, there);
+		n = min(n, (off < checked ? checked : end) - off);
+		from.crc = off < checked ? NULL : &crcs[off / each];
+		err = smr_sgl_write_pieces(sgl, &from, n);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Copy all payloads. The last @tail bytes become visible after all bytes before them. */
+static int parts_copy(struct smr_rx_train *t, struct smr_sgl *sgl,
+		      unsigned int first, u32 each, size_t len, size_t tail,
+		      u32 *crcs)
+{
+	int err = part_copy(t, sgl, first, each, 0, len - tail, crcs);
+
+	if (err || !tail)
+		return err;
+	/* Pairs with the read barrier of a program that polls the tail. */
+	smp_wmb();
+	return part_copy(t, sgl, first, each, len - tail, len, crcs);
+}
+
+/*
+ * The same, and check the ICRCs. In a function of its own, because kernels may be built so
+ * that they zero whatever lies on the stack.
+ */
+static noinline_for_stack int parts_check(struct smr_rx_train *t,
+					  struct smr_sgl *sgl,
+					  unsigned int first, u32 each,
+					  size_t len, size_t tail)
+{
+	unsigned int seg_len = smr_rx_info(t->skb)->seg_len;
+	u32 crcs[SMR_TRAIN_SEGS], n = len / each, i;
+	bool right = true;
+	int err;
+
+	for (i = t->checked; right && i < n; i++)
+		right = smr_icrc_expect(&t->icrc, &t->cursor, t->seg + i,
+					t->hdr_len, &crcs[i]);
+	err = right ? parts_copy(t, sgl, first, each, len, tail, crcs) : 0;
+	if (err)
+		return err;
+	for (i = t->checked; right && i < n; i++)
+		right = smr_icrc_is(crcs[i], &t->cursor,
+				    first + i * seg_len + each);
+	if (right)
+		return 0;
+	smr_rx_part(t->skb)->careful = true;
+	return -EBADMSG;
+}
+
 /**
  * smr_rx_train_copy() - copy payloads of packets that are alike into a list
  * @t: the train
  * @sgl: the open list
  * @first: where the first packet's payload begins, from skb->data
  * @each: how many bytes of payload each packet has, not 0
- * @off: where to begin in all payloads together
- * @len: how many bytes, at most what is left of the list
+ * @len: how many bytes are in all payloads, at most what is left of the list
+ * @tail: so many of them become visible after all bytes before them
  *
  * Context: any.
  * Return: as smr_sgl_write_packet(). After an error some of it may have been copied.
+ * -EBADMSG: an ICRC is wrong. The caller takes back all that it thinks of these packets, and
+ * parses the first one again.
  */
 int smr_rx_train_copy(struct smr_rx_train *t, struct smr_sgl *sgl,
-		      unsigned int first, u32 each, size_t off, size_t len)
+		      unsigned int first, u32 each, size_t len, size_t tail)
 {
-	unsigned int seg_len = smr_rx_info(t->skb)->seg_len, pos, there;
-	struct smr_pieces from = { .each = each, .gap = seg_len - each };
-	size_t n;
-	int err;
-
-	for (; len; off += n, len -= n) {
-		pos = first + off / each * seg_len + off % each;
-		from.left = each - off % each;
-		from.at = (u8 *)smr_cursor_at(&t->cursor, pos, &there);
-		if (!from.at)
-			return -EFAULT;
-		n = min(len, payload_inside(&from, there));
-		err = smr_sgl_write_pieces(sgl, &from, n);
-		if (err)
-			return err;
-	}
-	return 0;
+	if ((size_t)t->checked * each < len)
+		return parts_check(t, sgl, first, each, len, tail);
+	return parts_copy(t, sgl, first, each, len, tail, NULL);
 }

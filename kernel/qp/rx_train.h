@@ -19,6 +19,10 @@ struct smr_sgl;
  * @skb: the train, described by struct smr_rx_part
  * @cursor: where it is read
  * @icrc: what its packets' ICRCs have in common
+ * @seg: the first of the packets that are alike, from the first segment of the skb
+ * @hdr_len: how long the headers of each are
+ * @checked: of the packets that are alike, so many at the front have a right ICRC. Those of
+ *	the others are checked with the copy
  *
  * On the stack of the function that takes one step with it.
  */
@@ -26,6 +30,9 @@ struct smr_rx_train {
 	struct sk_buff *skb;
 	struct smr_cursor cursor;
 	struct smr_icrc icrc;
+	unsigned int seg;
+	unsigned int hdr_len;
+	unsigned int checked;
 };
 
 void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb);
@@ -35,6 +42,6 @@ unsigned int smr_rx_train_parse(struct smr_qp *qp, struct smr_rx_train *t,
 u32 smr_rx_train_alike(struct smr_rx_train *t, unsigned int seg, u32 max,
 		       struct smr_hdr *hdr, struct smr_run *run);
 int smr_rx_train_copy(struct smr_rx_train *t, struct smr_sgl *sgl,
-		      unsigned int first, u32 each, size_t off, size_t len);
+		      unsigned int first, u32 each, size_t len, size_t tail);
 
 #endif /* SMR_RX_TRAIN_H */

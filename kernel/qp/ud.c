@@ -99,6 +99,7 @@ static void local_headers(struct sk_buff *skb, const struct smr_path *path)
 	smr_rx_part(skb)->first = 0;
 	smr_rx_part(skb)->count = 1;
 	smr_rx_part(skb)->sealed = false;
+	smr_rx_part(skb)->careful = false;
 }
 
 /* Find the receiver. The checks are those of rx_lookup() for the wire. */

@@ -354,14 +354,15 @@ int vt_roce_datagram(const struct vt_roce *roce, const struct vt_bth *bth,
  * @bths: their base transport headers
  * @n: how many, at most VT_MAX_TRAIN
  * @data: what follows each header
- * @len: bytes of @data
+ * @len: bytes of @data for each
+ * @step: how far behind a packet's data that of the next one is; 0: all have the same
  *
  * They arrive as one skb, unless something on the way segments them.
  *
  * Return: 0 or a negative errno
  */
 int vt_roce_train(const struct vt_roce *roce, const struct vt_bth *bths, int n,
-		  const void *data, size_t len)
+		  const void *data, size_t len, size_t step)
 {
 	struct sockaddr_in to = {
 		.sin_family = AF_INET, .sin_port = htons(VT_ROCE_PORT),
@@ -377,7 +378,8 @@ int vt_roce_train(const struct vt_roce *roce, const struct vt_bth *bths, int n,
 		return -EMSGSIZE;
 	for (i = 0; i < n; i++) {
 		part.id = i;
-		make_packet(&part, &bths[i], data, len, &p);
+		part.spoil_icrc = roce->spoil_icrc || roce->spoil_part == i + 1;
+		make_packet(&part, &bths[i], data + i * step, len, &p);
 		memcpy(train + i * size, p.data, size);
 	}
 	fd = train_socket(roce, size);

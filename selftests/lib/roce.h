@@ -68,6 +68,7 @@ struct vt_bth {
  * @id: of the next IPv4 header
  * @tos: of the next IPv4 header
  * @spoil_icrc: send a wrong ICRC
+ * @spoil_part: of a train, only that of this packet, from 1; 0: of none
  */
 struct vt_roce {
 	int fd;
@@ -77,6 +78,7 @@ struct vt_roce {
 	uint16_t id;
 	uint8_t tos;
 	bool spoil_icrc;
+	int spoil_part;
 };
 
 /**
@@ -104,7 +106,7 @@ int vt_roce_send_udp(struct vt_roce *roce, const void *data, size_t len);
 int vt_roce_send(struct vt_roce *roce, const struct vt_bth *bth,
 		 const void *data, size_t len);
 int vt_roce_train(const struct vt_roce *roce, const struct vt_bth *bths, int n,
-		  const void *data, size_t len);
+		  const void *data, size_t len, size_t step);
 int vt_roce_datagram(const struct vt_roce *roce, const struct vt_bth *bth,
 		     const void *data, size_t len);
 

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * CRC-32 by x86's carry-less multiplication.
+ *
+ * The kernel has such code, but not for all that softmr runs on (neither User-Mode Linux
+ * nor, before 6.14, a function that a module may call), and it does not copy. A packet's
+ * payload is copied once at each end anyway. Here the bytes that are loaded for the CRC are
+ * stored as well. So the CRC is of just the bytes that the copy has, even if somebody writes
+ * to the source meanwhile.
+ *
+ * How it works: Let P be the CRC's polynomial. A message is a polynomial as well, and only
+ * its remainder modulo P matters. So 16 bytes can be replaced by (their upper half times
+ * (x^(D+64) mod P)) + (their lower half times (x^D mod P)), added to the 16 bytes that lie
+ * D bits behind them. Four registers do that side by side, at a distance of four. At the end
+ * they are folded into one, that into 64 bits, and Barrett's reduction gives the remainder.
+ *
+ * CRC-32 sends the least significant bit of an octet first, so all polynomials lie with
+ * their highest power in bit 0. The product of two 64-bit numbers that lie so is short of a
+ * factor x. The exponents below are smaller by one for that.
+ */
+#include "net/crc_fold.h"
+
+#ifdef CONFIG_X86_64
+#include <linux/cache.h>
+#include <linux/errno.h>
+#include <linux/init.h>
+#include <linux/instrumented.h>
+#include <linux/stringify.h>
+
+#include <asm/cpufeature.h>
+#include <asm/fpu/api.h>
+
+/* An uncorrectable memory error in the source ends the copy, where x86 can be caught in it. */
+#ifdef CONFIG_ARCH_HAS_COPY_MC
+#include <asm/asm.h>
+#include <asm/extable_fixup_types.h>
+#define MAY_FAIL	_ASM_EXTABLE_TYPE(1b, 9f, EX_TYPE_DEFAULT_MCE_SAFE) "\n"
+#else
+#define MAY_FAIL
+#endif
+
+/* Factors for a distance: x^(D+63) mod P, x^(D-1) mod P; highest power in bit 0 */
+struct factors {
+	u64 upper;
+	u64 lower;
+};
+
+#define FOLD_16		{ 0x65673b4600000000, 0x9ba54c6f00000000 }
+#define FOLD_32		{ 0x9570d49500000000, 0x01b5fd1d00000000 }
+#define FOLD_64		{ 0x653d982200000000, 0xcad38e8f00000000 }
+#define FOLD_128	{ 0x7d657a1000000000, 0x7406fa9500000000 }
+
+/* For 16 bytes and 32 zero bits behind them: x^95 mod P, x^63 mod P */
+#define FOLD_REST	{ 0xccaa009e00000000, 0xb8bc676500000000 }
+
+/* x^64 / P without the remainder, and P itself; 33 bits, highest power in bit 0 */
+#define BARRETT		{ 0x1f7011641, 0x1db710641 }
+
+/* By registers of 16 bytes, and of 32: four, one, half of one; then to the end */
+static const struct factors factors_x[] = {
+	FOLD_64, FOLD_16, FOLD_16, FOLD_REST, BARRETT,
+};
+
+static const struct factors factors_y[] = {
+	FOLD_128, FOLD_32, FOLD_16, FOLD_REST, BARRETT,
+};
+
+/*
+ * The parts of the loops. "r" is x or y, the kind of register; "w" its width in bytes. Number
+ * 4 has the next bytes, 6 the factors. xmm and ymm need not be declared: the compiler does
+ * not use them in the kernel.
+ */
+#define REG(r, n)		"%%" r "mm" __stringify(n)
+#define AT(n, w)		__stringify(n) "*" __stringify(w)
+#define LOAD(r, n, at)		"1: vmovdqu " at "(%[from]), " REG(r, n) "\n" MAY_FAIL
+#define STORE(r, n, at)		"vmovdqu " REG(r, n) ", " at "(%[to])\n"
+#define NO_STORE(r, n, at)
+#define FACTORS_X(i)		"vmovdqu " AT(i, 16) "(%[factors]), %%xmm6\n"
+#define FACTORS_Y(i)		"vbroadcasti128 " AT(i, 16) "(%[factors]), %%ymm6\n"
+
+/* Register "to" += register "from", folded */
+#define FOLD(r, from, to)						\
+	"vpclmulqdq $0x00, " REG(r, 6) ", " REG(r, from) ", " REG(r, 5) "\n" \
+	"vpclmulqdq $0x11, " REG(r, 6) ", " REG(r, from) ", " REG(r, from) "\n" \
+	"vpxor " REG(r, 5) ", " REG(r, to) ", " REG(r, to) "\n"		\
+	"vpxor " REG(r, from) ", " REG(r, to) ", " REG(r, to) "\n"
+
+/* Register n = the next bytes + itself, folded */
+#define STEP(r, n, at, store)						\
+	LOAD(r, 4, at)							\
+	store(r, 4, at)							\
+	"vpclmulqdq $0x00, " REG(r, 6) ", " REG(r, n) ", " REG(r, 5) "\n" \
+	"vpclmulqdq $0x11, " REG(r, 6) ", " REG(r, n) ", " REG(r, n) "\n" \
+	"vpxor " REG(r, 4) ", " REG(r, 5) ", " REG(r, 5) "\n"		\
+	"vpxor " REG(r, 5) ", " REG(r, n) ", " REG(r, n) "\n"
+
+#define ADVANCE(n, w)							\
+	"add $" AT(n, w) ", %[from]\n"					\
+	"add $" AT(n, w) ", %[to]\n"					\
+	"sub $" AT(n, w) ", %[len]\n"
+
+/* All that is done in registers of one width; the result is in number 3 */
+#define FOLD_ALL(r, w, FACTORS, store)					\
+	"vmovd %[crc], %%xmm5\n"					\
+	LOAD(r, 0, AT(0, w)) store(r, 0, AT(0, w))			\
+	LOAD(r, 1, AT(1, w)) store(r, 1, AT(1, w))			\
+	LOAD(r, 2, AT(2, w)) store(r, 2, AT(2, w))			\
+	LOAD(r, 3, AT(3, w)) store(r, 3, AT(3, w))			\
+	"vpxor " REG(r, 5) ", " REG(r, 0) ", " REG(r, 0) "\n"		\
+	FACTORS(0)							\
+	ADVANCE(4, w)							\
+	"2: cmp $" AT(4, w) ", %[len]\n"				\
+	"jb 3f\n"							\
+	STEP(r, 0, AT(0, w), store)					\
+	STEP(r, 1, AT(1, w), store)					\
+	STEP(r, 2, AT(2, w), store)					\
+	STEP(r, 3, AT(3, w), store)					\
+	ADVANCE(4, w)							\
+	"jmp 2b\n"							\
+	"3:\n"								\
+	FACTORS(1)							\
+	FOLD(r, 0, 1)							\
+	FOLD(r, 1, 2)							\
+	FOLD(r, 2, 3)							\
+	"4: cmp $" AT(1, w) ", %[len]\n"				\
+	"jb 5f\n"							\
+	STEP(r, 3, AT(0, w), store)					\
+	ADVANCE(1, w)							\
+	"jmp 4b\n"							\
+	"5:\n"
+
+/* Registers of 32 bytes leave 16 bytes too many, and perhaps there are 16 more */
+#define FOLD_HALVES(store)						\
+	FACTORS_X(2)							\
+	"vextracti128 $1, %%ymm3, %%xmm2\n"				\
+	FOLD("x", 3, 2)							\
+	"vmovdqa %%xmm2, %%xmm3\n"					\
+	"test %[len], %[len]\n"						\
+	"jz 6f\n"							\
+	STEP("x", 3, AT(0, 16), store)					\
+	"6:\n"
+
+/*
+ * The remainder of number 3. Its upper half is folded onto its lower one, which 32 zero bits
+ * follow, and the upper 32 bits of what results onto the rest: 64 bits. How many times P
+ * these contain, and what is left then, follows from two products.
+ */
+#define REDUCE								\
+	FACTORS_X(3)							\
+	"vpclmulqdq $0x00, %%xmm6, %%xmm3, %%xmm5\n"			\
+	"vpsrldq $8, %%xmm3, %%xmm3\n"					\
+	"vpslldq $4, %%xmm3, %%xmm3\n"					\
+	"vpxor %%xmm5, %%xmm3, %%xmm3\n"				\
+	"vpclmulqdq $0x10, %%xmm6, %%xmm3, %%xmm5\n"			\
+	"vpxor %%xmm5, %%xmm3, %%xmm3\n"				\
+	"vpsrldq $8, %%xmm3, %%xmm3\n"					\
+	FACTORS_X(4)							\
+	"vpmovzxdq %%xmm3, %%xmm5\n"					\
+	"vpclmulqdq $0x00, %%xmm6, %%xmm5, %%xmm5\n"			\
+	"vpmovzxdq %%xmm5, %%xmm5\n"					\
+	"vpclmulqdq $0x10, %%xmm6, %%xmm5, %%xmm5\n"			\
+	"vpxor %%xmm5, %%xmm3, %%xmm3\n"				\
+	"vpextrd $1, %%xmm3, %[crc]\n"
+
+#define RUN(code, table)						\
+	asm volatile(code REDUCE					\
+		     "xor %k[err], %k[err]\n"				\
+		     "jmp 10f\n"					\
+		     "9: mov %[fault], %k[err]\n"			\
+		     "10: vzeroupper\n"					\
+		     : [from] "+r" (from), [to] "+r" (to),		\
+		       [len] "+r" (len), [crc] "+r" (*crc),		\
+		       [err] "=&r" (err)				\
+		     : [factors] "r" (table), [fault] "i" (-EFAULT)	\
+		     : "memory", "cc")
+
+static int fold_x(u32 *crc, void *to, const void *from, size_t len)
+{
+	int err;
+
+	if (to)
+		RUN(FOLD_ALL("x", 16, FACTORS_X, STORE), factors_x);
+	else
+		RUN(FOLD_ALL("x", 16, FACTORS_X, NO_STORE), factors_x);
+	return err;
+}
+
+static int fold_y(u32 *crc, void *to, const void *from, size_t len)
+{
+	int err;
+
+	if (to)
+		RUN(FOLD_ALL("y", 32, FACTORS_Y, STORE) FOLD_HALVES(STORE),
+		    factors_y);
+	else
+		RUN(FOLD_ALL("y", 32, FACTORS_Y, NO_STORE)
+		    FOLD_HALVES(NO_STORE), factors_y);
+	return err;
+}
+
+/* VPCLMULQDQ: the CPU multiplies in registers of 32 bytes. */
+static bool wide __ro_after_init;
+
+/* Does the kernel keep the registers of this width? */
+static bool kept(void)
+{
+#ifdef CONFIG_UML
+	return true;	/* its host does */
+#else
+	return cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL);
+#endif
+}
+
+/**
+ * smr_crc_fold_open() - see once what the CPU can do
+ *
+ * Context: process, when the module is loaded.
+ * Return: true if smr_crc_fold() can be used.
+ */
+bool __init smr_crc_fold_open(void)
+{
+	if (!boot_cpu_has(X86_FEATURE_PCLMULQDQ) ||
+	    !boot_cpu_has(X86_FEATURE_AVX) || !kept())
+		return false;
+	wide = boot_cpu_has(X86_FEATURE_VPCLMULQDQ) &&
+	       boot_cpu_has(X86_FEATURE_AVX2);
+	return true;
+}
+
+/**
+ * smr_crc_fold_usable() - may the registers be used right now?
+ *
+ * Context: any.
+ * Return: false in an interrupt that came while others used them.
+ */
+bool smr_crc_fold_usable(void)
+{
+	return irq_fpu_usable();
+}
+
+/**
+ * smr_crc_fold() - continue a CRC-32 over bytes, and copy them
+ * @crc: the CRC so far, as crc32_le() has it; undefined after an error
+ * @to: where to copy them; NULL: they are not copied
+ * @from: the bytes
+ * @len: how many: a multiple of SMR_CRC_FOLD_UNIT, at least SMR_CRC_FOLD_LEAST
+ *
+ * Context: any, if smr_crc_fold_usable(). Preemption is off meanwhile, so @len should not be
+ * large.
+ * Return: 0; -EFAULT: there is an uncorrectable memory error in @from.
+ */
+int smr_crc_fold(u32 *crc, void *to, const void *from, size_t len)
+{
+	int err;
+
+	/* The compiler does not see what the code above touches. */
+	instrument_read(from, len);
+	if (to)
+		instrument_write(to, len);
+	kernel_fpu_begin();
+	err = wide && len >= 2 * SMR_CRC_FOLD_LEAST ?
+	      fold_y(crc, to, from, len) : fold_x(crc, to, from, len);
+	kernel_fpu_end();
+	return err;
+}
+#endif /* CONFIG_X86_64 */

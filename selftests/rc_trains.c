@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Trains of packets made by hand, in which the ICRC of one packet is wrong. The device copies
+ * payloads of a train while it computes the ICRCs. Whichever packet is bad: it and all behind
+ * it must not count, what was before it must, and in the end the data is right.
+ *
+ * timeout: 60
+ * paths: wire
+ */
+#include "harness.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "counter.h"
+#include "roce.h"
+
+#define PSN	0x1000
+#define MTU	1024
+#define SEED	23
+
+/* A message: a FIRST, a train of MIDDLEs, a LAST */
+#define MIDDLES	VT_MAX_TRAIN
+#define PACKETS	(MIDDLES + 2)
+#define LEN	(PACKETS * MTU)
+
+#define NAK_SEQUENCE	0x60
+
+/* A QP whose peer is at the other end of the wire, where no device is */
+FIXTURE(train)
+{
+	struct vt_conf conf;
+	struct vt_roce roce;
+	struct vt_ep ep;
+	struct vt_bth bth;
+	struct ibv_sge mem;
+	uint8_t data[LEN];
+};
+
+FIXTURE_SETUP(train)
+{
+	struct vt_addr peer = { .qpn = 0x321, .psn = PSN };
+
+	self->conf = vt_defaults;
+	self->conf.timeout = 0;
+	VT_SETUP(vt_roce_open(&self->roce));
+	VT_SETUP(vt_roce_listen(&self->roce));
+	VT_SETUP(vt_ep_open(&self->ep, &self->conf, 0));
+	peer.gid.raw[10] = 0xff;
+	peer.gid.raw[11] = 0xff;
+	memcpy(peer.gid.raw + 12, &self->roce.saddr, 4);
+	VT_SETUP(vt_ep_connect(&self->ep, &peer));
+	self->bth = (struct vt_bth){
+		.pkey = 0xffff, .qpn = self->ep.qp->qp_num, .psn = PSN,
+	};
+	self->mem = vt_sge(&self->ep.buf, VT_GUARD, LEN);
+}
+
+FIXTURE_TEARDOWN(train)
+{
+	vt_ep_close(&self->ep);
+	vt_roce_close(&self->roce);
+}
+
+static int64_t bad_icrcs(FIXTURE_DATA(train) *self)
+{
+	return vt_counter_now(self->ep.dev.ctx, "rx_bad_icrc");
+}
+
+/* Packet @i of a message, with @head_len bytes of another header in front of the data */
+static int packet(FIXTURE_DATA(train) *self, int i, uint8_t opcode, const void *head,
+		  size_t head_len)
+{
+	uint8_t data[16 + MTU];
+
+	memcpy(data, head, head_len);
+	memcpy(data + head_len, self->data + i * MTU, MTU);
+	self->bth.opcode = opcode;
+	self->bth.ack_req = i == PACKETS - 1;
+	return vt_roce_send(&self->roce, &self->bth, data, head_len + MTU);
+}
+
+/* MIDDLEs from packet @i on, whose PSNs begin with @psn; packet @bad has a wrong ICRC */
+static int middles(FIXTURE_DATA(train) *self, int i, uint8_t opcode, uint32_t psn, int bad)
+{
+	struct vt_bth bths[MIDDLES];
+	int n = PACKETS - 1 - i, k, ret;
+
+	if (n < 1)
+		return 0;
+	for (k = 0; k < n; k++) {
+		bths[k] = self->bth;
+		bths[k].opcode = opcode;
+		bths[k].ack_req = false;
+		bths[k].psn = psn + k;
+	}
+	self->roce.spoil_part = bad ? bad - i + 1 : 0;
+	ret = vt_roce_train(&self->roce, bths, n, self->data + i * MTU, MTU, MTU);
+	self->roce.spoil_part = 0;
+	return ret;
+}
+
+/* The next answer to a request: its syndrome, or -1 */
+static int hear(FIXTURE_DATA(train) *self, uint32_t *psn)
+{
+	struct vt_heard heard;
+
+	if (!vt_roce_hear(&self->roce, &heard, VT_TIMEOUT_MS) || heard.bth.opcode != VT_OP_ACK)
+		return -1;
+	*psn = heard.bth.psn;
+	return heard.data[0];
+}
+
+struct request {
+	uint8_t first;
+	uint8_t middle;
+	uint8_t last;
+	size_t head_len;
+};
+
+/*
+ * A whole message, whose packet @bad, if not 0, is bad at first. What the device says must be
+ * what a responder says that has taken the packets before it.
+ */
+static void message(struct __test_metadata *_metadata, FIXTURE_DATA(train) *self,
+		    const struct request *r, int bad)
+{
+	uint64_t va = htobe64(self->mem.addr);
+	uint32_t reth[4] = { 0, 0, htonl(self->ep.buf.mr->rkey), htonl(LEN) };
+	uint32_t start = self->bth.psn, psn;
+	int64_t before = bad_icrcs(self);
+
+	memcpy(reth, &va, sizeof(va));
+	vt_fill(self->data, LEN, SEED + bad, 0);
+	ASSERT_EQ(0, packet(self, 0, r->first, reth, r->head_len));
+	ASSERT_EQ(0, middles(self, 1, r->middle, start + 1, bad));
+	self->bth.psn = start + PACKETS - 1;
+	if (bad) {
+		/* a gap is noticed when something comes behind it */
+		ASSERT_EQ(0, packet(self, PACKETS - 1, r->last, NULL, 0));
+		ASSERT_EQ(NAK_SEQUENCE, hear(self, &psn));
+		EXPECT_EQ(start + bad, psn);
+		EXPECT_EQ(before + 1, bad_icrcs(self));
+		EXPECT_EQ(bad * MTU, vt_match((void *)self->mem.addr, bad * MTU, SEED + bad, 0));
+		ASSERT_EQ(0, middles(self, bad, r->middle, start + bad, 0));
+	}
+	ASSERT_EQ(0, packet(self, PACKETS - 1, r->last, NULL, 0));
+	ASSERT_EQ(0x1f, hear(self, &psn));
+	EXPECT_EQ(start + PACKETS - 1, psn);
+	EXPECT_EQ(before + !!bad, bad_icrcs(self));
+	EXPECT_TRUE(vt_check_sges(&self->mem, 1, LEN, SEED + bad));
+	EXPECT_TRUE(vt_buf_restore(&self->ep.buf, &self->mem, 1, LEN));
+	self->bth.psn = start + PACKETS;
+}
+
+TEST_F(train, write)
+{
+	static const struct request write = {
+		VT_OP_WRITE_FIRST, VT_OP_WRITE_MIDDLE, VT_OP_WRITE_LAST, 16,
+	};
+	int bad;
+
+	for (bad = 0; bad < PACKETS - 1; bad++)
+		message(_metadata, self, &write, bad);
+}
+
+TEST_F(train, send)
+{
+	static const struct request send = {
+		VT_OP_SEND_FIRST, VT_OP_SEND_MIDDLE, VT_OP_SEND_LAST, 0,
+	};
+	int bad;
+
+	for (bad = 0; bad < PACKETS - 1; bad++) {
+		ASSERT_EQ(0, vt_post_recv(&self->ep, bad, &self->mem, 1));
+		message(_metadata, self, &send, bad);
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->ep.rcq, bad));
+	}
+}
+
+/* Wait for a READ request, from packet @i of the READ on. */
+static bool is_asked(FIXTURE_DATA(train) *self, uint32_t psn, uint32_t left)
+{
+	struct vt_heard heard;
+	uint32_t len;
+
+	if (!vt_roce_hear(&self->roce, &heard, VT_TIMEOUT_MS))
+		return false;
+	memcpy(&len, heard.data + 12, sizeof(len));
+	return heard.bth.opcode == VT_OP_READ_REQUEST && heard.bth.psn == psn &&
+	       ntohl(len) == left;
+}
+
+/* Answer a READ request, from packet @i of the READ on. */
+static int answer(FIXTURE_DATA(train) *self, int i, uint32_t start, int bad)
+{
+	static const uint8_t aeth[4] = { 0x1f, 0, 0, 1 };
+	bool only = i == PACKETS - 1;
+	int ret;
+
+	self->bth.psn = start + i;
+	ret = packet(self, i, only ? VT_OP_READ_RESPONSE_ONLY : VT_OP_READ_RESPONSE_FIRST, aeth,
+		     sizeof(aeth));
+	if (only || ret)
+		return ret;
+	ret = middles(self, i + 1, VT_OP_READ_RESPONSE_MIDDLE, start + i + 1, bad);
+	self->bth.psn = start + PACKETS - 1;
+	return ret ? ret : packet(self, PACKETS - 1, VT_OP_READ_RESPONSE_LAST, aeth, sizeof(aeth));
+}
+
+TEST_F(train, read)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = 1, .opcode = IBV_WR_RDMA_READ, .sg_list = &self->mem, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	uint32_t start = self->conf.sq_psn;
+	int64_t before;
+	int bad;
+
+	for (bad = 0; bad < PACKETS - 1; bad++, start += PACKETS) {
+		before = bad_icrcs(self);
+		vt_fill(self->data, LEN, SEED + bad, 0);
+		ASSERT_EQ(0, vt_post(&self->ep, &wr));
+		ASSERT_TRUE(is_asked(self, start, LEN));
+		ASSERT_EQ(0, answer(self, 0, start, bad));
+		if (bad) {
+			ASSERT_TRUE(is_asked(self, start + bad, LEN - bad * MTU));
+			EXPECT_EQ(before + 1, bad_icrcs(self));
+			ASSERT_EQ(0, answer(self, bad, start, 0));
+		}
+		ASSERT_EQ(IBV_WC_SUCCESS, vt_status(self->ep.scq, 1));
+		EXPECT_TRUE(vt_check_sges(&self->mem, 1, LEN, SEED + bad));
+		EXPECT_TRUE(vt_buf_restore(&self->ep.buf, &self->mem, 1, LEN));
+	}
+}
+
+VT_HARNESS_MAIN

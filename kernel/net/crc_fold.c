@@ -72,8 +72,8 @@ static const struct factors factors_y[] = {
  */
 #define REG(r, n)		"%%" r "mm" __stringify(n)
 #define AT(n, w)		__stringify(n) "*" __stringify(w)
-#define LOAD(r, n, at)		"1: vmovdqu " at "(%[from]), " REG(r, n) "\n" MAY_FAIL
-#define STORE(r, n, at)		"vmovdqu " REG(r, n) ", " at "(%[to])\n"
+#define LOAD(r, n, at)		"1: vmovdqu " at "(%[from],%[at]), " REG(r, n) "\n" MAY_FAIL
+#define STORE(r, n, at)		"vmovdqu " REG(r, n) ", " at "(%[to],%[at])\n"
 #define NO_STORE(r, n, at)
 #define FACTORS_X(i)		"vmovdqu " AT(i, 16) "(%[factors]), %%xmm6\n"
 #define FACTORS_Y(i)		"vbroadcasti128 " AT(i, 16) "(%[factors]), %%ymm6\n"
@@ -94,40 +94,42 @@ static const struct factors factors_y[] = {
 	"vpxor " REG(r, 4) ", " REG(r, 5) ", " REG(r, 5) "\n"		\
 	"vpxor " REG(r, 5) ", " REG(r, n) ", " REG(r, n) "\n"
 
-#define ADVANCE(n, w)							\
-	"add $" AT(n, w) ", %[from]\n"					\
-	"add $" AT(n, w) ", %[to]\n"					\
-	"sub $" AT(n, w) ", %[len]\n"
+/* Loops count "len" down to less than nothing; "at" is how far they are. */
+#define LOOP(label, end, n, w)						\
+	"sub $" AT(n, w) ", %[len]\n"					\
+	"jb " end "f\n"							\
+	label ":\n"
+#define LOOP_END(label, end, n, w)					\
+	"add $" AT(n, w) ", %[at]\n"					\
+	"sub $" AT(n, w) ", %[len]\n"					\
+	"jae " label "b\n"						\
+	end ": add $" AT(n, w) ", %[len]\n"
 
 /* All that is done in registers of one width; the result is in number 3 */
 #define FOLD_ALL(r, w, FACTORS, store)					\
 	"vmovd %[crc], %%xmm5\n"					\
+	"xor %k[at], %k[at]\n"						\
 	LOAD(r, 0, AT(0, w)) store(r, 0, AT(0, w))			\
 	LOAD(r, 1, AT(1, w)) store(r, 1, AT(1, w))			\
 	LOAD(r, 2, AT(2, w)) store(r, 2, AT(2, w))			\
 	LOAD(r, 3, AT(3, w)) store(r, 3, AT(3, w))			\
 	"vpxor " REG(r, 5) ", " REG(r, 0) ", " REG(r, 0) "\n"		\
 	FACTORS(0)							\
-	ADVANCE(4, w)							\
-	"2: cmp $" AT(4, w) ", %[len]\n"				\
-	"jb 3f\n"							\
+	"mov $" AT(4, w) ", %k[at]\n"					\
+	"sub $" AT(4, w) ", %[len]\n"					\
+	LOOP("2", "3", 4, w)						\
 	STEP(r, 0, AT(0, w), store)					\
 	STEP(r, 1, AT(1, w), store)					\
 	STEP(r, 2, AT(2, w), store)					\
 	STEP(r, 3, AT(3, w), store)					\
-	ADVANCE(4, w)							\
-	"jmp 2b\n"							\
-	"3:\n"								\
+	LOOP_END("2", "3", 4, w)					\
 	FACTORS(1)							\
 	FOLD(r, 0, 1)							\
 	FOLD(r, 1, 2)							\
 	FOLD(r, 2, 3)							\
-	"4: cmp $" AT(1, w) ", %[len]\n"				\
-	"jb 5f\n"							\
+	LOOP("4", "5", 1, w)						\
 	STEP(r, 3, AT(0, w), store)					\
-	ADVANCE(1, w)							\
-	"jmp 4b\n"							\
-	"5:\n"
+	LOOP_END("4", "5", 1, w)
 
 /* Registers of 32 bytes leave 16 bytes too many, and perhaps there are 16 more */
 #define FOLD_HALVES(store)						\
@@ -168,14 +170,15 @@ static const struct factors factors_y[] = {
 		     "jmp 10f\n"					\
 		     "9: mov %[fault], %k[err]\n"			\
 		     "10: vzeroupper\n"					\
-		     : [from] "+r" (from), [to] "+r" (to),		\
-		       [len] "+r" (len), [crc] "+r" (*crc),		\
-		       [err] "=&r" (err)				\
-		     : [factors] "r" (table), [fault] "i" (-EFAULT)	\
+		     : [len] "+r" (len), [crc] "+r" (*crc),		\
+		       [at] "=&r" (at), [err] "=&r" (err)		\
+		     : [from] "r" (from), [to] "r" (to),		\
+		       [factors] "r" (table), [fault] "i" (-EFAULT)	\
 		     : "memory", "cc")
 
 static int fold_x(u32 *crc, void *to, const void *from, size_t len)
 {
+	unsigned long at;
 	int err;
 
 	if (to)
@@ -187,6 +190,7 @@ static int fold_x(u32 *crc, void *to, const void *from, size_t len)
 
 static int fold_y(u32 *crc, void *to, const void *from, size_t len)
 {
+	unsigned long at;
 	int err;
 
 	if (to)

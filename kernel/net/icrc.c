@@ -344,8 +344,9 @@ bool smr_icrc_can_expect(const struct smr_icrc *icrc, const struct sk_buff *skb)
  * smr_icrc_expect() - begin the ICRC of a segment whose payload is checked with its copy
  * @icrc: smr_icrc_can_expect()
  * @cur: the train
- * @seg: which segment, from 0
- * @hdr_len: bytes of its headers, at least the BTH's
+ * @seg: which segment, from 0. But for its PSN, its headers are those of the last one that
+ *	smr_icrc_ok() has found right
+ * @hdr_len: bytes of them, at least the BTH's
  * @crc: set to the CRC of them; it goes on with smr_crc32() over the payload, and
  *	smr_icrc_is() tells whether it is right
  *
@@ -355,12 +356,16 @@ bool smr_icrc_can_expect(const struct smr_icrc *icrc, const struct sk_buff *skb)
 bool smr_icrc_expect(struct smr_icrc *icrc, struct smr_cursor *cur,
 		     unsigned int seg, unsigned int hdr_len, u32 *crc)
 {
-	struct segment s;
+	unsigned int off = smr_rx_info(cur->skb)->seg_len * seg;
+	u8 buf[SMR_BTH_LEN];
+	const u8 *bth;
 
-	if (!segment_get(icrc, cur, seg, &s))
+	bth = smr_cursor_get(cur, off, SMR_BTH_LEN, buf);
+	if (!bth)
 		return false;
-	*crc = head_crc(icrc, s.bth, segment_id(icrc, seg,
-						id_is_same(icrc, cur->skb)));
-	return smr_cursor_crc(cur, s.off + SMR_BTH_LEN, hdr_len - SMR_BTH_LEN,
+	*crc = head_crc(icrc, bth, segment_id(icrc, seg,
+					      id_is_same(icrc, cur->skb)));
+	return hdr_len == SMR_BTH_LEN ||
+	       smr_cursor_crc(cur, off + SMR_BTH_LEN, hdr_len - SMR_BTH_LEN,
 			      crc);
 }

@@ -12,7 +12,8 @@ with a line that says what was compared. The status is 1 if a step does not fit,
 
 The rules, for a requester: PSNs are given out without a gap. An answer counts if its PSN is outstanding; it acknowledges
 what is before it, but no READ or atomic whose data has not come. READ responses count in order only. A NAK for a gap sends
-all again from the oldest PSN; so does a gap in the responses; so does a timeout. No PSN is WINDOW ahead of the oldest. Work
+all again from the oldest PSN; so does a gap in the responses; so does a timeout. Each of these uses up a retry; once until
+there is progress the requester asks again before the timeout, which uses up none. No PSN is WINDOW ahead of the oldest. Work
 requests complete once, in order, when all their PSNs are acknowledged. For a responder: it executes the PSNs one after the
 other. What is behind is a duplicate, what is ahead a gap, and is not executed. And between the two: what is acknowledged
 was executed before, and so was what completes.
@@ -57,7 +58,7 @@ class Qp:
         # the requester
         self.wqes, self.una, self.end = [], None, None
         self.retries = self.retry_max = None
-        self.progress = self.failed = False
+        self.progress = self.failed = self.early = False
         self.must_retry, self.may_retry = None, False
         # the responder: the expected PSN lies between these; the READ that it is in
         self.low = self.high = None
@@ -171,8 +172,12 @@ class Checker:
             self.wrong(qp, "the next PSN is outside the window")
         if not (qp.may_retry or qp.must_retry):
             self.counts["timeouts"] += 1
+        qp.early &= not qp.progress
         if qp.retries is not None and not qp.progress and f["retries_left"] != qp.retries - 1:
-            self.wrong(qp, f"without progress, {qp.retries - 1} retries are left")
+            # Once it asks before the timeout, which uses up no retry (qp/early.c)
+            if f["retries_left"] != qp.retries or qp.early:
+                self.wrong(qp, f"without progress, {qp.retries - 1} retries are left")
+            qp.early = True
         if qp.retry_max is None:
             qp.retry_max = f["retries_left"]
         elif qp.progress and f["retries_left"] != qp.retry_max:

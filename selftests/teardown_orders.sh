@@ -1,0 +1,151 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# short: uml-checked
+# nodes: 1
+# timeout: 240
+# boot: kmemleak
+#
+# The link, the peer's link, the netdev, the namespaces, the module and the process that uses all of them go while
+# traffic runs: in a random order one after the other, or all at once. Each goes within a second, nothing is left, and it
+# all can be made again. SMR_ROUNDS=N does so N times
+# shellcheck disable=SC2317 # what "check" calls looks unreachable
+# shellcheck source=selftests/lib/test.sh
+. "$(dirname "$0")/lib/test.sh"
+
+need_link_type "$LINK_TYPE"
+ROUNDS=${SMR_ROUNDS:-4}
+EVENTS=(link_server link_client netdev netns_server netns_client process module)
+# What none of them may take on a quiet machine, in microseconds
+LIMIT=1000000
+SEED=${SMR_SEED:-$RANDOM}
+RANDOM=$SEED
+diag "the seed is SMR_SEED=$SEED"
+
+now_us() { echo "${EPOCHREALTIME/./}"; }
+no_device() { ! [ -d "/sys/class/infiniband/$1" ]; }
+
+build() {
+	modprobe "$LINK_MODULE" && topology_veth 1500 || return
+	SDEV=${SIDE_DEV[server]} CDEV=${SIDE_DEV[client]} SNS=${SIDE_NS[server]} CNS=${SIDE_NS[client]}
+}
+
+# Both ends in one process, which no network namespace holds. It ends by a signal
+begin_traffic() {
+	SMR_DEV=$SDEV SMR_DEV2=$CDEV SMR_STOP=$WORK/never setsid "$(dirname "$0")/rc_mixed" -t both_ways >"$WORK/traffic" 2>&1 &
+	TRAFFIC=$!
+	within 20 has_sent
+}
+
+has_sent() {
+	local before
+	before=$(counter "$CDEV" tx_bytes)
+	nap 0.05
+	[ "$(counter "$CDEV" tx_bytes)" -gt $((before + 1000)) ]
+}
+
+# What goes: nothing is said if something else has taken it with it
+take_link_server() { no_device "$SDEV" || rdma link del "$SDEV" || no_device "$SDEV"; }
+take_link_client() { no_device "$CDEV" || rdma link del "$CDEV" || no_device "$CDEV"; }
+take_netdev() {
+	[ -e "/run/netns/$SNS" ] || return 0
+	ip -n "$SNS" link del veth0 2>"$WORK/netdev" || ! ip -n "$SNS" link show veth0 >/dev/null 2>&1
+}
+
+# A namespace ends in the background, and its links with it
+take_netns_server() { take_netns "$SNS" "$SDEV"; }
+take_netns_client() { take_netns "$CNS" "$CDEV"; }
+take_netns() {
+	[ -e "/run/netns/$1" ] || return 0
+	ip netns del "$1" || return
+	until no_device "$2"; do nap 0.01; done
+}
+
+take_process() {
+	local signal=KILL
+	[ $((RANDOM % 2)) = 0 ] || signal=TERM
+	kill "-$signal" -- "-$TRAFFIC"
+	wait "$TRAFFIC"
+	return 0
+}
+
+# While a process uses it, it says so
+take_module() { rmmod "$LINK_MODULE" 2>"$WORK/rmmod" || grep -q "is in use\|not currently loaded" "$WORK/rmmod"; }
+
+# timed EVENT: remembers how long it has taken
+timed() {
+	local begin status=0
+	echo "$1" >>"$WORK/log"
+	begin=$(now_us)
+	"take_$1" || status=$?
+	echo "$1 $(($(now_us) - begin))" >>"$WORK/times"
+	return "$status"
+}
+
+shuffled() { printf '%s\n' "$@" | shuf --random-source=<(while echo "$RANDOM"; do :; done); }
+
+one_after_the_other() {
+	local event
+	for event in $(shuffled "${EVENTS[@]}"); do
+		timed "$event" || { echo "$event failed, after:"; cat "$WORK/log"; return 1; }
+		nap "0.0$((RANDOM % 10))"
+	done
+}
+
+# Whether a single one succeeds depends on who comes first
+all_at_once() {
+	local event pids=()
+	for event in "${EVENTS[@]}"; do
+		[ "$event" = process ] || { (nap "0.0$((RANDOM % 10))"; timed "$event") & pids+=("$!"); }
+	done
+	timed process
+	wait "${pids[@]}"
+	return 0
+}
+
+# Nothing is left but perhaps the module, which could not go before
+nothing_left() {
+	local left
+	for left in "/sys/class/infiniband/$SDEV" "/sys/class/infiniband/$CDEV" "/run/netns/$SNS" "/run/netns/$CNS"; do
+		[ ! -e "$left" ] || { echo "$left is left"; return 1; }
+	done
+	[ ! -d "/sys/module/$LINK_MODULE" ] || timed module
+	[ ! -d "/sys/module/$LINK_MODULE" ] || { echo "the module stays"; cat "$WORK/rmmod"; return 1; }
+}
+
+round() {
+	: >"$WORK/log"
+	build || return
+	begin_traffic || { cat "$WORK/traffic"; return 1; }
+	"$1" && nothing_left || return
+	topology_down
+}
+
+rounds() {
+	local i how
+	for ((i = 1; i <= ROUNDS; i++)); do
+		how=one_after_the_other
+		[ $((i % 2)) = 1 ] || how=all_at_once
+		echo "round $i: $how"
+		round "$how" || return
+	done
+}
+
+# The slowest of all
+fast_enough() {
+	local event us slowest=0 which=
+	while read -r event us; do
+		[ "$us" -le "$slowest" ] || slowest=$us which=$event
+	done <"$WORK/times"
+	echo "$(wc -l <"$WORK/times") things went, the slowest in $((slowest / 1000)) ms: $which"
+	[ "$slowest" -lt $((PATIENCE * LIMIT)) ]
+}
+
+works() { build && pingpong server client v4 -s 5000 -n 50 -c; }
+
+: >"$WORK/times"
+check "$ROUNDS rounds" rounds
+check "none takes longer than a second" fast_enough && diag "$(<"$WORK/check")"
+clean_up 0
+check "works at last" works
+topology_down
+finish

@@ -31,16 +31,18 @@
  */
 enum step { QP, SCQ, RCQ, MR, PD, CLOSE, STEPS };
 
-static const char * const names[] = { "qp", "scq", "rcq", "mr", "pd", "close" };
+static const char * const names[] = { "qp", "scq", "rcq", "mr", "pd", "close", "exit" };
 
 /**
  * struct seen - what the processes have seen
  * @slowest_ms: of all calls, and of the ends of processes
+ * @slowest: which that was, STEPS for an end
  * @busy: calls that were refused
  * @end: when the last process began to end
  */
 struct seen {
 	uint64_t slowest_ms;
+	enum step slowest;
 	int busy;
 	uint64_t end;
 };
@@ -65,12 +67,14 @@ FIXTURE_TEARDOWN(orders)
 	munmap(self->seen, sizeof(*self->seen));
 }
 
-static void note_time(struct seen *seen, uint64_t begin)
+static void note_time(struct seen *seen, enum step step, uint64_t begin)
 {
 	uint64_t took = vt_now_ms() - begin;
 
-	if (took > seen->slowest_ms)
-		seen->slowest_ms = took;
+	if (took <= seen->slowest_ms)
+		return;
+	seen->slowest_ms = took;
+	seen->slowest = step;
 }
 
 /* READs and WRITEs of the peer's memory, as many as may be outstanding; nobody waits for them */
@@ -133,7 +137,7 @@ static int timed(struct seen *seen, struct vt_ep *ep, enum step step)
 	uint64_t begin = vt_now_ms();
 	int ret = destroy(ep, step);
 
-	note_time(seen, begin);
+	note_time(seen, step, begin);
 	return ret;
 }
 
@@ -196,7 +200,7 @@ static void one_order(struct __test_metadata *_metadata, FIXTURE_DATA(orders) *s
 		live(self->seen, order, end);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	ASSERT_EQ(0, status);
-	note_time(self->seen, self->seen->end);
+	note_time(self->seen, STEPS, self->seen->end);
 }
 
 /* The next permutation. Return: false after the last one */
@@ -244,8 +248,8 @@ TEST_F_TIMEOUT(orders, all, 240)
 		if (is_new(order))
 			one_order(_metadata, self, order, n++ % 2);
 	} while (permute(order));
-	TH_LOG("%d orders, %d calls were EBUSY, the slowest took %d ms", n, self->seen->busy,
-	       (int)self->seen->slowest_ms);
+	TH_LOG("%d orders, %d calls were EBUSY, the slowest took %d ms: %s", n, self->seen->busy,
+	       (int)self->seen->slowest_ms, names[self->seen->slowest]);
 	EXPECT_LT(STEPS, n);
 	EXPECT_LT(0, self->seen->busy);
 	EXPECT_GT(LIMIT_MS * PATIENCE, self->seen->slowest_ms);

@@ -65,20 +65,87 @@ void vt_fail_mark_workers(bool mark)
 		closedir(proc);
 }
 
+/* More than can fail between two calls */
+#define TIMES	1000000
+
+static bool fail_probability(int percent)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", percent);
+	return knob("failslab/probability", text) && knob("fail_page_alloc/probability", text);
+}
+
+/*
+ * Let @percent of the allocations fail: with @filter "Y", those of marked tasks; with @no_sleep
+ * "Y", those that may not sleep. What has failed can be counted until this begins again.
+ */
+static bool fail_begin(int percent, const char *filter, const char *no_sleep)
+{
+	char times[16];
+
+	snprintf(times, sizeof(times), "%d", TIMES);
+	return knob("failslab/times", times) && knob("fail_page_alloc/times", times) &&
+	       knob("failslab/task-filter", filter) &&
+	       knob("fail_page_alloc/task-filter", filter) &&
+	       knob("failslab/ignore-gfp-wait", no_sleep) &&
+	       knob("fail_page_alloc/ignore-gfp-wait", no_sleep) && fail_probability(percent);
+}
+
+/**
+ * vt_fail_marked() - let allocations of marked workers fail
+ * @percent: of them; 0: none
+ */
+bool vt_fail_marked(int percent)
+{
+	return percent ? fail_begin(percent, "Y", "N") : fail_probability(0);
+}
+
 /**
  * vt_fail_some() - let one in five allocations of marked workers fail, or let
  * none fail
  */
 bool vt_fail_some(bool on)
 {
-	const char *percent = on ? "20" : "0";
+	return vt_fail_marked(on ? 20 : 0);
+}
 
-	return knob("failslab/task-filter", "Y") &&
-	       knob("fail_page_alloc/task-filter", "Y") &&
-	       knob("failslab/times", "-1") &&
-	       knob("fail_page_alloc/times", "-1") &&
-	       knob("failslab/probability", percent) &&
-	       knob("fail_page_alloc/probability", percent);
+/**
+ * vt_fail_atomic() - let allocations that may not sleep fail, anybody's: those of softirqs
+ * and timers, and those under locks
+ * @percent: of them; 0: none
+ */
+bool vt_fail_atomic(int percent)
+{
+	return percent ? fail_begin(percent, "N", "Y") : fail_probability(0);
+}
+
+/**
+ * vt_fail_count() - how many allocations have failed since vt_fail_marked() or
+ * vt_fail_atomic() has begun
+ *
+ * Return: the number, or -1 if it cannot be read
+ */
+int vt_fail_count(void)
+{
+	static const char * const files[] = {
+		"/sys/kernel/debug/failslab/times", "/sys/kernel/debug/fail_page_alloc/times",
+	};
+	int i, left, n = 0;
+	FILE *f;
+
+	for (i = 0; i < 2; i++) {
+		f = fopen(files[i], "r");
+		if (!f)
+			return -1;
+		if (fscanf(f, "%d", &left) != 1)
+			left = TIMES + 1;
+		fclose(f);
+		if (left > TIMES)
+			return -1;
+		n += TIMES - left;
+	}
+	return n;
 }
 
 /* The caches of what kmalloc() allocates on behalf of processes */
@@ -155,6 +222,18 @@ int vt_fail_nth(int fd, int n)
 }
 
 /**
+ * vt_fail_left() - how many allocations of this thread are left until one fails
+ *
+ * Return: the number, 0 if it has failed; or a negative errno
+ */
+int vt_fail_left(int fd)
+{
+	char text[16] = "";
+
+	return pread(fd, text, sizeof(text) - 1, 0) > 0 ? atoi(text) : -errno;
+}
+
+/**
  * vt_fail_happened() - did the allocation fail? Also cancels a failure that did
  * not happen yet
  *
@@ -162,11 +241,10 @@ int vt_fail_nth(int fd, int n)
  */
 int vt_fail_happened(int fd)
 {
-	char text[16] = "";
-	int ret;
+	int left = vt_fail_left(fd), ret;
 
-	if (pread(fd, text, sizeof(text) - 1, 0) <= 0)
-		return -errno;
+	if (left < 0)
+		return left;
 	ret = vt_fail_nth(fd, 0);
-	return ret ? ret : !atoi(text);
+	return ret ? ret : !left;
 }

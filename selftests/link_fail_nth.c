@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each allocation that "rdma link add" makes fails once: there is a link, or there is an error and no
- * link, and then it can be added. The short run tries some of them.
+ * An allocation that "rdma link add" makes fails: there is a link, or there is an error and no link, and
+ * then it can be added. ib_core makes thousands, so not all are tried in one run.
+ *
+ *   SMR_TRIES=N ./link_fail_nth	how many are, at equal distances
  *
  * beds: uml-checked
  * short: uml-checked
@@ -24,6 +26,7 @@
 /* More than ib_core and softmr make */
 #define SWEEP_MAX	20000
 #define SHORT_TRIES	40
+#define TRIES		400
 
 FIXTURE(link)
 {
@@ -102,18 +105,19 @@ static bool exists(void)
 TEST_F_TIMEOUT(link, add, 280)
 {
 	uint64_t random = vt_random_begin(vt_seed(), 0);
-	int n, ret, injected = 1, worked = 0, failed = 0, last = 0, step = 1;
+	const char *given = getenv("SMR_TRIES");
+	int tries = given ? atoi(given) : getenv("SMR_SHORT") ? SHORT_TRIES : TRIES;
+	int n, ret, injected = 1, worked = 0, failed = 0, step;
 	struct vt_pair pair;
 
 	/* how many there are */
-	if (getenv("SMR_SHORT")) {
-		ASSERT_EQ(0, vt_fail_nth(self->fd, SWEEP_MAX));
-		ASSERT_EQ(0, add(self->nl));
-		last = SWEEP_MAX - vt_fail_left(self->fd);
-		ASSERT_LT(0, last);
-		ASSERT_EQ(0, vt_own_link_del());
-		step = last / SHORT_TRIES + 1;
-	}
+	ASSERT_EQ(0, vt_fail_nth(self->fd, SWEEP_MAX));
+	ASSERT_EQ(0, add(self->nl));
+	n = SWEEP_MAX - vt_fail_left(self->fd);
+	ASSERT_LT(0, n);
+	ASSERT_GT(SWEEP_MAX, n);
+	ASSERT_EQ(0, vt_own_link_del());
+	step = n / tries + 1;
 	for (n = 1 + vt_random_below(&random, step); injected && n < SWEEP_MAX; n += step) {
 		ASSERT_EQ(0, vt_fail_nth(self->fd, n));
 		ret = add(self->nl);

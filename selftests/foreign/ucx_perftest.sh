@@ -47,8 +47,8 @@ uct() {
 		done
 	done
 	[ "$1" = rc_verbs ] || return
-	for layout in bcopy zcopy; do perf "uct $1 get_bw $layout" -x "$1" -d "$DEV:1" -t get -D "$layout" -s 4096 -n 1000; done
-	for test in add fadd swap cswap; do perf "uct $1 $test" -x "$1" -d "$DEV:1" -t "$test" -s 8 -n 1000; done
+	for layout in bcopy zcopy; do perf "uct $1 get $layout" -x "$1" -d "$DEV:1" -t get -D "$layout" -s 4096 -n 1000; done
+	for test in add_lat add_mr fadd swap cswap; do perf "uct $1 $test" -x "$1" -d "$DEV:1" -t "$test" -s 8 -n 1000; done
 }
 
 # ucp TRANSPORTS

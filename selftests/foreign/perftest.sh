@@ -16,28 +16,25 @@ GIDOPT=-x
 one() {
 	local program=$1 sizes=$2
 	shift 2
-	check "$program${*:+ $*}" measured "$sizes" "$program" "$@"
+	check "$program${*:+ $*}" measured v4 "$sizes" "$program" "$@"
 }
 
-# measured SIZES PROGRAM OPTION...
+# group PROGRAM SIZES OPTION...: to a multicast group. Its GID is an IPv6 address, which perftest sends to from one only
+group() {
+	check "$1 ${*:3} -g" measured v6 "$2" "$1" "${@:3}" -g
+}
+
+# measured FAMILY SIZES PROGRAM OPTION...: as "perftest", but siw's are connected by rdma_cm
 measured() {
-	local sizes=$1 size
-	shift
-	tool server client "$GIDOPT" v4 60 "$1" -F "${@:2}" || return
+	local family=$1 sizes=$2 size
+	shift 2
+	tool server client "$GIDOPT" "$family" 60 "$1" -F "${@:2}" || return
 	if [ "$sizes" = all ]; then
 		sizes=
 		for ((size = 2; size <= 8 << 20; size *= 2)); do sizes+=" $size"; done
 	fi
 	# shellcheck disable=SC2086 # words
-	figures $sizes || { tool_output; return 1; }
-}
-
-# figures SIZE...: the client's table has a row for each
-figures() {
-	local size
-	for size in "$@"; do
-		grep -qE "^ *$size +[1-9][0-9]* +[0-9.]+" "$CLIENT_OUT" || { echo "no figure for $size bytes"; return 1; }
-	done
+	perftest_reports $sizes || { tool_output; return 1; }
 }
 
 # by_cm PROGRAM OPTION...: it listens by rdma_cm alone
@@ -119,9 +116,9 @@ others() {
 	one ib_send_bw 1024 -c UD -s 1024 -n 500
 	one ib_send_bw 1024 -c UD -s 1024 -n 500 -e
 	by_cm ib_send_bw -c UD -s 1024 -n 500 -R
-	one ib_send_bw 1024 -c UD -s 1024 -n 500 -g
+	group ib_send_bw 1024 -c UD -s 1024 -n 500
 	one ib_send_lat 64 -c UD -s 64 -n 100
-	one ib_send_lat 64 -c UD -s 64 -n 100 -g
+	group ib_send_lat 64 -c UD -s 64 -n 100
 	for op in send write read; do
 		one "ib_${op}_bw" 4096 -c XRC -s 4096 -n 200
 		one "ib_${op}_bw" 4096 -c XRC -s 4096 -n 200 -q 4 -b

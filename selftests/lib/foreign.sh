@@ -22,8 +22,8 @@ device_up() {
 	modprobe -q rdma_ucm
 	topology_begin
 	link_add "$DEV" eth0 >"$WORK/out" 2>&1 || { not_ok "a link of type $LINK_TYPE on eth0" "$WORK/out"; finish; }
-	side server "$DEV" "" "$ADDR" ""
-	side client "$DEV" "" "$ADDR" ""
+	side server "$DEV" "" "$ADDR" "fd00::$NODE"
+	side client "$DEV" "" "$ADDR" "fd00::$NODE"
 	# the core adds GIDs after it has handled the stack's event
 	iwarp || GID_INDEX=$(within 10 gid_index "$DEV" "$ADDR")
 }

@@ -91,16 +91,24 @@ gtest() {
 		{ tail -n 20 "$WORK/gtest" >"$WORK/out"; not_ok "${program##*/} came to its end (status $status)" "$WORK/out"; }
 }
 
-# gtest_results: GoogleTest's output into lines "ok|not ok|skip<TAB>NAME<TAB>WHY"
+# gtest_results: GoogleTest's output into lines "ok|not ok|skip<TAB>NAME<TAB>WHY"; after "not ok" the first lines that the
+# test has printed
 gtest_results() {
 	awk '
 		function name() { sub(/^\[[^]]*\] */, ""); sub(/[, ].*/, ""); return $0 }
+		function end() { running = ""; lines = 0 }
 		/^\[ +PASSED +\]/ || /^\[ +FAILED +\] +[0-9]+ test/ || /^\[==========\].* ran\./ { over = 1 }
 		over { next }
-		/^\[ RUN +\]/ { if (running != "") print "not ok\t" running "\tit did not end"; running = name() }
-		/^\[ +OK \]/ { print "ok\t" name(); running = "" }
-		/^\[ +FAILED +\]/ { print "not ok\t" name(); running = "" }
-		/^\[ +SKIPPED +\]/ { print "skip\t" name() "\tit says so"; running = "" }
+		/^\[ RUN +\]/ { if (running != "") print "not ok\t" running "\tit did not end"; end(); running = name(); next }
+		/^\[ +OK \]/ { print "ok\t" name(); end(); next }
+		/^\[ +SKIPPED +\]/ { print "skip\t" name() "\tit says so"; end(); next }
+		/^\[ +FAILED +\]/ {
+			print "not ok\t" name()
+			for (i = 0; i < lines && i < 12; i++) print line[i]
+			end()
+			next
+		}
+		running != "" && !/^[IW][0-9]+ / { gsub(/\t/, " "); line[lines++] = $0 }
 		END { if (running != "") print "not ok\t" running "\tit did not end" }'
 }
 

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0
+// What rdma-unit-test is to expect of softmr. It aborts at a device that it does not know. To be included in front of its
+// unit/gunit_main.cc (rdma_unit_test.sh says how).
+#include <string>
+
+#include "internal/introspection_registrar.h"
+#include "public/introspection.h"
+
+namespace rdma_unit_test {
+
+class IntrospectionSoftmr : public NicIntrospection {
+ public:
+  IntrospectionSoftmr(const std::string& name, const ibv_device_attr& attr) : NicIntrospection(name, attr) {}
+
+  bool SupportsReRegMr() const override { return true; }
+};
+
+static const bool softmr_registered = [] {
+  IntrospectionRegistrar::GetInstance().Register(
+      "softmr", [](const std::string& name, const ibv_device_attr& attr) { return new IntrospectionSoftmr(name, attr); });
+  return true;
+}();
+
+}  // namespace rdma_unit_test

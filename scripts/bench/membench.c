@@ -8,6 +8,8 @@
  *	fault PAGES	the first access to a page that the process has and the
  *			device does not know
  *	prefetch MIB	first accesses with and without ibv_advise_mr()
+ *	hold N		makes N regions of a page, prints "ready" and keeps them until
+ *			its input ends
  *	counted PAGES	what one call costs, in ns, as the median: registering and
  *			deregistering of three sizes, first accesses and
  *			prefetches of so many pages. For machines whose time
@@ -245,6 +247,18 @@ static void bench_many(unsigned long n)
 	result("many_mrs", n, "kernel_bytes_each", bytes / n);
 }
 
+static void bench_hold(unsigned long n)
+{
+	char *p = memory(PAGE, false);
+
+	while (n--)
+		reg(p, PAGE, 0);
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+}
+
 /* -- on demand */
 
 static void write_to(char *p, const struct ibv_mr *mr, size_t len)
@@ -462,6 +476,7 @@ int main(int argc, char **argv)
 		{ "many", bench_many },
 		{ "fault", bench_fault },
 		{ "prefetch", bench_prefetch },
+		{ "hold", bench_hold },
 		{ "counted", bench_counted },
 	};
 	struct vt_conf conf = vt_defaults;
@@ -473,7 +488,7 @@ int main(int argc, char **argv)
 	if (argc == 4)
 		run_pages = strtoul(argv[3], NULL, 0);
 	if (!count || !run_pages) {
-		fprintf(stderr, "usage: membench reg|many|fault|prefetch|counted COUNT [RUN]\n");
+		fprintf(stderr, "usage: membench reg|many|fault|prefetch|hold|counted COUNT [RUN]\n");
 		return 2;
 	}
 	conf.buf_len = BLOCK;

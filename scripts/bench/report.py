@@ -40,6 +40,8 @@ SCALE_TITLES = {"process": "QPs in one process", "links": "Links in one namespac
 LOSSY = {"rtt100us": "round trip of 0.1 ms", "rtt20ms": "round trip of 20 ms"}
 OPS = ("write", "send", "read")
 HEAD_BW, HEAD_LAT = 65536, 2
+# Many QPs: the size of messages, the metric, its unit
+SIDE_BY_SIDE = ((8, "Mmsgps", "millions of messages a second"), (65536, "MiBps", "MiB/s"))
 
 
 def load(path):
@@ -148,6 +150,14 @@ class Results:
                 rows[f"{test}: {metric}"][size] = value
         return sorted({size for row in rows.values() for size in row}), rows
 
+    def side_by_side(self, where, size, metric):
+        """Of WRITEs of many QPs: {number of QPs: {what: figure}}"""
+        table = collections.defaultdict(dict)
+        for (place, what, test, qps, name), value in self.all.items():
+            if (place, test, name) == (where, f"qps_{size}", metric):
+                table[qps][what] = value
+        return dict(sorted(table.items()))
+
     def per_message(self):
         counts = collections.defaultdict(dict)
         for (where, what, test, _, metric), value in self.all.items():
@@ -172,6 +182,7 @@ class Report:
         self.summary()
         self.memcpy()
         self.counts()
+        self.side_by_side()
         self.regions()
         self.counted()
         self.goodput()
@@ -218,6 +229,16 @@ class Report:
         self.table(["", *names],
                    [[f"{TITLES[where]}, {NAMES[what]}, {test}", *(figure(c.get(name, 0)) for name in names)]
                     for (where, what, test), c in counts.items()])
+
+    def side_by_side(self):
+        for where in self.results.wheres():
+            for size, metric, unit in SIDE_BY_SIDE:
+                rows = self.results.side_by_side(where, size, metric)
+                whats = [what for what in NAMES if any(what in row for row in rows.values())]
+                if rows:
+                    self.out += [f"## {TITLES[where]}, QPs side by side: WRITE {human(size)}, {unit}", ""]
+                    self.table(["QPs", *(NAMES[what] for what in whats)],
+                               [[str(qps), *(figure(row.get(what)) for what in whats)] for qps, row in rows.items()])
 
     def regions(self):
         for where, title in REGION_TITLES.items():
@@ -309,6 +330,21 @@ def plot_goodput(results, where):
     return "\n".join(script) + "\n"
 
 
+def plot_side_by_side(results, where, size, metric, unit):
+    """A gnuplot script: over the number of QPs."""
+    rows = results.side_by_side(where, size, metric)
+    whats = [what for what in NAMES if any(what in row for row in rows.values())]
+    if len(rows) < 2:
+        return ""
+    script = [f"set terminal svg size 900,500 background 'white'; set output 'qps-{where}-{size}.svg'",
+              f"set title '{TITLES[where]}: WRITE {human(size)}, QPs side by side' noenhanced",
+              f"set logscale x 2; set logscale y 10; set grid; set key outside; set ylabel '{unit}'; set xlabel 'QPs'",
+              "plot " + ", ".join(f"'-' title '{NAMES[what]}' noenhanced with linespoints" for what in whats)]
+    for what in whats:
+        script += points(rows, lambda qps, what=what: rows[qps].get(what))
+    return "\n".join(script) + "\n"
+
+
 def plot_regions(results, where):
     """A gnuplot script: a bar for each row that both have."""
     rows = [(name, ratio) for name, _, _, ratio in results.regions(where) if ratio]
@@ -343,6 +379,11 @@ def main():
             with open(os.path.join(directory, f"loss-{where}.gnuplot"), "w") as f:
                 f.write(script)
     for where in results.wheres():
+        for size, metric, unit in SIDE_BY_SIDE:
+            script = plot_side_by_side(results, where, size, metric, unit)
+            if script:
+                with open(os.path.join(directory, f"qps-{where}-{size}.gnuplot"), "w") as f:
+                    f.write(script)
         for test in [f"{op}_{kind}" for op in OPS for kind in ("bw", "lat")]:
             if len(results.sizes(where, test)) > 1:
                 with open(os.path.join(directory, f"{where}-{test}.gnuplot"), "w") as f:

@@ -16,7 +16,6 @@
 #include <linux/build_bug.h>
 #include <linux/cache.h>
 #include <linux/init.h>
-#include <linux/minmax.h>
 #include <linux/uaccess.h>
 
 #include "compat/crc.h"
@@ -137,9 +136,6 @@ static u32 crc_portable(u32 crc, const u8 *data, size_t len)
 /* From so many bytes on the CPU's instructions are worth while */
 #define CPU_BYTES	64
 
-/* So many bytes are folded with preemption off. */
-#define SECTION		4096
-
 /* What the CPU has instructions for */
 static bool can_fold __ro_after_init;
 static bool kernel_is_fast __ro_after_init;
@@ -153,31 +149,6 @@ void __init smr_crc_init(void)
 {
 	can_fold = smr_crc_fold_open();
 	kernel_is_fast = smr_crc32_le_is_fast();
-}
-
-/* Fold as many of the bytes as can be, CPU_BYTES or more, and tell how many. */
-static int crc_folded(u32 *crc, void *to, const void *from, size_t len,
-		      size_t *done)
-{
-	size_t n;
-	int err;
-
-	BUILD_BUG_ON(CPU_BYTES < SMR_CRC_FOLD_LEAST);
-	*done = 0;
-	if (!can_fold || !smr_crc_fold_usable())
-		return 0;
-	do {
-		n = min_t(size_t, len, SECTION) & -SMR_CRC_FOLD_UNIT;
-		err = smr_crc_fold(crc, to, from, n);
-		if (err)
-			return err;
-		if (to)
-			to += n;
-		from += n;
-		len -= n;
-		*done += n;
-	} while (len >= CPU_BYTES);
-	return 0;
 }
 
 /* The CRC of what could not be folded */
@@ -199,12 +170,12 @@ static u32 crc_rest(u32 crc, const void *data, size_t len)
  */
 u32 smr_crc32(u32 crc, const void *data, size_t len)
 {
-	size_t done;
+	ssize_t done = 0;
 
-	if (len < CPU_BYTES)
-		return crc_portable(crc, data, len);
+	if (can_fold && len >= CPU_BYTES)
+		done = smr_crc_fold(&crc, NULL, data, len);
 	/* An uncorrectable memory error: the CRC is wrong, and so is the packet. */
-	if (crc_folded(&crc, NULL, data, len, &done))
+	if (done < 0)
 		return ~crc;
 	return crc_rest(crc, data + done, len - done);
 }
@@ -225,16 +196,18 @@ u32 smr_crc32(u32 crc, const void *data, size_t len)
  */
 int smr_crc32_copy(u32 *crc, void *to, const void *from, size_t len)
 {
-	size_t done = 0;
-	int err;
+	ssize_t done = 0;
 
-	if (len >= CPU_BYTES) {
-		err = crc_folded(crc, to, from, len, &done);
-		if (err || done == len)
-			return err;
+	BUILD_BUG_ON(CPU_BYTES < SMR_CRC_FOLD_LEAST);
+	if (can_fold && len >= CPU_BYTES) {
+		done = smr_crc_fold(crc, to, from, len);
+		if (done < 0)
+			return done;
 	}
 	to += done;
 	len -= done;
+	if (!len)
+		return 0;
 	if (copy_mc_to_kernel(to, from + done, len))
 		return -EFAULT;
 	*crc = crc_rest(*crc, to, len);

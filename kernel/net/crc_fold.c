@@ -25,6 +25,7 @@
 #include <linux/errno.h>
 #include <linux/init.h>
 #include <linux/instrumented.h>
+#include <linux/minmax.h>
 #include <linux/stringify.h>
 
 #include <asm/cpufeature.h>
@@ -231,40 +232,42 @@ bool __init smr_crc_fold_open(void)
 	return true;
 }
 
-/**
- * smr_crc_fold_usable() - may the registers be used right now?
- *
- * Context: any.
- * Return: false in an interrupt that came while others used them.
- */
-bool smr_crc_fold_usable(void)
-{
-	return irq_fpu_usable();
-}
+/* Bytes are folded in units, and so many at most with preemption off. */
+#define FOLD_UNIT	16
+#define SECTION		4096
 
 /**
  * smr_crc_fold() - continue a CRC-32 over bytes, and copy them
  * @crc: the CRC so far, as crc32_le() has it; undefined after an error
  * @to: where to copy them; NULL: they are not copied
  * @from: the bytes
- * @len: how many: a multiple of SMR_CRC_FOLD_UNIT, at least SMR_CRC_FOLD_LEAST
+ * @len: how many
  *
- * Context: any, if smr_crc_fold_usable(). Preemption is off meanwhile, so @len should not be
- * large.
- * Return: 0; -EFAULT: there is an uncorrectable memory error in @from.
+ * Context: any, after smr_crc_fold_open() has returned true.
+ * Return: how many bytes were taken: all but fewer than SMR_CRC_FOLD_LEAST; 0 in an interrupt
+ * that came while others used the registers. -EFAULT: there is an uncorrectable memory error
+ * in @from.
  */
-int smr_crc_fold(u32 *crc, void *to, const void *from, size_t len)
+ssize_t smr_crc_fold(u32 *crc, void *to, const void *from, size_t len)
 {
-	int err;
+	size_t done = 0, n;
+	int err = 0;
 
+	if (!irq_fpu_usable())
+		return 0;
 	/* The compiler does not see what the code above touches. */
 	instrument_read(from, len);
 	if (to)
 		instrument_write(to, len);
-	kernel_fpu_begin();
-	err = wide && len >= 2 * SMR_CRC_FOLD_LEAST ?
-	      fold_y(crc, to, from, len) : fold_x(crc, to, from, len);
-	kernel_fpu_end();
-	return err;
+	while (len - done >= SMR_CRC_FOLD_LEAST && !err) {
+		n = min_t(size_t, len - done, SECTION) & -FOLD_UNIT;
+		kernel_fpu_begin();
+		err = wide && n >= 2 * SMR_CRC_FOLD_LEAST ?
+		      fold_y(crc, to ? to + done : NULL, from + done, n) :
+		      fold_x(crc, to ? to + done : NULL, from + done, n);
+		kernel_fpu_end();
+		done += n;
+	}
+	return err ?: done;
 }
 #endif /* CONFIG_X86_64 */

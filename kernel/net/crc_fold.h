@@ -5,26 +5,20 @@
 
 #include <linux/types.h>
 
-/* What is folded comes in multiples of 16 bytes, and is so much at least */
-#define SMR_CRC_FOLD_UNIT	16
+/* Fewer bytes are not folded. */
 #define SMR_CRC_FOLD_LEAST	64
 
 #ifdef CONFIG_X86_64
 bool smr_crc_fold_open(void);
-bool smr_crc_fold_usable(void);
-int smr_crc_fold(u32 *crc, void *to, const void *from, size_t len);
+ssize_t smr_crc_fold(u32 *crc, void *to, const void *from, size_t len);
 #else
 static inline bool smr_crc_fold_open(void)
 {
 	return false;
 }
 
-static inline bool smr_crc_fold_usable(void)
-{
-	return false;
-}
-
-static inline int smr_crc_fold(u32 *crc, void *to, const void *from, size_t len)
+static inline ssize_t smr_crc_fold(u32 *crc, void *to, const void *from,
+				   size_t len)
 {
 	return 0;
 }

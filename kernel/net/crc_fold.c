@@ -25,6 +25,7 @@
 #include <linux/errno.h>
 #include <linux/init.h>
 #include <linux/instrumented.h>
+#include <linux/kmsan-checks.h>
 #include <linux/minmax.h>
 #include <linux/stringify.h>
 
@@ -257,8 +258,10 @@ ssize_t smr_crc_fold(u32 *crc, void *to, const void *from, size_t len)
 		return 0;
 	/* The compiler does not see what the code above touches. */
 	instrument_read(from, len);
-	if (to)
+	if (to) {
 		instrument_write(to, len);
+		kmsan_unpoison_memory(to, len);
+	}
 	while (len - done >= SMR_CRC_FOLD_LEAST && !err) {
 		n = min_t(size_t, len - done, SECTION) & -FOLD_UNIT;
 		kernel_fpu_begin();

@@ -3,6 +3,13 @@
  * A long message is mostly MIDDLEs, and a train brings many of them at once. They differ in
  * their PSN only. So a side looks at the first one, learns here how many follow it that are
  * like it, and handles them together: one look at the QP's state, one key, one answer.
+ *
+ * What a packet's headers say is relied on only if its ICRC is right. That of the first one
+ * is checked before. The headers of the others must be what follows from its headers, so it
+ * is known where their payloads belong, and their ICRCs are checked while the payloads are
+ * copied. If one turns out to be wrong, nothing has happened but that bytes were written to
+ * where the right ones belong, before anybody was told that anything is there. Then the step
+ * is taken again with each ICRC checked first, which drops the bad packet and all behind it.
  */
 #include "qp/rx_train.h"
 

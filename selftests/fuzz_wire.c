@@ -299,8 +299,9 @@ static bool op_is_answer(int op)
 static uint8_t *put_access(FIXTURE_DATA(fuzz) *self, struct victim *v, const struct vt_fuzz_step *s,
 			   uint8_t *p)
 {
-	uint64_t va = (uintptr_t)v->ep.buf.p + RECVS * RECV_LEN + (int64_t)s->f[F_OFF];
 	uint32_t key = victim_key(self, v, s->f[F_KEY]);
+	uint8_t *base = key == v->closed->rkey ? v->closed_mem : v->ep.buf.p + RECVS * RECV_LEN;
+	uint64_t va = (uintptr_t)base + (int64_t)s->f[F_OFF];
 
 	switch (s->f[F_OP] & 0x1f) {
 	case 0x1c:

@@ -17,8 +17,9 @@ demo: ## boot two guests and run ibv_rc_pingpong and ib_write_bw between them
 test: ## run selftests/ on the test beds; T=name and BED=bed run a part, SHORT=1 what CI runs
 	@scripts/run-tests.sh $(if $(SHORT),-s) $(if $(BED),$(patsubst %,-b %,$(BED))) $(if $(T),$(patsubst %,-t %,$(T)))
 
-fuzz: ## fuzz the wire, the verbs and the rings on uml-checked; T=seconds, SEED=, F=fuzzer, REPLAY=log
-	@scripts/fuzz.sh $(if $(T),-t $(T)) $(if $(SEED),-s $(SEED)) $(if $(F),$(patsubst %,-f %,$(F))) $(if $(REPLAY),-r $(REPLAY))
+fuzz: ## fuzz the wire, the verbs and the rings on uml-checked; T=seconds, SEED=, F=fuzzer, REPLAY=log, BUGS=1 or a planted bug
+	@scripts/fuzz.sh $(if $(T),-t $(T)) $(if $(SEED),-s $(SEED)) $(if $(F),$(patsubst %,-f %,$(F))) $(if $(REPLAY),-r $(REPLAY)) \
+		$(if $(BUGS),$(if $(filter 1,$(BUGS)),-p,$(patsubst %,-b %,$(BUGS))))
 
 soak: ## all kinds of work at once on a bad network, on uml-checked; T=seconds, SEED=
 	@scripts/soak.sh $(if $(T),-t $(T)) $(if $(SEED),-s $(SEED))

@@ -84,6 +84,19 @@ record_in_module() {
 	} >>"$copy/Kbuild"
 }
 
+# plant COPY: the bug whose name SOFTMR_PLANT is, a file in selftests/planted, into a copy of kernel/: what fuzzers must find
+plant() {
+	local bug=$TOP/selftests/planted/${SOFTMR_PLANT:-} file
+	[ "${SOFTMR_PLANT:-}" ] || return 0
+	file=$1/$(sed -n 's/^file: //p' "$bug")
+	sed -n 's/^edit: //p' "$bug" | sed -f - "$file" >"$file.planted"
+	if cmp -s "$file" "$file.planted"; then
+		warn "the bug $SOFTMR_PLANT has no place in $file any more"
+		return 1
+	fi
+	mv "$file.planted" "$file"
+}
+
 # make_module SOURCE ROLE OPTION...: compile a copy of it, $IMAGE/NAME-ROLE, by kbuild
 make_module() {
 	local source=$1 role=$2 name=${1##*/}
@@ -231,6 +244,7 @@ build_uml_module() {
 	rm -f "$out/$release/build" "$out/$release/source"
 	if [ -e "$TOP/kernel/Kbuild" ]; then
 		sync_tree "$TOP/kernel" "$BUILD/uml-$flavour/kernel"
+		plant "$BUILD/uml-$flavour/kernel" || return
 		record_in_module "$(uml_record "$flavour")" "$BUILD/uml-$flavour/kernel"
 		make -C "$dir" ARCH=um M="$BUILD/uml-$flavour/kernel" W=1 -j"$(nproc)" modules
 		sync_tree "$TOP/selftests/kmod" "$BUILD/uml-$flavour/kmod"
@@ -246,7 +260,7 @@ build_uml_layer() {
 	local flavour=$1
 	with_lock "uml-$flavour" uml_make "$flavour" || return
 	with_lock "layer-$flavour-$BUILD_ID" build_part "uml-$flavour" \
-		"$(source_key kernel selftests/kmod selftests/record VERSION) $(uml_dir "$flavour") $(uml_record "$flavour")" \
+		"$(source_key kernel selftests/kmod selftests/record VERSION) $(uml_dir "$flavour") $(uml_record "$flavour") ${SOFTMR_PLANT:-}" \
 		"modules for UML, $flavour" build_uml_module "$flavour" || return
 	build_run_bed "$flavour"
 }

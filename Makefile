@@ -21,8 +21,8 @@ fuzz: ## fuzz the wire, the verbs and the rings on uml-checked; T=seconds, SEED=
 	@scripts/fuzz.sh $(if $(T),-t $(T)) $(if $(SEED),-s $(SEED)) $(if $(F),$(patsubst %,-f %,$(F))) $(if $(REPLAY),-r $(REPLAY)) \
 		$(if $(BUGS),$(if $(filter 1,$(BUGS)),-p,$(patsubst %,-b %,$(BUGS))))
 
-soak: ## all kinds of work at once on a bad network, on uml-checked; T=seconds, SEED=
-	@scripts/soak.sh $(if $(T),-t $(T)) $(if $(SEED),-s $(SEED))
+soak: ## all kinds of work at once on a bad network, on uml-checked; T=seconds, SEED=, F=test, N=times
+	@scripts/soak.sh $(if $(T),-t $(T)) $(if $(SEED),-s $(SEED)) $(if $(F),-f $(F)) $(if $(N),-n $(N))
 
 coverage: ## run the tests with a module that counts, and report what was not executed; T=name, SHORT=1
 	@scripts/coverage.sh $(if $(SHORT),-s) $(if $(T),$(patsubst %,-t %,$(T)))

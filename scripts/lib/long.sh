@@ -4,17 +4,24 @@
 
 LONG_BOOT=300
 
+# With LEAKS=1, kmemleak is on, and looks at the end, when the module is gone. It wants one processor
+LEAKS=''
+# shellcheck disable=SC2016 # the guest's shell expands it
+LEAK_CHECK='s=$?; modprobe -r softmr || s=1; f=/sys/kernel/debug/kmemleak
+for i in 1 2; do sleep 3; echo scan >$f || s=1; done; if grep "" $f; then s=1; else echo "# found no leak"; fi; exit $s'
+
 # run_long DIR TEST SECONDS NAME=VALUE...: run a test on uml-checked with these variables. Its output goes to
 # DIR/TEST.log, and the kernel's to DIR/TEST/; its numbers, and what it has found, are printed. Fails if the test fails or
 # the kernel prints a splat.
 run_long() {
-	local dir=$1 name=$2 length=$3 status=0
+	local dir=$1 name=$2 length=$3 status=0 leaks='' cpus=2
 	shift 3
 	mkdir -p "$dir"
 	say "  RUN   $name, $(elapsed "$length")"
+	[ ! "$LEAKS" ] || leaks=kmemleak=on cpus=1
 	"$TOP/scripts/uml-boot.sh" --flavour checked --share "$dir" --log "$dir/$name" --timeout $((2 * length + LONG_BOOT)) \
-		--cmdline sysctl.net.core.netdev_unregister_timeout_secs=30 \
-		-- env "$@" bash -c "cd /$SELFTESTS_DIR && exec stdbuf -oL ./$name" >"$dir/$name.log" || status=$?
+		--cpus "$cpus" --cmdline "$leaks sysctl.net.core.netdev_unregister_timeout_secs=30" \
+		-- env "$@" bash -c "cd /$SELFTESTS_DIR; stdbuf -oL ./$name${LEAKS:+; $LEAK_CHECK}" >"$dir/$name.log" || status=$?
 	grep -E "^# (found|$name|the seed)|^not ok" "$dir/$name.log" || true
 	[ "$status" = 0 ] || warn "$name: status $status; logs: $dir/$name.log, $dir/$name"
 	return "$status"

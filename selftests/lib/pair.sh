@@ -225,13 +225,14 @@ perftest() {
 }
 
 # perftest_reports SIZE...: the client's table has a row for each, with figures above zero
-# bw: size, iterations, peak, average, Mpps; lat: size, iterations, min, max, typical, ...
+# bw: size, iterations, peak, average, Mpps; lat: size, iterations, min, max, typical, ...; lat -D: size, iterations, average,
+# transactions in a second
 # perftest measures the processor's clock against the time of day for each row; on a busy machine it may fail
 # in that, says so, and reports 0 or inf.
 perftest_reports() {
 	awk -v sizes="$*" '
 		/Correlation coefficient|Conflicting CPU frequency/ { uncalibrated = 1 }
-		$1 ~ /^[0-9]+$/ && $2 > 0 && NF >= 5 { row[$1] = $5 }
+		$1 ~ /^[0-9]+$/ && $2 > 0 && NF >= 4 { row[$1] = NF < 5 ? $3 : $5 }
 		END {
 			n = split(sizes, want, " ")
 			for (i = 1; i <= n; i++) {

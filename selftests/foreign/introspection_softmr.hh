@@ -13,6 +13,8 @@ class IntrospectionSoftmr : public NicIntrospection {
   IntrospectionSoftmr(const std::string& name, const ibv_device_attr& attr) : NicIntrospection(name, attr) {}
 
   bool SupportsReRegMr() const override { return true; }
+  // fewer rounds: 1000 messages where a NIC has two million, one after the other
+  bool IsSlowNic() const override { return true; }
 };
 
 static const bool softmr_registered = [] {

@@ -17,7 +17,12 @@ on_exit ip link set eth0 mtu "$(cat /sys/class/net/eth0/mtu)"
 ip link set eth0 mtu 4300
 device_up
 says "$(cat "$FOREIGN/rdma-unit-test/VERSION" 2>/dev/null)"
-while IFS= read -r program; do
-	gtest "$program" 100 --gtest_filter="-DeviceLimitTest.*:StressTest.*" --device_name="$DEV" --ipv4_only=true
-done < <(find -L "$FOREIGN/rdma-unit-test/bazel-bin/unit" -maxdepth 1 -type f -name '*_test' -perm -u+x | LC_ALL=C sort)
+mapfile -t programs < <(find -L "$FOREIGN/rdma-unit-test/bazel-bin/unit" -maxdepth 1 -type f -name '*_test' -perm -u+x |
+	LC_ALL=C sort)
+# most of them wait most of the time, for what should not come
+for program in "${programs[@]}"; do
+	gtest_run "$program" 100 --gtest_filter="-DeviceLimitTest.*:StressTest.*" --device_name="$DEV" --ipv4_only=true &
+done
+wait
+for program in "${programs[@]}"; do gtest_judge "$program"; done
 finish

@@ -81,14 +81,24 @@ both() {
 # gtest PROGRAM SECONDS ARGUMENT...: run a program of GoogleTest; each of its tests is a result. A test that begins and
 # does not end has crashed or hung
 gtest() {
-	local program=$1 limit=$2 status=0
-	shift 2
-	limited "$limit" "$program" "$@" >"$WORK/gtest" 2>&1 || status=$?
-	gtest_results <"$WORK/gtest" >"$WORK/verdicts"
+	gtest_run "$@"
+	gtest_judge "$1"
+}
+
+# gtest_run PROGRAM SECONDS ARGUMENT...: run it only; several can run at once
+gtest_run() {
+	local status=0
+	limited "$2" "$1" "${@:3}" >"$WORK/gtest.${1##*/}" 2>&1 || status=$?
+	echo "$status" >"$WORK/gtest.${1##*/}.rc"
+}
+
+gtest_judge() {
+	local name=${1##*/} out=$WORK/gtest.${1##*/}
+	gtest_results <"$out" >"$WORK/verdicts"
 	verdicts <"$WORK/verdicts"
 	# without a summary it has not come to its end, even if no test was running
-	grep -qE '^\[ +(PASSED|FAILED) +\] +[0-9]+ test' "$WORK/gtest" ||
-		{ tail -n 20 "$WORK/gtest" >"$WORK/out"; not_ok "${program##*/} came to its end (status $status)" "$WORK/out"; }
+	grep -qE '^\[ +(PASSED|FAILED) +\] +[0-9]+ test' "$out" ||
+		{ tail -n 20 "$out" >"$WORK/out"; not_ok "$name came to its end (status $(cat "$out.rc"))" "$WORK/out"; }
 }
 
 # gtest_results: GoogleTest's output into lines "ok|not ok|skip<TAB>NAME<TAB>WHY"; after "not ok" the first lines that the

@@ -17,7 +17,7 @@ usage() {
 	cat <<-EOF
 		Usage: scripts/bench.sh [--quick] [--part PART] [--out DIR] [--json FILE] [--profile]
 
-		Boots a UML guest (kernel $UML_SERIES, native speed, 2 CPUs) and measures in it, one after the other: softmr,
+		Boots a UML guest (native speed, 2 CPUs) and measures in it, one after the other: softmr,
 		rdma_rxe, siw (iWARP over TCP) and plain TCP, on one host and between two namespaces over veth with MTU 1500
 		and 9000; perftest with messages of 2 B to 8 MiB. Then what gets through when packets are lost, and
 		what memory regions cost, softmr beside rdma_rxe; those of huge pages in a QEMU guest, as UML has none. Last, the

@@ -12,6 +12,7 @@ WHATS="softmr rxe tcp"
 JSON=
 PROFILE=
 LIMIT=5400
+NODE_COUNTS=(2 4 8 16 32)
 
 usage() {
 	cat <<-EOF
@@ -27,8 +28,9 @@ usage() {
 
 		  --quick      64 KiB bandwidth, 2 B latency, a quarter of the regions: about four minutes; counted: fewer
 		               messages
-		  --part P     only this part: network, loss, regions, hugepages or counted; or scale, which is not measured
-		               otherwise: many QPs, namespaces and links, in a QEMU guest with Debian's newest kernel
+		  --part P     only this part: network, loss, regions, hugepages or counted; or one that is not measured otherwise:
+		               scale: many QPs, namespaces and links, in a QEMU guest with Debian's newest kernel; nodes: Open MPI
+		               on 2 to 32 nodes, all to all, in a UML guest of 10 GiB, whose network delays packets by 100 us
 		  --out DIR    where to write (default $OUT)
 		  --what WHAT  counted: only softmr, rxe or tcp
 		  --json FILE  counted: also write an array of {"what", "where", "test", "size", "instructions"}
@@ -42,10 +44,10 @@ usage() {
 
 while [ $# -gt 0 ]; do
 	case $1 in
-	--quick) QUICK=1 ;;
+	--quick) QUICK=1 NODE_COUNTS=(2 4 8) ;;
 	--part)
-		[[ ${2-} =~ ^(network|loss|regions|hugepages|counted|scale)$ ]] ||
-			die 2 "--part needs network, loss, regions, hugepages, counted or scale"
+		[[ ${2-} =~ ^(network|loss|regions|hugepages|counted|scale|nodes)$ ]] ||
+			die 2 "--part needs network, loss, regions, hugepages, counted, scale or nodes"
 		PARTS=("$2")
 		shift
 		;;
@@ -109,7 +111,7 @@ kernels() {
 in_part() { [[ " ${PARTS[*]} " == *" $1 "* ]]; }
 
 # in_uml: a part is to be measured in UML
-in_uml() { in_part network || in_part loss || in_part regions; }
+in_uml() { in_part network || in_part loss || in_part regions || in_part nodes; }
 in_qemu() { in_part hugepages || in_part counted || in_part scale; }
 
 # share_perf: put this machine's perf, with its libraries, into the share; the guest image has none. A perf needs only
@@ -131,6 +133,16 @@ share_perf() {
 # timed: there are other parts than the counted one
 timed() { [ "${PARTS[*]}" != counted ]; }
 
+# run_nodes COUNT...: on the nodes of softmr run, with the Open MPI of the foreign suites' layer. The last COUNT is the
+# largest
+run_nodes() {
+	local dir=$BUILD/uml-plain
+	env -i PATH="$PATH" HOME=/root LC_ALL=C.UTF-8 SOFTMR_RUN_TMPDIR="${TMPDIR:-/dev/shm}" \
+		"$dir/run/softmr-run" --runtime "$dir/run" --nodes "${!#}" --netem "delay 100us" --cpus 2 --mem 10G --timeout "$LIMIT" \
+		--root --chdir /root --rw "$SHARE:/mnt/share" --layer "$BASE/root" --layer "$IMAGE/layer" --layer "$(foreign_base)/layer" \
+		--layer "$dir/layer" -- bash /mnt/share/nodes "$@" </dev/null 2>"$OUT/log.nodes"
+}
+
 # shellcheck disable=SC2317 # the pipe below calls it
 # boot PART: run that part of bench/guest on its machine
 boot() {
@@ -146,6 +158,7 @@ boot() {
 			'cp -r /mnt/share /tmp/bench && exec bash /tmp/bench/counted "$@"' \
 			counted "/$SELFTESTS_DIR/lib" "$QUICK" "$WHATS"
 		;;
+	nodes) run_nodes "${NODE_COUNTS[@]}" ;;
 	*) "$TOP/scripts/uml-boot.sh" --flavour plain "${args[@]}" -- "${command[@]}" ;;
 	esac
 }
@@ -164,13 +177,14 @@ keep_awake() {
 if in_uml; then
 	host_require uml && build_layer_with_tests uml && build_uml_layer plain || exit 1
 fi
+if in_part nodes; then build_foreign || exit 1; fi
 if in_qemu; then host_require qemu && build_layer_with_tests newest || exit 1; fi
 if timed && ! have gnuplot && am_root; then step "host package: gnuplot" host_install gnuplot-nox || true; fi
 mkdir -p "$OUT"
 OUT=$(realpath "$OUT")
 rm -f "$OUT"/results.* "$OUT"/*.svg "$OUT"/*.gnuplot
 SHARE=$(mktemp -d "${TMPDIR:-/tmp}/softmr-bench.XXXXXX")
-cp "$TOP"/scripts/bench/{guest,counted} "$IMAGE"/selftests/bench/{membench,copybench,tcpbench,scalebench} "$SHARE"
+cp "$TOP"/scripts/bench/{guest,counted,nodes,alltoall.py} "$IMAGE"/selftests/bench/{membench,copybench,tcpbench,scalebench} "$SHARE"
 [ -z "$PROFILE" ] || share_perf
 LOAD=$(load)
 cat >"$OUT/results.csv" <<-EOF

@@ -35,7 +35,8 @@ REGION_ROWS = {
 }
 # Where there are many QPs, namespaces or links
 SCALE_TITLES = {"process": "QPs in one process", "links": "Links in one namespace", "shared": "A link in each namespace, netns shared",
-                "exclusive": "Links and QPs in many namespaces, netns exclusive"}
+                "exclusive": "Links and QPs in many namespaces, netns exclusive",
+                "nodes": "Open MPI on many nodes, all to all"}
 # The networks in which packets are lost
 LOSSY = {"rtt100us": "round trip of 0.1 ms", "rtt20ms": "round trip of 20 ms"}
 OPS = ("write", "send", "read")

@@ -4,17 +4,17 @@
 # bed: uml
 # foreign: fabtests/bin/runfabtests.sh
 # get: github.com/ofiwg/libfabric: libfabric and its folder fabtests, both configured with --prefix=DIR/fabtests
-# timeout: 1800
+# timeout: 3200
 # shellcheck source=selftests/lib/foreign.sh
 . "$(dirname "$0")/../lib/foreign.sh"
 
 TOP=$FOREIGN/fabtests
 export LD_LIBRARY_PATH=$TOP/lib PATH=$TOP/bin:$PATH FI_VERBS_IFACE=eth0
 
-# results: runfabtests.sh prints "NAME:   RESULT", and the output of what has failed
+# results: runfabtests.sh prints "NAME:   RESULT", and the output of what has failed, which need not end with a newline
 results() {
 	awk '
-		/^- name: / { name = substr($0, 11); next }
+		/- name:   / { sub(/.*- name:   /, ""); name = $0; next }
 		/^  result: / {
 			verdict = $2 == "Pass" ? "ok" : $2 ~ /^(Notrun|Excluded)/ ? "skip" : "not ok"
 			print verdict "\t" name "\t" (verdict == "skip" ? "runfabtests.sh says " $2 : "")
@@ -30,7 +30,7 @@ mkdir -p test_configs
 cp -r "$TOP/share/fabtests/test_configs" . 2>/dev/null
 for provider in verbs "verbs;ofi_rxm"; do
 	# without names of hosts, which it would reach by ssh
-	limited 230 runfabtests.sh -v -t unit,functional,short -T 30 -p "$TOP/bin" -g "$ADDR" -s "$ADDR" -c "$ADDR" "$provider" \
+	limited 500 runfabtests.sh -v -t unit,functional,short -T $((30 * PATIENCE)) -p "$TOP/bin" -g "$ADDR" -s "$ADDR" -c "$ADDR" "$provider" \
 		>"$WORK/fabtests.out" 2>&1
 	status=$?
 	verdicts < <(results <"$WORK/fabtests.out")

@@ -15,6 +15,8 @@ class IntrospectionSoftmr : public NicIntrospection {
   bool SupportsReRegMr() const override { return true; }
   // fewer rounds: 1000 messages where a NIC has two million, one after the other
   bool IsSlowNic() const override { return true; }
+  // the requester is told, as by irdma: conformance.rst, "Where softmr is different"
+  bool NoNakOnSendInvalidateErrors() const override { return false; }
 };
 
 static const bool softmr_registered = [] {

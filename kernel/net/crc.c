@@ -90,6 +90,12 @@ static __always_inline u32 fold(const u32 (*table)[256], u64 word)
 	       table[6][word >> 48 & 0xff] ^ table[7][word >> 56];
 }
 
+static __always_inline u32 fold_4(u32 octets)
+{
+	return word_table[4][octets & 0xff] ^ word_table[5][octets >> 8 & 0xff] ^
+	       word_table[6][octets >> 16 & 0xff] ^ word_table[7][octets >> 24];
+}
+
 /*
  * Process all stripes except the last. Returns where that begins. @state is what each
  * stream's next word has to be combined with.
@@ -128,7 +134,11 @@ static u32 crc_portable(u32 crc, const u8 *data, size_t len)
 	}
 	for (; len >= sizeof(u64); len -= sizeof(u64), data += sizeof(u64))
 		crc = fold(word_table, get_unaligned_le64(data) ^ crc);
-	while (len--)
+	if (len & 4) {
+		crc = fold_4(crc ^ get_unaligned_le32(data));
+		data += 4;
+	}
+	for (len &= 3; len; len--)
 		crc = crc >> 8 ^ word_table[7][(crc ^ *data++) & 0xff];
 	return crc;
 }
@@ -224,9 +234,7 @@ int smr_crc32_copy(u32 *crc, void *to, const void *from, size_t len)
  */
 u32 smr_crc32_4(u32 crc, u32 octets)
 {
-	crc ^= octets;
-	return word_table[4][crc & 0xff] ^ word_table[5][crc >> 8 & 0xff] ^
-	       word_table[6][crc >> 16 & 0xff] ^ word_table[7][crc >> 24];
+	return fold_4(crc ^ octets);
 }
 
 /**

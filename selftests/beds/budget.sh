@@ -3,7 +3,7 @@
 # What softmr's messages and regions cost, in instructions, by the counted part of scripts/bench.sh: nothing exceeds its
 # budget in scripts/bench/budget.json by more than 2 %. That is an array as --json writes it.
 # short: none
-# timeout: 400
+# timeout: 900
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=selftests/lib/tap.sh
 . "$TOP/selftests/lib/tap.sh"

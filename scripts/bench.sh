@@ -19,12 +19,12 @@ usage() {
 		Usage: scripts/bench.sh [--quick] [--part PART] [--out DIR] [--json FILE] [--profile]
 
 		Boots a UML guest (native speed, 2 CPUs) and measures in it, one after the other: softmr,
-		rdma_rxe, siw (iWARP over TCP) and plain TCP, on one host and between two namespaces over veth with MTU 1500
-		and 9000; perftest with messages of 2 B to 8 MiB. Then what gets through when packets are lost, and
-		what memory regions cost, softmr beside rdma_rxe; those of huge pages in a QEMU guest, as UML has none. Last, the
-		instructions that a message costs, both ends together, of softmr, rdma_rxe and TCP: counted in a QEMU guest with
-		Debian's newest kernel and one CPU, whose time is the number of instructions. Writes results.md, results.csv and
-		an SVG per plot.
+		rdma_rxe, siw (iWARP over TCP), plain TCP, and UCX over shared memory, on one host and between two namespaces
+		over veth with MTU 1500 and 9000; perftest with messages of 2 B to 8 MiB. Then what gets through when packets
+		are lost, and what memory regions cost, softmr beside rdma_rxe; those of huge pages in a QEMU guest, as UML has
+		none. Last, the instructions that a message costs, both ends together, of softmr, rdma_rxe and TCP: counted in a
+		QEMU guest with Debian's newest kernel and one CPU, whose time is the number of instructions. Writes results.md,
+		results.csv and an SVG per plot.
 
 		  --quick      64 KiB bandwidth, 2 B latency, a quarter of the regions: about four minutes; counted: fewer
 		               messages
@@ -159,6 +159,7 @@ boot() {
 			counted "/$SELFTESTS_DIR/lib" "$QUICK" "$WHATS"
 		;;
 	nodes) run_nodes "${NODE_COUNTS[@]}" ;;
+	network) "$TOP/scripts/uml-boot.sh" --flavour plain --layer "$(foreign_base)/layer" "${args[@]}" -- "${command[@]}" ;;
 	*) "$TOP/scripts/uml-boot.sh" --flavour plain "${args[@]}" -- "${command[@]}" ;;
 	esac
 }
@@ -177,7 +178,7 @@ keep_awake() {
 if in_uml; then
 	host_require uml && build_layer_with_tests uml && build_uml_layer plain || exit 1
 fi
-if in_part nodes; then build_foreign || exit 1; fi
+if in_part nodes || in_part network; then build_foreign || exit 1; fi
 if in_qemu; then host_require qemu && build_layer_with_tests newest || exit 1; fi
 if timed && ! have gnuplot && am_root; then step "host package: gnuplot" host_install gnuplot-nox || true; fi
 mkdir -p "$OUT"

@@ -81,26 +81,27 @@ static bool can_recover(void)
 #endif
 }
 
-/* Copy, and go on with a CRC that may lie anywhere. */
-static int copy_with_crc(void *to, const void *from, size_t len, void *at)
+/* Copy, and go on with a CRC that may lie anywhere. @steady: see smr_crc32_copy() */
+static int copy_with_crc(void *to, const void *from, size_t len,
+			 const void *steady, void *at)
 {
 	u32 crc = get_unaligned((u32 *)at);
-	int ret = smr_crc32_copy(&crc, to, from, len);
+	int ret = smr_crc32_copy(&crc, to, from, len, steady);
 
 	put_unaligned(crc, (u32 *)at);
 	return ret;
 }
 
 /*
- * memmove(), or a copy with a CRC, but an uncorrectable memory error in the source is -EFAULT where the
- * machine can be caught in it (x86 with MCA recovery, powerpc). smr_mem_is_bad() knows
- * of errors that were found before; here they are found. memmove() copies long runs by
- * string instructions where memcpy() does not.
+ * memmove(), or a copy with a CRC, but an uncorrectable memory error in the source is
+ * -EFAULT where the machine can be caught in it (x86 with MCA recovery, powerpc).
+ * smr_mem_is_bad() knows of errors that were found before; here they are found. memmove()
+ * copies long runs by string instructions where memcpy() does not.
  */
 static int copy_from_mem(void *to, const void *from, size_t len, void *crc)
 {
 	if (crc)
-		return copy_with_crc(to, from, len, crc);
+		return copy_with_crc(to, from, len, to, crc);
 	if (can_recover())
 		return copy_mc_to_kernel(to, from, len) ? -EFAULT : 0;
 	memmove(to, from, len);
@@ -151,6 +152,7 @@ static void span_unmap(const struct smr_span *span, struct smr_map *map)
  * @from: the bytes
  * @len: how many, at most what the pieces have
  *
+ * Context: any but hard interrupts.
  * Return: see mem.h.
  */
 int smr_pieces_write(struct smr_pieces *to, const void *from, size_t len)
@@ -176,7 +178,8 @@ static int copy_from_pieces(void *to, struct smr_pieces *from, size_t len)
 	for (; len && !ret; len -= n, to += n) {
 		n = min(len, from->left);
 		if (from->crc)
-			ret = copy_with_crc(to, from->at, n, from->crc);
+			ret = copy_with_crc(to, from->at, n, from->at,
+					    from->crc);
 		else
 			memmove(to, from->at, n);
 		smr_pieces_advance(from, n);

@@ -213,7 +213,7 @@ void smr_mem_get(struct smr_mem *mem);
 void smr_mem_put(struct smr_mem *mem);
 void smr_span_put(struct smr_span *span);
 
-/* 0 or -EFAULT, as the copies below; the pieces are moved on */
+/* 0 or -EFAULT, as the copies below; the pieces are moved on, or after an error anywhere */
 int smr_pieces_write(struct smr_pieces *to, const void *from, size_t len);
 
 /*

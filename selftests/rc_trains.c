@@ -178,6 +178,32 @@ TEST_F(train, send)
 	}
 }
 
+/*
+ * The LAST is damaged so that it looks like one more MIDDLE, which would leave no byte for the
+ * LAST. That is no reason to end the connection: its ICRC is wrong.
+ */
+TEST_F(train, last_looks_like_a_middle)
+{
+	uint64_t va = htobe64(self->mem.addr);
+	uint32_t reth[4] = { 0, 0, htonl(self->ep.buf.mr->rkey), htonl((MIDDLES + 1) * MTU) };
+	uint32_t psn;
+	int64_t before = bad_icrcs(self);
+
+	memcpy(reth, &va, sizeof(va));
+	vt_fill(self->data, LEN, SEED, 0);
+	ASSERT_EQ(0, packet(self, 0, VT_OP_WRITE_FIRST, reth, sizeof(reth)));
+	ASSERT_EQ(0, middles(self, 1, VT_OP_WRITE_MIDDLE, PSN + 1, MIDDLES));
+	self->bth.psn = PSN + MIDDLES;
+	self->bth.opcode = VT_OP_WRITE_LAST;
+	self->bth.ack_req = true;
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, self->data + MIDDLES * MTU, MTU));
+	ASSERT_EQ(0x1f, hear(self, &psn));
+	EXPECT_EQ(PSN + MIDDLES, psn);
+	EXPECT_EQ(before + 1, bad_icrcs(self));
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->ep.qp));
+	EXPECT_TRUE(vt_check_sges(&self->mem, 1, (MIDDLES + 1) * MTU, SEED));
+}
+
 /* Wait for a READ request, from packet @i of the READ on. */
 static bool is_asked(FIXTURE_DATA(train) *self, uint32_t psn, uint32_t left)
 {

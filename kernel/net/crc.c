@@ -2,13 +2,14 @@
 /*
  * CRC-32 at a useful speed on every kernel, also while bytes are copied.
  *
- * On x86 our own code multiplies without carries (net/crc_fold.c). Elsewhere the kernel's
- * crc32_le() is the best there is, if it uses instructions of the CPU. If not, it walks a
- * table byte by byte or word by word, every step waiting for the one before; the ICRC,
- * which every byte pays twice, would then set the speed of the whole device. The
- * portable code here runs four independent streams over the words of a stripe, so that
- * table look-ups overlap: about ten times the bytewise speed. It is also the cheaper one
- * for a few bytes, since the others first have to save the state of the CPU's registers.
+ * On x86-64 with AVX our own code multiplies without carries (net/crc_fold.c). Elsewhere
+ * the kernel's crc32_le() is the best there is, if it uses instructions of the CPU. If
+ * not, it walks a table byte by byte or word by word, every step waiting for the one
+ * before; the ICRC, which every byte pays twice, would then set the speed of the whole
+ * device. The portable code here runs four independent streams over the words of a
+ * stripe, so that table look-ups overlap: about ten times the bytewise speed. It is also
+ * the cheaper one for a few bytes, since the others first have to save the state of the
+ * CPU's registers.
  */
 #include "net/crc.h"
 
@@ -180,13 +181,11 @@ static u32 crc_rest(u32 crc, const void *data, size_t len)
  */
 u32 smr_crc32(u32 crc, const void *data, size_t len)
 {
-	ssize_t done = 0;
+	size_t done = 0;
 
+	/* Without a copy it does not fail. */
 	if (can_fold && len >= CPU_BYTES)
 		done = smr_crc_fold(&crc, NULL, data, len);
-	/* An uncorrectable memory error: the CRC is wrong, and so is the packet. */
-	if (done < 0)
-		return ~crc;
 	return crc_rest(crc, data + done, len - done);
 }
 
@@ -196,15 +195,18 @@ u32 smr_crc32(u32 crc, const void *data, size_t len)
  * @to: where to; the two do not overlap
  * @from: the bytes, of any alignment
  * @len: how many
+ * @steady: @to or @from: the one that nobody else writes to, and that is cheap to read. Where
+ *	the CRC needs a second look at the bytes, it is at these
  *
- * The CRC is that of the copy, even if somebody writes to @from meanwhile.
+ * The CRC is that of the copy, even if somebody writes to the other one meanwhile.
  *
  * Context: any.
  * Return: 0; -EFAULT: there is an uncorrectable memory error in @from, and some of the bytes
  * may have been copied. Where the machine cannot be caught in it (all but x86 with MCA
  * recovery, and powerpc) it is fatal.
  */
-int smr_crc32_copy(u32 *crc, void *to, const void *from, size_t len)
+int smr_crc32_copy(u32 *crc, void *to, const void *from, size_t len,
+		   const void *steady)
 {
 	ssize_t done = 0;
 
@@ -214,13 +216,12 @@ int smr_crc32_copy(u32 *crc, void *to, const void *from, size_t len)
 		if (done < 0)
 			return done;
 	}
-	to += done;
 	len -= done;
 	if (!len)
 		return 0;
-	if (copy_mc_to_kernel(to, from + done, len))
+	if (copy_mc_to_kernel(to + done, from + done, len))
 		return -EFAULT;
-	*crc = crc_rest(*crc, to, len);
+	*crc = crc_rest(*crc, steady + done, len);
 	return 0;
 }
 

@@ -70,12 +70,13 @@ static const struct factors factors_y[] = {
 /*
  * The parts of the loops. "r" is x or y, the kind of register; "w" its width in bytes. Number
  * 4 has the next bytes, 6 the factors. xmm and ymm need not be declared: the compiler does
- * not use them in the kernel.
+ * not use them in the kernel, nor, from GCC 11 on, in User-Mode Linux. What copies may fail
+ * at each load; then it goes on at 9.
  */
 #define REG(r, n)		"%%" r "mm" __stringify(n)
 #define AT(n, w)		__stringify(n) "*" __stringify(w)
-#define LOAD(r, n, at)		"1: vmovdqu " at "(%[from],%[at]), " REG(r, n) "\n" MAY_FAIL
-#define STORE(r, n, at)		"vmovdqu " REG(r, n) ", " at "(%[to],%[at])\n"
+#define LOAD(r, n, at)		"1: vmovdqu " at "(%[from],%[at]), " REG(r, n) "\n"
+#define STORE(r, n, at)		MAY_FAIL "vmovdqu " REG(r, n) ", " at "(%[to],%[at])\n"
 #define NO_STORE(r, n, at)
 #define FACTORS_X(i)		"vmovdqu " AT(i, 16) "(%[factors]), %%xmm6\n"
 #define FACTORS_Y(i)		"vbroadcasti128 " AT(i, 16) "(%[factors]), %%ymm6\n"
@@ -166,13 +167,18 @@ static const struct factors factors_y[] = {
 	"vpxor %%xmm5, %%xmm3, %%xmm3\n"				\
 	"vpextrd $1, %%xmm3, %[crc]\n"
 
-#define RUN(code, table)						\
-	asm volatile(code REDUCE					\
-		     "xor %k[err], %k[err]\n"				\
-		     "jmp 10f\n"					\
-		     "9: mov %[fault], %k[err]\n"			\
-		     "10: vzeroupper\n"					\
-		     : [len] "+r" (len), [crc] "+r" (*crc),		\
+#define END_STORE							\
+	"xor %k[err], %k[err]\n"					\
+	"jmp 10f\n"							\
+	"9: mov %[fault], %k[err]\n"					\
+	"10: vzeroupper\n"
+#define END_NO_STORE							\
+	"xor %k[err], %k[err]\n"					\
+	"vzeroupper\n"
+
+#define RUN(code, end, table)						\
+	asm volatile(code REDUCE end					\
+		     : [len] "+&r" (len), [crc] "+r" (*crc),		\
 		       [at] "=&r" (at), [err] "=&r" (err)		\
 		     : [from] "r" (from), [to] "r" (to),		\
 		       [factors] "r" (table), [fault] "i" (-EFAULT)	\
@@ -184,9 +190,10 @@ static int fold_x(u32 *crc, void *to, const void *from, size_t len)
 	int err;
 
 	if (to)
-		RUN(FOLD_ALL("x", 16, FACTORS_X, STORE), factors_x);
+		RUN(FOLD_ALL("x", 16, FACTORS_X, STORE), END_STORE, factors_x);
 	else
-		RUN(FOLD_ALL("x", 16, FACTORS_X, NO_STORE), factors_x);
+		RUN(FOLD_ALL("x", 16, FACTORS_X, NO_STORE), END_NO_STORE,
+		    factors_x);
 	return err;
 }
 
@@ -197,10 +204,10 @@ static int fold_y(u32 *crc, void *to, const void *from, size_t len)
 
 	if (to)
 		RUN(FOLD_ALL("y", 32, FACTORS_Y, STORE) FOLD_HALVES(STORE),
-		    factors_y);
+		    END_STORE, factors_y);
 	else
 		RUN(FOLD_ALL("y", 32, FACTORS_Y, NO_STORE)
-		    FOLD_HALVES(NO_STORE), factors_y);
+		    FOLD_HALVES(NO_STORE), END_NO_STORE, factors_y);
 	return err;
 }
 
@@ -246,8 +253,8 @@ bool __init smr_crc_fold_open(void)
  *
  * Context: any, after smr_crc_fold_open() has returned true.
  * Return: how many bytes were taken: all but fewer than SMR_CRC_FOLD_LEAST; 0 in an interrupt
- * that came while others used the registers. -EFAULT: there is an uncorrectable memory error
- * in @from.
+ * that came while others used the registers. -EFAULT, with a copy only: there is an
+ * uncorrectable memory error in @from.
  */
 ssize_t smr_crc_fold(u32 *crc, void *to, const void *from, size_t len)
 {

@@ -395,7 +395,8 @@ struct response {
 
 /*
  * Put the data of responses in place. DONE: it is there, or *status says how
- * the work request fails. AGAIN, WAIT, DEFER: a page was missing. AGAIN: an ICRC is wrong.
+ * the work request fails. AGAIN, WAIT, DEFER: a page was missing. AGAIN also: an ICRC is
+ * wrong.
  */
 static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 				struct smr_run *run, u8 *status)

@@ -273,11 +273,20 @@ static void op_park(struct smr_qp *qp, const struct smr_op *op)
 		smr_loopback_park(qp, op->local);
 }
 
+/* Is it one that the table of reactions is for? */
+static bool is_refusal(enum smr_resp_verdict verdict)
+{
+	return verdict >= SMR_RESP_DROP && verdict != SMR_RESP_DUPLICATE;
+}
+
 static enum smr_step op_step(struct smr_qp *qp, const struct smr_op *op,
 			     struct smr_run *run)
 {
 	enum smr_resp_verdict verdict = op_try(qp, op, run);
 
+	if (is_refusal(verdict) && op->train &&
+	    smr_rx_train_doubt(op->train, op->count))
+		verdict = SMR_RESP_MORE;
 	trace_smr_request(qp->ibqp.qp_num, op->hdr.opcode, op->hdr.psn,
 			  op->hdr.len, op->local, verdict);
 	switch (verdict) {
@@ -311,6 +320,8 @@ static enum smr_step op_step(struct smr_qp *qp, const struct smr_op *op,
 	default:
 		op_refuse(qp, op, verdict, run);
 	}
+	if (op->train)
+		smr_ecn_look(qp, op->skb, &op->hdr, op->count);
 	op_done(qp, op);
 	if (qp->resp.acks >= ACK_COALESCE)
 		smr_reply_acks_flush(qp);
@@ -389,7 +400,6 @@ static enum smr_step respond_wire(struct smr_qp *qp, struct sk_buff *skb,
 	op.count += more;
 	op.npsn += more;
 	op.hdr.len += more * qp->mtu;
-	smr_ecn_look(qp, skb, &op.hdr, op.count);
 	return op_process(qp, &op, run);
 }
 

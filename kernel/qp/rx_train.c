@@ -10,6 +10,7 @@
  * copied. If one turns out to be wrong, nothing has happened but that bytes were written to
  * where the right ones belong, before anybody was told that anything is there. Then the step
  * is taken again with each ICRC checked first, which drops the bad packet and all behind it.
+ * So it is if the packets are refused together.
  */
 #include "qp/rx_train.h"
 
@@ -33,6 +34,8 @@ void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb)
 {
 	t->skb = skb;
 	t->icrc = (struct smr_icrc){};
+	t->seg = 0;
+	t->hdr_len = 0;
 	t->checked = 1;
 	smr_cursor_init(&t->cursor, skb);
 }
@@ -152,6 +155,25 @@ u32 smr_rx_train_alike(struct smr_rx_train *t, unsigned int seg, u32 max,
 	return n;
 }
 
+/**
+ * smr_rx_train_doubt() - may a refusal be due to packets that are not what they seem?
+ * @t: the train
+ * @count: how many packets were taken for alike
+ *
+ * A damaged packet may look like one more of them, where none can be.
+ *
+ * Context: any.
+ * Return: true: the ICRCs of some were not checked. They will be: the caller takes the step
+ * again.
+ */
+bool smr_rx_train_doubt(struct smr_rx_train *t, u32 count)
+{
+	if (t->checked >= count)
+		return false;
+	smr_rx_part(t->skb)->careful = true;
+	return true;
+}
+
 /* How many bytes of payloads are in the @there bytes that begin with the first payload? */
 static size_t payload_inside(const struct smr_pieces *p, size_t there)
 {
@@ -249,7 +271,7 @@ static noinline_for_stack int parts_check(struct smr_rx_train *t,
  * Context: any.
  * Return: as smr_sgl_write_packet(). After an error some of it may have been copied.
  * -EBADMSG: an ICRC is wrong. The caller takes back all that it thinks of these packets, and
- * parses the first one again.
+ * looks again how many are alike.
  */
 int smr_rx_train_copy(struct smr_rx_train *t, struct smr_sgl *sgl,
 		      unsigned int first, u32 each, size_t len, size_t tail)

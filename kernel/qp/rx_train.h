@@ -41,6 +41,7 @@ unsigned int smr_rx_train_parse(struct smr_qp *qp, struct smr_rx_train *t,
 				struct smr_hdr *hdr, struct smr_run *run);
 u32 smr_rx_train_alike(struct smr_rx_train *t, unsigned int seg, u32 max,
 		       struct smr_hdr *hdr, struct smr_run *run);
+bool smr_rx_train_doubt(struct smr_rx_train *t, u32 count);
 int smr_rx_train_copy(struct smr_rx_train *t, struct smr_sgl *sgl,
 		      unsigned int first, u32 each, size_t len, size_t tail);
 

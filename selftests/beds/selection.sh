@@ -30,10 +30,11 @@ report $? "the tests of the whole run are listed"
 	printf '%s\n' "$TOP"/selftests/*.sh
 	grep -l '^VT_HARNESS_MAIN' "$TOP"/selftests/*.c | sed 's/\.c$//'
 } | sed 's,.*/,,' | sort >"$WORK/tests"
-fuzzers=(fuzz_rings fuzz_verbs fuzz_wire)
-lacks qemu-newest "${fuzzers[@]}" mr_fail_nth soak
-lacks qemu-stable "${fuzzers[@]}" interop_rxe.sh mr_fail_nth programs_rxe.sh soak
-lacks qemu-oldest "${fuzzers[@]}" interop_rxe.sh mr_fail_nth programs_rxe.sh soak
+before=(data_fail fuzz_rings fuzz_verbs fuzz_wire)
+after=(soak verbs_fail_nth window_trace.sh)
+lacks qemu-newest "${before[@]}" link_fail_nth mr_fail_nth "${after[@]}"
+lacks qemu-stable "${before[@]}" interop_rxe.sh link_fail_nth mr_fail_nth programs_rxe.sh "${after[@]}"
+lacks qemu-oldest "${before[@]}" interop_rxe.sh link_fail_nth mr_fail_nth programs_rxe.sh "${after[@]}"
 lacks uml-checked ipsec.sh mr_hwpoison nfs.sh ulp_nodes.sh
 listed short -s
 report $? "the tests of the short run are listed"

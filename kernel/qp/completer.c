@@ -11,6 +11,7 @@
 #include "qp/ecn.h"
 #include "qp/loopback.h"
 #include "qp/opcode.h"
+#include "qp/outstanding.h"
 #include "qp/payload.h"
 #include "qp/rx_train.h"
 #include "qp/sq.h"
@@ -110,135 +111,6 @@ void smr_completer_reset(struct smr_qp *qp)
 	smr_early_reset(qp);
 }
 
-/**
- * smr_completer_start() - load the retry counters
- * @qp: the QP, paused, on its way to RTS; or called by the send task after
- *	progress. IBTA 9.7.6.1.3
- */
-void smr_completer_start(struct smr_qp *qp)
-{
-	qp->comp.retry = qp->attr.retry_cnt;
-	qp->comp.rnr_retry = qp->attr.rnr_retry;
-	qp->comp.rnr_again = 0;
-	qp->comp.late = 0;
-}
-
-static void timer_restart(struct smr_qp *qp)
-{
-	/* IBTA 9.7.6.1.3: 4.096 us * 2 ^ timeout, and 0 is for ever */
-	u64 ns = 4096ULL << (qp->attr.timeout + qp->comp.late);
-
-	if (!qp->attr.timeout)
-		return;
-	qp->comp.deadline = jiffies + nsecs_to_jiffies(ns) + 1;
-	mod_timer(&qp->comp.ack_timer, qp->comp.deadline);
-}
-
-/**
- * smr_completer_arm() - start the ack timer after a packet was sent
- * @qp: the QP
- *
- * Context: any; called by the send task.
- */
-void smr_completer_arm(struct smr_qp *qp)
-{
-	if (!timer_pending(&qp->comp.ack_timer))
-		timer_restart(qp);
-}
-
-/* The oldest unacknowledged PSN has moved on. The timer now watches the next. */
-static void una_set(struct smr_qp *qp, u32 una)
-{
-	u32 psns = smr_psn_off(una, qp->comp.una);
-
-	if (!psns)
-		return;
-	qp->comp.una = una;
-	smr_completer_start(qp);
-	smr_window_acked(qp, psns);
-	smr_early_acked(qp);
-	if (qp->comp.una == qp->req.psn)
-		timer_delete(&qp->comp.ack_timer);
-	else
-		timer_restart(qp);
-}
-
-/* The oldest work request that has been sent, at least in part. */
-static struct smr_swqe *comp_head(struct smr_qp *qp)
-{
-	struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
-
-	if (qp->sq.head == qp->sq.ring.idx || wqe->state == SMR_SWQE_POSTED)
-		return NULL;
-	return wqe;
-}
-
-static bool wqe_fetches(struct smr_qp *qp, const struct smr_swqe *wqe)
-{
-	return smr_wr_info(qp->ibqp.qp_type, wqe->opcode)->flags &
-	       SMR_WR_FETCHES;
-}
-
-/* The oldest work request is acknowledged in full. */
-static void head_done(struct smr_qp *qp, const struct smr_swqe *wqe)
-{
-	u32 end = smr_psn_add(wqe->psn, wqe->npsn);
-
-	smr_send_retire(qp);
-	una_set(qp, end);
-}
-
-/*
- * All PSNs before @psn are acknowledged. False: a READ or an atomic among them still
- * waits for its data, so that data is lost.
- */
-static bool comp_acked_before(struct smr_qp *qp, u32 psn)
-{
-	struct smr_swqe *wqe;
-
-	while (smr_psn_diff(psn, qp->comp.una) > 0) {
-		wqe = comp_head(qp);
-		if (!wqe)
-			return true;
-		if (wqe_fetches(qp, wqe))
-			return false;
-		if (smr_psn_off(psn, wqe->psn) < wqe->npsn) {
-			una_set(qp, psn);
-			return true;
-		}
-		head_done(qp, wqe);
-	}
-	return true;
-}
-
-/* IBTA 9.7.5.2: send again from the oldest PSN, unless no retries are left. */
-static void comp_retry(struct smr_qp *qp, bool late)
-{
-	trace_smr_retry(qp->ibqp.qp_num, qp->comp.una, qp->req.psn,
-			qp->comp.retry);
-	if (!qp->comp.retry) {
-		smr_qp_inc(qp, SMR_CNT_RETRY_EXC);
-		smr_send_fail(qp, IB_WC_RETRY_EXC_ERR);
-		return;
-	}
-	qp->comp.retry--;
-	smr_early_forget(qp);
-	smr_window_rewind(qp, late);
-	timer_restart(qp);
-}
-
-/*
- * A response is missing. Each packet behind it shows the same gap, so ask again only
- * once. If that is lost, too, the timer fires.
- */
-static void comp_gap(struct smr_qp *qp)
-{
-	if (qp->comp.gap)
-		return;
-	qp->comp.gap = true;
-	comp_retry(qp, false);
-}
-
 /*
  * Wait at least as long as the receiver asks for, in us. A receiver that has asked
  * for a short time many times is not about to be ready: ask it less often.
@@ -293,7 +165,7 @@ static void comp_nak(struct smr_qp *qp, u8 syndrome)
 {
 	smr_qp_inc(qp, SMR_CNT_NAKS_RX);
 	if ((syndrome & SMR_AETH_VALUE_MASK) == SMR_NAK_PSN_SEQ)
-		comp_retry(qp, false);
+		smr_out_retry(qp, false);
 	else
 		smr_send_fail(qp, nak_status(syndrome));
 }
@@ -304,7 +176,7 @@ static void comp_nak(struct smr_qp *qp, u8 syndrome)
  */
 static bool nak_is_final(struct smr_qp *qp, u8 syndrome, u32 psn)
 {
-	const struct smr_swqe *wqe = comp_head(qp);
+	const struct smr_swqe *wqe = smr_out_head(qp);
 
 	return wqe && (syndrome & SMR_AETH_TYPE_MASK) == SMR_AETH_NAK &&
 	       (syndrome & SMR_AETH_VALUE_MASK) != SMR_NAK_PSN_SEQ &&
@@ -320,12 +192,12 @@ static void comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn)
 	if (smr_psn_diff(psn, qp->comp.una) < 0 ||
 	    smr_psn_diff(psn, qp->req.max_psn) >= 0)
 		return;
-	if (!comp_acked_before(qp, ack ? smr_psn_add(psn, 1) : psn) &&
+	if (!smr_out_acked_before(qp, ack ? smr_psn_add(psn, 1) : psn) &&
 	    !nak_is_final(qp, syndrome, psn))
-		comp_gap(qp);
-	else if (type == SMR_AETH_RNR && comp_head(qp))
+		smr_out_gap(qp);
+	else if (type == SMR_AETH_RNR && smr_out_head(qp))
 		comp_rnr(qp, syndrome);
-	else if (type == SMR_AETH_NAK && comp_head(qp))
+	else if (type == SMR_AETH_NAK && smr_out_head(qp))
 		comp_nak(qp, syndrome);
 }
 
@@ -374,9 +246,9 @@ static enum comp_data data_check(struct smr_qp *qp, const struct smr_hdr *hdr,
 	if (smr_psn_diff(hdr->psn, qp->comp.una) < 0 ||
 	    smr_psn_diff(hdr->psn, qp->req.max_psn) >= 0)
 		return COMP_DATA_DROP;
-	if (!comp_acked_before(qp, hdr->psn))
+	if (!smr_out_acked_before(qp, hdr->psn))
 		return COMP_DATA_GAP;
-	wqe = comp_head(qp);
+	wqe = smr_out_head(qp);
 	if (!wqe || qp->comp.una != hdr->psn)
 		return COMP_DATA_BAD;
 	flags = smr_wr_info(qp->ibqp.qp_type, wqe->opcode)->flags & want;
@@ -403,7 +275,7 @@ static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 {
 	bool atomic = r->hdr.op->flags & SMR_OP_ATOMICACK;
 	struct smr_sgl *sgl = &qp->comp.sgl;
-	struct smr_swqe *wqe = comp_head(qp);
+	struct smr_swqe *wqe = smr_out_head(qp);
 	u64 skip = atomic ? 0 :
 		   (u64)smr_psn_off(r->hdr.psn, wqe->psn) * qp->mtu;
 	u32 len = atomic ? sizeof(r->hdr.orig) : r->hdr.len * r->count;
@@ -438,14 +310,14 @@ static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 /* The packets' data is in place. With the last packet the request is done. */
 static void data_placed(struct smr_qp *qp, const struct response *r)
 {
-	struct smr_swqe *wqe = comp_head(qp);
+	struct smr_swqe *wqe = smr_out_head(qp);
 	u32 next = smr_psn_add(r->hdr.psn, r->count);
 
 	qp->comp.gap = false;
 	if (next == smr_psn_add(wqe->psn, wqe->npsn))
-		head_done(qp, wqe);
+		smr_out_head_done(qp, wqe);
 	else
-		una_set(qp, next);
+		smr_out_advance(qp, next);
 }
 
 /* How many responses follow that are like this one? */
@@ -475,10 +347,10 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 	case COMP_DATA_DROP:
 		return SMR_STEP_DONE;
 	case COMP_DATA_GAP:
-		comp_gap(qp);
+		smr_out_gap(qp);
 		return SMR_STEP_DONE;
 	case COMP_DATA_BAD:
-		if (comp_head(qp))
+		if (smr_out_head(qp))
 			smr_send_fail(qp, IB_WC_BAD_RESP_ERR);
 		return SMR_STEP_DONE;
 	}
@@ -584,12 +456,12 @@ static void comp_local(struct smr_qp *qp)
 			       qp->service | IB_OPCODE_ACKNOWLEDGE,
 			       local->syndrome, 0, local->psn, qp->comp.una);
 		if ((local->syndrome & SMR_AETH_TYPE_MASK) == SMR_AETH_ACK)
-			head_done(qp, local->wqe);
+			smr_out_head_done(qp, local->wqe);
 		else
 			comp_aeth(qp, local->syndrome, local->psn);
 		break;
 	case SMR_LOCAL_DROPPED:
-		smr_completer_arm(qp);
+		smr_out_arm(qp);
 		break;
 	case SMR_LOCAL_FAILED:
 		smr_send_fail(qp, smr_fault_status(local->err));
@@ -601,7 +473,7 @@ static void comp_local(struct smr_qp *qp)
 static bool comp_awaits(struct smr_qp *qp)
 {
 	return qp->comp.una != qp->req.max_psn && !qp->comp.rnr_wait &&
-	       qp->handed.state == SMR_LOCAL_IDLE && comp_head(qp);
+	       qp->handed.state == SMR_LOCAL_IDLE && smr_out_head(qp);
 }
 
 /* An answer is later than answers are. The timeout goes on, and no retry is used up. */
@@ -630,13 +502,13 @@ static void comp_timeout(struct smr_qp *qp)
 		return;
 	/* Nothing was sent since the last rewind, so nothing is late. */
 	if (qp->comp.una == qp->req.psn) {
-		timer_restart(qp);
+		smr_out_await(qp);
 		return;
 	}
 	smr_qp_inc(qp, SMR_CNT_TIMEOUTS);
 	qp->comp.gap = false;
 	qp->comp.late = min(qp->comp.late + 1, LATE_MAX);
-	comp_retry(qp, true);
+	smr_out_retry(qp, true);
 }
 
 /**

@@ -19,12 +19,12 @@
 #include "net/wire.h"
 #include "pd.h"
 #include "qp/ah.h"
-#include "qp/completer.h"
 #include "qp/core.h"
 #include "qp/ecn.h"
 #include "qp/cq.h"
 #include "qp/life.h"
 #include "qp/opcode.h"
+#include "qp/outstanding.h"
 #include "qp/requester.h"
 #include "qp/responder.h"
 #include "qp/sq.h"
@@ -366,7 +366,7 @@ static void apply_attrs(struct smr_qp *qp, const struct ib_qp_attr *attr,
 	if (mask & IB_QP_SQ_PSN)
 		smr_requester_start(qp, attr->sq_psn);
 	if (mask & (IB_QP_RETRY_CNT | IB_QP_RNR_RETRY))
-		smr_completer_start(qp);
+		smr_out_start(qp);
 }
 
 static bool is_connected(const struct smr_qp *qp)

@@ -5,12 +5,12 @@
 
 #include "net/train.h"
 #include "net/wire.h"
-#include "qp/completer.h"
 #include "qp/core.h"
 #include "qp/early.h"
 #include "qp/local_wr.h"
 #include "qp/loopback.h"
 #include "qp/opcode.h"
+#include "qp/outstanding.h"
 #include "qp/packet.h"
 #include "qp/payload.h"
 #include "qp/sq.h"
@@ -116,7 +116,7 @@ static void psn_sent(struct smr_qp *qp, u32 n)
 		qp->comp.una = req->psn;
 		return;
 	}
-	smr_completer_arm(qp);
+	smr_out_arm(qp);
 	smr_early_sent(qp, smr_psn_add(req->psn, -1), fresh);
 }
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a requester has sent: how much of it is acknowledged, and what is sent again. */
+#ifndef SMR_OUTSTANDING_H
+#define SMR_OUTSTANDING_H
+
+#include <linux/types.h>
+
+#include "qp/core.h"
+
+void smr_out_start(struct smr_qp *qp);
+void smr_out_arm(struct smr_qp *qp);
+void smr_out_await(struct smr_qp *qp);
+
+void smr_out_advance(struct smr_qp *qp, u32 una);
+void smr_out_head_done(struct smr_qp *qp, const struct smr_swqe *wqe);
+bool smr_out_acked_before(struct smr_qp *qp, u32 psn);
+
+void smr_out_retry(struct smr_qp *qp, bool late);
+void smr_out_gap(struct smr_qp *qp);
+
+/* The oldest work request that has been sent, at least in part; or NULL */
+static inline struct smr_swqe *smr_out_head(struct smr_qp *qp)
+{
+	struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
+
+	if (qp->sq.head == qp->sq.ring.idx || wqe->state == SMR_SWQE_POSTED)
+		return NULL;
+	return wqe;
+}
+
+#endif /* SMR_OUTSTANDING_H */

@@ -8,12 +8,8 @@
  */
 #include "harness.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
+#include "line.h"
 
-#include "roce.h"
-
-#define PSN	0x1000
 #define MTU	1024
 #define SEED	11
 
@@ -28,42 +24,30 @@
 #define L	VT_OP_READ_RESPONSE_LAST
 #define O	VT_OP_READ_RESPONSE_ONLY
 
-/* A QP whose peer is at the other end of the wire, where no device is */
 FIXTURE(response)
 {
-	struct vt_conf conf;
-	struct vt_roce roce;
-	struct vt_ep ep;
-	struct vt_bth bth;
+	struct vt_line line;
 	struct ibv_sge to;
 };
 
-static int arm(FIXTURE_DATA(response) *self)
-{
-	struct vt_addr peer = { .qpn = 0x321, .psn = PSN };
-	int ret = vt_qp_reset(self->ep.qp);
-
-	peer.gid.raw[10] = 0xff;
-	peer.gid.raw[11] = 0xff;
-	memcpy(peer.gid.raw + 12, &self->roce.saddr, 4);
-	return ret ? ret : vt_ep_connect(&self->ep, &peer);
-}
-
 FIXTURE_SETUP(response)
 {
-	self->conf = vt_defaults;
-	self->conf.timeout = 0;
-	VT_SETUP(vt_roce_open(&self->roce));
-	VT_SETUP(vt_ep_open(&self->ep, &self->conf, 0));
-	self->bth = (struct vt_bth){
-		.pkey = 0xffff, .qpn = self->ep.qp->qp_num,
-	};
+	struct vt_conf conf = vt_defaults;
+
+	conf.timeout = 0;
+	VT_SETUP(vt_line_open(&self->line, &conf));
 }
 
 FIXTURE_TEARDOWN(response)
 {
-	vt_ep_close(&self->ep);
-	vt_roce_close(&self->roce);
+	vt_line_close(&self->line);
+}
+
+static int arm(FIXTURE_DATA(response) *self)
+{
+	int ret = vt_qp_reset(self->line.ep.qp);
+
+	return ret ? ret : vt_line_connect(&self->line);
 }
 
 static int ask(FIXTURE_DATA(response) *self, enum ibv_wr_opcode opcode, uint32_t len)
@@ -74,23 +58,19 @@ static int ask(FIXTURE_DATA(response) *self, enum ibv_wr_opcode opcode, uint32_t
 	};
 	int ret = arm(self);
 
-	self->to = vt_sge(&self->ep.buf, VT_GUARD, len);
-	return ret ? ret : vt_post(&self->ep, &wr);
+	self->to = vt_sge(&self->line.ep.buf, VT_GUARD, len);
+	return ret ? ret : vt_post(&self->line.ep, &wr);
 }
 
 /* The answer with PSN number @i of a request for @len bytes */
 static int answer(FIXTURE_DATA(response) *self, int i, uint8_t opcode, uint8_t syndrome,
 		  uint32_t len)
 {
-	uint8_t data[4 + MTU] = { syndrome, 0, 0, 1 };
 	uint32_t at = i * MTU, n = len - at < MTU ? len - at : MTU;
-	size_t aeth = opcode == M ? 0 : 4;
+	uint8_t data[MTU];
 
-	vt_fill(data + aeth, n, SEED, at);
-	self->bth.opcode = opcode;
-	self->bth.psn = self->conf.sq_psn + i;
-	self->bth.flags = (-n & 3) << 4;
-	return vt_roce_send(&self->roce, &self->bth, data, aeth + ((n + 3) & ~3u));
+	vt_fill(data, n, SEED, at);
+	return vt_line_answer(&self->line, opcode, self->line.psn + i, syndrome, data, n);
 }
 
 struct sequence {
@@ -110,8 +90,8 @@ static int outcome(FIXTURE_DATA(response) *self, const struct sequence *s)
 	if (ret)
 		return -1000 + ret;
 	if (s->status < 0)
-		return vt_no_completion(self->ep.scq, 20) ? -1 : -2;
-	return vt_status(self->ep.scq, 1);
+		return vt_no_completion(self->line.ep.scq, 20) ? -1 : -2;
+	return vt_status(self->line.ep.scq, 1);
 }
 
 static void expect_outcomes(struct __test_metadata *_metadata, FIXTURE_DATA(response) *self,
@@ -125,7 +105,7 @@ static void expect_outcomes(struct __test_metadata *_metadata, FIXTURE_DATA(resp
 			       s[i].opcodes[0], s[i].opcodes[1], s[i].opcodes[2]);
 		if (s[i].status == IBV_WC_SUCCESS)
 			EXPECT_TRUE(vt_check_sges(&self->to, 1, s[i].len, SEED));
-		EXPECT_TRUE(vt_buf_restore(&self->ep.buf, &self->to, 1, s[i].len));
+		EXPECT_TRUE(vt_buf_restore(&self->line.ep.buf, &self->to, 1, s[i].len));
 	}
 }
 
@@ -185,9 +165,9 @@ TEST_F(response, syndrome_of_the_last)
 {
 	ASSERT_EQ(0, ask(self, IBV_WR_RDMA_READ, 2 * MTU));
 	ASSERT_EQ(0, answer(self, 0, F, ACK, 2 * MTU));
-	EXPECT_TRUE(vt_no_completion(self->ep.scq, 20));
+	EXPECT_TRUE(vt_no_completion(self->line.ep.scq, 20));
 	ASSERT_EQ(0, answer(self, 1, L, NAK, 2 * MTU));
-	EXPECT_EQ(BAD, vt_status(self->ep.scq, 1));
+	EXPECT_EQ(BAD, vt_status(self->line.ep.scq, 1));
 }
 
 /* What was not asked for, or has been answered, is dropped: IBTA 9.7.6.1 */
@@ -202,10 +182,10 @@ TEST_F(response, not_asked_for)
 		ASSERT_EQ(0, answer(self, 0, opcodes[i], ACK, 3 * MTU));
 		ASSERT_EQ(0, answer(self, 3, opcodes[i], NAK, 4 * MTU));
 	}
-	EXPECT_TRUE(vt_no_completion(self->ep.scq, 20));
+	EXPECT_TRUE(vt_no_completion(self->line.ep.scq, 20));
 	ASSERT_EQ(0, answer(self, 1, M, ACK, 3 * MTU));
 	ASSERT_EQ(0, answer(self, 2, L, ACK, 3 * MTU));
-	EXPECT_EQ(GOOD, vt_status(self->ep.scq, 1));
+	EXPECT_EQ(GOOD, vt_status(self->line.ep.scq, 1));
 	EXPECT_TRUE(vt_check_sges(&self->to, 1, 3 * MTU, SEED));
 }
 
@@ -218,16 +198,14 @@ TEST_F(response, atomics)
 	} tries[] = {
 		{ ACK, GOOD }, { CREDITS, GOOD }, { NAK, BAD }, { RNR, BAD }, { 0x60, BAD },
 	};
-	uint8_t data[12] = {};
+	static const uint8_t data[8];
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(tries); i++) {
 		ASSERT_EQ(0, ask(self, IBV_WR_ATOMIC_FETCH_AND_ADD, 8));
-		data[0] = tries[i].syndrome;
-		self->bth.opcode = VT_OP_ATOMIC_ACK;
-		self->bth.psn = self->conf.sq_psn;
-		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, data, sizeof(data)));
-		EXPECT_EQ(tries[i].status, vt_status(self->ep.scq, 1));
+		ASSERT_EQ(0, vt_line_answer(&self->line, VT_OP_ATOMIC_ACK, self->line.psn,
+					    tries[i].syndrome, data, sizeof(data)));
+		EXPECT_EQ(tries[i].status, vt_status(self->line.ep.scq, 1));
 	}
 }
 

@@ -9,11 +9,7 @@
  */
 #include "harness.h"
 
-#include <netinet/in.h>
-
-#include "roce.h"
-
-#define PEER_QPN	0x321
+#include "line.h"
 
 /* 4.096 us * 2^19: what comes in half of that does not come by the timeout. */
 #define TIMEOUT		19
@@ -29,15 +25,13 @@
 #define FAR_MS		15
 
 /**
- * struct line - a QP whose peer is at the other end of the wire, where no device is
+ * struct line - a QP whose peer is made by hand
  * @psn: of the next request
  * @early: what the counters of these names were
  * @timeouts: likewise
  */
 struct line {
-	struct vt_conf conf;
-	struct vt_roce roce;
-	struct vt_ep ep;
+	struct vt_line by;
 	uint32_t psn;
 	int64_t early;
 	int64_t timeouts;
@@ -45,58 +39,34 @@ struct line {
 
 static int line_open(struct line *l, uint8_t timeout, size_t len)
 {
-	struct vt_addr peer = { .qpn = PEER_QPN, .psn = 0x1000 };
+	struct vt_conf conf = vt_defaults;
 	int ret;
 
-	l->conf = vt_defaults;
-	l->conf.timeout = timeout;
-	l->conf.retry_cnt = 0;
-	l->conf.buf_len = len;
-	ret = vt_roce_open(&l->roce);
-	ret = ret ? ret : vt_roce_listen(&l->roce);
-	ret = ret ? ret : vt_ep_open(&l->ep, &l->conf, 0);
+	conf.timeout = timeout;
+	conf.retry_cnt = 0;
+	conf.buf_len = len;
+	ret = vt_line_open(&l->by, &conf);
 	if (ret)
 		return ret;
-	peer.gid.raw[10] = 0xff;
-	peer.gid.raw[11] = 0xff;
-	memcpy(peer.gid.raw + 12, &l->roce.saddr, 4);
-	l->psn = l->conf.sq_psn;
-	l->early = vt_counter_now(l->ep.dev.ctx, "early_retransmits");
-	l->timeouts = vt_counter_now(l->ep.dev.ctx, "ack_timeouts");
-	return vt_ep_connect(&l->ep, &peer);
+	l->psn = conf.sq_psn;
+	l->early = vt_counter_now(l->by.ep.dev.ctx, "early_retransmits");
+	l->timeouts = vt_counter_now(l->by.ep.dev.ctx, "ack_timeouts");
+	return 0;
 }
 
 static void line_close(struct line *l)
 {
-	vt_ep_close(&l->ep);
-	vt_roce_close(&l->roce);
+	vt_line_close(&l->by);
 }
 
 static int64_t counted(struct line *l, const char *name, int64_t before)
 {
-	return vt_counter_now(l->ep.dev.ctx, name) - before;
+	return vt_counter_now(l->by.ep.dev.ctx, name) - before;
 }
 
 static int acknowledge(struct line *l, uint32_t psn)
 {
-	static const uint8_t ack[4] = { 0x1f };
-	struct vt_bth bth = {
-		.opcode = VT_OP_ACK, .pkey = 0xffff, .qpn = l->ep.qp->qp_num, .psn = psn,
-	};
-
-	return vt_roce_send(&l->roce, &bth, ack, sizeof(ack));
-}
-
-/* The next packet for the peer */
-static bool hear(struct line *l, struct vt_heard *packet, int ms)
-{
-	uint64_t end = vt_now_ms() + ms;
-	int left = ms;
-
-	for (; left > 0 && vt_roce_hear(&l->roce, packet, left); left = end - vt_now_ms())
-		if (packet->bth.qpn == PEER_QPN)
-			return true;
-	return false;
+	return vt_line_answer(&l->by, VT_OP_ACK, psn, 0x1f, NULL, 0);
 }
 
 /* Does the peer hear request @psn within @ms? */
@@ -106,7 +76,7 @@ static bool heard(struct line *l, uint32_t psn, int ms)
 	struct vt_heard packet;
 	int left = ms;
 
-	for (; left > 0 && hear(l, &packet, left); left = end - vt_now_ms())
+	for (; left > 0 && vt_line_hear(&l->by, &packet, left); left = end - vt_now_ms())
 		if (packet.bth.psn == psn)
 			return true;
 	return false;
@@ -118,7 +88,7 @@ static int request(struct line *l, uint64_t wr_id)
 		.wr_id = wr_id, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
 	};
 
-	return vt_post(&l->ep, &wr);
+	return vt_post(&l->by.ep, &wr);
 }
 
 /* Requests that are answered at once. Return: 0, -errno or a status */
@@ -133,7 +103,7 @@ static int prompt(struct line *l, int n)
 		if (!heard(l, l->psn, VT_TIMEOUT_MS))
 			return -ETIMEDOUT;
 		ret = acknowledge(l, l->psn++);
-		ret = ret ? ret : vt_status(l->ep.scq, 1);
+		ret = ret ? ret : vt_status(l->by.ep.scq, 1);
 		if (ret)
 			return ret;
 	}
@@ -161,7 +131,7 @@ TEST_F(early, asks_again_once)
 	struct line *l = &self->line;
 
 	ASSERT_EQ(0, prompt(l, PROMPT));
-	l->early = vt_counter_now(l->ep.dev.ctx, "early_retransmits");
+	l->early = vt_counter_now(l->by.ep.dev.ctx, "early_retransmits");
 	ASSERT_EQ(0, request(l, 2));
 	ASSERT_TRUE(heard(l, l->psn, VT_TIMEOUT_MS));
 	EXPECT_TRUE(heard(l, l->psn, TIMEOUT_MS / 2));
@@ -169,14 +139,14 @@ TEST_F(early, asks_again_once)
 	EXPECT_EQ(1, counted(l, "early_retransmits", l->early));
 	EXPECT_EQ(0, counted(l, "ack_timeouts", l->timeouts));
 	ASSERT_EQ(0, acknowledge(l, l->psn++));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, 2));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->by.ep.scq, 2));
 
 	/* It does so for the next one, too. */
 	ASSERT_EQ(0, request(l, 3));
 	ASSERT_TRUE(heard(l, l->psn, VT_TIMEOUT_MS));
 	EXPECT_TRUE(heard(l, l->psn, TIMEOUT_MS / 2));
 	ASSERT_EQ(0, acknowledge(l, l->psn++));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, 3));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->by.ep.scq, 3));
 	EXPECT_EQ(2, counted(l, "early_retransmits", l->early));
 }
 
@@ -189,7 +159,7 @@ TEST_F(early, ends_when_the_timeout_says)
 	ASSERT_EQ(0, prompt(l, PROMPT));
 	start = vt_now_ms();
 	ASSERT_EQ(0, request(l, 2));
-	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, vt_status(l->ep.scq, 2));
+	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, vt_status(l->by.ep.scq, 2));
 	ms = vt_now_ms() - start;
 	printf("# it took %d ms\n", (int)ms);
 	EXPECT_LE(TIMEOUT_MS, ms);
@@ -207,7 +177,7 @@ TEST_F(early, not_without_an_answer)
 	EXPECT_FALSE(heard(l, l->psn, TIMEOUT_MS / 2));
 	EXPECT_EQ(0, counted(l, "early_retransmits", l->early));
 	ASSERT_EQ(0, acknowledge(l, l->psn++));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, 2));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->by.ep.scq, 2));
 }
 
 FIXTURE(window)
@@ -228,13 +198,13 @@ FIXTURE_TEARDOWN(window)
 
 static int long_write(struct line *l)
 {
-	struct ibv_sge sge = vt_sge(&l->ep.buf, 0, LONG);
+	struct ibv_sge sge = vt_sge(&l->by.ep.buf, 0, LONG);
 	struct ibv_send_wr wr = {
 		.wr_id = 1, .opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
 		.send_flags = IBV_SEND_SIGNALED,
 	};
 
-	return vt_post(&l->ep, &wr);
+	return vt_post(&l->by.ep, &wr);
 }
 
 /*
@@ -248,10 +218,10 @@ static int take_long(struct line *l, int ms)
 	int most = 0, ret;
 
 	while (l->psn != end) {
-		if (!hear(l, &packet, VT_TIMEOUT_MS))
+		if (!vt_line_hear(&l->by, &packet, VT_TIMEOUT_MS))
 			return -ETIMEDOUT;
 		last = packet.bth.psn;
-		while (ms && hear(l, &packet, ms))
+		while (ms && vt_line_hear(&l->by, &packet, ms))
 			last = packet.bth.psn;
 		if ((int)(last + 1 - l->psn) > most)
 			most = last + 1 - l->psn;
@@ -276,7 +246,7 @@ TEST_F(window, near_peer)
 	most = take_long(l, 0);
 	EXPECT_LT(0, most);
 	EXPECT_GE(NEAR_PACKETS, most);
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, 1));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->by.ep.scq, 1));
 }
 
 TEST_F(window, far_peer)
@@ -285,7 +255,7 @@ TEST_F(window, far_peer)
 
 	ASSERT_EQ(0, long_write(l));
 	EXPECT_LT(NEAR_PACKETS, take_long(l, FAR_MS));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, 1));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->by.ep.scq, 1));
 }
 
 VT_HARNESS_MAIN

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A QP whose peer is made by hand, at the other end of the wire, where no device is. */
+#ifndef VT_LINE_H
+#define VT_LINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "endpoint.h"
+#include "roce.h"
+
+#define VT_LINE_QPN	0x321
+#define VT_LINE_PSN	0x1000
+
+/**
+ * struct vt_line - the QP and the wire
+ * @conf: how the QP was made
+ * @roce: sends to it, and hears it
+ * @ep: the QP
+ * @psn: where its PSNs begin
+ */
+struct vt_line {
+	struct vt_conf conf;
+	struct vt_roce roce;
+	struct vt_ep ep;
+	uint32_t psn;
+};
+
+int vt_line_open(struct vt_line *l, const struct vt_conf *conf);
+int vt_line_connect(struct vt_line *l);
+void vt_line_close(struct vt_line *l);
+
+bool vt_line_hear(struct vt_line *l, struct vt_heard *packet, int ms);
+int vt_line_answer(struct vt_line *l, uint8_t opcode, uint32_t psn, uint8_t syndrome,
+		   const void *data, uint32_t len);
+
+#endif /* VT_LINE_H */

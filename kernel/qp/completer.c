@@ -6,6 +6,7 @@
 
 #include "compat/timer.h"
 #include "net/wire.h"
+#include "qp/ahead.h"
 #include "qp/core.h"
 #include "qp/early.h"
 #include "qp/ecn.h"
@@ -94,6 +95,16 @@ void smr_completer_stop(struct smr_qp *qp)
 }
 
 /**
+ * smr_completer_fini() - free what a completer has
+ * @qp: the QP, stopped for good
+ */
+void smr_completer_fini(struct smr_qp *qp)
+{
+	skb_queue_purge(&qp->comp.queue);
+	smr_ahead_free(&qp->comp.ahead);
+}
+
+/**
  * smr_completer_reset() - return a completer to its initial state
  * @qp: the QP, paused and stopped
  */
@@ -101,11 +112,12 @@ void smr_completer_reset(struct smr_qp *qp)
 {
 	struct smr_completer *comp = &qp->comp;
 
-	skb_queue_purge(&comp->queue);
+	smr_completer_fini(qp);
 	comp->una = 0;
 	comp->seg = 0;
 	comp->rnr_wait = false;
 	comp->gap = false;
+	comp->asked = false;
 	comp->timed_out = false;
 	comp->rnr_over = false;
 	smr_early_reset(qp);
@@ -188,30 +200,45 @@ static void comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn)
 {
 	u8 type = syndrome & SMR_AETH_TYPE_MASK;
 	bool ack = type == SMR_AETH_ACK;
+	u32 end;
 
 	if (smr_psn_diff(psn, qp->comp.una) < 0 ||
 	    smr_psn_diff(psn, qp->req.max_psn) >= 0)
 		return;
-	if (!smr_out_acked_before(qp, ack ? smr_psn_add(psn, 1) : psn) &&
-	    !nak_is_final(qp, syndrome, psn))
-		smr_out_gap(qp);
-	else if (type == SMR_AETH_RNR && smr_out_head(qp))
+	end = ack ? smr_psn_add(psn, 1) : psn;
+	if (!smr_out_acked_before(qp, end) && !nak_is_final(qp, syndrome, psn)) {
+		if (ack)
+			smr_out_missing(qp, end, psn);
+		else
+			smr_out_gap(qp);
+	} else if (type == SMR_AETH_RNR && smr_out_head(qp)) {
 		comp_rnr(qp, syndrome);
-	else if (type == SMR_AETH_NAK && smr_out_head(qp))
+	} else if (type == SMR_AETH_NAK && smr_out_head(qp)) {
 		comp_nak(qp, syndrome);
+	}
 }
 
 /* What to do with a response that brings data */
 enum comp_data {
 	COMP_DATA_OK,
 	COMP_DATA_CONFIRMED,	/* it answers a FLUSH or ATOMIC WRITE */
+	COMP_DATA_AHEAD,	/* an older one is missing */
 	COMP_DATA_DROP,
 	COMP_DATA_GAP,
 	COMP_DATA_BAD,
 };
 
+/* A response, or several of a train that are alike */
+struct response {
+	struct smr_rx_train train;
+	struct smr_hdr hdr;	/* of the first one */
+	struct smr_swqe *wqe;	/* what it answers */
+	unsigned int off;	/* where its payload begins */
+	u32 count;
+};
+
 /*
- * Does a response suit the oldest READ or atomic? Its AETH must be that of an ACK: what is
+ * Does a response suit a READ or atomic? Its AETH must be that of an ACK: what is
  * refused, or has to wait, is answered by an acknowledge packet (IBTA 9.7.5.2.1).
  */
 static bool data_fits(const struct smr_qp *qp, const struct smr_swqe *wqe,
@@ -233,37 +260,47 @@ static bool data_fits(const struct smr_qp *qp, const struct smr_swqe *wqe,
 }
 
 /*
- * A response must be the next one of the oldest READ or atomic. IBTA 9.7.6.1: one that
- * was not asked for, or has come before, is dropped. IBTA 11.6.2: one that cannot be the
- * answer to what was asked for is a "bad response".
+ * An older response is missing. One of a READ counts. One that is no answer to it is
+ * found out when it is its turn.
  */
-static enum comp_data data_check(struct smr_qp *qp, const struct smr_hdr *hdr,
+static enum comp_data ahead_check(struct smr_qp *qp, struct response *r)
+{
+	u32 flags;
+
+	r->wqe = smr_sq_find(&qp->sq, r->hdr.psn);
+	flags = smr_wr_info(qp->ibqp.qp_type, r->wqe->opcode)->flags;
+	if (!(flags & SMR_WR_READ) || !(r->hdr.op->flags & SMR_OP_READ) ||
+	    !data_fits(qp, r->wqe, &r->hdr, SMR_WR_READ))
+		return COMP_DATA_GAP;
+	if (smr_ahead_got(&qp->comp.ahead, r->hdr.psn, 1))
+		return COMP_DATA_DROP;
+	return COMP_DATA_AHEAD;
+}
+
+/*
+ * A response must be the next one of the oldest READ or atomic, or one of a READ behind
+ * it. IBTA 9.7.6.1: one that was not asked for, or has come before, is dropped. IBTA 11.6.2:
+ * one that cannot be the answer to what was asked for is a "bad response".
+ */
+static enum comp_data data_check(struct smr_qp *qp, struct response *r,
 				 u16 want)
 {
-	const struct smr_swqe *wqe;
+	const struct smr_hdr *hdr = &r->hdr;
 	u32 flags;
 
 	if (smr_psn_diff(hdr->psn, qp->comp.una) < 0 ||
 	    smr_psn_diff(hdr->psn, qp->req.max_psn) >= 0)
 		return COMP_DATA_DROP;
 	if (!smr_out_acked_before(qp, hdr->psn))
-		return COMP_DATA_GAP;
-	wqe = smr_out_head(qp);
-	if (!wqe || qp->comp.una != hdr->psn)
+		return ahead_check(qp, r);
+	r->wqe = smr_out_head(qp);
+	if (!r->wqe || qp->comp.una != hdr->psn)
 		return COMP_DATA_BAD;
-	flags = smr_wr_info(qp->ibqp.qp_type, wqe->opcode)->flags & want;
-	if (!data_fits(qp, wqe, hdr, flags))
+	flags = smr_wr_info(qp->ibqp.qp_type, r->wqe->opcode)->flags & want;
+	if (!data_fits(qp, r->wqe, hdr, flags))
 		return COMP_DATA_BAD;
 	return flags & SMR_WR_CONFIRMED ? COMP_DATA_CONFIRMED : COMP_DATA_OK;
 }
-
-/* A response, or several of a train that are alike */
-struct response {
-	struct smr_rx_train train;
-	struct smr_hdr hdr;	/* of the first one */
-	unsigned int off;	/* where its payload begins */
-	u32 count;
-};
 
 /*
  * Put the data of responses in place. DONE: it is there, or *status says how
@@ -275,7 +312,7 @@ static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 {
 	bool atomic = r->hdr.op->flags & SMR_OP_ATOMICACK;
 	struct smr_sgl *sgl = &qp->comp.sgl;
-	struct smr_swqe *wqe = smr_out_head(qp);
+	const struct smr_swqe *wqe = r->wqe;
 	u64 skip = atomic ? 0 :
 		   (u64)smr_psn_off(r->hdr.psn, wqe->psn) * qp->mtu;
 	u32 len = atomic ? sizeof(r->hdr.orig) : r->hdr.len * r->count;
@@ -310,14 +347,31 @@ static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 /* The packets' data is in place. With the last packet the request is done. */
 static void data_placed(struct smr_qp *qp, const struct response *r)
 {
-	struct smr_swqe *wqe = smr_out_head(qp);
 	u32 next = smr_psn_add(r->hdr.psn, r->count);
 
 	qp->comp.gap = false;
-	if (next == smr_psn_add(wqe->psn, wqe->npsn))
-		smr_out_head_done(qp, wqe);
+	qp->comp.asked = false;
+	if (next == smr_psn_add(r->wqe->psn, r->wqe->npsn))
+		smr_out_head_done(qp, r->wqe);
 	else
 		smr_out_advance(qp, next);
+	if (unlikely(qp->comp.ahead.any))
+		smr_out_catch_up(qp);
+}
+
+/*
+ * The packets' data is in place, but older data is missing. If it has not come to its
+ * place, it will be asked for again, and fail when it is its turn.
+ */
+static void data_kept(struct smr_qp *qp, const struct response *r, u8 status)
+{
+	struct smr_completer *comp = &qp->comp;
+
+	if (!smr_out_missing(qp, r->hdr.psn, r->hdr.psn) || status)
+		return;
+	trace_smr_ahead(qp->ibqp.qp_num, comp->una, r->hdr.psn, r->count);
+	if (!smr_ahead_keep(&comp->ahead, comp->una, r->hdr.psn, r->count))
+		smr_out_gap(qp);
 }
 
 /* How many responses follow that are like this one? */
@@ -335,11 +389,14 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 {
 	bool atomic = r->hdr.op->flags & SMR_OP_ATOMICACK;
 	u8 status = IB_WC_SUCCESS;
+	enum comp_data data;
 	enum smr_step step;
 
-	switch (data_check(qp, &r->hdr, atomic ? SMR_WR_ATOMIC :
-				    SMR_WR_READ | SMR_WR_CONFIRMED)) {
+	data = data_check(qp, r, atomic ? SMR_WR_ATOMIC :
+					  SMR_WR_READ | SMR_WR_CONFIRMED);
+	switch (data) {
 	case COMP_DATA_OK:
+	case COMP_DATA_AHEAD:
 		break;
 	case COMP_DATA_CONFIRMED:
 		data_placed(qp, r);
@@ -347,7 +404,7 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 	case COMP_DATA_DROP:
 		return SMR_STEP_DONE;
 	case COMP_DATA_GAP:
-		smr_out_gap(qp);
+		smr_out_missing(qp, r->hdr.psn, r->hdr.psn);
 		return SMR_STEP_DONE;
 	case COMP_DATA_BAD:
 		if (smr_out_head(qp))
@@ -361,7 +418,9 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 	} while (step == SMR_STEP_AGAIN);
 	if (step != SMR_STEP_DONE)
 		return step;
-	if (status)
+	if (data == COMP_DATA_AHEAD)
+		data_kept(qp, r, status);
+	else if (status)
 		smr_send_fail(qp, status);
 	else
 		data_placed(qp, r);
@@ -485,6 +544,7 @@ static void comp_early(struct smr_qp *qp)
 			qp->comp.retry);
 	smr_qp_inc(qp, SMR_CNT_EARLY);
 	qp->comp.gap = false;
+	qp->comp.asked = false;
 	smr_window_rewind(qp, true);
 }
 
@@ -507,6 +567,7 @@ static void comp_timeout(struct smr_qp *qp)
 	}
 	smr_qp_inc(qp, SMR_CNT_TIMEOUTS);
 	qp->comp.gap = false;
+	qp->comp.asked = false;
 	qp->comp.late = min(qp->comp.late + 1, LATE_MAX);
 	smr_out_retry(qp, true);
 }

@@ -12,6 +12,7 @@ struct smr_qp;
 
 void smr_completer_init(struct smr_qp *qp);
 void smr_completer_reset(struct smr_qp *qp);
+void smr_completer_fini(struct smr_qp *qp);
 void smr_completer_stop(struct smr_qp *qp);
 enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_run *run);
 

@@ -29,6 +29,7 @@
 #include "net/udp_rx.h"
 #include "net/egress.h"
 #include "net/wire.h"
+#include "qp/ahead.h"
 #include "qp/env.h"
 #include "qp/peers.h"
 #include "qp/ring.h"
@@ -322,6 +323,7 @@ struct smr_paging {
  * @window: PSNs that may be outstanding; adapts to loss
  * @threshold: up to here the window grows fast
  * @growth: acknowledged since the window last grew
+ * @loss_end: losses of PSNs before it have had their effect
  * @slowed: marks have narrowed the window, and it has not recovered
  * @slow_end: marks of PSNs before it have had their effect
  * @congestion: how much of what was sent lately was marked, of SMR_CONGESTION_FULL
@@ -346,6 +348,7 @@ struct smr_requester {
 	u32 window;
 	u32 threshold;
 	u32 growth;
+	u32 loss_end;
 	bool slowed;
 	u32 slow_end;
 	u32 congestion;
@@ -393,7 +396,9 @@ struct smr_early {
  * @retry: retries left before IBV_WC_RETRY_EXC_ERR
  * @rnr_retry: RNR retries left, 7: for ever
  * @rnr_wait: nothing is sent until @rnr_timer fires
- * @gap: a missing response was requested again and has not come yet
+ * @gap: everything from a missing response on was sent again; it has not come yet
+ * @asked: it was asked for again; likewise
+ * @ahead: what has come behind a missing response
  * @timed_out: @ack_timer fired; set by it, cleared by the task
  * @rnr_over: @rnr_timer fired; likewise
  * @late: timeouts since the last progress, at most LATE_MAX; each doubles the next
@@ -415,6 +420,8 @@ struct smr_completer {
 	u8 rnr_retry;
 	bool rnr_wait;
 	bool gap;
+	bool asked;
+	struct smr_ahead ahead;
 	bool timed_out;
 	bool rnr_over;
 	u8 late;

@@ -205,7 +205,7 @@ void smr_qp_fini(struct smr_qp *qp)
 	kfree_rcu(qp->handle, rcu);
 	if (qp->index)
 		smr_mw_owner_release(&qp->windows);
-	skb_queue_purge(&qp->comp.queue);
+	smr_completer_fini(qp);
 	smr_responder_fini(qp);
 	smr_path_fini(&qp->path);
 }

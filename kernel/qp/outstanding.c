@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "qp/outstanding.h"
 
+#include <linux/minmax.h>
+
 #include "compat/timer.h"
 #include "net/wire.h"
+#include "qp/ahead.h"
 #include "qp/core.h"
 #include "qp/early.h"
 #include "qp/opcode.h"
@@ -68,6 +71,8 @@ void smr_out_advance(struct smr_qp *qp, u32 una)
 
 	if (!psns)
 		return;
+	if (unlikely(qp->comp.ahead.any))
+		smr_ahead_pass(&qp->comp.ahead, qp->comp.una, psns);
 	qp->comp.una = una;
 	smr_out_start(qp);
 	smr_window_acked(qp, psns);
@@ -127,6 +132,21 @@ bool smr_out_acked_before(struct smr_qp *qp, u32 psn)
 	return true;
 }
 
+/* Use up a retry. False: there was none, and the work request has failed. */
+static bool charge(struct smr_qp *qp)
+{
+	trace_smr_retry(qp->ibqp.qp_num, qp->comp.una, qp->req.psn,
+			qp->comp.retry);
+	if (!qp->comp.retry) {
+		smr_qp_inc(qp, SMR_CNT_RETRY_EXC);
+		smr_send_fail(qp, IB_WC_RETRY_EXC_ERR);
+		return false;
+	}
+	qp->comp.retry--;
+	smr_early_forget(qp);
+	return true;
+}
+
 /**
  * smr_out_retry() - send again from the oldest PSN, unless no retries are left
  * @qp: the QP
@@ -138,24 +158,17 @@ bool smr_out_acked_before(struct smr_qp *qp, u32 psn)
  */
 void smr_out_retry(struct smr_qp *qp, bool late)
 {
-	trace_smr_retry(qp->ibqp.qp_num, qp->comp.una, qp->req.psn,
-			qp->comp.retry);
-	if (!qp->comp.retry) {
-		smr_qp_inc(qp, SMR_CNT_RETRY_EXC);
-		smr_send_fail(qp, IB_WC_RETRY_EXC_ERR);
+	if (!charge(qp))
 		return;
-	}
-	qp->comp.retry--;
-	smr_early_forget(qp);
 	smr_window_rewind(qp, late);
 	smr_out_await(qp);
 }
 
 /**
- * smr_out_gap() - a response is missing
+ * smr_out_gap() - a response is missing, and something besides
  * @qp: the QP
  *
- * Each packet behind it shows the same gap, so ask again only once. If that is lost, too,
+ * Each packet behind it shows the same gap, so send again only once. If that is lost, too,
  * the timer fires.
  *
  * Context: any; called by the send task.
@@ -166,4 +179,82 @@ void smr_out_gap(struct smr_qp *qp)
 		return;
 	qp->comp.gap = true;
 	smr_out_retry(qp, false);
+}
+
+/* Does anything that waits for data lie between these PSNs, which were sent? */
+static bool any_fetches(struct smr_qp *qp, u32 psn, u32 end)
+{
+	while (smr_psn_diff(psn, end) < 0) {
+		const struct smr_swqe *wqe = smr_sq_find(&qp->sq, psn);
+
+		if (fetches(qp, wqe))
+			return true;
+		psn = smr_psn_add(wqe->psn, wqe->npsn);
+	}
+	return false;
+}
+
+/**
+ * smr_out_missing() - responses are missing, and nothing else
+ * @qp: the QP
+ * @psn: the responder has executed all before it
+ * @answer: the PSN of the answer that says so
+ *
+ * Ask again for what is missing, once; and once more when it is found to be lost again.
+ *
+ * Context: any; called by the send task.
+ * Return: false: no retry was left, and the work request has failed.
+ */
+bool smr_out_missing(struct smr_qp *qp, u32 psn, u32 answer)
+{
+	struct smr_completer *comp = &qp->comp;
+	u32 from = smr_ahead_from(&comp->ahead, comp->una);
+
+	switch (smr_ahead_prove(&comp->ahead, comp->una, psn, answer,
+				qp->req.max_psn, any_fetches(qp, from, psn))) {
+	case SMR_AHEAD_KNOWN:
+		return true;
+	case SMR_AHEAD_MISSING:
+		if (comp->gap || comp->asked)
+			return true;
+		break;
+	case SMR_AHEAD_AGAIN:
+		break;
+	}
+	comp->asked = true;
+	if (!charge(qp))
+		return false;
+	smr_window_lost(qp);
+	smr_out_await(qp);
+	return true;
+}
+
+/**
+ * smr_out_catch_up() - the oldest PSN has moved on to what came ahead of it
+ * @qp: the QP
+ *
+ * What came, and what is acknowledged by that, follows now.
+ *
+ * Context: any; called by the send task.
+ */
+void smr_out_catch_up(struct smr_qp *qp)
+{
+	struct smr_ahead *ahead = &qp->comp.ahead;
+
+	while (ahead->any) {
+		const struct smr_swqe *wqe = smr_out_head(qp);
+		u32 una = qp->comp.una;
+		u32 n = wqe->npsn - smr_psn_off(una, wqe->psn);
+
+		n = fetches(qp, wqe) ? smr_ahead_got(ahead, una, n) :
+				       min(n, smr_psn_off(ahead->end, una));
+		if (!n) {
+			smr_ahead_next(ahead, qp->req.max_psn);
+			break;
+		}
+		if (smr_psn_add(una, n) == smr_psn_add(wqe->psn, wqe->npsn))
+			smr_out_head_done(qp, wqe);
+		else
+			smr_out_advance(qp, smr_psn_add(una, n));
+	}
 }

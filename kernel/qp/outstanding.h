@@ -14,9 +14,11 @@ void smr_out_await(struct smr_qp *qp);
 void smr_out_advance(struct smr_qp *qp, u32 una);
 void smr_out_head_done(struct smr_qp *qp, const struct smr_swqe *wqe);
 bool smr_out_acked_before(struct smr_qp *qp, u32 psn);
+void smr_out_catch_up(struct smr_qp *qp);
 
 void smr_out_retry(struct smr_qp *qp, bool late);
 void smr_out_gap(struct smr_qp *qp);
+bool smr_out_missing(struct smr_qp *qp, u32 psn, u32 answer);
 
 /* The oldest work request that has been sent, at least in part; or NULL */
 static inline struct smr_swqe *smr_out_head(struct smr_qp *qp)

@@ -5,6 +5,7 @@
 
 #include "net/train.h"
 #include "net/wire.h"
+#include "qp/ahead.h"
 #include "qp/core.h"
 #include "qp/early.h"
 #include "qp/local_wr.h"
@@ -276,6 +277,21 @@ static enum smr_step atomic_write_send(struct req_message *m,
 	return ret;
 }
 
+/* Send the packet of a READ of @n PSNs, an atomic or a FLUSH. */
+static int request_send(struct req_message *m, u32 n)
+{
+	u32 off = m->first * m->qp->mtu;
+	struct smr_hdr *hdr = &m->hdr;
+
+	smr_req_hdr_opcode(m->qp, hdr, m->wr->only);
+	hdr->ack_req = true;
+	if (m->wr->flags & SMR_WR_READ) {
+		hdr->va += off;
+		hdr->dma_len = min(m->wqe->len - off, n * m->qp->mtu);
+	}
+	return smr_packet_send(m->qp, &m->qp->path, hdr, NULL);
+}
+
 /*
  * A READ, an atomic or a FLUSH: one packet whose answer takes PSNs. A long READ is
  * requested in parts, which the responder cannot tell from several READs. So the
@@ -285,10 +301,7 @@ static enum smr_step atomic_write_send(struct req_message *m,
 static enum smr_step fetch_send(struct req_message *m, struct smr_run *run)
 {
 	struct smr_qp *qp = m->qp;
-	struct smr_swqe *wqe = m->wqe;
-	struct smr_hdr *hdr = &m->hdr;
-	u32 n = smr_window_part(qp, m->first, wqe->npsn);
-	u32 off = m->first * qp->mtu;
+	u32 n = smr_window_part(qp, m->first, m->wqe->npsn);
 	enum smr_step ret;
 	int err;
 
@@ -296,19 +309,104 @@ static enum smr_step fetch_send(struct req_message *m, struct smr_run *run)
 	    (n > smr_window_room(qp) && qp->req.psn != qp->comp.una))
 		return SMR_STEP_WAIT;
 	m->end = m->first + 1;
-	smr_req_hdr_opcode(qp, hdr, m->wr->only);
-	hdr->ack_req = true;
-	if (m->wr->flags & SMR_WR_READ) {
-		hdr->va += off;
-		hdr->dma_len = min(wqe->len - off, n * qp->mtu);
-	}
-	err = smr_packet_send(qp, &qp->path, hdr, NULL);
+	err = request_send(m, n);
 	if (err == -EAGAIN)
 		return message_sent(m, run, 0, err);
 	m->end = m->first + n;
 	ret = message_sent(m, run, n, err);
 	smr_window_add_read(qp);
 	return ret;
+}
+
+/*
+ * The next part of a READ whose responses are missing, and of nothing that has come. The
+ * parts end as those of a READ that is sent again, see smr_window_part(). Return: its
+ * length in PSNs; 0: there is none left.
+ */
+static u32 missing_part(struct req_message *m)
+{
+	struct smr_qp *qp = m->qp;
+	struct smr_ahead *ahead = &qp->comp.ahead;
+	u32 left, n;
+
+	while (smr_ahead_asks(ahead)) {
+		left = smr_psn_off(ahead->ask_end, ahead->ask);
+		m->wqe = smr_sq_find(&qp->sq, ahead->ask);
+		m->wr = smr_wr_info(qp->ibqp.qp_type, m->wqe->opcode);
+		m->first = smr_psn_off(ahead->ask, m->wqe->psn);
+		n = min(m->wqe->npsn - m->first, left);
+		if (m->wr->flags & SMR_WR_READ) {
+			n = min(n, smr_window_least(m->first));
+			left = smr_ahead_missing(ahead, ahead->ask, n);
+			if (left)
+				return left;
+		} else if (m->wr->flags & SMR_WR_FETCHES) {
+			/* An atomic is not asked for by itself. */
+			smr_window_restart(qp);
+			return 0;
+		}
+		ahead->ask = smr_psn_add(ahead->ask, n);
+	}
+	return 0;
+}
+
+/* Ask again for a part of a READ whose responses were lost. */
+static enum smr_step missing_send(struct smr_qp *qp, struct smr_run *run)
+{
+	struct smr_ahead *ahead = &qp->comp.ahead;
+	struct req_message m = { .qp = qp };
+	u32 n = missing_part(&m);
+
+	if (!n)
+		return SMR_STEP_DONE;
+	smr_req_hdr_init(qp, m.wqe, m.wr, &m.hdr);
+	m.hdr.psn = ahead->ask;
+	trace_smr_ask_again(qp->ibqp.qp_num, qp->comp.una, ahead->ask, n);
+	if (request_send(&m, n) == -EAGAIN) {
+		smr_qp_inc(qp, SMR_CNT_BACKPRESSURE);
+		return SMR_STEP_WAIT;
+	}
+	ahead->ask = smr_psn_add(ahead->ask, n);
+	smr_window_mix(qp, ahead->ask);
+	smr_out_arm(qp);
+	smr_early_sent(qp, ahead->ask, false);
+	run->quota -= n * (qp->mtu + SMR_COST_PACKET);
+	return SMR_STEP_DONE;
+}
+
+/*
+ * What is sent again may have been answered before, or be acknowledged by what was: how many
+ * PSNs of this work request go without being sent? A READ goes in the parts that it would be
+ * asked for in.
+ */
+static u32 known_part(const struct req_message *m)
+{
+	const struct smr_ahead *ahead = &m->qp->comp.ahead;
+	u32 psn = m->qp->req.psn, left = m->wqe->npsn - m->first;
+
+	if (m->wr->flags & SMR_WR_FETCHES)
+		return smr_ahead_got(ahead, psn,
+				     min(left, smr_window_least(m->first)));
+	if (!ahead->any || smr_psn_diff(psn, ahead->end) >= 0)
+		return 0;
+	return min(left, smr_psn_off(ahead->end, psn));
+}
+
+/*
+ * Pass over @n PSNs. The responder has a resource for each READ that is outstanding, and
+ * this one still is. If more were asked for, it could not answer again what was before.
+ */
+static enum smr_step known_skip(struct req_message *m, u32 n)
+{
+	struct smr_qp *qp = m->qp;
+	bool fetches = m->wr->flags & SMR_WR_FETCHES;
+
+	if (fetches && smr_window_reads(qp) >= qp->attr.max_rd_atomic)
+		return SMR_STEP_WAIT;
+	qp->req.psn = smr_psn_add(qp->req.psn, n);
+	if (fetches)
+		smr_window_add_read(qp);
+	return SMR_STEP_DONE;
 }
 
 /* Hand the whole message to a peer on this host. */
@@ -337,6 +435,7 @@ static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 {
 	struct req_message m = { .qp = qp, .wqe = wqe, .wr = wr };
 	enum smr_step ret;
+	u32 known = 0;
 
 	m.first = smr_psn_off(qp->req.psn, wqe->psn);
 	smr_req_hdr_init(qp, wqe, wr, &m.hdr);
@@ -344,9 +443,13 @@ static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 		local_send(&m, run);
 		return SMR_STEP_DONE;
 	}
-	if (!smr_window_room(qp))
+	if (unlikely(qp->comp.ahead.any))
+		known = known_part(&m);
+	if (!known && !smr_window_room(qp))
 		return SMR_STEP_WAIT;
-	if (wr->flags & SMR_WR_ATOMIC_WRITE)
+	if (known)
+		ret = known_skip(&m, known);
+	else if (wr->flags & SMR_WR_ATOMIC_WRITE)
 		ret = atomic_write_send(&m, run);
 	else if (wr->flags & SMR_WR_NONPOSTED)
 		ret = fetch_send(&m, run);
@@ -406,6 +509,8 @@ static enum smr_step requester_step(struct smr_qp *qp, struct smr_run *run)
 
 	if (qp->comp.rnr_wait || qp->handed.state != SMR_LOCAL_IDLE)
 		return SMR_STEP_WAIT;
+	if (smr_ahead_asks(&qp->comp.ahead))
+		return missing_send(qp, run);
 	if (qp->sq.next == qp->sq.ring.idx && !smr_sq_fetch(qp))
 		return SMR_STEP_WAIT;
 	wqe = smr_sq_wqe(&qp->sq, qp->sq.next);

@@ -253,6 +253,31 @@ bool smr_sq_fetch(struct smr_qp *qp)
 	return true;
 }
 
+/**
+ * smr_sq_find() - the work request that a PSN belongs to
+ * @sq: the queue
+ * @psn: one that was sent, and is not acknowledged
+ *
+ * Context: any; called by the send task.
+ * Return: the work request.
+ */
+struct smr_swqe *smr_sq_find(const struct smr_sq *sq, u32 psn)
+{
+	u32 low = sq->head, high = sq->ring.idx;
+
+	while (high - low > 1) {
+		u32 idx = low + (high - low) / 2;
+		const struct smr_swqe *wqe = smr_sq_wqe(sq, idx);
+
+		if (wqe->state != SMR_SWQE_POSTED &&
+		    smr_psn_diff(psn, wqe->psn) >= 0)
+			low = idx;
+		else
+			high = idx;
+	}
+	return smr_sq_wqe(sq, low);
+}
+
 /* What the counters call a work request. A malformed one completes as a SEND. */
 static enum smr_comp_op comp_op(const struct smr_wr_info *wr)
 {

@@ -25,6 +25,8 @@
 #define FAR_MAX		4096
 #define FAR_MAX_BYTES	(4 * 1024 * 1024)
 
+static_assert(FAR_MAX <= SMR_AHEAD_PSNS);
+
 /* By how many it grows where there may be trouble */
 #define WINDOW_STEP	16
 
@@ -53,6 +55,7 @@ void smr_window_reset(struct smr_qp *qp)
 	req->window = WINDOW_START;
 	req->threshold = FAR_MAX;
 	req->growth = 0;
+	req->loss_end = req->psn;
 	req->slowed = false;
 	req->congestion = SMR_CONGESTION_FULL;
 	req->rd_head = 0;
@@ -61,10 +64,21 @@ void smr_window_reset(struct smr_qp *qp)
 	req->mixed = req->psn;
 }
 
-/* Where the oldest outstanding READ request or atomic ends */
-static u32 window_read_end(const struct smr_requester *req)
+/* Where an outstanding READ request or atomic ends */
+static u32 window_read_end(const struct smr_requester *req, u32 i)
 {
-	return req->rd_end[req->rd_head % SMR_MAX_RD_ATOMIC];
+	return req->rd_end[i % SMR_MAX_RD_ATOMIC];
+}
+
+/* The outstanding READ request or atomic that a PSN belongs to, which is the oldest mostly */
+static u32 window_read(const struct smr_requester *req, u32 psn)
+{
+	u32 i = req->rd_head;
+
+	while (i != req->rd_tail &&
+	       smr_psn_diff(psn, window_read_end(req, i)) >= 0)
+		i++;
+	return i;
 }
 
 static u32 window_max(const struct smr_qp *qp)
@@ -107,8 +121,8 @@ void smr_window_acked(struct smr_qp *qp, u32 psns)
 	u32 una = qp->comp.una;
 
 	while (req->rd_head != req->rd_tail &&
-	       smr_psn_diff(una, window_read_end(req)) >= 0) {
-		req->rd_from = window_read_end(req);
+	       smr_psn_diff(una, window_read_end(req, req->rd_head)) >= 0) {
+		req->rd_from = window_read_end(req, req->rd_head);
 		req->rd_head++;
 	}
 	if (req->rd_head == req->rd_tail)
@@ -129,6 +143,8 @@ void smr_window_acked(struct smr_qp *qp, u32 psns)
  * smr_window_restart() - send next what is the oldest unacknowledged PSN
  * @qp: the QP
  *
+ * What has come ahead of it is not asked for again.
+ *
  * Context: any; called by the send task.
  */
 void smr_window_restart(struct smr_qp *qp)
@@ -141,6 +157,17 @@ void smr_window_restart(struct smr_qp *qp)
 	req->rd_tail = 0;
 	req->rd_from = qp->comp.una;
 	req->mixed = req->max_psn;
+	smr_ahead_rewind(&qp->comp.ahead, req->max_psn);
+}
+
+static void window_narrow(struct smr_qp *qp, bool late)
+{
+	struct smr_requester *req = &qp->req;
+
+	req->growth = 0;
+	req->loss_end = req->max_psn;
+	req->threshold = max(req->window / 2, WINDOW_MIN);
+	req->window = late ? WINDOW_MIN : req->threshold;
 }
 
 /**
@@ -156,13 +183,24 @@ void smr_window_restart(struct smr_qp *qp)
  */
 void smr_window_rewind(struct smr_qp *qp, bool late)
 {
-	struct smr_requester *req = &qp->req;
-
 	smr_qp_inc(qp, SMR_CNT_RETRANSMITS);
 	smr_window_restart(qp);
-	req->growth = 0;
-	req->threshold = max(req->window / 2, WINDOW_MIN);
-	req->window = late ? WINDOW_MIN : req->threshold;
+	window_narrow(qp, late);
+}
+
+/**
+ * smr_window_lost() - responses were lost, and only they are asked for again
+ * @qp: the QP
+ *
+ * That narrows the window, once for what was under way together.
+ *
+ * Context: any; called by the send task.
+ */
+void smr_window_lost(struct smr_qp *qp)
+{
+	smr_qp_inc(qp, SMR_CNT_RETRANSMITS);
+	if (smr_psn_diff(qp->comp.una, qp->req.loss_end) >= 0)
+		window_narrow(qp, false);
 }
 
 /**
@@ -198,14 +236,19 @@ void smr_window_slow(struct smr_qp *qp)
  * smr_window_room() - how many PSNs may be sent now
  * @qp: the QP
  *
+ * What has come ahead of the oldest is not under way any more.
+ *
  * Context: any; called by the send task.
  * Return: the number, or 0.
  */
 u32 smr_window_room(const struct smr_qp *qp)
 {
 	int used = smr_psn_diff(qp->req.psn, qp->comp.una);
+	u32 window = qp->req.window;
 
-	return used >= (int)qp->req.window ? 0 : qp->req.window - used;
+	if (unlikely(qp->comp.ahead.any))
+		window = min(window + qp->comp.ahead.kept, window_max(qp));
+	return used >= (int)window ? 0 : window - used;
 }
 
 /**
@@ -216,7 +259,7 @@ u32 smr_window_room(const struct smr_qp *qp)
  *
  * A repeated request must lie within one request that was sent before, or the
  * responder does not recognise it. So all parts end where the smallest parts do,
- * and repeated requests are of the smallest size.
+ * and repeated requests are of the smallest size. What has come is not in them.
  *
  * Context: any; called by the send task.
  * Return: the number.
@@ -229,7 +272,19 @@ u32 smr_window_part(const struct smr_qp *qp, u32 first, u32 npsn)
 	if (req->psn == req->max_psn)
 		part = clamp(rounddown_pow_of_two(req->window), READ_PART_MIN,
 			     READ_PART_MAX);
-	return min(npsn, (first | (part - 1)) + 1) - first;
+	part = min(npsn, (first | (part - 1)) + 1) - first;
+	return smr_ahead_missing(&qp->comp.ahead, req->psn, part);
+}
+
+/**
+ * smr_window_least() - how many PSNs may the smallest part of a READ take?
+ * @first: its first PSN, counted from the READ's
+ *
+ * Return: so many as lie within one request that was sent before, if they are the READ's.
+ */
+u32 smr_window_least(u32 first)
+{
+	return (first | (READ_PART_MIN - 1)) + 1 - first;
 }
 
 /**
@@ -247,8 +302,8 @@ u32 smr_window_reads(const struct smr_qp *qp)
 /**
  * smr_window_response_fits() - is a READ response where its opcode says?
  * @qp: the QP
- * @wqe: the READ, the oldest work request
- * @psn: the response's, the oldest that is not acknowledged
+ * @wqe: the READ
+ * @psn: the response's
  * @op_flags: enum smr_op_flags of its opcode
  *
  * IBTA 9.4.4: the answer to a request of one packet is an ONLY. Other answers begin with
@@ -265,12 +320,15 @@ bool smr_window_response_fits(const struct smr_qp *qp,
 	const struct smr_requester *req = &qp->req;
 	bool first = psn == wqe->psn;
 	bool last = smr_psn_off(psn, wqe->psn) + 1 == wqe->npsn;
+	u32 read;
 
 	if (smr_psn_diff(psn, req->mixed) < 0)
 		return (!first || op_flags & SMR_OP_FIRST) &&
 		       (!last || op_flags & SMR_OP_LAST);
-	first |= psn == req->rd_from;
-	last |= smr_psn_add(psn, 1) == window_read_end(req);
+	read = window_read(req, psn);
+	first |= psn == (read == req->rd_head ? req->rd_from :
+					window_read_end(req, read - 1));
+	last |= smr_psn_add(psn, 1) == window_read_end(req, read);
 	return first == !!(op_flags & SMR_OP_FIRST) &&
 	       last == !!(op_flags & SMR_OP_LAST);
 }
@@ -278,7 +336,7 @@ bool smr_window_response_fits(const struct smr_qp *qp,
 /**
  * smr_window_middles() - how many MIDDLEs may follow a READ response that is one
  * @qp: the QP
- * @psn: the response's, the oldest that is not acknowledged; smr_window_response_fits()
+ * @psn: the response's; smr_window_response_fits()
  *
  * Context: any; called by the send task.
  * Return: so many that the answer to the same request has at least one packet behind them;
@@ -287,11 +345,12 @@ bool smr_window_response_fits(const struct smr_qp *qp,
 u32 smr_window_middles(const struct smr_qp *qp, u32 psn)
 {
 	const struct smr_requester *req = &qp->req;
+	u32 read = window_read(req, psn);
 	int left;
 
-	if (req->rd_head == req->rd_tail || smr_psn_diff(psn, req->mixed) < 0)
+	if (read == req->rd_tail || smr_psn_diff(psn, req->mixed) < 0)
 		return 0;
-	left = smr_psn_diff(window_read_end(req), psn);
+	left = smr_psn_diff(window_read_end(req, read), psn);
 	return left > 2 ? left - 2 : 0;
 }
 
@@ -306,4 +365,17 @@ void smr_window_add_read(struct smr_qp *qp)
 	struct smr_requester *req = &qp->req;
 
 	req->rd_end[req->rd_tail++ % SMR_MAX_RD_ATOMIC] = req->psn;
+}
+
+/**
+ * smr_window_mix() - a part of a READ is asked for again
+ * @qp: the QP
+ * @psn: where the part ends
+ *
+ * Context: any; called by the send task.
+ */
+void smr_window_mix(struct smr_qp *qp, u32 psn)
+{
+	if (smr_psn_diff(psn, qp->req.mixed) > 0)
+		qp->req.mixed = psn;
 }

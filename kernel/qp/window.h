@@ -12,15 +12,18 @@ void smr_window_reset(struct smr_qp *qp);
 void smr_window_acked(struct smr_qp *qp, u32 psns);
 void smr_window_restart(struct smr_qp *qp);
 void smr_window_rewind(struct smr_qp *qp, bool late);
+void smr_window_lost(struct smr_qp *qp);
 void smr_window_slow(struct smr_qp *qp);
 
 u32 smr_window_room(const struct smr_qp *qp);
 u32 smr_window_part(const struct smr_qp *qp, u32 first, u32 npsn);
+u32 smr_window_least(u32 first);
 u32 smr_window_reads(const struct smr_qp *qp);
 u32 smr_window_middles(const struct smr_qp *qp, u32 psn);
 bool smr_window_response_fits(const struct smr_qp *qp,
 			      const struct smr_swqe *wqe, u32 psn,
 			      u32 op_flags);
 void smr_window_add_read(struct smr_qp *qp);
+void smr_window_mix(struct smr_qp *qp, u32 psn);
 
 #endif /* SMR_REQ_WINDOW_H */

@@ -12,7 +12,7 @@ MODEL=$TOP/selftests/lib/window_model.py
 echo "TAP version 13"
 check "500 seeds" python3 "$MODEL" run 1 500
 while read -r rule; do
-	check_error "broken: $rule" "^$rule: [1-9][0-9]* of 30 seeds went wrong" python3 "$MODEL" broken "$rule"
+	check_error "broken: $rule" "^$rule: seed [0-9]* goes wrong" python3 "$MODEL" broken "$rule"
 done < <(python3 "$MODEL" broken)
 
 trace() { python3 "$MODEL" trace "$1" | sed "$2"; }

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* READ responses that have come while older ones are missing, and what to ask for again. */
+#ifndef SMR_AHEAD_H
+#define SMR_AHEAD_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+/* How far ahead of the oldest PSN responses are kept; a power of two */
+#define SMR_AHEAD_PSNS	4096
+
+/**
+ * struct smr_ahead - what has come ahead of the oldest unacknowledged PSN
+ * @got: a bit for each PSN, modulo SMR_AHEAD_PSNS, whose response is in place; none is set
+ *	before the oldest, nor from @end on. NULL until the first is kept
+ * @kept: how many bits are set
+ * @end: the responder has executed what is before it
+ * @ask: the next PSN to ask for again
+ * @ask_end: where that ends; @ask: nothing is to be asked for
+ * @mark: the first PSN that had not been asked for at all when the oldest missing response
+ *	was asked for again
+ * @any: the responder has executed something behind a missing response; otherwise
+ *	only @got counts
+ *
+ * Owned by the send task.
+ */
+struct smr_ahead {
+	unsigned long *got;
+	u32 kept;
+	u32 end;
+	u32 ask;
+	u32 ask_end;
+	u32 mark;
+	bool any;
+};
+
+/* What an answer says of the responses before it */
+enum smr_ahead_news {
+	SMR_AHEAD_KNOWN,	/* nothing new */
+	SMR_AHEAD_MISSING,	/* some are missing */
+	SMR_AHEAD_AGAIN,	/* the oldest was asked for again, and is missing still */
+};
+
+void smr_ahead_free(struct smr_ahead *a);
+
+enum smr_ahead_news smr_ahead_prove(struct smr_ahead *a, u32 una, u32 psn,
+				    u32 answer, u32 top, bool fetches);
+bool smr_ahead_keep(struct smr_ahead *a, u32 una, u32 psn, u32 n);
+void smr_ahead_next(struct smr_ahead *a, u32 top);
+void smr_ahead_pass(struct smr_ahead *a, u32 una, u32 n);
+void smr_ahead_rewind(struct smr_ahead *a, u32 top);
+
+u32 smr_ahead_got(const struct smr_ahead *a, u32 psn, u32 max);
+u32 smr_ahead_missing(const struct smr_ahead *a, u32 psn, u32 max);
+u32 smr_ahead_from(const struct smr_ahead *a, u32 una);
+
+static inline bool smr_ahead_asks(const struct smr_ahead *a)
+{
+	return unlikely(a->any) && a->ask != a->ask_end;
+}
+
+#endif /* SMR_AHEAD_H */

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A peer made by hand leaves READ responses out. What comes behind them counts, and only
+ * what is missing is asked for again: IBTA 9.7.5.1.
+ *
+ * timeout: 60
+ * paths: wire
+ */
+#include "harness.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "line.h"
+
+#define MTU	1024u
+#define SEED	23
+#define QUIET_MS 30
+
+#define ACK	0x1f
+#define NAK_PSN	0x60
+
+/* A READ is asked for in parts, which end at multiples of this many packets if repeated. */
+#define PART	16
+
+/* Work requests and their PSNs, from the first of the QP */
+#define A	8
+#define LONG	40
+
+/* Without a timeout nothing is asked for again but for what the answers say. */
+FIXTURE(missing)
+{
+	struct vt_line line;
+};
+
+FIXTURE_SETUP(missing)
+{
+	struct vt_conf conf = vt_defaults;
+
+	conf.timeout = 0;
+	conf.rd_atomic = 8;
+	VT_SETUP(vt_line_open(&self->line, &conf));
+}
+
+FIXTURE_TEARDOWN(missing)
+{
+	vt_line_close(&self->line);
+}
+
+/* Where in the buffer the data belongs that has PSN number @i, if it is a READ's */
+static struct ibv_sge place(struct vt_line *l, int i, int n)
+{
+	return vt_sge(&l->ep.buf, VT_GUARD + i * MTU, n * MTU);
+}
+
+/* A request of @n PSNs, the first of which is number @i */
+static int post(struct vt_line *l, enum ibv_wr_opcode opcode, int i, int n)
+{
+	struct ibv_sge sge = place(l, i, n);
+	struct ibv_send_wr wr = {
+		.wr_id = i, .opcode = opcode, .sg_list = &sge, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED, .wr.rdma.remote_addr = i * MTU,
+	};
+
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		sge.length = 8;
+		wr.wr.atomic.remote_addr = i * MTU;
+	}
+	return vt_post(&l->ep, &wr);
+}
+
+/* Does the peer hear @opcode with PSN number @i next? */
+static bool heard(struct vt_line *l, uint8_t opcode, int i)
+{
+	struct vt_heard packet;
+
+	if (!vt_line_hear(l, &packet, VT_TIMEOUT_MS)) {
+		printf("# nothing was heard; expected opcode %d of PSN %d\n", opcode, i);
+		return false;
+	}
+	if (packet.bth.opcode == opcode && packet.bth.psn == l->psn + i)
+		return true;
+	printf("# heard opcode %d of PSN %d, not %d of %d\n", packet.bth.opcode,
+	       (int)(packet.bth.psn - l->psn), opcode, i);
+	return false;
+}
+
+/* Is the peer asked for the @n PSNs from number @i on next, and for where they lie? */
+static bool asked(struct vt_line *l, int i, int n)
+{
+	struct vt_heard packet;
+	uint32_t va, len;
+
+	if (!vt_line_hear(l, &packet, VT_TIMEOUT_MS)) {
+		printf("# nothing was asked for; expected %d from %d on\n", n, i);
+		return false;
+	}
+	memcpy(&va, packet.data + 4, sizeof(va));
+	memcpy(&len, packet.data + 12, sizeof(len));
+	if (packet.bth.opcode == VT_OP_READ_REQUEST && packet.bth.psn == l->psn + i &&
+	    ntohl(va) == i * MTU && ntohl(len) == n * MTU)
+		return true;
+	printf("# heard opcode %d of PSN %d, %u bytes at %u, not a READ of %d from %d on\n",
+	       packet.bth.opcode, (int)(packet.bth.psn - l->psn), ntohl(len), ntohl(va), n, i);
+	return false;
+}
+
+static bool quiet(struct vt_line *l)
+{
+	struct vt_heard packet;
+
+	if (!vt_line_hear(l, &packet, QUIET_MS))
+		return true;
+	printf("# heard opcode %d of PSN %d\n", packet.bth.opcode,
+	       (int)(packet.bth.psn - l->psn));
+	return false;
+}
+
+/*
+ * The peer answers a request for @n PSNs from number @i on, but those in @without, a bit for
+ * each of the first 64
+ */
+static int answer(struct vt_line *l, int i, int n, uint64_t without)
+{
+	uint8_t opcode, data[MTU];
+	int j, ret = 0;
+
+	for (j = 0; !ret && j < n; j++) {
+		if (j < 64 && without >> j & 1)
+			continue;
+		opcode = n == 1 ? VT_OP_READ_RESPONSE_ONLY :
+			 !j ? VT_OP_READ_RESPONSE_FIRST :
+			 j == n - 1 ? VT_OP_READ_RESPONSE_LAST : VT_OP_READ_RESPONSE_MIDDLE;
+		vt_fill(data, MTU, SEED, (i + j) * MTU);
+		ret = vt_line_answer(l, opcode, l->psn + i + j, ACK, data, MTU);
+	}
+	return ret;
+}
+
+/* Is the READ of @n PSNs from number @i on done, and is its data right? */
+static bool done(struct vt_line *l, int i, int n)
+{
+	struct ibv_sge sge = place(l, i, n);
+	uint8_t data[MTU];
+	int status, j;
+
+	status = vt_status(l->ep.scq, i);
+	if (status) {
+		printf("# the request from PSN %d on: status %d\n", i, status);
+		return false;
+	}
+	for (j = 0; j < n; j++) {
+		vt_fill(data, MTU, SEED, (i + j) * MTU);
+		if (memcmp(data, (void *)(uintptr_t)(sge.addr + j * MTU), MTU)) {
+			printf("# PSN %d has wrong data\n", i + j);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Post a READ of @n PSNs and hear its requests, which are as large as the window allows. */
+static bool begin(struct vt_line *l, int i, int n)
+{
+	return !post(l, IBV_WR_RDMA_READ, i, n) && asked(l, i, n);
+}
+
+TEST_F(missing, each_one)
+{
+	struct vt_line *l = &self->line;
+	int i, at;
+
+	for (i = 0; i < A - 1; i++) {
+		at = i * A % 32;
+		l->psn = l->conf.sq_psn + i * A - at;
+		ASSERT_TRUE(begin(l, at, A));
+		ASSERT_EQ(0, answer(l, at, A, 1u << i));
+		EXPECT_TRUE(asked(l, at + i, 1));
+		EXPECT_TRUE(vt_no_completion(l->ep.scq, 0));
+		ASSERT_EQ(0, answer(l, at + i, 1, 0));
+		EXPECT_TRUE(done(l, at, A));
+		EXPECT_TRUE(quiet(l));
+	}
+}
+
+/* What comes twice, or late after all, is no news. */
+TEST_F(missing, late)
+{
+	struct vt_line *l = &self->line;
+
+	ASSERT_TRUE(begin(l, 0, A));
+	ASSERT_EQ(0, answer(l, 0, A, 1 << 3));
+	EXPECT_TRUE(asked(l, 3, 1));
+	ASSERT_EQ(0, answer(l, 0, A, 1 << 3));
+	EXPECT_TRUE(quiet(l));
+	ASSERT_EQ(0, answer(l, 0, A, 0xff & ~(1 << 3)));
+	EXPECT_TRUE(done(l, 0, A));
+	ASSERT_EQ(0, answer(l, 3, 1, 0));
+	EXPECT_TRUE(begin(l, A, A));
+	ASSERT_EQ(0, answer(l, A, A, 0));
+	EXPECT_TRUE(done(l, A, A));
+	EXPECT_TRUE(quiet(l));
+}
+
+/* Several places, whose answers come in another order */
+TEST_F(missing, several)
+{
+	struct vt_line *l = &self->line;
+
+	ASSERT_TRUE(begin(l, 0, A));
+	ASSERT_EQ(0, answer(l, 0, A, 1 << 1 | 1 << 4 | 1 << 5));
+	EXPECT_TRUE(asked(l, 1, 1));
+	EXPECT_TRUE(asked(l, 4, 2));
+	ASSERT_EQ(0, answer(l, 4, 2, 0));
+	EXPECT_TRUE(vt_no_completion(l->ep.scq, QUIET_MS));
+	ASSERT_EQ(0, answer(l, 1, 1, 0));
+	EXPECT_TRUE(done(l, 0, A));
+	EXPECT_TRUE(quiet(l));
+}
+
+/* What is asked for again lies within what the peer has been asked for at once. */
+TEST_F(missing, parts)
+{
+	struct vt_line *l = &self->line;
+
+	ASSERT_TRUE(begin(l, 0, LONG));
+	ASSERT_EQ(0, answer(l, 0, LONG, 0x3ffffc00));
+	EXPECT_TRUE(asked(l, 10, PART - 10));
+	EXPECT_TRUE(asked(l, PART, 30 - PART));
+	ASSERT_EQ(0, answer(l, 10, PART - 10, 0));
+	ASSERT_EQ(0, answer(l, PART, 30 - PART, 0));
+	EXPECT_TRUE(done(l, 0, LONG));
+	EXPECT_TRUE(quiet(l));
+}
+
+/* The last one of a READ: only the answer to the next shows that it is missing. */
+TEST_F(missing, before_another_read)
+{
+	struct vt_line *l = &self->line;
+
+	ASSERT_TRUE(begin(l, 0, A));
+	ASSERT_TRUE(begin(l, A, A));
+	ASSERT_EQ(0, answer(l, 0, A, 1 << (A - 1)));
+	EXPECT_TRUE(quiet(l));
+	ASSERT_EQ(0, answer(l, A, A, 0));
+	EXPECT_TRUE(asked(l, A - 1, 1));
+	EXPECT_TRUE(vt_no_completion(l->ep.scq, 0));
+	ASSERT_EQ(0, answer(l, A - 1, 1, 0));
+	EXPECT_TRUE(done(l, 0, A));
+	EXPECT_TRUE(done(l, A, A));
+	EXPECT_TRUE(quiet(l));
+}
+
+/* A WRITE is acknowledged by the answer to a READ behind it, though one before it waits. */
+TEST_F(missing, before_a_write)
+{
+	struct vt_line *l = &self->line;
+
+	ASSERT_TRUE(begin(l, 0, A));
+	ASSERT_EQ(0, post(l, IBV_WR_RDMA_WRITE, A, 1));
+	ASSERT_TRUE(heard(l, VT_OP_WRITE_ONLY, A));
+	ASSERT_TRUE(begin(l, A + 1, A));
+	ASSERT_EQ(0, answer(l, 0, A, 1 << 2));
+	EXPECT_TRUE(asked(l, 2, 1));
+	ASSERT_EQ(0, answer(l, A + 1, A, 0));
+	EXPECT_TRUE(vt_no_completion(l->ep.scq, QUIET_MS));
+	ASSERT_EQ(0, answer(l, 2, 1, 0));
+	EXPECT_TRUE(done(l, 0, A));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, A));
+	EXPECT_TRUE(done(l, A + 1, A));
+	EXPECT_TRUE(quiet(l));
+}
+
+/* So it is by an acknowledge, as far as that goes. */
+TEST_F(missing, before_an_ack)
+{
+	struct vt_line *l = &self->line;
+	int i;
+
+	ASSERT_TRUE(begin(l, 0, A));
+	ASSERT_EQ(0, post(l, IBV_WR_RDMA_WRITE, A, 3));
+	for (i = 0; i < 3; i++)
+		ASSERT_TRUE(heard(l, VT_OP_WRITE_FIRST + i, A + i));
+	ASSERT_EQ(0, answer(l, 0, A, 1 << (A - 1)));
+	EXPECT_TRUE(quiet(l));
+	ASSERT_EQ(0, vt_line_answer(&self->line, VT_OP_ACK, l->psn + A + 1, ACK, NULL, 0));
+	EXPECT_TRUE(asked(l, A - 1, 1));
+	ASSERT_EQ(0, answer(l, A - 1, 1, 0));
+	EXPECT_TRUE(done(l, 0, A));
+	EXPECT_TRUE(vt_no_completion(l->ep.scq, QUIET_MS));
+	ASSERT_EQ(0, vt_line_answer(&self->line, VT_OP_ACK, l->psn + A + 2, ACK, NULL, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, A));
+	EXPECT_TRUE(quiet(l));
+}
+
+/* To be told twice is not to be told of another loss: no retry is used up. */
+TEST_F(missing, before_many_acks)
+{
+	struct vt_line *l = &self->line;
+	int i;
+
+	ASSERT_TRUE(begin(l, 0, A));
+	ASSERT_EQ(0, post(l, IBV_WR_RDMA_WRITE, A, 1));
+	ASSERT_TRUE(heard(l, VT_OP_WRITE_ONLY, A));
+	ASSERT_EQ(0, answer(l, 0, A, 1 << (A - 1)));
+	for (i = 0; i < 3 * vt_defaults.retry_cnt; i++)
+		ASSERT_EQ(0, vt_line_answer(l, VT_OP_ACK, l->psn + A, ACK, NULL, 0));
+	EXPECT_TRUE(asked(l, A - 1, 1));
+	EXPECT_TRUE(quiet(l));
+	ASSERT_EQ(0, answer(l, A - 1, 1, 0));
+	EXPECT_TRUE(done(l, 0, A));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, A));
+}
+
+/*
+ * An atomic is not asked for by itself: when it is its turn, all that is missing is sent again,
+ * but nothing else.
+ */
+TEST_F(missing, before_an_atomic)
+{
+	struct vt_line *l = &self->line;
+
+	ASSERT_TRUE(begin(l, 0, A));
+	ASSERT_EQ(0, post(l, IBV_WR_ATOMIC_FETCH_AND_ADD, A, 1));
+	ASSERT_TRUE(heard(l, VT_OP_FETCH_ADD, A));
+	ASSERT_EQ(0, post(l, IBV_WR_RDMA_WRITE, A + 1, 1));
+	ASSERT_TRUE(heard(l, VT_OP_WRITE_ONLY, A + 1));
+	ASSERT_TRUE(begin(l, A + 2, 1));
+	ASSERT_EQ(0, answer(l, 0, A, 1 << (A - 1)));
+	ASSERT_EQ(0, answer(l, A + 2, 1, 0));
+	EXPECT_TRUE(asked(l, A - 1, 1));
+	EXPECT_TRUE(asked(l, A - 1, 1));
+	EXPECT_TRUE(heard(l, VT_OP_FETCH_ADD, A));
+	EXPECT_TRUE(quiet(l));
+	ASSERT_EQ(0, answer(l, A - 1, 1, 0));
+	EXPECT_TRUE(done(l, 0, A));
+	ASSERT_EQ(0, vt_line_answer(l, VT_OP_ATOMIC_ACK, l->psn + A, ACK, "12345678", 8));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, A));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, A + 1));
+	EXPECT_TRUE(done(l, A + 2, 1));
+	EXPECT_TRUE(quiet(l));
+}
+
+/* The peer has not executed what a NAK is for: it is sent again, and what is missing before it. */
+TEST_F(missing, before_a_nak)
+{
+	struct vt_line *l = &self->line;
+
+	ASSERT_TRUE(begin(l, 0, A));
+	ASSERT_EQ(0, answer(l, 0, A, 1 << 4));
+	EXPECT_TRUE(asked(l, 4, 1));
+	ASSERT_EQ(0, post(l, IBV_WR_RDMA_WRITE, A, 1));
+	ASSERT_TRUE(heard(l, VT_OP_WRITE_ONLY, A));
+	ASSERT_EQ(0, vt_line_answer(l, VT_OP_ACK, l->psn + A, NAK_PSN, NULL, 0));
+	EXPECT_TRUE(asked(l, 4, 1));
+	EXPECT_TRUE(heard(l, VT_OP_WRITE_ONLY, A));
+	ASSERT_EQ(0, answer(l, 4, 1, 0));
+	EXPECT_TRUE(done(l, 0, A));
+	ASSERT_EQ(0, vt_line_answer(l, VT_OP_ACK, l->psn + A, ACK, NULL, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, A));
+	EXPECT_TRUE(quiet(l));
+}
+
+/* It was asked for again, and the answer to what was asked for later has come. */
+TEST_F(missing, lost_again)
+{
+	struct vt_line *l = &self->line;
+	int i;
+
+	ASSERT_TRUE(begin(l, 0, A));
+	ASSERT_EQ(0, answer(l, 0, A, 1 << 3 | 1 << 5));
+	EXPECT_TRUE(asked(l, 3, 1));
+	EXPECT_TRUE(asked(l, 5, 1));
+	ASSERT_EQ(0, answer(l, 5, 1, 0));
+	for (i = 1; i < 4; i++) {
+		ASSERT_TRUE(begin(l, i * A, A));
+		ASSERT_EQ(0, answer(l, i * A, A, 0));
+		EXPECT_TRUE(asked(l, 3, 1));
+		EXPECT_TRUE(quiet(l));
+	}
+	ASSERT_EQ(0, answer(l, 3, 1, 0));
+	for (i = 0; i < 4; i++)
+		EXPECT_TRUE(done(l, i * A, A));
+	EXPECT_TRUE(quiet(l));
+}
+
+/* One that cannot be the answer counts as missing, until it is its turn. */
+TEST_F(missing, wrong_one_behind)
+{
+	struct vt_line *l = &self->line;
+	uint8_t data[MTU] = {};
+
+	ASSERT_TRUE(begin(l, 0, A));
+	ASSERT_EQ(0, answer(l, 0, A, 0xff & ~1));
+	ASSERT_EQ(0, vt_line_answer(l, VT_OP_READ_RESPONSE_MIDDLE, l->psn + 2, ACK, data, 100));
+	EXPECT_TRUE(asked(l, 1, 1));
+	ASSERT_EQ(0, answer(l, 0, A, 0x07));
+	EXPECT_TRUE(asked(l, 2, 1));
+	ASSERT_EQ(0, answer(l, 1, 1, 0));
+	EXPECT_TRUE(vt_no_completion(l->ep.scq, QUIET_MS));
+	ASSERT_EQ(0, vt_line_answer(l, VT_OP_READ_RESPONSE_ONLY, l->psn + 2, ACK, data, 100));
+	EXPECT_EQ(IBV_WC_BAD_RESP_ERR, vt_status(l->ep.scq, 0));
+}
+
+/* Each that is found missing uses up a retry, until there is progress. */
+TEST_F(missing, without_retries)
+{
+	struct vt_conf conf = self->line.conf;
+	struct vt_line l;
+
+	conf.retry_cnt = 1;
+	ASSERT_EQ(0, vt_line_open(&l, &conf));
+	ASSERT_TRUE(begin(&l, 0, A));
+	ASSERT_EQ(0, answer(&l, 0, A, 1 << 3));
+	EXPECT_TRUE(asked(&l, 3, 1));
+	ASSERT_EQ(0, answer(&l, 3, 1, 0));
+	EXPECT_TRUE(done(&l, 0, A));
+	ASSERT_TRUE(begin(&l, A, A));
+	ASSERT_EQ(0, answer(&l, A, A, 1 << 3));
+	EXPECT_TRUE(asked(&l, A + 3, 1));
+	ASSERT_TRUE(begin(&l, 2 * A, A));
+	ASSERT_EQ(0, answer(&l, 2 * A, 1, 0));
+	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, vt_status(l.ep.scq, A));
+	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(l.ep.scq, 2 * A));
+	vt_line_close(&l);
+}
+
+VT_HARNESS_MAIN

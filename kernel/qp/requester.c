@@ -73,6 +73,18 @@ static u8 key_to_status(struct smr_qp *qp, enum smr_key_verdict verdict)
 	return IB_WC_LOC_PROT_ERR;
 }
 
+/*
+ * Will the message leave in one train? Then that opens its whole list before anything is
+ * sent. A peer on this host opens the list, too, but is affected if it does not open.
+ */
+static bool wqe_opens_at_once(struct smr_qp *qp, const struct smr_swqe *wqe,
+			      const struct smr_wr_info *wr)
+{
+	return !(wr->flags & SMR_WR_NONPOSTED) &&
+	       wqe->npsn <= min_t(u32, smr_window_room(qp), SMR_TRAIN_SEGS) &&
+	       !smr_loopback_usable(qp);
+}
+
 /* Find local errors before anything is sent. */
 static u8 wqe_check(struct smr_qp *qp, struct smr_swqe *wqe,
 		    const struct smr_wr_info *wr)
@@ -83,7 +95,7 @@ static u8 wqe_check(struct smr_qp *qp, struct smr_swqe *wqe,
 
 	if (wr->flags & SMR_WR_NONPOSTED && !qp->attr.max_rd_atomic)
 		return IB_WC_LOC_QP_OP_ERR;
-	if (!wqe->num_sge)
+	if (!wqe->num_sge || wqe_opens_at_once(qp, wqe, wr))
 		return IB_WC_SUCCESS;
 	verdict = smr_sgl_open(sgl, qp->pd, qp->ibqp.qp_num, access, wqe->sge,
 			       wqe->num_sge, 0, wqe->len);
@@ -93,12 +105,16 @@ static u8 wqe_check(struct smr_qp *qp, struct smr_swqe *wqe,
 	return IB_WC_SUCCESS;
 }
 
-static void wqe_start(struct smr_qp *qp, struct smr_swqe *wqe,
-		      const struct smr_wr_info *wr)
+static u32 wqe_npsn(const struct smr_qp *qp, const struct smr_swqe *wqe,
+		    const struct smr_wr_info *wr)
+{
+	return wr->flags & (SMR_WR_ATOMIC | SMR_WR_CONFIRMED) ? 1 :
+	       max_t(u32, 1, DIV_ROUND_UP(wqe->len, qp->mtu));
+}
+
+static void wqe_start(struct smr_qp *qp, struct smr_swqe *wqe)
 {
 	wqe->psn = qp->req.psn;
-	wqe->npsn = wr->flags & (SMR_WR_ATOMIC | SMR_WR_CONFIRMED) ? 1 :
-		    max_t(u32, 1, DIV_ROUND_UP(wqe->len, qp->mtu));
 	wqe->state = SMR_SWQE_STARTED;
 	smr_send_begin(qp, wqe, wqe->psn, wqe->npsn);
 }
@@ -525,10 +541,11 @@ static enum smr_step requester_step(struct smr_qp *qp, struct smr_run *run)
 	if (wqe->state == SMR_SWQE_POSTED) {
 		if (!wqe_may_start(qp, wqe, wr))
 			return SMR_STEP_WAIT;
+		wqe->npsn = wqe_npsn(qp, wqe, wr);
 		wqe->status = wqe_check(qp, wqe, wr);
 		if (wqe->status)
 			return SMR_STEP_DONE;
-		wqe_start(qp, wqe, wr);
+		wqe_start(qp, wqe);
 	}
 	return wqe_send(qp, wqe, wr, run);
 }

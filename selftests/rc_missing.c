@@ -9,6 +9,7 @@
 #include "harness.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
 #include <string.h>
 
 #include "line.h"
@@ -39,12 +40,24 @@ FIXTURE_SETUP(missing)
 
 	conf.timeout = 0;
 	conf.rd_atomic = 8;
+	/* PSNs wrap in the first READ. */
+	conf.sq_psn = 0xfffffb;
 	VT_SETUP(vt_line_open(&self->line, &conf));
 }
 
 FIXTURE_TEARDOWN(missing)
 {
 	vt_line_close(&self->line);
+}
+
+static uint32_t psn_of(const struct vt_line *l, int i)
+{
+	return (l->psn + i) & 0xffffff;
+}
+
+static int number(const struct vt_line *l, const struct vt_heard *packet)
+{
+	return (int)((packet->bth.psn - l->psn) << 8) >> 8;
 }
 
 /* Where in the buffer the data belongs that has PSN number @i, if it is a READ's */
@@ -78,10 +91,10 @@ static bool heard(struct vt_line *l, uint8_t opcode, int i)
 		printf("# nothing was heard; expected opcode %d of PSN %d\n", opcode, i);
 		return false;
 	}
-	if (packet.bth.opcode == opcode && packet.bth.psn == l->psn + i)
+	if (packet.bth.opcode == opcode && packet.bth.psn == psn_of(l, i))
 		return true;
 	printf("# heard opcode %d of PSN %d, not %d of %d\n", packet.bth.opcode,
-	       (int)(packet.bth.psn - l->psn), opcode, i);
+	       number(l, &packet), opcode, i);
 	return false;
 }
 
@@ -97,11 +110,11 @@ static bool asked(struct vt_line *l, int i, int n)
 	}
 	memcpy(&va, packet.data + 4, sizeof(va));
 	memcpy(&len, packet.data + 12, sizeof(len));
-	if (packet.bth.opcode == VT_OP_READ_REQUEST && packet.bth.psn == l->psn + i &&
+	if (packet.bth.opcode == VT_OP_READ_REQUEST && packet.bth.psn == psn_of(l, i) &&
 	    ntohl(va) == i * MTU && ntohl(len) == n * MTU)
 		return true;
 	printf("# heard opcode %d of PSN %d, %u bytes at %u, not a READ of %d from %d on\n",
-	       packet.bth.opcode, (int)(packet.bth.psn - l->psn), ntohl(len), ntohl(va), n, i);
+	       packet.bth.opcode, number(l, &packet), ntohl(len), ntohl(va), n, i);
 	return false;
 }
 
@@ -112,7 +125,7 @@ static bool quiet(struct vt_line *l)
 	if (!vt_line_hear(l, &packet, QUIET_MS))
 		return true;
 	printf("# heard opcode %d of PSN %d\n", packet.bth.opcode,
-	       (int)(packet.bth.psn - l->psn));
+	       number(l, &packet));
 	return false;
 }
 
@@ -132,7 +145,7 @@ static int answer(struct vt_line *l, int i, int n, uint64_t without)
 			 !j ? VT_OP_READ_RESPONSE_FIRST :
 			 j == n - 1 ? VT_OP_READ_RESPONSE_LAST : VT_OP_READ_RESPONSE_MIDDLE;
 		vt_fill(data, MTU, SEED, (i + j) * MTU);
-		ret = vt_line_answer(l, opcode, l->psn + i + j, ACK, data, MTU);
+		ret = vt_line_answer(l, opcode, psn_of(l, i + j), ACK, data, MTU);
 	}
 	return ret;
 }
@@ -202,7 +215,7 @@ TEST_F(missing, late)
 	EXPECT_TRUE(quiet(l));
 }
 
-/* Several places, whose answers come in another order */
+/* Of what one request asked for, one part is asked for again at once. */
 TEST_F(missing, several)
 {
 	struct vt_line *l = &self->line;
@@ -210,11 +223,62 @@ TEST_F(missing, several)
 	ASSERT_TRUE(begin(l, 0, A));
 	ASSERT_EQ(0, answer(l, 0, A, 1 << 1 | 1 << 4 | 1 << 5));
 	EXPECT_TRUE(asked(l, 1, 1));
+	EXPECT_TRUE(quiet(l));
+	ASSERT_EQ(0, answer(l, 1, 1, 0));
+	EXPECT_TRUE(asked(l, 4, 2));
+	EXPECT_TRUE(vt_no_completion(l->ep.scq, 0));
+	ASSERT_EQ(0, answer(l, 4, 2, 0));
+	EXPECT_TRUE(done(l, 0, A));
+	EXPECT_TRUE(quiet(l));
+}
+
+/* Parts of two requests, whose answers come in another order */
+TEST_F(missing, of_two)
+{
+	struct vt_line *l = &self->line;
+
+	ASSERT_TRUE(begin(l, 0, A));
+	ASSERT_TRUE(begin(l, A, A));
+	ASSERT_EQ(0, answer(l, 0, A, 1 << 3));
+	ASSERT_EQ(0, answer(l, A, A, 1 << 2));
+	EXPECT_TRUE(asked(l, 3, 1));
+	EXPECT_TRUE(asked(l, A + 2, 1));
+	ASSERT_EQ(0, answer(l, A + 2, 1, 0));
+	EXPECT_TRUE(vt_no_completion(l->ep.scq, QUIET_MS));
+	ASSERT_EQ(0, answer(l, 3, 1, 0));
+	EXPECT_TRUE(done(l, 0, A));
+	EXPECT_TRUE(done(l, A, A));
+	EXPECT_TRUE(quiet(l));
+}
+
+/* Those behind several gaps come at once, so that all are known before anything is asked for. */
+TEST_F(missing, in_a_train)
+{
+	static const int come[] = { 2, 3, 6, 8 };
+	struct vt_bth bths[ARRAY_SIZE(come)];
+	struct vt_line *l = &self->line;
+	uint8_t data[ARRAY_SIZE(come)][MTU];
+	int i;
+
+	ASSERT_TRUE(begin(l, 0, A + 2));
+	ASSERT_EQ(0, answer(l, 0, A + 2, ~1ULL));
+	for (i = 0; i < ARRAY_SIZE(come); i++) {
+		bths[i] = (struct vt_bth){
+			.opcode = VT_OP_READ_RESPONSE_MIDDLE, .pkey = 0xffff,
+			.qpn = l->ep.qp->qp_num, .psn = psn_of(l, come[i]),
+		};
+		vt_fill(data[i], MTU, SEED, come[i] * MTU);
+	}
+	ASSERT_EQ(0, vt_roce_train(&l->roce, bths, ARRAY_SIZE(come), data, MTU, MTU));
+	EXPECT_TRUE(asked(l, 1, 1));
+	ASSERT_EQ(0, answer(l, 1, 1, 0));
 	EXPECT_TRUE(asked(l, 4, 2));
 	ASSERT_EQ(0, answer(l, 4, 2, 0));
-	EXPECT_TRUE(vt_no_completion(l->ep.scq, QUIET_MS));
-	ASSERT_EQ(0, answer(l, 1, 1, 0));
-	EXPECT_TRUE(done(l, 0, A));
+	EXPECT_TRUE(asked(l, 7, 1));
+	ASSERT_EQ(0, answer(l, 7, 1, 0));
+	EXPECT_TRUE(vt_no_completion(l->ep.scq, 0));
+	ASSERT_EQ(0, answer(l, 0, A + 2, 0x1ff));
+	EXPECT_TRUE(done(l, 0, A + 2));
 	EXPECT_TRUE(quiet(l));
 }
 
@@ -226,8 +290,8 @@ TEST_F(missing, parts)
 	ASSERT_TRUE(begin(l, 0, LONG));
 	ASSERT_EQ(0, answer(l, 0, LONG, 0x3ffffc00));
 	EXPECT_TRUE(asked(l, 10, PART - 10));
-	EXPECT_TRUE(asked(l, PART, 30 - PART));
 	ASSERT_EQ(0, answer(l, 10, PART - 10, 0));
+	EXPECT_TRUE(asked(l, PART, 30 - PART));
 	ASSERT_EQ(0, answer(l, PART, 30 - PART, 0));
 	EXPECT_TRUE(done(l, 0, LONG));
 	EXPECT_TRUE(quiet(l));
@@ -283,12 +347,12 @@ TEST_F(missing, before_an_ack)
 		ASSERT_TRUE(heard(l, VT_OP_WRITE_FIRST + i, A + i));
 	ASSERT_EQ(0, answer(l, 0, A, 1 << (A - 1)));
 	EXPECT_TRUE(quiet(l));
-	ASSERT_EQ(0, vt_line_answer(&self->line, VT_OP_ACK, l->psn + A + 1, ACK, NULL, 0));
+	ASSERT_EQ(0, vt_line_answer(l, VT_OP_ACK, psn_of(l, A + 1), ACK, NULL, 0));
 	EXPECT_TRUE(asked(l, A - 1, 1));
 	ASSERT_EQ(0, answer(l, A - 1, 1, 0));
 	EXPECT_TRUE(done(l, 0, A));
 	EXPECT_TRUE(vt_no_completion(l->ep.scq, QUIET_MS));
-	ASSERT_EQ(0, vt_line_answer(&self->line, VT_OP_ACK, l->psn + A + 2, ACK, NULL, 0));
+	ASSERT_EQ(0, vt_line_answer(l, VT_OP_ACK, psn_of(l, A + 2), ACK, NULL, 0));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, A));
 	EXPECT_TRUE(quiet(l));
 }
@@ -304,7 +368,7 @@ TEST_F(missing, before_many_acks)
 	ASSERT_TRUE(heard(l, VT_OP_WRITE_ONLY, A));
 	ASSERT_EQ(0, answer(l, 0, A, 1 << (A - 1)));
 	for (i = 0; i < 3 * vt_defaults.retry_cnt; i++)
-		ASSERT_EQ(0, vt_line_answer(l, VT_OP_ACK, l->psn + A, ACK, NULL, 0));
+		ASSERT_EQ(0, vt_line_answer(l, VT_OP_ACK, psn_of(l, A), ACK, NULL, 0));
 	EXPECT_TRUE(asked(l, A - 1, 1));
 	EXPECT_TRUE(quiet(l));
 	ASSERT_EQ(0, answer(l, A - 1, 1, 0));
@@ -334,10 +398,33 @@ TEST_F(missing, before_an_atomic)
 	EXPECT_TRUE(quiet(l));
 	ASSERT_EQ(0, answer(l, A - 1, 1, 0));
 	EXPECT_TRUE(done(l, 0, A));
-	ASSERT_EQ(0, vt_line_answer(l, VT_OP_ATOMIC_ACK, l->psn + A, ACK, "12345678", 8));
+	ASSERT_EQ(0, vt_line_answer(l, VT_OP_ATOMIC_ACK, psn_of(l, A), ACK, "12345678", 8));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, A));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, A + 1));
 	EXPECT_TRUE(done(l, A + 2, 1));
+	EXPECT_TRUE(quiet(l));
+}
+
+/* Its answer has come, so it is not sent again. */
+TEST_F(missing, before_an_atomic_with_an_answer)
+{
+	struct vt_line *l = &self->line;
+	uint64_t was = 0x1122334455667788;
+	struct ibv_sge sge;
+
+	ASSERT_TRUE(begin(l, 0, A));
+	ASSERT_EQ(0, post(l, IBV_WR_ATOMIC_FETCH_AND_ADD, A, 1));
+	ASSERT_TRUE(heard(l, VT_OP_FETCH_ADD, A));
+	ASSERT_EQ(0, answer(l, 0, A, 1 << (A - 1)));
+	ASSERT_EQ(0, vt_line_answer(l, VT_OP_ATOMIC_ACK, psn_of(l, A), ACK, &was, 8));
+	EXPECT_TRUE(asked(l, A - 1, 1));
+	EXPECT_TRUE(vt_no_completion(l->ep.scq, QUIET_MS));
+	ASSERT_EQ(0, answer(l, A - 1, 1, 0));
+	EXPECT_TRUE(done(l, 0, A));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, A));
+	sge = place(l, A, 1);
+	was = be64toh(was);
+	EXPECT_EQ(0, memcmp(&was, (void *)(uintptr_t)sge.addr, 8));
 	EXPECT_TRUE(quiet(l));
 }
 
@@ -351,12 +438,12 @@ TEST_F(missing, before_a_nak)
 	EXPECT_TRUE(asked(l, 4, 1));
 	ASSERT_EQ(0, post(l, IBV_WR_RDMA_WRITE, A, 1));
 	ASSERT_TRUE(heard(l, VT_OP_WRITE_ONLY, A));
-	ASSERT_EQ(0, vt_line_answer(l, VT_OP_ACK, l->psn + A, NAK_PSN, NULL, 0));
+	ASSERT_EQ(0, vt_line_answer(l, VT_OP_ACK, psn_of(l, A), NAK_PSN, NULL, 0));
 	EXPECT_TRUE(asked(l, 4, 1));
 	EXPECT_TRUE(heard(l, VT_OP_WRITE_ONLY, A));
 	ASSERT_EQ(0, answer(l, 4, 1, 0));
 	EXPECT_TRUE(done(l, 0, A));
-	ASSERT_EQ(0, vt_line_answer(l, VT_OP_ACK, l->psn + A, ACK, NULL, 0));
+	ASSERT_EQ(0, vt_line_answer(l, VT_OP_ACK, psn_of(l, A), ACK, NULL, 0));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(l->ep.scq, A));
 	EXPECT_TRUE(quiet(l));
 }
@@ -370,8 +457,6 @@ TEST_F(missing, lost_again)
 	ASSERT_TRUE(begin(l, 0, A));
 	ASSERT_EQ(0, answer(l, 0, A, 1 << 3 | 1 << 5));
 	EXPECT_TRUE(asked(l, 3, 1));
-	EXPECT_TRUE(asked(l, 5, 1));
-	ASSERT_EQ(0, answer(l, 5, 1, 0));
 	for (i = 1; i < 4; i++) {
 		ASSERT_TRUE(begin(l, i * A, A));
 		ASSERT_EQ(0, answer(l, i * A, A, 0));
@@ -379,6 +464,8 @@ TEST_F(missing, lost_again)
 		EXPECT_TRUE(quiet(l));
 	}
 	ASSERT_EQ(0, answer(l, 3, 1, 0));
+	EXPECT_TRUE(asked(l, 5, 1));
+	ASSERT_EQ(0, answer(l, 5, 1, 0));
 	for (i = 0; i < 4; i++)
 		EXPECT_TRUE(done(l, i * A, A));
 	EXPECT_TRUE(quiet(l));
@@ -392,13 +479,13 @@ TEST_F(missing, wrong_one_behind)
 
 	ASSERT_TRUE(begin(l, 0, A));
 	ASSERT_EQ(0, answer(l, 0, A, 0xff & ~1));
-	ASSERT_EQ(0, vt_line_answer(l, VT_OP_READ_RESPONSE_MIDDLE, l->psn + 2, ACK, data, 100));
+	ASSERT_EQ(0, vt_line_answer(l, VT_OP_READ_RESPONSE_MIDDLE, psn_of(l, 2), ACK, data, 100));
 	EXPECT_TRUE(asked(l, 1, 1));
 	ASSERT_EQ(0, answer(l, 0, A, 0x07));
-	EXPECT_TRUE(asked(l, 2, 1));
 	ASSERT_EQ(0, answer(l, 1, 1, 0));
+	EXPECT_TRUE(asked(l, 2, 1));
 	EXPECT_TRUE(vt_no_completion(l->ep.scq, QUIET_MS));
-	ASSERT_EQ(0, vt_line_answer(l, VT_OP_READ_RESPONSE_ONLY, l->psn + 2, ACK, data, 100));
+	ASSERT_EQ(0, vt_line_answer(l, VT_OP_READ_RESPONSE_ONLY, psn_of(l, 2), ACK, data, 100));
 	EXPECT_EQ(IBV_WC_BAD_RESP_ERR, vt_status(l->ep.scq, 0));
 }
 

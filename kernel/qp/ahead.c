@@ -57,7 +57,7 @@ static u32 missing_first(const struct smr_ahead *a, u32 una)
  * @a: what has come ahead
  * @una: the oldest unacknowledged PSN, whose response is missing
  * @psn: the PSN, behind @una
- * @answer: that of the answer that says so
+ * @answer: that of the answer that says so; of several, the first one's
  * @top: one past the highest PSN ever sent
  * @fetches: something from smr_ahead_from() to @psn has responses
  *
@@ -77,6 +77,7 @@ enum smr_ahead_news smr_ahead_prove(struct smr_ahead *a, u32 una, u32 psn,
 		a->ask = una;
 		a->ask_end = una;
 		a->mark = top;
+		a->waits = false;
 	}
 	a->end = psn_max(from, psn);
 	if (more && a->ask == a->ask_end)
@@ -89,6 +90,7 @@ enum smr_ahead_news smr_ahead_prove(struct smr_ahead *a, u32 una, u32 psn,
 		a->ask_end = smr_psn_add(una, missing_first(a, una));
 	a->ask = una;
 	a->mark = top;
+	a->waits = false;
 	return SMR_AHEAD_AGAIN;
 }
 
@@ -121,6 +123,18 @@ bool smr_ahead_keep(struct smr_ahead *a, u32 una, u32 psn, u32 n)
 }
 
 /**
+ * smr_ahead_asked() - the next part was asked for again
+ * @a: what has come ahead
+ * @n: its length in PSNs
+ */
+void smr_ahead_asked(struct smr_ahead *a, u32 n)
+{
+	a->ask = smr_psn_add(a->ask, n);
+	a->last = smr_psn_add(a->ask, -1);
+	a->waits = true;
+}
+
+/**
  * smr_ahead_next() - the oldest PSN has come, and another one is missing
  * @a: what has come ahead
  * @top: one past the highest PSN ever sent
@@ -145,6 +159,8 @@ void smr_ahead_pass(struct smr_ahead *a, u32 una, u32 n)
 			a->kept--;
 	a->ask_end = psn_max(a->ask_end, next);
 	a->ask = psn_max(a->ask, next);
+	if (smr_psn_diff(next, a->last) > 0)
+		a->waits = false;
 	if (smr_psn_diff(next, a->end) >= 0)
 		a->any = false;
 }
@@ -158,6 +174,7 @@ void smr_ahead_rewind(struct smr_ahead *a, u32 top)
 {
 	a->ask = a->ask_end;
 	a->mark = top;
+	a->waits = false;
 }
 
 /* Does anything kept lie at @psn, or behind it? */

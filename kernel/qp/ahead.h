@@ -17,10 +17,12 @@
  * @end: the responder has executed what is before it
  * @ask: the next PSN to ask for again
  * @ask_end: where that ends; @ask: nothing is to be asked for
+ * @last: the last PSN of the part that was asked for again last
+ * @waits: its response has not come
  * @mark: the first PSN that had not been asked for at all when the oldest missing response
  *	was asked for again
  * @any: the responder has executed something behind a missing response; otherwise
- *	only @got counts
+ *	nothing of this counts, and no bit of @got is set
  *
  * Owned by the send task.
  */
@@ -30,7 +32,9 @@ struct smr_ahead {
 	u32 end;
 	u32 ask;
 	u32 ask_end;
+	u32 last;
 	u32 mark;
+	bool waits;
 	bool any;
 };
 
@@ -46,6 +50,7 @@ void smr_ahead_free(struct smr_ahead *a);
 enum smr_ahead_news smr_ahead_prove(struct smr_ahead *a, u32 una, u32 psn,
 				    u32 answer, u32 top, bool fetches);
 bool smr_ahead_keep(struct smr_ahead *a, u32 una, u32 psn, u32 n);
+void smr_ahead_asked(struct smr_ahead *a, u32 n);
 void smr_ahead_next(struct smr_ahead *a, u32 top);
 void smr_ahead_pass(struct smr_ahead *a, u32 una, u32 n);
 void smr_ahead_rewind(struct smr_ahead *a, u32 top);

@@ -223,6 +223,7 @@ enum comp_data {
 	COMP_DATA_OK,
 	COMP_DATA_CONFIRMED,	/* it answers a FLUSH or ATOMIC WRITE */
 	COMP_DATA_AHEAD,	/* an older one is missing */
+	COMP_DATA_PROOF,	/* likewise; it answers a FLUSH or ATOMIC WRITE */
 	COMP_DATA_DROP,
 	COMP_DATA_GAP,
 	COMP_DATA_BAD,
@@ -260,25 +261,27 @@ static bool data_fits(const struct smr_qp *qp, const struct smr_swqe *wqe,
 }
 
 /*
- * An older response is missing. One of a READ counts. One that is no answer to it is
- * found out when it is its turn.
+ * An older response is missing. This one counts, if it suits what it answers. If not, that
+ * is found out when it is its turn.
  */
-static enum comp_data ahead_check(struct smr_qp *qp, struct response *r)
+static enum comp_data ahead_check(struct smr_qp *qp, struct response *r,
+				  u16 want)
 {
 	u32 flags;
 
 	r->wqe = smr_sq_find(&qp->sq, r->hdr.psn);
-	flags = smr_wr_info(qp->ibqp.qp_type, r->wqe->opcode)->flags;
-	if (!(flags & SMR_WR_READ) || !(r->hdr.op->flags & SMR_OP_READ) ||
-	    !data_fits(qp, r->wqe, &r->hdr, SMR_WR_READ))
+	flags = smr_wr_info(qp->ibqp.qp_type, r->wqe->opcode)->flags & want;
+	if (!data_fits(qp, r->wqe, &r->hdr, flags))
 		return COMP_DATA_GAP;
+	if (flags & SMR_WR_CONFIRMED)
+		return COMP_DATA_PROOF;
 	if (smr_ahead_got(&qp->comp.ahead, r->hdr.psn, 1))
 		return COMP_DATA_DROP;
 	return COMP_DATA_AHEAD;
 }
 
 /*
- * A response must be the next one of the oldest READ or atomic, or one of a READ behind
+ * A response must be the next one of the oldest READ or atomic, or one of what is behind
  * it. IBTA 9.7.6.1: one that was not asked for, or has come before, is dropped. IBTA 11.6.2:
  * one that cannot be the answer to what was asked for is a "bad response".
  */
@@ -292,7 +295,7 @@ static enum comp_data data_check(struct smr_qp *qp, struct response *r,
 	    smr_psn_diff(hdr->psn, qp->req.max_psn) >= 0)
 		return COMP_DATA_DROP;
 	if (!smr_out_acked_before(qp, hdr->psn))
-		return ahead_check(qp, r);
+		return ahead_check(qp, r, want);
 	r->wqe = smr_out_head(qp);
 	if (!r->wqe || qp->comp.una != hdr->psn)
 		return COMP_DATA_BAD;
@@ -369,9 +372,12 @@ static void data_kept(struct smr_qp *qp, const struct response *r, u8 status)
 
 	if (!smr_out_missing(qp, r->hdr.psn, r->hdr.psn) || status)
 		return;
-	trace_smr_ahead(qp->ibqp.qp_num, comp->una, r->hdr.psn, r->count);
-	if (!smr_ahead_keep(&comp->ahead, comp->una, r->hdr.psn, r->count))
-		smr_out_gap(qp);
+	if (smr_ahead_keep(&comp->ahead, comp->una, r->hdr.psn, r->count))
+		trace_smr_ahead(qp->ibqp.qp_num, comp->una, r->hdr.psn,
+				r->count);
+	else
+		smr_out_missing(qp, smr_psn_add(r->hdr.psn, r->count),
+				r->hdr.psn);
 }
 
 /* How many responses follow that are like this one? */
@@ -405,6 +411,9 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 		return SMR_STEP_DONE;
 	case COMP_DATA_GAP:
 		smr_out_missing(qp, r->hdr.psn, r->hdr.psn);
+		return SMR_STEP_DONE;
+	case COMP_DATA_PROOF:
+		smr_out_missing(qp, smr_psn_add(r->hdr.psn, 1), r->hdr.psn);
 		return SMR_STEP_DONE;
 	case COMP_DATA_BAD:
 		if (smr_out_head(qp))

@@ -200,7 +200,7 @@ static bool any_fetches(struct smr_qp *qp, u32 psn, u32 end)
  * @psn: the responder has executed all before it
  * @answer: the PSN of the answer that says so
  *
- * Ask again for what is missing, once; and once more when it is found to be lost again.
+ * Ask again for what is missing, once; and once more whenever it is found to be lost again.
  *
  * Context: any; called by the send task.
  * Return: false: no retry was left, and the work request has failed.
@@ -215,6 +215,8 @@ bool smr_out_missing(struct smr_qp *qp, u32 psn, u32 answer)
 	case SMR_AHEAD_KNOWN:
 		return true;
 	case SMR_AHEAD_MISSING:
+		/* What is measured would contain that it was lost. */
+		smr_early_forget(qp);
 		if (comp->gap || comp->asked)
 			return true;
 		break;

@@ -337,57 +337,72 @@ static enum smr_step fetch_send(struct req_message *m, struct smr_run *run)
 /*
  * The next part of a READ whose responses are missing, and of nothing that has come. The
  * parts end as those of a READ that is sent again, see smr_window_part(). Return: its
- * length in PSNs; 0: there is none left.
+ * length in PSNs; 0: there is none here. What comes next is known then.
  */
 static u32 missing_part(struct req_message *m)
 {
 	struct smr_qp *qp = m->qp;
 	struct smr_ahead *ahead = &qp->comp.ahead;
-	u32 left, n;
+	u32 n = smr_psn_off(ahead->ask_end, ahead->ask), missing;
 
-	while (smr_ahead_asks(ahead)) {
-		left = smr_psn_off(ahead->ask_end, ahead->ask);
-		m->wqe = smr_sq_find(&qp->sq, ahead->ask);
-		m->wr = smr_wr_info(qp->ibqp.qp_type, m->wqe->opcode);
-		m->first = smr_psn_off(ahead->ask, m->wqe->psn);
-		n = min(m->wqe->npsn - m->first, left);
-		if (m->wr->flags & SMR_WR_READ) {
-			n = min(n, smr_window_least(m->first));
-			left = smr_ahead_missing(ahead, ahead->ask, n);
-			if (left)
-				return left;
-		} else if (m->wr->flags & SMR_WR_FETCHES) {
+	if (smr_psn_diff(ahead->ask, qp->req.psn) >= 0) {
+		/* It has not been sent again, and will be. */
+		ahead->ask = ahead->ask_end;
+		return 0;
+	}
+	m->wqe = smr_sq_find(&qp->sq, ahead->ask);
+	m->wr = smr_wr_info(qp->ibqp.qp_type, m->wqe->opcode);
+	m->first = smr_psn_off(ahead->ask, m->wqe->psn);
+	n = min(n, m->wqe->npsn - m->first);
+	if (m->wr->flags & SMR_WR_FETCHES) {
+		n = min(n, smr_window_least(m->first));
+		missing = smr_ahead_missing(ahead, ahead->ask, n);
+		if (missing && m->wr->flags & SMR_WR_READ)
+			return missing;
+		if (missing) {
 			/* An atomic is not asked for by itself. */
+			smr_early_forget(qp);
 			smr_window_restart(qp);
 			return 0;
 		}
-		ahead->ask = smr_psn_add(ahead->ask, n);
+		n = smr_ahead_got(ahead, ahead->ask, n);
 	}
+	ahead->ask = smr_psn_add(ahead->ask, n);
 	return 0;
 }
 
-/* Ask again for a part of a READ whose responses were lost. */
-static enum smr_step missing_send(struct smr_qp *qp, struct smr_run *run)
+/*
+ * Ask again for a part of a READ whose responses were lost. False: that has to wait for
+ * answers, and what has never been sent may be sent.
+ */
+static bool missing_send(struct smr_qp *qp, struct smr_run *run,
+			 enum smr_step *step)
 {
 	struct smr_ahead *ahead = &qp->comp.ahead;
 	struct req_message m = { .qp = qp };
 	u32 n = missing_part(&m);
 
+	*step = SMR_STEP_DONE;
+	run->quota -= SMR_COST_PACKET;
 	if (!n)
-		return SMR_STEP_DONE;
+		return true;
+	if (!smr_window_may_repeat(qp, ahead->ask, n))
+		return false;
 	smr_req_hdr_init(qp, m.wqe, m.wr, &m.hdr);
 	m.hdr.psn = ahead->ask;
-	trace_smr_ask_again(qp->ibqp.qp_num, qp->comp.una, ahead->ask, n);
 	if (request_send(&m, n) == -EAGAIN) {
 		smr_qp_inc(qp, SMR_CNT_BACKPRESSURE);
-		return SMR_STEP_WAIT;
+		*step = SMR_STEP_WAIT;
+		return true;
 	}
-	ahead->ask = smr_psn_add(ahead->ask, n);
+	trace_smr_ask_again(qp->ibqp.qp_num, qp->comp.una, ahead->ask, n);
+	smr_ahead_asked(ahead, n);
+	qp->req.wire = true;
 	smr_window_mix(qp, ahead->ask);
 	smr_out_arm(qp);
-	smr_early_sent(qp, ahead->ask, false);
-	run->quota -= n * (qp->mtu + SMR_COST_PACKET);
-	return SMR_STEP_DONE;
+	smr_early_sent(qp, ahead->last, false);
+	run->quota -= n * qp->mtu;
+	return true;
 }
 
 /*
@@ -412,7 +427,8 @@ static u32 known_part(const struct req_message *m)
  * Pass over @n PSNs. The responder has a resource for each READ that is outstanding, and
  * this one still is. If more were asked for, it could not answer again what was before.
  */
-static enum smr_step known_skip(struct req_message *m, u32 n)
+static enum smr_step known_skip(struct req_message *m, struct smr_run *run,
+				u32 n)
 {
 	struct smr_qp *qp = m->qp;
 	bool fetches = m->wr->flags & SMR_WR_FETCHES;
@@ -422,6 +438,7 @@ static enum smr_step known_skip(struct req_message *m, u32 n)
 	qp->req.psn = smr_psn_add(qp->req.psn, n);
 	if (fetches)
 		smr_window_add_read(qp);
+	run->quota -= SMR_COST_PACKET;
 	return SMR_STEP_DONE;
 }
 
@@ -464,7 +481,7 @@ static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 	if (!known && !smr_window_room(qp))
 		return SMR_STEP_WAIT;
 	if (known)
-		ret = known_skip(&m, known);
+		ret = known_skip(&m, run, known);
 	else if (wr->flags & SMR_WR_ATOMIC_WRITE)
 		ret = atomic_write_send(&m, run);
 	else if (wr->flags & SMR_WR_NONPOSTED)
@@ -522,11 +539,12 @@ static enum smr_step requester_step(struct smr_qp *qp, struct smr_run *run)
 {
 	const struct smr_wr_info *wr;
 	struct smr_swqe *wqe;
+	enum smr_step step;
 
 	if (qp->comp.rnr_wait || qp->handed.state != SMR_LOCAL_IDLE)
 		return SMR_STEP_WAIT;
-	if (smr_ahead_asks(&qp->comp.ahead))
-		return missing_send(qp, run);
+	if (smr_ahead_asks(&qp->comp.ahead) && missing_send(qp, run, &step))
+		return step;
 	if (qp->sq.next == qp->sq.ring.idx && !smr_sq_fetch(qp))
 		return SMR_STEP_WAIT;
 	wqe = smr_sq_wqe(&qp->sq, qp->sq.next);

@@ -129,6 +129,8 @@ void smr_window_acked(struct smr_qp *qp, u32 psns)
 		req->rd_from = una;
 	if (smr_psn_diff(una, req->mixed) > 0)
 		req->mixed = una;
+	if (smr_psn_diff(una, req->loss_end) > 0)
+		req->loss_end = una;
 	if (smr_psn_diff(una, req->psn) > 0) {
 		/* These PSNs were sent before a rewind and acknowledged after it. */
 		req->psn = una;
@@ -232,23 +234,27 @@ void smr_window_slow(struct smr_qp *qp)
 		       req->window, req->congestion);
 }
 
+/* How many PSNs from @psn on may be under way. What has come is not any more. */
+static u32 window_room_at(const struct smr_qp *qp, u32 psn)
+{
+	int used = smr_psn_diff(psn, qp->comp.una);
+	u32 window = qp->req.window;
+
+	if (unlikely(qp->comp.ahead.any))
+		window = min(window + qp->comp.ahead.kept, window_max(qp));
+	return used >= (int)window ? 0 : window - used;
+}
+
 /**
  * smr_window_room() - how many PSNs may be sent now
  * @qp: the QP
- *
- * What has come ahead of the oldest is not under way any more.
  *
  * Context: any; called by the send task.
  * Return: the number, or 0.
  */
 u32 smr_window_room(const struct smr_qp *qp)
 {
-	int used = smr_psn_diff(qp->req.psn, qp->comp.una);
-	u32 window = qp->req.window;
-
-	if (unlikely(qp->comp.ahead.any))
-		window = min(window + qp->comp.ahead.kept, window_max(qp));
-	return used >= (int)window ? 0 : window - used;
+	return window_room_at(qp, qp->req.psn);
 }
 
 /**
@@ -365,6 +371,30 @@ void smr_window_add_read(struct smr_qp *qp)
 	struct smr_requester *req = &qp->req;
 
 	req->rd_end[req->rd_tail++ % SMR_MAX_RD_ATOMIC] = req->psn;
+}
+
+/**
+ * smr_window_may_repeat() - may a part of a READ be asked for again now?
+ * @qp: the QP
+ * @psn: where the part begins
+ * @n: its length in PSNs
+ *
+ * Of what one request asked for, one part is under way at once: the responder has agreed
+ * to so many requests as were sent, and rdma_rxe cannot answer a part before another one
+ * that it has answered again. What is repeated is bounded by the window, too. The oldest
+ * part may always be.
+ *
+ * Context: any; called by the send task.
+ * Return: false: it has to wait for answers.
+ */
+bool smr_window_may_repeat(const struct smr_qp *qp, u32 psn, u32 n)
+{
+	const struct smr_ahead *ahead = &qp->comp.ahead;
+
+	if (ahead->waits && window_read(&qp->req, psn) ==
+			    window_read(&qp->req, ahead->last))
+		return false;
+	return psn == qp->comp.una || n <= window_room_at(qp, psn);
 }
 
 /**

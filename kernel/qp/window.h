@@ -24,6 +24,7 @@ bool smr_window_response_fits(const struct smr_qp *qp,
 			      const struct smr_swqe *wqe, u32 psn,
 			      u32 op_flags);
 void smr_window_add_read(struct smr_qp *qp);
+bool smr_window_may_repeat(const struct smr_qp *qp, u32 psn, u32 n);
 void smr_window_mix(struct smr_qp *qp, u32 psn);
 
 #endif /* SMR_REQ_WINDOW_H */

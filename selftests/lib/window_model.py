@@ -189,8 +189,8 @@ class Checker:
         self.seen_una(qp, f["una"])
         wqe, last = holder(qp.wqes, f["psn"]), add(f["psn"], f["count"] - 1)
         self.counts["ahead"] += f["count"]
-        if not wqe or wqe.kind != "read" or diff(last, wqe.end) >= 0 or diff(f["psn"], qp.una) <= 0:
-            self.wrong(qp, f"no READ waits for this, the oldest PSN being {qp.una:#x}")
+        if not wqe or not wqe.fetches or diff(last, wqe.end) >= 0 or diff(f["psn"], qp.una) <= 0:
+            self.wrong(qp, f"nothing waits for this, the oldest PSN being {qp.una:#x}")
             return
         self.answered(qp, last, ACK, 0)
         qp.proved = further(qp.proved, add(last, 1))
@@ -372,6 +372,8 @@ class Requester:
         # What has come behind a missing response; before what PSN all is executed; what to ask for again; the first PSN
         # that had not been asked for when the oldest missing one was asked for again
         self.ahead, self.proved, self.asking, self.mark, self.asked = set(), self.una, set(), self.una, False
+        # The last PSN of the part that was asked for again last
+        self.last = None
 
     def emit(self, name, **fields):
         self.sim.emit(name, qpn=1, **fields)
@@ -386,26 +388,35 @@ class Requester:
         """How many PSNs from psn on are among those"""
         return next((i for i in range(most) if not among(add(psn, i))), most)
 
-    # Part of a READ whose responses are missing
+    # Which of the outstanding requests a PSN belongs to
+    def request(self, psn):
+        return next((end for end in self.fetching if diff(psn, end) < 0), None)
+
+    # Part of a READ whose responses are missing; False: it has to wait
     def ask_again(self):
         psn = min(self.asking, key=lambda psn: diff(psn, self.una))
         wqe = holder(self.wqes, psn)
         if wqe.kind != "read":
             self.restart()
             return True
+        # One part of each request at once. The peer of the model would not mind
+        if self.last is not None and diff(self.last, self.una) >= 0 and self.request(psn) == self.request(self.last):
+            return False
         first = diff(psn, wqe.psn)
         n = min(wqe.npsn, (first | (PART - 1)) + 1) - first
         if not self.sim.broken("ask_for_all"):
             n = self.run(psn, n, self.asking.__contains__)
         self.asking -= {add(psn, i) for i in range(n)}
+        self.last = add(psn, n - 1)
         self.emit("smr_ask_again", una=self.una, psn=psn, count=n)
         self.sim.to_peer(("read", psn, n, wqe.wr_id))
         return True
 
     # What is sent next, a packet at a time. A READ is asked for in parts
     def send(self):
-        if self.asking:
-            return self.ask_again()
+        self.asking = {psn for psn in self.asking if diff(psn, self.psn) < 0}
+        if self.asking and self.ask_again():
+            return True
         wqe = holder(self.wqes, self.psn)
         if wqe and not wqe.fetches and diff(self.psn, self.proved) < 0:
             self.psn = add(self.psn, 1)
@@ -495,7 +506,7 @@ class Requester:
         self.retries = max(self.retries - 1, 1)
 
     def restart(self):
-        self.psn, self.fetching, self.asking, self.mark = self.una, [], set(), self.top
+        self.psn, self.fetching, self.asking, self.mark, self.last = self.una, [], set(), self.top, None
 
     def retry(self):
         self.charge()
@@ -536,7 +547,7 @@ class Requester:
         if psn in self.ahead:
             return
         self.missing(psn, psn)
-        if wqe.kind != "read" or what == "atomic":
+        if (what == "atomic") != (wqe.kind == "atomic") or not wqe.fetches:
             return
         if self.sim.broken("ahead_of_nothing"):
             psn = add(psn, wqe.npsn)
@@ -557,7 +568,7 @@ class Requester:
         if again:
             holes += [add(self.una, i) for i in range(self.run(self.una, diff(self.proved, self.una),
                                                                lambda psn: psn not in self.ahead))]
-            self.mark = self.top
+            self.mark, self.last = self.top, None
         fetching = [wqe for wqe in self.wqes if wqe.fetches]
         holes = {psn for psn in holes if holder(fetching, psn)}
         self.asking |= holes

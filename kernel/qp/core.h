@@ -696,6 +696,7 @@ struct smr_qp {
  * struct smr_rx_part - the transport's data in a queued packet, in skb->cb
  * @info: the receive path's part
  * @first: the first segment that is for this side of this QP
+ * @flow_tag: instead, of a frame, which is one segment: the tag of its steering rule
  * @count: how many segments are
  * @sealed: it came over the wire, and has an ICRC
  * @careful: one of its ICRCs is wrong, so each is checked before anything is copied
@@ -703,7 +704,10 @@ struct smr_qp {
  */
 struct smr_rx_part {
 	struct smr_rx_info info;
-	u32 first;
+	union {
+		u32 first;
+		u32 flow_tag;
+	};
 	u32 count;
 	bool sealed;
 	bool careful;

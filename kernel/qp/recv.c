@@ -195,15 +195,17 @@ void smr_recv_done_ud(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len,
  * smr_recv_done_raw() - complete the receive work request in use with a frame
  * @qp: the QP
  * @len: its bytes
+ * @flow_tag: the tag of its steering rule
  *
  * Context: any; called by the response task.
  */
-void smr_recv_done_raw(struct smr_qp *qp, u32 len)
+void smr_recv_done_raw(struct smr_qp *qp, u32 len, u32 flow_tag)
 {
 	struct smr_cqe cqe = {
 		.status = IB_WC_SUCCESS,
 		.opcode = IB_WC_RECV,
 		.byte_len = len,
+		.flow_tag = flow_tag,
 	};
 
 	recv_post(qp, &cqe, false);

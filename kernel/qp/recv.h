@@ -31,7 +31,7 @@ bool smr_recv_available(const struct smr_qp *qp);
 void smr_recv_done(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len);
 void smr_recv_done_ud(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len,
 		      const struct smr_recv_from *from);
-void smr_recv_done_raw(struct smr_qp *qp, u32 len);
+void smr_recv_done_raw(struct smr_qp *qp, u32 len, u32 flow_tag);
 void smr_recv_fail(struct smr_qp *qp, enum ib_wc_status status);
 
 #endif /* SMR_RECV_H */

@@ -170,7 +170,7 @@ enum smr_resp_verdict smr_raw_receive(struct smr_qp *qp, struct sk_buff *skb,
 	switch (verdict) {
 	case SMR_RESP_OK:
 		run->quota -= skb->len;
-		smr_recv_done_raw(qp, skb->len);
+		smr_recv_done_raw(qp, skb->len, smr_rx_part(skb)->flow_tag);
 		break;
 	case SMR_RESP_RNR:
 		smr_qp_inc(qp, SMR_CNT_NO_RECV);

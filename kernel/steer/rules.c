@@ -64,17 +64,34 @@ static enum smr_rx_mode match_rx_mode(const struct smr_match *match,
 	return is_zero_ether_addr(mask) ? SMR_RX_MODE_OWN : SMR_RX_MODE_ALL;
 }
 
+/* Add a spec: an action, or a condition. */
+static int rule_add_spec(struct smr_rule *rule, const union ib_flow_spec *spec,
+			 bool *tagged)
+{
+	switch (spec->type) {
+	case IB_FLOW_SPEC_ACTION_DROP:
+		rule->drops = true;
+		return 0;
+	case IB_FLOW_SPEC_ACTION_TAG:
+		if (*tagged)
+			return -EINVAL;
+		*tagged = true;
+		rule->tag = spec->flow_tag.tag_id;
+		return 0;
+	default:
+		return smr_match_add(&rule->match, spec);
+	}
+}
+
 static int rule_add_specs(struct smr_rule *rule,
 			  const struct ib_flow_attr *attr)
 {
 	const union ib_flow_spec *spec = attr->flows;
+	bool tagged = false;
 	int i, ret = 0;
 
 	for (i = 0; i < attr->num_of_specs && !ret; i++) {
-		if (spec->type == IB_FLOW_SPEC_ACTION_DROP)
-			rule->drops = true;
-		else
-			ret = smr_match_add(&rule->match, spec);
+		ret = rule_add_spec(rule, spec, &tagged);
 		spec = (const void *)spec + spec->size;
 	}
 	return ret;

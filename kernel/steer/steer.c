@@ -34,7 +34,7 @@ struct passing {
 };
 
 /* Queue the QP's own copy of a frame. The caller runs the QP's task. */
-static void qp_give(struct smr_qp *qp, struct sk_buff *frame)
+static void qp_give(struct smr_qp *qp, struct sk_buff *frame, u32 tag)
 {
 	struct smr_stats *stats = qp->env->stats;
 	struct sk_buff *copy;
@@ -46,7 +46,10 @@ static void qp_give(struct smr_qp *qp, struct sk_buff *frame)
 		return;
 	}
 	copy->dev = NULL;
-	*smr_rx_part(copy) = (struct smr_rx_part){ .count = 1 };
+	*smr_rx_part(copy) = (struct smr_rx_part){
+		.flow_tag = tag,
+		.count = 1,
+	};
 	smr_stat_inc(stats, SMR_CNT_RX_PACKETS);
 	smr_stat_add(stats, SMR_CNT_RX_BYTES, copy->len);
 	smr_qp_queue(qp, copy, false);
@@ -66,7 +69,7 @@ static struct smr_qp *rule_give_all(const struct smr_rule *rule,
 		return NULL;
 	}
 	for (; frames; frames = frames->next)
-		qp_give(qp, frames);
+		qp_give(qp, frames, rule->tag);
 	return qp;
 }
 
@@ -102,7 +105,10 @@ static bool rule_takes(const struct smr_rule *rule, const struct passing *p)
 	       smr_match_key(&rule->match, &p->key);
 }
 
-/* Several rules of a QP may match a frame. The QP gets one copy. */
+/*
+ * Several rules of a QP may match a frame. The QP gets one copy, with the tag of the first
+ * of them.
+ */
 static bool qp_has_it(const struct smr_steer *steer,
 		      const struct smr_rule *rule, const struct passing *p)
 {

@@ -25,6 +25,7 @@ struct smr_qp;
  * @handle: the QP's
  * @process: whose QP it is
  * @match: which frames; a sniffer gets all
+ * @tag: is in the completion of each frame that comes by it; 0: none
  * @order: rules are matched in this order: a normal rule's priority; the default rules
  *	come last
  * @steals: rules of a later order do not get the frames, nor does the host
@@ -43,6 +44,7 @@ struct smr_rule {
 	struct smr_qp_handle *handle;
 	const struct ib_ucontext *process;
 	struct smr_match match;
+	u32 tag;
 	u32 order;
 	bool steals;
 	bool drops;

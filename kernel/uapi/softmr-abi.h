@@ -171,8 +171,12 @@ struct smr_cqe {
 	__u32 opcode;
 	__u32 vendor_err;
 	__u32 byte_len;
-	/* immediate data in network order, or the rkey that was invalidated */
-	__u32 imm_or_rkey;
+	union {
+		/* immediate data in network order, or the rkey that was invalidated */
+		__u32 imm_or_rkey;
+		/* a frame: the tag of the steering rule that it came by, or 0 */
+		__u32 flow_tag;
+	};
 	__u32 qp_num;
 	__u32 src_qp;
 	__u32 wc_flags;

@@ -59,6 +59,7 @@ SMR_ASSERT_SIZE(smr_cqe, 64);
 SMR_ASSERT_OFFSET(smr_cqe, timestamp, 8);
 SMR_ASSERT_OFFSET(smr_cqe, status, 16);
 SMR_ASSERT_OFFSET(smr_cqe, imm_or_rkey, 32);
+SMR_ASSERT_OFFSET(smr_cqe, flow_tag, 32);
 SMR_ASSERT_OFFSET(smr_cqe, qp_num, 36);
 SMR_ASSERT_OFFSET(smr_cqe, wc_flags, 44);
 SMR_ASSERT_OFFSET(smr_cqe, slid, 48);

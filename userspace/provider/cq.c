@@ -23,7 +23,7 @@ enum {
 	SMR_CQ_WC_FLAGS = IBV_WC_STANDARD_FLAGS |
 			  IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
 			  IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK |
-			  IBV_WC_EX_WITH_CVLAN,
+			  IBV_WC_EX_WITH_CVLAN | IBV_WC_EX_WITH_FLOW_TAG,
 };
 
 static void lock_cq(struct smr_cq *cq)
@@ -216,6 +216,15 @@ static uint16_t read_cvlan(struct ibv_cq_ex *ibcq)
 	return current_cq(ibcq)->cur->vlan_id;
 }
 
+/* The tag has the place of what messages of other QPs may carry. */
+static uint32_t read_flow_tag(struct ibv_cq_ex *ibcq)
+{
+	const struct smr_cqe *cqe = current_cq(ibcq)->cur;
+
+	return cqe->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV) ?
+	       0 : cqe->flow_tag;
+}
+
 /* The raw clock and the wall clock are the same: CLOCK_REALTIME in ns. */
 static uint64_t read_timestamp(struct ibv_cq_ex *ibcq)
 {
@@ -255,6 +264,8 @@ static void set_poll_ops(struct smr_cq *cq, uint64_t wc_flags)
 	set_standard_ops(ibcq, wc_flags);
 	if (wc_flags & IBV_WC_EX_WITH_CVLAN)
 		ibcq->read_cvlan = read_cvlan;
+	if (wc_flags & IBV_WC_EX_WITH_FLOW_TAG)
+		ibcq->read_flow_tag = read_flow_tag;
 	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
 		ibcq->read_completion_ts = read_timestamp;
 	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)

@@ -29,6 +29,7 @@
 #include "qp/srq.h"
 #include "qp/userwq.h"
 #include "qp/xrc.h"
+#include "steer/flow_count.h"
 #include "ucontext.h"
 #include "verbs.h"
 
@@ -254,6 +255,24 @@ static int destroy_flow(struct ib_flow *flow)
 		    smr_verbs_ops.destroy_flow(flow));
 }
 
+static int create_counters(struct ib_counters *counters,
+			   struct uverbs_attr_bundle *attrs)
+{
+	struct smr_account *account = attrs_account(attrs);
+	int ret = take(counters->device, account, SMR_LIMIT_FLOW_COUNTERS);
+
+	to_smr_flow_counters(counters)->account = account;
+	return ret ?: made(counters->device, account, SMR_LIMIT_FLOW_COUNTERS,
+			   smr_verbs_ops.create_counters(counters, attrs));
+}
+
+static int destroy_counters(struct ib_counters *counters)
+{
+	return gone(counters->device, to_smr_flow_counters(counters)->account,
+		    SMR_LIMIT_FLOW_COUNTERS,
+		    smr_verbs_ops.destroy_counters(counters));
+}
+
 static int alloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata)
 {
 	struct smr_account *account = udata_account(udata);
@@ -418,6 +437,8 @@ const struct ib_device_ops smr_limit_ops = {
 	.detach_mcast = detach_mcast,
 	.create_flow = create_flow,
 	.destroy_flow = destroy_flow,
+	.create_counters = create_counters,
+	.destroy_counters = destroy_counters,
 	.get_dma_mr = get_dma_mr,
 	.alloc_mr = alloc_mr,
 	.reg_user_mr = reg_user_mr,

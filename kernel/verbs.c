@@ -32,6 +32,7 @@
 #include "qp/srq.h"
 #include "qp/xrc.h"
 #include "stats.h"
+#include "steer/flow_count.h"
 #include "steer/rules.h"
 #include "trace.h"
 #include "ucontext.h"
@@ -407,6 +408,27 @@ static int destroy_flow(struct ib_flow *ibflow)
 	return 0;
 }
 
+static int create_counters(struct ib_counters *ibcnt,
+			   struct uverbs_attr_bundle *attrs)
+{
+	return smr_flow_counters_create(to_smr_flow_counters(ibcnt));
+}
+
+static int destroy_counters(struct ib_counters *ibcnt)
+{
+	smr_flow_counters_destroy(to_smr_flow_counters(ibcnt));
+	return 0;
+}
+
+static int read_counters(struct ib_counters *ibcnt,
+			 struct ib_counters_read_attr *attr,
+			 struct uverbs_attr_bundle *attrs)
+{
+	smr_flow_counters_read(to_smr_flow_counters(ibcnt),
+			       attr->counters_buff, attr->ncounters);
+	return 0;
+}
+
 static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 				 u64 iova, int access, SMR_PARAM_DMAH(dmah)
 				 struct ib_udata *udata)
@@ -679,6 +701,9 @@ const struct ib_device_ops smr_verbs_ops = {
 	.detach_mcast = detach_mcast,
 	.create_flow = create_flow,
 	.destroy_flow = destroy_flow,
+	.create_counters = create_counters,
+	.destroy_counters = destroy_counters,
+	.read_counters = read_counters,
 	.post_send = post_send,
 	.post_recv = post_recv,
 
@@ -707,6 +732,7 @@ const struct ib_device_ops smr_verbs_ops = {
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, smr_ah, ibah),
 	SMR_SIZE_CNTR(smr_comp_cntr, ibcc)
+	INIT_RDMA_OBJ_SIZE(ib_counters, smr_flow_counters, ibcnt),
 	INIT_RDMA_OBJ_SIZE(ib_cq, smr_cq, ibcq),
 	SMR_SIZE_DMAH(smr_dmah, ibdmah)
 	INIT_RDMA_OBJ_SIZE(ib_mw, smr_mw, ibmw),

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Flow steering: the actions of a rule besides DROP: the tag that a frame's completion
- * tells.
+ * tells, and counters.
  *
  * timeout: 120
  * paths: veth
  */
 #include "steer.h"
+
+#include <netinet/udp.h>
+#include <sys/wait.h>
 
 /* -- tags */
 
@@ -175,6 +178,207 @@ TEST(message_with_immediate_data)
 	ASSERT_EQ(IBV_WC_SUCCESS, vt_outcome(&pair.a, &wr));
 	EXPECT_EQ(0, next_tag(cqx, 0));
 	vt_pair_close(&pair);
+}
+
+/* -- counters */
+
+static struct ibv_counters *counters_new(struct ibv_context *ctx)
+{
+	struct ibv_counters_init_attr attr = {};
+
+	return ibv_create_counters(ctx, &attr);
+}
+
+static int point(struct ibv_counters *counters, int desc, uint32_t index)
+{
+	struct ibv_counter_attach_attr attr = {
+		.counter_desc = desc, .index = index,
+	};
+
+	return ibv_attach_counters_point_flow(counters, &attr, NULL);
+}
+
+static void rule_add_count(struct vt_rule *rule, struct ibv_counters *counters)
+{
+	struct ibv_flow_spec_counter_action *count =
+		vt_rule_add(rule, IBV_FLOW_SPEC_ACTION_COUNT, sizeof(*count));
+
+	count->counters = counters;
+}
+
+enum { TRAPS, COPIES, DROPS };
+
+static struct ibv_flow *rule_counted(struct vt_raw *raw, uint16_t port, int kind,
+				     struct ibv_counters *counters)
+{
+	struct vt_rule rule;
+
+	vt_rule_normal(&rule, 0, kind == COPIES ? IBV_FLOW_ATTR_FLAGS_DONT_TRAP : 0);
+	rule_add_udp(&rule, port);
+	rule_add_count(&rule, counters);
+	if (kind == DROPS)
+		vt_rule_add(&rule, IBV_FLOW_SPEC_ACTION_DROP,
+			    sizeof(struct ibv_flow_spec_action_drop));
+	return vt_rule_apply(raw, &rule);
+}
+
+/* Packets at index 1, bytes at index 0, nothing at index 2. */
+static struct ibv_counters *counters_pointed(struct ibv_context *ctx)
+{
+	struct ibv_counters *counters = counters_new(ctx);
+
+	if (counters && (point(counters, IBV_COUNTER_PACKETS, 1) ||
+			 point(counters, IBV_COUNTER_BYTES, 0)))
+		return NULL;
+	return counters;
+}
+
+/* Frames that nobody is told of, such as dropped ones, are counted when they are: wait. */
+static bool counted(struct ibv_counters *counters, uint64_t packets, uint64_t bytes)
+{
+	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS, now[3];
+
+	do {
+		now[2] = 1;
+		if (ibv_read_counters(counters, now, 3, 0))
+			return false;
+	} while (now[1] < packets && vt_now_ms() < end);
+	return now[0] == bytes && now[1] == packets && !now[2];
+}
+
+/* Two rules with the same counters; another with others; frames that match no rule. */
+TEST_F(steer, counters)
+{
+	size_t len = 42 + self->frame.payload;
+	struct ibv_counters *c[2];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		c[i] = counters_pointed(self->a.ep.dev.ctx);
+		ASSERT_NE(NULL, c[i]);
+	}
+	for (i = 0; i < 3; i++) {
+		self->flows[i] = rule_counted(&self->a, PORT + i, i, c[i / 2]);
+		ASSERT_NE(NULL, self->flows[i]);
+	}
+	EXPECT_TRUE(counted(c[0], 0, 0));
+	ASSERT_EQ(0, vt_raw_recv(&self->a, 2));
+	for (i = 0; i < 8; i++) {
+		self->frame.dport = PORT + i % 4;
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
+		if (i >= 2)
+			continue;
+		EXPECT_TRUE(qp_got(&self->a, &self->frame));
+		EXPECT_TRUE(counted(c[0], i + 1, (i + 1) * len));
+	}
+	/* the QP has no receive for the last ones, which matched nevertheless */
+	EXPECT_TRUE(counted(c[0], 4, 4 * len));
+	EXPECT_TRUE(counted(c[1], 2, 2 * len));
+	EXPECT_EQ(EBUSY, ibv_destroy_counters(c[0]));
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(0, ibv_destroy_flow(self->flows[i]));
+		self->flows[i] = NULL;
+	}
+	EXPECT_EQ(0, ibv_destroy_counters(c[0]));
+	EXPECT_EQ(0, ibv_destroy_counters(c[1]));
+}
+
+/* A packet of the stack counts as the frames that the wire carries. */
+TEST_F(steer, counters_of_joined_packets)
+{
+	struct sockaddr_in to = inet_addr_of("SMR_ADDR", PORT);
+	struct ibv_counters *c;
+	int fd = socket(AF_INET, SOCK_DGRAM, 0), size = 1000;
+	char buf[4500] = {};
+
+	c = counters_pointed(self->b.ep.dev.ctx);
+	ASSERT_NE(NULL, c);
+	self->flows[0] = rule_counted(&self->b, PORT, DROPS, c);
+	ASSERT_NE(NULL, self->flows[0]);
+	to = inet_addr_of("SMR_PEER_ADDR", PORT);
+	ASSERT_EQ(0, setsockopt(fd, SOL_UDP, UDP_SEGMENT, &size, sizeof(size)));
+	ASSERT_EQ(sizeof(buf), sendto(fd, buf, sizeof(buf), 0, (void *)&to, sizeof(to)));
+	EXPECT_TRUE(counted(c, 5, sizeof(buf) + 5 * 42));
+	close(fd);
+	EXPECT_EQ(0, ibv_destroy_flow(self->flows[0]));
+	self->flows[0] = NULL;
+	EXPECT_EQ(0, ibv_destroy_counters(c));
+}
+
+/* Points of one index add up; less is read than there are. */
+TEST_F(steer, counter_points)
+{
+	struct ibv_counters *c = counters_new(self->a.ep.dev.ctx);
+	struct ibv_counter_attach_attr attr = { .comp_mask = 1 };
+	size_t len = 42 + self->frame.payload;
+	uint64_t now[4] = { 9, 9, 9, 9 };
+
+	ASSERT_NE(NULL, c);
+	EXPECT_EQ(EOPNOTSUPP, ibv_attach_counters_point_flow(c, &attr, NULL));
+	EXPECT_EQ(ENOTSUP, point(c, IBV_COUNTER_BYTES + 1, 0));
+	EXPECT_EQ(0, point(c, IBV_COUNTER_PACKETS, 2));
+	EXPECT_EQ(0, point(c, IBV_COUNTER_BYTES, 2));
+	EXPECT_EQ(0, point(c, IBV_COUNTER_PACKETS, 0));
+	EXPECT_EQ(0, point(c, IBV_COUNTER_BYTES, UINT32_MAX));
+	/* they begin with a rule */
+	EXPECT_EQ(EINVAL, ibv_read_counters(c, now, 3, 0));
+	self->flows[0] = rule_counted(&self->a, PORT, TRAPS, c);
+	ASSERT_NE(NULL, self->flows[0]);
+	EXPECT_EQ(EBUSY, point(c, IBV_COUNTER_BYTES, 1));
+	ASSERT_EQ(0, vt_raw_recv(&self->a, 1));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
+	EXPECT_TRUE(qp_got(&self->a, &self->frame));
+	EXPECT_EQ(EINVAL, ibv_read_counters(c, now, 3, 1 << 5));
+	EXPECT_EQ(0, ibv_read_counters(c, now, 3, IBV_READ_COUNTERS_ATTR_PREFER_CACHED));
+	EXPECT_EQ(1, now[0]);
+	EXPECT_EQ(0, now[1]);
+	EXPECT_EQ(1 + len, now[2]);
+	EXPECT_EQ(9, now[3]);
+	EXPECT_EQ(0, ibv_read_counters(c, now, 0, 0));
+	EXPECT_EQ(0, ibv_destroy_flow(self->flows[0]));
+	self->flows[0] = NULL;
+	/* a rule with two of them */
+	{
+		struct vt_rule rule;
+
+		vt_rule_normal(&rule, 0, 0);
+		rule_add_count(&rule, c);
+		rule_add_count(&rule, c);
+		EXPECT_EQ(NULL, vt_rule_apply(&self->a, &rule));
+		EXPECT_EQ(EINVAL, errno);
+	}
+	/* the rule that was refused does not use them */
+	EXPECT_EQ(0, point(c, IBV_COUNTER_BYTES, 1));
+	EXPECT_EQ(0, ibv_destroy_counters(c));
+}
+
+/* A process that ends with rules and counters leaves nothing; new ones begin with 0. */
+TEST_F(steer, counters_of_a_process_that_ends)
+{
+	struct ibv_counters *c;
+	struct vt_raw other;
+	int status, i;
+	pid_t pid;
+
+	for (i = 0; i < 10; i++) {
+		pid = fork();
+		if (!pid) {
+			c = vt_raw_open(&other, 0, 0) ? NULL :
+			    counters_pointed(other.ep.dev.ctx);
+			_exit(!c || !rule_counted(&other, PORT, TRAPS, c));
+		}
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status);
+	}
+	c = counters_pointed(self->a.ep.dev.ctx);
+	ASSERT_NE(NULL, c);
+	self->flows[0] = rule_counted(&self->a, PORT, TRAPS, c);
+	ASSERT_NE(NULL, self->flows[0]);
+	EXPECT_TRUE(counted(c, 0, 0));
+	EXPECT_EQ(0, ibv_destroy_flow(self->flows[0]));
+	self->flows[0] = NULL;
+	EXPECT_EQ(0, ibv_destroy_counters(c));
 }
 
 VT_HARNESS_MAIN

@@ -89,6 +89,7 @@ OBJECT(srq, VT_SRQ);
 OBJECT(ah, VT_AH);
 OBJECT(dm, VT_DM);
 OBJECT(xrcd, VT_XRCD);
+OBJECT(flow_counters, VT_FLOW_COUNTERS);
 
 /* libibverbs looks into sysfs, too, and has other errors for what it does not find */
 static void *make_context(S *self)

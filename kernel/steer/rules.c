@@ -8,6 +8,7 @@
 
 #include "net/egress.h"
 #include "qp/core.h"
+#include "steer/flow_count.h"
 #include "steer/steer.h"
 
 /* Behind all priorities */
@@ -77,6 +78,11 @@ static int rule_add_spec(struct smr_rule *rule, const union ib_flow_spec *spec,
 			return -EINVAL;
 		*tagged = true;
 		rule->tag = spec->flow_tag.tag_id;
+		return 0;
+	case IB_FLOW_SPEC_ACTION_COUNT:
+		if (rule->count)
+			return -EINVAL;
+		rule->count = to_smr_flow_counters(spec->flow_count.counters)->count;
 		return 0;
 	default:
 		return smr_match_add(&rule->match, spec);

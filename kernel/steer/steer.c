@@ -13,6 +13,7 @@
 #include "qp/core.h"
 #include "qp/rx_queue.h"
 #include "stats.h"
+#include "steer/flow_count.h"
 #include "steer/frame.h"
 
 /**
@@ -20,7 +21,8 @@
  * @skb: the packet, with a MAC header
  * @sender: the process that has sent it; NULL: it was received
  * @key: its headers
- * @frames: the frames that receivers get copies of; NULL: no receiver yet
+ * @frames: the frames that receivers get copies of, and that are counted; NULL: neither
+ *	a receiver nor a counter yet
  * @stolen: a rule has stolen it
  * @owned: and that rule is for its unicast address
  */
@@ -84,15 +86,33 @@ static void frames_consume(struct sk_buff *frames)
 	}
 }
 
+static struct sk_buff *passing_frames(struct passing *p)
+{
+	if (!p->frames)
+		p->frames = smr_frame_take(p->skb);
+	return p->frames;
+}
+
+/* Count the frames of a packet that has matched. Without memory there are none. */
+static void rule_count(const struct smr_rule *rule, struct passing *p)
+{
+	const struct sk_buff *frame;
+	u64 packets = 0, bytes = 0;
+
+	for (frame = passing_frames(p); frame; frame = frame->next) {
+		packets++;
+		bytes += frame->len;
+	}
+	smr_flow_count_add(rule->count, packets, bytes);
+}
+
 static void rule_give(const struct smr_rule *rule, struct passing *p)
 {
 	struct smr_qp *qp;
 
 	if (rule->drops)
 		return;
-	if (!p->frames)
-		p->frames = smr_frame_take(p->skb);
-	qp = rule_give_all(rule, p->frames);
+	qp = rule_give_all(rule, passing_frames(p));
 	if (!qp)
 		return;
 	smr_task_kick(&qp->resp_task);
@@ -134,6 +154,9 @@ static void steer_pass(const struct smr_steer *steer, struct passing *p)
 			break;
 		if (!rule_takes(rule, p))
 			continue;
+		/* Before it is delivered: who has a frame finds it counted. */
+		if (rule->count)
+			rule_count(rule, p);
 		if (!qp_has_it(steer, rule, p))
 			rule_give(rule, p);
 		if (!rule->steals)

@@ -11,6 +11,7 @@
 #include "steer/ingress.h"
 #include "steer/match.h"
 
+struct smr_flow_count;
 struct smr_qp;
 
 /* Rules of a link at most: each frame is matched against each. */
@@ -26,6 +27,8 @@ struct smr_qp;
  * @process: whose QP it is
  * @match: which frames; a sniffer gets all
  * @tag: is in the completion of each frame that comes by it; 0: none
+ * @count: counts the frames that match; NULL: nobody does. The core keeps it as long as
+ *	the rule, and it outlives the readers of the lists
  * @order: rules are matched in this order: a normal rule's priority; the default rules
  *	come last
  * @steals: rules of a later order do not get the frames, nor does the host
@@ -45,6 +48,7 @@ struct smr_rule {
 	const struct ib_ucontext *process;
 	struct smr_match match;
 	u32 tag;
+	struct smr_flow_count *count;
 	u32 order;
 	bool steals;
 	bool drops;

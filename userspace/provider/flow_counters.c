@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Flow counters. The kernel counts the packets and the bytes of the rules that
+ * use them; which of the two a program finds at which index is known here.
+ */
+#include "flow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <softmr-abi.h>
+
+#include "abi.h"
+
+/**
+ * struct point - a counter at an index; several of an index add up
+ * @next: the point that was attached before
+ * @index: where the program wants it
+ * @counter: enum smr_flow_counter
+ */
+struct point {
+	struct point *next;
+	uint32_t index;
+	uint32_t counter;
+};
+
+/**
+ * struct smr_flow_counters - flow counters
+ * @vcounters: libibverbs' part
+ * @lock: guards the others
+ * @points: what is to be read
+ * @rules: how many rules use them; no point is attached meanwhile
+ */
+struct smr_flow_counters {
+	struct verbs_counters vcounters;
+	struct smr_lock lock;
+	struct point *points;
+	uint32_t rules;
+};
+
+enum {
+	COUNTERS = SMR_FLOW_BYTES + 1,
+};
+
+static struct smr_flow_counters *to_flow_counters(struct ibv_counters *counters)
+{
+	return container_of(counters, struct smr_flow_counters,
+			    vcounters.counters);
+}
+
+static void add_rules(struct ibv_counters *ibcounters, int n)
+{
+	struct smr_flow_counters *counters = to_flow_counters(ibcounters);
+
+	smr_lock(&counters->lock);
+	counters->rules += n;
+	smr_unlock(&counters->lock);
+}
+
+/**
+ * smr_flow_counters_hold - a rule is about to use them
+ * @counters: the counters
+ */
+void smr_flow_counters_hold(struct ibv_counters *counters)
+{
+	add_rules(counters, 1);
+}
+
+/**
+ * smr_flow_counters_drop - a rule does not use them any more
+ * @counters: the counters
+ */
+void smr_flow_counters_drop(struct ibv_counters *counters)
+{
+	add_rules(counters, -1);
+}
+
+/**
+ * smr_create_counters - create flow counters
+ * @context: the open device
+ * @attr: nothing
+ *
+ * Return: the counters, or NULL and errno.
+ */
+struct ibv_counters *smr_create_counters(struct ibv_context *context,
+					 struct ibv_counters_init_attr *attr)
+{
+	struct smr_flow_counters *counters = calloc(1, sizeof(*counters));
+	int ret;
+
+	if (!counters)
+		return NULL;
+	smr_lock_init(&counters->lock);
+	ret = ibv_cmd_create_counters(context, attr, &counters->vcounters,
+				      NULL);
+	if (!ret)
+		return &counters->vcounters.counters;
+	smr_lock_destroy(&counters->lock);
+	free(counters);
+	/* a module that has none */
+	errno = ret == EPROTONOSUPPORT ? EOPNOTSUPP : ret;
+	return NULL;
+}
+
+/**
+ * smr_destroy_counters - destroy flow counters
+ * @ibcounters: the counters, which stay valid if the kernel refuses: EBUSY
+ *	while a rule uses them
+ */
+int smr_destroy_counters(struct ibv_counters *ibcounters)
+{
+	struct smr_flow_counters *counters = to_flow_counters(ibcounters);
+	struct point *point, *next;
+	int ret;
+
+	ret = ibv_cmd_destroy_counters(&counters->vcounters);
+	if (ret)
+		return ret;
+	for (point = counters->points; point; point = next) {
+		next = point->next;
+		free(point);
+	}
+	smr_lock_destroy(&counters->lock);
+	free(counters);
+	return 0;
+}
+
+static int attach(struct smr_flow_counters *counters, struct point *point)
+{
+	int ret = EBUSY;
+
+	smr_lock(&counters->lock);
+	if (!counters->rules) {
+		point->next = counters->points;
+		counters->points = point;
+		ret = 0;
+	}
+	smr_unlock(&counters->lock);
+	return ret;
+}
+
+/**
+ * smr_attach_counters_point_flow - say what is to be read at an index
+ * @ibcounters: the counters, which no rule uses yet
+ * @attr: packets or bytes, and the index
+ * @flow: NULL: rules that exist get no counters
+ */
+int smr_attach_counters_point_flow(struct ibv_counters *ibcounters,
+				   struct ibv_counter_attach_attr *attr,
+				   struct ibv_flow *flow)
+{
+	struct point *point;
+	int ret;
+
+	if (attr->comp_mask)
+		return EOPNOTSUPP;
+	if (flow || (attr->counter_desc != IBV_COUNTER_PACKETS &&
+		     attr->counter_desc != IBV_COUNTER_BYTES))
+		return ENOTSUP;
+	point = calloc(1, sizeof(*point));
+	if (!point)
+		return ENOMEM;
+	point->index = attr->index;
+	point->counter = attr->counter_desc == IBV_COUNTER_BYTES ?
+			 SMR_FLOW_BYTES : SMR_FLOW_PACKETS;
+	ret = attach(to_flow_counters(ibcounters), point);
+	if (ret)
+		free(point);
+	return ret;
+}
+
+/**
+ * smr_read_counters - read flow counters
+ * @ibcounters: the counters; EINVAL: no rule uses them
+ * @values: where to; 0 at an index without a counter
+ * @nr: how many indices
+ * @flags: enum ibv_read_counters_flags; there is no cache
+ */
+int smr_read_counters(struct ibv_counters *ibcounters, uint64_t *values,
+		      uint32_t nr, uint32_t flags)
+{
+	struct smr_flow_counters *counters = to_flow_counters(ibcounters);
+	uint64_t now[COUNTERS] = {};
+	const struct point *point;
+	int ret;
+
+	ret = ibv_cmd_read_counters(&counters->vcounters, now, COUNTERS, flags,
+				    NULL);
+	if (ret)
+		return ret;
+	memset(values, 0, nr * sizeof(*values));
+	smr_lock(&counters->lock);
+	for (point = counters->points; point; point = point->next)
+		if (point->index < nr)
+			values[point->index] += now[point->counter];
+	smr_unlock(&counters->lock);
+	return 0;
+}

@@ -13,6 +13,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "compat/ib.h"
+#include "compat/udata.h"
 #include "dm.h"
 #include "kmr.h"
 #include "net/wire.h"
@@ -218,9 +219,26 @@ static void query_limits(struct ib_device_attr *attr, u32 max_objects)
 	attr->cq_caps.max_cq_moderation_period = U16_MAX;
 }
 
+/* What the core has no attribute for. It asks itself, too, without a process. */
+static int query_driver(struct ib_udata *udata, bool frames)
+{
+	struct smr_query_device_resp resp = {};
+
+	if (!udata || !udata->outlen)
+		return 0;
+	if (frames) {
+		resp.rate_limit_min = 1;
+		resp.rate_limit_max = U32_MAX;
+		resp.rate_limit_qpts = BIT(IB_QPT_RAW_PACKET);
+	}
+	return ib_respond_udata(udata, resp);
+}
+
 static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			struct ib_udata *udata)
 {
+	bool frames = smr_frame_on(to_smr_verbs(ibdev)->env.ndev);
+
 	memset(attr, 0, sizeof(*attr));
 	query_limits(attr, to_smr_verbs(ibdev)->limits.max);
 	attr->sys_image_guid = ibdev->node_guid;
@@ -236,7 +254,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 				 IB_DEVICE_SYS_IMAGE_GUID |
 				 IB_DEVICE_FLUSH_GLOBAL |
 				 IB_DEVICE_ATOMIC_WRITE;
-	if (smr_frame_on(to_smr_verbs(ibdev)->env.ndev))
+	if (frames)
 		attr->device_cap_flags |= IB_DEVICE_MANAGED_FLOW_STEERING;
 	if (smr_persist_supported())
 		attr->device_cap_flags |= IB_DEVICE_FLUSH_PERSISTENT;
@@ -263,7 +281,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	/* Completions are stamped in nanoseconds; the clock is in kHz. */
 	attr->timestamp_mask = ~0ULL;
 	attr->hca_core_clock = 1000 * 1000;
-	return 0;
+	return query_driver(udata, frames);
 }
 
 static int __maybe_unused comp_cntr_caps(struct ib_device *ibdev,

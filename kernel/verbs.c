@@ -305,12 +305,21 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	return ret;
 }
 
+/* Only the command that knows a rate limit has input. */
 static int modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		     struct ib_udata *udata)
 {
-	int ret = ib_no_udata_io(udata);
+	struct smr_modify_qp how = {};
+	int ret;
 
-	return ret ?: smr_qp_modify(to_smr_qp(ibqp), attr, mask);
+	if (mask & IB_QP_RATE_LIMIT)
+		ret = smr_compat_udata_in(udata, &how, sizeof(how)) ?:
+		      ib_respond_empty_udata(udata);
+	else
+		ret = ib_no_udata_io(udata);
+	if (!ret && how.rsvd)
+		ret = -EOPNOTSUPP;
+	return ret ?: smr_qp_modify(to_smr_qp(ibqp), attr, mask, &how);
 }
 
 static int query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,

@@ -60,6 +60,21 @@ static inline int smr_compat_no_io(const struct ib_udata *udata)
 #endif
 
 /*
+ * Read the input of a command, which may be shorter or longer: what a newer provider adds
+ * must be zero.
+ */
+static inline int smr_compat_udata_in(const struct ib_udata *udata, void *to,
+				      size_t len)
+{
+	int ret;
+
+	if (!udata)
+		return 0;
+	ret = copy_struct_from_user(to, len, udata->inbuf, udata->inlen);
+	return ret == -E2BIG ? -EOPNOTSUPP : ret;
+}
+
+/*
  * A number as an attribute. A newer provider may give it more room: what is behind an
  * input must be zero, and what is behind an output is set to zero, if it is read by
  * uverbs_copy_from_or_zero() and written by uverbs_copy_to_struct_or_zero().

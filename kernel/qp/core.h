@@ -39,6 +39,7 @@
 
 struct smr_cq;
 struct smr_group;
+struct smr_pace;
 struct smr_pd;
 struct smr_qp_handle;
 struct smr_rx_train;
@@ -643,6 +644,7 @@ struct smr_qp_handle {
  * @req: requester
  * @comp: completer
  * @resp: responder
+ * @pace: how fast it sends, or NULL; set once, under @mutex, while its tasks are paused
  * @windows: type 2 windows that are tied to this QP; has its own lock
  * @handed: what the requester handed to a peer on this host
  * @counted: some of @cntrs are attached; written with them
@@ -686,6 +688,7 @@ struct smr_qp {
 	struct smr_requester req;
 	struct smr_completer comp;
 	struct smr_responder resp;
+	struct smr_pace *pace;
 	struct smr_mw_owner windows;
 	struct smr_local handed;
 	bool counted;

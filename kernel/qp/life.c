@@ -14,6 +14,7 @@
 #include "qp/gsi.h"
 #include "qp/local_wr.h"
 #include "qp/loopback.h"
+#include "qp/pace.h"
 #include "qp/paging.h"
 #include "qp/requester.h"
 #include "qp/responder.h"
@@ -194,6 +195,7 @@ void smr_qp_fini(struct smr_qp *qp)
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	WRITE_ONCE(qp->dead, true);
 	smr_completer_stop(qp);
+	smr_pace_destroy(qp->pace);
 	smr_waiter_fini(&qp->waiter);
 	qp_cancel_faults(qp);
 	smr_loopback_flush(qp);
@@ -246,6 +248,7 @@ void smr_qp_resume(struct smr_qp *qp)
 void smr_qp_reset(struct smr_qp *qp)
 {
 	smr_completer_stop(qp);
+	smr_pace_set(qp->pace, 0, 0);
 	qp_cancel_faults(qp);
 	smr_loopback_flush(qp);
 	smr_local_wr_undo(qp);

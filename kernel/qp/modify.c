@@ -3,6 +3,7 @@
 
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/if_ether.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/netdevice.h>
@@ -25,6 +26,7 @@
 #include "qp/life.h"
 #include "qp/opcode.h"
 #include "qp/outstanding.h"
+#include "qp/pace.h"
 #include "qp/requester.h"
 #include "qp/responder.h"
 #include "qp/sq.h"
@@ -78,6 +80,7 @@ static const struct attr_rule attr_rules[] = {
 	RULE(MAX_DEST_RD_ATOMIC, max_dest_rd_atomic, 0, SMR_MAX_RD_ATOMIC),
 	RULE(EN_SQD_ASYNC_NOTIFY, en_sqd_async_notify, 0, U8_MAX),
 	RULE(PATH_MIG_STATE, path_mig_state, IB_MIG_MIGRATED, IB_MIG_MIGRATED),
+	RULE(RATE_LIMIT, rate_limit, 0, U32_MAX),
 };
 
 /* Attributes that are stored as they are; other code has checked them. */
@@ -104,7 +107,7 @@ static const struct attr_rule checked_rules[] = {
 	 IB_QP_RNR_RETRY | IB_QP_RQ_PSN | IB_QP_MAX_QP_RD_ATOMIC |	\
 	 IB_QP_MIN_RNR_TIMER | IB_QP_SQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |	\
 	 IB_QP_PATH_MIG_STATE | IB_QP_DEST_QPN |			\
-	 IB_QP_EN_SQD_ASYNC_NOTIFY)
+	 IB_QP_EN_SQD_ASYNC_NOTIFY | IB_QP_RATE_LIMIT)
 
 static u32 rule_value(const struct attr_rule *rule,
 		      const struct ib_qp_attr *attr)
@@ -327,10 +330,27 @@ static bool drain_allows(const struct smr_qp *qp, enum ib_qp_state cur,
 	       next == IB_QPS_ERR || next == IB_QPS_RESET;
 }
 
+/* Newer cores let any QP in any state have a rate limit, and older ones these only. */
+static int rate_check(const struct smr_qp *qp, enum ib_qp_state cur,
+		      enum ib_qp_state next)
+{
+	if (qp->service != SMR_TRANSPORT_RAW)
+		return -EOPNOTSUPP;
+	return next == IB_QPS_RTS &&
+	       (cur == IB_QPS_RTR || cur == IB_QPS_RTS) ? 0 : -EINVAL;
+}
+
 static int modify_check(const struct smr_qp *qp, enum ib_qp_state cur,
 			enum ib_qp_state next, const struct ib_qp_attr *attr,
 			int mask)
 {
+	int ret;
+
+	if (mask & IB_QP_RATE_LIMIT) {
+		ret = rate_check(qp, cur, next);
+		if (ret)
+			return ret;
+	}
 	if ((mask & IB_QP_CUR_STATE) && attr->cur_qp_state != cur)
 		return -EINVAL;
 	if (!ib_modify_qp_is_ok(cur, next, qp->ibqp.qp_type, mask) ||
@@ -459,6 +479,36 @@ static int enter_reset(struct smr_qp *qp, enum ib_qp_state cur,
 	return 0;
 }
 
+/* Without a word from the user, a burst is what the rate sends in a millisecond. */
+static u32 rate_burst(const struct smr_qp *qp, u32 rate,
+		      const struct smr_modify_qp *how)
+{
+	u32 packet = how->typical_pkt_sz ?:
+		     READ_ONCE(qp->env->ndev->mtu) + ETH_HLEN;
+
+	return max(how->max_burst_sz ?: rate / BITS_PER_BYTE, packet);
+}
+
+/* Before the state: nothing is sent without the limit. */
+static int set_rate(struct smr_qp *qp, u32 rate,
+		    const struct smr_modify_qp *how)
+{
+	struct smr_pace *pace = qp->pace;
+
+	if (!rate && (how->max_burst_sz || how->typical_pkt_sz))
+		return -EINVAL;
+	if (!pace && rate) {
+		pace = smr_pace_create(&qp->send_task);
+		if (!pace)
+			return -ENOMEM;
+	}
+	smr_qp_pause(qp);
+	qp->pace = pace;
+	smr_pace_set(pace, rate, rate_burst(qp, rate, how));
+	smr_qp_resume(qp);
+	return 0;
+}
+
 /* How each state is entered, once the transition is known to be legal. */
 static int (*const enter_state[])(struct smr_qp *qp, enum ib_qp_state cur,
 				  enum ib_qp_state next,
@@ -477,14 +527,16 @@ static int (*const enter_state[])(struct smr_qp *qp, enum ib_qp_state cur,
  * @qp: the QP
  * @attr: the values
  * @mask: which attributes: enum ib_qp_attr_mask
+ * @how: of IB_QP_RATE_LIMIT
  *
  * Context: process, may sleep.
  * Return: 0; -EINVAL (a value, or not in this state), -EOPNOTSUPP (an unknown
- * attribute or right), -EPERM (another user's QP has this peer). On failure
+ * attribute or right), -EPERM (another user's QP has this peer), -ENOMEM. On failure
  * nothing has changed, except that the QP may have gone to the error state
  * meanwhile.
  */
-int smr_qp_modify(struct smr_qp *qp, const struct ib_qp_attr *attr, int mask)
+int smr_qp_modify(struct smr_qp *qp, const struct ib_qp_attr *attr, int mask,
+		  const struct smr_modify_qp *how)
 {
 	enum ib_qp_state cur, next;
 	int ret;
@@ -499,6 +551,8 @@ int smr_qp_modify(struct smr_qp *qp, const struct ib_qp_attr *attr, int mask)
 	if (next >= ARRAY_SIZE(enter_state))
 		return -EINVAL;
 	ret = modify_check(qp, cur, next, attr, mask);
+	if (!ret && mask & IB_QP_RATE_LIMIT)
+		ret = set_rate(qp, attr->rate_limit, how);
 	if (ret)
 		return ret;
 	return enter_state[next](qp, cur, next, attr, mask);

@@ -12,6 +12,7 @@
 #include "net/cursor.h"
 #include "net/train.h"
 #include "qp/core.h"
+#include "qp/pace.h"
 #include "qp/payload.h"
 #include "qp/recv.h"
 #include "qp/sq.h"
@@ -98,6 +99,8 @@ static void frame_done(struct smr_qp *qp, const struct smr_swqe *wqe,
 		       struct smr_run *run)
 {
 	smr_send_begin(qp, wqe, 0, 1);
+	if (qp->pace)
+		smr_pace_sent(qp->pace, wqe->len);
 	smr_qp_inc(qp, SMR_CNT_TX_PACKETS);
 	smr_qp_add(qp, SMR_CNT_TX_BYTES, wqe->len);
 	run->quota -= wqe->len + SMR_COST_PACKET;
@@ -130,6 +133,8 @@ enum smr_step smr_raw_send(struct smr_qp *qp, struct smr_swqe *wqe,
 		smr_send_fail(qp, IB_WC_LOC_LEN_ERR);
 		return SMR_STEP_DONE;
 	}
+	if (qp->pace && smr_pace_wait(qp->pace, wqe->len))
+		return SMR_STEP_WAIT;
 	if (!smr_payload_open(qp, wqe))
 		return SMR_STEP_DONE;
 	err = frame_out(qp, wqe->len);

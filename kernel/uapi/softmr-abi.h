@@ -36,9 +36,11 @@ enum smr_abi_minor {
 	 * module's; what a command has no answer in is set to zero
 	 */
 	SMR_ABI_MINOR_NUMBERS = 3,
+	/* a QP's rate limit, with the driver's part of modify QP */
+	SMR_ABI_MINOR_RATE = 4,
 };
 
-#define SMR_ABI_MINOR	SMR_ABI_MINOR_NUMBERS
+#define SMR_ABI_MINOR	SMR_ABI_MINOR_RATE
 
 /*
  * Reported as the device's RDMA driver id, which is how the provider knows
@@ -256,6 +258,25 @@ struct smr_create_qp_resp {
 	struct smr_ring_info rq;
 	struct smr_ring_map sq_map;
 	struct smr_ring_map rq_map;
+};
+
+/* What the device can do besides what the RDMA core knows of. */
+struct smr_query_device_resp {
+	/* kbit/s */
+	__u32 rate_limit_min;
+	__u32 rate_limit_max;
+	/* bits 1 << type of those QPs that can have a rate limit */
+	__u32 rate_limit_qpts;
+	__u32 rsvd;
+};
+
+/* Of a QP's rate limit (IB_QP_RATE_LIMIT). Needs SMR_ABI_MINOR_RATE. */
+struct smr_modify_qp {
+	/* bytes that may be sent at once; 0: the module decides */
+	__u32 max_burst_sz;
+	/* bytes of a packet; 0: as many as the netdev's MTU allows */
+	__u16 typical_pkt_sz;
+	__u16 rsvd;
 };
 
 struct smr_create_ah_resp {

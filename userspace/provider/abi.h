@@ -29,6 +29,11 @@ DECLARE_DRV_CMD(usmr_create_xsrq, IB_USER_VERBS_CMD_CREATE_XSRQ,
 DECLARE_DRV_CMD(usmr_create_ah, IB_USER_VERBS_CMD_CREATE_AH,
 		empty, smr_create_ah_resp);
 
+DECLARE_DRV_CMD(usmr_query_device, IB_USER_VERBS_EX_CMD_QUERY_DEVICE,
+		empty, smr_query_device_resp);
+DECLARE_DRV_CMD(usmr_modify_qp, IB_USER_VERBS_EX_CMD_MODIFY_QP,
+		smr_modify_qp, empty);
+
 #define SMR_ASSERT_OFFSET(_struct, _member, _offset)                           \
 	static_assert(offsetof(struct _struct, _member) == (_offset),          \
 		      #_struct "." #_member " has moved")
@@ -78,6 +83,8 @@ SMR_ASSERT_OFFSET(smr_create_qp_resp, sq_map, 64);
 SMR_ASSERT_SIZE(smr_create_srq_resp, 64);
 SMR_ASSERT_OFFSET(smr_create_srq_resp, map, 40);
 SMR_ASSERT_SIZE(smr_resize_srq_resp, 56);
+SMR_ASSERT_SIZE(smr_query_device_resp, 16);
+SMR_ASSERT_SIZE(smr_modify_qp, 8);
 
 /* Lists of SGEs are copied as they are. */
 SMR_ASSERT_SIZE(smr_sge, sizeof(struct ibv_sge));

@@ -56,6 +56,7 @@ static const struct verbs_context_ops smr_context_ops = {
 	.import_pd = smr_import_pd,
 	.modify_cq = smr_modify_cq,
 	.modify_qp = smr_modify_qp,
+	.modify_qp_rate_limit = smr_modify_qp_rate_limit,
 	.modify_srq = smr_modify_srq,
 	.open_qp = smr_open_qp,
 	.open_xrcd = smr_open_xrcd,

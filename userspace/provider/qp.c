@@ -215,6 +215,45 @@ static void forget_completions(struct ibv_qp *qp)
 		smr_cq_forget_qp(qp->recv_cq, qp->qp_num);
 }
 
+/*
+ * Only the newer command knows a rate limit, and only it has a driver's part.
+ * An older module refuses the attribute.
+ */
+static int modify_rate(struct ibv_qp *qp, struct ibv_qp_attr *attr,
+		       int attr_mask, const struct smr_modify_qp *how)
+{
+	bool has_input = how->max_burst_sz || how->typical_pkt_sz;
+	struct ib_uverbs_ex_modify_qp_resp resp = {};
+	struct usmr_modify_qp cmd = { .drv_payload = *how };
+
+	if (has_input &&
+	    to_smr_context(qp->context)->abi_minor < SMR_ABI_MINOR_RATE)
+		return EOPNOTSUPP;
+	return ibv_cmd_modify_qp_ex(qp, attr, attr_mask, &cmd.ibv_cmd,
+				    has_input ? sizeof(cmd) :
+						sizeof(cmd.ibv_cmd),
+				    &resp, sizeof(resp));
+}
+
+/**
+ * smr_modify_qp_rate_limit - set how fast a QP sends
+ * @qp: a RAW_PACKET QP, in RTS
+ * @limit: the rate and, each optional, bursts and packets
+ */
+int smr_modify_qp_rate_limit(struct ibv_qp *qp,
+			     struct ibv_qp_rate_limit_attr *limit)
+{
+	const struct smr_modify_qp how = {
+		.max_burst_sz = limit->max_burst_sz,
+		.typical_pkt_sz = limit->typical_pkt_sz,
+	};
+	struct ibv_qp_attr attr = { .rate_limit = limit->rate_limit };
+
+	if (limit->comp_mask)
+		return EINVAL;
+	return modify_rate(qp, &attr, IBV_QP_RATE_LIMIT, &how);
+}
+
 /**
  * smr_modify_qp - change a QP's attributes or state
  * @ibqp: the QP
@@ -225,11 +264,16 @@ static void forget_completions(struct ibv_qp *qp)
  */
 int smr_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 {
+	static const struct smr_modify_qp default_bursts;
 	struct smr_qp *qp = to_smr_qp(ibqp);
 	struct ibv_modify_qp cmd = {};
 	int ret;
 
-	ret = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
+	if (attr_mask & IBV_QP_RATE_LIMIT)
+		ret = modify_rate(ibqp, attr, attr_mask, &default_bursts);
+	else
+		ret = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd,
+					sizeof(cmd));
 	if (ret)
 		return ret;
 

@@ -7,6 +7,24 @@
 #include <stdio.h>
 #include <time.h>
 
+#include <util/util.h>
+
+#include "abi.h"
+
+/* What the driver's part of the answer says; an older module says nothing. */
+static void add_driver_caps(struct ibv_device_attr_ex *attr, size_t attr_size,
+			    const struct smr_query_device_resp *resp)
+{
+	struct ibv_packet_pacing_caps *pacing = &attr->packet_pacing_caps;
+
+	if (attr_size < offsetofend(struct ibv_device_attr_ex,
+				    packet_pacing_caps))
+		return;
+	pacing->qp_rate_limit_min = resp->rate_limit_min;
+	pacing->qp_rate_limit_max = resp->rate_limit_max;
+	pacing->supported_qpts = resp->rate_limit_qpts;
+}
+
 /**
  * smr_query_device_ex - the device's attributes
  * @context: the open device
@@ -18,17 +36,18 @@ int smr_query_device_ex(struct ibv_context *context,
 			const struct ibv_query_device_ex_input *input,
 			struct ibv_device_attr_ex *attr, size_t attr_size)
 {
-	struct ib_uverbs_ex_query_device_resp resp = {};
+	struct usmr_query_device_resp resp = {};
 	size_t resp_size = sizeof(resp);
 	uint64_t version;
 	int ret;
 
-	ret = ibv_cmd_query_device_any(context, input, attr, attr_size, &resp,
-				       &resp_size);
+	ret = ibv_cmd_query_device_any(context, input, attr, attr_size,
+				       &resp.ibv_resp, &resp_size);
 	if (ret)
 		return ret;
+	add_driver_caps(attr, attr_size, &resp.drv_payload);
 
-	version = resp.base.fw_ver;
+	version = resp.ibv_resp.base.fw_ver;
 	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver),
 		 "%u.%u.%u", (unsigned int)(version >> 32) & 0xffff,
 		 (unsigned int)(version >> 16) & 0xffff,

@@ -239,6 +239,8 @@ struct ibv_qp *smr_create_qp_ex(struct ibv_context *context,
 struct ibv_qp *smr_open_qp(struct ibv_context *context,
 			   struct ibv_qp_open_attr *attr);
 int smr_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
+int smr_modify_qp_rate_limit(struct ibv_qp *qp,
+			     struct ibv_qp_rate_limit_attr *limit);
 int smr_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 		 struct ibv_qp_init_attr *init_attr);
 int smr_destroy_qp(struct ibv_qp *qp);

@@ -23,6 +23,7 @@
 #include "steer/rules.h"
 #include "steer/steer.h"
 #include "verbs.h"
+#include "verbs_wq.h"
 #include "vlan.h"
 
 #define DEVICE_DRIVER_ID	((enum rdma_driver_id)SMR_DRIVER_ID)
@@ -260,6 +261,7 @@ static void dev_init_ibdev(struct smr_dev *dev, const struct net_device *ndev)
 	/* The core keeps the first op that is set: the counting wrappers. */
 	ib_set_device_ops(ibdev, &smr_limit_ops);
 	ib_set_device_ops(ibdev, &smr_verbs_ops);
+	ib_set_device_ops(ibdev, &smr_wq_ops);
 	ib_set_device_ops(ibdev, &smr_port_ops);
 	ib_set_device_ops(ibdev, &smr_counter_ops);
 	ib_set_device_ops(ibdev, &device_ops);

@@ -30,8 +30,10 @@
 #include "qp/userwq.h"
 #include "qp/xrc.h"
 #include "steer/flow_count.h"
+#include "steer/rss.h"
 #include "ucontext.h"
 #include "verbs.h"
+#include "verbs_wq.h"
 
 /**
  * smr_limits_init() - set the limits; no objects are counted yet
@@ -273,6 +275,52 @@ static int destroy_counters(struct ib_counters *counters)
 		    smr_verbs_ops.destroy_counters(counters));
 }
 
+static struct ib_wq *create_wq(struct ib_pd *pd, struct ib_wq_init_attr *init,
+			       struct ib_udata *udata)
+{
+	struct smr_account *account = udata_account(udata);
+	int ret = take(pd->device, account, SMR_LIMIT_WQ);
+	struct ib_wq *wq;
+
+	if (ret)
+		return ERR_PTR(ret);
+	wq = smr_wq_ops.create_wq(pd, init, udata);
+	if (IS_ERR(wq))
+		give(pd->device, account, SMR_LIMIT_WQ);
+	else
+		to_smr_rwq(wq)->account = account;
+	return wq;
+}
+
+static int destroy_wq(struct ib_wq *wq, struct ib_udata *udata)
+{
+	/* The queue is freed by this. */
+	struct smr_account *account = to_smr_rwq(wq)->account;
+	struct ib_device *ibdev = wq->device;
+
+	return gone(ibdev, account, SMR_LIMIT_WQ,
+		    smr_wq_ops.destroy_wq(wq, udata));
+}
+
+static int create_rwq_ind_table(struct ib_rwq_ind_table *table,
+				struct ib_rwq_ind_table_init_attr *init,
+				struct ib_udata *udata)
+{
+	struct smr_account *account = udata_account(udata);
+	int ret = take(table->device, account, SMR_LIMIT_WQ_TABLE);
+
+	to_smr_rwq_table(table)->account = account;
+	return ret ?: made(table->device, account, SMR_LIMIT_WQ_TABLE,
+			   smr_wq_ops.create_rwq_ind_table(table, init, udata));
+}
+
+static int destroy_rwq_ind_table(struct ib_rwq_ind_table *table)
+{
+	return gone(table->device, to_smr_rwq_table(table)->account,
+		    SMR_LIMIT_WQ_TABLE,
+		    smr_wq_ops.destroy_rwq_ind_table(table));
+}
+
 static int alloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata)
 {
 	struct smr_account *account = udata_account(udata);
@@ -437,6 +485,10 @@ const struct ib_device_ops smr_limit_ops = {
 	.detach_mcast = detach_mcast,
 	.create_flow = create_flow,
 	.destroy_flow = destroy_flow,
+	.create_wq = create_wq,
+	.destroy_wq = destroy_wq,
+	.create_rwq_ind_table = create_rwq_ind_table,
+	.destroy_rwq_ind_table = destroy_rwq_ind_table,
 	.create_counters = create_counters,
 	.destroy_counters = destroy_counters,
 	.get_dma_mr = get_dma_mr,

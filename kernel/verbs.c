@@ -29,6 +29,7 @@
 #include "qp/mcast.h"
 #include "qp/modify.h"
 #include "qp/post.h"
+#include "qp/rwq.h"
 #include "qp/srq.h"
 #include "qp/xrc.h"
 #include "stats.h"
@@ -291,12 +292,17 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	struct smr_verbs *verbs = to_smr_verbs(ibqp->device);
 	struct smr_create_qp_resp resp = {};
 	struct smr_qp *qp = to_smr_qp(ibqp);
+	struct smr_create_qp how = {};
 	int ret;
 
-	ret = ib_is_udata_in_empty(udata);
+	/* Only how a QP spreads what it receives is input. */
+	ret = init->rwq_ind_tbl ?
+	      smr_compat_udata_in(udata, &how, sizeof(how)) :
+	      ib_is_udata_in_empty(udata);
 	if (ret)
 		return ret;
-	ret = smr_qp_create(qp, &verbs->env, init, udata_uctx(udata), &resp);
+	ret = smr_qp_create(qp, &verbs->env, init, udata_uctx(udata), &how,
+			    &resp);
 	if (ret || !udata)
 		return ret;
 	ret = ib_respond_udata(udata, resp);
@@ -662,6 +668,7 @@ const struct uapi_definition smr_verbs_uapi[] = {
 	UAPI_DEF_CHAIN(smr_mr_query_uapi),
 	UAPI_DEF_CHAIN(smr_srq_resize_uapi),
 	UAPI_DEF_CHAIN(smr_comp_cntr_uapi),
+	UAPI_DEF_CHAIN(smr_rwq_uapi),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &smr_dm_methods),
 	{}
 };

@@ -90,6 +90,7 @@ OBJECT(ah, VT_AH);
 OBJECT(dm, VT_DM);
 OBJECT(xrcd, VT_XRCD);
 OBJECT(flow_counters, VT_FLOW_COUNTERS);
+OBJECT(wq, VT_WQ);
 
 /* libibverbs looks into sysfs, too, and has other errors for what it does not find */
 static void *make_context(S *self)

@@ -42,6 +42,7 @@ struct smr_group;
 struct smr_pace;
 struct smr_pd;
 struct smr_qp_handle;
+struct smr_rss;
 struct smr_rx_train;
 struct smr_srq;
 struct smr_stats;
@@ -641,6 +642,7 @@ struct smr_qp_handle {
  * @sq: send queue
  * @rq: receive queue; max_wr is 0 with an SRQ
  * @srq: the shared receive queue instead, or NULL
+ * @rss: a table of work queues instead, or NULL; constant
  * @req: requester
  * @comp: completer
  * @resp: responder
@@ -685,6 +687,7 @@ struct smr_qp {
 	struct smr_sq sq;
 	struct smr_rq rq;
 	struct smr_srq *srq;
+	struct smr_rss *rss;
 	struct smr_requester req;
 	struct smr_completer comp;
 	struct smr_responder resp;

@@ -33,6 +33,7 @@
 #include "qp/srq.h"
 #include "qp/userwq.h"
 #include "stats.h"
+#include "steer/rss.h"
 #include "ucontext.h"
 
 /**
@@ -184,6 +185,21 @@ static bool type_check(const struct ib_device_attr *limit,
 	}
 }
 
+/*
+ * An XRC target has no queues: it uses the SRQs of its domain. A work queue has no send
+ * CQ, and a QP that only spreads frames over work queues has neither.
+ */
+static bool has_sq(const struct ib_qp_init_attr *init)
+{
+	return init->send_cq && init->qp_type != IB_QPT_XRC_TGT;
+}
+
+static bool has_rq(const struct ib_qp_init_attr *init)
+{
+	return init->qp_type != IB_QPT_XRC_INI &&
+	       init->qp_type != IB_QPT_XRC_TGT && !init->rwq_ind_tbl;
+}
+
 static int create_check(const struct ib_device_attr *limit,
 			const struct ib_qp_init_attr *init, bool user)
 {
@@ -191,14 +207,14 @@ static int create_check(const struct ib_device_attr *limit,
 		    IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK : 0;
 	const struct ib_qp_cap *cap = &init->cap;
 
-	if (!type_check(limit, init->qp_type, user) || init->rwq_ind_tbl ||
-	    init->create_flags & ~flags)
+	bool raw = init->qp_type == IB_QPT_RAW_PACKET;
+
+	if (!type_check(limit, init->qp_type, user) ||
+	    (init->rwq_ind_tbl && !raw) || init->create_flags & ~flags)
 		return -EOPNOTSUPP;
-	/* An XRC target has no queues: it uses the SRQs of its domain. */
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		return init->xrcd ? 0 : -EINVAL;
-	if (!init->send_cq ||
-	    (!init->recv_cq && init->qp_type != IB_QPT_XRC_INI))
+	if ((!init->send_cq && !raw) || (has_rq(init) && !init->recv_cq))
 		return -EINVAL;
 	if (cap->max_send_wr > limit->max_qp_wr ||
 	    cap->max_recv_wr > limit->max_qp_wr ||
@@ -222,24 +238,20 @@ static void qp_fill_cap(const struct smr_qp *qp, struct ib_qp_cap *cap)
 
 /* A ring has at least one entry, so max_wr of 0 makes a queue with one. */
 static int qp_create_queues(struct smr_qp *qp, struct ib_ucontext *uctx,
-			    const struct ib_qp_cap *wanted,
+			    const struct ib_qp_init_attr *init,
 			    struct smr_create_qp_resp *resp)
 {
 	struct smr_ring_user sq_user = { uctx, &resp->sq, &resp->sq_map };
 	struct smr_ring_user rq_user = { uctx, &resp->rq, &resp->rq_map };
-	enum ib_qp_type type = qp->ibqp.qp_type;
-	struct ib_qp_cap cap = *wanted;
-	int ret;
+	struct ib_qp_cap cap = init->cap;
+	int ret = 0;
 
-	if (type == IB_QPT_XRC_TGT)
-		return 0;
 	cap.max_send_wr = max(cap.max_send_wr, 1U);
 	cap.max_recv_wr = max(cap.max_recv_wr, 1U);
-	ret = smr_sq_create(&qp->sq, &sq_user, &cap);
-	if (ret)
+	if (has_sq(init))
+		ret = smr_sq_create(&qp->sq, &sq_user, &cap);
+	if (ret || qp->srq || !has_rq(init))
 		return ret;
-	if (qp->srq || type == IB_QPT_XRC_INI)
-		return 0;
 	ret = smr_rq_create(&qp->rq, &rq_user, cap.max_recv_wr,
 			    cap.max_recv_sge);
 	if (ret)
@@ -253,21 +265,29 @@ static int qp_create_queues(struct smr_qp *qp, struct ib_ucontext *uctx,
  * @env: the device
  * @init: what is asked for; its capabilities become what is given
  * @uctx: the process's context; NULL for a consumer in the kernel
+ * @how: how it spreads what it receives, if it has a table of work queues
  * @resp: where the process finds the rings; scratch without @uctx
  *
  * Context: process, may sleep.
  * Return: 0; -EOPNOTSUPP (type, flags), -EINVAL (a capability), -ENOMEM, or
- * -EBUSY when the namespace has no QP number left.
+ * -EBUSY when the namespace has no QP number left; as smr_rss_create().
  */
 int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 		  struct ib_qp_init_attr *init, struct ib_ucontext *uctx,
+		  const struct smr_create_qp *how,
 		  struct smr_create_qp_resp *resp)
 {
+	struct smr_rss *rss = NULL;
 	int ret;
 
 	ret = create_check(&qp->ibqp.device->attrs, init, uctx);
 	if (ret)
 		return ret;
+	if (init->rwq_ind_tbl)
+		rss = smr_rss_create(init->rwq_ind_tbl, how);
+	if (IS_ERR(rss))
+		return PTR_ERR(rss);
+	qp->rss = rss;
 	qp->service = smr_qp_service(init->qp_type);
 	qp->pd = qp->ibqp.pd ? to_smr_pd(qp->ibqp.pd) : NULL;
 	qp->scq = init->send_cq ? to_smr_cq(init->send_cq) : NULL;
@@ -283,7 +303,7 @@ int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 	ret = smr_qp_init(qp, env);
 	if (ret)
 		goto put_user;
-	ret = qp_create_queues(qp, uctx, &init->cap, resp);
+	ret = qp_create_queues(qp, uctx, init, resp);
 	if (ret)
 		goto fini_transport;
 	ret = smr_qp_publish(qp);
@@ -299,6 +319,7 @@ fini_transport:
 	smr_qp_fini(qp);
 put_user:
 	smr_userwq_put(qp->user);
+	smr_rss_destroy(rss);
 	return ret;
 }
 
@@ -320,6 +341,7 @@ void smr_qp_destroy(struct smr_qp *qp)
 	smr_rq_destroy(&qp->rq);
 	smr_sq_destroy(&qp->sq);
 	smr_userwq_put(qp->user);
+	smr_rss_destroy(qp->rss);
 }
 
 /* IBTA 10.3.1.5: while a send queue drains, only RESET and ERR are allowed. */
@@ -590,6 +612,7 @@ void smr_qp_query(struct smr_qp *qp, struct ib_qp_attr *attr, int mask,
 		.send_cq = qp->ibqp.send_cq,
 		.recv_cq = qp->ibqp.recv_cq,
 		.srq = qp->ibqp.srq,
+		.rwq_ind_tbl = qp->ibqp.rwq_ind_tbl,
 		.xrcd = qp->ibqp.xrcd,
 		.cap = attr->cap,
 		.sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR :

@@ -36,8 +36,7 @@ struct smr_flow_counters {
 	struct smr_flow_count *count;
 };
 
-static inline struct smr_flow_counters *
-to_smr_flow_counters(const struct ib_counters *ibcnt)
+static inline struct smr_flow_counters *to_smr_flow_counters(const struct ib_counters *ibcnt)
 {
 	return container_of(ibcnt, struct smr_flow_counters, ibcnt);
 }

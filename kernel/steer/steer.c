@@ -15,6 +15,7 @@
 #include "stats.h"
 #include "steer/flow_count.h"
 #include "steer/frame.h"
+#include "steer/rss.h"
 
 /**
  * struct passing - a packet that is matched against the rules
@@ -57,22 +58,57 @@ static void qp_give(struct smr_qp *qp, struct sk_buff *frame, u32 tag)
 	smr_qp_queue(qp, copy, false);
 }
 
-/* Returns the QP with a reference, to be run and put; or NULL: it got nothing. */
-static struct smr_qp *rule_give_all(const struct smr_rule *rule,
-				    struct sk_buff *frames)
+/* How the task of a QP is run that has got a frame */
+typedef void (*task_run_t)(struct smr_task *task);
+
+/*
+ * The QP has a table of work queues: each frame goes to one of them, which receives if it
+ * is ready, in whatever state the QP is but the error state.
+ */
+static void qp_spread(struct smr_qp *qp, struct sk_buff *frame, u32 tag,
+		      task_run_t run)
+{
+	struct smr_qp *queue;
+
+	if (READ_ONCE(qp->state) == IB_QPS_ERR) {
+		smr_qp_inc(qp, SMR_CNT_DROPPED);
+		return;
+	}
+	queue = smr_qp_get(smr_rss_target(qp->rss, frame));
+	/* It outlives the QP. */
+	if (WARN_ON_ONCE(!queue))
+		return;
+	qp_give(queue, frame, tag);
+	run(&queue->resp_task);
+	smr_qp_put(queue);
+}
+
+static void qp_give_all(struct smr_qp *qp, struct sk_buff *frames, u32 tag,
+			task_run_t run)
+{
+	if (!frames) {
+		smr_qp_inc(qp, SMR_CNT_DROPPED);
+		return;
+	}
+	for (; frames; frames = frames->next) {
+		if (qp->rss)
+			qp_spread(qp, frames, tag, run);
+		else
+			qp_give(qp, frames, tag);
+	}
+	if (!qp->rss)
+		run(&qp->resp_task);
+}
+
+static void rule_give_all(const struct smr_rule *rule, struct sk_buff *frames,
+			  task_run_t run)
 {
 	struct smr_qp *qp = smr_qp_get(rule->handle);
 
 	if (!qp)
-		return NULL;
-	if (!frames) {
-		smr_qp_inc(qp, SMR_CNT_DROPPED);
-		smr_qp_put(qp);
-		return NULL;
-	}
-	for (; frames; frames = frames->next)
-		qp_give(qp, frames, rule->tag);
-	return qp;
+		return;
+	qp_give_all(qp, frames, rule->tag, run);
+	smr_qp_put(qp);
 }
 
 /* The receivers have copies, so freeing this is not a drop. */
@@ -108,15 +144,8 @@ static void rule_count(const struct smr_rule *rule, struct passing *p)
 
 static void rule_give(const struct smr_rule *rule, struct passing *p)
 {
-	struct smr_qp *qp;
-
-	if (rule->drops)
-		return;
-	qp = rule_give_all(rule, passing_frames(p));
-	if (!qp)
-		return;
-	smr_task_kick(&qp->resp_task);
-	smr_qp_put(qp);
+	if (!rule->drops)
+		rule_give_all(rule, passing_frames(p), smr_task_kick);
 }
 
 static bool rule_takes(const struct smr_rule *rule, const struct passing *p)
@@ -248,16 +277,10 @@ int smr_steer_tap(struct sk_buff *skb, struct net_device *ndev,
 		  struct packet_type *tap, struct net_device *orig)
 {
 	struct sk_buff *frames = smr_frame_take(skb);
-	struct smr_qp *qp;
 
-	qp = rule_give_all(container_of(tap, struct smr_rule, tap), frames);
-	if (qp) {
-		if (skb->pkt_type == PACKET_OUTGOING)
-			smr_task_defer(&qp->resp_task);
-		else
-			smr_task_kick(&qp->resp_task);
-		smr_qp_put(qp);
-	}
+	rule_give_all(container_of(tap, struct smr_rule, tap), frames,
+		      skb->pkt_type == PACKET_OUTGOING ? smr_task_defer :
+							 smr_task_kick);
 	frames_consume(frames);
 	consume_skb(skb);
 	return 0;

@@ -38,9 +38,11 @@ enum smr_abi_minor {
 	SMR_ABI_MINOR_NUMBERS = 3,
 	/* a QP's rate limit, with the driver's part of modify QP */
 	SMR_ABI_MINOR_RATE = 4,
+	/* receive work queues, and QPs that spread what they receive over them */
+	SMR_ABI_MINOR_WQ = 5,
 };
 
-#define SMR_ABI_MINOR	SMR_ABI_MINOR_RATE
+#define SMR_ABI_MINOR	SMR_ABI_MINOR_WQ
 
 /*
  * Reported as the device's RDMA driver id, which is how the provider knows
@@ -267,7 +269,10 @@ struct smr_query_device_resp {
 	__u32 rate_limit_max;
 	/* bits 1 << type of those QPs that can have a rate limit */
 	__u32 rate_limit_qpts;
-	__u32 rsvd;
+	/* enum smr_rx_hash_function */
+	__u32 rx_hash_function;
+	/* enum smr_rx_hash_fields */
+	__aligned_u64 rx_hash_fields_mask;
 };
 
 /* Of a QP's rate limit (IB_QP_RATE_LIMIT). Needs SMR_ABI_MINOR_RATE. */
@@ -277,6 +282,45 @@ struct smr_modify_qp {
 	/* bytes of a packet; 0: as many as the netdev's MTU allows */
 	__u16 typical_pkt_sz;
 	__u16 rsvd;
+};
+
+/* These have the values of enum ibv_rx_hash_function_flags, enum ibv_rx_hash_fields. */
+enum smr_rx_hash_function {
+	SMR_RX_HASH_TOEPLITZ = 1 << 0,
+};
+
+enum smr_rx_hash_fields {
+	SMR_RX_HASH_SRC_IPV4 = 1 << 0,
+	SMR_RX_HASH_DST_IPV4 = 1 << 1,
+	SMR_RX_HASH_SRC_IPV6 = 1 << 2,
+	SMR_RX_HASH_DST_IPV6 = 1 << 3,
+	SMR_RX_HASH_SRC_PORT_TCP = 1 << 4,
+	SMR_RX_HASH_DST_PORT_TCP = 1 << 5,
+	SMR_RX_HASH_SRC_PORT_UDP = 1 << 6,
+	SMR_RX_HASH_DST_PORT_UDP = 1 << 7,
+};
+
+/* Bytes of a Toeplitz key */
+#define SMR_RX_HASH_KEY	40
+
+/*
+ * Of a QP with a table of work queues: how it spreads what it receives. Needs
+ * SMR_ABI_MINOR_WQ.
+ */
+struct smr_create_qp {
+	/* enum smr_rx_hash_fields */
+	__aligned_u64 rx_hash_fields_mask;
+	/* enum smr_rx_hash_function */
+	__u8 rx_hash_function;
+	/* SMR_RX_HASH_KEY */
+	__u8 rx_hash_key_len;
+	__u8 rsvd[6];
+	__u8 rx_hash_key[SMR_RX_HASH_KEY];
+};
+
+struct smr_create_wq_resp {
+	struct smr_ring_info rq;
+	struct smr_ring_map map;
 };
 
 struct smr_create_ah_resp {
@@ -303,6 +347,15 @@ enum smr_qp_doorbell_attrs {
 enum smr_doorbell_flags {
 	SMR_DOORBELL_SQ = 1 << 0,
 	SMR_DOORBELL_RQ = 1 << 1,
+};
+
+/* The same for a work queue, which has only a receive side. */
+enum smr_wq_methods {
+	SMR_METHOD_WQ_DOORBELL = (1U << 12),
+};
+
+enum smr_wq_doorbell_attrs {
+	SMR_ATTR_DOORBELL_WQ = (1U << 12),
 };
 
 /*

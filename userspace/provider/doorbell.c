@@ -15,6 +15,30 @@
 
 #include <softmr-abi.h>
 
+/* Begin the command of an object. Return: where its next attribute goes. */
+static struct ib_uverbs_attr *begin(struct smr_doorbell *db, uint16_t object,
+				    uint16_t method, uint16_t attr_id,
+				    uint32_t handle)
+{
+	struct ib_uverbs_attr *attr = db->hdr.attrs;
+
+	memset(db, 0, sizeof(*db));
+	db->hdr.object_id = object;
+	db->hdr.method_id = method;
+	db->hdr.driver_id = SMR_DRIVER_ID;
+
+	attr->attr_id = attr_id;
+	attr->flags = UVERBS_ATTR_F_MANDATORY;
+	attr->data = handle;
+	return attr + 1;
+}
+
+static void end(struct smr_doorbell *db, const struct ib_uverbs_attr *attr)
+{
+	db->hdr.num_attrs = (uint16_t)(attr - db->hdr.attrs);
+	db->hdr.length = (uint16_t)((const uint8_t *)attr - db->storage);
+}
+
 /**
  * smr_doorbell_init - make the command that rings a QP
  * @db: the command
@@ -24,17 +48,9 @@
 void smr_doorbell_init(struct smr_doorbell *db, uint32_t qp_handle,
 		       uint32_t flags)
 {
-	struct ib_uverbs_attr *attr = db->hdr.attrs;
-
-	memset(db, 0, sizeof(*db));
-	db->hdr.object_id = UVERBS_OBJECT_QP;
-	db->hdr.method_id = SMR_METHOD_QP_DOORBELL;
-	db->hdr.driver_id = SMR_DRIVER_ID;
-
-	attr->attr_id = SMR_ATTR_DOORBELL_QP;
-	attr->flags = UVERBS_ATTR_F_MANDATORY;
-	attr->data = qp_handle;
-	attr++;
+	struct ib_uverbs_attr *attr =
+		begin(db, UVERBS_OBJECT_QP, SMR_METHOD_QP_DOORBELL,
+		      SMR_ATTR_DOORBELL_QP, qp_handle);
 
 	/* Without flags the kernel rings the send side. */
 	if (flags != SMR_DOORBELL_SQ) {
@@ -44,15 +60,24 @@ void smr_doorbell_init(struct smr_doorbell *db, uint32_t qp_handle,
 		memcpy(&attr->data, &flags, sizeof(flags));
 		attr++;
 	}
-
-	db->hdr.num_attrs = (uint16_t)(attr - db->hdr.attrs);
-	db->hdr.length = (uint16_t)((uint8_t *)attr - db->storage);
+	end(db, attr);
 }
 
 /**
- * smr_doorbell_ring - ring a QP's doorbell
+ * smr_doorbell_init_wq - make the command that rings a work queue
+ * @db: the command
+ * @wq_handle: the queue's handle
+ */
+void smr_doorbell_init_wq(struct smr_doorbell *db, uint32_t wq_handle)
+{
+	end(db, begin(db, UVERBS_OBJECT_WQ, SMR_METHOD_WQ_DOORBELL,
+		      SMR_ATTR_DOORBELL_WQ, wq_handle));
+}
+
+/**
+ * smr_doorbell_ring - ring a doorbell
  * @fd: the context's command fd
- * @db: which QP, and which sides of it
+ * @db: of which QP, and which sides of it; or of which work queue
  *
  * Return: 0, or a positive errno; EIO: the device is gone.
  */

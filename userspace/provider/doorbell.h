@@ -31,6 +31,7 @@ struct smr_doorbell {
 
 void smr_doorbell_init(struct smr_doorbell *db, uint32_t qp_handle,
 		       uint32_t flags);
+void smr_doorbell_init_wq(struct smr_doorbell *db, uint32_t wq_handle);
 int smr_doorbell_ring(int fd, const struct smr_doorbell *db);
 
 #endif /* SMR_PROVIDER_DOORBELL_H */

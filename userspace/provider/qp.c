@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <infiniband/softmrdv.h>
 
@@ -29,7 +30,8 @@ enum {
 		     1 << IBV_WR_ATOMIC_WRITE,
 	SMR_QP_COMP_MASK = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
 			   IBV_QP_INIT_ATTR_CREATE_FLAGS |
-			   IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+			   IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
+			   IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH,
 };
 
 /* The opcodes that a type of QP can send, as bits 1 << opcode. */
@@ -67,14 +69,40 @@ static int map_queues(struct smr_qp *qp, const struct smr_create_qp_resp *resp)
 	return ret;
 }
 
+/*
+ * Only a QP with a table of work queues has input. A module that is too old for
+ * that has no tables.
+ */
+static int fill_hash(struct smr_create_qp *how, size_t *len,
+		     const struct ibv_qp_init_attr_ex *attr)
+{
+	const struct ibv_rx_hash_conf *conf = &attr->rx_hash_conf;
+
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE))
+		return attr->comp_mask & IBV_QP_INIT_ATTR_RX_HASH ? EINVAL : 0;
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_RX_HASH) ||
+	    conf->rx_hash_key_len > sizeof(how->rx_hash_key))
+		return EINVAL;
+	how->rx_hash_fields_mask = conf->rx_hash_fields_mask;
+	how->rx_hash_function = conf->rx_hash_function;
+	how->rx_hash_key_len = conf->rx_hash_key_len;
+	memcpy(how->rx_hash_key, conf->rx_hash_key, conf->rx_hash_key_len);
+	*len = sizeof(struct usmr_create_qp);
+	return 0;
+}
+
 static int create_qp(struct smr_qp *qp, struct ibv_context *context,
 		     struct ibv_qp_init_attr_ex *attr)
 {
 	struct usmr_create_qp_resp resp = {};
-	struct ibv_create_qp_ex cmd = {};
+	struct usmr_create_qp cmd = {};
+	size_t len = sizeof(cmd.ibv_cmd);
 	int ret;
 
-	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd, sizeof(cmd),
+	ret = fill_hash(&cmd.drv_payload, &len, attr);
+	if (ret)
+		return ret;
+	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd.ibv_cmd, len,
 				    &resp.ibv_resp, sizeof(resp), NULL);
 	if (ret)
 		return ret;

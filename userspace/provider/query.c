@@ -17,6 +17,10 @@ static void add_driver_caps(struct ibv_device_attr_ex *attr, size_t attr_size,
 {
 	struct ibv_packet_pacing_caps *pacing = &attr->packet_pacing_caps;
 
+	if (attr_size >= offsetofend(struct ibv_device_attr_ex, rss_caps)) {
+		attr->rss_caps.rx_hash_fields_mask = resp->rx_hash_fields_mask;
+		attr->rss_caps.rx_hash_function = resp->rx_hash_function;
+	}
 	if (attr_size < offsetofend(struct ibv_device_attr_ex,
 				    packet_pacing_caps))
 		return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posting receive work requests, to a QP and to an SRQ.
+ * Posting receive work requests, to a QP, to a work queue and to an SRQ.
  */
 #include "softmr.h"
 
@@ -54,36 +54,51 @@ static int write_recv_chain(struct smr_wq *rq, struct ibv_recv_wr *wr,
 }
 
 /**
- * smr_post_recv - post receive requests to a QP
- * @ibqp: a QP that is not in RESET and has no SRQ
+ * smr_wq_post_recv - post receive requests to a queue that has a doorbell
+ * @rq: the queue
+ * @fd: the context's command fd
+ * @db: the doorbell
  * @wr: a chain of requests
  * @bad_wr: on failure the first request that was not posted
  *
  * The doorbell is rung only if the kernel waits for receive requests, or must
  * flush them.
  */
-int smr_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
-		  struct ibv_recv_wr **bad_wr)
+int smr_wq_post_recv(struct smr_wq *rq, int fd, const struct smr_doorbell *db,
+		     struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
-	struct smr_qp *qp = to_smr_qp(ibqp);
 	bool posted;
 	int ret, err;
 
-	if (!qp->rq.ring.hdr || ibqp->state == IBV_QPS_RESET) {
-		*bad_wr = wr;
-		return EINVAL;
-	}
-
-	ret = write_recv_chain(&qp->rq, wr, bad_wr, &posted);
-	if (!posted || !smr_ring_wants_doorbell(&qp->rq.ring))
+	ret = write_recv_chain(rq, wr, bad_wr, &posted);
+	if (!posted || !smr_ring_wants_doorbell(&rq->ring))
 		return ret;
 
-	err = smr_doorbell_ring(ibqp->context->cmd_fd, &qp->ring_rq);
+	err = smr_doorbell_ring(fd, db);
 	if (err) {
 		*bad_wr = wr;
 		return err;
 	}
 	return ret;
+}
+
+/**
+ * smr_post_recv - post receive requests to a QP
+ * @ibqp: a QP that is not in RESET and has a receive queue
+ * @wr: a chain of requests
+ * @bad_wr: on failure the first request that was not posted
+ */
+int smr_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		  struct ibv_recv_wr **bad_wr)
+{
+	struct smr_qp *qp = to_smr_qp(ibqp);
+
+	if (!qp->rq.ring.hdr || ibqp->state == IBV_QPS_RESET) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+	return smr_wq_post_recv(&qp->rq, ibqp->context->cmd_fd, &qp->ring_rq,
+				wr, bad_wr);
 }
 
 /**

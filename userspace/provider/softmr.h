@@ -265,7 +265,19 @@ int smr_read_counters(struct ibv_counters *counters, uint64_t *values,
 int smr_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 		  struct ibv_send_wr **bad_wr);
 
+/* rwq.c */
+struct ibv_wq *smr_create_wq(struct ibv_context *context,
+			     struct ibv_wq_init_attr *attr);
+int smr_modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr);
+int smr_destroy_wq(struct ibv_wq *wq);
+struct ibv_rwq_ind_table *
+smr_create_rwq_ind_table(struct ibv_context *context,
+			 struct ibv_rwq_ind_table_init_attr *attr);
+int smr_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table);
+
 /* recv.c */
+int smr_wq_post_recv(struct smr_wq *rq, int fd, const struct smr_doorbell *db,
+		     struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 int smr_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 		  struct ibv_recv_wr **bad_wr);
 int smr_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,

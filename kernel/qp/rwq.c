@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/rwq.h"
+
+#include <linux/err.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_types.h>
+
+#define UVERBS_MODULE_NAME softmr
+#include <rdma/uverbs_named_ioctl.h>
+
+#include "compat/cleanup.h"
+#include "qp/life.h"
+#include "qp/modify.h"
+#include "steer/rss.h"
+#include "uapi/softmr-abi.h"
+
+/* The states of the QP that receives for a queue */
+static const enum ib_qp_state qp_states[] = {
+	[IB_WQS_RESET] = IB_QPS_RESET,
+	[IB_WQS_RDY] = IB_QPS_RTR,
+	[IB_WQS_ERR] = IB_QPS_ERR,
+};
+
+/* The QP's only event says that it has failed. */
+static void rwq_event(struct ib_event *event, void *context)
+{
+	struct smr_rwq *rwq = context;
+	struct ib_event ev = {
+		.device = event->device,
+		.element.wq = &rwq->ibwq,
+		.event = IB_EVENT_WQ_FATAL,
+	};
+
+	if (event->event == IB_EVENT_QP_FATAL && rwq->ibwq.event_handler)
+		rwq->ibwq.event_handler(&ev, rwq->ibwq.wq_context);
+}
+
+static int init_check(const struct ib_device_attr *limit,
+		      const struct ib_wq_init_attr *init)
+{
+	if (init->wq_type != IB_WQT_RQ)
+		return -EINVAL;
+	if (init->create_flags ||
+	    !(limit->device_cap_flags & IB_DEVICE_MANAGED_FLOW_STEERING))
+		return -EOPNOTSUPP;
+	return init->max_wr ? 0 : -EINVAL;
+}
+
+/**
+ * smr_rwq_create() - make a receive work queue
+ * @pd: its protection domain
+ * @env: the device
+ * @init: what is asked for; its sizes become what is given
+ * @uctx: the process's context
+ * @resp: where the process finds the ring
+ *
+ * Context: process, may sleep.
+ * Return: the queue, in RESET; -EINVAL, -EOPNOTSUPP (flags; a netdev without frames), or
+ * as smr_qp_create().
+ */
+struct smr_rwq *smr_rwq_create(struct ib_pd *pd, struct smr_env *env,
+			       struct ib_wq_init_attr *init,
+			       struct ib_ucontext *uctx,
+			       struct smr_create_wq_resp *resp)
+{
+	struct smr_create_qp_resp rings = {};
+	struct ib_qp_init_attr qp_init = {
+		.qp_type = IB_QPT_RAW_PACKET,
+		.recv_cq = init->cq,
+		.cap.max_recv_wr = init->max_wr,
+		.cap.max_recv_sge = init->max_sge,
+	};
+	struct smr_rwq *rwq;
+	int ret;
+
+	ret = init_check(&pd->device->attrs, init);
+	if (ret)
+		return ERR_PTR(ret);
+	rwq = kzalloc(sizeof(*rwq), GFP_KERNEL_ACCOUNT);
+	if (!rwq)
+		return ERR_PTR(-ENOMEM);
+	rwq->qp.ibqp.device = pd->device;
+	rwq->qp.ibqp.pd = pd;
+	rwq->qp.ibqp.qp_type = qp_init.qp_type;
+	rwq->qp.ibqp.event_handler = rwq_event;
+	rwq->qp.ibqp.qp_context = rwq;
+	ret = smr_qp_create(&rwq->qp, env, &qp_init, uctx, NULL, &rings);
+	if (ret) {
+		kfree(rwq);
+		return ERR_PTR(ret);
+	}
+	mutex_init(&rwq->mutex);
+	rwq->ibwq.wq_num = rwq->qp.ibqp.qp_num;
+	rwq->ibwq.state = IB_WQS_RESET;
+	rwq->ibwq.event_handler = init->event_handler;
+	rwq->ibwq.wq_context = init->wq_context;
+	init->max_wr = qp_init.cap.max_recv_wr;
+	init->max_sge = qp_init.cap.max_recv_sge;
+	resp->rq = rings.rq;
+	resp->map = rings.rq_map;
+	return rwq;
+}
+
+/* To receive, a QP goes by INIT. */
+static int rwq_enter(struct smr_rwq *rwq, enum ib_wq_state next)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .port_num = 1 };
+	int ret = 0;
+
+	if (next == IB_WQS_RDY)
+		ret = smr_qp_modify(&rwq->qp, &attr, IB_QP_STATE | IB_QP_PORT,
+				    NULL);
+	attr.qp_state = qp_states[next];
+	if (!ret)
+		ret = smr_qp_modify(&rwq->qp, &attr, IB_QP_STATE, NULL);
+	if (!ret)
+		rwq->ibwq.state = next;
+	return ret;
+}
+
+/**
+ * smr_rwq_modify() - change a queue's state
+ * @rwq: the queue; the core's calls for it do not exclude each other
+ * @attr: the state, and the one that it is assumed to be in
+ * @mask: enum ib_wq_attr_mask
+ *
+ * Each state can be left for RESET, RESET for RDY, and RDY for ERR.
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EINVAL: it is not in that state, or cannot go to the other one; -EOPNOTSUPP:
+ * flags.
+ */
+int smr_rwq_modify(struct smr_rwq *rwq, const struct ib_wq_attr *attr, u32 mask)
+{
+	enum ib_wq_state cur, next = attr->wq_state;
+
+	if (mask & IB_WQ_FLAGS)
+		return -EOPNOTSUPP;
+	guard(mutex)(&rwq->mutex);
+	cur = READ_ONCE(rwq->qp.state) == IB_QPS_ERR ? IB_WQS_ERR :
+						       rwq->ibwq.state;
+	if (mask & IB_WQ_CUR_STATE && attr->curr_wq_state != cur)
+		return -EINVAL;
+	if (!(mask & IB_WQ_STATE) || next == cur)
+		return 0;
+	if (next != IB_WQS_RESET &&
+	    cur != (next == IB_WQS_RDY ? IB_WQS_RESET : IB_WQS_RDY))
+		return -EINVAL;
+	return rwq_enter(rwq, next);
+}
+
+/**
+ * smr_rwq_destroy() - end a queue in any state, and free it
+ * @rwq: the queue, in no table
+ *
+ * Context: process, may sleep.
+ */
+void smr_rwq_destroy(struct smr_rwq *rwq)
+{
+	smr_qp_destroy(&rwq->qp);
+	mutex_destroy(&rwq->mutex);
+	kfree(rwq);
+}
+
+static int UVERBS_HANDLER(SMR_METHOD_WQ_DOORBELL)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_wq *ibwq = uverbs_attr_get_obj(attrs, SMR_ATTR_DOORBELL_WQ);
+
+	smr_qp_doorbell(&to_smr_rwq(ibwq)->qp, SMR_DOORBELL_RQ);
+	return 0;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_WQ_DOORBELL,
+			    UVERBS_ATTR_IDR(SMR_ATTR_DOORBELL_WQ,
+					    UVERBS_OBJECT_WQ,
+					    UVERBS_ACCESS_READ, UA_MANDATORY));
+
+ADD_UVERBS_METHODS(rwq_methods, UVERBS_OBJECT_WQ,
+		   &UVERBS_METHOD(SMR_METHOD_WQ_DOORBELL));
+
+const struct uapi_definition smr_rwq_uapi[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_WQ, &rwq_methods),
+	{}
+};

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Receive side scaling: work queues, and which of them a frame of a QP goes to. */
+#ifndef SMR_RSS_H
+#define SMR_RSS_H
+
+#include <linux/container_of.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+#include "qp/core.h"
+#include "uapi/softmr-abi.h"
+
+struct sk_buff;
+struct smr_account;
+
+/* The largest table, as a logarithm */
+#define SMR_RWQ_TABLE_LOG	10
+
+/* The fields that can be hashed: enum smr_rx_hash_fields */
+#define SMR_RX_HASH_ALL	(SMR_RX_HASH_SRC_IPV4 | SMR_RX_HASH_DST_IPV4 | \
+			 SMR_RX_HASH_SRC_IPV6 | SMR_RX_HASH_DST_IPV6 | \
+			 SMR_RX_HASH_SRC_PORT_TCP | SMR_RX_HASH_DST_PORT_TCP | \
+			 SMR_RX_HASH_SRC_PORT_UDP | SMR_RX_HASH_DST_PORT_UDP)
+
+/**
+ * struct smr_rwq - a receive work queue
+ * @ibwq: the core's part
+ * @account: of the user that made it; see limits.c
+ * @mutex: one change of the state at a time; guards @ibwq.state
+ * @qp: what receives: a RAW_PACKET QP that the core does not know, with a number of its
+ *	own and without a send queue
+ */
+struct smr_rwq {
+	struct ib_wq ibwq;
+	struct smr_account *account;
+	struct mutex mutex;	/* see above */
+	struct smr_qp qp;
+};
+
+/**
+ * struct smr_rwq_table - a table of receive work queues
+ * @ibtable: the core's part, which has the queues, and keeps them
+ * @account: of the user that made it; see limits.c
+ */
+struct smr_rwq_table {
+	struct ib_rwq_ind_table ibtable;
+	struct smr_account *account;
+};
+
+static inline struct smr_rwq *to_smr_rwq(const struct ib_wq *ibwq)
+{
+	return container_of(ibwq, struct smr_rwq, ibwq);
+}
+
+static inline struct smr_rwq_table *to_smr_rwq_table(const struct ib_rwq_ind_table *ibtable)
+{
+	return container_of(ibtable, struct smr_rwq_table, ibtable);
+}
+
+/**
+ * struct smr_rss - how a QP spreads its frames over work queues
+ * @fields: which fields are hashed, enum smr_rx_hash_fields
+ * @key: of the Toeplitz function
+ * @mask: the size of the table, less one
+ * @table: the queues; the RDMA core keeps them as long as the QP
+ *
+ * Constant.
+ */
+struct smr_rss {
+	u32 fields;
+	u8 key[SMR_RX_HASH_KEY];
+	u32 mask;
+	struct smr_qp_handle *table[];
+};
+
+struct smr_rss *smr_rss_create(const struct ib_rwq_ind_table *table,
+			       const struct smr_create_qp *how);
+void smr_rss_destroy(struct smr_rss *rss);
+struct smr_qp_handle *smr_rss_target(const struct smr_rss *rss,
+				     const struct sk_buff *frame);
+
+#endif /* SMR_RSS_H */

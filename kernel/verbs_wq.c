@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "verbs_wq.h"
+
+#include <linux/err.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "compat/udata.h"
+#include "qp/rwq.h"
+#include "steer/rss.h"
+#include "uapi/softmr-abi.h"
+#include "verbs.h"
+
+static struct ib_wq *create_wq(struct ib_pd *pd, struct ib_wq_init_attr *init,
+			       struct ib_udata *udata)
+{
+	struct ib_ucontext *uctx =
+		rdma_udata_to_uverbs_attr_bundle(udata)->context;
+	struct smr_verbs *verbs = to_smr_verbs(pd->device);
+	struct smr_create_wq_resp resp = {};
+	struct smr_rwq *rwq;
+	int ret;
+
+	ret = ib_is_udata_in_empty(udata);
+	if (ret)
+		return ERR_PTR(ret);
+	rwq = smr_rwq_create(pd, &verbs->env, init, uctx, &resp);
+	if (IS_ERR(rwq))
+		return ERR_CAST(rwq);
+	ret = ib_respond_udata(udata, resp);
+	if (!ret)
+		return &rwq->ibwq;
+	smr_rwq_destroy(rwq);
+	return ERR_PTR(ret);
+}
+
+static int modify_wq(struct ib_wq *ibwq, struct ib_wq_attr *attr, u32 mask,
+		     struct ib_udata *udata)
+{
+	int ret = ib_no_udata_io(udata);
+
+	return ret ?: smr_rwq_modify(to_smr_rwq(ibwq), attr, mask);
+}
+
+static int destroy_wq(struct ib_wq *ibwq, struct ib_udata *udata)
+{
+	smr_rwq_destroy(to_smr_rwq(ibwq));
+	return 0;
+}
+
+/* The core has checked the queues, and keeps them. */
+static int create_rwq_ind_table(struct ib_rwq_ind_table *table,
+				struct ib_rwq_ind_table_init_attr *init,
+				struct ib_udata *udata)
+{
+	int ret = ib_no_udata_io(udata);
+
+	if (!ret && init->log_ind_tbl_size > SMR_RWQ_TABLE_LOG)
+		ret = -EINVAL;
+	if (!ret)
+		table->ind_tbl_num = table->uobject->id;
+	return ret;
+}
+
+static int destroy_rwq_ind_table(struct ib_rwq_ind_table *table)
+{
+	return 0;
+}
+
+const struct ib_device_ops smr_wq_ops = {
+	.create_wq = create_wq,
+	.modify_wq = modify_wq,
+	.destroy_wq = destroy_wq,
+	.create_rwq_ind_table = create_rwq_ind_table,
+	.destroy_rwq_ind_table = destroy_rwq_ind_table,
+
+	INIT_RDMA_OBJ_SIZE(ib_rwq_ind_table, smr_rwq_table, ibtable),
+};

@@ -381,6 +381,110 @@ TEST_F(abi, answers_that_are_none)
 	EXPECT_TRUE(all(self->out + 4, self->out + 36, 0));
 }
 
+/* An extended command by write(): of each part, some bytes are the core's and some the driver's. */
+struct ex_command {
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_ex_cmd_hdr ex;
+		uint8_t in[256];
+	} call;
+	uint8_t out[512];
+};
+
+static int ex_command(struct ibv_context *ctx, struct ex_command *c, uint32_t cmd, size_t in,
+		      size_t driver_in, size_t out, size_t driver_out)
+{
+	ssize_t len = offsetof(struct ex_command, call.in) + in + driver_in;
+
+	c->call.hdr.command = cmd | IB_USER_VERBS_CMD_FLAG_EXTENDED;
+	c->call.hdr.in_words = in / 8;
+	c->call.hdr.out_words = out / 8;
+	c->call.ex.response = (uintptr_t)c->out;
+	c->call.ex.provider_in_words = driver_in / 8;
+	c->call.ex.provider_out_words = driver_out / 8;
+	memset(c->out, UNUSED, sizeof(c->out));
+	return write(ctx->cmd_fd, &c->call, len) == len ? 0 : -errno;
+}
+
+/* What the driver says of the device, to providers that know more of it, and less */
+TEST_F(abi, device)
+{
+	size_t core = sizeof(struct ib_uverbs_ex_query_device_resp);
+	size_t in = sizeof(struct ib_uverbs_ex_query_device), len, known;
+	struct smr_query_device_resp want, got;
+	struct ex_command c;
+
+	for (len = sizeof(want); len <= 2 * sizeof(want); len += 8) {
+		memset(&c, 0, sizeof(c));
+		ASSERT_EQ(0, ex_command(self->ep.dev.ctx, &c, IB_USER_VERBS_EX_CMD_QUERY_DEVICE,
+					in, 0, core, len));
+		EXPECT_TRUE(all(c.out + core + sizeof(want), c.out + core + len, 0));
+		EXPECT_TRUE(all(c.out + core + len, c.out + sizeof(c.out), UNUSED));
+		memcpy(&want, c.out + core, sizeof(want));
+	}
+	EXPECT_EQ(UINT32_MAX, want.rate_limit_max);
+	for (known = 0; known < sizeof(want); known += 8) {
+		ASSERT_EQ(0, ex_command(self->ep.dev.ctx, &c, IB_USER_VERBS_EX_CMD_QUERY_DEVICE,
+					in, 0, core, known));
+		memcpy(&got, c.out + core, sizeof(got));
+		EXPECT_EQ(0, memcmp(&got, &want, known));
+		EXPECT_TRUE(all(c.out + core + known, c.out + sizeof(c.out), UNUSED));
+	}
+}
+
+static struct ibv_qp *raw_qp_in_rts(struct vt_ep *ep)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = ep->scq, .recv_cq = ep->rcq, .cap = { 1, 1, 1, 1, 0 },
+		.qp_type = IBV_QPT_RAW_PACKET,
+	};
+	struct ibv_qp *qp = ibv_create_qp(ep->pd, &init);
+	struct ibv_qp_attr attr = { .port_num = 1 };
+	int ret = 0;
+
+	for (attr.qp_state = IBV_QPS_INIT; qp && attr.qp_state <= IBV_QPS_RTS; attr.qp_state++)
+		ret |= ibv_modify_qp(qp, &attr, attr.qp_state == IBV_QPS_INIT ?
+				     IBV_QP_STATE | IBV_QP_PORT : IBV_QP_STATE);
+	return ret ? NULL : qp;
+}
+
+/* A rate limit with the driver's input of each length; with input that the module does not know */
+TEST_F(abi, input)
+{
+	struct ib_uverbs_ex_modify_qp cmd = { .rate_limit = 1000 };
+	struct ibv_qp *qp = raw_qp_in_rts(&self->ep);
+	struct smr_modify_qp how = { .max_burst_sz = 5000, .typical_pkt_sz = 1000 };
+	size_t known = sizeof(how), len, unknown;
+	struct ex_command c;
+
+	if (!qp && errno == EOPNOTSUPP)
+		SKIP(return, "this netdev has no frames");
+	ASSERT_NE(NULL, qp);
+	cmd.base.qp_handle = qp->handle;
+	cmd.base.attr_mask = IBV_QP_RATE_LIMIT;
+	for (len = 0; len <= 3 * known; len += 8) {
+		for (unknown = 0; unknown < 2; unknown++) {
+			memset(&c, 0, sizeof(c));
+			memcpy(c.call.in, &cmd, sizeof(cmd));
+			memcpy(c.call.in + sizeof(cmd), &how, known);
+			c.call.in[sizeof(cmd) + len - 1] |= len > known ? unknown : 0;
+			EXPECT_EQ(len > known && unknown ? -EOPNOTSUPP : 0,
+				  ex_command(qp->context, &c, IB_USER_VERBS_EX_CMD_MODIFY_QP,
+					     sizeof(cmd), len, 8, 0)) TH_LOG("%zu", len);
+		}
+	}
+	how.rsvd = 1;
+	memcpy(c.call.in + sizeof(cmd), &how, known);
+	EXPECT_EQ(-EOPNOTSUPP, ex_command(qp->context, &c, IB_USER_VERBS_EX_CMD_MODIFY_QP,
+					  sizeof(cmd), known, 8, 0));
+	/* without a rate limit there is no input */
+	cmd.base.attr_mask = 0;
+	memcpy(c.call.in, &cmd, sizeof(cmd));
+	EXPECT_EQ(-EOPNOTSUPP, ex_command(qp->context, &c, IB_USER_VERBS_EX_CMD_MODIFY_QP,
+					  sizeof(cmd), known, 8, 0));
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+}
+
 /* A method that does not exist yet */
 TEST_F(abi, unknown_method)
 {

@@ -13,6 +13,7 @@ JSON=
 PROFILE=
 LIMIT=5400
 NODE_COUNTS=(2 4 8 16 32)
+CPU_COUNTS=(1 2 4 8)
 
 usage() {
 	cat <<-EOF
@@ -29,8 +30,9 @@ usage() {
 		  --quick      64 KiB bandwidth, 2 B latency, a quarter of the regions: about four minutes; counted: fewer
 		               messages
 		  --part P     only this part: network, loss, regions, hugepages or counted; or one that is not measured otherwise:
-		               scale: many QPs, namespaces and links, in a QEMU guest with Debian's newest kernel; nodes: Open MPI
-		               on 2 to 32 nodes, all to all, in a UML guest of 10 GiB, whose network delays packets by 100 us
+		               cpus: instructions of messages that 1, 2, 4 and 8 CPUs exchange; scale: many QPs, namespaces and
+		               links, in a QEMU guest with Debian's newest kernel; nodes: Open MPI on 2 to 32 nodes, all to all,
+		               in a UML guest of 10 GiB, whose network delays packets by 100 us
 		  --out DIR    where to write (default $OUT)
 		  --what WHAT  counted: only softmr, rxe or tcp
 		  --json FILE  counted: also write an array of {"what", "where", "test", "size", "instructions"}
@@ -46,8 +48,8 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) QUICK=1 NODE_COUNTS=(2 4 8) ;;
 	--part)
-		[[ ${2-} =~ ^(network|loss|regions|hugepages|counted|scale|nodes)$ ]] ||
-			die 2 "--part needs network, loss, regions, hugepages, counted, scale or nodes"
+		[[ ${2-} =~ ^(network|loss|regions|hugepages|counted|cpus|scale|nodes)$ ]] ||
+			die 2 "--part needs network, loss, regions, hugepages, counted, cpus, scale or nodes"
 		PARTS=("$2")
 		shift
 		;;
@@ -112,7 +114,7 @@ in_part() { [[ " ${PARTS[*]} " == *" $1 "* ]]; }
 
 # in_uml: a part is to be measured in UML
 in_uml() { in_part network || in_part loss || in_part regions || in_part nodes; }
-in_qemu() { in_part hugepages || in_part counted || in_part scale; }
+in_qemu() { in_part hugepages || in_part counted || in_part cpus || in_part scale; }
 
 # share_perf: put this machine's perf, with its libraries, into the share; the guest image has none. A perf needs only
 # its own libraries and not its own kernel
@@ -131,7 +133,7 @@ share_perf() {
 }
 
 # timed: there are other parts than the counted one
-timed() { [ "${PARTS[*]}" != counted ]; }
+timed() { [ "${PARTS[*]}" != counted ] && [ "${PARTS[*]}" != cpus ]; }
 
 # run_nodes COUNT...: on the nodes of softmr run, with the Open MPI of the foreign suites' layer. The last COUNT is the
 # largest
@@ -143,6 +145,15 @@ run_nodes() {
 		--layer "$dir/layer" -- bash /mnt/share/nodes "$@" </dev/null 2>"$OUT/log.nodes"
 }
 
+# boot_counted CPUS PART ARGUMENT...
+# shellcheck disable=SC2317,SC2016 # boot calls it; the guest's shell expands "$@"
+boot_counted() {
+	# from the guest's own memory: the share's answers would come at moments that the host decides
+	SOFTMR_ACCEL=icount "$TOP/scripts/qemu-boot.sh" --kernel newest --cpus "$1" "${@:3}" -- bash -c \
+		'cp -r /mnt/share /tmp/bench && exec bash /tmp/bench/counted "$@"' \
+		counted "/$SELFTESTS_DIR/lib" "$QUICK" "$WHATS" "$2"
+}
+
 # shellcheck disable=SC2317 # the pipe below calls it
 # boot PART: run that part of bench/guest on its machine
 boot() {
@@ -151,12 +162,10 @@ boot() {
 	case $1 in
 	hugepages) "$TOP/scripts/qemu-boot.sh" --kernel newest "${args[@]}" -- "${command[@]}" ;;
 	scale) "$TOP/scripts/qemu-boot.sh" --kernel newest "${args[@]}" --mem 5G -- "${command[@]}" ;;
-	counted)
-		# from the guest's own memory: the share's answers would come at moments that the host decides
-		# shellcheck disable=SC2016 # the guest's shell expands it
-		SOFTMR_ACCEL=icount "$TOP/scripts/qemu-boot.sh" --kernel newest --cpus 1 "${args[@]}" -- bash -c \
-			'cp -r /mnt/share /tmp/bench && exec bash /tmp/bench/counted "$@"' \
-			counted "/$SELFTESTS_DIR/lib" "$QUICK" "$WHATS"
+	counted) boot_counted 1 "$1" "${args[@]}" ;;
+	cpus)
+		local count
+		for count in "${CPU_COUNTS[@]}"; do boot_counted "$count" "$1" "${args[@]}"; done
 		;;
 	nodes) run_nodes "${NODE_COUNTS[@]}" ;;
 	network) "$TOP/scripts/uml-boot.sh" --flavour plain --layer "$(foreign_base)/layer" "${args[@]}" -- "${command[@]}" ;;

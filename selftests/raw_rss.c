@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <sys/wait.h>
 
+#include "netdev.h"
+
 #define LOG	3
 #define QUEUES	(1 << LOG)
 #define DEPTH	16
@@ -612,6 +614,47 @@ TEST_F(steer, process_that_ends)
 		}
 		EXPECT_EQ(0, status);
 	}
+}
+
+/* The link goes while all of this is in use, a QP waits for its rate limit, and counters count. */
+TEST(link_that_goes)
+{
+	struct ibv_qp_rate_limit_attr limit = {
+		.rate_limit = 1, .max_burst_sz = 1, .typical_pkt_sz = 1,
+	};
+	struct ibv_counters_init_attr none = {};
+	struct ibv_flow_spec_counter_action *count;
+	const uint8_t mac[6] = { 2, 9, 9, 9, 9, 9 };
+	struct ibv_counters *counters;
+	struct vt_rule rule;
+	struct vt_raw raw;
+	struct spread s;
+	uint64_t begin;
+	int i;
+
+	VT_SETUP(vt_own_link_add());
+	VT_SETUP(vt_raw_open(&raw, 0, 0));
+	VT_SETUP(spread_open(&s, &raw));
+	ASSERT_EQ(0, spread_by(&s, IPV4, mac));
+	ASSERT_EQ(0, recv_to_all(&s));
+	counters = ibv_create_counters(raw.ep.dev.ctx, &none);
+	ASSERT_NE(NULL, counters);
+	vt_rule_normal(&rule, 0, 0);
+	count = vt_rule_add(&rule, IBV_FLOW_SPEC_ACTION_COUNT, sizeof(*count));
+	count->counters = counters;
+	rule_add_udp(&rule, PORT);
+	ASSERT_NE(NULL, vt_rule_apply(&raw, &rule));
+	ASSERT_EQ(0, ibv_modify_qp_rate_limit(raw.ep.qp, &limit));
+	memset(vt_raw_slot(&raw, 0), 2, 14);
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, vt_raw_post(&raw, 1000, 1, 0));
+	begin = vt_now_ms();
+	ASSERT_EQ(0, vt_own_link_del());
+	EXPECT_GT(VT_TIMEOUT_MS, vt_now_ms() - begin);
+	/* what is left is the process's own, and its calls end */
+	spread_close(&s);
+	vt_raw_close(&raw);
+	system("ip link del " VT_OWN_NETDEV);
 }
 
 VT_HARNESS_MAIN

@@ -4,12 +4,16 @@
  */
 #include "softmr.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <time.h>
 
-#include <util/util.h>
-
 #include "abi.h"
+
+/* Has the program's struct of this size the field? */
+#define HAS_FIELD(size, field)                                                 \
+	((size) >= offsetof(struct ibv_device_attr_ex, field) +                \
+			   sizeof(((struct ibv_device_attr_ex *)NULL)->field))
 
 /* What the driver's part of the answer says; an older module says nothing. */
 static void add_driver_caps(struct ibv_device_attr_ex *attr, size_t attr_size,
@@ -17,12 +21,11 @@ static void add_driver_caps(struct ibv_device_attr_ex *attr, size_t attr_size,
 {
 	struct ibv_packet_pacing_caps *pacing = &attr->packet_pacing_caps;
 
-	if (attr_size >= offsetofend(struct ibv_device_attr_ex, rss_caps)) {
+	if (HAS_FIELD(attr_size, rss_caps)) {
 		attr->rss_caps.rx_hash_fields_mask = resp->rx_hash_fields_mask;
 		attr->rss_caps.rx_hash_function = resp->rx_hash_function;
 	}
-	if (attr_size < offsetofend(struct ibv_device_attr_ex,
-				    packet_pacing_caps))
+	if (!HAS_FIELD(attr_size, packet_pacing_caps))
 		return;
 	pacing->qp_rate_limit_min = resp->rate_limit_min;
 	pacing->qp_rate_limit_max = resp->rate_limit_max;

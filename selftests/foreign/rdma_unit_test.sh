@@ -6,8 +6,14 @@
 # get: github.com/google/rdma-unit-test, built by Bazel in DIR/rdma-unit-test; --per_file_copt=unit/gunit_main.cc@-include,FILE with the FILE selftests/foreign/introspection_softmr.hh
 # timeout: 1800
 #
-# Without DeviceLimitTest: of each kind of object it makes as many as the device allows, which are 131072 and take minutes, and
-# for QPs 4 GiB; and without StressTest: ten million WRITEs.
+# Without these tests:
+#   DeviceLimitTest       of each kind of object it makes as many as the device allows, which are 131072 and take minutes, and
+#                         for QPs 4 GiB
+#   QpIdRollover          it makes and destroys more QPs than the device allows at a time: 131104 took 4 minutes, and it passed
+#   StressTest            ten million WRITEs
+#   MwType2AdvancedTest.Rebind
+#                         it does not end. A bind that fails takes the QP to the error state, in which it answers nothing, and
+#                         its peer, which READs, has a timeout of 0: it waits for ever. The suite waits for the peer's error
 # shellcheck source=selftests/lib/foreign.sh
 . "$(dirname "$0")/../lib/foreign.sh"
 
@@ -19,9 +25,10 @@ device_up
 says "$(cat "$FOREIGN/rdma-unit-test/VERSION" 2>/dev/null)"
 mapfile -t programs < <(find -L "$FOREIGN/rdma-unit-test/bazel-bin/unit" -maxdepth 1 -type f -name '*_test' -perm -u+x |
 	LC_ALL=C sort)
+without='DeviceLimitTest.*:QpStateTest.QpIdRollover:StressTest.*:MwType2AdvancedTest.Rebind'
 # most of them wait most of the time, for what should not come
 for program in "${programs[@]}"; do
-	gtest_run "$program" 100 --gtest_filter="-DeviceLimitTest.*:StressTest.*" --device_name="$DEV" --ipv4_only=true &
+	gtest_run "$program" 100 --gtest_filter="-$without" --device_name="$DEV" --ipv4_only=true &
 done
 wait
 for program in "${programs[@]}"; do gtest_judge "$program"; done

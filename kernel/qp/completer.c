@@ -14,6 +14,7 @@
 #include "qp/opcode.h"
 #include "qp/outstanding.h"
 #include "qp/payload.h"
+#include "qp/rx_queue.h"
 #include "qp/rx_train.h"
 #include "qp/sq.h"
 #include "qp/window.h"
@@ -478,7 +479,7 @@ static enum smr_step comp_packet(struct smr_qp *qp, struct response *r,
 static enum smr_step comp_next(struct smr_qp *qp, struct smr_run *run)
 {
 	struct smr_completer *comp = &qp->comp;
-	struct sk_buff *skb = skb_peek(&comp->queue);
+	struct sk_buff *skb = smr_rx_peek(&comp->queue);
 	enum smr_step step;
 	struct response r;
 

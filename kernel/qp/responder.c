@@ -14,6 +14,7 @@
 #include "qp/resp_exec.h"
 #include "qp/resp_read.h"
 #include "qp/resp_reply.h"
+#include "qp/rx_queue.h"
 #include "qp/rx_train.h"
 #include "qp/ud.h"
 #include "qp/xrc.h"
@@ -535,7 +536,7 @@ enum smr_step smr_responder_run(struct smr_qp *qp, struct smr_run *run)
 	local = op_claim(qp);
 	if (local)
 		return respond_local(qp, local, run);
-	skb = skb_peek(&qp->resp.queue);
+	skb = smr_rx_peek(&qp->resp.queue);
 	if (skb)
 		return qp->service == SMR_TRANSPORT_RAW ?
 		       respond_frame(qp, skb, run) :

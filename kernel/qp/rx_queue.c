@@ -66,12 +66,30 @@ static bool rx_charge(struct smr_qp *qp, struct sk_buff *skb)
 void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response)
 {
 	if (rx_charge(qp, skb)) {
+		/* Pairs with smr_rx_peek(): the packet is complete before it is found. */
+		smp_wmb();
 		skb_queue_tail(response ? &qp->comp.queue : &qp->resp.queue,
 			       skb);
 		return;
 	}
 	smr_qp_inc(qp, SMR_CNT_DROPPED);
 	kfree_skb(skb);
+}
+
+/**
+ * smr_rx_peek() - the first packet of a queue, which stays there
+ * @queue: the queue of the side that the caller owns: only the owner removes packets
+ *
+ * The queue's lock is not taken, so packets may be added meanwhile.
+ *
+ * Return: the packet, or NULL.
+ */
+struct sk_buff *smr_rx_peek(const struct sk_buff_head *queue)
+{
+	/* The packet's fields are read through this pointer: smp_wmb() in smr_qp_queue(). */
+	struct sk_buff *skb = READ_ONCE(queue->next);
+
+	return skb == (const struct sk_buff *)queue ? NULL : skb;
 }
 
 /**

@@ -7,11 +7,14 @@
 
 struct list_head;
 struct sk_buff;
+struct sk_buff_head;
 struct smr_qp;
 
 void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response);
 
 void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response,
 		    struct list_head *batch);
+
+struct sk_buff *smr_rx_peek(const struct sk_buff_head *queue);
 
 #endif /* SMR_RX_MEM_H */

@@ -124,14 +124,14 @@ static void mr_add_entry(struct smr_mr *mr, struct mw_entry *entry)
 {
 	lockdep_assert_held(&mr->lock);
 	rb_add(&entry->node, &mr->windows, entry_less);
-	mr->nr_windows++;
+	WRITE_ONCE(mr->nr_windows, mr->nr_windows + 1);
 }
 
 static void mr_del_entry(struct smr_mr *mr, struct mw_entry *entry)
 {
 	lockdep_assert_held(&mr->lock);
 	rb_erase(&entry->node, &mr->windows);
-	mr->nr_windows--;
+	WRITE_ONCE(mr->nr_windows, mr->nr_windows - 1);
 }
 
 /**

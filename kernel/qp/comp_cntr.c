@@ -96,12 +96,14 @@ int smr_comp_cntr_attach(struct ib_qp *ibqp, struct ib_comp_cntr *ibcc,
 {
 	struct smr_qp *qp = to_smr_qp(ibqp);
 	u32 ops = SMR_CNTR_OPS(attr);
+	enum ib_qp_state state;
 	int op;
 
 	if (ops & ~SMR_COMP_ALL)
 		return -EOPNOTSUPP;
 	guard(mutex)(&qp->mutex);
-	if (qp->state != IB_QPS_RESET && qp->state != IB_QPS_INIT)
+	state = READ_ONCE(qp->state);
+	if (state != IB_QPS_RESET && state != IB_QPS_INIT)
 		return -EINVAL;
 	for (op = 0; op < SMR_COMP_OPS; op++)
 		if (ops & BIT(op))

@@ -258,7 +258,7 @@ static void cq_write(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp)
 	else
 		cqe->wc_flags &= ~(SMR_WC_FROM_IPV4 | SMR_WC_FROM_VLAN);
 	memcpy(slot, cqe, sizeof(*cqe));
-	cq->ring.idx++;
+	WRITE_ONCE(cq->ring.idx, cq->ring.idx + 1);
 	smr_ring_publish_prod(&cq->ring);
 }
 
@@ -434,7 +434,7 @@ void smr_cq_forget(struct smr_cq *cq, const struct ib_qp *qp)
 			       sizeof(*kcqe));
 		to++;
 	}
-	cq->ring.idx = to;
+	WRITE_ONCE(cq->ring.idx, to);
 	smr_ring_publish_prod(&cq->ring);
 }
 

@@ -5,6 +5,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
+#include "compat/cleanup.h"
 #include "mw.h"
 #include "net/path.h"
 #include "net/train.h"
@@ -192,7 +193,9 @@ void smr_qp_fini(struct smr_qp *qp)
 	if (qp->index)
 		xa_erase_bh(&qp->env->tab->xa, qp->index);
 	smr_qp_pause(qp);
-	WRITE_ONCE(qp->state, IB_QPS_RESET);
+	/* Those who have found it before may be about to put it into the error state. */
+	scoped_guard(spinlock_bh, &qp->lock)
+		WRITE_ONCE(qp->state, IB_QPS_RESET);
 	WRITE_ONCE(qp->dead, true);
 	smr_completer_stop(qp);
 	smr_pace_destroy(qp->pace);

@@ -580,6 +580,13 @@ int smr_qp_modify(struct smr_qp *qp, const struct ib_qp_attr *attr, int mask,
 	return enter_state[next](qp, cur, next, attr, mask);
 }
 
+/* An index that is a task's, for those who only show it. */
+static u32 glance(const u32 *index)
+{
+	/* The task goes on: any value that it had during the call is right. */
+	return data_race(READ_ONCE(*index));
+}
+
 /**
  * smr_qp_query() - the attributes of a QP
  * @qp: the QP
@@ -602,8 +609,8 @@ void smr_qp_query(struct smr_qp *qp, struct ib_qp_attr *attr, int mask,
 	attr->cur_qp_state = attr->qp_state;
 	attr->sq_draining = attr->qp_state == IB_QPS_SQD &&
 			    !READ_ONCE(qp->drained);
-	attr->sq_psn = mask ? READ_ONCE(qp->req.psn) : 0;
-	attr->rq_psn = mask ? READ_ONCE(qp->resp.epsn) : 0;
+	attr->sq_psn = mask ? glance(&qp->req.psn) : 0;
+	attr->rq_psn = mask ? glance(&qp->resp.epsn) : 0;
 	qp_fill_cap(qp, &attr->cap);
 
 	*init = (struct ib_qp_init_attr) {
@@ -622,10 +629,10 @@ void smr_qp_query(struct smr_qp *qp, struct ib_qp_attr *attr, int mask,
 	};
 }
 
-/* Posted and not complete. The task moves both indices meanwhile. */
+/* Posted and not complete, for diagnosis: the task moves both indices meanwhile. */
 static u32 sends_pending(const struct smr_sq *sq)
 {
-	u32 head = READ_ONCE(sq->head);
+	u32 head = glance(&sq->head);
 
 	if (!sq->max_wr)
 		return 0;
@@ -634,8 +641,8 @@ static u32 sends_pending(const struct smr_sq *sq)
 
 static int put_psns(struct sk_buff *msg, const struct smr_qp *qp)
 {
-	if (rdma_nl_put_driver_u32(msg, "sq_psn", READ_ONCE(qp->req.psn)) ||
-	    rdma_nl_put_driver_u32(msg, "rq_psn", READ_ONCE(qp->resp.epsn)))
+	if (rdma_nl_put_driver_u32(msg, "sq_psn", glance(&qp->req.psn)) ||
+	    rdma_nl_put_driver_u32(msg, "rq_psn", glance(&qp->resp.epsn)))
 		return -EMSGSIZE;
 	return 0;
 }

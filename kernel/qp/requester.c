@@ -585,7 +585,7 @@ static void requester_drained(struct smr_qp *qp)
 	if (READ_ONCE(qp->state) != IB_QPS_SQD || qp->drained ||
 	    sq_has_begun(&qp->sq))
 		return;
-	qp->drained = true;
+	WRITE_ONCE(qp->drained, true);
 	if (qp->attr.en_sqd_async_notify)
 		smr_qp_event(qp, IB_EVENT_SQ_DRAINED);
 }

@@ -75,8 +75,10 @@ static inline void *smr_ring_slot(const struct smr_ring *ring, u32 idx)
  */
 static inline u32 smr_ring_waiting(const struct smr_ring *ring)
 {
-	return min(READ_ONCE(ring->hdr->prod) - READ_ONCE(ring->idx),
-		   ring->depth);
+	/* The consumer may move @ring->idx meanwhile. */
+	u32 idx = data_race(READ_ONCE(ring->idx));
+
+	return min(READ_ONCE(ring->hdr->prod) - idx, ring->depth);
 }
 
 /*

@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := all
-.PHONY: all uml demo test fuzz soak coverage bench foreign lint docs arm64 ahead install clean distclean help
+.PHONY: all uml demo test fuzz soak race coverage bench foreign lint docs arm64 ahead install clean distclean help
 
 all: ## check the host; build the guest image, and module, provider and tests in it
 	@scripts/build.sh all
@@ -23,6 +23,9 @@ fuzz: ## fuzz the wire, the verbs and the rings on uml-checked; T=seconds, SEED=
 
 soak: ## all kinds of work at once on a bad network, on uml-checked; T=seconds, SEED=, F=test, N=times
 	@scripts/soak.sh $(if $(T),-t $(T)) $(if $(SEED),-s $(SEED)) $(if $(F),-f $(F)) $(if $(N),-n $(N))
+
+race: ## run the tests with KCSAN, which reports data races; T=name
+	@scripts/run-tests.sh -b qemu-race $(if $(T),$(patsubst %,-t %,$(T)))
 
 coverage: ## run the tests with a module that counts, and report what was not executed; T=name, SHORT=1
 	@scripts/coverage.sh $(if $(SHORT),-s) $(if $(T),$(patsubst %,-t %,$(T)))
@@ -69,5 +72,5 @@ distclean: clean ## remove the caches too: the guest image and the UML kernels
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@echo "Beds for BED=: qemu-newest qemu-stable qemu-oldest qemu-cloud uml-checked uml host"
+	@echo "Beds for BED=: qemu-newest qemu-stable qemu-oldest qemu-cloud uml-checked uml qemu-race host"
 	@echo "By hand: scripts/qemu-boot.sh --help, scripts/uml-boot.sh --help"

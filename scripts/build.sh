@@ -30,6 +30,7 @@ uml_kernel() { host_require uml && with_lock uml-checked uml_make checked; }
 build_target() {
 	case $1 in
 	all | qemu) build_qemu "${ROLES[@]}" ;;
+	qemu-race) host_require qemu uml && build_layer_with_tests race ;;
 	uml-source) host_require uml && with_lock linux-source uml_source_make ;;
 	uml-kernel) uml_kernel ;;
 	uml) build_uml "${UML_FLAVOURS[@]}" ;;

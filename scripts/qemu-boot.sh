@@ -17,29 +17,40 @@ bed_usage_head() {
 
 		A Debian 13 guest on one of Debian's own kernels, under KVM where that really works, else under software
 		emulation. ROLE says which kernel: newest (that of Debian 13's backports; the default), stable (Debian 13's),
-		oldest (Debian 12's), cloud (that of Debian 13's cloud images). --layer puts the files of an erofs image on
-		top of the root.
+		oldest (Debian 12's), cloud (that of Debian 13's cloud images); or race (built here, with KCSAN). --layer puts
+		the files of an erofs image on top of the root.
 	EOF
 }
 
 bed_option() {
 	case $1 in
 	--kernel)
-		is_role "$2" || die 2 "--kernel: there is no '$2'; there are: ${ROLES[*]}"
+		is_role "$2" || [ "$2" = race ] || die 2 "--kernel: there is no '$2'; there are: ${ROLES[*]} race"
 		KERNEL=$2
 		;;
 	--layer)
 		[ -f "$2" ] || die 2 "--layer: there is no file $2"
-		MORE_LAYERS+=(-drive "file=$(realpath "$2"),if=none,id=layer${#MORE_LAYERS[@]},format=raw,readonly=on"
-			-device "virtio-blk-pci,drive=layer${#MORE_LAYERS[@]}")
+		add_layer "$(realpath "$2")"
 		;;
 	*) return 1 ;;
 	esac
 }
 
+add_layer() {
+	MORE_LAYERS+=(-drive "file=$1,if=none,id=layer${#MORE_LAYERS[@]},format=raw,readonly=on"
+		-device "virtio-blk-pci,drive=layer${#MORE_LAYERS[@]}")
+}
+
 bed_prepare() {
 	MEM=${MEM:-1G}
-	[ -n "${SOFTMR_NO_BUILD:-}" ] || build_layer "$KERNEL"
+	[ -n "${SOFTMR_NO_BUILD:-}" ] || build_layer "$KERNEL" || return
+	if [ "$KERNEL" = race ]; then
+		KERNEL_IMAGE=$(race_image)
+		add_layer "$RACE_BUILD/layer.erofs"
+		CMDLINE="$RACE_CMDLINE $CMDLINE"
+	else
+		KERNEL_IMAGE=$BASE/root/boot/vmlinuz-$(kernel_release "$KERNEL")
+	fi
 }
 
 # from_image PROGRAM: fill PROGRAM_OF_IMAGE with the words that start a program of the image
@@ -159,8 +170,7 @@ kernel_cmdline() {
 }
 
 start_node() {
-	local node=$1 i=$(($1 - 1)) release output
-	release=$(kernel_release "$KERNEL")
+	local node=$1 i=$(($1 - 1)) output
 	write_job "$node" "$RUN/job.$node"
 	if [ -n "$INTERACTIVE" ] && [ "$node" = 1 ]; then
 		output=stdio,id=out,signal=off
@@ -172,7 +182,7 @@ start_node() {
 	# shellcheck disable=SC2046 # words are meant
 	start_instance "$node" "${QEMU[@]}" -M q35,usb=off,vmport=off,smm=off -nodefaults -no-user-config \
 		-display none -no-reboot "${ACCELERATOR[@]}" -smp "$CPUS" -m "$MEM" \
-		-kernel "$BASE/root/boot/vmlinuz-$release" -initrd "$IMAGE/initrd-$KERNEL" \
+		-kernel "$KERNEL_IMAGE" -initrd "$IMAGE/initrd-$KERNEL" \
 		-append "$(kernel_cmdline)" -serial "file:$RUN/console.$i" \
 		-drive "file=$BASE/base.erofs,if=none,id=base,format=raw,readonly=on" \
 		-device virtio-blk-pci,drive=base \

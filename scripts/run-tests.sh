@@ -17,6 +17,7 @@ SHORT_BEDS_OF_SCRIPTS=("${BEDS[@]:0:3}")
 OUT=$BUILD/test
 DEFAULT_TIMEOUT=120
 SLOW_MACHINE=2 # a machine may be this many times slower than expected
+SLOW_RACE=3    # and with KCSAN, which waits at the accesses that it watches, this many times again
 BOOT_SLACK=180 # on top of the tests' own limits, for one boot
 
 usage() {
@@ -24,7 +25,7 @@ usage() {
 		Usage: scripts/run-tests.sh [-b BED]... [-t TEST]... [-s] [-l] [-j N]
 
 		Runs selftests/ on test beds and ends with one line: N passed, N failed, N skipped.
-		  -b BED   ${BEDS[*]} (these by default), uml, or host (tests of the beds themselves)
+		  -b BED   ${BEDS[*]} (these by default), uml, qemu-race, or host (tests of the beds themselves)
 		  -t TEST  only this test, by its file name without .sh
 		  -s       the short run: each test on the beds only that it names for it; else on ${SHORT_BEDS[*]},
 		           and scripts on ${SHORT_BEDS_OF_SCRIPTS[2]}
@@ -52,8 +53,13 @@ read_settings() {
 # test_setting NAME KEY DEFAULT
 test_setting() { echo "${SETTINGS[${1%.sh} $2]:-$3}"; }
 
-# The limit of a test, in seconds. A test's head has the time on a quiet machine; other machines are slower.
-time_limit() { echo $((SLOW_MACHINE * $(test_setting "$1" timeout "$DEFAULT_TIMEOUT"))); }
+# time_limit NAME BED: the limit of a test, in seconds. A test's head has the time on a quiet machine; other machines are
+# slower.
+time_limit() {
+	local limit=$((SLOW_MACHINE * $(test_setting "$1" timeout "$DEFAULT_TIMEOUT")))
+	[ "$2" != qemu-race ] || limit=$((limit * SLOW_RACE))
+	echo "$limit"
+}
 
 all_tests() {
 	find "$LAYER/$SELFTESTS_DIR" -maxdepth 1 -type f -perm -u+x -printf '%f\n' 2>/dev/null | LC_ALL=C sort
@@ -72,7 +78,7 @@ runs_on() {
 	# a bed that was named on the command line runs every test that was named there
 	[ "${#ONLY[@]}" != 0 ] && [ "$BEDS_CHOSEN" = 1 ] && return
 	local beds short=("${SHORT_BEDS[@]}")
-	beds=$(test_setting "$1" beds "${BEDS[*]} uml")
+	beds=$(test_setting "$1" beds "${BEDS[*]} uml qemu-race")
 	[[ " $beds " == *" $2 "* ]] || return
 	[ "$SHORT" ] || return 0
 	[[ $1 != *.sh ]] || short=("${SHORT_BEDS_OF_SCRIPTS[@]}")
@@ -106,7 +112,7 @@ tests_of() {
 	fi
 	all_tests | while IFS= read -r name; do
 		if ! wanted "$name" || ! runs_on "$name" "$1"; then continue; fi
-		echo "$(test_setting "$name" nodes 1) $(boot_of "$name" "$1") $name $(time_limit "$name")"
+		echo "$(test_setting "$name" nodes 1) $(boot_of "$name" "$1") $name $(time_limit "$name" "$1")"
 	done
 }
 
@@ -227,6 +233,7 @@ guest_lost() {
 prepare_bed() {
 	case $1 in
 	host) prepare_bed qemu-newest && prepare_bed uml ;;
+	qemu-race) host_require qemu uml && build_layer_with_tests race ;;
 	qemu-*) host_require qemu && build_layer_with_tests "${1#qemu-}" ;;
 	uml*) host_require uml && build_layer_with_tests uml ;;
 	esac
@@ -380,7 +387,8 @@ while getopts 'b:t:slj:h' option; do
 done
 [ "${#CHOSEN[@]}" != 0 ] || CHOSEN=(host "${BEDS[@]}")
 for bed in "${CHOSEN[@]}"; do
-	[[ " host uml uml-plain ${BEDS[*]} " == *" $bed "* ]] || die 2 "there is no bed '$bed'; there are: host uml ${BEDS[*]}"
+	[[ " host uml uml-plain qemu-race ${BEDS[*]} " == *" $bed "* ]] ||
+		die 2 "there is no bed '$bed'; there are: host uml qemu-race ${BEDS[*]}"
 done
 read_settings
 if [ "$LIST" ]; then

@@ -14,6 +14,8 @@
 . "$TOP/scripts/lib/image.sh"
 # shellcheck source=scripts/lib/uml.sh
 . "$TOP/scripts/lib/uml.sh"
+# shellcheck source=scripts/lib/race.sh
+. "$TOP/scripts/lib/race.sh"
 # shellcheck source=scripts/lib/build.sh
 . "$TOP/scripts/lib/build.sh"
 # shellcheck source=scripts/lib/run.sh

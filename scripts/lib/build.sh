@@ -152,7 +152,7 @@ EARLY_MODULES=(virtio_pci virtio_blk erofs overlay virtio_console qemu_fw_cfg)
 
 build_initrd() {
 	local bed=$1 release=
-	[ "$bed" = uml ] || release=$(kernel_release "$bed")
+	[ "$bed" = race ] || release=$(kernel_release "$bed")
 	# shellcheck disable=SC2016 # expanded inside the image
 	in_image sh -ec '
 		bed=$1 release=$2; shift 2
@@ -161,6 +161,7 @@ build_initrd() {
 		cp /src/scripts/guest/early-init /tmp/i/init
 		cp /src/scripts/guest/init /tmp/i/guest-init
 		chmod 755 /tmp/i/init /tmp/i/guest-init
+		: >/tmp/i/modules/list
 		if [ "$release" ]; then
 			modprobe -S "$release" -a --show-depends "$@" | while read -r verb module _; do
 				[ "$verb" = insmod ] || continue
@@ -202,7 +203,9 @@ build_userland() {
 # All that QEMU boots with the kernel of ROLE
 build_role() {
 	local role=$1
-	if [ -e "$TOP/kernel/Kbuild" ]; then
+	if [ "$role" = race ]; then
+		race_build_modules || return
+	elif [ -e "$TOP/kernel/Kbuild" ]; then
 		build_part "module-$role" "$(source_key kernel selftests/kmod VERSION)" "modules for Debian's $role kernel" build_module "$role" || return
 	fi
 	build_part "initrd-$role" "$(source_key scripts/guest)" "initrd for the $role kernel" build_initrd "$role" || return
@@ -216,13 +219,14 @@ build_layer_parts() {
 	[ "$1" = uml ] || build_role "$1"
 }
 
-# build_layer ROLE|uml: everything that a guest with that kernel boots from, except UML's own kernel and modules
+# build_layer ROLE|race|uml: everything that a guest with that kernel boots from, except UML's own kernel and modules
 build_layer() {
 	with_lock image image_make || return
+	[ "$1" != race ] || race_kernel || return
 	with_lock "layer-$BUILD_ID" build_layer_parts "$1"
 }
 
-# build_layer_with_tests ROLE|uml
+# build_layer_with_tests ROLE|race|uml
 build_layer_with_tests() {
 	with_lock linux-source uml_source_make || return
 	build_layer "$1"

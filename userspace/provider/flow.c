@@ -2,10 +2,22 @@
 /*
  * Flow steering rules.
  */
-#include "flow.h"
+#include "softmr.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#include "flow_counters.h"
+
+/**
+ * struct smr_flow - a flow steering rule
+ * @flow: libibverbs' part
+ * @counters: what counts its frames, or NULL
+ */
+struct smr_flow {
+	struct ibv_flow flow;
+	struct ibv_counters *counters;
+};
 
 /* The counters that a rule names. The kernel refuses one that names two. */
 static struct ibv_counters *counters_of(const struct ibv_flow_attr *attr)

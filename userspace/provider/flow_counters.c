@@ -3,7 +3,7 @@
  * Flow counters. The kernel counts the packets and the bytes of the rules that
  * use them; which of the two a program finds at which index is known here.
  */
-#include "flow.h"
+#include "flow_counters.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include <softmr-abi.h>
 
 #include "abi.h"
+#include "softmr.h"
 
 /**
  * struct point - a counter at an index; several of an index add up

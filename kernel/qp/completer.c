@@ -475,16 +475,17 @@ static enum smr_step comp_packet(struct smr_qp *qp, struct response *r,
 	return step;
 }
 
-/* The next packets of the queue. WAIT: the queue is empty, or a page is missing. */
-static enum smr_step comp_next(struct smr_qp *qp, struct smr_run *run)
+/*
+ * The next packets of the queue's first skb. Apart from comp_next(), which mostly finds
+ * none: the kernel may zero what is on the stack here.
+ */
+static noinline enum smr_step comp_skb(struct smr_qp *qp, struct sk_buff *skb,
+				       struct smr_run *run)
 {
 	struct smr_completer *comp = &qp->comp;
-	struct sk_buff *skb = smr_rx_peek(&comp->queue);
-	enum smr_step step;
 	struct response r;
+	enum smr_step step;
 
-	if (!skb)
-		return SMR_STEP_WAIT;
 	r.count = 1;
 	smr_rx_train_init(&r.train, skb);
 	step = comp_packet(qp, &r, smr_rx_part(skb)->first + comp->seg, run);
@@ -497,6 +498,14 @@ static enum smr_step comp_next(struct smr_qp *qp, struct smr_run *run)
 		consume_skb(skb);
 	}
 	return SMR_STEP_DONE;
+}
+
+/* The next packets of the queue. WAIT: the queue is empty, or a page is missing. */
+static enum smr_step comp_next(struct smr_qp *qp, struct smr_run *run)
+{
+	struct sk_buff *skb = smr_rx_peek(&qp->comp.queue);
+
+	return skb ? comp_skb(qp, skb, run) : SMR_STEP_WAIT;
 }
 
 /* IBTA 9.8.2: UC completes whether or not the peer has taken the message. */

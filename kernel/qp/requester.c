@@ -77,17 +77,17 @@ static u8 key_to_status(struct smr_qp *qp, enum smr_key_verdict verdict)
  * Will the message leave in one train? Then that opens its whole list before anything is
  * sent. A peer on this host opens the list, too, but is affected if it does not open.
  */
-static bool wqe_opens_at_once(struct smr_qp *qp, const struct smr_swqe *wqe,
-			      const struct smr_wr_info *wr)
+static bool wqe_opens_at_once(const struct smr_qp *qp,
+			      const struct smr_swqe *wqe,
+			      const struct smr_wr_info *wr, bool local)
 {
-	return !(wr->flags & SMR_WR_NONPOSTED) &&
-	       wqe->npsn <= min_t(u32, smr_window_room(qp), SMR_TRAIN_SEGS) &&
-	       !smr_loopback_usable(qp);
+	return !local && !(wr->flags & SMR_WR_NONPOSTED) &&
+	       wqe->npsn <= min_t(u32, smr_window_room(qp), SMR_TRAIN_SEGS);
 }
 
 /* Find local errors before anything is sent. */
 static u8 wqe_check(struct smr_qp *qp, struct smr_swqe *wqe,
-		    const struct smr_wr_info *wr)
+		    const struct smr_wr_info *wr, bool local)
 {
 	int access = wr->flags & SMR_WR_FETCHES ? IB_ACCESS_LOCAL_WRITE : 0;
 	struct smr_sgl *sgl = &qp->req.sgl;
@@ -95,7 +95,7 @@ static u8 wqe_check(struct smr_qp *qp, struct smr_swqe *wqe,
 
 	if (wr->flags & SMR_WR_NONPOSTED && !qp->attr.max_rd_atomic)
 		return IB_WC_LOC_QP_OP_ERR;
-	if (!wqe->num_sge || wqe_opens_at_once(qp, wqe, wr))
+	if (!wqe->num_sge || wqe_opens_at_once(qp, wqe, wr, local))
 		return IB_WC_SUCCESS;
 	verdict = smr_sgl_open(sgl, qp->pd, qp->ibqp.qp_num, access, wqe->sge,
 			       wqe->num_sge, 0, wqe->len);
@@ -462,9 +462,10 @@ static void local_send(struct req_message *m, struct smr_run *run)
 	smr_loopback_hand(qp, wqe, &m->hdr, wqe->npsn, run);
 }
 
-/* The next piece of a work request that has its PSNs. */
+/* The next piece of a work request that has its PSNs; or, @local, all of it. */
 static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
-			      const struct smr_wr_info *wr, struct smr_run *run)
+			      const struct smr_wr_info *wr, bool local,
+			      struct smr_run *run)
 {
 	struct req_message m = { .qp = qp, .wqe = wqe, .wr = wr };
 	enum smr_step ret;
@@ -472,7 +473,7 @@ static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 
 	m.first = smr_psn_off(qp->req.psn, wqe->psn);
 	smr_req_hdr_init(qp, wqe, wr, &m.hdr);
-	if (!m.first && smr_loopback_usable(qp)) {
+	if (local) {
 		local_send(&m, run);
 		return SMR_STEP_DONE;
 	}
@@ -539,6 +540,7 @@ static enum smr_step requester_step(struct smr_qp *qp, struct smr_run *run)
 {
 	const struct smr_wr_info *wr;
 	struct smr_swqe *wqe;
+	bool posted, local;
 	enum smr_step step;
 
 	if (qp->comp.rnr_wait || qp->handed.state != SMR_LOCAL_IDLE)
@@ -556,16 +558,18 @@ static enum smr_step requester_step(struct smr_qp *qp, struct smr_run *run)
 	if (qp->service == SMR_TRANSPORT_UD ||
 	    qp->service == SMR_TRANSPORT_RAW)
 		return datagram_send(qp, wqe, run);
-	if (wqe->state == SMR_SWQE_POSTED) {
-		if (!wqe_may_start(qp, wqe, wr))
-			return SMR_STEP_WAIT;
+	posted = wqe->state == SMR_SWQE_POSTED;
+	if (posted && !wqe_may_start(qp, wqe, wr))
+		return SMR_STEP_WAIT;
+	local = (posted || qp->req.psn == wqe->psn) && smr_loopback_usable(qp);
+	if (posted) {
 		wqe->npsn = wqe_npsn(qp, wqe, wr);
-		wqe->status = wqe_check(qp, wqe, wr);
+		wqe->status = wqe_check(qp, wqe, wr, local);
 		if (wqe->status)
 			return SMR_STEP_DONE;
 		wqe_start(qp, wqe);
 	}
-	return wqe_send(qp, wqe, wr, run);
+	return wqe_send(qp, wqe, wr, local, run);
 }
 
 /*

@@ -132,8 +132,7 @@ TRACE_EVENT(smr_retry,
 		  __entry->una, __entry->psn, __entry->retries)
 );
 
-/* READ responses are in place behind a missing one. */
-TRACE_EVENT(smr_ahead,
+DECLARE_EVENT_CLASS(smr_responses,
 	TP_PROTO(u32 qpn, u32 una, u32 psn, u32 count),
 	TP_ARGS(qpn, una, psn, count),
 	TP_STRUCT__entry(
@@ -152,25 +151,15 @@ TRACE_EVENT(smr_ahead,
 		  __entry->una, __entry->psn, __entry->count)
 );
 
+/* READ responses are in place behind a missing one. */
+DEFINE_EVENT(smr_responses, smr_ahead,
+	     TP_PROTO(u32 qpn, u32 una, u32 psn, u32 count),
+	     TP_ARGS(qpn, una, psn, count));
+
 /* A missing part of a READ is asked for again, and nothing else. */
-TRACE_EVENT(smr_ask_again,
-	TP_PROTO(u32 qpn, u32 una, u32 psn, u32 count),
-	TP_ARGS(qpn, una, psn, count),
-	TP_STRUCT__entry(
-		__field(u32, qpn)
-		__field(u32, una)
-		__field(u32, psn)
-		__field(u32, count)
-	),
-	TP_fast_assign(
-		__entry->qpn = qpn;
-		__entry->una = una;
-		__entry->psn = psn;
-		__entry->count = count;
-	),
-	TP_printk("qpn=%#x una=%#x psn=%#x count=%u", __entry->qpn,
-		  __entry->una, __entry->psn, __entry->count)
-);
+DEFINE_EVENT(smr_responses, smr_ask_again,
+	     TP_PROTO(u32 qpn, u32 una, u32 psn, u32 count),
+	     TP_ARGS(qpn, una, psn, count));
 
 /* A CNP was sent to the peer, which has sent a packet that the network has marked. */
 TRACE_EVENT(smr_cnp_sent,

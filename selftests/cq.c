@@ -281,16 +281,9 @@ static int use_single_threaded(struct vt_pair *pair, struct ibv_cq_ex **cqx)
 		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
 		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
 	};
-	struct vt_ep *ep = &pair->a;
+	int ret = vt_ep_use_cq_ex(&pair->a, &pair->a.scq, &init, cqx);
 
-	*cqx = ibv_create_cq_ex(ep->dev.ctx, &init);
-	if (!*cqx)
-		return -errno;
-	ibv_destroy_qp(ep->qp);
-	ibv_destroy_cq(ep->scq);
-	ep->scq = ibv_cq_ex_to_cq(*cqx);
-	ep->qp = vt_qp_create(ep);
-	return ep->qp ? vt_pair_reset(pair) : -errno;
+	return ret ? ret : vt_pair_reset(pair);
 }
 
 /* A QP is destroyed in the middle of a batch: the current completion stays. */

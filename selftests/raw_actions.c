@@ -20,16 +20,9 @@ static int use_cq_ex(struct vt_raw *raw, struct ibv_cq_ex **cqx)
 		.cqe = 128,
 		.wc_flags = IBV_WC_EX_WITH_FLOW_TAG | IBV_WC_EX_WITH_BYTE_LEN,
 	};
-	struct vt_ep *ep = &raw->ep;
+	int ret = vt_ep_use_cq_ex(&raw->ep, &raw->ep.rcq, &init, cqx);
 
-	*cqx = ibv_create_cq_ex(ep->dev.ctx, &init);
-	if (!*cqx)
-		return -errno;
-	ibv_destroy_qp(ep->qp);
-	ibv_destroy_cq(ep->rcq);
-	ep->rcq = ibv_cq_ex_to_cq(*cqx);
-	ep->qp = vt_qp_create(ep);
-	return ep->qp ? vt_raw_ready(raw) : -errno;
+	return ret ? ret : vt_raw_ready(raw);
 }
 
 /* The tag of the next frame; -1: it is not of this length; or there is none. */

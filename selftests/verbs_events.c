@@ -165,18 +165,9 @@ static int use_cq_ex(struct vt_pair *pair, uint64_t flags,
 		     struct ibv_cq_ex **cqx)
 {
 	struct ibv_cq_init_attr_ex init = { .cqe = 64, .wc_flags = flags };
-	struct vt_ep *ep = &pair->b;
+	int ret = vt_ep_use_cq_ex(&pair->b, &pair->b.rcq, &init, cqx);
 
-	*cqx = ibv_create_cq_ex(ep->dev.ctx, &init);
-	if (!*cqx)
-		return -errno;
-	ibv_destroy_qp(ep->qp);
-	ibv_destroy_cq(ep->rcq);
-	ep->rcq = ibv_cq_ex_to_cq(*cqx);
-	ep->qp = vt_qp_create(ep);
-	if (!ep->qp)
-		return -errno;
-	return vt_pair_reset(pair);
+	return ret ? ret : vt_pair_reset(pair);
 }
 
 static int start_poll_within(struct ibv_cq_ex *cqx, int ms)

@@ -208,6 +208,28 @@ struct ibv_qp *vt_qp_create(struct vt_ep *ep)
 }
 
 /**
+ * vt_ep_use_cq_ex() - put an extended CQ in the place of one of an endpoint's
+ * @ep: gets a new QP, in RESET
+ * @cq: &ep->scq or &ep->rcq
+ * @init: how the CQ is made
+ * @cqx: set to it
+ *
+ * Return: 0 or -errno
+ */
+int vt_ep_use_cq_ex(struct vt_ep *ep, struct ibv_cq **cq, struct ibv_cq_init_attr_ex *init,
+		    struct ibv_cq_ex **cqx)
+{
+	*cqx = ibv_create_cq_ex(ep->dev.ctx, init);
+	if (!*cqx)
+		return -errno;
+	ibv_destroy_qp(ep->qp);
+	ibv_destroy_cq(*cq);
+	*cq = ibv_cq_ex_to_cq(*cqx);
+	ep->qp = vt_qp_create(ep);
+	return ep->qp ? 0 : -errno;
+}
+
+/**
  * vt_qp_state() - the state query_qp reports, or a negative errno
  */
 int vt_qp_state(const struct ibv_qp *qp)

@@ -335,9 +335,9 @@ static enum smr_step fetch_send(struct req_message *m, struct smr_run *run)
 }
 
 /*
- * The next part of a READ whose responses are missing, and of nothing that has come. The
- * parts end as those of a READ that is sent again, see smr_window_part(). Return: its
- * length in PSNs; 0: there is none here. What comes next is known then.
+ * The next part of a READ whose responses are missing, and of nothing that has come. It
+ * lies within one request. Return: its length in PSNs; 0: there is none here. What comes
+ * next is known then.
  */
 static u32 missing_part(struct req_message *m)
 {
@@ -355,7 +355,7 @@ static u32 missing_part(struct req_message *m)
 	m->first = smr_psn_off(ahead->ask, m->wqe->psn);
 	n = min(n, m->wqe->npsn - m->first);
 	if (m->wr->flags & SMR_WR_FETCHES) {
-		n = min(n, smr_window_least(m->first));
+		n = min(n, smr_window_request_left(qp, ahead->ask));
 		missing = smr_ahead_missing(ahead, ahead->ask, n);
 		if (missing && m->wr->flags & SMR_WR_READ)
 			return missing;

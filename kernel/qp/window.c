@@ -294,6 +294,24 @@ u32 smr_window_least(u32 first)
 }
 
 /**
+ * smr_window_request_left() - how much of its READ request or atomic begins with a PSN?
+ * @qp: the QP
+ * @psn: an outstanding READ's or atomic's that is before the next PSN to send
+ *
+ * After everything was sent again that is a repeated request, which lies within an earlier
+ * one.
+ *
+ * Context: any; called by the send task.
+ * Return: the number of PSNs, at least 1.
+ */
+u32 smr_window_request_left(const struct smr_qp *qp, u32 psn)
+{
+	const struct smr_requester *req = &qp->req;
+
+	return smr_psn_off(window_read_end(req, window_read(req, psn)), psn);
+}
+
+/**
  * smr_window_reads() - how many READ requests and atomics are outstanding
  * @qp: the QP
  *

@@ -18,6 +18,7 @@ void smr_window_slow(struct smr_qp *qp);
 u32 smr_window_room(const struct smr_qp *qp);
 u32 smr_window_part(const struct smr_qp *qp, u32 first, u32 npsn);
 u32 smr_window_least(u32 first);
+u32 smr_window_request_left(const struct smr_qp *qp, u32 psn);
 u32 smr_window_reads(const struct smr_qp *qp);
 u32 smr_window_middles(const struct smr_qp *qp, u32 psn);
 bool smr_window_response_fits(const struct smr_qp *qp,

@@ -215,11 +215,11 @@ bool smr_out_missing(struct smr_qp *qp, u32 psn, u32 answer)
 	case SMR_AHEAD_KNOWN:
 		return true;
 	case SMR_AHEAD_MISSING:
+		if (!comp->gap && !comp->asked)
+			break;
 		/* What is measured would contain that it was lost. */
 		smr_early_forget(qp);
-		if (comp->gap || comp->asked)
-			return true;
-		break;
+		return true;
 	case SMR_AHEAD_AGAIN:
 		break;
 	}

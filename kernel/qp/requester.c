@@ -408,7 +408,7 @@ static bool missing_send(struct smr_qp *qp, struct smr_run *run,
 /*
  * What is sent again may have been answered before, or be acknowledged by what was: how many
  * PSNs of this work request go without being sent? A READ goes in the parts that it would be
- * asked for in.
+ * asked for in. Only while something has come ahead.
  */
 static u32 known_part(const struct req_message *m)
 {
@@ -418,7 +418,7 @@ static u32 known_part(const struct req_message *m)
 	if (m->wr->flags & SMR_WR_FETCHES)
 		return smr_ahead_got(ahead, psn,
 				     min(left, smr_window_least(m->first)));
-	if (!ahead->any || smr_psn_diff(psn, ahead->end) >= 0)
+	if (smr_psn_diff(psn, ahead->end) >= 0)
 		return 0;
 	return min(left, smr_psn_off(ahead->end, psn));
 }

@@ -257,6 +257,12 @@ u32 smr_window_room(const struct smr_qp *qp)
 	return window_room_at(qp, qp->req.psn);
 }
 
+/* From @first to where parts of @part PSNs, a power of two, end */
+static u32 part_left(u32 first, u32 part)
+{
+	return (first | (part - 1)) + 1 - first;
+}
+
 /**
  * smr_window_part() - how many PSNs the next request of a READ asks for
  * @qp: the QP
@@ -278,7 +284,7 @@ u32 smr_window_part(const struct smr_qp *qp, u32 first, u32 npsn)
 	if (req->psn == req->max_psn)
 		part = clamp(rounddown_pow_of_two(req->window), READ_PART_MIN,
 			     READ_PART_MAX);
-	part = min(npsn, (first | (part - 1)) + 1) - first;
+	part = min(npsn - first, part_left(first, part));
 	return smr_ahead_missing(&qp->comp.ahead, req->psn, part);
 }
 
@@ -290,7 +296,7 @@ u32 smr_window_part(const struct smr_qp *qp, u32 first, u32 npsn)
  */
 u32 smr_window_least(u32 first)
 {
-	return (first | (READ_PART_MIN - 1)) + 1 - first;
+	return part_left(first, READ_PART_MIN);
 }
 
 /**

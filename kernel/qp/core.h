@@ -12,13 +12,11 @@
 #include <linux/hrtimer.h>
 #include <linux/in6.h>
 #include <linux/mutex.h>
-#include <linux/rculist.h>
 #include <linux/refcount.h>
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
 #include <linux/timer.h>
 #include <linux/types.h>
-#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
 #include "account.h"
@@ -31,14 +29,13 @@
 #include "net/wire.h"
 #include "qp/ahead.h"
 #include "qp/env.h"
-#include "qp/peers.h"
+#include "qp/qptab.h"
 #include "qp/ring.h"
 #include "qp/rq.h"
 #include "qp/task.h"
 #include "sgl.h"
 
 struct smr_cq;
-struct smr_group;
 struct smr_pace;
 struct smr_pd;
 struct smr_qp_handle;
@@ -47,55 +44,6 @@ struct smr_rx_train;
 struct smr_srq;
 struct smr_stats;
 struct smr_userwq;
-
-#define SMR_MEMBERS_HASH_BITS	8
-
-/**
- * struct smr_member - an attachment of a QP to a group
- * @node: in struct smr_members
- * @addr: the group, an IPv4 one in its mapped form
- * @qp: the QP, which is detached before it goes; readers of the table use @handle
- * @handle: the QP's
- * @group: the netdev's membership, which the QPs of its link share
- * @rcu: readers may still be at @node
- *
- * Constant while it is in the table.
- */
-struct smr_member {
-	struct hlist_node node;
-	struct in6_addr addr;
-	struct smr_qp *qp;
-	struct smr_qp_handle *handle;
-	struct smr_group *group;
-	struct rcu_head rcu;
-};
-
-/**
- * struct smr_members - the attachments of a network namespace
- * @mutex: guards changes of @hash; taken before RTNL
- * @hash: by the group's address; readers use RCU
- */
-struct smr_members {
-	struct mutex mutex;
-	struct hlist_head hash[1 << SMR_MEMBERS_HASH_BITS];
-};
-
-/**
- * struct smr_qptab - the QPs of one network namespace
- * @xa: QP number -> struct smr_qp_handle; RCU for readers
- * @members: which of them are attached to multicast groups
- * @peers: which of them have which peer
- * @strays: packets for a number that no QP has
- *
- * QP numbers are unique in the namespace, not only on a device, since all its
- * devices share the sockets.
- */
-struct smr_qptab {
-	struct xarray xa;
-	struct smr_members members;
-	struct smr_peers peers;
-	atomic64_t strays;
-};
 
 /* The verdict on a request; the tables in qp/resp_reply.c say what follows. */
 enum smr_resp_verdict {

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The QPs of a network namespace, by their numbers and by their multicast groups, as data. */
+#ifndef SMR_QPTAB_H
+#define SMR_QPTAB_H
+
+#include <linux/atomic.h>
+#include <linux/in6.h>
+#include <linux/mutex.h>
+#include <linux/rculist.h>
+#include <linux/types.h>
+#include <linux/xarray.h>
+
+#include "qp/peers.h"
+
+struct smr_group;
+struct smr_qp;
+struct smr_qp_handle;
+
+#define SMR_MEMBERS_HASH_BITS	8
+
+/**
+ * struct smr_member - an attachment of a QP to a group
+ * @node: in struct smr_members
+ * @addr: the group, an IPv4 one in its mapped form
+ * @qp: the QP, which is detached before it goes; readers of the table use @handle
+ * @handle: the QP's
+ * @group: the netdev's membership, which the QPs of its link share
+ * @rcu: readers may still be at @node
+ *
+ * Constant while it is in the table.
+ */
+struct smr_member {
+	struct hlist_node node;
+	struct in6_addr addr;
+	struct smr_qp *qp;
+	struct smr_qp_handle *handle;
+	struct smr_group *group;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct smr_members - the attachments of a network namespace
+ * @mutex: guards changes of @hash; taken before RTNL
+ * @hash: by the group's address; readers use RCU
+ */
+struct smr_members {
+	struct mutex mutex;
+	struct hlist_head hash[1 << SMR_MEMBERS_HASH_BITS];
+};
+
+/**
+ * struct smr_qptab - the QPs of one network namespace
+ * @xa: QP number -> struct smr_qp_handle; RCU for readers
+ * @members: which of them are attached to multicast groups
+ * @peers: which of them have which peer
+ * @strays: packets for a number that no QP has
+ *
+ * QP numbers are unique in the namespace, not only on a device, since all its
+ * devices share the sockets.
+ */
+struct smr_qptab {
+	struct xarray xa;
+	struct smr_members members;
+	struct smr_peers peers;
+	atomic64_t strays;
+};
+
+#endif /* SMR_QPTAB_H */

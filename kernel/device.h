@@ -40,15 +40,19 @@ struct smr_dev {
 	struct work_struct resync_work;
 };
 
+#define SMR_POLL_US_MAX	1000U
+
 /**
  * struct smr_link_conf - the options of a link
  * @loopback: it takes the same-host shortcut
  * @max_objects: see smr_limits_init()
+ * @poll_us: how long a home waits for requests, at most SMR_POLL_US_MAX, us
  * @user: what each user may have
  */
 struct smr_link_conf {
 	bool loopback;
 	u32 max_objects;
+	u32 poll_us;
 	struct smr_account_conf user;
 };
 

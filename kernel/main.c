@@ -9,6 +9,7 @@
 #include "limits.h"
 #include "net/crc.h"
 #include "netns.h"
+#include "qp/home.h"
 
 static bool loopback = true;
 module_param(loopback, bool, 0644);
@@ -30,11 +31,16 @@ static unsigned int user_packet_kb = 65536;
 module_param(user_packet_kb, uint, 0644);
 MODULE_PARM_DESC(user_packet_kb, "KiB of packets that may wait for the QPs of each user of such a link, and as much for the kernel's own QPs (default 65536)");
 
+static unsigned int poll_us = 50;
+module_param(poll_us, uint, 0644);
+MODULE_PARM_DESC(poll_us, "Microseconds that an idle processor waits for the next request of a QP whose process posts fast, on links that are added from now on; 0: it does not (default 50, at most 1000)");
+
 static int newlink(const char *name, struct net_device *ndev)
 {
 	const struct smr_link_conf conf = {
 		.loopback = READ_ONCE(loopback),
 		.max_objects = READ_ONCE(max_objects),
+		.poll_us = READ_ONCE(poll_us),
 		.user = {
 			.max_objects = READ_ONCE(max_user_objects),
 			.max_queues = (size_t)READ_ONCE(user_queue_kb) * SZ_1K,
@@ -58,9 +64,12 @@ static int __init softmr_init(void)
 	ret = smr_faults_init();
 	if (ret)
 		return ret;
-	ret = smr_netns_register();
+	ret = smr_homes_init();
 	if (ret)
 		goto fini_faults;
+	ret = smr_netns_register();
+	if (ret)
+		goto exit_homes;
 	/* So that its client is removed after ours, see device.c */
 	request_module("ib_uverbs");
 	ret = smr_device_watch();
@@ -71,6 +80,8 @@ static int __init softmr_init(void)
 
 unregister_netns:
 	smr_netns_unregister();
+exit_homes:
+	smr_homes_exit();
 fini_faults:
 	smr_faults_fini();
 	return ret;
@@ -86,6 +97,7 @@ static void __exit softmr_exit(void)
 	ib_unregister_driver((enum rdma_driver_id)SMR_DRIVER_ID);
 	smr_device_unwatch();
 	smr_netns_unregister();
+	smr_homes_exit();
 	smr_faults_fini();
 	rcu_barrier();
 }

@@ -25,6 +25,7 @@
 	X(LOCAL_OPS,		"local_ops")			\
 	X(LOCAL_BYTES,		"local_bytes")			\
 	X(DOORBELLS,		"doorbells")			\
+	X(HOMES,		"homes")			\
 	X(ACKS_TX,		"acks_tx")			\
 	X(ACKS_RX,		"acks_rx")			\
 	X(NAKS_TX,		"naks_tx")			\

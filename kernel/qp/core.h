@@ -17,6 +17,7 @@
 #include <linux/spinlock.h>
 #include <linux/timer.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "account.h"
@@ -554,6 +555,32 @@ struct smr_qp_handle {
 };
 
 /**
+ * struct smr_home - a thread that looks into a send queue, see qp/home.c
+ * @work: the thread; it holds a reference on the QP
+ * @open: SMR_RING_POLLED is set; the send task's
+ * @seen: the ring's prod when the task looked last; the send task's
+ * @steps: what the task did since the thread was woken; the thread's
+ * @pause: jiffies for which the thread was not woken last; the thread's
+ * @not_before: jiffies; when it may be woken
+ * @cpu: where it was last, or is to be next
+ * @often: so many doorbells in a jiffy wake it; 0: it never is; constant
+ * @jiffy: that of the last doorbell
+ * @rings: doorbells in it
+ */
+struct smr_home {
+	struct work_struct work;
+	bool open;
+	u32 seen;
+	u32 steps;
+	unsigned int pause;
+	unsigned long not_before;
+	unsigned int cpu;
+	u32 often;
+	unsigned long jiffy;
+	u32 rings;
+};
+
+/**
  * struct smr_qp - a queue pair
  * @ibqp: the core's part
  * @env: what it needs of its device
@@ -597,6 +624,7 @@ struct smr_qp_handle {
  * @pace: how fast it sends, or NULL; set once, under @mutex, while its tasks are paused
  * @windows: type 2 windows that are tied to this QP; has its own lock
  * @handed: what the requester handed to a peer on this host
+ * @home: a kernel thread that looks into @sq by itself
  * @counted: some of @cntrs are attached; written with them
  * @cntrs: counters of completed operations, by enum smr_comp_op, or NULL; written
  *	under @mutex, in RESET or INIT only
@@ -642,6 +670,7 @@ struct smr_qp {
 	struct smr_pace *pace;
 	struct smr_mw_owner windows;
 	struct smr_local handed;
+	struct smr_home home;
 	bool counted;
 	struct smr_comp_cntr *cntrs[SMR_COMP_OPS];
 };

@@ -35,6 +35,7 @@ struct workqueue_struct;
  * @wq: the workqueue for QPs of consumers in the kernel
  * @packets: what waits for their QPs
  * @ndev: the netdev
+ * @poll_ns: how long a home waits for requests, ns; 0: there are none, see qp/home.c
  * @loopback: this link takes the same-host shortcut
  * @nr_groups: multicast groups that QPs are attached to; @tab->members.mutex
  *
@@ -53,6 +54,7 @@ struct smr_env {
 	struct workqueue_struct *wq;
 	struct smr_packets packets;
 	struct net_device *ndev;
+	u32 poll_ns;
 	bool loopback;
 	u32 nr_groups;
 };

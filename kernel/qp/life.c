@@ -13,6 +13,7 @@
 #include "qp/completer.h"
 #include "qp/core.h"
 #include "qp/gsi.h"
+#include "qp/home.h"
 #include "qp/local_wr.h"
 #include "qp/loopback.h"
 #include "qp/pace.h"
@@ -64,9 +65,8 @@ static bool send_waits(const struct smr_qp *qp)
 }
 
 /* Answers first: they make room in the window. */
-static enum smr_step send_task_fn(struct smr_task *task, struct smr_run *run)
+static enum smr_step send_step(struct smr_qp *qp, struct smr_run *run)
 {
-	struct smr_qp *qp = container_of(task, struct smr_qp, send_task);
 	enum smr_step step;
 
 	if (send_waits(qp))
@@ -78,6 +78,14 @@ static enum smr_step send_task_fn(struct smr_task *task, struct smr_run *run)
 	step = smr_requester_run(qp, run);
 	smr_paging_settle(&qp->req.paging);
 	return step;
+}
+
+static enum smr_step send_task_fn(struct smr_task *task, struct smr_run *run)
+{
+	struct smr_qp *qp = container_of(task, struct smr_qp, send_task);
+	enum smr_step step = send_step(qp, run);
+
+	return unlikely(run->home) ? smr_home_step(qp, run, step) : step;
 }
 
 static enum smr_step resp_task_fn(struct smr_task *task, struct smr_run *run)
@@ -134,6 +142,7 @@ int smr_qp_init(struct smr_qp *qp, struct smr_env *env)
 	smr_paging_init(&qp->resp.paging, &qp->resp_task);
 	smr_completer_init(qp);
 	smr_responder_init(qp);
+	smr_home_init(qp);
 	return 0;
 }
 
@@ -193,6 +202,7 @@ void smr_qp_fini(struct smr_qp *qp)
 	if (qp->index)
 		xa_erase_bh(&qp->env->tab->xa, qp->index);
 	smr_qp_pause(qp);
+	smr_home_fini(qp);
 	/* Those who have found it before may be about to put it into the error state. */
 	scoped_guard(spinlock_bh, &qp->lock)
 		WRITE_ONCE(qp->state, IB_QPS_RESET);
@@ -226,6 +236,7 @@ void smr_qp_fini(struct smr_qp *qp)
 void smr_qp_pause(struct smr_qp *qp)
 {
 	smr_task_disable(&qp->send_task);
+	smr_home_close(qp);
 	smr_task_disable(&qp->resp_task);
 	smr_responder_ack_executed(qp);
 }
@@ -281,8 +292,10 @@ void smr_qp_doorbell(struct smr_qp *qp, u32 flags)
 	};
 
 	smr_qp_inc(qp, SMR_CNT_DOORBELLS);
-	if (flags & SMR_DOORBELL_SQ)
+	if (flags & SMR_DOORBELL_SQ) {
 		smr_task_run(&qp->send_task, &run);
+		smr_home_rung(qp);
+	}
 	if (flags & SMR_DOORBELL_RQ) {
 		guard(smr_bh)();
 		smr_task_kick(&qp->resp_task);

@@ -229,6 +229,24 @@ void smr_task_run(struct smr_task *task, struct smr_run *run)
 }
 
 /**
+ * smr_task_try() - run a task here if nobody else does
+ * @task: the task
+ * @run: as for smr_task_run()
+ *
+ * An owner is not asked for anything. The caller holds a reference on the container.
+ *
+ * Context: as smr_task_run().
+ * Return: whether it was run.
+ */
+bool smr_task_try(struct smr_task *task, struct smr_run *run)
+{
+	if (atomic_cmpxchg(&task->state, 0, TASK_OWNED))
+		return false;
+	task_loop(task, run);
+	return true;
+}
+
+/**
  * smr_task_run_foreign() - run a task of another QP, whose process may be another
  * @task: the other task
  * @run: how the caller may run; what the other task does reduces its quota
@@ -308,6 +326,27 @@ void smr_task_defer(struct smr_task *task)
 {
 	if (task_own(task))
 		task_hand_over(task);
+}
+
+/**
+ * smr_task_asked() - must the owner look again, or stop?
+ * @task: the task
+ *
+ * If the owner is to look, that is forgotten here, and the next call of the function sees
+ * what the events are about.
+ *
+ * Context: the owner's, between two calls of the function.
+ * Return: whether to call the function again rather than to wait.
+ */
+bool smr_task_asked(struct smr_task *task)
+{
+	int state = atomic_read(&task->state);
+
+	if (state & TASK_DISABLED)
+		return true;
+	/* Fully ordered, as in task_disown() */
+	return state & TASK_AGAIN &&
+	       atomic_fetch_andnot(TASK_AGAIN, &task->state) & TASK_AGAIN;
 }
 
 /**

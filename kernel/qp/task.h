@@ -23,6 +23,7 @@ DEFINE_LOCK_GUARD_0(smr_bh, local_bh_disable(), local_bh_enable())
  * @can_sleep: process context with BH and preemption on
  * @quota: work that may still be done, in bytes; a packet counts SMR_COST_PACKET
  *	besides its bytes. Work beyond it goes to the workqueue
+ * @home: of a send task: see qp/home.c
  *
  * The run of another QP's task, as that of the peer on the same host, reduces the quota
  * of the caller's run.
@@ -30,6 +31,7 @@ DEFINE_LOCK_GUARD_0(smr_bh, local_bh_disable(), local_bh_enable())
 struct smr_run {
 	bool can_sleep;
 	int quota;
+	bool home;
 };
 
 /*
@@ -75,10 +77,12 @@ void smr_task_init(struct smr_task *task, struct workqueue_struct *wq,
 		   bool (*get)(struct smr_task *),
 		   void (*put)(struct smr_task *));
 void smr_task_run(struct smr_task *task, struct smr_run *run);
+bool smr_task_try(struct smr_task *task, struct smr_run *run);
 void smr_task_run_foreign(struct smr_task *task, struct smr_run *run);
 void smr_task_kick(struct smr_task *task);
 void smr_task_charge(int cost);
 void smr_task_defer(struct smr_task *task);
+bool smr_task_asked(struct smr_task *task);
 void smr_task_disable(struct smr_task *task);
 void smr_task_enable(struct smr_task *task);
 

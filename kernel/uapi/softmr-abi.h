@@ -77,6 +77,11 @@ enum smr_ring_flags {
 	 * barrier between its store to prod and its load of flags.
 	 */
 	SMR_RING_NEED_DOORBELL = 1 << 0,
+	/*
+	 * The kernel looks into this send ring by itself: ring no doorbell
+	 * after publishing an entry. The same barrier is needed.
+	 */
+	SMR_RING_POLLED = 1 << 1,
 };
 
 struct smr_sge {

@@ -145,7 +145,8 @@ static int write_send_chain(struct smr_qp *qp, struct ibv_send_wr *wr,
  * @wr: a chain of requests
  * @bad_wr: on failure the first request that was not posted
  *
- * The doorbell runs the requests in this thread's context, without the lock:
+ * If the kernel polls the ring, nothing is left to do. Otherwise the doorbell
+ * runs the requests in this thread's context, without the lock:
  * other threads may post, and ring, meanwhile. It fails only if the device is
  * gone, and then no request of the chain will complete.
  */
@@ -162,7 +163,7 @@ int smr_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	}
 
 	ret = write_send_chain(qp, wr, bad_wr, &posted);
-	if (!posted)
+	if (!posted || smr_ring_is_polled(&qp->sq.ring))
 		return ret;
 
 	err = smr_doorbell_ring(ibqp->context->cmd_fd, &qp->ring_sq);

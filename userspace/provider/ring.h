@@ -107,4 +107,16 @@ static inline bool smr_ring_wants_doorbell(const struct smr_ring *ring)
 	       SMR_RING_NEED_DOORBELL;
 }
 
+/*
+ * Whether the kernel will find the entries that were just published without a
+ * doorbell. An older module never says so. One of the two sees the other's
+ * store, as above.
+ */
+static inline bool smr_ring_is_polled(const struct smr_ring *ring)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return __atomic_load_n(&ring->hdr->flags, __ATOMIC_RELAXED) &
+	       SMR_RING_POLLED;
+}
+
 #endif /* SMR_PROVIDER_RING_H */

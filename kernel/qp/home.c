@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A process that posts one request after another pays a system call for each, while other
+ * processors may have nothing to do. So when the doorbells of a QP follow each other fast
+ * enough, its send side moves to a thread on another processor of the same node, its home.
+ * While that owns the send task, SMR_RING_POLLED in the ring tells the provider that no
+ * doorbell is needed.
+ *
+ * The home waits for more for as long as the processor has nothing else to do, and
+ * something comes at least every @env->poll_ns. Otherwise it leaves, and the next doorbell
+ * runs the task where it is rung, as always: who has no idle processor does not wait for
+ * one. Modules are not told which processors are idle. So the thread looks whether it is
+ * alone on its processor, and if not, the next one is tried later.
+ *
+ * In and out of it no request is forgotten: the home clears the flag, issues a full
+ * barrier, and has the task look into the ring once more. The process publishes its
+ * request, issues a full barrier, and loads the flag. models/home.pml has both.
+ */
+#include "qp/home.h"
+
+#include <linux/cpumask.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/sched.h>
+#include <linux/sched/isolation.h>
+#include <linux/sched/stat.h>
+#include <linux/time64.h>
+#include <linux/topology.h>
+
+#include "compat/workqueue.h"
+#include "qp/core.h"
+
+/* A home in which the task took fewer steps was not worth waking the thread. */
+#define WORTH_IT	64
+
+/* Its threads are bound to processors, and do not count among those that work there. */
+static struct workqueue_struct *homes;
+
+/**
+ * smr_homes_init() - prepare for homes
+ *
+ * Context: module init.
+ * Return: 0 or -ENOMEM.
+ */
+int smr_homes_init(void)
+{
+	homes = alloc_workqueue("softmr_homes",
+				WQ_PERCPU | WQ_CPU_INTENSIVE, 0);
+	return homes ? 0 : -ENOMEM;
+}
+
+/**
+ * smr_homes_exit() - undo smr_homes_init()
+ *
+ * Context: module exit; there are no QPs any more.
+ */
+void smr_homes_exit(void)
+{
+	destroy_workqueue(homes);
+}
+
+/* Does this thread keep nobody from running? */
+static bool alone(void)
+{
+	return single_task_running() && !need_resched();
+}
+
+/* Own the task between two doorbells, and run it for as long as requests come. */
+static void home_live(struct smr_qp *qp)
+{
+	struct smr_run run = {
+		.can_sleep = true,
+		.quota = SMR_QUOTA_PROCESS,
+		.home = true,
+	};
+	u64 end = ktime_get_ns() + qp->env->poll_ns;
+
+	while (alone() && ktime_get_ns() < end) {
+		if (smr_task_try(&qp->send_task, &run))
+			return;
+		cpu_relax();
+	}
+}
+
+/*
+ * If it brought nothing, try the next processor; and less and less often, down to once a
+ * second.
+ */
+static void home_judge(struct smr_home *home)
+{
+	if (home->steps >= WORTH_IT) {
+		home->pause = 0;
+	} else {
+		home->pause = clamp(home->pause * 2, 1, HZ);
+		WRITE_ONCE(home->cpu, home->cpu + 1);
+	}
+	WRITE_ONCE(home->not_before, jiffies + home->pause);
+}
+
+static void home_work(struct work_struct *work)
+{
+	struct smr_qp *qp = container_of(work, struct smr_qp, home.work);
+
+	qp->home.steps = 0;
+	home_live(qp);
+	home_judge(&qp->home);
+	smr_qp_put(qp);
+}
+
+/**
+ * smr_home_init() - prepare a home
+ * @qp: the QP; @qp->user and @qp->env are set
+ *
+ * Doorbells come often enough if on the average one would come while the home waits.
+ */
+void smr_home_init(struct smr_qp *qp)
+{
+	struct smr_home *home = &qp->home;
+	u32 poll_ns = qp->env->poll_ns;
+
+	INIT_WORK(&home->work, home_work);
+	home->not_before = jiffies;
+	if (qp->user && poll_ns)
+		home->often = max(TICK_NSEC / poll_ns, 2);
+}
+
+/**
+ * smr_home_close() - doorbells are needed again
+ * @qp: the QP, whose send task was disabled
+ *
+ * Whoever enables the task runs it, and so finds what was posted without a doorbell.
+ *
+ * Context: process.
+ */
+void smr_home_close(struct smr_qp *qp)
+{
+	struct smr_home *home = &qp->home;
+
+	if (!home->open)
+		return;
+	home->open = false;
+	smr_ring_set_flags(&qp->sq.ring, 0);
+}
+
+/**
+ * smr_home_fini() - end a home
+ * @qp: the QP, whose tasks were disabled for good
+ *
+ * Context: process, may sleep; waits for as long as a home waits for requests.
+ */
+void smr_home_fini(struct smr_qp *qp)
+{
+	if (cancel_work_sync(&qp->home.work))
+		smr_qp_put(qp);
+}
+
+/* May a home be there, as seen from this processor? */
+static bool cpu_fits(int cpu)
+{
+	return cpu_online(cpu) && cpu != raw_smp_processor_id() &&
+	       cpu_to_node(cpu) == numa_node_id() &&
+	       housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN);
+}
+
+static void home_ask(struct smr_qp *qp, unsigned long now)
+{
+	int i, cpu = READ_ONCE(qp->home.cpu) % nr_cpu_ids;
+
+	if (num_online_cpus() == 1 || !smr_ring_is_user(&qp->sq.ring) ||
+	    time_before(now, READ_ONCE(qp->home.not_before)))
+		return;
+	for (i = 0; !cpu_fits(cpu); i++) {
+		if (i == nr_cpu_ids)
+			return;
+		cpu = (cpu + 1) % nr_cpu_ids;
+	}
+	WRITE_ONCE(qp->home.cpu, cpu);
+	smr_qp_hold(qp);
+	if (!queue_work_on(cpu, homes, &qp->home.work))
+		smr_qp_put(qp);
+}
+
+/**
+ * smr_home_rung() - a doorbell of the send side was rung, and the task was run
+ * @qp: the QP; the caller keeps it from being destroyed
+ *
+ * When the doorbells follow each other fast enough, get a home. What was posted so far
+ * does not wait for that.
+ *
+ * Several threads may ring at a time. A count that they lose is of no matter.
+ *
+ * Context: process.
+ */
+void smr_home_rung(struct smr_qp *qp)
+{
+	struct smr_home *home = &qp->home;
+	unsigned long now = jiffies;
+	u32 rings;
+
+	if (READ_ONCE(home->jiffy) != now) {
+		WRITE_ONCE(home->jiffy, now);
+		WRITE_ONCE(home->rings, 0);
+	}
+	rings = READ_ONCE(home->rings) + 1;
+	WRITE_ONCE(home->rings, rings);
+	if (unlikely(rings == home->often))
+		home_ask(qp, now);
+}
+
+static void home_open(struct smr_qp *qp)
+{
+	qp->home.open = true;
+	smr_qp_inc(qp, SMR_CNT_HOMES);
+	smr_ring_set_flags(&qp->sq.ring, SMR_RING_POLLED);
+}
+
+/* The task has to look once more, as requests may have come without a doorbell. */
+static void home_leave(struct smr_qp *qp, struct smr_run *run)
+{
+	run->home = false;
+	smr_home_close(qp);
+}
+
+/*
+ * Wait until something is posted, or somebody asks for the task. False: there is no time,
+ * or nothing came.
+ *
+ * Requests that must not begin yet stay in the ring. So what counts is that the index has
+ * moved since the task last looked.
+ */
+static bool home_wait(struct smr_qp *qp)
+{
+	const struct smr_ring *ring = &qp->sq.ring;
+	struct smr_home *home = &qp->home;
+	u32 prod = READ_ONCE(ring->hdr->prod);
+	u64 end;
+
+	if (prod != ring->idx && prod != home->seen) {
+		home->seen = prod;
+		return true;
+	}
+	home->seen = prod;
+	end = ktime_get_ns() + qp->env->poll_ns;
+	while (alone() && ktime_get_ns() < end) {
+		if (READ_ONCE(ring->hdr->prod) != prod ||
+		    smr_task_asked(&qp->send_task))
+			return true;
+		cpu_relax();
+	}
+	return false;
+}
+
+/**
+ * smr_home_step() - what follows a step of the send task at its home
+ * @qp: the QP
+ * @run: the run, with @run->home
+ * @step: what the step has said
+ *
+ * Context: process; called by the send task.
+ * Return: what the step says now. After SMR_STEP_WAIT the task may be let go.
+ */
+enum smr_step smr_home_step(struct smr_qp *qp, struct smr_run *run,
+			    enum smr_step step)
+{
+	if (!qp->home.open)
+		home_open(qp);
+	switch (step) {
+	case SMR_STEP_WAIT:
+		if (!home_wait(qp))
+			home_leave(qp, run);
+		return SMR_STEP_AGAIN;
+	case SMR_STEP_DEFER:
+		home_leave(qp, run);
+		return step;
+	default:
+		qp->home.steps++;
+		if (run->quota > 0)
+			return step;
+		if (alone())
+			run->quota = SMR_QUOTA_PROCESS;
+		else
+			home_leave(qp, run);
+		return step;
+	}
+}

@@ -40,7 +40,7 @@ struct smr_dev {
 	struct work_struct resync_work;
 };
 
-#define SMR_POLL_US_MAX	1000U
+#define SMR_POLL_US_MAX	1000000U
 
 /**
  * struct smr_link_conf - the options of a link

@@ -33,7 +33,7 @@ MODULE_PARM_DESC(user_packet_kb, "KiB of packets that may wait for the QPs of ea
 
 static unsigned int poll_us = 50;
 module_param(poll_us, uint, 0644);
-MODULE_PARM_DESC(poll_us, "Microseconds that an idle processor waits for the next request of a QP whose process posts fast, on links that are added from now on; 0: it does not (default 50, at most 1000)");
+MODULE_PARM_DESC(poll_us, "Microseconds that an idle processor waits for the next request of a QP whose process posts fast, on links that are added from now on; 0: it does not (default 50, at most 1000000)");
 
 static int newlink(const char *name, struct net_device *ndev)
 {

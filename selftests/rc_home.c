@@ -6,7 +6,7 @@
  *
  * timeout: 120
  * paths: host wire
- * params: poll_us=1000
+ * params: poll_us=20000
  */
 #include "harness.h"
 
@@ -23,8 +23,10 @@
 #define LEN		8
 /* How long a thread may take to come: processors of a guest wait for those of the host, too */
 #define COMES_MS	10000
-#define ROUNDS		3000
-#define SHORT_ROUNDS	600
+#define ROUNDS		500
+#define SHORT_ROUNDS	100
+/* How long it waits, and so those who want it to leave */
+#define POLL_US		20000
 #define CHANGES		40
 #define MAX_CPUS	64
 
@@ -166,7 +168,7 @@ TEST_F(home, forgets_nothing)
 		ASSERT_EQ(0, stream(self, 1 + vt_random_below(&self->random, 2 * DEPTH)));
 		ASSERT_EQ(0, reap(self, 0));
 		/* as long as it waits, more or less */
-		vt_spin(vt_random_below(&self->random, 2000));
+		vt_spin(vt_random_below(&self->random, 2 * POLL_US));
 	}
 	EXPECT_LE(homes + 2, vt_counter_now(self->pair.a.dev.ctx, "homes"));
 }

@@ -76,7 +76,7 @@ static void home_live(struct smr_qp *qp)
 	};
 	u64 end = ktime_get_ns() + qp->env->poll_ns;
 
-	while (alone() && ktime_get_ns() < end) {
+	while (alone() && !READ_ONCE(qp->dead) && ktime_get_ns() < end) {
 		if (smr_task_try(&qp->send_task, &run))
 			return;
 		cpu_relax();
@@ -145,9 +145,9 @@ void smr_home_close(struct smr_qp *qp)
 
 /**
  * smr_home_fini() - end a home
- * @qp: the QP, whose tasks were disabled for good
+ * @qp: the QP, dead
  *
- * Context: process, may sleep; waits for as long as a home waits for requests.
+ * Context: process, may sleep; waits for a thread that is about to end.
  */
 void smr_home_fini(struct smr_qp *qp)
 {

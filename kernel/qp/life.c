@@ -202,11 +202,11 @@ void smr_qp_fini(struct smr_qp *qp)
 	if (qp->index)
 		xa_erase_bh(&qp->env->tab->xa, qp->index);
 	smr_qp_pause(qp);
-	smr_home_fini(qp);
 	/* Those who have found it before may be about to put it into the error state. */
 	scoped_guard(spinlock_bh, &qp->lock)
 		WRITE_ONCE(qp->state, IB_QPS_RESET);
 	WRITE_ONCE(qp->dead, true);
+	smr_home_fini(qp);
 	smr_completer_stop(qp);
 	smr_pace_destroy(qp->pace);
 	smr_waiter_fini(&qp->waiter);

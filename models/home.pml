@@ -95,7 +95,10 @@ proctype process()
 	od
 }
 
-/* home_wait(): there is more, or there is not. It leaves at whatever moment */
+/*
+ * smr_home_step(): there is more, or there is not. It leaves at whatever moment, and before the task is let go, or handed
+ * over to the workqueue, which is the same here
+ */
 inline home_live()
 {
 	store(POLLED, true);
@@ -107,7 +110,7 @@ inline home_live()
 	:: true -> break
 	od;
 	if
-	:: disabled -> again = true
+	:: disabled -> again = true				// BREAK leave_always (posts safety): :: true -> again = true
 	:: else ->
 		store(POLLED, false);				// BREAK leave_flag (posts safety): skip;
 		mb();						// BREAK leave_barrier (posts safety): skip;

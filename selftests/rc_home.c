@@ -28,6 +28,9 @@
 /* How long it waits, and so those who want it to leave */
 #define POLL_US		20000
 #define CHANGES		40
+#define BINDS		8000
+/* After so many doorbells a home leaves, and does not come back */
+#define IN_VAIN		64
 #define MAX_CPUS	64
 
 FIXTURE(home)
@@ -62,6 +65,7 @@ FIXTURE_SETUP(home)
 	self->conf = vt_defaults;
 	self->conf.depth = DEPTH;
 	self->conf.sges = 4;
+	self->conf.buf_access |= IBV_ACCESS_MW_BIND;
 	self->random = vt_random_begin(vt_seed(), 0);
 	if (sysconf(_SC_NPROCESSORS_ONLN) == 1)
 		SKIP(return, "one processor is never idle");
@@ -220,6 +224,59 @@ TEST_F(home, is_left)
 		vt_pair_close(&self->pair);
 		ASSERT_EQ(0, open_pair(self));
 	}
+}
+
+/*
+ * Local work waits for what is before it, and each look at it counts as work. When a run has
+ * done so much that another thread would go on, the home goes on, or says that it left
+ */
+TEST_F(home, goes_on_or_leaves)
+{
+	struct ibv_mw_bind bind = {
+		.send_flags = IBV_SEND_SIGNALED,
+		.bind_info = {
+			.mr = self->pair.a.buf.mr, .addr = (uintptr_t)self->pair.a.buf.p, .length = LEN,
+			.mw_access_flags = IBV_ACCESS_REMOTE_READ,
+		},
+	};
+	struct ibv_mw *mw = ibv_alloc_mw(self->pair.a.pd, IBV_MW_TYPE_1);
+	int i;
+
+	ASSERT_NE(NULL, mw);
+	ASSERT_EQ(0, stream_until_polled(self));
+	for (i = 0; i < BINDS; i++) {
+		ASSERT_EQ(0, stream(self, 1));
+		ASSERT_EQ(0, reap(self, DEPTH - 1));
+		bind.wr_id = self->posted++;
+		ASSERT_EQ(0, ibv_bind_mw(self->pair.a.qp, mw, &bind));
+	}
+	ASSERT_EQ(0, reap(self, 0));
+	EXPECT_EQ(0, ibv_dealloc_mw(mw));
+}
+
+/* An older provider does not look at the flag, so a home is of no use to it */
+TEST_F(home, does_not_come_to_who_rings)
+{
+	uint64_t end = vt_now_ms() + COMES_MS;
+	int64_t homes;
+	int i;
+
+	ASSERT_EQ(0, stream_until_polled(self));
+	for (i = 0; i < IN_VAIN && vt_now_ms() < end; i++) {
+		ASSERT_EQ(0, vt_ring_sq(&self->pair.a));
+		if (!is_polled(self) && i < IN_VAIN - 1) {
+			/* another stay, which counts anew */
+			i = -1;
+			ASSERT_EQ(0, stream(self, 1));
+		}
+	}
+	ASSERT_EQ(IN_VAIN, i);
+	ASSERT_EQ(0, stream(self, DEPTH));
+	usleep(2 * POLL_US);
+	homes = vt_counter_now(self->pair.a.dev.ctx, "homes");
+	ASSERT_EQ(0, stream(self, 3000));
+	ASSERT_EQ(0, reap(self, 0));
+	EXPECT_EQ(homes, vt_counter_now(self->pair.a.dev.ctx, "homes"));
 }
 
 static int hog(int sock, const void *arg)

@@ -557,27 +557,33 @@ struct smr_qp_handle {
 /**
  * struct smr_home - a thread that looks into a send queue, see qp/home.c
  * @work: the thread; it holds a reference on the QP
- * @open: SMR_RING_POLLED is set; the send task's
+ * @open: SMR_RING_POLLED is set; written by the send task's owner
  * @seen: the ring's prod when the task looked last; the send task's
+ * @posted: when it had moved, ns of CLOCK_MONOTONIC; the send task's
+ * @until: jiffies; when the thread leaves at the latest; the thread's
  * @steps: what the task did since the thread was woken; the thread's
- * @pause: jiffies for which the thread was not woken last; the thread's
- * @not_before: jiffies; when it may be woken
+ * @judged: jiffies; when the thread ended last; written by the thread
+ * @pause: jiffies from then on in which it is not woken; written by the thread
  * @cpu: where it was last, or is to be next
  * @often: so many doorbells in a jiffy wake it; 0: it never is; constant
  * @jiffy: that of the last doorbell
  * @rings: doorbells in it
+ * @vain: doorbells while the ring was polled, in the last stay
  */
 struct smr_home {
 	struct work_struct work;
 	bool open;
 	u32 seen;
+	u64 posted;
+	unsigned long until;
 	u32 steps;
+	unsigned long judged;
 	unsigned int pause;
-	unsigned long not_before;
 	unsigned int cpu;
 	u32 often;
 	unsigned long jiffy;
 	u32 rings;
+	u32 vain;
 };
 
 /**

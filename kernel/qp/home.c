@@ -6,11 +6,13 @@
  * While that owns the send task, SMR_RING_POLLED in the ring tells the provider that no
  * doorbell is needed.
  *
- * The home waits for more for as long as the processor has nothing else to do, and
- * something comes at least every @env->poll_ns. Otherwise it leaves, and the next doorbell
- * runs the task where it is rung, as always: who has no idle processor does not wait for
- * one. Modules are not told which processors are idle. So the thread looks whether it is
- * alone on its processor, and if not, the next one is tried later.
+ * The home waits for more for as long as nobody else wants the processor, and something is
+ * posted at least every @env->poll_ns. Otherwise it leaves, and the next doorbell runs the
+ * task where it is rung, as always: who has no idle processor does not wait for one.
+ * Modules are not told which processors are idle. So the thread looks whether it is alone
+ * on its processor, and if not, another one is tried later. It has a high priority, not in
+ * order to run before others, but so that it is not stopped while it owns the task: it
+ * leaves after the step in which somebody comes.
  *
  * In and out of it no request is forgotten: the home clears the flag, issues a full
  * barrier, and has the task look into the ring once more. The process publishes its
@@ -24,6 +26,7 @@
 #include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/sched/isolation.h>
+#include <linux/sched/prio.h>
 #include <linux/sched/stat.h>
 #include <linux/time64.h>
 #include <linux/topology.h>
@@ -31,8 +34,26 @@
 #include "compat/workqueue.h"
 #include "qp/core.h"
 
+/*
+ * A home is tried when doorbells come at an interval of so many times @env->poll_ns, since
+ * they themselves take a part of that. Then what it finds counts.
+ */
+#define TRY_INTERVAL	4
+
 /* A home in which the task took fewer steps was not worth waking the thread. */
 #define WORTH_IT	64
+
+/* So many doorbells in one stay, and the provider does not look at the flag. */
+#define IN_VAIN		64
+
+/*
+ * A stay ends after so many jiffies. The thread sleeps then, which those need who wait
+ * until each thread has been seen to.
+ */
+#define STAY		HZ
+
+/* Processors that have a home */
+static struct cpumask taken;
 
 /* Its threads are bound to processors, and do not count among those that work there. */
 static struct workqueue_struct *homes;
@@ -46,7 +67,7 @@ static struct workqueue_struct *homes;
 int smr_homes_init(void)
 {
 	homes = alloc_workqueue("softmr_homes",
-				WQ_PERCPU | WQ_CPU_INTENSIVE, 0);
+				WQ_PERCPU | WQ_CPU_INTENSIVE | WQ_HIGHPRI, 0);
 	return homes ? 0 : -ENOMEM;
 }
 
@@ -76,6 +97,7 @@ static void home_live(struct smr_qp *qp)
 	};
 	u64 end = ktime_get_ns() + qp->env->poll_ns;
 
+	qp->home.until = jiffies + STAY;
 	while (alone() && !READ_ONCE(qp->dead) && ktime_get_ns() < end) {
 		if (smr_task_try(&qp->send_task, &run))
 			return;
@@ -84,26 +106,32 @@ static void home_live(struct smr_qp *qp)
 }
 
 /*
- * If it brought nothing, try the next processor; and less and less often, down to once a
+ * If it brought nothing, try another processor; and less and less often, down to once a
  * second.
  */
 static void home_judge(struct smr_home *home)
 {
-	if (home->steps >= WORTH_IT) {
-		home->pause = 0;
-	} else {
-		home->pause = clamp(home->pause * 2, 1, HZ);
-		WRITE_ONCE(home->cpu, home->cpu + 1);
+	unsigned int pause = 0;
+
+	if (home->steps < WORTH_IT) {
+		pause = clamp(home->pause * 2, 1, HZ);
+		WRITE_ONCE(home->cpu, READ_ONCE(home->cpu) + 1);
 	}
-	WRITE_ONCE(home->not_before, jiffies + home->pause);
+	WRITE_ONCE(home->judged, jiffies);
+	WRITE_ONCE(home->pause, pause);
 }
 
 static void home_work(struct work_struct *work)
 {
 	struct smr_qp *qp = container_of(work, struct smr_qp, home.work);
+	int cpu = raw_smp_processor_id();
 
 	qp->home.steps = 0;
-	home_live(qp);
+	/* Two of them would make each other leave. */
+	if (!cpumask_test_and_set_cpu(cpu, &taken)) {
+		home_live(qp);
+		cpumask_clear_cpu(cpu, &taken);
+	}
 	home_judge(&qp->home);
 	smr_qp_put(qp);
 }
@@ -111,8 +139,6 @@ static void home_work(struct work_struct *work)
 /**
  * smr_home_init() - prepare a home
  * @qp: the QP; @qp->user and @qp->env are set
- *
- * Doorbells come often enough if on the average one would come while the home waits.
  */
 void smr_home_init(struct smr_qp *qp)
 {
@@ -120,9 +146,8 @@ void smr_home_init(struct smr_qp *qp)
 	u32 poll_ns = qp->env->poll_ns;
 
 	INIT_WORK(&home->work, home_work);
-	home->not_before = jiffies;
 	if (qp->user && poll_ns)
-		home->often = max(TICK_NSEC / poll_ns, 2);
+		home->often = max(TICK_NSEC / TRY_INTERVAL / poll_ns, 2);
 }
 
 /**
@@ -139,7 +164,7 @@ void smr_home_close(struct smr_qp *qp)
 
 	if (!home->open)
 		return;
-	home->open = false;
+	WRITE_ONCE(home->open, false);
 	smr_ring_set_flags(&qp->sq.ring, 0);
 }
 
@@ -155,20 +180,35 @@ void smr_home_fini(struct smr_qp *qp)
 		smr_qp_put(qp);
 }
 
-/* May a home be there, as seen from this processor? */
+/*
+ * May a home be there, as seen from this processor and this process? What an administrator
+ * keeps for others is not used, and a process uses the processors that it may run on.
+ */
 static bool cpu_fits(int cpu)
 {
 	return cpu_online(cpu) && cpu != raw_smp_processor_id() &&
 	       cpu_to_node(cpu) == numa_node_id() &&
-	       housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN);
+	       !cpumask_test_cpu(cpu, &taken) && !cpu_is_isolated(cpu) &&
+	       housekeeping_test_cpu(cpu, HK_TYPE_TICK) &&
+	       cpumask_test_cpu(cpu, current->cpus_ptr);
+}
+
+/*
+ * Whose work is urgent does not leave it to a thread that is less so. On PREEMPT_RT any
+ * thread may be stopped for long.
+ */
+static bool home_allowed(struct smr_qp *qp, unsigned long now)
+{
+	return !IS_ENABLED(CONFIG_PREEMPT_RT) && current->prio >= MAX_RT_PRIO &&
+	       num_online_cpus() > 1 && smr_ring_is_user(&qp->sq.ring) &&
+	       now - READ_ONCE(qp->home.judged) >= READ_ONCE(qp->home.pause);
 }
 
 static void home_ask(struct smr_qp *qp, unsigned long now)
 {
 	int i, cpu = READ_ONCE(qp->home.cpu) % nr_cpu_ids;
 
-	if (num_online_cpus() == 1 || !smr_ring_is_user(&qp->sq.ring) ||
-	    time_before(now, READ_ONCE(qp->home.not_before)))
+	if (!home_allowed(qp, now))
 		return;
 	for (i = 0; !cpu_fits(cpu); i++) {
 		if (i == nr_cpu_ids)
@@ -204,13 +244,21 @@ void smr_home_rung(struct smr_qp *qp)
 	}
 	rings = READ_ONCE(home->rings) + 1;
 	WRITE_ONCE(home->rings, rings);
-	if (unlikely(rings == home->often))
+	if (unlikely(READ_ONCE(home->open)))
+		WRITE_ONCE(home->vain, READ_ONCE(home->vain) + 1);
+	else if (unlikely(rings == home->often) &&
+		 READ_ONCE(home->vain) < IN_VAIN)
 		home_ask(qp, now);
 }
 
 static void home_open(struct smr_qp *qp)
 {
-	qp->home.open = true;
+	struct smr_home *home = &qp->home;
+
+	home->seen = qp->sq.ring.idx;
+	home->posted = ktime_get_ns();
+	WRITE_ONCE(home->vain, 0);
+	WRITE_ONCE(home->open, true);
 	smr_qp_inc(qp, SMR_CNT_HOMES);
 	smr_ring_set_flags(&qp->sq.ring, SMR_RING_POLLED);
 }
@@ -222,9 +270,16 @@ static void home_leave(struct smr_qp *qp, struct smr_run *run)
 	smr_home_close(qp);
 }
 
+/* Does a home stay that has something to do? */
+static bool home_stays(const struct smr_home *home)
+{
+	return alone() && time_before(jiffies, home->until) &&
+	       READ_ONCE(home->vain) < IN_VAIN;
+}
+
 /*
- * Wait until something is posted, or somebody asks for the task. False: there is no time,
- * or nothing came.
+ * Wait until something is posted, or somebody asks for the task. False: nothing was posted
+ * for too long, or the processor is wanted.
  *
  * Requests that must not begin yet stay in the ring. So what counts is that the index has
  * moved since the task last looked.
@@ -233,21 +288,22 @@ static bool home_wait(struct smr_qp *qp)
 {
 	const struct smr_ring *ring = &qp->sq.ring;
 	struct smr_home *home = &qp->home;
-	u32 prod = READ_ONCE(ring->hdr->prod);
-	u64 end;
+	u32 prod;
+	u64 now;
 
-	if (prod != ring->idx && prod != home->seen) {
-		home->seen = prod;
-		return true;
-	}
-	home->seen = prod;
-	end = ktime_get_ns() + qp->env->poll_ns;
-	while (alone() && ktime_get_ns() < end) {
-		if (READ_ONCE(ring->hdr->prod) != prod ||
-		    smr_task_asked(&qp->send_task))
+	do {
+		prod = READ_ONCE(ring->hdr->prod);
+		now = ktime_get_ns();
+		if (prod != home->seen) {
+			home->seen = prod;
+			home->posted = now;
+			if (prod != ring->idx)
+				return true;
+		}
+		if (smr_task_asked(&qp->send_task))
 			return true;
 		cpu_relax();
-	}
+	} while (alone() && now - home->posted < qp->env->poll_ns);
 	return false;
 }
 
@@ -257,30 +313,30 @@ static bool home_wait(struct smr_qp *qp)
  * @run: the run, with @run->home
  * @step: what the step has said
  *
+ * The task is let go, and handed over, only after the home has left.
+ *
  * Context: process; called by the send task.
- * Return: what the step says now. After SMR_STEP_WAIT the task may be let go.
+ * Return: what the step says now.
  */
 enum smr_step smr_home_step(struct smr_qp *qp, struct smr_run *run,
 			    enum smr_step step)
 {
-	if (!qp->home.open)
+	struct smr_home *home = &qp->home;
+
+	if (!home->open)
 		home_open(qp);
-	switch (step) {
-	case SMR_STEP_WAIT:
-		if (!home_wait(qp))
+	if (step == SMR_STEP_WAIT) {
+		step = SMR_STEP_AGAIN;
+		if (!home_wait(qp)) {
 			home_leave(qp, run);
-		return SMR_STEP_AGAIN;
-	case SMR_STEP_DEFER:
-		home_leave(qp, run);
-		return step;
-	default:
-		qp->home.steps++;
-		if (run->quota > 0)
 			return step;
-		if (alone())
-			run->quota = SMR_QUOTA_PROCESS;
-		else
-			home_leave(qp, run);
-		return step;
+		}
+	} else {
+		home->steps++;
 	}
+	if (step == SMR_STEP_DEFER || !home_stays(home))
+		home_leave(qp, run);
+	else if (run->quota <= 0)
+		run->quota = SMR_QUOTA_PROCESS;
+	return step;
 }

@@ -180,8 +180,9 @@ start_node() {
 	fi
 	share_device "$node"
 	# shellcheck disable=SC2046 # words are meant
-	start_instance "$node" "${QEMU[@]}" -M q35,usb=off,vmport=off,smm=off -nodefaults -no-user-config \
-		-display none -no-reboot "${ACCELERATOR[@]}" -smp "$CPUS" -m "$MEM" \
+	start_instance "$node" "${QEMU[@]}" -M q35,usb=off,vmport=off,smm=off,nvdimm=on -nodefaults -no-user-config \
+		-display none -no-reboot "${ACCELERATOR[@]}" -smp "$CPUS" -m "$MEM,slots=1,maxmem=64G" \
+		-object memory-backend-ram,id=persistent,size=64M -device nvdimm,memdev=persistent \
 		-kernel "$KERNEL_IMAGE" -initrd "$IMAGE/initrd-$KERNEL" \
 		-append "$(kernel_cmdline)" -serial "file:$RUN/console.$i" \
 		-drive "file=$BASE/base.erofs,if=none,id=base,format=raw,readonly=on" \

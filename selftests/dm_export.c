@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <linux/dma-buf.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -18,6 +19,7 @@
 
 #include <softmr-abi.h>
 
+#include "kmod/dmabuf_importer.h"
 #include "netdev.h"
 #include "region.h"
 #include "uverbs.h"
@@ -128,6 +130,34 @@ static int reg(FIXTURE_DATA(dm) *self, int access)
 	self->r.mr = ibv_reg_dmabuf_mr(self->pair.b.pd, 0, LEN, 0, self->fd,
 				       access);
 	return self->r.mr ? 0 : -errno;
+}
+
+/* A device maps it for its own DMA, while the CPU and another link use it */
+TEST_F(dm, another_device)
+{
+	static uint8_t before[LEN];
+	int dev, i, wrong = 0;
+
+	ASSERT_EQ(0, system("modprobe -q dmabuf_importer"));
+	dev = open("/dev/dmabuf_importer", O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, dev);
+	if (ioctl(dev, IMPORTER_MAP, &self->fd)) {
+		ASSERT_EQ(EOPNOTSUPP, errno);
+		close(dev);
+		SKIP(return, "this kernel has no DMA");
+	}
+	ASSERT_EQ(0, reg(self, VT_ACCESS_ALL));
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, LEN));
+	memcpy(before, self->p, LEN);
+	ASSERT_EQ(LEN, ioctl(dev, IMPORTER_INVERT));
+	EXPECT_EQ(0, cpu_access(self->fd, DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW));
+	for (i = 0; i < LEN; i++)
+		wrong += self->p[i] != (uint8_t)~before[i];
+	EXPECT_EQ(0, wrong);
+	EXPECT_EQ(0, cpu_access(self->fd, DMA_BUF_SYNC_END | DMA_BUF_SYNC_RW));
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, LEN));
+	close(dev);
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, LEN));
 }
 
 TEST_F(dm, another_link)

@@ -61,7 +61,15 @@ sum_is_right() {
 	is "$(all local_ops)" $((all + 400)) && no_counter
 }
 
-one_for_the_type() { within 10 counts 1 local_ops && is "$(qp_counters)" 1; }
+# The core looks for a counter of the type, and makes one if there is none: two processes whose QPs come at the same time may
+# get one each
+one_for_the_type() {
+	local n
+	n=$(qp_counters)
+	[ "$n" = 2 ] || is "$n" 1 || return
+	within 10 counts_somewhere
+}
+counts_somewhere() { counts 1 local_ops || counts 2 local_ops; }
 
 # -- by hand
 
@@ -116,5 +124,12 @@ check "bound and unbound while it works" bind_and_unbind
 check "a CQ: what nobody has polled" resource cq 'drv_pending [0-9]+ .*drv_overrun 0'
 check "a QP: what waits in its queues" resource qp 'drv_sq_pending [0-9]+ .*drv_rq_pending [0-9]+'
 stop_traffic
+if grep -qw fill_res_srq_entry /proc/kallsyms; then
+	in_ns "${SIDE_NS[server]}" ibv_srq_pingpong -d "$DEV" >/dev/null 2>&1 &
+	check "an SRQ: what is left, and its limit" within 10 resource srq 'drv_pending [1-9][0-9]* .*drv_limit 0'
+	kill $!
+else
+	skip "an SRQ" "this kernel asks no driver (kernels.rst, B)"
+fi
 topology_down
 finish

@@ -446,6 +446,43 @@ static int case_global_rkey(struct pair *p, struct region *r)
 	return 0;
 }
 
+static int atomic(struct pair *p, enum ib_wr_opcode op, struct ib_mr *mr,
+		  u64 compare_add, u64 swap)
+{
+	struct ib_sge sge = {
+		.addr = p->a.dma,
+		.length = 8,
+		.lkey = p->pd->local_dma_lkey,
+	};
+	struct ib_atomic_wr wr = {
+		.wr = { .opcode = op, .sg_list = &sge, .num_sge = 1 },
+		.remote_addr = ALIGN(mr->iova, 8),
+		.compare_add = compare_add,
+		.swap = swap,
+		.rkey = mr->rkey,
+	};
+	static struct request r;
+
+	return post_send(&p->a, &wr.wr, &r) ?: request_wait(&p->a, &r);
+}
+
+/* What was there comes back */
+static int case_atomics(struct pair *p, struct region *r)
+{
+	u64 *was = (u64 *)p->a.buf, *word;
+
+	EXPECT(!reg_mr(&p->b, r->mr, RW | IB_ACCESS_REMOTE_ATOMIC));
+	word = (u64 *)region_byte(r, SKIP, ALIGN(r->mr->iova, 8) - r->mr->iova);
+	*word = 7;
+	EXPECT(!atomic(p, IB_WR_ATOMIC_FETCH_AND_ADD, r->mr, 5, 0));
+	EXPECT(*was == 7 && *word == 12);
+	EXPECT(!atomic(p, IB_WR_ATOMIC_CMP_AND_SWP, r->mr, 11, 1));
+	EXPECT(*was == 12 && *word == 12);
+	EXPECT(!atomic(p, IB_WR_ATOMIC_CMP_AND_SWP, r->mr, 12, 1));
+	EXPECT(*was == 12 && *word == 1);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*fn)(struct pair *p, struct region *r);
@@ -463,6 +500,7 @@ static const struct {
 	{ "invalidated by a wrong key", case_wrong_key },
 	{ "more than was mapped", case_longer },
 	{ "of another protection domain", case_foreign },
+	{ "atomics", case_atomics },
 	{ "DMA key, no memory", case_dma_low },
 	{ "DMA key, range that wraps", case_dma_wrap },
 	{ "DMA key, not linear memory", case_dma_vmalloc },

@@ -302,7 +302,9 @@ static int __maybe_unused comp_cntr_caps(struct ib_device *ibdev,
 					 struct ib_comp_cntr_caps *caps,
 					 struct uverbs_attr_bundle *attrs)
 {
-	SMR_CNTR_SAY_CAPS(caps, to_smr_verbs(ibdev)->limits.max, SMR_COMP_ALL);
+	SMR_CNTR_SAY(caps, max_value, U64_MAX);
+	SMR_CNTR_SAY(caps, max_counters, to_smr_verbs(ibdev)->limits.max);
+	SMR_CNTR_SAY(caps, supported_qp_attach_ops, SMR_COMP_ALL);
 	return 0;
 }
 

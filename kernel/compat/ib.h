@@ -29,7 +29,7 @@
 #define SMR_PARAM_DMAH(dmah)	struct ib_dmah *dmah,
 #define SMR_ARG_DMAH(dmah)	dmah,
 #define SMR_HAS_DMAH(dmah)	(dmah)
-#define SMR_MR_HAS_DMAH(ibmr)	((ibmr)->dmah)
+#define SMR_MR_HAS_DMAH(ibmr)	(ibmr)->dmah
 #define SMR_OPS_DMAH(alloc, dealloc) \
 	.alloc_dmah = alloc, \
 	.dealloc_dmah = dealloc,
@@ -87,12 +87,7 @@
 #define SMR_CNTR_ENTRY_TYPE	enum ib_comp_cntr_entry
 #define SMR_CNTR_OP_TYPE	enum ib_comp_cntr_modify_op
 #define SMR_CNTR_OPS(attr)	((attr)->op_mask)
-#define SMR_CNTR_SAY_CAPS(caps, counters, ops) \
-	(*(caps) = (struct ib_comp_cntr_caps){ \
-		.max_value = U64_MAX, \
-		.max_counters = (counters), \
-		.supported_qp_attach_ops = (ops), \
-	})
+#define SMR_CNTR_SAY(caps, what, value)	((caps)->what = value)
 #define SMR_CNTR_ATTRS(attr) \
 	ADD_UVERBS_ATTRIBUTES_SIMPLE(comp_cntr_attrs, UVERBS_OBJECT_COMP_CNTR, \
 				     UVERBS_METHOD_COMP_CNTR_CREATE, attr)
@@ -118,7 +113,7 @@
 #define SMR_CNTR_ENTRY_TYPE		u32
 #define SMR_CNTR_OP_TYPE		u32
 #define SMR_CNTR_OPS(attr)		0
-#define SMR_CNTR_SAY_CAPS(caps, counters, ops)	((void)(counters))
+#define SMR_CNTR_SAY(caps, what, value)	((void)(value))
 #define SMR_CNTR_ATTRS(attr)
 #define SMR_CNTR_UAPI
 #define SMR_OPS_CNTR(create, destroy)

@@ -130,8 +130,11 @@ void smr_comp_cntr_add(struct smr_comp_cntr *cntr, bool failed, u32 len)
 		atomic64_add(cntr->bytes ? len : 1, &cntr->done);
 }
 
-SMR_CNTR_ATTRS(UVERBS_ATTR_CONST_IN(SMR_ATTR_COMP_CNTR_TYPE,
-				    enum smr_comp_cntr_type, UA_OPTIONAL));
+#define ATTR_TYPE \
+	UVERBS_ATTR_CONST_IN(SMR_ATTR_COMP_CNTR_TYPE, \
+			     enum smr_comp_cntr_type, UA_OPTIONAL)
+
+SMR_CNTR_ATTRS(ATTR_TYPE);
 
 const struct uapi_definition smr_comp_cntr_uapi[] = {
 	SMR_CNTR_UAPI

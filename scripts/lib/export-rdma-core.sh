@@ -77,7 +77,7 @@ core_headers() {
 # core_has CODE: it compiles after <infiniband/driver.h>
 core_has() {
 	printf '#include <config.h>\n#include <infiniband/driver.h>\n%s\n' "$1" |
-		gcc -fsyntax-only -D_GNU_SOURCE -I "$WORK/include" -x c - 2>"$WORK/probe.log"
+		gcc -fsyntax-only -Werror=implicit-function-declaration -D_GNU_SOURCE -I "$WORK/include" -x c - 2>"$WORK/probe.log"
 }
 
 # core_answers: print unifdef's options, by the probes of the provider's own build

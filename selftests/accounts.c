@@ -589,7 +589,8 @@ static enum end try_packets(struct own *own, int arg)
 	return dropped > 0 && waiting > USER_PACKETS / 2 ? REFUSED : WRONG;
 }
 
-TEST_F(accounts, packets_that_wait)
+/* Emulated it takes half of that */
+TEST_F_TIMEOUT(accounts, packets_that_wait, 60)
 {
 	refused_behind_slow_pages(_metadata, self, try_packets, RLIM_INFINITY);
 }

@@ -229,8 +229,8 @@ TEST_F(home, is_left)
 }
 
 /*
- * Local work waits for what is before it, and each look at it counts as work. When a run has
- * done so much that another thread would go on, the home goes on, or says that it left
+ * Local work waits for what is before it, and each look at it takes from the run's quota. When that
+ * is used up, the home has a new one, or it leaves, and then doorbells are needed again
  */
 TEST_F(home, goes_on_or_leaves)
 {

@@ -100,15 +100,11 @@ static int write_and_flush(struct vt_pair *pair, const struct ibv_mr *mr, uint8_
 	vt_fill(a->buf.p, PIECE, seed, 0);
 	ibv_wr_start(a->qpx);
 	a->qpx->wr_flags = IBV_SEND_SIGNALED;
-	for (i = 0; i < 2; i++) {
-		a->qpx->wr_id = i;
-		if (i) {
-			ibv_wr_flush(a->qpx, mr->rkey, (uintptr_t)at, PIECE, type, IBV_FLUSH_RANGE);
-			continue;
-		}
-		ibv_wr_rdma_write(a->qpx, mr->rkey, (uintptr_t)at);
-		ibv_wr_set_sge(a->qpx, a->buf.mr->lkey, (uintptr_t)a->buf.p, PIECE);
-	}
+	a->qpx->wr_id = 0;
+	ibv_wr_rdma_write(a->qpx, mr->rkey, (uintptr_t)at);
+	ibv_wr_set_sge(a->qpx, a->buf.mr->lkey, (uintptr_t)a->buf.p, PIECE);
+	a->qpx->wr_id = 1;
+	ibv_wr_flush(a->qpx, mr->rkey, (uintptr_t)at, PIECE, type, IBV_FLUSH_RANGE);
 	if (ibv_wr_complete(a->qpx))
 		return -EINVAL;
 	for (i = 0; i < 2; i++)

@@ -140,13 +140,28 @@ static int write_send_chain(struct smr_qp *qp, struct ibv_send_wr *wr,
 }
 
 /**
+ * smr_sq_ring - tell the kernel of send requests that were published
+ * @qp: the QP; its SQ's lock is not held
+ *
+ * If the kernel looks into the ring by itself, there is nothing to do. An older
+ * module never says so.
+ *
+ * Return: 0, or the errno of the doorbell.
+ */
+int smr_sq_ring(const struct smr_qp *qp)
+{
+	if (smr_ring_flags(&qp->sq.ring) & SMR_RING_POLLED)
+		return 0;
+	return smr_doorbell_ring(qp->vqp.qp.context->cmd_fd, &qp->ring_sq);
+}
+
+/**
  * smr_post_send - post send requests
  * @ibqp: a QP in RTS, SQD, SQE or ERR
  * @wr: a chain of requests
  * @bad_wr: on failure the first request that was not posted
  *
- * If the kernel polls the ring, nothing is left to do. Otherwise the doorbell
- * runs the requests in this thread's context, without the lock:
+ * The doorbell runs the requests in this thread's context, without the lock:
  * other threads may post, and ring, meanwhile. It fails only if the device is
  * gone, and then no request of the chain will complete.
  */
@@ -163,10 +178,10 @@ int smr_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	}
 
 	ret = write_send_chain(qp, wr, bad_wr, &posted);
-	if (!posted || smr_ring_is_polled(&qp->sq.ring))
+	if (!posted)
 		return ret;
 
-	err = smr_doorbell_ring(ibqp->context->cmd_fd, &qp->ring_sq);
+	err = smr_sq_ring(qp);
 	if (err) {
 		*bad_wr = wr;
 		return err;

@@ -71,7 +71,7 @@ int smr_wq_post_recv(struct smr_wq *rq, int fd, const struct smr_doorbell *db,
 	int ret, err;
 
 	ret = write_recv_chain(rq, wr, bad_wr, &posted);
-	if (!posted || !smr_ring_wants_doorbell(&rq->ring))
+	if (!posted || !(smr_ring_flags(&rq->ring) & SMR_RING_NEED_DOORBELL))
 		return ret;
 
 	err = smr_doorbell_ring(fd, db);

@@ -95,28 +95,15 @@ static inline void *smr_ring_entry(const struct smr_ring *ring, uint32_t index)
 }
 
 /*
- * Whether the kernel asks for a doorbell for the entries that were just
- * published. The fence orders our store to prod before our load of flags. The
- * kernel orders its store to flags before its last load of prod. So one of the
- * two sees the other's store.
+ * What the kernel says about doorbells, for the entries that were just
+ * published: enum smr_ring_flags. The fence orders our store to prod before our
+ * load of flags. The kernel orders its store to flags before its last load of
+ * prod. So one of the two sees the other's store.
  */
-static inline bool smr_ring_wants_doorbell(const struct smr_ring *ring)
+static inline uint32_t smr_ring_flags(const struct smr_ring *ring)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return __atomic_load_n(&ring->hdr->flags, __ATOMIC_RELAXED) &
-	       SMR_RING_NEED_DOORBELL;
-}
-
-/*
- * Whether the kernel will find the entries that were just published without a
- * doorbell. An older module never says so. One of the two sees the other's
- * store, as above.
- */
-static inline bool smr_ring_is_polled(const struct smr_ring *ring)
-{
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return __atomic_load_n(&ring->hdr->flags, __ATOMIC_RELAXED) &
-	       SMR_RING_POLLED;
+	return __atomic_load_n(&ring->hdr->flags, __ATOMIC_RELAXED);
 }
 
 #endif /* SMR_PROVIDER_RING_H */

@@ -262,6 +262,7 @@ int smr_read_counters(struct ibv_counters *counters, uint64_t *values,
 		      uint32_t nr, uint32_t flags);
 
 /* post.c */
+int smr_sq_ring(const struct smr_qp *qp);
 int smr_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 		  struct ibv_send_wr **bad_wr);
 

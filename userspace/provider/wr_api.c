@@ -285,9 +285,7 @@ static int wr_complete(struct ibv_qp_ex *qpx)
 	smr_wq_publish(&qp->sq);
 	qp->wr = NULL;
 	smr_unlock(&qp->sq.lock);
-	if (smr_ring_is_polled(&qp->sq.ring))
-		return 0;
-	return smr_doorbell_ring(qpx->qp_base.context->cmd_fd, &qp->ring_sq);
+	return smr_sq_ring(qp);
 }
 
 /* Which opcodes the application is going to build, as bits 1 << opcode. */

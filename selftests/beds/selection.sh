@@ -34,8 +34,8 @@ before=(data_fail fuzz_rings fuzz_verbs fuzz_wire)
 after=(soak verbs_fail_nth window_trace.sh)
 lacks qemu-newest "${before[@]}" link_fail_nth mr_fail_nth "${after[@]}"
 lacks qemu-stable "${before[@]}" interop_rxe.sh link_fail_nth mr_fail_nth programs_rxe.sh "${after[@]}"
-lacks qemu-oldest "${before[@]}" interop_rxe.sh link_fail_nth mr_fail_nth programs_rxe.sh "${after[@]}"
-lacks uml-checked ipsec.sh mr_hwpoison nfs.sh ulp_nodes.sh
+lacks qemu-oldest "${before[@]}" interop_rxe.sh link_fail_nth mr_fail_nth programs_rxe.sh rc_persist "${after[@]}"
+lacks uml-checked ipsec.sh mr_hwpoison nfs.sh rc_persist ulp_nodes.sh
 listed short -s
 report $? "the tests of the short run are listed"
 sort "$WORK/short" | comm -13 <(sort "$WORK/all") - >"$WORK/out"

@@ -6,6 +6,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib/all.sh"
 # shellcheck source=scripts/lib/long.sh
 . "$TOP/scripts/lib/long.sh"
+at_exit end_jobs
 
 FUZZERS=(wire verbs rings)
 OUT=$BUILD/fuzz

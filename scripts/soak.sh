@@ -6,6 +6,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib/all.sh"
 # shellcheck source=scripts/lib/long.sh
 . "$TOP/scripts/lib/long.sh"
+at_exit end_jobs
 
 # How often each does what it does, by default, and the variable that says so
 TESTS=(soak teardown_orders kill_often disturb)

@@ -10,18 +10,44 @@ LEAKS=''
 LEAK_CHECK='s=$?; modprobe -r softmr || s=1; f=/sys/kernel/debug/kmemleak
 for i in 1 2; do sleep 3; echo scan >$f || s=1; done; if grep "" $f; then s=1; else echo "# found no leak"; fi; exit $s'
 
+# A guest that lives touches a file every BEAT seconds; one that has not for STILL seconds is dead, whatever its process does
+BEAT=5
+STILL=240
+
+# is_still FILE
+is_still() { [ -e "$1" ] && [ $(($(date +%s) - $(stat -c %Y "$1"))) -gt "$STILL" ]; }
+
+# watch_guest PID FILE: wait for a guest, and end it if it is dead
+watch_guest() {
+	local pid=$1 beat=$2
+	while kill -0 "$pid" 2>/dev/null; do
+		if is_still "$beat"; then
+			warn "the guest has stood still for $STILL seconds, and is ended"
+			kill -- "-$pid"
+			break
+		fi
+		sleep "$BEAT"
+	done
+	wait "$pid"
+}
+
 # run_long DIR TEST SECONDS NAME=VALUE...: run a test on uml-checked with these variables. Its output goes to
-# DIR/TEST.log, and the kernel's to DIR/TEST/; its numbers, and what it has found, are printed. Fails if the test fails or
-# the kernel prints a splat.
+# DIR/TEST.log, and the kernel's to DIR/TEST/; its numbers, and what it has found, are printed. Fails if the test fails,
+# if the kernel prints a splat, or if the guest stops. The caller has called at_exit end_jobs.
 run_long() {
-	local dir=$1 name=$2 length=$3 status=0 leaks='' cpus=2
+	local dir=$1 name=$2 length=$3 status=0 leaks='' cpus=2 beats
 	shift 3
 	mkdir -p "$dir"
+	rm -f "$dir/$name.beat"
 	say "  RUN   $name, $(elapsed "$length")"
 	[ ! "$LEAKS" ] || leaks=kmemleak=on cpus=1
-	"$TOP/scripts/uml-boot.sh" --flavour checked --share "$dir" --log "$dir/$name" --timeout $((2 * length + LONG_BOOT)) \
-		--cpus "$cpus" --cmdline "$leaks sysctl.net.core.netdev_unregister_timeout_secs=30" \
-		-- env "$@" bash -c "cd /$SELFTESTS_DIR; stdbuf -oL ./$name${LEAKS:+; $LEAK_CHECK}" >"$dir/$name.log" || status=$?
+	beats="while sleep $BEAT; do : >/mnt/share/$name.beat; done & trap 'kill \$!' EXIT"
+	start_job "$TOP/scripts/uml-boot.sh" --flavour checked --share "$dir" --log "$dir/$name" \
+		--timeout $((2 * length + LONG_BOOT)) --cpus "$cpus" \
+		--cmdline "$leaks sysctl.net.core.netdev_unregister_timeout_secs=30" \
+		-- env "$@" bash -c "$beats; cd /$SELFTESTS_DIR; stdbuf -oL ./$name${LEAKS:+; $LEAK_CHECK}" >"$dir/$name.log"
+	watch_guest "$job" "$dir/$name.beat" || status=$?
+	rm -f "$dir/$name.beat"
 	grep -E "^# (found|$name|the seed)|^not ok" "$dir/$name.log" || true
 	[ "$status" = 0 ] || warn "$name: status $status; logs: $dir/$name.log, $dir/$name"
 	return "$status"

@@ -27,7 +27,8 @@ uml_source_key() {
 	} | sha256sum | cut -c1-12
 }
 
-# uml_patch DIR: the patches that fit this source. They make UML faster, and softmr does not depend on them
+# uml_patch DIR: the patches that fit this source. They make UML faster, or mend what tests would find again and again;
+# softmr does not depend on them
 uml_patch() {
 	local dir=$1 patch
 	for patch in "${UML_PATCHES[@]}"; do

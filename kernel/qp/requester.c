@@ -10,10 +10,10 @@
 #include "qp/early.h"
 #include "qp/local_wr.h"
 #include "qp/loopback.h"
+#include "qp/message.h"
 #include "qp/opcode.h"
 #include "qp/outstanding.h"
 #include "qp/packet.h"
-#include "qp/payload.h"
 #include "qp/sq.h"
 #include "qp/ud.h"
 #include "qp/window.h"
@@ -52,27 +52,6 @@ void smr_requester_start(struct smr_qp *qp, u32 psn)
 	qp->comp.una = psn;
 }
 
-/* May this work request begin now? IBTA 10.8.3.3 for the fence. */
-static bool wqe_may_start(struct smr_qp *qp, const struct smr_swqe *wqe,
-			  const struct smr_wr_info *wr)
-{
-	u32 rd = smr_window_reads(qp);
-
-	if (READ_ONCE(qp->state) != IB_QPS_RTS)
-		return false;
-	if (wqe->send_flags & IB_SEND_FENCE && rd)
-		return false;
-	/* Without any resources it starts, to be refused. */
-	return !(wr->flags & SMR_WR_NONPOSTED) || !rd ||
-	       rd < qp->attr.max_rd_atomic;
-}
-
-static u8 key_to_status(struct smr_qp *qp, enum smr_key_verdict verdict)
-{
-	smr_qp_key(qp, verdict);
-	return IB_WC_LOC_PROT_ERR;
-}
-
 /*
  * Will the message leave in one train? Then that opens its whole list before anything is
  * sent. A peer on this host opens the list, too, but is affected if it does not open.
@@ -100,7 +79,7 @@ static u8 wqe_check(struct smr_qp *qp, struct smr_swqe *wqe,
 	verdict = smr_sgl_open(sgl, qp->pd, qp->ibqp.qp_num, access, wqe->sge,
 			       wqe->num_sge, 0, wqe->len);
 	if (verdict != SMR_KEY_OK)
-		return key_to_status(qp, verdict);
+		return smr_message_key(qp, verdict);
 	smr_sgl_close(sgl);
 	return IB_WC_SUCCESS;
 }
@@ -112,173 +91,8 @@ static u32 wqe_npsn(const struct smr_qp *qp, const struct smr_swqe *wqe,
 	       max_t(u32, 1, DIV_ROUND_UP(wqe->len, qp->mtu));
 }
 
-static void wqe_start(struct smr_qp *qp, struct smr_swqe *wqe)
-{
-	wqe->psn = qp->req.psn;
-	wqe->state = SMR_SWQE_STARTED;
-	smr_send_begin(qp, wqe, wqe->psn, wqe->npsn);
-}
-
-/* @n more PSNs are on their way. */
-static void psn_sent(struct smr_qp *qp, u32 n)
-{
-	struct smr_requester *req = &qp->req;
-	bool fresh = req->psn == req->max_psn;
-
-	req->wire = true;
-	req->psn = smr_psn_add(req->psn, n);
-	if (smr_psn_diff(req->psn, req->max_psn) > 0)
-		req->max_psn = req->psn;
-	if (qp->service == SMR_TRANSPORT_UC) {
-		qp->comp.una = req->psn;
-		return;
-	}
-	smr_out_arm(qp);
-	smr_early_sent(qp, smr_psn_add(req->psn, -1), fresh);
-}
-
-struct req_message {
-	struct smr_qp *qp;
-	struct smr_swqe *wqe;
-	const struct smr_wr_info *wr;
-	struct smr_hdr hdr;
-	u32 first;	/* index of the next packet in its message */
-	u32 end;	/* one past the last packet to send now */
-};
-
-/* Fill in what distinguishes packet @i of a message. */
-static void packet_hdr(struct req_message *m, u32 i)
-{
-	const struct smr_wr_info *wr = m->wr;
-	bool last = i + 1 == m->wqe->npsn;
-	struct smr_hdr *hdr = &m->hdr;
-
-	if (m->wqe->npsn == 1)
-		smr_req_hdr_opcode(m->qp, hdr, wr->only);
-	else if (!i)
-		smr_req_hdr_opcode(m->qp, hdr, wr->first);
-	else
-		smr_req_hdr_opcode(m->qp, hdr, last ? wr->last : wr->middle);
-	hdr->psn = smr_psn_add(m->wqe->psn, i);
-	hdr->len = last ? m->wqe->len - i * m->qp->mtu : m->qp->mtu;
-	hdr->pad = -hdr->len & 3;
-	hdr->solicited = last && m->wqe->send_flags & IB_SEND_SOLICITED;
-	hdr->ack_req = i + 1 == m->end &&
-		       m->qp->service != SMR_TRANSPORT_UC;
-}
-
-/* How many packets, from packet @i on, have its headers? The last one asks for an answer. */
-static u32 packets_alike(const struct req_message *m, u32 i)
-{
-	u32 last = m->end - 1;
-
-	return m->hdr.op->flags & SMR_OP_MIDDLE && i < last ? last - i : 1;
-}
-
-/*
- * Send a train. GSO needs packets of equal length; only the last may be shorter.
- * A FIRST with its RETH is longer, and travels alone.
- */
-static int train_send(struct req_message *m, u32 *sent)
-{
-	struct smr_qp *qp = m->qp;
-	struct smr_train train;
-	u32 i = m->first, end, n;
-	int ret;
-
-	packet_hdr(m, i);
-	n = m->hdr.op->flags & SMR_OP_RETH ? 1 : m->end - i;
-	ret = smr_train_begin(&train, &qp->path, &qp->waiter, n,
-			      smr_packet_len(&m->hdr));
-	if (ret)
-		return ret;
-	for (end = i + n; i < end; i += ret) {
-		packet_hdr(m, i);
-		/* A LAST with immediate data may be longer than a MIDDLE. */
-		if (smr_packet_len(&m->hdr) > train.seg_len)
-			break;
-		ret = smr_packet_append(&train, &m->hdr, packets_alike(m, i),
-					&qp->req.sgl);
-		if (ret <= 0)
-			break;
-	}
-	if (ret < 0) {
-		smr_train_abort(&train);
-		return ret;
-	}
-	*sent = i - m->first;
-	smr_qp_add(qp, SMR_CNT_TX_PACKETS, *sent);
-	smr_qp_add(qp, SMR_CNT_TX_BYTES, train.len);
-	return smr_train_send(&train);
-}
-
-static enum smr_key_verdict message_open(struct req_message *m)
-{
-	struct smr_sgl *sgl = &m->qp->req.sgl;
-	struct smr_swqe *wqe = m->wqe;
-	u64 skip = (u64)m->first * m->qp->mtu;
-
-	if (wqe->send_flags & IB_SEND_INLINE) {
-		smr_sgl_inline(sgl, wqe->data + skip, wqe->len - skip);
-		return SMR_KEY_OK;
-	}
-	return smr_sgl_open(sgl, m->qp->pd, m->qp->ibqp.qp_num, 0, wqe->sge,
-			    wqe->num_sge, skip,
-			    (u64)(m->end - m->first) * m->qp->mtu);
-}
-
-/*
- * Handle the result of sending packets of a message. A work request with a local
- * error completes when those before it have, see wqe_refuse().
- */
-static enum smr_step message_sent(struct req_message *m, struct smr_run *run,
-				  u32 sent, int err)
-{
-	struct smr_qp *qp = m->qp;
-
-	if (err == SMR_PAGE_MISSING)
-		return smr_payload_fault(&qp->req.paging, run, &qp->req.sgl,
-					 false, &m->wqe->status);
-	if (err == -EFAULT) {
-		m->wqe->status = IB_WC_LOC_PROT_ERR;
-		return SMR_STEP_DONE;
-	}
-	if (err == -EAGAIN) {
-		smr_qp_inc(qp, SMR_CNT_BACKPRESSURE);
-		return SMR_STEP_WAIT;
-	}
-	/* Without a route the packets are lost, as on the network. */
-	if (err)
-		sent = m->end - m->first;
-	psn_sent(qp, sent);
-	run->quota -= sent * (qp->mtu + SMR_COST_PACKET);
-	return SMR_STEP_DONE;
-}
-
-/* SEND and WRITE: send as much of the message as fits the window and a train. */
-static enum smr_step message_send(struct req_message *m, struct smr_run *run)
-{
-	struct smr_qp *qp = m->qp;
-	enum smr_key_verdict verdict;
-	enum smr_step ret;
-	u32 sent = 0;
-	int err;
-
-	m->end = min3(m->wqe->npsn, m->first + smr_window_room(qp),
-		      m->first + SMR_TRAIN_SEGS);
-	verdict = message_open(m);
-	if (verdict != SMR_KEY_OK) {
-		m->wqe->status = key_to_status(qp, verdict);
-		return SMR_STEP_DONE;
-	}
-	err = train_send(m, &sent);
-	ret = message_sent(m, run, sent, err);
-	smr_sgl_close(&qp->req.sgl);
-	return ret;
-}
-
 /* ATOMIC WRITE: one packet with a payload, which has an answer of its own. */
-static enum smr_step atomic_write_send(struct req_message *m,
+static enum smr_step atomic_write_send(struct smr_message *m,
 				       struct smr_run *run)
 {
 	struct smr_qp *qp = m->qp;
@@ -287,14 +101,14 @@ static enum smr_step atomic_write_send(struct req_message *m,
 
 	if (smr_window_reads(qp) >= qp->attr.max_rd_atomic)
 		return SMR_STEP_WAIT;
-	ret = message_send(m, run);
+	ret = smr_message_send(m, run);
 	if (qp->req.psn != psn)
 		smr_window_add_read(qp);
 	return ret;
 }
 
 /* Send the packet of a READ of @n PSNs, an atomic or a FLUSH. */
-static int request_send(struct req_message *m, u32 n)
+static int request_send(struct smr_message *m, u32 n)
 {
 	u32 off = m->first * m->qp->mtu;
 	struct smr_hdr *hdr = &m->hdr;
@@ -314,7 +128,7 @@ static int request_send(struct req_message *m, u32 n)
  * window bounds the data that is under way, and loss costs little. A part that is
  * larger than the window goes alone.
  */
-static enum smr_step fetch_send(struct req_message *m, struct smr_run *run)
+static enum smr_step fetch_send(struct smr_message *m, struct smr_run *run)
 {
 	struct smr_qp *qp = m->qp;
 	u32 n = smr_window_part(qp, m->first, m->wqe->npsn);
@@ -327,9 +141,9 @@ static enum smr_step fetch_send(struct req_message *m, struct smr_run *run)
 	m->end = m->first + 1;
 	err = request_send(m, n);
 	if (err == -EAGAIN)
-		return message_sent(m, run, 0, err);
+		return smr_message_sent(m, run, 0, err);
 	m->end = m->first + n;
-	ret = message_sent(m, run, n, err);
+	ret = smr_message_sent(m, run, n, err);
 	smr_window_add_read(qp);
 	return ret;
 }
@@ -339,7 +153,7 @@ static enum smr_step fetch_send(struct req_message *m, struct smr_run *run)
  * lies within one request. Return: its length in PSNs; 0: there is none here. What comes
  * next is known then.
  */
-static u32 missing_part(struct req_message *m)
+static u32 missing_part(struct smr_message *m)
 {
 	struct smr_qp *qp = m->qp;
 	struct smr_ahead *ahead = &qp->comp.ahead;
@@ -379,7 +193,7 @@ static bool missing_send(struct smr_qp *qp, struct smr_run *run,
 			 enum smr_step *step)
 {
 	struct smr_ahead *ahead = &qp->comp.ahead;
-	struct req_message m = { .qp = qp };
+	struct smr_message m = { .qp = qp };
 	u32 n = missing_part(&m);
 
 	*step = SMR_STEP_DONE;
@@ -410,7 +224,7 @@ static bool missing_send(struct smr_qp *qp, struct smr_run *run,
  * PSNs of this work request go without being sent? A READ goes in the parts that it would be
  * asked for in. Only while something has come ahead.
  */
-static u32 known_part(const struct req_message *m)
+static u32 known_part(const struct smr_message *m)
 {
 	const struct smr_ahead *ahead = &m->qp->comp.ahead;
 	u32 psn = m->qp->req.psn, left = m->wqe->npsn - m->first;
@@ -427,7 +241,7 @@ static u32 known_part(const struct req_message *m)
  * Pass over @n PSNs. The responder has a resource for each READ that is outstanding, and
  * this one still is. If more were asked for, it could not answer again what was before.
  */
-static enum smr_step known_skip(struct req_message *m, struct smr_run *run,
+static enum smr_step known_skip(struct smr_message *m, struct smr_run *run,
 				u32 n)
 {
 	struct smr_qp *qp = m->qp;
@@ -443,7 +257,7 @@ static enum smr_step known_skip(struct req_message *m, struct smr_run *run,
 }
 
 /* Hand the whole message to a peer on this host. */
-static void local_send(struct req_message *m, struct smr_run *run)
+static void local_send(struct smr_message *m, struct smr_run *run)
 {
 	struct smr_qp *qp = m->qp;
 	struct smr_swqe *wqe = m->wqe;
@@ -467,7 +281,7 @@ static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 			      const struct smr_wr_info *wr, bool local,
 			      struct smr_run *run)
 {
-	struct req_message m = { .qp = qp, .wqe = wqe, .wr = wr };
+	struct smr_message m = { .qp = qp, .wqe = wqe, .wr = wr };
 	enum smr_step ret;
 	u32 known = 0;
 
@@ -488,7 +302,7 @@ static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 	else if (wr->flags & SMR_WR_NONPOSTED)
 		ret = fetch_send(&m, run);
 	else
-		ret = message_send(&m, run);
+		ret = smr_message_send(&m, run);
 	if (smr_psn_off(qp->req.psn, wqe->psn) == wqe->npsn) {
 		wqe->state = SMR_SWQE_SENT;
 		qp->sq.next++;
@@ -559,7 +373,7 @@ static enum smr_step requester_step(struct smr_qp *qp, struct smr_run *run)
 	    qp->service == SMR_TRANSPORT_RAW)
 		return datagram_send(qp, wqe, run);
 	posted = wqe->state == SMR_SWQE_POSTED;
-	if (posted && !wqe_may_start(qp, wqe, wr))
+	if (posted && !smr_message_may_begin(qp, wqe, wr))
 		return SMR_STEP_WAIT;
 	local = (posted || qp->req.psn == wqe->psn) && smr_loopback_usable(qp);
 	if (posted) {
@@ -567,7 +381,7 @@ static enum smr_step requester_step(struct smr_qp *qp, struct smr_run *run)
 		wqe->status = wqe_check(qp, wqe, wr, local);
 		if (wqe->status)
 			return SMR_STEP_DONE;
-		wqe_start(qp, wqe);
+		smr_message_begin(qp, wqe);
 	}
 	return wqe_send(qp, wqe, wr, local, run);
 }

@@ -433,6 +433,17 @@ int smr_waiter_room(struct smr_waiter *waiter, u16 family)
 }
 
 /**
+ * smr_waiter_unsent() - a sender that had room by its turn has sent nothing after all
+ * @waiter: the sender's; it has its turn again
+ *
+ * Context: any.
+ */
+void smr_waiter_unsent(struct smr_waiter *waiter)
+{
+	WRITE_ONCE(waiter->woken, true);
+}
+
+/**
  * smr_waiter_room_urgent() - smr_waiter_room() for a packet that must not wait
  * @waiter: as for smr_waiter_room()
  * @family: likewise

@@ -104,6 +104,7 @@ void smr_waiter_fini(struct smr_waiter *waiter);
 
 int smr_waiter_room(struct smr_waiter *waiter, u16 family);
 int smr_waiter_room_urgent(struct smr_waiter *waiter, u16 family);
+void smr_waiter_unsent(struct smr_waiter *waiter);
 void smr_waiter_wait_moment(struct smr_waiter *waiter, u16 family);
 struct sock *smr_waiter_charge(struct smr_waiter *waiter, u16 family,
 			       struct sk_buff *skb, struct net_device *dev);

@@ -223,6 +223,7 @@ static int train_begin(struct smr_train *train, struct smr_path *path,
 		       unsigned int seg_len,
 		       int (*room)(struct smr_waiter *waiter, u16 family))
 {
+	bool woken = READ_ONCE(waiter->woken);
 	struct dst_entry *dst;
 	int err;
 
@@ -237,6 +238,7 @@ static int train_begin(struct smr_train *train, struct smr_path *path,
 	};
 	err = room(waiter, path->family);
 	if (!err) {
+		train->turn = woken && !READ_ONCE(waiter->woken);
 		rcu_read_lock();
 		err = train_init(train, dst, nsegs);
 		rcu_read_unlock();
@@ -385,6 +387,9 @@ void smr_train_abort(struct smr_train *train)
 {
 	consume_skb(train->skb);
 	train->skb = NULL;
+	/* Or the next train would wait behind those that wait already. */
+	if (train->turn)
+		smr_waiter_unsent(train->waiter);
 }
 
 static __sum16 pseudo_csum(const struct smr_path *path, unsigned int len)

@@ -29,6 +29,7 @@ struct sk_buff;
  * @seg_len: UDP payload of each segment but the last
  * @nsegs: segments begun
  * @max: how many segments there may be
+ * @turn: it has used up its waiter's turn
  * @ip_id: identification of the first segment, IPv4
  * @icrc: what the segments' ICRCs have in common
  * @control: it has the traffic class of network control, not its path's: DSCP 48 (CS6) and
@@ -46,6 +47,7 @@ struct smr_train {
 	unsigned int seg_len;
 	unsigned int nsegs;
 	unsigned int max;
+	bool turn;
 	u16 ip_id;
 	struct smr_icrc icrc;
 	bool control;

@@ -561,7 +561,8 @@ struct smr_qp_handle {
  * @seen: the ring's prod when the task looked last; the send task's
  * @posted: when it had moved, ns of CLOCK_MONOTONIC; the send task's
  * @until: jiffies; when the thread leaves at the latest; the thread's
- * @steps: what the task did since the thread was woken; the thread's
+ * @taken: requests that the task took since the thread was woken; the thread's
+ * @idx: the next one then; the send task's
  * @judged: jiffies; when the thread ended last; written by the thread
  * @pause: jiffies from then on in which it is not woken; written by the thread
  * @cpu: where it was last, or is to be next
@@ -576,7 +577,8 @@ struct smr_home {
 	u32 seen;
 	u64 posted;
 	unsigned long until;
-	u32 steps;
+	u32 taken;
+	u32 idx;
 	unsigned long judged;
 	unsigned int pause;
 	unsigned int cpu;

@@ -40,8 +40,8 @@
  */
 #define TRY_INTERVAL	4
 
-/* A home in which the task took fewer steps was not worth waking the thread. */
-#define WORTH_IT	64
+/* A home in which the task took fewer requests was not worth waking the thread. */
+#define WORTH_IT	32
 
 /* So many doorbells in one stay, and the provider does not look at the flag. */
 #define IN_VAIN		64
@@ -113,7 +113,7 @@ static void home_judge(struct smr_home *home)
 {
 	unsigned int pause = 0;
 
-	if (home->steps < WORTH_IT) {
+	if (home->taken < WORTH_IT) {
 		pause = clamp(home->pause * 2, 1, HZ);
 		WRITE_ONCE(home->cpu, READ_ONCE(home->cpu) + 1);
 	}
@@ -126,7 +126,7 @@ static void home_work(struct work_struct *work)
 	struct smr_qp *qp = container_of(work, struct smr_qp, home.work);
 	int cpu = raw_smp_processor_id();
 
-	qp->home.steps = 0;
+	qp->home.taken = 0;
 	/* Two of them would make each other leave. */
 	if (!cpumask_test_and_set_cpu(cpu, &taken)) {
 		home_live(qp);
@@ -256,6 +256,7 @@ static void home_open(struct smr_qp *qp)
 	struct smr_home *home = &qp->home;
 
 	home->seen = qp->sq.ring.idx;
+	home->idx = qp->sq.ring.idx;
 	home->posted = ktime_get_ns();
 	WRITE_ONCE(home->vain, 0);
 	WRITE_ONCE(home->open, true);
@@ -332,7 +333,8 @@ enum smr_step smr_home_step(struct smr_qp *qp, struct smr_run *run,
 			return step;
 		}
 	} else {
-		home->steps++;
+		home->taken += qp->sq.ring.idx - home->idx;
+		home->idx = qp->sq.ring.idx;
 	}
 	if (step == SMR_STEP_DEFER || !home_stays(home))
 		home_leave(qp, run);

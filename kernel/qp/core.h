@@ -479,6 +479,7 @@ enum smr_comp_op {
  * @msn: message sequence number
  * @acks: executed requests that wait for an acknowledge, from the first one that
  *	asks for it
+ * @unasked: messages were executed whose acknowledge nobody has asked for yet
  * @nak_due: a NAK waits until the stack has room
  * @nak_syndrome: its AETH syndrome
  * @nak_psn: its PSN
@@ -513,6 +514,7 @@ struct smr_responder {
 	u32 epsn;
 	u32 msn;
 	u32 acks;
+	bool unasked;
 	bool nak_due;
 	u8 nak_syndrome;
 	u32 nak_psn;

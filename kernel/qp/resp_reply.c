@@ -95,6 +95,7 @@ bool smr_reply_acks(struct smr_qp *qp)
 		return false;
 	smr_qp_inc(qp, SMR_CNT_ACKS_TX);
 	qp->resp.acks = 0;
+	qp->resp.unasked = false;
 	return true;
 }
 
@@ -118,6 +119,7 @@ bool smr_reply_nak_again(struct smr_qp *qp)
 static void nak_send(struct smr_qp *qp, u8 syndrome, u32 psn)
 {
 	qp->resp.acks = 0;
+	qp->resp.unasked = false;
 	qp->resp.nak_due = true;
 	qp->resp.nak_syndrome = syndrome;
 	qp->resp.nak_psn = psn;

@@ -45,6 +45,12 @@ static inline bool smr_reply_acks_flush(struct smr_qp *qp)
 	return !qp->resp.acks || smr_reply_acks(qp);
 }
 
+/* The same, also of those for which nobody asks before what comes next. */
+static inline bool smr_reply_unasked_flush(struct smr_qp *qp)
+{
+	return (!qp->resp.acks && !qp->resp.unasked) || smr_reply_acks(qp);
+}
+
 /* Send the NAK for which the stack had no room. True: none is due any more. */
 static inline bool smr_reply_nak_flush(struct smr_qp *qp)
 {

@@ -75,6 +75,7 @@ void smr_responder_reset(struct smr_qp *qp)
 	resp->epsn = 0;
 	resp->msn = 0;
 	resp->acks = 0;
+	resp->unasked = false;
 	resp->nak_due = false;
 	resp->nak_sent = false;
 	resp->established = false;
@@ -127,15 +128,15 @@ static void op_done(struct smr_qp *qp, const struct smr_op *op)
  * @qp: the QP, paused
  *
  * The task may have been stopped between the completion of a request and its
- * acknowledge. A consumer that saw that completion may destroy the QP, and the peer
- * would retry in vain.
+ * acknowledge, which a later request may ask for. A consumer that saw that completion may
+ * destroy the QP, and the peer would retry in vain.
  *
  * Context: process.
  */
 void smr_responder_ack_executed(struct smr_qp *qp)
 {
 	if (smr_reply_nak_flush(qp))
-		smr_reply_acks_flush(qp);
+		smr_reply_unasked_flush(qp);
 }
 
 static void op_answer(struct smr_qp *qp, const struct smr_op *op,
@@ -226,10 +227,16 @@ static void op_executed(struct smr_qp *qp, const struct smr_op *op,
 			  SMR_AETH_ACK | SMR_AETH_CREDIT_INVALID, run);
 		return;
 	}
-	if (resp->read.active)
-		resp->acks = 0;	/* its response acknowledges them */
-	else if (smr_qp_is_reliable(qp) && (op->hdr.ack_req || resp->acks))
-		resp->acks += op->count;
+	if (resp->read.active) {
+		/* its response acknowledges them */
+		resp->acks = 0;
+		resp->unasked = false;
+	} else if (smr_qp_is_reliable(qp)) {
+		if (op->hdr.ack_req || resp->acks)
+			resp->acks += op->count;
+		else if (op->hdr.op->flags & SMR_OP_LAST)
+			resp->unasked = true;
+	}
 }
 
 /* IBTA 9.7.4.1.1: a repeated request; its answer may have been lost. */
@@ -298,6 +305,8 @@ static enum smr_step op_step(struct smr_qp *qp, const struct smr_op *op,
 		op_park(qp, op);
 		return SMR_STEP_DEFER;
 	case SMR_RESP_WAIT:
+		/* What asks for an acknowledge of those before it may be behind it. */
+		smr_reply_unasked_flush(qp);
 		op_park(qp, op);
 		return SMR_STEP_WAIT;
 	case SMR_RESP_PEER_PAGE:
@@ -503,8 +512,9 @@ static enum smr_step respond_down(struct smr_qp *qp, enum ib_qp_state state,
 	smr_inval_undo(qp, &qp->resp.inval);
 	qp->resp.seg = 0;
 	if (state == IB_QPS_ERR)
-		smr_reply_acks_flush(qp);
+		smr_reply_unasked_flush(qp);
 	qp->resp.acks = 0;
+	qp->resp.unasked = false;
 	qp->resp.read.active = false;
 	if (local)
 		smr_loopback_answer(qp, local, SMR_LOCAL_DROPPED, 0, 0, run);

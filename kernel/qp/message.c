@@ -41,6 +41,13 @@ bool smr_message_may_begin(struct smr_qp *qp, const struct smr_swqe *wqe,
 	       rd < qp->attr.max_rd_atomic;
 }
 
+static void message_begin_at(struct smr_qp *qp, struct smr_swqe *wqe, u32 psn)
+{
+	wqe->psn = psn;
+	wqe->state = SMR_SWQE_STARTED;
+	smr_send_begin(qp, wqe, psn, wqe->npsn);
+}
+
 /**
  * smr_message_begin() - give a work request its PSNs, the next ones
  * @qp: the QP
@@ -50,9 +57,7 @@ bool smr_message_may_begin(struct smr_qp *qp, const struct smr_swqe *wqe,
  */
 void smr_message_begin(struct smr_qp *qp, struct smr_swqe *wqe)
 {
-	wqe->psn = qp->req.psn;
-	wqe->state = SMR_SWQE_STARTED;
-	smr_send_begin(qp, wqe, wqe->psn, wqe->npsn);
+	message_begin_at(qp, wqe, qp->req.psn);
 }
 
 /**
@@ -232,4 +237,174 @@ enum smr_step smr_message_send(struct smr_message *m, struct smr_run *run)
 	ret = smr_message_sent(m, run, sent, err);
 	smr_sgl_close(&qp->req.sgl);
 	return ret;
+}
+
+/**
+ * smr_message_done() - all of a message was sent
+ * @qp: the QP
+ * @wqe: its next work request
+ *
+ * Context: any; called by the send task.
+ */
+void smr_message_done(struct smr_qp *qp, struct smr_swqe *wqe)
+{
+	wqe->state = SMR_SWQE_SENT;
+	qp->sq.next++;
+	/* IBTA 9.8.2: UC has no answers */
+	if (qp->service == SMR_TRANSPORT_UC)
+		smr_send_retire(qp);
+}
+
+/* Is there a work request @n behind the next one? */
+static bool is_fetched(struct smr_qp *qp, u32 n)
+{
+	return qp->sq.next + n != qp->sq.ring.idx || smr_sq_fetch_more(qp);
+}
+
+/*
+ * The length of the packet of a message that may go in a train with others, of which it has
+ * PSN @psn; 0: it may not.
+ */
+static u32 only_len(struct smr_qp *qp, const struct smr_swqe *wqe, u32 psn)
+{
+	const struct smr_wr_info *wr;
+
+	if (wqe->status || wqe->len > qp->mtu)
+		return 0;
+	wr = smr_wr_info(qp->ibqp.qp_type, wqe->opcode);
+	if (wr->flags & (SMR_WR_LOCAL | SMR_WR_NONPOSTED))
+		return 0;
+	if (wqe->state == SMR_SWQE_POSTED ? !smr_message_may_begin(qp, wqe, wr) :
+					    wqe->psn != psn)
+		return 0;
+	return smr_wire_op(qp->service | wr->only)->hdr_len +
+	       ALIGN(wqe->len, 4) + SMR_ICRC_LEN;
+}
+
+/*
+ * How many messages may leave in one train: this one, and those of its length behind it.
+ * The last may be shorter.
+ */
+static u32 messages_alike(const struct smr_message *m)
+{
+	u32 len = only_len(m->qp, m->wqe, m->wqe->psn), next = len, n, max;
+	struct smr_qp *qp = m->qp;
+	struct smr_swqe *wqe;
+
+	max = min_t(u32, smr_window_room(qp), SMR_TRAIN_SEGS);
+	for (n = 1; n < max && next == len && is_fetched(qp, n); n++) {
+		wqe = smr_sq_wqe(&qp->sq, qp->sq.next + n);
+		next = only_len(qp, wqe, smr_psn_add(m->wqe->psn, n));
+		if (!next || next > len)
+			break;
+		wqe->npsn = 1;
+	}
+	return n;
+}
+
+/* Put message @i of several on a train. Only the last one asks for an answer. */
+static bool several_add(struct smr_message *one, struct smr_train *train, u32 i,
+			u32 psn, bool last)
+{
+	struct smr_qp *qp = one->qp;
+	bool added;
+
+	one->wqe = smr_sq_wqe(&qp->sq, qp->sq.next + i);
+	one->wr = smr_wr_info(qp->ibqp.qp_type, one->wqe->opcode);
+	if (message_open(one) != SMR_KEY_OK)
+		return false;
+	smr_req_hdr_init(qp, one->wqe, one->wr, &one->hdr);
+	packet_hdr(one, 0);
+	one->hdr.psn = smr_psn_add(psn, i);
+	one->hdr.ack_req &= last;
+	added = smr_packet_append(train, &one->hdr, 1, &qp->req.sgl) == 1;
+	smr_sgl_close(&qp->req.sgl);
+	return added;
+}
+
+/*
+ * Build a train of @n messages, or of as many as the device takes. Return: how many. If that
+ * is fewer than @n and @train->skb is NULL, there is no train: something is wrong with the
+ * next one behind these, or there is no memory for it.
+ */
+static u32 several_build(const struct smr_message *m, struct smr_train *train,
+			 u32 n, struct smr_run *run)
+{
+	struct smr_message one = { .qp = m->qp, .end = 1 };
+	struct smr_qp *qp = m->qp;
+	u32 psn = m->wqe->psn, i;
+
+	train->skb = NULL;
+	if (smr_train_begin(train, &qp->path, &qp->waiter, n,
+			    only_len(qp, m->wqe, psn)))
+		return 0;
+	n = min(n, train->max);
+	for (i = 0; i < n; i++)
+		if (!several_add(&one, train, i, psn, i + 1 == n))
+			break;
+	if (i < n) {
+		run->quota -= i * SMR_COST_PACKET + train->len;
+		smr_train_abort(train);
+	}
+	return i;
+}
+
+/* Those behind the first, which has begun, begin. Some may have, before they are sent again. */
+static void several_begin(const struct smr_message *m, u32 n)
+{
+	struct smr_qp *qp = m->qp;
+	struct smr_swqe *wqe;
+	u32 i;
+
+	for (i = 1; i < n; i++) {
+		wqe = smr_sq_wqe(&qp->sq, qp->sq.next + i);
+		if (wqe->state == SMR_SWQE_POSTED)
+			message_begin_at(qp, wqe, smr_psn_add(m->wqe->psn, i));
+	}
+}
+
+/**
+ * smr_message_send_several() - send a message and those behind it in one train
+ * @m: the message, which has begun
+ * @run: how to run
+ * @step: set to the outcome of the step
+ *
+ * Messages of one packet each leave together if they wait behind each other and have the same
+ * length: a list was posted, or the consumer posts faster than this task sends. One answer
+ * acknowledges them all. A message whose key does not open, or whose page is missing, is
+ * left out, with all behind it, and is the first next time.
+ *
+ * Not if some of what is sent again is known to have come. Not on UC: where the stack cuts a
+ * train and drops its end, all of it is sent again.
+ *
+ * Context: as @run says; called by the send task.
+ * Return: false: nothing was sent; the message goes alone.
+ */
+bool smr_message_send_several(struct smr_message *m, struct smr_run *run,
+			      enum smr_step *step)
+{
+	struct smr_qp *qp = m->qp;
+	u32 psn = m->wqe->psn, n;
+	struct smr_train train;
+
+	if (m->wqe->npsn != 1 || m->wr->flags & SMR_WR_NONPOSTED ||
+	    !smr_qp_is_reliable(qp) || qp->comp.ahead.any)
+		return false;
+	/* Mostly there is no other. */
+	if (!is_fetched(qp, 1))
+		return false;
+	n = messages_alike(m);
+	do {
+		if (n < 2)
+			return false;
+		n = several_build(m, &train, n, run);
+	} while (!train.skb);
+	several_begin(m, n);
+	smr_qp_add(qp, SMR_CNT_TX_PACKETS, n);
+	smr_qp_add(qp, SMR_CNT_TX_BYTES, train.len);
+	m->end = n;
+	*step = smr_message_sent(m, run, n, smr_train_send(&train));
+	for (n = smr_psn_off(qp->req.psn, psn); n--;)
+		smr_message_done(qp, smr_sq_wqe(&qp->sq, qp->sq.next));
+	return true;
 }

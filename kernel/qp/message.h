@@ -38,5 +38,8 @@ u8 smr_message_key(struct smr_qp *qp, enum smr_key_verdict verdict);
 enum smr_step smr_message_sent(struct smr_message *m, struct smr_run *run,
 			       u32 sent, int err);
 enum smr_step smr_message_send(struct smr_message *m, struct smr_run *run);
+bool smr_message_send_several(struct smr_message *m, struct smr_run *run,
+			      enum smr_step *step);
+void smr_message_done(struct smr_qp *qp, struct smr_swqe *wqe);
 
 #endif /* SMR_MESSAGE_H */

@@ -295,6 +295,8 @@ static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 		known = known_part(&m);
 	if (!known && !smr_window_room(qp))
 		return SMR_STEP_WAIT;
+	if (smr_message_send_several(&m, run, &ret))
+		return ret;
 	if (known)
 		ret = known_skip(&m, run, known);
 	else if (wr->flags & SMR_WR_ATOMIC_WRITE)
@@ -303,13 +305,8 @@ static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 		ret = fetch_send(&m, run);
 	else
 		ret = smr_message_send(&m, run);
-	if (smr_psn_off(qp->req.psn, wqe->psn) == wqe->npsn) {
-		wqe->state = SMR_SWQE_SENT;
-		qp->sq.next++;
-		/* IBTA 9.8.2: UC has no answers */
-		if (qp->service == SMR_TRANSPORT_UC)
-			smr_send_retire(qp);
-	}
+	if (smr_psn_off(qp->req.psn, wqe->psn) == wqe->npsn)
+		smr_message_done(qp, wqe);
 	return ret;
 }
 

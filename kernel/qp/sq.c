@@ -217,6 +217,18 @@ static_assert(offsetof(struct smr_send_wqe, rdma.remote_addr) ==
 static_assert(offsetof(struct smr_send_wqe, rdma.remote_addr) ==
 	      offsetof(struct smr_send_wqe, flush.remote_addr));
 
+/* Copy the next of so many work requests out of the ring. */
+static bool sq_take(struct smr_qp *qp, int pending)
+{
+	struct smr_sq *sq = &qp->sq;
+
+	if (pending <= 0 || sq->ring.idx - sq->head >= sq->ring.depth)
+		return false;
+	wqe_copy(qp, sq->ring.idx);
+	sq->ring.idx++;
+	return true;
+}
+
 /**
  * smr_sq_fetch() - copy the next work request out of the ring, if there is one
  * @qp: the QP
@@ -246,11 +258,20 @@ bool smr_sq_fetch(struct smr_qp *qp)
 		smr_qp_error(qp);
 		return false;
 	}
-	if (!pending || sq->ring.idx - sq->head >= sq->ring.depth)
-		return false;
-	wqe_copy(qp, sq->ring.idx);
-	sq->ring.idx++;
-	return true;
+	return sq_take(qp, pending);
+}
+
+/**
+ * smr_sq_fetch_more() - copy one more work request, while others are worked on
+ * @qp: the QP
+ *
+ * Context: any; called by the send task.
+ * Return: false when there is none, and also if the producer index is wrong: then
+ * smr_sq_fetch() finds it so, when all that was fetched has been sent.
+ */
+bool smr_sq_fetch_more(struct smr_qp *qp)
+{
+	return sq_take(qp, smr_ring_pending(&qp->sq.ring));
 }
 
 /**
@@ -324,7 +345,8 @@ static void send_done(struct smr_qp *qp, const struct smr_swqe *wqe,
 
 /*
  * Give the slot of the oldest work request back. The consumer must see that before
- * the completion. The kernel's copy stays valid until the next smr_sq_fetch().
+ * the completion. The kernel's copy stays valid until the next one is
+ * fetched.
  */
 static void send_pop(struct smr_qp *qp)
 {

@@ -69,41 +69,70 @@ void vt_mix_restart(struct vt_mix *mix)
 	mix->sum = number_at(mix->to, counter_of(mix));
 }
 
-static int post(struct vt_mix *mix)
+/* What request @n is: something new, or like the one before, since what is alike may leave together */
+static void choose(struct vt_mix *mix, uint64_t n)
 {
-	uint64_t n = mix->posted;
 	unsigned int at = n % VT_MIX_DEPTH;
-	enum ibv_wr_opcode op = ops[vt_random_below(&mix->random, sizeof(ops) / sizeof(ops[0]))];
-	bool counts = op == IBV_WR_ATOMIC_FETCH_AND_ADD;
-	uint32_t len = 1 + vt_random_below(&mix->random,
-					   vt_random_below(&mix->random, 4) ? 3000 : VT_MIX_SLOT);
-	struct ibv_sge sge = vt_sge(&mix->from->buf, slot_of(mix, n), counts ? 8 : len);
+
+	if (vt_random_below(&mix->random, 2)) {
+		mix->slot[at] = mix->slot[(n - 1) % VT_MIX_DEPTH];
+		return;
+	}
+	mix->slot[at].op = ops[vt_random_below(&mix->random, sizeof(ops) / sizeof(ops[0]))];
+	mix->slot[at].len = 1 + vt_random_below(&mix->random,
+						vt_random_below(&mix->random, 4) ? 3000 : VT_MIX_SLOT);
+	if (mix->slot[at].op == IBV_WR_ATOMIC_FETCH_AND_ADD)
+		mix->slot[at].len = 8;
+}
+
+/* Have what request @n needs ready. Return: 0 or a negative errno */
+static int prepare(struct vt_mix *mix, uint64_t n, struct ibv_send_wr *wr, struct ibv_sge *sge)
+{
 	struct ibv_sge room = vt_sge(&mix->to->buf, slot_of(mix, n), VT_MIX_SLOT);
-	struct ibv_send_wr wr = {
-		.wr_id = n, .sg_list = &sge, .num_sge = 1, .opcode = op,
+	enum ibv_wr_opcode op;
+	struct vt_ep *source;
+	uint32_t len;
+
+	choose(mix, n);
+	op = mix->slot[n % VT_MIX_DEPTH].op;
+	len = mix->slot[n % VT_MIX_DEPTH].len;
+	source = op == IBV_WR_RDMA_READ ? mix->to : mix->from;
+	*sge = vt_sge(&mix->from->buf, slot_of(mix, n), len);
+	*wr = (struct ibv_send_wr){
+		.wr_id = n, .sg_list = sge, .num_sge = 1, .opcode = op,
 		.send_flags = IBV_SEND_SIGNALED,
 	};
-	struct vt_ep *source = op == IBV_WR_RDMA_READ ? mix->to : mix->from;
-	int ret = 0;
-
-	mix->slot[at].op = op;
-	mix->slot[at].len = sge.length;
-	vt_fill(source->buf.p + slot_of(mix, n), sge.length, seed_of(mix, n), 0);
-	if (counts) {
-		wr.wr.atomic.remote_addr = (uintptr_t)mix->to->buf.p + counter_of(mix);
-		wr.wr.atomic.rkey = mix->to->buf.mr->rkey;
-		wr.wr.atomic.compare_add = 1;
+	vt_fill(source->buf.p + slot_of(mix, n), len, seed_of(mix, n), 0);
+	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr->wr.atomic.remote_addr = (uintptr_t)mix->to->buf.p + counter_of(mix);
+		wr->wr.atomic.rkey = mix->to->buf.mr->rkey;
+		wr->wr.atomic.compare_add = 1;
 	} else {
-		wr.wr.rdma.remote_addr = room.addr;
-		wr.wr.rdma.rkey = room.lkey;
+		wr->wr.rdma.remote_addr = room.addr;
+		wr->wr.rdma.rkey = room.lkey;
 	}
 	if (vt_op_has_imm(op))
-		wr.imm_data = htonl(n);
-	if (vt_op_receives(op))
-		ret = vt_post_recv(mix->to, n, &room, 1);
+		wr->imm_data = htonl(n);
+	return vt_op_receives(op) ? vt_post_recv(mix->to, n, &room, 1) : 0;
+}
+
+/* Post up to @most requests by one list */
+static int post(struct vt_mix *mix, unsigned int most)
+{
+	unsigned int n = 1 + vt_random_below(&mix->random, most), i;
+	struct ibv_send_wr wr[VT_MIX_DEPTH];
+	struct ibv_sge sge[VT_MIX_DEPTH];
+	int ret = 0;
+
+	for (i = 0; !ret && i < n; i++) {
+		ret = prepare(mix, mix->posted + i, &wr[i], &sge[i]);
+		if (i)
+			wr[i - 1].next = &wr[i];
+	}
 	if (!ret)
-		ret = vt_post(mix->from, &wr);
-	mix->posted += !ret;
+		ret = vt_post(mix->from, wr);
+	if (!ret)
+		mix->posted += n;
 	return ret;
 }
 
@@ -173,12 +202,16 @@ static int finish_one(struct vt_mix *mix)
  */
 int vt_mix_run(struct vt_mix *mix, unsigned int n)
 {
-	uint64_t end = mix->done + n;
+	uint64_t end = mix->done + n, most;
 	int ret = 0;
 
 	while (!ret && mix->done < end) {
-		while (!ret && mix->posted < end && mix->posted - mix->done < VT_MIX_DEPTH)
-			ret = post(mix);
+		for (; !ret; ret = post(mix, most)) {
+			most = mix->done + VT_MIX_DEPTH;
+			most = (most < end ? most : end) - mix->posted;
+			if (!most)
+				break;
+		}
 		if (!ret)
 			ret = finish_one(mix);
 	}

@@ -98,23 +98,25 @@ static int post_wr_api(struct ibv_qp_ex *qpx, const struct ibv_send_wr *wr)
 	int ret;
 
 	ibv_wr_start(qpx);
-	qpx->wr_id = wr->wr_id;
-	qpx->wr_flags = wr->send_flags;
-	ret = wr_opcode(qpx, wr);
-	if (ret) {
-		ibv_wr_abort(qpx);
-		return ret;
+	for (; wr; wr = wr->next) {
+		qpx->wr_id = wr->wr_id;
+		qpx->wr_flags = wr->send_flags;
+		ret = wr_opcode(qpx, wr);
+		if (ret) {
+			ibv_wr_abort(qpx);
+			return ret;
+		}
+		if (qpx->qp_base.qp_type == IBV_QPT_UD)
+			ibv_wr_set_ud_addr(qpx, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
+					   wr->wr.ud.remote_qkey);
+		if (op_has_data(wr->opcode))
+			wr_data(qpx, wr);
 	}
-	if (qpx->qp_base.qp_type == IBV_QPT_UD)
-		ibv_wr_set_ud_addr(qpx, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
-				   wr->wr.ud.remote_qkey);
-	if (op_has_data(wr->opcode))
-		wr_data(qpx, wr);
 	return ibv_wr_complete(qpx);
 }
 
 /**
- * vt_post() - post one send WR by the API the endpoint was made for
+ * vt_post() - post a list of send WRs, mostly of one, by the API the endpoint was made for
  *
  * Return: 0 or a negative errno
  */

@@ -5,7 +5,7 @@
 # timeout: 240
 #
 # While requests of all kinds go both ways, each byte checked, the netdev goes down and comes up, its MTU changes,
-# addresses come and go, the process is stopped and goes on: all data arrives. SMR_TIMES=N disturbs so many times
+# addresses come and go, the process is stopped and goes on, the clock is set: all data arrives. SMR_TIMES=N disturbs so many times
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -49,9 +49,15 @@ address_of_the_qps() {
 
 stop_and_go() { kill -STOP -- "-$TRAFFIC" && nap 0.1 && kill -CONT -- "-$TRAFFIC"; }
 
+# The time of day, by days in both directions. In the end it is as it was, for this shell measures by it
+clock_jumps() {
+	local jump
+	for jump in "1 day" "2 days ago" "1 day"; do date -s "$jump" && nap 0.02 || return; done
+}
+
 all_of_them() {
-	local what=(flap mtu address_comes_and_goes address_of_the_qps stop_and_go)
-	"${what[RANDOM % 5]}" "$1"
+	local what=(flap mtu address_comes_and_goes address_of_the_qps stop_and_go clock_jumps)
+	"${what[RANDOM % 6]}" "$1"
 }
 
 begin_traffic() {
@@ -85,7 +91,7 @@ disturb() {
 	return "$status"
 }
 
-for what in flap mtu address_comes_and_goes address_of_the_qps stop_and_go all_of_them; do
+for what in flap mtu address_comes_and_goes address_of_the_qps stop_and_go clock_jumps all_of_them; do
 	check "$TIMES times ${what//_/ }" disturb "$what"
 done
 check "works as before" pingpong server client v4 -s 4096 -n 50 -c

@@ -44,8 +44,10 @@ has_sent() {
 }
 
 # What goes: nothing is said if something else has taken it with it
-take_link_server() { no_device "$SDEV" || rdma link del "$SDEV" || no_device "$SDEV"; }
-take_link_client() { no_device "$CDEV" || rdma link del "$CDEV" || no_device "$CDEV"; }
+take_link_server() { take_link "$SDEV"; }
+take_link_client() { take_link "$CDEV"; }
+# One that ends already cannot be deleted, and may be there for a moment
+take_link() { no_device "$1" || rdma link del "$1" || within 1 no_device "$1"; }
 take_netdev() {
 	[ -e "/run/netns/$SNS" ] || return 0
 	ip -n "$SNS" link del veth0 2>"$WORK/netdev" || ! ip -n "$SNS" link show veth0 >/dev/null 2>&1

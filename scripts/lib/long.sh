@@ -46,6 +46,7 @@ run_long() {
 		--timeout $((2 * length + LONG_BOOT)) --cpus "$cpus" \
 		--cmdline "$leaks sysctl.net.core.netdev_unregister_timeout_secs=30" \
 		-- env "$@" bash -c "$beats; cd /$SELFTESTS_DIR; stdbuf -oL ./$name${LEAKS:+; $LEAK_CHECK}" >"$dir/$name.log"
+	# shellcheck disable=SC2154 # start_job sets it
 	watch_guest "$job" "$dir/$name.beat" || status=$?
 	rm -f "$dir/$name.beat"
 	grep -E "^# (found|$name|the seed)|^not ok" "$dir/$name.log" || true

@@ -35,7 +35,11 @@ for way in $(mpi_ways); do
 	done
 	[ -e "$FOREIGN/imb/IMB-RMA" ] || continue
 	for test in $RMA; do
-		check "$way: IMB-RMA $test" imb "$way" IMB-RMA "$test" -msglog 16
+		if mpi_has_rma "$way"; then
+			check "$way: IMB-RMA $test" imb "$way" IMB-RMA "$test" -msglog 16
+		else
+			skip "$way: IMB-RMA $test" "$NO_RMA"
+		fi
 	done
 done
 finish

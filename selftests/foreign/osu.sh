@@ -16,6 +16,10 @@
 # one WAY PROGRAM: sizes up to 64 KiB; what can validate its data does so
 one() {
 	local program=$2 options=(-m 65536 -i 20 -x 2)
+	if [[ $program = */one-sided/* ]] && ! mpi_has_rma "$1"; then
+		skip "$1: ${program##*/}" "$NO_RMA"
+		return
+	fi
 	case ${program##*/} in
 	osu_barrier | osu_init | osu_hello) options=() ;;
 	osu_cas_latency | osu_fop_latency) options=(-i 20 -x 2) ;;

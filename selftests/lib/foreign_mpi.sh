@@ -13,6 +13,10 @@ mpi_ways() {
 	echo ofi-verbs
 }
 
+# mpi_has_rma WAY: Open MPI 5 has no one-sided communication for libfabric's verbs, which have no atomics
+mpi_has_rma() { [ "$1" != ofi-verbs ]; }
+NO_RMA="Open MPI has no one-sided communication this way"
+
 # mpi WAY LIMIT PROCESSES COMMAND...: other transports are excluded, so that no message goes another way
 mpi() {
 	local way=$1 limit=$2 processes=$3 options

@@ -15,6 +15,7 @@ mpi_ways() {
 
 # mpi_has_rma WAY: Open MPI 5 has no one-sided communication for libfabric's verbs, which have no atomics
 mpi_has_rma() { [ "$1" != ofi-verbs ]; }
+# shellcheck disable=SC2034 # the suites use it
 NO_RMA="Open MPI has no one-sided communication this way"
 
 # mpi WAY LIMIT PROCESSES COMMAND...: other transports are excluded, so that no message goes another way

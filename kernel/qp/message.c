@@ -153,9 +153,7 @@ static int train_send(struct smr_message *m, u32 *sent)
 		return ret;
 	}
 	*sent = i - m->first;
-	smr_qp_add(qp, SMR_CNT_TX_PACKETS, *sent);
-	smr_qp_add(qp, SMR_CNT_TX_BYTES, train.len);
-	return smr_train_send(&train);
+	return smr_packets_leave(qp, &train);
 }
 
 static enum smr_key_verdict message_open(struct smr_message *m)
@@ -400,10 +398,8 @@ bool smr_message_send_several(struct smr_message *m, struct smr_run *run,
 		n = several_build(m, &train, n, run);
 	} while (!train.skb);
 	several_begin(m, n);
-	smr_qp_add(qp, SMR_CNT_TX_PACKETS, n);
-	smr_qp_add(qp, SMR_CNT_TX_BYTES, train.len);
 	m->end = n;
-	*step = smr_message_sent(m, run, n, smr_train_send(&train));
+	*step = smr_message_sent(m, run, n, smr_packets_leave(qp, &train));
 	for (n = smr_psn_off(qp->req.psn, psn); n--;)
 		smr_message_done(qp, smr_sq_wqe(&qp->sq, qp->sq.next));
 	return true;

@@ -139,6 +139,21 @@ int smr_packet_append(struct smr_train *train, const struct smr_hdr *hdr,
 	return n;
 }
 
+/**
+ * smr_packets_leave() - count the packets of a train, and send it
+ * @qp: whose they are
+ * @train: has at least one packet; is gone whatever is returned
+ *
+ * Context: any but hard interrupts.
+ * Return: as smr_train_send().
+ */
+int smr_packets_leave(struct smr_qp *qp, struct smr_train *train)
+{
+	smr_qp_add(qp, SMR_CNT_TX_PACKETS, train->nsegs);
+	smr_qp_add(qp, SMR_CNT_TX_BYTES, train->len);
+	return smr_train_send(train);
+}
+
 /* A train of one packet, begun or not begun: @err says. */
 static int packet_leave(struct smr_qp *qp, struct smr_train *train, int err,
 			const struct smr_hdr *hdr, struct smr_sgl *sgl)
@@ -151,9 +166,7 @@ static int packet_leave(struct smr_qp *qp, struct smr_train *train, int err,
 		smr_train_abort(train);
 		return err;
 	}
-	smr_qp_inc(qp, SMR_CNT_TX_PACKETS);
-	smr_qp_add(qp, SMR_CNT_TX_BYTES, train->len);
-	return smr_train_send(train);
+	return smr_packets_leave(qp, train);
 }
 
 /**

@@ -115,9 +115,7 @@ static int answer_send(struct answer *a)
 		smr_train_abort(&train);
 		return err;
 	}
-	smr_qp_add(qp, SMR_CNT_TX_PACKETS, train.nsegs);
-	smr_qp_add(qp, SMR_CNT_TX_BYTES, train.len);
-	return smr_train_send(&train);
+	return smr_packets_leave(qp, &train);
 }
 
 /* Open as much of the memory as fits one train. */

@@ -280,13 +280,13 @@ static u32 only_len(struct smr_qp *qp, const struct smr_swqe *wqe, u32 psn)
 }
 
 /*
- * How many messages may leave in one train: this one, and those of its length behind it.
- * The last may be shorter.
+ * How many messages may leave in one train: this one, whose packet has @len bytes, and those
+ * of its length behind it. The last may be shorter.
  */
-static u32 messages_alike(const struct smr_message *m)
+static u32 messages_alike(const struct smr_message *m, u32 len)
 {
-	u32 len = only_len(m->qp, m->wqe, m->wqe->psn), next = len, n, max;
 	struct smr_qp *qp = m->qp;
+	u32 next = len, n, max;
 	struct smr_swqe *wqe;
 
 	max = min_t(u32, smr_window_room(qp), SMR_TRAIN_SEGS);
@@ -321,20 +321,19 @@ static bool several_add(struct smr_message *one, struct smr_train *train, u32 i,
 }
 
 /*
- * Build a train of @n messages, or of as many as the device takes. Return: how many. If that
- * is fewer than @n and @train->skb is NULL, there is no train: something is wrong with the
- * next one behind these, or there is no memory for it.
+ * Build a train of @n messages, whose packets have @len bytes, or of as many as the device
+ * takes. Return: how many. If that is fewer than @n and @train->skb is NULL, there is no
+ * train: something is wrong with the next one behind these, or there is no memory for it.
  */
 static u32 several_build(const struct smr_message *m, struct smr_train *train,
-			 u32 n, struct smr_run *run)
+			 u32 n, u32 len, struct smr_run *run)
 {
 	struct smr_message one = { .qp = m->qp, .end = 1 };
 	struct smr_qp *qp = m->qp;
 	u32 psn = m->wqe->psn, i;
 
 	train->skb = NULL;
-	if (smr_train_begin(train, &qp->path, &qp->waiter, n,
-			    only_len(qp, m->wqe, psn)))
+	if (smr_train_begin(train, &qp->path, &qp->waiter, n, len))
 		return 0;
 	n = min(n, train->max);
 	for (i = 0; i < n; i++)
@@ -382,20 +381,18 @@ bool smr_message_send_several(struct smr_message *m, struct smr_run *run,
 			      enum smr_step *step)
 {
 	struct smr_qp *qp = m->qp;
-	u32 psn = m->wqe->psn, n;
+	u32 psn = m->wqe->psn, len, n;
 	struct smr_train train;
 
-	if (m->wqe->npsn != 1 || m->wr->flags & SMR_WR_NONPOSTED ||
-	    !smr_qp_is_reliable(qp) || qp->comp.ahead.any)
-		return false;
 	/* Mostly there is no other. */
-	if (!is_fetched(qp, 1))
+	if (!smr_qp_is_reliable(qp) || qp->comp.ahead.any || !is_fetched(qp, 1))
 		return false;
-	n = messages_alike(m);
+	len = only_len(qp, m->wqe, psn);
+	n = len ? messages_alike(m, len) : 0;
 	do {
 		if (n < 2)
 			return false;
-		n = several_build(m, &train, n, run);
+		n = several_build(m, &train, n, len, run);
 	} while (!train.skb);
 	several_begin(m, n);
 	m->end = n;

@@ -10,7 +10,8 @@ LEAKS=''
 LEAK_CHECK='s=$?; modprobe -r softmr || s=1; f=/sys/kernel/debug/kmemleak
 for i in 1 2; do sleep 3; echo scan >$f || s=1; done; if grep "" $f; then s=1; else echo "# found no leak"; fi; exit $s'
 
-# A guest that lives touches a file every BEAT seconds; one that has not for STILL seconds is dead, whatever its process does
+# A guest that lives touches a file every BEAT seconds; one that has not for STILL seconds is dead, whatever its process
+# does
 BEAT=5
 STILL=240
 

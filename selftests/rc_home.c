@@ -29,6 +29,7 @@
 /* How long it waits, and so those who want it to leave */
 #define POLL_US		20000
 #define CHANGES		40
+#define LATE		15
 #define BINDS		400
 /* Longer than a home takes to notice that its doorbells are in vain */
 #define RINGS_MS	1000
@@ -83,6 +84,16 @@ FIXTURE_TEARDOWN(home)
 static bool is_polled(FIXTURE_DATA(home) *self)
 {
 	return __atomic_load_n(&self->rings.sq.hdr->flags, __ATOMIC_SEQ_CST) & SMR_RING_POLLED;
+}
+
+/* Wait until the ring is polled, or is not. Return: whether it came so within @ms */
+static bool becomes_polled(FIXTURE_DATA(home) *self, bool polled, unsigned int ms)
+{
+	uint64_t end = vt_now_ms() + ms;
+
+	while (is_polled(self) != polled && vt_now_ms() < end)
+		;
+	return is_polled(self) == polled;
 }
 
 /* Completions come in the order of the requests. Return: 0, a status, or a negative errno */
@@ -165,7 +176,7 @@ TEST_F(home, needs_no_doorbells)
 }
 
 /* It comes and leaves, at whatever moment */
-TEST_F(home, forgets_nothing)
+TEST_F_TIMEOUT(home, forgets_nothing, 90)
 {
 	int rounds = getenv("SMR_SHORT") ? SHORT_ROUNDS : ROUNDS;
 	int64_t homes = vt_counter(self->pair.a.dev.ctx, "homes");
@@ -194,6 +205,21 @@ TEST_F(home, ends_with_a_reset)
 	}
 }
 
+/* A thread that was woken before a reset has come too late */
+TEST_F(home, does_not_come_after_a_reset)
+{
+	int i;
+
+	for (i = 0; i < LATE; i++) {
+		ASSERT_EQ(0, stream_until_polled(self));
+		ASSERT_TRUE(becomes_polled(self, false, COMES_MS));
+		ASSERT_EQ(0, stream(self, 3));
+		ASSERT_EQ(0, vt_qp_reset(self->pair.a.qp));
+		ASSERT_FALSE(becomes_polled(self, true, POLL_US / 1000));
+		ASSERT_EQ(0, reconnect(self));
+	}
+}
+
 /* What is posted to a QP in error comes back, with a doorbell or without */
 TEST_F(home, flushes)
 {
@@ -204,8 +230,10 @@ TEST_F(home, flushes)
 	for (i = 0; i < CHANGES; i++) {
 		ASSERT_EQ(0, stream_until_polled(self));
 		ASSERT_EQ(0, ibv_modify_qp(self->pair.a.qp, &attr, IBV_QP_STATE));
-		while (self->posted - self->done < DEPTH)
-			ASSERT_EQ(0, post(self, IBV_WR_RDMA_WRITE, LEN));
+		ret = 0;
+		while (!ret && self->posted - self->done < DEPTH)
+			ret = post(self, IBV_WR_RDMA_WRITE, LEN);
+		ASSERT_EQ(0, ret);
 		do {
 			ret = reap(self, 0);
 			self->done += ret > 0;

@@ -251,6 +251,10 @@ void smr_home_rung(struct smr_qp *qp)
 		home_ask(qp, now);
 }
 
+/*
+ * Doorbells are in vain only after the provider can see the flag: this processor may be
+ * stopped at any point here.
+ */
 static void home_open(struct smr_qp *qp)
 {
 	struct smr_home *home = &qp->home;
@@ -259,9 +263,9 @@ static void home_open(struct smr_qp *qp)
 	home->idx = qp->sq.ring.idx;
 	home->posted = ktime_get_ns();
 	WRITE_ONCE(home->vain, 0);
-	WRITE_ONCE(home->open, true);
 	smr_qp_inc(qp, SMR_CNT_HOMES);
 	smr_ring_set_flags(&qp->sq.ring, SMR_RING_POLLED);
+	WRITE_ONCE(home->open, true);
 }
 
 /* The task has to look once more, as requests may have come without a doorbell. */
@@ -324,8 +328,14 @@ enum smr_step smr_home_step(struct smr_qp *qp, struct smr_run *run,
 {
 	struct smr_home *home = &qp->home;
 
-	if (!home->open)
+	if (!home->open) {
+		/* Before the thread came, the QP may have been reset. */
+		if (READ_ONCE(qp->state) != IB_QPS_RTS) {
+			run->home = false;
+			return step;
+		}
 		home_open(qp);
+	}
 	if (step == SMR_STEP_WAIT) {
 		step = SMR_STEP_AGAIN;
 		if (!home_wait(qp)) {

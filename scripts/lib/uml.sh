@@ -3,10 +3,9 @@
 # User-Mode Linux kernels, built from Debian's newest linux-source by the host's compiler; with SOFTMR_LINUX_SOURCE=FILE,
 # from that file: a linux-source package, or the tarball that it installs (a package's build has no network).
 #
-#   $CACHE/linux-source/         the source, with those patches of scripts/uml that fit; .package: what it is of
+#   $CACHE/linux-source-KEY/     the source, with those patches of scripts/uml that fit; .package: what it is of
 #   $CACHE/uml-FLAVOUR-KEY/      the build directory (modules are built against it); vmlinux; root/: its modules
 
-UML_SOURCE=$CACHE/linux-source
 UML_PATCHES=("$TOP"/scripts/uml/*.patch)
 UML_CC=$TOP/scripts/uml/cc
 UML_FLAVOURS=(plain checked)
@@ -89,9 +88,11 @@ uml_source_into() {
 	step "Linux source for UML" uml_fetch_source "$1"
 }
 
+UML_SOURCE=$CACHE/linux-source-$(uml_source_key)
+
 uml_source_make() {
 	local out
-	[ "$(cat "$UML_SOURCE/.done" 2>/dev/null)" = "$(uml_source_key)" ] && return
+	[ ! -e "$UML_SOURCE/.done" ] || return 0
 	mkdir -p "$CACHE"
 	out=$(mktemp -d "$CACHE/tmp.source.XXXXXX")
 	being_made "$out"
@@ -99,11 +100,12 @@ uml_source_make() {
 		rm -rf "$out"
 		return 1
 	fi
-	uml_source_key >"$out/.done"
+	touch "$out/.done"
 	rm -rf "$UML_SOURCE"
 	mv "$out" "$UML_SOURCE"
 	being_made
 	say_uml
+	prune_cache 'linux-source-*'
 }
 
 # What the UML kernels are made of

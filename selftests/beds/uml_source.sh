@@ -52,6 +52,17 @@ chosen() {
 	if uml_package_source "$WORK/fetched" 2>/dev/null; then echo "${UML_FILE##*/}"; else echo none; fi
 }
 
+# source_of CHECKOUT: where the source of its UML kernels is, with a cache that this test's checkouts share
+source_of() {
+	XDG_CACHE_HOME=$WORK/cache SOFTMR_LINUX_SOURCE=$ARCHIVE/linux-source-8.10_8.10.4-1_all.deb bash -euc '
+		. "$1/scripts/lib/all.sh"
+		uml_source_make >&2
+		echo "$UML_SOURCE"' - "$1"
+}
+
+# files_of DIR: a file that is made anew has another inode
+files_of() { (cd "$1" && find . -type f -exec stat -c '%n %i' {} + | sort); }
+
 has() { uml_has_seccomp "$1" && echo seccomp || echo ptrace; }
 
 echo "TAP version 13"
@@ -76,6 +87,14 @@ SOFTMR_LINUX_SOURCE=$ARCHIVE/linux-source-8.10_8.10.4-1_all.deb uml_unpack_sourc
 check "a package is unpacked as the source" is "$(cat "$WORK/source/.package" "$WORK/source/arch/um/os-Linux/start_up.c")" \
 	"linux-source-8.10 8.10.4-1
 $NEW"
+mkdir "$WORK/other"
+cp -r "$TOP/scripts" "$TOP/VERSION" "$WORK/other"
+rm "$WORK/other/scripts/uml/compat-dev.patch"
+ours=$(source_of "$TOP")
+before=$(files_of "$ours")
+theirs=$(source_of "$WORK/other")
+check "a checkout with other patches has its own source" grep -q . "$theirs/.package"
+check "and leaves that of this one as it was" is "$(files_of "$ours")" "$before"
 tarball "$INSTALLED" 8.9 "$NEW"
 check "the newest installed one does, by its number: it is taken" is "$(chosen)" linux-source-8.9.tar.xz
 rm -r "$INSTALLED"

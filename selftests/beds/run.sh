@@ -231,6 +231,11 @@ several() {
 		is_output '/usr y 2\nin\n3\nin\nnode2\n'
 	run --nodes 2 --root ip netns exec node2 ip -o -4 addr show eth0
 	judge "ip(8) knows the nodes by their names" 0 said ' 10.0.0.2/24 '
+	# shellcheck disable=SC2016
+	run --nodes 40 --each sh -c 'n=0; for k in $(seq 40); do ping -qc1 -W9 10.0.0.$k >/dev/null && n=$((n + 1)); done; echo $n'
+	judge "each of 40 nodes reaches each" 0 [ "$(grep -c ': 40$' "$OUT")" = 40 ]
+	run --nodes 40 --each sh -c 'cat /sys/class/infiniband/*/ports/1/gids/1'
+	judge "... and has its IPv4 address at GID index 1" 0 [ "$(grep -c ':ffff:0a00:' "$OUT")" = 40 ]
 	run --nodes 2 softmr-node 3 true
 	judge "a node that is not there is said so" 126 complained "there is no node '3'; there are node1 to node2"
 }
@@ -281,6 +286,7 @@ nothing_left() { ! grep '^left: ' "$OUT" >&2; }
 # Signal a run in the middle
 signalled() {
 	local sig=$1 status=$2 pid
+	: >"$OUT" # the run before was "running", too
 	(exec_run sh -c 'echo running; sleep 100') >"$OUT" 2>"$ERR" </dev/null &
 	pid=$!
 	within 30 grep -q running "$OUT"
@@ -302,6 +308,9 @@ ends() {
 	judge "--timeout ends it" 127 complained 'still running after 4 s'
 	run --root sh -c 'echo c >/proc/sysrq-trigger'
 	judge "a panic is told, with the console" 126 complained "the guest's kernel panicked"
+	# the first node's command comes before the others have started
+	run --root --nodes 16 --each sh -c 'echo c >/proc/sysrq-trigger'
+	judge "... so is one that comes at once" 126 complained "the guest's kernel panicked"
 	run --root sh -c 'echo "BUG: made by the test" >/dev/kmsg'
 	judge "a splat fails the run and is shown" 126 complained 'BUG: made by the test'
 	run sh -c 'sleep 1000 & echo started'

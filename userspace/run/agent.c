@@ -408,6 +408,8 @@ void agent_run(const struct job *job, struct wire *wire)
 	if (signals < 0)
 		fail("signalfd: %s", strerror(errno));
 	wire_put(line, FRAME_UP, 0, 0, NULL, 0);
+	/* the host is to have this before a command can end the kernel */
+	line_flush();
 	for (k = 1; k <= (job_get(job, "each") ? job_int(job, "nodes") : 1); k++)
 		start(job, k);
 	while (send_statuses()) {

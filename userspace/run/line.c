@@ -23,10 +23,15 @@ void line_wait(short events)
 	poll(&p, 1, -1);
 }
 
-void line_end(void)
+void line_flush(void)
 {
 	while (wire_buf_len(&host_line.out) && wire_send(&host_line))
 		line_wait(POLLOUT);
+}
+
+void line_end(void)
+{
+	line_flush();
 	/* the host kills the guest */
 	for (;;)
 		pause();

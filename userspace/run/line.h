@@ -12,6 +12,8 @@ extern struct wire host_line;
 void line_open(void);
 /* Wait for @events of poll(2) */
 void line_wait(short events);
+/* Send what is queued */
+void line_flush(void);
 /* Send what is queued, and wait until the host ends the guest */
 void line_end(void) __attribute__((noreturn));
 

@@ -25,6 +25,13 @@
 /* How long the core may take to list the address of a link that is up, in ms */
 #define GID_LIMIT 5000
 
+/*
+ * While this is 1, the kernel gives eth0 no link-local address. It does that in
+ * its own time, and GIDs are in the order in which addresses come. So eth0 gets
+ * that address last, and the order is the same on all nodes.
+ */
+#define LINK_LOCAL "/proc/sys/net/ipv6/conf/eth0/addr_gen_mode"
+
 struct node nodes[NODES_MAX + 1];
 
 static void must(int ret, const char *what, int node)
@@ -43,6 +50,27 @@ static void set_sysctl(const char *path, const char *value)
 	if (write(fd, value, strlen(value)) < 0)
 		fail("cannot write %s: %s", path, strerror(errno));
 	close(fd);
+}
+
+/*
+ * The kernel has one table of neighbours for all namespaces, of 1024 entries:
+ * too few when more than 32 nodes talk to each other.
+ */
+static void make_room_for_neighbours(int n)
+{
+	static const char * const families[] = { "ipv4", "ipv6" };
+	char path[128], entries[16];
+	size_t i;
+	int k;
+
+	snprintf(entries, sizeof(entries), "%d", 1024 + 2 * n * n);
+	for (i = 0; i < 2; i++) {
+		for (k = 3; k >= 1; k--) {
+			snprintf(path, sizeof(path), "/proc/sys/net/%s/neigh/default/gc_thresh%d",
+				 families[i], k);
+			set_sysctl(path, entries);
+		}
+	}
 }
 
 /* No duplicate address detection: addresses are usable at once. */
@@ -108,6 +136,7 @@ static void set_up(const struct job *job, int node)
 	no_dad("all");
 	no_dad("default");
 	no_dad("eth0");
+	set_sysctl(LINK_LOCAL, "1");
 	/* hostfs shows no file capabilities, which ping(8) would need */
 	set_sysctl("/proc/sys/net/ipv4/ping_group_range", "0 2147483647");
 	must(net_set_up("lo"), "bring up lo", node);
@@ -123,6 +152,7 @@ static void set_up(const struct job *job, int node)
 	}
 	if (job_get(job, "link"))
 		add_link(node);
+	set_sysctl(LINK_LOCAL, "0");
 }
 
 /* -- more than one node */
@@ -242,6 +272,7 @@ static void make_many(const struct job *job, int n)
 		must(rdma_set_exclusive(), "have nodes see their own RDMA devices only", 0);
 	must(net_add_bridge("switch"), "make a bridge", 0);
 	must(net_set_up("switch"), "bring up the bridge", 0);
+	make_room_for_neighbours(n);
 	for (k = 1; k <= n; k++) {
 		start_birth(job, k, &births[k]);
 		plug_in(k);

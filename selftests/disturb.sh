@@ -5,8 +5,8 @@
 # timeout: 240
 #
 # While requests of all kinds go both ways, each byte checked, the netdev goes down and comes up, its MTU changes,
-# addresses come and go, the process is stopped and goes on, the clock is set: all data arrives. SMR_TIMES=N disturbs so
-# many times
+# addresses come and go, the process is stopped and goes on, the clock is set: all data arrives. SMR_TIMES=N
+# disturbs so many times
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"

@@ -466,7 +466,8 @@ FIXTURE_SETUP(soak)
 	/* without GSO each packet is lost by itself */
 	ASSERT_EQ(0, on_both_ends("ethtool -K veth0 tx-udp-segmentation off >/dev/null"));
 	ASSERT_EQ(0, system("modprobe sch_netem 2>/dev/null || true"));
-	ASSERT_EQ(0, on_both_ends("tc qdisc replace dev veth0 root netem limit 10000 delay 200us 100us loss 0.5% duplicate 0.5% reorder 90%"));
+	ASSERT_EQ(0, on_both_ends("tc qdisc replace dev veth0 root netem limit 10000 delay 200us 100us "
+				  "loss 0.5% duplicate 0.5% corrupt 0.1% reorder 90%"));
 	soak->kills = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, (void *)soak->kills);
 	for (i = 0; i < NR_JOBS; i++)

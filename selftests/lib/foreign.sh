@@ -41,8 +41,11 @@ limited() {
 	timeout -k 5 "$limit" "$@"
 }
 
+# cm_listens [PORT]: somebody listens by rdma_cm
+cm_listens() { rdma resource show cm_id | grep -qE "LISTEN .*:${1:-[0-9]+} "; }
+
 # cm_listening_or_ended PORT BASE
-cm_listening_or_ended() { ended "$2" || rdma resource show cm_id | grep -qE "LISTEN .*:$1 "; }
+cm_listening_or_ended() { ended "$2" || cm_listens "$1"; }
 
 # both WHAT LIMIT PORT SERVER-COMMAND... -- CLIENT-COMMAND...: a result: both succeed. The server is waited for at the TCP
 # port PORT; "cm:PORT" if it listens by rdma_cm

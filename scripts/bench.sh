@@ -12,7 +12,7 @@ WHATS="softmr rxe tcp"
 JSON=
 PROFILE=
 LIMIT=5400
-NODE_COUNTS=(2 4 8 16 32)
+NODE_COUNTS=(2 4 8 16 32 64)
 CPU_COUNTS=(1 2 4 8)
 
 usage() {
@@ -31,7 +31,7 @@ usage() {
 		               messages
 		  --part P     only this part: network, loss, regions, hugepages or counted; or one that is not measured otherwise:
 		               cpus: instructions of messages that 1, 2, 4 and 8 CPUs exchange; scale: many QPs, namespaces and
-		               links, in a QEMU guest with Debian's newest kernel; nodes: Open MPI on 2 to 32 nodes, all to all,
+		               links, in a QEMU guest with Debian's newest kernel; nodes: Open MPI on 2 to 64 nodes, all to all,
 		               in a UML guest of 10 GiB, whose network delays packets by 100 us
 		  --out DIR    where to write (default $OUT)
 		  --what WHAT  counted: only softmr, rxe or tcp

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # ci/kubernetes: the manifests fit together, and a guest that acts as the node has what they refer to.
 # short: none
-# timeout: 300
+# timeout: 900
 # shellcheck disable=SC2317 # functions are called through check
 set -uo pipefail
 # shellcheck source=scripts/lib/all.sh

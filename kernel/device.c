@@ -196,13 +196,14 @@ put_ns:
 }
 
 /*
- * Free a device that nobody has open and that has no objects left. The reference on the
+ * Free a device that nobody has open, when its last object has gone. The reference on the
  * netdev is dropped after the sockets are closed: the namespace may go with it.
  */
 static void dealloc_driver(struct ib_device *ibdev)
 {
 	struct smr_dev *dev = to_smr_dev(ibdev);
 
+	smr_limits_drain(ibdev);
 	cancel_work_sync(&dev->resync_work);
 	smr_steer_fini(&dev->verbs.steer);
 	smr_srqtab_fini(&dev->verbs.srqs);

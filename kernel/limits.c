@@ -11,8 +11,13 @@
  */
 #include "limits.h"
 
+#include <linux/atomic.h>
+#include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/jiffies.h>
 #include <linux/minmax.h>
+#include <linux/wait_bit.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -35,6 +40,9 @@
 #include "verbs.h"
 #include "verbs_wq.h"
 
+#define COMPLAIN_S	10
+#define CORE_MS		20
+
 /**
  * smr_limits_init() - set the limits; no objects are counted yet
  * @limits: the limits
@@ -47,6 +55,46 @@ void smr_limits_init(struct smr_limits *limits, u32 max)
 	limits->max = clamp_t(u32, max, 1, SMR_LIMIT_MAX);
 	for (i = 0; i < SMR_LIMIT_KINDS; i++)
 		atomic_set(&limits->used[i], 0);
+}
+
+static unsigned int objects_left(const struct smr_limits *limits)
+{
+	unsigned int n = 0;
+	int i;
+
+	for (i = 0; i < SMR_LIMIT_KINDS; i++)
+		n += atomic_read(&limits->used[i]);
+	return n;
+}
+
+/**
+ * smr_limits_drain() - wait until a device has no object left
+ * @ibdev: the device, which has no client any more
+ *
+ * A client of the core's destroys its objects before its remove() returns. RDS has a work
+ * do that, for which it does not wait. What outlives the device would be destroyed by way
+ * of memory that has been freed.
+ *
+ * Context: process, sleeps until they have gone, however long that is, and complains every
+ * %COMPLAIN_S seconds.
+ */
+void smr_limits_drain(struct ib_device *ibdev)
+{
+	struct smr_limits *limits = &to_smr_verbs(ibdev)->limits;
+
+	if (!objects_left(limits))
+		return;
+	while (!wait_var_event_timeout(limits, !objects_left(limits),
+				       COMPLAIN_S * HZ))
+		ibdev_warn(ibdev,
+			   "waiting for %u objects, which a module of the kernel has left behind\n",
+			   objects_left(limits));
+	/*
+	 * The core has yet to take the last one out of its lists, and frees a GID that it used.
+	 * Nothing tells when it has done the former.
+	 */
+	msleep(CORE_MS);
+	flush_workqueue(ib_wq);
 }
 
 /* Count an object before it is made. IBTA calls the error a lack of resources. */
@@ -67,8 +115,11 @@ static int take(struct ib_device *ibdev, struct smr_account *account,
 static void give(struct ib_device *ibdev, struct smr_account *account,
 		 enum smr_limit kind)
 {
-	atomic_dec(&to_smr_verbs(ibdev)->limits.used[kind]);
+	struct smr_limits *limits = &to_smr_verbs(ibdev)->limits;
+
 	smr_account_give(account, kind);
+	if (atomic_dec_and_test(&limits->used[kind]))
+		wake_up_var(limits);
 }
 
 /* Uncount an object that was not made: @ret is the error, or 0. */

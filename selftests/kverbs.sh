@@ -4,7 +4,8 @@
 # timeout: 120
 # boot: kmemleak
 #
-# Verbs in the kernel: the cases of kmod/, on the same-host and on the wire path
+# Verbs in the kernel: the cases of kmod/, on the same-host and on the wire path; and a module that breaks the rules
+# shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
 
@@ -39,4 +40,16 @@ for path in Y N; do
 	done
 	topology_down
 done
+
+# A module that destroys what it has on a link after it was told that the link goes, as RDS does. If the link did not wait
+# for that, it would be done in freed memory
+late_client_has() { is "$(cat /sys/module/late_client/parameters/left)" "$1"; }
+goes_with_late_client() {
+	modprobe late_client dev="${SIDE_DEV[server]}" && on_exit modprobe -rq late_client && late_client_has 1 || return
+	timeout 60 rdma link del "${SIDE_DEV[server]}" && late_client_has 0 && modprobe -r late_client
+}
+if try_same_host; then
+	check "a link goes whose objects a module destroys late" goes_with_late_client
+	topology_down
+fi
 finish

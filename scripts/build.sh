@@ -33,7 +33,7 @@ build_target() {
 	qemu-race) host_require qemu uml && build_layer_with_tests race ;;
 	uml-source) host_require uml && with_lock linux-source uml_source_make ;;
 	uml-kernel) uml_kernel ;;
-	uml) build_uml "${UML_FLAVOURS[@]}" ;;
+	uml) build_uml plain checked ;;
 	qemu-*) build_qemu "${1#qemu-}" ;;
 	uml-*) build_uml "${1#uml-}" ;;
 	run)

@@ -8,10 +8,13 @@
 
 UML_PATCHES=("$TOP"/scripts/uml/*.patch)
 UML_CC=$TOP/scripts/uml/cc
-UML_FLAVOURS=(plain checked)
+UML_FLAVOURS=(plain checked ulps)
+
+# What a flavour has on top of base.config and before its own
+declare -A UML_BASE=([ulps]=checked)
 
 # Source that no UML kernel reads; the Kconfig files stay, because their parents source them
-UML_UNUSED=('arch/[!ux]*' arch/xtensa drivers/gpu drivers/media drivers/net/ethernet drivers/net/wireless drivers/staging drivers/scsi
+UML_UNUSED=('arch/[!ux]*' arch/xtensa drivers/gpu drivers/media drivers/net/ethernet drivers/net/wireless drivers/staging 'drivers/scsi/*'
 	drivers/usb drivers/iio drivers/infiniband/hw drivers/accel sound fs/xfs fs/btrfs fs/f2fs)
 
 uml_check_flavour() {
@@ -22,6 +25,7 @@ uml_check_flavour() {
 uml_source_key() {
 	{
 		cat "${UML_PATCHES[@]}"
+		echo "${UML_UNUSED[*]}"
 		declare -f uml_fetch_source uml_patch
 	} | sha256sum | cut -c1-12
 }
@@ -115,12 +119,16 @@ say_uml() {
 	while IFS= read -r line; do say "  NOTE  $line"; done < <(cat "$UML_SOURCE/.left-out" 2>/dev/null)
 }
 
-uml_fragments() { echo "$TOP/scripts/uml/base.config $TOP/scripts/uml/$1.config"; }
+# uml_fragments FLAVOUR: its configuration, from the general to the special
+uml_fragments() {
+	local name
+	for name in base ${UML_BASE[$1]:-} "$1"; do echo "$TOP/scripts/uml/$name.config"; done
+}
 
 # uml_dir FLAVOUR: where this flavour's kernel is (once it is made), given the source
 uml_dir() {
 	local key
-	# shellcheck disable=SC2046 # two names, without blanks
+	# shellcheck disable=SC2046 # names without blanks
 	key=$({
 		grep -hv '^#' $(uml_fragments "$1")
 		declare -f uml_build uml_configure
@@ -135,7 +143,7 @@ uml_dir() {
 uml_configure() {
 	local flavour=$1 out=$2
 	make -C "$UML_SOURCE" ARCH=um O="$out" defconfig
-	# shellcheck disable=SC2046 # two names, without blanks
+	# shellcheck disable=SC2046 # names without blanks
 	(cd "$out" && "$UML_SOURCE/scripts/kconfig/merge_config.sh" -m -O "$out" "$out/.config" \
 		$(uml_fragments "$flavour"))
 	"$UML_SOURCE/scripts/config" --file "$out/.config" --set-str LOCALVERSION "-uml-$flavour"

@@ -20,10 +20,7 @@ CHUNK_KB=4096
 
 need_link_type "$LINK_TYPE"
 nvme_have || skip_all "this kernel has no NVMe over RDMA"
-if [ -e /proc/sys/kernel/prove_locking ]; then
-	sysctl -q kernel.prove_locking=0
-	on_exit sysctl -q kernel.prove_locking=1
-fi
+lockdep_off
 
 # Each place of the disk gets other bytes, so that misplaced bytes are noticed
 fill() { head -c $((CHUNK_KB * 1024)) /dev/urandom >"$WORK/data.$1"; }

@@ -10,15 +10,11 @@
 # shellcheck source=selftests/lib/nvme.sh
 . "$LIB/nvme.sh"
 
-verified() { fio_verified "$DISK" 8m "$@"; }
+verified() { fio_verified "$DISK" 8 "$@"; }
 
 device_up
 nvme_have || skip_all "this kernel has no NVMe over RDMA"
-if [ -e /proc/sys/kernel/prove_locking ]; then
-	# the target breaks lock order by itself (Documentation/testing.rst)
-	sysctl -q kernel.prove_locking=0
-	on_exit sysctl -q kernel.prove_locking=1
-fi
+lockdep_off # for the target
 says "$(uname -r)"
 check "the target has a disk" target_up || finish
 on_exit target_down

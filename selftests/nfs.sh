@@ -7,7 +7,7 @@
 #
 # NFS over RDMA, versions 3 and 4.2: the kernel's own server and client. The client reads what it has written, and the
 # server has the same, on the same-host and the wire path, when packets are lost, and when the link is removed and made
-# again meanwhile. (User-Mode Linux is built without NFS.)
+# again meanwhile. (The UML kernels that tests run on are built without NFS.)
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"

@@ -97,6 +97,7 @@ FIXTURE_TEARDOWN(rds)
 		close(self->b.fd);
 	free(self->out);
 	free(self->in);
+	run("tc qdisc del dev %s root 2>/dev/null", "lo");
 }
 
 static ssize_t send_to(const struct end *from, const struct sockaddr_in *to, const void *p, size_t len)
@@ -157,6 +158,7 @@ TEST_F(rds, messages)
 #define PAIRS	4
 #define DEPTH	8
 #define ROUNDS	40
+#define LOSSY_ROUNDS	10
 #define MESSAGE	16384
 
 static uint32_t stress_seed(int round, int pair, int n, int way)
@@ -165,7 +167,7 @@ static uint32_t stress_seed(int round, int pair, int n, int way)
 }
 
 /* Messages on their way in both directions between several pairs of sockets, which share one connection */
-TEST_F(rds, stress)
+static void stress(struct __test_metadata *_metadata, FIXTURE_DATA(rds) *self, int rounds)
 {
 	struct end a[PAIRS], b[PAIRS];
 	int round, i, n;
@@ -174,7 +176,7 @@ TEST_F(rds, stress)
 		ASSERT_EQ(0, end_open(&a[i], getenv("SMR_ADDR"), 5000 + i));
 		ASSERT_EQ(0, end_open(&b[i], SECOND_ADDR, 5000 + i));
 	}
-	for (round = 0; round < ROUNDS; round++) {
+	for (round = 0; round < rounds; round++) {
 		for (i = 0; i < PAIRS; i++)
 			for (n = 0; n < DEPTH; n++) {
 				vt_fill(self->out, MESSAGE, stress_seed(round, i, n, 0), 0);
@@ -192,6 +194,11 @@ TEST_F(rds, stress)
 		close(a[i].fd);
 		close(b[i].fd);
 	}
+}
+
+TEST_F(rds, stress)
+{
+	stress(_metadata, self, ROUNDS);
 }
 
 /* A message of one byte, with a control message for the kernel */
@@ -292,6 +299,24 @@ TEST_F(rds, rdma)
 		EXPECT_TRUE(vt_check("read", self->in, len, 2 * i + 2, 0));
 		ASSERT_EQ(1, recv(self->a.fd, self->in, 1, 0));
 	}
+}
+
+/* Packets go over lo, as both addresses are of this host. */
+TEST_F_TIMEOUT(rds, packets_are_lost, 100)
+{
+	struct vt_dev dev;
+	int64_t before;
+
+	if (vt_on_path("host"))
+		SKIP(return, "there are no packets");
+	ASSERT_EQ(0, vt_dev_open(&dev, 0, AF_INET));
+	before = vt_counter_now(dev.ctx, "retransmits");
+	ASSERT_LE(0, before);
+	run("modprobe -q %s", "sch_netem");
+	ASSERT_TRUE(run("tc qdisc replace dev %s root netem limit 10000 loss 2%%", "lo"));
+	stress(_metadata, self, LOSSY_ROUNDS);
+	EXPECT_LT(before, vt_counter_now(dev.ctx, "retransmits"));
+	vt_dev_close(&dev);
 }
 
 VT_HARNESS_MAIN

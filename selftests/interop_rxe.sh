@@ -27,7 +27,7 @@ between() { c_test "$SMR_PATH.$1" "$TESTS/$1" "${@:2}"; }
 
 # rdma_rxe does not join multicast groups on its netdev, so join those of mcast.c
 rxe_joins() {
-	: >"$WORK/joined"
+	: >"$WORK/joined" # the job empties it later than we look
 	ip netns exec "$SMR_PEER_NETNS" python3 "$LIB/join.py" "$SMR_NETDEV" 239.1.2.3 ff15::1234:5678 >"$WORK/joined" 2>&1 &
 	on_exit kill $!
 	within 10 grep -q joined "$WORK/joined" || { cat "$WORK/joined"; return 1; }

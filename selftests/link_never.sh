@@ -22,7 +22,7 @@ waits_or_ended() { grep -q waits "$WORK/hold" || ! kill -0 "$HOLDER" 2>/dev/null
 
 # hold WHAT: a process that waits for a page; HOLDER is its pid
 hold() {
-	: >"$WORK/hold"
+	: >"$WORK/hold" # the job empties it later than we look
 	SMR_DEV=$DEV ip netns exec "$NS" "${LIB%/*}/odp_never" --hold "$1" >"$WORK/hold" 2>&1 </dev/null &
 	HOLDER=$!
 	within 20 waits_or_ended && grep waits "$WORK/hold"

@@ -14,10 +14,11 @@ BOOT_SLACK=180 # on top of the suites' own limits, for one boot
 DEFAULT_TIMEOUT=300
 SLOW_BED=4 # how many times slower emulation may be than UML
 BED_FOR_ALL=
+LOSS=
 
 usage() {
 	cat <<-EOF
-		Usage: scripts/foreign.sh [-t SUITE]... [-d DEVICE]... [-b BED] [-f plain|checked] [-o DIR] [-l]
+		Usage: scripts/foreign.sh [-t SUITE]... [-d DEVICE]... [-b BED] [-f FLAVOUR] [-p PERCENT] [-o DIR] [-l]
 
 		Runs the suites of others that selftests/foreign/ knows, each on softmr, rdma_rxe and siw, in guests: on User-Mode
 		Linux at native speed, or under QEMU with Debian's newest kernel, which has what UML's lacks. Nothing of others is
@@ -28,7 +29,9 @@ usage() {
 		  -t SUITE   only this one; the others' results of earlier runs stay in the table
 		  -d DEVICE  only this device: ${DEVICES[*]}
 		  -b BED     uml or qemu, whatever a suite's head says; qemu is slow, and has no siw
-		  -f FLAVOUR the UML kernel: plain, or checked (KASAN, lockdep; slow)
+		  -f FLAVOUR the UML kernel: plain; checked (KASAN, lockdep; slow); or ulps, which is checked, and has NFS, iSER,
+		             SRP, RDS and SMC, too
+		  -p PERCENT that many percent of the packets are lost; softmr does not copy from process to process then
 		  -o DIR     where to write (default $OUT)
 		  -l         list the suites, and what is missing
 
@@ -147,13 +150,13 @@ share() {
 # The guest's first command
 # shellcheck disable=SC2016 # the guest's shell expands it
 GUEST='if [ "$2" ] && [ -d /mnt/share/foreign ]; then mkdir -p "$2" && mount --bind /mnt/share/foreign "$2"; fi
-	export LINK_TYPE=$1 FOREIGN=$2 PYTHONDONTWRITEBYTECODE=1 END_AFTER_HANG=1
+	export LINK_TYPE=$1 FOREIGN=$2 SMR_LOSS=$3 PYTHONDONTWRITEBYTECODE=1 END_AFTER_HANG=1
 	exec bash /mnt/share/run-tests /mnt/share/suites'
 
 boot() {
 	local bed=$1 limit=$2 dir=$3
 	local args=(--no-build --share "$SHARE" --timeout "$limit" --log "$dir")
-	local command=(bash -c "$GUEST" guest "$DEVICE" "${FOREIGN:-}")
+	local command=(bash -c "$GUEST" guest "$DEVICE" "${FOREIGN:-}" "$LOSS")
 	case $bed in
 	uml)
 		# UCX's tests want more than 2G; with 6G they touch more at once than UML can map
@@ -218,6 +221,7 @@ run_device() {
 	uml) KERNEL="UML $(uml_release "$FLAVOUR")" ;;
 	qemu) KERNEL=$(kernel_release newest) ;;
 	esac
+	KERNEL+=${LOSS:+, $LOSS % lost}
 	mkdir -p "$OUT/logs/$DEVICE"
 	share "${suites[@]}"
 	while [ -s "$SHARE/list" ]; do
@@ -256,7 +260,7 @@ foreign_cleanup() {
 }
 
 SUITES=() CHOSEN=() UML_LAYER=() LIST='' BOOTS=0 KERNEL='' COUNTS=''
-while getopts 't:d:b:f:o:lh-:' option; do
+while getopts 't:d:b:f:p:o:lh-:' option; do
 	case $option in
 	t)
 		[ -e "$FOREIGN_SUITES/$OPTARG.sh" ] || die 2 "there is no suite '$OPTARG'; there are: $(foreign_suites | paste -sd ' ')"
@@ -273,6 +277,10 @@ while getopts 't:d:b:f:o:lh-:' option; do
 	f)
 		uml_check_flavour "$OPTARG"
 		FLAVOUR=$OPTARG
+		;;
+	p)
+		[[ $OPTARG =~ ^[0-9]{1,2}(\.[0-9]+)?$ ]] || die 2 "-p: '$OPTARG' is not a number of percent below 100"
+		LOSS=$OPTARG
 		;;
 	o) OUT=$OPTARG ;;
 	l) LIST=1 ;;

@@ -46,7 +46,7 @@ logged_out() { limited 60 iscsiadm -m node -T "$NAME" -p "$PORTAL" --logout && w
 
 is_iser() { iscsiadm -m session | tee "$WORK/session" && grep -q '^iser: ' "$WORK/session"; }
 
-verified() { fio_verified "$DISK" 8m "$@"; }
+verified() { fio_verified "$DISK" 8 "$@"; }
 
 device_up
 modprobe -aq ib_isert ib_iser || skip_all "this kernel has no iSER"

@@ -12,7 +12,7 @@
 
 MNT=$WORK/mnt
 
-verified() { fio_verified "$MNT/file" 4m "$@"; }
+verified() { fio_verified "$MNT/file" 4 "$@"; }
 
 device_up
 nfs_have || skip_all "this kernel has no NFS over RDMA"

@@ -28,6 +28,7 @@ stress() {
 skip_iwarp "RDS has no iWARP"
 device_up
 modprobe -q rds_rdma || skip_all "this kernel has no RDS"
+lockdep_off # for RDS
 says "$(uname -r)"
 ip addr add "$SECOND/24" dev eth0
 on_exit ip addr del "$SECOND/24" dev eth0

@@ -48,7 +48,7 @@ logged_out() {
 	within 20 lio_gone
 }
 
-verified() { fio_verified "$DISK" 8m "$@"; }
+verified() { fio_verified "$DISK" 8 "$@"; }
 
 skip_iwarp "SRP has no iWARP"
 device_up

@@ -12,6 +12,10 @@ SELFTESTS=/usr/lib/softmr/selftests
 DEV=${LINK_TYPE}0
 ADDR=10.0.0.$NODE
 GID_INDEX=0
+# What is done at the end, or by a check, does not show its output
+exec {LOG}>&1
+# How many percent of the packets are to be lost
+LOSS=${SMR_LOSS:-}
 
 # iwarp: the device connects by rdma_cm only, and has no datagrams, no UC, no atomics
 iwarp() { [ "$LINK_TYPE" = siw ]; }
@@ -21,11 +25,29 @@ device_up() {
 	need_link_type "$LINK_TYPE"
 	modprobe -q rdma_ucm
 	topology_begin
+	[ -z "$LOSS" ] || lossy_host || { not_ok "$LOSS % of the packets are lost"; finish; }
 	link_add "$DEV" eth0 >"$WORK/out" 2>&1 || { not_ok "a link of type $LINK_TYPE on eth0" "$WORK/out"; finish; }
 	side server "$DEV" "" "$ADDR" "fd00::$NODE"
 	side client "$DEV" "" "$ADDR" "fd00::$NODE"
 	# the core adds GIDs after it has handled the stack's event
 	iwarp || GID_INDEX=$(within 10 gid_index "$DEV" "$ADDR")
+}
+
+# lossy NETDEV [NETNS]: it loses LOSS percent of what it sends
+lossy() {
+	modprobe -q sch_netem
+	tc ${2:+-n "$2"} qdisc replace dev "$1" root netem limit 10000 loss "$LOSS%" || return
+	on_exit tc ${2:+-n "$2"} qdisc del dev "$1" root
+	on_exit tell_lost "$@"
+}
+
+# shellcheck disable=SC2317 # on_exit calls it
+tell_lost() { diag "packets that were lost: $(tc ${2:+-n "$2"} -s qdisc show dev "$1" | sed -n 's/.*(dropped \([0-9]*\).*/\1/p')" >&"$LOG"; }
+
+# lossy_host: packets between addresses of this host go over lo
+lossy_host() {
+	[ "$LINK_TYPE" != softmr ] || loopback_set N || return
+	lossy lo
 }
 
 # skip_iwarp WHY: skip the suite on siw
@@ -157,8 +179,11 @@ pyverbs_suite() {
 	verdicts < <(grep -v $'^ok\ttest_.* came to its end' "$WORK/verdicts")
 }
 
-# fio_verified FILE SIZE BLOCK-SIZE DEPTH: fio writes a file or a disk past the cache, reads it, and verifies checksums
+# fio_verified FILE MEGABYTES BLOCK-SIZE DEPTH: fio writes a file or a disk past the cache, reads it, and verifies
+# checksums. A last packet that is lost costs rdma_cm's timeout, of up to 2 s, so it writes less then
 fio_verified() {
-	limited 60 fio --name=verify --filename="$1" --size="$2" --bs="$3" --iodepth="$4" --ioengine=libaio --direct=1 \
+	local size=$2
+	[ -z "$LOSS" ] || size=$(($2 / 4))
+	limited 60 fio --name=verify --filename="$1" --size="${size}m" --bs="$3" --iodepth="$4" --ioengine=libaio --direct=1 \
 		--rw=randwrite --verify=crc32c --do_verify=1 --verify_fatal=1 --output-format=terse
 }

@@ -18,7 +18,7 @@ make_link() {
 		link_add "$DEV" d0 "$NS"
 }
 
-waits_or_ended() { grep -q waits "$WORK/hold" || ! kill -0 "$HOLDER" 2>/dev/null; }
+waits_or_ended() { grep -q waits "$WORK/hold" || not_running "$HOLDER"; }
 
 # hold WHAT: a process that waits for a page; HOLDER is its pid
 hold() {

@@ -49,8 +49,6 @@ session() {
 	check "$what: unmount" nfs_umount "$MNT"
 }
 
-not_running() { ! kill -0 "$1" 2>/dev/null; }
-
 write_torn() { dd if="$WORK/data.large" of="$MNT/torn" bs=65536 oflag=direct status=none; }
 
 # A hard mount waits while there is no link, and then goes on. But if the link is removed while the client reconnects,

@@ -43,9 +43,8 @@ cat >"$WORK/share/job" <<-'EOF'
 		nap 0.1
 		[ "$(counter rdma1 "$1")" -gt $((before + 10000)) ]
 	}
-	has_ended() { ! kill -0 "$1" 2>/dev/null; }
 	failed() {
-		within 20 has_ended "$2" || { echo "it goes on"; return 1; }
+		within 20 not_running "$2" || { echo "it goes on"; return 1; }
 		cat "$WORK/$1"
 		grep -q "Failed status 12" "$WORK/$1"
 	}

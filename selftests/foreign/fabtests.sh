@@ -26,7 +26,7 @@ results() {
 		/^ +(server|client)_(cmd|stdout)|^    / { sub(/^ +/, ""); print }'
 }
 
-listens_or_ended() { ! kill -0 "$1" 2>/dev/null || cm_listens; }
+listens_or_ended() { not_running "$1" || cm_listens; }
 
 # server_ready PID: runfabtests.sh starts a client a second after its server. One that registers a GiB first listens
 # later

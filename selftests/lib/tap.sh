@@ -103,6 +103,8 @@ within() {
 	done
 }
 
+not_running() { ! kill -0 "$1" 2>/dev/null; }
+
 # on_exit COMMAND...: run COMMAND at the end of the test; the last one first
 on_exit() {
 	local command

@@ -115,7 +115,7 @@ static void resync_netdev(struct work_struct *work)
 	smr_mcast_resync(&dev->verbs.env);
 }
 
-/* dealloc_driver() undoes this, in reverse order. */
+/* dealloc_driver() undoes this. */
 static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 		    struct net *net, const struct smr_link_conf *conf)
 {
@@ -196,18 +196,27 @@ put_ns:
 }
 
 /*
- * Free a device that nobody has open, when its last object has gone. The reference on the
- * netdev is dropped after the sockets are closed: the namespace may go with it.
+ * Free a device that nobody has open. A process can have a module of the kernel keep its
+ * memory registered, and that must not hold up the end of the netdev or of the namespace.
+ * So what is of the network goes first, and the rest when the last object has gone.
+ *
+ * The reference on the netdev is dropped after the sockets are closed: the namespace may
+ * go with it.
  */
 static void dealloc_driver(struct ib_device *ibdev)
 {
 	struct smr_dev *dev = to_smr_dev(ibdev);
 
-	smr_limits_drain(ibdev);
+	smr_limits_drain_net(ibdev);
 	cancel_work_sync(&dev->resync_work);
 	smr_steer_fini(&dev->verbs.steer);
-	smr_srqtab_fini(&dev->verbs.srqs);
 	smr_ahtab_fini(&dev->verbs.ahs);
+	smr_egress_close(&dev->egress);
+	smr_netns_put(dev->ns);
+	netdev_put(dev->verbs.env.ndev, &dev->tracker);
+
+	smr_limits_drain(ibdev);
+	smr_srqtab_fini(&dev->verbs.srqs);
 	smr_dm_store_fini(&dev->verbs.dms);
 	smr_mr_dereg(dev->dma_mr);
 	smr_keys_fini(&dev->keys);
@@ -216,9 +225,6 @@ static void dealloc_driver(struct ib_device *ibdev)
 	smr_counters_fini(&dev->verbs.counters);
 	smr_stats_put(dev->verbs.env.bound);
 	smr_stats_put(dev->verbs.env.stats);
-	smr_egress_close(&dev->egress);
-	smr_netns_put(dev->ns);
-	netdev_put(dev->verbs.env.ndev, &dev->tracker);
 }
 
 /*

@@ -12,6 +12,7 @@
 #include "limits.h"
 
 #include <linux/atomic.h>
+#include <linux/bitops.h>
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/jiffies.h>
@@ -57,44 +58,68 @@ void smr_limits_init(struct smr_limits *limits, u32 max)
 		atomic_set(&limits->used[i], 0);
 }
 
-static unsigned int objects_left(const struct smr_limits *limits)
+/* What uses the netdev or a socket. The rest is memory, and what completions go to. */
+#define KINDS_NET	(BIT(SMR_LIMIT_AH) | BIT(SMR_LIMIT_QP) | BIT(SMR_LIMIT_RULE) | \
+			 BIT(SMR_LIMIT_MCAST) | BIT(SMR_LIMIT_WQ) | \
+			 BIT(SMR_LIMIT_WQ_TABLE))
+#define KINDS_ALL	(BIT(SMR_LIMIT_KINDS) - 1)
+
+static unsigned int objects_left(const struct smr_limits *limits,
+				 unsigned long kinds)
 {
 	unsigned int n = 0;
 	int i;
 
-	for (i = 0; i < SMR_LIMIT_KINDS; i++)
+	for_each_set_bit(i, &kinds, SMR_LIMIT_KINDS)
 		n += atomic_read(&limits->used[i]);
 	return n;
 }
 
-/**
- * smr_limits_drain() - wait until a device has no object left
- * @ibdev: the device, which has no client any more
- *
- * A client of the core's destroys its objects before its remove() returns. RDS has a work
- * do that, for which it does not wait. What outlives the device would be destroyed by way
- * of memory that has been freed.
- *
- * Context: process, sleeps until they have gone, however long that is, and complains every
- * %COMPLAIN_S seconds.
- */
-void smr_limits_drain(struct ib_device *ibdev)
+static void drain(struct ib_device *ibdev, unsigned long kinds)
 {
 	struct smr_limits *limits = &to_smr_verbs(ibdev)->limits;
 
-	if (!objects_left(limits))
+	if (!objects_left(limits, kinds))
 		return;
-	while (!wait_var_event_timeout(limits, !objects_left(limits),
+	while (!wait_var_event_timeout(limits, !objects_left(limits, kinds),
 				       COMPLAIN_S * HZ))
 		ibdev_warn(ibdev,
 			   "waiting for %u objects, which a module of the kernel has left behind\n",
-			   objects_left(limits));
+			   objects_left(limits, kinds));
 	/*
 	 * The core has yet to take the last one out of its lists, and frees a GID that it used.
 	 * Nothing tells when it has done the former.
 	 */
 	msleep(CORE_MS);
 	flush_workqueue(ib_wq);
+}
+
+/**
+ * smr_limits_drain_net() - wait until no object of a device uses the netdev or a socket
+ * @ibdev: the device, which has no client any more
+ *
+ * A client of the core's destroys its objects before its remove() returns. RDS has a work
+ * do that, for which it does not wait.
+ *
+ * Context: process, sleeps until they have gone, however long that is, and complains every
+ * %COMPLAIN_S seconds.
+ */
+void smr_limits_drain_net(struct ib_device *ibdev)
+{
+	drain(ibdev, KINDS_NET);
+}
+
+/**
+ * smr_limits_drain() - wait until a device has no object left
+ * @ibdev: the device, which has no client any more
+ *
+ * What outlives the device would be destroyed by way of memory that has been freed.
+ *
+ * Context: as smr_limits_drain_net().
+ */
+void smr_limits_drain(struct ib_device *ibdev)
+{
+	drain(ibdev, KINDS_ALL);
 }
 
 /* Count an object before it is made. IBTA calls the error a lack of resources. */

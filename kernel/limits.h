@@ -17,6 +17,7 @@ struct smr_limits;
 #define SMR_LIMIT_MAX	SZ_1M
 
 void smr_limits_init(struct smr_limits *limits, u32 max);
+void smr_limits_drain_net(struct ib_device *ibdev);
 void smr_limits_drain(struct ib_device *ibdev);
 
 extern const struct ib_device_ops smr_limit_ops;

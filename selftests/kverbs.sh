@@ -44,12 +44,23 @@ done
 # A module that destroys what it has on a link after it was told that the link goes, as RDS does. If the link did not wait
 # for that, it would be done in freed memory
 late_client_has() { is "$(cat /sys/module/late_client/parameters/left)" "$1"; }
+late_client() { modprobe late_client dev="$1" "${@:2}" && on_exit modprobe -rq late_client && late_client_has 4; }
 goes_with_late_client() {
-	modprobe late_client dev="${SIDE_DEV[server]}" && on_exit modprobe -rq late_client && late_client_has 1 || return
+	late_client "${SIDE_DEV[server]}" || return
 	timeout 60 rdma link del "${SIDE_DEV[server]}" && late_client_has 0 && modprobe -r late_client
 }
 if try_same_host; then
 	check "a link goes whose objects a module destroys late" goes_with_late_client
 	topology_down
 fi
+
+# By RDS a process has a region for as long as it likes. The netdev does not wait for that, only the device does
+LATE=$(node_name late)
+late_link() { ip link add late0 up type dummy && within 20 link_add "$LATE" late0; }
+netdev_goes_before_region() {
+	late_link && late_client "$LATE" memory_ms=600000 || return
+	ip link del late0 &
+	within 20 not_running "$!" && late_client_has 2 && modprobe -r late_client && late_link
+}
+check "a netdev goes whose link has a region that a module does not destroy" netdev_goes_before_region
 finish

@@ -56,11 +56,15 @@ fi
 
 # By RDS a process has a region for as long as it likes. The netdev does not wait for that, only the device does
 LATE=$(node_name late)
-late_link() { ip link add late0 up type dummy && within 20 link_add "$LATE" late0; }
+late_link() {
+	ip link add late0 up type dummy && on_exit ip link del late0 && within 20 link_add "$LATE" late0
+}
 netdev_goes_before_region() {
 	late_link && late_client "$LATE" memory_ms=600000 || return
 	ip link del late0 &
-	within 20 not_running "$!" && late_client_has 2 && modprobe -r late_client && late_link
+	within 20 not_running "$!" && late_client_has 2 && modprobe -r late_client || return
+	# its name is free, too
+	late_link
 }
 check "a netdev goes whose link has a region that a module does not destroy" netdev_goes_before_region
 finish

@@ -15,6 +15,8 @@ function(rdma_core_probe VAR CODE)
   set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
   set(CMAKE_REQUIRED_INCLUDES "${RDMA_CORE_INCLUDE}")
   set(CMAKE_REQUIRED_DEFINITIONS -D_GNU_SOURCE)
+  # Older compilers, gcc 12 among them, only warn of a function that is not declared.
+  set(CMAKE_REQUIRED_FLAGS -Werror=implicit-function-declaration)
   unset(${VAR} CACHE)
   check_c_source_compiles("
     #include <config.h>
@@ -49,7 +51,6 @@ function(rdma_core_features)
     void *f(struct verbs_context_ops *ops) { return &ops->dm_export_dmabuf_fd; }")
   rdma_core_probe(SMR_HAVE_CREATE_QP_DRIVER "
     int f(void) { return ibv_cmd_create_qp_ex2(0, 0, 0, 0, 0, 0, 0, 0); }")
-
   rdma_core_probe(SMR_HAVE_COMP_CNTR "
     int f(void) { return ibv_cmd_destroy_comp_cntr(0); }")
 

@@ -9,7 +9,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib/all.sh"
 
 # In the order in which they are reported; the slow ones are started first.
-CHECKS=(headers build-newest build-stable build-oldest coccinelle checkpatch kernel-doc documented layers lengths semantics
+CHECKS=(headers build-newest build-stable build-oldest coccinelle checkpatch kernel-doc documented layers semantics
 	models doc-names spdx shellcheck)
 SLOW='headers build-* coccinelle checkpatch models'
 
@@ -22,11 +22,6 @@ HOST_LINT=(shellcheck:shellcheck perl:perl python3:python3 nm:binutils spin:spin
 # C of the module as it is in the tree, generated files not
 module_files() {
 	find "$TOP/kernel" -name '*.[ch]' ! -name '*.mod.c' ! -name generated.h ! -path '*/probes/*' | sort
-}
-
-c_files() {
-	module_files
-	find "$TOP/userspace" "$TOP/selftests" -name '*.[ch]' 2>/dev/null | sort
 }
 
 # All files that git knows of or would add
@@ -183,8 +178,6 @@ check_semantics() { "$TOP/scripts/semantics" "$TOP" || true; }
 check_models() { "$TOP/scripts/models" --out "$LINT/models" "$TOP" | sed "s:$TOP/::" || true; }
 
 check_doc-names() { "$TOP/scripts/doc-names" "$TOP" || true; }
-
-check_lengths() { c_files | xargs "$TOP/scripts/lengths" | sed "s:^$TOP/::" || true; }
 
 check_spdx() {
 	local f

@@ -76,7 +76,7 @@ kvm_works() {
 		echo "$BASE $KERNEL"
 	} | sha256sum | cut -c1-16)
 	if [ ! -e "$answer" ]; then
-		if SOFTMR_ACCEL=kvm SOFTMR_BOOT_LIMIT=20 "$0" --kernel "$KERNEL" --no-build --timeout 25 true >/dev/null 2>&1; then
+		if SOFTMR_ACCEL=kvm SOFTMR_BOOT_ONCE=1 SOFTMR_BOOT_LIMIT=20 "$0" --kernel "$KERNEL" --no-build --timeout 25 true >/dev/null 2>&1; then
 			echo yes >"$answer"
 		else
 			echo no >"$answer"

@@ -269,12 +269,8 @@ keep_logs() {
 	done
 }
 
-bed_main() {
-	local status=0
-	bed_parse "$@"
-	at_exit bed_cleanup
-	[ -n "${SOFTMR_NO_BUILD:-}" ] || host_require "$BED" || exit "$EXIT_NO_BOOT"
-	bed_prepare || die "$EXIT_NO_BOOT" "what the guest boots from could not be made"
+# Boot the guests, and wait for their end
+bed_run() {
 	bed_open
 	bed_start
 	bed_wait
@@ -282,6 +278,31 @@ bed_main() {
 	kill_jobs
 	# the data that is still in the pipes belongs to the output
 	wait "${READERS[@]}" 2>/dev/null || true
+}
+
+# stillborn: the init of no guest has said a word. QEMU itself sometimes aborts at boot.
+stillborn() {
+	local i
+	for i in "${!INSTANCES[@]}"; do
+		! verdict_has "$i" up || return
+	done
+	[ "${#FAILED[@]}" != 0 ]
+}
+
+bed_main() {
+	local status=0
+	bed_parse "$@"
+	at_exit bed_cleanup
+	[ -n "${SOFTMR_NO_BUILD:-}" ] || host_require "$BED" || exit "$EXIT_NO_BOOT"
+	bed_prepare || die "$EXIT_NO_BOOT" "what the guest boots from could not be made"
+	bed_run
+	if stillborn && [ -z "$INTERACTIVE${SOFTMR_BOOT_ONCE:-}" ]; then
+		warn "a guest's init never spoke, so it is booted once more: $(tail -qn 1 "$RUN"/qemu.* "$RUN"/console.* 2>/dev/null | tr -d '\r' | grep -a . | head -n 1)"
+		keep_logs
+		rm -rf "$RUN"
+		INSTANCES=() NODES_OF=() READERS=()
+		bed_run
+	fi
 	bed_judge || status=$?
 	keep_logs
 	exit "$status"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The test beds themselves: exit statuses; guests that die, hang or do not boot; and that nothing is left behind. Runs
 # on the host ("make test BED=host").
+# needs: uml-checked
 # timeout: 600
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=selftests/lib/tap.sh
@@ -55,6 +56,25 @@ interrupted() {
 	sed 's/^/# left behind: /' "$WORK/left"
 	[ ! -s "$WORK/left" ]
 	report $? "$bed: a run ended by SIG$2 leaves nothing behind"
+}
+
+# qemu_of_run: the process ids of QEMU that were given our TMPDIR
+qemu_of_run() {
+	env -u TMPDIR grep -lsF "TMPDIR=$WORK" /proc/[0-9]*/environ | while IFS=/ read -r _ _ pid _; do
+		if grep -qsaF qemu-system "/proc/$pid/cmdline"; then echo "$pid"; fi
+	done
+}
+
+# aborted: QEMU dies before the guest's init is there, as it does by itself now and then; the second one lives
+aborted() {
+	local pid victim='' s=0
+	boot qemu 'echo it booted; exit 5' >"$WORK/out" 2>&1 &
+	pid=$!
+	until [ "$victim" ] || ! kill -0 "$pid" 2>/dev/null; do victim=$(qemu_of_run | head -n 1); done
+	kill -ABRT "$victim"
+	wait "$pid" || s=$?
+	[ "$s" = 5 ] && grep -q '^it booted' "$WORK/out" && grep -q 'booted once more' "$WORK/out"
+	report $? "qemu: when QEMU aborts at boot the guest is booted once more"
 }
 
 # What a command in the guest finds there, in one boot. shellcheck: the guest's shell expands it.
@@ -124,6 +144,8 @@ common() {
 echo "TAP version 13"
 expect "qemu: a kernel without an init is a guest that never booted" 125 'never booted' \
 	qemu --timeout 100 --cmdline rdinit=/nothing true
+check "and it was booted twice" grep -q "a guest's init never spoke, so it is booted once more" "$WORK/out"
+aborted
 # shellcheck disable=SC2016 # the guest's shell expands it
 expect "qemu: each process has a library at the same address, so that its code is translated once" \
 	0 '^libc at [0-9a-f]+' qemu 'at() { sed -n "/libc/{s/-.*//p;q}" /proc/self/maps; }; a=$(at); b=$(at); echo "libc at $a, $b"; [ "$a" = "$b" ]'

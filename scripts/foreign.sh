@@ -113,6 +113,15 @@ lost_suite() {
 	tell "$1" crashed
 }
 
+# late_splat SUITE STDERR: the guest's kernel complained after this suite, the last one, or when the guest went down
+late_splat() {
+	local file=$OUT/results/$1.$DEVICE reason
+	reason=$(lost_reason "$2")
+	sed -i -E "s/^counts ([0-9]+) ([0-9]+)/echo counts \1 \$((\2 + 1))/e" "$file"
+	printf '%s\n' "failed after it, the guest's kernel complained" "splat $reason" >>"$file"
+	say "  $DEVICE  after $1, the guest's kernel complained: $reason"
+}
+
 # lost_reason STDERR: why the kernel died, or its last splat, or the bed's message
 lost_reason() {
 	local line
@@ -176,7 +185,7 @@ boot_into() { boot "${@:2}" >"$1" 2>"$4/stderr" </dev/null; }
 
 # boot_suites BED: run what is in $SHARE/list in one boot; what did not run is in the list afterwards
 boot_suites() {
-	local bed=$1 dir=$OUT/logs/$DEVICE/boot.$1.$BOOTS line name='' status=0 limit before
+	local bed=$1 dir=$OUT/logs/$DEVICE/boot.$1.$BOOTS line name='' last='' splat='' status=0 limit before
 	mkdir -p "$dir"
 	before=$(wc -l <"$SHARE/list")
 	limit=$(($(awk '{ s += $2 + 40 } END { print s }' "$SHARE/list") + BOOT_SLACK))
@@ -190,7 +199,8 @@ boot_suites() {
 			mv "$SHARE/$name.sh.1.dmesg" "$SHARE/$name.1.dmesg"
 			end_suite "$name" "${line##* }"
 			sed -i "/^$name\.sh /d" "$SHARE/list"
-			name=
+			if grep -q '^splat ' "$OUT/results/$name.$DEVICE"; then splat=1; fi
+			last=$name name=
 			;;
 		esac
 	done <"$PIPE"
@@ -202,6 +212,8 @@ boot_suites() {
 	elif [ "$(wc -l <"$SHARE/list")" = "$before" ]; then
 		cat "$dir/stderr" >&2
 		die 1 "the guest ran nothing (status $status); see $dir"
+	elif [ "$status" = 126 ] && [ -z "$splat" ]; then
+		late_splat "$last" "$dir/stderr"
 	fi
 }
 

@@ -181,5 +181,13 @@ sync_tree() {
 	[ "$src" != "$TOP/kernel" ] || cmp -s "$TOP/VERSION" "$dst/VERSION" || cp "$TOP/VERSION" "$dst/VERSION"
 }
 
-# splat_lines LOG: the numbered lines of a kernel log that a healthy kernel does not print
-splat_lines() { grep -naE -f <(grep -v '^#' "$TOP/scripts/lib/splats") "$1" 2>/dev/null; }
+# splat_lines LOG: the numbered lines of a kernel log that a healthy kernel does not print. False if there is none. If it
+# cannot be told, that is a line, too.
+splat_lines() {
+	local list status=0
+	[ -e "$1" ] || return
+	list=$(grep -v '^#' "$TOP/scripts/lib/splats") || list='('
+	grep -naE -e "$list" "$1" 2>/dev/null || status=$?
+	[ "$status" -gt 1 ] || return "$status"
+	echo "1:$1 could not be searched for the lines of $TOP/scripts/lib/splats"
+}

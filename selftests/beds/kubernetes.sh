@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # ci/kubernetes: the manifests fit together, and a guest that acts as the node has what they refer to.
-# short: none
+# needs: uml-plain
 # timeout: 900
 # shellcheck disable=SC2317 # functions are called through check
 set -uo pipefail
@@ -56,6 +56,7 @@ status=0
 "$TOP/scripts/uml-boot.sh" --flavour plain --cpus 1 --timeout 200 --share "$TOP" \
 	/mnt/share/selftests/lib/kubernetes_node.sh >"$WORK/node" 2>"$WORK/boot" || status=$?
 tap_include "$WORK/node"
-check "the node's tests came to their end (status $status)" grep '^1\.\.' "$WORK/node"
+check "the node's tests came to their end" grep '^1\.\.' "$WORK/node"
 [ "$status" -le 1 ] || sed 's/^/# /' "$WORK/boot"
+check "the guest ended well (status $status)" [ "$status" -le 1 ]
 finish

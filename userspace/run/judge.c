@@ -76,8 +76,12 @@ static bool show_splat(const char *runtime, const char *log, const char *console
 	const char *at;
 	regex_t re;
 
-	if (!expression || regcomp(&re, expression, REG_EXTENDED | REG_NOSUB))
-		return false;
+	if (!expression || regcomp(&re, expression, REG_EXTENDED | REG_NOSUB)) {
+		say("%s/splats is missing or damaged, so nobody can tell whether the guest's kernel\n"
+		    "complained: install softmr run again.", runtime);
+		free(expression);
+		return true;
+	}
 	at = find_splat(log, &re);
 	at = at ? at : find_splat(console, &re);
 	regfree(&re);

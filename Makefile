@@ -14,8 +14,8 @@ uml: ## build the User-Mode Linux kernels and the module for them
 demo: ## boot two guests and run ibv_rc_pingpong and ib_write_bw between them
 	@scripts/demo.sh
 
-test: ## run selftests/ on the test beds; T=name and BED=bed run a part, SHORT=1 what CI runs
-	@scripts/run-tests.sh $(if $(SHORT),-s) $(if $(BED),$(patsubst %,-b %,$(BED))) $(if $(T),$(patsubst %,-t %,$(T)))
+test: ## a coffee break of tests; ALL=1 all on every bed, DAILY=1 what .ci/run does, T=name and BED=bed a part
+	@scripts/run-tests.sh $(if $(ALL),-a) $(if $(DAILY),-d) $(if $(DAY),-D $(DAY)) $(if $(MINUTES),-m $(MINUTES)) $(if $(BED),$(patsubst %,-b %,$(BED))) $(if $(T),$(patsubst %,-t %,$(T)))
 
 fuzz: ## fuzz the wire, the verbs and the rings on uml-checked; T=seconds, SEED=, F=fuzzer, REPLAY=log, BUGS=1 or a planted bug
 	@scripts/fuzz.sh $(if $(T),-t $(T)) $(if $(SEED),-s $(SEED)) $(if $(F),$(patsubst %,-f %,$(F))) $(if $(REPLAY),-r $(REPLAY)) \
@@ -27,8 +27,8 @@ soak: ## all kinds of work at once on a bad network, on uml-checked; T=seconds, 
 race: ## run the tests with KCSAN, which reports data races; T=name
 	@scripts/run-tests.sh -b qemu-race $(if $(T),$(patsubst %,-t %,$(T)))
 
-coverage: ## run the tests with a module that counts, and report what was not executed; T=name, SHORT=1
-	@scripts/coverage.sh $(if $(SHORT),-s) $(if $(T),$(patsubst %,-t %,$(T)))
+coverage: ## run the tests with a module that counts, and report what was not executed; T=name, DAILY=1
+	@scripts/coverage.sh $(if $(DAILY),-d) $(if $(T),$(patsubst %,-t %,$(T)))
 
 bench: ## measure softmr, rdma_rxe, siw and TCP side by side
 	@scripts/bench.sh
@@ -72,5 +72,5 @@ distclean: clean ## remove the caches too: the guest image and the UML kernels
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@echo "Beds for BED=: qemu-newest qemu-stable qemu-oldest qemu-cloud uml-checked uml qemu-race host"
+	@echo "Beds for BED=: qemu-newest qemu-stable qemu-oldest qemu-cloud qemu-rt uml-checked uml qemu-race host"
 	@echo "By hand: scripts/qemu-boot.sh --help, scripts/uml-boot.sh --help"

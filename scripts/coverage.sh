@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # make coverage: run the tests with a module that counts which lines are executed, and report which are not:
-# scripts/coverage.sh [-b uml|uml-checked] [-t TEST]... [-s] [-j N]. The bed is uml-checked by default, which has fault injection;
-# -t, -s and -j are those of run-tests.sh.
+# scripts/coverage.sh [-b uml|uml-checked] [-t TEST]... [-d] [-j N]. The bed is uml-checked by default, which has fault injection;
+# -t, -d and -j are those of run-tests.sh.
 set -euo pipefail
 TOP=$(cd "$(dirname "$0")/.." && pwd)
 # what is built for it is apart from the rest
@@ -11,13 +11,13 @@ export SOFTMR_BUILD=${SOFTMR_BUILD:-$TOP/build}/coverage SOFTMR_RECORD=gcov
 . "$TOP/scripts/lib/all.sh"
 
 BED=uml-checked OPTIONS=() OUT=$BUILD/counted
-while getopts 'b:t:sj:' option; do
+while getopts 'b:t:dj:' option; do
 	case $option in
 	b) BED=$OPTARG ;;
 	t) OPTIONS+=(-t "$OPTARG") ;;
-	s) OPTIONS+=(-s) ;;
+	d) OPTIONS+=(-d) ;;
 	j) OPTIONS+=(-j "$OPTARG") ;;
-	*) die 2 "usage: scripts/coverage.sh [-b uml|uml-checked] [-t TEST]... [-s] [-j N]" ;;
+	*) die 2 "usage: scripts/coverage.sh [-b uml|uml-checked] [-t TEST]... [-d] [-j N]" ;;
 	esac
 done
 

@@ -8,61 +8,43 @@ set -euo pipefail
 . "$TOP/scripts/lib/tap.sh"
 # shellcheck source=scripts/lib/schedule.sh
 . "$TOP/scripts/lib/schedule.sh"
+# shellcheck source=scripts/lib/selection.sh
+. "$TOP/scripts/lib/selection.sh"
 
-# The short run is on the first two beds, and scripts run on the third, too. On the others only tests run whose heads
-# name that bed in "short", or say "every bed".
-BEDS=(qemu-newest uml-checked qemu-stable qemu-oldest qemu-cloud)
-SHORT_BEDS=("${BEDS[@]:0:2}")
-SHORT_BEDS_OF_SCRIPTS=("${BEDS[@]:0:3}")
 OUT=$BUILD/test
-DEFAULT_TIMEOUT=120
 SLOW_MACHINE=2 # a machine may be this many times slower than expected
 SLOW_RACE=3    # and with KCSAN, which waits at the accesses that it watches, this many times again
 BOOT_SLACK=180 # on top of the tests' own limits, for one boot
+BOOT_COST=20   # seconds that a boot costs
+SHARD_COST=300 # tests that cost more than this together are dealt to several boots, which run side by side
 
 usage() {
 	cat <<-EOF
-		Usage: scripts/run-tests.sh [-b BED]... [-t TEST]... [-s] [-l] [-j N]
+		Usage: scripts/run-tests.sh [-a | -d [-D DAY]] [-b BED]... [-t TEST]... [-l] [-j N] [-m MINUTES]
+		       scripts/run-tests.sh -r
 
 		Runs selftests/ on test beds and ends with one line: N passed, N failed, N skipped.
-		  -b BED   ${BEDS[*]} (these by default), uml, qemu-race, or host (tests of the beds themselves)
+		Without options it runs the tests that cost least, and names what it leaves out.
+		  -a       every test on every bed: ${BEDS[*]}
+		  -d       what .ci/run does each day: more tests on more beds, and a part of all others, by the day of the year
+		  -D DAY   the part of that day
+		  -b BED   on this bed: one of these, uml, ${RARE_BEDS[*]}, or host (tests of the beds themselves)
 		  -t TEST  only this test, by its file name without .sh
-		  -s       the short run: each test on the beds only that it names for it; else on ${SHORT_BEDS[*]},
-		           and scripts on ${SHORT_BEDS_OF_SCRIPTS[2]}
 		  -l       do not run, but list: a bed and a test on each line
 		  -j N     as many jobs at the same time, an emulated guest being two (default 3, given two processors)
+		  -m N     begin none of the others after N minutes (with -d)
+		  -r       record in selftests/seconds what the tests of the last run cost
 
-		A test says in comment lines where it can run, where in the short run, if not there, and for how long:
-		  # beds: uml-checked qemu-newest   # short: qemu-newest, or none, or every bed
-		  # nodes: 1   # timeout: $DEFAULT_TIMEOUT   # boot: own, or kmemleak
+		What a test says of itself in comment lines at its head: Documentation/testing.rst.
 	EOF
 }
 
-# -- which tests there are, and what they need
-
-# The settings at the heads of the tests: SETTINGS["NAME KEY"]; the names of the beds' own tests begin with beds/
-declare -A SETTINGS=()
-read_settings() {
-	local name key value
-	while read -r name key value; do
-		SETTINGS[$name $key]=${SETTINGS[$name $key]:-$value}
-	done < <(cd "$TOP/selftests" && grep -HE '^(#|//| \*) *(beds|short|nodes|timeout|boot): ' -- *.sh *.c beds/*.sh |
-		sed -E 's,^(.*)\.(sh|c):[^a-z]*([a-z]+): *(.*)$,\1 \3 \4,')
-}
-
-# test_setting NAME KEY DEFAULT
-test_setting() { echo "${SETTINGS[${1%.sh} $2]:-$3}"; }
-
-# time_limit NAME BED: the limit of a test, in seconds. A test's head has the time on a quiet machine; other machines are
+# time_limit LIMIT BED: the limit of a test, in seconds. A test's head has the time on a quiet machine; other machines are
 # slower.
 time_limit() {
-	local limit=$((SLOW_MACHINE * $(test_setting "$1" timeout "$DEFAULT_TIMEOUT")))
+	local limit=$((SLOW_MACHINE * $1))
 	[ "$2" != qemu-race ] || limit=$((limit * SLOW_RACE))
 	echo "$limit"
-}
-
-all_tests() {
-	find "$LAYER/$SELFTESTS_DIR" -maxdepth 1 -type f -perm -u+x -printf '%f\n' 2>/dev/null | LC_ALL=C sort
 }
 
 wanted() {
@@ -74,46 +56,14 @@ wanted() {
 	return 1
 }
 
-runs_on() {
-	# a bed that was named on the command line runs every test that was named there
-	[ "${#ONLY[@]}" != 0 ] && [ "$BEDS_CHOSEN" = 1 ] && return
-	local beds short=("${SHORT_BEDS[@]}")
-	beds=$(test_setting "$1" beds "${BEDS[*]} uml qemu-race")
-	[[ " $beds " == *" $2 "* ]] || return
-	[ "$SHORT" ] || return 0
-	[[ $1 != *.sh ]] || short=("${SHORT_BEDS_OF_SCRIPTS[@]}")
-	beds=$(test_setting "$1" short "${short[*]}")
-	[[ "$beds" == "every bed" || " $beds " == *" $2 "* ]]
-}
-
-# boot_of NAME BED: the boot that a test shares with others. Only uml-checked has the boot kmemleak. Guests of UML boot
-# quickly, but wait for their kernel first: so they have two boots, one for scripts, which run side by side.
-boot_of() {
-	local boot
-	boot=$(test_setting "$1" boot shared)
-	case $boot:$2 in
-	own:*) echo "$1" ;;
-	kmemleak:uml-checked) echo kmemleak ;;
-	*:uml*) [[ $1 = *.sh ]] && echo scripts || echo shared ;;
-	*) echo shared ;;
-	esac
-}
-
-# tests_of BED: its tests, a line each: "nodes boot name timeout"
-tests_of() {
-	local name
-	if [ "$1" = host ]; then
-		for name in "$TOP"/selftests/beds/*.sh; do
-			name=$(basename "$name")
-			[ -z "$SHORT" ] || [ "$(test_setting "beds/$name" short host)" != none ] || continue
-			if wanted "$name"; then echo "1 host $name $(test_setting "beds/$name" timeout 300)"; fi
-		done
-		return
-	fi
-	all_tests | while IFS= read -r name; do
-		if ! wanted "$name" || ! runs_on "$name" "$1"; then continue; fi
-		echo "$(test_setting "$name" nodes 1) $(boot_of "$name" "$1") $name $(time_limit "$name" "$1")"
-	done
+# selected: the pairs of bed and test of this run (selection.sh). On a bed that was named on the command line each test
+# runs that was named there.
+selected() {
+	local line name
+	pairs "${CHOSEN[@]}" | while IFS= read -r line; do
+		name=${line#* }
+		if wanted "${name%% *}"; then echo "$line"; fi
+	done | choose "$RUN" "$DAY"
 }
 
 # -- one boot
@@ -150,6 +100,19 @@ end_test() {
 	tell "$name" "$counts" $((SECONDS - TEST_START))
 }
 
+# progress NAME: note that this test of $BED has ended, and print how far the run is: "[tests/of all, minutes left]". What
+# is left takes as long as what was done, by its cost, once some of it is done
+progress() {
+	awk -v bed="$BED" -v name="$1" '$1 == bed && $2 == name { print $6 }' "$OUT/selected" >>"$OUT/done"
+	awk -v all="$TOTAL_COST" -v tests="$TOTAL_TESTS" -v spent="$((SECONDS - TESTS_BEGAN))" -v guess="$TESTS_TAKE" '
+		{ done += $1; n++ }
+		END {
+			share = all ? done / all : 1
+			left = share > 0.1 ? spent / share - spent : guess - spent
+			printf "[%d/%d, %d min left]\n", n, tests, left > 0 ? left / 60 + 0.5 : 0
+		}' "$OUT/done"
+}
+
 # tell NAME "PASSED FAILED SKIPPED" SECONDS: print the result, and add it to the results
 tell() {
 	local passed failed skipped word=ok results=$OUT/$BED/results
@@ -157,8 +120,8 @@ tell() {
 	echo "$passed $failed $skipped $1 $3" >>"$results"
 	[ "$failed" = 0 ] || word=FAILED
 	[ "$passed$failed" != 00 ] || word=skipped
-	printf '  %-7s %-11s %3s %-28s %3d passed %3d failed %3d skipped  %s\n' "$word" "$BED" \
-		"$(wc -l <"$results")/$(wc -l <"$OUT/$BED/tests")" "$1" "$passed" "$failed" "$skipped" "$(elapsed "$3")"
+	printf '  %-7s %-11s %-28s %3d passed %3d failed %3d skipped  %5s   %s\n' "$word" "$BED" \
+		"$1" "$passed" "$failed" "$skipped" "$(elapsed "$3")" "$(progress "$1")"
 	[ "$failed" = 0 ] || JOB_FAILED=1
 	if [ "$failed" != 0 ]; then
 		cat "$LOGS/$1".*.log 2>/dev/null | failures | cut -c 1-200 | head -n 40 | sed 's/^/          /' || true
@@ -197,6 +160,7 @@ boot_tests() {
 			-- bash /mnt/share/run-tests "/$SELFTESTS_DIR" 2>"$dir/stderr" || s=$?
 		echo "@status $s"
 	)
+	if grep -q 'so it is booted once more: ' "$dir/stderr"; then echo "$BED/$NODES.$BOOT" >>"$OUT/again"; fi
 	if [ -n "$name" ]; then
 		guest_lost "$name" "$status" "$dir/stderr"
 		sed -i "/^$name /d" "$SHARE/list"
@@ -232,7 +196,7 @@ guest_lost() {
 # Work before any test, because all tests need it or because it is short
 prepare_bed() {
 	case $1 in
-	host) prepare_bed qemu-newest && prepare_bed uml ;;
+	host) prepare_bed qemu-newest ;;
 	qemu-race) host_require qemu uml && build_layer_with_tests race ;;
 	qemu-*) host_require qemu && build_layer_with_tests "${1#qemu-}" ;;
 	uml*) host_require uml && build_layer_with_tests uml ;;
@@ -242,27 +206,56 @@ prepare_bed() {
 # flavour_of BED: the UML kernel that it needs, if any. Building it can take minutes, and is a job among the others; it
 # gets its share of the processors, because many tests wait for it
 flavour_of() {
+	local name
 	case $1 in
-	host) echo checked ;;
+	host)
+		while read -r _ name _; do
+			case ${SETTINGS[beds/${name%.sh} needs]:-} in
+			uml-*)
+				echo checked
+				return
+				;;
+			esac
+		done < <(grep '^host ' "$OUT/selected")
+		;;
 	uml) echo plain ;;
 	uml-*) echo "${1#uml-}" ;;
 	esac
 }
 
-# begin_bed BED: clear its results, and list its tests
+# begin_bed BED: clear its results, and list its tests: "NODES BOOT NAME LIMIT COST", the cheapest first. Tests that
+# share a boot are dealt to several boots, BOOT.1 and so on, if they cost much together: the dearest first, each to the
+# boot that costs least so far. But kmemleak looks at the end of one boot, and host tests build in one place.
 begin_bed() {
-	local dir=$OUT/$1
+	local dir=$OUT/$1 bed name nodes boot limit cost phase
 	rm -rf "${dir:?}"
 	mkdir -p "$dir/logs"
 	: >"$dir/results"
-	tests_of "$1" >"$dir/tests"
+	while read -r bed name nodes boot limit cost phase; do
+		[ "$boot" != shared ] || boot=$phase
+		echo "$nodes $boot $name $(time_limit "$limit" "$bed") $cost"
+	done < <(grep "^$1 " "$OUT/selected") | LC_ALL=C sort -k5,5nr -k3,3 | awk -v most="$SHARD_COST" '
+		{ line[NR] = $0; group[NR] = $1 " " $2; total[$1 " " $2] += $5 }
+		END {
+			for (i = 1; i <= NR; i++) {
+				g = group[i]
+				n = g ~ / (kmemleak|host)$/ ? 1 : int((total[g] + most - 1) / most)
+				best = 1
+				for (k = 2; k <= n; k++) if (load[g, k] < load[g, best]) best = k
+				split(line[i], word, " ")
+				load[g, best] += word[5]
+				print word[1], word[2] (n > 1 ? "." best : ""), word[3], word[4], word[5]
+			}
+		}' | LC_ALL=C sort -k5,5n -k3,3 >"$dir/tests"
 }
 
-# Print its jobs, a line each: the seconds that it may take, and "bed nodes boot". The tests of a job share a boot
+# Print its jobs, a line each: the seconds that they cost, and "bed nodes boot". The tests of a job share a boot. What
+# is not of the rota comes first.
 bed_jobs() {
-	awk -v bed="$1" '{ limit[$1 " " $2] += $4 } END { for (job in limit) print limit[job], bed, job }' "$OUT/$1/tests"
+	awk -v bed="$1" '{ cost[$1 " " $2] += $5 }
+		END { for (job in cost) print cost[job] + (job ~ / rota/ ? 0 : 100000), bed, job }' "$OUT/$1/tests"
 	# the leak check counts as a test
-	if grep -q ' kmemleak ' "$OUT/$1/tests"; then echo "1 kmemleak kmemleak 0" >>"$OUT/$1/tests"; fi
+	if grep -q ' kmemleak ' "$OUT/$1/tests"; then echo "1 kmemleak kmemleak 0 0" >>"$OUT/$1/tests"; fi
 }
 
 # run_job BED NODES BOOT
@@ -274,7 +267,7 @@ run_job() {
 		return
 	fi
 	mkdir -p "$SHARE"
-	[ -z "$SHORT" ] || : >"$SHARE/short"
+	[ "$RUN" = all ] || : >"$SHARE/short"
 	awk -v n="$NODES" -v b="$BOOT" '$1 == n && $2 == b && $4 { print $3, $4 }' "$OUT/$BED/tests" >"$SHARE/list"
 	run_boots
 }
@@ -296,7 +289,7 @@ run_boots() {
 # The beds' own tests run on the host: selftests/beds/
 run_host_tests() {
 	local name limit status
-	while read -r _ _ name limit; do
+	while read -r _ _ name limit _; do
 		TEST_START=$SECONDS
 		status=0
 		timeout "$limit" "$TOP/selftests/beds/$name" </dev/null >"$LOGS/$name.1.log" 2>&1 || status=$?
@@ -309,7 +302,14 @@ run_host_tests() {
 start_bed_job() {
 	case $1 in
 	make) start_job build_uml_layer "$2" ;;
-	*) start_job run_job "$@" ;;
+	*)
+		if [ "$MINUTES" ] && [[ $3 = rota* ]] && [ "$SECONDS" -gt $((MINUTES * 60)) ]; then
+			awk -v n="$2" -v b="$3" '$1 == n && $2 == b { print $3 }' "$OUT/$1/tests" >>"$OUT/$1/late"
+			start_job true
+		else
+			start_job run_job "$@"
+		fi
+		;;
 	esac </dev/null
 }
 
@@ -341,7 +341,7 @@ run_beds() {
 untold() {
 	local name
 	BED=$1 LOGS=$OUT/$1/logs
-	cut -d' ' -f3 "$OUT/$1/tests" | grep -vxF -f <(cut -d' ' -f4 "$OUT/$1/results") | while IFS= read -r name; do
+	cut -d' ' -f3 "$OUT/$1/tests" | grep -vxF -f <(cut -d' ' -f4 "$OUT/$1/results"; cat "$OUT/$1/late" 2>/dev/null) | while IFS= read -r name; do
 		echo "# run-tests: the kernel for this test could not be made, or the job that was to run it has ended" >"$LOGS/$name.1.log"
 		tell "$name" "0 1 0" 0
 	done || true
@@ -367,14 +367,87 @@ summary() {
 	esac
 }
 
-ONLY=() CHOSEN=() BEDS_CHOSEN=0 SHORT='' LIST=''
-while getopts 'b:t:slj:h' option; do
+# -- what will be done, and what was not
+
+# How long the building of what is missing takes, in seconds, by what it took when it was recorded
+build_cost() {
+	local cost=0 bed what
+	[ -e "$BASE/done" ] || cost=$((cost + ${COST[build image]:-0}))
+	[ -e "$UML_SOURCE/.done" ] || cost=$((cost + ${COST[build source]:-0}))
+	for what in provider selftests; do
+		[ -e "$BUILD/.stamp-$what" ] || cost=$((cost + ${COST[build $what]:-0}))
+	done
+	for bed in "$@"; do
+		case $bed in
+		qemu-race) ;;
+		qemu-*) [ -e "$BUILD/.stamp-module-${bed#qemu-}" ] || cost=$((cost + ${COST[build module]:-0})) ;;
+		uml*) [ -e "$BUILD/.stamp-uml-${bed#uml-}" ] || cost=$((cost + ${COST[build uml]:-0})) ;;
+		esac
+	done
+	echo "$cost"
+}
+
+# announce: say how much there is to do, and how long it takes
+announce() {
+	local building
+	building=$(build_cost "${CHOSEN[@]}")
+	read -r TOTAL_TESTS TOTAL_COST TESTS_TAKE < <(awk -v room="$ROOM" -v boot="$BOOT_COST" -v shard="$SHARD_COST" '
+		{ cost = $1 ~ /^(qemu|host)/ ? 2 * $6 : $6; all += $6; work += cost; beds[$1] += $6 }
+		END {
+			for (bed in beds) work += 2 * boot * (1 + int(beds[bed] / shard))
+			print NR, all + 0, int(work / (room < 2 ? 2 : room))
+		}' "$OUT/selected")
+	say "  TESTS $TOTAL_TESTS, on $(cut -d' ' -f1 "$OUT/selected" | sort -u | tr '\n' ' ')" \
+		"- about $(((building + TESTS_TAKE + 59) / 60)) minutes on two processors like those of selftests/seconds$(
+			[ "$building" -lt 60 ] || echo ", $(((building + 30) / 60)) of them to build"
+		)"
+}
+
+# not_run: say what this run has left out
+not_run() {
+	local bed names
+	[ "$RUN" != all ] || return 0
+	names=$(comm -23 <(pairs host "${BEDS[@]}" | cut -d' ' -f2 | sort -u) <(cut -d' ' -f2 "$OUT/selected" | sort -u) | tr '\n' ' ')
+	say "Not run: $(pairs host "${BEDS[@]}" "${RARE_BEDS[@]}" | cut -d' ' -f1,2 | sort | comm -23 - <(cut -d' ' -f1,2 "$OUT/selected" | sort) |
+		cut -d' ' -f1 | uniq -c | awk '{ printf "%s%d on %s", n++ ? ", " : "", $1, $2 }')."
+	[ -z "$names" ] || say "On no bed: $names"
+	say "All of them: make test ALL=1 (hours). One: make test T=NAME BED=BED."
+	for bed in "$@"; do
+		[ ! -s "$OUT/$bed/late" ] || say "Not begun within $MINUTES minutes, on $bed: $(tr '\n' ' ' <"$OUT/$bed/late")"
+	done
+	[ ! -s "$OUT/again" ] || say "Guests of QEMU that were booted once more, because their init never spoke: $(tr '\n' ' ' <"$OUT/again")"
+}
+
+# record: write what the tests of the last run cost into selftests/seconds; the lines of others stay
+record() {
+	local bed
+	for bed in host uml "${BEDS[@]}" "${RARE_BEDS[@]}"; do
+		[ ! -e "$OUT/$bed/results" ] || awk -v bed="$bed" '$2 == 0 && $4 !~ /^boot\./ { print bed, $4, $5 }' "$OUT/$bed/results"
+	done >"$OUT/recorded"
+	{
+		grep '^#' "$SECONDS_FILE"
+		awk '!/^#/ { seconds[$1 " " $2] = $3 } END { for (pair in seconds) print pair, seconds[pair] }' \
+			"$SECONDS_FILE" "$OUT/recorded" | LC_ALL=C sort
+	} >"$OUT/seconds"
+	cp "$OUT/seconds" "$SECONDS_FILE"
+	say "recorded $(wc -l <"$OUT/recorded") tests in $SECONDS_FILE"
+}
+
+ONLY=() CHOSEN=() NAMED='' RUN='' DAY=$(date -u +%-j) LIST='' MINUTES=''
+while getopts 'adD:b:t:lj:m:rh' option; do
 	case $option in
-	b) CHOSEN+=("$OPTARG") BEDS_CHOSEN=1 ;;
+	a) RUN=all ;;
+	d) RUN=daily ;;
+	D) DAY=$OPTARG ;;
+	b) CHOSEN+=("$OPTARG") ;;
 	t) ONLY+=("$OPTARG") ;;
-	s) SHORT=1 ;;
 	l) LIST=1 ;;
 	j) ROOM=$OPTARG ;;
+	m) MINUTES=$OPTARG ;;
+	r)
+		record
+		exit
+		;;
 	h)
 		usage
 		exit
@@ -385,22 +458,40 @@ while getopts 'b:t:slj:h' option; do
 		;;
 	esac
 done
-[ "${#CHOSEN[@]}" != 0 ] || CHOSEN=(host "${BEDS[@]}")
+[[ ${MINUTES:-0} =~ ^-?[0-9]+$ ]] || die 2 "-m takes minutes, not '$MINUTES'"
+[[ $DAY =~ ^[0-9]+$ ]] || die 2 "-D takes a day of the year, not '$DAY'"
+[ "${#CHOSEN[@]}${#ONLY[@]}" = 00 ] || RUN=${RUN:-all}
+RUN=${RUN:-"break"}
+# a bed that was named runs every test that was named
+[ "${#CHOSEN[@]}" = 0 ] || [ "${#ONLY[@]}" = 0 ] || NAMED=1
+if [ "${#CHOSEN[@]}" = 0 ]; then
+	CHOSEN=(host "${BEDS[@]}")
+	[ "$RUN" != daily ] || CHOSEN+=("${RARE_BEDS[@]}")
+fi
 for bed in "${CHOSEN[@]}"; do
-	[[ " host uml uml-plain qemu-race ${BEDS[*]} " == *" $bed "* ]] ||
-		die 2 "there is no bed '$bed'; there are: host uml qemu-race ${BEDS[*]}"
+	[[ " host uml uml-plain ${RARE_BEDS[*]} ${BEDS[*]} " == *" $bed "* ]] ||
+		die 2 "there is no bed '$bed'; there are: host uml ${RARE_BEDS[*]} ${BEDS[*]}"
 done
 read_settings
+read_costs
 if [ "$LIST" ]; then
-	for bed in "${CHOSEN[@]}"; do tests_of "$bed" | sed -E "s/([^ ]+ ){2}([^ ]+) .*/$bed \\2/"; done
+	selected | cut -d' ' -f1,2
 	exit
 fi
 at_exit end_jobs
+mkdir -p "$OUT"
+selected >"$OUT/selected"
+rm -f "$OUT"/{done,again}
+: >"$OUT/done"
+[ -s "$OUT/selected" ] || die 1 "no test was chosen"
+mapfile -t CHOSEN < <(cut -d' ' -f1 "$OUT/selected" | uniq)
+announce
 for bed in "${CHOSEN[@]}"; do
 	prepare_bed "$bed" || die 1 "the bed $bed could not be made"
 done
 say_roles
 [ ! -e "$UML_SOURCE/.package" ] || say_uml
-mkdir -p "$OUT"
+TESTS_BEGAN=$SECONDS
 run_beds "${CHOSEN[@]}"
+not_run "${CHOSEN[@]}"
 summary "${CHOSEN[@]}"

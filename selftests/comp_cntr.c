@@ -3,7 +3,6 @@
  * Completion counters: what they count, in operations and in bytes; errors; to which QPs
  * they can be attached, and how many there may be.
  *
- * short: qemu-newest uml-checked
  * timeout: 120
  * paths: host wire
  * params: max_objects=500

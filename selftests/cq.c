@@ -3,7 +3,7 @@
  * Completion queues: resizing without the loss of a completion or an event,
  * QPs that go, moderation of events, completion vectors, the clock of timestamps.
  *
- * short: qemu-newest uml-checked qemu-stable
+ * race: yes
  * timeout: 120
  * paths: host
  */

@@ -7,7 +7,6 @@
  *   SMR_FAIL_SECONDS=N ./data_fail	for how long each
  *
  * beds: uml-checked
- * short: uml-checked
  * timeout: 240
  * boot: kmemleak
  * paths: host wire veth

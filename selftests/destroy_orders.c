@@ -4,7 +4,7 @@
  * still needs is EBUSY, and goes later. At each point the process closes the device and ends, with
  * whatever is left. No call takes long, and nothing is left of the process.
  *
- * short: uml-checked
+ * race: yes
  * timeout: 240
  * boot: kmemleak
  * paths: host wire

@@ -3,7 +3,6 @@
  * Device memory as a dma-buf: the process maps it, another link registers it, and it
  * outlives the memory's owner and the link.
  *
- * short: qemu-newest uml-checked
  * timeout: 60
  * paths: host wire
  */

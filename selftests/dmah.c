@@ -3,7 +3,6 @@
  * DMA handles: regions that are registered with one are like any other, but for
  * on-demand paging; and how many handles there may be.
  *
- * short: qemu-newest uml-checked
  * timeout: 60
  * paths: host wire
  * params: max_objects=500

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# short: uml-checked
 # nodes: 1
 # timeout: 300
 #

@@ -13,7 +13,6 @@
  * A splat, or another process's connection that does not work, is a finding.
  *
  * beds: uml-checked uml
- * short: uml-checked
  * timeout: 90
  * boot: own
  * paths: host wire

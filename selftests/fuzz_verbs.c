@@ -9,7 +9,6 @@
  *   SMR_FUZZ_SECONDS=N		for how long
  *
  * beds: uml-checked uml
- * short: uml-checked
  * timeout: 90
  * boot: kmemleak
  * paths: host

@@ -18,7 +18,6 @@
  * that no longer works is a finding: the program is printed.
  *
  * beds: uml-checked uml
- * short: uml-checked
  * timeout: 150
  * boot: own
  * paths: wire

@@ -6,7 +6,6 @@
  *   SMR_TRIES=N ./link_fail_nth	how many are, at equal distances
  *
  * beds: uml-checked
- * short: uml-checked
  * timeout: 300
  * boot: kmemleak
  * paths: host

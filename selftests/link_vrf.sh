@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # A link on a netdev in a VRF: it works when the administrator lets a VRF's packets reach sockets outside of it, and is
 # refused, or down, otherwise.
-# short: qemu-newest
 # timeout: 60
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh

@@ -8,7 +8,6 @@
  * again.
  *
  * timeout: 120
- * short: uml-checked qemu-newest
  * paths: host
  */
 #include "harness.h"

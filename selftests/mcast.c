@@ -3,6 +3,7 @@
  * Multicast: each QP that is attached to a group receives each message to the
  * group once; no other QP does.
  *
+ * race: yes
  * timeout: 120
  * paths: host veth
  */

@@ -3,7 +3,6 @@
  * Pages become dirty by deregistering if the device has written to them, and only then: what is clean need not be
  * written to swap again. /proc/kpageflags tells.
  *
- * short: uml-checked qemu-newest
  * timeout: 60
  * paths: host wire
  */

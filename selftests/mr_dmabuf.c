@@ -3,7 +3,6 @@
  * Regions over dma-bufs, which udmabuf makes of a memfd: each way to reach
  * them, offsets, rights, bounds, lives, and what cannot be registered.
  *
- * short: qemu-newest uml-checked qemu-stable
  * timeout: 60
  * paths: host wire
  */

@@ -4,7 +4,7 @@
  * dmabuf_exporter.c): CPU access is bracketed, nobody waits for its fences who need
  * not, and what the memory cannot do is refused.
  *
- * short: every bed
+ * break: qemu-newest qemu-oldest
  * timeout: 60
  * paths: host wire
  */

@@ -6,7 +6,6 @@
  * paging, with some failing allocations.
  *
  * beds: uml-checked
- * short: uml-checked
  * timeout: 180
  * boot: kmemleak
  * paths: host wire

@@ -5,6 +5,7 @@
  * away. When the call that takes the right away has returned, nothing is
  * written any more. Two calls that race meet in both orders, or the test fails.
  *
+ * race: yes
  * timeout: 180
  * paths: host wire
  */

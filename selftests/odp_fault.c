@@ -4,7 +4,6 @@
  * that differ from those of the process, chunks' borders, faults in the middle
  * of a message, mappings that are read-only, and holes.
  *
- * short: qemu-newest uml-checked qemu-stable
  * timeout: 120
  * paths: host wire
  */

@@ -3,7 +3,6 @@
  * An implicit region (all of the address space): remote and local use, memory
  * in proportion to what is in use, and memory that the process maps and unmaps.
  *
- * short: qemu-newest uml-checked qemu-stable
  * timeout: 60
  * paths: host wire
  */

@@ -4,7 +4,6 @@
  * process can move it, and RDMA accesses the same bytes as the process. One
  * thing moves at a time here; odp_traffic.c moves everything at once.
  *
- * short: qemu-newest uml-checked qemu-stable
  * timeout: 120
  * paths: host
  */

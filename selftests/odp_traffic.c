@@ -4,6 +4,7 @@
  * the data is checked. Also: pages beside those in use are mapped and unmapped,
  * and processes end in the middle of faults.
  *
+ * race: yes
  * timeout: 90
  * paths: host wire
  */

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# short: every bed
+# break: qemu-newest qemu-oldest
 # nodes: 1
 # timeout: 300
 #

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# short: qemu-newest
 # nodes: 1
 # timeout: 60
 #

@@ -3,7 +3,7 @@
  * RC: every byte and every completion field of each opcode, at message sizes
  * around each boundary and with lists that split at odd places.
  *
- * short: qemu-newest uml-checked
+ * race: yes
  * timeout: 240
  * paths: host veth
  */

@@ -4,6 +4,7 @@
  * send queue, and it rings no doorbell; and no request is forgotten, whenever that thread comes
  * or leaves, and whatever becomes of the QP.
  *
+ * race: yes
  * timeout: 120
  * paths: host wire
  * params: poll_us=20000

@@ -6,6 +6,7 @@
  *   SMR_MIXED=N ./rc_mixed	so many requests each way
  *   SMR_STOP=FILE ./rc_mixed	until there is such a file
  *
+ * race: yes
  * timeout: 60
  * paths: host wire veth
  */

@@ -2,7 +2,7 @@
 /*
  * What ibv_advise_mr() promises, row by row of Documentation/semantics.rst.
  *
- * short: every bed
+ * break: qemu-newest qemu-oldest
  * timeout: 90
  * paths: host
  */

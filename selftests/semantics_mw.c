@@ -2,7 +2,7 @@
 /*
  * What memory windows promise, row by row of Documentation/semantics.rst.
  *
- * short: every bed
+ * break: qemu-newest qemu-oldest
  * timeout: 90
  * paths: host wire
  */

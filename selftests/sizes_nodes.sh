@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# short: none
 # nodes: 2
 # timeout: 300
 #

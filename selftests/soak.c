@@ -11,7 +11,6 @@
  *   SMR_SEED=N ./soak			draws the same numbers again
  *
  * beds: uml-checked uml
- * short: none
  * timeout: 200
  * boot: own
  * paths: veth

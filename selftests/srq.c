@@ -3,6 +3,7 @@
  * Shared receive queues: receives in order, the limit event, resizing under
  * traffic, the last-WQE event, invalid requests.
  *
+ * race: yes
  * timeout: 120
  * paths: host wire
  */

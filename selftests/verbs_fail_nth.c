@@ -5,7 +5,6 @@
  * objects can be made as before. mr_fail_nth.c does so with regions and windows.
  *
  * beds: uml-checked
- * short: uml-checked
  * timeout: 240
  * boot: kmemleak
  * paths: host

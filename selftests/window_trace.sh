@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # beds: uml uml-checked
-# short: uml-checked
 # nodes: 1
 # timeout: 240
 #

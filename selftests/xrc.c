@@ -4,6 +4,7 @@
  * completions of each opcode, invalid requests, a receive QP that outlives its
  * creator.
  *
+ * race: yes
  * timeout: 120
  * paths: host wire veth
  */

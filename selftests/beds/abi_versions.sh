@@ -3,7 +3,6 @@
 # The first provider that there was on the module of today, and the provider of today on the first module
 # (Documentation/abi.rst, "How the ABI grows"). Both are built from the first commit that has the ABI, and programs
 # and tests run with them in QEMU. In a copy of the sources without history there is nothing to build.
-# short: none
 # timeout: 900
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 set -uo pipefail

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # What softmr's messages and regions cost, in instructions, by the counted part of scripts/bench.sh: nothing exceeds its
 # budget in scripts/bench/budget.json by more than 2 %. That is an array as --json writes it.
-# short: none
 # timeout: 900
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=selftests/lib/tap.sh

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # scripts/export: softmr in the sources of the kernel and of rdma-core, and what can be built there. The kernel's source
 # is the one that the UML kernels are made of, rdma-core's the one in the guest image.
-# short: none
 # timeout: 900
 # shellcheck disable=SC2317 # functions are called by report
 set -euo pipefail

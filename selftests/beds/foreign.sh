@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # scripts/foreign.sh and its table, on suites that are made up: one passes, one fails, one hangs, one is missing, one makes the
 # kernel complain, one takes the guest down, and one that runs after that.
+# needs: uml-checked
 # timeout: 300
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 TOP=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The packages on a fresh Debian (bookworm): selftests/packages/fresh.sh. Runs on the host ("make test BED=host").
-# short: none
 # timeout: 1800
 exec "$(dirname "$0")/../packages/fresh.sh" bookworm packages

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # "make install" on a fresh Debian (trixie): selftests/packages/fresh.sh. Runs on the host ("make test BED=host").
-# short: none
 # timeout: 1800
 exec "$(dirname "$0")/../packages/fresh.sh" trixie source

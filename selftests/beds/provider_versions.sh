@@ -4,7 +4,6 @@
 # libibverbs of each loads each provider, and the provider declines if it does not fit. No device is needed: programs
 # see made-up ones. RDMA_CORE_SOURCES may name directories of unpacked sources, separated by ":", that are used instead
 # of Debian's.
-# short: none
 # timeout: 600
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 set -euo pipefail

@@ -3,7 +3,7 @@
 # softmr run: as an ordinary user, in a container of namespaces that has no capability, no /dev/kvm and no way to load
 # a module. The container's root is the guest image, a Debian of its own; for Open MPI, which that does not have, it is
 # another Debian. Runs on the host ("make test BED=host").
-# short: none
+# needs: uml-plain
 # timeout: 900
 # shellcheck disable=SC2317 # judge calls them
 # shellcheck source=scripts/lib/all.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Which tests scripts/run-tests.sh runs on which bed: each test on all beds, except where the bed's kernel lacks
-# something; fewer in the short run.
+# something; fewer in the break and in the daily run, but within a week everything.
 # timeout: 120
 set -uo pipefail
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
@@ -24,7 +24,7 @@ lacks() {
 }
 
 echo "TAP version 13"
-listed all
+listed all -a
 report $? "the tests of the whole run are listed"
 {
 	printf '%s\n' "$TOP"/selftests/*.sh
@@ -35,17 +35,45 @@ after=(soak verbs_fail_nth window_trace.sh)
 lacks qemu-newest "${before[@]}" link_fail_nth mr_fail_nth "${after[@]}"
 lacks qemu-stable "${before[@]}" interop_rxe.sh link_fail_nth mr_fail_nth programs_rxe.sh "${after[@]}"
 lacks qemu-oldest "${before[@]}" interop_rxe.sh link_fail_nth mr_fail_nth programs_rxe.sh rc_persist "${after[@]}"
+lacks qemu-rt "${before[@]}" interop_rxe.sh link_fail_nth mr_fail_nth nfs.sh nvmeof.sh programs_rxe.sh soak ulp_nodes.sh \
+	verbs_fail_nth window_trace.sh
 lacks uml-checked ipsec.sh mr_hwpoison nfs.sh rc_persist ulp_nodes.sh
-listed short -s
-report $? "the tests of the short run are listed"
-sort "$WORK/short" | comm -13 <(sort "$WORK/all") - >"$WORK/out"
-[ ! -s "$WORK/out" ] && [ "$(wc -l <"$WORK/short")" -lt "$(wc -l <"$WORK/all")" ]
-report $? "the short run is a part of the whole one"
-cut -d' ' -f2 "$WORK/short" | sort -u | comm -23 "$WORK/tests" - |
-	grep -vxF -f <(grep -lE '^(#| \*) short: none$' "$TOP"/selftests/*.sh "$TOP"/selftests/*.c | sed 's,.*/,,; s/\.c$//') >"$WORK/out"
+
+# -- the break
+
+listed break
+report $? "the tests of the break are listed"
+cut -d' ' -f1 "$WORK/break" | sort -u >"$WORK/out"
+printf '%s\n' host qemu-newest qemu-oldest | diff - "$WORK/out" >/dev/null
+report $? "they are on two stock kernels, and on the host"
+on qemu-oldest break | grep -c '^semantics_' >"$WORK/out"
+check "what the verbs on memory promise is tried on the oldest kernel" is "$(<"$WORK/out")" \
+	"$(find "$TOP/selftests" -name 'semantics_*.c' | wc -l)"
+on host break | sed "s,^,$TOP/selftests/beds/," | xargs grep -l '^# needs: ' >"$WORK/out"
 [ ! -s "$WORK/out" ]
-report $? "in the short run every test runs somewhere but those whose heads say none"
-listed named -t netem -b uml-checked -s
+report $? "none of them compiles a kernel"
+
+# -- the days of a week
+
+for day in 1 2 3 4 5 6 7; do listed "day.$day" -d -D "$day"; done
+comm -23 <(sort "$WORK/break") <(sort "$WORK/day.1") >"$WORK/out"
+[ ! -s "$WORK/out" ]
+report $? "each day has the break"
+sort -u "$WORK"/day.* | comm -13 - <(sort "$WORK/all") >"$WORK/out"
+[ ! -s "$WORK/out" ]
+report $? "within seven days each test has run on each bed"
+grep -lE '^(#| \*) race: yes' "$TOP"/selftests/*.sh "$TOP"/selftests/*.c | sed 's,.*/,,; s/\.c$//' | sort |
+	diff - <(sort -u "$WORK"/day.* | sed -n 's/^qemu-race //p') >"$WORK/out"
+[ ! -s "$WORK/out" ] && grep -l '^qemu-race ' "$WORK"/day.* | wc -l | grep -qx 1
+report $? "and some with KCSAN, all on one day"
+cat "$WORK"/day.* | sort | uniq -c | awk '$1 != 1 && $1 != 7' >"$WORK/out"
+[ ! -s "$WORK/out" ]
+report $? "what does not run each day runs once"
+listed again -d -D 8
+diff "$WORK/day.1" "$WORK/again" >"$WORK/out"
+report $? "a week later it is the same"
+
+listed named -t netem -b uml-checked
 [ "$(<"$WORK/named")" = "uml-checked netem.sh" ]
 report $? "a bed and a test that are named are run, whatever the test says"
 ! listed none -b nothing && grep -q "there is no bed 'nothing'; there are: " "$WORK/out"

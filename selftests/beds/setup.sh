@@ -3,7 +3,6 @@
 # ci/setup-softmr as CI runs it: a minimal Debian 13 with the cloud kernel, a user with sudo, from nothing to
 # ibv_rc_pingpong. The installation needs the network and much processor time, so it runs in the new system's tree, in a
 # namespace. Then the system is booted in QEMU, without a network, and the same command does the rest.
-# short: none
 # timeout: 2400
 # shellcheck disable=SC2317 # functions are called through check
 set -uo pipefail

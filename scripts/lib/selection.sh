@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Which tests there are, what each needs and costs, and which of them a run chooses.
+#
+# A test says at its head where it can run and what it needs (testing.rst). selftests/seconds says what each test cost
+# on each bed when somebody last recorded it (run-tests.sh -r). Both decide:
+#
+#   break  what `make test` runs: on BREAK_BED each test of at most BREAK_COST seconds, and the tests whose heads name a
+#          bed in "break"; host tests that boot no guest of UML. It compiles no kernel
+#   daily  what .ci/run runs: the break; on uml-checked each test of at most DAILY_COST seconds, and the tests whose
+#          heads name a bed in "daily"; and the part of the rota whose turn it is
+#   all    every test on every bed
+#
+# The rota has whatever the daily run would leave out, in ROTA_DAYS parts that cost about the same. So within ROTA_DAYS
+# days everything runs.
+
+BEDS=(qemu-newest uml-checked qemu-stable qemu-oldest qemu-cloud qemu-rt)
+# Beds that only "all", the rota and -b run
+RARE_BEDS=(qemu-race)
+BREAK_BED=qemu-newest
+BREAK_COST=12
+DAILY_COST=24
+ROTA_DAYS=7
+# A test whose cost nobody has recorded costs this part of its limit
+UNKNOWN_PART=5
+DEFAULT_TIMEOUT=120
+SECONDS_FILE=$TOP/selftests/seconds
+
+# The settings at the heads of the tests: SETTINGS["NAME KEY"]; the names of the beds' own tests begin with beds/
+declare -A SETTINGS=()
+read_settings() {
+	local name key value
+	while read -r name key value; do
+		SETTINGS[$name $key]=${SETTINGS[$name $key]:-$value}
+	done < <(cd "$TOP/selftests" && grep -HE '^(#|//| \*) *(beds|break|daily|race|needs|nodes|timeout|boot): ' -- *.sh *.c beds/*.sh |
+		sed -E 's,^(.*)\.(sh|c):[^a-z]*([a-z]+): *(.*)$,\1 \3 \4,')
+}
+
+# What tests cost: COST["BED NAME"], in seconds
+declare -A COST=()
+read_costs() {
+	local bed name seconds
+	while read -r bed name seconds; do
+		case $bed in '#'* | '') ;; *) COST[$bed $name]=$seconds ;; esac
+	done <"$SECONDS_FILE"
+}
+
+# The tests that guests run, by the names of their files there
+all_tests() {
+	(
+		cd "$TOP/selftests" || exit
+		printf '%s\n' *.sh
+		grep -l '^VT_HARNESS_MAIN' -- *.c | sed 's/\.c$//'
+	) | LC_ALL=C sort
+}
+
+# has_bed LIST BED: the list is of words
+has_bed() { [[ " $1 " == *" $2 "* ]]; }
+
+# pairs BED...: each test that can run on each of these beds, a line each: "BED NAME NODES BOOT LIMIT COST". LIMIT is in
+# seconds on a quiet machine
+pairs() {
+	local bed name tests boot limit
+	mapfile -t tests < <(all_tests)
+	for bed in "$@"; do
+		if [ "$bed" = host ]; then
+			for name in "$TOP"/selftests/beds/*.sh; do
+				name=${name##*/}
+				limit=${SETTINGS[beds/${name%.sh} timeout]:-300}
+				echo "host $name 1 host $limit ${COST[host $name]:-$((limit / UNKNOWN_PART))}"
+			done
+			continue
+		fi
+		for name in "${tests[@]}"; do
+			has_bed "${SETTINGS[${name%.sh} beds]:-${BEDS[*]} ${RARE_BEDS[*]} uml}" "$bed" || [ "$NAMED" ] || continue
+			[ "$bed" != qemu-race ] || [ "$RUN" != daily ] || [ "${SETTINGS[${name%.sh} race]:-}" ] || continue
+			# the boot that it shares with others; only uml-checked has kmemleak
+			boot=${SETTINGS[${name%.sh} boot]:-shared}
+			case $boot:$bed in
+			own:*) boot=$name ;;
+			kmemleak:uml-checked) ;;
+			*) boot=shared ;;
+			esac
+			limit=${SETTINGS[${name%.sh} timeout]:-$DEFAULT_TIMEOUT}
+			echo "$bed $name ${SETTINGS[${name%.sh} nodes]:-1} $boot $limit ${COST[$bed $name]:-$((limit / UNKNOWN_PART))}"
+		done
+	done
+}
+
+# in_break BED NAME COST
+in_break() {
+	case $1 in
+	host) [ "$3" -le "$BREAK_COST" ] && [ -z "${SETTINGS[beds/${2%.sh} needs]:-}" ] ;;
+	*)
+		has_bed "${SETTINGS[${2%.sh} break]:-}" "$1" && return
+		[ "$1" = "$BREAK_BED" ] && [ "$3" -le "$BREAK_COST" ] && [ "${SETTINGS[${2%.sh} nodes]:-1}" = 1 ]
+		;;
+	esac
+}
+
+# in_daily BED NAME COST
+in_daily() {
+	in_break "$@" && return
+	case $1 in
+	host) [ "$3" -le "$DAILY_COST" ] && [[ ${SETTINGS[beds/${2%.sh} needs]:-} != *uml-plain* ]] ;;
+	uml-checked) [ "$3" -le "$DAILY_COST" ] || has_bed "${SETTINGS[${2%.sh} daily]:-}" "$1" ;;
+	*) has_bed "${SETTINGS[${2%.sh} daily]:-}" "$1" ;;
+	esac
+}
+
+# choose WHAT DAY: of the pairs on standard input those that the run WHAT (break, daily, all) of this day chooses, each
+# with "main" or "rota" behind it
+choose() {
+	local bed name nodes boot limit cost line left=()
+	while read -r bed name nodes boot limit cost; do
+		line="$bed $name $nodes $boot $limit $cost"
+		case $1 in
+		all) echo "$line main" ;;
+		break) if in_break "$bed" "$name" "$cost"; then echo "$line main"; fi ;;
+		daily) if in_daily "$bed" "$name" "$cost"; then echo "$line main"; else left+=("$line rota"); fi ;;
+		esac
+	done
+	[ "${#left[@]}" = 0 ] || printf '%s\n' "${left[@]}" | rota_part "$2"
+}
+
+# rota_part DAY: of the pairs on standard input those whose turn it is. The dearest is dealt first, each to the part that
+# costs least so far. All of a rare bed is in one part, because its kernel is built for it.
+rota_part() {
+	LC_ALL=C sort -k6,6nr -k1,2 | awk -v days="$ROTA_DAYS" -v turn="$(($1 % ROTA_DAYS))" -v rare=" ${RARE_BEDS[*]} " '
+		function cheapest(  d, least) {
+			least = 0
+			for (d = 1; d < days; d++) if (load[d] < load[least]) least = d
+			return least
+		}
+		BEGIN { for (d = 0; d < days; d++) load[d] = 0 }
+		{
+			if (index(rare, " " $1 " ")) {
+				if (!($1 in home)) home[$1] = cheapest()
+				part = home[$1]
+			} else {
+				part = cheapest()
+			}
+			load[part] += $6
+			if (part == turn) print
+		}'
+}

@@ -100,7 +100,7 @@ static void found_no_module(struct doctor *d)
 	else
 		found(d, LEVEL_PROBLEM,
 		      strf("softmr is not installed for this kernel (%s)", mod->release),
-		      install_command("softmr-dkms", "softmr-dkms"));
+		      install_softmr("softmr-dkms", "softmr-dkms", false));
 }
 
 void check_module(struct doctor *d)
@@ -128,7 +128,6 @@ void check_module(struct doctor *d)
 void check_headers(struct doctor *d)
 {
 	const char *release = d->module.release;
-	char *deb, *rpm;
 
 	d->check = "headers";
 	if (exists("/lib/modules/%s/build/Makefile", release)) {
@@ -140,13 +139,9 @@ void check_headers(struct doctor *d)
 		      NULL);
 		return;
 	}
-	deb = strf("linux-headers-%s", release);
-	rpm = strf("kernel-devel-%s", release);
 	found(d, d->module.file ? LEVEL_WARNING : LEVEL_PROBLEM,
 	      strf("there are no headers of this kernel (%s), so the module cannot be built for it",
-		   release), install_command(deb, rpm));
-	free(deb);
-	free(rpm);
+		   release), install_headers(release));
 }
 
 /* -- Secure Boot */
@@ -183,10 +178,22 @@ static const char *why_signed(void)
 	return why;
 }
 
+static char *how_to_sign(void)
+{
+	char *install, *todo;
+
+	if (exists(MOK))
+		return copy("mokutil --import " MOK ", reboot and enroll the key, then: dkms install --force softmr/$(dkms status softmr | grep -o '[0-9.]*' | head -n 1)");
+	install = install_other("dkms mokutil", "dkms mokutil");
+	todo = strf("%s; then: dkms generate_mok && mokutil --import " MOK ", reboot and enroll the key",
+		    install);
+	free(install);
+	return todo;
+}
+
 void check_secure_boot(struct doctor *d)
 {
 	const char *why = why_signed();
-	bool has_mok = exists(MOK);
 
 	d->check = "secure-boot";
 	if (!why)
@@ -196,10 +203,7 @@ void check_secure_boot(struct doctor *d)
 	else if (!d->module.file)
 		found(d, LEVEL_OK, strf("%s; there is no module yet", why), NULL);
 	else if (!d->module.signer)
-		found(d, LEVEL_PROBLEM, strf("%s, and softmr is not", why),
-		      copy(has_mok ?
-			   "mokutil --import " MOK ", reboot and enroll the key, then: dkms install --force softmr/$(dkms status softmr | grep -o '[0-9.]*' | head -n 1)" :
-			   "apt-get install dkms mokutil && dkms generate_mok && mokutil --import " MOK ", reboot and enroll the key"));
+		found(d, LEVEL_PROBLEM, strf("%s, and softmr is not", why), how_to_sign());
 	else
 		found(d, LEVEL_WARNING,
 		      strf("%s; softmr is signed by \"%s\", whose key has to be enrolled",

@@ -10,6 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL	0x0008U
+#endif
 #define SBIN	"/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
 
 void complain(const char *format, ...)
@@ -167,10 +170,13 @@ bool exists(const char *format, ...)
 
 /* -- programs */
 
+/* Where vm.memfd_noexec is 2, one that may be executed is refused; kernels before 6.3 do not know the flag. */
 static int memory_file(const char *name)
 {
-	int fd = memfd_create(name, MFD_CLOEXEC);
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
 
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create(name, MFD_CLOEXEC);
 	if (fd < 0) {
 		complain("cannot make a file in memory: %s", strerror(errno));
 		exit(1);

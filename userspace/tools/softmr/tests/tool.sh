@@ -153,8 +153,7 @@ check "only ID and ID_LIKE count" says module problem "make install" softmr
 
 # -- what is ok
 
-# shellcheck disable=SC2016
-nothing_to_do() { [ -z "$(softmr doctor | grep -A1 "^ok " | grep " do: ")" ]; }
+nothing_to_do() { ! softmr doctor | grep -A1 "^ok " | grep " do: "; }
 machine
 check "what is ok comes without a command to type" nothing_to_do
 
@@ -395,4 +394,46 @@ put /etc/softmr/links.d "a file"
 check_error "a list that is not whole fails" "cannot read /etc/softmr/links.d" softmr link list
 machine
 check_error "to remove it again" "there is no link softmr9" softmr link del softmr9 --persistent
+
+# -- completion
+
+machine
+cp "$SOFTMR" "$BIN/softmr"
+# as softmr-run and softmr-mr have it
+cat >"$BIN/softmr-run" <<-'EOF'
+	#!/bin/sh
+	echo "  -n, --nodes N           so many"
+	echo "                          --not an option"
+	echo "      --each              on each"
+	echo "      --rw DIR            writable"
+EOF
+printf '#!/bin/sh\necho "  -n, --windows=N     bind"; echo "  -h, --help          show this"\n' >"$BIN/softmr-mr"
+chmod +x "$BIN"/softmr-*
+mkdir -p "$WORK/there/directory"
+: >"$WORK/there/program"
+
+# completes EXPECTED WORD...: the last word is completed to that; "files": it is left to bash, which completes file names
+# shellcheck disable=SC2016 # expanded by the inner shell
+completes() {
+	is "$(cd "$WORK/there" && PATH=$BIN:$PATH bash -c '. "$1" && shift
+		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+		_softmr 2>&1
+		[ ${#COMPREPLY[@]} = 0 ] && complete -p "$1" | grep -q -- "-o default" && echo files || echo "${COMPREPLY[*]}"' \
+		bash "$TOP/userspace/system/softmr.bash" "${@:2}")" "$1"
+}
+
+check "completion of commands" completes status softmr st
+check "... of the options of softmr run, which its --help names" completes "--each --nodes --rw -n" softmr run -
+check "... behind others, and their values" completes --each softmr run --nodes 2 -n 3 --rw / --e
+check "... with =" completes --each softmr run --nodes = 2 --e
+check "... of a directory" completes directory softmr run --rw d
+check "... of a command" completes softmr-mr softmr run --nodes 2 softmr-m
+check "... of a program by its path" completes files softmr run ./prog
+check "... of a program's arguments" completes files softmr run --each -- ls --e
+check "... of softmr-run itself" completes --nodes softmr-run --no
+check "... of softmr-mr's options" completes "--windows" softmr mr --w
+check "... of link" completes delete softmr link dele
+check "... of link add" completes netdev softmr link add softmr0 n
+check "... with a type" completes softmr softmr link add softmr0 type s
+check "... of doctor's options" completes --json softmr doctor --j
 finish

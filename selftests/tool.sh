@@ -138,15 +138,6 @@ else
 	skip "a firewall" "this kernel has no nftables"
 fi
 
-# a kernel before 6.3 has no such setting; a namespace has one of its own
-# shellcheck disable=SC2016 # expanded by the inner shell
-strict() { unshare --pid --fork --mount-proc sh -c 'echo 2 >/proc/sys/vm/memfd_noexec && exec softmr "$@"' sh "$@"; }
-if [ -e /proc/sys/vm/memfd_noexec ]; then
-	check "where files in memory must not be executable" is "$(json "links/$A/name" strict status --json)" "$A"
-else
-	skip "where files in memory must not be executable" "this kernel has no vm.memfd_noexec"
-fi
-
 # -- namespaces
 
 ns_add "$NS"

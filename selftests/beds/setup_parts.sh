@@ -113,9 +113,9 @@ described() {
 	echo rxe0 >"$sys/class/infiniband_verbs/uverbs1/ibdev"
 	echo mlx5_0 >"$sys/class/infiniband_verbs/uverbs2/ibdev"
 	SYSFS=$sys "$TOP/ci/kubernetes/describe-links" "$WORK/described" >/dev/null
-	(cd "$WORK/described/devices" && ls -d */infiniband/*)
+	(cd "$WORK/described/devices" && ls -d ./*/infiniband/*)
 }
-check "links of other drivers are no softmr links" is "$(described)" 0000:00:00.0/infiniband/softmr0
+check "links of other drivers are no softmr links" is "$(described)" ./0000:00:00.0/infiniband/softmr0
 
 # -- packages that are unpacked, where nothing can be installed
 

@@ -121,7 +121,7 @@ static char *read_all(int fd, size_t *size)
 	return text;
 }
 
-static char *read_path(const char *path)
+char *read_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
 	char *text;
@@ -147,7 +147,7 @@ char *read_text(const char *format, ...)
 	va_start(ap, format);
 	path = vroot_path(format, ap);
 	va_end(ap);
-	text = read_path(path);
+	text = read_file(path);
 	err = errno;
 	free(path);
 	errno = err;
@@ -170,7 +170,7 @@ bool exists(const char *format, ...)
 
 /* -- programs */
 
-/* Where vm.memfd_noexec is 2, one that may be executed is refused; kernels before 6.3 do not know the flag. */
+/* Where vm.memfd_noexec is 2, some kernels refuse a file without the flag, which kernels before 6.3 do not know. */
 static int memory_file(const char *name)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);

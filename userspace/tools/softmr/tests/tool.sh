@@ -93,6 +93,11 @@ check "nothing is installed" says module problem "not installed for this kernel.
 check "doctor's exit status is 1 then" not softmr doctor
 mkdir -p "$ROOT/var/lib/dkms/softmr"
 check "DKMS has it, but has not built it" says module problem "has not built it.*dkms autoinstall -k" softmr
+put /usr/src/softmr-1.0.0/dkms.conf 'PACKAGE_NAME="softmr"' 'BUILD_EXCLUSIVE_CONFIG="CONFIG_INET CONFIG_CRC32"'
+put "/lib/modules/$RELEASE/build/.config" "#" CONFIG_INET=y CONFIG_CRC32=m
+check "... not for want of an option" says module problem "has not built it" softmr
+put "/lib/modules/$RELEASE/build/.config" "#" CONFIG_INET=y "# CONFIG_CRC32 is not set"
+check "DKMS leaves out a kernel without an option" says module problem "leaves softmr out.*without CONFIG_CRC32; boot another kernel; None" softmr
 rm -r "$ROOT/lib/modules"
 check "a container without /lib/modules" says module problem "is this a container" softmr
 check "a container needs no headers" says headers ok "no headers are needed" softmr

@@ -239,15 +239,6 @@ several() {
 		echo $?; echo in | softmr-rsh -x user@node2 "cat;" hostname'
 	judge "softmr-node and softmr-rsh carry input, environment, directory and status" 0 \
 		is_output '/usr y 2\nin\n3\nin\nnode2\n'
-	# execve(2) takes a quarter of it
-	ulimit -S -s 65536
-	# shellcheck disable=SC2016
-	run --nodes 2 --root sh -c 'setpriv --groups "$(seq -s, 1 300)" softmr-node 2 id -G | wc -w
-		LONG=$(printf "%131000s" x) && for i in $(seq 40); do export "L$i=$LONG"; done &&
-		softmr-node 2 sh -c "echo \${#L40}"'
-	judge "... and all groups, and an environment of 5 MB" 0 is_output '301\n131000\n'
-	run --root python3 -c "$(cat "$TOP/selftests/lib/run_descriptors.py")"
-	judge "descriptors that process 1 does not take, it closes" 0 is_output '0\n'
 	run --nodes 2 --root ip netns exec node2 ip -o -4 addr show eth0
 	judge "ip(8) knows the nodes by their names" 0 said ' 10.0.0.2/24 '
 	# shellcheck disable=SC2016

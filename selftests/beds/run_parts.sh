@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # softmr run without a guest: its options, what it hands to the guest, and when it ends. In place of the guest's kernel it
-# starts a program that speaks the guest's side of the line (selftests/lib/run_guest.py).
+# starts a program that speaks the guest's side of the line (selftests/beds/run_parts/guest.py).
 # timeout: 120
 # shellcheck disable=SC2317,SC2016 # functions are called through check; texts are for the shells that it starts
 set -uo pipefail
@@ -15,7 +15,7 @@ mkdir -p "$RUNTIME/modules"
 : >"$RUNTIME/modules/load"
 : >"$RUNTIME/initrd"
 cp "$TOP/scripts/lib/splats" "$RUNTIME"
-cp "$TOP/selftests/lib/run_guest.py" "$RUNTIME/vmlinux"
+cp "$TOP/selftests/beds/run_parts/guest.py" "$RUNTIME/vmlinux"
 check "softmr-run can be built" make -C "$TOP/userspace/run" O="$WORK/build" || finish
 RUN=${SOFTMR_RUN_PROGRAM:-$WORK/build/softmr-run}
 
@@ -120,4 +120,54 @@ check "one SIGTERM of timeout(1) ends it, too" unread 15 124 timeout -s TERM 2 "
 bounded() { (ulimit -v 1000000 && status 123 run -- frame 4294967295); }
 check "a frame that is too long ends the run, and costs no memory" bounded
 check "a frame as long as they may be does not" gives "$(head -c 4096 /dev/zero | tr '\0' x)" -- print 4096
+
+# -- process 1 and softmr-node, without a guest
+
+# serve COMMAND...: run COMMAND in namespaces where softmr-node's other end is that of $SOURCE, which can be asked by
+# /run/softmr/ask and answers by /run/softmr/answer
+serve() {
+	unshare --mount --propagation private bash -c '
+		mkdir -p /run/softmr && mount -t tmpfs softmr /run/softmr && mkfifo /run/softmr/ask /run/softmr/answer || exit
+		"$1" <>/run/softmr/ask 1<>/run/softmr/answer &
+		until [ -S /run/softmr/node ]; do sleep 0.05; done
+		"${@:2}"
+		status=$?
+		kill $!
+		exit $status' bash "$WORK/run_serve" "$@"
+}
+
+if [ "$(id -u)" = 0 ]; then
+	SOURCE=${SOFTMR_RUN_SOURCE:-$TOP/userspace/run}
+	# all of init but its own main()
+	check "process 1 can be built" gcc -std=gnu11 -O1 -static -DVERSION='""' -I "$SOURCE" -o "$WORK/run_serve" \
+		"$TOP/selftests/beds/run_parts/serve.c" "$SOURCE"/{job,line,netem,netlink,nodes,root,serve,spawn,wire}.c
+	check "... and its /proc/cpuinfo" gcc -std=gnu11 -O1 -static -w -I "$SOURCE" -o "$WORK/run_cpuinfo" \
+		"$TOP/selftests/beds/run_parts/cpuinfo.c" "$SOURCE"/{job,line,netem,netlink,nodes,wire}.c
+	cpuinfo() { unshare --mount --propagation private sh -c 'mkdir -p /run/softmr && mount -t tmpfs x /run/softmr && "$0" "$1"' \
+		"$WORK/run_cpuinfo" "$1"; }
+	check "/proc/cpuinfo has each processor of the guest as a core" is "$(cpuinfo 1 | tr -d '\t')" \
+		"$(for ((i = 0; i < $(getconf _NPROCESSORS_ONLN); i++)); do
+			printf '%s\n' "processor: $i" "model name: processor X" "cpu MHz: 2000.000" "siblings: $(getconf _NPROCESSORS_ONLN)" "core id: $i" \
+				"cpu cores: $(getconf _NPROCESSORS_ONLN)" ''
+		done)"
+	check "a kernel with fewer than were asked for is refused" status 1 cpuinfo $(($(getconf _NPROCESSORS_ONLN) + 1))
+	ln -s build/init "$WORK/softmr-node"
+	check "softmr-node: a status, and input" is "$(serve sh -c 'echo in | "$0" 1 sh -c "cat; exit 3"; echo $?' "$WORK/softmr-node" |
+		paste -sd ' ')" "in 3"
+	check "softmr-node: all groups" is \
+		"$(serve setpriv --groups "$(seq -s, 1 300)" "$WORK/softmr-node" 1 id -G | wc -w)" 301
+	many() {
+		local i long
+		long=$(printf '%131000s' x)
+		# execve(2) takes a quarter of it
+		ulimit -S -s 65536
+		for ((i = 0; i < 40; i++)); do export "L$i=$long"; done
+		serve "$WORK/softmr-node" 1 bash -c 'echo ${#L39}'
+	}
+	check "softmr-node: an environment of 5 MB" is "$(many)" 131000
+	check "descriptors that nobody has asked for are closed" is \
+		"$(serve python3 "$TOP/selftests/beds/run_parts/descriptors.py")" 0
+else
+	skip "process 1 and softmr-node" "only root can have a /run of its own"
+fi
 finish

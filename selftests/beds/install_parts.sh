@@ -94,6 +94,12 @@ echo "/* */" >>"$TREE/kernel/Kbuild"
 check "make install of a source that has changed" tree_make root install DESTDIR="$DEST"
 check "... builds first, as its owner" builds nobody nobody
 check "nothing in the source is root's then, either" nothing_of_root
+wants=$DEST/etc/systemd/system/multi-user.target.wants
+mkdir -p "$wants"
+ln -s /nonexistent "$wants/softmr-exporter.service"
+ln -s /nonexistent "$wants/softmr-link@eth0.service"
+check "make uninstall" tree_make root uninstall DESTDIR="$DEST"
+check "... leaves nothing but what is not softmr's" is "$(find "$DEST" ! -type d -printf '%f ')" "softmr-exporter.service "
 chown -R root "$TREE/build"
 check_error "a build directory of another user's is said so" "which another user has made; as root: chown -R nobody" \
 	tree_make nobody host

@@ -67,6 +67,12 @@ check "where seccomp filters are forbidden it has one" gives "1 ncpus=1 seccomp=
 check_error "... which is said to those who asked for more" "has one processor, not 4" \
 	bash -c '"$@" && false' sh "$RUN" --no-provider --runtime "$RUNTIME" --cmdline lacks_seccomp --cpus 4 -- job cpus
 
+# -- the caller's limits
+
+# a number of processes that this machine does not have by chance; 6 is RLIMIT_NPROC
+limited() { (ulimit -u 54321 && run -- job limit) | grep "6 54321 54321"; }
+check "the guest hears of the caller's limits" limited
+
 # -- netem: a runtime that is none comes after the options
 
 # netem STATUS SPEC...: each has that status, 125 if it is accepted

@@ -154,7 +154,9 @@ static void put_user(struct wire_buf *b)
 static void put_limits(struct wire_buf *b)
 {
 	static const int resources[] = { RLIMIT_NOFILE, RLIMIT_STACK, RLIMIT_CORE, RLIMIT_FSIZE,
-					 RLIMIT_DATA, RLIMIT_CPU };
+					 RLIMIT_DATA, RLIMIT_CPU, RLIMIT_AS, RLIMIT_NPROC,
+					 RLIMIT_RTPRIO, RLIMIT_NICE, RLIMIT_MSGQUEUE,
+					 RLIMIT_SIGPENDING };
 	struct rlimit r;
 	size_t i;
 

@@ -184,8 +184,9 @@ sync_tree() {
 # config_lacks CONFIG: the options that dkms.conf asks for and this configuration of a kernel does not have. DKMS leaves
 # such a kernel without the module, and does not call that a failure
 config_lacks() {
-	local option missing=()
-	for option in $(sed -n 's/^BUILD_EXCLUSIVE_CONFIG="\(.*\)"$/\1/p' "$TOP/packaging/dkms.conf.in"); do
+	local option options missing=()
+	options=$(sed -n 's/^BUILD_EXCLUSIVE_CONFIG="\(.*\)"$/\1/p' "$TOP/packaging/dkms.conf.in")
+	for option in $options; do
 		grep -q "^$option=[ym]" "$1" || missing+=("$option")
 	done
 	echo "${missing[*]}"

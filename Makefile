@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := all
-.PHONY: all uml demo test fuzz soak race coverage bench foreign lint docs arm64 ahead install clean distclean help
+.PHONY: all uml demo test fuzz soak race coverage bench foreign lint docs arm64 ahead host install clean distclean help
 
 all: ## check the host; build the guest image, and module, provider and tests in it
 	@scripts/build.sh all
@@ -48,7 +48,10 @@ arm64: ## build module and provider for arm64, and boot them under QEMU
 ahead: ## compile the module against the kernels of sid and experimental: an early warning
 	@scripts/ahead.sh
 
-install: ## build softmr for this machine and install it; KDIR=, DESTDIR=, RDMA_CORE_SOURCE=
+host: ## build softmr for this machine, as an ordinary user; KDIR=, RDMA_CORE_SOURCE=
+	@scripts/install.sh --build
+
+install: ## install that, as root, and build it first if it is not there; KDIR=, DESTDIR=, RDMA_CORE_SOURCE=
 	@scripts/install.sh
 
 uninstall: ## remove what "make install" has installed

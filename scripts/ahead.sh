@@ -8,12 +8,14 @@ set -euo pipefail
 
 # ahead SUITE CODENAME: the package list names suites by their codenames
 ahead() {
-	local release
+	local release lacks
 	release=$(usable_kernels "$AHEAD_APT/kernels" "$2" amd64 | tail -n 1)
 	if [ -z "$release" ]; then
 		say "AHEAD: $1 has no kernel of its own now"
 	elif ! step "headers of $release" ahead_headers "$release"; then
 		warn "AHEAD: the headers of $1's kernel $release cannot be had"
+	elif lacks=$(ahead_lacks "$release") && [ -n "$lacks" ]; then
+		warn "AHEAD: DKMS would leave softmr out of $1's kernel $release, which has no $lacks: see packaging/dkms.conf.in"
 	elif step "module for $release" ahead_build "$release"; then
 		say "AHEAD: softmr builds for $1's kernel $release"
 	else

@@ -141,7 +141,7 @@ run_nodes() {
 	local dir=$BUILD/uml-plain
 	env -i PATH="$PATH" HOME=/root LC_ALL=C.UTF-8 SOFTMR_RUN_TMPDIR="${TMPDIR:-/dev/shm}" \
 		"$dir/run/softmr-run" --runtime "$dir/run" --nodes "${!#}" --netem "delay 100us" --cpus 2 --mem 10G --timeout "$LIMIT" \
-		--root --chdir /root --rw "$SHARE:/mnt/share" --layer "$BASE/root" --layer "$IMAGE/layer" --layer "$(foreign_base)/layer" \
+		--root --chdir /root --rw "$SHARE" --at /mnt/share --layer "$BASE/root" --layer "$IMAGE/layer" --layer "$(foreign_base)/layer" \
 		--layer "$dir/layer" -- bash /mnt/share/nodes "$@" </dev/null 2>"$OUT/log.nodes"
 }
 

@@ -212,7 +212,7 @@ boot_suites() {
 	elif [ "$(wc -l <"$SHARE/list")" = "$before" ]; then
 		cat "$dir/stderr" >&2
 		die 1 "the guest ran nothing (status $status); see $dir"
-	elif [ "$status" = 126 ] && [ -z "$splat" ]; then
+	elif [ "$status" = 123 ] && [ -z "$splat" ]; then
 		late_splat "$last" "$dir/stderr"
 	fi
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# make install: build softmr for this machine and install it; see --help. scripts/uninstall.sh removes it.
+# make host: build softmr for this machine. make install: install what that built; see --help. scripts/uninstall.sh removes it.
 set -euo pipefail
 # shellcheck source=scripts/lib/common.sh
 . "$(dirname "$0")/lib/common.sh"
@@ -10,15 +10,21 @@ set -euo pipefail
 KDIR=${KDIR:-/lib/modules/$(uname -r)/build}
 OUT=$BUILD/host
 STAGE=$OUT/stage
-NEW=$OUT/manifest
+# What the stage was made of
+STAGE_KEY=$OUT/stage.key
 PROBLEMS=0
+# What is installed is for everybody
+umask 022
 
 usage() {
 	cat <<-EOF
-		Usage: make install [KDIR=DIR] [DESTDIR=DIR] [RDMA_CORE_SOURCE=DIR]
+		Usage: make host [KDIR=DIR] [RDMA_CORE_SOURCE=DIR]
+		       make install [KDIR=DIR] [DESTDIR=DIR] [RDMA_CORE_SOURCE=DIR]
 
-		Builds the kernel module for the kernel of KDIR (default: the running one), and the provider and the tools for the
-		libibverbs that is installed, and then installs all of it. Nothing is installed when anything fails to build.
+		make host builds the kernel module for the kernel of KDIR (default: the running one), and the provider and the
+		tools for the libibverbs that is installed. It needs no root. make install, as root, installs what it built. If
+		that is not there, or not of this source, make install builds it first, as the user who owns the source. Nothing
+		is installed when anything fails to build.
 
 		  KDIR=DIR              headers or build directory of a kernel: /lib/modules/RELEASE/build
 		  DESTDIR=DIR           install there in place of /; an ordinary user can. depmod and the rest of what works on a
@@ -66,14 +72,13 @@ check_kernel() {
 
 # Kernel options that the module needs; dkms.conf names the same
 check_config() {
-	local config=$KDIR/.config option options missing=()
+	local config=$KDIR/.config lacks
 	[ -e "$config" ] || config=/boot/config-$RELEASE
 	[ -e "$config" ] || return 0
-	options=$(sed -n 's/^BUILD_EXCLUSIVE_CONFIG="\(.*\)"$/\1/p' "$TOP/packaging/dkms.conf.in")
-	for option in $options; do grep -q "^$option=[ym]" "$config" || missing+=("$option"); done
 	check_compressor "$config"
-	[ "${#missing[@]}" = 0 ] ||
-		problem "the kernel $RELEASE cannot take softmr: it was built without ${missing[*]}; boot another kernel"
+	lacks=$(config_lacks "$config")
+	[ -z "$lacks" ] ||
+		problem "the kernel $RELEASE cannot take softmr: it was built without $lacks; boot another kernel"
 }
 
 # check_compressor CONFIG: kbuild compresses modules as the kernel's configuration says. Newer kernels do so only with
@@ -86,6 +91,15 @@ check_compressor() {
 		if grep -q "^CONFIG_MODULE_COMPRESS_${tool^^}=y" "$1" && ! have "$tool"; then
 			problem "this machine lacks $tool, by which modules for $RELEASE are compressed; $(advice "$deb" "$rpm")"
 		fi
+	done
+}
+
+# build/ may be of another user, by a make as root
+check_build_dir() {
+	local dir
+	for dir in "$OUT" "$LOGS"; do
+		{ mkdir -p "$dir" && [ -w "$dir" ]; } 2>/dev/null ||
+			{ problem "cannot write to $dir, which another user has made; as root: chown -R $(id -un) $BUILD" && return; }
 	done
 }
 
@@ -112,12 +126,12 @@ check_library() {
 	fi
 }
 
-check_source() {
-	if RDMA_CORE_VERSION=$("$TOP/scripts/rdma-core-source.sh" --installed); then
-		RDMA_CORE=$("$TOP/scripts/rdma-core-source.sh" "$RDMA_CORE_VERSION") || PROBLEMS=$((PROBLEMS + 1))
-	else
+check_libibverbs() { RDMA_CORE_VERSION=$("$TOP/scripts/rdma-core-source.sh" --installed) || PROBLEMS=$((PROBLEMS + 1)); }
+
+# Of that libibverbs
+find_source() {
+	[ -z "$RDMA_CORE_VERSION" ] || RDMA_CORE=$("$TOP/scripts/rdma-core-source.sh" "$RDMA_CORE_VERSION") ||
 		PROBLEMS=$((PROBLEMS + 1))
-	fi
 }
 
 check_target() {
@@ -137,15 +151,7 @@ check_target() {
 	fi
 }
 
-check_machine() {
-	check_tools
-	check_kernel
-	check_source
-	check_target
-	[ "$PROBLEMS" = 0 ] || die 1 "nothing was built or installed"
-	say "kernel $RELEASE, $(cc --version | head -n 1), libibverbs of rdma-core $RDMA_CORE_VERSION," \
-		"Secure Boot $(secure_boot && echo on || echo off)"
-}
+no_problems() { [ "$PROBLEMS" = 0 ] || die 1 "nothing was built or installed"; }
 
 secure_boot() {
 	local var
@@ -157,6 +163,14 @@ secure_boot() {
 }
 
 # -- build, into a directory with the paths of the machine
+
+# What the stage is made of; after check_kernel and check_libibverbs
+stage_key() {
+	echo "$(hash_of "$TOP"/{kernel,userspace,VERSION,scripts/install.sh}) $(realpath -m "$KDIR") $RELEASE $RDMA_CORE_VERSION" \
+		"${RDMA_CORE_SOURCE:-}"
+}
+
+is_staged() { [ -n "$RELEASE" ] && [ -n "$RDMA_CORE_VERSION" ] && [ "$(cat "$STAGE_KEY" 2>/dev/null)" = "$(stage_key)" ]; }
 
 module_for_host() {
 	sync_tree "$TOP/kernel" "$OUT/kernel-$RELEASE"
@@ -177,11 +191,45 @@ userspace_for_host() {
 	DESTDIR=$STAGE cmake --install "$OUT/userspace" --strip
 }
 
+build_host() {
+	check_build_dir
+	check_tools
+	check_kernel
+	check_libibverbs
+	find_source
+	no_problems
+	if is_staged; then
+		say "softmr $(cat "$TOP/VERSION") is built for the kernel $RELEASE."
+		return
+	fi
+	say "kernel $RELEASE, $(cc --version | head -n 1), libibverbs of rdma-core $RDMA_CORE_VERSION"
+	rm -rf "$STAGE" "$STAGE_KEY"
+	mkdir -p "$STAGE"
+	export KDIR OUT STAGE RELEASE RDMA_CORE
+	export -f module_for_host userspace_for_host
+	step "module for $RELEASE" module_for_host
+	step "provider and tools" userspace_for_host
+	stage_key >"$STAGE_KEY"
+}
+
+# Root builds as the owner of the source, who can go on to build there
+build_as_owner() {
+	local owner home
+	owner=$(stat -c %U "$TOP")
+	home=$(getent passwd "$owner" | cut -d: -f6)
+	if ! am_root || [ "$owner" = root ] || [ -z "$home" ]; then
+		build_host
+	else
+		env HOME="$home" setpriv --reuid "$owner" --regid "$(id -g "$owner")" --init-groups "$TOP/scripts/install.sh" --build ||
+			die 1 "nothing was installed"
+	fi
+}
+
 # With Secure Boot the kernel loads only modules that are signed with a key that the firmware knows
 sign_module() {
 	local key=${MOK_KEY:-/var/lib/dkms/mok.key} cert=${MOK_CERT:-/var/lib/dkms/mok.pub} ko
 	secure_boot || return 0
-	ko=$(find "$STAGE/lib/modules" -name 'softmr.ko*')
+	ko=$DESTDIR$(grep '/softmr\.ko' "$NEW" | grep -F "/lib/modules/$RELEASE/")
 	if [ -r "$key" ] && [ -r "$cert" ] && [ -x "$KDIR/scripts/sign-file" ] && [ "${ko%.ko}" != "$ko" ]; then
 		"$KDIR/scripts/sign-file" sha256 "$key" "$cert" "$ko"
 		say "Secure Boot is on: the module is signed with $key. If modprobe says \"Key was rejected by service\":" \
@@ -258,24 +306,39 @@ say_end() {
 	[ -n "$DESTDIR" ] || say "Try: rdma link add softmr0 type softmr netdev eth0"
 }
 
+BUILD_ONLY=
 case ${1:-} in
 '') ;;
+--build) BUILD_ONLY=1 ;;
 --help | -h)
 	usage
 	exit 0
 	;;
 *) die 2 "unknown argument $1 (see --help)" ;;
 esac
-at_exit end_jobs
+NEW=$(mktemp)
+at_exit tidy
+tidy() {
+	end_jobs
+	rm -f "$NEW"
+}
 RELEASE='' RDMA_CORE='' RDMA_CORE_VERSION=''
-check_machine
-rm -rf "$STAGE"
-mkdir -p "$STAGE"
-export KDIR OUT STAGE RELEASE RDMA_CORE
-export -f module_for_host userspace_for_host
-step "module for $RELEASE" module_for_host
-step "provider and tools" userspace_for_host
-sign_module
+if [ -n "$BUILD_ONLY" ]; then
+	build_host
+	exit
+fi
+check_target
+check_kernel
+check_libibverbs
+if ! is_staged; then
+	# all that is missing is reported at once
+	[ "$PROBLEMS" = 0 ] || check_tools
+	no_problems
+	build_as_owner
+	is_staged || die 1 "the source has changed while it was built; nothing was installed"
+fi
+no_problems
 install_all
+sign_module
 reload_system
 say_end

@@ -53,7 +53,7 @@ prepare() {
 run_guest() {
 	local dir=$BUILD/uml-$FLAVOUR more=() root=(--layer "$BASE/root" --layer "$LAYER")
 	local environment=(PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8)
-	[ -z "$SHARE" ] || more+=(--rw "$SHARE:/mnt/share")
+	[ -z "$SHARE" ] || more+=(--rw "$SHARE" --at /mnt/share)
 	[ -z "$LOG_DIR" ] || more+=(--log "$LOG_DIR")
 	[ -z "$TREE" ] || root=(--layer "$TREE")
 	exec env -i "${environment[@]}" SOFTMR_RUN_TMPDIR="${TMPDIR:-/dev/shm}" SOFTMR_BOOT_LIMIT="$BOOT_LIMIT" \

@@ -21,12 +21,12 @@ usage() {
 stop_units() {
 	local units
 	[ -d /run/systemd/system ] || return 0
-	mapfile -t units < <(systemctl list-units --all --plain --no-legend 'softmr*' | awk '{ print $1 }')
+	mapfile -t units < <(systemctl list-units --all --plain --no-legend 'softmr-link@*' | awk '{ print $1 }')
 	[ "${#units[@]}" = 0 ] || systemctl stop "${units[@]}" || true
 }
 
-# Units that were enabled: links to ours, in any target's .wants
-disabled_units() { find "$DESTDIR/etc/systemd/system" -type l -name 'softmr*' 2>/dev/null || true; }
+# Units that were enabled: links to ours, in any target's .wants. Other people's units may be called softmr-something
+disabled_units() { find "$DESTDIR/etc/systemd/system" -type l -name 'softmr-link@*' 2>/dev/null || true; }
 
 # Without users it is removed with its links
 unload() {

@@ -69,7 +69,28 @@ round() {
 	topology_down
 }
 
+# json_lists N: softmr-mr --json prints the region and N windows of each type, and nothing else
+json_lists() {
+	topology_host Y || return
+	DEV=${SIDE_DEV[server]}
+	demo -n "$1" --json && python3 - "$1" "$WORK/demo" <<-'EOF'
+		import json, sys
+
+		found, n = json.load(open(sys.argv[2])), int(sys.argv[1])
+		assert set(found) == {"lkey", "addr", "length", "windows"}, found
+		assert [sum(w["type"] == t for w in found["windows"]) for t in (1, 2)] == [n, n], found
+		for w in found["windows"]:
+		    assert (w["qp"] is None) == (w["type"] == 1), w
+		    assert found["addr"] <= w["addr"] < w["addr"] + w["length"] <= found["addr"] + found["length"], w
+		    assert set(w["access"]) == {"remote-read", "remote-write"}, w
+	EOF
+	local status=$?
+	topology_down
+	return "$status"
+}
+
 check "softmr-mr --help" softmr-mr --help
+check "softmr-mr --json" json_lists 3
 check "trace" trace_on || finish
 round Y 2
 round N 1

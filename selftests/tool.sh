@@ -159,7 +159,7 @@ time.sleep(600)' >"$WORK/bound" &
 holder=$!
 on_exit kill $holder
 within 20 grep -q bound "$WORK/bound"
-check "a process has the port" says port problem "process $holder .python3.* has UDP port 4791.*kill $holder" softmr
+check "a process has the port" says port problem "process $holder .python3.* has UDP port 4791.*systemctl status $holder" softmr
 check_error "with the port taken no link can be made" "process $holder .python3.* has UDP port 4791" softmr link add "$A" netdev "$DUMMY"
 check "an ordinary user is told to ask root" says port problem "only root may see" "${USER_NOBODY[@]}" softmr
 if have_link_type rxe; then
@@ -207,6 +207,7 @@ check "a netdev of an odd name" dummy "$odd" 3
 check "a netdev of an odd name gets a link" softmr link add "$B" netdev "$odd"
 check "the link of that netdev is listed" list_is "$B" netdev "$odd"
 check "the odd name is in the list as text, too" grep -qF "$odd" <(softmr link list)
+check "the rule that keeps names does not run for devices of hardware" test ! -e "/sys/class/infiniband/$B/device"
 id=$(softmr link udev-id "$B")
 check "the index of the link for udev" is "${id%%[0-9]*}" "SOFTMR_DEV_INDEX="
 rdma dev set "$B" name "$B-renamed"
@@ -243,6 +244,9 @@ ip link set "$(node_name la)" down
 ip link del "$(node_name la)"
 check "the link goes with its netdev" within 10 gone "$B"
 check "down-configured without the netdev prints nothing" is "$(softmr link down-configured "$(node_name la)" 2>&1)" ""
+check "to delete a link that comes back says so" grep -q "$DUMMY gets link $A again.*softmr link del $A --persistent" \
+	<(softmr link del "$A")
+check "... and it does" softmr link up-configured "$DUMMY"
 check "delete the persistent link" softmr link del "$B" --persistent
 check "delete the other persistent link" softmr link del "$A" --persistent
 check "no file of a deleted link is left" not test -e /etc/softmr

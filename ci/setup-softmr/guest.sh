@@ -19,16 +19,19 @@ find_run() {
 	fi
 }
 
-# The packages need no root: they are unpacked
+# The packages need no root: they are unpacked, and replace what was unpacked before, which may be for another libibverbs
 unpack_packages() {
-	local name file dir provider
+	local dir=$CACHE/setup new uml lib provider
 	[ -n "$PACKAGES" ] && is_debian || return
-	dir=$CACHE/setup
-	for name in softmr-uml libsoftmr1; do
-		file=$(package_file "$name")
-		[ -n "$file" ] || return
-		dpkg-deb -x "$file" "$dir"
-	done
+	uml=$(package_file softmr-uml)
+	lib=$(package_file libsoftmr1)
+	[ -n "$uml" ] && [ -n "$lib" ] || return
+	mkdir -p "$CACHE"
+	new=$(mktemp -d "$CACHE/setup.XXXXXX")
+	dpkg-deb -x "$uml" "$new"
+	dpkg-deb -x "$lib" "$new"
+	rm -rf "$dir"
+	mv "$new" "$dir"
 	[ -x "$dir/usr/lib/softmr/uml/softmr-run" ] || return
 	provider=$(compgen -G "$dir/usr/lib/*/libibverbs/libsoftmr-rdmav*.so") || return
 	RUN="$dir/usr/lib/softmr/uml/softmr-run --provider ${provider%/*} --"

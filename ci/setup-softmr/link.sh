@@ -117,10 +117,28 @@ netdev_address() {
 
 # -- links
 
-PORT_DIR=/sys/class/infiniband/%s/ports/1
+# The tests have another one
+SYSFS=${SYSFS:-/sys}
+PORT_DIR=$SYSFS/class/infiniband/%s/ports/1
 
 # link_netdev DEVICE: nothing if there is no such link
 link_netdev() { { rdma link show "$1/1" 2>/dev/null || true; } | sed -nE 's/.* netdev ([^ ]+).*/\1/p'; }
+
+# The links that setup-softmr has made: a line DEVICE NETDEV for each. They are gone after a reboot, as links are
+MADE=${SETUP_SOFTMR_STATE:-/run/setup-softmr}
+
+# note_link DEVICE NETDEV
+note_link() { echo "$1 $2" | as_root tee -a "$MADE" >/dev/null; }
+
+# forget_link DEVICE
+forget_link() { [ ! -e "$MADE" ] || as_root sed -i "/^$1 /d" "$MADE"; }
+
+# made_link DEVICE NETDEV: that link is ours; as is each on an interface that we have made
+made_link() { [[ $2 =~ ^v-${NAME}[0-9]+$ ]] || grep -qsxF -- "$1 $2" "$MADE"; }
+
+# Only a softmr link has this counter
+# shellcheck disable=SC2059
+is_softmr() { [ -e "$(printf "$PORT_DIR" "$1")/hw_counters/mr_dereg_refused" ]; }
 
 make_link() {
 	local device=$1 netdev=$2 at said
@@ -130,6 +148,8 @@ make_link() {
 		"${at:+on $at, }not on $netdev; remove it (sudo rdma link del $device), or give another --name"
 	said=$(as_root rdma link add "$device" type softmr netdev "$netdev" 2>&1) ||
 		die 1 "cannot make a link on $netdev: $said"$'\n'"$(link_hint)"
+	forget_link "$device"
+	note_link "$device" "$netdev"
 }
 
 link_hint() {
@@ -214,12 +234,18 @@ make_links() {
 	done
 }
 
+# Links called NAME0... that a person has added stay
 remove_links() {
 	local path device i
-	for path in /sys/class/infiniband/"$NAME"[0-9]*; do
+	for path in "$SYSFS"/class/infiniband/"$NAME"[0-9]*; do
 		device=${path##*/}
 		# also where there is none, and the pattern stays as it is
 		[[ $device =~ ^${NAME}[0-9]+$ ]] || continue
+		if ! is_softmr "$device" || ! made_link "$device" "$(link_netdev "$device")"; then
+			say "NOTE: the link $device was not made by setup-softmr and stays (to remove it: sudo rdma link del $device)"
+			continue
+		fi
+		forget_link "$device"
 		as_root rdma link del "$device" || die 1 "cannot remove the link $device (see above)"
 		say "removed the link $device"
 	done

@@ -44,6 +44,9 @@ ahead_headers() {
 	sed -i "s:/usr/src/:/build/ahead/$1/usr/src/:g" "$dir/usr/src/linux-headers-$1/Makefile"
 }
 
+# ahead_lacks RELEASE: why DKMS would not even try to build the module for it
+ahead_lacks() { config_lacks "$AHEAD/$1/usr/src/linux-headers-$1/.config"; }
+
 # That suite's compiler is newer than the image's. So the image's compiler warns of attributes that it does not know,
 # and a warning must not be an error here: a probe would fail by it. The objects are not loaded anywhere.
 ahead_build() {

@@ -6,7 +6,8 @@
 # A bed defines: bed_usage_head, bed_option (its own options); for bed_main also bed_prepare (build what it boots),
 # bed_start (fill INSTANCES with the processes started).
 
-EXIT_NO_BOOT=125 EXIT_DIED=126 EXIT_TIMEOUT=127
+# Those of softmr-run (userspace/run/run.h)
+EXIT_DIED=123 EXIT_TIMEOUT=124 EXIT_NO_BOOT=125
 
 NODES=1 CPUS=2 MEM='' SHARE='' TIMEOUT='' CMDLINE='' LOG_DIR='' INTERACTIVE='' COMMAND=()
 BOOT_LIMIT=${SOFTMR_BOOT_LIMIT:-180}

@@ -181,6 +181,17 @@ sync_tree() {
 	[ "$src" != "$TOP/kernel" ] || cmp -s "$TOP/VERSION" "$dst/VERSION" || cp "$TOP/VERSION" "$dst/VERSION"
 }
 
+# config_lacks CONFIG: the options that dkms.conf asks for and this configuration of a kernel does not have. DKMS leaves
+# such a kernel without the module, and does not call that a failure
+config_lacks() {
+	local option options missing=()
+	options=$(sed -n 's/^BUILD_EXCLUSIVE_CONFIG="\(.*\)"$/\1/p' "$TOP/packaging/dkms.conf.in")
+	for option in $options; do
+		grep -q "^$option=[ym]" "$1" || missing+=("$option")
+	done
+	echo "${missing[*]}"
+}
+
 # splat_lines LOG: the numbered lines of a kernel log that a healthy kernel does not print. False if there is none. If it
 # cannot be told, that is a line, too.
 splat_lines() {

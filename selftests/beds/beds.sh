@@ -131,9 +131,9 @@ common() {
 	expect "$bed: a command has its addresses, its share, its node's number, and its status is the run's" \
 		7 '^node 1 of 1$' "$bed" --share "$WORK/share" "$IN_GUEST"
 	rm -rf "$WORK/share"
-	expect "$bed: a panic is told, with the console" 126 'kernel panicked' "$bed" 'echo c >/proc/sysrq-trigger'
-	expect "$bed: a command that hangs is ended" 127 'still running after 15 s' "$bed" --timeout 15 sleep 100
-	expect "$bed: a splat fails the run and is shown" 126 'BUG: made by the test' "$bed" \
+	expect "$bed: a panic is told, with the console" 123 'kernel panicked' "$bed" 'echo c >/proc/sysrq-trigger'
+	expect "$bed: a command that hangs is ended" 124 'still running after 15 s' "$bed" --timeout 15 sleep 100
+	expect "$bed: a splat fails the run and is shown" 123 'BUG: made by the test' "$bed" \
 		'echo "BUG: made by the test" >/dev/kmsg; exit 0'
 	expect "$bed: two nodes reach each other, and their output is told apart" \
 		2 '^node2: [0-9]+ bytes from fd00::1' "$bed" --nodes 2 "$REACH_THE_OTHER"

@@ -35,6 +35,12 @@ consistent() {
 	EOF
 }
 
+# What runs on each node must not change by itself: images are of a release, and what is privileged is named by its digest
+pinned() {
+	! grep -hE '^ *image:' "$TOP"/ci/kubernetes/*.yaml | grep -vE ':(v?[0-9]+(\.[0-9]+)+(@sha256:[0-9a-f]{64})?|local)$' &&
+		! grep -B2 'privileged: true' "$TOP/ci/kubernetes/device-plugin.yaml" | grep 'image:' | grep -vE '@sha256:[0-9a-f]{64}$'
+}
+
 # The workflow, the action and the manifests are YAML; not checked without PyYAML
 well_formed() {
 	python3 - "$TOP"/.github/workflows/*.yml "$TOP"/ci/*/*.yml "$TOP"/ci/kubernetes/*.yaml <<-'EOF'
@@ -47,6 +53,7 @@ well_formed() {
 }
 
 check "the manifests fit together" consistent
+check "images are pinned" pinned
 if python3 -c 'import yaml' 2>/dev/null; then
 	check "workflow, action and manifests can be read" well_formed
 else

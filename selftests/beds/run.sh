@@ -128,6 +128,10 @@ surroundings() {
 	judge "what the user cannot read stays so" 1 complained 'Permission denied'
 	run --root sh -c 'cat /etc/shadow'
 	judge "... for the guest's root, too" 1 complained '[Pp]ermission denied'
+	# shellcheck disable=SC2016
+	run --cpus 4 sh -c 'nproc; grep -c ^processor /proc/cpuinfo; grep "^core id" /proc/cpuinfo | sort -u | wc -l
+		grep -c "^cpu MHz" /proc/cpuinfo'
+	judge "--cpus is how many processors there are, for /proc/cpuinfo too" 0 is_output '4\n4\n4\n4\n'
 }
 
 # -- status, output, input
@@ -208,6 +212,12 @@ files() {
 	judge "--rw writes to the host" 0 grep -qx kept "$SHARED/file"
 	STATUS=0
 	judge "... directories too" 0 grep -qx deep "$SHARED/dir/file"
+	mkdir "$SHARED/a:b"
+	chmod 777 "$SHARED/a:b"
+	run --rw /mnt/share/a:b sh -c 'echo colon >/mnt/share/a:b/file && pwd'
+	judge "... a directory with a colon in its name, too" 0 grep -qx colon "$SHARED/a:b/file"
+	run --rw /mnt/share --at /tmp/there sh -c 'echo there >/tmp/there/there'
+	judge "--at gives it another name" 0 grep -qx there "$SHARED/there"
 	run --root sh -c 'echo x >>/etc/passwd && echo x >/usr/bin/x && cat /usr/bin/x'
 	judge "root may write everywhere in the guest" 0 is_output 'x\n'
 	STATUS=0
@@ -266,6 +276,10 @@ netem() {
 	judge "... on one node, too" 0 said '^[1-9][0-9]*$'
 	run --nodes 2 --netem "delay 20ms" sh -c 'ping -c 3 -q node2'
 	judge "a network that delays by 20 ms each way" 0 said 'rtt min/avg/max/mdev = [4-9][0-9]\.'
+	run --root --netem "delay 10ms 1ms 25% loss 100% 50% duplicate 2% 10% corrupt 0.5% 5% reorder 25% 50% gap 5 rate 1Gbit" \
+		tc qdisc show dev eth0
+	judge "correlations, gap and rate are what tc shows" 0 \
+		said 'delay 10ms +1ms 25% loss 100% 50% duplicate 2% 10% reorder 25% 50% corrupt 0.5% 5% rate 1Gbit.* gap 5'
 	run --netem "loss 1" true
 	judge "a wrong --netem is said so" 2 complained "loss takes a value such as 1%, not '1'"
 }
@@ -305,14 +319,14 @@ ends() {
 	in_container timeout 4 /build/softmr-run sleep 100 >"$OUT" 2>"$ERR" || STATUS=$?
 	judge "timeout(1) ends it" 124 true
 	run --timeout 4 sleep 100
-	judge "--timeout ends it" 127 complained 'still running after 4 s'
+	judge "--timeout ends it" 124 complained 'still running after 4 s'
 	run --root sh -c 'echo c >/proc/sysrq-trigger'
-	judge "a panic is told, with the console" 126 complained "the guest's kernel panicked"
+	judge "a panic is told, with the console" 123 complained "the guest's kernel panicked"
 	# the first node's command comes before the others have started
 	run --root --nodes 16 --each sh -c 'echo c >/proc/sysrq-trigger'
-	judge "... so is one that comes at once" 126 complained "the guest's kernel panicked"
+	judge "... so is one that comes at once" 123 complained "the guest's kernel panicked"
 	run --root sh -c 'echo "BUG: made by the test" >/dev/kmsg'
-	judge "a splat fails the run and is shown" 126 complained 'BUG: made by the test'
+	judge "a splat fails the run and is shown" 123 complained 'BUG: made by the test'
 	run sh -c 'sleep 1000 & echo started'
 	judge "processes that outlive the command end with it" 0 is_output 'started\n'
 }

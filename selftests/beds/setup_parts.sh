@@ -75,5 +75,73 @@ check "one for all releases and architectures is taken" gives softmr-dkms_1.0-1_
 check "a package that is not there is not named" gives '' "$packages; package_file softmr-tools; rm -r \$PACKAGES"
 check_error "of two other releases' packages none is taken" "more than one libsoftmr1: .*; leave the one" \
 	parts "$packages; release_mark() { echo '~ubu24.04'; }; trap 'rm -r \$PACKAGES' EXIT; package_file libsoftmr1"
+# -- links that --down removes
+
+# removed COMMANDS: what --down removes of softmr0 on eth0, softmr1 on v-softmr1, softmr2 of another driver, after COMMANDS
+removed() {
+	rm -rf "$WORK/sys" "$WORK/made"
+	mkdir -p "$WORK"/sys/class/infiniband/softmr{0,1}/ports/1/hw_counters "$WORK"/sys/class/infiniband/softmr2/ports/1
+	touch "$WORK"/sys/class/infiniband/softmr{0,1}/ports/1/hw_counters/mr_dereg_refused
+	SETUP_SOFTMR_STATE=$WORK/made SYSFS=$WORK/sys parts 'as_root() { "$@"; }
+		rdma() {
+			case "$*" in
+			"link show softmr0/1") echo "link softmr0/1 state ACTIVE netdev eth0" ;;
+			"link show softmr1/1") echo "link softmr1/1 state ACTIVE netdev v-softmr1" ;;
+			"link show softmr2/1") echo "link softmr2/1 state ACTIVE netdev v-softmr2" ;;
+			"link del "*) echo "${*: -1}" ;;
+			esac
+		}
+		veth_name() { echo no-such-interface; }
+		'"$1"'
+		remove_links' 2>"$WORK/said" | paste -sd ' '
+}
+check "--down leaves links that a person has added" is "$(removed '')" softmr1
+check "... and says so" grep -q "softmr0 was not made by setup-softmr and stays" "$WORK/said"
+check "... and those that were added again elsewhere" is "$(removed 'note_link softmr0 eth1')" softmr1
+check "--down removes links that were made on an interface of the machine" is "$(removed 'note_link softmr0 eth0')" "softmr0 softmr1"
+check "... once" is "$(removed 'note_link softmr0 eth0; remove_links >/dev/null')" softmr1
+
+# -- the description of links for Kubernetes' device plugin
+
+# described DEVICE...: those that describe-links describes, where there are links of softmr and of rdma_rxe, and a card
+described() {
+	local sys=$WORK/node
+	mkdir -p "$sys"/class/infiniband_verbs/uverbs{0,1,2} "$sys"/class/infiniband/{softmr0,rxe0,mlx5_0}/ports/1/hw_counters \
+		"$sys/class/infiniband/mlx5_0/device"
+	touch "$sys/class/infiniband/softmr0/ports/1/hw_counters/mr_dereg_refused"
+	echo softmr0 >"$sys/class/infiniband_verbs/uverbs0/ibdev"
+	echo rxe0 >"$sys/class/infiniband_verbs/uverbs1/ibdev"
+	echo mlx5_0 >"$sys/class/infiniband_verbs/uverbs2/ibdev"
+	SYSFS=$sys "$TOP/ci/kubernetes/describe-links" "$WORK/described" >/dev/null
+	(cd "$WORK/described/devices" && ls -d ./*/infiniband/*)
+}
+check "links of other drivers are no softmr links" is "$(described)" ./0000:00:00.0/infiniband/softmr0
+
+# -- packages that are unpacked, where nothing can be installed
+
+# unpacked_twice: the providers that are there after the packages for two libibverbs, one after the other; and RUN's lines
+unpacked_twice() {
+	local abi name tree=$WORK/tree
+	for abi in 34 57; do
+		rm -rf "$tree" "$WORK/packages"
+		mkdir -p "$WORK/packages" "$tree"/{DEBIAN,usr/lib/x/libibverbs,usr/lib/softmr/uml}
+		printf '%s\n' "Package: softmr-x" "Version: 1" "Architecture: all" "Maintainer: x <x@y.invalid>" "Description: x" \
+			>"$tree/DEBIAN/control"
+		touch "$tree/usr/lib/x/libibverbs/libsoftmr-rdmav$abi.so" "$tree/usr/lib/softmr/uml/softmr-run"
+		chmod +x "$tree/usr/lib/softmr/uml/softmr-run"
+		for name in libsoftmr1 softmr-uml; do
+			dpkg-deb --root-owner-group -b "$tree" "$WORK/packages/${name}_1_all.deb" >/dev/null || return
+		done
+		XDG_CACHE_HOME=$WORK/cache parts 'is_debian() { true; }; PACKAGES='"$WORK"'/packages; unpack_packages
+			cd "$CACHE/setup/usr/lib/x/libibverbs"; echo *; wc -l <<<"$RUN"; ls -d "$CACHE"/setup*' || return
+	done
+}
+if command -v dpkg-deb >/dev/null; then
+	check "packages for another libibverbs replace those that were unpacked" is \
+		"$(unpacked_twice | tail -n 3 | sed 's:.*/::' | paste -sd ' ')" "libsoftmr-rdmav57.so 1 setup"
+else
+	skip "packages for another libibverbs replace those that were unpacked" "no dpkg-deb here"
+fi
+
 check "the cache's key is the same as long as the source is" is "$("$SETUP" --cache-key)" "$("$SETUP" --cache-key)"
 finish

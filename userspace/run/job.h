@@ -7,14 +7,16 @@
  *   each     the command runs on every node, not on the first only
  *   layer    a directory of the host that the root is made of, the lowest
  *            first; the host's own / if there is none
- *   rw       HOSTDIR or HOSTDIR:GUESTDIR, mounted writable
+ *   rw       a directory of the host that is mounted writable; its place in the
+ *            guest is the "rw-at" of the same rank
  *   modules  the host's directory of kernel modules
  *   load     a module of it, as a path below it; in the order of loading
  *   provider the host's directory that has the provider
  *   link     make a softmr link on each node
  *   netem    what a node's network does to packets (netem.h)
  *   hostname of the first and only node
- *   cpuinfo  the host's /proc/cpuinfo
+ *   cpus     how many processors the guest was asked to have
+ *   cpuinfo  the host's /proc/cpuinfo, of one processor
  *   uid, gid, group (a list), root: whom the command runs as
  *   limit    RESOURCE SOFT HARD
  *   umask    in decimal

@@ -154,7 +154,9 @@ static void put_user(struct wire_buf *b)
 static void put_limits(struct wire_buf *b)
 {
 	static const int resources[] = { RLIMIT_NOFILE, RLIMIT_STACK, RLIMIT_CORE, RLIMIT_FSIZE,
-					 RLIMIT_DATA, RLIMIT_CPU };
+					 RLIMIT_DATA, RLIMIT_CPU, RLIMIT_AS, RLIMIT_NPROC,
+					 RLIMIT_RTPRIO, RLIMIT_NICE, RLIMIT_MSGQUEUE,
+					 RLIMIT_SIGPENDING };
 	struct rlimit r;
 	size_t i;
 
@@ -212,11 +214,11 @@ static void put_environment(struct wire_buf *b, const struct options *o)
 		put(b, "env", "HYDRA_LAUNCHER=ssh");
 }
 
-/* For as many processors as the guest has */
-static void put_cpuinfo(struct wire_buf *b, int cpus)
+/* What the host's /proc/cpuinfo says of its first processor */
+static void put_cpuinfo(struct wire_buf *b)
 {
-	char buf[65536], *end = buf;
-	int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC), i;
+	char buf[65536], *end;
+	int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
 	size_t len = 0;
 	ssize_t n;
 
@@ -226,16 +228,9 @@ static void put_cpuinfo(struct wire_buf *b, int cpus)
 		len += n;
 	close(fd);
 	buf[len] = '\0';
-	for (i = 0; i < cpus; i++) {
-		char *next = strstr(end, "\n\n");
-
-		if (!next)
-			break;
-		end = next + 2;
-	}
-	*end = '\0';
-	if (*buf)
-		put(b, "cpuinfo", "%s", buf);
+	end = strstr(buf, "\n\n");
+	if (end)
+		put(b, "cpuinfo", "%.*s", (int)(end + 1 - buf), buf);
 }
 
 /* -- the runtime's modules */
@@ -271,6 +266,8 @@ void job_write(struct wire_buf *b, const struct options *o, const char *runtime,
 		put(b, "each", "1");
 	put_list(b, "layer", o->layers);
 	put_list(b, "rw", o->rw);
+	put_list(b, "rw-at", o->rw_at);
+	put(b, "cpus", "%d", o->cpus);
 	/* layers have their own */
 	if (!o->layers)
 		put_modules(b, runtime);
@@ -294,5 +291,5 @@ void job_write(struct wire_buf *b, const struct options *o, const char *runtime,
 	put(b, "cwd", "%s", cwd);
 	put_environment(b, o);
 	put_list(b, "arg", o->command);
-	put_cpuinfo(b, o->cpus);
+	put_cpuinfo(b);
 }

@@ -173,6 +173,10 @@ static int judge_guest(const struct guest *g, const struct options *o, const str
 		say("the guest cannot run the command: %s", r->why);
 		return STATUS_NO_BOOT;
 	case RUN_TIMEOUT:
+		if (r->status[1] >= 0) {
+			say("nobody has read the command's output after %d s", o->timeout);
+			return STATUS_TIMEOUT;
+		}
 		say("still running after %d s, so it was ended (it %s)", o->timeout,
 		    r->up ? "booted" : "never booted");
 		show_console_end(console);

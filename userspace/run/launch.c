@@ -65,18 +65,6 @@ const char *runtime_find(const struct options *o)
 
 /* -- memory: a file that the kernel maps, and executes from */
 
-static unsigned long long mem_bytes(const char *mem)
-{
-	char *end;
-	unsigned long long n = strtoull(mem, &end, 10);
-
-	switch (*end) {
-	case 'k': case 'K': return n << 10;
-	case 'm': case 'M': return n << 20;
-	default: return n << 30;
-	}
-}
-
 /* How much of a guest's memory fits into @dir; 0, and the reason in @why */
 static unsigned long long room_in(const char *dir, const char **why)
 {
@@ -228,34 +216,31 @@ static void __attribute__((noreturn)) be_guest(char **argv, const char *mem_dir,
 static char **kernel_arguments(const struct guest *g, const struct options *o, const char *runtime,
 			       unsigned long long mem)
 {
-	char **argv = calloc(64, sizeof(*argv)), *word, *save;
-	int n = 0;
+	char **argv = NULL, *word, *save;
 
-	if (!argv)
-		die(STATUS_NO_BOOT, "out of memory");
-	argv[n++] = text("%s/vmlinux", runtime);
-	argv[n++] = text("mem=%lluM", mem / MIB);
-	argv[n++] = text("ncpus=%d", o->cpus);
-	argv[n++] = (char *)(o->ptrace ? "seccomp=off" : "seccomp=on");
-	argv[n++] = text("uml_dir=%s/", g->dir);
-	argv[n++] = (char *)"umid=guest";
-	argv[n++] = text("initrd=%s/initrd", runtime);
-	argv[n++] = (char *)"con=null";
-	argv[n++] = (char *)"con0=null,fd:1";
-	argv[n++] = (char *)"ssl=null";
-	argv[n++] = text("ssl0=fd:%d", LINE_FD);
-	argv[n++] = (char *)"panic=-1";
-	argv[n++] = (char *)"loglevel=5";
-	argv[n++] = (char *)"log_buf_len=1M";
-	word = o->cmdline ? strtok_r(strdup(o->cmdline), " ", &save) : NULL;
-	for (; word && n < 63; word = strtok_r(NULL, " ", &save))
-		argv[n++] = word;
+	list_add(&argv, text("%s/vmlinux", runtime));
+	list_add(&argv, text("mem=%lluM", mem / MIB));
+	list_add(&argv, text("ncpus=%d", o->cpus));
+	list_add(&argv, text("seccomp=%s", o->ptrace ? "off" : "on"));
+	list_add(&argv, text("uml_dir=%s/", g->dir));
+	list_add(&argv, text("umid=guest"));
+	list_add(&argv, text("initrd=%s/initrd", runtime));
+	list_add(&argv, text("con=null"));
+	list_add(&argv, text("con0=null,fd:1"));
+	list_add(&argv, text("ssl=null"));
+	list_add(&argv, text("ssl0=fd:%d", LINE_FD));
+	list_add(&argv, text("panic=-1"));
+	list_add(&argv, text("loglevel=5"));
+	list_add(&argv, text("log_buf_len=1M"));
+	word = o->cmdline ? strtok_r(text("%s", o->cmdline), " ", &save) : NULL;
+	for (; word; word = strtok_r(NULL, " ", &save))
+		list_add(&argv, word);
 	return argv;
 }
 
 void guest_start(struct guest *g, const struct options *o, const char *runtime)
 {
-	unsigned long long mem = o->mem ? mem_bytes(o->mem) : MEM_DEFAULT;
+	unsigned long long mem = o->mem ? o->mem : MEM_DEFAULT;
 	const char *mem_dir = choose_mem_dir(o, &mem);
 	pid_t parent = getpid();
 	char **argv;
@@ -263,7 +248,7 @@ void guest_start(struct guest *g, const struct options *o, const char *runtime)
 
 	memset(g, 0, sizeof(*g));
 	if (mem < 64 * MIB)
-		die(STATUS_USAGE, "--mem %s is too little for a guest", o->mem);
+		die(STATUS_USAGE, "--mem: %llu MiB are too little for a guest", mem / MIB);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s))
 		die(STATUS_NO_BOOT, "cannot make a socket: %s", strerror(errno));
 	g->console = open_console(mem_dir);

@@ -41,30 +41,38 @@ static bool lacks_seccomp(const struct guest *g, const struct result *r)
 	return lacks;
 }
 
+static void run_guest(struct guest *g, const struct options *o, const char *runtime,
+		      struct result *r)
+{
+	struct wire_buf job = { 0 };
+	struct terminal t;
+
+	terminal_look(o, &t);
+	job_write(&job, o, runtime, &t);
+	guest_start(g, o, runtime);
+	relay_run(g, o, &t, &job, r);
+	free(job.data);
+}
+
 int main(int argc, char **argv)
 {
 	static struct options o;
 	static struct result r;
-	struct wire_buf job = { 0 };
-	struct terminal t;
 	struct guest g;
 	const char *runtime;
 
 	open_standard_files();
 	options_parse(&o, argc, argv);
 	runtime = runtime_find(&o);
-	terminal_look(&o, &t);
-	job_write(&job, &o, runtime, &t);
 	relay_init();
-	guest_start(&g, &o, runtime);
-	relay_run(&g, &o, &t, &job, &r);
-	guest_kill(&g);
+	run_guest(&g, &o, runtime, &r);
 	if (lacks_seccomp(&g, &r)) {
+		if (o.cpus_asked > 1)
+			say("seccomp filters may not be used here, so the guest has one processor, not %d",
+			    o.cpus_asked);
 		o.ptrace = true;
 		o.cpus = 1;
-		guest_start(&g, &o, runtime);
-		relay_run(&g, &o, &t, &job, &r);
-		guest_kill(&g);
+		run_guest(&g, &o, runtime, &r);
 	}
 	return judge(&g, &o, runtime, &r);
 }

@@ -3,20 +3,32 @@
 #ifndef SMR_RUN_NETEM_H
 #define SMR_RUN_NETEM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* Chances are of 2^32 - 1, times are in ns. */
+/*
+ * A chance, and how much it depends on the packet before: both are of 2^32 - 1.
+ */
+struct netem_chance {
+	uint32_t chance, correlation;
+};
+
+/* Times are in ns. */
 struct netem {
-	uint32_t loss, duplicate, corrupt, reorder;
-	uint32_t limit;
+	struct netem_chance loss, duplicate, corrupt, reorder;
+	uint32_t delay_correlation;
+	uint32_t limit;		/* packets */
+	uint32_t gap;
+	bool ecn;		/* mark in place of dropping */
 	int64_t delay, jitter;
 	uint64_t rate;		/* bytes in a second; 0: no limit */
 };
 
 /*
- * Parse @spec, in the words of tc-netem(8): "loss 1% delay 1ms 100us". Returns
- * NULL, or a sentence that says what is wrong, which is valid until the next
- * call.
+ * Parse @spec, in the words of tc-netem(8): "loss 1% delay 1ms 100us 25%".
+ * distribution, slot, seed, "loss state" and "loss gemodel", and what follows
+ * the rate are not there. Returns NULL, or a sentence that says what is wrong,
+ * which is valid until the next call.
  */
 const char *netem_parse(const char *spec, struct netem *n);
 

@@ -2,10 +2,12 @@
 #define _GNU_SOURCE
 #include "run.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,40 +16,8 @@
 
 #include "netem.h"
 
-static const char usage[] =
-"Usage: softmr run [OPTION...] [--] COMMAND [ARG...]\n"
-"Run COMMAND, a program of this machine, where there is an RDMA device: in a User-Mode Linux guest whose\n"
-"root is this machine's file system. It takes no root, no kernel module, no KVM and no hardware. Status,\n"
-"signals, terminal, input and output are COMMAND's. What it writes is lost, but for --rw.\n"
-"\n"
-"  --nodes N          so many machines on one Ethernet segment (1); COMMAND runs on the first, and starts\n"
-"                     what it wants on the others by softmr-node(1) or, as mpirun does, by softmr-rsh(1)\n"
-"  --each             COMMAND runs on every node; each line of output begins with its node\n"
-"  --rw DIR           what is written to DIR is written to this machine's (may be repeated)\n"
-"  --netem SPEC       the network loses, delays or damages packets: \"loss 1% delay 1ms\", as in tc-netem(8)\n"
-"  --root             be root in the guest (nothing that this user may not do on this machine)\n"
-"  --mem SIZE         memory of the guest, such as 2G (1G, or less where there is no room for it)\n"
-"  --cpus N           processors of the guest (2)\n"
-"  --timeout SECONDS  end it after so long\n"
-"  --no-link          make no softmr link; the module is loaded\n"
-"  --provider DIR     take libsoftmr-rdmav*.so, the provider for libibverbs, from there\n"
-"  --no-provider      add no provider\n"
-"  --runtime DIR      take the guest's kernel and modules from there, not from where it is installed\n"
-"  --chdir DIR        run COMMAND in DIR, not in the directory of this process\n"
-"  --cmdline ARGS     more arguments for the guest's kernel\n"
-"  --log DIR          write there what the guest's kernel says: console.0 and dmesg.0\n"
-"  --layer DIR        make the guest's root of such directories, lowest first, not of this machine's /\n"
-"  --version, --help\n"
-"\n"
-"In the guest NODE, NODES and SOFTMR_DEVICE (softmr0 on the first node) are in the environment; eth0 has\n"
-"10.0.0.<node> and fd00::<node>; the nodes are called node1, node2...\n"
-"\n"
-"Exit status: COMMAND's, or 128 and the number of the signal that ended it; with --each the first that is\n"
-"not 0; or, with a message,\n"
-"  125  the guest could not be started\n"
-"  126  the guest died, or its kernel reported an error of its own\n"
-"  127  COMMAND still ran after --timeout seconds\n"
-"Without a message of softmr-run they are COMMAND's; a command that is not there has 127, as in a shell.\n";
+#define CPUS_DEFAULT	2
+#define CPUS_MAX	64
 
 void say(const char *format, ...)
 {
@@ -84,7 +54,7 @@ char *text(const char *format, ...)
 	return s;
 }
 
-static void add(char ***list, char *value)
+void list_add(char ***list, char *value)
 {
 	size_t n = 0;
 
@@ -100,10 +70,12 @@ static void add(char ***list, char *value)
 static int number(const char *option, const char *value, int min, int max)
 {
 	char *end;
-	long n = strtol(value, &end, 10);
+	long n;
 
-	if (*end || end == value || n < min || n > max)
-		die(STATUS_USAGE, "%s takes a number from %d to %d, not '%s'", option, min, max,
+	errno = 0;
+	n = strtol(value, &end, 10);
+	if (errno || *end || end == value || n < min || n > max)
+		die(STATUS_USAGE, "--%s takes a number from %d to %d, not '%s'", option, min, max,
 		    value);
 	return n;
 }
@@ -114,123 +86,272 @@ static char *directory(const char *option, const char *path)
 	char *real = realpath(path, NULL);
 
 	if (!real)
-		die(STATUS_USAGE, "%s: %s: %s", option, path, strerror(errno));
+		die(STATUS_USAGE, "--%s: %s: %s", option, path, strerror(errno));
 	if (stat(real, &st) || !S_ISDIR(st.st_mode))
-		die(STATUS_USAGE, "%s: %s is not a directory", option, path);
+		die(STATUS_USAGE, "--%s: %s is not a directory", option, path);
 	return real;
 }
 
-/* DIR, or for the test beds HOSTDIR:GUESTDIR. */
-static char *writable(const char *value)
+/* -- what --rw and --at name */
+
+/* A directory of the guest that a directory of the host can be mounted on */
+static void check_place(const char *option, const char *place)
 {
 	static const char * const own[] = { "/proc", "/sys", "/dev" };
-	const char *colon = strstr(value, ":/");
 	size_t i, len;
-	char *host;
 
-	if (colon)
-		return text("%s:%s", directory("--rw", strndupa(value, colon - value)), colon + 1);
-	host = directory("--rw", value);
-	if (!strcmp(host, "/"))
-		die(STATUS_USAGE, "--rw /: the guest lays its own files on the root; name directories of it");
+	if (!strcmp(place, "/"))
+		die(STATUS_USAGE, "--%s /: the guest lays its own files on the root; name directories of it",
+		    option);
 	for (i = 0; i < 3; i++) {
 		len = strlen(own[i]);
-		if (!strncmp(host, own[i], len) && (host[len] == '/' || !host[len]))
-			die(STATUS_USAGE, "--rw %s: the guest has a %s of its own", value, own[i]);
+		if (!strncmp(place, own[i], len) && (place[len] == '/' || !place[len]))
+			die(STATUS_USAGE, "--%s %s: the guest has a %s of its own", option, place,
+			    own[i]);
 	}
+}
+
+static void set_rw(struct options *o, char *value)
+{
+	char *host = directory("rw", value);
+
 	if (access(host, W_OK))
 		die(STATUS_USAGE, "--rw %s: this user cannot write there", value);
-	/* a name that contains ":/" would be split there */
-	return text("%s:%s", host, host);
+	list_add(&o->rw, host);
+	list_add(&o->rw_at, host);
 }
 
-static const char *mem_size(const char *value)
+static void set_at(struct options *o, char *value)
 {
-	char *end;
-	unsigned long n = strtoul(value, &end, 10);
+	size_t n = strlen(value);
+	char **last = o->rw_at;
 
-	if (end == value || n == 0 || !strchr("KMGkmg", *end) || !*end || end[1] ||
-	    value[0] == '-')
-		die(STATUS_USAGE, "--mem takes a size such as 512M or 2G, not '%s'", value);
-	return value;
+	if (!last)
+		die(STATUS_USAGE, "--at %s: there is no --rw before it", value);
+	if (*value != '/' || strstr(value, "//") || strstr(value, "/./") || strstr(value, "/../") ||
+	    (n > 1 && value[n - 1] == '/') || (n > 1 && !strcmp(value + n - 2, "/.")) ||
+	    (n > 2 && !strcmp(value + n - 3, "/..")))
+		die(STATUS_USAGE, "--at takes a plain absolute path such as /mnt/data, not '%s'", value);
+	while (last[1])
+		last++;
+	*last = value;
 }
 
-static const char *netem_spec(const char *value)
+/* -- values with a grammar of their own */
+
+static void set_mem(struct options *o, char *value)
+{
+	static const char units[] = "KMG";
+	const char *unit;
+	char *end;
+	int shift;
+
+	errno = 0;
+	o->mem = strtoull(value, &end, 10);
+	unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+	shift = unit ? 10 * (unit - units + 1) : 0;
+	if (errno || end == value || !unit || end[1] || value[0] == '-' || !o->mem ||
+	    o->mem > ULLONG_MAX >> shift)
+		die(STATUS_USAGE, "--mem takes a size such as 512M or 2G, not '%s'", value);
+	o->mem <<= shift;
+}
+
+static void set_netem(struct options *o, char *value)
 {
 	struct netem n;
 	const char *why = netem_parse(value, &n);
 
 	if (why)
 		die(STATUS_USAGE, "--netem '%s': %s", value, why);
-	return value;
+	o->netem = value;
 }
 
-enum { OPT_NODES = 256, OPT_EACH, OPT_RW, OPT_NETEM, OPT_ROOT, OPT_MEM, OPT_CPUS, OPT_TIMEOUT,
-       OPT_NO_LINK, OPT_PROVIDER, OPT_NO_PROVIDER, OPT_RUNTIME, OPT_CHDIR, OPT_CMDLINE, OPT_LOG,
-       OPT_LAYER, OPT_VERSION };
+static void show_version(struct options *o, char *value)
+{
+	(void)o;
+	(void)value;
+	puts("softmr-run " VERSION);
+	exit(0);
+}
 
-static const struct option longs[] = {
-	{ "nodes", required_argument, NULL, OPT_NODES },
-	{ "each", no_argument, NULL, OPT_EACH },
-	{ "rw", required_argument, NULL, OPT_RW },
-	{ "netem", required_argument, NULL, OPT_NETEM },
-	{ "root", no_argument, NULL, OPT_ROOT },
-	{ "mem", required_argument, NULL, OPT_MEM },
-	{ "cpus", required_argument, NULL, OPT_CPUS },
-	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
-	{ "no-link", no_argument, NULL, OPT_NO_LINK },
-	{ "provider", required_argument, NULL, OPT_PROVIDER },
-	{ "no-provider", no_argument, NULL, OPT_NO_PROVIDER },
-	{ "runtime", required_argument, NULL, OPT_RUNTIME },
-	{ "chdir", required_argument, NULL, OPT_CHDIR },
-	{ "cmdline", required_argument, NULL, OPT_CMDLINE },
-	{ "log", required_argument, NULL, OPT_LOG },
-	{ "layer", required_argument, NULL, OPT_LAYER },
-	{ "version", no_argument, NULL, OPT_VERSION },
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 },
+static void show_help(struct options *o, char *value);
+
+/* -- the options, of which --help and completion (softmr.bash reads --help) are made, too */
+
+enum kind {
+	FLAG,		/* a bool */
+	NUMBER,		/* an int, from min to max */
+	TEXT,
+	DIRECTORY,	/* one that is there; its real path */
+	LIST,		/* a list of such */
+	OWN,		/* set() does it */
 };
 
-static void option(struct options *o, int c)
+#define AT(field)	.at = offsetof(struct options, field)
+
+static const struct rule {
+	const char *name;
+	char letter;
+	enum kind kind;
+	size_t at;
+	int min, max;
+	void (*set)(struct options *o, char *value);
+	const char *arg;	/* NULL: it takes none */
+	const char *help;
+} rules[] = {
+	{ "nodes", 'n', NUMBER, AT(nodes), 1, NODES_MAX, .arg = "N",
+	  .help = "so many machines on one Ethernet segment (1); COMMAND runs on the first, and starts\n"
+		  "what it wants on the others by softmr-node(1) or, as mpirun does, by softmr-rsh(1)" },
+	{ "each", 0, FLAG, AT(each),
+	  .help = "COMMAND runs on every node; each line of output begins with its node" },
+	{ "rw", 0, OWN, .set = set_rw, .arg = "DIR",
+	  .help = "what is written to DIR is written to this machine's (may be repeated)" },
+	{ "at", 0, OWN, .set = set_at, .arg = "DIR",
+	  .help = "the directory of the --rw before it is DIR in the guest" },
+	{ "netem", 0, OWN, .set = set_netem, .arg = "SPEC",
+	  .help = "the network loses, delays or damages packets: \"loss 1% delay 1ms\", as in tc-netem(8)" },
+	{ "root", 0, FLAG, AT(root),
+	  .help = "be root in the guest (nothing that this user may not do on this machine)" },
+	{ "mem", 0, OWN, .set = set_mem, .arg = "SIZE",
+	  .help = "memory of the guest, such as 2G (1G, or less where there is no room for it)" },
+	{ "cpus", 0, NUMBER, AT(cpus), 1, CPUS_MAX, .arg = "N",
+	  .help = "processors of the guest (2)" },
+	{ "timeout", 't', NUMBER, AT(timeout), 0, INT_MAX, .arg = "SECONDS",
+	  .help = "end it after so long" },
+	{ "no-link", 0, FLAG, AT(no_link),
+	  .help = "make no softmr link; the module is loaded" },
+	{ "provider", 0, DIRECTORY, AT(provider), .arg = "DIR",
+	  .help = "take libsoftmr-rdmav*.so, the provider for libibverbs, from there" },
+	{ "no-provider", 0, FLAG, AT(no_provider),
+	  .help = "add no provider" },
+	{ "runtime", 0, DIRECTORY, AT(runtime), .arg = "DIR",
+	  .help = "take the guest's kernel and modules from there, not from where it is installed" },
+	{ "chdir", 0, TEXT, AT(chdir), .arg = "DIR",
+	  .help = "run COMMAND in DIR, not in the directory of this process" },
+	{ "cmdline", 0, TEXT, AT(cmdline), .arg = "ARGS",
+	  .help = "more arguments for the guest's kernel" },
+	{ "log", 0, DIRECTORY, AT(log), .arg = "DIR",
+	  .help = "write there what the guest's kernel says: console.0 and dmesg.0" },
+	{ "layer", 0, LIST, AT(layers), .arg = "DIR",
+	  .help = "make the guest's root of such directories, lowest first, not of this machine's /" },
+	{ "version", 'V', OWN, .set = show_version, .help = "show the version" },
+	{ "help", 'h', OWN, .set = show_help, .help = "show this" },
+};
+
+#define RULES	(sizeof(rules) / sizeof(rules[0]))
+/* Where the help of an option begins */
+#define HELP_COLUMN	26
+
+static void print_rule(const struct rule *r)
 {
-	switch (c) {
-	case OPT_NODES: o->nodes = number("--nodes", optarg, 1, NODES_MAX); break;
-	case OPT_CPUS: o->cpus = number("--cpus", optarg, 1, 64); break;
-	case OPT_TIMEOUT: o->timeout = number("--timeout", optarg, 0, INT_MAX); break;
-	case OPT_EACH: o->each = true; break;
-	case OPT_ROOT: o->root = true; break;
-	case OPT_NO_LINK: o->no_link = true; break;
-	case OPT_NO_PROVIDER: o->no_provider = true; break;
-	case OPT_RW: add(&o->rw, writable(optarg)); break;
-	case OPT_LAYER: add(&o->layers, directory("--layer", optarg)); break;
-	case OPT_NETEM: o->netem = netem_spec(optarg); break;
-	case OPT_MEM: o->mem = mem_size(optarg); break;
-	case OPT_PROVIDER: o->provider = directory("--provider", optarg); break;
-	case OPT_RUNTIME: o->runtime = directory("--runtime", optarg); break;
-	case OPT_LOG: o->log = directory("--log", optarg); break;
-	case OPT_CHDIR: o->chdir = optarg; break;
-	case OPT_CMDLINE: o->cmdline = optarg; break;
-	case OPT_VERSION:
-		puts("softmr-run " VERSION);
-		exit(0);
-	case 'h':
-		fputs(usage, stdout);
-		exit(0);
-	default:
-		fputs("Try softmr run --help.\n", stderr);
-		exit(STATUS_USAGE);
+	char left[64];
+	const char *line = r->help, *end;
+
+	snprintf(left, sizeof(left), "%s%c%s--%s%s%s", r->letter ? "-" : " ", r->letter ? r->letter : ' ',
+		 r->letter ? ", " : "  ", r->name, r->arg ? " " : "", r->arg ? r->arg : "");
+	printf("  %-*s", HELP_COLUMN - 2, left);
+	for (; (end = strchr(line, '\n')); line = end + 1)
+		printf("%.*s\n%*s", (int)(end - line), line, HELP_COLUMN, "");
+	puts(line);
+}
+
+static void show_help(struct options *o, char *value)
+{
+	size_t i;
+
+	(void)o;
+	(void)value;
+	fputs("Usage: softmr run [OPTION...] [--] COMMAND [ARG...]\n"
+	      "Run COMMAND, a program of this machine, where there is an RDMA device: in a User-Mode Linux guest whose\n"
+	      "root is this machine's file system. It takes no root, no kernel module, no KVM and no hardware. Status,\n"
+	      "signals, terminal, input and output are COMMAND's. What it writes is lost, but for --rw.\n\n", stdout);
+	for (i = 0; i < RULES; i++)
+		print_rule(&rules[i]);
+	printf("\n"
+	       "In the guest NODE, NODES and SOFTMR_DEVICE (softmr0 on the first node) are in the environment; eth0 has\n"
+	       "10.0.0.<node> and fd00::<node>; the nodes are called node1, node2...\n"
+	       "\n"
+	       "Exit status: COMMAND's, or 128 and the number of the signal that ended it; with --each the first that is\n"
+	       "not 0; or, with a message,\n"
+	       "  %d  the guest died, or its kernel reported an error of its own\n"
+	       "  %d  COMMAND still ran after --timeout seconds\n"
+	       "  %d  the guest could not be started\n"
+	       "126 and 127 are, as in a shell, a command that cannot be run, and one that is not there.\n",
+	       STATUS_DIED, STATUS_TIMEOUT, STATUS_NO_BOOT);
+	exit(0);
+}
+
+static void apply(struct options *o, const struct rule *r, char *value)
+{
+	void *field = (char *)o + r->at;
+
+	switch (r->kind) {
+	case FLAG:
+		*(bool *)field = true;
+		break;
+	case NUMBER:
+		*(int *)field = number(r->name, value, r->min, r->max);
+		break;
+	case TEXT:
+		*(const char **)field = value;
+		break;
+	case DIRECTORY:
+		*(const char **)field = directory(r->name, value);
+		break;
+	case LIST:
+		list_add(field, directory(r->name, value));
+		break;
+	case OWN:
+		r->set(o, value);
+		break;
 	}
+}
+
+/* getopt's own tables. The value of an option is its place in the table behind 256, or its letter. */
+static void make_tables(struct option *longs, char *letters)
+{
+	size_t i;
+
+	*letters++ = '+';
+	for (i = 0; i < RULES; i++) {
+		longs[i] = (struct option){ rules[i].name, rules[i].arg ? required_argument : no_argument,
+					    NULL, 256 + i };
+		if (!rules[i].letter)
+			continue;
+		*letters++ = rules[i].letter;
+		if (rules[i].arg)
+			*letters++ = ':';
+	}
+}
+
+static const struct rule *find_rule(int c)
+{
+	size_t i;
+
+	for (i = 0; i < RULES; i++)
+		if (c == 256 + (int)i || (c && c == rules[i].letter))
+			return &rules[i];
+	fputs("Try softmr run --help.\n", stderr);
+	exit(STATUS_USAGE);
 }
 
 void options_parse(struct options *o, int argc, char **argv)
 {
+	struct option longs[RULES + 1] = { 0 };
+	char letters[2 * RULES + 2] = "";
+	size_t i;
 	int c;
 
-	*o = (struct options){ .nodes = 1, .cpus = 2 };
+	*o = (struct options){ .nodes = 1 };
+	make_tables(longs, letters);
 	argv[0] = (char *)"softmr-run";
-	while ((c = getopt_long(argc, argv, "+h", longs, NULL)) != -1)
-		option(o, c);
+	while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1)
+		apply(o, find_rule(c), optarg);
 	if (optind == argc)
 		die(STATUS_USAGE, "there is no COMMAND to run (see softmr run --help)");
+	for (i = 0; o->rw_at && o->rw_at[i]; i++)
+		check_place(o->rw_at[i] == o->rw[i] ? "rw" : "at", o->rw_at[i]);
 	o->command = argv + optind;
+	o->cpus_asked = o->cpus;
+	o->cpus = o->cpus ? o->cpus : CPUS_DEFAULT;
 }

@@ -25,6 +25,8 @@
 /* A pipe that poll() reports as writable takes that much without blocking. */
 #define PIECE		4096
 #define SINK_FULL	65536
+/* The guest's kernel keeps 1 MiB of its log; what goes beyond is no log. */
+#define LOG_MAX		(4 << 20)
 
 /* Data that waits to be written to one of our files */
 struct sink {
@@ -180,23 +182,51 @@ static void acknowledge(struct relay *y)
 	}
 }
 
-/* Wait until the sink can be written to; false: a signal ends the run */
-static bool wait_sink(struct relay *y, int stream)
+/* The output is not written to its end, which matters if the run was in order */
+static bool give_up(struct relay *y, enum outcome outcome, int sig)
+{
+	if (y->r->outcome == RUN_DOWN) {
+		y->r->outcome = outcome;
+		y->r->signal = sig;
+	}
+	return false;
+}
+
+/* Wait until the sink can be written to; false: a signal came, or @until (0: none) */
+static bool wait_sink(struct relay *y, int stream, double until)
 {
 	struct pollfd p[2] = { { stream, POLLOUT, 0 }, { y->signals, POLLIN, 0 } };
 	struct signalfd_siginfo info;
+	double left;
 
-	while (poll(p, 2, -1) < 0 || !p[0].revents) {
+	for (;;) {
+		left = until ? until - now() : 1;
+		if (left <= 0)
+			return give_up(y, RUN_TIMEOUT, 0);
+		if (poll(p, 2, left < 1 ? left * 1000 + 1 : 1000) > 0 && p[0].revents)
+			return true;
 		if (read(y->signals, &info, sizeof(info)) == sizeof(info) &&
 		    info.ssi_signo != SIGCHLD && info.ssi_signo != SIGWINCH)
-			return false;
+			return give_up(y, RUN_SIGNAL, info.ssi_signo);
 	}
-	return true;
 }
 
-/* Write everything that is left, however long that takes */
+/* When the output must be written; 0: it may take as long as its reader does */
+static double output_end(const struct relay *y)
+{
+	double grace = now() + GRACE, limit = y->start + y->o->timeout;
+
+	if (y->r->outcome == RUN_TIMEOUT || y->r->outcome == RUN_SIGNAL)
+		return grace;
+	if (!y->o->timeout)
+		return 0;
+	return limit > grace ? limit : grace;
+}
+
+/* The guest is gone: write what it has left */
 static void finish_output(struct relay *y)
 {
+	double until = output_end(y);
 	int k, i;
 
 	for (i = 1; i < 3; i++) {
@@ -206,8 +236,11 @@ static void finish_output(struct relay *y)
 			if (wire_buf_len(l) && !y->sinks[i].closed)
 				add_line(y, k, i, l->data + l->start, wire_buf_len(l));
 		}
-		while (wire_buf_len(&y->sinks[i].buf) && wait_sink(y, i))
+		while (wire_buf_len(&y->sinks[i].buf)) {
+			if (!wait_sink(y, i, until))
+				return;
 			write_sink(y, i);
+		}
 	}
 }
 
@@ -288,7 +321,8 @@ static void take(struct relay *y, const struct frame *f)
 		take_exit(y, f);
 		break;
 	case FRAME_LOG:
-		wire_buf_add(&y->r->log, f->data, f->len);
+		if (wire_buf_len(&y->r->log) < LOG_MAX)
+			wire_buf_add(&y->r->log, f->data, f->len);
 		break;
 	case FRAME_DOWN:
 		y->r->outcome = RUN_DOWN;
@@ -355,7 +389,7 @@ static void check_time(struct relay *y)
 	y->down = true;
 }
 
-/* The guest has closed its end of the line: its kernel has ended */
+/* The guest has closed its end of the line, or sends no frames: its kernel has ended */
 static void take_end(struct relay *y)
 {
 	y->r->outcome = y->r->up ? RUN_DIED : RUN_NO_BOOT;
@@ -418,6 +452,7 @@ void relay_run(struct guest *g, const struct options *o, const struct terminal *
 	y->signals = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
 	while (!y->down)
 		round_of_work(y);
+	guest_kill(g);
 	finish_output(y);
 	if (y->raw)
 		tcsetattr(0, TCSADRAIN, &y->before);

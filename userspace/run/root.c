@@ -193,28 +193,13 @@ static void add_provider(const struct job *job)
 		   "driver " GUEST_PROVIDER "/libsoftmr\n");
 }
 
-/* Split "HOSTDIR:GUESTDIR"; the directory has the same name without the ":" */
-static void split_rw(const char *rw, char *host, size_t size, const char **guest)
-{
-	const char *colon = strrchr(rw, ':');
-
-	*guest = rw;
-	if (colon && colon[1] == '/') {
-		*guest = colon + 1;
-		snprintf(host, size, "%.*s", (int)(colon - rw), rw);
-	} else {
-		snprintf(host, size, "%s", rw);
-	}
-}
-
 static void mount_writable(const struct job *job)
 {
-	const char *rw = NULL, *guest;
-	char host[4096];
+	const char *host = NULL, *at = NULL;
 
-	while ((rw = job_next(job, "rw", rw))) {
-		split_rw(rw, host, sizeof(host), &guest);
-		mount_host(host, guest, 0);
+	while ((host = job_next(job, "rw", host))) {
+		at = job_next(job, "rw-at", at);
+		mount_host(host, at, 0);
 	}
 }
 
@@ -244,14 +229,59 @@ static void add_hosts(const struct job *job)
 	free(text);
 }
 
-/* UML's /proc/cpuinfo lacks "cpu MHz", which perftest reads. */
+/*
+ * One record of cpuinfo, with those values that differ from processor to
+ * processor: each is a core of its own, of one package.
+ */
+static void write_cpu(FILE *f, const char *record, int cpu, int cpus)
+{
+	static const struct {
+		const char *name;
+		bool all;	/* how many processors there are, not which one this is */
+	} fields[] = {
+		{ "processor", false }, { "core id", false }, { "apicid", false },
+		{ "initial apicid", false }, { "siblings", true }, { "cpu cores", true },
+	};
+	const char *line, *end;
+	size_t i, len;
+
+	for (line = record; *line; line = end + 1) {
+		end = strchr(line, '\n');
+		for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+			len = strlen(fields[i].name);
+			if (!strncmp(line, fields[i].name, len) && line[len] == '\t')
+				break;
+		}
+		if (i == sizeof(fields) / sizeof(fields[0]))
+			fprintf(f, "%.*s\n", (int)(end - line), line);
+		else
+			fprintf(f, "%.*s: %d\n", (int)(strcspn(line, ":")), line,
+				fields[i].all ? cpus : cpu);
+	}
+	fputc('\n', f);
+}
+
+/*
+ * UML's /proc/cpuinfo lacks "cpu MHz", which perftest reads. So it is the
+ * host's, for the processors that the guest has.
+ */
 static void show_cpuinfo(const struct job *job)
 {
-	const char *text = job_get(job, "cpuinfo");
+	const char *record = job_get(job, "cpuinfo");
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN), i;
+	FILE *f;
 
-	if (!text)
+	if (cpus < job_int(job, "cpus"))
+		fail("its kernel takes %ld processors at most, not %d (--cpus)", cpus,
+		     job_int(job, "cpus"));
+	if (!record)
 		return;
-	write_file(GUEST_DIR "/cpuinfo", O_TRUNC, text);
+	f = fopen(GUEST_DIR "/cpuinfo", "we");
+	if (!f)
+		fail("cannot write the guest's cpuinfo: %s", strerror(errno));
+	for (i = 0; i < cpus; i++)
+		write_cpu(f, record, i, cpus);
+	fclose(f);
 	if (mount(GUEST_DIR "/cpuinfo", "/proc/cpuinfo", NULL, MS_BIND, NULL))
 		fail("cannot mount /proc/cpuinfo: %s", strerror(errno));
 }
@@ -304,14 +334,11 @@ void root_enter(const struct job *job)
 
 void root_leave(const struct job *job)
 {
-	const char *rw = NULL, *guest;
-	char host[4096];
+	const char *at = NULL;
 
 	kill(-1, SIGKILL);
 	sync();
-	while ((rw = job_next(job, "rw", rw))) {
-		split_rw(rw, host, sizeof(host), &guest);
-		umount2(guest, MNT_DETACH);
-	}
+	while ((at = job_next(job, "rw-at", at)))
+		umount2(at, MNT_DETACH);
 	sync();
 }

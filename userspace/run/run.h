@@ -10,22 +10,27 @@
 #include "job.h"
 #include "wire.h"
 
-/* Exit statuses of softmr-run itself; the same as of the test beds */
+/*
+ * Exit statuses of softmr-run itself; the same as of the test beds. 124 is that
+ * of timeout(1); 126 and above have the meaning that they have in a shell.
+ */
 enum {
 	STATUS_USAGE = 2,
+	STATUS_DIED = 123,
+	STATUS_TIMEOUT = 124,
 	STATUS_NO_BOOT = 125,
-	STATUS_DIED = 126,
-	STATUS_TIMEOUT = 127,
 };
 
 /* The options of the command line. Lists end with NULL. */
 struct options {
 	int nodes, cpus, timeout;
+	int cpus_asked;		/* --cpus; 0: not given */
 	bool each, root, no_link, no_provider;
 	bool ptrace;		/* the kernel must work without seccomp */
-	const char *mem;	/* NULL: as much as there is room for */
+	unsigned long long mem;	/* bytes; 0: as much as there is room for */
 	const char *netem, *runtime, *provider, *log, *cmdline, *chdir;
-	char **rw, **layers;
+	char **rw, **rw_at;	/* a directory of the host, and where the guest has it */
+	char **layers;
 	char **command;
 };
 
@@ -34,6 +39,8 @@ void die(int status, const char *format, ...)
 	__attribute__((noreturn, format(printf, 2, 3)));
 /* printf to a string that is never freed */
 char *text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Append to a list that ends with NULL */
+void list_add(char ***list, char *value);
 
 void options_parse(struct options *o, int argc, char **argv);
 
@@ -68,7 +75,7 @@ void guest_forget_dir(struct guest *g);
 /* Its console's output; allocated, ended by NUL */
 char *guest_console(const struct guest *g);
 
-/* relay.c: carry everything between guest and caller until the guest is down */
+/* relay.c: carry everything between guest and caller until the guest is down, and kill it */
 enum outcome {
 	RUN_DOWN,		/* it has ended as it should */
 	RUN_REFUSED,		/* the guest has reported why it cannot run the command */

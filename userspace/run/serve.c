@@ -16,7 +16,6 @@
 #include "serve.h"
 
 #define CLIENTS_MAX 256
-#define GROUPS_MAX 256
 
 /* A connection of a softmr-node; @pid is 0 until its request is complete. */
 static struct client {
@@ -91,6 +90,22 @@ int serve_poll_fds(int *fds, int max)
 	return n;
 }
 
+/* The three files of a message; of any other number of files none is kept */
+static void take_files(struct client *c, const struct cmsghdr *cm)
+{
+	int n = (cm->cmsg_len - CMSG_LEN(0)) / sizeof(int), i, fd;
+
+	if (n == 3) {
+		close_files(c);
+		memcpy(c->files, CMSG_DATA(cm), sizeof(c->files));
+		return;
+	}
+	for (i = 0; i < n; i++) {
+		memcpy(&fd, CMSG_DATA(cm) + i * sizeof(fd), sizeof(fd));
+		close(fd);
+	}
+}
+
 /* Receive what is available, files too; false: the other side is gone */
 static bool receive(struct client *c)
 {
@@ -105,10 +120,8 @@ static bool receive(struct client *c)
 		return n < 0 && (errno == EAGAIN || errno == EINTR);
 	wire_buf_add(&c->in, buf, n);
 	cm = CMSG_FIRSTHDR(&msg);
-	if (cm && cm->cmsg_type == SCM_RIGHTS && cm->cmsg_len == CMSG_LEN(sizeof(c->files))) {
-		close_files(c);
-		memcpy(c->files, CMSG_DATA(cm), sizeof(c->files));
-	}
+	if (cm && cm->cmsg_level == SOL_SOCKET && cm->cmsg_type == SCM_RIGHTS)
+		take_files(c, cm);
 	return true;
 }
 
@@ -119,11 +132,25 @@ static void answer(struct client *c, int32_t status)
 	drop(c);
 }
 
+/* The client's groups; allocated */
+static unsigned int *peer_groups(int fd, int *count)
+{
+	unsigned int *groups;
+	socklen_t len = 0;
+
+	/* it says how long the list is */
+	getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &len);
+	groups = malloc(len + sizeof(*groups));
+	if (!groups || getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len))
+		fail("cannot read the groups of a process: %s", strerror(errno));
+	*count = len / sizeof(*groups);
+	return groups;
+}
+
 /* Start a client's command, as the client's user */
 static void start(const struct job *job, struct client *c, const struct job *request)
 {
-	unsigned int groups[GROUPS_MAX];
-	socklen_t groups_len = sizeof(groups), cred_len = sizeof(struct ucred);
+	socklen_t cred_len = sizeof(struct ucred);
 	struct ucred cred;
 	struct spawn s = { .node = job_int(request, "node") };
 
@@ -132,19 +159,17 @@ static void start(const struct job *job, struct client *c, const struct job *req
 		answer(c, 126);
 		return;
 	}
-	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERGROUPS, groups, &groups_len))
-		groups_len = 0;
 	memcpy(s.fd, c->files, sizeof(s.fd));
 	s.uid = cred.uid;
 	s.gid = cred.gid;
-	s.groups = groups;
-	s.group_count = groups_len / sizeof(groups[0]);
+	s.groups = peer_groups(c->fd, &s.group_count);
 	s.cwd = job_get(request, "cwd");
 	s.mask = job_int(request, "umask");
 	s.argv = job_list(request, "arg");
 	s.envp = job_list(request, "env");
 	if (s.cwd && s.argv[0])
 		c->pid = spawn(job, &s);
+	free(s.groups);
 	free(s.argv);
 	free(s.envp);
 	if (c->pid <= 0)

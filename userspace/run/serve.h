@@ -8,6 +8,7 @@
 #ifndef SMR_RUN_SERVE_H
 #define SMR_RUN_SERVE_H
 
-#define REQUEST_MAX	(4 << 20)
+/* More than execve(2) takes of arguments and environment (6 MiB) */
+#define REQUEST_MAX	(8 << 20)
 
 #endif

@@ -101,6 +101,8 @@ bool wire_receive(struct wire *w)
 {
 	ssize_t n;
 
+	if (w->broken)
+		return false;
 	make_room(&w->in, 4 * WIRE_MAX);
 	n = read(w->fd, w->in.data + w->in.end, w->in.size - w->in.end);
 	if (n <= 0)
@@ -123,7 +125,9 @@ static bool next_frame(struct wire *w, struct frame *f)
 	if (wire_buf_len(&w->in) < sizeof(h))
 		return false;
 	memcpy(&h, w->in.data + w->in.start, sizeof(h));
-	if (wire_buf_len(&w->in) - sizeof(h) < h.len)
+	if (h.len > WIRE_MAX)
+		w->broken = true;
+	if (w->broken || wire_buf_len(&w->in) - sizeof(h) < h.len)
 		return false;
 	f->type = h.type;
 	f->node = h.node;

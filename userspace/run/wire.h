@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What softmr-run on the host and the init of its guest say to each other,
- * over one serial line of the guest: frames, a head and up to 4096 bytes.
+ * over one serial line of the guest: frames, a head and up to 4096 bytes. A
+ * longer frame breaks the line: programs can write to the guest's kernel.
  *
  *   guest                          host
  *   FRAME_HELLO            ->
@@ -71,6 +72,7 @@ struct wire_buf {
 struct wire {
 	int fd;		/* non-blocking */
 	bool host;	/* this is the host's end */
+	bool broken;	/* what was received is no frame */
 	int room;	/* the host: bytes that the line takes */
 	int taken;	/* the guest: bytes read since the last FRAME_TAKEN */
 	struct wire_buf in, out;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Completion of softmr's command line for bash.
+# Completion of the command lines of softmr, softmr-run and softmr-mr for bash. Options are those that --help shows.
 
 _softmr_netdevs() {
 	local path
@@ -31,35 +31,83 @@ _softmr_configured() {
 	echo --all
 }
 
-# The words that may stand at $COMP_CWORD, one a line
-_softmr_words() {
-	local words=("${COMP_WORDS[@]:1:COMP_CWORD-1}") w plain=()
-	for w in "${words[@]}"; do [[ $w = -* ]] || plain+=("$w"); done
-	case "${plain[0]-} ${plain[1]-}" in
-	" ") printf '%s\n' status doctor link mr run --help --version ;;
-	"status " | "doctor ") printf '%s\n' --json --help ;;
-	"link ") printf '%s\n' add del list up-configured down-configured --help ;;
-	"link add")
-		case ${#plain[@]} in
-		2) echo softmr0 ;;
-		3) echo netdev ;;
-		4) _softmr_netdevs ;;
-		*) echo --persistent ;;
-		esac
-		;;
-	"link del") if [ ${#plain[@]} = 2 ]; then _softmr_links; else echo --persistent; fi ;;
-	"link list") echo --json ;;
-	"link up-configured" | "link down-configured") _softmr_configured ;;
-	"mr "*) _softmr_links && printf '%s\n' --windows= --size= --exec= --help ;;
+# _softmr_options PROGRAM...: a line for each of its options, and what it takes: "--nodes N", "-n N", "--each "
+_softmr_options() {
+	local option='(--[a-z-]+)[ =]?([A-Z]+)?( .*)?$'
+	"$@" --help 2>/dev/null | sed -nE "s/^ {1,6}(-[a-zA-Z]), $option/\1 \3\n\2 \3/p; t; s/^ {1,6}$option/\1 \2/p"
+}
+
+# _softmr_is CUR WORD...: COMPREPLY is those of WORD... that begin with CUR; names have no blanks
+_softmr_is() { mapfile -t COMPREPLY < <(compgen -W "${*:2}" -- "$1" | sort -u); }
+
+# _softmr_program PLACE PROGRAM...: PROGRAM, whose name is the word at PLACE, takes options, and then a command (softmr-run)
+# or a link (softmr-mr). Where COMPREPLY stays empty, bash completes file names
+_softmr_program() {
+	local i=$(($1 + 1)) cur=${COMP_WORDS[COMP_CWORD]} options takes
+	shift
+	options=$(_softmr_options "$@")
+	while [ "$i" -lt "$COMP_CWORD" ] && [[ ${COMP_WORDS[i]} = -* ]]; do
+		takes=$(sed -n "s/^${COMP_WORDS[i]} //p" <<<"$options")
+		i=$((i + 1))
+		[ "${COMP_WORDS[i - 1]}" != -- ] || break
+		[ -n "$takes" ] || continue
+		# --nodes=2 is three words
+		[ "${COMP_WORDS[i]}" != = ] || i=$((i + 1))
+		if [ "$i" -ge "$COMP_CWORD" ]; then
+			[ "$takes" != DIR ] || mapfile -t COMPREPLY < <(compgen -d -- "${cur#=}")
+			return
+		fi
+		i=$((i + 1))
+	done
+	if [ "$i" = "$COMP_CWORD" ] && [[ $cur = -* ]]; then
+		_softmr_is "$cur" "$(cut -d ' ' -f 1 <<<"$options")"
+	elif [[ "$*" = *mr ]]; then
+		[ "$i" != "$COMP_CWORD" ] || _softmr_is "$cur" "$(_softmr_links)"
+	elif [ "$i" = "$COMP_CWORD" ]; then
+		# a path is completed as one
+		[[ $cur = */* ]] || mapfile -t COMPREPLY < <(compgen -c -- "$cur" | sort -u)
+	elif declare -F _comp_command_offset >/dev/null; then
+		_comp_command_offset "$i"
+	elif declare -F _command_offset >/dev/null; then
+		_command_offset "$i"
+	fi
+}
+
+# The words of "softmr link" that may stand at $COMP_CWORD
+_softmr_link_words() {
+	local w plain=()
+	for w in "${COMP_WORDS[@]:2:COMP_CWORD-2}"; do [[ $w = -* ]] || plain+=("$w"); done
+	case "${plain[0]-} ${#plain[@]} ${plain[*]: -1}" in
+	" "*) echo add del delete list show up-configured down-configured --json --help ;;
+	"add 1 "*) echo softmr0 ;;
+	"add 2 "*) echo netdev type ;;
+	"add 3 type") echo softmr ;;
+	"add 4 softmr") echo netdev ;;
+	"add "*" netdev") _softmr_netdevs ;;
+	"add "*) echo --persistent ;;
+	"del 1 "* | "delete 1 "*) _softmr_links && echo --persistent ;;
+	"del "* | "delete "*) echo --persistent ;;
+	"list 1 "* | "show 1 "*) _softmr_links && echo --json ;;
+	"list "* | "show "*) echo --json ;;
+	"up-configured "* | "down-configured "*) _softmr_configured ;;
 	esac
 }
 
 _softmr() {
-	local cur=${COMP_WORDS[COMP_CWORD]}
-	# names have no blanks
-	mapfile -t COMPREPLY < <(_softmr_words | sort -u | while IFS= read -r w; do
-		[[ $w = "$cur"* ]] && printf '%s\n' "$w"
-	done)
+	local cur=${COMP_WORDS[COMP_CWORD]} program=${COMP_WORDS[0]}
+	COMPREPLY=()
+	case $program in
+	*softmr-run | *softmr-mr)
+		_softmr_program 0 "$program"
+		return
+		;;
+	esac
+	case "$COMP_CWORD ${COMP_WORDS[1]}" in
+	"1 "*) _softmr_is "$cur" status doctor link mr run --json --help --version ;;
+	*" run" | *" mr") _softmr_program 1 "$program" "${COMP_WORDS[1]}" ;;
+	*" link") _softmr_is "$cur" "$(_softmr_link_words)" ;;
+	*" status" | *" doctor") _softmr_is "$cur" "$(_softmr_options "$program" "${COMP_WORDS[1]}" | cut -d ' ' -f 1)" ;;
+	esac
 }
 
-complete -F _softmr softmr
+complete -o bashdefault -o default -F _softmr softmr softmr-run softmr-mr

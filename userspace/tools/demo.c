@@ -5,6 +5,7 @@
 #include "demo.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,17 @@
 
 #define TIMEOUT_S	10
 #define PORT		1
+
+void demo_say(const struct demo *demo, const char *format, ...)
+{
+	va_list args;
+
+	if (demo->json)
+		return;
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+}
 
 /* What went wrong, and, if there is one, the errno of it. */
 int demo_fail(const char *what, int err)

@@ -44,6 +44,7 @@ struct window {
  * @out_mr: its registration
  * @windows: @nr_windows of them
  * @nr_windows: types 1 and 2 together
+ * @json: only JSON is printed
  */
 struct demo {
 	struct ibv_context *ctx;
@@ -57,9 +58,13 @@ struct demo {
 	struct ibv_mr *out_mr;
 	struct window *windows;
 	uint32_t nr_windows;
+	int json;
 };
 
 /* demo.c */
+/* printf(), unless JSON is asked for */
+void demo_say(const struct demo *demo, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 int demo_fail(const char *what, int err);
 int demo_want(int ok, const char *what);
 int demo_open(struct demo *demo, const char *name);

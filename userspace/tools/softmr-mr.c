@@ -23,12 +23,14 @@
  * @command: to run while the windows are bound, or NULL
  * @windows: how many windows of each type
  * @size: bytes of memory
+ * @json: print JSON
  */
 struct options {
 	const char *device;
 	const char *command;
 	unsigned long windows;
 	unsigned long size;
+	int json;
 };
 
 /* -- what the demonstration consists of */
@@ -43,7 +45,7 @@ static int dereg_is_refused(struct demo *demo)
 	}
 	if (ret != EBUSY)
 		return demo_fail("deregistration fails, but not with EBUSY", ret);
-	printf("deregister: %s, since these are bound to it:\n", strerror(ret));
+	demo_say(demo, "deregister: %s, since these are bound to it:\n", strerror(ret));
 	return 0;
 }
 
@@ -76,7 +78,7 @@ static int windows_still_work(struct demo *demo)
 	for (i = 0; i < demo->nr_windows; i++)
 		if (write_through(demo, &demo->windows[i]))
 			return -1;
-	printf("write through each of them: ok\n");
+	demo_say(demo, "write through each of them: ok\n");
 	return 0;
 }
 
@@ -105,7 +107,7 @@ static int dereg_works(struct demo *demo)
 	if (ret)
 		return demo_fail("cannot deregister the region", ret);
 	demo->mr = NULL;
-	printf("unbind them, deregister: ok\n");
+	demo_say(demo, "unbind them, deregister: ok\n");
 	return 0;
 }
 
@@ -114,8 +116,8 @@ static int demonstrate(struct demo *demo, const struct options *opt)
 	if (demo_open(demo, opt->device) ||
 	    demo_register(demo, opt->size) || demo_make_qps(demo))
 		return -1;
-	printf("%s: %zu bytes at %p registered, lkey 0x%" PRIx32 "\n",
-	       opt->device, demo->size, (void *)demo->buf, demo->mr->lkey);
+	demo_say(demo, "%s: %zu bytes at %p registered, lkey 0x%" PRIx32 "\n",
+		 opt->device, demo->size, (void *)demo->buf, demo->mr->lkey);
 	if (windows_count(demo, 0) ||
 	    windows_bind(demo, (uint32_t)opt->windows) ||
 	    run_command(demo, opt->command) || dereg_is_refused(demo) ||
@@ -138,6 +140,7 @@ static void usage(void)
 	      "  -s, --size=BYTES    register so much memory (65536)\n"
 	      "  -x, --exec=COMMAND  while the windows are bound, have COMMAND run by sh, with\n"
 	      "                      SOFTMR_LKEY and SOFTMR_WINDOWS in its environment\n"
+	      "  -j, --json          print the table of windows as JSON, and nothing else\n"
 	      "  -h, --help          show this\n"
 	      "\n"
 	      "Exits with 0 if all went as it should, 1 if anything did not, 2 if the command\n"
@@ -180,6 +183,9 @@ static int parse_option(struct options *opt, int c)
 	case 'x':
 		opt->command = optarg;
 		return 0;
+	case 'j':
+		opt->json = 1;
+		return 0;
 	case 'h':
 		usage();
 		exit(0);
@@ -194,13 +200,14 @@ static int parse(struct options *opt, int argc, char **argv)
 		{ "windows", required_argument, NULL, 'n' },
 		{ "size", required_argument, NULL, 's' },
 		{ "exec", required_argument, NULL, 'x' },
+		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
 		{},
 	};
 	int c;
 
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "n:s:x:h", names, NULL)) != -1)
+	while ((c = getopt_long(argc, argv, "n:s:x:jh", names, NULL)) != -1)
 		if (parse_option(opt, c))
 			return -1;
 	if (argc - optind != 1)
@@ -217,6 +224,7 @@ int main(int argc, char **argv)
 
 	if (parse(&opt, argc, argv))
 		return 2;
+	demo.json = opt.json;
 	ret = demonstrate(&demo, &opt);
 	if (demo_clean_up(&demo))
 		ret = -1;

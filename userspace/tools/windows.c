@@ -116,33 +116,41 @@ int windows_unbind(struct demo *demo)
 
 /* -- what is bound, as the kernel tells it */
 
+static const struct {
+	unsigned int flag;
+	const char *name;
+} rights[] = {
+	{ IBV_ACCESS_LOCAL_WRITE, "local-write" },
+	{ IBV_ACCESS_REMOTE_READ, "remote-read" },
+	{ IBV_ACCESS_REMOTE_WRITE, "remote-write" },
+	{ IBV_ACCESS_REMOTE_ATOMIC, "remote-atomic" },
+	{ IBV_ACCESS_ZERO_BASED, "zero-based" },
+};
+
+/* The names of the rights in @access, each between two of @quote */
+static void print_rights(uint32_t access, const char *quote)
+{
+	const char *comma = "";
+	size_t i;
+
+	for (i = 0; i < sizeof(rights) / sizeof(*rights); i++) {
+		if (!(access & rights[i].flag))
+			continue;
+		printf("%s%s%s%s", comma, quote, rights[i].name, quote);
+		comma = ",";
+	}
+}
+
 static void print_window(const struct softmrdv_mr_window *w)
 {
-	static const struct {
-		unsigned int flag;
-		const char *name;
-	} rights[] = {
-		{ IBV_ACCESS_LOCAL_WRITE, "local-write" },
-		{ IBV_ACCESS_REMOTE_READ, "remote-read" },
-		{ IBV_ACCESS_REMOTE_WRITE, "remote-write" },
-		{ IBV_ACCESS_REMOTE_ATOMIC, "remote-atomic" },
-		{ IBV_ACCESS_ZERO_BASED, "zero-based" },
-	};
-	const char *comma = "";
 	char qp[16] = "any";
-	size_t i;
 
 	if (w->qp_num)
 		snprintf(qp, sizeof(qp), "%" PRIu32, w->qp_num);
 	printf("%6" PRIu32 "  %4" PRIu32 "  0x%08" PRIx32 "  %8s  0x%016" PRIx64
 	       "  %10" PRIu64 "  ",
 	       w->handle, w->type, w->rkey, qp, w->addr, w->length);
-	for (i = 0; i < sizeof(rights) / sizeof(*rights); i++) {
-		if (!(w->access & rights[i].flag))
-			continue;
-		printf("%s%s", comma, rights[i].name);
-		comma = ",";
-	}
+	print_rights(w->access, "");
 	printf("\n");
 }
 
@@ -152,6 +160,27 @@ static void print_windows(const struct softmrdv_mr_window *w, uint32_t n)
 	       "RKEY", "QP", "ADDRESS", "LENGTH", "ACCESS");
 	while (n--)
 		print_window(w++);
+}
+
+/* A QP's number is null where any QP will do. */
+static void print_json(const struct demo *demo, const struct softmrdv_mr_window *w, uint32_t n)
+{
+	const char *comma = "";
+
+	printf("{\n  \"lkey\": %" PRIu32 ",\n  \"addr\": %" PRIu64 ",\n  \"length\": %zu,\n  \"windows\": [",
+	       demo->mr->lkey, (uint64_t)(uintptr_t)demo->buf, demo->size);
+	for (; n--; w++, comma = ",") {
+		char qp[16] = "null";
+
+		if (w->qp_num)
+			snprintf(qp, sizeof(qp), "%" PRIu32, w->qp_num);
+		printf("%s\n    { \"handle\": %" PRIu32 ", \"type\": %" PRIu32 ", \"rkey\": %" PRIu32
+		       ", \"qp\": %s, \"addr\": %" PRIu64 ", \"length\": %" PRIu64 ", \"access\": [",
+		       comma, w->handle, w->type, w->rkey, qp, w->addr, w->length);
+		print_rights(w->access, "\"");
+		printf("] }");
+	}
+	printf("\n  ]\n}\n");
 }
 
 /* Is this window of ours what the kernel says of it? */
@@ -196,7 +225,10 @@ int windows_show(struct demo *demo)
 	} else if (total != demo->nr_windows) {
 		ret = demo_fail("there are not as many windows as were bound", 0);
 	} else {
-		print_windows(w, total);
+		if (demo->json)
+			print_json(demo, w, total);
+		else
+			print_windows(w, total);
 		ret = windows_match(demo, w);
 	}
 	free(w);

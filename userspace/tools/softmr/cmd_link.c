@@ -22,13 +22,14 @@
 static const char usage[] =
 	"Usage: softmr link add NAME netdev NETDEV [--persistent]\n"
 	"       softmr link del NAME [--persistent]\n"
-	"       softmr link list [--json]\n"
+	"       softmr link list [NAME] [--json]\n"
 	"       softmr link up-configured {NETDEV | --all}\n"
 	"       softmr link down-configured {NETDEV | --all}\n"
 	"\n"
 	"  add   make an RDMA device of a netdev; it loads the module if need be\n"
 	"  del   remove it\n"
-	"  list  show softmr's links, and the persistent ones that are not there now\n"
+	"  list  show softmr's links, and the persistent ones that are not there now;\n"
+	"        show is the same, and delete is del\n"
 	"  up-configured, down-configured\n"
 	"        make or remove the persistent links of a netdev, or all of them; this is\n"
 	"        what softmr-link@.service calls\n"
@@ -138,6 +139,9 @@ static int add(struct link_args *args)
 		netdev = real;
 	if (!args->persistent)
 		return link_make(name, netdev);
+	if (!conf_is_netdev(netdev))
+		return bad_usage("no link of a netdev with such a name can be persistent, since " CONF_DIR
+				 " takes its file for a backup");
 	if (index && !is_this_link(name, netdev)) {
 		ret = link_make(name, netdev);
 		if (ret)
@@ -147,6 +151,21 @@ static int add(struct link_args *args)
 }
 
 /* -- del */
+
+/* One that comes back is not what people expect of del. */
+static void say_comes_back(const char *name)
+{
+	struct conf *confs;
+	size_t n, i;
+
+	if (conf_list(&confs, &n))
+		return;
+	for (i = 0; i < n; i++)
+		if (confs[i].name && !strcmp(confs[i].name, name))
+			printf("softmr: %s gets link %s again when it appears; to prevent that: softmr link del %s --persistent\n",
+			       confs[i].netdev, name, name);
+	conf_free(confs, n);
+}
 
 static int remove_confs(const char *name, bool *found)
 {
@@ -186,7 +205,10 @@ static int del(struct link_args *args)
 		if (ret)
 			return ret;
 	}
-	return link_remove(args->words[0], was_saved);
+	ret = link_remove(args->words[0], was_saved);
+	if (!ret && !args->persistent)
+		say_comes_back(args->words[0]);
+	return ret;
 }
 
 /* -- list */
@@ -298,28 +320,47 @@ static int read_devs(struct rdma_dev **devs, size_t *n)
 	return ret;
 }
 
+/* Keep those of one name. Returns how many these are. */
+static size_t only_named(struct row *rows, size_t n, const char *name)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < n; i++)
+		if (same(rows[i].name, name))
+			rows[kept++] = rows[i];
+	return kept;
+}
+
 static int list(struct link_args *args)
 {
+	const char *name = args->nr_words ? args->words[0] : NULL;
 	struct conf *confs = NULL;
 	struct rdma_dev *devs;
 	struct link *links;
 	size_t nr_devs, nr_confs, i, n;
 	struct row *rows;
-	int ret;
+	int ret, unread;
 
-	if (args->nr_words)
-		return bad_usage("list has no arguments");
+	if (args->nr_words > 1)
+		return bad_usage("list takes one NAME, or none");
 	if (read_devs(&devs, &nr_devs))
 		return EXIT_PROBLEM;
-	ret = conf_list(&confs, &nr_confs);
-	if (ret)
-		complain("cannot read " CONF_DIR ": %s", strerror(-ret));
+	unread = conf_list(&confs, &nr_confs);
+	if (unread)
+		complain("cannot read " CONF_DIR ": %s", strerror(-unread));
 	links = zalloc((nr_devs + 1) * sizeof(*links));
 	for (i = 0; i < nr_devs; i++)
 		link_read(&links[i], &devs[i]);
 	rows = zalloc((nr_devs + nr_confs + 1) * sizeof(*rows));
 	n = make_rows(rows, links, nr_devs, confs, nr_confs);
+	if (name) {
+		n = only_named(rows, n, name);
+		if (!n)
+			complain("there is no link %s", name);
+	}
 	ret = args->json ? print_json(rows, n) : print_text(rows, n);
+	if (unread || (name && !n))
+		ret = EXIT_PROBLEM;
 	for (i = 0; i < nr_devs; i++)
 		link_free(&links[i]);
 	free(rows);

@@ -12,10 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "packages.h"
 #include "util.h"
 
 /* Returns only if it cannot be run. */
-static int run_program(const char *name, char **argv, const char *package)
+static int run_program(const char *name, char **argv, char *todo)
 {
 	char *self = realpath("/proc/self/exe", NULL), *slash;
 
@@ -30,19 +31,23 @@ static int run_program(const char *name, char **argv, const char *package)
 	}
 	free(self);
 	execvp(name, argv);
-	complain("cannot run %s: %s; it comes with the package %s", name,
-		 strerror(errno), package);
+	complain("cannot run %s: %s; to have it: %s", name, strerror(errno), todo);
+	free(todo);
 	return EXIT_PROBLEM;
 }
 
 int cmd_mr(int argc, char **argv)
 {
 	(void)argc;
-	return run_program("softmr-mr", argv, "softmr-tools");
+	return run_program("softmr-mr", argv, install_softmr("softmr-tools", "softmr-tools", false));
 }
 
 int cmd_run(int argc, char **argv)
 {
 	(void)argc;
-	return run_program("softmr-run", argv, "softmr-uml");
+#ifdef __x86_64__
+	return run_program("softmr-run", argv, install_softmr("softmr-uml", NULL, false));
+#else
+	return run_program("softmr-run", argv, copy("an x86-64 machine; there is no guest for this one"));
+#endif
 }

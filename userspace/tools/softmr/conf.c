@@ -12,7 +12,6 @@
 
 #include "util.h"
 
-/* No netdev has a name as long as this, so it is no link's file. */
 #define TEMPORARY	".softmr-link.XXXXXX"
 
 static char *conf_path(const char *file)
@@ -50,10 +49,31 @@ int conf_read(const char *netdev, char **name)
 	return *name ? 0 : -EINVAL;
 }
 
-static int is_netdev_name(const struct dirent *entry)
+/*
+ * What editors, dpkg and rpm leave beside a file is no link's file. A netdev may
+ * have such a name, but then softmr link add --persistent refuses it.
+ */
+bool conf_is_netdev(const char *file)
 {
-	return strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
-	       strlen(entry->d_name) < IFNAMSIZ;
+	static const char * const ends[] = {
+		"~", ".swp", ".bak", ".orig", ".rej", ".tmp", ".dpkg-old", ".dpkg-new", ".dpkg-dist",
+		".dpkg-tmp", ".rpmsave", ".rpmnew", ".rpmorig", ".ucf-old", ".ucf-dist",
+	};
+	size_t len = strlen(file), end, i;
+
+	if (!len || *file == '.' || *file == '#' || len >= IFNAMSIZ)
+		return false;
+	for (i = 0; i < ARRAY_SIZE(ends); i++) {
+		end = strlen(ends[i]);
+		if (len > end && !strcmp(file + len - end, ends[i]))
+			return false;
+	}
+	return true;
+}
+
+static int is_link_file(const struct dirent *entry)
+{
+	return conf_is_netdev(entry->d_name);
 }
 
 int conf_list(struct conf **confs, size_t *n)
@@ -64,7 +84,7 @@ int conf_list(struct conf **confs, size_t *n)
 
 	*n = 0;
 	*confs = NULL;
-	found = scandir(path, &entries, is_netdev_name, alphasort);
+	found = scandir(path, &entries, is_link_file, alphasort);
 	free(path);
 	if (found < 0)
 		return errno == ENOENT ? 0 : -errno;

@@ -10,6 +10,7 @@
 #ifndef SOFTMR_CONF_H
 #define SOFTMR_CONF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define CONF_DIR	"/etc/softmr/links.d"
@@ -24,6 +25,8 @@ struct conf {
 	char *name;
 };
 
+/* Whether a file of this name is that of a netdev */
+bool conf_is_netdev(const char *file);
 /* All there are, by netdev; *confs is to be freed with conf_free(). */
 int conf_list(struct conf **confs, size_t *n);
 void conf_free(struct conf *confs, size_t n);

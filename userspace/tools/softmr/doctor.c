@@ -16,22 +16,6 @@ void found(struct doctor *d, enum level level, char *what, char *todo)
 	};
 }
 
-/* ID and ID_LIKE in os-release name a distribution and those that it is made of. */
-char *install_command(const char *deb, const char *rpm)
-{
-	char *text = read_text("/etc/os-release");
-	bool red = text && (strstr(text, "fedora") || strstr(text, "rhel") ||
-			    strstr(text, "centos"));
-	bool suse = text && strstr(text, "suse");
-
-	free(text);
-	if (red)
-		return strf("dnf install %s", rpm);
-	if (suse)
-		return strf("zypper install %s", rpm);
-	return strf("apt-get install %s", deb);
-}
-
 bool has_capability(unsigned int capability)
 {
 	char *text = read_text("/proc/self/status");

@@ -12,6 +12,7 @@
 #include "links.h"
 #include "module.h"
 #include "nldev.h"
+#include "packages.h"
 #include "util.h"
 #include "verbs.h"
 
@@ -57,10 +58,11 @@ struct doctor {
 	const char *check;
 };
 
-/* The texts are made with strf() or copy(); they are freed later. */
+/*
+ * The texts are made with strf() or copy(); they are freed later. What is ok has
+ * nothing to do: a suggestion is a part of @what.
+ */
 void found(struct doctor *d, enum level level, char *what, char *todo);
-/* The command that installs a package, by its Debian and its Fedora name */
-char *install_command(const char *deb, const char *rpm);
 /* Does this process have a capability (linux/capability.h)? */
 bool has_capability(unsigned int capability);
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,66 @@ static void found_differs(struct doctor *d)
 			   mod->disk_version ? mod->disk_version : "?"), todo);
 }
 
+/* A file's text; of several, the last one's */
+static char *read_last(const char *pattern)
+{
+	char *full = root_path("%s", pattern), *text = NULL;
+	glob_t found = {};
+
+	if (!glob(full, 0, NULL, &found))
+		text = read_file(found.gl_pathv[found.gl_pathc - 1]);
+	globfree(&found);
+	free(full);
+	return text;
+}
+
+/*
+ * The options that dkms.conf asks for and this kernel's configuration does not
+ * have. DKMS leaves such a kernel out, and calls that no failure.
+ */
+static char *dkms_lacks(const char *release)
+{
+	char *conf = read_last("/usr/src/softmr-*/dkms.conf"), *lacks = copy("");
+	char *config = read_text("/lib/modules/%s/build/.config", release), *rest, *option;
+
+	if (!config)
+		config = read_text("/boot/config-%s", release);
+	rest = conf ? strstr(conf, "BUILD_EXCLUSIVE_CONFIG=\"") : NULL;
+	strsep(&rest, "\"");
+	if (rest)
+		rest[strcspn(rest, "\"")] = '\0';
+	while (config && (option = strsep(&rest, " "))) {
+		char *yes = strf("\n%s=y", option), *module = strf("\n%s=m", option), *longer;
+
+		if (!strstr(config, yes) && !strstr(config, module)) {
+			longer = strf("%s%s%s", lacks, *lacks ? " " : "", option);
+			free(lacks);
+			lacks = longer;
+		}
+		free(yes);
+		free(module);
+	}
+	free(config);
+	free(conf);
+	return lacks;
+}
+
+static void found_not_built(struct doctor *d)
+{
+	const char *release = d->module.release;
+	char *lacks = dkms_lacks(release);
+
+	if (*lacks)
+		found(d, LEVEL_PROBLEM,
+		      strf("DKMS leaves softmr out of this kernel (%s), which was built without %s; boot another kernel",
+			   release, lacks), NULL);
+	else
+		found(d, LEVEL_PROBLEM,
+		      strf("DKMS has softmr, but has not built it for this kernel (%s)", release),
+		      strf("dkms autoinstall -k %s", release));
+	free(lacks);
+}
+
 /* DKMS has it, perhaps, but not for this kernel. */
 static void found_no_module(struct doctor *d)
 {
@@ -93,14 +154,11 @@ static void found_no_module(struct doctor *d)
 		      strf("softmr is not loaded, and there is no /lib/modules/%s to load it from; is this a container? Load it on the host",
 			   mod->release), copy("modprobe softmr"));
 	else if (exists("/var/lib/dkms/softmr"))
-		found(d, LEVEL_PROBLEM,
-		      strf("DKMS has softmr, but has not built it for this kernel (%s)",
-			   mod->release),
-		      strf("dkms autoinstall -k %s", mod->release));
+		found_not_built(d);
 	else
 		found(d, LEVEL_PROBLEM,
 		      strf("softmr is not installed for this kernel (%s)", mod->release),
-		      install_command("softmr-dkms", "softmr-dkms"));
+		      install_softmr("softmr-dkms", "softmr-dkms", false));
 }
 
 void check_module(struct doctor *d)
@@ -128,7 +186,6 @@ void check_module(struct doctor *d)
 void check_headers(struct doctor *d)
 {
 	const char *release = d->module.release;
-	char *deb, *rpm;
 
 	d->check = "headers";
 	if (exists("/lib/modules/%s/build/Makefile", release)) {
@@ -140,13 +197,9 @@ void check_headers(struct doctor *d)
 		      NULL);
 		return;
 	}
-	deb = strf("linux-headers-%s", release);
-	rpm = strf("kernel-devel-%s", release);
 	found(d, d->module.file ? LEVEL_WARNING : LEVEL_PROBLEM,
 	      strf("there are no headers of this kernel (%s), so the module cannot be built for it",
-		   release), install_command(deb, rpm));
-	free(deb);
-	free(rpm);
+		   release), install_headers(release));
 }
 
 /* -- Secure Boot */
@@ -183,10 +236,22 @@ static const char *why_signed(void)
 	return why;
 }
 
+static char *how_to_sign(void)
+{
+	char *install, *todo;
+
+	if (exists(MOK))
+		return copy("mokutil --import " MOK ", reboot and enroll the key, then: dkms install --force softmr/$(dkms status softmr | grep -o '[0-9.]*' | head -n 1)");
+	install = install_other("dkms mokutil", "dkms mokutil");
+	todo = strf("%s; then: dkms generate_mok && mokutil --import " MOK ", reboot and enroll the key",
+		    install);
+	free(install);
+	return todo;
+}
+
 void check_secure_boot(struct doctor *d)
 {
 	const char *why = why_signed();
-	bool has_mok = exists(MOK);
 
 	d->check = "secure-boot";
 	if (!why)
@@ -196,10 +261,7 @@ void check_secure_boot(struct doctor *d)
 	else if (!d->module.file)
 		found(d, LEVEL_OK, strf("%s; there is no module yet", why), NULL);
 	else if (!d->module.signer)
-		found(d, LEVEL_PROBLEM, strf("%s, and softmr is not", why),
-		      copy(has_mok ?
-			   "mokutil --import " MOK ", reboot and enroll the key, then: dkms install --force softmr/$(dkms status softmr | grep -o '[0-9.]*' | head -n 1)" :
-			   "apt-get install dkms mokutil && dkms generate_mok && mokutil --import " MOK ", reboot and enroll the key"));
+		found(d, LEVEL_PROBLEM, strf("%s, and softmr is not", why), how_to_sign());
 	else
 		found(d, LEVEL_WARNING,
 		      strf("%s; softmr is signed by \"%s\", whose key has to be enrolled",

@@ -53,7 +53,8 @@ void check_port(struct doctor *d)
 		found(d, LEVEL_PROBLEM,
 		      strf("process %d (%s) has UDP port 4791, so softmr cannot make a link",
 			   port.pid, port.command ? port.command : "?"),
-		      strf("kill %d", port.pid));
+		      strf("systemctl status %d; then stop the service or the program that it shows",
+			   port.pid));
 		break;
 	case HOLDER_HIDDEN:
 		/* a process cannot have it while a link is there; that rdma_rxe is loaded does not mean that it has it */
@@ -143,11 +144,9 @@ static void found_mtu(struct doctor *d, const struct link *link)
 	if (link->mtu == 4096 || !link->mtu)
 		return;
 	found(d, LEVEL_OK,
-	      strf("%s: packets carry %u bytes each, since %s has an MTU of %u; with %u they carry 4096, which is faster",
+	      strf("%s: packets carry %u bytes each, since %s has an MTU of %u; after ip link set %s mtu %u, if the network takes that, they carry 4096, which is faster",
 		   link->dev.name, link->mtu, link->dev.netdev, link->netdev_mtu,
-		   NETDEV_MTU_4096),
-	      strf("ip link set %s mtu %u (if the network takes that)", link->dev.netdev,
-		   NETDEV_MTU_4096));
+		   link->dev.netdev, NETDEV_MTU_4096), NULL);
 }
 
 static void found_counters(struct doctor *d, const struct link *link)
@@ -168,8 +167,8 @@ void check_links(struct doctor *d)
 
 	d->check = "link";
 	if (!d->nr_links)
-		found(d, LEVEL_OK, copy("there is no link yet"),
-		      copy("softmr link add softmr0 netdev NETDEV"));
+		found(d, LEVEL_OK, copy("there is no link yet; softmr link add softmr0 netdev NETDEV makes one"),
+		      NULL);
 	for (i = 0; i < d->nr_links; i++) {
 		const struct link *link = &d->links[i];
 
@@ -246,7 +245,7 @@ void check_persistent(struct doctor *d)
 		found(d, LEVEL_OK, strf("%zu link%s will be there after a reboot", n,
 					n == 1 ? "" : "s"), NULL);
 	else if (!n && d->nr_links)
-		found(d, LEVEL_OK, copy("no link will be there after a reboot"),
-		      copy("softmr link add NAME netdev NETDEV --persistent"));
+		found(d, LEVEL_OK, copy("no link will be there after a reboot; softmr link add NAME netdev NETDEV --persistent makes it stay"),
+		      NULL);
 	conf_free(confs, n);
 }

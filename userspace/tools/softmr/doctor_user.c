@@ -39,8 +39,7 @@ static bool try_links(struct doctor *d)
 		if (!why)
 			continue;
 		good = false;
-		found(d, LEVEL_PROBLEM, why,
-		      install_command("--reinstall libsoftmr1", "libsoftmr1"));
+		found(d, LEVEL_PROBLEM, why, install_softmr("libsoftmr1", "libsoftmr", true));
 	}
 	return good;
 }
@@ -52,15 +51,14 @@ void check_provider(struct doctor *d)
 	d->check = "provider";
 	if (!v->lib) {
 		found(d, LEVEL_PROBLEM, copy(v->why),
-		      install_command("libibverbs1 libsoftmr1", "libibverbs libsoftmr1"));
+		      install_softmr("libibverbs1 libsoftmr1", "libibverbs libsoftmr", false));
 		return;
 	}
 	if (!v->fits) {
 		found(d, LEVEL_PROBLEM,
 		      strf("libibverbs (%s) cannot use the provider: %s",
 			   v->lib_version ? v->lib_version : "?", v->why),
-		      install_command(v->provider ? "--reinstall libsoftmr1" : "libsoftmr1",
-				      "libsoftmr1"));
+		      install_softmr("libsoftmr1", "libsoftmr", v->provider));
 		return;
 	}
 	if (try_links(d))
@@ -93,7 +91,7 @@ void check_devices(struct doctor *d)
 				   link->dev.name, strerror(errno)),
 			      copy(errno == ENOENT ?
 				   "in a container: run it with --device=/dev/infiniband; else: systemctl restart systemd-udevd && udevadm trigger" :
-				   "chmod 666 /dev/infiniband/uverbs*"));
+				   "grep -r infiniband /etc/udev/rules.d (the kernel lets everybody open these nodes; what has changed that is such a rule, or the container's configuration)"));
 		}
 		free(path);
 	}

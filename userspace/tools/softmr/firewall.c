@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "firewall.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,6 @@
 
 #include <json-c/json.h>
 
-#include "nft_eval.h"
 #include "util.h"
 
 static void set(struct firewall *fw, enum door door, char *what, char *todo)
@@ -18,52 +18,222 @@ static void set(struct firewall *fw, enum door door, char *what, char *todo)
 	fw->todo = todo;
 }
 
-/* -- nftables */
-
-/* Front ends write rules of their own, and would not keep one of ours. */
-static char *how_to_open(const struct nft_answer *answer)
+/* Does the text have the port's number, and not as a part of another? */
+static bool names_port(const char *text)
 {
-	if (!strcmp(answer->table, "firewalld"))
-		return copy("firewall-cmd --permanent --add-port=4791/udp && firewall-cmd --reload");
-	if (exists("/etc/ufw/ufw.conf") && !strcmp(answer->table, "filter"))
-		return copy("ufw allow 4791/udp");
-	return strf("nft insert rule %s %s %s udp dport 4791 accept", answer->family,
-		    answer->table, answer->chain);
+	const char *at;
+
+	for (at = text; (at = strstr(at, "4791")); at++)
+		if ((at == text || !isdigit((unsigned char)at[-1])) &&
+		    !isdigit((unsigned char)at[4]))
+			return true;
+	return false;
 }
 
-static enum door door_of(const struct nft_answer *answer)
+static void set_unseen(struct firewall *fw, char *what)
 {
-	if (!answer->family)
-		return DOOR_OPEN;
-	return answer->fate == FATE_DROP ? DOOR_SHUT : DOOR_MAYBE;
+	set(fw, DOOR_UNSEEN, what, geteuid() ? copy("sudo softmr doctor") : NULL);
 }
 
-/* Where only one of IPv4 and IPv6 gets through, RoCEv2 works over that one. */
-static void judge_nft(struct firewall *fw, struct json_object *rules, const char *netdev)
-{
-	struct nft_answer v4, v6, *answer = &v4;
-	const char *over = "";
+/* -- front ends, which know what their rules do */
 
-	nft_eval(&v4, rules, netdev, 4);
-	nft_eval(&v6, rules, netdev, 6);
-	if (!v4.family && !v6.family) {
-		set(fw, DOOR_OPEN, copy("no nftables rule drops UDP port 4791"), NULL);
+static int run_firewalld(struct ran *ran, const char *zone, const char *ask)
+{
+	char *argv[] = { (char *)"firewall-cmd", (char *)ask, (char *)zone, NULL };
+
+	run(ran, argv);
+	return ran->status;
+}
+
+/* Returns false where it does not run. */
+static bool ask_firewalld(struct firewall *fw, const char *netdev)
+{
+	char *of = strf("--get-zone-of-interface=%s", netdev ? netdev : "-"), *zone;
+	struct ran ran;
+	bool runs, open;
+
+	runs = !run_firewalld(&ran, NULL, "--state");
+	ran_free(&ran);
+	if (!runs) {
+		free(of);
+		return false;
+	}
+	/* one that has no zone is in the default zone */
+	zone = run_firewalld(&ran, NULL, of) ? NULL : strf("--zone=%s", ran_says(&ran));
+	ran_free(&ran);
+	open = !run_firewalld(&ran, zone, "--query-port=4791/udp");
+	ran_free(&ran);
+	if (!open && run_firewalld(&ran, zone, "--list-all"))
+		set_unseen(fw, strf("firewalld does not show its rules: %s", ran_says(&ran)));
+	else if (open || strstr(ran.out, "target: ACCEPT") || names_port(ran.out))
+		set(fw, DOOR_OPEN, copy("firewalld lets UDP port 4791 in"), NULL);
+	else
+		set(fw, DOOR_SHUT, copy("firewalld drops UDP port 4791, which RoCEv2 uses in both directions"),
+		    strf("firewall-cmd --permanent%s%s --add-port=4791/udp && firewall-cmd --reload",
+			 zone ? " " : "", zone ? zone : ""));
+	if (!open)
+		ran_free(&ran);
+	free(zone);
+	free(of);
+	return true;
+}
+
+/* The first line that names the port, and TEXT too; NULL: none does */
+static const char *line_with(char *text, const char *with)
+{
+	char *line;
+
+	while ((line = strsep(&text, "\n")))
+		if (names_port(line) && strstr(line, with))
+			return line;
+	return NULL;
+}
+
+/* Returns false where it is not on. */
+static bool ask_ufw(struct firewall *fw)
+{
+	char *argv[] = { (char *)"ufw", (char *)"status", (char *)"verbose", NULL };
+	struct ran ran;
+	bool on, open;
+
+	if (!exists("/etc/ufw/ufw.conf"))
+		return false;
+	run(&ran, argv);
+	on = ran.status != 127 && !strstr(ran.out, "Status: inactive");
+	open = strstr(ran.out, "Default: allow (incoming)");
+	if (on && ran.status)
+		set_unseen(fw, strf("ufw does not show its rules: %s", ran_says(&ran)));
+	else if (on && (open || line_with(ran.out, "ALLOW")))
+		set(fw, DOOR_OPEN, copy("ufw lets UDP port 4791 in"), NULL);
+	else if (on)
+		set(fw, DOOR_MAYBE, copy("ufw drops what none of its rules lets in, and none names UDP port 4791, which RoCEv2 uses"),
+		    copy("ufw allow 4791/udp"));
+	ran_free(&ran);
+	return on;
+}
+
+/* -- nftables without a front end: the rules are read, not evaluated */
+
+static struct json_object *get(struct json_object *obj, const char *key)
+{
+	struct json_object *value = NULL;
+
+	if (json_object_is_type(obj, json_type_object))
+		json_object_object_get_ex(obj, key, &value);
+	return value;
+}
+
+static const char *get_text(struct json_object *obj, const char *key)
+{
+	struct json_object *value = get(obj, key);
+
+	return value ? json_object_get_string(value) : "";
+}
+
+static bool same(struct json_object *a, struct json_object *b, const char *key)
+{
+	return !strcmp(get_text(a, key), get_text(b, key));
+}
+
+/* The verdicts of a rule, of nft and of iptables */
+static bool drops(const char *rule)
+{
+	return strstr(rule, "\"drop\"") || strstr(rule, "\"reject\"") ||
+	       strstr(rule, "\"DROP\"") || strstr(rule, "\"REJECT\"");
+}
+
+/* A rule is for other netdevs than ours if it names one, and not ours. */
+static bool is_elsewhere(const char *rule, const char *netdev)
+{
+	char *quoted = strf("\"%s\"", netdev ? netdev : "");
+	bool elsewhere = strstr(rule, "\"iif") && netdev && !strstr(rule, quoted);
+
+	free(quoted);
+	return elsewhere;
+}
+
+/**
+ * struct survey - what the rules of one chain, and those of its table, say
+ * @names: a rule or a set of the table names the port
+ * @accepts: a rule of the chain names it and accepts
+ * @drops: a rule of the chain names it and drops, and none before it accepts
+ * @ends: the chain's last rule drops all that reaches it
+ */
+struct survey {
+	bool names;
+	bool accepts;
+	bool drops;
+	bool ends;
+};
+
+static void survey_rule(struct survey *s, struct json_object *rule, const char *netdev)
+{
+	const char *text = json_object_to_json_string(get(rule, "expr"));
+
+	s->ends = drops(text) && !strstr(text, "\"match\"") && !strstr(text, "\"limit\"");
+	if (!names_port(text) || is_elsewhere(text, netdev))
 		return;
+	if (strstr(text, "\"accept\"") || strstr(text, "\"ACCEPT\""))
+		s->accepts = true;
+	else if (drops(text) && !s->accepts)
+		s->drops = true;
+}
+
+static void survey_chain(struct survey *s, struct json_object *all, struct json_object *chain,
+			 const char *netdev)
+{
+	struct json_object *item, *rule;
+	size_t i;
+
+	*s = (struct survey){};
+	for (i = 0; i < json_object_array_length(all); i++) {
+		item = json_object_array_get_idx(all, i);
+		rule = get(item, "rule");
+		item = rule ? rule : get(item, "set") ? get(item, "set") : get(item, "map");
+		if (!item || !same(item, chain, "family") || !same(item, chain, "table"))
+			continue;
+		/* a rule's handle may be any number */
+		s->names |= names_port(json_object_to_json_string(get(item, rule ? "expr" : "elem")));
+		if (rule && !strcmp(get_text(rule, "chain"), get_text(chain, "name")))
+			survey_rule(s, rule, netdev);
 	}
-	if (!v4.family) {
-		answer = &v6;
-		over = " over IPv6";
-	} else if (!v6.family) {
-		over = " over IPv4";
-	} else if (door_of(&v6) != DOOR_SHUT) {
-		/* the one that says less of a problem */
-		answer = &v6;
+}
+
+/* A base chain through which packets come or go that are this machine's own */
+static bool sees_own(struct json_object *chain)
+{
+	const char *hook = get_text(chain, "hook");
+
+	return !strcmp(hook, "input") || !strcmp(hook, "output");
+}
+
+static void judge_nft(struct firewall *fw, struct json_object *ruleset, const char *netdev)
+{
+	struct json_object *all = get(ruleset, "nftables"), *chain;
+	struct survey s;
+	bool certain;
+	size_t i;
+
+	for (i = 0; all && i < json_object_array_length(all) && fw->door != DOOR_SHUT; i++) {
+		chain = get(json_object_array_get_idx(all, i), "chain");
+		if (!chain)
+			continue;
+		survey_chain(&s, all, chain, netdev);
+		certain = s.drops;
+		if (!certain && (fw->what || s.names || !sees_own(chain) ||
+				 !(s.ends || !strcmp(get_text(chain, "policy"), "drop"))))
+			continue;
+		free(fw->what);
+		free(fw->todo);
+		set(fw, certain ? DOOR_SHUT : DOOR_MAYBE,
+		    strf("the nftables chain %s %s %s drops %sUDP port 4791, which RoCEv2 uses in both directions",
+			 get_text(chain, "family"), get_text(chain, "table"), get_text(chain, "name"),
+			 certain ? "" : "what no rule accepts, and no rule names "),
+		    strf("nft insert rule %s %s %s udp dport 4791 accept", get_text(chain, "family"),
+			 get_text(chain, "table"), get_text(chain, "name")));
 	}
-	set(fw, *over ? DOOR_MAYBE : door_of(answer),
-	    strf("the nftables chain %s %s %s %s UDP port 4791%s, which RoCEv2 uses in both directions",
-		 answer->family, answer->table, answer->chain,
-		 door_of(answer) == DOOR_SHUT ? "drops" : "may drop", over),
-	    how_to_open(answer));
+	if (!fw->what)
+		set(fw, DOOR_OPEN, copy("no nftables rule is known to drop UDP port 4791"), NULL);
 }
 
 /* Returns false where nft is not installed. */
@@ -82,10 +252,8 @@ static bool read_nft(struct firewall *fw, const char *netdev)
 	else if (strstr(ran.err, "Protocol not supported"))
 		set(fw, DOOR_OPEN, copy("the kernel has no nftables"), NULL);
 	else if (ran.status != 127)
-		set(fw, DOOR_UNSEEN, strf("the nftables rules cannot be read: %s",
-					  ran.status ? ran_says(&ran) :
-						       "nft prints no JSON"),
-		    geteuid() ? copy("sudo softmr doctor") : NULL);
+		set_unseen(fw, strf("the nftables rules cannot be read: %s",
+				    ran.status ? ran_says(&ran) : "nft prints no JSON"));
 	json_object_put(rules);
 	ran_free(&ran);
 	return rules || fw->what;
@@ -154,6 +322,8 @@ void firewall_read(struct firewall *fw, const char *netdev)
 	bool seen;
 
 	*fw = (struct firewall){ .door = DOOR_OPEN };
+	if (ask_firewalld(fw, netdev) || ask_ufw(fw))
+		return;
 	seen = read_nft(fw, netdev);
 	if (!seen && exists("/sys/module/nf_tables"))
 		seen = read_iptables(fw, "iptables-save") &&

@@ -32,6 +32,7 @@ static void usage(FILE *to)
 		fprintf(to, "  %-6s %-19s  %s\n", commands[i].name,
 			commands[i].args, commands[i].summary);
 	fputs("\n"
+	      "  -j, --json     print JSON (status, doctor, link, mr)\n"
 	      "  -h, --help     show this; softmr COMMAND --help says more\n"
 	      "  -V, --version  show the version\n"
 	      "\n"
@@ -55,6 +56,11 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		puts("softmr " SMR_TOOL_VERSION);
 		return EXIT_OK;
+	}
+	/* as ip(8) and rdma(8) have it */
+	if (argc > 2 && (!strcmp(argv[1], "--json") || !strcmp(argv[1], "-j"))) {
+		argv[1] = argv[2];
+		argv[2] = (char *)"--json";
 	}
 	for (i = 0; i < ARRAY_SIZE(commands); i++)
 		if (!strcmp(argv[1], commands[i].name))

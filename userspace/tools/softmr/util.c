@@ -10,6 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL	0x0008U
+#endif
 #define SBIN	"/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
 
 void complain(const char *format, ...)
@@ -118,7 +121,7 @@ static char *read_all(int fd, size_t *size)
 	return text;
 }
 
-static char *read_path(const char *path)
+char *read_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
 	char *text;
@@ -144,7 +147,7 @@ char *read_text(const char *format, ...)
 	va_start(ap, format);
 	path = vroot_path(format, ap);
 	va_end(ap);
-	text = read_path(path);
+	text = read_file(path);
 	err = errno;
 	free(path);
 	errno = err;
@@ -167,10 +170,13 @@ bool exists(const char *format, ...)
 
 /* -- programs */
 
+/* Where vm.memfd_noexec is 2, some kernels refuse a file without the flag, which kernels before 6.3 do not know. */
 static int memory_file(const char *name)
 {
-	int fd = memfd_create(name, MFD_CLOEXEC);
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
 
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create(name, MFD_CLOEXEC);
 	if (fd < 0) {
 		complain("cannot make a file in memory: %s", strerror(errno));
 		exit(1);

@@ -36,6 +36,8 @@ char *root_path(const char *format, ...) PRINTF(1, 2);
  * Return: to be freed; NULL with errno if it cannot be read.
  */
 char *read_text(const char *format, ...) PRINTF(1, 2);
+/* The same of a path that root_path() has made */
+char *read_file(const char *path);
 bool exists(const char *format, ...) PRINTF(1, 2);
 
 /**

@@ -41,6 +41,7 @@ machine() {
 	put /proc/net/udp6 "  sl  local_address rem_address   st"
 	put /proc/self/status "Name: x" "CapEff:	0000000000000000"
 	put /etc/libibverbs.d/softmr.driver "driver softmr"
+	put /etc/os-release 'PRETTY_NAME="Debian"' "ID=debian"
 	program modinfo 1
 	program nft 0 '{"nftables": []}'
 }
@@ -80,16 +81,23 @@ printf '#!/bin/sh\necho "$@"\n' >"$BIN/softmr-run"
 chmod +x "$BIN/softmr-run"
 check "softmr run hands its arguments on" is "$("$BIN/softmr" run --nodes 2 -- true)" "--nodes 2 -- true"
 rm "$BIN/softmr-run"
-check_error "a message names the package that has the program" "cannot run softmr-run.*softmr-uml" env PATH="$BIN" "$BIN/softmr" run true
+check_error "a message names the package that has the program" "cannot run softmr-run.*apt-get install softmr-uml" \
+	env SOFTMR_ROOT="$ROOT" PATH="$BIN" "$BIN/softmr" run true
+put /etc/os-release ID=fedora
+check_error "there is no RPM of it" "cannot run softmr-run.*scripts/build.sh run" env SOFTMR_ROOT="$ROOT" PATH="$BIN" "$BIN/softmr" run true
+put /etc/os-release ID=debian
 
 # -- module
 
 check "nothing is installed" says module problem "not installed for this kernel.*install softmr-dkms" softmr
 check "doctor's exit status is 1 then" not softmr doctor
-put /etc/os-release "ID=fedora"
-check "on Fedora that is another command" says module problem "dnf install softmr-dkms" softmr
 mkdir -p "$ROOT/var/lib/dkms/softmr"
 check "DKMS has it, but has not built it" says module problem "has not built it.*dkms autoinstall -k" softmr
+put /usr/src/softmr-1.0.0/dkms.conf 'PACKAGE_NAME="softmr"' 'BUILD_EXCLUSIVE_CONFIG="CONFIG_INET CONFIG_CRC32"'
+put "/lib/modules/$RELEASE/build/.config" "#" CONFIG_INET=y CONFIG_CRC32=m
+check "... not for want of an option" says module problem "has not built it" softmr
+put "/lib/modules/$RELEASE/build/.config" "#" CONFIG_INET=y "# CONFIG_CRC32 is not set"
+check "DKMS leaves out a kernel without an option" says module problem "leaves softmr out.*without CONFIG_CRC32; boot another kernel; None" softmr
 rm -r "$ROOT/lib/modules"
 check "a container without /lib/modules" says module problem "is this a container" softmr
 check "a container needs no headers" says headers ok "no headers are needed" softmr
@@ -110,6 +118,49 @@ check "an older version is loaded" says module warning "version 0.9.0 is loaded,
 
 rm -r "$ROOT/lib/modules/$RELEASE/build"
 check "the headers are missing" says headers warning "linux-headers-$RELEASE" softmr
+
+# -- what to install, on each distribution
+
+# names_packages FAMILY: doctor names packages of softmr's, and each is one that FAMILY (deb or rpm) has
+names_packages() {
+	local name names
+	names=$(softmr doctor | sed -nE 's/.*do: (apt-get|dnf|zypper) (re)?install (--[a-z]+ )?//p' | tr ' ' '\n' | grep softmr)
+	[ -n "$names" ] || return
+	for name in $names; do
+		if [ "$1" = deb ]; then
+			grep -x "Package: $name" "$TOP/debian/control"
+		else
+			sed -nE 's/^%package (-n )?/\1/p' "$TOP/packaging/softmr.spec.in" | sed -E 's/^-n //; t; s/^/softmr-/' | grep -x "$name"
+		fi || { echo "there is no package $name"; return 1; }
+	done
+}
+
+for id in debian fedora opensuse-leap rocky; do
+	machine
+	rm "$ROOT/etc/libibverbs.d/softmr.driver"
+	case $id in
+	opensuse-leap) put /etc/os-release "ID=\"$id\"" 'ID_LIKE="suse opensuse"' ;;
+	rocky) put /etc/os-release "ID=\"$id\"" 'ID_LIKE="rhel centos fedora"' ;;
+	*) put /etc/os-release "ID=$id" ;;
+	esac
+	check "$id: there are the packages that doctor names" names_packages "$([ $id = debian ] && echo deb || echo rpm)"
+done
+check "Rocky has dnf" says module problem "dnf install softmr-dkms" softmr
+put /etc/os-release "ID=opensuse-leap" 'ID_LIKE="suse opensuse"'
+rm -r "$ROOT/lib/modules/$RELEASE/build"
+check "openSUSE has zypper" says module problem "zypper install softmr-dkms" softmr
+check "... and names the headers by the kernel's flavour" says headers problem "zypper install kernel-${RELEASE##*-}-devel" softmr
+put /etc/os-release "ID=arch"
+check "where there are no packages, softmr's source is named" says module problem "make install .in softmr's source" softmr
+check "... and no other distribution's command" not grep -E "apt-get|dnf|zypper" <(softmr doctor)
+put /etc/os-release 'ID=other' 'VARIANT="not like fedora or suse"'
+check "only ID and ID_LIKE count" says module problem "make install" softmr
+
+# -- what is ok
+
+nothing_to_do() { ! softmr doctor | grep -A1 "^ok " | grep " do: "; }
+machine
+check "what is ok comes without a command to type" nothing_to_do
 
 # -- Secure Boot
 
@@ -212,55 +263,96 @@ rm "$WORK/lib/libibverbs.so.1"
 check "a libibverbs that cannot be loaded" says provider problem "libibverbs cannot be loaded" with_lib
 check "status says so" test "$(json libibverbs/file with_lib status --json)" = null
 
-# -- firewalls, in a namespace of our own
+# -- firewalls: rules of nftables, in a namespace of our own
 
 # shellcheck disable=SC2016 # expanded by the inner shell
-behind() { SOFTMR_ROOT=$ROOT unshare -n bash -c 'nft -f - <<<"$1" && exec "${@:2}"' sh "$RULES" "$SOFTMR" "$@"; }
+behind() { SOFTMR_ROOT=$ROOT PATH=$BIN:$PATH unshare -n bash -c 'nft -f - <<<"$1" && exec "${@:2}"' sh "$RULES" "$SOFTMR" "$@"; }
+
+# rules DESCRIPTION LEVEL TEXT RULES
+rules() {
+	RULES=$4
+	check "$1" says firewall "$2" "$3" behind
+}
 
 # firewall DESCRIPTION LEVEL TEXT RULE...: in a chain of input
 firewall() {
-	RULES="table inet filter {
-		set ports { type inet_service; flags interval; elements = { 22, 4000-5000 }; }
-		chain sub { ip6 nexthdr udp accept; ip protocol udp accept; }
+	rules "$1" "$2" "$3" "table inet filter {
+		set ports { type inet_service; elements = { 22, 4791 }; }
+		set others { type inet_service; elements = { 14791 }; }
+		chain sub { tcp dport @others accept; }
 		chain input { type filter hook input priority 0; policy ${POLICY-drop}; $4${4:+;} }
 	}"
-	check "$1" says firewall "$2" "$3" behind
 }
 
 machine
 rm "$BIN/nft"
 if unshare -n nft list ruleset >"$WORK/out" 2>&1; then
-	POLICY=accept firewall "a chain that accepts" ok "no nftables rule drops" ""
-	firewall "a chain that drops" problem "inet filter input drops.*nft insert rule inet filter input udp dport 4791 accept" ""
+	POLICY=accept firewall "a chain that accepts" ok "no nftables rule" ""
+	rules "a chain that drops what is left" warning "inet f i drops what no rule accepts.*nft insert rule inet f i udp dport 4791 accept" \
+		"table inet f { chain i { type filter hook input priority 0; policy drop; tcp dport 22 accept; }; }"
+	rules "one that ends in such a rule" warning "ip f i drops what no rule accepts" \
+		"table ip f { chain i { type filter hook input priority 0; tcp dport 22 accept; counter reject; }; }"
+	rules "one of output" warning "drops what no rule accepts" "table ip6 f { chain o { type filter hook output priority 0; policy drop; }; }"
+	rules "one that forwards does not matter" ok "" "table ip f { chain f { type filter hook forward priority 0; policy drop; }; }"
+	rules "what a number is a part of is another port" warning "no rule names UDP port 4791" \
+		"table inet f { chain i { type filter hook input priority 0; policy drop; udp dport { 14791, 47910 } accept; }; }"
 	firewall "a rule that accepts the port" ok "" "udp dport 4791 accept"
-	firewall "a set of ports" ok "" "meta l4proto { tcp, udp } th dport { 22, 4000-4999 } accept"
+	firewall "a set of ports" ok "" "meta l4proto { tcp, udp } th dport { 22, 4791 } accept"
 	firewall "a named set" ok "" "udp dport @ports accept"
-	firewall "another port" problem "drops" "udp dport 4792 accept"
-	firewall "all but the port" problem "drops" "udp dport != 4791 accept"
-	firewall "TCP is something else" problem "drops" "tcp dport 4791 accept"
-	firewall "a chain that is jumped to" ok "" "udp dport 4791 jump sub"
-	firewall "a verdict map" ok "" "udp dport vmap { 53 : drop, 4791 : goto sub }"
-	firewall "what is established is not new" problem "drops" "ct state established,related accept; iif lo accept"
-	firewall "what is new" ok "" "ct state vmap { established : accept, new : accept }"
-	firewall "some peers only" warning "may drop" "ip saddr 10.0.0.0/8 udp dport 4791 accept"
-	firewall "another netdev" warning "may drop" "iifname eth5 accept"
-	firewall "a rate" warning "may drop" "udp dport 4791 limit rate 5/second accept"
-	firewall "IPv4 only" warning "drops UDP port 4791 over IPv6" "meta nfproto ipv4 accept"
-	POLICY=accept firewall "a rule that rejects" problem "drops" "udp dport 4791 reject"
-	POLICY=accept firewall "it is accepted before it is dropped" ok "" "udp dport > 4000 accept; meta l4proto udp drop"
+	POLICY=accept firewall "a rule that drops the port" problem "filter input drops UDP port 4791.*nft insert rule" "udp dport 4791 drop"
+	POLICY=accept firewall "a rule that rejects it" problem "drops" "udp dport 4791 reject"
+	POLICY=accept firewall "it is accepted before it is dropped" ok "" "udp dport 4791 accept; udp dport 4791 drop"
+	POLICY=accept firewall "another port" ok "" "udp dport 4792 drop"
+	# what Docker 28 has for each container
+	rules "a rule for an address of a container" ok "" "table ip raw { chain PREROUTING { type filter hook prerouting priority raw;
+		ip daddr 172.17.0.2 iifname != docker0 drop; }; }"
+	# fail2ban's, and that of kube-proxy
+	rules "rules for some peers, for marked packets" ok "" "table inet f2b { set a { type ipv4_addr; elements = { 192.0.2.1 }; }
+		chain i { type filter hook input priority -1; ip saddr @a reject; meta mark 0x8000 drop; }; }"
 else
 	skip "firewalls" "no nftables here: $(head -n 1 "$WORK/out")"
 fi
+machine
 program nft 1 "Operation not permitted (you must be root)"
 check "rules that may not be seen" says firewall warning "Operation not permitted" softmr
-program nft 0 '{"nftables": [{"chain": {"family": "inet", "table": "firewalld", "name": "filter_INPUT", "hook": "input", "policy": "drop"}}]}'
-check "firewalld has a command of its own" says firewall problem "firewall-cmd --permanent --add-port=4791/udp" softmr
 program nft 1 ""
 echo 'echo "src/mnl.c:64: Unable to initialize Netlink socket: Protocol not supported" >&2; exit 1' >"$BIN/nft"
 sed -i '1i #!/bin/sh' "$BIN/nft"
 check "a kernel without nftables" says firewall ok "the kernel has no nftables" softmr
 program nft 0 'no JSON'
 check "output of nft that is not JSON" says firewall warning "prints no JSON" softmr
+
+# -- their front ends, which are asked first: nft's own answer would be another one
+
+# firewalld QUERY LIST...: that is running, whose answer to a query has the status QUERY, and which lists that
+firewalld() {
+	{
+		printf '#!/bin/sh\ncase "$*" in\n--state) echo running ;;\n--get-zone*) exit 2 ;;\n'
+		printf '*--query-port=4791/udp*) exit %s ;;\n--list-all) printf "%%s\\n" %s ;;\n*) exit 99 ;;\nesac\n' "$1" "$(printf '%q ' "${@:2}")"
+	} >"$BIN/firewall-cmd"
+	chmod +x "$BIN/firewall-cmd"
+}
+machine
+program nft 1 "nobody asks nft"
+firewalld 0
+check "firewalld lets it in" says firewall ok "firewalld lets UDP port 4791 in" softmr
+firewalld 1 "public (active)" "  target: default" "  ports: 22/tcp"
+check "firewalld does not" says firewall problem "firewalld drops UDP port 4791.*firewall-cmd --permanent --add-port=4791/udp" softmr
+firewalld 1 "trusted (active)" "  target: ACCEPT"
+check "firewalld's zone accepts everything" says firewall ok "firewalld lets" softmr
+program firewall-cmd 252 "not running"
+check "without firewalld the rules are read" says firewall warning "nobody asks nft" softmr
+put /etc/ufw/ufw.conf "ENABLED=yes"
+program ufw 0 "Status: active" "Default: deny (incoming), allow (outgoing), disabled (routed)" "" "22/tcp    ALLOW IN    Anywhere"
+check "ufw drops what it does not name" says firewall warning "ufw drops.*ufw allow 4791/udp" softmr
+program ufw 0 "Status: active" "Default: deny (incoming), allow (outgoing), disabled (routed)" "" "4791/udp    ALLOW IN    Anywhere"
+check "ufw lets it in" says firewall ok "ufw lets" softmr
+program ufw 0 "Status: active" "Default: allow (incoming), allow (outgoing), disabled (routed)"
+check "ufw lets everything in" says firewall ok "ufw lets" softmr
+program ufw 1 "ERROR: You need to be root to run this script"
+check "ufw says nothing to others than root" says firewall warning "need to be root" softmr
+program ufw 0 "Status: inactive"
+check "without ufw the rules are read" says firewall warning "nobody asks nft" softmr
 
 # -- persistent links
 
@@ -291,5 +383,62 @@ check "delete a persistent link by its name" softmr link del softmr7 --persisten
 check "other persistent links stay" test -f "$ROOT/etc/softmr/links.d/nosuch-1"
 check "delete the last persistent link" softmr link del softmr9 --persistent
 check "no directory is left" not test -e "$ROOT/etc/softmr"
+machine
+put /etc/softmr/links.d/eth0 "name = softmr0"
+for name in eth0~ .eth0.swp '#eth0#' eth0.dpkg-old eth0.rpmsave eth0.bak; do put "/etc/softmr/links.d/$name" "name = softmr0"; done
+check "files that an editor or a package manager leaves are no links" is \
+	"$(softmr link list --json | python3 -c 'import json, sys; print(*(l["netdev"] for l in json.load(sys.stdin)))')" eth0
+check_error "a netdev with such a name gets no persistent link" "takes its file for a backup" softmr link add x netdev a~ -p
+put /etc/softmr/links.d/eth1 "name = softmr1"
+check "show NAME" is "$(softmr link show softmr1 | tail -n +2 | awk '{ print $1, $2 }')" "softmr1 eth1"
+check "list NAME --json" is "$(json softmr1/netdev softmr link list softmr1 --json)" eth1
+check_error "show of a link that is not there" "there is no link softmr9" softmr link show softmr9
+check "--json before the command" is "$(json softmr0/netdev softmr -j link list)" eth0
+machine
+put /etc/softmr/links.d "a file"
+check_error "a list that is not whole fails" "cannot read /etc/softmr/links.d" softmr link list
+machine
 check_error "to remove it again" "there is no link softmr9" softmr link del softmr9 --persistent
+
+# -- completion
+
+machine
+cp "$SOFTMR" "$BIN/softmr"
+# as softmr-run and softmr-mr have it
+cat >"$BIN/softmr-run" <<-'EOF'
+	#!/bin/sh
+	echo "  -n, --nodes N           so many"
+	echo "                          --not an option"
+	echo "      --each              on each"
+	echo "      --rw DIR            writable"
+EOF
+printf '#!/bin/sh\necho "  -n, --windows=N     bind"; echo "  -h, --help          show this"\n' >"$BIN/softmr-mr"
+chmod +x "$BIN"/softmr-*
+mkdir -p "$WORK/there/directory"
+: >"$WORK/there/program"
+
+# completes EXPECTED WORD...: the last word is completed to that; "files": it is left to bash, which completes file names
+# shellcheck disable=SC2016 # expanded by the inner shell
+completes() {
+	is "$(cd "$WORK/there" && PATH=$BIN:$PATH bash -c '. "$1" && shift
+		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+		_softmr 2>&1
+		[ ${#COMPREPLY[@]} = 0 ] && complete -p "$1" | grep -q -- "-o default" && echo files || echo "${COMPREPLY[*]}"' \
+		bash "$TOP/userspace/system/softmr.bash" "${@:2}")" "$1"
+}
+
+check "completion of commands" completes status softmr st
+check "... of the options of softmr run, which its --help names" completes "--each --nodes --rw -n" softmr run -
+check "... behind others, and their values" completes --each softmr run --nodes 2 -n 3 --rw / --e
+check "... with =" completes --each softmr run --nodes = 2 --e
+check "... of a directory" completes directory softmr run --rw d
+check "... of a command" completes softmr-mr softmr run --nodes 2 softmr-m
+check "... of a program by its path" completes files softmr run ./prog
+check "... of a program's arguments" completes files softmr run --each -- ls --e
+check "... of softmr-run itself" completes --nodes softmr-run --no
+check "... of softmr-mr's options" completes "--windows" softmr mr --w
+check "... of link" completes delete softmr link dele
+check "... of link add" completes netdev softmr link add softmr0 n
+check "... with a type" completes softmr softmr link add softmr0 type s
+check "... of doctor's options" completes --json softmr doctor --j
 finish

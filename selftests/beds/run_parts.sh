@@ -1,0 +1,179 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# softmr run without a guest: its options, what it hands to the guest, and when it ends. In place of the guest's kernel it
+# starts a program that speaks the guest's side of the line (selftests/beds/run_parts/guest.py).
+# timeout: 120
+# shellcheck disable=SC2317,SC2016 # functions are called through check; texts are for the shells that it starts
+set -uo pipefail
+TOP=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source=selftests/lib/tap.sh
+. "$TOP/selftests/lib/tap.sh"
+
+echo "TAP version 13"
+RUNTIME=$WORK/runtime
+mkdir -p "$RUNTIME/modules"
+: >"$RUNTIME/modules/load"
+: >"$RUNTIME/initrd"
+cp "$TOP/scripts/lib/splats" "$RUNTIME"
+cp "$TOP/selftests/beds/run_parts/guest.py" "$RUNTIME/vmlinux"
+check "softmr-run can be built" make -C "$TOP/userspace/run" O="$WORK/build" || finish
+RUN=${SOFTMR_RUN_PROGRAM:-$WORK/build/softmr-run}
+
+# run ARG...: with the runtime that has no kernel
+run() { "$RUN" --no-provider --runtime "$RUNTIME" "$@"; }
+
+# gives EXPECTED ARG...: what the guest prints
+gives() { is "$(run "${@:2}")" "$1"; }
+
+# status EXPECTED COMMAND...
+status() {
+	local expected=$1 status=0
+	shift
+	"$@" || status=$?
+	is "$status" "$expected"
+}
+
+# -- the command line
+
+check "--help names each option" grep -qE '^  -t, --timeout SECONDS ' <("$RUN" --help)
+check "a short option is the long one" gives 2 -n 2 -- job nodes
+for bad in "--cpus 65" "--cpus 4294967297" "--nodes 0" "--mem 17179869185G" "--mem 1" "--timeout -1" "--frob"; do
+	# shellcheck disable=SC2086 # two words
+	check "$bad is refused" status 2 run $bad true
+done
+check "each word of --cmdline reaches the kernel" gives "$(seq -s ' ' -f w%g 100)" \
+	--cmdline "$(seq -s ' ' -f w%g 100)" -- arguments w
+
+# -- directories
+
+mkdir -p "$WORK/a:b/c" "$WORK/x:/tmp" "$WORK/plain"
+check "--rw of a directory with a colon" gives "$WORK/a:b $WORK/plain" --rw "$WORK/a:b" --rw "$WORK/plain" -- job rw
+check "... which has the same name in the guest" gives "$WORK/x:/tmp" --rw "$WORK/x:/tmp" -- job rw-at
+check "--at gives it another one" gives "$WORK/plain /mnt/data $WORK/a:b" \
+	--rw "$WORK/plain" --rw "$WORK/a:b" --at /mnt/data --rw "$WORK/a:b" -- job rw-at
+check_error "--at without --rw" "no --rw before it" run --at /mnt true
+for bad in / /proc /sys/x /dev mnt /mnt/../proc /mnt/ /mnt/.. //proc; do
+	check "--at $bad is refused" status 2 run --rw "$WORK/plain" --at "$bad" true
+done
+check_error "--rw / is refused" "name directories of it" run --rw / true
+
+# -- processors
+
+check "the guest hears how many processors it is to have" gives "4 ncpus=4" --cpus 4 -- job cpus arguments ncpus
+check "... and of the host's first one" is \
+	"$(run -- job cpuinfo | grep -c ^processor)" "$(grep -c '^processor' <(sed '/^$/q' /proc/cpuinfo))"
+check "where seccomp filters are forbidden it has one" gives "1 ncpus=1 seccomp=off" \
+	--cmdline lacks_seccomp -- job cpus arguments ncpus seccomp
+check_error "... which is said to those who asked for more" "has one processor, not 4" \
+	bash -c '"$@" && false' sh "$RUN" --no-provider --runtime "$RUNTIME" --cmdline lacks_seccomp --cpus 4 -- job cpus
+
+# -- the caller's limits
+
+# a number of processes that this machine does not have by chance; 6 is RLIMIT_NPROC
+limited() { (ulimit -u 54321 && run -- job limit) | grep "6 54321 54321"; }
+check "the guest hears of the caller's limits" limited
+
+# -- netem: a runtime that is none comes after the options
+
+# netem STATUS SPEC...: each has that status, 125 if it is accepted
+netem() {
+	local spec
+	for spec in "${@:2}"; do
+		status "$1" "$RUN" --runtime "$WORK" --netem "$spec" true || { echo "--netem '$spec'"; return 1; }
+	done
+}
+
+check "netem: what tc-netem(8) has as examples" netem 125 "delay 100ms" "delay 100ms 10ms 25%" "loss 0.1%" "loss 0.3% 25%" \
+	"loss random 0.1%" "duplicate 1%" "corrupt 0.1%" "delay 10ms reorder 25% 50%" "delay 100ms 75ms" "rate 5kbit" \
+	"delay 10ms reorder 25% 50% gap 5" "loss 1% ecn" "limit 10" "drop 2%" "latency 1ms"
+check "netem: all or nothing" netem 125 "loss 100%" "corrupt 100%" "duplicate 100%" "delay 1ms reorder 100%" "loss 0%" \
+	"loss 100% 100%"
+check "netem: units in any case, and all of tc's" netem 125 "rate 100Mbit" "rate 1Gbit" "rate 1Tbit" "rate 1mibit" "rate 10MBps" \
+	"rate 1000" "delay 1MS" "delay 1s" "delay 100usecs" "delay 100"
+check "netem: what is wrong" netem 2 "" "loss" "loss 1" "loss 101%" "loss 1x" "loss -1%" "delay" "delay 1%" "delay 1h" "rate fast" \
+	"reorder 25%" "gap 5" "ecn" "loss state 1%" "loss gemodel 1%" "delay 1ms distribution normal" "seed 1" "frob 1" \
+	"loss 1% 2% 3%" "limit 1.5x"
+check_error "netem: a message names the words" "it has 'slot'; there are: loss" run --netem "slot 1ms" true
+
+# -- the end
+
+check "the status is the command's" status 42 run -- exit 42
+check "a guest that ends without a verdict: 123" status 123 run -- die
+check "a splat: 123" status 123 run -- log "BUG: made by the test"
+check "a guest that never boots: 125" status 125 env SOFTMR_BOOT_LIMIT=1 "$RUN" --no-provider --runtime "$RUNTIME" --cmdline mute true
+check "--timeout: 124, as of timeout(1)" status 124 run -t 1 -- hang
+
+# unread LIMIT STATUS COMMAND...: nobody reads what it writes, and it ends within LIMIT seconds of a quiet machine
+unread() {
+	local limit=$1 expected=$2 status=0
+	shift 2
+	mkfifo "$WORK/unread"
+	exec {unread}<>"$WORK/unread"
+	timeout -s KILL "$((PATIENCE * limit))" "$@" >"$WORK/unread" || status=$?
+	exec {unread}>&-
+	rm "$WORK/unread"
+	is "$status" "$expected"
+}
+unread_run() { unread "$1" "$2" "$RUN" --no-provider --runtime "$RUNTIME" "${@:3}"; }
+
+check "--timeout holds while nobody reads the output" unread_run 10 124 --timeout 2 -- flood
+check "... also when the command has ended" unread_run 10 124 --timeout 2 -- print 100000
+check "one SIGTERM of timeout(1) ends it, too" unread 15 124 timeout -s TERM 2 "$RUN" --no-provider --runtime "$RUNTIME" -- flood
+
+# -- a guest gone wrong
+
+# shellcheck disable=SC2329 # through check
+bounded() { (ulimit -v 1000000 && status 123 run -- frame 4294967295); }
+check "a frame that is too long ends the run, and costs no memory" bounded
+check "a frame as long as they may be does not" gives "$(head -c 4096 /dev/zero | tr '\0' x)" -- print 4096
+
+# -- process 1 and softmr-node, without a guest
+
+# serve COMMAND...: run COMMAND in namespaces where softmr-node's other end is that of $SOURCE, which can be asked by
+# /run/softmr/ask and answers by /run/softmr/answer
+serve() {
+	unshare --mount --propagation private bash -c '
+		mkdir -p /run/softmr && mount -t tmpfs softmr /run/softmr && mkfifo /run/softmr/ask /run/softmr/answer || exit
+		"$1" <>/run/softmr/ask 1<>/run/softmr/answer &
+		until [ -S /run/softmr/node ]; do sleep 0.05; done
+		"${@:2}"
+		status=$?
+		kill $!
+		exit $status' bash "$WORK/run_serve" "$@"
+}
+
+if [ "$(id -u)" = 0 ]; then
+	SOURCE=${SOFTMR_RUN_SOURCE:-$TOP/userspace/run}
+	# all of init but its own main()
+	check "process 1 can be built" gcc -std=gnu11 -O1 -static -DVERSION='""' -I "$SOURCE" -o "$WORK/run_serve" \
+		"$TOP/selftests/beds/run_parts/serve.c" "$SOURCE"/{job,line,netem,netlink,nodes,root,serve,spawn,wire}.c
+	check "... and its /proc/cpuinfo" gcc -std=gnu11 -O1 -static -w -I "$SOURCE" -o "$WORK/run_cpuinfo" \
+		"$TOP/selftests/beds/run_parts/cpuinfo.c" "$SOURCE"/{job,line,netem,netlink,nodes,wire}.c
+	cpuinfo() { unshare --mount --propagation private sh -c 'mkdir -p /run/softmr && mount -t tmpfs x /run/softmr && "$0" "$1"' \
+		"$WORK/run_cpuinfo" "$1"; }
+	check "/proc/cpuinfo has each processor of the guest as a core" is "$(cpuinfo 1 | tr -d '\t')" \
+		"$(for ((i = 0; i < $(getconf _NPROCESSORS_ONLN); i++)); do
+			printf '%s\n' "processor: $i" "model name: processor X" "cpu MHz: 2000.000" "siblings: $(getconf _NPROCESSORS_ONLN)" "core id: $i" \
+				"cpu cores: $(getconf _NPROCESSORS_ONLN)" ''
+		done)"
+	check "a kernel with fewer than were asked for is refused" status 1 cpuinfo $(($(getconf _NPROCESSORS_ONLN) + 1))
+	ln -s build/init "$WORK/softmr-node"
+	check "softmr-node: a status, and input" is "$(serve sh -c 'echo in | "$0" 1 sh -c "cat; exit 3"; echo $?' "$WORK/softmr-node" |
+		paste -sd ' ')" "in 3"
+	check "softmr-node: all groups" is \
+		"$(serve setpriv --groups "$(seq -s, 1 300)" "$WORK/softmr-node" 1 id -G | wc -w)" 301
+	many() {
+		local i long
+		long=$(printf '%131000s' x)
+		# execve(2) takes a quarter of it
+		ulimit -S -s 65536
+		for ((i = 0; i < 40; i++)); do export "L$i=$long"; done
+		serve "$WORK/softmr-node" 1 bash -c 'echo ${#L39}'
+	}
+	check "softmr-node: an environment of 5 MB" is "$(many)" 131000
+	check "descriptors that nobody has asked for are closed" is \
+		"$(serve python3 "$TOP/selftests/beds/run_parts/descriptors.py")" 0
+else
+	skip "process 1 and softmr-node" "only root can have a /run of its own"
+fi
+finish

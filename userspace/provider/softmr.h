@@ -101,7 +101,6 @@ struct smr_srq {
  *	ibv_wr_start() to ibv_wr_complete() or ibv_wr_abort()
  * @wr_first: @sq's prod at ibv_wr_start()
  * @wr_err: the first error since ibv_wr_start()
- * @wr_binds: memory windows are to be bound
  */
 struct smr_qp {
 	struct verbs_qp vqp;
@@ -114,7 +113,6 @@ struct smr_qp {
 	struct smr_send_wqe *wr;
 	uint32_t wr_first;
 	int wr_err;
-	bool wr_binds;
 };
 
 static inline struct smr_context *to_smr_context(struct ibv_context *context)
@@ -197,8 +195,6 @@ void smr_unimport_mr(struct ibv_mr *mr);
 /* mw.c */
 struct ibv_mw *smr_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int smr_dealloc_mw(struct ibv_mw *mw);
-int smr_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
-		struct ibv_mw_bind *mw_bind);
 
 /* comp_cntr.c */
 #ifdef SMR_HAVE_COMP_CNTR
@@ -265,6 +261,8 @@ int smr_read_counters(struct ibv_counters *counters, uint64_t *values,
 int smr_sq_ring(const struct smr_qp *qp);
 int smr_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 		  struct ibv_send_wr **bad_wr);
+int smr_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
+		struct ibv_mw_bind *mw_bind);
 
 /* rwq.c */
 struct ibv_wq *smr_create_wq(struct ibv_context *context,

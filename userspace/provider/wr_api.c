@@ -134,8 +134,6 @@ static void wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw, uint32_t rkey,
 		return;
 	if (smr_wqe_set_bind_mw(wqe, mw, rkey, info))
 		fail(to_smr_qp_ex(qpx), EINVAL);
-	else
-		to_smr_qp_ex(qpx)->wr_binds = true;
 }
 
 static void wr_local_inv(struct ibv_qp_ex *qpx, uint32_t invalidate_rkey)
@@ -240,7 +238,6 @@ static void wr_start(struct ibv_qp_ex *qpx)
 	qp->wr = NULL;
 	qp->wr_first = qp->sq.prod;
 	qp->wr_err = 0;
-	qp->wr_binds = false;
 	if (!qp->sq.ring.hdr || !smr_state_takes_sends(qpx->qp_base.state))
 		qp->wr_err = EINVAL;
 }
@@ -254,22 +251,6 @@ static void wr_abort(struct ibv_qp_ex *qpx)
 	smr_unlock(&qp->sq.lock);
 }
 
-/*
- * Windows get their new keys only here, where the batch cannot be aborted any
- * more.
- */
-static void binds_posted(const struct smr_qp *qp)
-{
-	const struct smr_send_wqe *wqe;
-	uint32_t i;
-
-	for (i = qp->wr_first; i != qp->sq.prod; i++) {
-		wqe = smr_ring_entry(&qp->sq.ring, i);
-		if (wqe->opcode == IBV_WR_BIND_MW)
-			smr_wqe_bind_posted(wqe);
-	}
-}
-
 static int wr_complete(struct ibv_qp_ex *qpx)
 {
 	struct smr_qp *qp = to_smr_qp_ex(qpx);
@@ -280,8 +261,6 @@ static int wr_complete(struct ibv_qp_ex *qpx)
 		return err;
 	}
 
-	if (unlikely(qp->wr_binds))
-		binds_posted(qp);
 	smr_wq_publish(&qp->sq);
 	qp->wr = NULL;
 	smr_unlock(&qp->sq.lock);

@@ -131,6 +131,8 @@ int ioctl(int fd, unsigned long request, ...)
 		errno = EINVAL;
 		return -1;
 	}
+	if (fake.at_doorbell)
+		fake.at_doorbell();
 	if (fake.doorbell_err) {
 		errno = fake.doorbell_err;
 		return -1;

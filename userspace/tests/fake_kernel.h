@@ -52,6 +52,7 @@ struct fake_reg {
  * struct fake_kernel - what the fake kernel shows of itself
  * @doorbells: rung so far, per bit of enum smr_doorbell_flags
  * @doorbell_err: what the next doorbells fail with, or 0
+ * @at_doorbell: what each doorbell calls, or NULL
  * @start_index: where the indices of new and of reset rings begin
  * @max_inline: what the next QPs get
  * @max_sge: likewise
@@ -77,6 +78,7 @@ struct fake_reg {
 struct fake_kernel {
 	unsigned int doorbells[2];
 	int doorbell_err;
+	void (*at_doorbell)(void);
 	uint32_t start_index;
 	uint32_t max_inline;
 	uint32_t max_sge;

@@ -43,7 +43,7 @@ static void batch(void)
 	smr_destroy_qp(&qp->vqp.qp);
 }
 
-/* A type 2 window has its new key once the batch cannot be aborted. */
+/* As with ibv_post_send(): the window's upper bits, and struct ibv_mw stays. */
 static void bind_mw(void)
 {
 	struct smr_qp *qp = rig_qp(IBV_QPT_RC, ALL_RC);
@@ -52,18 +52,21 @@ static void bind_mw(void)
 	struct ibv_mw mw = { .rkey = 0x1ff, .type = IBV_MW_TYPE_2 };
 
 	ibv_wr_start(qpx);
-	ibv_wr_local_inv(qpx, 0x1ff);
 	ibv_wr_bind_mw(qpx, &mw, 0x7ff0b, &info);
-	ibv_wr_abort(qpx);
+	ibv_wr_local_inv(qpx, 0x10b);
+	ibv_wr_bind_mw(qpx, &mw, 0x0c, &info);
+	ibv_wr_local_inv(qpx, 0x10c);
+	ibv_wr_bind_mw(qpx, &mw, ibv_inc_rkey(mw.rkey), &info);
+	want(!ibv_wr_complete(qpx));
 	want(mw.rkey == 0x1ff);
+	want(rig_sent(qp, 0)->bind_mw.new_rkey == 0x10b);
+	want(rig_sent(qp, 2)->bind_mw.new_rkey == 0x10c);
+	want(rig_sent(qp, 4)->bind_mw.new_rkey == 0x100);
+	want(rig_sent(qp, 4)->bind_mw.mw_rkey == 0x1ff);
 
 	ibv_wr_start(qpx);
-	ibv_wr_local_inv(qpx, 0x1ff);
-	ibv_wr_bind_mw(qpx, &mw, 0x7ff0b, &info);
-	want(mw.rkey == 0x1ff);
-	want(!ibv_wr_complete(qpx));
-	want(mw.rkey == 0x10b);
-	want(rig_sent(qp, 1)->bind_mw.new_rkey == 0x10b);
+	ibv_wr_bind_mw(qpx, NULL, 0x10d, &info);
+	want(ibv_wr_complete(qpx) == EINVAL);
 	smr_destroy_qp(&qp->vqp.qp);
 }
 

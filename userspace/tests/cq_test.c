@@ -135,6 +135,46 @@ static void resize(void)
 	smr_destroy_cq(&cq->vcq.cq);
 }
 
+/*
+ * The kernel has given the old ring's memory to another ring: the CQ must not
+ * touch it, and is empty until another resize succeeds.
+ */
+static void resize_unmappable(void)
+{
+	static const int errs[] = {
+		[FAKE_RING_DEPTH] = EPROTO, [FAKE_RING_MMAP] = EINVAL,
+		[FAKE_RING_NONE] = EPROTO,
+	};
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_wc wc[FAKE_DEPTH];
+	struct smr_cq *cq;
+	uint64_t at;
+	int fault;
+
+	for (fault = FAKE_RING_DEPTH; fault <= FAKE_RING_NONE; fault++) {
+		cq = make_cq(0);
+		at = fake.ring_at;
+		complete(cq, 1, 1);
+		fake.bad_ring = fault;
+		want(smr_resize_cq(&cq->vcq.cq, 32) == errs[fault]);
+		fake.bad_ring = FAKE_RING_GOOD;
+		want(rig_other_ring(at, true, 17));
+
+		want(!smr_poll_cq(&cq->vcq.cq, FAKE_DEPTH, wc));
+		want(ibv_start_poll(&cq->vcq.cq_ex, &attr) == ENOENT);
+		smr_cq_forget_qp(&cq->vcq.cq, 17);
+		want(!smr_poll_cq(&cq->vcq.cq, FAKE_DEPTH, wc));
+		want(rig_other_ring(at, false, 17));
+
+		want(!smr_resize_cq(&cq->vcq.cq, 32));
+		complete(cq, 4, 1);
+		want(smr_poll_cq(&cq->vcq.cq, FAKE_DEPTH, wc) == 1);
+		want(wc[0].wr_id == 4);
+		want(!smr_destroy_cq(&cq->vcq.cq));
+		want(rig_other_ring(at, false, 17));
+	}
+}
+
 static uint64_t thread_usecs(void)
 {
 	struct timespec ts;
@@ -232,6 +272,7 @@ const struct tap_test cq_tests[] = {
 	{ "iterate over an extended CQ", iterate },
 	{ "completions of a destroyed QP go", forget },
 	{ "resize keeps what was not polled", resize },
+	{ "a resize to a ring that cannot be mapped", resize_unmappable },
 	{ "who polls during a resize sleeps", resize_while_polled },
 	{ "a parent domain stays as long as its objects", parent_domain },
 	{},

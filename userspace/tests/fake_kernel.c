@@ -107,8 +107,46 @@ static void fake_ring(struct smr_ring_info *info, struct smr_ring_map *map,
 	info->mmap_offset = fake.shared && info->mmap_size <= FAKE_MAP_SIZE ?
 				    fake_share(map, info->mmap_size) :
 				    fake_room(info->mmap_size);
+	fake.ring_at = info->mmap_offset;
 	if (pwrite(fd, &hdr, sizeof(hdr), (off_t)info->mmap_offset) < 0)
 		*info = (struct smr_ring_info){};
+}
+
+/* A ring that replaces @old, with what is between its indices */
+static int fake_new_ring(struct smr_ring_info *info, struct smr_ring_map *map,
+			 uint32_t head, uint32_t depth,
+			 const struct smr_ring *old)
+{
+	int fd = fake_context()->cmd_fd;
+	struct smr_ring_hdr hdr = {};
+	uint32_t i;
+
+	fake_ring(info, map, head, depth);
+	for (i = old->hdr->cons; i != old->hdr->prod; i++) {
+		uint64_t at = info->mmap_offset + sizeof(hdr) +
+			      hdr.prod++ * info->stride;
+
+		if (pwrite(fd, smr_ring_entry(old, i), old->stride,
+			   (off_t)at) < 0)
+			return errno;
+	}
+	return pwrite(fd, &hdr, sizeof(hdr), (off_t)info->mmap_offset) < 0 ?
+		       errno : 0;
+}
+
+/* It is mapped by itself, so that the provider must call mmap(). */
+static void fake_break_ring(struct smr_ring_info *info,
+			    struct smr_ring_map *map)
+{
+	if (fake.bad_ring == FAKE_RING_GOOD)
+		return;
+	*map = (struct smr_ring_map){};
+	if (fake.bad_ring == FAKE_RING_DEPTH)
+		info->depth = info->depth / 2 + 1;
+	else if (fake.bad_ring == FAKE_RING_MMAP)
+		info->mmap_offset++;
+	else
+		info->depth = 0;
 }
 
 int ioctl(int fd, unsigned long request, ...)
@@ -246,6 +284,42 @@ static int fake_export_dm(const struct ibv_command_buffer *cmd)
 	return 0;
 }
 
+static struct smr_srq *fake_srq;
+
+/* A module before SMR_ABI_MINOR_GROWS takes an answer of the first length only. */
+static int fake_resize_srq(const struct ibv_command_buffer *cmd)
+{
+	bool grows = to_smr_context(fake_context())->abi_minor >=
+		     SMR_ABI_MINOR_GROWS;
+	struct smr_resize_srq_resp resp = {};
+	const struct ib_uverbs_attr *attr, *answer = NULL;
+	uint32_t max_wr = 0;
+	int ret;
+
+	for (attr = cmd->hdr.attrs; attr < cmd->next_attr; attr++) {
+		if (attr->attr_id == SMR_ATTR_RESIZE_MAX_WR)
+			max_wr = (uint32_t)attr->data;
+		else if (attr->attr_id == SMR_ATTR_RESIZE_LIMIT)
+			fake.srq_limit = (uint32_t)attr->data;
+		else if (attr->attr_id == SMR_ATTR_RESIZE_RING)
+			answer = attr;
+		else if (attr->attr_id != SMR_ATTR_RESIZE_SRQ ||
+			 attr->data != FAKE_SRQ_HANDLE)
+			return EINVAL;
+	}
+	if (!answer || answer->len != (grows ? sizeof(resp) : sizeof(resp.rq)))
+		return EOPNOTSUPP;
+	if (!max_wr || max_wr > FAKE_MAX_CQE)
+		return EINVAL;
+	ret = fake_new_ring(&resp.rq, &resp.map, sizeof(struct smr_recv_wqe),
+			    max_wr, &fake_srq->rq.ring);
+	if (ret)
+		return ret;
+	fake_break_ring(&resp.rq, &resp.map);
+	memcpy((void *)(uintptr_t)answer->data, &resp, answer->len);
+	return 0;
+}
+
 /* The methods that are called through libibverbs */
 int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 {
@@ -257,6 +331,9 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 	if (cmd->hdr.object_id == UVERBS_OBJECT_DM &&
 	    cmd->hdr.method_id == SMR_METHOD_DM_EXPORT)
 		return fake_export_dm(cmd);
+	if (cmd->hdr.object_id == UVERBS_OBJECT_SRQ &&
+	    cmd->hdr.method_id == SMR_METHOD_SRQ_RESIZE)
+		return fake_resize_srq(cmd);
 	if (cmd->hdr.object_id != UVERBS_OBJECT_MR ||
 	    cmd->hdr.method_id != SMR_METHOD_MR_QUERY_WINDOWS)
 		return EINVAL;
@@ -527,10 +604,13 @@ int ibv_cmd_create_srq_ex(struct ibv_context *context, struct verbs_srq *vsrq,
 	if (resp_size != sizeof(*full))
 		return EINVAL;
 	vsrq->srq.context = context;
+	vsrq->srq.handle = FAKE_SRQ_HANDLE;
 	vsrq->srq_type = attr->srq_type;
+	fake_srq = to_smr_srq(&vsrq->srq);
 	full->drv_payload.srqn = 23;
 	fake_ring(&full->drv_payload.rq, &full->drv_payload.map,
 		  sizeof(struct smr_recv_wqe), FAKE_DEPTH);
+	fake_break_ring(&full->drv_payload.rq, &full->drv_payload.map);
 	return 0;
 }
 
@@ -561,6 +641,7 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context,
 	vcq->cq.cqe = FAKE_DEPTH;
 	fake_ring(&full->drv_payload.cq, &full->drv_payload.map,
 		  sizeof(struct smr_cqe), FAKE_DEPTH);
+	fake_break_ring(&full->drv_payload.cq, &full->drv_payload.map);
 	return 0;
 }
 
@@ -571,11 +652,8 @@ int ibv_cmd_resize_cq(struct ibv_cq *ibcq, int cqe, struct ibv_resize_cq *cmd,
 {
 	struct usmr_resize_cq_resp *full =
 		container_of(resp, struct usmr_resize_cq_resp, ibv_resp);
-	struct smr_ring *old = &to_smr_cq(ibcq)->ring;
-	struct smr_ring_info *info = &full->drv_payload.cq;
-	int fd = fake_context()->cmd_fd;
-	struct smr_ring_hdr hdr = {};
-	uint32_t i;
+	struct smr_resize_cq_resp *out = &full->drv_payload;
+	int ret;
 
 	(void)cmd;
 	(void)cmd_size;
@@ -583,17 +661,11 @@ int ibv_cmd_resize_cq(struct ibv_cq *ibcq, int cqe, struct ibv_resize_cq *cmd,
 		return EINVAL;
 	__atomic_store_n(&fake.resizing, true, __ATOMIC_SEQ_CST);
 	usleep(fake.resize_usecs);
-	fake_ring(info, &full->drv_payload.map, sizeof(struct smr_cqe), cqe);
-	for (i = old->hdr->cons; i != old->hdr->prod; i++) {
-		uint64_t at = info->mmap_offset + sizeof(hdr) +
-			      hdr.prod++ * info->stride;
-
-		if (pwrite(fd, smr_ring_entry(old, i), sizeof(struct smr_cqe),
-			   (off_t)at) < 0)
-			return errno;
-	}
-	if (pwrite(fd, &hdr, sizeof(hdr), (off_t)info->mmap_offset) < 0)
-		return errno;
+	ret = fake_new_ring(&out->cq, &out->map, sizeof(struct smr_cqe), cqe,
+			    &to_smr_cq(ibcq)->ring);
+	if (ret)
+		return ret;
+	fake_break_ring(&out->cq, &out->map);
 	ibcq->cqe = cqe;
 	return 0;
 }

@@ -24,6 +24,7 @@ enum {
 	FAKE_DM_HANDLE = 11,
 	FAKE_DM_LENGTH = 4096,
 	FAKE_MAX_CQE = 4096,
+	FAKE_SRQ_HANDLE = 19,
 	FAKE_DMAH_HANDLE = 13,
 	FAKE_MAP_SIZE = 65536,
 	FAKE_DM_FD = 77,
@@ -48,6 +49,17 @@ struct fake_reg {
 	uint32_t dmah;
 };
 
+/* Why the provider cannot map a ring that the kernel has made */
+enum fake_ring_fault {
+	FAKE_RING_GOOD,
+	/* no power of two */
+	FAKE_RING_DEPTH,
+	/* mmap() fails */
+	FAKE_RING_MMAP,
+	/* there is none */
+	FAKE_RING_NONE,
+};
+
 /**
  * struct fake_kernel - what the fake kernel shows of itself
  * @doorbells: rung so far, per bit of enum smr_doorbell_flags
@@ -56,8 +68,11 @@ struct fake_reg {
  * @start_index: where the indices of new and of reset rings begin
  * @max_inline: what the next QPs get
  * @max_sge: likewise
+ * @ring_at: where the last ring begins in the context's file
+ * @bad_ring: the next rings are such as the provider cannot map
  * @resize_usecs: how long a resize takes
  * @resizing: one is under way
+ * @srq_limit: what the last resize of an SRQ has armed
  * @windows: how many are bound to the region
  * @no_pages: the module knows nothing of pages of windows
  * @windows_end: so many are left when the second page is asked for, or 0: all
@@ -82,8 +97,11 @@ struct fake_kernel {
 	uint32_t start_index;
 	uint32_t max_inline;
 	uint32_t max_sge;
+	uint64_t ring_at;
+	enum fake_ring_fault bad_ring;
 	unsigned int resize_usecs;
 	bool resizing;
+	uint32_t srq_limit;
 	uint32_t windows;
 	bool no_pages;
 	uint32_t windows_end;

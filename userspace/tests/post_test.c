@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ibv_post_send(), ibv_post_recv(), ibv_post_srq_recv(), ibv_bind_mw().
+ * ibv_post_send(), ibv_post_recv(), ibv_bind_mw().
  */
 #include <errno.h>
 #include <pthread.h>
@@ -216,23 +216,6 @@ static void recv_doorbell(void)
 	smr_destroy_qp(&qp->vqp.qp);
 }
 
-static void srq(void)
-{
-	struct smr_pd domain = { .pd.context = fake_context() };
-	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 4 } };
-	struct ibv_srq *ibsrq = smr_create_srq(&domain.pd, &attr);
-	struct ibv_recv_wr wr = { .wr_id = 5, .sg_list = sges, .num_sge = 1 };
-	struct ibv_recv_wr *bad;
-	uint32_t num;
-
-	want(!smr_post_srq_recv(ibsrq, &wr, &bad));
-	want(rig_pending(&to_smr_srq(ibsrq)->rq) == 1);
-	want(smr_get_srq_num(ibsrq, &num) == EOPNOTSUPP);
-	to_smr_srq(ibsrq)->vsrq.srq_type = IBV_SRQT_XRC;
-	want(!smr_get_srq_num(ibsrq, &num) && num == 23);
-	smr_destroy_srq(ibsrq);
-}
-
 static struct {
 	struct smr_qp *qp;
 	struct ibv_mw mw;
@@ -417,7 +400,6 @@ const struct tap_test post_tests[] = {
 	{ "full queue, index wrap, reset", full_and_reset },
 	{ "a doorbell that fails", device_gone },
 	{ "receives ring only when asked", recv_doorbell },
-	{ "shared receive queue", srq },
 	{ "bind and unbind a window", bind_mw },
 	{ "bind a type 2 window", bind_mw_type_2 },
 	{ "three producers and a consumer", race },

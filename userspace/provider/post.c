@@ -5,11 +5,6 @@
 #include "wqe.h"
 
 enum {
-	/* opcodes that send a payload, which can be inline */
-	SMR_INLINE_OPS = 1 << IBV_WR_SEND | 1 << IBV_WR_SEND_WITH_IMM |
-			 1 << IBV_WR_SEND_WITH_INV | 1 << IBV_WR_RDMA_WRITE |
-			 1 << IBV_WR_RDMA_WRITE_WITH_IMM |
-			 1 << IBV_WR_ATOMIC_WRITE,
 	/* struct ibv_send_wr has no field for the type of flush */
 	SMR_NOT_POSTABLE_OPS = 1 << IBV_WR_FLUSH,
 };

@@ -100,7 +100,8 @@ struct smr_srq {
  *	the two below, are guarded by @sq's lock, which is held from
  *	ibv_wr_start() to ibv_wr_complete() or ibv_wr_abort()
  * @wr_first: @sq's prod at ibv_wr_start()
- * @wr_err: the first error since ibv_wr_start()
+ * @wr_err: the first error since ibv_wr_start(); EINVAL also while @wr is a
+ *	datagram that has no address yet
  */
 struct smr_qp {
 	struct verbs_qp vqp;
@@ -283,6 +284,7 @@ int smr_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
 		      struct ibv_recv_wr **bad_wr);
 
 /* wr_api.c */
-int smr_qp_set_wr_ops(struct smr_qp *qp, uint64_t send_ops_flags);
+int smr_qp_set_wr_ops(struct smr_qp *qp, enum ibv_qp_type type,
+		      uint64_t send_ops_flags);
 
 #endif /* SMR_PROVIDER_SOFTMR_H */

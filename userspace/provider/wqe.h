@@ -19,6 +19,11 @@
 enum {
 	SMR_SEND_FLAGS = IBV_SEND_FENCE | IBV_SEND_SIGNALED |
 			 IBV_SEND_SOLICITED | IBV_SEND_INLINE,
+	/* opcodes that send a payload, which can be inline */
+	SMR_INLINE_OPS = 1 << IBV_WR_SEND | 1 << IBV_WR_SEND_WITH_IMM |
+			 1 << IBV_WR_SEND_WITH_INV | 1 << IBV_WR_RDMA_WRITE |
+			 1 << IBV_WR_RDMA_WRITE_WITH_IMM |
+			 1 << IBV_WR_ATOMIC_WRITE,
 	/* the operand of an ATOMIC WRITE, which is inline */
 	SMR_ATOMIC_WRITE_LEN = 8,
 };

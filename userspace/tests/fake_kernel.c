@@ -436,6 +436,50 @@ int ibv_cmd_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 	return fake.reg_err;
 }
 
+int ibv_cmd_rereg_mr(struct verbs_mr *vmr, uint32_t flags, void *addr,
+		     size_t length, uint64_t hca_va, int access,
+		     struct ibv_pd *pd, struct ibv_rereg_mr *cmd,
+		     size_t cmd_size, struct ib_uverbs_rereg_mr_resp *resp,
+		     size_t resp_size)
+{
+	(void)vmr;
+	(void)flags;
+	(void)pd;
+	(void)cmd;
+	(void)cmd_size;
+	(void)resp;
+	(void)resp_size;
+	fake.reg = (struct fake_reg){
+		.start = (uintptr_t)addr,
+		.length = length,
+		.iova = hca_va,
+		.fd = -1,
+		.access = access,
+	};
+	return fake.reg_err;
+}
+
+int ibv_cmd_query_device_any(struct ibv_context *context,
+			     const struct ibv_query_device_ex_input *input,
+			     struct ibv_device_attr_ex *attr, size_t attr_size,
+			     struct ib_uverbs_ex_query_device_resp *resp,
+			     size_t *resp_size)
+{
+	struct usmr_query_device_resp *full =
+		container_of(resp, struct usmr_query_device_resp, ibv_resp);
+
+	(void)context;
+	(void)input;
+	if (*resp_size != sizeof(*full))
+		return EINVAL;
+	if (fake.query_err)
+		return fake.query_err;
+	memset(attr, 0, attr_size);
+	resp->base.fw_ver = fake.fw_ver;
+	full->drv_payload = fake.caps;
+	return 0;
+}
+
 int ibv_cmd_dereg_mr(struct verbs_mr *vmr)
 {
 	(void)vmr;

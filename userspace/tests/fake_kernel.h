@@ -76,8 +76,10 @@ enum fake_ring_fault {
  * @windows: how many are bound to the region
  * @no_pages: the module knows nothing of pages of windows
  * @windows_end: so many are left when the second page is asked for, or 0: all
- * @query_err: what the next questions about windows fail with, or 0
+ * @query_err: what the next questions about windows and the device fail with, or 0
  * @queries: such questions so far
+ * @fw_ver: the device's
+ * @caps: the driver's part of the device's attributes
  * @abi_version: what the next contexts are told
  * @abi_minor: likewise
  * @answer: bytes of the driver's answer about a context that it fills in
@@ -107,6 +109,8 @@ struct fake_kernel {
 	uint32_t windows_end;
 	int query_err;
 	unsigned int queries;
+	uint64_t fw_ver;
+	struct smr_query_device_resp caps;
 	uint32_t abi_version;
 	uint32_t abi_minor;
 	size_t answer;

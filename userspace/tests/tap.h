@@ -30,5 +30,6 @@ extern const struct tap_test dv_tests[];
 extern const struct tap_test fit_tests[];
 extern const struct tap_test context_tests[];
 extern const struct tap_test memory_tests[];
+extern const struct tap_test query_tests[];
 
 #endif /* SMR_TAP_H */

@@ -3,6 +3,7 @@
 
 #include <linux/build_bug.h>
 #include <linux/ethtool.h>
+#include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>

@@ -149,6 +149,23 @@ static void fake_break_ring(struct smr_ring_info *info,
 		info->depth = 0;
 }
 
+static bool fake_qp_doorbell(const struct ib_uverbs_ioctl_hdr *hdr)
+{
+	return hdr->object_id == UVERBS_OBJECT_QP &&
+	       hdr->method_id == SMR_METHOD_QP_DOORBELL &&
+	       hdr->attrs[0].attr_id == SMR_ATTR_DOORBELL_QP &&
+	       hdr->attrs[0].data == FAKE_QP_HANDLE;
+}
+
+static bool fake_wq_doorbell(const struct ib_uverbs_ioctl_hdr *hdr)
+{
+	return hdr->object_id == UVERBS_OBJECT_WQ &&
+	       hdr->method_id == SMR_METHOD_WQ_DOORBELL &&
+	       hdr->num_attrs == 1 &&
+	       hdr->attrs[0].attr_id == SMR_ATTR_DOORBELL_WQ &&
+	       hdr->attrs[0].data == FAKE_WQ_HANDLE;
+}
+
 int ioctl(int fd, unsigned long request, ...)
 {
 	struct ib_uverbs_ioctl_hdr *hdr;
@@ -160,12 +177,9 @@ int ioctl(int fd, unsigned long request, ...)
 	va_end(args);
 
 	if (fd != fake_context()->cmd_fd || request != RDMA_VERBS_IOCTL ||
-	    hdr->object_id != UVERBS_OBJECT_QP ||
-	    hdr->method_id != SMR_METHOD_QP_DOORBELL ||
 	    hdr->driver_id != SMR_DRIVER_ID ||
 	    hdr->length != sizeof(*hdr) + hdr->num_attrs * sizeof(*hdr->attrs) ||
-	    hdr->attrs[0].attr_id != SMR_ATTR_DOORBELL_QP ||
-	    hdr->attrs[0].data != 7) {
+	    (!fake_qp_doorbell(hdr) && !fake_wq_doorbell(hdr))) {
 		errno = EINVAL;
 		return -1;
 	}
@@ -178,6 +192,8 @@ int ioctl(int fd, unsigned long request, ...)
 	if (hdr->num_attrs > 1 &&
 	    hdr->attrs[1].attr_id == SMR_ATTR_DOORBELL_FLAGS)
 		flags = (uint32_t)hdr->attrs[1].data;
+	else if (hdr->object_id == UVERBS_OBJECT_WQ)
+		flags = SMR_DOORBELL_RQ;
 	__atomic_fetch_add(&fake.doorbells[0], !!(flags & SMR_DOORBELL_SQ),
 			   __ATOMIC_RELAXED);
 	__atomic_fetch_add(&fake.doorbells[1], !!(flags & SMR_DOORBELL_RQ),
@@ -593,7 +609,7 @@ int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *vqp,
 	if (resp_size != sizeof(*full))
 		return EINVAL;
 	vqp->qp.context = context;
-	vqp->qp.handle = 7;
+	vqp->qp.handle = FAKE_QP_HANDLE;
 	vqp->qp.qp_num = 17;
 	vqp->qp.qp_type = attr->qp_type;
 	vqp->qp.state = IBV_QPS_RESET;
@@ -626,6 +642,71 @@ int ibv_cmd_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 	}
 	ibqp->state = attr->qp_state;
 	return 0;
+}
+
+/* A module without SMR_ABI_MINOR_RATE refuses input that is not 0. */
+int ibv_cmd_modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr,
+			 int attr_mask, struct ibv_modify_qp_ex *cmd,
+			 size_t cmd_size,
+			 struct ib_uverbs_ex_modify_qp_resp *resp,
+			 size_t resp_size)
+{
+	struct usmr_modify_qp *full =
+		container_of(cmd, struct usmr_modify_qp, ibv_cmd);
+
+	(void)qp;
+	(void)resp;
+	(void)resp_size;
+	if (!(attr_mask & IBV_QP_RATE_LIMIT))
+		return EINVAL;
+	fake.rate_limit = attr->rate_limit;
+	fake.burst = (struct smr_modify_qp){};
+	if (cmd_size == sizeof(*full))
+		fake.burst = full->drv_payload;
+	else if (cmd_size != sizeof(full->ibv_cmd))
+		return EINVAL;
+	return 0;
+}
+
+int ibv_cmd_create_wq(struct ibv_context *context,
+		      struct ibv_wq_init_attr *attr, struct ibv_wq *wq,
+		      struct ibv_create_wq *cmd, size_t cmd_size,
+		      struct ib_uverbs_ex_create_wq_resp *resp,
+		      size_t resp_size)
+{
+	struct usmr_create_wq_resp *full =
+		container_of(resp, struct usmr_create_wq_resp, ibv_resp);
+
+	(void)cmd;
+	(void)cmd_size;
+	if (resp_size != sizeof(*full))
+		return EINVAL;
+	if (fake.reg_err)
+		return fake.reg_err;
+	wq->context = context;
+	wq->handle = FAKE_WQ_HANDLE;
+	wq->wq_num = FAKE_WQ_NUM;
+	wq->cq = attr->cq;
+	fake_ring(&full->drv_payload.rq, &full->drv_payload.map,
+		  sizeof(struct smr_recv_wqe), FAKE_DEPTH);
+	fake_break_ring(&full->drv_payload.rq, &full->drv_payload.map);
+	return 0;
+}
+
+int ibv_cmd_modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr,
+		      struct ibv_modify_wq *cmd, size_t cmd_size)
+{
+	(void)cmd;
+	(void)cmd_size;
+	if (attr->attr_mask & IBV_WQ_ATTR_STATE)
+		wq->state = attr->wq_state;
+	return fake.reg_err;
+}
+
+int ibv_cmd_destroy_wq(struct ibv_wq *wq)
+{
+	(void)wq;
+	return fake.reg_err;
 }
 
 int ibv_cmd_destroy_qp(struct ibv_qp *qp)

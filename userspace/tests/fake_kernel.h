@@ -25,6 +25,9 @@ enum {
 	FAKE_DM_LENGTH = 4096,
 	FAKE_MAX_CQE = 4096,
 	FAKE_SRQ_HANDLE = 19,
+	FAKE_QP_HANDLE = 7,
+	FAKE_WQ_HANDLE = 21,
+	FAKE_WQ_NUM = 18,
 	FAKE_DMAH_HANDLE = 13,
 	FAKE_MAP_SIZE = 65536,
 	FAKE_DM_FD = 77,
@@ -87,8 +90,10 @@ enum fake_ring_fault {
  * @not_for_child: bytes that a child does not get
  * @dontfork_err: what the next calls to change that fail with, or 0
  * @reg: the last region that was to be registered
- * @reg_err: what commands for regions, DMA handles, completion counters, and for the
- *	export of device memory fail with, or 0
+ * @reg_err: what commands for regions, DMA handles, completion counters, work queues,
+ *	and for the export of device memory fail with, or 0
+ * @rate_limit: what the last QP was limited to
+ * @burst: likewise; 0 if the command had no driver's part
  * @cntr_type: what the last counter was to count
  * @shared: new rings share mappings, unless they are large
  */
@@ -119,6 +124,8 @@ struct fake_kernel {
 	int dontfork_err;
 	struct fake_reg reg;
 	int reg_err;
+	uint32_t rate_limit;
+	struct smr_modify_qp burst;
 	uint64_t cntr_type;
 	bool shared;
 };

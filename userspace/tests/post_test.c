@@ -216,6 +216,56 @@ static void recv_doorbell(void)
 	smr_destroy_qp(&qp->vqp.qp);
 }
 
+/* While the kernel looks into the ring by itself, no doorbell is rung. */
+static void polled(void)
+{
+	struct smr_qp *qp = rig_qp(IBV_QPT_RC, IBV_QP_EX_WITH_SEND);
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
+
+	qp->sq.ring.hdr->flags = SMR_RING_POLLED;
+	want(!post(qp, &wr, &bad));
+	ibv_wr_start(qpx);
+	ibv_wr_send(qpx);
+	want(!ibv_wr_complete(qpx));
+	want(rig_pending(&qp->sq) == 2 && !fake.doorbells[0]);
+
+	qp->sq.ring.hdr->flags = 0;
+	want(!post(qp, &wr, &bad) && fake.doorbells[0] == 1);
+	ibv_wr_start(qpx);
+	ibv_wr_send(qpx);
+	want(!ibv_wr_complete(qpx) && fake.doorbells[0] == 2);
+	smr_destroy_qp(&qp->vqp.qp);
+}
+
+static void rate_limit(void)
+{
+	struct ibv_qp_rate_limit_attr limit = { .rate_limit = 1000 };
+	struct smr_qp *qp = rig_qp(IBV_QPT_RAW_PACKET, 0);
+	uint32_t *minor = &to_smr_context(fake_context())->abi_minor;
+	struct ibv_qp_attr attr = { .rate_limit = 500 };
+
+	/* What is only in the driver's part, an older module does not read. */
+	*minor = SMR_ABI_MINOR_RATE - 1;
+	want(!smr_modify_qp_rate_limit(&qp->vqp.qp, &limit));
+	want(fake.rate_limit == 1000);
+	limit.max_burst_sz = 4000;
+	limit.rate_limit = 2000;
+	want(smr_modify_qp_rate_limit(&qp->vqp.qp, &limit) == EOPNOTSUPP);
+	want(fake.rate_limit == 1000);
+
+	*minor = SMR_ABI_MINOR;
+	limit.typical_pkt_sz = 64;
+	want(!smr_modify_qp_rate_limit(&qp->vqp.qp, &limit));
+	want(fake.rate_limit == 2000 && fake.burst.max_burst_sz == 4000 &&
+	     fake.burst.typical_pkt_sz == 64);
+	want(!smr_modify_qp(&qp->vqp.qp, &attr, IBV_QP_RATE_LIMIT));
+	want(fake.rate_limit == 500 && !fake.burst.max_burst_sz);
+	limit.comp_mask = 1;
+	want(smr_modify_qp_rate_limit(&qp->vqp.qp, &limit) == EINVAL);
+	smr_destroy_qp(&qp->vqp.qp);
+}
+
 static struct {
 	struct smr_qp *qp;
 	struct ibv_mw mw;
@@ -400,6 +450,8 @@ const struct tap_test post_tests[] = {
 	{ "full queue, index wrap, reset", full_and_reset },
 	{ "a doorbell that fails", device_gone },
 	{ "receives ring only when asked", recv_doorbell },
+	{ "no doorbell while the kernel polls", polled },
+	{ "rate limits, and modules without bursts", rate_limit },
 	{ "bind and unbind a window", bind_mw },
 	{ "bind a type 2 window", bind_mw_type_2 },
 	{ "three producers and a consumer", race },

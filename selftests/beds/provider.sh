@@ -26,7 +26,8 @@ check "such a compiler builds it for an old rdma-core" in_image sh -ec '
 page_says() {
 	awk -v major="$1" '/^[0-9].* rdmav[0-9]/ {
 		gsub(/,| to/, " ")
-		if (major >= $1 && major <= ($2 + 0 ? $2 : $1) && match($0, /rdmav[0-9]+/)) print substr($0, RSTART + 5, RLENGTH - 5)
+		if (major >= $1 && major <= ($2 + 0 ? $2 : $1) && match($0, /rdmav[0-9]+/))
+			print substr($0, RSTART + 5, RLENGTH - 5)
 	}' "$TOP/Documentation/rdma-core.rst"
 }
 

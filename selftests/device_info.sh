@@ -18,7 +18,7 @@ VERSION=$(</sys/module/softmr/version)
 filled() {
 	local file value empty=0 seen=0
 	for file in "$1"/*; do
-		[ -f "$file" ] && [ -r "$file" ] || continue
+		{ [ -f "$file" ] && [ -r "$file" ]; } || continue
 		seen=$((seen + 1))
 		value=$(<"$file")
 		[ -n "${value//[[:space:]]/}" ] || { echo "$file is empty"; empty=1; }

@@ -3,6 +3,7 @@
 # The provider's own tests, which need no device: built in the guest image, with sanitizers, and run there. And whether
 # the page about rdma-core has the numbers of the plugins right.
 # timeout: 240
+# shellcheck disable=SC2317 # what "check" calls looks unreachable
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/../../scripts/lib/all.sh"

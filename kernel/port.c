@@ -3,6 +3,7 @@
 
 #include <linux/build_bug.h>
 #include <linux/ethtool.h>
+#include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
@@ -24,6 +25,12 @@
 #include "steer/frame.h"
 #include "steer/rss.h"
 #include "verbs.h"
+
+/* In a kernel's source tree the module has that kernel's version. */
+#ifndef SMR_VERSION
+#include <generated/utsrelease.h>
+#define SMR_VERSION	UTS_RELEASE
+#endif
 
 /* Where an attribute begins in struct ib_mad's @data (IBTA 16.1.2). */
 #define PMA_DATA_OFFSET	40
@@ -246,6 +253,21 @@ static int query_driver(struct ib_udata *udata, bool frames)
 	return ib_respond_udata(udata, resp);
 }
 
+static void get_dev_fw_str(struct ib_device *ibdev, char *str)
+{
+	strscpy(str, SMR_VERSION, IB_FW_VERSION_NAME_MAX);
+}
+
+/* As programs print it: three numbers, the lower two of 16 bits */
+static u64 fw_version(void)
+{
+	unsigned int major, minor, patch;
+
+	if (sscanf(SMR_VERSION, "%u.%u.%u", &major, &minor, &patch) != 3)
+		return 0;
+	return (u64)major << 32 | minor << 16 | patch;
+}
+
 static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			struct ib_udata *udata)
 {
@@ -255,6 +277,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	query_limits(attr, to_smr_verbs(ibdev)->limits.max);
 	attr->sys_image_guid = ibdev->node_guid;
 	attr->vendor_id = DEVICE_VENDOR_ID;
+	attr->fw_ver = fw_version();
 	attr->device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD |
 				 IB_DEVICE_MEM_MGT_EXTENSIONS |
 				 IB_DEVICE_MEM_WINDOW |
@@ -427,6 +450,7 @@ static int query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 }
 
 const struct ib_device_ops smr_port_ops = {
+	.get_dev_fw_str = get_dev_fw_str,
 	.query_device = query_device,
 	.modify_device = modify_device,
 	.query_port = query_port,

@@ -500,11 +500,7 @@ CHECK(low_byte)
 	scene_close(_metadata, &s);
 }
 
-/*
- * The bits above that byte are ignored: programs pass another window's key, or
- * one that they have incremented until the byte wrapped. After the post, the
- * new key is in the window's struct.
- */
+/* The bits above that byte are ignored: programs pass another window's key. */
 CHECK(upper_bits)
 {
 	static const uint32_t above[] = { 0x5a5a00, 0x100, 0xffffff00 };
@@ -517,13 +513,68 @@ CHECK(upper_bits)
 		key = ibv_inc_rkey(s.mw->rkey);
 		ASSERT_EQ(IBV_WC_SUCCESS,
 			  vt_bind_given(self->b, s.mw, key ^ above[i], &s.to));
-		EXPECT_EQ(key, s.mw->rkey);
+		s.mw->rkey = key;
 		EXPECT_TRUE(window_allows(&s, RIGHTS));
 		EXPECT_TRUE(key_is_dead(&s, key ^ above[i]));
 		ASSERT_EQ(IBV_WC_SUCCESS, vt_invalidate(self->b, key));
 		EXPECT_TRUE(key_is_dead(&s, key));
 	}
 	scene_close(_metadata, &s);
+}
+
+enum { LOW_BYTE, INCREMENTS_AFTER, KEPT_BESIDE };
+
+static bool key_opens(struct scene *s, uint32_t rkey)
+{
+	struct vt_remote r = remote(s, OFF);
+
+	r.rkey = rkey;
+	return vt_remote_allows(&s->self->pair, &s->self->r, r, OFF, LEN, RIGHTS);
+}
+
+/*
+ * How programs keep track of a type 2 window's key. None of them expects that
+ * struct ibv_mw changes when a bind is posted.
+ */
+static void keep_track(struct __test_metadata *_metadata, row_data *self,
+		       int how)
+{
+	uint32_t key, given, before;
+	struct scene s;
+	int i;
+
+	ASSERT_EQ(0, scene_open(&s, self, TYPE_2, BIND));
+	key = s.old;
+	for (i = 0; i < 3; i++) {
+		before = s.mw->rkey;
+		key = ibv_inc_rkey(key);
+		given = how == LOW_BYTE ? key & 0xff :
+			how == KEPT_BESIDE ? key : ibv_inc_rkey(s.mw->rkey);
+		ASSERT_EQ(IBV_WC_SUCCESS,
+			  vt_bind_given(self->b, s.mw, given, &s.to));
+		EXPECT_EQ(before, s.mw->rkey);
+		if (how == INCREMENTS_AFTER)
+			s.mw->rkey = ibv_inc_rkey(s.mw->rkey);
+		EXPECT_TRUE(key_opens(&s, how == INCREMENTS_AFTER ?
+						  s.mw->rkey : key));
+		ASSERT_EQ(IBV_WC_SUCCESS, vt_invalidate(self->b, key));
+		EXPECT_TRUE(key_is_dead(&s, key));
+	}
+	scene_close(_metadata, &s);
+}
+
+/* By ibv_post_send() and by ibv_wr_bind_mw() */
+CHECK(tracked)
+{
+	struct vt_conf conf = self->b->conf;
+
+	keep_track(_metadata, self, row->kind);
+	vt_pair_close(&self->pair);
+	conf.wr_api = true;
+	conf.send_ops = IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV;
+	ASSERT_EQ(0, vt_pair_open(&self->pair, &conf));
+	ASSERT_NE(NULL, self->b->qpx);
+	keep_track(_metadata, self, row->kind);
 }
 
 CHECK(never_bound)
@@ -573,6 +624,9 @@ ROW(mw2_destroy_qp, let_go, .kind = QP_DESTROYED, .flags = TYPE_2);
 ROW(mw2_dealloc, let_go, .kind = WINDOW_FREED, .flags = TYPE_2);
 ROW(mw2_low_byte, low_byte);
 ROW(mw2_upper_bits, upper_bits);
+ROW(mw2_low_byte_only, tracked, .kind = LOW_BYTE);
+ROW(mw2_increments_after, tracked, .kind = INCREMENTS_AFTER);
+ROW(mw2_key_beside, tracked, .kind = KEPT_BESIDE);
 ROW(mw2_never_bound, never_bound, .kind = TYPE_2);
 /* -- the region */
 ROW(mw_region_mw_bind, violation, .kind = MR_RIGHT, .flags = TYPE_2, .want = IBV_WC_MW_BIND_ERR);

@@ -222,6 +222,36 @@ TEST_F(srq, refused)
 	ASSERT_EQ(0, send_one(&self->pair, &self->wr, 0));
 }
 
+/* ibv_create_qp(3): the sizes of a receive queue that the QP does not have */
+TEST_F(srq, receive_sizes_are_ignored)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
+	struct ibv_device_attr *limit = &self->b->dev.attr;
+	struct { uint32_t wr, sge; } sizes[] = {
+		{ limit->max_qp_wr + 1, limit->max_sge + 1 },
+		{ UINT32_MAX, 1 }, { 1, UINT32_MAX }, { UINT32_MAX, UINT32_MAX },
+	};
+	size_t i;
+
+	for (i = 0; i < 3 * 4; i++) {
+		struct ibv_qp_init_attr init = {
+			.send_cq = self->b->scq, .recv_cq = self->b->rcq,
+			.srq = self->b->srq, .qp_type = types[i / 4],
+			.cap = { .max_send_wr = 1, .max_send_sge = 1,
+				 .max_recv_wr = sizes[i % 4].wr,
+				 .max_recv_sge = sizes[i % 4].sge },
+		};
+		struct ibv_qp *qp = ibv_create_qp(self->b->pd, &init);
+
+		ASSERT_NE(NULL, qp)
+			TH_LOG("type %d, %u WRs of %u SGEs: errno %d",
+			       init.qp_type, sizes[i % 4].wr, sizes[i % 4].sge, errno);
+		EXPECT_EQ(0, init.cap.max_recv_wr);
+		EXPECT_EQ(0, init.cap.max_recv_sge);
+		EXPECT_EQ(0, ibv_destroy_qp(qp));
+	}
+}
+
 /*
  * The process cannot map another ring: the queue keeps the old one, and works.
  */

@@ -194,10 +194,24 @@ static bool has_sq(const struct ib_qp_init_attr *init)
 	return init->send_cq && init->qp_type != IB_QPT_XRC_TGT;
 }
 
-static bool has_rq(const struct ib_qp_init_attr *init)
+static bool receives(const struct ib_qp_init_attr *init)
 {
 	return init->qp_type != IB_QPT_XRC_INI &&
 	       init->qp_type != IB_QPT_XRC_TGT && !init->rwq_ind_tbl;
+}
+
+static bool has_rq(const struct ib_qp_init_attr *init)
+{
+	return receives(init) && !init->srq;
+}
+
+/* ibv_create_qp(3): of a QP with an SRQ these two attributes are ignored. */
+static bool rq_too_large(const struct ib_device_attr *limit,
+			 const struct ib_qp_init_attr *init)
+{
+	return has_rq(init) &&
+	       (init->cap.max_recv_wr > limit->max_qp_wr ||
+		init->cap.max_recv_sge > limit->max_recv_sge);
 }
 
 static int create_check(const struct ib_device_attr *limit,
@@ -214,13 +228,11 @@ static int create_check(const struct ib_device_attr *limit,
 		return -EOPNOTSUPP;
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		return init->xrcd ? 0 : -EINVAL;
-	if ((!init->send_cq && !raw) || (has_rq(init) && !init->recv_cq))
+	if ((!init->send_cq && !raw) || (receives(init) && !init->recv_cq))
 		return -EINVAL;
 	if (cap->max_send_wr > limit->max_qp_wr ||
-	    cap->max_recv_wr > limit->max_qp_wr ||
 	    cap->max_send_sge > limit->max_send_sge ||
-	    cap->max_recv_sge > limit->max_recv_sge ||
-	    cap->max_inline_data > SMR_MAX_INLINE)
+	    cap->max_inline_data > SMR_MAX_INLINE || rq_too_large(limit, init))
 		return -EINVAL;
 	return 0;
 }
@@ -250,7 +262,7 @@ static int qp_create_queues(struct smr_qp *qp, struct ib_ucontext *uctx,
 	cap.max_recv_wr = max(cap.max_recv_wr, 1U);
 	if (has_sq(init))
 		ret = smr_sq_create(&qp->sq, &sq_user, &cap);
-	if (ret || qp->srq || !has_rq(init))
+	if (ret || !has_rq(init))
 		return ret;
 	ret = smr_rq_create(&qp->rq, &rq_user, cap.max_recv_wr,
 			    cap.max_recv_sge);

@@ -131,8 +131,8 @@ struct smr_send_wqe {
 			__u32 mw_rkey;
 			__u32 new_rkey;
 			__u32 access;
-			/* the provider's own, ignored */
-			__aligned_u64 cookie;
+			/* ignored: older providers have a pointer here */
+			__aligned_u64 rsvd;
 		} bind_mw;
 		struct {
 			__aligned_u64 remote_addr;

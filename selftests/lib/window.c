@@ -95,9 +95,9 @@ int vt_bind(struct vt_ep *ep, struct ibv_mw *mw, const struct vt_bind *to)
 }
 
 /**
- * vt_bind_given() - bind a window by a work request, and do not change @mw
+ * vt_bind_given() - bind a window by a work request, which does not change @mw
  * @ep: whose QP
- * @mw: of any type; the provider decides whether its rkey changes
+ * @mw: of any type
  * @rkey: the new one
  * @to: what to
  *

@@ -39,9 +39,8 @@ static void unlock_cq(struct smr_cq *cq)
 }
 
 /*
- * How far the kernel has come. An index outside of the ring means that the
- * ring's memory was freed with its device: the CQ is empty. Caller holds the
- * lock.
+ * How far the kernel has come. The process can write to the ring, too: an index
+ * outside of it counts as none. Caller holds the lock.
  */
 static uint32_t kernel_prod(struct smr_cq *cq)
 {
@@ -292,7 +291,10 @@ static int check_cq_attr(const struct ibv_cq_init_attr_ex *attr)
 	return 0;
 }
 
-/* Map what the kernel described; on failure the CQ keeps the ring it has. */
+/*
+ * Map what the kernel described. On failure the CQ is empty until it gets
+ * another ring: the kernel does not use the old one any more.
+ */
 static int use_ring(struct smr_cq *cq, const struct smr_ring_info *info,
 		    const struct smr_ring_map *map, struct smr_room *room)
 {
@@ -303,16 +305,17 @@ static int use_ring(struct smr_cq *cq, const struct smr_ring_info *info,
 	int ret;
 
 	ret = smr_ring_map(&ring, &made, sizeof(struct smr_cqe), room);
-	if (ret)
-		return ret;
-	if (!ring.hdr)
-		return EPROTO;
-
-	smr_ring_unmap(&cq->ring);
-	cq->ring = ring;
-	cq->cons = smr_load_acquire(&ring.hdr->cons);
+	if (!ret && !ring.hdr)
+		ret = EPROTO;
+	if (ret) {
+		smr_ring_lose(&cq->ring);
+	} else {
+		smr_ring_unmap(&cq->ring);
+		cq->ring = ring;
+	}
+	cq->cons = smr_load_acquire(&cq->ring.hdr->cons);
 	cq->prod = cq->cons;
-	return 0;
+	return ret;
 }
 
 static int create_cq(struct smr_cq *cq, struct ibv_context *context,
@@ -409,7 +412,8 @@ struct ibv_cq *smr_create_cq(struct ibv_context *context, int cqe,
  *
  * The kernel moves the completions that were not polled yet into the new ring,
  * between the indices in the new ring's head, and produces there from then on.
- * Other pollers wait meanwhile.
+ * Other pollers wait meanwhile. If the new ring cannot be mapped, the CQ is
+ * empty until another resize succeeds.
  */
 int smr_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
@@ -476,7 +480,8 @@ int smr_destroy_cq(struct ibv_cq *ibcq)
  * Takes the CQ's lock. Entries between the indices belong to this side, so the
  * remaining ones can be moved together while the kernel goes on producing. They
  * move up, towards the producer. So the freed entries belong to the kernel
- * again: at once or, in the middle of a batch, at its end.
+ * again: at once or, in the middle of a batch of a single-threaded CQ, at its
+ * end. Of other CQs a batch holds the lock.
  */
 void smr_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qp_num)
 {

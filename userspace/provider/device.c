@@ -117,15 +117,15 @@ static const struct verbs_match_ent smr_match_table[] = {
 	{},
 };
 
+/*
+ * Of a module with another version libibverbs has warned already: it looks at
+ * uverbs_abi_ver.
+ */
 static int check_answer(struct smr_context *ctx,
 			const struct smr_alloc_ucontext_resp *resp)
 {
-	if (resp->abi_version != SMR_ABI_VERSION) {
-		verbs_err(&ctx->vctx,
-			  "the module's ABI version is %u, not %u: install the module and the provider of one release of softmr\n",
-			  resp->abi_version, SMR_ABI_VERSION);
+	if (resp->abi_version != SMR_ABI_VERSION)
 		return EPROTO;
-	}
 	ctx->abi_minor = resp->abi_minor;
 	return 0;
 }

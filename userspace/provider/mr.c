@@ -187,7 +187,8 @@ struct ibv_mr *smr_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
 
 /**
  * smr_rereg_mr - change a registration
- * @vmr: the MR; its keys follow, libibverbs updates the rest on success
+ * @vmr: the MR; its keys follow, libibverbs updates the rest on success. Its
+ *	access stays: ibv_dereg_mr() undoes by it what the registration did
  * @flags: what changes, enum ibv_rereg_mr_flags
  * @pd: the new protection domain
  * @addr: the new start, which is also the new iova
@@ -199,14 +200,10 @@ int smr_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 {
 	struct ib_uverbs_rereg_mr_resp resp = {};
 	struct ibv_rereg_mr cmd = {};
-	int ret;
 
-	ret = ibv_cmd_rereg_mr(vmr, flags, addr, length, (uintptr_t)addr,
-			       access, pd, &cmd, sizeof(cmd), &resp,
-			       sizeof(resp));
-	if (!ret && (flags & IBV_REREG_MR_CHANGE_ACCESS))
-		vmr->access = access;
-	return ret;
+	return ibv_cmd_rereg_mr(vmr, flags, addr, length, (uintptr_t)addr,
+				access, pd, &cmd, sizeof(cmd), &resp,
+				sizeof(resp));
 }
 
 /**

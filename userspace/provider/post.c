@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ibv_post_send().
+ * ibv_post_send() and ibv_bind_mw().
  */
 #include "wqe.h"
 
 enum {
-	/* opcodes that send a payload, which can be inline */
-	SMR_INLINE_OPS = 1 << IBV_WR_SEND | 1 << IBV_WR_SEND_WITH_IMM |
-			 1 << IBV_WR_SEND_WITH_INV | 1 << IBV_WR_RDMA_WRITE |
-			 1 << IBV_WR_RDMA_WRITE_WITH_IMM |
-			 1 << IBV_WR_ATOMIC_WRITE,
 	/* struct ibv_send_wr has no field for the type of flush */
 	SMR_NOT_POSTABLE_OPS = 1 << IBV_WR_FLUSH,
 };
+
+static bool takes_sends(const struct smr_qp *qp)
+{
+	return qp->sq.ring.hdr && smr_state_takes_sends(qp->vqp.qp.state);
+}
 
 static int check_send(const struct smr_qp *qp, const struct ibv_send_wr *wr)
 {
@@ -107,8 +107,6 @@ static int write_send(struct smr_qp *qp, const struct ibv_send_wr *wr)
 		ret = write_payload(&qp->sq, wqe, wr);
 	if (ret)
 		return ret;
-	if (wr->opcode == IBV_WR_BIND_MW)
-		smr_wqe_bind_posted(wqe);
 	qp->sq.prod++;
 	return 0;
 }
@@ -172,7 +170,7 @@ int smr_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	bool posted;
 	int ret, err;
 
-	if (!qp->sq.ring.hdr || !smr_state_takes_sends(ibqp->state)) {
+	if (!takes_sends(qp)) {
 		*bad_wr = wr;
 		return EINVAL;
 	}
@@ -187,4 +185,44 @@ int smr_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		return err;
 	}
 	return ret;
+}
+
+/**
+ * smr_bind_mw - bind or, with length 0, unbind a type 1 window
+ * @ibqp: the QP whose send queue carries the bind
+ * @mw: the window; libibverbs has checked its type and PD
+ * @mw_bind: the range; its MR may be NULL to unbind
+ *
+ * @mw has the new rkey before the kernel can see the request: another thread
+ * may find the completion, and use the key, before this function returns. If
+ * the bind completes with an error, the window keeps its old rkey, which the
+ * application must restore in @mw.
+ */
+int smr_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
+		struct ibv_mw_bind *mw_bind)
+{
+	struct smr_qp *qp = to_smr_qp(ibqp);
+	struct ibv_send_wr wr = {
+		.wr_id = mw_bind->wr_id,
+		.opcode = IBV_WR_BIND_MW,
+		.send_flags = mw_bind->send_flags,
+		.bind_mw = { .mw = mw, .bind_info = mw_bind->bind_info },
+	};
+	int ret;
+
+	/* Only type 2 windows can be zero based. */
+	if (mw_bind->bind_info.mw_access_flags & IBV_ACCESS_ZERO_BASED)
+		return EINVAL;
+	if (!takes_sends(qp))
+		return EINVAL;
+
+	smr_lock(&qp->sq.lock);
+	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	ret = write_send(qp, &wr);
+	if (!ret) {
+		mw->rkey = wr.bind_mw.rkey;
+		smr_wq_publish(&qp->sq);
+	}
+	smr_unlock(&qp->sq.lock);
+	return ret ? ret : smr_sq_ring(qp);
 }

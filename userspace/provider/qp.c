@@ -147,7 +147,8 @@ struct ibv_qp *smr_create_qp_ex(struct ibv_context *context,
 
 	qp->send_ops = ops_of_type(attr->qp_type);
 	if (wr_api) {
-		ret = smr_qp_set_wr_ops(qp, attr->send_ops_flags);
+		ret = smr_qp_set_wr_ops(qp, attr->qp_type,
+					attr->send_ops_flags);
 		if (ret)
 			goto err_free;
 	}

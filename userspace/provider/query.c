@@ -4,6 +4,7 @@
  */
 #include "softmr.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <time.h>
@@ -76,23 +77,38 @@ int smr_query_port(struct ibv_context *context, uint8_t port,
 	return ibv_cmd_query_port(context, port, attr, &cmd, sizeof(cmd));
 }
 
+/*
+ * As adapters have it: a counter in tv_nsec, which programs compare with the
+ * timestamps of completions. Only where it is too short for that, tv_sec has
+ * the seconds.
+ */
+static void read_raw_clock(struct timespec *raw)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (sizeof(raw->tv_nsec) < sizeof(uint64_t))
+		*raw = now;
+	else
+		*raw = (struct timespec){
+			.tv_nsec = now.tv_sec * 1000000000ULL + now.tv_nsec,
+		};
+}
+
 /**
  * smr_query_rt_values - read the clock of the completions' timestamps
  * @context: the open device
- * @values: comp_mask says what is asked for, and on return what was answered
+ * @values: comp_mask says what is asked for
  *
  * The device's raw clock is the host's CLOCK_REALTIME, in nanoseconds.
  */
 int smr_query_rt_values(struct ibv_context *context,
 			struct ibv_values_ex *values)
 {
-	uint32_t answered = 0;
-
 	(void)context;
-	if (values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK) {
-		clock_gettime(CLOCK_REALTIME, &values->raw_clock);
-		answered |= IBV_VALUES_MASK_RAW_CLOCK;
-	}
-	values->comp_mask = answered;
+	if (values->comp_mask & ~(uint32_t)IBV_VALUES_MASK_RAW_CLOCK)
+		return EINVAL;
+	if (values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK)
+		read_raw_clock(&values->raw_clock);
 	return 0;
 }

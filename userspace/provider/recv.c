@@ -14,8 +14,9 @@ static int write_recv(struct smr_wq *rq, const struct ibv_recv_wr *wr)
 
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > rq->max_sge)
 		return EINVAL;
+	/* Without a limit there is no ring: see smr_wq_use_ring(). */
 	if (smr_wq_full(rq))
-		return ENOMEM;
+		return rq->max_wr ? ENOMEM : EINVAL;
 
 	wqe = smr_ring_entry(&rq->ring, rq->prod);
 	wqe->wr_id = wr->wr_id;

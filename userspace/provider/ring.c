@@ -293,13 +293,31 @@ int smr_ring_map(struct smr_ring *ring, const struct smr_new_ring *made,
 }
 
 /**
- * smr_ring_unmap - undo smr_ring_map()
+ * smr_ring_unmap - undo smr_ring_map() or smr_ring_lose()
  * @ring: may be a ring that does not exist
  */
 void smr_ring_unmap(struct smr_ring *ring)
 {
-	if (!ring->hdr)
-		return;
-	map_put(ring->map);
+	if (ring->map)
+		map_put(ring->map);
 	*ring = (struct smr_ring){};
+}
+
+/**
+ * smr_ring_lose - unmap a ring that the kernel has replaced by one that cannot be
+ * mapped
+ * @ring: becomes an empty ring of this process's own
+ *
+ * The kernel gives the old ring's memory to other rings, so it must not be
+ * touched. All indices of the empty ring are 0, and stay so: nothing is ever
+ * in it, and its user must not add anything.
+ */
+void smr_ring_lose(struct smr_ring *ring)
+{
+	static struct smr_ring_hdr empty;
+	uint32_t stride = ring->stride;
+
+	smr_ring_unmap(ring);
+	ring->hdr = &empty;
+	ring->stride = stride;
 }

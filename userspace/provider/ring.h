@@ -33,7 +33,7 @@ struct smr_maps {
  * @entries: the first entry, directly behind the head
  * @depth: entries, a power of two
  * @stride: bytes from one entry to the next
- * @map: the mapping that it is in
+ * @map: the mapping that it is in; NULL: see smr_ring_lose()
  */
 struct smr_ring {
 	struct smr_ring_hdr *hdr;
@@ -77,6 +77,7 @@ void smr_room_release(struct smr_room *room);
 int smr_ring_map(struct smr_ring *ring, const struct smr_new_ring *made,
 		 uint32_t min_stride, struct smr_room *room);
 void smr_ring_unmap(struct smr_ring *ring);
+void smr_ring_lose(struct smr_ring *ring);
 
 static inline uint32_t smr_load_acquire(const __u32 *index)
 {

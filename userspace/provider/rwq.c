@@ -63,7 +63,9 @@ static int create_wq(struct smr_rwq *rwq, struct ibv_context *context,
 				sizeof(cmd), &resp.ibv_resp, sizeof(resp));
 	if (ret)
 		return ret;
-	ret = smr_wq_init(&rwq->rq, &made, sizeof(struct smr_recv_wqe));
+	ret = made.info->depth ?
+		      smr_wq_init(&rwq->rq, &made, sizeof(struct smr_recv_wqe)) :
+		      EPROTO;
 	if (ret) {
 		ibv_cmd_destroy_wq(&rwq->wq);
 		return ret;

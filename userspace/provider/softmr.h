@@ -100,8 +100,8 @@ struct smr_srq {
  *	the two below, are guarded by @sq's lock, which is held from
  *	ibv_wr_start() to ibv_wr_complete() or ibv_wr_abort()
  * @wr_first: @sq's prod at ibv_wr_start()
- * @wr_err: the first error since ibv_wr_start()
- * @wr_binds: memory windows are to be bound
+ * @wr_err: the first error since ibv_wr_start(); EINVAL also while @wr is a
+ *	datagram that has no address yet
  */
 struct smr_qp {
 	struct verbs_qp vqp;
@@ -114,7 +114,6 @@ struct smr_qp {
 	struct smr_send_wqe *wr;
 	uint32_t wr_first;
 	int wr_err;
-	bool wr_binds;
 };
 
 static inline struct smr_context *to_smr_context(struct ibv_context *context)
@@ -197,8 +196,6 @@ void smr_unimport_mr(struct ibv_mr *mr);
 /* mw.c */
 struct ibv_mw *smr_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int smr_dealloc_mw(struct ibv_mw *mw);
-int smr_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
-		struct ibv_mw_bind *mw_bind);
 
 /* comp_cntr.c */
 #ifdef SMR_HAVE_COMP_CNTR
@@ -265,6 +262,8 @@ int smr_read_counters(struct ibv_counters *counters, uint64_t *values,
 int smr_sq_ring(const struct smr_qp *qp);
 int smr_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 		  struct ibv_send_wr **bad_wr);
+int smr_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
+		struct ibv_mw_bind *mw_bind);
 
 /* rwq.c */
 struct ibv_wq *smr_create_wq(struct ibv_context *context,
@@ -285,6 +284,7 @@ int smr_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
 		      struct ibv_recv_wr **bad_wr);
 
 /* wr_api.c */
-int smr_qp_set_wr_ops(struct smr_qp *qp, uint64_t send_ops_flags);
+int smr_qp_set_wr_ops(struct smr_qp *qp, enum ibv_qp_type type,
+		      uint64_t send_ops_flags);
 
 #endif /* SMR_PROVIDER_SOFTMR_H */

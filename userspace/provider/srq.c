@@ -43,7 +43,9 @@ static int create_srq(struct smr_srq *srq, struct ibv_context *context,
 		return ret;
 
 	srq->srqn = resp.drv_payload.srqn;
-	ret = smr_wq_init(&srq->rq, &made, sizeof(struct smr_recv_wqe));
+	ret = made.info->depth ?
+		      smr_wq_init(&srq->rq, &made, sizeof(struct smr_recv_wqe)) :
+		      EPROTO;
 	if (ret)
 		ibv_cmd_destroy_srq(&srq->vsrq.srq);
 	return ret;
@@ -136,6 +138,8 @@ static int cmd_resize(struct ibv_srq *srq, const struct ibv_srq_attr *attr,
 /*
  * The kernel moves the posted requests into the new ring, between the indices
  * in the new ring's head, and consumes from there. Other posts wait meanwhile.
+ * If the new ring cannot be mapped, nothing can be posted until another resize
+ * succeeds.
  */
 static int resize_srq(struct smr_srq *srq, const struct ibv_srq_attr *attr,
 		      int attr_mask)

@@ -63,7 +63,8 @@ int smr_wq_init(struct smr_wq *wq, const struct smr_new_ring *made,
  * @head: bytes of an entry before its SGEs
  * @room: addresses that were reserved for it
  *
- * Return: 0 or a positive errno; the queue cannot be used then.
+ * Return: 0 or a positive errno; then nothing can be posted to the queue until
+ * it gets another ring.
  */
 int smr_wq_use_ring(struct smr_wq *wq, const struct smr_new_ring *made,
 		    uint32_t head, struct smr_room *room)
@@ -71,16 +72,20 @@ int smr_wq_use_ring(struct smr_wq *wq, const struct smr_new_ring *made,
 	struct smr_ring ring;
 	int ret = map_ring(&ring, made, head, room);
 
-	if (ret)
-		return ret;
-	if (!ring.hdr)
-		return EPROTO;
+	if (!ret && !ring.hdr)
+		ret = EPROTO;
+	if (ret) {
+		static const struct smr_ring_info nothing;
 
-	smr_ring_unmap(&wq->ring);
-	wq->ring = ring;
-	set_limits(wq, made->info);
+		smr_ring_lose(&wq->ring);
+		set_limits(wq, &nothing);
+	} else {
+		smr_ring_unmap(&wq->ring);
+		wq->ring = ring;
+		set_limits(wq, made->info);
+	}
 	load_indices(wq);
-	return 0;
+	return ret;
 }
 
 /**

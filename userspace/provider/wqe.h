@@ -19,6 +19,11 @@
 enum {
 	SMR_SEND_FLAGS = IBV_SEND_FENCE | IBV_SEND_SIGNALED |
 			 IBV_SEND_SOLICITED | IBV_SEND_INLINE,
+	/* opcodes that send a payload, which can be inline */
+	SMR_INLINE_OPS = 1 << IBV_WR_SEND | 1 << IBV_WR_SEND_WITH_IMM |
+			 1 << IBV_WR_SEND_WITH_INV | 1 << IBV_WR_RDMA_WRITE |
+			 1 << IBV_WR_RDMA_WRITE_WITH_IMM |
+			 1 << IBV_WR_ATOMIC_WRITE,
 	/* the operand of an ATOMIC WRITE, which is inline */
 	SMR_ATOMIC_WRITE_LEN = 8,
 };
@@ -76,34 +81,23 @@ static inline int smr_wqe_set_ud(struct smr_send_wqe *wqe, struct ibv_ah *ah,
 
 /*
  * Without an MR (unbinding a type 1 window) the lkey is 0. The program chooses
- * the low byte of a type 2 key; the other bits are the window's, whatever the
+ * the low byte of the key; the other bits are the window's, whatever the
  * program passes.
  */
 static inline int smr_wqe_set_bind_mw(struct smr_send_wqe *wqe,
-				      struct ibv_mw *mw, uint32_t rkey,
+				      const struct ibv_mw *mw, uint32_t rkey,
 				      const struct ibv_mw_bind_info *info)
 {
 	if (!mw)
 		return EINVAL;
-	if (mw->type == IBV_MW_TYPE_2)
-		rkey = (mw->rkey & ~0xffu) | (rkey & 0xff);
 	wqe->bind_mw.addr = info->addr;
 	wqe->bind_mw.length = info->length;
 	wqe->bind_mw.mr_lkey = info->mr ? info->mr->lkey : 0;
 	wqe->bind_mw.mw_rkey = mw->rkey;
-	wqe->bind_mw.new_rkey = rkey;
+	wqe->bind_mw.new_rkey = (mw->rkey & ~0xffu) | (rkey & 0xff);
 	wqe->bind_mw.access = info->mw_access_flags;
-	wqe->bind_mw.cookie = (uintptr_t)mw;
+	wqe->bind_mw.rsvd = 0;
 	return 0;
-}
-
-/* A bind is about to be published: a type 2 window gets its new key. */
-static inline void smr_wqe_bind_posted(const struct smr_send_wqe *wqe)
-{
-	struct ibv_mw *mw = (struct ibv_mw *)(uintptr_t)wqe->bind_mw.cookie;
-
-	if (mw->type == IBV_MW_TYPE_2)
-		mw->rkey = wqe->bind_mw.new_rkey;
 }
 
 static inline int smr_wqe_set_sges(struct smr_send_wqe *wqe,

@@ -19,8 +19,11 @@ static struct smr_send_wqe *begin(struct ibv_qp_ex *qpx, uint8_t opcode)
 {
 	struct smr_qp *qp = to_smr_qp_ex(qpx);
 
-	if (unlikely(qp->wr_err))
+	if (unlikely(qp->wr_err)) {
+		/* What is set from now on is not the previous entry's. */
+		qp->wr = NULL;
 		return NULL;
+	}
 	if (unlikely(!(qp->send_ops & 1U << opcode) ||
 		     (qpx->wr_flags & ~(unsigned int)SMR_SEND_FLAGS))) {
 		fail(qp, EINVAL);
@@ -134,8 +137,6 @@ static void wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw, uint32_t rkey,
 		return;
 	if (smr_wqe_set_bind_mw(wqe, mw, rkey, info))
 		fail(to_smr_qp_ex(qpx), EINVAL);
-	else
-		to_smr_qp_ex(qpx)->wr_binds = true;
 }
 
 static void wr_local_inv(struct ibv_qp_ex *qpx, uint32_t invalidate_rkey)
@@ -167,13 +168,43 @@ static void wr_send_inv(struct ibv_qp_ex *qpx, uint32_t invalidate_rkey)
 		wqe->imm_or_rkey = invalidate_rkey;
 }
 
+/*
+ * A datagram without an address is an error: the entry may still have the one
+ * that was in this place of the ring before.
+ */
+static struct smr_send_wqe *begin_ud(struct ibv_qp_ex *qpx, uint8_t opcode)
+{
+	struct smr_send_wqe *wqe = begin(qpx, opcode);
+
+	if (wqe)
+		to_smr_qp_ex(qpx)->wr_err = EINVAL;
+	return wqe;
+}
+
+static void wr_ud_send(struct ibv_qp_ex *qpx)
+{
+	begin_ud(qpx, IBV_WR_SEND);
+}
+
+static void wr_ud_send_imm(struct ibv_qp_ex *qpx, __be32 imm_data)
+{
+	struct smr_send_wqe *wqe = begin_ud(qpx, IBV_WR_SEND_WITH_IMM);
+
+	if (wqe)
+		wqe->imm_or_rkey = smr_imm_to_abi(imm_data);
+}
+
 static void wr_set_ud_addr(struct ibv_qp_ex *qpx, struct ibv_ah *ah,
 			   uint32_t remote_qpn, uint32_t remote_qkey)
 {
 	struct smr_qp *qp = to_smr_qp_ex(qpx);
 
-	if (qp->wr && smr_wqe_set_ud(qp->wr, ah, remote_qpn, remote_qkey))
+	if (!qp->wr)
+		return;
+	if (smr_wqe_set_ud(qp->wr, ah, remote_qpn, remote_qkey))
 		fail(qp, EINVAL);
+	else
+		qp->wr_err = 0;
 }
 
 static void wr_set_xrc_srqn(struct ibv_qp_ex *qpx, uint32_t remote_srqn)
@@ -192,8 +223,13 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *qpx, size_t num_buf,
 
 	if (!qp->wr)
 		return;
+	if (unlikely(!(1U << qp->wr->opcode & SMR_INLINE_OPS))) {
+		fail(qp, EINVAL);
+		return;
+	}
 
 	qp->wr->send_flags |= IBV_SEND_INLINE;
+	qp->wr->inline_len = 0;
 	for (i = 0; i < num_buf; i++) {
 		if (smr_wqe_add_inline(qp->wr, &qp->sq, bufs[i].addr,
 				       bufs[i].length)) {
@@ -240,7 +276,6 @@ static void wr_start(struct ibv_qp_ex *qpx)
 	qp->wr = NULL;
 	qp->wr_first = qp->sq.prod;
 	qp->wr_err = 0;
-	qp->wr_binds = false;
 	if (!qp->sq.ring.hdr || !smr_state_takes_sends(qpx->qp_base.state))
 		qp->wr_err = EINVAL;
 }
@@ -254,22 +289,6 @@ static void wr_abort(struct ibv_qp_ex *qpx)
 	smr_unlock(&qp->sq.lock);
 }
 
-/*
- * Windows get their new keys only here, where the batch cannot be aborted any
- * more.
- */
-static void binds_posted(const struct smr_qp *qp)
-{
-	const struct smr_send_wqe *wqe;
-	uint32_t i;
-
-	for (i = qp->wr_first; i != qp->sq.prod; i++) {
-		wqe = smr_ring_entry(&qp->sq.ring, i);
-		if (wqe->opcode == IBV_WR_BIND_MW)
-			smr_wqe_bind_posted(wqe);
-	}
-}
-
 static int wr_complete(struct ibv_qp_ex *qpx)
 {
 	struct smr_qp *qp = to_smr_qp_ex(qpx);
@@ -280,8 +299,6 @@ static int wr_complete(struct ibv_qp_ex *qpx)
 		return err;
 	}
 
-	if (unlikely(qp->wr_binds))
-		binds_posted(qp);
 	smr_wq_publish(&qp->sq);
 	qp->wr = NULL;
 	smr_unlock(&qp->sq.lock);
@@ -305,13 +322,16 @@ static uint32_t requested_ops(uint64_t send_ops_flags)
 /**
  * smr_qp_set_wr_ops - give a QP the ibv_wr_*() interface
  * @qp: a QP whose send_ops are set and which nobody uses yet
+ * @type: its type
  * @send_ops_flags: what the application is going to post, enum
  *	ibv_qp_create_send_ops_flags
  *
  * Return: 0, or EOPNOTSUPP if this type of QP lacks one of the operations.
  */
-int smr_qp_set_wr_ops(struct smr_qp *qp, uint64_t send_ops_flags)
+int smr_qp_set_wr_ops(struct smr_qp *qp, enum ibv_qp_type type,
+		      uint64_t send_ops_flags)
 {
+	bool ud = type == IBV_QPT_UD;
 	const uint64_t known = (2 * IBV_QP_EX_WITH_TSO - 1) |
 			       IBV_QP_EX_WITH_FLUSH |
 			       IBV_QP_EX_WITH_ATOMIC_WRITE;
@@ -325,8 +345,8 @@ int smr_qp_set_wr_ops(struct smr_qp *qp, uint64_t send_ops_flags)
 	qpx->wr_complete = wr_complete;
 	qpx->wr_abort = wr_abort;
 
-	qpx->wr_send = wr_send;
-	qpx->wr_send_imm = wr_send_imm;
+	qpx->wr_send = ud ? wr_ud_send : wr_send;
+	qpx->wr_send_imm = ud ? wr_ud_send_imm : wr_send_imm;
 	qpx->wr_send_inv = wr_send_inv;
 	qpx->wr_rdma_write = wr_rdma_write;
 	qpx->wr_rdma_write_imm = wr_rdma_write_imm;

@@ -10,15 +10,22 @@
 
 #include "rig.h"
 
-static struct smr_cq *make_cq(uint64_t wc_flags)
+static struct smr_cq *make_cq_with(uint64_t wc_flags, uint32_t flags)
 {
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = FAKE_DEPTH,
 		.wc_flags = wc_flags,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = flags,
 	};
 	struct ibv_cq_ex *cq = smr_create_cq_ex(fake_context(), &attr);
 
 	return cq ? to_smr_cq(ibv_cq_ex_to_cq(cq)) : NULL;
+}
+
+static struct smr_cq *make_cq(uint64_t wc_flags)
+{
+	return make_cq_with(wc_flags, 0);
 }
 
 static void complete(struct smr_cq *cq, uint64_t wr_id, uint32_t qp_num)
@@ -117,6 +124,93 @@ static void forget(void)
 	smr_destroy_cq(&cq->vcq.cq);
 }
 
+/* What stays moves towards the producer, across the ring's end. */
+static void forget_at_the_end(void)
+{
+	struct ibv_wc wc[FAKE_DEPTH];
+	struct smr_cq *cq;
+	int start, i;
+
+	for (start = 0; start < FAKE_DEPTH; start++) {
+		fake.start_index = UINT32_MAX - start;
+		cq = make_cq(0);
+		fake.start_index = 0;
+		for (i = 0; i < FAKE_DEPTH; i++)
+			complete(cq, i, 17 + i % 2);
+		smr_cq_forget_qp(&cq->vcq.cq, 17);
+		want(cq->ring.hdr->prod - cq->ring.hdr->cons == FAKE_DEPTH / 2);
+		want(smr_poll_cq(&cq->vcq.cq, FAKE_DEPTH, wc) == FAKE_DEPTH / 2);
+		for (i = 0; i < FAKE_DEPTH / 2; i++)
+			want(wc[i].wr_id == 2 * (uint64_t)i + 1);
+		smr_destroy_cq(&cq->vcq.cq);
+	}
+}
+
+/*
+ * The entry that the program reads stays as it is, and its place belongs to the
+ * program until the batch ends. Only a single-threaded CQ is not locked then.
+ */
+static void forget_in_a_batch(void)
+{
+	struct smr_cq *cq = make_cq_with(IBV_WC_EX_WITH_QP_NUM,
+					 IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
+	struct ibv_cq_ex *cqx = &cq->vcq.cq_ex;
+	struct ibv_poll_cq_attr attr = {};
+	int i;
+
+	for (i = 0; i < FAKE_DEPTH; i++)
+		complete(cq, i, 17 + i % 2);
+	want(!ibv_start_poll(cqx, &attr) && cqx->wr_id == 0);
+	smr_cq_forget_qp(&cq->vcq.cq, 17);
+	want(cqx->wr_id == 0 && ibv_wc_read_qp_num(cqx) == 17);
+	want(!cq->ring.hdr->cons);
+	for (i = 1; i < FAKE_DEPTH; i += 2)
+		want(!ibv_next_poll(cqx) && cqx->wr_id == (uint64_t)i);
+	want(ibv_next_poll(cqx) == ENOENT);
+	ibv_end_poll(cqx);
+	want(cq->ring.hdr->cons == FAKE_DEPTH);
+	smr_destroy_cq(&cq->vcq.cq);
+}
+
+/* Each function reads its own field. */
+static void read_fields(void)
+{
+	struct smr_cq *cq = make_cq(IBV_WC_STANDARD_FLAGS |
+				    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK |
+				    IBV_WC_EX_WITH_CVLAN |
+				    IBV_WC_EX_WITH_FLOW_TAG);
+	struct ibv_cq_ex *cqx = &cq->vcq.cq_ex;
+	struct smr_cqe *cqe = smr_ring_entry(&cq->ring, 0);
+	struct ibv_poll_cq_attr attr = {};
+
+	complete(cq, 1, 17);
+	*cqe = (struct smr_cqe){
+		.wr_id = 9, .timestamp = 10, .status = IBV_WC_LOC_LEN_ERR,
+		.opcode = IBV_WC_RDMA_READ, .vendor_err = 11, .byte_len = 12,
+		.flow_tag = 13, .qp_num = 14, .src_qp = 15,
+		.wc_flags = IBV_WC_GRH, .slid = 16, .sl = 1,
+		.dlid_path_bits = 2, .vlan_id = 18,
+	};
+	want(!ibv_start_poll(cqx, &attr));
+	want(cqx->wr_id == 9 && cqx->status == IBV_WC_LOC_LEN_ERR);
+	want(ibv_wc_read_opcode(cqx) == IBV_WC_RDMA_READ);
+	want(ibv_wc_read_vendor_err(cqx) == 11);
+	want(ibv_wc_read_byte_len(cqx) == 12);
+	want(ibv_wc_read_flow_tag(cqx) == 13);
+	want(ibv_wc_read_qp_num(cqx) == 14);
+	want(ibv_wc_read_src_qp(cqx) == 15);
+	want(ibv_wc_read_wc_flags(cqx) == IBV_WC_GRH);
+	want(ibv_wc_read_slid(cqx) == 16 && ibv_wc_read_sl(cqx) == 1);
+	want(ibv_wc_read_dlid_path_bits(cqx) == 2);
+	want(ibv_wc_read_cvlan(cqx) == 18);
+	want(ibv_wc_read_completion_wallclock_ns(cqx) == 10);
+	cqe->wc_flags = IBV_WC_WITH_INV;
+	want(!ibv_wc_read_flow_tag(cqx));
+	want(ibv_wc_read_invalidated_rkey(cqx) == 13);
+	ibv_end_poll(cqx);
+	smr_destroy_cq(&cq->vcq.cq);
+}
+
 static void resize(void)
 {
 	struct smr_cq *cq = make_cq(0);
@@ -133,6 +227,46 @@ static void resize(void)
 	want(wc[0].wr_id == 2 && wc[2].wr_id == 4);
 	want(smr_resize_cq(&cq->vcq.cq, 0) == EINVAL);
 	smr_destroy_cq(&cq->vcq.cq);
+}
+
+/*
+ * The kernel has given the old ring's memory to another ring: the CQ must not
+ * touch it, and is empty until another resize succeeds.
+ */
+static void resize_unmappable(void)
+{
+	static const int errs[] = {
+		[FAKE_RING_DEPTH] = EPROTO, [FAKE_RING_MMAP] = EINVAL,
+		[FAKE_RING_NONE] = EPROTO,
+	};
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_wc wc[FAKE_DEPTH];
+	struct smr_cq *cq;
+	uint64_t at;
+	int fault;
+
+	for (fault = FAKE_RING_DEPTH; fault <= FAKE_RING_NONE; fault++) {
+		cq = make_cq(0);
+		at = fake.ring_at;
+		complete(cq, 1, 1);
+		fake.bad_ring = fault;
+		want(smr_resize_cq(&cq->vcq.cq, 32) == errs[fault]);
+		fake.bad_ring = FAKE_RING_GOOD;
+		want(rig_other_ring(at, true, 17));
+
+		want(!smr_poll_cq(&cq->vcq.cq, FAKE_DEPTH, wc));
+		want(ibv_start_poll(&cq->vcq.cq_ex, &attr) == ENOENT);
+		smr_cq_forget_qp(&cq->vcq.cq, 17);
+		want(!smr_poll_cq(&cq->vcq.cq, FAKE_DEPTH, wc));
+		want(rig_other_ring(at, false, 17));
+
+		want(!smr_resize_cq(&cq->vcq.cq, 32));
+		complete(cq, 4, 1);
+		want(smr_poll_cq(&cq->vcq.cq, FAKE_DEPTH, wc) == 1);
+		want(wc[0].wr_id == 4);
+		want(!smr_destroy_cq(&cq->vcq.cq));
+		want(rig_other_ring(at, false, 17));
+	}
 }
 
 static uint64_t thread_usecs(void)
@@ -231,7 +365,11 @@ const struct tap_test cq_tests[] = {
 	{ "poll, across the end of the index's range", poll },
 	{ "iterate over an extended CQ", iterate },
 	{ "completions of a destroyed QP go", forget },
+	{ "likewise, across the ring's end", forget_at_the_end },
+	{ "likewise, in the middle of a batch", forget_in_a_batch },
+	{ "the fields of a completion", read_fields },
 	{ "resize keeps what was not polled", resize },
+	{ "a resize to a ring that cannot be mapped", resize_unmappable },
 	{ "who polls during a resize sleeps", resize_while_polled },
 	{ "a parent domain stays as long as its objects", parent_domain },
 	{},

@@ -107,8 +107,63 @@ static void fake_ring(struct smr_ring_info *info, struct smr_ring_map *map,
 	info->mmap_offset = fake.shared && info->mmap_size <= FAKE_MAP_SIZE ?
 				    fake_share(map, info->mmap_size) :
 				    fake_room(info->mmap_size);
+	fake.ring_at = info->mmap_offset;
 	if (pwrite(fd, &hdr, sizeof(hdr), (off_t)info->mmap_offset) < 0)
 		*info = (struct smr_ring_info){};
+}
+
+/* A ring that replaces @old, with what is between its indices */
+static int fake_new_ring(struct smr_ring_info *info, struct smr_ring_map *map,
+			 uint32_t head, uint32_t depth,
+			 const struct smr_ring *old)
+{
+	int fd = fake_context()->cmd_fd;
+	struct smr_ring_hdr hdr = {};
+	uint32_t i;
+
+	fake_ring(info, map, head, depth);
+	for (i = old->hdr->cons; i != old->hdr->prod; i++) {
+		uint64_t at = info->mmap_offset + sizeof(hdr) +
+			      hdr.prod++ * info->stride;
+
+		if (pwrite(fd, smr_ring_entry(old, i), old->stride,
+			   (off_t)at) < 0)
+			return errno;
+	}
+	return pwrite(fd, &hdr, sizeof(hdr), (off_t)info->mmap_offset) < 0 ?
+		       errno : 0;
+}
+
+/* It is mapped by itself, so that the provider must call mmap(). */
+static void fake_break_ring(struct smr_ring_info *info,
+			    struct smr_ring_map *map)
+{
+	if (fake.bad_ring == FAKE_RING_GOOD)
+		return;
+	*map = (struct smr_ring_map){};
+	if (fake.bad_ring == FAKE_RING_DEPTH)
+		info->depth = info->depth / 2 + 1;
+	else if (fake.bad_ring == FAKE_RING_MMAP)
+		info->mmap_offset++;
+	else
+		info->depth = 0;
+}
+
+static bool fake_qp_doorbell(const struct ib_uverbs_ioctl_hdr *hdr)
+{
+	return hdr->object_id == UVERBS_OBJECT_QP &&
+	       hdr->method_id == SMR_METHOD_QP_DOORBELL &&
+	       hdr->attrs[0].attr_id == SMR_ATTR_DOORBELL_QP &&
+	       hdr->attrs[0].data == FAKE_QP_HANDLE;
+}
+
+static bool fake_wq_doorbell(const struct ib_uverbs_ioctl_hdr *hdr)
+{
+	return hdr->object_id == UVERBS_OBJECT_WQ &&
+	       hdr->method_id == SMR_METHOD_WQ_DOORBELL &&
+	       hdr->num_attrs == 1 &&
+	       hdr->attrs[0].attr_id == SMR_ATTR_DOORBELL_WQ &&
+	       hdr->attrs[0].data == FAKE_WQ_HANDLE;
 }
 
 int ioctl(int fd, unsigned long request, ...)
@@ -122,15 +177,14 @@ int ioctl(int fd, unsigned long request, ...)
 	va_end(args);
 
 	if (fd != fake_context()->cmd_fd || request != RDMA_VERBS_IOCTL ||
-	    hdr->object_id != UVERBS_OBJECT_QP ||
-	    hdr->method_id != SMR_METHOD_QP_DOORBELL ||
 	    hdr->driver_id != SMR_DRIVER_ID ||
 	    hdr->length != sizeof(*hdr) + hdr->num_attrs * sizeof(*hdr->attrs) ||
-	    hdr->attrs[0].attr_id != SMR_ATTR_DOORBELL_QP ||
-	    hdr->attrs[0].data != 7) {
+	    (!fake_qp_doorbell(hdr) && !fake_wq_doorbell(hdr))) {
 		errno = EINVAL;
 		return -1;
 	}
+	if (fake.at_doorbell)
+		fake.at_doorbell();
 	if (fake.doorbell_err) {
 		errno = fake.doorbell_err;
 		return -1;
@@ -138,6 +192,8 @@ int ioctl(int fd, unsigned long request, ...)
 	if (hdr->num_attrs > 1 &&
 	    hdr->attrs[1].attr_id == SMR_ATTR_DOORBELL_FLAGS)
 		flags = (uint32_t)hdr->attrs[1].data;
+	else if (hdr->object_id == UVERBS_OBJECT_WQ)
+		flags = SMR_DOORBELL_RQ;
 	__atomic_fetch_add(&fake.doorbells[0], !!(flags & SMR_DOORBELL_SQ),
 			   __ATOMIC_RELAXED);
 	__atomic_fetch_add(&fake.doorbells[1], !!(flags & SMR_DOORBELL_RQ),
@@ -244,6 +300,42 @@ static int fake_export_dm(const struct ibv_command_buffer *cmd)
 	return 0;
 }
 
+static struct smr_srq *fake_srq;
+
+/* A module before SMR_ABI_MINOR_GROWS takes an answer of the first length only. */
+static int fake_resize_srq(const struct ibv_command_buffer *cmd)
+{
+	bool grows = to_smr_context(fake_context())->abi_minor >=
+		     SMR_ABI_MINOR_GROWS;
+	struct smr_resize_srq_resp resp = {};
+	const struct ib_uverbs_attr *attr, *answer = NULL;
+	uint32_t max_wr = 0;
+	int ret;
+
+	for (attr = cmd->hdr.attrs; attr < cmd->next_attr; attr++) {
+		if (attr->attr_id == SMR_ATTR_RESIZE_MAX_WR)
+			max_wr = (uint32_t)attr->data;
+		else if (attr->attr_id == SMR_ATTR_RESIZE_LIMIT)
+			fake.srq_limit = (uint32_t)attr->data;
+		else if (attr->attr_id == SMR_ATTR_RESIZE_RING)
+			answer = attr;
+		else if (attr->attr_id != SMR_ATTR_RESIZE_SRQ ||
+			 attr->data != FAKE_SRQ_HANDLE)
+			return EINVAL;
+	}
+	if (!answer || answer->len != (grows ? sizeof(resp) : sizeof(resp.rq)))
+		return EOPNOTSUPP;
+	if (!max_wr || max_wr > FAKE_MAX_CQE)
+		return EINVAL;
+	ret = fake_new_ring(&resp.rq, &resp.map, sizeof(struct smr_recv_wqe),
+			    max_wr, &fake_srq->rq.ring);
+	if (ret)
+		return ret;
+	fake_break_ring(&resp.rq, &resp.map);
+	memcpy((void *)(uintptr_t)answer->data, &resp, answer->len);
+	return 0;
+}
+
 /* The methods that are called through libibverbs */
 int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 {
@@ -255,6 +347,9 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 	if (cmd->hdr.object_id == UVERBS_OBJECT_DM &&
 	    cmd->hdr.method_id == SMR_METHOD_DM_EXPORT)
 		return fake_export_dm(cmd);
+	if (cmd->hdr.object_id == UVERBS_OBJECT_SRQ &&
+	    cmd->hdr.method_id == SMR_METHOD_SRQ_RESIZE)
+		return fake_resize_srq(cmd);
 	if (cmd->hdr.object_id != UVERBS_OBJECT_MR ||
 	    cmd->hdr.method_id != SMR_METHOD_MR_QUERY_WINDOWS)
 		return EINVAL;
@@ -355,6 +450,50 @@ int ibv_cmd_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 	};
 	vmr->ibv_mr.context = pd->context;
 	return fake.reg_err;
+}
+
+int ibv_cmd_rereg_mr(struct verbs_mr *vmr, uint32_t flags, void *addr,
+		     size_t length, uint64_t hca_va, int access,
+		     struct ibv_pd *pd, struct ibv_rereg_mr *cmd,
+		     size_t cmd_size, struct ib_uverbs_rereg_mr_resp *resp,
+		     size_t resp_size)
+{
+	(void)vmr;
+	(void)flags;
+	(void)pd;
+	(void)cmd;
+	(void)cmd_size;
+	(void)resp;
+	(void)resp_size;
+	fake.reg = (struct fake_reg){
+		.start = (uintptr_t)addr,
+		.length = length,
+		.iova = hca_va,
+		.fd = -1,
+		.access = access,
+	};
+	return fake.reg_err;
+}
+
+int ibv_cmd_query_device_any(struct ibv_context *context,
+			     const struct ibv_query_device_ex_input *input,
+			     struct ibv_device_attr_ex *attr, size_t attr_size,
+			     struct ib_uverbs_ex_query_device_resp *resp,
+			     size_t *resp_size)
+{
+	struct usmr_query_device_resp *full =
+		container_of(resp, struct usmr_query_device_resp, ibv_resp);
+
+	(void)context;
+	(void)input;
+	if (*resp_size != sizeof(*full))
+		return EINVAL;
+	if (fake.query_err)
+		return fake.query_err;
+	memset(attr, 0, attr_size);
+	resp->base.fw_ver = fake.fw_ver;
+	full->drv_payload = fake.caps;
+	return 0;
 }
 
 int ibv_cmd_dereg_mr(struct verbs_mr *vmr)
@@ -470,7 +609,7 @@ int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *vqp,
 	if (resp_size != sizeof(*full))
 		return EINVAL;
 	vqp->qp.context = context;
-	vqp->qp.handle = 7;
+	vqp->qp.handle = FAKE_QP_HANDLE;
 	vqp->qp.qp_num = 17;
 	vqp->qp.qp_type = attr->qp_type;
 	vqp->qp.state = IBV_QPS_RESET;
@@ -505,6 +644,71 @@ int ibv_cmd_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 	return 0;
 }
 
+/* A module without SMR_ABI_MINOR_RATE refuses input that is not 0. */
+int ibv_cmd_modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr,
+			 int attr_mask, struct ibv_modify_qp_ex *cmd,
+			 size_t cmd_size,
+			 struct ib_uverbs_ex_modify_qp_resp *resp,
+			 size_t resp_size)
+{
+	struct usmr_modify_qp *full =
+		container_of(cmd, struct usmr_modify_qp, ibv_cmd);
+
+	(void)qp;
+	(void)resp;
+	(void)resp_size;
+	if (!(attr_mask & IBV_QP_RATE_LIMIT))
+		return EINVAL;
+	fake.rate_limit = attr->rate_limit;
+	fake.burst = (struct smr_modify_qp){};
+	if (cmd_size == sizeof(*full))
+		fake.burst = full->drv_payload;
+	else if (cmd_size != sizeof(full->ibv_cmd))
+		return EINVAL;
+	return 0;
+}
+
+int ibv_cmd_create_wq(struct ibv_context *context,
+		      struct ibv_wq_init_attr *attr, struct ibv_wq *wq,
+		      struct ibv_create_wq *cmd, size_t cmd_size,
+		      struct ib_uverbs_ex_create_wq_resp *resp,
+		      size_t resp_size)
+{
+	struct usmr_create_wq_resp *full =
+		container_of(resp, struct usmr_create_wq_resp, ibv_resp);
+
+	(void)cmd;
+	(void)cmd_size;
+	if (resp_size != sizeof(*full))
+		return EINVAL;
+	if (fake.reg_err)
+		return fake.reg_err;
+	wq->context = context;
+	wq->handle = FAKE_WQ_HANDLE;
+	wq->wq_num = FAKE_WQ_NUM;
+	wq->cq = attr->cq;
+	fake_ring(&full->drv_payload.rq, &full->drv_payload.map,
+		  sizeof(struct smr_recv_wqe), FAKE_DEPTH);
+	fake_break_ring(&full->drv_payload.rq, &full->drv_payload.map);
+	return 0;
+}
+
+int ibv_cmd_modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr,
+		      struct ibv_modify_wq *cmd, size_t cmd_size)
+{
+	(void)cmd;
+	(void)cmd_size;
+	if (attr->attr_mask & IBV_WQ_ATTR_STATE)
+		wq->state = attr->wq_state;
+	return fake.reg_err;
+}
+
+int ibv_cmd_destroy_wq(struct ibv_wq *wq)
+{
+	(void)wq;
+	return fake.reg_err;
+}
+
 int ibv_cmd_destroy_qp(struct ibv_qp *qp)
 {
 	(void)qp;
@@ -525,10 +729,13 @@ int ibv_cmd_create_srq_ex(struct ibv_context *context, struct verbs_srq *vsrq,
 	if (resp_size != sizeof(*full))
 		return EINVAL;
 	vsrq->srq.context = context;
+	vsrq->srq.handle = FAKE_SRQ_HANDLE;
 	vsrq->srq_type = attr->srq_type;
+	fake_srq = to_smr_srq(&vsrq->srq);
 	full->drv_payload.srqn = 23;
 	fake_ring(&full->drv_payload.rq, &full->drv_payload.map,
 		  sizeof(struct smr_recv_wqe), FAKE_DEPTH);
+	fake_break_ring(&full->drv_payload.rq, &full->drv_payload.map);
 	return 0;
 }
 
@@ -559,6 +766,7 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context,
 	vcq->cq.cqe = FAKE_DEPTH;
 	fake_ring(&full->drv_payload.cq, &full->drv_payload.map,
 		  sizeof(struct smr_cqe), FAKE_DEPTH);
+	fake_break_ring(&full->drv_payload.cq, &full->drv_payload.map);
 	return 0;
 }
 
@@ -569,11 +777,8 @@ int ibv_cmd_resize_cq(struct ibv_cq *ibcq, int cqe, struct ibv_resize_cq *cmd,
 {
 	struct usmr_resize_cq_resp *full =
 		container_of(resp, struct usmr_resize_cq_resp, ibv_resp);
-	struct smr_ring *old = &to_smr_cq(ibcq)->ring;
-	struct smr_ring_info *info = &full->drv_payload.cq;
-	int fd = fake_context()->cmd_fd;
-	struct smr_ring_hdr hdr = {};
-	uint32_t i;
+	struct smr_resize_cq_resp *out = &full->drv_payload;
+	int ret;
 
 	(void)cmd;
 	(void)cmd_size;
@@ -581,17 +786,11 @@ int ibv_cmd_resize_cq(struct ibv_cq *ibcq, int cqe, struct ibv_resize_cq *cmd,
 		return EINVAL;
 	__atomic_store_n(&fake.resizing, true, __ATOMIC_SEQ_CST);
 	usleep(fake.resize_usecs);
-	fake_ring(info, &full->drv_payload.map, sizeof(struct smr_cqe), cqe);
-	for (i = old->hdr->cons; i != old->hdr->prod; i++) {
-		uint64_t at = info->mmap_offset + sizeof(hdr) +
-			      hdr.prod++ * info->stride;
-
-		if (pwrite(fd, smr_ring_entry(old, i), sizeof(struct smr_cqe),
-			   (off_t)at) < 0)
-			return errno;
-	}
-	if (pwrite(fd, &hdr, sizeof(hdr), (off_t)info->mmap_offset) < 0)
-		return errno;
+	ret = fake_new_ring(&out->cq, &out->map, sizeof(struct smr_cqe), cqe,
+			    &to_smr_cq(ibcq)->ring);
+	if (ret)
+		return ret;
+	fake_break_ring(&out->cq, &out->map);
 	ibcq->cqe = cqe;
 	return 0;
 }

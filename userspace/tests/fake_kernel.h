@@ -24,6 +24,10 @@ enum {
 	FAKE_DM_HANDLE = 11,
 	FAKE_DM_LENGTH = 4096,
 	FAKE_MAX_CQE = 4096,
+	FAKE_SRQ_HANDLE = 19,
+	FAKE_QP_HANDLE = 7,
+	FAKE_WQ_HANDLE = 21,
+	FAKE_WQ_NUM = 18,
 	FAKE_DMAH_HANDLE = 13,
 	FAKE_MAP_SIZE = 65536,
 	FAKE_DM_FD = 77,
@@ -48,20 +52,37 @@ struct fake_reg {
 	uint32_t dmah;
 };
 
+/* Why the provider cannot map a ring that the kernel has made */
+enum fake_ring_fault {
+	FAKE_RING_GOOD,
+	/* no power of two */
+	FAKE_RING_DEPTH,
+	/* mmap() fails */
+	FAKE_RING_MMAP,
+	/* there is none */
+	FAKE_RING_NONE,
+};
+
 /**
  * struct fake_kernel - what the fake kernel shows of itself
  * @doorbells: rung so far, per bit of enum smr_doorbell_flags
  * @doorbell_err: what the next doorbells fail with, or 0
+ * @at_doorbell: what each doorbell calls, or NULL
  * @start_index: where the indices of new and of reset rings begin
  * @max_inline: what the next QPs get
  * @max_sge: likewise
+ * @ring_at: where the last ring begins in the context's file
+ * @bad_ring: the next rings are such as the provider cannot map
  * @resize_usecs: how long a resize takes
  * @resizing: one is under way
+ * @srq_limit: what the last resize of an SRQ has armed
  * @windows: how many are bound to the region
  * @no_pages: the module knows nothing of pages of windows
  * @windows_end: so many are left when the second page is asked for, or 0: all
- * @query_err: what the next questions about windows fail with, or 0
+ * @query_err: what the next questions about windows and the device fail with, or 0
  * @queries: such questions so far
+ * @fw_ver: the device's
+ * @caps: the driver's part of the device's attributes
  * @abi_version: what the next contexts are told
  * @abi_minor: likewise
  * @answer: bytes of the driver's answer about a context that it fills in
@@ -69,24 +90,32 @@ struct fake_reg {
  * @not_for_child: bytes that a child does not get
  * @dontfork_err: what the next calls to change that fail with, or 0
  * @reg: the last region that was to be registered
- * @reg_err: what commands for regions, DMA handles, completion counters, and for the
- *	export of device memory fail with, or 0
+ * @reg_err: what commands for regions, DMA handles, completion counters, work queues,
+ *	and for the export of device memory fail with, or 0
+ * @rate_limit: what the last QP was limited to
+ * @burst: likewise; 0 if the command had no driver's part
  * @cntr_type: what the last counter was to count
  * @shared: new rings share mappings, unless they are large
  */
 struct fake_kernel {
 	unsigned int doorbells[2];
 	int doorbell_err;
+	void (*at_doorbell)(void);
 	uint32_t start_index;
 	uint32_t max_inline;
 	uint32_t max_sge;
+	uint64_t ring_at;
+	enum fake_ring_fault bad_ring;
 	unsigned int resize_usecs;
 	bool resizing;
+	uint32_t srq_limit;
 	uint32_t windows;
 	bool no_pages;
 	uint32_t windows_end;
 	int query_err;
 	unsigned int queries;
+	uint64_t fw_ver;
+	struct smr_query_device_resp caps;
 	uint32_t abi_version;
 	uint32_t abi_minor;
 	size_t answer;
@@ -95,6 +124,8 @@ struct fake_kernel {
 	int dontfork_err;
 	struct fake_reg reg;
 	int reg_err;
+	uint32_t rate_limit;
+	struct smr_modify_qp burst;
 	uint64_t cntr_type;
 	bool shared;
 };

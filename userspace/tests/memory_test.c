@@ -88,6 +88,24 @@ static void domain_allocators(void)
 	want(!count && !smr_dealloc_pd(parent) && !smr_dealloc_pd(pd));
 }
 
+/* By the access, libibverbs undoes later what it did at the registration. */
+static void rereg_keeps_access(void)
+{
+	struct ibv_pd *pd = smr_alloc_pd(fake_context());
+	struct verbs_mr vmr = { .access = IBV_ACCESS_LOCAL_WRITE };
+	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND;
+
+	want(!smr_rereg_mr(&vmr, IBV_REREG_MR_CHANGE_ACCESS, pd, NULL, 0,
+			   access));
+	want(fake.reg.access == access);
+	want(vmr.access == IBV_ACCESS_LOCAL_WRITE);
+	fake.reg_err = EBUSY;
+	want(smr_rereg_mr(&vmr, IBV_REREG_MR_CHANGE_ACCESS, pd, NULL, 0,
+			  access) == EBUSY);
+	fake.reg_err = 0;
+	want(!smr_dealloc_pd(pd));
+}
+
 /* A child of the process must not copy the pages on write. */
 static void dm_not_for_child(void)
 {
@@ -344,6 +362,7 @@ static void completion_counters(void)
 const struct tap_test memory_tests[] = {
 	{ "flags of parent domains", domain_flags },
 	{ "allocators of parent domains", domain_allocators },
+	{ "a changed registration keeps its first access", rereg_keeps_access },
 	{ "device memory is not for children", dm_not_for_child },
 	{ "rings that are too large", too_large_a_ring },
 #ifdef SMR_HAVE_DMAH

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ibv_post_send(), ibv_post_recv(), ibv_post_srq_recv(), ibv_bind_mw().
+ * ibv_post_send(), ibv_post_recv(), ibv_bind_mw().
  */
 #include <errno.h>
 #include <pthread.h>
@@ -216,75 +216,159 @@ static void recv_doorbell(void)
 	smr_destroy_qp(&qp->vqp.qp);
 }
 
-static void srq(void)
+/* While the kernel looks into the ring by itself, no doorbell is rung. */
+static void polled(void)
 {
-	struct smr_pd domain = { .pd.context = fake_context() };
-	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 4 } };
-	struct ibv_srq *ibsrq = smr_create_srq(&domain.pd, &attr);
-	struct ibv_recv_wr wr = { .wr_id = 5, .sg_list = sges, .num_sge = 1 };
-	struct ibv_recv_wr *bad;
-	uint32_t num;
+	struct smr_qp *qp = rig_qp(IBV_QPT_RC, IBV_QP_EX_WITH_SEND);
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
 
-	want(!smr_post_srq_recv(ibsrq, &wr, &bad));
-	want(rig_pending(&to_smr_srq(ibsrq)->rq) == 1);
-	want(smr_get_srq_num(ibsrq, &num) == EOPNOTSUPP);
-	to_smr_srq(ibsrq)->vsrq.srq_type = IBV_SRQT_XRC;
-	want(!smr_get_srq_num(ibsrq, &num) && num == 23);
-	smr_destroy_srq(ibsrq);
+	qp->sq.ring.hdr->flags = SMR_RING_POLLED;
+	want(!post(qp, &wr, &bad));
+	ibv_wr_start(qpx);
+	ibv_wr_send(qpx);
+	want(!ibv_wr_complete(qpx));
+	want(rig_pending(&qp->sq) == 2 && !fake.doorbells[0]);
+
+	qp->sq.ring.hdr->flags = 0;
+	want(!post(qp, &wr, &bad) && fake.doorbells[0] == 1);
+	ibv_wr_start(qpx);
+	ibv_wr_send(qpx);
+	want(!ibv_wr_complete(qpx) && fake.doorbells[0] == 2);
+	smr_destroy_qp(&qp->vqp.qp);
+}
+
+static void rate_limit(void)
+{
+	struct ibv_qp_rate_limit_attr limit = { .rate_limit = 1000 };
+	struct smr_qp *qp = rig_qp(IBV_QPT_RAW_PACKET, 0);
+	uint32_t *minor = &to_smr_context(fake_context())->abi_minor;
+	struct ibv_qp_attr attr = { .rate_limit = 500 };
+
+	/* What is only in the driver's part, an older module does not read. */
+	*minor = SMR_ABI_MINOR_RATE - 1;
+	want(!smr_modify_qp_rate_limit(&qp->vqp.qp, &limit));
+	want(fake.rate_limit == 1000);
+	limit.max_burst_sz = 4000;
+	limit.rate_limit = 2000;
+	want(smr_modify_qp_rate_limit(&qp->vqp.qp, &limit) == EOPNOTSUPP);
+	want(fake.rate_limit == 1000);
+
+	*minor = SMR_ABI_MINOR;
+	limit.typical_pkt_sz = 64;
+	want(!smr_modify_qp_rate_limit(&qp->vqp.qp, &limit));
+	want(fake.rate_limit == 2000 && fake.burst.max_burst_sz == 4000 &&
+	     fake.burst.typical_pkt_sz == 64);
+	want(!smr_modify_qp(&qp->vqp.qp, &attr, IBV_QP_RATE_LIMIT));
+	want(fake.rate_limit == 500 && !fake.burst.max_burst_sz);
+	limit.comp_mask = 1;
+	want(smr_modify_qp_rate_limit(&qp->vqp.qp, &limit) == EINVAL);
+	smr_destroy_qp(&qp->vqp.qp);
+}
+
+static struct {
+	struct smr_qp *qp;
+	struct ibv_mw mw;
+	unsigned int seen;
+} key;
+
+/* The kernel runs the bind in the doorbell: its completion may be polled now. */
+static void key_at_doorbell(void)
+{
+	const struct smr_send_wqe *wqe = rig_sent(key.qp, key.seen++);
+
+	want(key.mw.rkey == wqe->bind_mw.new_rkey);
 }
 
 static void bind_mw(void)
 {
 	struct smr_qp *qp = rig_qp(IBV_QPT_RC, 0);
 	struct ibv_mr mr = { .lkey = 0x55 };
-	struct ibv_mw mw = { .rkey = 0x1ff };
 	struct ibv_mw_bind bind = {
 		.wr_id = 3,
 		.bind_info = { .mr = &mr, .addr = 0x10, .length = 0x20,
 			       .mw_access_flags = IBV_ACCESS_REMOTE_READ },
 	};
+	int i;
 
-	want(!smr_bind_mw(&qp->vqp.qp, &mw, &bind));
-	want(mw.rkey == 0x100);
+	key.qp = qp;
+	key.mw = (struct ibv_mw){ .rkey = 0x1ff, .type = IBV_MW_TYPE_1 };
+	key.seen = 0;
+	fake.at_doorbell = key_at_doorbell;
+	want(!smr_bind_mw(&qp->vqp.qp, &key.mw, &bind));
+	want(key.seen == 1 && key.mw.rkey == 0x100);
+	want(rig_sent(qp, 0)->wr_id == 3);
 	want(rig_sent(qp, 0)->bind_mw.mw_rkey == 0x1ff);
 	want(rig_sent(qp, 0)->bind_mw.new_rkey == 0x100);
 	want(rig_sent(qp, 0)->bind_mw.mr_lkey == 0x55);
 	want(rig_sent(qp, 0)->bind_mw.length == 0x20);
 
 	memset(&bind, 0, sizeof(bind));		/* unbind */
-	want(!smr_bind_mw(&qp->vqp.qp, &mw, &bind));
-	want(mw.rkey == 0x101 && !rig_sent(qp, 1)->bind_mw.mr_lkey);
+	want(!smr_bind_mw(&qp->vqp.qp, &key.mw, &bind));
+	want(key.mw.rkey == 0x101 && !rig_sent(qp, 1)->bind_mw.mr_lkey);
 
+	/* A bind that is refused changes nothing. */
 	bind.bind_info.mw_access_flags = IBV_ACCESS_ZERO_BASED;
-	want(smr_bind_mw(&qp->vqp.qp, &mw, &bind) == EINVAL);
-	want(mw.rkey == 0x101);
+	want(smr_bind_mw(&qp->vqp.qp, &key.mw, &bind) == EINVAL);
+	bind.bind_info.mw_access_flags = 0;
+	qp->vqp.qp.state = IBV_QPS_INIT;
+	want(smr_bind_mw(&qp->vqp.qp, &key.mw, &bind) == EINVAL);
+	qp->vqp.qp.state = IBV_QPS_RTS;
+	want(key.mw.rkey == 0x101);
+	for (i = 2; i < FAKE_MAX_WR; i++)
+		want(!smr_bind_mw(&qp->vqp.qp, &key.mw, &bind));
+	want(smr_bind_mw(&qp->vqp.qp, &key.mw, &bind) == ENOMEM);
+	want(key.mw.rkey == 0x101 + FAKE_MAX_WR - 2);
+	want(key.seen == FAKE_MAX_WR);
+	fake.at_doorbell = NULL;
+	smr_destroy_qp(&qp->vqp.qp);
+
+	qp = rig_qp(IBV_QPT_UD, 0);
+	want(smr_bind_mw(&qp->vqp.qp, &key.mw, &bind) == EINVAL);
 	smr_destroy_qp(&qp->vqp.qp);
 }
 
-/* The window's own upper bits, whatever the program gives beside the low byte. */
-static void bind_mw_type_2(void)
+static uint32_t bound_key(struct smr_qp *qp, struct ibv_mw *mw, uint32_t rkey)
 {
-	struct smr_qp *qp = rig_qp(IBV_QPT_RC, 0);
 	struct ibv_mr mr = { .lkey = 0x55 };
-	struct ibv_mw mw = { .rkey = 0x1ff, .type = IBV_MW_TYPE_2 };
 	struct ibv_send_wr wr = {
 		.opcode = IBV_WR_BIND_MW,
 		.bind_mw = {
-			.mw = &mw, .rkey = 0x7ff0b,
+			.mw = mw, .rkey = rkey,
 			.bind_info = { .mr = &mr, .length = 0x20 },
 		},
 	};
+	uint32_t i = rig_pending(&qp->sq);
 	struct ibv_send_wr *bad;
 
 	want(!smr_post_send(&qp->vqp.qp, &wr, &bad));
-	want(rig_sent(qp, 0)->bind_mw.mw_rkey == 0x1ff);
-	want(rig_sent(qp, 0)->bind_mw.new_rkey == 0x10b);
-	want(mw.rkey == 0x10b);
+	want(rig_sent(qp, i)->bind_mw.mw_rkey >> 8 == mw->rkey >> 8);
+	return rig_sent(qp, i)->bind_mw.new_rkey;
+}
 
-	wr.bind_mw.rkey = 0x10c;		/* what is refused changes nothing */
-	wr.num_sge = FAKE_MAX_SGE + 1;
-	want(smr_post_send(&qp->vqp.qp, &wr, &bad) == EINVAL && bad == &wr);
-	want(mw.rkey == 0x10b);
+/*
+ * The key has the window's own upper bits, whatever the program gives beside
+ * the low byte, and the program alone changes struct ibv_mw.
+ */
+static void bind_mw_type_2(void)
+{
+	struct smr_qp *qp = rig_qp(IBV_QPT_RC, 0);
+	struct ibv_mw mw = { .rkey = 0x1ff, .type = IBV_MW_TYPE_2 };
+	uint32_t beside = mw.rkey;
+
+	want(bound_key(qp, &mw, 0x7ff0b) == 0x10b);
+	want(bound_key(qp, &mw, 0x0c) == 0x10c);
+	want(mw.rkey == 0x1ff);
+
+	/* As mlx5's and rxe's users do: */
+	want(bound_key(qp, &mw, ibv_inc_rkey(mw.rkey)) == 0x100);
+	mw.rkey = ibv_inc_rkey(mw.rkey);
+	want(mw.rkey == 0x100);
+	want(bound_key(qp, &mw, ibv_inc_rkey(mw.rkey)) == 0x101);
+
+	beside = ibv_inc_rkey(beside);
+	want(bound_key(qp, &mw, beside) == beside);
+	want(mw.rkey == 0x100);
 	smr_destroy_qp(&qp->vqp.qp);
 }
 
@@ -366,7 +450,8 @@ const struct tap_test post_tests[] = {
 	{ "full queue, index wrap, reset", full_and_reset },
 	{ "a doorbell that fails", device_gone },
 	{ "receives ring only when asked", recv_doorbell },
-	{ "shared receive queue", srq },
+	{ "no doorbell while the kernel polls", polled },
+	{ "rate limits, and modules without bursts", rate_limit },
 	{ "bind and unbind a window", bind_mw },
 	{ "bind a type 2 window", bind_mw_type_2 },
 	{ "three producers and a consumer", race },

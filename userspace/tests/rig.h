@@ -6,6 +6,7 @@
 #define SMR_TEST_RIG_H
 
 #include <string.h>
+#include <unistd.h>
 
 #include "../provider/abi.h"
 #include "../provider/softmr.h"
@@ -40,6 +41,26 @@ static inline struct smr_send_wqe *rig_sent(struct smr_qp *qp, uint32_t i)
 static inline uint32_t rig_pending(const struct smr_wq *wq)
 {
 	return wq->ring.hdr->prod - wq->ring.hdr->cons;
+}
+
+/*
+ * The memory of the ring at @at now is another ring's, which has three entries
+ * of @qp_num. Write it, or ask whether it still is as written.
+ */
+static inline bool rig_other_ring(uint64_t at, bool write, uint32_t qp_num)
+{
+	struct {
+		struct smr_ring_hdr hdr;
+		struct smr_cqe cqe[FAKE_DEPTH];
+	} ring = { .hdr.prod = 3 }, now;
+	int fd = fake_context()->cmd_fd, i;
+
+	for (i = 0; i < FAKE_DEPTH; i++)
+		ring.cqe[i].qp_num = qp_num;
+	if (write)
+		return pwrite(fd, &ring, sizeof(ring), (off_t)at) > 0;
+	return pread(fd, &now, sizeof(now), (off_t)at) == sizeof(now) &&
+	       !memcmp(&now, &ring, sizeof(ring));
 }
 
 #endif /* SMR_TEST_RIG_H */

@@ -25,9 +25,12 @@ void tap_want(bool ok, const char *file, int line, const char *what);
 extern const struct tap_test post_tests[];
 extern const struct tap_test wr_tests[];
 extern const struct tap_test cq_tests[];
+extern const struct tap_test srq_tests[];
 extern const struct tap_test dv_tests[];
 extern const struct tap_test fit_tests[];
 extern const struct tap_test context_tests[];
+extern const struct tap_test rwq_tests[];
 extern const struct tap_test memory_tests[];
+extern const struct tap_test query_tests[];
 
 #endif /* SMR_TAP_H */

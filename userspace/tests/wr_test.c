@@ -43,7 +43,7 @@ static void batch(void)
 	smr_destroy_qp(&qp->vqp.qp);
 }
 
-/* A type 2 window has its new key once the batch cannot be aborted. */
+/* As with ibv_post_send(): the window's upper bits, and struct ibv_mw stays. */
 static void bind_mw(void)
 {
 	struct smr_qp *qp = rig_qp(IBV_QPT_RC, ALL_RC);
@@ -52,18 +52,21 @@ static void bind_mw(void)
 	struct ibv_mw mw = { .rkey = 0x1ff, .type = IBV_MW_TYPE_2 };
 
 	ibv_wr_start(qpx);
-	ibv_wr_local_inv(qpx, 0x1ff);
 	ibv_wr_bind_mw(qpx, &mw, 0x7ff0b, &info);
-	ibv_wr_abort(qpx);
+	ibv_wr_local_inv(qpx, 0x10b);
+	ibv_wr_bind_mw(qpx, &mw, 0x0c, &info);
+	ibv_wr_local_inv(qpx, 0x10c);
+	ibv_wr_bind_mw(qpx, &mw, ibv_inc_rkey(mw.rkey), &info);
+	want(!ibv_wr_complete(qpx));
 	want(mw.rkey == 0x1ff);
+	want(rig_sent(qp, 0)->bind_mw.new_rkey == 0x10b);
+	want(rig_sent(qp, 2)->bind_mw.new_rkey == 0x10c);
+	want(rig_sent(qp, 4)->bind_mw.new_rkey == 0x100);
+	want(rig_sent(qp, 4)->bind_mw.mw_rkey == 0x1ff);
 
 	ibv_wr_start(qpx);
-	ibv_wr_local_inv(qpx, 0x1ff);
-	ibv_wr_bind_mw(qpx, &mw, 0x7ff0b, &info);
-	want(mw.rkey == 0x1ff);
-	want(!ibv_wr_complete(qpx));
-	want(mw.rkey == 0x10b);
-	want(rig_sent(qp, 1)->bind_mw.new_rkey == 0x10b);
+	ibv_wr_bind_mw(qpx, NULL, 0x10d, &info);
+	want(ibv_wr_complete(qpx) == EINVAL);
 	smr_destroy_qp(&qp->vqp.qp);
 }
 
@@ -218,6 +221,86 @@ static void no_inline_room(void)
 	smr_destroy_qp(&qp->vqp.qp);
 }
 
+/* Inline data is the payload of one request, of an operation that has one. */
+static void inline_data(void)
+{
+	struct smr_qp *qp = rig_qp(IBV_QPT_RC, ALL_RC);
+	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
+	char text[] = "hello";
+
+	ibv_wr_start(qpx);
+	ibv_wr_rdma_read(qpx, 1, 2);
+	ibv_wr_set_inline_data(qpx, text, 5);
+	want(ibv_wr_complete(qpx) == EINVAL && !rig_pending(&qp->sq));
+
+	ibv_wr_start(qpx);
+	ibv_wr_atomic_fetch_add(qpx, 1, 8, 1);
+	ibv_wr_set_inline_data(qpx, text, 5);
+	want(ibv_wr_complete(qpx) == EINVAL && !rig_pending(&qp->sq));
+
+	ibv_wr_start(qpx);
+	ibv_wr_local_inv(qpx, 1);
+	ibv_wr_set_inline_data(qpx, text, 0);
+	want(ibv_wr_complete(qpx) == EINVAL && !rig_pending(&qp->sq));
+
+	/* The last data counts. */
+	ibv_wr_start(qpx);
+	ibv_wr_send(qpx);
+	ibv_wr_set_inline_data(qpx, text, 5);
+	ibv_wr_set_inline_data(qpx, text + 1, 4);
+	want(!ibv_wr_complete(qpx));
+	want(rig_sent(qp, 0)->inline_len == 4);
+	want(!memcmp(rig_sent(qp, 0)->sge, text + 1, 4));
+	smr_destroy_qp(&qp->vqp.qp);
+}
+
+/* A datagram goes to nobody that a former one in its place was for. */
+static void no_address(void)
+{
+	struct smr_qp *qp = rig_qp(IBV_QPT_UD, IBV_QP_EX_WITH_SEND |
+					       IBV_QP_EX_WITH_SEND_WITH_IMM);
+	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
+	struct smr_ah ah = { .number = 3 };
+	int i;
+
+	for (i = 0; i < FAKE_DEPTH; i++) {
+		ibv_wr_start(qpx);
+		ibv_wr_send_imm(qpx, htobe32(i));
+		ibv_wr_set_ud_addr(qpx, &ah.ah, 4, 5);
+		want(!ibv_wr_complete(qpx));
+		want(rig_sent(qp, i)->imm_or_rkey == htobe32(i));
+		qp->sq.ring.hdr->cons++;
+	}
+	want(rig_sent(qp, 0)->ud.ah_handle == 3);
+
+	ibv_wr_start(qpx);
+	ibv_wr_send(qpx);
+	ibv_wr_set_sge(qpx, 1, 2, 3);
+	want(ibv_wr_complete(qpx) == EINVAL);
+	/* the address of the second one is not the first one's */
+	ibv_wr_start(qpx);
+	ibv_wr_send_imm(qpx, 0);
+	ibv_wr_send(qpx);
+	ibv_wr_set_ud_addr(qpx, &ah.ah, 4, 5);
+	want(ibv_wr_complete(qpx) == EINVAL);
+	ibv_wr_start(qpx);
+	ibv_wr_send(qpx);
+	ibv_wr_set_ud_addr(qpx, NULL, 4, 5);
+	want(ibv_wr_complete(qpx) == EINVAL);
+	want(!rig_pending(&qp->sq));
+
+	ibv_wr_start(qpx);
+	for (i = 0; i < 2; i++) {
+		ibv_wr_send(qpx);
+		ibv_wr_set_sge(qpx, 1, 2, 3);
+		ibv_wr_set_ud_addr(qpx, &ah.ah, 4 + i, 5);
+	}
+	want(!ibv_wr_complete(qpx) && rig_pending(&qp->sq) == 2);
+	want(rig_sent(qp, FAKE_DEPTH)->ud.remote_qpn == 4);
+	want(rig_sent(qp, FAKE_DEPTH + 1)->ud.remote_qpn == 5);
+	smr_destroy_qp(&qp->vqp.qp);
+}
+
 static void by_type(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
@@ -261,6 +344,8 @@ const struct tap_test wr_tests[] = {
 	{ "flags of a newer rdma-core", unknown_flag },
 	{ "a batch that is aborted or fails leaves nothing", abort_and_fail },
 	{ "atomic write without room for inline data", no_inline_room },
+	{ "inline data of operations without payload", inline_data },
+	{ "datagrams without an address", no_address },
 	{ "operations of each QP type", by_type },
 	{},
 };

@@ -53,7 +53,8 @@ struct smr_train {
 	bool control;
 };
 
-int smr_xmit_result(struct smr_waiter *waiter, u16 family, int err);
+int smr_xmit_result(struct smr_waiter *waiter, struct smr_refused *refused,
+		    u16 family, int err);
 
 void smr_xmit_push_ip(struct sk_buff *skb, const struct smr_path *path, u16 id);
 
@@ -67,7 +68,7 @@ void *smr_train_segs(struct smr_train *train, unsigned int len,
 void smr_train_crcs(struct smr_train *train, u8 *segs, unsigned int hdr_len,
 		    unsigned int len, unsigned int n);
 void smr_train_seal(u8 *segs, unsigned int len, unsigned int n);
-int smr_train_send(struct smr_train *train);
+int smr_train_send(struct smr_train *train, struct smr_refused *refused);
 void smr_train_abort(struct smr_train *train);
 
 #endif /* SMR_XMIT_H */

@@ -286,6 +286,7 @@ struct smr_paging {
  *	that is not where the work request did
  * @mixed: PSNs before it have been asked for more than once. Their responses may be
  *	cut as any of these requests asked for
+ * @refused: that the stack takes no packet of it
  * @inval: the LOCAL_INV that waits
  * @paging: pages of what it sends; also of what a peer on this host moves
  * @sgl: scratch
@@ -308,6 +309,7 @@ struct smr_requester {
 	u32 rd_tail;
 	u32 rd_from;
 	u32 mixed;
+	struct smr_refused refused;
 	struct smr_inval inval;
 	struct smr_paging paging;
 	struct smr_sgl sgl;
@@ -500,6 +502,7 @@ enum smr_comp_op {
  * @res: READs and atomics for duplicates
  * @res_next: the next entry of @res to use
  * @nr_res: how many entries there are
+ * @refused: that the stack takes no answer of it
  * @inval: the invalidate that the SEND in progress waits for
  * @read: READ in progress
  * @paging: pages that requests need here
@@ -535,6 +538,7 @@ struct smr_responder {
 	struct smr_rd_res *res;
 	u32 res_next;
 	u32 nr_res;
+	struct smr_refused refused;
 	struct smr_inval inval;
 	struct smr_read_stream read;
 	struct smr_paging paging;

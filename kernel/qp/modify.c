@@ -407,6 +407,8 @@ static void apply_attrs(struct smr_qp *qp, const struct ib_qp_attr *attr,
 		smr_responder_start(qp, attr->rq_psn);
 	if (mask & IB_QP_SQ_PSN)
 		smr_requester_start(qp, attr->sq_psn);
+	if (mask & IB_QP_TIMEOUT)
+		smr_out_patience(qp);
 	if (mask & (IB_QP_RETRY_CNT | IB_QP_RNR_RETRY))
 		smr_out_start(qp);
 }

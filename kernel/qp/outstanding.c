@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "qp/outstanding.h"
 
+#include <linux/jiffies.h>
 #include <linux/minmax.h>
 
 #include "compat/timer.h"
@@ -14,6 +15,12 @@
 #include "stats.h"
 #include "trace.h"
 
+/* IBTA 9.7.6.1.3: 4.096 us * 2 ^ timeout, times 2 ^ @late */
+static unsigned long timeout_jiffies(const struct smr_qp *qp, u8 late)
+{
+	return nsecs_to_jiffies(4096ULL << (qp->attr.timeout + late)) + 1;
+}
+
 /**
  * smr_out_await() - start the ack timer anew
  * @qp: the QP
@@ -22,13 +29,27 @@
  */
 void smr_out_await(struct smr_qp *qp)
 {
-	/* IBTA 9.7.6.1.3: 4.096 us * 2 ^ timeout, and 0 is for ever */
-	u64 ns = 4096ULL << (qp->attr.timeout + qp->comp.late);
-
+	/* IBTA 9.7.6.1.3: 0 is for ever */
 	if (!qp->attr.timeout)
 		return;
-	qp->comp.deadline = jiffies + nsecs_to_jiffies(ns) + 1;
+	qp->comp.deadline = jiffies + timeout_jiffies(qp, qp->comp.late);
 	mod_timer(&qp->comp.ack_timer, qp->comp.deadline);
+}
+
+/**
+ * smr_out_patience() - for how long the stack may refuse what a QP sends
+ * @qp: the QP, paused; its timeout has been set
+ *
+ * A packet that is refused for a whole timeout is lost. The timeouts that follow use up
+ * the retries.
+ */
+void smr_out_patience(struct smr_qp *qp)
+{
+	unsigned long patience = qp->attr.timeout ? timeout_jiffies(qp, 0) :
+						    MAX_JIFFY_OFFSET;
+
+	qp->req.refused.patience = patience;
+	qp->resp.refused.patience = patience;
 }
 
 /**

@@ -7,6 +7,7 @@
 
 #include "qp/core.h"
 
+void smr_out_patience(struct smr_qp *qp);
 void smr_out_start(struct smr_qp *qp);
 void smr_out_arm(struct smr_qp *qp);
 void smr_out_await(struct smr_qp *qp);

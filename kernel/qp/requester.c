@@ -35,6 +35,7 @@ void smr_requester_reset(struct smr_qp *qp)
 	qp->sq.next = 0;
 	req->psn = 0;
 	req->max_psn = 0;
+	req->refused = (struct smr_refused) {};
 	smr_window_reset(qp);
 }
 

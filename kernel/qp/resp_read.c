@@ -115,7 +115,7 @@ static int answer_send(struct answer *a)
 		smr_train_abort(&train);
 		return err;
 	}
-	return smr_packets_leave(qp, &train);
+	return smr_packets_leave(qp, &train, &qp->resp.refused);
 }
 
 /* Open as much of the memory as fits one train. */

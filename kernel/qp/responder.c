@@ -84,6 +84,7 @@ void smr_responder_reset(struct smr_qp *qp)
 	resp->last_wqe = false;
 	resp->received = 0;
 	resp->read.active = false;
+	resp->refused = (struct smr_refused) {};
 }
 
 /**

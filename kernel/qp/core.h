@@ -445,6 +445,7 @@ struct smr_rd_res {
  * @atomic: not a READ: the answer to an atomic is due, @va is its value
  * @counts: bytes of a READ that is executed for the first time, plus 1; at its end it
  *	is counted. 0: not to be counted
+ * @repeat: it was answered before
  */
 struct smr_read_stream {
 	u32 psn;
@@ -456,6 +457,7 @@ struct smr_read_stream {
 	bool first;
 	bool atomic;
 	u64 counts;
+	bool repeat;
 };
 
 /* What completion counters count; the bits of enum ib_uverbs_qp_attach_comp_cntr_op */

@@ -210,6 +210,9 @@ static void comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn)
 	if (!smr_out_acked_before(qp, end) && !nak_is_final(qp, syndrome, psn)) {
 		if (ack)
 			smr_out_missing(qp, end, psn);
+		else if (type == SMR_AETH_RNR && qp->comp.rnr_retry)
+			/* When the wait ends, what is missing is sent again, too. */
+			comp_rnr(qp, syndrome);
 		else
 			smr_out_gap(qp);
 	} else if (type == SMR_AETH_RNR && smr_out_head(qp)) {

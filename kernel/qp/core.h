@@ -351,6 +351,8 @@ struct smr_early {
  * @rnr_wait: nothing is sent until @rnr_timer fires
  * @gap: everything from a missing response on was sent again; it has not come yet
  * @asked: it was asked for again; likewise
+ * @catch_up: the oldest PSN has moved on to what came ahead, which is to follow
+ * @again: the first packet of @queue has been handled in part
  * @ahead: what has come behind a missing response
  * @timed_out: @ack_timer fired; set by it, cleared by the task
  * @rnr_over: @rnr_timer fired; likewise
@@ -374,6 +376,8 @@ struct smr_completer {
 	bool rnr_wait;
 	bool gap;
 	bool asked;
+	bool catch_up;
+	bool again;
 	struct smr_ahead ahead;
 	bool timed_out;
 	bool rnr_over;

@@ -601,6 +601,22 @@ struct smr_home {
 };
 
 /**
+ * struct smr_ends - the addresses that the packets of a connection bear
+ * @peer: the peer's, an IPv4 address in its mapped form
+ * @own: the QP's, likewise
+ * @oif: the netdev's index that @own belongs to
+ * @rcu: readers may still look at it
+ *
+ * Constant.
+ */
+struct smr_ends {
+	struct in6_addr peer;
+	struct in6_addr own;
+	int oif;
+	struct rcu_head rcu;
+};
+
+/**
  * struct smr_qp - a queue pair
  * @ibqp: the core's part
  * @env: what it needs of its device
@@ -624,7 +640,9 @@ struct smr_home {
  * @no_echo: it does not receive the multicasts that it has sent
  * @drained: IB_EVENT_SQ_DRAINED was raised
  * @dead: being destroyed: its tasks will never run again
- * @path: how to reach the peer
+ * @path: how to reach the peer; the tasks', changes only while they are paused
+ * @ends: the addresses of @path for those who are not its tasks; NULL before the QP is
+ *	connected. Read under RCU, written under @mutex
  * @claim: the peer, which no other user's QP may have; @env->tab->peers.lock
  * @cnp_next: when the next CNP may be sent, ns of CLOCK_MONOTONIC
  * @waiter: wakes both tasks when the stack takes packets again
@@ -671,6 +689,7 @@ struct smr_qp {
 	bool drained;
 	bool dead;
 	struct smr_path path;
+	struct smr_ends __rcu *ends;
 	struct smr_claim claim;
 	atomic64_t cnp_next;
 	struct smr_waiter waiter;

@@ -240,6 +240,7 @@ static int train_begin(struct smr_train *train, struct smr_path *path,
 		.path = path,
 		.waiter = waiter,
 		.seg_len = seg_len,
+		.sport = path->sport,
 	};
 	err = room(waiter, path->family);
 	if (!err) {
@@ -358,8 +359,8 @@ void smr_train_crcs(struct smr_train *train, u8 *segs, unsigned int hdr_len,
 	u32 crc;
 
 	for (; n--; segs += len) {
-		crc = smr_icrc_begin(&train->icrc, train->path, id++, segs,
-				     hdr_len, len);
+		crc = smr_icrc_begin(&train->icrc, train->path, train->sport,
+				     id++, segs, hdr_len, len);
 		put_unaligned(crc, (u32 *)icrc_of(segs, len));
 	}
 }
@@ -411,7 +412,7 @@ static void push_udp(struct smr_train *train)
 	struct udphdr *uh = skb_push(skb, sizeof(*uh));
 
 	skb_reset_transport_header(skb);
-	uh->source = cpu_to_be16(train->path->sport);
+	uh->source = cpu_to_be16(train->sport);
 	uh->dest = cpu_to_be16(SMR_UDP_PORT);
 	uh->len = cpu_to_be16(skb->len);
 

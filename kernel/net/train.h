@@ -30,6 +30,7 @@ struct sk_buff;
  * @nsegs: segments begun
  * @max: how many segments there may be
  * @turn: it has used up its waiter's turn
+ * @sport: UDP source port; that of @path, if nobody changes it before the first segment
  * @ip_id: identification of the first segment, IPv4
  * @icrc: what the segments' ICRCs have in common
  * @control: it has the traffic class of network control, not its path's: DSCP 48 (CS6) and
@@ -48,6 +49,7 @@ struct smr_train {
 	unsigned int nsegs;
 	unsigned int max;
 	bool turn;
+	u16 sport;
 	u16 ip_id;
 	struct smr_icrc icrc;
 	bool control;

@@ -176,6 +176,7 @@ static int packet_leave(struct smr_qp *qp, struct smr_train *train, int err,
  * smr_packet_send() - send a requester's packet by the wire
  * @qp: whose it is; its waiter is woken after -EAGAIN
  * @path: where to
+ * @sport: its UDP source port
  * @hdr: its headers
  * @sgl: its payload, of which @hdr->len bytes are taken; may be NULL for none
  *
@@ -183,13 +184,14 @@ static int packet_leave(struct smr_qp *qp, struct smr_train *train, int err,
  * Return: 0; -EAGAIN when the stack has no room; as smr_packet_fill(); other
  * errors when sending again will not help.
  */
-int smr_packet_send(struct smr_qp *qp, struct smr_path *path,
+int smr_packet_send(struct smr_qp *qp, struct smr_path *path, u16 sport,
 		    const struct smr_hdr *hdr, struct smr_sgl *sgl)
 {
 	struct smr_train train;
 	int err = smr_train_begin(&train, path, &qp->waiter, 1,
 				  smr_packet_len(hdr));
 
+	train.sport = sport;
 	return packet_leave(qp, &train, err, hdr, sgl, &qp->req.refused);
 }
 

@@ -26,7 +26,7 @@ int smr_packet_append(struct smr_train *train, const struct smr_hdr *hdr,
 		      unsigned int n, struct smr_sgl *sgl);
 int smr_packets_leave(struct smr_qp *qp, struct smr_train *train,
 		      struct smr_refused *refused);
-int smr_packet_send(struct smr_qp *qp, struct smr_path *path,
+int smr_packet_send(struct smr_qp *qp, struct smr_path *path, u16 sport,
 		    const struct smr_hdr *hdr, struct smr_sgl *sgl);
 int smr_packet_send_urgent(struct smr_qp *qp, const struct smr_hdr *hdr,
 			   struct smr_refused *refused);

@@ -209,4 +209,75 @@ TEST_F(response, atomics)
 	}
 }
 
+/* IBTA 9.7.5.2.8: RNR timer 26 is 81.92 ms */
+#define RNR_LONG	0x3a
+#define RNR_MS		80
+
+static int post_send(FIXTURE_DATA(response) *self)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = 2, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+	};
+
+	return vt_post(&self->line.ep, &wr);
+}
+
+static bool hears(FIXTURE_DATA(response) *self, uint8_t opcode, uint32_t n)
+{
+	struct vt_heard heard;
+
+	return vt_line_hear(&self->line, &heard, VT_TIMEOUT_MS) &&
+	       heard.bth.opcode == opcode && heard.bth.psn == self->line.psn + n;
+}
+
+/*
+ * The answer to a READ is lost, and the receiver is not ready for the SEND behind it: all is
+ * sent again when the receiver's time is over, and no retry is used up.
+ */
+TEST_F(response, not_ready_behind_a_lost_one)
+{
+	struct vt_heard heard;
+	uint64_t start;
+
+	self->line.ep.conf.retry_cnt = 0;
+	self->line.ep.conf.rnr_retry = 1;
+	ASSERT_EQ(0, ask(self, IBV_WR_RDMA_READ, 2 * MTU));
+	ASSERT_EQ(0, post_send(self));
+	ASSERT_TRUE(hears(self, VT_OP_READ_REQUEST, 0));
+	ASSERT_TRUE(hears(self, VT_OP_SEND_ONLY, 2));
+	start = vt_now_ms();
+	ASSERT_EQ(0, vt_line_answer(&self->line, VT_OP_ACK, self->line.psn + 2, RNR_LONG, NULL,
+				    0));
+	ASSERT_TRUE(hears(self, VT_OP_READ_REQUEST, 0));
+	EXPECT_LE(RNR_MS, vt_now_ms() - start);
+	ASSERT_TRUE(hears(self, VT_OP_SEND_ONLY, 2));
+	ASSERT_EQ(0, answer(self, 0, F, ACK, 2 * MTU));
+	ASSERT_EQ(0, answer(self, 1, L, ACK, 2 * MTU));
+	EXPECT_EQ(GOOD, vt_status(self->line.ep.scq, 1));
+	ASSERT_EQ(0, vt_line_answer(&self->line, VT_OP_ACK, self->line.psn + 2, ACK, NULL, 0));
+	EXPECT_EQ(GOOD, vt_status(self->line.ep.scq, 2));
+	EXPECT_FALSE(vt_line_hear(&self->line, &heard, 20));
+}
+
+/* No RNR retry is left for the SEND. The READ gets its answer before the SEND fails. */
+TEST_F(response, never_ready_behind_a_lost_one)
+{
+	self->line.ep.conf.retry_cnt = 1;
+	self->line.ep.conf.rnr_retry = 0;
+	ASSERT_EQ(0, ask(self, IBV_WR_RDMA_READ, 2 * MTU));
+	ASSERT_EQ(0, post_send(self));
+	ASSERT_TRUE(hears(self, VT_OP_READ_REQUEST, 0));
+	ASSERT_TRUE(hears(self, VT_OP_SEND_ONLY, 2));
+	ASSERT_EQ(0, vt_line_answer(&self->line, VT_OP_ACK, self->line.psn + 2, RNR_LONG, NULL,
+				    0));
+	ASSERT_TRUE(hears(self, VT_OP_READ_REQUEST, 0));
+	ASSERT_TRUE(hears(self, VT_OP_SEND_ONLY, 2));
+	ASSERT_EQ(0, answer(self, 0, F, ACK, 2 * MTU));
+	ASSERT_EQ(0, answer(self, 1, L, ACK, 2 * MTU));
+	EXPECT_EQ(GOOD, vt_status(self->line.ep.scq, 1));
+	ASSERT_EQ(0, vt_line_answer(&self->line, VT_OP_ACK, self->line.psn + 2, RNR_LONG, NULL,
+				    0));
+	EXPECT_EQ(IBV_WC_RNR_RETRY_EXC_ERR, vt_status(self->line.ep.scq, 2));
+}
+
 VT_HARNESS_MAIN

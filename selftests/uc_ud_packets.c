@@ -13,6 +13,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 
 #include "grh.h"
 #include "roce.h"
@@ -346,6 +347,71 @@ TEST_F(packet, ud_truncated)
 		ASSERT_EQ(0, send_ud(self, &d));
 	}
 	expect_next_ud(_metadata, self);
+}
+
+/* -- an address that comes and goes */
+
+#define ADDRESS	"10.1.0.77"
+
+/* The host keeps the address, so its packets come to the socket, when the link has lost it. */
+static int address(const char *what, const char *netdev)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "ip addr %s " ADDRESS "/32 dev %s", what, netdev);
+	return system(command);
+}
+
+static bool has_gid(FIXTURE_DATA(packet) *self)
+{
+	struct ibv_gid_entry gids[64];
+	in_addr_t addr = inet_addr(ADDRESS);
+	int i, n = ibv_query_gid_table(self->victim.dev.ctx, gids, ARRAY_SIZE(gids), 0);
+
+	for (i = 0; i < n; i++)
+		if (!memcmp(gids[i].gid.raw + 12, &addr, sizeof(addr)))
+			return true;
+	return false;
+}
+
+/* The core adds and removes GIDs after the address. */
+static bool gid_becomes(FIXTURE_DATA(packet) *self, bool there)
+{
+	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
+
+	while (has_gid(self) != there)
+		if (vt_now_ms() > end)
+			return false;
+	return true;
+}
+
+TEST_F(packet, ud_address_that_goes)
+{
+	struct ibv_context *ctx = self->victim.dev.ctx;
+	in_addr_t own = self->roce.daddr;
+	struct datagram d;
+	int64_t wrong;
+	int i;
+
+	if (variant->type != IBV_QPT_UD)
+		return;
+	d = good_one(self);
+	ASSERT_EQ(0, address("add", "lo"));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, address("add", getenv("SMR_NETDEV")));
+		ASSERT_TRUE(gid_becomes(self, true));
+		self->roce.daddr = inet_addr(ADDRESS);
+		expect_next_ud(_metadata, self);
+		ASSERT_EQ(0, address("del", getenv("SMR_NETDEV")));
+		ASSERT_TRUE(gid_becomes(self, false));
+		wrong = vt_counter_now(ctx, "rx_wrong_source");
+		ASSERT_EQ(0, send_ud(self, &d));
+		EXPECT_TRUE(vt_no_completion(self->victim.rcq, 50));
+		EXPECT_EQ(wrong + 1, vt_counter_now(ctx, "rx_wrong_source"));
+		self->roce.daddr = own;
+		expect_next_ud(_metadata, self);
+	}
+	address("del", "lo");
 }
 
 VT_HARNESS_MAIN

@@ -14,6 +14,7 @@
 #include "net/egress.h"
 
 #include <linux/in.h>
+#include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/net.h>
 #include <linux/netdevice.h>
@@ -250,9 +251,12 @@ struct sock *smr_waiter_charge(struct smr_waiter *waiter, u16 family,
  * Those that were woken may have nothing to send any more. So a waiter that sends wakes
  * the next ones, if there is still room, and a timer wakes them in the next jiffy.
  *
- * A queue discipline that drops packets tells nobody when it has room. The best
- * sign is that a packet of ours has left. If it holds none of ours, the timer wakes the
- * waiters, as it does when there was no memory.
+ * A packet that the stack refuses was dropped because a queue is full, or by a policy: a
+ * filter of tc or nftables, a BPF program, a peer that is down. The stack's answer is the
+ * same. If the stack holds packets of the same socket, then one of these may leave and make
+ * room: the sender waits for that, or for the timer, since a queue discipline tells nobody
+ * when it has room. If the stack holds none, or has refused for as long as the sender has
+ * patience, the packet is lost, as it would be on the network.
  *
  * What is urgent, as an acknowledge is, passes all of that: it has a budget of its own
  * on top, which nothing else uses.
@@ -371,7 +375,7 @@ static void waiter_enqueue(struct smr_egress_sock *s, struct smr_waiter *waiter)
 }
 
 /**
- * smr_waiter_wait_moment() - wake a waiter after a drop, or without memory
+ * smr_waiter_wait_moment() - wake a waiter that must try again
  * @waiter: waits until a packet leaves its socket, or for the next jiffy
  * @family: of the socket
  *
@@ -384,6 +388,43 @@ void smr_waiter_wait_moment(struct smr_waiter *waiter, u16 family)
 	guard(spinlock_bh)(&waiter->shard->lock);
 	waiter_enqueue(s, waiter);
 	sock_watch_moment(s);
+}
+
+/* Can it be that the packet was refused because there is no room, and that there will be? */
+static bool may_get_room(const struct smr_egress_sock *s,
+			 struct smr_refused *refused)
+{
+	if (!sk_wmem_alloc_get(s->sock->sk))
+		return false;
+	if (!refused->since) {
+		refused->since = jiffies ?: 1;
+		return true;
+	}
+	if (time_before(jiffies, refused->since + refused->patience))
+		return true;
+	/* The next packet has a try of its own. */
+	if (!refused->patience)
+		refused->since = 0;
+	return false;
+}
+
+/**
+ * smr_waiter_wait_refused() - wait, if it helps, after the stack has refused a packet
+ * @waiter: the sender's
+ * @family: of the socket that the packet was charged to
+ * @refused: the sender's record of refusals
+ *
+ * Context: any but hard interrupts; not from wake().
+ * Return: true: the packet can be sent again when @waiter is woken. false: it is lost, and
+ * nobody is woken.
+ */
+bool smr_waiter_wait_refused(struct smr_waiter *waiter, u16 family,
+			     struct smr_refused *refused)
+{
+	if (!may_get_room(family_sock(waiter->shard, family), refused))
+		return false;
+	smr_waiter_wait_moment(waiter, family);
+	return true;
 }
 
 static void wait_room(struct smr_egress_sock *s, struct smr_waiter *waiter)

@@ -41,6 +41,18 @@ struct smr_waiter {
 };
 
 /**
+ * struct smr_refused - for how long the stack has refused all packets of a sender
+ * @since: jiffies of the first refusal since the stack took a packet; 0: it takes them
+ * @patience: for so many jiffies a refusal may mean that there is no room; 0: for one try
+ *
+ * Owned by the task that sends.
+ */
+struct smr_refused {
+	unsigned long since;
+	unsigned long patience;
+};
+
+/**
  * struct smr_egress_sock - a socket that packets are charged to
  * @sock: the kernel socket; does not hold the namespace, nor has it a port.
  *	NULL where the kernel has not got the family
@@ -106,6 +118,8 @@ int smr_waiter_room(struct smr_waiter *waiter, u16 family);
 int smr_waiter_room_urgent(struct smr_waiter *waiter, u16 family);
 void smr_waiter_unsent(struct smr_waiter *waiter);
 void smr_waiter_wait_moment(struct smr_waiter *waiter, u16 family);
+bool smr_waiter_wait_refused(struct smr_waiter *waiter, u16 family,
+			     struct smr_refused *refused);
 struct sock *smr_waiter_charge(struct smr_waiter *waiter, u16 family,
 			       struct sk_buff *skb, struct net_device *dev);
 

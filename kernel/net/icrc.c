@@ -78,8 +78,8 @@ static u32 crc_head6(struct icrc_head6 *head, unsigned int len)
 			 offsetof(struct icrc_head6, bth) + BTH_PSN);
 }
 
-static u32 seal_head4(const struct smr_path *path, u16 id, const u8 *bth,
-		      unsigned int len)
+static u32 seal_head4(const struct smr_path *path, u16 sport, u16 id,
+		      const u8 *bth, unsigned int len)
 {
 	struct icrc_head4 head = {
 		.ip.version = 4,
@@ -89,7 +89,7 @@ static u32 seal_head4(const struct smr_path *path, u16 id, const u8 *bth,
 		.ip.protocol = IPPROTO_UDP,
 		.ip.saddr = path->saddr.s6_addr32[3],
 		.ip.daddr = path->daddr.s6_addr32[3],
-		.udp.source = cpu_to_be16(path->sport),
+		.udp.source = cpu_to_be16(sport),
 		.udp.dest = cpu_to_be16(SMR_UDP_PORT),
 	};
 
@@ -97,14 +97,14 @@ static u32 seal_head4(const struct smr_path *path, u16 id, const u8 *bth,
 	return crc_head4(&head, len);
 }
 
-static u32 seal_head6(const struct smr_path *path, const u8 *bth,
+static u32 seal_head6(const struct smr_path *path, u16 sport, const u8 *bth,
 		      unsigned int len)
 {
 	struct icrc_head6 head = {
 		.ip.nexthdr = IPPROTO_UDP,
 		.ip.saddr = path->saddr,
 		.ip.daddr = path->daddr,
-		.udp.source = cpu_to_be16(path->sport),
+		.udp.source = cpu_to_be16(sport),
 		.udp.dest = cpu_to_be16(SMR_UDP_PORT),
 	};
 
@@ -143,6 +143,7 @@ static bool head_known(const struct smr_icrc *icrc, const u8 *bth,
  * smr_icrc_begin() - begin the ICRC of a segment that is to be sent
  * @icrc: zeroed before the first segment of a train
  * @path: where the train goes
+ * @sport: the train's UDP source port
  * @id: the segment's identification, IPv4
  * @seg: the segment; its headers are filled in
  * @hdr_len: bytes of them, at least the BTH's
@@ -153,15 +154,16 @@ static bool head_known(const struct smr_icrc *icrc, const u8 *bth,
  * inverse is the ICRC, which is stored with its least significant octet first, on every CPU:
  * that is the order of transmission in IBTA 7.8.1.
  */
-u32 smr_icrc_begin(struct smr_icrc *icrc, const struct smr_path *path, u16 id,
-		   const u8 *seg, unsigned int hdr_len, unsigned int len)
+u32 smr_icrc_begin(struct smr_icrc *icrc, const struct smr_path *path,
+		   u16 sport, u16 id, const u8 *seg, unsigned int hdr_len,
+		   unsigned int len)
 {
 	bool ip4 = path->family == AF_INET;
 	u32 crc;
 
 	if (!head_known(icrc, seg, len)) {
-		icrc->crc = ip4 ? seal_head4(path, id, seg, len) :
-				  seal_head6(path, seg, len);
+		icrc->crc = ip4 ? seal_head4(path, sport, id, seg, len) :
+				  seal_head6(path, sport, seg, len);
 		icrc->id = id;
 		icrc->bth = bth_start(seg);
 		icrc->len = len;

@@ -30,7 +30,7 @@ struct smr_icrc {
 };
 
 u32 __must_check smr_icrc_begin(struct smr_icrc *icrc,
-				const struct smr_path *path, u16 id,
+				const struct smr_path *path, u16 sport, u16 id,
 				const u8 *seg, unsigned int hdr_len,
 				unsigned int len);
 bool __must_check smr_icrc_ok(struct smr_icrc *icrc, struct smr_cursor *cur,

@@ -19,7 +19,8 @@ struct smr_egress;
  * @oif: the netdev's index that the source GID belongs to, 0 for any
  * @flow_label: IPv6 flow label, 20 bits
  * @family: AF_INET or AF_INET6
- * @sport: UDP source port, for the entropy of the network's flow hashing; host order
+ * @sport: UDP source port, for the entropy of the network's flow hashing; host order. Of an
+ *	AH it finds the route only: each datagram has that of its QPs
  * @tos: traffic class octet
  * @ttl: time to live, or hop limit; 0 for the route's
  * @dst: the cached route, a reference; NULL before the first use. @lock

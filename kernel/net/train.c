@@ -55,6 +55,7 @@ static unsigned int headers_len(const struct smr_path *path)
 /**
  * smr_xmit_result() - turn the stack's answer to a packet into an errno
  * @waiter: the sender's; woken, once, after -EAGAIN
+ * @refused: the sender's record of refusals
  * @family: of the socket that it was charged to
  * @err: what the stack has returned
  *
@@ -65,16 +66,20 @@ static unsigned int headers_len(const struct smr_path *path)
  * Return: 0: sent; -EAGAIN: no room now, @waiter is woken; other errors when sending
  * again will not help.
  */
-int smr_xmit_result(struct smr_waiter *waiter, u16 family, int err)
+int smr_xmit_result(struct smr_waiter *waiter, struct smr_refused *refused,
+		    u16 family, int err)
 {
-	if (err == NET_XMIT_SUCCESS || err == NET_XMIT_CN)
+	if (err == NET_XMIT_SUCCESS || err == NET_XMIT_CN) {
+		if (unlikely(refused->since))
+			refused->since = 0;
 		return 0;
+	}
 	if (err == -EAGAIN)
 		return -EHOSTUNREACH;
 	if (err < 0 && err != -ENOBUFS && err != -ENOMEM)
 		return err;
-	smr_waiter_wait_moment(waiter, family);
-	return -EAGAIN;
+	return smr_waiter_wait_refused(waiter, family, refused) ? -EAGAIN :
+								  -ENOBUFS;
 }
 
 /*
@@ -235,6 +240,7 @@ static int train_begin(struct smr_train *train, struct smr_path *path,
 		.path = path,
 		.waiter = waiter,
 		.seg_len = seg_len,
+		.sport = path->sport,
 	};
 	err = room(waiter, path->family);
 	if (!err) {
@@ -353,8 +359,8 @@ void smr_train_crcs(struct smr_train *train, u8 *segs, unsigned int hdr_len,
 	u32 crc;
 
 	for (; n--; segs += len) {
-		crc = smr_icrc_begin(&train->icrc, train->path, id++, segs,
-				     hdr_len, len);
+		crc = smr_icrc_begin(&train->icrc, train->path, train->sport,
+				     id++, segs, hdr_len, len);
 		put_unaligned(crc, (u32 *)icrc_of(segs, len));
 	}
 }
@@ -406,7 +412,7 @@ static void push_udp(struct smr_train *train)
 	struct udphdr *uh = skb_push(skb, sizeof(*uh));
 
 	skb_reset_transport_header(skb);
-	uh->source = cpu_to_be16(train->path->sport);
+	uh->source = cpu_to_be16(train->sport);
 	uh->dest = cpu_to_be16(SMR_UDP_PORT);
 	uh->len = cpu_to_be16(skb->len);
 
@@ -513,6 +519,7 @@ static int train_out(struct smr_train *train)
 /**
  * smr_train_send() - send a train
  * @train: has at least one segment, all sealed; is gone whatever is returned
+ * @refused: the sender's record of refusals
  *
  * If the stack cuts a train for a queue that drops some of its packets, this returns
  * -EAGAIN although the other packets have gone out.
@@ -521,9 +528,9 @@ static int train_out(struct smr_train *train)
  * Return: 0 when the stack took it; -EAGAIN when it had no room, and then the
  * train's waiter is woken when a packet of its socket has left the stack or in
  * the next jiffy, whichever is sooner; other errors when sending again will
- * not help: -ENETDOWN, -EPERM (a firewall) and such.
+ * not help: -ENETDOWN, -EPERM, -ENOBUFS (a firewall) and such.
  */
-int smr_train_send(struct smr_train *train)
+int smr_train_send(struct smr_train *train, struct smr_refused *refused)
 {
 	int err;
 
@@ -540,5 +547,5 @@ int smr_train_send(struct smr_train *train)
 	rcu_read_unlock();
 	local_bh_enable();
 
-	return smr_xmit_result(train->waiter, train->path->family, err);
+	return smr_xmit_result(train->waiter, refused, train->path->family, err);
 }

@@ -30,6 +30,7 @@ struct sk_buff;
  * @nsegs: segments begun
  * @max: how many segments there may be
  * @turn: it has used up its waiter's turn
+ * @sport: UDP source port; that of @path, if nobody changes it before the first segment
  * @ip_id: identification of the first segment, IPv4
  * @icrc: what the segments' ICRCs have in common
  * @control: it has the traffic class of network control, not its path's: DSCP 48 (CS6) and
@@ -48,12 +49,14 @@ struct smr_train {
 	unsigned int nsegs;
 	unsigned int max;
 	bool turn;
+	u16 sport;
 	u16 ip_id;
 	struct smr_icrc icrc;
 	bool control;
 };
 
-int smr_xmit_result(struct smr_waiter *waiter, u16 family, int err);
+int smr_xmit_result(struct smr_waiter *waiter, struct smr_refused *refused,
+		    u16 family, int err);
 
 void smr_xmit_push_ip(struct sk_buff *skb, const struct smr_path *path, u16 id);
 
@@ -67,7 +70,7 @@ void *smr_train_segs(struct smr_train *train, unsigned int len,
 void smr_train_crcs(struct smr_train *train, u8 *segs, unsigned int hdr_len,
 		    unsigned int len, unsigned int n);
 void smr_train_seal(u8 *segs, unsigned int len, unsigned int n);
-int smr_train_send(struct smr_train *train);
+int smr_train_send(struct smr_train *train, struct smr_refused *refused);
 void smr_train_abort(struct smr_train *train);
 
 #endif /* SMR_XMIT_H */

@@ -119,6 +119,8 @@ void smr_completer_reset(struct smr_qp *qp)
 	comp->rnr_wait = false;
 	comp->gap = false;
 	comp->asked = false;
+	comp->catch_up = false;
+	comp->again = false;
 	comp->timed_out = false;
 	comp->rnr_over = false;
 	smr_early_reset(qp);
@@ -196,20 +198,28 @@ static bool nak_is_final(struct smr_qp *qp, u8 syndrome, u32 psn)
 	       smr_psn_off(psn, wqe->psn) < wqe->npsn;
 }
 
-/* Handle an AETH, of a packet or of a peer on this host. */
-static void comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn)
+/* Handle an AETH, of a packet or of a peer on this host. AGAIN: not all of it. */
+static enum smr_step comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn,
+			       struct smr_run *run)
 {
 	u8 type = syndrome & SMR_AETH_TYPE_MASK;
 	bool ack = type == SMR_AETH_ACK;
+	enum smr_out_acked acked;
 	u32 end;
 
 	if (smr_psn_diff(psn, qp->comp.una) < 0 ||
 	    smr_psn_diff(psn, qp->req.max_psn) >= 0)
-		return;
+		return SMR_STEP_DONE;
 	end = ack ? smr_psn_add(psn, 1) : psn;
-	if (!smr_out_acked_before(qp, end) && !nak_is_final(qp, syndrome, psn)) {
+	acked = smr_out_acked_before(qp, end, run);
+	if (acked == SMR_OUT_MORE)
+		return SMR_STEP_AGAIN;
+	if (acked == SMR_OUT_DATA_LOST && !nak_is_final(qp, syndrome, psn)) {
 		if (ack)
 			smr_out_missing(qp, end, psn);
+		else if (type == SMR_AETH_RNR && qp->comp.rnr_retry)
+			/* When the wait ends, what is missing is sent again, too. */
+			comp_rnr(qp, syndrome);
 		else
 			smr_out_gap(qp);
 	} else if (type == SMR_AETH_RNR && smr_out_head(qp)) {
@@ -217,6 +227,7 @@ static void comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn)
 	} else if (type == SMR_AETH_NAK && smr_out_head(qp)) {
 		comp_nak(qp, syndrome);
 	}
+	return SMR_STEP_DONE;
 }
 
 /* What to do with a response that brings data */
@@ -228,6 +239,7 @@ enum comp_data {
 	COMP_DATA_DROP,
 	COMP_DATA_GAP,
 	COMP_DATA_BAD,
+	COMP_DATA_MORE,		/* those before it complete; look at it again */
 };
 
 /* A response, or several of a train that are alike */
@@ -287,7 +299,7 @@ static enum comp_data ahead_check(struct smr_qp *qp, struct response *r,
  * one that cannot be the answer to what was asked for is a "bad response".
  */
 static enum comp_data data_check(struct smr_qp *qp, struct response *r,
-				 u16 want)
+				 u16 want, struct smr_run *run)
 {
 	const struct smr_hdr *hdr = &r->hdr;
 	u32 flags;
@@ -295,8 +307,14 @@ static enum comp_data data_check(struct smr_qp *qp, struct response *r,
 	if (smr_psn_diff(hdr->psn, qp->comp.una) < 0 ||
 	    smr_psn_diff(hdr->psn, qp->req.max_psn) >= 0)
 		return COMP_DATA_DROP;
-	if (!smr_out_acked_before(qp, hdr->psn))
+	switch (smr_out_acked_before(qp, hdr->psn, run)) {
+	case SMR_OUT_ACKED:
+		break;
+	case SMR_OUT_DATA_LOST:
 		return ahead_check(qp, r, want);
+	case SMR_OUT_MORE:
+		return COMP_DATA_MORE;
+	}
 	r->wqe = smr_out_head(qp);
 	if (!r->wqe || qp->comp.una != hdr->psn)
 		return COMP_DATA_BAD;
@@ -360,7 +378,7 @@ static void data_placed(struct smr_qp *qp, const struct response *r)
 	else
 		smr_out_advance(qp, next);
 	if (unlikely(qp->comp.ahead.any))
-		smr_out_catch_up(qp);
+		qp->comp.catch_up = true;
 }
 
 /*
@@ -390,7 +408,7 @@ static u32 data_alike(struct smr_qp *qp, struct response *r, unsigned int seg,
 				  run);
 }
 
-/* A response of a READ or of an atomic. WAIT, DEFER: it is not consumed. */
+/* A response of a READ or of an atomic. AGAIN, WAIT, DEFER: it is not consumed. */
 static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 			       unsigned int seg, struct smr_run *run)
 {
@@ -400,7 +418,7 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 	enum smr_step step;
 
 	data = data_check(qp, r, atomic ? SMR_WR_ATOMIC :
-					  SMR_WR_READ | SMR_WR_CONFIRMED);
+					  SMR_WR_READ | SMR_WR_CONFIRMED, run);
 	switch (data) {
 	case COMP_DATA_OK:
 	case COMP_DATA_AHEAD:
@@ -420,6 +438,8 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 		if (smr_out_head(qp))
 			smr_send_fail(qp, IB_WC_BAD_RESP_ERR);
 		return SMR_STEP_DONE;
+	case COMP_DATA_MORE:
+		return SMR_STEP_AGAIN;
 	}
 	do {
 		if (r->hdr.op->flags & SMR_OP_MIDDLE)
@@ -437,26 +457,27 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 	return SMR_STEP_DONE;
 }
 
-/* A good packet, or several. WAIT, DEFER: they are not consumed. */
+/* A good packet, or several. AGAIN, WAIT, DEFER: they are not consumed. */
 static enum smr_step comp_take(struct smr_qp *qp, struct response *r,
 			       unsigned int seg, struct smr_run *run)
 {
 	const struct smr_hdr *hdr = &r->hdr;
+	bool first = !qp->comp.again;
 
 	/* The oldest work request is handed over: a stale packet must not retire it. */
 	if (qp->handed.state != SMR_LOCAL_IDLE)
 		return SMR_STEP_DONE;
-	if (hdr->op->flags & SMR_OP_AETH)
+	if (hdr->op->flags & SMR_OP_AETH && first)
 		trace_smr_aeth(qp->ibqp.qp_num, hdr->opcode, hdr->syndrome,
 			       hdr->msn, hdr->psn, qp->comp.una);
 	if (hdr->op->flags & (SMR_OP_READ | SMR_OP_ATOMICACK))
 		return comp_data(qp, r, seg, run);
-	smr_qp_inc(qp, SMR_CNT_ACKS_RX);
-	comp_aeth(qp, hdr->syndrome, hdr->psn);
-	return SMR_STEP_DONE;
+	if (first)
+		smr_qp_inc(qp, SMR_CNT_ACKS_RX);
+	return comp_aeth(qp, hdr->syndrome, hdr->psn, run);
 }
 
-/* A packet, or several. WAIT, DEFER: they are not consumed. */
+/* A packet, or several. AGAIN, WAIT, DEFER: they are not consumed. */
 static enum smr_step comp_packet(struct smr_qp *qp, struct response *r,
 				 unsigned int seg, struct smr_run *run)
 {
@@ -470,6 +491,7 @@ static enum smr_step comp_packet(struct smr_qp *qp, struct response *r,
 		return SMR_STEP_DONE;
 	}
 	step = comp_take(qp, r, seg, run);
+	qp->comp.again = step == SMR_STEP_AGAIN;
 	if (step == SMR_STEP_DONE)
 		smr_ecn_look(qp, r->train.skb, &r->hdr, r->count);
 	return step;
@@ -519,7 +541,7 @@ static void comp_local_uc(struct smr_qp *qp)
 }
 
 /* The peer on this host has answered. */
-static void comp_local(struct smr_qp *qp)
+static void comp_local(struct smr_qp *qp, struct smr_run *run)
 {
 	struct smr_local *local = &qp->handed;
 
@@ -536,7 +558,8 @@ static void comp_local(struct smr_qp *qp)
 		if ((local->syndrome & SMR_AETH_TYPE_MASK) == SMR_AETH_ACK)
 			smr_out_head_done(qp, local->wqe);
 		else
-			comp_aeth(qp, local->syndrome, local->psn);
+			/* It is the oldest: see smr_loopback_usable(). */
+			comp_aeth(qp, local->syndrome, local->psn, run);
 		break;
 	case SMR_LOCAL_DROPPED:
 		smr_out_arm(qp);
@@ -613,7 +636,7 @@ enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_run *run)
 		return smr_loopback_resume(qp, up, run);
 	if (handed == SMR_LOCAL_ANSWERED) {
 		if (up)
-			comp_local(qp);
+			comp_local(qp, run);
 		else
 			qp->handed.state = SMR_LOCAL_IDLE;
 		return SMR_STEP_DONE;
@@ -621,7 +644,13 @@ enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_run *run)
 	if (!up) {
 		skb_queue_purge(&comp->queue);
 		comp->seg = 0;
+		comp->catch_up = false;
+		comp->again = false;
 		return SMR_STEP_WAIT;
+	}
+	if (unlikely(comp->catch_up)) {
+		smr_out_catch_up(qp, run);
+		return SMR_STEP_DONE;
 	}
 	if (READ_ONCE(comp->rnr_over)) {
 		WRITE_ONCE(comp->rnr_over, false);

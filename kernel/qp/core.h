@@ -286,6 +286,7 @@ struct smr_paging {
  *	that is not where the work request did
  * @mixed: PSNs before it have been asked for more than once. Their responses may be
  *	cut as any of these requests asked for
+ * @refused: that the stack takes no packet of it
  * @inval: the LOCAL_INV that waits
  * @paging: pages of what it sends; also of what a peer on this host moves
  * @sgl: scratch
@@ -308,6 +309,7 @@ struct smr_requester {
 	u32 rd_tail;
 	u32 rd_from;
 	u32 mixed;
+	struct smr_refused refused;
 	struct smr_inval inval;
 	struct smr_paging paging;
 	struct smr_sgl sgl;
@@ -349,6 +351,8 @@ struct smr_early {
  * @rnr_wait: nothing is sent until @rnr_timer fires
  * @gap: everything from a missing response on was sent again; it has not come yet
  * @asked: it was asked for again; likewise
+ * @catch_up: the oldest PSN has moved on to what came ahead, which is to follow
+ * @again: the first packet of @queue has been handled in part
  * @ahead: what has come behind a missing response
  * @timed_out: @ack_timer fired; set by it, cleared by the task
  * @rnr_over: @rnr_timer fired; likewise
@@ -372,6 +376,8 @@ struct smr_completer {
 	bool rnr_wait;
 	bool gap;
 	bool asked;
+	bool catch_up;
+	bool again;
 	struct smr_ahead ahead;
 	bool timed_out;
 	bool rnr_over;
@@ -443,6 +449,7 @@ struct smr_rd_res {
  * @atomic: not a READ: the answer to an atomic is due, @va is its value
  * @counts: bytes of a READ that is executed for the first time, plus 1; at its end it
  *	is counted. 0: not to be counted
+ * @repeat: it was answered before
  */
 struct smr_read_stream {
 	u32 psn;
@@ -454,6 +461,7 @@ struct smr_read_stream {
 	bool first;
 	bool atomic;
 	u64 counts;
+	bool repeat;
 };
 
 /* What completion counters count; the bits of enum ib_uverbs_qp_attach_comp_cntr_op */
@@ -500,6 +508,7 @@ enum smr_comp_op {
  * @res: READs and atomics for duplicates
  * @res_next: the next entry of @res to use
  * @nr_res: how many entries there are
+ * @refused: that the stack takes no answer of it
  * @inval: the invalidate that the SEND in progress waits for
  * @read: READ in progress
  * @paging: pages that requests need here
@@ -535,6 +544,7 @@ struct smr_responder {
 	struct smr_rd_res *res;
 	u32 res_next;
 	u32 nr_res;
+	struct smr_refused refused;
 	struct smr_inval inval;
 	struct smr_read_stream read;
 	struct smr_paging paging;
@@ -591,6 +601,22 @@ struct smr_home {
 };
 
 /**
+ * struct smr_ends - the addresses that the packets of a connection bear
+ * @peer: the peer's, an IPv4 address in its mapped form
+ * @own: the QP's, likewise
+ * @oif: the netdev's index that @own belongs to
+ * @rcu: readers may still look at it
+ *
+ * Constant.
+ */
+struct smr_ends {
+	struct in6_addr peer;
+	struct in6_addr own;
+	int oif;
+	struct rcu_head rcu;
+};
+
+/**
  * struct smr_qp - a queue pair
  * @ibqp: the core's part
  * @env: what it needs of its device
@@ -614,7 +640,9 @@ struct smr_home {
  * @no_echo: it does not receive the multicasts that it has sent
  * @drained: IB_EVENT_SQ_DRAINED was raised
  * @dead: being destroyed: its tasks will never run again
- * @path: how to reach the peer
+ * @path: how to reach the peer; the tasks', changes only while they are paused
+ * @ends: the addresses of @path for those who are not its tasks; NULL before the QP is
+ *	connected. Read under RCU, written under @mutex
  * @claim: the peer, which no other user's QP may have; @env->tab->peers.lock
  * @cnp_next: when the next CNP may be sent, ns of CLOCK_MONOTONIC
  * @waiter: wakes both tasks when the stack takes packets again
@@ -661,6 +689,7 @@ struct smr_qp {
 	bool drained;
 	bool dead;
 	struct smr_path path;
+	struct smr_ends __rcu *ends;
 	struct smr_claim claim;
 	atomic64_t cnp_next;
 	struct smr_waiter waiter;

@@ -49,7 +49,7 @@ static bool cnp_is_due(struct smr_qp *qp, s64 *last)
 	       atomic64_try_cmpxchg(&qp->cnp_next, last, now + CNP_INTERVAL_NS);
 }
 
-static int cnp_send(struct smr_qp *qp, u16 pkey)
+static int cnp_send(struct smr_qp *qp, u16 pkey, struct smr_refused *refused)
 {
 	const struct smr_hdr hdr = {
 		.opcode = SMR_OPCODE_CNP,
@@ -59,7 +59,7 @@ static int cnp_send(struct smr_qp *qp, u16 pkey)
 		.qpn = qp->attr.dest_qp_num,
 	};
 
-	return smr_packet_send_urgent(qp, &hdr);
+	return smr_packet_send_urgent(qp, &hdr, refused);
 }
 
 /**
@@ -76,17 +76,20 @@ static int cnp_send(struct smr_qp *qp, u16 pkey)
  */
 void smr_ecn_marked(struct smr_qp *qp, const struct smr_hdr *hdr, u32 count)
 {
+	struct smr_refused *refused = &qp->resp.refused;
 	s64 last;
 
 	smr_qp_add(qp, SMR_CNT_ECN_MARKED, count);
 	if (!(hdr->op->flags & SMR_OP_PAYLOAD) ||
 	    qp->service == SMR_TRANSPORT_UD)
 		return;
-	if (hdr->op->flags & SMR_OP_RESPONSE)
+	if (hdr->op->flags & SMR_OP_RESPONSE) {
 		smr_window_slow(qp);
+		refused = &qp->req.refused;
+	}
 	if (!cnp_is_due(qp, &last))
 		return;
-	if (cnp_send(qp, hdr->pkey)) {
+	if (cnp_send(qp, hdr->pkey, refused)) {
 		atomic64_set(&qp->cnp_next, last);
 		return;
 	}

@@ -223,6 +223,8 @@ void smr_qp_fini(struct smr_qp *qp)
 	smr_completer_fini(qp);
 	smr_responder_fini(qp);
 	smr_path_fini(&qp->path);
+	/* Those who looked at it had a reference. */
+	kfree(rcu_dereference_protected(qp->ends, true));
 }
 
 /**

@@ -61,10 +61,16 @@ bool smr_loopback_usable(struct smr_qp *qp)
 /* IBTA 9.6.1.3: a connected QP takes packets of its peer only. */
 static bool peer_connected(const struct smr_qp *qp, const struct smr_qp *peer)
 {
-	return peer->service == qp->service &&
-	       peer->attr.dest_qp_num == qp->ibqp.qp_num &&
-	       ipv6_addr_equal(&peer->path.daddr, &qp->path.saddr) &&
-	       ipv6_addr_equal(&peer->path.saddr, &qp->path.daddr);
+	const struct smr_ends *ours, *theirs;
+
+	if (peer->service != qp->service ||
+	    peer->attr.dest_qp_num != qp->ibqp.qp_num)
+		return false;
+	guard(rcu)();
+	ours = rcu_dereference(qp->ends);
+	theirs = rcu_dereference(peer->ends);
+	return ours && theirs && ipv6_addr_equal(&theirs->peer, &ours->own) &&
+	       ipv6_addr_equal(&theirs->own, &ours->peer);
 }
 
 /* Give the operation back to the requester. */

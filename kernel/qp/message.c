@@ -153,7 +153,7 @@ static int train_send(struct smr_message *m, u32 *sent)
 		return ret;
 	}
 	*sent = i - m->first;
-	return smr_packets_leave(qp, &train);
+	return smr_packets_leave(qp, &train, &qp->req.refused);
 }
 
 static enum smr_key_verdict message_open(struct smr_message *m)
@@ -396,7 +396,9 @@ bool smr_message_send_several(struct smr_message *m, struct smr_run *run,
 	} while (!train.skb);
 	several_begin(m, n);
 	m->end = n;
-	*step = smr_message_sent(m, run, n, smr_packets_leave(qp, &train));
+	*step = smr_message_sent(m, run, n,
+				 smr_packets_leave(qp, &train,
+						   &qp->req.refused));
 	for (n = smr_psn_off(qp->req.psn, psn); n--;)
 		smr_message_done(qp, smr_sq_wqe(&qp->sq, qp->sq.next));
 	return true;

@@ -7,6 +7,7 @@
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/netdevice.h>
+#include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <net/netlink.h>
 #include <net/sock.h>
@@ -396,29 +397,46 @@ static int modify_check(const struct smr_qp *qp, enum ib_qp_state cur,
 	return mask & IB_QP_AV ? smr_ah_check(&attr->ah_attr, qp->env) : 0;
 }
 
-static void apply_path(struct smr_qp *qp, const struct ib_qp_attr *attr)
+/* Packets that come meanwhile are compared with the old addresses, or with the new ones. */
+static void publish_ends(struct smr_qp *qp, struct smr_ends *ends)
+{
+	struct smr_ends *old;
+
+	ends->peer = qp->path.daddr;
+	ends->own = qp->path.saddr;
+	ends->oif = qp->path.oif;
+	old = rcu_replace_pointer(qp->ends, ends, lockdep_is_held(&qp->mutex));
+	if (old)
+		kfree_rcu(old, rcu);
+}
+
+static void apply_path(struct smr_qp *qp, const struct ib_qp_attr *attr,
+		       struct smr_ends *ends)
 {
 	smr_path_fini(&qp->path);
 	smr_path_init(&qp->path, qp->env->egress);
 	smr_ah_set_path(&qp->path, &attr->ah_attr, qp->env, qp->ibqp.qp_num,
 			qp->attr.dest_qp_num);
+	publish_ends(qp, ends);
 	smr_ecn_path(qp, &attr->ah_attr);
 	smr_ah_note(&qp->attr.ah_attr, &attr->ah_attr);
 }
 
-/* Set the transport's state from attributes. The QP is paused. */
+/* Set the transport's state from attributes. The QP is paused. @ends: for IB_QP_AV */
 static void apply_attrs(struct smr_qp *qp, const struct ib_qp_attr *attr,
-			int mask)
+			int mask, struct smr_ends *ends)
 {
 	attr_store(&qp->attr, attr, mask);
 	if (mask & IB_QP_AV)
-		apply_path(qp, attr);
+		apply_path(qp, attr, ends);
 	if (mask & IB_QP_PATH_MTU)
 		qp->mtu = ib_mtu_enum_to_int(attr->path_mtu);
 	if (mask & IB_QP_RQ_PSN)
 		smr_responder_start(qp, attr->rq_psn);
 	if (mask & IB_QP_SQ_PSN)
 		smr_requester_start(qp, attr->sq_psn);
+	if (mask & IB_QP_TIMEOUT)
+		smr_out_patience(qp);
 	if (mask & (IB_QP_RETRY_CNT | IB_QP_RNR_RETRY))
 		smr_out_start(qp);
 }
@@ -470,8 +488,14 @@ static int enter_connection(struct smr_qp *qp, enum ib_qp_state cur,
 			    enum ib_qp_state next,
 			    const struct ib_qp_attr *attr, int mask)
 {
+	struct smr_ends *ends = NULL;
 	int ret = 0;
 
+	if (mask & IB_QP_AV) {
+		ends = kzalloc(sizeof(*ends), GFP_KERNEL_ACCOUNT);
+		if (!ends)
+			return -ENOMEM;
+	}
 	smr_qp_pause(qp);
 	if (cur == IB_QPS_SQE && next == IB_QPS_RTS)
 		smr_send_flush_all(qp);
@@ -479,8 +503,10 @@ static int enter_connection(struct smr_qp *qp, enum ib_qp_state cur,
 		ret = smr_responder_resize(qp, attr->max_dest_rd_atomic);
 	if (!ret && mask & IB_QP_AV && is_connected(qp))
 		ret = claim_peer(qp, attr, mask);
-	if (!ret) {
-		apply_attrs(qp, attr, mask);
+	if (ret) {
+		kfree(ends);
+	} else {
+		apply_attrs(qp, attr, mask, ends);
 		if (next == IB_QPS_SQD && cur != IB_QPS_SQD)
 			WRITE_ONCE(qp->drained, false);
 		ret = set_state(qp, cur, next);

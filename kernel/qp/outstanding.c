@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "qp/outstanding.h"
 
+#include <linux/jiffies.h>
 #include <linux/minmax.h>
 
 #include "compat/timer.h"
@@ -14,6 +15,12 @@
 #include "stats.h"
 #include "trace.h"
 
+/* IBTA 9.7.6.1.3: 4.096 us * 2 ^ timeout, times 2 ^ @late */
+static unsigned long timeout_jiffies(const struct smr_qp *qp, u8 late)
+{
+	return nsecs_to_jiffies(4096ULL << (qp->attr.timeout + late)) + 1;
+}
+
 /**
  * smr_out_await() - start the ack timer anew
  * @qp: the QP
@@ -22,13 +29,27 @@
  */
 void smr_out_await(struct smr_qp *qp)
 {
-	/* IBTA 9.7.6.1.3: 4.096 us * 2 ^ timeout, and 0 is for ever */
-	u64 ns = 4096ULL << (qp->attr.timeout + qp->comp.late);
-
+	/* IBTA 9.7.6.1.3: 0 is for ever */
 	if (!qp->attr.timeout)
 		return;
-	qp->comp.deadline = jiffies + nsecs_to_jiffies(ns) + 1;
+	qp->comp.deadline = jiffies + timeout_jiffies(qp, qp->comp.late);
 	mod_timer(&qp->comp.ack_timer, qp->comp.deadline);
+}
+
+/**
+ * smr_out_patience() - for how long the stack may refuse what a QP sends
+ * @qp: the QP, paused; its timeout has been set
+ *
+ * A packet that is refused for a whole timeout is lost. The timeouts that follow use up
+ * the retries.
+ */
+void smr_out_patience(struct smr_qp *qp)
+{
+	unsigned long patience = qp->attr.timeout ? timeout_jiffies(qp, 0) :
+						    MAX_JIFFY_OFFSET;
+
+	qp->req.refused.patience = patience;
+	qp->resp.refused.patience = patience;
 }
 
 /**
@@ -108,28 +129,32 @@ void smr_out_head_done(struct smr_qp *qp, const struct smr_swqe *wqe)
  * smr_out_acked_before() - all PSNs before one are acknowledged
  * @qp: the QP
  * @psn: the PSN
+ * @run: how to run: each request that completes reduces the quota
  *
  * Context: any; called by the send task.
- * Return: false: a READ or an atomic among them still waits for its data, so that data is
- * lost.
+ * Return: what has become of them.
  */
-bool smr_out_acked_before(struct smr_qp *qp, u32 psn)
+enum smr_out_acked smr_out_acked_before(struct smr_qp *qp, u32 psn,
+					struct smr_run *run)
 {
 	struct smr_swqe *wqe;
 
 	while (smr_psn_diff(psn, qp->comp.una) > 0) {
 		wqe = smr_out_head(qp);
 		if (!wqe)
-			return true;
+			return SMR_OUT_ACKED;
 		if (fetches(qp, wqe))
-			return false;
+			return SMR_OUT_DATA_LOST;
 		if (smr_psn_off(psn, wqe->psn) < wqe->npsn) {
 			smr_out_advance(qp, psn);
-			return true;
+			return SMR_OUT_ACKED;
 		}
+		if (run->quota <= 0)
+			return SMR_OUT_MORE;
+		run->quota -= SMR_COST_RETIRE;
 		smr_out_head_done(qp, wqe);
 	}
-	return true;
+	return SMR_OUT_ACKED;
 }
 
 /* Use up a retry. False: there was none, and the work request has failed. */
@@ -234,16 +259,17 @@ bool smr_out_missing(struct smr_qp *qp, u32 psn, u32 answer)
 /**
  * smr_out_catch_up() - the oldest PSN has moved on to what came ahead of it
  * @qp: the QP
+ * @run: how to run: each request that completes reduces the quota
  *
- * What came, and what is acknowledged by that, follows now.
+ * What came, and what is acknowledged by that, follows now, as far as the quota allows.
  *
  * Context: any; called by the send task.
  */
-void smr_out_catch_up(struct smr_qp *qp)
+void smr_out_catch_up(struct smr_qp *qp, struct smr_run *run)
 {
 	struct smr_ahead *ahead = &qp->comp.ahead;
 
-	while (ahead->any) {
+	for (; ahead->any; run->quota -= SMR_COST_RETIRE) {
 		const struct smr_swqe *wqe = smr_out_head(qp);
 		u32 una = qp->comp.una;
 		u32 n = wqe->npsn - smr_psn_off(una, wqe->psn);
@@ -254,9 +280,12 @@ void smr_out_catch_up(struct smr_qp *qp)
 			smr_ahead_next(ahead, qp->req.max_psn);
 			break;
 		}
+		if (run->quota <= 0)
+			return;
 		if (smr_psn_add(una, n) == smr_psn_add(wqe->psn, wqe->npsn))
 			smr_out_head_done(qp, wqe);
 		else
 			smr_out_advance(qp, smr_psn_add(una, n));
 	}
+	qp->comp.catch_up = false;
 }

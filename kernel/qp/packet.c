@@ -143,20 +143,23 @@ int smr_packet_append(struct smr_train *train, const struct smr_hdr *hdr,
  * smr_packets_leave() - count the packets of a train, and send it
  * @qp: whose they are
  * @train: has at least one packet; is gone whatever is returned
+ * @refused: of the side of @qp that sends
  *
  * Context: any but hard interrupts.
  * Return: as smr_train_send().
  */
-int smr_packets_leave(struct smr_qp *qp, struct smr_train *train)
+int smr_packets_leave(struct smr_qp *qp, struct smr_train *train,
+		      struct smr_refused *refused)
 {
 	smr_qp_add(qp, SMR_CNT_TX_PACKETS, train->nsegs);
 	smr_qp_add(qp, SMR_CNT_TX_BYTES, train->len);
-	return smr_train_send(train);
+	return smr_train_send(train, refused);
 }
 
 /* A train of one packet, begun or not begun: @err says. */
 static int packet_leave(struct smr_qp *qp, struct smr_train *train, int err,
-			const struct smr_hdr *hdr, struct smr_sgl *sgl)
+			const struct smr_hdr *hdr, struct smr_sgl *sgl,
+			struct smr_refused *refused)
 {
 	if (err)
 		return err;
@@ -166,13 +169,14 @@ static int packet_leave(struct smr_qp *qp, struct smr_train *train, int err,
 		smr_train_abort(train);
 		return err;
 	}
-	return smr_packets_leave(qp, train);
+	return smr_packets_leave(qp, train, refused);
 }
 
 /**
- * smr_packet_send() - send a packet by the wire
+ * smr_packet_send() - send a requester's packet by the wire
  * @qp: whose it is; its waiter is woken after -EAGAIN
  * @path: where to
+ * @sport: its UDP source port
  * @hdr: its headers
  * @sgl: its payload, of which @hdr->len bytes are taken; may be NULL for none
  *
@@ -180,29 +184,32 @@ static int packet_leave(struct smr_qp *qp, struct smr_train *train, int err,
  * Return: 0; -EAGAIN when the stack has no room; as smr_packet_fill(); other
  * errors when sending again will not help.
  */
-int smr_packet_send(struct smr_qp *qp, struct smr_path *path,
+int smr_packet_send(struct smr_qp *qp, struct smr_path *path, u16 sport,
 		    const struct smr_hdr *hdr, struct smr_sgl *sgl)
 {
 	struct smr_train train;
 	int err = smr_train_begin(&train, path, &qp->waiter, 1,
 				  smr_packet_len(hdr));
 
-	return packet_leave(qp, &train, err, hdr, sgl);
+	train.sport = sport;
+	return packet_leave(qp, &train, err, hdr, sgl, &qp->req.refused);
 }
 
 /**
  * smr_packet_send_urgent() - send a packet without payload, past all that waits
  * @qp: whose it is; its waiter is woken after -EAGAIN
  * @hdr: its headers; it goes to the peer
+ * @refused: of the side of @qp that sends
  *
  * Context: any.
  * Return: as smr_packet_send().
  */
-int smr_packet_send_urgent(struct smr_qp *qp, const struct smr_hdr *hdr)
+int smr_packet_send_urgent(struct smr_qp *qp, const struct smr_hdr *hdr,
+			   struct smr_refused *refused)
 {
 	struct smr_train train;
 	int err = smr_train_begin_urgent(&train, &qp->path, &qp->waiter,
 					 smr_packet_len(hdr));
 
-	return packet_leave(qp, &train, err, hdr, NULL);
+	return packet_leave(qp, &train, err, hdr, NULL, refused);
 }

@@ -9,6 +9,7 @@
 
 struct smr_path;
 struct smr_qp;
+struct smr_refused;
 struct smr_sgl;
 struct smr_swqe;
 struct smr_train;
@@ -23,10 +24,12 @@ static inline unsigned int smr_packet_len(const struct smr_hdr *hdr)
 int smr_packet_fill(u8 *seg, const struct smr_hdr *hdr, struct smr_sgl *sgl);
 int smr_packet_append(struct smr_train *train, const struct smr_hdr *hdr,
 		      unsigned int n, struct smr_sgl *sgl);
-int smr_packets_leave(struct smr_qp *qp, struct smr_train *train);
-int smr_packet_send(struct smr_qp *qp, struct smr_path *path,
+int smr_packets_leave(struct smr_qp *qp, struct smr_train *train,
+		      struct smr_refused *refused);
+int smr_packet_send(struct smr_qp *qp, struct smr_path *path, u16 sport,
 		    const struct smr_hdr *hdr, struct smr_sgl *sgl);
-int smr_packet_send_urgent(struct smr_qp *qp, const struct smr_hdr *hdr);
+int smr_packet_send_urgent(struct smr_qp *qp, const struct smr_hdr *hdr,
+			   struct smr_refused *refused);
 
 void smr_req_hdr_init(const struct smr_qp *qp, const struct smr_swqe *wqe,
 		      const struct smr_wr_info *wr, struct smr_hdr *hdr);

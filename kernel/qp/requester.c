@@ -35,6 +35,7 @@ void smr_requester_reset(struct smr_qp *qp)
 	qp->sq.next = 0;
 	req->psn = 0;
 	req->max_psn = 0;
+	req->refused = (struct smr_refused) {};
 	smr_window_reset(qp);
 }
 
@@ -119,7 +120,8 @@ static int request_send(struct smr_message *m, u32 n)
 		hdr->va += off;
 		hdr->dma_len = min(m->wqe->len - off, n * m->qp->mtu);
 	}
-	return smr_packet_send(m->qp, &m->qp->path, hdr, NULL);
+	return smr_packet_send(m->qp, &m->qp->path, m->qp->path.sport, hdr,
+			       NULL);
 }
 
 /*

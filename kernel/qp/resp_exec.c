@@ -357,6 +357,7 @@ static enum smr_resp_verdict exec_read(struct exec *x)
 	read->first = true;
 	read->atomic = false;
 	read->counts = (u64)hdr->dma_len + 1;
+	read->repeat = false;
 	read->active = true;
 	return SMR_RESP_OK;
 }
@@ -436,6 +437,7 @@ static enum smr_resp_verdict exec_atomic(struct exec *x)
 	read->srqn = x->op->hdr.srqn;
 	read->atomic = true;
 	read->counts = 0;
+	read->repeat = false;
 	read->active = true;
 	return SMR_RESP_OK;
 }

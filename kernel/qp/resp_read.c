@@ -115,7 +115,7 @@ static int answer_send(struct answer *a)
 		smr_train_abort(&train);
 		return err;
 	}
-	return smr_packets_leave(qp, &train);
+	return smr_packets_leave(qp, &train, &qp->resp.refused);
 }
 
 /* Open as much of the memory as fits one train. */
@@ -145,10 +145,16 @@ static void read_count(struct smr_qp *qp, bool failed)
 	read->counts = 0;
 }
 
-/* The memory does not open any more: IBTA 9.7.5.2.7, send a NAK instead. */
+/*
+ * The memory does not open any more: IBTA 9.7.5.2.7, send a NAK instead. Not for a repeated
+ * request: it may have waited in the network, or here, while its requester got the first
+ * answer and had the memory taken back.
+ */
 static enum smr_step read_broken(struct smr_qp *qp, enum smr_resp_verdict why)
 {
 	qp->resp.read.active = false;
+	if (qp->resp.read.repeat)
+		return SMR_STEP_DONE;
 	read_count(qp, true);
 	smr_reply_read_error(qp, qp->resp.read.psn, why);
 	return SMR_STEP_DONE;
@@ -283,7 +289,8 @@ void smr_resp_confirm(struct smr_qp *qp, const struct smr_hdr *hdr)
  * @hdr: the repeated request
  *
  * IBTA 9.7.4.1.1, C9-105: a READ is executed again, an atomic is not. A request without
- * a matching entry is not answered, nor is a READ that the QP does not permit any more.
+ * a matching entry is not answered, nor is a READ that the QP does not permit any more, or
+ * whose key does not open any more.
  * An ATOMIC WRITE and a FLUSH leave no entry: they are confirmed again.
  *
  * Context: any; called by the response task.
@@ -296,6 +303,7 @@ void smr_resp_repeat(struct smr_qp *qp, const struct smr_hdr *hdr)
 
 	if (hdr->op->flags & (SMR_OP_ATOMIC_WRITE | SMR_OP_FLUSH)) {
 		smr_resp_confirm(qp, hdr);
+		read->repeat = true;
 		return;
 	}
 	if (!res || res->atomic != atomic)
@@ -311,5 +319,6 @@ void smr_resp_repeat(struct smr_qp *qp, const struct smr_hdr *hdr)
 	read->first = true;
 	read->atomic = atomic;
 	read->counts = 0;
+	read->repeat = true;
 	read->active = true;
 }

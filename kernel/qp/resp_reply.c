@@ -77,7 +77,7 @@ static int aeth_send(struct smr_qp *qp, u8 syndrome, u32 psn)
 		.msn = qp->resp.msn,
 	};
 
-	return smr_packet_send_urgent(qp, &hdr);
+	return smr_packet_send_urgent(qp, &hdr, &qp->resp.refused);
 }
 
 /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "qp/responder.h"
 
+#include <linux/minmax.h>
 #include <linux/slab.h>
 
 #include "qp/comp_cntr.h"
@@ -39,11 +40,16 @@ void smr_responder_init(struct smr_qp *qp)
  * @qp: the QP, paused
  * @nr: max_dest_rd_atomic
  *
+ * The newest entries stay. Only the send queue has drained when this is changed in SQD: the
+ * peer may send again an atomic whose answer was lost.
+ *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM, and then nothing has changed.
  */
 int smr_responder_resize(struct smr_qp *qp, u32 nr)
 {
+	struct smr_responder *resp = &qp->resp;
+	u32 i, kept = min(nr, resp->nr_res);
 	struct smr_rd_res *res = NULL;
 
 	if (nr) {
@@ -51,10 +57,13 @@ int smr_responder_resize(struct smr_qp *qp, u32 nr)
 		if (!res)
 			return -ENOMEM;
 	}
-	kvfree(qp->resp.res);
-	qp->resp.res = res;
-	qp->resp.nr_res = nr;
-	qp->resp.res_next = 0;
+	for (i = 1; i <= kept; i++)
+		res[kept - i] = resp->res[(resp->res_next + resp->nr_res - i) %
+					  resp->nr_res];
+	kvfree(resp->res);
+	resp->res = res;
+	resp->nr_res = nr;
+	resp->res_next = nr ? kept % nr : 0;
 	return 0;
 }
 
@@ -84,6 +93,7 @@ void smr_responder_reset(struct smr_qp *qp)
 	resp->last_wqe = false;
 	resp->received = 0;
 	resp->read.active = false;
+	resp->refused = (struct smr_refused) {};
 }
 
 /**

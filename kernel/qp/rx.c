@@ -24,11 +24,14 @@
 static bool rx_source_ok(struct smr_qp *qp, const struct in6_addr *saddr,
 			 const struct in6_addr *daddr, int iif)
 {
+	const struct smr_ends *ends;
+
 	if (qp->service == SMR_TRANSPORT_UD)
 		return smr_qp_has_addr(qp, daddr, iif);
-	return ipv6_addr_equal(saddr, &qp->path.daddr) &&
-	       ipv6_addr_equal(daddr, &qp->path.saddr) &&
-	       (iif == qp->path.oif || !smr_addr_is_scoped(saddr, iif));
+	ends = rcu_dereference(qp->ends);
+	return ends && ipv6_addr_equal(saddr, &ends->peer) &&
+	       ipv6_addr_equal(daddr, &ends->own) &&
+	       (iif == ends->oif || !smr_addr_is_scoped(saddr, iif));
 }
 
 static bool rx_state_ok(const struct smr_qp *qp, u32 op_flags)

@@ -69,8 +69,9 @@ struct smr_task {
  */
 #define SMR_QUOTA_SOFTIRQ	(256 * 1024)
 #define SMR_QUOTA_PROCESS	(4 * 1024 * 1024)
-/* What a packet costs besides its bytes */
+/* What a packet costs besides its bytes, and a request that an answer completes */
 #define SMR_COST_PACKET		1024
+#define SMR_COST_RETIRE		512
 
 void smr_task_init(struct smr_task *task, struct workqueue_struct *wq,
 		   enum smr_step (*fn)(struct smr_task *, struct smr_run *),

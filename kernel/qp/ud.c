@@ -157,6 +157,20 @@ static bool is_local(const struct datagram *d)
 	       !smr_path_route(&d->av->path, &local) && local;
 }
 
+/*
+ * The packets of one pair of QPs stay in order. Those of other pairs may take other paths of
+ * the network, and be received by other CPUs. A flow label that the consumer has chosen
+ * counts instead.
+ */
+static int wire_send(struct datagram *d)
+{
+	struct smr_path *path = &d->av->path;
+	u16 sport = rdma_get_udp_sport(path->flow_label, d->hdr.src_qpn,
+				       d->hdr.qpn);
+
+	return smr_packet_send(d->qp, path, sport, &d->hdr, &d->qp->req.sgl);
+}
+
 /* It has left, or is lost, which is the same to the sender. */
 static void datagram_done(struct datagram *d, struct smr_run *run)
 {
@@ -177,8 +191,7 @@ static enum smr_step datagram_send(struct datagram *d, struct smr_run *run)
 
 	if (!smr_payload_open(qp, d->wqe))
 		return SMR_STEP_DONE;
-	err = is_local(d) ? local_send(d, run) :
-	      smr_packet_send(qp, &d->av->path, &d->hdr, &qp->req.sgl);
+	err = is_local(d) ? local_send(d, run) : wire_send(d);
 	step = smr_payload_result(qp, err, run);
 	if (step == SMR_STEP_DONE)
 		datagram_done(d, run);

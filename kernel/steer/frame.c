@@ -75,15 +75,18 @@ bool smr_frame_finish(struct sk_buff *skb, struct net_device *ndev)
  * smr_frame_send() - send a frame
  * @skb: finished; consumed
  * @waiter: the sender's, to whose socket the frame is charged; woken, once, after -EAGAIN
+ * @refused: the sender's record of refusals
  *
  * Context: BH off, inside an RCU read section.
  * Return: 0; -EAGAIN when the stack has no room; other errors when sending
  * again will not help.
  */
-int smr_frame_send(struct sk_buff *skb, struct smr_waiter *waiter)
+int smr_frame_send(struct sk_buff *skb, struct smr_waiter *waiter,
+		   struct smr_refused *refused)
 {
 	smr_waiter_charge(waiter, SMR_FRAME_FAMILY, skb, skb->dev);
-	return smr_xmit_result(waiter, SMR_FRAME_FAMILY, dev_queue_xmit(skb));
+	return smr_xmit_result(waiter, refused, SMR_FRAME_FAMILY,
+			       dev_queue_xmit(skb));
 }
 
 /* Cut up a packet that is waiting for GSO, or was joined by GRO. */

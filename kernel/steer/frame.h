@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 struct sk_buff;
+struct smr_refused;
 struct smr_waiter;
 
 /* Does it carry Ethernet frames? Some netdevs carry plain IP. */
@@ -23,7 +24,8 @@ static inline bool smr_frame_on(const struct net_device *ndev)
 struct sk_buff *smr_frame_alloc(const struct net_device *ndev,
 				unsigned int len);
 bool smr_frame_finish(struct sk_buff *skb, struct net_device *ndev);
-int smr_frame_send(struct sk_buff *skb, struct smr_waiter *waiter);
+int smr_frame_send(struct sk_buff *skb, struct smr_waiter *waiter,
+		   struct smr_refused *refused);
 struct sk_buff *smr_frame_take(struct sk_buff *skb);
 
 #endif /* SMR_FRAME_H */

@@ -42,11 +42,12 @@ static struct sk_buff *frame_build(struct smr_qp *qp, unsigned int len)
 	int err;
 
 	skb = smr_frame_alloc(env->ndev, len);
-	if (IS_ERR(skb)) {
-		err = PTR_ERR(skb);
-		err = smr_xmit_result(&qp->waiter, SMR_FRAME_FAMILY, err);
-		return ERR_PTR(err);
+	if (skb == ERR_PTR(-ENOBUFS)) {
+		smr_waiter_wait_moment(&qp->waiter, SMR_FRAME_FAMILY);
+		return ERR_PTR(-EAGAIN);
 	}
+	if (IS_ERR(skb))
+		return skb;
 	err = frame_fill(&qp->req.sgl, skb);
 	if (!err && !smr_frame_finish(skb, env->ndev))
 		err = -EMSGSIZE;
@@ -78,7 +79,7 @@ static int frame_leave(struct smr_qp *qp, struct sk_buff *skb)
 		consume_skb(skb);
 		return 0;
 	}
-	err = smr_frame_send(skb, &qp->waiter);
+	err = smr_frame_send(skb, &qp->waiter, &qp->req.refused);
 	/* Do not send it again, or receivers get it twice: a drop is a loss. */
 	return who == SMR_STEER_SOME && err == -EAGAIN ? 0 : err;
 }

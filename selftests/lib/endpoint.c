@@ -324,6 +324,21 @@ int vt_qp_rts(struct ibv_qp *qp, const struct vt_conf *conf)
 }
 
 /**
+ * vt_qp_drain() - take a QP from RTS to SQD, and wait until nothing is under way
+ */
+int vt_qp_drain(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
+	struct ibv_qp_init_attr init;
+	int ret = -ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+
+	do {
+		ret = ret ? ret : -ibv_query_qp(qp, &attr, IBV_QP_STATE, &init);
+	} while (!ret && attr.sq_draining);
+	return ret;
+}
+
+/**
  * vt_qp_connect() - take a QP from RESET to RTS
  */
 int vt_qp_connect(struct ibv_qp *qp, const struct vt_conf *conf, int gid_index,

@@ -162,6 +162,7 @@ int vt_qp_init(struct ibv_qp *qp, const struct vt_conf *conf);
 int vt_qp_rtr(struct ibv_qp *qp, const struct vt_conf *conf, int gid_index,
 	      const struct vt_addr *to);
 int vt_qp_rts(struct ibv_qp *qp, const struct vt_conf *conf);
+int vt_qp_drain(struct ibv_qp *qp);
 int vt_qp_connect(struct ibv_qp *qp, const struct vt_conf *conf, int gid_index,
 		  const struct vt_addr *to);
 

@@ -126,6 +126,7 @@ static bool take_apart(const struct packet *p, ssize_t len, struct vt_heard *hea
 		.ack_req = ntohl(words[2]) >> 31,
 	};
 	heard->becn = ntohl(words[1]) >> 30 & 1;
+	heard->sport = ntohs(p->udp.source);
 	heard->tos = p->ip.tos;
 	heard->len = data_len;
 	memcpy(heard->data, p->data + VT_BTH_LEN, data_len);

@@ -84,6 +84,7 @@ struct vt_roce {
 /**
  * struct vt_heard - a packet that has come to the other end of the wire
  * @bth: its header
+ * @sport: UDP source port
  * @tos: of its IPv4 header
  * @becn: BECN of its header
  * @len: bytes behind the BTH, the ICRC included
@@ -91,6 +92,7 @@ struct vt_roce {
  */
 struct vt_heard {
 	struct vt_bth bth;
+	uint16_t sport;
 	uint8_t tos;
 	bool becn;
 	size_t len;

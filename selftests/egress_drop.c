@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets that a policy drops on their way out, which the stack reports as it reports a full
+ * queue: they are lost, as if the network had lost them. A queue that is full of one's own
+ * packets is not a loss.
+ *
+ * timeout: 240
+ * paths: veth
+ */
+#include "harness.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ud.h"
+
+#define LEN	(16u * 1024)
+#define DEPTH	32
+
+/* The timeout is 4.096 us * 2^14; the first try and 2 retries, each of 1 to 4 timeouts */
+#define TIMEOUT		14
+#define TIMEOUT_MS	67
+#define TRIES		3
+#define LEAST_MS	(TRIES * TIMEOUT_MS - 5)
+#define MOST_MS		(TRIES * 4 * TIMEOUT_MS + 2000)
+
+/* The datagrams of 33 bytes that a jiffy of 10 ms may delay, each once */
+#define UD_MS		3000
+
+/* Nobody has this address */
+#define NOBODY		"fd97::2"
+#define NOBODY_QPN	0x321
+
+FIXTURE(drop)
+{
+	struct vt_conf conf;
+	struct vt_pair pair;
+	struct vt_addr to;
+	bool on;
+};
+
+/*
+ * Commands for the shell.
+ * @make: what the others need; if it fails, the kernel does not have it
+ * @drop: from now on everything for RoCEv2's port is dropped
+ * @pass: not any more; NULL: nobody is there to receive it
+ * @unmake: undo @make
+ */
+FIXTURE_VARIANT(drop)
+{
+	const char *make, *drop, *pass, *unmake;
+};
+
+#define TC_DROP(dev, what) \
+	"tc filter add dev " dev " egress protocol ip pref 1 u32 " what " action drop"
+
+FIXTURE_VARIANT_ADD(drop, tc)
+{
+	"tc qdisc add dev $SMR_NETDEV clsact",
+	TC_DROP("$SMR_NETDEV", "match ip dport 4791 0xffff"),
+	"tc filter del dev $SMR_NETDEV egress",
+	"tc qdisc del dev $SMR_NETDEV clsact",
+};
+
+FIXTURE_VARIANT_ADD(drop, nft)
+{
+	"nft add table netdev smrdrop && nft add chain netdev smrdrop leaving "
+	"\"{ type filter hook egress device $SMR_NETDEV priority 0; }\"",
+	"nft add rule netdev smrdrop leaving udp dport 4791 drop",
+	"nft flush chain netdev smrdrop leaving",
+	"nft delete table netdev smrdrop",
+};
+
+FIXTURE_VARIANT_ADD(drop, peer_down)
+{
+	"mac=$(ip netns exec $SMR_PEER_NETNS cat /sys/class/net/$SMR_NETDEV/address) && "
+	"ip neigh replace $SMR_PEER_ADDR lladdr $mac dev $SMR_NETDEV nud permanent",
+	"ip -n $SMR_PEER_NETNS link set $SMR_NETDEV down",
+	"ip -n $SMR_PEER_NETNS link set $SMR_NETDEV up",
+	"ip neigh del $SMR_PEER_ADDR dev $SMR_NETDEV",
+};
+
+/* A VRF's netdev takes packets only if it has a queue of its own. */
+FIXTURE_VARIANT_ADD(drop, vrf)
+{
+	"modprobe -q vrf; ip link add dropvrf type vrf table 77 && ip link set dropvrf up && "
+	"echo 1 >/proc/sys/net/ipv4/udp_l3mdev_accept && "
+	"ip link set $SMR_NETDEV master dropvrf && "
+	"tc qdisc add dev dropvrf root pfifo && tc qdisc add dev dropvrf clsact",
+	TC_DROP("dropvrf", "match ip dport 4791 0xffff"),
+	"tc filter del dev dropvrf egress",
+	"ip link set $SMR_NETDEV nomaster; ip link del dropvrf; "
+	"echo 0 >/proc/sys/net/ipv4/udp_l3mdev_accept",
+};
+
+/* The master's routes are asked, and it has none. */
+FIXTURE_VARIANT_ADD(drop, ipvlan)
+{
+	"modprobe -q ipvlan; ip link add droplow type dummy && "
+	"ip link set droplow addrgenmode none up && "
+	"ip link add link droplow name dropnet type ipvlan mode l3 && "
+	"ip link set dropnet addrgenmode none up && "
+	"ip addr add fd97::1/64 dev dropnet nodad && "
+	"rdma link add drop0 type softmr netdev dropnet",
+	"true",
+	NULL,
+	"rdma link del drop0; ip link del dropnet; ip link del droplow",
+};
+
+static bool shell(const char *command)
+{
+	return !system(command);
+}
+
+static void to_nobody(FIXTURE_DATA(drop) *self)
+{
+	setenv("SMR_DEV", "drop0", 1);
+	self->conf.family = AF_INET6;
+	self->to = (struct vt_addr){ .qpn = NOBODY_QPN };
+	inet_pton(AF_INET6, NOBODY, &self->to.gid);
+}
+
+/*
+ * The QPs of both ends, which are connected if there are two. The netdev may be new to the
+ * link, or have been down: the core adds its GIDs later. Return: 0 or -errno
+ */
+static int ends_open(FIXTURE_DATA(drop) *self, bool two)
+{
+	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
+	int ret;
+
+	if (!two)
+		to_nobody(self);
+	for (;;) {
+		ret = two ? vt_pair_open(&self->pair, &self->conf) :
+			    vt_ep_open(&self->pair.a, &self->conf, 0);
+		if (ret != -EAFNOSUPPORT || vt_now_ms() > end)
+			break;
+		vt_pair_close(&self->pair);
+		usleep(10000);
+	}
+	return ret || two ? ret : vt_ep_connect(&self->pair.a, &self->to);
+}
+
+static void clean_up(const FIXTURE_VARIANT(drop) *v, bool on)
+{
+	if (on && v->pass)
+		shell(v->pass);
+	shell(v->unmake);
+}
+
+FIXTURE_SETUP(drop)
+{
+	char command[1024];
+
+	self->conf = vt_defaults;
+	self->conf.timeout = TIMEOUT;
+	self->conf.retry_cnt = TRIES - 1;
+	self->conf.depth = DEPTH;
+	snprintf(command, sizeof(command), "( %s ) 2>/dev/null", variant->make);
+	if (!shell(command)) {
+		snprintf(command, sizeof(command), "( %s ) 2>/dev/null", variant->unmake);
+		shell(command);
+		SKIP(return, "this kernel does not have it");
+	}
+}
+
+FIXTURE_TEARDOWN(drop)
+{
+	clean_up(variant, self->on);
+	vt_pair_close(&self->pair);
+}
+
+static bool drop(FIXTURE_DATA(drop) *self, const FIXTURE_VARIANT(drop) *v)
+{
+	self->on = true;
+	return shell(v->drop);
+}
+
+static bool pass(FIXTURE_DATA(drop) *self, const FIXTURE_VARIANT(drop) *v)
+{
+	self->on = false;
+	return shell(v->pass);
+}
+
+static int post_write(struct vt_pair *pair, uint64_t id, uint32_t len)
+{
+	struct ibv_sge sge = vt_sge(&pair->a.buf, 0, len);
+	struct ibv_send_wr wr = {
+		.wr_id = id, .opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	if (pair->b.qp) {
+		wr.wr.rdma.remote_addr = (uintptr_t)pair->b.buf.p;
+		wr.wr.rdma.rkey = pair->b.buf.mr->rkey;
+	}
+	return vt_post(&pair->a, &wr);
+}
+
+static int64_t backpressure(FIXTURE_DATA(drop) *self)
+{
+	return vt_counter_now(self->pair.a.dev.ctx, "tx_backpressure");
+}
+
+/* Wait for the end of the oldest request, which has no answer. */
+static void expect_no_answer(struct __test_metadata *_metadata, FIXTURE_DATA(drop) *self,
+			     uint64_t id, uint64_t start)
+{
+	uint64_t ms;
+
+	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, vt_status(self->pair.a.scq, id));
+	ms = vt_now_ms() - start;
+	printf("# it took %d ms\n", (int)ms);
+	EXPECT_LE(LEAST_MS, ms);
+	EXPECT_GE(MOST_MS, ms);
+	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->pair.a.qp));
+}
+
+/* Nothing was ever sent. */
+TEST_F(drop, first_request)
+{
+	uint64_t start;
+	int64_t waits;
+
+	VT_SETUP(ends_open(self, variant->pass));
+	ASSERT_TRUE(drop(self, variant));
+	waits = backpressure(self);
+	start = vt_now_ms();
+	ASSERT_EQ(0, post_write(&self->pair, 1, LEN));
+	expect_no_answer(_metadata, self, 1, start);
+	/* It does not try all the time. */
+	EXPECT_GE(10, backpressure(self) - waits);
+}
+
+/* The stack begins to drop when much is under way. */
+TEST_F(drop, in_the_middle)
+{
+	struct ibv_wc wc = {};
+	uint64_t start = 0;
+	int i, n = 0;
+
+	if (!variant->pass)
+		SKIP(return, "nobody is there");
+	VT_SETUP(ends_open(self, true));
+	for (i = 0; i < DEPTH; i++)
+		ASSERT_EQ(0, post_write(&self->pair, i, LEN));
+	while (wc.status == IBV_WC_SUCCESS) {
+		ASSERT_EQ(0, vt_wait(self->pair.a.scq, &wc));
+		ASSERT_EQ(n++, wc.wr_id);
+		if (n == 200) {
+			ASSERT_TRUE(drop(self, variant));
+			start = vt_now_ms();
+		}
+		if (wc.status == IBV_WC_SUCCESS)
+			ASSERT_EQ(0, post_write(&self->pair, i++, LEN));
+	}
+	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, wc.status);
+	EXPECT_GE(MOST_MS, vt_now_ms() - start);
+	for (; n < i; n++) {
+		ASSERT_EQ(0, vt_wait(self->pair.a.scq, &wc));
+		EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, wc.status);
+	}
+}
+
+/* What is lost is sent again, and a send queue that drains waits for that. */
+TEST_F(drop, passes_again)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1 };
+	struct vt_ep *a = &self->pair.a;
+
+	if (!variant->pass)
+		SKIP(return, "nobody is there");
+	self->conf.timeout = 17;
+	self->conf.retry_cnt = 7;
+	VT_SETUP(ends_open(self, true));
+	ASSERT_TRUE(drop(self, variant));
+	ASSERT_EQ(0, post_write(&self->pair, 1, LEN));
+	EXPECT_TRUE(vt_no_completion(a->scq, 100));
+	ASSERT_EQ(0, ibv_modify_qp(a->qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY));
+	ASSERT_TRUE(pass(self, variant));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(a->scq, 1));
+	EXPECT_EQ(0, vt_async_event(a->dev.ctx, IBV_EVENT_SQ_DRAINED, VT_TIMEOUT_MS));
+}
+
+/* Datagrams leave, as far as their sender knows. */
+TEST_F(drop, datagrams)
+{
+	struct ibv_sge sge;
+	uint64_t start;
+	int i;
+
+	self->conf.qp_type = IBV_QPT_UD;
+	VT_SETUP(ends_open(self, variant->pass));
+	sge = vt_sge(&self->pair.a.buf, VT_GUARD, 33);
+	ASSERT_TRUE(drop(self, variant));
+	start = vt_now_ms();
+	for (i = 0; i < DEPTH; i++) {
+		struct ibv_send_wr wr = vt_ud_wr(&self->pair.a, &sge);
+
+		wr.wr_id = i;
+		ASSERT_EQ(0, vt_post(&self->pair.a, &wr));
+	}
+	for (i = 0; i < DEPTH; i++)
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->pair.a.scq, i));
+	EXPECT_GE(UD_MS, vt_now_ms() - start);
+}
+
+/* -- beside packets of others, which wait in the netdev's queue */
+
+#define SLOW	"tc qdisc add dev $SMR_NETDEV root handle 1: prio bands 2 " \
+		"priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 && " \
+		"tc qdisc add dev $SMR_NETDEV parent 1:2 handle 20: tbf rate 8kbit burst 10kb " \
+		"limit 64mb && " \
+		"tc filter add dev $SMR_NETDEV parent 1: protocol ip u32 " \
+		"match ip dst $SMR_PEER_ADDR flowid 1:2"
+#define FAST	"(tc qdisc del dev $SMR_NETDEV root; tc qdisc del dev $SMR_NETDEV clsact) 2>/dev/null"
+
+/* Another address of the peer's netdev: packets for it are dropped. */
+#define OTHER	"10.1.0.77"
+#define BLOCK	"ip -n $SMR_PEER_NETNS addr add " OTHER "/24 dev $SMR_NETDEV && " \
+		"tc qdisc add dev $SMR_NETDEV clsact && " \
+		TC_DROP("$SMR_NETDEV", "match ip dst " OTHER)
+#define UNBLOCK	"ip -n $SMR_PEER_NETNS addr del " OTHER "/24 dev $SMR_NETDEV"
+
+/* As many as a link has sockets, so that some share the socket of those that wait */
+#define SOCKETS	16
+#define MANY	(2 * SOCKETS)
+
+FIXTURE(beside)
+{
+	struct vt_conf conf;
+	struct vt_pair pair;
+	struct ibv_qp *qps[MANY];
+	union ibv_gid other;
+};
+
+FIXTURE_SETUP(beside)
+{
+	self->conf = vt_defaults;
+	self->conf.timeout = TIMEOUT;
+	self->conf.retry_cnt = TRIES - 1;
+	self->conf.cqe = 4 * MANY;
+	inet_pton(AF_INET6, "::ffff:" OTHER, &self->other);
+	ASSERT_TRUE(shell(BLOCK));
+}
+
+FIXTURE_TEARDOWN(beside)
+{
+	int i;
+
+	shell(FAST);
+	shell(UNBLOCK);
+	for (i = 0; i < MANY; i++)
+		if (self->qps[i])
+			ibv_destroy_qp(self->qps[i]);
+	vt_pair_close(&self->pair);
+}
+
+static struct ibv_ah *ah_to(FIXTURE_DATA(beside) *self, const union ibv_gid *gid)
+{
+	struct ibv_ah_attr attr = vt_ah_attr(self->pair.a.dev.gid_index, gid);
+
+	return ibv_create_ah(self->pair.a.pd, &attr);
+}
+
+/* Datagrams to one address, and to another one by the same QP, in turn */
+TEST_F(beside, other_destinations)
+{
+	struct vt_ep *a = &self->pair.a;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct ibv_ah *ah;
+	int i;
+
+	self->conf.qp_type = IBV_QPT_UD;
+	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
+	ah = ah_to(self, &self->other);
+	ASSERT_NE(NULL, ah);
+	sge = vt_sge(&a->buf, VT_GUARD, 33);
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(0, vt_ud_recv(&self->pair.b, i, 33));
+		wr = vt_ud_wr(a, &sge);
+		wr.wr.ud.ah = ah;
+		ASSERT_EQ(0, vt_post(a, &wr));
+		wr.wr.ud.ah = a->ah;
+		ASSERT_EQ(0, vt_post(a, &wr));
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_status(a->scq, 1));
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_status(a->scq, 1));
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->pair.b.rcq, i));
+	}
+	ASSERT_EQ(0, ibv_destroy_ah(ah));
+}
+
+/* Datagrams of each of a link's sockets wait in the netdev's queue for seconds. */
+static int fill_queue(FIXTURE_DATA(beside) *self)
+{
+	struct vt_conf conf = self->conf;
+	struct vt_addr to = { .gid = self->other };
+	struct ibv_sge sge = vt_sge(&self->pair.a.buf, 0, 1024);
+	struct ibv_send_wr *bad, wr;
+	int i, j, ret;
+
+	conf.qp_type = IBV_QPT_UD;
+	wr = vt_ud_wr(&self->pair.a, &sge);
+	for (i = 0; i < SOCKETS; i++) {
+		self->pair.a.conf.qp_type = IBV_QPT_UD;
+		self->qps[i] = vt_qp_create(&self->pair.a);
+		if (!self->qps[i])
+			return -errno;
+		ret = vt_qp_connect(self->qps[i], &conf, self->pair.a.dev.gid_index, &to);
+		for (j = 0; !ret && j < 4; j++)
+			ret = -ibv_post_send(self->qps[i], &wr, &bad);
+		for (j = 0; !ret && j < 4; j++)
+			ret = vt_status(self->pair.a.scq, 1);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* The stack holds packets of the same socket, which do not leave in time. */
+TEST_F(beside, packets_that_wait)
+{
+	struct vt_addr to = { .gid = self->other, .qpn = NOBODY_QPN };
+	struct vt_conf rc = self->conf;
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = 2, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+	};
+	uint64_t start, ms;
+	int i;
+
+	self->conf.qp_type = IBV_QPT_UD;
+	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
+	ASSERT_TRUE(shell(SLOW));
+	ASSERT_EQ(0, fill_queue(self));
+	self->pair.a.conf.qp_type = IBV_QPT_RC;
+	for (i = SOCKETS; i < MANY; i++) {
+		self->qps[i] = vt_qp_create(&self->pair.a);
+		ASSERT_NE(NULL, self->qps[i]);
+		ASSERT_EQ(0, vt_qp_connect(self->qps[i], &rc, self->pair.a.dev.gid_index, &to));
+	}
+	start = vt_now_ms();
+	for (i = SOCKETS; i < MANY; i++)
+		ASSERT_EQ(0, ibv_post_send(self->qps[i], &wr, &bad));
+	for (i = SOCKETS; i < MANY; i++) {
+		EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, vt_status(self->pair.a.scq, 2));
+		ms = vt_now_ms() - start;
+		EXPECT_LE(LEAST_MS, ms);
+		EXPECT_GE(MOST_MS, ms);
+	}
+	printf("# the last took %d ms\n", (int)ms);
+}
+
+/* A queue that is full of the sender's own packets is waited for. (netem lets go of those.) */
+TEST_F(beside, full_queue)
+{
+	int64_t waits, timeouts;
+	int i;
+
+	self->conf.timeout = 17;
+	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
+	ASSERT_TRUE(shell("tc qdisc add dev $SMR_NETDEV root tbf rate 40mbit burst 100kb limit 150kb"));
+	waits = vt_counter_now(self->pair.a.dev.ctx, "tx_backpressure");
+	timeouts = vt_counter_now(self->pair.a.dev.ctx, "ack_timeouts");
+	for (i = 0; i < 8; i++)
+		ASSERT_EQ(0, post_write(&self->pair, i, 64 * 1024));
+	for (i = 0; i < 8; i++)
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->pair.a.scq, i));
+	EXPECT_LT(waits, vt_counter_now(self->pair.a.dev.ctx, "tx_backpressure"));
+	EXPECT_EQ(timeouts, vt_counter_now(self->pair.a.dev.ctx, "ack_timeouts"));
+}
+
+VT_HARNESS_MAIN

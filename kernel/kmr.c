@@ -51,7 +51,8 @@ static struct smr_kmr *kmr_create(struct smr_keys *keys, struct ib_pd *pd)
 	if (!kmr)
 		return ERR_PTR(-ENOMEM);
 	smr_mr_init(&kmr->mr, keys);
-	ret = smr_key_reserve(keys, &kmr->mr.key, SMR_KEY_MR);
+	ret = smr_key_reserve(keys, &kmr->mr.key, SMR_KEY_MR,
+			      &kmr->mr.lock);
 	if (ret) {
 		kfree_rcu(kmr, mr.key.rcu);
 		return ERR_PTR(ret);

@@ -192,7 +192,7 @@ static struct smr_mr *mr_reg(struct smr_pd *pd, struct mr_args *args)
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	smr_mr_init(mr, pd->keys);
-	ret = smr_key_reserve(mr->keys, &mr->key, SMR_KEY_MR);
+	ret = smr_key_reserve(mr->keys, &mr->key, SMR_KEY_MR, &mr->lock);
 	if (ret)
 		goto free_mr;
 	mem = mem_create(pd, args, &mr->pinned);

@@ -160,7 +160,7 @@ int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys)
 	win->key.pd = mw->ibmw.pd;
 	win->key.grant = &win->grant;
 	smr_grant_init(&win->grant);
-	ret = smr_key_reserve(keys, &win->key, SMR_KEY_MW);
+	ret = smr_key_reserve(keys, &win->key, SMR_KEY_MW, &win->lock);
 	if (ret) {
 		kfree_rcu(win, key.rcu);
 		return ret;

@@ -7,6 +7,7 @@
 #include <rdma/ib_verbs.h>
 
 struct smr_account;
+struct smr_awaits;
 struct smr_faults;
 struct smr_keys;
 struct smr_stats;
@@ -17,6 +18,7 @@ struct smr_stats;
  * @keys: the device's keys
  * @stats: the device's counters
  * @faults: see smr_faults_get(): its context's; NULL for a consumer in the kernel
+ * @awaits: where the device's verbs wait for faults
  * @account: of the user that made it, NULL in the kernel; see limits.c
  *
  * Constant.
@@ -26,6 +28,7 @@ struct smr_pd {
 	struct smr_keys *keys;
 	struct smr_stats *stats;
 	struct smr_faults **faults;
+	struct smr_awaits *awaits;
 	struct smr_account *account;
 };
 

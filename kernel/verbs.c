@@ -96,11 +96,12 @@ static void disassociate_ucontext(struct ib_ucontext *uctx)
 
 static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	const struct smr_env *env = &to_smr_verbs(ibpd->device)->env;
+	struct smr_verbs *verbs = to_smr_verbs(ibpd->device);
 	struct ib_ucontext *uctx = udata_uctx(udata);
 
-	to_smr_pd(ibpd)->keys = env->keys;
-	to_smr_pd(ibpd)->stats = env->stats;
+	to_smr_pd(ibpd)->keys = verbs->env.keys;
+	to_smr_pd(ibpd)->stats = verbs->env.stats;
+	to_smr_pd(ibpd)->awaits = &verbs->awaits;
 	if (uctx)
 		to_smr_pd(ibpd)->faults = &to_smr_ucontext(uctx)->faults;
 	return ib_no_udata_io(udata);
@@ -499,7 +500,7 @@ static int advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 {
 	struct smr_verbs *verbs = to_smr_verbs(pd->device);
 
-	return smr_mr_advise(verbs->env.keys, &verbs->flushes, pd, advice, flags,
+	return smr_mr_advise(verbs->env.keys, &verbs->awaits, pd, advice, flags,
 			     sges, num_sge);
 }
 

@@ -111,7 +111,7 @@ static bool flusher_get(struct smr_told *told)
 {
 	struct flusher *f = container_of(told, struct flusher, told);
 
-	/* With the fault's lock held: smr_fault_cancel() waits for this. */
+	/* With the fault's lock held: smr_fault_leave() waits for this. */
 	wake_up_all(&f->flushes->wait);
 	return false;
 }
@@ -134,7 +134,7 @@ static int advise_wait(struct smr_fault *fault, struct smr_flushes *flushes)
 				       READ_ONCE(flushes->stop));
 	if (!ret)
 		ret = smr_fault_is_done(fault) ? fault->err : -EIO;
-	smr_fault_cancel(fault);
+	smr_fault_leave(fault);
 	return ret;
 }
 
@@ -203,7 +203,6 @@ int smr_mr_advise(struct smr_keys *keys, struct smr_flushes *flushes,
 		smr_fault_discard(fault);
 		return 0;
 	}
-	smr_fault_start(fault, NULL);
-	smr_fault_put(fault);
+	smr_fault_start_alone(fault);
 	return 0;
 }

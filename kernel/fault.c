@@ -147,6 +147,12 @@ static struct smr_told *fault_end(struct smr_fault *fault, int err)
 	return told && told->get(told) ? told : NULL;
 }
 
+static void fault_put(struct smr_fault *fault)
+{
+	if (refcount_dec_and_test(&fault->ref))
+		kvfree(fault);
+}
+
 /* What the work holds */
 static void fault_unhold(struct smr_fault *fault)
 {
@@ -154,7 +160,7 @@ static void fault_unhold(struct smr_fault *fault)
 
 	if (fault->advice)
 		atomic_sub(fault->nr, &faults->advice);
-	smr_fault_put(fault);
+	fault_put(fault);
 	smr_faults_put(faults);
 	module_put(THIS_MODULE);
 }
@@ -220,14 +226,7 @@ void smr_fault_add(struct smr_fault *fault, const struct smr_span *span,
 	};
 }
 
-/**
- * smr_fault_start() - begin a fault
- * @fault: the fault, with at least one range. The caller keeps its reference
- * @told: told when it has ended, unless it is cancelled before; or NULL
- *
- * Context: any.
- */
-void smr_fault_start(struct smr_fault *fault, struct smr_told *told)
+static void fault_begin(struct smr_fault *fault, struct smr_told *told)
 {
 	const struct smr_mem *mem = fault->ranges[0].mem;
 
@@ -240,6 +239,31 @@ void smr_fault_start(struct smr_fault *fault, struct smr_told *told)
 	/* The device has a reference, but may go before the page comes. */
 	__module_get(THIS_MODULE);
 	queue_work(fault->faults->wq, &fault->work);
+}
+
+/**
+ * smr_fault_start() - begin a fault
+ * @fault: the fault, with at least one range. The caller keeps its reference, which
+ *	only smr_fault_leave() drops
+ * @told: told when it has ended, unless the caller has left it before
+ *
+ * Context: any.
+ */
+void smr_fault_start(struct smr_fault *fault, struct smr_told *told)
+{
+	fault_begin(fault, told);
+}
+
+/**
+ * smr_fault_start_alone() - begin a fault whose end nobody needs to hear of
+ * @fault: the fault, with at least one range; the caller's reference is dropped
+ *
+ * Context: any.
+ */
+void smr_fault_start_alone(struct smr_fault *fault)
+{
+	fault_begin(fault, NULL);
+	fault_put(fault);
 }
 
 /**
@@ -256,24 +280,30 @@ bool smr_fault_is_done(struct smr_fault *fault)
 }
 
 /**
- * smr_fault_cancel() - end a fault that nobody needs any more
- * @fault: the fault, begun; the caller's reference is dropped
+ * smr_fault_leave() - need a fault no more, whether it has ended or not
+ * @fault: the fault, from smr_fault_start(); the caller's reference is dropped
  *
- * Does not wait. Nobody is told from now on.
+ * Does not wait for pages. The fault's lock is what the worker tells of the end with. So
+ * after this nobody is told, nor is about to be, and what contains the struct smr_told
+ * may go.
  *
- * Context: process, may sleep: the last reference on a memory may be the fault's.
+ * Context: any if the fault has ended. Otherwise process, may sleep: the last reference
+ * on a memory may be the fault's.
  */
-void smr_fault_cancel(struct smr_fault *fault)
+void smr_fault_leave(struct smr_fault *fault)
 {
+	bool done;
+
 	scoped_guard(spinlock_bh, &fault->lock) {
 		fault->told = NULL;
 		WRITE_ONCE(fault->stop, true);
+		done = fault->done;
 	}
-	if (cancel_work(&fault->work)) {
+	if (!done && cancel_work(&fault->work)) {
 		fault_drop_memories(fault);
 		fault_unhold(fault);
 	}
-	smr_fault_put(fault);
+	fault_put(fault);
 }
 
 /**
@@ -285,7 +315,7 @@ void smr_fault_cancel(struct smr_fault *fault)
 void smr_fault_discard(struct smr_fault *fault)
 {
 	fault_drop_memories(fault);
-	smr_fault_put(fault);
+	fault_put(fault);
 }
 
 /**
@@ -300,18 +330,6 @@ u32 smr_fault_waiting_advice(const struct smr_fault *fault)
 	const struct smr_mem *mem = fault->ranges[0].mem;
 
 	return atomic_read(&mem->ops->faults(mem)->advice);
-}
-
-/**
- * smr_fault_put() - drop a reference
- * @fault: begun
- *
- * Context: any.
- */
-void smr_fault_put(struct smr_fault *fault)
-{
-	if (refcount_dec_and_test(&fault->ref))
-		kvfree(fault);
 }
 
 /**

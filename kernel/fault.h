@@ -103,9 +103,9 @@ struct smr_fault *smr_fault_alloc(u32 max, enum smr_want want, gfp_t gfp);
 void smr_fault_add(struct smr_fault *fault, const struct smr_span *span,
 		   u64 off, u64 len);
 void smr_fault_start(struct smr_fault *fault, struct smr_told *told);
+void smr_fault_start_alone(struct smr_fault *fault);
 bool smr_fault_is_done(struct smr_fault *fault);
-void smr_fault_cancel(struct smr_fault *fault);
-void smr_fault_put(struct smr_fault *fault);
+void smr_fault_leave(struct smr_fault *fault);
 void smr_fault_discard(struct smr_fault *fault);
 u32 smr_fault_waiting_advice(const struct smr_fault *fault);
 

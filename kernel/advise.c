@@ -9,12 +9,6 @@
 #include "fault.h"
 #include "key.h"
 
-/*
- * Ranges of one process that prefetches may have waiting. Further ones are dropped,
- * since a prefetch is advice.
- */
-#define ADVICE_MAX	4096
-
 static int advice_want(enum ib_uverbs_advise_mr_advice advice,
 		       enum smr_want *want)
 {
@@ -199,10 +193,6 @@ int smr_mr_advise(struct smr_keys *keys, struct smr_flushes *flushes,
 	}
 	if (flush)
 		return advise_wait(fault, flushes);
-	if (smr_fault_waiting_advice(fault) + fault->nr > ADVICE_MAX) {
-		smr_fault_discard(fault);
-		return 0;
-	}
 	smr_fault_start_alone(fault);
 	return 0;
 }

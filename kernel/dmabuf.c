@@ -329,9 +329,9 @@ static int dmabuf_attach(struct smr_dmabuf *d)
 }
 
 /* What a bracketed buffer needs besides */
-static int dmabuf_bracket(struct smr_dmabuf *d, struct smr_faults **kept)
+static int dmabuf_bracket(struct smr_dmabuf *d)
 {
-	struct smr_faults *faults = smr_faults_get(kept);
+	struct smr_faults *faults = smr_faults_get();
 	struct bracket *b;
 
 	if (IS_ERR(faults))
@@ -347,8 +347,7 @@ static int dmabuf_bracket(struct smr_dmabuf *d, struct smr_faults **kept)
 }
 
 /* Map the buffer, which @d has a reference on. */
-static int dmabuf_init(struct smr_dmabuf *d, struct smr_faults **kept,
-		       u64 length)
+static int dmabuf_init(struct smr_dmabuf *d, u64 length)
 {
 	const struct dma_buf_ops *ops = d->buf->ops;
 	bool bracketed = ops->begin_cpu_access || ops->end_cpu_access;
@@ -358,7 +357,7 @@ static int dmabuf_init(struct smr_dmabuf *d, struct smr_faults **kept,
 	if (ret)
 		return ret;
 	if (bracketed)
-		ret = dmabuf_bracket(d, kept);
+		ret = dmabuf_bracket(d);
 	if (ret) {
 		dma_buf_vunmap_unlocked(d->buf, &d->map);
 		return ret;
@@ -370,7 +369,6 @@ static int dmabuf_init(struct smr_dmabuf *d, struct smr_faults **kept,
 
 /**
  * smr_dmabuf_create() - make a memory of a part of a dma-buf
- * @kept: see smr_faults_get()
  * @fd: the dma-buf, a descriptor of the calling process. Whether it is open for
  *	writing does not matter, as for any importer
  * @offset: where in it the memory begins, in bytes
@@ -382,8 +380,7 @@ static int dmabuf_init(struct smr_dmabuf *d, struct smr_faults **kept,
  * (not in the CPU's memory), -ENOMEM, -ERESTARTSYS (a signal), or what else
  * the exporter says.
  */
-struct smr_mem *smr_dmabuf_create(struct smr_faults **kept, int fd, u64 offset,
-				  u64 length)
+struct smr_mem *smr_dmabuf_create(int fd, u64 offset, u64 length)
 {
 	struct smr_dmabuf *d;
 	u64 end;
@@ -400,7 +397,7 @@ struct smr_mem *smr_dmabuf_create(struct smr_faults **kept, int fd, u64 offset,
 		goto free;
 	}
 	d->offset = offset;
-	ret = end > d->buf->size ? -EINVAL : dmabuf_init(d, kept, length);
+	ret = end > d->buf->size ? -EINVAL : dmabuf_init(d, length);
 	if (!ret)
 		return &d->mem;
 	dma_buf_put(d->buf);

@@ -5,10 +5,8 @@
 
 #include <linux/types.h>
 
-struct smr_faults;
 struct smr_mem;
 
-struct smr_mem *smr_dmabuf_create(struct smr_faults **kept, int fd, u64 offset,
-				  u64 length);
+struct smr_mem *smr_dmabuf_create(int fd, u64 offset, u64 length);
 
 #endif /* SMR_DMABUF_H */

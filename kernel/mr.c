@@ -95,13 +95,12 @@ static struct smr_mem *mem_create_kind(const struct smr_pd *pd,
 	if (args->dm)
 		return smr_dm_mem(args->dm, args->start, args->length);
 	if (args->fd != NO_FD)
-		return smr_dmabuf_create(pd->faults, args->fd, args->start,
-					 args->length);
+		return smr_dmabuf_create(args->fd, args->start, args->length);
 	if (is_implicit(args))
-		return smr_odp_create_implicit(pd->stats, pd->faults, writable);
+		return smr_odp_create_implicit(pd->stats, writable);
 	if (args->access & IB_ACCESS_ON_DEMAND)
-		return smr_odp_create(pd->stats, pd->faults, args->start,
-				      args->length, writable);
+		return smr_odp_create(pd->stats, args->start, args->length,
+				      writable);
 	return smr_pinned_create(room, args->start, args->length, writable);
 }
 

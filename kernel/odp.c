@@ -8,7 +8,7 @@
  * the range is.
  *
  * Locks:
- *	odp->mutex -> mmap_lock (by the first notifier of a mm)
+ *	odp->mutex -> mmap_lock (for lockdep; only the first notifier of a mm takes it)
  *	odp->mutex -> chunk->lock
  */
 #include "odp.h"
@@ -17,6 +17,7 @@
 #include <linux/memcontrol.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
 #include <linux/overflow.h>
 #include <linux/pid.h>
@@ -97,7 +98,6 @@ static struct smr_chunk *chunk_make(struct smr_odp *odp, unsigned long index)
 			     odp->writable, chunk_offer, odp, odp->stats);
 	if (IS_ERR(c))
 		return c;
-	WRITE_ONCE(odp->faults->watched, true);
 	ret = xa_err(xa_store(&odp->chunks, index, c, GFP_KERNEL_ACCOUNT));
 	if (!ret)
 		return c;
@@ -141,23 +141,7 @@ static void odp_reap(struct work_struct *work)
 	}
 }
 
-static struct smr_chunk *chunk_get_locked(struct smr_odp *odp,
-					  unsigned long index)
-{
-	struct smr_chunk *c = xa_load(&odp->chunks, index);
-
-	lockdep_assert_held(&odp->mutex);
-	if (!c)
-		c = chunk_create(odp, index);
-	if (!IS_ERR(c))
-		c->users++;
-	return c;
-}
-
-/*
- * A caller that must not wait for pages must not wait for the mutex of somebody who
- * does, either: creating the first chunk of a mm takes the mmap_lock.
- */
+/* Who holds the mutex may wait for invalidations: a caller in a hurry does not wait for it. */
 static struct smr_chunk *chunk_get(struct smr_odp *odp, unsigned long index,
 				   bool at_once)
 {
@@ -167,7 +151,11 @@ static struct smr_chunk *chunk_get(struct smr_odp *odp, unsigned long index,
 		mutex_lock(&odp->mutex);
 	else if (!mutex_trylock(&odp->mutex))
 		return ERR_PTR(-EAGAIN);
-	c = chunk_get_locked(odp, index);
+	c = xa_load(&odp->chunks, index);
+	if (!c)
+		c = chunk_create(odp, index);
+	if (!IS_ERR(c))
+		c->users++;
 	mutex_unlock(&odp->mutex);
 	return c;
 }
@@ -308,7 +296,7 @@ static int odp_populate_here(struct smr_odp *odp,
 {
 	int ret = 0;
 
-	if (odp->mem.mm != current->mm || !READ_ONCE(odp->faults->watched))
+	if (odp->mem.mm != current->mm)
 		return -EAGAIN;
 	while (!ret && addr <= last)
 		ret = odp_fault_chunk(odp, how, &addr, last);
@@ -371,13 +359,44 @@ static const struct smr_mem_ops odp_ops = {
 	.release = odp_release,
 };
 
-static struct smr_mem *odp_create(struct smr_stats *stats,
-				  struct smr_faults **kept, u64 start,
+static bool nothing_invalidate(struct mmu_interval_notifier *notifier,
+			       const struct mmu_notifier_range *range,
+			       unsigned long seq)
+{
+	return true;
+}
+
+static const struct mmu_interval_notifier_ops nothing_ops = {
+	.invalidate = nothing_invalidate,
+};
+
+/*
+ * The first notifier of a mm takes the mmap_lock, which somebody may hold as long as a
+ * page takes. Have that done by who registers. So no fault does it, with odp->mutex held.
+ */
+static int mm_watch(struct mm_struct *mm)
+{
+	struct mmu_interval_notifier first;
+	int ret;
+
+	ret = mmu_interval_notifier_insert(&first, mm, 0, PAGE_SIZE,
+					   &nothing_ops);
+	if (!ret)
+		mmu_interval_notifier_remove(&first);
+	return ret;
+}
+
+static struct smr_mem *odp_create(struct smr_stats *stats, u64 start,
 				  u64 length, bool writable)
 {
-	struct smr_faults *faults = smr_faults_get(kept);
+	struct smr_faults *faults;
 	struct smr_odp *odp;
+	int ret;
 
+	ret = mm_watch(current->mm);
+	if (ret)
+		return ERR_PTR(ret);
+	faults = smr_faults_get();
 	if (IS_ERR(faults))
 		return ERR_CAST(faults);
 	odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
@@ -402,7 +421,6 @@ static struct smr_mem *odp_create(struct smr_stats *stats,
 /**
  * smr_odp_create() - make a memory of a range of the calling process
  * @stats: where it counts
- * @kept: see smr_faults_get()
  * @start: first byte
  * @length: bytes; 0 makes a memory that has none
  * @writable: it may be written to
@@ -412,8 +430,7 @@ static struct smr_mem *odp_create(struct smr_stats *stats,
  * Context: process, may sleep.
  * Return: the memory, or an ERR_PTR: -EINVAL (the range wraps), -ENOMEM.
  */
-struct smr_mem *smr_odp_create(struct smr_stats *stats,
-			       struct smr_faults **kept, u64 start, u64 length,
+struct smr_mem *smr_odp_create(struct smr_stats *stats, u64 start, u64 length,
 			       bool writable)
 {
 	u64 end;
@@ -425,13 +442,12 @@ struct smr_mem *smr_odp_create(struct smr_stats *stats,
 	start = untagged_addr(start);
 	if (check_add_overflow(start, length, &end))
 		return ERR_PTR(-EINVAL);
-	return odp_create(stats, kept, start, length, writable);
+	return odp_create(stats, start, length, writable);
 }
 
 /**
  * smr_odp_create_implicit() - make a memory of all of the calling process
  * @stats: where it counts
- * @kept: see smr_faults_get()
  * @writable: it may be written to
  *
  * Its offsets are the process's addresses.
@@ -439,8 +455,7 @@ struct smr_mem *smr_odp_create(struct smr_stats *stats,
  * Context: process, may sleep.
  * Return: the memory, or ERR_PTR(-ENOMEM).
  */
-struct smr_mem *smr_odp_create_implicit(struct smr_stats *stats,
-					struct smr_faults **kept, bool writable)
+struct smr_mem *smr_odp_create_implicit(struct smr_stats *stats, bool writable)
 {
-	return odp_create(stats, kept, 0, U64_MAX, writable);
+	return odp_create(stats, 0, U64_MAX, writable);
 }

@@ -84,7 +84,6 @@ static int query_ucontext(struct ib_ucontext *uctx,
 
 static void dealloc_ucontext(struct ib_ucontext *uctx)
 {
-	smr_faults_put(to_smr_ucontext(uctx)->faults);
 	smr_arenas_fini(&to_smr_ucontext(uctx)->arenas);
 	smr_userwq_put(to_smr_ucontext(uctx)->user);
 }
@@ -97,12 +96,9 @@ static void disassociate_ucontext(struct ib_ucontext *uctx)
 static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	const struct smr_env *env = &to_smr_verbs(ibpd->device)->env;
-	struct ib_ucontext *uctx = udata_uctx(udata);
 
 	to_smr_pd(ibpd)->keys = env->keys;
 	to_smr_pd(ibpd)->stats = env->stats;
-	if (uctx)
-		to_smr_pd(ibpd)->faults = &to_smr_ucontext(uctx)->faults;
 	return ib_no_udata_io(udata);
 }
 

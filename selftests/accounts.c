@@ -6,10 +6,11 @@
  *
  * timeout: 180
  * paths: host
- * params: max_user_objects=500 user_queue_kb=8192 user_packet_kb=8192 loopback=N
+ * params: max_user_objects=500 user_queue_kb=8192 user_packet_kb=8192 user_faults=8 loopback=N
  */
 #include "harness.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
@@ -23,6 +24,7 @@
 
 #include "counter.h"
 #include "disk.h"
+#include "never.h"
 #include "objects.h"
 #include "region.h"
 #include "system.h"
@@ -38,6 +40,7 @@
 #define USER_OBJECTS	500
 #define USER_QUEUES	(8 * MIB)
 #define USER_PACKETS	(8 * MIB)
+#define USER_FAULTS	8
 
 #define DELAY_MS	5000
 
@@ -593,6 +596,146 @@ static enum end try_packets(struct own *own, int arg)
 TEST_F_TIMEOUT(accounts, packets_that_wait, 60)
 {
 	refused_behind_slow_pages(_metadata, self, try_packets, RLIM_INFINITY);
+}
+
+/* -- what waits for pages that never come */
+
+#define CONTEXTS	64
+#define EACH		16		/* faults of a context */
+#define THREADS_SLACK	8		/* of others, meanwhile */
+#define CHILDREN	4
+
+static struct vt_never never;
+
+/* Kernel threads of unbound workqueues */
+static int unbound_workers(void)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *d;
+	int n = 0;
+
+	while (dir && (d = readdir(dir))) {
+		char path[300], name[32] = "";
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%s/comm", d->d_name);
+		f = atoi(d->d_name) ? fopen(path, "r") : NULL;
+		if (!f)
+			continue;
+		if (fgets(name, sizeof(name), f) && strstr(name, "kworker/u"))
+			n++;
+		fclose(f);
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* Register pages of the file, and prefetch each by itself. */
+static bool ask_for_pages(struct ibv_pd *pd, uint8_t *p, int pages)
+{
+	struct ibv_mr *mr = ibv_reg_mr(pd, p, pages * PAGE,
+				       IBV_ACCESS_ON_DEMAND);
+	struct ibv_sge sge;
+	int i;
+
+	for (i = 0; mr && i < pages; i++) {
+		sge = (struct ibv_sge){ (uintptr_t)p + i * PAGE, PAGE,
+					mr->lkey };
+		if (ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge,
+				  1))
+			return false;
+	}
+	return mr;
+}
+
+static bool ask_by_context(const char *name, uint8_t *p)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx = NULL;
+	struct ibv_pd *pd;
+	int i;
+
+	for (i = 0; list && list[i]; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), name))
+			ctx = ibv_open_device(list[i]);
+	if (list)
+		ibv_free_device_list(list);
+	pd = ctx ? ibv_alloc_pd(ctx) : NULL;
+	return pd && ask_for_pages(pd, p, EACH);
+}
+
+/* Until as many wait as there will be, and a little longer for those that should not. */
+static enum end count_faults(int before)
+{
+	int n, i;
+
+	for (i = 0; i < USER_FAULTS; i++)
+		if (!vt_never_wait(&never, VT_TIMEOUT_MS))
+			return wrong("nobody asks for the pages");
+	if (vt_never_wait(&never, 1000))
+		printf("# more than %d faults are under way\n", USER_FAULTS);
+	n = unbound_workers() - before;
+	printf("# %d kernel threads more\n", n);
+	return n > USER_FAULTS + THREADS_SLACK ? TOO_MUCH : REFUSED;
+}
+
+static enum end try_contexts(struct own *own, int arg)
+{
+	uint8_t *p = vt_never_map(&never, CONTEXTS * EACH * PAGE);
+	const char *name = ibv_get_device_name(own->dev.ctx->device);
+	int before = unbound_workers(), i;
+
+	(void)arg;
+	for (i = 0; i < CONTEXTS; i++)
+		if (!p || !ask_by_context(name, p + i * EACH * PAGE))
+			return wrong("context");
+	return count_faults(before);
+}
+
+static int asker_main(int sock, const void *arg)
+{
+	const char *name = arg;
+	char byte;
+
+	if (!ask_by_context(name, vt_never_map(&never, EACH * PAGE)) ||
+	    write(sock, "", 1) != 1)
+		return 1;
+	return read(sock, &byte, 1) < 0;
+}
+
+static enum end try_processes(struct own *own, int arg)
+{
+	int before = unbound_workers(), i, sock;
+	char byte;
+
+	(void)arg;
+	for (i = 0; i < CHILDREN; i++)
+		if (vt_child(&sock, asker_main,
+			     ibv_get_device_name(own->dev.ctx->device)) < 0 ||
+		    read(sock, &byte, 1) != 1)
+			return wrong("process");
+	return count_faults(before);
+}
+
+static void refused_for_ever(struct __test_metadata *_metadata,
+			     FIXTURE_DATA(accounts) *self, try_fn *try)
+{
+	VT_SETUP(vt_need_odp(&self->pair.a, IBV_ODP_SUPPORT));
+	VT_SETUP(vt_never_open(&never, CONTEXTS * EACH * PAGE));
+	EXPECT_REFUSED(try, 0, MEMLOCK);
+	EXPECT_TRUE(vt_never_close(&never));
+}
+
+/* The same process, a context after the other */
+TEST_F_TIMEOUT(accounts, faults_of_many_contexts, 60)
+{
+	refused_for_ever(_metadata, self, try_contexts);
+}
+
+TEST_F_TIMEOUT(accounts, faults_of_many_processes, 60)
+{
+	refused_for_ever(_metadata, self, try_processes);
 }
 
 VT_HARNESS_MAIN

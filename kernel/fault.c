@@ -12,13 +12,16 @@
  */
 #include "fault.h"
 
+#include <linux/capability.h>
 #include <linux/err.h>
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "account.h"
@@ -37,6 +40,10 @@ static unsigned int user_faults = 64;
 module_param(user_faults, uint, 0644);
 MODULE_PARM_DESC(user_faults, "How many faults of on-demand memory of each user may wait for pages at once; of one process at most 16 do (default 64)");
 
+static unsigned int user_odp_kb;
+module_param(user_odp_kb, uint, 0644);
+MODULE_PARM_DESC(user_odp_kb, "KiB that the tables of on-demand regions may take of each user who lacks CAP_SYS_RESOURCE (default 0: a 64th of the machine's memory)");
+
 /**
  * struct faults_user - a user whose processes have on-demand memory
  * @node: in users
@@ -47,6 +54,7 @@ MODULE_PARM_DESC(user_faults, "How many faults of on-demand memory of each user 
  * @ready: struct smr_faults whose next fault may run as soon as @running allows it
  * @running: how many faults are being executed
  * @advice: how many ranges wait in prefetches
+ * @tables: bytes that the tables of on-demand regions take
  *
  * faults_lock guards @node and @processes. A user without processes goes when another
  * process comes: the last process may go in a work of @wq. @uid and @wq are constant.
@@ -60,6 +68,7 @@ struct faults_user {
 	struct list_head ready;
 	unsigned int running;
 	atomic_t advice;
+	atomic64_t tables;
 };
 
 /* struct faults_user, of all devices */
@@ -162,6 +171,7 @@ static struct smr_faults *faults_create(struct faults_user *user,
 	mmgrab(mm);
 	faults->mm = mm;
 	faults->user = user;
+	faults->limited = !capable(CAP_SYS_RESOURCE);
 	refcount_set(&faults->ref, 1);
 	INIT_LIST_HEAD(&faults->waiting);
 	INIT_LIST_HEAD(&faults->ready);
@@ -207,6 +217,42 @@ void smr_faults_put(struct smr_faults *faults)
 	/* From now on somebody may free the user. */
 	mmdrop(faults->mm);
 	kfree(faults);
+}
+
+static u64 user_max_tables(void)
+{
+	u64 kb = READ_ONCE(user_odp_kb);
+
+	return kb ? kb * SZ_1K : ((u64)totalram_pages() << PAGE_SHIFT) / 64;
+}
+
+/**
+ * smr_faults_charge() - count memory that follows a process's pages, before it is allocated
+ * @faults: the process's
+ * @bytes: how much
+ *
+ * Context: any.
+ * Return: 0, or -ENOMEM: the user has as much as may be.
+ */
+int smr_faults_charge(struct smr_faults *faults, size_t bytes)
+{
+	atomic64_t *tables = &faults->user->tables;
+
+	if (atomic64_add_return(bytes, tables) <= user_max_tables() ||
+	    !faults->limited)
+		return 0;
+	atomic64_sub(bytes, tables);
+	return -ENOMEM;
+}
+
+/**
+ * smr_faults_uncharge() - the reverse of smr_faults_charge()
+ * @faults: the process's
+ * @bytes: how much
+ */
+void smr_faults_uncharge(struct smr_faults *faults, size_t bytes)
+{
+	atomic64_sub(bytes, &faults->user->tables);
 }
 
 /* A process is in its user's list while it has a fault that may run next. */

@@ -26,17 +26,19 @@ struct smr_fault;
  * @node: in its user's list
  * @user: whose process it is; also how the faults are executed
  * @mm: the process, a mmgrab() reference
+ * @limited: it lacked CAP_SYS_RESOURCE when it registered its first memory
  * @ref: one for each memory, and for each fault that was begun
  * @ready: in its user's list of those whose next fault may run
  * @waiting: struct smr_fault
  * @running: how many faults are being executed
  *
- * See struct faults_user for who guards what. @user and @mm are constant.
+ * See struct faults_user for who guards what. @user, @mm and @limited are constant.
  */
 struct smr_faults {
 	struct list_head node;
 	struct faults_user *user;
 	struct mm_struct *mm;
+	bool limited;
 	refcount_t ref;
 	struct list_head ready;
 	struct list_head waiting;
@@ -106,6 +108,8 @@ struct smr_fault {
 void smr_faults_fini(void);
 struct smr_faults *smr_faults_get(void);
 void smr_faults_put(struct smr_faults *faults);
+int __must_check smr_faults_charge(struct smr_faults *faults, size_t bytes);
+void smr_faults_uncharge(struct smr_faults *faults, size_t bytes);
 
 struct smr_fault *smr_fault_alloc(u32 max, enum smr_want want, gfp_t gfp);
 void smr_fault_add(struct smr_fault *fault, const struct smr_span *span,

@@ -89,19 +89,27 @@ static struct smr_chunk *chunk_make(struct smr_odp *odp, unsigned long index)
 	u64 last = min(begin + (SMR_CHUNK_SIZE - 1),
 		       odp->start + (odp->mem.size - 1));
 	struct smr_chunk *c;
+	u32 npages;
 	int ret;
 
 	lockdep_assert_held(&odp->mutex);
 	begin = max(begin, odp->start & PAGE_MASK);
-	c = smr_chunk_create(odp->mem.mm, begin,
-			     PHYS_PFN(last) - PHYS_PFN(begin) + 1,
-			     odp->writable, chunk_offer, odp, odp->stats);
-	if (IS_ERR(c))
-		return c;
+	npages = PHYS_PFN(last) - PHYS_PFN(begin) + 1;
+	ret = smr_faults_charge(odp->faults, smr_chunk_bytes(npages));
+	if (ret)
+		return ERR_PTR(ret);
+	c = smr_chunk_create(odp->mem.mm, begin, npages, odp->writable,
+			     chunk_offer, odp, odp->stats);
+	if (IS_ERR(c)) {
+		ret = PTR_ERR(c);
+		goto uncharge;
+	}
 	ret = xa_err(xa_store(&odp->chunks, index, c, GFP_KERNEL_ACCOUNT));
 	if (!ret)
 		return c;
 	smr_chunk_destroy(c);
+uncharge:
+	smr_faults_uncharge(odp->faults, smr_chunk_bytes(npages));
 	return ERR_PTR(ret);
 }
 
@@ -122,6 +130,7 @@ static void chunk_end(struct smr_odp *odp, struct smr_chunk *c)
 {
 	lockdep_assert_held(&odp->mutex);
 	xa_erase(&odp->chunks, chunk_index(c->addr));
+	smr_faults_uncharge(odp->faults, smr_chunk_bytes(c->npages));
 	smr_chunk_destroy(c);
 }
 

@@ -6,7 +6,7 @@
  *
  * timeout: 180
  * paths: host
- * params: max_user_objects=500 user_queue_kb=8192 user_packet_kb=8192 user_faults=8 loopback=N
+ * params: max_user_objects=500 user_queue_kb=8192 user_packet_kb=8192 user_faults=8 user_odp_kb=64 loopback=N
  */
 #include "harness.h"
 
@@ -41,6 +41,7 @@
 #define USER_QUEUES	(8 * MIB)
 #define USER_PACKETS	(8 * MIB)
 #define USER_FAULTS	8
+#define USER_ODP	(64 * 1024)
 
 #define DELAY_MS	5000
 
@@ -736,6 +737,122 @@ TEST_F_TIMEOUT(accounts, faults_of_many_contexts, 60)
 TEST_F_TIMEOUT(accounts, faults_of_many_processes, 60)
 {
 	refused_for_ever(_metadata, self, try_processes);
+}
+
+/*
+ * A process that fills memory, has one fault begun and ends. Its parent waits until that
+ * has asked for the page, or has had the time to do so.
+ */
+#define DEAD		24
+#define DEAD_BYTES	(2 * MIB)
+#define DEAD_SLACK	(8 * MIB)
+
+static int dying_main(int sock, const void *arg)
+{
+	uint8_t *own = vt_map(DEAD_BYTES, PAGE, MAP_PRIVATE, -1);
+	uint8_t *p = vt_never_map(&never, PAGE);
+	struct vt_dev dev;
+	struct ibv_pd *pd;
+	char byte;
+
+	(void)arg;
+	if (!own || !p || vt_dev_open(&dev, 0, AF_INET))
+		return 1;
+	memset(own, 1, DEAD_BYTES);
+	pd = ibv_alloc_pd(dev.ctx);
+	if (!pd || !ask_for_pages(pd, p, 1) || write(sock, "", 1) != 1)
+		return 2;
+	return read(sock, &byte, 1) < 0;
+}
+
+static enum end try_dead(struct own *own, int arg)
+{
+	long before = group_bytes(), took;
+	int i, sock, status;
+	char byte;
+	pid_t pid;
+
+	(void)own;
+	(void)arg;
+	for (i = 0; i < DEAD; i++) {
+		pid = vt_child(&sock, dying_main, NULL);
+		if (pid < 0 || read(sock, &byte, 1) != 1)
+			return wrong("process");
+		usleep(100000);
+		close(sock);
+		if (waitpid(pid, &status, 0) != pid || status)
+			return wrong("end of a process");
+	}
+	sleep(1);
+	took = group_bytes() - before;
+	printf("# %d processes have left %ld KiB\n", DEAD, took / 1024);
+	return took > USER_FAULTS * DEAD_BYTES + DEAD_SLACK ? TOO_MUCH :
+							       REFUSED;
+}
+
+TEST_F_TIMEOUT(accounts, memory_of_processes_that_have_ended, 60)
+{
+	refused_for_ever(_metadata, self, try_dead);
+}
+
+/* -- tables of on-demand regions */
+
+#define CHUNK		(2 * MIB)
+#define TABLE		4096		/* of a chunk, at least */
+#define REGIONS		8
+
+/* Pages of zeros take no memory, but their tables do. */
+static int fill_tables(struct ibv_pd *pd, struct ibv_mr **mr, uint8_t *p)
+{
+	size_t i, chunks = 2 * USER_ODP / TABLE / REGIONS;
+	struct ibv_sge sge;
+	int r, n = 0;
+
+	for (r = 0; r < REGIONS; r++) {
+		mr[r] = ibv_reg_mr(pd, p, chunks * CHUNK, IBV_ACCESS_ON_DEMAND);
+		for (i = 0; mr[r] && i < chunks; i++, n++) {
+			sge = (struct ibv_sge){ (uintptr_t)p + i * CHUNK, PAGE,
+						mr[r]->lkey };
+			errno = ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH,
+					      IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+			if (errno)
+				return n;
+		}
+	}
+	return n;
+}
+
+static enum end try_tables(struct own *own, int arg)
+{
+	size_t len = 2 * USER_ODP / TABLE / REGIONS * CHUNK;
+	uint8_t *p = vt_map(len, CHUNK, MAP_PRIVATE, -1);
+	struct ibv_mr *mr[REGIONS] = {};
+	int round, n, r, first = 0;
+
+	(void)arg;
+	if (!p || madvise(p, len, MADV_NOHUGEPAGE))
+		return wrong("memory");
+	for (round = 0; round < 2; round++) {
+		n = fill_tables(own->pd, mr, p);
+		printf("# %d tables, then errno %d\n", n, errno);
+		if (n * TABLE > USER_ODP)
+			return TOO_MUCH;
+		/* They are given back with the regions. */
+		if (errno != ENOMEM || n * TABLE < USER_ODP / 2 || n < first)
+			return wrong("tables");
+		first = n;
+		for (r = 0; r < REGIONS; r++)
+			if (mr[r] && ibv_dereg_mr(mr[r]))
+				return wrong("dereg_mr");
+		memset(mr, 0, sizeof(mr));
+	}
+	return REFUSED;
+}
+
+TEST_F(accounts, tables_of_on_demand_regions)
+{
+	VT_SETUP(vt_need_odp(&self->pair.a, IBV_ODP_SUPPORT));
+	EXPECT_REFUSED(try_tables, 0, MEMLOCK);
 }
 
 VT_HARNESS_MAIN

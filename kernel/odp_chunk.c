@@ -524,7 +524,34 @@ static bool pfn_is_missing(unsigned long hmm_pfn, enum smr_want want)
 
 	if (want == SMR_WANT_WRITE)
 		need |= HMM_PFN_WRITE;
-	return (hmm_pfn & need) != need;
+	return hmm_pfn & HMM_PFN_ERROR || (hmm_pfn & need) != need;
+}
+
+/*
+ * A page that hmm_range_fault() calls an error may be in a device, which gives it back if
+ * it is asked for (a huge page is an error, a small one only missing). If it is an error
+ * afterwards, it is one.
+ */
+static bool page_stays_bad(const struct hmm_range *range, u64 addr)
+{
+	unsigned long pfn = 0;
+	struct hmm_range page = {
+		.notifier = range->notifier,
+		.notifier_seq = range->notifier_seq,
+		.start = addr,
+		.end = addr + PAGE_SIZE,
+		.hmm_pfns = &pfn,
+	};
+
+	return !hmm_range_fault(&page) && pfn & HMM_PFN_ERROR;
+}
+
+/* Holes, and areas of devices, have no page that could be asked for. */
+static bool page_cannot_be(struct mm_struct *mm, u64 addr)
+{
+	const struct vm_area_struct *vma = vma_lookup(mm, addr);
+
+	return !vma || vma->vm_flags & (VM_IO | VM_PFNMAP);
 }
 
 /*
@@ -534,6 +561,7 @@ static bool pfn_is_missing(unsigned long hmm_pfn, enum smr_want want)
  */
 static int range_fault(struct hmm_range *range, const struct smr_populate *how)
 {
+	struct mm_struct *mm = range->notifier->mm;
 	unsigned int flags = FAULT_FLAG_REMOTE;
 	unsigned long *pfn = range->hmm_pfns;
 	unsigned long addr = range->start;
@@ -546,16 +574,17 @@ static int range_fault(struct hmm_range *range, const struct smr_populate *how)
 	if (how->want == SMR_WANT_WRITE)
 		flags |= FAULT_FLAG_WRITE;
 	for (; addr < range->end; addr += PAGE_SIZE, pfn++) {
-		if (*pfn & HMM_PFN_ERROR)
-			return -EFAULT;
 		if (!pfn_is_missing(*pfn, how->want))
 			continue;
+		if (*pfn & HMM_PFN_ERROR && page_cannot_be(mm, addr))
+			return -EFAULT;
 		if (READ_ONCE(*how->stop))
 			return -EINTR;
-		ret = fixup_user_fault(range->notifier->mm, addr, flags,
-				       &unlocked);
+		ret = fixup_user_fault(mm, addr, flags, &unlocked);
 		if (ret)
 			return ret;
+		if (*pfn & HMM_PFN_ERROR && page_stays_bad(range, addr))
+			return -EFAULT;
 		unlocked = true;
 	}
 	return unlocked ? -EBUSY : 0;

@@ -5,6 +5,7 @@
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_types.h>
 
@@ -510,12 +511,21 @@ static void dereg_refused(struct smr_verbs *verbs, struct smr_mr *mr)
 	trace_smr_dereg_busy(mr->ibmr.lkey, smr_mr_windows(mr), first.rkey);
 }
 
+/*
+ * At the end of a process, or of the device, the core destroys the newest object first: a
+ * region before a window that was there before it. It comes again for the region.
+ */
+static bool is_clean_up(const struct smr_verbs *verbs)
+{
+	return current->flags & PF_EXITING || READ_ONCE(verbs->flushes.stop);
+}
+
 static int dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct smr_verbs *verbs = to_smr_verbs(ibmr->device);
 	int ret = smr_mr_dereg(to_smr_mr(ibmr));
 
-	if (ret == -EBUSY)
+	if (ret == -EBUSY && !is_clean_up(verbs))
 		dereg_refused(verbs, to_smr_mr(ibmr));
 	return ret;
 }

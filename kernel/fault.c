@@ -441,7 +441,7 @@ void smr_fault_add(struct smr_fault *fault, const struct smr_span *span,
 		return;
 	smr_mem_get(span->mem);
 	fault->ranges[fault->nr++] = (struct smr_fault_range){
-		span->mem, span->off + off, len,
+		span->mem, span->mem->serial, span->off + off, len,
 	};
 }
 

@@ -58,12 +58,14 @@ struct smr_told {
 
 /**
  * struct smr_fault_range - one range of a fault
- * @mem: the memory, which can have pages missing
+ * @mem: the memory, which can have pages missing; gone when the fault has ended
+ * @serial: of the memory
  * @off: first byte
  * @len: bytes, at least 1
  */
 struct smr_fault_range {
 	struct smr_mem *mem;
+	u64 serial;
 	u64 off;
 	u64 len;
 };

@@ -287,12 +287,17 @@ static int odp_populate_some(struct smr_odp *odp,
 {
 	struct mm_struct *mm = odp->mem.mm;
 	int ret = 0;
+	u64 next;
 
 	if (!odp_process_lives(odp) || !mmget_not_zero(mm))
 		return -EFAULT;
+	next = next_mapped(mm, *addr, last);
 	if (how->want == SMR_WANT_PRESENT)
-		*addr = next_mapped(mm, *addr, last);
-	if (*addr <= last)
+		*addr = next;
+	/* Peers that keep asking for a hole do not make and end a chunk each time. */
+	if (next > *addr)
+		ret = -EFAULT;
+	else if (*addr <= last)
 		ret = odp_fault_chunk(odp, how, addr, last);
 	mmput(mm);
 	return ret;
@@ -318,6 +323,7 @@ static int odp_fault(struct smr_mem *mem, const struct smr_populate *how,
 {
 	struct smr_odp *odp = to_odp(mem);
 	u64 addr = odp->start + off, last = addr + (len - 1);
+	bool lost = false;
 	int ret = 0;
 
 	if (how->want == SMR_WANT_WRITE && !odp->writable)
@@ -326,9 +332,15 @@ static int odp_fault(struct smr_mem *mem, const struct smr_populate *how,
 		return -EFAULT;
 	if (how->at_once)
 		return odp_populate_here(odp, how, addr, last);
-	while (!ret && addr <= last && !READ_ONCE(*how->stop))
+	while (!ret && addr <= last && !READ_ONCE(*how->stop)) {
 		ret = odp_populate_some(odp, how, &addr, last);
-	return ret;
+		if (ret == -EAGAIN) {
+			lost = true;
+			ret = 0;
+		}
+	}
+	/* A QP tries its copy again, and asks again. */
+	return ret ?: lost && how->advice ? -EAGAIN : 0;
 }
 
 static struct smr_faults *odp_faults(const struct smr_mem *mem)

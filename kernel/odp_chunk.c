@@ -619,8 +619,7 @@ static int chunk_try_fault(struct smr_chunk *c, struct hmm_range *range,
 /*
  * The first pass makes missing pages, and the second one finds them. If they are gone
  * then, somebody keeps invalidating a page of the range: ask for less. When that has
- * come down to one page, and that page keeps going away, too, give it up. Who needs it
- * will miss it and ask again.
+ * come down to one page, and that page keeps going away, too, give it up: -EAGAIN.
  */
 static int chunk_fault_range(struct smr_chunk *c, struct hmm_range *range,
 			     const struct smr_populate *how)
@@ -638,7 +637,7 @@ static int chunk_fault_range(struct smr_chunk *c, struct hmm_range *range,
 		npages = PHYS_PFN(range->end - range->start);
 		range->end = range->start + PFN_PHYS(max(npages / 2, 1ULL));
 	}
-	return how->at_once ? -EAGAIN : 0;
+	return -EAGAIN;
 }
 
 static enum smr_counter fault_counter(const struct smr_populate *how)
@@ -650,13 +649,14 @@ static enum smr_counter fault_counter(const struct smr_populate *how)
  * smr_chunk_fault() - bring pages of a chunk in
  * @c: the chunk
  * @how: how
- * @addr: first byte; moved on, on success, to behind what was tried. That may be less
- *	than all
+ * @addr: first byte; moved on, on success and with -EAGAIN, to behind what was tried.
+ *	That may be less than all
  * @last: last byte
  *
  * Context: process, may sleep; a user of the mm, mmget(). Takes the mmap_lock.
  * Return: 0; -EFAULT (nothing is mapped there, or not with this right, or it is
- * secret memory or a shadow stack), -ENOMEM, -EINTR (killed), -EAGAIN (not at once).
+ * secret memory or a shadow stack), -ENOMEM, -EINTR (killed), -EAGAIN (not at once, or
+ * a page keeps going away: whoever needs it will miss it and ask again).
  */
 int smr_chunk_fault(struct smr_chunk *c, const struct smr_populate *how,
 		    u64 *addr, u64 last)
@@ -675,11 +675,12 @@ int smr_chunk_fault(struct smr_chunk *c, const struct smr_populate *how,
 		return -ENOMEM;
 	ret = chunk_fault_range(c, &range, how);
 	kfree(range.hmm_pfns);
-	if (ret >= 0) {
+	if (ret > 0)
 		smr_stat_add(c->stats, fault_counter(how), ret);
+	if (ret >= 0 || ret == -EAGAIN)
 		*addr = range.end;
+	if (ret >= 0)
 		return 0;
-	}
 	/* Callers need not tell a missing right from unusable memory. */
 	return ret == -EPERM || ret == -EINVAL ? -EFAULT : ret;
 }

@@ -462,6 +462,35 @@ TEST_F(accounts, device_memory_that_stays_mapped)
 	EXPECT_REFUSED(try_mapped_dm, 0, MEMLOCK);
 }
 
+/* -- pinned regions */
+
+#define PINNED_PAGES	10		/* of the 16 of MEMLOCK */
+
+/* What becomes writable is pinned anew, and counts beside what it was. */
+static enum end try_rereg(struct own *own, int pages)
+{
+	uint8_t *p = vt_map(pages * PAGE, PAGE, MAP_PRIVATE, -1);
+	struct ibv_mr *mr;
+	int ret;
+
+	mr = p ? ibv_reg_mr(own->pd, p, pages * PAGE, 0) : NULL;
+	if (!mr)
+		return wrong("region");
+	ret = ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			   IBV_ACCESS_LOCAL_WRITE);
+	if (!ret)
+		return TOO_MUCH;
+	if (errno != ENOMEM)
+		return wrong("rereg_mr");
+	/* It is as it was. */
+	return ibv_dereg_mr(mr) ? wrong("dereg_mr") : REFUSED;
+}
+
+TEST_F(accounts, rereg_counts_twice)
+{
+	EXPECT_REFUSED(try_rereg, PINNED_PAGES, MEMLOCK);
+}
+
 /* -- what waits for slow pages */
 
 static uint8_t *slow_pages(size_t len)

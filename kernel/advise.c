@@ -167,7 +167,8 @@ void smr_flushes_stop(struct smr_flushes *flushes, bool stop)
  * the key of a window), -ENOENT (no such region, or not an on-demand one),
  * -EPERM (of another PD, or a right that the region does not have), -EFAULT
  * (with FLUSH: a range that is outside of its region or that the process does
- * not have), -EAGAIN (with FLUSH: a page keeps going away), -ENOMEM, -ERESTARTSYS (a signal), -EIO (the device is being removed).
+ * not have), -EAGAIN (with FLUSH: a page keeps going away), -ENOMEM,
+ * -ERESTARTSYS (a signal), -EIO (the device is being removed).
  */
 int smr_mr_advise(struct smr_keys *keys, struct smr_flushes *flushes,
 		  const struct ib_pd *pd,

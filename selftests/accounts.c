@@ -705,9 +705,11 @@ static enum end count_faults(int before)
 			return wrong("nobody asks for the pages");
 	if (vt_never_wait(&never, 1000))
 		printf("# more than %d faults are under way\n", USER_FAULTS);
-	n = unbound_workers() - before;
-	printf("# %d kernel threads more\n", n);
-	return n > USER_FAULTS + THREADS_SLACK ? TOO_MUCH : REFUSED;
+	n = unbound_workers();
+	printf("# %d kernel threads, %d before\n", n, before);
+	if (n < USER_FAULTS)
+		return wrong("kernel threads are not seen");
+	return n > before + USER_FAULTS + THREADS_SLACK ? TOO_MUCH : REFUSED;
 }
 
 static enum end try_contexts(struct own *own, int arg)

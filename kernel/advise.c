@@ -9,12 +9,6 @@
 #include "fault.h"
 #include "key.h"
 
-/*
- * Ranges of one process that prefetches may have waiting. Further ones are dropped,
- * since a prefetch is advice.
- */
-#define ADVICE_MAX	4096
-
 static int advice_want(enum ib_uverbs_advise_mr_advice advice,
 		       enum smr_want *want)
 {
@@ -116,7 +110,8 @@ static struct smr_fault *advise_open(struct smr_keys *keys,
  * the key of a window), -ENOENT (no such region, or not an on-demand one),
  * -EPERM (of another PD, or a right that the region does not have), -EFAULT
  * (with FLUSH: a range that is outside of its region or that the process does
- * not have), -ENOMEM, -ERESTARTSYS (a signal), -EIO (the device is being removed).
+ * not have), -EAGAIN (with FLUSH: a page keeps going away), -ENOMEM, -ERESTARTSYS
+ * (a signal), -EIO (the device is being removed).
  */
 int smr_mr_advise(struct smr_keys *keys, struct smr_awaits *awaits,
 		  const struct ib_pd *pd,
@@ -142,11 +137,6 @@ int smr_mr_advise(struct smr_keys *keys, struct smr_awaits *awaits,
 	}
 	if (flush)
 		return smr_fault_await(fault, awaits, TASK_INTERRUPTIBLE);
-	if (smr_fault_waiting_advice(fault) + fault->nr > ADVICE_MAX) {
-		smr_fault_discard(fault);
-		return 0;
-	}
-	smr_fault_start(fault, NULL);
-	smr_fault_put(fault);
+	smr_fault_start_alone(fault);
 	return 0;
 }

@@ -15,7 +15,7 @@ static bool waiting_get(struct smr_told *told)
 {
 	struct waiting *w = container_of(told, struct waiting, told);
 
-	/* With the fault's lock held: smr_fault_cancel() waits for this. */
+	/* With the fault's lock held: smr_fault_leave() waits for this. */
 	wake_up_all(&w->awaits->wait);
 	return false;
 }
@@ -46,7 +46,7 @@ int smr_fault_await(struct smr_fault *fault, struct smr_awaits *awaits,
 			       READ_ONCE(awaits->stop), state);
 	if (!ret)
 		ret = smr_fault_is_done(fault) ? fault->err : -EIO;
-	smr_fault_cancel(fault);
+	smr_fault_leave(fault);
 	return ret;
 }
 

@@ -353,9 +353,9 @@ static int dmabuf_attach(struct smr_dmabuf *d)
 	return ret;
 }
 
-static int dmabuf_get_faults(struct smr_dmabuf *d, const struct smr_pd *pd)
+static int dmabuf_get_faults(struct smr_dmabuf *d)
 {
-	struct smr_faults *faults = smr_faults_get(pd->faults);
+	struct smr_faults *faults = smr_faults_get();
 
 	if (IS_ERR(faults))
 		return PTR_ERR(faults);
@@ -383,7 +383,7 @@ static int dmabuf_init(struct smr_dmabuf *d, const struct smr_pd *pd,
 	int ret = 0;
 
 	if (bracketed || !there)
-		ret = dmabuf_get_faults(d, pd);
+		ret = dmabuf_get_faults(d);
 	if (!ret && bracketed)
 		ret = dmabuf_bracket(d);
 	if (!ret && !there)
@@ -397,7 +397,7 @@ static int dmabuf_init(struct smr_dmabuf *d, const struct smr_pd *pd,
 
 /**
  * smr_dmabuf_create() - make a memory of a part of a dma-buf
- * @pd: of the region: where faults are executed and waited for
+ * @pd: of the region: where faults are waited for
  * @fd: the dma-buf, a descriptor of the calling process. Whether it is open for
  *	writing does not matter, as for any importer
  * @offset: where in it the memory begins, in bytes

@@ -98,10 +98,10 @@ static struct smr_mem *mem_create_kind(const struct smr_pd *pd,
 		return smr_dmabuf_create(pd, args->fd, args->start,
 					 args->length);
 	if (is_implicit(args))
-		return smr_odp_create_implicit(pd->stats, pd->faults, writable);
+		return smr_odp_create_implicit(pd->stats, writable);
 	if (args->access & IB_ACCESS_ON_DEMAND)
-		return smr_odp_create(pd->stats, pd->faults, args->start,
-				      args->length, writable);
+		return smr_odp_create(pd->stats, args->start, args->length,
+				      writable);
 	return smr_pinned_create(pd, room, args->start, args->length,
 				 writable);
 }

@@ -499,8 +499,7 @@ static void job_end(struct pin_job *job)
 }
 
 /* A job that a fault can go on with, and that outlives its caller if need be */
-static struct pin_job *job_make_late(struct pin_job *job,
-				     const struct smr_pd *pd)
+static struct pin_job *job_make_late(struct pin_job *job)
 {
 	struct pin_late *late;
 
@@ -509,7 +508,7 @@ static struct pin_job *job_make_late(struct pin_job *job,
 	late = kzalloc(sizeof(*late), GFP_KERNEL_ACCOUNT);
 	if (!late)
 		return ERR_PTR(-ENOMEM);
-	late->faults = smr_faults_get(pd->faults);
+	late->faults = smr_faults_get();
 	if (IS_ERR(late->faults)) {
 		kfree(late);
 		return ERR_PTR(-ENOMEM);
@@ -526,7 +525,7 @@ static struct pin_job *job_make_late(struct pin_job *job,
 /* Have the next pages pinned by a fault, and wait for it. @*jobp may be another job then. */
 static int job_wait(struct pin_job **jobp, const struct smr_pd *pd)
 {
-	struct pin_job *job = job_make_late(*jobp, pd);
+	struct pin_job *job = job_make_late(*jobp);
 	struct smr_fault *fault;
 	struct smr_span span;
 
@@ -689,7 +688,7 @@ static int count_pages(u64 start, u64 length, unsigned long *npages)
 
 /**
  * smr_pinned_create() - pin a range of the calling process
- * @pd: of the region: where faults are executed and waited for
+ * @pd: of the region: where faults are waited for
  * @room: zeroed memory for it, in something that is freed after the last
  *	smr_mem_put(); NULL: it gets its own
  * @start: first byte

@@ -12,13 +12,34 @@
 #include "account.h"
 
 #include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/user_namespace.h>
 
 #include "compat/cleanup.h"
+
+/**
+ * smr_account_uid() - the user whom what the caller makes is counted for
+ *
+ * The ids of a user namespace count as the user that made it, who could make any number
+ * of them.
+ *
+ * Context: process.
+ * Return: the real user id; in a user namespace that of its owner, up to the initial one.
+ */
+kuid_t smr_account_uid(void)
+{
+	const struct user_namespace *ns = current_user_ns();
+	kuid_t uid = current_uid();
+
+	for (; ns->parent; ns = ns->parent)
+		uid = ns->owner;
+	return uid;
+}
 
 /**
  * smr_account_init() - open an account

@@ -8,6 +8,7 @@
 #include <linux/mutex.h>
 #include <linux/percpu_counter.h>
 #include <linux/types.h>
+#include <linux/uidgid.h>
 
 struct mm_struct;
 
@@ -100,6 +101,7 @@ struct smr_account {
 	struct smr_packets packets;
 };
 
+kuid_t smr_account_uid(void);
 int __must_check smr_account_init(struct smr_account *account,
 				  const struct smr_account_conf *conf);
 void smr_account_fini(struct smr_account *account);

@@ -2,18 +2,12 @@
 /* Prefetch: bring pages of on-demand regions in before they are needed. */
 #include "advise.h"
 
-#include <linux/container_of.h>
 #include <linux/err.h>
 #include <linux/sched.h>
 
+#include "await.h"
 #include "fault.h"
 #include "key.h"
-
-/*
- * Ranges of one process that prefetches may have waiting. Further ones are dropped,
- * since a prefetch is advice.
- */
-#define ADVICE_MAX	4096
 
 static int advice_want(enum ib_uverbs_advise_mr_advice advice,
 		       enum smr_want *want)
@@ -101,67 +95,10 @@ static struct smr_fault *advise_open(struct smr_keys *keys,
 	return fault;
 }
 
-/* Somebody who waits for a prefetch */
-struct flusher {
-	struct smr_told told;
-	struct smr_flushes *flushes;
-};
-
-static bool flusher_get(struct smr_told *told)
-{
-	struct flusher *f = container_of(told, struct flusher, told);
-
-	/* With the fault's lock held: smr_fault_cancel() waits for this. */
-	wake_up_all(&f->flushes->wait);
-	return false;
-}
-
-/*
- * Wait for a prefetch. Other verbs do not wait for this one; the removal of the device
- * does, and so ends it.
- */
-static int advise_wait(struct smr_fault *fault, struct smr_flushes *flushes)
-{
-	struct flusher f = {
-		.told.get = flusher_get,
-		.flushes = flushes,
-	};
-	int ret;
-
-	smr_fault_start(fault, &f.told);
-	ret = wait_event_interruptible(flushes->wait,
-				       smr_fault_is_done(fault) ||
-				       READ_ONCE(flushes->stop));
-	if (!ret)
-		ret = smr_fault_is_done(fault) ? fault->err : -EIO;
-	smr_fault_cancel(fault);
-	return ret;
-}
-
-/**
- * smr_flushes_init() - nobody waits for a prefetch
- * @flushes: a device's
- */
-void smr_flushes_init(struct smr_flushes *flushes)
-{
-	init_waitqueue_head(&flushes->wait);
-}
-
-/**
- * smr_flushes_stop() - a device is being removed, or is there again
- * @flushes: the device's
- * @stop: it is being removed: nobody waits for a prefetch any more
- */
-void smr_flushes_stop(struct smr_flushes *flushes, bool stop)
-{
-	WRITE_ONCE(flushes->stop, stop);
-	wake_up_all(&flushes->wait);
-}
-
 /**
  * smr_mr_advise() - execute advise_mr
  * @keys: the device's keys
- * @flushes: where a prefetch is waited for
+ * @awaits: where a prefetch is waited for
  * @pd: the caller's protection domain
  * @advice: which prefetch
  * @flags: enum ib_uverbs_advise_mr_flag: IB_UVERBS_ADVISE_MR_FLAG_FLUSH waits
@@ -173,9 +110,10 @@ void smr_flushes_stop(struct smr_flushes *flushes, bool stop)
  * the key of a window), -ENOENT (no such region, or not an on-demand one),
  * -EPERM (of another PD, or a right that the region does not have), -EFAULT
  * (with FLUSH: a range that is outside of its region or that the process does
- * not have), -ENOMEM, -ERESTARTSYS (a signal), -EIO (the device is being removed).
+ * not have), -EAGAIN (with FLUSH: a page keeps going away), -ENOMEM, -ERESTARTSYS
+ * (a signal), -EIO (the device is being removed).
  */
-int smr_mr_advise(struct smr_keys *keys, struct smr_flushes *flushes,
+int smr_mr_advise(struct smr_keys *keys, struct smr_awaits *awaits,
 		  const struct ib_pd *pd,
 		  enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		  const struct ib_sge *sges, u32 num_sge)
@@ -198,12 +136,7 @@ int smr_mr_advise(struct smr_keys *keys, struct smr_flushes *flushes,
 		return 0;
 	}
 	if (flush)
-		return advise_wait(fault, flushes);
-	if (smr_fault_waiting_advice(fault) + fault->nr > ADVICE_MAX) {
-		smr_fault_discard(fault);
-		return 0;
-	}
-	smr_fault_start(fault, NULL);
-	smr_fault_put(fault);
+		return smr_fault_await(fault, awaits, TASK_INTERRUPTIBLE);
+	smr_fault_start_alone(fault);
 	return 0;
 }

@@ -162,7 +162,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	smr_dm_store_init(&dev->verbs.dms);
 	smr_steer_init(&dev->verbs.steer, ndev);
 	smr_userwqs_init(&dev->verbs.users, &conf->user);
-	smr_flushes_init(&dev->verbs.flushes);
+	smr_awaits_init(&dev->verbs.awaits);
 	INIT_WORK(&dev->resync_work, resync_netdev);
 	netdev_hold(ndev, &dev->tracker, GFP_KERNEL);
 
@@ -475,14 +475,14 @@ static struct notifier_block netdev_notifier = {
 static int client_add(struct ib_device *ibdev)
 {
 	if (ibdev->ops.driver_id == DEVICE_DRIVER_ID)
-		smr_flushes_stop(&to_smr_verbs(ibdev)->flushes, false);
+		smr_awaits_stop(&to_smr_verbs(ibdev)->awaits, false);
 	return 0;
 }
 
 static void client_remove(struct ib_device *ibdev, void *data)
 {
 	if (ibdev->ops.driver_id == DEVICE_DRIVER_ID)
-		smr_flushes_stop(&to_smr_verbs(ibdev)->flushes, true);
+		smr_awaits_stop(&to_smr_verbs(ibdev)->awaits, true);
 }
 
 /*

@@ -39,10 +39,12 @@
 #include <asm/sysreg.h>
 #endif
 
+#include "await.h"
 #include "compat/cleanup.h"
 #include "compat/dma_buf.h"
 #include "fault.h"
 #include "mem.h"
+#include "pd.h"
 
 /* How soon a fault that waits for fences notices that it was cancelled */
 #define FENCE_SLICE	(HZ / 10)
@@ -70,9 +72,9 @@ static DEFINE_MUTEX(brackets_lock);
  * @map: where all of it is mapped
  * @offset: where in the buffer the memory begins
  * @bracket: of the buffer, a reference is held; NULL: it is plain
- * @faults: where its faults are executed, a reference is held; NULL: it is plain
+ * @faults: where its faults are executed, a reference is held; NULL: it has none
  *
- * Constant.
+ * Constant once it has a key.
  */
 struct smr_dmabuf {
 	struct smr_mem mem;
@@ -202,27 +204,39 @@ static void bracketed_unmap(struct smr_mem *mem, struct smr_map *map)
 	mutex_unlock(&d->bracket->lock);
 }
 
+static int wait_for_fences(const struct smr_dmabuf *d,
+			   enum dma_resv_usage usage, const bool *stop)
+{
+	long left;
+
+	do {
+		left = dma_resv_wait_timeout(d->buf->resv, usage, false,
+					     FENCE_SLICE);
+		if (left)
+			return left < 0 ? -EFAULT : 0;
+	} while (!READ_ONCE(*stop));
+	return -EINTR;
+}
+
 /* Wait for fences, so that begin_cpu_access() need not. */
 static int bracketed_fault(struct smr_mem *mem, const struct smr_populate *how,
 			   u64 off, u64 len)
 {
-	const struct smr_dmabuf *d = to_dmabuf(mem);
-	bool write = how->want == SMR_WANT_WRITE;
-	long left;
-
 	if (how->at_once)
 		return -EAGAIN;
-	do {
-		left = dma_resv_wait_timeout(d->buf->resv,
-					     dma_resv_usage_rw(write), false,
-					     FENCE_SLICE);
-		if (left)
-			return left < 0 ? -EFAULT : 0;
-	} while (!READ_ONCE(*how->stop));
-	return -EINTR;
+	return wait_for_fences(to_dmabuf(mem),
+			       dma_resv_usage_rw(how->want == SMR_WANT_WRITE),
+			       how->stop);
 }
 
-static struct smr_faults *bracketed_faults(const struct smr_mem *mem)
+/* The exporter may still be moving the content to where it is now. */
+static int arriving_fault(struct smr_mem *mem, const struct smr_populate *how,
+			  u64 off, u64 len)
+{
+	return wait_for_fences(to_dmabuf(mem), DMA_RESV_USAGE_KERNEL, how->stop);
+}
+
+static struct smr_faults *dmabuf_faults(const struct smr_mem *mem)
 {
 	return container_of(mem, const struct smr_dmabuf, mem)->faults;
 }
@@ -231,9 +245,9 @@ static void dmabuf_release(struct smr_mem *mem)
 {
 	struct smr_dmabuf *d = to_dmabuf(mem);
 
-	dma_buf_vunmap_unlocked(d->buf, &d->map);
 	if (d->bracket)
 		bracket_put(d->buf, d->bracket);
+	dma_buf_vunmap_unlocked(d->buf, &d->map);
 	smr_faults_put(d->faults);
 	dma_buf_put(d->buf);
 	kfree(d);
@@ -253,7 +267,14 @@ static const struct smr_mem_ops bracketed_ops = {
 	.next = bracketed_next,
 	.unmap = bracketed_unmap,
 	.fault = bracketed_fault,
-	.faults = bracketed_faults,
+	.faults = dmabuf_faults,
+	.release = dmabuf_release,
+};
+
+/* Until the content is there, before the region has a key */
+static const struct smr_mem_ops arriving_ops = {
+	.fault = arriving_fault,
+	.faults = dmabuf_faults,
 	.release = dmabuf_release,
 };
 
@@ -302,75 +323,81 @@ static bool does_atomics(const struct smr_dmabuf *d, u64 length)
 	return true;
 }
 
-/* The exporter may still be moving the content to where it is now. */
-static int wait_for_content(struct dma_buf *buf)
+static bool content_is_there(const struct smr_dmabuf *d)
 {
-	long left = dma_resv_wait_timeout(buf->resv, DMA_RESV_USAGE_KERNEL,
-					  true, MAX_SCHEDULE_TIMEOUT);
+	return dma_resv_test_signaled(d->buf->resv, DMA_RESV_USAGE_KERNEL);
+}
 
-	return left < 0 ? left : 0;
+/* A verb waits for the content as it waits for a page: see smr_fault_await(). */
+static int wait_for_content(struct smr_dmabuf *d, const struct smr_pd *pd)
+{
+	struct smr_span span = { .mem = &d->mem };
+	struct smr_fault *fault;
+
+	fault = smr_fault_alloc(1, SMR_WANT_READ, GFP_KERNEL_ACCOUNT);
+	if (!fault)
+		return -ENOMEM;
+	smr_fault_add(fault, &span, 0, PAGE_SIZE);
+	return smr_fault_await(fault, pd->awaits, TASK_INTERRUPTIBLE);
 }
 
 static int dmabuf_attach(struct smr_dmabuf *d)
 {
-	int ret;
+	int ret = dma_buf_vmap_unlocked(d->buf, &d->map);
 
-	ret = dma_buf_vmap_unlocked(d->buf, &d->map);
-	if (ret)
-		return ret;
 	/* I/O memory would need other accessors. */
-	if (d->map.is_iomem)
-		ret = -EOPNOTSUPP;
-	else
-		ret = wait_for_content(d->buf);
-	if (ret)
+	if (!ret && d->map.is_iomem) {
 		dma_buf_vunmap_unlocked(d->buf, &d->map);
+		ret = -EOPNOTSUPP;
+	}
 	return ret;
 }
 
-/* What a bracketed buffer needs besides */
-static int dmabuf_bracket(struct smr_dmabuf *d, struct smr_faults **kept)
+static int dmabuf_get_faults(struct smr_dmabuf *d)
 {
-	struct smr_faults *faults = smr_faults_get(kept);
-	struct bracket *b;
+	struct smr_faults *faults = smr_faults_get();
 
 	if (IS_ERR(faults))
 		return PTR_ERR(faults);
-	b = bracket_get(d->buf);
-	if (IS_ERR(b)) {
-		smr_faults_put(faults);
-		return PTR_ERR(b);
-	}
 	d->faults = faults;
+	return 0;
+}
+
+static int dmabuf_bracket(struct smr_dmabuf *d)
+{
+	struct bracket *b = bracket_get(d->buf);
+
+	if (IS_ERR(b))
+		return PTR_ERR(b);
 	d->bracket = b;
 	return 0;
 }
 
-/* Map the buffer, which @d has a reference on. */
-static int dmabuf_init(struct smr_dmabuf *d, struct smr_faults **kept,
+/* Make a memory of the buffer, which @d has a reference on, and is mapped. */
+static int dmabuf_init(struct smr_dmabuf *d, const struct smr_pd *pd,
 		       u64 length)
 {
 	const struct dma_buf_ops *ops = d->buf->ops;
 	bool bracketed = ops->begin_cpu_access || ops->end_cpu_access;
-	int ret;
+	bool there = content_is_there(d);
+	int ret = 0;
 
-	ret = dmabuf_attach(d);
+	if (bracketed || !there)
+		ret = dmabuf_get_faults(d);
+	if (!ret && bracketed)
+		ret = dmabuf_bracket(d);
+	if (!ret && !there)
+		ret = wait_for_content(d, pd);
 	if (ret)
 		return ret;
-	if (bracketed)
-		ret = dmabuf_bracket(d, kept);
-	if (ret) {
-		dma_buf_vunmap_unlocked(d->buf, &d->map);
-		return ret;
-	}
-	smr_mem_init(&d->mem, bracketed ? &bracketed_ops : &plain_ops, length);
+	d->mem.ops = bracketed ? &bracketed_ops : &plain_ops;
 	d->mem.no_atomics = !does_atomics(d, length);
 	return 0;
 }
 
 /**
  * smr_dmabuf_create() - make a memory of a part of a dma-buf
- * @kept: see smr_faults_get()
+ * @pd: of the region: where faults are waited for
  * @fd: the dma-buf, a descriptor of the calling process. Whether it is open for
  *	writing does not matter, as for any importer
  * @offset: where in it the memory begins, in bytes
@@ -379,10 +406,10 @@ static int dmabuf_init(struct smr_dmabuf *d, struct smr_faults **kept,
  * Context: process, may sleep; waits for the buffer's content, interruptibly.
  * Return: the memory, or an ERR_PTR: -EBADF (no such descriptor), -EINVAL (not
  * a dma-buf, not inside of it, or its exporter cannot map it), -EOPNOTSUPP
- * (not in the CPU's memory), -ENOMEM, -ERESTARTSYS (a signal), or what else
- * the exporter says.
+ * (not in the CPU's memory), -ENOMEM, -ERESTARTSYS (a signal), -EIO (the device is
+ * being removed), or what else the exporter says.
  */
-struct smr_mem *smr_dmabuf_create(struct smr_faults **kept, int fd, u64 offset,
+struct smr_mem *smr_dmabuf_create(const struct smr_pd *pd, int fd, u64 offset,
 				  u64 length)
 {
 	struct smr_dmabuf *d;
@@ -400,9 +427,18 @@ struct smr_mem *smr_dmabuf_create(struct smr_faults **kept, int fd, u64 offset,
 		goto free;
 	}
 	d->offset = offset;
-	ret = end > d->buf->size ? -EINVAL : dmabuf_init(d, kept, length);
+	ret = end > d->buf->size ? -EINVAL : dmabuf_attach(d);
+	if (ret)
+		goto put_buf;
+	smr_mem_init(&d->mem, &arriving_ops, length);
+	ret = dmabuf_init(d, pd, length);
 	if (!ret)
 		return &d->mem;
+	/* A fault may still wait for the content. */
+	smr_mem_put(&d->mem);
+	return ERR_PTR(ret);
+
+put_buf:
 	dma_buf_put(d->buf);
 free:
 	kfree(d);

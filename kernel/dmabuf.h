@@ -5,10 +5,10 @@
 
 #include <linux/types.h>
 
-struct smr_faults;
 struct smr_mem;
+struct smr_pd;
 
-struct smr_mem *smr_dmabuf_create(struct smr_faults **kept, int fd, u64 offset,
+struct smr_mem *smr_dmabuf_create(const struct smr_pd *pd, int fd, u64 offset,
 				  u64 length);
 
 #endif /* SMR_DMABUF_H */

@@ -1,29 +1,134 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Each user's faults are executed in a workqueue of that user, and only so many at a time:
+ * a fault whose page does not come keeps a kernel thread, and keeps the address space of
+ * a process that has ended. So the number counts all devices, contexts and regions of the
+ * user. Of these each process has a smaller number, so that a process whose pages do not
+ * come does not make the user's other processes wait.
+ *
+ * Locks:
+ *	faults_lock -> the workqueue core's
+ *	user->lock -> the workqueue core's
+ */
 #include "fault.h"
 
+#include <linux/capability.h>
 #include <linux/err.h>
+#include <linux/lockdep.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/pid.h>
+#include <linux/mutex.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
+#include "account.h"
 #include "compat/cleanup.h"
 
 /* So many faults of one process wait for pages at once; the others wait for these. */
-#define FAULTS_RUNNING	16
+#define PROCESS_RUNNING	16
 
-/* Ends a struct smr_faults. Also what the module waits for before it goes. */
-static struct workqueue_struct *faults_ends;
+/*
+ * Ranges that the prefetches of one user may have waiting. Further ones are dropped, since
+ * a prefetch is advice.
+ */
+#define USER_ADVICE	16384
+
+static unsigned int user_faults = 64;
+module_param(user_faults, uint, 0644);
+MODULE_PARM_DESC(user_faults, "How many faults of on-demand memory of each user may wait for pages at once; of one process at most 16 do (default 64)");
+
+static unsigned int user_odp_kb;
+module_param(user_odp_kb, uint, 0644);
+MODULE_PARM_DESC(user_odp_kb, "KiB that the tables of on-demand regions may take of each user who lacks CAP_SYS_RESOURCE (default 0: a 64th of the machine's memory)");
 
 /**
- * smr_faults_init() - prepare for faults
+ * struct faults_user - a user whose processes have on-demand memory
+ * @node: in users
+ * @processes: struct smr_faults
+ * @uid: see smr_account_uid()
+ * @wq: where the faults are executed
+ * @lock: guards @ready, @running, and those of its processes
+ * @ready: struct smr_faults whose next fault may run as soon as @running allows it
+ * @running: how many faults are being executed
+ * @advice: how many ranges wait in prefetches
+ * @tables: bytes that the tables of on-demand regions take
  *
- * Return: 0 or -ENOMEM.
+ * faults_lock guards @node and @processes. A user without processes goes when another
+ * process comes: the last process may go in a work of @wq. @uid and @wq are constant.
  */
-int smr_faults_init(void)
+struct faults_user {
+	struct list_head node;
+	struct list_head processes;
+	kuid_t uid;
+	struct workqueue_struct *wq;
+	spinlock_t lock;	/* see above */
+	struct list_head ready;
+	unsigned int running;
+	atomic_t advice;
+	atomic64_t tables;
+};
+
+/* struct faults_user, of all devices */
+static LIST_HEAD(users);
+static DEFINE_MUTEX(faults_lock);
+
+static struct faults_user *user_create(kuid_t uid)
 {
-	faults_ends = alloc_workqueue("softmr_faults_end", WQ_UNBOUND, 0);
-	return faults_ends ? 0 : -ENOMEM;
+	struct faults_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+
+	lockdep_assert_held(&faults_lock);
+	if (!user)
+		return NULL;
+	/* It has no rescuer: memory reclaim does not depend on a process's page. */
+	user->wq = alloc_workqueue("softmr_faults-%u", WQ_UNBOUND,
+				   WQ_UNBOUND_MAX_ACTIVE,
+				   from_kuid(&init_user_ns, uid));
+	if (!user->wq) {
+		kfree(user);
+		return NULL;
+	}
+	user->uid = uid;
+	spin_lock_init(&user->lock);
+	INIT_LIST_HEAD(&user->processes);
+	INIT_LIST_HEAD(&user->ready);
+	list_add(&user->node, &users);
+	return user;
+}
+
+static struct faults_user *user_find(kuid_t uid)
+{
+	struct faults_user *user;
+
+	lockdep_assert_held(&faults_lock);
+	list_for_each_entry(user, &users, node)
+		if (uid_eq(user->uid, uid))
+			return user;
+	return user_create(uid);
+}
+
+/* Take users without processes out of the list. */
+static void users_take_idle(struct list_head *idle)
+{
+	struct faults_user *user, *next;
+
+	lockdep_assert_held(&faults_lock);
+	list_for_each_entry_safe(user, next, &users, node)
+		if (list_empty(&user->processes))
+			list_move(&user->node, idle);
+}
+
+/* Works may still take faults_lock to drop the last reference, and are about to end. */
+static void users_free(struct list_head *idle)
+{
+	struct faults_user *user, *next;
+
+	list_for_each_entry_safe(user, next, idle, node) {
+		destroy_workqueue(user->wq);
+		kfree(user);
+	}
 }
 
 /**
@@ -33,77 +138,189 @@ int smr_faults_init(void)
  */
 void smr_faults_fini(void)
 {
-	destroy_workqueue(faults_ends);
+	LIST_HEAD(idle);
+
+	scoped_guard(mutex, &faults_lock)
+		users_take_idle(&idle);
+	users_free(&idle);
 }
 
-static void faults_free(struct work_struct *work)
+static struct smr_faults *faults_find(struct faults_user *user,
+				      const struct mm_struct *mm)
 {
-	struct smr_faults *faults = container_of(work, struct smr_faults,
-						 free_work);
+	struct smr_faults *faults;
 
-	destroy_workqueue(faults->wq);
-	kfree(faults);
+	lockdep_assert_held(&faults_lock);
+	list_for_each_entry(faults, &user->processes, node) {
+		if (faults->mm != mm)
+			continue;
+		refcount_inc(&faults->ref);
+		return faults;
+	}
+	return NULL;
 }
 
-static struct smr_faults *faults_create(void)
+static struct smr_faults *faults_create(struct faults_user *user,
+					struct mm_struct *mm)
 {
 	struct smr_faults *faults = kzalloc(sizeof(*faults), GFP_KERNEL_ACCOUNT);
 
+	lockdep_assert_held(&faults_lock);
 	if (!faults)
-		return ERR_PTR(-ENOMEM);
-	/* It has no rescuer: memory reclaim does not depend on a process's page. */
-	faults->wq = alloc_workqueue("softmr_faults-%d", WQ_UNBOUND,
-				     FAULTS_RUNNING, task_tgid_nr(current));
-	if (!faults->wq) {
-		kfree(faults);
-		return ERR_PTR(-ENOMEM);
-	}
-	faults->mm = current->mm;
+		return NULL;
+	mmgrab(mm);
+	faults->mm = mm;
+	faults->user = user;
+	faults->limited = !capable(CAP_SYS_RESOURCE);
 	refcount_set(&faults->ref, 1);
-	INIT_WORK(&faults->free_work, faults_free);
+	INIT_LIST_HEAD(&faults->waiting);
+	INIT_LIST_HEAD(&faults->ready);
+	list_add(&faults->node, &user->processes);
 	return faults;
 }
 
 /**
  * smr_faults_get() - where faults of the calling process's memory are executed
- * @kept: keeps it, with a reference, for the next call; initially NULL. NULL: nobody
- *	does
  *
  * Context: process, may sleep.
  * Return: with a reference, which smr_faults_put() drops; or ERR_PTR(-ENOMEM).
  */
-struct smr_faults *smr_faults_get(struct smr_faults **kept)
+struct smr_faults *smr_faults_get(void)
 {
 	struct smr_faults *faults = NULL;
+	struct faults_user *user;
+	LIST_HEAD(idle);
 
-	if (kept)
-		faults = smp_load_acquire(kept); /* pairs with the release below */
-	if (faults && faults->mm == current->mm) {
-		refcount_inc(&faults->ref);
-		return faults;
+	scoped_guard(mutex, &faults_lock) {
+		user = user_find(smr_account_uid());
+		if (user)
+			faults = faults_find(user, current->mm) ?:
+				 faults_create(user, current->mm);
+		users_take_idle(&idle);
 	}
-	/* A context that processes share keeps that of the first. */
-	if (faults)
-		return faults_create();
-	faults = faults_create();
-	if (IS_ERR(faults) || !kept)
-		return faults;
-	refcount_inc(&faults->ref);
-	if (cmpxchg_release(kept, NULL, faults))
-		smr_faults_put(faults);
-	return faults;
+	users_free(&idle);
+	return faults ?: ERR_PTR(-ENOMEM);
 }
 
 /**
  * smr_faults_put() - drop a reference
  * @faults: or NULL
  *
- * Context: any.
+ * Context: process, may sleep.
  */
 void smr_faults_put(struct smr_faults *faults)
 {
-	if (faults && refcount_dec_and_test(&faults->ref))
-		queue_work(faults_ends, &faults->free_work);
+	if (!faults || !refcount_dec_and_mutex_lock(&faults->ref, &faults_lock))
+		return;
+	list_del(&faults->node);
+	mutex_unlock(&faults_lock);
+	/* From now on somebody may free the user. */
+	mmdrop(faults->mm);
+	kfree(faults);
+}
+
+static u64 user_max_tables(void)
+{
+	u64 kb = READ_ONCE(user_odp_kb);
+
+	return kb ? kb * SZ_1K : ((u64)totalram_pages() << PAGE_SHIFT) / 64;
+}
+
+/**
+ * smr_faults_charge() - count memory that follows a process's pages, before it is allocated
+ * @faults: the process's
+ * @bytes: how much
+ *
+ * Context: any.
+ * Return: 0, or -ENOMEM: the user has as much as may be.
+ */
+int smr_faults_charge(struct smr_faults *faults, size_t bytes)
+{
+	atomic64_t *tables = &faults->user->tables;
+
+	if (atomic64_add_return(bytes, tables) <= user_max_tables() ||
+	    !faults->limited)
+		return 0;
+	atomic64_sub(bytes, tables);
+	return -ENOMEM;
+}
+
+/**
+ * smr_faults_uncharge() - the reverse of smr_faults_charge()
+ * @faults: the process's
+ * @bytes: how much
+ */
+void smr_faults_uncharge(struct smr_faults *faults, size_t bytes)
+{
+	atomic64_sub(bytes, &faults->user->tables);
+}
+
+/* A process is in its user's list while it has a fault that may run next. */
+static void faults_set_ready(struct smr_faults *faults)
+{
+	lockdep_assert_held(&faults->user->lock);
+	if (list_empty(&faults->waiting) || faults->running >= PROCESS_RUNNING)
+		list_del_init(&faults->ready);
+	else if (list_empty(&faults->ready))
+		list_add_tail(&faults->ready, &faults->user->ready);
+}
+
+/* Run what may run. The processes take turns. */
+static void user_run(struct faults_user *user)
+{
+	struct smr_faults *faults;
+	struct smr_fault *fault;
+
+	lockdep_assert_held(&user->lock);
+	while (user->running < max(READ_ONCE(user_faults), 1U)) {
+		faults = list_first_entry_or_null(&user->ready,
+						  struct smr_faults, ready);
+		if (!faults)
+			return;
+		fault = list_first_entry(&faults->waiting, struct smr_fault,
+					 node);
+		list_del_init(&fault->node);
+		faults->running++;
+		user->running++;
+		list_del_init(&faults->ready);
+		faults_set_ready(faults);
+		queue_work(user->wq, &fault->work);
+	}
+}
+
+static void fault_queue(struct smr_fault *fault)
+{
+	struct smr_faults *faults = fault->faults;
+
+	guard(spinlock_bh)(&faults->user->lock);
+	list_add_tail(&fault->node, &faults->waiting);
+	faults_set_ready(faults);
+	user_run(faults->user);
+}
+
+/* Returns false if the fault's work was queued. */
+static bool fault_unqueue(struct smr_fault *fault)
+{
+	struct smr_faults *faults = fault->faults;
+
+	guard(spinlock_bh)(&faults->user->lock);
+	if (list_empty(&fault->node))
+		return false;
+	list_del_init(&fault->node);
+	faults_set_ready(faults);
+	return true;
+}
+
+/* The fault's work is about to end; another one's may begin. */
+static void fault_make_room(struct smr_fault *fault)
+{
+	struct smr_faults *faults = fault->faults;
+
+	guard(spinlock_bh)(&faults->user->lock);
+	faults->running--;
+	faults->user->running--;
+	faults_set_ready(faults);
+	user_run(faults->user);
 }
 
 static int fault_run(struct smr_fault *fault)
@@ -147,14 +364,20 @@ static struct smr_told *fault_end(struct smr_fault *fault, int err)
 	return told && told->get(told) ? told : NULL;
 }
 
-/* What the work holds */
+static void fault_put(struct smr_fault *fault)
+{
+	if (refcount_dec_and_test(&fault->ref))
+		kvfree(fault);
+}
+
+/* What a fault holds that was begun */
 static void fault_unhold(struct smr_fault *fault)
 {
 	struct smr_faults *faults = fault->faults;
 
-	if (fault->advice)
-		atomic_sub(fault->nr, &faults->advice);
-	smr_fault_put(fault);
+	if (fault->alone)
+		atomic_sub(fault->nr, &faults->user->advice);
+	fault_put(fault);
 	smr_faults_put(faults);
 	module_put(THIS_MODULE);
 }
@@ -169,6 +392,7 @@ static void fault_work(struct work_struct *work)
 	told = fault_end(fault, err);
 	if (told)
 		told->run(told);
+	fault_make_room(fault);
 	fault_unhold(fault);
 }
 
@@ -191,6 +415,7 @@ struct smr_fault *smr_fault_alloc(u32 max, enum smr_want want, gfp_t gfp)
 	if (!fault)
 		return NULL;
 	INIT_WORK(&fault->work, fault_work);
+	INIT_LIST_HEAD(&fault->node);
 	refcount_set(&fault->ref, 1);
 	spin_lock_init(&fault->lock);
 	fault->want = want;
@@ -216,30 +441,56 @@ void smr_fault_add(struct smr_fault *fault, const struct smr_span *span,
 		return;
 	smr_mem_get(span->mem);
 	fault->ranges[fault->nr++] = (struct smr_fault_range){
-		span->mem, span->off + off, len,
+		span->mem, span->mem->serial, span->off + off, len,
 	};
+}
+
+static struct smr_faults *fault_where(const struct smr_fault *fault)
+{
+	const struct smr_mem *mem = fault->ranges[0].mem;
+
+	return mem->ops->faults(mem);
 }
 
 /**
  * smr_fault_start() - begin a fault
- * @fault: the fault, with at least one range. The caller keeps its reference
- * @told: told when it has ended, unless it is cancelled before; or NULL
+ * @fault: the fault, with at least one range. The caller keeps its reference, which
+ *	only smr_fault_leave() drops
+ * @told: told when it has ended, unless the caller has left it before; NULL: nobody
  *
- * Context: any.
+ * Context: any but with interrupts off.
  */
 void smr_fault_start(struct smr_fault *fault, struct smr_told *told)
 {
-	const struct smr_mem *mem = fault->ranges[0].mem;
-
-	fault->faults = mem->ops->faults(mem);
+	fault->faults = fault_where(fault);
 	fault->told = told;
-	if (fault->advice)
-		atomic_add(fault->nr, &fault->faults->advice);
 	refcount_inc(&fault->faults->ref);
 	refcount_inc(&fault->ref);
 	/* The device has a reference, but may go before the page comes. */
 	__module_get(THIS_MODULE);
-	queue_work(fault->faults->wq, &fault->work);
+	fault_queue(fault);
+}
+
+/**
+ * smr_fault_start_alone() - begin a prefetch that nobody waits for
+ * @fault: the fault, with at least one range; the caller's reference is dropped
+ *
+ * It is dropped if the user has too many of them.
+ *
+ * Context: process, may sleep.
+ */
+void smr_fault_start_alone(struct smr_fault *fault)
+{
+	atomic_t *advice = &fault_where(fault)->user->advice;
+
+	if (atomic_add_return(fault->nr, advice) > USER_ADVICE) {
+		atomic_sub(fault->nr, advice);
+		smr_fault_discard(fault);
+		return;
+	}
+	fault->alone = true;
+	smr_fault_start(fault, NULL);
+	fault_put(fault);
 }
 
 /**
@@ -256,24 +507,30 @@ bool smr_fault_is_done(struct smr_fault *fault)
 }
 
 /**
- * smr_fault_cancel() - end a fault that nobody needs any more
- * @fault: the fault, begun; the caller's reference is dropped
+ * smr_fault_leave() - need a fault no more, whether it has ended or not
+ * @fault: the fault, from smr_fault_start(); the caller's reference is dropped
  *
- * Does not wait. Nobody is told from now on.
+ * Does not wait for pages. The fault's lock is what the worker tells of the end with. So
+ * after this nobody is told, nor is about to be, and what contains the struct smr_told
+ * may go.
  *
- * Context: process, may sleep: the last reference on a memory may be the fault's.
+ * Context: any if the fault has ended. Otherwise process, may sleep: the last reference
+ * on a memory may be the fault's.
  */
-void smr_fault_cancel(struct smr_fault *fault)
+void smr_fault_leave(struct smr_fault *fault)
 {
+	bool ended;
+
 	scoped_guard(spinlock_bh, &fault->lock) {
 		fault->told = NULL;
 		WRITE_ONCE(fault->stop, true);
+		ended = fault->done;
 	}
-	if (cancel_work(&fault->work)) {
+	if (!ended && fault_unqueue(fault)) {
 		fault_drop_memories(fault);
 		fault_unhold(fault);
 	}
-	smr_fault_put(fault);
+	fault_put(fault);
 }
 
 /**
@@ -285,33 +542,7 @@ void smr_fault_cancel(struct smr_fault *fault)
 void smr_fault_discard(struct smr_fault *fault)
 {
 	fault_drop_memories(fault);
-	smr_fault_put(fault);
-}
-
-/**
- * smr_fault_waiting_advice() - how many prefetches does a process have waiting?
- * @fault: a fault with at least one range, which says the process
- *
- * Context: any.
- * Return: the number of their ranges.
- */
-u32 smr_fault_waiting_advice(const struct smr_fault *fault)
-{
-	const struct smr_mem *mem = fault->ranges[0].mem;
-
-	return atomic_read(&mem->ops->faults(mem)->advice);
-}
-
-/**
- * smr_fault_put() - drop a reference
- * @fault: begun
- *
- * Context: any.
- */
-void smr_fault_put(struct smr_fault *fault)
-{
-	if (refcount_dec_and_test(&fault->ref))
-		kvfree(fault);
+	fault_put(fault);
 }
 
 /**

@@ -8,7 +8,7 @@
 #ifndef SMR_FAULT_H
 #define SMR_FAULT_H
 
-#include <linux/atomic.h>
+#include <linux/list.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -17,25 +17,32 @@
 #include "compat/compiler.h"
 #include "mem.h"
 
+struct faults_user;
+struct mm_struct;
 struct smr_fault;
 
 /**
- * struct smr_faults - where the faults of one process's memory are executed
- * @wq: of this process only: it can fill it with pages that never come, and nobody
- *	else needs it
- * @mm: whose memory it is; only to be compared
- * @ref: one for each memory, and for what keeps it for the next memory
- * @advice: how many ranges wait in prefetches
- * @watched: @mm has had a notifier: another one needs no lock that a fault may hold
- * @free_work: ends it; the last reference may be dropped in @wq itself
+ * struct smr_faults - the faults of one process's memory
+ * @node: in its user's list
+ * @user: whose process it is; also how the faults are executed
+ * @mm: the process, a mmgrab() reference
+ * @limited: it lacked CAP_SYS_RESOURCE when it registered its first memory
+ * @ref: one for each memory, and for each fault that was begun
+ * @ready: in its user's list of those whose next fault may run
+ * @waiting: struct smr_fault
+ * @running: how many faults are being executed
+ *
+ * See struct faults_user for who guards what. @user, @mm and @limited are constant.
  */
 struct smr_faults {
-	struct workqueue_struct *wq;
-	const struct mm_struct *mm;
+	struct list_head node;
+	struct faults_user *user;
+	struct mm_struct *mm;
+	bool limited;
 	refcount_t ref;
-	atomic_t advice;
-	bool watched;
-	struct work_struct free_work;
+	struct list_head ready;
+	struct list_head waiting;
+	unsigned int running;
 };
 
 /**
@@ -51,12 +58,14 @@ struct smr_told {
 
 /**
  * struct smr_fault_range - one range of a fault
- * @mem: the memory, which can have pages missing
+ * @mem: the memory, which can have pages missing; gone when the fault has ended
+ * @serial: of the memory
  * @off: first byte
  * @len: bytes, at least 1
  */
 struct smr_fault_range {
 	struct smr_mem *mem;
+	u64 serial;
 	u64 off;
 	u64 len;
 };
@@ -64,14 +73,16 @@ struct smr_fault_range {
 /**
  * struct smr_fault - a fault
  * @work: brings the pages in
+ * @node: in @faults->waiting, until @work is queued
  * @faults: where it is executed
- * @ref: one for who asked, one for @work
+ * @ref: one for who asked, one for the work
  * @lock: guards @told and @done
  * @told: who is to hear that it has ended; NULL: nobody
  * @done: it has ended, with @err
  * @stop: nobody needs it any more
  * @want: the access that is needed
  * @advice: it is a prefetch
+ * @alone: it is one that nobody waits for, and counts in the user's
  * @err: 0; -EFAULT, -ENOMEM, -EINTR: the first error
  * @max: how many ranges there is room for
  * @nr: how many there are
@@ -79,6 +90,7 @@ struct smr_fault_range {
  */
 struct smr_fault {
 	struct work_struct work;
+	struct list_head node;
 	struct smr_faults *faults;
 	refcount_t ref;
 	/* see above */
@@ -88,26 +100,27 @@ struct smr_fault {
 	bool stop;
 	enum smr_want want;
 	bool advice;
+	bool alone;
 	int err;
 	u32 max;
 	u32 nr;
 	struct smr_fault_range ranges[] __counted_by(max);
 };
 
-int smr_faults_init(void);
 void smr_faults_fini(void);
-struct smr_faults *smr_faults_get(struct smr_faults **kept);
+struct smr_faults *smr_faults_get(void);
 void smr_faults_put(struct smr_faults *faults);
+int __must_check smr_faults_charge(struct smr_faults *faults, size_t bytes);
+void smr_faults_uncharge(struct smr_faults *faults, size_t bytes);
 
 struct smr_fault *smr_fault_alloc(u32 max, enum smr_want want, gfp_t gfp);
 void smr_fault_add(struct smr_fault *fault, const struct smr_span *span,
 		   u64 off, u64 len);
 void smr_fault_start(struct smr_fault *fault, struct smr_told *told);
+void smr_fault_start_alone(struct smr_fault *fault);
 bool smr_fault_is_done(struct smr_fault *fault);
-void smr_fault_cancel(struct smr_fault *fault);
-void smr_fault_put(struct smr_fault *fault);
+void smr_fault_leave(struct smr_fault *fault);
 void smr_fault_discard(struct smr_fault *fault);
-u32 smr_fault_waiting_advice(const struct smr_fault *fault);
 
 int smr_span_fault_here(const struct smr_span *span, bool write);
 

@@ -37,6 +37,20 @@ void smr_grant_open(struct smr_grant *grant)
 	refcount_set(&grant->ref, 1);
 }
 
+static void grant_add(struct smr_grant *grant, struct smr_drain *drain)
+{
+	lockdep_assert_held(&grant->lock);
+	list_add_tail(&drain->node, &grant->waiters);
+	WRITE_ONCE(drain->grant, grant);
+}
+
+static void grant_del(struct smr_grant *grant, struct smr_drain *drain)
+{
+	lockdep_assert_held(&grant->lock);
+	list_del_init(&drain->node);
+	WRITE_ONCE(drain->grant, NULL);
+}
+
 /* Tell those who wait. The owner may go on as soon as it is told. */
 static void grant_tell(struct smr_grant *grant)
 {
@@ -44,7 +58,7 @@ static void grant_tell(struct smr_grant *grant)
 
 	lockdep_assert_held(&grant->lock);
 	list_for_each_entry_safe(drain, next, &grant->waiters, node) {
-		list_del_init(&drain->node);
+		grant_del(grant, drain);
 		drain->fn(drain);
 	}
 }
@@ -70,8 +84,8 @@ static bool grant_drained(struct smr_grant *grant)
  * @drain: told when the last span has ended, if this returns false; or NULL
  *
  * May be called again, by the same or by others who want to be told, until it
- * returns true. Whoever is told calls it again: the grant may have been opened anew, and
- * the last put of a former time be late to tell.
+ * returns true, or until smr_drain_forget(). Whoever is told calls it again: the grant
+ * may have been opened anew, and the last put of a former time be late to tell.
  *
  * Context: any but hard interrupts.
  * Return: true if there are no spans. What copies have written is visible then.
@@ -82,12 +96,12 @@ bool smr_grant_retire(struct smr_grant *grant, struct smr_drain *drain)
 	if (grant_drained(grant)) {
 		/* The last put may not have told it yet, and @drain may go now. */
 		if (drain)
-			list_del_init(&drain->node);
+			grant_del(grant, drain);
 		return true;
 	}
 	/* The last put takes the lock after this, and finds it. */
 	if (drain && list_empty(&drain->node))
-		list_add_tail(&drain->node, &grant->waiters);
+		grant_add(grant, drain);
 	return false;
 }
 
@@ -159,16 +173,25 @@ void smr_grant_revive(struct smr_grant *grant)
 }
 
 /**
- * smr_grant_forget() - somebody need not be told any more
- * @grant: the grant
- * @drain: who; in the grant's list or not
+ * smr_drain_forget() - somebody need not be told any more
+ * @drain: who, whether in a grant's list or not
  *
- * Context: any but hard interrupts.
+ * Whoever has waited may find that another one has ended what the grant was for. Then it
+ * does not ask that grant again, and the last put may still be about to tell it.
+ *
+ * Context: any but hard interrupts; by whoever waits, so that nobody adds @drain meanwhile.
  */
-void smr_grant_forget(struct smr_grant *grant, struct smr_drain *drain)
+void smr_drain_forget(struct smr_drain *drain)
 {
+	struct smr_grant *grant;
+
+	/* The grant is freed a grace period after it has told all. */
+	guard(rcu)();
+	grant = READ_ONCE(drain->grant);
+	if (!grant)
+		return;
 	guard(spinlock_bh)(&grant->lock);
-	list_del_init(&drain->node);
+	grant_del(grant, drain);
 }
 
 /**

@@ -12,15 +12,19 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+struct smr_grant;
+
 /**
  * struct smr_drain - somebody who is to hear that a grant has drained
  * @node: in the grant's list; empty when it is in none
+ * @grant: whose list that is; NULL when it is in none. Written under that grant's lock
  * @fn: called once, in any context, with a lock of the grant's held: it may
  *	queue work, or complete something. @drain may be freed as soon as it has
  *	been told
  */
 struct smr_drain {
 	struct list_head node;
+	struct smr_grant *grant;
 	void (*fn)(struct smr_drain *drain);
 };
 
@@ -48,7 +52,7 @@ bool smr_grant_retire(struct smr_grant *grant, struct smr_drain *drain);
 void smr_grant_retire_sync(struct smr_grant *grant);
 void smr_grant_wake(struct smr_grant *grant);
 void smr_grant_revive(struct smr_grant *grant);
-void smr_grant_forget(struct smr_grant *grant, struct smr_drain *drain);
+void smr_drain_forget(struct smr_drain *drain);
 bool __must_check smr_grant_get(struct smr_grant *grant);
 void smr_grant_put(struct smr_grant *grant);
 
@@ -68,6 +72,7 @@ static inline void smr_drain_init(struct smr_drain *drain,
 				  void (*fn)(struct smr_drain *drain))
 {
 	INIT_LIST_HEAD(&drain->node);
+	drain->grant = NULL;
 	drain->fn = fn;
 }
 

@@ -196,6 +196,7 @@ static u32 random_word(struct smr_keys *keys)
  * @keys: the table
  * @key: the key; its owner fills in the other fields before publishing it
  * @type: what it is part of
+ * @lock: its owner's, which is held while it changes
  *
  * Until smr_key_publish() the key is unknown to readers. The index stays
  * taken until smr_key_withdraw().
@@ -204,12 +205,12 @@ static u32 random_word(struct smr_keys *keys)
  * Return: 0, -ENOMEM, or -ENOSPC when the table is as good as full.
  */
 int smr_key_reserve(struct smr_keys *keys, struct smr_key *key,
-		    enum smr_key_type type)
+		    enum smr_key_type type, spinlock_t *lock)
 {
 	int tries, ret;
 	u32 value;
 
-	seqcount_init(&key->seq);
+	seqcount_spinlock_init(&key->seq, lock);
 	key->type = type;
 	for (tries = 0; tries < RESERVE_TRIES; tries++) {
 		value = random_word(keys);

@@ -6,7 +6,6 @@
 #ifndef SMR_KEY_H
 #define SMR_KEY_H
 
-#include <linux/preempt.h>
 #include <linux/rculist.h>
 #include <linux/rcupdate.h>
 #include <linux/seqlock.h>
@@ -53,7 +52,7 @@ enum smr_key_type {
  * @published: readers may know of it
  * @valid: may be used now
  * @access: enum ib_access_flags granted
- * @seq: lets readers take a consistent snapshot without a lock
+ * @seq: lets readers take a consistent snapshot without a lock; knows the owner's lock
  * @pd: the only PD that may use it; NULL: any PD of the kernel's
  * @mem: the memory; the owner of the key holds a reference while it is @valid
  * @grant: what lets copies use @mem by this key; the owner's
@@ -74,7 +73,7 @@ struct smr_key {
 	bool published;
 	bool valid;
 	int access;
-	seqcount_t seq;
+	seqcount_spinlock_t seq;
 	struct ib_pd *pd;
 	struct smr_mem *mem;
 	struct smr_grant *grant;
@@ -99,7 +98,7 @@ int __must_check smr_keys_init(struct smr_keys *keys);
 void smr_keys_fini(struct smr_keys *keys);
 
 int __must_check smr_key_reserve(struct smr_keys *keys, struct smr_key *key,
-				 enum smr_key_type type);
+				 enum smr_key_type type, spinlock_t *lock);
 void smr_key_publish(struct smr_key *key);
 void smr_key_withdraw(struct smr_keys *keys, struct smr_key *key);
 
@@ -116,12 +115,12 @@ static inline u32 smr_key_value(const struct smr_key *key)
  * @key: the key
  *
  * Context: with the owner's lock held, which is BH-safe: a reader in softirq
- * would otherwise wait for the writer that it interrupted.
+ * would otherwise wait for the writer that it interrupted. On PREEMPT_RT, where the
+ * writer can be preempted, a reader that meets it waits for that lock. So locks can be taken
+ * in the section.
  */
 static inline void smr_key_update_begin(struct smr_key *key)
 {
-	/* On PREEMPT_RT the owner's lock does not disable preemption. */
-	preempt_disable();
 	write_seqcount_begin(&key->seq);
 }
 
@@ -132,7 +131,6 @@ static inline void smr_key_update_begin(struct smr_key *key)
 static inline void smr_key_update_end(struct smr_key *key)
 {
 	write_seqcount_end(&key->seq);
-	preempt_enable();
 }
 
 /**

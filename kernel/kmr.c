@@ -51,7 +51,8 @@ static struct smr_kmr *kmr_create(struct smr_keys *keys, struct ib_pd *pd)
 	if (!kmr)
 		return ERR_PTR(-ENOMEM);
 	smr_mr_init(&kmr->mr, keys);
-	ret = smr_key_reserve(keys, &kmr->mr.key, SMR_KEY_MR);
+	ret = smr_key_reserve(keys, &kmr->mr.key, SMR_KEY_MR,
+			      &kmr->mr.lock);
 	if (ret) {
 		kfree_rcu(kmr, mr.key.rcu);
 		return ERR_PTR(ret);
@@ -269,7 +270,8 @@ static int check_invalidate(const struct smr_mr *mr, const struct ib_pd *pd,
  * To invalidate a region that is not registered is no error: a consumer cannot
  * know whether its peer has done it already.
  *
- * After -EAGAIN the caller tries again, or calls smr_kmr_invalidate_undo().
+ * After -EAGAIN the caller tries again, or calls smr_kmr_invalidate_undo(). When it does
+ * not wait any more, it calls smr_drain_forget().
  *
  * Context: any but hard interrupts.
  * Return: 0; -ENOENT (no fast-registered region has this key), -EPERM (of
@@ -298,14 +300,13 @@ int smr_kmr_invalidate(struct smr_keys *keys, const struct ib_pd *pd, u32 rkey,
  * @keys: the device's keys
  * @pd: of the QP that was asked to
  * @rkey: the key; of a region, a window, or nothing
- * @drain: as given to smr_kmr_invalidate(); not told any more
  *
  * If it is the key of a fast-registered region, it opens again.
  *
  * Context: any but hard interrupts.
  */
 void smr_kmr_invalidate_undo(struct smr_keys *keys, const struct ib_pd *pd,
-			     u32 rkey, struct smr_drain *drain)
+			     u32 rkey)
 {
 	struct smr_mr *mr;
 
@@ -314,7 +315,6 @@ void smr_kmr_invalidate_undo(struct smr_keys *keys, const struct ib_pd *pd,
 	if (!mr)
 		return;
 	guard(spinlock_bh)(&mr->lock);
-	smr_grant_forget(mr->key.grant, drain);
 	if (!check_invalidate(mr, pd, rkey) && mr->state == SMR_MR_VALID)
 		smr_key_revive(&mr->key);
 }

@@ -26,6 +26,6 @@ int __must_check smr_kmr_invalidate(struct smr_keys *keys,
 				    const struct ib_pd *pd, u32 rkey,
 				    struct smr_drain *drain);
 void smr_kmr_invalidate_undo(struct smr_keys *keys, const struct ib_pd *pd,
-			     u32 rkey, struct smr_drain *drain);
+			     u32 rkey);
 
 #endif /* SMR_KMR_H */

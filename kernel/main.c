@@ -61,12 +61,9 @@ static int __init softmr_init(void)
 	int ret;
 
 	smr_crc_init();
-	ret = smr_faults_init();
-	if (ret)
-		return ret;
 	ret = smr_homes_init();
 	if (ret)
-		goto fini_faults;
+		return ret;
 	ret = smr_netns_register();
 	if (ret)
 		goto exit_homes;
@@ -82,8 +79,6 @@ unregister_netns:
 	smr_netns_unregister();
 exit_homes:
 	smr_homes_exit();
-fini_faults:
-	smr_faults_fini();
 	return ret;
 }
 

@@ -16,6 +16,9 @@
 /* The bounce buffer on the stack, where two memories cannot be mapped at once */
 #define BOUNCE_BYTES	256
 
+/* The last serial number of a memory that faults may be of */
+static atomic64_t last_serial = ATOMIC64_INIT(0);
+
 /**
  * smr_mem_init() - make a memory ready; the caller owns the only reference
  * @mem: part of the kind's zeroed struct
@@ -26,6 +29,8 @@ void smr_mem_init(struct smr_mem *mem, const struct smr_mem_ops *ops, u64 size)
 {
 	mem->ops = ops;
 	mem->size = size;
+	if (ops->fault)
+		mem->serial = atomic64_inc_return(&last_serial);
 	refcount_set(&mem->ref, 1);
 }
 

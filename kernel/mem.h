@@ -82,7 +82,8 @@ struct smr_populate {
  * @unmap: the end of @map; NULL where there is nothing to do. Maps end in the
  *	reverse order of their beginning.
  * @fault: bring pages in, see struct smr_populate. Process context, may sleep.
- *	0 or -EFAULT, -ENOMEM, -EINTR, -EAGAIN. NULL for kinds whose pages are
+ *	0 or -EFAULT, -ENOMEM, -EINTR; -EAGAIN (at once, or a prefetch whose page keeps
+ *	going away). NULL for kinds whose pages are
  *	always there.
  * @faults: where faults of it are executed that are not waited for. Needed by
  *	kinds that have a @fault, and only by them.
@@ -119,6 +120,7 @@ struct smr_mem_ops {
  *	no process's
  * @ref: one for the owner, one for each fault
  * @no_atomics: the CPU's atomics do not work on it
+ * @serial: of no other memory, ever; 0 of memory without faults
  * @size: bytes
  *
  * All but @ref are constant while a grant of it is not retired. Spans need no
@@ -129,6 +131,7 @@ struct smr_mem {
 	struct mm_struct *mm;
 	refcount_t ref;
 	bool no_atomics;
+	u64 serial;
 	u64 size;
 };
 

@@ -95,14 +95,15 @@ static struct smr_mem *mem_create_kind(const struct smr_pd *pd,
 	if (args->dm)
 		return smr_dm_mem(args->dm, args->start, args->length);
 	if (args->fd != NO_FD)
-		return smr_dmabuf_create(pd->faults, args->fd, args->start,
+		return smr_dmabuf_create(pd, args->fd, args->start,
 					 args->length);
 	if (is_implicit(args))
-		return smr_odp_create_implicit(pd->stats, pd->faults, writable);
+		return smr_odp_create_implicit(pd->stats, writable);
 	if (args->access & IB_ACCESS_ON_DEMAND)
-		return smr_odp_create(pd->stats, pd->faults, args->start,
-				      args->length, writable);
-	return smr_pinned_create(room, args->start, args->length, writable);
+		return smr_odp_create(pd->stats, args->start, args->length,
+				      writable);
+	return smr_pinned_create(pd, room, args->start, args->length,
+				 writable);
 }
 
 /* Can the memory do what these rights allow? */
@@ -192,7 +193,7 @@ static struct smr_mr *mr_reg(struct smr_pd *pd, struct mr_args *args)
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	smr_mr_init(mr, pd->keys);
-	ret = smr_key_reserve(mr->keys, &mr->key, SMR_KEY_MR);
+	ret = smr_key_reserve(mr->keys, &mr->key, SMR_KEY_MR, &mr->lock);
 	if (ret)
 		goto free_mr;
 	mem = mem_create(pd, args, &mr->pinned);
@@ -225,7 +226,7 @@ free_mr:
  * memory that does none), -EINVAL
  * (flags that exclude each other, a range that wraps), -EFAULT (not mapped,
  * not writable), -ENOMEM (also: too much for RLIMIT_MEMLOCK), -ENOSPC (no key
- * is free), -EINTR (killed).
+ * is free), -EINTR or -ERESTARTSYS (killed), -EIO (the device is being removed).
  */
 struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
 			  int access)

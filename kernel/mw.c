@@ -160,7 +160,7 @@ int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys)
 	win->key.pd = mw->ibmw.pd;
 	win->key.grant = &win->grant;
 	smr_grant_init(&win->grant);
-	ret = smr_key_reserve(keys, &win->key, SMR_KEY_MW);
+	ret = smr_key_reserve(keys, &win->key, SMR_KEY_MW, &win->lock);
 	if (ret) {
 		kfree_rcu(win, key.rcu);
 		return ret;
@@ -408,7 +408,8 @@ static void window_bind_nothing(struct smr_window *win, u32 new_rkey)
  *
  * On failure the window is as it was. After -EAGAIN and -EBUSY the caller tries again,
  * or calls smr_mw_bind_undo(). After -EAGAIN the same request cannot be refused any
- * more, unless the window is deallocated.
+ * more, unless the window is deallocated. When it does not wait any more, it calls
+ * smr_drain_forget().
  *
  * Context: any but hard interrupts.
  * Return: 0, or why not: -ENOENT (no such window or region), -EPERM (of
@@ -457,7 +458,6 @@ int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
  * @owner: the QP that it was posted to
  * @pd: that QP's protection domain
  * @req: the request
- * @drain: as given to smr_mw_bind(); not told any more
  *
  * The former binding opens again. If a request of another QP waits for the same
  * end, it is told to try again, and closes the binding again.
@@ -465,8 +465,7 @@ int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
  * Context: any but hard interrupts.
  */
 void smr_mw_bind_undo(struct smr_keys *keys, const struct smr_mw_owner *owner,
-		      const struct ib_pd *pd, const struct smr_mw_bind *req,
-		      struct smr_drain *drain)
+		      const struct ib_pd *pd, const struct smr_mw_bind *req)
 {
 	struct smr_window *win;
 
@@ -475,7 +474,6 @@ void smr_mw_bind_undo(struct smr_keys *keys, const struct smr_mw_owner *owner,
 	if (!win)
 		return;
 	guard(spinlock_bh)(&win->lock);
-	smr_grant_forget(&win->grant, drain);
 	if (check_window(win, pd, req) || (win->next && win->next_by != owner))
 		return;
 	window_forget_next(win);
@@ -506,7 +504,8 @@ static int check_invalidate(const struct smr_window *win,
  * @drain: told, after -EAGAIN, when to try again
  *
  * On failure the window is as it was. After -EAGAIN the caller tries again, or
- * calls smr_mw_invalidate_undo().
+ * calls smr_mw_invalidate_undo(). When it does not wait any more, it calls
+ * smr_drain_forget().
  *
  * Context: any but hard interrupts.
  * Return: 0; -ENOENT (no window has this key), -EPERM (not this QP's),
@@ -539,7 +538,6 @@ int smr_mw_invalidate(struct smr_keys *keys, const struct smr_mw_owner *owner,
  * @owner: the QP that was asked to
  * @pd: its protection domain
  * @rkey: the key; of a window, a region, or nothing
- * @drain: as given to smr_mw_invalidate(); not told any more
  *
  * If it is the key of a window, it opens again.
  *
@@ -547,8 +545,7 @@ int smr_mw_invalidate(struct smr_keys *keys, const struct smr_mw_owner *owner,
  */
 void smr_mw_invalidate_undo(struct smr_keys *keys,
 			    const struct smr_mw_owner *owner,
-			    const struct ib_pd *pd, u32 rkey,
-			    struct smr_drain *drain)
+			    const struct ib_pd *pd, u32 rkey)
 {
 	struct smr_window *win;
 
@@ -557,7 +554,6 @@ void smr_mw_invalidate_undo(struct smr_keys *keys,
 	if (!win)
 		return;
 	guard(spinlock_bh)(&win->lock);
-	smr_grant_forget(&win->grant, drain);
 	if (!check_invalidate(win, owner, pd, rkey))
 		window_reopen(win);
 }

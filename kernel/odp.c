@@ -8,7 +8,7 @@
  * the range is.
  *
  * Locks:
- *	odp->mutex -> mmap_lock (by the first notifier of a mm)
+ *	odp->mutex -> mmap_lock (for lockdep; only the first notifier of a mm takes it)
  *	odp->mutex -> chunk->lock
  */
 #include "odp.h"
@@ -17,6 +17,7 @@
 #include <linux/memcontrol.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
 #include <linux/overflow.h>
 #include <linux/pid.h>
@@ -88,20 +89,27 @@ static struct smr_chunk *chunk_make(struct smr_odp *odp, unsigned long index)
 	u64 last = min(begin + (SMR_CHUNK_SIZE - 1),
 		       odp->start + (odp->mem.size - 1));
 	struct smr_chunk *c;
+	u32 npages;
 	int ret;
 
 	lockdep_assert_held(&odp->mutex);
 	begin = max(begin, odp->start & PAGE_MASK);
-	c = smr_chunk_create(odp->mem.mm, begin,
-			     PHYS_PFN(last) - PHYS_PFN(begin) + 1,
-			     odp->writable, chunk_offer, odp, odp->stats);
-	if (IS_ERR(c))
-		return c;
-	WRITE_ONCE(odp->faults->watched, true);
+	npages = PHYS_PFN(last) - PHYS_PFN(begin) + 1;
+	ret = smr_faults_charge(odp->faults, smr_chunk_bytes(npages));
+	if (ret)
+		return ERR_PTR(ret);
+	c = smr_chunk_create(odp->mem.mm, begin, npages, odp->writable,
+			     chunk_offer, odp, odp->stats);
+	if (IS_ERR(c)) {
+		ret = PTR_ERR(c);
+		goto uncharge;
+	}
 	ret = xa_err(xa_store(&odp->chunks, index, c, GFP_KERNEL_ACCOUNT));
 	if (!ret)
 		return c;
 	smr_chunk_destroy(c);
+uncharge:
+	smr_faults_uncharge(odp->faults, smr_chunk_bytes(npages));
 	return ERR_PTR(ret);
 }
 
@@ -122,6 +130,7 @@ static void chunk_end(struct smr_odp *odp, struct smr_chunk *c)
 {
 	lockdep_assert_held(&odp->mutex);
 	xa_erase(&odp->chunks, chunk_index(c->addr));
+	smr_faults_uncharge(odp->faults, smr_chunk_bytes(c->npages));
 	smr_chunk_destroy(c);
 }
 
@@ -141,23 +150,7 @@ static void odp_reap(struct work_struct *work)
 	}
 }
 
-static struct smr_chunk *chunk_get_locked(struct smr_odp *odp,
-					  unsigned long index)
-{
-	struct smr_chunk *c = xa_load(&odp->chunks, index);
-
-	lockdep_assert_held(&odp->mutex);
-	if (!c)
-		c = chunk_create(odp, index);
-	if (!IS_ERR(c))
-		c->users++;
-	return c;
-}
-
-/*
- * A caller that must not wait for pages must not wait for the mutex of somebody who
- * does, either: creating the first chunk of a mm takes the mmap_lock.
- */
+/* Who holds the mutex may wait for invalidations: a caller in a hurry does not wait for it. */
 static struct smr_chunk *chunk_get(struct smr_odp *odp, unsigned long index,
 				   bool at_once)
 {
@@ -167,7 +160,11 @@ static struct smr_chunk *chunk_get(struct smr_odp *odp, unsigned long index,
 		mutex_lock(&odp->mutex);
 	else if (!mutex_trylock(&odp->mutex))
 		return ERR_PTR(-EAGAIN);
-	c = chunk_get_locked(odp, index);
+	c = xa_load(&odp->chunks, index);
+	if (!c)
+		c = chunk_create(odp, index);
+	if (!IS_ERR(c))
+		c->users++;
 	mutex_unlock(&odp->mutex);
 	return c;
 }
@@ -290,12 +287,17 @@ static int odp_populate_some(struct smr_odp *odp,
 {
 	struct mm_struct *mm = odp->mem.mm;
 	int ret = 0;
+	u64 next;
 
 	if (!odp_process_lives(odp) || !mmget_not_zero(mm))
 		return -EFAULT;
+	next = next_mapped(mm, *addr, last);
 	if (how->want == SMR_WANT_PRESENT)
-		*addr = next_mapped(mm, *addr, last);
-	if (*addr <= last)
+		*addr = next;
+	/* Peers that keep asking for a hole do not make and end a chunk each time. */
+	if (next > *addr)
+		ret = -EFAULT;
+	else if (*addr <= last)
 		ret = odp_fault_chunk(odp, how, addr, last);
 	mmput(mm);
 	return ret;
@@ -308,7 +310,7 @@ static int odp_populate_here(struct smr_odp *odp,
 {
 	int ret = 0;
 
-	if (odp->mem.mm != current->mm || !READ_ONCE(odp->faults->watched))
+	if (odp->mem.mm != current->mm)
 		return -EAGAIN;
 	while (!ret && addr <= last)
 		ret = odp_fault_chunk(odp, how, &addr, last);
@@ -321,6 +323,7 @@ static int odp_fault(struct smr_mem *mem, const struct smr_populate *how,
 {
 	struct smr_odp *odp = to_odp(mem);
 	u64 addr = odp->start + off, last = addr + (len - 1);
+	bool lost = false;
 	int ret = 0;
 
 	if (how->want == SMR_WANT_WRITE && !odp->writable)
@@ -329,9 +332,15 @@ static int odp_fault(struct smr_mem *mem, const struct smr_populate *how,
 		return -EFAULT;
 	if (how->at_once)
 		return odp_populate_here(odp, how, addr, last);
-	while (!ret && addr <= last && !READ_ONCE(*how->stop))
+	while (!ret && addr <= last && !READ_ONCE(*how->stop)) {
 		ret = odp_populate_some(odp, how, &addr, last);
-	return ret;
+		if (ret == -EAGAIN) {
+			lost = true;
+			ret = 0;
+		}
+	}
+	/* A QP tries its copy again, and asks again. */
+	return ret ?: lost && how->advice ? -EAGAIN : 0;
 }
 
 static struct smr_faults *odp_faults(const struct smr_mem *mem)
@@ -371,13 +380,44 @@ static const struct smr_mem_ops odp_ops = {
 	.release = odp_release,
 };
 
-static struct smr_mem *odp_create(struct smr_stats *stats,
-				  struct smr_faults **kept, u64 start,
+static bool nothing_invalidate(struct mmu_interval_notifier *notifier,
+			       const struct mmu_notifier_range *range,
+			       unsigned long seq)
+{
+	return true;
+}
+
+static const struct mmu_interval_notifier_ops nothing_ops = {
+	.invalidate = nothing_invalidate,
+};
+
+/*
+ * The first notifier of a mm takes the mmap_lock, which somebody may hold as long as a
+ * page takes. Have that done by who registers. So no fault does it, with odp->mutex held.
+ */
+static int mm_watch(struct mm_struct *mm)
+{
+	struct mmu_interval_notifier first;
+	int ret;
+
+	ret = mmu_interval_notifier_insert(&first, mm, 0, PAGE_SIZE,
+					   &nothing_ops);
+	if (!ret)
+		mmu_interval_notifier_remove(&first);
+	return ret;
+}
+
+static struct smr_mem *odp_create(struct smr_stats *stats, u64 start,
 				  u64 length, bool writable)
 {
-	struct smr_faults *faults = smr_faults_get(kept);
+	struct smr_faults *faults;
 	struct smr_odp *odp;
+	int ret;
 
+	ret = mm_watch(current->mm);
+	if (ret)
+		return ERR_PTR(ret);
+	faults = smr_faults_get();
 	if (IS_ERR(faults))
 		return ERR_CAST(faults);
 	odp = kzalloc(sizeof(*odp), GFP_KERNEL_ACCOUNT);
@@ -402,7 +442,6 @@ static struct smr_mem *odp_create(struct smr_stats *stats,
 /**
  * smr_odp_create() - make a memory of a range of the calling process
  * @stats: where it counts
- * @kept: see smr_faults_get()
  * @start: first byte
  * @length: bytes; 0 makes a memory that has none
  * @writable: it may be written to
@@ -412,8 +451,7 @@ static struct smr_mem *odp_create(struct smr_stats *stats,
  * Context: process, may sleep.
  * Return: the memory, or an ERR_PTR: -EINVAL (the range wraps), -ENOMEM.
  */
-struct smr_mem *smr_odp_create(struct smr_stats *stats,
-			       struct smr_faults **kept, u64 start, u64 length,
+struct smr_mem *smr_odp_create(struct smr_stats *stats, u64 start, u64 length,
 			       bool writable)
 {
 	u64 end;
@@ -425,13 +463,12 @@ struct smr_mem *smr_odp_create(struct smr_stats *stats,
 	start = untagged_addr(start);
 	if (check_add_overflow(start, length, &end))
 		return ERR_PTR(-EINVAL);
-	return odp_create(stats, kept, start, length, writable);
+	return odp_create(stats, start, length, writable);
 }
 
 /**
  * smr_odp_create_implicit() - make a memory of all of the calling process
  * @stats: where it counts
- * @kept: see smr_faults_get()
  * @writable: it may be written to
  *
  * Its offsets are the process's addresses.
@@ -439,8 +476,7 @@ struct smr_mem *smr_odp_create(struct smr_stats *stats,
  * Context: process, may sleep.
  * Return: the memory, or ERR_PTR(-ENOMEM).
  */
-struct smr_mem *smr_odp_create_implicit(struct smr_stats *stats,
-					struct smr_faults **kept, bool writable)
+struct smr_mem *smr_odp_create_implicit(struct smr_stats *stats, bool writable)
 {
-	return odp_create(stats, kept, 0, U64_MAX, writable);
+	return odp_create(stats, 0, U64_MAX, writable);
 }

@@ -5,15 +5,11 @@
 
 #include <linux/types.h>
 
-struct smr_faults;
 struct smr_mem;
 struct smr_stats;
 
-struct smr_mem *smr_odp_create(struct smr_stats *stats,
-			       struct smr_faults **kept, u64 start, u64 length,
+struct smr_mem *smr_odp_create(struct smr_stats *stats, u64 start, u64 length,
 			       bool writable);
-struct smr_mem *smr_odp_create_implicit(struct smr_stats *stats,
-					struct smr_faults **kept,
-					bool writable);
+struct smr_mem *smr_odp_create_implicit(struct smr_stats *stats, bool writable);
 
 #endif /* SMR_ODP_H */

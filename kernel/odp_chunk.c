@@ -524,7 +524,34 @@ static bool pfn_is_missing(unsigned long hmm_pfn, enum smr_want want)
 
 	if (want == SMR_WANT_WRITE)
 		need |= HMM_PFN_WRITE;
-	return (hmm_pfn & need) != need;
+	return hmm_pfn & HMM_PFN_ERROR || (hmm_pfn & need) != need;
+}
+
+/*
+ * A page that hmm_range_fault() calls an error may be in a device, which gives it back if
+ * it is asked for (a huge page is an error, a small one only missing). If it is an error
+ * afterwards, it is one.
+ */
+static bool page_stays_bad(const struct hmm_range *range, u64 addr)
+{
+	unsigned long pfn = 0;
+	struct hmm_range page = {
+		.notifier = range->notifier,
+		.notifier_seq = range->notifier_seq,
+		.start = addr,
+		.end = addr + PAGE_SIZE,
+		.hmm_pfns = &pfn,
+	};
+
+	return !hmm_range_fault(&page) && pfn & HMM_PFN_ERROR;
+}
+
+/* Holes, and areas of devices, have no page that could be asked for. */
+static bool page_cannot_be(struct mm_struct *mm, u64 addr)
+{
+	const struct vm_area_struct *vma = vma_lookup(mm, addr);
+
+	return !vma || vma->vm_flags & (VM_IO | VM_PFNMAP);
 }
 
 /*
@@ -534,6 +561,7 @@ static bool pfn_is_missing(unsigned long hmm_pfn, enum smr_want want)
  */
 static int range_fault(struct hmm_range *range, const struct smr_populate *how)
 {
+	struct mm_struct *mm = range->notifier->mm;
 	unsigned int flags = FAULT_FLAG_REMOTE;
 	unsigned long *pfn = range->hmm_pfns;
 	unsigned long addr = range->start;
@@ -546,16 +574,17 @@ static int range_fault(struct hmm_range *range, const struct smr_populate *how)
 	if (how->want == SMR_WANT_WRITE)
 		flags |= FAULT_FLAG_WRITE;
 	for (; addr < range->end; addr += PAGE_SIZE, pfn++) {
-		if (*pfn & HMM_PFN_ERROR)
-			return -EFAULT;
 		if (!pfn_is_missing(*pfn, how->want))
 			continue;
+		if (*pfn & HMM_PFN_ERROR && page_cannot_be(mm, addr))
+			return -EFAULT;
 		if (READ_ONCE(*how->stop))
 			return -EINTR;
-		ret = fixup_user_fault(range->notifier->mm, addr, flags,
-				       &unlocked);
+		ret = fixup_user_fault(mm, addr, flags, &unlocked);
 		if (ret)
 			return ret;
+		if (*pfn & HMM_PFN_ERROR && page_stays_bad(range, addr))
+			return -EFAULT;
 		unlocked = true;
 	}
 	return unlocked ? -EBUSY : 0;
@@ -590,8 +619,7 @@ static int chunk_try_fault(struct smr_chunk *c, struct hmm_range *range,
 /*
  * The first pass makes missing pages, and the second one finds them. If they are gone
  * then, somebody keeps invalidating a page of the range: ask for less. When that has
- * come down to one page, and that page keeps going away, too, give it up. Who needs it
- * will miss it and ask again.
+ * come down to one page, and that page keeps going away, too, give it up: -EAGAIN.
  */
 static int chunk_fault_range(struct smr_chunk *c, struct hmm_range *range,
 			     const struct smr_populate *how)
@@ -609,7 +637,7 @@ static int chunk_fault_range(struct smr_chunk *c, struct hmm_range *range,
 		npages = PHYS_PFN(range->end - range->start);
 		range->end = range->start + PFN_PHYS(max(npages / 2, 1ULL));
 	}
-	return how->at_once ? -EAGAIN : 0;
+	return -EAGAIN;
 }
 
 static enum smr_counter fault_counter(const struct smr_populate *how)
@@ -621,13 +649,14 @@ static enum smr_counter fault_counter(const struct smr_populate *how)
  * smr_chunk_fault() - bring pages of a chunk in
  * @c: the chunk
  * @how: how
- * @addr: first byte; moved on, on success, to behind what was tried. That may be less
- *	than all
+ * @addr: first byte; moved on, on success and with -EAGAIN, to behind what was tried.
+ *	That may be less than all
  * @last: last byte
  *
  * Context: process, may sleep; a user of the mm, mmget(). Takes the mmap_lock.
  * Return: 0; -EFAULT (nothing is mapped there, or not with this right, or it is
- * secret memory or a shadow stack), -ENOMEM, -EINTR (killed), -EAGAIN (not at once).
+ * secret memory or a shadow stack), -ENOMEM, -EINTR (killed), -EAGAIN (not at once, or
+ * a page keeps going away: whoever needs it will miss it and ask again).
  */
 int smr_chunk_fault(struct smr_chunk *c, const struct smr_populate *how,
 		    u64 *addr, u64 last)
@@ -646,11 +675,12 @@ int smr_chunk_fault(struct smr_chunk *c, const struct smr_populate *how,
 		return -ENOMEM;
 	ret = chunk_fault_range(c, &range, how);
 	kfree(range.hmm_pfns);
-	if (ret >= 0) {
+	if (ret > 0)
 		smr_stat_add(c->stats, fault_counter(how), ret);
+	if (ret >= 0 || ret == -EAGAIN)
 		*addr = range.end;
+	if (ret >= 0)
 		return 0;
-	}
 	/* Callers need not tell a missing right from unusable memory. */
 	return ret == -EPERM || ret == -EINVAL ? -EFAULT : ret;
 }

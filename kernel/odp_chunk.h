@@ -9,6 +9,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sizes.h>
 #include <linux/spinlock.h>
+#include <linux/stddef.h>
 #include <linux/types.h>
 
 #include "stats.h"
@@ -61,6 +62,13 @@ struct smr_chunk {
 	u64 *entries;
 	struct rcu_head rcu;
 };
+
+/* What a chunk takes */
+static inline size_t smr_chunk_bytes(u32 npages)
+{
+	return sizeof(struct smr_chunk) +
+	       npages * sizeof_field(struct smr_chunk, entries[0]);
+}
 
 struct smr_chunk *smr_chunk_create(struct mm_struct *mm, u64 addr, u32 npages,
 				   bool writable,

@@ -7,7 +7,7 @@
 #include <rdma/ib_verbs.h>
 
 struct smr_account;
-struct smr_faults;
+struct smr_awaits;
 struct smr_keys;
 struct smr_stats;
 
@@ -16,7 +16,7 @@ struct smr_stats;
  * @ibpd: the core's part
  * @keys: the device's keys
  * @stats: the device's counters
- * @faults: see smr_faults_get(): its context's; NULL for a consumer in the kernel
+ * @awaits: where the device's verbs wait for faults
  * @account: of the user that made it, NULL in the kernel; see limits.c
  *
  * Constant.
@@ -25,7 +25,7 @@ struct smr_pd {
 	struct ib_pd ibpd;
 	struct smr_keys *keys;
 	struct smr_stats *stats;
-	struct smr_faults **faults;
+	struct smr_awaits *awaits;
 	struct smr_account *account;
 };
 

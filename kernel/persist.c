@@ -5,15 +5,10 @@
 #include <linux/ioport.h>
 #include <linux/kconfig.h>
 #include <linux/libnvdimm.h>
-#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
-#include <linux/sizes.h>
 
 #include "mem.h"
-
-/* Bytes that are written back between two cond_resched() */
-#define STEP	SZ_1M
 
 /**
  * smr_persist_supported() - can this kernel write caches back to such memory?
@@ -61,31 +56,25 @@ bool smr_mem_is_persistent(struct smr_mem *mem)
 }
 
 /**
- * smr_span_persist() - write the caches of a span back to persistent memory
+ * smr_span_persist() - write caches of a part of a span back to persistent memory
  * @span: part of such a memory
- * @can_sleep: the caller may
+ * @off: first byte, from the start of the span
+ * @len: bytes; the span has them
  *
- * Context: any, as @can_sleep says.
+ * Context: any but hard interrupts.
  * Return: 0 or -EFAULT.
  */
-int smr_span_persist(const struct smr_span *span, bool can_sleep)
+int smr_span_persist(const struct smr_span *span, u64 off, size_t len)
 {
 	struct smr_mem *mem = span->mem;
 	struct smr_map map;
-	u64 off;
-	int ret;
 
-	for (off = 0; off < span->len; off += map.len) {
-		ret = mem->ops->map(mem, span->off + off,
-				    min_t(u64, span->len - off, STEP), false,
-				    &map);
-		if (ret)
+	for (; len; off += map.len, len -= map.len) {
+		if (mem->ops->map(mem, span->off + off, len, false, &map))
 			return -EFAULT;
 		arch_wb_cache_pmem(map.addr, map.len);
 		if (mem->ops->unmap)
 			mem->ops->unmap(mem, &map);
-		if (can_sleep)
-			cond_resched();
 	}
 	/* Order the write-back before the stores of the answer. */
 	wmb();

@@ -10,6 +10,6 @@ struct smr_span;
 
 bool smr_persist_supported(void);
 bool smr_mem_is_persistent(struct smr_mem *mem);
-int smr_span_persist(const struct smr_span *span, bool can_sleep);
+int smr_span_persist(const struct smr_span *span, u64 off, size_t len);
 
 #endif /* SMR_PERSIST_H */

@@ -14,13 +14,24 @@
 #include "pinned.h"
 
 #include <linux/bits.h>
+#include <linux/cred.h>
+#include <linux/err.h>
+#include <linux/hugetlb_inline.h>
 #include <linux/log2.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/shmem_fs.h>
 #include <linux/slab.h>
+#include <linux/userfaultfd_k.h>
 
 #include "account.h"
+#include "await.h"
+#include "compat/mm.h"
+#include "fault.h"
+#include "pd.h"
 
 /* Pages pinned at once: those of a small range on the stack */
 #define BATCH_STACK	16
@@ -28,6 +39,11 @@
 
 /**
  * struct pin_job - pages pinned so far
+ * @mm: the process, which they are charged to; NULL: a memory has taken them over
+ * @addr: of the first page
+ * @total: how many pages there are to be, which are charged
+ * @writable: they will be written to
+ * @late: what it is part of, or NULL
  * @runs: what they are
  * @nr: how many runs
  * @room: how many fit
@@ -35,11 +51,31 @@
  * @one: room for the first run
  */
 struct pin_job {
+	struct mm_struct *mm;
+	unsigned long addr;
+	unsigned long total;
+	bool writable;
+	struct pin_late *late;
 	struct smr_extent *runs;
 	unsigned long nr;
 	unsigned long room;
 	unsigned long npages;
 	struct smr_extent one;
+};
+
+/**
+ * struct pin_late - a job that had to wait for a page
+ * @mem: what makes it a memory that faults are executed for. It has no key, and is
+ *	not mapped
+ * @faults: where, a reference is held
+ * @cred: the caller's, a reference is held
+ * @job: the fault's while one is under way, else the caller's
+ */
+struct pin_late {
+	struct smr_mem mem;
+	struct smr_faults *faults;
+	const struct cred *cred;
+	struct pin_job job;
 };
 
 /*
@@ -191,7 +227,7 @@ static int single_map(struct smr_mem *mem, u64 off, size_t len, bool write,
 	return map_with(mem, off, len, map, find_single);
 }
 
-static void single_release(struct smr_mem *mem)
+static void unpin_single(struct smr_mem *mem)
 {
 	unpin_with(mem, find_single);
 	pinned_free(to_pinned(mem));
@@ -200,7 +236,7 @@ static void single_release(struct smr_mem *mem)
 static const struct smr_mem_ops single_ops = {
 	.map = single_map,
 	.will_write = pinned_will_write,
-	.release = single_release,
+	.release = unpin_single,
 };
 
 static int direct_map(struct smr_mem *mem, u64 off, size_t len, bool write,
@@ -209,7 +245,7 @@ static int direct_map(struct smr_mem *mem, u64 off, size_t len, bool write,
 	return map_with(mem, off, len, map, find_direct);
 }
 
-static void direct_release(struct smr_mem *mem)
+static void unpin_direct(struct smr_mem *mem)
 {
 	unpin_with(mem, find_direct);
 	kvfree(to_pinned(mem)->pieces);
@@ -219,7 +255,7 @@ static void direct_release(struct smr_mem *mem)
 static const struct smr_mem_ops direct_ops = {
 	.map = direct_map,
 	.will_write = pinned_will_write,
-	.release = direct_release,
+	.release = unpin_direct,
 };
 
 static int search_map(struct smr_mem *mem, u64 off, size_t len, bool write,
@@ -228,7 +264,7 @@ static int search_map(struct smr_mem *mem, u64 off, size_t len, bool write,
 	return map_with(mem, off, len, map, find_search);
 }
 
-static void search_release(struct smr_mem *mem)
+static void unpin_search(struct smr_mem *mem)
 {
 	unpin_with(mem, find_search);
 	kvfree(to_pinned(mem)->runs);
@@ -238,7 +274,7 @@ static void search_release(struct smr_mem *mem)
 static const struct smr_mem_ops search_ops = {
 	.map = search_map,
 	.will_write = pinned_will_write,
-	.release = search_release,
+	.release = unpin_search,
 };
 
 static int job_grow(struct pin_job *job)
@@ -294,43 +330,120 @@ static int job_add_batch(struct pin_job *job, struct page **pages, int n)
 	return 0;
 }
 
-/* Pin up to @npages; what was pinned before an error is in the job. */
-static int job_pin(struct pin_job *job, unsigned long addr,
-		   unsigned long npages, bool writable, struct page **batch,
-		   unsigned long batch_max)
+/* The area that the next page is in. NULL: none, and GUP will say so. */
+static struct vm_area_struct *job_area(const struct pin_job *job)
 {
-	unsigned int flags = FOLL_LONGTERM | (writable ? FOLL_WRITE : 0);
-	int n, ret = 0;
+	return vma_lookup(job->mm, job->addr + job->npages * PAGE_SIZE);
+}
 
-	while (!ret && job->npages < npages) {
-		if (fatal_signal_pending(current))
-			return -EINTR;
-		n = pin_user_pages_fast(addr + job->npages * PAGE_SIZE,
-					min(npages - job->npages, batch_max),
-					flags, batch);
-		if (n <= 0)
-			return n ?: -EFAULT;
-		ret = job_add_batch(job, batch, n);
+/* How many pages of @vma are left, at most @max */
+static unsigned long job_left(const struct pin_job *job,
+			      const struct vm_area_struct *vma,
+			      unsigned long max)
+{
+	unsigned long addr = job->addr + job->npages * PAGE_SIZE;
+
+	max = min(max, job->total - job->npages);
+	return vma ? min(max, PHYS_PFN(vma->vm_end - addr)) : 1;
+}
+
+static unsigned int job_flags(const struct pin_job *job,
+			      const struct vm_area_struct *vma)
+{
+	if (job->writable)
+		return FOLL_LONGTERM | FOLL_WRITE;
+	return FOLL_LONGTERM | (vma ? smr_compat_pin_unshare(vma) : 0);
+}
+
+/*
+ * Is a fault no more than an allocation, or a read from swap? Elsewhere a process (FUSE,
+ * userfaultfd) or another host may decide when the page comes.
+ */
+static bool area_is_instant(struct vm_area_struct *vma)
+{
+	if (userfaultfd_armed(vma))
+		return false;
+	return vma_is_anonymous(vma) || is_vm_hugetlb_page(vma) ||
+	       (vma->vm_file && shmem_mapping(vma->vm_file->f_mapping));
+}
+
+/*
+ * Pin some pages of the calling process, and wait for none of them, nor for the mmap_lock,
+ * which may be held by somebody who does. The process's own context is needed for its
+ * memory policy, its cpuset, and because it pays for the clearing of pages. -EAGAIN: what
+ * comes next has to be waited for.
+ */
+static int job_pin_here(struct pin_job *job, struct page **batch,
+			unsigned long max)
+{
+	struct vm_area_struct *vma;
+	bool instant;
+	long n;
+
+	if (!mmap_read_trylock(job->mm))
+		return -EAGAIN;
+	vma = job_area(job);
+	instant = !vma || area_is_instant(vma);
+	n = smr_compat_pin(job->addr + job->npages * PAGE_SIZE,
+			   job_left(job, vma, max),
+			   job_flags(job, vma) | (instant ? 0 : FOLL_NOFAULT),
+			   batch);
+	mmap_read_unlock(job->mm);
+	if (n > 0)
+		return job_add_batch(job, batch, n);
+	return n == -EFAULT && !instant ? -EAGAIN : n ?: -EFAULT;
+}
+
+/* Pin some pages of any process, and wait for them. */
+static int job_pin_late(struct pin_job *job)
+{
+	struct page *batch[BATCH_STACK];
+	struct vm_area_struct *vma;
+	long n;
+
+	mmap_read_lock(job->mm);
+	vma = job_area(job);
+	n = smr_compat_pin_unlock(job->mm, job->addr + job->npages * PAGE_SIZE,
+				  job_left(job, vma, BATCH_STACK),
+				  job_flags(job, vma), batch);
+	return n > 0 ? job_add_batch(job, batch, n) : n ?: -EFAULT;
+}
+
+static struct pin_late *to_late(struct smr_mem *mem)
+{
+	return container_of(mem, struct pin_late, mem);
+}
+
+/* Tables of runs are charged to the process's memcg, as they are in its own context. */
+static int late_fault(struct smr_mem *mem, const struct smr_populate *how,
+		      u64 off, u64 len)
+{
+	struct pin_late *late = to_late(mem);
+	struct pin_job *job = &late->job;
+	unsigned long until = PHYS_PFN(off + len);
+	struct mem_cgroup *owner, *memcg;
+	const struct cred *cred;
+	int ret = 0;
+
+	if (!mmget_not_zero(job->mm))
+		return -EFAULT;
+	owner = get_mem_cgroup_from_mm(job->mm);
+	memcg = set_active_memcg(owner);
+	cred = override_creds(late->cred);
+	while (!ret && job->npages < until && !READ_ONCE(*how->stop)) {
+		ret = job_pin_late(job);
 		cond_resched();
 	}
+	revert_creds(cred);
+	set_active_memcg(memcg);
+	mem_cgroup_put(owner);
+	mmput(job->mm);
 	return ret;
 }
 
-static int job_run(struct pin_job *job, unsigned long addr,
-		   unsigned long npages, bool writable)
+static struct smr_faults *late_faults(const struct smr_mem *mem)
 {
-	struct page *few[BATCH_STACK], **batch;
-	int ret;
-
-	if (npages <= BATCH_STACK)
-		return job_pin(job, addr, npages, writable, few, BATCH_STACK);
-
-	batch = (struct page **)__get_free_page(GFP_KERNEL);
-	if (!batch)
-		return -ENOMEM;
-	ret = job_pin(job, addr, npages, writable, batch, BATCH_MAX);
-	free_page((unsigned long)batch);
-	return ret;
+	return container_of(mem, const struct pin_late, mem)->faults;
 }
 
 static unsigned long job_run_end(const struct pin_job *job, unsigned long i)
@@ -338,7 +451,7 @@ static unsigned long job_run_end(const struct pin_job *job, unsigned long i)
 	return i + 1 < job->nr ? job->runs[i + 1].first : job->npages;
 }
 
-static void job_undo(const struct pin_job *job)
+static void job_unpin(const struct pin_job *job)
 {
 	unsigned long i, n;
 
@@ -350,10 +463,115 @@ static void job_undo(const struct pin_job *job)
 	}
 }
 
-static void job_free(struct pin_job *job)
+static void job_drop(struct pin_job *job)
 {
+	if (job->mm) {
+		job_unpin(job);
+		smr_memlock_uncharge(job->mm, job->total);
+	}
 	if (job->runs != &job->one)
 		kvfree(job->runs);
+}
+
+static void late_release(struct smr_mem *mem)
+{
+	struct pin_late *late = to_late(mem);
+
+	job_drop(&late->job);
+	put_cred(late->cred);
+	smr_faults_put(late->faults);
+	kfree(late);
+}
+
+static const struct smr_mem_ops late_ops = {
+	.fault = late_fault,
+	.faults = late_faults,
+	.release = late_release,
+};
+
+/* The end of a job, whose fault may still be under way if the caller has given it up */
+static void job_end(struct pin_job *job)
+{
+	if (job->late)
+		smr_mem_put(&job->late->mem);
+	else
+		job_drop(job);
+}
+
+/* A job that a fault can go on with, and that outlives its caller if need be */
+static struct pin_job *job_make_late(struct pin_job *job)
+{
+	struct pin_late *late;
+
+	if (job->late)
+		return job;
+	late = kzalloc(sizeof(*late), GFP_KERNEL_ACCOUNT);
+	if (!late)
+		return ERR_PTR(-ENOMEM);
+	late->faults = smr_faults_get();
+	if (IS_ERR(late->faults)) {
+		kfree(late);
+		return ERR_PTR(-ENOMEM);
+	}
+	late->cred = get_current_cred();
+	smr_mem_init(&late->mem, &late_ops, (u64)job->total << PAGE_SHIFT);
+	late->job = *job;
+	late->job.late = late;
+	if (job->runs == &job->one)
+		late->job.runs = &late->job.one;
+	return &late->job;
+}
+
+/* Have the next pages pinned by a fault, and wait for it. @*jobp may be another job then. */
+static int job_wait(struct pin_job **jobp, const struct smr_pd *pd)
+{
+	struct pin_job *job = job_make_late(*jobp);
+	struct smr_fault *fault;
+	struct smr_span span;
+
+	if (IS_ERR(job))
+		return PTR_ERR(job);
+	*jobp = job;
+	fault = smr_fault_alloc(1, SMR_WANT_READ, GFP_KERNEL_ACCOUNT);
+	if (!fault)
+		return -ENOMEM;
+	span = (struct smr_span){ .mem = &job->late->mem };
+	smr_fault_add(fault, &span, (u64)job->npages << PAGE_SHIFT,
+		      (u64)min(job->total - job->npages, BATCH_MAX) << PAGE_SHIFT);
+	return smr_fault_await(fault, pd->awaits, TASK_KILLABLE);
+}
+
+/* Pin all pages; what was pinned before an error is in the job. */
+static int job_pin(struct pin_job **jobp, const struct smr_pd *pd,
+		   struct page **batch, unsigned long batch_max)
+{
+	int ret = 0;
+
+	while (!ret && (*jobp)->npages < (*jobp)->total) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		ret = job_pin_here(*jobp, batch, batch_max);
+		if (ret == -EAGAIN)
+			ret = job_wait(jobp, pd);
+		cond_resched();
+	}
+	return ret;
+}
+
+static int job_run(struct pin_job **jobp, const struct smr_pd *pd)
+{
+	struct page *few[BATCH_STACK], **batch;
+	int ret;
+
+	if ((*jobp)->total <= BATCH_STACK)
+		return job_pin(jobp, pd, few, BATCH_STACK);
+
+	batch = (struct page **)__get_free_page(GFP_KERNEL);
+	if (!batch)
+		return -ENOMEM;
+	ret = job_pin(jobp, pd, batch, BATCH_MAX);
+	free_page((unsigned long)batch);
+	return ret;
 }
 
 /*
@@ -428,29 +646,31 @@ static int build(struct smr_pinned *p, const struct pin_job *job)
 	return build_direct(p, job, nr);
 }
 
-static int pinned_fill(struct smr_pinned *p, unsigned long addr,
-		       unsigned long npages, bool writable)
+static int pinned_fill(struct smr_pinned *p, const struct smr_pd *pd,
+		       unsigned long addr, unsigned long npages, bool writable)
 {
-	struct pin_job job = { .runs = &job.one, .room = 1 };
+	struct pin_job here = {
+		.mm = current->mm,
+		.addr = addr,
+		.total = npages,
+		.writable = writable,
+		.runs = &here.one,
+		.room = 1,
+	};
+	struct pin_job *job = &here;
 	int ret;
 
 	ret = smr_memlock_charge(current->mm, npages);
 	if (ret)
 		return ret;
-	ret = job_run(&job, addr, npages, writable);
-	if (ret)
-		goto undo;
-	ret = build(p, &job);
-	if (ret)
-		goto undo;
-	p->mem.mm = current->mm;
-	job_free(&job);
-	return 0;
-
-undo:
-	job_undo(&job);
-	job_free(&job);
-	smr_memlock_uncharge(current->mm, npages);
+	ret = job_run(&job, pd);
+	if (!ret)
+		ret = build(p, job);
+	if (!ret) {
+		p->mem.mm = job->mm;
+		job->mm = NULL;
+	}
+	job_end(job);
 	return ret;
 }
 
@@ -468,6 +688,7 @@ static int count_pages(u64 start, u64 length, unsigned long *npages)
 
 /**
  * smr_pinned_create() - pin a range of the calling process
+ * @pd: of the region: where faults are waited for
  * @room: zeroed memory for it, in something that is freed after the last
  *	smr_mem_put(); NULL: it gets its own
  * @start: first byte
@@ -477,12 +698,16 @@ static int count_pages(u64 start, u64 length, unsigned long *npages)
  * The pages count against RLIMIT_MEMLOCK. Copy-on-write is broken beforehand
  * as for any long-term pin, so that process and device see the same pages.
  *
+ * The verb waits for a page as a prefetch does, so that it does not hold up the removal of
+ * the device. The pages that were pinned until then are unpinned when the page is there.
+ *
  * Context: process, may sleep; killable.
  * Return: the memory, or an ERR_PTR: -EINVAL (it wraps), -EFAULT (a page is
  * not there, or not writable), -ENOMEM (also: too much for RLIMIT_MEMLOCK),
- * -EINTR (killed).
+ * -EINTR or -ERESTARTSYS (killed), -EIO (the device is being removed).
  */
-struct smr_mem *smr_pinned_create(struct smr_pinned *room, u64 start,
+struct smr_mem *smr_pinned_create(const struct smr_pd *pd,
+				  struct smr_pinned *room, u64 start,
 				  u64 length, bool writable)
 {
 	struct smr_pinned *p = room;
@@ -503,7 +728,7 @@ struct smr_mem *smr_pinned_create(struct smr_pinned *room, u64 start,
 	if (!npages)
 		return &p->mem;
 
-	ret = pinned_fill(p, start & PAGE_MASK, npages, writable);
+	ret = pinned_fill(p, pd, start & PAGE_MASK, npages, writable);
 	if (!ret)
 		return &p->mem;
 	if (p->own)

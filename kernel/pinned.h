@@ -8,6 +8,8 @@
 
 #include "mem.h"
 
+struct smr_pd;
+
 /**
  * struct smr_extent - pages that follow each other physically
  * @pfn: the first
@@ -54,7 +56,8 @@ struct smr_pinned {
 	};
 };
 
-struct smr_mem *smr_pinned_create(struct smr_pinned *room, u64 start,
+struct smr_mem *smr_pinned_create(const struct smr_pd *pd,
+				  struct smr_pinned *room, u64 start,
 				  u64 length, bool writable);
 
 #endif /* SMR_PINNED_H */

@@ -380,7 +380,7 @@ bool smr_sgl_is_of(const struct smr_sgl *sgl, bool write,
 
 		if (!span->mem->ops->fault)
 			continue;
-		if (n == fault->nr || r[n].mem != span->mem ||
+		if (n == fault->nr || r[n].serial != span->mem->serial ||
 		    r[n].off != span->off || r[n].len != span->len)
 			return false;
 		n++;

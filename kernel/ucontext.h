@@ -9,7 +9,6 @@
 #include "arena.h"
 
 struct smr_account;
-struct smr_faults;
 struct smr_userwq;
 
 /**
@@ -18,15 +17,12 @@ struct smr_userwq;
  * @user: the user, a reference
  * @account: the user's; all objects of the context go before it does
  * @arenas: the memory of its rings
- * @faults: kept for the memory of the first process that registers memory which is
- *	paged on demand; see smr_faults_get()
  */
 struct smr_ucontext {
 	struct ib_ucontext ibuctx;
 	struct smr_userwq *user;
 	struct smr_account *account;
 	struct smr_arenas arenas;
-	struct smr_faults *faults;
 };
 
 static inline struct smr_ucontext *to_smr_ucontext(const struct ib_ucontext *uctx)

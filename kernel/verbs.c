@@ -5,6 +5,7 @@
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_types.h>
 
@@ -84,7 +85,6 @@ static int query_ucontext(struct ib_ucontext *uctx,
 
 static void dealloc_ucontext(struct ib_ucontext *uctx)
 {
-	smr_faults_put(to_smr_ucontext(uctx)->faults);
 	smr_arenas_fini(&to_smr_ucontext(uctx)->arenas);
 	smr_userwq_put(to_smr_ucontext(uctx)->user);
 }
@@ -96,13 +96,11 @@ static void disassociate_ucontext(struct ib_ucontext *uctx)
 
 static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	const struct smr_env *env = &to_smr_verbs(ibpd->device)->env;
-	struct ib_ucontext *uctx = udata_uctx(udata);
+	struct smr_verbs *verbs = to_smr_verbs(ibpd->device);
 
-	to_smr_pd(ibpd)->keys = env->keys;
-	to_smr_pd(ibpd)->stats = env->stats;
-	if (uctx)
-		to_smr_pd(ibpd)->faults = &to_smr_ucontext(uctx)->faults;
+	to_smr_pd(ibpd)->keys = verbs->env.keys;
+	to_smr_pd(ibpd)->stats = verbs->env.stats;
+	to_smr_pd(ibpd)->awaits = &verbs->awaits;
 	return ib_no_udata_io(udata);
 }
 
@@ -499,7 +497,7 @@ static int advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 {
 	struct smr_verbs *verbs = to_smr_verbs(pd->device);
 
-	return smr_mr_advise(verbs->env.keys, &verbs->flushes, pd, advice, flags,
+	return smr_mr_advise(verbs->env.keys, &verbs->awaits, pd, advice, flags,
 			     sges, num_sge);
 }
 
@@ -514,12 +512,21 @@ static void dereg_refused(struct smr_verbs *verbs, struct smr_mr *mr)
 	trace_smr_dereg_busy(mr->ibmr.lkey, smr_mr_windows(mr), first.rkey);
 }
 
+/*
+ * At the end of a process, or of the device, the core destroys the newest object first: a
+ * region before a window that was there before it. It comes again for the region.
+ */
+static bool is_clean_up(const struct smr_verbs *verbs)
+{
+	return current->flags & PF_EXITING || READ_ONCE(verbs->awaits.stop);
+}
+
 static int dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct smr_verbs *verbs = to_smr_verbs(ibmr->device);
 	int ret = smr_mr_dereg(to_smr_mr(ibmr));
 
-	if (ret == -EBUSY)
+	if (ret == -EBUSY && !is_clean_up(verbs))
 		dereg_refused(verbs, to_smr_mr(ibmr));
 	return ret;
 }

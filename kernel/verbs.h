@@ -11,7 +11,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "account.h"
-#include "advise.h"
+#include "await.h"
 #include "dm.h"
 #include "qp/ah.h"
 #include "qp/core.h"
@@ -40,7 +40,7 @@ struct smr_limits {
  * @dms: device memory
  * @steer: flow steering rules
  * @users: the users that have it open
- * @flushes: those who wait for prefetches
+ * @awaits: verbs that wait for faults
  * @counters: struct smr_stats of the counters that QPs are bound to, by id
  * @limits: how many objects it has, and may have
  * @registrar: the task that registers it, during the registration; see vlan.c
@@ -56,7 +56,7 @@ struct smr_verbs {
 	struct smr_dm_store dms;
 	struct smr_steer steer;
 	struct smr_userwqs users;
-	struct smr_flushes flushes;
+	struct smr_awaits awaits;
 	struct xarray counters;
 	struct smr_limits limits;
 	struct task_struct *registrar;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A key and its grant: kernel/grant.c, kernel/key.c, and a window as kernel/mw.c has it. Copiers open the key again and
- * again; a QP binds the window to the next region, or undoes that while it waits; the window may be deallocated, the QP
- * destroyed.
+ * again; a QP binds the window to the next region, or undoes that while it waits; the window may be deallocated, or unbound
+ * by another QP; the QP is destroyed.
  *
  * What is shown:
  * - after a binding has ended, nobody copies to or from the memory that it was on, and nobody starts to;
@@ -15,9 +15,12 @@
  * RUN undone:   -DCOPIERS=1 -DBINDS=2 -DUNDO: safety binds
  * RUN deallocs: -DCOPIERS=2 -DBINDS=1 -DDEALLOC: safety
  * RUN ends:     -DCOPIERS=1 -DBINDS=1 -DUNDO -DDEALLOC: safety deallocs
+ * RUN other:    -DCOPIERS=1 -DBINDS=1 -DOTHER: safety
  */
 
-/* Who stores: the QP's send task, and who deallocates the window. Copiers only have atomic operations */
+/*
+ * Who stores: the QP's send task, and who deallocates the window, or another QP. Copiers only have atomic operations
+ */
 #define QP		0
 #define DEALLOCATOR	1
 #define PROCS		2
@@ -201,6 +204,20 @@ inline window_bind(mem)
 	key_update()
 }
 
+/* smr_drain_forget() */
+inline drain_forget(d)
+{
+	rcu[me] = true;
+	if
+	:: listed[d] ->
+		grant_locked();
+		listed[d] = false;
+		grant_unlock()
+	:: else
+	fi;
+	rcu[me] = false
+}
+
 /* smr_mw_bind(); again, when it is told that the grant has drained, or something else runs its task */
 inline mw_bind(mem)
 {
@@ -228,7 +245,7 @@ inline mw_bind(mem)
 		fi;
 		rcu[me] = false;
 		if
-		:: yes -> binding = false; break
+		:: yes -> drain_forget(QP); binding = false; break	// BREAK forget (other safety): :: yes -> binding = false; break
 #ifdef UNDO
 		:: !yes -> mw_bind_undo(); binding = false; break
 #endif
@@ -244,14 +261,11 @@ inline mw_bind(mem)
 /* smr_mw_bind_undo() */
 inline mw_bind_undo()
 {
+	drain_forget(QP);
 	rcu[me] = true;
 	if
 	:: published ->
 		window_locked();
-		/* smr_grant_forget() */
-		grant_locked();
-		listed[QP] = false;
-		grant_unlock();
 		if
 		:: !window_dead && bound != NONE -> key_revive()
 		:: else
@@ -273,6 +287,28 @@ proctype qp()
 	:: n == BINDS -> break
 	od;
 	qp_freed = true
+}
+
+/* smr_mw_bind() of length 0, by another QP */
+proctype other()
+{
+	byte me = DEALLOCATOR;
+	bool yes;
+
+	do
+	:: window_locked();
+		window_close(DEALLOCATOR, yes);
+		if
+		:: yes -> window_unbind()
+		:: else
+		fi;
+		window_unlock();
+		if
+		:: yes -> break
+		:: !yes -> told[DEALLOCATOR]; told[DEALLOCATOR] = false
+		fi
+	od;
+	drain_forget(DEALLOCATOR)
 }
 
 /* smr_mw_dealloc() */
@@ -403,6 +439,9 @@ init {
 #endif
 #ifdef DEALLOC
 		run deallocator()
+#endif
+#ifdef OTHER
+		run other()
 #endif
 	}
 }

@@ -6,10 +6,11 @@
  *
  * timeout: 180
  * paths: host
- * params: max_user_objects=500 user_queue_kb=8192 user_packet_kb=8192 loopback=N
+ * params: max_user_objects=500 user_queue_kb=8192 user_packet_kb=8192 user_faults=8 user_odp_kb=64 loopback=N
  */
 #include "harness.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
@@ -23,6 +24,7 @@
 
 #include "counter.h"
 #include "disk.h"
+#include "never.h"
 #include "objects.h"
 #include "region.h"
 #include "system.h"
@@ -38,6 +40,8 @@
 #define USER_OBJECTS	500
 #define USER_QUEUES	(8 * MIB)
 #define USER_PACKETS	(8 * MIB)
+#define USER_FAULTS	8
+#define USER_ODP	(64 * 1024)
 
 #define DELAY_MS	5000
 
@@ -458,6 +462,35 @@ TEST_F(accounts, device_memory_that_stays_mapped)
 	EXPECT_REFUSED(try_mapped_dm, 0, MEMLOCK);
 }
 
+/* -- pinned regions */
+
+#define PINNED_PAGES	10		/* of the 16 of MEMLOCK */
+
+/* What becomes writable is pinned anew, and counts beside what it was. */
+static enum end try_rereg(struct own *own, int pages)
+{
+	uint8_t *p = vt_map(pages * PAGE, PAGE, MAP_PRIVATE, -1);
+	struct ibv_mr *mr;
+	int ret;
+
+	mr = p ? ibv_reg_mr(own->pd, p, pages * PAGE, 0) : NULL;
+	if (!mr)
+		return wrong("region");
+	ret = ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			   IBV_ACCESS_LOCAL_WRITE);
+	if (!ret)
+		return TOO_MUCH;
+	if (errno != ENOMEM)
+		return wrong("rereg_mr");
+	/* It is as it was. */
+	return ibv_dereg_mr(mr) ? wrong("dereg_mr") : REFUSED;
+}
+
+TEST_F(accounts, rereg_counts_twice)
+{
+	EXPECT_REFUSED(try_rereg, PINNED_PAGES, MEMLOCK);
+}
+
 /* -- what waits for slow pages */
 
 static uint8_t *slow_pages(size_t len)
@@ -593,6 +626,264 @@ static enum end try_packets(struct own *own, int arg)
 TEST_F_TIMEOUT(accounts, packets_that_wait, 60)
 {
 	refused_behind_slow_pages(_metadata, self, try_packets, RLIM_INFINITY);
+}
+
+/* -- what waits for pages that never come */
+
+#define CONTEXTS	64
+#define EACH		16		/* faults of a context */
+#define THREADS_SLACK	8		/* of others, meanwhile */
+#define CHILDREN	4
+
+static struct vt_never never;
+
+/* Kernel threads of unbound workqueues */
+static int unbound_workers(void)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *d;
+	int n = 0;
+
+	while (dir && (d = readdir(dir))) {
+		char path[300], name[32] = "";
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%s/comm", d->d_name);
+		f = atoi(d->d_name) ? fopen(path, "r") : NULL;
+		if (!f)
+			continue;
+		if (fgets(name, sizeof(name), f) && strstr(name, "kworker/u"))
+			n++;
+		fclose(f);
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* Register pages of the file, and prefetch each by itself. */
+static bool ask_for_pages(struct ibv_pd *pd, uint8_t *p, int pages)
+{
+	struct ibv_mr *mr = ibv_reg_mr(pd, p, pages * PAGE,
+				       IBV_ACCESS_ON_DEMAND);
+	struct ibv_sge sge;
+	int i;
+
+	for (i = 0; mr && i < pages; i++) {
+		sge = (struct ibv_sge){ (uintptr_t)p + i * PAGE, PAGE,
+					mr->lkey };
+		if (ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge,
+				  1))
+			return false;
+	}
+	return mr;
+}
+
+static bool ask_by_context(const char *name, uint8_t *p)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx = NULL;
+	struct ibv_pd *pd;
+	int i;
+
+	for (i = 0; list && list[i]; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), name))
+			ctx = ibv_open_device(list[i]);
+	if (list)
+		ibv_free_device_list(list);
+	pd = ctx ? ibv_alloc_pd(ctx) : NULL;
+	return pd && ask_for_pages(pd, p, EACH);
+}
+
+/* Until as many wait as there will be, and a little longer for those that should not. */
+static enum end count_faults(int before)
+{
+	int n, i;
+
+	for (i = 0; i < USER_FAULTS; i++)
+		if (!vt_never_wait(&never, VT_TIMEOUT_MS))
+			return wrong("nobody asks for the pages");
+	if (vt_never_wait(&never, 1000))
+		printf("# more than %d faults are under way\n", USER_FAULTS);
+	n = unbound_workers();
+	printf("# %d kernel threads, %d before\n", n, before);
+	if (n < USER_FAULTS)
+		return wrong("kernel threads are not seen");
+	return n > before + USER_FAULTS + THREADS_SLACK ? TOO_MUCH : REFUSED;
+}
+
+static enum end try_contexts(struct own *own, int arg)
+{
+	uint8_t *p = vt_never_map(&never, CONTEXTS * EACH * PAGE);
+	const char *name = ibv_get_device_name(own->dev.ctx->device);
+	int before = unbound_workers(), i;
+
+	(void)arg;
+	for (i = 0; i < CONTEXTS; i++)
+		if (!p || !ask_by_context(name, p + i * EACH * PAGE))
+			return wrong("context");
+	return count_faults(before);
+}
+
+static int asker_main(int sock, const void *arg)
+{
+	const char *name = arg;
+	char byte;
+
+	if (!ask_by_context(name, vt_never_map(&never, EACH * PAGE)) ||
+	    write(sock, "", 1) != 1)
+		return 1;
+	return read(sock, &byte, 1) < 0;
+}
+
+static enum end try_processes(struct own *own, int arg)
+{
+	int before = unbound_workers(), i, sock;
+	char byte;
+
+	(void)arg;
+	for (i = 0; i < CHILDREN; i++)
+		if (vt_child(&sock, asker_main,
+			     ibv_get_device_name(own->dev.ctx->device)) < 0 ||
+		    read(sock, &byte, 1) != 1)
+			return wrong("process");
+	return count_faults(before);
+}
+
+static void refused_for_ever(struct __test_metadata *_metadata,
+			     FIXTURE_DATA(accounts) *self, try_fn *try)
+{
+	VT_SETUP(vt_need_odp(&self->pair.a, IBV_ODP_SUPPORT));
+	VT_SETUP(vt_never_open(&never, CONTEXTS * EACH * PAGE));
+	EXPECT_REFUSED(try, 0, MEMLOCK);
+	EXPECT_TRUE(vt_never_close(&never));
+}
+
+/* The same process, a context after the other */
+TEST_F_TIMEOUT(accounts, faults_of_many_contexts, 60)
+{
+	refused_for_ever(_metadata, self, try_contexts);
+}
+
+TEST_F_TIMEOUT(accounts, faults_of_many_processes, 60)
+{
+	refused_for_ever(_metadata, self, try_processes);
+}
+
+/*
+ * A process that fills memory, has one fault begun and ends. Its parent waits until that
+ * has asked for the page, or has had the time to do so.
+ */
+#define DEAD		24
+#define DEAD_BYTES	(2 * MIB)
+#define DEAD_SLACK	(8 * MIB)
+
+static int dying_main(int sock, const void *arg)
+{
+	uint8_t *own = vt_map(DEAD_BYTES, PAGE, MAP_PRIVATE, -1);
+	uint8_t *p = vt_never_map(&never, PAGE);
+	struct vt_dev dev;
+	struct ibv_pd *pd;
+	char byte;
+
+	(void)arg;
+	if (!own || !p || vt_dev_open(&dev, 0, AF_INET))
+		return 1;
+	memset(own, 1, DEAD_BYTES);
+	pd = ibv_alloc_pd(dev.ctx);
+	if (!pd || !ask_for_pages(pd, p, 1) || write(sock, "", 1) != 1)
+		return 2;
+	return read(sock, &byte, 1) < 0;
+}
+
+static enum end try_dead(struct own *own, int arg)
+{
+	long before = group_bytes(), took;
+	int i, sock, status;
+	char byte;
+	pid_t pid;
+
+	(void)own;
+	(void)arg;
+	for (i = 0; i < DEAD; i++) {
+		pid = vt_child(&sock, dying_main, NULL);
+		if (pid < 0 || read(sock, &byte, 1) != 1)
+			return wrong("process");
+		usleep(100000);
+		close(sock);
+		if (waitpid(pid, &status, 0) != pid || status)
+			return wrong("end of a process");
+	}
+	sleep(1);
+	took = group_bytes() - before;
+	printf("# %d processes have left %ld KiB\n", DEAD, took / 1024);
+	return took > USER_FAULTS * DEAD_BYTES + DEAD_SLACK ? TOO_MUCH :
+							       REFUSED;
+}
+
+TEST_F_TIMEOUT(accounts, memory_of_processes_that_have_ended, 60)
+{
+	refused_for_ever(_metadata, self, try_dead);
+}
+
+/* -- tables of on-demand regions */
+
+#define CHUNK		(2 * MIB)
+#define TABLE		4096		/* of a chunk, at least */
+#define REGIONS		8
+
+/* Pages of zeros take no memory, but their tables do. */
+static int fill_tables(struct ibv_pd *pd, struct ibv_mr **mr, uint8_t *p)
+{
+	size_t i, chunks = 2 * USER_ODP / TABLE / REGIONS;
+	struct ibv_sge sge;
+	int r, n = 0;
+
+	for (r = 0; r < REGIONS; r++) {
+		mr[r] = ibv_reg_mr(pd, p, chunks * CHUNK, IBV_ACCESS_ON_DEMAND);
+		for (i = 0; mr[r] && i < chunks; i++, n++) {
+			sge = (struct ibv_sge){ (uintptr_t)p + i * CHUNK, PAGE,
+						mr[r]->lkey };
+			errno = ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH,
+					      IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+			if (errno)
+				return n;
+		}
+	}
+	return n;
+}
+
+static enum end try_tables(struct own *own, int arg)
+{
+	size_t len = 2 * USER_ODP / TABLE / REGIONS * CHUNK;
+	uint8_t *p = vt_map(len, CHUNK, MAP_PRIVATE, -1);
+	struct ibv_mr *mr[REGIONS] = {};
+	int round, n, r, first = 0;
+
+	(void)arg;
+	if (!p || madvise(p, len, MADV_NOHUGEPAGE))
+		return wrong("memory");
+	for (round = 0; round < 2; round++) {
+		n = fill_tables(own->pd, mr, p);
+		printf("# %d tables, then errno %d\n", n, errno);
+		if (n * TABLE > USER_ODP)
+			return TOO_MUCH;
+		/* They are given back with the regions. */
+		if (errno != ENOMEM || n * TABLE < USER_ODP / 2 || n < first)
+			return wrong("tables");
+		first = n;
+		for (r = 0; r < REGIONS; r++)
+			if (mr[r] && ibv_dereg_mr(mr[r]))
+				return wrong("dereg_mr");
+		memset(mr, 0, sizeof(mr));
+	}
+	return REFUSED;
+}
+
+TEST_F(accounts, tables_of_on_demand_regions)
+{
+	VT_SETUP(vt_need_odp(&self->pair.a, IBV_ODP_SUPPORT));
+	EXPECT_REFUSED(try_tables, 0, MEMLOCK);
 }
 
 VT_HARNESS_MAIN

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 1
-# timeout: 200
+# timeout: 300
 #
 # A process waits for a page that never comes: the link, its netdev and its namespace go at once, and so does who lists
 # the device's objects. The module stays until the page has been given up
@@ -41,7 +41,7 @@ let_go() {
 }
 
 MARK=${#TAP_CLEANUP[@]}
-for what in write prefetch; do
+for what in write prefetch reg rereg; do
 	for how in "rdma link del $DEV" "ip link del d0" "ip netns del"; do
 		check "$what: a link" make_link || finish
 		if ! hold "$what" >"$WORK/why" 2>&1; then
@@ -58,6 +58,9 @@ for what in write prefetch; do
 		*) check "$what: $how" soon ip netns exec "$NS" sh -c "$how" ;;
 		esac
 		check "$what: $how: the device is gone" within 5 test ! -e "/sys/class/infiniband/$DEV"
+		case $what:$how in
+		*reg:*del\ *) check "$what: $how: the verb has ended with EIO" within 5 grep -q "registration: Input/output error" "$WORK/hold" ;;
+		esac
 		let_go
 	done
 done

@@ -11,12 +11,16 @@
 #include "harness.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "kmod/dmabuf_exporter.h"
 #include "region.h"
+#include "system.h"
 #include "window.h"
 
 #define LEN	(40 * PAGE)
@@ -289,6 +293,56 @@ TEST_F(exporter, a_fence_that_never_comes)
 	EXPECT_GT(SOON_MS, vt_now_ms() - start);
 	EXPECT_TRUE(vt_pair_works(&self->pair));
 	EXPECT_EQ(0, report(&self->buf).begins);
+}
+
+static int registrar_main(int sock, const void *arg)
+{
+	const struct buffer *buf = arg;
+	struct vt_region r;
+	struct vt_ep ep;
+
+	if (vt_ep_open(&ep, &vt_defaults, 0) || write(sock, "", 1) != 1)
+		return 1;
+	if (buffer_reg(buf, &r, ep.pd, VT_ACCESS_ALL))
+		return 2;
+	return write(sock, "", 1) != 1;
+}
+
+static bool is_told(int sock, int ms)
+{
+	struct timeval limit = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
+	char byte;
+
+	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	return read(sock, &byte, 1) == 1;
+}
+
+/* A buffer is registered when its content has arrived; a process that waits can be killed. */
+TEST_F(exporter, content_is_waited_for)
+{
+	uint32_t kinds[] = { EXPORTER_MOVING, EXPORTER_MOVING | EXPORTER_BRACKETED };
+	int i, sock, status;
+	uint64_t start;
+	pid_t pid;
+
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(0, buffer_open(&self->buf, kinds[i % 2]));
+		pid = vt_child(&sock, registrar_main, &self->buf);
+		ASSERT_LT(0, pid);
+		EXPECT_TRUE(is_told(sock, VT_TIMEOUT_MS));
+		EXPECT_FALSE(is_told(sock, 200));
+		start = vt_now_ms();
+		EXPECT_EQ(0, i < 2 ? ioctl(self->buf.ctl, EXPORTER_DONE) :
+				     kill(pid, SIGKILL));
+		EXPECT_EQ(i < 2, is_told(sock, SOON_MS));
+		EXPECT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_GT(SOON_MS, vt_now_ms() - start);
+		EXPECT_EQ(i < 2 ? 0 : SIGKILL, status);
+		close(sock);
+		buffer_close(&self->buf);
+	}
+	ASSERT_EQ(0, open_and_reg(self, 0));
+	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, LEN));
 }
 
 /* What was written may not have arrived: the region fails from then on. */

@@ -14,12 +14,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <infiniband/softmrdv.h>
 
 #include "disk.h"
 #include "region.h"
+#include "system.h"
 #include "window.h"
 
 #define FEW		10
@@ -349,6 +351,46 @@ TEST_F(many, waiting_bind_is_listed)
 	munmap(p, PAGE);
 	close(fd);
 	EXPECT_TRUE(vt_disk_del(0));
+}
+
+/* The region is newer than the window, so the core's clean-up comes to it first. */
+static int leaver_main(int sock, const void *arg)
+{
+	struct vt_bind to = { .access = IBV_ACCESS_REMOTE_WRITE };
+	struct vt_pair pair;
+	struct ibv_mw *mw;
+
+	(void)arg;
+	if (vt_pair_open(&pair, &vt_defaults))
+		return 1;
+	mw = ibv_alloc_mw(pair.b.pd, IBV_MW_TYPE_1);
+	to.mr = vt_window_reg(&pair.b, PAGE);
+	if (!mw || !to.mr)
+		return 2;
+	to.addr = (uintptr_t)to.mr->addr;
+	to.len = PAGE;
+	if (vt_bind(&pair.b, mw, &to))
+		return 3;
+	/* One that is refused indeed */
+	return ibv_dereg_mr(to.mr) != EBUSY || write(sock, "", 1) != 1;
+}
+
+/* Only dereg_mr counts as refused, not the end of the process. */
+TEST_F(many, exit_is_no_refusal)
+{
+	struct ibv_context *ctx = self->pair.a.dev.ctx;
+	int64_t before = vt_counter_now(ctx, "mr_dereg_refused");
+	int sock, status;
+	char byte;
+	pid_t pid;
+
+	pid = vt_child(&sock, leaver_main, NULL);
+	ASSERT_LT(0, pid);
+	EXPECT_EQ(1, read(sock, &byte, 1));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(before + 1, vt_counter_now(ctx, "mr_dereg_refused"));
+	close(sock);
 }
 
 VT_HARNESS_MAIN

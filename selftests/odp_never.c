@@ -3,8 +3,8 @@
  * On-demand paging of a page that never comes: nobody waits for it who does not
  * need it, and who needs it can be ended at any time.
  *
- * odp_never --hold write|prefetch waits for such a page; link_never.sh takes link,
- * netdev and namespace away meanwhile.
+ * odp_never --hold write|prefetch|reg|rereg waits for such a page; link_never.sh takes
+ * link, netdev and namespace away meanwhile.
  *
  * timeout: 200
  * paths: host wire
@@ -522,6 +522,78 @@ static int hold_prefetch(const struct vt_never *never)
 	return w.ret ? KSFT_PASS : KSFT_FAIL;
 }
 
+/* A thread that registers the file, whose page the process needs to be pinned */
+struct registrar {
+	struct vt_ep ep;
+	struct ibv_mr *mr;	/* to be registered anew, or NULL */
+	uint8_t *p;
+	int err;
+};
+
+static void *registrar_main(void *arg)
+{
+	struct registrar *r = arg;
+
+	errno = 0;
+	if (!r->mr)
+		r->err = ibv_reg_mr(r->ep.pd, r->p, PAGE, 0) ? 0 : errno;
+	else
+		r->err = ibv_rereg_mr(r->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
+				      r->p, PAGE, 0) ? errno : 0;
+	return NULL;
+}
+
+/* Registers the file, whose page has to be pinned. It does not come, so this does not return. */
+static int registrar_child(int sock, const void *never)
+{
+	struct registrar r = { .p = vt_never_map(never, PAGES * PAGE) };
+
+	if (!r.p || vt_ep_open(&r.ep, &vt_defaults, 0) || write(sock, "", 1) != 1)
+		return 1;
+	registrar_main(&r);
+	return 2;
+}
+
+/* A process that waits for a page to be pinned can be killed. */
+TEST_F(never, registration_killed)
+{
+	int sock, status;
+	pid_t pid;
+
+	pid = vt_child(&sock, registrar_child, &self->never);
+	ASSERT_LT(0, pid);
+	EXPECT_TRUE(step_within(sock, VT_TIMEOUT_MS));
+	EXPECT_TRUE(vt_never_wait(&self->never, VT_TIMEOUT_MS));
+	kill(pid, SIGKILL);
+	status = ends_soon(pid);
+	EXPECT_EQ(SIGKILL, status);
+	close(sock);
+	if (status < 0)
+		let_go(_metadata, self, pid);
+}
+
+static int hold_registration(const struct vt_never *never, bool again)
+{
+	struct registrar r = { .p = vt_never_map(never, PAGES * PAGE) };
+	pthread_t thread;
+
+	if (!r.p || vt_ep_open(&r.ep, &vt_defaults, 0))
+		return KSFT_FAIL;
+	if (again) {
+		r.mr = ibv_reg_mr(r.ep.pd, vt_map(PAGE, PAGE, MAP_PRIVATE, -1), PAGE, 0);
+		if (!r.mr)
+			return KSFT_FAIL;
+	}
+	if (pthread_create(&thread, NULL, registrar_main, &r) ||
+	    !vt_never_wait(never, VT_TIMEOUT_MS))
+		return KSFT_FAIL;
+	printf("waits\n");
+	fflush(stdout);
+	pthread_join(thread, NULL);
+	printf("registration: %s\n", strerror(r.err));
+	return r.err == EIO ? KSFT_PASS : KSFT_FAIL;
+}
+
 /* Wait for a page, until somebody ends this process or takes the device away. */
 static int hold(const char *what)
 {
@@ -534,6 +606,8 @@ static int hold(const char *what)
 		return vt_unsupported(ret) ? KSFT_SKIP : KSFT_FAIL;
 	if (!strcmp(what, "prefetch"))
 		return hold_prefetch(&never);
+	if (!strcmp(what, "reg") || !strcmp(what, "rereg"))
+		return hold_registration(&never, !strcmp(what, "rereg"));
 	asked.never = &never;
 	if (ask(&v, &asked) || !vt_never_wait(&never, VT_TIMEOUT_MS))
 		return KSFT_FAIL;

@@ -14,8 +14,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "region.h"
 #include "system.h"
 
 #define ND		"/sys/bus/nd/"
@@ -25,6 +27,10 @@
 /* Mappings of the device are of huge pages */
 #define LEN		(4 << 20)
 #define AT		((2 << 20) - 100)
+/* Each mapping of it, and all of them together */
+#define HUGE		(2ul << 20)
+#define EACH		(32ul << 20)
+#define MUCH		(64 * EACH)
 #define PIECE		3000
 #define COMES_MS	10000
 #define RIGHTS		(VT_ACCESS_ALL | IBV_ACCESS_FLUSH_GLOBAL | IBV_ACCESS_FLUSH_PERSISTENT)
@@ -121,20 +127,81 @@ TEST_F(persist, range_is_flushed)
 	EXPECT_TRUE(vt_check("persistent and visible", self->p, PIECE, 2, 0));
 }
 
+static int post_flush(struct vt_ep *a, const struct ibv_mr *mr)
+{
+	ibv_wr_start(a->qpx);
+	a->qpx->wr_id = 1;
+	a->qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_flush(a->qpx, mr->rkey, 0, 0, IBV_FLUSH_PERSISTENT, IBV_FLUSH_MR);
+	return ibv_wr_complete(a->qpx);
+}
+
 /* All of the region, however much that is */
 TEST_F(persist, region_is_flushed)
 {
 	struct vt_ep *a = &self->pair.a;
 	struct ibv_wc wc;
 
-	ibv_wr_start(a->qpx);
-	a->qpx->wr_id = 1;
-	a->qpx->wr_flags = IBV_SEND_SIGNALED;
-	ibv_wr_flush(a->qpx, self->mr->rkey, 0, 0, IBV_FLUSH_PERSISTENT, IBV_FLUSH_MR);
-	ASSERT_EQ(0, ibv_wr_complete(a->qpx));
+	ASSERT_EQ(0, post_flush(a, self->mr));
 	ASSERT_EQ(0, vt_wait(a->scq, &wc));
 	EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
 	EXPECT_EQ(IBV_WC_FLUSH, wc.opcode);
+}
+
+/* Map the memory again and again, so that there is more of it. Return: NULL if that is impossible */
+static uint8_t *map_much(void)
+{
+	uint8_t *room = vt_map(MUCH, HUGE, MAP_PRIVATE | MAP_NORESERVE, -1);
+	int fd = open(FILE_OF_DAX, O_RDWR);
+	size_t off;
+
+	if (!room || fd < 0)
+		return NULL;
+	for (off = 0; off < MUCH; off += EACH)
+		if (mmap(room + off, EACH, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+			return NULL;
+	close(fd);
+	return room;
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000ull + now.tv_nsec / 1000;
+}
+
+/* A FLUSH of a large region takes its time; deregistering the region does not wait for its end */
+TEST_F(persist, dereg_waits_for_a_slice)
+{
+	struct vt_ep *a = &self->pair.a;
+	uint64_t begin, all, wait;
+	uint8_t *much = map_much();
+	struct ibv_mr *mr;
+	struct ibv_wc wc;
+
+	ASSERT_NE(NULL, much);
+	mr = ibv_reg_mr(self->pair.b.pd, much, MUCH, RIGHTS);
+	ASSERT_NE(NULL, mr)
+		TH_LOG("errno %d", errno);
+	begin = now_us();
+	ASSERT_EQ(0, post_flush(a, mr));
+	ASSERT_EQ(0, vt_wait(a->scq, &wc));
+	ASSERT_EQ(IBV_WC_SUCCESS, wc.status);
+	all = now_us() - begin;
+	ASSERT_EQ(0, post_flush(a, mr));
+	usleep(all / 8);
+	begin = now_us();
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	wait = now_us() - begin;
+	/* Unpinning takes time, too: less than a FLUSH does. */
+	EXPECT_GT(all / 2, wait)
+		TH_LOG("dereg_mr took %llu us, a FLUSH takes %llu us", (unsigned long long)wait,
+		       (unsigned long long)all);
+	ASSERT_EQ(0, vt_wait(a->scq, &wc));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, wc.status);
+	munmap(much, MUCH);
 }
 
 /* The memory is persistent, but this region has no right to say so */

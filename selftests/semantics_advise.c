@@ -35,8 +35,6 @@ static int fresh_region(row_data *self, int access)
 	struct vt_place *r = &self->r;
 	int ret = vt_place_map(r, VT_MEM_PLAIN);
 
-	if (!ret && madvise(r->base, r->room, MADV_DONTNEED))
-		ret = -errno;
 	return ret ? ret : vt_place_reg(r, self->b->pd, access);
 }
 
@@ -251,7 +249,6 @@ CHECK(implicit)
 	uint64_t pfn[PAGES];
 
 	ASSERT_EQ(0, vt_place_map(r, VT_MEM_PLAIN));
-	ASSERT_EQ(0, madvise(r->base, r->room, MADV_DONTNEED));
 	r->mr = ibv_reg_mr(self->b->pd, NULL, SIZE_MAX, ALL | ODP);
 	ASSERT_NE(NULL, r->mr);
 	EXPECT_EQ(0, advise(self, WRITE, FLUSH));

@@ -21,7 +21,10 @@
 #define ALL		(LW | RW | RR | RA)
 #define CAP_FLUSH(flag)	((flag) == IBV_ACCESS_FLUSH_GLOBAL ? 1ull << 38 : 1ull << 39)
 
-/* Memory of @sort can be registered with @access, and allows exactly that. */
+/*
+ * Memory of @sort can be registered with @access, and allows exactly that. What the process
+ * writes from then on is what peers read.
+ */
 CHECK(allows)
 {
 	ASSERT_EQ(0, vt_place_map(&self->r, row->sort));
@@ -291,6 +294,15 @@ ROW(reg_length_0_on_demand, length_0, .access = ODP);
 /* -- memory */
 ROW(reg_not_mapped, refused, .sort = VT_MEM_NONE, .access = 0, .want = EFAULT);
 ROW(reg_hole, refused, .sort = VT_MEM_HOLE, .access = LW, .want = EFAULT);
+ROW(reg_untouched, allows, .sort = VT_MEM_PLAIN, .access = RR);
+ROW(reg_only_read, allows, .sort = VT_MEM_READ, .access = RR);
+ROW(reg_only_read_local, allows, .sort = VT_MEM_READ, .access = 0);
+ROW(reg_huge_page, allows, .sort = VT_MEM_HUGE, .access = RR);
+ROW(reg_private_file, allows, .sort = VT_MEM_FILE, .access = RR);
+ROW(reg_private_file_read, allows, .sort = VT_MEM_FILE_READ, .access = RR);
+ROW(reg_private_file_written, allows, .sort = VT_MEM_FILE_READ, .access = ALL);
+ROW(reg_shared_file, allows, .sort = VT_MEM_SHARED, .access = RR);
+ROW(reg_shared_file_read_only, allows, .sort = VT_MEM_SHARED_READ_ONLY, .access = RR);
 ROW(reg_read_only, allows, .sort = VT_MEM_READ_ONLY, .access = RR);
 ROW(reg_read_only_written, refused, .sort = VT_MEM_READ_ONLY, .access = LW, .want = EFAULT);
 ROW(reg_memlock, memlock, .access = 0, .want = ENOMEM);

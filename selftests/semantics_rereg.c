@@ -143,6 +143,21 @@ CHECK(access_changes)
 	EXPECT_TRUE(vt_place_allows(&self->pair, r, row->access));
 }
 
+/* TRANSLATION to memory of @sort: what the process writes from then on is what peers read. */
+CHECK(to_memory)
+{
+	struct vt_place to;
+
+	ASSERT_EQ(0, vt_place_open(&self->r, self->b->pd, row->access));
+	EXPECT_TRUE(vt_place_allows(&self->pair, &self->r, row->access));
+	ASSERT_EQ(0, vt_place_map(&to, row->sort));
+	ASSERT_EQ(0, ibv_rereg_mr(self->r.mr, TRANS, NULL, to.p, to.len, 0));
+	to.mr = self->r.mr;
+	EXPECT_TRUE(vt_place_allows(&self->pair, &to, row->access));
+	self->r.mr = NULL;
+	vt_place_close(&to);
+}
+
 CHECK(keeps_iova)
 {
 	struct vt_place *r = &self->r;
@@ -283,6 +298,10 @@ CHECK(in_flight)
 
 /* -- what can change */
 ROW(rereg_translation, changes, .flags = TRANS);
+ROW(rereg_translation_untouched, to_memory, .sort = VT_MEM_PLAIN, .access = RR);
+ROW(rereg_translation_only_read, to_memory, .sort = VT_MEM_READ, .access = RR);
+ROW(rereg_translation_huge_page, to_memory, .sort = VT_MEM_HUGE, .access = RR);
+ROW(rereg_translation_private_file, to_memory, .sort = VT_MEM_FILE_READ, .access = RR);
 ROW(rereg_pd, changes, .flags = PD);
 ROW(rereg_access, changes, .flags = ACCESS);
 ROW(rereg_translation_pd, changes, .flags = TRANS | PD);

@@ -23,4 +23,67 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 #define VM_SHADOW_STACK	VM_NONE
 #endif
 
+/*
+ * A long-term pin for reading unshares the pages of a copy-on-write mapping: the process
+ * keeps the page that is pinned. Before, it pinned what was there, say the page of zeros,
+ * and the first write gave the process another one. So such a mapping was pinned as if it
+ * was to be written to, even if it is read-only; of hugetlbfs that is not possible.
+ */
+static inline unsigned int
+smr_compat_pin_unshare(const struct vm_area_struct *vma)
+{
+#ifdef HAVE_PIN_SHARES
+	if (!is_cow_mapping(vma->vm_flags) || !(vma->vm_flags & VM_READ))
+		return 0;
+	if (vma->vm_flags & VM_WRITE)
+		return FOLL_WRITE;
+	if (!(vma->vm_flags & VM_HUGETLB))
+		return FOLL_WRITE | FOLL_FORCE;
+#endif
+	return 0;
+}
+
+/*
+ * pin_user_pages(), and pin_user_pages_remote() that drops the mmap_lock. Both had a
+ * parameter for the areas at first. Then a long-term pin could not let go of the lock while
+ * it waited for a page.
+ */
+#ifdef HAVE_PIN_WITHOUT_AREAS
+static inline long smr_compat_pin(unsigned long start, unsigned long nr,
+				  unsigned int flags, struct page **pages)
+{
+	return pin_user_pages(start, nr, flags, pages);
+}
+
+static inline long smr_compat_pin_unlock(struct mm_struct *mm,
+					 unsigned long start, unsigned long nr,
+					 unsigned int flags,
+					 struct page **pages)
+{
+	int locked = 1;
+	long n = pin_user_pages_remote(mm, start, nr, flags, pages, &locked);
+
+	if (locked)
+		mmap_read_unlock(mm);
+	return n;
+}
+#else
+static inline long smr_compat_pin(unsigned long start, unsigned long nr,
+				  unsigned int flags, struct page **pages)
+{
+	return pin_user_pages(start, nr, flags, pages, NULL);
+}
+
+static inline long smr_compat_pin_unlock(struct mm_struct *mm,
+					 unsigned long start, unsigned long nr,
+					 unsigned int flags,
+					 struct page **pages)
+{
+	long n = pin_user_pages_remote(mm, start, nr, flags, pages, NULL, NULL);
+
+	mmap_read_unlock(mm);
+	return n;
+}
+#endif
+
 #endif /* SMR_COMPAT_MM_H */

@@ -201,7 +201,7 @@ enum smr_local_answer {
  * @wqe: the work request, unchanged while handed
  * @hdr: the headers that an ONLY packet would have
  * @npsn: PSNs it takes
- * @done: bytes that the responder has copied
+ * @done: bytes that the responder has copied, or written back
  * @executed: the atomic was executed; the original value is in @hdr
  * @faulted: the responder has had its own pages brought in
  * @invalidating: the key that it asks to invalidate opens nothing any more
@@ -501,6 +501,7 @@ enum smr_comp_op {
  * @rkey: its key
  * @left: bytes that are missing of the WRITE in progress
  * @received: bytes of the SEND or WRITE in progress so far
+ * @flushed: bytes of the FLUSH in progress that have been written back
  * @srqn: XRC: the queue that the message before, or in progress, is for
  * @xsrq: XRC: the queue of the request in progress; see smr_xrc_enter()
  * @rwqe_srqn: XRC: the queue that @rwqe is from
@@ -537,6 +538,7 @@ struct smr_responder {
 	u32 rkey;
 	u32 left;
 	u32 received;
+	u64 flushed;
 	u32 srqn;
 	struct smr_srq *xsrq;
 	u32 rwqe_srqn;

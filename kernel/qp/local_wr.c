@@ -3,6 +3,7 @@
 
 #include <linux/container_of.h>
 
+#include "grant.h"
 #include "kmr.h"
 #include "pd.h"
 #include "qp/core.h"
@@ -58,10 +59,12 @@ int smr_inval_exec(struct smr_qp *qp, struct smr_inval *inv,
 	if (err == -ENOENT)
 		err = smr_kmr_invalidate(qp->env->keys, &pd->ibpd, rkey,
 					 &inv->drain);
-	if (err == -EAGAIN)
+	if (err == -EAGAIN) {
 		inval_set(inv, pd, rkey);
-	else
-		inval_set(inv, NULL, 0);
+		return err;
+	}
+	smr_drain_forget(&inv->drain);
+	inval_set(inv, NULL, 0);
 	return err;
 }
 
@@ -78,11 +81,23 @@ void smr_inval_undo(struct smr_qp *qp, struct smr_inval *inv)
 {
 	if (!inv->pd)
 		return;
+	smr_drain_forget(&inv->drain);
 	smr_mw_invalidate_undo(qp->env->keys, &qp->windows, &inv->pd->ibpd,
-			       inv->rkey, &inv->drain);
-	smr_kmr_invalidate_undo(qp->env->keys, &inv->pd->ibpd, inv->rkey,
-				&inv->drain);
+			       inv->rkey);
+	smr_kmr_invalidate_undo(qp->env->keys, &inv->pd->ibpd, inv->rkey);
 	inval_set(inv, NULL, 0);
+}
+
+static int bind_try(struct smr_qp *qp, const struct smr_mw_bind *bind)
+{
+	struct smr_drain *drain = &qp->req.inval.drain;
+	int err;
+
+	err = smr_mw_bind(qp->env->keys, &qp->windows, &qp->pd->ibpd, bind,
+			  drain);
+	if (err != -EAGAIN && err != -EBUSY)
+		smr_drain_forget(drain);
+	return err;
 }
 
 static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe)
@@ -91,8 +106,7 @@ static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe)
 
 	switch (wqe->opcode) {
 	case IB_UVERBS_WR_BIND_MW:
-		return smr_mw_bind(keys, &qp->windows, &qp->pd->ibpd,
-				   &wqe->bind, &qp->req.inval.drain);
+		return bind_try(qp, &wqe->bind);
 	case IB_WR_REG_MR:
 		return smr_kmr_register(keys, &qp->pd->ibpd, &wqe->bind);
 	default:
@@ -117,9 +131,11 @@ void smr_local_wr_undo(struct smr_qp *qp)
 	smr_inval_undo(qp, &qp->req.inval);
 	if (qp->sq.head == qp->sq.ring.idx || wqe->status)
 		return;
-	if (wqe->opcode == IB_UVERBS_WR_BIND_MW)
-		smr_mw_bind_undo(qp->env->keys, &qp->windows, &qp->pd->ibpd,
-				 &wqe->bind, &qp->req.inval.drain);
+	if (wqe->opcode != IB_UVERBS_WR_BIND_MW)
+		return;
+	smr_drain_forget(&qp->req.inval.drain);
+	smr_mw_bind_undo(qp->env->keys, &qp->windows, &qp->pd->ibpd,
+			 &wqe->bind);
 }
 
 /**

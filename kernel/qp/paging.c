@@ -53,9 +53,10 @@ bool smr_paging_waits(const struct smr_paging *paging)
 	return paging->fault && !smr_fault_is_done(paging->fault);
 }
 
-static void paging_drop(struct smr_paging *paging)
+/* The worker that has ended the fault may be about to tell of it: wait for that. */
+static void paging_leave(struct smr_paging *paging)
 {
-	smr_fault_put(paging->fault);
+	smr_fault_leave(paging->fault);
 	paging->fault = NULL;
 }
 
@@ -69,7 +70,7 @@ static int paging_result(struct smr_paging *paging, const struct smr_sgl *sgl,
 		return ret;
 	if (smr_sgl_is_of(sgl, write, paging->fault))
 		ret = paging->fault->err;
-	paging_drop(paging);
+	paging_leave(paging);
 	return ret;
 }
 
@@ -135,7 +136,7 @@ int smr_paging_fault(struct smr_paging *paging, const struct smr_run *run,
 void smr_paging_settle(struct smr_paging *paging)
 {
 	if (paging->fault && smr_fault_is_done(paging->fault))
-		paging_drop(paging);
+		paging_leave(paging);
 }
 
 /**
@@ -147,6 +148,5 @@ void smr_paging_settle(struct smr_paging *paging)
 void smr_paging_cancel(struct smr_paging *paging)
 {
 	if (paging->fault)
-		smr_fault_cancel(paging->fault);
-	paging->fault = NULL;
+		paging_leave(paging);
 }

@@ -492,7 +492,7 @@ static enum smr_resp_verdict exec_flush(struct exec *x)
 	const struct smr_hdr *hdr = &x->op->hdr;
 	enum smr_resp_verdict verdict;
 
-	verdict = smr_resp_flush_exec(x->qp, hdr, x->run);
+	verdict = smr_resp_flush_exec(x->qp, x->op, x->run);
 	if (verdict == SMR_RESP_OK && !x->op->local)
 		smr_resp_confirm(x->qp, hdr);
 	return verdict;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "qp/resp_flush.h"
 
+#include <linux/minmax.h>
 #include <linux/sizes.h>
 #include <rdma/ib_verbs.h>
 
@@ -10,8 +11,11 @@
 #include "qp/core.h"
 #include "qp/xrc.h"
 
-/* Bytes written back in softirq at most; more goes to process context */
-#define SOFTIRQ_MAX	SZ_64K
+/*
+ * Bytes written back at once, in process context. In softirq only the last ones are,
+ * which may be a whole FLUSH.
+ */
+#define SLICE_MAX	SZ_256K
 
 static bool flush_persists(const struct smr_hdr *hdr)
 {
@@ -101,36 +105,65 @@ enum smr_resp_verdict smr_resp_flush_check(struct smr_qp *qp,
 	return SMR_RESP_OK;
 }
 
+/*
+ * How many bytes of the FLUSH have been written back. Of those that come by packets, only
+ * the one with the expected PSN is ever under way.
+ */
+static u64 *flush_done(struct smr_qp *qp, const struct smr_op *op)
+{
+	return op->local ? &op->local->done : &qp->resp.flushed;
+}
+
+/* Write back the next slice of what is open. MORE: there are further ones. */
+static enum smr_resp_verdict flush_slice(const struct smr_span *span,
+					 u64 *done, struct smr_run *run)
+{
+	/* The region may be shorter now. */
+	u64 left = span->len - min(span->len, *done);
+	u64 len = min_t(u64, left, SLICE_MAX);
+
+	if (!run->can_sleep && left > SMR_RESP_SLICE)
+		return SMR_RESP_DEFER;
+	if (smr_span_persist(span, *done, len))
+		return SMR_RESP_ACCESS;
+	*done += len;
+	run->quota -= len;
+	return left > len ? SMR_RESP_MORE : SMR_RESP_OK;
+}
+
 /**
- * smr_resp_flush_exec() - execute a FLUSH
+ * smr_resp_flush_exec() - execute a FLUSH, or the next slice of it
  * @qp: the responder's QP
- * @hdr: the request
+ * @op: the request
  * @run: how to run
  *
  * CPUs have copied the earlier data, and their caches are coherent. So a barrier before
  * the answer makes the data visible to all. Data is persistent when its cache lines
- * have been written back.
+ * have been written back. That is done in slices, because the end of the region, of the QP
+ * and of the process waits for a span.
  *
  * Context: as @run says; called by the response task.
- * Return: SMR_RESP_OK; SMR_RESP_DEFER; or SMR_RESP_ACCESS.
+ * Return: SMR_RESP_OK; SMR_RESP_MORE; SMR_RESP_DEFER; SMR_RESP_ACCESS; or SMR_RESP_DROP.
  */
 enum smr_resp_verdict smr_resp_flush_exec(struct smr_qp *qp,
-					  const struct smr_hdr *hdr,
-					  const struct smr_run *run)
+					  const struct smr_op *op,
+					  struct smr_run *run)
 {
-	enum smr_resp_verdict verdict = SMR_RESP_OK;
+	u64 *done = flush_done(qp, op);
+	enum smr_resp_verdict verdict;
 	struct smr_span span;
 
-	if (!flush_persists(hdr)) {
+	if (!flush_persists(&op->hdr)) {
 		smp_mb(); /* the data is visible before the answer */
 		return SMR_RESP_OK;
 	}
-	if (flush_open(qp, hdr, &span) != SMR_KEY_OK)
+	if (flush_open(qp, &op->hdr, &span) != SMR_KEY_OK)
 		return SMR_RESP_ACCESS;
-	if (!run->can_sleep && span.len > SOFTIRQ_MAX)
-		verdict = SMR_RESP_DEFER;
-	else if (smr_span_persist(&span, run->can_sleep))
-		verdict = SMR_RESP_ACCESS;
+	verdict = flush_slice(&span, done, run);
 	smr_span_put(&span);
+	if (op->local && READ_ONCE(op->local->cancel))
+		return SMR_RESP_DROP;
+	if (verdict != SMR_RESP_MORE && verdict != SMR_RESP_DEFER)
+		qp->resp.flushed = 0;
 	return verdict;
 }

@@ -10,7 +10,7 @@ bool smr_resp_flush_permitted(const struct smr_qp *qp,
 enum smr_resp_verdict smr_resp_flush_check(struct smr_qp *qp,
 					   const struct smr_hdr *hdr);
 enum smr_resp_verdict smr_resp_flush_exec(struct smr_qp *qp,
-					  const struct smr_hdr *hdr,
-					  const struct smr_run *run);
+					  const struct smr_op *op,
+					  struct smr_run *run);
 
 #endif /* SMR_RESP_FLUSH_H */

@@ -92,6 +92,7 @@ void smr_responder_reset(struct smr_qp *qp)
 	resp->have_rwqe = false;
 	resp->last_wqe = false;
 	resp->received = 0;
+	resp->flushed = 0;
 	resp->read.active = false;
 	resp->refused = (struct smr_refused) {};
 }
@@ -525,6 +526,7 @@ static enum smr_step respond_down(struct smr_qp *qp, enum ib_qp_state state,
 		smr_reply_unasked_flush(qp);
 	qp->resp.acks = 0;
 	qp->resp.unasked = false;
+	qp->resp.flushed = 0;
 	qp->resp.read.active = false;
 	if (local)
 		smr_loopback_answer(qp, local, SMR_LOCAL_DROPPED, 0, 0, run);

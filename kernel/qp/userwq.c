@@ -3,15 +3,13 @@
  * Each user's works run in a workqueue of that user. A workqueue runs a limited number of
  * works at a time, so in a shared one a user could make all others wait. A workqueue per
  * context would not do: a user can have any number of contexts, and each
- * workqueue has its threads. The ids of a user namespace count as the user that made it,
- * for the same reason.
+ * workqueue has its threads.
  *
  * It has no rescuer: memory reclaim does not depend on a process's QP. Consumers in the
  * kernel use the device's workqueue.
  */
 #include "qp/userwq.h"
 
-#include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
@@ -19,17 +17,6 @@
 
 #include "compat/cleanup.h"
 #include "mapped.h"
-
-/* The caller's uid; in a user namespace that of its owner, up to the initial one. */
-static kuid_t caller_uid(void)
-{
-	const struct user_namespace *ns = current_user_ns();
-	kuid_t uid = current_uid();
-
-	for (; ns->parent; ns = ns->parent)
-		uid = ns->owner;
-	return uid;
-}
 
 static struct smr_userwq *user_find(struct smr_userwqs *all, kuid_t uid)
 {
@@ -90,7 +77,7 @@ void smr_userwqs_init(struct smr_userwqs *all,
  */
 struct smr_userwq *smr_userwq_get(struct smr_userwqs *all)
 {
-	kuid_t uid = caller_uid();
+	kuid_t uid = smr_account_uid();
 	struct smr_userwq *user;
 
 	guard(mutex)(&all->lock);

@@ -177,7 +177,8 @@ static int make_memory(struct buffer *b)
 	return b->cpu ? 0 : -ENOMEM;
 }
 
-static int make_busy(struct buffer *b, struct dma_resv *resv)
+static int make_busy(struct buffer *b, struct dma_resv *resv,
+		     enum dma_resv_usage usage)
 {
 	struct dma_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL);
 	int ret;
@@ -189,7 +190,7 @@ static int make_busy(struct buffer *b, struct dma_resv *resv)
 	dma_resv_lock(resv, NULL);
 	ret = dma_resv_reserve_fences(resv, 1);
 	if (!ret)
-		dma_resv_add_fence(resv, fence, DMA_RESV_USAGE_WRITE);
+		dma_resv_add_fence(resv, fence, usage);
 	dma_resv_unlock(resv);
 	if (ret)
 		dma_fence_put(fence);
@@ -213,7 +214,11 @@ static int export(struct buffer *b)
 	if (IS_ERR(buf))
 		return PTR_ERR(buf);
 	kref_get(&b->ref);
-	ret = b->flags & EXPORTER_BUSY ? make_busy(b, buf->resv) : 0;
+	ret = 0;
+	if (b->flags & EXPORTER_BUSY)
+		ret = make_busy(b, buf->resv, DMA_RESV_USAGE_WRITE);
+	else if (b->flags & EXPORTER_MOVING)
+		ret = make_busy(b, buf->resv, DMA_RESV_USAGE_KERNEL);
 	if (!ret)
 		ret = dma_buf_fd(buf, O_CLOEXEC);
 	if (ret < 0)

@@ -24,6 +24,8 @@ enum exporter_flags {
 	EXPORTER_BUSY = 1 << 4,
 	/* end_cpu_access() fails */
 	EXPORTER_BROKEN = 1 << 5,
+	/* the content is being moved to where it is, until EXPORTER_DONE */
+	EXPORTER_MOVING = 1 << 6,
 };
 
 struct exporter_make {

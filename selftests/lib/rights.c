@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #define START	104	/* in the first page; aligned for atomics */
 #define TAIL	40	/* in front of the last page's end */
 #define LEN_MAX	(PAGES * 65536)
+#define HUGE	(2ul << 20)
 
 /* Other memory may have been mapped there since: do not unmap it again. */
 static int unmap_from(struct vt_place *r, size_t off)
@@ -26,32 +28,116 @@ static int unmap_from(struct vt_place *r, size_t off)
 	return 0;
 }
 
+static bool of_file(enum vt_mem sort)
+{
+	return sort == VT_MEM_FILE || sort == VT_MEM_FILE_READ ||
+	       sort == VT_MEM_SHARED || sort == VT_MEM_SHARED_READ_ONLY;
+}
+
+static bool is_shared(enum vt_mem sort)
+{
+	return sort == VT_MEM_SHARED || sort == VT_MEM_SHARED_READ_ONLY;
+}
+
+static bool was_read(enum vt_mem sort)
+{
+	return sort == VT_MEM_READ || sort == VT_MEM_HUGE || sort == VT_MEM_FILE_READ;
+}
+
+/**
+ * vt_place_writable() - may the process write to the memory?
+ */
+bool vt_place_writable(const struct vt_place *r)
+{
+	return r->sort != VT_MEM_READ_ONLY && r->sort != VT_MEM_SHARED_READ_ONLY;
+}
+
+/* A file with other bytes than the test's, on a file system of disks if there is one */
+static int make_file(size_t len)
+{
+	char name[] = "/var/tmp/vt-place-XXXXXX";
+	int fd = mkstemp(name);
+	uint8_t *bytes;
+	int ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	unlink(name);
+	bytes = malloc(len);
+	if (!bytes)
+		ret = -ENOMEM;
+	if (!ret) {
+		vt_fill(bytes, len, 99, 0);
+		ret = write(fd, bytes, len) == (ssize_t)len ? 0 : -EIO;
+	}
+	free(bytes);
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+/* Map @r->room bytes of a kind. */
+static int map_kind(struct vt_place *r)
+{
+	bool huge = r->sort == VT_MEM_HUGE;
+	int fd = of_file(r->sort) ? make_file(r->room) : -1;
+	int err;
+
+	if (of_file(r->sort) && fd < 0)
+		return fd;
+	r->base = vt_map(r->room, huge ? r->room : (size_t)sysconf(_SC_PAGESIZE),
+			 is_shared(r->sort) ? MAP_SHARED : MAP_PRIVATE, fd);
+	err = errno;
+	if (fd >= 0)
+		close(fd);
+	if (!r->base)
+		return -err;
+	/* A kernel without huge pages does not know the advice. */
+	if (huge)
+		madvise(r->base, r->room, MADV_HUGEPAGE);
+	return 0;
+}
+
+static void read_pages(const struct vt_place *r)
+{
+	volatile uint8_t *p = r->base;
+	size_t off;
+
+	for (off = 0; off < r->room; off += sysconf(_SC_PAGESIZE))
+		(void)p[off];
+}
+
 /**
  * vt_place_map() - make memory for a region
  * @r: filled in; call vt_place_close() even after a failure
  * @sort: the kind of memory
+ *
+ * Memory that can be written to later has not been, so that a region is made of it as it
+ * is then.
  *
  * Return: 0 or a negative errno
  */
 int vt_place_map(struct vt_place *r, enum vt_mem sort)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
+	int ret;
 
 	memset(r, 0, sizeof(*r));
-	r->room = PAGES * page;
-	r->base = mmap(NULL, r->room, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (r->base == MAP_FAILED) {
-		r->base = NULL;
-		return -errno;
-	}
-	r->p = r->base + START;
-	r->len = r->room - START - TAIL;
-	r->iova = (uintptr_t)r->p;
 	r->sort = sort;
-	vt_fill(r->p, r->len, 7, 0);
-	if (sort == VT_MEM_READ_ONLY)
+	r->room = sort == VT_MEM_HUGE ? HUGE : PAGES * page;
+	ret = map_kind(r);
+	if (ret)
+		return ret;
+	r->p = r->base + START;
+	r->len = PAGES * page - START - TAIL;
+	r->iova = (uintptr_t)r->p;
+	if (was_read(sort))
+		read_pages(r);
+	if (!vt_place_writable(r)) {
+		vt_fill(r->p, r->len, 7, 0);
 		return mprotect(r->base, r->room, PROT_READ) ? -errno : 0;
+	}
 	if (sort == VT_MEM_HOLE)
 		return unmap_from(r, r->room - page);
 	return sort == VT_MEM_NONE ? unmap_from(r, 0) : 0;
@@ -73,13 +159,17 @@ int vt_place_reg(struct vt_place *r, struct ibv_pd *pd, int access)
 }
 
 /**
- * vt_place_open() - plain memory, registered
+ * vt_place_open() - plain memory, registered, and filled with vt_fill(..., 7, 0) then
  */
 int vt_place_open(struct vt_place *r, struct ibv_pd *pd, int access)
 {
 	int ret = vt_place_map(r, VT_MEM_PLAIN);
 
-	return ret ? ret : vt_place_reg(r, pd, access);
+	if (!ret)
+		ret = vt_place_reg(r, pd, access);
+	if (!ret)
+		vt_fill(r->p, r->len, 7, 0);
+	return ret;
 }
 
 void vt_place_close(struct vt_place *r)
@@ -183,6 +273,15 @@ static uint8_t *scratch(struct vt_ep *ep, size_t len, struct ibv_sge *sge)
 	return ep->buf.p + VT_GUARD;
 }
 
+/* The process writes, and RDMA must see it: the region has the process's own pages. */
+static void rewrite(const struct vt_place *r, size_t off, size_t len)
+{
+	static uint32_t seed = 500000;
+
+	if (vt_place_writable(r))
+		vt_fill(r->p + off, len, ++seed, 0);
+}
+
 /**
  * vt_local_allows() - whether local operations on a region succeed or fail as
  * @access says
@@ -200,8 +299,10 @@ bool vt_local_allows(struct vt_pair *pair, struct vt_place *r, int access)
 		.remote = { sge.addr, pair->a.buf.mr->rkey },
 		.from = r->p, .to = far, .len = r->len,
 	};
-	bool ok = step_run(pair, &s);
+	bool ok;
 
+	rewrite(r, 0, r->len);
+	ok = step_run(pair, &s);
 	scratch(&pair->a, r->len, &sge);
 	s.what = "local write";
 	s.op = IBV_WR_RDMA_READ;
@@ -265,6 +366,7 @@ bool vt_remote_allows(struct vt_pair *pair, struct vt_place *r,
 		s.status = IBV_WC_REM_ACCESS_ERR;
 	ok = step_run(pair, &s);
 	scratch(&pair->a, len, &sge);
+	rewrite(r, off, len);
 	s.what = "remote read";
 	s.op = IBV_WR_RDMA_READ;
 	s.from = r->p + off;

@@ -16,8 +16,14 @@
 #include "region.h"
 
 enum vt_mem {
-	VT_MEM_PLAIN,
-	VT_MEM_READ_ONLY,	/* mapped, but not writable */
+	VT_MEM_PLAIN,		/* anonymous, and not touched yet */
+	VT_MEM_READ,		/* the same; each page has been read */
+	VT_MEM_HUGE,		/* the same, of the size of a huge page, which may be of zeros */
+	VT_MEM_FILE,		/* a private mapping of a file */
+	VT_MEM_FILE_READ,	/* the same; each page has been read */
+	VT_MEM_SHARED,		/* a shared mapping of a file */
+	VT_MEM_READ_ONLY,	/* written to, and mapped read-only since */
+	VT_MEM_SHARED_READ_ONLY,	/* a shared mapping of a file, read-only */
 	VT_MEM_NONE,		/* not mapped */
 	VT_MEM_HOLE,		/* all but the last page is mapped */
 };
@@ -47,6 +53,7 @@ int vt_place_reg(struct vt_place *r, struct ibv_pd *pd, int access);
 int vt_place_open(struct vt_place *r, struct ibv_pd *pd, int access);
 void vt_place_close(struct vt_place *r);
 
+bool vt_place_writable(const struct vt_place *r);
 struct ibv_sge vt_place_sge(const struct vt_place *r, size_t off,
 			     uint32_t len);
 

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "await.h"
+
+#include <linux/container_of.h>
+
+#include "fault.h"
+
+/* A verb that waits for a fault */
+struct waiting {
+	struct smr_told told;
+	struct smr_awaits *awaits;
+};
+
+static bool waiting_get(struct smr_told *told)
+{
+	struct waiting *w = container_of(told, struct waiting, told);
+
+	/* With the fault's lock held: smr_fault_leave() waits for this. */
+	wake_up_all(&w->awaits->wait);
+	return false;
+}
+
+/**
+ * smr_fault_await() - begin a fault, and wait for it
+ * @fault: the fault, with at least one range. The caller's reference is dropped
+ * @awaits: where the device's verbs wait
+ * @state: which signals end the wait: TASK_INTERRUPTIBLE or TASK_KILLABLE
+ *
+ * After an error the fault may still be under way: its memory is not the caller's to touch.
+ *
+ * Context: process, may sleep.
+ * Return: the fault's result; -ERESTARTSYS (a signal), -EIO (the device is being removed).
+ */
+int smr_fault_await(struct smr_fault *fault, struct smr_awaits *awaits,
+		    unsigned int state)
+{
+	struct waiting w = {
+		.told.get = waiting_get,
+		.awaits = awaits,
+	};
+	int ret;
+
+	smr_fault_start(fault, &w.told);
+	ret = wait_event_state(awaits->wait,
+			       smr_fault_is_done(fault) ||
+			       READ_ONCE(awaits->stop), state);
+	if (!ret)
+		ret = smr_fault_is_done(fault) ? fault->err : -EIO;
+	smr_fault_leave(fault);
+	return ret;
+}
+
+/**
+ * smr_awaits_init() - no verb waits
+ * @awaits: a device's
+ */
+void smr_awaits_init(struct smr_awaits *awaits)
+{
+	init_waitqueue_head(&awaits->wait);
+}
+
+/**
+ * smr_awaits_stop() - a device is being removed, or is there again
+ * @awaits: the device's
+ * @stop: it is being removed: no verb waits for a fault any more
+ */
+void smr_awaits_stop(struct smr_awaits *awaits, bool stop)
+{
+	WRITE_ONCE(awaits->stop, stop);
+	wake_up_all(&awaits->wait);
+}

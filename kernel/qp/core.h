@@ -597,6 +597,7 @@ struct smr_home {
  * @stats: the counter that it is bound to, or NULL; read under RCU, written under the
  *	core's lock of that counter
  * @user: the user whose workqueue its tasks use; NULL: the device's
+ * @context: the id of the context that it was made in; 0: the kernel's
  * @pd: protection domain; NULL for XRC_TGT
  * @scq: completion queue of sends; NULL for XRC_TGT
  * @rcq: completion queue of receives; NULL for XRC
@@ -615,7 +616,7 @@ struct smr_home {
  * @drained: IB_EVENT_SQ_DRAINED was raised
  * @dead: being destroyed: its tasks will never run again
  * @path: how to reach the peer
- * @claim: the peer, which no other user's QP may have; @env->tab->peers.lock
+ * @claim: the peer, which no other owner's QP may have; @env->tab->peers.lock
  * @cnp_next: when the next CNP may be sent, ns of CLOCK_MONOTONIC
  * @waiter: wakes both tasks when the stack takes packets again
  * @send_task: runs completer and requester
@@ -644,6 +645,7 @@ struct smr_qp {
 	struct smr_env *env;
 	struct smr_stats __rcu *stats;
 	struct smr_userwq *user;
+	u64 context;
 	struct smr_pd *pd;
 	struct smr_cq *scq;
 	struct smr_cq *rcq;

@@ -12,7 +12,9 @@
 #include "account.h"
 
 #include <linux/capability.h>
+#include <linux/cpumask.h>
 #include <linux/lockdep.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -45,6 +47,9 @@ void smr_account_fini(struct smr_account *account)
 	smr_packets_fini(&account->packets);
 }
 
+/* What a CPU may keep to itself, bytes, if the maximum allows it */
+#define PACKETS_BATCH	(128 * 1024)
+
 /**
  * smr_packets_init() - prepare to count packets that wait
  * @packets: not in use
@@ -56,6 +61,8 @@ void smr_account_fini(struct smr_account *account)
 int smr_packets_init(struct smr_packets *packets, s64 max)
 {
 	packets->max = max;
+	packets->batch = min_t(s64, PACKETS_BATCH,
+			       div_u64(max, 4 * num_possible_cpus()));
 	return percpu_counter_init(&packets->bytes, 0, GFP_KERNEL_ACCOUNT);
 }
 

@@ -64,15 +64,17 @@ struct smr_charge {
 
 /**
  * struct smr_packets - packets that wait for somebody's QPs
- * @bytes: their true size; each CPU may be behind by SMR_PACKETS_BATCH
+ * @bytes: their true size; each CPU may be behind by @batch
  * @max: bytes; constant
+ * @batch: bytes; constant. All CPUs together are behind by a quarter of @max at most:
+ *	packets are counted on the CPU that receives them, and uncounted on the one that
+ *	consumes them, so with more than @max nothing could be received ever again
  */
 struct smr_packets {
 	struct percpu_counter bytes;
 	s64 max;
+	s32 batch;
 };
-
-#define SMR_PACKETS_BATCH	(128 * 1024)
 
 /**
  * struct smr_account_conf - what each user of a link may have

@@ -27,7 +27,7 @@
 
 static void rx_account(struct smr_qp *qp, int bytes)
 {
-	percpu_counter_add_batch(&qp->packets->bytes, bytes, SMR_PACKETS_BATCH);
+	percpu_counter_add_batch(&qp->packets->bytes, bytes, qp->packets->batch);
 	atomic_add(bytes, &qp->rx_mem);
 	smr_stat_add(qp->env->stats, SMR_CNT_RX_WAITING, bytes);
 }

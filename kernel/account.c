@@ -33,7 +33,11 @@
 int smr_account_init(struct smr_account *account,
 		     const struct smr_account_conf *conf)
 {
-	account->max_objects = conf->max_objects;
+	int i;
+
+	for (i = 0; i < SMR_LIMIT_KINDS; i++)
+		account->max[i] = conf->max_objects;
+	account->max[SMR_LIMIT_RULE] = min(conf->max_objects, conf->max_rules);
 	smr_pool_init(&account->queues, conf->max_queues, true);
 	return smr_packets_init(&account->packets, conf->max_packets);
 }
@@ -89,7 +93,7 @@ void smr_packets_fini(struct smr_packets *packets)
 int smr_account_take(struct smr_account *account, enum smr_limit kind)
 {
 	if (!account ||
-	    (u32)atomic_inc_return(&account->objects[kind]) <= account->max_objects ||
+	    (u32)atomic_inc_return(&account->objects[kind]) <= account->max[kind] ||
 	    capable(CAP_SYS_RESOURCE))
 		return 0;
 	atomic_dec(&account->objects[kind]);

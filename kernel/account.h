@@ -79,11 +79,13 @@ struct smr_packets {
 /**
  * struct smr_account_conf - what each user of a link may have
  * @max_objects: objects of each kind
+ * @max_rules: of these, steering rules: each costs every packet of the link something
  * @max_queues: bytes of queues, before RLIMIT_MEMLOCK counts
  * @max_packets: bytes of packets that wait
  */
 struct smr_account_conf {
 	u32 max_objects;
+	u32 max_rules;
 	size_t max_queues;
 	s64 max_packets;
 };
@@ -91,13 +93,13 @@ struct smr_account_conf {
 /**
  * struct smr_account - what a user has of a link
  * @objects: how many of each kind
- * @max_objects: how many of each kind there may be; constant
+ * @max: how many of each kind there may be; constant
  * @queues: queues, those of the kernel's own among them
  * @packets: packets that wait
  */
 struct smr_account {
 	atomic_t objects[SMR_LIMIT_KINDS];
-	u32 max_objects;
+	u32 max[SMR_LIMIT_KINDS];
 	struct smr_pool queues;
 	struct smr_packets packets;
 };

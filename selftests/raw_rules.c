@@ -419,4 +419,28 @@ TEST_F(steer, copies_of_a_softirq_are_bounded)
 	}
 }
 
+/* -- packets whose fragments the CPU cannot read */
+
+TEST_F(steer, memory_that_cannot_be_read)
+{
+	struct ibv_context *ctx = self->a.ep.dev.ctx;
+	int64_t dropped, strays;
+	long sent;
+
+	self->flows[0] = rule_of_type(&self->a, IBV_FLOW_ATTR_SNIFFER);
+	ASSERT_NE(NULL, self->flows[0]);
+	ASSERT_EQ(0, vt_raw_recv(&self->a, 8));
+	dropped = vt_counter_now(ctx, "rx_dropped");
+	strays = vt_counter_now(ctx, "rx_unknown_qpn");
+	ASSERT_EQ(0, system("modprobe unreadable dev=$SMR_NETDEV addr=$SMR_ADDR"));
+	sent = vt_number("/sys/module/unreadable/parameters/sent", "");
+	EXPECT_EQ(0, system("modprobe -r unreadable"));
+	ASSERT_LE(0, sent);
+	if (!sent)
+		SKIP(return, "this kernel has no such packets");
+	/* neither by the sniffer nor by the socket */
+	EXPECT_EQ(dropped + 1, vt_counter_now(ctx, "rx_dropped"));
+	EXPECT_EQ(strays, vt_counter_now(ctx, "rx_unknown_qpn"));
+}
+
 VT_HARNESS_MAIN

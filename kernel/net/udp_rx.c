@@ -18,6 +18,7 @@
 #include <net/udp.h>
 #include <net/udp_tunnel.h>
 
+#include "compat/skb.h"
 #include "net/cursor.h"
 
 /*
@@ -125,6 +126,9 @@ static enum skb_drop_reason rx_check(const struct sock *sk, struct sk_buff *skb)
 {
 	/* Until here UDP kept its accounting in the place of skb->dev. */
 	skb->dev = NULL;
+
+	if (!skb_frags_readable(skb))
+		return SKB_DROP_REASON_NOT_SPECIFIED;
 
 	/* May look at what UDP keeps in skb->cb; rx_describe() overwrites it. */
 	if (udp_lib_checksum_complete(skb))

@@ -9,6 +9,7 @@
 #include <net/sock.h>
 
 #include "compat/net.h"
+#include "compat/skb.h"
 #include "net/cursor.h"
 #include "net/egress.h"
 #include "net/train.h"
@@ -108,14 +109,14 @@ static struct sk_buff *frame_segment(struct sk_buff *skb)
  *
  * Context: any but hard interrupts.
  * Return: frames, linked by their next, which may share their data with other skbs; or
- * NULL: no memory.
+ * NULL: no memory, or a packet in memory that cannot be read.
  */
 struct sk_buff *smr_frame_take(struct sk_buff *skb)
 {
 	struct sk_buff *frame;
 
 	/* Memory reserves serve reclaim; a QP's queue must not hold them. */
-	if (skb_pfmemalloc(skb))
+	if (skb_pfmemalloc(skb) || !skb_frags_readable(skb))
 		return NULL;
 	frame = skb_clone(skb, GFP_ATOMIC);
 	if (!frame)

@@ -695,6 +695,7 @@ struct smr_qp {
  * @count: how many segments are
  * @sealed: it came over the wire, and has an ICRC
  * @careful: one of its ICRCs is wrong, so each is checked before anything is copied
+ * @reason: why a segment was dropped, enum skb_drop_reason; 0: none was
  * @qp: the QP in whose queue it is
  */
 struct smr_rx_part {
@@ -706,6 +707,7 @@ struct smr_rx_part {
 	u32 count;
 	bool sealed;
 	bool careful;
+	u16 reason;
 	struct smr_qp *qp;
 };
 

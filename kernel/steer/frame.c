@@ -93,7 +93,7 @@ static struct sk_buff *frame_segment(struct sk_buff *skb)
 	struct sk_buff *segs = __skb_gso_segment(skb, 0, false);
 
 	if (IS_ERR_OR_NULL(segs)) {
-		kfree_skb(skb);
+		kfree_skb_reason(skb, SKB_DROP_REASON_SKB_GSO_SEG);
 		return NULL;
 	}
 	consume_skb(skb);
@@ -139,6 +139,6 @@ struct sk_buff *smr_frame_take(struct sk_buff *skb)
 		goto drop;
 	return frame;
 drop:
-	kfree_skb(frame);
+	kfree_skb_reason(frame, SKB_DROP_REASON_NOMEM);
 	return NULL;
 }

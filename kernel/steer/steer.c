@@ -220,7 +220,14 @@ static bool steer_ingress(struct smr_ingress *in, struct sk_buff *skb)
 	struct passing p = { .skb = skb };
 
 	steer_pass(container_of(in, struct smr_steer, in), &p);
-	return p.stolen;
+	if (!p.stolen)
+		return false;
+	if (p.given && p.frames)
+		consume_skb(skb);
+	else
+		kfree_skb_reason(skb, p.given ? SKB_DROP_REASON_NOMEM :
+						SKB_DROP_REASON_SOCKET_FILTER);
+	return true;
 }
 
 /**

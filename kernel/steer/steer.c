@@ -273,15 +273,16 @@ void smr_steer_fini(struct smr_steer *steer)
  */
 enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb)
 {
-	struct passing p = {
-		.skb = skb,
-		.sender = qp->ibqp.pd->uobject->context,
-	};
+	struct passing p;
 
 	if (skb->dev->flags & IFF_LOOPBACK)
 		return SMR_STEER_NOBODY;
 	if (list_empty(&qp->env->steer->rules))
 		return SMR_STEER_NOBODY;
+	p = (struct passing){
+		.skb = skb,
+		.sender = qp->ibqp.pd->uobject->context,
+	};
 	steer_pass(qp->env->steer, &p);
 	if (p.owned)
 		return SMR_STEER_OWNER;

@@ -349,7 +349,8 @@ TEST_F(steer, time_is_linear_in_the_rules)
 }
 
 #define RECEIVERS	1000
-#define FRAMES		(VT_RAW_SLOTS - 1)
+/* a has receives for a few more, which hosts send on their own */
+#define FRAMES		10
 
 static int receiver_open(struct vt_raw *raw, const struct vt_raw *like)
 {
@@ -395,7 +396,7 @@ TEST_F(steer, copies_of_a_softirq_are_bounded)
 		ASSERT_EQ(0, receiver_open(&receivers[i], &self->a));
 		ASSERT_NE(NULL, flows[i] = rule_copies(&receivers[i]));
 	}
-	ASSERT_EQ(0, vt_raw_recv(&self->a, FRAMES));
+	ASSERT_EQ(0, vt_raw_recv(&self->a, VT_RAW_SLOTS - 1));
 	ASSERT_EQ(0, system("tc -n $SMR_PEER_NETNS qdisc add dev $SMR_NETDEV "
 			    "root netem limit 1000 slot 500ms 500ms"));
 	copies = vt_counter_now(ctx, "rx_packets");
@@ -404,7 +405,7 @@ TEST_F(steer, copies_of_a_softirq_are_bounded)
 	for (i = 0; i < FRAMES; i++)
 		ASSERT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
 	for (i = 0; i < FRAMES; i++)
-		EXPECT_TRUE(vt_raw_got(&self->a, &self->frame));
+		EXPECT_TRUE(got_ours(&self->a, &self->frame));
 	usleep(200000);
 	count = vt_softirqs("NET_RX:") - count;
 	copies = vt_counter_now(ctx, "rx_packets") - copies;

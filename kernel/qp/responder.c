@@ -192,7 +192,7 @@ static void op_abandon(struct smr_qp *qp, const struct smr_op *op)
 }
 
 /* What dropwatch shows. Names of RoCEv2's own cannot be added: the subsystems are the core's. */
-static const u16 drop_reasons[SMR_RESP_NR] = {
+static const u16 verdict_drops[SMR_RESP_NR] = {
 	[SMR_RESP_DROP] = SKB_DROP_REASON_NOT_SPECIFIED,
 	[SMR_RESP_GAP] = SKB_DROP_REASON_TCP_INVALID_SEQUENCE,
 	[SMR_RESP_FAR] = SKB_DROP_REASON_TCP_INVALID_SEQUENCE,
@@ -215,7 +215,7 @@ static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 
 	smr_inval_undo(qp, &qp->resp.inval);
 	if (op->skb)
-		smr_rx_part(op->skb)->reason = drop_reasons[verdict];
+		smr_rx_part(op->skb)->reason = verdict_drops[verdict];
 	if (qp->service == SMR_TRANSPORT_UC)
 		op_abandon(qp, op);
 	/* a frame has no headers */

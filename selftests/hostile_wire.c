@@ -10,6 +10,7 @@
 #include "harness.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 
 #include "region.h"
@@ -192,10 +193,15 @@ TEST_F(wire, another_source_is_counted)
 
 static int trace_drops(bool on)
 {
-	int ret;
+	int ret, fd;
 
 	if (access(TRACING "trace", F_OK) && system("mount -t tracefs none " TRACING))
 		return -ENOENT;
+	/* what it has of others */
+	fd = open(TRACING "trace", O_WRONLY | O_TRUNC);
+	if (fd < 0)
+		return -errno;
+	close(fd);
 	ret = vt_write_file(TRACING "events/skb/kfree_skb/enable", on ? "1" : "0");
 	return ret ? ret : vt_write_file(TRACING "tracing_on", on ? "1" : "0");
 }
@@ -219,9 +225,11 @@ static bool drops_become(const char *reason, int n)
 {
 	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
 
-	while (drops(reason) < n)
+	while (drops(reason) < n) {
 		if (vt_now_ms() > end)
 			return false;
+		usleep(10000);
+	}
 	return true;
 }
 

@@ -12,8 +12,10 @@
 #include "account.h"
 
 #include <linux/capability.h>
+#include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/lockdep.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -52,7 +54,11 @@ kuid_t smr_account_uid(void)
 int smr_account_init(struct smr_account *account,
 		     const struct smr_account_conf *conf)
 {
-	account->max_objects = conf->max_objects;
+	int i;
+
+	for (i = 0; i < SMR_LIMIT_KINDS; i++)
+		account->max[i] = conf->max_objects;
+	account->max[SMR_LIMIT_RULE] = min(conf->max_objects, conf->max_rules);
 	smr_pool_init(&account->queues, conf->max_queues, true);
 	return smr_packets_init(&account->packets, conf->max_packets);
 }
@@ -66,6 +72,9 @@ void smr_account_fini(struct smr_account *account)
 	smr_packets_fini(&account->packets);
 }
 
+/* What a CPU may keep to itself, bytes, if the maximum allows it */
+#define PACKETS_BATCH	(128 * 1024)
+
 /**
  * smr_packets_init() - prepare to count packets that wait
  * @packets: not in use
@@ -77,6 +86,8 @@ void smr_account_fini(struct smr_account *account)
 int smr_packets_init(struct smr_packets *packets, s64 max)
 {
 	packets->max = max;
+	packets->batch = min_t(s64, PACKETS_BATCH,
+			       div_u64(max, 4 * num_possible_cpus()));
 	return percpu_counter_init(&packets->bytes, 0, GFP_KERNEL_ACCOUNT);
 }
 
@@ -103,7 +114,7 @@ void smr_packets_fini(struct smr_packets *packets)
 int smr_account_take(struct smr_account *account, enum smr_limit kind)
 {
 	if (!account ||
-	    (u32)atomic_inc_return(&account->objects[kind]) <= account->max_objects ||
+	    (u32)atomic_inc_return(&account->objects[kind]) <= account->max[kind] ||
 	    capable(CAP_SYS_RESOURCE))
 		return 0;
 	atomic_dec(&account->objects[kind]);

@@ -65,24 +65,28 @@ struct smr_charge {
 
 /**
  * struct smr_packets - packets that wait for somebody's QPs
- * @bytes: their true size; each CPU may be behind by SMR_PACKETS_BATCH
+ * @bytes: their true size; each CPU may be behind by @batch
  * @max: bytes; constant
+ * @batch: bytes; constant. All CPUs together are behind by a quarter of @max at most:
+ *	packets are counted on the CPU that receives them, and uncounted on the one that
+ *	consumes them, so with more than @max nothing could be received ever again
  */
 struct smr_packets {
 	struct percpu_counter bytes;
 	s64 max;
+	s32 batch;
 };
-
-#define SMR_PACKETS_BATCH	(128 * 1024)
 
 /**
  * struct smr_account_conf - what each user of a link may have
  * @max_objects: objects of each kind
+ * @max_rules: of these, steering rules: each costs every packet of the link something
  * @max_queues: bytes of queues, before RLIMIT_MEMLOCK counts
  * @max_packets: bytes of packets that wait
  */
 struct smr_account_conf {
 	u32 max_objects;
+	u32 max_rules;
 	size_t max_queues;
 	s64 max_packets;
 };
@@ -90,13 +94,13 @@ struct smr_account_conf {
 /**
  * struct smr_account - what a user has of a link
  * @objects: how many of each kind
- * @max_objects: how many of each kind there may be; constant
+ * @max: how many of each kind there may be; constant
  * @queues: queues, those of the kernel's own among them
  * @packets: packets that wait
  */
 struct smr_account {
 	atomic_t objects[SMR_LIMIT_KINDS];
-	u32 max_objects;
+	u32 max[SMR_LIMIT_KINDS];
 	struct smr_pool queues;
 	struct smr_packets packets;
 };

@@ -23,6 +23,10 @@ static unsigned int max_user_objects = 16384;
 module_param(max_user_objects, uint, 0644);
 MODULE_PARM_DESC(max_user_objects, "How many of them each user of such a link may have who lacks CAP_SYS_RESOURCE (default 16384)");
 
+static unsigned int max_user_rules = 256;
+module_param(max_user_rules, uint, 0644);
+MODULE_PARM_DESC(max_user_rules, "How many steering rules each user of such a link may have who lacks CAP_SYS_RESOURCE (default 256)");
+
 static unsigned int user_queue_kb = 32768;
 module_param(user_queue_kb, uint, 0644);
 MODULE_PARM_DESC(user_queue_kb, "KiB of queues that each user of such a link may have before they count against RLIMIT_MEMLOCK (default 32768)");
@@ -43,6 +47,7 @@ static int newlink(const char *name, struct net_device *ndev)
 		.poll_us = READ_ONCE(poll_us),
 		.user = {
 			.max_objects = READ_ONCE(max_user_objects),
+			.max_rules = READ_ONCE(max_user_rules),
 			.max_queues = (size_t)READ_ONCE(user_queue_kb) * SZ_1K,
 			.max_packets = (s64)READ_ONCE(user_packet_kb) * SZ_1K,
 		},

@@ -14,12 +14,14 @@ struct smr_userwq;
 /**
  * struct smr_ucontext - a process's context of the device
  * @ibuctx: the core's part
+ * @id: no other context of any device ever has it; not 0
  * @user: the user, a reference
  * @account: the user's; all objects of the context go before it does
  * @arenas: the memory of its rings
  */
 struct smr_ucontext {
 	struct ib_ucontext ibuctx;
+	u64 id;
 	struct smr_userwq *user;
 	struct smr_account *account;
 	struct smr_arenas arenas;

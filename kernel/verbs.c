@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "verbs.h"
 
+#include <linux/atomic.h>
 #include <linux/dma-buf.h>
 #include <linux/err.h>
 #include <linux/file.h>
@@ -45,6 +46,9 @@ static struct ib_ucontext *udata_uctx(struct ib_udata *udata)
 	return udata ? rdma_udata_to_uverbs_attr_bundle(udata)->context : NULL;
 }
 
+/* How many contexts there have been: the last one's id */
+static atomic64_t contexts = ATOMIC64_INIT(0);
+
 static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
 	const struct smr_alloc_ucontext_resp resp = {
@@ -60,6 +64,7 @@ static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	user = smr_userwq_get(&to_smr_verbs(uctx->device)->users);
 	if (IS_ERR(user))
 		return PTR_ERR(user);
+	to_smr_ucontext(uctx)->id = atomic64_inc_return(&contexts);
 	to_smr_ucontext(uctx)->user = user;
 	to_smr_ucontext(uctx)->account = &user->account;
 	smr_arenas_init(&to_smr_ucontext(uctx)->arenas, uctx,

@@ -301,6 +301,58 @@ TEST_F(stranger, has_no_qp_with_anothers_peer)
 	EXPECT_EQ(-EPERM, as_stranger(steal, &theft, false));
 }
 
+/*
+ * A process that opens the device and connects as root, and changes its user then. Return: 0
+ * or a negative errno
+ */
+static int connect_and_change(const struct vt_conf *conf)
+{
+	struct theft theft = { IBV_QPT_RC };
+	struct vt_pair pair;
+	struct vt_ep second;
+	int ret;
+
+	ret = vt_pair_open(&pair, conf);
+	if (ret)
+		return ret;
+	ret = become_stranger(false);
+	if (ret)
+		return ret;
+	second = pair.a;
+	second.qp = vt_qp_create(&second);
+	if (!second.qp)
+		return -errno;
+	theft.to = vt_ep_addr(&pair.b);
+	ret = vt_ep_connect(&second, &theft.to);
+	if (ret)
+		return ret;
+	/* By another open context it is root's peer. */
+	if (steal(&theft) != -EPERM)
+		return -EEXIST;
+	/* It stays its peer when the QP that was root's has gone. */
+	ret = vt_qp_reset(pair.a.qp);
+	if (!ret)
+		ret = vt_ep_connect(&pair.a, &theft.to);
+	ibv_destroy_qp(second.qp);
+	vt_pair_close(&pair);
+	return ret;
+}
+
+/* QPs of one open context are of one owner: one may take over the peer of another. */
+TEST_F(stranger, keeps_his_peers_when_he_changes_his_user)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(-connect_and_change(&self->conf));
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(0, WEXITSTATUS(status)) TH_LOG("%s", strerror(WEXITSTATUS(status)));
+	EXPECT_TRUE(vt_pair_works(&self->pair));
+}
+
 /* Equal numbers at different addresses are different peers: 10.1.0.1 and 10.1.0.2 are there. */
 TEST_F(stranger, may_have_the_number_on_another_host)
 {

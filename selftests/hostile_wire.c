@@ -10,10 +10,12 @@
 #include "harness.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 
 #include "region.h"
 #include "roce.h"
+#include "system.h"
 #include "window.h"
 
 #define PSN	0x1000
@@ -183,6 +185,120 @@ TEST_F(wire, another_source_is_counted)
 	self->roce.saddr = true_source;
 	EXPECT_TRUE(vt_counter_wait(self->ctx, "rx_wrong_source", before + 1));
 	expect_unharmed(_metadata, self);
+}
+
+/* -- what the network's tools see */
+
+#define TRACING		"/sys/kernel/tracing/"
+
+static int trace_drops(bool on)
+{
+	int ret, fd;
+
+	if (access(TRACING "trace", F_OK) && system("mount -t tracefs none " TRACING))
+		return -ENOENT;
+	/* what it has of others */
+	fd = open(TRACING "trace", O_WRONLY | O_TRUNC);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	ret = vt_write_file(TRACING "events/skb/kfree_skb/enable", on ? "1" : "0");
+	return ret ? ret : vt_write_file(TRACING "tracing_on", on ? "1" : "0");
+}
+
+/* How many packets have been dropped for a reason */
+static int drops(const char *reason)
+{
+	FILE *f = fopen(TRACING "trace", "r");
+	char line[1024], want[64];
+	int n = 0;
+
+	snprintf(want, sizeof(want), "reason: %s\n", reason);
+	while (f && fgets(line, sizeof(line), f))
+		n += strstr(line, "kfree_skb:") && strstr(line, want);
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static bool drops_become(const char *reason, int n)
+{
+	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
+
+	while (drops(reason) < n) {
+		if (vt_now_ms() > end)
+			return false;
+		usleep(10000);
+	}
+	return true;
+}
+
+/**
+ * struct dropped - a packet that is dropped
+ * @reason: what dropwatch and perf say
+ * @bth: its header, as it differs from the right one: all that is not 0
+ * @spoil: its ICRC is wrong
+ * @saddr: it comes from another address
+ */
+static const struct dropped {
+	const char *reason;
+	struct vt_bth bth;
+	bool spoil;
+	bool saddr;
+} dropped[] = {
+	{ "INVALID_PROTO", .bth.opcode = 0x1f },
+	{ "NO_SOCKET", .bth.qpn = 0x123456 },
+	{ "OTHERHOST", .bth.pkey = 0x1234 },
+	{ "IP_INADDRERRORS", .saddr = true },
+	{ "SKB_CSUM", .spoil = true },
+	{ "TCP_INVALID_SEQUENCE", .bth.psn = PSN + 5 },
+	/* there is no receive */
+	{ "SOCKET_RCVBUFF", },
+};
+
+static int send_dropped(FIXTURE_DATA(wire) *self, const struct dropped *d)
+{
+	struct vt_roce roce = self->roce;
+	struct vt_bth bth = self->bth;
+
+	bth.opcode = d->bth.opcode ? : bth.opcode;
+	bth.qpn = d->bth.qpn ? : bth.qpn;
+	bth.pkey = d->bth.pkey ? : bth.pkey;
+	bth.psn = d->bth.psn ? : bth.psn;
+	roce.spoil_icrc = d->spoil;
+	if (d->saddr)
+		roce.saddr ^= htonl(0x40);
+	return vt_roce_send(&roce, &bth, NULL, 0);
+}
+
+/* For each of these reasons but NO_SOCKET, which any packet of the host's may have */
+static int all_drops(void)
+{
+	int i, n = 0;
+
+	for (i = 0; i < ARRAY_SIZE(dropped); i++)
+		if (strcmp(dropped[i].reason, "NO_SOCKET"))
+			n += drops(dropped[i].reason);
+	return n;
+}
+
+/* Each packet that is dropped is one to dropwatch and perf, with a reason; no other is. */
+TEST_F(wire, drops_have_a_reason)
+{
+	int i, before;
+
+	if (trace_drops(true))
+		SKIP(return, "this kernel cannot trace");
+	for (i = 0; i < ARRAY_SIZE(dropped); i++) {
+		before = drops(dropped[i].reason);
+		ASSERT_EQ(0, send_dropped(self, &dropped[i]));
+		EXPECT_TRUE(drops_become(dropped[i].reason, before + 1))
+			TH_LOG("%s", dropped[i].reason);
+	}
+	before = all_drops();
+	expect_unharmed(_metadata, self);
+	EXPECT_EQ(before, all_drops());
+	EXPECT_EQ(0, trace_drops(false));
 }
 
 /*

@@ -12,7 +12,9 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include "counter.h"
 #include "netdev.h"
+#include "softirq.h"
 #include "ud.h"
 
 #define MULTICAST_QPN	0xffffff
@@ -366,6 +368,65 @@ TEST_F(mcast, limits)
 		ASSERT_EQ(i < dev->max_mcast_grp ? 0 : ENOMEM,
 			  ibv_attach_mcast(self->a->qp, &group, 0));
 	}
+}
+
+#define BURST	512
+
+static int members_open(struct vt_ep *ep, struct ibv_qp **qps, int n,
+			const union ibv_gid *group)
+{
+	struct vt_addr nobody = { .gid = ep->dev.gid };
+	int i, ret = 0;
+
+	ep->conf.depth = 1;
+	for (i = 0; i < n && !ret; i++) {
+		qps[i] = vt_qp_create(ep);
+		if (!qps[i])
+			return -errno;
+		ret = vt_qp_connect(qps[i], &ep->conf, ep->dev.gid_index,
+				    &nobody);
+		if (!ret)
+			ret = -ibv_attach_mcast(qps[i], group, 0);
+	}
+	return ret;
+}
+
+/*
+ * Messages come in a burst, and as many QPs as there may be get each of them. Nothing is
+ * lost, and no softirq makes more copies than it may: the next one takes the rest.
+ */
+TEST_F(mcast, burst_for_many)
+{
+	int i, max = self->b->dev.attr.max_mcast_qp_attach;
+	struct vt_conf conf = self->b->conf;
+	int64_t before, copies, want;
+	struct ibv_qp **qps;
+	long count;
+
+	if (variant->family != AF_INET || strcmp(getenv("SMR_PATH"), "veth"))
+		return;
+	ASSERT_LE(max, 4096);
+	qps = calloc(max, sizeof(*qps));
+	ASSERT_EQ(0, members_open(self->b, qps, max, &self->group));
+	ASSERT_EQ(0, system("tc qdisc add dev $SMR_NETDEV root netem limit 1000 "
+			    "slot 1s 1s"));
+	before = vt_counter_now(self->b->dev.ctx, "rx_packets");
+	want = (int64_t)max * BURST;
+	count = vt_softirqs("NET_RX:") + vt_softirqs("TASKLET:");
+	for (i = 0; i < BURST; i++)
+		ASSERT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
+	EXPECT_TRUE(vt_counter_wait(self->b->dev.ctx, "rx_packets", before + want));
+	count = vt_softirqs("NET_RX:") + vt_softirqs("TASKLET:") - count;
+	copies = vt_counter_now(self->b->dev.ctx, "rx_packets") - before;
+	TH_LOG("%lld copies in %ld softirqs", (long long)copies, count);
+	EXPECT_LE(copies, count * VT_COPIES_MAX);
+	EXPECT_EQ(0, system("tc qdisc del dev $SMR_NETDEV root"));
+	for (i = 0; i < max; i++) {
+		EXPECT_EQ(0, ibv_detach_mcast(qps[i], &self->group, 0));
+		EXPECT_EQ(0, ibv_destroy_qp(qps[i]));
+	}
+	free(qps);
+	self->b->conf = conf;
 }
 
 VT_HARNESS_MAIN

@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flow steering: how a QP sees the host's own packets; invalid rules; and the
- * maximum number of rules.
+ * Flow steering: how a QP sees the host's own packets; invalid rules; the maximum
+ * number of rules; and what many of them cost the host.
  *
- * timeout: 120
+ * timeout: 180
  * paths: veth
  */
 #include "steer.h"
 
+#include <grp.h>
+#include <linux/capability.h>
 #include <netinet/udp.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "counter.h"
+#include "softirq.h"
+#include "system.h"
 
 /* -- the host's own packets */
 
@@ -221,6 +230,218 @@ TEST_F(steer, as_many_as_there_may_be)
 	self->frame.dport -= 1024;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
 	EXPECT_TRUE(host_got(self, VT_TIMEOUT_MS));
+}
+
+/* -- what one user may have of them */
+
+#define OTHER_USER	65534
+
+/* Return: 0 if another user, who has CAP_NET_RAW only, can make a rule */
+static int other_user_makes_one(void)
+{
+	static struct vt_raw raw;
+	int cap;
+
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) || setgroups(0, NULL) ||
+	    setresgid(OTHER_USER, OTHER_USER, OTHER_USER) ||
+	    setresuid(OTHER_USER, OTHER_USER, OTHER_USER))
+		return 1;
+	for (cap = 0; cap < 32; cap++)
+		if (vt_capability(cap, cap == CAP_NET_RAW))
+			return 2;
+	if (vt_raw_open(&raw, 0, 0))
+		return 3;
+	return rule_udp(&raw, PORT + 2000, 0, 0) ? 0 : 4;
+}
+
+TEST_F(steer, as_many_as_a_user_may_have)
+{
+	long n, max = vt_number("/sys/module/softmr/parameters/max_user_rules",
+				"");
+	struct ibv_flow *flows[1025];
+	int status = -1;
+	pid_t pid;
+
+	ASSERT_LT(0, max);
+	ASSERT_GT(1024, max);
+	ASSERT_EQ(0, vt_capability(CAP_SYS_RESOURCE, false));
+	for (n = 0; n <= max; n++) {
+		flows[n] = rule_udp(&self->a, PORT + 1 + n, n, 0);
+		if (!flows[n])
+			break;
+	}
+	EXPECT_EQ(ENOMEM, errno);
+	EXPECT_EQ(max, n);
+
+	/* There is room for others, and CAP_SYS_RESOURCE is above the limit. */
+	pid = fork();
+	if (!pid)
+		_exit(other_user_makes_one());
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	ASSERT_EQ(0, vt_capability(CAP_SYS_RESOURCE, true));
+	flows[n] = rule_udp(&self->a, PORT + 1 + n, n, 0);
+	EXPECT_NE(NULL, flows[n]);
+	for (n = 0; n <= max && flows[n]; n++)
+		EXPECT_EQ(0, ibv_destroy_flow(flows[n]));
+}
+
+/* -- what they cost */
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* The shortest time of many in which a frame is sent and a's rules have seen it, ns */
+static uint64_t frame_ns(FIXTURE_DATA(steer) *self)
+{
+	uint64_t begin, took, best = UINT64_MAX;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		begin = now_ns();
+		if (vt_raw_send(&self->b, &self->frame) != IBV_WC_SUCCESS)
+			return UINT64_MAX;
+		took = now_ns() - begin;
+		if (took < best)
+			best = took;
+	}
+	return best;
+}
+
+static struct ibv_flow *rule_drop(struct vt_raw *raw)
+{
+	struct vt_rule rule;
+
+	vt_rule_normal(&rule, 0, 0);
+	vt_rule_add(&rule, IBV_FLOW_SPEC_ACTION_DROP,
+		    sizeof(struct ibv_flow_spec_action_drop));
+	return vt_rule_apply(raw, &rule);
+}
+
+/*
+ * All rules match each frame, and nobody gets one. Four times the rules take four times as
+ * long, and not sixteen times.
+ */
+TEST_F(steer, time_is_linear_in_the_rules)
+{
+	static struct ibv_flow *flows[1024];
+	uint64_t none = frame_ns(self), some, all;
+	int n;
+
+	for (n = 0; n < 256; n++)
+		ASSERT_NE(NULL, flows[n] = rule_drop(&self->a));
+	some = frame_ns(self);
+	for (; n < 1024; n++)
+		ASSERT_NE(NULL, flows[n] = rule_drop(&self->a));
+	all = frame_ns(self);
+	for (n = 0; n < 1024; n++)
+		EXPECT_EQ(0, ibv_destroy_flow(flows[n]));
+	TH_LOG("%llu ns, with 256 rules %llu, with 1024 rules %llu",
+	       (unsigned long long)none, (unsigned long long)some,
+	       (unsigned long long)all);
+	ASSERT_LT(none, some);
+	EXPECT_LT(all - none, 12 * (some - none));
+}
+
+#define RECEIVERS	1000
+/* a has receives for a few more, which hosts send on their own */
+#define FRAMES		10
+
+static int receiver_open(struct vt_raw *raw, const struct vt_raw *like)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = like->ep.scq, .recv_cq = like->ep.rcq,
+		.cap = { .max_recv_wr = 1, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RAW_PACKET,
+	};
+	int ret;
+
+	*raw = *like;
+	raw->ep.qp = ibv_create_qp(like->ep.pd, &init);
+	if (!raw->ep.qp)
+		return -errno;
+	ret = vt_raw_state(raw, IBV_QPS_INIT);
+	return ret ? ret : vt_raw_state(raw, IBV_QPS_RTR);
+}
+
+static struct ibv_flow *rule_copies(struct vt_raw *raw)
+{
+	struct vt_rule rule;
+
+	vt_rule_normal(&rule, 0, IBV_FLOW_ATTR_FLAGS_DONT_TRAP);
+	return vt_rule_apply(raw, &rule);
+}
+
+/*
+ * Frames come in a burst, and many QPs want each of them. The first one gets all; of the
+ * others' copies a softirq makes only so many.
+ */
+TEST_F(steer, copies_of_a_softirq_are_bounded)
+{
+	struct ibv_context *ctx = self->a.ep.dev.ctx;
+	static struct vt_raw receivers[RECEIVERS];
+	static struct ibv_flow *flows[RECEIVERS];
+	int64_t copies, dropped;
+	long count;
+	int i;
+
+	self->flows[0] = rule_copies(&self->a);
+	ASSERT_NE(NULL, self->flows[0]);
+	for (i = 0; i < RECEIVERS; i++) {
+		ASSERT_EQ(0, receiver_open(&receivers[i], &self->a));
+		ASSERT_NE(NULL, flows[i] = rule_copies(&receivers[i]));
+	}
+	ASSERT_EQ(0, vt_raw_recv(&self->a, VT_RAW_SLOTS - 1));
+	ASSERT_EQ(0, system("tc -n $SMR_PEER_NETNS qdisc add dev $SMR_NETDEV "
+			    "root netem limit 1000 slot 500ms 500ms"));
+	copies = vt_counter_now(ctx, "rx_packets");
+	dropped = vt_counter_now(ctx, "rx_dropped");
+	count = vt_softirqs("NET_RX:");
+	for (i = 0; i < FRAMES; i++)
+		ASSERT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
+	for (i = 0; i < FRAMES; i++)
+		EXPECT_TRUE(got_ours(&self->a, &self->frame));
+	usleep(200000);
+	count = vt_softirqs("NET_RX:") - count;
+	copies = vt_counter_now(ctx, "rx_packets") - copies;
+	dropped = vt_counter_now(ctx, "rx_dropped") - dropped;
+	EXPECT_EQ(0, system("tc -n $SMR_PEER_NETNS qdisc del dev $SMR_NETDEV root"));
+	TH_LOG("%lld copies in %ld softirqs, and %lld not made",
+	       (long long)copies, count, (long long)dropped);
+	EXPECT_LE(copies, count * VT_COPIES_MAX);
+	for (i = 0; i < RECEIVERS; i++) {
+		EXPECT_EQ(0, ibv_destroy_flow(flows[i]));
+		EXPECT_EQ(0, ibv_destroy_qp(receivers[i].ep.qp));
+	}
+}
+
+/* -- packets whose fragments the CPU cannot read */
+
+TEST_F(steer, memory_that_cannot_be_read)
+{
+	struct ibv_context *ctx = self->a.ep.dev.ctx;
+	int64_t dropped, strays;
+	long sent;
+
+	self->flows[0] = rule_of_type(&self->a, IBV_FLOW_ATTR_SNIFFER);
+	ASSERT_NE(NULL, self->flows[0]);
+	ASSERT_EQ(0, vt_raw_recv(&self->a, 8));
+	dropped = vt_counter_now(ctx, "rx_dropped");
+	strays = vt_counter_now(ctx, "rx_unknown_qpn");
+	ASSERT_EQ(0, system("modprobe unreadable dev=$SMR_NETDEV addr=$SMR_ADDR"));
+	sent = vt_number("/sys/module/unreadable/parameters/sent", "");
+	EXPECT_EQ(0, system("modprobe -r unreadable"));
+	ASSERT_LE(0, sent);
+	if (!sent)
+		SKIP(return, "this kernel has no such packets");
+	/* neither by the sniffer nor by the socket */
+	EXPECT_EQ(dropped + 1, vt_counter_now(ctx, "rx_dropped"));
+	EXPECT_EQ(strays, vt_counter_now(ctx, "rx_unknown_qpn"));
 }
 
 VT_HARNESS_MAIN

@@ -589,4 +589,35 @@ TEST_F(xrc, domain_of_a_file)
 	unlink(path);
 }
 
+#define MANY	1000
+
+/* A server may end thousands of queues one by one: none waits for a grace period. */
+TEST_F(xrc, many_queues_go_fast)
+{
+	struct ibv_srq_init_attr_ex attr = {
+		.attr = { .max_wr = 1, .max_sge = 1 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			     IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
+		.srq_type = IBV_SRQT_XRC,
+		.pd = self->a.pd, .xrcd = self->a.xrcd, .cq = self->a.rcq[0],
+	};
+	static struct ibv_srq *srq[MANY];
+	uint64_t begin = vt_now_ms(), made, gone;
+	int i;
+
+	for (i = 0; i < MANY; i++) {
+		srq[i] = ibv_create_srq_ex(self->a.dev.ctx, &attr);
+		ASSERT_NE(NULL, srq[i]);
+	}
+	made = vt_now_ms() - begin;
+	begin = vt_now_ms();
+	for (i = 0; i < MANY; i++)
+		ASSERT_EQ(0, ibv_destroy_srq(srq[i]));
+	gone = vt_now_ms() - begin;
+	TH_LOG("%d queues: made in %llu ms, gone in %llu ms", MANY,
+	       (unsigned long long)made, (unsigned long long)gone);
+	/* That many grace periods take 10 s at least. */
+	EXPECT_LT(gone, 2 * made + 2000);
+}
+
 VT_HARNESS_MAIN

@@ -9,7 +9,7 @@
 
 /**
  * smr_cursor_prepare() - see to it that a cursor can read a packet
- * @skb: the packet, not shared
+ * @skb: the packet, not shared, with fragments that can be read
  *
  * A cursor looks for skbs on the packet's own frag_list, and not on theirs. Such a packet
  * is rare. It becomes linear.

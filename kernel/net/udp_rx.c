@@ -18,6 +18,7 @@
 #include <net/udp.h>
 #include <net/udp_tunnel.h>
 
+#include "compat/skb.h"
 #include "net/cursor.h"
 
 /*
@@ -27,7 +28,7 @@
  */
 #define RCVBUF_BYTES	(8 << 20)
 
-/* Segments that one call of sock_drain() takes off the queue; the rest waits for the next */
+/* Segments that one call of sock_drain() takes off the queue; the tasklet takes the rest */
 #define DRAIN_BUDGET	256
 
 /* A BTH and an ICRC: no RoCEv2 packet is shorter */
@@ -45,7 +46,8 @@ enum drain_state {
  * @sock: the kernel socket; does not hold the namespace
  * @data_ready: the sk_data_ready() that ours stands in for
  * @drain: enum drain_state; its owner alone takes packets off the queue
- * @more: continues when one call's budget was used up
+ * @more: inherits the ownership when one call's budget was used up. Until it runs, the
+ *	softirq that has done enough takes no more packets, however many arrive
  *
  * All but @drain is constant while the socket lives.
  */
@@ -126,6 +128,9 @@ static enum skb_drop_reason rx_check(const struct sock *sk, struct sk_buff *skb)
 	/* Until here UDP kept its accounting in the place of skb->dev. */
 	skb->dev = NULL;
 
+	if (!skb_frags_readable(skb))
+		return SKB_DROP_REASON_NOT_SPECIFIED;
+
 	/* May look at what UDP keeps in skb->cb; rx_describe() overwrites it. */
 	if (udp_lib_checksum_complete(skb))
 		return SKB_DROP_REASON_UDP_CSUM;
@@ -138,27 +143,26 @@ static enum skb_drop_reason rx_check(const struct sock *sk, struct sk_buff *skb)
 	return SKB_NOT_DROPPED_YET;
 }
 
-/* Hand one packet up. Returns how many segments it had. */
-static unsigned int rx_one(struct smr_sock *s, struct sk_buff *skb,
-			   struct list_head *batch)
+/* Hand one packet up, and count its segments. False: the softirq has done enough. */
+static bool rx_one(struct smr_sock *s, struct sk_buff *skb, unsigned int *done,
+		   struct list_head *batch)
 {
 	struct sock *sk = s->sock->sk;
 	enum skb_drop_reason reason;
-	unsigned int nsegs;
 
 	reason = rx_check(sk, skb);
 	if (reason) {
 		rx_drop(sk, skb, reason);
-		return 1;
+		*done += 1;
+		return true;
 	}
 
 	mib_inc(sk, UDP_MIB_INDATAGRAMS);
-	nsegs = smr_rx_info(skb)->nsegs;
-	s->sn->ops->rx(s->sn->ctx, skb, batch);
-	return nsegs;
+	*done += smr_rx_info(skb)->nsegs;
+	return s->sn->ops->rx(s->sn->ctx, skb, batch);
 }
 
-/* Take packets off the queue, and count their segments. False: the budget ended it. */
+/* Take packets off the queue. False: the budget, or the softirq's share, ended it. */
 static bool rx_all(struct smr_sock *s, unsigned int *done,
 		   struct list_head *batch)
 {
@@ -168,23 +172,18 @@ static bool rx_all(struct smr_sock *s, unsigned int *done,
 		skb = rx_pop(s->sock->sk);
 		if (!skb)
 			return true;
-		*done += rx_one(s, skb, batch);
+		if (!rx_one(s, skb, done, batch))
+			return false;
 	}
 	return false;
 }
 
-/*
- * Empty the queue, or have its owner look again. Softirqs are off, and the caller's RCU
- * read section keeps the socket.
- */
+/* Empty the queue, as its owner. The caller's RCU read section keeps the socket. */
 static void sock_drain(struct smr_sock *s)
 {
 	unsigned int done = 0;
 	LIST_HEAD(batch);
 	bool empty;
-
-	if (atomic_fetch_or(DRAIN_OWNED | DRAIN_AGAIN, &s->drain) & DRAIN_OWNED)
-		return;
 
 	do {
 		atomic_andnot(DRAIN_AGAIN, &s->drain);
@@ -194,12 +193,17 @@ static void sock_drain(struct smr_sock *s)
 	} while (empty &&
 		 atomic_cmpxchg(&s->drain, DRAIN_OWNED, 0) != DRAIN_OWNED);
 
-	if (!empty) {
-		atomic_set_release(&s->drain, 0);
+	if (!empty)
 		tasklet_schedule(&s->more);
-	}
 	if (!list_empty(&batch))
 		s->sn->ops->run(s->sn->ctx, &batch);
+}
+
+/* Become the owner, or have the owner look again. */
+static bool drain_own(struct smr_sock *s)
+{
+	return !(atomic_fetch_or(DRAIN_OWNED | DRAIN_AGAIN, &s->drain) &
+		 DRAIN_OWNED);
 }
 
 static void sock_data_ready(struct sock *sk)
@@ -208,14 +212,20 @@ static void sock_data_ready(struct sock *sk)
 
 	rcu_read_lock();
 	s = rcu_dereference_sk_user_data(sk);
-	if (s)
+	if (s && drain_own(s))
 		sock_drain(s);
 	rcu_read_unlock();
 }
 
+/* Once the socket is detached, its packets wait for it to be released. */
 static void sock_more(struct tasklet_struct *more)
 {
-	sock_data_ready(container_of(more, struct smr_sock, more)->sock->sk);
+	struct smr_sock *s = container_of(more, struct smr_sock, more);
+
+	rcu_read_lock();
+	if (rcu_dereference_sk_user_data(s->sock->sk))
+		sock_drain(s);
+	rcu_read_unlock();
 }
 
 static int sock_set(struct socket *sock, int level, int option, int value)

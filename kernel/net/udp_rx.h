@@ -54,13 +54,15 @@ static inline struct smr_rx_info *smr_rx_info(const struct sk_buff *skb)
  * @rx: take one skb, which may be a train of several datagrams. Consumes it.
  *	What has to run because of it goes onto @batch. Called in softirq or
  *	with BH off; calls for one socket never overlap, so order is kept.
+ *	Returns false when this softirq has done so much that the next one is
+ *	to take the packets behind it.
  * @run: run what @rx put onto @batch; called once the socket is free for
  *	other CPUs, and only if there is something. Softirq or BH off.
  *
  * Both are called inside an RCU read section.
  */
 struct smr_rx_ops {
-	void (*rx)(void *ctx, struct sk_buff *skb, struct list_head *batch);
+	bool (*rx)(void *ctx, struct sk_buff *skb, struct list_head *batch);
 	void (*run)(void *ctx, struct list_head *batch);
 };
 

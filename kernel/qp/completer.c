@@ -516,8 +516,7 @@ static noinline enum smr_step comp_skb(struct smr_qp *qp, struct sk_buff *skb,
 	comp->seg += r.count;
 	if (comp->seg == smr_rx_part(skb)->count) {
 		comp->seg = 0;
-		skb_unlink(skb, &comp->queue);
-		consume_skb(skb);
+		smr_rx_done(&comp->queue, skb);
 	}
 	return SMR_STEP_DONE;
 }

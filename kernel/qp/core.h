@@ -625,6 +625,7 @@ struct smr_ends {
  * @stats: the counter that it is bound to, or NULL; read under RCU, written under the
  *	core's lock of that counter
  * @user: the user whose workqueue its tasks use; NULL: the device's
+ * @context: the id of the context that it was made in; 0: the kernel's
  * @pd: protection domain; NULL for XRC_TGT
  * @scq: completion queue of sends; NULL for XRC_TGT
  * @rcq: completion queue of receives; NULL for XRC
@@ -645,7 +646,7 @@ struct smr_ends {
  * @path: how to reach the peer; the tasks', changes only while they are paused
  * @ends: the addresses of @path for those who are not its tasks; NULL before the QP is
  *	connected. Read under RCU, written under @mutex
- * @claim: the peer, which no other user's QP may have; @env->tab->peers.lock
+ * @claim: the peer, which no other owner's QP may have; @env->tab->peers.lock
  * @cnp_next: when the next CNP may be sent, ns of CLOCK_MONOTONIC
  * @waiter: wakes both tasks when the stack takes packets again
  * @send_task: runs completer and requester
@@ -674,6 +675,7 @@ struct smr_qp {
 	struct smr_env *env;
 	struct smr_stats __rcu *stats;
 	struct smr_userwq *user;
+	u64 context;
 	struct smr_pd *pd;
 	struct smr_cq *scq;
 	struct smr_cq *rcq;
@@ -724,6 +726,7 @@ struct smr_qp {
  * @count: how many segments are
  * @sealed: it came over the wire, and has an ICRC
  * @careful: one of its ICRCs is wrong, so each is checked before anything is copied
+ * @reason: why a segment was dropped, enum skb_drop_reason; 0: none was
  * @qp: the QP in whose queue it is
  */
 struct smr_rx_part {
@@ -735,6 +738,7 @@ struct smr_rx_part {
 	u32 count;
 	bool sealed;
 	bool careful;
+	u16 reason;
 	struct smr_qp *qp;
 };
 

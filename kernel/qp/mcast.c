@@ -67,10 +67,12 @@ static bool member_takes(const struct smr_qp *qp, const struct sk_buff *skb,
  * @batch: QPs that are to be run
  *
  * Context: as struct smr_rx_ops.rx, whose batch it is.
+ * Return: how many copies were made.
  */
-void smr_members_rx(struct smr_members *members, struct sk_buff *skb,
-		    const struct smr_hdr *hdr, struct list_head *batch)
+unsigned int smr_members_rx(struct smr_members *members, struct sk_buff *skb,
+			    const struct smr_hdr *hdr, struct list_head *batch)
 {
+	unsigned int copies = 0;
 	struct in6_addr saddr, daddr;
 	struct smr_member *m;
 	struct sk_buff *copy;
@@ -85,12 +87,18 @@ void smr_members_rx(struct smr_members *members, struct sk_buff *skb,
 			continue;
 		copy = member_takes(qp, skb, &saddr, hdr) ?
 		       skb_clone(skb, GFP_ATOMIC) : NULL;
-		if (copy)
-			smr_qp_receive(qp, copy, false, batch);
-		else
+		if (!copy) {
 			smr_qp_put(qp);
+			continue;
+		}
+		smr_qp_receive(qp, copy, false, batch);
+		copies++;
 	}
-	consume_skb(skb);
+	if (copies)
+		consume_skb(skb);
+	else
+		kfree_skb_reason(skb, SKB_DROP_REASON_NO_SOCKET);
+	return copies;
 }
 
 /**

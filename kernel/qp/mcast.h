@@ -19,7 +19,7 @@ int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr);
 int smr_mcast_detach(struct smr_qp *qp, const struct in6_addr *addr);
 void smr_mcast_resync(const struct smr_env *env);
 
-void smr_members_rx(struct smr_members *members, struct sk_buff *skb,
-		    const struct smr_hdr *hdr, struct list_head *batch);
+unsigned int smr_members_rx(struct smr_members *members, struct sk_buff *skb,
+			    const struct smr_hdr *hdr, struct list_head *batch);
 
 #endif /* SMR_MCAST_H */

@@ -310,8 +310,10 @@ int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 	qp->no_echo = init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
 	qp->state = IB_QPS_RESET;
 
-	if (uctx)
+	if (uctx) {
 		qp->user = smr_userwq_share(to_smr_ucontext(uctx)->user);
+		qp->context = to_smr_ucontext(uctx)->id;
+	}
 
 	ret = smr_qp_init(qp, env);
 	if (ret)
@@ -455,7 +457,10 @@ static int claim_peer(struct smr_qp *qp, const struct ib_qp_attr *attr,
 		      int mask)
 {
 	struct smr_peers *peers = &qp->env->tab->peers;
-	kuid_t uid = qp->user ? current_uid() : INVALID_UID;
+	const struct smr_owner owner = {
+		.uid = qp->user ? current_uid() : INVALID_UID,
+		.context = qp->context,
+	};
 	u32 qpn = mask & IB_QP_DEST_QPN ? attr->dest_qp_num :
 					  qp->attr.dest_qp_num;
 	struct smr_path path;
@@ -463,11 +468,13 @@ static int claim_peer(struct smr_qp *qp, const struct ib_qp_attr *attr,
 
 	smr_path_init(&path, qp->env->egress);
 	smr_ah_set_path(&path, &attr->ah_attr, qp->env, qp->ibqp.qp_num, qpn);
-	ret = smr_peer_claim(peers, &qp->claim, &path, qpn, uid, !qp->user);
+	ret = smr_peer_claim(peers, &qp->claim, &path, qpn, &owner,
+			     !qp->user);
 	if (ret != -EPERM)
 		return ret;
 	if (ns_capable(qp->env->egress->net->user_ns, CAP_NET_RAW))
-		return smr_peer_claim(peers, &qp->claim, &path, qpn, uid, true);
+		return smr_peer_claim(peers, &qp->claim, &path, qpn, &owner,
+				      true);
 	smr_qp_inc(qp, SMR_CNT_PEER_REFUSED);
 	return -EPERM;
 }

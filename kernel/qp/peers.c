@@ -6,7 +6,7 @@
  * one. A peer is an address and a QP number, as seen from one of this host's addresses.
  *
  * A QP holds its peer from RTR on until it is reset, gets an error or is destroyed. QPs of
- * one user may share a peer: no program does that for long, but one that reconnects may.
+ * one owner may share a peer: no program does that for long, but one that reconnects may.
  * Users who may send raw packets may share any peer, as guests.
  */
 #include "qp/peers.h"
@@ -36,14 +36,15 @@ struct peer_key {
  * struct smr_peer - a peer that QPs are connected to
  * @node: in the table
  * @key: constant
- * @uid: whose QPs these are; INVALID_UID: only guests are left, or it is the kernel's
- * @owners: QPs of @uid's
+ * @owner: who connected a QP to it first; no user and no context: only guests are left,
+ *	or it is the kernel
+ * @owners: QPs of @owner's
  * @guests: QPs of others
  */
 struct smr_peer {
 	struct rhash_head node;
 	struct peer_key key;
-	kuid_t uid;
+	struct smr_owner owner;
 	u32 owners;
 	u32 guests;
 };
@@ -80,6 +81,14 @@ void smr_peers_fini(struct smr_peers *peers)
 	rhashtable_destroy(&peers->hash);
 }
 
+static const struct smr_owner nobody = { .uid = INVALID_UID };
+
+static bool owner_is(const struct smr_owner *a, const struct smr_owner *b)
+{
+	return uid_eq(a->uid, b->uid) ||
+	       (a->context && a->context == b->context);
+}
+
 /* Returns the peer if it is to be freed, otherwise NULL. Look-ups hold the lock: at once. */
 static struct smr_peer *claim_drop(struct smr_peers *peers,
 				   struct smr_claim *claim)
@@ -93,7 +102,7 @@ static struct smr_peer *claim_drop(struct smr_peers *peers,
 	if (claim->guest)
 		peer->guests--;
 	else if (!--peer->owners)
-		peer->uid = INVALID_UID;
+		peer->owner = nobody;
 	if (peer->owners || peer->guests)
 		return NULL;
 	rhashtable_remove_fast(&peers->hash, &peer->node, peer_params);
@@ -102,7 +111,8 @@ static struct smr_peer *claim_drop(struct smr_peers *peers,
 
 /* Find the peer, or add @new. Sets @claim. */
 static int claim_take(struct smr_peers *peers, struct smr_claim *claim,
-		      struct smr_peer *new, kuid_t uid, bool may_share)
+		      struct smr_peer *new, const struct smr_owner *owner,
+		      bool may_share)
 {
 	struct smr_peer *peer;
 	int ret;
@@ -115,9 +125,9 @@ static int claim_take(struct smr_peers *peers, struct smr_claim *claim,
 		if (ret)
 			return ret;
 		peer = new;
-		peer->uid = uid;
+		peer->owner = *owner;
 	}
-	claim->guest = !uid_eq(peer->uid, uid);
+	claim->guest = !owner_is(&peer->owner, owner);
 	if (claim->guest && !may_share)
 		return -EPERM;
 	claim->peer = peer;
@@ -143,16 +153,16 @@ static void peer_key_init(struct peer_key *key, const struct smr_path *path, u32
  * @claim: the QP's; may hold a peer, which is released on success
  * @path: to the peer
  * @qpn: the peer's QP number
- * @uid: who connects it; INVALID_UID for the kernel
- * @may_share: another user's QP may be connected to it as well
+ * @owner: who connects it
+ * @may_share: another owner's QP may be connected to it as well
  *
  * Context: process, may sleep; takes @peers->lock.
- * Return: 0; -EPERM: it is the peer of another user's QP; -ENOMEM and what else
+ * Return: 0; -EPERM: it is the peer of another owner's QP; -ENOMEM and what else
  * rhashtable_insert_fast() returns.
  */
 int smr_peer_claim(struct smr_peers *peers, struct smr_claim *claim,
-		   const struct smr_path *path, u32 qpn, kuid_t uid,
-		   bool may_share)
+		   const struct smr_path *path, u32 qpn,
+		   const struct smr_owner *owner, bool may_share)
 {
 	struct smr_peer *new, *unused = NULL;
 	struct smr_claim taken = {};
@@ -163,7 +173,7 @@ int smr_peer_claim(struct smr_peers *peers, struct smr_claim *claim,
 		return -ENOMEM;
 	peer_key_init(&new->key, path, qpn);
 	scoped_guard(spinlock_bh, &peers->lock) {
-		ret = claim_take(peers, &taken, new, uid, may_share);
+		ret = claim_take(peers, &taken, new, owner, may_share);
 		if (!ret) {
 			unused = claim_drop(peers, claim);
 			*claim = taken;

@@ -13,6 +13,19 @@ struct smr_path;
 struct smr_peer;
 
 /**
+ * struct smr_owner - who connects a QP
+ * @uid: the user; INVALID_UID: the kernel
+ * @context: the id of the context that the QP was made in; 0: the kernel's
+ *
+ * A process may change its user while it has a context open. So two QPs are of one owner if
+ * they have the same user or the same context.
+ */
+struct smr_owner {
+	kuid_t uid;
+	u64 context;
+};
+
+/**
  * struct smr_peers - the peers of a network namespace's QPs
  * @lock: guards @hash and its entries; BH-safe, a leaf
  * @hash: struct smr_peer, by their key
@@ -25,7 +38,7 @@ struct smr_peers {
 /**
  * struct smr_claim - what a QP holds of a peer
  * @peer: the peer, or NULL
- * @guest: the peer is another user's
+ * @guest: the peer is another owner's
  *
  * The lock of struct smr_peers guards it.
  */
@@ -37,8 +50,8 @@ struct smr_claim {
 int smr_peers_init(struct smr_peers *peers);
 void smr_peers_fini(struct smr_peers *peers);
 int smr_peer_claim(struct smr_peers *peers, struct smr_claim *claim,
-		   const struct smr_path *path, u32 qpn, kuid_t uid,
-		   bool may_share);
+		   const struct smr_path *path, u32 qpn,
+		   const struct smr_owner *owner, bool may_share);
 void smr_peer_release(struct smr_peers *peers, struct smr_claim *claim);
 
 #endif /* SMR_PEERS_H */

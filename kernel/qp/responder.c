@@ -2,6 +2,7 @@
 #include "qp/responder.h"
 
 #include <linux/minmax.h>
+#include <linux/skbuff.h>
 #include <linux/slab.h>
 
 #include "qp/comp_cntr.h"
@@ -130,8 +131,7 @@ static void op_done(struct smr_qp *qp, const struct smr_op *op)
 	if (resp->seg < smr_rx_part(op->skb)->count)
 		return;
 	resp->seg = 0;
-	skb_unlink(op->skb, &resp->queue);
-	consume_skb(op->skb);
+	smr_rx_done(&resp->queue, op->skb);
 }
 
 /**
@@ -202,6 +202,22 @@ static void op_abandon(struct smr_qp *qp, const struct smr_op *op)
 	qp->resp.in_message = false;
 }
 
+/* What dropwatch shows. Names of RoCEv2's own cannot be added: the subsystems are the core's. */
+static const u16 verdict_drops[SMR_RESP_NR] = {
+	[SMR_RESP_DROP] = SKB_DROP_REASON_NOT_SPECIFIED,
+	[SMR_RESP_GAP] = SKB_DROP_REASON_TCP_INVALID_SEQUENCE,
+	[SMR_RESP_FAR] = SKB_DROP_REASON_TCP_INVALID_SEQUENCE,
+	[SMR_RESP_RNR] = SKB_DROP_REASON_SOCKET_RCVBUFF,
+	[SMR_RESP_INV_REQ] = SKB_DROP_REASON_INVALID_PROTO,
+	[SMR_RESP_ACCESS] = SKB_DROP_REASON_SKB_UCOPY_FAULT,
+	[SMR_RESP_IMM_ACCESS] = SKB_DROP_REASON_SKB_UCOPY_FAULT,
+	[SMR_RESP_LOC_PROT] = SKB_DROP_REASON_SKB_UCOPY_FAULT,
+	[SMR_RESP_TOO_LONG] = SKB_DROP_REASON_PKT_TOO_BIG,
+	[SMR_RESP_BAD_RECV] = SKB_DROP_REASON_SOCKET_RCVBUFF,
+	[SMR_RESP_BROKEN] = SKB_DROP_REASON_SOCKET_RCVBUFF,
+	[SMR_RESP_NO_MEMORY] = SKB_DROP_REASON_NOMEM,
+};
+
 /* A request was refused: react as the table says. */
 static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 		      enum smr_resp_verdict verdict, struct smr_run *run)
@@ -209,6 +225,8 @@ static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 	const struct smr_reaction *r = smr_reaction(qp, verdict);
 
 	smr_inval_undo(qp, &qp->resp.inval);
+	if (op->skb)
+		smr_rx_part(op->skb)->reason = verdict_drops[verdict];
 	if (qp->service == SMR_TRANSPORT_UC)
 		op_abandon(qp, op);
 	/* a frame has no headers */

@@ -44,39 +44,49 @@ static bool rx_state_ok(const struct smr_qp *qp, u32 op_flags)
 	return smr_qp_receives(state);
 }
 
+/* Find the QP that a packet is for. Without one, @reason is why the packet is dropped. */
 static struct smr_qp *rx_lookup(struct smr_qptab *tab,
 				const struct sk_buff *skb,
-				const struct smr_hdr *hdr)
+				const struct smr_hdr *hdr,
+				enum skb_drop_reason *reason)
 {
 	struct in6_addr saddr, daddr;
 	enum smr_counter why;
 	struct smr_qp *qp;
 
 	smr_rx_addrs(skb, &saddr, &daddr);
+	*reason = SKB_DROP_REASON_NO_SOCKET;
 	qp = smr_qp_find_at(tab, hdr->qpn, &daddr, skb->skb_iif);
 	if (!qp) {
 		atomic64_add(smr_rx_part(skb)->count, &tab->strays);
 		return NULL;
 	}
-	if (!rx_state_ok(qp, hdr->op->flags) || !smr_ecn_service_ok(qp, hdr))
+	if (!rx_state_ok(qp, hdr->op->flags) || !smr_ecn_service_ok(qp, hdr)) {
 		why = hdr->op->flags & SMR_OP_CNP ? SMR_CNT_CNP_IGNORED :
 						    SMR_CNT_DROPPED;
-	else if (!rx_source_ok(qp, &saddr, &daddr, skb->skb_iif))
+	} else if (!rx_source_ok(qp, &saddr, &daddr, skb->skb_iif)) {
 		why = SMR_CNT_BAD_SOURCE;
-	else if (!smr_pkey_ok(hdr->pkey))
+		*reason = SKB_DROP_REASON_IP_INADDRERRORS;
+	} else if (!smr_pkey_ok(hdr->pkey)) {
 		why = SMR_CNT_BAD_PKEY;
-	else
+		*reason = SKB_DROP_REASON_OTHERHOST;
+	} else {
 		return qp;
+	}
 	smr_qp_inc(qp, why);
 	smr_qp_put(qp);
 	return NULL;
 }
 
-/* Queue one run of segments, which are for one side of one QP. */
-static void rx_part(struct smr_qptab *tab, struct sk_buff *skb,
-		    struct list_head *batch)
+/*
+ * Queue one run of segments, which are for one side of one QP, or for a group. Returns
+ * what that costs, in packets: each member of a group gets a copy.
+ */
+static unsigned int rx_part(struct smr_qptab *tab, struct sk_buff *skb,
+			    struct list_head *batch)
 {
 	unsigned int len, off = smr_rx_seg(skb, smr_rx_part(skb)->first, &len);
+	enum skb_drop_reason reason = SKB_DROP_REASON_INVALID_PROTO;
 	struct smr_cursor cursor;
 	struct smr_hdr hdr;
 	struct smr_qp *qp;
@@ -85,16 +95,16 @@ static void rx_part(struct smr_qptab *tab, struct sk_buff *skb,
 	if (smr_wire_parse(&cursor, off, len, &hdr))
 		goto drop;
 	if (hdr.qpn == SMR_MULTICAST_QPN) {
-		smr_members_rx(&tab->members, skb, &hdr, batch);
-		return;
+		return 1 + smr_members_rx(&tab->members, skb, &hdr, batch);
 	}
-	qp = rx_lookup(tab, skb, &hdr);
+	qp = rx_lookup(tab, skb, &hdr, &reason);
 	if (!qp)
 		goto drop;
 	smr_qp_receive(qp, skb, hdr.op->flags & SMR_OP_RESPONSE, batch);
-	return;
+	return 1;
 drop:
-	kfree_skb(skb);
+	kfree_skb_reason(skb, reason);
+	return 1;
 }
 
 /*
@@ -135,14 +145,13 @@ static unsigned int rx_run_len(const struct sk_buff *skb, unsigned int first)
 	return end - first;
 }
 
-static void dispatch_rx(void *ctx, struct sk_buff *skb,
+static bool dispatch_rx(void *ctx, struct sk_buff *skb,
 			struct list_head *batch)
 {
 	unsigned int nsegs = smr_rx_info(skb)->nsegs;
-	unsigned int first, count;
+	unsigned int first, count, packets = 0;
 	struct sk_buff *part;
 
-	smr_task_charge(SMR_COST_PACKET);
 	for (first = 0; first < nsegs; first += count) {
 		count = rx_run_len(skb, first);
 		part = first + count == nsegs ? skb :
@@ -153,8 +162,9 @@ static void dispatch_rx(void *ctx, struct sk_buff *skb,
 		smr_rx_part(part)->count = count;
 		smr_rx_part(part)->sealed = true;
 		smr_rx_part(part)->careful = false;
-		rx_part(ctx, part, batch);
+		packets += rx_part(ctx, part, batch);
 	}
+	return smr_task_charge(packets * SMR_COST_PACKET);
 }
 
 static void dispatch_run(void *ctx, struct list_head *batch)

@@ -27,7 +27,7 @@
 
 static void rx_account(struct smr_qp *qp, int bytes)
 {
-	percpu_counter_add_batch(&qp->packets->bytes, bytes, SMR_PACKETS_BATCH);
+	percpu_counter_add_batch(&qp->packets->bytes, bytes, qp->packets->batch);
 	atomic_add(bytes, &qp->rx_mem);
 	smr_stat_add(qp->env->stats, SMR_CNT_RX_WAITING, bytes);
 }
@@ -48,6 +48,7 @@ static bool rx_charge(struct smr_qp *qp, struct sk_buff *skb)
 	    atomic_read(&qp->rx_mem) > min_t(s64, room / QP_PART, QP_MAX))
 		return false;
 	smr_rx_part(skb)->qp = qp;
+	smr_rx_part(skb)->reason = SKB_NOT_DROPPED_YET;
 	rx_account(qp, skb->truesize);
 	skb->destructor = rx_uncharge;
 	return true;
@@ -73,7 +74,7 @@ void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response)
 		return;
 	}
 	smr_qp_inc(qp, SMR_CNT_DROPPED);
-	kfree_skb(skb);
+	kfree_skb_reason(skb, SKB_DROP_REASON_SOCKET_RCVBUFF);
 }
 
 /**
@@ -90,6 +91,26 @@ struct sk_buff *smr_rx_peek(const struct sk_buff_head *queue)
 	struct sk_buff *skb = READ_ONCE(queue->next);
 
 	return skb == (const struct sk_buff *)queue ? NULL : skb;
+}
+
+/**
+ * smr_rx_done() - free a packet that its QP needs no longer
+ * @queue: the queue of the side that the caller owns
+ * @skb: its first packet
+ *
+ * The network's tools see a packet as dropped if one of its segments was.
+ *
+ * Context: any.
+ */
+void smr_rx_done(struct sk_buff_head *queue, struct sk_buff *skb)
+{
+	enum skb_drop_reason reason = smr_rx_part(skb)->reason;
+
+	skb_unlink(skb, queue);
+	if (unlikely(reason))
+		kfree_skb_reason(skb, reason);
+	else
+		consume_skb(skb);
 }
 
 /**

@@ -16,5 +16,6 @@ void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response,
 		    struct list_head *batch);
 
 struct sk_buff *smr_rx_peek(const struct sk_buff_head *queue);
+void smr_rx_done(struct sk_buff_head *queue, struct sk_buff *skb);
 
 #endif /* SMR_RX_MEM_H */

@@ -15,6 +15,7 @@
 #include "qp/rx_train.h"
 
 #include <linux/minmax.h>
+#include <linux/skbuff.h>
 #include <linux/string.h>
 
 #include "net/train.h"
@@ -72,10 +73,12 @@ unsigned int smr_rx_train_parse(struct smr_qp *qp, struct smr_rx_train *t,
 	    !!(hdr->op->flags & SMR_OP_RESPONSE) != response ||
 	    !smr_ecn_service_ok(qp, hdr)) {
 		smr_qp_inc(qp, SMR_CNT_BAD_HEADER);
+		smr_rx_part(t->skb)->reason = SKB_DROP_REASON_INVALID_PROTO;
 		return 0;
 	}
 	if (!seal_ok(t, seg)) {
 		smr_qp_inc(qp, SMR_CNT_BAD_ICRC);
+		smr_rx_part(t->skb)->reason = SKB_DROP_REASON_SKB_CSUM;
 		return 0;
 	}
 	return off + hdr->op->hdr_len;

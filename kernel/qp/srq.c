@@ -5,6 +5,7 @@
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 #include <net/netlink.h>
 #include <rdma/restrack.h>
 #include <rdma/uverbs_ioctl.h>
@@ -49,15 +50,21 @@ static int srq_publish(struct smr_srq *srq, struct smr_srqtab *tab)
 	u32 start = get_random_u32_inclusive(SRQN_FIRST, SRQN_LAST);
 	int err;
 
-	refcount_set(&srq->ref, 1);
+	srq->handle = kzalloc(sizeof(*srq->handle), GFP_KERNEL_ACCOUNT);
+	if (!srq->handle)
+		return -ENOMEM;
+	refcount_set(&srq->handle->ref, 1);
+	srq->handle->srq = srq;
 	init_completion(&srq->released);
-	err = xa_alloc_bh(&tab->xa, &srq->srqn, srq,
+	err = xa_alloc_bh(&tab->xa, &srq->srqn, srq->handle,
 			  XA_LIMIT(start, SRQN_LAST), GFP_KERNEL);
 	if (err == -EBUSY)
-		err = xa_alloc_bh(&tab->xa, &srq->srqn, srq,
+		err = xa_alloc_bh(&tab->xa, &srq->srqn, srq->handle,
 				  XA_LIMIT(SRQN_FIRST, start), GFP_KERNEL);
-	if (err)
+	if (err) {
+		kfree(srq->handle);
 		return err;
+	}
 	srq->tab = tab;
 	srq->ibsrq.ext.xrc.srq_num = srq->srqn;
 	return 0;
@@ -72,8 +79,7 @@ static void srq_withdraw(struct smr_srq *srq)
 	smr_srq_put(srq);
 	/* Each use lasts for one call of a QP's task. */
 	wait_for_completion(&srq->released);
-	/* Readers of the table that got no reference may still look at it. */
-	synchronize_rcu();
+	kfree_rcu(srq->handle, rcu);
 }
 
 /**
@@ -88,14 +94,16 @@ static void srq_withdraw(struct smr_srq *srq)
 struct smr_srq *smr_srq_find(struct smr_srqtab *tab, u32 srqn,
 			     const struct ib_xrcd *xrcd)
 {
-	struct smr_srq *srq;
+	struct smr_srq_handle *handle;
 
 	guard(rcu)();
-	srq = xa_load(&tab->xa, srqn);
-	if (!srq || srq->ibsrq.ext.xrc.xrcd != xrcd ||
-	    !refcount_inc_not_zero(&srq->ref))
+	handle = xa_load(&tab->xa, srqn);
+	if (!handle || !refcount_inc_not_zero(&handle->ref))
 		return NULL;
-	return srq;
+	if (handle->srq->ibsrq.ext.xrc.xrcd == xrcd)
+		return handle->srq;
+	smr_srq_put(handle->srq);
+	return NULL;
 }
 
 /**
@@ -106,7 +114,7 @@ struct smr_srq *smr_srq_find(struct smr_srqtab *tab, u32 srqn,
  */
 void smr_srq_put(struct smr_srq *srq)
 {
-	if (refcount_dec_and_test(&srq->ref))
+	if (refcount_dec_and_test(&srq->handle->ref))
 		complete(&srq->released);
 }
 

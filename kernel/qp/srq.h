@@ -6,6 +6,7 @@
 #include <linux/completion.h>
 #include <linux/container_of.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/xarray.h>
@@ -17,9 +18,26 @@
 struct sk_buff;
 struct smr_cq;
 
+struct smr_srq;
+
+/**
+ * struct smr_srq_handle - how those find an XRC shared receive queue who have no reference
+ * @ref: one for its owner, one for each use of a QP's
+ * @srq: the queue; is there as long as @ref is not 0
+ * @rcu: readers may still look at @ref
+ *
+ * As struct smr_qp_handle: the RDMA core frees the queue, and nobody waits for a grace
+ * period.
+ */
+struct smr_srq_handle {
+	refcount_t ref;
+	struct smr_srq *srq;
+	struct rcu_head rcu;
+};
+
 /**
  * struct smr_srqtab - the XRC shared receive queues of a device
- * @xa: number -> struct smr_srq; RCU for readers
+ * @xa: number -> struct smr_srq_handle; RCU for readers
  */
 struct smr_srqtab {
 	struct xarray xa;
@@ -36,10 +54,10 @@ struct smr_srqtab {
  * @tab: XRC: the table that it is in
  * @cq: XRC: the CQ of its requests
  * @srqn: XRC: its number
- * @ref: XRC: one for its owner, one for each use of a QP's
- * @released: completed when @ref has dropped to 0
+ * @handle: XRC: has its reference count
+ * @released: completed when that has dropped to 0
  *
- * @tab, @cq and @srqn are constant.
+ * @tab, @cq, @srqn and @handle are constant.
  * @account: of the user that made it, NULL in the kernel; see limits.c
  */
 struct smr_srq {
@@ -54,7 +72,7 @@ struct smr_srq {
 	struct smr_srqtab *tab;
 	struct smr_cq *cq;
 	u32 srqn;
-	refcount_t ref;
+	struct smr_srq_handle *handle;
 	struct completion released;
 	struct smr_account *account;
 };

@@ -307,13 +307,16 @@ void smr_task_kick(struct smr_task *task)
  * @cost: as struct smr_run counts it
  *
  * Context: softirq, or BH off, where nothing is counted.
+ * Return: false: the softirq has exceeded its quota by SMR_QUOTA_COPIES.
  */
-void smr_task_charge(int cost)
+bool smr_task_charge(int cost)
 {
 	struct share *share = softirq_share_get();
 
-	if (share)
-		share->quota -= cost;
+	if (!share)
+		return true;
+	share->quota -= cost;
+	return share->quota > -SMR_QUOTA_COPIES;
 }
 
 /**

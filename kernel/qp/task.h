@@ -69,6 +69,11 @@ struct smr_task {
  */
 #define SMR_QUOTA_SOFTIRQ	(256 * 1024)
 #define SMR_QUOTA_PROCESS	(4 * 1024 * 1024)
+/*
+ * What one softirq may do beyond its quota to queue copies of packets. At half a
+ * microsecond each, 4096 copies take as long as net.core.netdev_budget_usecs allows.
+ */
+#define SMR_QUOTA_COPIES	(4096 * SMR_COST_PACKET)
 /* What a packet costs besides its bytes, and a request that an answer completes */
 #define SMR_COST_PACKET		1024
 #define SMR_COST_RETIRE		512
@@ -81,7 +86,7 @@ void smr_task_run(struct smr_task *task, struct smr_run *run);
 bool smr_task_try(struct smr_task *task, struct smr_run *run);
 void smr_task_run_foreign(struct smr_task *task, struct smr_run *run);
 void smr_task_kick(struct smr_task *task);
-void smr_task_charge(int cost);
+bool smr_task_charge(int cost);
 void smr_task_defer(struct smr_task *task);
 bool smr_task_asked(struct smr_task *task);
 void smr_task_disable(struct smr_task *task);

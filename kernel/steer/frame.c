@@ -9,6 +9,7 @@
 #include <net/sock.h>
 
 #include "compat/net.h"
+#include "compat/skb.h"
 #include "net/cursor.h"
 #include "net/egress.h"
 #include "net/train.h"
@@ -95,7 +96,7 @@ static struct sk_buff *frame_segment(struct sk_buff *skb)
 	struct sk_buff *segs = __skb_gso_segment(skb, 0, false);
 
 	if (IS_ERR_OR_NULL(segs)) {
-		kfree_skb(skb);
+		kfree_skb_reason(skb, SKB_DROP_REASON_SKB_GSO_SEG);
 		return NULL;
 	}
 	consume_skb(skb);
@@ -111,14 +112,14 @@ static struct sk_buff *frame_segment(struct sk_buff *skb)
  *
  * Context: any but hard interrupts.
  * Return: frames, linked by their next, which may share their data with other skbs; or
- * NULL: no memory.
+ * NULL: no memory, or a packet in memory that cannot be read.
  */
 struct sk_buff *smr_frame_take(struct sk_buff *skb)
 {
 	struct sk_buff *frame;
 
 	/* Memory reserves serve reclaim; a QP's queue must not hold them. */
-	if (skb_pfmemalloc(skb))
+	if (skb_pfmemalloc(skb) || !skb_frags_readable(skb))
 		return NULL;
 	frame = skb_clone(skb, GFP_ATOMIC);
 	if (!frame)
@@ -141,6 +142,6 @@ struct sk_buff *smr_frame_take(struct sk_buff *skb)
 		goto drop;
 	return frame;
 drop:
-	kfree_skb(frame);
+	kfree_skb_reason(frame, SKB_DROP_REASON_NOMEM);
 	return NULL;
 }

@@ -16,10 +16,7 @@ static unsigned int ingress_hook(void *priv, struct sk_buff *skb,
 {
 	struct smr_ingress *in = priv;
 
-	if (!in->take(in, skb))
-		return NF_ACCEPT;
-	consume_skb(skb);
-	return NF_STOLEN;
+	return in->take(in, skb) ? NF_STOLEN : NF_ACCEPT;
 }
 
 /**
@@ -61,13 +58,9 @@ void smr_ingress_close(struct smr_ingress *in)
 #else
 static rx_handler_result_t ingress_handler(struct sk_buff **pskb)
 {
-	struct sk_buff *skb = *pskb;
-	struct smr_ingress *in = rcu_dereference(skb->dev->rx_handler_data);
+	struct smr_ingress *in = rcu_dereference((*pskb)->dev->rx_handler_data);
 
-	if (!in->take(in, skb))
-		return RX_HANDLER_PASS;
-	consume_skb(skb);
-	return RX_HANDLER_CONSUMED;
+	return in->take(in, *pskb) ? RX_HANDLER_CONSUMED : RX_HANDLER_PASS;
 }
 
 int smr_ingress_open(struct smr_ingress *in)

@@ -12,8 +12,8 @@ struct sk_buff;
 /**
  * struct smr_ingress - a hook on what a netdev receives
  * @ndev: the netdev; a reference is not held
- * @take: gets each packet, in softirq, inside an RCU read section. True: the stack does
- *	not get it. The packet must not be written to, and stays the caller's. Its
+ * @take: gets each packet, in softirq, inside an RCU read section. True: it has freed
+ *	the packet, and the stack does not get it. The packet must not be written to. Its
  *	Ethernet header is at skb_mac_offset()
  * @ops: netfilter's part, where the kernel has it
  *

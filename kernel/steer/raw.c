@@ -53,7 +53,9 @@ static struct sk_buff *frame_build(struct smr_qp *qp, unsigned int len)
 		err = -EMSGSIZE;
 	if (!err)
 		return skb;
-	kfree_skb(skb);
+	kfree_skb_reason(skb, err == -EMSGSIZE ?
+			 SKB_DROP_REASON_PKT_TOO_BIG :
+			 SKB_DROP_REASON_SKB_UCOPY_FAULT);
 	return ERR_PTR(err);
 }
 
@@ -71,7 +73,7 @@ static int frame_leave(struct smr_qp *qp, struct sk_buff *skb)
 	/* A netdev that moves is down until a grace period has passed. */
 	guard(rcu)();
 	if (!net_eq(dev_net(skb->dev), qp->env->egress->net)) {
-		kfree_skb(skb);
+		kfree_skb_reason(skb, SKB_DROP_REASON_DEV_READY);
 		return -ENETDOWN;
 	}
 	who = smr_steer_sent(qp, skb);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "steer/rules.h"
 
+#include <linux/bitmap.h>
 #include <linux/etherdevice.h>
 #include <linux/rculist.h>
 #include <linux/rtnetlink.h>
@@ -150,6 +151,21 @@ static int rule_set(struct smr_rule *rule, const struct ib_flow_attr *attr)
 	}
 }
 
+/* The slot of the rule's QP: that of the QP's other rules, or one that no QP has */
+static unsigned int slot_find(const struct smr_steer *steer,
+			      const struct smr_rule *rule)
+{
+	DECLARE_BITMAP(used, SMR_MAX_RULES) = {};
+	const struct smr_rule *r;
+
+	list_for_each_entry(r, &steer->rules, node) {
+		if (r->qp == rule->qp)
+			return r->slot;
+		__set_bit(r->slot, used);
+	}
+	return find_first_zero_bit(used, SMR_MAX_RULES);
+}
+
 /* Insert behind the rules of the same order. */
 static void rule_insert(struct smr_steer *steer, struct smr_rule *rule)
 {
@@ -166,7 +182,7 @@ static int rule_show(struct smr_steer *steer, struct smr_rule *rule)
 	int ret;
 
 	if (is_sniffer(rule)) {
-		list_add(&rule->node, &steer->sniffers);
+		list_add_tail(&rule->node, &steer->sniffers);
 		dev_add_pack(&rule->tap);
 		return 0;
 	}
@@ -175,6 +191,7 @@ static int rule_show(struct smr_steer *steer, struct smr_rule *rule)
 		if (ret)
 			return ret;
 	}
+	rule->slot = slot_find(steer, rule);
 	rule_insert(steer, rule);
 	return 0;
 }
@@ -244,13 +261,14 @@ struct smr_rule *smr_rule_create(struct smr_qp *qp,
 	rule = kzalloc(sizeof(*rule), GFP_KERNEL_ACCOUNT);
 	if (!rule)
 		return ERR_PTR(-ENOMEM);
+	rule->steer = qp->env->steer;
 	rule->qp = qp;
 	rule->handle = qp->handle;
 	rule->process = qp->ibqp.pd->uobject->context;
 	ret = rule_set(rule, attr);
 	if (!ret) {
 		rtnl_lock();
-		ret = rule_add(qp->env->steer, rule);
+		ret = rule_add(rule->steer, rule);
 		rtnl_unlock();
 	}
 	if (!ret)
@@ -269,7 +287,7 @@ struct smr_rule *smr_rule_create(struct smr_qp *qp,
  */
 void smr_rule_destroy(struct smr_rule *rule)
 {
-	struct smr_steer *steer = rule->qp->env->steer;
+	struct smr_steer *steer = rule->steer;
 
 	rtnl_lock();
 	rule_hide(steer, rule);

@@ -4,14 +4,22 @@
  * the stack gets it. Each frame that a RAW_PACKET QP of the link sends is matched
  * against the rules of other processes, as in an adapter's switch: if one of them has
  * taken the frame's address, the frame does not leave the host.
+ *
+ * A packet may match many rules, and nothing queues it before they are matched, so the
+ * copies cannot be made later. The first receiver costs about as much as a socket of the
+ * stack would, and gets each packet. The copies for the others count as work of the
+ * softirq, which drops them when it has done too much.
  */
 #include "steer/steer.h"
 
+#include <linux/bitmap.h>
+#include <linux/minmax.h>
 #include <linux/rculist.h>
 #include <linux/skbuff.h>
 
 #include "qp/core.h"
 #include "qp/rx_queue.h"
+#include "qp/task.h"
 #include "stats.h"
 #include "steer/flow_count.h"
 #include "steer/frame.h"
@@ -23,7 +31,12 @@
  * @sender: the process that has sent it; NULL: it was received
  * @key: its headers
  * @frames: the frames that receivers get copies of, and that are counted; NULL: neither
- *	a receiver nor a counter yet
+ *	a receiver nor a counter yet, or no memory
+ * @nr: how many these are
+ * @taken: @frames and @nr are known
+ * @served: the slots of the QPs that have got them
+ * @given: a QP has got them
+ * @refused: how many QPs have not got them, since the softirq has done too much
  * @stolen: a rule has stolen it
  * @owned: and that rule is for its unicast address
  */
@@ -32,6 +45,11 @@ struct passing {
 	const struct ib_ucontext *sender;
 	struct smr_frame_key key;
 	struct sk_buff *frames;
+	unsigned int nr;
+	bool taken;
+	DECLARE_BITMAP(served, SMR_MAX_RULES);
+	bool given;
+	unsigned int refused;
 	bool stolen;
 	bool owned;
 };
@@ -124,8 +142,14 @@ static void frames_consume(struct sk_buff *frames)
 
 static struct sk_buff *passing_frames(struct passing *p)
 {
-	if (!p->frames)
-		p->frames = smr_frame_take(p->skb);
+	const struct sk_buff *frame;
+
+	if (p->taken)
+		return p->frames;
+	p->taken = true;
+	p->frames = smr_frame_take(p->skb);
+	for (frame = p->frames; frame; frame = frame->next)
+		p->nr++;
 	return p->frames;
 }
 
@@ -133,43 +157,36 @@ static struct sk_buff *passing_frames(struct passing *p)
 static void rule_count(const struct smr_rule *rule, struct passing *p)
 {
 	const struct sk_buff *frame;
-	u64 packets = 0, bytes = 0;
+	u64 bytes = 0;
 
-	for (frame = passing_frames(p); frame; frame = frame->next) {
-		packets++;
+	for (frame = passing_frames(p); frame; frame = frame->next)
 		bytes += frame->len;
-	}
-	smr_flow_count_add(rule->count, packets, bytes);
-}
-
-static void rule_give(const struct smr_rule *rule, struct passing *p)
-{
-	if (!rule->drops)
-		rule_give_all(rule, passing_frames(p), smr_task_kick);
-}
-
-static bool rule_takes(const struct smr_rule *rule, const struct passing *p)
-{
-	return (!p->sender || p->sender != rule->process) &&
-	       smr_match_key(&rule->match, &p->key);
+	smr_flow_count_add(rule->count, p->nr, bytes);
 }
 
 /*
  * Several rules of a QP may match a frame. The QP gets one copy, with the tag of the first
  * of them.
  */
-static bool qp_has_it(const struct smr_steer *steer,
-		      const struct smr_rule *rule, const struct passing *p)
+static void rule_give(const struct smr_rule *rule, struct passing *p)
 {
-	const struct smr_rule *r;
+	struct sk_buff *frames;
 
-	list_for_each_entry_rcu(r, &steer->rules, node) {
-		if (r == rule)
-			return false;
-		if (r->qp == rule->qp && !r->drops && rule_takes(r, p))
-			return true;
+	if (rule->drops || __test_and_set_bit(rule->slot, p->served))
+		return;
+	frames = passing_frames(p);
+	if (!smr_task_charge(p->nr * SMR_COST_PACKET) && p->given) {
+		p->refused++;
+		return;
 	}
-	return false;
+	rule_give_all(rule, frames, smr_task_kick);
+	p->given = true;
+}
+
+static bool rule_takes(const struct smr_rule *rule, const struct passing *p)
+{
+	return (!p->sender || p->sender != rule->process) &&
+	       smr_match_key(&rule->match, &p->key);
 }
 
 static void steer_pass(const struct smr_steer *steer, struct passing *p)
@@ -186,14 +203,15 @@ static void steer_pass(const struct smr_steer *steer, struct passing *p)
 		/* Before it is delivered: who has a frame finds it counted. */
 		if (rule->count)
 			rule_count(rule, p);
-		if (!qp_has_it(steer, rule, p))
-			rule_give(rule, p);
+		rule_give(rule, p);
 		if (!rule->steals)
 			continue;
 		last = rule->order;
 		p->stolen = true;
 		p->owned |= rule->owns;
 	}
+	if (p->refused)
+		smr_stat_add(steer->stats, SMR_CNT_DROPPED, p->refused);
 	frames_consume(p->frames);
 }
 
@@ -202,17 +220,27 @@ static bool steer_ingress(struct smr_ingress *in, struct sk_buff *skb)
 	struct passing p = { .skb = skb };
 
 	steer_pass(container_of(in, struct smr_steer, in), &p);
-	return p.stolen;
+	if (!p.stolen)
+		return false;
+	if (p.given && p.frames)
+		consume_skb(skb);
+	else
+		kfree_skb_reason(skb, p.given ? SKB_DROP_REASON_NOMEM :
+						SKB_DROP_REASON_SOCKET_FILTER);
+	return true;
 }
 
 /**
  * smr_steer_init() - prepare the empty list of rules of a link
  * @steer: zeroed
  * @ndev: the netdev
+ * @stats: the link's counters
  */
-void smr_steer_init(struct smr_steer *steer, struct net_device *ndev)
+void smr_steer_init(struct smr_steer *steer, struct net_device *ndev,
+		    struct smr_stats *stats)
 {
 	steer->in.ndev = ndev;
+	steer->stats = stats;
 	steer->in.take = steer_ingress;
 	INIT_LIST_HEAD(&steer->rules);
 	INIT_LIST_HEAD(&steer->sniffers);
@@ -245,19 +273,33 @@ void smr_steer_fini(struct smr_steer *steer)
  */
 enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb)
 {
-	struct passing p = {
-		.skb = skb,
-		.sender = qp->ibqp.pd->uobject->context,
-	};
+	struct passing p;
 
 	if (skb->dev->flags & IFF_LOOPBACK)
 		return SMR_STEER_NOBODY;
 	if (list_empty(&qp->env->steer->rules))
 		return SMR_STEER_NOBODY;
+	p = (struct passing){
+		.skb = skb,
+		.sender = qp->ibqp.pd->uobject->context,
+	};
 	steer_pass(qp->env->steer, &p);
 	if (p.owned)
 		return SMR_STEER_OWNER;
 	return p.frames ? SMR_STEER_SOME : SMR_STEER_NOBODY;
+}
+
+/*
+ * The stack calls each sniffer of its own. The first one gets each packet, as the first
+ * receiver of a rule does.
+ */
+static bool sniffer_may(const struct smr_steer *steer,
+			const struct smr_rule *rule, const struct sk_buff *skb)
+{
+	int nr = max_t(int, skb_shinfo(skb)->gso_segs, 1);
+
+	return smr_task_charge(nr * SMR_COST_PACKET) ||
+	       READ_ONCE(steer->sniffers.next) == &rule->node;
 }
 
 /**
@@ -276,9 +318,16 @@ enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb)
 int smr_steer_tap(struct sk_buff *skb, struct net_device *ndev,
 		  struct packet_type *tap, struct net_device *orig)
 {
-	struct sk_buff *frames = smr_frame_take(skb);
+	const struct smr_rule *rule = container_of(tap, struct smr_rule, tap);
+	struct sk_buff *frames;
 
-	rule_give_all(container_of(tap, struct smr_rule, tap), frames,
+	if (!sniffer_may(rule->steer, rule, skb)) {
+		smr_stat_inc(rule->steer->stats, SMR_CNT_DROPPED);
+		kfree_skb_reason(skb, SKB_DROP_REASON_CPU_BACKLOG);
+		return 0;
+	}
+	frames = smr_frame_take(skb);
+	rule_give_all(rule, frames,
 		      skb->pkt_type == PACKET_OUTGOING ? smr_task_defer :
 							 smr_task_kick);
 	frames_consume(frames);

@@ -13,6 +13,7 @@
 
 struct smr_flow_count;
 struct smr_qp;
+struct smr_stats;
 
 /* Rules of a link at most: each frame is matched against each. */
 #define SMR_MAX_RULES	1024
@@ -21,9 +22,11 @@ struct smr_qp;
  * struct smr_rule - a steering rule
  * @ibflow: the core's part
  * @node: in struct smr_steer
+ * @steer: the link's rules
  * @qp: gets the frames; it outlives the rule, but not the readers of the lists, who use
  *	@handle
  * @handle: the QP's
+ * @slot: the QP's bit in a set of the QPs that have rules; not a sniffer's
  * @process: whose QP it is
  * @match: which frames; a sniffer gets all
  * @tag: is in the completion of each frame that comes by it; 0: none
@@ -43,8 +46,10 @@ struct smr_qp;
 struct smr_rule {
 	struct ib_flow ibflow;
 	struct list_head node;
+	struct smr_steer *steer;
 	struct smr_qp *qp;
 	struct smr_qp_handle *handle;
+	unsigned int slot;
 	const struct ib_ucontext *process;
 	struct smr_match match;
 	u32 tag;
@@ -61,6 +66,7 @@ struct smr_rule {
 /**
  * struct smr_steer - the rules of a link
  * @in: the hook on the netdev; open while @rules is not empty
+ * @stats: the link's counters
  * @rules: by their order; readers use RCU
  * @sniffers: rules with a packet handler of their own
  * @nr: how many rules are on both lists
@@ -70,6 +76,7 @@ struct smr_rule {
  */
 struct smr_steer {
 	struct smr_ingress in;
+	struct smr_stats *stats;
 	struct list_head rules;
 	struct list_head sniffers;
 	unsigned int nr;
@@ -88,7 +95,8 @@ static inline struct smr_rule *to_smr_rule(struct ib_flow *ibflow)
 	return container_of(ibflow, struct smr_rule, ibflow);
 }
 
-void smr_steer_init(struct smr_steer *steer, struct net_device *ndev);
+void smr_steer_init(struct smr_steer *steer, struct net_device *ndev,
+		    struct smr_stats *stats);
 void smr_steer_fini(struct smr_steer *steer);
 enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb);
 int smr_steer_tap(struct sk_buff *skb, struct net_device *ndev,

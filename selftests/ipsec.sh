@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # beds: qemu-newest qemu-stable qemu-oldest
-# short: qemu-newest
 # nodes: 1
 # timeout: 300
 #

@@ -4,7 +4,7 @@
  * page ends with an error completion; all else goes on.
  *
  * beds: qemu-newest qemu-stable qemu-oldest qemu-cloud
- * short: every bed
+ * break: qemu-newest qemu-oldest
  * timeout: 60
  * paths: host wire
  */

@@ -5,7 +5,6 @@
  * cannot, and a FLUSH of this type is executed where a region has the right.
  *
  * beds: qemu-newest qemu-stable
- * short: qemu-newest
  * timeout: 60
  * paths: host wire
  */

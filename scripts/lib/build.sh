@@ -174,10 +174,12 @@ build_initrd() {
 		find . | cpio --quiet -o -H newc >"/build/initrd-$bed"' sh "$bed" "$release" "${EARLY_MODULES[@]}"
 }
 
+# Guests boot from the disk meanwhile, so it is replaced in one step
 pack_layer() {
 	# --all-root: as an ordinary user the files are ours, not root's
-	rm -f "$IMAGE/layer.erofs"
-	in_image mkfs.erofs --quiet --all-root -T 0 /build/layer.erofs /build/layer
+	rm -f "$IMAGE/layer.erofs.new"
+	in_image mkfs.erofs --quiet --all-root -T 0 /build/layer.erofs.new /build/layer
+	mv "$IMAGE/layer.erofs.new" "$IMAGE/layer.erofs"
 }
 
 # -- all of it

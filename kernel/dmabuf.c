@@ -46,7 +46,7 @@
 #include "mem.h"
 #include "pd.h"
 
-/* How soon a fault that waits for fences notices that it was cancelled */
+/* How soon a fault that waits for fences notices that it was left */
 #define FENCE_SLICE	(HZ / 10)
 
 /**

@@ -455,7 +455,7 @@ static struct smr_faults *fault_where(const struct smr_fault *fault)
 /**
  * smr_fault_start() - begin a fault
  * @fault: the fault, with at least one range. The caller keeps its reference, which
- *	only smr_fault_leave() drops
+ *	smr_fault_leave() drops
  * @told: told when it has ended, unless the caller has left it before; NULL: nobody
  *
  * Context: any but with interrupts off.
@@ -511,7 +511,7 @@ bool smr_fault_is_done(struct smr_fault *fault)
  * @fault: the fault, from smr_fault_start(); the caller's reference is dropped
  *
  * Does not wait for pages. The fault's lock is what the worker tells of the end with. So
- * after this nobody is told, nor is about to be, and what contains the struct smr_told
+ * after this nobody is told but with what @get took, and what contains the struct smr_told
  * may go.
  *
  * Context: any if the fault has ended. Otherwise process, may sleep: the last reference

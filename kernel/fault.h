@@ -31,6 +31,7 @@ struct smr_fault;
  * @ready: in its user's list of those whose next fault may run
  * @waiting: struct smr_fault
  * @running: how many faults are being executed
+ * @watched: @mm has had a notifier, so that another one needs no mmap_lock. Only ever set
  *
  * See struct faults_user for who guards what. @user, @mm and @limited are constant.
  */
@@ -43,6 +44,7 @@ struct smr_faults {
 	struct list_head ready;
 	struct list_head waiting;
 	unsigned int running;
+	bool watched;
 };
 
 /**
@@ -83,7 +85,8 @@ struct smr_fault_range {
  * @want: the access that is needed
  * @advice: it is a prefetch
  * @alone: it is one that nobody waits for, and counts in the user's
- * @err: 0; -EFAULT, -ENOMEM, -EINTR: the first error
+ * @err: 0, or the first error: -EFAULT, -ENOMEM, -EINTR, -EAGAIN (a prefetch), or what
+ *	pinning returns
  * @max: how many ranges there is room for
  * @nr: how many there are
  * @ranges: the ranges; a reference on each memory is held until @done

@@ -51,15 +51,17 @@ static void grant_del(struct smr_grant *grant, struct smr_drain *drain)
 	WRITE_ONCE(drain->grant, NULL);
 }
 
-/* Tell those who wait. The owner may go on as soon as it is told. */
+/* Tell those who wait. They may go on as soon as they are told. */
 static void grant_tell(struct smr_grant *grant)
 {
 	struct smr_drain *drain, *next;
 
 	lockdep_assert_held(&grant->lock);
 	list_for_each_entry_safe(drain, next, &grant->waiters, node) {
-		grant_del(grant, drain);
+		list_del_init(&drain->node);
 		drain->fn(drain);
+		/* Last: until it sees this, smr_drain_forget() takes the lock. */
+		smp_store_release(&drain->grant, NULL);
 	}
 }
 
@@ -187,7 +189,8 @@ void smr_drain_forget(struct smr_drain *drain)
 
 	/* The grant is freed a grace period after it has told all. */
 	guard(rcu)();
-	grant = READ_ONCE(drain->grant);
+	/* Pairs with grant_tell(). */
+	grant = smp_load_acquire(&drain->grant);
 	if (!grant)
 		return;
 	guard(spinlock_bh)(&grant->lock);

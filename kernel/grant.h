@@ -17,10 +17,11 @@ struct smr_grant;
 /**
  * struct smr_drain - somebody who is to hear that a grant has drained
  * @node: in the grant's list; empty when it is in none
- * @grant: whose list that is; NULL when it is in none. Written under that grant's lock
+ * @grant: whose list that is; NULL when it is in none, and has been told. Written under
+ *	that grant's lock
  * @fn: called once, in any context, with a lock of the grant's held: it may
- *	queue work, or complete something. @drain may be freed as soon as it has
- *	been told
+ *	queue work, or complete something. @drain may be freed when smr_drain_forget() has
+ *	returned, or smr_grant_retire() has returned true
  */
 struct smr_drain {
 	struct list_head node;

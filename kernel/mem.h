@@ -120,7 +120,7 @@ struct smr_mem_ops {
  *	no process's
  * @ref: one for the owner, one for each fault
  * @no_atomics: the CPU's atomics do not work on it
- * @serial: of no other memory, ever; 0 of memory without faults
+ * @serial: of no other memory, ever; 0 if it never had faults
  * @size: bytes
  *
  * All but @ref are constant while a grant of it is not retired. Spans need no

@@ -616,8 +616,10 @@ void smr_mw_owner_release(struct smr_mw_owner *owner)
 	do {
 		smr_drain_sync_init(&sync);
 		ret = owner_release_one(owner, &sync.drain);
-		if (ret == -EAGAIN)
+		if (ret == -EAGAIN) {
 			wait_for_completion(&sync.done);
+			smr_drain_forget(&sync.drain);
+		}
 		cond_resched();
 	} while (ret != -ENOENT);
 }

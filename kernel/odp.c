@@ -280,6 +280,37 @@ static bool odp_process_lives(const struct smr_odp *odp)
 	return false;
 }
 
+static bool nothing_invalidate(struct mmu_interval_notifier *notifier,
+			       const struct mmu_notifier_range *range,
+			       unsigned long seq)
+{
+	return true;
+}
+
+static const struct mmu_interval_notifier_ops nothing_ops = {
+	.invalidate = nothing_invalidate,
+};
+
+/*
+ * The first notifier of a mm takes the mmap_lock, which somebody may hold as long as a
+ * page takes. So a worker has that done before it takes odp->mutex, and no verb does.
+ */
+static int odp_watch(struct smr_odp *odp)
+{
+	struct mmu_interval_notifier first;
+	int ret;
+
+	if (READ_ONCE(odp->faults->watched))
+		return 0;
+	ret = mmu_interval_notifier_insert(&first, odp->mem.mm, 0, PAGE_SIZE,
+					   &nothing_ops);
+	if (ret)
+		return ret;
+	mmu_interval_notifier_remove(&first);
+	WRITE_ONCE(odp->faults->watched, true);
+	return 0;
+}
+
 /* Bring in pages of the first chunk, and move @addr on. */
 static int odp_populate_some(struct smr_odp *odp,
 			     const struct smr_populate *how, u64 *addr,
@@ -298,7 +329,7 @@ static int odp_populate_some(struct smr_odp *odp,
 	if (next > *addr)
 		ret = -EFAULT;
 	else if (*addr <= last)
-		ret = odp_fault_chunk(odp, how, addr, last);
+		ret = odp_watch(odp) ?: odp_fault_chunk(odp, how, addr, last);
 	mmput(mm);
 	return ret;
 }
@@ -310,7 +341,7 @@ static int odp_populate_here(struct smr_odp *odp,
 {
 	int ret = 0;
 
-	if (odp->mem.mm != current->mm)
+	if (odp->mem.mm != current->mm || !READ_ONCE(odp->faults->watched))
 		return -EAGAIN;
 	while (!ret && addr <= last)
 		ret = odp_fault_chunk(odp, how, &addr, last);
@@ -380,43 +411,12 @@ static const struct smr_mem_ops odp_ops = {
 	.release = odp_release,
 };
 
-static bool nothing_invalidate(struct mmu_interval_notifier *notifier,
-			       const struct mmu_notifier_range *range,
-			       unsigned long seq)
-{
-	return true;
-}
-
-static const struct mmu_interval_notifier_ops nothing_ops = {
-	.invalidate = nothing_invalidate,
-};
-
-/*
- * The first notifier of a mm takes the mmap_lock, which somebody may hold as long as a
- * page takes. Have that done by who registers. So no fault does it, with odp->mutex held.
- */
-static int mm_watch(struct mm_struct *mm)
-{
-	struct mmu_interval_notifier first;
-	int ret;
-
-	ret = mmu_interval_notifier_insert(&first, mm, 0, PAGE_SIZE,
-					   &nothing_ops);
-	if (!ret)
-		mmu_interval_notifier_remove(&first);
-	return ret;
-}
-
 static struct smr_mem *odp_create(struct smr_stats *stats, u64 start,
 				  u64 length, bool writable)
 {
 	struct smr_faults *faults;
 	struct smr_odp *odp;
-	int ret;
 
-	ret = mm_watch(current->mm);
-	if (ret)
-		return ERR_PTR(ret);
 	faults = smr_faults_get();
 	if (IS_ERR(faults))
 		return ERR_CAST(faults);

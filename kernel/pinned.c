@@ -37,6 +37,9 @@
 #define BATCH_STACK	16
 #define BATCH_MAX	(PAGE_SIZE / sizeof(struct page *))
 
+/* For how many jiffies a registration tries to take the mmap_lock itself */
+#define LOCK_TRIES	100
+
 /**
  * struct pin_job - pages pinned so far
  * @mm: the process, which they are charged to; NULL: a memory has taken them over
@@ -367,9 +370,22 @@ static bool area_is_instant(struct vm_area_struct *vma)
 	       (vma->vm_file && shmem_mapping(vma->vm_file->f_mapping));
 }
 
+/* Take the mmap_lock unless it stays busy: somebody may hold it as long as a page takes. */
+static bool job_lock(struct pin_job *job)
+{
+	int tries = LOCK_TRIES;
+
+	while (!mmap_read_trylock(job->mm)) {
+		if (!tries-- || fatal_signal_pending(current))
+			return false;
+		schedule_timeout_killable(1);
+	}
+	return true;
+}
+
 /*
- * Pin some pages of the calling process, and wait for none of them, nor for the mmap_lock,
- * which may be held by somebody who does. The process's own context is needed for its
+ * Pin some pages of the calling process, and wait for none of them, nor long for the
+ * mmap_lock, which may be held by somebody who does. The process's own context is needed for its
  * memory policy, its cpuset, and because it pays for the clearing of pages. -EAGAIN: what
  * comes next has to be waited for.
  */
@@ -380,7 +396,7 @@ static int job_pin_here(struct pin_job *job, struct page **batch,
 	bool instant;
 	long n;
 
-	if (!mmap_read_trylock(job->mm))
+	if (!job_lock(job))
 		return -EAGAIN;
 	vma = job_area(job);
 	instant = !vma || area_is_instant(vma);

@@ -41,8 +41,11 @@
 bool window_lock, window_dead;
 byte bound;
 bool grant_lock, retired;
-/* The list of waiters: the QP's struct smr_drain, the deallocator's; are they in it, were they told? */
-bool listed[2], told[2];
+/*
+ * The list of waiters: the QP's struct smr_drain, the deallocator's; are they in it, were they told? smr_drain.grant, until
+ * it is NULL
+ */
+bool listed[2], told[2], has_grant[2];
 /* The table of keys has it; read sections; the window is freed, and so is the QP with its drain */
 bool published = true;
 bool rcu[READERS];
@@ -79,14 +82,18 @@ inline grant_unlock()
 inline grant_tell_one(d)
 {
 	if
-	:: listed[d] -> listed[d] = false; told[d] = true; assert(d != QP || !qp_freed)
+	:: listed[d] ->
+		listed[d] = false;				// BREAK tell_clears (other safety): listed[d] = false; has_grant[d] = false;
+		atomic { told[d] = true; assert(d != QP || !qp_freed) };
+		atomic { has_grant[d] = false; assert(d != QP || !qp_freed) }
 	:: else
 	fi
 }
 
 inline grant_tell()
 {
-	atomic { grant_tell_one(QP); grant_tell_one(DEALLOCATOR) }
+	grant_tell_one(QP);
+	grant_tell_one(DEALLOCATOR)
 }
 
 /* smr_grant_open() */
@@ -115,8 +122,8 @@ inline grant_retire(d, yes)
 	:: else -> yes = (m[REF] == 0)
 	fi;
 	if
-	:: yes -> listed[d] = false				// BREAK retire_leaves (two safety): :: yes
-	:: else -> listed[d] = true				// BREAK retire_lists (undone binds): :: else
+	:: yes -> atomic { listed[d] = false; has_grant[d] = false }	// BREAK retire_leaves (two safety): :: yes
+	:: else -> atomic { listed[d] = true; has_grant[d] = true }	// BREAK retire_lists (undone binds): :: else
 	fi;
 	grant_unlock()
 }
@@ -209,9 +216,9 @@ inline drain_forget(d)
 {
 	rcu[me] = true;
 	if
-	:: listed[d] ->
+	:: has_grant[d] ->
 		grant_locked();
-		listed[d] = false;
+		atomic { listed[d] = false; has_grant[d] = false };
 		grant_unlock()
 	:: else
 	fi;

@@ -394,7 +394,9 @@ void smr_waiter_wait_moment(struct smr_waiter *waiter, u16 family)
 static bool may_get_room(const struct smr_egress_sock *s,
 			 struct smr_refused *refused)
 {
-	if (!sk_wmem_alloc_get(s->sock->sk))
+	/* Without a timeout nobody would send the packet again. */
+	if (!sk_wmem_alloc_get(s->sock->sk) &&
+	    refused->patience != MAX_JIFFY_OFFSET)
 		return false;
 	if (!refused->since) {
 		refused->since = jiffies ?: 1;
@@ -402,9 +404,8 @@ static bool may_get_room(const struct smr_egress_sock *s,
 	}
 	if (time_before(jiffies, refused->since + refused->patience))
 		return true;
-	/* The next packet has a try of its own. */
-	if (!refused->patience)
-		refused->since = 0;
+	/* The next packet, or the same one when it is repeated, has a time of its own. */
+	refused->since = 0;
 	return false;
 }
 

@@ -38,6 +38,7 @@
 enum drain_state {
 	DRAIN_OWNED = 1 << 0,
 	DRAIN_AGAIN = 1 << 1,
+	DRAIN_ENOUGH = 1 << 2,
 };
 
 /**
@@ -46,8 +47,9 @@ enum drain_state {
  * @sock: the kernel socket; does not hold the namespace
  * @data_ready: the sk_data_ready() that ours stands in for
  * @drain: enum drain_state; its owner alone takes packets off the queue
- * @more: inherits the ownership when one call's budget was used up. Until it runs, the
- *	softirq that has done enough takes no more packets, however many arrive
+ * @more: takes the rest when one call's budget was used up. It inherits the ownership
+ *	(DRAIN_ENOUGH) if the softirq has done enough: until it runs, that softirq takes
+ *	no more packets, however many arrive
  *
  * All but @drain is constant while the socket lives.
  */
@@ -162,8 +164,10 @@ static bool rx_one(struct smr_sock *s, struct sk_buff *skb, unsigned int *done,
 	return s->sn->ops->rx(s->sn->ctx, skb, batch);
 }
 
-/* Take packets off the queue. False: the budget, or the softirq's share, ended it. */
-static bool rx_all(struct smr_sock *s, unsigned int *done,
+/*
+ * Take packets off the queue. False: the budget ended it, or the softirq has done @enough.
+ */
+static bool rx_all(struct smr_sock *s, unsigned int *done, bool *enough,
 		   struct list_head *batch)
 {
 	struct sk_buff *skb;
@@ -172,7 +176,8 @@ static bool rx_all(struct smr_sock *s, unsigned int *done,
 		skb = rx_pop(s->sock->sk);
 		if (!skb)
 			return true;
-		if (!rx_one(s, skb, done, batch))
+		*enough = !rx_one(s, skb, done, batch);
+		if (*enough)
 			return false;
 	}
 	return false;
@@ -182,17 +187,21 @@ static bool rx_all(struct smr_sock *s, unsigned int *done,
 static void sock_drain(struct smr_sock *s)
 {
 	unsigned int done = 0;
+	bool empty, enough = false;
 	LIST_HEAD(batch);
-	bool empty;
 
 	do {
 		atomic_andnot(DRAIN_AGAIN, &s->drain);
 		/* a CPU that sets it later may have a packet that we do not see */
 		smp_mb__after_atomic();
-		empty = rx_all(s, &done, &batch);
+		empty = rx_all(s, &done, &enough, &batch);
 	} while (empty &&
 		 atomic_cmpxchg(&s->drain, DRAIN_OWNED, 0) != DRAIN_OWNED);
 
+	if (enough)
+		atomic_or(DRAIN_ENOUGH, &s->drain);
+	else if (!empty)
+		atomic_set_release(&s->drain, 0);
 	if (!empty)
 		tasklet_schedule(&s->more);
 	if (!list_empty(&batch))
@@ -223,7 +232,9 @@ static void sock_more(struct tasklet_struct *more)
 	struct smr_sock *s = container_of(more, struct smr_sock, more);
 
 	rcu_read_lock();
-	if (rcu_dereference_sk_user_data(s->sock->sk))
+	if (rcu_dereference_sk_user_data(s->sock->sk) &&
+	    (atomic_fetch_andnot(DRAIN_ENOUGH, &s->drain) & DRAIN_ENOUGH ||
+	     drain_own(s)))
 		sock_drain(s);
 	rcu_read_unlock();
 }

@@ -598,7 +598,7 @@ static int (*const enter_state[])(struct smr_qp *qp, enum ib_qp_state cur,
  *
  * Context: process, may sleep.
  * Return: 0; -EINVAL (a value, or not in this state), -EOPNOTSUPP (an unknown
- * attribute or right), -EPERM (another user's QP has this peer), -ENOMEM. On failure
+ * attribute or right), -EPERM (another owner's QP has this peer), -ENOMEM. On failure
  * nothing has changed, except that the QP may have gone to the error state
  * meanwhile.
  */

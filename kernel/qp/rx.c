@@ -94,9 +94,8 @@ static unsigned int rx_part(struct smr_qptab *tab, struct sk_buff *skb,
 	smr_cursor_init(&cursor, skb);
 	if (smr_wire_parse(&cursor, off, len, &hdr))
 		goto drop;
-	if (hdr.qpn == SMR_MULTICAST_QPN) {
+	if (hdr.qpn == SMR_MULTICAST_QPN)
 		return 1 + smr_members_rx(&tab->members, skb, &hdr, batch);
-	}
 	qp = rx_lookup(tab, skb, &hdr, &reason);
 	if (!qp)
 		goto drop;

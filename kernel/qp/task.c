@@ -315,7 +315,9 @@ bool smr_task_charge(int cost)
 
 	if (!share)
 		return true;
-	share->quota -= cost;
+	/* What is refused is charged, too: do not let it wrap. */
+	if (share->quota > -SMR_QUOTA_COPIES)
+		share->quota -= cost;
 	return share->quota > -SMR_QUOTA_COPIES;
 }
 

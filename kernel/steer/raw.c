@@ -53,9 +53,12 @@ static struct sk_buff *frame_build(struct smr_qp *qp, unsigned int len)
 		err = -EMSGSIZE;
 	if (!err)
 		return skb;
-	kfree_skb_reason(skb, err == -EMSGSIZE ?
-			 SKB_DROP_REASON_PKT_TOO_BIG :
-			 SKB_DROP_REASON_SKB_UCOPY_FAULT);
+	if (err == SMR_PAGE_MISSING)
+		consume_skb(skb); /* it is built again when the page is there */
+	else
+		kfree_skb_reason(skb, err == -EMSGSIZE ?
+				 SKB_DROP_REASON_PKT_TOO_BIG :
+				 SKB_DROP_REASON_SKB_UCOPY_FAULT);
 	return ERR_PTR(err);
 }
 

@@ -428,6 +428,16 @@ record() {
 	for bed in host uml "${BEDS[@]}" "${RARE_BEDS[@]}"; do
 		[ ! -e "$OUT/$bed/results" ] || awk -v bed="$bed" '$2 == 0 && $4 !~ /^boot\./ { print bed, $4, $5 }' "$OUT/$bed/results"
 	done >"$OUT/recorded"
+	# whole builds, not those that had little to do
+	awk '
+		/ guest image$/ { part = "image" }
+		/ Linux source for UML$/ { part = "source" }
+		/ provider$/ || / selftests$/ { part = $2 }
+		/ modules for Debian/ { part = "module" }
+		/ modules for UML/ { part = "uml" }
+		part && $1 > most[part] { most[part] = $1 }
+		{ part = "" }
+		END { for (part in most) print "build", part, most[part] }' "$LOGS/steps" >>"$OUT/recorded"
 	{
 		grep '^#' "$SECONDS_FILE"
 		awk '!/^#/ { seconds[$1 " " $2] = $3 } END { for (pair in seconds) print pair, seconds[pair] }' \

@@ -4,6 +4,7 @@
  * ordinary user in a memory cgroup of 64 MiB tries to exceed it. It is refused,
  * or the OOM killer ends it; and a process of another user goes on as before.
  *
+ * daily: uml-checked
  * timeout: 180
  * paths: host
  * params: max_user_objects=500 user_queue_kb=8192 user_packet_kb=8192 user_faults=8 user_odp_kb=64 loopback=N

@@ -4,6 +4,7 @@
  * queue: they are lost, as if the network had lost them. A queue that is full of one's own
  * packets is not a loss.
  *
+ * daily: uml-checked
  * timeout: 240
  * paths: veth
  */

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 1
+# daily: uml-checked
 # timeout: 300
 #
 # A process waits for a page that never comes: the link, its netdev and its namespace go at once, and so does who lists

@@ -6,6 +6,7 @@
  * written any more. Two calls that race meet in both orders, or the test fails.
  *
  * race: yes
+ * daily: uml-checked
  * timeout: 180
  * paths: host wire
  */

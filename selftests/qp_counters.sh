@@ -39,7 +39,7 @@ qpns() {
 }
 two_qps() { [ "$(qpns | wc -l)" -ge 2 ]; }
 
-start_traffic() { traffic server client ib_write_bw -s 4096 -D 60 && within 20 two_qps; }
+start_traffic() { traffic server client ib_write_bw -s 4096 -D 600 && within 20 two_qps; }
 
 stop_traffic() {
 	stop client "$CLIENT"

@@ -4,6 +4,7 @@
  * around each boundary and with lists that split at odd places.
  *
  * race: yes
+ * daily: uml-checked
  * timeout: 240
  * paths: host veth
  */

@@ -2,6 +2,7 @@
 /*
  * RC: each error completes with its own status, and harms nothing else.
  *
+ * daily: uml-checked
  * timeout: 180
  * boot: kmemleak
  * paths: host wire

@@ -3,6 +3,7 @@
  * RC: receivers that are late, answers that never come, peers that are killed:
  * how often and how long a requester retries, and how it ends.
  *
+ * daily: uml-checked
  * timeout: 180
  * paths: host wire
  */

@@ -139,7 +139,7 @@ fresh_shell() {
 }
 
 # step WHAT COMMAND...: run a long job with its output in a log, and print how long it took. If it fails, the log's end
-# and its name are printed.
+# and its name are printed. How long each took is in $LOGS/steps.
 step() {
 	local what=$1 log job beat status=0 start=$SECONDS
 	shift
@@ -157,6 +157,7 @@ step() {
 		warn "$what failed (status $status); the full log is $log"
 		return "$status"
 	fi
+	echo "$((SECONDS - start)) $what" >>"$LOGS/steps"
 	say "  DONE  $what ($(elapsed $((SECONDS - start))))"
 }
 

@@ -272,11 +272,16 @@ keep_logs() {
 
 # Boot the guests, and wait for their end
 bed_run() {
+	local pipe
 	bed_open
 	bed_start
 	bed_wait
 	# a guest that is down waits for us to end it
 	kill_jobs
+	# a reader waits for somebody to open its pipe, and a guest that died early has not
+	for pipe in "$RUN"/out.*; do
+		[ ! -p "$pipe" ] || : <>"$pipe"
+	done
 	# the data that is still in the pipes belongs to the output
 	wait "${READERS[@]}" 2>/dev/null || true
 }

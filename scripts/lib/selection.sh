@@ -15,7 +15,7 @@
 # days everything runs.
 
 BEDS=(qemu-newest uml-checked qemu-stable qemu-oldest qemu-cloud)
-# Beds that only "all", the rota and -b run
+# Beds that only the rota and -b run
 RARE_BEDS=(qemu-race)
 BREAK_BED=qemu-newest
 BREAK_COST=12

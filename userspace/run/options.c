@@ -115,8 +115,6 @@ static void set_rw(struct options *o, char *value)
 {
 	char *host = directory("rw", value);
 
-	if (access(host, W_OK))
-		die(STATUS_USAGE, "--rw %s: this user cannot write there", value);
 	list_add(&o->rw, host);
 	list_add(&o->rw_at, host);
 }
@@ -349,8 +347,11 @@ void options_parse(struct options *o, int argc, char **argv)
 		apply(o, find_rule(c), optarg);
 	if (optind == argc)
 		die(STATUS_USAGE, "there is no COMMAND to run (see softmr run --help)");
-	for (i = 0; o->rw_at && o->rw_at[i]; i++)
+	for (i = 0; o->rw_at && o->rw_at[i]; i++) {
 		check_place(o->rw_at[i] == o->rw[i] ? "rw" : "at", o->rw_at[i]);
+		if (access(o->rw[i], W_OK))
+			die(STATUS_USAGE, "--rw %s: this user cannot write there", o->rw[i]);
+	}
 	o->command = argv + optind;
 	o->cpus_asked = o->cpus;
 	o->cpus = o->cpus ? o->cpus : CPUS_DEFAULT;

@@ -147,9 +147,12 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	ret = smr_packets_init(&env->packets, conf->user.max_packets);
 	if (ret)
 		goto destroy_wq;
-	ret = smr_keys_init(&dev->keys);
+	ret = smr_own_init(&env->own);
 	if (ret)
 		goto fini_packets;
+	ret = smr_keys_init(&dev->keys);
+	if (ret)
+		goto fini_own;
 	dev->dma_mr = smr_kmr_dma(&dev->keys, NULL, IB_ACCESS_LOCAL_WRITE);
 	if (IS_ERR(dev->dma_mr)) {
 		ret = PTR_ERR(dev->dma_mr);
@@ -180,6 +183,8 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 
 fini_keys:
 	smr_keys_fini(&dev->keys);
+fini_own:
+	smr_own_fini(&env->own);
 fini_packets:
 	smr_packets_fini(&env->packets);
 destroy_wq:
@@ -220,6 +225,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 	smr_dm_store_fini(&dev->verbs.dms);
 	smr_mr_dereg(dev->dma_mr);
 	smr_keys_fini(&dev->keys);
+	smr_own_fini(&dev->verbs.env.own);
 	smr_packets_fini(&dev->verbs.env.packets);
 	destroy_workqueue(dev->verbs.env.wq);
 	smr_counters_fini(&dev->verbs.counters);
@@ -240,7 +246,24 @@ static int enable_driver(struct ib_device *ibdev)
 	return 0;
 }
 
+static int add_gid(const struct ib_gid_attr *attr, void **context)
+{
+	const struct smr_verbs *verbs = to_smr_verbs(attr->device);
+
+	return smr_vlan_has_gid(verbs, rcu_access_pointer(attr->ndev)) ?
+	       0 : -EXDEV;
+}
+
+/* The core has taken it out of its table. */
+static int del_gid(const struct ib_gid_attr *attr, void **context)
+{
+	smr_own_forget(&to_smr_verbs(attr->device)->env.own);
+	return 0;
+}
+
 static const struct ib_device_ops device_ops = {
+	.add_gid = add_gid,
+	.del_gid = del_gid,
 	.enable_driver = enable_driver,
 	.dealloc_driver = dealloc_driver,
 	SMR_OP_REPORT_PORT_EVENT

@@ -35,23 +35,23 @@ static struct net_device *get_netdev(struct ib_device *ibdev, u32 port)
 	return ndev;
 }
 
-static int add_gid(const struct ib_gid_attr *attr, void **context)
-{
-	const struct net_device *ndev = to_smr_verbs(attr->device)->env.ndev;
-
-	return rcu_access_pointer(attr->ndev) == ndev ? 0 : -EXDEV;
-}
-
-static int del_gid(const struct ib_gid_attr *attr, void **context)
-{
-	return 0;
-}
-
 static const struct ib_device_ops vlan_ops = {
 	.get_netdev = get_netdev,
-	.add_gid = add_gid,
-	.del_gid = del_gid,
 };
+
+/**
+ * smr_vlan_has_gid() - may a device have a GID of this netdev?
+ * @verbs: the device, with any kind of netdev
+ * @ndev: the netdev
+ *
+ * Context: process.
+ * Return: false: the device is a VLAN's, and the GID is not.
+ */
+bool smr_vlan_has_gid(const struct smr_verbs *verbs,
+		      const struct net_device *ndev)
+{
+	return !is_vlan_dev(verbs->env.ndev) || ndev == verbs->env.ndev;
+}
 
 /**
  * smr_vlan_init() - prepare a device for a VLAN netdev

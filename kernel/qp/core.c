@@ -88,10 +88,15 @@ void smr_qp_put(struct smr_qp *qp)
 bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr,
 		     int iif)
 {
+	bool scoped = smr_addr_is_scoped(addr, iif);
+	struct smr_own *own = &qp->env->own;
 	const struct ib_gid_attr *attr;
 	struct net_device *ndev = NULL;
+	int removed;
 
-	if (smr_addr_is_scoped(addr, iif)) {
+	if (smr_own_knows(own, addr, scoped ? iif : 0, &removed))
+		return true;
+	if (scoped) {
 		ndev = dev_get_by_index_rcu(qp->env->egress->net, iif);
 		if (!ndev)
 			return false;
@@ -102,6 +107,7 @@ bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr,
 	if (IS_ERR(attr))
 		return false;
 	rdma_put_gid_attr(attr);
+	smr_own_add(own, addr, scoped ? iif : 0, removed);
 	return true;
 }
 

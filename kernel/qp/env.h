@@ -10,6 +10,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "account.h"
+#include "qp/own.h"
 
 struct smr_ahtab;
 struct smr_egress;
@@ -34,6 +35,7 @@ struct workqueue_struct;
  * @guard: what the namespace's ordinary sockets are refused
  * @wq: the workqueue for QPs of consumers in the kernel
  * @packets: what waits for their QPs
+ * @own: its addresses, as far as they are known; has its own rules
  * @ndev: the netdev
  * @poll_ns: how long a home waits for requests, ns; 0: there are none, see qp/home.c
  * @loopback: this link takes the same-host shortcut
@@ -53,6 +55,7 @@ struct smr_env {
 	const struct smr_guard *guard;
 	struct workqueue_struct *wq;
 	struct smr_packets packets;
+	struct smr_own own;
 	struct net_device *ndev;
 	u32 poll_ns;
 	bool loopback;

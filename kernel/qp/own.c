@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Each datagram is compared with the device's GID table, which has one lock for all CPUs, is
+ * searched linearly, and counts references. So each CPU remembers the last addresses that
+ * it has found there, until a GID is removed.
+ */
+#include "qp/own.h"
+
+#include <linux/irqflags.h>
+#include <net/ipv6.h>
+
+/* A power of two. Most links have one IPv4 and one IPv6 address. */
+#define SLOTS	4
+
+/**
+ * struct slot - an address that was found
+ * @addr: the address, IPv4 in its mapped form
+ * @iif: the netdev's index, if that is part of the address, or 0
+ * @removed: smr_own.removed before the look-up
+ */
+struct slot {
+	struct in6_addr addr;
+	int iif;
+	int removed;
+};
+
+/* What one CPU has found. Whoever uses it has interrupts off. */
+struct smr_own_cpu {
+	struct slot slots[SLOTS];
+};
+
+/**
+ * smr_own_init() - prepare what is known of a device's addresses
+ * @own: zeroed
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int smr_own_init(struct smr_own *own)
+{
+	/* Slots that were never used have 0. */
+	atomic_set(&own->removed, 1);
+	own->cpus = alloc_percpu(struct smr_own_cpu);
+	return own->cpus ? 0 : -ENOMEM;
+}
+
+/**
+ * smr_own_fini() - free what is known of a device's addresses
+ * @own: initialised, or zeroed
+ */
+void smr_own_fini(struct smr_own *own)
+{
+	free_percpu(own->cpus);
+}
+
+/* The caller has interrupts off. */
+static struct slot *slot_of(struct smr_own *own, const struct in6_addr *addr)
+{
+	u32 key = (__force u32)(addr->s6_addr32[3] ^ addr->s6_addr32[0]);
+
+	key ^= key >> 16;
+	key ^= key >> 8;
+	return &this_cpu_ptr(own->cpus)->slots[key % SLOTS];
+}
+
+/**
+ * smr_own_knows() - was an address found in the GID table, and is it still there?
+ * @own: the device's
+ * @addr: the address
+ * @iif: the netdev's index, if that is part of the address, or 0
+ * @removed: set for smr_own_add(), which may follow after a look-up
+ *
+ * Context: any.
+ * Return: true if it was; false: look it up.
+ */
+bool smr_own_knows(struct smr_own *own, const struct in6_addr *addr, int iif,
+		   int *removed)
+{
+	const struct slot *slot;
+	unsigned long flags;
+	bool known;
+
+	*removed = atomic_read_acquire(&own->removed);
+	local_irq_save(flags);
+	slot = slot_of(own, addr);
+	known = slot->removed == *removed && slot->iif == iif &&
+		ipv6_addr_equal(&slot->addr, addr);
+	local_irq_restore(flags);
+	return known;
+}
+
+/**
+ * smr_own_add() - an address is in the GID table
+ * @own: the device's
+ * @addr: the address
+ * @iif: as for smr_own_knows()
+ * @removed: what that has set, before the table was searched
+ *
+ * Context: any.
+ */
+void smr_own_add(struct smr_own *own, const struct in6_addr *addr, int iif,
+		 int removed)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	*slot_of(own, addr) = (struct slot) { *addr, iif, removed };
+	local_irq_restore(flags);
+}
+
+/**
+ * smr_own_forget() - an address has left the GID table
+ * @own: the device's
+ *
+ * Who found it there before has read @own->removed before, so what it adds counts no more.
+ *
+ * Context: any.
+ */
+void smr_own_forget(struct smr_own *own)
+{
+	atomic_inc(&own->removed);
+}

@@ -75,5 +75,5 @@ distclean: clean ## remove the caches too: the guest image and the UML kernels
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@echo "Beds for BED=: qemu-newest qemu-stable qemu-oldest qemu-cloud uml-checked uml qemu-race host"
+	@echo "Beds for BED=: qemu-newest qemu-stable qemu-oldest qemu-cloud qemu-rt uml-checked uml qemu-race host"
 	@echo "By hand: scripts/qemu-boot.sh --help, scripts/uml-boot.sh --help"

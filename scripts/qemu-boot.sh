@@ -17,8 +17,8 @@ bed_usage_head() {
 
 		A Debian 13 guest on one of Debian's own kernels, under KVM where that really works, else under software
 		emulation. ROLE says which kernel: newest (that of Debian 13's backports; the default), stable (Debian 13's),
-		oldest (Debian 12's), cloud (that of Debian 13's cloud images); or race (built here, with KCSAN). --layer puts
-		the files of an erofs image on top of the root.
+		oldest (Debian 12's), cloud (that of Debian 13's cloud images), rt (the newest with PREEMPT_RT); or race (built
+		here, with KCSAN). --layer puts the files of an erofs image on top of the root.
 	EOF
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# beds: qemu-newest qemu-stable qemu-oldest
+# beds: qemu-newest qemu-stable qemu-oldest qemu-rt
 # nodes: 1
 # timeout: 300
 #

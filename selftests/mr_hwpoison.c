@@ -3,7 +3,7 @@
  * An uncorrectable memory error under a region, which is injected: what touches the
  * page ends with an error completion; all else goes on.
  *
- * beds: qemu-newest qemu-stable qemu-oldest qemu-cloud
+ * beds: qemu-newest qemu-stable qemu-oldest qemu-cloud qemu-rt
  * break: qemu-newest qemu-oldest
  * timeout: 60
  * paths: host wire

@@ -4,7 +4,7 @@
  * by itself, completes, and is destroyed. kmod/slow_function.c makes the time in between
  * long: the QP must still be there when it ends.
  *
- * beds: qemu-newest qemu-stable qemu-oldest qemu-cloud
+ * beds: qemu-newest qemu-stable qemu-oldest qemu-cloud qemu-rt
  * timeout: 60
  * paths: host wire
  */

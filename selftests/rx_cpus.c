@@ -3,7 +3,7 @@
  * Packets are received on one processor and consumed on another, and the user may have few
  * that wait: none is lost, however long that goes on.
  *
- * beds: qemu-newest qemu-stable qemu-oldest
+ * beds: qemu-newest qemu-stable qemu-oldest qemu-rt
  * timeout: 90
  * paths: veth
  * params: user_packet_kb=100 poll_us=0

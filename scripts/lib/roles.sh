@@ -7,11 +7,12 @@
 #   newest   the newest kernel in the backports of Debian 13
 #   oldest   the kernel of Debian 12, the oldest that softmr supports
 #   cloud    the kernel of Debian 13's cloud images, which has neither rdma_rxe nor siw
+#   rt       the newest kernel with PREEMPT_RT in the backports of Debian 13
 #
 # A package list has a line per package: "SUITE PACKAGE VERSION [DEPENDENCY...]", of the packages whose names begin
 # with "linux-" only. archive_kernels writes it; the functions below read it from a file, so a test can make one up.
 
-ROLES=(newest stable oldest cloud)
+ROLES=(newest stable oldest cloud rt)
 
 # Where a role's kernel is looked for, best first. Each word is SUITES:FLAVOUR; SUITES are joined by "+" and
 # looked at as one.
@@ -20,6 +21,7 @@ role_places() {
 	newest) echo trixie-backports:amd64 trixie+trixie-updates:amd64 bookworm:amd64 ;;
 	stable) echo trixie+trixie-updates:amd64 trixie-backports:amd64 bookworm:amd64 ;;
 	oldest) echo bookworm:amd64 trixie+trixie-updates:amd64 trixie-backports:amd64 ;;
+	rt) echo trixie-backports:rt-amd64 trixie+trixie-updates:rt-amd64 bookworm:rt-amd64 ;;
 	cloud) echo trixie+trixie-updates:cloud-amd64 trixie-backports:cloud-amd64 bookworm:cloud-amd64 ;;
 	esac
 }

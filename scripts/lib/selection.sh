@@ -14,7 +14,7 @@
 # The rota has whatever the daily run would leave out, in ROTA_DAYS parts that cost about the same. So within ROTA_DAYS
 # days everything runs.
 
-BEDS=(qemu-newest uml-checked qemu-stable qemu-oldest qemu-cloud)
+BEDS=(qemu-newest uml-checked qemu-stable qemu-oldest qemu-cloud qemu-rt)
 # Beds that only the rota and -b run
 RARE_BEDS=(qemu-race)
 BREAK_BED=qemu-newest

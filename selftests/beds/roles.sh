@@ -27,10 +27,12 @@ today() {
 	kernel trixie 6.12.107+deb13 amd64
 	kernel trixie 6.12.117+deb13 amd64
 	kernel trixie 6.12.117+deb13 cloud-amd64
+	kernel trixie 6.12.117+deb13 rt-amd64
 	kernel trixie-updates 6.12.95+deb13 amd64
 	kernel trixie-backports 7.2.12+deb13 amd64
 	kernel trixie-backports 7.3.4+deb13 amd64
 	kernel trixie-backports 7.3.4+deb13 cloud-amd64
+	kernel trixie-backports 7.3.4+deb13 rt-amd64
 	echo "trixie-backports linux-image-amd64 7.3.4-1 linux-image-7.3.4+deb13-amd64"
 	echo "trixie-backports linux-image-7.3.4+deb13-amd64-unsigned 7.3.4-1 kmod"
 	echo "trixie linux-source-6.12 6.12.117-1"
@@ -57,7 +59,8 @@ echo "TAP version 13"
 check "each role has its kernel" is "$(today | roles)" "newest 7.3.4+deb13-amd64 trixie-backports
 stable 6.12.117+deb13-amd64 trixie+trixie-updates
 oldest 6.1.0-50-amd64 bookworm
-cloud 6.12.117+deb13-cloud-amd64 trixie+trixie-updates"
+cloud 6.12.117+deb13-cloud-amd64 trixie+trixie-updates
+rt 7.3.4+deb13-rt-amd64 trixie-backports"
 check "no message if each role has its kernel" is "$(<"$WORK/said")" ""
 check "7.2 has left the archive" is "$(today | grep -v 7.2.12 | roles | role_of newest)" "7.3.4+deb13-amd64 trixie-backports"
 later() {
@@ -79,7 +82,7 @@ check "the package linux-source, which only depends on one, is none" is \
 only_stable() { today | grep -E '^trixie .*6\.12'; }
 : >"$WORK/said"
 check "only 6.12 is left: it has all roles" is "$(only_stable | roles | cut -d' ' -f2 | sort -u | tr '\n' ' ')" \
-	"6.12.117+deb13-amd64 6.12.117+deb13-cloud-amd64 "
+	"6.12.117+deb13-amd64 6.12.117+deb13-cloud-amd64 6.12.117+deb13-rt-amd64 "
 check "a message says that the newest kernel is another one" is \
 	"$(said "no usable kernel in trixie-backports: the newest kernel is 6.12.117+deb13-amd64")" yes
 check "a message says that the oldest kernel is another one" is "$(said "no usable kernel in bookworm: the oldest kernel is 6.12.117+deb13-amd64")" yes
@@ -92,7 +95,7 @@ check "a kernel in -updates counts for stable" is \
 	"$({ today; kernel trixie-updates 6.12.120+deb13 amd64; } | roles | role_of stable)" \
 	"6.12.120+deb13-amd64 trixie+trixie-updates"
 : >"$WORK/said"
-check "an archive without any kernel gives none" is "$(grep source <(today) | roles | sort | uniq -c | wc -l)" 4
+check "an archive without any kernel gives none" is "$(grep source <(today) | roles | sort | uniq -c | wc -l)" "${#ROLES[@]}"
 check "a message says what was looked for" is "$(said "the archive has no kernel for the role oldest")" yes
 
 # -- our patches on a source that has changed

@@ -3,7 +3,7 @@
 # Build what the test beds boot: scripts/build.sh [all|uml|uml-FLAVOUR|qemu|qemu-ROLE|run]...
 # run is the runtime of "softmr run" (scripts/lib/run.sh), which DESTDIR=DIR installs below DIR. run-package is the same
 # for debian/rules, with the provider that is installed below PROVIDER=DIR.
-# Or what takes long of it and does not depend on this tree: uml-source, uml-kernel (that of the tests)
+# Or what takes long of it and does not depend on this tree: uml-source, uml-kernel-FLAVOUR
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/lib/all.sh"
@@ -25,14 +25,15 @@ build_uml() {
 	for flavour in "$@"; do build_uml_layer "$flavour" || return; done
 }
 
-uml_kernel() { host_require uml && with_lock uml-checked uml_make checked; }
+# uml_kernel FLAVOUR
+uml_kernel() { host_require uml && with_lock "uml-$1" uml_make "$1"; }
 
 build_target() {
 	case $1 in
 	all | qemu) build_qemu "${ROLES[@]}" ;;
 	qemu-race) host_require qemu uml && build_layer_with_tests race ;;
 	uml-source) host_require uml && with_lock linux-source uml_source_make ;;
-	uml-kernel) uml_kernel ;;
+	uml-kernel-*) uml_kernel "${1#uml-kernel-}" ;;
 	uml) build_uml plain checked ;;
 	qemu-*) build_qemu "${1#qemu-}" ;;
 	uml-*) build_uml "${1#uml-}" ;;

@@ -20,7 +20,7 @@ SHARD_COST=300 # tests that cost more than this together are dealt to several bo
 
 usage() {
 	cat <<-EOF
-		Usage: scripts/run-tests.sh [-a | -d [-D DAY]] [-b BED]... [-t TEST]... [-l] [-j N] [-m MINUTES]
+		Usage: scripts/run-tests.sh [-a | -d [-D DAY]] [-b BED]... [-t TEST]... [-l] [-k] [-j N] [-m MINUTES]
 		       scripts/run-tests.sh -r
 
 		Runs selftests/ on test beds and ends with one line: N passed, N failed, N skipped.
@@ -31,6 +31,7 @@ usage() {
 		  -b BED   on this bed: one of these, uml, ${RARE_BEDS[*]}, or host (tests of the beds themselves)
 		  -t TEST  only this test, by its file name without .sh
 		  -l       do not run, but list: a bed and a test on each line
+		  -k       do not run, but print which UML kernel the run needs
 		  -j N     as many jobs at the same time, an emulated guest being two (default 3, given two processors)
 		  -m N     begin none of the others after N minutes (with -d)
 		  -r       record in selftests/seconds what the tests of the last run cost
@@ -203,23 +204,20 @@ prepare_bed() {
 	esac
 }
 
-# flavour_of BED: the UML kernel that it needs, if any. Building it can take minutes, and is a job among the others; it
-# gets its share of the processors, because many tests wait for it
+# flavour_of BED SELECTED: the UML kernel that it needs for the pairs in that file, if any. Building it can take minutes,
+# and is a job among the others; it gets its share of the processors, because many tests wait for it
 flavour_of() {
-	local name
+	local name needs=''
 	case $1 in
-	host)
-		while read -r _ name _; do
-			case ${SETTINGS[beds/${name%.sh} needs]:-} in
-			uml-*)
-				echo checked
-				return
-				;;
-			esac
-		done < <(grep '^host ' "$OUT/selected")
-		;;
 	uml) echo plain ;;
-	uml-*) echo "${1#uml-}" ;;
+	uml-plain) echo plain ;;
+	*)
+		while read -r _ name _; do needs+=" $(kernel_of "$1" "$name")"; done < <(grep "^$1 " "$2")
+		case $needs in
+		*checked*) echo checked ;;
+		*plain*) echo plain ;;
+		esac
+		;;
 	esac
 }
 
@@ -331,7 +329,7 @@ run_beds() {
 	for bed in "$@"; do
 		begin_bed "$bed"
 		[ -s "$OUT/$bed/tests" ] || continue
-		flavour=$(flavour_of "$bed")
+		flavour=$(flavour_of "$bed" "$OUT/selected")
 		if [ "$flavour" ]; then waiting[$flavour]+=" $bed"; else enqueue < <(bed_jobs "$bed"); fi
 	done
 	for flavour in "${UML_FLAVOURS[@]}"; do
@@ -447,8 +445,8 @@ record() {
 	say "recorded $(wc -l <"$OUT/recorded") tests in $SECONDS_FILE"
 }
 
-ONLY=() CHOSEN=() NAMED='' RUN='' DAY=$(date -u +%-j) LIST='' MINUTES=''
-while getopts 'adD:b:t:lj:m:rh' option; do
+ONLY=() CHOSEN=() NAMED='' RUN='' DAY=$(date -u +%-j) LIST='' KERNEL='' MINUTES=''
+while getopts 'adD:b:t:lkj:m:rh' option; do
 	case $option in
 	a) RUN=all ;;
 	d) RUN=daily ;;
@@ -456,6 +454,7 @@ while getopts 'adD:b:t:lj:m:rh' option; do
 	b) CHOSEN+=("$OPTARG") ;;
 	t) ONLY+=("$OPTARG") ;;
 	l) LIST=1 ;;
+	k) KERNEL=1 ;;
 	j) ROOM=$OPTARG ;;
 	m) MINUTES=$OPTARG ;;
 	r)
@@ -492,8 +491,13 @@ if [ "$LIST" ]; then
 	selected | cut -d' ' -f1,2
 	exit
 fi
-at_exit end_jobs
 mkdir -p "$OUT"
+if [ "$KERNEL" ]; then
+	selected >"$OUT/kernel"
+	cut -d' ' -f1 "$OUT/kernel" | sort -u | while read -r bed; do flavour_of "$bed" "$OUT/kernel"; done | sort -u
+	exit
+fi
+at_exit end_jobs
 selected >"$OUT/selected"
 rm -f "$OUT"/{done,again}
 : >"$OUT/done"

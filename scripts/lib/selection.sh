@@ -11,8 +11,8 @@
 #          heads name a bed in "daily"; and the part of the rota whose turn it is
 #   all    every test on every bed
 #
-# The rota has whatever the daily run would leave out, in ROTA_DAYS parts that cost about the same. So within ROTA_DAYS
-# days everything runs.
+# The rota has what the daily run would leave out, in ROTA_DAYS parts that cost about the same. So within ROTA_DAYS days
+# everything runs on the newest kernel, on the oldest, and with sanitizers, and on the others what goes over the wire.
 
 BEDS=(qemu-newest uml-checked qemu-stable qemu-oldest qemu-cloud qemu-rt)
 # Beds that only the rota and -b run
@@ -21,6 +21,12 @@ BREAK_BED=qemu-newest
 BREAK_COST=12
 DAILY_COST=24
 ROTA_DAYS=7
+# A kernel that takes long to build is built on one day of the rota. On that of User-Mode Linux without sanitizers, that
+# with sanitizers is not.
+RACE_DAY=2
+PLAIN_DAY=5
+# What the rota runs on the kernels between the newest and the oldest, by the beginnings of the names
+WIRE='^(capture|ecn|egress|hostile_wire|ipsec|link_|mcast|offloads|packet|perftest|pingpong|raw_|rc_|rdmacm|semantics_|srq|two_nodes|uc_|ud_|unreliable|xrc|xsrq)'
 # A test whose cost nobody has recorded costs this part of its limit
 UNKNOWN_PART=5
 DEFAULT_TIMEOUT=120
@@ -73,7 +79,6 @@ pairs() {
 		fi
 		for name in "${tests[@]}"; do
 			has_bed "${SETTINGS[${name%.sh} beds]:-${BEDS[*]} ${RARE_BEDS[*]} uml}" "$bed" || [ "$NAMED" ] || continue
-			[ "$bed" != qemu-race ] || [ "$RUN" != daily ] || [ "${SETTINGS[${name%.sh} race]:-}" ] || continue
 			# the boot that it shares with others; only uml-checked has kmemleak
 			boot=${SETTINGS[${name%.sh} boot]:-shared}
 			case $boot:$bed in
@@ -102,45 +107,75 @@ in_break() {
 in_daily() {
 	in_break "$@" && return
 	case $1 in
-	host) [ "$3" -le "$DAILY_COST" ] && [[ ${SETTINGS[beds/${2%.sh} needs]:-} != *uml-plain* ]] ;;
+	host) [ "$3" -le "$DAILY_COST" ] && [ "$(kernel_of "$1" "$2")" != plain ] ;;
 	uml-checked) [ "$3" -le "$DAILY_COST" ] || has_bed "${SETTINGS[${2%.sh} daily]:-}" "$1" ;;
 	*) has_bed "${SETTINGS[${2%.sh} daily]:-}" "$1" ;;
+	esac
+}
+
+# is_plain_day DAY
+is_plain_day() { [ $(($1 % ROTA_DAYS)) = "$PLAIN_DAY" ]; }
+
+# kernel_of BED NAME: print which UML kernel this needs, if any
+kernel_of() {
+	case $1 in
+	host) echo "${SETTINGS[beds/${2%.sh} needs]:+${SETTINGS[beds/${2%.sh} needs]#uml-}}" ;;
+	uml-checked) echo checked ;;
+	esac
+}
+
+# rota_day BED NAME: print the day of the rota on which this has to run, "-" for any, "checked" for any on which that
+# kernel is built; nothing if the rota does not have it
+rota_day() {
+	case $1 in
+	qemu-race) [ -z "${SETTINGS[${2%.sh} race]:-}" ] || echo "$RACE_DAY" ;;
+	qemu-stable | qemu-cloud | qemu-rt) if [[ $2 =~ $WIRE ]]; then echo -; fi ;;
+	*)
+		case $(kernel_of "$@") in
+		plain) echo "$PLAIN_DAY" ;;
+		checked) echo checked ;;
+		*) echo - ;;
+		esac
+		;;
 	esac
 }
 
 # choose WHAT DAY: of the pairs on standard input those that the run WHAT (break, daily, all) of this day chooses, each
 # with "main" or "rota" behind it
 choose() {
-	local bed name nodes boot limit cost line left=()
+	local bed name nodes boot limit cost line left=() day
 	while read -r bed name nodes boot limit cost; do
 		line="$bed $name $nodes $boot $limit $cost"
 		case $1 in
 		all) echo "$line main" ;;
 		break) if in_break "$bed" "$name" "$cost"; then echo "$line main"; fi ;;
-		daily) if in_daily "$bed" "$name" "$cost"; then echo "$line main"; else left+=("$line rota"); fi ;;
+		daily)
+			if ! in_daily "$bed" "$name" "$cost"; then
+				day=$(rota_day "$bed" "$name")
+				[ -z "$day" ] || left+=("$line rota $day")
+			elif ! is_plain_day "$2" || [ "$(kernel_of "$bed" "$name")" != checked ]; then
+				echo "$line main"
+			fi
+			;;
 		esac
 	done
 	[ "${#left[@]}" = 0 ] || printf '%s\n' "${left[@]}" | rota_part "$2"
 }
 
-# rota_part DAY: of the pairs on standard input those whose turn it is. The dearest is dealt first, each to the part that
-# costs least so far. All of a rare bed is in one part, because its kernel is built for it.
+# rota_part DAY: of the pairs on standard input, each with its day of the rota behind it, those whose turn it is. What has
+# no day is dealt, the dearest first, each to the part that costs least so far.
 rota_part() {
-	LC_ALL=C sort -k6,6nr -k1,2 | awk -v days="$ROTA_DAYS" -v turn="$(($1 % ROTA_DAYS))" -v rare=" ${RARE_BEDS[*]} " '
-		function cheapest(  d, least) {
-			least = 0
-			for (d = 1; d < days; d++) if (load[d] < load[least]) least = d
+	LC_ALL=C sort -k6,6nr -k1,2 | LC_ALL=C sort -s -k8,8r | awk -v days="$ROTA_DAYS" -v turn="$(($1 % ROTA_DAYS))" -v plain="$PLAIN_DAY" '
+		function cheapest(day,  d, least) {
+			least = -1
+			for (d = 0; d < days; d++)
+				if ((day != "checked" || d != plain) && (least < 0 || load[d] < load[least])) least = d
 			return least
 		}
 		BEGIN { for (d = 0; d < days; d++) load[d] = 0 }
 		{
-			if (index(rare, " " $1 " ")) {
-				if (!($1 in home)) home[$1] = cheapest()
-				part = home[$1]
-			} else {
-				part = cheapest()
-			}
+			part = $8 ~ /^[0-9]/ ? $8 : cheapest($8)
 			load[part] += $6
-			if (part == turn) print
+			if (part == turn) print $1, $2, $3, $4, $5, $6, $7
 		}'
 }

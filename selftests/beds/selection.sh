@@ -58,14 +58,24 @@ for day in 1 2 3 4 5 6 7; do listed "day.$day" -d -D "$day"; done
 comm -23 <(sort "$WORK/break") <(sort "$WORK/day.1") >"$WORK/out"
 [ ! -s "$WORK/out" ]
 report $? "each day has the break"
-sort -u "$WORK"/day.* | comm -13 - <(sort "$WORK/all") >"$WORK/out"
+sort -u "$WORK"/day.* >"$WORK/week"
+grep -E '^(qemu-newest|qemu-oldest|uml-checked|host) ' "$WORK/all" | sort | comm -23 - "$WORK/week" >"$WORK/out"
 [ ! -s "$WORK/out" ]
-report $? "within seven days each test has run on each bed"
+report $? "within seven days each test has run on the newest kernel, the oldest, and with sanitizers"
+for bed in qemu-stable qemu-cloud qemu-rt; do
+	comm -23 <(on "$bed" all) <(on "$bed" week) | grep -E '^(rc|uc|ud|raw|semantics)_' >"$WORK/out"
+	[ ! -s "$WORK/out" ] && on "$bed" week | grep -q '^rc_data$'
+	report $? "... and on $bed what goes over the wire"
+done
 grep -lE '^(#| \*) race: yes' "$TOP"/selftests/*.sh "$TOP"/selftests/*.c | sed 's,.*/,,; s/\.c$//' | sort |
-	diff - <(sort -u "$WORK"/day.* | sed -n 's/^qemu-race //p') >"$WORK/out"
+	diff - <(on qemu-race week) >"$WORK/out"
 [ ! -s "$WORK/out" ] && grep -l '^qemu-race ' "$WORK"/day.* | wc -l | grep -qx 1
-report $? "and some with KCSAN, all on one day"
-cat "$WORK"/day.* | sort | uniq -c | awk '$1 != 1 && $1 != 7' >"$WORK/out"
+report $? "... and some with KCSAN, all on one day"
+for day in 1 2 3 4 5 6 7; do "$TOP/scripts/run-tests.sh" -k -d -D "$day"; done | sort | uniq -c | tr -s ' \n' ' ' >"$WORK/out"
+check "one UML kernel is built each day, on one day that without sanitizers" is "$(<"$WORK/out")" " 6 checked 1 plain "
+grep -l '^uml-checked ' "$WORK"/day.* | wc -l | grep -qx 6 && ! grep -l '^host run\.sh' "$WORK"/day.* | xargs grep -q '^uml-checked '
+report $? "... and nothing that day runs on the other one"
+cat "$WORK"/day.* | sort | uniq -c | awk '$1 != 1 && $1 != 7 && !($1 == 6 && $2 == "uml-checked")' >"$WORK/out"
 [ ! -s "$WORK/out" ]
 report $? "what does not run each day runs once"
 listed again -d -D 8

@@ -32,6 +32,8 @@
 #define CHANGES		40
 #define LATE		15
 #define BINDS		400
+/* A home is measured every 64 requests */
+#define MANY_LONG	256
 /* Longer than a home takes to notice that its doorbells are in vain */
 #define RINGS_MS	1000
 #define MAX_CPUS	64
@@ -283,6 +285,22 @@ TEST_F(home, goes_on_or_leaves)
 	}
 	ASSERT_EQ(0, reap(self, 0));
 	EXPECT_EQ(0, ibv_dealloc_mw(mw));
+}
+
+/* A home stays as long as requests follow each other faster than by doorbells */
+TEST_F(home, leaves_when_it_is_slower)
+{
+	int i = 0;
+
+	while (!i) {
+		ASSERT_EQ(0, stream_until_polled(self));
+		for (; i < MANY_LONG && is_polled(self); i++) {
+			ASSERT_EQ(0, reap(self, DEPTH - 1));
+			ASSERT_EQ(0, post(self, IBV_WR_RDMA_WRITE, LONG));
+		}
+	}
+	EXPECT_GT(MANY_LONG, i);
+	EXPECT_EQ(0, reap(self, 0));
 }
 
 /* An older provider does not look at the flag, so a home is of no use to it */

@@ -577,12 +577,18 @@ struct smr_qp_handle {
  * @until: jiffies; when the thread leaves at the latest; the thread's
  * @taken: requests that the task took since the thread was woken; the thread's
  * @idx: the next one then; the send task's
+ * @begun: when the stay was measured last, ns of CLOCK_MONOTONIC; the send task's
+ * @begun_idx: the next request then; the send task's
+ * @earned: the stay was not measured to be too slow; the thread's
  * @judged: jiffies; when the thread ended last; written by the thread
  * @pause: jiffies from then on in which it is not woken; written by the thread
  * @cpu: where it was last, or is to be next
  * @often: so many doorbells in a jiffy wake it; 0: it never is; constant
  * @jiffy: that of the last doorbell
  * @rings: doorbells in it
+ * @rung: when the first of them was, ns of CLOCK_MONOTONIC
+ * @rung_idx: the next request then
+ * @pace: by doorbells, a request takes so many ns
  * @vain: doorbells while the ring was polled, in the last stay
  */
 struct smr_home {
@@ -593,12 +599,18 @@ struct smr_home {
 	unsigned long until;
 	u32 taken;
 	u32 idx;
+	u64 begun;
+	u32 begun_idx;
+	bool earned;
 	unsigned long judged;
 	unsigned int pause;
 	unsigned int cpu;
 	u32 often;
 	unsigned long jiffy;
 	u32 rings;
+	u64 rung;
+	u32 rung_idx;
+	u32 pace;
 	u32 vain;
 };
 

@@ -6,9 +6,12 @@
  * While that owns the send task, SMR_RING_POLLED in the ring tells the provider that no
  * doorbell is needed.
  *
- * The home waits for more for as long as nobody else wants the processor, and something is
- * posted at least every @env->poll_ns. Otherwise it leaves, and the next doorbell runs the
- * task where it is rung, as always: who has no idle processor does not wait for one.
+ * The home waits for more for as long as nobody else wants the processor, something is
+ * posted at least every @env->poll_ns, and requests follow each other faster than they did
+ * by doorbells: a process that waits for each answer may lose more by the way to another
+ * processor and back than a system call costs. Otherwise the home leaves, and the next
+ * doorbell runs the task where it is rung, as always: who has no idle processor does not
+ * wait for one.
  * Modules are not told which processors are idle. So the thread looks whether it is alone
  * on its processor, and if not, another one is tried later. It has a high priority, not in
  * order to run before others, but so that it is not stopped while it owns the task: it
@@ -23,6 +26,7 @@
 #include <linux/cpumask.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/sched/isolation.h>
@@ -42,6 +46,16 @@
 
 /* A home in which the task took fewer requests was not worth waking the thread. */
 #define WORTH_IT	32
+
+/*
+ * After so many requests a stay is measured. It has to be faster than doorbells by one part
+ * in EARNS, since it costs a processor.
+ */
+#define MEASURE		64
+#define EARNS		8
+
+/* In jiffies, how rarely a home is tried that was worth waking, but too slow */
+#define SLOW_PAUSE	(HZ / 4)
 
 /* So many doorbells in one stay, and the provider does not look at the flag. */
 #define IN_VAIN		64
@@ -113,8 +127,9 @@ static void home_judge(struct smr_home *home)
 {
 	unsigned int pause = 0;
 
-	if (home->taken < WORTH_IT) {
-		pause = clamp(home->pause * 2, 1, HZ);
+	if (home->taken < WORTH_IT || !home->earned) {
+		pause = clamp(home->pause * 2, 1,
+			      home->earned ? HZ : SLOW_PAUSE);
 		WRITE_ONCE(home->cpu, READ_ONCE(home->cpu) + 1);
 	}
 	WRITE_ONCE(home->judged, jiffies);
@@ -127,6 +142,7 @@ static void home_work(struct work_struct *work)
 	int cpu = raw_smp_processor_id();
 
 	qp->home.taken = 0;
+	qp->home.earned = true;
 	/* Two of them would make each other leave. */
 	if (!cpumask_test_and_set_cpu(cpu, &taken)) {
 		home_live(qp);
@@ -221,6 +237,16 @@ static void home_ask(struct smr_qp *qp, unsigned long now)
 		smr_qp_put(qp);
 }
 
+/* How long a request takes by doorbells, as those of this jiffy show */
+static void home_pace(struct smr_qp *qp)
+{
+	struct smr_home *home = &qp->home;
+	u64 ns = ktime_get_ns() - READ_ONCE(home->rung);
+	u32 n = READ_ONCE(qp->sq.ring.idx) - READ_ONCE(home->rung_idx);
+
+	WRITE_ONCE(home->pace, div_u64(ns, max(n, 1)));
+}
+
 /**
  * smr_home_rung() - a doorbell of the send side was rung, and the task was run
  * @qp: the QP; the caller keeps it from being destroyed
@@ -241,14 +267,18 @@ void smr_home_rung(struct smr_qp *qp)
 	if (READ_ONCE(home->jiffy) != now) {
 		WRITE_ONCE(home->jiffy, now);
 		WRITE_ONCE(home->rings, 0);
+		WRITE_ONCE(home->rung, ktime_get_ns());
+		WRITE_ONCE(home->rung_idx, READ_ONCE(qp->sq.ring.idx));
 	}
 	rings = READ_ONCE(home->rings) + 1;
 	WRITE_ONCE(home->rings, rings);
-	if (unlikely(READ_ONCE(home->open)))
+	if (unlikely(READ_ONCE(home->open))) {
 		WRITE_ONCE(home->vain, READ_ONCE(home->vain) + 1);
-	else if (unlikely(rings == home->often) &&
-		 READ_ONCE(home->vain) < IN_VAIN)
+	} else if (unlikely(rings == home->often) &&
+		 READ_ONCE(home->vain) < IN_VAIN) {
+		home_pace(qp);
 		home_ask(qp, now);
+	}
 }
 
 /*
@@ -262,6 +292,8 @@ static void home_open(struct smr_qp *qp)
 	home->seen = qp->sq.ring.idx;
 	home->idx = qp->sq.ring.idx;
 	home->posted = ktime_get_ns();
+	home->begun = home->posted;
+	home->begun_idx = home->idx;
 	WRITE_ONCE(home->vain, 0);
 	smr_qp_inc(qp, SMR_CNT_HOMES);
 	smr_ring_set_flags(&qp->sq.ring, SMR_RING_POLLED);
@@ -275,11 +307,27 @@ static void home_leave(struct smr_qp *qp, struct smr_run *run)
 	smr_home_close(qp);
 }
 
+/* Have requests followed each other faster than by doorbells, since this was measured last? */
+static bool home_earns(struct smr_home *home)
+{
+	u32 n = home->idx - home->begun_idx;
+	u64 now, ns;
+
+	if (n < MEASURE)
+		return true;
+	now = ktime_get_ns();
+	ns = now - home->begun;
+	home->begun = now;
+	home->begun_idx = home->idx;
+	home->earned = ns + ns / EARNS <= (u64)n * READ_ONCE(home->pace);
+	return home->earned;
+}
+
 /* Does a home stay that has something to do? */
-static bool home_stays(const struct smr_home *home)
+static bool home_stays(struct smr_home *home)
 {
 	return alone() && time_before(jiffies, home->until) &&
-	       READ_ONCE(home->vain) < IN_VAIN;
+	       READ_ONCE(home->vain) < IN_VAIN && home_earns(home);
 }
 
 /*

@@ -14,10 +14,11 @@ PROFILE=
 LIMIT=5400
 NODE_COUNTS=(2 4 8 16 32 64)
 CPU_COUNTS=(1 2 4 8)
+BOOTS=5
 
 usage() {
 	cat <<-EOF
-		Usage: scripts/bench.sh [--quick] [--part PART] [--out DIR] [--json FILE] [--profile]
+		Usage: scripts/bench.sh [--quick] [--part PART] [--boots N] [--out DIR] [--json FILE] [--profile]
 
 		Boots a UML guest (native speed, 2 CPUs) and measures in it, one after the other: softmr,
 		rdma_rxe, siw (iWARP over TCP), plain TCP, and UCX over shared memory, on one host and between two namespaces
@@ -32,7 +33,9 @@ usage() {
 		  --part P     only this part: network, loss, regions, hugepages or counted; or one that is not measured otherwise:
 		               cpus: instructions of messages that 1, 2, 4 and 8 CPUs exchange; scale: many QPs, namespaces and
 		               links, in a QEMU guest with Debian's newest kernel; nodes: Open MPI on 2 to 64 nodes, all to all,
-		               in a UML guest of 10 GiB, whose network delays packets by 100 us
+		               in a UML guest of 10 GiB, whose network delays packets by 100 us; latency: of 2 B, in several
+		               UML guests one after the other, softmr also without the threads that poll for a process
+		  --boots N    latency: so many (default $BOOTS)
 		  --out DIR    where to write (default $OUT)
 		  --what WHAT  counted: only softmr, rxe or tcp
 		  --json FILE  counted: also write an array of {"what", "where", "test", "size", "instructions"}
@@ -48,9 +51,14 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) QUICK=1 NODE_COUNTS=(2 4 8) ;;
 	--part)
-		[[ ${2-} =~ ^(network|loss|regions|hugepages|counted|cpus|scale|nodes)$ ]] ||
-			die 2 "--part needs network, loss, regions, hugepages, counted, cpus, scale or nodes"
+		[[ ${2-} =~ ^(network|loss|regions|hugepages|counted|cpus|scale|nodes|latency)$ ]] ||
+			die 2 "--part needs network, loss, regions, hugepages, counted, cpus, scale, nodes or latency"
 		PARTS=("$2")
+		shift
+		;;
+	--boots)
+		[[ ${2-} =~ ^[1-9][0-9]?$ ]] || die 2 "--boots needs a number from 1 to 99"
+		BOOTS=$2
 		shift
 		;;
 	--out)
@@ -113,7 +121,7 @@ kernels() {
 in_part() { [[ " ${PARTS[*]} " == *" $1 "* ]]; }
 
 # in_uml: a part is to be measured in UML
-in_uml() { in_part network || in_part loss || in_part regions || in_part nodes; }
+in_uml() { in_part network || in_part loss || in_part regions || in_part nodes || in_part latency; }
 in_qemu() { in_part hugepages || in_part counted || in_part cpus || in_part scale; }
 
 # share_perf: put this machine's perf, with its libraries, into the share; the guest image has none. A perf needs only
@@ -173,17 +181,6 @@ boot() {
 	esac
 }
 
-# A processor that sleeps takes long to wake up, above all a virtual one (25 us were seen), and UML wakes a sleeping one
-# at each system call. That time would be in every figure except those where both processors are busy. So keep them
-# busy.
-# shellcheck disable=SC2016 # the shell that spins expands it
-keep_awake() {
-	local n
-	for ((n = $(nproc); n > 0; n--)); do
-		start_job chrt --idle 0 bash -c 'while :; do :; done'
-	done
-}
-
 if in_uml; then
 	host_require uml && build_layer_with_tests uml && build_uml_layer plain || exit 1
 fi
@@ -205,9 +202,11 @@ cat >"$OUT/results.csv" <<-EOF
 ! timed ||
 	say "Measuring; what else runs on this machine spoils the figures (load now: $LOAD)."
 status=0
-! timed || keep_awake
+in_part latency || BOOTS=1
 for part in "${PARTS[@]}"; do
-	follow < <(boot "$part" || echo "@ # $part failed with status $?")
+	for ((n = 1; n <= BOOTS; n++)); do
+		follow < <(boot "$part" || echo "@ # $part failed with status $?")
+	done
 done
 if grep '^# .*failed' "$OUT/results.csv"; then status=1; fi
 "$TOP/scripts/bench/report.py" "$OUT" ${JSON:+"$JSON"} || status=$?

@@ -5,10 +5,12 @@ import collections
 import csv
 import json
 import os
+import statistics
 import sys
 
 TITLES = {"host": "One host", "veth1500": "veth, MTU 1500", "veth9000": "veth, MTU 9000"}
-NAMES = {"softmr": "softmr", "softmr-wire": "softmr, packets", "rxe": "rxe", "siw": "siw", "tcp": "TCP", "ucx": "UCX, memory"}
+NAMES = {"softmr": "softmr", "softmr-doorbells": "softmr, poll_us=0", "softmr-wire": "softmr, packets",
+         "rxe": "rxe", "siw": "siw", "tcp": "TCP", "ucx": "UCX, memory"}
 # The boots in which memory regions are measured. Their results: (test, metric) and its name, with {} for the size
 REGION_TITLES = {"regions": "Memory regions", "hugepages": "Memory regions, a QEMU guest with huge pages"}
 REGION_ROWS = {
@@ -53,10 +55,10 @@ def load(path):
                 notes.append(line[1:].strip())
             else:
                 rows.append(line)
-    results = {}
+    results = collections.defaultdict(list)
     for row in csv.DictReader(rows):
         if row["value"]:
-            results[row["where"], row["what"], row["test"], int(row["size"]), row["metric"]] = float(row["value"])
+            results[row["where"], row["what"], row["test"], int(row["size"]), row["metric"]].append(float(row["value"]))
     return notes, results
 
 
@@ -85,14 +87,26 @@ def human(size):
 
 
 class Results:
+    """What was measured, in several boots the median"""
+
     def __init__(self, results):
-        self.all = results
+        self.boots = results
+        self.all = {key: statistics.median(values) for key, values in results.items()}
 
     def value(self, where, what, test, size):
         metric = "usec" if test.endswith("_lat") else "MiBps"
         if what == "tcp":
             test = "tcp_lat" if metric == "usec" else "tcp_bw"
         return self.all.get((where, what, test, size, metric))
+
+    def several(self):
+        """Something was measured in several boots"""
+        return max(map(len, self.boots.values()), default=0) > 1
+
+    def span(self, where, what, test, size):
+        """Median, least and most"""
+        values = self.boots.get((where, what, test, size, "usec"))
+        return f"{figure(statistics.median(values))} ({figure(min(values))} to {figure(max(values))})" if values else ""
 
     def whats(self, where):
         present = {key[1] for key in self.all if key[0] == where and not key[4].startswith("instructions")}
@@ -172,8 +186,12 @@ class Report:
 
     def __init__(self, notes, results):
         self.results = results
-        self.out = ["# softmr, rdma_rxe, siw and TCP in one boot", ""]
+        self.out = [f"# softmr, rdma_rxe, siw and TCP in {'several boots' if results.several() else 'one boot'}", ""]
         self.out += [note + "  " for note in notes]
+        if results.several():
+            self.out += [""]
+            self.latencies()
+            return
         if not results.timed():
             self.out += [""]
             self.counted()
@@ -212,6 +230,15 @@ class Report:
         if rows:
             self.out += ["iperf3, which does not wait for each message:", ""]
             self.table(["", "MiB/s"], rows)
+
+    def latencies(self):
+        """Of several boots"""
+        for where in self.results.wheres():
+            whats = self.results.whats(where)
+            self.out += [f"## {TITLES[where]}: us, median of the boots (least to most)", ""]
+            self.table(["", *(NAMES[what] for what in whats)],
+                       [[f"ib_{op}_lat {human(HEAD_LAT)}", *(self.results.span(where, what, f"{op}_lat", HEAD_LAT) for what in whats)]
+                        for op in OPS])
 
     def memcpy(self):
         copies = {test: {key[3]: value for key, value in self.results.all.items() if key[2] == test} for test in ("memcpy", "cma")}

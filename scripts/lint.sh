@@ -10,7 +10,7 @@ set -euo pipefail
 
 # In the order in which they are reported; the slow ones are started first.
 CHECKS=(headers build-newest build-stable build-oldest coccinelle checkpatch kernel-doc documented layers semantics
-	models doc-names spdx shellcheck)
+	models doc-names figures spdx shellcheck)
 SLOW='headers build-* coccinelle checkpatch models'
 
 LINT=$BUILD/image/lint
@@ -176,6 +176,8 @@ check_layers() {
 check_semantics() { "$TOP/scripts/semantics" "$TOP" || true; }
 
 check_models() { "$TOP/scripts/models" --out "$LINT/models" "$TOP" | sed "s:$TOP/::" || true; }
+
+check_figures() { "$TOP/scripts/bench/figures.py" "$TOP" --check || true; }
 
 check_doc-names() { "$TOP/scripts/doc-names" "$TOP" || true; }
 

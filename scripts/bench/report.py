@@ -418,4 +418,5 @@ def main():
                     f.write(plot(results, where, test))
 
 
-main()
+if __name__ == "__main__":
+    main()

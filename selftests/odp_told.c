@@ -30,31 +30,6 @@ static bool has_kprobes(void)
 	return !system("grep -qw register_kprobe /proc/kallsyms");
 }
 
-static long param(const char *name)
-{
-	char path[128];
-	long value = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), PARAM "%s", name);
-	f = fopen(path, "r");
-	if (!f)
-		return -1;
-	if (fscanf(f, "%ld", &value) != 1)
-		value = -1;
-	fclose(f);
-	return value;
-}
-
-static bool param_wait(const char *name)
-{
-	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
-
-	while (param(name) < 1 && vt_now_ms() < end)
-		;
-	return param(name) >= 1;
-}
-
 /* A page of a file is brought in by a worker, not by who posts. */
 FIXTURE_SETUP(told)
 {
@@ -102,16 +77,16 @@ TEST_F(told, who_is_told_is_there)
 
 	ASSERT_EQ(0, vt_write_file(PARAM "left", "1"));
 	ASSERT_EQ(0, post(pair, 1, missing));
-	ASSERT_TRUE(param_wait("begun"));
+	ASSERT_TRUE(vt_number_wait(PARAM "begun", 1));
 	/* The doorbell runs the task once more, and now the page is there. */
 	ASSERT_EQ(0, post(pair, 2, vt_sge(&pair->a.buf, 0, LEN)));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(pair->a.scq, 1));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(pair->a.scq, 2));
 	ASSERT_EQ(0, ibv_destroy_qp(pair->a.qp));
 	pair->a.qp = NULL;
-	EXPECT_TRUE(param_wait("ended"));
-	EXPECT_EQ(1, param("begun"));
-	EXPECT_EQ(0, param("overtaken"));
+	EXPECT_TRUE(vt_number_wait(PARAM "ended", 1));
+	EXPECT_EQ(1, vt_number(PARAM "begun", ""));
+	EXPECT_EQ(0, vt_number(PARAM "overtaken", ""));
 }
 
 VT_HARNESS_MAIN

@@ -4,12 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "work.h"
 
 /**
  * vt_spin() - wait without leaving the CPU: a sleep takes longer than most races
@@ -47,6 +50,20 @@ long vt_number(const char *path, const char *key)
 	if (f)
 		fclose(f);
 	return n;
+}
+
+/**
+ * vt_number_wait() - wait for a file of one number, as a module's parameter is
+ *
+ * Return: whether it became at least @least in time
+ */
+bool vt_number_wait(const char *path, long least)
+{
+	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
+
+	while (vt_number(path, "") < least && vt_now_ms() < end)
+		;
+	return vt_number(path, "") >= least;
 }
 
 /**

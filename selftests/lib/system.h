@@ -11,6 +11,7 @@ void vt_spin(long us);
 int vt_write_file(const char *path, const char *text);
 int vt_mappings(void);
 long vt_number(const char *path, const char *key);
+bool vt_number_wait(const char *path, long least);
 
 /* A line of /proc/meminfo, in KiB; @key ends with the colon. */
 static inline long vt_meminfo(const char *key)

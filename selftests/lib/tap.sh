@@ -103,7 +103,12 @@ within() {
 	done
 }
 
-not_running() { ! kill -0 "$1" 2>/dev/null; }
+# not_running PID: it has ended, also if bash has not seen that yet
+not_running() {
+	local stat
+	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
+	[[ ${stat##*) } = Z* ]]
+}
 
 # on_exit COMMAND...: run COMMAND at the end of the test; the last one first
 on_exit() {

@@ -579,14 +579,15 @@ struct smr_qp_handle {
  * @idx: the next one then; the send task's
  * @begun: when the stay was measured last, ns of CLOCK_MONOTONIC; the send task's
  * @begun_idx: the next request then; the send task's
- * @earned: the stay was not measured to be too slow; the thread's
+ * @slow: so many measurements since the last good one; the send task's
+ * @earned: one was good; the send task's
  * @judged: jiffies; when the thread ended last; written by the thread
  * @pause: jiffies from then on in which it is not woken; written by the thread
  * @cpu: where it was last, or is to be next
  * @often: so many doorbells in a jiffy wake it; 0: it never is; constant
  * @jiffy: that of the last doorbell
  * @rings: doorbells in it
- * @rung: when the first of them was, ns of CLOCK_MONOTONIC
+ * @rung: when doorbells began to follow each other, or were measured, ns of CLOCK_MONOTONIC
  * @rung_idx: the next request then
  * @pace: by doorbells, a request takes so many ns
  * @vain: doorbells while the ring was polled, in the last stay
@@ -601,6 +602,7 @@ struct smr_home {
 	u32 idx;
 	u64 begun;
 	u32 begun_idx;
+	unsigned int slow;
 	bool earned;
 	unsigned long judged;
 	unsigned int pause;

@@ -48,11 +48,13 @@
 #define WORTH_IT	32
 
 /*
- * After so many requests a stay is measured. It has to be faster than doorbells by one part
- * in EARNS, since it costs a processor.
+ * After so many requests doorbells are measured, and a stay. It has to be faster than they
+ * by one part in EARNS, since it costs a processor. An interrupt may fall into one
+ * measurement, so two in turn count.
  */
 #define MEASURE		64
 #define EARNS		8
+#define SLOW_ONES	2
 
 /* In jiffies, how rarely a home is tried that was worth waking, but too slow */
 #define SLOW_PAUSE	(HZ / 4)
@@ -125,11 +127,10 @@ static void home_live(struct smr_qp *qp)
  */
 static void home_judge(struct smr_home *home)
 {
-	unsigned int pause = 0;
+	unsigned int pause = 0, most = home->slow ? SLOW_PAUSE : HZ;
 
-	if (home->taken < WORTH_IT || !home->earned) {
-		pause = clamp(home->pause * 2, 1,
-			      home->earned ? HZ : SLOW_PAUSE);
+	if (home->taken < WORTH_IT || (home->slow && !home->earned)) {
+		pause = clamp(home->pause * 2, 1U, most);
 		WRITE_ONCE(home->cpu, READ_ONCE(home->cpu) + 1);
 	}
 	WRITE_ONCE(home->judged, jiffies);
@@ -142,7 +143,8 @@ static void home_work(struct work_struct *work)
 	int cpu = raw_smp_processor_id();
 
 	qp->home.taken = 0;
-	qp->home.earned = true;
+	qp->home.slow = 0;
+	qp->home.earned = false;
 	/* Two of them would make each other leave. */
 	if (!cpumask_test_and_set_cpu(cpu, &taken)) {
 		home_live(qp);
@@ -237,14 +239,35 @@ static void home_ask(struct smr_qp *qp, unsigned long now)
 		smr_qp_put(qp);
 }
 
-/* How long a request takes by doorbells, as those of this jiffy show */
-static void home_pace(struct smr_qp *qp)
+/* Requests that were taken. Whoever asks need not own the task. */
+static u32 home_count(const struct smr_qp *qp)
 {
-	struct smr_home *home = &qp->home;
-	u64 ns = ktime_get_ns() - READ_ONCE(home->rung);
-	u32 n = READ_ONCE(qp->sq.ring.idx) - READ_ONCE(home->rung_idx);
+	return data_race(READ_ONCE(qp->sq.ring.idx));
+}
 
-	WRITE_ONCE(home->pace, div_u64(ns, max(n, 1)));
+static void home_measure_from(struct smr_qp *qp, u64 now)
+{
+	WRITE_ONCE(qp->home.rung_idx, home_count(qp));
+	WRITE_ONCE(qp->home.rung, now);
+}
+
+/* How long does a request take by doorbells? False: there were too few to say. */
+static bool home_pace(struct smr_qp *qp)
+{
+	s32 n = home_count(qp) - READ_ONCE(qp->home.rung_idx);
+	u64 now;
+
+	/* The QP was reset, and counts anew. */
+	if (n < 0)
+		home_measure_from(qp, ktime_get_ns());
+	if (n < MEASURE)
+		return false;
+	now = ktime_get_ns();
+	WRITE_ONCE(qp->home.pace,
+		   min_t(u64, div_u64(now - READ_ONCE(qp->home.rung), n),
+			 U32_MAX));
+	home_measure_from(qp, now);
+	return true;
 }
 
 /**
@@ -261,24 +284,23 @@ static void home_pace(struct smr_qp *qp)
 void smr_home_rung(struct smr_qp *qp)
 {
 	struct smr_home *home = &qp->home;
-	unsigned long now = jiffies;
+	unsigned long now = jiffies, last = READ_ONCE(home->jiffy);
 	u32 rings;
 
-	if (READ_ONCE(home->jiffy) != now) {
-		WRITE_ONCE(home->jiffy, now);
+	if (last != now) {
+		/* What was before a pause says nothing. */
+		if (now - last > 1)
+			home_measure_from(qp, ktime_get_ns());
 		WRITE_ONCE(home->rings, 0);
-		WRITE_ONCE(home->rung, ktime_get_ns());
-		WRITE_ONCE(home->rung_idx, READ_ONCE(qp->sq.ring.idx));
+		WRITE_ONCE(home->jiffy, now);
 	}
 	rings = READ_ONCE(home->rings) + 1;
 	WRITE_ONCE(home->rings, rings);
-	if (unlikely(READ_ONCE(home->open))) {
+	if (unlikely(READ_ONCE(home->open)))
 		WRITE_ONCE(home->vain, READ_ONCE(home->vain) + 1);
-	} else if (unlikely(rings == home->often) &&
-		 READ_ONCE(home->vain) < IN_VAIN) {
-		home_pace(qp);
+	else if (unlikely(rings == home->often) &&
+		 READ_ONCE(home->vain) < IN_VAIN && home_pace(qp))
 		home_ask(qp, now);
-	}
 }
 
 /*
@@ -305,9 +327,10 @@ static void home_leave(struct smr_qp *qp, struct smr_run *run)
 {
 	run->home = false;
 	smr_home_close(qp);
+	home_measure_from(qp, ktime_get_ns());
 }
 
-/* Have requests followed each other faster than by doorbells, since this was measured last? */
+/* Have requests followed each other faster than by doorbells, when this was measured last? */
 static bool home_earns(struct smr_home *home)
 {
 	u32 n = home->idx - home->begun_idx;
@@ -319,8 +342,13 @@ static bool home_earns(struct smr_home *home)
 	ns = now - home->begun;
 	home->begun = now;
 	home->begun_idx = home->idx;
-	home->earned = ns + ns / EARNS <= (u64)n * READ_ONCE(home->pace);
-	return home->earned;
+	if (ns + ns / EARNS <= (u64)n * READ_ONCE(home->pace)) {
+		home->earned = true;
+		home->slow = 0;
+	} else {
+		home->slow++;
+	}
+	return home->slow < SLOW_ONES;
 }
 
 /* Does a home stay that has something to do? */

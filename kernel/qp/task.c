@@ -30,7 +30,8 @@ enum {
  * A softirq may bring packets, or expired timers, for any number of QPs. Together they
  * must not take longer than one of them may.
  *
- * Used by the softirqs of its own CPU, which do not interrupt each other.
+ * Used by the softirqs of its own CPU, which do not interrupt each other. On PREEMPT_RT
+ * they do: there a share is only roughly what it says, and the scheduler sees to others.
  */
 struct share {
 	unsigned int id;

@@ -107,7 +107,7 @@ in_break() {
 in_daily() {
 	in_break "$@" && return
 	case $1 in
-	host) [ "$3" -le "$DAILY_COST" ] && [ "$(kernel_of "$1" "$2")" != plain ] ;;
+	host) [ "$3" -le "$DAILY_COST" ] && [[ ${SETTINGS[beds/${2%.sh} needs]:-} != *uml-plain* ]] ;;
 	uml-checked) [ "$3" -le "$DAILY_COST" ] || has_bed "${SETTINGS[${2%.sh} daily]:-}" "$1" ;;
 	*) has_bed "${SETTINGS[${2%.sh} daily]:-}" "$1" ;;
 	esac
@@ -116,25 +116,28 @@ in_daily() {
 # is_plain_day DAY
 is_plain_day() { [ $(($1 % ROTA_DAYS)) = "$PLAIN_DAY" ]; }
 
-# kernel_of BED NAME: print which UML kernel this needs, if any
+# kernel_of BED NAME: set KERNEL_OF to the UML kernel that this needs, or to nothing
 kernel_of() {
+	KERNEL_OF=
 	case $1 in
-	host) echo "${SETTINGS[beds/${2%.sh} needs]:+${SETTINGS[beds/${2%.sh} needs]#uml-}}" ;;
-	uml-checked) echo checked ;;
+	host) KERNEL_OF=${SETTINGS[beds/${2%.sh} needs]:-} KERNEL_OF=${KERNEL_OF#uml-} ;;
+	uml-checked) KERNEL_OF=checked ;;
 	esac
 }
 
-# rota_day BED NAME: print the day of the rota on which this has to run, "-" for any, "checked" for any on which that
-# kernel is built; nothing if the rota does not have it
+# rota_day BED NAME: set ROTA_DAY to the day of the rota on which this has to run, "-" for any, "checked" for any on which
+# that kernel is built; to nothing if the rota does not have it
 rota_day() {
+	ROTA_DAY=
 	case $1 in
-	qemu-race) [ -z "${SETTINGS[${2%.sh} race]:-}" ] || echo "$RACE_DAY" ;;
-	qemu-stable | qemu-cloud | qemu-rt) if [[ $2 =~ $WIRE ]]; then echo -; fi ;;
+	qemu-race) [ -z "${SETTINGS[${2%.sh} race]:-}" ] || ROTA_DAY=$RACE_DAY ;;
+	qemu-stable | qemu-cloud | qemu-rt) [[ ! $2 =~ $WIRE ]] || ROTA_DAY=- ;;
 	*)
-		case $(kernel_of "$@") in
-		plain) echo "$PLAIN_DAY" ;;
-		checked) echo checked ;;
-		*) echo - ;;
+		kernel_of "$@"
+		case $KERNEL_OF in
+		plain) ROTA_DAY=$PLAIN_DAY ;;
+		checked) ROTA_DAY=checked ;;
+		*) ROTA_DAY=- ;;
 		esac
 		;;
 	esac
@@ -143,7 +146,7 @@ rota_day() {
 # choose WHAT DAY: of the pairs on standard input those that the run WHAT (break, daily, all) of this day chooses, each
 # with "main" or "rota" behind it
 choose() {
-	local bed name nodes boot limit cost line left=() day
+	local bed name nodes boot limit cost line left=() KERNEL_OF ROTA_DAY
 	while read -r bed name nodes boot limit cost; do
 		line="$bed $name $nodes $boot $limit $cost"
 		case $1 in
@@ -151,10 +154,11 @@ choose() {
 		break) if in_break "$bed" "$name" "$cost"; then echo "$line main"; fi ;;
 		daily)
 			if ! in_daily "$bed" "$name" "$cost"; then
-				day=$(rota_day "$bed" "$name")
-				[ -z "$day" ] || left+=("$line rota $day")
-			elif ! is_plain_day "$2" || [ "$(kernel_of "$bed" "$name")" != checked ]; then
-				echo "$line main"
+				rota_day "$bed" "$name"
+				[ -z "$ROTA_DAY" ] || left+=("$line rota $ROTA_DAY")
+			else
+				kernel_of "$bed" "$name"
+				if ! is_plain_day "$2" || [ "$KERNEL_OF" != checked ]; then echo "$line main"; fi
 			fi
 			;;
 		esac

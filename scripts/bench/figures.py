@@ -51,6 +51,9 @@ def main():
     for path in sorted(glob.glob(os.path.join(tree, "Documentation", "*.rst"))):
         with open(path) as f:
             old = f.read()
+        if old.count(".. figures: ") != len(BLOCK.findall(old)):
+            print(f"{os.path.relpath(path, tree)}: a table has no end, or no empty line behind its beginning")
+            status = 1
         new = BLOCK.sub(lambda m: m[1] + written(tree, m[2]) + m[4], old)
         if new == old:
             continue

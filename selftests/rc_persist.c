@@ -4,7 +4,7 @@
  * character device. It can be registered with the right to persistent placement, ordinary memory
  * cannot, and a FLUSH of this type is executed where a region has the right.
  *
- * beds: qemu-newest qemu-stable qemu-rt
+ * beds: qemu-newest qemu-stable
  * timeout: 60
  * paths: host wire
  */

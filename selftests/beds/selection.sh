@@ -35,7 +35,7 @@ after=(soak verbs_fail_nth window_trace.sh)
 lacks qemu-newest "${before[@]}" link_fail_nth mr_fail_nth "${after[@]}"
 lacks qemu-stable "${before[@]}" interop_rxe.sh link_fail_nth mr_fail_nth programs_rxe.sh "${after[@]}"
 lacks qemu-oldest "${before[@]}" interop_rxe.sh link_fail_nth mr_fail_nth programs_rxe.sh rc_persist "${after[@]}"
-lacks qemu-rt "${before[@]}" interop_rxe.sh kverbs.sh link_fail_nth mr_fail_nth nfs.sh nvmeof.sh programs_rxe.sh rc_home soak \
+lacks qemu-rt "${before[@]}" interop_rxe.sh kverbs.sh link_fail_nth mr_fail_nth nfs.sh nvmeof.sh programs_rxe.sh rc_home rc_persist soak \
 	softirq_budget.sh ulp_nodes.sh verbs_fail_nth window_trace.sh
 lacks uml-checked ipsec.sh mr_hwpoison nfs.sh odp_told rc_persist rx_cpus ulp_nodes.sh
 

@@ -239,9 +239,10 @@ static void home_ask(struct smr_qp *qp, unsigned long now)
 		smr_qp_put(qp);
 }
 
-/* Requests that were taken. Whoever asks need not own the task. */
+/* Requests that were taken */
 static u32 home_count(const struct smr_qp *qp)
 {
+	/* Whoever asks need not own the task, whose owner may move the index meanwhile. */
 	return data_race(READ_ONCE(qp->sq.ring.idx));
 }
 

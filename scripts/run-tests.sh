@@ -207,16 +207,16 @@ prepare_bed() {
 # flavour_of BED SELECTED: the UML kernel that it needs for the pairs in that file, if any. Building it can take minutes,
 # and is a job among the others; it gets its share of the processors, because many tests wait for it
 flavour_of() {
-	local name needs='' KERNEL_OF
+	local name wants='' KERNEL_OF
 	case $1 in
 	uml) echo plain ;;
 	uml-plain) echo plain ;;
 	*)
 		while read -r _ name _; do
 			kernel_of "$1" "$name"
-			needs+=" $KERNEL_OF"
+			wants+=" $KERNEL_OF"
 		done < <(grep "^$1 " "$2")
-		case $needs in
+		case $wants in
 		*checked*) echo checked ;;
 		*plain*) echo plain ;;
 		esac

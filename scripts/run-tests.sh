@@ -233,14 +233,17 @@ begin_bed() {
 	mkdir -p "$dir/logs"
 	: >"$dir/results"
 	while read -r bed name nodes boot limit cost phase; do
-		[ "$boot" != shared ] || boot=$phase
+		case $boot in
+		shared) boot=$phase ;;
+		host) boot=host.$phase ;;
+		esac
 		echo "$nodes $boot $name $(time_limit "$limit" "$bed") $cost"
 	done < <(grep "^$1 " "$OUT/selected") | LC_ALL=C sort -k5,5nr -k3,3 | awk -v most="$SHARD_COST" '
 		{ line[NR] = $0; group[NR] = $1 " " $2; total[$1 " " $2] += $5 }
 		END {
 			for (i = 1; i <= NR; i++) {
 				g = group[i]
-				n = g ~ / (kmemleak|host)$/ ? 1 : int((total[g] + most - 1) / most)
+				n = g ~ / (kmemleak|host\.[a-z]*)$/ ? 1 : int((total[g] + most - 1) / most)
 				best = 1
 				for (k = 2; k <= n; k++) if (load[g, k] < load[g, best]) best = k
 				split(line[i], word, " ")
@@ -254,7 +257,7 @@ begin_bed() {
 # is not of the rota comes first.
 bed_jobs() {
 	awk -v bed="$1" '{ cost[$1 " " $2] += $5 }
-		END { for (job in cost) print cost[job] + (job ~ / rota/ ? 0 : 100000), bed, job }' "$OUT/$1/tests"
+		END { for (job in cost) print cost[job] + (job ~ /[ .]rota/ ? 0 : 100000), bed, job }' "$OUT/$1/tests"
 	# the leak check counts as a test
 	if grep -q ' kmemleak ' "$OUT/$1/tests"; then echo "1 kmemleak kmemleak 0 0" >>"$OUT/$1/tests"; fi
 }
@@ -291,13 +294,16 @@ run_boots() {
 	done
 }
 
-# The beds' own tests run on the host: selftests/beds/
+# The beds' own tests run on the host: selftests/beds/, one at a time
 run_host_tests() {
-	local name limit status
-	while read -r _ _ name limit _; do
+	local name limit status boot
+	exec {HOST_LOCK}>"$OUT/host/lock"
+	flock "$HOST_LOCK"
+	while read -r _ boot name limit _; do
+		[ "$boot" = "$BOOT" ] || continue
 		TEST_START=$SECONDS
 		status=0
-		timeout "$limit" "$TOP/selftests/beds/$name" </dev/null >"$LOGS/$name.1.log" 2>&1 || status=$?
+		timeout "$limit" "$TOP/selftests/beds/$name" </dev/null >"$LOGS/$name.1.log" 2>&1 {HOST_LOCK}>&- || status=$?
 		end_test "$name" "$status"
 	done <"$OUT/host/tests"
 }
@@ -308,7 +314,7 @@ start_bed_job() {
 	case $1 in
 	make) start_job build_uml_layer "$2" ;;
 	*)
-		if [ "$MINUTES" ] && [[ $3 = rota* ]] && [ "$SECONDS" -gt $((MINUTES * 60)) ]; then
+		if [ "$MINUTES" ] && [[ $3 =~ ^(host\.)?rota ]] && [ "$SECONDS" -gt $((MINUTES * 60)) ]; then
 			awk -v n="$2" -v b="$3" '$1 == n && $2 == b { print $3 }' "$OUT/$1/tests" >>"$OUT/$1/late"
 			start_job true
 		else

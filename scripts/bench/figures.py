@@ -29,10 +29,8 @@ def latencies(results):
     """A table for each place: what each device took, median of the boots, least and most"""
     out = []
     for where in results.wheres():
-        whats = results.whats(where)
-        rows = [[f"ib_{op}_lat", *(results.span(where, what, f"{op}_lat", report.HEAD_LAT) for what in whats)]
-                for op in report.OPS]
-        out += table([report.TITLES[where], *(report.NAMES[what] for what in whats)], rows) + [""]
+        head = [report.TITLES[where], *(report.NAMES[what] for what in results.whats(where))]
+        out += table(head, results.latencies(where)) + [""]
     return out
 
 

@@ -108,6 +108,10 @@ class Results:
         values = self.boots.get((where, what, test, size, "usec"))
         return f"{figure(statistics.median(values))} ({figure(min(values))} to {figure(max(values))})" if values else ""
 
+    def latencies(self, where):
+        """Rows of a table of several boots: what each device took"""
+        return [[f"ib_{op}_lat", *(self.span(where, what, f"{op}_lat", HEAD_LAT) for what in self.whats(where))] for op in OPS]
+
     def whats(self, where):
         present = {key[1] for key in self.all if key[0] == where and not key[4].startswith("instructions")}
         return [what for what in NAMES if what in present]
@@ -234,11 +238,8 @@ class Report:
     def latencies(self):
         """Of several boots"""
         for where in self.results.wheres():
-            whats = self.results.whats(where)
-            self.out += [f"## {TITLES[where]}: us, median of the boots (least to most)", ""]
-            self.table(["", *(NAMES[what] for what in whats)],
-                       [[f"ib_{op}_lat {human(HEAD_LAT)}", *(self.results.span(where, what, f"{op}_lat", HEAD_LAT) for what in whats)]
-                        for op in OPS])
+            self.out += [f"## {TITLES[where]}: {human(HEAD_LAT)}, us, median of the boots (least to most)", ""]
+            self.table(["", *(NAMES[what] for what in self.results.whats(where))], self.results.latencies(where))
 
     def memcpy(self):
         copies = {test: {key[3]: value for key, value in self.results.all.items() if key[2] == test} for test in ("memcpy", "cma")}

@@ -208,19 +208,13 @@ prepare_bed() {
 # and is a job among the others; it gets its share of the processors, because many tests wait for it
 flavour_of() {
 	local name wants='' KERNEL_OF
-	case $1 in
-	uml) echo plain ;;
-	uml-plain) echo plain ;;
-	*)
-		while read -r _ name _; do
-			kernel_of "$1" "$name"
-			wants+=" $KERNEL_OF"
-		done < <(grep "^$1 " "$2")
-		case $wants in
-		*checked*) echo checked ;;
-		*plain*) echo plain ;;
-		esac
-		;;
+	while read -r _ name _; do
+		kernel_of "$1" "$name"
+		wants+=" $KERNEL_OF"
+	done < <(grep "^$1 " "$2")
+	case $wants in
+	*checked*) echo checked ;;
+	*plain*) echo plain ;;
 	esac
 }
 
@@ -272,7 +266,7 @@ run_job() {
 		return 1
 	fi
 	if [ "$BED" = host ]; then
-		run_host_tests
+		with_lock host-tests run_host_tests
 		return
 	fi
 	[ "$RUN" = all ] || : >"$SHARE/short"
@@ -294,16 +288,14 @@ run_boots() {
 	done
 }
 
-# The beds' own tests run on the host: selftests/beds/, one at a time
+# The beds' own tests run on the host: selftests/beds/
 run_host_tests() {
 	local name limit status boot
-	exec {HOST_LOCK}>"$OUT/host/lock"
-	flock "$HOST_LOCK"
 	while read -r _ boot name limit _; do
 		[ "$boot" = "$BOOT" ] || continue
 		TEST_START=$SECONDS
 		status=0
-		timeout "$limit" "$TOP/selftests/beds/$name" </dev/null >"$LOGS/$name.1.log" 2>&1 {HOST_LOCK}>&- || status=$?
+		timeout "$limit" "$TOP/selftests/beds/$name" </dev/null >"$LOGS/$name.1.log" 2>&1 || status=$?
 		end_test "$name" "$status"
 	done <"$OUT/host/tests"
 }

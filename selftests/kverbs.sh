@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 1
 # timeout: 120
-# beds: qemu-newest qemu-stable qemu-oldest qemu-cloud uml-checked uml
+# beds: qemu-newest qemu-stable qemu-oldest qemu-cloud qemu-race uml-checked uml
 # boot: kmemleak
 #
 # Verbs in the kernel: the cases of kmod/, on the same-host and on the wire path; and a module that breaks the rules

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# beds: qemu-newest qemu-stable qemu-oldest qemu-cloud uml-checked uml
+# beds: qemu-newest qemu-stable qemu-oldest qemu-cloud qemu-race uml-checked uml
 # nodes: 1
 # timeout: 120
 #

@@ -107,7 +107,7 @@ in_break() {
 in_daily() {
 	in_break "$@" && return
 	case $1 in
-	host) [ "$3" -le "$DAILY_COST" ] && [[ ${SETTINGS[beds/${2%.sh} needs]:-} != *uml-plain* ]] ;;
+	host) kernel_of "$1" "$2" && [ "$3" -le "$DAILY_COST" ] && [ "$KERNEL_OF" != plain ] ;;
 	uml-checked) [ "$3" -le "$DAILY_COST" ] || has_bed "${SETTINGS[${2%.sh} daily]:-}" "$1" ;;
 	*) has_bed "${SETTINGS[${2%.sh} daily]:-}" "$1" ;;
 	esac
@@ -122,6 +122,7 @@ kernel_of() {
 	case $1 in
 	host) KERNEL_OF=${SETTINGS[beds/${2%.sh} needs]:-} KERNEL_OF=${KERNEL_OF#uml-} ;;
 	uml-checked) KERNEL_OF=checked ;;
+	uml*) KERNEL_OF=plain ;;
 	esac
 }
 

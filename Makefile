@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := all
-.PHONY: all uml demo test fuzz soak race coverage bench foreign lint docs arm64 ahead host install clean distclean help
+.PHONY: all uml demo test fuzz planted soak race coverage bench foreign contract lint docs arm64 ahead host install clean distclean help
 
 all: ## check the host; build the guest image, and module, provider and tests in it
 	@scripts/build.sh all
@@ -17,9 +17,11 @@ demo: ## boot two guests and run ibv_rc_pingpong and ib_write_bw between them
 test: ## a coffee break of tests; ALL=1 all on every bed, DAILY=1 what .ci/run does, T=name and BED=bed a part
 	@scripts/run-tests.sh $(if $(ALL),-a) $(if $(DAILY),-d) $(if $(DAY),-D $(DAY)) $(if $(MINUTES),-m $(MINUTES)) $(if $(BED),$(patsubst %,-b %,$(BED))) $(if $(T),$(patsubst %,-t %,$(T)))
 
-fuzz: ## fuzz the wire, the verbs and the rings on uml-checked; T=seconds, SEED=, F=fuzzer, REPLAY=log, BUGS=1 or a planted bug
-	@scripts/fuzz.sh $(if $(T),-t $(T)) $(if $(SEED),-s $(SEED)) $(if $(F),$(patsubst %,-f %,$(F))) $(if $(REPLAY),-r $(REPLAY)) \
-		$(if $(BUGS),$(if $(filter 1,$(BUGS)),-p,$(patsubst %,-b %,$(BUGS))))
+fuzz: ## fuzz the wire, the verbs and the rings on uml-checked; T=seconds, SEED=, F=fuzzer, REPLAY=log
+	@scripts/fuzz.sh $(if $(T),-t $(T)) $(if $(SEED),-s $(SEED)) $(if $(F),$(patsubst %,-f %,$(F))) $(if $(REPLAY),-r $(REPLAY))
+
+planted: ## plant bugs, which the tests that they name must find, on uml-checked; BUG=group or group/name
+	@scripts/planted.sh $(BUG)
 
 soak: ## all kinds of work at once on a bad network, on uml-checked; T=seconds, SEED=, F=test, N=times
 	@scripts/soak.sh $(if $(T),-t $(T)) $(if $(SEED),-s $(SEED)) $(if $(F),-f $(F)) $(if $(N),-n $(N))
@@ -36,6 +38,9 @@ bench: ## measure softmr, rdma_rxe, siw and TCP side by side
 foreign: ## run other people's suites on softmr, rdma_rxe, siw; FOREIGN=DIR, T=suite, DEVICE=device
 	@FOREIGN='$(FOREIGN)' scripts/foreign.sh $(if $(T),$(patsubst %,-t %,$(T))) $(if $(DEVICE),$(patsubst %,-d %,$(DEVICE)))
 
+contract: ## try each row of semantics.rst on softmr, rdma_rxe and siw, on User-Mode Linux
+	@scripts/contract.sh
+
 lint: ## everything that can be checked without running it
 	@scripts/lint.sh
 
@@ -48,10 +53,10 @@ arm64: ## build module and provider for arm64, and boot them under QEMU
 ahead: ## compile the module against the kernels of sid and experimental: an early warning
 	@scripts/ahead.sh
 
-host: ## build softmr for this machine, as an ordinary user; KDIR=, RDMA_CORE_SOURCE=
+host: ## build softmr for this machine, as an ordinary user; KDIR=
 	@scripts/install.sh --build
 
-install: ## install that, as root, and build it first if it is not there; KDIR=, DESTDIR=, RDMA_CORE_SOURCE=
+install: ## install that, as root, and build it first if it is not there; KDIR=, DESTDIR=
 	@scripts/install.sh
 
 uninstall: ## remove what "make install" has installed
@@ -65,6 +70,12 @@ deb: ## make Debian packages for the release that this machine has
 
 rpm: ## make the same as RPMs
 	@scripts/package.sh rpm
+
+tar: ## make softmr-run-VERSION-x86_64.tar.xz: "softmr run" for any Linux, to be unpacked anywhere
+	@scripts/package.sh tar
+
+release: ## make the files of a release, each twice, and compare; as root; P=part: source dkms deb rpm tar
+	@scripts/release.sh $(P)
 
 clean: ## remove what was built here (the caches stay)
 	rm -rf build

@@ -173,7 +173,7 @@ void smr_memlock_uncharge(struct mm_struct *mm, unsigned long npages)
 void smr_pool_init(struct smr_pool *pool, size_t max, bool memlock)
 {
 	mutex_init(&pool->lock);
-	INIT_LIST_HEAD(&pool->mapped);
+	INIT_LIST_HEAD(&pool->mmap);
 	pool->max = max;
 	pool->used = 0;
 	pool->memlock = memlock;

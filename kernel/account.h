@@ -12,7 +12,7 @@
 
 struct mm_struct;
 
-/* The kinds of objects that are counted */
+/* The kinds of objects that are counted. SMR_WHY_LIMIT tells the numbers to processes */
 enum smr_limit {
 	SMR_LIMIT_PD,
 	SMR_LIMIT_AH,
@@ -39,15 +39,15 @@ enum smr_limit {
  * @used: bytes
  * @memlock: beyond @max memory counts against the RLIMIT_MEMLOCK of the process
  *	that asks for it; otherwise there is none. Constant
- * @mapped: memory that belongs to no object any more, but to a process that still
- *	maps it: see mapped.c
+ * @mmap: memory that belongs to no object any more, but to a process that still
+ *	maps it: see mmap.c
  */
 struct smr_pool {
 	struct mutex lock;	/* see above */
 	size_t max;
 	size_t used;
 	bool memlock;
-	struct list_head mapped;
+	struct list_head mmap;
 };
 
 /**

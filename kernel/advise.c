@@ -8,9 +8,10 @@
 #include "await.h"
 #include "fault.h"
 #include "key.h"
+#include "why.h"
 
 static int advice_want(enum ib_uverbs_advise_mr_advice advice,
-		       enum smr_want *want)
+		       enum smr_want *want, struct smr_why *why)
 {
 	switch (advice) {
 	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH:
@@ -23,23 +24,36 @@ static int advice_want(enum ib_uverbs_advise_mr_advice advice,
 		*want = SMR_WANT_PRESENT;
 		return 0;
 	default:
-		return -EOPNOTSUPP;
+		return smr_why(why, ADVICE, advice);
 	}
 }
 
-static int verdict_errno(enum smr_key_verdict verdict)
+/**
+ * struct advise_range - one of the ranges
+ * @sge: the range
+ * @n: its number
+ * @why: where a refusal says why
+ */
+struct advise_range {
+	const struct ib_sge *sge;
+	u32 n;
+	struct smr_why *why;
+};
+
+static int why_no_key(const struct advise_range *r, enum smr_key_verdict verdict)
 {
 	switch (verdict) {
 	case SMR_KEY_OK:
 		return 0;
 	case SMR_KEY_PD:
+		return smr_why(r->why, ADVISE_PD, r->n, r->sge->lkey);
 	case SMR_KEY_ACCESS:
-		return -EPERM;
+		return smr_why(r->why, ADVISE_RIGHT, r->n, r->sge->lkey);
 	case SMR_KEY_RANGE:
 		/* the key of a window */
-		return -EINVAL;
+		return smr_why(r->why, ADVISE_WINDOW, r->n, r->sge->lkey);
 	default:
-		return -ENOENT;
+		return smr_why(r->why, ADVISE_NO_KEY, r->n, r->sge->lkey);
 	}
 }
 
@@ -48,26 +62,28 @@ static int verdict_errno(enum smr_key_verdict verdict)
  * @strict, and empty otherwise.
  */
 static int advise_add(struct smr_fault *fault, struct smr_keys *keys,
-		      const struct ib_pd *pd, const struct ib_sge *sge,
+		      const struct ib_pd *pd, const struct advise_range *r,
 		      bool strict)
 {
 	int access = fault->want == SMR_WANT_WRITE ? IB_ACCESS_LOCAL_WRITE : 0;
+	const struct ib_sge *sge = r->sge;
 	struct smr_span span;
 	u64 iova, off;
 	int ret;
 
-	ret = verdict_errno(smr_key_open_all(keys, sge->lkey, pd, access, &iova,
+	ret = why_no_key(r, smr_key_open_all(keys, sge->lkey, pd, access, &iova,
 					     &span));
 	if (ret)
 		return ret;
 	off = sge->addr - iova;
 	if (!span.mem->ops->fault || span.mem->ops->thread)
-		ret = -ENOENT;
+		ret = smr_why(r->why, ADVISE_PINNED, r->n, sge->lkey);
 	else if (sge->addr >= iova && off <= span.len &&
 		 sge->length <= span.len - off)
 		smr_fault_add(fault, &span, off, sge->length);
 	else if (strict)
-		ret = -EFAULT;
+		ret = smr_why(r->why, ADVISE_RANGE, r->n, sge->lkey, sge->addr,
+			      sge->length, iova, span.len);
 	smr_span_put(&span);
 	return ret;
 }
@@ -75,7 +91,8 @@ static int advise_add(struct smr_fault *fault, struct smr_keys *keys,
 static struct smr_fault *advise_open(struct smr_keys *keys,
 				     const struct ib_pd *pd,
 				     enum smr_want want, bool strict,
-				     const struct ib_sge *sges, u32 num_sge)
+				     const struct ib_sge *sges, u32 num_sge,
+				     struct smr_why *why)
 {
 	struct smr_fault *fault;
 	int ret;
@@ -86,7 +103,9 @@ static struct smr_fault *advise_open(struct smr_keys *keys,
 		return ERR_PTR(-ENOMEM);
 	fault->advice = true;
 	for (i = 0; i < num_sge; i++) {
-		ret = advise_add(fault, keys, pd, &sges[i], strict);
+		const struct advise_range r = { &sges[i], i, why };
+
+		ret = advise_add(fault, keys, pd, &r, strict);
 		if (ret) {
 			smr_fault_discard(fault);
 			return ERR_PTR(ret);
@@ -103,40 +122,41 @@ static struct smr_fault *advise_open(struct smr_keys *keys,
  * @advice: which prefetch
  * @flags: enum ib_uverbs_advise_mr_flag: IB_UVERBS_ADVISE_MR_FLAG_FLUSH waits
  * @sges: ranges of on-demand regions
- * @num_sge: how many
+ * @num_sge: how many, at least one; the core has checked that and @flags
+ * @why: a refusal says why
  *
  * Context: process, may sleep; interruptible.
- * Return: 0; -EOPNOTSUPP (unknown advice), -EINVAL (unknown flag, no range, or
- * the key of a window), -ENOENT (no such region, or not an on-demand one),
- * -EPERM (of another PD, or a right that the region does not have), -EFAULT
- * (with FLUSH: a range that is outside of its region or that the process does
- * not have), -EAGAIN (with FLUSH: a page keeps going away), -ENOMEM, -ERESTARTSYS
- * (a signal), -EIO (the device is being removed).
+ * Return: 0; -EOPNOTSUPP (unknown advice), -EINVAL (the key of a window), -ENOENT
+ * (no such region, or not an on-demand one), -EPERM (of another PD, or a right that
+ * the region does not have), -EFAULT (with FLUSH: a range that is outside of its
+ * region or that the process does not have), -EAGAIN (with FLUSH: a page keeps going
+ * away), -ENOMEM, -ERESTARTSYS (a signal), -EIO (the device is being removed).
  */
 int smr_mr_advise(struct smr_keys *keys, struct smr_awaits *awaits,
 		  const struct ib_pd *pd,
 		  enum ib_uverbs_advise_mr_advice advice, u32 flags,
-		  const struct ib_sge *sges, u32 num_sge)
+		  const struct ib_sge *sges, u32 num_sge, struct smr_why *why)
 {
 	bool flush = flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH;
 	struct smr_fault *fault;
 	enum smr_want want;
 	int ret;
 
-	ret = advice_want(advice, &want);
+	ret = advice_want(advice, &want, why);
 	if (ret)
 		return ret;
-	if (flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH || !num_sge)
-		return -EINVAL;
-	fault = advise_open(keys, pd, want, flush, sges, num_sge);
+	fault = advise_open(keys, pd, want, flush, sges, num_sge, why);
 	if (IS_ERR(fault))
 		return PTR_ERR(fault);
 	if (!fault->nr) {
 		smr_fault_discard(fault);
 		return 0;
 	}
-	if (flush)
-		return smr_fault_await(fault, awaits, TASK_INTERRUPTIBLE);
+	if (flush) {
+		ret = smr_fault_await(fault, awaits, TASK_INTERRUPTIBLE);
+		return ret == -EFAULT ?
+		       smr_why(why, ADVISE_UNMAPPED, num_sge) : ret;
+	}
 	smr_fault_start_alone(fault);
 	return 0;
 }

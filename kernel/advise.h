@@ -8,10 +8,11 @@
 
 struct smr_awaits;
 struct smr_keys;
+struct smr_why;
 
 int smr_mr_advise(struct smr_keys *keys, struct smr_awaits *awaits,
 		  const struct ib_pd *pd,
 		  enum ib_uverbs_advise_mr_advice advice, u32 flags,
-		  const struct ib_sge *sges, u32 num_sge);
+		  const struct ib_sge *sges, u32 num_sge, struct smr_why *why);
 
 #endif /* SMR_ADVISE_H */

@@ -24,7 +24,7 @@
 #include <linux/slab.h>
 
 #include "compat/cleanup.h"
-#include "mapped.h"
+#include "mmap.h"
 
 #define PAGES_MIN	16
 /* A ring may have this part of a new arena. */
@@ -46,7 +46,7 @@
  */
 struct smr_arena {
 	struct smr_arenas *arenas;
-	struct smr_mapped *whole;
+	struct smr_mmap *whole;
 	u64 id;
 	unsigned int npages;
 	unsigned int used;
@@ -89,8 +89,8 @@ static struct smr_arena *arena_create(struct smr_arenas *arenas,
 	lockdep_assert_held(&arenas->lock);
 	if (!arena)
 		return NULL;
-	arena->whole = smr_mapped_alloc(arenas->pool, arenas->uctx,
-					(size_t)npages << PAGE_SHIFT, 0);
+	arena->whole = smr_mmap_alloc(arenas->pool, arenas->uctx,
+				      (size_t)npages << PAGE_SHIFT, 0);
 	if (IS_ERR(arena->whole)) {
 		kfree(arena);
 		return NULL;
@@ -106,7 +106,7 @@ static void arena_destroy(struct smr_arena *arena)
 {
 	lockdep_assert_held(&arena->arenas->lock);
 	list_del(&arena->node);
-	smr_mapped_free(arena->whole);
+	smr_mmap_free(arena->whole);
 	kfree(arena);
 }
 
@@ -177,7 +177,7 @@ static struct smr_arena *arena_get(struct smr_arenas *arenas,
 	return arena;
 }
 
-static void part_gone(struct smr_mapped *part)
+static void part_gone(struct smr_mmap *part)
 {
 	struct smr_arena *arena = part->owner;
 	struct smr_arenas *arenas = arena->arenas;
@@ -187,32 +187,32 @@ static void part_gone(struct smr_mapped *part)
 	arenas->bytes -= part->size;
 	arena_give(arena, (part->mem - start) >> PAGE_SHIFT,
 		   part->size >> PAGE_SHIFT);
-	smr_mapped_part_free(part);
+	smr_mmap_part_free(part);
 }
 
-static void alone_gone(struct smr_mapped *m)
+static void alone_gone(struct smr_mmap *m)
 {
 	struct smr_arenas *arenas = m->owner;
 
 	scoped_guard(mutex, &arenas->lock)
 		arenas->bytes -= m->size;
-	smr_mapped_retire(m);
+	smr_mmap_retire(m);
 }
 
 /* NULL: there is no room in an arena. */
-static struct smr_mapped *alloc_part(struct smr_arenas *arenas, size_t size,
-				     size_t extra, struct smr_ring_map *map)
+static struct smr_mmap *alloc_part(struct smr_arenas *arenas, size_t size,
+				   size_t extra, struct smr_ring_map *map)
 {
 	unsigned int npages = size >> PAGE_SHIFT;
 	struct smr_arena *arena;
-	struct smr_mapped *part;
+	struct smr_mmap *part;
 	int first;
 
 	arena = arena_get(arenas, npages, &first);
 	if (!arena)
 		return NULL;
-	part = smr_mapped_part_alloc(arena->whole, (size_t)first << PAGE_SHIFT,
-				     size, extra);
+	part = smr_mmap_part_alloc(arena->whole, (size_t)first << PAGE_SHIFT,
+				   size, extra);
 	if (IS_ERR(part)) {
 		arena_give(arena, first, npages);
 		return part;
@@ -228,11 +228,11 @@ static struct smr_mapped *alloc_part(struct smr_arenas *arenas, size_t size,
 	return part;
 }
 
-static struct smr_mapped *alloc_alone(struct smr_arenas *arenas, size_t size,
-				      size_t extra)
+static struct smr_mmap *alloc_alone(struct smr_arenas *arenas, size_t size,
+				    size_t extra)
 {
-	struct smr_mapped *m = smr_mapped_alloc(arenas->pool, arenas->uctx,
-						size, extra);
+	struct smr_mmap *m = smr_mmap_alloc(arenas->pool, arenas->uctx,
+					    size, extra);
 
 	if (!IS_ERR(m)) {
 		m->owner = arenas;
@@ -245,17 +245,17 @@ static struct smr_mapped *alloc_alone(struct smr_arenas *arenas, size_t size,
  * smr_arenas_alloc() - allocate memory for a ring of a process
  * @arenas: the context's
  * @size: bytes, whole pages
- * @extra: bytes that the caller allocates besides, see smr_mapped_alloc()
+ * @extra: bytes that the caller allocates besides, see smr_mmap_alloc()
  * @map: tells the process where the ring is in an arena; not touched if it is in none
  *
  * Context: process, may sleep.
- * Return: the zeroed memory; end it with smr_mapped_free(). Or an ERR_PTR: -ENOMEM, also
+ * Return: the zeroed memory; end it with smr_mmap_free(). Or an ERR_PTR: -ENOMEM, also
  * when the pool does not have as much, or RLIMIT_MEMLOCK is too small.
  */
-struct smr_mapped *smr_arenas_alloc(struct smr_arenas *arenas, size_t size,
-				    size_t extra, struct smr_ring_map *map)
+struct smr_mmap *smr_arenas_alloc(struct smr_arenas *arenas, size_t size,
+				  size_t extra, struct smr_ring_map *map)
 {
-	struct smr_mapped *m = NULL;
+	struct smr_mmap *m = NULL;
 
 	guard(mutex)(&arenas->lock);
 	if (size >> PAGE_SHIFT <= SMR_RING_MAP_PAGES / PAGES_PART)

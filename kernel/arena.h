@@ -10,7 +10,7 @@
 
 #include "uapi/softmr-abi.h"
 
-struct smr_mapped;
+struct smr_mmap;
 struct smr_pool;
 
 /**
@@ -34,7 +34,7 @@ struct smr_arenas {
 void smr_arenas_init(struct smr_arenas *arenas, struct ib_ucontext *uctx,
 		     struct smr_pool *pool);
 void smr_arenas_fini(struct smr_arenas *arenas);
-struct smr_mapped *smr_arenas_alloc(struct smr_arenas *arenas, size_t size,
-				    size_t extra, struct smr_ring_map *map);
+struct smr_mmap *smr_arenas_alloc(struct smr_arenas *arenas, size_t size,
+				  size_t extra, struct smr_ring_map *map);
 
 #endif /* SMR_ARENA_H */

@@ -7,17 +7,32 @@
 
 /* A verb that waits for a fault */
 struct waiting {
-	struct smr_told told;
+	struct smr_fault_cb cb;
 	struct smr_awaits *awaits;
 };
 
-static bool waiting_get(struct smr_told *told)
+static bool waiting_get(struct smr_fault_cb *cb)
 {
-	struct waiting *w = container_of(told, struct waiting, told);
+	struct waiting *w = container_of(cb, struct waiting, cb);
 
 	/* With the fault's lock held: smr_fault_leave() waits for this. */
 	wake_up_all(&w->awaits->wait);
 	return false;
+}
+
+/* The fault has begun. The caller's reference is dropped. */
+static int await_end(struct smr_fault *fault, struct smr_awaits *awaits,
+		     unsigned int state)
+{
+	int ret;
+
+	ret = wait_event_state(awaits->wait,
+			       smr_fault_is_done(fault) ||
+			       READ_ONCE(awaits->stop), state);
+	if (!ret)
+		ret = smr_fault_is_done(fault) ? fault->err : -EIO;
+	smr_fault_leave(fault);
+	return ret;
 }
 
 /**
@@ -35,19 +50,36 @@ int smr_fault_await(struct smr_fault *fault, struct smr_awaits *awaits,
 		    unsigned int state)
 {
 	struct waiting w = {
-		.told.get = waiting_get,
+		.cb.get = waiting_get,
 		.awaits = awaits,
 	};
-	int ret;
 
-	smr_fault_start(fault, &w.told);
-	ret = wait_event_state(awaits->wait,
-			       smr_fault_is_done(fault) ||
-			       READ_ONCE(awaits->stop), state);
-	if (!ret)
-		ret = smr_fault_is_done(fault) ? fault->err : -EIO;
-	smr_fault_leave(fault);
-	return ret;
+	smr_fault_start(fault, &w.cb);
+	return await_end(fault, awaits, state);
+}
+
+/**
+ * smr_fault_await_now() - smr_fault_await() for a fault that must not wait for others
+ * @fault: the fault, with at least one range. The caller's reference is dropped
+ * @awaits: where the device's verbs wait
+ * @state: as for smr_fault_await()
+ *
+ * Context: process, may sleep.
+ * Return: as smr_fault_await(); -EBUSY: the user's other faults come first, and this one
+ * did not begin.
+ */
+int smr_fault_await_now(struct smr_fault *fault, struct smr_awaits *awaits,
+			unsigned int state)
+{
+	struct waiting w = {
+		.cb.get = waiting_get,
+		.awaits = awaits,
+	};
+
+	if (smr_fault_start_now(fault, &w.cb))
+		return await_end(fault, awaits, state);
+	smr_fault_discard(fault);
+	return -EBUSY;
 }
 
 /**

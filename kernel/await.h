@@ -25,5 +25,7 @@ void smr_awaits_init(struct smr_awaits *awaits);
 void smr_awaits_stop(struct smr_awaits *awaits, bool stop);
 int smr_fault_await(struct smr_fault *fault, struct smr_awaits *awaits,
 		    unsigned int state);
+int smr_fault_await_now(struct smr_fault *fault, struct smr_awaits *awaits,
+			unsigned int state);
 
 #endif /* SMR_AWAIT_H */

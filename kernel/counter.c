@@ -16,7 +16,7 @@
 
 #include "compat/cleanup.h"
 #include "compat/ib.h"
-#include "net/guard.h"
+#include "net/antispoof.h"
 #include "qp/core.h"
 #include "stats.h"
 #include "verbs.h"
@@ -56,7 +56,7 @@ static int get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		stats->value[i] = smr_stats_read(env->stats, i) - bound;
 	}
 	stats->value[SMR_CNT_UNKNOWN_QPN] = atomic64_read(&env->tab->strays);
-	stats->value[SMR_CNT_UDP_REFUSED] = atomic64_read(&env->guard->refused);
+	stats->value[SMR_CNT_UDP_REFUSED] = atomic64_read(&env->antispoof->refused);
 	return ARRAY_SIZE(stat_descs);
 }
 

@@ -175,7 +175,8 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	env->srqs = &dev->verbs.srqs;
 	env->keys = &dev->keys;
 	env->steer = &dev->verbs.steer;
-	env->guard = &dev->ns->guard;
+	env->antispoof = &dev->ns->antispoof;
+	env->whys = &dev->ns->whys;
 	env->ndev = ndev;
 	env->loopback = conf->loopback;
 	env->poll_ns = min(conf->poll_us, SMR_POLL_US_MAX) * NSEC_PER_USEC;

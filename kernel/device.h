@@ -46,7 +46,7 @@ struct smr_dev {
  * struct smr_link_conf - the options of a link
  * @loopback: it takes the same-host shortcut
  * @max_objects: see smr_limits_init()
- * @poll_us: how long a home waits for requests, at most SMR_POLL_US_MAX, us
+ * @poll_us: how long a poller waits for requests, at most SMR_POLL_US_MAX, us
  * @user: what each user may have
  */
 struct smr_link_conf {

@@ -5,8 +5,8 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "mapped.h"
 #include "mem.h"
+#include "mmap.h"
 
 /**
  * struct dm_mem - the part of a piece of device memory that a region opens
@@ -35,6 +35,7 @@ static void dm_release(struct smr_mem *mem)
 }
 
 static const struct smr_mem_ops dm_ops = {
+	.name = "device",
 	.any_access = true,
 	.map = dm_map,
 	.release = dm_release,
@@ -55,7 +56,7 @@ struct smr_mem *smr_dm_mem(struct smr_dm *dm, u64 off, u64 length)
 
 	if (!mem)
 		return ERR_PTR(-ENOMEM);
-	mem->addr = dm->mapped->mem + off;
+	mem->addr = dm->mmap->mem + off;
 	smr_mem_init(&mem->mem, &dm_ops, length);
 	return &mem->mem;
 }
@@ -75,7 +76,7 @@ void smr_dm_store_init(struct smr_dm_store *store)
  */
 void smr_dm_store_fini(struct smr_dm_store *store)
 {
-	smr_mapped_fini(&store->pool);
+	smr_mmap_fini(&store->pool);
 }
 
 /**
@@ -92,7 +93,7 @@ struct smr_dm *smr_dm_alloc(struct smr_dm_store *store,
 			    struct ib_ucontext *uctx,
 			    const struct ib_dm_alloc_attr *attr)
 {
-	struct smr_mapped *m;
+	struct smr_mmap *m;
 	struct smr_dm *dm;
 
 	if (!attr->length || attr->alignment > PAGE_SHIFT)
@@ -102,12 +103,12 @@ struct smr_dm *smr_dm_alloc(struct smr_dm_store *store,
 	dm = kzalloc(sizeof(*dm), GFP_KERNEL_ACCOUNT);
 	if (!dm)
 		return ERR_PTR(-ENOMEM);
-	m = smr_mapped_alloc(&store->pool, uctx, PAGE_ALIGN(attr->length), 0);
+	m = smr_mmap_alloc(&store->pool, uctx, PAGE_ALIGN(attr->length), 0);
 	if (IS_ERR(m)) {
 		kfree(dm);
 		return ERR_CAST(m);
 	}
-	dm->mapped = m;
+	dm->mmap = m;
 	return dm;
 }
 
@@ -122,6 +123,6 @@ struct smr_dm *smr_dm_alloc(struct smr_dm_store *store,
  */
 void smr_dm_free(struct smr_dm *dm)
 {
-	smr_mapped_free(dm->mapped);
+	smr_mmap_free(dm->mmap);
 	kfree(dm);
 }

@@ -9,7 +9,7 @@
 
 #include "account.h"
 
-struct smr_mapped;
+struct smr_mmap;
 struct smr_mem;
 
 /* How much a device has, in bytes */
@@ -26,13 +26,13 @@ struct smr_dm_store {
 /**
  * struct smr_dm - a piece of device memory
  * @ibdm: the core's part
- * @mapped: the memory
+ * @mmap: the memory
  *
  * Constant. The core does not let it go while a region is on it.
  */
 struct smr_dm {
 	struct ib_dm ibdm;
-	struct smr_mapped *mapped;
+	struct smr_mmap *mmap;
 };
 
 static inline struct smr_dm *to_smr_dm(const struct ib_dm *ibdm)

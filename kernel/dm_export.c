@@ -4,7 +4,7 @@
  * use.
  *
  * The buffer has references on the pages, and knows neither the link nor the process: both
- * may go before it. The link's memory stays charged as long; see mapped.c. Only the
+ * may go before it. The link's memory stays charged as long; see mmap.c. Only the
  * module stays, as for any exporter.
  *
  * The memory is the CPU's, so a device that is attached may need its caches looked after:
@@ -27,7 +27,7 @@
 #include "compat/cleanup.h"
 #include "compat/compiler.h"
 #include "dm.h"
-#include "mapped.h"
+#include "mmap.h"
 
 /**
  * struct dm_export - an exported piece of device memory
@@ -206,7 +206,7 @@ static const struct dma_buf_ops export_ops = {
  */
 struct dma_buf *smr_dm_export(const struct smr_dm *dm)
 {
-	unsigned int i, npages = dm->mapped->size >> PAGE_SHIFT;
+	unsigned int i, npages = dm->mmap->size >> PAGE_SHIFT;
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
 	struct dm_export *e;
 	struct dma_buf *buf;
@@ -218,11 +218,11 @@ struct dma_buf *smr_dm_export(const struct smr_dm *dm)
 	INIT_LIST_HEAD(&e->users);
 	e->npages = npages;
 	for (i = 0; i < npages; i++) {
-		e->pages[i] = vmalloc_to_page(dm->mapped->mem + i * PAGE_SIZE);
+		e->pages[i] = vmalloc_to_page(dm->mmap->mem + i * PAGE_SIZE);
 		get_page(e->pages[i]);
 	}
 	info.ops = &export_ops;
-	info.size = dm->mapped->size;
+	info.size = dm->mmap->size;
 	info.flags = O_RDWR | O_CLOEXEC;
 	info.priv = e;
 	buf = dma_buf_export(&info);

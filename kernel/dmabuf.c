@@ -254,12 +254,14 @@ static void dmabuf_release(struct smr_mem *mem)
 }
 
 static const struct smr_mem_ops plain_ops = {
+	.name = "dma-buf",
 	.any_access = true,
 	.map = plain_map,
 	.release = dmabuf_release,
 };
 
 static const struct smr_mem_ops bracketed_ops = {
+	.name = "dma-buf",
 	.any_access = true,
 	.thread = true,
 	.map = bracketed_map,
@@ -273,6 +275,7 @@ static const struct smr_mem_ops bracketed_ops = {
 
 /* Until the content is there, before the region has a key */
 static const struct smr_mem_ops arriving_ops = {
+	.name = "dma-buf",
 	.fault = arriving_fault,
 	.faults = dmabuf_faults,
 	.release = dmabuf_release,

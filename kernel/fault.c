@@ -12,6 +12,7 @@
  */
 #include "fault.h"
 
+#include <linux/bottom_half.h>
 #include <linux/capability.h>
 #include <linux/err.h>
 #include <linux/lockdep.h>
@@ -288,14 +289,29 @@ static void user_run(struct faults_user *user)
 	}
 }
 
-static void fault_queue(struct smr_fault *fault)
+/* Would a fault of this process run before any that waits? */
+static bool faults_have_room(const struct smr_faults *faults)
+{
+	const struct faults_user *user = faults->user;
+
+	lockdep_assert_held(&user->lock);
+	return list_empty(&faults->waiting) && list_empty(&user->ready) &&
+	       faults->running < PROCESS_RUNNING &&
+	       user->running < max(READ_ONCE(user_faults), 1U);
+}
+
+/* Returns false, and does nothing, if it is to run @now and cannot. */
+static bool fault_queue(struct smr_fault *fault, bool now)
 {
 	struct smr_faults *faults = fault->faults;
 
 	guard(spinlock_bh)(&faults->user->lock);
+	if (now && !faults_have_room(faults))
+		return false;
 	list_add_tail(&fault->node, &faults->waiting);
 	faults_set_ready(faults);
 	user_run(faults->user);
+	return true;
 }
 
 /* Returns false if the fault's work was queued. */
@@ -323,11 +339,12 @@ static void fault_make_room(struct smr_fault *fault)
 	user_run(faults->user);
 }
 
-static int fault_run(struct smr_fault *fault)
+static int fault_run(struct smr_fault *fault, bool at_once)
 {
 	const struct smr_populate how = {
 		.want = fault->want,
 		.advice = fault->advice,
+		.at_once = at_once,
 		.stop = &fault->stop,
 	};
 	int ret = 0, err;
@@ -342,6 +359,13 @@ static int fault_run(struct smr_fault *fault)
 	return ret;
 }
 
+static struct smr_faults *fault_where(const struct smr_fault *fault)
+{
+	const struct smr_mem *mem = fault->ranges[0].mem;
+
+	return mem->ops->faults(mem);
+}
+
 /* The ranges stay, and tell what the fault was for. */
 static void fault_drop_memories(struct smr_fault *fault)
 {
@@ -352,16 +376,16 @@ static void fault_drop_memories(struct smr_fault *fault)
 }
 
 /* Returns who is to be told, if anybody. */
-static struct smr_told *fault_end(struct smr_fault *fault, int err)
+static struct smr_fault_cb *fault_end(struct smr_fault *fault, int err)
 {
-	struct smr_told *told;
+	struct smr_fault_cb *cb;
 
 	guard(spinlock_bh)(&fault->lock);
 	fault->err = err;
 	/* Pairs with smr_fault_is_done(). */
 	smp_store_release(&fault->done, true);
-	told = fault->told;
-	return told && told->get(told) ? told : NULL;
+	cb = fault->cb;
+	return cb && cb->get(cb) ? cb : NULL;
 }
 
 static void fault_put(struct smr_fault *fault)
@@ -370,7 +394,17 @@ static void fault_put(struct smr_fault *fault)
 		kvfree(fault);
 }
 
-/* What a fault holds that was begun */
+/* What a fault holds from its beginning on */
+static void fault_hold(struct smr_fault *fault, struct smr_fault_cb *cb)
+{
+	fault->faults = fault_where(fault);
+	fault->cb = cb;
+	refcount_inc(&fault->faults->ref);
+	refcount_inc(&fault->ref);
+	/* The device has a reference, but may go before the page comes. */
+	__module_get(THIS_MODULE);
+}
+
 static void fault_unhold(struct smr_fault *fault)
 {
 	struct smr_faults *faults = fault->faults;
@@ -382,16 +416,23 @@ static void fault_unhold(struct smr_fault *fault)
 	module_put(THIS_MODULE);
 }
 
+/* @run: see struct smr_fault_cb; NULL: in a worker */
+static void fault_end_and_tell(struct smr_fault *fault, int err,
+			       struct smr_run *run)
+{
+	struct smr_fault_cb *cb = fault_end(fault, err);
+
+	if (cb)
+		cb->run(cb, run);
+}
+
 static void fault_work(struct work_struct *work)
 {
 	struct smr_fault *fault = container_of(work, struct smr_fault, work);
-	int err = fault_run(fault);
-	struct smr_told *told;
+	int err = fault_run(fault, false);
 
 	fault_drop_memories(fault);
-	told = fault_end(fault, err);
-	if (told)
-		told->run(told);
+	fault_end_and_tell(fault, err, NULL);
 	fault_make_room(fault);
 	fault_unhold(fault);
 }
@@ -445,30 +486,40 @@ void smr_fault_add(struct smr_fault *fault, const struct smr_span *span,
 	};
 }
 
-static struct smr_faults *fault_where(const struct smr_fault *fault)
+/* Returns false if it is to run @now and cannot: it has not begun. */
+static bool fault_begin(struct smr_fault *fault, struct smr_fault_cb *cb, bool now)
 {
-	const struct smr_mem *mem = fault->ranges[0].mem;
-
-	return mem->ops->faults(mem);
+	fault_hold(fault, cb);
+	if (fault_queue(fault, now))
+		return true;
+	fault_unhold(fault);
+	return false;
 }
 
 /**
  * smr_fault_start() - begin a fault
  * @fault: the fault, with at least one range. The caller keeps its reference, which
  *	smr_fault_leave() drops
- * @told: told when it has ended, unless the caller has left it before; NULL: nobody
+ * @cb: told when it has ended, unless the caller has left it before; NULL: nobody
  *
  * Context: any but with interrupts off.
  */
-void smr_fault_start(struct smr_fault *fault, struct smr_told *told)
+void smr_fault_start(struct smr_fault *fault, struct smr_fault_cb *cb)
 {
-	fault->faults = fault_where(fault);
-	fault->told = told;
-	refcount_inc(&fault->faults->ref);
-	refcount_inc(&fault->ref);
-	/* The device has a reference, but may go before the page comes. */
-	__module_get(THIS_MODULE);
-	fault_queue(fault);
+	fault_begin(fault, cb, false);
+}
+
+/**
+ * smr_fault_start_now() - begin a fault that need not wait for others
+ * @fault: as for smr_fault_start()
+ * @cb: likewise
+ *
+ * Context: process, may sleep.
+ * Return: false if others of the user come first. Then it has not begun.
+ */
+bool smr_fault_start_now(struct smr_fault *fault, struct smr_fault_cb *cb)
+{
+	return fault_begin(fault, cb, true);
 }
 
 /**
@@ -494,6 +545,48 @@ void smr_fault_start_alone(struct smr_fault *fault)
 }
 
 /**
+ * smr_fault_start_errand() - begin a fault that a caller further up may execute
+ * @fault: as for smr_fault_start()
+ * @cb: likewise
+ *
+ * Whoever takes the errand calls smr_fault_run_errand(). Until then the fault can be left like
+ * one that is being executed.
+ *
+ * Context: any but with interrupts off.
+ */
+void smr_fault_start_errand(struct smr_fault *fault, struct smr_fault_cb *cb)
+{
+	fault_hold(fault, cb);
+}
+
+/**
+ * smr_fault_run_errand() - execute a fault here, or where any fault is
+ * @fault: from smr_fault_start_errand(); it need not exist afterwards
+ * @run: how the task that is told may run here, as another QP's
+ *
+ * Here it is executed if all of its memory is the caller's own, and if no page has to be
+ * waited for.
+ *
+ * Context: process, may sleep.
+ */
+void smr_fault_run_errand(struct smr_fault *fault, struct smr_run *run)
+{
+	int err = fault_run(fault, true);
+
+	/* As to -EINTR: only the process that lends its context is being killed. */
+	if (err == -EAGAIN || err == -EINTR) {
+		fault_queue(fault, false);
+		return;
+	}
+	fault_drop_memories(fault);
+	/* The scheduler does not stop this process while it holds what @get has taken. */
+	local_bh_disable();
+	fault_end_and_tell(fault, err, run);
+	local_bh_enable();
+	fault_unhold(fault);
+}
+
+/**
  * smr_fault_is_done() - has a fault ended?
  * @fault: the fault
  *
@@ -511,7 +604,7 @@ bool smr_fault_is_done(struct smr_fault *fault)
  * @fault: the fault, from smr_fault_start(); the caller's reference is dropped
  *
  * Does not wait for pages. The fault's lock is what the worker tells of the end with. So
- * after this nobody is told but with what @get took, and what contains the struct smr_told
+ * after this nobody is told but with what @get took, and what contains the struct smr_fault_cb
  * may go.
  *
  * Context: any if the fault has ended. Otherwise process, may sleep: the last reference
@@ -522,7 +615,7 @@ void smr_fault_leave(struct smr_fault *fault)
 	bool ended;
 
 	scoped_guard(spinlock_bh, &fault->lock) {
-		fault->told = NULL;
+		fault->cb = NULL;
 		WRITE_ONCE(fault->stop, true);
 		ended = fault->done;
 	}

@@ -20,6 +20,7 @@
 struct faults_user;
 struct mm_struct;
 struct smr_fault;
+struct smr_run;
 
 /**
  * struct smr_faults - the faults of one process's memory
@@ -48,14 +49,15 @@ struct smr_faults {
 };
 
 /**
- * struct smr_told - somebody who is to hear that a fault has ended
+ * struct smr_fault_cb - somebody who is to hear that a fault has ended
  * @get: keeps @run possible; called with a lock held, in any context. False: nobody
  *	needs to hear of it any more
- * @run: called after @get, without a lock, in process context; drops what that took
+ * @run: called after @get, without a lock; drops what that took. In process context; or
+ *	with BH off, as that run of another QP's task
  */
-struct smr_told {
-	bool (*get)(struct smr_told *told);
-	void (*run)(struct smr_told *told);
+struct smr_fault_cb {
+	bool (*get)(struct smr_fault_cb *cb);
+	void (*run)(struct smr_fault_cb *cb, struct smr_run *run);
 };
 
 /**
@@ -78,8 +80,8 @@ struct smr_fault_range {
  * @node: in @faults->waiting, until @work is queued
  * @faults: where it is executed
  * @ref: one for who asked, one for the work
- * @lock: guards @told and @done
- * @told: who is to hear that it has ended; NULL: nobody
+ * @lock: guards @cb and @done
+ * @cb: who is to hear that it has ended; NULL: nobody
  * @done: it has ended, with @err
  * @stop: nobody needs it any more
  * @want: the access that is needed
@@ -98,7 +100,7 @@ struct smr_fault {
 	refcount_t ref;
 	/* see above */
 	spinlock_t lock;
-	struct smr_told *told;
+	struct smr_fault_cb *cb;
 	bool done;
 	bool stop;
 	enum smr_want want;
@@ -119,8 +121,12 @@ void smr_faults_uncharge(struct smr_faults *faults, size_t bytes);
 struct smr_fault *smr_fault_alloc(u32 max, enum smr_want want, gfp_t gfp);
 void smr_fault_add(struct smr_fault *fault, const struct smr_span *span,
 		   u64 off, u64 len);
-void smr_fault_start(struct smr_fault *fault, struct smr_told *told);
+void smr_fault_start(struct smr_fault *fault, struct smr_fault_cb *cb);
+bool __must_check smr_fault_start_now(struct smr_fault *fault,
+				      struct smr_fault_cb *cb);
 void smr_fault_start_alone(struct smr_fault *fault);
+void smr_fault_start_errand(struct smr_fault *fault, struct smr_fault_cb *cb);
+void smr_fault_run_errand(struct smr_fault *fault, struct smr_run *run);
 bool smr_fault_is_done(struct smr_fault *fault);
 void smr_fault_leave(struct smr_fault *fault);
 void smr_fault_discard(struct smr_fault *fault);

@@ -37,20 +37,6 @@ void smr_grant_open(struct smr_grant *grant)
 	refcount_set(&grant->ref, 1);
 }
 
-static void grant_add(struct smr_grant *grant, struct smr_drain *drain)
-{
-	lockdep_assert_held(&grant->lock);
-	list_add_tail(&drain->node, &grant->waiters);
-	WRITE_ONCE(drain->grant, grant);
-}
-
-static void grant_del(struct smr_grant *grant, struct smr_drain *drain)
-{
-	lockdep_assert_held(&grant->lock);
-	list_del_init(&drain->node);
-	WRITE_ONCE(drain->grant, NULL);
-}
-
 /* Tell those who wait. They may go on as soon as they are told. */
 static void grant_tell(struct smr_grant *grant)
 {
@@ -86,8 +72,9 @@ static bool grant_drained(struct smr_grant *grant)
  * @drain: told when the last span has ended, if this returns false; or NULL
  *
  * May be called again, by the same or by others who want to be told, until it
- * returns true, or until smr_drain_forget(). Whoever is told calls it again: the grant
- * may have been opened anew, and the last put of a former time be late to tell.
+ * returns true. Whoever is told calls it again: the grant may have been opened anew, and
+ * the last put of a former time be late to tell. So the last put may still be about to
+ * tell @drain when this returns true: smr_drain_forget() ends that.
  *
  * Context: any but hard interrupts.
  * Return: true if there are no spans. What copies have written is visible then.
@@ -95,15 +82,13 @@ static bool grant_drained(struct smr_grant *grant)
 bool smr_grant_retire(struct smr_grant *grant, struct smr_drain *drain)
 {
 	guard(spinlock_bh)(&grant->lock);
-	if (grant_drained(grant)) {
-		/* The last put may not have told it yet, and @drain may go now. */
-		if (drain)
-			grant_del(grant, drain);
+	if (grant_drained(grant))
 		return true;
-	}
 	/* The last put takes the lock after this, and finds it. */
-	if (drain && list_empty(&drain->node))
-		grant_add(grant, drain);
+	if (drain && list_empty(&drain->node)) {
+		list_add_tail(&drain->node, &grant->waiters);
+		WRITE_ONCE(drain->grant, grant);
+	}
 	return false;
 }
 
@@ -134,11 +119,14 @@ void smr_grant_retire_sync(struct smr_grant *grant)
 {
 	struct smr_drain_sync sync;
 
+	if (smr_grant_retire(grant, NULL))
+		return;
 	smr_drain_sync_init(&sync);
 	while (!smr_grant_retire(grant, &sync.drain)) {
 		wait_for_completion(&sync.done);
 		reinit_completion(&sync.done);
 	}
+	smr_drain_forget(&sync.drain);
 }
 
 /**
@@ -178,8 +166,8 @@ void smr_grant_revive(struct smr_grant *grant)
  * smr_drain_forget() - somebody need not be told any more
  * @drain: who, whether in a grant's list or not
  *
- * Whoever has waited may find that another one has ended what the grant was for. Then it
- * does not ask that grant again, and the last put may still be about to tell it.
+ * Whoever has waited may find that the grant has drained, or that another one has ended
+ * what it was for. The last put may still be about to tell it.
  *
  * Context: any but hard interrupts; by whoever waits, so that nobody adds @drain meanwhile.
  */
@@ -194,7 +182,8 @@ void smr_drain_forget(struct smr_drain *drain)
 	if (!grant)
 		return;
 	guard(spinlock_bh)(&grant->lock);
-	grant_del(grant, drain);
+	list_del_init(&drain->node);
+	WRITE_ONCE(drain->grant, NULL);
 }
 
 /**

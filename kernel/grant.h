@@ -21,7 +21,7 @@ struct smr_grant;
  *	that grant's lock
  * @fn: called once, in any context, with a lock of the grant's held: it may
  *	queue work, or complete something. @drain may be freed when smr_drain_forget() has
- *	returned, or smr_grant_retire() has returned true
+ *	returned
  */
 struct smr_drain {
 	struct list_head node;

@@ -2,7 +2,10 @@
 /* The table of keys, and opening a key. */
 #include "key.h"
 
+#include <linux/jiffies.h>
 #include <linux/random.h>
+#include <linux/rhashtable.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <rdma/ib_verbs.h>
@@ -10,16 +13,13 @@
 #include "compat/cleanup.h"
 #include "compat/ib.h"
 #include "grant.h"
-
-/* 2^17 chains, in leaves of a page: 1 MiB at most, 2 KiB as long as unused */
-#define LEAVES		256
-#define LEAF_CHAINS	512
-#define LEAF_SHIFT	16
-#define CHAIN_SHIFT	7
+#include "why.h"
 
 /* An index is reused only after so many others have been freed. */
 #define RECENT_INDICES	4096
 #define RECENT_BUCKETS	8192
+
+#define NO_PD		U32_MAX
 
 /* Get random numbers in batches, which is far cheaper. */
 #define RANDOM_WORDS	32
@@ -34,33 +34,58 @@
 		       IB_ACCESS_FLUSH_PERSISTENT)))
 
 /**
- * struct smr_key_leaf - some of the chains; lives as long as the table
- * @chains: of keys
+ * struct key_past - a key that was ended
+ * @key: the key; its index is SMR_KEY_INDEX_NONE where there is none yet
+ * @pd: the protection domain's number in the core, or NO_PD
+ * @pid: the process that ended it, as it knows itself
+ * @when: jiffies, as far as they fit
  */
-struct smr_key_leaf {
-	struct hlist_head chains[LEAF_CHAINS];
+struct key_past {
+	u32 key;
+	u32 pd;
+	pid_t pid;
+	u32 when;
 };
 
 /**
- * struct smr_key_table - keys, and the indices freed last
- * @leaves: the chains; the index says which. Indices are random already, so
- *	that there is nothing to hash.
- * @fifo: the indices freed last, 0 where there is none yet
+ * struct smr_key_table - keys, and the keys ended last
+ * @hash: struct smr_key by its index; looked up without a lock
+ * @fifo: the keys ended last; read without a lock by who explains a refusal
  * @count: how many of @fifo fall into each bucket. An index whose bucket is
  *	empty is certainly not in @fifo; others are not worth a closer look.
  * @next: where in @fifo the next one goes; it is the oldest
  * @random: random numbers, not used yet
  * @nr_random: how many
  *
- * All under smr_keys.lock.
+ * All but @hash under smr_keys.lock.
  */
 struct smr_key_table {
-	struct smr_key_leaf __rcu *leaves[LEAVES];
-	u32 fifo[RECENT_INDICES];
+	struct rhashtable hash;
+	struct key_past fifo[RECENT_INDICES];
 	u16 count[RECENT_BUCKETS];
 	unsigned int next;
 	u32 random[RANDOM_WORDS];
 	unsigned int nr_random;
+};
+
+/* Indices are random already, so that there is nothing to hash. */
+static u32 index_hash(const void *index, u32 len, u32 seed)
+{
+	return *(const u32 *)index;
+}
+
+static int index_cmp(struct rhashtable_compare_arg *arg, const void *key)
+{
+	return ((const struct smr_key *)key)->index != *(const u32 *)arg->key;
+}
+
+static const struct rhashtable_params key_params = {
+	.head_offset = offsetof(struct smr_key, node),
+	.key_offset = offsetof(struct smr_key, index),
+	.key_len = sizeof_field(struct smr_key, index),
+	.hashfn = index_hash,
+	.obj_cmpfn = index_cmp,
+	.automatic_shrinking = true,
 };
 
 /**
@@ -71,9 +96,16 @@ struct smr_key_table {
  */
 int smr_keys_init(struct smr_keys *keys)
 {
+	int ret;
+
 	spin_lock_init(&keys->lock);
 	keys->table = vzalloc(sizeof(*keys->table));
-	return keys->table ? 0 : -ENOMEM;
+	if (!keys->table)
+		return -ENOMEM;
+	ret = rhashtable_init(&keys->table->hash, &key_params);
+	if (ret)
+		vfree(keys->table);
+	return ret;
 }
 
 /**
@@ -84,61 +116,8 @@ int smr_keys_init(struct smr_keys *keys)
  */
 void smr_keys_fini(struct smr_keys *keys)
 {
-	int i;
-
-	for (i = 0; i < LEAVES; i++)
-		kfree(rcu_dereference_protected(keys->table->leaves[i], true));
+	rhashtable_destroy(&keys->table->hash);
 	vfree(keys->table);
-}
-
-static struct hlist_head *leaf_chain(struct smr_key_leaf *leaf, u32 index)
-{
-	return &leaf->chains[(index >> CHAIN_SHIFT) & (LEAF_CHAINS - 1)];
-}
-
-static struct smr_key_leaf __rcu **index_place(struct smr_keys *keys, u32 index)
-{
-	return &keys->table->leaves[index >> LEAF_SHIFT];
-}
-
-/* Make sure that an index has a chain. */
-static int leaf_make(struct smr_keys *keys, u32 index)
-{
-	struct smr_key_leaf __rcu **place = index_place(keys, index);
-	struct smr_key_leaf *leaf;
-
-	if (rcu_access_pointer(*place))
-		return 0;
-	/* It belongs to the link, not to the user who happens to need it first. */
-	leaf = kzalloc(sizeof(*leaf), GFP_KERNEL);
-	if (!leaf)
-		return -ENOMEM;
-	spin_lock(&keys->lock);
-	if (!rcu_access_pointer(*place)) {
-		rcu_assign_pointer(*place, leaf);
-		leaf = NULL;
-	}
-	spin_unlock(&keys->lock);
-	kfree(leaf);
-	return 0;
-}
-
-/* The key with an index. Caller is in an RCU section, or holds keys->lock. */
-static struct smr_key *table_find(struct smr_keys *keys, u32 index)
-{
-	struct smr_key_leaf *leaf;
-	struct smr_key *key;
-
-	leaf = rcu_dereference_check(*index_place(keys, index),
-				     lockdep_is_held(&keys->lock));
-	if (!leaf)
-		return NULL;
-	hlist_for_each_entry_rcu(key, leaf_chain(leaf, index), node,
-				 lockdep_is_held(&keys->lock)) {
-		if (key->index == index)
-			return key;
-	}
-	return NULL;
 }
 
 static u16 *recent_bucket(struct smr_key_table *table, u32 index)
@@ -146,49 +125,66 @@ static u16 *recent_bucket(struct smr_key_table *table, u32 index)
 	return &table->count[index & (RECENT_BUCKETS - 1)];
 }
 
-static void recent_add(struct smr_keys *keys, u32 index)
+static void recent_add(struct smr_keys *keys, const struct smr_key *key)
 {
 	struct smr_key_table *table = keys->table;
-	u32 *slot = &table->fifo[table->next++ & (RECENT_INDICES - 1)];
+	struct key_past *past;
+	u32 index;
 
 	lockdep_assert_held(&keys->lock);
-	if (*slot != SMR_KEY_INDEX_NONE)
-		(*recent_bucket(table, *slot))--;
-	*slot = index;
-	(*recent_bucket(table, index))++;
+	past = &table->fifo[table->next++ & (RECENT_INDICES - 1)];
+	index = SMR_KEY_INDEX(past->key);
+	if (index != SMR_KEY_INDEX_NONE)
+		(*recent_bucket(table, index))--;
+	WRITE_ONCE(past->key, smr_key_value(key));
+	WRITE_ONCE(past->pd, key->pd ? key->pd->res.id : NO_PD);
+	WRITE_ONCE(past->pid, task_tgid_vnr(current));
+	WRITE_ONCE(past->when, jiffies);
+	(*recent_bucket(table, key->index))++;
 }
 
-static bool index_is_free(struct smr_keys *keys, u32 index)
+/*
+ * Was there such a key a while ago, which @pd could use? Nobody learns of the keys of others.
+ * An entry that changes meanwhile is as good as gone.
+ */
+static bool recent_find(const struct smr_keys *keys, u32 key,
+			const struct ib_pd *pd, struct key_past *past)
 {
-	lockdep_assert_held(&keys->lock);
-	return index != SMR_KEY_INDEX_NONE &&
-	       !*recent_bucket(keys->table, index) && !table_find(keys, index);
-}
+	const struct key_past *fifo = keys->table->fifo;
+	unsigned int i;
 
-/* Take the index that @key has, if that is free. Its chain exists. */
-static bool index_take(struct smr_keys *keys, struct smr_key *key)
-{
-	struct smr_key_leaf __rcu **place = index_place(keys, key->index);
-	struct smr_key_leaf *leaf;
-
-	guard(spinlock)(&keys->lock);
-	if (!index_is_free(keys, key->index))
+	/* data_race(): the count only says whether to look, and what is found is compared again */
+	if (SMR_KEY_INDEX(key) == SMR_KEY_INDEX_NONE ||
+	    !data_race(*recent_bucket(keys->table, SMR_KEY_INDEX(key))))
 		return false;
-	leaf = rcu_dereference_protected(*place, lockdep_is_held(&keys->lock));
-	hlist_add_head_rcu(&key->node, leaf_chain(leaf, key->index));
-	return true;
+	for (i = 0; i < RECENT_INDICES; i++) {
+		if (READ_ONCE(fifo[i].key) != key)
+			continue;
+		past->pd = READ_ONCE(fifo[i].pd);
+		past->pid = READ_ONCE(fifo[i].pid);
+		past->when = READ_ONCE(fifo[i].when);
+		if (past->pd == pd->res.id && READ_ONCE(fifo[i].key) == key)
+			return true;
+	}
+	return false;
 }
 
-static u32 random_word(struct smr_keys *keys)
+/* A random index and tag. False: the index may have been freed a short while ago. */
+static bool key_draw(struct smr_keys *keys, struct smr_key *key)
 {
 	struct smr_key_table *table = keys->table;
+	u32 value;
 
 	guard(spinlock)(&keys->lock);
 	if (!table->nr_random) {
 		get_random_bytes(table->random, sizeof(table->random));
 		table->nr_random = RANDOM_WORDS;
 	}
-	return table->random[--table->nr_random];
+	value = table->random[--table->nr_random];
+	key->index = SMR_KEY_INDEX(value);
+	key->tag = SMR_KEY_TAG(value);
+	return key->index != SMR_KEY_INDEX_NONE &&
+	       !*recent_bucket(table, key->index);
 }
 
 /**
@@ -208,19 +204,17 @@ int smr_key_reserve(struct smr_keys *keys, struct smr_key *key,
 		    enum smr_key_type type, spinlock_t *lock)
 {
 	int tries, ret;
-	u32 value;
 
 	seqcount_spinlock_init(&key->seq, lock);
 	key->type = type;
 	for (tries = 0; tries < RESERVE_TRIES; tries++) {
-		value = random_word(keys);
-		key->index = SMR_KEY_INDEX(value);
-		key->tag = SMR_KEY_TAG(value);
-		ret = leaf_make(keys, key->index);
-		if (ret)
+		if (!key_draw(keys, key))
+			continue;
+		ret = rhashtable_lookup_insert_fast(&keys->table->hash,
+						    &key->node, key_params);
+		/* Taken; or the table is growing, and has no room in just this place. */
+		if (ret != -EEXIST && ret != -EBUSY)
 			return ret;
-		if (index_take(keys, key))
-			return 0;
 	}
 	return -ENOSPC;
 }
@@ -281,9 +275,10 @@ void smr_key_revive(struct smr_key *key)
 void smr_key_withdraw(struct smr_keys *keys, struct smr_key *key)
 {
 	WARN_ON_ONCE(key->valid);
-	guard(spinlock)(&keys->lock);
-	hlist_del_rcu(&key->node);
-	recent_add(keys, key->index);
+	/* First, so that there is no moment in which the index can be had again. */
+	scoped_guard(spinlock, &keys->lock)
+		recent_add(keys, key);
+	rhashtable_remove_fast(&keys->table->hash, &key->node, key_params);
 }
 
 /**
@@ -299,10 +294,10 @@ void smr_key_withdraw(struct smr_keys *keys, struct smr_key *key)
  */
 struct smr_key *smr_key_find(struct smr_keys *keys, u32 key)
 {
+	u32 index = SMR_KEY_INDEX(key);
 	struct smr_key *found;
 
-	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "key looked up without RCU");
-	found = table_find(keys, SMR_KEY_INDEX(key));
+	found = rhashtable_lookup(&keys->table->hash, &index, key_params);
 	/* Pairs with smr_key_publish(). */
 	return found && smp_load_acquire(&found->published) ? found : NULL;
 }
@@ -430,6 +425,67 @@ enum smr_key_verdict smr_key_open(struct smr_keys *keys, u32 key,
 	span->off = view.now.mem_off + (addr - view.now.iova);
 	span->len = len;
 	return SMR_KEY_OK;
+}
+
+/**
+ * smr_key_why() - why did a key not open?
+ * @keys: the device's table
+ * @key: as in smr_key_open()
+ * @pd: likewise
+ * @qpn: likewise
+ * @access: likewise
+ * @addr: likewise
+ * @len: likewise
+ * @why: filled in, unless the key would open now
+ *
+ * For whoever has been told that it does not. The data path does not call this.
+ *
+ * Context: any; lockless.
+ * Return: what smr_key_open() would say now.
+ */
+enum smr_key_verdict smr_key_why(struct smr_keys *keys, u32 key,
+				 const struct ib_pd *pd, u32 qpn, int access,
+				 u64 addr, u64 len, struct smr_why *why)
+{
+	enum smr_key_verdict verdict;
+	struct key_view view;
+	const struct smr_key *now = &view.now;
+	struct key_past past;
+
+	guard(rcu)();
+	verdict = key_look(keys, key, pd, qpn, access, &view);
+	if (verdict == SMR_KEY_OK && !range_inside(now, addr, len))
+		verdict = SMR_KEY_RANGE;
+	switch (verdict) {
+	case SMR_KEY_OK:
+		break;
+	case SMR_KEY_UNKNOWN:
+		if (recent_find(keys, key, pd, &past))
+			smr_why(why, KEY_ENDED, key, addr, len, past.pid,
+				jiffies_to_msecs((u32)jiffies - past.when));
+		else
+			smr_why(why, KEY_UNKNOWN, key, addr, len);
+		break;
+	case SMR_KEY_STALE:
+		smr_why(why, KEY_STALE, key, addr, len,
+			(key & ~0xffU) | now->tag);
+		break;
+	case SMR_KEY_DEAD:
+		smr_why(why, KEY_DEAD, key, addr, len);
+		break;
+	case SMR_KEY_PD:
+		smr_why(why, KEY_PD, key, addr, len, now->qpn);
+		break;
+	case SMR_KEY_ACCESS:
+		smr_why(why, KEY_ACCESS, key, addr, len, access, now->access,
+			now->type == SMR_KEY_MW);
+		break;
+	case SMR_KEY_RANGE:
+		smr_why(why, KEY_RANGE, key, addr, len, now->iova,
+			now->length);
+		break;
+	}
+	return verdict;
 }
 
 /**

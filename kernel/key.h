@@ -6,8 +6,8 @@
 #ifndef SMR_KEY_H
 #define SMR_KEY_H
 
-#include <linux/rculist.h>
 #include <linux/rcupdate.h>
+#include <linux/rhashtable-types.h>
 #include <linux/seqlock.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -17,6 +17,7 @@
 
 struct ib_pd;
 struct smr_key_table;
+struct smr_why;
 
 /* key = index << 8 | tag */
 #define SMR_KEY_INDEX(key)	((key) >> 8)
@@ -65,7 +66,7 @@ enum smr_key_type {
  * is @published, between smr_key_update_begin() and _end(). Readers take no lock.
  */
 struct smr_key {
-	struct hlist_node node;
+	struct rhash_head node;
 	u32 index;
 	u32 qpn;
 	u8 tag;
@@ -85,11 +86,11 @@ struct smr_key {
 
 /**
  * struct smr_keys - the key table of one device
- * @lock: guards what @table points to; readers use RCU
- * @table: index -> struct smr_key; private to key.c
+ * @lock: guards the indices freed last, and the random numbers
+ * @table: index -> struct smr_key; private to key.c; readers use RCU
  */
 struct smr_keys {
-	/* guards @table */
+	/* see above */
 	spinlock_t lock;
 	struct smr_key_table *table;
 };
@@ -153,6 +154,10 @@ static inline void smr_key_update_end(struct smr_key *key)
 enum smr_key_verdict __must_check
 smr_key_open(struct smr_keys *keys, u32 key, const struct ib_pd *pd, u32 qpn,
 	     int access, u64 addr, u64 len, struct smr_span *span);
+
+enum smr_key_verdict smr_key_why(struct smr_keys *keys, u32 key,
+				 const struct ib_pd *pd, u32 qpn, int access,
+				 u64 addr, u64 len, struct smr_why *why);
 
 /* What counts that a key did not open; the counters stand in the verdicts' order. */
 static inline enum smr_counter smr_key_counter(enum smr_key_verdict verdict)

@@ -39,6 +39,7 @@ static void linear_release(struct smr_mem *mem)
 }
 
 static const struct smr_mem_ops linear_ops = {
+	.name = "kernel",
 	.map = linear_map,
 	.release = linear_release,
 };
@@ -71,6 +72,7 @@ static void blocks_release(struct smr_mem *mem)
 }
 
 static const struct smr_mem_ops blocks_ops = {
+	.name = "kernel",
 	.map = blocks_map,
 	.release = blocks_release,
 };

@@ -40,6 +40,7 @@
 #include "ucontext.h"
 #include "verbs.h"
 #include "verbs_wq.h"
+#include "why.h"
 
 #define COMPLAIN_S	10
 #define CORE_MS		20
@@ -124,17 +125,20 @@ void smr_limits_drain(struct ib_device *ibdev)
 
 /* Count an object before it is made. IBTA calls the error a lack of resources. */
 static int take(struct ib_device *ibdev, struct smr_account *account,
-		enum smr_limit kind)
+		struct smr_why_log *log, enum smr_limit kind)
 {
 	struct smr_limits *limits = &to_smr_verbs(ibdev)->limits;
-	int ret = smr_account_take(account, kind);
+	u32 most = limits->max;
+	struct smr_why why;
 
-	if (ret)
-		return ret;
-	if (atomic_add_unless(&limits->used[kind], 1, limits->max))
-		return 0;
-	smr_account_give(account, kind);
-	return -ENOMEM;
+	if (smr_account_take(account, kind)) {
+		most = account->max[kind];
+	} else {
+		if (atomic_add_unless(&limits->used[kind], 1, most))
+			return 0;
+		smr_account_give(account, kind);
+	}
+	return smr_why_verb(log, &why, 0, smr_why(&why, LIMIT, kind, most));
 }
 
 static void give(struct ib_device *ibdev, struct smr_account *account,
@@ -188,7 +192,7 @@ static struct smr_account *udata_account(struct ib_udata *udata)
 static int alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
 	struct smr_account *account = udata_account(udata);
-	int ret = take(pd->device, account, SMR_LIMIT_PD);
+	int ret = take(pd->device, account, smr_udata_whys(udata), SMR_LIMIT_PD);
 
 	to_smr_pd(pd)->account = account;
 	return ret ?: made(pd->device, account, SMR_LIMIT_PD,
@@ -204,7 +208,7 @@ static int dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 static int create_ah(struct ib_ah *ah, struct rdma_ah_init_attr *init,
 		     struct ib_udata *udata)
 {
-	int ret = take(ah->device, NULL, SMR_LIMIT_AH);
+	int ret = take(ah->device, NULL, NULL, SMR_LIMIT_AH);
 
 	return ret ?: made(ah->device, NULL, SMR_LIMIT_AH,
 			   smr_verbs_ops.create_ah(ah, init, udata));
@@ -214,7 +218,7 @@ static int create_user_ah(struct ib_ah *ah, struct rdma_ah_init_attr *init,
 			  struct ib_udata *udata)
 {
 	struct smr_account *account = udata_account(udata);
-	int ret = take(ah->device, account, SMR_LIMIT_AH);
+	int ret = take(ah->device, account, smr_udata_whys(udata), SMR_LIMIT_AH);
 
 	to_smr_ah(ah)->account = account;
 	return ret ?: made(ah->device, account, SMR_LIMIT_AH,
@@ -232,7 +236,8 @@ static int create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
 {
 	struct smr_account *account =
 		udata_account(smr_compat_create_cq_udata(attrs));
-	int ret = take(cq->device, account, SMR_LIMIT_CQ);
+	int ret = take(cq->device, account, smr_udata_whys(smr_compat_create_cq_udata(attrs)),
+		       SMR_LIMIT_CQ);
 
 	to_smr_cq(cq)->account = account;
 	return ret ?: made(cq->device, account, SMR_LIMIT_CQ,
@@ -249,7 +254,7 @@ static int create_srq(struct ib_srq *srq, struct ib_srq_init_attr *init,
 		      struct ib_udata *udata)
 {
 	struct smr_account *account = udata_account(udata);
-	int ret = take(srq->device, account, SMR_LIMIT_SRQ);
+	int ret = take(srq->device, account, smr_udata_whys(udata), SMR_LIMIT_SRQ);
 
 	to_smr_srq(srq)->account = account;
 	return ret ?: made(srq->device, account, SMR_LIMIT_SRQ,
@@ -266,7 +271,7 @@ static int create_qp(struct ib_qp *qp, struct ib_qp_init_attr *init,
 		     struct ib_udata *udata)
 {
 	struct smr_account *account = udata_account(udata);
-	int ret = take(qp->device, account, SMR_LIMIT_QP);
+	int ret = take(qp->device, account, smr_udata_whys(udata), SMR_LIMIT_QP);
 
 	return ret ?: made(qp->device, account, SMR_LIMIT_QP,
 			   smr_verbs_ops.create_qp(qp, init, udata));
@@ -297,7 +302,8 @@ static struct smr_account *qp_account(struct ib_qp *qp)
 static int attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid)
 {
 	struct smr_account *account = qp_account(qp);
-	int ret = take(qp->device, account, SMR_LIMIT_MCAST);
+	int ret = take(qp->device, account, to_smr_qp(qp)->whys,
+		       SMR_LIMIT_MCAST);
 
 	return ret ?: made(qp->device, account, SMR_LIMIT_MCAST,
 			   smr_verbs_ops.attach_mcast(qp, gid, lid));
@@ -313,7 +319,8 @@ static struct ib_flow *create_flow(struct ib_qp *qp, struct ib_flow_attr *attr,
 				   struct ib_udata *udata)
 {
 	struct smr_account *account = qp_account(qp);
-	int ret = take(qp->device, account, SMR_LIMIT_RULE);
+	int ret = take(qp->device, account, to_smr_qp(qp)->whys,
+		       SMR_LIMIT_RULE);
 	struct ib_flow *flow;
 
 	if (ret)
@@ -337,7 +344,8 @@ static int create_counters(struct ib_counters *counters,
 			   struct uverbs_attr_bundle *attrs)
 {
 	struct smr_account *account = attrs_account(attrs);
-	int ret = take(counters->device, account, SMR_LIMIT_FLOW_COUNTERS);
+	int ret = take(counters->device, account, smr_attrs_whys(attrs),
+		       SMR_LIMIT_FLOW_COUNTERS);
 
 	to_smr_flow_counters(counters)->account = account;
 	return ret ?: made(counters->device, account, SMR_LIMIT_FLOW_COUNTERS,
@@ -355,7 +363,7 @@ static struct ib_wq *create_wq(struct ib_pd *pd, struct ib_wq_init_attr *init,
 			       struct ib_udata *udata)
 {
 	struct smr_account *account = udata_account(udata);
-	int ret = take(pd->device, account, SMR_LIMIT_WQ);
+	int ret = take(pd->device, account, smr_udata_whys(udata), SMR_LIMIT_WQ);
 	struct ib_wq *wq;
 
 	if (ret)
@@ -383,7 +391,8 @@ static int create_rwq_ind_table(struct ib_rwq_ind_table *table,
 				struct ib_udata *udata)
 {
 	struct smr_account *account = udata_account(udata);
-	int ret = take(table->device, account, SMR_LIMIT_WQ_TABLE);
+	int ret = take(table->device, account, smr_udata_whys(udata),
+		       SMR_LIMIT_WQ_TABLE);
 
 	to_smr_rwq_table(table)->account = account;
 	return ret ?: made(table->device, account, SMR_LIMIT_WQ_TABLE,
@@ -400,7 +409,8 @@ static int destroy_rwq_ind_table(struct ib_rwq_ind_table *table)
 static int alloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata)
 {
 	struct smr_account *account = udata_account(udata);
-	int ret = take(xrcd->device, account, SMR_LIMIT_XRCD);
+	int ret = take(xrcd->device, account, smr_udata_whys(udata),
+		       SMR_LIMIT_XRCD);
 
 	return ret ?: made(xrcd->device, account, SMR_LIMIT_XRCD,
 			   smr_verbs_ops.alloc_xrcd(xrcd, udata));
@@ -419,7 +429,7 @@ static int dealloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata)
 
 static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 {
-	int ret = take(pd->device, NULL, SMR_LIMIT_MR);
+	int ret = take(pd->device, NULL, NULL, SMR_LIMIT_MR);
 
 	return ret ? ERR_PTR(ret) :
 		     made_mr(pd->device, NULL,
@@ -429,7 +439,7 @@ static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			      u32 max_num_sg)
 {
-	int ret = take(pd->device, NULL, SMR_LIMIT_MR);
+	int ret = take(pd->device, NULL, NULL, SMR_LIMIT_MR);
 
 	return ret ? ERR_PTR(ret) :
 		     made_mr(pd->device, NULL,
@@ -441,7 +451,7 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 				 struct ib_udata *udata)
 {
 	struct smr_account *account = udata_account(udata);
-	int ret = take(pd->device, account, SMR_LIMIT_MR);
+	int ret = take(pd->device, account, smr_udata_whys(udata), SMR_LIMIT_MR);
 
 	return ret ? ERR_PTR(ret) :
 		     made_mr(pd->device, account,
@@ -458,7 +468,8 @@ static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset,
 {
 	struct smr_account *account =
 		udata_account(smr_compat_reg_dmabuf_udata(attrs));
-	int ret = take(pd->device, account, SMR_LIMIT_MR);
+	int ret = take(pd->device, account, smr_udata_whys(smr_compat_reg_dmabuf_udata(attrs)),
+		       SMR_LIMIT_MR);
 
 	return ret ? ERR_PTR(ret) :
 		     made_mr(pd->device, account,
@@ -474,7 +485,7 @@ static struct ib_mr *reg_dm_mr(struct ib_pd *pd, struct ib_dm *dm,
 			       struct uverbs_attr_bundle *attrs)
 {
 	struct smr_account *account = attrs_account(attrs);
-	int ret = take(pd->device, account, SMR_LIMIT_MR);
+	int ret = take(pd->device, account, smr_attrs_whys(attrs), SMR_LIMIT_MR);
 
 	return ret ? ERR_PTR(ret) :
 		     made_mr(pd->device, account,
@@ -494,7 +505,7 @@ static int dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
 static int alloc_mw(struct ib_mw *mw, struct ib_udata *udata)
 {
 	struct smr_account *account = udata_account(udata);
-	int ret = take(mw->device, account, SMR_LIMIT_MW);
+	int ret = take(mw->device, account, smr_udata_whys(udata), SMR_LIMIT_MW);
 
 	to_smr_mw(mw)->account = account;
 	return ret ?: made(mw->device, account, SMR_LIMIT_MW,
@@ -514,7 +525,7 @@ static int __maybe_unused alloc_dmah(struct ib_dmah *dmah,
 	struct smr_account *account = attrs_account(attrs);
 
 	to_smr_dmah(dmah)->account = account;
-	return take(dmah->device, account, SMR_LIMIT_DMAH);
+	return take(dmah->device, account, smr_attrs_whys(attrs), SMR_LIMIT_DMAH);
 }
 
 static int __maybe_unused dealloc_dmah(struct ib_dmah *dmah,
@@ -528,7 +539,8 @@ static int __maybe_unused create_comp_cntr(struct ib_comp_cntr *cntr,
 					   struct uverbs_attr_bundle *attrs)
 {
 	struct smr_account *account = attrs_account(attrs);
-	int ret = take(cntr->device, account, SMR_LIMIT_COMP_CNTR);
+	int ret = take(cntr->device, account, smr_attrs_whys(attrs),
+		       SMR_LIMIT_COMP_CNTR);
 
 	to_smr_comp_cntr(cntr)->account = account;
 	return ret ?: made(cntr->device, account, SMR_LIMIT_COMP_CNTR,

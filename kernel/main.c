@@ -9,7 +9,9 @@
 #include "limits.h"
 #include "net/crc.h"
 #include "netns.h"
-#include "qp/home.h"
+#include "qp/sqpoll.h"
+#include "watch.h"
+#include "why_nl.h"
 
 static bool loopback = true;
 module_param(loopback, bool, 0644);
@@ -66,24 +68,30 @@ static int __init softmr_init(void)
 	int ret;
 
 	smr_crc_init();
-	ret = smr_homes_init();
+	ret = smr_sqpolls_init();
 	if (ret)
 		return ret;
 	ret = smr_netns_register();
 	if (ret)
-		goto exit_homes;
+		goto exit_sqpolls;
+	ret = smr_why_nl_register();
+	if (ret)
+		goto unregister_netns;
 	/* So that its client is removed after ours, see device.c */
 	request_module("ib_uverbs");
 	ret = smr_device_watch();
 	if (ret)
-		goto unregister_netns;
+		goto unregister_whys;
 	rdma_link_register(&link_ops);
 	return 0;
 
+unregister_whys:
+	smr_why_nl_unregister();
+	smr_watch_fini();
 unregister_netns:
 	smr_netns_unregister();
-exit_homes:
-	smr_homes_exit();
+exit_sqpolls:
+	smr_sqpolls_exit();
 	return ret;
 }
 
@@ -96,8 +104,10 @@ static void __exit softmr_exit(void)
 	rdma_link_unregister(&link_ops);
 	ib_unregister_driver((enum rdma_driver_id)SMR_DRIVER_ID);
 	smr_device_unwatch();
+	smr_why_nl_unregister();
+	smr_watch_fini();
 	smr_netns_unregister();
-	smr_homes_exit();
+	smr_sqpolls_exit();
 	smr_faults_fini();
 	rcu_barrier();
 }

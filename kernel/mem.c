@@ -12,6 +12,7 @@
 #include "compat/unaligned.h"
 #include "grant.h"
 #include "net/crc.h"
+#include "watch.h"
 
 /* The bounce buffer on the stack, where two memories cannot be mapped at once */
 #define BOUNCE_BYTES	256
@@ -55,6 +56,27 @@ void smr_mem_put(struct smr_mem *mem)
 {
 	if (refcount_dec_and_test(&mem->ref))
 		mem->ops->release(mem);
+}
+
+/**
+ * smr_mem_look() - look at a memory
+ * @mem: the caller has a reference
+ * @look: filled in
+ *
+ * Context: process.
+ */
+void smr_mem_look(struct smr_mem *mem, struct smr_mem_look *look)
+{
+	*look = (struct smr_mem_look){ .present = mem->size };
+	if (mem->ops->look)
+		mem->ops->look(mem, look);
+}
+
+/* Bytes of a span were copied, from it or to it. */
+static void span_moved(const struct smr_span *span, size_t len)
+{
+	if (smr_is_watched() && len)
+		atomic64_add(len, &span->mem->moved);
 }
 
 /**
@@ -204,6 +226,7 @@ static int copy_from_pieces(void *to, struct smr_pieces *from, size_t len)
 int smr_span_read(const struct smr_span *span, u64 off, struct smr_pieces *to,
 		  size_t len)
 {
+	size_t all = len;
 	struct smr_map map;
 	size_t step;
 	int ret;
@@ -222,6 +245,7 @@ int smr_span_read(const struct smr_span *span, u64 off, struct smr_pieces *to,
 		if (ret)
 			return ret;
 	}
+	span_moved(span, all);
 	return 0;
 }
 
@@ -237,6 +261,7 @@ int smr_span_read(const struct smr_span *span, u64 off, struct smr_pieces *to,
 int smr_span_write(const struct smr_span *span, u64 off,
 		   struct smr_pieces *from, size_t len)
 {
+	size_t all = len;
 	struct smr_map map;
 	size_t step;
 	int ret;
@@ -256,6 +281,7 @@ int smr_span_write(const struct smr_span *span, u64 off,
 		if (ret)
 			return ret;
 	}
+	span_moved(span, all);
 	return 0;
 }
 
@@ -363,6 +389,7 @@ unmap_from:
 int smr_span_copy(const struct smr_span *dst, u64 dst_off,
 		  const struct smr_span *src, u64 src_off, size_t len)
 {
+	size_t all = len;
 	size_t step;
 	int ret;
 
@@ -376,6 +403,8 @@ int smr_span_copy(const struct smr_span *dst, u64 dst_off,
 		src_off += step;
 		len -= step;
 	}
+	span_moved(dst, all);
+	span_moved(src, all);
 	return 0;
 }
 
@@ -423,6 +452,7 @@ int smr_span_cmp_swap(const struct smr_span *span, u64 compare, u64 swap,
 		return ret;
 	*orig = atomic64_cmpxchg((atomic64_t *)map.addr, compare, swap);
 	span_unmap(span, &map);
+	span_moved(span, sizeof(u64));
 	return 0;
 }
 
@@ -443,6 +473,7 @@ int smr_span_fetch_add(const struct smr_span *span, u64 add, u64 *orig)
 		return ret;
 	*orig = atomic64_fetch_add(add, (atomic64_t *)map.addr);
 	span_unmap(span, &map);
+	span_moved(span, sizeof(u64));
 	return 0;
 }
 
@@ -463,5 +494,6 @@ int smr_span_store8(const struct smr_span *span, u64 value)
 	/* A reader that sees the value sees all earlier writes. */
 	smp_store_release((u64 *)map.addr, value);
 	span_unmap(span, &map);
+	span_moved(span, sizeof(u64));
 	return 0;
 }

@@ -7,6 +7,7 @@
 #ifndef SMR_MEM_H
 #define SMR_MEM_H
 
+#include <linux/atomic.h>
 #include <linux/errno.h>
 #include <linux/kconfig.h>
 #include <linux/page-flags.h>
@@ -43,6 +44,16 @@ struct smr_map {
 	u64 next;
 	size_t left;
 	void *cookie;
+};
+
+/**
+ * struct smr_mem_look - what can be seen of a memory
+ * @present: bytes of it that can be used without a fault
+ * @faults: how many times a copy has missed a page
+ */
+struct smr_mem_look {
+	u64 present;
+	u64 faults;
 };
 
 /* The access that pages are brought in for */
@@ -88,6 +99,8 @@ struct smr_populate {
  * @faults: where faults of it are executed that are not waited for. Needed by
  *	kinds that have a @fault, and only by them.
  * @release: free it, last reference gone. Process context, may sleep.
+ * @name: what people call it
+ * @look: see struct smr_mem_look; process context. NULL: all of it is present
  * @any_access: the memory allows every access that a region can be registered
  *	for. So a rereg that changes only the access needs no new memory
  * @thread: the beginning or the end of a map may sleep. So it is mapped only where
@@ -97,6 +110,7 @@ struct smr_populate {
  * them against @size.
  */
 struct smr_mem_ops {
+	const char *name;
 	bool any_access;
 	bool thread;
 	int (*map)(struct smr_mem *mem, u64 off, size_t len, bool write,
@@ -111,6 +125,7 @@ struct smr_mem_ops {
 		     u64 off, u64 len);
 	struct smr_faults *(*faults)(const struct smr_mem *mem);
 	void (*release)(struct smr_mem *mem);
+	void (*look)(struct smr_mem *mem, struct smr_mem_look *look);
 };
 
 /**
@@ -122,8 +137,9 @@ struct smr_mem_ops {
  * @no_atomics: the CPU's atomics do not work on it
  * @serial: of no other memory, ever; 0 if it never had faults
  * @size: bytes
+ * @moved: how many bytes were copied from it and to it while somebody looked; see watch.h
  *
- * All but @ref are constant while a grant of it is not retired. Spans need no
+ * All but @ref and @moved are constant while a grant of it is not retired. Spans need no
  * reference: the owner retires their grants before it drops its own.
  */
 struct smr_mem {
@@ -133,6 +149,7 @@ struct smr_mem {
 	bool no_atomics;
 	u64 serial;
 	u64 size;
+	atomic64_t moved;
 };
 
 /**
@@ -215,6 +232,7 @@ void smr_mem_init(struct smr_mem *mem, const struct smr_mem_ops *ops, u64 size);
 void smr_mem_get(struct smr_mem *mem);
 void smr_mem_put(struct smr_mem *mem);
 void smr_span_put(struct smr_span *span);
+void smr_mem_look(struct smr_mem *mem, struct smr_mem_look *look);
 
 /* 0 or -EFAULT, as the copies below; the pieces are moved on, or after an error anywhere */
 int smr_pieces_write(struct smr_pieces *to, const void *from, size_t len);

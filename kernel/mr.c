@@ -2,8 +2,11 @@
 /* Registering memory regions, and ending them. */
 #include "mr.h"
 
+#include <linux/capability.h>
 #include <linux/err.h>
+#include <linux/mm.h>
 #include <linux/overflow.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "compat/cleanup.h"
@@ -13,6 +16,7 @@
 #include "odp.h"
 #include "pd.h"
 #include "persist.h"
+#include "why.h"
 
 /* Rights that the key keeps, and flags that mean something else. */
 #define MR_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -33,6 +37,7 @@
  * @access: enum ib_access_flags
  * @fd: the dma-buf that @start is an offset in, or NO_FD
  * @dm: the device memory that @start is an offset in, or NULL
+ * @why: where a refusal says why
  */
 struct mr_args {
 	u64 start;
@@ -41,6 +46,7 @@ struct mr_args {
 	int access;
 	int fd;
 	struct smr_dm *dm;
+	struct smr_why *why;
 };
 
 #define NO_FD	(-1)
@@ -55,33 +61,33 @@ static int check_implicit(const struct mr_args *args)
 {
 	if (!(args->access & IB_ACCESS_ON_DEMAND) || args->iova ||
 	    args->access & IB_ACCESS_HUGETLB)
-		return -EINVAL;
+		return smr_why(args->why, MR_IMPLICIT, args->access,
+			       args->iova);
 	return 0;
 }
 
+/* The core has checked that who lets peers write has LOCAL_WRITE, too. */
 static int check_args(struct mr_args *args)
 {
+	int unknown = args->access & ~(MR_RIGHTS | MR_HINTS);
 	u64 end;
 
-	if (args->access & ~(MR_RIGHTS | MR_HINTS))
-		return -EOPNOTSUPP;
-	if (args->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
-	    !(args->access & IB_ACCESS_LOCAL_WRITE))
-		return -EINVAL;
+	if (unknown)
+		return smr_why(args->why, MR_ACCESS, args->access, unknown);
 	/* On-demand pages and another driver's cannot be known to persist. */
 	if (args->access & IB_ACCESS_FLUSH_PERSISTENT &&
 	    (args->access & IB_ACCESS_ON_DEMAND || args->fd != NO_FD ||
 	     args->dm))
-		return -EOPNOTSUPP;
+		return smr_why(args->why, MR_PERSISTENT, args->access);
 	/* Device memory is not paged. */
 	if (args->dm && args->access & IB_ACCESS_ON_DEMAND)
-		return -EINVAL;
+		return smr_why(args->why, MR_DM_ON_DEMAND, args->access);
 	if (args->access & IB_ZERO_BASED)
 		args->iova = 0;
 	if (is_implicit(args))
 		return check_implicit(args);
 	if (check_add_overflow(args->iova, args->length, &end))
-		return -EINVAL;
+		return smr_why(args->why, MR_WRAPS, args->iova, args->length);
 	return 0;
 }
 
@@ -106,13 +112,46 @@ static struct smr_mem *mem_create_kind(const struct smr_pd *pd,
 				 writable);
 }
 
-/* Can the memory do what these rights allow? */
-static int check_rights(struct smr_mem *mem, int access)
+/* Was it RLIMIT_MEMLOCK that there is no memory for a pinned region? */
+static int why_no_memory(const struct mr_args *args)
 {
+	u64 locked = atomic64_read(&current->mm->pinned_vm) << PAGE_SHIFT;
+	u64 limit = rlimit(RLIMIT_MEMLOCK);
+
+	if (args->access & IB_ACCESS_ON_DEMAND ||
+	    ns_capable_noaudit(&init_user_ns, CAP_IPC_LOCK) ||
+	    args->length + locked <= limit)
+		return -ENOMEM;
+	return smr_why(args->why, MR_MEMLOCK, args->length, locked, limit);
+}
+
+/* Say why there is no memory of a kind; @err is what the kind says. */
+static int why_no_mem(const struct mr_args *args, int err)
+{
+	if (args->fd != NO_FD) {
+		if (err == -EBADF)
+			return smr_why(args->why, MR_DMABUF_FD, args->fd);
+		if (err == -EINVAL)
+			return smr_why(args->why, MR_DMABUF, args->fd,
+				       args->start, args->length);
+		return err;
+	}
+	if (err == -EFAULT)
+		return smr_why(args->why, MR_UNMAPPED, args->start,
+			       args->length, !!(args->access & MR_WRITABLE));
+	return err == -ENOMEM ? why_no_memory(args) : err;
+}
+
+/* Can the memory do what these rights allow? */
+static int check_rights(struct smr_mem *mem, const struct mr_args *args)
+{
+	int access = args->access;
+
 	if (access & IB_ACCESS_REMOTE_ATOMIC && mem->no_atomics)
-		return -EOPNOTSUPP;
+		return smr_why(args->why, MR_NO_ATOMICS, access);
 	if (access & IB_ACCESS_FLUSH_PERSISTENT && !smr_mem_is_persistent(mem))
-		return -EINVAL;
+		return smr_why(args->why, MR_NOT_PERSISTENT, args->start,
+			       args->length);
 	return 0;
 }
 
@@ -125,8 +164,8 @@ static struct smr_mem *mem_create(const struct smr_pd *pd,
 	int ret;
 
 	if (IS_ERR(mem))
-		return mem;
-	ret = check_rights(mem, args->access);
+		return ERR_PTR(why_no_mem(args, PTR_ERR(mem)));
+	ret = check_rights(mem, args);
 	if (!ret)
 		return mem;
 	smr_mem_put(mem);
@@ -219,6 +258,7 @@ free_mr:
  * @length: bytes; 0 makes a region that reaches nothing
  * @iova: the address that names the first byte, unless IB_ZERO_BASED
  * @access: enum ib_access_flags
+ * @why: a refusal says why
  *
  * Context: process, may sleep; killable.
  * Return: the region, whose lkey and rkey are set; end it with
@@ -229,9 +269,9 @@ free_mr:
  * is free), -EINTR or -ERESTARTSYS (killed), -EIO (the device is being removed).
  */
 struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
-			  int access)
+			  int access, struct smr_why *why)
 {
-	struct mr_args args = { start, length, iova, access, NO_FD };
+	struct mr_args args = { start, length, iova, access, NO_FD, NULL, why };
 
 	return mr_reg(pd, &args);
 }
@@ -244,19 +284,21 @@ struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
  * @iova: the address that names the first byte
  * @fd: the dma-buf
  * @access: enum ib_access_flags; nothing is paged on demand here
+ * @why: a refusal says why
  *
  * Context: process, may sleep.
  * Return: as smr_mr_reg(), or an error of smr_dmabuf_create().
  */
 struct smr_mr *smr_mr_reg_dmabuf(struct smr_pd *pd, u64 offset, u64 length,
-				 u64 iova, int fd, int access)
+				 u64 iova, int fd, int access,
+				 struct smr_why *why)
 {
-	struct mr_args args = { offset, length, iova, access, fd };
+	struct mr_args args = { offset, length, iova, access, fd, NULL, why };
 
 	if (fd < 0)
-		return ERR_PTR(-EBADF);
+		return smr_why_ptr(why, MR_DMABUF_FD, fd);
 	if (access & IB_ACCESS_ON_DEMAND)
-		return ERR_PTR(-EINVAL);
+		return smr_why_ptr(why, MR_DMABUF_ON_DEMAND, access);
 	return mr_reg(pd, &args);
 }
 
@@ -267,14 +309,15 @@ struct smr_mr *smr_mr_reg_dmabuf(struct smr_pd *pd, u64 offset, u64 length,
  * @offset: first byte; the core has checked the range
  * @length: bytes
  * @access: enum ib_access_flags, IB_ZERO_BASED among them
+ * @why: a refusal says why
  *
  * Context: process, may sleep.
  * Return: as smr_mr_reg().
  */
 struct smr_mr *smr_mr_reg_dm(struct smr_pd *pd, struct smr_dm *dm, u64 offset,
-			     u64 length, int access)
+			     u64 length, int access, struct smr_why *why)
 {
-	struct mr_args args = { offset, length, 0, access, NO_FD, dm };
+	struct mr_args args = { offset, length, 0, access, NO_FD, dm, why };
 
 	return mr_reg(pd, &args);
 }
@@ -328,13 +371,16 @@ static void args_keep(const struct smr_mr *mr, int flags, struct mr_args *args)
 }
 
 /* For memory that has every right, but for those that it has from the beginning. */
-static struct smr_mem *keep_mem(struct smr_mem *mem, int changed, int access)
+static struct smr_mem *keep_mem(const struct smr_mr *mr,
+				const struct mr_args *args)
 {
-	int ret = -EINVAL;
+	int changed = args->access ^ mr->access, ret;
 
-	if (!(changed & (IB_ACCESS_ON_DEMAND | IB_ACCESS_FLUSH_PERSISTENT)))
-		ret = check_rights(mem, access);
-	return ret ? ERR_PTR(ret) : mem;
+	if (changed & (IB_ACCESS_ON_DEMAND | IB_ACCESS_FLUSH_PERSISTENT))
+		return smr_why_ptr(args->why, MR_FIXED, mr->ibmr.lkey,
+				   mr->access, args->access);
+	ret = check_rights(mr->key.mem, args);
+	return ret ? ERR_PTR(ret) : mr->key.mem;
 }
 
 /*
@@ -350,7 +396,7 @@ static struct smr_mem *mem_for_rereg(const struct smr_mr *mr,
 
 	if (!(flags & IB_MR_REREG_TRANS)) {
 		if (mem->ops->any_access)
-			return keep_mem(mem, changed, args->access);
+			return keep_mem(mr, args);
 		if (mr->access & MR_WRITABLE || !(args->access & MR_WRITABLE))
 			changed &= IB_ACCESS_ON_DEMAND |
 				   IB_ACCESS_FLUSH_PERSISTENT;
@@ -358,7 +404,9 @@ static struct smr_mem *mem_for_rereg(const struct smr_mr *mr,
 			return mem;
 		/* In another process the same addresses are other memory. */
 		if (mem->mm && mem->mm != current->mm)
-			return ERR_PTR(-EACCES);
+			return smr_why_ptr(args->why, MR_OTHER_PROCESS,
+					   mr->ibmr.lkey, mr->access,
+					   args->access);
 	}
 	return mem_create(pd, args, NULL);
 }
@@ -387,6 +435,7 @@ static int mr_switch(struct smr_mr *mr, struct ib_pd *pd, struct smr_mem *mem,
  * @iova: with IB_MR_REREG_TRANS
  * @access: with IB_MR_REREG_ACCESS
  * @pd: the protection domain it is to have, new or not
+ * @why: a refusal says why, but for -EBUSY
  *
  * Waits for copies that were let in before the change: they may use memory, or a
  * right, that the region has no more.
@@ -398,9 +447,9 @@ static int mr_switch(struct smr_mr *mr, struct ib_pd *pd, struct smr_mem *mem,
  * changed.
  */
 int smr_mr_rereg(struct smr_mr *mr, int flags, u64 start, u64 length, u64 iova,
-		 int access, struct ib_pd *pd)
+		 int access, struct ib_pd *pd, struct smr_why *why)
 {
-	struct mr_args args = { start, length, iova, access, NO_FD };
+	struct mr_args args = { start, length, iova, access, NO_FD, NULL, why };
 	struct smr_grant *former = mr->key.grant, *next;
 	struct smr_mem *old = mr->key.mem, *mem;
 	int ret;

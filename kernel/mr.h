@@ -16,6 +16,7 @@
 struct smr_account;
 struct smr_dm;
 struct smr_pd;
+struct smr_why;
 
 enum smr_mr_state {
 	SMR_MR_FREE,
@@ -30,12 +31,12 @@ enum smr_mr_state {
  * @keys: the table that @key is in; constant
  * @lock: guards @state, @windows, @nr_windows and changes of @key, and orders
  *	bind against dereg; BH-safe
- * @state: FREE (fast-registered only), VALID, DYING
+ * @state: enum smr_mr_state: FREE (fast-registered only), VALID, DYING
+ * @fast: it is one that work requests register, see kmr.c; constant
  * @windows: windows that are bound to it, or are to be; see mw.c
  * @nr_windows: how many; see smr_mr_windows()
- * @fast: it is one that work requests register, see kmr.c; constant
- * @start: the address in the process that it begins at; changed by rereg only
  * @access: the flags it was registered with; changed by rereg only
+ * @start: the address in the process that it begins at; changed by rereg only
  * @grants: what @key gives. A rereg gives the other one from then on, and waits for
  *	the spans of the former
  * @pinned: the memory that it was registered with, if that was to be pinned;
@@ -48,12 +49,12 @@ struct smr_mr {
 	struct smr_keys *keys;
 	/* the lock of the region, see above */
 	spinlock_t lock;
-	enum smr_mr_state state;
+	u8 state;
+	bool fast;
 	struct rb_root windows;
 	u32 nr_windows;
-	bool fast;
-	u64 start;
 	int access;
+	u64 start;
 	struct smr_grant grants[2];
 	struct smr_pinned pinned;
 	struct smr_account *account;
@@ -72,13 +73,14 @@ static inline u32 smr_mr_windows(const struct smr_mr *mr)
 
 void smr_mr_init(struct smr_mr *mr, struct smr_keys *keys);
 struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
-			  int access);
+			  int access, struct smr_why *why);
 struct smr_mr *smr_mr_reg_dm(struct smr_pd *pd, struct smr_dm *dm, u64 offset,
-			     u64 length, int access);
+			     u64 length, int access, struct smr_why *why);
 struct smr_mr *smr_mr_reg_dmabuf(struct smr_pd *pd, u64 offset, u64 length,
-				 u64 iova, int fd, int access);
+				 u64 iova, int fd, int access,
+				 struct smr_why *why);
 int smr_mr_dereg(struct smr_mr *mr);
 int smr_mr_rereg(struct smr_mr *mr, int flags, u64 start, u64 length, u64 iova,
-		 int access, struct ib_pd *pd);
+		 int access, struct ib_pd *pd, struct smr_why *why);
 
 #endif /* SMR_MR_H */

@@ -10,7 +10,9 @@
 #define UVERBS_MODULE_NAME softmr
 #include <rdma/uverbs_named_ioctl.h>
 
+#include "compat/cleanup.h"
 #include "compat/udata.h"
+#include "mem.h"
 #include "mr.h"
 #include "mw.h"
 #include "uapi/softmr-abi.h"
@@ -136,6 +138,29 @@ const struct uapi_definition smr_mr_query_uapi[] = {
 	{}
 };
 
+/* The memory behind a region of a process, with a reference; or NULL */
+static struct smr_mem *mr_mem_get(struct smr_mr *mr)
+{
+	guard(spinlock_bh)(&mr->lock);
+	if (!mr->ibmr.uobject || mr->fast || mr->state != SMR_MR_VALID)
+		return NULL;
+	smr_mem_get(mr->key.mem);
+	return mr->key.mem;
+}
+
+static int put_mem(struct sk_buff *msg, struct smr_mem *mem)
+{
+	struct smr_mem_look look;
+
+	smr_mem_look(mem, &look);
+	if (rdma_nl_put_driver_string(msg, "memory", mem->ops->name) ||
+	    rdma_nl_put_driver_u64(msg, "present_bytes", look.present) ||
+	    rdma_nl_put_driver_u64(msg, "faults", look.faults) ||
+	    rdma_nl_put_driver_u64(msg, "bytes", atomic64_read(&mem->moved)))
+		return -EMSGSIZE;
+	return 0;
+}
+
 /**
  * smr_mr_query_fill() - add softmr's part to `rdma resource show mr -dd`
  * @msg: the message
@@ -146,15 +171,24 @@ const struct uapi_definition smr_mr_query_uapi[] = {
  */
 int smr_mr_query_fill(struct sk_buff *msg, struct ib_mr *ibmr)
 {
-	u32 windows = smr_mr_windows(to_smr_mr(ibmr));
+	struct smr_mr *mr = to_smr_mr(ibmr);
 	struct nlattr *table;
+	struct smr_mem *mem;
+	int ret;
 
 	table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
 	if (!table)
 		return -EMSGSIZE;
-	if (rdma_nl_put_driver_u32(msg, "windows", windows)) {
+	ret = rdma_nl_put_driver_u32(msg, "windows", smr_mr_windows(mr));
+	mem = mr_mem_get(mr);
+	if (mem) {
+		if (!ret)
+			ret = put_mem(msg, mem);
+		smr_mem_put(mem);
+	}
+	if (ret) {
 		nla_nest_cancel(msg, table);
-		return -EMSGSIZE;
+		return ret;
 	}
 	nla_nest_end(msg, table);
 	return 0;

@@ -34,7 +34,7 @@ struct smr_netns *smr_netns(const struct net *net)
  * @ns: our part of the namespace
  * @net: the namespace
  *
- * The first one opens the guard and the sockets.
+ * The first one opens the hook and the sockets.
  *
  * Context: process, may sleep.
  * Return: 0; -EADDRINUSE when another driver has RoCEv2's port; -ENOMEM.
@@ -43,27 +43,37 @@ int smr_netns_get(struct smr_netns *ns, struct net *net)
 {
 	int ret;
 
-	guard(mutex)(&netns_lock);
+	mutex_lock(&netns_lock);
 	if (!ns->users) {
-		ret = smr_guard_open(&ns->guard, net);
+		ret = smr_why_book_open(&ns->whys);
 		if (ret)
-			return ret;
+			goto unlock;
+		ret = smr_antispoof_open(&ns->antispoof, net);
+		if (ret)
+			goto close_whys;
 		ret = smr_net_open(&ns->sn, net, &smr_qp_rx_ops, &ns->tab);
-		if (ret) {
-			smr_guard_close(&ns->guard, net);
-			return ret;
-		}
+		if (ret)
+			goto close_antispoof;
 	}
 	ns->users++;
+	mutex_unlock(&netns_lock);
 	return 0;
+
+close_antispoof:
+	smr_antispoof_close(&ns->antispoof, net);
+close_whys:
+	smr_why_book_close(&ns->whys);
+unlock:
+	mutex_unlock(&netns_lock);
+	return ret;
 }
 
 /**
  * smr_netns_put() - a link has ended, after all its QPs
  * @ns: our part of the namespace
  *
- * The last one closes the guard and then the sockets, which lets a grace period pass for
- * both. No QP is left that the guard could be needed for. The namespace may be gone on
+ * The last one closes the hook and then the sockets, which lets a grace period pass for
+ * both. No QP is left that the hook could be needed for. The namespace may be gone on
  * return.
  *
  * Context: process, may sleep.
@@ -72,8 +82,9 @@ void smr_netns_put(struct smr_netns *ns)
 {
 	guard(mutex)(&netns_lock);
 	if (ns->users == 1) {
-		smr_guard_close(&ns->guard, ns->sn.net);
+		smr_antispoof_close(&ns->antispoof, ns->sn.net);
 		smr_net_close(&ns->sn);
+		smr_why_book_close(&ns->whys);
 	}
 	/* Pairs with netns_exit()'s acquire. Do not touch *@ns from here on. */
 	smp_store_release(&ns->users, ns->users - 1);
@@ -86,6 +97,7 @@ static int __net_init netns_init(struct net *net)
 	struct smr_netns *ns = smr_netns(net);
 
 	mutex_init(&ns->link_mutex);
+	smr_why_book_init(&ns->whys);
 	return smr_qptab_init(&ns->tab);
 }
 
@@ -101,6 +113,7 @@ static void __net_exit netns_exit(struct net *net)
 	/* Pairs with smr_netns_put(): the sockets are closed. */
 	wait_var_event(&ns->users, !smp_load_acquire(&ns->users));
 	smr_qptab_fini(&ns->tab);
+	smr_why_book_fini(&ns->whys);
 	mutex_destroy(&ns->link_mutex);
 }
 

@@ -8,9 +8,10 @@
 
 #include <linux/mutex.h>
 
-#include "net/guard.h"
+#include "net/antispoof.h"
 #include "net/udp_rx.h"
 #include "qp/core.h"
+#include "why.h"
 
 struct net;
 
@@ -19,16 +20,18 @@ struct net;
  * @link_mutex: one link is made at a time; taken before all other locks
  * @users: links of the namespace; changed under netns_lock. The caller that drops it to
  *	0 must not touch the struct again: the namespace's exit waits for that
- * @guard: keeps ordinary sockets from RoCEv2's port; open while @users is not 0
+ * @antispoof: keeps ordinary sockets from RoCEv2's port; open while @users is not 0
  * @sn: the sockets; likewise
  * @tab: the QPs
+ * @whys: the last refusals; open while @users is not 0
  */
 struct smr_netns {
 	struct mutex link_mutex;
 	unsigned int users;
-	struct smr_guard guard;
+	struct smr_antispoof antispoof;
 	struct smr_net sn;
 	struct smr_qptab tab;
+	struct smr_why_book whys;
 };
 
 int smr_netns_register(void);

@@ -44,11 +44,12 @@
  * @process: who registered it
  * @faults: where its faults are executed, a reference
  * @stats: the counters of its device, a reference: a fault may end after the device
- * @chunks: address >> SMR_CHUNK_SHIFT -> struct smr_chunk; RCU for readers
+ * @chunks: chunk_index() -> struct smr_chunk; RCU for readers
  * @mutex: one creates or ends a chunk at a time; guards chunk->users
+ * @misses: copies that have missed a page
  * @reap: frees empty chunks. It owns no reference: release waits for it.
  *
- * The others are constant.
+ * @misses is counted in any context. The others are constant.
  */
 struct smr_odp {
 	struct smr_mem mem;
@@ -60,6 +61,7 @@ struct smr_odp {
 	struct xarray chunks;
 	/* serialises creation and end of chunks, see above */
 	struct mutex mutex;
+	atomic64_t misses;
 	struct work_struct reap;
 };
 
@@ -68,9 +70,10 @@ static struct smr_odp *to_odp(struct smr_mem *mem)
 	return container_of(mem, struct smr_odp, mem);
 }
 
-static unsigned long chunk_index(u64 addr)
+/* From the region's first chunk on: a look-up of a small number takes less. */
+static unsigned long chunk_index(const struct smr_odp *odp, u64 addr)
 {
-	return addr >> SMR_CHUNK_SHIFT;
+	return (addr >> SMR_CHUNK_SHIFT) - (odp->start >> SMR_CHUNK_SHIFT);
 }
 
 /* A chunk may have become empty: queue the work that frees it. */
@@ -78,14 +81,15 @@ static void chunk_offer(struct smr_chunk *c)
 {
 	struct smr_odp *odp = c->table;
 
-	xa_set_mark(&odp->chunks, chunk_index(c->addr), CHUNK_EMPTY);
+	xa_set_mark(&odp->chunks, chunk_index(odp, c->addr), CHUNK_EMPTY);
 	schedule_work(&odp->reap);
 }
 
 /* Needs a user of odp->mem.mm, mmget(). Charged to the active memcg. */
 static struct smr_chunk *chunk_make(struct smr_odp *odp, unsigned long index)
 {
-	u64 begin = (u64)index << SMR_CHUNK_SHIFT;
+	u64 begin = (odp->start & ~(SMR_CHUNK_SIZE - 1)) +
+		    ((u64)index << SMR_CHUNK_SHIFT);
 	u64 last = min(begin + (SMR_CHUNK_SIZE - 1),
 		       odp->start + (odp->mem.size - 1));
 	struct smr_chunk *c;
@@ -129,7 +133,7 @@ static struct smr_chunk *chunk_create(struct smr_odp *odp, unsigned long index)
 static void chunk_end(struct smr_odp *odp, struct smr_chunk *c)
 {
 	lockdep_assert_held(&odp->mutex);
-	xa_erase(&odp->chunks, chunk_index(c->addr));
+	xa_erase(&odp->chunks, chunk_index(odp, c->addr));
 	smr_faults_uncharge(odp->faults, smr_chunk_bytes(c->npages));
 	smr_chunk_destroy(c);
 }
@@ -179,12 +183,14 @@ static void chunk_put(struct smr_odp *odp, struct smr_chunk *c)
 
 static struct smr_chunk *chunk_find(struct smr_odp *odp, u64 addr)
 {
-	return xa_load(&odp->chunks, chunk_index(addr));
+	return xa_load(&odp->chunks, chunk_index(odp, addr));
 }
 
 static int count_map(struct smr_odp *odp, int ret)
 {
 	smr_stat_inc(odp->stats, ret ? SMR_CNT_ODP_MISSES : SMR_CNT_ODP_HITS);
+	if (ret)
+		atomic64_inc(&odp->misses);
 	return ret;
 }
 
@@ -238,7 +244,8 @@ static int odp_fault_chunk(struct smr_odp *odp, const struct smr_populate *how,
 			   u64 *addr, u64 last)
 {
 	u64 end = min(last, *addr | (SMR_CHUNK_SIZE - 1));
-	struct smr_chunk *c = chunk_get(odp, chunk_index(*addr), how->at_once);
+	struct smr_chunk *c = chunk_get(odp, chunk_index(odp, *addr),
+					how->at_once);
 	int ret;
 
 	if (IS_ERR(c))
@@ -379,6 +386,21 @@ static struct smr_faults *odp_faults(const struct smr_mem *mem)
 	return container_of(mem, const struct smr_odp, mem)->faults;
 }
 
+static void odp_look(struct smr_mem *mem, struct smr_mem_look *look)
+{
+	struct smr_odp *odp = to_odp(mem);
+	struct smr_chunk *c;
+	unsigned long index;
+
+	look->present = 0;
+	look->faults = atomic64_read(&odp->misses);
+	guard(rcu)();
+	xa_for_each(&odp->chunks, index, c) {
+		/* For those who look: what it was a moment ago will do. */
+		look->present += (u64)data_race(READ_ONCE(c->nr_valid)) << PAGE_SHIFT;
+	}
+}
+
 static void odp_release(struct smr_mem *mem)
 {
 	struct smr_odp *odp = to_odp(mem);
@@ -402,6 +424,7 @@ static void odp_release(struct smr_mem *mem)
 }
 
 static const struct smr_mem_ops odp_ops = {
+	.name = "on-demand",
 	.map = odp_map,
 	.trymap = odp_trymap,
 	.next = odp_next,
@@ -409,6 +432,7 @@ static const struct smr_mem_ops odp_ops = {
 	.fault = odp_fault,
 	.faults = odp_faults,
 	.release = odp_release,
+	.look = odp_look,
 };
 
 static struct smr_mem *odp_create(struct smr_stats *stats, u64 start,

@@ -59,6 +59,9 @@
 /* A map takes no longer than so many turns of a loop. */
 #define GIVE_WAY	1000
 
+/* Their numbers fit on the stack. */
+#define FEW_PAGES	4
+
 /* A range of 512 pages has come down to one page after nine tries. */
 #define FAULT_TRIES	32
 
@@ -464,41 +467,34 @@ static bool vma_is_closed(const struct vm_area_struct *vma)
 				SECRETMEM_MAGIC);
 }
 
-/* The kernel itself has no mapping of secret memory. */
-static bool range_is_closed(struct mm_struct *mm, u64 start, u64 end)
-{
-	struct vm_area_struct *vma;
-
-	mmap_assert_locked(mm);
-	for (; start < end; start = vma->vm_end) {
-		vma = find_vma_intersection(mm, start, end);
-		if (!vma)
-			break;
-		if (vma_is_closed(vma))
-			return true;
-	}
-	return false;
-}
-
 /*
  * Is a fault no more than an allocation? Other pages have to be read from somewhere,
  * or a process decides when they come.
  */
-static bool range_is_instant(struct mm_struct *mm, u64 start, u64 end)
+static bool vma_is_instant(struct vm_area_struct *vma)
 {
+	return vma_is_anonymous(vma) && !userfaultfd_armed(vma);
+}
+
+/*
+ * May the pages of a range be used? -EFAULT: there is one that the kernel itself has no
+ * mapping of. -EAGAIN: @at_once, and one may have to be waited for.
+ */
+static int range_check(struct mm_struct *mm, u64 start, u64 end, bool at_once)
+{
+	VMA_ITERATOR(vmi, mm, start);
 	struct vm_area_struct *vma;
 
 	mmap_assert_locked(mm);
-	if (get_mm_counter(mm, MM_SWAPENTS))
-		return false;
-	for (; start < end; start = vma->vm_end) {
-		vma = find_vma_intersection(mm, start, end);
-		if (!vma)
-			break;
-		if (!vma_is_anonymous(vma) || userfaultfd_armed(vma))
-			return false;
+	if (at_once && get_mm_counter(mm, MM_SWAPENTS))
+		return -EAGAIN;
+	for_each_vma_range(vmi, vma, end) {
+		if (vma_is_closed(vma))
+			return -EFAULT;
+		if (at_once && !vma_is_instant(vma))
+			return -EAGAIN;
 	}
-	return true;
+	return 0;
 }
 
 /* Another fault may hold the lock for as long as its page takes. */
@@ -507,14 +503,6 @@ static int range_lock(struct mm_struct *mm, bool at_once)
 	if (at_once)
 		return mmap_read_trylock(mm) ? 0 : -EAGAIN;
 	return mmap_read_lock_killable(mm) ? -EINTR : 0;
-}
-
-/* For a caller that does not want to wait. Returns as range_fault(). */
-static int range_fault_at_once(struct hmm_range *range)
-{
-	if (!range_is_instant(range->notifier->mm, range->start, range->end))
-		return -EAGAIN;
-	return hmm_range_fault(range);
 }
 
 /* Does the process lack a page, or the right to it, that is needed? */
@@ -606,12 +594,10 @@ static int chunk_try_fault(struct smr_chunk *c, struct hmm_range *range,
 	ret = range_lock(mm, how->at_once);
 	if (ret)
 		return ret;
-	if (range_is_closed(mm, range->start, range->end))
-		ret = -EFAULT;
-	else if (how->at_once)
-		ret = range_fault_at_once(range);
-	else
-		ret = range_fault(range, how);
+	ret = range_check(mm, range->start, range->end, how->at_once);
+	if (!ret)
+		ret = how->at_once ? hmm_range_fault(range) :
+				     range_fault(range, how);
 	mmap_read_unlock(mm);
 	return ret ?: chunk_store(c, range);
 }
@@ -667,14 +653,18 @@ int smr_chunk_fault(struct smr_chunk *c, const struct smr_populate *how,
 		.end = PAGE_ALIGN(last + 1),
 		.default_flags = how->at_once ? hmm_flags(how->want) : 0,
 	};
+	unsigned long npages = PHYS_PFN(range.end - range.start);
+	unsigned long few[FEW_PAGES] = {}, *many = NULL;
 	int ret;
 
-	range.hmm_pfns = kcalloc(PHYS_PFN(range.end - range.start),
-				 sizeof(*range.hmm_pfns), GFP_KERNEL);
-	if (!range.hmm_pfns)
-		return -ENOMEM;
+	if (npages > FEW_PAGES) {
+		many = kcalloc(npages, sizeof(*many), GFP_KERNEL);
+		if (!many)
+			return -ENOMEM;
+	}
+	range.hmm_pfns = many ?: few;
 	ret = chunk_fault_range(c, &range, how);
-	kfree(range.hmm_pfns);
+	kfree(many);
 	if (ret > 0)
 		smr_stat_add(c->stats, fault_counter(how), ret);
 	if (ret >= 0 || ret == -EAGAIN)

@@ -17,6 +17,7 @@
 #include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/hugetlb_inline.h>
+#include <linux/kthread.h>
 #include <linux/log2.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
@@ -36,6 +37,9 @@
 /* Pages pinned at once: those of a small range on the stack */
 #define BATCH_STACK	16
 #define BATCH_MAX	(PAGE_SIZE / sizeof(struct page *))
+
+/* So many pages that are present are worth the way to another thread. */
+#define PRESENT_MIN	64
 
 /* For how many jiffies a registration tries to take the mmap_lock itself */
 #define LOCK_TRIES	100
@@ -237,6 +241,7 @@ static void unpin_single(struct smr_mem *mem)
 }
 
 static const struct smr_mem_ops single_ops = {
+	.name = "pinned",
 	.map = single_map,
 	.will_write = pinned_will_write,
 	.release = unpin_single,
@@ -256,6 +261,7 @@ static void unpin_direct(struct smr_mem *mem)
 }
 
 static const struct smr_mem_ops direct_ops = {
+	.name = "pinned",
 	.map = direct_map,
 	.will_write = pinned_will_write,
 	.release = unpin_direct,
@@ -275,6 +281,7 @@ static void unpin_search(struct smr_mem *mem)
 }
 
 static const struct smr_mem_ops search_ops = {
+	.name = "pinned",
 	.map = search_map,
 	.will_write = pinned_will_write,
 	.release = unpin_search,
@@ -425,6 +432,29 @@ static int job_pin_late(struct pin_job *job)
 	return n > 0 ? job_add_batch(job, batch, n) : n ?: -EFAULT;
 }
 
+/*
+ * Pin some pages that are there, in a thread that may wait for the mmap_lock and has the
+ * process's memory as its own: that is the fast way, which takes no lock for pages that are
+ * present, and would take it for others. -EAGAIN: the next page is not present.
+ */
+static int job_pin_present(struct pin_job *job)
+{
+	struct page *batch[PRESENT_MIN];
+	struct vm_area_struct *vma;
+	unsigned int flags;
+	unsigned long max;
+	int n;
+
+	mmap_read_lock(job->mm);
+	vma = job_area(job);
+	max = job_left(job, vma, PRESENT_MIN);
+	flags = job_flags(job, vma);
+	mmap_read_unlock(job->mm);
+	n = pin_user_pages_fast(job->addr + job->npages * PAGE_SIZE, max,
+				flags | FOLL_NOFAULT, batch);
+	return n > 0 ? job_add_batch(job, batch, n) : -EAGAIN;
+}
+
 static struct pin_late *to_late(struct smr_mem *mem)
 {
 	return container_of(mem, struct pin_late, mem);
@@ -437,6 +467,7 @@ static int late_fault(struct smr_mem *mem, const struct smr_populate *how,
 	struct pin_late *late = to_late(mem);
 	struct pin_job *job = &late->job;
 	unsigned long until = PHYS_PFN(off + len);
+	bool present = how->want == SMR_WANT_PRESENT;
 	struct mem_cgroup *owner, *memcg;
 	const struct cred *cred;
 	int ret = 0;
@@ -446,10 +477,14 @@ static int late_fault(struct smr_mem *mem, const struct smr_populate *how,
 	owner = get_mem_cgroup_from_mm(job->mm);
 	memcg = set_active_memcg(owner);
 	cred = override_creds(late->cred);
+	if (present)
+		kthread_use_mm(job->mm);
 	while (!ret && job->npages < until && !READ_ONCE(*how->stop)) {
-		ret = job_pin_late(job);
+		ret = present ? job_pin_present(job) : job_pin_late(job);
 		cond_resched();
 	}
+	if (present)
+		kthread_unuse_mm(job->mm);
 	revert_creds(cred);
 	set_active_memcg(memcg);
 	mem_cgroup_put(owner);
@@ -500,6 +535,7 @@ static void late_release(struct smr_mem *mem)
 }
 
 static const struct smr_mem_ops late_ops = {
+	.name = "pinned",
 	.fault = late_fault,
 	.faults = late_faults,
 	.release = late_release,
@@ -538,35 +574,74 @@ static struct pin_job *job_make_late(struct pin_job *job)
 	return &late->job;
 }
 
-/* Have the next pages pinned by a fault, and wait for it. @*jobp may be another job then. */
-static int job_wait(struct pin_job **jobp, const struct smr_pd *pd)
+/* A fault that pins at most @max of the next pages. @*jobp may be another job then. */
+static struct smr_fault *job_fault(struct pin_job **jobp, enum smr_want want,
+				   unsigned long max)
 {
 	struct pin_job *job = job_make_late(*jobp);
 	struct smr_fault *fault;
 	struct smr_span span;
 
 	if (IS_ERR(job))
-		return PTR_ERR(job);
+		return ERR_CAST(job);
 	*jobp = job;
-	fault = smr_fault_alloc(1, SMR_WANT_READ, GFP_KERNEL_ACCOUNT);
+	fault = smr_fault_alloc(1, want, GFP_KERNEL_ACCOUNT);
 	if (!fault)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	span = (struct smr_span){ .mem = &job->late->mem };
 	smr_fault_add(fault, &span, (u64)job->npages << PAGE_SHIFT,
-		      (u64)min(job->total - job->npages, BATCH_MAX) << PAGE_SHIFT);
+		      (u64)min(job->total - job->npages, max) << PAGE_SHIFT);
+	return fault;
+}
+
+/* Have the next pages pinned by a fault, and wait for it. */
+static int job_wait(struct pin_job **jobp, const struct smr_pd *pd)
+{
+	struct smr_fault *fault = job_fault(jobp, SMR_WANT_READ, BATCH_MAX);
+
+	if (IS_ERR(fault))
+		return PTR_ERR(fault);
 	return smr_fault_await(fault, pd->awaits, TASK_KILLABLE);
+}
+
+/*
+ * Have the next pages pinned by a fault as long as they are present. @more: that was worth
+ * it, and may be again behind the page that is not present.
+ */
+static int job_wait_present(struct pin_job **jobp, const struct smr_pd *pd,
+			    bool *more)
+{
+	unsigned long npages = (*jobp)->npages;
+	struct smr_fault *fault;
+	int ret;
+
+	*more = false;
+	if ((*jobp)->total - npages < PRESENT_MIN)
+		return 0;
+	fault = job_fault(jobp, SMR_WANT_PRESENT, ULONG_MAX);
+	if (IS_ERR(fault))
+		return PTR_ERR(fault);
+	ret = smr_fault_await_now(fault, pd->awaits, TASK_KILLABLE);
+	if (ret && ret != -EAGAIN)
+		return ret == -EBUSY ? 0 : ret;
+	*more = (*jobp)->npages - npages >= PRESENT_MIN;
+	return 0;
 }
 
 /* Pin all pages; what was pinned before an error is in the job. */
 static int job_pin(struct pin_job **jobp, const struct smr_pd *pd,
 		   struct page **batch, unsigned long batch_max)
 {
+	bool present = true;
 	int ret = 0;
 
 	while (!ret && (*jobp)->npages < (*jobp)->total) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		ret = job_pin_here(*jobp, batch, batch_max);
+		if (present)
+			ret = job_wait_present(jobp, pd, &present);
+		if (!ret && (*jobp)->npages < (*jobp)->total)
+			ret = job_pin_here(*jobp, batch, batch_max);
 		if (ret == -EAGAIN)
 			ret = job_wait(jobp, pd);
 		cond_resched();

@@ -92,6 +92,32 @@ smr_sgl_open_key(struct smr_sgl *sgl, const struct smr_pd *pd, u32 qpn,
 }
 
 /**
+ * smr_sgl_why() - why did a list not open?
+ * @pd: as in smr_sgl_open()
+ * @qpn: likewise
+ * @access: likewise
+ * @sge: likewise
+ * @num_sge: likewise
+ * @why: filled in with the first entry that does not open
+ *
+ * Context: any; lockless.
+ * Return: false: all of it would open now.
+ */
+bool smr_sgl_why(const struct smr_pd *pd, u32 qpn, int access,
+		 const struct smr_sge *sge, unsigned int num_sge,
+		 struct smr_why *why)
+{
+	unsigned int i;
+
+	for (i = 0; i < num_sge; i++)
+		if (sge[i].length &&
+		    smr_key_why(pd->keys, sge[i].lkey, &pd->ibpd, qpn, access,
+				sge[i].addr, sge[i].length, why) != SMR_KEY_OK)
+			return true;
+	return false;
+}
+
+/**
  * smr_sgl_inline() - use inline data as if it were a list
  * @sgl: filled in; needs no smr_sgl_close()
  * @data: the data, which must outlive @sgl

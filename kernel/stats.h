@@ -25,7 +25,7 @@
 	X(LOCAL_OPS,		"local_ops")			\
 	X(LOCAL_BYTES,		"local_bytes")			\
 	X(DOORBELLS,		"doorbells")			\
-	X(HOMES,		"homes")			\
+	X(SQPOLLS,		"sqpolls")			\
 	X(ACKS_TX,		"acks_tx")			\
 	X(ACKS_RX,		"acks_rx")			\
 	X(NAKS_TX,		"naks_tx")			\
@@ -76,7 +76,7 @@
 /*
  * All count events, but for ODP_CHUNKS: how many chunks there are now; and RX_WAITING:
  * how much memory the packets take that wait for their QPs now. UNKNOWN_QPN and
- * UDP_REFUSED are the namespace's, in struct smr_qptab and struct smr_guard: no device
+ * UDP_REFUSED are the namespace's, in struct smr_qptab and struct smr_antispoof: no device
  * counts them.
  */
 enum smr_counter {

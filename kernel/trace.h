@@ -7,93 +7,191 @@
 #define SMR_TRACE_H
 
 #include <linux/in6.h>
+#include <linux/string.h>
 #include <linux/tracepoint.h>
+#include <rdma/ib_verbs.h>
+
+#ifndef SMR_TRACE_HELPERS
+#define SMR_TRACE_HELPERS
+
+u32 smr_trace_pid(const struct ib_qp *ibqp);
+
+/* Of a link's name. A field of a fixed size is what bpftrace reads most easily. */
+#define SMR_TRACE_NAME	16
+
+/* What each event of a QP has: its link, the process that made it (0: the kernel), its number */
+#define SMR_TRACE_QP							\
+	__array(char, dev, SMR_TRACE_NAME)				\
+	__field(u32, pid)						\
+	__field(u32, qpn)
+
+#define SMR_TRACE_QP_ASSIGN						\
+	strscpy(__entry->dev, dev_name(&ibqp->device->dev), SMR_TRACE_NAME); \
+	__entry->pid = smr_trace_pid(ibqp);				\
+	__entry->qpn = ibqp->qp_num
+
+#define SMR_TRACE_QP_FMT	"dev=%s pid=%u qpn=%#x "
+#define SMR_TRACE_QP_ARGS	__entry->dev, __entry->pid, __entry->qpn
+
+/* Numbers of standards and of the ABI, so that perf and trace-cmd need no table of enums */
+
+/* enum ib_uverbs_wr_opcode; and IB_WR_REG_MR */
+#define smr_show_wr(opcode)						\
+	__print_symbolic(opcode,					\
+		{ 0, "WRITE" }, { 1, "WRITE_WITH_IMM" }, { 2, "SEND" },	\
+		{ 3, "SEND_WITH_IMM" }, { 4, "READ" },			\
+		{ 5, "COMPARE_SWAP" }, { 6, "FETCH_ADD" },		\
+		{ 7, "LOCAL_INV" }, { 8, "BIND_MW" },			\
+		{ 9, "SEND_WITH_INV" }, { 14, "FLUSH" },		\
+		{ 15, "ATOMIC_WRITE" }, { 32, "REG_MR" })
+
+/* IBTA 9.2.1: the lower bits of the BTH's opcode; the upper ones are the service */
+#define smr_show_packet(opcode)						\
+	__print_symbolic((opcode) & 0x1f,				\
+		{ 0x00, "SEND_FIRST" }, { 0x01, "SEND_MIDDLE" },	\
+		{ 0x02, "SEND_LAST" }, { 0x03, "SEND_LAST_IMM" },	\
+		{ 0x04, "SEND_ONLY" }, { 0x05, "SEND_ONLY_IMM" },	\
+		{ 0x06, "WRITE_FIRST" }, { 0x07, "WRITE_MIDDLE" },	\
+		{ 0x08, "WRITE_LAST" }, { 0x09, "WRITE_LAST_IMM" },	\
+		{ 0x0a, "WRITE_ONLY" }, { 0x0b, "WRITE_ONLY_IMM" },	\
+		{ 0x0c, "READ_REQUEST" }, { 0x0d, "READ_RESPONSE_FIRST" }, \
+		{ 0x0e, "READ_RESPONSE_MIDDLE" },			\
+		{ 0x0f, "READ_RESPONSE_LAST" },				\
+		{ 0x10, "READ_RESPONSE_ONLY" }, { 0x11, "ACK" },	\
+		{ 0x12, "ATOMIC_ACK" }, { 0x13, "COMPARE_SWAP" },	\
+		{ 0x14, "FETCH_ADD" }, { 0x16, "SEND_LAST_INV" },	\
+		{ 0x17, "SEND_ONLY_INV" }, { 0x1c, "FLUSH" },		\
+		{ 0x1d, "ATOMIC_WRITE" })
+
+/* enum ib_wc_status */
+#define smr_show_status(status)						\
+	__print_symbolic(status,					\
+		{ 0, "SUCCESS" }, { 1, "LOC_LEN_ERR" },			\
+		{ 2, "LOC_QP_OP_ERR" }, { 4, "LOC_PROT_ERR" },		\
+		{ 5, "WR_FLUSH_ERR" }, { 6, "MW_BIND_ERR" },		\
+		{ 7, "BAD_RESP_ERR" }, { 8, "LOC_ACCESS_ERR" },		\
+		{ 9, "REM_INV_REQ_ERR" }, { 10, "REM_ACCESS_ERR" },	\
+		{ 11, "REM_OP_ERR" }, { 12, "RETRY_EXC_ERR" },		\
+		{ 13, "RNR_RETRY_EXC_ERR" })
+
+/* enum smr_resp_verdict; qp/responder.c asserts that there is none more */
+#define smr_show_verdict(verdict)					\
+	__print_symbolic(verdict,					\
+		{ 0, "OK" }, { 1, "MORE" }, { 2, "DEFER" },		\
+		{ 3, "WAIT" }, { 4, "PEER_PAGE" }, { 5, "DROP" },	\
+		{ 6, "DUPLICATE" }, { 7, "GAP" }, { 8, "RNR" },		\
+		{ 9, "INV_REQ" }, { 10, "ACCESS" }, { 11, "TOO_LONG" },	\
+		{ 12, "BAD_RECV" }, { 13, "LOC_PROT" }, { 14, "BROKEN" }, \
+		{ 15, "NO_MEMORY" }, { 16, "PEER_PROT" }, { 17, "FAR" }, \
+		{ 18, "IMM_ACCESS" })
+
+/* IBTA 9.7.5.1.2: an ACK has credits in its lower bits, an RNR NAK the timer */
+#define smr_show_syndrome(syndrome)					\
+	__print_symbolic((syndrome) & 0x40 ? (syndrome) : (syndrome) & 0x60, \
+		{ 0x00, "ACK" }, { 0x20, "RNR_NAK" },			\
+		{ 0x60, "NAK_SEQUENCE" }, { 0x61, "NAK_INVALID_REQUEST" }, \
+		{ 0x62, "NAK_REMOTE_ACCESS" },				\
+		{ 0x63, "NAK_REMOTE_OPERATIONAL" })
+
+#endif /* SMR_TRACE_HELPERS */
 
 TRACE_EVENT(smr_send_start,
-	TP_PROTO(u32 qpn, u64 wr_id, u8 opcode, u32 len, u32 psn, u32 npsn),
-	TP_ARGS(qpn, wr_id, opcode, len, psn, npsn),
+	TP_PROTO(const struct ib_qp *ibqp, u64 wr_id, u8 opcode, u32 len,
+		 u32 psn, u32 npsn),
+	TP_ARGS(ibqp, wr_id, opcode, len, psn, npsn),
 	TP_STRUCT__entry(
+		SMR_TRACE_QP
 		__field(u64, wr_id)
-		__field(u32, qpn)
 		__field(u32, len)
 		__field(u32, psn)
 		__field(u32, npsn)
 		__field(u8, opcode)
 	),
 	TP_fast_assign(
+		SMR_TRACE_QP_ASSIGN;
 		__entry->wr_id = wr_id;
-		__entry->qpn = qpn;
 		__entry->len = len;
 		__entry->psn = psn;
 		__entry->npsn = npsn;
 		__entry->opcode = opcode;
 	),
-	TP_printk("qpn=%#x wr_id=%#llx opcode=%u len=%u psn=%#x npsn=%u",
-		  __entry->qpn, __entry->wr_id, __entry->opcode, __entry->len,
-		  __entry->psn, __entry->npsn)
+	TP_printk(SMR_TRACE_QP_FMT
+		  "wr_id=%#llx opcode=%u len=%u psn=%#x npsn=%u op=%s",
+		  SMR_TRACE_QP_ARGS, __entry->wr_id, __entry->opcode,
+		  __entry->len, __entry->psn, __entry->npsn,
+		  smr_show_wr(__entry->opcode))
 );
 
 DECLARE_EVENT_CLASS(smr_complete,
-	TP_PROTO(u32 qpn, u64 wr_id, u32 status, u32 len),
-	TP_ARGS(qpn, wr_id, status, len),
+	TP_PROTO(const struct ib_qp *ibqp, u64 wr_id, u32 status, u32 len),
+	TP_ARGS(ibqp, wr_id, status, len),
 	TP_STRUCT__entry(
+		SMR_TRACE_QP
 		__field(u64, wr_id)
-		__field(u32, qpn)
 		__field(u32, status)
 		__field(u32, len)
 	),
 	TP_fast_assign(
+		SMR_TRACE_QP_ASSIGN;
 		__entry->wr_id = wr_id;
-		__entry->qpn = qpn;
 		__entry->status = status;
 		__entry->len = len;
 	),
-	TP_printk("qpn=%#x wr_id=%#llx status=%u len=%u", __entry->qpn,
-		  __entry->wr_id, __entry->status, __entry->len)
+	TP_printk(SMR_TRACE_QP_FMT
+		  "wr_id=%#llx status=%u len=%u result=%s",
+		  SMR_TRACE_QP_ARGS, __entry->wr_id, __entry->status, __entry->len,
+		  smr_show_status(__entry->status))
 );
 
 DEFINE_EVENT(smr_complete, smr_send_done,
-	TP_PROTO(u32 qpn, u64 wr_id, u32 status, u32 len),
-	TP_ARGS(qpn, wr_id, status, len)
+	TP_PROTO(const struct ib_qp *ibqp, u64 wr_id, u32 status, u32 len),
+	TP_ARGS(ibqp, wr_id, status, len)
 );
 
 DEFINE_EVENT(smr_complete, smr_recv_done,
-	TP_PROTO(u32 qpn, u64 wr_id, u32 status, u32 len),
-	TP_ARGS(qpn, wr_id, status, len)
+	TP_PROTO(const struct ib_qp *ibqp, u64 wr_id, u32 status, u32 len),
+	TP_ARGS(ibqp, wr_id, status, len)
 );
 
-/* A request at the responder; the verdict is an enum smr_resp_verdict. */
+/* A request at the responder. Key and address are 0 where its packet has none. */
 TRACE_EVENT(smr_request,
-	TP_PROTO(u32 qpn, u8 opcode, u32 psn, u32 len, bool local,
-		 u32 verdict),
-	TP_ARGS(qpn, opcode, psn, len, local, verdict),
+	TP_PROTO(const struct ib_qp *ibqp, u8 opcode, u32 psn, u32 len,
+		 bool local, u32 verdict, u32 rkey, u64 va),
+	TP_ARGS(ibqp, opcode, psn, len, local, verdict, rkey, va),
 	TP_STRUCT__entry(
-		__field(u32, qpn)
+		SMR_TRACE_QP
+		__field(u64, va)
 		__field(u32, psn)
 		__field(u32, len)
 		__field(u32, verdict)
+		__field(u32, rkey)
 		__field(u8, opcode)
 		__field(bool, local)
 	),
 	TP_fast_assign(
-		__entry->qpn = qpn;
+		SMR_TRACE_QP_ASSIGN;
+		__entry->va = va;
 		__entry->psn = psn;
 		__entry->len = len;
 		__entry->verdict = verdict;
+		__entry->rkey = rkey;
 		__entry->opcode = opcode;
 		__entry->local = local;
 	),
-	TP_printk("qpn=%#x opcode=%#x psn=%#x len=%u local=%d verdict=%u",
-		  __entry->qpn, __entry->opcode, __entry->psn, __entry->len,
-		  __entry->local, __entry->verdict)
+	TP_printk(SMR_TRACE_QP_FMT
+		  "opcode=%#x psn=%#x len=%u local=%d verdict=%u rkey=%#x va=%#llx op=%s says=%s",
+		  SMR_TRACE_QP_ARGS, __entry->opcode, __entry->psn,
+		  __entry->len, __entry->local, __entry->verdict,
+		  __entry->rkey, __entry->va, smr_show_packet(__entry->opcode),
+		  smr_show_verdict(__entry->verdict))
 );
 
 /* An AETH at the requester, from a packet or from a peer on this host (which has no MSN). */
 TRACE_EVENT(smr_aeth,
-	TP_PROTO(u32 qpn, u8 opcode, u8 syndrome, u32 msn, u32 psn, u32 una),
-	TP_ARGS(qpn, opcode, syndrome, msn, psn, una),
+	TP_PROTO(const struct ib_qp *ibqp, u8 opcode, u8 syndrome, u32 msn, u32 psn, u32 una),
+	TP_ARGS(ibqp, opcode, syndrome, msn, psn, una),
 	TP_STRUCT__entry(
-		__field(u32, qpn)
+		SMR_TRACE_QP
 		__field(u32, msn)
 		__field(u32, psn)
 		__field(u32, una)
@@ -101,93 +199,99 @@ TRACE_EVENT(smr_aeth,
 		__field(u8, syndrome)
 	),
 	TP_fast_assign(
-		__entry->qpn = qpn;
+		SMR_TRACE_QP_ASSIGN;
 		__entry->msn = msn;
 		__entry->psn = psn;
 		__entry->una = una;
 		__entry->opcode = opcode;
 		__entry->syndrome = syndrome;
 	),
-	TP_printk("qpn=%#x opcode=%#x syndrome=%#x msn=%#x psn=%#x una=%#x",
-		  __entry->qpn, __entry->opcode, __entry->syndrome,
-		  __entry->msn, __entry->psn, __entry->una)
+	TP_printk(SMR_TRACE_QP_FMT
+		  "opcode=%#x syndrome=%#x msn=%#x psn=%#x una=%#x op=%s says=%s",
+		  SMR_TRACE_QP_ARGS, __entry->opcode, __entry->syndrome,
+		  __entry->msn, __entry->psn, __entry->una,
+		  smr_show_packet(__entry->opcode),
+		  smr_show_syndrome(__entry->syndrome))
 );
 
 TRACE_EVENT(smr_retry,
-	TP_PROTO(u32 qpn, u32 una, u32 psn, u32 retries),
-	TP_ARGS(qpn, una, psn, retries),
+	TP_PROTO(const struct ib_qp *ibqp, u32 una, u32 psn, u32 retries),
+	TP_ARGS(ibqp, una, psn, retries),
 	TP_STRUCT__entry(
-		__field(u32, qpn)
+		SMR_TRACE_QP
 		__field(u32, una)
 		__field(u32, psn)
 		__field(u32, retries)
 	),
 	TP_fast_assign(
-		__entry->qpn = qpn;
+		SMR_TRACE_QP_ASSIGN;
 		__entry->una = una;
 		__entry->psn = psn;
 		__entry->retries = retries;
 	),
-	TP_printk("qpn=%#x una=%#x psn=%#x retries_left=%u", __entry->qpn,
-		  __entry->una, __entry->psn, __entry->retries)
+	TP_printk(SMR_TRACE_QP_FMT
+		  "una=%#x psn=%#x retries_left=%u",
+		  SMR_TRACE_QP_ARGS, __entry->una, __entry->psn, __entry->retries)
 );
 
 DECLARE_EVENT_CLASS(smr_responses,
-	TP_PROTO(u32 qpn, u32 una, u32 psn, u32 count),
-	TP_ARGS(qpn, una, psn, count),
+	TP_PROTO(const struct ib_qp *ibqp, u32 una, u32 psn, u32 count),
+	TP_ARGS(ibqp, una, psn, count),
 	TP_STRUCT__entry(
-		__field(u32, qpn)
+		SMR_TRACE_QP
 		__field(u32, una)
 		__field(u32, psn)
 		__field(u32, count)
 	),
 	TP_fast_assign(
-		__entry->qpn = qpn;
+		SMR_TRACE_QP_ASSIGN;
 		__entry->una = una;
 		__entry->psn = psn;
 		__entry->count = count;
 	),
-	TP_printk("qpn=%#x una=%#x psn=%#x count=%u", __entry->qpn,
-		  __entry->una, __entry->psn, __entry->count)
+	TP_printk(SMR_TRACE_QP_FMT
+		  "una=%#x psn=%#x count=%u",
+		  SMR_TRACE_QP_ARGS, __entry->una, __entry->psn, __entry->count)
 );
 
 /* READ responses are in place behind a missing one. */
-DEFINE_EVENT(smr_responses, smr_ahead,
-	     TP_PROTO(u32 qpn, u32 una, u32 psn, u32 count),
-	     TP_ARGS(qpn, una, psn, count));
+DEFINE_EVENT(smr_responses, smr_ooo,
+	     TP_PROTO(const struct ib_qp *ibqp, u32 una, u32 psn, u32 count),
+	     TP_ARGS(ibqp, una, psn, count));
 
 /* A missing part of a READ is asked for again, and nothing else. */
 DEFINE_EVENT(smr_responses, smr_ask_again,
-	     TP_PROTO(u32 qpn, u32 una, u32 psn, u32 count),
-	     TP_ARGS(qpn, una, psn, count));
+	     TP_PROTO(const struct ib_qp *ibqp, u32 una, u32 psn, u32 count),
+	     TP_ARGS(ibqp, una, psn, count));
 
 /* A CNP was sent to the peer, which has sent a packet that the network has marked. */
 TRACE_EVENT(smr_cnp_sent,
-	TP_PROTO(u32 qpn, u32 peer, u8 opcode, u32 psn),
-	TP_ARGS(qpn, peer, opcode, psn),
+	TP_PROTO(const struct ib_qp *ibqp, u32 peer, u8 opcode, u32 psn),
+	TP_ARGS(ibqp, peer, opcode, psn),
 	TP_STRUCT__entry(
-		__field(u32, qpn)
+		SMR_TRACE_QP
 		__field(u32, peer)
 		__field(u32, psn)
 		__field(u8, opcode)
 	),
 	TP_fast_assign(
-		__entry->qpn = qpn;
+		SMR_TRACE_QP_ASSIGN;
 		__entry->peer = peer;
 		__entry->psn = psn;
 		__entry->opcode = opcode;
 	),
-	TP_printk("qpn=%#x peer=%#x opcode=%#x psn=%#x", __entry->qpn,
-		  __entry->peer, __entry->opcode, __entry->psn)
+	TP_printk(SMR_TRACE_QP_FMT
+		  "peer=%#x opcode=%#x psn=%#x",
+		  SMR_TRACE_QP_ARGS, __entry->peer, __entry->opcode, __entry->psn)
 );
 
 /* Marks have narrowed the window of a requester; congestion is of 1024. */
 TRACE_EVENT(smr_slow,
-	TP_PROTO(u32 qpn, u32 una, u32 max_psn, u32 was, u32 window,
+	TP_PROTO(const struct ib_qp *ibqp, u32 una, u32 max_psn, u32 was, u32 window,
 		 u32 congestion),
-	TP_ARGS(qpn, una, max_psn, was, window, congestion),
+	TP_ARGS(ibqp, una, max_psn, was, window, congestion),
 	TP_STRUCT__entry(
-		__field(u32, qpn)
+		SMR_TRACE_QP
 		__field(u32, una)
 		__field(u32, max_psn)
 		__field(u32, was)
@@ -195,19 +299,20 @@ TRACE_EVENT(smr_slow,
 		__field(u32, congestion)
 	),
 	TP_fast_assign(
-		__entry->qpn = qpn;
+		SMR_TRACE_QP_ASSIGN;
 		__entry->una = una;
 		__entry->max_psn = max_psn;
 		__entry->was = was;
 		__entry->window = window;
 		__entry->congestion = congestion;
 	),
-	TP_printk("qpn=%#x una=%#x max_psn=%#x was=%u window=%u congestion=%u",
-		  __entry->qpn, __entry->una, __entry->max_psn, __entry->was,
+	TP_printk(SMR_TRACE_QP_FMT
+		  "una=%#x max_psn=%#x was=%u window=%u congestion=%u",
+		  SMR_TRACE_QP_ARGS, __entry->una, __entry->max_psn, __entry->was,
 		  __entry->window, __entry->congestion)
 );
 
-/* net/guard.c has dropped what a process's socket sent to RoCEv2's port. */
+/* net/antispoof.c has dropped what a process's socket sent to RoCEv2's port. */
 TRACE_EVENT(smr_udp_refused,
 	TP_PROTO(u32 uid, u16 sport, const struct in6_addr *daddr),
 	TP_ARGS(uid, sport, daddr),
@@ -241,6 +346,33 @@ TRACE_EVENT(smr_dereg_busy,
 	),
 	TP_printk("lkey=%#x windows=%u first_rkey=%#x", __entry->lkey,
 		  __entry->windows, __entry->rkey)
+);
+
+/* Somebody was refused something: softmr why ID says what the reason is. */
+TRACE_EVENT(smr_refused,
+	TP_PROTO(u32 pid, u32 qpn, u32 id, u32 error, u32 psn, const u64 *num),
+	TP_ARGS(pid, qpn, id, error, psn, num),
+	TP_STRUCT__entry(
+		__array(u64, num, 8)
+		__field(u32, pid)
+		__field(u32, qpn)
+		__field(u32, id)
+		__field(u32, error)
+		__field(u32, psn)
+	),
+	TP_fast_assign(
+		memcpy(__entry->num, num, sizeof(__entry->num));
+		__entry->pid = pid;
+		__entry->qpn = qpn;
+		__entry->id = id;
+		__entry->error = error;
+		__entry->psn = psn;
+	),
+	TP_printk("pid=%u qpn=%#x why=%#06x error=%u psn=%#x numbers=%#llx,%#llx,%#llx,%#llx,%#llx,%#llx,%#llx,%#llx",
+		  __entry->pid, __entry->qpn, __entry->id, __entry->error,
+		  __entry->psn, __entry->num[0], __entry->num[1],
+		  __entry->num[2], __entry->num[3], __entry->num[4],
+		  __entry->num[5], __entry->num[6], __entry->num[7])
 );
 
 #endif /* SMR_TRACE_H */

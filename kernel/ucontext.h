@@ -5,11 +5,14 @@
 
 #include <linux/container_of.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "arena.h"
 
 struct smr_account;
+struct smr_bell;
 struct smr_userwq;
+struct smr_why_log;
 
 /**
  * struct smr_ucontext - a process's context of the device
@@ -18,6 +21,8 @@ struct smr_userwq;
  * @user: the user, a reference
  * @account: the user's; all objects of the context go before it does
  * @arenas: the memory of its rings
+ * @whys: what it was refused
+ * @bell: its doorbell
  */
 struct smr_ucontext {
 	struct ib_ucontext ibuctx;
@@ -25,6 +30,8 @@ struct smr_ucontext {
 	struct smr_userwq *user;
 	struct smr_account *account;
 	struct smr_arenas arenas;
+	struct smr_why_log *whys;
+	struct smr_bell *bell;
 };
 
 static inline struct smr_ucontext *to_smr_ucontext(const struct ib_ucontext *uctx)
@@ -36,6 +43,25 @@ static inline struct smr_ucontext *to_smr_ucontext(const struct ib_ucontext *uct
 static inline struct smr_account *smr_uctx_account(const struct ib_ucontext *uctx)
 {
 	return uctx ? to_smr_ucontext(uctx)->account : NULL;
+}
+
+/* Likewise */
+static inline struct smr_why_log *smr_uctx_whys(const struct ib_ucontext *uctx)
+{
+	return uctx ? to_smr_ucontext(uctx)->whys : NULL;
+}
+
+/* Of the context that calls a verb; no attributes: a consumer in the kernel */
+static inline struct smr_why_log *
+smr_attrs_whys(const struct uverbs_attr_bundle *attrs)
+{
+	return attrs ? smr_uctx_whys(attrs->context) : NULL;
+}
+
+static inline struct smr_why_log *smr_udata_whys(struct ib_udata *udata)
+{
+	return udata ? smr_attrs_whys(rdma_udata_to_uverbs_attr_bundle(udata)) :
+		       NULL;
 }
 
 #endif /* SMR_UCONTEXT_H */

@@ -4,7 +4,6 @@
 #include <linux/atomic.h>
 #include <linux/dma-buf.h>
 #include <linux/err.h>
-#include <linux/file.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <rdma/uverbs_ioctl.h>
@@ -18,8 +17,10 @@
 #include "compat/udata.h"
 #include "dm_export.h"
 #include "dmah.h"
+#include "doorbell.h"
+#include "give_fd.h"
 #include "kmr.h"
-#include "mapped.h"
+#include "mmap.h"
 #include "mr.h"
 #include "mr_query.h"
 #include "mw.h"
@@ -32,6 +33,7 @@
 #include "qp/modify.h"
 #include "qp/post.h"
 #include "qp/rwq.h"
+#include "qp/show.h"
 #include "qp/srq.h"
 #include "qp/xrc.h"
 #include "stats.h"
@@ -39,11 +41,24 @@
 #include "steer/rules.h"
 #include "trace.h"
 #include "ucontext.h"
+#include "why.h"
+#include "why_query.h"
 
 /* NULL for a consumer in the kernel. */
 static struct ib_ucontext *udata_uctx(struct ib_udata *udata)
 {
 	return udata ? rdma_udata_to_uverbs_attr_bundle(udata)->context : NULL;
+}
+
+static struct ib_mr *made_mr(struct smr_mr *mr, struct smr_why_log *log,
+			     const struct smr_why *why)
+{
+	int err;
+
+	if (!IS_ERR(mr))
+		return &mr->ibmr;
+	err = PTR_ERR(mr);
+	return ERR_PTR(smr_why_verb(log, why, 0, err));
 }
 
 /* How many contexts there have been: the last one's id */
@@ -55,23 +70,34 @@ static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 		.abi_version = SMR_ABI_VERSION,
 		.abi_minor = SMR_ABI_MINOR,
 	};
-	struct smr_userwq *user;
+	struct smr_ucontext *ctx = to_smr_ucontext(uctx);
+	struct smr_verbs *verbs = to_smr_verbs(uctx->device);
 	int ret;
 
 	ret = ib_is_udata_in_empty(udata);
 	if (ret)
 		return ret;
-	user = smr_userwq_get(&to_smr_verbs(uctx->device)->users);
-	if (IS_ERR(user))
-		return PTR_ERR(user);
-	to_smr_ucontext(uctx)->id = atomic64_inc_return(&contexts);
-	to_smr_ucontext(uctx)->user = user;
-	to_smr_ucontext(uctx)->account = &user->account;
-	smr_arenas_init(&to_smr_ucontext(uctx)->arenas, uctx,
-			&user->account.queues);
+	ctx->user = smr_userwq_get(&verbs->users);
+	if (IS_ERR(ctx->user))
+		return PTR_ERR(ctx->user);
+	ctx->account = &ctx->user->account;
+	ctx->id = atomic64_inc_return(&contexts);
+	ret = -ENOMEM;
+	ctx->whys = smr_why_log_create(verbs->env.whys, uctx->device->index);
+	if (!ctx->whys)
+		goto put_user;
+	ctx->bell = smr_bell_create(verbs->env.tab, ctx->id);
+	if (!ctx->bell)
+		goto end_log;
+	smr_arenas_init(&ctx->arenas, uctx, &ctx->account->queues);
 	ret = ib_respond_udata(udata, resp);
-	if (ret)
-		smr_userwq_put(user);
+	if (!ret)
+		return 0;
+	smr_bell_end(ctx->bell);
+end_log:
+	smr_why_log_end(ctx->whys);
+put_user:
+	smr_userwq_put(ctx->user);
 	return ret;
 }
 
@@ -90,13 +116,18 @@ static int query_ucontext(struct ib_ucontext *uctx,
 
 static void dealloc_ucontext(struct ib_ucontext *uctx)
 {
-	smr_arenas_fini(&to_smr_ucontext(uctx)->arenas);
-	smr_userwq_put(to_smr_ucontext(uctx)->user);
+	struct smr_ucontext *ctx = to_smr_ucontext(uctx);
+
+	smr_bell_end(ctx->bell);
+	smr_arenas_fini(&ctx->arenas);
+	smr_why_log_end(ctx->whys);
+	smr_userwq_put(ctx->user);
 }
 
 /* Rings are ordinary memory, so mappings may stay. */
 static void disassociate_ucontext(struct ib_ucontext *uctx)
 {
+	smr_bell_silence(to_smr_ucontext(uctx)->bell);
 }
 
 static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
@@ -119,9 +150,10 @@ static int create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 {
 	gfp_t gfp = init->flags & RDMA_CREATE_AH_SLEEPABLE ? GFP_KERNEL :
 							     GFP_ATOMIC;
+	struct smr_why why;
 
 	return smr_ah_create(to_smr_ah(ibah), &to_smr_verbs(ibah->device)->env,
-			     init->ah_attr, gfp);
+			     init->ah_attr, gfp, &why);
 }
 
 static int create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
@@ -130,14 +162,16 @@ static int create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	struct smr_verbs *verbs = to_smr_verbs(ibah->device);
 	struct smr_create_ah_resp resp = {};
 	struct smr_ah *ah = to_smr_ah(ibah);
+	struct smr_why why = {};
 	int ret;
 
 	ret = ib_is_udata_in_empty(udata);
 	if (ret)
 		return ret;
-	ret = smr_ah_create(ah, &verbs->env, init->ah_attr, GFP_KERNEL_ACCOUNT);
+	ret = smr_ah_create(ah, &verbs->env, init->ah_attr, GFP_KERNEL_ACCOUNT,
+			    &why);
 	if (ret)
-		return ret;
+		return smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
 	resp.ah_handle = ah->av->number;
 	ret = ib_respond_udata(udata, resp);
 	if (ret)
@@ -164,14 +198,15 @@ static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct smr_create_cq_resp resp = {};
 	struct smr_ring_user user = { udata_uctx(udata), &resp.cq, &resp.map };
 	struct smr_cq *cq = to_smr_cq(ibcq);
+	struct smr_why why = {};
 	int ret;
 
 	ret = ib_is_udata_in_empty(udata);
 	if (ret)
 		return ret;
-	ret = smr_cq_create(cq, attr, &user);
+	ret = smr_cq_create(cq, attr, &user, &why);
 	if (ret || !udata)
-		return ret;
+		return smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
 	ret = ib_respond_udata(udata, resp);
 	if (ret)
 		smr_cq_destroy(cq);
@@ -187,6 +222,7 @@ static int resize_user_cq(struct ib_cq *ibcq, SMR_RESIZE_CQE_TYPE cqe,
 {
 	struct smr_resize_cq_resp resp = {};
 	struct smr_ring_user user = { udata_uctx(udata), &resp.cq, &resp.map };
+	struct smr_why why = {};
 	int ret;
 
 	ret = ib_is_udata_in_empty(udata);
@@ -197,8 +233,10 @@ static int resize_user_cq(struct ib_cq *ibcq, SMR_RESIZE_CQE_TYPE cqe,
 	ret = ib_respond_empty_udata(udata);
 	if (ret)
 		return ret;
-	ret = smr_cq_resize(to_smr_cq(ibcq), &user, cqe);
-	return ret ?: ib_respond_udata(udata, resp);
+	ret = smr_cq_resize(to_smr_cq(ibcq), &user, cqe, &why);
+	if (ret)
+		return smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
+	return ib_respond_udata(udata, resp);
 }
 
 static int modify_cq(struct ib_cq *ibcq, u16 count, u16 usecs)
@@ -229,15 +267,16 @@ static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct smr_create_srq_resp resp = {};
 	struct smr_ring_user user = { udata_uctx(udata), &resp.rq, &resp.map };
 	struct smr_srq *srq = to_smr_srq(ibsrq);
+	struct smr_why why = {};
 	int ret;
 
 	ret = ib_is_udata_in_empty(udata);
 	if (ret)
 		return ret;
 	ret = smr_srq_create(srq, &to_smr_verbs(ibsrq->device)->srqs, init,
-			     &user);
+			     &user, &why);
 	if (ret || !udata)
-		return ret;
+		return smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
 	resp.srqn = srq->srqn;
 	ret = ib_respond_udata(udata, resp);
 	if (ret)
@@ -249,8 +288,11 @@ static int modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		      enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
 	int ret = ib_no_udata_io(udata);
+	struct smr_why why = {};
 
-	return ret ?: smr_srq_modify(to_smr_srq(ibsrq), attr, mask);
+	if (!ret)
+		ret = smr_srq_modify(to_smr_srq(ibsrq), attr, mask, &why);
+	return smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
 }
 
 static int query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
@@ -296,6 +338,7 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	struct smr_create_qp_resp resp = {};
 	struct smr_qp *qp = to_smr_qp(ibqp);
 	struct smr_create_qp how = {};
+	struct smr_why why = {};
 	int ret;
 
 	/* Only how a QP spreads what it receives is input. */
@@ -305,9 +348,9 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	if (ret)
 		return ret;
 	ret = smr_qp_create(qp, &verbs->env, init, udata_uctx(udata), &how,
-			    &resp);
+			    &resp, &why);
 	if (ret || !udata)
-		return ret;
+		return smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
 	ret = ib_respond_udata(udata, resp);
 	if (ret)
 		smr_qp_destroy(qp);
@@ -319,6 +362,7 @@ static int modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		     struct ib_udata *udata)
 {
 	struct smr_modify_qp how = {};
+	struct smr_why why = {};
 	int ret;
 
 	if (mask & IB_QP_RATE_LIMIT)
@@ -328,7 +372,9 @@ static int modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		ret = ib_no_udata_io(udata);
 	if (!ret && how.rsvd)
 		ret = -EOPNOTSUPP;
-	return ret ?: smr_qp_modify(to_smr_qp(ibqp), attr, mask, &how);
+	if (!ret)
+		ret = smr_qp_modify(to_smr_qp(ibqp), attr, mask, &how, &why);
+	return smr_why_verb(smr_udata_whys(udata), &why, ibqp->qp_num, ret);
 }
 
 static int query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -451,6 +497,7 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 				 u64 iova, int access, SMR_PARAM_DMAH(dmah)
 				 struct ib_udata *udata)
 {
+	struct smr_why why = {};
 	struct smr_mr *mr;
 	int ret;
 
@@ -459,9 +506,11 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 		return ERR_PTR(ret);
 	/* The hints are about pages that stay where they are. */
 	if (SMR_HAS_DMAH(dmah) && access & IB_ACCESS_ON_DEMAND)
-		return ERR_PTR(-EOPNOTSUPP);
-	mr = smr_mr_reg(to_smr_pd(pd), start, length, iova, access);
-	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
+		mr = smr_why_ptr(&why, MR_HINTS_ON_DEMAND, access);
+	else
+		mr = smr_mr_reg(to_smr_pd(pd), start, length, iova, access,
+				&why);
+	return made_mr(mr, smr_udata_whys(udata), &why);
 }
 
 static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset,
@@ -469,15 +518,27 @@ static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset,
 					int access, SMR_PARAM_DMAH(dmah)
 					struct smr_reg_dmabuf_attrs *attrs)
 {
+	struct ib_udata *udata = smr_compat_reg_dmabuf_udata(attrs);
+	struct smr_why why = {};
 	struct smr_mr *mr;
 	int ret;
 
-	ret = ib_no_udata_io(smr_compat_reg_dmabuf_udata(attrs));
+	ret = ib_no_udata_io(udata);
 	if (ret)
 		return ERR_PTR(ret);
 	mr = smr_mr_reg_dmabuf(to_smr_pd(pd), offset, length, iova, fd,
-			       access);
-	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
+			       access, &why);
+	return made_mr(mr, smr_udata_whys(udata), &why);
+}
+
+/* Windows are bound to the region, as far as one has looked: they may already be gone. */
+static void why_busy(struct smr_mr *mr, struct smr_why *why,
+		     struct smr_abi_window *first)
+{
+	u64 pos = 0;
+
+	smr_mw_list(mr, &pos, first, 1);
+	smr_why(why, MR_BUSY, mr->ibmr.lkey, smr_mr_windows(mr), first->rkey);
 }
 
 /* Always in place. The core updates its own fields of the region. */
@@ -485,14 +546,19 @@ static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				   u64 length, u64 iova, int access,
 				   struct ib_pd *pd, struct ib_udata *udata)
 {
+	struct smr_abi_window first = {};
 	int ret = ib_no_udata_io(udata);
+	struct smr_why why = {};
 
 	if (!ret && SMR_MR_HAS_DMAH(ibmr) && flags & IB_MR_REREG_ACCESS &&
 	    access & IB_ACCESS_ON_DEMAND)
-		ret = -EOPNOTSUPP;
+		ret = smr_why(&why, MR_HINTS_ON_DEMAND, access);
 	if (!ret)
 		ret = smr_mr_rereg(to_smr_mr(ibmr), flags, start, length, iova,
-				   access, pd);
+				   access, pd, &why);
+	if (ret == -EBUSY)
+		why_busy(to_smr_mr(ibmr), &why, &first);
+	ret = smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
 	return ret ? ERR_PTR(ret) : NULL;
 }
 
@@ -501,18 +567,23 @@ static int advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		     struct uverbs_attr_bundle *attrs)
 {
 	struct smr_verbs *verbs = to_smr_verbs(pd->device);
+	struct smr_why why = {};
+	int ret;
 
-	return smr_mr_advise(verbs->env.keys, &verbs->awaits, pd, advice, flags,
-			     sges, num_sge);
+	ret = smr_mr_advise(verbs->env.keys, &verbs->awaits, pd, advice, flags,
+			    sges, num_sge, &why);
+	return smr_why_verb(smr_attrs_whys(attrs), &why, 0, ret);
 }
 
-/* Count and trace it. The windows may already be gone again. */
-static void dereg_refused(struct smr_verbs *verbs, struct smr_mr *mr)
+/* Count it, trace it, and say why. */
+static void dereg_refused(struct smr_verbs *verbs, struct smr_mr *mr,
+			  struct smr_why_log *log)
 {
 	struct smr_abi_window first = {};
-	u64 pos = 0;
+	struct smr_why why = {};
 
-	smr_mw_list(mr, &pos, &first, 1);
+	why_busy(mr, &why, &first);
+	smr_why_verb(log, &why, 0, -EBUSY);
 	smr_stat_inc(verbs->env.stats, SMR_CNT_DEREG_BUSY);
 	trace_smr_dereg_busy(mr->ibmr.lkey, smr_mr_windows(mr), first.rkey);
 }
@@ -532,7 +603,7 @@ static int dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	int ret = smr_mr_dereg(to_smr_mr(ibmr));
 
 	if (ret == -EBUSY && !is_clean_up(verbs))
-		dereg_refused(verbs, to_smr_mr(ibmr));
+		dereg_refused(verbs, to_smr_mr(ibmr), smr_udata_whys(udata));
 	return ret;
 }
 
@@ -556,11 +627,12 @@ static struct ib_mr *reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm,
 			       struct ib_dm_mr_attr *attr,
 			       struct uverbs_attr_bundle *attrs)
 {
-	struct smr_mr *mr = smr_mr_reg_dm(to_smr_pd(pd), to_smr_dm(ibdm),
-					  attr->offset, attr->length,
-					  attr->access_flags);
+	struct smr_why why = {};
+	struct smr_mr *mr;
 
-	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
+	mr = smr_mr_reg_dm(to_smr_pd(pd), to_smr_dm(ibdm), attr->offset,
+			   attr->length, attr->access_flags, &why);
+	return made_mr(mr, smr_attrs_whys(attrs), &why);
 }
 
 static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
@@ -615,8 +687,8 @@ static int UVERBS_HANDLER(SMR_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)
 	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, SMR_ATTR_DM_QUERY_DM);
 	const struct smr_dm *dm = to_smr_dm(ibdm);
 	const struct smr_dm_info info = {
-		.mmap_offset = rdma_user_mmap_get_offset(&dm->mapped->entry),
-		.mmap_size = dm->mapped->size,
+		.mmap_offset = rdma_user_mmap_get_offset(&dm->mmap->entry),
+		.mmap_size = dm->mmap->size,
 		.length = ibdm->length,
 	};
 
@@ -633,33 +705,15 @@ DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_DM_QUERY,
 								   length),
 						UA_MANDATORY));
 
-/* The descriptor is there when the process has been told its number. */
 static int UVERBS_HANDLER(SMR_METHOD_DM_EXPORT)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, SMR_ATTR_DM_EXPORT_DM);
-	struct dma_buf *buf;
-	s32 fd;
-	int ret;
+	struct dma_buf *buf = smr_dm_export(to_smr_dm(ibdm));
 
-	buf = smr_dm_export(to_smr_dm(ibdm));
 	if (IS_ERR(buf))
 		return PTR_ERR(buf);
-	fd = get_unused_fd_flags(O_CLOEXEC);
-	if (fd < 0) {
-		ret = fd;
-		goto put_buf;
-	}
-	ret = uverbs_copy_to(attrs, SMR_ATTR_DM_EXPORT_FD, &fd, sizeof(fd));
-	if (ret)
-		goto put_fd;
-	fd_install(fd, buf->file);
-	return 0;
-
-put_fd:
-	put_unused_fd(fd);
-put_buf:
-	dma_buf_put(buf);
-	return ret;
+	/* The file is the dma-buf's only reference. */
+	return smr_give_fd(attrs, SMR_ATTR_DM_EXPORT_FD, buf->file);
 }
 
 DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_DM_EXPORT,
@@ -678,6 +732,8 @@ const struct uapi_definition smr_verbs_uapi[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &smr_query_context),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &smr_qp_methods),
 	UAPI_DEF_CHAIN(smr_mr_query_uapi),
+	UAPI_DEF_CHAIN(smr_why_query_uapi),
+	UAPI_DEF_CHAIN(smr_bell_uapi),
 	UAPI_DEF_CHAIN(smr_srq_resize_uapi),
 	UAPI_DEF_CHAIN(smr_comp_cntr_uapi),
 	UAPI_DEF_CHAIN(smr_rwq_uapi),
@@ -694,8 +750,8 @@ const struct ib_device_ops smr_verbs_ops = {
 	.dealloc_ucontext = dealloc_ucontext,
 	.query_ucontext = query_ucontext,
 	.disassociate_ucontext = disassociate_ucontext,
-	.mmap = smr_mapped_mmap,
-	.mmap_free = smr_mapped_mmap_free,
+	.mmap = smr_mmap_map,
+	.mmap_free = smr_mmap_unmapped,
 
 	.alloc_pd = alloc_pd,
 	.dealloc_pd = dealloc_pd,

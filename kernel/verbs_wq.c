@@ -8,7 +8,9 @@
 #include "qp/rwq.h"
 #include "steer/rss.h"
 #include "uapi/softmr-abi.h"
+#include "ucontext.h"
 #include "verbs.h"
+#include "why.h"
 
 static struct ib_wq *create_wq(struct ib_pd *pd, struct ib_wq_init_attr *init,
 			       struct ib_udata *udata)
@@ -17,15 +19,18 @@ static struct ib_wq *create_wq(struct ib_pd *pd, struct ib_wq_init_attr *init,
 		rdma_udata_to_uverbs_attr_bundle(udata)->context;
 	struct smr_verbs *verbs = to_smr_verbs(pd->device);
 	struct smr_create_wq_resp resp = {};
+	struct smr_why why = {};
 	struct smr_rwq *rwq;
 	int ret;
 
 	ret = ib_is_udata_in_empty(udata);
 	if (ret)
 		return ERR_PTR(ret);
-	rwq = smr_rwq_create(pd, &verbs->env, init, uctx, &resp);
-	if (IS_ERR(rwq))
-		return ERR_CAST(rwq);
+	rwq = smr_rwq_create(pd, &verbs->env, init, uctx, &resp, &why);
+	if (IS_ERR(rwq)) {
+		ret = PTR_ERR(rwq);
+		return ERR_PTR(smr_why_verb(smr_udata_whys(udata), &why, 0, ret));
+	}
 	ret = ib_respond_udata(udata, resp);
 	if (!ret)
 		return &rwq->ibwq;
@@ -36,9 +41,13 @@ static struct ib_wq *create_wq(struct ib_pd *pd, struct ib_wq_init_attr *init,
 static int modify_wq(struct ib_wq *ibwq, struct ib_wq_attr *attr, u32 mask,
 		     struct ib_udata *udata)
 {
+	struct smr_rwq *rwq = to_smr_rwq(ibwq);
 	int ret = ib_no_udata_io(udata);
+	struct smr_why why = {};
 
-	return ret ?: smr_rwq_modify(to_smr_rwq(ibwq), attr, mask);
+	if (!ret)
+		ret = smr_rwq_modify(rwq, attr, mask, &why);
+	return smr_why_verb(rwq->qp.whys, &why, ibwq->wq_num, ret);
 }
 
 static int destroy_wq(struct ib_wq *ibwq, struct ib_udata *udata)

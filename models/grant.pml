@@ -122,7 +122,7 @@ inline grant_retire(d, yes)
 	:: else -> yes = (m[REF] == 0)
 	fi;
 	if
-	:: yes -> atomic { listed[d] = false; has_grant[d] = false }	// BREAK retire_leaves (two safety): :: yes
+	:: yes
 	:: else -> atomic { listed[d] = true; has_grant[d] = true }	// BREAK retire_lists (undone binds): :: else
 	fi;
 	grant_unlock()
@@ -344,6 +344,7 @@ proctype deallocator()
 		:: !yes -> told[DEALLOCATOR]; told[DEALLOCATOR] = false	// BREAK sync_once (deallocs safety): :: !yes -> told[DEALLOCATOR]; break
 		fi
 	od;
+	drain_forget(DEALLOCATOR);
 	window_locked();
 	window_unbind();
 	window_unlock();
@@ -404,7 +405,7 @@ end:	do
 		od;
 		if
 		:: valid ->
-			/* view_get(): refcount_inc_not_zero(), read_seqcount_retry() */
+			/* view_get(), smr_grant_get(): refcount_inc_not_zero(), read_seqcount_retry() */
 			atomic {
 				window_here();
 				if

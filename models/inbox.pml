@@ -11,7 +11,8 @@
  * - nobody touches a QP that has been freed, and nobody a handle that has;
  * - an operation comes back, also if either QP or both are destroyed meanwhile; destroying a QP ends.
  *
- * What is assumed: tasks do what task.pml shows, so a request to run one is a flag here; and copies end.
+ * What is assumed: tasks do what task.pml shows, so a request to run one is a flag here; and copies end. Where a send
+ * task runs the peer's response task itself, as struct smr_run's "here" says, it waits for that.
  *
  * RUN handed:      -DOPS0=3 -DOPS1=0: safety back
  * RUN taken:       -DOPS0=2 -DOPS1=0 -DERRORS0=2: safety
@@ -74,6 +75,8 @@ bool freed[2], handle_freed[2];
 bool rcu[PROCS];
 /* The wait queue of &local->state */
 bool waiting[2], woken[2];
+/* The send task runs the peer's response task itself, and waits for it */
+bool nested[2];
 /* The QP is in error; retries of the operation */
 bool error[2];
 byte errors[2], retries[2];
@@ -181,10 +184,24 @@ inline loopback_hand()
 	:: else
 	fi;
 	if
-	:: got -> run_resp(p)
+	:: got ->
+		/* smr_task_run_foreign(): another processor may own the task */
+		atomic {
+			run_resp(p);
+			if
+			:: !resp_busy[p] && !paused[p] -> nested[q] = true
+			:: true
+			fi
+		};
+		if
+		:: nested[q] ->
+			atomic { !resp_busy[p] && (!resp_run[p] || paused[p]) ->
+				 nested[q] = false }
+		:: else
+		fi
 	:: else ->
 		reply[q] = false;
-		local_give(q, ANSWERED)
+		store(STATE(q), ANSWERED)
 	fi;
 	if
 	:: found -> put(p)
@@ -216,12 +233,16 @@ inline loopback_claim(got)
 /* smr_loopback_answer() */
 inline loopback_answer(yes)
 {
-	cmpxchg(INBOX(q), CLAIMED, NONE, ok);
-	atomic { assert(ok && lent[p]); reply[p] = yes };
+	atomic { assert(load(INBOX(q)) == CLAIMED && lent[p]); reply[p] = yes };
+	store(INBOX(q), NONE);
 	atomic { drained -> working[q] = false; slot_var[me] = STATE(p); slot_val[me] = ANSWERED };
-	mb();
-	wake_up_var(p);
-	run_send(p);
+	if
+	:: here							// BREAK answer_here (handed safety): :: true
+	:: else ->
+		mb();
+		wake_up_var(p);
+		run_send(p)
+	fi;
 	put(p);
 	put(q)
 }
@@ -355,7 +376,8 @@ end:	do
 			fi
 		:: else
 		fi;
-		atomic { send_busy[q] = false; state = 0; got = false; ok = false }
+		/* task_disown() is fully ordered */
+		atomic { drained -> send_busy[q] = false; state = 0; got = false; ok = false }
 	od
 }
 
@@ -363,10 +385,10 @@ end:	do
 proctype resp(byte q)
 {
 	byte me = RESP(q), p = 1 - q, entry;
-	bool ok, got;
+	bool ok, got, here;
 
 end:	do
-	:: atomic { resp_run[q] && !paused[q] -> resp_run[q] = false; resp_busy[q] = true };
+	:: atomic { resp_run[q] && !paused[q] -> resp_run[q] = false; resp_busy[q] = true; here = nested[p] };
 		loopback_claim(got);
 		if
 		:: got ->
@@ -398,7 +420,7 @@ end:	do
 			fi
 		:: else
 		fi;
-		atomic { resp_busy[q] = false; got = false; ok = false }
+		atomic { drained -> resp_busy[q] = false; got = false; ok = false; here = false }
 	od
 }
 
@@ -479,7 +501,7 @@ inline qp_fini()
 proctype control(byte q; bool reset; bool dies)
 {
 	byte me = CONTROL(q), p = 1 - q, entry, state;
-	bool ok, got, found;
+	bool ok, got, found, here;
 
 	if
 	:: reset -> qp_reset()

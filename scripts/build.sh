@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Build what the test beds boot: scripts/build.sh [all|uml|uml-FLAVOUR|qemu|qemu-ROLE|run]...
-# run is the runtime of "softmr run" (scripts/lib/run.sh), which DESTDIR=DIR installs below DIR. run-package is the same
+# run is the runtime of "softmr run" (scripts/lib/run.sh), which DESTDIR=DIR installs below DIR; it needs no guest image, and
+# can be built on any distribution. run-package is the same
 # for debian/rules, with the provider that is installed below PROVIDER=DIR.
 # Or what takes long of it and does not depend on this tree: uml-source, uml-kernel-FLAVOUR
 set -euo pipefail
@@ -38,7 +39,7 @@ build_target() {
 	qemu-*) build_qemu "${1#qemu-}" ;;
 	uml-*) build_uml "${1#uml-}" ;;
 	run)
-		host_require uml && build_run || return
+		host_require run && build_run || return
 		say "The runtime of softmr run: $RUN_RUNTIME"
 		[ -z "${DESTDIR:-}" ] || run_install "$DESTDIR"
 		;;

@@ -18,19 +18,17 @@ umask 022
 
 usage() {
 	cat <<-EOF
-		Usage: make host [KDIR=DIR] [RDMA_CORE_SOURCE=DIR]
-		       make install [KDIR=DIR] [DESTDIR=DIR] [RDMA_CORE_SOURCE=DIR]
+		Usage: make host [KDIR=DIR]
+		       make install [KDIR=DIR] [DESTDIR=DIR]
 
 		make host builds the kernel module for the kernel of KDIR (default: the running one), and the provider and the
-		tools for the libibverbs that is installed. It needs no root. make install, as root, installs what it built. If
+		tools. It needs no root. make install, as root, installs what it built. If
 		that is not there, or not of this source, make install builds it first, as the user who owns the source. Nothing
 		is installed when anything fails to build.
 
 		  KDIR=DIR              headers or build directory of a kernel: /lib/modules/RELEASE/build
 		  DESTDIR=DIR           install there in place of /; an ordinary user can. depmod and the rest of what works on a
 		                        running system are then left out
-		  RDMA_CORE_SOURCE=DIR  unpacked source of rdma-core of the installed version; normally not needed
-		                        (scripts/rdma-core-source.sh --help)
 		  MOK_KEY=, MOK_CERT=   key and certificate to sign the module with where Secure Boot is on (default: DKMS's own,
 		                        /var/lib/dkms/mok.key and mok.pub)
 
@@ -107,11 +105,10 @@ check_tools() {
 	have make || problem "this machine lacks make; $(advice make make)"
 	have cc || problem "this machine lacks a C compiler; $(advice gcc gcc)"
 	have cmake || problem "this machine lacks cmake; $(advice cmake cmake)"
-	have python3 || problem "this machine lacks python3; $(advice python3 python3)"
 	! have cc || echo '#include <stdlib.h>' | cc -E - >/dev/null 2>&1 ||
 		problem "there are no headers of the C library; $(advice libc6-dev glibc-devel)"
-	! have cc || [ "$(cc -print-file-name=libibverbs.so)" != libibverbs.so ] ||
-		problem "there is no libibverbs to link with; $(advice libibverbs-dev rdma-core-devel)"
+	! have cc || echo '#include <infiniband/verbs.h>' | cc -E - >/dev/null 2>&1 ||
+		problem "there are no headers of libibverbs; $(advice libibverbs-dev rdma-core-devel)"
 	check_library libnl-3.0 libnl-3-dev libnl3-devel
 	check_library json-c libjson-c-dev json-c-devel
 }
@@ -124,14 +121,6 @@ check_library() {
 	elif ! pkg-config --exists "$1"; then
 		problem "there is no $1 to link with; $(advice "$2" "$3")"
 	fi
-}
-
-check_libibverbs() { RDMA_CORE_VERSION=$("$TOP/scripts/rdma-core-source.sh" --installed) || PROBLEMS=$((PROBLEMS + 1)); }
-
-# Of that libibverbs
-find_source() {
-	[ -z "$RDMA_CORE_VERSION" ] || RDMA_CORE=$("$TOP/scripts/rdma-core-source.sh" "$RDMA_CORE_VERSION") ||
-		PROBLEMS=$((PROBLEMS + 1))
 }
 
 check_target() {
@@ -164,13 +153,10 @@ secure_boot() {
 
 # -- build, into a directory with the paths of the machine
 
-# What the stage is made of; after check_kernel and check_libibverbs
-stage_key() {
-	echo "$(hash_of "$TOP"/{kernel,userspace,VERSION,scripts/install.sh}) $(realpath -m "$KDIR") $RELEASE $RDMA_CORE_VERSION" \
-		"${RDMA_CORE_SOURCE:-}"
-}
+# What the stage is made of; after check_kernel
+stage_key() { echo "$(hash_of "$TOP"/{kernel,userspace,VERSION,scripts/install.sh}) $(realpath -m "$KDIR") $RELEASE"; }
 
-is_staged() { [ -n "$RELEASE" ] && [ -n "$RDMA_CORE_VERSION" ] && [ "$(cat "$STAGE_KEY" 2>/dev/null)" = "$(stage_key)" ]; }
+is_staged() { [ -n "$RELEASE" ] && [ "$(cat "$STAGE_KEY" 2>/dev/null)" = "$(stage_key)" ]; }
 
 module_for_host() {
 	sync_tree "$TOP/kernel" "$OUT/kernel-$RELEASE"
@@ -185,8 +171,7 @@ userspace_for_host() {
 	local generator=()
 	! have ninja || generator=(-GNinja)
 	rm -rf "$OUT/userspace"
-	cmake -S "$TOP/userspace" -B "$OUT/userspace" "${generator[@]}" -DRDMA_CORE_SOURCE="$RDMA_CORE" \
-		-DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	cmake -S "$TOP/userspace" -B "$OUT/userspace" "${generator[@]}" -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_BUILD_TYPE=RelWithDebInfo
 	cmake --build "$OUT/userspace" -j "$(nproc)"
 	DESTDIR=$STAGE cmake --install "$OUT/userspace" --strip
 }
@@ -195,17 +180,15 @@ build_host() {
 	check_build_dir
 	check_tools
 	check_kernel
-	check_libibverbs
-	find_source
 	no_problems
 	if is_staged; then
 		say "softmr $(cat "$TOP/VERSION") is built for the kernel $RELEASE."
 		return
 	fi
-	say "kernel $RELEASE, $(cc --version | head -n 1), libibverbs of rdma-core $RDMA_CORE_VERSION"
+	say "kernel $RELEASE, $(cc --version | head -n 1)"
 	rm -rf "$STAGE" "$STAGE_KEY"
 	mkdir -p "$STAGE"
-	export KDIR OUT STAGE RELEASE RDMA_CORE
+	export KDIR OUT STAGE RELEASE
 	export -f module_for_host userspace_for_host
 	step "module for $RELEASE" module_for_host
 	step "provider and tools" userspace_for_host
@@ -322,14 +305,13 @@ tidy() {
 	end_jobs
 	rm -f "$NEW"
 }
-RELEASE='' RDMA_CORE='' RDMA_CORE_VERSION=''
+RELEASE=''
 if [ -n "$BUILD_ONLY" ]; then
 	build_host
 	exit
 fi
 check_target
 check_kernel
-check_libibverbs
 if ! is_staged; then
 	# all that is missing is reported at once
 	[ "$PROBLEMS" = 0 ] || check_tools

@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # make dist, make deb, make rpm: a tarball of the source, and packages of it for the distribution that this runs on.
+# make tar: "softmr run" for any distribution.
 #
 #   $OUT/softmr-VERSION.tar.xz     the tarball: what git knows of, or, where there is no git, all but what was built
 #   $OUT/*.deb, *.dsc, ...         source and binary packages
 #   $OUT/*.rpm                     the same
+#   $OUT/softmr-run-*.tar.xz       the runtime of "softmr run" (archive.sh)
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/lib/all.sh"
@@ -16,14 +18,14 @@ NAME=softmr-$VERSION
 
 usage() {
 	cat <<-EOF
-		Usage: scripts/package.sh dist|deb|rpm
+		Usage: scripts/package.sh dist|dkms|deb|rpm|tar
 
 		Makes packages in $OUT (OUT=DIR: there).
 		  dist   softmr-$VERSION.tar.xz
+		  dkms   softmr-$VERSION-dkms.tar.gz, the module's source: dkms ldtarball takes it
 		  deb    Debian's: source package, softmr, softmr-dkms, softmr-tools, libsoftmr1, libsoftmr-dev, softmr-uml
 		  rpm    the same as RPMs, by rpmbuild
-		The provider in deb and rpm is for the libibverbs that is installed here (libibverbs-dev). RDMA_CORE_SOURCE=DIR
-		names the source of that rdma-core where it does not come with softmr (scripts/rdma-core-source.sh --help).
+		  tar    softmr-run-$VERSION-x86_64.tar.xz: "softmr run", to be unpacked anywhere on any Linux
 		SOFTMR_LINUX_SOURCE=FILE names what the kernel in softmr-uml is made of: a linux-source-*.deb, or the
 		/usr/src/linux-source-*.tar.xz of one that is installed. Default: the newest that is installed, or if that is
 		too old, the newest of the archive. DEB_BUILD_PROFILES=pkg.softmr.nouml leaves softmr-uml out.
@@ -53,7 +55,7 @@ source_time() {
 # pack DIR FILE OPTION...: DIR, under its own name, as FILE
 pack() {
 	tar -C "$(dirname "$1")" --sort=name --mtime="@$(source_time)" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
-		"${@:3}" -cJf "$2" "$(basename "$1")"
+		"${@:3}" --auto-compress -cf "$2" "$(basename "$1")"
 }
 
 # unpacked_source DIR: a copy of the source, and nothing else
@@ -69,15 +71,17 @@ make_dist() {
 	say "made $OUT/$NAME.tar.xz"
 }
 
-# with_headers DIR: copy the headers of the installed rdma-core into the source in DIR, if it does not have them
-with_headers() {
-	local version source
-	version=$("$TOP/scripts/rdma-core-source.sh" --installed)
-	source=$("$TOP/scripts/rdma-core-source.sh" "$version")
-	case $source in
-	"$TOP"/packaging/rdma-core/*) ;;
-	*) "$TOP/scripts/rdma-core-headers" "$source" "$1/packaging/rdma-core/$version" ;;
-	esac
+# -- dkms
+
+make_dkms() {
+	local dir=$WORK/dkms/dkms_source_tree
+	unpacked_source "$WORK/dkms/all"
+	rm -rf "$dir"
+	mv "$WORK/dkms/all/kernel" "$dir"
+	cp "$WORK/dkms/all/VERSION" "$dir"
+	sed "s/#MODULE_VERSION#/$VERSION/" "$TOP/packaging/dkms.conf.in" >"$dir/dkms.conf"
+	pack "$dir" "$OUT/$NAME-dkms.tar.gz"
+	say "made $OUT/$NAME-dkms.tar.gz"
 }
 
 # -- deb
@@ -98,6 +102,13 @@ debian_changelog() {
 			"add an entry for it (dch -v $VERSION-1)"
 	read -r suffix codename < <(os_release) || return 0
 	sed -i "1s/^softmr ([^)]*) [a-z]*;/softmr ($version~$suffix) $codename;/" "$changelog"
+}
+
+# The addresses in debian/control
+debian_home() {
+	local home
+	home=$(project_home)
+	sed -i "s|^Standards-Version: .*|&\nHomepage: $home\nVcs-Git: $home.git\nVcs-Browser: $home|" "$1"
 }
 
 deb_needs() {
@@ -127,8 +138,8 @@ make_deb() {
 	unpacked_source "$dir"
 	deb_needs "$dir"
 	deb_kernel
-	with_headers "$dir"
 	debian_changelog "$dir/debian/changelog"
+	debian_home "$dir/debian/control"
 	# in format 3.0 (quilt) debian/ is a tarball of its own
 	pack "$dir" "$WORK/deb/softmr_$VERSION.orig.tar.xz" --exclude="$NAME/debian"
 	(cd "$dir" && SOURCE_DATE_EPOCH=$(source_time) dpkg-buildpackage -us -uc)
@@ -147,21 +158,19 @@ rpm_needs() {
 }
 
 make_rpm() {
-	local dir=$WORK/rpm/$NAME top=$WORK/rpm/top options=() rdma_core first end
+	local dir=$WORK/rpm/$NAME top=$WORK/rpm/top options=()
 	rpm_needs
 	rm -rf "$WORK/rpm"
 	unpacked_source "$dir"
-	with_headers "$dir"
 	mkdir -p "$top/SOURCES" "$top/SPECS"
-	rdma_core=$("$TOP/scripts/rdma-core-source.sh" --installed)
-	read -r first end < <("$TOP/scripts/rdma-core-source.sh" --range "$rdma_core")
-	sed -e "s/@VERSION@/$VERSION/g" -e "s/@RDMA_CORE_VERSION@/$rdma_core/g" \
-		-e "s/@RDMA_CORE_FIRST@/$first/g" -e "s/@RDMA_CORE_END@/$end/g" \
-		-e "s/@DATE@/$(LC_ALL=C date -ud "@$(source_time)" '+%a %b %d %Y')/g" \
+	sed -e "s/@VERSION@/$VERSION/g" -e "s|@HOME@|$(project_home)|g" -e "s/@DATE@/$(LC_ALL=C date -ud "@$(source_time)" '+%a %b %d %Y')/g" \
 		"$TOP/packaging/softmr.spec.in" >"$top/SPECS/softmr.spec"
 	pack "$dir" "$top/SOURCES/$NAME.tar.xz"
 	# Debian's rpmbuild does not know of installed RPMs, so the BuildRequires are checked above
 	[ ! -e /etc/debian_version ] || options+=(--nodeps)
+	# whatever machine it is made on, and whenever
+	options+=(--define "_buildhost softmr" --define "use_source_date_epoch_as_buildtime 1"
+		--define "clamp_mtime_to_source_date_epoch 1" --define "build_mtime_policy clamp_to_source_date_epoch")
 	SOURCE_DATE_EPOCH=$(source_time) rpmbuild -ba --define "_topdir $top" "${options[@]}" "$top/SPECS/softmr.spec"
 	rm -f "$OUT"/*.rpm
 	find "$top/RPMS" "$top/SRPMS" -name '*.rpm' -exec mv {} "$OUT" \;
@@ -170,9 +179,23 @@ make_rpm() {
 	say "made in $OUT: $(cd "$OUT" && echo *.rpm)"
 }
 
+# -- tar
+
+make_tar() {
+	local name=softmr-run-$VERSION fetched=$WORK/tar/fetched file
+	file=$OUT/$name-x86_64.tar.xz
+	host_require run && build_run
+	rm -rf "$WORK/tar"
+	mkdir -p "$fetched"
+	step "a libibverbs of Debian's $ARCHIVE_SUITE" archive_fetch "$fetched"
+	archive_fill "$WORK/tar/$name" "$fetched"
+	pack "$WORK/tar/$name" "$file"
+	archive_check "$file"
+}
+
 at_exit end_jobs
 case ${1:-} in
-dist | deb | rpm)
+dist | dkms | deb | rpm | tar)
 	mkdir -p "$OUT"
 	OUT=$(realpath "$OUT")
 	"make_$1"

@@ -177,25 +177,30 @@ static enum end try_as_user(FIXTURE_DATA(accounts) *self, try_fn *try, int arg,
 
 /* -- objects */
 
+/* As many as there may be, and not one more; also when one of them goes */
 static enum end try_objects(struct own *own, int kind)
 {
+	/* one of these is there already */
+	int max = USER_OBJECTS - (kind == VT_PD || kind == VT_CQ);
 	static struct vt_parts parts;
-	int i;
+	void *o, *last = NULL;
+	int i, err;
 
 	parts.pd = own->pd;
 	parts.cq = ibv_create_cq(own->dev.ctx, 1, NULL, NULL, 0);
 	parts.address = vt_ah_attr(own->dev.gid_index, &own->dev.gid);
 	if (!parts.cq)
 		return WRONG;
-	for (i = 0; i <= USER_OBJECTS; i++) {
-		if (vt_object_create(kind, &parts))
-			continue;
-		printf("# object %d of kind %d: errno %d\n", i, kind, errno);
-		/* one of the kind may have been there before */
-		return errno == ENOMEM && i >= USER_OBJECTS - 1 ? REFUSED :
-								  WRONG;
-	}
-	return TOO_MUCH;
+	for (i = 0; i <= max && (o = vt_object_create(kind, &parts)); i++)
+		last = o;
+	err = errno;
+	printf("# %d objects of kind %d, then errno %d\n", i, kind, err);
+	if (i > max)
+		return TOO_MUCH;
+	if (i < max || err != ENOMEM || vt_object_destroy(kind, last) ||
+	    !vt_object_create(kind, &parts))
+		return WRONG;
+	return vt_object_create(kind, &parts) ? TOO_MUCH : REFUSED;
 }
 
 TEST_F(accounts, objects)
@@ -231,17 +236,30 @@ TEST_F(accounts, objects_of_root)
 #define CQ_ENTRIES	16384
 #define CQ_BYTES	(CQ_ENTRIES * 64)
 
+/* What is destroyed is there again. */
 static enum end try_queues(struct own *own, int entries)
 {
-	size_t bytes = 0;
+	size_t each = (size_t)entries * 64, most = (USER_QUEUES + MEMLOCK) / each;
+	struct ibv_cq *cq[USER_QUEUES / CQ_BYTES + 1];
+	size_t n, i, round;
 
-	while (ibv_create_cq(own->dev.ctx, entries - 1, NULL, NULL, 0))
-		bytes += (size_t)entries * 64;
-	printf("# CQs of %d entries: %zu KiB, then errno %d\n", entries,
-	       bytes / 1024, errno);
-	if (errno != ENOMEM)
-		return WRONG;
-	return bytes > USER_QUEUES + MEMLOCK ? TOO_MUCH : REFUSED;
+	for (round = 0; round < 2; round++) {
+		for (n = 0; n <= most; n++) {
+			cq[n] = ibv_create_cq(own->dev.ctx, entries - 1, NULL, NULL, 0);
+			if (!cq[n])
+				break;
+		}
+		printf("# %zu CQs of %d entries, then errno %d\n", n, entries, errno);
+		if (n > most)
+			return TOO_MUCH;
+		/* the rest of the allowance is for rings and doorbells of others */
+		if (n < most / 2 || errno != ENOMEM)
+			return WRONG;
+		for (i = 0; i < n; i++)
+			if (ibv_destroy_cq(cq[i]))
+				return wrong("destroy");
+	}
+	return REFUSED;
 }
 
 TEST_F(accounts, queues)

@@ -32,9 +32,9 @@ ip link set dummy1 up
 
 check_error "no such netdev" "No such device|Cannot find device" add "$A" nosuch0
 check_error "no such link type" "Invalid|not supported" rdma link add "$A" type nosuchtype netdev dummy1
-check_error "an empty name" "." add "" dummy1
+check_error "an empty name" "Invalid argument" add "" dummy1
 check_error "a pattern for a name" "Invalid argument" add "x%d" dummy1
-check_error "a name that is too long" "." add "$(printf 'x%.0s' {1..80})" dummy1
+check_error "a name that is too long" "Invalid argument|out of range" add "$(printf 'x%.0s' {1..80})" dummy1
 check "after all that there is no new link" is "$(links)" "$before"
 
 check "a good link" link_add "$A" dummy1
@@ -46,7 +46,7 @@ check_error "a name that is in use" "not unique|File exists" add "$A" dummy2
 check "the same netdev with a free name" link_add "$B" dummy2
 check "there are two" is "$(links)" $((before + 2))
 check "delete the first" link_del "$A"
-check_error "delete it again" "." link_del "$A"
+check_error "delete it again" "Wrong device name" link_del "$A"
 check "add it again" link_add "$A" dummy1
 check "delete the one" link_del "$A"
 check "delete the other" link_del "$B"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 1
 # daily: uml-checked
-# timeout: 300
+# timeout: 480
 #
 # A process waits for a page that never comes: the link, its netdev and its namespace go at once, and so does who lists
 # the device's objects. The module stays until the page has been given up

@@ -250,8 +250,6 @@ TEST_F(exporter, fences_are_waited_for)
 		ASSERT_EQ(0, open_and_reg(self,
 					  EXPORTER_BRACKETED | EXPORTER_BUSY));
 		ASSERT_EQ(0, vt_region_post(&self->pair, &self->r, way, 0, 9));
-		EXPECT_TRUE(vt_no_completion(self->pair.a.scq, 100));
-		EXPECT_TRUE(vt_no_completion(self->pair.b.scq, 1));
 		/* another connection between the two */
 		ASSERT_EQ(0, vt_conn_open(&other, &self->pair.a,
 					  &self->pair.b));
@@ -266,6 +264,9 @@ TEST_F(exporter, fences_are_waited_for)
 		EXPECT_EQ(0, vt_status(self->pair.a.scq, 7));
 		vt_conn_close(&other);
 
+		EXPECT_TRUE(vt_no_completion(self->pair.a.scq, 0));
+		EXPECT_TRUE(vt_no_completion(self->pair.b.scq, 0));
+		EXPECT_EQ(0, report(&self->buf).begins);
 		EXPECT_EQ(0, ioctl(self->buf.ctl, EXPORTER_DONE));
 		EXPECT_EQ(0, vt_status(way == VT_WRITE || way == VT_READ ||
 				       way == VT_RECV ? self->pair.a.scq :

@@ -282,12 +282,11 @@ FIXTURE_TEARDOWN(freed)
 }
 
 /*
- * None of the next 1000 keys has the same index. At random, one key in a
- * thousand would.
+ * None of the next 4000 keys has the same index. At random, one key in 4000 would, so 7 of these.
  */
 TEST_F_TIMEOUT(freed, not_soon_reused, 120)
 {
-	enum { ROUNDS = 20000, SOON = 1000 };
+	enum { ROUNDS = 30000, SOON = 4000 };
 	static int last[1 << 24];
 	struct vt_ep *b = &self->pair.b;
 	struct ibv_mr *mr;

@@ -14,9 +14,11 @@
 
 #include <pthread.h>
 
+#include "cover.h"
 #include "region.h"
 #include "system.h"
 #include "window.h"
+#include "writer.h"
 
 FIXTURE(race)
 {
@@ -207,7 +209,7 @@ TEST_F(race, dealloc_against_dereg)
 #define SAMPLES	(SPAN / 512)
 #define ROUNDS	12
 
-enum how { INVALIDATE, DEALLOC_1, DEALLOC_2, UNBIND, REBIND, DEREG };
+enum how { INVALIDATE, DEALLOC_1, DEALLOC_2, UNBIND, REBIND, DEREG, REREG };
 
 /*
  * @ctl: the writer's peer with a second QP, which no writer can bring into
@@ -236,6 +238,7 @@ FIXTURE_VARIANT_ADD(end, dealloc_type_2) { DEALLOC_2 };
 FIXTURE_VARIANT_ADD(end, unbind) { UNBIND };
 FIXTURE_VARIANT_ADD(end, rebind) { REBIND };
 FIXTURE_VARIANT_ADD(end, dereg) { DEREG };
+FIXTURE_VARIANT_ADD(end, rereg) { REREG };
 
 /* Connect the control QP to itself, from any state. */
 static int ctl_connect(FIXTURE_DATA(end) *self)
@@ -287,7 +290,7 @@ static int open_target(FIXTURE_DATA(end) *self, enum how how)
 	};
 	int ret;
 
-	if (how == DEREG) {
+	if (how == DEREG || how == REREG) {
 		self->w.mr = vt_window_reg(b, b->buf.len);
 		if (!self->w.mr)
 			return -errno;
@@ -325,6 +328,10 @@ static int end_target(FIXTURE_DATA(end) *self, enum how how)
 	case DEREG:
 		ret = ibv_dereg_mr(self->w.mr);
 		self->w.mr = NULL;
+		return ret;
+	case REREG:
+		return ibv_rereg_mr(self->w.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
+				    self->other->addr, self->other->length, 0);
 	}
 	return ret;
 }
@@ -462,6 +469,106 @@ TEST_F(end, nothing_is_written_after)
 		ASSERT_EQ(0, vt_window_close(&self->w));
 		ASSERT_EQ(0, vt_pair_recover(&self->pair));
 	}
+}
+
+/* -- a writer against ibv_rereg_mr() */
+
+/* Longer than a thread needs to begin a change, and shorter than the changes are apart */
+#define PAUSE_US	1000
+#define CHANGES		60
+#define REREGS		10
+
+/* A region that changes in place, again and again, to what it is already */
+struct changing {
+	struct ibv_mr *mr;
+	bool done;
+	int changes;
+	int ret;
+};
+
+static void *changing_main(void *arg)
+{
+	struct changing *c = arg;
+
+	while (!c->ret && !__atomic_load_n(&c->done, __ATOMIC_RELAXED)) {
+		c->ret = ibv_rereg_mr(c->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, c->mr->addr,
+				      c->mr->length, 0);
+		__atomic_add_fetch(&c->changes, 1, __ATOMIC_RELAXED);
+		vt_spin(20 * PAUSE_US);
+	}
+	return NULL;
+}
+
+/*
+ * There is no moment in which the region has no memory. An access that has read the key before
+ * a change, and takes its reference after it, reads the key once more: it neither fails, nor uses
+ * the memory that the region has no more. Where the module can be told to (record/cover.c), each
+ * access waits between the two.
+ */
+TEST(writes_go_on_while_the_region_changes)
+{
+	struct vt_conf conf = vt_defaults;
+	struct changing c = {};
+	struct vt_remote remote;
+	struct vt_pair pair;
+	struct ibv_sge sge;
+	pthread_t thread;
+	int i, status = IBV_WC_SUCCESS;
+	bool paused;
+
+	VT_SETUP(vt_pair_open(&pair, &conf));
+	c.mr = pair.b.buf.mr;
+	sge = vt_sge(&pair.a.buf, VT_GUARD, 64);
+	remote = (struct vt_remote){ (uintptr_t)pair.b.buf.p + VT_GUARD, c.mr->rkey };
+	paused = vt_pause(PAUSE_US);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, changing_main, &c));
+	for (i = 0; status == IBV_WC_SUCCESS &&
+	     __atomic_load_n(&c.changes, __ATOMIC_RELAXED) < CHANGES; i++)
+		status = vt_op(&pair.a, i % 2 ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, &sge, remote);
+	__atomic_store_n(&c.done, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	if (paused)
+		ASSERT_TRUE(vt_pause(0));
+	EXPECT_EQ(IBV_WC_SUCCESS, status) TH_LOG("after %d changes and %d accesses", c.changes, i);
+	EXPECT_EQ(0, c.ret);
+	vt_pair_close(&pair);
+}
+
+/*
+ * ibv_rereg_mr() returns when the copies that it found have ended. Then nothing is written to
+ * memory that the region has no more.
+ */
+TEST(rereg_waits_for_copies)
+{
+	struct vt_conf conf = vt_defaults;
+	struct vt_place r = {}, next = {};
+	struct vt_writer w;
+	struct vt_pair pair;
+	bool paused;
+	int i;
+
+	conf.timeout = 14;
+	VT_SETUP(vt_pair_open(&pair, &conf));
+	ASSERT_EQ(0, vt_place_map(&next, VT_MEM_PLAIN));
+	for (i = 0; i < REREGS; i++) {
+		ASSERT_EQ(0, vt_place_open(&r, pair.b.pd, VT_ACCESS_ALL));
+		vt_writer_aim(&w, &pair, &r, true);
+		ASSERT_EQ(0, vt_writer_start(&w));
+		paused = vt_pause(PAUSE_US);
+		ASSERT_EQ(0, ibv_rereg_mr(r.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, next.p,
+					  next.len, 0));
+		vt_fill(r.p, r.len, i, 0);
+		EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, vt_writer_end(&w));
+		if (paused)
+			ASSERT_TRUE(vt_pause(0));
+		ASSERT_TRUE(vt_check("what it was", r.p, r.len, i, 0)) TH_LOG("round %d", i);
+		ASSERT_EQ(0, vt_pair_recover(&pair));
+		ASSERT_EQ(0, ibv_dereg_mr(r.mr));
+		r.mr = NULL;
+		vt_place_close(&r);
+	}
+	vt_place_close(&next);
+	vt_pair_close(&pair);
 }
 
 VT_HARNESS_MAIN

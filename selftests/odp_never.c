@@ -427,6 +427,34 @@ TEST_F(never, thousand_prefetches)
 		let_go(_metadata, self, pid);
 }
 
+/*
+ * All faults that this process may have at once wait for such pages. Memory that is present
+ * is registered all the same.
+ */
+TEST_F(never, register_beside_prefetches)
+{
+	size_t len = PAGES * PAGE, i;
+	struct vt_region r;
+	struct ibv_mr *mr;
+	struct vt_ep ep;
+	uint8_t *p;
+
+	ASSERT_EQ(0, open_file(&ep, &r, &self->never));
+	for (i = 0; i < PAGES; i++)
+		ASSERT_EQ(0, prefetch(ep.pd, r.mr, r.iova + i * PAGE, PAGE, 0));
+	EXPECT_TRUE(vt_never_wait(&self->never, VT_TIMEOUT_MS));
+	p = vt_map(len, PAGE, MAP_PRIVATE, -1);
+	ASSERT_NE(NULL, p);
+	memset(p, 1, len);
+	mr = ibv_reg_mr(ep.pd, p, len, VT_ACCESS_ALL);
+	EXPECT_NE(NULL, mr);
+	if (mr)
+		EXPECT_EQ(0, ibv_dereg_mr(mr));
+	munmap(p, len);
+	vt_region_close(&r);
+	vt_ep_close(&ep);
+}
+
 /* Punch a page out of the file that @arg maps, again and again. */
 static int puncher_main(int sock, const void *arg)
 {

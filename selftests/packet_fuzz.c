@@ -68,12 +68,26 @@ FIXTURE_TEARDOWN(packet)
 }
 
 /*
- * Wait until packets that were sent have arrived. What is sent later is
- * delivered after them.
+ * Wait until the victim has seen what was sent to it. A duplicate, which is sent now, comes after
+ * it, and changes nothing. A victim that has seen enough is in error.
  */
-static void wait_for_delivery(void)
+static void expect_delivery(struct __test_metadata *_metadata,
+			    FIXTURE_DATA(packet) *self)
 {
-	usleep(20000);
+	struct ibv_context *ctx = self->victim.dev.ctx;
+	int64_t before = vt_counter_now(ctx, "duplicate_requests");
+	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
+	struct vt_roce roce = self->roce;
+	struct vt_bth again = {
+		.opcode = VT_OP_SEND_ONLY, .pkey = PKEY,
+		.qpn = self->victim.qp->qp_num, .psn = PSN - 1,
+	};
+
+	roce.spoil_icrc = false;
+	ASSERT_EQ(0, vt_roce_send(&roce, &again, NULL, 0));
+	while (vt_counter(ctx, "duplicate_requests") == before &&
+	       vt_qp_state(self->victim.qp) != IBV_QPS_ERR)
+		ASSERT_GT(end, vt_now_ms()) TH_LOG("nothing is delivered");
 }
 
 /* Nothing was written, and the healthy pair works. */
@@ -82,7 +96,7 @@ static void expect_no_harm(struct __test_metadata *_metadata,
 {
 	struct vt_buf *buf = &self->victim.buf;
 
-	wait_for_delivery();
+	expect_delivery(_metadata, self);
 	EXPECT_TRUE(vt_check("victim", buf->p, buf->len, buf->seed, 0));
 	EXPECT_TRUE(vt_pair_works(&self->healthy));
 }
@@ -178,13 +192,27 @@ TEST_F(packet, random_bytes)
 	expect_unnoticed(_metadata, self);
 }
 
+/*
+ * Without a receive, a packet that is taken would be refused with a RNR NAK, which leaves no trace
+ * in the victim. So the counters tell.
+ */
+#define EXPECT_DROPPED(name, before, rnr, n) do {				\
+	struct ibv_context *_ctx = self->victim.dev.ctx;			\
+										\
+	EXPECT_TRUE(vt_counter_wait(_ctx, name, (before) + (n)));		\
+	EXPECT_EQ(rnr, vt_counter_now(_ctx, "rnr_tx"));				\
+} while (0)
+
 TEST_F(packet, icrc_wrong)
 {
+	int64_t before = vt_counter_now(self->victim.dev.ctx, "rx_bad_icrc");
+	int64_t rnr = vt_counter(self->victim.dev.ctx, "rnr_tx");
 	int i;
 
 	self->roce.spoil_icrc = true;
 	for (i = 0; i < 20; i++)
 		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, "abcd", 4));
+	EXPECT_DROPPED("rx_bad_icrc", before, rnr, 20);
 	expect_unnoticed(_metadata, self);
 }
 
@@ -233,20 +261,22 @@ TEST_F(packet, for_a_qp_with_another_peer)
 		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth,
 					  "0123456789abcdef", 16));
 	}
-	wait_for_delivery();
-	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->healthy.b.qp));
 	expect_unnoticed(_metadata, self);
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->healthy.b.qp));
 }
 
 TEST_F(packet, pkey_of_another_partition)
 {
 	static const uint16_t pkeys[] = { 0x0001, 0x8001, 0x1234, 0xfffe };
+	int64_t before = vt_counter_now(self->victim.dev.ctx, "rx_bad_pkey");
+	int64_t rnr = vt_counter(self->victim.dev.ctx, "rnr_tx");
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(pkeys); i++) {
 		self->bth.pkey = pkeys[i];
 		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
 	}
+	EXPECT_DROPPED("rx_bad_pkey", before, rnr, ARRAY_SIZE(pkeys));
 	expect_unnoticed(_metadata, self);
 }
 
@@ -268,22 +298,39 @@ TEST_F(packet, of_another_transport)
 	expect_unnoticed(_metadata, self);
 }
 
-/* Requests with PSNs that are not expected are answered, and change nothing. */
+/*
+ * Requests with PSNs that are not expected change nothing. One NAK answers those ahead; those behind
+ * are duplicates, and one is out of reach.
+ */
 TEST_F(packet, psn_out_of_order)
 {
 	static const int32_t jumps[] = {
 		1, 2, 1000, 0x7fffff, 0x800000, -1, -2, -1000,
 	};
+	static const struct {
+		const char *name;
+		int more;
+	} counts[] = {
+		{ "naks_tx", 1 }, { "out_of_sequence", 3 }, { "rx_wrong_psn", 1 },
+		/* and that of expect_delivery() */
+		{ "duplicate_requests", 4 + 1 },
+	};
+	struct ibv_context *ctx = self->victim.dev.ctx;
+	int64_t before[ARRAY_SIZE(counts)];
 	int i;
 
+	for (i = 0; i < ARRAY_SIZE(counts); i++)
+		before[i] = vt_counter_now(ctx, counts[i].name);
 	ASSERT_EQ(0, vt_post_recv(&self->victim, 9, NULL, 0));
 	for (i = 0; i < ARRAY_SIZE(jumps); i++) {
 		self->bth.psn = PSN + jumps[i];
 		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
 	}
-	EXPECT_TRUE(vt_no_completion(self->victim.rcq, 30));
 	expect_no_harm(_metadata, self);
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->victim.qp));
+	for (i = 0; i < ARRAY_SIZE(counts); i++)
+		EXPECT_EQ(before[i] + counts[i].more, vt_counter_now(ctx, counts[i].name))
+			TH_LOG("%s", counts[i].name);
 	self->bth.psn = PSN;
 	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 9));
@@ -310,7 +357,7 @@ TEST_F(packet, psn_out_of_reach)
 		dropped = vt_counter_now(ctx, "rx_wrong_psn");
 		self->bth.psn = PSN + jumps[i].ahead;
 		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
-		wait_for_delivery();
+		expect_delivery(_metadata, self);
 		EXPECT_EQ(sent + jumps[i].answered, vt_counter_now(ctx, "naks_tx"));
 		EXPECT_EQ(dropped + !jumps[i].answered, vt_counter_now(ctx, "rx_wrong_psn"));
 	}
@@ -328,23 +375,25 @@ TEST_F(packet, repeated_read)
 	uint32_t reth[4] = {
 		htonl(va >> 32), htonl(va), htonl(buf->mr->rkey), htonl(64),
 	};
-	int64_t sent;
+	struct vt_heard heard;
 	int i;
 
+	VT_SETUP(vt_roce_listen(&self->roce));
 	self->bth.opcode = VT_OP_READ_REQUEST;
-	for (i = 0; i < 3; i++) {
-		sent = vt_counter_now(self->victim.dev.ctx, "tx_packets");
-		ASSERT_LE(0, sent);
-		if (i == 2)
-			ASSERT_EQ(0, ibv_modify_qp(self->victim.qp, &attr,
-						   IBV_QP_STATE |
-						   IBV_QP_ACCESS_FLAGS));
+	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, reth,
 					  sizeof(reth)));
-		wait_for_delivery();
-		EXPECT_EQ(sent + (i < 2), vt_counter_now(self->victim.dev.ctx,
-							 "tx_packets"));
+		ASSERT_TRUE(vt_roce_hear(&self->roce, &heard, VT_TIMEOUT_MS));
+		EXPECT_EQ(VT_OP_READ_RESPONSE_ONLY, heard.bth.opcode);
 	}
+	ASSERT_EQ(0, ibv_modify_qp(self->victim.qp, &attr,
+				   IBV_QP_STATE | IBV_QP_ACCESS_FLAGS));
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, reth, sizeof(reth)));
+	/* The answer that comes next is that of a duplicate behind it. */
+	self->bth.opcode = VT_OP_SEND_ONLY;
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+	ASSERT_TRUE(vt_roce_hear(&self->roce, &heard, VT_TIMEOUT_MS));
+	EXPECT_EQ(VT_OP_ACK, heard.bth.opcode);
 	expect_no_harm(_metadata, self);
 }
 
@@ -404,18 +453,35 @@ struct atomic_eth {
 	uint64_t compare;
 } __attribute__((packed));
 
-/* Send it, and check that it did no harm; then connect the victim again. */
-static void expect_refused(struct __test_metadata *_metadata,
-			   FIXTURE_DATA(packet) *self, const void *data,
-			   size_t len)
+/* Send it, and check that it did no harm, and in which state it leaves the victim; then connect that again. */
+static void expect_state(struct __test_metadata *_metadata,
+			 FIXTURE_DATA(packet) *self, const void *data,
+			 size_t len, enum ibv_qp_state state)
 {
 	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, NULL, 0));
 	self->bth.psn = PSN;
 	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, data, len));
 	expect_no_harm(_metadata, self);
+	EXPECT_EQ(state, vt_qp_state(self->victim.qp))
+		TH_LOG("opcode %d, %zu bytes", self->bth.opcode, len);
 	ASSERT_EQ(0, arm_victim(self));
 	while (!vt_no_completion(self->victim.rcq, 1))
 		;
+}
+
+static void expect_refused(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(packet) *self, const void *data,
+			   size_t len)
+{
+	expect_state(_metadata, self, data, len, IBV_QPS_ERR);
+}
+
+/* Who is not understood, or answers what was not asked, is not answered. */
+static void expect_dropped(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(packet) *self, const void *data,
+			   size_t len)
+{
+	expect_state(_metadata, self, data, len, IBV_QPS_RTS);
 }
 
 static struct reth reth_of(FIXTURE_DATA(packet) *self, uint32_t len)
@@ -519,9 +585,9 @@ TEST_F(packet, atomic_without_its_header)
 
 	for (len = 0; len < sizeof(eth); len += 4) {
 		self->bth.opcode = VT_OP_CMP_SWAP;
-		expect_refused(_metadata, self, &eth, len);
+		expect_dropped(_metadata, self, &eth, len);
 		self->bth.opcode = VT_OP_FETCH_ADD;
-		expect_refused(_metadata, self, &eth, len);
+		expect_dropped(_metadata, self, &eth, len);
 	}
 	/* complete, but misaligned */
 	eth.va = htobe64((uintptr_t)self->victim.buf.p + VT_GUARD + 4);
@@ -541,11 +607,11 @@ TEST_F(packet, oversize_and_overpadded)
 		expect_refused(_metadata, self, data, lens[i]);
 	for (i = 1; i < 4; i++) {
 		self->bth.flags = i << 4;
-		expect_refused(_metadata, self, NULL, 0);
+		expect_dropped(_metadata, self, NULL, 0);
 	}
 	self->bth.opcode = VT_OP_ACK;
 	self->bth.flags = 3 << 4;
-	expect_refused(_metadata, self, data, 4);
+	expect_dropped(_metadata, self, data, 4);
 }
 
 /* IBTA 9.7.5.1.1: a gap causes one NAK, whatever packets follow. */

@@ -40,10 +40,28 @@ static struct vt_conf annex19_conf(void)
 	return conf;
 }
 
+/* Linux has both since 6.2. */
+static int need_annex19(void)
+{
+	const uint64_t caps = CAP_ATOMIC_WRITE | CAP_FLUSH_GLOBAL;
+	struct ibv_device_attr_ex attr;
+	struct vt_ep ep;
+	int ret = vt_ep_open(&ep, &vt_defaults, 0);
+
+	if (ret)
+		return ret;
+	ret = -ibv_query_device_ex(ep.dev.ctx, NULL, &attr);
+	vt_ep_close(&ep);
+	if (ret)
+		return ret;
+	return (attr.device_cap_flags_ex & caps) == caps ? 0 : -EOPNOTSUPP;
+}
+
 FIXTURE_SETUP(annex19)
 {
 	struct vt_conf conf = annex19_conf();
 
+	VT_SETUP(need_annex19());
 	VT_SETUP(vt_pair_open(&self->pair, &conf));
 	self->a = &self->pair.a;
 	self->b = &self->pair.b;

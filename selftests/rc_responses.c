@@ -73,6 +73,12 @@ static int answer(FIXTURE_DATA(response) *self, int i, uint8_t opcode, uint8_t s
 	return vt_line_answer(&self->line, opcode, self->line.psn + i, syndrome, data, n);
 }
 
+/* The answers so far complete nothing. */
+static bool waits(FIXTURE_DATA(response) *self)
+{
+	return vt_line_settled(&self->line) && vt_no_completion(self->line.ep.scq, 0);
+}
+
 struct sequence {
 	uint32_t len;
 	int status;	/* of the READ; -1: it waits for more */
@@ -90,7 +96,7 @@ static int outcome(FIXTURE_DATA(response) *self, const struct sequence *s)
 	if (ret)
 		return -1000 + ret;
 	if (s->status < 0)
-		return vt_no_completion(self->line.ep.scq, 20) ? -1 : -2;
+		return waits(self) ? -1 : -2;
 	return vt_status(self->line.ep.scq, 1);
 }
 
@@ -165,7 +171,7 @@ TEST_F(response, syndrome_of_the_last)
 {
 	ASSERT_EQ(0, ask(self, IBV_WR_RDMA_READ, 2 * MTU));
 	ASSERT_EQ(0, answer(self, 0, F, ACK, 2 * MTU));
-	EXPECT_TRUE(vt_no_completion(self->line.ep.scq, 20));
+	EXPECT_TRUE(waits(self));
 	ASSERT_EQ(0, answer(self, 1, L, NAK, 2 * MTU));
 	EXPECT_EQ(BAD, vt_status(self->line.ep.scq, 1));
 }
@@ -182,7 +188,7 @@ TEST_F(response, not_asked_for)
 		ASSERT_EQ(0, answer(self, 0, opcodes[i], ACK, 3 * MTU));
 		ASSERT_EQ(0, answer(self, 3, opcodes[i], NAK, 4 * MTU));
 	}
-	EXPECT_TRUE(vt_no_completion(self->line.ep.scq, 20));
+	EXPECT_TRUE(waits(self));
 	ASSERT_EQ(0, answer(self, 1, M, ACK, 3 * MTU));
 	ASSERT_EQ(0, answer(self, 2, L, ACK, 3 * MTU));
 	EXPECT_EQ(GOOD, vt_status(self->line.ep.scq, 1));
@@ -256,7 +262,8 @@ TEST_F(response, not_ready_behind_a_lost_one)
 	EXPECT_EQ(GOOD, vt_status(self->line.ep.scq, 1));
 	ASSERT_EQ(0, vt_line_answer(&self->line, VT_OP_ACK, self->line.psn + 2, ACK, NULL, 0));
 	EXPECT_EQ(GOOD, vt_status(self->line.ep.scq, 2));
-	EXPECT_FALSE(vt_line_hear(&self->line, &heard, 20));
+	EXPECT_TRUE(vt_line_settled(&self->line));
+	EXPECT_FALSE(vt_line_hear(&self->line, &heard, 5));
 }
 
 /* No RNR retry is left for the SEND. The READ gets its answer before the SEND fails. */

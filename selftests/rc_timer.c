@@ -74,7 +74,7 @@ FIXTURE_SETUP(timer)
 	VT_SETUP(vt_roce_open(&self->roce));
 	VT_SETUP(vt_ep_open(&self->ep, &self->conf, 0));
 	VT_SETUP(rc_connect(self));
-	ASSERT_EQ(0, system("modprobe slow_timer function=ack_timer_fn ms=" LATE_MS));
+	ASSERT_EQ(0, system("modprobe slow_timer function=rto_timer_fn ms=" LATE_MS));
 	self->spinner = vt_child(&sock, spin, NULL);
 	ASSERT_LT(0, self->spinner);
 }

@@ -4,9 +4,11 @@
  *
  * break: qemu-newest qemu-oldest
  * timeout: 90
- * paths: host
+ * paths: host wire
  */
 #include "fail.h"
+/* see rows.h */
+#define ROWS_NEED	ADVICE
 #include "rows.h"
 #include "system.h"
 
@@ -340,7 +342,7 @@ ROW(advise_flush_write, in_place, .kind = WRITE);
 ROW(advise_no_fault_present, in_place, .kind = PRESENT);
 ROW(advise_no_fault_not_mapped, memory, .sort = VT_MEM_NONE, .kind = PRESENT, .flags = FLUSH, .want = 0);
 ROW(advise_later, brings_in_later, .kind = WRITE, .want = PAGES);
-ROW(advise_implicit, implicit);
+ROW(advise_implicit, implicit, .odp = IBV_ODP_SUPPORT_IMPLICIT);
 ROW(advise_best_effort, then_gone);
 
 VT_HARNESS_MAIN

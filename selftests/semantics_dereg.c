@@ -356,23 +356,23 @@ ROW(dereg_in_flight_remote, in_flight, .kind = 1, .want = IBV_WC_REM_ACCESS_ERR)
 ROW(dereg_in_flight_local, in_flight, .kind = 0, .want = IBV_WC_LOC_PROT_ERR);
 ROW(dereg_in_flight_on_demand, in_flight, .access = ODP, .kind = 1, .want = IBV_WC_REM_ACCESS_ERR);
 /* -- a window is bound */
-ROW(dereg_bound_type_1, bound, .kind = IBV_MW_TYPE_1, .want = EBUSY);
-ROW(dereg_bound_type_2, bound, .kind = IBV_MW_TYPE_2, .want = EBUSY);
-ROW(dereg_bound_on_demand, bound, .access = ODP, .kind = IBV_MW_TYPE_2, .want = EBUSY);
-ROW(dereg_after_unbind, goes_then, .kind = BY_UNBIND);
-ROW(dereg_after_rebind, goes_then, .kind = BY_REBIND);
-ROW(dereg_after_invalidate, goes_then, .kind = BY_INVALIDATE);
-ROW(dereg_after_remote_invalidate, goes_then, .kind = BY_REMOTE_INVALIDATE);
-ROW(dereg_after_dealloc, goes_then, .kind = BY_DEALLOC);
-ROW(dereg_after_destroy_qp, goes_then, .kind = BY_DESTROY_QP);
-ROW(dereg_report, report);
+ROW(dereg_bound_type_1, bound, .kind = IBV_MW_TYPE_1, .want = EBUSY, .needs = WINDOWS);
+ROW(dereg_bound_type_2, bound, .kind = IBV_MW_TYPE_2, .want = EBUSY, .needs = WINDOWS);
+ROW(dereg_bound_on_demand, bound, .access = ODP, .kind = IBV_MW_TYPE_2, .want = EBUSY, .needs = WINDOWS);
+ROW(dereg_after_unbind, goes_then, .kind = BY_UNBIND, .needs = WINDOWS);
+ROW(dereg_after_rebind, goes_then, .kind = BY_REBIND, .needs = WINDOWS);
+ROW(dereg_after_invalidate, goes_then, .kind = BY_INVALIDATE, .needs = WINDOWS);
+ROW(dereg_after_remote_invalidate, goes_then, .kind = BY_REMOTE_INVALIDATE, .needs = WINDOWS);
+ROW(dereg_after_dealloc, goes_then, .kind = BY_DEALLOC, .needs = WINDOWS);
+ROW(dereg_after_destroy_qp, goes_then, .kind = BY_DESTROY_QP, .needs = WINDOWS);
+ROW(dereg_report, report, .needs = WINDOWS);
 /* -- handles; and librdmacm's call */
 ROW(dereg_bad_handle, handle, .kind = 1, .want = ENOENT);
 ROW(dereg_wrong_type, handle, .kind = 0, .want = EINVAL);
-ROW(dereg_librdmacm, librdmacm, .want = EBUSY);
+ROW(dereg_librdmacm, librdmacm, .want = EBUSY, .needs = WINDOWS);
 /* -- regions that end on their own */
-ROW(dereg_exit, abandoned, .kind = 0);
-ROW(dereg_close, abandoned, .kind = 1);
+ROW(dereg_exit, abandoned, .kind = 0, .needs = WINDOWS);
+ROW(dereg_close, abandoned, .kind = 1, .needs = WINDOWS);
 ROW(dereg_device_removed, removed);
 
 VT_HARNESS_MAIN

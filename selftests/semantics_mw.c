@@ -6,6 +6,8 @@
  * timeout: 90
  * paths: host wire
  */
+/* see rows.h */
+#define ROWS_NEED	WINDOWS
 #include "rows.h"
 #include "window.h"
 

@@ -4,7 +4,7 @@
  *
  * break: qemu-newest qemu-oldest
  * timeout: 90
- * paths: host
+ * paths: host wire
  */
 #include "rows.h"
 #include "system.h"
@@ -270,7 +270,7 @@ ROW(reg_local_write, allows, .access = LW);
 ROW(reg_remote_write, allows, .access = LW | RW);
 ROW(reg_remote_read, allows, .access = RR);
 ROW(reg_remote_atomic, allows, .access = LW | RA);
-ROW(reg_mw_bind, can_bind, .access = IBV_ACCESS_MW_BIND);
+ROW(reg_mw_bind, can_bind, .access = IBV_ACCESS_MW_BIND, .needs = WINDOWS);
 ROW(reg_zero_based, allows, .access = ALL | IBV_ACCESS_ZERO_BASED);
 ROW(reg_zero_based_on_demand, allows, .access = ALL | ODP | IBV_ACCESS_ZERO_BASED);
 ROW(reg_on_demand, on_demand, .access = ODP);
@@ -310,10 +310,10 @@ ROW(reg_memlock_capable, memlock, .access = 0, .want = 0);
 ROW(reg_fork, forked, .kind = 0);
 ROW(reg_fork_init, forked, .kind = 1);
 /* -- implicit */
-ROW(reg_implicit, implicit);
+ROW(reg_implicit, implicit, .odp = IBV_ODP_SUPPORT_IMPLICIT);
 ROW(reg_implicit_pinned, implicit_refused, .kind = ADDR_NULL, .access = 0, .want = EINVAL);
-ROW(reg_implicit_iova, implicit_refused, .kind = IOVA_OTHER, .access = ODP, .want = EINVAL);
-ROW(reg_implicit_address, implicit_refused, .kind = ADDR_OTHER, .access = ODP, .want = EINVAL);
-ROW(reg_implicit_hugetlb, implicit_refused, .kind = ADDR_NULL, .access = ODP | IBV_ACCESS_HUGETLB, .want = EINVAL);
+ROW(reg_implicit_iova, implicit_refused, .kind = IOVA_OTHER, .access = ODP, .want = EINVAL, .odp = IBV_ODP_SUPPORT_IMPLICIT);
+ROW(reg_implicit_address, implicit_refused, .kind = ADDR_OTHER, .access = ODP, .want = EINVAL, .odp = IBV_ODP_SUPPORT_IMPLICIT);
+ROW(reg_implicit_hugetlb, implicit_refused, .kind = ADDR_NULL, .access = ODP | IBV_ACCESS_HUGETLB, .want = EINVAL, .odp = IBV_ODP_SUPPORT_IMPLICIT);
 
 VT_HARNESS_MAIN

@@ -4,8 +4,10 @@
  *
  * break: qemu-newest qemu-oldest
  * timeout: 90
- * paths: host
+ * paths: host wire
  */
+/* see rows.h */
+#define ROWS_NEED	REREG
 #include "rows.h"
 #include "window.h"
 #include "writer.h"
@@ -321,7 +323,7 @@ ROW(rereg_more_rights_on_demand, access_changes, .access = RR | ODP, .flags = AL
 ROW(rereg_zero_based, access_changes, .access = ALL, .flags = ALL | IBV_ACCESS_ZERO_BASED);
 ROW(rereg_iova, keeps_iova);
 ROW(rereg_iova_on_demand, keeps_iova, .access = ODP);
-ROW(rereg_implicit, implicit);
+ROW(rereg_implicit, implicit, .odp = IBV_ODP_SUPPORT_IMPLICIT);
 ROW(rereg_in_flight_remote, in_flight, .flags = TRANS, .kind = 1, .want = IBV_WC_REM_ACCESS_ERR);
 ROW(rereg_in_flight_local, in_flight, .flags = TRANS, .kind = 0, .want = IBV_WC_LOC_PROT_ERR);
 ROW(rereg_in_flight_on_demand, in_flight, .flags = TRANS, .access = ODP, .kind = 1, .want = IBV_WC_REM_ACCESS_ERR);
@@ -343,8 +345,8 @@ ROW(rereg_pd_of_wrong_type, refused, .flags = PD, .kind = 1, .want = EINVAL);
 ROW(rereg_not_mapped, refused, .sort = VT_MEM_NONE, .flags = TRANS, .want = EFAULT);
 ROW(rereg_hole, refused, .sort = VT_MEM_HOLE, .flags = TRANS | ACCESS, .access = ALL, .want = EFAULT);
 ROW(rereg_read_only, read_only, .want = EFAULT);
-ROW(rereg_bound_type_1, bound, .kind = IBV_MW_TYPE_1, .want = EBUSY);
-ROW(rereg_bound_type_2, bound, .kind = IBV_MW_TYPE_2, .want = EBUSY);
-ROW(rereg_bound_on_demand, bound, .access = ODP, .kind = IBV_MW_TYPE_2, .want = EBUSY);
+ROW(rereg_bound_type_1, bound, .kind = IBV_MW_TYPE_1, .want = EBUSY, .needs = WINDOWS);
+ROW(rereg_bound_type_2, bound, .kind = IBV_MW_TYPE_2, .want = EBUSY, .needs = WINDOWS);
+ROW(rereg_bound_on_demand, bound, .access = ODP, .kind = IBV_MW_TYPE_2, .want = EBUSY, .needs = WINDOWS);
 
 VT_HARNESS_MAIN

@@ -16,7 +16,7 @@
 . "$LIB/tracing.sh"
 
 MODEL=$LIB/window_model.py
-EVENTS="smr_send_start smr_send_done smr_recv_done smr_request smr_aeth smr_retry smr_ahead smr_ask_again"
+EVENTS="smr_send_start smr_send_done smr_recv_done smr_request smr_aeth smr_retry smr_ooo smr_ask_again"
 # Path MTU of the QPs, and requests each way
 MTU=1024 REQUESTS=200
 

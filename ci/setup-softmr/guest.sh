@@ -19,28 +19,51 @@ find_run() {
 	fi
 }
 
-# The packages need no root: they are unpacked, and replace what was unpacked before, which may be for another libibverbs
+# unpack_archive DIR: softmr-run-*.tar.xz of a release or of "make tar"
+unpack_archive() {
+	local file
+	file=$(find "$PACKAGES" -maxdepth 1 -name "softmr-run-*-$(uname -m).tar.xz" | sort -V | tail -n 1)
+	[ -n "$file" ] || return
+	if ! have xz && is_debian && can_be_root; then apt_install xz-utils; fi
+	mkdir -p "$1/usr/lib/softmr/uml"
+	tar -C "$1/usr/lib/softmr/uml" --strip-components=1 -xf "$file"
+}
+
+# unpack_package DIR: the package softmr-uml
+unpack_package() {
+	local file
+	is_debian || return
+	file=$(package_file softmr-uml)
+	[ -n "$file" ] || return
+	dpkg-deb -x "$file" "$1"
+}
+
+# Neither needs root: it is unpacked, and replaces what was unpacked before
 unpack_packages() {
-	local dir=$CACHE/setup new uml lib provider
-	[ -n "$PACKAGES" ] && is_debian || return
-	uml=$(package_file softmr-uml)
-	lib=$(package_file libsoftmr1)
-	[ -n "$uml" ] && [ -n "$lib" ] || return
+	local dir=$CACHE/setup new
+	[ -d "$PACKAGES" ] || return
 	mkdir -p "$CACHE"
 	new=$(mktemp -d "$CACHE/setup.XXXXXX")
-	dpkg-deb -x "$uml" "$new"
-	dpkg-deb -x "$lib" "$new"
+	if ! unpack_archive "$new" && ! unpack_package "$new"; then
+		rm -rf "$new"
+		return 1
+	fi
 	rm -rf "$dir"
 	mv "$new" "$dir"
 	[ -x "$dir/usr/lib/softmr/uml/softmr-run" ] || return
-	provider=$(compgen -G "$dir/usr/lib/*/libibverbs/libsoftmr-rdmav*.so") || return
-	RUN="$dir/usr/lib/softmr/uml/softmr-run --provider ${provider%/*} --"
+	RUN="$dir/usr/lib/softmr/uml/softmr-run --"
 }
 
+# What is built is left in $PACKAGES, if that is named, so that it can be cached
 build_run() {
 	say "Building what \"softmr run\" needs; the first time, this takes some minutes."
-	"$TOP/scripts/build.sh" run >&2 || die 1 "\"softmr run\" could not be built (see above)"
-	find_run || die 1 "scripts/build.sh run left no softmr-run in $BUILD/run"
+	if [ -n "$PACKAGES" ]; then
+		{ OUT=$PACKAGES "$TOP/scripts/package.sh" tar >&2 && unpack_packages; } ||
+			die 1 "\"softmr run\" could not be built (see above)"
+	else
+		"$TOP/scripts/build.sh" run >&2 || die 1 "\"softmr run\" could not be built (see above)"
+		find_run || die 1 "scripts/build.sh run left no softmr-run in $BUILD/run"
+	fi
 }
 
 install_run() {

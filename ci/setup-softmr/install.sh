@@ -5,7 +5,7 @@
 # What a check needs
 PROGRAMS=(rdma-core ibverbs-utils iproute2 kmod util-linux)
 # What "make install" builds with
-BUILD_PACKAGES=(gcc libc6-dev make cmake ninja-build pkgconf python3 libibverbs-dev libnl-3-dev libnl-route-3-dev)
+BUILD_PACKAGES=(gcc libc6-dev make cmake ninja-build pkgconf libibverbs-dev libnl-3-dev libnl-route-3-dev)
 
 has_provider() {
 	local plugin
@@ -30,7 +30,7 @@ cache_key() {
 	local release
 	# shellcheck disable=SC1091
 	release=$(. /etc/os-release && echo "$ID-${VERSION_ID:-$VERSION_CODENAME}")
-	echo "softmr-$release-$(uname -m)-$(hash_of "$TOP"/{kernel,userspace,debian,packaging,VERSION,scripts/package.sh})"
+	echo "softmr-$release-$(uname -m)-$(hash_of "$TOP"/{kernel,userspace,debian,packaging,VERSION,scripts/package.sh,scripts/uml,scripts/lib/{run,uml,archive}.sh})"
 }
 
 # -- packages
@@ -73,8 +73,7 @@ install_packages() {
 	install_headers
 	apt_install dkms
 	apt_get --no-install-recommends install "${files[@]}" ||
-		die 1 "apt-get could not install ${files[*]##*/} (see above). libsoftmr1 fits one release of libibverbs only:" \
-			"if that is what it says, make packages on this release: make deb"
+		die 1 "apt-get could not install ${files[*]##*/} (see above)"
 }
 
 # DKMS builds for the kernel that runs when its package is installed; this is for any

@@ -299,6 +299,6 @@ provider_hint() {
 	if have softmr && softmr doctor --help >/dev/null 2>&1; then
 		softmr doctor 2>&1 || true
 	elif ! ibv_devices 2>/dev/null | grep "$NAME" >/dev/null; then
-		echo "libibverbs does not list it: its provider is missing, or was built for another release of libibverbs."
+		echo "libibverbs does not list it: its provider is missing, or does not know this release of libibverbs."
 	fi
 }

@@ -26,8 +26,4 @@ static inline ktime_t us_to_ktime(u64 us)
 }
 #endif
 
-#ifndef timer_container_of
-#define timer_container_of(var, timer, field) from_timer(var, timer, field)
-#endif
-
 #endif /* SMR_COMPAT_TIMER_H */

@@ -141,7 +141,7 @@ static bool head_known(const struct smr_icrc *icrc, const u8 *bth,
 
 /**
  * smr_icrc_begin() - begin the ICRC of a segment that is to be sent
- * @icrc: zeroed before the first segment of a train
+ * @icrc: zeroed whenever @path or @sport is another one
  * @path: where the train goes
  * @sport: the train's UDP source port
  * @id: the segment's identification, IPv4
@@ -207,10 +207,44 @@ static bool head_learn(struct smr_icrc *icrc, const struct sk_buff *skb,
 		return false;
 	icrc->crc = ip4 ? check_head4(skb, bth, len) :
 			  check_head6(skb, bth, len);
-	icrc->id = ip4 ? be16_to_cpu(ip_hdr(skb)->id) : 0;
+	icrc->id = icrc->first_id;
 	icrc->bth = bth_start(bth);
 	icrc->len = len;
 	return true;
+}
+
+/**
+ * smr_icrc_read() - begin with a train that has come
+ * @icrc: may know the headers of the train before; zeroed at first
+ * @skb: the train
+ *
+ * Packets that come one by one often differ as those of a train do. Of IPv6, what is known
+ * is forgotten.
+ *
+ * Context: any.
+ */
+void smr_icrc_read(struct smr_icrc *icrc, const struct sk_buff *skb)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+	u64 ends;
+	u32 rest;
+
+	icrc->same_id = false;
+	icrc->id_known = false;
+	if (smr_rx_info(skb)->family != AF_INET) {
+		icrc->len = 0;
+		icrc->first_id = 0;
+		return;
+	}
+	ends = (u64)(__force u32)ip->saddr << 32 | (__force u32)ip->daddr;
+	rest = (u32)(__force u16)udp_hdr(skb)->source << 16 |
+	       (__force u16)ip->frag_off;
+	if (ends != icrc->ends || rest != icrc->rest ||
+	    skb_network_header_len(skb) != sizeof(*ip))
+		icrc->len = 0;
+	icrc->ends = ends;
+	icrc->rest = rest;
+	icrc->first_id = be16_to_cpu(ip->id);
 }
 
 /* Did the sender give all its packets the same identification? RFC 6864. */
@@ -285,7 +319,7 @@ static bool is_right(const struct smr_icrc *icrc, struct smr_cursor *cur,
 /* The identification of an IPv4 segment counts upward, or is the same in all. */
 static u16 segment_id(const struct smr_icrc *icrc, unsigned int seg, bool same)
 {
-	return icrc->id + (same ? 0 : seg);
+	return icrc->first_id + (same ? 0 : seg);
 }
 
 static bool id_is_same(const struct smr_icrc *icrc, const struct sk_buff *skb)
@@ -295,7 +329,7 @@ static bool id_is_same(const struct smr_icrc *icrc, const struct sk_buff *skb)
 
 /**
  * smr_icrc_ok() - check the ICRC of one segment of a received train
- * @icrc: zeroed before the first of them is checked
+ * @icrc: smr_icrc_read()
  * @cur: the train
  * @seg: which segment, from 0
  *

@@ -10,24 +10,32 @@ struct smr_cursor;
 struct smr_path;
 
 /**
- * struct smr_icrc - what the packets of a train have in common
+ * struct smr_icrc - what the packets of a train, and of the next ones, have in common
  * @bth: the BTH up to the PSN
  * @len: the packet's length, BTH to ICRC; 0: nothing is known yet
  * @crc: covers all headers up to the PSN
  * @id: the IPv4 identification that @crc covers
- * @same_id: received: all packets have the same one
+ * @ends: received: the addresses that @crc covers
+ * @rest: received: likewise the source port, and the word of the IPv4 header with DF
+ * @first_id: received: the identification of the train's first packet
+ * @same_id: received: all packets of the train have the same one
  * @id_known: received: it is known whether they have
  *
- * Owned by the function that builds or reads the train.
+ * One for each direction of each side of a QP, owned by that side's task.
  */
 struct smr_icrc {
 	u64 bth;
 	u32 len;
 	u32 crc;
+	u64 ends;
+	u32 rest;
 	u16 id;
+	u16 first_id;
 	bool same_id;
 	bool id_known;
 };
+
+void smr_icrc_read(struct smr_icrc *icrc, const struct sk_buff *skb);
 
 u32 __must_check smr_icrc_begin(struct smr_icrc *icrc,
 				const struct smr_path *path, u16 sport, u16 id,

@@ -5,11 +5,15 @@
  * has it. If the result is another device than the source GID's, a second look-up
  * names that device. Link-local and multicast destinations need a device, and a
  * device in a VRF has tables of its own; their only look-up names the device.
+ *
+ * A path keeps the route that it has found until the tables change. A message that stays on
+ * this host only asks where the route ends: that takes neither a lock nor a reference.
  */
 #include "net/path.h"
 
 #include <linux/netdevice.h>
 #include <linux/random.h>
+#include <linux/rcupdate.h>
 #include <net/dst.h>
 #include <net/inet_ecn.h>
 #include <net/ip6_fib.h>
@@ -20,6 +24,7 @@
 #include <net/route.h>
 #include <net/sock.h>
 
+#include "compat/cleanup.h"
 #include "compat/net.h"
 #include "net/egress.h"
 #include "net/udp_rx.h"
@@ -39,6 +44,15 @@ void smr_path_init(struct smr_path *path, struct smr_egress *eg)
 	spin_lock_init(&path->lock);
 }
 
+/*
+ * Readers may still use the old one: a route is freed a grace period after its last put. The
+ * caller holds @path->lock, or is the last user.
+ */
+static void dst_replace(struct smr_path *path, struct dst_entry *dst)
+{
+	dst_release(unrcu_pointer(xchg(&path->dst, RCU_INITIALIZER(dst))));
+}
+
 /**
  * smr_path_fini() - drop the cached route
  * @path: not in use any more
@@ -49,8 +63,7 @@ void smr_path_init(struct smr_path *path, struct smr_egress *eg)
  */
 void smr_path_fini(struct smr_path *path)
 {
-	dst_release(path->dst);
-	path->dst = NULL;
+	dst_replace(path, NULL);
 }
 
 static bool dst_is_local(const struct smr_path *path,
@@ -216,48 +229,40 @@ static bool may_cache(const struct smr_path *path, const struct dst_entry *dst)
 	return !ipv6_addr_is_multicast(&path->daddr);
 }
 
-static struct dst_entry *path_cached(struct smr_path *path)
+/* The route that is cached, if the tables have not changed since. In a read section. */
+static struct dst_entry *path_cached(const struct smr_path *path)
 {
-	struct dst_entry *dst;
+	struct dst_entry *dst = rcu_dereference(path->dst);
 
-	spin_lock_bh(&path->lock);
-	dst = path->dst;
-	if (dst && dst_check(dst, path->dst_cookie))
-		dst_hold(dst);
-	else
-		dst = NULL;
-	spin_unlock_bh(&path->lock);
-	return dst;
+	return dst && dst_check(dst, READ_ONCE(path->dst_cookie)) ? dst : NULL;
 }
 
 static void path_cache(struct smr_path *path, struct dst_entry *dst)
 {
-	struct dst_entry *old;
-
-	spin_lock_bh(&path->lock);
-	old = path->dst;
-	path->dst = dst_clone(dst);
-	path->dst_cookie = path->family == AF_INET6 ?
-			   rt6_get_cookie(dst_rt6_info(dst)) : 0;
-	spin_unlock_bh(&path->lock);
-	dst_release(old);
+	guard(spinlock_bh)(&path->lock);
+	WRITE_ONCE(path->dst_cookie, path->family == AF_INET6 ?
+				     rt6_get_cookie(dst_rt6_info(dst)) : 0);
+	dst_replace(path, dst_clone(dst));
 }
 
 /**
  * smr_path_dst_get() - get the route to a peer
  * @path: the path
  *
- * Context: any but hard interrupts. Takes and releases @path->lock.
+ * Context: any but hard interrupts.
  * Return: the route, a reference for the caller, or an ERR_PTR():
  * -ENETUNREACH, -EHOSTUNREACH and whatever else the routing tables answer,
  * -EAFNOSUPPORT without IPv6, -EACCES for a broadcast address.
  */
 struct dst_entry *smr_path_dst_get(struct smr_path *path)
 {
-	struct dst_entry *dst = path_cached(path);
+	struct dst_entry *dst;
 
-	if (dst)
-		return dst;
+	scoped_guard(rcu) {
+		dst = path_cached(path);
+		if (dst && dst_hold_safe(dst))
+			return dst;
+	}
 
 	dst = path_lookup(path);
 	if (!IS_ERR(dst) && may_cache(path, dst))
@@ -272,13 +277,21 @@ struct dst_entry *smr_path_dst_get(struct smr_path *path)
  *
  * Cheap as long as the routing tables do not change.
  *
- * Context: any but hard interrupts. Takes and releases @path->lock.
+ * Context: any but hard interrupts.
  * Return: 0 or the errors of smr_path_dst_get().
  */
 int smr_path_route(struct smr_path *path, bool *local)
 {
-	struct dst_entry *dst = smr_path_dst_get(path);
+	struct dst_entry *dst;
 
+	scoped_guard(rcu) {
+		dst = path_cached(path);
+		if (dst) {
+			*local = dst_is_local(path, dst);
+			return 0;
+		}
+	}
+	dst = smr_path_dst_get(path);
 	if (IS_ERR(dst))
 		return PTR_ERR(dst);
 

@@ -23,10 +23,12 @@ struct smr_egress;
  *	AH it finds the route only: each datagram has that of its QPs
  * @tos: traffic class octet
  * @ttl: time to live, or hop limit; 0 for the route's
- * @dst: the cached route, a reference; NULL before the first use. @lock
- * @dst_cookie: validates @dst. @lock
  * @ip_id: next IPv4 identification; one per segment
- * @lock: guards @dst and @dst_cookie; softirqs off
+ * @dst: the cached route, a reference; NULL before the first use. Read under RCU, written
+ *	under @lock
+ * @dst_cookie: validates @dst; likewise. For a moment it may be that of the next one, or of
+ *	the one before: then @dst may be looked up again, or be used once more
+ * @lock: see @dst; softirqs off
  *
  * smr_path_init() comes first, then the owner fills in the addressing fields,
  * from @saddr to @ttl, which stay as they are from the first use on.
@@ -41,9 +43,9 @@ struct smr_path {
 	u16 sport;
 	u8 tos;
 	u8 ttl;
-	struct dst_entry *dst;
-	u32 dst_cookie;
 	atomic_t ip_id;
+	struct dst_entry __rcu *dst;
+	u32 dst_cookie;
 	spinlock_t lock;
 };
 

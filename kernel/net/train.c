@@ -224,8 +224,8 @@ static int begin_result(struct smr_path *path, struct smr_waiter *waiter,
 }
 
 static int train_begin(struct smr_train *train, struct smr_path *path,
-		       struct smr_waiter *waiter, unsigned int nsegs,
-		       unsigned int seg_len,
+		       struct smr_waiter *waiter, struct smr_icrc *icrc,
+		       unsigned int nsegs, unsigned int seg_len,
 		       int (*room)(struct smr_waiter *waiter, u16 family))
 {
 	bool woken = READ_ONCE(waiter->woken);
@@ -241,6 +241,7 @@ static int train_begin(struct smr_train *train, struct smr_path *path,
 		.waiter = waiter,
 		.seg_len = seg_len,
 		.sport = path->sport,
+		.icrc = icrc ?: &train->own,
 	};
 	err = room(waiter, path->family);
 	if (!err) {
@@ -258,6 +259,7 @@ static int train_begin(struct smr_train *train, struct smr_path *path,
  * @train: to be ended with smr_train_send() or smr_train_abort()
  * @path: where it goes
  * @waiter: woken, once, after -EAGAIN from here or from smr_train_send()
+ * @icrc: what is known of trains that the caller has sent along @path; or NULL
  * @nsegs: how many segments to make room for, at least 1. There may be room
  *	for fewer, by the limits of the device or of memory, but for one
  * @seg_len: bytes of UDP payload in each, BTH to ICRC, not 0; the last may be
@@ -270,10 +272,10 @@ static int train_begin(struct smr_train *train, struct smr_path *path,
  * exists only after 0.
  */
 int smr_train_begin(struct smr_train *train, struct smr_path *path,
-		    struct smr_waiter *waiter, unsigned int nsegs,
-		    unsigned int seg_len)
+		    struct smr_waiter *waiter, struct smr_icrc *icrc,
+		    unsigned int nsegs, unsigned int seg_len)
 {
-	return train_begin(train, path, waiter, nsegs, seg_len,
+	return train_begin(train, path, waiter, icrc, nsegs, seg_len,
 			   smr_waiter_room);
 }
 
@@ -282,15 +284,18 @@ int smr_train_begin(struct smr_train *train, struct smr_path *path,
  * @train: as for smr_train_begin(); has one segment
  * @path: likewise
  * @waiter: likewise
+ * @icrc: likewise
  * @len: of the segment
  *
  * Context: as smr_train_begin().
  * Return: as smr_train_begin(). -EAGAIN is rare: see smr_waiter_room_urgent().
  */
 int smr_train_begin_urgent(struct smr_train *train, struct smr_path *path,
-			   struct smr_waiter *waiter, unsigned int len)
+			   struct smr_waiter *waiter, struct smr_icrc *icrc,
+			   unsigned int len)
 {
-	return train_begin(train, path, waiter, 1, len, smr_waiter_room_urgent);
+	return train_begin(train, path, waiter, icrc, 1, len,
+			   smr_waiter_room_urgent);
 }
 
 /**
@@ -359,7 +364,7 @@ void smr_train_crcs(struct smr_train *train, u8 *segs, unsigned int hdr_len,
 	u32 crc;
 
 	for (; n--; segs += len) {
-		crc = smr_icrc_begin(&train->icrc, train->path, train->sport,
+		crc = smr_icrc_begin(train->icrc, train->path, train->sport,
 				     id++, segs, hdr_len, len);
 		put_unaligned(crc, (u32 *)icrc_of(segs, len));
 	}
@@ -406,13 +411,23 @@ static __sum16 pseudo_csum(const struct smr_path *path, unsigned int len)
 	return ~udp_v6_check(len, &path->saddr, &path->daddr, 0);
 }
 
-static void push_udp(struct smr_train *train)
+/**
+ * smr_xmit_push_udp() - put a UDP header in front of a packet, or of a train
+ * @skb: has room for the header
+ * @path: where it goes
+ * @sport: the source port
+ *
+ * The checksum is left to whoever sends it, or looks at it.
+ *
+ * Context: any.
+ */
+void smr_xmit_push_udp(struct sk_buff *skb, const struct smr_path *path,
+		       u16 sport)
 {
-	struct sk_buff *skb = train->skb;
 	struct udphdr *uh = skb_push(skb, sizeof(*uh));
 
 	skb_reset_transport_header(skb);
-	uh->source = cpu_to_be16(train->sport);
+	uh->source = cpu_to_be16(sport);
 	uh->dest = cpu_to_be16(SMR_UDP_PORT);
 	uh->len = cpu_to_be16(skb->len);
 
@@ -421,14 +436,21 @@ static void push_udp(struct smr_train *train)
 	 * have one, too: a receiver's GRO lets packets without one overtake
 	 * those that it holds.
 	 */
-	uh->check = pseudo_csum(train->path, skb->len);
+	uh->check = pseudo_csum(path, skb->len);
 	skb->ip_summed = CHECKSUM_PARTIAL;
 	skb->csum_start = skb_transport_header(skb) - skb->head;
 	skb->csum_offset = offsetof(struct udphdr, check);
+}
+
+static void push_udp(struct smr_train *train)
+{
+	struct skb_shared_info *info = skb_shinfo(train->skb);
+
+	smr_xmit_push_udp(train->skb, train->path, train->sport);
 	if (train->nsegs > 1) {
-		skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
-		skb_shinfo(skb)->gso_size = train->seg_len;
-		skb_shinfo(skb)->gso_segs = train->nsegs;
+		info->gso_type = SKB_GSO_UDP_L4;
+		info->gso_size = train->seg_len;
+		info->gso_segs = train->nsegs;
 	}
 }
 

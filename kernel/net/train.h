@@ -32,7 +32,9 @@ struct sk_buff;
  * @turn: it has used up its waiter's turn
  * @sport: UDP source port; that of @path, if nobody changes it before the first segment
  * @ip_id: identification of the first segment, IPv4
- * @icrc: what the segments' ICRCs have in common
+ * @icrc: what the segments' ICRCs have in common, and had before; @own, or that of a side
+ *	of a QP
+ * @own: see @icrc
  * @control: it has the traffic class of network control, not its path's: DSCP 48 (CS6) and
  *	priority 6, the defaults of adapters for their CNPs. Networks that are set up for
  *	DCQCN have a queue for it. Set before it is sent
@@ -51,20 +53,24 @@ struct smr_train {
 	bool turn;
 	u16 sport;
 	u16 ip_id;
-	struct smr_icrc icrc;
+	struct smr_icrc *icrc;
+	struct smr_icrc own;
 	bool control;
 };
 
 int smr_xmit_result(struct smr_waiter *waiter, struct smr_refused *refused,
 		    u16 family, int err);
 
+void smr_xmit_push_udp(struct sk_buff *skb, const struct smr_path *path,
+		       u16 sport);
 void smr_xmit_push_ip(struct sk_buff *skb, const struct smr_path *path, u16 id);
 
 int smr_train_begin(struct smr_train *train, struct smr_path *path,
-		    struct smr_waiter *waiter, unsigned int nsegs,
-		    unsigned int seg_len);
+		    struct smr_waiter *waiter, struct smr_icrc *icrc,
+		    unsigned int nsegs, unsigned int seg_len);
 int smr_train_begin_urgent(struct smr_train *train, struct smr_path *path,
-			   struct smr_waiter *waiter, unsigned int len);
+			   struct smr_waiter *waiter, struct smr_icrc *icrc,
+			   unsigned int len);
 void *smr_train_segs(struct smr_train *train, unsigned int len,
 		     unsigned int *n);
 void smr_train_crcs(struct smr_train *train, u8 *segs, unsigned int hdr_len,

@@ -1,83 +1,82 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receive. The sockets are plain UDP sockets, not encapsulation sockets: the stack cuts
- * every train before it calls encap_rcv(), but queues it whole to a socket with
- * UDP_GRO. The softirq that has queued a packet also takes it off the queue, unless
- * another CPU is doing that already.
+ * Receive. A netfilter hook takes RoCEv2 packets where the firewall is done with them and UDP
+ * has not begun, in the softirq that has received them, on that CPU: trains that the stack has
+ * joined, or that the sender has not cut, stay whole. It checks what UDP checks: the IPsec
+ * policy, the length, the checksum. A socket's filters are not asked: LSM labels and cgroup
+ * programs are about processes, and no process's socket is involved.
+ *
+ * The sockets own the port, and turn GRO on for it. UDP gives them what the hook leaves:
+ * - the first packet of each flow where connections are tracked: the tracker's own hook, which
+ *   comes last, has to confirm the flow;
+ * - multicasts when the softirq has copied enough: a tasklet takes them from the socket then;
+ * - what comes while either waits there, so that it does not overtake;
+ * - packets whose UDP header is not where it is in a RoCEv2 packet, trains that are lists of
+ *   packets, which UDP cuts, packets that a proxy has given to another socket, and those from
+ *   a VRF whose packets sockets outside of it do not get.
  */
 #include "net/udp_rx.h"
 
 #include <linux/ipv6.h>
 #include <linux/ip.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter_ipv4.h>
 #include <linux/slab.h>
 #include <linux/sockptr.h>
 #include <linux/udp.h>
 #include <net/ip.h>
+#include <net/ip6_checksum.h>
 #include <net/ipv6.h>
+#include <net/netfilter/nf_conntrack.h>
 #include <net/sock.h>
 #include <net/udp.h>
 #include <net/udp_tunnel.h>
+#include <net/xfrm.h>
 
 #include "compat/skb.h"
 #include "net/cursor.h"
 
-/*
- * Bytes that may wait while another CPU empties the queue: a burst of each CPU that
- * receives, at most a NAPI budget of 64 KiB trains. The queue is drained at once, so
- * this takes memory only in such a burst.
- */
+/* Bytes that may wait in a socket */
 #define RCVBUF_BYTES	(8 << 20)
-
-/* Segments that one call of sock_drain() takes off the queue; the tasklet takes the rest */
-#define DRAIN_BUDGET	256
 
 /* A BTH and an ICRC: no RoCEv2 packet is shorter */
 #define MIN_DATAGRAM	16
-
-/* struct smr_sock's @drain */
-enum drain_state {
-	DRAIN_OWNED = 1 << 0,
-	DRAIN_AGAIN = 1 << 1,
-	DRAIN_ENOUGH = 1 << 2,
-};
 
 /**
  * struct smr_sock - one socket
  * @sn: the namespace's sockets
  * @sock: the kernel socket; does not hold the namespace
  * @data_ready: the sk_data_ready() that ours stands in for
- * @drain: enum drain_state; its owner alone takes packets off the queue
- * @more: takes the rest when one call's budget was used up. It inherits the ownership
- *	(DRAIN_ENOUGH) if the softirq has done enough: until it runs, that softirq takes
- *	no more packets, however many arrive
+ * @more: takes the rest when a softirq has done enough
+ * @draining: bit 0: a CPU takes packets off the queue. No other does, so they stay in order
  *
- * All but @drain is constant while the socket lives.
+ * All but @draining is constant while the socket lives.
  */
 struct smr_sock {
 	struct smr_net *sn;
 	struct socket *sock;
 	void (*data_ready)(struct sock *sk);
-	atomic_t drain;
 	struct tasklet_struct more;
+	unsigned long draining;
 };
 
-static void mib_inc(const struct sock *sk, int field)
+static void mib_inc(struct net *net, u16 family, int field)
 {
 #if IS_ENABLED(CONFIG_IPV6)
-	if (sk->sk_family == AF_INET6) {
-		SNMP_INC_STATS(sock_net(sk)->mib.udp_stats_in6, field);
+	if (family == AF_INET6) {
+		SNMP_INC_STATS(net->mib.udp_stats_in6, field);
 		return;
 	}
 #endif
-	SNMP_INC_STATS(sock_net(sk)->mib.udp_statistics, field);
+	SNMP_INC_STATS(net->mib.udp_statistics, field);
 }
 
-static void rx_drop(struct sock *sk, struct sk_buff *skb,
+static void rx_drop(struct smr_net *sn, u16 family, struct sk_buff *skb,
 		    enum skb_drop_reason reason)
 {
 	if (reason == SKB_DROP_REASON_UDP_CSUM)
-		mib_inc(sk, UDP_MIB_CSUMERRORS);
-	mib_inc(sk, UDP_MIB_INERRORS);
+		mib_inc(sn->net, family, UDP_MIB_CSUMERRORS);
+	mib_inc(sn->net, family, UDP_MIB_INERRORS);
 	kfree_skb_reason(skb, reason);
 }
 
@@ -86,7 +85,7 @@ static void rx_drop(struct sock *sk, struct sk_buff *skb,
  * inject SKB_GSO_UDP, which is one datagram of any size, whose segment size may be
  * meaningless.
  */
-static void rx_describe(const struct sock *sk, struct sk_buff *skb)
+static void rx_describe(struct sk_buff *skb, u16 family)
 {
 	struct smr_rx_info *info = smr_rx_info(skb);
 	u32 seg_len = skb->len;
@@ -99,7 +98,7 @@ static void rx_describe(const struct sock *sk, struct sk_buff *skb)
 	info->len = skb->len;
 	info->seg_len = seg_len;
 	info->nsegs = seg_len ? DIV_ROUND_UP(skb->len, seg_len) : 1;
-	info->family = sk->sk_family;
+	info->family = family;
 	if (info->family == AF_INET) {
 		info->tos = ip_hdr(skb)->tos;
 		info->ttl = ip_hdr(skb)->ttl;
@@ -109,11 +108,176 @@ static void rx_describe(const struct sock *sk, struct sk_buff *skb)
 	}
 }
 
+/* Hand a packet up, whose data begins behind the UDP header. */
+static void rx_up(struct smr_net *sn, u16 family, struct sk_buff *skb)
+{
+	skb->dev = NULL;
+	if (!skb_frags_readable(skb)) {
+		rx_drop(sn, family, skb, SKB_DROP_REASON_NOT_SPECIFIED);
+		return;
+	}
+	if (!smr_cursor_prepare(skb)) {
+		rx_drop(sn, family, skb, SKB_DROP_REASON_NOMEM);
+		return;
+	}
+	rx_describe(skb, family);
+	if (smr_rx_info(skb)->seg_len < MIN_DATAGRAM) {
+		rx_drop(sn, family, skb, SKB_DROP_REASON_PKT_TOO_SMALL);
+		return;
+	}
+	mib_inc(sn->net, family, UDP_MIB_INDATAGRAMS);
+	sn->ops->rx(sn->ctx, skb);
+}
+
+/* -- the hook */
+
+/* Has the tracker of connections not seen a packet of the flow before? */
+static bool is_new_flow(const struct sk_buff *skb)
+{
+#if IS_ENABLED(CONFIG_NF_CONNTRACK)
+	enum ip_conntrack_info info;
+	const struct nf_conn *ct = nf_ct_get(skb, &info);
+
+	return ct && !nf_ct_is_confirmed(ct);
+#else
+	return false;
+#endif
+}
+
+/* Would UDP not give it to a socket that is bound to no device? */
+static bool is_of_vrf(const struct net *net, struct sk_buff *skb, u8 pf)
+{
+#if IS_ENABLED(CONFIG_NET_L3_MASTER_DEV)
+	int sdif = pf == NFPROTO_IPV4 ? inet_sdif(skb) : inet6_sdif(skb);
+
+	return sdif && !READ_ONCE(net->ipv4.sysctl_udp_l3mdev_accept);
+#else
+	return false;
+#endif
+}
+
+static bool is_multicast(const struct sk_buff *skb, u8 pf)
+{
+	return pf == NFPROTO_IPV4 ? ipv4_is_multicast(ip_hdr(skb)->daddr) :
+				    ipv6_addr_is_multicast(&ipv6_hdr(skb)->daddr);
+}
+
+static bool sock_is_empty(const struct smr_sock *s)
+{
+	const struct sock *sk = s->sock->sk;
+
+	return skb_queue_empty_lockless(&udp_sk(sk)->reader_queue) &&
+	       skb_queue_empty_lockless(&sk->sk_receive_queue);
+}
+
+/* Does nothing wait in the socket? What comes behind that must not overtake it. */
+static bool sock_is_idle(const struct smr_sock *s)
+{
+	return !test_bit(0, &s->draining) && sock_is_empty(s);
+}
+
+/* Is it a RoCEv2 packet that the hook takes? */
+static bool hook_takes(const struct smr_net *sn, struct sk_buff *skb, u8 pf)
+{
+	bool ip4 = pf == NFPROTO_IPV4;
+	const struct udphdr *udp;
+	const struct smr_sock *s;
+	struct udphdr buf;
+
+	if ((ip4 ? ip_hdr(skb)->protocol : ipv6_hdr(skb)->nexthdr) !=
+	    IPPROTO_UDP)
+		return false;
+	udp = skb_header_pointer(skb, skb_transport_offset(skb), sizeof(buf),
+				 &buf);
+	if (!udp || udp->dest != cpu_to_be16(SMR_UDP_PORT))
+		return false;
+	s = ip4 ? sn->sock4 : sn->sock6;
+	if (!s || skb_sk_is_prefetched(skb) || is_of_vrf(sn->net, skb, pf) ||
+	    (skb_is_gso(skb) && skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST))
+		return false;
+	if (skb_nfct(skb) && (is_new_flow(skb) || !sock_is_idle(s)))
+		return false;
+	return likely(!is_multicast(skb, pf)) ||
+	       (sock_is_idle(s) && sn->ops->may_copy());
+}
+
+static bool is_allowed(struct sk_buff *skb, u8 pf)
+{
+	return pf == NFPROTO_IPV4 ?
+	       xfrm4_policy_check(NULL, XFRM_POLICY_IN, skb) :
+	       xfrm6_policy_check(NULL, XFRM_POLICY_IN, skb);
+}
+
+/* RoCEv2 packets may have no UDP checksum, over IPv6 too (RFC 6936). */
+static bool csum_ok(struct sk_buff *skb, u8 pf)
+{
+	__sum16 check = udp_hdr(skb)->check;
+
+	if (pf == NFPROTO_IPV4)
+		return !skb_checksum_validate_zero_check(skb, IPPROTO_UDP, check,
+							 inet_compute_pseudo);
+	return !skb_checksum_validate_zero_check(skb, IPPROTO_UDP, check,
+						 ip6_compute_pseudo);
+}
+
+/* What UDP checks. Then the data begins behind its header, and is as long as that says. */
+static enum skb_drop_reason udp_strip(struct sk_buff *skb, u8 pf)
+{
+	unsigned int off = skb_transport_offset(skb), len;
+
+	/* Newer kernels do that behind this hook: the sender may still write to its pages. */
+	if (unlikely(skb_orphan_frags_rx(skb, GFP_ATOMIC)))
+		return SKB_DROP_REASON_NOMEM;
+	/* A socket would not get it either: sk_filter(). */
+	if (skb_pfmemalloc(skb))
+		return SKB_DROP_REASON_SOCKET_FILTER;
+	if (!is_allowed(skb, pf))
+		return SKB_DROP_REASON_XFRM_POLICY;
+	if (!pskb_may_pull(skb, off + sizeof(struct udphdr)))
+		return SKB_DROP_REASON_PKT_TOO_SMALL;
+	skb_pull_rcsum(skb, off);
+	len = be16_to_cpu(udp_hdr(skb)->len);
+	if (len < sizeof(struct udphdr) || len > skb->len ||
+	    pskb_trim_rcsum(skb, len))
+		return SKB_DROP_REASON_PKT_TOO_SMALL;
+	if (!csum_ok(skb, pf))
+		return SKB_DROP_REASON_UDP_CSUM;
+	__skb_pull(skb, sizeof(struct udphdr));
+	return SKB_NOT_DROPPED_YET;
+}
+
+static unsigned int rx_hook(void *priv, struct sk_buff *skb,
+			    const struct nf_hook_state *state)
+{
+	u16 family = state->pf == NFPROTO_IPV4 ? AF_INET : AF_INET6;
+	enum skb_drop_reason reason;
+	struct smr_net *sn = priv;
+
+	if (!hook_takes(sn, skb, state->pf))
+		return NF_ACCEPT;
+	reason = udp_strip(skb, state->pf);
+	if (reason) {
+		rx_drop(sn, family, skb, reason);
+		return NF_STOLEN;
+	}
+	/* It may wait for long: what it refers to must not. */
+	skb_orphan(skb);
+	skb_dst_drop(skb);
+	nf_reset_ct(skb);
+	/* A packet that a process has looked at (NFQUEUE) comes in that process's context. */
+	local_bh_disable();
+	rx_up(sn, family, skb);
+	local_bh_enable();
+	return NF_STOLEN;
+}
+
+/* -- the sockets */
+
 /*
  * The next packet, or NULL for none. A pending error of the socket must not look like
  * an empty queue: skip it, since reading it clears it.
  */
-static struct sk_buff *rx_pop(struct sock *sk)
+static struct sk_buff *sock_pop(struct sock *sk)
 {
 	struct sk_buff *skb;
 	int err;
@@ -124,95 +288,43 @@ static struct sk_buff *rx_pop(struct sock *sk)
 	return skb;
 }
 
-/* The reason to drop one packet, or SKB_NOT_DROPPED_YET */
-static enum skb_drop_reason rx_check(const struct sock *sk, struct sk_buff *skb)
-{
-	/* Until here UDP kept its accounting in the place of skb->dev. */
-	skb->dev = NULL;
-
-	if (!skb_frags_readable(skb))
-		return SKB_DROP_REASON_NOT_SPECIFIED;
-
-	/* May look at what UDP keeps in skb->cb; rx_describe() overwrites it. */
-	if (udp_lib_checksum_complete(skb))
-		return SKB_DROP_REASON_UDP_CSUM;
-
-	if (!smr_cursor_prepare(skb))
-		return SKB_DROP_REASON_NOMEM;
-	rx_describe(sk, skb);
-	if (smr_rx_info(skb)->seg_len < MIN_DATAGRAM)
-		return SKB_DROP_REASON_PKT_TOO_SMALL;
-	return SKB_NOT_DROPPED_YET;
-}
-
-/* Hand one packet up, and count its segments. False: the softirq has done enough. */
-static bool rx_one(struct smr_sock *s, struct sk_buff *skb, unsigned int *done,
-		   struct list_head *batch)
+/* Take what UDP has queued. False: the softirq has done enough. */
+static bool sock_take(struct smr_sock *s)
 {
 	struct sock *sk = s->sock->sk;
-	enum skb_drop_reason reason;
-
-	reason = rx_check(sk, skb);
-	if (reason) {
-		rx_drop(sk, skb, reason);
-		*done += 1;
-		return true;
-	}
-
-	mib_inc(sk, UDP_MIB_INDATAGRAMS);
-	*done += smr_rx_info(skb)->nsegs;
-	return s->sn->ops->rx(s->sn->ctx, skb, batch);
-}
-
-/*
- * Take packets off the queue. False: the budget ended it, or the softirq has done @enough.
- */
-static bool rx_all(struct smr_sock *s, unsigned int *done, bool *enough,
-		   struct list_head *batch)
-{
+	struct smr_net *sn = s->sn;
 	struct sk_buff *skb;
 
-	while (*done < DRAIN_BUDGET) {
-		skb = rx_pop(s->sock->sk);
+	while (sn->ops->may_copy()) {
+		skb = sock_pop(sk);
 		if (!skb)
 			return true;
-		*enough = !rx_one(s, skb, done, batch);
-		if (*enough)
-			return false;
+		/* May look at what UDP keeps in skb->cb; rx_describe() overwrites it. */
+		if (udp_lib_checksum_complete(skb))
+			rx_drop(sn, sk->sk_family, skb,
+				SKB_DROP_REASON_UDP_CSUM);
+		else
+			rx_up(sn, sk->sk_family, skb);
 	}
 	return false;
 }
 
-/* Empty the queue, as its owner. The caller's RCU read section keeps the socket. */
+/* One CPU does that. Others leave their packets to it. */
 static void sock_drain(struct smr_sock *s)
 {
-	unsigned int done = 0;
-	bool empty, enough = false;
-	LIST_HEAD(batch);
+	bool all;
 
 	do {
-		atomic_andnot(DRAIN_AGAIN, &s->drain);
-		/* a CPU that sets it later may have a packet that we do not see */
-		smp_mb__after_atomic();
-		empty = rx_all(s, &done, &enough, &batch);
-	} while (empty &&
-		 atomic_cmpxchg(&s->drain, DRAIN_OWNED, 0) != DRAIN_OWNED);
-
-	if (enough)
-		atomic_or(DRAIN_ENOUGH, &s->drain);
-	else if (!empty)
-		atomic_set_release(&s->drain, 0);
-	if (!empty)
+		/* Either the owner sees a packet that was queued, or its CPU becomes the owner. */
+		smp_mb();
+		if (test_and_set_bit_lock(0, &s->draining))
+			return;
+		all = sock_take(s);
+		clear_bit_unlock(0, &s->draining);
+		smp_mb__after_atomic(); /* as above */
+	} while (all && !sock_is_empty(s));
+	if (!all)
 		tasklet_schedule(&s->more);
-	if (!list_empty(&batch))
-		s->sn->ops->run(s->sn->ctx, &batch);
-}
-
-/* Become the owner, or have the owner look again. */
-static bool drain_own(struct smr_sock *s)
-{
-	return !(atomic_fetch_or(DRAIN_OWNED | DRAIN_AGAIN, &s->drain) &
-		 DRAIN_OWNED);
 }
 
 static void sock_data_ready(struct sock *sk)
@@ -221,7 +333,7 @@ static void sock_data_ready(struct sock *sk)
 
 	rcu_read_lock();
 	s = rcu_dereference_sk_user_data(sk);
-	if (s && drain_own(s))
+	if (s)
 		sock_drain(s);
 	rcu_read_unlock();
 }
@@ -231,12 +343,7 @@ static void sock_more(struct tasklet_struct *more)
 {
 	struct smr_sock *s = container_of(more, struct smr_sock, more);
 
-	rcu_read_lock();
-	if (rcu_dereference_sk_user_data(s->sock->sk) &&
-	    (atomic_fetch_andnot(DRAIN_ENOUGH, &s->drain) & DRAIN_ENOUGH ||
-	     drain_own(s)))
-		sock_drain(s);
-	rcu_read_unlock();
+	sock_data_ready(s->sock->sk);
 }
 
 static int sock_set(struct socket *sock, int level, int option, int value)
@@ -259,7 +366,7 @@ static int sock_tune(struct socket *sock)
 	WRITE_ONCE(sk->sk_rcvbuf, RCVBUF_BYTES);
 	sk->sk_allocation = GFP_ATOMIC;
 #ifdef CONFIG_NET_RX_BUSY_POLL
-	/* net.core.busy_read would have rx_pop() poll the device in softirq */
+	/* net.core.busy_read would have sock_pop() poll the device in softirq */
 	WRITE_ONCE(sk->sk_ll_usec, 0);
 #endif
 	release_sock(sk);
@@ -271,7 +378,7 @@ static int sock_tune(struct socket *sock)
 	return sock_set(sock, SOL_UDP, UDP_GRO, 1);
 }
 
-/* RoCEv2 packets may have no UDP checksum, over IPv6 too (RFC 6936). */
+/* As csum_ok() has it. */
 static int sock_create_udp(struct net *net, u16 family, struct socket **sock)
 {
 	struct udp_port_cfg cfg = {
@@ -301,7 +408,6 @@ static struct smr_sock *sock_open(struct smr_net *sn, u16 family)
 		goto err_sock;
 
 	s->sn = sn;
-	atomic_set(&s->drain, 0);
 	tasklet_setup(&s->more, sock_more);
 	return s;
 
@@ -344,6 +450,19 @@ static void sock_close(struct smr_sock *s)
 	kfree(s);
 }
 
+/* No packet goes up from here on. */
+static void net_detach(struct smr_net *sn)
+{
+	sock_detach(sn->sock4);
+	if (sn->sock6)
+		sock_detach(sn->sock6);
+	synchronize_net();
+
+	tasklet_kill(&sn->sock4->more);
+	if (sn->sock6)
+		tasklet_kill(&sn->sock6->more);
+}
+
 /**
  * smr_net_open() - open the sockets of a namespace
  * @sn: not in use; to be closed with smr_net_close()
@@ -384,8 +503,21 @@ int smr_net_open(struct smr_net *sn, struct net *net,
 	sock_attach(sn->sock4);
 	if (sn->sock6)
 		sock_attach(sn->sock6);
-	return 0;
+	/* The last, but for the tracker's, which confirms what all others have let through */
+	sn->hook = (struct nf_hook_ops){
+		.hook = rx_hook,
+		.priv = sn,
+		.pf = NFPROTO_INET,
+		.hooknum = NF_INET_LOCAL_IN,
+		.priority = NF_IP_PRI_LAST - 1,
+	};
+	err = nf_register_net_hook(net, &sn->hook);
+	if (!err)
+		return 0;
 
+	net_detach(sn);
+	if (sn->sock6)
+		sock_close(sn->sock6);
 err_sock4:
 	sock_close(sn->sock4);
 	return err;
@@ -396,23 +528,16 @@ err_sock4:
  * @sn: opened
  *
  * When this returns, no callback of @sn->ops runs, nor ever will. That takes three
- * steps. The sockets drop their pointers to us. A grace period ends every softirq that
- * still had such a pointer. Work that such a softirq has scheduled is waited for. Only
- * then are the sockets released, with the packets in their queues.
+ * steps. The hook is removed, and the sockets drop their pointers to us. A grace period
+ * ends every softirq that still had such a pointer. Work that such a softirq has scheduled is
+ * waited for. Only then are the sockets released, with the packets in their queues.
  *
  * Context: process; may sleep.
  */
 void smr_net_close(struct smr_net *sn)
 {
-	sock_detach(sn->sock4);
-	if (sn->sock6)
-		sock_detach(sn->sock6);
-	synchronize_net();
-
-	tasklet_kill(&sn->sock4->more);
-	if (sn->sock6)
-		tasklet_kill(&sn->sock6->more);
-
+	nf_unregister_net_hook(sn->net, &sn->hook);
+	net_detach(sn);
 	sock_close(sn->sock4);
 	if (sn->sock6)
 		sock_close(sn->sock6);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The UDP sockets of one network namespace, and what comes in through them.
+ * What comes in on RoCEv2's port in one network namespace, and the sockets that own it.
  */
 #ifndef SMR_NET_H
 #define SMR_NET_H
 
-#include <linux/list.h>
+#include <linux/netfilter.h>
 #include <linux/skbuff.h>
 #include <linux/types.h>
 #include <net/flow.h>
@@ -51,19 +51,15 @@ static inline struct smr_rx_info *smr_rx_info(const struct sk_buff *skb)
 
 /**
  * struct smr_rx_ops - the seam by which packets go up to the transport
- * @rx: take one skb, which may be a train of several datagrams. Consumes it.
- *	What has to run because of it goes onto @batch. Called in softirq or
- *	with BH off; calls for one socket never overlap, so order is kept.
- *	Returns false when this softirq has done so much that the next one is
- *	to take the packets behind it.
- * @run: run what @rx put onto @batch; called once the socket is free for
- *	other CPUs, and only if there is something. Softirq or BH off.
- *
- * Both are called inside an RCU read section.
+ * @rx: take one skb, which may be a train of several datagrams, and run what has to run because
+ *	of it. Consumes it. Called in softirq or with BH off, inside an RCU read section, on
+ *	several CPUs at a time
+ * @may_copy: may this softirq copy more packets to several receivers? False: the next one
+ *	is to do that
  */
 struct smr_rx_ops {
-	bool (*rx)(void *ctx, struct sk_buff *skb, struct list_head *batch);
-	void (*run)(void *ctx, struct list_head *batch);
+	void (*rx)(void *ctx, struct sk_buff *skb);
+	bool (*may_copy)(void);
 };
 
 /**
@@ -71,6 +67,7 @@ struct smr_rx_ops {
  * @net: the namespace; a reference is not held, the owner's life is inside it
  * @ops: where packets go
  * @ctx: handed to @ops
+ * @hook: takes packets before UDP does, IPv4 and IPv6
  * @sock4: the IPv4 socket
  * @sock6: the IPv6 socket, NULL where the kernel has no IPv6
  *
@@ -80,6 +77,7 @@ struct smr_net {
 	struct net *net;
 	const struct smr_rx_ops *ops;
 	void *ctx;
+	struct nf_hook_ops hook;
 	struct smr_sock *sock4;
 	struct smr_sock *sock6;
 };

@@ -10,6 +10,7 @@
 
 #include "net/egress.h"
 #include "qp/core.h"
+#include "why.h"
 
 /*
  * An address handle may be destroyed while work requests that use it are waiting or being
@@ -145,14 +146,9 @@ void smr_av_put(struct smr_av *av)
 /* The usual default, for an address attribute that sets none */
 #define AH_DEFAULT_TTL	64
 
-/* Both ends speak the same IP version. */
-static bool ah_family_ok(const struct ib_gid_attr *sgid,
-			 const union ib_gid *dgid)
+static bool gid_is_v4(const union ib_gid *gid)
 {
-	bool from4 = ipv6_addr_v4mapped((const struct in6_addr *)&sgid->gid);
-	bool to4 = ipv6_addr_v4mapped((const struct in6_addr *)dgid);
-
-	return from4 == to4;
+	return ipv6_addr_v4mapped((const struct in6_addr *)gid);
 }
 
 /*
@@ -176,27 +172,37 @@ static int ah_ifindex(const struct ib_gid_attr *sgid, const struct net *net)
  * smr_ah_check() - can a path be made of this address?
  * @attr: the address; its sgid_attr is held by the caller, or NULL
  * @env: the device
+ * @why: a refusal says why
  *
  * This does not check whether the address is reachable: routes come and go.
  *
  * Context: any.
  * Return: 0 or -EINVAL.
  */
-int smr_ah_check(const struct rdma_ah_attr *attr, const struct smr_env *env)
+int smr_ah_check(const struct rdma_ah_attr *attr, const struct smr_env *env,
+		 struct smr_why *why)
 {
 	const struct ib_gid_attr *sgid = attr->grh.sgid_attr;
 	const union ib_gid *dgid = &attr->grh.dgid;
+	u8 index = attr->grh.sgid_index;
 
 	/* IBTA A17.4.5: RoCEv2 has an IP header, hence a GRH, always. */
 	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE ||
-	    !(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) ||
-	    rdma_ah_get_port_num(attr) != 1)
-		return -EINVAL;
+	    !(rdma_ah_get_ah_flags(attr) & IB_AH_GRH))
+		return smr_why(why, AH_NO_GRH, 0);
+	if (rdma_ah_get_port_num(attr) != 1)
+		return smr_why(why, AH_PORT, rdma_ah_get_port_num(attr));
 	if (!sgid || sgid->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
-		return -EINVAL;
-	if (rdma_is_zero_gid(dgid) || !ah_family_ok(sgid, dgid))
-		return -EINVAL;
-	return ah_ifindex(sgid, env->egress->net) ? 0 : -EINVAL;
+		return smr_why(why, AH_GID_TYPE, index);
+	if (rdma_is_zero_gid(dgid))
+		return smr_why(why, AH_NO_DGID, index);
+	/* Both ends speak the same IP version. */
+	if (gid_is_v4(&sgid->gid) != gid_is_v4(dgid))
+		return smr_why(why, AH_FAMILY, index, gid_is_v4(&sgid->gid),
+			       gid_is_v4(dgid));
+	if (!ah_ifindex(sgid, env->egress->net))
+		return smr_why(why, AH_NETDEV, index);
+	return 0;
 }
 
 /**
@@ -251,16 +257,18 @@ void smr_ah_note(struct rdma_ah_attr *note, const struct rdma_ah_attr *attr)
  * @env: the device
  * @attr: the address
  * @gfp: how to allocate
+ * @why: a refusal says why
  *
  * Context: as @gfp says.
  * Return: 0, -EINVAL (see smr_ah_check()), -ENOMEM.
  */
 int smr_ah_create(struct smr_ah *ah, const struct smr_env *env,
-		  const struct rdma_ah_attr *attr, gfp_t gfp)
+		  const struct rdma_ah_attr *attr, gfp_t gfp,
+		  struct smr_why *why)
 {
 	int ret;
 
-	ret = smr_ah_check(attr, env);
+	ret = smr_ah_check(attr, env, why);
 	if (ret)
 		return ret;
 	smr_ah_note(&ah->attr, attr);

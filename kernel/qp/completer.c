@@ -6,18 +6,16 @@
 
 #include "compat/timer.h"
 #include "net/wire.h"
-#include "qp/ahead.h"
 #include "qp/core.h"
-#include "qp/early.h"
 #include "qp/ecn.h"
 #include "qp/loopback.h"
+#include "qp/ooo.h"
 #include "qp/opcode.h"
-#include "qp/outstanding.h"
+#include "qp/recovery.h"
 #include "qp/payload.h"
 #include "qp/rx_queue.h"
 #include "qp/rx_train.h"
 #include "qp/sq.h"
-#include "qp/window.h"
 #include "stats.h"
 #include "trace.h"
 
@@ -28,12 +26,6 @@
 #define RNR_PATIENCE	16
 #define RNR_SLOW_US	1000ULL
 
-/*
- * IBTA 9.7.6.1.3: a timeout may take four times as long as requested. An answer that
- * is late again may come through a slow network, so use these four times then.
- */
-#define LATE_MAX	2
-
 /* IBTA table 45: RNR NAK timer values, in units of 10 us */
 static const u16 rnr_delay[32] = {
 	65536 - 1, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256,
@@ -41,31 +33,16 @@ static const u16 rnr_delay[32] = {
 	24576, 32768, 49152,
 };
 
-static struct smr_qp *comp_qp(struct smr_completer *comp)
-{
-	return container_of(comp, struct smr_qp, comp);
-}
-
 /*
- * The timers only set a flag and run the task, which decides what to do. A timer has
- * no reference on its QP: smr_completer_stop() waits for it before the QP goes.
+ * The timer only sets a flag and runs the task, which decides what to do. It has no reference
+ * on its QP: smr_completer_stop() waits for it before the QP goes.
  */
-static void ack_timer_fn(struct timer_list *timer)
+static enum hrtimer_restart rto_timer_fn(struct hrtimer *timer)
 {
-	struct smr_completer *comp = container_of(timer, struct smr_completer,
-						  ack_timer);
+	struct smr_qp *qp = container_of(timer, struct smr_qp, rto.timer);
 
-	WRITE_ONCE(comp->timed_out, true);
-	smr_task_kick(&comp_qp(comp)->send_task);
-}
-
-static enum hrtimer_restart rnr_timer_fn(struct hrtimer *timer)
-{
-	struct smr_completer *comp = container_of(timer, struct smr_completer,
-						  rnr_timer);
-
-	WRITE_ONCE(comp->rnr_over, true);
-	smr_task_kick(&comp_qp(comp)->send_task);
+	WRITE_ONCE(qp->rto.fired, true);
+	smr_task_kick(&qp->send_task);
 	return HRTIMER_NORESTART;
 }
 
@@ -76,23 +53,18 @@ static enum hrtimer_restart rnr_timer_fn(struct hrtimer *timer)
 void smr_completer_init(struct smr_qp *qp)
 {
 	skb_queue_head_init(&qp->comp.queue);
-	timer_setup(&qp->comp.ack_timer, ack_timer_fn, 0);
-	hrtimer_setup(&qp->comp.rnr_timer, rnr_timer_fn, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_REL_SOFT);
-	smr_early_init(qp);
+	smr_rto_init(&qp->rto, rto_timer_fn);
 }
 
 /**
- * smr_completer_stop() - stop the timers
- * @qp: the QP, paused, so that its tasks do not start them again
+ * smr_completer_stop() - stop the timer
+ * @qp: the QP, paused, so that its tasks do not start it again
  *
  * Context: process, may sleep.
  */
 void smr_completer_stop(struct smr_qp *qp)
 {
-	timer_delete_sync(&qp->comp.ack_timer);
-	hrtimer_cancel(&qp->comp.rnr_timer);
-	smr_early_stop(qp);
+	smr_rto_stop(&qp->rto);
 }
 
 /**
@@ -102,7 +74,7 @@ void smr_completer_stop(struct smr_qp *qp)
 void smr_completer_fini(struct smr_qp *qp)
 {
 	skb_queue_purge(&qp->comp.queue);
-	smr_ahead_free(&qp->comp.ahead);
+	smr_ooo_free(&qp->comp.ooo);
 }
 
 /**
@@ -114,16 +86,12 @@ void smr_completer_reset(struct smr_qp *qp)
 	struct smr_completer *comp = &qp->comp;
 
 	smr_completer_fini(qp);
-	comp->una = 0;
 	comp->seg = 0;
-	comp->rnr_wait = false;
 	comp->gap = false;
 	comp->asked = false;
 	comp->catch_up = false;
 	comp->again = false;
-	comp->timed_out = false;
-	comp->rnr_over = false;
-	smr_early_reset(qp);
+	smr_rto_reset(&qp->rto);
 }
 
 /*
@@ -144,7 +112,8 @@ static void comp_rnr(struct smr_qp *qp, u8 syndrome)
 	struct smr_completer *comp = &qp->comp;
 
 	smr_qp_inc(qp, SMR_CNT_RNR_RX);
-	if (comp->rnr_wait)
+	smr_tally(&qp->req.sent.rnr, 1);
+	if (smr_rto_waits(&qp->rto))
 		return;
 	if (!comp->rnr_retry) {
 		smr_qp_inc(qp, SMR_CNT_RNR_EXC);
@@ -153,12 +122,8 @@ static void comp_rnr(struct smr_qp *qp, u8 syndrome)
 	}
 	if (comp->rnr_retry != RNR_RETRY_FOREVER)
 		comp->rnr_retry--;
-	smr_early_forget(qp);
-	smr_window_restart(qp);
-	timer_delete(&qp->comp.ack_timer);
-	comp->rnr_wait = true;
-	hrtimer_start(&comp->rnr_timer, us_to_ktime(rnr_wait_us(comp, syndrome)),
-		      HRTIMER_MODE_REL_SOFT);
+	smr_out_restart(qp);
+	smr_rto_wait(&qp->rto, rnr_wait_us(comp, syndrome) * NSEC_PER_USEC);
 }
 
 /* The status of a work request that a NAK ends; IBTA table 46 */
@@ -179,6 +144,7 @@ static enum ib_wc_status nak_status(u8 syndrome)
 static void comp_nak(struct smr_qp *qp, u8 syndrome)
 {
 	smr_qp_inc(qp, SMR_CNT_NAKS_RX);
+	smr_tally(&qp->req.sent.naks, 1);
 	if ((syndrome & SMR_AETH_VALUE_MASK) == SMR_NAK_PSN_SEQ)
 		smr_out_retry(qp, false);
 	else
@@ -207,8 +173,8 @@ static enum smr_step comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn,
 	enum smr_out_acked acked;
 	u32 end;
 
-	if (smr_psn_diff(psn, qp->comp.una) < 0 ||
-	    smr_psn_diff(psn, qp->req.max_psn) >= 0)
+	if (smr_psn_diff(psn, qp->snd.una) < 0 ||
+	    smr_psn_diff(psn, qp->snd.max_psn) >= 0)
 		return SMR_STEP_DONE;
 	end = ack ? smr_psn_add(psn, 1) : psn;
 	acked = smr_out_acked_before(qp, end, run);
@@ -268,8 +234,8 @@ static bool data_fits(const struct smr_qp *qp, const struct smr_swqe *wqe,
 		       hdr->op->flags & SMR_OP_LAST;
 	if (wr_flags & SMR_WR_READ)
 		return hdr->len == min(wqe->len - off, qp->mtu) &&
-		       smr_window_response_fits(qp, wqe, hdr->psn,
-						hdr->op->flags);
+		       smr_rd_req_fits(&qp->rd_req, wqe->psn, wqe->npsn,
+				       hdr->psn, hdr->op->flags);
 	return wr_flags & SMR_WR_ATOMIC;
 }
 
@@ -277,8 +243,8 @@ static bool data_fits(const struct smr_qp *qp, const struct smr_swqe *wqe,
  * An older response is missing. This one counts, if it suits what it answers. If not, that
  * is found out when it is its turn.
  */
-static enum comp_data ahead_check(struct smr_qp *qp, struct response *r,
-				  u16 want)
+static enum comp_data ooo_check(struct smr_qp *qp, struct response *r,
+				u16 want)
 {
 	u32 flags;
 
@@ -288,7 +254,7 @@ static enum comp_data ahead_check(struct smr_qp *qp, struct response *r,
 		return COMP_DATA_GAP;
 	if (flags & SMR_WR_CONFIRMED)
 		return COMP_DATA_PROOF;
-	if (smr_ahead_got(&qp->comp.ahead, r->hdr.psn, 1))
+	if (smr_ooo_got(&qp->comp.ooo, r->hdr.psn, 1))
 		return COMP_DATA_DROP;
 	return COMP_DATA_AHEAD;
 }
@@ -304,19 +270,19 @@ static enum comp_data data_check(struct smr_qp *qp, struct response *r,
 	const struct smr_hdr *hdr = &r->hdr;
 	u32 flags;
 
-	if (smr_psn_diff(hdr->psn, qp->comp.una) < 0 ||
-	    smr_psn_diff(hdr->psn, qp->req.max_psn) >= 0)
+	if (smr_psn_diff(hdr->psn, qp->snd.una) < 0 ||
+	    smr_psn_diff(hdr->psn, qp->snd.max_psn) >= 0)
 		return COMP_DATA_DROP;
 	switch (smr_out_acked_before(qp, hdr->psn, run)) {
 	case SMR_OUT_ACKED:
 		break;
 	case SMR_OUT_DATA_LOST:
-		return ahead_check(qp, r, want);
+		return ooo_check(qp, r, want);
 	case SMR_OUT_MORE:
 		return COMP_DATA_MORE;
 	}
 	r->wqe = smr_out_head(qp);
-	if (!r->wqe || qp->comp.una != hdr->psn)
+	if (!r->wqe || qp->snd.una != hdr->psn)
 		return COMP_DATA_BAD;
 	flags = smr_wr_info(qp->ibqp.qp_type, r->wqe->opcode)->flags & want;
 	if (!data_fits(qp, r->wqe, hdr, flags))
@@ -377,7 +343,7 @@ static void data_placed(struct smr_qp *qp, const struct response *r)
 		smr_out_head_done(qp, r->wqe);
 	else
 		smr_out_advance(qp, next);
-	if (unlikely(qp->comp.ahead.any))
+	if (unlikely(qp->comp.ooo.any))
 		qp->comp.catch_up = true;
 }
 
@@ -391,9 +357,9 @@ static void data_kept(struct smr_qp *qp, const struct response *r, u8 status)
 
 	if (!smr_out_missing(qp, r->hdr.psn, r->hdr.psn) || status)
 		return;
-	if (smr_ahead_keep(&comp->ahead, comp->una, r->hdr.psn, r->count))
-		trace_smr_ahead(qp->ibqp.qp_num, comp->una, r->hdr.psn,
-				r->count);
+	if (smr_ooo_keep(&comp->ooo, qp->snd.una, r->hdr.psn, r->count))
+		trace_smr_ooo(&qp->ibqp, qp->snd.una, r->hdr.psn,
+			      r->count);
 	else
 		smr_out_missing(qp, smr_psn_add(r->hdr.psn, r->count),
 				r->hdr.psn);
@@ -404,7 +370,8 @@ static u32 data_alike(struct smr_qp *qp, struct response *r, unsigned int seg,
 		      struct smr_run *run)
 {
 	return smr_rx_train_alike(&r->train, seg,
-				  smr_window_middles(qp, r->hdr.psn), &r->hdr,
+				  smr_rd_req_middles(&qp->rd_req,
+						     r->hdr.psn), &r->hdr,
 				  run);
 }
 
@@ -468,8 +435,8 @@ static enum smr_step comp_take(struct smr_qp *qp, struct response *r,
 	if (qp->handed.state != SMR_LOCAL_IDLE)
 		return SMR_STEP_DONE;
 	if (hdr->op->flags & SMR_OP_AETH && first)
-		trace_smr_aeth(qp->ibqp.qp_num, hdr->opcode, hdr->syndrome,
-			       hdr->msn, hdr->psn, qp->comp.una);
+		trace_smr_aeth(&qp->ibqp, hdr->opcode, hdr->syndrome,
+			       hdr->msn, hdr->psn, qp->snd.una);
 	if (hdr->op->flags & (SMR_OP_READ | SMR_OP_ATOMICACK))
 		return comp_data(qp, r, seg, run);
 	if (first)
@@ -509,7 +476,7 @@ static noinline enum smr_step comp_skb(struct smr_qp *qp, struct sk_buff *skb,
 	enum smr_step step;
 
 	r.count = 1;
-	smr_rx_train_init(&r.train, skb);
+	smr_rx_train_init(&r.train, skb, &comp->icrc);
 	step = comp_packet(qp, &r, smr_rx_part(skb)->first + comp->seg, run);
 	if (step != SMR_STEP_DONE)
 		return step;
@@ -532,7 +499,7 @@ static enum smr_step comp_next(struct smr_qp *qp, struct smr_run *run)
 /* IBTA 9.8.2: UC completes whether or not the peer has taken the message. */
 static void comp_local_uc(struct smr_qp *qp)
 {
-	qp->comp.una = qp->req.psn;
+	smr_snd_settle(&qp->snd);
 	if (qp->handed.answer == SMR_LOCAL_FAILED)
 		smr_send_fail(qp, smr_fault_status(qp->handed.err));
 	else
@@ -551,9 +518,9 @@ static void comp_local(struct smr_qp *qp, struct smr_run *run)
 	}
 	switch (local->answer) {
 	case SMR_LOCAL_REPLY:
-		trace_smr_aeth(qp->ibqp.qp_num,
+		trace_smr_aeth(&qp->ibqp,
 			       qp->service | IB_OPCODE_ACKNOWLEDGE,
-			       local->syndrome, 0, local->psn, qp->comp.una);
+			       local->syndrome, 0, local->psn, qp->snd.una);
 		if ((local->syndrome & SMR_AETH_TYPE_MASK) == SMR_AETH_ACK)
 			smr_out_head_done(qp, local->wqe);
 		else
@@ -561,7 +528,7 @@ static void comp_local(struct smr_qp *qp, struct smr_run *run)
 			comp_aeth(qp, local->syndrome, local->psn, run);
 		break;
 	case SMR_LOCAL_DROPPED:
-		smr_out_arm(qp);
+		smr_rto_await(&qp->rto);
 		break;
 	case SMR_LOCAL_FAILED:
 		smr_send_fail(qp, smr_fault_status(local->err));
@@ -572,44 +539,38 @@ static void comp_local(struct smr_qp *qp, struct smr_run *run)
 /* Is there a request whose answer can come from the network? */
 static bool comp_awaits(struct smr_qp *qp)
 {
-	return qp->comp.una != qp->req.max_psn && !qp->comp.rnr_wait &&
+	return !smr_snd_is_settled(&qp->snd) && !smr_rto_waits(&qp->rto) &&
 	       qp->handed.state == SMR_LOCAL_IDLE && smr_out_head(qp);
 }
 
 /* An answer is later than answers are. The timeout goes on, and no retry is used up. */
-static void comp_early(struct smr_qp *qp)
+static void comp_probe(struct smr_qp *qp)
 {
-	if (!comp_awaits(qp) || qp->comp.una == qp->req.psn)
+	if (!comp_awaits(qp) || !smr_snd_in_flight(&qp->snd))
 		return;
-	trace_smr_retry(qp->ibqp.qp_num, qp->comp.una, qp->req.psn,
+	trace_smr_retry(&qp->ibqp, qp->snd.una, qp->snd.psn,
 			qp->comp.retry);
 	smr_qp_inc(qp, SMR_CNT_EARLY);
 	qp->comp.gap = false;
 	qp->comp.asked = false;
-	smr_window_rewind(qp, true);
+	smr_out_rewind(qp, true);
 }
 
-/*
- * The timer has fired. It may have fired for an older PSN, just before, or while, that was
- * acknowledged, and another CPU may be slow to say so. Then it was restarted, and the new
- * deadline is still to come.
- */
+/* The consumer's timeout is over. */
 static void comp_timeout(struct smr_qp *qp)
 {
-	WRITE_ONCE(qp->comp.timed_out, false);
-	if (time_before(jiffies, qp->comp.deadline))
-		return;
 	if (!comp_awaits(qp))
 		return;
 	/* Nothing was sent since the last rewind, so nothing is late. */
-	if (qp->comp.una == qp->req.psn) {
-		smr_out_await(qp);
+	if (!smr_snd_in_flight(&qp->snd)) {
+		smr_rto_await(&qp->rto);
 		return;
 	}
 	smr_qp_inc(qp, SMR_CNT_TIMEOUTS);
+	smr_tally(&qp->req.sent.timeouts, 1);
 	qp->comp.gap = false;
 	qp->comp.asked = false;
-	qp->comp.late = min(qp->comp.late + 1, LATE_MAX);
+	smr_rto_back_off(&qp->rto);
 	smr_out_retry(qp, true);
 }
 
@@ -619,7 +580,7 @@ static void comp_timeout(struct smr_qp *qp)
  * @run: how it may run
  *
  * Context: as @run says; called by the send task.
- * Return: SMR_STEP_WAIT when there was none.
+ * Return: SMR_STEP_WAIT when no other waits.
  */
 enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_run *run)
 {
@@ -634,11 +595,18 @@ enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_run *run)
 	if (handed == SMR_LOCAL_FAULT)
 		return smr_loopback_resume(qp, up, run);
 	if (handed == SMR_LOCAL_ANSWERED) {
-		if (up)
-			comp_local(qp, run);
-		else
+		if (!up) {
 			qp->handed.state = SMR_LOCAL_IDLE;
-		return SMR_STEP_DONE;
+			return SMR_STEP_DONE;
+		}
+		comp_local(qp, run);
+		/*
+		 * Mostly nothing else has come, and it is the requester's turn. The timer
+		 * may have asked for this very step, and is not started while it has fired.
+		 */
+		return skb_queue_empty_lockless(&comp->queue) &&
+		       !comp->catch_up && !READ_ONCE(qp->rto.fired) ?
+		       SMR_STEP_WAIT : SMR_STEP_DONE;
 	}
 	if (!up) {
 		skb_queue_purge(&comp->queue);
@@ -651,19 +619,21 @@ enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_run *run)
 		smr_out_catch_up(qp, run);
 		return SMR_STEP_DONE;
 	}
-	if (READ_ONCE(comp->rnr_over)) {
-		WRITE_ONCE(comp->rnr_over, false);
-		comp->rnr_wait = false;
-	}
 	step = comp_next(qp, run);
 	/* A queued response is not late, so a timeout counts only without one. */
 	if (step != SMR_STEP_WAIT)
 		return step;
-	if (READ_ONCE(comp->timed_out))
-		comp_timeout(qp);
-	else if (smr_early_due(qp))
-		comp_early(qp);
-	else
+	switch (smr_rto_due(&qp->rto)) {
+	case SMR_RTO_NONE:
 		return SMR_STEP_WAIT;
+	case SMR_RTO_RNR:
+		break;
+	case SMR_RTO_ACK:
+		comp_timeout(qp);
+		break;
+	case SMR_RTO_PROBE:
+		comp_probe(qp);
+		break;
+	}
 	return SMR_STEP_DONE;
 }

@@ -1,9 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "qp/core.h"
 
+#include <linux/rhashtable.h>
 #include <rdma/ib_cache.h>
 
 #include "compat/cleanup.h"
+#include "why.h"
+
+/* Numbers are random already, so that there is nothing to hash. */
+static u32 qpn_hash(const void *qpn, u32 len, u32 seed)
+{
+	return *(const u32 *)qpn;
+}
+
+static int qpn_cmp(struct rhashtable_compare_arg *arg, const void *handle)
+{
+	return ((const struct smr_qp_handle *)handle)->qpn !=
+	       *(const u32 *)arg->key;
+}
+
+static const struct rhashtable_params qpn_params = {
+	.head_offset = offsetof(struct smr_qp_handle, node),
+	.key_offset = offsetof(struct smr_qp_handle, qpn),
+	.key_len = sizeof_field(struct smr_qp_handle, qpn),
+	.hashfn = qpn_hash,
+	.obj_cmpfn = qpn_cmp,
+	.automatic_shrinking = true,
+};
 
 /**
  * smr_qptab_init() - prepare a namespace's table of QPs
@@ -13,10 +36,17 @@
  */
 int smr_qptab_init(struct smr_qptab *tab)
 {
-	xa_init_flags(&tab->xa, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH |
-				 XA_FLAGS_ACCOUNT);
+	int ret;
+
+	xa_init_flags(&tab->gsi, XA_FLAGS_ACCOUNT);
 	mutex_init(&tab->members.mutex);
-	return smr_peers_init(&tab->peers);
+	ret = rhashtable_init(&tab->hash, &qpn_params);
+	if (ret)
+		return ret;
+	ret = smr_peers_init(&tab->peers);
+	if (ret)
+		rhashtable_destroy(&tab->hash);
+	return ret;
 }
 
 /**
@@ -25,10 +55,38 @@ int smr_qptab_init(struct smr_qptab *tab)
  */
 void smr_qptab_fini(struct smr_qptab *tab)
 {
-	WARN_ON_ONCE(!xa_empty(&tab->xa));
+	WARN_ON_ONCE(!xa_empty(&tab->gsi) || atomic_read(&tab->hash.nelems));
 	smr_peers_fini(&tab->peers);
-	xa_destroy(&tab->xa);
+	rhashtable_destroy(&tab->hash);
+	xa_destroy(&tab->gsi);
 	mutex_destroy(&tab->members.mutex);
+}
+
+/**
+ * smr_qptab_add() - let a QP be found by its number
+ * @tab: the namespace's table
+ * @handle: the QP's, with the number
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EEXIST: another QP has the number; -EBUSY: the table is growing, and has no
+ * room in just this place; -ENOMEM.
+ */
+int smr_qptab_add(struct smr_qptab *tab, struct smr_qp_handle *handle)
+{
+	return rhashtable_lookup_insert_fast(&tab->hash, &handle->node,
+					     qpn_params);
+}
+
+/**
+ * smr_qptab_del() - let a QP be found no more
+ * @tab: the namespace's table
+ * @handle: the QP's; readers may look at it for a grace period
+ *
+ * Context: process, may sleep.
+ */
+void smr_qptab_del(struct smr_qptab *tab, struct smr_qp_handle *handle)
+{
+	rhashtable_remove_fast(&tab->hash, &handle->node, qpn_params);
 }
 
 /**
@@ -56,7 +114,7 @@ struct smr_qp *smr_qp_find(struct smr_qptab *tab, u32 qpn)
 	struct smr_qp_handle *handle;
 
 	guard(rcu)();
-	handle = xa_load(&tab->xa, qpn);
+	handle = rhashtable_lookup(&tab->hash, &qpn, qpn_params);
 	return handle ? smr_qp_get(handle) : NULL;
 }
 
@@ -233,6 +291,36 @@ void smr_qp_overrun(struct smr_qp *qp)
 		smr_qp_event(qp, IB_EVENT_QP_FATAL);
 		smr_qp_error(qp);
 	}
+}
+
+/**
+ * smr_qp_refused() - note that something of a QP's was refused, or has failed
+ * @qp: the QP
+ * @why: why
+ * @status: of the completion that says so: enum ib_wc_status
+ * @wr_id: of the work request, or 0
+ * @opcode: of the work request, or that of a packet's BTH
+ * @psn: of the packet, or of the work request's first one; or 0
+ *
+ * Context: any; called by a task of the QP, since it reads its path.
+ */
+void smr_qp_refused(const struct smr_qp *qp, const struct smr_why *why,
+		    u32 status, u64 wr_id, u32 opcode, u32 psn)
+{
+	struct smr_abi_why rec = {
+		.error = status,
+		.qpn = qp->ibqp.qp_num,
+		.wr_id = wr_id,
+		.opcode = opcode,
+		.psn = psn,
+	};
+
+	if (qp->service != SMR_TRANSPORT_UD &&
+	    qp->service != SMR_TRANSPORT_RAW) {
+		rec.peer_qpn = qp->attr.dest_qp_num;
+		memcpy(rec.peer, &qp->path.daddr, sizeof(rec.peer));
+	}
+	smr_why_add(qp->whys, why, &rec);
 }
 
 /**

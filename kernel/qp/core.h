@@ -24,15 +24,21 @@
 #include "fault.h"
 #include "grant.h"
 #include "mw.h"
+#include "net/icrc.h"
 #include "net/path.h"
 #include "net/udp_rx.h"
 #include "net/egress.h"
 #include "net/wire.h"
-#include "qp/ahead.h"
+#include "qp/cwnd.h"
 #include "qp/env.h"
+#include "qp/ooo.h"
 #include "qp/qptab.h"
 #include "qp/ring.h"
+#include "qp/rd_req.h"
 #include "qp/rq.h"
+#include "qp/rto.h"
+#include "qp/snd.h"
+#include "qp/tally.h"
 #include "qp/task.h"
 #include "sgl.h"
 
@@ -45,6 +51,8 @@ struct smr_rx_train;
 struct smr_srq;
 struct smr_stats;
 struct smr_userwq;
+struct smr_why;
+struct smr_why_log;
 
 /* The verdict on a request; the tables in qp/resp_reply.c say what follows. */
 enum smr_resp_verdict {
@@ -150,8 +158,7 @@ struct smr_swqe {
  * @ring: shared with the consumer; @ring.idx is the next to copy out
  * @wqes: the copies, see smr_sq_wqe()
  * @wqe_size: bytes from one copy to the next
- * @head: index of the oldest that is not retired
- * @next: index of the one to send next; head <= next <= ring.idx
+ * @head: index of the oldest that is not retired; see also struct smr_snd
  * @max_wr: how many may be outstanding
  * @max_sge: SGEs of each
  * @max_inline: bytes
@@ -166,7 +173,6 @@ struct smr_sq {
 	void *wqes;
 	size_t wqe_size;
 	u32 head;
-	u32 next;
 	u32 max_wr;
 	u32 max_sge;
 	u32 max_inline;
@@ -207,6 +213,8 @@ enum smr_local_answer {
  * @invalidating: the key that it asks to invalidate opens nothing any more
  * @err: the error of the requester's own fault, or 0
  * @cancel: the requester wants to take it back
+ * @opened: the requester's own list is open, in @src->req.sgl; the requester's, and during
+ *	smr_loopback_hand() that of the response task which that runs
  * @answer: which of the fields below counts
  * @syndrome: the AETH that a reply would carry
  * @psn: of the reply
@@ -225,6 +233,7 @@ struct smr_local {
 	bool invalidating;
 	int err;
 	bool cancel;
+	bool opened;
 	enum smr_local_answer answer;
 	u8 syndrome;
 	u32 psn;
@@ -251,142 +260,67 @@ struct smr_inval {
 /**
  * struct smr_paging - the pages that a side of a QP waits for; see qp/paging.h
  * @fault: brings them in, or has ended; NULL: none
- * @told: runs @task when it has ended
- * @task: of that side, and owns @fault; constant
+ * @faults: how many times pages were brought in, or tried to
+ * @cb: runs @task when it has ended
+ * @task: of that side, and owns @fault and @faults; constant
  */
 struct smr_paging {
 	struct smr_fault *fault;
-	struct smr_told told;
+	u64 faults;
+	struct smr_fault_cb cb;
 	struct smr_task *task;
 };
 
-/* All of it was marked */
-#define SMR_CONGESTION_FULL	1024
-
-/* READ requests and atomics outstanding at most, a power of two */
-#define SMR_MAX_RD_ATOMIC	128
-
 /**
  * struct smr_requester - the sending half of the send task
- * @psn: next PSN to send
- * @max_psn: one past the highest PSN ever sent
- * @wire: packets were sent on the wire, and may still be under way
- * @window: PSNs that may be outstanding; adapts to loss
- * @threshold: up to here the window grows fast
- * @growth: acknowledged since the window last grew
- * @loss_end: losses of PSNs before it have had their effect
- * @slowed: marks have narrowed the window, and it has not recovered
- * @slow_end: marks of PSNs before it have had their effect
- * @congestion: how much of what was sent lately was marked, of SMR_CONGESTION_FULL
- * @rd_end: where each outstanding READ request or atomic ends, one past its
- *	last PSN
- * @rd_head: the oldest of @rd_end
- * @rd_tail: one past the newest
- * @rd_from: where the oldest outstanding READ request of its work request began, if
- *	that is not where the work request did
- * @mixed: PSNs before it have been asked for more than once. Their responses may be
- *	cut as any of these requests asked for
+ * @icrc: what is known of the packets that it sends
  * @refused: that the stack takes no packet of it
  * @inval: the LOCAL_INV that waits
  * @paging: pages of what it sends; also of what a peer on this host moves
+ * @sent: what it has done, with the completer
  * @sgl: scratch
  *
  * Owned by the send task.
  */
 struct smr_requester {
-	u32 psn;
-	u32 max_psn;
-	bool wire;
-	u32 window;
-	u32 threshold;
-	u32 growth;
-	u32 loss_end;
-	bool slowed;
-	u32 slow_end;
-	u32 congestion;
-	u32 rd_end[SMR_MAX_RD_ATOMIC];
-	u32 rd_head;
-	u32 rd_tail;
-	u32 rd_from;
-	u32 mixed;
+	struct smr_icrc icrc;
 	struct smr_refused refused;
 	struct smr_inval inval;
 	struct smr_paging paging;
+	struct smr_sent sent;
 	struct smr_sgl sgl;
-};
-
-/**
- * struct smr_early - when a requester that hears nothing asks again, see qp/early.c
- * @sent: when the packet was sent whose answer is measured, ns; 0: none is
- * @psn: that packet's
- * @rtt: how long answers take, us, averaged, times 8; 0: not known
- * @spread: mean deviation of that, us, times 4
- * @least: the shortest time that an answer took, us; 0: not known
- * @due: when an answer is late, ns; 0: nothing is awaited
- * @spent: asked again since the last progress
- * @fired: @timer has fired; set by it, cleared by the task
- * @timer: fires at @due or before
- *
- * Owned by the send task but for @fired.
- */
-struct smr_early {
-	u64 sent;
-	u32 psn;
-	u32 rtt;
-	u32 spread;
-	u32 least;
-	u64 due;
-	bool spent;
-	bool fired;
-	struct hrtimer timer;
 };
 
 /**
  * struct smr_completer - the receiving half of the send task
  * @queue: response packets; has its own lock
  * @seg: the next segment of the queue's first skb
- * @una: oldest PSN that is not acknowledged
  * @retry: retries left before IBV_WC_RETRY_EXC_ERR
  * @rnr_retry: RNR retries left, 7: for ever
- * @rnr_wait: nothing is sent until @rnr_timer fires
  * @gap: everything from a missing response on was sent again; it has not come yet
  * @asked: it was asked for again; likewise
  * @catch_up: the oldest PSN has moved on to what came ahead, which is to follow
  * @again: the first packet of @queue has been handled in part
- * @ahead: what has come behind a missing response
- * @timed_out: @ack_timer fired; set by it, cleared by the task
- * @rnr_over: @rnr_timer fired; likewise
- * @late: timeouts since the last progress, at most LATE_MAX; each doubles the next
+ * @icrc: what is known of the packets that come
+ * @ooo: what has come behind a missing response
  * @rnr_again: RNR NAKs since the last progress
- * @ack_timer: runs while something is unacknowledged
- * @deadline: when it was told to fire last, jiffies
- * @rnr_timer: runs while @rnr_wait
- * @early: asks again before @ack_timer does
  * @paging: pages that the data of responses goes to
  * @sgl: scratch
  *
- * Owned by the send task but for @queue and what the timers set.
+ * Owned by the send task but for @queue.
  */
 struct smr_completer {
 	struct sk_buff_head queue;
 	unsigned int seg;
-	u32 una;
 	u8 retry;
 	u8 rnr_retry;
-	bool rnr_wait;
 	bool gap;
 	bool asked;
 	bool catch_up;
 	bool again;
-	struct smr_ahead ahead;
-	bool timed_out;
-	bool rnr_over;
-	u8 late;
+	struct smr_icrc icrc;
+	struct smr_ooo ooo;
 	u32 rnr_again;
-	struct timer_list ack_timer;
-	unsigned long deadline;
-	struct hrtimer rnr_timer;
-	struct smr_early early;
 	struct smr_paging paging;
 	struct smr_sgl sgl;
 };
@@ -509,10 +443,13 @@ enum smr_comp_op {
  * @res: READs and atomics for duplicates
  * @res_next: the next entry of @res to use
  * @nr_res: how many entries there are
+ * @icrc: what is known of the answers that it sends
+ * @icrc_in: likewise of the requests that come
  * @refused: that the stack takes no answer of it
  * @inval: the invalidate that the SEND in progress waits for
  * @read: READ in progress
  * @paging: pages that requests need here
+ * @served: what it has done
  * @sgl: scratch
  *
  * Owned by the response task but for @queue, @inbox.
@@ -546,16 +483,21 @@ struct smr_responder {
 	struct smr_rd_res *res;
 	u32 res_next;
 	u32 nr_res;
+	struct smr_icrc icrc;
+	struct smr_icrc icrc_in;
 	struct smr_refused refused;
 	struct smr_inval inval;
 	struct smr_read_stream read;
 	struct smr_paging paging;
+	struct smr_served served;
 	struct smr_sgl sgl;
 };
 
 /**
  * struct smr_qp_handle - how those find a QP who have no reference on it
- * @ref: one for the QP's owner, one for each work, batch or look-up
+ * @node: in the namespace's table
+ * @qpn: its number there: the QP's; of a QP1, the netdev's index
+ * @ref: one for the QP's owner, one for each work or look-up
  * @qp: the QP; is there as long as @ref is not 0
  * @rcu: readers may still look at @ref
  *
@@ -563,13 +505,15 @@ struct smr_responder {
  * has to last for a grace period, and that is nobody's wait.
  */
 struct smr_qp_handle {
+	struct rhash_head node;
+	u32 qpn;
 	refcount_t ref;
 	struct smr_qp *qp;
 	struct rcu_head rcu;
 };
 
 /**
- * struct smr_home - a thread that looks into a send queue, see qp/home.c
+ * struct smr_sqpoll - a thread that looks into a send queue, see qp/sqpoll.c
  * @work: the thread; it holds a reference on the QP
  * @open: SMR_RING_POLLED is set; written by the send task's owner
  * @seen: the ring's prod when the task looked last; the send task's
@@ -592,7 +536,7 @@ struct smr_qp_handle {
  * @pace: by doorbells, a request takes so many ns
  * @vain: doorbells while the ring was polled, in the last stay
  */
-struct smr_home {
+struct smr_sqpoll {
 	struct work_struct work;
 	bool open;
 	u32 seen;
@@ -640,10 +584,11 @@ struct smr_ends {
  *	core's lock of that counter
  * @user: the user whose workqueue its tasks use; NULL: the device's
  * @context: the id of the context that it was made in; 0: the kernel's
+ * @whys: what that was refused, a reference; NULL in the kernel
  * @pd: protection domain; NULL for XRC_TGT
  * @scq: completion queue of sends; NULL for XRC_TGT
  * @rcq: completion queue of receives; NULL for XRC
- * @index: its index in @env->tab; 0: not in the table
+ * @published: it is in @env->tab
  * @handle: has its reference count; constant
  * @released: completed when that has dropped to 0
  * @mutex: one control verb at a time
@@ -667,19 +612,21 @@ struct smr_ends {
  * @resp_task: runs the responder
  * @packets: its user's, or the kernel's; constant
  * @rx_mem: bytes of memory that the packets in its queues take
- * @rx_node: on a receive batch, which then holds a reference
- * @rx_batched: it is on one; atomic bit 0
  * @sq: send queue
  * @rq: receive queue; max_wr is 0 with an SRQ
  * @srq: the shared receive queue instead, or NULL
  * @rss: a table of work queues instead, or NULL; constant
+ * @snd: what of @sq was sent, and was acknowledged
+ * @cwnd: how much may be under way
+ * @rd_req: READ requests and atomics that are
+ * @rto: the timer of the send side
  * @req: requester
  * @comp: completer
  * @resp: responder
  * @pace: how fast it sends, or NULL; set once, under @mutex, while its tasks are paused
  * @windows: type 2 windows that are tied to this QP; has its own lock
  * @handed: what the requester handed to a peer on this host
- * @home: a kernel thread that looks into @sq by itself
+ * @sqpoll: a kernel thread that looks into @sq by itself
  * @counted: some of @cntrs are attached; written with them
  * @cntrs: counters of completed operations, by enum smr_comp_op, or NULL; written
  *	under @mutex, in RESET or INIT only
@@ -690,10 +637,11 @@ struct smr_qp {
 	struct smr_stats __rcu *stats;
 	struct smr_userwq *user;
 	u64 context;
+	struct smr_why_log *whys;
 	struct smr_pd *pd;
 	struct smr_cq *scq;
 	struct smr_cq *rcq;
-	unsigned long index;
+	bool published;
 	struct smr_qp_handle *handle;
 	struct completion released;
 	struct mutex mutex;	/* control verbs */
@@ -715,19 +663,21 @@ struct smr_qp {
 	struct smr_task resp_task;
 	struct smr_packets *packets;
 	atomic_t rx_mem;
-	struct list_head rx_node;
-	unsigned long rx_batched;
 	struct smr_sq sq;
 	struct smr_rq rq;
 	struct smr_srq *srq;
 	struct smr_rss *rss;
+	struct smr_snd snd;
+	struct smr_cwnd cwnd;
+	struct smr_rd_req rd_req;
+	struct smr_rto rto;
 	struct smr_requester req;
 	struct smr_completer comp;
 	struct smr_responder resp;
 	struct smr_pace *pace;
 	struct smr_mw_owner windows;
 	struct smr_local handed;
-	struct smr_home home;
+	struct smr_sqpoll sqpoll;
 	bool counted;
 	struct smr_comp_cntr *cntrs[SMR_COMP_OPS];
 };
@@ -818,6 +768,9 @@ static inline void smr_qp_hold(struct smr_qp *qp)
 }
 
 int smr_qptab_init(struct smr_qptab *tab);
+int __must_check smr_qptab_add(struct smr_qptab *tab,
+			       struct smr_qp_handle *handle);
+void smr_qptab_del(struct smr_qptab *tab, struct smr_qp_handle *handle);
 void smr_qptab_fini(struct smr_qptab *tab);
 
 struct smr_qp *__must_check smr_qp_get(struct smr_qp_handle *handle);
@@ -831,6 +784,8 @@ void smr_qp_error(struct smr_qp *qp);
 void smr_qp_send_error(struct smr_qp *qp);
 void smr_qp_flush(struct smr_qp *qp);
 void smr_qp_overrun(struct smr_qp *qp);
+void __cold smr_qp_refused(const struct smr_qp *qp, const struct smr_why *why,
+			   u32 status, u64 wr_id, u32 opcode, u32 psn);
 bool smr_qp_receives(enum ib_qp_state state);
 
 #endif /* SMR_QP_CORE_H */

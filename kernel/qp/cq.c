@@ -11,6 +11,7 @@
 
 #include "compat/cleanup.h"
 #include "compat/timer.h"
+#include "why.h"
 
 /* When a CQ is resized, at most so many entries are copied with interrupts off */
 #define RESIZE_LOCKED	16
@@ -68,18 +69,26 @@ static enum hrtimer_restart mod_timer_fn(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
+static int cqe_check(const struct ib_device *dev, u32 cqe, struct smr_why *why)
+{
+	if (!cqe || cqe > dev->attrs.max_cqe)
+		return smr_why(why, CQ_CQE, cqe, dev->attrs.max_cqe);
+	return 0;
+}
+
 /**
  * smr_cq_create() - set up a completion queue
  * @cq: allocated, zeroed, and @cq->ibcq.device set by the core
  * @attr: what is asked for
  * @user: whose it is
+ * @why: a refusal says why
  *
  * Context: process, may sleep.
  * Return: 0; -EOPNOTSUPP (a flag), -EINVAL (entries or vector out of range),
  * -ENOMEM.
  */
 int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
-		  const struct smr_ring_user *user)
+		  const struct smr_ring_user *user, struct smr_why *why)
 {
 	const struct ib_device *dev = cq->ibcq.device;
 	u32 stride = user->uctx ? sizeof(struct smr_cqe) :
@@ -88,10 +97,13 @@ int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
 
 	/* Overwriting entries is not supported: the indices would be wrong. */
 	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
-		return -EOPNOTSUPP;
-	if (!attr->cqe || attr->cqe > dev->attrs.max_cqe ||
-	    attr->comp_vector >= dev->num_comp_vectors)
-		return -EINVAL;
+		return smr_why(why, CQ_FLAGS, attr->flags);
+	ret = cqe_check(dev, attr->cqe, why);
+	if (ret)
+		return ret;
+	if (attr->comp_vector >= dev->num_comp_vectors)
+		return smr_why(why, CQ_VECTOR, attr->comp_vector,
+			       dev->num_comp_vectors);
 
 	mutex_init(&cq->resize_mutex);
 	spin_lock_init(&cq->lock);
@@ -142,7 +154,7 @@ static void cq_copy(const struct smr_cq *cq, struct smr_ring *to, u32 *done,
  * entries than fit. A corrupt consumer index shows as more than any ring holds.
  */
 static int cq_copy_most(struct smr_cq *cq, struct smr_ring *to, u32 cons,
-			u32 *done)
+			u32 *done, struct smr_why *why)
 {
 	u32 room = min(cq->ring.depth, to->depth);
 	u32 end;
@@ -151,7 +163,7 @@ static int cq_copy_most(struct smr_cq *cq, struct smr_ring *to, u32 cons,
 		scoped_guard(spinlock_irqsave, &cq->lock)
 			end = cq->ring.idx;
 		if (end - cons > room)
-			return -EINVAL;
+			return smr_why(why, CQ_FULL, room, end - cons);
 		while (end - *done > RESIZE_LOCKED) {
 			cq_copy(cq, to, done, *done + RESIZE_LOCKED);
 			cond_resched();
@@ -163,15 +175,16 @@ static int cq_copy_most(struct smr_cq *cq, struct smr_ring *to, u32 cons,
 
 /* Copy the rest, and switch to the new ring. -EAGAIN: too many are left. */
 static int cq_switch_ring(struct smr_cq *cq, struct smr_ring *to, u32 cons,
-			  u32 *done)
+			  u32 *done, struct smr_why *why)
 {
 	struct smr_ring *from = &cq->ring;
+	u32 room = min(from->depth, to->depth);
 
 	guard(spinlock_irqsave)(&cq->lock);
 	if (from->idx - *done > RESIZE_LOCKED)
 		return -EAGAIN;
-	if (from->idx - cons > min(from->depth, to->depth))
-		return -EINVAL;
+	if (from->idx - cons > room)
+		return smr_why(why, CQ_FULL, room, from->idx - cons);
 	cq_copy(cq, to, done, from->idx);
 	to->hdr->cons = cons;
 	to->idx = from->idx;
@@ -181,15 +194,15 @@ static int cq_switch_ring(struct smr_cq *cq, struct smr_ring *to, u32 cons,
 	return 0;
 }
 
-static int cq_move(struct smr_cq *cq, struct smr_ring *to)
+static int cq_move(struct smr_cq *cq, struct smr_ring *to, struct smr_why *why)
 {
 	u32 cons = cq_cons(cq), done = cons;
 	int ret;
 
 	do {
-		ret = cq_copy_most(cq, to, cons, &done);
+		ret = cq_copy_most(cq, to, cons, &done, why);
 		if (!ret)
-			ret = cq_switch_ring(cq, to, cons, &done);
+			ret = cq_switch_ring(cq, to, cons, &done, why);
 	} while (ret == -EAGAIN);
 	return ret;
 }
@@ -199,6 +212,7 @@ static int cq_move(struct smr_cq *cq, struct smr_ring *to)
  * @cq: the queue
  * @user: the process
  * @cqe: entries wanted
+ * @why: a refusal says why
  *
  * No completion and no notification is lost, provided that the process does
  * not poll meanwhile: it continues, with the same indices, in the new ring.
@@ -207,18 +221,20 @@ static int cq_move(struct smr_cq *cq, struct smr_ring *to)
  * Return: 0; -EINVAL (out of range, or more completions wait than would fit),
  * -ENOMEM. On failure nothing has changed.
  */
-int smr_cq_resize(struct smr_cq *cq, const struct smr_ring_user *user, u32 cqe)
+int smr_cq_resize(struct smr_cq *cq, const struct smr_ring_user *user, u32 cqe,
+		  struct smr_why *why)
 {
 	struct smr_ring ring = {};
 	int ret;
 
-	if (!cqe || cqe > cq->ibcq.device->attrs.max_cqe)
-		return -EINVAL;
+	ret = cqe_check(cq->ibcq.device, cqe, why);
+	if (ret)
+		return ret;
 	guard(mutex)(&cq->resize_mutex);
 	ret = smr_ring_create(&ring, user, cqe, sizeof(struct smr_cqe), 0);
 	if (ret)
 		return ret;
-	ret = cq_move(cq, &ring);
+	ret = cq_move(cq, &ring, why);
 	/* The old ring; after an error the new one. */
 	smr_ring_destroy(&ring);
 	return ret;

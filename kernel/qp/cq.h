@@ -12,6 +12,7 @@
 #include "qp/ring.h"
 
 struct sk_buff;
+struct smr_why;
 
 /*
  * Bits of a completion's wc_flags for consumers in the kernel. smr_cq_post_qp() clears
@@ -59,8 +60,9 @@ static inline struct smr_cq *to_smr_cq(const struct ib_cq *ibcq)
 }
 
 int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
-		  const struct smr_ring_user *user);
-int smr_cq_resize(struct smr_cq *cq, const struct smr_ring_user *user, u32 cqe);
+		  const struct smr_ring_user *user, struct smr_why *why);
+int smr_cq_resize(struct smr_cq *cq, const struct smr_ring_user *user, u32 cqe,
+		  struct smr_why *why);
 void smr_cq_destroy(struct smr_cq *cq);
 void smr_cq_moderate(struct smr_cq *cq, u16 count, u16 usecs);
 int smr_cq_notify(struct smr_cq *cq, enum ib_cq_notify_flags flags);

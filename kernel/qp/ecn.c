@@ -2,7 +2,7 @@
 /*
  * The network marks packets where they begin to queue, if they say that their sender obeys
  * marks (ECT). The receiver of a marked packet sends a congestion notification packet (CNP)
- * to its sender. The sender narrows its window (qp/window.c). Networks of adapters that use
+ * to its sender. The sender narrows its window (qp/cwnd.c). Networks of adapters that use
  * DCQCN rely on both.
  *
  * Only QPs with a window ask for marks: RC and XRC. A UC or UD QP has nothing to narrow, so
@@ -16,7 +16,6 @@
 #include <rdma/ib_verbs.h>
 
 #include "qp/packet.h"
-#include "qp/window.h"
 #include "stats.h"
 #include "trace.h"
 
@@ -62,6 +61,17 @@ static int cnp_send(struct smr_qp *qp, u16 pkey, struct smr_refused *refused)
 	return smr_packet_send_urgent(qp, &hdr, refused);
 }
 
+/* The network has marked what was sent, or what was asked for. */
+static void narrow(struct smr_qp *qp)
+{
+	struct smr_snd *snd = &qp->snd;
+	u32 was = qp->cwnd.size;
+
+	if (smr_cwnd_marked(&qp->cwnd, snd->una, snd->max_psn))
+		trace_smr_slow(&qp->ibqp, snd->una, snd->max_psn, was,
+			       qp->cwnd.size, qp->cwnd.congestion);
+}
+
 /**
  * smr_ecn_marked() - the network has marked a packet
  * @qp: the receiver's QP
@@ -84,7 +94,7 @@ void smr_ecn_marked(struct smr_qp *qp, const struct smr_hdr *hdr, u32 count)
 	    qp->service == SMR_TRANSPORT_UD)
 		return;
 	if (hdr->op->flags & SMR_OP_RESPONSE) {
-		smr_window_slow(qp);
+		narrow(qp);
 		refused = &qp->req.refused;
 	}
 	if (!cnp_is_due(qp, &last))
@@ -94,7 +104,7 @@ void smr_ecn_marked(struct smr_qp *qp, const struct smr_hdr *hdr, u32 count)
 		return;
 	}
 	smr_qp_inc(qp, SMR_CNT_CNP_SENT);
-	trace_smr_cnp_sent(qp->ibqp.qp_num, qp->attr.dest_qp_num, hdr->opcode,
+	trace_smr_cnp_sent(&qp->ibqp, qp->attr.dest_qp_num, hdr->opcode,
 			   hdr->psn);
 }
 
@@ -104,7 +114,7 @@ void smr_ecn_marked(struct smr_qp *qp, const struct smr_hdr *hdr, u32 count)
  * @hdr: the CNP's headers; its ICRC is right
  *
  * A CNP has no PSN, so nothing tells an old or a forged one from others. What it can do is
- * bounded by smr_window_slow().
+ * bounded by smr_cwnd_marked().
  *
  * Context: any; called by the send task.
  */
@@ -115,5 +125,5 @@ void smr_ecn_notified(struct smr_qp *qp, const struct smr_hdr *hdr)
 		return;
 	}
 	smr_qp_inc(qp, SMR_CNT_CNP_HANDLED);
-	smr_window_slow(qp);
+	narrow(qp);
 }

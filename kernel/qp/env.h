@@ -14,12 +14,13 @@
 
 struct smr_ahtab;
 struct smr_egress;
-struct smr_guard;
+struct smr_antispoof;
 struct smr_keys;
 struct smr_qptab;
 struct smr_srqtab;
 struct smr_stats;
 struct smr_steer;
+struct smr_why_book;
 struct workqueue_struct;
 
 /**
@@ -32,12 +33,13 @@ struct workqueue_struct;
  * @steer: the device's flow steering rules
  * @stats: the device's counters
  * @bound: what of them the counters of QPs have counted, too; see counter.c
- * @guard: what the namespace's ordinary sockets are refused
+ * @antispoof: what the namespace's ordinary sockets are refused
+ * @whys: the namespace's last refusals
  * @wq: the workqueue for QPs of consumers in the kernel
  * @packets: what waits for their QPs
  * @own: its addresses, as far as they are known; has its own rules
  * @ndev: the netdev
- * @poll_ns: how long a home waits for requests, ns; 0: there are none, see qp/home.c
+ * @poll_ns: how long a poller waits for requests, ns; 0: there are none, see qp/sqpoll.c
  * @loopback: this link takes the same-host shortcut
  * @nr_groups: multicast groups that QPs are attached to; @tab->members.mutex
  *
@@ -52,7 +54,8 @@ struct smr_env {
 	struct smr_steer *steer;
 	struct smr_stats *stats;
 	struct smr_stats *bound;
-	const struct smr_guard *guard;
+	const struct smr_antispoof *antispoof;
+	struct smr_why_book *whys;
 	struct workqueue_struct *wq;
 	struct smr_packets packets;
 	struct smr_own own;

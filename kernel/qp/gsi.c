@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * QP1, the general services interface: each device has one, with the same number. But the
- * devices of a namespace share its sockets and its table of QPs. So QP1s have indices
- * beyond all QP numbers, and are found by a datagram's destination address.
+ * devices of a namespace share its sockets and its table of QPs. So QP1s are in a table of
+ * their own, and are found by a datagram's destination address.
  */
 #include "qp/gsi.h"
 
@@ -11,9 +11,6 @@
 
 /* IBTA 3.5.3 */
 #define GSI_QPN	1
-
-/* The first index of QP1s in the namespace's table; the netdev's index is added. */
-#define GSI_FIRST	((unsigned long)SMR_QPN_MASK + 1)
 
 /**
  * smr_gsi_publish() - put a device's QP1 into the table
@@ -24,15 +21,26 @@
  */
 int smr_gsi_publish(struct smr_qp *qp)
 {
-	unsigned long index = GSI_FIRST + qp->env->ndev->ifindex;
 	int ret;
 
 	qp->ibqp.qp_num = GSI_QPN;
 	smr_mw_owner_init(&qp->windows, GSI_QPN);
-	ret = xa_insert_bh(&qp->env->tab->xa, index, qp->handle, GFP_KERNEL);
-	if (!ret)
-		qp->index = index;
+	qp->handle->qpn = qp->env->ndev->ifindex;
+	ret = xa_insert(&qp->env->tab->gsi, qp->handle->qpn, qp->handle,
+			GFP_KERNEL);
+	qp->published = !ret;
 	return ret;
+}
+
+/**
+ * smr_gsi_unpublish() - take a device's QP1 out of the table
+ * @qp: the QP
+ *
+ * Context: process, may sleep.
+ */
+void smr_gsi_unpublish(struct smr_qp *qp)
+{
+	xa_erase(&qp->env->tab->gsi, qp->handle->qpn);
 }
 
 static struct smr_qp *gsi_find(struct smr_qptab *tab,
@@ -43,7 +51,7 @@ static struct smr_qp *gsi_find(struct smr_qptab *tab,
 	struct smr_qp *qp;
 
 	guard(rcu)();
-	xa_for_each_range(&tab->xa, index, handle, GSI_FIRST, ULONG_MAX) {
+	xa_for_each(&tab->gsi, index, handle) {
 		qp = smr_qp_get(handle);
 		if (!qp)
 			continue;

@@ -13,13 +13,13 @@
 #include "qp/completer.h"
 #include "qp/core.h"
 #include "qp/gsi.h"
-#include "qp/home.h"
 #include "qp/local_wr.h"
 #include "qp/loopback.h"
 #include "qp/pace.h"
 #include "qp/paging.h"
 #include "qp/requester.h"
 #include "qp/responder.h"
+#include "qp/sqpoll.h"
 #include "qp/task.h"
 #include "qp/userwq.h"
 #include "stats.h"
@@ -27,6 +27,8 @@
 /* IBTA 3.5.3: QP0 and QP1 are management's; the last is multicast. */
 #define QPN_FIRST	2
 #define QPN_LAST	(SMR_MULTICAST_QPN - 1)
+/* A random number is nearly always free after one or two tries. */
+#define QPN_TRIES	1024
 
 static bool send_task_get(struct smr_task *task)
 {
@@ -85,7 +87,7 @@ static enum smr_step send_task_fn(struct smr_task *task, struct smr_run *run)
 	struct smr_qp *qp = container_of(task, struct smr_qp, send_task);
 	enum smr_step step = send_step(qp, run);
 
-	return unlikely(run->home) ? smr_home_step(qp, run, step) : step;
+	return unlikely(run->sqpoll) ? smr_sqpoll_step(qp, run, step) : step;
 }
 
 static enum smr_step resp_task_fn(struct smr_task *task, struct smr_run *run)
@@ -128,7 +130,6 @@ int smr_qp_init(struct smr_qp *qp, struct smr_env *env)
 	init_completion(&qp->released);
 	mutex_init(&qp->mutex);
 	spin_lock_init(&qp->lock);
-	INIT_LIST_HEAD(&qp->rx_node);
 	smr_path_init(&qp->path, env->egress);
 	smr_waiter_init(&qp->waiter, env->egress, waiter_wake);
 	smr_task_init(&qp->send_task, wq, send_task_fn, send_task_get,
@@ -142,7 +143,7 @@ int smr_qp_init(struct smr_qp *qp, struct smr_env *env)
 	smr_paging_init(&qp->resp.paging, &qp->resp_task);
 	smr_completer_init(qp);
 	smr_responder_init(qp);
-	smr_home_init(qp);
+	smr_sqpoll_init(qp);
 	return 0;
 }
 
@@ -153,29 +154,40 @@ int smr_qp_init(struct smr_qp *qp, struct smr_env *env)
  * The number is random, so that packets for a QP that is gone rarely reach a new
  * one.
  *
- * Context: process.
- * Return: 0, or an errno from the table; -EBUSY: there is a QP1.
+ * Context: process, may sleep.
+ * Return: 0; -ENOMEM; -EBUSY: there is a QP1; -ENOSPC: the table is as good as full.
  */
 int smr_qp_publish(struct smr_qp *qp)
 {
-	struct xarray *xa = &qp->env->tab->xa;
-	u32 start = get_random_u32_inclusive(QPN_FIRST, QPN_LAST);
-	u32 qpn;
-	int err;
+	int tries, err;
 
 	if (qp->ibqp.qp_type == IB_QPT_GSI)
 		return smr_gsi_publish(qp);
-	err = xa_alloc_bh(xa, &qpn, qp->handle, XA_LIMIT(start, QPN_LAST),
-			  GFP_KERNEL);
-	if (err == -EBUSY)
-		err = xa_alloc_bh(xa, &qpn, qp->handle,
-				  XA_LIMIT(QPN_FIRST, start), GFP_KERNEL);
-	if (err)
-		return err;
-	qp->ibqp.qp_num = qpn;
-	qp->index = qpn;
-	smr_mw_owner_init(&qp->windows, qpn);
-	return 0;
+	for (tries = 0; tries < QPN_TRIES; tries++) {
+		u32 qpn = get_random_u32_inclusive(QPN_FIRST, QPN_LAST);
+
+		qp->ibqp.qp_num = qpn;
+		qp->handle->qpn = qpn;
+		err = smr_qptab_add(qp->env->tab, qp->handle);
+		if (err == -EEXIST || err == -EBUSY)
+			continue;
+		if (err)
+			return err;
+		qp->published = true;
+		smr_mw_owner_init(&qp->windows, qpn);
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+static void qp_unpublish(struct smr_qp *qp)
+{
+	if (!qp->published)
+		return;
+	if (qp->ibqp.qp_type == IB_QPT_GSI)
+		smr_gsi_unpublish(qp);
+	else
+		smr_qptab_del(qp->env->tab, qp->handle);
 }
 
 /* The pages that a paused QP waits for may never come. */
@@ -199,14 +211,13 @@ static void qp_cancel_faults(struct smr_qp *qp)
  */
 void smr_qp_fini(struct smr_qp *qp)
 {
-	if (qp->index)
-		xa_erase_bh(&qp->env->tab->xa, qp->index);
+	qp_unpublish(qp);
 	smr_qp_pause(qp);
 	/* Those who have found it before may be about to put it into the error state. */
 	scoped_guard(spinlock_bh, &qp->lock)
 		WRITE_ONCE(qp->state, IB_QPS_RESET);
 	WRITE_ONCE(qp->dead, true);
-	smr_home_fini(qp);
+	smr_sqpoll_fini(qp);
 	smr_completer_stop(qp);
 	smr_pace_destroy(qp->pace);
 	smr_waiter_fini(&qp->waiter);
@@ -218,7 +229,7 @@ void smr_qp_fini(struct smr_qp *qp)
 	/* A queued work of a paused task returns at once. */
 	wait_for_completion(&qp->released);
 	kfree_rcu(qp->handle, rcu);
-	if (qp->index)
+	if (qp->published)
 		smr_mw_owner_release(&qp->windows);
 	smr_completer_fini(qp);
 	smr_responder_fini(qp);
@@ -238,7 +249,7 @@ void smr_qp_fini(struct smr_qp *qp)
 void smr_qp_pause(struct smr_qp *qp)
 {
 	smr_task_disable(&qp->send_task);
-	smr_home_close(qp);
+	smr_sqpoll_close(qp);
 	smr_task_disable(&qp->resp_task);
 	smr_responder_ack_executed(qp);
 }
@@ -296,7 +307,7 @@ void smr_qp_doorbell(struct smr_qp *qp, u32 flags)
 	smr_qp_inc(qp, SMR_CNT_DOORBELLS);
 	if (flags & SMR_DOORBELL_SQ) {
 		smr_task_run(&qp->send_task, &run);
-		smr_home_rung(qp);
+		smr_sqpoll_rung(qp);
 	}
 	if (flags & SMR_DOORBELL_RQ) {
 		guard(smr_bh)();

@@ -51,10 +51,10 @@ bool smr_loopback_usable(struct smr_qp *qp)
 {
 	bool local;
 
-	if (!qp->env->loopback || qp->comp.una != qp->req.psn ||
-	    (qp->req.wire && qp->req.max_psn != qp->req.psn))
+	if (!qp->env->loopback || smr_snd_in_flight(&qp->snd) ||
+	    (qp->snd.wire && !smr_snd_is_fresh(&qp->snd)))
 		return false;
-	qp->req.wire = false;
+	smr_snd_leave_wire(&qp->snd);
 	return !smr_path_route(&qp->path, &local) && local;
 }
 
@@ -82,13 +82,22 @@ static void local_give(struct smr_local *local, enum smr_local_state state)
 	wake_up_var(&local->state);
 }
 
-static void answer_now(struct smr_local *local, enum smr_local_answer answer,
-		       u8 syndrome, u32 psn)
+static void answer_fill(struct smr_local *local, enum smr_local_answer answer,
+			u8 syndrome, u32 psn)
 {
 	local->answer = answer;
 	local->syndrome = syndrome;
 	local->psn = psn;
-	local_give(local, SMR_LOCAL_ANSWERED);
+}
+
+/*
+ * The requester's task waits for this up the stack. It looks at the state when it has the CPU
+ * back, and nobody else can be waiting: whoever pauses the task waits for its owner first.
+ */
+static void answer_here(struct smr_local *local)
+{
+	/* Pairs with the requester's acquires, for form's sake. */
+	smp_store_release(&local->state, SMR_LOCAL_ANSWERED);
 }
 
 /* Put it into the inbox of @peer. False: that is in use, or @peer is dead. */
@@ -145,10 +154,12 @@ void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 	local->err = 0;
 	WRITE_ONCE(local->cancel, false);
 	WRITE_ONCE(local->state, SMR_LOCAL_HANDED);
-	if (!peer || !inbox_put(peer, local))
-		answer_now(local, SMR_LOCAL_DROPPED, 0, 0);
-	else
-		smr_task_run_foreign(&peer->resp_task, run);
+	if (peer && inbox_put(peer, local)) {
+		smr_task_run_foreign(&peer->resp_task, run, local);
+	} else {
+		answer_fill(local, SMR_LOCAL_DROPPED, 0, 0);
+		answer_here(local);
+	}
 	if (peer)
 		smr_qp_put(peer);
 }
@@ -201,9 +212,15 @@ void smr_loopback_answer(struct smr_qp *qp, struct smr_local *local,
 	struct smr_qp *src = local->src, *peer = local->peer;
 
 	guard(smr_bh)();
-	cmpxchg(&qp->resp.inbox, local, NULL);
-	answer_now(local, answer, syndrome, psn);
-	smr_task_run_foreign(&src->send_task, run);
+	/* Pairs with inbox_put(): our accesses are done. */
+	smp_store_release(&qp->resp.inbox, NULL);
+	answer_fill(local, answer, syndrome, psn);
+	if (run->here == local) {
+		answer_here(local);
+	} else {
+		local_give(local, SMR_LOCAL_ANSWERED);
+		smr_task_run_foreign(&src->send_task, run, NULL);
+	}
 	smr_qp_put(src);
 	smr_qp_put(peer);
 }
@@ -320,11 +337,11 @@ void smr_loopback_fault(struct smr_local *local, struct smr_run *run)
 	guard(smr_bh)();
 	/* @done says which pages. */
 	local_give(local, SMR_LOCAL_FAULT);
-	smr_task_run_foreign(&local->src->send_task, run);
+	smr_task_run_foreign(&local->src->send_task, run, NULL);
 }
 
 /* Have the next pages of the requester's own list brought in. */
-static int local_fault(struct smr_qp *qp, const struct smr_run *run)
+static int local_fault(struct smr_qp *qp, struct smr_run *run)
 {
 	const struct smr_local *local = &qp->handed;
 	const struct smr_swqe *wqe = local->wqe;
@@ -354,7 +371,7 @@ static void local_resume(struct smr_qp *qp, struct smr_run *run)
 		return;
 	if (cmpxchg(&local->state, SMR_LOCAL_FAULT, SMR_LOCAL_HANDED) ==
 	    SMR_LOCAL_FAULT)
-		smr_task_run_foreign(&peer->resp_task, run);
+		smr_task_run_foreign(&peer->resp_task, run, NULL);
 	smr_qp_put(peer);
 }
 

@@ -64,13 +64,12 @@ static bool member_takes(const struct smr_qp *qp, const struct sk_buff *skb,
  * @members: the namespace's attachments
  * @skb: the packet, described by struct smr_rx_part; consumed
  * @hdr: its headers
- * @batch: QPs that are to be run
  *
- * Context: as struct smr_rx_ops.rx, whose batch it is.
+ * Context: as struct smr_rx_ops.rx.
  * Return: how many copies were made.
  */
 unsigned int smr_members_rx(struct smr_members *members, struct sk_buff *skb,
-			    const struct smr_hdr *hdr, struct list_head *batch)
+			    const struct smr_hdr *hdr)
 {
 	unsigned int copies = 0;
 	struct in6_addr saddr, daddr;
@@ -87,12 +86,11 @@ unsigned int smr_members_rx(struct smr_members *members, struct sk_buff *skb,
 			continue;
 		copy = member_takes(qp, skb, &saddr, hdr) ?
 		       skb_clone(skb, GFP_ATOMIC) : NULL;
-		if (!copy) {
-			smr_qp_put(qp);
-			continue;
+		if (copy) {
+			smr_qp_receive(qp, copy, false);
+			copies++;
 		}
-		smr_qp_receive(qp, copy, false, batch);
-		copies++;
+		smr_qp_put(qp);
 	}
 	if (copies)
 		consume_skb(skb);

@@ -4,7 +4,6 @@
 #define SMR_MCAST_H
 
 struct in6_addr;
-struct list_head;
 struct sk_buff;
 struct smr_env;
 struct smr_hdr;
@@ -20,6 +19,6 @@ int smr_mcast_detach(struct smr_qp *qp, const struct in6_addr *addr);
 void smr_mcast_resync(const struct smr_env *env);
 
 unsigned int smr_members_rx(struct smr_members *members, struct sk_buff *skb,
-			    const struct smr_hdr *hdr, struct list_head *batch);
+			    const struct smr_hdr *hdr);
 
 #endif /* SMR_MCAST_H */

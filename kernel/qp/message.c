@@ -6,13 +6,11 @@
 
 #include "net/train.h"
 #include "qp/core.h"
-#include "qp/early.h"
 #include "qp/opcode.h"
-#include "qp/outstanding.h"
 #include "qp/packet.h"
 #include "qp/payload.h"
+#include "qp/recovery.h"
 #include "qp/sq.h"
-#include "qp/window.h"
 #include "sgl.h"
 #include "stats.h"
 
@@ -30,7 +28,7 @@
 bool smr_message_may_begin(struct smr_qp *qp, const struct smr_swqe *wqe,
 			   const struct smr_wr_info *wr)
 {
-	u32 rd = smr_window_reads(qp);
+	u32 rd = smr_rd_req_count(&qp->rd_req);
 
 	if (READ_ONCE(qp->state) != IB_QPS_RTS)
 		return false;
@@ -57,7 +55,7 @@ static void message_begin_at(struct smr_qp *qp, struct smr_swqe *wqe, u32 psn)
  */
 void smr_message_begin(struct smr_qp *qp, struct smr_swqe *wqe)
 {
-	message_begin_at(qp, wqe, qp->req.psn);
+	message_begin_at(qp, wqe, qp->snd.psn);
 }
 
 /**
@@ -77,19 +75,15 @@ u8 smr_message_key(struct smr_qp *qp, enum smr_key_verdict verdict)
 /* @n more PSNs are on their way. */
 static void psn_sent(struct smr_qp *qp, u32 n)
 {
-	struct smr_requester *req = &qp->req;
-	bool fresh = req->psn == req->max_psn;
+	struct smr_snd *snd = &qp->snd;
+	bool fresh = smr_snd_is_fresh(snd);
 
-	req->wire = true;
-	req->psn = smr_psn_add(req->psn, n);
-	if (smr_psn_diff(req->psn, req->max_psn) > 0)
-		req->max_psn = req->psn;
+	smr_snd_sent(snd, n);
 	if (qp->service == SMR_TRANSPORT_UC) {
-		qp->comp.una = req->psn;
+		smr_snd_settle(snd);
 		return;
 	}
-	smr_out_arm(qp);
-	smr_early_sent(qp, smr_psn_add(req->psn, -1), fresh);
+	smr_rto_sent(&qp->rto, smr_psn_add(snd->psn, -1), fresh);
 }
 
 /* Fill in what distinguishes packet @i of a message. */
@@ -134,7 +128,7 @@ static int train_send(struct smr_message *m, u32 *sent)
 
 	packet_hdr(m, i);
 	n = m->hdr.op->flags & SMR_OP_RETH ? 1 : m->end - i;
-	ret = smr_train_begin(&train, &qp->path, &qp->waiter, n,
+	ret = smr_train_begin(&train, &qp->path, &qp->waiter, &qp->req.icrc, n,
 			      smr_packet_len(&m->hdr));
 	if (ret)
 		return ret;
@@ -224,7 +218,7 @@ enum smr_step smr_message_send(struct smr_message *m, struct smr_run *run)
 	u32 sent = 0;
 	int err;
 
-	m->end = min3(m->wqe->npsn, m->first + smr_window_room(qp),
+	m->end = min3(m->wqe->npsn, m->first + smr_out_room(qp),
 		      m->first + SMR_TRAIN_SEGS);
 	verdict = message_open(m);
 	if (verdict != SMR_KEY_OK) {
@@ -247,7 +241,7 @@ enum smr_step smr_message_send(struct smr_message *m, struct smr_run *run)
 void smr_message_done(struct smr_qp *qp, struct smr_swqe *wqe)
 {
 	wqe->state = SMR_SWQE_SENT;
-	qp->sq.next++;
+	smr_snd_next(&qp->snd);
 	/* IBTA 9.8.2: UC has no answers */
 	if (qp->service == SMR_TRANSPORT_UC)
 		smr_send_retire(qp);
@@ -256,7 +250,7 @@ void smr_message_done(struct smr_qp *qp, struct smr_swqe *wqe)
 /* Is there a work request @n behind the next one? */
 static bool is_fetched(struct smr_qp *qp, u32 n)
 {
-	return qp->sq.next + n != qp->sq.ring.idx || smr_sq_fetch_more(qp);
+	return qp->snd.next + n != qp->sq.ring.idx || smr_sq_fetch_more(qp);
 }
 
 /*
@@ -289,9 +283,9 @@ static u32 messages_alike(const struct smr_message *m, u32 len)
 	u32 next = len, n, max;
 	struct smr_swqe *wqe;
 
-	max = min_t(u32, smr_window_room(qp), SMR_TRAIN_SEGS);
+	max = min_t(u32, smr_out_room(qp), SMR_TRAIN_SEGS);
 	for (n = 1; n < max && next == len && is_fetched(qp, n); n++) {
-		wqe = smr_sq_wqe(&qp->sq, qp->sq.next + n);
+		wqe = smr_sq_wqe(&qp->sq, qp->snd.next + n);
 		next = only_len(qp, wqe, smr_psn_add(m->wqe->psn, n));
 		if (!next || next > len)
 			break;
@@ -307,7 +301,7 @@ static bool several_add(struct smr_message *one, struct smr_train *train, u32 i,
 	struct smr_qp *qp = one->qp;
 	bool added;
 
-	one->wqe = smr_sq_wqe(&qp->sq, qp->sq.next + i);
+	one->wqe = smr_sq_wqe(&qp->sq, qp->snd.next + i);
 	one->wr = smr_wr_info(qp->ibqp.qp_type, one->wqe->opcode);
 	if (message_open(one) != SMR_KEY_OK)
 		return false;
@@ -333,7 +327,8 @@ static u32 several_build(const struct smr_message *m, struct smr_train *train,
 	u32 psn = m->wqe->psn, i;
 
 	train->skb = NULL;
-	if (smr_train_begin(train, &qp->path, &qp->waiter, n, len))
+	if (smr_train_begin(train, &qp->path, &qp->waiter, &qp->req.icrc, n,
+			    len))
 		return 0;
 	n = min(n, train->max);
 	for (i = 0; i < n; i++)
@@ -354,7 +349,7 @@ static void several_begin(const struct smr_message *m, u32 n)
 	u32 i;
 
 	for (i = 1; i < n; i++) {
-		wqe = smr_sq_wqe(&qp->sq, qp->sq.next + i);
+		wqe = smr_sq_wqe(&qp->sq, qp->snd.next + i);
 		if (wqe->state == SMR_SWQE_POSTED)
 			message_begin_at(qp, wqe, smr_psn_add(m->wqe->psn, i));
 	}
@@ -385,7 +380,7 @@ bool smr_message_send_several(struct smr_message *m, struct smr_run *run,
 	struct smr_train train;
 
 	/* Mostly there is no other. */
-	if (!smr_qp_is_reliable(qp) || qp->comp.ahead.any || !is_fetched(qp, 1))
+	if (!smr_qp_is_reliable(qp) || qp->comp.ooo.any || !is_fetched(qp, 1))
 		return false;
 	len = only_len(qp, m->wqe, psn);
 	n = len ? messages_alike(m, len) : 0;
@@ -399,7 +394,7 @@ bool smr_message_send_several(struct smr_message *m, struct smr_run *run,
 	*step = smr_message_sent(m, run, n,
 				 smr_packets_leave(qp, &train,
 						   &qp->req.refused));
-	for (n = smr_psn_off(qp->req.psn, psn); n--;)
-		smr_message_done(qp, smr_sq_wqe(&qp->sq, qp->sq.next));
+	for (n = smr_psn_off(qp->snd.psn, psn); n--;)
+		smr_message_done(qp, smr_sq_wqe(&qp->sq, qp->snd.next));
 	return true;
 }

@@ -9,12 +9,8 @@
 #include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
-#include <net/netlink.h>
-#include <net/sock.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
-#include <rdma/restrack.h>
-#include <rdma/rdma_netlink.h>
 
 #include "compat/cleanup.h"
 #include "compat/ib.h"
@@ -26,16 +22,19 @@
 #include "qp/cq.h"
 #include "qp/life.h"
 #include "qp/opcode.h"
-#include "qp/outstanding.h"
 #include "qp/pace.h"
+#include "qp/recovery.h"
 #include "qp/requester.h"
 #include "qp/responder.h"
+#include "qp/show.h"
 #include "qp/sq.h"
 #include "qp/srq.h"
+#include "qp/transition.h"
 #include "qp/userwq.h"
 #include "stats.h"
 #include "steer/rss.h"
 #include "ucontext.h"
+#include "why.h"
 
 /**
  * struct attr_rule - one attribute of a QP
@@ -126,28 +125,33 @@ static u32 rule_value(const struct attr_rule *rule,
 	}
 }
 
-static bool rule_fits(const struct attr_rule *rule,
-		      const struct ib_qp_attr *attr)
+static int rule_check(const struct attr_rule *rule,
+		      const struct ib_qp_attr *attr, struct smr_why *why)
 {
 	u32 value = rule_value(rule, attr);
 
-	return value >= rule->min && value <= rule->max;
+	if (value < rule->min || value > rule->max)
+		return smr_why(why, QP_VALUE, rule->mask, value, rule->min,
+			       rule->max);
+	return 0;
 }
 
 /* Are the attributes in @mask in their ranges? */
-static int attr_check(const struct ib_qp_attr *attr, int mask)
+static int attr_check(const struct ib_qp_attr *attr, int mask,
+		      struct smr_why *why)
 {
+	int access = mask & IB_QP_ACCESS_FLAGS ? attr->qp_access_flags : 0;
+	int ret = 0;
 	size_t i;
 
 	if (mask & ~QP_ATTRS)
-		return -EOPNOTSUPP;
-	if ((mask & IB_QP_ACCESS_FLAGS) && (attr->qp_access_flags & ~QP_ACCESS))
-		return -EOPNOTSUPP;
-	for (i = 0; i < ARRAY_SIZE(attr_rules); i++)
-		if ((mask & attr_rules[i].mask) &&
-		    !rule_fits(&attr_rules[i], attr))
-			return -EINVAL;
-	return 0;
+		return smr_why(why, QP_ATTR, mask, mask & ~QP_ATTRS);
+	if (access & ~QP_ACCESS)
+		return smr_why(why, QP_ACCESS, access, access & ~QP_ACCESS);
+	for (i = 0; i < ARRAY_SIZE(attr_rules) && !ret; i++)
+		if (mask & attr_rules[i].mask)
+			ret = rule_check(&attr_rules[i], attr, why);
+	return ret;
 }
 
 static void rules_copy(const struct attr_rule *rule, size_t nr,
@@ -206,36 +210,52 @@ static bool has_rq(const struct ib_qp_init_attr *init)
 	return receives(init) && !init->srq;
 }
 
-/* ibv_create_qp(3): of a QP with an SRQ these two attributes are ignored. */
-static bool rq_too_large(const struct ib_device_attr *limit,
-			 const struct ib_qp_init_attr *init)
+static int cap_check(const struct ib_device_attr *limit,
+		     const struct ib_qp_init_attr *init, struct smr_why *why)
 {
-	return has_rq(init) &&
-	       (init->cap.max_recv_wr > limit->max_qp_wr ||
-		init->cap.max_recv_sge > limit->max_recv_sge);
+	const struct ib_qp_cap *cap = &init->cap;
+
+	if (cap->max_send_wr > limit->max_qp_wr)
+		return smr_why(why, QP_SEND_WR, cap->max_send_wr,
+			       limit->max_qp_wr);
+	if (cap->max_send_sge > limit->max_send_sge)
+		return smr_why(why, QP_SEND_SGE, cap->max_send_sge,
+			       limit->max_send_sge);
+	if (cap->max_inline_data > SMR_MAX_INLINE)
+		return smr_why(why, QP_INLINE, cap->max_inline_data,
+			       SMR_MAX_INLINE);
+	/* ibv_create_qp(3): of a QP with an SRQ these two are ignored. */
+	if (!has_rq(init))
+		return 0;
+	if (cap->max_recv_wr > limit->max_qp_wr)
+		return smr_why(why, QP_RECV_WR, cap->max_recv_wr,
+			       limit->max_qp_wr);
+	if (cap->max_recv_sge > limit->max_recv_sge)
+		return smr_why(why, QP_RECV_SGE, cap->max_recv_sge,
+			       limit->max_recv_sge);
+	return 0;
 }
 
 static int create_check(const struct ib_device_attr *limit,
-			const struct ib_qp_init_attr *init, bool user)
+			const struct ib_qp_init_attr *init, bool user,
+			struct smr_why *why)
 {
 	u32 flags = init->qp_type == IB_QPT_UD ?
 		    IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK : 0;
-	const struct ib_qp_cap *cap = &init->cap;
-
 	bool raw = init->qp_type == IB_QPT_RAW_PACKET;
 
 	if (!type_check(limit, init->qp_type, user) ||
-	    (init->rwq_ind_tbl && !raw) || init->create_flags & ~flags)
-		return -EOPNOTSUPP;
+	    (init->rwq_ind_tbl && !raw))
+		return smr_why(why, QP_TYPE, init->qp_type);
+	if (init->create_flags & ~flags)
+		return smr_why(why, QP_FLAGS, init->create_flags,
+			       init->create_flags & ~flags);
 	if (init->qp_type == IB_QPT_XRC_TGT)
-		return init->xrcd ? 0 : -EINVAL;
+		return init->xrcd ? 0 : smr_why(why, QP_NO_XRCD);
 	if ((!init->send_cq && !raw) || (receives(init) && !init->recv_cq))
-		return -EINVAL;
-	if (cap->max_send_wr > limit->max_qp_wr ||
-	    cap->max_send_sge > limit->max_send_sge ||
-	    cap->max_inline_data > SMR_MAX_INLINE || rq_too_large(limit, init))
-		return -EINVAL;
-	return 0;
+		return smr_why(why, QP_NO_CQ, !!init->send_cq,
+			       !!init->recv_cq);
+	return cap_check(limit, init, why);
 }
 
 static void qp_fill_cap(const struct smr_qp *qp, struct ib_qp_cap *cap)
@@ -280,6 +300,7 @@ static int qp_create_queues(struct smr_qp *qp, struct ib_ucontext *uctx,
  * @uctx: the process's context; NULL for a consumer in the kernel
  * @how: how it spreads what it receives, if it has a table of work queues
  * @resp: where the process finds the rings; scratch without @uctx
+ * @why: a refusal says why
  *
  * Context: process, may sleep.
  * Return: 0; -EOPNOTSUPP (type, flags), -EINVAL (a capability), -ENOMEM, or
@@ -288,12 +309,12 @@ static int qp_create_queues(struct smr_qp *qp, struct ib_ucontext *uctx,
 int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 		  struct ib_qp_init_attr *init, struct ib_ucontext *uctx,
 		  const struct smr_create_qp *how,
-		  struct smr_create_qp_resp *resp)
+		  struct smr_create_qp_resp *resp, struct smr_why *why)
 {
 	struct smr_rss *rss = NULL;
 	int ret;
 
-	ret = create_check(&qp->ibqp.device->attrs, init, uctx);
+	ret = create_check(&qp->ibqp.device->attrs, init, uctx, why);
 	if (ret)
 		return ret;
 	if (init->rwq_ind_tbl)
@@ -313,6 +334,7 @@ int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 	if (uctx) {
 		qp->user = smr_userwq_share(to_smr_ucontext(uctx)->user);
 		qp->context = to_smr_ucontext(uctx)->id;
+		qp->whys = smr_why_log_get(to_smr_ucontext(uctx)->whys);
 	}
 
 	ret = smr_qp_init(qp, env);
@@ -333,6 +355,7 @@ destroy_queues:
 fini_transport:
 	smr_qp_fini(qp);
 put_user:
+	smr_why_log_put(qp->whys);
 	smr_userwq_put(qp->user);
 	smr_rss_destroy(rss);
 	return ret;
@@ -355,6 +378,7 @@ void smr_qp_destroy(struct smr_qp *qp)
 		smr_cq_forget(qp->rcq, &qp->ibqp);
 	smr_rq_destroy(&qp->rq);
 	smr_sq_destroy(&qp->sq);
+	smr_why_log_put(qp->whys);
 	smr_userwq_put(qp->user);
 	smr_rss_destroy(qp->rss);
 }
@@ -369,34 +393,47 @@ static bool drain_allows(const struct smr_qp *qp, enum ib_qp_state cur,
 
 /* Newer cores let any QP in any state have a rate limit, and older ones these only. */
 static int rate_check(const struct smr_qp *qp, enum ib_qp_state cur,
-		      enum ib_qp_state next)
+		      enum ib_qp_state next, u32 rate, struct smr_why *why)
 {
 	if (qp->service != SMR_TRANSPORT_RAW)
-		return -EOPNOTSUPP;
-	return next == IB_QPS_RTS &&
-	       (cur == IB_QPS_RTR || cur == IB_QPS_RTS) ? 0 : -EINVAL;
+		return smr_why(why, QP_RATE_TYPE, rate);
+	if (next != IB_QPS_RTS || (cur != IB_QPS_RTR && cur != IB_QPS_RTS))
+		return smr_why(why, QP_RATE_STATE, cur, next);
+	return 0;
+}
+
+static int mtu_check(const struct smr_qp *qp, enum ib_mtu asked,
+		     struct smr_why *why)
+{
+	unsigned int mtu = READ_ONCE(qp->env->ndev->mtu);
+
+	if (asked > iboe_get_mtu(mtu))
+		return smr_why(why, QP_PATH_MTU, asked, iboe_get_mtu(mtu), mtu);
+	return 0;
 }
 
 static int modify_check(const struct smr_qp *qp, enum ib_qp_state cur,
 			enum ib_qp_state next, const struct ib_qp_attr *attr,
-			int mask)
+			int mask, struct smr_why *why)
 {
-	int ret;
+	int ret = 0;
 
-	if (mask & IB_QP_RATE_LIMIT) {
-		ret = rate_check(qp, cur, next);
-		if (ret)
-			return ret;
-	}
+	if (mask & IB_QP_RATE_LIMIT)
+		ret = rate_check(qp, cur, next, attr->rate_limit, why);
+	if (ret)
+		return ret;
 	if ((mask & IB_QP_CUR_STATE) && attr->cur_qp_state != cur)
-		return -EINVAL;
-	if (!ib_modify_qp_is_ok(cur, next, qp->ibqp.qp_type, mask) ||
-	    !drain_allows(qp, cur, next))
-		return -EINVAL;
-	if ((mask & IB_QP_PATH_MTU) &&
-	    attr->path_mtu > iboe_get_mtu(READ_ONCE(qp->env->ndev->mtu)))
-		return -EINVAL;
-	return mask & IB_QP_AV ? smr_ah_check(&attr->ah_attr, qp->env) : 0;
+		return smr_why(why, QP_CUR_STATE, attr->cur_qp_state, cur);
+	ret = smr_transition_check(qp->ibqp.qp_type, cur, next, mask, why);
+	if (ret)
+		return ret;
+	if (!drain_allows(qp, cur, next))
+		return smr_why(why, QP_DRAINING, next);
+	if (mask & IB_QP_PATH_MTU)
+		ret = mtu_check(qp, attr->path_mtu, why);
+	if (!ret && mask & IB_QP_AV)
+		ret = smr_ah_check(&attr->ah_attr, qp->env, why);
+	return ret;
 }
 
 /* Packets that come meanwhile are compared with the old addresses, or with the new ones. */
@@ -417,6 +454,8 @@ static void apply_path(struct smr_qp *qp, const struct ib_qp_attr *attr,
 {
 	smr_path_fini(&qp->path);
 	smr_path_init(&qp->path, qp->env->egress);
+	qp->req.icrc = (struct smr_icrc){};
+	qp->resp.icrc = (struct smr_icrc){};
 	smr_ah_set_path(&qp->path, &attr->ah_attr, qp->env, qp->ibqp.qp_num,
 			qp->attr.dest_qp_num);
 	publish_ends(qp, ends);
@@ -438,7 +477,7 @@ static void apply_attrs(struct smr_qp *qp, const struct ib_qp_attr *attr,
 	if (mask & IB_QP_SQ_PSN)
 		smr_requester_start(qp, attr->sq_psn);
 	if (mask & IB_QP_TIMEOUT)
-		smr_out_patience(qp);
+		smr_out_set_timeout(qp);
 	if (mask & (IB_QP_RETRY_CNT | IB_QP_RNR_RETRY))
 		smr_out_start(qp);
 }
@@ -558,12 +597,13 @@ static u32 rate_burst(const struct smr_qp *qp, u32 rate,
 
 /* Before the state: nothing is sent without the limit. */
 static int set_rate(struct smr_qp *qp, u32 rate,
-		    const struct smr_modify_qp *how)
+		    const struct smr_modify_qp *how, struct smr_why *why)
 {
 	struct smr_pace *pace = qp->pace;
 
 	if (!rate && (how->max_burst_sz || how->typical_pkt_sz))
-		return -EINVAL;
+		return smr_why(why, QP_RATE_BURST, how->max_burst_sz,
+			       how->typical_pkt_sz);
 	if (!pace && rate) {
 		pace = smr_pace_create(&qp->send_task);
 		if (!pace)
@@ -589,12 +629,30 @@ static int (*const enter_state[])(struct smr_qp *qp, enum ib_qp_state cur,
 	[IB_QPS_ERR] = enter_error,
 };
 
+/* Say why a state was not entered, once the transition was known to be legal. */
+static int why_not_entered(const struct smr_qp *qp, enum ib_qp_state cur,
+			   const struct ib_qp_attr *attr, int mask, int err,
+			   struct smr_why *why)
+{
+	switch (err) {
+	case -EPERM:
+		return smr_why(why, QP_PEER_TAKEN, mask & IB_QP_DEST_QPN ?
+			       attr->dest_qp_num : qp->attr.dest_qp_num);
+	case -EINVAL:
+		return smr_why(why, QP_ERROR_MEANWHILE, cur,
+			       READ_ONCE(qp->state));
+	default:
+		return err;
+	}
+}
+
 /**
  * smr_qp_modify() - change attributes of a QP, its state among them
  * @qp: the QP
  * @attr: the values
  * @mask: which attributes: enum ib_qp_attr_mask
  * @how: of IB_QP_RATE_LIMIT
+ * @why: a refusal says why
  *
  * Context: process, may sleep.
  * Return: 0; -EINVAL (a value, or not in this state), -EOPNOTSUPP (an unknown
@@ -603,33 +661,28 @@ static int (*const enter_state[])(struct smr_qp *qp, enum ib_qp_state cur,
  * meanwhile.
  */
 int smr_qp_modify(struct smr_qp *qp, const struct ib_qp_attr *attr, int mask,
-		  const struct smr_modify_qp *how)
+		  const struct smr_modify_qp *how, struct smr_why *why)
 {
 	enum ib_qp_state cur, next;
 	int ret;
 
-	ret = attr_check(attr, mask);
+	ret = attr_check(attr, mask, why);
 	if (ret)
 		return ret;
 
 	guard(mutex)(&qp->mutex);
 	cur = READ_ONCE(qp->state);
 	next = mask & IB_QP_STATE ? attr->qp_state : cur;
+	/* The core has checked that it is a state. */
 	if (next >= ARRAY_SIZE(enter_state))
-		return -EINVAL;
-	ret = modify_check(qp, cur, next, attr, mask);
+		return smr_why(why, QP_TRANSITION, cur, next);
+	ret = modify_check(qp, cur, next, attr, mask, why);
 	if (!ret && mask & IB_QP_RATE_LIMIT)
-		ret = set_rate(qp, attr->rate_limit, how);
+		ret = set_rate(qp, attr->rate_limit, how, why);
 	if (ret)
 		return ret;
-	return enter_state[next](qp, cur, next, attr, mask);
-}
-
-/* An index that is a task's, for those who only show it. */
-static u32 glance(const u32 *index)
-{
-	/* The task goes on: any value that it had during the call is right. */
-	return data_race(READ_ONCE(*index));
+	ret = enter_state[next](qp, cur, next, attr, mask);
+	return why_not_entered(qp, cur, attr, mask, ret, why);
 }
 
 /**
@@ -654,8 +707,8 @@ void smr_qp_query(struct smr_qp *qp, struct ib_qp_attr *attr, int mask,
 	attr->cur_qp_state = attr->qp_state;
 	attr->sq_draining = attr->qp_state == IB_QPS_SQD &&
 			    !READ_ONCE(qp->drained);
-	attr->sq_psn = mask ? glance(&qp->req.psn) : 0;
-	attr->rq_psn = mask ? glance(&qp->resp.epsn) : 0;
+	attr->sq_psn = mask ? smr_qp_glance(&qp->snd.psn) : 0;
+	attr->rq_psn = mask ? smr_qp_glance(&qp->resp.epsn) : 0;
 	qp_fill_cap(qp, &attr->cap);
 
 	*init = (struct ib_qp_init_attr) {
@@ -672,58 +725,4 @@ void smr_qp_query(struct smr_qp *qp, struct ib_qp_attr *attr, int mask,
 		.qp_type = qp->ibqp.qp_type,
 		.port_num = 1,
 	};
-}
-
-/* Posted and not complete, for diagnosis: the task moves both indices meanwhile. */
-static u32 sends_pending(const struct smr_sq *sq)
-{
-	u32 head = glance(&sq->head);
-
-	if (!sq->max_wr)
-		return 0;
-	return min(READ_ONCE(sq->ring.hdr->prod) - head, sq->ring.depth);
-}
-
-static int put_psns(struct sk_buff *msg, const struct smr_qp *qp)
-{
-	if (rdma_nl_put_driver_u32(msg, "sq_psn", glance(&qp->req.psn)) ||
-	    rdma_nl_put_driver_u32(msg, "rq_psn", glance(&qp->resp.epsn)))
-		return -EMSGSIZE;
-	return 0;
-}
-
-/**
- * smr_qp_fill_res() - add softmr's part to `rdma resource show qp -dd`
- * @msg: the message
- * @qp: the QP
- *
- * That is how many work requests wait in its queues, and for whom may see them the PSNs.
- * Both the process that opened the netlink socket and the one that reads from it must
- * have CAP_NET_ADMIN, as the core wants for keys. A message that is the answer for one
- * QP, and not for all, belongs to no socket yet, and gets no PSNs.
- *
- * Context: process.
- * Return: 0 or -EMSGSIZE.
- */
-int smr_qp_fill_res(struct sk_buff *msg, const struct smr_qp *qp)
-{
-	struct nlattr *table;
-	int ret;
-
-	table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
-	if (!table)
-		return -EMSGSIZE;
-	ret = rdma_nl_put_driver_u32(msg, "sq_pending",
-				     sends_pending(&qp->sq));
-	if (!ret && qp->rq.max_wr)
-		ret = rdma_nl_put_driver_u32(msg, "rq_pending",
-					     smr_ring_waiting(&qp->rq.ring));
-	if (!ret && msg->sk && sk_capable(msg->sk, CAP_NET_ADMIN))
-		ret = put_psns(msg, qp);
-	if (ret) {
-		nla_nest_cancel(msg, table);
-		return ret;
-	}
-	nla_nest_end(msg, table);
-	return 0;
 }

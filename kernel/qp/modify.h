@@ -6,22 +6,21 @@
 struct ib_qp_attr;
 struct ib_qp_init_attr;
 struct ib_ucontext;
-struct sk_buff;
 struct smr_create_qp;
 struct smr_create_qp_resp;
 struct smr_env;
 struct smr_modify_qp;
 struct smr_qp;
+struct smr_why;
 
 int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 		  struct ib_qp_init_attr *init, struct ib_ucontext *uctx,
 		  const struct smr_create_qp *how,
-		  struct smr_create_qp_resp *resp);
+		  struct smr_create_qp_resp *resp, struct smr_why *why);
 int smr_qp_modify(struct smr_qp *qp, const struct ib_qp_attr *attr, int mask,
-		  const struct smr_modify_qp *how);
+		  const struct smr_modify_qp *how, struct smr_why *why);
 void smr_qp_query(struct smr_qp *qp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
-int smr_qp_fill_res(struct sk_buff *msg, const struct smr_qp *qp);
 void smr_qp_destroy(struct smr_qp *qp);
 
 #endif /* SMR_QP_H */

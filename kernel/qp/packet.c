@@ -29,7 +29,7 @@ void smr_req_hdr_init(const struct smr_qp *qp, const struct smr_swqe *wqe,
 	memset(hdr, 0, sizeof(*hdr));
 	hdr->pkey = SMR_DEFAULT_PKEY;
 	hdr->qpn = qp->attr.dest_qp_num;
-	hdr->psn = qp->req.psn;
+	hdr->psn = qp->snd.psn;
 	hdr->migreq = true;
 	hdr->rkey = wqe->rkey;
 	hdr->va = wqe->remote_addr;
@@ -187,8 +187,9 @@ static int packet_leave(struct smr_qp *qp, struct smr_train *train, int err,
 int smr_packet_send(struct smr_qp *qp, struct smr_path *path, u16 sport,
 		    const struct smr_hdr *hdr, struct smr_sgl *sgl)
 {
+	struct smr_icrc *icrc = path == &qp->path ? &qp->req.icrc : NULL;
 	struct smr_train train;
-	int err = smr_train_begin(&train, path, &qp->waiter, 1,
+	int err = smr_train_begin(&train, path, &qp->waiter, icrc, 1,
 				  smr_packet_len(hdr));
 
 	train.sport = sport;
@@ -207,8 +208,11 @@ int smr_packet_send(struct smr_qp *qp, struct smr_path *path, u16 sport,
 int smr_packet_send_urgent(struct smr_qp *qp, const struct smr_hdr *hdr,
 			   struct smr_refused *refused)
 {
+	/* A CNP is of whichever task sends it, and rare. */
+	struct smr_icrc *icrc = hdr->op->flags & SMR_OP_CNP ? NULL :
+							      &qp->resp.icrc;
 	struct smr_train train;
-	int err = smr_train_begin_urgent(&train, &qp->path, &qp->waiter,
+	int err = smr_train_begin_urgent(&train, &qp->path, &qp->waiter, icrc,
 					 smr_packet_len(hdr));
 
 	return packet_leave(qp, &train, err, hdr, NULL, refused);

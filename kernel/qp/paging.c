@@ -5,27 +5,31 @@
 #include <linux/errno.h>
 
 #include "fault.h"
+#include "qp/tally.h"
 #include "sgl.h"
 
-static struct smr_task *told_task(struct smr_told *told)
+static struct smr_task *cb_task(struct smr_fault_cb *cb)
 {
-	return container_of(told, struct smr_paging, told)->task;
+	return container_of(cb, struct smr_paging, cb)->task;
 }
 
-static bool paging_get(struct smr_told *told)
+static bool paging_get(struct smr_fault_cb *cb)
 {
-	struct smr_task *task = told_task(told);
+	struct smr_task *task = cb_task(cb);
 
 	return task->get(task);
 }
 
-/* The pages are there, or cannot be had. The fault's worker runs the task. */
-static void paging_run(struct smr_told *told)
+/* The pages are there, or cannot be had. Whoever has executed the fault runs the task. */
+static void paging_run(struct smr_fault_cb *cb, struct smr_run *run)
 {
-	struct smr_run run = { .can_sleep = true, .quota = SMR_QUOTA_PROCESS };
-	struct smr_task *task = told_task(told);
+	struct smr_run worker = { .can_sleep = true, .quota = SMR_QUOTA_PROCESS };
+	struct smr_task *task = cb_task(cb);
 
-	smr_task_run(task, &run);
+	if (run)
+		smr_task_run_foreign(task, run, NULL);
+	else
+		smr_task_run(task, &worker);
 	task->put(task);
 }
 
@@ -36,28 +40,9 @@ static void paging_run(struct smr_told *told)
  */
 void smr_paging_init(struct smr_paging *paging, struct smr_task *task)
 {
-	paging->told.get = paging_get;
-	paging->told.run = paging_run;
+	paging->cb.get = paging_get;
+	paging->cb.run = paging_run;
 	paging->task = task;
-}
-
-/**
- * smr_paging_waits() - does a side wait for pages?
- * @paging: the side's
- *
- * Context: any; called by the task.
- * Return: true: the task will run when the fault has ended.
- */
-bool smr_paging_waits(const struct smr_paging *paging)
-{
-	return paging->fault && !smr_fault_is_done(paging->fault);
-}
-
-/* The worker that has ended the fault may be about to tell of it: wait for that. */
-static void paging_leave(struct smr_paging *paging)
-{
-	smr_fault_leave(paging->fault);
-	paging->fault = NULL;
 }
 
 /* The result of the fault that has ended, if that was for these pages */
@@ -70,11 +55,11 @@ static int paging_result(struct smr_paging *paging, const struct smr_sgl *sgl,
 		return ret;
 	if (smr_sgl_is_of(sgl, write, paging->fault))
 		ret = paging->fault->err;
-	paging_leave(paging);
+	smr_paging_cancel(paging);
 	return ret;
 }
 
-static int paging_start(struct smr_paging *paging, const struct smr_run *run,
+static int paging_start(struct smr_paging *paging, struct smr_run *run,
 			const struct smr_sgl *sgl, bool write)
 {
 	gfp_t gfp = run->can_sleep ? GFP_KERNEL_ACCOUNT :
@@ -83,7 +68,12 @@ static int paging_start(struct smr_paging *paging, const struct smr_run *run,
 	paging->fault = smr_sgl_fault(sgl, write, gfp);
 	if (!paging->fault)
 		return run->can_sleep ? -ENOMEM : -EAGAIN;
-	smr_fault_start(paging->fault, &paging->told);
+	if (run->takes_errand && !run->errand) {
+		smr_fault_start_errand(paging->fault, &paging->cb);
+		run->errand = paging->fault;
+	} else {
+		smr_fault_start(paging->fault, &paging->cb);
+	}
 	return -EINPROGRESS;
 }
 
@@ -103,7 +93,7 @@ static int paging_start(struct smr_paging *paging, const struct smr_run *run,
  * ended; -EAGAIN: call again from the workqueue; -EFAULT, -ENOMEM: the pages cannot
  * be had.
  */
-int smr_paging_fault(struct smr_paging *paging, const struct smr_run *run,
+int smr_paging_fault(struct smr_paging *paging, struct smr_run *run,
 		     const struct smr_sgl *sgl, bool write)
 {
 	int ret;
@@ -117,26 +107,14 @@ int smr_paging_fault(struct smr_paging *paging, const struct smr_run *run,
 	/* Only the process that the memory belongs to could be being killed. */
 	if (ret == -EINTR)
 		ret = -EFAULT;
+	if (ret == -ENOENT)
+		smr_tally(&paging->faults, 1);
 	if (ret == -ENOENT && run->can_sleep) {
 		ret = smr_sgl_fault_here(sgl, write);
 		if (ret == -EAGAIN)
 			ret = -ENOENT;
 	}
 	return ret == -ENOENT ? paging_start(paging, run, sgl, write) : ret;
-}
-
-/**
- * smr_paging_settle() - forget the result of a fault that nobody has asked for
- * @paging: the side's
- *
- * The copy that had missed the pages was tried again, and did not need the result.
- *
- * Context: any; called by the task after each step of the side.
- */
-void smr_paging_settle(struct smr_paging *paging)
-{
-	if (paging->fault && smr_fault_is_done(paging->fault))
-		paging_leave(paging);
 }
 
 /**
@@ -147,6 +125,9 @@ void smr_paging_settle(struct smr_paging *paging)
  */
 void smr_paging_cancel(struct smr_paging *paging)
 {
-	if (paging->fault)
-		paging_leave(paging);
+	if (!paging->fault)
+		return;
+	/* The worker that has ended the fault may be about to tell of it: wait for that. */
+	smr_fault_leave(paging->fault);
+	paging->fault = NULL;
 }

@@ -8,13 +8,28 @@
 
 #include <linux/types.h>
 
+#include "fault.h"
 #include "qp/core.h"
 
 void smr_paging_init(struct smr_paging *paging, struct smr_task *task);
-bool smr_paging_waits(const struct smr_paging *paging);
-int smr_paging_fault(struct smr_paging *paging, const struct smr_run *run,
+int smr_paging_fault(struct smr_paging *paging, struct smr_run *run,
 		     const struct smr_sgl *sgl, bool write);
-void smr_paging_settle(struct smr_paging *paging);
 void smr_paging_cancel(struct smr_paging *paging);
+
+/* Does a side wait for pages? Then its task will run when the fault has ended. */
+static inline bool smr_paging_waits(const struct smr_paging *paging)
+{
+	return unlikely(paging->fault) && !smr_fault_is_done(paging->fault);
+}
+
+/*
+ * After each step of a side: forget the result of a fault that nobody has asked for. The copy
+ * that had missed the pages was tried again, and did not need the result.
+ */
+static inline void smr_paging_settle(struct smr_paging *paging)
+{
+	if (unlikely(paging->fault) && smr_fault_is_done(paging->fault))
+		smr_paging_cancel(paging);
+}
 
 #endif /* SMR_PAGING_H */

@@ -48,7 +48,7 @@ bool smr_payload_open(struct smr_qp *qp, const struct smr_swqe *wqe)
  * the pages cannot be had.
  */
 enum smr_step smr_payload_fault(struct smr_paging *paging,
-				const struct smr_run *run,
+				struct smr_run *run,
 				const struct smr_sgl *sgl, bool write,
 				u8 *status)
 {
@@ -79,7 +79,7 @@ enum smr_step smr_payload_fault(struct smr_paging *paging,
  * runs when they are there; SMR_RESP_DEFER; SMR_RESP_NO_MEMORY; or @refused.
  */
 enum smr_resp_verdict smr_resp_fault(struct smr_qp *qp,
-				     const struct smr_run *run, bool write,
+				     struct smr_run *run, bool write,
 				     enum smr_resp_verdict refused)
 {
 	switch (smr_paging_fault(&qp->resp.paging, run, &qp->resp.sgl, write)) {

@@ -7,6 +7,7 @@
 #include <linux/in6.h>
 #include <linux/mutex.h>
 #include <linux/rculist.h>
+#include <linux/rhashtable-types.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
 
@@ -50,7 +51,8 @@ struct smr_members {
 
 /**
  * struct smr_qptab - the QPs of one network namespace
- * @xa: QP number -> struct smr_qp_handle; RCU for readers
+ * @hash: struct smr_qp_handle by the QP's number, but for QP1s; RCU for readers
+ * @gsi: netdev's index -> struct smr_qp_handle of its device's QP1; RCU for readers
  * @members: which of them are attached to multicast groups
  * @peers: which of them have which peer
  * @strays: packets for a number that no QP has
@@ -59,7 +61,8 @@ struct smr_members {
  * devices share the sockets.
  */
 struct smr_qptab {
-	struct xarray xa;
+	struct rhashtable hash;
+	struct xarray gsi;
 	struct smr_members members;
 	struct smr_peers peers;
 	atomic64_t strays;

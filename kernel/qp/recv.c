@@ -9,6 +9,7 @@
 #include "qp/xrc.h"
 #include "stats.h"
 #include "trace.h"
+#include "why.h"
 
 /* Take from the QP's own queue, or from its shared one. */
 static int recv_take(struct smr_qp *qp)
@@ -32,7 +33,7 @@ static void recv_give_back(struct smr_qp *qp)
 
 	if (resp->have_rwqe && smr_qp_is_xrc(qp) &&
 	    resp->rwqe_srqn != resp->xsrq->srqn)
-		smr_recv_fail(qp, IB_WC_WR_FLUSH_ERR);
+		smr_recv_fail(qp, IB_WC_WR_FLUSH_ERR, SMR_WHY_WR_FLUSHED);
 }
 
 static enum smr_resp_verdict take_verdict(int err)
@@ -119,7 +120,7 @@ static void recv_post(struct smr_qp *qp, struct smr_cqe *cqe, bool solicited)
 	qp->resp.have_rwqe = false;
 	smr_comp_count(qp, SMR_COMP_RECV, cqe->status != IB_WC_SUCCESS,
 		       cqe->byte_len);
-	trace_smr_recv_done(cqe->qp_num, cqe->wr_id, cqe->status,
+	trace_smr_recv_done(&qp->ibqp, cqe->wr_id, cqe->status,
 			    cqe->byte_len);
 	if (smr_qp_is_xrc(qp))
 		recv_post_xrc(qp, cqe, solicited);
@@ -215,14 +216,16 @@ void smr_recv_done_raw(struct smr_qp *qp, u32 len, u32 flow_tag)
  * smr_recv_fail() - complete the receive work request in use with an error
  * @qp: the QP
  * @status: the error
+ * @why: its reason: enum smr_why_id
  *
  * Context: any; called by the response task.
  */
-void smr_recv_fail(struct smr_qp *qp, enum ib_wc_status status)
+void smr_recv_fail(struct smr_qp *qp, enum ib_wc_status status, u32 why)
 {
 	struct smr_cqe cqe = {
 		.status = status,
 		.opcode = IB_WC_RECV,
+		.vendor_err = why,
 	};
 
 	recv_post(qp, &cqe, true);
@@ -255,6 +258,22 @@ enum smr_resp_verdict smr_recv_open(struct smr_qp *qp, u64 skip, u64 len)
 			       skip, len);
 	smr_qp_key(qp, verdict);
 	return verdict == SMR_KEY_OK ? SMR_RESP_OK : SMR_RESP_LOC_PROT;
+}
+
+/**
+ * smr_recv_why() - why did @qp->resp.rwqe not open?
+ * @qp: the responder's QP
+ * @why: filled in
+ *
+ * Context: any; called by the response task.
+ * Return: false: it would open now.
+ */
+bool smr_recv_why(const struct smr_qp *qp, struct smr_why *why)
+{
+	const struct smr_rwqe *rwqe = &qp->resp.rwqe;
+
+	return smr_sgl_why(recv_pd(qp), qp->ibqp.qp_num, IB_ACCESS_LOCAL_WRITE,
+			   rwqe->sge, rwqe->num_sge, why);
 }
 
 /**

@@ -8,6 +8,8 @@
 
 #include "qp/core.h"
 
+struct smr_why;
+
 #define SMR_NO_VLAN	0xffff
 
 /**
@@ -32,6 +34,7 @@ void smr_recv_done(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len);
 void smr_recv_done_ud(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len,
 		      const struct smr_recv_from *from);
 void smr_recv_done_raw(struct smr_qp *qp, u32 len, u32 flow_tag);
-void smr_recv_fail(struct smr_qp *qp, enum ib_wc_status status);
+void smr_recv_fail(struct smr_qp *qp, enum ib_wc_status status, u32 why);
+bool smr_recv_why(const struct smr_qp *qp, struct smr_why *why);
 
 #endif /* SMR_RECV_H */

@@ -5,18 +5,16 @@
 
 #include "net/train.h"
 #include "net/wire.h"
-#include "qp/ahead.h"
 #include "qp/core.h"
-#include "qp/early.h"
 #include "qp/local_wr.h"
 #include "qp/loopback.h"
 #include "qp/message.h"
+#include "qp/ooo.h"
 #include "qp/opcode.h"
-#include "qp/outstanding.h"
 #include "qp/packet.h"
+#include "qp/recovery.h"
 #include "qp/sq.h"
 #include "qp/ud.h"
-#include "qp/window.h"
 #include "stats.h"
 #include "steer/raw.h"
 #include "trace.h"
@@ -27,45 +25,40 @@
  */
 void smr_requester_reset(struct smr_qp *qp)
 {
-	struct smr_requester *req = &qp->req;
-
 	if (qp->sq.max_wr)
 		smr_ring_reset(&qp->sq.ring);
 	qp->sq.head = 0;
-	qp->sq.next = 0;
-	req->psn = 0;
-	req->max_psn = 0;
-	req->refused = (struct smr_refused) {};
-	smr_window_reset(qp);
+	smr_snd_reset(&qp->snd);
+	qp->req.refused = (struct smr_refused) {};
+	smr_rd_req_reset(&qp->rd_req, qp->snd.psn);
+	smr_cwnd_reset(&qp->cwnd, qp->snd.psn);
 }
 
 /**
  * smr_requester_start() - set the first PSN
  * @qp: the QP, paused, on its way to RTS
  * @psn: the first
+ *
+ * As in smr_responder_start(), what is queued is of the connection before.
  */
 void smr_requester_start(struct smr_qp *qp, u32 psn)
 {
-	qp->req.psn = psn;
-	qp->req.max_psn = psn;
-	smr_window_reset(qp);
-	qp->req.wire = false;
-	qp->comp.una = psn;
+	skb_queue_purge(&qp->comp.queue);
+	smr_snd_start(&qp->snd, psn);
+	smr_rd_req_reset(&qp->rd_req, qp->snd.psn);
+	smr_cwnd_reset(&qp->cwnd, qp->snd.psn);
 }
 
-/*
- * Will the message leave in one train? Then that opens its whole list before anything is
- * sent. A peer on this host opens the list, too, but is affected if it does not open.
- */
+/* Will the message leave in one train? Then that opens its whole list, before it is sent. */
 static bool wqe_opens_at_once(const struct smr_qp *qp,
 			      const struct smr_swqe *wqe,
 			      const struct smr_wr_info *wr, bool local)
 {
 	return !local && !(wr->flags & SMR_WR_NONPOSTED) &&
-	       wqe->npsn <= min_t(u32, smr_window_room(qp), SMR_TRAIN_SEGS);
+	       wqe->npsn <= min_t(u32, smr_out_room(qp), SMR_TRAIN_SEGS);
 }
 
-/* Find local errors before anything is sent. */
+/* Find local errors before anything is sent. A peer on this host is handed the open list. */
 static u8 wqe_check(struct smr_qp *qp, struct smr_swqe *wqe,
 		    const struct smr_wr_info *wr, bool local)
 {
@@ -81,7 +74,9 @@ static u8 wqe_check(struct smr_qp *qp, struct smr_swqe *wqe,
 			       wqe->num_sge, 0, wqe->len);
 	if (verdict != SMR_KEY_OK)
 		return smr_message_key(qp, verdict);
-	smr_sgl_close(sgl);
+	qp->handed.opened = local;
+	if (!local)
+		smr_sgl_close(sgl);
 	return IB_WC_SUCCESS;
 }
 
@@ -97,14 +92,14 @@ static enum smr_step atomic_write_send(struct smr_message *m,
 				       struct smr_run *run)
 {
 	struct smr_qp *qp = m->qp;
-	u32 psn = qp->req.psn;
+	u32 psn = qp->snd.psn;
 	enum smr_step ret;
 
-	if (smr_window_reads(qp) >= qp->attr.max_rd_atomic)
+	if (smr_rd_req_count(&qp->rd_req) >= qp->attr.max_rd_atomic)
 		return SMR_STEP_WAIT;
 	ret = smr_message_send(m, run);
-	if (qp->req.psn != psn)
-		smr_window_add_read(qp);
+	if (qp->snd.psn != psn)
+		smr_rd_req_add(&qp->rd_req, qp->snd.psn);
 	return ret;
 }
 
@@ -133,12 +128,13 @@ static int request_send(struct smr_message *m, u32 n)
 static enum smr_step fetch_send(struct smr_message *m, struct smr_run *run)
 {
 	struct smr_qp *qp = m->qp;
-	u32 n = smr_window_part(qp, m->first, m->wqe->npsn);
+	u32 n = smr_rd_req_part(&qp->snd, &qp->cwnd, &qp->comp.ooo,
+				m->first, m->wqe->npsn);
 	enum smr_step ret;
 	int err;
 
-	if (smr_window_reads(qp) >= qp->attr.max_rd_atomic ||
-	    (n > smr_window_room(qp) && qp->req.psn != qp->comp.una))
+	if (smr_rd_req_count(&qp->rd_req) >= qp->attr.max_rd_atomic ||
+	    (n > smr_out_room(qp) && qp->snd.psn != qp->snd.una))
 		return SMR_STEP_WAIT;
 	m->end = m->first + 1;
 	err = request_send(m, n);
@@ -146,7 +142,7 @@ static enum smr_step fetch_send(struct smr_message *m, struct smr_run *run)
 		return smr_message_sent(m, run, 0, err);
 	m->end = m->first + n;
 	ret = smr_message_sent(m, run, n, err);
-	smr_window_add_read(qp);
+	smr_rd_req_add(&qp->rd_req, qp->snd.psn);
 	return ret;
 }
 
@@ -158,33 +154,48 @@ static enum smr_step fetch_send(struct smr_message *m, struct smr_run *run)
 static u32 missing_part(struct smr_message *m)
 {
 	struct smr_qp *qp = m->qp;
-	struct smr_ahead *ahead = &qp->comp.ahead;
-	u32 n = smr_psn_off(ahead->ask_end, ahead->ask), missing;
+	struct smr_ooo *ooo = &qp->comp.ooo;
+	u32 n = smr_psn_off(ooo->ask_end, ooo->ask), missing;
 
-	if (smr_psn_diff(ahead->ask, qp->req.psn) >= 0) {
+	if (smr_psn_diff(ooo->ask, qp->snd.psn) >= 0) {
 		/* It has not been sent again, and will be. */
-		ahead->ask = ahead->ask_end;
+		ooo->ask = ooo->ask_end;
 		return 0;
 	}
-	m->wqe = smr_sq_find(&qp->sq, ahead->ask);
+	m->wqe = smr_sq_find(&qp->sq, ooo->ask);
 	m->wr = smr_wr_info(qp->ibqp.qp_type, m->wqe->opcode);
-	m->first = smr_psn_off(ahead->ask, m->wqe->psn);
+	m->first = smr_psn_off(ooo->ask, m->wqe->psn);
 	n = min(n, m->wqe->npsn - m->first);
 	if (m->wr->flags & SMR_WR_FETCHES) {
-		n = min(n, smr_window_request_left(qp, ahead->ask));
-		missing = smr_ahead_missing(ahead, ahead->ask, n);
+		n = min(n, smr_rd_req_left(&qp->rd_req, ooo->ask));
+		missing = smr_ooo_missing(ooo, ooo->ask, n);
 		if (missing && m->wr->flags & SMR_WR_READ)
 			return missing;
 		if (missing) {
 			/* An atomic is not asked for by itself. */
-			smr_early_forget(qp);
-			smr_window_restart(qp);
+			smr_rto_forget(&qp->rto);
+			smr_out_restart(qp);
 			return 0;
 		}
-		n = smr_ahead_got(ahead, ahead->ask, n);
+		n = smr_ooo_got(ooo, ooo->ask, n);
 	}
-	ahead->ask = smr_psn_add(ahead->ask, n);
+	ooo->ask = smr_psn_add(ooo->ask, n);
 	return 0;
+}
+
+/*
+ * Of what one request asked for, one part is under way at once: the responder has agreed
+ * to so many requests as were sent, and rdma_rxe cannot answer a part before another one
+ * that it has answered again. What is repeated is bounded by the window, too. The oldest
+ * part may always be.
+ */
+static bool may_repeat(const struct smr_qp *qp, u32 psn, u32 n)
+{
+	const struct smr_ooo *ooo = &qp->comp.ooo;
+
+	if (ooo->waits && smr_rd_req_same(&qp->rd_req, psn, ooo->last))
+		return false;
+	return psn == qp->snd.una || n <= smr_out_room_at(qp, psn);
 }
 
 /*
@@ -194,7 +205,7 @@ static u32 missing_part(struct smr_message *m)
 static bool missing_send(struct smr_qp *qp, struct smr_run *run,
 			 enum smr_step *step)
 {
-	struct smr_ahead *ahead = &qp->comp.ahead;
+	struct smr_ooo *ooo = &qp->comp.ooo;
 	struct smr_message m = { .qp = qp };
 	u32 n = missing_part(&m);
 
@@ -202,21 +213,20 @@ static bool missing_send(struct smr_qp *qp, struct smr_run *run,
 	run->quota -= SMR_COST_PACKET;
 	if (!n)
 		return true;
-	if (!smr_window_may_repeat(qp, ahead->ask, n))
+	if (!may_repeat(qp, ooo->ask, n))
 		return false;
 	smr_req_hdr_init(qp, m.wqe, m.wr, &m.hdr);
-	m.hdr.psn = ahead->ask;
+	m.hdr.psn = ooo->ask;
 	if (request_send(&m, n) == -EAGAIN) {
 		smr_qp_inc(qp, SMR_CNT_BACKPRESSURE);
 		*step = SMR_STEP_WAIT;
 		return true;
 	}
-	trace_smr_ask_again(qp->ibqp.qp_num, qp->comp.una, ahead->ask, n);
-	smr_ahead_asked(ahead, n);
-	qp->req.wire = true;
-	smr_window_mix(qp, ahead->ask);
-	smr_out_arm(qp);
-	smr_early_sent(qp, ahead->last, false);
+	trace_smr_ask_again(&qp->ibqp, qp->snd.una, ooo->ask, n);
+	smr_ooo_asked(ooo, n);
+	smr_snd_repeated(&qp->snd);
+	smr_rd_req_mix(&qp->rd_req, ooo->ask);
+	smr_rto_sent(&qp->rto, ooo->last, false);
 	run->quota -= n * qp->mtu;
 	return true;
 }
@@ -228,15 +238,15 @@ static bool missing_send(struct smr_qp *qp, struct smr_run *run,
  */
 static u32 known_part(const struct smr_message *m)
 {
-	const struct smr_ahead *ahead = &m->qp->comp.ahead;
-	u32 psn = m->qp->req.psn, left = m->wqe->npsn - m->first;
+	const struct smr_ooo *ooo = &m->qp->comp.ooo;
+	u32 psn = m->qp->snd.psn, left = m->wqe->npsn - m->first;
 
 	if (m->wr->flags & SMR_WR_FETCHES)
-		return smr_ahead_got(ahead, psn,
-				     min(left, smr_window_least(m->first)));
-	if (smr_psn_diff(psn, ahead->end) >= 0)
+		return smr_ooo_got(ooo, psn,
+				   min(left, smr_rd_req_least(m->first)));
+	if (smr_psn_diff(psn, ooo->end) >= 0)
 		return 0;
-	return min(left, smr_psn_off(ahead->end, psn));
+	return min(left, smr_psn_off(ooo->end, psn));
 }
 
 /*
@@ -249,11 +259,11 @@ static enum smr_step known_skip(struct smr_message *m, struct smr_run *run,
 	struct smr_qp *qp = m->qp;
 	bool fetches = m->wr->flags & SMR_WR_FETCHES;
 
-	if (fetches && smr_window_reads(qp) >= qp->attr.max_rd_atomic)
+	if (fetches && smr_rd_req_count(&qp->rd_req) >= qp->attr.max_rd_atomic)
 		return SMR_STEP_WAIT;
-	qp->req.psn = smr_psn_add(qp->req.psn, n);
+	smr_snd_pass(&qp->snd, n);
 	if (fetches)
-		smr_window_add_read(qp);
+		smr_rd_req_add(&qp->rd_req, qp->snd.psn);
 	run->quota -= SMR_COST_PACKET;
 	return SMR_STEP_DONE;
 }
@@ -269,13 +279,15 @@ static void local_send(struct smr_message *m, struct smr_run *run)
 	m->hdr.solicited = wqe->send_flags & IB_SEND_SOLICITED;
 	m->hdr.ack_req = true;
 	wqe->state = SMR_SWQE_SENT;
-	qp->sq.next++;
-	qp->req.psn = smr_psn_add(wqe->psn, wqe->npsn);
-	qp->req.max_psn = qp->req.psn;
+	smr_snd_next(&qp->snd);
+	smr_snd_pass(&qp->snd, wqe->npsn);
 	run->quota -= SMR_COST_PACKET;
 	smr_qp_inc(qp, SMR_CNT_LOCAL_OPS);
 	smr_qp_add(qp, SMR_CNT_LOCAL_BYTES, wqe->len);
 	smr_loopback_hand(qp, wqe, &m->hdr, wqe->npsn, run);
+	if (qp->handed.opened)
+		smr_sgl_close(&qp->req.sgl);
+	qp->handed.opened = false;
 }
 
 /* The next piece of a work request that has its PSNs; or, @local, all of it. */
@@ -287,15 +299,15 @@ static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 	enum smr_step ret;
 	u32 known = 0;
 
-	m.first = smr_psn_off(qp->req.psn, wqe->psn);
+	m.first = smr_psn_off(qp->snd.psn, wqe->psn);
 	smr_req_hdr_init(qp, wqe, wr, &m.hdr);
 	if (local) {
 		local_send(&m, run);
 		return SMR_STEP_DONE;
 	}
-	if (unlikely(qp->comp.ahead.any))
+	if (unlikely(qp->comp.ooo.any))
 		known = known_part(&m);
-	if (!known && !smr_window_room(qp))
+	if (!known && !smr_out_room(qp))
 		return SMR_STEP_WAIT;
 	if (smr_message_send_several(&m, run, &ret))
 		return ret;
@@ -307,7 +319,7 @@ static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 		ret = fetch_send(&m, run);
 	else
 		ret = smr_message_send(&m, run);
-	if (smr_psn_off(qp->req.psn, wqe->psn) == wqe->npsn)
+	if (smr_psn_off(qp->snd.psn, wqe->psn) == wqe->npsn)
 		smr_message_done(qp, wqe);
 	return ret;
 }
@@ -315,7 +327,7 @@ static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 /* A bad work request completes after all that precede it. */
 static enum smr_step wqe_refuse(struct smr_qp *qp, struct smr_swqe *wqe)
 {
-	if (qp->sq.head != qp->sq.next)
+	if (qp->sq.head != qp->snd.next)
 		return SMR_STEP_WAIT;
 	/* A send queue that drains completes only what has begun. */
 	if (wqe->state == SMR_SWQE_POSTED &&
@@ -330,7 +342,7 @@ static enum smr_step wqe_local(struct smr_qp *qp, struct smr_swqe *wqe,
 			       struct smr_run *run)
 {
 	run->quota -= SMR_COST_PACKET;
-	if (qp->sq.head != qp->sq.next)
+	if (qp->sq.head != qp->snd.next)
 		return SMR_STEP_WAIT;
 	if (READ_ONCE(qp->state) != IB_QPS_RTS) {
 		/* It may be waiting. Undo it, since SQD may last long. */
@@ -356,13 +368,13 @@ static enum smr_step requester_step(struct smr_qp *qp, struct smr_run *run)
 	bool posted, local;
 	enum smr_step step;
 
-	if (qp->comp.rnr_wait || qp->handed.state != SMR_LOCAL_IDLE)
+	if (smr_rto_waits(&qp->rto) || qp->handed.state != SMR_LOCAL_IDLE)
 		return SMR_STEP_WAIT;
-	if (smr_ahead_asks(&qp->comp.ahead) && missing_send(qp, run, &step))
+	if (smr_ooo_asks(&qp->comp.ooo) && missing_send(qp, run, &step))
 		return step;
-	if (qp->sq.next == qp->sq.ring.idx && !smr_sq_fetch(qp))
+	if (qp->snd.next == qp->sq.ring.idx && !smr_sq_fetch(qp))
 		return SMR_STEP_WAIT;
-	wqe = smr_sq_wqe(&qp->sq, qp->sq.next);
+	wqe = smr_sq_wqe(&qp->sq, qp->snd.next);
 	if (wqe->status)
 		return wqe_refuse(qp, wqe);
 	wr = smr_wr_info(qp->ibqp.qp_type, wqe->opcode);
@@ -374,7 +386,7 @@ static enum smr_step requester_step(struct smr_qp *qp, struct smr_run *run)
 	posted = wqe->state == SMR_SWQE_POSTED;
 	if (posted && !smr_message_may_begin(qp, wqe, wr))
 		return SMR_STEP_WAIT;
-	local = (posted || qp->req.psn == wqe->psn) && smr_loopback_usable(qp);
+	local = (posted || qp->snd.psn == wqe->psn) && smr_loopback_usable(qp);
 	if (posted) {
 		wqe->npsn = wqe_npsn(qp, wqe, wr);
 		wqe->status = wqe_check(qp, wqe, wr, local);
@@ -389,18 +401,21 @@ static enum smr_step requester_step(struct smr_qp *qp, struct smr_run *run)
  * Has a work request begun that is not done? Its packets may all be acknowledged
  * already, or none: the receiver may not have been ready.
  */
-static bool sq_has_begun(const struct smr_sq *sq)
+static bool sq_has_begun(const struct smr_qp *qp)
 {
-	return sq->head != sq->next ||
-	       (sq->next != sq->ring.idx &&
-		smr_sq_wqe(sq, sq->next)->state != SMR_SWQE_POSTED);
+	const struct smr_sq *sq = &qp->sq;
+	u32 next = qp->snd.next;
+
+	return sq->head != next ||
+	       (next != sq->ring.idx &&
+		smr_sq_wqe(sq, next)->state != SMR_SWQE_POSTED);
 }
 
 /* SQD: raise the event once, when all that had begun is done. IBTA 10.3.1.5 */
 static void requester_drained(struct smr_qp *qp)
 {
 	if (READ_ONCE(qp->state) != IB_QPS_SQD || qp->drained ||
-	    sq_has_begun(&qp->sq))
+	    sq_has_begun(qp))
 		return;
 	WRITE_ONCE(qp->drained, true);
 	if (qp->attr.en_sqd_async_notify)

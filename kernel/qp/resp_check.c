@@ -6,17 +6,23 @@
 #include "qp/recv.h"
 #include "qp/resp_flush.h"
 #include "qp/xrc.h"
+#include "why.h"
 
 #define OP_REQUEST	(SMR_OP_SEND | SMR_OP_WRITE | SMR_OP_READ | \
 			 SMR_OP_ATOMIC | SMR_OP_ATOMIC_WRITE | SMR_OP_FLUSH)
 #define OP_IN_MESSAGE	(SMR_OP_SEND | SMR_OP_WRITE)
 
 /*
+ * What why_invalid() repeats is inline all the same, because it is called for each request.
+ */
+
+/*
  * IBTA 9.7.4.1.2: a message is FIRST, MIDDLEs and LAST, or ONLY, all of one kind.
  * 9.8.2.2.1: on UC a message also ends where the next one begins, or where a packet is
  * missing.
  */
-static bool sequence_ok(const struct smr_qp *qp, const struct smr_op *op)
+static __always_inline bool sequence_ok(const struct smr_qp *qp,
+					const struct smr_op *op)
 {
 	const struct smr_responder *resp = &qp->resp;
 	u32 flags = op->hdr.op->flags;
@@ -31,7 +37,8 @@ static bool sequence_ok(const struct smr_qp *qp, const struct smr_op *op)
 }
 
 /* IBTA 9.7.4.1.4: do the access flags of the QP permit this? */
-static bool permitted(const struct smr_qp *qp, const struct smr_hdr *hdr)
+static __always_inline bool permitted(const struct smr_qp *qp,
+				      const struct smr_hdr *hdr)
 {
 	int access = qp->attr.qp_access_flags;
 	u32 flags = hdr->op->flags;
@@ -48,7 +55,8 @@ static bool permitted(const struct smr_qp *qp, const struct smr_hdr *hdr)
 }
 
 /* IBTA 9.7.4.1.6: the payload's length fits the position in the message. */
-static bool payload_ok(const struct smr_qp *qp, const struct smr_op *op)
+static __always_inline bool payload_ok(const struct smr_qp *qp,
+				       const struct smr_op *op)
 {
 	u32 flags = op->hdr.op->flags, len = op->hdr.len;
 
@@ -67,7 +75,8 @@ static bool payload_ok(const struct smr_qp *qp, const struct smr_op *op)
 }
 
 /* The payloads of a WRITE must add up to the length in its RETH. */
-static bool write_length_ok(const struct smr_qp *qp, const struct smr_op *op)
+static __always_inline bool write_length_ok(const struct smr_qp *qp,
+					    const struct smr_op *op)
 {
 	u32 flags = op->hdr.op->flags;
 	u32 left = flags & SMR_OP_FIRST ? op->hdr.dma_len : qp->resp.left;
@@ -226,4 +235,126 @@ enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
 	if (flags & SMR_OP_FLUSH)
 		return smr_resp_flush_check(qp, &op->hdr);
 	return check_atomic(qp, op);
+}
+
+static void why_invalid(const struct smr_qp *qp, const struct smr_op *op,
+			struct smr_why *why)
+{
+	const struct smr_hdr *hdr = &op->hdr;
+	u32 flags = hdr->op->flags;
+
+	if (!(flags & OP_REQUEST))
+		smr_why(why, REQ_OPCODE, hdr->opcode);
+	else if (!smr_xrc_check(qp, op))
+		smr_why(why, REQ_XRC, hdr->srqn);
+	else if (!sequence_ok(qp, op))
+		smr_why(why, REQ_SEQUENCE, hdr->opcode, qp->resp.in_message);
+	else if (!permitted(qp, hdr))
+		smr_why(why, REQ_FORBIDDEN, hdr->opcode,
+			qp->attr.qp_access_flags, qp->resp.nr_res);
+	else if (!payload_ok(qp, op))
+		smr_why(why, REQ_PAYLOAD, hdr->opcode, hdr->len, qp->mtu);
+	else if (flags & SMR_OP_WRITE && !write_length_ok(qp, op))
+		smr_why(why, REQ_WRITE_LENGTH, hdr->len,
+			flags & SMR_OP_FIRST ? hdr->dma_len : qp->resp.left);
+	else if (flags & SMR_OP_READ)
+		smr_why(why, REQ_READ_LENGTH, hdr->dma_len, SMR_MESSAGE_MAX);
+	else
+		smr_why(why, REQ_UNALIGNED, hdr->va);
+}
+
+/* What a request names of this side's memory */
+struct reach {
+	u32 rkey;
+	u64 va;
+	u64 len;
+	int access;
+};
+
+static struct reach reach_of(const struct smr_qp *qp, const struct smr_hdr *hdr)
+{
+	struct reach reach = { hdr->rkey, hdr->va, hdr->dma_len };
+	u32 flags = hdr->op->flags;
+
+	if (flags & SMR_OP_READ) {
+		reach.access = IB_ACCESS_REMOTE_READ;
+	} else if (flags & SMR_OP_FLUSH) {
+		reach.access = smr_resp_flush_access(hdr);
+	} else if (flags & SMR_OP_ATOMIC) {
+		reach.access = IB_ACCESS_REMOTE_ATOMIC;
+		reach.len = sizeof(u64);
+	} else {
+		reach.access = IB_ACCESS_REMOTE_WRITE;
+		if (flags & SMR_OP_ATOMIC_WRITE)
+			reach.len = sizeof(u64);
+		else if (!(flags & SMR_OP_FIRST))
+			reach = (struct reach){ qp->resp.rkey, qp->resp.va,
+						hdr->len, reach.access };
+	}
+	return reach;
+}
+
+static void why_no_access(const struct smr_qp *qp, const struct smr_hdr *hdr,
+			  struct smr_why *why)
+{
+	struct reach reach = reach_of(qp, hdr);
+
+	if (hdr->op->flags & SMR_OP_IETH) {
+		smr_why(why, REQ_INVALIDATE, hdr->inv_rkey);
+		return;
+	}
+	if (smr_key_why(qp->env->keys, reach.rkey, &smr_resp_pd(qp)->ibpd,
+			qp->ibqp.qp_num, reach.access, reach.va, reach.len,
+			why) == SMR_KEY_OK)
+		smr_why(why, REQ_PAGE, reach.rkey, reach.va, reach.len);
+}
+
+/**
+ * smr_resp_why() - why was a request refused?
+ * @qp: the responder's QP, unchanged since
+ * @op: the request
+ * @verdict: the verdict on it
+ * @why: filled in; its id is 0 if the peer tries again, or is at fault
+ *
+ * Looks once more, so that nothing has to be kept while nothing is refused.
+ *
+ * Context: any; called by the response task.
+ */
+void smr_resp_why(const struct smr_qp *qp, const struct smr_op *op,
+		  enum smr_resp_verdict verdict, struct smr_why *why)
+{
+	bool connected = op->hdr.op && qp->service != SMR_TRANSPORT_UD;
+
+	why->id = SMR_WHY_NONE;
+	switch (verdict) {
+	case SMR_RESP_INV_REQ:
+		if (connected)
+			why_invalid(qp, op, why);
+		break;
+	case SMR_RESP_ACCESS:
+	case SMR_RESP_IMM_ACCESS:
+		if (connected)
+			why_no_access(qp, &op->hdr, why);
+		break;
+	case SMR_RESP_TOO_LONG:
+		smr_why(why, RECV_TOO_SHORT, qp->resp.rwqe.len,
+			connected ? qp->resp.received + op->hdr.len :
+				    op->hdr.len);
+		break;
+	case SMR_RESP_BAD_RECV:
+		smr_why(why, RECV_SGE, qp->rq.max_sge);
+		break;
+	case SMR_RESP_LOC_PROT:
+		if (!smr_recv_why(qp, why))
+			smr_why(why, RECV_PAGE, qp->resp.rwqe.len);
+		break;
+	case SMR_RESP_BROKEN:
+		smr_why(why, RECV_RING);
+		break;
+	case SMR_RESP_NO_MEMORY:
+		smr_why(why, REQ_NO_MEMORY);
+		break;
+	default:
+		break;
+	}
 }

@@ -5,6 +5,10 @@
 
 #include "qp/core.h"
 
+struct smr_why;
+
+void smr_resp_why(const struct smr_qp *qp, const struct smr_op *op,
+		  enum smr_resp_verdict verdict, struct smr_why *why);
 enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
 				     const struct smr_op *op);
 

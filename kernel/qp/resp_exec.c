@@ -36,37 +36,46 @@ static u32 slice(const struct smr_op *op, const struct smr_run *run, u64 total)
 }
 
 /*
- * Open the requester's own list of a local operation. Its keys were valid when the
- * work request was checked, but may have ended since.
+ * The requester's own list of a local operation. If the requester's task waits for this one
+ * up the stack, it has opened the list when it checked the work request. Otherwise the list's
+ * keys may have ended since. A completer needs its scratch list for no answer while an
+ * operation is handed over.
  */
 static bool peer_open(struct exec *x, int access)
 {
 	const struct smr_local *local = x->op->local;
 	const struct smr_swqe *wqe = local->wqe;
 	struct smr_qp *src = local->src;
+	struct smr_sgl *sgl = &src->comp.sgl;
 	enum smr_key_verdict verdict;
 
 	if (local->err)
 		return false;
-	if (wqe->send_flags & IB_SEND_INLINE) {
-		smr_sgl_inline(&src->req.sgl, wqe->data + local->done, x->len);
+	if (x->run->here == local && local->opened) {
 		x->theirs = &src->req.sgl;
 		return true;
 	}
-	verdict = smr_sgl_open(&src->req.sgl, src->pd, src->ibqp.qp_num,
-			       access, wqe->sge, wqe->num_sge, local->done,
-			       x->len);
+	if (wqe->send_flags & IB_SEND_INLINE) {
+		smr_sgl_inline(sgl, wqe->data + local->done, x->len);
+		x->theirs = sgl;
+		return true;
+	}
+	verdict = smr_sgl_open(sgl, src->pd, src->ibqp.qp_num, access,
+			       wqe->sge, wqe->num_sge, local->done, x->len);
 	smr_qp_key(src, verdict);
 	if (verdict != SMR_KEY_OK)
 		return false;
-	x->theirs = &src->req.sgl;
+	x->theirs = sgl;
 	return true;
 }
 
 static void peer_close(struct exec *x)
 {
-	if (x->theirs)
-		smr_sgl_close(x->theirs);
+	if (!x->theirs)
+		return;
+	smr_sgl_close(x->theirs);
+	if (x->theirs == &x->op->local->src->req.sgl)
+		x->op->local->opened = false;
 	x->theirs = NULL;
 }
 

@@ -28,8 +28,14 @@ static bool flush_whole(const struct smr_hdr *hdr)
 	return hdr->feth & SMR_FETH_LEVEL_MASK;
 }
 
-/* The rights that the placement types need; 0: the FETH is malformed. */
-static int flush_access(const struct smr_hdr *hdr)
+/**
+ * smr_resp_flush_access() - the rights that the placement types of a FLUSH need
+ * @hdr: the request
+ *
+ * Context: any.
+ * Return: enum ib_access_flags; 0: the FETH is malformed.
+ */
+int smr_resp_flush_access(const struct smr_hdr *hdr)
 {
 	u32 types = hdr->feth & SMR_FETH_TYPE_MASK;
 	u32 level = (hdr->feth & SMR_FETH_LEVEL_MASK) >> SMR_FETH_LEVEL_SHIFT;
@@ -56,7 +62,7 @@ static int flush_access(const struct smr_hdr *hdr)
 bool smr_resp_flush_permitted(const struct smr_qp *qp,
 			      const struct smr_hdr *hdr)
 {
-	int access = flush_access(hdr);
+	int access = smr_resp_flush_access(hdr);
 
 	return access && !(access & ~qp->attr.qp_access_flags);
 }
@@ -76,11 +82,11 @@ static enum smr_key_verdict flush_open(struct smr_qp *qp,
 	if (flush_whole(hdr))
 		verdict = smr_key_open_all(qp->env->keys, hdr->rkey,
 					   &smr_resp_pd(qp)->ibpd,
-					   flush_access(hdr), &iova, span);
+					   smr_resp_flush_access(hdr), &iova, span);
 	else
 		verdict = smr_key_open(qp->env->keys, hdr->rkey,
 				       &smr_resp_pd(qp)->ibpd, qp->ibqp.qp_num,
-				       flush_access(hdr), hdr->va,
+				       smr_resp_flush_access(hdr), hdr->va,
 				       hdr->dma_len, span);
 	smr_qp_key(qp, verdict);
 	return verdict;

@@ -7,6 +7,7 @@
 
 bool smr_resp_flush_permitted(const struct smr_qp *qp,
 			      const struct smr_hdr *hdr);
+int smr_resp_flush_access(const struct smr_hdr *hdr);
 enum smr_resp_verdict smr_resp_flush_check(struct smr_qp *qp,
 					   const struct smr_hdr *hdr);
 enum smr_resp_verdict smr_resp_flush_exec(struct smr_qp *qp,

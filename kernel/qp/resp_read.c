@@ -12,6 +12,7 @@
 #include "qp/resp_reply.h"
 #include "qp/xrc.h"
 #include "stats.h"
+#include "why.h"
 
 /* One train of responses under construction. */
 struct answer {
@@ -106,7 +107,8 @@ static int answer_send(struct answer *a)
 
 	answer_hdr(a);
 	nsegs = answer_nsegs(a);
-	err = smr_train_begin(&train, &qp->path, &qp->waiter, nsegs,
+	err = smr_train_begin(&train, &qp->path, &qp->waiter,
+			      &qp->resp.icrc, nsegs,
 			      smr_packet_len(&a->hdr));
 	if (err)
 		return err;
@@ -145,18 +147,38 @@ static void read_count(struct smr_qp *qp, bool failed)
 	read->counts = 0;
 }
 
+static void read_why(const struct smr_qp *qp, enum smr_resp_verdict verdict,
+		     struct smr_why *why)
+{
+	const struct smr_read_stream *read = &qp->resp.read;
+
+	if (verdict == SMR_RESP_NO_MEMORY)
+		smr_why(why, REQ_NO_MEMORY);
+	else if (smr_qp_is_xrc(qp) && !qp->resp.xsrq)
+		smr_why(why, REQ_XRC, read->srqn);
+	else if (smr_key_why(qp->env->keys, read->rkey,
+			     &smr_resp_pd(qp)->ibpd, qp->ibqp.qp_num,
+			     IB_ACCESS_REMOTE_READ, read->va, read->left,
+			     why) == SMR_KEY_OK)
+		smr_why(why, REQ_PAGE, read->rkey, read->va, read->left);
+}
+
 /*
  * The memory does not open any more: IBTA 9.7.5.2.7, send a NAK instead. Not for a repeated
  * request: it may have waited in the network, or here, while its requester got the first
  * answer and had the memory taken back.
  */
-static enum smr_step read_broken(struct smr_qp *qp, enum smr_resp_verdict why)
+static enum smr_step read_broken(struct smr_qp *qp,
+				 enum smr_resp_verdict verdict)
 {
+	struct smr_why why;
+
 	qp->resp.read.active = false;
 	if (qp->resp.read.repeat)
 		return SMR_STEP_DONE;
 	read_count(qp, true);
-	smr_reply_read_error(qp, qp->resp.read.psn, why);
+	read_why(qp, verdict, &why);
+	smr_reply_read_error(qp, qp->resp.read.psn, verdict, &why);
 	return SMR_STEP_DONE;
 }
 

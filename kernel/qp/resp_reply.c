@@ -7,8 +7,10 @@
 #include "net/wire.h"
 #include "qp/core.h"
 #include "qp/loopback.h"
+#include "qp/mirror.h"
 #include "qp/packet.h"
 #include "qp/recv.h"
+#include "why.h"
 
 #define NAK(code)	.nak = true, .syndrome = SMR_AETH_NAK | (code)
 
@@ -141,6 +143,7 @@ static void nak_send(struct smr_qp *qp, u8 syndrome, u32 psn)
 void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 		   struct smr_run *run)
 {
+	struct smr_served *served = &qp->resp.served;
 	u8 type = syndrome & SMR_AETH_TYPE_MASK;
 	bool gap = syndrome == (SMR_AETH_NAK | SMR_NAK_PSN_SEQ);
 
@@ -148,9 +151,15 @@ void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 		return;
 	if (type == SMR_AETH_RNR)
 		syndrome |= qp->attr.min_rnr_timer;
-	smr_qp_inc(qp, type == SMR_AETH_RNR ? SMR_CNT_RNR_TX :
-							    SMR_CNT_NAKS_TX);
+	if (type == SMR_AETH_RNR) {
+		smr_qp_inc(qp, SMR_CNT_RNR_TX);
+		smr_tally(&served->rnr, 1);
+	} else {
+		smr_qp_inc(qp, SMR_CNT_NAKS_TX);
+		smr_tally(&served->naks, 1);
+	}
 	if (op->local) {
+		smr_mirror(qp, op->local, SMR_LOCAL_REPLY, syndrome);
 		smr_loopback_answer(qp, op->local, SMR_LOCAL_REPLY, syndrome,
 				    op->hdr.psn, run);
 		return;
@@ -163,19 +172,20 @@ void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
  * smr_reply_fatal() - a request puts its responder into the error state
  * @qp: the responder's QP
  * @r: what follows from the verdict on it
+ * @why: the reason of that: enum smr_why_id
  *
  * The state changes before the completion, so a consumer that sees the completion also
  * sees the state.
  *
  * Context: any; called by the response task.
  */
-void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r)
+void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r, u32 why)
 {
 	if (r->take)
 		smr_recv_take(qp);
 	smr_qp_set_error(qp);
 	if (qp->resp.have_rwqe && r->recv)
-		smr_recv_fail(qp, r->recv);
+		smr_recv_fail(qp, r->recv, why);
 	smr_qp_flush(qp);
 	if (r->event)
 		smr_qp_event(qp, r->event);
@@ -185,15 +195,21 @@ void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r)
  * smr_reply_read_error() - refuse the rest of a READ
  * @qp: the responder's QP
  * @psn: of the response whose place the NAK takes
- * @why: SMR_RESP_ACCESS or SMR_RESP_NO_MEMORY
+ * @verdict: SMR_RESP_ACCESS or SMR_RESP_NO_MEMORY
+ * @why: why
  *
  * Context: any; called by the response task.
  */
-void smr_reply_read_error(struct smr_qp *qp, u32 psn, enum smr_resp_verdict why)
+void smr_reply_read_error(struct smr_qp *qp, u32 psn,
+			  enum smr_resp_verdict verdict,
+			  const struct smr_why *why)
 {
-	const struct smr_reaction *r = smr_reaction(qp, why);
+	const struct smr_reaction *r = smr_reaction(qp, verdict);
 
-	smr_reply_fatal(qp, r);
+	smr_qp_refused(qp, why, r->recv, 0, qp->service | IB_OPCODE_RDMA_READ_REQUEST,
+		       psn);
+	smr_reply_fatal(qp, r, why->id);
 	smr_qp_inc(qp, SMR_CNT_NAKS_TX);
+	smr_tally(&qp->resp.served.naks, 1);
 	nak_send(qp, r->syndrome, psn);
 }

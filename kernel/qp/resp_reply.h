@@ -7,6 +7,8 @@
 
 #include "qp/core.h"
 
+struct smr_why;
+
 /**
  * struct smr_reaction - the reaction to a verdict
  * @nak: answer with @syndrome
@@ -35,9 +37,10 @@ bool smr_reply_acks(struct smr_qp *qp);
 bool smr_reply_nak_again(struct smr_qp *qp);
 void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 		   struct smr_run *run);
-void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r);
+void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r, u32 why);
 void smr_reply_read_error(struct smr_qp *qp, u32 psn,
-			  enum smr_resp_verdict why);
+			  enum smr_resp_verdict verdict,
+			  const struct smr_why *why);
 
 /* Acknowledge all executed requests. True: none is due any more. */
 static inline bool smr_reply_acks_flush(struct smr_qp *qp)

@@ -10,6 +10,7 @@
 #include "qp/ecn.h"
 #include "qp/local_wr.h"
 #include "qp/loopback.h"
+#include "qp/mirror.h"
 #include "qp/paging.h"
 #include "qp/recv.h"
 #include "qp/resp_check.h"
@@ -23,6 +24,7 @@
 #include "stats.h"
 #include "steer/raw.h"
 #include "trace.h"
+#include "why.h"
 
 /* At most so many requests are acknowledged together. */
 #define ACK_COALESCE	64
@@ -102,9 +104,13 @@ void smr_responder_reset(struct smr_qp *qp)
  * smr_responder_start() - set the first PSN that is expected
  * @qp: the QP, paused, on its way to RTR
  * @psn: the first
+ *
+ * What is queued is of the connection before: a softirq may have let a packet in just before
+ * the QP was reset, and have queued it after that.
  */
 void smr_responder_start(struct smr_qp *qp, u32 psn)
 {
+	skb_queue_purge(&qp->resp.queue);
 	qp->resp.epsn = psn;
 }
 
@@ -154,9 +160,10 @@ static void op_answer(struct smr_qp *qp, const struct smr_op *op,
 		      enum smr_local_answer answer, u8 syndrome,
 		      struct smr_run *run)
 {
-	if (op->local)
-		smr_loopback_answer(qp, op->local, answer, syndrome,
-				    op->hdr.psn, run);
+	if (!op->local)
+		return;
+	smr_mirror(qp, op->local, answer, syndrome);
+	smr_loopback_answer(qp, op->local, answer, syndrome, op->hdr.psn, run);
 }
 
 /* A request was executed: expect the PSN behind it. */
@@ -182,6 +189,17 @@ static void op_advance(struct smr_qp *qp, const struct smr_op *op)
 	resp->last_flags = flags;
 	if (!resp->in_message)
 		resp->msn = (resp->msn + 1) & SMR_PSN_MASK;
+}
+
+/* Packets of a message are executed one by one, and the message counts with the last. */
+static void op_tally(struct smr_qp *qp, const struct smr_op *op)
+{
+	struct smr_served *served = &qp->resp.served;
+
+	if (!qp->resp.in_message)
+		smr_tally(&served->messages, 1);
+	smr_tally(&served->bytes, op->hdr.op->flags & SMR_OP_READ ?
+				  op->hdr.dma_len : op->hdr.len);
 }
 
 /* A peer's WRITE or READ that puts the QP into error; resp_exec.c counts the others. */
@@ -218,11 +236,28 @@ static const u16 verdict_drops[SMR_RESP_NR] = {
 	[SMR_RESP_NO_MEMORY] = SKB_DROP_REASON_NOMEM,
 };
 
+/* Note a refusal that the peer will not repeat. Return: its reason, or 0. */
+static noinline u32 op_note(const struct smr_qp *qp, const struct smr_op *op,
+			    enum smr_resp_verdict verdict,
+			    const struct smr_reaction *r)
+{
+	const struct smr_responder *resp = &qp->resp;
+	struct smr_why why;
+
+	smr_resp_why(qp, op, verdict, &why);
+	if (why.id)
+		smr_qp_refused(qp, &why, r->recv ?: r->shared,
+			       resp->have_rwqe ? resp->rwqe.wr_id : 0,
+			       op->hdr.opcode, op->hdr.psn);
+	return why.id;
+}
+
 /* A request was refused: react as the table says. */
 static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 		      enum smr_resp_verdict verdict, struct smr_run *run)
 {
 	const struct smr_reaction *r = smr_reaction(qp, verdict);
+	u32 why = op_note(qp, op, verdict, r);
 
 	smr_inval_undo(qp, &qp->resp.inval);
 	if (op->skb)
@@ -233,9 +268,9 @@ static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 	if (r->fatal && op->hdr.op)
 		op_count_failed(qp, op);
 	if (r->fatal)
-		smr_reply_fatal(qp, r);
+		smr_reply_fatal(qp, r, why);
 	else if (r->shared && qp->srq && qp->resp.have_rwqe)
-		smr_recv_fail(qp, r->shared);
+		smr_recv_fail(qp, r->shared, why);
 	if (r->nak)
 		smr_reply_nak(qp, op, r->syndrome, run);
 	else
@@ -251,6 +286,7 @@ static void op_executed(struct smr_qp *qp, const struct smr_op *op,
 	struct smr_responder *resp = &qp->resp;
 
 	op_advance(qp, op);
+	op_tally(qp, op);
 	if (op->local) {
 		op_answer(qp, op, SMR_LOCAL_REPLY,
 			  SMR_AETH_ACK | SMR_AETH_CREDIT_INVALID, run);
@@ -316,6 +352,19 @@ static bool is_refusal(enum smr_resp_verdict verdict)
 	return verdict >= SMR_RESP_DROP && verdict != SMR_RESP_DUPLICATE;
 }
 
+static_assert(SMR_RESP_NR == 19); /* smr_show_verdict() in trace.h has them all */
+
+static void op_trace(const struct smr_qp *qp, const struct smr_op *op,
+		     enum smr_resp_verdict verdict)
+{
+	const struct smr_hdr *hdr = &op->hdr;
+	bool has_key = hdr->op->flags & (SMR_OP_RETH | SMR_OP_ATOMIC);
+
+	trace_smr_request(&qp->ibqp, hdr->opcode, hdr->psn, hdr->len, op->local,
+			  verdict, has_key ? hdr->rkey : 0,
+			  has_key ? hdr->va : 0);
+}
+
 static enum smr_step op_step(struct smr_qp *qp, const struct smr_op *op,
 			     struct smr_run *run)
 {
@@ -324,8 +373,8 @@ static enum smr_step op_step(struct smr_qp *qp, const struct smr_op *op,
 	if (is_refusal(verdict) && op->train &&
 	    smr_rx_train_doubt(op->train, op->count))
 		verdict = SMR_RESP_MORE;
-	trace_smr_request(qp->ibqp.qp_num, op->hdr.opcode, op->hdr.psn,
-			  op->hdr.len, op->local, verdict);
+	if (trace_smr_request_enabled())
+		op_trace(qp, op, verdict);
 	switch (verdict) {
 	case SMR_RESP_MORE:
 		op_park(qp, op);
@@ -429,7 +478,7 @@ static enum smr_step respond_wire(struct smr_qp *qp, struct sk_buff *skb,
 	op.train = &train;
 	op.local = NULL;
 	op.count = 1;
-	smr_rx_train_init(&train, skb);
+	smr_rx_train_init(&train, skb, &qp->resp.icrc_in);
 	if (!op_parse(qp, &op, seg, run)) {
 		op_done(qp, &op);
 		return SMR_STEP_DONE;
@@ -457,8 +506,12 @@ static enum smr_step respond_frame(struct smr_qp *qp, struct sk_buff *skb,
 		return SMR_STEP_WAIT;
 	if (verdict == SMR_RESP_DEFER)
 		return SMR_STEP_DEFER;
-	if (verdict != SMR_RESP_OK)
+	if (verdict == SMR_RESP_OK) {
+		smr_tally(&qp->resp.served.messages, 1);
+		smr_tally(&qp->resp.served.bytes, skb->len);
+	} else {
 		op_refuse(qp, &op, verdict, run);
+	}
 	op_done(qp, &op);
 	return SMR_STEP_DONE;
 }
@@ -503,7 +556,7 @@ static void recv_last(struct smr_qp *qp)
 static enum smr_step recv_flush(struct smr_qp *qp, struct smr_run *run)
 {
 	if (qp->resp.have_rwqe) {
-		smr_recv_fail(qp, IB_WC_WR_FLUSH_ERR);
+		smr_recv_fail(qp, IB_WC_WR_FLUSH_ERR, SMR_WHY_WR_FLUSHED);
 		run->quota -= SMR_COST_PACKET;
 		return SMR_STEP_DONE;
 	}
@@ -551,19 +604,33 @@ static enum smr_step respond_down(struct smr_qp *qp, enum ib_qp_state state,
 	return state == IB_QPS_ERR ? recv_flush(qp, run) : SMR_STEP_WAIT;
 }
 
+/*
+ * Would another step find nothing? What comes from now on asks for one itself, as a change
+ * of the QP's state does.
+ */
+static bool is_idle(const struct smr_qp *qp, enum ib_qp_state state)
+{
+	const struct smr_responder *resp = &qp->resp;
+
+	return skb_queue_empty_lockless(&resp->queue) && !resp->acks &&
+	       !resp->nak_due && !resp->read.active &&
+	       READ_ONCE(qp->state) == state;
+}
+
 /**
  * smr_responder_run() - take one step of answering requests
  * @qp: the QP
  * @run: how it may run
  *
  * Context: as @run says; called by the response task.
- * Return: SMR_STEP_WAIT when there was nothing to do.
+ * Return: SMR_STEP_WAIT when there is nothing to do.
  */
 enum smr_step smr_responder_run(struct smr_qp *qp, struct smr_run *run)
 {
 	enum ib_qp_state state = READ_ONCE(qp->state);
 	struct smr_local *local;
 	struct sk_buff *skb;
+	enum smr_step step;
 
 	if (!smr_reply_nak_flush(qp))
 		return SMR_STEP_WAIT;
@@ -574,8 +641,11 @@ enum smr_step smr_responder_run(struct smr_qp *qp, struct smr_run *run)
 	if (qp->resp.read.active)
 		return smr_resp_read(qp, run);
 	local = op_claim(qp);
-	if (local)
-		return respond_local(qp, local, run);
+	if (local) {
+		step = respond_local(qp, local, run);
+		return step == SMR_STEP_DONE && is_idle(qp, state) ?
+		       SMR_STEP_WAIT : step;
+	}
 	skb = smr_rx_peek(&qp->resp.queue);
 	if (skb)
 		return qp->service == SMR_TRANSPORT_RAW ?

@@ -9,7 +9,7 @@
 #include <linux/vmalloc.h>
 
 #include "arena.h"
-#include "mapped.h"
+#include "mmap.h"
 #include "ucontext.h"
 
 /* Set depth, stride and size. -EINVAL: more than the ABI can say. */
@@ -32,7 +32,7 @@ static int ring_set_size(struct smr_ring *ring, u32 depth, u32 stride)
 static void ring_fill_info(const struct smr_ring *ring,
 			   struct smr_ring_info *info)
 {
-	info->mmap_offset = rdma_user_mmap_get_offset(&ring->mapped->entry);
+	info->mmap_offset = rdma_user_mmap_get_offset(&ring->mmap->entry);
 	info->mmap_size = ring->size;
 	info->depth = ring->depth;
 	info->stride = ring->stride;
@@ -53,14 +53,14 @@ static void ring_fill_info(const struct smr_ring *ring,
 int smr_ring_create(struct smr_ring *ring, const struct smr_ring_user *user,
 		    u32 depth, u32 stride, size_t extra)
 {
-	struct smr_mapped *m;
+	struct smr_mmap *m;
 	int ret;
 
 	ret = ring_set_size(ring, depth, stride);
 	if (ret)
 		return ret;
 	ring->idx = 0;
-	ring->mapped = NULL;
+	ring->mmap = NULL;
 	if (!user->uctx) {
 		ring->hdr = __vmalloc(ring->size, GFP_KERNEL | __GFP_ZERO |
 				      __GFP_NOWARN);
@@ -70,7 +70,7 @@ int smr_ring_create(struct smr_ring *ring, const struct smr_ring_user *user,
 			     extra, user->map);
 	if (IS_ERR(m))
 		return PTR_ERR(m);
-	ring->mapped = m;
+	ring->mmap = m;
 	ring->hdr = m->mem;
 	ring_fill_info(ring, user->info);
 	return 0;
@@ -86,12 +86,12 @@ int smr_ring_create(struct smr_ring *ring, const struct smr_ring_user *user,
  */
 void smr_ring_destroy(struct smr_ring *ring)
 {
-	if (ring->mapped)
-		smr_mapped_free(ring->mapped);
+	if (ring->mmap)
+		smr_mmap_free(ring->mmap);
 	else
 		vfree(ring->hdr);
 	ring->hdr = NULL;
-	ring->mapped = NULL;
+	ring->mmap = NULL;
 }
 
 /**

@@ -14,7 +14,7 @@
 
 #include "uapi/softmr-abi.h"
 
-struct smr_mapped;
+struct smr_mmap;
 
 /**
  * struct smr_ring - a ring of the kernel's
@@ -24,7 +24,7 @@ struct smr_mapped;
  * @size: bytes in all, page aligned
  * @idx: the kernel's own index (cons of a work queue, prod of a CQ); what it
  *	writes into the head is only for the other side
- * @mapped: the memory; NULL for a kernel consumer's ring
+ * @mmap: the memory; NULL for a kernel consumer's ring
  *
  * @idx belongs to the user of the ring (a task, or the CQ's lock). The others
  * are constant.
@@ -35,7 +35,7 @@ struct smr_ring {
 	u32 stride;
 	size_t size;
 	u32 idx;
-	struct smr_mapped *mapped;
+	struct smr_mmap *mmap;
 };
 
 /**
@@ -59,7 +59,7 @@ void smr_ring_reset(struct smr_ring *ring);
 /* Does a process map it? A kernel consumer's ring can be trusted. */
 static inline bool smr_ring_is_user(const struct smr_ring *ring)
 {
-	return ring->mapped;
+	return ring->mmap;
 }
 
 /* The shared slot of any index. */

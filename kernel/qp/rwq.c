@@ -15,6 +15,7 @@
 #include "qp/modify.h"
 #include "steer/rss.h"
 #include "uapi/softmr-abi.h"
+#include "why.h"
 
 /* The states of the QP that receives for a queue */
 static const enum ib_qp_state qp_states[] = {
@@ -38,14 +39,15 @@ static void rwq_event(struct ib_event *event, void *context)
 }
 
 static int init_check(const struct ib_device_attr *limit,
-		      const struct ib_wq_init_attr *init)
+		      const struct ib_wq_init_attr *init, struct smr_why *why)
 {
 	if (init->wq_type != IB_WQT_RQ)
-		return -EINVAL;
-	if (init->create_flags ||
-	    !(limit->device_cap_flags & IB_DEVICE_MANAGED_FLOW_STEERING))
-		return -EOPNOTSUPP;
-	return init->max_wr ? 0 : -EINVAL;
+		return smr_why(why, WQ_TYPE, init->wq_type);
+	if (init->create_flags)
+		return smr_why(why, WQ_FLAGS, init->create_flags);
+	if (!(limit->device_cap_flags & IB_DEVICE_MANAGED_FLOW_STEERING))
+		return smr_why(why, QP_TYPE, IB_QPT_RAW_PACKET);
+	return init->max_wr ? 0 : smr_why(why, WQ_NO_WR);
 }
 
 /**
@@ -55,6 +57,7 @@ static int init_check(const struct ib_device_attr *limit,
  * @init: what is asked for; its sizes become what is given
  * @uctx: the process's context
  * @resp: where the process finds the ring
+ * @why: a refusal says why
  *
  * Context: process, may sleep.
  * Return: the queue, in RESET; -EINVAL, -EOPNOTSUPP (flags; a netdev without frames), or
@@ -63,7 +66,8 @@ static int init_check(const struct ib_device_attr *limit,
 struct smr_rwq *smr_rwq_create(struct ib_pd *pd, struct smr_env *env,
 			       struct ib_wq_init_attr *init,
 			       struct ib_ucontext *uctx,
-			       struct smr_create_wq_resp *resp)
+			       struct smr_create_wq_resp *resp,
+			       struct smr_why *why)
 {
 	struct smr_create_qp_resp rings = {};
 	struct ib_qp_init_attr qp_init = {
@@ -75,7 +79,7 @@ struct smr_rwq *smr_rwq_create(struct ib_pd *pd, struct smr_env *env,
 	struct smr_rwq *rwq;
 	int ret;
 
-	ret = init_check(&pd->device->attrs, init);
+	ret = init_check(&pd->device->attrs, init, why);
 	if (ret)
 		return ERR_PTR(ret);
 	rwq = kzalloc(sizeof(*rwq), GFP_KERNEL_ACCOUNT);
@@ -86,7 +90,8 @@ struct smr_rwq *smr_rwq_create(struct ib_pd *pd, struct smr_env *env,
 	rwq->qp.ibqp.qp_type = qp_init.qp_type;
 	rwq->qp.ibqp.event_handler = rwq_event;
 	rwq->qp.ibqp.qp_context = rwq;
-	ret = smr_qp_create(&rwq->qp, env, &qp_init, uctx, NULL, &rings);
+	ret = smr_qp_create(&rwq->qp, env, &qp_init, uctx, NULL, &rings,
+			    why);
 	if (ret) {
 		kfree(rwq);
 		return ERR_PTR(ret);
@@ -104,17 +109,18 @@ struct smr_rwq *smr_rwq_create(struct ib_pd *pd, struct smr_env *env,
 }
 
 /* To receive, a QP goes by INIT. */
-static int rwq_enter(struct smr_rwq *rwq, enum ib_wq_state next)
+static int rwq_enter(struct smr_rwq *rwq, enum ib_wq_state next,
+		     struct smr_why *why)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .port_num = 1 };
 	int ret = 0;
 
 	if (next == IB_WQS_RDY)
 		ret = smr_qp_modify(&rwq->qp, &attr, IB_QP_STATE | IB_QP_PORT,
-				    NULL);
+				    NULL, why);
 	attr.qp_state = qp_states[next];
 	if (!ret)
-		ret = smr_qp_modify(&rwq->qp, &attr, IB_QP_STATE, NULL);
+		ret = smr_qp_modify(&rwq->qp, &attr, IB_QP_STATE, NULL, why);
 	if (!ret)
 		rwq->ibwq.state = next;
 	return ret;
@@ -125,6 +131,7 @@ static int rwq_enter(struct smr_rwq *rwq, enum ib_wq_state next)
  * @rwq: the queue; the core's calls for it do not exclude each other
  * @attr: the state, and the one that it is assumed to be in
  * @mask: enum ib_wq_attr_mask
+ * @why: a refusal says why
  *
  * Each state can be left for RESET, RESET for RDY, and RDY for ERR.
  *
@@ -132,23 +139,24 @@ static int rwq_enter(struct smr_rwq *rwq, enum ib_wq_state next)
  * Return: 0; -EINVAL: it is not in that state, or cannot go to the other one; -EOPNOTSUPP:
  * flags.
  */
-int smr_rwq_modify(struct smr_rwq *rwq, const struct ib_wq_attr *attr, u32 mask)
+int smr_rwq_modify(struct smr_rwq *rwq, const struct ib_wq_attr *attr, u32 mask,
+		   struct smr_why *why)
 {
 	enum ib_wq_state cur, next = attr->wq_state;
 
 	if (mask & IB_WQ_FLAGS)
-		return -EOPNOTSUPP;
+		return smr_why(why, WQ_FLAGS, attr->flags);
 	guard(mutex)(&rwq->mutex);
 	cur = READ_ONCE(rwq->qp.state) == IB_QPS_ERR ? IB_WQS_ERR :
 						       rwq->ibwq.state;
 	if (mask & IB_WQ_CUR_STATE && attr->curr_wq_state != cur)
-		return -EINVAL;
+		return smr_why(why, WQ_CUR_STATE, attr->curr_wq_state, cur);
 	if (!(mask & IB_WQ_STATE) || next == cur)
 		return 0;
 	if (next != IB_WQS_RESET &&
 	    cur != (next == IB_WQS_RDY ? IB_WQS_RESET : IB_WQS_RDY))
-		return -EINVAL;
-	return rwq_enter(rwq, next);
+		return smr_why(why, WQ_TRANSITION, cur, next);
+	return rwq_enter(rwq, next, why);
 }
 
 /**

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "qp/rx.h"
 
-#include <linux/list.h>
 #include <linux/skbuff.h>
 #include <net/ipv6.h>
 
@@ -79,11 +78,10 @@ static struct smr_qp *rx_lookup(struct smr_qptab *tab,
 }
 
 /*
- * Queue one run of segments, which are for one side of one QP, or for a group. Returns
+ * Give one run of segments, which are for one side of one QP or for a group, to it. Returns
  * what that costs, in packets: each member of a group gets a copy.
  */
-static unsigned int rx_part(struct smr_qptab *tab, struct sk_buff *skb,
-			    struct list_head *batch)
+static unsigned int rx_part(struct smr_qptab *tab, struct sk_buff *skb)
 {
 	unsigned int len, off = smr_rx_seg(skb, smr_rx_part(skb)->first, &len);
 	enum skb_drop_reason reason = SKB_DROP_REASON_INVALID_PROTO;
@@ -95,11 +93,12 @@ static unsigned int rx_part(struct smr_qptab *tab, struct sk_buff *skb,
 	if (smr_wire_parse(&cursor, off, len, &hdr))
 		goto drop;
 	if (hdr.qpn == SMR_MULTICAST_QPN)
-		return 1 + smr_members_rx(&tab->members, skb, &hdr, batch);
+		return 1 + smr_members_rx(&tab->members, skb, &hdr);
 	qp = rx_lookup(tab, skb, &hdr, &reason);
 	if (!qp)
 		goto drop;
-	smr_qp_receive(qp, skb, hdr.op->flags & SMR_OP_RESPONSE, batch);
+	smr_qp_receive(qp, skb, hdr.op->flags & SMR_OP_RESPONSE);
+	smr_qp_put(qp);
 	return 1;
 drop:
 	kfree_skb_reason(skb, reason);
@@ -144,8 +143,7 @@ static unsigned int rx_run_len(const struct sk_buff *skb, unsigned int first)
 	return end - first;
 }
 
-static bool dispatch_rx(void *ctx, struct sk_buff *skb,
-			struct list_head *batch)
+static void dispatch_rx(void *ctx, struct sk_buff *skb)
 {
 	unsigned int nsegs = smr_rx_info(skb)->nsegs;
 	unsigned int first, count, packets = 0;
@@ -161,29 +159,17 @@ static bool dispatch_rx(void *ctx, struct sk_buff *skb,
 		smr_rx_part(part)->count = count;
 		smr_rx_part(part)->sealed = true;
 		smr_rx_part(part)->careful = false;
-		packets += rx_part(ctx, part, batch);
+		packets += rx_part(ctx, part);
 	}
-	return smr_task_charge(packets * SMR_COST_PACKET);
+	smr_task_charge(packets * SMR_COST_PACKET);
 }
 
-static void dispatch_run(void *ctx, struct list_head *batch)
+static bool may_copy(void)
 {
-	struct smr_qp *qp, *next;
-
-	list_for_each_entry_safe(qp, next, batch, rx_node) {
-		list_del_init(&qp->rx_node);
-		/* From here on another batch may add the QP. */
-		clear_bit_unlock(0, &qp->rx_batched);
-		smp_mb__after_atomic(); /* clear the bit before looking */
-		if (!skb_queue_empty_lockless(&qp->comp.queue))
-			smr_task_kick(&qp->send_task);
-		if (!skb_queue_empty_lockless(&qp->resp.queue))
-			smr_task_kick(&qp->resp_task);
-		smr_qp_put(qp);
-	}
+	return smr_task_charge(0);
 }
 
 const struct smr_rx_ops smr_qp_rx_ops = {
 	.rx = dispatch_rx,
-	.run = dispatch_run,
+	.may_copy = may_copy,
 };

@@ -114,16 +114,14 @@ void smr_rx_done(struct sk_buff_head *queue, struct sk_buff *skb)
 }
 
 /**
- * smr_qp_receive() - queue a packet to a QP, and put the QP on a batch
- * @qp: the QP, with a reference, which is consumed
+ * smr_qp_receive() - give a packet to a QP, and run the side that it is for
+ * @qp: the QP, with a reference
  * @skb: the packet, described by struct smr_rx_part; consumed
  * @response: it is for the requester, not for the responder
- * @batch: QPs that are to be run
  *
- * Context: as struct smr_rx_ops.rx, whose batch it is.
+ * Context: as struct smr_rx_ops.rx.
  */
-void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response,
-		    struct list_head *batch)
+void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response)
 {
 	const struct smr_rx_part *part = smr_rx_part(skb);
 
@@ -131,8 +129,5 @@ void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response,
 	smr_qp_add(qp, SMR_CNT_RX_BYTES,
 		   min(part->count * part->info.seg_len, part->info.len));
 	smr_qp_queue(qp, skb, response);
-	if (test_and_set_bit(0, &qp->rx_batched))
-		smr_qp_put(qp);
-	else
-		list_add_tail(&qp->rx_node, batch);
+	smr_task_kick(response ? &qp->send_task : &qp->resp_task);
 }

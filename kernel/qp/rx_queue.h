@@ -5,15 +5,13 @@
 
 #include <linux/types.h>
 
-struct list_head;
 struct sk_buff;
 struct sk_buff_head;
 struct smr_qp;
 
 void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response);
 
-void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response,
-		    struct list_head *batch);
+void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response);
 
 struct sk_buff *smr_rx_peek(const struct sk_buff_head *queue);
 void smr_rx_done(struct sk_buff_head *queue, struct sk_buff *skb);

@@ -30,11 +30,15 @@
  * smr_rx_train_init() - begin to read a train
  * @t: filled in
  * @skb: the train, the first of a QP's queue
+ * @icrc: what the side that reads knows of trains before
  */
-void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb)
+void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb,
+		       struct smr_icrc *icrc)
 {
 	t->skb = skb;
-	t->icrc = (struct smr_icrc){};
+	t->icrc = icrc;
+	if (smr_rx_part(skb)->sealed)
+		smr_icrc_read(icrc, skb);
 	t->seg = 0;
 	t->hdr_len = 0;
 	t->checked = 1;
@@ -45,7 +49,7 @@ void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb)
 static bool seal_ok(struct smr_rx_train *t, unsigned int seg)
 {
 	return !smr_rx_part(t->skb)->sealed ||
-	       smr_icrc_ok(&t->icrc, &t->cursor, seg);
+	       smr_icrc_ok(t->icrc, &t->cursor, seg);
 }
 
 /**
@@ -104,7 +108,7 @@ static bool seal_later(struct smr_rx_train *t, unsigned int seg, u32 n)
 	const struct smr_rx_part *part = smr_rx_part(t->skb);
 
 	if (part->sealed && !part->careful &&
-	    smr_icrc_can_expect(&t->icrc, t->skb))
+	    smr_icrc_can_expect(t->icrc, t->skb))
 		return true;
 	/* Behind one that is left to the copy: it is checked when it is the first. */
 	if (t->checked < n || !seal_ok(t, seg))
@@ -248,7 +252,7 @@ static noinline_for_stack int parts_check(struct smr_rx_train *t,
 	int err;
 
 	for (i = t->checked; right && i < n; i++)
-		right = smr_icrc_expect(&t->icrc, &t->cursor, t->seg + i,
+		right = smr_icrc_expect(t->icrc, &t->cursor, t->seg + i,
 					t->hdr_len, &crcs[i]);
 	err = right ? parts_copy(t, sgl, first, each, len, tail, crcs) : 0;
 	if (err)

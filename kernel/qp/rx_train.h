@@ -18,7 +18,7 @@ struct smr_sgl;
  * struct smr_rx_train - a train that is being read
  * @skb: the train, described by struct smr_rx_part
  * @cursor: where it is read
- * @icrc: what its packets' ICRCs have in common
+ * @icrc: what its packets' ICRCs have in common, and those of trains before; the side's
  * @seg: the first of the packets that are alike, from the first segment of the skb
  * @hdr_len: how long the headers of each are
  * @checked: of the packets that are alike, so many at the front have a right ICRC. Those of
@@ -29,13 +29,14 @@ struct smr_sgl;
 struct smr_rx_train {
 	struct sk_buff *skb;
 	struct smr_cursor cursor;
-	struct smr_icrc icrc;
+	struct smr_icrc *icrc;
 	unsigned int seg;
 	unsigned int hdr_len;
 	unsigned int checked;
 };
 
-void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb);
+void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb,
+		       struct smr_icrc *icrc);
 unsigned int smr_rx_train_parse(struct smr_qp *qp, struct smr_rx_train *t,
 				unsigned int seg, bool response,
 				struct smr_hdr *hdr, struct smr_run *run);

@@ -11,8 +11,10 @@
 #include "qp/core.h"
 #include "qp/cq.h"
 #include "qp/opcode.h"
+#include "qp/send_why.h"
 #include "stats.h"
 #include "trace.h"
+#include "why.h"
 
 /*
  * Each entry has room for the operand of an ATOMIC WRITE, which is inline, whatever
@@ -129,10 +131,10 @@ static u8 wqe_copy_inline(struct smr_qp *qp, u32 idx, struct smr_swqe *wqe,
 	u32 max = wr->flags & SMR_WR_ATOMIC_WRITE ? BODY_MIN :
 						    qp->sq.max_inline;
 
-	if (wr->flags & SMR_WR_FETCHES || inline_len > max)
-		return IB_WC_LOC_QP_OP_ERR;
 	wqe->num_sge = 0;
 	wqe->len = inline_len;
+	if (wr->flags & SMR_WR_FETCHES || inline_len > max)
+		return IB_WC_LOC_QP_OP_ERR;
 	smr_ring_copy_at(&qp->sq.ring, idx, sizeof(struct smr_send_wqe),
 			 wqe->data, inline_len);
 	return IB_WC_SUCCESS;
@@ -250,7 +252,7 @@ bool smr_sq_fetch(struct smr_qp *qp)
 	if (pending < 0) {
 		sq->ring.idx = READ_ONCE(sq->ring.hdr->prod);
 		sq->head = sq->ring.idx;
-		sq->next = sq->ring.idx;
+		smr_snd_abandon(&qp->snd, sq->head);
 		smr_qp_inc(qp, SMR_CNT_BAD_WQE);
 		/* Only once: an event takes memory until the process reads it. */
 		if (READ_ONCE(qp->state) != IB_QPS_ERR)
@@ -322,7 +324,7 @@ static bool wqe_is_signaled(const struct smr_qp *qp,
 
 /* Count it. Complete it, if the consumer wants that, and in any case with an error. */
 static void send_done(struct smr_qp *qp, const struct smr_swqe *wqe,
-		      enum ib_wc_status status)
+		      enum ib_wc_status status, u32 why)
 {
 	const struct smr_wr_info *wr = smr_wr_info(qp->ibqp.qp_type,
 						   wqe->opcode);
@@ -331,13 +333,14 @@ static void send_done(struct smr_qp *qp, const struct smr_swqe *wqe,
 		.status = status,
 		.opcode = wr ? wr->wc : IB_WC_SEND,
 		.byte_len = status ? 0 : wqe->len,
+		.vendor_err = why,
 		.qp_num = qp->ibqp.qp_num,
 	};
 
 	smr_comp_count(qp, comp_op(wr), status != IB_WC_SUCCESS, wqe->len);
 	if (!status && !wqe_is_signaled(qp, wqe))
 		return;
-	trace_smr_send_done(cqe.qp_num, cqe.wr_id, status, cqe.byte_len);
+	trace_smr_send_done(&qp->ibqp, cqe.wr_id, status, cqe.byte_len);
 	if (unlikely(!smr_cq_post_qp(qp->scq, &cqe, &qp->ibqp,
 				     status != IB_WC_SUCCESS)))
 		smr_qp_overrun(qp);
@@ -353,8 +356,7 @@ static void send_pop(struct smr_qp *qp)
 	struct smr_sq *sq = &qp->sq;
 
 	sq->head++;
-	if ((int)(sq->next - sq->head) < 0)
-		sq->next = sq->head;
+	smr_snd_popped(&qp->snd, sq->head);
 	/* Pairs with the producer, which may now reuse the slot. */
 	smp_store_release(&sq->ring.hdr->cons, sq->head);
 }
@@ -371,7 +373,7 @@ static void send_pop(struct smr_qp *qp)
 void smr_send_begin(struct smr_qp *qp, const struct smr_swqe *wqe, u32 psn,
 		    u32 npsn)
 {
-	trace_smr_send_start(qp->ibqp.qp_num, wqe->wr_id, wqe->opcode,
+	trace_smr_send_start(&qp->ibqp, wqe->wr_id, wqe->opcode,
 			     wqe->len, psn, npsn);
 }
 
@@ -384,11 +386,14 @@ void smr_send_begin(struct smr_qp *qp, const struct smr_swqe *wqe, u32 psn,
 void smr_send_retire(struct smr_qp *qp)
 {
 	struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
+	struct smr_sent *sent = &qp->req.sent;
 
 	send_pop(qp);
+	smr_tally(&sent->messages, 1);
+	smr_tally(&sent->bytes, wqe->len);
 	/* Most requests are not signaled, and of QPs without completion counters. */
 	if (wqe_is_signaled(qp, wqe) || unlikely(READ_ONCE(qp->counted)))
-		send_done(qp, wqe, IB_WC_SUCCESS);
+		send_done(qp, wqe, IB_WC_SUCCESS, 0);
 }
 
 /**
@@ -404,11 +409,15 @@ void smr_send_retire(struct smr_qp *qp)
 void smr_send_fail(struct smr_qp *qp, enum ib_wc_status status)
 {
 	const struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
+	struct smr_why why;
 
+	smr_send_why(qp, wqe, status, &why);
+	smr_qp_refused(qp, &why, status, wqe->wr_id, wqe->opcode,
+		       wqe->state == SMR_SWQE_POSTED ? 0 : wqe->psn);
 	send_pop(qp);
 	/* The state changes first: a consumer that sees the completion sees it. */
 	smr_qp_send_error(qp);
-	send_done(qp, wqe, status);
+	send_done(qp, wqe, status, why.id);
 	/* Only now, or flushed receives could complete before the error. */
 	smr_qp_flush(qp);
 }
@@ -424,5 +433,5 @@ void smr_send_flush(struct smr_qp *qp)
 	const struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
 
 	send_pop(qp);
-	send_done(qp, wqe, IB_WC_WR_FLUSH_ERR);
+	send_done(qp, wqe, IB_WC_WR_FLUSH_ERR, SMR_WHY_WR_FLUSHED);
 }

@@ -18,7 +18,9 @@
 #include "compat/udata.h"
 #include "net/wire.h"
 #include "qp/cq.h"
+#include "ucontext.h"
 #include "uapi/softmr-abi.h"
+#include "why.h"
 
 /* Numbers have 24 bits. 0 is not used, since an unset field has it. */
 #define SRQN_FIRST	1
@@ -118,12 +120,21 @@ void smr_srq_put(struct smr_srq *srq)
 		complete(&srq->released);
 }
 
+static int max_wr_check(const struct ib_device_attr *limits, u32 max_wr,
+			struct smr_why *why)
+{
+	if (!max_wr || max_wr > limits->max_srq_wr)
+		return smr_why(why, SRQ_WR, max_wr, limits->max_srq_wr);
+	return 0;
+}
+
 /**
  * smr_srq_create() - make a shared receive queue
  * @srq: allocated, zeroed, its core part filled in
  * @tab: the table for an XRC queue
  * @init: what is asked for; the limit is armed by smr_srq_modify() only
  * @user: whose it is
+ * @why: a refusal says why
  *
  * Context: process.
  * Return: 0; -EOPNOTSUPP (type); -EINVAL (a limit); -ENOMEM; -EBUSY when no
@@ -131,16 +142,19 @@ void smr_srq_put(struct smr_srq *srq)
  */
 int smr_srq_create(struct smr_srq *srq, struct smr_srqtab *tab,
 		   const struct ib_srq_init_attr *init,
-		   const struct smr_ring_user *user)
+		   const struct smr_ring_user *user, struct smr_why *why)
 {
 	const struct ib_device_attr *limits = &srq->ibsrq.device->attrs;
 	int err;
 
 	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
-		return -EOPNOTSUPP;
-	if (!init->attr.max_wr || init->attr.max_wr > limits->max_srq_wr ||
-	    init->attr.max_sge > limits->max_srq_sge)
-		return -EINVAL;
+		return smr_why(why, SRQ_TYPE, init->srq_type);
+	err = max_wr_check(limits, init->attr.max_wr, why);
+	if (err)
+		return err;
+	if (init->attr.max_sge > limits->max_srq_sge)
+		return smr_why(why, SRQ_SGE, init->attr.max_sge,
+			       limits->max_srq_sge);
 	mutex_init(&srq->resize_mutex);
 	spin_lock_init(&srq->lock);
 	err = smr_rq_create(&srq->rq, user, init->attr.max_wr,
@@ -194,6 +208,7 @@ static bool limit_reached(struct smr_srq *srq)
  * @srq: the queue
  * @attr: the values
  * @mask: which of them
+ * @why: a refusal says why
  *
  * If the queue has fewer requests already, the event is raised at once: taking a request
  * would raise it, but there may be none to take.
@@ -203,19 +218,20 @@ static bool limit_reached(struct smr_srq *srq)
  * -EOPNOTSUPP (the size: see smr_srq_resize()).
  */
 int smr_srq_modify(struct smr_srq *srq, const struct ib_srq_attr *attr,
-		   enum ib_srq_attr_mask mask)
+		   enum ib_srq_attr_mask mask, struct smr_why *why)
 {
 	bool reached;
 
 	if (mask & IB_SRQ_MAX_WR)
-		return -EOPNOTSUPP;
+		return smr_why(why, SRQ_SIZE, attr->max_wr);
 	if (mask & ~IB_SRQ_LIMIT)
-		return -EINVAL;
+		return smr_why(why, SRQ_ATTR, mask);
 	if (!(mask & IB_SRQ_LIMIT))
 		return 0;
 	scoped_guard(spinlock_bh, &srq->lock) {
 		if (attr->srq_limit > srq->rq.max_wr)
-			return -EINVAL;
+			return smr_why(why, SRQ_LIMIT, attr->srq_limit,
+				       srq->rq.max_wr);
 		srq->limit = attr->srq_limit;
 		reached = limit_reached(srq);
 	}
@@ -229,7 +245,7 @@ int smr_srq_modify(struct smr_srq *srq, const struct ib_srq_attr *attr,
  * meanwhile; those are copied in vain. The process must not post meanwhile, or it loses
  * requests of its own.
  */
-static int srq_copy(struct smr_srq *srq, struct smr_rq *to)
+static int srq_copy(struct smr_srq *srq, struct smr_rq *to, struct smr_why *why)
 {
 	const struct smr_ring *from = &srq->rq.ring;
 	u32 first, i;
@@ -240,7 +256,7 @@ static int srq_copy(struct smr_srq *srq, struct smr_rq *to)
 		pending = smr_ring_pending(from);
 	}
 	if (pending < 0 || pending > (int)to->max_wr)
-		return -EINVAL;
+		return smr_why(why, SRQ_FULL, to->max_wr, pending);
 	for (i = first; i != first + pending; i++) {
 		memcpy(smr_ring_slot(&to->ring, i), smr_ring_slot(from, i),
 		       to->ring.stride);
@@ -254,14 +270,15 @@ static int srq_copy(struct smr_srq *srq, struct smr_rq *to)
 /* Switch to the new ring. */
 static int srq_switch(struct smr_srq *srq, struct smr_rq *to,
 		      const struct ib_srq_attr *attr,
-		      enum ib_srq_attr_mask mask, bool *reached)
+		      enum ib_srq_attr_mask mask, bool *reached,
+		      struct smr_why *why)
 {
 	u32 limit;
 
 	guard(spinlock_bh)(&srq->lock);
 	limit = mask & IB_SRQ_LIMIT ? attr->srq_limit : srq->limit;
 	if (srq->broken || limit > to->max_wr)
-		return -EINVAL;
+		return smr_why(why, SRQ_LIMIT, limit, to->max_wr);
 	to->ring.idx = srq->rq.ring.idx;
 	smr_ring_publish_cons(&to->ring);
 	swap(srq->rq.ring, to->ring);
@@ -277,6 +294,7 @@ static int srq_switch(struct smr_srq *srq, struct smr_rq *to,
  * @user: the process
  * @attr: max_wr, and with IB_SRQ_LIMIT the limit to arm
  * @mask: which of them
+ * @why: a refusal says why
  *
  * No request is lost, provided that the process posts none meanwhile: it
  * continues, with the same indices, in the new ring.
@@ -286,22 +304,23 @@ static int srq_switch(struct smr_srq *srq, struct smr_rq *to,
  * or the limit is larger), -ENOMEM. On failure nothing has changed.
  */
 int smr_srq_resize(struct smr_srq *srq, const struct smr_ring_user *user,
-		   const struct ib_srq_attr *attr, enum ib_srq_attr_mask mask)
+		   const struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		   struct smr_why *why)
 {
-	u32 max = srq->ibsrq.device->attrs.max_srq_wr;
 	bool reached = false;
 	struct smr_rq rq = {};
 	int ret;
 
-	if (!attr->max_wr || attr->max_wr > max)
-		return -EINVAL;
+	ret = max_wr_check(&srq->ibsrq.device->attrs, attr->max_wr, why);
+	if (ret)
+		return ret;
 	guard(mutex)(&srq->resize_mutex);
 	ret = smr_rq_create(&rq, user, attr->max_wr, srq->rq.max_sge);
 	if (ret)
 		return ret;
-	ret = srq_copy(srq, &rq);
+	ret = srq_copy(srq, &rq, why);
 	if (!ret)
-		ret = srq_switch(srq, &rq, attr, mask, &reached);
+		ret = srq_switch(srq, &rq, attr, mask, &reached, why);
 	/* The old ring; after an error the new one. */
 	smr_rq_destroy(&rq);
 	if (reached)
@@ -409,6 +428,7 @@ static int UVERBS_HANDLER(SMR_METHOD_SRQ_RESIZE)(struct uverbs_attr_bundle *attr
 	struct smr_ring_user user = { attrs->context, &resp.rq, &resp.map };
 	struct ib_srq_attr attr = {};
 	enum ib_srq_attr_mask mask = IB_SRQ_MAX_WR;
+	struct smr_why why = {};
 	int ret;
 
 	ret = uverbs_copy_from_or_zero(&attr.max_wr, attrs,
@@ -426,7 +446,9 @@ static int UVERBS_HANDLER(SMR_METHOD_SRQ_RESIZE)(struct uverbs_attr_bundle *attr
 					    sizeof(resp));
 	if (ret)
 		return ret;
-	ret = smr_srq_resize(to_smr_srq(ibsrq), &user, &attr, mask);
+	ret = smr_why_verb(smr_attrs_whys(attrs), &why, 0,
+			   smr_srq_resize(to_smr_srq(ibsrq), &user, &attr, mask,
+					  &why));
 	return ret ?: uverbs_copy_to_struct_or_zero(attrs, SMR_ATTR_RESIZE_RING,
 						    &resp, sizeof(resp));
 }

@@ -17,8 +17,8 @@
 
 struct sk_buff;
 struct smr_cq;
-
 struct smr_srq;
+struct smr_why;
 
 /**
  * struct smr_srq_handle - how those find an XRC shared receive queue who have no reference
@@ -87,15 +87,16 @@ void smr_srqtab_fini(struct smr_srqtab *tab);
 
 int smr_srq_create(struct smr_srq *srq, struct smr_srqtab *tab,
 		   const struct ib_srq_init_attr *init,
-		   const struct smr_ring_user *user);
+		   const struct smr_ring_user *user, struct smr_why *why);
 struct smr_srq *__must_check smr_srq_find(struct smr_srqtab *tab, u32 srqn,
 					  const struct ib_xrcd *xrcd);
 void smr_srq_put(struct smr_srq *srq);
 void smr_srq_destroy(struct smr_srq *srq);
 int smr_srq_modify(struct smr_srq *srq, const struct ib_srq_attr *attr,
-		   enum ib_srq_attr_mask mask);
+		   enum ib_srq_attr_mask mask, struct smr_why *why);
 int smr_srq_resize(struct smr_srq *srq, const struct smr_ring_user *user,
-		   const struct ib_srq_attr *attr, enum ib_srq_attr_mask mask);
+		   const struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		   struct smr_why *why);
 int smr_srq_fill_res(struct sk_buff *msg, struct smr_srq *srq);
 void smr_srq_query(struct smr_srq *srq, struct ib_srq_attr *attr);
 bool smr_srq_available(struct smr_srq *srq);

@@ -11,6 +11,8 @@
 #include <linux/sched.h>
 #include <linux/wait_bit.h>
 
+#include "fault.h"
+
 /*
  * The context that moves a task from not OWNED to OWNED runs it. A context that
  * comes later sets AGAIN. AGAIN obliges the owner to call the function once more
@@ -154,11 +156,22 @@ static void task_hand_over(struct smr_task *task)
 	task_take_back(task);
 }
 
+/* Another QP's task, which ran here with BH off, has left a fault. */
+static void task_run_errand(struct smr_run *run)
+{
+	struct smr_fault *fault = run->errand;
+
+	run->errand = NULL;
+	smr_fault_run_errand(fault, run);
+}
+
 static void task_loop(struct smr_task *task, struct smr_run *run)
 {
 	do {
 		enum smr_step step = task->fn(task, run);
 
+		while (unlikely(run->errand) && run->can_sleep)
+			task_run_errand(run);
 		if (step == SMR_STEP_WAIT) {
 			if (task_disown(task))
 				return;
@@ -251,21 +264,28 @@ bool smr_task_try(struct smr_task *task, struct smr_run *run)
  * smr_task_run_foreign() - run a task of another QP, whose process may be another
  * @task: the other task
  * @run: how the caller may run; what the other task does reduces its quota
+ * @here: see struct smr_run; or NULL
  *
  * The scheduler may stop the caller for as long as its priority and its cgroup say. It
  * must not stop it while it owns another process's task. So the task runs with BH off
- * here, for one slice, and its own workqueue does the rest. It brings no pages in: the
- * caller must not wait for them.
+ * here, for one slice, and its own workqueue does the rest. It brings no pages in. If it works
+ * for the caller alone, it may leave the caller to bring in those that need no waiting.
  *
  * On PREEMPT_RT a section with BH off is preemptible. There, only a softirq runs the task.
  *
  * Context: BH off. From the look-up of the other QP to the end of the reference on it,
  * or the caller could be stopped while the QP's destroyer waits for that reference.
  */
-void smr_task_run_foreign(struct smr_task *task, struct smr_run *run)
+void smr_task_run_foreign(struct smr_task *task, struct smr_run *run,
+			  const struct smr_local *here)
 {
 	int quota = min(run->quota, SMR_QUOTA_SOFTIRQ);
-	struct smr_run foreign = { .quota = quota };
+	struct smr_run foreign = {
+		.quota = quota,
+		.here = here,
+		.takes_errand = here && run->can_sleep,
+		.errand = run->errand,
+	};
 
 	lockdep_assert_in_softirq();
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) && !in_serving_softirq()) {
@@ -274,6 +294,7 @@ void smr_task_run_foreign(struct smr_task *task, struct smr_run *run)
 	}
 	smr_task_run(task, &foreign);
 	run->quota -= quota - foreign.quota;
+	run->errand = foreign.errand;
 }
 
 /**

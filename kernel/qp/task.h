@@ -13,6 +13,8 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+struct smr_fault;
+struct smr_local;
 struct smr_task;
 
 /* Nobody takes the CPU from whoever works for others in this section. */
@@ -23,7 +25,12 @@ DEFINE_LOCK_GUARD_0(smr_bh, local_bh_disable(), local_bh_enable())
  * @can_sleep: process context with BH and preemption on
  * @quota: work that may still be done, in bytes; a packet counts SMR_COST_PACKET
  *	besides its bytes. Work beyond it goes to the workqueue
- * @home: of a send task: see qp/home.c
+ * @sqpoll: of a send task: see qp/sqpoll.c
+ * @here: of a response task: the operation that a send task has handed over, which the
+ *	caller of this run owns. Its answer needs no wake-up
+ * @takes_errand: of another QP's task, which works for the caller alone: the caller will be
+ *	able to sleep
+ * @errand: a fault that the caller executes then, or NULL
  *
  * The run of another QP's task, as that of the peer on the same host, reduces the quota
  * of the caller's run.
@@ -31,7 +38,10 @@ DEFINE_LOCK_GUARD_0(smr_bh, local_bh_disable(), local_bh_enable())
 struct smr_run {
 	bool can_sleep;
 	int quota;
-	bool home;
+	bool sqpoll;
+	const struct smr_local *here;
+	bool takes_errand;
+	struct smr_fault *errand;
 };
 
 /*
@@ -84,7 +94,8 @@ void smr_task_init(struct smr_task *task, struct workqueue_struct *wq,
 		   void (*put)(struct smr_task *));
 void smr_task_run(struct smr_task *task, struct smr_run *run);
 bool smr_task_try(struct smr_task *task, struct smr_run *run);
-void smr_task_run_foreign(struct smr_task *task, struct smr_run *run);
+void smr_task_run_foreign(struct smr_task *task, struct smr_run *run,
+			  const struct smr_local *here);
 void smr_task_kick(struct smr_task *task);
 bool smr_task_charge(int cost);
 void smr_task_defer(struct smr_task *task);

@@ -60,7 +60,7 @@ static void datagram_init(struct datagram *d)
 	hdr->migreq = true;
 	hdr->pkey = SMR_DEFAULT_PKEY;
 	hdr->qpn = wqe->ud.qpn;
-	hdr->psn = qp->req.psn;
+	hdr->psn = qp->snd.psn;
 	hdr->imm = wqe->imm_or_rkey;
 	hdr->qkey = wqe->ud.qkey & QKEY_OF_QP ? qp->attr.qkey : wqe->ud.qkey;
 	hdr->src_qpn = qp->ibqp.qp_num;
@@ -144,7 +144,7 @@ static int local_send(struct datagram *d, struct smr_run *run)
 	smr_qp_inc(qp, SMR_CNT_LOCAL_OPS);
 	smr_qp_add(qp, SMR_CNT_LOCAL_BYTES, d->wqe->len);
 	smr_qp_queue(peer, skb, false);
-	smr_task_run_foreign(&peer->resp_task, run);
+	smr_task_run_foreign(&peer->resp_task, run, NULL);
 	smr_qp_put(peer);
 	return 0;
 }
@@ -177,8 +177,8 @@ static void datagram_done(struct datagram *d, struct smr_run *run)
 	struct smr_qp *qp = d->qp;
 
 	smr_send_begin(qp, d->wqe, d->hdr.psn, 1);
-	qp->req.psn = smr_psn_add(qp->req.psn, 1);
-	qp->comp.una = qp->req.psn;
+	smr_snd_pass(&qp->snd, 1);
+	smr_snd_settle(&qp->snd);
 	run->quota -= d->len + SMR_COST_PACKET;
 	smr_send_retire(qp);
 }

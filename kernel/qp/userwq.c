@@ -16,7 +16,7 @@
 #include <linux/workqueue.h>
 
 #include "compat/cleanup.h"
-#include "mapped.h"
+#include "mmap.h"
 
 static struct smr_userwq *user_find(struct smr_userwqs *all, kuid_t uid)
 {
@@ -122,7 +122,7 @@ void smr_userwq_put(struct smr_userwq *user)
 		list_del(&user->node);
 	}
 	destroy_workqueue(user->wq);
-	smr_mapped_fini(&user->account.queues);
+	smr_mmap_fini(&user->account.queues);
 	smr_account_fini(&user->account);
 	kfree(user);
 }

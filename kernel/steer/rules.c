@@ -182,8 +182,9 @@ static int rule_show(struct smr_steer *steer, struct smr_rule *rule)
 	int ret;
 
 	if (is_sniffer(rule)) {
-		list_add_tail(&rule->node, &steer->sniffers);
+		list_add_tail_rcu(&rule->node, &steer->sniffers);
 		dev_add_pack(&rule->tap);
+		static_branch_inc(&smr_sniffed);
 		return 0;
 	}
 	if (list_empty(&steer->rules)) {
@@ -199,7 +200,8 @@ static int rule_show(struct smr_steer *steer, struct smr_rule *rule)
 static void rule_hide(struct smr_steer *steer, struct smr_rule *rule)
 {
 	if (is_sniffer(rule)) {
-		list_del(&rule->node);
+		list_del_rcu(&rule->node);
+		static_branch_dec(&smr_sniffed);
 		if (!steer->closed)
 			__dev_remove_pack(&rule->tap);
 		return;

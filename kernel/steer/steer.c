@@ -25,6 +25,8 @@
 #include "steer/frame.h"
 #include "steer/rss.h"
 
+DEFINE_STATIC_KEY_FALSE(smr_sniffed);
+
 /**
  * struct passing - a packet that is matched against the rules
  * @skb: the packet, with a MAC header
@@ -333,4 +335,26 @@ int smr_steer_tap(struct sk_buff *skb, struct net_device *ndev,
 	frames_consume(frames);
 	consume_skb(skb);
 	return 0;
+}
+
+/**
+ * smr_steer_show() - give sniffers of a link a packet that the netdev never has
+ * @steer: the link's rules
+ * @skb: the packet, as taps get it; is not changed
+ *
+ * Context: BH off.
+ */
+void smr_steer_show(const struct smr_steer *steer, const struct sk_buff *skb)
+{
+	struct smr_rule *rule;
+	struct sk_buff *copy;
+
+	guard(rcu)();
+	list_for_each_entry_rcu(rule, &steer->sniffers, node) {
+		copy = skb_clone((struct sk_buff *)skb, GFP_ATOMIC);
+		if (copy)
+			smr_steer_tap(copy, copy->dev, &rule->tap, copy->dev);
+		else
+			smr_stat_inc(steer->stats, SMR_CNT_DROPPED);
+	}
 }

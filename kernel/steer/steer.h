@@ -3,6 +3,7 @@
 #ifndef SMR_STEER_H
 #define SMR_STEER_H
 
+#include <linux/jump_label.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/types.h>
@@ -68,7 +69,7 @@ struct smr_rule {
  * @in: the hook on the netdev; open while @rules is not empty
  * @stats: the link's counters
  * @rules: by their order; readers use RCU
- * @sniffers: rules with a packet handler of their own
+ * @sniffers: rules with a packet handler of their own; readers use RCU
  * @nr: how many rules are on both lists
  * @closed: the netdev is being unregistered or moved
  *
@@ -82,6 +83,9 @@ struct smr_steer {
 	unsigned int nr;
 	bool closed;
 };
+
+/* Some link has a sniffer. */
+DECLARE_STATIC_KEY_FALSE(smr_sniffed);
 
 /* The receivers of a frame that is being sent */
 enum smr_steer_sent {
@@ -99,6 +103,7 @@ void smr_steer_init(struct smr_steer *steer, struct net_device *ndev,
 		    struct smr_stats *stats);
 void smr_steer_fini(struct smr_steer *steer);
 enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb);
+void smr_steer_show(const struct smr_steer *steer, const struct sk_buff *skb);
 int smr_steer_tap(struct sk_buff *skb, struct net_device *ndev,
 		  struct packet_type *tap, struct net_device *orig);
 

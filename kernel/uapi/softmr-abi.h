@@ -9,6 +9,7 @@
 #ifndef SOFTMR_ABI_H
 #define SOFTMR_ABI_H
 
+#include <linux/ioctl.h>
 #include <linux/types.h>
 
 /*
@@ -113,6 +114,7 @@ struct smr_send_wqe {
 		} rdma;
 		struct {
 			__aligned_u64 remote_addr;
+			/* what is compared, or added */
 			__aligned_u64 compare_add;
 			__aligned_u64 swap;
 			__u32 rkey;
@@ -125,11 +127,15 @@ struct smr_send_wqe {
 			__u32 rsvd;
 		} ud;
 		struct {
+			/* the range; a length of 0 unbinds a type 1 window */
 			__aligned_u64 addr;
 			__aligned_u64 length;
 			__u32 mr_lkey;
+			/* names the window; its tag is ignored */
 			__u32 mw_rkey;
+			/* only its tag counts: that of the window's next key */
 			__u32 new_rkey;
+			/* enum ibv_access_flags */
 			__u32 access;
 			/* ignored: older providers have a pointer here */
 			__aligned_u64 rsvd;
@@ -353,6 +359,24 @@ enum smr_doorbell_flags {
 	SMR_DOORBELL_SQ = 1 << 0,
 	SMR_DOORBELL_RQ = 1 << 1,
 };
+
+/*
+ * The doorbell as a file: a driver method of the DEVICE object opens it. Its ioctls ring the
+ * QP, or the work queue, of the file's context whose number is the argument. EIO: the
+ * device is gone. ENOENT: the context has no such QP. A module without the method has only
+ * those above and below.
+ */
+enum smr_doorbell_methods {
+	SMR_METHOD_DOORBELL_OPEN = (1U << 12) + 1,
+};
+
+enum smr_doorbell_open_attrs {
+	/* the file descriptor, 4 bytes */
+	SMR_ATTR_DOORBELL_FD = (1U << 12),
+};
+
+#define SMR_IOC_RING_SQ	_IO('s', 0xe0)
+#define SMR_IOC_RING_RQ	_IO('s', 0xe1)
 
 /* The same for a work queue, which has only a receive side. */
 enum smr_wq_methods {

@@ -10,6 +10,8 @@
 . "$TOP/scripts/lib/roles.sh"
 # shellcheck source=scripts/lib/apt.sh
 . "$TOP/scripts/lib/apt.sh"
+# shellcheck source=scripts/lib/rdma-core.sh
+. "$TOP/scripts/lib/rdma-core.sh"
 # shellcheck source=scripts/lib/image.sh
 . "$TOP/scripts/lib/image.sh"
 # shellcheck source=scripts/lib/uml.sh
@@ -20,6 +22,8 @@
 . "$TOP/scripts/lib/build.sh"
 # shellcheck source=scripts/lib/run.sh
 . "$TOP/scripts/lib/run.sh"
+# shellcheck source=scripts/lib/archive.sh
+. "$TOP/scripts/lib/archive.sh"
 # shellcheck source=scripts/lib/ahead.sh
 . "$TOP/scripts/lib/ahead.sh"
 # shellcheck source=scripts/lib/arm64.sh

@@ -6,7 +6,6 @@
 #
 #   $ARM64/tools/        Debian 13 for amd64: compiler, QEMU, and the headers and images of the arm64 kernels
 #   $ARM64/root/         Debian 13 for arm64: what the provider is linked with and what the guest runs
-#   $ARM64/rdma-core/    the source of the rdma-core that is in there
 #   $ARM64/kernels       a line per role that was wanted yet: role, release, suites
 #   $BUILD/arm64/        what is built from this repository, and the guest's initramfs per role
 
@@ -69,8 +68,6 @@ arm64_root() {
 	arm64_unpack "$out/root" arm64 "${ARM64_PACKAGES[@]}" "$libgcc"
 }
 
-arm64_sources() { APT_DIR=$ARM64_APT apt_source rdma-core "$1/rdma-core"; }
-
 # The packages that one kernel is: image, headers and, to run on this host, what the headers build with
 arm64_kernel_packages() {
 	awk -v release="$1" '
@@ -117,7 +114,7 @@ arm64_kernel_trim() {
 arm64_key() {
 	{
 		echo "$ARM64_FORMAT ${ARM64_TOOLS[*]} ${ARM64_PACKAGES[*]}"
-		declare -f arm64_unpack arm64_tools arm64_root arm64_sources arm64_kernel_trim role_places
+		declare -f arm64_unpack arm64_tools arm64_root arm64_kernel_trim role_places
 	} | sha256sum | cut -c1-16
 }
 
@@ -129,8 +126,7 @@ arm64_make() {
 	being_made "$out"
 	if ! { step "package lists for arm64" arm64_lists &&
 		step "tools for arm64" arm64_tools "$out" &&
-		step "arm64 libraries" arm64_root "$out" &&
-		step "rdma-core source for arm64" arm64_sources "$out"; }; then
+		step "arm64 libraries" arm64_root "$out"; }; then
 		rm -rf "$out"
 		return 1
 	fi
@@ -176,7 +172,7 @@ arm64_module() {
 
 # Provider and tools
 arm64_provider() {
-	in_tools cmake -S /src/userspace -B /build/provider -GNinja -DRDMA_CORE_SOURCE=/arm64/rdma-core \
+	in_tools cmake -S /src/userspace -B /build/provider -GNinja \
 		-DCMAKE_TOOLCHAIN_FILE=/src/userspace/cmake/ClangCross.cmake \
 		-DSMR_CROSS_TARGET="$ARM64_TRIPLET" -DCMAKE_SYSROOT=/arm64/root \
 		-DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_LIBDIR="lib/$ARM64_TRIPLET" -DSMR_WERROR=ON

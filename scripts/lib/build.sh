@@ -76,25 +76,12 @@ record_in_module() {
 	{
 		printf '\nsmr_record := %s\nccflags-y += $(smr_record)\n' "${RECORD_FLAGS[$kind]}"
 		for name in ${RECORD_FILES[$kind]}; do
-			cp "$TOP/selftests/record/$name.c" "$copy/$name.c"
+			cmp -s "$TOP/selftests/record/$name.c" "$copy/$name.c" || cp "$TOP/selftests/record/$name.c" "$copy/$name.c"
 			[ "$name" = gcov_begin ] && echo 'softmr-y := gcov_begin.o $(softmr-y)' || echo "softmr-y += $name.o"
 			printf '%s := n\n' {KASAN_SANITIZE,UBSAN_SANITIZE}"_$name.o"
 			echo "CFLAGS_REMOVE_$name.o := \$(smr_record)"
 		done
 	} >>"$copy/Kbuild"
-}
-
-# plant COPY: the bug whose name SOFTMR_PLANT is, a file in selftests/planted, into a copy of kernel/: what fuzzers must find
-plant() {
-	local bug=$TOP/selftests/planted/${SOFTMR_PLANT:-} file
-	[ "${SOFTMR_PLANT:-}" ] || return 0
-	file=$1/$(sed -n 's/^file: //p' "$bug")
-	sed -n 's/^edit: //p' "$bug" | sed -f - "$file" >"$file.planted"
-	if cmp -s "$file" "$file.planted"; then
-		warn "the bug $SOFTMR_PLANT has no place in $file any more"
-		return 1
-	fi
-	mv "$file.planted" "$file"
 }
 
 # make_module SOURCE ROLE OPTION...: compile a copy of it, $IMAGE/NAME-ROLE, by kbuild
@@ -119,11 +106,16 @@ build_module() {
 # -- provider and tests
 
 build_provider() {
-	in_image cmake -S /src/userspace -B /build/provider -GNinja -DRDMA_CORE_SOURCE=/usr/src/rdma-core \
-		-DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	in_image cmake -S /src/userspace -B /build/provider -GNinja -DCMAKE_INSTALL_PREFIX=/usr \
+		-DCMAKE_BUILD_TYPE=RelWithDebInfo
 	in_image ninja -C /build/provider
 	in_image env DESTDIR=/build/layer cmake --install /build/provider
 }
+
+# What selftests/guides.sh runs: the pages with their marks, and the programs that they are about. Those, and a page that
+# another test reads, are in the guest, too
+GUIDES=(README Documentation/{learn,troubleshooting,storage,ai,debugging}.rst examples)
+PAGES=(Documentation/conformance.rst "${GUIDES[@]}")
 
 # The tests as the guest sees them: scripts unchanged, binaries beside them
 build_selftests() {
@@ -136,8 +128,9 @@ build_selftests() {
 	fi
 	rm -rf "$new"
 	cp -r "$TOP/selftests" "$new"
-	# a test reads this page
 	cp "$TOP/Documentation/conformance.rst" "$new"
+	mkdir "$new/guides"
+	(cd "$TOP" && cp -r --parents "${GUIDES[@]}" "$new/guides")
 	[ ! -d "$IMAGE/selftests" ] || find "$IMAGE/selftests" -maxdepth 1 -type f -perm -u+x -exec cp {} "$new" \;
 	# the kernel's own tests, in the layout that kernel_rdma.sh expects
 	mkdir "$new/kernel"
@@ -197,7 +190,7 @@ build_userland() {
 	fi
 	# the tests need the kernel's harness; a script that only boots a guest need not fetch the source for them
 	if [ -d "$TOP/selftests" ] && [ -e "$UML_SOURCE/.done" ]; then
-		build_part selftests "$(source_key selftests scripts/bench kernel/uapi userspace/provider/softmrdv.h Documentation/conformance.rst)" \
+		build_part selftests "$(source_key selftests scripts/bench kernel/uapi userspace/provider/softmrdv.h "${PAGES[@]}")" \
 			"selftests" build_selftests || return
 	fi
 }
@@ -250,7 +243,6 @@ build_uml_module() {
 	rm -f "$out/$release/build" "$out/$release/source"
 	if [ -e "$TOP/kernel/Kbuild" ]; then
 		sync_tree "$TOP/kernel" "$BUILD/uml-$flavour/kernel"
-		plant "$BUILD/uml-$flavour/kernel" || return
 		record_in_module "$(uml_record "$flavour")" "$BUILD/uml-$flavour/kernel"
 		make -C "$dir" ARCH=um M="$BUILD/uml-$flavour/kernel" W=1 -j"$(nproc)" modules
 		sync_tree "$TOP/selftests/kmod" "$BUILD/uml-$flavour/kmod"
@@ -266,7 +258,7 @@ build_uml_layer() {
 	local flavour=$1
 	with_lock "uml-$flavour" uml_make "$flavour" || return
 	with_lock "layer-$flavour-$BUILD_ID" build_part "uml-$flavour" \
-		"$(source_key kernel selftests/kmod selftests/record VERSION) $(uml_dir "$flavour") $(uml_record "$flavour") ${SOFTMR_PLANT:-}" \
+		"$(source_key kernel selftests/kmod selftests/record VERSION) $(uml_dir "$flavour") $(uml_record "$flavour")" \
 		"modules for UML, $flavour" build_uml_module "$flavour" || return
 	build_run_bed "$flavour"
 }

@@ -193,6 +193,9 @@ config_lacks() {
 	echo "${missing[*]}"
 }
 
+# project_home: the address of the project
+project_home() { grep -v '^#' "$TOP/packaging/home"; }
+
 # splat_lines LOG: the numbered lines of a kernel log that a healthy kernel does not print. False if there is none. If it
 # cannot be told, that is a line, too.
 splat_lines() {

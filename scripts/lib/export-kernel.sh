@@ -163,6 +163,7 @@ kernel_driver() {
 		s/^MODULE_VERSION\([^)]*\);\n//mg' "$driver"/*.c
 	find "$driver" -name '*.[ch]' | while IFS= read -r file; do use_public_driver_id "$file"; done
 	abi_header "$STAGE/include/uapi/rdma/softmr-abi.h"
+	abi_header "$STAGE/include/uapi/rdma/softmr-why.h"
 }
 
 kernel_hooks() {

@@ -6,11 +6,14 @@
 PROVIDER=providers/softmr
 CORE_IDS=kernel-headers/rdma/ib_user_ioctl_verbs.h
 CORE_ABI=kernel-headers/rdma/softmr-abi.h
+CORE_WHY=kernel-headers/rdma/softmr-why.h
 
 core_check() {
 	must_have "an rdma-core source" CMakeLists.txt MAINTAINERS buildlib/rdma_functions.cmake libibverbs/driver.h \
 		libibverbs/verbs.h providers/siw "$CORE_IDS" kernel-headers/CMakeLists.txt debian/control \
 		redhat/rdma-core.spec suse/rdma-core.spec
+	grep -q 'create_comp_cntr)' "$TREE/libibverbs/driver.h" ||
+		die 2 "$TREE is rdma-core $(core_version): the provider is written for 65 and newer"
 	must_not_have 'RDMA_DRIVER_SOFTMR|providers/softmr' "$PROVIDER" "$CORE_IDS" "$CORE_ABI" CMakeLists.txt
 	[ -z "$KERNEL_SOURCE" ] || grep -qs RDMA_DRIVER_SOFTMR "$KERNEL_SOURCE/$KERNEL_IDS" ||
 		die 2 "$KERNEL_SOURCE has no softmr; run scripts/export kernel $KERNEL_SOURCE first"
@@ -60,84 +63,25 @@ provider_man() {
 	} >"$out/CMakeLists.txt"
 }
 
-# The headers as the provider sees them when rdma-core is built
-core_headers() {
-	local include=$1
-	mkdir -p "$include"/{infiniband,util,ccan,rdma,kernel-abi}
-	ln -s "$TREE"/libibverbs/*.h "$TREE/$CORE_IDS" "$include/infiniband"
-	ln -s "$TREE"/util/*.h "$include/util"
-	ln -s "$TREE"/ccan/*.h "$include/ccan"
-	ln -s "$TREE"/kernel-headers/rdma/*.h "$include/rdma"
-	python3 "$TREE/buildlib/make_abi_structs.py" "$TREE/kernel-headers/rdma/ib_user_verbs.h" \
-		"$include/kernel-abi/ib_user_verbs.h" || die 1 "$TREE/buildlib/make_abi_structs.py fails"
-	printf '#define %s\n' 'SIZEOF_LONG __SIZEOF_LONG__' 'HAVE_FUNC_ATTRIBUTE_ALWAYS_INLINE 1' 'HAVE_WORKING_IF_H 1' \
-		>"$include/config.h"
-}
-
-# core_has CODE: it compiles after <infiniband/driver.h>
-core_has() {
-	printf '#include <config.h>\n#include <infiniband/driver.h>\n%s\n' "$1" |
-		gcc -fsyntax-only -Werror=implicit-function-declaration -D_GNU_SOURCE -I "$WORK/include" -x c - 2>"$WORK/probe.log"
-}
-
-# core_answers: print unifdef's options, by the probes of the provider's own build
-core_answers() {
-	local features=$TOP/userspace/cmake/RdmaCoreFeatures.cmake name code
-	core_headers "$WORK/include"
-	core_has '' || {
-		cat "$WORK/probe.log" >&2
-		die 1 "<infiniband/driver.h> of $TREE does not compile"
-	}
-	while IFS=$'\t' read -r name code; do
-		if core_has "$code"; then echo "-D$name=1"; else echo "-U$name"; fi
-	done < <(perl -0ne '
-		while (/rdma_core_probe\((SMR_HAVE_\w+)\s+"([^"]*)"\)/g) {
-			my ($name, $code) = ($1, $2);
-			print "$name\t", $code =~ s/\s+/ /gr, "\n";
-		}' "$features")
-}
-
-# Remove the provider's code for other releases of rdma-core than the tree's
-core_compat() {
-	local out=$1 answers prefix=IBV_PARENT_DOMAIN_INIT_ATTR_
-	[ -e "$out/compat.h" ] || return 0
-	core_answers >"$WORK/answers"
-	mapfile -t answers <"$WORK/answers"
-	mkdir "$out/compat"
-	mv "$out/compat.h" "$out/compat/core.h"
-	sed -i 's,^#include "compat\.h"$,#include "compat/core.h",' "$out"/*.[ch]
-	if grep -q "${prefix}ALLOW_CC_UNPROTECTED_ALLOC" "$TREE/libibverbs/verbs.h"; then
-		sed -i -E "s,^(#define SMR_PARENT_DOMAIN_ALLOW_CC_UNPROTECTED)\b.*,\1 ${prefix}ALLOW_CC_UNPROTECTED_ALLOC," \
-			"$out/compat/core.h"
-	fi
-	# what needs types that an older release does not have is not in compat.h
-	unifdef -m -x2 "${answers[@]}" "$out/compat/core.h" "$out"/*.[ch] ||
-		die 1 "unifdef cannot read userspace/provider/compat.h"
-	"$EXPORT_TOOLS/dissolve" "$out" ||
-		die 1 "userspace/provider/compat.h cannot be dissolved for $TREE; see the line above"
-}
-
-# A provider in the tree is built with its libibverbs: it need not check which one has loaded it
-core_registration() {
+# In the tree the provider is built with its libibverbs: what userspace/ibverbs/include/layout.h has functions for is a
+# plain member
+core_members() {
 	local out=$1
-	[ -e "$out/fit.c" ] || return 0
-	rm "$out/fit.c" "$out/fit.h"
-	perl -0pi -e '
-		s/^#include "fit.h"\n//m;
-		s{/\*[^*]*PROVIDER_DRIVER\(\)[^*]*\*/\n.*?\n\}\n}{PROVIDER_DRIVER(softmr, smr_device_ops);\n}s' "$out/device.c"
-	grep -q '^PROVIDER_DRIVER(' "$out/device.c" ||
-		die 1 "userspace/provider/device.c: a comment that names PROVIDER_DRIVER() must stand before the registration"
-	! grep -nE 'smr_libibverbs_fits|SMR_RDMA_CORE' "$out"/*.[ch] >&2 ||
-		die 1 "the provider still asks which libibverbs has loaded it"
+	sed -i -E -e '/^\tstruct smr_layout_room room;$/d' -e '/^ \* @room: /d' \
+		-e 's/smr_layout_context\(([^()]+)\)/\1/' \
+		-e 's/smr_layout_add_comp_mask\(&(.*), (VERBS_[A-Z_]+)\);/\1.comp_mask |= \2;/' \
+		-e 's/~\(known & smr_layout_send_ops\(\)\)/~known/' \
+		-e 's/smr_layout_set_(wr_[a-z_]+)\(qpx, ([a-z_]+)\)/qpx->\1 = \2/' "$out"/*.[ch]
+	! grep -n 'smr_layout' "$out"/*.[ch] >&2 ||
+		die 1 "core_members() does not know what stands for these functions in rdma-core's tree"
 }
 
 core_provider() {
 	local out=$STAGE/$PROVIDER
 	mkdir -p "$out"
 	cp "$TOP"/userspace/provider/*.[ch] "$TOP/userspace/provider/libsoftmr.map" "$out"
-	core_registration "$out"
-	core_compat "$out"
-	sed -i -E 's,#include <(softmr-abi\.h)>,#include <rdma/\1>,' "$out"/*.[ch]
+	core_members "$out"
+	sed -i -E 's,#include <(softmr-(abi|why)\.h)>,#include <rdma/\1>,' "$out"/*.[ch]
 	use_public_driver_id "$out"/*.[ch]
 	provider_cmake >"$out/CMakeLists.txt"
 	provider_man
@@ -151,11 +95,13 @@ core_kernel_headers() {
 		mkdir -p "$STAGE/kernel-headers/rdma"
 		cp "$KERNEL_SOURCE/$KERNEL_IDS" "$STAGE/$CORE_IDS"
 		cp "$KERNEL_SOURCE/include/uapi/rdma/softmr-abi.h" "$STAGE/$CORE_ABI"
+		cp "$KERNEL_SOURCE/include/uapi/rdma/softmr-why.h" "$STAGE/$CORE_WHY"
 	else
 		abi_header "$STAGE/$CORE_ABI"
+		abi_header "$STAGE/$CORE_WHY"
 		add_driver_id "$CORE_IDS"
 	fi
-	insert after kernel-headers/CMakeLists.txt '^  rdma/siw-abi\.h' '  rdma/softmr-abi.h' all
+	insert after kernel-headers/CMakeLists.txt '^  rdma/siw-abi\.h' $'  rdma/softmr-abi.h\n  rdma/softmr-why.h' all
 }
 
 # -- lists
@@ -237,7 +183,7 @@ This package contains the softmr runtime library.
 }
 
 export_rdma_core() {
-	export_require "${HOST_EXPORT[@]}" gcc:gcc
+	export_require python3:python3 perl:perl
 	core_check
 	core_provider
 	core_kernel_headers

@@ -17,9 +17,7 @@ git_identity() { echo "$(git config user.name 2>/dev/null) <$(git config user.em
 
 # export_require NEED...: what the host must have for it
 export_require() {
-	local missing
-	missing=$(host_missing "$@")
-	[ -z "$missing" ] || die 1 "this machine lacks: $missing(as root: apt-get install $missing)"
+	host_provide "$@" || exit 1
 }
 
 # must_have WHAT FILE...: the tree is a source of WHAT, because it has these files
@@ -121,17 +119,17 @@ use_public_driver_id() {
 		while (s/^#define (\w+)\s+RDMA_DRIVER_SOFTMR\n\n?//m) { my $name = $1; s/\b$name\b/RDMA_DRIVER_SOFTMR/g }' "$@"
 }
 
-# abi_header OUT: the header of the ABI as the kernel has it
+# abi_header OUT: the header of the ABI of that name, as the kernel has it
 abi_header() {
 	mkdir -p "$(dirname "$1")"
-	cp "$TOP/kernel/uapi/softmr-abi.h" "$1"
+	cp "$TOP/kernel/uapi/$(basename "$1")" "$1"
 	perl -0pi -e '
 		s,/\*(?:[^*]|\*(?!/))*\*/\n#define SMR_DRIVER_ID\b[^\n]*\n\n?,,;
 		s/ 1 << 12 is\n \* UVERBS_ID_NS_SHIFT: the driver.s name space of ids\.//;
 		if (s/\(1U << 12\)/(1U << UVERBS_ID_NS_SHIFT)/g) {
 			s,(#include <linux/types.h>\n),$1#include <rdma/ib_user_ioctl_cmds.h>\n,;
 		}' "$1"
-	! grep -n SMR_DRIVER_ID "$1" >&2 || die 1 "kernel/uapi/softmr-abi.h: SMR_DRIVER_ID is not a #define behind a comment"
+	! grep -n SMR_DRIVER_ID "$1" >&2 || die 1 "kernel/uapi/$(basename "$1"): SMR_DRIVER_ID is not a #define behind a comment"
 }
 
 # add_driver_id FILE: behind the last one of the enum

@@ -50,6 +50,35 @@ explain_status() {
 	esac
 }
 
+# skips_told TABLE BED NAME LOG: compare what a test has skipped with the table's rows for it, and print the differences:
+# a skip without a row, a row without a skip. What a row is: selftests/skips.
+skips_told() {
+	awk -v bed="$2" -v name="$3" '
+		function pattern(text) {
+			gsub(/[][\\.^$+?(){}|]/, "\\\\&", text)
+			gsub(/\*/, ".*", text)
+			return "^" text "$"
+		}
+		FILENAME == ARGV[1] {
+			if (/^#/ || !NF) next
+			may = sub(/^\?/, "")
+			if (($2 != "*" && $2 != name) || ($1 != "*" && index("," $1 ",", "," bed ",") == 0)) next
+			if ($2 == "*") unseen = 1
+			sub(/^[^ ]+ +[^ ]+ +/, "")
+			row[++rows] = $0
+			optional[rows] = may
+			next
+		}
+		/^(ok|1\.\.0).*# *SKIP/ {
+			sub(/.*# *SKIP */, "")
+			for (i = 1; i <= rows; i++) if ($0 ~ pattern(row[i])) { seen[i] = 1; next }
+			if (!told[$0]++) print "skipped without a row in selftests/skips: " $0
+		}
+		END {
+			for (i = 1; i <= rows && !unseen; i++) if (!seen[i] && !optional[i]) print "selftests/skips has a row that is not true: " row[i]
+		}' "$1" "$4"
+}
+
 # judge_test LOGS-DIR NAME STATUS NODES: node 1 must print TAP; other nodes may. A splat fails the test.
 judge_test() {
 	local dir=$1 name=$2 status=$3 nodes=$4 node log counts p=0 f=0 s=0 a b c why

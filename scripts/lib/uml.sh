@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # User-Mode Linux kernels, built from Debian's newest linux-source by the host's compiler; with SOFTMR_LINUX_SOURCE=FILE,
-# from that file: a linux-source package, or the tarball that it installs (a package's build has no network).
+# from that file: a linux-source package, the tarball that it installs (a package's build has no network), or one of kernel.org's.
 #
 #   $CACHE/linux-source-KEY/     the source, with those patches of scripts/uml that fit; .package: what it is of
 #   $CACHE/uml-FLAVOUR-KEY/      the build directory (modules are built against it); vmlinux; root/: its modules
@@ -21,11 +21,12 @@ uml_check_flavour() {
 	[[ " ${UML_FLAVOURS[*]} " == *" $1 "* ]] || die 2 "there is no UML flavour '$1'; there are: ${UML_FLAVOURS[*]}"
 }
 
-# What the source is made from, but for Debian's package
+# What the source is made from, but for Debian's package: a file that is named has a source of its own
 uml_source_key() {
 	{
 		cat "${UML_PATCHES[@]}"
 		echo "${UML_UNUSED[*]}"
+		[ -z "${SOFTMR_LINUX_SOURCE:-}" ] || stat -Lc '%s %Y' "$SOFTMR_LINUX_SOURCE" || true
 		declare -f uml_fetch_source uml_patch
 	} | sha256sum | cut -c1-12
 }
@@ -58,11 +59,13 @@ uml_fetch_source() {
 	uml_patch "$out"
 }
 
-# uml_file_package FILE: "NAME VERSION" of a linux-source package, or of the one that has installed this tarball
+# uml_file_package FILE: "NAME VERSION" of a linux-source package, of the one that has installed this tarball, or of one of
+# kernel.org's
 uml_file_package() {
 	# shellcheck disable=SC2016 # dpkg's variables, not the shell's
-	case $1 in
+	case ${1##*/} in
 	*.deb) dpkg-deb --show --showformat '${Package} ${Version}\n' "$1" ;;
+	linux-[0-9]*.tar.xz) basename "$1" .tar.xz | tr - ' ' ;;
 	*) dpkg-query -W -f '${Package} ${Version}\n' "$(basename "$1" .tar.xz)" ;;
 	esac
 }
@@ -85,6 +88,8 @@ uml_unpack_source() {
 # uml_source_into DIR: from wherever it is
 uml_source_into() {
 	if [ -n "${SOFTMR_LINUX_SOURCE:-}" ]; then
+		uml_has_seccomp "$SOFTMR_LINUX_SOURCE" || die 1 "$SOFTMR_LINUX_SOURCE is no source of Linux 6.16" \
+			"or newer: User-Mode Linux needs its seccomp mode"
 		step "Linux source for UML" uml_unpack_source "$1"
 		return
 	fi
@@ -160,6 +165,13 @@ uml_build() {
 	strip --strip-debug "$out/vmlinux"
 }
 
+# uml_identity: the same source gives the same kernel, so what a kernel says of its build is the source's
+uml_identity() {
+	export KBUILD_BUILD_USER=softmr KBUILD_BUILD_HOST=softmr KBUILD_BUILD_VERSION=1
+	KBUILD_BUILD_TIMESTAMP=$(date -ud "@$(stat -c %Y "$UML_SOURCE/Makefile")")
+	export KBUILD_BUILD_TIMESTAMP
+}
+
 uml_make() {
 	local flavour=$1 dir
 	with_lock linux-source uml_source_make || return
@@ -168,6 +180,7 @@ uml_make() {
 	# in place, not in a temporary directory: the build records where it is
 	rm -rf "$dir"
 	mkdir -p "$dir"
+	uml_identity
 	step "UML kernel, $flavour" uml_build "$flavour" "$dir" || return
 	touch "$dir/.done"
 	prune_cache "uml-$flavour-*"

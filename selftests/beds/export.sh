@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # scripts/export: softmr in the sources of the kernel and of rdma-core, and what can be built there. The kernel's source
-# is the one that the UML kernels are made of, rdma-core's the one in the guest image.
+# is the one that the UML kernels are made of, rdma-core's that of Debian sid, or what RDMA_CORE_SOURCES names.
 # timeout: 900
 # shellcheck disable=SC2317 # functions are called by report
 set -euo pipefail
@@ -71,10 +71,10 @@ checkpatch() {
 	eval "$(grep '^CHECKPATCH_OFF' "$TOP/scripts/lint.sh")"
 	cd "$LINUX" || return
 	[ -n "$CHECKPATCH_OFF" ] || { echo "lint.sh has no CHECKPATCH_OFF"; return 1; }
-	find "$DRIVER" include/uapi/rdma/softmr-abi.h -name '*.[ch]' |
+	find "$DRIVER" include/uapi/rdma/softmr-{abi,why}.h -name '*.[ch]' |
 		xargs perl scripts/checkpatch.pl --no-tree --strict --terse --show-types --no-summary --quiet \
 			--ignore "$CHECKPATCH_OFF" --max-line-length=100 -f >"$WORK/checkpatch" 2>&1 || true
-	! grep -vE '/trace\.h:[0-9]+: CHECK:(OPEN_ENDED_LINE|PARENTHESIS_ALIGNMENT)' "$WORK/checkpatch"
+	! grep -vE '/trace\.h:[0-9]+: CHECK:(OPEN_ENDED_LINE|PARENTHESIS_ALIGNMENT)|/softmr-why\.h:[0-9]+: CHECK:LONG_LINE' "$WORK/checkpatch"
 }
 
 # configured WHAT OPTION...: after scripts/config with these options, softmr's setting is WHAT
@@ -123,8 +123,11 @@ kernel_tests() {
 
 # -- rdma-core
 
+# An older release than the provider is written for, and the newest that there is
+OLD_CORE=$BASE/root/usr/src/rdma-core
+
 copy_core() {
-	rm -rf "$CORE" "$CORE-build" && cp -r "$BASE/root/usr/src/rdma-core" "$CORE"
+	rm -rf "$CORE" "$CORE-build" && cp -r "$(rdma_core_all | tail -n 1)" "$CORE"
 }
 
 # The library, its plugin and its archive
@@ -162,14 +165,18 @@ core_lists() {
 core_tests() {
 	report "a directory that is not rdma-core is refused" refused 'is not an rdma-core source: it has no' \
 		"${EXPORT[@]}" rdma-core "$LINUX" || true
-	copy_core
+	report "rdma-core $(rdma_core_value "$OLD_CORE" PACKAGE_VERSION), which is too old, is refused" \
+		refused 'is written for 65' "${EXPORT[@]}" rdma-core "$OLD_CORE" || true
+	report "there is a newer source" copy_core || return
 	report "the provider goes in" "${EXPORT[@]}" -k "$LINUX" rdma-core "$CORE" || return
 	report "once" refused 'has softmr already' "${EXPORT[@]}" -k "$LINUX" rdma-core "$CORE" || true
 	report "with the kernel's id" driver_id_last "$CORE/kernel-headers/rdma/ib_user_ioctl_verbs.h" || true
 	report "with the kernel's header" \
 		cmp "$LINUX/include/uapi/rdma/softmr-abi.h" "$CORE/kernel-headers/rdma/softmr-abi.h" || true
+	report "and that of the reasons" \
+		cmp "$LINUX/include/uapi/rdma/softmr-why.h" "$CORE/kernel-headers/rdma/softmr-why.h" || true
 	report "without what is for other releases" nothing "$CORE/providers/softmr" \
-		'SMR_HAVE_|compat\.h|SMR_DRIVER_ID|SMR_RDMA_CORE' || true
+		'smr_layout|SMR_DRIVER_ID' || true
 	report "in all lists" core_lists || true
 	report "it compiles, static too" core_build || return
 	report "with the symbols of its map" core_symbols || true

@@ -121,6 +121,10 @@ check "a failure without a reason is one" is $? 1
 check "and is named" lists "  b_bad: is not known"
 explained "is known [1]" "x.*" "is not*"
 check "reasons for all of them" is $? 0
+explained "is known [1]" "x.*" "is not*" "has passed"
+check "a reason that explains nothing is no failure" is $? 0
+check "and is named" lists "  b_bad | has passed"
+check "the others are not" test "$(grep -c '^  b_bad |' "$WORK/out")" = 1
 run_all -l >"$WORK/out"
 check "the list says what is missing" lists "                         missing: FOREIGN/d/there: get it from somewhere"
 finish

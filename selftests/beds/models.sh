@@ -26,4 +26,19 @@ mkdir -p "$WORK/tree/models"
 cp "$TOP"/models/*.h "$WORK/tree/models"
 sed '/RUN handed/s/-DOPS0=3/-DOPS0=(/; / RUN handed/!{/ RUN /d}' "$TOP/models/inbox.pml" >"$WORK/tree/models/inbox.pml"
 check_error "a model that does not compile" "run handed, safety: spin refuses it" "$TOP/scripts/models" "$WORK/tree" inbox
+
+# A function that changes after it was compared with its model
+
+cp -r "$TOP"/models/{code,*.pml} "$WORK/tree/models"
+cp -r "$TOP/kernel" "$TOP/userspace" "$WORK/tree"
+check "the models are of the code as it is" "$TOP/scripts/models" --code "$WORK/tree"
+sed -i '/smp_mb__after_atomic();/d' "$WORK/tree/kernel/grant.c"
+check_error "a function that has changed is to be compared with its model" 'grant.pml: smr_grant_get.. of kernel/grant.c has changed: ' \
+	"$TOP/scripts/models" --code "$WORK/tree"
+check "... which is noted" "$TOP/scripts/models" --update "$WORK/tree" grant
+check "... and it is right again" "$TOP/scripts/models" --code "$WORK/tree"
+sed -i 's,/\* Pairs with smr_grant_open(). \*/,/* Another comment */,' "$WORK/tree/kernel/grant.c"
+check "a comment is no code" "$TOP/scripts/models" --code "$WORK/tree"
+sed -i 's/smr_grant_put()/smr_grant_lost()/' "$WORK/tree/models/grant.pml"
+check_error "a model of what is not there" 'not there: smr_grant_lost' "$TOP/scripts/models" --code "$WORK/tree"
 finish

@@ -11,76 +11,14 @@
 # shellcheck source=selftests/lib/tap.sh
 . "$TOP/selftests/lib/tap.sh"
 SUITE=trixie
-# shellcheck source=selftests/packages/machine.sh
-. "$TOP/selftests/packages/machine.sh"
+# shellcheck source=scripts/lib/tree.sh
+. "$TOP/scripts/lib/tree.sh"
+# shellcheck source=selftests/lib/container.sh
+. "$TOP/selftests/lib/container.sh"
 
 # The container's root
 ROOT=$BASE/root
-# What the container sees of the host: the runtime at /build, and this directory at /mnt/share
 SHARED=$WORK/shared
-OUT=$WORK/out ERR=$WORK/err
-# The user in it
-IDS=1000
-
-# enter_container COMMAND...: replaces this shell. Makes namespaces as root, or as a user who is root in a user
-# namespace; then the command runs as a user in a user namespace below that, without any capability
-# shellcheck disable=SC2016 # expanded by the inner shells
-enter_container() {
-	local userns=()
-	am_root || userns=(--user --map-root-user)
-	exec unshare "${userns[@]}" --mount --pid --fork --kill-child=KILL --propagation private bash -c '
-		set -e
-		root=$1 runtime=$2 shared=$3 ids=$4; shift 4
-		mount --bind "$root" "$root"
-		cd "$root"
-		mount -t proc proc proc
-		mount -t tmpfs -o mode=755 dev dev
-		for f in null zero full random urandom tty; do : >"dev/$f"; mount --bind "/dev/$f" "dev/$f"; done
-		mkdir dev/shm dev/pts
-		mount --rbind /dev/pts dev/pts
-		mount -t tmpfs -o "mode=1777,${SHM_OPTIONS:-size=90%}" shm dev/shm
-		mount -t tmpfs -o mode=1777 tmp tmp
-		mount --bind "$runtime" build
-		mount --bind "$shared" mnt/share
-		mount -o remount,bind,ro . 2>/dev/null || true
-		mkdir tmp/old
-		pivot_root . tmp/old
-		umount -l /tmp/old
-		rmdir /tmp/old
-		cd /tmp
-		[ "$(awk "{ print \$3; exit }" /proc/self/uid_map)" = 1 ] ||
-			exec setpriv --reuid="$ids" --regid="$ids" --clear-groups "$@"
-		exec "$@"' container "$ROOT" "$RUN_RUNTIME" "$SHARED" "$IDS" \
-		unshare --user --map-user="$IDS" --map-group="$IDS" setpriv --no-new-privs \
-		env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LC_ALL=C.UTF-8 GREETING="a  b" "$@"
-}
-
-# in_container COMMAND...
-in_container() { (enter_container "$@"); }
-
-# run ARGS...: softmr-run in the container; its output in OUT and ERR, its status in STATUS
-run() {
-	STATUS=0
-	in_container /build/softmr-run "$@" >"$OUT" 2>"$ERR" </dev/null || STATUS=$?
-}
-
-# judge DESCRIPTION STATUS COMMAND...: the run had that status, and COMMAND succeeds
-judge() {
-	local what=$1 status=$2
-	shift 2
-	if [ "$STATUS" != "$status" ]; then
-		echo "status $STATUS, expected $status" >>"$ERR"
-	elif "$@" >>"$ERR" 2>&1; then
-		ok "$what"
-		return
-	fi
-	not_ok "$what" "$OUT" "$ERR"
-}
-
-said() { grep -qE -- "$1" "$OUT"; }
-complained() { grep -qE -- "$1" "$ERR"; }
-# is_output TEXT: the output is exactly TEXT, which may have printf's escapes
-is_output() { printf %b "$1" | cmp - "$OUT"; }
 
 # -- the container itself
 
@@ -183,7 +121,7 @@ terminal() {
 	mkfifo "$WORK/keys"
 	exec {keys}<>"$WORK/keys"
 	timeout 120 script -qec "stty rows 33 cols 99
-		$(printf '%q ' bash -c "$(declare -f am_root enter_container); $(declare -p ROOT RUN_RUNTIME SHARED IDS)
+		$(printf '%q ' bash -c "$(declare -f am_root enter_container); $(declare -p ROOT RUN_RUNTIME SHARED IDS TOP)
 		enter_container /build/softmr-run sh -i")" /dev/null <&"$keys" >"$OUT" 2>"$ERR" &
 	pid=$!
 	within 30 said '^\$ '
@@ -357,7 +295,7 @@ advice() {
 }
 
 echo "TAP version 13"
-[ -n "${SOFTMR_NO_BUILD:-}" ] || build_run >&2 || {
+[ -n "${SOFTMR_NO_BUILD:-}" ] || { host_require uml run && with_lock image image_make && build_run; } >&2 || {
 	not_ok "the runtime can be built"
 	finish
 }

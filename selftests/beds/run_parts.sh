@@ -95,6 +95,72 @@ check "netem: what is wrong" netem 2 "" "loss" "loss 1" "loss 101%" "loss 1x" "l
 	"loss 1% 2% 3%" "limit 1.5x"
 check_error "netem: a message names the words" "it has 'slot'; there are: loss" run --netem "slot 1ms" true
 
+# -- the command's libibverbs: what its dynamic loader says. The loader is a script of ours
+
+check "a program without a loader" cc -xc -o "$WORK/static" -static - <<<'int main(void) { return 0; }'
+# program NAME LOADER: an x86-64 program that names this loader
+program() { cc -xc -o "$WORK/bin/$1" -Wl,--dynamic-linker="$WORK/$2" - <<<'int main(void) { return 0; }'; }
+
+# loader NAME PROGRAM-LIST PROVIDER-LIST: it says the one of the provider, and the other one of any other file
+loader() {
+	printf '#!/bin/sh\n[ "$1" = --list ] || exit 1\ncase $2 in */libsoftmr.so) echo "%s" ;; *) echo "%s" ;; esac\n' "$3" "$2" >"$WORK/$1"
+	chmod +x "$WORK/$1"
+}
+
+# a libibverbs is a file that has the name of a function
+verbs_file() { printf 'ELF%100s\0verbs_register_driver_%s\0' '' "$2" >"$WORK/$1"; }
+
+# says PATTERN ARG...: what softmr-run says besides, or nothing
+says() {
+	PATH=$WORK/bin:$PATH "$RUN" --provider "$WORK/provider" --runtime "$RUNTIME" "${@:2}" >/dev/null 2>"$WORK/said" || true
+	if [ "$1" ]; then grep -E -- "$1" "$WORK/said" || { cat "$WORK/said"; return 1; }; else ! grep . "$WORK/said"; fi
+}
+
+mkdir -p "$WORK/bin" "$WORK/provider"
+touch "$WORK/provider/libsoftmr.so" "$WORK/provider/libsoftmr-rdmav34.so"
+verbs_file libibverbs-34 34
+verbs_file libibverbs-99 99
+NEEDS="	libibverbs.so.1 => $WORK/libibverbs-34 (0x00007f0000000000)"
+loader ld-needs.so "	libc.so.6 => /lib/libc.so.6 (0x1)
+$NEEDS" ""
+loader ld-later.so "	libc.so.6 => /lib/libc.so.6 (0x1)" "$NEEDS"
+loader ld-newer.so "	libibverbs.so.1 => $WORK/libibverbs-99 (0x1)" ""
+loader ld-lacks.so "	libibverbs.so.1 => not found" ""
+loader ld-fails.so "lacks: error while loading shared libraries: libibverbs.so.1: cannot open shared object file" ""
+loader ld-other.so "	libibverbs-1a2b3c.so.1.14.50.0 => $WORK/libibverbs-34 (0x1)" ""
+loader ld-musl-x86_64.so.1 "$NEEDS" ""
+printf '#!/bin/sh\ntouch "%s/ran"\n' "$WORK" >"$WORK/program-that-is-no-loader"
+chmod +x "$WORK/program-that-is-no-loader"
+for kind in needs later newer lacks fails other; do check "a program for the loader $kind" program "$kind" "ld-$kind.so"; done
+program musl ld-musl-x86_64.so.1
+program strange program-that-is-no-loader
+printf '#!/usr/bin/env -S needs -u\n' >"$WORK/bin/script"
+chmod +x "$WORK/bin/script"
+check "libibverbs is found, and nothing is said" says "" needs
+check "... but by -v" says "bin/needs loads $WORK/libibverbs-34 .interface 34 .*libsoftmr-rdmav34.so" -v needs
+check "... through a script and env" says "bin/needs loads $WORK/libibverbs-34" -v script
+check "... by a path that begins in --chdir" says "bin/./needs loads" -v --chdir "$WORK/bin" ./needs
+check "a program that may load it later" says "would find $WORK/libibverbs-34" -v later
+check "... of which nothing is said" says "" later
+check "an interface that the provider does not know" says "does not know the interface of the libibverbs of .*number 99" newer
+check "a libibverbs that is not there" says "lacks needs libibverbs, which this machine does not have" lacks
+check "... of which the loader speaks as of a failure" says "fails needs libibverbs, which this machine does not have" fails
+check "a copy with a name of its own" says "has a name of its own" other
+check "a program on musl" says "runs on musl" musl
+check "a program without loader" says "" "$WORK/static"
+check "what is no loader is not run outside of the guest" says "its loader finds no libibverbs" -v strange
+check "... really" test ! -e "$WORK/ran"
+# drivers EXPECTED [NAME=VALUE]...: what the guest's environment names
+drivers() { is "$(env "${@:2}" "$RUN" --provider "$WORK/provider" --runtime "$RUNTIME" -- job env:RDMAV_DRIVERS)" "$1"; }
+check "the guest's libibverbs gets the provider's name" drivers /run/softmr/provider/libsoftmr
+check "... behind those that the caller names" drivers rxe:/run/softmr/provider/libsoftmr RDMAV_DRIVERS=rxe
+check "... by the other variable, too" drivers rxe:/run/softmr/provider/libsoftmr IBV_DRIVERS=rxe
+check_error "--with-verbs where the runtime has no libibverbs" "has no libibverbs of its own" run --with-verbs true
+mkdir -p "$RUNTIME/verbs/bin"
+cp "$WORK/static" "$RUNTIME/verbs/bin/ibv_nothing"
+check "what the archive has, and the machine does not, is said" says "this machine has no ibv_nothing; --with-verbs" ibv_nothing
+check "--with-verbs hands it over" gives "$RUNTIME/verbs" --with-verbs -- job verbs
+
 # -- the end
 
 check "the status is the command's" status 42 run -- exit 42
@@ -102,6 +168,34 @@ check "a guest that ends without a verdict: 123" status 123 run -- die
 check "a splat: 123" status 123 run -- log "BUG: made by the test"
 check "a guest that never boots: 125" status 125 env SOFTMR_BOOT_LIMIT=1 "$RUN" --no-provider --runtime "$RUNTIME" --cmdline mute true
 check "--timeout: 124, as of timeout(1)" status 124 run -t 1 -- hang
+
+check "--no-judge: a splat is no failure" status 0 run --no-judge -- log "BUG: made by the test"
+
+# state PID: its letter in /proc
+state() { sed -E 's/.*\) ([A-Z]).*/\1/' "/proc/$1/stat"; }
+in_state() { [ "$(state "$1")" = "$2" ]; }
+
+# Stopped for longer than its --timeout, it ends as if nothing had been
+stopped() {
+	local run guest status=0
+	set -m
+	"$RUN" --no-provider --runtime "$RUNTIME" -t 4 -- hang >/dev/null 2>&1 &
+	run=$!
+	set +m
+	within 10 pgrep -P "$run" >/dev/null || return
+	guest=$(pgrep -P "$run")
+	nap 0.5
+	kill -TSTP "$run"
+	within 5 in_state "$run" T && within 5 in_state "$guest" T || return
+	nap 5
+	kill -CONT "$run"
+	within 5 in_state "$guest" S || return
+	nap 1
+	not_running "$run" && echo "it has counted the time in which it was stopped" && return 1
+	wait "$run" || status=$?
+	is "$status" 124
+}
+check "SIGTSTP stops the guest, too, and the time does not count" stopped
 
 # unread LIMIT STATUS COMMAND...: nobody reads what it writes, and it ends within LIMIT seconds of a quiet machine
 unread() {

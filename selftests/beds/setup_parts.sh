@@ -13,7 +13,7 @@ SETUP=$TOP/ci/setup-softmr/setup-softmr
 parts() {
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	bash -euo pipefail -c '. "$0/scripts/lib/common.sh"
-		for part in machine install link guest; do . "$0/ci/setup-softmr/$part.sh"; done
+		for part in machine install link guest results; do . "$0/ci/setup-softmr/$part.sh"; done
 		KERNEL=$(uname -r) INSTALL_ONLY="" NAME=softmr
 		eval "$1"' "$TOP" "$1"
 }
@@ -101,6 +101,25 @@ check "... and those that were added again elsewhere" is "$(removed 'note_link s
 check "--down removes links that were made on an interface of the machine" is "$(removed 'note_link softmr0 eth0')" "softmr0 softmr1"
 check "... once" is "$(removed 'note_link softmr0 eth0; remove_links >/dev/null')" softmr1
 
+# -- results
+
+# What is printed for two links, the second of which has no address, in a guest whose command has characters of JSON's
+printed() {
+	parts 'MODE=run OUTPUT="" ENVIRONMENT="" JSON='"$1"'
+		results "/a b/\"x\"\\y --" "softmr0 softmr1" "v0 v1" "10.0.0.1 -" "1 3"'
+}
+json_is_right() {
+	printed 1 | python3 -c '
+import json, sys
+want = {"mode": "run", "run": "/a b/\"x\"\\y --", "links": [
+    {"device": "softmr0", "netdev": "v0", "address": "10.0.0.1", "gid_index": 1},
+    {"device": "softmr1", "netdev": "v1", "address": None, "gid_index": 3}]}
+sys.exit(json.load(sys.stdin) != want)'
+}
+check "--json: all results are one object" json_is_right
+from_shell() { (eval "$(printed '')" && is "$SOFTMR_RUN|$SOFTMR_DEVICES|$SOFTMR_GID_INDEX" '/a b/"x"\y --|softmr0 softmr1|1'); }
+check "the same as commands for a shell" from_shell
+
 # -- the description of links for Kubernetes' device plugin
 
 # described DEVICE...: those that describe-links describes, where there are links of softmr and of rdma_rxe, and a card
@@ -119,29 +138,45 @@ check "links of other drivers are no softmr links" is "$(described)" ./0000:00:0
 
 # -- packages that are unpacked, where nothing can be installed
 
-# unpacked_twice: the providers that are there after the packages for two libibverbs, one after the other; and RUN's lines
+# unpacked_twice: what is there after two versions of the package, one after the other; and RUN's lines
 unpacked_twice() {
-	local abi name tree=$WORK/tree
-	for abi in 34 57; do
+	local version tree=$WORK/tree
+	for version in 1 2; do
 		rm -rf "$tree" "$WORK/packages"
-		mkdir -p "$WORK/packages" "$tree"/{DEBIAN,usr/lib/x/libibverbs,usr/lib/softmr/uml}
-		printf '%s\n' "Package: softmr-x" "Version: 1" "Architecture: all" "Maintainer: x <x@y.invalid>" "Description: x" \
-			>"$tree/DEBIAN/control"
-		touch "$tree/usr/lib/x/libibverbs/libsoftmr-rdmav$abi.so" "$tree/usr/lib/softmr/uml/softmr-run"
+		mkdir -p "$WORK/packages" "$tree"/{DEBIAN,usr/lib/softmr/uml/provider}
+		printf '%s\n' "Package: softmr-uml" "Version: $version" "Architecture: all" "Maintainer: x <x@y.invalid>" \
+			"Description: x" >"$tree/DEBIAN/control"
+		touch "$tree/usr/lib/softmr/uml/provider/$version" "$tree/usr/lib/softmr/uml/softmr-run"
 		chmod +x "$tree/usr/lib/softmr/uml/softmr-run"
-		for name in libsoftmr1 softmr-uml; do
-			dpkg-deb --root-owner-group -b "$tree" "$WORK/packages/${name}_1_all.deb" >/dev/null || return
-		done
+		dpkg-deb --root-owner-group -b "$tree" "$WORK/packages/softmr-uml_1_all.deb" >/dev/null || return
 		XDG_CACHE_HOME=$WORK/cache parts 'is_debian() { true; }; PACKAGES='"$WORK"'/packages; unpack_packages
-			cd "$CACHE/setup/usr/lib/x/libibverbs"; echo *; wc -l <<<"$RUN"; ls -d "$CACHE"/setup*' || return
+			cd "$CACHE/setup/usr/lib/softmr/uml/provider"; echo *; wc -l <<<"$RUN"; ls -d "$CACHE"/setup*' || return
 	done
 }
 if command -v dpkg-deb >/dev/null; then
-	check "packages for another libibverbs replace those that were unpacked" is \
-		"$(unpacked_twice | tail -n 3 | sed 's:.*/::' | paste -sd ' ')" "libsoftmr-rdmav57.so 1 setup"
+	check "a package replaces the one that was unpacked" is \
+		"$(unpacked_twice | tail -n 3 | sed 's:.*/::' | paste -sd ' ')" "2 1 setup"
 else
-	skip "packages for another libibverbs replace those that were unpacked" "no dpkg-deb here"
+	skip "a package replaces the one that was unpacked" "no dpkg-deb here"
 fi
+
+# archived: RUN, where there are two archives of softmr run, a package, and archives of another machine
+archived() {
+	local version tree=$WORK/archive
+	rm -rf "$WORK/packages"
+	mkdir -p "$WORK/packages" "$tree"
+	for version in 1.9.0 1.10.0; do
+		mkdir -p "$tree/softmr-run-$version"
+		printf '#!/bin/sh\necho %s\n' "$version" >"$tree/softmr-run-$version/softmr-run"
+		chmod +x "$tree/softmr-run-$version/softmr-run"
+		tar -C "$tree" -cJf "$WORK/packages/softmr-run-$version-$(uname -m).tar.xz" "softmr-run-$version"
+	done
+	touch "$WORK/packages/softmr-run-2.0.0-other.tar.xz"
+	XDG_CACHE_HOME=$WORK/cache parts 'is_debian() { false; }; PACKAGES='"$WORK"'/packages; unpack_packages; in_guest'
+}
+check "of a release's files the newest archive of softmr run serves" is "$(archived)" 1.10.0
+check "a directory without one does not" gives no 'is_debian() { false; }; PACKAGES=$(mktemp -d); CACHE=$PACKAGES
+	unpack_packages && echo yes || echo no; rm -r "$PACKAGES"'
 
 check "the cache's key is the same as long as the source is" is "$("$SETUP" --cache-key)" "$("$SETUP" --cache-key)"
 finish

@@ -3,15 +3,15 @@
  * A timer whose callback is late: the timer has expired, but its function has not begun. An
  * interrupt, or a hypervisor, does that to any timer, for a shorter time.
  *
- * insmod slow_timer.ko function=ack_timer_fn ms=200
+ * insmod slow_timer.ko function=rto_timer_fn ms=200
  */
+#include <linux/hrtimer.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/processor.h>
 #include <linux/smp.h>
 #include <linux/string.h>
-#include <linux/timer.h>
 #include <linux/tracepoint.h>
 
 static char *function = "";
@@ -44,14 +44,14 @@ static struct tracepoint *expiry;
  * In the softirq of timers, just before it calls the function. mdelay() may count loops,
  * which take any time where the host has other things to do.
  */
-static void expires(void *data, struct timer_list *timer, unsigned long clock)
+static void expires(void *data, struct hrtimer *timer, ktime_t *now)
 {
 	ktime_t end;
 	char name[64];
 
 	if (!READ_ONCE(left))
 		return;
-	snprintf(name, sizeof(name), "%ps", timer->function);
+	snprintf(name, sizeof(name), "%ps", ACCESS_PRIVATE(timer, function));
 	if (strncmp(name, function, strlen(function)))
 		return;
 	WRITE_ONCE(left, left - 1);
@@ -65,7 +65,7 @@ static void expires(void *data, struct timer_list *timer, unsigned long clock)
 
 static void find(struct tracepoint *tp, void *data)
 {
-	if (!strcmp(tp->name, "timer_expire_entry"))
+	if (!strcmp(tp->name, "hrtimer_expire_entry"))
 		expiry = tp;
 }
 

@@ -9,6 +9,7 @@
 #include "system.h"
 
 #define COVER	"/sys/module/softmr/parameters/cover"
+#define PAUSE	"/sys/module/softmr/parameters/pause"
 #define TAINTED	"/proc/sys/kernel/tainted"
 
 /**
@@ -48,6 +49,20 @@ void vt_cover_close(struct vt_cover *cover)
 	vt_write_file(COVER, "0");
 	close(cover->fd);
 	cover->fd = -1;
+}
+
+/**
+ * vt_pause() - have each access wait before and after it has got the reference of its key
+ * @us: for so many microseconds each time; 0: no more
+ *
+ * Return: false: this module cannot
+ */
+bool vt_pause(unsigned int us)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", us);
+	return !vt_write_file(PAUSE, text);
 }
 
 /**

@@ -14,7 +14,7 @@ devices_for() {
 	ns=$(node_name peer)
 	case $1 in
 	host | wire)
-		[ "$1" = host ] || [ "$LINK_TYPE" = rxe ] || loopback_set N || return
+		[ "$1" = host ] || loopback_set N || return
 		ns_add "$ns" && veth_add "" "$ns" 9000 && link_add "$(node_name t)" veth0 || return
 		SMR_DEV=$(node_name t) SMR_DEV2=$SMR_DEV
 		;;
@@ -29,6 +29,8 @@ devices_for() {
 	export SMR_DEV SMR_DEV2 SMR_PATH=$1
 	export SMR_NETDEV=veth0 SMR_PEER_NETNS=$ns SMR_ADDR=10.1.0.1 SMR_PEER_ADDR=10.1.0.2
 	export SMR_ADDR6=fd01::1 SMR_PEER_ADDR6=fd01::2
+	# iWARP has no such GIDs: connections are made by rdma_cm
+	[ "$LINK_TYPE" != siw ] || { modprobe -q rdma_ucm; return; }
 	within 10 gid_index "$SMR_DEV" 10.1.0.1 >/dev/null && within 10 gid_index "$SMR_DEV" fd01::1 >/dev/null || return
 	[ "$SMR_DEV" = "$SMR_DEV2" ] || within 10 gid_index "$SMR_DEV2" fd01::2 >/dev/null
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "iwarp.h"
 #include "paths.h"
 
 #define PORT	1
@@ -75,6 +76,11 @@ static int find_gid(struct vt_dev *dev, int family)
 	return -EAFNOSUPPORT;
 }
 
+static bool is_iwarp(const struct vt_dev *dev)
+{
+	return dev->ctx->device->transport_type == IBV_TRANSPORT_IWARP;
+}
+
 static int try_open(struct vt_dev *dev, struct ibv_device *ibdev, int family)
 {
 	int ret;
@@ -85,7 +91,7 @@ static int try_open(struct vt_dev *dev, struct ibv_device *ibdev, int family)
 	ret = -ibv_query_device(dev->ctx, &dev->attr);
 	if (!ret)
 		ret = -ibv_query_port(dev->ctx, PORT, &dev->port);
-	if (!ret)
+	if (!ret && !is_iwarp(dev))
 		ret = find_gid(dev, family);
 	if (ret)
 		vt_dev_close(dev);
@@ -504,8 +510,12 @@ int vt_ep_connect(struct vt_ep *ep, const struct vt_addr *to)
 int vt_pair_connect(struct vt_pair *pair)
 {
 	struct vt_addr a = vt_ep_addr(&pair->a), b = vt_ep_addr(&pair->b);
-	int ret = vt_ep_connect(&pair->a, &b);
+	int ret;
 
+	if (is_iwarp(&pair->a.dev))
+		return vt_iwarp_connect(&pair->iwarp, pair->a.qp, pair->b.qp,
+					pair->a.conf.rd_atomic);
+	ret = vt_ep_connect(&pair->a, &b);
 	return ret ? ret : vt_ep_connect(&pair->b, &a);
 }
 
@@ -558,10 +568,31 @@ int vt_pair_open(struct vt_pair *pair, const struct vt_conf *conf)
 	return ret;
 }
 
+static int make_qp_again(struct vt_ep *ep)
+{
+	ibv_destroy_qp(ep->qp);
+	ep->qp = vt_qp_create(ep);
+	return ep->qp ? 0 : -errno;
+}
+
+/* iWARP's QPs have no way back to where they were made */
+static int make_qps_again(struct vt_pair *pair)
+{
+	int ret = make_qp_again(&pair->a);
+
+	if (!ret)
+		ret = make_qp_again(&pair->b);
+	vt_iwarp_close(&pair->iwarp);
+	return ret ? ret : vt_pair_connect(pair);
+}
+
 static int reset_and_connect(struct vt_pair *pair)
 {
-	int ret = vt_qp_reset(pair->a.qp);
+	int ret;
 
+	if (is_iwarp(&pair->a.dev))
+		return make_qps_again(pair);
+	ret = vt_qp_reset(pair->a.qp);
 	if (!ret)
 		ret = vt_qp_reset(pair->b.qp);
 	return ret ? ret : vt_pair_connect(pair);
@@ -587,6 +618,7 @@ void vt_pair_close(struct vt_pair *pair)
 {
 	vt_ep_close(&pair->a);
 	vt_ep_close(&pair->b);
+	vt_iwarp_close(&pair->iwarp);
 }
 
 /**

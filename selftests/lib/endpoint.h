@@ -120,9 +120,18 @@ struct vt_ep {
 	bool guest;
 };
 
+struct vt_iwarp;
+
+/**
+ * struct vt_pair - two endpoints that are connected
+ * @a: the active end, if there is one
+ * @b: the other
+ * @iwarp: what connects them if they are on an iWARP device
+ */
 struct vt_pair {
 	struct vt_ep a;
 	struct vt_ep b;
+	struct vt_iwarp *iwarp;
 };
 
 /**

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "counter.h"
 #include "work.h"
 
 /* vt_line_connect() - the QP, which was reset, is connected to the peer. Return: 0 or -errno */
@@ -64,4 +65,18 @@ int vt_line_answer(struct vt_line *l, uint8_t opcode, uint32_t psn, uint8_t synd
 	if (len)
 		memcpy(packet + aeth, data, len);
 	return vt_roce_send(&l->roce, &bth, packet, aeth + ((len + 3) & ~3u));
+}
+
+/*
+ * vt_line_settled() - the QP has dealt with all answers that were sent to it
+ *
+ * Behind them comes an acknowledge of what was before its first PSN. It changes nothing but the counter.
+ */
+bool vt_line_settled(struct vt_line *l)
+{
+	struct ibv_context *ctx = l->ep.dev.ctx;
+	int64_t before = vt_counter_now(ctx, "acks_rx");
+
+	return !vt_line_answer(l, VT_OP_ACK, (l->psn - 1) & 0xffffff, 0x1f, NULL, 0) &&
+	       vt_counter_wait(ctx, "acks_rx", before + 1);
 }

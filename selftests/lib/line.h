@@ -31,6 +31,7 @@ int vt_line_connect(struct vt_line *l);
 void vt_line_close(struct vt_line *l);
 
 bool vt_line_hear(struct vt_line *l, struct vt_heard *packet, int ms);
+bool vt_line_settled(struct vt_line *l);
 int vt_line_answer(struct vt_line *l, uint8_t opcode, uint32_t psn, uint8_t syndrome,
 		   const void *data, uint32_t len);
 

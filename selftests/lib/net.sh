@@ -97,8 +97,8 @@ param_set() {
 
 param_restore() { echo "$2" >"$1"; }
 
-# loopback_set Y|N: whether links that are made after that use the same-host shortcut
-loopback_set() { param_set loopback "$1"; }
+# loopback_set Y|N: whether links that are made after that use the same-host shortcut, which only softmr's have
+loopback_set() { [ "$LINK_TYPE" != softmr ] || param_set loopback "$1"; }
 
 # counter DEVICE NAME: the value that "rdma statistic" shows
 counter() { rdma statistic show link "$1" | awk -v name="$2" '$1 == name { print $2 }'; }

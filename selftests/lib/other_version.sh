@@ -18,7 +18,7 @@ declare -A OPTIONS=([semantics_mw]="-V mw2_upper_bits")
 
 replace() {
 	case $WHAT in
-	provider) mount --bind "$DIR/libsoftmr.so" "$(readlink -f /usr/lib/*/libibverbs/libsoftmr-rdmav*.so)" ;;
+	provider) mount --bind "$DIR/libsoftmr.so" "$(readlink -f /usr/lib/*/libsoftmr.so.1)" ;;
 	module) mount --bind "$DIR/softmr.ko" "$(modinfo -n softmr)" ;;
 	esac
 }
@@ -26,7 +26,7 @@ replace() {
 # Is it really the other one? The first version has no parameter for the objects of a user.
 replaced() {
 	case $WHAT in
-	provider) cmp -s "$DIR/libsoftmr.so" "$(readlink -f /usr/lib/*/libibverbs/libsoftmr-rdmav*.so)" ;;
+	provider) cmp -s "$DIR/libsoftmr.so" "$(readlink -f /usr/lib/*/libsoftmr.so.1)" ;;
 	module) modprobe softmr && ! [ -e /sys/module/softmr/parameters/max_user_objects ] && modprobe -r softmr ;;
 	esac
 }

@@ -18,17 +18,25 @@
 void vt_run_on_paths(char **argv)
 {
 	char self[PATH_MAX] = "", script[PATH_MAX + 16], dir[PATH_MAX];
-	char *args[64] = { script, self };
-	int i;
+	char **args;
+	int argc;
 
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		return;
 	strcpy(dir, self);
 	snprintf(script, sizeof(script), "%s/lib/paths.sh", dirname(dir));
-	for (i = 1; argv[i] && i < 60; i++)
-		args[i + 1] = argv[i];
+	for (argc = 0; argv[argc]; argc++)
+		;
+	/* one more, and NULL */
+	args = calloc(argc + 2, sizeof(*args));
+	if (!args)
+		return;
+	memcpy(args + 1, argv, argc * sizeof(*args));
+	args[0] = script;
+	args[1] = self;
 	if (!access(script, X_OK))
 		execv(script, args);
+	free(args);
 }
 
 /**

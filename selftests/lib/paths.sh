@@ -29,7 +29,7 @@ read_settings() {
 
 params_set() {
 	local param
-	[ "$LINK_TYPE" != rxe ] || return 0
+	[ "$LINK_TYPE" = softmr ] || return 0
 	for param in $PARAMS; do
 		param_set "${param%%=*}" "${param#*=}" || return
 	done
@@ -49,7 +49,7 @@ need_link_type "$LINK_TYPE"
 mark=${#TAP_CLEANUP[@]}
 read_settings
 for path in ${SMR_PATHS:-$PATHS}; do
-	[ "$LINK_TYPE" != rxe ] || [ "$path" != wire ] || continue
+	[ "$LINK_TYPE" = softmr ] || [ "$path" != wire ] || continue
 	if [[ $path = *_rxe ]] && ! have_link_type rxe; then
 		skip "$path" "this kernel has no rdma_rxe"
 		continue

@@ -326,6 +326,8 @@ static bool atomic_allowed(struct vt_pair *pair, struct vt_place *r,
 	uint64_t value;
 	bool ok;
 
+	if (pair->a.dev.attr.atomic_cap == IBV_ATOMIC_NONE)
+		return true;
 	memcpy(&value, r->p + off, 8);
 	if (!allowed) {
 		s.status = IBV_WC_REM_ACCESS_ERR;

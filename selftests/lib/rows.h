@@ -3,13 +3,25 @@
  * Tests of Documentation/semantics.rst: each row of that page is a line
  * ROW(id, check, ...) here, and scripts/semantics compares the two.
  *
- * A check gets a connected pair and the line's settings.
+ * A check gets a connected pair and the line's settings. The rows are tried on other devices, too (scripts/contract.sh).
+ * ROWS_NEED is what all rows of a file need and a device may leave out: enum row_need.
  */
 #ifndef SMR_TEST_ROWS_H
 #define SMR_TEST_ROWS_H
 
 #include "harness.h"
+
+#include <errno.h>
+
+#include "region.h"
 #include "rights.h"
+
+/* ibv_advise_mr(), windows, ibv_rereg_mr() */
+enum row_need { ADVICE = 1, WINDOWS = 2, REREG = 4 };
+
+#ifndef ROWS_NEED
+#define ROWS_NEED	0
+#endif
 
 FIXTURE(row)
 {
@@ -23,7 +35,11 @@ typedef FIXTURE_VARIANT(row) row_args;
 typedef void row_check(struct __test_metadata *_metadata, row_data *self,
 		       const row_args *row);
 
-/* The settings of a row. Each check says how it uses them. */
+/*
+ * The settings of a row. Each check says how it uses them. @odp: enum
+ * ibv_odp_general_caps that the row is about, beside what ODP among the others asks for.
+ * @needs: enum row_need, beside ROWS_NEED
+ */
 FIXTURE_VARIANT(row)
 {
 	row_check *check;
@@ -32,7 +48,34 @@ FIXTURE_VARIANT(row)
 	int flags;
 	int kind;
 	int want;
+	uint64_t odp;
+	int needs;
 };
+
+/*
+ * What a device may leave out: on-demand memory, as ibv_query_device_ex(3) says; windows, of which ibv_query_device(3)
+ * says how many there can be; advice, as ibv_advise_mr(3) says; ibv_rereg_mr(), which a driver need not have. Returns
+ * what it has left out of what the row needs.
+ */
+static const char *row_excuse(const row_data *self, const row_args *row)
+{
+	struct ibv_sge sge = vt_sge(&self->b->buf, 0, 1);
+	int needs = ROWS_NEED | row->needs;
+	uint64_t odp = row->odp;
+
+	if ((row->access | row->flags) & IBV_ACCESS_ON_DEMAND)
+		odp |= IBV_ODP_SUPPORT;
+	if (vt_need_odp(self->b, odp) == -EOPNOTSUPP)
+		return "the device announces no such on-demand memory";
+	if (needs & WINDOWS && !self->b->dev.attr.max_mw)
+		return "the device announces no windows";
+	if (needs & REREG && ibv_rereg_mr(self->b->buf.mr, 0, NULL, NULL, 0, 0) && errno == EOPNOTSUPP)
+		return "the device has no ibv_rereg_mr()";
+	if (needs & ADVICE &&
+	    ibv_advise_mr(self->b->pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1) == EOPNOTSUPP)
+		return "the device takes no advice";
+	return NULL;
+}
 
 FIXTURE_SETUP(row)
 {
@@ -52,6 +95,10 @@ FIXTURE_TEARDOWN(row)
 
 TEST_F(row, holds)
 {
+	const char *excuse = row_excuse(self, variant);
+
+	if (excuse)
+		SKIP(return, "%s", excuse);
 	variant->check(_metadata, self, variant);
 }
 

@@ -22,4 +22,7 @@ lockdep_off() {
 	sysctl -q kernel.prove_locking=0 && on_exit sysctl -q kernel.prove_locking=1
 }
 
+# kernel_since RELEASE: is this kernel of that release, or newer?
+kernel_since() { printf '%s\n' "$1" "$(uname -r)" | sort -CV; }
+
 echo "TAP version 13"

@@ -10,7 +10,7 @@ topology_host() {
 	local dev
 	topology_begin
 	dev=$(node_name host)
-	[ "$LINK_TYPE" = rxe ] || loopback_set "$1" || return
+	loopback_set "$1" || return
 	link_add "$dev" eth0 || return
 	side server "$dev" "" "10.0.0.$NODE" "fd00::$NODE"
 	side client "$dev" "" "10.0.0.$NODE" "fd00::$NODE"

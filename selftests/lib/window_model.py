@@ -7,7 +7,7 @@
     window_model.py trace SEED          the steps of one run of the model, as a trace
     window_model.py broken NAME         the same, with one rule of the model broken; "broken" without a name lists them
 
-"check" reads the events softmr/smr_send_start, smr_send_done, smr_recv_done, smr_request, smr_aeth, smr_retry, smr_ahead
+"check" reads the events softmr/smr_send_start, smr_send_done, smr_recv_done, smr_request, smr_aeth, smr_retry, smr_ooo
 and smr_ask_again. It ends with a line that says what was compared. The status is 1 if a step does not fit, or if there was nothing to compare.
 
 The rules, for a requester: PSNs are given out without a gap. An answer counts if its PSN is outstanding; it acknowledges
@@ -549,7 +549,7 @@ class Requester:
             return
         if self.sim.broken("ahead_of_nothing"):
             psn = add(psn, wqe.npsn)
-        self.emit("smr_ahead", una=self.una, psn=psn, count=1)
+        self.emit("smr_ooo", una=self.una, psn=psn, count=1)
         self.data[psn] = part
         self.ahead.add(psn)
         self.asking.discard(psn)
@@ -764,7 +764,8 @@ def trace(seed):
 
 
 LINE = re.compile(r"(smr_\w+): (.*)")
-FIELD = re.compile(r"(\w+)=(\S+)")
+# names are left out
+FIELD = re.compile(r"(\w+)=(0x[0-9a-f]+|\d+)(?!\S)")
 
 
 def check(mtu, lines):

@@ -14,6 +14,9 @@
 
 #define MAX_SGES	32
 
+/* The wr_id of a request that must complete next */
+#define QUIET_ID	0x7175696574ull
+
 /* IB_WC_WITH_INVALIDATE */
 #define KERNEL_WC_WITH_INVALIDATE	4
 
@@ -180,7 +183,10 @@ int vt_wait(struct ibv_cq *cq, struct ibv_wc *wc)
 }
 
 /**
- * vt_no_completion() - wait for some time, and check that no completion comes
+ * vt_no_completion() - check that no completion is there, or comes within some time
+ *
+ * What comes later is not seen. Where something can be sent that must complete next, do that:
+ * vt_sq_quiet(), vt_rq_quiet().
  */
 bool vt_no_completion(struct ibv_cq *cq, int ms)
 {
@@ -191,6 +197,47 @@ bool vt_no_completion(struct ibv_cq *cq, int ms)
 	printf("# unexpected completion: wr_id %llu %s\n",
 	       (unsigned long long)wc.wr_id, ibv_wc_status_str(wc.status));
 	return false;
+}
+
+/**
+ * vt_sq_quiet() - no completion of the send queue is there, or on its way
+ * @ep: an endpoint that works, or whose QP is in error
+ *
+ * Requests complete in order. So an empty one, which is posted now, completes next, well or not.
+ * That a completion that has not come within some time does not come at all would be a guess.
+ */
+bool vt_sq_quiet(struct vt_ep *ep)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = QUIET_ID, .opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	if (vt_is_ud(ep)) {
+		wr.opcode = IBV_WR_SEND;
+		vt_wr_to_peer(ep, &wr);
+	}
+	return !vt_post(ep, &wr) && vt_status(ep->scq, QUIET_ID) >= 0;
+}
+
+/**
+ * vt_rq_quiet() - no completion of the receive queue is there, or on its way
+ * @ep: no receive is posted
+ * @from: its peer, or NULL: the QP of @ep is in error
+ *
+ * As vt_sq_quiet(): an empty message, which is sent now, is the next one.
+ */
+bool vt_rq_quiet(struct vt_ep *ep, struct vt_ep *from)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = QUIET_ID, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+	};
+
+	if (vt_post_recv(ep, QUIET_ID, NULL, 0))
+		return false;
+	if (from && (vt_post(from, &wr) || vt_status(from->scq, QUIET_ID)))
+		return false;
+	return vt_status(ep->rcq, QUIET_ID) >= 0;
 }
 
 /**
@@ -237,15 +284,15 @@ static bool same(const char *field, uint64_t seen, uint64_t want)
 static enum ibv_wc_opcode wc_opcode(enum ibv_wr_opcode op)
 {
 	switch (op) {
+	case IBV_WR_RDMA_READ:
+		return IBV_WC_RDMA_READ;
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
 		return IBV_WC_RDMA_WRITE;
-	case IBV_WR_RDMA_READ:
-		return IBV_WC_RDMA_READ;
-	case IBV_WR_ATOMIC_CMP_AND_SWP:
-		return IBV_WC_COMP_SWAP;
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
 		return IBV_WC_FETCH_ADD;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		return IBV_WC_COMP_SWAP;
 	default:
 		return IBV_WC_SEND;
 	}

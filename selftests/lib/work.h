@@ -21,6 +21,8 @@ int vt_post_recv(struct vt_ep *ep, uint64_t wr_id, struct ibv_sge *sge, int n);
 int vt_poll(struct ibv_cq *cq, struct ibv_wc *wc, int n, int timeout_ms);
 int vt_wait(struct ibv_cq *cq, struct ibv_wc *wc);
 bool vt_no_completion(struct ibv_cq *cq, int ms);
+bool vt_sq_quiet(struct vt_ep *ep);
+bool vt_rq_quiet(struct vt_ep *ep, struct vt_ep *from);
 int vt_status(struct ibv_cq *cq, uint64_t wr_id);
 int vt_outcome(struct vt_ep *ep, struct ibv_send_wr *wr);
 

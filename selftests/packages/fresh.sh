@@ -1,24 +1,27 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# softmr on a fresh, minimal Debian: fresh.sh bookworm|trixie packages|source, fresh.sh bookworm|sid suite, fresh.sh bookworm 32bit
+# softmr on a fresh, minimal Debian: fresh.sh bookworm|trixie packages|source, fresh.sh bookworm|trixie|sid
+# suite, fresh.sh bookworm 32bit|upgrade
 #
 # packages: build the packages, install them with apt, boot, reboot with a persistent link, upgrade the kernel, meet a
 # libibverbs that does not fit, purge. source: make install, boot, make uninstall. suite: build the packages, install the
 # provider, and run the release's own suite of rdma-core on UML. 32bit: build the packages for i386, install the provider
-# in a 32-bit tree, and run programs of it on the newest 64-bit kernel. Everything but the boots is native.
+# in a 32-bit tree, and run programs of it on the newest 64-bit kernel. upgrade: with the provider of one release, libibverbs
+# is upgraded to each later one and back, on UML. Everything but the boots is native. SOFTMR_DEBS names a directory with
+# packages that were built already, on any of the releases: the provider is for all of them.
 # shellcheck disable=SC2317 # check calls them
 
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 SUITE=${1:-trixie} MODE=${2:-packages}
 case $SUITE:$MODE in
-bookworm:packages | bookworm:source | bookworm:suite | trixie:packages | trixie:source | sid:suite | bookworm:32bit) ;;
+bookworm:packages | bookworm:source | bookworm:suite | trixie:packages | trixie:source | trixie:suite | sid:suite | bookworm:32bit | bookworm:upgrade) ;;
 *)
-	echo "usage: fresh.sh bookworm|trixie packages|source, fresh.sh bookworm|sid suite, fresh.sh bookworm 32bit" >&2
+	echo "usage: fresh.sh bookworm|trixie packages|source, fresh.sh bookworm|trixie|sid suite, fresh.sh bookworm 32bit|upgrade" >&2
 	exit 2
 	;;
 esac
 case $MODE in
-suite) NATIVE=1 ;;
+suite | upgrade) NATIVE=1 ;;
 32bit) NATIVE=1 ARCH=i386 ;;
 *) NATIVE='' ;;
 esac
@@ -32,6 +35,8 @@ enter_namespace "$@"
 ROOT=$WORK/root
 
 OUT=$WORK/packages
+# The releases after bookworm
+LATER=(trixie sid)
 
 # -- the machine and what is installed on it
 
@@ -45,6 +50,10 @@ build_debs() {
 	local tree=$1
 	build_base && unpack_base "$tree" || return
 	mkdir -p "$OUT"
+	if [ -n "${SOFTMR_DEBS:-}" ]; then
+		cp "$SOFTMR_DEBS"/*.deb "$OUT"
+		return
+	fi
 	SOFTMR_BUILD=$WORK/dist OUT=$OUT "$TOP/scripts/package.sh" dist || return
 	in_tree "$tree" sh -ec '
 		mkdir /root/src
@@ -70,7 +79,8 @@ upgrade_kernel() {
 	KERNEL=$(cd "$ROOT/lib/modules" && printf '%s\n' *cloud* | sort -V | tail -n 1)
 }
 
-# other_libibverbs: the suite's own under the name of a release that does not exist: 96.0
+# other_libibverbs RELEASE [FUNCTION]: the suite's own under the name of a release that does not exist, and without a
+# function of its interface with providers
 other_libibverbs() {
 	# shellcheck disable=SC2016 # expanded in the machine
 	in_machine sh -ec '
@@ -79,19 +89,21 @@ other_libibverbs() {
 		dpkg-deb -R libibverbs1_*.deb other
 		cd other/usr/lib/x86_64-linux-gnu
 		old=$(ls libibverbs.so.1.*.*.*)
-		new=$(echo "$old" | sed -E "s/[0-9]+\.[0-9]+$/96.0/")
+		new=$(echo "$old" | sed -E "s/[0-9]+\.[0-9]+$/$1/")
 		mv "$old" "$new"
+		[ -z "$2" ] || sed -i "s/$2/X${2#?}/g" "$new"
 		ln -sf "$new" libibverbs.so.1
 		cd /root
-		sed -i "s/^Version: .*/Version: 96.0-1/" other/DEBIAN/control
+		sed -i "s/^Version: .*/Version: $1-1/" other/DEBIAN/control
 		rm other/DEBIAN/md5sums
-		dpkg-deb -b other libibverbs1-other.deb
-		rm -r other libibverbs1_*.deb'
+		dpkg-deb -b other "libibverbs1-$1.deb"
+		rm -r other libibverbs1_*.deb' sh "$1" "${2:-}"
 }
 
-# apt prefers to remove the provider to leaving one that does not fit
-apt_protects() {
-	in_machine apt-get -s install /root/libibverbs1-other.deb | grep '^Remv libsoftmr1 '
+# An upgrade of libibverbs leaves the provider
+apt_keeps_it() {
+	in_machine apt-get -s install /root/libibverbs1-96.0.deb >"$WORK/apt" || return
+	! grep '^Remv ' "$WORK/apt"
 }
 
 purge() {
@@ -124,8 +136,9 @@ fresh_packages() {
 	check "headers of the machine's kernel $KERNEL" headers "$KERNEL"
 	check "apt installs the packages" install_debs
 	check "DKMS has built the module for $KERNEL" built_for "$KERNEL"
-	check "a libibverbs of another release is made" other_libibverbs
-	check "apt does not leave the provider with a libibverbs that does not fit" apt_protects
+	check "a libibverbs of another release is made" other_libibverbs 96.0
+	check "and one whose interface the provider does not know" other_libibverbs 97.0 ibv_cmd_create_counters
+	check "apt upgrades libibverbs, and leaves the provider" apt_keeps_it
 	boot_check
 	check "another kernel with its headers" upgrade_kernel
 	check "DKMS has built the module for $KERNEL" built_for "$KERNEL"
@@ -135,6 +148,7 @@ fresh_packages() {
 	for what in "doctor is content" "a persistent link" "the link is there" "ibv_rc_pingpong" \
 		"doctor is content with the link" "the kernel has nothing to complain of" \
 		"the link is there after a reboot" "ibv_rc_pingpong after a reboot" \
+		"libibverbs is upgraded" "ibv_rc_pingpong with it" \
 		"a libibverbs that does not fit is installed" "the provider declines it" "other providers go on" \
 		"the kernel has nothing to complain of after that"; do
 		check "on the machine: $what" in_verdict "$what"
@@ -211,6 +225,54 @@ fresh_suite() {
 	tap_include "$WORK/out"
 }
 
+# The tree knows of later suites, and takes nothing from there by itself
+upgrade_tree() {
+	local suite
+	base_tar fresh-verbs ibverbs-utils iproute2 && unpack_base "$ROOT" || return
+	for suite in "${LATER[@]}"; do echo "deb $(debian_mirror) $suite main"; done >"$ROOT/etc/apt/sources.list.d/later.list"
+	echo "APT::Default-Release \"$SUITE\";" >"$ROOT/etc/apt/apt.conf.d/91suite"
+	in_machine apt-get -q -o APT::Update::Error-Mode=any update &&
+		in_machine apt-get -q -y install ibverbs-providers kmod &&
+		in_machine sh -ec 'cd /packages; apt-get -q -y install ./libsoftmr1_*~deb12_*.deb'
+}
+
+# What libibverbs of that suite needs, which those before it can do with
+c_library_of() { in_machine apt-get -q -y -t "$1" install libc6 libc-bin base-files; }
+
+# libibverbs_of SUITE: it is of that suite, and the provider is as it was
+libibverbs_of() {
+	in_machine apt-get -q -y --allow-downgrades install {libibverbs1,ibverbs-utils,ibverbs-providers}/"$1" &&
+		in_machine dpkg-query -W libibverbs1 libsoftmr1 | tee /dev/stderr | grep '^libsoftmr1.*~deb12'
+}
+
+# shellcheck disable=SC2016 # the guest's shell expands it
+device_there() {
+	"$TOP/scripts/uml-boot.sh" --no-build --flavour plain --tree "$ROOT" sh -ec '
+		rdma link add softmr0 type softmr netdev eth0
+		sleep 1
+		ibv_devinfo -d softmr0
+		ibv_rc_pingpong -d softmr0 -g 1 >/dev/null & sleep 1
+		ibv_rc_pingpong -d softmr0 -g 1 127.0.0.1
+		wait $!'
+}
+
+fresh_upgrade() {
+	local suite
+	check "the packages are built on $SUITE" build_debs "$WORK/build" || return
+	rm -rf "$WORK/build"
+	check "the provider is installed" upgrade_tree || return
+	check "libibverbs of $SUITE: its device works" device_there
+	for suite in "${LATER[@]}"; do
+		check "the C library of $suite" c_library_of "$suite" || return
+		check "libibverbs is now that of $suite" libibverbs_of "$suite" || continue
+		check "... the device works" device_there
+	done
+	for suite in "${LATER[0]}" "$SUITE"; do
+		check "libibverbs is again that of $suite" libibverbs_of "$suite" || continue
+		check "... the device works" device_there
+	done
+}
+
 tree_32bit() {
 	in_machine apt-get -q -y install ibverbs-providers ibverbs-utils &&
 		in_machine sh -ec 'cd /packages; apt-get -q -y install ./libsoftmr1_*.deb' &&
@@ -228,6 +290,7 @@ fresh_32bit() {
 echo "TAP version 13"
 case $MODE in
 suite) fresh_suite; finish ;;
+upgrade) fresh_upgrade; finish ;;
 32bit) fresh_32bit; finish ;;
 esac
 check "a fresh machine with $SUITE" make_machine || finish

@@ -9,9 +9,14 @@
  * /sys/module/softmr/parameters/cover: 1 begins anew, 0 stops. Reading it gives two numbers:
  * the basic blocks that were reached, and the edges, which are pairs of blocks that one
  * context executed one after the other.
+ *
+ * /sys/module/softmr/parameters/pause: how many microseconds each basic block of smr_grant_get()
+ * waits. So a key changes between the moment at which an access has read it and that at which it
+ * takes its reference, or between that and the copy, whenever a test wants it.
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>
+#include <linux/delay.h>
 #include <linux/hash.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -23,7 +28,12 @@
 #include <linux/sysfs.h>
 #include <linux/vmalloc.h>
 
+#include "grant.h"
+
 #define EDGE_BITS	18
+
+/* The bytes of smr_grant_get(), or less; KASAN makes it long. */
+#define GET_BYTES	384
 
 /* A task, a softirq that interrupts it, an interrupt that interrupts both */
 #define LEVELS		3
@@ -47,6 +57,7 @@ static unsigned long text_start, text_len;
 static DECLARE_BITMAP(edges, 1 << EDGE_BITS);
 static atomic_t nr_blocks, nr_edges;
 static DEFINE_PER_CPU(struct last, last_block[LEVELS]);
+static unsigned int pause_us;
 
 static void notrace mark(unsigned long *map, unsigned long bit, atomic_t *nr)
 {
@@ -67,8 +78,11 @@ void __sanitizer_cov_trace_pc(void);
 void notrace __sanitizer_cov_trace_pc(void)
 {
 	unsigned long at = _RET_IP_ - text_start;
+	unsigned int pause = READ_ONCE(pause_us);
 	struct last *last;
 
+	if (unlikely(pause) && _RET_IP_ - (unsigned long)smr_grant_get < GET_BYTES)
+		udelay(pause);
 	if (!READ_ONCE(cover_on) || at >= text_len)
 		return;
 	mark(blocks, at, &nr_blocks);
@@ -136,3 +150,5 @@ static const struct kernel_param_ops cover_ops = {
 
 module_param_cb(cover, &cover_ops, NULL, 0600);
 MODULE_PARM_DESC(cover, "basic blocks and edges of this module that have been executed");
+module_param_named(pause, pause_us, uint, 0600);
+MODULE_PARM_DESC(pause, "microseconds that each block of smr_grant_get() takes");

@@ -4,8 +4,6 @@
  */
 #include "softmr.h"
 
-#ifdef SMR_HAVE_COMP_CNTR
-
 #include <errno.h>
 #include <stdlib.h>
 
@@ -89,4 +87,3 @@ int smr_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *cntr,
 	return ibv_cmd_qp_attach_comp_cntr(qp, cntr, attr);
 }
 
-#endif /* SMR_HAVE_COMP_CNTR */

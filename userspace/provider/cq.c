@@ -78,8 +78,8 @@ static void copy_wc(struct ibv_wc *wc, const struct smr_cqe *cqe)
 	wc->qp_num = cqe->qp_num;
 	wc->src_qp = cqe->src_qp;
 	wc->wc_flags = cqe->wc_flags;
-	wc->pkey_index = cqe->pkey_index;
 	wc->slid = cqe->slid;
+	wc->pkey_index = cqe->pkey_index;
 	wc->sl = cqe->sl;
 	wc->dlid_path_bits = cqe->dlid_path_bits;
 }

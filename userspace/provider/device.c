@@ -7,19 +7,21 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <infiniband/cmd_ioctl.h>
 #include <infiniband/softmrdv.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 
 #include "abi.h"
-#include "fit.h"
+#include "why_watch.h"
 
 static void smr_free_context(struct ibv_context *context);
 
 static const struct verbs_context_ops smr_context_ops = {
 	.advise_mr = ibv_cmd_advise_mr,
 	.alloc_dm = smr_alloc_dm,
+	.alloc_dmah = smr_alloc_dmah,
 	.alloc_mw = smr_alloc_mw,
 	.alloc_parent_domain = smr_alloc_parent_domain,
 	.alloc_pd = smr_alloc_pd,
@@ -29,6 +31,7 @@ static const struct verbs_context_ops smr_context_ops = {
 	.bind_mw = smr_bind_mw,
 	.close_xrcd = smr_close_xrcd,
 	.create_ah = smr_create_ah,
+	.create_comp_cntr = smr_create_comp_cntr,
 	.create_counters = smr_create_counters,
 	.create_cq = smr_create_cq,
 	.create_cq_ex = smr_create_cq_ex,
@@ -39,11 +42,13 @@ static const struct verbs_context_ops smr_context_ops = {
 	.create_srq = smr_create_srq,
 	.create_srq_ex = smr_create_srq_ex,
 	.create_wq = smr_create_wq,
+	.dealloc_dmah = smr_dealloc_dmah,
 	.dealloc_mw = smr_dealloc_mw,
 	.dealloc_pd = smr_dealloc_pd,
 	.dealloc_td = smr_dealloc_td,
 	.dereg_mr = smr_dereg_mr,
 	.destroy_ah = smr_destroy_ah,
+	.destroy_comp_cntr = smr_destroy_comp_cntr,
 	.destroy_counters = smr_destroy_counters,
 	.destroy_cq = smr_destroy_cq,
 	.destroy_flow = smr_destroy_flow,
@@ -52,12 +57,15 @@ static const struct verbs_context_ops smr_context_ops = {
 	.destroy_srq = smr_destroy_srq,
 	.destroy_wq = smr_destroy_wq,
 	.detach_mcast = ibv_cmd_detach_mcast,
+	.dm_export_dmabuf_fd = smr_dm_export_dmabuf_fd,
 	.free_context = smr_free_context,
 	.free_dm = smr_free_dm,
 	.get_srq_num = smr_get_srq_num,
 	.import_dm = smr_import_dm,
 	.import_mr = smr_import_mr,
 	.import_pd = smr_import_pd,
+	.inc_comp_cntr = ibv_cmd_inc_comp_cntr,
+	.inc_err_comp_cntr = ibv_cmd_inc_err_comp_cntr,
 	.modify_cq = smr_modify_cq,
 	.modify_qp = smr_modify_qp,
 	.modify_qp_rate_limit = smr_modify_qp_rate_limit,
@@ -69,47 +77,31 @@ static const struct verbs_context_ops smr_context_ops = {
 	.post_recv = smr_post_recv,
 	.post_send = smr_post_send,
 	.post_srq_recv = smr_post_srq_recv,
+	.qp_attach_comp_cntr = smr_attach_comp_cntr,
+	.query_comp_cntr_caps = ibv_cmd_query_comp_cntr_caps,
 	.query_device_ex = smr_query_device_ex,
 	.query_ece = smr_query_ece,
 	.query_port = smr_query_port,
+	.query_port_speed = ibv_cmd_query_port_speed,
 	.query_qp = smr_query_qp,
 	.query_rt_values = smr_query_rt_values,
 	.query_srq = smr_query_srq,
+	.read_comp_cntr = ibv_cmd_read_comp_cntr,
 	.read_counters = smr_read_counters,
+	.read_err_comp_cntr = ibv_cmd_read_err_comp_cntr,
 	.reg_dm_mr = smr_reg_dm_mr,
 	.reg_dmabuf_mr = smr_reg_dmabuf_mr,
 	.reg_mr = smr_reg_mr,
+	.reg_mr_ex = smr_reg_mr_ex,
 	.req_notify_cq = ibv_cmd_req_notify_cq,
 	.rereg_mr = smr_rereg_mr,
 	.resize_cq = smr_resize_cq,
+	.set_comp_cntr = ibv_cmd_set_comp_cntr,
 	.set_ece = smr_set_ece,
+	.set_err_comp_cntr = ibv_cmd_set_err_comp_cntr,
 	.unimport_dm = smr_unimport_dm,
 	.unimport_mr = smr_unimport_mr,
 	.unimport_pd = smr_unimport_pd,
-	/* what older releases of rdma-core do not have */
-#ifdef SMR_HAVE_DMAH
-	.alloc_dmah = smr_alloc_dmah,
-	.dealloc_dmah = smr_dealloc_dmah,
-	.reg_mr_ex = smr_reg_mr_ex,
-#endif
-#ifdef SMR_HAVE_DM_EXPORT
-	.dm_export_dmabuf_fd = smr_dm_export_dmabuf_fd,
-#endif
-#ifdef SMR_HAVE_PORT_SPEED
-	.query_port_speed = ibv_cmd_query_port_speed,
-#endif
-#ifdef SMR_HAVE_COMP_CNTR
-	.create_comp_cntr = smr_create_comp_cntr,
-	.destroy_comp_cntr = smr_destroy_comp_cntr,
-	.inc_comp_cntr = ibv_cmd_inc_comp_cntr,
-	.inc_err_comp_cntr = ibv_cmd_inc_err_comp_cntr,
-	.qp_attach_comp_cntr = smr_attach_comp_cntr,
-	.query_comp_cntr_caps = ibv_cmd_query_comp_cntr_caps,
-	.read_comp_cntr = ibv_cmd_read_comp_cntr,
-	.read_err_comp_cntr = ibv_cmd_read_err_comp_cntr,
-	.set_comp_cntr = ibv_cmd_set_comp_cntr,
-	.set_err_comp_cntr = ibv_cmd_set_err_comp_cntr,
-#endif
 };
 
 static const struct verbs_match_ent smr_match_table[] = {
@@ -173,9 +165,11 @@ open_context(struct ibv_device *device, int cmd_fd,
 		errno = ret;
 		return NULL;
 	}
+	ctx->bell_fd = smr_doorbell_open(&ctx->vctx.context);
 	smr_maps_init(&ctx->maps, cmd_fd);
 	verbs_set_ops(&ctx->vctx, &smr_context_ops);
-	return &ctx->vctx;
+	ctx->watch = smr_why_watch_begin(&ctx->vctx.context);
+	return smr_layout_context(&ctx->vctx);
 }
 
 static struct verbs_context *smr_alloc_context(struct ibv_device *device,
@@ -195,6 +189,9 @@ static void smr_free_context(struct ibv_context *context)
 {
 	struct smr_context *ctx = to_smr_context(context);
 
+	smr_why_watch_end(ctx->watch);
+	if (ctx->bell_fd >= 0)
+		close(ctx->bell_fd);
 	smr_maps_destroy(&ctx->maps);
 	verbs_uninit_context(&ctx->vctx);
 	free(ctx);
@@ -227,12 +224,4 @@ bool softmrdv_is_supported(struct ibv_device *device)
 	return device && verbs_get_device(device)->ops == &smr_device_ops;
 }
 
-/* What PROVIDER_DRIVER() would make, except for the condition. */
-extern const struct verbs_device_ops verbs_provider_softmr
-	__attribute__((alias("smr_device_ops")));
-
-static __attribute__((constructor)) void register_driver(void)
-{
-	if (smr_libibverbs_fits())
-		verbs_register_driver(&smr_device_ops);
-}
+PROVIDER_DRIVER(softmr, smr_device_ops);

@@ -189,7 +189,6 @@ struct ibv_dm *smr_import_dm(struct ibv_context *context, uint32_t handle)
 	return &dm->vdm.dm;
 }
 
-#ifdef SMR_HAVE_DM_EXPORT
 /**
  * smr_dm_export_dmabuf_fd - a dma-buf that is this device memory
  * @ibdm: the memory; the buffer stays when it is freed
@@ -213,7 +212,6 @@ int smr_dm_export_dmabuf_fd(struct ibv_dm *ibdm)
 	}
 	return fd;
 }
-#endif
 
 /**
  * smr_reg_dm_mr - register a part of device memory

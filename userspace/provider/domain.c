@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compat.h"
-
 enum {
 	/*
 	 * ALLOW_CC_UNPROTECTED is about DMA by a device, and no device does DMA
@@ -18,7 +16,7 @@ enum {
 	 */
 	SMR_PARENT_DOMAIN_MASK = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
 				 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT |
-				 SMR_PARENT_DOMAIN_ALLOW_CC_UNPROTECTED,
+				 IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC,
 	/* what calloc() promises */
 	SMR_OBJECT_ALIGNMENT = 16,
 };

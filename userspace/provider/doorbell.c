@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The doorbell. It does not use execute_ioctl(), which would build, linearise
- * and scan a command buffer each time. The command never changes, so it is
- * built once.
+ * The doorbell. A module that is new enough gives each context a file for it, and the number
+ * of the QP is all that has to be said. An older one has a command, which does not use
+ * execute_ioctl(): that would build, linearise and scan a command buffer each time. The command
+ * never changes, so it is built once.
  */
 #include "doorbell.h"
 
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include <infiniband/cmd_ioctl.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 
@@ -40,13 +42,31 @@ static void end(struct smr_doorbell *db, const struct ib_uverbs_attr *attr)
 }
 
 /**
- * smr_doorbell_init - make the command that rings a QP
- * @db: the command
+ * smr_doorbell_open - open a context's doorbell
+ * @context: the open device
+ *
+ * Return: the file descriptor, which the caller closes; -1: an older module has none, and
+ * doorbells are rung by commands.
+ */
+int smr_doorbell_open(struct ibv_context *context)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_DEVICE,
+			       SMR_METHOD_DOORBELL_OPEN, 1);
+	int32_t fd = -1;
+
+	fill_attr_out_ptr(cmd, SMR_ATTR_DOORBELL_FD, &fd);
+	return execute_ioctl(context, cmd) ? -1 : fd;
+}
+
+/**
+ * smr_doorbell_init - prepare what rings a QP
+ * @db: the doorbell
  * @qp_handle: the QP's handle
- * @flags: which sides of it, enum smr_doorbell_flags
+ * @qp_num: the QP's number
+ * @flags: which side of it, enum smr_doorbell_flags
  */
 void smr_doorbell_init(struct smr_doorbell *db, uint32_t qp_handle,
-		       uint32_t flags)
+		       uint32_t qp_num, uint32_t flags)
 {
 	struct ib_uverbs_attr *attr =
 		begin(db, UVERBS_OBJECT_QP, SMR_METHOD_QP_DOORBELL,
@@ -61,29 +81,39 @@ void smr_doorbell_init(struct smr_doorbell *db, uint32_t qp_handle,
 		attr++;
 	}
 	end(db, attr);
+	db->request = flags == SMR_DOORBELL_SQ ? SMR_IOC_RING_SQ :
+						 SMR_IOC_RING_RQ;
+	db->number = qp_num;
 }
 
 /**
- * smr_doorbell_init_wq - make the command that rings a work queue
- * @db: the command
+ * smr_doorbell_init_wq - prepare what rings a work queue
+ * @db: the doorbell
  * @wq_handle: the queue's handle
+ * @wq_num: the queue's number
  */
-void smr_doorbell_init_wq(struct smr_doorbell *db, uint32_t wq_handle)
+void smr_doorbell_init_wq(struct smr_doorbell *db, uint32_t wq_handle,
+			  uint32_t wq_num)
 {
 	end(db, begin(db, UVERBS_OBJECT_WQ, SMR_METHOD_WQ_DOORBELL,
 		      SMR_ATTR_DOORBELL_WQ, wq_handle));
+	db->request = SMR_IOC_RING_RQ;
+	db->number = wq_num;
 }
 
 /**
  * smr_doorbell_ring - ring a doorbell
- * @fd: the context's command fd
- * @db: of which QP, and which sides of it; or of which work queue
+ * @bell_fd: the context's doorbell; -1: it has none
+ * @cmd_fd: the context's command fd
+ * @db: of which QP, and which side of it; or of which work queue
  *
  * Return: 0, or a positive errno; EIO: the device is gone.
  */
-int smr_doorbell_ring(int fd, const struct smr_doorbell *db)
+int smr_doorbell_ring(int bell_fd, int cmd_fd, const struct smr_doorbell *db)
 {
-	while (ioctl(fd, RDMA_VERBS_IOCTL, &db->hdr)) {
+	while (bell_fd >= 0 ?
+		       ioctl(bell_fd, db->request, (unsigned long)db->number) :
+		       ioctl(cmd_fd, RDMA_VERBS_IOCTL, &db->hdr)) {
 		if (errno != EINTR)
 			return errno;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The doorbell: one ioctl whose argument is built with the QP. */
+/* The doorbell: one ioctl. */
 #ifndef SMR_PROVIDER_DOORBELL_H
 #define SMR_PROVIDER_DOORBELL_H
 
@@ -12,15 +12,21 @@ enum {
 	SMR_DOORBELL_MAX_ATTRS = 2,
 };
 
+struct ibv_context;
+
 /**
- * struct smr_doorbell - the prepared argument of a doorbell ioctl
- * @hdr: the command's head, whose attributes run on into @storage
+ * struct smr_doorbell - what rings a side of a QP, or a work queue
+ * @request: of the context's doorbell file
+ * @number: the QP's, or the work queue's
+ * @hdr: instead, of a module without such files: the prepared argument of a command, whose
+ *	attributes run on into @storage
  * @storage: room for all of it
  *
- * All attributes are inputs, so the kernel only reads it: any number of threads
- * may ring with the same one.
+ * The kernel only reads it: any number of threads may ring with the same one.
  */
 struct smr_doorbell {
+	unsigned int request;
+	uint32_t number;
 	union {
 		struct ib_uverbs_ioctl_hdr hdr;
 		uint8_t storage[sizeof(struct ib_uverbs_ioctl_hdr) +
@@ -29,9 +35,11 @@ struct smr_doorbell {
 	};
 };
 
+int smr_doorbell_open(struct ibv_context *context);
 void smr_doorbell_init(struct smr_doorbell *db, uint32_t qp_handle,
-		       uint32_t flags);
-void smr_doorbell_init_wq(struct smr_doorbell *db, uint32_t wq_handle);
-int smr_doorbell_ring(int fd, const struct smr_doorbell *db);
+		       uint32_t qp_num, uint32_t flags);
+void smr_doorbell_init_wq(struct smr_doorbell *db, uint32_t wq_handle,
+			  uint32_t wq_num);
+int smr_doorbell_ring(int bell_fd, int cmd_fd, const struct smr_doorbell *db);
 
 #endif /* SMR_PROVIDER_DOORBELL_H */

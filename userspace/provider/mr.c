@@ -8,6 +8,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* What a registration returns after its command: the MR, or NULL and errno. */
+static struct ibv_mr *outcome(struct verbs_mr *vmr, int err)
+{
+	if (!err)
+		return &vmr->ibv_mr;
+	free(vmr);
+	errno = err;
+	return NULL;
+}
+
 /**
  * smr_reg_mr - register memory
  * @pd: the protection domain
@@ -21,23 +31,15 @@
 struct ibv_mr *smr_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			  uint64_t hca_va, int access)
 {
+	struct verbs_mr *vmr = calloc(1, sizeof(*vmr));
 	struct ib_uverbs_reg_mr_resp resp = {};
 	struct ibv_reg_mr cmd = {};
-	struct verbs_mr *vmr;
-	int ret;
 
-	vmr = calloc(1, sizeof(*vmr));
 	if (!vmr)
 		return NULL;
-
-	ret = ibv_cmd_reg_mr(pd, addr, length, hca_va, access, vmr, &cmd,
-			     sizeof(cmd), &resp, sizeof(resp));
-	if (ret) {
-		free(vmr);
-		errno = ret;
-		return NULL;
-	}
-	return &vmr->ibv_mr;
+	return outcome(vmr, ibv_cmd_reg_mr(pd, addr, length, hca_va, access,
+					   vmr, &cmd, sizeof(cmd), &resp,
+					   sizeof(resp)));
 }
 
 /**
@@ -55,24 +57,14 @@ struct ibv_mr *smr_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 				 size_t length, uint64_t iova, int fd,
 				 int access)
 {
-	struct verbs_mr *vmr;
-	int ret;
+	struct verbs_mr *vmr = calloc(1, sizeof(*vmr));
 
-	vmr = calloc(1, sizeof(*vmr));
 	if (!vmr)
 		return NULL;
-
-	ret = ibv_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd, access, vmr,
-				    NULL);
-	if (ret) {
-		free(vmr);
-		errno = ret;
-		return NULL;
-	}
-	return &vmr->ibv_mr;
+	return outcome(vmr, ibv_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd,
+						  access, vmr, NULL));
 }
 
-#ifdef SMR_HAVE_DMAH
 /**
  * smr_alloc_dmah - allocate a DMA handle
  * @context: the open device
@@ -125,19 +117,14 @@ static struct ibv_mr *reg_with_dmah(struct ibv_pd *pd,
 				    struct ibv_mr_init_attr *attr)
 {
 	struct verbs_mr *vmr = calloc(1, sizeof(*vmr));
-	int ret;
+	int err;
 
 	if (!vmr)
 		return NULL;
-	ret = ibv_cmd_reg_mr_ex(pd, vmr, attr);
-	if (ret) {
-		free(vmr);
-		errno = ret;
-		return NULL;
-	}
+	err = ibv_cmd_reg_mr_ex(pd, vmr, attr);
 	/* releases before 65 do not set it */
 	vmr->access = attr->access;
-	return &vmr->ibv_mr;
+	return outcome(vmr, err);
 }
 
 /**
@@ -183,7 +170,6 @@ struct ibv_mr *smr_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
 							(uintptr_t)attr->addr,
 			  attr->access);
 }
-#endif
 
 /**
  * smr_rereg_mr - change a registration
@@ -216,17 +202,10 @@ int smr_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 struct ibv_mr *smr_import_mr(struct ibv_pd *pd, uint32_t handle)
 {
 	struct verbs_mr *vmr = calloc(1, sizeof(*vmr));
-	int ret;
 
 	if (!vmr)
 		return NULL;
-	ret = ibv_cmd_query_mr(pd, vmr, handle);
-	if (ret) {
-		free(vmr);
-		errno = ret;
-		return NULL;
-	}
-	return &vmr->ibv_mr;
+	return outcome(vmr, ibv_cmd_query_mr(pd, vmr, handle));
 }
 
 /**

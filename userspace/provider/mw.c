@@ -16,23 +16,20 @@
  */
 struct ibv_mw *smr_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
+	struct ibv_mw *mw = calloc(1, sizeof(*mw));
 	struct ib_uverbs_alloc_mw_resp resp = {};
 	struct ibv_alloc_mw cmd = {};
-	struct ibv_mw *mw;
-	int ret;
+	int err;
 
-	mw = calloc(1, sizeof(*mw));
 	if (!mw)
 		return NULL;
-
-	ret = ibv_cmd_alloc_mw(pd, type, mw, &cmd, sizeof(cmd), &resp,
+	err = ibv_cmd_alloc_mw(pd, type, mw, &cmd, sizeof(cmd), &resp,
 			       sizeof(resp));
-	if (ret) {
-		free(mw);
-		errno = ret;
-		return NULL;
-	}
-	return mw;
+	if (!err)
+		return mw;
+	free(mw);
+	errno = err;
+	return NULL;
 }
 
 /**

@@ -150,7 +150,7 @@ int smr_sq_ring(const struct smr_qp *qp)
 {
 	if (smr_ring_flags(&qp->sq.ring) & SMR_RING_POLLED)
 		return 0;
-	return smr_doorbell_ring(qp->vqp.qp.context->cmd_fd, &qp->ring_sq);
+	return smr_ring_bell(qp->vqp.qp.context, &qp->ring_sq);
 }
 
 /**

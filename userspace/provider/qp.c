@@ -113,8 +113,10 @@ static int create_qp(struct smr_qp *qp, struct ibv_context *context,
 		return ret;
 	}
 
-	smr_doorbell_init(&qp->ring_sq, qp->vqp.qp.handle, SMR_DOORBELL_SQ);
-	smr_doorbell_init(&qp->ring_rq, qp->vqp.qp.handle, SMR_DOORBELL_RQ);
+	smr_doorbell_init(&qp->ring_sq, qp->vqp.qp.handle, qp->vqp.qp.qp_num,
+			  SMR_DOORBELL_SQ);
+	smr_doorbell_init(&qp->ring_rq, qp->vqp.qp.handle, qp->vqp.qp.qp_num,
+			  SMR_DOORBELL_RQ);
 	return 0;
 }
 
@@ -162,7 +164,7 @@ struct ibv_qp *smr_create_qp_ex(struct ibv_context *context,
 	 * it.
 	 */
 	if (wr_api)
-		qp->vqp.comp_mask |= VERBS_QP_EX;
+		smr_layout_add_comp_mask(&qp->vqp, VERBS_QP_EX);
 	return &qp->vqp.qp;
 
 err_free:
@@ -182,15 +184,15 @@ err:
 struct ibv_qp *smr_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct ibv_qp_init_attr_ex attr_ex = {
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd,
+		.qp_type = attr->qp_type,
 		.qp_context = attr->qp_context,
+		.cap = attr->cap,
+		.sq_sig_all = attr->sq_sig_all,
 		.send_cq = attr->send_cq,
 		.recv_cq = attr->recv_cq,
 		.srq = attr->srq,
-		.cap = attr->cap,
-		.qp_type = attr->qp_type,
-		.sq_sig_all = attr->sq_sig_all,
-		.comp_mask = IBV_QP_INIT_ATTR_PD,
-		.pd = pd,
 	};
 	struct ibv_qp *qp = smr_create_qp_ex(pd->context, &attr_ex);
 
@@ -318,16 +320,15 @@ int smr_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
  * smr_query_qp - a QP's attributes
  * @qp: the QP
  * @attr: the answer
- * @attr_mask: what is asked for
- * @init_attr: what it was created with
+ * @wanted: what is asked for
+ * @created: what it was created with
  */
-int smr_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
-		 struct ibv_qp_init_attr *init_attr)
+int smr_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int wanted,
+		 struct ibv_qp_init_attr *created)
 {
 	struct ibv_query_qp cmd = {};
 
-	return ibv_cmd_query_qp(qp, attr, attr_mask, init_attr, &cmd,
-				sizeof(cmd));
+	return ibv_cmd_query_qp(qp, attr, wanted, created, &cmd, sizeof(cmd));
 }
 
 /**

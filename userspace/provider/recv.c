@@ -57,7 +57,7 @@ static int write_recv_chain(struct smr_wq *rq, struct ibv_recv_wr *wr,
 /**
  * smr_wq_post_recv - post receive requests to a queue that has a doorbell
  * @rq: the queue
- * @fd: the context's command fd
+ * @context: the open device
  * @db: the doorbell
  * @wr: a chain of requests
  * @bad_wr: on failure the first request that was not posted
@@ -65,8 +65,8 @@ static int write_recv_chain(struct smr_wq *rq, struct ibv_recv_wr *wr,
  * The doorbell is rung only if the kernel waits for receive requests, or must
  * flush them.
  */
-int smr_wq_post_recv(struct smr_wq *rq, int fd, const struct smr_doorbell *db,
-		     struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+int smr_wq_post_recv(struct smr_wq *rq, struct ibv_context *context,
+		     const struct smr_doorbell *db, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
 	bool posted;
 	int ret, err;
@@ -75,7 +75,7 @@ int smr_wq_post_recv(struct smr_wq *rq, int fd, const struct smr_doorbell *db,
 	if (!posted || !(smr_ring_flags(&rq->ring) & SMR_RING_NEED_DOORBELL))
 		return ret;
 
-	err = smr_doorbell_ring(fd, db);
+	err = smr_ring_bell(context, db);
 	if (err) {
 		*bad_wr = wr;
 		return err;
@@ -98,7 +98,7 @@ int smr_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		*bad_wr = wr;
 		return EINVAL;
 	}
-	return smr_wq_post_recv(&qp->rq, ibqp->context->cmd_fd, &qp->ring_rq,
+	return smr_wq_post_recv(&qp->rq, ibqp->context, &qp->ring_rq,
 				wr, bad_wr);
 }
 

@@ -44,7 +44,7 @@ static int post_recv(struct ibv_wq *wq, struct ibv_recv_wr *wr,
 		*bad_wr = wr;
 		return EINVAL;
 	}
-	return smr_wq_post_recv(&rwq->rq, wq->context->cmd_fd, &rwq->ring_rq,
+	return smr_wq_post_recv(&rwq->rq, wq->context, &rwq->ring_rq,
 				wr, bad_wr);
 }
 
@@ -70,7 +70,8 @@ static int create_wq(struct smr_rwq *rwq, struct ibv_context *context,
 		ibv_cmd_destroy_wq(&rwq->wq);
 		return ret;
 	}
-	smr_doorbell_init_wq(&rwq->ring_rq, rwq->wq.handle);
+	smr_doorbell_init_wq(&rwq->ring_rq, rwq->wq.handle,
+			     rwq->wq.wq_num);
 	rwq->wq.state = IBV_WQS_RESET;
 	rwq->wq.post_recv = post_recv;
 	return 0;

@@ -11,7 +11,6 @@
 
 #include <infiniband/driver.h>
 
-#include "compat.h"
 #include "doorbell.h"
 #include "domain.h"
 #include "lock.h"
@@ -27,16 +26,24 @@
 #define smr_imm_of_abi(raw)	((__be32)(raw))
 #endif
 
+struct smr_why_watch;
+
 /**
  * struct smr_context - an open device
- * @vctx: libibverbs' part
  * @abi_minor: the module's minor version of the ABI, enum smr_abi_minor
+ * @bell_fd: its doorbell, or -1; see smr_doorbell_open()
  * @maps: mappings that its rings share
+ * @watch: prints what is refused, or NULL; see why_watch.c
+ * @room: for what libibverbs has before @vctx
+ * @vctx: libibverbs' part
  */
 struct smr_context {
-	struct verbs_context vctx;
 	uint32_t abi_minor;
+	int bell_fd;
 	struct smr_maps maps;
+	struct smr_why_watch *watch;
+	struct smr_layout_room room;
+	struct verbs_context vctx;
 };
 
 /**
@@ -121,6 +128,13 @@ static inline struct smr_context *to_smr_context(struct ibv_context *context)
 	return container_of(verbs_get_ctx(context), struct smr_context, vctx);
 }
 
+static inline int smr_ring_bell(struct ibv_context *context,
+				const struct smr_doorbell *db)
+{
+	return smr_doorbell_ring(to_smr_context(context)->bell_fd,
+				 context->cmd_fd, db);
+}
+
 static inline struct smr_ah *to_smr_ah(struct ibv_ah *ah)
 {
 	return container_of(ah, struct smr_ah, ah);
@@ -161,9 +175,7 @@ struct ibv_dm *smr_alloc_dm(struct ibv_context *context,
 int smr_free_dm(struct ibv_dm *dm);
 struct ibv_dm *smr_import_dm(struct ibv_context *context, uint32_t handle);
 void smr_unimport_dm(struct ibv_dm *dm);
-#ifdef SMR_HAVE_DM_EXPORT
 int smr_dm_export_dmabuf_fd(struct ibv_dm *dm);
-#endif
 struct ibv_mr *smr_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm,
 			     uint64_t offset, size_t length,
 			     unsigned int access);
@@ -181,12 +193,10 @@ struct ibv_mr *smr_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 struct ibv_mr *smr_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 				 size_t length, uint64_t iova, int fd,
 				 int access);
-#ifdef SMR_HAVE_DMAH
 struct ibv_dmah *smr_alloc_dmah(struct ibv_context *context,
 				struct ibv_dmah_init_attr *attr);
 int smr_dealloc_dmah(struct ibv_dmah *dmah);
 struct ibv_mr *smr_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr);
-#endif
 int smr_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		 void *addr, size_t length, int access);
 int smr_dereg_mr(struct verbs_mr *vmr);
@@ -198,13 +208,11 @@ struct ibv_mw *smr_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int smr_dealloc_mw(struct ibv_mw *mw);
 
 /* comp_cntr.c */
-#ifdef SMR_HAVE_COMP_CNTR
 struct ibv_comp_cntr *smr_create_comp_cntr(struct ibv_context *context,
 					   struct ibv_comp_cntr_init_attr *attr);
 int smr_destroy_comp_cntr(struct ibv_comp_cntr *cntr);
 int smr_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *cntr,
 			 struct ibv_qp_attach_comp_cntr_attr *attr);
-#endif
 
 /* cq.c */
 struct ibv_cq *smr_create_cq(struct ibv_context *context, int cqe,
@@ -276,8 +284,9 @@ smr_create_rwq_ind_table(struct ibv_context *context,
 int smr_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table);
 
 /* recv.c */
-int smr_wq_post_recv(struct smr_wq *rq, int fd, const struct smr_doorbell *db,
-		     struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+int smr_wq_post_recv(struct smr_wq *rq, struct ibv_context *context,
+		     const struct smr_doorbell *db, struct ibv_recv_wr *wr,
+		     struct ibv_recv_wr **bad_wr);
 int smr_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 		  struct ibv_recv_wr **bad_wr);
 int smr_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,

@@ -6,6 +6,7 @@
 #define SOFTMRDV_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <infiniband/verbs.h>
@@ -113,6 +114,86 @@ struct softmrdv_device {
  */
 int softmrdv_query_device(struct ibv_context *context,
 			  struct softmrdv_device *device);
+
+/* Numbers of a reason, at most */
+#define SOFTMRDV_WHY_NUMBERS	8
+
+/**
+ * struct softmrdv_why - a refusal, and its reason
+ * @comp_mask: 0; for later extensions
+ * @time: when, nanoseconds of CLOCK_REALTIME
+ * @wr_id: of the work request, if there is one
+ * @id: the reason; why.rst has all. vendor_err of a completion is the same number
+ * @error: the errno of the call, or the status of the completion
+ * @qp_num: the QP, or 0
+ * @peer_qp_num: the one that it is connected to, or 0
+ * @peer: the peer's GID, or zeros
+ * @psn: of the packet or of the work request's first one, or 0
+ * @opcode: enum ibv_wr_opcode of a work request; of a packet that of its BTH
+ * @numbers: how many entries of @number the reason has
+ * @number: its numbers
+ */
+struct softmrdv_why {
+	uint64_t comp_mask;
+	uint64_t time;
+	uint64_t wr_id;
+	uint32_t id;
+	uint32_t error;
+	uint32_t qp_num;
+	uint32_t peer_qp_num;
+	union ibv_gid peer;
+	uint32_t psn;
+	uint32_t opcode;
+	uint32_t numbers;
+	uint32_t rsvd;
+	uint64_t number[SOFTMRDV_WHY_NUMBERS];
+};
+
+/**
+ * softmrdv_why - why was the last call of this thread refused?
+ * @context: the open device
+ * @why: the answer
+ *
+ * The device remembers the last 64 refusals of a context, whatever they were. A call that
+ * libibverbs, or the RDMA core of the kernel, has refused is none of them.
+ *
+ * Return: 0 or a positive errno: ENOENT (nothing was refused), EINVAL (NULL), EOPNOTSUPP
+ * (the device is not one of softmr, or the module does not know the question), ENOMEM, EIO
+ * (the device is gone).
+ */
+int softmrdv_why(struct ibv_context *context, struct softmrdv_why *why);
+
+/**
+ * softmrdv_why_qp - the last refusal that concerns a QP: a call, a request of its own, or one
+ * of its peer
+ * @qp: the QP
+ * @why: the answer
+ *
+ * Return: as softmrdv_why().
+ */
+int softmrdv_why_qp(struct ibv_qp *qp, struct softmrdv_why *why);
+
+/**
+ * softmrdv_why_wc - why did a work request complete with an error?
+ * @context: the open device
+ * @wc: the completion
+ * @why: the answer
+ *
+ * Return: as softmrdv_why(); ENOENT also if the completion has no reason of its own, since
+ * it was flushed.
+ */
+int softmrdv_why_wc(struct ibv_context *context, const struct ibv_wc *wc,
+		    struct softmrdv_why *why);
+
+/**
+ * softmrdv_why_text - a refusal in words: what was wrong, and what to do
+ * @why: the refusal
+ * @text: the words
+ * @size: bytes of @text
+ *
+ * Return: as snprintf(3): how long the text is, whatever @size is.
+ */
+int softmrdv_why_text(const struct softmrdv_why *why, char *text, size_t size);
 
 #ifdef __cplusplus
 }

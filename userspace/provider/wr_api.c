@@ -337,7 +337,7 @@ int smr_qp_set_wr_ops(struct smr_qp *qp, enum ibv_qp_type type,
 			       IBV_QP_EX_WITH_ATOMIC_WRITE;
 	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
 
-	if ((send_ops_flags & ~known) ||
+	if ((send_ops_flags & ~(known & smr_layout_send_ops())) ||
 	    (requested_ops(send_ops_flags) & ~qp->send_ops))
 		return EOPNOTSUPP;
 
@@ -353,8 +353,8 @@ int smr_qp_set_wr_ops(struct smr_qp *qp, enum ibv_qp_type type,
 	qpx->wr_rdma_read = wr_rdma_read;
 	qpx->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	qpx->wr_atomic_fetch_add = wr_atomic_fetch_add;
-	smr_set_wr_atomic_write(qpx, wr_atomic_write);
-	smr_set_wr_flush(qpx, wr_flush);
+	smr_layout_set_wr_atomic_write(qpx, wr_atomic_write);
+	smr_layout_set_wr_flush(qpx, wr_flush);
 	qpx->wr_bind_mw = wr_bind_mw;
 	qpx->wr_local_inv = wr_local_inv;
 

@@ -15,7 +15,7 @@
 /* Directories and files of the guest itself */
 #define GUEST_DIR	"/run/softmr"
 #define GUEST_SOCKET	GUEST_DIR "/node"
-#define GUEST_PROVIDER	GUEST_DIR "/provider"
+#define GUEST_VERBS	GUEST_DIR "/verbs"
 
 /* root.c: the file system of the guest's processes */
 void root_early(void);

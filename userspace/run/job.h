@@ -12,6 +12,7 @@
  *   modules  the host's directory of kernel modules
  *   load     a module of it, as a path below it; in the order of loading
  *   provider the host's directory that has the provider
+ *   verbs    the host's directory that has a libibverbs for guests without one
  *   link     make a softmr link on each node
  *   netem    what a node's network does to packets (netem.h)
  *   hostname of the first and only node
@@ -32,6 +33,8 @@
 #include <stddef.h>
 
 #define NODES_MAX	200
+/* Where the guest has the provider */
+#define GUEST_PROVIDER	"/run/softmr/provider"
 
 /* The job as it was received; the strings lie in @text. */
 struct job {

@@ -47,35 +47,6 @@ static void put_list(struct wire_buf *b, const char *name, char **list)
 
 /* -- the provider */
 
-/* The version of rdma-core that libibverbs was built from: 56.1 for
- * libibverbs.so.1.14.56.1; NULL if this machine has none.
- */
-static char *libibverbs_version(void)
-{
-	static const char * const places[] = {
-		"/usr/lib/*-linux-gnu/libibverbs.so.1", "/lib/*-linux-gnu/libibverbs.so.1",
-		"/usr/lib64/libibverbs.so.1", "/usr/lib/libibverbs.so.1",
-		"/lib64/libibverbs.so.1", "/lib/libibverbs.so.1",
-	};
-	char *real, *dot, *version = NULL;
-	size_t i, k;
-	glob_t g;
-
-	for (i = 0; i < sizeof(places) / sizeof(places[0]) && !version; i++) {
-		if (glob(places[i], 0, NULL, &g))
-			continue;
-		for (k = 0; k < g.gl_pathc && !version; k++) {
-			real = realpath(g.gl_pathv[k], NULL);
-			dot = real ? strstr(real, "libibverbs.so.1.") : NULL;
-			dot = dot ? strchr(dot + strlen("libibverbs.so.1."), '.') : NULL;
-			version = dot ? strdup(dot + 1) : NULL;
-			free(real);
-		}
-		globfree(&g);
-	}
-	return version;
-}
-
 static bool has_provider(const char *dir)
 {
 	char *pattern = text("%s/libsoftmr-rdmav*.so", dir);
@@ -85,14 +56,6 @@ static bool has_provider(const char *dir)
 	globfree(&g);
 	free(pattern);
 	return found;
-}
-
-/* The provider that is installed on this machine is for its libibverbs. */
-static bool is_installed(void)
-{
-	return !access("/etc/libibverbs.d/softmr.driver", R_OK) &&
-	       (has_provider("/usr/lib/*-linux-gnu/libibverbs") ||
-		has_provider("/usr/lib64/libibverbs") || has_provider("/usr/lib/libibverbs"));
 }
 
 static char *in_real_dir(const char *dir)
@@ -107,7 +70,7 @@ static char *in_real_dir(const char *dir)
 /* The directory of the provider that goes into the guest; NULL: none does */
 static char *find_provider(const struct options *o, const char *runtime)
 {
-	char *version, *dir;
+	char *dir;
 
 	if (o->no_provider || o->layers)
 		return NULL;
@@ -116,18 +79,23 @@ static char *find_provider(const struct options *o, const char *runtime)
 			die(STATUS_USAGE, "--provider: %s has no libsoftmr-rdmav*.so", o->provider);
 		return in_real_dir(o->provider);
 	}
-	version = libibverbs_version();
-	if (!version)
-		return NULL;
-	dir = text("%s/providers/%s", runtime, version);
-	if (has_provider(dir))
-		return in_real_dir(dir);
-	if (is_installed())
-		return NULL;
-	die(STATUS_NO_BOOT, "this machine has libibverbs %s, and there is no provider for it in\n"
-	    "%s/providers. Install the package libsoftmr1 that fits it, or name a directory\n"
-	    "that has one by --provider; --no-provider runs COMMAND without, and libibverbs then\n"
-	    "finds no device.", version, runtime);
+	dir = text("%s/provider", runtime);
+	if (!has_provider(dir))
+		die(STATUS_NO_BOOT, "%s has no libsoftmr-rdmav*.so: the runtime is not complete. Name a\n"
+		    "directory that has one by --provider; --no-provider runs COMMAND without, and\n"
+		    "libibverbs then finds no device.", dir);
+	return in_real_dir(dir);
+}
+
+/* The runtime's own libibverbs; NULL: it has none */
+static char *find_own_verbs(const struct options *o, const char *runtime)
+{
+	char *dir = realpath(text("%s/verbs", runtime), NULL);
+
+	if (!dir && o->with_verbs)
+		die(STATUS_USAGE, "--with-verbs: the runtime in %s has no libibverbs of its own; that of the archive\n"
+		    "softmr-run-*.tar.xz has one (make tar).", runtime);
+	return dir;
 }
 
 /* -- the caller */
@@ -194,17 +162,36 @@ static void put_files(struct wire_buf *b, const struct terminal *t)
 }
 
 /*
+ * libibverbs has the name of the directory where its configuration is compiled
+ * in, and that need not be the guest's /etc/libibverbs.d. It loads what this
+ * variable names in any case.
+ */
+static void put_drivers(struct wire_buf *b)
+{
+	const char *others = getenv("RDMAV_DRIVERS");
+
+	others = others ? others : getenv("IBV_DRIVERS");
+	put(b, "env", "RDMAV_DRIVERS=%s%s" GUEST_PROVIDER "/libsoftmr", others ? others : "",
+	    others && *others ? ":" : "");
+}
+
+/*
  * Variables that mpirun of Open MPI and MPICH needs to start processes on other
  * nodes
  */
-static void put_environment(struct wire_buf *b, const struct options *o)
+static void put_environment(struct wire_buf *b, const struct options *o, bool provider)
 {
 	static const char * const agents[] = {
 		"OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent", "HYDRA_LAUNCHER_EXEC",
 	};
+	char **e;
 	size_t i;
 
-	put_list(b, "env", environ);
+	for (e = environ; e && *e; e++)
+		if (!provider || strncmp(*e, "RDMAV_DRIVERS=", strlen("RDMAV_DRIVERS=")))
+			put(b, "env", "%s", *e);
+	if (provider)
+		put_drivers(b);
 	if (o->nodes == 1)
 		return;
 	for (i = 0; i < sizeof(agents) / sizeof(agents[0]); i++)
@@ -258,9 +245,14 @@ static void put_modules(struct wire_buf *b, const char *runtime)
 void job_write(struct wire_buf *b, const struct options *o, const char *runtime,
 	       const struct terminal *t)
 {
-	char *provider = find_provider(o, runtime), *cwd;
+	char *provider = find_provider(o, runtime), *own = find_own_verbs(o, runtime);
+	struct verbs verbs;
 	struct utsname u;
 
+	if (provider) {
+		verbs_find(&verbs, o, provider);
+		verbs_say(&verbs, o, provider, own);
+	}
 	put(b, "nodes", "%d", o->nodes);
 	if (o->each)
 		put(b, "each", "1");
@@ -273,6 +265,8 @@ void job_write(struct wire_buf *b, const struct options *o, const char *runtime,
 		put_modules(b, runtime);
 	if (provider)
 		put(b, "provider", "%s", provider);
+	if (own && o->with_verbs)
+		put(b, "verbs", "%s", own);
 	if (!o->no_link)
 		put(b, "link", "1");
 	if (o->netem)
@@ -284,12 +278,8 @@ void job_write(struct wire_buf *b, const struct options *o, const char *runtime,
 		put(b, "root", "1");
 	put_limits(b);
 	put_files(b, t);
-	cwd = getcwd(NULL, 0);
-	cwd = cwd ? cwd : (char *)"/";
-	if (o->chdir)
-		cwd = *o->chdir == '/' ? (char *)o->chdir : text("%s/%s", cwd, o->chdir);
-	put(b, "cwd", "%s", cwd);
-	put_environment(b, o);
+	put(b, "cwd", "%s", o->dir);
+	put_environment(b, o, provider);
 	put_list(b, "arg", o->command);
 	put_cpuinfo(b);
 }

@@ -212,7 +212,7 @@ int judge(const struct guest *g, const struct options *o, const char *runtime, s
 		keep(o->log, "console.0", console);
 		keep(o->log, "dmesg.0", log);
 	}
-	splat = show_splat(runtime, log, console);
+	splat = !o->no_judge && show_splat(runtime, log, console);
 	status = judge_guest(g, o, r, console);
 	if (!status && splat)
 		status = STATUS_DIED;

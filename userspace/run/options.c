@@ -222,6 +222,11 @@ static const struct rule {
 	  .help = "take libsoftmr-rdmav*.so, the provider for libibverbs, from there" },
 	{ "no-provider", 0, FLAG, AT(no_provider),
 	  .help = "add no provider" },
+	{ "with-verbs", 0, FLAG, AT(with_verbs),
+	  .help = "add the runtime's own libibverbs and ibv_devinfo, ibv_rc_pingpong..., where this machine\n"
+		  "has none" },
+	{ "verbose", 'v', FLAG, AT(verbose),
+	  .help = "say which libibverbs COMMAND has, and what was added for it" },
 	{ "runtime", 0, DIRECTORY, AT(runtime), .arg = "DIR",
 	  .help = "take the guest's kernel and modules from there, not from where it is installed" },
 	{ "chdir", 0, TEXT, AT(chdir), .arg = "DIR",
@@ -230,6 +235,8 @@ static const struct rule {
 	  .help = "more arguments for the guest's kernel" },
 	{ "log", 0, DIRECTORY, AT(log), .arg = "DIR",
 	  .help = "write there what the guest's kernel says: console.0 and dmesg.0" },
+	{ "no-judge", 0, FLAG, AT(no_judge),
+	  .help = "what the guest's kernel reports of itself (BUG, WARNING) is no failure" },
 	{ "layer", 0, LIST, AT(layers), .arg = "DIR",
 	  .help = "make the guest's root of such directories, lowest first, not of this machine's /" },
 	{ "version", 'V', OWN, .set = show_version, .help = "show the version" },
@@ -333,6 +340,17 @@ static const struct rule *find_rule(int c)
 	exit(STATUS_USAGE);
 }
 
+/* The directory in which the command runs */
+static const char *working_dir(const char *chdir)
+{
+	char *cwd = getcwd(NULL, 0);
+
+	if (chdir && *chdir == '/')
+		return chdir;
+	cwd = cwd ? cwd : text("/");
+	return chdir ? text("%s/%s", cwd, chdir) : cwd;
+}
+
 void options_parse(struct options *o, int argc, char **argv)
 {
 	struct option longs[RULES + 1] = { 0 };
@@ -353,6 +371,7 @@ void options_parse(struct options *o, int argc, char **argv)
 			die(STATUS_USAGE, "--rw %s: this user cannot write there", o->rw[i]);
 	}
 	o->command = argv + optind;
+	o->dir = working_dir(o->chdir);
 	o->cpus_asked = o->cpus;
 	o->cpus = o->cpus ? o->cpus : CPUS_DEFAULT;
 }

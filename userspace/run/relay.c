@@ -66,7 +66,7 @@ static double now(void)
 void relay_init(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
-				       SIGWINCH, SIGCHLD };
+				       SIGWINCH, SIGTSTP, SIGCHLD };
 	struct sigaction old;
 	size_t i;
 
@@ -206,7 +206,8 @@ static bool wait_sink(struct relay *y, int stream, double until)
 		if (poll(p, 2, left < 1 ? left * 1000 + 1 : 1000) > 0 && p[0].revents)
 			return true;
 		if (read(y->signals, &info, sizeof(info)) == sizeof(info) &&
-		    info.ssi_signo != SIGCHLD && info.ssi_signo != SIGWINCH)
+		    info.ssi_signo != SIGCHLD && info.ssi_signo != SIGWINCH &&
+		    info.ssi_signo != SIGTSTP)
 			return give_up(y, RUN_SIGNAL, info.ssi_signo);
 	}
 }
@@ -265,12 +266,12 @@ static void read_input(struct relay *y)
 	}
 }
 
-/* From now on, keys that make signals do so in the guest */
+/* While the command runs, keys that make signals do so in the guest */
 static void set_raw(struct relay *y)
 {
 	struct termios raw;
 
-	if (!y->t->raw || tcgetattr(0, &y->before))
+	if (!y->t->raw || !y->r->up || tcgetattr(0, &y->before))
 		return;
 	raw = y->before;
 	cfmakeraw(&raw);
@@ -340,11 +341,40 @@ static void end_by_signal(struct relay *y, int sig)
 	y->down = true;
 }
 
+/*
+ * The terminal, or a shell, stops us: so the guest is stopped, too, and time
+ * does not count until both go on. Where nobody could continue us, the kernel
+ * does not stop us either.
+ */
+static void stop(struct relay *y)
+{
+	double began = now(), away;
+	sigset_t tstp;
+
+	if (y->raw)
+		tcsetattr(0, TCSADRAIN, &y->before);
+	kill(-y->guest->pid, SIGSTOP);
+	sigemptyset(&tstp);
+	sigaddset(&tstp, SIGTSTP);
+	raise(SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &tstp, NULL);
+	sigprocmask(SIG_BLOCK, &tstp, NULL);
+	kill(-y->guest->pid, SIGCONT);
+	set_raw(y);
+	away = now() - began;
+	y->start += away;
+	y->killed_at += y->killed_at ? away : 0;
+	y->done_at += y->done_at ? away : 0;
+}
+
 static void take_signal(struct relay *y, int sig)
 {
 	struct winsize size;
 
 	switch (sig) {
+	case SIGTSTP:
+		stop(y);
+		return;
 	case SIGCHLD:
 		/* the end of the line follows */
 		return;

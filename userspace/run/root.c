@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "guest.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -193,6 +194,43 @@ static void add_provider(const struct job *job)
 		   "driver " GUEST_PROVIDER "/libsoftmr\n");
 }
 
+/* Link what is in @from into @to, unless something of that name is there */
+static void add_links(const char *from, const char *to)
+{
+	char source[512], target[512];
+	struct dirent *entry;
+	DIR *dir = opendir(from);
+
+	make_dirs(to);
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(source, sizeof(source), "%s/%s", from, entry->d_name);
+		snprintf(target, sizeof(target), "%s/%s", to, entry->d_name);
+		if (symlink(source, target) && errno != EEXIST)
+			fail("cannot make %s: %s", target, strerror(errno));
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/*
+ * A libibverbs for programs that find none: in the directories where dynamic
+ * loaders look at the end, Debian's and others'. What the machine has comes
+ * before it.
+ */
+static void add_verbs(const struct job *job)
+{
+	const char *dir = job_get(job, "verbs");
+
+	if (!dir)
+		return;
+	mount_host(dir, GUEST_VERBS, MS_RDONLY);
+	add_links(GUEST_VERBS "/lib", "/usr/lib64");
+	add_links(GUEST_VERBS "/lib", "/usr/lib/x86_64-linux-gnu");
+	add_links(GUEST_VERBS "/bin", "/usr/bin");
+}
+
 static void mount_writable(const struct job *job)
 {
 	const char *host = NULL, *at = NULL;
@@ -326,6 +364,7 @@ void root_enter(const struct job *job)
 	keep_program(self);
 	load_modules(job);
 	add_provider(job);
+	add_verbs(job);
 	mount_writable(job);
 	add_hosts(job);
 	show_cpuinfo(job);

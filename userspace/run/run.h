@@ -26,9 +26,11 @@ struct options {
 	int nodes, cpus, timeout;
 	int cpus_asked;		/* --cpus; 0: not given */
 	bool each, root, no_link, no_provider;
+	bool with_verbs, verbose, no_judge;
 	bool ptrace;		/* the kernel must work without seccomp */
 	unsigned long long mem;	/* bytes; 0: as much as there is room for */
 	const char *netem, *runtime, *provider, *log, *cmdline, *chdir;
+	const char *dir;	/* where the command runs */
 	char **rw, **rw_at;	/* a directory of the host, and where the guest has it */
 	char **layers;
 	char **command;
@@ -54,6 +56,21 @@ struct terminal {
 	bool raw;		/* ours is raw as long as the command runs */
 };
 void terminal_look(const struct options *o, struct terminal *t);
+
+/* verbs.c: the command's libibverbs */
+struct verbs {
+	bool there;		/* the command is on this machine */
+	const char *program;	/* the ELF file that it is, or that runs it; NULL: not known */
+	bool needs;		/* it is linked with libibverbs */
+	bool musl;
+	const char *library;	/* the file that it loads, or would load; NULL: there is none */
+	bool renamed;		/* by another name than libibverbs.so.1 */
+	unsigned int interface;	/* the number of the library's interface with providers */
+};
+/* @provider: the provider's directory, or NULL */
+void verbs_find(struct verbs *v, const struct options *o, const char *provider);
+/* Say what will not work, and with --verbose what was found. @own: the runtime's libibverbs, or NULL */
+void verbs_say(const struct verbs *v, const struct options *o, const char *provider, const char *own);
 
 /* job_host.c: the job for the guest, as one block */
 void job_write(struct wire_buf *b, const struct options *o, const char *runtime,

@@ -103,10 +103,10 @@ _softmr() {
 		;;
 	esac
 	case "$COMP_CWORD ${COMP_WORDS[1]}" in
-	"1 "*) _softmr_is "$cur" status doctor link mr run --json --help --version ;;
+	"1 "*) _softmr_is "$cur" status doctor why show top trace capture metrics link mr run --json --help --version ;;
 	*" run" | *" mr") _softmr_program 1 "$program" "${COMP_WORDS[1]}" ;;
 	*" link") _softmr_is "$cur" "$(_softmr_link_words)" ;;
-	*" status" | *" doctor") _softmr_is "$cur" "$(_softmr_options "$program" "${COMP_WORDS[1]}" | cut -d ' ' -f 1)" ;;
+	*" status" | *" doctor" | *" why" | *" show" | *" top" | *" metrics" | *" trace") _softmr_is "$cur" "$(_softmr_options "$program" "${COMP_WORDS[1]}" | cut -d ' ' -f 1)" ;;
 	esac
 }
 

@@ -2,8 +2,9 @@
 /*
  * Opening a device: modules that are older, newer, or of another kind.
  */
+#include <dlfcn.h>
 #include <errno.h>
-#include <stdlib.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <infiniband/softmrdv.h>
@@ -26,6 +27,16 @@ static void module(uint32_t version, uint32_t minor, size_t answer)
 	fake.context_err = 0;
 }
 
+/* Where libibverbs looks for it */
+static struct ibv_context *context_of(struct verbs_context *vctx)
+{
+	struct verbs_context own;
+	const char *as_libibverbs = (const char *)smr_layout_context(&own);
+
+	return (struct ibv_context *)((char *)vctx +
+				      ((char *)&own.context - as_libibverbs));
+}
+
 static struct ibv_context *open_it(bool import)
 {
 	const struct verbs_device_ops *ops = &verbs_provider_softmr;
@@ -34,15 +45,16 @@ static struct ibv_context *open_it(bool import)
 
 	vctx = import ? ops->import_context(fake_device(), fd) :
 			ops->alloc_context(fake_device(), fd, NULL);
-	return vctx ? &vctx->context : NULL;
+	return vctx ? context_of(vctx) : NULL;
 }
 
+/* By libibverbs, which the stub that this is linked with lacks */
 static void close_it(struct ibv_context *context)
 {
-	struct smr_context *ctx = to_smr_context(context);
+	int (*close_device)(struct ibv_context *context) =
+		dlsym(RTLD_DEFAULT, "ibv_close_device");
 
-	verbs_uninit_context(&ctx->vctx);
-	free(ctx);
+	want(!close_device(context));
 }
 
 /* Opens the device both ways. */
@@ -80,6 +92,32 @@ static void same(void)
 	want_minor(SMR_ABI_MINOR);
 }
 
+/* Its doorbell is a file, which goes with it. */
+static void doorbell(void)
+{
+	struct ibv_context *context;
+	int import;
+
+	module(1, SMR_ABI_MINOR, sizeof(struct smr_alloc_ucontext_resp));
+	for (import = 0; import < 2; import++) {
+		fake.bell_fd = 0;
+		context = open_it(import);
+		want(context && fake.bell_fd > 0);
+		if (!context)
+			continue;
+		want(to_smr_context(context)->bell_fd == fake.bell_fd);
+		want(fcntl(fake.bell_fd, F_GETFD) & FD_CLOEXEC);
+		close_it(context);
+		want(fcntl(fake.bell_fd, F_GETFD) < 0 && errno == EBADF);
+	}
+	fake.bell_fd = -1;
+	context = open_it(false);
+	want(context && to_smr_context(context)->bell_fd == -1);
+	if (context)
+		close_it(context);
+	fake.bell_fd = 0;
+}
+
 static void older(void)
 {
 	module(1, 77, ANSWER_OF_OLD);
@@ -109,6 +147,26 @@ static void refused(void)
 	fake.context_err = 0;
 }
 
+/* A libibverbs whose struct verbs_context is longer, or whose operations have moved */
+static void other_libibverbs(void)
+{
+	struct smr_libibverbs old = smr_libibverbs;
+	static const unsigned int releases[] = { 39, 59, 62, 65 };
+	size_t i;
+
+	module(1, SMR_ABI_MINOR, sizeof(struct smr_alloc_ucontext_resp));
+	for (i = 0; i < sizeof(releases) / sizeof(*releases); i++) {
+		smr_libibverbs.layout = smr_layout_of(releases[i]);
+		if (smr_libibverbs.layout->front != old.layout->front)
+			want_error(EPROTO);
+	}
+	smr_libibverbs = old;
+	fake.new_op = true;
+	want_error(EPROTO);
+	fake.new_op = false;
+	want_minor(SMR_ABI_MINOR);
+}
+
 static void questions_refused(void)
 {
 	static const struct verbs_device_ops other_ops = { .name = "other" };
@@ -126,10 +184,12 @@ static void questions_refused(void)
 
 const struct tap_test context_tests[] = {
 	{ "a module of this version", same },
+	{ "a doorbell, and a module without", doorbell },
 	{ "an older module, which answers less", older },
 	{ "a newer module", newer },
 	{ "another ABI is refused", other },
 	{ "a context that the kernel refuses", refused },
+	{ "a libibverbs that is not what it seems", other_libibverbs },
 	{ "questions about a device that are refused", questions_refused },
 	{},
 };

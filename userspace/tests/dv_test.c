@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <infiniband/softmrdv.h>
 
+#include "../provider/why_text.h"
 #include "rig.h"
 
 /* PROVIDER_DRIVER() makes it */
@@ -150,6 +152,112 @@ static void query_errors(void)
 	want(total == 77 && fake.queries == 2);
 }
 
+/* -- why something was refused */
+
+#define WHYS	40
+
+static struct smr_abi_why whys[WHYS];
+
+/* Odd ones are of this thread, even ones completions of QP 5 */
+static void rig_whys(void)
+{
+	uint32_t i;
+
+	rig_region();
+	for (i = 0; i < WHYS; i++)
+		whys[i] = (struct smr_abi_why){
+			.seq = i + 1, .time = 1000 + i, .id = SMR_WHY_KEY_RANGE,
+			.error = IBV_WC_REM_ACCESS_ERR, .qpn = 5, .wr_id = i,
+			.num = { 0x1203, 0x2000, 100, 0x1000, 4096 },
+		};
+	for (i = 1; i < WHYS; i += 2) {
+		whys[i].id = SMR_WHY_QP_VALUE;
+		whys[i].error = EINVAL;
+		whys[i].tid = gettid();
+		whys[i].qpn = 6;
+	}
+	fake.query_err = 0;
+	fake.whys = whys;
+	fake.nr_whys = WHYS;
+}
+
+static void why_last(void)
+{
+	struct ibv_qp qp = { .context = fake_context(), .qp_num = 5 };
+	struct ibv_wc wc = {
+		.wr_id = 20, .qp_num = 5, .vendor_err = SMR_WHY_KEY_RANGE,
+	};
+	struct softmrdv_why why;
+
+	rig_whys();
+	want(!softmrdv_why(fake_context(), &why));
+	want(why.id == SMR_WHY_QP_VALUE && why.wr_id == WHYS - 1);
+	want(why.error == EINVAL && why.numbers == 4);
+	want(!softmrdv_why_qp(&qp, &why));
+	want(why.id == SMR_WHY_KEY_RANGE && why.wr_id == WHYS - 2);
+	want(why.numbers == 5 && why.number[4] == 4096);
+	want(!softmrdv_why_wc(fake_context(), &wc, &why));
+	want(why.wr_id == 20 && why.time == 1020);
+}
+
+static void why_none(void)
+{
+	struct ibv_qp qp = { .context = fake_context(), .qp_num = 7 };
+	struct ibv_wc wc = { .wr_id = 20, .qp_num = 5 };
+	struct softmrdv_why why;
+
+	rig_whys();
+	want(softmrdv_why_qp(&qp, &why) == ENOENT);
+	want(softmrdv_why_wc(fake_context(), &wc, &why) == ENOENT);
+	fake.nr_whys = 0;
+	want(softmrdv_why(fake_context(), &why) == ENOENT);
+	want(softmrdv_why(fake_context(), NULL) == EINVAL);
+	want(softmrdv_why(NULL, &why) == EINVAL);
+	fake.query_err = EPROTONOSUPPORT;
+	want(softmrdv_why(fake_context(), &why) == EOPNOTSUPP);
+	fake.query_err = 0;
+}
+
+static void why_text(void)
+{
+	static const char want_text[] =
+		"100 bytes at 0x2000 are not inside what the key 0x1203 opens, "
+		"4096 bytes at 0x1000; try: correct address or length; with "
+		"IBV_ACCESS_ZERO_BASED addresses are offsets (0x1006)";
+	struct softmrdv_why why = {
+		.id = SMR_WHY_KEY_RANGE, .numbers = 5,
+		.number = { 0x1203, 0x2000, 100, 0x1000, 4096 },
+	};
+	char text[256], less[20];
+
+	want(softmrdv_why_text(&why, text, sizeof(text)) ==
+	     (int)strlen(want_text));
+	want(!strcmp(text, want_text));
+	want(softmrdv_why_text(&why, less, sizeof(less)) ==
+	     (int)strlen(want_text));
+	want(!strncmp(less, want_text, sizeof(less) - 1) && !less[19]);
+	why.id = 0xfffe;
+	softmrdv_why_text(&why, text, sizeof(text));
+	want(!strcmp(text, "reason 0xfffe, which is newer than this library"));
+}
+
+/* Each text has all of its names replaced, and is not too long. */
+static void why_texts(void)
+{
+	struct softmrdv_why why = {};
+	const struct smr_why_info *info;
+	char text[512];
+	size_t i;
+
+	for (i = 0; (info = smr_why_info_nth(i)); i++) {
+		why.id = info->id;
+		softmrdv_why_text(&why, text, sizeof(text));
+		want(!strpbrk(text, "{}"));
+		want(strlen(text) + 1 < sizeof(text));
+	}
+	want(i > 100);
+}
+
 const struct tap_test dv_tests[] = {
 	{ "devices of ours, and others", supported },
 	{ "count windows", count },
@@ -157,5 +265,9 @@ const struct tap_test dv_tests[] = {
 	{ "list more windows than one call gives", list_many },
 	{ "the same of an older module", list_many_old },
 	{ "questions that are refused", query_errors },
+	{ "the last refusal of a thread, a QP, a completion", why_last },
+	{ "none of them", why_none },
+	{ "a refusal in words", why_text },
+	{ "all reasons in words", why_texts },
 	{},
 };

@@ -4,6 +4,7 @@
  */
 #include "fake_kernel.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -16,9 +17,6 @@
 
 #include "../provider/abi.h"
 #include "../provider/softmr.h"
-
-/* The arguments that older releases of rdma-core do not have */
-#define UNUSED	__attribute__((unused))
 
 struct fake_kernel fake = {
 	.max_inline = FAKE_MAX_INLINE,
@@ -36,6 +34,7 @@ struct ibv_context *fake_context(void)
 	struct ibv_context *context = &fake_ctx.vctx.context;
 
 	if (!context->cmd_fd) {
+		fake_ctx.bell_fd = FAKE_BELL_FD;
 		context->abi_compat = __VERBS_ABI_IS_EXTENDED;
 		context->cmd_fd = memfd_create("softmr", 0);
 		smr_maps_init(&fake_ctx.maps, context->cmd_fd);
@@ -166,20 +165,49 @@ static bool fake_wq_doorbell(const struct ib_uverbs_ioctl_hdr *hdr)
 	       hdr->attrs[0].data == FAKE_WQ_HANDLE;
 }
 
+/* The doorbell as a command. Return: which sides it rings; 0: it is none. */
+static uint32_t fake_command(unsigned long request,
+			     const struct ib_uverbs_ioctl_hdr *hdr)
+{
+	if (request != RDMA_VERBS_IOCTL || hdr->driver_id != SMR_DRIVER_ID ||
+	    hdr->length != sizeof(*hdr) + hdr->num_attrs * sizeof(*hdr->attrs))
+		return 0;
+	if (fake_wq_doorbell(hdr))
+		return SMR_DOORBELL_RQ;
+	if (!fake_qp_doorbell(hdr))
+		return 0;
+	if (hdr->num_attrs > 1 &&
+	    hdr->attrs[1].attr_id == SMR_ATTR_DOORBELL_FLAGS)
+		return (uint32_t)hdr->attrs[1].data;
+	return SMR_DOORBELL_SQ;
+}
+
+/* As a file. */
+static uint32_t fake_bell(unsigned long request, unsigned long number)
+{
+	if (request == SMR_IOC_RING_SQ && number == FAKE_QP_NUM)
+		return SMR_DOORBELL_SQ;
+	if (request == SMR_IOC_RING_RQ &&
+	    (number == FAKE_QP_NUM || number == FAKE_WQ_NUM))
+		return SMR_DOORBELL_RQ;
+	return 0;
+}
+
 int ioctl(int fd, unsigned long request, ...)
 {
-	struct ib_uverbs_ioctl_hdr *hdr;
-	uint32_t flags = SMR_DOORBELL_SQ;
+	uint32_t flags = 0;
 	va_list args;
+	void *arg;
 
 	va_start(args, request);
-	hdr = va_arg(args, struct ib_uverbs_ioctl_hdr *);
+	arg = va_arg(args, void *);
 	va_end(args);
 
-	if (fd != fake_context()->cmd_fd || request != RDMA_VERBS_IOCTL ||
-	    hdr->driver_id != SMR_DRIVER_ID ||
-	    hdr->length != sizeof(*hdr) + hdr->num_attrs * sizeof(*hdr->attrs) ||
-	    (!fake_qp_doorbell(hdr) && !fake_wq_doorbell(hdr))) {
+	if (fd == FAKE_BELL_FD)
+		flags = fake_bell(request, (unsigned long)arg);
+	else if (fd == fake_context()->cmd_fd)
+		flags = fake_command(request, arg);
+	if (!flags) {
 		errno = EINVAL;
 		return -1;
 	}
@@ -189,11 +217,6 @@ int ioctl(int fd, unsigned long request, ...)
 		errno = fake.doorbell_err;
 		return -1;
 	}
-	if (hdr->num_attrs > 1 &&
-	    hdr->attrs[1].attr_id == SMR_ATTR_DOORBELL_FLAGS)
-		flags = (uint32_t)hdr->attrs[1].data;
-	else if (hdr->object_id == UVERBS_OBJECT_WQ)
-		flags = SMR_DOORBELL_RQ;
 	__atomic_fetch_add(&fake.doorbells[0], !!(flags & SMR_DOORBELL_SQ),
 			   __ATOMIC_RELAXED);
 	__atomic_fetch_add(&fake.doorbells[1], !!(flags & SMR_DOORBELL_RQ),
@@ -300,6 +323,21 @@ static int fake_export_dm(const struct ibv_command_buffer *cmd)
 	return 0;
 }
 
+static int fake_open_bell(const struct ibv_command_buffer *cmd)
+{
+	int32_t fd;
+
+	if (fake.bell_fd < 0)
+		return EPROTONOSUPPORT;
+	if (cmd->buffer_error || cmd->hdr.attrs[0].attr_id != SMR_ATTR_DOORBELL_FD ||
+	    cmd->hdr.attrs[0].len != sizeof(fd))
+		return EINVAL;
+	fd = memfd_create("doorbell", MFD_CLOEXEC);
+	fake.bell_fd = fd;
+	memcpy((void *)(uintptr_t)cmd->hdr.attrs[0].data, &fd, sizeof(fd));
+	return 0;
+}
+
 static struct smr_srq *fake_srq;
 
 /* A module before SMR_ABI_MINOR_GROWS takes an answer of the first length only. */
@@ -336,11 +374,46 @@ static int fake_resize_srq(const struct ibv_command_buffer *cmd)
 	return 0;
 }
 
+/* The refusals after the one that the caller has, as many as there is room for */
+static int fake_whys(const struct ibv_command_buffer *cmd)
+{
+	const struct ib_uverbs_attr *attr, *array = NULL, *count = NULL;
+	struct smr_abi_why *to;
+	uint64_t from = 0;
+	uint32_t n = 0, i;
+
+	if (fake.query_err)
+		return fake.query_err;
+	for (attr = cmd->hdr.attrs; attr < cmd->next_attr; attr++) {
+		if (attr->attr_id == SMR_ATTR_WHY_FROM)
+			from = attr->data;
+		else if (attr->attr_id == SMR_ATTR_WHY_ARRAY)
+			array = attr;
+		else if (attr->attr_id == SMR_ATTR_WHY_COUNT)
+			count = attr;
+		else if (attr->attr_id != SMR_ATTR_WHY_SIZE ||
+			 attr->data != sizeof(*to))
+			return EINVAL;
+	}
+	to = (void *)(uintptr_t)array->data;
+	for (i = 0; i < fake.nr_whys && (n + 1) * sizeof(*to) <= array->len; i++)
+		if (fake.whys[i].seq > from)
+			to[n++] = fake.whys[i];
+	memcpy((void *)(uintptr_t)count->data, &n, sizeof(n));
+	return 0;
+}
+
 /* The methods that are called through libibverbs */
 int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 {
+	if (cmd->hdr.object_id == UVERBS_OBJECT_DEVICE &&
+	    cmd->hdr.method_id == SMR_METHOD_DOORBELL_OPEN)
+		return fake_open_bell(cmd);
 	if (context != fake_context() || cmd->buffer_error)
 		return EINVAL;
+	if (cmd->hdr.object_id == UVERBS_OBJECT_DEVICE &&
+	    cmd->hdr.method_id == SMR_METHOD_WHY_READ)
+		return fake_whys(cmd);
 	if (cmd->hdr.object_id == UVERBS_OBJECT_DM &&
 	    cmd->hdr.method_id == SMR_METHOD_DM_QUERY)
 		return fake_query_dm(cmd);
@@ -370,17 +443,22 @@ static int fake_answer(struct smr_alloc_ucontext_resp *resp)
 	return 0;
 }
 
-int ibv_cmd_get_context(struct verbs_context *context,
-			struct ibv_get_context *cmd, size_t cmd_size,
-			struct ibv_fd_arr *fds UNUSED,
-			struct ib_uverbs_get_context_resp *resp,
-			size_t resp_size)
+/* The caller is a libibverbs's that may have no @fds: then all behind it is one argument earlier. */
+int (ibv_cmd_get_context)(struct verbs_context *context,
+			  struct ibv_get_context *cmd, size_t cmd_size,
+			  struct ibv_fd_arr *fds,
+			  struct ib_uverbs_get_context_resp *resp,
+			  size_t resp_size)
 {
-	struct usmr_get_context_resp *full =
-		container_of(resp, struct usmr_get_context_resp, ibv_resp);
+	struct usmr_get_context_resp *full;
 
 	(void)context;
 	(void)cmd;
+	if (smr_libibverbs.layout->release < 57) {
+		resp_size = (size_t)resp;
+		resp = (void *)fds;
+	}
+	full = container_of(resp, struct usmr_get_context_resp, ibv_resp);
 	/* No module reads any input. */
 	if (cmd_size != sizeof(*cmd) || resp_size != sizeof(*full))
 		return EINVAL;
@@ -398,6 +476,19 @@ int ibv_cmd_query_context(struct ibv_context *context,
 	    attr->len != sizeof(struct smr_alloc_ucontext_resp))
 		return EINVAL;
 	return fake_answer((void *)(uintptr_t)attr->data);
+}
+
+/* libibverbs' own, to which the operations go as they are, or as if it had one more */
+void (verbs_set_ops)(struct verbs_context *vctx,
+		     const struct verbs_context_ops *ops)
+{
+	void (*next)(struct verbs_context *vctx, const void *ops);
+	void *moved[1 + FAKE_OPS] = {};
+
+	memcpy(fake.ops, ops, sizeof(fake.ops));
+	memcpy(moved + 1, ops, sizeof(fake.ops));
+	*(void **)&next = dlsym(RTLD_NEXT, "verbs_set_ops");
+	next(vctx, fake.new_op ? moved : moved + 1);
 }
 
 int ibv_dontfork_range(void *base, size_t size)
@@ -438,9 +529,9 @@ int ibv_cmd_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 
 int ibv_cmd_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 			  uint64_t iova, int fd, int access,
-			  struct verbs_mr *vmr,
-			  struct ibv_command_buffer *driver UNUSED)
+			  struct verbs_mr *vmr, struct ibv_command_buffer *more)
 {
+	(void)more;
 	fake.reg = (struct fake_reg){
 		.start = offset,
 		.length = length,
@@ -478,8 +569,7 @@ int ibv_cmd_rereg_mr(struct verbs_mr *vmr, uint32_t flags, void *addr,
 int ibv_cmd_query_device_any(struct ibv_context *context,
 			     const struct ibv_query_device_ex_input *input,
 			     struct ibv_device_attr_ex *attr, size_t attr_size,
-			     struct ib_uverbs_ex_query_device_resp *resp,
-			     size_t *resp_size)
+			     struct ib_uverbs_ex_query_device_resp *resp, size_t *resp_size)
 {
 	struct usmr_query_device_resp *full =
 		container_of(resp, struct usmr_query_device_resp, ibv_resp);
@@ -502,7 +592,6 @@ int ibv_cmd_dereg_mr(struct verbs_mr *vmr)
 	return 0;
 }
 
-#ifdef SMR_HAVE_DMAH
 int ibv_cmd_reg_mr_ex(struct ibv_pd *pd, struct verbs_mr *vmr,
 		      struct ibv_mr_init_attr *attr)
 {
@@ -530,9 +619,7 @@ int ibv_cmd_free_dmah(struct verbs_dmah *dmah)
 {
 	return dmah->handle == FAKE_DMAH_HANDLE ? fake.reg_err : EINVAL;
 }
-#endif
 
-#ifdef SMR_HAVE_COMP_CNTR
 int ibv_cmd_create_comp_cntr(struct ibv_context *context,
 			     struct ibv_comp_cntr *cntr,
 			     struct ibv_command_buffer *link)
@@ -557,7 +644,6 @@ int ibv_cmd_destroy_comp_cntr(struct ibv_comp_cntr *cntr)
 {
 	return cntr->handle == FAKE_CNTR_HANDLE ? fake.reg_err : EINVAL;
 }
-#endif
 
 int ibv_cmd_alloc_dm(struct ibv_context *context,
 		     const struct ibv_alloc_dm_attr *attr, struct verbs_dm *dm,
@@ -599,23 +685,24 @@ int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *vqp,
 			  struct ibv_create_qp_ex *cmd, size_t cmd_size,
 			  struct ib_uverbs_ex_create_qp_resp *resp,
 			  size_t resp_size,
-			  struct ibv_command_buffer *driver UNUSED)
+			  struct ibv_command_buffer *driver)
 {
 	struct usmr_create_qp_resp *full =
 		container_of(resp, struct usmr_create_qp_resp, ibv_resp);
 
+	(void)driver;
 	(void)cmd;
 	(void)cmd_size;
 	if (resp_size != sizeof(*full))
 		return EINVAL;
 	vqp->qp.context = context;
 	vqp->qp.handle = FAKE_QP_HANDLE;
-	vqp->qp.qp_num = 17;
+	vqp->qp.qp_num = FAKE_QP_NUM;
 	vqp->qp.qp_type = attr->qp_type;
 	vqp->qp.state = IBV_QPS_RESET;
 	vqp->qp.send_cq = attr->send_cq;
 	vqp->qp.recv_cq = attr->recv_cq;
-	vqp->comp_mask = 0;
+	*(uint32_t *)((char *)vqp + smr_libibverbs.comp_mask) = 0;
 	if (attr->qp_type == IBV_QPT_XRC_RECV)
 		return 0;
 	fake_ring(&full->drv_payload.sq, &full->drv_payload.sq_map,
@@ -647,8 +734,7 @@ int ibv_cmd_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 /* A module without SMR_ABI_MINOR_RATE refuses input that is not 0. */
 int ibv_cmd_modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr,
 			 int attr_mask, struct ibv_modify_qp_ex *cmd,
-			 size_t cmd_size,
-			 struct ib_uverbs_ex_modify_qp_resp *resp,
+			 size_t cmd_size, struct ib_uverbs_ex_modify_qp_resp *resp,
 			 size_t resp_size)
 {
 	struct usmr_modify_qp *full =
@@ -745,21 +831,26 @@ int ibv_cmd_destroy_srq(struct ibv_srq *srq)
 	return 0;
 }
 
-int ibv_cmd_create_cq_ex(struct ibv_context *context,
-			 const struct ibv_cq_init_attr_ex *attr,
-			 struct verbs_create_cq_prov_attr *prov_attr UNUSED,
-			 struct verbs_cq *vcq, struct ibv_create_cq_ex *cmd,
-			 size_t cmd_size,
-			 struct ib_uverbs_ex_create_cq_resp *resp,
-			 size_t resp_size, uint32_t cmd_flags)
+/* Likewise without @prov_attr */
+int (ibv_cmd_create_cq_ex)(struct ibv_context *context,
+			   const struct ibv_cq_init_attr_ex *attr,
+			   struct verbs_create_cq_prov_attr *prov_attr,
+			   struct verbs_cq *vcq, struct ibv_create_cq_ex *cmd,
+			   size_t cmd_size,
+			   struct ib_uverbs_ex_create_cq_resp *resp,
+			   size_t resp_size, uint32_t cmd_flags)
 {
-	struct usmr_create_cq_resp *full =
-		container_of(resp, struct usmr_create_cq_resp, ibv_resp);
+	struct usmr_create_cq_resp *full;
 
 	(void)attr;
 	(void)cmd;
-	(void)cmd_size;
 	(void)cmd_flags;
+	if (smr_libibverbs.layout->release < 59) {
+		resp_size = (size_t)resp;
+		resp = (void *)cmd_size;
+		vcq = (void *)prov_attr;
+	}
+	full = container_of(resp, struct usmr_create_cq_resp, ibv_resp);
 	if (resp_size != sizeof(*full))
 		return EINVAL;
 	vcq->cq.context = context;

@@ -14,6 +14,7 @@
 #include <infiniband/driver.h>
 
 #include <softmr-abi.h>
+#include <softmr-why.h>
 
 enum {
 	FAKE_DEPTH = 8,
@@ -26,12 +27,15 @@ enum {
 	FAKE_MAX_CQE = 4096,
 	FAKE_SRQ_HANDLE = 19,
 	FAKE_QP_HANDLE = 7,
+	FAKE_QP_NUM = 17,
 	FAKE_WQ_HANDLE = 21,
 	FAKE_WQ_NUM = 18,
 	FAKE_DMAH_HANDLE = 13,
 	FAKE_MAP_SIZE = 65536,
 	FAKE_DM_FD = 77,
+	FAKE_BELL_FD = 78,
 	FAKE_CNTR_HANDLE = 15,
+	FAKE_OPS = 100,
 };
 
 /**
@@ -68,6 +72,7 @@ enum fake_ring_fault {
  * @doorbells: rung so far, per bit of enum smr_doorbell_flags
  * @doorbell_err: what the next doorbells fail with, or 0
  * @at_doorbell: what each doorbell calls, or NULL
+ * @bell_fd: the last doorbell file that was opened; -1: the module has none
  * @start_index: where the indices of new and of reset rings begin
  * @max_inline: what the next QPs get
  * @max_sge: likewise
@@ -95,12 +100,17 @@ enum fake_ring_fault {
  * @rate_limit: what the last QP was limited to
  * @burst: likewise; 0 if the command had no driver's part
  * @cntr_type: what the last counter was to count
+ * @ops: the operations that a context got last
+ * @new_op: the libibverbs has an operation more, before all others
  * @shared: new rings share mappings, unless they are large
+ * @whys: what the context was refused
+ * @nr_whys: how many
  */
 struct fake_kernel {
 	unsigned int doorbells[2];
 	int doorbell_err;
 	void (*at_doorbell)(void);
+	int bell_fd;
 	uint32_t start_index;
 	uint32_t max_inline;
 	uint32_t max_sge;
@@ -127,7 +137,11 @@ struct fake_kernel {
 	uint32_t rate_limit;
 	struct smr_modify_qp burst;
 	uint64_t cntr_type;
+	void *ops[FAKE_OPS];
+	bool new_op;
 	bool shared;
+	const struct smr_abi_why *whys;
+	uint32_t nr_whys;
 };
 
 extern struct fake_kernel fake;

@@ -16,7 +16,7 @@ void tap_want(bool ok, const char *file, int line, const char *what)
 int main(void)
 {
 	const struct tap_test *const suites[] = {
-		fit_tests, context_tests, post_tests, wr_tests,
+		context_tests, layout_tests, post_tests, wr_tests,
 		cq_tests, srq_tests, rwq_tests, memory_tests, query_tests,
 		dv_tests,
 	};

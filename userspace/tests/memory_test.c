@@ -143,7 +143,6 @@ static void too_large_a_ring(void)
 	want(!smr_destroy_cq(ibv_cq_ex_to_cq(cq)));
 }
 
-#ifdef SMR_HAVE_DMAH
 /* Return: 0, or the errno; what the kernel was asked for is in fake.reg. */
 static int try_reg(struct ibv_pd *pd, uint64_t mask, struct ibv_dmah *dmah)
 {
@@ -220,7 +219,6 @@ static void dma_handles(void)
 	want(!smr_alloc_dmah(fake_context(), &attr) && errno == EOPNOTSUPP);
 	want(!smr_dealloc_pd(pd));
 }
-#endif
 
 /* Addresses that no mapping begins within */
 static size_t distance(const struct smr_ring *a, const struct smr_ring *b)
@@ -300,7 +298,7 @@ static void map_that_cannot_be(void)
 	want(smr_ring_map(&ring, &made, 64, NULL) == EPROTO);
 	want(!ring.hdr && !fake_maps());
 }
-#ifdef SMR_HAVE_DM_EXPORT
+
 static void dm_export(void)
 {
 	struct ibv_alloc_dm_attr attr = { .length = FAKE_DM_LENGTH };
@@ -316,9 +314,7 @@ static void dm_export(void)
 	fake.reg_err = 0;
 	want(!smr_free_dm(dm));
 }
-#endif
 
-#ifdef SMR_HAVE_COMP_CNTR
 static void completion_counters(void)
 {
 	struct ibv_comp_cntr_init_attr attr = {};
@@ -357,7 +353,6 @@ static void completion_counters(void)
 	want(!smr_create_comp_cntr(fake_context(), &attr) && errno == ENOMEM);
 	fake.reg_err = 0;
 }
-#endif
 
 const struct tap_test memory_tests[] = {
 	{ "flags of parent domains", domain_flags },
@@ -365,18 +360,12 @@ const struct tap_test memory_tests[] = {
 	{ "a changed registration keeps its first access", rereg_keeps_access },
 	{ "device memory is not for children", dm_not_for_child },
 	{ "rings that are too large", too_large_a_ring },
-#ifdef SMR_HAVE_DMAH
 	{ "regions by ibv_reg_mr_ex()", reg_mr_ex },
 	{ "DMA handles", dma_handles },
-#endif
 	{ "rings that share a mapping", rings_that_share },
 	{ "resize among shared mappings", resize_among_shared },
 	{ "shared mappings that cannot be", map_that_cannot_be },
-#ifdef SMR_HAVE_DM_EXPORT
 	{ "device memory as a dma-buf", dm_export },
-#endif
-#ifdef SMR_HAVE_COMP_CNTR
 	{ "completion counters", completion_counters },
-#endif
 	{},
 };

@@ -216,6 +216,18 @@ static void recv_doorbell(void)
 	smr_destroy_qp(&qp->vqp.qp);
 }
 
+/* An older module has no file for doorbells: a command rings. */
+static void older_doorbell(void)
+{
+	int *fd = &to_smr_context(fake_context())->bell_fd;
+
+	*fd = -1;
+	send_chain();
+	recv_doorbell();
+	device_gone();
+	*fd = FAKE_BELL_FD;
+}
+
 /* While the kernel looks into the ring by itself, no doorbell is rung. */
 static void polled(void)
 {
@@ -450,6 +462,7 @@ const struct tap_test post_tests[] = {
 	{ "full queue, index wrap, reset", full_and_reset },
 	{ "a doorbell that fails", device_gone },
 	{ "receives ring only when asked", recv_doorbell },
+	{ "doorbells of an older module", older_doorbell },
 	{ "no doorbell while the kernel polls", polled },
 	{ "rate limits, and modules without bursts", rate_limit },
 	{ "bind and unbind a window", bind_mw },

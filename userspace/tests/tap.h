@@ -27,7 +27,7 @@ extern const struct tap_test wr_tests[];
 extern const struct tap_test cq_tests[];
 extern const struct tap_test srq_tests[];
 extern const struct tap_test dv_tests[];
-extern const struct tap_test fit_tests[];
+extern const struct tap_test layout_tests[];
 extern const struct tap_test context_tests[];
 extern const struct tap_test rwq_tests[];
 extern const struct tap_test memory_tests[];

@@ -87,7 +87,18 @@ enum {
 	FLAG_FLUSH = 1 << 11,
 	FLAG_ATOMIC_WRITE = 1 << 12,
 	FLAG_NEXT = 1 << 13,
+	FLUSH_GLOBAL = 1 << 0,
+	FLUSH_MR = 1,
 };
+
+/* Can a QP be made for that? */
+static bool try_qp_once(uint64_t send_ops)
+{
+	struct ibv_qp *qp = try_qp(send_ops);
+
+	want(qp || errno == EOPNOTSUPP);
+	return qp && !smr_destroy_qp(qp);
+}
 
 /* A QP whose entries have room for so much. */
 static struct smr_qp *qp_with_room(uint32_t max_inline, uint32_t max_sge,
@@ -103,63 +114,101 @@ static struct smr_qp *qp_with_room(uint32_t max_inline, uint32_t max_sge,
 	return qp;
 }
 
-#ifdef SMR_HAVE_ATOMIC_WRITE
+/* The functions of struct ibv_qp_ex that rdma-core 39 does not have, in their order */
+enum {
+	ATOMIC_WRITE,
+	FLUSH,
+	NEWER_FUNCTIONS,
+};
+
+static void **newer_function(struct smr_qp *qp, int which)
+{
+	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
+
+	return (void **)(void *)&qpx->wr_abort + 1 + which;
+}
+
+/* The libibverbs of this process has the first @n of them. Returns the one that it really has. */
+static struct smr_libibverbs newer_functions(int n)
+{
+	struct smr_libibverbs old = smr_libibverbs;
+
+	smr_libibverbs.comp_mask =
+		offsetof(struct ibv_qp_ex, wr_abort) +
+		(1 + n) * sizeof(void *);
+	return old;
+}
+
+static int post_atomic_write(struct smr_qp *qp, const uint64_t *word)
+{
+	void (*fn)(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t addr,
+		   const void *data) = *newer_function(qp, ATOMIC_WRITE);
+
+	ibv_wr_start(&qp->vqp.qp_ex);
+	fn(&qp->vqp.qp_ex, 5, 0x300, word);
+	return ibv_wr_complete(&qp->vqp.qp_ex);
+}
+
 static void atomic_write(void)
 {
+	struct smr_libibverbs old = newer_functions(NEWER_FUNCTIONS);
 	struct smr_qp *qp = rig_qp(IBV_QPT_RC, FLAG_ATOMIC_WRITE);
-	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
 	uint64_t word = 0x1122334455667788;
 
-	ibv_wr_start(qpx);
-	ibv_wr_atomic_write(qpx, 5, 0x300, &word);
-	want(!ibv_wr_complete(qpx));
+	want(!post_atomic_write(qp, &word));
 	want(!memcmp(rig_sent(qp, 0)->sge, &word, sizeof(word)));
 	want(rig_sent(qp, 0)->inline_len == sizeof(word));
 	smr_destroy_qp(&qp->vqp.qp);
 
 	/* An SGE's room will do. */
 	qp = qp_with_room(0, FAKE_MAX_SGE, FLAG_ATOMIC_WRITE);
-	qpx = &qp->vqp.qp_ex;
-	ibv_wr_start(qpx);
-	ibv_wr_atomic_write(qpx, 1, 8, &word);
-	want(!ibv_wr_complete(qpx));
+	want(!post_atomic_write(qp, &word));
 	smr_destroy_qp(&qp->vqp.qp);
 
 	qp = qp_with_room(0, 0, FLAG_ATOMIC_WRITE);
-	qpx = &qp->vqp.qp_ex;
-	ibv_wr_start(qpx);
-	ibv_wr_atomic_write(qpx, 1, 8, &word);
-	want(ibv_wr_complete(qpx) == EINVAL);
+	want(post_atomic_write(qp, &word) == EINVAL);
 	smr_destroy_qp(&qp->vqp.qp);
+	smr_libibverbs = old;
 }
-#else
-static void atomic_write(void)
-{
-	errno = 0;
-	want(!try_qp(FLAG_ATOMIC_WRITE) && errno == EOPNOTSUPP);
-}
-#endif
 
-#ifdef SMR_HAVE_FLUSH
 static void flush(void)
 {
+	struct smr_libibverbs old = newer_functions(NEWER_FUNCTIONS);
 	struct smr_qp *qp = rig_qp(IBV_QPT_RC, FLAG_FLUSH);
-	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
+	void (*fn)(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t addr,
+		   size_t len, uint8_t type, uint8_t level) =
+		*newer_function(qp, FLUSH);
 
-	ibv_wr_start(qpx);
-	ibv_wr_flush(qpx, 6, 0x400, 4096, IBV_FLUSH_GLOBAL, IBV_FLUSH_MR);
-	want(!ibv_wr_complete(qpx));
+	ibv_wr_start(&qp->vqp.qp_ex);
+	fn(&qp->vqp.qp_ex, 6, 0x400, 4096, FLUSH_GLOBAL, FLUSH_MR);
+	want(!ibv_wr_complete(&qp->vqp.qp_ex));
 	want(rig_sent(qp, 0)->flush.length == 4096);
-	want(rig_sent(qp, 0)->flush.level == IBV_FLUSH_MR);
+	want(rig_sent(qp, 0)->flush.level == FLUSH_MR);
 	smr_destroy_qp(&qp->vqp.qp);
+	smr_libibverbs = old;
 }
-#else
-static void flush(void)
+
+/*
+ * comp_mask and the pointer behind it are in the place of what an older libibverbs does not have: QPs with that are
+ * refused, and others leave it alone.
+ */
+static void older_libibverbs(void)
 {
-	errno = 0;
-	want(!try_qp(FLAG_FLUSH) && errno == EOPNOTSUPP);
+	struct smr_libibverbs old = smr_libibverbs;
+	struct smr_qp *qp;
+	int n;
+
+	for (n = 0; n <= NEWER_FUNCTIONS; n++) {
+		newer_functions(n);
+		qp = rig_qp(IBV_QPT_RC, ALL_RC);
+		want(*(uint32_t *)newer_function(qp, n) == VERBS_QP_EX);
+		want(!*newer_function(qp, n + 1));
+		smr_destroy_qp(&qp->vqp.qp);
+		want(!n == !try_qp_once(FLAG_ATOMIC_WRITE));
+		want((n < NEWER_FUNCTIONS) == !try_qp_once(FLAG_FLUSH));
+	}
+	smr_libibverbs = old;
 }
-#endif
 
 /* A flag that this provider has no function for */
 static void unknown_flag(void)
@@ -339,8 +388,9 @@ static void by_type(void)
 const struct tap_test wr_tests[] = {
 	{ "a batch becomes visible at once", batch },
 	{ "bind a type 2 window", bind_mw },
-	{ "ATOMIC_WRITE, if rdma-core has it", atomic_write },
-	{ "FLUSH, if rdma-core has it", flush },
+	{ "ATOMIC_WRITE", atomic_write },
+	{ "FLUSH", flush },
+	{ "a libibverbs without one or both", older_libibverbs },
 	{ "flags of a newer rdma-core", unknown_flag },
 	{ "a batch that is aborted or fails leaves nothing", abort_and_fail },
 	{ "atomic write without room for inline data", no_inline_room },

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The guest's side of softmr-run's line (userspace/run/wire.h), without a guest: it runs the commands below itself.
 
-  job NAME...       print the job's values of NAME; a value of several lines as it is
+  job NAME...       print the job's values of NAME; a value of several lines as it is; env:NAME is that of the environment
   arguments NAME... print the kernel's arguments that begin with NAME
   exit STATUS, hang, die, print N, flood, log TEXT, frame LENGTH
 
@@ -51,7 +51,8 @@ def receive_job(line):
 
 
 def values(job, name):
-    return [entry.partition("=")[2] for entry in job if entry.startswith(name + "=")]
+    of = "env=" + name[4:] if name.startswith("env:") else name
+    return [entry[len(of) + 1:] for entry in job if entry.startswith(of + "=")]
 
 
 def output(line, data):

@@ -27,11 +27,17 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
+int cmd_capture(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_link(int argc, char **argv);
+int cmd_metrics(int argc, char **argv);
 int cmd_mr(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_show(int argc, char **argv);
 int cmd_status(int argc, char **argv);
+int cmd_top(int argc, char **argv);
+int cmd_trace(int argc, char **argv);
+int cmd_why(int argc, char **argv);
 
 /*
  * For subcommands whose only options are --json and --help. Returns 0, or -1

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Subcommands that are programs of their own: softmr mr is softmr-mr, since
- * that links with libibverbs and the provider, and softmr has to run where
- * these are missing; softmr run is softmr-run, which is static.
+ * Subcommands that are programs of their own: softmr mr is softmr-mr and softmr capture is
+ * softmr-capture, since these link with libibverbs, and softmr has to run where
+ * that is missing; softmr run is softmr-run, which is static.
  */
 #include "cmd.h"
 
@@ -34,6 +34,12 @@ static int run_program(const char *name, char **argv, char *todo)
 	complain("cannot run %s: %s; to have it: %s", name, strerror(errno), todo);
 	free(todo);
 	return EXIT_PROBLEM;
+}
+
+int cmd_capture(int argc, char **argv)
+{
+	(void)argc;
+	return run_program("softmr-capture", argv, install_softmr("softmr-tools", "softmr-tools", false));
 }
 
 int cmd_mr(int argc, char **argv)

@@ -104,7 +104,6 @@ static struct json_object *provider_json(const struct verbs *v)
 	out_string(obj, "file", v->provider);
 	out_string(obj, "version", v->provider_version);
 	out_string(obj, "config", v->config);
-	out_string(obj, "built_for", v->built_for);
 	out_bool(obj, "fits", v->fits);
 	out_string(obj, "why", v->why);
 	return obj;
@@ -198,16 +197,15 @@ static void print_module(const struct module *mod)
 static void print_verbs(const struct verbs *v)
 {
 	if (v->lib)
-		printf("libibverbs  %s: %s\n", version(v->lib_version), v->lib);
+		printf("libibverbs  %s, provider interface %u: %s\n",
+		       version(v->lib_version), v->abi, v->lib);
 	else
 		printf("libibverbs  cannot be loaded: %s\n", v->lib_error);
 	if (!v->provider) {
 		printf("provider    none: %s\n", v->why);
 		return;
 	}
-	printf("provider    %s, built for rdma-core %s: %s\n",
-	       version(v->provider_version),
-	       v->built_for ? v->built_for : "(unknown)", v->provider);
+	printf("provider    %s: %s\n", version(v->provider_version), v->provider);
 	if (v->fits)
 		printf("            it fits libibverbs\n");
 	else

@@ -63,9 +63,8 @@ void check_provider(struct doctor *d)
 	}
 	if (try_links(d))
 		found(d, LEVEL_OK,
-		      strf("libibverbs (%s) can use the provider (built with rdma-core %s)%s",
-			   v->lib_version ? v->lib_version : "?",
-			   v->built_for ? v->built_for : "?",
+		      strf("libibverbs (%s, provider interface %u) can use the provider%s",
+			   v->lib_version ? v->lib_version : "?", v->abi,
 			   d->nr_links ? ", which opens the links" : ""), NULL);
 }
 

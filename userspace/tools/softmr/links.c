@@ -53,6 +53,16 @@ static const struct counter troubles[] = {
 	{ "link_downed", 0, "the port went down", false },
 };
 
+const char *link_counter_meaning(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(troubles); i++)
+		if (!strcmp(troubles[i].name, name))
+			return troubles[i].meaning;
+	return NULL;
+}
+
 static void read_counters(struct link *link)
 {
 	size_t i;

@@ -70,6 +70,8 @@ struct link {
 
 void link_read(struct link *link, const struct rdma_dev *dev);
 void link_free(struct link *link);
+/* Of a counter that tells of trouble: what has happened; NULL: it is none */
+const char *link_counter_meaning(const char *name);
 const char *link_state(const struct rdma_dev *dev);
 
 #endif /* SOFTMR_LINKS_H */

@@ -15,6 +15,18 @@ static const struct command commands[] = {
 	  "show module, provider, libibverbs and links", cmd_status },
 	{ "doctor", "[--json]",
 	  "look for what keeps softmr from working, and say what to do", cmd_doctor },
+	{ "why", "[CODE] [OPTION...]",
+	  "say why something was refused, and what to do", cmd_why },
+	{ "show", "[qp] [mr] [cq] [OPTION...]",
+	  "show queue pairs, regions and completion queues", cmd_show },
+	{ "top", "[OPTION...]",
+	  "show what they do now, as top(1) shows processes", cmd_top },
+	{ "trace", "[OPTION...] COMMAND",
+	  "run a program, and record what happens on links", cmd_trace },
+	{ "capture", "[OPTION...] LINK",
+	  "write packets, also those of one host, and why a NAK was sent", cmd_capture },
+	{ "metrics", "[OPTION...]",
+	  "print the counters of all links for Prometheus", cmd_metrics },
 	{ "link", "add|del|list ...",
 	  "make, remove and list links, also those that outlive a reboot", cmd_link },
 	{ "mr", "[OPTION...] DEVICE",
@@ -29,10 +41,10 @@ static void usage(FILE *to)
 
 	fputs("Usage: softmr COMMAND [ARGUMENT...]\n\n", to);
 	for (i = 0; i < ARRAY_SIZE(commands); i++)
-		fprintf(to, "  %-6s %-19s  %s\n", commands[i].name,
+		fprintf(to, "  %-7s %-19s  %s\n", commands[i].name,
 			commands[i].args, commands[i].summary);
 	fputs("\n"
-	      "  -j, --json     print JSON (status, doctor, link, mr)\n"
+	      "  -j, --json     print JSON (status, doctor, why, show, top, link, mr)\n"
 	      "  -h, --help     show this; softmr COMMAND --help says more\n"
 	      "  -V, --version  show the version\n"
 	      "\n"

@@ -42,8 +42,6 @@ void nldev_close(struct nl_sock *sk)
 
 /* -- one question, and its answers */
 
-typedef void (*answer_fn)(struct nlattr **tb, void *arg);
-
 /**
  * struct talk - a question under way
  * @answer: is given each message of the answer; may be NULL
@@ -300,6 +298,18 @@ int nldev_rename(struct nl_sock *sk, uint32_t index, const char *name)
 	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, index);
 	nla_put_string(msg, RDMA_NLDEV_ATTR_DEV_NAME, name);
 	ret = talk(sk, msg, NULL, NULL);
+	nlmsg_free(msg);
+	return ret;
+}
+
+int nldev_resources(struct nl_sock *sk, uint32_t dev, int command,
+		    answer_fn answer, void *arg)
+{
+	struct nl_msg *msg = question(command, NLM_F_DUMP);
+	int ret;
+
+	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, dev);
+	ret = talk(sk, msg, answer, arg);
 	nlmsg_free(msg);
 	return ret;
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct nl_sock;
+struct nlattr;
 
 #define LINK_TYPE	"softmr"
 #define RDMA_NAME_SIZE	64	/* with the 0; IB_DEVICE_NAME_MAX of the kernel */
@@ -51,6 +52,11 @@ bool nldev_is_softmr(const struct rdma_dev *dev);
 
 int nldev_newlink(struct nl_sock *sk, const char *name, const char *netdev);
 int nldev_dellink(struct nl_sock *sk, uint32_t index);
+/* The attributes of one message of an answer */
+typedef void (*answer_fn)(struct nlattr **tb, void *arg);
+/* What a device has of one kind, with what its driver says: @command is RDMA_NLDEV_CMD_RES_... */
+int nldev_resources(struct nl_sock *sk, uint32_t dev, int command,
+		    answer_fn answer, void *arg);
 int nldev_rename(struct nl_sock *sk, uint32_t index, const char *name);
 /* Are devices shared by all network namespaces, or does each have its own? */
 int nldev_netns_shared(struct nl_sock *sk, bool *shared);

@@ -86,6 +86,19 @@ static PRINTF(1, 0) char *vroot_path(const char *format, va_list ap)
 	return full;
 }
 
+bool parse_number(const char *text, uint32_t *to)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(text, &end, 0);
+	if (errno || end == text || *end || !value || value > UINT32_MAX)
+		return false;
+	*to = (uint32_t)value;
+	return true;
+}
+
 char *root_path(const char *format, ...)
 {
 	va_list ap;

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof(*(a)))
 #define PRINTF(f, a)	__attribute__((format(printf, f, a)))
@@ -23,6 +24,9 @@ char *copy(const char *text);
 void *zalloc(size_t size);
 /* Makes room for one more of @size bytes at the end of an array of @n. */
 void *one_more(void *array, size_t n, size_t size);
+
+/* A number of 32 bits that is not 0, in decimal or with 0x */
+bool parse_number(const char *text, uint32_t *to);
 
 /*
  * Paths of files are made with root_path(): the tests set SOFTMR_ROOT to a

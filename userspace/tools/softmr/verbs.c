@@ -124,27 +124,22 @@ char *verbs_try_device(const char *device)
 
 /* -- libibverbs */
 
-/*
- * libibverbs.so.1.14.56.1 is of rdma-core 56.1: the last two numbers. What is
- * between the soname's number and these is the library's own version, and is
- * given back in *own if it has three numbers or more.
- */
-static char *rdma_core_version(const char *file, char **own)
+/* What is behind the soname's number: 1.0.0 of libsoftmr.so.1.1.0.0; NULL: nothing */
+static const char *file_version(const char *file)
 {
-	const char *version = strstr(base_name(file), ".so."), *dot;
-	const char *dots[2] = {};
-	int n = 0;
+	const char *version = strstr(base_name(file), ".so.");
 
 	version = version ? strchr(version + strlen(".so."), '.') : NULL;
-	for (dot = version; dot; dot = strchr(dot + 1, '.'), n++) {
-		dots[0] = dots[1];
-		dots[1] = dot;
-	}
-	if (n < 3)
-		return NULL;
-	if (own && n >= 5)
-		*own = strf("%.*s", (int)(dots[0] - version - 1), version + 1);
-	return copy(dots[0] + 1);
+	return version ? version + 1 : NULL;
+}
+
+/* libibverbs.so.1.14.56.1 is of rdma-core 56.1. */
+static char *rdma_core_version(const char *file)
+{
+	const char *version = file_version(file), *dot;
+
+	dot = version ? strchr(version, '.') : NULL;
+	return dot && strchr(dot + 1, '.') ? copy(dot + 1) : NULL;
 }
 
 static void read_lib(struct verbs *v)
@@ -160,7 +155,7 @@ static void read_lib(struct verbs *v)
 		v->lib = realpath(ran.out + n, NULL);
 		if (!v->lib)
 			v->lib = copy(ran.out + n);
-		v->lib_version = rdma_core_version(v->lib, NULL);
+		v->lib_version = rdma_core_version(v->lib);
 	}
 	ran_free(&ran);
 }
@@ -247,7 +242,8 @@ static void read_provider(struct verbs *v, const char *driver)
 
 	v->provider = realpath(file, NULL);
 	if (v->provider) {
-		v->built_for = rdma_core_version(v->provider, &v->provider_version);
+		v->provider_version = file_version(v->provider) ?
+					      copy(file_version(v->provider)) : NULL;
 		run_function(&ran, child_load_provider, file);
 		judge(v, &ran);
 		ran_free(&ran);
@@ -289,6 +285,5 @@ void verbs_free(struct verbs *v)
 	free(v->config);
 	free(v->provider);
 	free(v->provider_version);
-	free(v->built_for);
 	free(v->why);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * libibverbs and the provider for it. Both are looked at and tried in a child:
- * a provider that was built for another libibverbs may crash the program.
+ * libibverbs and the provider for it. Both are looked at and tried in a child: a
+ * library that is broken may crash the program.
  */
 #ifndef SOFTMR_VERBS_H
 #define SOFTMR_VERBS_H
@@ -17,7 +17,6 @@
  * @config: the file that tells libibverbs to load the provider; NULL: not there
  * @provider: the file that libibverbs loads, links followed; NULL: not there
  * @provider_version: its softmr version; NULL: not known
- * @built_for: the rdma-core that it was built with; NULL: not known
  * @fits: this libibverbs can use it
  * @why: why not; NULL if it can
  */
@@ -29,7 +28,6 @@ struct verbs {
 	char *config;
 	char *provider;
 	char *provider_version;
-	char *built_for;
 	bool fits;
 	char *why;
 };

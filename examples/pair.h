@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What the examples but write.c share: two connected queue pairs of one process, and what a completion says. */
+#ifndef PAIR_H
+#define PAIR_H
+
+#include <err.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <infiniband/verbs.h>
+
+#define REQUESTER 0
+#define RESPONDER 1
+
+struct pair {
+	struct ibv_context *context;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq[2];
+	struct ibv_qp *qp[2];
+	/* How they are connected, the responder's rights among it; may be changed between pair_open() and pair_connect() */
+	struct ibv_qp_attr init, rtr, rts;
+};
+
+/* For argv[1] and argv[2], the device and the index of its GID */
+void pair_open(struct pair *pair, int argc, char **argv);
+void pair_connect(struct pair *pair);
+void pair_close(struct pair *pair);
+
+/* Post one request, and wait for its completion: its status */
+enum ibv_wc_status pair_do(struct pair *pair, int end, struct ibv_send_wr *wr, const char *what);
+/* WRITE length bytes from here there */
+enum ibv_wc_status pair_write(struct pair *pair, struct ibv_mr *from, uint64_t to, uint32_t rkey, uint32_t length,
+			      const char *what);
+enum ibv_wc_status pair_wait(struct pair *pair, int end, const char *what);
+
+#endif /* PAIR_H */

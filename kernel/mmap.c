@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory of the kernel's that processes map. It is charged to the pool of a user or
+ * of a device, and to the memory cgroup of the process that asks for it.
+ *
+ * A process may still map the memory of an object that has gone. Each mapping has
+ * references on the pages, and the memory cgroup pays until the last of them has gone.
+ * The pool has to be charged as long, or a process could take any amount by making,
+ * mapping and destroying objects. Nobody tells when a mapping ends: operations of a
+ * mapping would keep the module loaded as long as anybody maps a ring. So the memory
+ * is kept in a list, which is looked through when the pool has no room. A provider unmaps
+ * memory soon after its object has gone, so what is in the list can mostly go when the
+ * next memory comes.
+ */
+#include "mmap.h"
+
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "compat/cleanup.h"
+#include "compat/mm.h"
+
+/* When memory comes into the list, so many others are looked at. */
+#define REAP	2
+
+static struct smr_mmap *to_smr_mmap(struct rdma_user_mmap_entry *entry)
+{
+	return container_of(entry, struct smr_mmap, entry);
+}
+
+/*
+ * Nobody can map it any more. Others that hold a page for a moment make it seem mapped,
+ * which does no harm.
+ */
+static bool is_mapped(const struct smr_mmap *m)
+{
+	size_t off;
+
+	for (off = 0; off < m->size; off += PAGE_SIZE) {
+		if (page_count(vmalloc_to_page(m->mem + off)) > 1)
+			return true;
+	}
+	return false;
+}
+
+static void release(struct smr_mmap *m)
+{
+	smr_pool_uncharge(m->pool, &m->charge);
+	vfree(m->mem);
+	kfree(m);
+}
+
+/* Free what nobody maps any more. */
+static void reap(struct smr_pool *pool)
+{
+	struct smr_mmap *m, *next;
+
+	lockdep_assert_held(&pool->lock);
+	list_for_each_entry_safe(m, next, &pool->mmap, node) {
+		if (!is_mapped(m)) {
+			list_del(&m->node);
+			release(m);
+		}
+		cond_resched();
+	}
+}
+
+/* Look at the oldest in the list only. */
+static void reap_some(struct smr_pool *pool)
+{
+	struct smr_mmap *m;
+	int i;
+
+	lockdep_assert_held(&pool->lock);
+	for (i = 0; i < REAP && !list_empty(&pool->mmap); i++) {
+		m = list_first_entry(&pool->mmap, struct smr_mmap, node);
+		if (is_mapped(m)) {
+			list_move_tail(&m->node, &pool->mmap);
+		} else {
+			list_del(&m->node);
+			release(m);
+		}
+	}
+}
+
+static int charge(struct smr_pool *pool, size_t size, struct smr_charge *charge)
+{
+	guard(mutex)(&pool->lock);
+	if (size > pool->max - pool->used)
+		reap(pool);
+	return smr_pool_charge(pool, size, charge);
+}
+
+static void uncharge(struct smr_mmap *m)
+{
+	guard(mutex)(&m->pool->lock);
+	smr_pool_uncharge(m->pool, &m->charge);
+}
+
+/**
+ * smr_mmap_alloc() - allocate memory that processes can map
+ * @pool: what it is charged to. It outlives @uctx
+ * @uctx: whose process maps it
+ * @size: bytes, whole pages
+ * @extra: bytes that the caller allocates besides, for the same purpose. They are
+ *	charged with it, and freed before it or soon after
+ *
+ * Context: process, may sleep.
+ * Return: the memory; end it with smr_mmap_free(). Or an ERR_PTR: -ENOMEM, also
+ * when the pool does not have as much, or RLIMIT_MEMLOCK is too small.
+ */
+struct smr_mmap *smr_mmap_alloc(struct smr_pool *pool,
+				struct ib_ucontext *uctx, size_t size,
+				size_t extra)
+{
+	struct smr_mmap *m;
+	int ret;
+
+	m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+	if (!m)
+		return ERR_PTR(-ENOMEM);
+	m->pool = pool;
+	m->size = size;
+	ret = charge(pool, size + PAGE_ALIGN(extra), &m->charge);
+	if (ret)
+		goto free;
+	ret = -ENOMEM;
+	m->mem = __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	if (!m->mem)
+		goto uncharge;
+	ret = rdma_user_mmap_entry_insert(uctx, &m->entry, size);
+	if (!ret)
+		return m;
+	vfree(m->mem);
+uncharge:
+	uncharge(m);
+free:
+	kfree(m);
+	return ERR_PTR(ret);
+}
+
+/**
+ * smr_mmap_part_alloc() - let processes map a part of some memory by itself
+ * @whole: the memory, which outlives the part
+ * @off: where the part begins, whole pages
+ * @size: bytes, whole pages
+ * @extra: as for smr_mmap_alloc()
+ *
+ * The part is set to zero. It is charged with @whole; @extra is charged here.
+ *
+ * Context: process, may sleep.
+ * Return: the part, whose @gone the caller sets: it calls smr_mmap_part_free(). End it
+ * with smr_mmap_free(). Or an ERR_PTR as from smr_mmap_alloc().
+ */
+struct smr_mmap *smr_mmap_part_alloc(struct smr_mmap *whole, size_t off,
+				     size_t size, size_t extra)
+{
+	struct smr_mmap *part;
+	int ret;
+
+	part = kzalloc(sizeof(*part), GFP_KERNEL_ACCOUNT);
+	if (!part)
+		return ERR_PTR(-ENOMEM);
+	part->pool = whole->pool;
+	part->mem = whole->mem + off;
+	part->size = size;
+	ret = charge(part->pool, PAGE_ALIGN(extra), &part->charge);
+	if (ret)
+		goto free;
+	memset(part->mem, 0, size);
+	ret = rdma_user_mmap_entry_insert(whole->entry.ucontext, &part->entry,
+					  size);
+	if (!ret)
+		return part;
+	uncharge(part);
+free:
+	kfree(part);
+	return ERR_PTR(ret);
+}
+
+/**
+ * smr_mmap_part_free() - nobody can map a part any more
+ * @part: the part; freed
+ *
+ * Context: process, may sleep.
+ */
+void smr_mmap_part_free(struct smr_mmap *part)
+{
+	uncharge(part);
+	kfree(part);
+}
+
+/**
+ * smr_mmap_free() - the object that had the memory is gone
+ * @m: the memory
+ *
+ * Nobody can map it any more. A process that maps it keeps the pages until it unmaps
+ * them, and they stay charged.
+ *
+ * Context: process, may sleep.
+ */
+void smr_mmap_free(struct smr_mmap *m)
+{
+	rdma_user_mmap_entry_remove(&m->entry);
+}
+
+/**
+ * smr_mmap_retire() - free memory, as soon as nobody maps it
+ * @m: nobody can map it any more
+ *
+ * Context: process, may sleep.
+ */
+void smr_mmap_retire(struct smr_mmap *m)
+{
+	struct smr_pool *pool = m->pool;
+
+	guard(mutex)(&pool->lock);
+	reap_some(pool);
+	if (is_mapped(m))
+		list_add_tail(&m->node, &pool->mmap);
+	else
+		release(m);
+}
+
+/**
+ * smr_mmap_unmapped() - ib_device_ops.mmap_free
+ * @entry: has lost its last reference
+ *
+ * Context: process, may sleep.
+ */
+void smr_mmap_unmapped(struct rdma_user_mmap_entry *entry)
+{
+	struct smr_mmap *m = to_smr_mmap(entry);
+
+	if (m->gone)
+		m->gone(m);
+	else
+		smr_mmap_retire(m);
+}
+
+/**
+ * smr_mmap_fini() - the end of a pool; all of its objects are gone
+ * @pool: the pool
+ *
+ * Processes that map memory of it keep the pages.
+ *
+ * Context: process, may sleep.
+ */
+void smr_mmap_fini(struct smr_pool *pool)
+{
+	struct smr_mmap *m, *next;
+
+	guard(mutex)(&pool->lock);
+	list_for_each_entry_safe(m, next, &pool->mmap, node)
+		release(m);
+	WARN_ON_ONCE(pool->used);
+}
+
+/* Each mapping holds references on the pages, so no other reference is needed. */
+static int insert_pages(struct vm_area_struct *vma, void *mem)
+{
+	unsigned long addr;
+	int ret;
+
+	for (addr = vma->vm_start; addr < vma->vm_end; addr += PAGE_SIZE) {
+		ret = vm_insert_page(vma, addr, vmalloc_to_page(mem));
+		if (ret)
+			return ret;
+		mem += PAGE_SIZE;
+	}
+	return 0;
+}
+
+/**
+ * smr_mmap_map() - ib_device_ops.mmap: map memory into the calling process
+ * @uctx: the caller's context
+ * @vma: where; its offset and size say which memory: see struct smr_ring_info
+ *
+ * Context: process, with the mmap lock held for writing.
+ * Return: 0, -EINVAL (no such memory, another size, or a private mapping),
+ * -ENOMEM.
+ */
+int smr_mmap_map(struct ib_ucontext *uctx, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *entry;
+	int ret;
+
+	entry = rdma_user_mmap_entry_get(uctx, vma);
+	if (!entry)
+		return -EINVAL;
+	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	ret = insert_pages(vma, to_smr_mmap(entry)->mem);
+	rdma_user_mmap_entry_put(entry);
+	return ret;
+}

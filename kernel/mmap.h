@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Memory of the kernel's that processes map: rings, and device memory. */
+#ifndef SMR_MMAP_H
+#define SMR_MMAP_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+#include "account.h"
+
+/**
+ * struct smr_mmap - memory that processes can map
+ * @entry: the core's part, which counts references
+ * @mem: the memory, zeroed at first; page aligned
+ * @size: bytes, whole pages
+ * @pool: what it is charged to
+ * @charge: how; under the pool's lock
+ * @node: in @pool->mmap, when it belongs to no object any more
+ * @gone: called instead of smr_mmap_retire() when nobody can map it any more
+ * @owner: @gone's
+ *
+ * Constant but for @charge and @node.
+ */
+struct smr_mmap {
+	struct rdma_user_mmap_entry entry;
+	void *mem;
+	size_t size;
+	struct smr_pool *pool;
+	struct smr_charge charge;
+	struct list_head node;
+	void (*gone)(struct smr_mmap *m);
+	void *owner;
+};
+
+struct smr_mmap *smr_mmap_alloc(struct smr_pool *pool,
+				struct ib_ucontext *uctx, size_t size,
+				size_t extra);
+struct smr_mmap *smr_mmap_part_alloc(struct smr_mmap *whole, size_t off,
+				     size_t size, size_t extra);
+void smr_mmap_part_free(struct smr_mmap *part);
+void smr_mmap_free(struct smr_mmap *m);
+void smr_mmap_retire(struct smr_mmap *m);
+void smr_mmap_fini(struct smr_pool *pool);
+
+int smr_mmap_map(struct ib_ucontext *uctx, struct vm_area_struct *vma);
+void smr_mmap_unmapped(struct rdma_user_mmap_entry *entry);
+
+#endif /* SMR_MMAP_H */

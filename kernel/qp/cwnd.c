@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The congestion window. Loss is handled as in RFC 5681, in PSNs.
+ *
+ * Marks (ECN, RoCEv2 annex A17.9): as DCQCN has it, a CNP says that something of what is under
+ * way was marked, not how much. As in RFC 8257 (DCTCP), how often that is so decides by how
+ * much the window narrows: @congestion moves by 1/16 with each window, towards all or nothing.
+ * The first mark halves the window. After that it grows by WINDOW_STEP with each window that is
+ * acknowledged. To grow by the clock, too, as DCQCN's rate does, would be faster than that
+ * where packets queue for long, just when they should not.
+ */
+#include "qp/cwnd.h"
+
+#include "net/wire.h"
+#include "qp/ooo.h"
+
+/*
+ * PSNs that may be outstanding on a good path, and in the beginning, when nothing is known
+ * of the path and all may begin at once
+ */
+#define WINDOW_MAX	1024
+#define WINDOW_START	128
+
+/*
+ * On a path whose answers take so long even when no packets queue, in us, more have to be
+ * under way to use it: PSNs, and their bytes, which a responder that waits has to keep
+ */
+#define FAR_US		5000
+#define FAR_MAX		4096
+#define FAR_MAX_BYTES	(4 * 1024 * 1024)
+
+static_assert(FAR_MAX <= SMR_OOO_PSNS);
+
+/* By how many it grows where there may be trouble */
+#define WINDOW_STEP	16
+
+#define CONGESTION_SHIFT	4
+
+/**
+ * smr_cwnd_reset() - return the window to its initial size
+ * @w: the window
+ * @psn: the next PSN to send
+ */
+void smr_cwnd_reset(struct smr_cwnd *w, u32 psn)
+{
+	*w = (struct smr_cwnd){
+		.size = WINDOW_START,
+		.threshold = FAR_MAX,
+		.loss_end = psn,
+		.congestion = SMR_CONGESTION_FULL,
+	};
+}
+
+/**
+ * smr_cwnd_max() - how large may the window of a path become?
+ * @least_us: the shortest time that an answer took
+ * @mtu: bytes that a PSN stands for at most
+ *
+ * Return: PSNs.
+ */
+u32 smr_cwnd_max(u32 least_us, u32 mtu)
+{
+	if (least_us < FAR_US)
+		return WINDOW_MAX;
+	return clamp_t(u32, FAR_MAX_BYTES / mtu, WINDOW_MAX, FAR_MAX);
+}
+
+/* A whole window was acknowledged. */
+static void window_grow(struct smr_cwnd *w, u32 una, u32 max)
+{
+	u32 more = w->size < w->threshold ?
+		   min(w->size, w->threshold - w->size) : WINDOW_STEP;
+
+	w->growth = 0;
+	w->size = min(w->size + more, max);
+	if (!w->slowed)
+		return;
+	if (smr_psn_diff(una, w->slow_end) > 0)
+		w->congestion -= w->congestion >> CONGESTION_SHIFT;
+	if (w->size == max) {
+		w->slowed = false;
+		w->congestion = SMR_CONGESTION_FULL;
+	}
+}
+
+/**
+ * smr_cwnd_acked() - the oldest unacknowledged PSN has moved on
+ * @w: the window
+ * @una: it is this one now
+ * @psns: by how many
+ * @max: smr_cwnd_max()
+ */
+void smr_cwnd_acked(struct smr_cwnd *w, u32 una, u32 psns, u32 max)
+{
+	if (smr_psn_diff(una, w->loss_end) > 0)
+		w->loss_end = una;
+	w->growth += psns;
+	if (w->growth >= w->size)
+		window_grow(w, una, max);
+}
+
+/**
+ * smr_cwnd_lost() - something was lost, and everything is sent again
+ * @w: the window
+ * @max_psn: one past the highest PSN ever sent
+ * @late: a timer has fired: packets may be lost, or wait in a slow network. What is sent
+ *	again may add to them, so the window becomes minimal
+ */
+void smr_cwnd_lost(struct smr_cwnd *w, u32 max_psn, bool late)
+{
+	w->growth = 0;
+	w->loss_end = max_psn;
+	w->threshold = max(w->size / 2, SMR_CWND_MIN);
+	w->size = late ? SMR_CWND_MIN : w->threshold;
+}
+
+/**
+ * smr_cwnd_lost_once() - something was lost, and only that is asked for again
+ * @w: the window
+ * @una: oldest PSN that is not acknowledged
+ * @max_psn: one past the highest PSN ever sent
+ *
+ * That narrows the window once for what was under way together.
+ *
+ * Return: whether it did.
+ */
+bool smr_cwnd_lost_once(struct smr_cwnd *w, u32 una, u32 max_psn)
+{
+	if (smr_psn_diff(una, w->loss_end) < 0)
+		return false;
+	smr_cwnd_lost(w, max_psn, false);
+	return true;
+}
+
+/**
+ * smr_cwnd_marked() - the network has marked what was sent, or what was asked for
+ * @w: the window
+ * @una: oldest PSN that is not acknowledged
+ * @max_psn: one past the highest PSN ever sent
+ *
+ * The marks of one window have effect once. The window does not become smaller than loss
+ * would make it. So whoever sends CNPs that the network did not cause gains no more by it
+ * than by dropping packets.
+ *
+ * Return: whether it had an effect.
+ */
+bool smr_cwnd_marked(struct smr_cwnd *w, u32 una, u32 max_psn)
+{
+	if (w->slowed && smr_psn_diff(una, w->slow_end) < 0)
+		return false;
+	w->congestion += (SMR_CONGESTION_FULL - w->congestion) >>
+			 CONGESTION_SHIFT;
+	w->size = max(w->size - w->size * w->congestion /
+				(2 * SMR_CONGESTION_FULL), SMR_CWND_MIN);
+	w->threshold = w->size;
+	w->growth = 0;
+	w->slowed = true;
+	w->slow_end = max_psn;
+	return true;
+}

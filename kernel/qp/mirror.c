@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qp/mirror.h"
+
+#include <linux/etherdevice.h>
+#include <linux/ipv6.h>
+#include <linux/minmax.h>
+#include <linux/slab.h>
+#include <linux/udp.h>
+#include <net/ip.h>
+
+#include "compat/unaligned.h"
+#include "net/crc.h"
+#include "net/icrc.h"
+#include "net/train.h"
+#include "net/wire.h"
+#include "qp/opcode.h"
+#include "qp/packet.h"
+#include "qp/task.h"
+#include "sgl.h"
+#include "stats.h"
+
+/* Headers in front of the BTH */
+#define HEADROOM	(ETH_HLEN + sizeof(struct ipv6hdr) + sizeof(struct udphdr))
+
+/* What a path without one gets: a route would tell */
+#define MIRROR_TTL	64
+
+/**
+ * struct mirror - an operation whose packets are made
+ * @local: the operation
+ * @from: who sends the packet that is made
+ * @to: who gets it
+ * @sgl: the requester's list, as far as it opens; read in order
+ * @hdr: of the packet that is made
+ */
+struct mirror {
+	const struct smr_local *local;
+	struct smr_qp *from;
+	struct smr_qp *to;
+	struct smr_sgl sgl;
+	struct smr_hdr hdr;
+};
+
+static void push_ip(struct sk_buff *skb, const struct smr_path *path)
+{
+	unsigned int len = skb->len;
+
+	smr_xmit_push_ip(skb, path, 0);
+	if (path->family == AF_INET) {
+		ip_hdr(skb)->ttl = path->ttl ?: MIRROR_TTL;
+		ip_hdr(skb)->tot_len = cpu_to_be16(skb->len);
+		ip_send_check(ip_hdr(skb));
+		skb->protocol = htons(ETH_P_IP);
+	} else {
+		ipv6_hdr(skb)->hop_limit = path->ttl ?: MIRROR_TTL;
+		ipv6_hdr(skb)->payload_len = cpu_to_be16(len);
+		skb->protocol = htons(ETH_P_IPV6);
+	}
+}
+
+/* Both ends are this netdev. */
+static void push_eth(struct sk_buff *skb, struct net_device *ndev)
+{
+	struct ethhdr *eth = skb_push(skb, ETH_HLEN);
+
+	skb_reset_mac_header(skb);
+	ether_addr_copy(eth->h_dest, ndev->dev_addr);
+	ether_addr_copy(eth->h_source, ndev->dev_addr);
+	eth->h_proto = skb->protocol;
+	skb->dev = ndev;
+	skb->pkt_type = PACKET_OUTGOING;
+	/* as the stack gives packets to taps */
+	skb_pull(skb, ETH_HLEN);
+}
+
+/* The packet with its ICRC; NULL: no memory, or its payload cannot be read now. */
+static struct sk_buff *packet_make(struct mirror *m)
+{
+	unsigned int len = smr_packet_len(&m->hdr), hdr_len;
+	const struct smr_path *path = &m->from->path;
+	struct smr_icrc icrc = {};
+	struct sk_buff *skb;
+	u8 *seg;
+	u32 crc;
+
+	skb = alloc_skb(HEADROOM + len, GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return NULL;
+	skb_reserve(skb, HEADROOM);
+	seg = skb_put(skb, len);
+	if (smr_packet_fill(seg, &m->hdr, &m->sgl)) {
+		kfree_skb(skb);
+		return NULL;
+	}
+	hdr_len = m->hdr.op->hdr_len;
+	crc = smr_icrc_begin(&icrc, path, path->sport, 0, seg, hdr_len, len);
+	crc = smr_crc32(crc, seg + hdr_len, m->hdr.len + m->hdr.pad);
+	put_unaligned_le32(~crc, seg + len - SMR_ICRC_LEN);
+	smr_xmit_push_udp(skb, path, path->sport);
+	push_ip(skb, path);
+	push_eth(skb, m->from->env->ndev);
+	return skb;
+}
+
+/* False: too much was made already, or it cannot be made. The rest of the message is not seen. */
+static bool packet_show(struct mirror *m)
+{
+	struct smr_env *env = m->from->env;
+	struct sk_buff *skb = NULL;
+
+	m->hdr.pad = -m->hdr.len & 3;
+	if (smr_task_charge(SMR_COST_PACKET))
+		skb = packet_make(m);
+	if (!skb) {
+		smr_stat_inc(env->stats, SMR_CNT_DROPPED);
+		return false;
+	}
+	if (m->to->env != env)
+		smr_steer_show(m->to->env->steer, skb);
+	smr_steer_show(env->steer, skb);
+	consume_skb(skb);
+	return true;
+}
+
+/* The next packet of a message of @npsn packets, whose payload is the list's */
+static bool part_show(struct mirror *m, u32 i, u32 npsn, u32 total)
+{
+	m->hdr.psn = smr_psn_add(m->local->hdr.psn, i);
+	m->hdr.len = min_t(u32, total - i * m->local->src->mtu,
+			   m->local->src->mtu);
+	m->hdr.ack_req = i + 1 == npsn;
+	m->hdr.solicited = m->hdr.ack_req && m->local->hdr.solicited;
+	return packet_show(m);
+}
+
+/* A SEND or WRITE as the requester would have sent it, or the one packet of another request */
+static bool request_show(struct mirror *m, const struct smr_wr_info *wr)
+{
+	const struct smr_local *local = m->local;
+	u32 i, total = local->hdr.len, npsn = local->npsn;
+	u8 opcode;
+
+	m->hdr = local->hdr;
+	if (wr->flags & SMR_WR_NONPOSTED)
+		return packet_show(m);
+	for (i = 0; i < npsn; i++) {
+		opcode = npsn == 1 ? wr->only : !i ? wr->first :
+			 i + 1 < npsn ? wr->middle : wr->last;
+		smr_req_hdr_opcode(m->from, &m->hdr, opcode);
+		if (!part_show(m, i, npsn, total))
+			return false;
+	}
+	return true;
+}
+
+static void reply_hdr(struct mirror *m, u8 opcode, u8 syndrome)
+{
+	const struct smr_local *local = m->local;
+
+	m->hdr = (struct smr_hdr){
+		.pkey = SMR_DEFAULT_PKEY,
+		.migreq = true,
+		.qpn = local->src->ibqp.qp_num,
+		.psn = local->hdr.psn,
+		.syndrome = syndrome,
+		.msn = m->from->resp.msn,
+		.orig = local->hdr.orig,
+	};
+	smr_req_hdr_opcode(m->from, &m->hdr, opcode);
+}
+
+/* The data has arrived, and is read from where it was put. */
+static void read_show(struct mirror *m, u8 syndrome)
+{
+	u32 i, npsn = m->local->npsn, total = m->local->wqe->len;
+	u8 opcode;
+
+	for (i = 0; i < npsn; i++) {
+		opcode = npsn == 1 ? IB_OPCODE_RDMA_READ_RESPONSE_ONLY :
+			 !i ? IB_OPCODE_RDMA_READ_RESPONSE_FIRST :
+			 i + 1 < npsn ? IB_OPCODE_RDMA_READ_RESPONSE_MIDDLE :
+					IB_OPCODE_RDMA_READ_RESPONSE_LAST;
+		reply_hdr(m, opcode, syndrome);
+		if (!part_show(m, i, npsn, total))
+			return;
+		m->hdr.ack_req = false;
+	}
+}
+
+static void reply_show(struct mirror *m, const struct smr_wr_info *wr,
+		       u8 syndrome)
+{
+	bool ack = (syndrome & SMR_AETH_TYPE_MASK) == SMR_AETH_ACK;
+
+	if (ack && wr->flags & SMR_WR_READ) {
+		read_show(m, syndrome);
+		return;
+	}
+	reply_hdr(m, !ack ? IB_OPCODE_ACKNOWLEDGE :
+		     wr->flags & SMR_WR_ATOMIC ? IB_OPCODE_ATOMIC_ACKNOWLEDGE :
+		     wr->flags & SMR_WR_CONFIRMED ?
+			     IB_OPCODE_RDMA_READ_RESPONSE_ONLY :
+			     IB_OPCODE_ACKNOWLEDGE, syndrome);
+	if (ack)
+		m->hdr.psn = smr_psn_add(m->hdr.psn, m->local->npsn - 1);
+	packet_show(m);
+}
+
+/* The requester's list; a key that does not open leaves it without data. */
+static bool list_open(struct mirror *m)
+{
+	const struct smr_swqe *wqe = m->local->wqe;
+	const struct smr_qp *src = m->local->src;
+
+	if (wqe->send_flags & IB_SEND_INLINE) {
+		smr_sgl_inline(&m->sgl, wqe->data, wqe->len);
+		return true;
+	}
+	return smr_sgl_open(&m->sgl, src->pd, src->ibqp.qp_num, 0, wqe->sge,
+			    wqe->num_sge, 0, wqe->len) == SMR_KEY_OK;
+}
+
+/**
+ * smr_mirror_all() - see smr_mirror()
+ * @qp: the responder's QP
+ * @local: the operation, claimed
+ * @answer: which answer it gets
+ * @syndrome: of the reply
+ *
+ * A long message is shown as far as the softirq's quota for copies allows, and its other
+ * packets count as dropped.
+ *
+ * Context: any; called by the response task.
+ */
+void smr_mirror_all(struct smr_qp *qp, const struct smr_local *local,
+		    enum smr_local_answer answer, u8 syndrome)
+{
+	const struct smr_wr_info *wr;
+	struct mirror *m;
+
+	wr = smr_wr_info(local->src->ibqp.qp_type, local->wqe->opcode);
+	m = kzalloc(sizeof(*m), GFP_ATOMIC | __GFP_NOWARN);
+	if (!m || !wr)
+		goto free;
+	m->local = local;
+	m->from = local->src;
+	m->to = qp;
+	if (!list_open(m))
+		goto free;
+	local_bh_disable();
+	if (request_show(m, wr) && answer == SMR_LOCAL_REPLY) {
+		m->from = qp;
+		m->to = local->src;
+		reply_show(m, wr, syndrome);
+	}
+	local_bh_enable();
+	smr_sgl_close(&m->sgl);
+free:
+	kfree(m);
+}

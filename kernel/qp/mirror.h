@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a sniffer gets of an operation between two QPs of this host: the packets that the wire
+ * would have had. They are made only for that, and only while there is a sniffer.
+ */
+#ifndef SMR_QP_MIRROR_H
+#define SMR_QP_MIRROR_H
+
+#include <linux/types.h>
+
+#include "qp/core.h"
+#include "steer/steer.h"
+
+void smr_mirror_all(struct smr_qp *qp, const struct smr_local *local,
+		    enum smr_local_answer answer, u8 syndrome);
+
+/**
+ * smr_mirror() - show sniffers an operation that is about to be answered
+ * @qp: the responder's QP
+ * @local: the operation, claimed
+ * @answer: which answer it gets
+ * @syndrome: of the reply
+ *
+ * Context: any; called by the response task.
+ */
+static inline void smr_mirror(struct smr_qp *qp, const struct smr_local *local,
+			      enum smr_local_answer answer, u8 syndrome)
+{
+	if (static_branch_unlikely(&smr_sniffed))
+		smr_mirror_all(qp, local, answer, syndrome);
+}
+
+#endif /* SMR_QP_MIRROR_H */

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The READ requests and atomics that wait for their answers. A long READ is asked for in
+ * parts, which the responder cannot tell from several READs.
+ */
+#ifndef SMR_RD_REQ_H
+#define SMR_RD_REQ_H
+
+#include <linux/types.h>
+
+struct smr_ooo;
+struct smr_cwnd;
+struct smr_snd;
+
+/* READ requests and atomics outstanding at most, a power of two */
+#define SMR_MAX_RD_ATOMIC	128
+
+/**
+ * struct smr_rd_req - outstanding READ requests and atomics
+ * @end: where each ends, one past its last PSN
+ * @head: the oldest of @end
+ * @tail: one past the newest
+ * @from: where the oldest outstanding READ request of its work request began, if that is
+ *	not where the work request did
+ * @mixed: PSNs before it have been asked for more than once. Their responses may be cut as
+ *	any of these requests asked for
+ *
+ * Owned by the send task.
+ */
+struct smr_rd_req {
+	u32 end[SMR_MAX_RD_ATOMIC];
+	u32 head;
+	u32 tail;
+	u32 from;
+	u32 mixed;
+};
+
+void smr_rd_req_reset(struct smr_rd_req *rd, u32 psn);
+void smr_rd_req_rewind(struct smr_rd_req *rd, const struct smr_snd *snd);
+void smr_rd_req_acked(struct smr_rd_req *rd, u32 una);
+void smr_rd_req_mix(struct smr_rd_req *rd, u32 psn);
+
+u32 smr_rd_req_part(const struct smr_snd *snd, const struct smr_cwnd *cwnd,
+		    const struct smr_ooo *ooo, u32 first, u32 npsn);
+u32 smr_rd_req_least(u32 first);
+u32 smr_rd_req_left(const struct smr_rd_req *rd, u32 psn);
+u32 smr_rd_req_middles(const struct smr_rd_req *rd, u32 psn);
+bool smr_rd_req_fits(const struct smr_rd_req *rd, u32 start, u32 npsn, u32 psn,
+		     u32 op_flags);
+bool smr_rd_req_same(const struct smr_rd_req *rd, u32 a, u32 b);
+
+/* A READ request or an atomic was sent, up to @psn. */
+static inline void smr_rd_req_add(struct smr_rd_req *rd, u32 psn)
+{
+	rd->end[rd->tail++ % SMR_MAX_RD_ATOMIC] = psn;
+}
+
+/* How many are outstanding */
+static inline u32 smr_rd_req_count(const struct smr_rd_req *rd)
+{
+	return rd->tail - rd->head;
+}
+
+#endif /* SMR_RD_REQ_H */

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A send side has one timer. It is never moved back: when it fires, the task looks what is due,
+ * and starts it again for what is not. To start and stop it with each message would cost more
+ * than the rest.
+ *
+ * If the last packets of what is under way are lost, or the answer to them, no later packet
+ * shows the gap. The timeout that the consumer has chosen notices that, but it is made for
+ * a peer that is slow, or dead: seconds, often. So a requester that has measured how long
+ * answers take asks again once, when the answer should have come long ago: a tail loss probe,
+ * as RFC 8985 has it, and a repeated request as IBTA 9.7.5.1 knows them. The timeout goes on
+ * meanwhile, and the consumer's retries are not touched: when a connection ends is as without
+ * this.
+ */
+#include "qp/rto.h"
+
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/math.h>
+#include <linux/minmax.h>
+#include <linux/time64.h>
+
+#include "compat/timer.h"
+#include "net/wire.h"
+
+/*
+ * An answer is not late before a 16th of the timeout, or 5 ms. It may wait for a page, or for
+ * a processor, where the last one did not.
+ */
+#define FLOOR_SHIFT	4
+#define FLOOR_MAX_NS	(5 * NSEC_PER_MSEC)
+
+/* As in RFC 6298: the average moves by 1/8 to each sample, the mean deviation by 1/4. */
+#define SRTT_SHIFT	3
+#define RTTVAR_SHIFT	2
+
+/*
+ * IBTA 9.7.6.1.3: a timeout may take four times as long as requested. An answer that
+ * is late again may come through a slow network, so use these four times then.
+ */
+#define LATE_MAX	2
+
+/**
+ * smr_rto_init() - prepare the timer
+ * @rto: zeroed
+ * @fn: sets @rto->fired, and runs the task
+ */
+void smr_rto_init(struct smr_rto *rto,
+		  enum hrtimer_restart (*fn)(struct hrtimer *))
+{
+	hrtimer_setup(&rto->timer, fn, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+}
+
+/**
+ * smr_rto_stop() - stop the timer
+ * @rto: whose task is paused, so that it does not start it again
+ *
+ * Context: process, may sleep.
+ */
+void smr_rto_stop(struct smr_rto *rto)
+{
+	hrtimer_cancel(&rto->timer);
+	rto->armed = 0;
+}
+
+/**
+ * smr_rto_reset() - wait for nothing, and forget how long answers take
+ * @rto: stopped
+ */
+void smr_rto_reset(struct smr_rto *rto)
+{
+	smr_rto_forget(rto);
+	rto->ack = 0;
+	rto->rnr = 0;
+	rto->fired = false;
+	rto->probed = false;
+	rto->late = 0;
+	rto->srtt = 0;
+	rto->rttvar = 0;
+	rto->least = 0;
+}
+
+/**
+ * smr_rto_set() - set the consumer's timeout
+ * @rto: whose task is paused
+ * @timeout: IBTA 9.7.6.1.3: 4.096 us * 2 ^ @timeout; 0: for ever
+ *
+ * A tick is the least: a peer's workqueue may take as long, and a timer that fires all the time
+ * would be nobody's work.
+ */
+void smr_rto_set(struct smr_rto *rto, u8 timeout)
+{
+	rto->timeout = timeout ? max_t(u64, 4096ULL << timeout, TICK_NSEC) : 0;
+}
+
+static u64 earlier(u64 a, u64 b)
+{
+	return a && (!b || a < b) ? a : b;
+}
+
+static void arm(struct smr_rto *rto)
+{
+	u64 next = earlier(earlier(rto->ack, rto->probe), rto->rnr);
+
+	/* Once it has fired, smr_rto_due() starts it; but do not rely on when that is. */
+	if (!next || (rto->armed && rto->armed <= next && !READ_ONCE(rto->fired)))
+		return;
+	rto->armed = next;
+	hrtimer_start(&rto->timer, ns_to_ktime(next), HRTIMER_MODE_ABS_SOFT);
+}
+
+/*
+ * When an answer is late: twice what it takes on the average, and four times its mean
+ * deviation. 0: the timeout comes first, or there is none, or nothing is known.
+ */
+static u64 probe_at(const struct smr_rto *rto, u64 now)
+{
+	u64 ns;
+
+	if (!rto->timeout || !rto->srtt)
+		return 0;
+	ns = (u64)((rto->srtt >> (SRTT_SHIFT - 1)) + rto->rttvar) *
+	     NSEC_PER_USEC;
+	ns = max(ns, min_t(u64, rto->timeout >> FLOOR_SHIFT, FLOOR_MAX_NS));
+	return ns < rto->timeout / 2 ? now + ns : 0;
+}
+
+static void await_from(struct smr_rto *rto, u64 now)
+{
+	rto->ack = rto->timeout ? now + (rto->timeout << rto->late) : 0;
+}
+
+/**
+ * smr_rto_sent() - packets were sent
+ * @rto: the timer
+ * @psn: the last one's, whose answer is awaited
+ * @fresh: none of them was sent before: the answer cannot be that to an earlier packet
+ */
+void smr_rto_sent(struct smr_rto *rto, u32 psn, bool fresh)
+{
+	bool measure = fresh && !rto->sent;
+	u64 now;
+
+	if (!measure && (rto->ack || !rto->timeout) &&
+	    (rto->probe || rto->probed))
+		return;
+	now = ktime_get_ns();
+	if (measure) {
+		rto->sent = now;
+		rto->psn = psn;
+	}
+	if (!rto->ack)
+		await_from(rto, now);
+	if (!rto->probe && !rto->probed)
+		rto->probe = probe_at(rto, now);
+	arm(rto);
+}
+
+/* RFC 6298, 2: in us, times 8 and times 4 */
+static void rtt_sample(struct smr_rto *rto, u64 ns)
+{
+	u32 us = clamp_t(u64, ns / NSEC_PER_USEC, 1, USEC_PER_SEC);
+	int err;
+
+	rto->least = rto->least ? min(rto->least, us) : us;
+	if (!rto->srtt) {
+		rto->srtt = us << SRTT_SHIFT;
+		rto->rttvar = us << (RTTVAR_SHIFT - 1);
+		return;
+	}
+	err = us - (rto->srtt >> SRTT_SHIFT);
+	rto->srtt += err;
+	rto->rttvar += abs(err) - (rto->rttvar >> RTTVAR_SHIFT);
+}
+
+/**
+ * smr_rto_acked() - the oldest unacknowledged PSN has moved on
+ * @rto: the timer
+ * @una: it is this one now
+ * @in_flight: something is under way: all waits for the next one begin
+ */
+void smr_rto_acked(struct smr_rto *rto, u32 una, bool in_flight)
+{
+	bool sample = rto->sent && smr_psn_diff(una, rto->psn) > 0;
+	u64 now;
+
+	rto->late = 0;
+	rto->probed = false;
+	rto->probe = 0;
+	rto->ack = 0;
+	if (!sample && !in_flight)
+		return;
+	now = ktime_get_ns();
+	if (sample) {
+		rtt_sample(rto, now - rto->sent);
+		rto->sent = 0;
+	}
+	if (!in_flight)
+		return;
+	await_from(rto, now);
+	rto->probe = probe_at(rto, now);
+	arm(rto);
+}
+
+/**
+ * smr_rto_await() - the consumer's timeout begins anew
+ * @rto: the timer
+ */
+void smr_rto_await(struct smr_rto *rto)
+{
+	await_from(rto, ktime_get_ns());
+	arm(rto);
+}
+
+/**
+ * smr_rto_back_off() - a timeout is over without progress: the next one takes longer
+ * @rto: the timer
+ */
+void smr_rto_back_off(struct smr_rto *rto)
+{
+	rto->late = min(rto->late + 1, LATE_MAX);
+}
+
+/**
+ * smr_rto_wait() - a receiver is not ready: wait, and for nothing else
+ * @rto: the timer
+ * @ns: how long
+ */
+void smr_rto_wait(struct smr_rto *rto, u64 ns)
+{
+	smr_rto_forget(rto);
+	rto->ack = 0;
+	rto->rnr = ktime_get_ns() + ns;
+	arm(rto);
+}
+
+/**
+ * smr_rto_forget() - what is under way does not count: it will be sent again, or waits
+ * @rto: the timer
+ */
+void smr_rto_forget(struct smr_rto *rto)
+{
+	rto->sent = 0;
+	rto->probe = 0;
+}
+
+/**
+ * smr_rto_due() - what is due?
+ * @rto: the timer
+ *
+ * Return: one of it; the timer is started for the rest.
+ */
+enum smr_rto_event smr_rto_due(struct smr_rto *rto)
+{
+	enum smr_rto_event event = SMR_RTO_NONE;
+	u64 now;
+
+	if (likely(!READ_ONCE(rto->fired)))
+		return SMR_RTO_NONE;
+	WRITE_ONCE(rto->fired, false);
+	rto->armed = 0;
+	now = ktime_get_ns();
+	if (rto->rnr && now >= rto->rnr) {
+		rto->rnr = 0;
+		event = SMR_RTO_RNR;
+	} else if (rto->ack && now >= rto->ack) {
+		rto->ack = 0;
+		event = SMR_RTO_ACK;
+	} else if (rto->probe && now >= rto->probe) {
+		smr_rto_forget(rto);
+		rto->probed = true;
+		event = SMR_RTO_PROBE;
+	}
+	arm(rto);
+	return event;
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The checks of the data path return a status. When one has failed, this looks once more, and
+ * finds out about what: so the checks cost nothing more while nothing is refused. If what is
+ * looked at has changed since, because a process has deregistered a region meanwhile, the
+ * reason is less exact.
+ */
+#include "qp/send_why.h"
+
+#include "net/wire.h"
+#include "pd.h"
+#include "qp/core.h"
+#include "qp/opcode.h"
+#include "sgl.h"
+#include "why.h"
+
+/* The status has several causes: the request is not for this QP. */
+static void why_bad_request(const struct smr_qp *qp,
+			    const struct smr_swqe *wqe,
+			    const struct smr_wr_info *wr, struct smr_why *why)
+{
+	if (!wr)
+		smr_why(why, WR_OPCODE, wqe->opcode, qp->ibqp.qp_type);
+	else if (wr->flags & SMR_WR_FLUSH)
+		smr_why(why, WR_FLUSH, wqe->opcode);
+	else if (wqe->send_flags & IB_SEND_INLINE)
+		smr_why(why, WR_INLINE, wqe->opcode, wqe->len,
+			qp->sq.max_inline);
+	else if (wqe->num_sge > qp->sq.max_sge)
+		smr_why(why, WR_SGE, wqe->num_sge, qp->sq.max_sge);
+	else
+		smr_why(why, WR_NO_RD_ATOMIC, wqe->opcode);
+}
+
+/* Its own list does not open, or its memory is not there. */
+static void why_protected(const struct smr_qp *qp, const struct smr_swqe *wqe,
+			  const struct smr_wr_info *wr, struct smr_why *why)
+{
+	int access = wr && wr->flags & SMR_WR_FETCHES ? IB_ACCESS_LOCAL_WRITE :
+							0;
+
+	if (wqe->send_flags & IB_SEND_INLINE ||
+	    smr_sgl_why(qp->pd, qp->ibqp.qp_num, access, wqe->sge,
+			wqe->num_sge, why))
+		return;
+	smr_why(why, WR_PAGE, wqe->len);
+}
+
+/* A bind may also be refused for the window's sake. */
+static void why_not_bound(const struct smr_qp *qp, const struct smr_swqe *wqe,
+			  const struct smr_wr_info *wr, struct smr_why *why)
+{
+	const struct smr_mw_bind *bind = &wqe->bind;
+
+	if (!wr || !(wr->flags & SMR_WR_BINDS)) {
+		smr_why(why, WR_INVALIDATE, (__force u32)wqe->imm_or_rkey);
+		return;
+	}
+	if (bind->length &&
+	    smr_key_why(qp->env->keys, bind->mr_lkey, &qp->pd->ibpd,
+			qp->ibqp.qp_num, IB_ACCESS_MW_BIND, bind->addr,
+			bind->length, why) != SMR_KEY_OK)
+		return;
+	smr_why(why, WR_BIND, bind->mw_rkey, bind->mr_lkey, bind->addr,
+		bind->length, bind->access);
+}
+
+static u64 list_length(const struct smr_swqe *wqe)
+{
+	u64 len = 0;
+	int i;
+
+	for (i = 0; i < wqe->num_sge; i++)
+		len += wqe->sge[i].length;
+	return len;
+}
+
+/**
+ * smr_send_why() - why does a send work request fail?
+ * @qp: the QP
+ * @wqe: the work request
+ * @status: how it fails
+ * @why: filled in
+ *
+ * Context: any; called by the send task.
+ */
+void smr_send_why(const struct smr_qp *qp, const struct smr_swqe *wqe,
+		  enum ib_wc_status status, struct smr_why *why)
+{
+	const struct smr_wr_info *wr = smr_wr_info(qp->ibqp.qp_type,
+						   wqe->opcode);
+
+	switch (status) {
+	case IB_WC_LOC_QP_OP_ERR:
+		why_bad_request(qp, wqe, wr, why);
+		break;
+	case IB_WC_LOC_LEN_ERR:
+		smr_why(why, WR_LENGTH, wqe->opcode,
+			wqe->num_sge ? list_length(wqe) : wqe->len);
+		break;
+	case IB_WC_LOC_PROT_ERR:
+		why_protected(qp, wqe, wr, why);
+		break;
+	case IB_WC_MW_BIND_ERR:
+		why_not_bound(qp, wqe, wr, why);
+		break;
+	case IB_WC_REM_INV_REQ_ERR:
+		smr_why(why, PEER_INVALID, wqe->opcode, wqe->len);
+		break;
+	case IB_WC_REM_ACCESS_ERR:
+		smr_why(why, PEER_ACCESS, wqe->rkey, wqe->remote_addr,
+			wqe->len);
+		break;
+	case IB_WC_REM_OP_ERR:
+		smr_why(why, PEER_FAILED, wqe->opcode, wqe->len);
+		break;
+	case IB_WC_BAD_RESP_ERR:
+		smr_why(why, PEER_NONSENSE, wqe->opcode);
+		break;
+	case IB_WC_RETRY_EXC_ERR:
+		smr_why(why, PEER_SILENT, qp->attr.retry_cnt,
+			qp->attr.timeout);
+		break;
+	case IB_WC_RNR_RETRY_EXC_ERR:
+		smr_why(why, PEER_NOT_READY, qp->attr.rnr_retry);
+		break;
+	default:
+		smr_why(why, WR_OTHER, status);
+	}
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Why a send work request fails. */
+#ifndef SMR_SEND_WHY_H
+#define SMR_SEND_WHY_H
+
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+struct smr_qp;
+struct smr_swqe;
+struct smr_why;
+
+void smr_send_why(const struct smr_qp *qp, const struct smr_swqe *wqe,
+		  enum ib_wc_status status, struct smr_why *why);
+
+#endif /* SMR_SEND_WHY_H */

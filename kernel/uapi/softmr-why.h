@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
+/*
+ * Why softmr refuses something: the reasons, and how the kernel tells of them.
+ *
+ * An id never changes its meaning, and is never given to another reason: programs print ids,
+ * and completions carry them. The upper byte is who refused:
+ *
+ *	0x01..	verbs: memory regions
+ *	0x03..	verbs: queue pairs
+ *	0x04..	verbs: completion queues
+ *	0x05..	verbs: receive queues
+ *	0x06..	verbs: addresses
+ *	0x0f..	verbs: any
+ *	0x10..	keys
+ *	0x11..	work requests
+ *	0x12..	the peer's answers
+ *	0x13..	requests of the peer, and the receives for them
+ */
+#ifndef SOFTMR_WHY_H
+#define SOFTMR_WHY_H
+
+#include <linux/types.h>
+
+/* Numbers that a reason has at most */
+#define SMR_WHY_NUMBERS	8
+
+/*
+ * X(name, id, error, numbers, text, todo)
+ *
+ * error: the errno of the verb; 0: no verb, the status of the completion is the error
+ * numbers: their names, in their order; behind a colon what they are, otherwise a decimal
+ *	number: x (hexadecimal), access (enum ibv_access_flags), mtu (enum ibv_mtu), state
+ *	(enum ibv_qp_state), attr (enum ibv_qp_attr_mask), opcode (enum ibv_wr_opcode), kind (of
+ *	objects: 0 PD, 1 AH, 2 CQ, 3 SRQ, 4 QP, 5 MR, 6 MW, 7 XRC domain, 8 steering rule,
+ *	9 multicast membership, 10 DMA handle, 11 completion counter, 12 flow counters, 13 work
+ *	queue, 14 table of work queues)
+ * text: what was wrong; {NAME} is that number
+ * todo: what to do
+ */
+
+/* Verbs */
+#define SMR_WHYS_VERBS(X)						\
+	X(MR_ACCESS, 0x0101, EOPNOTSUPP, "access:access unknown:x",	\
+	  "the access flags {unknown} of the region are not known here", \
+	  "leave them out")						\
+	X(MR_PERSISTENT, 0x0102, EOPNOTSUPP, "access:access",		\
+	  "only memory of the process that is not paged on demand can be flushed to persistence", \
+	  "leave IBV_ACCESS_FLUSH_PERSISTENT out, or register the mapping of a DAX file without IBV_ACCESS_ON_DEMAND") \
+	X(MR_DM_ON_DEMAND, 0x0103, EINVAL, "access:access",		\
+	  "device memory is not paged on demand",			\
+	  "leave IBV_ACCESS_ON_DEMAND out")				\
+	X(MR_IMPLICIT, 0x0104, EINVAL, "access:access iova:x",		\
+	  "a region of the whole address space must be paged on demand, begin at iova 0 and not be of huge pages only; this one has iova {iova} and {access}", \
+	  "register it with address 0, length SIZE_MAX and IBV_ACCESS_ON_DEMAND, without IBV_ACCESS_HUGETLB") \
+	X(MR_WRAPS, 0x0105, EINVAL, "iova:x length",			\
+	  "{length} bytes from iova {iova} on go beyond the end of the addresses", \
+	  "choose an iova that is smaller by at least the length")	\
+	X(MR_NO_ATOMICS, 0x0106, EOPNOTSUPP, "access:access",		\
+	  "the memory is one on which the processor's atomics do not work", \
+	  "leave IBV_ACCESS_REMOTE_ATOMIC out")				\
+	X(MR_NOT_PERSISTENT, 0x0107, EINVAL, "start:x length",		\
+	  "the {length} bytes at {start} are not all persistent memory", \
+	  "map a file of a DAX file system with MAP_SYNC, or leave IBV_ACCESS_FLUSH_PERSISTENT out") \
+	X(MR_BUSY, 0x0108, EBUSY, "lkey:x windows first:x",		\
+	  "region {lkey} has {windows} memory windows bound to it, one of them {first}", \
+	  "unbind or deallocate the windows; softmrdv_query_mr_windows() lists them") \
+	X(MR_OTHER_PROCESS, 0x0109, EACCES, "lkey:x was:access access:access", \
+	  "region {lkey} is memory of another process, and can be made writable by that only", \
+	  "call ibv_rereg_mr() in the process that has registered the region") \
+	X(MR_HINTS_ON_DEMAND, 0x010a, EOPNOTSUPP, "access:access",	\
+	  "a region with a DMA handle cannot be paged on demand",	\
+	  "leave either the DMA handle or IBV_ACCESS_ON_DEMAND out")	\
+	X(MR_FIXED, 0x010b, EINVAL, "lkey:x was:access access:access",	\
+	  "region {lkey} is a dma-buf or device memory, which can neither become paged on demand nor be flushed to persistence", \
+	  "leave IBV_ACCESS_ON_DEMAND and IBV_ACCESS_FLUSH_PERSISTENT as they are") \
+	X(MR_DMABUF_FD, 0x010c, EBADF, "fd",				\
+	  "the file descriptor {fd} is no dma-buf",			\
+	  "pass the descriptor that the exporter gave")			\
+	X(MR_UNMAPPED, 0x010d, EFAULT, "start:x length writable",	\
+	  "the {length} bytes at {start} are not all mapped, or not all writable though the region is to be (writable: {writable})", \
+	  "compare with /proc/PID/maps; a mapping that is read-only needs a region without rights to write") \
+	X(MR_MEMLOCK, 0x010e, ENOMEM, "length locked limit",		\
+	  "{length} bytes more than the {locked} that are locked already are beyond RLIMIT_MEMLOCK, {limit} bytes", \
+	  "raise it (ulimit -l, LimitMEMLOCK=, --ulimit memlock=-1), or register with IBV_ACCESS_ON_DEMAND") \
+	X(MR_DMABUF, 0x010f, EINVAL, "fd offset length",		\
+	  "{length} bytes at offset {offset} cannot be registered of the dma-buf {fd}: it is smaller, or its exporter refuses", \
+	  "compare with the size that lseek(fd, 0, SEEK_END) gives")	\
+	X(MR_DMABUF_ON_DEMAND, 0x0110, EINVAL, "access:access",		\
+	  "a dma-buf is not paged on demand",				\
+	  "leave IBV_ACCESS_ON_DEMAND out")				\
+									\
+	X(ADVICE, 0x0181, EOPNOTSUPP, "advice",				\
+	  "the advice {advice} is none that softmr knows",		\
+	  "use IBV_ADVISE_MR_ADVICE_PREFETCH, _PREFETCH_WRITE or _PREFETCH_NO_FAULT") \
+	X(ADVISE_NO_KEY, 0x0182, ENOENT, "sge lkey:x",			\
+	  "there is no region with the lkey {lkey} of entry {sge}",	\
+	  "use the lkey of a region that is registered now")		\
+	X(ADVISE_PD, 0x0183, EPERM, "sge lkey:x",			\
+	  "the region {lkey} of entry {sge} is of another protection domain", \
+	  "pass the protection domain that the region was registered with") \
+	X(ADVISE_RIGHT, 0x0184, EPERM, "sge lkey:x",			\
+	  "the region {lkey} of entry {sge} may not be written to",	\
+	  "register it with IBV_ACCESS_LOCAL_WRITE, or prefetch for reading") \
+	X(ADVISE_WINDOW, 0x0185, EINVAL, "sge lkey:x",			\
+	  "the key {lkey} of entry {sge} is that of a memory window",	\
+	  "use the lkey of a region")					\
+	X(ADVISE_PINNED, 0x0186, ENOENT, "sge lkey:x",			\
+	  "the region {lkey} of entry {sge} is not paged on demand",	\
+	  "register it with IBV_ACCESS_ON_DEMAND, or do not prefetch")	\
+	X(ADVISE_RANGE, 0x0187, EFAULT, "sge lkey:x addr:x length start:x bytes", \
+	  "{length} bytes at {addr}, of entry {sge}, are not inside the region {lkey}, which is {bytes} bytes at {start}", \
+	  "correct address or length")					\
+	X(ADVISE_UNMAPPED, 0x0188, EFAULT, "entries",			\
+	  "the process has not mapped all of the {entries} ranges, or not for that access", \
+	  "compare with /proc/PID/maps")				\
+									\
+	X(QP_TYPE, 0x0301, EOPNOTSUPP, "type",				\
+	  "a process cannot have a queue pair of type {type} on this link", \
+	  "use RC, UC, UD or XRC; RAW_PACKET needs a netdev with Ethernet frames") \
+	X(QP_FLAGS, 0x0302, EOPNOTSUPP, "flags:x unknown:x",		\
+	  "the creation flags {unknown} are not known for this type of queue pair", \
+	  "leave them out; UD has IBV_QP_CREATE_BLOCK_SELF_MCAST_LB")	\
+	X(QP_SEND_WR, 0x0303, EINVAL, "max_send_wr most",		\
+	  "max_send_wr is {max_send_wr}; a send queue has at most {most} work requests", \
+	  "ask for at most what ibv_query_device() says in max_qp_wr")	\
+	X(QP_SEND_SGE, 0x0304, EINVAL, "max_send_sge most",		\
+	  "max_send_sge is {max_send_sge}; a work request has at most {most} entries", \
+	  "ask for at most what ibv_query_device() says in max_sge")	\
+	X(QP_INLINE, 0x0305, EINVAL, "max_inline_data most",		\
+	  "max_inline_data is {max_inline_data}; a work request has at most {most} bytes of inline data", \
+	  "ask for less")						\
+	X(QP_RECV_WR, 0x0306, EINVAL, "max_recv_wr most",		\
+	  "max_recv_wr is {max_recv_wr}; a receive queue has at most {most} work requests", \
+	  "ask for at most what ibv_query_device() says in max_qp_wr")	\
+	X(QP_RECV_SGE, 0x0307, EINVAL, "max_recv_sge most",		\
+	  "max_recv_sge is {max_recv_sge}; a work request has at most {most} entries", \
+	  "ask for at most what ibv_query_device() says in max_sge")	\
+	X(QP_NO_XRCD, 0x0308, EINVAL, "",				\
+	  "a queue pair that receives by XRC has no XRC domain",	\
+	  "set xrcd, and IBV_QP_INIT_ATTR_XRCD in comp_mask")		\
+	X(QP_NO_CQ, 0x0309, EINVAL, "send_cq recv_cq",			\
+	  "a queue pair lacks a completion queue (send_cq {send_cq}, recv_cq {recv_cq})", \
+	  "set both send_cq and recv_cq")				\
+									\
+	X(QP_ATTR, 0x0311, EOPNOTSUPP, "mask:attr unknown:attr",	\
+	  "a queue pair has no attribute {unknown} here",		\
+	  "take it out of attr_mask; there are no alternate paths")	\
+	X(QP_ACCESS, 0x0312, EOPNOTSUPP, "access:access unknown:x",	\
+	  "the access flags {unknown} of qp_access_flags are not known here", \
+	  "leave them out")						\
+	X(QP_VALUE, 0x0313, EINVAL, "attr:attr value least most",	\
+	  "the attribute {attr} is {value}, and must be from {least} to {most}", \
+	  "correct the value")						\
+	X(QP_CUR_STATE, 0x0314, EINVAL, "cur_qp_state:state state:state", \
+	  "cur_qp_state is {cur_qp_state}, but the queue pair is in {state}", \
+	  "leave IBV_QP_CUR_STATE out; a queue pair in ERR had an error before: ibv_poll_cq() tells which") \
+	X(QP_TRANSITION, 0x0315, EINVAL, "from:state to:state",		\
+	  "a queue pair cannot go from {from} to {to}",			\
+	  "go RESET, INIT, RTR, RTS, in this order; from ERR only to RESET") \
+	X(QP_ATTR_MISSING, 0x0316, EINVAL, "from:state to:state missing:attr", \
+	  "from {from} to {to} the attributes {missing} are needed too", \
+	  "set them, and their bits in attr_mask")			\
+	X(QP_ATTR_EXCESS, 0x0317, EINVAL, "from:state to:state excess:attr", \
+	  "from {from} to {to} the attributes {excess} cannot be set",	\
+	  "take their bits out of attr_mask, or set them in an earlier step") \
+	X(QP_DRAINING, 0x0318, EINVAL, "to:state",			\
+	  "the send queue still drains, so the queue pair cannot go to {to}", \
+	  "wait for IBV_EVENT_SQ_DRAINED")				\
+	X(QP_PATH_MTU, 0x0319, EINVAL, "path_mtu:mtu most:mtu netdev_mtu", \
+	  "path_mtu is {path_mtu}, but the netdev's MTU of {netdev_mtu} carries {most}", \
+	  "use the active_mtu of ibv_query_port() on both sides, or raise the MTU of both netdevs: ip link set DEV mtu 4200") \
+	X(QP_RATE_TYPE, 0x031a, EOPNOTSUPP, "rate_limit",		\
+	  "only RAW_PACKET queue pairs have a rate limit",		\
+	  "take IBV_QP_RATE_LIMIT out of attr_mask")			\
+	X(QP_RATE_STATE, 0x031b, EINVAL, "from:state to:state",		\
+	  "a rate limit is set on the way to RTS, or in RTS, and not from {from} to {to}", \
+	  "set it when the queue pair goes to RTS")			\
+	X(QP_RATE_BURST, 0x031c, EINVAL, "max_burst_sz typical_pkt_sz",	\
+	  "there is a size of bursts or packets, but no rate",		\
+	  "set rate_limit, or leave max_burst_sz and typical_pkt_sz 0")	\
+	X(QP_PEER_TAKEN, 0x031d, EPERM, "peer_qpn:x",			\
+	  "a queue pair of another user is connected to the queue pair {peer_qpn} of this peer", \
+	  "connect to the queue pair that the peer has made for this one; security.rst says what that is for") \
+	X(QP_ERROR_MEANWHILE, 0x031e, EINVAL, "from:state state:state",	\
+	  "the queue pair has gone from {from} to {state} meanwhile",	\
+	  "poll its completions: the first that is not status 5 says why") \
+									\
+	X(CQ_FLAGS, 0x0401, EOPNOTSUPP, "flags:x",			\
+	  "of the flags {flags} of a completion queue not all are known here", \
+	  "leave IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN out")		\
+	X(CQ_CQE, 0x0402, EINVAL, "cqe most",				\
+	  "a completion queue has from 1 to {most} entries, and not {cqe}", \
+	  "ask for at most what ibv_query_device() says in max_cqe")	\
+	X(CQ_VECTOR, 0x0403, EINVAL, "comp_vector vectors",		\
+	  "the completion vector {comp_vector} is none of the {vectors}", \
+	  "use one that is less than num_comp_vectors of the context")	\
+	X(CQ_FULL, 0x0404, EINVAL, "cqe waiting",			\
+	  "{waiting} completions wait in the queue, more than the {cqe} that it is to hold", \
+	  "poll them first, or ask for more")				\
+									\
+	X(SRQ_TYPE, 0x0501, EOPNOTSUPP, "type",				\
+	  "a shared receive queue of type {type} is not known here",	\
+	  "use IBV_SRQT_BASIC or IBV_SRQT_XRC")				\
+	X(SRQ_WR, 0x0502, EINVAL, "max_wr most",			\
+	  "a shared receive queue has from 1 to {most} work requests, and not {max_wr}", \
+	  "ask for at most what ibv_query_device() says in max_srq_wr")	\
+	X(SRQ_SGE, 0x0503, EINVAL, "max_sge most",			\
+	  "max_sge is {max_sge}; a work request has at most {most} entries", \
+	  "ask for at most what ibv_query_device() says in max_srq_sge") \
+	X(SRQ_LIMIT, 0x0504, EINVAL, "srq_limit max_wr",		\
+	  "srq_limit is {srq_limit}, more than the {max_wr} work requests of the queue", \
+	  "choose a smaller limit")					\
+	X(SRQ_FULL, 0x0505, EINVAL, "max_wr waiting",			\
+	  "{waiting} work requests are posted, more than the {max_wr} that the queue is to hold", \
+	  "ask for more, or wait until messages have taken some")	\
+	X(SRQ_SIZE, 0x0506, EOPNOTSUPP, "max_wr",			\
+	  "the queue's size was to be changed by a command that has no room for the new ring", \
+	  "the provider is older than the module: update libsoftmr1")	\
+	X(SRQ_ATTR, 0x0507, EINVAL, "mask:x",				\
+	  "of the attributes {mask} of a shared receive queue not all are known here", \
+	  "set max_wr and srq_limit only")				\
+	X(WQ_TYPE, 0x0511, EINVAL, "type",				\
+	  "a work queue of type {type} is not known here",		\
+	  "use IBV_WQT_RQ")						\
+	X(WQ_FLAGS, 0x0512, EOPNOTSUPP, "flags:x",			\
+	  "work queues have no flags here, so not {flags}",		\
+	  "leave IBV_WQ_INIT_ATTR_FLAGS and IBV_WQ_ATTR_FLAGS out")	\
+	X(WQ_NO_WR, 0x0513, EINVAL, "",					\
+	  "a work queue has at least one work request, and max_wr is 0", \
+	  "set max_wr")							\
+	X(WQ_CUR_STATE, 0x0514, EINVAL, "curr_wq_state state",		\
+	  "curr_wq_state is {curr_wq_state}, but the work queue is in state {state} (0: RESET, 1: RDY, 2: ERR)", \
+	  "leave IBV_WQ_ATTR_CURR_STATE out")				\
+	X(WQ_TRANSITION, 0x0515, EINVAL, "from to",			\
+	  "a work queue cannot go from state {from} to {to} (0: RESET, 1: RDY, 2: ERR)", \
+	  "go from RESET to RDY, from RDY to ERR, and from each to RESET") \
+									\
+	X(AH_NO_GRH, 0x0601, EINVAL, "is_global",			\
+	  "the address has no GID; RoCE has no LIDs",			\
+	  "set is_global to 1 and fill in grh")				\
+	X(AH_PORT, 0x0602, EINVAL, "port_num",				\
+	  "the port of the address is {port_num}; the device has port 1 only", \
+	  "set port_num to 1")						\
+	X(AH_GID_TYPE, 0x0603, EINVAL, "sgid_index",			\
+	  "the GID of index {sgid_index} is not one of RoCEv2",		\
+	  "choose an index that softmr status lists; see troubleshooting.rst, \"The GID index\"") \
+	X(AH_NO_DGID, 0x0604, EINVAL, "sgid_index",			\
+	  "the GID of the peer is all zeros",				\
+	  "exchange the GIDs before the queue pairs go to RTR")		\
+	X(AH_FAMILY, 0x0605, EINVAL, "sgid_index sgid_is_ipv4 dgid_is_ipv4", \
+	  "one GID is an IPv4 address and the other an IPv6 address (index {sgid_index}: IPv4 {sgid_is_ipv4}, peer: IPv4 {dgid_is_ipv4})", \
+	  "choose GID indices of the same IP version on both sides; softmr status lists them") \
+	X(AH_NETDEV, 0x0606, EINVAL, "sgid_index",			\
+	  "the netdev of the GID of index {sgid_index} is gone, or is in another network namespace", \
+	  "choose another index; softmr status lists them")		\
+									\
+	X(LIMIT, 0x0f01, ENOMEM, "kind:kind most",			\
+	  "there are {most} objects of the kind {kind} already, which is the limit of this user or link", \
+	  "destroy some, or raise the module's max_user_objects or max_objects before the link is added") \
+	X(NO_MEMORY, 0x0f02, ENOMEM, "",				\
+	  "there is no memory, or the queues are beyond what the user and RLIMIT_MEMLOCK allow", \
+	  "see security.rst, \"What a process can make the kernel hold\"")	\
+	X(SIGNAL, 0x0f03, EINTR, "",					\
+	  "a signal ended the call",					\
+	  "call again")							\
+	X(UNSAID, 0x0fff, 0, "",					\
+	  "no reason is kept for this error",				\
+	  "see the manual page of the call")
+
+/* Requests, of a QP or of its peer */
+#define SMR_WHYS_REQUESTS(X)						\
+	X(KEY_UNKNOWN, 0x1001, 0, "key:x addr:x length",		\
+	  "no region and no window has the key {key} ({length} bytes at {addr} were asked for)", \
+	  "use the key of a region that is registered now on this device; a key has network byte order nowhere in verbs") \
+	X(KEY_STALE, 0x1002, 0, "key:x addr:x length now:x",		\
+	  "the key {key} has been replaced by {now}: its window was bound anew", \
+	  "send the peer the rkey of the last bind")			\
+	X(KEY_DEAD, 0x1003, 0, "key:x addr:x length",			\
+	  "the key {key} opens nothing now: its window is not bound, or its region is being deregistered", \
+	  "let the peer finish before the key is invalidated")		\
+	X(KEY_PD, 0x1004, 0, "key:x addr:x length qpn:x",		\
+	  "the key {key} is of another protection domain, or of a window that only queue pair {qpn} may use", \
+	  "make region and queue pair with the same protection domain")	\
+	X(KEY_ACCESS, 0x1005, 0, "key:x addr:x length needed:access granted:access window", \
+	  "the key {key} grants {granted}, but {needed} is needed",	\
+	  "register the region, or bind the window, with that access flag; a window's key is for peers only") \
+	X(KEY_RANGE, 0x1006, 0, "key:x addr:x length start:x bytes",	\
+	  "{length} bytes at {addr} are not inside what the key {key} opens, {bytes} bytes at {start}", \
+	  "correct address or length; with IBV_ACCESS_ZERO_BASED addresses are offsets") \
+	X(KEY_ENDED, 0x1007, 0, "key:x addr:x length pid ms",		\
+	  "the key {key} is of a region or window that process {pid} has ended {ms} ms before ({length} bytes at {addr} were asked for)", \
+	  "let the peer finish before the region is deregistered, or the window freed") \
+									\
+	X(WR_FLUSHED, 0x1100, 0, "",					\
+	  "another request has failed before, and this one was not executed", \
+	  "look for the first completion that is neither status 0 nor 5") \
+	X(WR_OPCODE, 0x1101, 0, "opcode:opcode type",			\
+	  "a queue pair of type {type} does not do {opcode}",		\
+	  "see the table of opcodes in ibv_post_send(3)")		\
+	X(WR_FLUSH, 0x1102, 0, "opcode",				\
+	  "the FLUSH has no placement type, or one that is not known",	\
+	  "set IBV_FLUSH_GLOBAL or IBV_FLUSH_PERSISTENT")		\
+	X(WR_INLINE, 0x1103, 0, "opcode:opcode length most",		\
+	  "{length} bytes of inline data; the queue pair has room for {most}, and only what sends may be inline", \
+	  "ask for a larger max_inline_data when the queue pair is made") \
+	X(WR_SGE, 0x1104, 0, "num_sge most",				\
+	  "{num_sge} entries; a request of this queue pair has at most {most}", \
+	  "ask for a larger max_send_sge when the queue pair is made")	\
+	X(WR_LENGTH, 0x1105, 0, "opcode:opcode length",			\
+	  "a message of {length} bytes is too long, or an atomic has not 8", \
+	  "a message has 2 GiB at most, a datagram what the path MTU says, an atomic 8 bytes") \
+	X(WR_NO_RD_ATOMIC, 0x1106, 0, "opcode:opcode",			\
+	  "{opcode} needs max_rd_atomic, which is 0",			\
+	  "set max_rd_atomic here, and max_dest_rd_atomic of the peer, in ibv_modify_qp()") \
+	X(WR_PAGE, 0x1107, 0, "length",					\
+	  "the keys open, but a page of the request's {length} bytes cannot be brought in", \
+	  "the process has unmapped it, it is mapped for reading only, or a file is shorter now") \
+	X(WR_BIND, 0x1108, 0, "window:x region:x addr:x length access:access", \
+	  "the bind of window {window} to region {region} ({length} bytes at {addr}, {access}) is refused for the window's sake", \
+	  "the window is unknown, of another protection domain, of the other type, or bound and of type 2; rights to write need a region with IBV_ACCESS_LOCAL_WRITE") \
+	X(WR_INVALIDATE, 0x1109, 0, "rkey:x",				\
+	  "the key {rkey} is none that this queue pair may invalidate",	\
+	  "only a type 2 window that is bound, by the queue pair that it was bound on, or a fast-registered region") \
+	X(WR_OTHER, 0x110f, 0, "status",				\
+	  "the request has failed with status {status}",		\
+	  "see ibv_poll_cq(3)")						\
+									\
+	X(PEER_INVALID, 0x1201, 0, "opcode:opcode length",		\
+	  "the peer says that the request is invalid",			\
+	  "run softmr why on the peer; usually its qp_access_flags lack the right, or its receive is too short") \
+	X(PEER_ACCESS, 0x1202, 0, "rkey:x addr:x length",		\
+	  "the peer does not let {length} bytes at {addr} be reached by {rkey}", \
+	  "run softmr why on the peer, which alone knows the reason")	\
+	X(PEER_FAILED, 0x1203, 0, "opcode:opcode length",		\
+	  "the peer could not do it",					\
+	  "run softmr why on the peer; usually a key of its receive request does not open") \
+	X(PEER_NONSENSE, 0x1204, 0, "opcode:opcode",			\
+	  "the peer's answer is none to this request",			\
+	  "look at the packets; both sides must have begun with the same PSNs") \
+	X(PEER_SILENT, 0x1205, 0, "retry_cnt timeout",			\
+	  "the peer has not answered, after {retry_cnt} retries of timeout {timeout}", \
+	  "is the peer in RTR, is UDP port 4791 open in its firewall, does the path carry the MTU? See debugging.rst, \"It hangs\"") \
+	X(PEER_NOT_READY, 0x1206, 0, "rnr_retry",			\
+	  "the peer had no receive request posted, in {rnr_retry} retries", \
+	  "post more receives there, or set rnr_retry to 7 (for ever)")	\
+									\
+	X(REQ_OPCODE, 0x1301, 0, "opcode:x",				\
+	  "a packet with the opcode {opcode} is no request",		\
+	  "look at the peer")						\
+	X(REQ_SEQUENCE, 0x1302, 0, "opcode:x inside",			\
+	  "a packet with the opcode {opcode} is not what follows in the message (inside of one: {inside})", \
+	  "look at the peer")						\
+	X(REQ_FORBIDDEN, 0x1303, 0, "opcode:x granted:access resources", \
+	  "qp_access_flags are {granted} and max_dest_rd_atomic is {resources}, which does not permit the opcode {opcode}", \
+	  "set qp_access_flags, and for READs and atomics max_dest_rd_atomic, in ibv_modify_qp()") \
+	X(REQ_PAYLOAD, 0x1304, 0, "opcode:x length mtu",		\
+	  "{length} bytes do not fit a packet with the opcode {opcode}: the path MTU is {mtu}", \
+	  "set the same path_mtu on both sides")			\
+	X(REQ_WRITE_LENGTH, 0x1305, 0, "length left",			\
+	  "a WRITE has a packet of {length} bytes, but {left} are left of its length", \
+	  "look at the peer")						\
+	X(REQ_READ_LENGTH, 0x1306, 0, "length most",			\
+	  "a READ asks for {length} bytes, and a message has at most {most}", \
+	  "look at the peer")						\
+	X(REQ_UNALIGNED, 0x1307, 0, "addr:x",				\
+	  "an atomic at {addr}, which is no multiple of 8",		\
+	  "align what peers do atomics on")				\
+	X(REQ_XRC, 0x1308, 0, "srqn:x",					\
+	  "the XRC domain has no shared receive queue {srqn}, or the message is for another one", \
+	  "send the peer the number that ibv_get_srq_num() gives")	\
+	X(REQ_INVALIDATE, 0x1309, 0, "rkey:x",				\
+	  "the peer may not invalidate the key {rkey}",			\
+	  "only a type 2 window that is bound on this queue pair, or a fast-registered region") \
+	X(REQ_PAGE, 0x130a, 0, "rkey:x addr:x length",			\
+	  "the key {rkey} opens, but a page of the {length} bytes at {addr} cannot be brought in", \
+	  "the process has unmapped it, it is mapped for reading only, or a file is shorter now") \
+	X(REQ_NO_MEMORY, 0x130b, 0, "",					\
+	  "there was no memory to bring pages in",			\
+	  "see security.rst, user_odp_kb")				\
+	X(RECV_TOO_SHORT, 0x1311, 0, "room length",			\
+	  "the receive request has room for {room} bytes, and the message has {length} or more", \
+	  "post longer receives; a datagram has 40 bytes of GRH in front") \
+	X(RECV_SGE, 0x1312, 0, "most",					\
+	  "the receive request has more entries than the {most} of its queue", \
+	  "ask for a larger max_recv_sge")				\
+	X(RECV_PAGE, 0x1313, 0, "length",				\
+	  "the receive request's keys open, but a page of its {length} bytes cannot be brought in", \
+	  "the process has unmapped it, or it is mapped for reading only") \
+	X(RECV_RING, 0x1314, 0, "",					\
+	  "the ring of the receive queue is broken: its producer index claims more than fits", \
+	  "somebody has written over memory that the provider has mapped")
+
+#define SMR_WHYS(X)	SMR_WHYS_VERBS(X) SMR_WHYS_REQUESTS(X)
+
+enum smr_why_id {
+	SMR_WHY_NONE = 0,
+#define SMR_WHY_ENUM(name, id, ...) SMR_WHY_##name = id,
+	SMR_WHYS(SMR_WHY_ENUM)
+#undef SMR_WHY_ENUM
+};
+
+/**
+ * struct smr_abi_why - a refusal
+ * @seq: counts the refusals of a context from 1 on
+ * @time: when, ns of CLOCK_REALTIME
+ * @id: enum smr_why_id, or a newer one
+ * @error: errno of the verb, or status of the completion: enum ibv_wc_status
+ * @qpn: the queue pair that it is about; 0: none
+ * @peer_qpn: the peer's, if @qpn is connected
+ * @peer: the peer's GID, likewise
+ * @wr_id: of the work request, if there is one
+ * @psn: of the packet, if there is one
+ * @opcode: of the work request: enum ibv_wr_opcode; of a packet: that of its BTH
+ * @tid: the thread that has called the verb, in the namespace of its process; 0: no verb
+ * @rsvd: 0
+ * @num: the numbers of the reason
+ */
+struct smr_abi_why {
+	__aligned_u64 seq;
+	__aligned_u64 time;
+	__u32 id;
+	__u32 error;
+	__u32 qpn;
+	__u32 peer_qpn;
+	__u8 peer[16];
+	__aligned_u64 wr_id;
+	__u32 psn;
+	__u32 opcode;
+	__u32 tid;
+	__u32 rsvd;
+	__aligned_u64 num[SMR_WHY_NUMBERS];
+};
+
+/*
+ * A process reads the last refusals of its context: a driver method of the device object.
+ * The array takes as many as it has room for, the oldest first.
+ */
+enum smr_device_methods {
+	SMR_METHOD_WHY_READ = (1U << 12),
+};
+
+enum smr_why_read_attrs {
+	/* __u64, optional: the seq of the last one that the caller has; absent: none */
+	SMR_ATTR_WHY_FROM = (1U << 12),
+	/* struct smr_abi_why[] */
+	SMR_ATTR_WHY_ARRAY,
+	/* __u32: bytes of an entry of the array; a longer one than the module's ends in zeros */
+	SMR_ATTR_WHY_SIZE,
+	/* __u32: how many are in the array */
+	SMR_ATTR_WHY_COUNT,
+};
+
+/*
+ * Generic netlink: the last refusals of all contexts of a network namespace, and of contexts
+ * that have ended. Who has CAP_NET_ADMIN there gets all, and others get their own.
+ */
+#define SMR_GENL_NAME		"softmr"
+#define SMR_GENL_VERSION	1
+
+enum smr_genl_commands {
+	/* a dump; each message of the answer has the attributes below */
+	SMR_GENL_WHY = 1,
+	/*
+	 * Count for some seconds from now on what regions are used for. Without attributes; needs
+	 * CAP_NET_ADMIN
+	 */
+	SMR_GENL_WATCH,
+};
+
+enum smr_genl_why_attrs {
+	/* struct smr_abi_why */
+	SMR_GENL_WHY_RECORD = 1,
+	/* __u32: the index of the RDMA device */
+	SMR_GENL_WHY_DEV,
+	/* __u32: the process that opened the context; 0: it is not of the reader's namespace */
+	SMR_GENL_WHY_PID,
+	/* its command */
+	SMR_GENL_WHY_COMM,
+	/* u8: the context has ended; @seq then counts all of these */
+	SMR_GENL_WHY_ENDED,
+};
+
+#endif /* SOFTMR_WHY_H */

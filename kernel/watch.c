@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "watch.h"
+
+#include <linux/jiffies.h>
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+
+#include "compat/cleanup.h"
+
+/* Who looks says so again and again; nobody has to say that he has stopped. */
+#define WATCH_JIFFIES	(10 * HZ)
+
+DEFINE_STATIC_KEY_FALSE(smr_watched);
+
+/* Guards changes of the key */
+static DEFINE_MUTEX(watch_mutex);
+
+static void watch_end(struct work_struct *work)
+{
+	guard(mutex)(&watch_mutex);
+	static_branch_disable(&smr_watched);
+}
+
+static DECLARE_DELAYED_WORK(watch_work, watch_end);
+
+/**
+ * smr_watch() - somebody looks now, and for some seconds from now on
+ *
+ * To turn the counts on and off stops all processors for a moment, which is why the caller
+ * must be privileged.
+ *
+ * Context: process, may sleep.
+ */
+void smr_watch(void)
+{
+	mod_delayed_work(system_long_wq, &watch_work, WATCH_JIFFIES);
+	guard(mutex)(&watch_mutex);
+	static_branch_enable(&smr_watched);
+}
+
+/**
+ * smr_watch_fini() - the module ends; nobody calls smr_watch() any more
+ *
+ * Context: process, may sleep.
+ */
+void smr_watch_fini(void)
+{
+	cancel_delayed_work_sync(&watch_work);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Why something was refused: the reason with its numbers, and the last refusals of each
+ * context. The reasons are in uapi/softmr-why.h.
+ */
+#ifndef SMR_WHY_H
+#define SMR_WHY_H
+
+#include <linux/compiler.h>
+#include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/types.h>
+#include <linux/uidgid.h>
+
+#include "uapi/softmr-why.h"
+
+struct pid;
+struct smr_why_past;
+
+/**
+ * struct smr_why - the reason of a refusal
+ * @id: enum smr_why_id; 0: nothing was refused, or nobody has said why
+ * @nr: how many numbers there are
+ * @num: the numbers, in the order of the table
+ *
+ * It is on the caller's stack, or scratch of a task. Only a refusal fills it in: whoever
+ * has one sets @id to 0 and leaves the rest.
+ */
+struct smr_why {
+	u32 id;
+	u32 nr;
+	u64 num[SMR_WHY_NUMBERS];
+};
+
+/* The errno that a reason goes with, as a constant; see SMR_WHYS() */
+enum smr_why_errno {
+#define SMR_WHY_ERRNO(name, id, error, ...) SMR_WHY_ERRNO_##name = error,
+	SMR_WHYS(SMR_WHY_ERRNO)
+#undef SMR_WHY_ERRNO
+};
+
+int __cold smr_why_set(struct smr_why *why, u32 id, int err, const u64 *num,
+		       unsigned int nr);
+
+/**
+ * smr_why() - refuse, and say why
+ * @why: struct smr_why, filled in
+ * @name: of the reason
+ * @...: its numbers
+ *
+ * Return: the negative errno of the reason; 0 if it is none of a verb.
+ */
+#define smr_why(why, name, ...)						\
+({									\
+	const u64 smr_why_num[] = { 0, ##__VA_ARGS__ };			\
+									\
+	static_assert(ARRAY_SIZE(smr_why_num) - 1 <= SMR_WHY_NUMBERS);	\
+	smr_why_set(why, SMR_WHY_##name, -(int)SMR_WHY_ERRNO_##name,	\
+		    smr_why_num + 1, ARRAY_SIZE(smr_why_num) - 1);	\
+})
+
+/* The same for functions that return an ERR_PTR */
+#define smr_why_ptr(why, name, ...) \
+	ERR_PTR(smr_why(why, name, ##__VA_ARGS__))
+
+/**
+ * struct smr_why_book - the refusals of a namespace
+ * @lock: guards all below
+ * @logs: struct smr_why_log of the contexts that are open, the oldest first
+ * @past: the last refusals of contexts that have ended; NULL without a link
+ * @ids: how many logs there have been
+ */
+struct smr_why_book {
+	struct mutex lock;	/* see above */
+	struct list_head logs;
+	struct smr_why_past *past;
+	u64 ids;
+};
+
+/**
+ * struct smr_why_entry - a refusal, and whose it is
+ * @rec: the refusal
+ * @uid: who may read it without being privileged; INVALID_UID: nobody
+ * @pid: the process that opened the context, a reference; or NULL
+ * @comm: its command
+ * @dev: the index of the RDMA device
+ */
+struct smr_why_entry {
+	struct smr_abi_why rec;
+	kuid_t uid;
+	struct pid *pid;
+	char comm[16];
+	u32 dev;
+};
+
+/**
+ * struct smr_why_visitor - who reads all refusals
+ * @may: may the caller read this one? Of an open context, its @rec is not filled in
+ * @take: take it; @ended: its context has. Not 0: not now, and no more
+ * @arg: for both
+ */
+struct smr_why_visitor {
+	bool (*may)(const struct smr_why_entry *entry, void *arg);
+	int (*take)(const struct smr_why_entry *entry, bool ended, void *arg);
+	void *arg;
+};
+
+struct smr_why_log;
+
+void smr_why_book_init(struct smr_why_book *book);
+void smr_why_book_fini(struct smr_why_book *book);
+int __must_check smr_why_book_open(struct smr_why_book *book);
+void smr_why_book_close(struct smr_why_book *book);
+
+struct smr_why_log *smr_why_log_create(struct smr_why_book *book, u32 dev);
+struct smr_why_log *smr_why_log_get(struct smr_why_log *log);
+void smr_why_log_put(struct smr_why_log *log);
+void smr_why_log_end(struct smr_why_log *log);
+
+void __cold smr_why_add(struct smr_why_log *log, const struct smr_why *why,
+			struct smr_abi_why *rec);
+int __cold smr_why_add_verb(struct smr_why_log *log, const struct smr_why *why,
+			    u32 qpn, int err);
+unsigned int smr_why_read(struct smr_why_log *log, u64 *from,
+			  struct smr_abi_why *to, unsigned int max);
+int smr_why_walk(struct smr_why_book *book, u64 *log, u64 *seq,
+		 const struct smr_why_visitor *v);
+
+/**
+ * smr_why_verb() - the end of a verb: note the refusal, if it is one
+ * @log: of the context that has called it; NULL: a consumer in the kernel, which has none
+ * @why: why, as far as anybody has said
+ * @qpn: the QP that it is about, or 0
+ * @ret: what the verb returns
+ *
+ * Context: process.
+ * Return: @ret.
+ */
+static inline int smr_why_verb(struct smr_why_log *log,
+			       const struct smr_why *why, u32 qpn, int ret)
+{
+	if (likely(ret >= 0) || !log)
+		return ret;
+	return smr_why_add_verb(log, why, qpn, ret);
+}
+
+#endif /* SMR_WHY_H */

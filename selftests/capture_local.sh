@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# nodes: 1
+# timeout: 400
+#
+# A sniffer of the RDMA device (a RAW_PACKET QP with a sniffer's flow, as libpcap has) sees what two QPs of one host exchange without a packet, as the
+# packets that the wire would have had: tshark and a program that computes each checksum find them right
+# shellcheck disable=SC2317 # what "check" calls looks unreachable
+# shellcheck source=selftests/lib/test.sh
+. "$(dirname "$0")/lib/test.sh"
+
+[ "$LINK_TYPE" = softmr ] || skip_all "softmr's own"
+need_link_type softmr
+have tcpdump || skip_all "no tcpdump"
+python3 -c "import pyverbs" || skip_all "no pyverbs"
+have tshark || skip_all "no tshark"
+MTU=1500
+
+# The file has grown, and does not grow any more
+all_written() {
+	local before
+	before=$(stat -c %s "$WORK/pcap")
+	nap 0.5
+	[ "$before" -gt 100 ] && [ "$(stat -c %s "$WORK/pcap")" = "$before" ]
+}
+# capture SNIFFER... -- COMMAND...: what the sniffer sees of COMMAND goes to $WORK/pcap
+capture() {
+	local sniffer status program=()
+	while [ "$1" != -- ]; do program+=("$1"); shift; done
+	shift
+	rm -f "$WORK/sniffer" "$WORK/pcap"
+	"${program[@]}" >"$WORK/sniffer" 2>&1 &
+	sniffer=$!
+	within 20 grep -q listening "$WORK/sniffer" || { cat "$WORK/sniffer"; kill "$sniffer"; return 1; }
+	"$@"
+	status=$?
+	within 20 all_written
+	kill "$sniffer"
+	wait "$sniffer"
+	cat "$WORK/sniffer"
+	return "$status"
+}
+# well_formed OPCODE...: all packets are, and each opcode occurs
+well_formed() {
+	tcpdump -r "$WORK/pcap" -w "$WORK/roce" udp port 4791 2>/dev/null
+	tshark -r "$WORK/roce" --only-protocols frame,eth,ethertype,ip,ipv6,udp,infiniband \
+		-T fields -e frame.protocols -e infiniband.bth.opcode -e infiniband.invariant.crc \
+		-e _ws.malformed -e _ws.expert.severity -e _ws.expert.message >"$WORK/decoded" 2>"$WORK/tshark" || { cat "$WORK/tshark"; return 1; }
+	python3 "$LIB/rocecheck.py" --decoded "$WORK/decoded" "$WORK/roce" "$MTU" "$@"
+}
+programs() {
+	pingpong server client "$1" -s 3001 -n 5 && perftest server client "$1" 4096 ib_write_bw -s 4096 -n 10 &&
+		perftest server client "$1" 4097 ib_read_bw -s 4097 -n 10 && perftest server client "$1" 8 ib_atomic_bw -n 10
+}
+packets() { counter "$DEV" tx_packets; }
+
+topology_host Y || { not_ok "link"; finish; }
+DEV=${SIDE_DEV[server]}
+for family in v4 v6; do
+	before=$(packets)
+	check "$family: capture programs" capture python3 "$LIB/sniff.py" "$DEV" "$WORK/pcap" -- programs "$family"
+	check "$family: none of it was a packet" is "$(packets)" "$before"
+	check "$family: well-formed, as packets" well_formed SEND_{FIRST,MIDDLE,LAST} WRITE_{FIRST,MIDDLE,LAST} READ_REQUEST \
+		READ_RESP_{FIRST,MIDDLE,LAST} ACK FETCH_ADD ATOMIC_ACK
+done
+# softmr capture, which is a program of its own, beside softmr
+SOFTMR_CAPTURE=(softmr capture --write "$WORK/pcap" "$DEV")
+gid_args server -g v4
+refused_write() { python3 "$LIB/refused_write.py" "$DEV" "${GID_ARGS[1]}" | grep -q '^10 '; }
+comment() { tshark -r "$WORK/pcap" -Y "$1" -T fields -e frame.comment 2>/dev/null; }
+check "softmr capture: a WRITE with a key that is none" capture "${SOFTMR_CAPTURE[@]}" -- refused_write
+check "the NAK says why" grep -qE "^softmr: 0x1001 KEY_UNKNOWN: .*0xdead00.*; try: " <(comment "infiniband.aeth.syndrome == 0x62")
+check "no other packet does" is "$(comment "infiniband.aeth.syndrome != 0x62" | grep -c .)" 0
+check "softmr capture: programs" capture "${SOFTMR_CAPTURE[@]}" -- programs v4
+tshark -F pcap -r "$WORK/pcap" -w "$WORK/converted" 2>/dev/null && mv "$WORK/converted" "$WORK/pcap"
+check "well-formed" well_formed SEND_{FIRST,MIDDLE,LAST} WRITE_{FIRST,MIDDLE,LAST} READ_REQUEST READ_RESP_{FIRST,MIDDLE,LAST} ACK
+check_error "a link that is none" "cannot open the link" softmr capture --write "$WORK/none" never
+check_error "not without a file" "needs a link and --write" softmr capture "$DEV"
+check "without a sniffer all is as before" pingpong server client v4 -s 3001 -n 5
+check_error "not without CAP_NET_RAW" "Operation not permitted|Permission denied" \
+	setpriv --reuid 65534 --regid 65534 --clear-groups python3 "$LIB/sniff.py" "$DEV" "$WORK/none"
+topology_down
+finish

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The doorbell of a context is a file. It rings the context's own QPs, and nothing else; and it
+ * may outlive the context, and the device.
+ *
+ * timeout: 60
+ * paths: host
+ */
+#include "harness.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#include "netdev.h"
+#include "rings.h"
+#include "uverbs.h"
+
+/* Return: the file, or a negative errno. */
+static int bell_open(struct ibv_context *ctx)
+{
+	struct vt_ucmd cmd = vt_ucmd(VT_OBJ_DEVICE, SMR_METHOD_DOORBELL_OPEN);
+	int32_t fd = -1;
+	int ret;
+
+	vt_ucmd_out(&cmd, SMR_ATTR_DOORBELL_FD, &fd, sizeof(fd));
+	ret = vt_ucmd_run(&cmd, ctx);
+	return ret ? ret : fd;
+}
+
+/* Return: 0, or the errno. */
+static int ring(int fd, unsigned long request, unsigned long number)
+{
+	return ioctl(fd, request, number) ? errno : 0;
+}
+
+FIXTURE(doorbell)
+{
+	struct vt_pair pair;
+	struct vt_ep *ep;
+	struct vt_ep other;
+	struct vt_rings rings;
+	int fd;
+	int other_fd;
+};
+
+FIXTURE_SETUP(doorbell)
+{
+	VT_SETUP(vt_pair_open(&self->pair, &vt_defaults));
+	self->ep = &self->pair.a;
+	VT_SETUP(vt_ep_open(&self->other, &vt_defaults, 0));
+	VT_SETUP(vt_rings_find(&self->rings, self->ep));
+	VT_SETUP(vt_pair_reset(&self->pair));
+	self->fd = bell_open(self->ep->dev.ctx);
+	ASSERT_LE(0, self->fd);
+	self->other_fd = bell_open(self->other.dev.ctx);
+	ASSERT_LE(0, self->other_fd);
+}
+
+FIXTURE_TEARDOWN(doorbell)
+{
+	close(self->fd);
+	close(self->other_fd);
+	vt_ep_close(&self->other);
+	vt_pair_close(&self->pair);
+}
+
+/* In error, where receives that the kernel is told of are flushed; it says that it waits for that. */
+static bool fail_qp(struct ibv_qp *qp, const struct smr_ring_hdr *rq)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	uint64_t end = vt_now_ms() + 10000;
+
+	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE))
+		return false;
+	while (vt_now_ms() < end)
+		if (__atomic_load_n(&rq->flags, __ATOMIC_ACQUIRE) &
+		    SMR_RING_NEED_DOORBELL)
+			return true;
+	return false;
+}
+
+TEST_F(doorbell, rings_its_own)
+{
+	struct smr_ring_hdr *sq = self->rings.sq.hdr, *rq = self->rings.rq.hdr;
+	struct smr_send_wqe *send = vt_sq_entry(&self->rings, sq->prod);
+	uint32_t qpn = self->ep->qp->qp_num;
+	struct smr_recv_wqe *recv;
+	struct ibv_wc wc;
+
+	/* A WRITE of nothing. The kernel runs what is rung before the call returns. */
+	*send = (struct smr_send_wqe){
+		.wr_id = 77, .opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	vt_set_index(&sq->prod, sq->prod + 1);
+	EXPECT_EQ(ENOENT, ring(self->other_fd, SMR_IOC_RING_SQ, qpn));
+	EXPECT_EQ(0, ibv_poll_cq(self->ep->scq, 1, &wc));
+	ASSERT_EQ(0, ring(self->fd, SMR_IOC_RING_SQ, qpn));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->ep->scq, 77));
+
+	ASSERT_TRUE(fail_qp(self->ep->qp, rq));
+	recv = vt_rq_entry(&self->rings, rq->prod);
+	*recv = (struct smr_recv_wqe){ .wr_id = 78 };
+	vt_set_index(&rq->prod, rq->prod + 1);
+	EXPECT_EQ(ENOENT, ring(self->other_fd, SMR_IOC_RING_RQ, qpn));
+	EXPECT_EQ(0, ibv_poll_cq(self->ep->rcq, 1, &wc));
+	ASSERT_EQ(0, ring(self->fd, SMR_IOC_RING_RQ, qpn));
+	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(self->ep->rcq, 78));
+}
+
+TEST_F(doorbell, refuses)
+{
+	static const unsigned long nobody[] = {
+		0, 1, 0xffffff, 0xffffffff, 1ul << 32, ~0ul
+	};
+	uint32_t qpn = self->ep->qp->qp_num;
+	size_t i;
+
+	for (i = 0; i < sizeof(nobody) / sizeof(*nobody); i++) {
+		EXPECT_EQ(ENOENT, ring(self->fd, SMR_IOC_RING_SQ, nobody[i]));
+		EXPECT_EQ(ENOENT, ring(self->fd, SMR_IOC_RING_RQ, nobody[i]));
+	}
+	EXPECT_EQ(ENOENT, ring(self->fd, SMR_IOC_RING_SQ, qpn | 1ul << 32));
+	EXPECT_EQ(ENOTTY, ring(self->fd, SMR_IOC_RING_RQ + 1, qpn));
+	EXPECT_EQ(ENOTTY, ring(self->fd, RDMA_VERBS_IOCTL, 0));
+	EXPECT_EQ(0, ring(self->fd, SMR_IOC_RING_SQ, qpn));
+	EXPECT_EQ(-1, read(self->fd, &qpn, sizeof(qpn)));
+	EXPECT_EQ(-1, write(self->fd, &qpn, sizeof(qpn)));
+}
+
+TEST_F(doorbell, outlives_its_context)
+{
+	uint32_t qpn = self->other.qp->qp_num;
+
+	ASSERT_EQ(0, ring(self->other_fd, SMR_IOC_RING_SQ, qpn));
+	vt_ep_close(&self->other);
+	EXPECT_EQ(EIO, ring(self->other_fd, SMR_IOC_RING_SQ, qpn));
+}
+
+TEST(outlives_the_device)
+{
+	struct vt_ep ep;
+	uint32_t qpn;
+	int fd;
+
+	ASSERT_EQ(0, vt_own_link_add());
+	ASSERT_EQ(0, vt_ep_open(&ep, &vt_defaults, 0));
+	qpn = ep.qp->qp_num;
+	fd = bell_open(ep.dev.ctx);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, ring(fd, SMR_IOC_RING_SQ, qpn));
+	ASSERT_EQ(0, vt_own_link_del());
+	EXPECT_EQ(EIO, ring(fd, SMR_IOC_RING_SQ, qpn));
+	EXPECT_EQ(EIO, ring(fd, SMR_IOC_RING_RQ, qpn));
+	close(fd);
+	vt_ep_close(&ep);
+}
+
+VT_HARNESS_MAIN

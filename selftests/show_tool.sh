@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# nodes: 1
+# timeout: 240
+#
+# softmr show and softmr top: what QPs, regions and completion queues do and have done, in numbers that a program's own
+# agree with; on a terminal; what a QP waits for, and why it is in error. The same of rdma resource show -dd
+# shellcheck disable=SC2317 # what "check" calls looks unreachable
+# shellcheck source=selftests/lib/test.sh
+. "$(dirname "$0")/lib/test.sh"
+# shellcheck source=selftests/lib/tool.sh
+. "$LIB/tool.sh"
+
+[ "$LINK_TYPE" = softmr ] || skip_all "the tool is for softmr's links"
+need_link_type softmr
+have ib_write_bw || skip_all "perftest is not installed"
+USER_NOBODY=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+
+# pick EXPRESSION COMMAND...: what a Python expression makes of the JSON that COMMAND prints, called "d"; qp(STATE),
+# of the QPs of perftest, is the one in that state
+pick() {
+	local expression=$1
+	shift
+	"$@" | python3 -c '
+import json, sys
+d = json.loads(sys.stdin.read().strip().splitlines()[-1]) if "--once" in sys.argv[2:] else json.load(sys.stdin)
+def qp(state): return next(q for q in d["qp"] if q["command"].startswith("ib_write") and q["state"] == state)
+def mr(command): return [m for m in d["mr"] if m["command"].startswith(command)]
+print(eval(sys.argv[1]))' "$expression" "$@"
+}
+true_of() { is "$(pick "$@")" True; }
+
+# of one that sends, and of its peer
+sending() { [ "$(pick 'len([q for q in d["qp"] if q["command"].startswith("ib_write")])' softmr show --json)" = 2 ]; }
+start_traffic() { traffic server client "$@" && within 20 sending; }
+stop_traffic() {
+	stop client "$CLIENT"
+	within 10 ended "$CLIENT"
+	stop server "$SERVER" KILL
+	within 10 ended "$SERVER"
+}
+
+# screen COLUMNS ROWS KEYS: what "softmr top" leaves on a terminal of that size, a line each, after it got KEYS, one by
+# one; and whether the terminal is as it was. It knows as much of terminals as top uses
+screen() {
+	python3 - "$@" <<-'END'
+		import fcntl, os, pty, re, select, struct, sys, termios, time
+
+		columns, rows, keys = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+		child, terminal = pty.fork()
+		if not child:
+		    time.sleep(0.2)
+		    os.execlp("softmr", "softmr", "top", "--seconds", "1")
+		fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+		before, text = termios.tcgetattr(terminal), b""
+
+		def look(seconds):
+		    global text
+		    end = time.monotonic() + seconds
+		    while time.monotonic() < end:
+		        if select.select([terminal], [], [], 0.1)[0]:
+		            try:
+		                text += os.read(terminal, 65536)
+		            except OSError:
+		                return
+
+		look(3)
+		for key in keys:
+		    os.write(terminal, key.encode())
+		    look(1.5)
+		after = termios.tcgetattr(terminal)
+		os.write(terminal, b"x")
+		look(2)
+		print("raw" if after != before else "not raw",
+		      "restored" if termios.tcgetattr(terminal) == before else "not restored", os.waitpid(child, 0)[1])
+		text = text.decode()
+		assert text.count("\033[?1049h") == 1 and text.rstrip().endswith("\033[?1049l"), "the other screen"
+		frame = text.split("\033[H")[-1].split("\033[J")[0]
+		lines = re.sub("\033\\[K\r+", "", frame).split("\n")[:-1]
+		assert len(lines) < rows and all(len(line) <= columns for line in lines), lines
+		print(*lines, sep="\n")
+	END
+}
+
+topology_host Y || { not_ok "link"; finish; }
+DEV=${SIDE_DEV[server]}
+check "without QPs of programs" is "$(pick 'len([q for q in d["qp"] if q["pid"]])' softmr show --json)" 0
+
+check "traffic" start_traffic ib_write_bw -s 4096 -D 600
+check "show: the two QPs know each other" true_of 'qp("RTS")["peer_qp"] == qp("RTR")["qp"] and qp("RTR")["peer_qp"] == qp("RTS")["qp"]' softmr show --json
+check "show: whose they are" is "$(pick 'qp("RTS")["command"]' softmr show --json)" ib_write_bw
+check "a message has 4096 bytes, at both ends" true_of \
+	'qp("RTS")["sent"] > 0 and all(q[k + "_bytes"] == 4096 * q[k] for q, k in ((qp("RTS"), "sent"), (qp("RTR"), "served")))' softmr show --json
+check "the same in rdma resource" grep -qE 'drv_sent [1-9][0-9]* .*drv_sent_bytes [1-9][0-9]*' <(rdma -dd resource show qp link "$DEV/1" | tr '\n' ' ')
+check "top --once: by the second" true_of 'qp("RTS")["per_second"]["sent"] > 0 and qp("RTR")["per_second"]["served"] > 0' softmr top --once --json
+check "as much leaves as arrives, but for what happens between two looks" true_of \
+	'abs(qp("RTS")["per_second"]["sent"] - qp("RTR")["per_second"]["served"]) <= 0.2 * qp("RTS")["per_second"]["sent"]' softmr top --once --json
+check "regions are pinned, present" true_of \
+	'len(mr("ib_write")) == 2 and all(m["memory"] == "pinned" and m["present_bytes"] == m["length"] and m["faults"] == 0 for m in mr("ib_write"))' softmr show --json
+check "what is copied is counted while top looks" true_of 'all(m["per_second"]["bytes"] > 0 for m in mr("ib_write"))' softmr top --once --json
+check "a user sees the QPs" true_of 'qp("RTS")["sent"] > 0' "${USER_NOBODY[@]}" softmr show --json
+check "and no PSNs" true_of '"sq_psn" not in qp("RTS")' "${USER_NOBODY[@]}" softmr show --json
+check "root does" true_of '"sq_psn" in qp("RTS")' softmr show --json
+check "--link of another" true_of 'not [q for q in d["qp"] if q["link"] != "'"$DEV"'"]' softmr show --json --link "$DEV"
+check_error "a link that is none" "there is no link 'never'" softmr show --link never
+check "--pid of one of them" is "$(pick 'len(d["qp"])' softmr show --json --pid "$(pick 'qp("RTS")["pid"]' softmr show --json)")" 1
+check "only regions" is "$(json_keys softmr show mr --json)" mr
+check "in words" grep -qE "^$DEV +0x[0-9a-f]+ +RC +RTS +0x[0-9a-f]+ .* ib_write_bw\[[0-9]+\]$" <(softmr show qp)
+check "and all of it" grep -qE "^   sq_pending:[0-9]+ .* window:[0-9]+" <(softmr show -d qp)
+screen 200 12 "" >"$WORK/screen"
+check "on a terminal: what sends is on top" grep -qE "^$DEV .* RC .* ib_write_bw\[[0-9]+\]$" <(sed -n 4p "$WORK/screen")
+check "the terminal is as it was" is "$(head -n 1 "$WORK/screen")" "raw restored 0"
+check "r: regions" grep -qE "^$DEV +[0-9]+ +pinned .* ib_write_bw\[[0-9]+\]$" <(screen 200 12 r)
+check "on a small terminal" grep -q "^LINK" <(screen 40 5 "")
+check_error "top without a terminal" "needs a terminal" softmr top
+check_error "a wrong word" "show --help" softmr show never
+stop_traffic
+
+check "on demand" start_traffic ib_write_bw --odp -s 4096 -D 600
+check "its regions are paged on demand, and pages were missed" true_of \
+	'all(m["memory"] == "on-demand" and 0 < m["present_bytes"] <= m["length"] + 8192 for m in mr("ib_write")) and sum(m["faults"] for m in mr("ib_write")) > 0' \
+	softmr show --json
+stop_traffic
+topology_down
+
+# A QP whose peer has gone: it waits for an acknowledge, and ends in error
+topology_veth 1500 || { not_ok "links"; finish; }
+in_client() { in_ns "${SIDE_NS[client]}" "$@"; }
+sends_over_wire() { [ "$(pick 'qp("RTS")["sent"] > 10' in_client softmr show --json 2>/dev/null)" = True ]; }
+waits_for() { [ "$(pick 'qp("RTS").get("sq_waits_for")' in_client softmr show --json)" = "$1" ]; }
+has_timed_out() { [ "$(pick 'qp("RTS")["ack_timeouts"] > 0 and qp("RTS")["retransmits"] > 0' in_client softmr show --json)" = True ]; }
+check "traffic over the wire" traffic server client ib_write_bw -s 65536 -D 600 -u 18
+check "it is under way" within 20 sends_over_wire
+check "the round trip was measured" true_of 'qp("RTS")["rtt_us"] > 0 and qp("RTS")["window"] > 0' in_client softmr show --json
+check "all answers are lost" in_ns "${SIDE_NS[server]}" tc qdisc add dev veth0 root netem loss 100%
+check "the QP waits for an acknowledge" within 10 waits_for ack
+check "timeouts are counted" within 20 has_timed_out
+stop_traffic
+topology_down
+finish

@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# nodes: 1
+# timeout: 90
+#
+# softmr why: a real refusal in words and in JSON, also when its process has ended; who sees whose; --follow, --pid; what
+# a code means
+# shellcheck disable=SC2317 # what "check" calls looks unreachable
+# shellcheck source=selftests/lib/test.sh
+. "$(dirname "$0")/lib/test.sh"
+# shellcheck source=selftests/lib/tool.sh
+. "$LIB/tool.sh"
+
+[ "$LINK_TYPE" = softmr ] || skip_all "the tool is for softmr's links"
+need_link_type softmr
+modprobe -a ib_uverbs 2>/dev/null
+A=$(node_name a) NS=$(node_name ns) DUMMY=$(node_name du)
+USER_NOBODY=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+
+# why [OPTION]...: the reasons that softmr why shows, a line for each: reason, command, error
+why() {
+	softmr why --json "$@" | python3 -c '
+import json, sys
+for r in json.load(sys.stdin):
+    print(r["reason"], r["command"], r["error"], *sorted(r["numbers"]))'
+}
+count() { local n; n=$(why "$@" | grep -c "^MR_BUSY "); echo "$n"; }
+# softmr mr binds windows to a region of its own, and is refused to deregister it
+refused() { "$@" softmr mr "$A" >/dev/null; }
+as_nobody() { "${USER_NOBODY[@]}" softmr why --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))'; }
+in_other() { ip netns exec "$NS" softmr why --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))'; }
+followed() { grep -q "EBUSY: region 0x.*memory windows" "$WORK/followed"; }
+
+ip link add "$DUMMY" type dummy && on_exit ip link del "$DUMMY"
+address "" "$DUMMY" 1
+check "add" softmr link add "$A" netdev "$DUMMY"
+on_exit softmr link del "$A"
+ns_add "$NS"
+
+check "nothing was refused" is "$(count)" 0
+check "an error as the device shows it" refused
+check "its reason, when the process has ended" grep -q "^MR_BUSY softmr-mr EBUSY first lkey windows$" <(why)
+check "in words: the device, the process, the errno, the numbers" \
+	grep -qE "^[0-9:.]+ $A softmr-mr\[[0-9]+\] \(ended\): EBUSY: region 0x[0-9a-f]+ has [1-9][0-9]* memory windows bound to it, one of them 0x[0-9a-f]+$" \
+	<(softmr why)
+check "and what to do" grep -q "^   try: unbind or deallocate the windows;.*(0x0108)$" <(softmr why)
+check "--pid of nobody" is "$(count --pid 1)" 0
+
+check "another user sees nothing of it" is "$(as_nobody)" 0
+before=$(count)
+refused "${USER_NOBODY[@]}"
+check "but what he was refused himself" test "$(as_nobody)" -ge 1
+check "no more than that" is "$(as_nobody)" "$(($(count) - before))"
+check "root of another network namespace sees nothing" is "$(in_other)" 0
+
+softmr why --follow >>"$WORK/followed" &
+on_exit kill $!
+check "--follow begins with those that are there" within 10 followed
+: >"$WORK/followed"
+refused
+check "--follow shows a new one" within 10 followed
+
+# SOFTMR_WHY=1: the program itself says it
+printed() { { SOFTMR_WHY=$1 softmr mr "$A" >/dev/null; } 2>&1; }
+check "SOFTMR_WHY=1 prints it" grep -qE "^softmr: $A: errno 16: region 0x[0-9a-f]+ has .*; try: unbind .* \(0x0108\)$" <(printed 1)
+check "otherwise nothing is printed" is "$(printed 0)" ""
+
+check "a code of a log" is "$(softmr why 0x1006 | head -n 1 | cut -d ' ' -f 1,2)" "0x1006 KEY_RANGE:"
+check "in decimal" is "$(softmr why 4102)" "$(softmr why 0x1006)"
+check_error "a code that is none" "there is no reason '0xdead'" softmr why 0xdead
+check_error "a wrong option" "softmr why --help" softmr why --never
+finish

@@ -1,0 +1,856 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Each reason for which a verb is refused (kernel/uapi/softmr-why.h): a call that is refused
+ * for it, and the numbers that the device then tells. A reason without a function here does
+ * not compile.
+ *
+ * timeout: 120
+ * paths: veth
+ */
+#include "harness.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <netinet/in.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "netdev.h"
+#include "raw.h"
+#include "region.h"
+#include "system.h"
+#include "uverbs.h"
+#include "why.h"
+#include "window.h"
+
+#define LEN	(4 * PAGE)
+#define LW	IBV_ACCESS_LOCAL_WRITE
+#define RW	IBV_ACCESS_REMOTE_WRITE
+#define RR	IBV_ACCESS_REMOTE_READ
+#define MW	IBV_ACCESS_MW_BIND
+#define ODP	IBV_ACCESS_ON_DEMAND
+#define PERSIST	(1 << 9) /* IBV_ACCESS_FLUSH_PERSISTENT of newer headers */
+#define NOBODY	65534
+#define MAX_OBJECTS	"/sys/module/softmr/parameters/max_objects"
+#define MOST	30
+
+FIXTURE(why)
+{
+	struct vt_pair pair;
+	struct vt_ep *ep;
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	void *p;
+};
+
+FIXTURE_SETUP(why)
+{
+	struct smr_abi_why rec;
+
+	VT_SETUP(vt_pair_open(&self->pair, &vt_defaults));
+	self->ep = &self->pair.a;
+	self->ctx = self->ep->dev.ctx;
+	self->pd = self->ep->pd;
+	self->p = vt_map(LEN, PAGE, MAP_PRIVATE, -1);
+	ASSERT_NE(NULL, self->p);
+	ASSERT_EQ(-ENOENT, vt_why_last(self->ctx, &rec));
+}
+
+FIXTURE_TEARDOWN(why)
+{
+	munmap(self->p, LEN);
+	vt_pair_close(&self->pair);
+}
+
+/* A reason has one of the two, or this file does not compile. */
+#define WHY(name)	enum { tested_##name }; TEST_F(why, name)
+
+/* One that no process can bring about, and the reason for that */
+#define ELSEWHERE(name, text)	enum { tested_##name };
+
+static const struct { uint32_t id, error; } errors[] = {
+#define ERROR(_name, _id, _error, ...) { _id, _error },
+	SMR_WHYS_VERBS(ERROR)
+};
+
+static uint32_t error_of(uint32_t id)
+{
+	size_t i;
+
+	for (i = 0; errors[i].id != id; i++)
+		;
+	return errors[i].error;
+}
+
+/* The last refusal was for this reason, with these numbers. */
+#define EXPECT_WHY(ctx, name, qp, ...) do {				\
+	const uint64_t _num[SMR_WHY_NUMBERS] = { __VA_ARGS__ };		\
+	struct smr_abi_why _rec = {};					\
+	int _i;								\
+									\
+	ASSERT_EQ(0, vt_why_last(ctx, &_rec));				\
+	EXPECT_EQ((uint32_t)SMR_WHY_##name, _rec.id);			\
+	EXPECT_EQ(error_of(SMR_WHY_##name), _rec.error);		\
+	EXPECT_EQ((uint32_t)(qp), _rec.qpn);				\
+	EXPECT_EQ((uint32_t)syscall(SYS_gettid), _rec.tid);		\
+	for (_i = 0; _i < SMR_WHY_NUMBERS; _i++)			\
+		EXPECT_EQ(_num[_i], _rec.num[_i])			\
+			TH_LOG("number %d", _i);			\
+} while (0)
+
+/* -- memory regions */
+
+#define EXPECT_NO_MR(err, call) do {					\
+	errno = 0;							\
+	EXPECT_EQ(NULL, call);						\
+	EXPECT_EQ(err, errno);						\
+} while (0)
+
+/*
+ * Older kernels do not know the flag, and the core refuses it where the device has no
+ * persistent memory.
+ */
+static bool knows_persist(FIXTURE_DATA(why) *self)
+{
+	struct ibv_device_attr_ex attr = {};
+
+	return !ibv_query_device_ex(self->ctx, NULL, &attr) &&
+	       attr.device_cap_flags_ex & 1ULL << 39;
+}
+
+ELSEWHERE(MR_ACCESS, "the core knows no flag that softmr does not know")
+ELSEWHERE(MR_NO_ATOMICS, "there is memory without atomics on arm64 only")
+ELSEWHERE(MR_DMABUF_ON_DEMAND, "the core refuses the flag for dma-bufs")
+
+WHY(MR_PERSISTENT)
+{
+	if (!knows_persist(self))
+		SKIP(return, "the kernel does not know the flag");
+	if (vt_need_odp(self->ep, 0))
+		SKIP(return, "the kernel has no on-demand paging");
+	EXPECT_NO_MR(EOPNOTSUPP, ibv_reg_mr(self->pd, self->p, LEN, ODP | PERSIST));
+	EXPECT_WHY(self->ctx, MR_PERSISTENT, 0, ODP | PERSIST);
+}
+
+WHY(MR_DM_ON_DEMAND)
+{
+	struct ibv_alloc_dm_attr attr = { .length = PAGE };
+	struct ibv_dm *dm = ibv_alloc_dm(self->ctx, &attr);
+	int access = IBV_ACCESS_ZERO_BASED | ODP;
+
+	ASSERT_NE(NULL, dm);
+	EXPECT_NO_MR(EINVAL, ibv_reg_dm_mr(self->pd, dm, 0, PAGE, access));
+	EXPECT_WHY(self->ctx, MR_DM_ON_DEMAND, 0, access);
+	EXPECT_EQ(0, ibv_free_dm(dm));
+}
+
+WHY(MR_IMPLICIT)
+{
+	EXPECT_NO_MR(EINVAL, ibv_reg_mr(self->pd, NULL, SIZE_MAX, LW));
+	EXPECT_WHY(self->ctx, MR_IMPLICIT, 0, LW, 0);
+}
+
+WHY(MR_WRAPS)
+{
+	uint64_t iova = -(uint64_t)PAGE;
+
+	EXPECT_NO_MR(EINVAL, ibv_reg_mr_iova(self->pd, self->p, LEN, iova, LW));
+	EXPECT_WHY(self->ctx, MR_WRAPS, 0, iova, LEN);
+}
+
+WHY(MR_NOT_PERSISTENT)
+{
+	if (!knows_persist(self))
+		SKIP(return, "the kernel does not know the flag");
+	EXPECT_NO_MR(EINVAL, ibv_reg_mr(self->pd, self->p, LEN, PERSIST));
+	EXPECT_WHY(self->ctx, MR_NOT_PERSISTENT, 0, (uintptr_t)self->p, LEN);
+}
+
+WHY(MR_BUSY)
+{
+	struct vt_window w;
+
+	ASSERT_EQ(0, vt_window_open(&w, self->ep, IBV_MW_TYPE_1));
+	ASSERT_EQ(0, vt_bind_page(self->ep, w.mw, w.mr));
+	EXPECT_EQ(EBUSY, ibv_dereg_mr(w.mr));
+	EXPECT_WHY(self->ctx, MR_BUSY, 0, w.mr->lkey, 1, w.mw->rkey);
+	EXPECT_EQ(IBV_REREG_MR_ERR_CMD,
+		  ibv_rereg_mr(w.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			       LW | MW | RW));
+	EXPECT_EQ(EBUSY, errno);
+	EXPECT_WHY(self->ctx, MR_BUSY, 0, w.mr->lkey, 1, w.mw->rkey);
+	EXPECT_EQ(0, ibv_dealloc_mw(w.mw));
+	EXPECT_EQ(0, ibv_dereg_mr(w.mr));
+}
+
+WHY(MR_OTHER_PROCESS)
+{
+	struct ibv_mr *mr = ibv_reg_mr(self->pd, self->p, LEN, RR);
+	struct smr_abi_why rec;
+	int status;
+	pid_t pid;
+
+	ASSERT_NE(NULL, mr);
+	pid = fork();
+	if (!pid)
+		_exit(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL,
+				   0, LW | RR));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_NE(0, status);
+	ASSERT_EQ(0, vt_why_last(self->ctx, &rec));
+	EXPECT_EQ((uint32_t)SMR_WHY_MR_OTHER_PROCESS, rec.id);
+	EXPECT_EQ((uint32_t)pid, rec.tid);
+	EXPECT_EQ(mr->lkey, rec.num[0]);
+	EXPECT_EQ((uint64_t)RR, rec.num[1]);
+	EXPECT_EQ((uint64_t)(LW | RR), rec.num[2]);
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+WHY(MR_HINTS_ON_DEMAND)
+{
+	struct vt_ucmd cmd = vt_ucmd(VT_OBJ_DMAH, VT_METHOD_DMAH_ALLOC);
+	struct ib_uverbs_attr *made = vt_ucmd_object(&cmd, VT_DMAH_HANDLE, 0);
+	uint64_t addr = (uintptr_t)self->p;
+	uint32_t dmah, lkey, rkey;
+
+	if (vt_ucmd_run(&cmd, self->ctx))
+		SKIP(return, "the kernel has no DMA handles");
+	dmah = made->data;
+	cmd = vt_ucmd(VT_OBJ_MR, VT_METHOD_REG_MR);
+	vt_ucmd_object(&cmd, VT_REG_MR_HANDLE, 0);
+	vt_ucmd_object(&cmd, VT_REG_MR_PD, self->pd->handle);
+	vt_ucmd_object(&cmd, VT_REG_MR_DMAH, dmah);
+	vt_ucmd_value(&cmd, VT_REG_MR_IOVA, addr, 8);
+	vt_ucmd_value(&cmd, VT_REG_MR_ADDR, addr, 8);
+	vt_ucmd_value(&cmd, VT_REG_MR_LENGTH, LEN, 8);
+	vt_ucmd_value(&cmd, VT_REG_MR_ACCESS, ODP, 4);
+	vt_ucmd_out(&cmd, VT_REG_MR_LKEY, &lkey, 4);
+	vt_ucmd_out(&cmd, VT_REG_MR_RKEY, &rkey, 4);
+	EXPECT_EQ(-EOPNOTSUPP, vt_ucmd_run(&cmd, self->ctx));
+	EXPECT_WHY(self->ctx, MR_HINTS_ON_DEMAND, 0, ODP);
+	EXPECT_EQ(0, vt_uobject_destroy(self->ctx, VT_OBJ_DMAH,
+					VT_METHOD_DMAH_FREE, dmah));
+}
+
+ELSEWHERE(MR_FIXED, "libibverbs refuses it first")
+
+WHY(MR_DMABUF_FD)
+{
+	EXPECT_NO_MR(EBADF, ibv_reg_dmabuf_mr(self->pd, 0, LEN, 0, 1000, LW));
+	EXPECT_WHY(self->ctx, MR_DMABUF_FD, 0, 1000);
+}
+
+WHY(MR_DMABUF)
+{
+	int fd = open("/dev/null", O_RDWR);
+
+	ASSERT_LE(0, fd);
+	EXPECT_NO_MR(EINVAL, ibv_reg_dmabuf_mr(self->pd, PAGE, LEN, PAGE, fd, LW));
+	EXPECT_WHY(self->ctx, MR_DMABUF, 0, fd, PAGE, LEN);
+	close(fd);
+}
+
+WHY(MR_UNMAPPED)
+{
+	ASSERT_EQ(0, mprotect(self->p, PAGE, PROT_READ));
+	EXPECT_NO_MR(EFAULT, ibv_reg_mr(self->pd, self->p, LEN, LW));
+	EXPECT_WHY(self->ctx, MR_UNMAPPED, 0, (uintptr_t)self->p, LEN, 1);
+	ASSERT_EQ(0, munmap(self->p, PAGE));
+	EXPECT_NO_MR(EFAULT, ibv_reg_mr(self->pd, self->p, LEN, 0));
+	EXPECT_WHY(self->ctx, MR_UNMAPPED, 0, (uintptr_t)self->p, LEN, 0);
+}
+
+WHY(MR_MEMLOCK)
+{
+	struct rlimit lim = { 2 * LEN, 2 * LEN };
+	struct ibv_mr *mr;
+
+	ibv_dereg_mr(self->ep->buf.mr);
+	self->ep->buf.mr = NULL;
+	ibv_dereg_mr(self->pair.b.buf.mr);
+	self->pair.b.buf.mr = NULL;
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &lim));
+	ASSERT_EQ(0, vt_capability(CAP_IPC_LOCK, false));
+	mr = ibv_reg_mr(self->pd, self->p, LEN, LW);
+	ASSERT_NE(NULL, mr);
+	EXPECT_EQ(NULL, ibv_reg_mr(self->pd, vt_map(2 * LEN, PAGE, MAP_PRIVATE, -1),
+				   2 * LEN, LW));
+	EXPECT_WHY(self->ctx, MR_MEMLOCK, 0, 2 * LEN, LEN, 2 * LEN);
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+/* -- advice */
+
+static int advise(FIXTURE_DATA(why) *self, struct ibv_pd *pd, int advice,
+		  uint32_t lkey, size_t len)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)self->p, .length = len, .lkey = lkey,
+	};
+
+	return ibv_advise_mr(pd, advice, IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+}
+
+#define READ	IBV_ADVISE_MR_ADVICE_PREFETCH
+#define WRITE	IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE
+
+WHY(ADVICE)
+{
+	EXPECT_EQ(EOPNOTSUPP, advise(self, self->pd, 99, 0, 1));
+	EXPECT_WHY(self->ctx, ADVICE, 0, 99);
+}
+
+WHY(ADVISE_NO_KEY)
+{
+	EXPECT_EQ(ENOENT, advise(self, self->pd, READ, 0x100, 1));
+	EXPECT_WHY(self->ctx, ADVISE_NO_KEY, 0, 0, 0x100);
+}
+
+WHY(ADVISE_PD)
+{
+	struct ibv_pd *other = ibv_alloc_pd(self->ctx);
+	uint32_t lkey = self->ep->buf.mr->lkey;
+
+	ASSERT_NE(NULL, other);
+	EXPECT_EQ(EPERM, advise(self, other, READ, lkey, 1));
+	EXPECT_WHY(self->ctx, ADVISE_PD, 0, 0, lkey);
+	EXPECT_EQ(0, ibv_dealloc_pd(other));
+}
+
+WHY(ADVISE_RIGHT)
+{
+	struct ibv_mr *mr = ibv_reg_mr(self->pd, self->p, LEN, ODP | RR);
+
+	if (!mr)
+		SKIP(return, "the kernel has no on-demand paging");
+	EXPECT_EQ(EPERM, advise(self, self->pd, WRITE, mr->lkey, 1));
+	EXPECT_WHY(self->ctx, ADVISE_RIGHT, 0, 0, mr->lkey);
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+WHY(ADVISE_WINDOW)
+{
+	struct ibv_mw *mw = ibv_alloc_mw(self->pd, IBV_MW_TYPE_1);
+
+	ASSERT_NE(NULL, mw);
+	EXPECT_EQ(EINVAL, advise(self, self->pd, READ, mw->rkey, 1));
+	EXPECT_WHY(self->ctx, ADVISE_WINDOW, 0, 0, mw->rkey);
+	EXPECT_EQ(0, ibv_dealloc_mw(mw));
+}
+
+WHY(ADVISE_PINNED)
+{
+	uint32_t lkey = self->ep->buf.mr->lkey;
+
+	EXPECT_EQ(ENOENT, advise(self, self->pd, READ, lkey, 1));
+	EXPECT_WHY(self->ctx, ADVISE_PINNED, 0, 0, lkey);
+}
+
+WHY(ADVISE_RANGE)
+{
+	struct ibv_mr *mr = ibv_reg_mr(self->pd, self->p, LEN, ODP | LW);
+	uint64_t p = (uintptr_t)self->p;
+
+	if (!mr)
+		SKIP(return, "the kernel has no on-demand paging");
+	EXPECT_EQ(EFAULT, advise(self, self->pd, READ, mr->lkey, LEN + 1));
+	EXPECT_WHY(self->ctx, ADVISE_RANGE, 0, 0, mr->lkey, p, LEN + 1, p, LEN);
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+WHY(ADVISE_UNMAPPED)
+{
+	struct ibv_mr *mr = ibv_reg_mr(self->pd, self->p, LEN, ODP | LW);
+
+	if (!mr)
+		SKIP(return, "the kernel has no on-demand paging");
+	ASSERT_EQ(0, munmap(self->p, PAGE));
+	EXPECT_EQ(EFAULT, advise(self, self->pd, READ, mr->lkey, LEN));
+	EXPECT_WHY(self->ctx, ADVISE_UNMAPPED, 0, 1);
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+}
+
+/* -- queue pairs */
+
+static struct ibv_qp *create_qp(FIXTURE_DATA(why) *self, enum ibv_qp_type type,
+				struct ibv_qp_cap cap)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = type, .cap = cap,
+		.send_cq = self->ep->scq, .recv_cq = self->ep->rcq,
+	};
+
+	return ibv_create_qp(self->pd, &attr);
+}
+
+#define SMALL	.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1
+
+#define EXPECT_NO_QP(name, field, value, most) do {			\
+	struct ibv_qp_cap _cap = { SMALL };				\
+									\
+	_cap.field = value;						\
+	EXPECT_EQ(NULL, create_qp(self, IBV_QPT_RC, _cap));		\
+	EXPECT_EQ(EINVAL, errno);					\
+	EXPECT_WHY(self->ctx, name, 0, value, most);			\
+} while (0)
+
+#define END_PADDING	(1 << 11) /* IBV_QP_CREATE_PCI_WRITE_END_PADDING */
+
+ELSEWHERE(QP_NO_XRCD, "the core refuses it first")
+ELSEWHERE(QP_NO_CQ, "the core refuses it first")
+
+WHY(QP_TYPE)
+{
+	EXPECT_EQ(NULL, create_qp(self, IBV_QPT_DRIVER,
+				  (struct ibv_qp_cap){ SMALL }));
+	EXPECT_EQ(EOPNOTSUPP, errno);
+	EXPECT_WHY(self->ctx, QP_TYPE, 0, 0xff);
+}
+
+WHY(QP_FLAGS)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_UD, .cap = { SMALL }, .pd = self->pd,
+		.send_cq = self->ep->scq, .recv_cq = self->ep->rcq,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB |
+				END_PADDING,
+	};
+
+	EXPECT_EQ(NULL, ibv_create_qp_ex(self->ctx, &attr));
+	EXPECT_EQ(EOPNOTSUPP, errno);
+	EXPECT_WHY(self->ctx, QP_FLAGS, 0, attr.create_flags,
+		   END_PADDING);
+}
+
+WHY(QP_SEND_WR)
+{
+	uint32_t most = self->ep->dev.attr.max_qp_wr;
+
+	EXPECT_NO_QP(QP_SEND_WR, max_send_wr, most + 1, most);
+}
+
+WHY(QP_SEND_SGE)
+{
+	uint32_t most = self->ep->dev.attr.max_sge;
+
+	EXPECT_NO_QP(QP_SEND_SGE, max_send_sge, most + 1, most);
+}
+
+WHY(QP_INLINE)
+{
+	EXPECT_NO_QP(QP_INLINE, max_inline_data, 513, 512);
+}
+
+WHY(QP_RECV_WR)
+{
+	uint32_t most = self->ep->dev.attr.max_qp_wr;
+
+	EXPECT_NO_QP(QP_RECV_WR, max_recv_wr, most + 1, most);
+}
+
+WHY(QP_RECV_SGE)
+{
+	uint32_t most = self->ep->dev.attr.max_sge;
+
+	EXPECT_NO_QP(QP_RECV_SGE, max_recv_sge, most + 1, most);
+}
+
+/* The QP in RESET; modified by @attr. */
+static int modify(FIXTURE_DATA(why) *self, struct ibv_qp_attr attr, int mask)
+{
+	return ibv_modify_qp(self->ep->qp, &attr, mask);
+}
+
+#define QPN	(self->ep->qp->qp_num)
+#define INIT	(IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS)
+#define TO(state) .qp_state = IBV_QPS_##state, .port_num = 1
+
+WHY(QP_ATTR)
+{
+	EXPECT_EQ(EOPNOTSUPP, modify(self, (struct ibv_qp_attr){ TO(RTS) },
+				     IBV_QP_CAP));
+	EXPECT_WHY(self->ctx, QP_ATTR, QPN, IBV_QP_CAP, IBV_QP_CAP);
+}
+
+WHY(QP_ACCESS)
+{
+	struct ibv_qp_attr attr = { .qp_access_flags = RR | 1 << 15 };
+
+	EXPECT_EQ(EOPNOTSUPP, modify(self, attr, IBV_QP_ACCESS_FLAGS));
+	EXPECT_WHY(self->ctx, QP_ACCESS, QPN, RR | 1 << 15, 1 << 15);
+}
+
+WHY(QP_VALUE)
+{
+	struct ibv_qp_attr attr = { TO(RTS), .timeout = 40 };
+
+	EXPECT_EQ(EINVAL, modify(self, attr, IBV_QP_TIMEOUT));
+	EXPECT_WHY(self->ctx, QP_VALUE, QPN, IBV_QP_TIMEOUT, 40, 0, 31);
+}
+
+WHY(QP_CUR_STATE)
+{
+	struct ibv_qp_attr attr = { TO(RTS), .cur_qp_state = IBV_QPS_RTR };
+
+	EXPECT_EQ(EINVAL, modify(self, attr, IBV_QP_STATE | IBV_QP_CUR_STATE));
+	EXPECT_WHY(self->ctx, QP_CUR_STATE, QPN, IBV_QPS_RTR, IBV_QPS_RTS);
+}
+
+WHY(QP_TRANSITION)
+{
+	EXPECT_EQ(EINVAL, modify(self, (struct ibv_qp_attr){ TO(INIT) }, INIT));
+	EXPECT_WHY(self->ctx, QP_TRANSITION, QPN, IBV_QPS_RTS, IBV_QPS_INIT);
+}
+
+WHY(QP_ATTR_MISSING)
+{
+	ASSERT_EQ(0, vt_qp_reset(self->ep->qp));
+	EXPECT_EQ(EINVAL, modify(self, (struct ibv_qp_attr){ TO(INIT) },
+				 IBV_QP_STATE | IBV_QP_PORT));
+	EXPECT_WHY(self->ctx, QP_ATTR_MISSING, QPN, IBV_QPS_RESET, IBV_QPS_INIT,
+		   IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS);
+}
+
+WHY(QP_ATTR_EXCESS)
+{
+	ASSERT_EQ(0, vt_qp_reset(self->ep->qp));
+	EXPECT_EQ(EINVAL, modify(self, (struct ibv_qp_attr){ TO(INIT) },
+				 INIT | IBV_QP_TIMEOUT | IBV_QP_SQ_PSN));
+	EXPECT_WHY(self->ctx, QP_ATTR_EXCESS, QPN, IBV_QPS_RESET, IBV_QPS_INIT,
+		   IBV_QP_TIMEOUT | IBV_QP_SQ_PSN);
+}
+
+/* Nobody posts a receive, so the SEND waits, and the queue drains for ever. */
+WHY(QP_DRAINING)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+
+	ASSERT_EQ(0, ibv_post_send(self->ep->qp, &wr, &bad));
+	ASSERT_EQ(0, modify(self, (struct ibv_qp_attr){ TO(SQD) }, IBV_QP_STATE));
+	EXPECT_EQ(EINVAL, modify(self, (struct ibv_qp_attr){ TO(RTS) },
+				 IBV_QP_STATE));
+	EXPECT_WHY(self->ctx, QP_DRAINING, QPN, IBV_QPS_RTS);
+}
+
+/* A QP in INIT is asked to go to RTR with this address. */
+static int to_rtr(FIXTURE_DATA(why) *self, enum ibv_mtu mtu,
+		  struct ibv_ah_attr ah)
+{
+	struct ibv_qp_attr attr = {
+		TO(RTR), .path_mtu = mtu, .dest_qp_num = self->pair.b.qp->qp_num,
+		.min_rnr_timer = 12, .max_dest_rd_atomic = 1, .ah_attr = ah,
+	};
+	int ret;
+
+	ret = vt_qp_reset(self->ep->qp);
+	if (!ret)
+		ret = -vt_qp_init(self->ep->qp, &self->ep->conf);
+	return ret ? ret : modify(self, attr, IBV_QP_STATE | IBV_QP_AV |
+				  IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+				  IBV_QP_MIN_RNR_TIMER);
+}
+
+static struct ibv_ah_attr good_ah(FIXTURE_DATA(why) *self)
+{
+	return vt_ah_attr(self->ep->dev.gid_index, &self->pair.b.dev.gid);
+}
+
+WHY(QP_PATH_MTU)
+{
+	enum ibv_mtu most = self->ep->dev.port.active_mtu;
+	struct smr_abi_why rec;
+
+	if (most == IBV_MTU_4096)
+		SKIP(return, "the netdev's MTU carries every path MTU");
+	EXPECT_EQ(EINVAL, to_rtr(self, most + 1, good_ah(self)));
+	ASSERT_EQ(0, vt_why_last(self->ctx, &rec));
+	EXPECT_WHY(self->ctx, QP_PATH_MTU, QPN, most + 1, most, rec.num[2]);
+	EXPECT_LE(vt_mtu_bytes(most), rec.num[2]);
+	EXPECT_GT(vt_mtu_bytes(most + 1) + 96, rec.num[2]);
+}
+
+WHY(QP_RATE_TYPE)
+{
+	struct ibv_qp_rate_limit_attr limit = { .rate_limit = 1000 };
+
+	EXPECT_EQ(EOPNOTSUPP, ibv_modify_qp_rate_limit(self->ep->qp, &limit));
+	EXPECT_WHY(self->ctx, QP_RATE_TYPE, QPN, 1000);
+}
+
+WHY(QP_RATE_STATE)
+{
+	struct ibv_qp_rate_limit_attr limit = { .rate_limit = 1000 };
+	struct vt_raw raw;
+
+	VT_SETUP(vt_raw_open(&raw, 0, 0));
+	ASSERT_EQ(0, vt_raw_state(&raw, IBV_QPS_ERR));
+	EXPECT_EQ(EINVAL, ibv_modify_qp_rate_limit(raw.ep.qp, &limit));
+	EXPECT_WHY(raw.ep.dev.ctx, QP_RATE_STATE, raw.ep.qp->qp_num, IBV_QPS_ERR,
+		   IBV_QPS_ERR);
+	vt_raw_close(&raw);
+}
+
+WHY(QP_RATE_BURST)
+{
+	struct ibv_qp_rate_limit_attr limit = { .max_burst_sz = 10 };
+	struct vt_raw raw;
+
+	VT_SETUP(vt_raw_open(&raw, 0, 0));
+	EXPECT_EQ(EINVAL, ibv_modify_qp_rate_limit(raw.ep.qp, &limit));
+	EXPECT_WHY(raw.ep.dev.ctx, QP_RATE_BURST, raw.ep.qp->qp_num, 10, 0);
+	vt_raw_close(&raw);
+}
+
+/* Another user connects to the QP that this one is connected to. */
+static int take_peer(FIXTURE_DATA(why) *self)
+{
+	struct smr_abi_why rec;
+	struct vt_addr to = vt_ep_addr(&self->pair.b);
+	struct vt_ep ep;
+	int ret;
+
+	if (setgid(NOBODY) || setuid(NOBODY))
+		return 1;
+	ret = vt_ep_open(&ep, &self->ep->conf, 0);
+	if (ret)
+		return 2;
+	if (vt_ep_connect(&ep, &to) != -EPERM)
+		return 3;
+	if (vt_why_last(ep.dev.ctx, &rec) || rec.error != EPERM ||
+	    rec.id != SMR_WHY_QP_PEER_TAKEN || rec.num[0] != to.qpn ||
+	    rec.qpn != ep.qp->qp_num)
+		return 4;
+	/* what the other user was refused is not to be seen */
+	return vt_why_last(self->ctx, &rec) == -ENOENT ? 0 : 5;
+}
+
+WHY(QP_PEER_TAKEN)
+{
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid)
+		_exit(take_peer(self));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+ELSEWHERE(QP_ERROR_MEANWHILE, "a race that nobody can win on purpose")
+
+/* -- completion queues */
+
+ELSEWHERE(CQ_FLAGS, "the provider refuses it first")
+ELSEWHERE(CQ_VECTOR, "the core refuses it first")
+
+WHY(CQ_CQE)
+{
+	uint32_t most = self->ep->dev.attr.max_cqe;
+
+	EXPECT_EQ(NULL, ibv_create_cq(self->ctx, most + 1, NULL, NULL, 0));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_WHY(self->ctx, CQ_CQE, 0, most + 1, most);
+	EXPECT_EQ(EINVAL, ibv_resize_cq(self->ep->scq, most + 1));
+	EXPECT_WHY(self->ctx, CQ_CQE, 0, most + 1, most);
+}
+
+WHY(CQ_FULL)
+{
+	struct ibv_recv_wr wr = {}, *bad;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, ibv_post_recv(self->ep->qp, &wr, &bad));
+	ASSERT_EQ(0, modify(self, (struct ibv_qp_attr){ TO(ERR) }, IBV_QP_STATE));
+	/*
+	 * They are flushed by the QP's task. Until then the smaller queue is large enough, and
+	 * it must not stay so small.
+	 */
+	while (!ibv_resize_cq(self->ep->rcq, 2)) {
+		ASSERT_EQ(0, ibv_resize_cq(self->ep->rcq, 16));
+		vt_spin(1000);
+	}
+	EXPECT_EQ(EINVAL, ibv_resize_cq(self->ep->rcq, 2));
+	EXPECT_WHY(self->ctx, CQ_FULL, 0, 2, 3);
+}
+
+/* -- shared receive queues, work queues */
+
+static struct ibv_srq *create_srq(FIXTURE_DATA(why) *self, uint32_t wr,
+				  uint32_t sge)
+{
+	struct ibv_srq_init_attr attr = {
+		.attr = { .max_wr = wr, .max_sge = sge },
+	};
+
+	return ibv_create_srq(self->pd, &attr);
+}
+
+ELSEWHERE(SRQ_TYPE, "the provider refuses it first")
+ELSEWHERE(SRQ_SIZE, "only providers older than the driver's method ask for it")
+
+WHY(SRQ_WR)
+{
+	uint32_t most = self->ep->dev.attr.max_srq_wr;
+
+	EXPECT_EQ(NULL, create_srq(self, most + 1, 1));
+	EXPECT_WHY(self->ctx, SRQ_WR, 0, most + 1, most);
+	EXPECT_EQ(NULL, create_srq(self, 0, 1));
+	EXPECT_WHY(self->ctx, SRQ_WR, 0, 0, most);
+}
+
+WHY(SRQ_SGE)
+{
+	uint32_t most = self->ep->dev.attr.max_srq_sge;
+
+	EXPECT_EQ(NULL, create_srq(self, 1, most + 1));
+	EXPECT_WHY(self->ctx, SRQ_SGE, 0, most + 1, most);
+}
+
+WHY(SRQ_LIMIT)
+{
+	struct ibv_srq_attr attr = { .srq_limit = 5 };
+	struct ibv_srq *srq = create_srq(self, 4, 1);
+
+	ASSERT_NE(NULL, srq);
+	EXPECT_EQ(EINVAL, ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT));
+	EXPECT_WHY(self->ctx, SRQ_LIMIT, 0, 5, 4);
+	EXPECT_EQ(0, ibv_destroy_srq(srq));
+}
+
+WHY(SRQ_FULL)
+{
+	struct ibv_srq_attr attr = { .max_wr = 2 };
+	struct ibv_srq *srq = create_srq(self, 4, 1);
+	struct ibv_recv_wr wr = {}, *bad;
+	int i;
+
+	ASSERT_NE(NULL, srq);
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, ibv_post_srq_recv(srq, &wr, &bad));
+	EXPECT_EQ(EINVAL, ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR));
+	EXPECT_WHY(self->ctx, SRQ_FULL, 0, 2, 3);
+	EXPECT_EQ(0, ibv_destroy_srq(srq));
+}
+
+ELSEWHERE(SRQ_ATTR, "the provider refuses it first")
+
+static struct ibv_wq *create_wq(FIXTURE_DATA(why) *self,
+				struct ibv_wq_init_attr attr)
+{
+	attr.max_sge = 1;
+	attr.pd = self->pd;
+	attr.cq = self->ep->rcq;
+	return ibv_create_wq(self->ctx, &attr);
+}
+
+ELSEWHERE(WQ_TYPE, "the core refuses it first")
+ELSEWHERE(WQ_FLAGS, "the provider refuses it first")
+
+WHY(WQ_NO_WR)
+{
+	EXPECT_EQ(NULL, create_wq(self, (struct ibv_wq_init_attr){}));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_WHY(self->ctx, WQ_NO_WR, 0);
+}
+
+WHY(WQ_CUR_STATE)
+{
+	struct ibv_wq *wq = create_wq(self, (struct ibv_wq_init_attr){ .max_wr = 1 });
+	struct ibv_wq_attr attr = {
+		.attr_mask = IBV_WQ_ATTR_STATE | IBV_WQ_ATTR_CURR_STATE,
+		.wq_state = IBV_WQS_RDY, .curr_wq_state = IBV_WQS_RDY,
+	};
+
+	ASSERT_NE(NULL, wq);
+	EXPECT_EQ(EINVAL, ibv_modify_wq(wq, &attr));
+	EXPECT_WHY(self->ctx, WQ_CUR_STATE, wq->wq_num, IBV_WQS_RDY,
+		   IBV_WQS_RESET);
+	EXPECT_EQ(0, ibv_destroy_wq(wq));
+}
+
+WHY(WQ_TRANSITION)
+{
+	struct ibv_wq *wq = create_wq(self, (struct ibv_wq_init_attr){ .max_wr = 1 });
+	struct ibv_wq_attr attr = {
+		.attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_ERR,
+	};
+
+	ASSERT_NE(NULL, wq);
+	EXPECT_EQ(EINVAL, ibv_modify_wq(wq, &attr));
+	EXPECT_WHY(self->ctx, WQ_TRANSITION, wq->wq_num, IBV_WQS_RESET,
+		   IBV_WQS_ERR);
+	EXPECT_EQ(0, ibv_destroy_wq(wq));
+}
+
+/* -- addresses */
+
+ELSEWHERE(AH_NO_GRH, "the core refuses it first")
+ELSEWHERE(AH_PORT, "the core refuses it first")
+ELSEWHERE(AH_GID_TYPE, "all GIDs of the device are of RoCEv2")
+ELSEWHERE(AH_NETDEV, "the core drops a GID before its netdev has left")
+
+ELSEWHERE(AH_NO_DGID, "the core refuses it first: it cannot resolve it")
+
+ELSEWHERE(AH_FAMILY, "the core refuses it first: it cannot resolve it")
+
+/* -- any */
+
+WHY(LIMIT)
+{
+	struct ibv_pd *pds[MOST] = {};
+	struct vt_dev dev;
+	int i, ret;
+
+	ASSERT_EQ(0, vt_write_file(MAX_OBJECTS, "30"));
+	ret = vt_own_link_add();
+	ASSERT_EQ(0, vt_write_file(MAX_OBJECTS, "131072"));
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, vt_dev_open(&dev, 0, AF_INET6));
+	/* the kernel has some, too */
+	for (i = 0; i < MOST && (pds[i] = ibv_alloc_pd(dev.ctx)); i++)
+		;
+	EXPECT_LT(i, MOST);
+	EXPECT_WHY(dev.ctx, LIMIT, 0, 0, MOST);
+	while (i--)
+		EXPECT_EQ(0, ibv_dealloc_pd(pds[i]));
+	vt_dev_close(&dev);
+	EXPECT_EQ(0, vt_own_link_del());
+}
+
+ELSEWHERE(NO_MEMORY, "see verbs_fail_nth.c")
+ELSEWHERE(SIGNAL, "see odp_slow.c")
+ELSEWHERE(UNSAID, "there is to be none")
+
+#define EACH(name, ...)	tested_##name,
+static const int tested[] __attribute__((unused)) = { SMR_WHYS_VERBS(EACH) };
+
+/* -- the log */
+
+/* It keeps the last ones, in their order, whatever the room that the caller has. */
+TEST_F(why, log_is_bounded)
+{
+	struct smr_abi_why recs[100];
+	uint64_t from = 0;
+	int i, n;
+
+	for (i = 0; i < 300; i++)
+		advise(self, self->pd, 1000 + i, 0, 1);
+	n = vt_whys(self->ctx, 0, recs, 100);
+	ASSERT_LT(0, n);
+	ASSERT_GT(100, n);
+	for (i = 0; i < n; i++) {
+		EXPECT_EQ((uint64_t)(300 - n + 1 + i), recs[i].seq);
+		EXPECT_EQ((uint64_t)(1300 - n + i), recs[i].num[0]);
+		EXPECT_LE(i ? recs[i - 1].time : 0, recs[i].time);
+	}
+	for (i = 0; vt_whys(self->ctx, from, recs, 3) > 0; i++)
+		from = recs[2].seq > from ? recs[2].seq : recs[0].seq;
+	EXPECT_EQ(300, from);
+}
+
+VT_HARNESS_MAIN

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* How a provider makes a command of uverbs' ioctl() for libibverbs to execute. */
+#ifndef SMR_IBVERBS_CMD_IOCTL_H
+#define SMR_IBVERBS_CMD_IOCTL_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <infiniband/verbs.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+/* Older headers of the kernel do not have them. A macro hides a constant of the same value. */
+#define UVERBS_OBJECT_COMP_CNTR		19
+#define UVERBS_METHOD_COMP_CNTR_CREATE	0
+
+/**
+ * struct ibv_command_buffer - a command
+ * @next: a buffer whose attributes are sent as well; softmr has none
+ * @next_attr: where the next attribute goes
+ * @last_attr: the end of the room for attributes
+ * @uhw_in_idx: which attribute has the driver's input as older kernels take it; 0xff: none
+ * @uhw_out_idx: likewise its output
+ * @uhw_in_headroom_dwords: libibverbs' own
+ * @uhw_out_headroom_dwords: likewise
+ * @buffer_error: an attribute does not fit
+ * @hdr: what the kernel gets; its attributes follow
+ */
+struct ibv_command_buffer {
+	struct ibv_command_buffer *next;
+	struct ib_uverbs_attr *next_attr;
+	struct ib_uverbs_attr *last_attr;
+	uint8_t uhw_in_idx;
+	uint8_t uhw_out_idx;
+	uint8_t uhw_in_headroom_dwords;
+	uint8_t uhw_out_headroom_dwords;
+	uint8_t buffer_error : 1;
+	struct ib_uverbs_ioctl_hdr hdr;
+};
+
+enum {
+	SMR_NO_UHW = 0xff,
+};
+
+static inline struct ibv_command_buffer *
+smr_command_begin(struct ibv_command_buffer *cmd, uint16_t object,
+		  uint16_t method, size_t attrs)
+{
+	memset(cmd, 0, sizeof(*cmd));
+	cmd->next_attr = cmd->hdr.attrs;
+	cmd->last_attr = cmd->hdr.attrs + attrs;
+	cmd->uhw_in_idx = SMR_NO_UHW;
+	cmd->uhw_out_idx = SMR_NO_UHW;
+	cmd->hdr.object_id = object;
+	cmd->hdr.method_id = method;
+	return cmd;
+}
+
+/* Makes the variable name, with room for a constant number of attributes. */
+#define DECLARE_COMMAND_BUFFER(name, object, method, n)                        \
+	struct {                                                               \
+		struct ibv_command_buffer head;                                \
+		struct ib_uverbs_attr attrs[n];                                \
+	} name##_room;                                                         \
+	struct ibv_command_buffer *name =                                      \
+		smr_command_begin(&name##_room.head, object, method, n)
+
+/* One that libibverbs adds its own attributes to. It is the first of its chain: @link is NULL. */
+#define DECLARE_COMMAND_BUFFER_LINK(name, object, method, n, link)             \
+	DECLARE_COMMAND_BUFFER(name, object, method, n)
+
+static inline struct ib_uverbs_attr *
+smr_command_add(struct ibv_command_buffer *cmd, uint16_t id, size_t len,
+		uint64_t data)
+{
+	struct ib_uverbs_attr *attr = cmd->next_attr++;
+
+	assert(attr < cmd->last_attr);
+	if (len > UINT16_MAX)
+		cmd->buffer_error = 1;
+	memset(attr, 0, sizeof(*attr));
+	attr->attr_id = id;
+	attr->len = (uint16_t)len;
+	attr->flags = UVERBS_ATTR_F_MANDATORY;
+	attr->data = data;
+	return attr;
+}
+
+/* A kernel that does not know the attribute is to ignore it. */
+static inline struct ib_uverbs_attr *attr_optional(struct ib_uverbs_attr *attr)
+{
+	attr->flags &= ~UVERBS_ATTR_F_MANDATORY;
+	return attr;
+}
+
+static inline struct ib_uverbs_attr *
+fill_attr_in_obj(struct ibv_command_buffer *cmd, uint16_t id, uint32_t handle)
+{
+	return smr_command_add(cmd, id, 0, handle);
+}
+
+static inline struct ib_uverbs_attr *
+fill_attr_in_uint64(struct ibv_command_buffer *cmd, uint16_t id, uint64_t value)
+{
+	return smr_command_add(cmd, id, sizeof(value), value);
+}
+
+#define fill_attr_const_in	fill_attr_in_uint64
+
+/* Values of up to 8 bytes are in the attribute, as they are in memory. */
+static inline struct ib_uverbs_attr *
+fill_attr_in_uint32(struct ibv_command_buffer *cmd, uint16_t id, uint32_t value)
+{
+	struct ib_uverbs_attr *attr = smr_command_add(cmd, id, sizeof(value), 0);
+
+	memcpy(&attr->data, &value, sizeof(value));
+	return attr;
+}
+
+static inline struct ib_uverbs_attr *
+fill_attr_out(struct ibv_command_buffer *cmd, uint16_t id, void *to, size_t len)
+{
+	return smr_command_add(cmd, id, len, (uintptr_t)to);
+}
+
+#define fill_attr_out_ptr(cmd, id, to)	fill_attr_out(cmd, id, to, sizeof(*(to)))
+
+/* More than any attribute may have is an error, so a product that is too large must stay so. */
+static inline size_t smr_array_size(size_t size, size_t n)
+{
+	size_t bytes;
+
+	return __builtin_mul_overflow(size, n, &bytes) ? SIZE_MAX : bytes;
+}
+
+#define fill_attr_out_ptr_array(cmd, id, to, n)                                \
+	fill_attr_out(cmd, id, to, smr_array_size(sizeof(*(to)), n))
+
+int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
+	__attribute__((weak));
+
+#endif /* SMR_IBVERBS_CMD_IOCTL_H */

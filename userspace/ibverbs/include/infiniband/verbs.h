@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The installed verbs.h, and what it lacks if it is older than rdma-core 65. A provider that is built with an older
+ * one is the same: it serves programs that were compiled with a newer one.
+ *
+ * A macro hides a constant of the same name and value in a newer header. Structures are declared only where cmake has
+ * found that the header has none.
+ */
+#ifndef SMR_IBVERBS_VERBS_H
+#define SMR_IBVERBS_VERBS_H
+
+#include_next <infiniband/verbs.h>
+
+/* 44 */
+#define IBV_WR_ATOMIC_WRITE			15
+#define IBV_QP_EX_WITH_ATOMIC_WRITE		(1 << 12)
+
+/* 45 */
+#define IBV_WR_FLUSH				14
+#define IBV_QP_EX_WITH_FLUSH			(1 << 11)
+
+/* 59 */
+#define IBV_REG_MR_MASK_IOVA			(1 << 0)
+#define IBV_REG_MR_MASK_ADDR			(1 << 1)
+#define IBV_REG_MR_MASK_FD			(1 << 2)
+#define IBV_REG_MR_MASK_FD_OFFSET		(1 << 3)
+#define IBV_REG_MR_MASK_DMAH			(1 << 4)
+#define IBV_DMAH_INIT_ATTR_MASK_CPU_ID		(1 << 0)
+#define IBV_DMAH_INIT_ATTR_MASK_PH		(1 << 1)
+#define IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE	(1 << 2)
+
+/* 64 */
+#define IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC	(1 << 2)
+
+/* 65 */
+#define IBV_COMP_CNTR_TYPE_WRS				0
+#define IBV_COMP_CNTR_TYPE_BYTES			1
+#define IBV_QP_ATTACH_COMP_CNTR_OP_SEND			(1 << 0)
+#define IBV_QP_ATTACH_COMP_CNTR_OP_RECV			(1 << 1)
+#define IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_READ		(1 << 2)
+#define IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ	(1 << 3)
+#define IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE		(1 << 4)
+#define IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE	(1 << 5)
+
+#ifndef SMR_VERBS_HAS_DMAH
+struct ibv_dmah {
+	struct ibv_context *context;
+};
+
+struct ibv_dmah_init_attr {
+	uint32_t comp_mask;
+	uint32_t cpu_id;
+	uint8_t ph;
+	uint8_t tph_mem_type;
+};
+
+/* Later releases append to it. */
+struct ibv_mr_init_attr {
+	size_t length;
+	int access;
+	/* IBV_REG_MR_MASK_*: which of those below count */
+	uint64_t comp_mask;
+	uint64_t iova;
+	/* memory of the process */
+	void *addr;
+	/* or of a dma-buf */
+	int fd;
+	uint64_t fd_offset;
+	struct ibv_dmah *dmah;
+};
+#endif
+
+#ifndef SMR_VERBS_HAS_COMP_CNTR
+struct ibv_comp_cntr {
+	struct ibv_context *context;
+	uint32_t handle;
+};
+
+struct ibv_comp_cntr_init_attr {
+	uint32_t comp_mask;
+	unsigned int type;
+	uint32_t flags;
+};
+
+struct ibv_qp_attach_comp_cntr_attr {
+	uint32_t comp_mask;
+	uint32_t op_mask;
+};
+#endif
+
+#endif /* SMR_IBVERBS_VERBS_H */

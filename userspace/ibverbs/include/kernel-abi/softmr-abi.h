@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* In rdma-core this is generated from the header that DECLARE_DRV_CMD() takes its structures from. */
+#ifndef SMR_IBVERBS_KERNEL_ABI_H
+#define SMR_IBVERBS_KERNEL_ABI_H
+
+#include <softmr-abi.h>
+
+#endif /* SMR_IBVERBS_KERNEL_ABI_H */

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "why_text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NAMES(a)	(sizeof(a) / sizeof(*(a)))
+
+static const struct smr_why_info infos[] = {
+#define INFO(_name, _id, _error, _numbers, _text, _todo)	\
+	{ _id, _error, #_name, _numbers, _text, _todo },
+	SMR_WHYS(INFO)
+#undef INFO
+};
+
+const struct smr_why_info *smr_why_info(uint32_t id)
+{
+	size_t i;
+
+	for (i = 0; i < NAMES(infos); i++)
+		if (infos[i].id == id)
+			return &infos[i];
+	return NULL;
+}
+
+const struct smr_why_info *smr_why_info_nth(size_t i)
+{
+	return i < NAMES(infos) ? &infos[i] : NULL;
+}
+
+/* -- a string that grows as far as there is room */
+
+struct out {
+	char *buf;
+	size_t size;
+	size_t len;
+};
+
+__attribute__((format(printf, 2, 3)))
+static void put(struct out *out, const char *format, ...)
+{
+	size_t room = out->len < out->size ? out->size - out->len : 0;
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vsnprintf(room ? out->buf + out->len : NULL, room, format, ap);
+	va_end(ap);
+	if (n > 0)
+		out->len += (size_t)n;
+}
+
+/* -- what numbers stand for */
+
+struct bit {
+	uint64_t bit;
+	const char *name;
+};
+
+static const struct bit access_bits[] = {
+	{ 1 << 0, "LOCAL_WRITE" },	{ 1 << 1, "REMOTE_WRITE" },
+	{ 1 << 2, "REMOTE_READ" },	{ 1 << 3, "REMOTE_ATOMIC" },
+	{ 1 << 4, "MW_BIND" },		{ 1 << 5, "ZERO_BASED" },
+	{ 1 << 6, "ON_DEMAND" },	{ 1 << 7, "HUGETLB" },
+	{ 1 << 8, "FLUSH_GLOBAL" },	{ 1 << 9, "FLUSH_PERSISTENT" },
+	{ 1 << 20, "RELAXED_ORDERING" },
+};
+
+static const struct bit attr_bits[] = {
+	{ 1 << 0, "STATE" },		{ 1 << 1, "CUR_STATE" },
+	{ 1 << 2, "EN_SQD_ASYNC_NOTIFY" }, { 1 << 3, "ACCESS_FLAGS" },
+	{ 1 << 4, "PKEY_INDEX" },	{ 1 << 5, "PORT" },
+	{ 1 << 6, "QKEY" },		{ 1 << 7, "AV" },
+	{ 1 << 8, "PATH_MTU" },		{ 1 << 9, "TIMEOUT" },
+	{ 1 << 10, "RETRY_CNT" },	{ 1 << 11, "RNR_RETRY" },
+	{ 1 << 12, "RQ_PSN" },		{ 1 << 13, "MAX_QP_RD_ATOMIC" },
+	{ 1 << 14, "ALT_PATH" },	{ 1 << 15, "MIN_RNR_TIMER" },
+	{ 1 << 16, "SQ_PSN" },		{ 1 << 17, "MAX_DEST_RD_ATOMIC" },
+	{ 1 << 18, "PATH_MIG_STATE" },	{ 1 << 19, "CAP" },
+	{ 1 << 20, "DEST_QPN" },	{ 1 << 25, "RATE_LIMIT" },
+};
+
+static const char *const states[] = {
+	"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR",
+};
+
+static const char *const opcodes[] = {
+	"RDMA_WRITE", "RDMA_WRITE_WITH_IMM", "SEND", "SEND_WITH_IMM",
+	"RDMA_READ", "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD",
+	"LOCAL_INV", "BIND_MW", "SEND_WITH_INV", "TSO",
+};
+
+static const char *const kinds[] = {
+	"PD", "AH", "CQ", "SRQ", "QP", "MR", "MW", "XRC domain", "steering rule",
+	"multicast membership", "DMA handle", "completion counter",
+	"flow counters", "work queue", "table of work queues",
+};
+
+static void put_bits(struct out *out, const struct bit *bits, size_t n,
+		     const char *prefix, uint64_t value)
+{
+	const char *between = "";
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (!(value & bits[i].bit))
+			continue;
+		put(out, "%s%s%s", between, prefix, bits[i].name);
+		value &= ~bits[i].bit;
+		between = " | ";
+	}
+	if (value)
+		put(out, "%s%#" PRIx64, between, value);
+	else if (!*between)
+		put(out, "0");
+}
+
+static void put_name(struct out *out, const char *const *names, size_t n,
+		     const char *prefix, uint64_t value)
+{
+	if (value < n)
+		put(out, "%s%s", prefix, names[value]);
+	else
+		put(out, "%" PRIu64, value);
+}
+
+static bool is(const char *type, size_t len, const char *name)
+{
+	return strlen(name) == len && !memcmp(type, name, len);
+}
+
+static void put_number(struct out *out, const char *type, size_t len,
+		       uint64_t value)
+{
+	if (is(type, len, "x"))
+		put(out, "%#" PRIx64, value);
+	else if (is(type, len, "access"))
+		put_bits(out, access_bits, NAMES(access_bits), "IBV_ACCESS_",
+			 value);
+	else if (is(type, len, "attr"))
+		put_bits(out, attr_bits, NAMES(attr_bits), "IBV_QP_", value);
+	else if (is(type, len, "state"))
+		put_name(out, states, NAMES(states), "", value);
+	else if (is(type, len, "opcode"))
+		put_name(out, opcodes, NAMES(opcodes), "", value);
+	else if (is(type, len, "kind"))
+		put_name(out, kinds, NAMES(kinds), "", value);
+	else if (is(type, len, "mtu"))
+		put(out, "%u", value && value < 8 ? 128u << value : 0);
+	else
+		put(out, "%" PRIu64, value);
+}
+
+/* -- the text */
+
+const char *smr_why_number(const struct smr_why_info *info, unsigned int i,
+			   size_t *len)
+{
+	const char *at = info->numbers;
+
+	for (; *at; i--) {
+		*len = strcspn(at, ": ");
+		if (!i)
+			return at;
+		at += strcspn(at, " ");
+		at += strspn(at, " ");
+	}
+	return NULL;
+}
+
+/* The number whose name is @name */
+static void put_named(struct out *out, const struct smr_why_info *info,
+		      const uint64_t *num, const char *name, size_t len)
+{
+	const char *at, *type;
+	unsigned int i;
+	size_t n;
+
+	for (i = 0; (at = smr_why_number(info, i, &n)); i++) {
+		if (n != len || memcmp(at, name, len))
+			continue;
+		type = at[n] == ':' ? at + n + 1 : "";
+		put_number(out, type, strcspn(type, " "), num[i]);
+		return;
+	}
+}
+
+size_t smr_why_format(const struct smr_why_info *info, const uint64_t *num,
+		      char *buf, size_t size)
+{
+	struct out out = { buf, size, 0 };
+	const char *at = info->text;
+	size_t n;
+
+	if (size)
+		*buf = '\0';
+	while (*at) {
+		n = strcspn(at, "{");
+		put(&out, "%.*s", (int)n, at);
+		at += n;
+		if (!*at)
+			break;
+		n = strcspn(at, "}");
+		put_named(&out, info, num, at + 1, n - 1);
+		at += n + !!at[n];
+	}
+	return out.len;
+}

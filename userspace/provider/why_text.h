@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The text of a refusal. The provider has it, and the tool. */
+#ifndef SMR_WHY_TEXT_H
+#define SMR_WHY_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <softmr-why.h>
+
+/**
+ * struct smr_why_info - a reason, see SMR_WHYS()
+ * @id: enum smr_why_id
+ * @error: the errno of the verb; 0: the error is the status of a completion
+ * @name: in capitals
+ * @numbers: names of its numbers, with what they are
+ * @text: what was wrong, with names of numbers in braces
+ * @todo: what to do
+ */
+struct smr_why_info {
+	uint32_t id;
+	uint32_t error;
+	const char *name;
+	const char *numbers;
+	const char *text;
+	const char *todo;
+};
+
+/* NULL: it is newer than this library. */
+const struct smr_why_info *smr_why_info(uint32_t id);
+/* Reason number @i of the table, or NULL behind the last. */
+const struct smr_why_info *smr_why_info_nth(size_t i);
+
+/*
+ * smr_why_number - a number's name
+ * @i: which, from 0 on
+ * @len: set to the name's length
+ *
+ * Return: the name, which does not end there; NULL: there are fewer.
+ */
+const char *smr_why_number(const struct smr_why_info *info, unsigned int i,
+			   size_t *len);
+
+/*
+ * smr_why_format - the text, with its numbers
+ *
+ * Return: as snprintf(): how long it is, whatever @size is.
+ */
+size_t smr_why_format(const struct smr_why_info *info, const uint64_t *num,
+		      char *buf, size_t size);
+
+#endif /* SMR_WHY_TEXT_H */

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * With SOFTMR_WHY=1 in the environment a thread prints what the device refuses this process,
+ * as it happens: calls, completions, and requests of peers. What is left is printed when the
+ * device is closed, and when the program ends without closing it.
+ */
+#include "why_watch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "why_read.h"
+#include "why_text.h"
+
+#define LOOK_MS		100
+/* So many are printed in a second. */
+#define PRINT_MAX	20
+#define TEXT_MAX	512
+
+/**
+ * struct smr_why_watch - the thread of an open device
+ * @next: in the list of all
+ * @context: the device
+ * @thread: prints
+ * @pid: the process that has it: a child that was forked has the memory only
+ * @stop: the thread is to end; guarded by watches_lock, as are those below
+ * @from: the last refusal that was printed, or left out
+ * @second: when @printed began
+ * @printed: how many since
+ * @left_out: how many were not printed
+ */
+struct smr_why_watch {
+	struct smr_why_watch *next;
+	struct ibv_context *context;
+	pthread_t thread;
+	pid_t pid;
+	bool stop;
+	uint64_t from;
+	time_t second;
+	unsigned int printed;
+	unsigned int left_out;
+};
+
+static pthread_mutex_t watches_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t watches_stop = PTHREAD_COND_INITIALIZER;
+static struct smr_why_watch *watches;
+
+static void print(const struct smr_why_watch *watch,
+		  const struct smr_abi_why *rec)
+{
+	const struct smr_why_info *info = smr_why_info(rec->id);
+	const char *dev = watch->context->device->name;
+	char text[TEXT_MAX], error[32], qp[32] = "";
+
+	if (rec->tid)
+		snprintf(error, sizeof(error), "errno %u", rec->error);
+	else
+		snprintf(error, sizeof(error), "status %u", rec->error);
+	if (rec->qpn)
+		snprintf(qp, sizeof(qp), " QP %#x", rec->qpn);
+	if (!info) {
+		fprintf(stderr, "softmr: %s%s: %s: reason %#x, which is newer than libsoftmr\n",
+			dev, qp, error, rec->id);
+		return;
+	}
+	smr_why_format(info, (const uint64_t *)rec->num, text, sizeof(text));
+	fprintf(stderr, "softmr: %s%s: %s: %s; try: %s (%#06x)\n", dev, qp,
+		error, text, info->todo, info->id);
+}
+
+static void print_or_leave(struct smr_why_watch *watch,
+			   const struct smr_abi_why *rec)
+{
+	time_t now = time(NULL);
+
+	if (now != watch->second) {
+		watch->second = now;
+		watch->printed = 0;
+	}
+	if (watch->printed++ < PRINT_MAX)
+		print(watch, rec);
+	else
+		watch->left_out++;
+}
+
+/* Print what is new. Caller holds watches_lock. */
+static void print_new(struct smr_why_watch *watch)
+{
+	struct smr_abi_why recs[SMR_WHY_ROOM];
+	uint32_t n, i;
+
+	while (!smr_why_read(watch->context, watch->from, recs, &n) && n) {
+		for (i = 0; i < n; i++)
+			print_or_leave(watch, &recs[i]);
+		/* those between were overwritten */
+		watch->left_out += (unsigned int)(recs[n - 1].seq - watch->from - n);
+		watch->from = recs[n - 1].seq;
+	}
+	if (watch->left_out && watch->printed <= PRINT_MAX) {
+		fprintf(stderr, "softmr: %u more refusals were not printed\n",
+			watch->left_out);
+		watch->left_out = 0;
+	}
+}
+
+static void *watch_thread(void *arg)
+{
+	struct smr_why_watch *watch = arg;
+	struct timespec until;
+
+	pthread_mutex_lock(&watches_lock);
+	while (!watch->stop) {
+		print_new(watch);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += LOOK_MS * 1000000;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&watches_stop, &watches_lock, &until);
+	}
+	pthread_mutex_unlock(&watches_lock);
+	return NULL;
+}
+
+/* The program's signals are for its own threads. */
+static int start(struct smr_why_watch *watch)
+{
+	sigset_t all, was;
+	int ret;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &was);
+	ret = pthread_create(&watch->thread, NULL, watch_thread, watch);
+	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	return ret;
+}
+
+struct smr_why_watch *smr_why_watch_begin(struct ibv_context *context)
+{
+	const char *value = getauxval(AT_SECURE) ? NULL : getenv("SOFTMR_WHY");
+	struct smr_why_watch *watch;
+
+	if (!value || strcmp(value, "1"))
+		return NULL;
+	watch = calloc(1, sizeof(*watch));
+	if (!watch)
+		return NULL;
+	watch->context = context;
+	watch->pid = getpid();
+	pthread_mutex_lock(&watches_lock);
+	if (start(watch)) {
+		free(watch);
+		watch = NULL;
+	} else {
+		watch->next = watches;
+		watches = watch;
+	}
+	pthread_mutex_unlock(&watches_lock);
+	return watch;
+}
+
+void smr_why_watch_end(struct smr_why_watch *watch)
+{
+	struct smr_why_watch **at = &watches;
+
+	if (!watch)
+		return;
+	pthread_mutex_lock(&watches_lock);
+	while (*at != watch)
+		at = &(*at)->next;
+	*at = watch->next;
+	watch->stop = true;
+	pthread_cond_broadcast(&watches_stop);
+	pthread_mutex_unlock(&watches_lock);
+	if (watch->pid == getpid()) {
+		pthread_join(watch->thread, NULL);
+		print_new(watch);
+	}
+	free(watch);
+}
+
+/* At the end of a program that has not closed its devices. */
+static __attribute__((destructor)) void print_rest(void)
+{
+	struct smr_why_watch *watch;
+
+	if (pthread_mutex_trylock(&watches_lock))
+		return;
+	for (watch = watches; watch; watch = watch->next)
+		if (watch->pid == getpid())
+			print_new(watch);
+	pthread_mutex_unlock(&watches_lock);
+}

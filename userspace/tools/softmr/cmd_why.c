@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0
+/* softmr why: what was refused lately, why, and what to do about it. */
+#include "cmd.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nldev.h"
+#include "out.h"
+#include "util.h"
+#include "whys.h"
+#include "why_text.h"
+
+static const char usage[] =
+	"Usage: softmr why [--follow] [--pid PID] [--qp NUMBER] [--json]\n"
+	"       softmr why CODE\n"
+	"\n"
+	"Shows what links have refused lately, the newest last: two lines each, of which the\n"
+	"second says what to do. Root sees all of this network namespace, others see their own.\n"
+	"With a CODE, as completions have it in vendor_err: what that means.\n"
+	"\n"
+	"  -f, --follow     go on, and show what is refused from now on, too\n"
+	"  -p, --pid PID    only of this process\n"
+	"  -q, --qp NUMBER  only of this queue pair\n"
+	"  -j, --json       print JSON: an array, with --follow an object in each line\n"
+	"  -h, --help       show this\n";
+
+/* How often --follow looks */
+#define FOLLOW_MS	200
+
+/**
+ * struct options - what is to be shown
+ * @follow: and so on
+ * @pid: 0: of all
+ * @qp: 0: of all
+ */
+struct options {
+	bool follow;
+	int json;
+	uint32_t pid;
+	uint32_t qp;
+	const char *code;
+};
+
+static const struct { uint32_t error; const char *name; } errnos[] = {
+	{ EPERM, "EPERM" }, { ENOENT, "ENOENT" }, { EINTR, "EINTR" },
+	{ EIO, "EIO" }, { EBADF, "EBADF" }, { EAGAIN, "EAGAIN" },
+	{ ENOMEM, "ENOMEM" }, { EACCES, "EACCES" }, { EFAULT, "EFAULT" },
+	{ EBUSY, "EBUSY" }, { ENODEV, "ENODEV" }, { EINVAL, "EINVAL" },
+	{ ENOSPC, "ENOSPC" }, { EOPNOTSUPP, "EOPNOTSUPP" },
+};
+
+/* To be freed. */
+static char *error_name(const struct refusal *r)
+{
+	size_t i;
+
+	/* only verbs have a thread */
+	if (!r->rec.tid)
+		return strf("status %u", r->rec.error);
+	for (i = 0; i < ARRAY_SIZE(errnos); i++)
+		if (errnos[i].error == r->rec.error)
+			return copy(errnos[i].name);
+	return strf("errno %u", r->rec.error);
+}
+
+/* The text with its numbers; to be freed. */
+static char *text_of(const struct refusal *r)
+{
+	const struct smr_why_info *info = smr_why_info(r->rec.id);
+	char *text;
+	size_t len;
+
+	if (!info)
+		return copy("the module is newer than this tool, which does not know the reason");
+	len = smr_why_format(info, (const uint64_t *)r->rec.num, NULL, 0);
+	text = zalloc(len + 1);
+	smr_why_format(info, (const uint64_t *)r->rec.num, text, len + 1);
+	return text;
+}
+
+static const char *todo_of(const struct refusal *r)
+{
+	const struct smr_why_info *info = smr_why_info(r->rec.id);
+
+	return info ? info->todo : "update softmr-tools";
+}
+
+static const char *name_of(const struct refusal *r)
+{
+	const struct smr_why_info *info = smr_why_info(r->rec.id);
+
+	return info ? info->name : "?";
+}
+
+/* -- devices have numbers, and names for people */
+
+static const char *device_name(const struct rdma_dev *devs, size_t n,
+			       uint32_t index)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (devs[i].index == index)
+			return devs[i].name;
+	return NULL;
+}
+
+/* The devices; none, if the RDMA core cannot be asked. */
+static struct rdma_dev *devices(size_t *n)
+{
+	struct rdma_dev *devs = NULL;
+	struct nl_sock *sk;
+
+	*n = 0;
+	if (nldev_open(&sk))
+		return NULL;
+	if (nldev_list(sk, &devs, n))
+		*n = 0;
+	nldev_close(sk);
+	return devs;
+}
+
+/* -- one refusal */
+
+/* The peer's address as people write it; to be freed. NULL: there is none. */
+static char *peer_of(const struct refusal *r)
+{
+	static const uint8_t none[16];
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	const uint8_t *gid = r->rec.peer;
+	char text[INET6_ADDRSTRLEN];
+
+	if (!memcmp(gid, none, sizeof(none)))
+		return NULL;
+	if (!memcmp(gid, mapped, sizeof(mapped)))
+		inet_ntop(AF_INET, gid + 12, text, sizeof(text));
+	else
+		inet_ntop(AF_INET6, gid, text, sizeof(text));
+	return copy(text);
+}
+
+static void print_text(const struct refusal *r, const char *dev)
+{
+	time_t seconds = (time_t)(r->rec.time / 1000000000);
+	char *error = error_name(r), *text = text_of(r), *peer = peer_of(r);
+	struct tm tm = {};
+	char when[16];
+
+	localtime_r(&seconds, &tm);
+	strftime(when, sizeof(when), "%H:%M:%S", &tm);
+	printf("%s.%04u ", when, (unsigned int)(r->rec.time / 100000 % 10000));
+	if (dev)
+		printf("%s ", dev);
+	else
+		printf("device %u ", r->dev);
+	printf("%s[%u]%s", r->comm, r->pid, r->ended ? " (ended)" : "");
+	if (r->rec.qpn)
+		printf(" QP %#x", r->rec.qpn);
+	if (peer)
+		printf(" (peer: QP %#x of %s)", r->rec.peer_qpn, peer);
+	printf(": %s: %s\n", error, text);
+	printf("   try: %s (%#06x)\n", todo_of(r), r->rec.id);
+	free(error);
+	free(text);
+	free(peer);
+}
+
+static void add_numbers(struct json_object *to, const struct refusal *r)
+{
+	const struct smr_why_info *info = smr_why_info(r->rec.id);
+	struct json_object *numbers = out_object();
+	unsigned int i;
+	size_t len;
+	const char *name;
+
+	for (i = 0; info && (name = smr_why_number(info, i, &len)); i++) {
+		char *key = strf("%.*s", (int)len, name);
+
+		out_number(numbers, key, r->rec.num[i]);
+		free(key);
+	}
+	out_add(to, "numbers", numbers);
+}
+
+static struct json_object *to_json(const struct refusal *r, const char *dev)
+{
+	struct json_object *o = out_object();
+	char *error = error_name(r), *text = text_of(r), *peer = peer_of(r);
+
+	out_number(o, "time_ns", r->rec.time);
+	out_string(o, "device", dev);
+	out_number(o, "pid", r->pid);
+	out_string(o, "command", r->comm);
+	out_bool(o, "ended", r->ended);
+	out_number(o, "code", r->rec.id);
+	out_string(o, "reason", name_of(r));
+	out_string(o, "error", error);
+	out_number(o, "qp", r->rec.qpn);
+	out_string(o, "peer", peer);
+	out_number(o, "peer_qp", r->rec.peer_qpn);
+	out_number(o, "wr_id", r->rec.wr_id);
+	out_number(o, "psn", r->rec.psn);
+	out_number(o, "opcode", r->rec.opcode);
+	out_number(o, "thread", r->rec.tid);
+	add_numbers(o, r);
+	out_string(o, "text", text);
+	out_string(o, "todo", todo_of(r));
+	free(error);
+	free(text);
+	free(peer);
+	return o;
+}
+
+static void print_line(const struct refusal *r, const char *dev)
+{
+	struct json_object *o = to_json(r, dev);
+
+	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
+	json_object_put(o);
+}
+
+/* -- all of them */
+
+static bool wanted(const struct options *opt, const struct refusal *r)
+{
+	return (!opt->pid || opt->pid == r->pid || opt->pid == r->rec.tid) &&
+	       (!opt->qp || opt->qp == r->rec.qpn);
+}
+
+/* The same one: when its process ends, it is counted anew. */
+static bool same(const struct refusal *a, const struct refusal *b)
+{
+	return a->rec.time == b->rec.time && a->rec.id == b->rec.id &&
+	       a->rec.qpn == b->rec.qpn && a->rec.tid == b->rec.tid &&
+	       a->pid == b->pid;
+}
+
+static bool has(const struct refusal *list, size_t n, const struct refusal *r)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (same(&list[i], r))
+			return true;
+	return false;
+}
+
+/* Show those that are not in @old. With --follow JSON is an object in each line. */
+static int show(const struct options *opt, const struct refusal *list, size_t n,
+		const struct refusal *old, size_t nr_old)
+{
+	struct json_object *all = NULL;
+	struct rdma_dev *devs;
+	size_t nr_devs, i;
+
+	devs = devices(&nr_devs);
+	if (opt->json && !opt->follow)
+		all = out_array();
+	for (i = 0; i < n; i++) {
+		const char *dev = device_name(devs, nr_devs, list[i].dev);
+
+		if (!wanted(opt, &list[i]) || has(old, nr_old, &list[i]))
+			continue;
+		if (all)
+			json_object_array_add(all, to_json(&list[i], dev));
+		else if (opt->json)
+			print_line(&list[i], dev);
+		else
+			print_text(&list[i], dev);
+	}
+	free(devs);
+	if (all)
+		return out_print(all) ? EXIT_PROBLEM : EXIT_OK;
+	return fflush(stdout) ? EXIT_PROBLEM : EXIT_OK;
+}
+
+static int explain(int err)
+{
+	if (err == -ENOENT)
+		complain("the module is not loaded, or does not tell reasons yet; see: softmr doctor");
+	else
+		complain("cannot ask the module: %s", strerror(-err));
+	return EXIT_PROBLEM;
+}
+
+static int show_refusals(const struct options *opt)
+{
+	struct refusal *list = NULL, *old = NULL;
+	int family, status = EXIT_OK, ret;
+	size_t n = 0, nr_old = 0;
+	struct nl_sock *sk;
+
+	ret = whys_open(&sk, &family);
+	if (ret)
+		return explain(ret);
+	do {
+		ret = whys_list(sk, family, &list, &n);
+		if (ret) {
+			status = explain(ret);
+			break;
+		}
+		status = show(opt, list, n, old, nr_old);
+		free(old);
+		old = list;
+		nr_old = n;
+		if (opt->follow)
+			usleep(FOLLOW_MS * 1000);
+	} while (opt->follow && status == EXIT_OK);
+	free(old);
+	whys_close(sk);
+	return status;
+}
+
+/* -- a code that was seen in a log */
+
+static int show_code(const char *code)
+{
+	const struct smr_why_info *info;
+	unsigned long id;
+	char *end;
+
+	errno = 0;
+	id = strtoul(code, &end, 0);
+	info = errno || *end || id > UINT32_MAX ? NULL : smr_why_info((uint32_t)id);
+	if (!info) {
+		complain("there is no reason '%s'", code);
+		return EXIT_PROBLEM;
+	}
+	printf("%#06x %s: %s\n   try: %s\n", info->id, info->name, info->text,
+	       info->todo);
+	return fflush(stdout) ? EXIT_PROBLEM : EXIT_OK;
+}
+
+/* -- the command line */
+
+/* 0: go on; otherwise the exit status is in *status */
+static int parse(int argc, char **argv, struct options *opt, int *status)
+{
+	static const struct option names[] = {
+		{ "follow", no_argument, NULL, 'f' },
+		{ "pid", required_argument, NULL, 'p' },
+		{ "qp", required_argument, NULL, 'q' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{},
+	};
+	bool good = true;
+	int c;
+
+	opterr = 0;
+	optind = 1;
+	*status = EXIT_USAGE;
+	while (good && (c = getopt_long(argc, argv, "fp:q:jh", names, NULL)) != -1) {
+		switch (c) {
+		case 'f':
+			opt->follow = true;
+			break;
+		case 'p':
+			good = parse_number(optarg, &opt->pid);
+			break;
+		case 'q':
+			good = parse_number(optarg, &opt->qp);
+			break;
+		case 'j':
+			opt->json = 1;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			*status = EXIT_OK;
+			return -1;
+		default:
+			good = false;
+		}
+	}
+	if (good && optind < argc)
+		opt->code = argv[optind++];
+	if (good && optind == argc)
+		return 0;
+	complain("why cannot make anything of '%s'; see: softmr why --help",
+		 argv[good ? optind : optind - 1]);
+	return -1;
+}
+
+int cmd_why(int argc, char **argv)
+{
+	struct options opt = {};
+	int status;
+
+	if (parse(argc, argv, &opt, &status))
+		return status;
+	return opt.code ? show_code(opt.code) : show_refusals(&opt);
+}

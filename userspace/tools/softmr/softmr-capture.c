@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * softmr capture: what goes over a link, and between two QPs of this host, as packets in a file
+ * that Wireshark reads (pcapng). The packet that refuses a request says in its comment why.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <infiniband/verbs.h>
+
+#include "cmd.h"
+#include "util.h"
+#include "why_text.h"
+#include "whys.h"
+
+static const char usage[] =
+	"Usage: softmr capture --write FILE [--count N] LINK\n"
+	"\n"
+	"Writes what LINK sends and receives to FILE (pcapng), until Ctrl-C, and besides what two queue\n"
+	"pairs of this host exchange without a packet, as the packets that the wire would have\n"
+	"had. A packet that refuses a request says why in its comment. Needs CAP_NET_RAW.\n"
+	"\n"
+	"  -w, --write FILE  where to\n"
+	"  -c, --count N     end after N packets\n"
+	"  -h, --help        show this\n";
+
+/* Packets that may wait for us, and the longest that is captured whole */
+#define SLOTS		2048
+#define SLOT_BYTES	9216
+
+/* pcapng, draft-ietf-opsawg-pcapng: types of blocks and options */
+enum {
+	BLOCK_SECTION = 0x0a0d0d0a,
+	BLOCK_INTERFACE = 1,
+	BLOCK_PACKET = 6,
+	OPTION_COMMENT = 1,
+	OPTION_IF_NAME = 2,
+	OPTION_IF_TSRESOL = 9,
+	LINKTYPE_ETHERNET = 1,
+};
+
+/* RoCEv2: UDP's port; BTH and AETH, IBTA 9.2 */
+enum {
+	ROCE_PORT = 4791,
+	BTH_BYTES = 12,
+	OPCODE_ACK = 0x11,
+	SYNDROME_NAK = 0x60,
+};
+
+/**
+ * struct capture - a capture
+ * @out: the file
+ * @whys: where reasons are asked for; NULL: not to be had
+ * @buf: @SLOTS slots of @SLOT_BYTES
+ */
+struct capture {
+	struct ibv_context *context;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	struct ibv_flow *flow;
+	FILE *out;
+	struct nl_sock *whys;
+	int family;
+	uint8_t *buf;
+};
+
+static volatile sig_atomic_t ended;
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	ended = 1;
+}
+
+/* -- the file */
+
+static void put32(FILE *out, uint32_t value)
+{
+	fwrite(&value, sizeof(value), 1, out);
+}
+
+static void put_padded(FILE *out, const void *data, size_t len)
+{
+	static const uint8_t zero[4];
+
+	fwrite(data, 1, len, out);
+	fwrite(zero, 1, -len & 3, out);
+}
+
+/* Of an option with its head */
+static size_t option_bytes(size_t len)
+{
+	return 4 + len + (-len & 3);
+}
+
+static void put_option(FILE *out, uint16_t code, const void *data, size_t len)
+{
+	put32(out, code | (uint32_t)len << 16);
+	put_padded(out, data, len);
+}
+
+static void put_heads(FILE *out, const char *link)
+{
+	static const uint8_t nanoseconds = 9;
+	uint32_t len = (uint32_t)(20 + option_bytes(strlen(link)) + option_bytes(1) + 4);
+
+	put32(out, BLOCK_SECTION);
+	put32(out, 28);
+	put32(out, 0x1a2b3c4d);
+	put32(out, 1);	/* version 1.0 */
+	put32(out, UINT32_MAX);	/* the section's length: not known, 64 bits */
+	put32(out, UINT32_MAX);
+	put32(out, 28);
+	put32(out, BLOCK_INTERFACE);
+	put32(out, len);
+	put32(out, LINKTYPE_ETHERNET);
+	put32(out, SLOT_BYTES);
+	put_option(out, OPTION_IF_NAME, link, strlen(link));
+	put_option(out, OPTION_IF_TSRESOL, &nanoseconds, 1);
+	put32(out, 0);
+	put32(out, len);
+}
+
+static void put_packet(FILE *out, const uint8_t *data, uint32_t len, const char *comment)
+{
+	size_t option = comment ? option_bytes(strlen(comment)) + 4 : 0;
+	uint32_t all = (uint32_t)(32 + len + (-len & 3) + option);
+	struct timespec now;
+	uint64_t ns;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	put32(out, BLOCK_PACKET);
+	put32(out, all);
+	put32(out, 0);
+	put32(out, (uint32_t)(ns >> 32));
+	put32(out, (uint32_t)ns);
+	put32(out, len);
+	put32(out, len);
+	put_padded(out, data, len);
+	if (comment) {
+		put_option(out, OPTION_COMMENT, comment, strlen(comment));
+		put32(out, 0);
+	}
+	put32(out, all);
+}
+
+/* -- reasons */
+
+static uint32_t be24(const uint8_t *at)
+{
+	return (uint32_t)at[0] << 16 | (uint32_t)at[1] << 8 | at[2];
+}
+
+/* The BTH of a RoCEv2 packet; NULL: it is none */
+static const uint8_t *find_bth(const uint8_t *data, size_t len)
+{
+	size_t off = 14, ip;
+
+	if (len < off + 20)
+		return NULL;
+	ip = off;
+	if (data[12] == 0x08 && data[13] == 0x00 && data[ip + 9] == 17)
+		off += (size_t)(data[ip] & 0xf) * 4;
+	else if (data[12] == 0x86 && data[13] == 0xdd && data[ip + 6] == 17)
+		off += 40;
+	else
+		return NULL;
+	if (len < off + 8 + BTH_BYTES + 4 ||
+	    (data[off + 2] << 8 | data[off + 3]) != ROCE_PORT)
+		return NULL;
+	return data + off + 8;
+}
+
+/* The refusal that a NAK tells of; to be freed. NULL: it is none, or not known */
+static char *reason_of(const struct capture *c, const uint8_t *data, size_t len)
+{
+	const uint8_t *bth = find_bth(data, len);
+	const struct refusal *found = NULL;
+	const struct smr_why_info *info;
+	struct refusal *list = NULL;
+	char *text = NULL, said[512];
+	uint32_t qpn, psn;
+	size_t i, n = 0;
+
+	if (!c->whys || !bth || (bth[0] & 0x1f) != OPCODE_ACK ||
+	    (bth[BTH_BYTES] & 0xe0) != SYNDROME_NAK)
+		return NULL;
+	qpn = be24(bth + 5);
+	psn = be24(bth + 9);
+	if (whys_list(c->whys, c->family, &list, &n))
+		return NULL;
+	/* the newest: the responder's, who knows more, or else what the requester was told */
+	for (i = 0; i < n; i++)
+		if (list[i].rec.psn == psn &&
+		    (list[i].rec.peer_qpn == qpn || (list[i].rec.qpn == qpn && !found)))
+			found = &list[i];
+	info = found ? smr_why_info(found->rec.id) : NULL;
+	if (info) {
+		smr_why_format(info, (const uint64_t *)found->rec.num, said, sizeof(said));
+		text = strf("softmr: %#06x %s: %s; try: %s", found->rec.id, info->name, said,
+			    info->todo);
+	}
+	free(list);
+	return text;
+}
+
+/* -- the sniffer */
+
+static int fail(const char *what, int err)
+{
+	complain("%s: %s", what, strerror(err));
+	return -1;
+}
+
+static struct ibv_context *open_link(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL), **dev;
+	struct ibv_context *context = NULL;
+
+	for (dev = list; dev && *dev; dev++)
+		if (!strcmp(ibv_get_device_name(*dev), name))
+			context = ibv_open_device(*dev);
+	if (list)
+		ibv_free_device_list(list);
+	return context;
+}
+
+static int post(struct capture *c, uint64_t slot)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)(c->buf + slot * SLOT_BYTES),
+		.length = SLOT_BYTES,
+		.lkey = c->mr->lkey,
+	};
+	struct ibv_recv_wr wr = { .wr_id = slot, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	return ibv_post_recv(c->qp, &wr, &bad);
+}
+
+static int qp_start(struct capture *c)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = c->cq,
+		.recv_cq = c->cq,
+		.cap = { .max_recv_wr = SLOTS, .max_recv_sge = 1, .max_send_wr = 1,
+			 .max_send_sge = 1 },
+		.qp_type = IBV_QPT_RAW_PACKET,
+	};
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
+
+	c->qp = ibv_create_qp(c->pd, &init);
+	if (!c->qp)
+		return -1;
+	if (ibv_modify_qp(c->qp, &attr, IBV_QP_STATE | IBV_QP_PORT))
+		return -1;
+	attr.qp_state = IBV_QPS_RTR;
+	return ibv_modify_qp(c->qp, &attr, IBV_QP_STATE) ? -1 : 0;
+}
+
+static int capture_open(struct capture *c, const char *link)
+{
+	struct ibv_flow_attr flow = {
+		.type = IBV_FLOW_ATTR_SNIFFER,
+		.size = sizeof(flow),
+		.port = 1,
+	};
+	uint64_t slot;
+
+	c->context = open_link(link);
+	if (!c->context)
+		return fail("cannot open the link", errno ? errno : ENODEV);
+	c->buf = zalloc((size_t)SLOTS * SLOT_BYTES);
+	c->pd = ibv_alloc_pd(c->context);
+	c->channel = ibv_create_comp_channel(c->context);
+	if (!c->pd || !c->channel)
+		return fail("cannot use the link", errno);
+	c->cq = ibv_create_cq(c->context, SLOTS, NULL, c->channel, 0);
+	c->mr = ibv_reg_mr(c->pd, c->buf, (size_t)SLOTS * SLOT_BYTES, IBV_ACCESS_LOCAL_WRITE);
+	if (!c->cq || !c->mr)
+		return fail("cannot use the link", errno);
+	if (qp_start(c))
+		return fail("cannot capture, which takes CAP_NET_RAW", errno);
+	for (slot = 0; slot < SLOTS; slot++)
+		if (post(c, slot))
+			return fail("cannot receive", errno);
+	c->flow = ibv_create_flow(c->qp, &flow);
+	return c->flow ? 0 : fail("cannot capture", errno);
+}
+
+static void capture_close(struct capture *c)
+{
+	if (c->flow)
+		ibv_destroy_flow(c->flow);
+	if (c->qp)
+		ibv_destroy_qp(c->qp);
+	if (c->mr)
+		ibv_dereg_mr(c->mr);
+	if (c->cq)
+		ibv_destroy_cq(c->cq);
+	if (c->channel)
+		ibv_destroy_comp_channel(c->channel);
+	if (c->pd)
+		ibv_dealloc_pd(c->pd);
+	if (c->context)
+		ibv_close_device(c->context);
+	whys_close(c->whys);
+	free(c->buf);
+}
+
+static void take(struct capture *c, const struct ibv_wc *wc)
+{
+	const uint8_t *data = c->buf + wc->wr_id * SLOT_BYTES;
+	char *comment = reason_of(c, data, wc->byte_len);
+
+	put_packet(c->out, data, wc->byte_len, comment);
+	free(comment);
+}
+
+/* Until a packet comes, or a signal */
+static int await(struct capture *c)
+{
+	struct pollfd in = { .fd = c->channel->fd, .events = POLLIN };
+	struct ibv_cq *cq;
+	void *context;
+
+	fflush(c->out);
+	if (poll(&in, 1, 200) <= 0)
+		return 0;
+	if (ibv_get_cq_event(c->channel, &cq, &context))
+		return fail("cannot wait", errno);
+	ibv_ack_cq_events(cq, 1);
+	return ibv_req_notify_cq(c->cq, 0) ? fail("cannot wait", errno) : 0;
+}
+
+static int capture(struct capture *c, uint32_t count)
+{
+	struct ibv_wc wc;
+	uint32_t n = 0;
+	int ret;
+
+	if (ibv_req_notify_cq(c->cq, 0))
+		return fail("cannot wait", errno);
+	while (!ended && (!count || n < count) && !ferror(c->out)) {
+		ret = ibv_poll_cq(c->cq, 1, &wc);
+		if (ret < 0 || (ret && wc.status != IBV_WC_SUCCESS))
+			return fail("the link has ended", EIO);
+		if (!ret && await(c))
+			return -1;
+		if (!ret)
+			continue;
+		take(c, &wc);
+		n++;
+		if (post(c, wc.wr_id))
+			return fail("cannot receive", errno);
+	}
+	fprintf(stderr, "%u packets\n", n);
+	return fflush(c->out) || ferror(c->out) ? fail("cannot write", errno) : 0;
+}
+
+static int run_capture(const char *link, const char *path, uint32_t count)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	struct capture c = {};
+	int ret;
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	c.out = fopen(path, "we");
+	if (!c.out)
+		return fail(path, errno) ? EXIT_PROBLEM : EXIT_OK;
+	/* without reasons, too, a capture is a capture */
+	if (whys_open(&c.whys, &c.family))
+		c.whys = NULL;
+	put_heads(c.out, link);
+	ret = capture_open(&c, link);
+	if (!ret) {
+		fprintf(stderr, "listening on %s\n", link);
+		ret = capture(&c, count);
+	}
+	capture_close(&c);
+	fclose(c.out);
+	return ret ? EXIT_PROBLEM : EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option names[] = {
+		{ "write", required_argument, NULL, 'w' },
+		{ "count", required_argument, NULL, 'c' },
+		{ "help", no_argument, NULL, 'h' },
+		{},
+	};
+	const char *path = NULL;
+	uint32_t count = 0;
+	bool good = true;
+	int c;
+
+	while (good && (c = getopt_long(argc, argv, "w:c:h", names, NULL)) != -1) {
+		switch (c) {
+		case 'w':
+			path = optarg;
+			break;
+		case 'c':
+			good = parse_number(optarg, &count);
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return EXIT_OK;
+		default:
+			good = false;
+		}
+	}
+	if (good && path && optind + 1 == argc)
+		return run_capture(argv[optind], path, count);
+	complain("capture needs a link and --write FILE; see: softmr capture --help");
+	return EXIT_USAGE;
+}

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The timeline is the JSON that Perfetto and Chrome read. A process is a process, a thread is
+ * a QP, and beside these each region that peers ask for is one. Links are the threads of a
+ * process "wire". A message is an asynchronous slice from its beginning to its completion; arrows (flow
+ * events) lead from its beginning to what the responder says, and on to its completion.
+ */
+#include "timeline.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "out.h"
+#include "util.h"
+#include "why_text.h"
+
+/* No process has this number. */
+#define WIRE_PID	0x7fffffff
+/* Threads that are regions: behind all numbers of QPs */
+#define REGION_TID	(1ULL << 32)
+#define PSN_MASK	0xffffffu
+/* Slices need a length to be seen; events of one track are at least this far apart, us */
+#define SLICE_US	0.9
+
+/**
+ * struct message - a message that has begun and is not complete
+ * @id: of its slice and its arrows
+ * @pid: whose it is
+ * @arrow: something has arrived at the responder
+ */
+struct message {
+	uint64_t id;
+	uint64_t wr_id;
+	uint32_t pid;
+	uint32_t qpn;
+	uint32_t psn;
+	uint32_t npsn;
+	bool arrow;
+	char name[24];
+};
+
+/**
+ * struct timeline - what is known on the way
+ * @tracks: tracks that have a name: pid, or pid and tid
+ * @open: messages, the oldest first
+ */
+struct timeline {
+	FILE *out;
+	bool text;
+	uint64_t events;
+	uint64_t lost;
+	uint64_t ids;
+	double begin;
+	struct track { uint64_t pid, tid; } *tracks;
+	size_t nr_tracks;
+	struct message *open;
+	size_t nr_open;
+};
+
+/**
+ * struct event - an event, as ftrace prints it
+ * @name: without smr_
+ * @fields: behind the name
+ * @us: when
+ */
+struct event {
+	const char *name;
+	char *fields;
+	double us;
+	uint32_t pid;
+	uint32_t qpn;
+	char dev[24];
+};
+
+/* The text of a field, up to the next blank; false: there is none */
+static bool field(const struct event *e, const char *name, char *to, size_t size)
+{
+	size_t len = strlen(name), n;
+	const char *at = e->fields;
+
+	while ((at = strstr(at, name))) {
+		if ((at == e->fields || at[-1] == ' ') && at[len] == '=')
+			break;
+		at += len;
+	}
+	if (!at)
+		return false;
+	at += len + 1;
+	n = strcspn(at, " \n");
+	n = n < size ? n : size - 1;
+	memcpy(to, at, n);
+	to[n] = 0;
+	return true;
+}
+
+static uint64_t number(const struct event *e, const char *name)
+{
+	char text[32];
+
+	return field(e, name, text, sizeof(text)) ? strtoull(text, NULL, 0) : 0;
+}
+
+/* "  task-12  [001] d.h1. 12.345678: smr_x: a=1 b=2". False: not one of ours */
+static bool parse(struct event *e, char *line)
+{
+	char *name = strstr(line, ": smr_"), *colon, *time;
+
+	if (!name)
+		return false;
+	*name = 0;
+	time = strrchr(line, ' ');
+	colon = strchr(name + 2, ':');
+	if (!time || !colon || colon[1] != ' ')
+		return false;
+	*colon = 0;
+	*e = (struct event){ .name = name + 6, .fields = colon + 2, .us = strtod(time, NULL) * 1e6 };
+	e->pid = (uint32_t)number(e, "pid");
+	e->qpn = (uint32_t)number(e, "qpn");
+	field(e, "dev", e->dev, sizeof(e->dev));
+	return true;
+}
+
+/* -- JSON */
+
+/* An object of the array; freed */
+static void emit(struct timeline *t, struct json_object *o)
+{
+	fprintf(t->out, "%s\n%s", t->events++ ? "," : "",
+		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
+	json_object_put(o);
+}
+
+static struct json_object *entry(const char *phase, const char *name, double us, uint64_t pid,
+				 uint64_t tid)
+{
+	struct json_object *o = out_object();
+	char when[32];
+
+	snprintf(when, sizeof(when), "%.3f", us);
+	out_string(o, "ph", phase);
+	out_string(o, "name", name);
+	out_string(o, "cat", "softmr");
+	out_add(o, "ts", json_object_new_double_s(us, when));
+	out_number(o, "pid", pid);
+	out_number(o, "tid", tid);
+	return o;
+}
+
+static void emit_name(struct timeline *t, const char *what, uint64_t pid, uint64_t tid, char *name)
+{
+	struct json_object *o = out_object(), *args = out_object();
+
+	out_string(o, "ph", "M");
+	out_string(o, "name", what);
+	out_number(o, "pid", pid);
+	out_number(o, "tid", tid);
+	out_string(args, "name", name);
+	out_add(o, "args", args);
+	emit(t, o);
+	free(name);
+}
+
+/* Is it new? Then it needs a name. */
+static bool new_track(struct timeline *t, uint64_t pid, uint64_t tid)
+{
+	size_t i;
+
+	for (i = 0; i < t->nr_tracks; i++)
+		if (t->tracks[i].pid == pid && t->tracks[i].tid == tid)
+			return false;
+	t->tracks = one_more(t->tracks, t->nr_tracks, sizeof(*t->tracks));
+	t->tracks[t->nr_tracks++] = (struct track){ pid, tid };
+	return true;
+}
+
+/* To be freed */
+static char *process_name(uint32_t pid)
+{
+	char *comm = pid ? read_text("/proc/%u/comm", pid) : copy("kernel"), *name;
+
+	name = strf("%s", comm ? comm : "process");
+	free(comm);
+	return name;
+}
+
+static void name_tracks(struct timeline *t, const struct event *e)
+{
+	if (new_track(t, e->pid, UINT64_MAX))
+		emit_name(t, "process_name", e->pid, 0, process_name(e->pid));
+	if (e->qpn && new_track(t, e->pid, e->qpn))
+		emit_name(t, "thread_name", e->pid, e->qpn,
+			  strf("QP %#x of %s", e->qpn, *e->dev ? e->dev : "?"));
+}
+
+/* All that ftrace says, so that nothing is lost */
+static struct json_object *arguments(const struct event *e)
+{
+	struct json_object *args = out_object();
+	char *all = copy(e->fields), *rest = all, *word;
+
+	while ((word = strsep(&rest, " \n"))) {
+		char *value = strchr(word, '=');
+
+		if (!value)
+			continue;
+		*value++ = 0;
+		out_string(args, word, value);
+	}
+	free(all);
+	return args;
+}
+
+static void emit_slice(struct timeline *t, const struct event *e, const char *name, uint64_t pid,
+		       uint64_t tid)
+{
+	struct json_object *o = entry("X", name, e->us, pid, tid);
+
+	out_add(o, "dur", json_object_new_double_s(SLICE_US, "0.9"));
+	out_add(o, "args", arguments(e));
+	emit(t, o);
+}
+
+static void emit_instant(struct timeline *t, const struct event *e, const char *name)
+{
+	struct json_object *o = entry("i", name, e->us, e->pid, e->qpn);
+
+	out_string(o, "s", "t");
+	out_add(o, "args", arguments(e));
+	emit(t, o);
+}
+
+/* An arrow begins (s), goes on (t) or ends (f) in the slice that begins here. */
+static void emit_arrow(struct timeline *t, const char *phase, const struct event *e, uint64_t id)
+{
+	struct json_object *o = entry(phase, "message", e->us, e->pid, e->qpn);
+
+	out_number(o, "id", id);
+	if (*phase == 'f')
+		out_string(o, "bp", "e");
+	emit(t, o);
+}
+
+static void emit_message(struct timeline *t, const char *phase, const struct event *e,
+			 const struct message *m)
+{
+	struct json_object *o = entry(phase, m->name, e->us, m->pid, m->qpn);
+
+	out_number(o, "id", m->id);
+	out_add(o, "args", arguments(e));
+	emit(t, o);
+}
+
+/* -- messages */
+
+static void on_send_start(struct timeline *t, const struct event *e)
+{
+	struct message *m;
+
+	t->open = one_more(t->open, t->nr_open, sizeof(*m));
+	m = &t->open[t->nr_open++];
+	*m = (struct message){
+		.id = ++t->ids,
+		.wr_id = number(e, "wr_id"),
+		.pid = e->pid,
+		.qpn = e->qpn,
+		.psn = (uint32_t)number(e, "psn"),
+		.npsn = (uint32_t)number(e, "npsn"),
+	};
+	if (!field(e, "op", m->name, sizeof(m->name)))
+		strcpy(m->name, "?");
+	emit_message(t, "b", e, m);
+	emit_slice(t, e, m->name, e->pid, e->qpn);
+	emit_arrow(t, "s", e, m->id);
+}
+
+/* A request is part of the message that began last with its PSN; first PSNs are random. */
+static struct message *message_of(struct timeline *t, uint32_t psn, uint32_t responder)
+{
+	struct message *m;
+
+	for (m = t->open + t->nr_open; m-- > t->open;)
+		if (m->qpn != responder && ((psn - m->psn) & PSN_MASK) < m->npsn)
+			return m;
+	return NULL;
+}
+
+static void on_request(struct timeline *t, const struct event *e)
+{
+	struct message *m = message_of(t, (uint32_t)number(e, "psn"), e->qpn);
+	uint64_t rkey = number(e, "rkey");
+	char op[24] = "?", says[24] = "?", *name;
+
+	field(e, "op", op, sizeof(op));
+	field(e, "says", says, sizeof(says));
+	name = strf("%s: %s", op, says);
+	emit_slice(t, e, name, e->pid, e->qpn);
+	if (m) {
+		emit_arrow(t, "t", e, m->id);
+		m->arrow = true;
+	}
+	if (rkey) {
+		if (new_track(t, e->pid, REGION_TID + rkey))
+			emit_name(t, "thread_name", e->pid, REGION_TID + rkey,
+				  strf("region, rkey %#" PRIx64, rkey));
+		emit_slice(t, e, name, e->pid, REGION_TID + rkey);
+	}
+	if (!number(e, "local")) {
+		if (new_track(t, WIRE_PID, UINT64_MAX))
+			emit_name(t, "process_name", WIRE_PID, 0, copy("wire"));
+		if (new_track(t, WIRE_PID, e->qpn))
+			emit_name(t, "thread_name", WIRE_PID, e->qpn,
+				  strf("to QP %#x of %s", e->qpn, e->dev));
+		emit_slice(t, e, op, WIRE_PID, e->qpn);
+	}
+	free(name);
+}
+
+static void message_end(struct timeline *t, size_t i)
+{
+	memmove(&t->open[i], &t->open[i + 1], (--t->nr_open - i) * sizeof(*t->open));
+}
+
+/* Those before it, which were not signaled, are complete, too. */
+static void on_send_done(struct timeline *t, const struct event *e)
+{
+	uint64_t wr_id = number(e, "wr_id");
+	char result[24] = "?", *name;
+	size_t i, n = 0;
+
+	field(e, "result", result, sizeof(result));
+	name = strf("done: %s", result);
+	emit_slice(t, e, name, e->pid, e->qpn);
+	free(name);
+	for (i = 0; i < t->nr_open && !n; i++)
+		if (t->open[i].qpn == e->qpn && t->open[i].wr_id == wr_id)
+			n = i + 1;
+	for (i = 0; i < n;) {
+		if (t->open[i].qpn != e->qpn) {
+			i++;
+			continue;
+		}
+		emit_message(t, "e", e, &t->open[i]);
+		emit_arrow(t, "f", e, t->open[i].id);
+		message_end(t, i);
+		n--;
+	}
+}
+
+static void on_refused(struct timeline *t, const struct event *e)
+{
+	const struct smr_why_info *info = smr_why_info((uint32_t)number(e, "why"));
+	char *name = strf("refused: %s", info ? info->name : "?");
+
+	emit_instant(t, e, name);
+	free(name);
+}
+
+static void on_aeth(struct timeline *t, const struct event *e)
+{
+	char says[24] = "?";
+
+	field(e, "says", says, sizeof(says));
+	emit_slice(t, e, says, e->pid, e->qpn);
+}
+
+static void on_recv_done(struct timeline *t, const struct event *e)
+{
+	emit_slice(t, e, "received", e->pid, e->qpn);
+}
+
+static void to_json(struct timeline *t, const struct event *e)
+{
+	static const struct {
+		const char *name;
+		void (*take)(struct timeline *t, const struct event *e);
+	} table[] = {
+		{ "send_start", on_send_start }, { "send_done", on_send_done },
+		{ "recv_done", on_recv_done }, { "request", on_request },
+		{ "aeth", on_aeth }, { "refused", on_refused },
+	};
+	size_t i;
+
+	name_tracks(t, e);
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		if (!strcmp(table[i].name, e->name)) {
+			table[i].take(t, e);
+			return;
+		}
+	}
+	emit_instant(t, e, e->name);
+}
+
+/* -- text */
+
+static void to_text(struct timeline *t, const struct event *e)
+{
+	char *who = process_name(e->pid);
+
+	if (!t->begin)
+		t->begin = e->us;
+	fprintf(t->out, "%12.3f ms  %s[%u]  %-12s %s%s", (e->us - t->begin) / 1000, who, e->pid,
+		e->name, e->fields, strchr(e->fields, '\n') ? "" : "\n");
+	t->events++;
+	free(who);
+}
+
+struct timeline *timeline_begin(FILE *out, bool text)
+{
+	struct timeline *t = zalloc(sizeof(*t));
+
+	t->out = out;
+	t->text = text;
+	if (!text)
+		fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", out);
+	return t;
+}
+
+void timeline_line(struct timeline *t, char *line)
+{
+	unsigned long long lost;
+	const char *at = strstr(line, "[LOST ");
+	struct event e;
+
+	if (at && sscanf(at, "[LOST %llu EVENTS]", &lost) == 1) {
+		t->lost += lost;
+		return;
+	}
+	if (!parse(&e, line))
+		return;
+	if (t->text)
+		to_text(t, &e);
+	else
+		to_json(t, &e);
+}
+
+uint64_t timeline_end(struct timeline *t, uint64_t *lost)
+{
+	uint64_t events = t->events;
+
+	if (!t->text)
+		fputs("\n]}\n", t->out);
+	*lost = t->lost;
+	free(t->tracks);
+	free(t->open);
+	free(t);
+	return events;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What links have refused, as the module tells by generic netlink. */
+#ifndef SOFTMR_WHYS_H
+#define SOFTMR_WHYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <softmr-why.h>
+
+struct nl_sock;
+
+/**
+ * struct refusal - a refusal, and whose it is
+ * @rec: as the module has it
+ * @dev: the kernel's number of the RDMA device
+ * @pid: the process that opened the device; 0: none of this PID namespace
+ * @comm: its command
+ * @ended: it has closed the device
+ */
+struct refusal {
+	struct smr_abi_why rec;
+	uint32_t dev;
+	uint32_t pid;
+	char comm[16];
+	bool ended;
+};
+
+/* Functions that return int return 0 or a negative errno. */
+
+/* -ENOENT: the module is not loaded, or is older than this */
+int whys_open(struct nl_sock **sk, int *family);
+void whys_close(struct nl_sock *sk);
+/* All that the caller may see in this network namespace, by time. *list is to be freed. */
+int whys_list(struct nl_sock *sk, int family, struct refusal **list, size_t *n);
+
+/* Have the module count for some seconds what regions are used for; -EPERM: root may */
+int whys_watch(struct nl_sock *sk, int family);
+
+#endif /* SOFTMR_WHYS_H */

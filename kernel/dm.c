@@ -7,6 +7,7 @@
 
 #include "mem.h"
 #include "mmap.h"
+#include "why.h"
 
 /**
  * struct dm_mem - the part of a piece of device memory that a region opens
@@ -84,6 +85,7 @@ void smr_dm_store_fini(struct smr_dm_store *store)
  * @store: where from
  * @uctx: whose process maps it
  * @attr: how much; each piece begins with a page
+ * @why: a refusal says why
  *
  * Context: process, may sleep.
  * Return: the memory, all zeros; or an ERR_PTR: -EINVAL (no length, or an
@@ -91,22 +93,25 @@ void smr_dm_store_fini(struct smr_dm_store *store)
  */
 struct smr_dm *smr_dm_alloc(struct smr_dm_store *store,
 			    struct ib_ucontext *uctx,
-			    const struct ib_dm_alloc_attr *attr)
+			    const struct ib_dm_alloc_attr *attr,
+			    struct smr_why *why)
 {
 	struct smr_mmap *m;
 	struct smr_dm *dm;
 
-	if (!attr->length || attr->alignment > PAGE_SHIFT)
-		return ERR_PTR(-EINVAL);
+	if (!attr->length)
+		return smr_why_ptr(why, DM_NO_LENGTH);
+	if (attr->alignment > PAGE_SHIFT)
+		return smr_why_ptr(why, DM_ALIGN, attr->alignment, PAGE_SHIFT);
 	if (attr->length > SMR_DM_SIZE)
-		return ERR_PTR(-ENOMEM);
+		return smr_why_ptr(why, DM_FULL, attr->length, SMR_DM_SIZE);
 	dm = kzalloc(sizeof(*dm), GFP_KERNEL_ACCOUNT);
 	if (!dm)
 		return ERR_PTR(-ENOMEM);
 	m = smr_mmap_alloc(&store->pool, uctx, PAGE_ALIGN(attr->length), 0);
 	if (IS_ERR(m)) {
 		kfree(dm);
-		return ERR_CAST(m);
+		return smr_why_ptr(why, DM_FULL, attr->length, SMR_DM_SIZE);
 	}
 	dm->mmap = m;
 	return dm;

@@ -9,8 +9,9 @@
 
 #include "account.h"
 
-struct smr_mmap;
 struct smr_mem;
+struct smr_mmap;
+struct smr_why;
 
 /* How much a device has, in bytes */
 #define SMR_DM_SIZE	SZ_1M
@@ -44,7 +45,8 @@ void smr_dm_store_init(struct smr_dm_store *store);
 void smr_dm_store_fini(struct smr_dm_store *store);
 struct smr_dm *smr_dm_alloc(struct smr_dm_store *store,
 			    struct ib_ucontext *uctx,
-			    const struct ib_dm_alloc_attr *attr);
+			    const struct ib_dm_alloc_attr *attr,
+			    struct smr_why *why);
 void smr_dm_free(struct smr_dm *dm);
 struct smr_mem *smr_dm_mem(struct smr_dm *dm, u64 off, u64 length);
 

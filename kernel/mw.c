@@ -30,6 +30,7 @@
 #include "compat/cleanup.h"
 #include "grant.h"
 #include "mr.h"
+#include "why.h"
 
 /* Entries that are read in one section with BH off */
 #define LIST_STEP	64
@@ -138,17 +139,19 @@ static void mr_del_entry(struct smr_mr *mr, struct mw_entry *entry)
  * smr_mw_alloc() - make a window that is not bound
  * @mw: device, PD and type are set; its rkey is set here
  * @keys: the device's keys
+ * @why: a refusal says why
  *
  * Context: process, may sleep.
  * Return: 0, -EINVAL (type), -ENOMEM, -ENOSPC.
  */
-int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys)
+int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys,
+		 struct smr_why *why)
 {
 	struct smr_window *win;
 	int ret;
 
 	if (mw->ibmw.type != IB_MW_TYPE_1 && mw->ibmw.type != IB_MW_TYPE_2)
-		return -EINVAL;
+		return smr_why(why, MW_TYPE, mw->ibmw.type);
 	win = kzalloc(sizeof(*win), GFP_KERNEL_ACCOUNT);
 	if (!win)
 		return -ENOMEM;

@@ -14,6 +14,7 @@
 struct smr_account;
 struct smr_drain;
 struct smr_mr;
+struct smr_why;
 struct smr_window;
 
 /**
@@ -66,7 +67,8 @@ static inline struct smr_mw *to_smr_mw(const struct ib_mw *ibmw)
 	return container_of(ibmw, struct smr_mw, ibmw);
 }
 
-int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys);
+int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys,
+		 struct smr_why *why);
 void smr_mw_dealloc(struct smr_mw *mw);
 
 int __must_check smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,

@@ -444,7 +444,11 @@ static int map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 
 static int attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
-	return smr_mcast_attach(to_smr_qp(ibqp), (struct in6_addr *)gid);
+	struct smr_qp *qp = to_smr_qp(ibqp);
+	struct smr_why why = {};
+
+	return smr_why_verb(qp->whys, &why, ibqp->qp_num,
+			    smr_mcast_attach(qp, (struct in6_addr *)gid, &why));
 }
 
 static int detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
@@ -456,14 +460,18 @@ static struct ib_flow *create_flow(struct ib_qp *ibqp,
 				   struct ib_flow_attr *attr,
 				   struct ib_udata *udata)
 {
+	struct smr_why why = {};
 	struct smr_rule *rule;
 	int ret;
 
 	ret = ib_no_udata_io(udata);
 	if (ret)
 		return ERR_PTR(ret);
-	rule = smr_rule_create(to_smr_qp(ibqp), attr);
-	return IS_ERR(rule) ? ERR_CAST(rule) : &rule->ibflow;
+	rule = smr_rule_create(to_smr_qp(ibqp), attr, &why);
+	if (!IS_ERR(rule))
+		return &rule->ibflow;
+	return ERR_PTR(smr_why_verb(smr_udata_whys(udata), &why, ibqp->qp_num,
+				    PTR_ERR(rule)));
 }
 
 static int destroy_flow(struct ib_flow *ibflow)
@@ -612,9 +620,14 @@ static struct ib_dm *alloc_dm(struct ib_device *ibdev,
 			      struct ib_dm_alloc_attr *attr,
 			      struct uverbs_attr_bundle *attrs)
 {
-	struct smr_dm *dm = smr_dm_alloc(&to_smr_verbs(ibdev)->dms, uctx, attr);
+	struct smr_why why = {};
+	struct smr_dm *dm;
 
-	return IS_ERR(dm) ? ERR_CAST(dm) : &dm->ibdm;
+	dm = smr_dm_alloc(&to_smr_verbs(ibdev)->dms, uctx, attr, &why);
+	if (!IS_ERR(dm))
+		return &dm->ibdm;
+	return ERR_PTR(smr_why_verb(smr_attrs_whys(attrs), &why, 0,
+				    PTR_ERR(dm)));
 }
 
 static int dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
@@ -638,9 +651,12 @@ static struct ib_mr *reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm,
 static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
 	int ret = ib_no_udata_io(udata);
+	struct smr_why why = {};
 
-	return ret ?: smr_mw_alloc(to_smr_mw(ibmw),
-				   to_smr_verbs(ibmw->device)->env.keys);
+	if (!ret)
+		ret = smr_mw_alloc(to_smr_mw(ibmw),
+				   to_smr_verbs(ibmw->device)->env.keys, &why);
+	return smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
 }
 
 static int dealloc_mw(struct ib_mw *ibmw)

@@ -16,6 +16,7 @@
 #include "netdev.h"
 #include "softirq.h"
 #include "ud.h"
+#include "why.h"
 
 #define MULTICAST_QPN	0xffffff
 #define LEN		100
@@ -417,6 +418,7 @@ TEST_F(mcast, limits)
 	struct vt_conf conf = self->a->conf;
 	struct ibv_qp **qps;
 	int i, max = dev->max_mcast_qp_attach;
+	struct smr_abi_why rec;
 
 	/* They do not depend on the path, and take long. */
 	if (variant->family != AF_INET || strcmp(getenv("SMR_PATH"), "host"))
@@ -431,6 +433,10 @@ TEST_F(mcast, limits)
 		ASSERT_EQ(i < max ? 0 : ENOMEM,
 			  ibv_attach_mcast(qps[i], &group, 0));
 	}
+	ASSERT_EQ(0, vt_why_last(self->a->dev.ctx, &rec));
+	EXPECT_EQ((uint32_t)SMR_WHY_MCAST_QPS, rec.id);
+	EXPECT_EQ(qps[max]->qp_num, rec.qpn);
+	EXPECT_EQ((uint64_t)max, rec.num[0]);
 	for (i = 0; i <= max; i++) {
 		if (i < max)
 			ASSERT_EQ(0, ibv_detach_mcast(qps[i], &group, 0));
@@ -446,6 +452,9 @@ TEST_F(mcast, limits)
 		ASSERT_EQ(i < dev->max_mcast_grp ? 0 : ENOMEM,
 			  ibv_attach_mcast(self->a->qp, &group, 0));
 	}
+	ASSERT_EQ(0, vt_why_last(self->a->dev.ctx, &rec));
+	EXPECT_EQ((uint32_t)SMR_WHY_MCAST_GROUPS, rec.id);
+	EXPECT_EQ((uint64_t)dev->max_mcast_grp, rec.num[0]);
 }
 
 #define BURST	512

@@ -18,6 +18,7 @@
 #include "counter.h"
 #include "softirq.h"
 #include "system.h"
+#include "why.h"
 
 /* -- the host's own packets */
 
@@ -210,6 +211,7 @@ TEST_F(steer, of_other_qps)
 TEST_F(steer, as_many_as_there_may_be)
 {
 	struct ibv_flow *flows[1025];
+	struct smr_abi_why rec;
 	int n, i;
 
 	for (n = 0; n < 1025; n++) {
@@ -219,6 +221,9 @@ TEST_F(steer, as_many_as_there_may_be)
 	}
 	EXPECT_EQ(ENOMEM, errno);
 	EXPECT_EQ(1024, n);
+	ASSERT_EQ(0, vt_why_last(self->a.ep.dev.ctx, &rec));
+	EXPECT_EQ((uint32_t)SMR_WHY_FLOW_MANY, rec.id);
+	EXPECT_EQ(1024, rec.num[0]);
 	ASSERT_EQ(0, vt_raw_recv(&self->a, 1));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
 	EXPECT_TRUE(host_got(self, VT_TIMEOUT_MS));

@@ -372,6 +372,15 @@ WHY(ADVISE_UNMAPPED)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
+/* -- memory windows */
+
+WHY(MW_TYPE)
+{
+	EXPECT_EQ(NULL, ibv_alloc_mw(self->pd, 3));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_WHY(self->ctx, MW_TYPE, 0, 3);
+}
+
 /* -- queue pairs */
 
 static struct ibv_qp *create_qp(FIXTURE_DATA(why) *self, enum ibv_qp_type type,
@@ -797,6 +806,226 @@ ELSEWHERE(AH_NETDEV, "the core drops a GID before its netdev has left")
 ELSEWHERE(AH_NO_DGID, "the core refuses it first: it cannot resolve it")
 
 ELSEWHERE(AH_FAMILY, "the core refuses it first: it cannot resolve it")
+
+/* -- steering rules */
+
+/* A QP of the context, which the rules are for. */
+static struct vt_raw with_qp(FIXTURE_DATA(why) *self, enum ibv_qp_type type)
+{
+	struct vt_raw raw = { .ep = *self->ep };
+
+	raw.ep.qp = create_qp(self, type, (struct ibv_qp_cap){ SMALL });
+	return raw;
+}
+
+#define EXPECT_NO_RULE(name, type, err, rule, ...) do {			\
+	struct vt_raw _raw = with_qp(self, type);			\
+									\
+	ASSERT_NE(NULL, _raw.ep.qp);					\
+	errno = 0;							\
+	EXPECT_EQ(NULL, vt_rule_apply(&_raw, rule));			\
+	EXPECT_EQ(err, errno);						\
+	EXPECT_WHY(self->ctx, name, _raw.ep.qp->qp_num, __VA_ARGS__);	\
+	EXPECT_EQ(0, ibv_destroy_qp(_raw.ep.qp));			\
+} while (0)
+
+WHY(FLOW_QP)
+{
+	struct vt_rule rule;
+
+	vt_rule_normal(&rule, 0, 0);
+	EXPECT_NO_RULE(FLOW_QP, IBV_QPT_UD, EOPNOTSUPP, &rule, IBV_QPT_UD);
+}
+
+WHY(FLOW_FLAGS)
+{
+	struct vt_rule rule;
+
+	vt_rule_normal(&rule, 0, IBV_FLOW_ATTR_FLAGS_EGRESS);
+	EXPECT_NO_RULE(FLOW_FLAGS, IBV_QPT_RAW_PACKET, EOPNOTSUPP, &rule,
+		       IBV_FLOW_ATTR_FLAGS_EGRESS);
+}
+
+WHY(FLOW_TYPE)
+{
+	struct vt_rule rule;
+
+	vt_rule_init(&rule, IBV_FLOW_ATTR_SNIFFER + 1, 0);
+	EXPECT_NO_RULE(FLOW_TYPE, IBV_QPT_RAW_PACKET, EINVAL, &rule,
+		       IBV_FLOW_ATTR_SNIFFER + 1);
+}
+
+WHY(FLOW_DEFAULT)
+{
+	struct vt_rule rule;
+
+	vt_rule_init(&rule, IBV_FLOW_ATTR_ALL_DEFAULT, 0);
+	rule.attr.flags = IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
+	EXPECT_NO_RULE(FLOW_DEFAULT, IBV_QPT_RAW_PACKET, EINVAL, &rule,
+		       IBV_FLOW_ATTR_ALL_DEFAULT, 0, IBV_FLOW_ATTR_FLAGS_DONT_TRAP);
+}
+
+WHY(FLOW_SPEC)
+{
+	struct vt_rule rule;
+
+	vt_rule_normal(&rule, 0, 0);
+	vt_rule_add(&rule, IBV_FLOW_SPEC_INNER | IBV_FLOW_SPEC_ETH,
+		    sizeof(struct ibv_flow_spec_eth));
+	EXPECT_NO_RULE(FLOW_SPEC, IBV_QPT_RAW_PACKET, EOPNOTSUPP, &rule,
+		       IBV_FLOW_SPEC_INNER | IBV_FLOW_SPEC_ETH);
+}
+
+WHY(FLOW_IP_FLAGS)
+{
+	struct ibv_flow_spec_ipv4_ext *ip;
+	struct vt_rule rule;
+
+	vt_rule_normal(&rule, 0, 0);
+	ip = vt_rule_add(&rule, IBV_FLOW_SPEC_IPV4_EXT, sizeof(*ip));
+	ip->mask.flags = 1;
+	EXPECT_NO_RULE(FLOW_IP_FLAGS, IBV_QPT_RAW_PACKET, EOPNOTSUPP, &rule, 1);
+}
+
+WHY(FLOW_TWICE)
+{
+	size_t len = sizeof(struct ibv_flow_spec_tcp_udp);
+	struct vt_rule rule;
+
+	vt_rule_normal(&rule, 0, 0);
+	vt_rule_add(&rule, IBV_FLOW_SPEC_UDP, len);
+	vt_rule_add(&rule, IBV_FLOW_SPEC_TCP, len);
+	EXPECT_NO_RULE(FLOW_TWICE, IBV_QPT_RAW_PACKET, EINVAL, &rule,
+		       IBV_FLOW_SPEC_TCP);
+}
+
+WHY(FLOW_DROP)
+{
+	struct vt_rule rule;
+
+	vt_rule_normal(&rule, 0, IBV_FLOW_ATTR_FLAGS_DONT_TRAP);
+	vt_rule_add(&rule, IBV_FLOW_SPEC_ACTION_DROP,
+		    sizeof(struct ibv_flow_spec_action_drop));
+	EXPECT_NO_RULE(FLOW_DROP, IBV_QPT_RAW_PACKET, EINVAL, &rule, 0);
+}
+
+ELSEWHERE(FLOW_MANY, "see raw_rules.c, as_many_as_there_may_be")
+ELSEWHERE(FLOW_NETDEV, "a race with a netdev that goes")
+ELSEWHERE(FLOW_TAKEN, "a kernel with the netfilter hook shares the netdev")
+
+/* -- spreading over work queues */
+
+#define RSS_KEY_LEN	40
+#define IPV4_SRC	IBV_RX_HASH_SRC_IPV4
+
+/* A QP over two work queues, which is refused. */
+#define EXPECT_NO_RSS(name, err, function, key_len, fields, ...) do {	\
+	uint8_t _key[64] = {};						\
+	struct ibv_wq_init_attr _init = { .max_wr = 1 };		\
+	struct ibv_wq *_wq[2] = {					\
+		create_wq(self, _init), create_wq(self, _init),		\
+	};								\
+	struct ibv_rwq_ind_table_init_attr _table = {			\
+		.log_ind_tbl_size = 1, .ind_tbl = _wq,			\
+	};								\
+	struct ibv_qp_init_attr_ex _attr = {				\
+		.qp_type = IBV_QPT_RAW_PACKET, .pd = self->pd,		\
+		.comp_mask = IBV_QP_INIT_ATTR_PD |			\
+			     IBV_QP_INIT_ATTR_IND_TABLE |		\
+			     IBV_QP_INIT_ATTR_RX_HASH,			\
+		.rx_hash_conf = { function, key_len, _key, fields },	\
+	};								\
+									\
+	ASSERT_NE(NULL, _wq[0]);					\
+	ASSERT_NE(NULL, _wq[1]);					\
+	_attr.rwq_ind_tbl = ibv_create_rwq_ind_table(self->ctx, &_table); \
+	ASSERT_NE(NULL, _attr.rwq_ind_tbl);				\
+	EXPECT_EQ(NULL, ibv_create_qp_ex(self->ctx, &_attr));		\
+	EXPECT_EQ(err, errno);						\
+	EXPECT_WHY(self->ctx, name, 0, __VA_ARGS__);			\
+	EXPECT_EQ(0, ibv_destroy_rwq_ind_table(_attr.rwq_ind_tbl));	\
+	EXPECT_EQ(0, ibv_destroy_wq(_wq[0]));				\
+	EXPECT_EQ(0, ibv_destroy_wq(_wq[1]));				\
+} while (0)
+
+WHY(RSS_FUNCTION)
+{
+	EXPECT_NO_RSS(RSS_FUNCTION, EOPNOTSUPP, 2, RSS_KEY_LEN, IPV4_SRC, 2);
+}
+
+WHY(RSS_FIELDS)
+{
+	uint64_t fields = IPV4_SRC | IBV_RX_HASH_IPSEC_SPI;
+
+	EXPECT_NO_RSS(RSS_FIELDS, EOPNOTSUPP, IBV_RX_HASH_FUNC_TOEPLITZ, RSS_KEY_LEN,
+		      fields, fields, IBV_RX_HASH_IPSEC_SPI);
+}
+
+WHY(RSS_KEY)
+{
+	EXPECT_NO_RSS(RSS_KEY, EINVAL, IBV_RX_HASH_FUNC_TOEPLITZ, RSS_KEY_LEN - 1,
+		      IPV4_SRC, RSS_KEY_LEN - 1, RSS_KEY_LEN);
+}
+
+WHY(RSS_MIXED)
+{
+	uint64_t fields = IPV4_SRC | IBV_RX_HASH_DST_IPV6;
+
+	EXPECT_NO_RSS(RSS_MIXED, EINVAL, IBV_RX_HASH_FUNC_TOEPLITZ, RSS_KEY_LEN,
+		      fields, fields);
+}
+
+WHY(RSS_NO_FIELD)
+{
+	EXPECT_NO_RSS(RSS_NO_FIELD, EINVAL, IBV_RX_HASH_FUNC_TOEPLITZ, RSS_KEY_LEN,
+		      0, 2);
+}
+
+/* -- multicast */
+
+ELSEWHERE(MCAST_AGAIN, "the core takes a second attachment for the first one")
+ELSEWHERE(MCAST_QPS, "see mcast.c, limits")
+ELSEWHERE(MCAST_GROUPS, "see mcast.c, limits")
+
+/* -- device memory */
+
+static struct ibv_dm *alloc_dm(FIXTURE_DATA(why) *self, size_t length,
+			       uint32_t log_align)
+{
+	struct ibv_alloc_dm_attr attr = {
+		.length = length, .log_align_req = log_align,
+	};
+
+	return ibv_alloc_dm(self->ctx, &attr);
+}
+
+WHY(DM_NO_LENGTH)
+{
+	EXPECT_EQ(NULL, alloc_dm(self, 0, 0));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_WHY(self->ctx, DM_NO_LENGTH, 0, 0);
+}
+
+WHY(DM_ALIGN)
+{
+	EXPECT_EQ(NULL, alloc_dm(self, PAGE, 20));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_WHY(self->ctx, DM_ALIGN, 0, 20, __builtin_ctz(PAGE));
+}
+
+WHY(DM_FULL)
+{
+	struct ibv_device_attr_ex attr = {};
+	struct ibv_dm *dm;
+
+	ASSERT_EQ(0, ibv_query_device_ex(self->ctx, NULL, &attr));
+	dm = alloc_dm(self, attr.max_dm_size, 0);
+	ASSERT_NE(NULL, dm);
+	EXPECT_EQ(NULL, alloc_dm(self, PAGE, 0));
+	EXPECT_EQ(ENOMEM, errno);
+	EXPECT_WHY(self->ctx, DM_FULL, 0, PAGE, attr.max_dm_size);
+	EXPECT_EQ(0, ibv_free_dm(dm));
+}
 
 /* -- any */
 

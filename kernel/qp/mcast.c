@@ -15,6 +15,7 @@
 #include "net/wire.h"
 #include "qp/core.h"
 #include "qp/rx_queue.h"
+#include "why.h"
 
 /* The hash bucket of a group; other groups may share it. */
 static struct hlist_head *bucket(struct smr_members *members,
@@ -132,27 +133,29 @@ static struct member_counts count_members(const struct smr_qp *qp,
 
 /* The first member has the netdev join the group. */
 static struct smr_group *group_enter(struct smr_env *env,
-				     const struct in6_addr *addr)
+				     const struct in6_addr *addr,
+				     struct smr_why *why)
 {
 	struct smr_group *group;
 
 	if (env->nr_groups == SMR_MAX_MCAST_GROUPS)
-		return ERR_PTR(-ENOMEM);
+		return smr_why_ptr(why, MCAST_GROUPS, SMR_MAX_MCAST_GROUPS);
 	group = smr_group_join(env->egress, env->ndev, addr);
 	if (!IS_ERR(group))
 		env->nr_groups++;
 	return group;
 }
 
-static int member_add(struct smr_members *members, struct smr_member *m)
+static int member_add(struct smr_members *members, struct smr_member *m,
+		      struct smr_why *why)
 {
 	struct member_counts c = count_members(m->qp, &m->addr);
 
 	if (c.own)
-		return -EINVAL;
+		return smr_why(why, MCAST_AGAIN);
 	if (c.nr == SMR_MAX_MCAST_QPS)
-		return -ENOMEM;
-	m->group = c.group ?: group_enter(m->qp->env, &m->addr);
+		return smr_why(why, MCAST_QPS, SMR_MAX_MCAST_QPS);
+	m->group = c.group ?: group_enter(m->qp->env, &m->addr, why);
 	if (IS_ERR(m->group))
 		return PTR_ERR(m->group);
 	hlist_add_head_rcu(&m->node, bucket(members, &m->addr));
@@ -163,12 +166,14 @@ static int member_add(struct smr_members *members, struct smr_member *m)
  * smr_mcast_attach() - attach a QP to a multicast group
  * @qp: a UD QP
  * @addr: the group, an IPv4 one in its mapped form
+ * @why: a refusal says why
  *
  * Context: process, may sleep; takes RTNL.
  * Return: 0; -EINVAL (attached already), -ENOMEM (no memory, or as many as
  * there may be), or the errors of smr_group_join().
  */
-int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr)
+int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr,
+		     struct smr_why *why)
 {
 	struct smr_members *members = &qp->env->tab->members;
 	struct smr_member *m;
@@ -182,7 +187,7 @@ int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr)
 	m->handle = qp->handle;
 
 	mutex_lock(&members->mutex);
-	ret = member_add(members, m);
+	ret = member_add(members, m, why);
 	mutex_unlock(&members->mutex);
 	if (ret)
 		kfree(m);

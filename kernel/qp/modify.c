@@ -318,7 +318,7 @@ int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 	if (ret)
 		return ret;
 	if (init->rwq_ind_tbl)
-		rss = smr_rss_create(init->rwq_ind_tbl, how);
+		rss = smr_rss_create(init->rwq_ind_tbl, how, why);
 	if (IS_ERR(rss))
 		return PTR_ERR(rss);
 	qp->rss = rss;

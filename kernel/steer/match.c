@@ -10,6 +10,8 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 
+#include "why.h"
+
 /* VLAN tags that are skipped at most: a service tag and a customer tag */
 #define TAGS_MAX	2
 
@@ -151,10 +153,11 @@ static void want_l3(struct smr_match *match, u8 version)
 	match->mask.l3 = U8_MAX;
 }
 
-static int add_ip4(struct smr_match *match, const struct ib_flow_spec_ipv4 *spec)
+static int add_ip4(struct smr_match *match, const struct ib_flow_spec_ipv4 *spec,
+		   struct smr_why *why)
 {
 	if (spec->mask.flags & ~(IB_IPV4_DONT_FRAG | IB_IPV4_MORE_FRAG))
-		return -EOPNOTSUPP;
+		return smr_why(why, FLOW_IP_FLAGS, spec->mask.flags);
 	want_l3(match, 4);
 	match->val.ip4 = spec->val;
 	match->mask.ip4 = spec->mask;
@@ -170,7 +173,8 @@ static void add_l4(struct smr_match *match, u8 proto,
 	match->mask.ports = spec->mask;
 }
 
-static int add_spec(struct smr_match *match, const union ib_flow_spec *spec)
+static int add_spec(struct smr_match *match, const union ib_flow_spec *spec,
+		    struct smr_why *why)
 {
 	switch (spec->type) {
 	case IB_FLOW_SPEC_ETH:
@@ -182,7 +186,7 @@ static int add_spec(struct smr_match *match, const union ib_flow_spec *spec)
 		}
 		return 0;
 	case IB_FLOW_SPEC_IPV4:
-		return add_ip4(match, &spec->ipv4);
+		return add_ip4(match, &spec->ipv4, why);
 	case IB_FLOW_SPEC_IPV6:
 		want_l3(match, 6);
 		match->val.ip6 = spec->ipv6.val;
@@ -195,7 +199,7 @@ static int add_spec(struct smr_match *match, const union ib_flow_spec *spec)
 		add_l4(match, IPPROTO_UDP, &spec->tcp_udp);
 		return 0;
 	default:
-		return -EOPNOTSUPP;
+		return smr_why(why, FLOW_SPEC, spec->type);
 	}
 }
 
@@ -203,6 +207,7 @@ static int add_spec(struct smr_match *match, const union ib_flow_spec *spec)
  * smr_match_add() - add a spec to a match
  * @match: zeroed at first
  * @spec: the spec; one of each layer, in any order
+ * @why: a refusal says why
  *
  * If a spec names a VLAN tag, a frame must have one. Specs that contradict each other
  * match no frame.
@@ -210,16 +215,17 @@ static int add_spec(struct smr_match *match, const union ib_flow_spec *spec)
  * Return: 0, -EINVAL (a second spec of this layer), -EOPNOTSUPP (an unknown spec, or one
  * of inner headers).
  */
-int smr_match_add(struct smr_match *match, const union ib_flow_spec *spec)
+int smr_match_add(struct smr_match *match, const union ib_flow_spec *spec,
+		  struct smr_why *why)
 {
 	u8 layer = 1 << ((spec->type & IB_FLOW_SPEC_LAYER_MASK) >> 4 & 7);
 	int ret;
 
-	ret = add_spec(match, spec);
+	ret = add_spec(match, spec, why);
 	if (ret)
 		return ret;
 	if (match->layers & layer)
-		return -EINVAL;
+		return smr_why(why, FLOW_TWICE, spec->type);
 	match->layers |= layer;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <rdma/ib_verbs.h>
 
 struct sk_buff;
+struct smr_why;
 
 /**
  * struct smr_frame_key - the headers of a frame, or a rule's values or masks
@@ -50,7 +51,8 @@ struct smr_match {
 
 void smr_frame_key_parse(struct smr_frame_key *key, const struct sk_buff *skb,
 			 int off);
-int smr_match_add(struct smr_match *match, const union ib_flow_spec *spec);
+int smr_match_add(struct smr_match *match, const union ib_flow_spec *spec,
+		  struct smr_why *why);
 void smr_match_add_multicast(struct smr_match *match);
 bool smr_match_key(const struct smr_match *match,
 		   const struct smr_frame_key *key);

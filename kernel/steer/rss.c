@@ -11,6 +11,7 @@
 
 #include "compat/unaligned.h"
 #include "steer/match.h"
+#include "why.h"
 
 #define IPV4_FIELDS	(SMR_RX_HASH_SRC_IPV4 | SMR_RX_HASH_DST_IPV4)
 #define IPV6_FIELDS	(SMR_RX_HASH_SRC_IPV6 | SMR_RX_HASH_DST_IPV6)
@@ -30,19 +31,26 @@ struct input {
 	unsigned int len;
 };
 
-static int check(const struct smr_create_qp *how, u32 log_size)
+static int check(const struct smr_create_qp *how, u32 log_size,
+		 struct smr_why *why)
 {
 	u64 fields = how->rx_hash_fields_mask;
 
-	if (memchr_inv(how->rsvd, 0, sizeof(how->rsvd)) ||
-	    how->rx_hash_function != SMR_RX_HASH_TOEPLITZ ||
-	    fields & ~(u64)SMR_RX_HASH_ALL)
+	if (memchr_inv(how->rsvd, 0, sizeof(how->rsvd)))
 		return -EOPNOTSUPP;
-	if (how->rx_hash_key_len != SMR_RX_HASH_KEY ||
-	    (fields & IPV4_FIELDS && fields & IPV6_FIELDS) ||
-	    (fields & TCP_FIELDS && fields & UDP_FIELDS) ||
-	    (!fields && log_size))
-		return -EINVAL;
+	if (how->rx_hash_function != SMR_RX_HASH_TOEPLITZ)
+		return smr_why(why, RSS_FUNCTION, how->rx_hash_function);
+	if (fields & ~(u64)SMR_RX_HASH_ALL)
+		return smr_why(why, RSS_FIELDS, fields,
+			       fields & ~(u64)SMR_RX_HASH_ALL);
+	if (how->rx_hash_key_len != SMR_RX_HASH_KEY)
+		return smr_why(why, RSS_KEY, how->rx_hash_key_len,
+			       SMR_RX_HASH_KEY);
+	if ((fields & IPV4_FIELDS && fields & IPV6_FIELDS) ||
+	    (fields & TCP_FIELDS && fields & UDP_FIELDS))
+		return smr_why(why, RSS_MIXED, fields);
+	if (!fields && log_size)
+		return smr_why(why, RSS_NO_FIELD, 1U << log_size);
 	return 0;
 }
 
@@ -50,6 +58,7 @@ static int check(const struct smr_create_qp *how, u32 log_size)
  * smr_rss_create() - say how a QP spreads its frames
  * @table: over which work queues; it outlives the answer
  * @how: and how; of the command that makes the QP
+ * @why: a refusal says why
  *
  * Context: process, may sleep.
  * Return: for smr_rss_destroy(); -EINVAL: a key of another length, fields of two IP
@@ -57,13 +66,14 @@ static int check(const struct smr_create_qp *how, u32 log_size)
  * function or field; -ENOMEM.
  */
 struct smr_rss *smr_rss_create(const struct ib_rwq_ind_table *table,
-			       const struct smr_create_qp *how)
+			       const struct smr_create_qp *how,
+			       struct smr_why *why)
 {
 	u32 i, size = 1U << table->log_ind_tbl_size;
 	struct smr_rss *rss;
 	int ret;
 
-	ret = check(how, table->log_ind_tbl_size);
+	ret = check(how, table->log_ind_tbl_size, why);
 	if (ret)
 		return ERR_PTR(ret);
 	rss = kvzalloc(struct_size(rss, table, size), GFP_KERNEL_ACCOUNT);

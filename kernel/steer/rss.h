@@ -13,6 +13,7 @@
 
 struct sk_buff;
 struct smr_account;
+struct smr_why;
 
 /* The largest table, as a logarithm */
 #define SMR_RWQ_TABLE_LOG	10
@@ -75,7 +76,8 @@ struct smr_rss {
 };
 
 struct smr_rss *smr_rss_create(const struct ib_rwq_ind_table *table,
-			       const struct smr_create_qp *how);
+			       const struct smr_create_qp *how,
+			       struct smr_why *why);
 void smr_rss_destroy(struct smr_rss *rss);
 struct smr_qp_handle *smr_rss_target(const struct smr_rss *rss,
 				     const struct sk_buff *frame);

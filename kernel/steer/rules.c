@@ -11,6 +11,7 @@
 #include "qp/core.h"
 #include "steer/flow_count.h"
 #include "steer/steer.h"
+#include "why.h"
 
 /* Behind all priorities */
 #define ORDER_DEFAULT	((u32)U16_MAX + 1)
@@ -25,17 +26,20 @@ static bool is_normal(const struct smr_rule *rule)
 	return !is_sniffer(rule) && rule->order != ORDER_DEFAULT;
 }
 
-static int attr_check(const struct smr_qp *qp, const struct ib_flow_attr *attr)
+static int attr_check(const struct smr_qp *qp, const struct ib_flow_attr *attr,
+		      struct smr_why *why)
 {
-	if (qp->ibqp.qp_type != IB_QPT_RAW_PACKET ||
-	    attr->flags & ~IB_FLOW_ATTR_FLAGS_DONT_TRAP)
-		return -EOPNOTSUPP;
+	if (qp->ibqp.qp_type != IB_QPT_RAW_PACKET)
+		return smr_why(why, FLOW_QP, qp->ibqp.qp_type);
+	if (attr->flags & ~IB_FLOW_ATTR_FLAGS_DONT_TRAP)
+		return smr_why(why, FLOW_FLAGS, attr->flags);
 	if (attr->type > IB_FLOW_ATTR_SNIFFER)
-		return -EINVAL;
+		return smr_why(why, FLOW_TYPE, attr->type);
 	/* Only a normal rule matches some of the frames and may let them go on. */
 	if (attr->type != IB_FLOW_ATTR_NORMAL &&
 	    (attr->num_of_specs || attr->flags))
-		return -EINVAL;
+		return smr_why(why, FLOW_DEFAULT, attr->type,
+			       attr->num_of_specs, attr->flags);
 	return 0;
 }
 
@@ -68,7 +72,7 @@ static enum smr_rx_mode match_rx_mode(const struct smr_match *match,
 
 /* Add a spec: an action, or a condition. */
 static int rule_add_spec(struct smr_rule *rule, const union ib_flow_spec *spec,
-			 bool *tagged)
+			 bool *tagged, struct smr_why *why)
 {
 	switch (spec->type) {
 	case IB_FLOW_SPEC_ACTION_DROP:
@@ -76,45 +80,45 @@ static int rule_add_spec(struct smr_rule *rule, const union ib_flow_spec *spec,
 		return 0;
 	case IB_FLOW_SPEC_ACTION_TAG:
 		if (*tagged)
-			return -EINVAL;
+			return smr_why(why, FLOW_TWICE, spec->type);
 		*tagged = true;
 		rule->tag = spec->flow_tag.tag_id;
 		return 0;
 	case IB_FLOW_SPEC_ACTION_COUNT:
 		if (rule->count)
-			return -EINVAL;
+			return smr_why(why, FLOW_TWICE, spec->type);
 		rule->count = to_smr_flow_counters(spec->flow_count.counters)->count;
 		return 0;
 	default:
-		return smr_match_add(&rule->match, spec);
+		return smr_match_add(&rule->match, spec, why);
 	}
 }
 
 static int rule_add_specs(struct smr_rule *rule,
-			  const struct ib_flow_attr *attr)
+			  const struct ib_flow_attr *attr, struct smr_why *why)
 {
 	const union ib_flow_spec *spec = attr->flows;
 	bool tagged = false;
 	int i, ret = 0;
 
 	for (i = 0; i < attr->num_of_specs && !ret; i++) {
-		ret = rule_add_spec(rule, spec, &tagged);
+		ret = rule_add_spec(rule, spec, &tagged, why);
 		spec = (const void *)spec + spec->size;
 	}
 	return ret;
 }
 
 static int rule_set_normal(struct smr_rule *rule,
-			   const struct ib_flow_attr *attr)
+			   const struct ib_flow_attr *attr, struct smr_why *why)
 {
-	int ret = rule_add_specs(rule, attr);
+	int ret = rule_add_specs(rule, attr, why);
 
 	if (ret)
 		return ret;
 	rule->order = attr->priority;
 	rule->steals = !(attr->flags & IB_FLOW_ATTR_FLAGS_DONT_TRAP);
 	if (rule->drops && !rule->steals)
-		return -EINVAL;
+		return smr_why(why, FLOW_DROP);
 	rule->owns = rule->steals && match_is_of_one(&rule->match);
 	return 0;
 }
@@ -131,7 +135,8 @@ static void rule_set_sniffer(struct smr_rule *rule)
 	rule->tap.ignore_outgoing = ndev->flags & IFF_LOOPBACK;
 }
 
-static int rule_set(struct smr_rule *rule, const struct ib_flow_attr *attr)
+static int rule_set(struct smr_rule *rule, const struct ib_flow_attr *attr,
+		    struct smr_why *why)
 {
 	switch (attr->type) {
 	case IB_FLOW_ATTR_ALL_DEFAULT:
@@ -147,7 +152,7 @@ static int rule_set(struct smr_rule *rule, const struct ib_flow_attr *attr)
 		rule_set_sniffer(rule);
 		return 0;
 	default:
-		return rule_set_normal(rule, attr);
+		return rule_set_normal(rule, attr, why);
 	}
 }
 
@@ -177,7 +182,8 @@ static void rule_insert(struct smr_steer *steer, struct smr_rule *rule)
 	list_add_tail_rcu(&rule->node, &r->node);
 }
 
-static int rule_show(struct smr_steer *steer, struct smr_rule *rule)
+static int rule_show(struct smr_steer *steer, struct smr_rule *rule,
+		     struct smr_why *why)
 {
 	int ret;
 
@@ -189,6 +195,8 @@ static int rule_show(struct smr_steer *steer, struct smr_rule *rule)
 	}
 	if (list_empty(&steer->rules)) {
 		ret = smr_ingress_open(&steer->in);
+		if (ret == -EBUSY)
+			return smr_why(why, FLOW_TAKEN);
 		if (ret)
 			return ret;
 	}
@@ -211,7 +219,8 @@ static void rule_hide(struct smr_steer *steer, struct smr_rule *rule)
 		smr_ingress_close(&steer->in);
 }
 
-static int rule_add(struct smr_steer *steer, struct smr_rule *rule)
+static int rule_add(struct smr_steer *steer, struct smr_rule *rule,
+		    struct smr_why *why)
 {
 	struct net_device *ndev = steer->in.ndev;
 	int ret;
@@ -220,15 +229,15 @@ static int rule_add(struct smr_steer *steer, struct smr_rule *rule)
 	/* The netdev may be going before its notifier has run. */
 	if (steer->closed ||
 	    !smr_egress_has_netdev(rule->qp->env->egress, ndev))
-		return -ENODEV;
+		return smr_why(why, FLOW_NETDEV);
 	if (steer->nr == SMR_MAX_RULES)
-		return -ENOMEM;
+		return smr_why(why, FLOW_MANY, SMR_MAX_RULES);
 	if (is_normal(rule))
 		rule->rx_mode = match_rx_mode(&rule->match, ndev);
 	ret = smr_ingress_set_rx_mode(ndev, rule->rx_mode, 1);
 	if (ret)
 		return ret;
-	ret = rule_show(steer, rule);
+	ret = rule_show(steer, rule, why);
 	if (ret)
 		smr_ingress_set_rx_mode(ndev, rule->rx_mode, -1);
 	else
@@ -240,6 +249,7 @@ static int rule_add(struct smr_steer *steer, struct smr_rule *rule)
  * smr_rule_create() - have frames steered to a QP
  * @qp: the QP, which outlives the rule
  * @attr: which frames, in the core's form
+ * @why: a refusal says why
  *
  * A normal rule takes its frames away from those of lower priority and from
  * the host; those of the same priority get them, too. A default rule, and one
@@ -252,12 +262,13 @@ static int rule_add(struct smr_steer *steer, struct smr_rule *rule)
  * memory, or too many rules), -EOVERFLOW.
  */
 struct smr_rule *smr_rule_create(struct smr_qp *qp,
-				 const struct ib_flow_attr *attr)
+				 const struct ib_flow_attr *attr,
+				 struct smr_why *why)
 {
 	struct smr_rule *rule;
 	int ret;
 
-	ret = attr_check(qp, attr);
+	ret = attr_check(qp, attr, why);
 	if (ret)
 		return ERR_PTR(ret);
 	rule = kzalloc(sizeof(*rule), GFP_KERNEL_ACCOUNT);
@@ -267,10 +278,10 @@ struct smr_rule *smr_rule_create(struct smr_qp *qp,
 	rule->qp = qp;
 	rule->handle = qp->handle;
 	rule->process = qp->ibqp.pd->uobject->context;
-	ret = rule_set(rule, attr);
+	ret = rule_set(rule, attr, why);
 	if (!ret) {
 		rtnl_lock();
-		ret = rule_add(rule->steer, rule);
+		ret = rule_add(rule->steer, rule, why);
 		rtnl_unlock();
 	}
 	if (!ret)

@@ -6,10 +6,14 @@
  * and completions carry them. The upper byte is who refused:
  *
  *	0x01..	verbs: memory regions
+ *	0x02..	verbs: memory windows
  *	0x03..	verbs: queue pairs
  *	0x04..	verbs: completion queues
  *	0x05..	verbs: receive queues
  *	0x06..	verbs: addresses
+ *	0x07..	verbs: steering rules, and spreading over work queues
+ *	0x08..	verbs: multicast
+ *	0x09..	verbs: device memory
  *	0x0f..	verbs: any
  *	0x10..	keys
  *	0x11..	work requests
@@ -113,6 +117,10 @@
 	X(ADVISE_UNMAPPED, 0x0188, EFAULT, "entries",			\
 	  "the process has not mapped all of the {entries} ranges, or not for that access", \
 	  "compare with /proc/PID/maps")				\
+									\
+	X(MW_TYPE, 0x0201, EINVAL, "type",				\
+	  "a memory window of type {type} is not known here",		\
+	  "use IBV_MW_TYPE_1 or IBV_MW_TYPE_2")				\
 									\
 	X(QP_TYPE, 0x0301, EOPNOTSUPP, "type",				\
 	  "a process cannot have a queue pair of type {type} on this link", \
@@ -253,6 +261,76 @@
 	X(AH_NETDEV, 0x0606, EINVAL, "sgid_index",			\
 	  "the netdev of the GID of index {sgid_index} is gone, or is in another network namespace", \
 	  "choose another index; softmr status lists them")		\
+									\
+	X(FLOW_QP, 0x0701, EOPNOTSUPP, "type",				\
+	  "a queue pair of type {type} has no steering rules",		\
+	  "use one of type RAW_PACKET")					\
+	X(FLOW_FLAGS, 0x0702, EOPNOTSUPP, "flags:x",			\
+	  "of the flags {flags} of a rule not all are known here",	\
+	  "leave all but IBV_FLOW_ATTR_FLAGS_DONT_TRAP out")		\
+	X(FLOW_TYPE, 0x0703, EINVAL, "type",				\
+	  "a rule of type {type} is not known here",			\
+	  "use IBV_FLOW_ATTR_NORMAL, _ALL_DEFAULT, _MC_DEFAULT or _SNIFFER") \
+	X(FLOW_DEFAULT, 0x0704, EINVAL, "type num_of_specs flags:x",	\
+	  "a rule of type {type} takes all frames of its kind, so it has neither specs nor flags, and not {num_of_specs} and {flags}", \
+	  "set num_of_specs and flags to 0, or use IBV_FLOW_ATTR_NORMAL") \
+	X(FLOW_SPEC, 0x0705, EOPNOTSUPP, "spec:x",			\
+	  "a spec of type {spec} is not known here",			\
+	  "use specs of outer headers (ETH, IPV4, IPV4_EXT, IPV6, TCP, UDP), and of the actions tag, drop and count") \
+	X(FLOW_IP_FLAGS, 0x0706, EOPNOTSUPP, "mask:x",			\
+	  "of the IPv4 flags {mask} in the mask not all can be compared", \
+	  "compare 0x2 (do not fragment) and 0x4 (more fragments) only") \
+	X(FLOW_TWICE, 0x0707, EINVAL, "spec:x",				\
+	  "a second spec of type {spec}, or of its layer",		\
+	  "give one spec of each layer and of each action")		\
+	X(FLOW_DROP, 0x0708, EINVAL, "",				\
+	  "a rule that drops frames cannot leave them to others, too",	\
+	  "leave IBV_FLOW_ATTR_FLAGS_DONT_TRAP out")			\
+	X(FLOW_MANY, 0x0709, ENOMEM, "most",				\
+	  "the link has {most} rules already, which is all that it may have", \
+	  "destroy some")						\
+	X(FLOW_NETDEV, 0x070a, ENODEV, "",				\
+	  "the netdev of the link goes, or has left its network namespace", \
+	  "make a link of another netdev")				\
+	X(FLOW_TAKEN, 0x070b, EBUSY, "",				\
+	  "a bridge, bond or macvlan takes what the netdev receives",	\
+	  "make the link of that bridge or bond, or use a kernel with CONFIG_NETFILTER_INGRESS") \
+									\
+	X(RSS_FUNCTION, 0x0711, EOPNOTSUPP, "function",			\
+	  "the hash function {function} is not known here",		\
+	  "use IBV_RX_HASH_FUNC_TOEPLITZ")				\
+	X(RSS_FIELDS, 0x0712, EOPNOTSUPP, "fields:x unknown:x",		\
+	  "of the fields {fields}, {unknown} are not hashed here",	\
+	  "use addresses of IPv4 or IPv6, and ports of TCP or UDP")	\
+	X(RSS_KEY, 0x0713, EINVAL, "rx_hash_key_len needed",		\
+	  "the key has {rx_hash_key_len} bytes, and not {needed}",	\
+	  "set rx_hash_key_len to the length of the Toeplitz key")	\
+	X(RSS_MIXED, 0x0714, EINVAL, "fields:x",			\
+	  "the fields {fields} are of IPv4 and of IPv6, or of TCP and of UDP", \
+	  "make a queue pair for each of them")				\
+	X(RSS_NO_FIELD, 0x0715, EINVAL, "queues",			\
+	  "there are {queues} queues, but no field to spread frames by", \
+	  "set rx_hash_fields_mask, or use a table of one queue")	\
+									\
+	X(MCAST_AGAIN, 0x0801, EINVAL, "",				\
+	  "the queue pair is in the group already",			\
+	  "attach it once")						\
+	X(MCAST_QPS, 0x0802, ENOMEM, "most",				\
+	  "the group has {most} queue pairs of this link already",	\
+	  "detach some")						\
+	X(MCAST_GROUPS, 0x0803, ENOMEM, "most",				\
+	  "the link is in {most} groups already",			\
+	  "leave some")							\
+									\
+	X(DM_NO_LENGTH, 0x0901, EINVAL, "",				\
+	  "device memory of no length",					\
+	  "set length")							\
+	X(DM_ALIGN, 0x0902, EINVAL, "log_align_req most",		\
+	  "an alignment of 2^{log_align_req} bytes is more than a page, 2^{most}", \
+	  "ask for less: each piece begins with a page")		\
+	X(DM_FULL, 0x0903, ENOMEM, "length size",			\
+	  "of the {size} bytes of device memory {length} are not free",	\
+	  "ask for less, or free some; memory that a process still maps is in use") \
 									\
 	X(LIMIT, 0x0f01, ENOMEM, "kind:kind most",			\
 	  "there are {most} objects of the kind {kind} already, which is the limit of this user or link", \

@@ -50,7 +50,8 @@ well_formed() {
 }
 programs() {
 	pingpong server client "$1" -s 3001 -n 5 && perftest server client "$1" 4096 ib_write_bw -s 4096 -n 10 &&
-		perftest server client "$1" 4097 ib_read_bw -s 4097 -n 10 && perftest server client "$1" 8 ib_atomic_bw -n 10
+		perftest server client "$1" 4097 ib_read_bw -s 4097 -n 10 && perftest server client "$1" 8 ib_atomic_bw -n 10 &&
+		pingpong_with ibv_ud_pingpong server client "$1" -s 1000 -n 5
 }
 packets() { counter "$DEV" tx_packets; }
 
@@ -61,7 +62,7 @@ for family in v4 v6; do
 	check "$family: capture programs" capture python3 "$LIB/sniff.py" "$DEV" "$WORK/pcap" -- programs "$family"
 	check "$family: none of it was a packet" is "$(packets)" "$before"
 	check "$family: well-formed, as packets" well_formed SEND_{FIRST,MIDDLE,LAST} WRITE_{FIRST,MIDDLE,LAST} READ_REQUEST \
-		READ_RESP_{FIRST,MIDDLE,LAST} ACK FETCH_ADD ATOMIC_ACK
+		READ_RESP_{FIRST,MIDDLE,LAST} ACK FETCH_ADD ATOMIC_ACK UD_SEND_ONLY
 done
 # softmr capture, which is a program of its own, beside softmr
 SOFTMR_CAPTURE=(softmr capture --write "$WORK/pcap" "$DEV")

@@ -73,33 +73,60 @@ static void push_eth(struct sk_buff *skb, struct net_device *ndev)
 	skb_pull(skb, ETH_HLEN);
 }
 
+/* NULL: no memory */
+static struct sk_buff *packet_alloc(unsigned int len)
+{
+	struct sk_buff *skb;
+
+	skb = alloc_skb(HEADROOM + len, GFP_ATOMIC | __GFP_NOWARN);
+	if (skb)
+		skb_reserve(skb, HEADROOM);
+	return skb;
+}
+
+/* @skb has a packet from its BTH on: set the ICRC, and put the other headers in front. */
+static void packet_finish(struct sk_buff *skb, const struct smr_hdr *hdr,
+			  const struct smr_path *path, u16 sport,
+			  struct net_device *ndev)
+{
+	unsigned int len = skb->len, hdr_len = hdr->op->hdr_len;
+	struct smr_icrc icrc = {};
+	u8 *seg = skb->data;
+	u32 crc;
+
+	crc = smr_icrc_begin(&icrc, path, sport, 0, seg, hdr_len, len);
+	crc = smr_crc32(crc, seg + hdr_len, hdr->len + hdr->pad);
+	put_unaligned_le32(~crc, seg + len - SMR_ICRC_LEN);
+	smr_xmit_push_udp(skb, path, sport);
+	push_ip(skb, path);
+	push_eth(skb, ndev);
+}
+
 /* The packet with its ICRC; NULL: no memory, or its payload cannot be read now. */
 static struct sk_buff *packet_make(struct mirror *m)
 {
-	unsigned int len = smr_packet_len(&m->hdr), hdr_len;
+	unsigned int len = smr_packet_len(&m->hdr);
 	const struct smr_path *path = &m->from->path;
-	struct smr_icrc icrc = {};
-	struct sk_buff *skb;
-	u8 *seg;
-	u32 crc;
+	struct sk_buff *skb = packet_alloc(len);
 
-	skb = alloc_skb(HEADROOM + len, GFP_ATOMIC | __GFP_NOWARN);
 	if (!skb)
 		return NULL;
-	skb_reserve(skb, HEADROOM);
-	seg = skb_put(skb, len);
-	if (smr_packet_fill(seg, &m->hdr, &m->sgl)) {
+	if (smr_packet_fill(skb_put(skb, len), &m->hdr, &m->sgl)) {
 		kfree_skb(skb);
 		return NULL;
 	}
-	hdr_len = m->hdr.op->hdr_len;
-	crc = smr_icrc_begin(&icrc, path, path->sport, 0, seg, hdr_len, len);
-	crc = smr_crc32(crc, seg + hdr_len, m->hdr.len + m->hdr.pad);
-	put_unaligned_le32(~crc, seg + len - SMR_ICRC_LEN);
-	smr_xmit_push_udp(skb, path, path->sport);
-	push_ip(skb, path);
-	push_eth(skb, m->from->env->ndev);
+	packet_finish(skb, &m->hdr, path, path->sport, m->from->env->ndev);
 	return skb;
+}
+
+/* Sniffers of both links get a copy. */
+static void packet_give(struct sk_buff *skb, const struct smr_env *from,
+			const struct smr_env *to)
+{
+	if (to != from)
+		smr_steer_show(to->steer, skb);
+	smr_steer_show(from->steer, skb);
+	consume_skb(skb);
 }
 
 /* False: too much was made already, or it cannot be made. The rest of the message is not seen. */
@@ -115,10 +142,7 @@ static bool packet_show(struct mirror *m)
 		smr_stat_inc(env->stats, SMR_CNT_DROPPED);
 		return false;
 	}
-	if (m->to->env != env)
-		smr_steer_show(m->to->env->steer, skb);
-	smr_steer_show(env->steer, skb);
-	consume_skb(skb);
+	packet_give(skb, env, m->to->env);
 	return true;
 }
 
@@ -257,4 +281,34 @@ void smr_mirror_all(struct smr_qp *qp, const struct smr_local *local,
 	smr_sgl_close(&m->sgl);
 free:
 	kfree(m);
+}
+
+/**
+ * smr_mirror_datagram_all() - see smr_mirror_datagram()
+ * @from: the sender's QP
+ * @to: the receiver's QP
+ * @path: from one to the other
+ * @hdr: the datagram's headers
+ * @skb: the datagram from its BTH on; not changed
+ *
+ * Context: any, bottom halves disabled; called by the send task.
+ */
+void smr_mirror_datagram_all(const struct smr_qp *from, const struct smr_qp *to,
+			     const struct smr_path *path,
+			     const struct smr_hdr *hdr,
+			     const struct sk_buff *skb)
+{
+	u16 sport = rdma_get_udp_sport(path->flow_label, hdr->src_qpn, hdr->qpn);
+	const struct smr_env *env = from->env;
+	struct sk_buff *copy = NULL;
+
+	if (smr_task_charge(SMR_COST_PACKET))
+		copy = packet_alloc(skb->len);
+	if (!copy) {
+		smr_stat_inc(env->stats, SMR_CNT_DROPPED);
+		return;
+	}
+	skb_put_data(copy, skb->data, skb->len);
+	packet_finish(copy, hdr, path, sport, env->ndev);
+	packet_give(copy, env, to->env);
 }

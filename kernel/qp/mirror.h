@@ -11,8 +11,14 @@
 #include "qp/core.h"
 #include "steer/steer.h"
 
+struct sk_buff;
+
 void smr_mirror_all(struct smr_qp *qp, const struct smr_local *local,
 		    enum smr_local_answer answer, u8 syndrome);
+void smr_mirror_datagram_all(const struct smr_qp *from, const struct smr_qp *to,
+			     const struct smr_path *path,
+			     const struct smr_hdr *hdr,
+			     const struct sk_buff *skb);
 
 /**
  * smr_mirror() - show sniffers an operation that is about to be answered
@@ -28,6 +34,26 @@ static inline void smr_mirror(struct smr_qp *qp, const struct smr_local *local,
 {
 	if (static_branch_unlikely(&smr_sniffed))
 		smr_mirror_all(qp, local, answer, syndrome);
+}
+
+/**
+ * smr_mirror_datagram() - show sniffers a datagram that is about to be given to its receiver
+ * @from: the sender's QP
+ * @to: the receiver's QP
+ * @path: from one to the other
+ * @hdr: the datagram's headers
+ * @skb: the datagram from its BTH on; not changed
+ *
+ * Context: any, bottom halves disabled; called by the send task.
+ */
+static inline void smr_mirror_datagram(const struct smr_qp *from,
+				       const struct smr_qp *to,
+				       const struct smr_path *path,
+				       const struct smr_hdr *hdr,
+				       const struct sk_buff *skb)
+{
+	if (static_branch_unlikely(&smr_sniffed))
+		smr_mirror_datagram_all(from, to, path, hdr, skb);
 }
 
 #endif /* SMR_QP_MIRROR_H */

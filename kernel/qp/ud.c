@@ -19,6 +19,7 @@
 #include "qp/ah.h"
 #include "qp/core.h"
 #include "qp/gsi.h"
+#include "qp/mirror.h"
 #include "qp/opcode.h"
 #include "qp/packet.h"
 #include "qp/payload.h"
@@ -140,6 +141,7 @@ static int local_send(struct datagram *d, struct smr_run *run)
 		kfree_skb(skb);
 		return err;
 	}
+	smr_mirror_datagram(qp, peer, &d->av->path, &d->hdr, skb);
 	local_headers(skb, &d->av->path);
 	smr_qp_inc(qp, SMR_CNT_LOCAL_OPS);
 	smr_qp_add(qp, SMR_CNT_LOCAL_BYTES, d->wqe->len);

@@ -4,6 +4,7 @@
 #include <linux/err.h>
 #include <linux/minmax.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_types.h>
 
@@ -13,6 +14,9 @@
 #include "compat/udata.h"
 #include "ucontext.h"
 #include "why.h"
+
+/* The ids from here on are not those of verbs */
+#define SMR_WHY_NO_VERB	0x1000
 
 /* An entry of the first version of the ABI */
 #define ENTRY_MIN	offsetofend(struct smr_abi_why, num)
@@ -85,8 +89,38 @@ DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_WHY_READ,
 						SMR_ATTR_NUMBER(u32),
 						UA_MANDATORY));
 
+/* The process may say what it likes: only it, and whoever may read its log, is told. */
+static int UVERBS_HANDLER(SMR_METHOD_WHY_NOTE)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
+	struct smr_why why = { .nr = SMR_WHY_NUMBERS };
+	struct smr_why_note note;
+	int ret;
+
+	if (IS_ERR(uctx))
+		return PTR_ERR(uctx);
+	ret = uverbs_copy_from(&note, attrs, SMR_ATTR_WHY_NOTE);
+	if (ret)
+		return ret;
+	if (!note.id || note.id >= SMR_WHY_NO_VERB || !note.error ||
+	    note.error > MAX_ERRNO || note.rsvd)
+		return -EINVAL;
+	why.id = note.id;
+	memcpy(why.num, note.num, sizeof(why.num));
+	smr_why_add_verb(smr_uctx_whys(uctx), &why, note.qpn,
+			 -(int)note.error);
+	return 0;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_WHY_NOTE,
+			    UVERBS_ATTR_PTR_IN(SMR_ATTR_WHY_NOTE,
+					       UVERBS_ATTR_STRUCT(struct smr_why_note,
+								  num),
+					       UA_MANDATORY));
+
 ADD_UVERBS_METHODS(smr_why_methods, UVERBS_OBJECT_DEVICE,
-		   &UVERBS_METHOD(SMR_METHOD_WHY_READ));
+		   &UVERBS_METHOD(SMR_METHOD_WHY_READ),
+		   &UVERBS_METHOD(SMR_METHOD_WHY_NOTE));
 
 const struct uapi_definition smr_why_query_uapi[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &smr_why_methods),

@@ -14,6 +14,7 @@
  *	0x07..	verbs: steering rules, and spreading over work queues
  *	0x08..	verbs: multicast
  *	0x09..	verbs: device memory
+ *	0x0e..	verbs: posting
  *	0x0f..	verbs: any
  *	0x10..	keys
  *	0x11..	work requests
@@ -92,6 +93,9 @@
 	X(MR_DMABUF_ON_DEMAND, 0x0110, EINVAL, "access:access",		\
 	  "a dma-buf is not paged on demand",				\
 	  "leave IBV_ACCESS_ON_DEMAND out")				\
+	X(MR_ATTRS, 0x0111, EINVAL, "comp_mask:x",			\
+	  "the fields {comp_mask} of ibv_reg_mr_ex() are neither those of memory nor those of a dma-buf", \
+	  "memory has ADDR and no FD_OFFSET; a dma-buf has FD, FD_OFFSET and IOVA, and no ADDR") \
 									\
 	X(ADVICE, 0x0181, EOPNOTSUPP, "advice",				\
 	  "the advice {advice} is none that softmr knows",		\
@@ -149,6 +153,12 @@
 	X(QP_NO_CQ, 0x0309, EINVAL, "send_cq recv_cq",			\
 	  "a queue pair lacks a completion queue (send_cq {send_cq}, recv_cq {recv_cq})", \
 	  "set both send_cq and recv_cq")				\
+	X(QP_SEND_OPS, 0x030a, EOPNOTSUPP, "type send_ops_flags:x",	\
+	  "a queue pair of type {type} does not have all of the operations {send_ops_flags}", \
+	  "leave out of send_ops_flags what the table of ibv_wr_post(3) does not have for the type") \
+	X(QP_RSS_ATTRS, 0x030b, EINVAL, "comp_mask:x rx_hash_key_len",	\
+	  "comp_mask {comp_mask} has a table of work queues or a hash, but not both, or a key of {rx_hash_key_len} bytes", \
+	  "set IBV_QP_INIT_ATTR_IND_TABLE and IBV_QP_INIT_ATTR_RX_HASH, and a key of 40 bytes") \
 									\
 	X(QP_ATTR, 0x0311, EOPNOTSUPP, "mask:attr unknown:attr",	\
 	  "a queue pair has no attribute {unknown} here",		\
@@ -192,6 +202,9 @@
 	X(QP_ERROR_MEANWHILE, 0x031e, EINVAL, "from:state state:state",	\
 	  "the queue pair has gone from {from} to {state} meanwhile",	\
 	  "poll its completions: the first that is not status 5 says why") \
+	X(QP_ECE, 0x031f, EINVAL, "comp_mask:x state:state",		\
+	  "options are set in RESET or INIT, with comp_mask 0, and not in {state} with {comp_mask}", \
+	  "call ibv_set_ece() before the queue pair goes to RTR")	\
 									\
 	X(CQ_FLAGS, 0x0401, EOPNOTSUPP, "flags:x",			\
 	  "of the flags {flags} of a completion queue not all are known here", \
@@ -205,6 +218,12 @@
 	X(CQ_FULL, 0x0404, EINVAL, "cqe waiting",			\
 	  "{waiting} completions wait in the queue, more than the {cqe} that it is to hold", \
 	  "poll them first, or ask for more")				\
+	X(CQ_WC_FLAGS, 0x0405, EOPNOTSUPP, "wc_flags:x unknown:x",	\
+	  "a completion has no field for the flags {unknown} of wc_flags", \
+	  "leave them out")						\
+	X(CQ_PARENT, 0x0406, EINVAL, "",				\
+	  "parent_domain is not a parent domain",			\
+	  "use what ibv_alloc_parent_domain() gave, or leave IBV_CQ_INIT_ATTR_MASK_PD out") \
 									\
 	X(SRQ_TYPE, 0x0501, EOPNOTSUPP, "type",				\
 	  "a shared receive queue of type {type} is not known here",	\
@@ -227,6 +246,9 @@
 	X(SRQ_ATTR, 0x0507, EINVAL, "mask:x",				\
 	  "of the attributes {mask} of a shared receive queue not all are known here", \
 	  "set max_wr and srq_limit only")				\
+	X(SRQ_NO_NUMBER, 0x0508, EOPNOTSUPP, "type",			\
+	  "a shared receive queue of type {type} has no number",	\
+	  "make it with IBV_SRQT_XRC")					\
 	X(WQ_TYPE, 0x0511, EINVAL, "type",				\
 	  "a work queue of type {type} is not known here",		\
 	  "use IBV_WQT_RQ")						\
@@ -242,6 +264,9 @@
 	X(WQ_TRANSITION, 0x0515, EINVAL, "from to",			\
 	  "a work queue cannot go from state {from} to {to} (0: RESET, 1: RDY, 2: ERR)", \
 	  "go from RESET to RDY, from RDY to ERR, and from each to RESET") \
+	X(WQ_TABLE, 0x0516, EINVAL, "log_ind_tbl_size most",		\
+	  "a table of 2^{log_ind_tbl_size} work queues; it has 2^{most} at most", \
+	  "choose a smaller table")					\
 									\
 	X(AH_NO_GRH, 0x0601, EINVAL, "is_global",			\
 	  "the address has no GID; RoCE has no LIDs",			\
@@ -295,6 +320,12 @@
 	X(FLOW_TAKEN, 0x070b, EBUSY, "",				\
 	  "a bridge, bond or macvlan takes what the netdev receives",	\
 	  "make the link of that bridge or bond, or use a kernel with CONFIG_NETFILTER_INGRESS") \
+	X(FLOW_COUNTED, 0x070c, EBUSY, "",				\
+	  "a rule uses the counters already",				\
+	  "attach all points before the rule is made")			\
+	X(FLOW_COUNTER, 0x070d, EOPNOTSUPP, "counter_desc with_flow",	\
+	  "a counter of kind {counter_desc} is not known here, or was to be attached to a rule that exists (1: {with_flow})", \
+	  "use IBV_COUNTER_PACKETS or IBV_COUNTER_BYTES, and no rule")	\
 									\
 	X(RSS_FUNCTION, 0x0711, EOPNOTSUPP, "function",			\
 	  "the hash function {function} is not known here",		\
@@ -331,6 +362,49 @@
 	X(DM_FULL, 0x0903, ENOMEM, "length size",			\
 	  "of the {size} bytes of device memory {length} are not free",	\
 	  "ask for less, or free some; memory that a process still maps is in use") \
+	X(DM_UNALIGNED, 0x0904, EFAULT, "offset length",		\
+	  "{length} bytes at offset {offset}: device memory is copied by multiples of 4 bytes", \
+	  "align both")							\
+	X(DM_RANGE, 0x0905, EFAULT, "offset length size",		\
+	  "{length} bytes at offset {offset} are not inside the {size} bytes of device memory", \
+	  "correct offset or length")					\
+									\
+	X(POST_STATE, 0x0e01, EINVAL, "state:state",			\
+	  "the queue pair is in {state}, in which nothing of that kind can be posted", \
+	  "post receives from INIT on, sends from RTS on")		\
+	X(POST_NO_QUEUE, 0x0e02, EINVAL, "type",			\
+	  "a queue pair of type {type}, as this one was made, has no queue for that", \
+	  "post receives to its shared receive queue or its work queues; XRC_TGT has no sends") \
+	X(POST_OPCODE, 0x0e03, EINVAL, "opcode:opcode type",		\
+	  "{opcode} cannot be posted to a queue pair of type {type}",	\
+	  "see the table of opcodes in ibv_post_send(3); with ibv_wr_*() it must be in send_ops_flags") \
+	X(POST_FLAGS, 0x0e04, EINVAL, "send_flags:x unknown:x",		\
+	  "the flags {unknown} of send_flags are not known here",	\
+	  "leave them out")						\
+	X(POST_INLINE, 0x0e05, EINVAL, "opcode:opcode",			\
+	  "{opcode} has no data that could be inline",			\
+	  "leave IBV_SEND_INLINE out")					\
+	X(POST_INLINE_LENGTH, 0x0e06, EINVAL, "length most",		\
+	  "{length} bytes or more of inline data; the queue pair has room for {most}", \
+	  "ask for a larger max_inline_data when the queue pair is made") \
+	X(POST_SGE, 0x0e07, EINVAL, "num_sge most",			\
+	  "{num_sge} entries; a request of this queue has at most {most}", \
+	  "ask for a larger max_send_sge or max_recv_sge when the queue is made") \
+	X(POST_FULL, 0x0e08, ENOMEM, "max_wr",				\
+	  "{max_wr} requests are posted and not complete, which is all that the queue holds", \
+	  "poll the completion queue before more is posted, or ask for a longer queue") \
+	X(POST_NO_AH, 0x0e09, EINVAL, "",				\
+	  "the datagram has no address handle",				\
+	  "set wr.ud.ah, or call ibv_wr_set_ud_addr()")			\
+	X(POST_NO_WINDOW, 0x0e0a, EINVAL, "",				\
+	  "the bind has no window",					\
+	  "set bind_mw.mw")						\
+	X(POST_ZERO_BASED, 0x0e0b, EINVAL, "access:access",		\
+	  "a window of type 1 is not addressed by offsets",		\
+	  "leave IBV_ACCESS_ZERO_BASED out, or use a window of type 2")	\
+	X(POST_ATOMIC_WRITE, 0x0e0c, EINVAL, "",			\
+	  "a request of this queue pair has no room for the 8 bytes of an ATOMIC WRITE", \
+	  "set max_send_sge to 1 or more when the queue pair is made")	\
 									\
 	X(LIMIT, 0x0f01, ENOMEM, "kind:kind most",			\
 	  "there are {most} objects of the kind {kind} already, which is the limit of this user or link", \
@@ -341,6 +415,24 @@
 	X(SIGNAL, 0x0f03, EINTR, "",					\
 	  "a signal ended the call",					\
 	  "call again")							\
+	X(FIELDS_UNKNOWN, 0x0f04, EOPNOTSUPP, "comp_mask:x unknown:x",	\
+	  "the bits {unknown} of comp_mask are not known here",		\
+	  "leave them out")						\
+	X(FIELDS_INVALID, 0x0f05, EINVAL, "comp_mask:x unknown:x",	\
+	  "the bits {unknown} of comp_mask are not known here",		\
+	  "leave them out")						\
+	X(PD_IN_USE, 0x0f06, EBUSY, "users",				\
+	  "{users} parent domains or objects with allocators use the protection domain", \
+	  "end them first")						\
+	X(TD_IN_USE, 0x0f07, EBUSY, "users",				\
+	  "{users} parent domains have the thread domain",		\
+	  "end them first")						\
+	X(PARENT_PD, 0x0f08, EINVAL, "",				\
+	  "a parent domain was to be made of a parent domain",		\
+	  "pass the protection domain of ibv_alloc_pd()")		\
+	X(PARENT_ALLOCATORS, 0x0f09, EINVAL, "",			\
+	  "of the allocators one is missing",				\
+	  "set both alloc and free")					\
 	X(UNSAID, 0x0fff, 0, "",					\
 	  "no reason is kept for this error",				\
 	  "see the manual page of the call")
@@ -515,6 +607,8 @@ struct smr_abi_why {
  */
 enum smr_device_methods {
 	SMR_METHOD_WHY_READ = (1U << 12),
+	/* (1U << 12) + 1 is SMR_METHOD_DOORBELL_OPEN */
+	SMR_METHOD_WHY_NOTE = (1U << 12) + 2,
 };
 
 enum smr_why_read_attrs {
@@ -526,6 +620,29 @@ enum smr_why_read_attrs {
 	SMR_ATTR_WHY_SIZE,
 	/* __u32: how many are in the array */
 	SMR_ATTR_WHY_COUNT,
+};
+
+/**
+ * struct smr_why_note - what the provider has refused without asking the kernel
+ * @id: enum smr_why_id of a verb: less than 0x1000
+ * @error: errno of the verb
+ * @qpn: the queue pair that it is about; 0: none
+ * @rsvd: 0
+ * @num: the numbers of the reason
+ *
+ * It is noted with the context's other refusals, as the process says it.
+ */
+struct smr_why_note {
+	__u32 id;
+	__u32 error;
+	__u32 qpn;
+	__u32 rsvd;
+	__aligned_u64 num[SMR_WHY_NUMBERS];
+};
+
+enum smr_why_note_attrs {
+	/* struct smr_why_note */
+	SMR_ATTR_WHY_NOTE = (1U << 12),
 };
 
 /*

@@ -134,7 +134,8 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	int ret;
 
 	if (attr->comp_mask)
-		return EINVAL;
+		return smr_refuse(cq->vcq.cq.context, 0, FIELDS_INVALID,
+				  attr->comp_mask, attr->comp_mask);
 
 	lock_cq(cq);
 	ret = step(cq);
@@ -273,21 +274,26 @@ static void set_poll_ops(struct smr_cq *cq, uint64_t wc_flags)
 
 /* -- creating, resizing, destroying */
 
-static int check_cq_attr(const struct ibv_cq_init_attr_ex *attr)
+static int check_cq_attr(struct ibv_context *context,
+			 const struct ibv_cq_init_attr_ex *attr)
 {
+	const uint64_t fields = SMR_CQ_WC_FLAGS;
+
 	if (attr->comp_mask & ~SMR_CQ_COMP_MASK)
-		return EOPNOTSUPP;
+		return smr_refuse(context, 0, FIELDS_UNKNOWN, attr->comp_mask,
+				  attr->comp_mask & ~SMR_CQ_COMP_MASK);
 	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
 	    (attr->flags & ~SMR_CQ_FLAGS))
-		return EOPNOTSUPP;
-	if (attr->wc_flags & ~(uint64_t)SMR_CQ_WC_FLAGS)
-		return EOPNOTSUPP;
+		return smr_refuse(context, 0, CQ_FLAGS, attr->flags);
+	if (attr->wc_flags & ~fields)
+		return smr_refuse(context, 0, CQ_WC_FLAGS, attr->wc_flags,
+				  attr->wc_flags & ~fields);
 	if (!attr->cqe || attr->cqe > INT32_MAX)
-		return EINVAL;
+		return smr_refuse(context, 0, CQ_CQE, attr->cqe, INT32_MAX);
 	/* a CQ needs a domain only for the allocators of a parent domain */
 	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) &&
 	    (!attr->parent_domain || !to_smr_pd(attr->parent_domain)->base))
-		return EINVAL;
+		return smr_refuse(context, 0, CQ_PARENT, 0);
 	return 0;
 }
 
@@ -350,7 +356,7 @@ struct ibv_cq_ex *smr_create_cq_ex(struct ibv_context *context,
 	struct smr_cq *cq;
 	int ret;
 
-	ret = check_cq_attr(attr);
+	ret = check_cq_attr(context, attr);
 	if (ret)
 		goto err;
 
@@ -424,7 +430,8 @@ int smr_resize_cq(struct ibv_cq *ibcq, int cqe)
 	int ret;
 
 	if (cqe <= 0)
-		return EINVAL;
+		return smr_refuse(ibcq->context, 0, CQ_CQE, (uint32_t)cqe,
+				  INT32_MAX);
 
 	if (!cq->single_threaded)
 		smr_lock_for_long(&cq->lock);

@@ -40,10 +40,13 @@ enum {
 
 static int check_range(const struct smr_dm *dm, uint64_t offset, size_t length)
 {
+	struct ibv_context *context = dm->vdm.dm.context;
+
 	if ((offset | length) % SMR_DM_ALIGNMENT)
-		return EFAULT;
+		return smr_refuse(context, 0, DM_UNALIGNED, offset, length);
 	if (offset > dm->length || length > dm->length - offset)
-		return EFAULT;
+		return smr_refuse(context, 0, DM_RANGE, offset, length,
+				  dm->length);
 	return 0;
 }
 
@@ -114,7 +117,8 @@ struct ibv_dm *smr_alloc_dm(struct ibv_context *context,
 	int ret;
 
 	if (attr->comp_mask) {
-		errno = EINVAL;
+		errno = smr_refuse(context, 0, FIELDS_INVALID, attr->comp_mask,
+				   attr->comp_mask);
 		return NULL;
 	}
 	dm = calloc(1, sizeof(*dm));

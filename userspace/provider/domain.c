@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "why_note.h"
+
 enum {
 	/*
 	 * ALLOW_CC_UNPROTECTED is about DMA by a device, and no device does DMA
@@ -59,7 +61,8 @@ int smr_dealloc_pd(struct ibv_pd *ibpd)
 	int ret;
 
 	if (atomic_load(&pd->users))
-		return EBUSY;
+		return smr_refuse(ibpd->context, 0, PD_IN_USE,
+				  (uint32_t)atomic_load(&pd->users));
 	if (pd->base) {
 		atomic_fetch_sub(&pd->base->users, 1);
 		if (pd->td)
@@ -116,7 +119,8 @@ struct ibv_td *smr_alloc_td(struct ibv_context *context,
 	struct smr_td *td;
 
 	if (attr->comp_mask) {
-		errno = EINVAL;
+		errno = smr_refuse(context, 0, FIELDS_INVALID, attr->comp_mask,
+				   attr->comp_mask);
 		return NULL;
 	}
 	td = calloc(1, sizeof(*td));
@@ -135,19 +139,25 @@ int smr_dealloc_td(struct ibv_td *ibtd)
 	struct smr_td *td = container_of(ibtd, struct smr_td, td);
 
 	if (atomic_load(&td->users))
-		return EBUSY;
+		return smr_refuse(ibtd->context, 0, TD_IN_USE,
+				  (uint32_t)atomic_load(&td->users));
 	free(td);
 	return 0;
 }
 
-static int check_parent_domain(const struct ibv_parent_domain_init_attr *attr)
+static int check_parent_domain(struct ibv_context *context,
+			       const struct ibv_parent_domain_init_attr *attr)
 {
-	if (attr->comp_mask & ~(uint32_t)SMR_PARENT_DOMAIN_MASK ||
-	    to_smr_pd(attr->pd)->base)
-		return EINVAL;
+	const uint32_t known = SMR_PARENT_DOMAIN_MASK;
+
+	if (attr->comp_mask & ~known)
+		return smr_refuse(context, 0, FIELDS_INVALID, attr->comp_mask,
+				  attr->comp_mask & ~known);
+	if (to_smr_pd(attr->pd)->base)
+		return smr_refuse(context, 0, PARENT_PD, 0);
 	if ((attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) &&
 	    (!attr->alloc || !attr->free))
-		return EINVAL;
+		return smr_refuse(context, 0, PARENT_ALLOCATORS, 0);
 	return 0;
 }
 
@@ -181,10 +191,9 @@ smr_alloc_parent_domain(struct ibv_context *context,
 	struct smr_pd *parent;
 	int ret;
 
-	(void)context;
 	if (ibv_check_alloc_parent_domain(attr))
 		return NULL;
-	ret = check_parent_domain(attr);
+	ret = check_parent_domain(context, attr);
 	if (ret) {
 		errno = ret;
 		return NULL;

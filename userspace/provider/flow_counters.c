@@ -127,18 +127,19 @@ int smr_destroy_counters(struct ibv_counters *ibcounters)
 	return 0;
 }
 
-static int attach(struct smr_flow_counters *counters, struct point *point)
+static int attach(struct ibv_context *context,
+		  struct smr_flow_counters *counters, struct point *point)
 {
-	int ret = EBUSY;
+	bool used;
 
 	smr_lock(&counters->lock);
-	if (!counters->rules) {
+	used = counters->rules;
+	if (!used) {
 		point->next = counters->points;
 		counters->points = point;
-		ret = 0;
 	}
 	smr_unlock(&counters->lock);
-	return ret;
+	return used ? smr_refuse(context, 0, FLOW_COUNTED, 0) : 0;
 }
 
 /**
@@ -151,21 +152,24 @@ int smr_attach_counters_point_flow(struct ibv_counters *ibcounters,
 				   struct ibv_counter_attach_attr *attr,
 				   struct ibv_flow *flow)
 {
+	struct ibv_context *context = ibcounters->context;
 	struct point *point;
 	int ret;
 
 	if (attr->comp_mask)
-		return EOPNOTSUPP;
+		return smr_refuse(context, 0, FIELDS_UNKNOWN, attr->comp_mask,
+				  attr->comp_mask);
 	if (flow || (attr->counter_desc != IBV_COUNTER_PACKETS &&
 		     attr->counter_desc != IBV_COUNTER_BYTES))
-		return ENOTSUP;
+		return smr_refuse(context, 0, FLOW_COUNTER, attr->counter_desc,
+				  !!flow);
 	point = calloc(1, sizeof(*point));
 	if (!point)
 		return ENOMEM;
 	point->index = attr->index;
 	point->counter = attr->counter_desc == IBV_COUNTER_BYTES ?
 			 SMR_FLOW_BYTES : SMR_FLOW_PACKETS;
-	ret = attach(to_flow_counters(ibcounters), point);
+	ret = attach(context, to_flow_counters(ibcounters), point);
 	if (ret)
 		free(point);
 	return ret;

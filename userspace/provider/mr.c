@@ -83,7 +83,8 @@ struct ibv_dmah *smr_alloc_dmah(struct ibv_context *context,
 	int ret;
 
 	if (attr->comp_mask & ~known) {
-		errno = EOPNOTSUPP;
+		errno = smr_refuse(context, 0, FIELDS_UNKNOWN, attr->comp_mask,
+				   attr->comp_mask & ~known);
 		return NULL;
 	}
 	dmah = calloc(1, sizeof(*dmah));
@@ -153,11 +154,12 @@ struct ibv_mr *smr_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
 				   IBV_REG_MR_MASK_FD_OFFSET;
 
 	if (mask & ~known) {
-		errno = EOPNOTSUPP;
+		errno = smr_refuse(pd->context, 0, FIELDS_UNKNOWN, mask,
+				   mask & ~known);
 		return NULL;
 	}
 	if ((mask & needed) != needed || mask & foreign) {
-		errno = EINVAL;
+		errno = smr_refuse(pd->context, 0, MR_ATTRS, mask);
 		return NULL;
 	}
 	if (mask & IBV_REG_MR_MASK_DMAH)

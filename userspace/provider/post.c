@@ -9,40 +9,44 @@ enum {
 	SMR_NOT_POSTABLE_OPS = 1 << IBV_WR_FLUSH,
 };
 
-static bool takes_sends(const struct smr_qp *qp)
+static bool is_postable(const struct smr_qp *qp, enum ibv_wr_opcode opcode)
 {
-	return qp->sq.ring.hdr && smr_state_takes_sends(qp->vqp.qp.state);
+	return (unsigned int)opcode <= IBV_WR_ATOMIC_WRITE &&
+	       1U << opcode & qp->send_ops & ~SMR_NOT_POSTABLE_OPS;
 }
 
 static int check_send(const struct smr_qp *qp, const struct ibv_send_wr *wr)
 {
-	uint32_t op;
+	const struct smr_wq *sq = &qp->sq;
 
-	if ((unsigned int)wr->opcode > IBV_WR_ATOMIC_WRITE)
-		return EINVAL;
-
-	op = 1U << wr->opcode;
-	if (!(op & qp->send_ops & ~SMR_NOT_POSTABLE_OPS))
-		return EINVAL;
+	if (!is_postable(qp, wr->opcode))
+		return smr_wq_refuse(sq, POST_OPCODE, wr->opcode,
+				     qp->vqp.qp.qp_type);
 	if (wr->send_flags & ~(unsigned int)SMR_SEND_FLAGS)
-		return EINVAL;
-	if ((wr->send_flags & IBV_SEND_INLINE) && !(op & SMR_INLINE_OPS))
-		return EINVAL;
-	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->sq.max_sge)
-		return EINVAL;
+		return smr_wq_refuse(sq, POST_FLAGS, wr->send_flags,
+				     wr->send_flags & ~(unsigned int)SMR_SEND_FLAGS);
+	if ((wr->send_flags & IBV_SEND_INLINE) &&
+	    !(1U << wr->opcode & SMR_INLINE_OPS))
+		return smr_wq_refuse(sq, POST_INLINE, wr->opcode);
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > sq->max_sge)
+		return smr_wq_refuse(sq, POST_SGE, (uint32_t)wr->num_sge,
+				     sq->max_sge);
 	return 0;
 }
 
 static int write_op(const struct smr_qp *qp, struct smr_send_wqe *wqe,
 		    const struct ibv_send_wr *wr)
 {
+	const struct smr_wq *sq = &qp->sq;
+
 	switch (wr->opcode) {
 	case IBV_WR_SEND:
 	case IBV_WR_SEND_WITH_IMM:
 	case IBV_WR_SEND_WITH_INV:
 		if (qp->vqp.qp.qp_type != IBV_QPT_UD)
 			return 0;
-		return smr_wqe_set_ud(wqe, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
+		return smr_wqe_set_ud(wqe, sq, wr->wr.ud.ah,
+				      wr->wr.ud.remote_qpn,
 				      wr->wr.ud.remote_qkey);
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
@@ -53,7 +57,7 @@ static int write_op(const struct smr_qp *qp, struct smr_send_wqe *wqe,
 		return 0;
 	case IBV_WR_BIND_MW:
 		wqe->imm_or_rkey = 0;
-		return smr_wqe_set_bind_mw(wqe, wr->bind_mw.mw,
+		return smr_wqe_set_bind_mw(wqe, sq, wr->bind_mw.mw,
 					   wr->bind_mw.rkey,
 					   &wr->bind_mw.bind_info);
 	case IBV_WR_LOCAL_INV:
@@ -94,7 +98,7 @@ static int write_send(struct smr_qp *qp, const struct ibv_send_wr *wr)
 	if (ret)
 		return ret;
 	if (smr_wq_full(&qp->sq))
-		return ENOMEM;
+		return smr_wq_refuse_full(&qp->sq);
 
 	wqe = smr_ring_entry(&qp->sq.ring, qp->sq.prod);
 	smr_wqe_init(wqe, wr->wr_id, wr->opcode, wr->send_flags);
@@ -170,9 +174,10 @@ int smr_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	bool posted;
 	int ret, err;
 
-	if (!takes_sends(qp)) {
+	ret = smr_refuses_sends(qp);
+	if (ret) {
 		*bad_wr = wr;
-		return EINVAL;
+		return ret;
 	}
 
 	ret = write_send_chain(qp, wr, bad_wr, &posted);
@@ -212,9 +217,11 @@ int smr_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
 
 	/* Only type 2 windows can be zero based. */
 	if (mw_bind->bind_info.mw_access_flags & IBV_ACCESS_ZERO_BASED)
-		return EINVAL;
-	if (!takes_sends(qp))
-		return EINVAL;
+		return smr_wq_refuse(&qp->sq, POST_ZERO_BASED,
+				     mw_bind->bind_info.mw_access_flags);
+	ret = smr_refuses_sends(qp);
+	if (ret)
+		return ret;
 
 	smr_lock(&qp->sq.lock);
 	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);

@@ -54,16 +54,18 @@ static uint32_t ops_of_type(enum ibv_qp_type type)
 
 static int map_queues(struct smr_qp *qp, const struct smr_create_qp_resp *resp)
 {
-	struct smr_maps *maps = &to_smr_context(qp->vqp.qp.context)->maps;
+	struct ibv_context *context = qp->vqp.qp.context;
+	struct smr_maps *maps = &to_smr_context(context)->maps;
+	uint32_t qpn = qp->vqp.qp.qp_num;
 	const struct smr_new_ring sq = { maps, &resp->sq, &resp->sq_map };
 	const struct smr_new_ring rq = { maps, &resp->rq, &resp->rq_map };
 	int ret;
 
-	ret = smr_wq_init(&qp->sq, &sq, sizeof(struct smr_send_wqe));
+	ret = smr_wq_init(&qp->sq, context, qpn, &sq, sizeof(struct smr_send_wqe));
 	if (ret)
 		return ret;
 
-	ret = smr_wq_init(&qp->rq, &rq, sizeof(struct smr_recv_wqe));
+	ret = smr_wq_init(&qp->rq, context, qpn, &rq, sizeof(struct smr_recv_wqe));
 	if (ret)
 		smr_wq_fini(&qp->sq);
 	return ret;
@@ -74,15 +76,19 @@ static int map_queues(struct smr_qp *qp, const struct smr_create_qp_resp *resp)
  * that has no tables.
  */
 static int fill_hash(struct smr_create_qp *how, size_t *len,
+		     struct ibv_context *context,
 		     const struct ibv_qp_init_attr_ex *attr)
 {
+	const uint32_t both = IBV_QP_INIT_ATTR_IND_TABLE |
+			      IBV_QP_INIT_ATTR_RX_HASH;
 	const struct ibv_rx_hash_conf *conf = &attr->rx_hash_conf;
 
-	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE))
-		return attr->comp_mask & IBV_QP_INIT_ATTR_RX_HASH ? EINVAL : 0;
-	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_RX_HASH) ||
+	if (!(attr->comp_mask & both))
+		return 0;
+	if ((attr->comp_mask & both) != both ||
 	    conf->rx_hash_key_len > sizeof(how->rx_hash_key))
-		return EINVAL;
+		return smr_refuse(context, 0, QP_RSS_ATTRS, attr->comp_mask,
+				  conf->rx_hash_key_len);
 	how->rx_hash_fields_mask = conf->rx_hash_fields_mask;
 	how->rx_hash_function = conf->rx_hash_function;
 	how->rx_hash_key_len = conf->rx_hash_key_len;
@@ -99,7 +105,7 @@ static int create_qp(struct smr_qp *qp, struct ibv_context *context,
 	size_t len = sizeof(cmd.ibv_cmd);
 	int ret;
 
-	ret = fill_hash(&cmd.drv_payload, &len, attr);
+	ret = fill_hash(&cmd.drv_payload, &len, context, attr);
 	if (ret)
 		return ret;
 	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd.ibv_cmd, len,
@@ -135,9 +141,11 @@ struct ibv_qp *smr_create_qp_ex(struct ibv_context *context,
 	struct smr_qp *qp;
 	int ret;
 
-	ret = EOPNOTSUPP;
-	if (attr->comp_mask & ~(uint32_t)SMR_QP_COMP_MASK)
+	if (attr->comp_mask & ~(uint32_t)SMR_QP_COMP_MASK) {
+		ret = smr_refuse(context, 0, FIELDS_UNKNOWN, attr->comp_mask,
+				 attr->comp_mask & ~(uint32_t)SMR_QP_COMP_MASK);
 		goto err;
+	}
 
 	ret = ENOMEM;
 	qp = smr_object_alloc(attr->comp_mask & IBV_QP_INIT_ATTR_PD ?
@@ -151,8 +159,11 @@ struct ibv_qp *smr_create_qp_ex(struct ibv_context *context,
 	if (wr_api) {
 		ret = smr_qp_set_wr_ops(qp, attr->qp_type,
 					attr->send_ops_flags);
-		if (ret)
+		if (ret) {
+			smr_refuse(context, 0, QP_SEND_OPS, attr->qp_type,
+				   attr->send_ops_flags);
 			goto err_free;
+		}
 	}
 
 	ret = create_qp(qp, context, attr);
@@ -281,7 +292,8 @@ int smr_modify_qp_rate_limit(struct ibv_qp *qp,
 	struct ibv_qp_attr attr = { .rate_limit = limit->rate_limit };
 
 	if (limit->comp_mask)
-		return EINVAL;
+		return smr_refuse(qp->context, qp->qp_num, FIELDS_INVALID,
+				  limit->comp_mask, limit->comp_mask);
 	return modify_rate(qp, &attr, IBV_QP_RATE_LIMIT, &how);
 }
 
@@ -343,7 +355,8 @@ int smr_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
 	if (ece->comp_mask ||
 	    (qp->state != IBV_QPS_RESET && qp->state != IBV_QPS_INIT))
-		return EINVAL;
+		return smr_refuse(qp->context, qp->qp_num, QP_ECE,
+				  ece->comp_mask, qp->state);
 	return 0;
 }
 

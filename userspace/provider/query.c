@@ -105,9 +105,11 @@ static void read_raw_clock(struct timespec *raw)
 int smr_query_rt_values(struct ibv_context *context,
 			struct ibv_values_ex *values)
 {
-	(void)context;
-	if (values->comp_mask & ~(uint32_t)IBV_VALUES_MASK_RAW_CLOCK)
-		return EINVAL;
+	const uint32_t known = IBV_VALUES_MASK_RAW_CLOCK;
+
+	if (values->comp_mask & ~known)
+		return smr_refuse(context, 0, FIELDS_INVALID,
+				  values->comp_mask, values->comp_mask & ~known);
 	if (values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK)
 		read_raw_clock(&values->raw_clock);
 	return 0;

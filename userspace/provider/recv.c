@@ -13,10 +13,11 @@ static int write_recv(struct smr_wq *rq, const struct ibv_recv_wr *wr)
 	struct smr_recv_wqe *wqe;
 
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > rq->max_sge)
-		return EINVAL;
+		return smr_wq_refuse(rq, POST_SGE, (uint32_t)wr->num_sge,
+				     rq->max_sge);
 	/* Without a limit there is no ring: see smr_wq_use_ring(). */
 	if (smr_wq_full(rq))
-		return rq->max_wr ? ENOMEM : EINVAL;
+		return rq->max_wr ? smr_wq_refuse_full(rq) : EINVAL;
 
 	wqe = smr_ring_entry(&rq->ring, rq->prod);
 	wqe->wr_id = wr->wr_id;
@@ -94,9 +95,13 @@ int smr_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 {
 	struct smr_qp *qp = to_smr_qp(ibqp);
 
-	if (!qp->rq.ring.hdr || ibqp->state == IBV_QPS_RESET) {
+	if (!qp->rq.ring.hdr) {
 		*bad_wr = wr;
-		return EINVAL;
+		return smr_wq_refuse(&qp->rq, POST_NO_QUEUE, ibqp->qp_type);
+	}
+	if (ibqp->state == IBV_QPS_RESET) {
+		*bad_wr = wr;
+		return smr_wq_refuse(&qp->rq, POST_STATE, ibqp->state);
 	}
 	return smr_wq_post_recv(&qp->rq, ibqp->context, &qp->ring_rq,
 				wr, bad_wr);

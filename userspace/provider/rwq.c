@@ -42,7 +42,7 @@ static int post_recv(struct ibv_wq *wq, struct ibv_recv_wr *wr,
 
 	if (wq->state == IBV_WQS_RESET) {
 		*bad_wr = wr;
-		return EINVAL;
+		return smr_wq_refuse(&rwq->rq, POST_STATE, IBV_QPS_RESET);
 	}
 	return smr_wq_post_recv(&rwq->rq, wq->context, &rwq->ring_rq,
 				wr, bad_wr);
@@ -64,7 +64,8 @@ static int create_wq(struct smr_rwq *rwq, struct ibv_context *context,
 	if (ret)
 		return ret;
 	ret = made.info->depth ?
-		      smr_wq_init(&rwq->rq, &made, sizeof(struct smr_recv_wqe)) :
+		      smr_wq_init(&rwq->rq, context, rwq->wq.wq_num, &made,
+				  sizeof(struct smr_recv_wqe)) :
 		      EPROTO;
 	if (ret) {
 		ibv_cmd_destroy_wq(&rwq->wq);
@@ -91,9 +92,11 @@ struct ibv_wq *smr_create_wq(struct ibv_context *context,
 	struct smr_rwq *rwq;
 	int ret;
 
-	ret = EOPNOTSUPP;
-	if (attr->comp_mask & ~(uint32_t)IBV_WQ_INIT_ATTR_FLAGS)
+	if (attr->comp_mask & ~(uint32_t)IBV_WQ_INIT_ATTR_FLAGS) {
+		ret = smr_refuse(context, 0, FIELDS_UNKNOWN, attr->comp_mask,
+				 attr->comp_mask & ~(uint32_t)IBV_WQ_INIT_ATTR_FLAGS);
 		goto err;
+	}
 	ret = ENOMEM;
 	rwq = smr_object_alloc(attr->pd, sizeof(*rwq), SOFTMRDV_RES_TYPE_WQ,
 			       &home);
@@ -167,9 +170,11 @@ smr_create_rwq_ind_table(struct ibv_context *context,
 	int ret;
 
 	/* libibverbs takes memory for it from the stack. */
-	ret = EINVAL;
-	if (attr->log_ind_tbl_size > SMR_TABLE_LOG_MAX)
+	if (attr->log_ind_tbl_size > SMR_TABLE_LOG_MAX) {
+		ret = smr_refuse(context, 0, WQ_TABLE, attr->log_ind_tbl_size,
+				 SMR_TABLE_LOG_MAX);
 		goto err;
+	}
 	ret = ENOMEM;
 	table = calloc(1, sizeof(*table));
 	if (!table)

@@ -13,16 +13,18 @@
 
 #include "abi.h"
 
-static int check_srq_attr(const struct ibv_srq_init_attr_ex *attr)
+static int check_srq_attr(struct ibv_context *context,
+			  const struct ibv_srq_init_attr_ex *attr)
 {
-	if (attr->comp_mask & ~(uint32_t)(IBV_SRQ_INIT_ATTR_TYPE |
-					  IBV_SRQ_INIT_ATTR_PD |
-					  IBV_SRQ_INIT_ATTR_XRCD |
-					  IBV_SRQ_INIT_ATTR_CQ))
-		return EOPNOTSUPP;
+	const uint32_t known = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			       IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+
+	if (attr->comp_mask & ~known)
+		return smr_refuse(context, 0, FIELDS_UNKNOWN, attr->comp_mask,
+				  attr->comp_mask & ~known);
 	if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) &&
 	    attr->srq_type != IBV_SRQT_BASIC && attr->srq_type != IBV_SRQT_XRC)
-		return EOPNOTSUPP;
+		return smr_refuse(context, 0, SRQ_TYPE, attr->srq_type);
 	return 0;
 }
 
@@ -44,7 +46,8 @@ static int create_srq(struct smr_srq *srq, struct ibv_context *context,
 
 	srq->srqn = resp.drv_payload.srqn;
 	ret = made.info->depth ?
-		      smr_wq_init(&srq->rq, &made, sizeof(struct smr_recv_wqe)) :
+		      smr_wq_init(&srq->rq, context, 0, &made,
+				  sizeof(struct smr_recv_wqe)) :
 		      EPROTO;
 	if (ret)
 		ibv_cmd_destroy_srq(&srq->vsrq.srq);
@@ -65,7 +68,7 @@ struct ibv_srq *smr_create_srq_ex(struct ibv_context *context,
 	struct smr_srq *srq;
 	int ret;
 
-	ret = check_srq_attr(attr);
+	ret = check_srq_attr(context, attr);
 	if (ret)
 		goto err;
 
@@ -178,7 +181,8 @@ int smr_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 	struct ibv_modify_srq cmd = {};
 
 	if (attr_mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
-		return EINVAL;
+		return smr_refuse(ibsrq->context, 0, SRQ_ATTR,
+				  (uint32_t)attr_mask);
 	if (attr_mask & IBV_SRQ_MAX_WR)
 		return resize_srq(to_smr_srq(ibsrq), attr, attr_mask);
 	return ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd));
@@ -206,7 +210,8 @@ int smr_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
 	struct smr_srq *srq = to_smr_srq(ibsrq);
 
 	if (srq->vsrq.srq_type != IBV_SRQT_XRC)
-		return EOPNOTSUPP;
+		return smr_refuse(ibsrq->context, 0, SRQ_NO_NUMBER,
+				  srq->vsrq.srq_type);
 	*srq_num = srq->srqn;
 	return 0;
 }

@@ -37,13 +37,15 @@ static void set_limits(struct smr_wq *wq, const struct smr_ring_info *info)
 /**
  * smr_wq_init - map a work queue and make it ready to post to
  * @wq: the queue
+ * @context: the open device
+ * @qpn: see struct smr_wq
  * @made: what the kernel said of the ring; there may be none
  * @head: bytes of an entry before its SGEs or inline data
  *
  * Return: 0 or a positive errno.
  */
-int smr_wq_init(struct smr_wq *wq, const struct smr_new_ring *made,
-		uint32_t head)
+int smr_wq_init(struct smr_wq *wq, struct ibv_context *context, uint32_t qpn,
+		const struct smr_new_ring *made, uint32_t head)
 {
 	int ret = map_ring(&wq->ring, made, head, NULL);
 
@@ -51,8 +53,11 @@ int smr_wq_init(struct smr_wq *wq, const struct smr_new_ring *made,
 		return ret;
 
 	smr_lock_init(&wq->lock);
+	wq->context = context;
+	wq->qpn = qpn;
 	set_limits(wq, made->info);
 	smr_wq_reset(wq);
+	wq->full_at = wq->prod - 1;
 	return 0;
 }
 
@@ -111,4 +116,18 @@ void smr_wq_reset(struct smr_wq *wq)
 	smr_lock(&wq->lock);
 	load_indices(wq);
 	smr_unlock(&wq->lock);
+}
+
+/**
+ * smr_wq_refuse_full - refuse a request since the queue is full
+ * @wq: the queue; its lock is held
+ *
+ * Return: ENOMEM.
+ */
+int smr_wq_refuse_full(struct smr_wq *wq)
+{
+	if (wq->full_at == wq->prod)
+		return ENOMEM;
+	wq->full_at = wq->prod;
+	return smr_wq_refuse(wq, POST_FULL, wq->max_wr);
 }

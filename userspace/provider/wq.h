@@ -10,9 +10,12 @@
 
 #include "lock.h"
 #include "ring.h"
+#include "why_note.h"
 
 /**
  * struct smr_wq - the producer's view of a work queue
+ * @context: the open device
+ * @qpn: the number of the QP or work queue; 0: an SRQ
  * @ring: the ring; absent for the receive side of a QP with an SRQ
  * @lock: guards every field below and the entries not yet published
  * @prod: the next entry to write; runs ahead of the ring's while posting
@@ -20,8 +23,12 @@
  * @max_wr: entries that may be outstanding
  * @max_sge: SGEs an entry may have
  * @max_inline: bytes of inline data an entry may have
+ * @full_at: the entry for which a full queue was last noted: a program may try again and
+ *	again
  */
 struct smr_wq {
+	struct ibv_context *context;
+	uint32_t qpn;
 	struct smr_ring ring;
 	struct smr_lock lock;
 	uint32_t prod;
@@ -29,14 +36,20 @@ struct smr_wq {
 	uint32_t max_wr;
 	uint32_t max_sge;
 	uint32_t max_inline;
+	uint32_t full_at;
 };
 
-int smr_wq_init(struct smr_wq *wq, const struct smr_new_ring *made,
-		uint32_t head);
+int smr_wq_init(struct smr_wq *wq, struct ibv_context *context, uint32_t qpn,
+		const struct smr_new_ring *made, uint32_t head);
 int smr_wq_use_ring(struct smr_wq *wq, const struct smr_new_ring *made,
 		    uint32_t head, struct smr_room *room);
 void smr_wq_fini(struct smr_wq *wq);
 void smr_wq_reset(struct smr_wq *wq);
+int smr_wq_refuse_full(struct smr_wq *wq) __attribute__((cold));
+
+/* Refuse a request to a queue; see smr_refuse(). */
+#define smr_wq_refuse(wq, name, ...)                                           \
+	smr_refuse((wq)->context, (wq)->qpn, name, ##__VA_ARGS__)
 
 /* Caller holds the lock. The kernel's index is read only when it matters. */
 static inline bool smr_wq_full(struct smr_wq *wq)

@@ -28,11 +28,18 @@ enum {
 	SMR_ATOMIC_WRITE_LEN = 8,
 };
 
-/* Sends are taken from RTS on; in SQE and ERR they complete with an error. */
-static inline bool smr_state_takes_sends(enum ibv_qp_state state)
+/* Sends are taken from RTS on; in SQE and ERR they complete with an error. Return: an errno. */
+static inline int smr_refuses_sends(const struct smr_qp *qp)
 {
-	return state != IBV_QPS_RESET && state != IBV_QPS_INIT &&
-	       state != IBV_QPS_RTR;
+	enum ibv_qp_state state = qp->vqp.qp.state;
+
+	if (!qp->sq.ring.hdr)
+		return smr_wq_refuse(&qp->sq, POST_NO_QUEUE,
+				     qp->vqp.qp.qp_type);
+	if (state == IBV_QPS_RESET || state == IBV_QPS_INIT ||
+	    state == IBV_QPS_RTR)
+		return smr_wq_refuse(&qp->sq, POST_STATE, state);
+	return 0;
 }
 
 /* Everything of an entry that does not depend on its opcode. */
@@ -67,11 +74,12 @@ static inline void smr_wqe_set_atomic(struct smr_send_wqe *wqe, uint32_t rkey,
 	wqe->atomic.rsvd = 0;
 }
 
-static inline int smr_wqe_set_ud(struct smr_send_wqe *wqe, struct ibv_ah *ah,
+static inline int smr_wqe_set_ud(struct smr_send_wqe *wqe,
+				 const struct smr_wq *sq, struct ibv_ah *ah,
 				 uint32_t remote_qpn, uint32_t remote_qkey)
 {
 	if (!ah)
-		return EINVAL;
+		return smr_wq_refuse(sq, POST_NO_AH, 0);
 	wqe->ud.ah_handle = to_smr_ah(ah)->number;
 	wqe->ud.remote_qpn = remote_qpn;
 	wqe->ud.remote_qkey = remote_qkey;
@@ -85,11 +93,12 @@ static inline int smr_wqe_set_ud(struct smr_send_wqe *wqe, struct ibv_ah *ah,
  * program passes.
  */
 static inline int smr_wqe_set_bind_mw(struct smr_send_wqe *wqe,
+				      const struct smr_wq *sq,
 				      const struct ibv_mw *mw, uint32_t rkey,
 				      const struct ibv_mw_bind_info *info)
 {
 	if (!mw)
-		return EINVAL;
+		return smr_wq_refuse(sq, POST_NO_WINDOW, 0);
 	wqe->bind_mw.addr = info->addr;
 	wqe->bind_mw.length = info->length;
 	wqe->bind_mw.mr_lkey = info->mr ? info->mr->lkey : 0;
@@ -105,7 +114,7 @@ static inline int smr_wqe_set_sges(struct smr_send_wqe *wqe,
 				   const struct ibv_sge *sges)
 {
 	if (num_sge > sq->max_sge)
-		return EINVAL;
+		return smr_wq_refuse(sq, POST_SGE, num_sge, sq->max_sge);
 	wqe->num_sge = (uint8_t)num_sge;
 	if (num_sge)
 		memcpy(wqe->sge, sges, num_sge * sizeof(*sges));
@@ -121,7 +130,9 @@ static inline int smr_wqe_add_inline(struct smr_send_wqe *wqe,
 
 	if (length > sq->max_inline ||
 	    wqe->inline_len > sq->max_inline - length)
-		return EINVAL;
+		return smr_wq_refuse(sq, POST_INLINE_LENGTH,
+				     wqe->inline_len + (uint64_t)length,
+				     sq->max_inline);
 	if (length)
 		memcpy(data, addr, length);
 	wqe->inline_len += (uint16_t)length;

@@ -14,6 +14,13 @@ static void fail(struct smr_qp *qp, int err)
 	qp->wr = NULL;
 }
 
+/* See begin_ud(). */
+static void note_no_ah(const struct smr_qp *qp)
+{
+	if (qp->wr)
+		smr_wq_refuse(&qp->sq, POST_NO_AH, 0);
+}
+
 /* Begin the next entry. Return: it, or NULL if the batch has failed. */
 static struct smr_send_wqe *begin(struct ibv_qp_ex *qpx, uint8_t opcode)
 {
@@ -21,16 +28,22 @@ static struct smr_send_wqe *begin(struct ibv_qp_ex *qpx, uint8_t opcode)
 
 	if (unlikely(qp->wr_err)) {
 		/* What is set from now on is not the previous entry's. */
+		note_no_ah(qp);
 		qp->wr = NULL;
 		return NULL;
 	}
-	if (unlikely(!(qp->send_ops & 1U << opcode) ||
-		     (qpx->wr_flags & ~(unsigned int)SMR_SEND_FLAGS))) {
-		fail(qp, EINVAL);
+	if (unlikely(!(qp->send_ops & 1U << opcode))) {
+		fail(qp, smr_wq_refuse(&qp->sq, POST_OPCODE, opcode,
+				       qpx->qp_base.qp_type));
+		return NULL;
+	}
+	if (unlikely(qpx->wr_flags & ~(unsigned int)SMR_SEND_FLAGS)) {
+		fail(qp, smr_wq_refuse(&qp->sq, POST_FLAGS, qpx->wr_flags,
+				       qpx->wr_flags & ~(unsigned int)SMR_SEND_FLAGS));
 		return NULL;
 	}
 	if (unlikely(smr_wq_full(&qp->sq))) {
-		fail(qp, ENOMEM);
+		fail(qp, smr_wq_refuse_full(&qp->sq));
 		return NULL;
 	}
 
@@ -84,7 +97,7 @@ static void wr_atomic_write(struct ibv_qp_ex *qpx, uint32_t rkey,
 		return;
 	/* Not inline data that the QP was created for: it fits into one SGE. */
 	if (qp->sq.ring.stride < sizeof(*wqe) + SMR_ATOMIC_WRITE_LEN) {
-		fail(qp, EINVAL);
+		fail(qp, smr_wq_refuse(&qp->sq, POST_ATOMIC_WRITE, 0));
 		return;
 	}
 	smr_wqe_set_rdma(wqe, rkey, remote_addr);
@@ -132,11 +145,14 @@ static void wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw, uint32_t rkey,
 		       const struct ibv_mw_bind_info *info)
 {
 	struct smr_send_wqe *wqe = begin(qpx, IBV_WR_BIND_MW);
+	struct smr_qp *qp = to_smr_qp_ex(qpx);
+	int ret;
 
 	if (!wqe)
 		return;
-	if (smr_wqe_set_bind_mw(wqe, mw, rkey, info))
-		fail(to_smr_qp_ex(qpx), EINVAL);
+	ret = smr_wqe_set_bind_mw(wqe, &qp->sq, mw, rkey, info);
+	if (ret)
+		fail(qp, ret);
 }
 
 static void wr_local_inv(struct ibv_qp_ex *qpx, uint32_t invalidate_rkey)
@@ -201,7 +217,7 @@ static void wr_set_ud_addr(struct ibv_qp_ex *qpx, struct ibv_ah *ah,
 
 	if (!qp->wr)
 		return;
-	if (smr_wqe_set_ud(qp->wr, ah, remote_qpn, remote_qkey))
+	if (smr_wqe_set_ud(qp->wr, &qp->sq, ah, remote_qpn, remote_qkey))
 		fail(qp, EINVAL);
 	else
 		qp->wr_err = 0;
@@ -224,7 +240,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *qpx, size_t num_buf,
 	if (!qp->wr)
 		return;
 	if (unlikely(!(1U << qp->wr->opcode & SMR_INLINE_OPS))) {
-		fail(qp, EINVAL);
+		fail(qp, smr_wq_refuse(&qp->sq, POST_INLINE, qp->wr->opcode));
 		return;
 	}
 
@@ -275,9 +291,7 @@ static void wr_start(struct ibv_qp_ex *qpx)
 	smr_lock(&qp->sq.lock);
 	qp->wr = NULL;
 	qp->wr_first = qp->sq.prod;
-	qp->wr_err = 0;
-	if (!qp->sq.ring.hdr || !smr_state_takes_sends(qpx->qp_base.state))
-		qp->wr_err = EINVAL;
+	qp->wr_err = smr_refuses_sends(qp);
 }
 
 static void wr_abort(struct ibv_qp_ex *qpx)
@@ -295,6 +309,8 @@ static int wr_complete(struct ibv_qp_ex *qpx)
 	int err = qp->wr_err;
 
 	if (err || qp->sq.prod == qp->wr_first) {
+		if (err)
+			note_no_ah(qp);
 		wr_abort(qpx);
 		return err;
 	}

@@ -403,6 +403,19 @@ static int fake_whys(const struct ibv_command_buffer *cmd)
 	return 0;
 }
 
+static int fake_note(const struct ibv_command_buffer *cmd)
+{
+	const struct ib_uverbs_attr *attr = cmd->hdr.attrs;
+
+	if (attr->attr_id != SMR_ATTR_WHY_NOTE ||
+	    attr->len != sizeof(fake.note))
+		return EINVAL;
+	memcpy(&fake.note, (void *)(uintptr_t)attr->data, sizeof(fake.note));
+	fake.notes++;
+	errno = EIO; /* as it might be after an ioctl */
+	return 0;
+}
+
 /* The methods that are called through libibverbs */
 int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 {
@@ -414,6 +427,9 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 	if (cmd->hdr.object_id == UVERBS_OBJECT_DEVICE &&
 	    cmd->hdr.method_id == SMR_METHOD_WHY_READ)
 		return fake_whys(cmd);
+	if (cmd->hdr.object_id == UVERBS_OBJECT_DEVICE &&
+	    cmd->hdr.method_id == SMR_METHOD_WHY_NOTE)
+		return fake_note(cmd);
 	if (cmd->hdr.object_id == UVERBS_OBJECT_DM &&
 	    cmd->hdr.method_id == SMR_METHOD_DM_QUERY)
 		return fake_query_dm(cmd);

@@ -105,6 +105,8 @@ enum fake_ring_fault {
  * @shared: new rings share mappings, unless they are large
  * @whys: what the context was refused
  * @nr_whys: how many
+ * @note: what the provider has refused last
+ * @notes: how often
  */
 struct fake_kernel {
 	unsigned int doorbells[2];
@@ -142,6 +144,8 @@ struct fake_kernel {
 	bool shared;
 	const struct smr_abi_why *whys;
 	uint32_t nr_whys;
+	struct smr_why_note note;
+	unsigned int notes;
 };
 
 extern struct fake_kernel fake;

@@ -185,10 +185,14 @@ static void reg_mr_ex(void)
 	want(try_reg(pd, 0, NULL) == EINVAL);
 	want(try_reg(pd, iova, NULL) == EINVAL);
 	want(try_reg(pd, addr | off, NULL) == EINVAL);
+	want(fake.note.id == SMR_WHY_MR_ATTRS &&
+	     fake.note.num[0] == (addr | off));
 	want(try_reg(pd, fd | off, NULL) == EINVAL);
 	want(try_reg(pd, fd | iova, NULL) == EINVAL);
 	want(try_reg(pd, fd | off | iova | addr, NULL) == EINVAL);
 	want(try_reg(pd, addr | 1ULL << 40, NULL) == EOPNOTSUPP);
+	want(fake.note.id == SMR_WHY_FIELDS_UNKNOWN &&
+	     fake.note.num[1] == 1ULL << 40);
 	fake.reg_err = EFAULT;
 	want(try_reg(pd, addr, NULL) == EFAULT);
 	fake.reg_err = 0;

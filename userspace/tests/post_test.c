@@ -13,6 +13,13 @@ static struct ibv_sge sges[FAKE_MAX_SGE + 1] = {
 	{ .addr = 0x3000, .length = 3, .lkey = 0x300 },
 };
 
+/* The last refusal was noted with this reason, of this QP, and these first two numbers. */
+#define want_why(name, qp, a, b)                                               \
+	want(fake.note.id == SMR_WHY_##name && fake.note.error &&              \
+	     fake.note.qpn == (qp)->vqp.qp.qp_num &&                           \
+	     fake.note.num[0] == (uint64_t)(a) &&                              \
+	     fake.note.num[1] == (uint64_t)(b))
+
 static int post(struct smr_qp *qp, struct ibv_send_wr *wr,
 		struct ibv_send_wr **bad)
 {
@@ -108,12 +115,14 @@ static void inline_data(void)
 	good.next = &wr;
 	want(post(qp, &good, &bad) == EINVAL && bad == &wr);
 	want(rig_pending(&qp->sq) == 2 && fake.doorbells[0] == 2);
+	want_why(POST_INLINE_LENGTH, qp, FAKE_MAX_INLINE + 1, FAKE_MAX_INLINE);
 
 	list[1].length = UINT32_MAX;
 	want(post(qp, &wr, &bad) == EINVAL && bad == &wr);
 	wr.opcode = IBV_WR_RDMA_READ;
 	list[1].length = 1;
 	want(post(qp, &wr, &bad) == EINVAL);
+	want_why(POST_INLINE, qp, IBV_WR_RDMA_READ, 0);
 	want(rig_pending(&qp->sq) == 2 && fake.doorbells[0] == 2);
 	smr_destroy_qp(&qp->vqp.qp);
 }
@@ -125,7 +134,9 @@ static void refusals(void)
 	enum ibv_qp_state state;
 	struct smr_ah ah = { .number = 44 };
 
-	want(post(qp, &wr, &bad) == EINVAL);	/* no address handle */
+	errno = 0;
+	want(post(qp, &wr, &bad) == EINVAL && !errno);
+	want_why(POST_NO_AH, qp, 0, 0);
 	wr.wr.ud.ah = &ah.ah;
 	wr.wr.ud.remote_qpn = 6;
 	want(!post(qp, &wr, &bad));
@@ -133,21 +144,26 @@ static void refusals(void)
 	want(rig_sent(qp, 0)->ud.remote_qpn == 6);
 	wr.opcode = IBV_WR_RDMA_WRITE;
 	want(post(qp, &wr, &bad) == EINVAL);	/* not on UD */
+	want_why(POST_OPCODE, qp, IBV_WR_RDMA_WRITE, IBV_QPT_UD);
 	wr.opcode = 77;
 	want(post(qp, &wr, &bad) == EINVAL);
+	want_why(POST_OPCODE, qp, 77, IBV_QPT_UD);
 	wr.opcode = IBV_WR_SEND;
 	wr.sg_list = sges;
 	wr.num_sge = FAKE_MAX_SGE + 1;
 	want(post(qp, &wr, &bad) == EINVAL);
+	want_why(POST_SGE, qp, FAKE_MAX_SGE + 1, FAKE_MAX_SGE);
 	wr.num_sge = -1;
 	want(post(qp, &wr, &bad) == EINVAL);
 	wr.num_sge = 0;
 	wr.send_flags = 1 << 20;
 	want(post(qp, &wr, &bad) == EINVAL);
+	want_why(POST_FLAGS, qp, 1 << 20, 1 << 20);
 	wr.send_flags = 0;
 	for (state = IBV_QPS_RESET; state < IBV_QPS_RTS; state++) {
 		qp->vqp.qp.state = state;
 		want(post(qp, &wr, &bad) == EINVAL && bad == &wr);
+		want_why(POST_STATE, qp, state, 0);
 	}
 	for (state = IBV_QPS_RTS; state <= IBV_QPS_ERR; state++) {
 		qp->vqp.qp.state = state;
@@ -168,10 +184,15 @@ static void full_and_reset(void)
 	qp = rig_qp(IBV_QPT_RC, 0);
 	for (i = 0; i < FAKE_MAX_WR; i++)
 		want(!post(qp, &wr, &bad));
-	want(post(qp, &wr, &bad) == ENOMEM && bad == &wr);
+	fake.notes = 0;
+	for (i = 0; i < 3; i++)
+		want(post(qp, &wr, &bad) == ENOMEM && bad == &wr);
+	want(fake.notes == 1);		/* trying again is nothing new */
+	want_why(POST_FULL, qp, FAKE_MAX_WR, 0);
 	qp->sq.ring.hdr->cons++;
 	want(!post(qp, &wr, &bad));
 	want(post(qp, &wr, &bad) == ENOMEM);
+	want(fake.notes == 2);
 
 	want(!smr_modify_qp(&qp->vqp.qp, &attr, IBV_QP_STATE));
 	want(!qp->sq.prod && !qp->sq.cons && !qp->rq.prod);

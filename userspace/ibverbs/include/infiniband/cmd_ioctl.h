@@ -111,12 +111,25 @@ fill_attr_in_uint64(struct ibv_command_buffer *cmd, uint16_t id, uint64_t value)
 
 /* Values of up to 8 bytes are in the attribute, as they are in memory. */
 static inline struct ib_uverbs_attr *
+fill_attr_in(struct ibv_command_buffer *cmd, uint16_t id, const void *from,
+	     size_t len)
+{
+	struct ib_uverbs_attr *attr = smr_command_add(cmd, id, len, 0);
+
+	if (len > sizeof(attr->data))
+		attr->data = (uintptr_t)from;
+	else
+		memcpy(&attr->data, from, len);
+	return attr;
+}
+
+#define fill_attr_in_ptr(cmd, id, from)                                        \
+	fill_attr_in(cmd, id, from, sizeof(*(from)))
+
+static inline struct ib_uverbs_attr *
 fill_attr_in_uint32(struct ibv_command_buffer *cmd, uint16_t id, uint32_t value)
 {
-	struct ib_uverbs_attr *attr = smr_command_add(cmd, id, sizeof(value), 0);
-
-	memcpy(&attr->data, &value, sizeof(value));
-	return attr;
+	return fill_attr_in(cmd, id, &value, sizeof(value));
 }
 
 static inline struct ib_uverbs_attr *

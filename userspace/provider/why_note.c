@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "why_note.h"
+
+#include <string.h>
+
+#include <infiniband/cmd_ioctl.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+
+#include "abi.h"
+
+int smr_why_note(struct ibv_context *context, uint32_t qpn, uint32_t id,
+		 int error, const uint64_t num[SMR_WHY_NUMBERS])
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_DEVICE, SMR_METHOD_WHY_NOTE,
+			       1);
+	struct smr_why_note note = {
+		.id = id, .error = (uint32_t)error, .qpn = qpn,
+	};
+	int was = errno;
+
+	memcpy(note.num, num, sizeof(note.num));
+	fill_attr_in_ptr(cmd, SMR_ATTR_WHY_NOTE, &note);
+	execute_ioctl(context, cmd);
+	errno = was;
+	return error;
+}

@@ -125,6 +125,14 @@ static u16 *recent_bucket(struct smr_key_table *table, u32 index)
 	return &table->count[index & (RECENT_BUCKETS - 1)];
 }
 
+/* recent_find() reads it without the lock. */
+static void recent_count(struct smr_key_table *table, u32 index, int by)
+{
+	u16 *bucket = recent_bucket(table, index);
+
+	WRITE_ONCE(*bucket, *bucket + by);
+}
+
 static void recent_add(struct smr_keys *keys, const struct smr_key *key)
 {
 	struct smr_key_table *table = keys->table;
@@ -135,12 +143,12 @@ static void recent_add(struct smr_keys *keys, const struct smr_key *key)
 	past = &table->fifo[table->next++ & (RECENT_INDICES - 1)];
 	index = SMR_KEY_INDEX(past->key);
 	if (index != SMR_KEY_INDEX_NONE)
-		(*recent_bucket(table, index))--;
+		recent_count(table, index, -1);
 	WRITE_ONCE(past->key, smr_key_value(key));
 	WRITE_ONCE(past->pd, key->pd ? key->pd->res.id : NO_PD);
 	WRITE_ONCE(past->pid, task_tgid_vnr(current));
 	WRITE_ONCE(past->when, jiffies);
-	(*recent_bucket(table, key->index))++;
+	recent_count(table, key->index, 1);
 }
 
 /*
@@ -153,9 +161,8 @@ static bool recent_find(const struct smr_keys *keys, u32 key,
 	const struct key_past *fifo = keys->table->fifo;
 	unsigned int i;
 
-	/* data_race(): the count only says whether to look, and what is found is compared again */
 	if (SMR_KEY_INDEX(key) == SMR_KEY_INDEX_NONE ||
-	    !data_race(*recent_bucket(keys->table, SMR_KEY_INDEX(key))))
+	    !READ_ONCE(*recent_bucket(keys->table, SMR_KEY_INDEX(key))))
 		return false;
 	for (i = 0; i < RECENT_INDICES; i++) {
 		if (READ_ONCE(fifo[i].key) != key)

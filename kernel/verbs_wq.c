@@ -56,7 +56,7 @@ static int destroy_wq(struct ib_wq *ibwq, struct ib_udata *udata)
 	return 0;
 }
 
-/* The core has checked the queues, and keeps them. */
+/* The core has checked the queues, and does not destroy them before the table. */
 static int create_rwq_ind_table(struct ib_rwq_ind_table *table,
 				struct ib_rwq_ind_table_init_attr *init,
 				struct ib_udata *udata)

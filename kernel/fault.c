@@ -233,7 +233,6 @@ static u64 user_max_tables(void)
  * @faults: of the process
  * @bytes: size of the memory
  *
- * Context: any.
  * Return: 0, or -ENOMEM: the user has reached the limit.
  */
 int smr_faults_charge(struct smr_faults *faults, size_t bytes)
@@ -473,8 +472,6 @@ struct smr_fault *smr_fault_alloc(u32 max, enum smr_want want, gfp_t gfp)
  * @len: bytes
  *
  * Memory whose pages are always present needs no fault; no range is added for it.
- *
- * Context: any.
  */
 void smr_fault_add(struct smr_fault *fault, const struct smr_span *span,
 		   u64 off, u64 len)
@@ -594,7 +591,6 @@ void smr_fault_run_errand(struct smr_fault *fault, struct smr_run *run)
  * smr_fault_is_done() - has a fault ended?
  * @fault: the fault
  *
- * Context: any.
  * Return: true: @fault->err is the result. The pages may be gone again.
  */
 bool smr_fault_is_done(struct smr_fault *fault)

@@ -143,7 +143,6 @@ static int kmr_set_block(struct ib_mr *ibmr, u64 addr)
  *
  * The currently registered list is not changed.
  *
- * Context: any.
  * Return: number of entries that fit into the region; its iova and length are set in the core
  *	part. Or -EINVAL.
  */

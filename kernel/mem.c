@@ -38,8 +38,6 @@ void smr_mem_init(struct smr_mem *mem, const struct smr_mem_ops *ops, u64 size)
 /**
  * smr_mem_get() - take a reference
  * @mem: the caller has a reference, or a span of it
- *
- * Context: any.
  */
 void smr_mem_get(struct smr_mem *mem)
 {
@@ -82,8 +80,6 @@ static void span_moved(const struct smr_span *span, size_t len)
 /**
  * smr_span_put() - end a span
  * @span: what smr_key_open() filled in; is empty afterwards
- *
- * Context: any.
  */
 void smr_span_put(struct smr_span *span)
 {

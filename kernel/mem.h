@@ -209,7 +209,6 @@ static inline struct smr_pieces smr_one_piece(const void *at, size_t len)
  * A pinned page with such an error stays mapped, and the pinner is not notified. A page of
  * hugetlbfs counts as bad as a whole, because only its head page is marked.
  *
- * Context: any.
  * Return: true if it must not be touched.
  */
 static inline bool smr_mem_is_bad(struct page *page)

@@ -176,7 +176,7 @@ static struct smr_chunk *chunk_get(struct smr_odp *odp, unsigned long index,
 static void chunk_put(struct smr_odp *odp, struct smr_chunk *c)
 {
 	guard(mutex)(&odp->mutex);
-	/* The reaper skips chunks in use, and a chunk that never had a page is not marked for it. */
+	/* The reaper skips chunks in use, and a chunk that never had a page is not marked. */
 	if (!--c->users && smr_chunk_kill_if_empty(c))
 		chunk_end(odp, c);
 }

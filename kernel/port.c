@@ -50,7 +50,6 @@
  * Packets of a VRF reach only sockets of this VRF, and softmr's sockets belong to none. The
  * administrator can change that by net.ipv4.udp_l3mdev_accept (also for IPv6).
  *
- * Context: any.
  * Return: false if it is in a VRF whose packets do not reach them.
  */
 bool smr_port_is_heard(const struct net_device *ndev)
@@ -66,7 +65,6 @@ bool smr_port_is_heard(const struct net_device *ndev)
  * smr_port_state() - the state of a port on a netdev
  * @ndev: the netdev
  *
- * Context: any.
  * Return: IB_PORT_ACTIVE or IB_PORT_DOWN.
  */
 enum ib_port_state smr_port_state(const struct net_device *ndev)

@@ -133,8 +133,6 @@ void smr_sgl_inline(struct smr_sgl *sgl, const void *data, size_t len)
 /**
  * smr_sgl_close() - drop the references of an open list
  * @sgl: the list
- *
- * Context: any.
  */
 void smr_sgl_close(struct smr_sgl *sgl)
 {
@@ -182,7 +180,6 @@ static int sgl_seek(struct smr_sgl *sgl, struct sgl_mark mark, int err)
  * @to: destination; advanced, by an undefined amount after an error
  * @len: bytes, at most what is left of the list after the position
  *
- * Context: any.
  * Return: 0, SMR_PAGE_MISSING (see qp/paging.h) or -EFAULT.
  */
 int smr_sgl_read_pieces(struct smr_sgl *sgl, struct smr_pieces *to, size_t len)
@@ -214,7 +211,6 @@ int smr_sgl_read_pieces(struct smr_sgl *sgl, struct smr_pieces *to, size_t len)
  * @from: source; advanced, by an undefined amount after an error
  * @len: bytes, at most what is left of the list after the position
  *
- * Context: any.
  * Return: 0, SMR_PAGE_MISSING (see qp/paging.h) or -EFAULT.
  */
 int smr_sgl_write_pieces(struct smr_sgl *sgl, struct smr_pieces *from,
@@ -242,7 +238,6 @@ int smr_sgl_write_pieces(struct smr_sgl *sgl, struct smr_pieces *from,
  * @off: offset of the payload from skb->data
  * @len: bytes, at most what is left of the list after the position
  *
- * Context: any.
  * Return: 0, SMR_PAGE_MISSING (see qp/paging.h) or -EFAULT, also if the packet is too short.
  */
 int smr_sgl_write_packet(struct smr_sgl *sgl, struct smr_cursor *cur,
@@ -271,7 +266,6 @@ int smr_sgl_write_packet(struct smr_sgl *sgl, struct smr_cursor *cur,
  * @src: source
  * @len: bytes, at most what is left of each
  *
- * Context: any.
  * Return: 0, SMR_PAGE_MISSING (see qp/paging.h), -EFAULT (@dst) or
  * -ENXIO (@src).
  */
@@ -326,7 +320,6 @@ int smr_sgl_fault_here(const struct smr_sgl *sgl, bool write)
  * smr_sgl_needs_thread() - must an open list be copied by another thread?
  * @sgl: the list
  *
- * Context: any.
  * Return: true if some of its memory may be used only by a kernel thread, and the caller is
  *	none.
  */
@@ -346,7 +339,6 @@ bool smr_sgl_needs_thread(const struct smr_sgl *sgl)
  * smr_sgl_is_paged() - can pages of an open list be missing?
  * @sgl: the list
  *
- * Context: any.
  * Return: true if any part of it is paged on demand.
  */
 bool smr_sgl_is_paged(const struct smr_sgl *sgl)
@@ -389,7 +381,6 @@ struct smr_fault *smr_sgl_fault(const struct smr_sgl *sgl, bool write,
  * @write: the pages will be written to
  * @fault: the fault
  *
- * Context: any.
  * Return: true if it is.
  */
 bool smr_sgl_is_of(const struct smr_sgl *sgl, bool write,

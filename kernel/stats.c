@@ -40,8 +40,6 @@ struct smr_stats *smr_stats_get(struct smr_stats *stats)
 /**
  * smr_stats_put() - drop a reference; the last one frees the counters
  * @stats: the counters
- *
- * Context: any.
  */
 void smr_stats_put(struct smr_stats *stats)
 {
@@ -73,7 +71,6 @@ u64 smr_stats_read(const struct smr_stats *stats, enum smr_counter id)
  * smr_stats_name() - the name of a counter
  * @id: the counter
  *
- * Context: any.
  * Return: its name for users.
  */
 const char *smr_stats_name(enum smr_counter id)

@@ -8,7 +8,6 @@
  * smr_trace_pid() - the process that created a QP
  * @ibqp: the QP; its tasks are not stopped yet
  *
- * Context: any.
  * Return: its id in the initial PID namespace; 0: a kernel consumer.
  */
 u32 smr_trace_pid(const struct ib_qp *ibqp)

@@ -77,7 +77,6 @@ struct smr_why_past {
  * @num: its numbers
  * @nr: number of @num
  *
- * Context: any.
  * Return: @err.
  */
 int smr_why_set(struct smr_why *why, u32 id, int err, const u64 *num,
@@ -193,7 +192,6 @@ struct smr_why_log *smr_why_log_create(struct smr_why_book *book, u32 dev)
  * smr_why_log_get() - take a reference
  * @log: the caller has a reference, or NULL
  *
- * Context: any.
  * Return: @log.
  */
 struct smr_why_log *smr_why_log_get(struct smr_why_log *log)

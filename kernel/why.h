@@ -98,8 +98,8 @@ struct smr_why_entry {
 /**
  * struct smr_why_visitor - a reader of all refusals
  * @may: may the caller read this one? For an open context, its @rec is not filled in
- * @take: use it;
- * @ended: its context is closed. Not 0: stop, and pass this one again next time
+ * @take: use it. @ended is true if its context is closed. Not 0: stop, and pass this refusal
+ *	again the next time
  * @arg: argument of both
  */
 struct smr_why_visitor {

@@ -25,7 +25,7 @@ static struct hlist_head *bucket(struct smr_members *members,
 	return &members->hash[hash_32(hash, SMR_MEMBERS_HASH_BITS)];
 }
 
-/* Did the packet come by the QP's netdev, or by a VLAN on it? */
+/* Was the packet received by the QP's netdev, or by a VLAN on it? */
 static bool came_by(const struct smr_env *env, const struct sk_buff *skb)
 {
 	struct net_device *ndev;
@@ -36,7 +36,7 @@ static bool came_by(const struct smr_env *env, const struct sk_buff *skb)
 			 vlan_dev_real_dev(ndev) == env->ndev));
 }
 
-/* Has the QP sent it itself, and asked not to receive such packets? */
+/* Did the QP send the packet, and ask not to receive such packets? */
 static bool is_echo(const struct smr_qp *qp, const struct in6_addr *saddr,
 		    int iif, const struct smr_hdr *hdr)
 {
@@ -44,7 +44,7 @@ static bool is_echo(const struct smr_qp *qp, const struct in6_addr *saddr,
 	       smr_qp_has_addr(qp, saddr, iif);
 }
 
-/* IBTA 9.6.1.4: may this packet go to a group's members? */
+/* IBTA 9.6.1.4: may this packet be delivered to the members of a group? */
 static bool is_multicast(const struct smr_hdr *hdr)
 {
 	return (hdr->opcode & SMR_TRANSPORT_MASK) == SMR_TRANSPORT_UD &&
@@ -60,13 +60,13 @@ static bool member_takes(const struct smr_qp *qp, const struct sk_buff *skb,
 }
 
 /**
- * smr_members_rx() - give a packet for a group to its members
+ * smr_members_rx() - deliver a packet to the members of its group
  * @members: the namespace's attachments
  * @skb: the packet, described by struct smr_rx_part; consumed
  * @hdr: its headers
  *
  * Context: as struct smr_rx_ops.rx.
- * Return: how many copies were made.
+ * Return: number of copies.
  */
 unsigned int smr_members_rx(struct smr_members *members, struct sk_buff *skb,
 			    const struct smr_hdr *hdr)
@@ -102,8 +102,8 @@ unsigned int smr_members_rx(struct smr_members *members, struct sk_buff *skb,
 /**
  * struct member_counts - one device's members of one group
  * @own: the QP's own membership, or NULL
- * @group: the netdev's membership, which they share; NULL: no members
- * @nr: how many
+ * @group: the netdev's membership, which all members share; NULL: no members
+ * @nr: number of members
  */
 struct member_counts {
 	struct smr_member *own;
@@ -130,7 +130,7 @@ static struct member_counts count_members(const struct smr_qp *qp,
 	return c;
 }
 
-/* The first member has the netdev join the group. */
+/* For the first member, join the group with the netdev. */
 static struct smr_group *group_enter(struct smr_env *env,
 				     const struct in6_addr *addr)
 {
@@ -165,8 +165,8 @@ static int member_add(struct smr_members *members, struct smr_member *m)
  * @addr: the group, an IPv4 one in its mapped form
  *
  * Context: process, may sleep; takes RTNL.
- * Return: 0; -EINVAL (attached already), -ENOMEM (no memory, or as many as
- * there may be), or the errors of smr_group_join().
+ * Return: 0; -EINVAL (attached already), -ENOMEM (no memory, or too many groups or members), or
+ *	the errors of smr_group_join().
  */
 int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr)
 {
@@ -194,10 +194,10 @@ int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr)
  * @qp: a UD QP
  * @addr: the group
  *
- * The QP still gets packets that are in its queue already.
+ * The QP still gets packets that are already in its queue.
  *
  * Context: process, may sleep; takes RTNL.
- * Return: 0, -EINVAL: it was not attached.
+ * Return: 0, or -EINVAL if it was not attached.
  */
 int smr_mcast_detach(struct smr_qp *qp, const struct in6_addr *addr)
 {
@@ -218,8 +218,8 @@ int smr_mcast_detach(struct smr_qp *qp, const struct in6_addr *addr)
 }
 
 /**
- * smr_mcast_resync() - join groups again that the netdev may have lost
- * @env: the device's
+ * smr_mcast_resync() - rejoin groups that the netdev may have left
+ * @env: of the device
  *
  * Context: process, may sleep; takes RTNL.
  */

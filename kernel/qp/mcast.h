@@ -10,7 +10,7 @@ struct smr_hdr;
 struct smr_members;
 struct smr_qp;
 
-/* Groups of a device, and QPs of each of them */
+/* Maximum number of groups of a device, and of QPs in each */
 #define SMR_MAX_MCAST_GROUPS	1024
 #define SMR_MAX_MCAST_QPS	128
 

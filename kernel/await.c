@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Let a verb wait for a fault, until the fault ends, a signal arrives, or the device is
+ * removed.
+ */
 #include "await.h"
 
 #include <linux/container_of.h>

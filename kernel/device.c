@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The life of a link: create the RDMA device of a netdev, follow the netdev's events, and
+ * remove the device with the netdev, with the module or on request.
+ */
 #include "device.h"
 
 #include <linux/err.h>

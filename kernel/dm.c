@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Allocate device memory, and create memory regions of it. */
 #include "dm.h"
 
 #include <linux/err.h>

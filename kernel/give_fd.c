@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Return a new file descriptor to a process as the result of a verb. */
 #include "give_fd.h"
 
 #include <linux/fcntl.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Retire and drain grants: stop new copies through a key, and call the waiters when the last
+ * copy has ended.
+ */
 #include "grant.h"
 
 #include <linux/completion.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Reports about a region: the windows bound to it, and softmr's part of `rdma resource show
+ * mr`.
+ */
 #include "mr_query.h"
 
 #include <linux/err.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Per-namespace state: its sockets are open while the namespace has a link. */
 #include "netns.h"
 
 #include <linux/wait_bit.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Find out whether memory is persistent, and write CPU caches back to it. */
 #include "persist.h"
 
 #include <linux/io.h>

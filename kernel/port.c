@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Queries of a device and its port, and the performance management agent (IBTA 16.1). */
 #include "port.h"
 
 #include <linux/build_bug.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Open the entries of a scatter/gather list into spans, and copy from and to the open list. */
 #include "sgl.h"
 
 #include <linux/minmax.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Allocation and sums of the per-CPU counters of a device. */
 #include "stats.h"
 
 #include <linux/cpumask.h>

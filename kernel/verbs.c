@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The operations of the RDMA device: read the command of a process, call the file that does the
+ * work, and write the response.
+ */
 #include "verbs.h"
 
 #include <linux/atomic.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Verbs for receive work queues and their tables: check the command, and call qp/rwq.c and
+ * steer/rss.c.
+ */
 #include "verbs_wq.h"
 
 #include <linux/err.h>

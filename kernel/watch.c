@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Turn the counting of copied bytes on for as long as a privileged process watches. */
 #include "watch.h"
 
 #include <linux/jiffies.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Generic netlink: dump the last refusals of a network namespace. */
 #include "why_nl.h"
 
 #include <linux/capability.h>

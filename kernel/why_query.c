@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* The ioctl method by which a process reads the last refusals of its context. */
 #include "why_query.h"
 
 #include <linux/err.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Read a received packet that may be in many pieces, from front to back. */
 #include "net/cursor.h"
 
 #include <linux/minmax.h>

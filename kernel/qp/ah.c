@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Address handles, and the table in which work requests find their address vectors by number.
+ */
 #include "qp/ah.h"
 
 #include <linux/err.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Completion counters: created and read by verbs, incremented by a QP's tasks. */
 #include "qp/comp_cntr.h"
 
 #include <linux/mutex.h>

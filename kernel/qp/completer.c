@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The receiving half of the send task: each step handles a response, an answer of a local peer,
+ * or the timer.
+ */
 #include "qp/completer.h"
 
 #include <linux/minmax.h>

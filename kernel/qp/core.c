@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Look-up of QPs by number, references on them, and the changes of state that an error causes.
+ */
 #include "qp/core.h"
 
 #include <linux/rhashtable.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Initialize, publish, pause, reset and destroy the transport of a QP, and run its send side.
+ * Documentation/lifetime.rst explains the order.
+ */
 #include "qp/life.h"
 
 #include <linux/minmax.h>

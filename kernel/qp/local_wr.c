@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Execute binds, fast registrations and invalidates, which may have to wait for the spans of a
+ * key. Runs in a QP's tasks.
+ */
 #include "qp/local_wr.h"
 
 #include <linux/container_of.h>

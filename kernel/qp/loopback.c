@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Hand an operation to the peer's responder and take the answer, without a packet.
+ * models/inbox.pml is a model of it.
+ */
 #include "qp/loopback.h"
 
 #include <linux/rcupdate.h>

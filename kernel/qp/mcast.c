@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Attach QPs to multicast groups, and deliver each packet of a group to its members. */
 #include "qp/mcast.h"
 
 #include <linux/err.h>

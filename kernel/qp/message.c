@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Send SENDs and WRITEs in trains of packets, several small messages in one train. Runs in the
+ * send task.
+ */
 #include "qp/message.h"
 
 #include <linux/minmax.h>

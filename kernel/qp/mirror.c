@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Build the packets that an operation between two QPs of this host would have had on the wire,
+ * for sniffers.
+ */
 #include "qp/mirror.h"
 
 #include <linux/etherdevice.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Create, modify, query and destroy QPs. Attributes are rows of a table, and each state has a
+ * function that enters it.
+ */
 #include "qp/modify.h"
 
 #include <linux/capability.h>

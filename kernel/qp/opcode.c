@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Tables of the opcodes that each type of QP supports. */
 #include "qp/opcode.h"
 
 #include <linux/array_size.h>

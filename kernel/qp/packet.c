@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Fill in the headers of requests, copy payloads into packets, and send them. Runs in a QP's
+ * tasks.
+ */
 #include "qp/packet.h"
 
 #include <linux/minmax.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Begin faults for missing pages, and run the task again when they have ended. */
 #include "qp/paging.h"
 
 #include <linux/container_of.h>

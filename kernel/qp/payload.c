@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Open the memory of a message, and react to missing pages. Runs in a QP's tasks. */
 #include "qp/payload.h"
 
 #include "key.h"

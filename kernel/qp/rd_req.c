@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Ring of outstanding READ requests and atomics, and the split of a long READ into parts. Runs
+ * in the send task.
+ */
 #include "qp/rd_req.h"
 
 #include <linux/log2.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Take, fill and complete receive work requests, from the QP's own queue or an SRQ. Runs in the
+ * response task.
+ */
 #include "qp/recv.h"
 
 #include "qp/comp_cntr.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The sending half of the send task: each step sends the next packets of the send queue, or
+ * repeats lost ones.
+ */
 #include "qp/requester.h"
 
 #include <linux/minmax.h>

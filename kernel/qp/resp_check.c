@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Check a request as IBTA 9.7.4.1 requires, without side effects; and find the reason after a
+ * refusal. Runs in the response task.
+ */
 #include "qp/resp_check.h"
 
 #include "net/wire.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Execute requests: copy data, consume receive work requests, execute atomics. Runs in the
+ * response task.
+ */
 #include "qp/resp_exec.h"
 
 #include <rdma/ib_pack.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Check and execute FLUSH (IBTA annex A19). Runs in the response task. */
 #include "qp/resp_flush.h"
 
 #include <linux/minmax.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Send READ responses in trains, and repeat earlier answers. Runs in the response task. */
 #include "qp/resp_read.h"
 
 #include <rdma/ib_pack.h>

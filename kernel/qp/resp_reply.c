@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The reactions to each verdict on a request, as a table, and sending of ACKs and NAKs. Runs in
+ * the response task.
+ */
 #include "qp/resp_reply.h"
 
 #include <rdma/ib_pack.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The responder: each step of the response task parses, checks, executes and answers one
+ * request, or a part of one.
+ */
 #include "qp/responder.h"
 
 #include <linux/minmax.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Copy receive work requests out of a ring. */
 #include "qp/rq.h"
 
 #include <linux/log2.h>

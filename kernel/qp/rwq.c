@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * A receive work queue is a RAW_PACKET QP that the core does not know. Create it, change its
+ * state, destroy it.
+ */
 #include "qp/rwq.h"
 
 #include <linux/err.h>

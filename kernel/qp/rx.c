@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Split received trains by QP and side, check their source, and queue them. Runs in softirq. */
 #include "qp/rx.h"
 
 #include <linux/skbuff.h>

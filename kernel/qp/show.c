@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* softmr's part of `rdma resource show qp`: reads the state of a QP without locks. */
 #include "qp/show.h"
 
 #include <linux/capability.h>

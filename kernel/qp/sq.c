@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Copy work requests out of the send ring, and complete them in order. Runs in the send task.
+ */
 #include "qp/sq.h"
 
 #include <linux/log2.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Create, modify, resize and destroy shared receive queues, and find those of XRC by number. */
 #include "qp/srq.h"
 
 #include <linux/minmax.h>

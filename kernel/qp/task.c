@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The state machine that makes one context at a time run a side of a QP. models/task.pml is a
+ * model of it.
+ */
 #include "qp/task.h"
 
 #include <linux/interrupt.h>

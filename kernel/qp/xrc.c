@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* References on the SRQ that an XRC request is for. Runs in the response task. */
 #include "qp/xrc.h"
 
 /**

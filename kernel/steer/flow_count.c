@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Flow counters: created and read by verbs, incremented in the receive path. */
 #include "steer/flow_count.h"
 
 #include <linux/kernel.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Build frames to send, and copy received packets as the frames that were on the wire. */
 #include "steer/frame.h"
 
 #include <linux/etherdevice.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Parse the headers of a frame, and compare them with the values and masks of a rule. */
 #include "steer/match.h"
 
 #include <linux/etherdevice.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Send and receive frames of RAW_PACKET QPs. Runs in the QP's tasks. */
 #include "steer/raw.h"
 
 #include <linux/if_ether.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Select a work queue for a frame by the Toeplitz hash of its header fields. */
 #include "steer/rss.h"
 
 #include <linux/bitops.h>

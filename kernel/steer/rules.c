@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Create and destroy steering rules, and open the hook on the netdev for the first one. Runs in
+ * verbs, under RTNL.
+ */
 #include "steer/rules.h"
 
 #include <linux/bitmap.h>

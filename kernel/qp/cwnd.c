@@ -15,8 +15,8 @@
 #include "qp/ooo.h"
 
 /*
- * PSNs that may be outstanding on a good path, and initially, when nothing is known of the path
- * and all QPs may start at once
+ * PSNs that may be outstanding: the maximum on a good path, and the initial value, when nothing
+ * is known of the path and all QPs may start at once
  */
 #define WINDOW_MAX	1024
 #define WINDOW_START	128

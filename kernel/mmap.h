@@ -20,7 +20,7 @@
  * @gone: called instead of smr_mmap_retire() when it cannot be mapped again
  * @owner: private to @gone
  *
- * Constant but for @charge and @node.
+ * Constant except @charge and @node.
  */
 struct smr_mmap {
 	struct rdma_user_mmap_entry entry;

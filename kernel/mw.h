@@ -21,7 +21,7 @@ struct smr_window;
  * @ibmw: the core's part
  * @win: the window. It is a separate struct because the core frees @ibmw at once, while a key
  *	must outlive its RCU readers.
- * @account: of the user that made it, NULL in the kernel; see limits.c
+ * @account: of the user that created it; NULL: a kernel consumer. See limits.c
  */
 struct smr_mw {
 	struct ib_mw ibmw;

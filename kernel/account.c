@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Accounts. What the kernel holds for a process is charged to the process's memory
- * cgroup wherever the kernel can do that. But not everybody is in a cgroup with a limit,
- * and some memory cannot be charged. So each user of a link has an account, too.
+ * Accounts. What the kernel holds for a process is charged to the process's memory cgroup
+ * wherever the kernel can do that. But not every process is in a cgroup with a limit, and some
+ * memory cannot be charged. So each user of a link also has an account.
  *
- * Queues cannot be swapped. An adapter's queues are pinned memory of the process and
- * count against its RLIMIT_MEMLOCK. Where that is 64 KiB, programs with an adapter do
- * not run for ordinary users. So softmr does as perf does with its buffers: a user has
- * an allowance, and what is beyond counts against RLIMIT_MEMLOCK.
+ * Queues cannot be swapped. An adapter's queues are pinned memory of the process and count
+ * against its RLIMIT_MEMLOCK. Where that limit is 64 KiB, ordinary users cannot run RDMA
+ * programs on an adapter. So softmr does what perf does for its buffers: each user has an
+ * allowance, and only memory beyond it counts against RLIMIT_MEMLOCK.
  */
 #include "account.h"
 
@@ -25,13 +25,13 @@
 #include "compat/cleanup.h"
 
 /**
- * smr_account_uid() - the user whom what the caller makes is counted for
+ * smr_account_uid() - the user to whose account the caller's objects are charged
  *
- * The ids of a user namespace count as the user that made it, who could make any number
- * of them.
+ * All ids of a user namespace share the account of the user that created the namespace:
+ * otherwise that user could create any number of accounts.
  *
  * Context: process.
- * Return: the real user id; in a user namespace that of its owner, up to the initial one.
+ * Return: the real user id; in a user namespace, the id of its owner in the initial namespace.
  */
 kuid_t smr_account_uid(void)
 {
@@ -46,7 +46,7 @@ kuid_t smr_account_uid(void)
 /**
  * smr_account_init() - open an account
  * @account: zeroed
- * @conf: what the user may have
+ * @conf: the user's limits
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
@@ -65,14 +65,14 @@ int smr_account_init(struct smr_account *account,
 
 /**
  * smr_account_fini() - close an account
- * @account: nothing is charged to it any more, but queues that somebody maps
+ * @account: only queues that a process still maps may be charged to it
  */
 void smr_account_fini(struct smr_account *account)
 {
 	smr_packets_fini(&account->packets);
 }
 
-/* What a CPU may keep to itself, bytes, if the maximum allows it */
+/* Bytes that a CPU may count locally before it adds them to the sum, if the maximum allows it */
 #define PACKETS_BATCH	(128 * 1024)
 
 /**
@@ -93,7 +93,7 @@ int smr_packets_init(struct smr_packets *packets, s64 max)
 
 /**
  * smr_packets_fini() - the reverse of smr_packets_init()
- * @packets: no packet waits
+ * @packets: counts no packet
  */
 void smr_packets_fini(struct smr_packets *packets)
 {
@@ -103,13 +103,13 @@ void smr_packets_fini(struct smr_packets *packets)
 
 /**
  * smr_account_take() - count an object before it is made
- * @account: the user's, or NULL for a consumer in the kernel
- * @kind: of the object
+ * @account: the user's account, or NULL for a consumer in the kernel
+ * @kind: kind of the object
  *
- * CAP_SYS_RESOURCE is above the limit, as it is above RLIMIT_NPROC.
+ * A process with CAP_SYS_RESOURCE is exempt from the limit, as it is from RLIMIT_NPROC.
  *
- * Context: process, of the user.
- * Return: 0, or -ENOMEM: the user has as many as may be.
+ * Context: process that belongs to the user.
+ * Return: 0, or -ENOMEM: the user has reached the limit.
  */
 int smr_account_take(struct smr_account *account, enum smr_limit kind)
 {
@@ -122,9 +122,9 @@ int smr_account_take(struct smr_account *account, enum smr_limit kind)
 }
 
 /**
- * smr_account_give() - uncount an object that has gone, or was not made
- * @account: the user's, or NULL
- * @kind: of the object
+ * smr_account_give() - uncount an object that was destroyed, or whose creation failed
+ * @account: the user's account, or NULL
+ * @kind: kind of the object
  */
 void smr_account_give(struct smr_account *account, enum smr_limit kind)
 {
@@ -135,7 +135,7 @@ void smr_account_give(struct smr_account *account, enum smr_limit kind)
 /**
  * smr_memlock_charge() - count pages as locked memory of a process
  * @mm: the process; a reference is taken
- * @npages: how many
+ * @npages: number of pages
  *
  * Context: process.
  * Return: 0, or -ENOMEM: more than the caller's RLIMIT_MEMLOCK.
@@ -156,7 +156,7 @@ int smr_memlock_charge(struct mm_struct *mm, unsigned long npages)
 /**
  * smr_memlock_uncharge() - the reverse of smr_memlock_charge()
  * @mm: the process; the reference is dropped
- * @npages: how many
+ * @npages: number of pages
  */
 void smr_memlock_uncharge(struct mm_struct *mm, unsigned long npages)
 {
@@ -168,7 +168,7 @@ void smr_memlock_uncharge(struct mm_struct *mm, unsigned long npages)
  * smr_pool_init() - prepare a pool
  * @pool: the pool
  * @max: bytes
- * @memlock: what is beyond @max counts against RLIMIT_MEMLOCK
+ * @memlock: memory beyond @max counts against RLIMIT_MEMLOCK
  */
 void smr_pool_init(struct smr_pool *pool, size_t max, bool memlock)
 {
@@ -186,7 +186,7 @@ void smr_pool_init(struct smr_pool *pool, size_t max, bool memlock)
  * @charge: filled in; end it with smr_pool_uncharge()
  *
  * Context: process; caller holds @pool->lock.
- * Return: 0, or -ENOMEM: the pool is used up, and so is RLIMIT_MEMLOCK if it counts.
+ * Return: 0, or -ENOMEM: the pool is exhausted, and so is RLIMIT_MEMLOCK if @memlock is set.
  */
 int smr_pool_charge(struct smr_pool *pool, size_t size,
 		    struct smr_charge *charge)
@@ -211,7 +211,7 @@ int smr_pool_charge(struct smr_pool *pool, size_t size,
 }
 
 /**
- * smr_pool_uncharge() - the memory is freed
+ * smr_pool_uncharge() - uncharge memory that is being freed
  * @pool: the pool
  * @charge: from smr_pool_charge()
  *

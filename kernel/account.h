@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Accounts: what each user of a link makes the kernel hold, and how much that may be. */
+/* Accounts: the kernel memory and objects that each user of a link has, and their limits. */
 #ifndef SMR_ACCOUNT_H
 #define SMR_ACCOUNT_H
 
@@ -12,7 +12,7 @@
 
 struct mm_struct;
 
-/* The kinds of objects that are counted. SMR_WHY_LIMIT tells the numbers to processes */
+/* The kinds of objects that are counted. SMR_WHY_LIMIT reports these numbers to processes */
 enum smr_limit {
 	SMR_LIMIT_PD,
 	SMR_LIMIT_AH,
@@ -33,14 +33,13 @@ enum smr_limit {
 };
 
 /**
- * struct smr_pool - memory of the kernel's that processes map, up to a maximum
+ * struct smr_pool - kernel memory that processes map, up to a maximum
  * @lock: guards the others
  * @max: bytes; constant
  * @used: bytes
- * @memlock: beyond @max memory counts against the RLIMIT_MEMLOCK of the process
- *	that asks for it; otherwise there is none. Constant
- * @mmap: memory that belongs to no object any more, but to a process that still
- *	maps it: see mmap.c
+ * @memlock: memory beyond @max counts against the RLIMIT_MEMLOCK of the process that asks for
+ *	it. If false, an allocation beyond @max fails. Constant
+ * @mmap: memory whose object is gone, but which a process still maps: see mmap.c
  */
 struct smr_pool {
 	struct mutex lock;	/* see above */
@@ -51,11 +50,10 @@ struct smr_pool {
 };
 
 /**
- * struct smr_charge - what some memory takes of a pool
+ * struct smr_charge - how an allocation is charged to a pool
  * @pooled: bytes of the pool
  * @locked: pages that count as locked memory of @mm
- * @mm: the process that has allocated it, a mmgrab() reference; NULL without
- *	@locked
+ * @mm: the process that allocated it, a mmgrab() reference; NULL if @locked is 0
  */
 struct smr_charge {
 	size_t pooled;
@@ -64,12 +62,12 @@ struct smr_charge {
 };
 
 /**
- * struct smr_packets - packets that wait for somebody's QPs
+ * struct smr_packets - received packets queued for a user's QPs
  * @bytes: their true size; each CPU may be behind by @batch
  * @max: bytes; constant
- * @batch: bytes; constant. All CPUs together are behind by a quarter of @max at most:
- *	packets are counted on the CPU that receives them, and uncounted on the one that
- *	consumes them, so with more than @max nothing could be received ever again
+ * @batch: bytes; constant. All CPUs together are behind by a quarter of @max at most. Packets
+ *	are counted on the CPU that receives them and uncounted on the one that consumes them,
+ *	so if all CPUs could be behind by more than @max, the sum could block reception for ever
  */
 struct smr_packets {
 	struct percpu_counter bytes;
@@ -78,11 +76,11 @@ struct smr_packets {
 };
 
 /**
- * struct smr_account_conf - what each user of a link may have
+ * struct smr_account_conf - the limits of each user of a link
  * @max_objects: objects of each kind
- * @max_rules: of these, steering rules: each costs every packet of the link something
- * @max_queues: bytes of queues, before RLIMIT_MEMLOCK counts
- * @max_packets: bytes of packets that wait
+ * @max_rules: of these, steering rules; every rule costs time for each packet of the link
+ * @max_queues: bytes of queues; more count against RLIMIT_MEMLOCK
+ * @max_packets: bytes of packets that wait in queues
  */
 struct smr_account_conf {
 	u32 max_objects;
@@ -92,10 +90,10 @@ struct smr_account_conf {
 };
 
 /**
- * struct smr_account - what a user has of a link
- * @objects: how many of each kind
- * @max: how many of each kind there may be; constant
- * @queues: queues, those of the kernel's own among them
+ * struct smr_account - what a user has on a link
+ * @objects: number of objects of each kind
+ * @max: the limit of each kind; constant
+ * @queues: queues, including those that only the kernel uses
  * @packets: packets that wait
  */
 struct smr_account {

@@ -32,7 +32,7 @@ static int advice_want(enum ib_uverbs_advise_mr_advice advice,
  * struct advise_range - one of the ranges
  * @sge: the range
  * @n: its number
- * @why: where a refusal says why
+ * @why: receives the reason of a refusal
  */
 struct advise_range {
 	const struct ib_sge *sge;
@@ -117,20 +117,20 @@ static struct smr_fault *advise_open(struct smr_keys *keys,
 /**
  * smr_mr_advise() - execute advise_mr
  * @keys: the device's keys
- * @awaits: where a prefetch is waited for
+ * @awaits: where a verb waits for its prefetch
  * @pd: the caller's protection domain
  * @advice: which prefetch
  * @flags: enum ib_uverbs_advise_mr_flag: IB_UVERBS_ADVISE_MR_FLAG_FLUSH waits
  * @sges: ranges of on-demand regions
- * @num_sge: how many, at least one; the core has checked that and @flags
- * @why: a refusal says why
+ * @num_sge: number of ranges, at least one; the core has checked this and @flags
+ * @why: receives the reason of a refusal
  *
  * Context: process, may sleep; interruptible.
- * Return: 0; -EOPNOTSUPP (unknown advice), -EINVAL (the key of a window), -ENOENT
- * (no such region, or not an on-demand one), -EPERM (of another PD, or a right that
- * the region does not have), -EFAULT (with FLUSH: a range that is outside of its
- * region or that the process does not have), -EAGAIN (with FLUSH: a page keeps going
- * away), -ENOMEM, -ERESTARTSYS (a signal), -EIO (the device is being removed).
+ * Return: 0; -EOPNOTSUPP (unknown advice), -EINVAL (the key of a window), -ENOENT (no such
+ * region, or not an on-demand one), -EPERM (the region is of another PD or lacks the right),
+ * -EFAULT (with FLUSH: a range is outside its region, or not mapped by the process), -EAGAIN
+ * (with FLUSH: a page is unmapped again each time it is brought in), -ENOMEM, -ERESTARTSYS (a
+ * signal), -EIO (the device is being removed).
  */
 int smr_mr_advise(struct smr_keys *keys, struct smr_awaits *awaits,
 		  const struct ib_pd *pd,

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process may have 65530 mappings (vm.max_map_count). With a mapping for each ring it
- * ran out of them at 16,000 QPs. Mappings of a device's memory are never merged. So the
- * kernel allocates an arena, which has room for many rings, and the provider maps that.
+ * A process may have 65530 mappings (vm.max_map_count). With one mapping per ring, a process
+ * ran out of mappings at 16,000 QPs. Mappings of a device's memory are never merged. So the
+ * kernel allocates an arena, which has space for many rings, and the provider maps the arena.
  *
- * A provider that does not know of arenas maps each ring by itself, as before. So a ring
- * has an entry of its own for mmap(), and consists of whole pages.
+ * A provider that does not know arenas maps each ring separately. So each ring also has its own
+ * mmap entry, and consists of whole pages.
  *
- * The pages of a ring that has gone are given to other rings of the same context. A
- * process that still uses them spoils its own rings only.
+ * The pages of a destroyed ring are reused for other rings of the same context. A process that
+ * still writes to them corrupts only its own rings.
  *
- * An arena is charged as a whole. To charge little more than what is used, a new one is
- * as large as all rings of the context together, between two limits. A ring that is large
- * beside that has memory of its own.
+ * An arena is charged as a whole. To charge little more than what is used, a new arena is as
+ * large as all rings of the context together, within two limits. A ring that would fill a large
+ * part of an arena is allocated separately.
  */
 #include "arena.h"
 
@@ -27,19 +27,19 @@
 #include "mmap.h"
 
 #define PAGES_MIN	16
-/* A ring may have this part of a new arena. */
+/* A ring may take at most 1/PAGES_PART of a new arena. */
 #define PAGES_PART	4
-/* So many arenas are tried before a new one is made. */
+/* Arenas that are tried before a new one is created. */
 #define TRIES		8
 
 /**
  * struct smr_arena - memory for many rings
- * @arenas: those of its context
+ * @arenas: the arenas of its context
  * @whole: the memory
- * @id: unique in the context, also after the arena has gone
- * @npages: its size
- * @used: pages that rings have
- * @taken: which ones
+ * @id: unique in the context; not reused after the arena is freed
+ * @npages: its size in pages
+ * @used: number of pages that rings use
+ * @taken: bitmap of the pages that rings use
  * @node: in @arenas->partial while there are free pages
  *
  * @used, @taken and @node are guarded by the lock of @arenas, the others are constant.
@@ -58,7 +58,7 @@ struct smr_arena {
  * smr_arenas_init() - a context has no rings yet
  * @arenas: filled in
  * @uctx: the context
- * @pool: what its rings are charged to; outlives @uctx
+ * @pool: the pool that its rings are charged to; outlives @uctx
  */
 void smr_arenas_init(struct smr_arenas *arenas, struct ib_ucontext *uctx,
 		     struct smr_pool *pool)
@@ -73,7 +73,7 @@ void smr_arenas_init(struct smr_arenas *arenas, struct ib_ucontext *uctx,
 
 /**
  * smr_arenas_fini() - the context ends
- * @arenas: all rings are gone, and the arenas with them
+ * @arenas: all rings are freed, and with them the arenas
  */
 void smr_arenas_fini(struct smr_arenas *arenas)
 {
@@ -127,7 +127,7 @@ static int arena_take(struct smr_arena *arena, unsigned int npages)
 	return first;
 }
 
-/* The last ring takes the arena with it. */
+/* Freeing the last ring frees the arena. */
 static void arena_give(struct smr_arena *arena, unsigned int first,
 		       unsigned int npages)
 {
@@ -140,7 +140,7 @@ static void arena_give(struct smr_arena *arena, unsigned int first,
 		arena_destroy(arena);
 }
 
-/* An arena that has been tried in vain is tried last the next time. */
+/* An arena that has no space for this ring moves to the end of the list. */
 static struct smr_arena *arena_find(struct smr_arenas *arenas,
 				    unsigned int npages, int *first)
 {
@@ -159,7 +159,7 @@ static struct smr_arena *arena_find(struct smr_arenas *arenas,
 	return NULL;
 }
 
-/* NULL: such a ring is to have memory of its own. */
+/* Return: NULL if this ring must be allocated separately. */
 static struct smr_arena *arena_get(struct smr_arenas *arenas,
 				   unsigned int npages, int *first)
 {
@@ -199,7 +199,7 @@ static void alone_gone(struct smr_mmap *m)
 	smr_mmap_retire(m);
 }
 
-/* NULL: there is no room in an arena. */
+/* Return: NULL if no arena has space. */
 static struct smr_mmap *alloc_part(struct smr_arenas *arenas, size_t size,
 				   size_t extra, struct smr_ring_map *map)
 {
@@ -243,14 +243,14 @@ static struct smr_mmap *alloc_alone(struct smr_arenas *arenas, size_t size,
 
 /**
  * smr_arenas_alloc() - allocate memory for a ring of a process
- * @arenas: the context's
+ * @arenas: the arenas of the context
  * @size: bytes, whole pages
- * @extra: bytes that the caller allocates besides, see smr_mmap_alloc()
- * @map: tells the process where the ring is in an arena; not touched if it is in none
+ * @extra: bytes that the caller allocates in addition, see smr_mmap_alloc()
+ * @map: set to the ring's place in its arena, for the process; unchanged if it is in none
  *
  * Context: process, may sleep.
- * Return: the zeroed memory; end it with smr_mmap_free(). Or an ERR_PTR: -ENOMEM, also
- * when the pool does not have as much, or RLIMIT_MEMLOCK is too small.
+ * Return: the zeroed memory; end it with smr_mmap_free(). Or an ERR_PTR: -ENOMEM, also if the
+ *	pool is exhausted or RLIMIT_MEMLOCK is too small.
  */
 struct smr_mmap *smr_arenas_alloc(struct smr_arenas *arenas, size_t size,
 				  size_t extra, struct smr_ring_map *map)
@@ -260,7 +260,7 @@ struct smr_mmap *smr_arenas_alloc(struct smr_arenas *arenas, size_t size,
 	guard(mutex)(&arenas->lock);
 	if (size >> PAGE_SHIFT <= SMR_RING_MAP_PAGES / PAGES_PART)
 		m = alloc_part(arenas, size, extra, map);
-	/* The pool may have room for the ring where it has none for an arena. */
+	/* The pool may have enough left for the ring even if it has too little for an arena. */
 	if (!m)
 		m = alloc_alone(arenas, size, extra);
 	if (!IS_ERR(m))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Arenas: memory that many rings of one process share, so that it maps them at once. */
+/* Arenas: memory that many rings of one process share, so that one mmap() maps them all. */
 #ifndef SMR_ARENA_H
 #define SMR_ARENA_H
 
@@ -17,10 +17,10 @@ struct smr_pool;
  * struct smr_arenas - the memory of a context's rings
  * @lock: guards the others
  * @uctx: the context; constant
- * @pool: what the memory is charged to; constant
- * @partial: the arenas that have free pages. Those at the front are tried first
- * @bytes: what all rings of the context have together
- * @last_id: of the arena that was made last
+ * @pool: the pool that the memory is charged to; constant
+ * @partial: arenas with free pages; tried from the front
+ * @bytes: size of all rings of the context, in bytes
+ * @last_id: id of the arena that was created last
  */
 struct smr_arenas {
 	struct mutex lock;	/* see above */

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Let a verb wait for a fault, until the fault ends, a signal arrives, or the device is
+ * removed.
+ */
 #include "await.h"
 
 #include <linux/container_of.h>
@@ -37,11 +41,11 @@ static int await_end(struct smr_fault *fault, struct smr_awaits *awaits,
 
 /**
  * smr_fault_await() - begin a fault, and wait for it
- * @fault: the fault, with at least one range. The caller's reference is dropped
- * @awaits: where the device's verbs wait
+ * @fault: has at least one range. The caller's reference is dropped
+ * @awaits: the device's waiting verbs
  * @state: which signals end the wait: TASK_INTERRUPTIBLE or TASK_KILLABLE
  *
- * After an error the fault may still be under way: its memory is not the caller's to touch.
+ * After an error the fault may still run: the caller must not access its memory.
  *
  * Context: process, may sleep.
  * Return: the fault's result; -ERESTARTSYS (a signal), -EIO (the device is being removed).
@@ -61,12 +65,12 @@ int smr_fault_await(struct smr_fault *fault, struct smr_awaits *awaits,
 /**
  * smr_fault_await_now() - smr_fault_await() for a fault that must not wait for others
  * @fault: the fault, with at least one range. The caller's reference is dropped
- * @awaits: where the device's verbs wait
+ * @awaits: the device's waiting verbs
  * @state: as for smr_fault_await()
  *
  * Context: process, may sleep.
- * Return: as smr_fault_await(); -EBUSY: the user's other faults come first, and this one
- * did not begin.
+ * Return: as smr_fault_await(); -EBUSY: other faults of the user come first, so this one was
+ *	not begun.
  */
 int smr_fault_await_now(struct smr_fault *fault, struct smr_awaits *awaits,
 			unsigned int state)
@@ -83,8 +87,8 @@ int smr_fault_await_now(struct smr_fault *fault, struct smr_awaits *awaits,
 }
 
 /**
- * smr_awaits_init() - no verb waits
- * @awaits: a device's
+ * smr_awaits_init() - initialize; no verb waits
+ * @awaits: of a device
  */
 void smr_awaits_init(struct smr_awaits *awaits)
 {
@@ -92,9 +96,9 @@ void smr_awaits_init(struct smr_awaits *awaits)
 }
 
 /**
- * smr_awaits_stop() - a device is being removed, or is there again
+ * smr_awaits_stop() - stop all waits when a device is being removed, or allow them again
  * @awaits: the device's
- * @stop: it is being removed: no verb waits for a fault any more
+ * @stop: true: end the waits, and refuse new ones
  */
 void smr_awaits_stop(struct smr_awaits *awaits, bool stop)
 {

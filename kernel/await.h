@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Verbs that wait for a fault. uverbs lets no device go before its verbs have returned, and
- * a page may never come. So they wait until the device is about to be removed.
+ * Verbs that wait for a fault. uverbs completes the removal of a device only after all its
+ * verbs have returned, and a page may never arrive. So the start of a removal ends the waits.
  */
 #ifndef SMR_AWAIT_H
 #define SMR_AWAIT_H

@@ -3,11 +3,10 @@
  * The counters of a link, and those that an administrator binds QPs to ("rdma statistic
  * qp bind", or automatically by type or process).
  *
- * The core takes what get_hw_stats() says for the events of QPs that are not bound, and
- * adds all counters that there are, and have been. So what happens to a bound QP is
- * counted three times: for the link, for the QP's counter, and in env->bound, which is
- * what get_hw_stats() subtracts. The port counters of the performance management class
- * are the link's.
+ * The core takes the result of get_hw_stats() as the events of unbound QPs, and adds those of
+ * all bound counters, past and present. So each event of a bound QP is counted three times: for
+ * the link, for the QP's counter, and in env->bound, which get_hw_stats() subtracts. The port
+ * counters of the performance management class count all of the link.
  */
 #include "counter.h"
 
@@ -51,7 +50,7 @@ static int get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		return -EOPNOTSUPP;
 	for (i = 0; i < ARRAY_SIZE(stat_descs); i++) {
 		bound = smr_stats_read(env->bound, i);
-		/* What is counted there was counted for the link before. */
+		/* An event counted in @bound was counted for the link before. */
 		smp_rmb();
 		stats->value[i] = smr_stats_read(env->stats, i) - bound;
 	}
@@ -84,7 +83,7 @@ static struct xarray *counters_of(const struct rdma_counter *counter)
 	return &to_smr_verbs(counter->device)->counters;
 }
 
-/* The first QP gives a counter its id. If that fails, the core frees the counter. */
+/* A counter gets its id when the first QP is bound. If that fails, the core frees the counter. */
 static int counter_open(struct rdma_counter *counter)
 {
 	struct smr_stats *stats = smr_stats_create();
@@ -108,7 +107,7 @@ static int counter_dealloc(struct rdma_counter *counter)
 	return 0;
 }
 
-/* The core holds a lock of the counter's. The mutex is for others that bind the QP. */
+/* The core holds the counter's lock; the mutex excludes other binders of the QP. */
 static int counter_bind_qp(struct rdma_counter *counter,
 			   SMR_PARAM_QP_PORT(ibqp, port))
 {
@@ -164,7 +163,7 @@ static void __maybe_unused counter_init(struct rdma_counter *counter)
 {
 }
 
-/* Newer cores want to know how long a driver's struct is. */
+/* Newer cores ask for the size of the driver's struct. */
 struct smr_bound_counter {
 	struct rdma_counter counter;
 };

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The life of a link: create the RDMA device of a netdev, follow the netdev's events, and
+ * remove the device with the netdev, with the module or on request.
+ */
 #include "device.h"
 
 #include <linux/err.h>
@@ -28,7 +32,7 @@
 
 #define DEVICE_DRIVER_ID	((enum rdma_driver_id)SMR_DRIVER_ID)
 
-/* Tell consumers when the port's state changes. Caller has a reference on @dev. */
+/* Send consumers an event if the port's state has changed. Caller has a reference on @dev. */
 static void port_event(struct smr_dev *dev, enum ib_port_state state)
 {
 	struct ib_event event = {
@@ -48,8 +52,8 @@ static void port_event(struct smr_dev *dev, enum ib_port_state state)
 }
 
 /*
- * Tell consumers when an active port has become faster or slower. Caller has a reference
- * on @dev, and does not hold the netdev's own lock, which ethtool's functions take.
+ * Send consumers an event if the speed of an active port has changed. Caller has a reference on
+ * @dev, and does not hold the netdev's lock, which ethtool's functions take.
  */
 static void speed_event(struct smr_dev *dev)
 {
@@ -68,7 +72,7 @@ static void speed_event(struct smr_dev *dev)
 		ib_dispatch_event(&event);
 }
 
-/* The netdev is going. The caller has a reference on the core's device. */
+/* The netdev is being removed. The caller has a reference on the core's device. */
 static void dev_leave(struct smr_dev *dev)
 {
 	ASSERT_RTNL();
@@ -77,9 +81,9 @@ static void dev_leave(struct smr_dev *dev)
 }
 
 /*
- * A device that gives no reference is about to end, or is being enabled and will be
- * looked at again. The core waits for references before it waits for work that its
- * events have begun.
+ * If ib_device_try_get() fails, the device is being removed; or it is being enabled, and
+ * enable_driver() queues resync_work. The core waits for references first and then for the work
+ * of its events.
  */
 static void dev_look(struct smr_dev *dev)
 {
@@ -101,8 +105,8 @@ static void dev_look(struct smr_dev *dev)
 }
 
 /*
- * The netdev may have another address, MTU or speed. And anything may have happened to it
- * before the notifier could find the device.
+ * The netdev's address, MTU or speed may have changed. The notifier also misses all events from
+ * before it can find the device.
  */
 static void resync_netdev(struct work_struct *work)
 {
@@ -202,12 +206,12 @@ put_ns:
 }
 
 /*
- * Free a device that nobody has open. A process can have a module of the kernel keep its
- * memory registered, and that must not hold up the end of the netdev or of the namespace.
- * So what is of the network goes first, and the rest when the last object has gone.
+ * Free a device that no process has open. A process can make a kernel module keep memory
+ * registered, and that must not delay the removal of the netdev or of the namespace. So the
+ * parts that use the network are freed first, and the rest after the last object is destroyed.
  *
- * The reference on the netdev is dropped after the sockets are closed: the namespace may
- * go with it.
+ * The reference on the netdev is dropped after the sockets are closed: without it the namespace
+ * may be freed.
  */
 static void dealloc_driver(struct ib_device *ibdev)
 {
@@ -235,8 +239,8 @@ static void dealloc_driver(struct ib_device *ibdev)
 }
 
 /*
- * Notifiers find the device from now on: it has been registered, or has moved to another
- * RDMA namespace. The work looks at the events that they have missed.
+ * The device has been registered or moved to another RDMA namespace; from now on notifiers find
+ * it. The work makes up for the events that they have missed.
  */
 static int enable_driver(struct ib_device *ibdev)
 {
@@ -255,7 +259,7 @@ static int add_gid(const struct ib_gid_attr *attr, void **context)
 	       0 : -EXDEV;
 }
 
-/* The core has taken it out of its table. */
+/* The core has removed it from its table. */
 static int del_gid(const struct ib_gid_attr *attr, void **context)
 {
 	smr_own_forget(&to_smr_verbs(attr->device)->env.own);
@@ -314,7 +318,7 @@ static struct smr_dev *dev_create(struct net_device *ndev, struct net *net,
 		ib_dealloc_device(&dev->verbs.ibdev);
 		return ERR_PTR(ret);
 	}
-	/* From here on ib_dealloc_device() undoes dev_init(), too. */
+	/* From here on ib_dealloc_device() also undoes dev_init(). */
 	dev_init_ibdev(dev, ndev);
 	smr_vlan_init(&dev->verbs);
 	return dev;
@@ -386,7 +390,7 @@ static void explain_failure(const struct net_device *ndev, const char *name,
 }
 
 /*
- * The netdev may be moving to another namespace, and its former one may end meanwhile.
+ * The netdev may be moving to another namespace while its former one is being destroyed.
  * resync_netdev() checks for that later.
  */
 static struct net *netdev_net_get(const struct net_device *ndev)
@@ -419,10 +423,10 @@ static int link_add(const char *name, struct net_device *ndev, struct net *net,
  * @ndev: the netdev; the caller holds a reference
  * @conf: the link's options
  *
- * The device ends with `rdma link del`, with the netdev, or with the module; at once if
- * the netdev is gone when this returns.
+ * The device is removed by `rdma link del`, or with the netdev or the module. If the netdev is
+ * gone when this returns, the removal begins at once.
  *
- * Context: process, may sleep; caller holds neither RTNL nor a lock of ours.
+ * Context: process, may sleep; caller holds neither RTNL nor a lock of softmr.
  * Return: 0; -EMEDIUMTYPE (neither Ethernet nor plain IP), -EEXIST (the netdev
  * has a link), -ENOTUNIQ (the name is taken), -EADDRINUSE (another driver has
  * the UDP port), -ENODEV (the netdev's namespace is gone), -ENETUNREACH (it is in a VRF),
@@ -443,7 +447,7 @@ int smr_device_add(const char *name, struct net_device *ndev,
 	return ret;
 }
 
-/* A bond is as fast as its members are together. */
+/* A bond's speed is the sum of its members' speeds. */
 static struct net_device *netdev_of_event(unsigned long event, void *info)
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(info);
@@ -455,8 +459,8 @@ static struct net_device *netdev_of_event(unsigned long event, void *info)
 }
 
 /*
- * The port's MTU is read on demand, and the netdev's name does not matter. A netdev
- * that moves to another namespace sends NETDEV_UNREGISTER in the old one.
+ * Not handled: a new MTU, since the port's MTU is read on demand, and a new name. A netdev that
+ * moves to another namespace sends NETDEV_UNREGISTER in the old one.
  */
 static int netdev_event(struct notifier_block *nb, unsigned long event,
 			void *info)
@@ -495,7 +499,7 @@ static struct notifier_block netdev_notifier = {
 	.notifier_call = netdev_event,
 };
 
-/* Devices of all drivers come here. */
+/* The core calls this for the devices of all drivers. */
 static int client_add(struct ib_device *ibdev)
 {
 	if (ibdev->ops.driver_id == DEVICE_DRIVER_ID)
@@ -510,9 +514,9 @@ static void client_remove(struct ib_device *ibdev, void *data)
 }
 
 /*
- * Says that a device is about to be removed. The core removes clients in the reverse
- * order of their registration, and uverbs waits for verbs under way. So main.c has the
- * module of uverbs loaded before this one.
+ * Its remove() reports that a device is about to be removed. The core removes clients in the
+ * reverse order of their registration, and uverbs waits for running verbs. So main.c loads the
+ * uverbs module before it registers this client.
  */
 static struct ib_client client = {
 	.name = "softmr",
@@ -540,7 +544,7 @@ int smr_device_watch(void)
 /**
  * smr_device_unwatch() - stop watching netdevs and devices
  *
- * Links that still exist miss their netdev's end from now on.
+ * From now on, a link does not notice that its netdev is removed.
  */
 void smr_device_unwatch(void)
 {

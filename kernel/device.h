@@ -21,11 +21,11 @@ struct smr_netns;
  * @keys: all keys of its memory regions and windows
  * @dma_mr: the region of the kernel's local_dma_lkey
  * @ns: sockets and QPs, shared with the other devices of its namespace
- * @egress: the sockets that it sends from
- * @tracker: of the reference on @verbs.env.ndev, which is kept until the
- *	namespace's sockets are closed, so that the namespace outlives them
- * @port_state: the state that consumers were told last; guarded by RTNL
- * @port_speed: likewise, in 100 Mb/s; 0: nobody has looked yet
+ * @egress: its sockets for sending
+ * @tracker: tracks the reference on @verbs.env.ndev. That is held until the namespace's sockets
+ *	are closed, so that the namespace outlives them
+ * @port_state: the state last reported to consumers; guarded by RTNL
+ * @port_speed: the speed last reported, in 100 Mb/s; 0: not read yet. Guarded by RTNL
  * @resync_work: looks at the netdev's state again; see resync_netdev()
  */
 struct smr_dev {
@@ -44,10 +44,10 @@ struct smr_dev {
 
 /**
  * struct smr_link_conf - the options of a link
- * @loopback: it takes the same-host shortcut
+ * @loopback: it uses the same-host path
  * @max_objects: see smr_limits_init()
  * @poll_us: how long a poller waits for requests, at most SMR_POLL_US_MAX, us
- * @user: what each user may have
+ * @user: limits of each user
  */
 struct smr_link_conf {
 	bool loopback;

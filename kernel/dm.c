@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Allocate device memory, and create memory regions of it. */
 #include "dm.h"
 
 #include <linux/err.h>
@@ -10,7 +11,7 @@
 #include "why.h"
 
 /**
- * struct dm_mem - the part of a piece of device memory that a region opens
+ * struct dm_mem - the part of an allocation of device memory that a region covers
  * @mem: the common part
  * @addr: the first byte
  */
@@ -19,7 +20,7 @@ struct dm_mem {
 	void *addr;
 };
 
-/* In one piece, always there, and writable. */
+/* Device memory is contiguous, always present, and writable. */
 static int dm_map(struct smr_mem *mem, u64 off, size_t len, bool write,
 		  struct smr_map *map)
 {
@@ -44,7 +45,7 @@ static const struct smr_mem_ops dm_ops = {
 
 /**
  * smr_dm_mem() - the memory behind a region of device memory
- * @dm: the piece
+ * @dm: the allocation
  * @off: first byte; the core has checked the range
  * @length: bytes
  *
@@ -73,7 +74,7 @@ void smr_dm_store_init(struct smr_dm_store *store)
 
 /**
  * smr_dm_store_fini() - end a device's memory
- * @store: the store; all of its pieces are gone
+ * @store: the store; all of it is free
  */
 void smr_dm_store_fini(struct smr_dm_store *store)
 {
@@ -82,14 +83,14 @@ void smr_dm_store_fini(struct smr_dm_store *store)
 
 /**
  * smr_dm_alloc() - allocate device memory
- * @store: where from
- * @uctx: whose process maps it
- * @attr: how much; each piece begins with a page
+ * @store: the store to allocate from
+ * @uctx: the context whose process maps it
+ * @attr: length and alignment; each allocation begins at a page
  * @why: a refusal says why
  *
  * Context: process, may sleep.
- * Return: the memory, all zeros; or an ERR_PTR: -EINVAL (no length, or an
- * alignment of more than a page), -ENOMEM (also: the store has not that much left).
+ * Return: the memory, all zeros; or an ERR_PTR: -EINVAL (no length, or an alignment of more
+ * than a page), -ENOMEM (also if the store has less left).
  */
 struct smr_dm *smr_dm_alloc(struct smr_dm_store *store,
 			    struct ib_ucontext *uctx,
@@ -118,11 +119,11 @@ struct smr_dm *smr_dm_alloc(struct smr_dm_store *store,
 }
 
 /**
- * smr_dm_free() - end a piece of device memory
- * @dm: the piece; no region is on it
+ * smr_dm_free() - free an allocation of device memory
+ * @dm: the allocation; no region covers any of it
  *
- * A process that still maps it keeps the pages until it unmaps them, and the store
- * does not have them for others meanwhile.
+ * A process that still maps it keeps the pages until it unmaps them. Until then the store
+ * counts them as used.
  *
  * Context: process, may sleep.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Device memory: a small store that processes allocate from, and map. */
+/* Device memory: a small store; processes allocate from it and map what they get. */
 #ifndef SMR_DM_H
 #define SMR_DM_H
 
@@ -13,23 +13,23 @@ struct smr_mem;
 struct smr_mmap;
 struct smr_why;
 
-/* How much a device has, in bytes */
+/* Device memory of each device, in bytes */
 #define SMR_DM_SIZE	SZ_1M
 
 /**
  * struct smr_dm_store - the device memory of one device
- * @pool: how much of it is in use
+ * @pool: its size, and the part in use
  */
 struct smr_dm_store {
 	struct smr_pool pool;
 };
 
 /**
- * struct smr_dm - a piece of device memory
+ * struct smr_dm - an allocation of device memory
  * @ibdm: the core's part
  * @mmap: the memory
  *
- * Constant. The core does not let it go while a region is on it.
+ * Constant. The core does not free it while a region covers any of it.
  */
 struct smr_dm {
 	struct ib_dm ibdm;

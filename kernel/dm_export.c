@@ -3,11 +3,11 @@
  * Device memory as a dma-buf, which other drivers, other links and other processes can
  * use.
  *
- * The buffer has references on the pages, and knows neither the link nor the process: both
- * may go before it. The link's memory stays charged as long; see mmap.c. Only the
- * module stays, as for any exporter.
+ * The buffer holds references on the pages, but on neither the link nor the process: both may
+ * be gone before it. The pages stay charged to the link's store until then; see mmap.c. The
+ * buffer pins the module, as that of any exporter does.
  *
- * The memory is the CPU's, so a device that is attached may need its caches looked after:
+ * The memory is ordinary CPU memory, so an attached device may need cache maintenance:
  * begin_cpu_access() and end_cpu_access() do that for all devices that have it mapped.
  */
 #include "dm_export.h"
@@ -30,11 +30,11 @@
 #include "mmap.h"
 
 /**
- * struct dm_export - an exported piece of device memory
+ * struct dm_export - an exported allocation of device memory
  * @lock: guards @users
  * @users: struct dm_user of the devices that are attached
- * @npages: pages; constant
- * @pages: with a reference on each; constant
+ * @npages: number of @pages; constant
+ * @pages: the pages, with a reference on each; constant
  */
 struct dm_export {
 	struct mutex lock; /* see above */
@@ -141,7 +141,10 @@ static int export_end(struct dma_buf *buf, enum dma_data_direction dir)
 	return 0;
 }
 
-/* dma-buf has checked the range. As with ibv_alloc_dm(), a mapping is shared. */
+/*
+ * dma-buf has checked the range. Only shared mappings are allowed, as for memory of
+ * ibv_alloc_dm().
+ */
 static int export_mmap(struct dma_buf *buf, struct vm_area_struct *vma)
 {
 	struct dm_export *e = buf->priv;
@@ -151,7 +154,7 @@ static int export_mmap(struct dma_buf *buf, struct vm_area_struct *vma)
 	return vm_map_pages(vma, e->pages, e->npages);
 }
 
-/* dma-buf counts, and asks once for all. */
+/* dma-buf counts the users, and calls this only for the first. */
 static int export_vmap(struct dma_buf *buf, struct iosys_map *map)
 {
 	struct dm_export *e = buf->priv;
@@ -197,9 +200,9 @@ static const struct dma_buf_ops export_ops = {
 
 /**
  * smr_dm_export() - make a dma-buf of device memory
- * @dm: the memory, which the caller keeps from being freed meanwhile
+ * @dm: the memory; the caller prevents that it is freed during the call
  *
- * The buffer is whole pages: those of @dm. What is beyond its length is zero at first.
+ * The buffer consists of the whole pages of @dm. Bytes beyond its length are zero at first.
  *
  * Context: process, may sleep.
  * Return: the buffer with a reference, which dma_buf_put() drops; or an ERR_PTR.

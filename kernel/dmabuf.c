@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The memory of a dma-buf: whatever a driver exports, as long as the CPU can
- * reach it.
+ * The memory of a dma-buf: any that a driver exports and the CPU can access.
  *
  * The CPU copies, so no device is attached and no bus addresses are needed. The
  * whole buffer is mapped into the kernel, and its exporter keeps it in place until
  * it is unmapped.
  *
- * CPU and devices see the same bytes at once where the exporter has neither
- * begin_cpu_access() nor end_cpu_access(); such a buffer is *plain*. The others are
- * *bracketed*: each copy is between dma_buf_begin_cpu_access() and
- * dma_buf_end_cpu_access(), so that it finds what devices have written before, and
- * devices find what it has written when the operation is complete. Both functions
- * may sleep, so only kernel threads copy; see @thread in struct smr_mem_ops. What may
- * take long, waiting for fences, is done by a fault, which holds up nobody.
+ * CPU and devices see the same bytes at once where the exporter has neither begin_cpu_access()
+ * nor end_cpu_access(); such a buffer is *plain*. The others are *bracketed*: each copy is
+ * between dma_buf_begin_cpu_access() and dma_buf_end_cpu_access(), so that it finds what
+ * devices have written before, and devices find what it has written when the operation is
+ * complete. Both functions may sleep, so only kernel threads copy; see @thread in struct
+ * smr_mem_ops. Waiting for fences may take long, so a fault does that, and no thread blocks.
  *
- * begin_cpu_access() may throw away what the CPU has in its caches, and with it the
- * bytes of another copy that has not reached its end. So a buffer has a lock, which
- * is held from begin to end.
+ * begin_cpu_access() may invalidate the CPU's caches, and so lose the bytes of another copy
+ * that has not yet called end_cpu_access(). So a buffer has a lock, which is held from begin to
+ * end.
  */
 #include "dmabuf.h"
 
@@ -46,14 +44,14 @@
 #include "mem.h"
 #include "pd.h"
 
-/* How soon a fault that waits for fences notices that it was left */
+/* How often a fault that waits for fences checks whether it was abandoned */
 #define FENCE_SLICE	(HZ / 10)
 
 /**
- * struct bracket - the CPU access to a bracketed buffer, by all its regions
+ * struct bracket - CPU access to a bracketed buffer by all of its regions
  * @lock: held from the beginning of an access to its end
- * @users: memories of the buffer; under brackets_lock
- * @broken: an access could not be ended: nobody knows where its bytes are
+ * @users: number of struct smr_dmabuf of the buffer; under brackets_lock
+ * @broken: an access could not be ended, so its bytes may not have reached the buffer
  */
 struct bracket {
 	struct mutex lock; /* see above */
@@ -69,10 +67,10 @@ static DEFINE_MUTEX(brackets_lock);
  * struct smr_dmabuf - a part of a dma-buf
  * @mem: the common part
  * @buf: the buffer, a reference is held
- * @map: where all of it is mapped
- * @offset: where in the buffer the memory begins
- * @bracket: of the buffer, a reference is held; NULL: it is plain
- * @faults: where its faults are executed, a reference is held; NULL: it has none
+ * @map: the kernel mapping of all of it
+ * @offset: offset in the buffer at which the memory begins
+ * @bracket: of the buffer, a reference is held; NULL: the buffer is plain
+ * @faults: executes its faults, a reference is held; NULL: it has no faults
  *
  * Constant once it has a key.
  */
@@ -134,7 +132,7 @@ static int plain_map(struct smr_mem *mem, u64 off, size_t len, bool write,
 	return 0;
 }
 
-/* A copy may write a part of a cache line, and then needs the rest of it. */
+/* A copy that writes a part of a cache line needs the rest of the line. */
 static enum dma_data_direction direction(bool write)
 {
 	return write ? DMA_BIDIRECTIONAL : DMA_FROM_DEVICE;
@@ -145,7 +143,7 @@ static bool fences_signaled(const struct smr_dmabuf *d, bool write)
 	return dma_resv_test_signaled(d->buf->resv, dma_resv_usage_rw(write));
 }
 
-/* With the bracket's lock held, which is kept on success. */
+/* Called with the bracket's lock held; keeps it on success, and releases it on error. */
 static int bracket_begin_or_unlock(struct smr_mem *mem, u64 off, size_t len,
 				   bool write, struct smr_map *map)
 {
@@ -179,7 +177,7 @@ static int bracketed_trymap(struct smr_mem *mem, u64 off, size_t len,
 {
 	const struct smr_dmabuf *d = to_dmabuf(mem);
 
-	/* The first map may be one of on-demand memory, which is a spinlock. */
+	/* The caller's other map may be of on-demand memory, and so hold a spinlock. */
 	if (!smr_mem_in_thread() || !mutex_trylock(&d->bracket->lock))
 		return -EBUSY;
 	if (fences_signaled(d, write))
@@ -188,7 +186,7 @@ static int bracketed_trymap(struct smr_mem *mem, u64 off, size_t len,
 	return SMR_PAGE_MISSING;
 }
 
-/* A map is all that was asked for. */
+/* bracketed_map() has mapped all that was asked for. */
 static bool bracketed_next(struct smr_mem *mem, size_t len, bool write,
 			   struct smr_map *map)
 {
@@ -273,7 +271,7 @@ static const struct smr_mem_ops bracketed_ops = {
 	.release = dmabuf_release,
 };
 
-/* Until the content is there, before the region has a key */
+/* Used until the content has arrived; the region has no key before that */
 static const struct smr_mem_ops arriving_ops = {
 	.name = "dma-buf",
 	.fault = arriving_fault,
@@ -282,11 +280,10 @@ static const struct smr_mem_ops arriving_ops = {
 };
 
 /*
- * Is the page mapped write-back, so that the CPU's atomics work on it? iosys_map does not
- * say. x86 locks the bus where a line cannot be cached. On arm64, exclusive accesses
- * and the atomics of LSE to other memory end in a fault on many systems ("unsupported
- * exclusive"), so ask the CPU. Elsewhere the linear mapping is what is known to be
- * write-back.
+ * Is the page mapped write-back, so that the CPU's atomics work on it? iosys_map does not say.
+ * x86 locks the bus for a line that cannot be cached. On arm64, exclusive accesses and LSE
+ * atomics to memory that is not write-back fault on many systems ("unsupported exclusive"), so
+ * ask the CPU. Elsewhere only the linear mapping is known to be write-back.
  */
 #ifdef CONFIG_ARM64
 /* Bits 63:56 of PAR_EL1 are as in MAIR_EL1; 0xf0 is write-back with MTE's tags. */
@@ -376,7 +373,7 @@ static int dmabuf_bracket(struct smr_dmabuf *d)
 	return 0;
 }
 
-/* Make a memory of the buffer, which @d has a reference on, and is mapped. */
+/* Initialize the memory. @d has a reference on the buffer, which is mapped. */
 static int dmabuf_init(struct smr_dmabuf *d, const struct smr_pd *pd,
 		       u64 length)
 {
@@ -399,18 +396,18 @@ static int dmabuf_init(struct smr_dmabuf *d, const struct smr_pd *pd,
 }
 
 /**
- * smr_dmabuf_create() - make a memory of a part of a dma-buf
- * @pd: of the region: where faults are waited for
+ * smr_dmabuf_create() - create the memory for a part of a dma-buf
+ * @pd: of the region; its device's verbs wait for faults there
  * @fd: the dma-buf, a descriptor of the calling process. Whether it is open for
  *	writing does not matter, as for any importer
- * @offset: where in it the memory begins, in bytes
+ * @offset: first byte of the memory in the dma-buf
  * @length: bytes
  *
  * Context: process, may sleep; waits for the buffer's content, interruptibly.
- * Return: the memory, or an ERR_PTR: -EBADF (no such descriptor), -EINVAL (not
- * a dma-buf, not inside of it, or its exporter cannot map it), -EOPNOTSUPP
- * (not in the CPU's memory), -ENOMEM, -ERESTARTSYS (a signal), -EIO (the device is
- * being removed), or what else the exporter says.
+ * Return: the memory, or an ERR_PTR: -EBADF (no such descriptor), -EINVAL (not a dma-buf, a
+ * range outside it, or its exporter cannot map it), -EOPNOTSUPP (not in the CPU's memory),
+ * -ENOMEM, -ERESTARTSYS (a signal), -EIO (the device is being removed), or another error of the
+ * exporter.
  */
 struct smr_mem *smr_dmabuf_create(const struct smr_pd *pd, int fd, u64 offset,
 				  u64 length)

@@ -12,10 +12,10 @@ struct smr_account;
 /**
  * struct smr_dmah - a DMA handle
  * @ibdmah: the core's part, with the hints, which the core has checked
- * @account: of the user that made it; see limits.c
+ * @account: of the user that created it; see limits.c
  *
- * Constant. It tells a PCIe device which CPU will use what the device writes, and in
- * which kind of memory that is. The CPU that copies here needs no such hints.
+ * Constant. A handle tells a PCIe device which CPU will use the data that it writes, and the
+ * kind of memory. softmr copies by the CPU, and needs no such hints.
  */
 struct smr_dmah {
 	struct ib_dmah ibdmah;

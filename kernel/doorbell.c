@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The doorbell of an open context is a file. To ring takes one ioctl, whose argument is the
- * number of the QP. A uverbs method does the same, and looks up its object, its attributes and
- * the QP's uobject each time.
+ * The doorbell of an open context is a file. A process rings it by one ioctl, whose argument is
+ * the number of the QP. A uverbs method does the same, but looks up its object, its attributes
+ * and the QP's uobject each time.
  *
- * The file may outlive the context, and the device: whoever has it open keeps the module, and
- * nothing else.
+ * The file may outlive the context and the device: an open file pins only the module.
  */
 #include "doorbell.h"
 
@@ -30,11 +29,11 @@
 #include "uapi/softmr-abi.h"
 
 /**
- * struct smr_bell - what the files of a context know
+ * struct smr_bell - the state that the files of a context share
  * @ref: one for the context, one for each file
  * @tab: the namespace's QPs; NULL: the context, or the device, is gone. Read under RCU
- * @context: only the QPs of this context are rung
- * @rcu: readers may still look at @tab
+ * @context: only QPs of this context can be rung
+ * @rcu: defers the free until no reader uses @tab
  */
 struct smr_bell {
 	refcount_t ref;
@@ -51,7 +50,7 @@ static void bell_put(struct smr_bell *bell)
 
 /**
  * smr_bell_create() - prepare the doorbell of a context
- * @tab: the QPs of its namespace
+ * @tab: the QPs of its network namespace
  * @context: the context's id
  *
  * Context: process, may sleep.
@@ -70,11 +69,11 @@ struct smr_bell *smr_bell_create(struct smr_qptab *tab, u64 context)
 }
 
 /**
- * smr_bell_silence() - from now on nobody rings
+ * smr_bell_silence() - disable a doorbell: later rings have no effect
  * @bell: the doorbell
  *
- * A thread that rings holds a reference on the QP. Threads that still look into the table may
- * do so: the end of the namespace's last link lets a grace period pass, after this.
+ * A thread that rings holds a reference on the QP. A thread may still be reading the table: the
+ * removal of the namespace's last link waits for a grace period after this.
  *
  * Context: process; any number of times.
  */
@@ -84,8 +83,8 @@ void smr_bell_silence(struct smr_bell *bell)
 }
 
 /**
- * smr_bell_end() - the context ends
- * @bell: the doorbell, of which files may still be open
+ * smr_bell_end() - drop the context's reference on its doorbell
+ * @bell: its files may still be open
  *
  * Context: process.
  */

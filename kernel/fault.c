@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each user's faults are executed in a workqueue of that user, and only so many at a time:
- * a fault whose page does not come keeps a kernel thread, and keeps the address space of
- * a process that has ended. So the number counts all devices, contexts and regions of the
- * user. Of these each process has a smaller number, so that a process whose pages do not
- * come does not make the user's other processes wait.
+ * The faults of each user are executed in a workqueue of that user, and their number is
+ * limited: a fault whose page does not arrive occupies a kernel thread, and pins the address
+ * space of a process even after it has exited. So the limit covers all devices, contexts and
+ * regions of the user. Each process has a smaller limit, so that a process whose pages do not
+ * arrive does not block the user's other processes.
  *
  * Locks:
  *	faults_lock -> the workqueue core's
@@ -28,12 +28,12 @@
 #include "account.h"
 #include "compat/cleanup.h"
 
-/* So many faults of one process wait for pages at once; the others wait for these. */
+/* Faults of one process that run at once; its other faults wait for these. */
 #define PROCESS_RUNNING	16
 
 /*
- * Ranges that the prefetches of one user may have waiting. Further ones are dropped, since
- * a prefetch is advice.
+ * Ranges that may wait in the prefetches of one user. Further prefetches are dropped, since
+ * they are only advice.
  */
 #define USER_ADVICE	16384
 
@@ -50,15 +50,16 @@ MODULE_PARM_DESC(user_odp_kb, "KiB that the tables of on-demand regions may take
  * @node: in users
  * @processes: struct smr_faults
  * @uid: see smr_account_uid()
- * @wq: where the faults are executed
+ * @wq: executes the faults
  * @lock: guards @ready, @running, and those of its processes
- * @ready: struct smr_faults whose next fault may run as soon as @running allows it
+ * @ready: struct smr_faults that have a fault to run as soon as @running is below the limit
  * @running: how many faults are being executed
- * @advice: how many ranges wait in prefetches
- * @tables: bytes that the tables of on-demand regions take
+ * @advice: number of ranges that wait in prefetches
+ * @tables: bytes in the tables of on-demand regions
  *
- * faults_lock guards @node and @processes. A user without processes goes when another
- * process comes: the last process may go in a work of @wq. @uid and @wq are constant.
+ * faults_lock guards @node and @processes. A user without processes is freed only when another
+ * process is added: the reference of its last process may be dropped by a work item of @wq,
+ * which cannot destroy @wq. @uid and @wq are constant.
  */
 struct faults_user {
 	struct list_head node;
@@ -121,7 +122,7 @@ static void users_take_idle(struct list_head *idle)
 			list_move(&user->node, idle);
 }
 
-/* Works may still take faults_lock to drop the last reference, and are about to end. */
+/* Work items that dropped the last reference may still hold faults_lock, and are about to end. */
 static void users_free(struct list_head *idle)
 {
 	struct faults_user *user, *next;
@@ -181,7 +182,7 @@ static struct smr_faults *faults_create(struct faults_user *user,
 }
 
 /**
- * smr_faults_get() - where faults of the calling process's memory are executed
+ * smr_faults_get() - get the struct smr_faults of the calling process
  *
  * Context: process, may sleep.
  * Return: with a reference, which smr_faults_put() drops; or ERR_PTR(-ENOMEM).
@@ -215,7 +216,7 @@ void smr_faults_put(struct smr_faults *faults)
 		return;
 	list_del(&faults->node);
 	mutex_unlock(&faults_lock);
-	/* From now on somebody may free the user. */
+	/* From now on another process may free the user. */
 	mmdrop(faults->mm);
 	kfree(faults);
 }
@@ -228,12 +229,11 @@ static u64 user_max_tables(void)
 }
 
 /**
- * smr_faults_charge() - count memory that follows a process's pages, before it is allocated
- * @faults: the process's
- * @bytes: how much
+ * smr_faults_charge() - charge memory that tracks a process's pages, before it is allocated
+ * @faults: of the process
+ * @bytes: size of the memory
  *
- * Context: any.
- * Return: 0, or -ENOMEM: the user has as much as may be.
+ * Return: 0, or -ENOMEM: the user has reached the limit.
  */
 int smr_faults_charge(struct smr_faults *faults, size_t bytes)
 {
@@ -248,8 +248,8 @@ int smr_faults_charge(struct smr_faults *faults, size_t bytes)
 
 /**
  * smr_faults_uncharge() - the reverse of smr_faults_charge()
- * @faults: the process's
- * @bytes: how much
+ * @faults: of the process
+ * @bytes: size of the memory
  */
 void smr_faults_uncharge(struct smr_faults *faults, size_t bytes)
 {
@@ -266,7 +266,7 @@ static void faults_set_ready(struct smr_faults *faults)
 		list_add_tail(&faults->ready, &faults->user->ready);
 }
 
-/* Run what may run. The processes take turns. */
+/* Start faults up to the limit, round-robin over the processes. */
 static void user_run(struct faults_user *user)
 {
 	struct smr_faults *faults;
@@ -289,7 +289,7 @@ static void user_run(struct faults_user *user)
 	}
 }
 
-/* Would a fault of this process run before any that waits? */
+/* Could a new fault of this process start at once? */
 static bool faults_have_room(const struct smr_faults *faults)
 {
 	const struct faults_user *user = faults->user;
@@ -300,7 +300,7 @@ static bool faults_have_room(const struct smr_faults *faults)
 	       user->running < max(READ_ONCE(user_faults), 1U);
 }
 
-/* Returns false, and does nothing, if it is to run @now and cannot. */
+/* With @now, returns false and does nothing if the fault cannot start at once. */
 static bool fault_queue(struct smr_fault *fault, bool now)
 {
 	struct smr_faults *faults = fault->faults;
@@ -327,7 +327,7 @@ static bool fault_unqueue(struct smr_fault *fault)
 	return true;
 }
 
-/* The fault's work is about to end; another one's may begin. */
+/* The work item of this fault is about to end; another fault may start. */
 static void fault_make_room(struct smr_fault *fault)
 {
 	struct smr_faults *faults = fault->faults;
@@ -366,7 +366,7 @@ static struct smr_faults *fault_where(const struct smr_fault *fault)
 	return mem->ops->faults(mem);
 }
 
-/* The ranges stay, and tell what the fault was for. */
+/* The ranges stay: they still say what the fault was for. */
 static void fault_drop_memories(struct smr_fault *fault)
 {
 	u32 i;
@@ -375,7 +375,7 @@ static void fault_drop_memories(struct smr_fault *fault)
 		smr_mem_put(fault->ranges[i].mem);
 }
 
-/* Returns who is to be told, if anybody. */
+/* Returns the callback to run, or NULL. */
 static struct smr_fault_cb *fault_end(struct smr_fault *fault, int err)
 {
 	struct smr_fault_cb *cb;
@@ -394,14 +394,14 @@ static void fault_put(struct smr_fault *fault)
 		kvfree(fault);
 }
 
-/* What a fault holds from its beginning on */
+/* Take the references that a running fault holds */
 static void fault_hold(struct smr_fault *fault, struct smr_fault_cb *cb)
 {
 	fault->faults = fault_where(fault);
 	fault->cb = cb;
 	refcount_inc(&fault->faults->ref);
 	refcount_inc(&fault->ref);
-	/* The device has a reference, but may go before the page comes. */
+	/* The device has a reference on the module, but may be removed before the page arrives. */
 	__module_get(THIS_MODULE);
 }
 
@@ -438,8 +438,8 @@ static void fault_work(struct work_struct *work)
 }
 
 /**
- * smr_fault_alloc() - make a fault, without ranges
- * @max: how many it may have, at least 1
+ * smr_fault_alloc() - allocate a fault without ranges
+ * @max: number of ranges it may have, at least 1
  * @want: the access that is needed
  * @gfp: how to allocate it
  *
@@ -471,9 +471,7 @@ struct smr_fault *smr_fault_alloc(u32 max, enum smr_want want, gfp_t gfp)
  * @off: first byte, from the start of the span
  * @len: bytes
  *
- * Memory whose pages are always there needs no fault, and adds nothing.
- *
- * Context: any.
+ * Memory whose pages are always present needs no fault; no range is added for it.
  */
 void smr_fault_add(struct smr_fault *fault, const struct smr_span *span,
 		   u64 off, u64 len)
@@ -486,7 +484,7 @@ void smr_fault_add(struct smr_fault *fault, const struct smr_span *span,
 	};
 }
 
-/* Returns false if it is to run @now and cannot: it has not begun. */
+/* With @now, returns false if the fault cannot start at once; then it was not begun. */
 static bool fault_begin(struct smr_fault *fault, struct smr_fault_cb *cb, bool now)
 {
 	fault_hold(fault, cb);
@@ -500,7 +498,7 @@ static bool fault_begin(struct smr_fault *fault, struct smr_fault_cb *cb, bool n
  * smr_fault_start() - begin a fault
  * @fault: the fault, with at least one range. The caller keeps its reference, which
  *	smr_fault_leave() drops
- * @cb: told when it has ended, unless the caller has left it before; NULL: nobody
+ * @cb: called when it has ended, unless smr_fault_leave() was called before; or NULL
  *
  * Context: any but with interrupts off.
  */
@@ -510,12 +508,12 @@ void smr_fault_start(struct smr_fault *fault, struct smr_fault_cb *cb)
 }
 
 /**
- * smr_fault_start_now() - begin a fault that need not wait for others
+ * smr_fault_start_now() - begin a fault only if it can start at once
  * @fault: as for smr_fault_start()
  * @cb: likewise
  *
  * Context: process, may sleep.
- * Return: false if others of the user come first. Then it has not begun.
+ * Return: false if other faults of the user come first; then it was not begun.
  */
 bool smr_fault_start_now(struct smr_fault *fault, struct smr_fault_cb *cb)
 {
@@ -523,10 +521,10 @@ bool smr_fault_start_now(struct smr_fault *fault, struct smr_fault_cb *cb)
 }
 
 /**
- * smr_fault_start_alone() - begin a prefetch that nobody waits for
+ * smr_fault_start_alone() - begin a prefetch without a waiter
  * @fault: the fault, with at least one range; the caller's reference is dropped
  *
- * It is dropped if the user has too many of them.
+ * The prefetch is dropped if the user has too many of them.
  *
  * Context: process, may sleep.
  */
@@ -545,12 +543,12 @@ void smr_fault_start_alone(struct smr_fault *fault)
 }
 
 /**
- * smr_fault_start_errand() - begin a fault that a caller further up may execute
+ * smr_fault_start_errand() - prepare a fault that a function further up the stack may execute
  * @fault: as for smr_fault_start()
  * @cb: likewise
  *
- * Whoever takes the errand calls smr_fault_run_errand(). Until then the fault can be left like
- * one that is being executed.
+ * The function that takes the errand calls smr_fault_run_errand(). Until then the fault can be
+ * left like one that is being executed.
  *
  * Context: any but with interrupts off.
  */
@@ -560,11 +558,11 @@ void smr_fault_start_errand(struct smr_fault *fault, struct smr_fault_cb *cb)
 }
 
 /**
- * smr_fault_run_errand() - execute a fault here, or where any fault is
+ * smr_fault_run_errand() - execute a fault here, or queue it
  * @fault: from smr_fault_start_errand(); it need not exist afterwards
- * @run: how the task that is told may run here, as another QP's
+ * @run: passed to the callback, whose task may run here on behalf of another QP
  *
- * Here it is executed if all of its memory is the caller's own, and if no page has to be
+ * It is executed here if all of its memory belongs to the calling process and no page has to be
  * waited for.
  *
  * Context: process, may sleep.
@@ -573,13 +571,16 @@ void smr_fault_run_errand(struct smr_fault *fault, struct smr_run *run)
 {
 	int err = fault_run(fault, true);
 
-	/* As to -EINTR: only the process that lends its context is being killed. */
+	/*
+	 * -EINTR: the process that lends its context is being killed, not the one that needs
+	 * the page.
+	 */
 	if (err == -EAGAIN || err == -EINTR) {
 		fault_queue(fault, false);
 		return;
 	}
 	fault_drop_memories(fault);
-	/* The scheduler does not stop this process while it holds what @get has taken. */
+	/* BH off while this process owns what @get has taken: it must not be preempted. */
 	local_bh_disable();
 	fault_end_and_tell(fault, err, run);
 	local_bh_enable();
@@ -590,7 +591,6 @@ void smr_fault_run_errand(struct smr_fault *fault, struct smr_run *run)
  * smr_fault_is_done() - has a fault ended?
  * @fault: the fault
  *
- * Context: any.
  * Return: true: @fault->err is the result. The pages may be gone again.
  */
 bool smr_fault_is_done(struct smr_fault *fault)
@@ -600,12 +600,12 @@ bool smr_fault_is_done(struct smr_fault *fault)
 }
 
 /**
- * smr_fault_leave() - need a fault no more, whether it has ended or not
+ * smr_fault_leave() - abandon a fault, whether it has ended or not
  * @fault: the fault, from smr_fault_start(); the caller's reference is dropped
  *
- * Does not wait for pages. The fault's lock is what the worker tells of the end with. So
- * after this nobody is told but with what @get took, and what contains the struct smr_fault_cb
- * may go.
+ * Does not wait for pages. The worker calls @get under the fault's lock. So after this, @run
+ * can only be called if @get has already succeeded, and the struct that contains the struct
+ * smr_fault_cb may be freed.
  *
  * Context: any if the fault has ended. Otherwise process, may sleep: the last reference
  * on a memory may be the fault's.
@@ -639,11 +639,11 @@ void smr_fault_discard(struct smr_fault *fault)
 }
 
 /**
- * smr_span_fault_here() - bring pages in without waiting for any
- * @span: the span
- * @write: they will be written to
+ * smr_span_fault_here() - bring pages in without sleeping for any of them
+ * @span: the range to bring in
+ * @write: the pages will be written to
  *
- * Only the caller's own memory is tried, and only where a fault is no more than an
+ * Tries only memory of the calling process, and only where the fault needs no more than an
  * allocation.
  *
  * Context: process, may sleep.
@@ -662,6 +662,6 @@ int smr_span_fault_here(const struct smr_span *span, bool write)
 	if (!span->len || !mem->ops->fault)
 		return 0;
 	ret = mem->ops->fault(mem, &how, span->off, span->len);
-	/* Only the process that lends its context here is being killed. */
+	/* The process that lends its context is being killed, not the one that needs the page. */
 	return ret == -EINTR ? -EAGAIN : ret;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Faults: missing pages of on-demand memory, brought in for somebody who need not
- * wait for them. A page may take as long as another process wants, or for ever. So a
- * fault holds the memory, which then outlives its region, and nothing else: no span,
- * no QP, no device.
+ * Faults: bring in missing pages of on-demand memory asynchronously. Another process
+ * (userfaultfd, FUSE) may delay a page for any time, even for ever. So a fault holds a
+ * reference on the memory only, which may then outlive its region, and on no span, QP or
+ * device.
  */
 #ifndef SMR_FAULT_H
 #define SMR_FAULT_H
@@ -25,16 +25,16 @@ struct smr_run;
 /**
  * struct smr_faults - the faults of one process's memory
  * @node: in its user's list
- * @user: whose process it is; also how the faults are executed
+ * @user: the user of the process; executes the faults
  * @mm: the process, a mmgrab() reference
  * @limited: it lacked CAP_SYS_RESOURCE when it registered its first memory
- * @ref: one for each memory, and for each fault that was begun
- * @ready: in its user's list of those whose next fault may run
+ * @ref: one for each memory, and one for each fault that was begun
+ * @ready: in its user's list of processes that have a fault to run
  * @waiting: struct smr_fault
- * @running: how many faults are being executed
+ * @running: number of faults being executed
  * @watched: @mm has had a notifier, so that another one needs no mmap_lock. Only ever set
  *
- * See struct faults_user for who guards what. @user, @mm and @limited are constant.
+ * See struct faults_user for the locks. @user, @mm and @limited are constant.
  */
 struct smr_faults {
 	struct list_head node;
@@ -49,11 +49,12 @@ struct smr_faults {
 };
 
 /**
- * struct smr_fault_cb - somebody who is to hear that a fault has ended
- * @get: keeps @run possible; called with a lock held, in any context. False: nobody
- *	needs to hear of it any more
- * @run: called after @get, without a lock; drops what that took. In process context; or
- *	with BH off, as that run of another QP's task
+ * struct smr_fault_cb - callback at the end of a fault
+ * @get: takes the references that @run needs; called with a lock held, in any context. False:
+ *	do not call @run
+ * @run: called after @get, without a lock; drops the references that @get took. Its second
+ *	argument is NULL in process context. Otherwise BHs are off, and it is the budget of
+ *	another QP's task that calls this
  */
 struct smr_fault_cb {
 	bool (*get)(struct smr_fault_cb *cb);
@@ -62,8 +63,8 @@ struct smr_fault_cb {
 
 /**
  * struct smr_fault_range - one range of a fault
- * @mem: the memory, which can have pages missing; gone when the fault has ended
- * @serial: of the memory
+ * @mem: the memory, of a kind whose pages can be missing; not valid after the fault has ended
+ * @serial: serial number of the memory
  * @off: first byte
  * @len: bytes, at least 1
  */
@@ -78,19 +79,19 @@ struct smr_fault_range {
  * struct smr_fault - a fault
  * @work: brings the pages in
  * @node: in @faults->waiting, until @work is queued
- * @faults: where it is executed
- * @ref: one for who asked, one for the work
+ * @faults: of the process whose memory it is
+ * @ref: one for the requester, one for the work item
  * @lock: guards @cb and @done
- * @cb: who is to hear that it has ended; NULL: nobody
+ * @cb: called when it has ended; or NULL
  * @done: it has ended, with @err
- * @stop: nobody needs it any more
+ * @stop: the requester has abandoned it
  * @want: the access that is needed
  * @advice: it is a prefetch
- * @alone: it is one that nobody waits for, and counts in the user's
+ * @alone: nobody waits for it; its ranges count in faults_user.advice
  * @err: 0, or the first error: -EFAULT, -ENOMEM, -EINTR, -EAGAIN (a prefetch), or what
  *	pinning returns
- * @max: how many ranges there is room for
- * @nr: how many there are
+ * @max: size of @ranges
+ * @nr: number of @ranges in use
  * @ranges: the ranges; a reference on each memory is held until @done
  */
 struct smr_fault {

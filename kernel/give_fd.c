@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Return a new file descriptor to a process as the result of a verb. */
 #include "give_fd.h"
 
 #include <linux/fcntl.h>
@@ -7,14 +8,14 @@
 
 /**
  * smr_give_fd() - answer a verb with a file descriptor
- * @attrs: of the verb
+ * @attrs: attributes of the verb
  * @id: the attribute that gets the number, 4 bytes
  * @file: the file, a reference, which is consumed
  *
- * The descriptor is there when the process has been told its number.
+ * The descriptor is installed only after the number has been copied to the process.
  *
  * Context: process, may sleep.
- * Return: 0; -EMFILE, or -EFAULT, and then there is none.
+ * Return: 0; or -EMFILE or -EFAULT, and no descriptor is installed.
  */
 int smr_give_fd(struct uverbs_attr_bundle *attrs, u16 id, struct file *file)
 {

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Retire and drain grants: stop new copies through a key, and call the waiters when the last
+ * copy has ended.
+ */
 #include "grant.h"
 
 #include <linux/completion.h>
@@ -8,7 +12,7 @@
 #include "compat/cleanup.h"
 
 /**
- * smr_grant_init() - prepare a grant, which gives nothing yet
+ * smr_grant_init() - initialize a grant; no span can be opened yet
  * @grant: part of a zeroed struct
  */
 void smr_grant_init(struct smr_grant *grant)
@@ -19,7 +23,7 @@ void smr_grant_init(struct smr_grant *grant)
 }
 
 /**
- * smr_grant_open() - let spans be opened
+ * smr_grant_open() - allow spans to be opened
  * @grant: retired and drained, or new
  *
  * Context: any; if the key is published, between smr_key_update_begin() and
@@ -30,14 +34,14 @@ void smr_grant_open(struct smr_grant *grant)
 	guard(spinlock_bh)(&grant->lock);
 	grant->retired = false;
 	/*
-	 * Pairs with smr_grant_get(): who gets a reference from now on sees that
-	 * the key has changed since it was read.
+	 * Pairs with smr_grant_get(): a reader that gets a reference from now on sees that the
+	 * key has changed since it was read.
 	 */
 	smp_wmb();
 	refcount_set(&grant->ref, 1);
 }
 
-/* Tell those who wait. They may go on as soon as they are told. */
+/* Call all waiters' @fn. Each waiter may continue, and free its drain, as soon as it is called. */
 static void grant_tell(struct smr_grant *grant)
 {
 	struct smr_drain *drain, *next;
@@ -51,7 +55,7 @@ static void grant_tell(struct smr_grant *grant)
 	}
 }
 
-/* Drop the owner's reference, if that is not done. Are there no others? */
+/* Drop the owner's reference, if not done yet. True if no span holds one. */
 static bool grant_drained(struct smr_grant *grant)
 {
 	lockdep_assert_held(&grant->lock);
@@ -67,17 +71,17 @@ static bool grant_drained(struct smr_grant *grant)
 }
 
 /**
- * smr_grant_retire() - let no more spans be opened
- * @grant: the grant; its key is not valid any more
- * @drain: told when the last span has ended, if this returns false; or NULL
+ * smr_grant_retire() - refuse new spans
+ * @grant: the grant; its key is already invalid
+ * @drain: if this returns false, called when the last span has ended; or NULL
  *
- * May be called again, by the same or by others who want to be told, until it
- * returns true. Whoever is told calls it again: the grant may have been opened anew, and
- * the last put of a former time be late to tell. So the last put may still be about to
- * tell @drain when this returns true: smr_drain_forget() ends that.
+ * May be called again, by this waiter or by others, until it returns true. A waiter whose @fn
+ * was called calls it again: the grant may have been reopened, and a delayed put may report an
+ * earlier end. So when this returns true, a put may still be about to call @drain:
+ * smr_drain_forget() prevents that.
  *
  * Context: any but hard interrupts.
- * Return: true if there are no spans. What copies have written is visible then.
+ * Return: true if there are no spans. Then all that copies have written is visible.
  */
 bool smr_grant_retire(struct smr_grant *grant, struct smr_drain *drain)
 {
@@ -99,7 +103,7 @@ static void sync_drained(struct smr_drain *drain)
 
 /**
  * smr_drain_sync_init() - prepare to wait for a grant to drain
- * @sync: wait for its @done once it was given to a grant
+ * @sync: wait for its @done after it was passed to smr_grant_retire()
  */
 void smr_drain_sync_init(struct smr_drain_sync *sync)
 {
@@ -108,8 +112,8 @@ void smr_drain_sync_init(struct smr_drain_sync *sync)
 }
 
 /**
- * smr_grant_retire_sync() - let no more spans be opened, and wait for those there are
- * @grant: the grant; its key is not valid any more
+ * smr_grant_retire_sync() - refuse new spans, and wait until the existing ones end
+ * @grant: the grant; its key is already invalid
  *
  * A span lasts as long as one copy.
  *
@@ -130,11 +134,11 @@ void smr_grant_retire_sync(struct smr_grant *grant)
 }
 
 /**
- * smr_grant_wake() - tell all who wait for a grant to try again
- * @grant: the grant. What contains it is going, so they will not wait again
+ * smr_grant_wake() - call all waiters of a grant, so that they try again
+ * @grant: the grant. Its container is being destroyed, so they will not wait again
  *
- * Context: any but hard interrupts; with the lock held under which they ask for the
- * grant. Later, one of them might be gone.
+ * Context: any but hard interrupts; with the lock held under which the waiters look the grant
+ *	up: without it, a waiter might already be freed.
  */
 void smr_grant_wake(struct smr_grant *grant)
 {
@@ -143,10 +147,10 @@ void smr_grant_wake(struct smr_grant *grant)
 }
 
 /**
- * smr_grant_revive() - take a retirement back
+ * smr_grant_revive() - undo a retirement
  * @grant: retired, drained or not
  *
- * Others who wait for its end are told, so that they retire it again.
+ * Other waiters for its end are called, so that they retire it again.
  *
  * Context: as smr_grant_open().
  */
@@ -163,19 +167,20 @@ void smr_grant_revive(struct smr_grant *grant)
 }
 
 /**
- * smr_drain_forget() - somebody need not be told any more
- * @drain: who, whether in a grant's list or not
+ * smr_drain_forget() - cancel a waiter
+ * @drain: the waiter, in a grant's list or not
  *
- * Whoever has waited may find that the grant has drained, or that another one has ended
- * what it was for. The last put may still be about to tell it.
+ * A waiter may have found that the grant has drained, or that another waiter did the work. The
+ * last put may still be about to call it; after this function it does not.
  *
- * Context: any but hard interrupts; by whoever waits, so that nobody adds @drain meanwhile.
+ * Context: any but hard interrupts; called by the waiter itself, so that @drain is not added
+ *	concurrently.
  */
 void smr_drain_forget(struct smr_drain *drain)
 {
 	struct smr_grant *grant;
 
-	/* The grant is freed a grace period after it has told all. */
+	/* The grant is freed a grace period after it has called all waiters. */
 	guard(rcu)();
 	/* Pairs with grant_tell(). */
 	grant = smp_load_acquire(&drain->grant);
@@ -188,10 +193,10 @@ void smr_drain_forget(struct smr_drain *drain)
 
 /**
  * smr_grant_get() - take a reference, unless the grant is retired
- * @grant: what a key says
+ * @grant: as read from the key
  *
- * The key may have changed between reading it and this call. So the caller reads
- * it once more afterwards.
+ * The key may have changed between reading it and this call. So the caller reads the key again
+ * afterwards.
  *
  * Context: any; within an RCU read-side section.
  * Return: true if a reference was taken; smr_grant_put() drops it.

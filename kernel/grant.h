@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Grants: what lets copies use a memory, until the owner of a key retires it. A
- * copy holds a grant for as long as it copies, and never while it waits.
+ * Grants: references that let copies use a memory until the owner of the key retires them. A
+ * copy holds a reference while it copies, and never while it waits.
  */
 #ifndef SMR_GRANT_H
 #define SMR_GRANT_H
@@ -15,13 +15,12 @@
 struct smr_grant;
 
 /**
- * struct smr_drain - somebody who is to hear that a grant has drained
- * @node: in the grant's list; empty when it is in none
- * @grant: whose list that is; NULL when it is in none, and has been told. Written under
- *	that grant's lock
- * @fn: called once, in any context, with a lock of the grant's held: it may
- *	queue work, or complete something. @drain may be freed when smr_drain_forget() has
- *	returned
+ * struct smr_drain - a waiter for the last span of a grant
+ * @node: in the grant's list; empty if it is in no list
+ * @grant: the grant whose list it is in, until @fn has returned; then NULL. Written under that
+ *	grant's lock
+ * @fn: called once, in any context, with the grant's lock held: it may queue work or complete a
+ *	completion. @drain may be freed when smr_drain_forget() has returned
  */
 struct smr_drain {
 	struct list_head node;
@@ -30,14 +29,14 @@ struct smr_drain {
 };
 
 /**
- * struct smr_grant - what a key gives to copies; part of a region or a window
+ * struct smr_grant - the references of copies through a key; part of a region or a window
  * @ref: one for the owner until it retires the grant, and one for each span
  * @retired: the owner's reference is dropped
- * @lock: guards @retired and @waiters; a leaf but for what struct smr_drain says
- * @waiters: struct smr_drain: who is to hear that the last span has ended
+ * @lock: guards @retired and @waiters; a leaf lock except for those that smr_drain.fn takes
+ * @waiters: list of struct smr_drain, which wait for the last span to end
  *
- * What contains it is freed after an RCU grace period: a look-up may still try to
- * get a reference, and the last span's end may still be at the lock.
+ * Its container is freed after an RCU grace period: a look-up may still try to get a reference,
+ * and the end of the last span may still hold the lock.
  */
 struct smr_grant {
 	refcount_t ref;
@@ -58,9 +57,9 @@ bool __must_check smr_grant_get(struct smr_grant *grant);
 void smr_grant_put(struct smr_grant *grant);
 
 /**
- * struct smr_drain_sync - struct smr_drain of a process that waits
- * @drain: what the grant knows
- * @done: completed when it is told
+ * struct smr_drain_sync - struct smr_drain of a sleeping process
+ * @drain: the waiter that the grant calls
+ * @done: completed by @drain
  */
 struct smr_drain_sync {
 	struct smr_drain drain;

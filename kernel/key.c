@@ -15,7 +15,7 @@
 #include "grant.h"
 #include "why.h"
 
-/* An index is reused only after so many others have been freed. */
+/* An index is reused only after this many others have been freed. */
 #define RECENT_INDICES	4096
 #define RECENT_BUCKETS	8192
 
@@ -35,10 +35,10 @@
 
 /**
  * struct key_past - a key that was ended
- * @key: the key; its index is SMR_KEY_INDEX_NONE where there is none yet
+ * @key: the key; its index is SMR_KEY_INDEX_NONE if the entry is unused
  * @pd: the protection domain's number in the core, or NO_PD
- * @pid: the process that ended it, as it knows itself
- * @when: jiffies, as far as they fit
+ * @pid: id of the process that ended it, in that process's own namespace
+ * @when: the low bits of jiffies
  */
 struct key_past {
 	u32 key;
@@ -50,12 +50,12 @@ struct key_past {
 /**
  * struct smr_key_table - keys, and the keys ended last
  * @hash: struct smr_key by its index; looked up without a lock
- * @fifo: the keys ended last; read without a lock by who explains a refusal
- * @count: how many of @fifo fall into each bucket. An index whose bucket is
- *	empty is certainly not in @fifo; others are not worth a closer look.
- * @next: where in @fifo the next one goes; it is the oldest
- * @random: random numbers, not used yet
- * @nr_random: how many
+ * @fifo: the keys ended last; read without a lock to explain a refusal
+ * @count: number of entries of @fifo in each bucket. An index whose bucket is empty is
+ *	certainly not in @fifo. An index in any other bucket is treated as if it were.
+ * @next: index in @fifo of the oldest entry, which the next one replaces
+ * @random: random numbers that are not used yet
+ * @nr_random: number of them
  *
  * All but @hash under smr_keys.lock.
  */
@@ -152,8 +152,8 @@ static void recent_add(struct smr_keys *keys, const struct smr_key *key)
 }
 
 /*
- * Was there such a key a while ago, which @pd could use? Nobody learns of the keys of others.
- * An entry that changes meanwhile is as good as gone.
+ * Was there recently such a key that @pd could use? The keys of other PDs are not reported. An
+ * entry that changes during the search counts as not found.
  */
 static bool recent_find(const struct smr_keys *keys, u32 key,
 			const struct ib_pd *pd, struct key_past *past)
@@ -176,7 +176,7 @@ static bool recent_find(const struct smr_keys *keys, u32 key,
 	return false;
 }
 
-/* A random index and tag. False: the index may have been freed a short while ago. */
+/* Draw a random index and tag. False: the index may have been freed recently. */
 static bool key_draw(struct smr_keys *keys, struct smr_key *key)
 {
 	struct smr_key_table *table = keys->table;
@@ -195,17 +195,17 @@ static bool key_draw(struct smr_keys *keys, struct smr_key *key)
 }
 
 /**
- * smr_key_reserve() - give a key an index and a tag that nobody can guess
+ * smr_key_reserve() - give a key an index and a tag that cannot be guessed
  * @keys: the table
  * @key: the key; its owner fills in the other fields before publishing it
- * @type: what it is part of
- * @lock: its owner's, which is held while it changes
+ * @type: the kind of object that contains it
+ * @lock: its owner's lock, which is held while the key changes
  *
  * Until smr_key_publish() the key is unknown to readers. The index stays
  * taken until smr_key_withdraw().
  *
  * Context: process, may sleep.
- * Return: 0, -ENOMEM, or -ENOSPC when the table is as good as full.
+ * Return: 0, -ENOMEM, or -ENOSPC if the table is almost full.
  */
 int smr_key_reserve(struct smr_keys *keys, struct smr_key *key,
 		    enum smr_key_type type, spinlock_t *lock)
@@ -219,7 +219,7 @@ int smr_key_reserve(struct smr_keys *keys, struct smr_key *key,
 			continue;
 		ret = rhashtable_lookup_insert_fast(&keys->table->hash,
 						    &key->node, key_params);
-		/* Taken; or the table is growing, and has no room in just this place. */
+		/* -EEXIST: taken. -EBUSY: the bucket is full while the table grows. */
 		if (ret != -EEXIST && ret != -EBUSY)
 			return ret;
 	}
@@ -227,10 +227,10 @@ int smr_key_reserve(struct smr_keys *keys, struct smr_key *key,
 }
 
 /**
- * smr_key_publish() - let readers know a key
+ * smr_key_publish() - make a key visible to readers
  * @key: reserved, and filled in
  *
- * Cannot fail. Context: any; before anybody else knows the owner of the key.
+ * Cannot fail. Context: any; before the owner of the key is visible to others.
  */
 void smr_key_publish(struct smr_key *key)
 {
@@ -239,7 +239,7 @@ void smr_key_publish(struct smr_key *key)
 }
 
 /**
- * smr_key_invalidate() - let a key open nothing any more
+ * smr_key_invalidate() - make a key open no new spans
  * @key: the key
  *
  * Context: as smr_key_update_begin().
@@ -253,9 +253,9 @@ void smr_key_invalidate(struct smr_key *key)
 
 /**
  * smr_key_revive() - undo smr_key_invalidate(), and the retirement of the grant
- * @key: the key, whose memory and range are still what they were
+ * @key: the key; its memory and range have not changed
  *
- * Others who wait for the grant's end are told to try again.
+ * Other waiters for the grant's end are called, so that they try again.
  *
  * Context: as smr_key_update_begin().
  */
@@ -270,7 +270,7 @@ void smr_key_revive(struct smr_key *key)
 /**
  * smr_key_withdraw() - take a key out of the table
  * @keys: the table
- * @key: reserved, published or not; not valid any more
+ * @key: reserved, published or not; already invalid
  *
  * Does not wait: readers that found it before may look at @key until an RCU
  * grace period later, so free what contains it with kfree_rcu(..., key.rcu).
@@ -282,14 +282,14 @@ void smr_key_revive(struct smr_key *key)
 void smr_key_withdraw(struct smr_keys *keys, struct smr_key *key)
 {
 	WARN_ON_ONCE(key->valid);
-	/* First, so that there is no moment in which the index can be had again. */
+	/* First, so that the index cannot be reserved again in between. */
 	scoped_guard(spinlock, &keys->lock)
 		recent_add(keys, key);
 	rhashtable_remove_fast(&keys->table->hash, &key->node, key_params);
 }
 
 /**
- * smr_key_find() - the key of a number, whatever state it is in
+ * smr_key_find() - look up the key with a number, whatever its state
  * @keys: the table
  * @key: lkey or rkey
  *
@@ -313,7 +313,7 @@ struct smr_key *smr_key_find(struct smr_keys *keys, u32 key)
  * struct key_view - a consistent snapshot of a key
  * @key: the key
  * @seq: the sequence count of the snapshot
- * @now: the fields that decide about an access
+ * @now: the fields that decide an access
  */
 struct key_view {
 	const struct smr_key *key;
@@ -321,7 +321,7 @@ struct key_view {
 	struct smr_key now;
 };
 
-/* Copy the fields that decide about an access, consistently. */
+/* Take a consistent copy of the fields that decide an access. */
 static void key_snapshot(const struct smr_key *key, struct key_view *view)
 {
 	struct smr_key *to = &view->now;
@@ -343,7 +343,7 @@ static void key_snapshot(const struct smr_key *key, struct key_view *view)
 	} while (read_seqcount_retry(&key->seq, view->seq));
 }
 
-/* A key without a domain fits all of the kernel's domains, and no process's. */
+/* A key without a PD fits all PDs of the kernel, and none of a process. */
 static bool pd_fits(const struct smr_key *key, const struct ib_pd *pd)
 {
 	return key->pd ? key->pd == pd : !pd->uobject;
@@ -388,9 +388,9 @@ static enum smr_key_verdict key_look(struct smr_keys *keys, u32 key,
 }
 
 /*
- * Take a reference on the grant in the snapshot. -EAGAIN: the key has changed since,
- * so the memory or the bounds may be others. -ENOENT: the grant is retired. RCU
- * keeps its struct until the end of this read-side section.
+ * Take a reference on the grant in the snapshot. -EAGAIN: the key has changed since, so the
+ * memory or the bounds may differ. -ENOENT: the grant is retired. RCU keeps the grant's struct
+ * until the end of this read-side section.
  */
 static int view_get(const struct key_view *view)
 {
@@ -436,19 +436,19 @@ enum smr_key_verdict smr_key_open(struct smr_keys *keys, u32 key,
 
 /**
  * smr_key_why() - why did a key not open?
- * @keys: the device's table
+ * @keys: the key table of the device
  * @key: as in smr_key_open()
- * @pd: likewise
- * @qpn: likewise
- * @access: likewise
- * @addr: likewise
- * @len: likewise
+ * @pd: as in smr_key_open()
+ * @qpn: as in smr_key_open()
+ * @access: as in smr_key_open()
+ * @addr: as in smr_key_open()
+ * @len: as in smr_key_open()
  * @why: filled in, unless the key would open now
  *
- * For whoever has been told that it does not. The data path does not call this.
+ * For reports, after smr_key_open() has failed. The data path does not call this.
  *
  * Context: any; lockless.
- * Return: what smr_key_open() would say now.
+ * Return: what smr_key_open() would return now.
  */
 enum smr_key_verdict smr_key_why(struct smr_keys *keys, u32 key,
 				 const struct ib_pd *pd, u32 qpn, int access,
@@ -497,11 +497,11 @@ enum smr_key_verdict smr_key_why(struct smr_keys *keys, u32 key,
 
 /**
  * smr_key_open_all() - turn the key of a region into a span of all of it
- * @keys: the device's table
+ * @keys: the key table of the device
  * @key: lkey
  * @pd: the user's protection domain
  * @access: as in smr_key_open(), for local access
- * @iova: set to the address that names the first byte
+ * @iova: set to the iova of the first byte
  * @span: as in smr_key_open(), but holds the key's grant even if it is empty
  *
  * Context: any; lockless.

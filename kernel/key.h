@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Keys: the only place that turns a key and an address into memory, and so
- * the only one that checks bounds and rights or sees an iova.
+ * Keys: only this code turns a key and an address into memory, so only this code checks bounds
+ * and rights, and sees an iova.
  */
 #ifndef SMR_KEY_H
 #define SMR_KEY_H
@@ -23,44 +23,45 @@ struct smr_why;
 #define SMR_KEY_INDEX(key)	((key) >> 8)
 #define SMR_KEY_TAG(key)	((u8)(key))
 
-/* The index that no MR and no MW ever gets. */
+/* An index that no MR or MW gets. */
 #define SMR_KEY_INDEX_NONE	0
 
-/* Why a key did not open. A remote peer gets the same answer to each. */
+/* Why a key did not open. A remote peer gets the same NAK for all of these. */
 enum smr_key_verdict {
 	SMR_KEY_OK,
 	SMR_KEY_UNKNOWN,	/* no such index */
-	SMR_KEY_STALE,		/* the index lives, with another tag */
-	SMR_KEY_DEAD,		/* being deregistered, or not valid now */
-	SMR_KEY_PD,		/* of another protection domain, or QP */
+	SMR_KEY_STALE,		/* the index is in use, with another tag */
+	SMR_KEY_DEAD,		/* being deregistered, or currently invalid */
+	SMR_KEY_PD,		/* belongs to another PD or QP */
 	SMR_KEY_ACCESS,		/* the right is not granted */
 	SMR_KEY_RANGE,		/* out of bounds */
 };
 
-/* What a key is part of. */
+/* The kind of object that contains a key. */
 enum smr_key_type {
 	SMR_KEY_MR,
 	SMR_KEY_MW,
 };
 
 /**
- * struct smr_key - what a key opens; part of a MR or a MW
+ * struct smr_key - a key and what it opens; part of an MR or MW
  * @node: in the table
  * @index: the upper 24 bits of the key; constant once reserved
  * @qpn: the only QP that may use it (a type 2B window), or 0
- * @tag: the lower 8
+ * @tag: the lower 8 bits
  * @type: enum smr_key_type, constant
- * @published: readers may know of it
- * @valid: may be used now
+ * @published: visible to readers
+ * @valid: can be opened now
  * @access: enum ib_access_flags granted
- * @seq: lets readers take a consistent snapshot without a lock; knows the owner's lock
+ * @seq: lets readers take a consistent snapshot without a lock; associated with the owner's
+ *	lock
  * @pd: the only PD that may use it; NULL: any PD of the kernel's
  * @mem: the memory; the owner of the key holds a reference while it is @valid
- * @grant: what lets copies use @mem by this key; the owner's
- * @mem_off: where in @mem the key's range begins
- * @iova: the address that names the first byte
+ * @grant: references of copies to @mem through this key; part of the owner
+ * @mem_off: offset in @mem of the key's first byte
+ * @iova: the iova of the first byte
  * @length: bytes; iova + length does not wrap
- * @rcu: defers freeing of whatever contains it
+ * @rcu: defers freeing of the object that contains it
  *
  * Fields that are not constant are written under the owner's lock and, once the key
  * is @published, between smr_key_update_begin() and _end(). Readers take no lock.
@@ -105,20 +106,19 @@ void smr_key_withdraw(struct smr_keys *keys, struct smr_key *key);
 
 struct smr_key *smr_key_find(struct smr_keys *keys, u32 key);
 
-/* The number that users know a key by. */
+/* The lkey or rkey that users see. */
 static inline u32 smr_key_value(const struct smr_key *key)
 {
 	return key->index << 8 | key->tag;
 }
 
 /**
- * smr_key_update_begin() - before fields of a key change
- * @key: the key
+ * smr_key_update_begin() - begin a change of a key's fields
+ * @key: reserved
  *
- * Context: with the owner's lock held, which is BH-safe: a reader in softirq
- * would otherwise wait for the writer that it interrupted. On PREEMPT_RT, where the
- * writer can be preempted, a reader that meets it waits for that lock. So locks can be taken
- * in the section.
+ * Context: with the owner's lock held, which is BH-safe: a reader in softirq would otherwise
+ * wait for the writer that it interrupted. On PREEMPT_RT the writer can be preempted, and a
+ * reader then waits for that lock. So locks can be taken in the section.
  */
 static inline void smr_key_update_begin(struct smr_key *key)
 {
@@ -126,8 +126,8 @@ static inline void smr_key_update_begin(struct smr_key *key)
 }
 
 /**
- * smr_key_update_end() - after fields of a key have changed
- * @key: the key
+ * smr_key_update_end() - end a change of a key's fields
+ * @key: passed to smr_key_update_begin()
  */
 static inline void smr_key_update_end(struct smr_key *key)
 {
@@ -141,12 +141,12 @@ static inline void smr_key_update_end(struct smr_key *key)
  * @pd: the user's protection domain
  * @qpn: the QP that asks
  * @access: enum ib_access_flags that are needed; 0 for a local read
- * @addr: first byte, as the key's owner names it
- * @len: bytes; 0 opens nothing and always succeeds
+ * @addr: iova of the first byte
+ * @len: bytes; with 0 it opens nothing and always succeeds
  * @span: filled in; on SMR_KEY_OK end it with smr_span_put(). Otherwise it is
  *	empty
  *
- * A window's key opens nothing for local access.
+ * The key of a window is refused for local access.
  *
  * Context: any; lockless.
  * Return: SMR_KEY_OK, or why not.
@@ -159,7 +159,7 @@ enum smr_key_verdict smr_key_why(struct smr_keys *keys, u32 key,
 				 const struct ib_pd *pd, u32 qpn, int access,
 				 u64 addr, u64 len, struct smr_why *why);
 
-/* What counts that a key did not open; the counters stand in the verdicts' order. */
+/* The counter for a verdict; the counters are in the order of the verdicts. */
 static inline enum smr_counter smr_key_counter(enum smr_key_verdict verdict)
 {
 	return SMR_CNT_KEY_UNKNOWN + verdict - SMR_KEY_UNKNOWN;

@@ -4,7 +4,7 @@
  * virtual addresses of it (ib_uses_virt_dma()), of which there are two kinds:
  *
  *  - linear: all of the linear mapping, which is what the DMA keys open;
- *  - blocks: a list of blocks, which fast registration makes and makes again.
+ *  - blocks: a list of blocks, which each fast registration replaces.
  */
 #include "kmem.h"
 
@@ -18,8 +18,8 @@ static struct smr_kmem *to_kmem(struct smr_mem *mem)
 }
 
 /*
- * The range has holes, and memory beyond the linear mapping is in it, too. So each
- * page is checked.
+ * The range has holes, and also contains memory outside the linear mapping. So each page is
+ * checked.
  */
 static int linear_map(struct smr_mem *mem, u64 off, size_t len, bool write,
 		      struct smr_map *map)
@@ -45,7 +45,7 @@ static const struct smr_mem_ops linear_ops = {
 };
 
 /**
- * smr_kmem_init_linear() - all of the kernel's linear mapping
+ * smr_kmem_init_linear() - initialize the memory of the kernel's linear mapping
  * @kmem: zeroed
  */
 void smr_kmem_init_linear(struct smr_kmem *kmem)
@@ -78,11 +78,11 @@ static const struct smr_mem_ops blocks_ops = {
 };
 
 /**
- * smr_kmem_init_blocks() - memory that is a list of blocks, empty at first
+ * smr_kmem_init_blocks() - initialize memory that is a list of blocks, empty at first
  * @kmem: zeroed
- * @max_blocks: how long a list may be
+ * @max_blocks: maximum length of a list
  *
- * It is not in use: its key gives no grant before smr_kmem_use().
+ * It is not in use: its key opens no span before smr_kmem_use().
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
@@ -104,7 +104,7 @@ int smr_kmem_init_blocks(struct smr_kmem *kmem, u32 max_blocks)
 
 /**
  * smr_kmem_free_blocks() - free the lists
- * @kmem: nothing refers to it
+ * @kmem: not referenced
  */
 void smr_kmem_free_blocks(struct smr_kmem *kmem)
 {
@@ -127,9 +127,9 @@ void smr_kmem_stage(struct smr_kmem *kmem, u8 shift)
 /**
  * smr_kmem_stage_block() - add a block to the new list
  * @kmem: the memory
- * @addr: where the block is
+ * @addr: kernel virtual address of the block
  *
- * Return: 0, or -ENOMEM when there is no room for it.
+ * Return: 0, or -ENOMEM if the list is full.
  */
 int smr_kmem_stage_block(struct smr_kmem *kmem, u64 addr)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The kernel's own memory, as its consumers in the kernel name it. */
+/* Kernel memory, as kernel consumers register it. */
 #ifndef SMR_KMEM_H
 #define SMR_KMEM_H
 
@@ -10,10 +10,10 @@
 
 /**
  * struct smr_kblocks - memory as a list of blocks of equal size
- * @addrs: where each block is; the kernel's virtual addresses
- * @nr: how many
+ * @addrs: kernel virtual address of each block
+ * @nr: number of blocks
  * @shift: the size of a block, as a power of two
- * @lead: bytes of the first block that are before the first byte
+ * @lead: offset of the first byte in the first block
  * @size: bytes in all
  */
 struct smr_kblocks {
@@ -27,11 +27,11 @@ struct smr_kblocks {
 /**
  * struct smr_kmem - kernel memory
  * @mem: the common part
- * @max_blocks: how many there is room for
- * @staged: the list that is being made; its owner's
- * @used: the list that spans reach; constant while there can be one
+ * @max_blocks: size of each list, in blocks
+ * @staged: the list being built; belongs to the owner
+ * @used: the list that spans use; constant while there can be a span
  *
- * The fast-registered kind has all of it, the linear kind @mem only.
+ * The blocks kind uses all fields, the linear kind only @mem.
  */
 struct smr_kmem {
 	struct smr_mem mem;
@@ -48,7 +48,7 @@ void smr_kmem_stage(struct smr_kmem *kmem, u8 shift);
 int smr_kmem_stage_block(struct smr_kmem *kmem, u64 addr);
 void smr_kmem_use(struct smr_kmem *kmem);
 
-/* The range of addresses that the linear kind has, whether memory or not. */
+/* The range of addresses that the linear kind covers, whether there is memory or not. */
 static inline u64 smr_kmem_linear_start(void)
 {
 	return (unsigned long)PAGE_OFFSET;

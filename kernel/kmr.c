@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory regions of consumers in the kernel: those for all of its memory, and
- * those that a work request registers.
+ * Memory regions of kernel consumers: regions of all kernel memory, and fast-registered
+ * regions.
  *
- * A fast-registered region is FREE or VALID. IB_WR_REG_MR makes it open the list
- * of blocks that was mapped last. The next list may be mapped while the current
- * one is in use. After an invalidation the consumer gives the memory to somebody
- * else. So an invalidation first makes the key invalid, and completes when no
- * span is left; then the region is FREE. If its QP fails before that, the key
- * becomes valid again.
+ * A fast-registered region is FREE or VALID. IB_WR_REG_MR makes its key open the list of blocks
+ * that smr_kmr_map_sg() built last. The next list may be mapped while the current one is in
+ * use. After an invalidation the consumer reuses the memory. So an invalidation first makes the
+ * key invalid, and completes when no span is left; then the region is FREE. If its QP fails
+ * before that, the key becomes valid again.
  */
 #include "kmr.h"
 
@@ -28,7 +27,7 @@
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 
 /**
- * struct smr_kmr - a region of a consumer in the kernel
+ * struct smr_kmr - a region of a kernel consumer
  * @mr: the region; must be first, since it is freed by its address
  * @kmem: its memory
  */
@@ -65,9 +64,9 @@ static struct smr_kmr *kmr_create(struct smr_keys *keys, struct ib_pd *pd)
 }
 
 /**
- * smr_kmr_dma() - make a region of all the memory that the kernel has
+ * smr_kmr_dma() - create a region of all kernel memory
  * @keys: the device's keys
- * @pd: whose it is; NULL: of all protection domains of the kernel
+ * @pd: its PD; NULL: usable in all PDs of the kernel
  * @access: enum ib_access_flags
  *
  * Its addresses are the kernel's virtual ones, in the linear mapping.
@@ -99,10 +98,10 @@ struct smr_mr *smr_kmr_dma(struct smr_keys *keys, struct ib_pd *pd, int access)
 }
 
 /**
- * smr_kmr_alloc() - make a region that work requests register
+ * smr_kmr_alloc() - allocate a region for fast registration
  * @keys: the device's keys
- * @pd: whose it is
- * @max_blocks: how many blocks it may have
+ * @pd: its PD
+ * @max_blocks: maximum number of its blocks
  *
  * Context: process, may sleep.
  * Return: the region, which smr_mr_dereg() ends; or an ERR_PTR: -EINVAL (too
@@ -136,17 +135,16 @@ static int kmr_set_block(struct ib_mr *ibmr, u64 addr)
 }
 
 /**
- * smr_kmr_map_sg() - make the list that the next registration is for
- * @mr: from smr_kmr_alloc(); page_size in its core part is the blocks' size
+ * smr_kmr_map_sg() - build the list for the next registration
+ * @mr: from smr_kmr_alloc(); page_size in its core part is the size of a block
  * @sg: the memory, mapped for a device that takes virtual addresses
- * @nents: how many entries
+ * @nents: number of entries
  * @offset: bytes to skip of the first entry; or NULL
  *
- * The list that is registered now is not touched.
+ * The currently registered list is not changed.
  *
- * Context: any.
- * Return: how many entries fit into one region, whose iova and length in its
- * core part are set; or -EINVAL.
+ * Return: number of entries that fit into the region; its iova and length are set in the core
+ *	part. Or -EINVAL.
  */
 int smr_kmr_map_sg(struct smr_mr *mr, struct scatterlist *sg, int nents,
 		   unsigned int *offset)
@@ -202,14 +200,14 @@ static int check_register(struct smr_mr *mr, const struct ib_pd *pd,
 /**
  * smr_kmr_register() - execute IB_WR_REG_MR
  * @keys: the device's keys
- * @pd: of the QP that it was posted to
- * @req: the request: mr_lkey names the region; new_rkey, addr, length and
- *	access are what it is to have
+ * @pd: PD of the QP that it was posted to
+ * @req: the request: mr_lkey identifies the region; new_rkey, addr, length and access are its
+ *	new values
  *
  * Context: any but hard interrupts.
- * Return: 0, or why not: -ENOENT (no such region), -EPERM (of another PD),
- * -EINVAL (a flag; the index of the key; it is registered already), -ERANGE
- * (not what was mapped).
+ * Return: 0, or why not: -ENOENT (no such region), -EPERM (of another PD), -EINVAL (unknown
+ * flag, wrong index of the key, or already registered), -ERANGE (not the range that was
+ * mapped).
  */
 int smr_kmr_register(struct smr_keys *keys, const struct ib_pd *pd,
 		     const struct smr_mw_bind *req)
@@ -263,20 +261,19 @@ static int check_invalidate(const struct smr_mr *mr, const struct ib_pd *pd,
 /**
  * smr_kmr_invalidate() - execute a local or remote invalidate
  * @keys: the device's keys
- * @pd: of the QP that was asked to
+ * @pd: PD of the QP that executes the invalidate
  * @rkey: the key to invalidate
- * @drain: told, after -EAGAIN, when to try again
+ * @drain: after -EAGAIN, called when to try again
  *
- * To invalidate a region that is not registered is no error: a consumer cannot
- * know whether its peer has done it already.
+ * Invalidating a region that is not registered is no error: a consumer cannot know whether its
+ * peer has already invalidated it.
  *
- * After -EAGAIN the caller tries again, or calls smr_kmr_invalidate_undo(). When it does
- * not wait any more, it calls smr_drain_forget().
+ * After -EAGAIN the caller tries again, or calls smr_kmr_invalidate_undo(). If it stops
+ * waiting, it calls smr_drain_forget().
  *
  * Context: any but hard interrupts.
- * Return: 0; -ENOENT (no fast-registered region has this key), -EPERM (of
- * another PD); -EAGAIN: the key opens nothing any more, but other CPUs still copy
- * with spans of it.
+ * Return: 0; -ENOENT (no fast-registered region has this key), -EPERM (of another PD); -EAGAIN:
+ * the key is invalid, but other CPUs still copy through spans of it.
  */
 int smr_kmr_invalidate(struct smr_keys *keys, const struct ib_pd *pd, u32 rkey,
 		       struct smr_drain *drain)
@@ -296,12 +293,12 @@ int smr_kmr_invalidate(struct smr_keys *keys, const struct ib_pd *pd, u32 rkey,
 }
 
 /**
- * smr_kmr_invalidate_undo() - drop an invalidate that returned -EAGAIN
+ * smr_kmr_invalidate_undo() - undo an invalidate that returned -EAGAIN
  * @keys: the device's keys
- * @pd: of the QP that was asked to
- * @rkey: the key; of a region, a window, or nothing
+ * @pd: PD of the QP that executes the invalidate
+ * @rkey: key of a region or a window, or of nothing
  *
- * If it is the key of a fast-registered region, it opens again.
+ * The key of a fast-registered region becomes valid again; for others this does nothing.
  *
  * Context: any but hard interrupts.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Memory regions of consumers in the kernel. */
+/* Memory regions of kernel consumers. */
 #ifndef SMR_KMR_H
 #define SMR_KMR_H
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * These operations wrap those of verbs.c that create and destroy objects. They count
- * objects, and refuse a create beyond a limit. There are two: the device's, which
- * objects of consumers in the kernel count against, too; and each user's, so that one
- * user cannot take all that the device has.
+ * These operations wrap those of verbs.c that create and destroy objects. They count objects,
+ * and refuse to create more than a limit. There are two limits: one per device, which also
+ * counts objects of kernel consumers; and one per user, so that one user cannot use up the
+ * device's.
  *
- * All objects of a context go before it does, and it keeps the user. So they only
- * point to the account. A QP or a domain of XRC may live on with another process; it
- * keeps the user itself.
+ * All objects of a context are destroyed before it, and it holds a reference on the user. So
+ * objects only point to the account. A QP or XRC domain may outlive its context in another
+ * process, and holds its own reference on the user.
  */
 #include "limits.h"
 
@@ -47,7 +47,7 @@
 
 /**
  * smr_limits_init() - set the limits; no objects are counted yet
- * @limits: the limits
+ * @limits: of a device
  * @max: objects of each kind at most; clamped to the range that is supported
  */
 void smr_limits_init(struct smr_limits *limits, u32 max)
@@ -59,7 +59,7 @@ void smr_limits_init(struct smr_limits *limits, u32 max)
 		atomic_set(&limits->used[i], 0);
 }
 
-/* What uses the netdev or a socket. The rest is memory, and what completions go to. */
+/* Objects that use the netdev or a socket. The others are memory and completion queues. */
 #define KINDS_NET	(BIT(SMR_LIMIT_AH) | BIT(SMR_LIMIT_QP) | BIT(SMR_LIMIT_RULE) | \
 			 BIT(SMR_LIMIT_MCAST) | BIT(SMR_LIMIT_WQ) | \
 			 BIT(SMR_LIMIT_WQ_TABLE))
@@ -88,8 +88,8 @@ static void drain(struct ib_device *ibdev, unsigned long kinds)
 			   "waiting for %u objects, which a module of the kernel has left behind\n",
 			   objects_left(limits, kinds));
 	/*
-	 * The core has yet to take the last one out of its lists, and frees a GID that it used.
-	 * Nothing tells when it has done the former.
+	 * The core has not yet removed the last object from its lists, nor freed the GID that
+	 * it used. It does not report when the former is done.
 	 */
 	msleep(CORE_MS);
 	flush_workqueue(ib_wq);
@@ -97,13 +97,13 @@ static void drain(struct ib_device *ibdev, unsigned long kinds)
 
 /**
  * smr_limits_drain_net() - wait until no object of a device uses the netdev or a socket
- * @ibdev: the device, which has no client any more
+ * @ibdev: the device; all of its clients are removed
  *
- * A client of the core's destroys its objects before its remove() returns. RDS has a work
- * do that, for which it does not wait.
+ * A client of the core destroys its objects before its remove() returns. RDS leaves that to a
+ * work item, and does not wait for it.
  *
- * Context: process, sleeps until they have gone, however long that is, and complains every
- * %COMPLAIN_S seconds.
+ * Context: process, sleeps until they are destroyed, without a limit, and logs a warning every
+ *	%COMPLAIN_S seconds.
  */
 void smr_limits_drain_net(struct ib_device *ibdev)
 {
@@ -112,9 +112,9 @@ void smr_limits_drain_net(struct ib_device *ibdev)
 
 /**
  * smr_limits_drain() - wait until a device has no object left
- * @ibdev: the device, which has no client any more
+ * @ibdev: the device; all of its clients are removed
  *
- * What outlives the device would be destroyed by way of memory that has been freed.
+ * An object that outlived the device would be destroyed through freed memory.
  *
  * Context: as smr_limits_drain_net().
  */
@@ -123,7 +123,7 @@ void smr_limits_drain(struct ib_device *ibdev)
 	drain(ibdev, KINDS_ALL);
 }
 
-/* Count an object before it is made. IBTA calls the error a lack of resources. */
+/* Count an object before it is created. IBTA calls the error "insufficient resources". */
 static int take(struct ib_device *ibdev, struct smr_account *account,
 		struct smr_why_log *log, enum smr_limit kind)
 {
@@ -151,7 +151,7 @@ static void give(struct ib_device *ibdev, struct smr_account *account,
 		wake_up_var(limits);
 }
 
-/* Uncount an object that was not made: @ret is the error, or 0. */
+/* Uncount an object if creating it failed; @ret is the error, or 0. */
 static int made(struct ib_device *ibdev, struct smr_account *account,
 		enum smr_limit kind, int ret)
 {
@@ -277,7 +277,7 @@ static int create_qp(struct ib_qp *qp, struct ib_qp_init_attr *init,
 			   smr_verbs_ops.create_qp(qp, init, udata));
 }
 
-/* NULL for a consumer in the kernel. */
+/* Return: NULL for a kernel consumer. */
 static struct smr_account *user_account(struct smr_userwq *user)
 {
 	return user ? &user->account : NULL;
@@ -331,7 +331,7 @@ static struct ib_flow *create_flow(struct ib_qp *qp, struct ib_flow_attr *attr,
 	return flow;
 }
 
-/* The core lets no QP go before its rules. */
+/* The core destroys all rules of a QP before the QP. */
 static int destroy_flow(struct ib_flow *flow)
 {
 	struct ib_qp *qp = flow->qp;
@@ -518,7 +518,7 @@ static int dealloc_mw(struct ib_mw *mw)
 		    smr_verbs_ops.dealloc_mw(mw));
 }
 
-/* The handle is counted, and there is nothing else to do: see dmah.h. */
+/* A handle is only counted: see dmah.h. */
 static int __maybe_unused alloc_dmah(struct ib_dmah *dmah,
 				     struct uverbs_attr_bundle *attrs)
 {
@@ -547,7 +547,7 @@ static int __maybe_unused create_comp_cntr(struct ib_comp_cntr *cntr,
 			   smr_comp_cntr_create(cntr, attrs));
 }
 
-/* The core lets no counter go before the QPs that it is attached to. */
+/* The core destroys a counter only after the QPs that it is attached to. */
 static int __maybe_unused destroy_comp_cntr(struct ib_comp_cntr *cntr)
 {
 	give(cntr->device, to_smr_comp_cntr(cntr)->account,

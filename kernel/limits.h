@@ -11,8 +11,8 @@ struct ib_device_ops;
 struct smr_limits;
 
 /*
- * The highest limit. QP numbers and the indices of keys have 24 bits, are random, and
- * must stay hard to guess.
+ * The highest limit. QP numbers and key indices have 24 bits and are random; with more objects
+ * they would be easy to guess.
  */
 #define SMR_LIMIT_MAX	SZ_1M
 

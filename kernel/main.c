@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* softmr: a software RDMA device whose memory registration is first class. */
+/* Load and unload the module, and the netlink operations of `rdma link`. */
 
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
@@ -77,7 +77,7 @@ static int __init softmr_init(void)
 	ret = smr_why_nl_register();
 	if (ret)
 		goto unregister_netns;
-	/* So that its client is removed after ours, see device.c */
+	/* So that its client is removed after that of softmr: see device.c */
 	request_module("ib_uverbs");
 	ret = smr_device_watch();
 	if (ret)
@@ -96,8 +96,8 @@ exit_sqpolls:
 }
 
 /*
- * First refuse new links, then end the existing ones. The notifier stays registered
- * until then, since a netdev that goes must wait for its link.
+ * First refuse new links, then end the existing ones. The notifier stays registered until then,
+ * since the removal of a netdev must wait for its link.
  */
 static void __exit softmr_exit(void)
 {

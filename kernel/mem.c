@@ -17,13 +17,13 @@
 /* The bounce buffer on the stack, where two memories cannot be mapped at once */
 #define BOUNCE_BYTES	256
 
-/* The last serial number of a memory that faults may be of */
+/* The serial number last given to a memory that can have faults */
 static atomic64_t last_serial = ATOMIC64_INIT(0);
 
 /**
- * smr_mem_init() - make a memory ready; the caller owns the only reference
- * @mem: part of the kind's zeroed struct
- * @ops: the kind
+ * smr_mem_init() - initialize a memory; the caller owns the only reference
+ * @mem: part of a zeroed struct of its kind
+ * @ops: operations of its kind
  * @size: bytes
  */
 void smr_mem_init(struct smr_mem *mem, const struct smr_mem_ops *ops, u64 size)
@@ -37,9 +37,7 @@ void smr_mem_init(struct smr_mem *mem, const struct smr_mem_ops *ops, u64 size)
 
 /**
  * smr_mem_get() - take a reference
- * @mem: the caller has one, or a span of it
- *
- * Context: any.
+ * @mem: the caller has a reference, or a span of it
  */
 void smr_mem_get(struct smr_mem *mem)
 {
@@ -48,7 +46,7 @@ void smr_mem_get(struct smr_mem *mem)
 
 /**
  * smr_mem_put() - drop a reference; the last one releases the memory
- * @mem: the memory; no grant of it gives anything any more
+ * @mem: the memory; if this is the last reference, all of its grants are retired
  *
  * Context: process, may sleep.
  */
@@ -59,7 +57,7 @@ void smr_mem_put(struct smr_mem *mem)
 }
 
 /**
- * smr_mem_look() - look at a memory
+ * smr_mem_look() - report the state of a memory
  * @mem: the caller has a reference
  * @look: filled in
  *
@@ -82,22 +80,20 @@ static void span_moved(const struct smr_span *span, size_t len)
 /**
  * smr_span_put() - end a span
  * @span: what smr_key_open() filled in; is empty afterwards
- *
- * Context: any.
  */
 void smr_span_put(struct smr_span *span)
 {
 	struct smr_grant *grant = span->grant;
 
 	*span = (struct smr_span){};
-	/* The owner may free the memory as soon as the last one is put. */
+	/* The owner may free the memory as soon as the last span is put. */
 	if (grant)
 		smr_grant_put(grant);
 }
 
 /*
- * Can a copy survive an uncorrectable memory error in its source? x86 can only by string
- * instructions that are fast; without them, copy_mc_to_kernel() is memcpy().
+ * Can a copy survive an uncorrectable memory error in its source? x86 can do so only with fast
+ * string instructions; without them, copy_mc_to_kernel() is memcpy().
  */
 static bool can_recover(void)
 {
@@ -108,7 +104,7 @@ static bool can_recover(void)
 #endif
 }
 
-/* Copy, and go on with a CRC that may lie anywhere. @steady: see smr_crc32_copy() */
+/* Copy, and update the CRC at @crc, which need not be aligned. @steady: see smr_crc32_copy() */
 static int copy_with_crc(void *to, const void *from, size_t len,
 			 const void *steady, void *at)
 {
@@ -120,10 +116,10 @@ static int copy_with_crc(void *to, const void *from, size_t len,
 }
 
 /*
- * memmove(), or a copy with a CRC, but an uncorrectable memory error in the source is
- * -EFAULT where the machine can be caught in it (x86 with MCA recovery, powerpc).
- * smr_mem_is_bad() knows of errors that were found before; here they are found. memmove()
- * copies long runs by string instructions where memcpy() does not.
+ * memmove(), or a copy with a CRC; but an uncorrectable memory error in the source gives
+ * -EFAULT if the machine can recover (x86 with MCA recovery, powerpc). smr_mem_is_bad() finds
+ * errors that are already known; this finds new ones. memmove() copies long runs by string
+ * instructions where memcpy() does not.
  */
 static int copy_from_mem(void *to, const void *from, size_t len, void *crc)
 {
@@ -148,8 +144,8 @@ static void span_will_write(const struct smr_span *span, u64 off, size_t len)
 }
 
 /*
- * Move a map on, by @done bytes, to at most @len bytes at @off. False: the caller
- * ends the map and begins another one there, which returns the error if any.
+ * Advance a map by @done bytes, to at most @len bytes at @off. False: the caller ends the map
+ * and begins another one there, which returns any error.
  */
 static bool span_go_on(const struct smr_span *span, u64 off, size_t len,
 		       bool write, struct smr_map *map, size_t done)
@@ -175,9 +171,9 @@ static void span_unmap(const struct smr_span *span, struct smr_map *map)
 
 /**
  * smr_pieces_write() - copy bytes into pieces
- * @to: the pieces; moved on, except that after an error they may be anywhere
+ * @to: the pieces; advanced, by an undefined amount after an error
  * @from: the bytes
- * @len: how many, at most what the pieces have
+ * @len: number of bytes, at most what the pieces have
  *
  * Context: any but hard interrupts.
  * Return: see mem.h.
@@ -218,7 +214,7 @@ static int copy_from_pieces(void *to, struct smr_pieces *from, size_t len)
  * smr_span_read() - copy out of a span
  * @span: source
  * @off: first byte, from the start of the span
- * @to: destination; moved on, except that after an error it may be anywhere
+ * @to: destination; advanced, by an undefined amount after an error
  * @len: bytes
  *
  * Return: see mem.h.
@@ -253,7 +249,7 @@ int smr_span_read(const struct smr_span *span, u64 off, struct smr_pieces *to,
  * smr_span_write() - copy into a span
  * @span: destination
  * @off: first byte, from the start of the span
- * @from: source; moved on, except that after an error it may be anywhere
+ * @from: source; advanced, by an undefined amount after an error
  * @len: bytes
  *
  * Return: see mem.h.
@@ -285,7 +281,7 @@ int smr_span_write(const struct smr_span *span, u64 off,
 	return 0;
 }
 
-/* smr_span_copy() tells the source's error from the destination's. */
+/* smr_span_copy() returns different errors for the source and the destination. */
 static int source_error(int err)
 {
 	return err == -EFAULT ? -ENXIO : err;
@@ -309,9 +305,8 @@ static int copy_bounced(const struct smr_span *dst, u64 dst_off,
 }
 
 /*
- * Map the destination while a map of the source is held. If both maps are locks,
- * only try: other CPUs may take the two in the other order, and both may be the
- * same lock.
+ * Map the destination while a map of the source is held. If both maps hold locks, only try:
+ * other CPUs may take the two in the other order, and both may be the same lock.
  */
 static int map_second(const struct smr_span *dst, u64 off, size_t len,
 		      const struct smr_span *src, struct smr_map *map)
@@ -323,7 +318,7 @@ static int map_second(const struct smr_span *dst, u64 off, size_t len,
 	return span_map(dst, off, len, true, map);
 }
 
-/* One memory can be both sides: the ranges may overlap. */
+/* Source and destination can be the same memory: the ranges may overlap. */
 static int copy_run(void *to, const void *from, size_t len)
 {
 	if (to < from + len && from < to + len) {
@@ -333,7 +328,7 @@ static int copy_run(void *to, const void *from, size_t len)
 	return copy_from_mem(to, from, len, NULL);
 }
 
-/* Copy from map to map, and on to the runs that follow; *len gets the bytes copied. */
+/* Copy from map to map, and continue with the runs that follow; *len gets the bytes copied. */
 static int copy_maps(const struct smr_span *dst, u64 dst_off,
 		     struct smr_map *to, const struct smr_span *src,
 		     u64 src_off, struct smr_map *from, size_t *len)
@@ -353,7 +348,7 @@ static int copy_maps(const struct smr_span *dst, u64 dst_off,
 	return source_error(ret);
 }
 
-/* Copy at most *len bytes, as much as can be had with a map of each side. */
+/* Copy at most *len bytes, as many as one map of each side covers. */
 static int copy_step(const struct smr_span *dst, u64 dst_off,
 		     const struct smr_span *src, u64 src_off, size_t *len)
 {
@@ -383,8 +378,8 @@ unmap_from:
  * @src_off: first byte, from the start of @src
  * @len: bytes
  *
- * Return: see mem.h; -ENXIO is the source's -EFAULT. SMR_PAGE_MISSING does
- * not tell which side has the missing page: fault both.
+ * Return: see mem.h; -ENXIO is -EFAULT of the source. SMR_PAGE_MISSING does not say which side
+ *	misses a page: fault both.
  */
 int smr_span_copy(const struct smr_span *dst, u64 dst_off,
 		  const struct smr_span *src, u64 src_off, size_t len)
@@ -425,7 +420,7 @@ static int map_atomic(const struct smr_span *span, struct smr_map *map)
 	return -EINVAL;
 }
 
-/* The same, to read, modify and write. */
+/* As map_atomic(), for a read-modify-write. */
 static int map_rmw(const struct smr_span *span, struct smr_map *map)
 {
 	if (span->len && span->mem->no_atomics)
@@ -436,9 +431,9 @@ static int map_rmw(const struct smr_span *span, struct smr_map *map)
 /**
  * smr_span_cmp_swap() - store a value if the memory holds another
  * @span: 8 aligned bytes, in host order
- * @compare: what they must hold
- * @swap: what they then hold
- * @orig: what they held before
+ * @compare: the value that they must hold
+ * @swap: the new value
+ * @orig: set to the value before
  *
  * Return: see mem.h.
  */
@@ -460,7 +455,7 @@ int smr_span_cmp_swap(const struct smr_span *span, u64 compare, u64 swap,
  * smr_span_fetch_add() - add to the memory
  * @span: 8 aligned bytes, in host order
  * @add: the summand
- * @orig: what they held before
+ * @orig: set to the value before
  *
  * Return: see mem.h.
  */
@@ -478,7 +473,7 @@ int smr_span_fetch_add(const struct smr_span *span, u64 add, u64 *orig)
 }
 
 /**
- * smr_span_store8() - store 8 bytes that no reader sees half of
+ * smr_span_store8() - store 8 bytes so that no reader sees a part of them
  * @span: 8 aligned bytes
  * @value: stored in host order
  *

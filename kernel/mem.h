@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The memory behind a span, whatever kind it is of: references, and the
- * copies that are all the data path ever does with memory. A span is held for one
- * copy. Who waits for a page holds the memory only; see fault.h.
+ * The memory behind a span, of any kind: references, and the copies. The data path accesses
+ * memory only by these copies. A span is held for one copy. A waiter for a page holds a
+ * reference on the memory only; see fault.h.
  */
 #ifndef SMR_MEM_H
 #define SMR_MEM_H
@@ -23,18 +23,18 @@ struct smr_grant;
 struct smr_mem;
 
 /*
- * The error of a copy that meets a missing page of on-demand memory. It is not
- * -EAGAIN, by which the network stack says that it has no room.
+ * The error of a copy that meets a missing page of on-demand memory. It is not -EAGAIN, which
+ * the network stack returns when a buffer is full.
  */
 #define SMR_PAGE_MISSING	(-ENODATA)
 
 /**
- * struct smr_map - a run of memory that may be touched right now
- * @addr: where it is mapped
- * @len: bytes that may be touched there
- * @next: the kind's own: where the run behind it begins
- * @left: the kind's own: how many bytes more it may be moved on by
- * @cookie: the kind's own, for its unmap
+ * struct smr_map - a mapped run of memory
+ * @addr: its kernel address
+ * @len: bytes that may be accessed there
+ * @next: private to the kind: where the next run begins
+ * @left: private to the kind: bytes by which it can still be advanced
+ * @cookie: private to the kind, for its unmap
  *
  * No sleeping between map and unmap.
  */
@@ -47,9 +47,9 @@ struct smr_map {
 };
 
 /**
- * struct smr_mem_look - what can be seen of a memory
+ * struct smr_mem_look - the state of a memory, for reports
  * @present: bytes of it that can be used without a fault
- * @faults: how many times a copy has missed a page
+ * @faults: number of times that a copy met a missing page
  */
 struct smr_mem_look {
 	u64 present;
@@ -60,15 +60,15 @@ struct smr_mem_look {
 enum smr_want {
 	SMR_WANT_READ,		/* they can be read */
 	SMR_WANT_WRITE,		/* they can be written to */
-	SMR_WANT_PRESENT,	/* whatever the process has now; no faults */
+	SMR_WANT_PRESENT,	/* only pages that the process has now; no faults */
 };
 
 /**
  * struct smr_populate - how to bring pages in
  * @want: the access that is needed
  * @advice: it is a prefetch, for the counters
- * @at_once: the caller must not wait for any page: -EAGAIN if it would have to
- * @stop: set when nobody needs the pages any more; or NULL
+ * @at_once: do not wait for any page: return -EAGAIN instead
+ * @stop: becomes true when the pages are no longer needed; or NULL
  */
 struct smr_populate {
 	enum smr_want want;
@@ -79,32 +79,29 @@ struct smr_populate {
 
 /**
  * struct smr_mem_ops - a kind of memory
- * @map: map the run at @off for reading, or for writing: at least one byte,
- *	at most @len. Any context. 0; SMR_PAGE_MISSING: see @fault; -EFAULT:
- *	the page will never be there.
- * @will_write: bytes at @off are about to be written to, by maps that follow. Any
- *	context. NULL where nobody needs to know.
- * @trymap: @map, but -EBUSY rather than wait for a lock. For a caller that
- *	holds a map of another memory, or of the same one. Needed by kinds that
- *	have an @unmap, and only by them.
- * @next: move a map on to the run behind it, at most @len bytes, without a
- *	release of what it holds. False if it cannot be: end it, and begin
- *	another. Needed by kinds that have an @unmap, and only by them.
- * @unmap: the end of @map; NULL where there is nothing to do. Maps end in the
- *	reverse order of their beginning.
- * @fault: bring pages in, see struct smr_populate. Process context, may sleep.
- *	0 or -EFAULT, -ENOMEM, -EINTR; -EAGAIN (at once, or a prefetch whose page keeps
- *	going away). NULL for kinds whose pages are
- *	always there.
- * @faults: where faults of it are executed that are not waited for. Needed by
- *	kinds that have a @fault, and only by them.
- * @release: free it, last reference gone. Process context, may sleep.
- * @name: what people call it
+ * @map: map the run at @off for reading, or for writing: at least one byte, at most @len. Any
+ *	context. Returns 0; SMR_PAGE_MISSING: see @fault; or -EFAULT: the page cannot be brought
+ *	in.
+ * @will_write: called before maps that write bytes at @off. Any context. NULL if the kind does
+ *	not need it.
+ * @trymap: as @map, but -EBUSY rather than wait for a lock. For a caller that already holds a
+ *	map, perhaps of the same memory. Required if there is an @unmap; else NULL.
+ * @next: advance a map to the next run, at most @len bytes, without releasing what it holds.
+ *	False if it cannot: the caller ends the map and begins another. Required if there is an
+ *	@unmap; else NULL.
+ * @unmap: ends @map; NULL if there is nothing to do. Maps are ended in reverse order.
+ * @fault: bring pages in, see struct smr_populate. Process context, may sleep. Returns 0,
+ *	-EFAULT, -ENOMEM, -EINTR or -EAGAIN (it would wait with @at_once, or the page of a
+ *	prefetch is unmapped again each time). NULL for kinds whose pages are always present.
+ * @faults: the struct smr_faults that executes asynchronous faults. Required if there is a
+ *	@fault; else NULL.
+ * @release: free it, after the last reference is dropped. Process context, may sleep.
+ * @name: the kind's name, for reports
  * @look: see struct smr_mem_look; process context. NULL: all of it is present
- * @any_access: the memory allows every access that a region can be registered
- *	for. So a rereg that changes only the access needs no new memory
- * @thread: the beginning or the end of a map may sleep. So it is mapped only where
- *	smr_mem_in_thread() is true; elsewhere @map says SMR_PAGE_MISSING
+ * @any_access: the memory allows every access that a region can be registered for, so a rereg
+ *	that changes only the access needs no new memory
+ * @thread: @map or @unmap may sleep. So the memory is mapped only where smr_mem_in_thread() is
+ *	true; elsewhere @map returns SMR_PAGE_MISSING
  *
  * Offsets are bytes from the start of the memory; the caller has checked
  * them against @size.
@@ -131,13 +128,13 @@ struct smr_mem_ops {
 /**
  * struct smr_mem - memory that keys can reach; part of each kind's struct
  * @ops: the kind
- * @mm: whose memory it is, a mmgrab() reference of the kind's; NULL if it is
- *	no process's
+ * @mm: the process whose memory it is, with a mmgrab() reference held by the kind; NULL if it
+ *	belongs to no process
  * @ref: one for the owner, one for each fault
  * @no_atomics: the CPU's atomics do not work on it
- * @serial: of no other memory, ever; 0 if it never had faults
+ * @serial: serial number, never reused; 0 if the kind has no faults
  * @size: bytes
- * @moved: how many bytes were copied from it and to it while somebody looked; see watch.h
+ * @moved: bytes copied from it and to it while it was watched; see watch.h
  *
  * All but @ref and @moved are constant while a grant of it is not retired. Spans need no
  * reference: the owner retires their grants before it drops its own.
@@ -169,15 +166,14 @@ struct smr_span {
 /**
  * struct smr_pieces - pieces of equal length that bytes are copied to, or from
  * @at: the next byte
- * @left: bytes from there to the end of its piece, not 0
- * @each: bytes of a piece
+ * @left: bytes from @at to the end of its piece, not 0
+ * @each: length of a piece, in bytes
  * @gap: bytes between the end of a piece and the next one
- * @crc: a u32, not aligned: the CRC of the piece so far, which goes on with the copy. NULL:
- *	none is wanted
- * @crc_step: bytes from there to the CRC of the next piece
+ * @crc: a u32, not aligned: the CRC of the piece so far, which the copy updates; or NULL
+ * @crc_step: bytes from @crc to the CRC of the next piece
  *
- * The payloads of a train's packets lie like that. They are copied in one go, so that
- * memory is looked up once for each of its pages, and not for each packet.
+ * The payloads of a train's packets have this layout. One call copies them all, so that each
+ * page of memory is looked up once, and not once per packet.
  */
 struct smr_pieces {
 	u8 *at;
@@ -200,20 +196,19 @@ static inline void smr_pieces_advance(struct smr_pieces *p, size_t n)
 		p->crc += p->crc_step;
 }
 
-/* All that is copied is one piece. */
+/* One piece for all of the copy. */
 static inline struct smr_pieces smr_one_piece(const void *at, size_t len)
 {
 	return (struct smr_pieces){ .at = (u8 *)at, .left = len };
 }
 
 /**
- * smr_mem_is_bad() - has a page an uncorrectable error?
- * @page: the caller makes sure that it stays, as a pin or a valid entry of a chunk does
+ * smr_mem_is_bad() - does a page have an uncorrectable memory error?
+ * @page: the caller keeps it from being freed, by a pin or a valid entry of a chunk
  *
- * Such a page stays where it is pinned, and nobody tells. A page of hugetlbfs is bad
- * as a whole, because only its head says so.
+ * A pinned page with such an error stays mapped, and the pinner is not notified. A page of
+ * hugetlbfs counts as bad as a whole, because only its head page is marked.
  *
- * Context: any.
  * Return: true if it must not be touched.
  */
 static inline bool smr_mem_is_bad(struct page *page)
@@ -234,15 +229,15 @@ void smr_mem_put(struct smr_mem *mem);
 void smr_span_put(struct smr_span *span);
 void smr_mem_look(struct smr_mem *mem, struct smr_mem_look *look);
 
-/* 0 or -EFAULT, as the copies below; the pieces are moved on, or after an error anywhere */
+/* Returns 0 or -EFAULT, as the copies below; advances the pieces, also after an error */
 int smr_pieces_write(struct smr_pieces *to, const void *from, size_t len);
 
 /*
- * The copies. @off counts from the start of the span; the caller guarantees
- * off + len <= span->len. All return 0, SMR_PAGE_MISSING (have the pages brought
- * in, see fault.h, open the span again, and start this copy again; bytes before the
- * missing page may have been copied) or -EFAULT (the page will never be there, or has
- * an uncorrectable error). Any context but hard interrupts.
+ * The copies. @off counts from the start of the span; the caller guarantees off + len <=
+ * span->len. All return 0, SMR_PAGE_MISSING (bring the pages in, see fault.h, then open the
+ * span again and repeat this copy; bytes before the missing page may have been copied) or
+ * -EFAULT (the page cannot be brought in, or has an uncorrectable error). Any context but hard
+ * interrupts.
  */
 int smr_span_read(const struct smr_span *span, u64 off, struct smr_pieces *to,
 		  size_t len);
@@ -252,10 +247,10 @@ int smr_span_copy(const struct smr_span *dst, u64 dst_off,
 		  const struct smr_span *src, u64 src_off, size_t len);
 
 /*
- * 8-byte atomics on an aligned offset; *orig gets the value before. Atomic
- * against each other and against the CPU. The aligned store is for the
- * ATOMIC WRITE of annex A19. As the copies above; -EINVAL: the span is not
- * of 8 bytes, its memory is not aligned, or does no atomics.
+ * 8-byte atomics on an aligned offset; *orig gets the value before. Atomic with respect to each
+ * other and to the CPU. The aligned store is for the ATOMIC WRITE of annex A19. They return the
+ * same as the copies above; and -EINVAL if the span is not 8 bytes long, or its memory is not
+ * aligned or does not support atomics.
  */
 int smr_span_cmp_swap(const struct smr_span *span, u64 compare, u64 swap,
 		      u64 *orig);

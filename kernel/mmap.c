@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of the kernel's that processes map. It is charged to the pool of a user or
- * of a device, and to the memory cgroup of the process that asks for it.
+ * Kernel memory that processes map. It is charged to the pool of a user or of a device, and to
+ * the memory cgroup of the process that asks for it.
  *
- * A process may still map the memory of an object that has gone. Each mapping has
- * references on the pages, and the memory cgroup pays until the last of them has gone.
- * The pool has to be charged as long, or a process could take any amount by making,
- * mapping and destroying objects. Nobody tells when a mapping ends: operations of a
- * mapping would keep the module loaded as long as anybody maps a ring. So the memory
- * is kept in a list, which is looked through when the pool has no room. A provider unmaps
- * memory soon after its object has gone, so what is in the list can mostly go when the
- * next memory comes.
+ * A process may still map the memory of a destroyed object. Each mapping holds references on
+ * the pages, and the memory cgroup is charged until the last reference is dropped. The pool
+ * must be charged as long, or a process could allocate without limit by creating, mapping and
+ * destroying objects. There is no notification of the end of a mapping: vm_operations would pin
+ * the module as long as any process maps a ring. So the memory is put in a list, which is
+ * searched for unmapped memory when the pool is exhausted. A provider unmaps memory soon after
+ * its object is destroyed, so most entries can be freed when the next one is added.
  */
 #include "mmap.h"
 
@@ -23,7 +22,7 @@
 #include "compat/cleanup.h"
 #include "compat/mm.h"
 
-/* When memory comes into the list, so many others are looked at. */
+/* When memory is added to the list, this many other entries are checked. */
 #define REAP	2
 
 static struct smr_mmap *to_smr_mmap(struct rdma_user_mmap_entry *entry)
@@ -32,8 +31,8 @@ static struct smr_mmap *to_smr_mmap(struct rdma_user_mmap_entry *entry)
 }
 
 /*
- * Nobody can map it any more. Others that hold a page for a moment make it seem mapped,
- * which does no harm.
+ * It cannot be mapped again. A transient reference of another user on a page makes it look
+ * mapped, which does no harm.
  */
 static bool is_mapped(const struct smr_mmap *m)
 {
@@ -53,7 +52,7 @@ static void release(struct smr_mmap *m)
 	kfree(m);
 }
 
-/* Free what nobody maps any more. */
+/* Free all entries that are not mapped. */
 static void reap(struct smr_pool *pool)
 {
 	struct smr_mmap *m, *next;
@@ -68,7 +67,7 @@ static void reap(struct smr_pool *pool)
 	}
 }
 
-/* Look at the oldest in the list only. */
+/* Check only the oldest entries of the list. */
 static void reap_some(struct smr_pool *pool)
 {
 	struct smr_mmap *m;
@@ -102,15 +101,15 @@ static void uncharge(struct smr_mmap *m)
 
 /**
  * smr_mmap_alloc() - allocate memory that processes can map
- * @pool: what it is charged to. It outlives @uctx
- * @uctx: whose process maps it
+ * @pool: the pool it is charged to; outlives @uctx
+ * @uctx: the context whose process maps it
  * @size: bytes, whole pages
- * @extra: bytes that the caller allocates besides, for the same purpose. They are
- *	charged with it, and freed before it or soon after
+ * @extra: bytes that the caller allocates in addition, for the same object. They are charged
+ *	with it, and freed before it or soon after
  *
  * Context: process, may sleep.
- * Return: the memory; end it with smr_mmap_free(). Or an ERR_PTR: -ENOMEM, also
- * when the pool does not have as much, or RLIMIT_MEMLOCK is too small.
+ * Return: the memory; end it with smr_mmap_free(). Or an ERR_PTR: -ENOMEM, also if the pool is
+ *	exhausted or RLIMIT_MEMLOCK is too small.
  */
 struct smr_mmap *smr_mmap_alloc(struct smr_pool *pool,
 				struct ib_ucontext *uctx, size_t size,
@@ -143,16 +142,16 @@ free:
 }
 
 /**
- * smr_mmap_part_alloc() - let processes map a part of some memory by itself
+ * smr_mmap_part_alloc() - create a separately mappable part of some memory
  * @whole: the memory, which outlives the part
- * @off: where the part begins, whole pages
+ * @off: offset of the part, whole pages
  * @size: bytes, whole pages
  * @extra: as for smr_mmap_alloc()
  *
- * The part is set to zero. It is charged with @whole; @extra is charged here.
+ * The part is zeroed. Its memory is charged with @whole; @extra is charged here.
  *
  * Context: process, may sleep.
- * Return: the part, whose @gone the caller sets: it calls smr_mmap_part_free(). End it
+ * Return: the part. The caller sets its @gone, which must call smr_mmap_part_free(). End it
  * with smr_mmap_free(). Or an ERR_PTR as from smr_mmap_alloc().
  */
 struct smr_mmap *smr_mmap_part_alloc(struct smr_mmap *whole, size_t off,
@@ -182,8 +181,8 @@ free:
 }
 
 /**
- * smr_mmap_part_free() - nobody can map a part any more
- * @part: the part; freed
+ * smr_mmap_part_free() - free a part that cannot be mapped again
+ * @part: from smr_mmap_part_alloc(); freed
  *
  * Context: process, may sleep.
  */
@@ -194,11 +193,11 @@ void smr_mmap_part_free(struct smr_mmap *part)
 }
 
 /**
- * smr_mmap_free() - the object that had the memory is gone
+ * smr_mmap_free() - release the memory of a destroyed object
  * @m: the memory
  *
- * Nobody can map it any more. A process that maps it keeps the pages until it unmaps
- * them, and they stay charged.
+ * It cannot be mapped again. A process that already maps it keeps the pages until it unmaps
+ * them, and they stay charged until then.
  *
  * Context: process, may sleep.
  */
@@ -208,8 +207,8 @@ void smr_mmap_free(struct smr_mmap *m)
 }
 
 /**
- * smr_mmap_retire() - free memory, as soon as nobody maps it
- * @m: nobody can map it any more
+ * smr_mmap_retire() - free memory as soon as it is not mapped
+ * @m: cannot be mapped again
  *
  * Context: process, may sleep.
  */
@@ -242,7 +241,7 @@ void smr_mmap_unmapped(struct rdma_user_mmap_entry *entry)
 }
 
 /**
- * smr_mmap_fini() - the end of a pool; all of its objects are gone
+ * smr_mmap_fini() - free a pool's list; all objects of the pool are destroyed
  * @pool: the pool
  *
  * Processes that map memory of it keep the pages.
@@ -277,7 +276,7 @@ static int insert_pages(struct vm_area_struct *vma, void *mem)
 /**
  * smr_mmap_map() - ib_device_ops.mmap: map memory into the calling process
  * @uctx: the caller's context
- * @vma: where; its offset and size say which memory: see struct smr_ring_info
+ * @vma: the area to fill; its offset and size select the memory: see struct smr_ring_info
  *
  * Context: process, with the mmap lock held for writing.
  * Return: 0, -EINVAL (no such memory, another size, or a private mapping),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Memory of the kernel's that processes map: rings, and device memory. */
+/* Kernel memory that processes map: rings, and device memory. */
 #ifndef SMR_MMAP_H
 #define SMR_MMAP_H
 
@@ -14,13 +14,13 @@
  * @entry: the core's part, which counts references
  * @mem: the memory, zeroed at first; page aligned
  * @size: bytes, whole pages
- * @pool: what it is charged to
- * @charge: how; under the pool's lock
- * @node: in @pool->mmap, when it belongs to no object any more
- * @gone: called instead of smr_mmap_retire() when nobody can map it any more
- * @owner: @gone's
+ * @pool: the pool it is charged to
+ * @charge: the charge; under the pool's lock
+ * @node: in @pool->mmap after its object is destroyed
+ * @gone: called instead of smr_mmap_retire() when it cannot be mapped again
+ * @owner: private to @gone
  *
- * Constant but for @charge and @node.
+ * Constant except @charge and @node.
  */
 struct smr_mmap {
 	struct rdma_user_mmap_entry entry;

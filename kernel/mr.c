@@ -18,7 +18,7 @@
 #include "persist.h"
 #include "why.h"
 
-/* Rights that the key keeps, and flags that mean something else. */
+/* Access flags that the key stores; the others are not rights. */
 #define MR_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			 IB_ACCESS_MW_BIND | IB_ZERO_BASED | \
@@ -30,14 +30,14 @@
 			 IB_ACCESS_REMOTE_ATOMIC)
 
 /**
- * struct mr_args - the arguments that make a region
+ * struct mr_args - the arguments of a registration
  * @start: first byte in the process
  * @length: bytes
- * @iova: the address that names the first byte
+ * @iova: the iova of the first byte
  * @access: enum ib_access_flags
  * @fd: the dma-buf that @start is an offset in, or NO_FD
  * @dm: the device memory that @start is an offset in, or NULL
- * @why: where a refusal says why
+ * @why: receives the reason of a refusal
  */
 struct mr_args {
 	u64 start;
@@ -51,7 +51,7 @@ struct mr_args {
 
 #define NO_FD	(-1)
 
-/* All of the address space, which can only be paged on demand. */
+/* Does it cover all of the address space? Such a region can only be paged on demand. */
 static bool is_implicit(const struct mr_args *args)
 {
 	return args->fd == NO_FD && !args->start && args->length == U64_MAX;
@@ -66,7 +66,7 @@ static int check_implicit(const struct mr_args *args)
 	return 0;
 }
 
-/* The core has checked that who lets peers write has LOCAL_WRITE, too. */
+/* The core has checked that remote write comes with LOCAL_WRITE. */
 static int check_args(struct mr_args *args)
 {
 	int unknown = args->access & ~(MR_RIGHTS | MR_HINTS);
@@ -74,7 +74,7 @@ static int check_args(struct mr_args *args)
 
 	if (unknown)
 		return smr_why(args->why, MR_ACCESS, args->access, unknown);
-	/* On-demand pages and another driver's cannot be known to persist. */
+	/* On-demand pages and those of another driver are not known to be persistent. */
 	if (args->access & IB_ACCESS_FLUSH_PERSISTENT &&
 	    (args->access & IB_ACCESS_ON_DEMAND || args->fd != NO_FD ||
 	     args->dm))
@@ -91,7 +91,7 @@ static int check_args(struct mr_args *args)
 	return 0;
 }
 
-/* Make the memory of a region. A pinned one is placed in @room, if given. */
+/* Create the memory of a region. Pinned memory is placed in @room, if not NULL. */
 static struct smr_mem *mem_create_kind(const struct smr_pd *pd,
 				       const struct mr_args *args,
 				       struct smr_pinned *room)
@@ -112,7 +112,7 @@ static struct smr_mem *mem_create_kind(const struct smr_pd *pd,
 				 writable);
 }
 
-/* Was it RLIMIT_MEMLOCK that there is no memory for a pinned region? */
+/* Report whether RLIMIT_MEMLOCK was the reason for -ENOMEM of a pinned region. */
 static int why_no_memory(const struct mr_args *args)
 {
 	u64 locked = atomic64_read(&current->mm->pinned_vm) << PAGE_SHIFT;
@@ -125,7 +125,7 @@ static int why_no_memory(const struct mr_args *args)
 	return smr_why(args->why, MR_MEMLOCK, args->length, locked, limit);
 }
 
-/* Say why there is no memory of a kind; @err is what the kind says. */
+/* Report why creating the memory failed; @err is the error of its kind. */
 static int why_no_mem(const struct mr_args *args, int err)
 {
 	if (args->fd != NO_FD) {
@@ -142,7 +142,7 @@ static int why_no_mem(const struct mr_args *args, int err)
 	return err == -ENOMEM ? why_no_memory(args) : err;
 }
 
-/* Can the memory do what these rights allow? */
+/* Does the memory support these rights? */
 static int check_rights(struct smr_mem *mem, const struct mr_args *args)
 {
 	int access = args->access;
@@ -155,7 +155,7 @@ static int check_rights(struct smr_mem *mem, const struct mr_args *args)
 	return 0;
 }
 
-/* The same; the memory is one that can do what the rights allow. */
+/* As mem_create_kind(), and check that the memory supports these rights. */
 static struct smr_mem *mem_create(const struct smr_pd *pd,
 				  const struct mr_args *args,
 				  struct smr_pinned *room)
@@ -211,7 +211,7 @@ static void mr_publish(struct smr_mr *mr, struct ib_pd *pd,
 	mr->ibmr.lkey = smr_key_value(&mr->key);
 	mr->ibmr.rkey = smr_key_value(&mr->key);
 	mr->ibmr.page_size = PAGE_SIZE;
-	/* The core does not set these for dma-bufs. */
+	/* The core does not set these fields for dma-bufs. */
 	mr->ibmr.iova = args->iova;
 	mr->ibmr.length = args->length;
 	mr->state = SMR_MR_VALID;
@@ -246,7 +246,7 @@ static struct smr_mr *mr_reg(struct smr_pd *pd, struct mr_args *args)
 withdraw_key:
 	smr_key_withdraw(mr->keys, &mr->key);
 free_mr:
-	/* Once the key was in the table, readers may have seen it. */
+	/* Readers may have seen the key since it was put into the table. */
 	kfree_rcu(mr, key.rcu);
 	return ERR_PTR(ret);
 }
@@ -255,18 +255,17 @@ free_mr:
  * smr_mr_reg() - register memory of the calling process
  * @pd: its protection domain
  * @start: first byte
- * @length: bytes; 0 makes a region that reaches nothing
- * @iova: the address that names the first byte, unless IB_ZERO_BASED
+ * @length: bytes; 0 creates an empty region
+ * @iova: the iova of the first byte, unless IB_ZERO_BASED
  * @access: enum ib_access_flags
- * @why: a refusal says why
+ * @why: receives the reason of a refusal
  *
  * Context: process, may sleep; killable.
- * Return: the region, whose lkey and rkey are set; end it with
- * smr_mr_dereg(). Or an ERR_PTR: -EOPNOTSUPP (unknown access flag, or atomics on
- * memory that does none), -EINVAL
- * (flags that exclude each other, a range that wraps), -EFAULT (not mapped,
- * not writable), -ENOMEM (also: too much for RLIMIT_MEMLOCK), -ENOSPC (no key
- * is free), -EINTR or -ERESTARTSYS (killed), -EIO (the device is being removed).
+ * Return: the region, whose lkey and rkey are set; end it with smr_mr_dereg(). Or an ERR_PTR:
+ * -EOPNOTSUPP (unknown access flag, or atomics on memory that does not support them), -EINVAL
+ * (flags that exclude each other, a range that wraps), -EFAULT (not mapped, not writable),
+ * -ENOMEM (also: too much for RLIMIT_MEMLOCK), -ENOSPC (no key is free), -EINTR or -ERESTARTSYS
+ * (killed), -EIO (the device is being removed).
  */
 struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
 			  int access, struct smr_why *why)
@@ -280,11 +279,11 @@ struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
  * smr_mr_reg_dmabuf() - register a part of a dma-buf
  * @pd: the protection domain
  * @offset: first byte in the buffer
- * @length: bytes; 0 makes a region that reaches nothing
- * @iova: the address that names the first byte
+ * @length: bytes; 0 creates an empty region
+ * @iova: the iova of the first byte
  * @fd: the dma-buf
- * @access: enum ib_access_flags; nothing is paged on demand here
- * @why: a refusal says why
+ * @access: enum ib_access_flags, without IB_ACCESS_ON_DEMAND
+ * @why: receives the reason of a refusal
  *
  * Context: process, may sleep.
  * Return: as smr_mr_reg(), or an error of smr_dmabuf_create().
@@ -305,11 +304,11 @@ struct smr_mr *smr_mr_reg_dmabuf(struct smr_pd *pd, u64 offset, u64 length,
 /**
  * smr_mr_reg_dm() - register a part of device memory
  * @pd: the protection domain
- * @dm: the device memory, which lives as long as the region
+ * @dm: the device memory; the core frees it after the region
  * @offset: first byte; the core has checked the range
  * @length: bytes
- * @access: enum ib_access_flags, IB_ZERO_BASED among them
- * @why: a refusal says why
+ * @access: enum ib_access_flags, including IB_ZERO_BASED
+ * @why: receives the reason of a refusal
  *
  * Context: process, may sleep.
  * Return: as smr_mr_reg().
@@ -322,7 +321,10 @@ struct smr_mr *smr_mr_reg_dm(struct smr_pd *pd, struct smr_dm *dm, u64 offset,
 	return mr_reg(pd, &args);
 }
 
-/* To DYING, after which nothing is accessed or bound. -EBUSY: a window is bound. */
+/*
+ * Change the state to DYING; from then on no access and no bind succeeds. -EBUSY: a window is
+ * bound.
+ */
 static int mr_begin_dying(struct smr_mr *mr)
 {
 	guard(spinlock_bh)(&mr->lock);
@@ -342,8 +344,7 @@ static int mr_begin_dying(struct smr_mr *mr)
  * pages do not use it.
  *
  * Context: process, may sleep.
- * Return: 0, or -EBUSY when a window is bound to the region, which is then
- * unchanged.
+ * Return: 0, or -EBUSY if a window is bound to the region, which is then unchanged.
  */
 int smr_mr_dereg(struct smr_mr *mr)
 {
@@ -358,7 +359,7 @@ int smr_mr_dereg(struct smr_mr *mr)
 	return 0;
 }
 
-/* Fill in from the region what @flags do not change. */
+/* Fill in the arguments that @flags do not change from the region. */
 static void args_keep(const struct smr_mr *mr, int flags, struct mr_args *args)
 {
 	if (!(flags & IB_MR_REREG_TRANS)) {
@@ -370,7 +371,7 @@ static void args_keep(const struct smr_mr *mr, int flags, struct mr_args *args)
 		args->access = mr->access;
 }
 
-/* For memory that has every right, but for those that it has from the beginning. */
+/* For memory that allows every access except those fixed at its creation. */
 static struct smr_mem *keep_mem(const struct smr_mr *mr,
 				const struct mr_args *args)
 {
@@ -384,8 +385,8 @@ static struct smr_mem *keep_mem(const struct smr_mr *mr,
 }
 
 /*
- * The memory that a region gets: a new one if the range changes, if it must become
- * writable, or if it is to be paged in another way; else the one it has.
+ * The memory of a region after a rereg: a new one if the range changes, if it must become
+ * writable, or if it changes between pinned and on-demand; else the current one.
  */
 static struct smr_mem *mem_for_rereg(const struct smr_mr *mr,
 				     const struct smr_pd *pd, int flags,
@@ -402,7 +403,7 @@ static struct smr_mem *mem_for_rereg(const struct smr_mr *mr,
 				   IB_ACCESS_FLUSH_PERSISTENT;
 		if (!changed)
 			return mem;
-		/* In another process the same addresses are other memory. */
+		/* In another process the same addresses are different memory. */
 		if (mem->mm && mem->mm != current->mm)
 			return smr_why_ptr(args->why, MR_OTHER_PROCESS,
 					   mr->ibmr.lkey, mr->access,
@@ -411,7 +412,7 @@ static struct smr_mem *mem_for_rereg(const struct smr_mr *mr,
 	return mem_create(pd, args, NULL);
 }
 
-/* -EBUSY: a window is bound, and nothing has changed. */
+/* Return: 0, or -EBUSY: a window is bound, and nothing has changed. */
 static int mr_switch(struct smr_mr *mr, struct ib_pd *pd, struct smr_mem *mem,
 		     struct smr_grant *grant, const struct mr_args *args)
 {
@@ -429,19 +430,19 @@ static int mr_switch(struct smr_mr *mr, struct ib_pd *pd, struct smr_mem *mem,
 /**
  * smr_mr_rereg() - change a region in place; its keys stay
  * @mr: the region
- * @flags: enum ib_mr_rereg_flags: which of the following are new
+ * @flags: enum ib_mr_rereg_flags: which of the following change
  * @start: with IB_MR_REREG_TRANS, as for smr_mr_reg()
  * @length: with IB_MR_REREG_TRANS
  * @iova: with IB_MR_REREG_TRANS
  * @access: with IB_MR_REREG_ACCESS
- * @pd: the protection domain it is to have, new or not
- * @why: a refusal says why, but for -EBUSY
+ * @pd: its PD after the rereg, new or not
+ * @why: receives the reason of a refusal other than -EBUSY
  *
- * Waits for copies that were let in before the change: they may use memory, or a
- * right, that the region has no more.
+ * Waits for copies that began before the change: they may use memory, or a right, that the
+ * region no longer has.
  *
- * Context: process, may sleep; killable. The core lets nobody else rereg or
- * dereg the region meanwhile, and updates @mr->ibmr on success.
+ * Context: process, may sleep; killable. The core excludes other reregs and deregs of the
+ *	region, and updates @mr->ibmr on success.
  * Return: 0; -EBUSY (a window is bound), -EACCES (memory of another process
  * is to become writable), or an error of smr_mr_reg(). On failure nothing has
  * changed.
@@ -468,7 +469,7 @@ int smr_mr_rereg(struct smr_mr *mr, int flags, u64 start, u64 length, u64 iova,
 	ret = mr_switch(mr, pd, mem, next, &args);
 	if (!ret)
 		smr_grant_retire_sync(former);
-	/* the memory that the region does not keep */
+	/* the memory that the region does not use: the new one after an error, else the old one */
 	if (mem != old)
 		smr_mem_put(ret ? mem : old);
 	return ret;

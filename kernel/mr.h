@@ -28,20 +28,20 @@ enum smr_mr_state {
  * struct smr_mr - a memory region
  * @ibmr: the core's part
  * @key: what its lkey and rkey open
- * @keys: the table that @key is in; constant
+ * @keys: the table that contains @key; constant
  * @lock: guards @state, @windows, @nr_windows and changes of @key, and orders
  *	bind against dereg; BH-safe
  * @state: enum smr_mr_state: FREE (fast-registered only), VALID, DYING
- * @fast: it is one that work requests register, see kmr.c; constant
- * @windows: windows that are bound to it, or are to be; see mw.c
- * @nr_windows: how many; see smr_mr_windows()
+ * @fast: it is fast-registered, see kmr.c; constant
+ * @windows: windows that are bound to it or wait to be; see mw.c
+ * @nr_windows: number of @windows; see smr_mr_windows()
  * @access: the flags it was registered with; changed by rereg only
- * @start: the address in the process that it begins at; changed by rereg only
- * @grants: what @key gives. A rereg gives the other one from then on, and waits for
- *	the spans of the former
- * @pinned: the memory that it was registered with, if that was to be pinned;
- *	here because that is smaller and faster for the many small regions
- * @account: of the user that made it, NULL in the kernel; see limits.c
+ * @start: its first address in the process; changed by rereg only
+ * @grants: @key uses one of the two. A rereg switches to the other, and waits for the spans of
+ *	the former
+ * @pinned: its first memory, if that is pinned; embedded, because that takes less memory and
+ *	time for the many small regions
+ * @account: of the user that created it; NULL: a kernel consumer. See limits.c
  */
 struct smr_mr {
 	struct ib_mr ibmr;
@@ -65,7 +65,7 @@ static inline struct smr_mr *to_smr_mr(const struct ib_mr *ibmr)
 	return container_of(ibmr, struct smr_mr, ibmr);
 }
 
-/* How many windows keep the region from being deregistered right now */
+/* The number of windows that prevent deregistration of the region now */
 static inline u32 smr_mr_windows(const struct smr_mr *mr)
 {
 	return READ_ONCE(mr->nr_windows);

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Reports about a region: the windows bound to it, and softmr's part of `rdma resource show
+ * mr`.
+ */
 #include "mr_query.h"
 
 #include <linux/err.h>
@@ -20,7 +24,7 @@
 /* An entry of the first version of the ABI */
 #define WINDOW_MIN	offsetofend(struct smr_abi_window, flags)
 
-/* How long is an entry as the provider knows it? */
+/* Get the size of an entry that the provider knows. */
 static int window_size(struct uverbs_attr_bundle *attrs, u32 *size)
 {
 	int ret;
@@ -34,7 +38,7 @@ static int window_size(struct uverbs_attr_bundle *attrs, u32 *size)
 	return *size < WINDOW_MIN || *size % sizeof(u64) ? -EINVAL : 0;
 }
 
-/* Move the entries apart, or together, to what the provider knows; @to is all zeros. */
+/* Copy entries to the entry size that the provider knows; @to is zeroed. */
 static void windows_resize(const struct smr_abi_window *from, u32 n, void *to,
 			   u32 size)
 {
@@ -45,8 +49,8 @@ static void windows_resize(const struct smr_abi_window *from, u32 n, void *to,
 }
 
 /*
- * Copy the windows from @page->next on, as many as the process's array has room for.
- * The attribute's length has 16 bits, which bounds what is allocated.
+ * Copy the windows from @page->next on, as many as fit into the process's array. The
+ * attribute's length has 16 bits, which bounds what is allocated.
  */
 static int copy_windows(struct uverbs_attr_bundle *attrs, struct smr_mr *mr,
 			struct smr_windows_page *page)

@@ -2,10 +2,10 @@
 /*
  * Memory windows.
  *
- * A window that is bound is in the tree of its region, which can then not be
- * deregistered, and, if it is of type 2, on the list of the QP that it is
- * tied to. A bind that waits is in the tree of the region that the window is to
- * be bound to. Locks are taken in this order, each BH-safe:
+ * A bound window is in the tree of its region, which then cannot be deregistered. A type 2
+ * window is also on the list of the QP that it is associated with. A bind that waits is in the
+ * tree of the region that the window will be bound to. Locks are taken in this order, each
+ * BH-safe:
  *
  *	window's -> region's
  *	window's -> QP's list's
@@ -14,10 +14,9 @@
  * find windows and regions by their keys, under RCU. A window or region is
  * marked dead under its lock before it ends.
  *
- * Unbind must not complete while a copy through the window is in progress. To
- * tell these copies from others, a window's key has a grant of its own, on the
- * region's memory. Nobody waits in softirq for the copies to end: the work request
- * is tried again when the grant has drained.
+ * Unbind must not complete while a copy through the window is in progress. To distinguish these
+ * copies from others, the key of a window has its own grant on the region's memory. Softirq
+ * does not wait for the copies: the work request is retried when the grant has drained.
  */
 #include "mw.h"
 
@@ -32,19 +31,19 @@
 #include "mr.h"
 #include "why.h"
 
-/* Entries that are read in one section with BH off */
+/* Entries that are read per section with BH off */
 #define LIST_STEP	64
 
 #define MW_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_ATOMIC)
-/* Programs pass LOCAL_WRITE along with the rights that need it of the region. */
+/* Programs also pass LOCAL_WRITE, which remote rights require of the region. */
 #define MW_FLAGS	(MW_RIGHTS | IB_ZERO_BASED | IB_ACCESS_LOCAL_WRITE)
 
 /**
  * struct mw_entry - a window's entry in the tree of a region
  * @node: in the tree, under the region's lock
- * @pending: it is of a bind that waits; constant. A window can have an entry of
- *	each kind, also in the same tree
+ * @pending: it belongs to a bind that waits; constant. A window can have one entry of each
+ *	kind, even in the same tree
  */
 struct mw_entry {
 	struct rb_node node;
@@ -53,20 +52,20 @@ struct mw_entry {
 
 /**
  * struct smr_window - a memory window
- * @key: what its rkey opens; valid while it is bound
+ * @key: its rkey; valid while the window is bound
  * @keys: the table that @key is in; constant
  * @ibmw: the core's part; freed once @dead is set
  * @type: enum ib_mw_type; constant
  * @lock: guards all below, and changes of @key
  * @dead: is being deallocated
  * @mr: the region it is bound to, or NULL
- * @next: the region it is to be bound to as soon as its spans have ended; that
- *	region cannot be deregistered until then. NULL: no bind waits
+ * @next: the region it will be bound to when its current spans have ended; that region cannot
+ *	be deregistered until then. NULL: no bind waits
  * @next_by: the QP whose bind request waits
  * @next_req: that request
- * @owner: the QP it is tied to, or NULL
- * @addr: the address in @mr it begins at
- * @grant: what @key gives; retired while the window is not bound, or is about to be
+ * @owner: the QP it is associated with (type 2), or NULL
+ * @addr: its first address in @mr
+ * @grant: the references of copies through @key; retired while the window is unbound or being
  *	unbound
  * @bound: in @mr's tree
  * @wanted: in @next's tree
@@ -108,8 +107,8 @@ static struct smr_window *entry_window(struct mw_entry *entry)
 }
 
 /*
- * Where an entry is in its tree. It stays there whatever comes and goes, so a
- * listing can go on from it. Never 0: no window has the index 0.
+ * The sort key of an entry. It does not change when other entries are added or removed, so a
+ * listing can continue from it. Never 0: no window has the index 0.
  */
 static u64 entry_pos(struct mw_entry *entry)
 {
@@ -136,7 +135,7 @@ static void mr_del_entry(struct smr_mr *mr, struct mw_entry *entry)
 }
 
 /**
- * smr_mw_alloc() - make a window that is not bound
+ * smr_mw_alloc() - create an unbound window
  * @mw: device, PD and type are set; its rkey is set here
  * @keys: the device's keys
  * @why: a refusal says why
@@ -183,9 +182,8 @@ static void window_invalidate(struct smr_window *win)
 }
 
 /*
- * Make the key of a window invalid, if it is bound. -EAGAIN: a copy through the
- * window is in progress, and @drain is told when it has ended. The key can become
- * valid again then.
+ * Make the key of a window invalid, if it is bound. -EAGAIN: copies through the window are in
+ * progress; @drain is called when they have ended. The key may become valid again by then.
  */
 static int window_close(struct smr_window *win, struct smr_drain *drain)
 {
@@ -193,7 +191,7 @@ static int window_close(struct smr_window *win, struct smr_drain *drain)
 	return !win->mr || smr_grant_retire(&win->grant, drain) ? 0 : -EAGAIN;
 }
 
-/* Undo window_close(). Others that wait for the same end are told to try again. */
+/* Undo window_close(). Other waiters for the same end are called, so that they try again. */
 static void window_reopen(struct smr_window *win)
 {
 	lockdep_assert_held(&win->lock);
@@ -202,8 +200,8 @@ static void window_reopen(struct smr_window *win)
 }
 
 /*
- * Take a window that is closed and has no spans off its region and its QP, if it
- * is bound. From here on the region can be deregistered.
+ * If a closed window without spans is bound, remove it from its region and its QP. From here on
+ * the region can be deregistered.
  */
 static void window_unbind(struct smr_window *win)
 {
@@ -236,7 +234,7 @@ static void window_forget_next(struct smr_window *win)
  * smr_mw_dealloc() - end a window, bound or not
  * @mw: the window
  *
- * Waits for copies that go through it.
+ * Waits for copies that use it.
  *
  * Context: process, may sleep.
  */
@@ -339,9 +337,8 @@ static void window_set_key(struct smr_window *win, const struct smr_mr *mr,
 }
 
 /*
- * Check the region of a bind, and keep it from being deregistered: it is
- * @win->next. From here on nothing can refuse the bind, however long it waits for
- * the spans of the former binding.
+ * Check the region of a bind, and pin it against dereg as @win->next. From here on the bind
+ * cannot be refused, however long it waits for the spans of the former binding.
  */
 static int window_set_next(struct smr_window *win, struct smr_keys *keys,
 			   const struct smr_mw_owner *owner,
@@ -407,20 +404,18 @@ static void window_bind_nothing(struct smr_window *win, u32 new_rkey)
  * @owner: the QP that it was posted to
  * @pd: that QP's protection domain
  * @req: the request
- * @drain: told, after -EAGAIN, when to try again
+ * @drain: after -EAGAIN, called when to try again
  *
- * On failure the window is as it was. After -EAGAIN and -EBUSY the caller tries again,
- * or calls smr_mw_bind_undo(). After -EAGAIN the same request cannot be refused any
- * more, unless the window is deallocated. When it does not wait any more, it calls
- * smr_drain_forget().
+ * On failure the window is as it was. After -EAGAIN and -EBUSY the caller tries again, or calls
+ * smr_mw_bind_undo(). After -EAGAIN the same request cannot be refused, unless the window is
+ * deallocated. If the caller stops waiting, it calls smr_drain_forget().
  *
  * Context: any but hard interrupts.
- * Return: 0, or why not: -ENOENT (no such window or region), -EPERM (of
- * another PD), -EACCES (the region does not allow it), -ERANGE (not inside
- * the region), -EOPNOTSUPP (unknown flag), -EINVAL (not for this type of
- * window, or a type 2 window that is bound), -EAGAIN (the former binding opens
- * nothing any more but still has spans), -EBUSY (another QP's request is about to bind
- * the window).
+ * Return: 0, or why not: -ENOENT (no such window or region), -EPERM (of another PD), -EACCES
+ * (the region does not allow it), -ERANGE (not inside the region), -EOPNOTSUPP (unknown flag),
+ * -EINVAL (not for this type of window, or a type 2 window that is bound), -EAGAIN (the former
+ * binding is invalid but still has spans), -EBUSY (another QP's request is about to bind the
+ * window).
  */
 int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 		const struct ib_pd *pd, const struct smr_mw_bind *req,
@@ -456,14 +451,14 @@ int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 }
 
 /**
- * smr_mw_bind_undo() - drop a bind request that returned -EAGAIN or -EBUSY
+ * smr_mw_bind_undo() - undo a bind request that returned -EAGAIN or -EBUSY
  * @keys: the device's keys
  * @owner: the QP that it was posted to
  * @pd: that QP's protection domain
  * @req: the request
  *
- * The former binding opens again. If a request of another QP waits for the same
- * end, it is told to try again, and closes the binding again.
+ * The former binding becomes valid again. If a request of another QP waits for the same end,
+ * its drain is called; that request is retried and closes the binding again.
  *
  * Context: any but hard interrupts.
  */
@@ -483,7 +478,7 @@ void smr_mw_bind_undo(struct smr_keys *keys, const struct smr_mw_owner *owner,
 	window_reopen(win);
 }
 
-/* Only the QP that a window is tied to can invalidate it: o10-37.2.26. */
+/* Only the QP that a window is associated with can invalidate it: o10-37.2.26. */
 static int check_invalidate(const struct smr_window *win,
 			    const struct smr_mw_owner *owner,
 			    const struct ib_pd *pd, u32 rkey)
@@ -501,19 +496,17 @@ static int check_invalidate(const struct smr_window *win,
 /**
  * smr_mw_invalidate() - execute a local or remote invalidate
  * @keys: the device's keys
- * @owner: the QP that was asked to
+ * @owner: the QP that executes the invalidate
  * @pd: its protection domain
  * @rkey: the key to invalidate
- * @drain: told, after -EAGAIN, when to try again
+ * @drain: after -EAGAIN, called when to try again
  *
- * On failure the window is as it was. After -EAGAIN the caller tries again, or
- * calls smr_mw_invalidate_undo(). When it does not wait any more, it calls
- * smr_drain_forget().
+ * On failure the window is as it was. After -EAGAIN the caller tries again, or calls
+ * smr_mw_invalidate_undo(). If it stops waiting, it calls smr_drain_forget().
  *
  * Context: any but hard interrupts.
- * Return: 0; -ENOENT (no window has this key), -EPERM (not this QP's),
- * -EINVAL (of type 1, or not bound), -EAGAIN (its key opens nothing any more, but
- * it still has spans).
+ * Return: 0; -ENOENT (no window has this key), -EPERM (associated with another QP), -EINVAL (of
+ *	type 1, or not bound), -EAGAIN (its key is invalid, but it still has spans).
  */
 int smr_mw_invalidate(struct smr_keys *keys, const struct smr_mw_owner *owner,
 		      const struct ib_pd *pd, u32 rkey,
@@ -536,13 +529,13 @@ int smr_mw_invalidate(struct smr_keys *keys, const struct smr_mw_owner *owner,
 }
 
 /**
- * smr_mw_invalidate_undo() - drop an invalidate that returned -EAGAIN
+ * smr_mw_invalidate_undo() - undo an invalidate that returned -EAGAIN
  * @keys: the device's keys
- * @owner: the QP that was asked to
+ * @owner: the QP that executes the invalidate
  * @pd: its protection domain
- * @rkey: the key; of a window, a region, or nothing
+ * @rkey: key of a window or a region, or of nothing
  *
- * If it is the key of a window, it opens again.
+ * The key of a window becomes valid again; for others this does nothing.
  *
  * Context: any but hard interrupts.
  */
@@ -562,7 +555,7 @@ void smr_mw_invalidate_undo(struct smr_keys *keys,
 }
 
 /**
- * smr_mw_owner_init() - make a QP ready to have windows
+ * smr_mw_owner_init() - initialize a QP's list of windows
  * @owner: part of the QP
  * @qpn: its number
  */
@@ -581,16 +574,17 @@ static struct smr_window *owner_first(struct smr_mw_owner *owner)
 }
 
 /*
- * Unbind the first window of a QP. -ENOENT: there is none. -EAGAIN: @drain is told when to
- * try again. Only that QP could open the window. But a look-up that has seen the window
- * before it was this QP's may have a reference on its grant, and is about to notice.
+ * Unbind the first window of a QP. -ENOENT: there is none. -EAGAIN: @drain is called when to
+ * try again. Only this QP could use the window. But a look-up that saw the key before the
+ * window belonged to this QP may hold a reference on its grant; it is about to see the change
+ * and drop it.
  */
 static int owner_release_one(struct smr_mw_owner *owner,
 			     struct smr_drain *drain)
 {
 	struct smr_window *win;
 
-	/* The window may be deallocated before its lock is taken: RCU keeps it. */
+	/* The window may be deallocated before its lock is taken: RCU delays the free. */
 	guard(rcu)();
 	win = owner_first(owner);
 	if (!win)
@@ -606,10 +600,10 @@ static int owner_release_one(struct smr_mw_owner *owner,
 
 /**
  * smr_mw_owner_release() - unbind all windows of a QP
- * @owner: the QP. It binds and copies no more
+ * @owner: of a QP that no longer executes requests
  *
- * Context: process, may sleep: a QP can have any number of windows. Nobody refers
- * to @owner when it returns.
+ * Context: process, may sleep: a QP can have any number of windows. When it returns, no window
+ *	refers to @owner.
  */
 void smr_mw_owner_release(struct smr_mw_owner *owner)
 {
@@ -664,7 +658,7 @@ static void entry_fill(struct mw_entry *entry, struct smr_abi_window *out)
 		fill_bound(win, out);
 }
 
-/* The first entry of a region that is not before @pos */
+/* The first entry of a region at or after @pos */
 static struct rb_node *mr_entry_from(const struct smr_mr *mr, u64 pos)
 {
 	struct rb_node *node = mr->windows.rb_node, *found = NULL;
@@ -681,7 +675,7 @@ static struct rb_node *mr_entry_from(const struct smr_mr *mr, u64 pos)
 	return found;
 }
 
-/* smr_mw_list() without a break */
+/* A part of smr_mw_list(), without releasing the lock */
 static u32 list_some(struct smr_mr *mr, u64 *pos, struct smr_abi_window *out,
 		     u32 max)
 {
@@ -697,18 +691,18 @@ static u32 list_some(struct smr_mr *mr, u64 *pos, struct smr_abi_window *out,
 }
 
 /**
- * smr_mw_list() - which windows keep a region from being deregistered
+ * smr_mw_list() - list the windows that prevent a region from being deregistered
  * @mr: the region
- * @pos: where to begin: 0, or where a former call has ended. Where to go on is
- *	stored here; 0: there are no more
+ * @pos: where to begin: 0, or the value set by the previous call. Set to where to continue; 0:
+ *	there are no more
  * @out: filled in
- * @max: how many there is room for
+ * @max: size of @out
  *
- * A window that is bound all the time is listed once by the calls that go through
- * a region, whatever else comes and goes meanwhile.
+ * Over all calls for a region, a window that stays bound is listed exactly once, even if others
+ * are bound or unbound in between.
  *
- * Context: process, may sleep; takes the region's lock for short times.
- * Return: how many are filled in.
+ * Context: process, may sleep; takes the region's lock for short periods.
+ * Return: number of entries filled in.
  */
 u32 smr_mw_list(struct smr_mr *mr, u64 *pos, struct smr_abi_window *out,
 		u32 max)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Memory windows: bound to regions, and what that opens and holds. */
+/* Memory windows, and the QPs that type 2 windows are associated with. */
 #ifndef SMR_MW_H
 #define SMR_MW_H
 
@@ -20,9 +20,9 @@ struct smr_window;
 /**
  * struct smr_mw - a memory window, as the core knows it
  * @ibmw: the core's part
- * @win: the window. It is a struct of its own because the core frees @ibmw at once,
- *	while a key must outlive its RCU readers.
- * @account: of the user that made it, NULL in the kernel; see limits.c
+ * @win: the window. It is a separate struct because the core frees @ibmw at once, while a key
+ *	must outlive its RCU readers.
+ * @account: of the user that created it; NULL: a kernel consumer. See limits.c
  */
 struct smr_mw {
 	struct ib_mw ibmw;
@@ -31,7 +31,7 @@ struct smr_mw {
 };
 
 /**
- * struct smr_mw_owner - a QP, as its type 2 windows know it; part of the QP
+ * struct smr_mw_owner - the part of a QP that its type 2 windows use
  * @qpn: its number; constant
  * @lock: guards @windows; BH-safe, taken within a window's lock
  * @windows: type 2 windows bound through this QP
@@ -45,12 +45,12 @@ struct smr_mw_owner {
 
 /**
  * struct smr_mw_bind - a bind request
- * @mw_rkey: names the window. Its tag is ignored, since only the process knows
- *	which binds of the window have failed
+ * @mw_rkey: identifies the window. Its tag is ignored, since only the process knows which binds
+ *	of the window have failed
  * @new_rkey: its tag becomes the tag of the window's key; its index is ignored
- * @mr_lkey: names the region; ignored without @length
+ * @mr_lkey: identifies the region; ignored if @length is 0
  * @access: enum ib_access_flags
- * @addr: first byte, as the region's users name it
+ * @addr: iova of the first byte
  * @length: bytes; 0 unbinds a type 1 window
  */
 struct smr_mw_bind {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Per-namespace state: its sockets are open while the namespace has a link. */
 #include "netns.h"
 
 #include <linux/wait_bit.h>
@@ -8,18 +9,18 @@
 #include "compat/cleanup.h"
 #include "qp/rx.h"
 
-/* The id of our per-namespace data, given out by the core */
+/* The id of softmr's per-namespace data, from register_pernet_subsys() */
 static unsigned int netns_id __read_mostly;
 
 /*
- * Guards the users of all namespaces, and the opening and closing of their sockets; a
- * leaf. It is global, because mutex_unlock() may still access a mutex when another
- * context has locked it already, and would have freed it with its namespace.
+ * Guards the users of all namespaces, and the opening and closing of their sockets; a leaf. It
+ * is global, because mutex_unlock() may still access the mutex after another context has locked
+ * it; that context could already have freed a mutex in the namespace.
  */
 static DEFINE_MUTEX(netns_lock);
 
 /**
- * smr_netns() - our part of a namespace
+ * smr_netns() - get softmr's part of a namespace
  * @net: the namespace
  *
  * Return: valid until the namespace's exit.
@@ -31,13 +32,13 @@ struct smr_netns *smr_netns(const struct net *net)
 
 /**
  * smr_netns_get() - count a new link of a namespace
- * @ns: our part of the namespace
+ * @ns: softmr's part of the namespace
  * @net: the namespace
  *
- * The first one opens the hook and the sockets.
+ * The first link opens the hook and the sockets.
  *
  * Context: process, may sleep.
- * Return: 0; -EADDRINUSE when another driver has RoCEv2's port; -ENOMEM.
+ * Return: 0; -EADDRINUSE if another driver has RoCEv2's port; -ENOMEM.
  */
 int smr_netns_get(struct smr_netns *ns, struct net *net)
 {
@@ -69,12 +70,11 @@ unlock:
 }
 
 /**
- * smr_netns_put() - a link has ended, after all its QPs
- * @ns: our part of the namespace
+ * smr_netns_put() - uncount a link; all of its QPs are destroyed
+ * @ns: softmr's part of the namespace
  *
- * The last one closes the hook and then the sockets, which lets a grace period pass for
- * both. No QP is left that the hook could be needed for. The namespace may be gone on
- * return.
+ * The last link closes the hook and then the sockets, which waits for a grace period for both.
+ * The hook is no longer needed, since no QP is left. The namespace may be gone on return.
  *
  * Context: process, may sleep.
  */
@@ -102,9 +102,8 @@ static int __net_init netns_init(struct net *net)
 }
 
 /*
- * The namespace's netdevs have left it, and their links have been told to end. But a
- * netdev that was moved to the initial namespace did not wait for its link's end, so
- * wait here.
+ * The namespace's netdevs have left it, and the removal of their links has begun. But the move
+ * of a netdev to the initial namespace does not wait for its link, so wait here.
  */
 static void __net_exit netns_exit(struct net *net)
 {
@@ -125,7 +124,7 @@ static struct pernet_operations netns_ops = {
 };
 
 /**
- * smr_netns_register() - add our part to each namespace
+ * smr_netns_register() - add softmr's part to each namespace
  *
  * Return: 0 or -ENOMEM.
  */
@@ -135,7 +134,7 @@ int smr_netns_register(void)
 }
 
 /**
- * smr_netns_unregister() - remove our part; no link exists any more
+ * smr_netns_unregister() - remove softmr's part from each namespace; no link exists
  */
 void smr_netns_unregister(void)
 {

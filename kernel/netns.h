@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Our part of a network namespace: sockets on RoCEv2's port, as long as a link is in
- * it, and the table of QPs.
+ * softmr's part of a network namespace: the table of QPs, and sockets on RoCEv2's port while
+ * the namespace has a link.
  */
 #ifndef SMR_NETNS_H
 #define SMR_NETNS_H
@@ -16,11 +16,12 @@
 struct net;
 
 /**
- * struct smr_netns - our part of a network namespace
- * @link_mutex: one link is made at a time; taken before all other locks
+ * struct smr_netns - softmr's part of a network namespace
+ * @link_mutex: serialises the creation of links; taken before all other locks
  * @users: links of the namespace; changed under netns_lock. The caller that drops it to
  *	0 must not touch the struct again: the namespace's exit waits for that
- * @antispoof: keeps ordinary sockets from RoCEv2's port; open while @users is not 0
+ * @antispoof: prevents ordinary sockets from sending to RoCEv2's port; open while @users is not
+ *	0
  * @sn: the sockets; likewise
  * @tab: the QPs
  * @whys: the last refusals; open while @users is not 0

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On-demand paging: memory whose pages are the process's own at each moment.
+ * On-demand paging: memory that follows the page tables of the process, and is not pinned.
  *
- * The address range is a sparse table of chunks, created when they are first
- * touched; odp_chunk.c says how a chunk follows the page tables. Empty chunks are
- * freed. So the table's memory is in proportion to what is in use, however large
- * the range is.
+ * The address range is a sparse table of chunks, created at their first access; odp_chunk.c
+ * describes how a chunk follows the page tables. Empty chunks are freed. So the size of the
+ * table is in proportion to the memory in use, not to the range.
  *
  * Locks:
- *	odp->mutex -> mmap_lock (for lockdep; only the first notifier of a mm takes it)
+ *	odp->mutex -> mmap_lock (for lockdep only: odp_watch() has registered the first notifier
+ *		of the mm, which takes it, without the mutex)
  *	odp->mutex -> chunk->lock
  */
 #include "odp.h"
@@ -40,13 +40,13 @@
  * struct smr_odp - memory that is paged on demand
  * @mem: the common part
  * @start: the address of the first byte
- * @writable: it may be written to
- * @process: who registered it
- * @faults: where its faults are executed, a reference
- * @stats: the counters of its device, a reference: a fault may end after the device
+ * @writable: may be written to
+ * @process: the process that registered it
+ * @faults: executes its faults, a reference
+ * @stats: the counters of its device, a reference: a fault may outlive the device
  * @chunks: chunk_index() -> struct smr_chunk; RCU for readers
- * @mutex: one creates or ends a chunk at a time; guards chunk->users
- * @misses: copies that have missed a page
+ * @mutex: serialises the creation and destruction of chunks; guards chunk->users
+ * @misses: number of copies that met a missing page
  * @reap: frees empty chunks. It owns no reference: release waits for it.
  *
  * @misses is counted in any context. The others are constant.
@@ -59,7 +59,7 @@ struct smr_odp {
 	struct smr_faults *faults;
 	struct smr_stats *stats;
 	struct xarray chunks;
-	/* serialises creation and end of chunks, see above */
+	/* see above */
 	struct mutex mutex;
 	atomic64_t misses;
 	struct work_struct reap;
@@ -70,7 +70,7 @@ static struct smr_odp *to_odp(struct smr_mem *mem)
 	return container_of(mem, struct smr_odp, mem);
 }
 
-/* From the region's first chunk on: a look-up of a small number takes less. */
+/* Counted from the region's first chunk: an xarray looks up small indices faster. */
 static unsigned long chunk_index(const struct smr_odp *odp, u64 addr)
 {
 	return (addr >> SMR_CHUNK_SHIFT) - (odp->start >> SMR_CHUNK_SHIFT);
@@ -85,7 +85,7 @@ static void chunk_offer(struct smr_chunk *c)
 	schedule_work(&odp->reap);
 }
 
-/* Needs a user of odp->mem.mm, mmget(). Charged to the active memcg. */
+/* The caller holds a mmget() reference on odp->mem.mm. Charged to the active memcg. */
 static struct smr_chunk *chunk_make(struct smr_odp *odp, unsigned long index)
 {
 	u64 begin = (odp->start & ~(SMR_CHUNK_SIZE - 1)) +
@@ -129,7 +129,7 @@ static struct smr_chunk *chunk_create(struct smr_odp *odp, unsigned long index)
 	return c;
 }
 
-/* The last callback may still be running; it marks nothing then. */
+/* The last @empty callback may still be running; it marks nothing after this. */
 static void chunk_end(struct smr_odp *odp, struct smr_chunk *c)
 {
 	lockdep_assert_held(&odp->mutex);
@@ -154,7 +154,7 @@ static void odp_reap(struct work_struct *work)
 	}
 }
 
-/* Who holds the mutex may wait for invalidations: a caller in a hurry does not wait for it. */
+/* The holder of the mutex may wait for invalidations, so an @at_once caller only tries it. */
 static struct smr_chunk *chunk_get(struct smr_odp *odp, unsigned long index,
 				   bool at_once)
 {
@@ -176,7 +176,7 @@ static struct smr_chunk *chunk_get(struct smr_odp *odp, unsigned long index,
 static void chunk_put(struct smr_odp *odp, struct smr_chunk *c)
 {
 	guard(mutex)(&odp->mutex);
-	/* The reaper skips chunks in use, and chunks that never had a page. */
+	/* The reaper skips chunks in use, and a chunk that never had a page is not marked. */
 	if (!--c->users && smr_chunk_kill_if_empty(c))
 		chunk_end(odp, c);
 }
@@ -221,7 +221,7 @@ static int odp_trymap(struct smr_mem *mem, u64 off, size_t len, bool write,
 	if (!c)
 		return count_map(odp, SMR_PAGE_MISSING);
 	ret = smr_chunk_trymap(c, addr, len, write, map);
-	/* Neither a hit nor a miss: the caller will map it in another way. */
+	/* -EBUSY is neither a hit nor a miss: the caller will map it in another way. */
 	return ret == -EBUSY ? ret : count_map(odp, ret);
 }
 
@@ -237,8 +237,8 @@ static void odp_unmap(struct smr_mem *mem, struct smr_map *map)
 }
 
 /*
- * Bring in pages of the chunk of @addr, and move @addr on. Needs a user of
- * odp->mem.mm.
+ * Bring in pages of the chunk of @addr, and advance @addr. The caller holds a mmget() reference
+ * on odp->mem.mm.
  */
 static int odp_fault_chunk(struct smr_odp *odp, const struct smr_populate *how,
 			   u64 *addr, u64 last)
@@ -255,7 +255,7 @@ static int odp_fault_chunk(struct smr_odp *odp, const struct smr_populate *how,
 	return ret;
 }
 
-/* The first address from @addr on where there is something; or beyond @last. */
+/* The first mapped address at or after @addr; or an address beyond @last. */
 static u64 next_mapped(struct mm_struct *mm, u64 addr, u64 last)
 {
 	struct vm_area_struct *vma;
@@ -270,8 +270,8 @@ static u64 next_mapped(struct mm_struct *mm, u64 addr, u64 last)
 }
 
 /*
- * Does the process still have the memory? Faults and prefetches are users of the
- * mm, too, and must not keep it alive for each other.
+ * Does the process still exist? Faults and prefetches also hold mmget() references, and must
+ * not keep the mm alive for each other.
  */
 static bool odp_process_lives(const struct smr_odp *odp)
 {
@@ -299,8 +299,8 @@ static const struct mmu_interval_notifier_ops nothing_ops = {
 };
 
 /*
- * The first notifier of a mm takes the mmap_lock, which somebody may hold as long as a
- * page takes. So a worker has that done before it takes odp->mutex, and no verb does.
+ * The first notifier of a mm takes the mmap_lock, which another thread may hold while it waits
+ * for a page. So a worker registers that notifier before it takes odp->mutex, and no verb does.
  */
 static int odp_watch(struct smr_odp *odp)
 {
@@ -318,7 +318,7 @@ static int odp_watch(struct smr_odp *odp)
 	return 0;
 }
 
-/* Bring in pages of the first chunk, and move @addr on. */
+/* Bring in pages of the first chunk, and advance @addr. */
 static int odp_populate_some(struct smr_odp *odp,
 			     const struct smr_populate *how, u64 *addr,
 			     u64 last)
@@ -332,7 +332,10 @@ static int odp_populate_some(struct smr_odp *odp,
 	next = next_mapped(mm, *addr, last);
 	if (how->want == SMR_WANT_PRESENT)
 		*addr = next;
-	/* Peers that keep asking for a hole do not make and end a chunk each time. */
+	/*
+	 * Skip holes, so that repeated requests for one do not create and destroy a chunk each
+	 * time.
+	 */
 	if (next > *addr)
 		ret = -EFAULT;
 	else if (*addr <= last)
@@ -341,7 +344,7 @@ static int odp_populate_some(struct smr_odp *odp,
 	return ret;
 }
 
-/* The caller waits for nothing, and uses its own mm. */
+/* For an @at_once caller, which uses its own mm. */
 static int odp_populate_here(struct smr_odp *odp,
 			     const struct smr_populate *how, u64 addr,
 			     u64 last)
@@ -377,7 +380,7 @@ static int odp_fault(struct smr_mem *mem, const struct smr_populate *how,
 			ret = 0;
 		}
 	}
-	/* A QP tries its copy again, and asks again. */
+	/* Only a prefetch gets -EAGAIN: a QP retries its copy, and begins another fault. */
 	return ret ?: lost && how->advice ? -EAGAIN : 0;
 }
 
@@ -396,7 +399,7 @@ static void odp_look(struct smr_mem *mem, struct smr_mem_look *look)
 	look->faults = atomic64_read(&odp->misses);
 	guard(rcu)();
 	xa_for_each(&odp->chunks, index, c) {
-		/* For those who look: what it was a moment ago will do. */
+		/* For reports: a slightly old value is good enough. */
 		look->present += (u64)data_race(READ_ONCE(c->nr_valid)) << PAGE_SHIFT;
 	}
 }
@@ -413,7 +416,7 @@ static void odp_release(struct smr_mem *mem)
 			cond_resched();
 		}
 	}
-	/* Without chunks nothing queues the work again. */
+	/* Without chunks the work is not queued again. */
 	cancel_work_sync(&odp->reap);
 	xa_destroy(&odp->chunks);
 	mmdrop(odp->mem.mm);
@@ -464,13 +467,13 @@ static struct smr_mem *odp_create(struct smr_stats *stats, u64 start,
 }
 
 /**
- * smr_odp_create() - make a memory of a range of the calling process
- * @stats: where it counts
+ * smr_odp_create() - create on-demand memory of a range of the calling process
+ * @stats: counters of its device
  * @start: first byte
- * @length: bytes; 0 makes a memory that has none
- * @writable: it may be written to
+ * @length: bytes; 0 creates an empty memory
+ * @writable: may be written to
  *
- * Nothing needs to be mapped there yet.
+ * The range need not be mapped yet.
  *
  * Context: process, may sleep.
  * Return: the memory, or an ERR_PTR: -EINVAL (the range wraps), -ENOMEM.
@@ -481,8 +484,8 @@ struct smr_mem *smr_odp_create(struct smr_stats *stats, u64 start, u64 length,
 	u64 end;
 
 	/*
-	 * A pointer of arm64 may carry a tag in its top byte (Documentation/
-	 * arch/arm64/tagged-address-abi.rst); no mapping is found at it.
+	 * On arm64 a pointer may carry a tag in its top byte, and no mapping is found at a
+	 * tagged address (Documentation/arch/arm64/tagged-address-abi.rst).
 	 */
 	start = untagged_addr(start);
 	if (check_add_overflow(start, length, &end))
@@ -491,9 +494,9 @@ struct smr_mem *smr_odp_create(struct smr_stats *stats, u64 start, u64 length,
 }
 
 /**
- * smr_odp_create_implicit() - make a memory of all of the calling process
- * @stats: where it counts
- * @writable: it may be written to
+ * smr_odp_create_implicit() - create on-demand memory of all of the calling process
+ * @stats: counters of its device
+ * @writable: may be written to
  *
  * Its offsets are the process's addresses.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Memory that is paged on demand: a process's, and never pinned. */
+/* On-demand paged memory of a process; never pinned. */
 #ifndef SMR_ODP_H
 #define SMR_ODP_H
 

@@ -1,34 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Chunks: pages that are a process's own at each moment.
+ * Chunks: pages of a process, tracked by an MMU interval notifier.
  *
- * A chunk has an entry for each of its pages, and a notifier by which the mm
- * says that the page tables of its range are about to change. An entry is
- * valid, and its page may be touched, with chunk->lock held only: the notifier
- * takes that lock to make it invalid, and the mm does not let go of the page
- * before the notifier returns.
+ * A chunk has an entry for each of its pages, and a notifier that the mm calls before the page
+ * tables of its range change. A page may be accessed only while its entry is valid and
+ * chunk->lock is held: the notifier takes that lock to make the entry invalid, and the mm does
+ * not free the page before the notifier returns.
  *
- * Any number of CPUs copy at once: they hold the lock for reading. With BHs off, readers
- * pass a writer that waits (kernel/locking/qrwlock.c), and if there always was one, a
- * process that unmaps its memory would wait for all who use it. So who begins to read
- * lets writers go first.
+ * Any number of CPUs copy at once: they hold the lock for reading. With BHs off, readers pass a
+ * waiting writer (kernel/locking/qrwlock.c). With a continuous stream of readers, a process
+ * that unmaps its memory would wait for ever. So new readers yield to waiting writers.
  *
- * Entries become valid in process context: look at the notifier's sequence
- * number, have missing pages made, have hmm_range_fault() find them, take the lock,
- * and begin again if the number has changed, which it does under that lock only.
+ * Entries become valid in process context: read the notifier's sequence number, fault in
+ * missing pages, let hmm_range_fault() find them, take the lock, and begin again if the number
+ * has changed. It changes only under that lock.
  *
- * Pages that were written to are marked dirty when their entry becomes
- * invalid. File systems may take any lock for that, so it is not done with
- * chunk->lock held, which softirq takes, but with chunk->drop_lock. The second
- * of two notifiers that run at once waits there until the first is done with
- * the pages, since the mm may be free to reuse them when the second returns.
+ * Pages that were written to are marked dirty when their entry becomes invalid. File systems
+ * may take any lock for that, so it is not done with chunk->lock held, which softirq takes, but
+ * with chunk->drop_lock. If two notifiers run at once, the second waits for drop_lock until the
+ * first is done with the pages, since the mm may reuse them when the second returns.
  *
  * Locks:
  *	chunk->drop_lock -> chunk->lock
- *	chunk->drop_lock -> what marking pages dirty needs
- * The notifier runs within reclaim, and with the mmap_lock or locks of the
- * reverse map held. It takes only spinlocks, so that it is right where
- * blocking is not allowed.
+ *	chunk->drop_lock -> locks that folio_mark_dirty() takes
+ * The notifier runs within reclaim, and with the mmap_lock or locks of the reverse map held. It
+ * takes only spinlocks, so it also works where blocking is not allowed.
  */
 #include "odp_chunk.h"
 
@@ -47,22 +43,22 @@
 #include "compat/mm.h"
 #include "mem.h"
 
-/* A map disables BHs. This much is copied in some microseconds. */
+/* A map disables BHs. This much is copied in a few microseconds. */
 #define MAP_MAX		SZ_64K
 
-/* An entry: a page frame number and these flags. 0: no page is known. */
+/* An entry: a page frame number and these flags. 0: no page. */
 #define ENTRY_VALID	BIT_ULL(0)
 #define ENTRY_WRITE	BIT_ULL(1)
 #define ENTRY_DIRTY	BIT_ULL(2)
 #define ENTRY_PFN_SHIFT	3
 
-/* A map takes no longer than so many turns of a loop. */
+/* Maximum loop iterations in which a map yields to writers. */
 #define GIVE_WAY	1000
 
-/* Their numbers fit on the stack. */
+/* Up to this many pages, the array of PFNs is on the stack. */
 #define FEW_PAGES	4
 
-/* A range of 512 pages has come down to one page after nine tries. */
+/* After nine tries, a range of 512 pages has been halved to one page. */
 #define FAULT_TRIES	32
 
 static struct page *entry_page(u64 entry)
@@ -70,7 +66,7 @@ static struct page *entry_page(u64 entry)
 	return pfn_to_page(entry >> ENTRY_PFN_SHIFT);
 }
 
-/* Nobody has pages mapped. */
+/* Exclude all maps of the chunk. */
 static void chunk_lock(struct smr_chunk *c)
 {
 	atomic_inc(&c->writers);
@@ -88,8 +84,8 @@ static void chunk_unlock(struct smr_chunk *c)
 }
 
 /*
- * Let writers go first. The number of turns is limited, so that one writer after the
- * other cannot keep a softirq here. On PREEMPT_RT a waiting writer stops new readers.
+ * Yield to writers. The number of iterations is limited, so that a series of writers cannot
+ * keep a softirq here. On PREEMPT_RT a waiting writer stops new readers.
  */
 static void chunk_give_way(const struct smr_chunk *c)
 {
@@ -105,8 +101,8 @@ DEFINE_LOCK_GUARD_1(chunk, struct smr_chunk, chunk_lock(_T->lock),
 		    chunk_unlock(_T->lock))
 
 /*
- * Make entries invalid. chunk_mark_dirty() handles the pages that were written.
- * Returns how many were valid.
+ * Make entries invalid. chunk_mark_dirty() handles the pages that were written. Returns the
+ * number that were valid.
  */
 static u32 chunk_retire(struct smr_chunk *c, u32 first, u32 end)
 {
@@ -182,13 +178,13 @@ static void chunk_free(struct smr_chunk *c)
 
 /**
  * smr_chunk_create() - make a chunk without valid entries
- * @mm: whose pages; the caller is one of its users, mmget()
- * @addr: of the first page
- * @npages: how many, all in the same SMR_CHUNK_SIZE
+ * @mm: owner of the pages; the caller has a mmget() reference
+ * @addr: address of the first page
+ * @npages: number of pages, all in the same aligned SMR_CHUNK_SIZE
  * @writable: they may be written to
  * @empty: see struct smr_chunk
  * @table: see struct smr_chunk
- * @stats: where it counts; lives longer
+ * @stats: its counters; must outlive the chunk
  *
  * Context: process, may sleep; may take the mmap_lock.
  * Return: the chunk, end it with smr_chunk_destroy(); or ERR_PTR(-ENOMEM) or
@@ -229,7 +225,7 @@ free_chunk:
 	return ERR_PTR(ret);
 }
 
-/* Drop all entries, as the notifier would, and while there is a notifier. */
+/* Drop all entries, as the notifier would. The notifier is still registered. */
 static void chunk_drop(struct smr_chunk *c)
 {
 	guard(spinlock)(&c->drop_lock);
@@ -241,11 +237,11 @@ static void chunk_drop(struct smr_chunk *c)
 }
 
 /**
- * smr_chunk_destroy() - end a chunk
- * @c: the chunk; not faulted any more, and not found by new look-ups. Freed
- *	after an RCU grace period
+ * smr_chunk_destroy() - free a chunk
+ * @c: the chunk; no fault is running, and new look-ups do not find it. Freed after an RCU grace
+ *	period
  *
- * Waits for the notifier, and with it for @c->empty.
+ * Waits for the notifier, and so for @c->empty.
  *
  * Context: process, may sleep.
  */
@@ -259,9 +255,9 @@ void smr_chunk_destroy(struct smr_chunk *c)
 
 /**
  * smr_chunk_kill_if_empty() - mark a chunk dead, if it has no valid entry
- * @c: the chunk; not faulted
+ * @c: the chunk; no fault of it is running
  *
- * Return: true if it is dead: no map of it can begin any more.
+ * Return: true if it is dead: no new map of it can begin.
  */
 bool smr_chunk_kill_if_empty(struct smr_chunk *c)
 {
@@ -276,14 +272,14 @@ static u64 entry_needed(bool write)
 	return ENTRY_VALID | (write ? ENTRY_WRITE : 0);
 }
 
-/* Others who map the same page for writing may store the same. */
+/* Another writer that maps the same page may store the same value. */
 static void entry_dirty(struct smr_chunk *c, u32 i, u64 entry)
 {
 	if (!(entry & ENTRY_DIRTY))
 		WRITE_ONCE(c->entries[i], entry | ENTRY_DIRTY);
 }
 
-/* Map as much of a chunk as is contiguous. */
+/* Map physically contiguous pages of a chunk. */
 static int chunk_map(struct smr_chunk *c, u64 addr, size_t len, bool write,
 		     struct smr_map *map)
 {
@@ -296,7 +292,7 @@ static int chunk_map(struct smr_chunk *c, u64 addr, size_t len, bool write,
 	lockdep_assert_held_read(&c->lock);
 	if ((first & need) != need)
 		return SMR_PAGE_MISSING;
-	/* It has gone bad, and the mm has not taken it away yet. */
+	/* The page has a memory error, and the mm has not unmapped it yet. */
 	if (smr_mem_is_bad(entry_page(first)))
 		return -EFAULT;
 	if (write)
@@ -305,7 +301,7 @@ static int chunk_map(struct smr_chunk *c, u64 addr, size_t len, bool write,
 	for (; room < len && ++i < c->npages; room += PAGE_SIZE) {
 		entry = READ_ONCE(c->entries[i]);
 		next = (next | ENTRY_DIRTY) + BIT_ULL(ENTRY_PFN_SHIFT);
-		/* The same rights, and the page that follows physically */
+		/* The same rights, and the physically next page */
 		if ((entry | ENTRY_DIRTY) != next ||
 		    smr_mem_is_bad(entry_page(next)))
 			break;
@@ -318,7 +314,7 @@ static int chunk_map(struct smr_chunk *c, u64 addr, size_t len, bool write,
 	return 0;
 }
 
-/* The lock is held, and kept on success only. */
+/* Called with the lock held; keeps it on success, and releases it on error. */
 static int chunk_map_or_unlock(struct smr_chunk *c, u64 addr, size_t len,
 			       bool write, struct smr_map *map)
 {
@@ -341,11 +337,12 @@ static int chunk_map_or_unlock(struct smr_chunk *c, u64 addr, size_t len,
  * @c: the chunk, found in an RCU section
  * @addr: first byte, in the chunk
  * @len: bytes at most
- * @write: they will be written to
+ * @write: the pages will be written to
  * @map: filled in; ends with smr_chunk_unmap()
  *
  * Context: any; BHs are off until the end of the map.
- * Return: 0; SMR_PAGE_MISSING: smr_chunk_fault() may help; or -EFAULT: the page is bad.
+ * Return: 0; SMR_PAGE_MISSING: smr_chunk_fault() may help; or -EFAULT: the page has a memory
+ *	error.
  */
 int smr_chunk_map(struct smr_chunk *c, u64 addr, size_t len, bool write,
 		  struct smr_map *map)
@@ -358,16 +355,16 @@ int smr_chunk_map(struct smr_chunk *c, u64 addr, size_t len, bool write,
 }
 
 /**
- * smr_chunk_trymap() - smr_chunk_map() beside another map, of any chunk
+ * smr_chunk_trymap() - smr_chunk_map() for a caller that holds another map, of any chunk
  * @c: the chunk, found in an RCU section
  * @addr: first byte, in the chunk
  * @len: bytes at most
- * @write: they will be written to
+ * @write: the pages will be written to
  * @map: filled in; ends with smr_chunk_unmap()
  *
  * Context: as smr_chunk_map(). The caller may have mapped the same chunk.
- * Return: as smr_chunk_map(), or -EBUSY: somebody wants to change the chunk, and may wait
- * for the caller's other map.
+ * Return: as smr_chunk_map(), or -EBUSY: a writer waits for the chunk's lock, and may be
+ *	waiting for the caller's other map.
  */
 int smr_chunk_trymap(struct smr_chunk *c, u64 addr, size_t len, bool write,
 		     struct smr_map *map)
@@ -393,11 +390,11 @@ void smr_chunk_unmap(struct smr_chunk *c)
 }
 
 /**
- * smr_chunk_map_next() - move a map of a chunk on
+ * smr_chunk_map_next() - advance a map of a chunk
  * @c: the chunk
  * @len: bytes at most
- * @write: they will be written to
- * @map: it is left at its end; gets the run that follows
+ * @write: the pages will be written to
+ * @map: used up to its end; set to the next run
  *
  * Context: within the map.
  * Return: false if no valid page follows, or the map has had MAP_MAX bytes.
@@ -413,7 +410,7 @@ bool smr_chunk_map_next(struct smr_chunk *c, size_t len, bool write,
 	return true;
 }
 
-/* The entry for what hmm_range_fault() has found, or 0. */
+/* The entry for a result of hmm_range_fault(), or 0. */
 static u64 entry_of(unsigned long hmm_pfn, bool writable)
 {
 	u64 pfn;
@@ -426,8 +423,8 @@ static u64 entry_of(unsigned long hmm_pfn, bool writable)
 }
 
 /*
- * Returns how many entries allow more than before. -EBUSY: the page tables have
- * changed since, find the pages again.
+ * Returns the number of entries that became valid or writable. -EBUSY: the page tables have
+ * changed; find the pages again.
  */
 static int chunk_store(struct smr_chunk *c, const struct hmm_range *range)
 {
@@ -459,7 +456,7 @@ static unsigned long hmm_flags(enum smr_want want)
 					HMM_PFN_REQ_FAULT;
 }
 
-/* Areas that pin_user_pages() refuses and hmm_range_fault() does not. */
+/* Areas that pin_user_pages() refuses and hmm_range_fault() accepts. */
 static bool vma_is_closed(const struct vm_area_struct *vma)
 {
 	return vma->vm_flags & VM_SHADOW_STACK ||
@@ -468,8 +465,8 @@ static bool vma_is_closed(const struct vm_area_struct *vma)
 }
 
 /*
- * Is a fault no more than an allocation? Other pages have to be read from somewhere,
- * or a process decides when they come.
+ * Does a fault need no more than an allocation? Other pages have to be read from storage, or a
+ * process decides when they arrive.
  */
 static bool vma_is_instant(struct vm_area_struct *vma)
 {
@@ -477,8 +474,8 @@ static bool vma_is_instant(struct vm_area_struct *vma)
 }
 
 /*
- * May the pages of a range be used? -EFAULT: there is one that the kernel itself has no
- * mapping of. -EAGAIN: @at_once, and one may have to be waited for.
+ * May the pages of a range be used? -EFAULT: the kernel itself does not map one of them.
+ * -EAGAIN: with @at_once, one may have to be waited for.
  */
 static int range_check(struct mm_struct *mm, u64 start, u64 end, bool at_once)
 {
@@ -497,7 +494,7 @@ static int range_check(struct mm_struct *mm, u64 start, u64 end, bool at_once)
 	return 0;
 }
 
-/* Another fault may hold the lock for as long as its page takes. */
+/* Another fault may hold the lock while it waits for its page. */
 static int range_lock(struct mm_struct *mm, bool at_once)
 {
 	if (at_once)
@@ -505,7 +502,7 @@ static int range_lock(struct mm_struct *mm, bool at_once)
 	return mmap_read_lock_killable(mm) ? -EINTR : 0;
 }
 
-/* Does the process lack a page, or the right to it, that is needed? */
+/* Does the process lack the page, or the needed right to it? */
 static bool pfn_is_missing(unsigned long hmm_pfn, enum smr_want want)
 {
 	unsigned long need = HMM_PFN_VALID;
@@ -516,9 +513,9 @@ static bool pfn_is_missing(unsigned long hmm_pfn, enum smr_want want)
 }
 
 /*
- * A page that hmm_range_fault() calls an error may be in a device, which gives it back if
- * it is asked for (a huge page is an error, a small one only missing). If it is an error
- * afterwards, it is one.
+ * A page that hmm_range_fault() reports as an error may be in device memory, and a fault
+ * migrates it back (such a huge page is an error, a small one only missing). If it is still an
+ * error after that, it is a real one.
  */
 static bool page_stays_bad(const struct hmm_range *range, u64 addr)
 {
@@ -534,7 +531,7 @@ static bool page_stays_bad(const struct hmm_range *range, u64 addr)
 	return !hmm_range_fault(&page) && pfn & HMM_PFN_ERROR;
 }
 
-/* Holes, and areas of devices, have no page that could be asked for. */
+/* A hole or a device area has no page to fault in. */
 static bool page_cannot_be(struct mm_struct *mm, u64 addr)
 {
 	const struct vm_area_struct *vma = vma_lookup(mm, addr);
@@ -543,9 +540,9 @@ static bool page_cannot_be(struct mm_struct *mm, u64 addr)
 }
 
 /*
- * Look at the pages, and have missing ones made. The mmap_lock is not held while a page
- * is waited for, so that the process can go on mapping memory: hmm_range_fault() would
- * hold it. -EBUSY: pages were made, look again.
+ * Find the pages, and fault in missing ones. hmm_range_fault() would hold the mmap_lock while
+ * it waits for a page; this does not, so that the process can go on mapping memory. -EBUSY:
+ * pages were faulted in, find them again.
  */
 static int range_fault(struct hmm_range *range, const struct smr_populate *how)
 {
@@ -603,9 +600,9 @@ static int chunk_try_fault(struct smr_chunk *c, struct hmm_range *range,
 }
 
 /*
- * The first pass makes missing pages, and the second one finds them. If they are gone
- * then, somebody keeps invalidating a page of the range: ask for less. When that has
- * come down to one page, and that page keeps going away, too, give it up: -EAGAIN.
+ * The first pass faults in missing pages, and the second one finds them. If they are gone
+ * again, a page of the range is being invalidated repeatedly: halve the range. If it is one
+ * page and that is also invalidated each time, give up: -EAGAIN.
  */
 static int chunk_fault_range(struct smr_chunk *c, struct hmm_range *range,
 			     const struct smr_populate *how)
@@ -634,15 +631,15 @@ static enum smr_counter fault_counter(const struct smr_populate *how)
 /**
  * smr_chunk_fault() - bring pages of a chunk in
  * @c: the chunk
- * @how: how
- * @addr: first byte; moved on, on success and with -EAGAIN, to behind what was tried.
- *	That may be less than all
+ * @how: what for, and whether to wait
+ * @addr: first byte; on success and with -EAGAIN, advanced past the pages that were tried,
+ *	which may be fewer than all
  * @last: last byte
  *
- * Context: process, may sleep; a user of the mm, mmget(). Takes the mmap_lock.
- * Return: 0; -EFAULT (nothing is mapped there, or not with this right, or it is
- * secret memory or a shadow stack), -ENOMEM, -EINTR (killed), -EAGAIN (not at once, or
- * a page keeps going away: whoever needs it will miss it and ask again).
+ * Context: process, may sleep; with a mmget() reference on the mm. Takes the mmap_lock.
+ * Return: 0; -EFAULT (not mapped, not with this right, or secret memory or a shadow stack),
+ * -ENOMEM, -EINTR (killed), -EAGAIN (it would have to wait, or a page is invalidated each time:
+ * the next copy will miss it and begin another fault).
  */
 int smr_chunk_fault(struct smr_chunk *c, const struct smr_populate *how,
 		    u64 *addr, u64 last)
@@ -671,6 +668,6 @@ int smr_chunk_fault(struct smr_chunk *c, const struct smr_populate *how,
 		*addr = range.end;
 	if (ret >= 0)
 		return 0;
-	/* Callers need not tell a missing right from unusable memory. */
+	/* Callers do not distinguish a missing right from unusable memory. */
 	return ret == -EPERM || ret == -EINVAL ? -EFAULT : ret;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Some pages of a memory that is paged on demand, and their notifier. */
+/* A chunk: some pages of on-demand memory, and their notifier. */
 #ifndef SMR_ODP_CHUNK_H
 #define SMR_ODP_CHUNK_H
 
@@ -21,25 +21,25 @@ struct smr_populate;
 #define SMR_CHUNK_SIZE	BIT_ULL(SMR_CHUNK_SHIFT)
 
 /**
- * struct smr_chunk - pages that are paged on demand, all in one 2 MiB
- * @notifier: on their addresses
- * @empty: called, in any context, when no entry is valid any more
- * @addr: of the first page
- * @npages: how many pages
+ * struct smr_chunk - on-demand pages, all in the same aligned 2 MiB
+ * @notifier: for their address range
+ * @empty: called, in any context, when the last valid entry becomes invalid
+ * @addr: address of the first page
+ * @npages: number of pages
  * @writable: they may be written to
- * @users: faults under way; under its table's lock
- * @table: what it is in, for @empty
- * @stats: where it counts
+ * @users: running faults; under its table's lock
+ * @table: its table, for @empty
+ * @stats: its counters
  * @drop_lock: held while entries are made invalid, and pages marked dirty
- * @writers: how many want @lock for writing, or have it
- * @lock: guards all below, and is the lock of the notifier's sequence number;
- *	BH-safe. Held for reading while pages are mapped, and for writing by what
- *	changes more of an entry than that it is dirty
+ * @writers: number of CPUs that wait for @lock for writing, or hold it
+ * @lock: guards all below, and is the lock of the notifier's sequence number; BH-safe. Held for
+ *	reading while pages are mapped. Held for writing to change an entry, except that readers
+ *	may set the dirty flag
  * @dead: is being freed; it cannot be mapped
- * @nr_valid: how many entries are valid
+ * @nr_valid: number of valid entries
  * @entries: one for each page. One that is not valid, but dirty, belongs to
  *	the holder of @drop_lock.
- * @rcu: defers freeing, for those who look it up
+ * @rcu: defers freeing, for RCU look-ups
  *
  * Fields without a lock are constant.
  */
@@ -63,7 +63,7 @@ struct smr_chunk {
 	struct rcu_head rcu;
 };
 
-/* What a chunk takes */
+/* Size of a chunk with this many pages */
 static inline size_t smr_chunk_bytes(u32 npages)
 {
 	return sizeof(struct smr_chunk) +

@@ -16,8 +16,8 @@ struct smr_stats;
  * @ibpd: the core's part
  * @keys: the device's keys
  * @stats: the device's counters
- * @awaits: where the device's verbs wait for faults
- * @account: of the user that made it, NULL in the kernel; see limits.c
+ * @awaits: the device's verbs that wait for faults
+ * @account: of the user that created it; NULL: a kernel consumer. See limits.c
  *
  * Constant.
  */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Find out whether memory is persistent, and write CPU caches back to it. */
 #include "persist.h"
 
 #include <linux/io.h>
@@ -11,9 +12,9 @@
 #include "mem.h"
 
 /**
- * smr_persist_supported() - can this kernel write caches back to such memory?
+ * smr_persist_supported() - can this kernel write caches back to persistent memory?
  *
- * Return: true when it can.
+ * Return: true if it can.
  */
 bool smr_persist_supported(void)
 {
@@ -29,10 +30,10 @@ static bool run_is_persistent(const struct smr_map *map)
 
 /**
  * smr_mem_is_persistent() - is all of a memory persistent?
- * @mem: the memory; its pages are always there
+ * @mem: of a kind whose pages are always present
  *
  * Context: process, may sleep.
- * Return: true when it is.
+ * Return: true if it is.
  */
 bool smr_mem_is_persistent(struct smr_mem *mem)
 {
@@ -57,9 +58,9 @@ bool smr_mem_is_persistent(struct smr_mem *mem)
 
 /**
  * smr_span_persist() - write caches of a part of a span back to persistent memory
- * @span: part of such a memory
+ * @span: of memory for which smr_mem_is_persistent() was true
  * @off: first byte, from the start of the span
- * @len: bytes; the span has them
+ * @len: bytes; @off + @len is within the span
  *
  * Context: any but hard interrupts.
  * Return: 0 or -EFAULT.
@@ -76,7 +77,7 @@ int smr_span_persist(const struct smr_span *span, u64 off, size_t len)
 		if (mem->ops->unmap)
 			mem->ops->unmap(mem, &map);
 	}
-	/* Order the write-back before the stores of the answer. */
+	/* Order the write-back before the stores of the response. */
 	wmb();
 	return 0;
 }

@@ -2,13 +2,12 @@
 /*
  * Pinned memory: the pages of a range of a process, held until it is released.
  *
- * Pages that follow each other physically are one run. How the runs are found
- * again depends on how they came out, and each way is a set of operations of
- * its own:
+ * Pages that follow each other physically are one run. There are three layouts of the runs,
+ * each with its own set of operations:
  *
- *  - single: one run, kept in the struct itself;
- *  - direct: pieces of equal size, a power of two of pages, one word for each:
- *    scattered pages, and huge folios;
+ *  - single: one run, stored in the struct itself;
+ *  - direct: pieces of equal size, a power of two of pages, one word for each; for scattered
+ *    pages and huge folios;
  *  - search: runs of any size, two words for each, and a binary search.
  */
 #include "pinned.h"
@@ -38,24 +37,24 @@
 #define BATCH_STACK	16
 #define BATCH_MAX	(PAGE_SIZE / sizeof(struct page *))
 
-/* So many pages that are present are worth the way to another thread. */
+/* From this many present pages on, pinning them in another thread is faster. */
 #define PRESENT_MIN	64
 
-/* For how many jiffies a registration tries to take the mmap_lock itself */
+/* Jiffies for which a registration tries to take the mmap_lock itself */
 #define LOCK_TRIES	100
 
 /**
  * struct pin_job - pages pinned so far
- * @mm: the process, which they are charged to; NULL: a memory has taken them over
+ * @mm: the process that is charged for them; NULL: a memory has taken them over
  * @addr: of the first page
- * @total: how many pages there are to be, which are charged
- * @writable: they will be written to
- * @late: what it is part of, or NULL
- * @runs: what they are
- * @nr: how many runs
- * @room: how many fit
- * @npages: pages
- * @one: room for the first run
+ * @total: number of pages to pin; all are charged
+ * @writable: the pages will be written to
+ * @late: the struct that contains it, or NULL
+ * @runs: the pages pinned so far
+ * @nr: number of runs
+ * @room: size of @runs
+ * @npages: pages pinned so far
+ * @one: storage for the first run
  */
 struct pin_job {
 	struct mm_struct *mm;
@@ -72,11 +71,10 @@ struct pin_job {
 
 /**
  * struct pin_late - a job that had to wait for a page
- * @mem: what makes it a memory that faults are executed for. It has no key, and is
- *	not mapped
- * @faults: where, a reference is held
+ * @mem: lets faults be executed for it as for any memory. It has no key, and is not mapped
+ * @faults: executes its faults, a reference is held
  * @cred: the caller's, a reference is held
- * @job: the fault's while one is under way, else the caller's
+ * @job: owned by the fault while one runs, else by the caller
  */
 struct pin_late {
 	struct smr_mem mem;
@@ -86,9 +84,8 @@ struct pin_late {
 };
 
 /*
- * A way to find page @page: returns how many pages surely follow each other
- * physically from there on (perhaps beyond the end of the memory), and the
- * first one's number.
+ * Find page @page in one of the layouts: returns the number of pages known to be physically
+ * contiguous from there (perhaps beyond the end of the memory), and the PFN of the first.
  */
 typedef unsigned long (*find_fn)(const struct smr_pinned *p,
 				 unsigned long page, unsigned long *pfn);
@@ -134,10 +131,9 @@ find_search(const struct smr_pinned *p, unsigned long page, unsigned long *pfn)
 }
 
 /*
- * How many of @len bytes come before the first page that is bad. That is looked up for
- * each page of each copy, since nobody tells: there is no notifier of memory errors,
- * and the pin keeps mmu notifiers from meaning anything. The flag is in a word that
- * the copy of a page can well afford.
+ * The number of bytes, of @len, before the first page with a memory error. This is checked for
+ * each page of each copy: there is no notifier of memory errors, and MMU notifiers do not apply
+ * to pinned pages. Reading the flag costs little compared to copying a page.
  */
 static __always_inline u64 good_bytes(unsigned long pfn, unsigned long pgoff,
 				      u64 len)
@@ -158,9 +154,9 @@ static unsigned long part_of(const struct smr_pinned *p, unsigned long page)
 }
 
 /*
- * The device is about to write. Only what it wrote becomes dirty when it is unpinned:
- * what is clean need not be written to swap again. The memory has a bit for each 64th
- * part, so that it needs no table.
+ * The device is about to write. Only parts that it wrote become dirty when they are unpinned:
+ * clean pages need not be written to swap again. There is one bit for each 64th part of the
+ * memory, so no table is needed.
  */
 static void pinned_will_write(struct smr_mem *mem, u64 off, size_t len)
 {
@@ -304,7 +300,7 @@ static int job_grow(struct pin_job *job)
 	return 0;
 }
 
-/* Add a page: to the last run if it follows on it, else as a new one. */
+/* Add a page: to the last run if it is contiguous with it, else as a new run. */
 static int job_add(struct pin_job *job, unsigned long pfn)
 {
 	const struct smr_extent *last;
@@ -340,13 +336,13 @@ static int job_add_batch(struct pin_job *job, struct page **pages, int n)
 	return 0;
 }
 
-/* The area that the next page is in. NULL: none, and GUP will say so. */
+/* The area that contains the next page. NULL: none, and GUP will return an error. */
 static struct vm_area_struct *job_area(const struct pin_job *job)
 {
 	return vma_lookup(job->mm, job->addr + job->npages * PAGE_SIZE);
 }
 
-/* How many pages of @vma are left, at most @max */
+/* The number of pages left in @vma, at most @max */
 static unsigned long job_left(const struct pin_job *job,
 			      const struct vm_area_struct *vma,
 			      unsigned long max)
@@ -366,8 +362,8 @@ static unsigned int job_flags(const struct pin_job *job,
 }
 
 /*
- * Is a fault no more than an allocation, or a read from swap? Elsewhere a process (FUSE,
- * userfaultfd) or another host may decide when the page comes.
+ * Does a fault need no more than an allocation or a read from swap? Elsewhere a process (FUSE,
+ * userfaultfd) or another host may decide when the page arrives.
  */
 static bool area_is_instant(struct vm_area_struct *vma)
 {
@@ -377,7 +373,7 @@ static bool area_is_instant(struct vm_area_struct *vma)
 	       (vma->vm_file && shmem_mapping(vma->vm_file->f_mapping));
 }
 
-/* Take the mmap_lock unless it stays busy: somebody may hold it as long as a page takes. */
+/* Take the mmap_lock unless it stays busy: another thread may hold it while it waits for a page. */
 static bool job_lock(struct pin_job *job)
 {
 	int tries = LOCK_TRIES;
@@ -391,10 +387,10 @@ static bool job_lock(struct pin_job *job)
 }
 
 /*
- * Pin some pages of the calling process, and wait for none of them, nor long for the
- * mmap_lock, which may be held by somebody who does. The process's own context is needed for its
- * memory policy, its cpuset, and because it pays for the clearing of pages. -EAGAIN: what
- * comes next has to be waited for.
+ * Pin some pages of the calling process without waiting for a page, nor long for the mmap_lock,
+ * whose holder may wait for a page. This runs in the context of the process for its memory
+ * policy and cpuset, and so that clearing pages is accounted to it. -EAGAIN: the next page has
+ * to be waited for.
  */
 static int job_pin_here(struct pin_job *job, struct page **batch,
 			unsigned long max)
@@ -433,9 +429,9 @@ static int job_pin_late(struct pin_job *job)
 }
 
 /*
- * Pin some pages that are there, in a thread that may wait for the mmap_lock and has the
- * process's memory as its own: that is the fast way, which takes no lock for pages that are
- * present, and would take it for others. -EAGAIN: the next page is not present.
+ * Pin some present pages in a thread that has adopted the process's mm, and may wait for the
+ * mmap_lock: GUP-fast takes no lock for present pages, but takes it for others. -EAGAIN: the
+ * next page is not present.
  */
 static int job_pin_present(struct pin_job *job)
 {
@@ -460,7 +456,7 @@ static struct pin_late *to_late(struct smr_mem *mem)
 	return container_of(mem, struct pin_late, mem);
 }
 
-/* Tables of runs are charged to the process's memcg, as they are in its own context. */
+/* Tables of runs are charged to the process's memcg, as when the process allocates them itself. */
 static int late_fault(struct smr_mem *mem, const struct smr_populate *how,
 		      u64 off, u64 len)
 {
@@ -541,7 +537,7 @@ static const struct smr_mem_ops late_ops = {
 	.release = late_release,
 };
 
-/* The end of a job, whose fault may still be under way if the caller has given it up */
+/* End a job, whose fault may still run if the caller has abandoned it */
 static void job_end(struct pin_job *job)
 {
 	if (job->late)
@@ -550,7 +546,7 @@ static void job_end(struct pin_job *job)
 		job_drop(job);
 }
 
-/* A job that a fault can go on with, and that outlives its caller if need be */
+/* Turn a job into one that a fault can continue, and that can outlive its caller */
 static struct pin_job *job_make_late(struct pin_job *job)
 {
 	struct pin_late *late;
@@ -574,7 +570,7 @@ static struct pin_job *job_make_late(struct pin_job *job)
 	return &late->job;
 }
 
-/* A fault that pins at most @max of the next pages. @*jobp may be another job then. */
+/* Allocate a fault that pins at most @max of the next pages. This may replace *@jobp. */
 static struct smr_fault *job_fault(struct pin_job **jobp, enum smr_want want,
 				   unsigned long max)
 {
@@ -594,7 +590,7 @@ static struct smr_fault *job_fault(struct pin_job **jobp, enum smr_want want,
 	return fault;
 }
 
-/* Have the next pages pinned by a fault, and wait for it. */
+/* Let a fault pin the next pages, and wait for it. */
 static int job_wait(struct pin_job **jobp, const struct smr_pd *pd)
 {
 	struct smr_fault *fault = job_fault(jobp, SMR_WANT_READ, BATCH_MAX);
@@ -605,8 +601,8 @@ static int job_wait(struct pin_job **jobp, const struct smr_pd *pd)
 }
 
 /*
- * Have the next pages pinned by a fault as long as they are present. @more: that was worth
- * it, and may be again behind the page that is not present.
+ * Let a fault pin the next pages while they are present. @more: enough pages were pinned that
+ * it is worth another try after the page that is not present.
  */
 static int job_wait_present(struct pin_job **jobp, const struct smr_pd *pd,
 			    bool *more)
@@ -628,7 +624,7 @@ static int job_wait_present(struct pin_job **jobp, const struct smr_pd *pd,
 	return 0;
 }
 
-/* Pin all pages; what was pinned before an error is in the job. */
+/* Pin all pages; pages pinned before an error stay in the job. */
 static int job_pin(struct pin_job **jobp, const struct smr_pd *pd,
 		   struct page **batch, unsigned long batch_max)
 {
@@ -666,9 +662,8 @@ static int job_run(struct pin_job **jobp, const struct smr_pd *pd)
 }
 
 /*
- * The largest piece that divides all the runs, the ends aside: the distances
- * between their beginnings, from the second run on, are multiples of it. Two
- * runs have ends only.
+ * The largest piece size that divides all runs except the two ends: from the second run on, the
+ * distances between their beginnings are multiples of it. Two runs are only ends.
  */
 static u8 piece_shift(const struct pin_job *job)
 {
@@ -686,7 +681,7 @@ static void fill_pieces(struct smr_pinned *p, const struct pin_job *job)
 	for (i = 0; i < job->nr; i++) {
 		for (; page < job_run_end(job, i); page = pos - p->lead) {
 			pos = page + p->lead;
-			/* Of the first piece, only the end exists. */
+			/* Only the end of the first piece exists. */
 			p->pieces[pos >> p->shift] = job->runs[i].pfn +
 				(page - job->runs[i].first) -
 				(pos & ((1UL << p->shift) - 1));
@@ -717,7 +712,7 @@ static int build_search(struct smr_pinned *p, const struct pin_job *job)
 	return 0;
 }
 
-/* Keep the runs in the way that takes the least memory. */
+/* Store the runs in the layout that needs the least memory. */
 static int build(struct smr_pinned *p, const struct pin_job *job)
 {
 	unsigned long lead, nr;
@@ -765,7 +760,7 @@ static int pinned_fill(struct smr_pinned *p, const struct smr_pd *pd,
 	return ret;
 }
 
-/* How many pages the range touches. -EINVAL: it wraps, or is beyond reason. */
+/* The number of pages in the range. -EINVAL: it wraps, or is too large. */
 static int count_pages(u64 start, u64 length, unsigned long *npages)
 {
 	u64 end;
@@ -779,23 +774,23 @@ static int count_pages(u64 start, u64 length, unsigned long *npages)
 
 /**
  * smr_pinned_create() - pin a range of the calling process
- * @pd: of the region: where faults are waited for
- * @room: zeroed memory for it, in something that is freed after the last
- *	smr_mem_put(); NULL: it gets its own
+ * @pd: of the region; its device's verbs wait for faults
+ * @room: zeroed memory for it, in a struct that is freed after the last smr_mem_put(); NULL: it
+ *	is allocated
  * @start: first byte
- * @length: bytes; 0 makes a memory that has none
- * @writable: it will be written to
+ * @length: bytes; 0 creates an empty memory
+ * @writable: the memory will be written to
  *
  * The pages count against RLIMIT_MEMLOCK. Copy-on-write is broken beforehand
  * as for any long-term pin, so that process and device see the same pages.
  *
- * The verb waits for a page as a prefetch does, so that it does not hold up the removal of
- * the device. The pages that were pinned until then are unpinned when the page is there.
+ * The verb waits for a page as a prefetch does, so that it does not delay the removal of the
+ * device. If it stops waiting, the pages pinned so far are unpinned when the page has arrived.
  *
  * Context: process, may sleep; killable.
- * Return: the memory, or an ERR_PTR: -EINVAL (it wraps), -EFAULT (a page is
- * not there, or not writable), -ENOMEM (also: too much for RLIMIT_MEMLOCK),
- * -EINTR or -ERESTARTSYS (killed), -EIO (the device is being removed).
+ * Return: the memory, or an ERR_PTR: -EINVAL (it wraps), -EFAULT (a page is not mapped, or not
+ * writable), -ENOMEM (also: too much for RLIMIT_MEMLOCK), -EINTR or -ERESTARTSYS (killed), -EIO
+ * (the device is being removed).
  */
 struct smr_mem *smr_pinned_create(const struct smr_pd *pd,
 				  struct smr_pinned *room, u64 start,

@@ -11,9 +11,9 @@
 struct smr_pd;
 
 /**
- * struct smr_extent - pages that follow each other physically
- * @pfn: the first
- * @first: which page of the memory that is. It ends where the next begins.
+ * struct smr_extent - physically contiguous pages
+ * @pfn: the first page
+ * @first: index of that page in the memory. The extent ends where the next begins.
  */
 struct smr_extent {
 	unsigned long pfn;
@@ -27,16 +27,16 @@ struct smr_extent {
  * @pgoff: bytes before the memory in the first page
  * @shift: direct: pages of a piece, as a power of two
  * @part_shift: pages that a bit of @written stands for, as a power of two
- * @own: it is not part of another struct
- * @written: which parts the device may have written to
- * @lead: direct: pages of the first piece that are before the first page
- * @nr: search: how many runs
+ * @own: allocated separately, not part of another struct
+ * @written: bitmap of the parts that the device may have written to
+ * @lead: direct: index of the first page in the first piece
+ * @nr: search: number of @runs
  * @pfn: single: the first page
  * @pieces: direct: the first page of each piece
  * @runs: search: the runs
  *
- * All but @written constant once it is created, and private to pinned.c, which explains
- * single, direct and search. It is a part of each MR: mind the size.
+ * All but @written are constant once it is created, and private to pinned.c, which explains
+ * single, direct and search. It is part of each MR, so its size matters.
  */
 struct smr_pinned {
 	struct smr_mem mem;

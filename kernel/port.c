@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Queries of a device and its port, and the performance management agent (IBTA 16.1). */
 #include "port.h"
 
 #include <linux/build_bug.h>
@@ -26,13 +27,13 @@
 #include "steer/rss.h"
 #include "verbs.h"
 
-/* In a kernel's source tree the module has that kernel's version. */
+/* In a kernel source tree, the module has the version of that kernel. */
 #ifndef SMR_VERSION
 #include <generated/utsrelease.h>
 #define SMR_VERSION	UTS_RELEASE
 #endif
 
-/* Where an attribute begins in struct ib_mad's @data (IBTA 16.1.2). */
+/* Offset of an attribute in struct ib_mad's @data (IBTA 16.1.2). */
 #define PMA_DATA_OFFSET	40
 
 /* PortSelect has the same offset in all attributes that have one. */
@@ -44,14 +45,13 @@
 #define PMA_ALL_PORTS	0xff
 
 /**
- * smr_port_is_heard() - do the packets that a netdev receives reach our sockets?
+ * smr_port_is_heard() - do packets received by a netdev reach softmr's sockets?
  * @ndev: the netdev
  *
- * A VRF's packets reach sockets of this VRF only, and ours belong to none. It is the
- * administrator who can change that, by net.ipv4.udp_l3mdev_accept (for IPv6, too).
+ * Packets of a VRF reach only sockets of this VRF, and softmr's sockets belong to none. The
+ * administrator can change that by net.ipv4.udp_l3mdev_accept (also for IPv6).
  *
- * Context: any.
- * Return: false: it is in a VRF, and they do not.
+ * Return: false if it is in a VRF whose packets do not reach them.
  */
 bool smr_port_is_heard(const struct net_device *ndev)
 {
@@ -63,10 +63,9 @@ bool smr_port_is_heard(const struct net_device *ndev)
 }
 
 /**
- * smr_port_state() - what state a port on a netdev is in
+ * smr_port_state() - the state of a port on a netdev
  * @ndev: the netdev
  *
- * Context: any.
  * Return: IB_PORT_ACTIVE or IB_PORT_DOWN.
  */
 enum ib_port_state smr_port_state(const struct net_device *ndev)
@@ -96,7 +95,7 @@ static __be32 pma_be32(u64 n)
 	return cpu_to_be32(min_t(u64, n, U32_MAX));
 }
 
-/* IBTA 16.1.3.5: these do not wrap, but stay at their greatest value. */
+/* IBTA 16.1.3.5: these do not wrap, but stay at their maximum. */
 static void pma_counters(const struct smr_stats *stats, void *data)
 {
 	struct ib_pma_portcounters *c = data;
@@ -183,16 +182,16 @@ static int pma_process(struct ib_device *ibdev, int flags, u32 port,
 }
 
 /*
- * Sizes of the port's tables. Each GID has three files in sysfs, which take time when a
- * link is made and removed. The only P_Key is the default one.
+ * Sizes of the port's tables. Each GID has three files in sysfs, which take time to create and
+ * remove with a link. The only P_Key is the default one.
  */
 #define PORT_GIDS	256
 #define PORT_PKEYS	1
 
-/* Not an OUI: no vendor is behind this. */
+/* Not an OUI: there is no vendor. */
 #define DEVICE_VENDOR_ID	0xffffff
 
-/* How late an acknowledge may be: 4.096 us * 2^15, IBTA 11.2.1.2. */
+/* Maximum delay of an ACK: 4.096 us * 2^15, IBTA 11.2.1.2. */
 #define DEVICE_ACK_DELAY	15
 
 static void query_limits(struct ib_device_attr *attr, u32 max_objects)
@@ -236,7 +235,7 @@ static void query_rss(struct ib_device_attr *attr, u32 max_objects)
 		1 << SMR_RWQ_TABLE_LOG;
 }
 
-/* What the core has no attribute for. It asks itself, too, without a process. */
+/* Attributes that the core does not know. The core also calls this itself, without a process. */
 static int query_driver(struct ib_udata *udata, bool frames)
 {
 	struct smr_query_device_resp resp = {};
@@ -258,7 +257,7 @@ static void get_dev_fw_str(struct ib_device *ibdev, char *str)
 	strscpy(str, SMR_VERSION, IB_FW_VERSION_NAME_MAX);
 }
 
-/* As programs print it: three numbers, the lower two of 16 bits */
+/* In the format that programs print: three numbers, the lower two of 16 bits */
 static u64 fw_version(void)
 {
 	unsigned int major, minor, patch;
@@ -312,7 +311,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		IB_ODP_SUPPORT_SRQ_RECV;
 	attr->odp_caps.per_transport_caps.xrc_odp_caps =
 		attr->odp_caps.per_transport_caps.rc_odp_caps;
-	/* CPU instructions execute them, so they are atomic against CPUs. */
+	/* CPU instructions execute atomics, so they are atomic with respect to CPUs. */
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->local_ca_ack_delay = DEVICE_ACK_DELAY;
 	/* Completions are stamped in nanoseconds; the clock is in kHz. */
@@ -340,8 +339,9 @@ static u8 port_phys_state(const struct net_device *ndev)
 }
 
 /*
- * The speed that ethtool reports, else the slowest one. The core would log each query
- * of a netdev without a speed. And a query must not fail because the netdev is going.
+ * The speed that ethtool reports, else the slowest one. The core's function would log each
+ * query of a netdev without a speed. And a query must not fail because the netdev is being
+ * removed.
  */
 static int port_speed(struct ib_device *ibdev, u32 port,
 		      struct ib_port_attr *attr)
@@ -359,16 +359,16 @@ static int port_speed(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
-/* 1X SDR, as port_speed() says of the same netdevs */
+/* 1X SDR, as port_speed() reports for the same netdevs */
 #define SPEED_SLOWEST	25
 
 /**
- * smr_port_speed() - how fast a port on a netdev is
+ * smr_port_speed() - the speed of a port on a netdev
  * @ndev: the netdev
  *
- * Context: process, may sleep; caller holds RTNL, and not @ndev's own lock.
- * Return: the speed that ethtool reports, in 100 Mb/s, rounded up; without one that of
- * the slowest port there is.
+ * Context: process, may sleep; caller holds RTNL, but not the lock of @ndev.
+ * Return: the speed that ethtool reports, in 100 Mb/s, rounded up; if it reports none, the
+ *	speed of the slowest port.
  */
 u32 smr_port_speed(struct net_device *ndev)
 {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Open the entries of a scatter/gather list into spans, and copy from and to the open list. */
 #include "sgl.h"
 
 #include <linux/minmax.h>
@@ -20,13 +21,13 @@ static void sgl_clear(struct smr_sgl *sgl)
 /**
  * smr_sgl_open() - open a part of a scatter/gather list
  * @sgl: filled in; end it with smr_sgl_close() on SMR_KEY_OK
- * @pd: the protection domain that the keys must be of
- * @qpn: the QP that asks
+ * @pd: the PD that the keys must belong to
+ * @qpn: the QP that accesses the memory
  * @access: IB_ACCESS_LOCAL_WRITE to write, 0 to read
  * @sge: the entries, already the kernel's own copy
- * @num_sge: how many
- * @skip: where in the list the part begins, in bytes
- * @len: how many bytes. A shorter list is opened as far as it goes
+ * @num_sge: number of entries
+ * @skip: offset of the part in the list, in bytes
+ * @len: bytes of the part. A shorter list is opened as far as it goes
  *
  * Context: any; lockless.
  * Return: SMR_KEY_OK, or why the first bad key did not open.
@@ -63,13 +64,13 @@ smr_sgl_open(struct smr_sgl *sgl, const struct smr_pd *pd, u32 qpn, int access,
 }
 
 /**
- * smr_sgl_open_key() - open what one key names, as a list of one
+ * smr_sgl_open_key() - open a range of one key, as a list of one span
  * @sgl: filled in; end it with smr_sgl_close() on SMR_KEY_OK
- * @pd: the protection domain that the key must be of
- * @qpn: the QP that is asked
+ * @pd: the PD that the key must belong to
+ * @qpn: the QP that executes the request
  * @access: enum ib_access_flags that are needed
  * @key: the key
- * @addr: first byte, as the key's owner names it
+ * @addr: iova of the first byte
  * @len: bytes, at least 1
  *
  * Context: any; lockless.
@@ -94,10 +95,10 @@ smr_sgl_open_key(struct smr_sgl *sgl, const struct smr_pd *pd, u32 qpn,
 /**
  * smr_sgl_why() - why did a list not open?
  * @pd: as in smr_sgl_open()
- * @qpn: likewise
- * @access: likewise
- * @sge: likewise
- * @num_sge: likewise
+ * @qpn: as in smr_sgl_open()
+ * @access: as in smr_sgl_open()
+ * @sge: as in smr_sgl_open()
+ * @num_sge: as in smr_sgl_open()
  * @why: filled in with the first entry that does not open
  *
  * Context: any; lockless.
@@ -118,7 +119,7 @@ bool smr_sgl_why(const struct smr_pd *pd, u32 qpn, int access,
 }
 
 /**
- * smr_sgl_inline() - use inline data as if it were a list
+ * smr_sgl_inline() - use inline data as a list
  * @sgl: filled in; needs no smr_sgl_close()
  * @data: the data, which must outlive @sgl
  * @len: bytes
@@ -133,8 +134,6 @@ void smr_sgl_inline(struct smr_sgl *sgl, const void *data, size_t len)
 /**
  * smr_sgl_close() - drop the references of an open list
  * @sgl: the list
- *
- * Context: any.
  */
 void smr_sgl_close(struct smr_sgl *sgl)
 {
@@ -144,7 +143,7 @@ void smr_sgl_close(struct smr_sgl *sgl)
 	sgl->len = 0;
 }
 
-/* The run at the position: its span and how much of @len fits in it. */
+/* The run at the position: its span, and how much of @len lies in it. */
 static const struct smr_span *sgl_run(struct smr_sgl *sgl, size_t *len)
 {
 	const struct smr_span *span = &sgl->spans[sgl->cur];
@@ -158,7 +157,7 @@ static const struct smr_span *sgl_run(struct smr_sgl *sgl, size_t *len)
 	return span;
 }
 
-/* A position to return to when a copy does not get through. */
+/* A position to return to if a copy fails. */
 struct sgl_mark {
 	unsigned int cur;
 	size_t pos;
@@ -179,10 +178,9 @@ static int sgl_seek(struct smr_sgl *sgl, struct sgl_mark mark, int err)
 /**
  * smr_sgl_read_pieces() - copy out of a list, into pieces
  * @sgl: the list
- * @to: where to; moved on, except that after an error it may be anywhere
- * @len: bytes, at most what is left of the list
+ * @to: destination; advanced, by an undefined amount after an error
+ * @len: bytes, at most what is left of the list after the position
  *
- * Context: any.
  * Return: 0, SMR_PAGE_MISSING (see qp/paging.h) or -EFAULT.
  */
 int smr_sgl_read_pieces(struct smr_sgl *sgl, struct smr_pieces *to, size_t len)
@@ -211,10 +209,9 @@ int smr_sgl_read_pieces(struct smr_sgl *sgl, struct smr_pieces *to, size_t len)
 /**
  * smr_sgl_write_pieces() - copy pieces into a list
  * @sgl: the list
- * @from: where from; moved on, except that after an error it may be anywhere
- * @len: bytes, at most what is left of the list
+ * @from: source; advanced, by an undefined amount after an error
+ * @len: bytes, at most what is left of the list after the position
  *
- * Context: any.
  * Return: 0, SMR_PAGE_MISSING (see qp/paging.h) or -EFAULT.
  */
 int smr_sgl_write_pieces(struct smr_sgl *sgl, struct smr_pieces *from,
@@ -239,12 +236,10 @@ int smr_sgl_write_pieces(struct smr_sgl *sgl, struct smr_pieces *from,
  * smr_sgl_write_packet() - copy a packet's payload into a list
  * @sgl: the list
  * @cur: the packet
- * @off: where in it, from skb->data
- * @len: bytes, at most what is left of the list
+ * @off: offset of the payload from skb->data
+ * @len: bytes, at most what is left of the list after the position
  *
- * Context: any.
- * Return: 0, SMR_PAGE_MISSING (see qp/paging.h) or -EFAULT, also if the packet is
- * shorter than that.
+ * Return: 0, SMR_PAGE_MISSING (see qp/paging.h) or -EFAULT, also if the packet is too short.
  */
 int smr_sgl_write_packet(struct smr_sgl *sgl, struct smr_cursor *cur,
 			 unsigned int off, size_t len)
@@ -268,11 +263,10 @@ int smr_sgl_write_packet(struct smr_sgl *sgl, struct smr_cursor *cur,
 
 /**
  * smr_sgl_copy() - copy from one list to another
- * @dst: where to
- * @src: where from
+ * @dst: destination
+ * @src: source
  * @len: bytes, at most what is left of each
  *
- * Context: any.
  * Return: 0, SMR_PAGE_MISSING (see qp/paging.h), -EFAULT (@dst) or
  * -ENXIO (@src).
  */
@@ -303,9 +297,9 @@ int smr_sgl_copy(struct smr_sgl *dst, struct smr_sgl *src, size_t len)
 }
 
 /**
- * smr_sgl_fault_here() - bring pages of an open list in without waiting for any
+ * smr_sgl_fault_here() - bring in pages of an open list without sleeping for any of them
  * @sgl: the list
- * @write: they will be written to
+ * @write: the pages will be written to
  *
  * Context: process, may sleep.
  * Return: as smr_span_fault_here().
@@ -324,12 +318,11 @@ int smr_sgl_fault_here(const struct smr_sgl *sgl, bool write)
 }
 
 /**
- * smr_sgl_needs_thread() - can an open list be copied only elsewhere?
+ * smr_sgl_needs_thread() - must an open list be copied by another thread?
  * @sgl: the list
  *
- * Context: any.
- * Return: true if a part of it is memory that only a kernel thread may use, and this
- * is none.
+ * Return: true if some of its memory may be used only by a kernel thread, and the caller is
+ *	none.
  */
 bool smr_sgl_needs_thread(const struct smr_sgl *sgl)
 {
@@ -347,8 +340,7 @@ bool smr_sgl_needs_thread(const struct smr_sgl *sgl)
  * smr_sgl_is_paged() - can pages of an open list be missing?
  * @sgl: the list
  *
- * Context: any.
- * Return: true if at least a part of it is paged on demand.
+ * Return: true if any part of it is paged on demand.
  */
 bool smr_sgl_is_paged(const struct smr_sgl *sgl)
 {
@@ -361,9 +353,9 @@ bool smr_sgl_is_paged(const struct smr_sgl *sgl)
 }
 
 /**
- * smr_sgl_fault() - make a fault of all pages of an open list
- * @sgl: the list; smr_sgl_is_paged()
- * @write: they will be written to
+ * smr_sgl_fault() - allocate a fault for all pages of an open list
+ * @sgl: the list, for which smr_sgl_is_paged() is true
+ * @write: the pages will be written to
  * @gfp: how to allocate it
  *
  * Context: any, as @gfp says.
@@ -385,12 +377,11 @@ struct smr_fault *smr_sgl_fault(const struct smr_sgl *sgl, bool write,
 }
 
 /**
- * smr_sgl_is_of() - is a fault of just the pages of an open list?
+ * smr_sgl_is_of() - is a fault for exactly the pages of an open list?
  * @sgl: the list
- * @write: they will be written to
+ * @write: the pages will be written to
  * @fault: the fault
  *
- * Context: any.
  * Return: true if it is.
  */
 bool smr_sgl_is_of(const struct smr_sgl *sgl, bool write,

@@ -17,14 +17,14 @@ struct smr_why;
 /**
  * struct smr_sgl - a part of a scatter/gather list, or inline data
  * @spans: opened, in order
- * @nr: how many
+ * @nr: number of @spans
  * @data: inline data, instead of spans
  * @len: bytes in all
- * @cur: the span that the position is in
+ * @cur: the span that contains the position
  * @pos: the position within it, or within @data
  *
- * Owned by the task that opened it, for one copy. A task that waits, for a peer or for a
- * page, holds no spans, so neither can delay a deregistration.
+ * Owned by the task that opened it, for one copy. A task that waits for a peer or a page holds
+ * no spans, so neither can delay a deregistration.
  */
 struct smr_sgl {
 	struct smr_span spans[SMR_MAX_SGE];
@@ -49,8 +49,8 @@ void smr_sgl_inline(struct smr_sgl *sgl, const void *data, size_t len);
 void smr_sgl_close(struct smr_sgl *sgl);
 
 /*
- * The copies move the position. They return 0, SMR_PAGE_MISSING or -EFAULT, as
- * smr_span_read(). After an error the position is where it was.
+ * The copies advance the position. They return 0, SMR_PAGE_MISSING or -EFAULT, as
+ * smr_span_read(). After an error the position is unchanged.
  */
 int smr_sgl_read_pieces(struct smr_sgl *sgl, struct smr_pieces *to, size_t len);
 int smr_sgl_write_pieces(struct smr_sgl *sgl, struct smr_pieces *from,

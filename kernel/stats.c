@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Allocation and sums of the per-CPU counters of a device. */
 #include "stats.h"
 
 #include <linux/cpumask.h>
@@ -27,7 +28,7 @@ struct smr_stats *smr_stats_create(void)
 
 /**
  * smr_stats_get() - take a reference
- * @stats: the caller has one
+ * @stats: the caller has a reference
  *
  * Return: @stats.
  */
@@ -40,8 +41,6 @@ struct smr_stats *smr_stats_get(struct smr_stats *stats)
 /**
  * smr_stats_put() - drop a reference; the last one frees the counters
  * @stats: the counters
- *
- * Context: any.
  */
 void smr_stats_put(struct smr_stats *stats)
 {
@@ -52,11 +51,11 @@ void smr_stats_put(struct smr_stats *stats)
 }
 
 /**
- * smr_stats_read() - one counter, summed up over all CPUs
+ * smr_stats_read() - the sum of a counter over all CPUs
  * @stats: the counters
- * @id: which
+ * @id: the counter
  *
- * Context: any. What other CPUs count meanwhile may be in it or not.
+ * Context: any. Concurrent increments on other CPUs may or may not be included.
  * Return: the sum.
  */
 u64 smr_stats_read(const struct smr_stats *stats, enum smr_counter id)
@@ -70,10 +69,9 @@ u64 smr_stats_read(const struct smr_stats *stats, enum smr_counter id)
 }
 
 /**
- * smr_stats_name() - what a counter is called
- * @id: which
+ * smr_stats_name() - the name of a counter
+ * @id: the counter
  *
- * Context: any.
  * Return: its name for users.
  */
 const char *smr_stats_name(enum smr_counter id)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Counters of a device, shown by `rdma statistic show`. Counting costs one
- * per-CPU increment and may be done in any context.
+ * Counters of a device, shown by `rdma statistic show`. Counting costs one per-CPU increment,
+ * and is allowed in any context.
  *
- * local64_t rather than this_cpu_add(): where an architecture has nothing
- * better for that, it disables interrupts, and for User-Mode Linux that means
- * two system calls.
+ * local64_t rather than this_cpu_add(): the generic this_cpu_add() disables interrupts, which
+ * on User-Mode Linux takes two system calls.
  */
 #ifndef SMR_STATS_H
 #define SMR_STATS_H
@@ -74,10 +73,9 @@
 	X(LINK_DOWNED,		"link_downed")
 
 /*
- * All count events, but for ODP_CHUNKS: how many chunks there are now; and RX_WAITING:
- * how much memory the packets take that wait for their QPs now. UNKNOWN_QPN and
- * UDP_REFUSED are the namespace's, in struct smr_qptab and struct smr_antispoof: no device
- * counts them.
+ * All count events, except ODP_CHUNKS, the current number of chunks; and RX_WAITING, the memory
+ * of packets that are now queued for QPs. UNKNOWN_QPN and UDP_REFUSED are counted per
+ * namespace, in struct smr_qptab and struct smr_antispoof, and not per device.
  */
 enum smr_counter {
 #define SMR_COUNTER_ENUM(id, name) SMR_CNT_##id,
@@ -97,7 +95,7 @@ struct smr_stats_cpu {
 /**
  * struct smr_stats - the counters of one device
  * @cpu: a set for each CPU
- * @ref: one for the device, one for each memory that counts here; a memory may
+ * @ref: one for the device, and one for each memory that uses these counters; a memory may
  *	outlive the device, see fault.h
  */
 struct smr_stats {

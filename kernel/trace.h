@@ -16,10 +16,13 @@
 
 u32 smr_trace_pid(const struct ib_qp *ibqp);
 
-/* Of a link's name. A field of a fixed size is what bpftrace reads most easily. */
+/* Size of a link's name. bpftrace reads fields of a fixed size most easily. */
 #define SMR_TRACE_NAME	16
 
-/* What each event of a QP has: its link, the process that made it (0: the kernel), its number */
+/*
+ * Fields of each event of a QP: its link, the process that created it (0: the kernel), its
+ * number
+ */
 #define SMR_TRACE_QP							\
 	__array(char, dev, SMR_TRACE_NAME)				\
 	__field(u32, pid)						\
@@ -74,7 +77,7 @@ u32 smr_trace_pid(const struct ib_qp *ibqp);
 		{ 11, "REM_OP_ERR" }, { 12, "RETRY_EXC_ERR" },		\
 		{ 13, "RNR_RETRY_EXC_ERR" })
 
-/* enum smr_resp_verdict; qp/responder.c asserts that there is none more */
+/* enum smr_resp_verdict; qp/responder.c asserts that it is complete */
 #define smr_show_verdict(verdict)					\
 	__print_symbolic(verdict,					\
 		{ 0, "OK" }, { 1, "MORE" }, { 2, "DEFER" },		\
@@ -153,7 +156,7 @@ DEFINE_EVENT(smr_complete, smr_recv_done,
 	TP_ARGS(ibqp, wr_id, status, len)
 );
 
-/* A request at the responder. Key and address are 0 where its packet has none. */
+/* A request at the responder. Key and address are 0 if its packet has none. */
 TRACE_EVENT(smr_request,
 	TP_PROTO(const struct ib_qp *ibqp, u8 opcode, u32 psn, u32 len,
 		 bool local, u32 verdict, u32 rkey, u64 va),
@@ -254,17 +257,17 @@ DECLARE_EVENT_CLASS(smr_responses,
 		  SMR_TRACE_QP_ARGS, __entry->una, __entry->psn, __entry->count)
 );
 
-/* READ responses are in place behind a missing one. */
+/* READ responses after a missing one have been copied to their place. */
 DEFINE_EVENT(smr_responses, smr_ooo,
 	     TP_PROTO(const struct ib_qp *ibqp, u32 una, u32 psn, u32 count),
 	     TP_ARGS(ibqp, una, psn, count));
 
-/* A missing part of a READ is asked for again, and nothing else. */
+/* A READ is repeated for a missing part only. */
 DEFINE_EVENT(smr_responses, smr_ask_again,
 	     TP_PROTO(const struct ib_qp *ibqp, u32 una, u32 psn, u32 count),
 	     TP_ARGS(ibqp, una, psn, count));
 
-/* A CNP was sent to the peer, which has sent a packet that the network has marked. */
+/* A CNP was sent to the peer, since a packet from it arrived with a congestion mark. */
 TRACE_EVENT(smr_cnp_sent,
 	TP_PROTO(const struct ib_qp *ibqp, u32 peer, u8 opcode, u32 psn),
 	TP_ARGS(ibqp, peer, opcode, psn),
@@ -285,7 +288,7 @@ TRACE_EVENT(smr_cnp_sent,
 		  SMR_TRACE_QP_ARGS, __entry->peer, __entry->opcode, __entry->psn)
 );
 
-/* Marks have narrowed the window of a requester; congestion is of 1024. */
+/* Congestion marks have reduced the window of a requester; congestion is in 1/1024. */
 TRACE_EVENT(smr_slow,
 	TP_PROTO(const struct ib_qp *ibqp, u32 una, u32 max_psn, u32 was, u32 window,
 		 u32 congestion),
@@ -312,7 +315,7 @@ TRACE_EVENT(smr_slow,
 		  __entry->window, __entry->congestion)
 );
 
-/* net/antispoof.c has dropped what a process's socket sent to RoCEv2's port. */
+/* net/antispoof.c has dropped a packet that a process's socket sent to RoCEv2's port. */
 TRACE_EVENT(smr_udp_refused,
 	TP_PROTO(u32 uid, u16 sport, const struct in6_addr *daddr),
 	TP_ARGS(uid, sport, daddr),
@@ -330,7 +333,7 @@ TRACE_EVENT(smr_udp_refused,
 		  __entry->daddr)
 );
 
-/* A window stands in the way of a deregistration. */
+/* A deregistration was refused because a window is bound. */
 TRACE_EVENT(smr_dereg_busy,
 	TP_PROTO(u32 lkey, u32 windows, u32 rkey),
 	TP_ARGS(lkey, windows, rkey),
@@ -348,7 +351,7 @@ TRACE_EVENT(smr_dereg_busy,
 		  __entry->windows, __entry->rkey)
 );
 
-/* Somebody was refused something: softmr why ID says what the reason is. */
+/* A verb or work request was refused: "softmr why ID" explains the reason. */
 TRACE_EVENT(smr_refused,
 	TP_PROTO(u32 pid, u32 qpn, u32 id, u32 error, u32 psn, const u64 *num),
 	TP_ARGS(pid, qpn, id, error, psn, num),

@@ -17,11 +17,11 @@ struct smr_why_log;
 /**
  * struct smr_ucontext - a process's context of the device
  * @ibuctx: the core's part
- * @id: no other context of any device ever has it; not 0
+ * @id: unique over all devices, never reused; not 0
  * @user: the user, a reference
- * @account: the user's; all objects of the context go before it does
+ * @account: of the user; all objects of the context are destroyed before it
  * @arenas: the memory of its rings
- * @whys: what it was refused
+ * @whys: the log of its refusals
  * @bell: its doorbell
  */
 struct smr_ucontext {
@@ -39,19 +39,19 @@ static inline struct smr_ucontext *to_smr_ucontext(const struct ib_ucontext *uct
 	return container_of(uctx, struct smr_ucontext, ibuctx);
 }
 
-/* NULL for a consumer in the kernel */
+/* NULL for a kernel consumer */
 static inline struct smr_account *smr_uctx_account(const struct ib_ucontext *uctx)
 {
 	return uctx ? to_smr_ucontext(uctx)->account : NULL;
 }
 
-/* Likewise */
+/* NULL for a kernel consumer */
 static inline struct smr_why_log *smr_uctx_whys(const struct ib_ucontext *uctx)
 {
 	return uctx ? to_smr_ucontext(uctx)->whys : NULL;
 }
 
-/* Of the context that calls a verb; no attributes: a consumer in the kernel */
+/* The log of the context that calls a verb. Without attributes, the caller is a kernel consumer */
 static inline struct smr_why_log *
 smr_attrs_whys(const struct uverbs_attr_bundle *attrs)
 {

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The operations of the RDMA device: read the command of a process, call the file that does the
+ * work, and write the response.
+ */
 #include "verbs.h"
 
 #include <linux/atomic.h>
@@ -44,7 +48,7 @@
 #include "why.h"
 #include "why_query.h"
 
-/* NULL for a consumer in the kernel. */
+/* NULL for a kernel consumer. */
 static struct ib_ucontext *udata_uctx(struct ib_udata *udata)
 {
 	return udata ? rdma_udata_to_uverbs_attr_bundle(udata)->context : NULL;
@@ -61,7 +65,7 @@ static struct ib_mr *made_mr(struct smr_mr *mr, struct smr_why_log *log,
 	return ERR_PTR(smr_why_verb(log, why, 0, err));
 }
 
-/* How many contexts there have been: the last one's id */
+/* Number of contexts created so far: the id of the last one */
 static atomic64_t contexts = ATOMIC64_INIT(0);
 
 static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
@@ -101,7 +105,7 @@ put_user:
 	return ret;
 }
 
-/* A process shares a context that another process has made. */
+/* For a process that shares a context created by another process. */
 static int query_ucontext(struct ib_ucontext *uctx,
 			  struct uverbs_attr_bundle *attrs)
 {
@@ -124,7 +128,7 @@ static void dealloc_ucontext(struct ib_ucontext *uctx)
 	smr_userwq_put(ctx->user);
 }
 
-/* Rings are ordinary memory, so mappings may stay. */
+/* Rings are ordinary memory, so processes may keep their mappings. */
 static void disassociate_ucontext(struct ib_ucontext *uctx)
 {
 	smr_bell_silence(to_smr_ucontext(uctx)->bell);
@@ -214,8 +218,8 @@ static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 }
 
 /*
- * Once the CQ has the new ring, the response must not fail, or the provider could not
- * find the ring. So check first that the provider takes all that it needs.
+ * Once the CQ has the new ring, the response must not fail, or the provider could not find the
+ * ring. So check first that the provider's response buffer is large enough.
  */
 static int resize_user_cq(struct ib_cq *ibcq, SMR_RESIZE_CQE_TYPE cqe,
 			  struct ib_udata *udata)
@@ -313,7 +317,7 @@ static int post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	return smr_post_srq_recv(to_smr_srq(ibsrq), wr, bad);
 }
 
-/* The core keeps track of a domain's objects. */
+/* The core tracks the objects of a domain. */
 static int alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	struct ib_ucontext *uctx = udata_uctx(udata);
@@ -341,7 +345,7 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	struct smr_why why = {};
 	int ret;
 
-	/* Only how a QP spreads what it receives is input. */
+	/* Driver input exists only for the RSS of a QP. */
 	ret = init->rwq_ind_tbl ?
 	      smr_compat_udata_in(udata, &how, sizeof(how)) :
 	      ib_is_udata_in_empty(udata);
@@ -357,7 +361,7 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	return ret;
 }
 
-/* Only the command that knows a rate limit has input. */
+/* Only the extended command, which has a rate limit, has driver input. */
 static int modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		     struct ib_udata *udata)
 {
@@ -512,7 +516,7 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	ret = ib_no_udata_io(udata);
 	if (ret)
 		return ERR_PTR(ret);
-	/* The hints are about pages that stay where they are. */
+	/* The hints of a DMA handle apply only to pinned pages. */
 	if (SMR_HAS_DMAH(dmah) && access & IB_ACCESS_ON_DEMAND)
 		mr = smr_why_ptr(&why, MR_HINTS_ON_DEMAND, access);
 	else
@@ -539,7 +543,7 @@ static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset,
 	return made_mr(mr, smr_udata_whys(udata), &why);
 }
 
-/* Windows are bound to the region, as far as one has looked: they may already be gone. */
+/* Windows were bound to the region at the check; they may already be unbound. */
 static void why_busy(struct smr_mr *mr, struct smr_why *why,
 		     struct smr_abi_window *first)
 {
@@ -549,7 +553,7 @@ static void why_busy(struct smr_mr *mr, struct smr_why *why,
 	smr_why(why, MR_BUSY, mr->ibmr.lkey, smr_mr_windows(mr), first->rkey);
 }
 
-/* Always in place. The core updates its own fields of the region. */
+/* Changes the region in place. The core updates its own fields of the region. */
 static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				   u64 length, u64 iova, int access,
 				   struct ib_pd *pd, struct ib_udata *udata)
@@ -583,7 +587,7 @@ static int advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 	return smr_why_verb(smr_attrs_whys(attrs), &why, 0, ret);
 }
 
-/* Count it, trace it, and say why. */
+/* Count, trace and report a refused deregistration. */
 static void dereg_refused(struct smr_verbs *verbs, struct smr_mr *mr,
 			  struct smr_why_log *log)
 {
@@ -597,8 +601,8 @@ static void dereg_refused(struct smr_verbs *verbs, struct smr_mr *mr,
 }
 
 /*
- * At the end of a process, or of the device, the core destroys the newest object first: a
- * region before a window that was there before it. It comes again for the region.
+ * When a process exits or the device is removed, the core destroys the newest objects first, so
+ * a region before an older window that is bound to it. The core retries the region later.
  */
 static bool is_clean_up(const struct smr_verbs *verbs)
 {
@@ -675,7 +679,7 @@ static int UVERBS_HANDLER(SMR_METHOD_QP_DOORBELL)(struct uverbs_attr_bundle *att
 				 SMR_DOORBELL_SQ | SMR_DOORBELL_RQ);
 	if (ret)
 		return ret;
-	/* For an XRC QP that was opened, real_qp is ours. */
+	/* For an opened XRC QP, real_qp is softmr's QP. */
 	smr_qp_doorbell(to_smr_qp(ibqp->real_qp), flags ?: SMR_DOORBELL_SQ);
 	return 0;
 }

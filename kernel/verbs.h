@@ -23,8 +23,8 @@ struct task_struct;
 
 /**
  * struct smr_limits - the objects of one device
- * @max: how many of each kind there may be; constant
- * @used: how many there are
+ * @max: limit of each kind; constant
+ * @used: number of objects of each kind
  */
 struct smr_limits {
 	u32 max;
@@ -32,21 +32,20 @@ struct smr_limits {
 };
 
 /**
- * struct smr_verbs - a device as its verbs see it; part of struct smr_dev
+ * struct smr_verbs - the part of struct smr_dev that verbs use
  * @ibdev: the core's part; must be first
- * @env: what QPs and MRs need of the device
+ * @env: the part of the device that QPs and MRs use
  * @ahs: address vectors of its address handles
  * @srqs: XRC shared receive queues
  * @dms: device memory
  * @steer: flow steering rules
- * @users: the users that have it open
+ * @users: users that have it open
  * @awaits: verbs that wait for faults
  * @counters: struct smr_stats of the counters that QPs are bound to, by id
- * @limits: how many objects it has, and may have
+ * @limits: limits and numbers of its objects
  * @registrar: the task that registers it, during the registration; see vlan.c
  *
- * @env is constant while the device is registered; the tables have their own
- * locks.
+ * @env is constant while the device is registered; the tables have their own locks.
  */
 struct smr_verbs {
 	struct ib_device ibdev;

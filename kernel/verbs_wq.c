@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Verbs for receive work queues and their tables: check the command, and call qp/rwq.c and
+ * steer/rss.c.
+ */
 #include "verbs_wq.h"
 
 #include <linux/err.h>
@@ -56,7 +60,7 @@ static int destroy_wq(struct ib_wq *ibwq, struct ib_udata *udata)
 	return 0;
 }
 
-/* The core has checked the queues, and keeps them. */
+/* The core has checked the queues, and does not destroy them before the table. */
 static int create_rwq_ind_table(struct ib_rwq_ind_table *table,
 				struct ib_rwq_ind_table_init_attr *init,
 				struct ib_udata *udata)

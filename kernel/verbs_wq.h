@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The verbs on work queues: what the RDMA core calls on behalf of processes. */
+/* The verbs for work queues: what the RDMA core calls on behalf of processes. */
 #ifndef SMR_VERBS_WQ_H
 #define SMR_VERBS_WQ_H
 

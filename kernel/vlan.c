@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The core's GID management treats a VLAN as a part of the RoCE port of its lower
- * netdev: it adds the VLAN's addresses to the GID table of a device on the lower netdev
- * only. A device on the VLAN itself would have none. So get_netdev() returns the lower
- * netdev to the GID management, and softmr refuses the GIDs that are not the VLAN's. All
- * other callers get the VLAN.
+ * The core's GID management treats a VLAN as a part of the RoCE port of its lower netdev: it
+ * adds the VLAN's addresses to the GID table of a device on the lower netdev only. A device on
+ * the VLAN itself would have none. So get_netdev() returns the lower netdev to the GID
+ * management, and softmr refuses GIDs that do not belong to the VLAN. All other callers get the
+ * VLAN.
  *
  * The core logs a message for each GID that is refused.
  */
@@ -16,14 +16,14 @@
 
 #include "verbs.h"
 
-/* The GID management asks while a device is registered, later from works. */
+/* The GID management calls this during the registration of a device, and later from work items. */
 static bool asked_for_gids(const struct smr_verbs *verbs)
 {
 	return (current->flags & PF_WQ_WORKER) ||
 	       READ_ONCE(verbs->registrar) == current;
 }
 
-/* The device holds its VLAN, and the VLAN holds its lower netdev. */
+/* The device has a reference on its VLAN, and the VLAN one on its lower netdev. */
 static struct net_device *get_netdev(struct ib_device *ibdev, u32 port)
 {
 	const struct smr_verbs *verbs = to_smr_verbs(ibdev);
@@ -40,12 +40,12 @@ static const struct ib_device_ops vlan_ops = {
 };
 
 /**
- * smr_vlan_has_gid() - may a device have a GID of this netdev?
+ * smr_vlan_has_gid() - may a device have GIDs of this netdev?
  * @verbs: the device, with any kind of netdev
  * @ndev: the netdev
  *
  * Context: process.
- * Return: false: the device is a VLAN's, and the GID is not.
+ * Return: false if the device is on a VLAN and @ndev is another netdev.
  */
 bool smr_vlan_has_gid(const struct smr_verbs *verbs,
 		      const struct net_device *ndev)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Turn the counting of copied bytes on for as long as a privileged process watches. */
 #include "watch.h"
 
 #include <linux/jiffies.h>
@@ -7,7 +8,7 @@
 
 #include "compat/cleanup.h"
 
-/* Who looks says so again and again; nobody has to say that he has stopped. */
+/* A watcher repeats smr_watch(), so it need not report that it has stopped. */
 #define WATCH_JIFFIES	(10 * HZ)
 
 DEFINE_STATIC_KEY_FALSE(smr_watched);
@@ -24,10 +25,9 @@ static void watch_end(struct work_struct *work)
 static DECLARE_DELAYED_WORK(watch_work, watch_end);
 
 /**
- * smr_watch() - somebody looks now, and for some seconds from now on
+ * smr_watch() - keep counts for the next seconds
  *
- * To turn the counts on and off stops all processors for a moment, which is why the caller
- * must be privileged.
+ * Turning the counts on and off patches code on all CPUs, so the caller must be privileged.
  *
  * Context: process, may sleep.
  */
@@ -39,7 +39,7 @@ void smr_watch(void)
 }
 
 /**
- * smr_watch_fini() - the module ends; nobody calls smr_watch() any more
+ * smr_watch_fini() - stop counting at the end of the module; smr_watch() is not called again
  *
  * Context: process, may sleep.
  */

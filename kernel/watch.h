@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Counts that are kept only while somebody looks: a region may be used by all processors at
- * once, and then to count what is copied costs as much as a small copy.
+ * Counts that are kept only while they are watched: all CPUs may use a region at once, and
+ * counting the copied bytes then costs as much as a small copy.
  */
 #ifndef SMR_WATCH_H
 #define SMR_WATCH_H

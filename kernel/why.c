@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each context has a log of its last refusals, of a fixed size. Writers take an entry each,
- * in any context, and wait for nobody: an entry that somebody else is using is skipped, and
- * that refusal is lost. So neither a storm of refusals nor somebody who reads holds up a QP.
+ * Each context has a log of its last refusals, of a fixed size. A writer takes an entry, in any
+ * context, without waiting: if the entry is in use, the refusal is lost. So neither a storm of
+ * refusals nor a reader delays a QP.
  */
 #include "why.h"
 
@@ -23,14 +23,14 @@
 #include "compat/cleanup.h"
 #include "trace.h"
 
-/* Refusals of a context, and of all contexts of a namespace that have ended */
+/* Number of refusals kept per context, and for all closed contexts of a namespace */
 #define LOG_ENTRIES	64
 #define PAST_ENTRIES	256
 
 /**
  * struct why_slot - an entry of a log
  * @lock: guards @rec; writers only try it
- * @rec: the refusal; its seq is 0 while there is none
+ * @rec: the refusal; its seq is 0 if there is none
  */
 struct why_slot {
 	spinlock_t lock;	/* see above */
@@ -41,10 +41,10 @@ struct why_slot {
  * struct smr_why_log - the last refusals of a context
  * @ref: one for the context, one for each QP
  * @node: in the book's logs, until the context ends
- * @book: the namespace's
- * @id: of no other log of the book
- * @head: how many refusals there have been
- * @who: all but @who.rec: whose they are
+ * @book: of the namespace
+ * @id: unique in the book
+ * @head: number of refusals so far
+ * @who: the context's process and user; @who.rec is unused
  * @slots: refusal n is in slot n % LOG_ENTRIES
  *
  * @book->lock guards @node; constant but for @head and @slots.
@@ -60,9 +60,9 @@ struct smr_why_log {
 };
 
 /**
- * struct smr_why_past - refusals of contexts that have ended
- * @head: how many there have been
- * @entries: number n is in entry n % PAST_ENTRIES
+ * struct smr_why_past - refusals of closed contexts
+ * @head: number of refusals so far
+ * @entries: refusal n is in entry n % PAST_ENTRIES
  */
 struct smr_why_past {
 	u64 head;
@@ -72,12 +72,11 @@ struct smr_why_past {
 /**
  * smr_why_set() - fill in a reason; see smr_why()
  * @why: filled in
- * @id: which
+ * @id: enum smr_why_id
  * @err: its negative errno
  * @num: its numbers
- * @nr: how many
+ * @nr: number of @num
  *
- * Context: any.
  * Return: @err.
  */
 int smr_why_set(struct smr_why *why, u32 id, int err, const u64 *num,
@@ -90,7 +89,7 @@ int smr_why_set(struct smr_why *why, u32 id, int err, const u64 *num,
 }
 
 /**
- * smr_why_book_init() - prepare a namespace's book
+ * smr_why_book_init() - initialize a namespace's book
  * @book: the book
  */
 void smr_why_book_init(struct smr_why_book *book)
@@ -100,7 +99,7 @@ void smr_why_book_init(struct smr_why_book *book)
 }
 
 /**
- * smr_why_book_fini() - the namespace ends
+ * smr_why_book_fini() - free a namespace's book
  * @book: the book, closed
  */
 void smr_why_book_fini(struct smr_why_book *book)
@@ -109,7 +108,7 @@ void smr_why_book_fini(struct smr_why_book *book)
 }
 
 /**
- * smr_why_book_open() - the namespace has a link from now on
+ * smr_why_book_open() - open a book for the first link of a namespace
  * @book: the book
  *
  * Context: process, may sleep.
@@ -122,7 +121,7 @@ int smr_why_book_open(struct smr_why_book *book)
 }
 
 /**
- * smr_why_book_close() - the namespace has no link any more, and no context
+ * smr_why_book_close() - close the book of a namespace without links and contexts
  * @book: the book
  *
  * Context: process, may sleep.
@@ -133,7 +132,7 @@ void smr_why_book_close(struct smr_why_book *book)
 	unsigned int i;
 
 	WARN_ON_ONCE(!list_empty(&book->logs));
-	/* Who reads by netlink holds the lock. */
+	/* Netlink readers hold the lock. */
 	scoped_guard(mutex, &book->lock)
 		book->past = NULL;
 	for (i = 0; i < PAST_ENTRIES; i++)
@@ -142,9 +141,9 @@ void smr_why_book_close(struct smr_why_book *book)
 }
 
 /*
- * Who may read the log by netlink without being privileged. Its numbers are addresses of the
- * process and of its connections. So nobody may if the process has rights that its user has
- * not: a program that is set-user-id, or has file capabilities.
+ * The user that may read the log by netlink without privileges. Its numbers are addresses of
+ * the process and of its connections. So there is none if the process has privileges that its
+ * user lacks: a set-user-id program, or one with file capabilities.
  */
 static kuid_t reader(void)
 {
@@ -160,8 +159,8 @@ static kuid_t reader(void)
 }
 
 /**
- * smr_why_log_create() - make the log of a context that the calling process opens
- * @book: its namespace's
+ * smr_why_log_create() - create the log of a context that the calling process opens
+ * @book: of its namespace
  * @dev: the index of the device
  *
  * Context: process, may sleep.
@@ -193,7 +192,6 @@ struct smr_why_log *smr_why_log_create(struct smr_why_book *book, u32 dev)
  * smr_why_log_get() - take a reference
  * @log: the caller has a reference, or NULL
  *
- * Context: any.
  * Return: @log.
  */
 struct smr_why_log *smr_why_log_get(struct smr_why_log *log)
@@ -231,11 +229,11 @@ static void past_add(struct smr_why_past *past, const struct smr_why_log *log,
 }
 
 /**
- * smr_why_log_end() - the context ends
- * @log: its log
+ * smr_why_log_end() - move the refusals of a context that is closed
+ * @log: of the context
  *
- * Its refusals can be read by netlink until others need the room. QPs that outlive it, which
- * XRC has, go on to write to the log, and nobody reads that.
+ * Its refusals can be read by netlink until newer ones overwrite them. XRC QPs that outlive the
+ * context continue to write to the log, but that is not read.
  *
  * Context: process, may sleep.
  */
@@ -254,12 +252,12 @@ void smr_why_log_end(struct smr_why_log *log)
 }
 
 /**
- * smr_why_add() - note a refusal
- * @log: of the context that is told; NULL: a consumer in the kernel, which has none
- * @why: why
- * @rec: what else is known of it. Id, numbers, time and seq are filled in
+ * smr_why_add() - log a refusal
+ * @log: of the context that was refused; NULL: a kernel consumer, which has none
+ * @why: the reason
+ * @rec: the other fields of the record. Id, numbers, time and seq are filled in
  *
- * Context: any; takes no lock that it would have to wait for.
+ * Context: any; does not wait for a lock.
  */
 void smr_why_add(struct smr_why_log *log, const struct smr_why *why,
 		 struct smr_abi_why *rec)
@@ -281,7 +279,7 @@ void smr_why_add(struct smr_why_log *log, const struct smr_why *why,
 	spin_unlock(&slot->lock);
 }
 
-/* Where nobody has said why, the errno tells something. */
+/* Without a reason, derive a general one from the errno. */
 static u32 id_of(int err)
 {
 	switch (err) {
@@ -296,10 +294,10 @@ static u32 id_of(int err)
 }
 
 /**
- * smr_why_add_verb() - note that a verb is refused; see smr_why_verb()
+ * smr_why_add_verb() - log that a verb is refused; see smr_why_verb()
  * @log: not NULL
- * @why: why, as far as anybody has said
- * @qpn: the QP that it is about, or 0
+ * @why: the reason, or its id is 0
+ * @qpn: the QP concerned, or 0
  * @err: the negative errno
  *
  * Context: process.
@@ -329,12 +327,12 @@ static bool slot_read(struct why_slot *slot, u64 from, struct smr_abi_why *to)
 /**
  * smr_why_read() - read refusals, the oldest first
  * @log: the log
- * @from: the seq of the last one that the caller has, 0: none. Moved on
+ * @from: the seq of the last one that the caller has, 0: none. Updated
  * @to: the refusals
- * @max: how many at most
+ * @max: size of @to
  *
  * Context: process.
- * Return: how many.
+ * Return: number of refusals read.
  */
 unsigned int smr_why_read(struct smr_why_log *log, u64 *from,
 			  struct smr_abi_why *to, unsigned int max)
@@ -344,7 +342,7 @@ unsigned int smr_why_read(struct smr_why_log *log, u64 *from,
 
 	seq = max(*from, head - min_t(u64, head, LOG_ENTRIES));
 	while (n < max && ++seq <= head) {
-		/* Another one may be there already, which is newer. */
+		/* A newer refusal may have overwritten it. */
 		if (!slot_read(&log->slots[seq % LOG_ENTRIES], *from, &to[n]))
 			continue;
 		if (to[n].seq != seq)
@@ -393,16 +391,16 @@ static int log_walk(struct smr_why_log *log, u64 *seq,
 
 /**
  * smr_why_walk() - read all refusals of a namespace
- * @book: the namespace's
- * @log: where the caller is: 0 at the beginning. Moved on
- * @seq: likewise
- * @v: the caller
+ * @book: of the namespace
+ * @log: position of the caller: 0 at the beginning. Updated
+ * @seq: as @log
+ * @v: the caller's functions
  *
- * First those of contexts that have ended, then those of each open one; in each the oldest
- * first.
+ * First those of closed contexts, then those of each open context; the oldest first in each.
  *
  * Context: process, may sleep; @v is called with @book->lock held.
- * Return: 0: that was all; or what @v->take() said, and the next call begins with that one.
+ * Return: 0: all were read; or the result of @v->take(), and the next call begins with that
+ *	refusal.
  */
 int smr_why_walk(struct smr_why_book *book, u64 *log, u64 *seq,
 		 const struct smr_why_visitor *v)

@@ -21,12 +21,12 @@ struct smr_why_past;
 
 /**
  * struct smr_why - the reason of a refusal
- * @id: enum smr_why_id; 0: nothing was refused, or nobody has said why
- * @nr: how many numbers there are
+ * @id: enum smr_why_id; 0: not refused, or no reason given
+ * @nr: number of @num
  * @num: the numbers, in the order of the table
  *
- * It is on the caller's stack, or scratch of a task. Only a refusal fills it in: whoever
- * has one sets @id to 0 and leaves the rest.
+ * It is on the caller's stack, or scratch of a task. The owner sets only @id to 0; a refusal
+ * fills in the rest.
  */
 struct smr_why {
 	u32 id;
@@ -45,12 +45,12 @@ int __cold smr_why_set(struct smr_why *why, u32 id, int err, const u64 *num,
 		       unsigned int nr);
 
 /**
- * smr_why() - refuse, and say why
+ * smr_why() - refuse, and give the reason
  * @why: struct smr_why, filled in
- * @name: of the reason
+ * @name: name of the reason in SMR_WHYS()
  * @...: its numbers
  *
- * Return: the negative errno of the reason; 0 if it is none of a verb.
+ * Return: the negative errno of the reason; 0 if it is not a reason of a verb.
  */
 #define smr_why(why, name, ...)						\
 ({									\
@@ -68,9 +68,9 @@ int __cold smr_why_set(struct smr_why *why, u32 id, int err, const u64 *num,
 /**
  * struct smr_why_book - the refusals of a namespace
  * @lock: guards all below
- * @logs: struct smr_why_log of the contexts that are open, the oldest first
- * @past: the last refusals of contexts that have ended; NULL without a link
- * @ids: how many logs there have been
+ * @logs: struct smr_why_log of the open contexts, the oldest first
+ * @past: the last refusals of closed contexts; NULL without a link
+ * @ids: number of logs created so far
  */
 struct smr_why_book {
 	struct mutex lock;	/* see above */
@@ -80,11 +80,11 @@ struct smr_why_book {
 };
 
 /**
- * struct smr_why_entry - a refusal, and whose it is
+ * struct smr_why_entry - a refusal, and its context
  * @rec: the refusal
- * @uid: who may read it without being privileged; INVALID_UID: nobody
+ * @uid: the user that may read it without privileges; INVALID_UID: none
  * @pid: the process that opened the context, a reference; or NULL
- * @comm: its command
+ * @comm: command name of that process
  * @dev: the index of the RDMA device
  */
 struct smr_why_entry {
@@ -96,10 +96,11 @@ struct smr_why_entry {
 };
 
 /**
- * struct smr_why_visitor - who reads all refusals
- * @may: may the caller read this one? Of an open context, its @rec is not filled in
- * @take: take it; @ended: its context has. Not 0: not now, and no more
- * @arg: for both
+ * struct smr_why_visitor - a reader of all refusals
+ * @may: may the caller read this one? For an open context, its @rec is not filled in
+ * @take: use it. @ended is true if its context is closed. Not 0: stop, and pass this refusal
+ *	again the next time
+ * @arg: argument of both
  */
 struct smr_why_visitor {
 	bool (*may)(const struct smr_why_entry *entry, void *arg);
@@ -129,11 +130,11 @@ int smr_why_walk(struct smr_why_book *book, u64 *log, u64 *seq,
 		 const struct smr_why_visitor *v);
 
 /**
- * smr_why_verb() - the end of a verb: note the refusal, if it is one
- * @log: of the context that has called it; NULL: a consumer in the kernel, which has none
- * @why: why, as far as anybody has said
- * @qpn: the QP that it is about, or 0
- * @ret: what the verb returns
+ * smr_why_verb() - log the refusal if a verb fails
+ * @log: of the context that has called it; NULL: a kernel consumer, which has none
+ * @why: the reason, or its id is 0
+ * @qpn: the QP concerned, or 0
+ * @ret: result of the verb
  *
  * Context: process.
  * Return: @ret.

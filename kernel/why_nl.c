@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Generic netlink: dump the last refusals of a network namespace. */
 #include "why_nl.h"
 
 #include <linux/capability.h>
@@ -17,9 +18,9 @@
 static struct genl_family family;
 
 /**
- * struct why_dump - who asks, and the message that is being filled
- * @all: has CAP_NET_ADMIN in the namespace, and gets everybody's refusals
- * @uid: otherwise those of this user
+ * struct why_dump - the caller of a dump, and the message being filled
+ * @all: the caller has CAP_NET_ADMIN in the namespace, and gets the refusals of all users
+ * @uid: otherwise it gets those of this user
  * @skb: the message
  * @cb: the core's part
  */
@@ -69,9 +70,9 @@ static int take_entry(const struct smr_why_entry *entry, bool ended, void *arg)
 }
 
 /**
- * struct why_pos - where a dump is; in struct netlink_callback
+ * struct why_pos - position of a dump; in struct netlink_callback
  * @log: see smr_why_walk()
- * @seq: likewise
+ * @seq: see smr_why_walk()
  */
 struct why_pos {
 	u64 log;
@@ -82,8 +83,8 @@ static_assert(sizeof(struct why_pos) <=
 	      sizeof_field(struct netlink_callback, ctx));
 
 /*
- * Whoever has sent the question, and whoever reads the answer, must both be allowed to: the
- * socket may be handed to a program of another user.
+ * Both the sender of the request and the reader of the dump must be allowed to read it: the
+ * socket may have been passed to a program of another user.
  */
 static int dump_whys(struct sk_buff *skb, struct netlink_callback *cb)
 {
@@ -133,7 +134,7 @@ static struct genl_family family = {
 };
 
 /**
- * smr_why_nl_register() - answer questions from now on
+ * smr_why_nl_register() - register the netlink family
  *
  * Return: 0 or an errno.
  */
@@ -143,7 +144,7 @@ int smr_why_nl_register(void)
 }
 
 /**
- * smr_why_nl_unregister() - answer no more; waits for answers under way
+ * smr_why_nl_unregister() - unregister the netlink family; waits for running dumps
  */
 void smr_why_nl_unregister(void)
 {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* The ioctl method by which a process reads the last refusals of its context. */
 #include "why_query.h"
 
 #include <linux/err.h>
@@ -22,7 +23,7 @@
 #define ENTRY_MIN	offsetofend(struct smr_abi_why, num)
 
 /*
- * As many refusals as the array has room for. An entry is as long as the provider knows it.
+ * Copies as many refusals as fit into the array, with the entry size that the provider knows.
  * The attribute's length has 16 bits, which bounds what is allocated.
  */
 static int copy_refusals(struct uverbs_attr_bundle *attrs,

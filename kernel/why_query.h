@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a context was refused, read by its process. */
+/* The refusals of a context, read by its process. */
 #ifndef SMR_WHY_QUERY_H
 #define SMR_WHY_QUERY_H
 

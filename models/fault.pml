@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The end of a fault: kernel/fault.c and kernel/qp/paging.c. The fault's worker tells the QP that the fault has ended,
- * while a doorbell finds that by itself, and the QP is destroyed.
+ * The end of a fault: kernel/fault.c and kernel/qp/paging.c. The fault's worker notifies the QP
+ * of the end of the fault, while a doorbell finds the end itself, and the QP is destroyed.
  *
- * What is shown:
- * - the worker touches the QP only while the QP is there;
- * - a QP that waits for the end of the fault hears of it;
+ * Properties:
+ * - the worker accesses the QP only while the QP exists;
+ * - a QP that waits for the end of the fault is notified of it;
  * - the QP is destroyed without waiting for the fault.
  *
- * What is assumed: the fault ends some time, though nobody else knows when. A function that a spinlock guards ends.
+ * Assumptions: the fault ends at some unknown time. A function under a spinlock ends.
  *
  * RUN leaves: -DLEAVES: safety
  * RUN waits:  -DWAITS: safety
  */
 #define WORKER	0
-#define SIDE	1	/* whoever owns the QP's task, and at the end destroys the QP */
+#define SIDE	1	/* the owner of the QP's task, which destroys the QP at the end */
 #define PROCS	2
 
 /* Shared variables: struct smr_fault's done and told, and its lock */
@@ -24,7 +24,7 @@
 #define VARS	3
 #include "memory.h"
 
-/* The QP's reference count, which smr_qp_get() does not take from 0, and whether the QP is gone */
+/* The QP's reference count, which smr_qp_get() does not take from 0, and whether the QP is freed */
 byte ref = 1;
 bool freed;
 /* The worker has run the task */
@@ -97,8 +97,8 @@ proctype side()
 
 	if
 #ifdef LEAVES
-	:: load(DONE)		/* a doorbell finds that it has ended: smr_paging_settle() */
-	:: true			/* the QP is destroyed meanwhile: smr_paging_cancel() */
+	:: load(DONE)		/* a doorbell finds its end: smr_paging_settle() */
+	:: true			/* the QP is destroyed: smr_paging_cancel() */
 #endif
 	:: ran			/* the worker has run the task */
 	fi;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A key and its grant: kernel/grant.c, kernel/key.c, and a window as kernel/mw.c has it. Copiers open the key again and
- * again; a QP binds the window to the next region, or undoes that while it waits; the window may be deallocated, or unbound
- * by another QP; the QP is destroyed.
+ * A key and its grant: kernel/grant.c, kernel/key.c, and a window as in kernel/mw.c. Copiers
+ * open the key repeatedly; a QP binds the window to the next region, or undoes the bind while
+ * it waits; the window may be deallocated, or unbound by another QP; the QP is destroyed.
  *
- * What is shown:
- * - after a binding has ended, nobody copies to or from the memory that it was on, and nobody starts to;
- * - the end of a binding waits for copies in progress only, however often others try to open the key;
- * - who is told that a grant has drained is still there, and so is the grant when somebody takes its lock.
+ * Properties:
+ * - after a binding has ended, no copy to or from its memory runs, and none starts;
+ * - the end of a binding waits only for copies in progress, however often others try to open
+ *   the key;
+ * - a waiter that is called when a grant has drained still exists, and so does the grant when
+ *   its lock is taken.
  *
- * What is assumed: a copy ends; a spinlock is had by all who wait for it.
+ * Assumptions: a copy ends; every waiter for a spinlock gets it.
  *
  * RUN two:      -DCOPIERS=2 -DBINDS=1: safety
  * RUN undone:   -DCOPIERS=1 -DBINDS=2 -DUNDO: safety binds
@@ -19,7 +21,8 @@
  */
 
 /*
- * Who stores: the QP's send task, and who deallocates the window, or another QP. Copiers only have atomic operations
+ * Processes that store: the QP's send task, and the deallocator of the window, or another QP.
+ * Copiers only use atomic operations
  */
 #define QP		0
 #define DEALLOCATOR	1
@@ -42,8 +45,8 @@ bool window_lock, window_dead;
 byte bound;
 bool grant_lock, retired;
 /*
- * The list of waiters: the QP's struct smr_drain, the deallocator's; are they in it, were they told? smr_drain.grant, until
- * it is NULL
+ * The list of waiters: struct smr_drain of the QP and of the deallocator; are they in the list,
+ * were they called? smr_drain.grant, until it is NULL
  */
 bool listed[2], told[2], has_grant[2];
 /* The table of keys has it; read sections; the window is freed, and so is the QP with its drain */
@@ -51,7 +54,10 @@ bool published = true;
 bool rcu[READERS];
 bool window_freed, qp_freed;
 
-/* What the properties are about: who copies, by which binding; the last one that has ended; who waits for an end */
+/*
+ * State for the properties: running copies, and their bindings; the last binding that has
+ * ended; waiters for an end
+ */
 byte copying[BINDS + 2];
 byte ended;
 bool binding, deallocating;
@@ -175,7 +181,7 @@ inline key_revive()
 	key_update()
 }
 
-/* window_close(): yes: nobody copies through the window */
+/* window_close(): yes: no copy through the window is running */
 inline window_close(d, yes)
 {
 	if
@@ -186,7 +192,7 @@ inline window_close(d, yes)
 	fi
 }
 
-/* window_unbind(): from here on the region may be deregistered, and its memory be freed */
+/* window_unbind(): from here on the region may be deregistered, and its memory freed */
 inline window_unbind()
 {
 	atomic {
@@ -225,7 +231,7 @@ inline drain_forget(d)
 	rcu[me] = false
 }
 
-/* smr_mw_bind(); again, when it is told that the grant has drained, or something else runs its task */
+/* smr_mw_bind(); again, when the drain is called, or another event runs its task */
 inline mw_bind(mem)
 {
 	atomic { told[QP] = false; again = false; binding = true };
@@ -426,7 +432,7 @@ end:	do
 		:: else
 		fi;
 		atomic { rcu[me] = false; seq = 0; mem = 0; valid = false; got = false; zero = false };
-		/* One of two is enough to try again and again */
+		/* One of the two is enough to retry repeatedly */
 		if
 		:: me == COPIER + 1 -> break
 		:: else

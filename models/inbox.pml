@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The inbox: kernel/qp/loopback.c. Two QPs of one host are connected, and each hands operations to the other. It takes
- * one back when it is in error. It may be reset, and destroyed.
+ * The inbox: kernel/qp/loopback.c. Two QPs of one host are connected, and each hands operations
+ * to the other. A QP in error takes its operation back. A QP may be reset and destroyed.
  *
- * What is shown:
- * - each operation that is answered "reply" was executed once, and one that was taken back was not; operations are
- *   executed in their order;
- * - the responder touches an operation only between its claim and the end of that, and the requester does not reuse it
- *   before it has it back;
- * - nobody touches a QP that has been freed, and nobody a handle that has;
- * - an operation comes back, also if either QP or both are destroyed meanwhile; destroying a QP ends.
+ * Properties:
+ * - each operation that is answered "reply" was executed once, and one that was taken back was
+ *   not; operations are executed in order;
+ * - the responder accesses an operation only while it has claimed it, and the requester does
+ *   not reuse it before it is returned;
+ * - no process accesses a freed QP or a freed handle;
+ * - an operation is returned, also if either QP or both are destroyed; destroying a QP ends.
  *
- * What is assumed: tasks do what task.pml shows, so a request to run one is a flag here; and copies end. Where a send
- * task runs the peer's response task itself, as struct smr_run's "here" says, it waits for that.
+ * Assumptions: tasks work as in task.pml, so a request to run one is a flag here; and copies
+ * end. Where a send task runs the peer's response task itself, as struct smr_run's "here" says,
+ * it waits for that.
  *
  * RUN handed:      -DOPS0=3 -DOPS1=0: safety back
  * RUN taken:       -DOPS0=2 -DOPS1=0 -DERRORS0=2: safety
@@ -26,7 +27,7 @@
 #ifndef ERRORS0
 #define ERRORS0	0
 #endif
-/* How often an operation is parked, and how often its requester's pages are missing */
+/* Number of times that an operation is parked, and that its requester's pages are missing */
 #ifndef SLICES
 #define SLICES	1
 #endif
@@ -34,7 +35,7 @@
 #define FAULTS	1
 #endif
 
-/* Who stores: the tasks of each QP, and who controls it */
+/* Processes that store: the tasks of each QP, and its controller */
 #define SEND(q)		(q)
 #define RESP(q)		(2 + q)
 #define CONTROL(q)	(4 + q)
@@ -54,7 +55,7 @@
 #define FAULT		2
 #define ANSWERED	3
 
-/* What the inbox has: nothing, or the operation of the peer, without or with a mark */
+/* Contents of the inbox: empty, or the operation of the peer, without or with a mark */
 #define NONE		0
 #define CLAIMED		1
 #define NEW		2
@@ -62,7 +63,7 @@
 
 #define MARKED(e)	((e) >= NEW)
 
-/* The answer, and how far the operation has come: ordered by the release of the state */
+/* The answer, and the progress of the operation: ordered by the release of the state */
 bool reply[2];
 byte slices[2], faults[2];
 /* Tasks: are to run, do run, are disabled */
@@ -81,7 +82,7 @@ bool nested[2];
 bool error[2];
 byte errors[2], retries[2];
 
-/* What the properties are about: the next operation, how often it was executed, who has it */
+/* State for the properties: the next operation, the number of its executions, its owner */
 byte next[2], executed[2], last[2];
 bool lent[2], working[2];
 bool ending[2];
@@ -133,7 +134,7 @@ inline wake_up_var(q)
 	}
 }
 
-/* A store to what is this process's alone: nobody can tell when it becomes visible */
+/* A store to private data of this process: no other process can observe when it becomes visible */
 inline own(v, x)
 {
 	drained -> m[v] = x
@@ -147,7 +148,7 @@ inline local_give(q, state)
 	wake_up_var(q)
 }
 
-/* Put the operation of @q into the inbox of the peer. got: it is there, or was */
+/* Put the operation of @q into the inbox of the peer. got: it is there, or was there */
 inline inbox_put(got)
 {
 	hold(p);
@@ -168,7 +169,7 @@ inline inbox_put(got)
 inline loopback_hand()
 {
 	find(p, found);
-	/* Nobody else looks at these before the cmpxchg() that publishes them */
+	/* No other process reads these before the cmpxchg() that publishes them */
 	atomic {
 		assert(!lent[q] && !working[p]);
 		lent[q] = true;
@@ -185,7 +186,7 @@ inline loopback_hand()
 	fi;
 	if
 	:: got ->
-		/* smr_task_run_foreign(): another processor may own the task */
+		/* smr_task_run_foreign(): another CPU may own the task */
 		atomic {
 			run_resp(p);
 			if
@@ -300,7 +301,7 @@ inline loopback_retract(got)
 	found = false
 }
 
-/* smr_loopback_resume(), when the pages are there */
+/* smr_loopback_resume(), when the pages are present */
 inline loopback_resume()
 {
 	find(p, found);
@@ -321,7 +322,10 @@ inline loopback_resume()
 	fi
 }
 
-/* The requester has its operation back, with an answer. Without a reply it tries again, and fails at last */
+/*
+ * The requester has its operation back, with an answer. Without a reply it retries, and fails
+ * in the end
+ */
 inline take_answer()
 {
 	atomic {
@@ -398,7 +402,7 @@ end:	do
 			:: load(STATE(p)) == HANDED && load(CANCEL(p)) -> loopback_answer(false)
 			:: load(STATE(p)) == HANDED && !load(CANCEL(p)) ->
 				if
-				/* SMR_RESP_MORE, and DEFER; WAIT, and then what it waits for comes */
+				/* SMR_RESP_MORE, and DEFER; WAIT, after the awaited event */
 				:: atomic { slices[p] < SLICES -> assert(working[q] && lent[p]); slices[p]++ };
 					loopback_park();
 					run_resp(q)
@@ -453,7 +457,10 @@ inline handed_back(got)
 	state = 0
 }
 
-/* smr_loopback_flush(), second part: wait_var_event(). A waiter is in the queue before it looks */
+/*
+ * smr_loopback_flush(), second part: wait_var_event(). A waiter is in the queue before it
+ * checks the state
+ */
 inline flush_own()
 {
 	do
@@ -491,7 +498,10 @@ inline qp_fini()
 	flush_own();
 	put(q);
 	ref[q] == 0;
-	/* smr_qp_fini() returns, and the core frees the QP. Its handle lasts for a grace period */
+	/*
+	 * smr_qp_fini() returns, and the core frees the QP. Its handle is freed after a grace
+	 * period
+	 */
 	atomic { freed[q] = true; ending[q] = false };
 	!rcu[SEND(p)];
 	!rcu[CONTROL(p)];
@@ -537,7 +547,7 @@ init {
 		send_run[0] = true;
 		send_run[1] = true
 	}
-	/* Nothing more happens: all operations have come back, and nobody waits */
+	/* No more events: all operations are returned, and no process waits */
 	timeout;
 	assert(!lent[0] && !lent[1]);
 	assert(freed[0] || next[0] == OPS0);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The memory between processors. A plain store stays in the store buffer of its process until memory() takes it,
- * whenever that is, and others do not see it before. A barrier waits until the buffer is empty, and so does an atomic
- * operation that returns a value and succeeds. A buffer holds one store; a second one waits for the first. So the
- * models have loads that overtake stores, as on every processor. They do not have what only some have, as arm64:
- * loads that overtake loads, and stores that overtake stores.
+ * The memory between CPUs. A plain store stays in the store buffer of its process until
+ * memory() takes it, at any later time, and others do not see it before. A barrier waits until
+ * the buffer is empty, and so does an atomic operation that returns a value and succeeds. A
+ * buffer holds one store; a second one waits for the first. So the models have loads that
+ * overtake stores, as on all CPUs. They do not have the reorderings of only some CPUs, such as
+ * arm64: loads that overtake loads, and stores that overtake stores.
  *
- * The including file defines VARS, the number of shared variables, and PROCS, that of the processes that store. Each of
- * these has its number in "me".
+ * The including file defines VARS, the number of shared variables, and PROCS, the number of
+ * processes that store. Each of these has its number in "me".
  */
 #define EMPTY 255
 

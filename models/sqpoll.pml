@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A poller: kernel/qp/sqpoll.c, and the provider that posts (userspace/provider/post.c). The process rings a doorbell
- * unless the ring says that the kernel polls it. The poller sets that and clears it; and so does who disables the task.
+ * A poller: kernel/qp/sqpoll.c, and the provider that posts (userspace/provider/post.c). The
+ * process rings a doorbell unless the ring says that the kernel polls it. The poller sets and
+ * clears that flag; the context that disables the task also clears it.
  *
- * What is shown:
- * - each request that is posted is looked at, whoever owns the task, and whenever the poller comes and leaves;
- * - the ring is polled only while somebody will look into it.
+ * Properties:
+ * - each posted request is handled, whichever context owns the task, and whenever the poller
+ *   starts and quits;
+ * - the ring is marked as polled only while a context will check it.
  *
- * What is assumed: tasks do what task.pml shows. So one context at a time runs it, and an event that its owner has not
- * seen makes it look again.
+ * Assumptions: tasks work as in task.pml. So one context at a time runs the task, and an event
+ * that its owner has not seen makes it check again.
  *
  * RUN posts:    -DPOSTS=3 -DSTAYS=2 -DROUNDS=0: safety
  * RUN disabled: -DPOSTS=2 -DSTAYS=1 -DROUNDS=2: safety
  * RUN all:      -DPOSTS=3 -DSTAYS=2 -DROUNDS=1: safety
  */
-/* Who stores: the process, in its doorbell, too; the poller; who disables the task */
+/*
+ * Processes that store: the process, also in its doorbell; the poller; the context that
+ * disables the task
+ */
 #define PROCESS	0
 #define HOME	1
 #define CONTROL	2
@@ -28,16 +33,16 @@
 
 /* The task: one owner, an event for it, and whether it may run */
 bool owned, again, disabled;
-/* The ring's idx: what the task has looked at */
+/* The ring's idx: the part that the task has checked */
 byte looked;
 
-/* The function: it takes what is posted */
+/* The function: it takes posted requests */
 inline look()
 {
 	looked = load(PROD)
 }
 
-/* smr_task_run(): own the task, or have the owner look again */
+/* smr_task_run(): own the task, or make the owner check again */
 inline task_own(won)
 {
 	atomic {
@@ -96,8 +101,8 @@ proctype process()
 }
 
 /*
- * smr_sqpoll_step(): there is more, or there is not. It leaves at whatever moment, and before the task is let go, or handed
- * over to the workqueue, which is the same here
+ * smr_sqpoll_step(): there is more work, or not. The poller may quit at any time, and before
+ * the task is released, or handed over to the workqueue, which is the same here
  */
 inline sqpoll_live()
 {
@@ -169,7 +174,7 @@ init {
 		run poller();
 		run control()
 	}
-	/* Nothing more happens */
+	/* No more events */
 	timeout;
 	assert(looked == POSTS);
 	assert(!m[POLLED])

@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A task: kernel/qp/task.c. Two contexts raise events and run the task, or leave it to the workqueue; one disables and
- * enables it, and may at the end destroy what contains it.
+ * A task: kernel/qp/task.c. Two contexts raise events and run the task, or leave it to the
+ * workqueue; one disables and enables it, and may at the end destroy its container.
  *
- * What is shown:
- * - one context at a time calls the function, and none while the task is disabled, or after the container has gone;
- * - each event is seen by a call of the function that comes after it, unless the task is disabled for good;
+ * Properties:
+ * - one context at a time calls the function, and none while the task is disabled, or after the
+ *   container is freed;
+ * - each event is seen by a later call of the function, unless the task is disabled
+ *   permanently;
  * - smr_task_disable() returns;
- * - the function sees what was stored before the task was enabled.
+ * - the function sees stores that precede the enabling of the task.
  *
- * What is assumed: a step of the function ends, and a workqueue runs what is queued.
+ * Assumptions: a step of the function ends, and a workqueue runs queued work.
  *
  * RUN two:      -DCALLERS=2 -DEVENTS=2 -DROUNDS=0: safety
  * RUN control:  -DCALLERS=1 -DEVENTS=2 -DROUNDS=2: safety seen
  * RUN dies:     -DCALLERS=1 -DEVENTS=2 -DROUNDS=1 -DDIES: safety disabled
  * RUN all:      -DCALLERS=2 -DEVENTS=1 -DROUNDS=1: safety
  */
-#define CONTROL	2	/* the controller's number, behind the callers' */
+#define CONTROL	2	/* number of the controller, after those of the callers */
 #define WORKER	3
 #define PROCS	4
 
-/* Shared variables: an event for each caller, what was changed while the task was disabled, and the state */
+/*
+ * Shared variables: an event for each caller, the data changed while the task was disabled, and
+ * the state
+ */
 #define EVENT(i)	(i)
 #define CONFIG		2
 #define STATE		3
@@ -35,11 +40,11 @@
 bool pending, queued;
 /* The wait queue of &task->state */
 bool waiting, woken;
-/* The container's reference count, and whether it is gone */
+/* The container's reference count, and whether it is freed */
 byte ref = 1;
 bool freed;
 
-/* What the properties are about */
+/* State for the properties */
 byte running;
 bool raised[2];
 bool off, disabling, dead;
@@ -49,7 +54,7 @@ mtype = { WAIT, DONE, DEFER };
 
 #define touch() assert(!freed)
 
-/* atomic_try_cmpxchg(): old is what the state was */
+/* atomic_try_cmpxchg(): old: the previous state */
 inline try_cmpxchg(to, ok)
 {
 	if
@@ -58,7 +63,10 @@ inline try_cmpxchg(to, ok)
 	fi
 }
 
-/* atomic_or(), atomic_andnot(): they return nothing, but nothing here depends on how they are ordered */
+/*
+ * atomic_or(), atomic_andnot(): they return no value and are not ordered, but nothing here
+ * depends on their order
+ */
 inline atomic_or(bits)
 {
 	atomic { drained -> m[STATE] = m[STATE] | bits }
@@ -164,7 +172,7 @@ inline task_take_back()
 	od
 }
 
-/* The caller has a reference, so this one can be had: that get() fails is not reached */
+/* The caller has a reference, so get() cannot fail here */
 inline task_hand_over()
 {
 	get();							// BREAK work_ref (dies safety): skip;
@@ -183,7 +191,7 @@ inline put()
 	atomic { drained -> assert(ref > 0); ref-- }
 }
 
-/* The function: it takes the events that it sees. It may not have taken all */
+/* The function: it handles the events that it sees, perhaps not all */
 inline call_fn()
 {
 	atomic {
@@ -216,7 +224,7 @@ inline see(i)
 	fi
 }
 
-/* That DISABLED is set is one more reason to stop, and so is the quota; DEFER stands for that, too */
+/* DISABLED and a used-up quota are further reasons to stop; DEFER also stands for these */
 inline task_loop()
 {
 	do
@@ -243,7 +251,7 @@ inline task_loop()
 	od
 }
 
-/* The workqueue: one process, as a work does not run twice at a time */
+/* The workqueue: one process, since a work item does not run twice at the same time */
 proctype worker()
 {
 	byte me = WORKER, old;
@@ -303,7 +311,7 @@ inline task_disable()
 	atomic_or(DISABLED);
 	mb();
 	task_take_back();
-	/* wait_var_event(): a waiter is in the queue before it looks */
+	/* wait_var_event(): a waiter is in the queue before it checks the state */
 	do
 	:: !(m[STATE] & OWNED) -> break				// BREAK disable_wait (control safety): :: true -> break
 	:: else ->
@@ -366,7 +374,7 @@ init {
 		run worker();
 		run control()
 	}
-	/* Nothing more happens */
+	/* No more events */
 	timeout;
 	assert(dead || (!raised[0] && !raised[1]));
 	assert(!disabling)

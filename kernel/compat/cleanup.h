@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What differs between kernels about locks that a scope holds. */
+/* Kernel differences in scope-based locks. */
 #ifndef SMR_COMPAT_CLEANUP_H
 #define SMR_COMPAT_CLEANUP_H
 
@@ -10,7 +10,7 @@
 
 #include "generated.h"
 
-/* Before 6.11 there was one for each kind of spinlock section but this. */
+/* Before 6.11 there were guards for all spinlock sections except this one. */
 #ifndef HAVE_GUARD_SPINLOCK_BH
 DEFINE_LOCK_GUARD_1(spinlock_bh, spinlock_t,
 		    spin_lock_bh(_T->lock),

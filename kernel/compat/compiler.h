@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What differs between kernels about what they tell the compiler. */
+/* Kernel differences in compiler attributes. */
 #ifndef SMR_COMPAT_COMPILER_H
 #define SMR_COMPAT_COMPILER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What differs between kernels in what can be known of crc32_le(). For net/crc.c only. */
+/* Kernel differences in what crc32_le() reports about itself. For net/crc.c only. */
 #ifndef SMR_COMPAT_CRC_H
 #define SMR_COMPAT_CRC_H
 
@@ -7,7 +7,10 @@
 #include <linux/kconfig.h>
 #include <linux/types.h>
 
-/* Does it use instructions of the CPU? Since 6.14 it tells; before, arm64's always did. */
+/*
+ * Does crc32_le() use CPU instructions? Since 6.14 the kernel reports it; before that, arm64's
+ * always does.
+ */
 static inline bool smr_crc32_le_is_fast(void)
 {
 #ifdef CRC32_LE_OPTIMIZATION

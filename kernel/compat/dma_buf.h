@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What differs between kernels about dma-bufs. */
+/* Kernel differences in dma-bufs. */
 #ifndef SMR_COMPAT_DMA_BUF_H
 #define SMR_COMPAT_DMA_BUF_H
 
@@ -15,7 +15,7 @@
 #define SMR_IMPORT_NS_DMA_BUF	MODULE_IMPORT_NS("DMA_BUF")
 #endif
 
-/* The functions that take the buffer's own lock got a name of their own. */
+/* The functions that take the buffer's lock were renamed. */
 #ifndef HAVE_DMA_BUF_VMAP_UNLOCKED
 #define dma_buf_vmap_unlocked(buf, map)		dma_buf_vmap(buf, map)
 #define dma_buf_vunmap_unlocked(buf, map)	dma_buf_vunmap(buf, map)

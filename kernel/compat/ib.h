@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What differs between kernels about the RDMA core. */
+/* Kernel differences in the RDMA core. */
 #ifndef SMR_COMPAT_IB_H
 #define SMR_COMPAT_IB_H
 
@@ -10,7 +10,7 @@
 
 #include "generated.h"
 
-/* When consumers in the kernel lost the right to resize a CQ, it got a name. */
+/* The operation was renamed when kernel consumers lost the right to resize a CQ. */
 #ifdef HAVE_RESIZE_USER_CQ
 #define SMR_OP_RESIZE_USER_CQ	resize_user_cq
 #define SMR_RESIZE_CQE_TYPE	unsigned int
@@ -20,10 +20,10 @@
 #endif
 
 /*
- * DMA handles: their operations, and the parameter that reg_user_mr and
- * reg_user_mr_dmabuf have for one. SMR_HAS_DMAH() is whether it was given,
- * SMR_MR_HAS_DMAH() whether it was when the region was made. Older kernels have
- * none; another object's type stands in, and nothing is called.
+ * DMA handles: their operations, and the parameter that reg_user_mr and reg_user_mr_dmabuf have
+ * for one. SMR_HAS_DMAH(): was a handle passed; SMR_MR_HAS_DMAH(): was one passed when the
+ * region was created. Older kernels have none; another object's type is used as a placeholder,
+ * and nothing is called.
  */
 #ifdef HAVE_REG_USER_MR_DMAH
 #define SMR_PARAM_DMAH(dmah)	struct ib_dmah *dmah,
@@ -53,7 +53,7 @@
 #define SMR_OP_FILL_RES_SRQ(fill)
 #endif
 
-/* Counters of QPs: binding has learned the port, and the struct may be longer. */
+/* Counters of QPs: newer binds get the port, and the driver's struct may be larger. */
 #ifdef HAVE_COUNTER_PORT
 #define SMR_PARAM_QP_PORT(qp, port)	struct ib_qp *qp, u32 port
 #else
@@ -68,7 +68,7 @@
 #define SMR_OPS_COUNTER_INIT(init, type, member)
 #endif
 
-/* A port's speed in 100 Mb/s, and the event that tells when it changes. */
+/* A port's speed in 100 Mb/s, and the event for its change. */
 #ifdef HAVE_QUERY_PORT_SPEED
 #define SMR_HAS_SPEED_EVENT		true
 #define SMR_OP_QUERY_PORT_SPEED(query) \
@@ -80,8 +80,8 @@
 #endif
 
 /*
- * Completion counters: their operations. Older kernels have none; other objects' types
- * stand in, and nothing is called.
+ * Completion counters: their operations. Older kernels have none; other objects' types are used
+ * as placeholders, and nothing is called.
  */
 #ifdef HAVE_COMP_CNTR
 #define SMR_CNTR_ENTRY_TYPE	enum ib_comp_cntr_entry
@@ -123,8 +123,8 @@
 #endif
 
 /*
- * What ib_device_ops.create_cq and reg_user_mr_dmabuf get of the command:
- * all of it, or only the driver's part.
+ * The part of the command that ib_device_ops.create_cq and reg_user_mr_dmabuf get: all of it,
+ * or only the driver's part.
  */
 #ifdef HAVE_CREATE_CQ_ATTRS
 #define smr_create_cq_attrs	uverbs_attr_bundle
@@ -162,8 +162,8 @@ smr_compat_reg_dmabuf_udata(struct ib_udata *udata)
 #endif
 
 /*
- * Names that the user gives are safe from udev since the core tells it. Before
- * that it is for udev's rules to leave them alone.
+ * Newer cores tell udev which names were assigned by the user. Before that, udev's rules may
+ * rename them.
  */
 #ifndef HAVE_NAME_ASSIGNED_BY_USER
 static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
@@ -172,9 +172,9 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 #endif
 
 /*
- * Annex A19: FLUSH and ATOMIC WRITE. A core without them refuses the rights
- * that a FLUSH needs, and could not tell of the capabilities. So there are
- * none on such a kernel; the numbers are those of the standard and of uverbs.
+ * Annex A19: FLUSH and ATOMIC WRITE. A core without them refuses the rights that a FLUSH needs,
+ * and cannot report the capabilities. So softmr does not offer them on such a kernel; the
+ * numbers are those of the standard and of uverbs.
  */
 #ifndef HAVE_ANNEX_A19
 #define IB_ACCESS_FLUSH_GLOBAL		BIT(8)
@@ -197,8 +197,8 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 #endif
 
 /*
- * A device belongs to the namespace it is made in, if the RDMA subsystem is
- * in exclusive mode. Older kernels make all of them in the first one.
+ * In exclusive mode of the RDMA subsystem, a device belongs to the namespace in which it is
+ * created. Older kernels create all devices in the initial namespace.
  */
 #ifdef HAVE_IB_ALLOC_DEVICE_WITH_NET
 #define smr_compat_alloc_device(type, member, net) \
@@ -208,7 +208,7 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 	((void)(net), ib_alloc_device(type, member))
 #endif
 
-/* Older kernels have no bits that say that annex A19's operations page. */
+/* Older kernels lack the capability bits for ODP of annex A19's operations. */
 #ifdef HAVE_ODP_SUPPORT_FLUSH
 #define SMR_ODP_SUPPORT_A19	(IB_ODP_SUPPORT_FLUSH | \
 				 IB_ODP_SUPPORT_ATOMIC_WRITE)
@@ -217,7 +217,7 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 #endif
 
 /**
- * smr_compat_ndev_port_state() - what state a port on this netdev is in
+ * smr_compat_ndev_port_state() - get the state of a port on a netdev
  * @ndev: the netdev
  *
  * Return: IB_PORT_ACTIVE or IB_PORT_DOWN.
@@ -230,8 +230,9 @@ smr_compat_ndev_port_state(const struct net_device *ndev)
 }
 
 /*
- * Newer cores watch netdevs themselves, but look only at one of several RDMA
- * devices on a netdev. We do it for our own: theirs shall do nothing.
+ * Newer cores watch netdevs themselves, but look only at one of several RDMA devices on a
+ * netdev. softmr reports the events of its own devices, so the core's function is replaced by a
+ * no-op.
  */
 #ifdef HAVE_REPORT_PORT_EVENT
 static inline void smr_compat_ignore_port_event(struct ib_device *ibdev,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What differs between kernels about a process's memory. */
+/* Kernel differences in memory management. */
 #ifndef SMR_COMPAT_MM_H
 #define SMR_COMPAT_MM_H
 
@@ -8,8 +8,8 @@
 #include "generated.h"
 
 /*
- * The flags of an area had no accessors at first. Only mmap() of ours sets
- * some, before anybody else can see the area.
+ * Older kernels have no accessors for the flags of an area. Only softmr's mmap() sets flags,
+ * before the area is visible to others.
  */
 #ifndef HAVE_VM_FLAGS_SET
 static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
@@ -18,16 +18,16 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 }
 #endif
 
-/* Without them no area is a shadow stack. */
+/* Without shadow stacks in the kernel, no area is one. */
 #ifndef VM_SHADOW_STACK
 #define VM_SHADOW_STACK	VM_NONE
 #endif
 
 /*
- * A long-term pin for reading unshares the pages of a copy-on-write mapping: the process
- * keeps the page that is pinned. Before, it pinned what was there, say the page of zeros,
- * and the first write gave the process another one. So such a mapping was pinned as if it
- * was to be written to, even if it is read-only; of hugetlbfs that is not possible.
+ * A long-term pin for reading unshares the pages of a copy-on-write mapping: the process keeps
+ * the page that is pinned. Older kernels pin the present page, such as the zero page, and the
+ * first write gives the process another page. So on these, such a mapping is pinned for
+ * writing, even if it is read-only; that is not possible for hugetlbfs.
  */
 static inline unsigned int
 smr_compat_pin_unshare(const struct vm_area_struct *vma)
@@ -44,9 +44,9 @@ smr_compat_pin_unshare(const struct vm_area_struct *vma)
 }
 
 /*
- * pin_user_pages(), and pin_user_pages_remote() that drops the mmap_lock. Both had a
- * parameter for the areas at first. Then a long-term pin could not let go of the lock while
- * it waited for a page.
+ * pin_user_pages(), and pin_user_pages_remote() that drops the mmap_lock. In older kernels both
+ * have a parameter for the areas. There, a long-term pin cannot drop the lock while it waits
+ * for a page.
  */
 #ifdef HAVE_PIN_WITHOUT_AREAS
 static inline long smr_compat_pin(unsigned long start, unsigned long nr,

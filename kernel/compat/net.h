@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What differs between kernels in the network code. */
+/* Kernel differences in the network code. */
 #ifndef SMR_COMPAT_NET_H
 #define SMR_COMPAT_NET_H
 
@@ -9,12 +9,12 @@
 
 #include "generated.h"
 
-/* Segmentation had its functions in linux/netdevice.h before. */
+/* In older kernels, the GSO functions are in linux/netdevice.h. */
 #ifdef HAVE_NET_GSO
 #include <net/gso.h>
 #endif
 
-/* The route that a destination is part of; it was a cast before. */
+/* The route that contains a dst_entry; in older kernels it is a cast. */
 #ifndef dst_rtable
 #define dst_rtable(ptr)	container_of(ptr, struct rtable, dst)
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What differs between kernels in packets. */
+/* Kernel differences in socket buffers. */
 #ifndef SMR_COMPAT_SKB_H
 #define SMR_COMPAT_SKB_H
 
@@ -8,8 +8,8 @@
 #include "generated.h"
 
 /*
- * A netdev may put what it receives into memory that the CPU cannot read (TCP into device
- * memory, zero-copy receive of io_uring). All fragments were pages before.
+ * A netdev may receive into memory that the CPU cannot read (device memory TCP, zero-copy
+ * receive of io_uring). In older kernels all fragments are readable pages.
  */
 #ifndef HAVE_SKB_FRAGS_READABLE
 static inline bool skb_frags_readable(const struct sk_buff *skb)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What differs between kernels about timers. */
+/* Kernel differences in timers. */
 #ifndef SMR_COMPAT_TIMER_H
 #define SMR_COMPAT_TIMER_H
 

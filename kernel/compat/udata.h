@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The driver's part of a verbs command: input, and answer. */
+/* The driver's part of a verbs command: input and response. */
 #ifndef SMR_COMPAT_UDATA_H
 #define SMR_COMPAT_UDATA_H
 
@@ -11,9 +11,9 @@
 #include "generated.h"
 
 /*
- * Newer cores have functions for the rules that providers and modules of different ages
- * need: see struct ib_udata there, and Documentation/abi.rst. These do the same on older
- * ones, under the same names, whatever part of them such a core may have.
+ * Newer cores have functions for the compatibility of providers and modules of different
+ * versions: see struct ib_udata there, and Documentation/abi.rst. These do the same on older
+ * cores, under the same names, even if such a core has a part of them.
  */
 #ifndef HAVE_IB_NO_UDATA_IO
 static inline int smr_compat_udata_in_empty(const struct ib_udata *udata)
@@ -60,8 +60,8 @@ static inline int smr_compat_no_io(const struct ib_udata *udata)
 #endif
 
 /*
- * Read the input of a command, which may be shorter or longer: what a newer provider adds
- * must be zero.
+ * Read the input of a command, which may be shorter or longer: fields that a newer provider
+ * adds must be zero.
  */
 static inline int smr_compat_udata_in(const struct ib_udata *udata, void *to,
 				      size_t len)
@@ -75,8 +75,8 @@ static inline int smr_compat_udata_in(const struct ib_udata *udata, void *to,
 }
 
 /*
- * A number as an attribute. A newer provider may give it more room: what is behind an
- * input must be zero, and what is behind an output is set to zero, if it is read by
+ * An integer attribute. A newer provider may use a longer one: further bytes of an input must
+ * be zero, and further bytes of an output are set to zero, if it is read by
  * uverbs_copy_from_or_zero() and written by uverbs_copy_to_struct_or_zero().
  */
 #define SMR_ATTR_NUMBER(type) \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Unaligned accesses were each architecture's before they were common. */
+/* Kernel differences in the header for unaligned accesses: once per architecture, now common. */
 #ifndef SMR_COMPAT_UNALIGNED_H
 #define SMR_COMPAT_UNALIGNED_H
 

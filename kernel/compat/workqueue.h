@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What differs between kernels about workqueues. */
+/* Kernel differences in workqueues. */
 #ifndef SMR_COMPAT_WORKQUEUE_H
 #define SMR_COMPAT_WORKQUEUE_H
 
@@ -7,7 +7,7 @@
 
 #include "generated.h"
 
-/* Before, all were that did not say WQ_UNBOUND. */
+/* In older kernels, all workqueues without WQ_UNBOUND are per CPU. */
 #ifndef HAVE_WQ_PERCPU
 #define WQ_PERCPU	0
 #endif

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A RoCEv2 packet proves nothing about its sender: whoever knows the addresses, the QP
- * number and the PSN of a connection can speak as its peer. On the network that is so for
- * everybody who can forge a packet. On this host it would be so for every process, because
- * any process may send UDP datagrams to any port. So a netfilter hook drops what ordinary
- * sockets send to RoCEv2's port, to this host as well as to others.
+ * A RoCEv2 packet does not authenticate its sender: with the addresses, the QP number and the
+ * PSN of a connection, a sender can pose as its peer. On the network, any host that can forge
+ * packets can do so. On this host every process could do so, because any process may send UDP
+ * datagrams to any port. So a netfilter hook drops packets of ordinary sockets to RoCEv2's
+ * port, whether to this host or to others.
  *
- * Two kinds of sockets may go on: raw ones, whose owner has CAP_NET_RAW and could use a
- * packet socket, which passes no such hook; and the kernel's own without a port. Only
- * drivers that write the UDP header themselves send from these: softmr and rdma_rxe. Other
- * sockets of the kernel, as AF_RXRPC has them, have a port to receive answers, and send to
- * where a process tells them to.
+ * Two kinds of sockets may still send: raw ones, whose owner has CAP_NET_RAW and could use a
+ * packet socket, which passes no such hook; and kernel sockets without a port. Only drivers
+ * that write the UDP header themselves send from the latter: softmr and rdma_rxe. Other kernel
+ * sockets, such as those of AF_RXRPC, have a port to receive answers, and send to destinations
+ * that a process chooses.
  *
- * The hook comes last, so that it sees the port that a packet leaves with.
+ * The hook runs last, so that it sees the port with which a packet leaves.
  */
 #include "net/antispoof.h"
 
@@ -31,8 +31,8 @@
 #include "trace.h"
 
 /*
- * A packet without a socket is not a process's: a firewall has made it, for example.
- * The small sockets of connections that begin or have ended are TCP's.
+ * A packet without a socket does not come from a process: for example, a firewall has created
+ * it. Request and timewait sockets belong to TCP.
  */
 static bool may_speak(const struct sock *sk)
 {
@@ -40,7 +40,7 @@ static bool may_speak(const struct sock *sk)
 	       (sk->sk_kern_sock && !inet_sk(sk)->inet_num);
 }
 
-/* Where the UDP header is, or a negative number if the packet has none */
+/* Offset of the UDP header, or a negative number if the packet has none */
 static int udp_offset(const struct sk_buff *skb, u8 family)
 {
 	__be16 frag;
@@ -91,11 +91,11 @@ static unsigned int antispoof_hook(void *priv, struct sk_buff *skb,
 }
 
 /**
- * smr_antispoof_open() - refuse what ordinary sockets send to RoCEv2's port from now on
- * @antispoof: zeroed, or closed; to be closed with smr_antispoof_close()
+ * smr_antispoof_open() - start to drop packets of ordinary sockets to RoCEv2's port
+ * @antispoof: zeroed, or closed; close it with smr_antispoof_close()
  * @net: the namespace
  *
- * Their senders get EPERM.
+ * The senders get EPERM.
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
@@ -113,8 +113,8 @@ int smr_antispoof_open(struct smr_antispoof *antispoof, struct net *net)
 }
 
 /**
- * smr_antispoof_close() - let all sockets send again
- * @antispoof: opened. Packets may be given to it until a grace period has passed
+ * smr_antispoof_close() - allow all sockets to send again
+ * @antispoof: opened. The hook may still run until a grace period has passed
  * @net: its namespace
  *
  * Context: process, may sleep.

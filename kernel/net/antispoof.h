@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Keeps the ordinary UDP sockets of a network namespace from sending to RoCEv2's port. */
+/* Prevents ordinary UDP sockets of a network namespace from sending to RoCEv2's port. */
 #ifndef SMR_ANTISPOOF_H
 #define SMR_ANTISPOOF_H
 
@@ -11,8 +11,8 @@ struct net;
 
 /**
  * struct smr_antispoof - the hook of a network namespace
- * @refused: datagrams that were dropped
- * @ops: its hook, for IPv4 and IPv6; constant while it is open
+ * @refused: number of datagrams that were dropped
+ * @ops: the hook, for IPv4 and IPv6; constant while it is open
  */
 struct smr_antispoof {
 	atomic64_t refused;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CRC-32 at a useful speed on every kernel, also while bytes are copied.
+ * CRC-32 at a useful speed on every kernel, with or without a copy.
  *
- * On x86-64 with AVX our own code multiplies without carries (net/crc_fold.c). Elsewhere
- * the kernel's crc32_le() is the best there is, if it uses instructions of the CPU. If
- * not, it walks a table byte by byte or word by word, every step waiting for the one
- * before; the ICRC, which every byte pays twice, would then set the speed of the whole
- * device. The portable code here runs four independent streams over the words of a
- * stripe, so that table look-ups overlap: about ten times the bytewise speed. It is also
- * the cheaper one for a few bytes, since the others first have to save the state of the
- * CPU's registers.
+ * On x86-64 with AVX, net/crc_fold.c uses carry-less multiplication. Elsewhere the kernel's
+ * crc32_le() is the fastest choice, if it uses CPU instructions. If not, it looks up a table
+ * byte by byte or word by word, and each step depends on the one before; the ICRC, which is
+ * computed twice for each byte, would then limit the speed of the whole device. The portable
+ * code here runs four independent streams over the words of a stripe, so that table look-ups
+ * overlap: about ten times the bytewise speed. It is also faster for a few bytes, since the
+ * others first have to save FPU registers.
  */
 #include "net/crc.h"
 
@@ -63,7 +62,7 @@ static const u32 word_table[8][256] = {
 	    0x1db71064, 0x3b6e20c8, 0x76dc4190, 0xedb88320),
 };
 
-/* The same, at the end of the word that the stream reads next. */
+/* As word_table, but at the end of the word that the stream reads next. */
 static const u32 stripe_table[8][256] = {
 	ROW(0xf1da05aa, 0x38c50d15, 0x718a1a2a, 0xe3143454,
 	    0x1d596ee9, 0x3ab2ddd2, 0x7565bba4, 0xeacb7748),
@@ -98,8 +97,8 @@ static __always_inline u32 fold_4(u32 octets)
 }
 
 /*
- * Process all stripes except the last. Returns where that begins. @state is what each
- * stream's next word has to be combined with.
+ * Process all stripes except the last. Returns the start of the last stripe. @state: the value
+ * to XOR into the next word of each stream.
  */
 static const u8 *crc_stripes(u32 state[STREAMS], const u8 *data, size_t stripes)
 {
@@ -144,15 +143,15 @@ static u32 crc_portable(u32 crc, const u8 *data, size_t len)
 	return crc;
 }
 
-/* From so many bytes on the CPU's instructions are worth while */
+/* Minimum length for which the CPU's instructions are faster */
 #define CPU_BYTES	64
 
-/* What the CPU has instructions for */
+/* True if smr_crc_fold() can be used */
 static bool can_fold __ro_after_init;
 static bool kernel_is_fast __ro_after_init;
 
 /**
- * smr_crc_init() - see once how CRCs are best computed here
+ * smr_crc_init() - select the fastest implementation
  *
  * Context: process, when the module is loaded.
  */
@@ -162,7 +161,7 @@ void __init smr_crc_init(void)
 	kernel_is_fast = smr_crc32_le_is_fast();
 }
 
-/* The CRC of what could not be folded */
+/* The CRC of the bytes that could not be folded */
 static u32 crc_rest(u32 crc, const void *data, size_t len)
 {
 	if (kernel_is_fast && len >= CPU_BYTES)
@@ -174,16 +173,15 @@ static u32 crc_rest(u32 crc, const void *data, size_t len)
  * smr_crc32() - continue a CRC-32 over some bytes
  * @crc: the CRC so far; no inversion is done at either end
  * @data: the bytes, of any alignment
- * @len: how many
+ * @len: number of bytes
  *
- * Context: any.
  * Return: the same as crc32_le(@crc, @data, @len).
  */
 u32 smr_crc32(u32 crc, const void *data, size_t len)
 {
 	size_t done = 0;
 
-	/* Without a copy it does not fail. */
+	/* It cannot fail without a copy. */
 	if (can_fold && len >= CPU_BYTES)
 		done = smr_crc_fold(&crc, NULL, data, len);
 	return crc_rest(crc, data + done, len - done);
@@ -192,18 +190,18 @@ u32 smr_crc32(u32 crc, const void *data, size_t len)
 /**
  * smr_crc32_copy() - copy bytes, and continue a CRC-32 over them
  * @crc: the CRC so far, as for smr_crc32()
- * @to: where to; the two do not overlap
+ * @to: destination; must not overlap @from
  * @from: the bytes, of any alignment
- * @len: how many
- * @steady: @to or @from: the one that nobody else writes to, and that is cheap to read. Where
- *	the CRC needs a second look at the bytes, it is at these
+ * @len: number of bytes
+ * @steady: @to or
+ * @from: the one that no other CPU writes to, and that is cheap to read. If the CRC has to read
+ *	the bytes a second time, it reads these
  *
- * The CRC is that of the copy, even if somebody writes to the other one meanwhile.
+ * The CRC is that of the copy, even if another CPU writes to the other buffer concurrently.
  *
- * Context: any.
  * Return: 0; -EFAULT: there is an uncorrectable memory error in @from, and some of the bytes
- * may have been copied. Where the machine cannot be caught in it (all but x86 with MCA
- * recovery, and powerpc) it is fatal.
+ * may have been copied. Where the machine cannot recover (all but x86 with MCA recovery, and
+ * powerpc) the error is fatal.
  */
 int smr_crc32_copy(u32 *crc, void *to, const void *from, size_t len,
 		   const void *steady)
@@ -230,7 +228,6 @@ int smr_crc32_copy(u32 *crc, void *to, const void *from, size_t len,
  * @crc: the CRC so far
  * @octets: the first one is the least significant
  *
- * Context: any.
  * Return: as smr_crc32().
  */
 u32 smr_crc32_4(u32 crc, u32 octets)
@@ -239,16 +236,15 @@ u32 smr_crc32_4(u32 crc, u32 octets)
 }
 
 /**
- * smr_crc32_2_behind_30() - what two octets change in a CRC-32
- * @octets: the difference of what they are to what they were, by exclusive or; the first
- *	one is the least significant. 30 octets follow them
+ * smr_crc32_2_behind_30() - the effect of a change of two octets on a CRC-32
+ * @octets: XOR of their new and old values; the first one is the least significant. 30 octets
+ *	follow them
  *
- * Context: any.
- * Return: what the CRC of all has to be combined with, by exclusive or.
+ * Return: the value to XOR into the CRC of all.
  */
 u32 smr_crc32_2_behind_30(u16 octets)
 {
-	/* As of the first two octets of a stripe, at its end */
+	/* As for the first two octets of a stripe, at its end */
 	BUILD_BUG_ON(STRIPE != 32);
 	return stripe_table[0][octets & 0xff] ^ stripe_table[1][octets >> 8];
 }

@@ -2,21 +2,21 @@
 /*
  * CRC-32 by x86's carry-less multiplication.
  *
- * The kernel has such code, but not for all that softmr runs on (neither User-Mode Linux
- * nor, before 6.14, a function that a module may call), and it does not copy. A packet's
- * payload is copied once at each end anyway. Here the bytes that are loaded for the CRC are
- * stored as well. So the CRC is of just the bytes that the copy has, even if somebody writes
- * to the source meanwhile.
+ * The kernel has such code, but not on all targets of softmr (neither on User-Mode Linux nor,
+ * before 6.14, in a function that a module may call), and it does not copy. A packet's payload
+ * is copied once at each end anyway. Here the bytes that are loaded for the CRC are also
+ * stored. So the CRC is exactly that of the copy, even if another CPU writes to the source
+ * concurrently.
  *
- * How it works: Let P be the CRC's polynomial. A message is a polynomial as well, and only
- * its remainder modulo P matters. So 16 bytes can be replaced by (their upper half times
- * (x^(D+64) mod P)) + (their lower half times (x^D mod P)), added to the 16 bytes that lie
- * D bits behind them. Four registers do that side by side, at a distance of four. At the end
- * they are folded into one, that into 64 bits, and Barrett's reduction gives the remainder.
+ * How it works: Let P be the CRC's polynomial. A message is a polynomial as well, and only its
+ * remainder modulo P matters. So 16 bytes can be replaced by (their upper half times (x^(D+64)
+ * mod P)) + (their lower half times (x^D mod P)), added to the 16 bytes that follow D bits
+ * later. Four registers do that side by side, at a distance of four. At the end they are folded
+ * into one, that into 64 bits, and Barrett's reduction gives the remainder.
  *
- * CRC-32 sends the least significant bit of an octet first, so all polynomials lie with
- * their highest power in bit 0. The product of two 64-bit numbers that lie so is short of a
- * factor x. The exponents below are smaller by one for that.
+ * CRC-32 sends the least significant bit of an octet first, so all polynomials are stored with
+ * their highest power in bit 0. The product of two such 64-bit numbers lacks a factor x, so the
+ * exponents below are smaller by one.
  */
 #include "net/crc_fold.h"
 
@@ -32,7 +32,7 @@
 #include <asm/cpufeature.h>
 #include <asm/fpu/api.h>
 
-/* An uncorrectable memory error in the source ends the copy, where x86 can be caught in it. */
+/* An uncorrectable memory error in the source ends the copy, if x86 can recover from it. */
 #ifdef CONFIG_ARCH_HAS_COPY_MC
 #include <asm/asm.h>
 #include <asm/extable_fixup_types.h>
@@ -52,7 +52,7 @@ struct factors {
 #define FOLD_64		{ 0x653d982200000000, 0xcad38e8f00000000 }
 #define FOLD_128	{ 0x7d657a1000000000, 0x7406fa9500000000 }
 
-/* For 16 bytes and 32 zero bits behind them: x^95 mod P, x^63 mod P */
+/* For 16 bytes followed by 32 zero bits: x^95 mod P, x^63 mod P */
 #define FOLD_REST	{ 0xccaa009e00000000, 0xb8bc676500000000 }
 
 /* x^64 / P without the remainder, and P itself; 33 bits, highest power in bit 0 */
@@ -68,10 +68,10 @@ static const struct factors factors_y[] = {
 };
 
 /*
- * The parts of the loops. "r" is x or y, the kind of register; "w" its width in bytes. Number
- * 4 has the next bytes, 6 the factors. xmm and ymm need not be declared: the compiler does
- * not use them in the kernel, nor, from GCC 11 on, in User-Mode Linux. What copies may fail
- * at each load; then it goes on at 9.
+ * The parts of the loops. "r" is x or y, the kind of register; "w" its width in bytes. Number 4
+ * has the next bytes, 6 the factors. xmm and ymm need not be declared: the compiler does not
+ * use them in the kernel, nor, from GCC 11 on, in User-Mode Linux. A copy may fail at each
+ * load; then it continues at label 9.
  */
 #define REG(r, n)		"%%" r "mm" __stringify(n)
 #define AT(n, w)		__stringify(n) "*" __stringify(w)
@@ -97,7 +97,7 @@ static const struct factors factors_y[] = {
 	"vpxor " REG(r, 4) ", " REG(r, 5) ", " REG(r, 5) "\n"		\
 	"vpxor " REG(r, 5) ", " REG(r, n) ", " REG(r, n) "\n"
 
-/* Loops count "len" down to less than nothing; "at" is how far they are. */
+/* Loops count "len" down to below zero; "at" is the current offset. */
 #define LOOP(label, end, n, w)						\
 	"sub $" AT(n, w) ", %[len]\n"					\
 	"jb " end "f\n"							\
@@ -108,7 +108,7 @@ static const struct factors factors_y[] = {
 	"jae " label "b\n"						\
 	end ": add $" AT(n, w) ", %[len]\n"
 
-/* All that is done in registers of one width; the result is in number 3 */
+/* All folding in registers of one width; the result is in number 3 */
 #define FOLD_ALL(r, w, FACTORS, store)					\
 	"vmovd %[crc], %%xmm5\n"					\
 	"xor %k[at], %k[at]\n"						\
@@ -214,7 +214,7 @@ static int fold_y(u32 *crc, void *to, const void *from, size_t len)
 /* VPCLMULQDQ: the CPU multiplies in registers of 32 bytes. */
 static bool wide __ro_after_init;
 
-/* Does the kernel keep the registers of this width? */
+/* Does the kernel save and restore registers of this width? */
 static bool kept(void)
 {
 #ifdef CONFIG_UML
@@ -225,7 +225,7 @@ static bool kept(void)
 }
 
 /**
- * smr_crc_fold_open() - see once what the CPU can do
+ * smr_crc_fold_open() - detect the instructions of the CPU
  *
  * Context: process, when the module is loaded.
  * Return: true if smr_crc_fold() can be used.
@@ -240,20 +240,20 @@ bool __init smr_crc_fold_open(void)
 	return true;
 }
 
-/* Bytes are folded in units, and so many at most with preemption off. */
+/* Bytes are folded in units, and at most FOLD_MAX of them with preemption off. */
 #define FOLD_UNIT	16
 #define SECTION		4096
 
 /**
  * smr_crc_fold() - continue a CRC-32 over bytes, and copy them
- * @crc: the CRC so far, as crc32_le() has it; undefined after an error
- * @to: where to copy them; NULL: they are not copied
+ * @crc: the CRC so far, as for crc32_le(); undefined after an error
+ * @to: destination; NULL: do not copy
  * @from: the bytes
- * @len: how many
+ * @len: number of bytes
  *
  * Context: any, after smr_crc_fold_open() has returned true.
- * Return: how many bytes were taken: all but fewer than SMR_CRC_FOLD_LEAST; 0 in an interrupt
- * that came while others used the registers. -EFAULT, with a copy only: there is an
+ * Return: number of bytes processed: all except fewer than SMR_CRC_FOLD_LEAST; 0 in an
+ * interrupt while the registers were in use. -EFAULT, with a copy only: there is an
  * uncorrectable memory error in @from.
  */
 ssize_t smr_crc_fold(u32 *crc, void *to, const void *from, size_t len)
@@ -263,7 +263,7 @@ ssize_t smr_crc_fold(u32 *crc, void *to, const void *from, size_t len)
 
 	if (!irq_fpu_usable())
 		return 0;
-	/* The compiler does not see what the code above touches. */
+	/* The compiler does not see the accesses of the assembly code. */
 	instrument_read(from, len);
 	if (to) {
 		instrument_write(to, len);

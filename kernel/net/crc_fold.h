@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-/* Fewer bytes are not folded. */
+/* Minimum number of bytes to fold. */
 #define SMR_CRC_FOLD_LEAST	64
 
 #ifdef CONFIG_X86_64

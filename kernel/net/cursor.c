@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Read a received packet that may be in many pieces, from front to back. */
 #include "net/cursor.h"
 
 #include <linux/minmax.h>
@@ -8,11 +9,11 @@
 #include "net/crc.h"
 
 /**
- * smr_cursor_prepare() - see to it that a cursor can read a packet
+ * smr_cursor_prepare() - prepare a packet for reading by a cursor
  * @skb: the packet, not shared, with fragments that can be read
  *
- * A cursor looks for skbs on the packet's own frag_list, and not on theirs. Such a packet
- * is rare. It becomes linear.
+ * A cursor follows the packet's own frag_list, but not the frag_lists of the skbs on it. Such
+ * packets are rare; they are linearised.
  *
  * Context: any but hard interrupts.
  * Return: false: no memory.
@@ -27,7 +28,7 @@ bool smr_cursor_prepare(struct sk_buff *skb)
 	return true;
 }
 
-/* Begin with the linear part of @part, behind what was read so far. */
+/* Begin with the linear part of @part, after the pieces read so far. */
 static void part_begin(struct smr_cursor *cur, const struct sk_buff *part)
 {
 	cur->part = part;
@@ -40,9 +41,7 @@ static void part_begin(struct smr_cursor *cur, const struct sk_buff *part)
 /**
  * smr_cursor_init() - begin at the front of a packet
  * @cur: the cursor
- * @skb: the packet, which stays as it is; smr_cursor_prepare() has seen it
- *
- * Context: any.
+ * @skb: the packet, which must not change; smr_cursor_prepare() was called for it
  */
 void smr_cursor_init(struct smr_cursor *cur, const struct sk_buff *skb)
 {
@@ -51,7 +50,7 @@ void smr_cursor_init(struct smr_cursor *cur, const struct sk_buff *skb)
 	part_begin(cur, skb);
 }
 
-/* Go on to the next piece, which may be empty. False: there is none. */
+/* Advance to the next piece, which may be empty. False: there is none. */
 static bool cursor_next(struct smr_cursor *cur)
 {
 	const struct skb_shared_info *info = skb_shinfo(cur->part);
@@ -73,12 +72,12 @@ static bool cursor_next(struct smr_cursor *cur)
 }
 
 /**
- * smr_cursor_move() - go to another piece, for smr_cursor_at()
+ * smr_cursor_move() - move to another piece, for smr_cursor_at()
  * @cur: the cursor
  * @off: a byte, from skb->data
  *
- * Context: any.
- * Return: true: it is the piece that the byte is in; false: the packet is shorter.
+ * Return: true if the cursor is at the piece that contains the byte; false if the packet is
+ *	shorter.
  */
 bool smr_cursor_move(struct smr_cursor *cur, unsigned int off)
 {
@@ -92,12 +91,11 @@ bool smr_cursor_move(struct smr_cursor *cur, unsigned int off)
 
 /**
  * smr_cursor_gather() - copy bytes that are not in one piece, for smr_cursor_get()
- * @cur: the cursor, which is moved there
+ * @cur: the cursor, which is moved
  * @off: the first of them, from skb->data
- * @len: how many
- * @buf: room for them
+ * @len: number of bytes
+ * @buf: buffer for them
  *
- * Context: any.
  * Return: @buf; NULL if the packet is shorter.
  */
 const u8 *smr_cursor_gather(struct smr_cursor *cur, unsigned int off,
@@ -118,12 +116,11 @@ const u8 *smr_cursor_gather(struct smr_cursor *cur, unsigned int off,
 
 /**
  * smr_cursor_crc() - continue a CRC-32 over some bytes
- * @cur: the cursor, which is moved there
+ * @cur: the cursor, which is moved
  * @off: the first of them, from skb->data
- * @len: how many
+ * @len: number of bytes
  * @crc: the CRC, see smr_crc32()
  *
- * Context: any.
  * Return: false if the packet is shorter.
  */
 bool smr_cursor_crc(struct smr_cursor *cur, unsigned int off, unsigned int len,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A place in a received packet, for readers that go from front to back. */
+/* A position in a received packet, for sequential readers. */
 #ifndef SMR_CURSOR_H
 #define SMR_CURSOR_H
 
@@ -11,15 +11,15 @@ struct sk_buff;
 /**
  * struct smr_cursor - the piece of a packet that was read last
  * @skb: the packet
- * @part: the packet, or one on its frag_list, in which the piece is
- * @frag: which of the fragments of @part it is; -1: the linear part
+ * @part: the packet, or the skb on its frag_list, that contains the piece
+ * @frag: index of the fragment of @part; -1: the linear part
  * @begin: the offset of the piece's first byte, from skb->data
  * @end: one past its last byte
- * @addr: where its first byte is
+ * @addr: address of its first byte
  *
- * A packet may be in many pieces. To find an offset from the front each time would cost
- * more with each segment of a train. Needs no lock; lives on the stack of a function that
- * keeps the packet.
+ * A packet may be in many pieces. Searching an offset from the front each time would take
+ * longer with each segment of a train. Needs no lock; it is on the stack of a function that
+ * owns the packet.
  */
 struct smr_cursor {
 	const struct sk_buff *skb;
@@ -37,13 +37,12 @@ const u8 *smr_cursor_gather(struct smr_cursor *cur, unsigned int off,
 			    unsigned int len, void *buf);
 
 /**
- * smr_cursor_at() - where is a byte of the packet?
- * @cur: the cursor, which is moved there
+ * smr_cursor_at() - find a byte of the packet
+ * @cur: the cursor, which is moved
  * @off: the byte, from skb->data; cheap if it is not before the cursor
- * @len: set to how many bytes there are in one piece, at least 1
+ * @len: set to the number of contiguous bytes from there, at least 1
  *
- * Context: any.
- * Return: where it is; NULL if the packet is shorter.
+ * Return: its address; NULL if the packet is shorter.
  */
 static inline const u8 *smr_cursor_at(struct smr_cursor *cur, unsigned int off,
 				      unsigned int *len)
@@ -57,13 +56,12 @@ static inline const u8 *smr_cursor_at(struct smr_cursor *cur, unsigned int off,
 
 /**
  * smr_cursor_get() - read some bytes that may not be in one piece
- * @cur: the cursor, which is moved there
+ * @cur: the cursor, which is moved
  * @off: the first of them, from skb->data
- * @len: how many, not 0
- * @buf: room for them
+ * @len: number of bytes, not 0
+ * @buf: buffer for them
  *
- * Context: any.
- * Return: where they are, in the packet or in @buf; NULL if the packet is shorter.
+ * Return: their address, in the packet or in @buf; NULL if the packet is shorter.
  */
 static inline const u8 *smr_cursor_get(struct smr_cursor *cur, unsigned int off,
 				       unsigned int len, void *buf)

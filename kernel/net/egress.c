@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sockets that a link's packets are charged to. Each link has its own. With one
- * for the whole namespace, the queue of the slowest link would hold the budget that
- * all others wait for.
+ * The sockets that a link's packets are charged to. Each link has its own. With one for the
+ * whole namespace, packets in the queue of the slowest link would use up the budget of all
+ * others.
  *
- * A link has several, in shards, and a QP sends from one shard all its life. A shard
- * always names the same TX queue of a netdev. Left alone, the stack takes the queue of
- * the CPU that happens to send, and the trains of one QP would overtake each other.
+ * A link has several, in shards, and a QP sends from one shard all its life. A shard always
+ * names the same TX queue of a netdev. Without that, the stack takes the queue of the sending
+ * CPU, and the trains of one QP would overtake each other.
  *
  * They are not bound and receive nothing. The path's source port is written into each
  * packet.
@@ -25,12 +25,12 @@
 #include "compat/cleanup.h"
 
 /*
- * Bytes of a socket that may be in the stack below us, by true size: enough for the ring
- * and queue of a 100 Gb/s device, and a sixth of a millisecond of its traffic.
+ * Bytes of a socket that may be in the stack, by true size: enough for the ring and queue of a
+ * 100 Gb/s device, that is a sixth of a millisecond of its traffic.
  */
 #define SNDBUF_BYTES	(2 << 20)
 
-/* What a waiter is woken for: the bytes of the largest train */
+/* Free bytes for which a waiter is woken: those of the largest train */
 #define TRAIN_BYTES	(64 << 10)
 
 static void sock_tune(struct sock *sk)
@@ -38,7 +38,7 @@ static void sock_tune(struct sock *sk)
 	lock_sock(sk);
 	sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
 	WRITE_ONCE(sk->sk_sndbuf, SNDBUF_BYTES);
-	/* As for bound sockets: freeing a packet costs one atomic less. */
+	/* As for bound sockets: saves one atomic operation per freed packet. */
 	sock_set_flag(sk, SOCK_RCU_FREE);
 	release_sock(sk);
 }
@@ -69,8 +69,8 @@ static int sock_open(struct smr_egress *eg, struct smr_shard *shard,
 }
 
 /*
- * Taking the wait queue's lock, even where the entry has left the queue, is what makes
- * sure that watch_event() is not running.
+ * remove_wait_queue() takes the wait queue's lock, and so waits for a running watch_event(),
+ * even if the entry is already removed.
  */
 static void sock_close(struct smr_egress_sock *s)
 {
@@ -98,12 +98,12 @@ static int shard_open(struct smr_egress *eg, struct smr_shard *shard)
 
 /**
  * smr_egress_open() - open the sockets that a link sends from
- * @eg: zeroed; to be closed with smr_egress_close()
- * @net: the namespace; lives longer than @eg
+ * @eg: zeroed; close it with smr_egress_close()
+ * @net: the namespace; outlives @eg
  *
  * Context: process; may sleep.
- * Return: 0, -ENOMEM, or what creating a socket gives. A kernel without IPv6,
- * or booted with ipv6.disable=1, is no error.
+ * Return: 0, -ENOMEM, or another error of creating a socket. A kernel without IPv6, or booted
+ * with ipv6.disable=1, is no error.
  */
 int smr_egress_open(struct smr_egress *eg, struct net *net)
 {
@@ -121,11 +121,10 @@ int smr_egress_open(struct smr_egress *eg, struct net *net)
 
 /**
  * smr_egress_close() - close the sockets that a link sends from
- * @eg: opened; no path uses it any more, and no waiter waits
+ * @eg: opened; no path uses it, and no waiter waits
  *
- * No waiter's wake() runs when this returns. Trains that are still in the stack
- * keep the memory of their sock, but not the namespace, and nothing of this
- * module.
+ * No waiter's wake() runs after this returns. Trains that are still in the stack keep the
+ * memory of their sock, but neither the namespace nor the module.
  *
  * Context: process; may sleep.
  */
@@ -141,11 +140,11 @@ void smr_egress_close(struct smr_egress *eg)
 
 /**
  * smr_egress_has_netdev() - can a link still use its netdev?
- * @eg: the link's
+ * @eg: of the link
  * @ndev: its netdev, on which there is a reference
  *
  * Context: process; caller holds RTNL.
- * Return: false: the netdev is being unregistered, or is in another namespace.
+ * Return: false if the netdev is being unregistered, or is in another namespace.
  */
 bool smr_egress_has_netdev(const struct smr_egress *eg,
 			   const struct net_device *ndev)
@@ -161,13 +160,11 @@ static struct smr_egress_sock *family_sock(struct smr_shard *shard, u16 family)
 }
 
 /**
- * smr_egress_sk() - the socket in whose name routes are looked up
+ * smr_egress_sk() - get the socket for looking up routes
  * @eg: opened
  * @family: AF_INET or AF_INET6
  *
- * Context: any.
- * Return: the sock, valid until smr_egress_close(), or NULL without that
- * family.
+ * Return: the sock, valid until smr_egress_close(), or NULL if the kernel lacks that family.
  */
 struct sock *smr_egress_sk(struct smr_egress *eg, u16 family)
 {
@@ -187,9 +184,9 @@ static int least_queues(struct net_device *lower,
 }
 
 /*
- * The stack takes the CPU's queue where the socket's does not exist. So the number is
- * one that each netdev of a stack of them has: a bond may have more queues than its
- * adapters, and a bridge has one.
+ * If the socket's queue does not exist, the stack takes the CPU's queue. So the number must
+ * exist in each of the stacked netdevs: a bond may have more queues than its adapters, and a
+ * bridge has one.
  */
 static void shard_name_queue(const struct smr_shard *shard, struct sock *sk,
 			     struct net_device *dev)
@@ -206,12 +203,12 @@ static void shard_name_queue(const struct smr_shard *shard, struct sock *sk,
 
 /**
  * smr_waiter_charge() - charge a packet to its sender's socket
- * @waiter: the sender's
+ * @waiter: of the sender
  * @family: AF_INET or AF_INET6
  * @skb: the packet
- * @dev: the netdev that it leaves by
+ * @dev: the netdev that sends it
  *
- * All packets of a waiter leave by the same TX queue of @dev.
+ * All packets of a waiter use the same TX queue of @dev.
  *
  * Context: BH off, inside an RCU read section.
  * Return: the sock.
@@ -224,51 +221,46 @@ struct sock *smr_waiter_charge(struct smr_waiter *waiter, u16 family,
 	shard_name_queue(waiter->shard, sk, dev);
 	skb_set_owner_w(skb, sk);
 	/*
-	 * The stack would take the CPU's queue again where none of the socket's packets
-	 * are charged. Some of them may still be under way: netem, for one, lets go of
-	 * packets that it holds.
+	 * If no packet is charged to the socket, the stack would take the CPU's queue again.
+	 * But packets may still be queued: netem, for example, orphans packets that it holds.
 	 */
 	skb->ooo_okay = false;
 	return sk;
 }
 
 /*
- * Backpressure. A train is charged to the socket it is sent from until the
- * device, or the peer's namespace, has let go of it. When the socket's budget
- * is used up its senders wait here, and the stack's own wake-up for writers,
- * which comes once half the budget is free again, wakes them: first come, first
- * served, and no more of them than there is room for.
+ * Backpressure. A train is charged to its socket until the device, or the peer's namespace, has
+ * freed it. When the socket's budget is used up, its senders wait here. The stack's wake-up for
+ * writers, which comes when half the budget is free again, wakes them: first come, first
+ * served, and no more of them than the budget allows.
  *
  * An entry in the socket's wait queue receives that wake-up. sk_write_space() is
  * not replaced: packets may outlive the socket and even this module by any
  * length of time, and the last one of them calls sk_write_space(). An entry that
  * has left a wait queue is not called again.
  *
- * A sender that finds others waiting waits, too, although there is room, unless it was
- * woken: then it may send one train. If it gets nothing, because the last of those that
- * waited before it has left the rest to everybody, it is the first to be woken next time.
+ * A sender that finds others waiting also waits, even if there is budget, unless it was woken:
+ * then it may send one train. If it gets no budget, because new senders were faster after the
+ * last waiter before it, it is woken first the next time.
  *
- * Those that were woken may have nothing to send any more. So a waiter that sends wakes
- * the next ones, if there is still room, and a timer wakes them in the next jiffy.
+ * A woken waiter may no longer have anything to send. So a waiter that sends wakes the next
+ * ones, if budget is left, and a timer wakes them in the next jiffy.
  *
- * A packet that the stack refuses was dropped because a queue is full, or by a policy: a
- * filter of tc or nftables, a BPF program, a peer that is down. The stack's answer is the
- * same. If the stack holds packets of the same socket, then one of these may leave and make
- * room: the sender waits for that, or for the timer, since a queue discipline tells nobody
- * when it has room. If the stack holds none, or has refused for as long as the sender has
- * patience, the packet is lost, as it would be on the network.
+ * A packet that the stack refuses was dropped because a queue is full, or by a policy: a filter
+ * of tc or nftables, a BPF program, a peer that is down. The stack returns the same error for
+ * both. If the stack holds packets of the same socket, one of these may leave and make room:
+ * the sender waits for that, or for the timer, since a queue discipline does not report free
+ * space. If the stack holds none, or has refused packets for the sender's whole patience, the
+ * packet is lost, as it would be on the network.
  *
- * What is urgent, as an acknowledge is, passes all of that: it has a budget of its own
- * on top, which nothing else uses.
+ * Urgent packets, such as ACKs, do not wait: they have an additional budget of their own.
  */
 
 /**
- * smr_waiter_init() - prepare a sender's waiter
- * @waiter: not known to anybody yet
- * @eg: the link's sockets, which live longer than @waiter
+ * smr_waiter_init() - initialize a sender's waiter
+ * @waiter: not in use
+ * @eg: the link's sockets, which outlive @waiter
  * @wake: see struct smr_waiter
- *
- * Context: any.
  */
 void smr_waiter_init(struct smr_waiter *waiter, struct smr_egress *eg,
 		     void (*wake)(struct smr_waiter *waiter))
@@ -293,9 +285,8 @@ static void waiter_leave(struct smr_waiter *waiter)
 }
 
 /**
- * smr_waiter_fini() - wait no more
- * @waiter: its wake() does not run when this returns, nor later; nothing may be
- *	sent with it any more
+ * smr_waiter_fini() - stop waiting
+ * @waiter: its wake() does not run after this returns; nothing more may be sent with it
  *
  * Context: any but hard interrupts; not from wake().
  */
@@ -306,12 +297,12 @@ void smr_waiter_fini(struct smr_waiter *waiter)
 	spin_unlock_bh(&waiter->shard->lock);
 }
 
-/* Packets may be freed before the entry is in the queue: look at the socket afterwards. */
+/* Packets may be freed before the entry is in the queue, so check the socket after this. */
 static void sock_watch(struct smr_egress_sock *s)
 {
 	/*
-	 * An entry that is about to leave the queue is fine: watch_event()
-	 * takes it off and then schedules the waker, which finds the waiters.
+	 * An entry that is about to leave the queue is fine: watch_event() removes it and then
+	 * schedules the waker, which finds the waiters.
 	 */
 	if (list_empty_careful(&s->entry.entry))
 		add_wait_queue(sk_sleep(s->sock->sk), &s->entry);
@@ -331,7 +322,7 @@ static struct smr_waiter *next_waiter(struct smr_egress_sock *s)
 					struct smr_waiter, node);
 }
 
-/* Wake the waiters that there is room for. */
+/* Wake as many waiters as the budget allows. */
 static void sock_wake(struct smr_egress_sock *s)
 {
 	struct sock *sk = s->sock->sk;
@@ -362,7 +353,7 @@ static void backstop_fired(struct timer_list *backstop)
 	sock_wake(container_of(backstop, struct smr_egress_sock, backstop));
 }
 
-/* A waiter that is on a list already keeps its place. */
+/* A waiter that is already on a list keeps its place. */
 static void waiter_enqueue(struct smr_egress_sock *s, struct smr_waiter *waiter)
 {
 	lockdep_assert_held(&waiter->shard->lock);
@@ -375,8 +366,8 @@ static void waiter_enqueue(struct smr_egress_sock *s, struct smr_waiter *waiter)
 }
 
 /**
- * smr_waiter_wait_moment() - wake a waiter that must try again
- * @waiter: waits until a packet leaves its socket, or for the next jiffy
+ * smr_waiter_wait_moment() - let a waiter wait for a retry
+ * @waiter: woken when a packet leaves its socket, or in the next jiffy
  * @family: of the socket
  *
  * Context: any but hard interrupts; not from wake().
@@ -390,11 +381,11 @@ void smr_waiter_wait_moment(struct smr_waiter *waiter, u16 family)
 	sock_watch_moment(s);
 }
 
-/* Can it be that the packet was refused because there is no room, and that there will be? */
+/* Could the packet have been refused because of a full queue that will have space again? */
 static bool may_get_room(const struct smr_egress_sock *s,
 			 struct smr_refused *refused)
 {
-	/* Without a timeout nobody would send the packet again. */
+	/* Without a timeout the packet would never be sent again. */
 	if (!sk_wmem_alloc_get(s->sock->sk) &&
 	    refused->patience != MAX_JIFFY_OFFSET)
 		return false;
@@ -404,20 +395,20 @@ static bool may_get_room(const struct smr_egress_sock *s,
 	}
 	if (time_before(jiffies, refused->since + refused->patience))
 		return true;
-	/* The next packet, or the same one when it is repeated, has a time of its own. */
+	/* The time starts again for the next packet, or a repetition of this one. */
 	refused->since = 0;
 	return false;
 }
 
 /**
- * smr_waiter_wait_refused() - wait, if it helps, after the stack has refused a packet
- * @waiter: the sender's
+ * smr_waiter_wait_refused() - wait after the stack has refused a packet, if that can help
+ * @waiter: of the sender
  * @family: of the socket that the packet was charged to
- * @refused: the sender's record of refusals
+ * @refused: of the sender
  *
  * Context: any but hard interrupts; not from wake().
- * Return: true: the packet can be sent again when @waiter is woken. false: it is lost, and
- * nobody is woken.
+ * Return: true: the packet can be sent again when @waiter is woken; false: it is lost, and
+ *	@waiter is not woken.
  */
 bool smr_waiter_wait_refused(struct smr_waiter *waiter, u16 family,
 			     struct smr_refused *refused)
@@ -441,7 +432,7 @@ static void wait_room(struct smr_egress_sock *s, struct smr_waiter *waiter)
 		tasklet_schedule(&s->waker);
 }
 
-/* Is there room now, for this waiter? */
+/* May this waiter send now? */
 static bool has_room(struct smr_egress_sock *s, struct smr_waiter *waiter)
 {
 	struct sock *sk = s->sock->sk;
@@ -457,12 +448,12 @@ static bool has_room(struct smr_egress_sock *s, struct smr_waiter *waiter)
 }
 
 /**
- * smr_waiter_room() - may a sender use its socket's send budget for a train now?
- * @waiter: the sender's; woken, once, after -EAGAIN
+ * smr_waiter_room() - may a sender send a train within its socket's budget?
+ * @waiter: of the sender; woken, once, after -EAGAIN
  * @family: of the socket
  *
  * Context: any but hard interrupts; not from wake().
- * Return: 0; -EAGAIN when the budget is used up, or others wait for it.
+ * Return: 0; -EAGAIN if the budget is used up, or others wait for it.
  */
 int smr_waiter_room(struct smr_waiter *waiter, u16 family)
 {
@@ -475,10 +466,8 @@ int smr_waiter_room(struct smr_waiter *waiter, u16 family)
 }
 
 /**
- * smr_waiter_unsent() - a sender that had room by its turn has sent nothing after all
- * @waiter: the sender's; it has its turn again
- *
- * Context: any.
+ * smr_waiter_unsent() - return the turn of a sender that has sent nothing
+ * @waiter: of the sender; gets its turn back
  */
 void smr_waiter_unsent(struct smr_waiter *waiter)
 {
@@ -488,10 +477,9 @@ void smr_waiter_unsent(struct smr_waiter *waiter)
 /**
  * smr_waiter_room_urgent() - smr_waiter_room() for a packet that must not wait
  * @waiter: as for smr_waiter_room()
- * @family: likewise
+ * @family: as for smr_waiter_room()
  *
- * Only packets like this one can use up its budget. Where they do, the device does not
- * send at all.
+ * Only urgent packets use this budget. If it is used up, the device does not send at all.
  *
  * Context: as smr_waiter_room().
  * Return: as smr_waiter_room().
@@ -507,7 +495,7 @@ int smr_waiter_room_urgent(struct smr_waiter *waiter, u16 family)
 	return -EAGAIN;
 }
 
-/* The socket's wait queue is locked and interrupts may be off. */
+/* Called with the socket's wait queue locked; interrupts may be off. */
 static int watch_event(struct wait_queue_entry *entry, unsigned int mode,
 		       int flags, void *key)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The sockets of one link for sending, their send budgets, and the waiters. */
+/* The sockets of one link for sending, their send budgets, and their waiters. */
 #ifndef SMR_EGRESS_H
 #define SMR_EGRESS_H
 
@@ -19,18 +19,18 @@ struct smr_shard;
 struct sock;
 struct socket;
 
-/* As many as a netdev usually has TX queues for the traffic of one host */
+/* The usual number of TX queues of a netdev */
 #define SMR_EGRESS_SHARDS	16
 
 /**
- * struct smr_waiter - a sender, and its entry in the list of those that wait for room
- * @node: on one of the lists of @at, or empty; the lock of @shard
- * @shard: what it sends from; constant
- * @at: the socket for whose room it waits, or NULL; the lock of @shard
+ * struct smr_waiter - a sender, and its entry in the list of waiters for send budget
+ * @node: on one of the lists of @at, or empty; under the lock of @shard
+ * @shard: the shard that it sends from; constant
+ * @at: the socket whose budget it waits for, or NULL; under the lock of @shard
  * @woken: it was woken, and has sent nothing since
  * @wake: called in softirq, once per wait. The lock of @shard is held: it may mark and
- *	schedule, but not sleep, transmit, or take a lock under which anybody calls
- *	into net/train.h or net/egress.h. A wake-up is a hint: it can be spurious
+ *	schedule, but not sleep, transmit, or take a lock that is ever held in a call of
+ *	net/train.h or net/egress.h. A wake-up is a hint: it can be spurious
  */
 struct smr_waiter {
 	struct list_head node;
@@ -41,9 +41,9 @@ struct smr_waiter {
 };
 
 /**
- * struct smr_refused - for how long the stack has refused all packets of a sender
- * @since: jiffies of the first refusal since the stack took a packet; 0: it takes them
- * @patience: for so many jiffies a refusal may mean that there is no room; 0: for one try
+ * struct smr_refused - refusals of a sender's packets by the stack
+ * @since: jiffies of the first refusal since the stack last accepted a packet; 0: none
+ * @patience: jiffies for which a refusal is taken for a full queue; 0: for one try
  *
  * Owned by the task that sends.
  */
@@ -54,15 +54,15 @@ struct smr_refused {
 
 /**
  * struct smr_egress_sock - a socket that packets are charged to
- * @sock: the kernel socket; does not hold the namespace, nor has it a port.
- *	NULL where the kernel has not got the family
- * @shard: whose lock guards @first, @waiting, @nr
- * @entry: on the socket's wait queue while anybody waits; that queue's lock
- * @first: struct smr_waiter: woken before, but others were quicker
+ * @sock: the kernel socket; has no reference on the namespace, and no port. NULL if the kernel
+ *	lacks the family
+ * @shard: its lock guards @first, @waiting, @nr
+ * @entry: on the socket's wait queue while there is a waiter; under that queue's lock
+ * @first: struct smr_waiter that were woken before, but got no budget
  * @waiting: struct smr_waiter, the longest waiting first
- * @nr: how many there are on both lists; read without the lock
- * @waker: wakes as many as there is room for
- * @backstop: does so a jiffy later, for cases without an event
+ * @nr: number of waiters on both lists; read without the lock
+ * @waker: wakes as many waiters as the budget allows
+ * @backstop: does the same a jiffy later, for cases without an event
  */
 struct smr_egress_sock {
 	struct socket *sock;
@@ -78,7 +78,7 @@ struct smr_egress_sock {
 /**
  * struct smr_shard - the sockets that some of a link's QPs send from
  * @lock: guards all waiters of the shard; softirqs off
- * @index: which shard this is; constant
+ * @index: index of this shard; constant
  * @sock4: the IPv4 socket
  * @sock6: the IPv6 socket
  */
@@ -91,8 +91,8 @@ struct smr_shard {
 
 /**
  * struct smr_egress - the sockets that a link sends from
- * @net: the namespace; a reference is not held, the owner's life is inside it
- * @next: counts the waiters that were made, so that the shards get equally many
+ * @net: the namespace; no reference is held, since it outlives the owner
+ * @next: number of waiters created so far, to distribute them equally over the shards
  * @shards: the sockets
  *
  * @net is constant between smr_egress_open() and smr_egress_close().

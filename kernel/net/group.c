@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The netdev joins a group, not a socket. A socket may be in only so many groups
- * (net.ipv4.igmp_max_memberships), and receives all groups of the netdev in any case
+ * The netdev joins a group, not a socket. The number of groups of a socket is limited
+ * (net.ipv4.igmp_max_memberships), and a socket receives all groups of the netdev in any case
  * (IP_MULTICAST_ALL).
  */
 #include "net/group.h"
@@ -21,11 +21,11 @@
  * @eg: the sockets of that link
  * @ndev: its netdev
  * @addr: the group, an IPv4 one in its mapped form
- * @in4: the netdev's IPv4 part that is the member, a reference; NULL: none
- * @in6: the same of IPv6
+ * @in4: the netdev's in_device that is the member, a reference; NULL: none
+ * @in6: the same for IPv6
  *
- * The netdev gets another @in4 or @in6, without the groups of the former one, after an
- * MTU that was too small for the protocol, and in another namespace.
+ * The netdev gets a new @in4 or @in6, without the groups of the former one, after its MTU was
+ * too small for the protocol, and in another namespace.
  *
  * RTNL guards @in4 and @in6; the rest is constant.
  */
@@ -122,14 +122,14 @@ static void leave(struct smr_group *group)
 }
 
 /**
- * smr_group_join() - have a link's netdev listen to a multicast group
- * @eg: the link's; outlives the membership
+ * smr_group_join() - join a multicast group with a link's netdev
+ * @eg: of the link; outlives the membership
  * @ndev: the netdev, likewise
  * @addr: the group, an IPv4 one in its mapped form
  *
  * Context: process, may sleep; takes RTNL.
- * Return: the membership, to be ended by smr_group_leave(); -ENODEV (the
- * netdev does not speak that protocol, or is going), -ENOMEM, -EAFNOSUPPORT.
+ * Return: the membership, which smr_group_leave() ends; -ENODEV (the netdev lacks that
+ *	protocol, or is being removed), -ENOMEM, -EAFNOSUPPORT.
  */
 struct smr_group *smr_group_join(const struct smr_egress *eg,
 				 struct net_device *ndev,
@@ -153,11 +153,10 @@ struct smr_group *smr_group_join(const struct smr_egress *eg,
 }
 
 /**
- * smr_group_resync() - the netdev may have forgotten a membership
+ * smr_group_resync() - restore a membership that the netdev may have lost
  * @group: the membership
  *
- * Joins again if that is possible now. Call this after each event that may make it
- * possible.
+ * Joins again if possible. Call this after each event that may make it possible.
  *
  * Context: process, may sleep; caller holds RTNL.
  */
@@ -171,7 +170,7 @@ void smr_group_resync(struct smr_group *group)
 
 /**
  * smr_group_leave() - end a membership
- * @group: the membership; is freed
+ * @group: the membership; freed
  *
  * Context: process, may sleep; takes RTNL.
  */

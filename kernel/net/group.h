@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* IP multicast groups that a netdev listens to. */
+/* IP multicast groups that a netdev has joined. */
 #ifndef SMR_GROUP_H
 #define SMR_GROUP_H
 

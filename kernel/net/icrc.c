@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ICRC covers the IP header, the UDP header, the BTH and all behind it. Fields that
- * routers and switches may change count as ones. Eight octets of ones come first, in
- * the place of InfiniBand's LRH.
+ * The ICRC covers the IP header, the UDP header, the BTH and all that follows. Fields that
+ * routers and switches may change count as ones. Eight octets of ones come first, in the place
+ * of InfiniBand's LRH.
  *
- * A segment of a train is covered as the datagram that it becomes when the train is
- * cut: with its own lengths and its own IPv4 identification.
+ * The ICRC of a segment of a train is that of the datagram that it becomes when the train is
+ * split: with its own lengths and its own IPv4 identification.
  */
 #include "net/icrc.h"
 
@@ -29,7 +29,7 @@
 /* The BTH's reserved octet "resv8a", which also holds FECN and BECN */
 #define BTH_RESV8A	4
 
-/* The headers in front of the payload, with variant fields as ones */
+/* The headers before the payload, with variant fields as ones */
 struct icrc_head4 {
 	struct iphdr ip;
 	struct udphdr udp;
@@ -42,7 +42,7 @@ struct icrc_head6 {
 	u8 bth[SMR_BTH_LEN];
 } __packed;
 
-/* The PSN, with what shares its word, is the last thing in the BTH. */
+/* The word with the PSN is the last one of the BTH. */
 #define BTH_PSN		8
 
 /* smr_crc32_2_behind_30() is for the identification: see head_crc(). */
@@ -112,17 +112,17 @@ static u32 seal_head6(const struct smr_path *path, u16 sport, const u8 *bth,
 	return crc_head6(&head, len);
 }
 
-/* What of a BTH, but for the PSN, the ICRC covers: resv8a counts as ones. */
+/* The BTH without the PSN, as the ICRC covers it: resv8a counts as ones. */
 static u64 bth_start(const u8 *bth)
 {
 	return get_unaligned_be64(bth) | 0xffULL << (8 * (7 - BTH_RESV8A));
 }
 
 /*
- * The CRC of a packet's headers. Those of a train's packets differ in the IPv4
- * identification and the PSN only, as long as opcode and length are the same. A CRC is
- * linear. So the CRC of all before the PSN is computed once, and what the
- * identification changes in it is looked up.
+ * The CRC of a packet's headers. The headers of a train's packets differ only in the IPv4
+ * identification and the PSN, as long as opcode and length are the same. A CRC is linear. So
+ * the CRC of all before the PSN is computed once, and the effect of the identification is
+ * looked up.
  */
 static u32 head_crc(const struct smr_icrc *icrc, const u8 *bth, u16 id)
 {
@@ -140,19 +140,18 @@ static bool head_known(const struct smr_icrc *icrc, const u8 *bth,
 }
 
 /**
- * smr_icrc_begin() - begin the ICRC of a segment that is to be sent
- * @icrc: zeroed whenever @path or @sport is another one
- * @path: where the train goes
+ * smr_icrc_begin() - begin the ICRC of a segment to send
+ * @icrc: zeroed when @path or @sport changes
+ * @path: of the train
  * @sport: the train's UDP source port
- * @id: the segment's identification, IPv4
+ * @id: IPv4 identification of the segment
  * @seg: the segment; its headers are filled in
- * @hdr_len: bytes of them, at least the BTH's
- * @len: bytes of the segment, ICRC included
+ * @hdr_len: length of the headers, at least that of the BTH
+ * @len: length of the segment, including the ICRC
  *
- * Context: any.
- * Return: the CRC so far; it goes on with smr_crc32() over the payload and the pad. Its
- * inverse is the ICRC, which is stored with its least significant octet first, on every CPU:
- * that is the order of transmission in IBTA 7.8.1.
+ * Return: the CRC so far; the caller continues it with smr_crc32() over the payload and the
+ * pad. Its inverse is the ICRC, which is stored with its least significant octet first, on
+ * every CPU, as IBTA 7.8.1 requires.
  */
 u32 smr_icrc_begin(struct smr_icrc *icrc, const struct smr_path *path,
 		   u16 sport, u16 id, const u8 *seg, unsigned int hdr_len,
@@ -196,7 +195,7 @@ static u32 check_head6(const struct sk_buff *skb, const u8 *bth,
 	return crc_head6(&head, len);
 }
 
-/* Learn the headers that the segments have in common. False: they are not RoCEv2's. */
+/* Compute the CRC of the headers that the segments have in common. False: not RoCEv2. */
 static bool head_learn(struct smr_icrc *icrc, const struct sk_buff *skb,
 		       const u8 *bth, unsigned int len)
 {
@@ -214,14 +213,12 @@ static bool head_learn(struct smr_icrc *icrc, const struct sk_buff *skb,
 }
 
 /**
- * smr_icrc_read() - begin with a train that has come
- * @icrc: may know the headers of the train before; zeroed at first
+ * smr_icrc_read() - begin checking a received train
+ * @icrc: may contain the state of the previous train; zeroed at first
  * @skb: the train
  *
- * Packets that come one by one often differ as those of a train do. Of IPv6, what is known
- * is forgotten.
- *
- * Context: any.
+ * Consecutive single packets often differ only like those of a train. For IPv6, the state of
+ * the previous train is dropped.
  */
 void smr_icrc_read(struct smr_icrc *icrc, const struct sk_buff *skb)
 {
@@ -258,10 +255,9 @@ static bool may_repeat_id(const struct sk_buff *skb)
  * smr_icrc_is() - is this the ICRC of a segment?
  * @crc: the CRC of all before it
  * @cur: the train
- * @off: where it stands, from skb->data
+ * @off: its offset from skb->data
  *
- * Context: any.
- * Return: true if it is right; false also if the packet is shorter.
+ * Return: true if it is correct; false also if the packet is shorter.
  */
 bool smr_icrc_is(u32 crc, struct smr_cursor *cur, unsigned int off)
 {
@@ -271,16 +267,16 @@ bool smr_icrc_is(u32 crc, struct smr_cursor *cur, unsigned int off)
 	return stored && get_unaligned_le32(stored) == ~crc;
 }
 
-/* A segment of a received train, and what of it is at hand */
+/* A segment of a received train, and its contiguous part */
 struct segment {
 	unsigned int off;	/* from skb->data */
 	unsigned int len;
 	const u8 *bth;
-	bool whole;		/* all of the segment lies where bth does */
+	bool whole;		/* all of the segment is contiguous at bth */
 	u8 buf[SMR_BTH_LEN];
 };
 
-/* Find a segment. False: there is none, or no RoCEv2 packet in it. */
+/* Find a segment. False: there is none, or it is not a RoCEv2 packet. */
 static bool segment_get(struct smr_icrc *icrc, struct smr_cursor *cur,
 			unsigned int seg, struct segment *s)
 {
@@ -301,7 +297,7 @@ static bool segment_get(struct smr_icrc *icrc, struct smr_cursor *cur,
 			  head_learn(icrc, cur->skb, s->bth, s->len));
 }
 
-/* Is its ICRC right, if the segment has this IPv4 identification? */
+/* Is the ICRC correct, if the segment has this IPv4 identification? */
 static bool is_right(const struct smr_icrc *icrc, struct smr_cursor *cur,
 		     const struct segment *s, u16 id)
 {
@@ -316,7 +312,7 @@ static bool is_right(const struct smr_icrc *icrc, struct smr_cursor *cur,
 	       smr_icrc_is(crc, cur, s->off + SMR_BTH_LEN + body);
 }
 
-/* The identification of an IPv4 segment counts upward, or is the same in all. */
+/* The IPv4 identification of a segment: it increases by one per segment, or is the same in all. */
 static u16 segment_id(const struct smr_icrc *icrc, unsigned int seg, bool same)
 {
 	return icrc->first_id + (same ? 0 : seg);
@@ -329,16 +325,15 @@ static bool id_is_same(const struct smr_icrc *icrc, const struct sk_buff *skb)
 
 /**
  * smr_icrc_ok() - check the ICRC of one segment of a received train
- * @icrc: smr_icrc_read()
+ * @icrc: smr_icrc_read() was called
  * @cur: the train
- * @seg: which segment, from 0
+ * @seg: index of the segment, from 0
  *
- * The stack merges packets into a train when their IPv4 identifications count upward,
- * and also when all are the same. It does not tell which, so both are tried.
+ * The stack merges packets into a train if their IPv4 identifications increase by one, and also
+ * if all are the same. It does not report which, so both are tried.
  *
- * Context: any.
- * Return: true if the segment exists and its ICRC is right; false also with IP options
- * or IPv6 extension headers, which RoCEv2 packets do not have.
+ * Return: true if the segment exists and its ICRC is correct; false also with IP options or
+ *	IPv6 extension headers, which RoCEv2 packets do not have.
  */
 bool smr_icrc_ok(struct smr_icrc *icrc, struct smr_cursor *cur,
 		 unsigned int seg)
@@ -364,12 +359,11 @@ bool smr_icrc_ok(struct smr_icrc *icrc, struct smr_cursor *cur,
 
 /**
  * smr_icrc_can_expect() - can ICRCs of a train be computed along with a copy?
- * @icrc: smr_icrc_ok() has found segments right
+ * @icrc: smr_icrc_ok() has found correct segments
  * @skb: the train
  *
- * Context: any.
- * Return: false: it is not known yet which IPv4 identification a segment has, and
- * smr_icrc_ok() finds that out.
+ * Return: false if the IPv4 identification of a segment is not known yet; smr_icrc_ok() finds
+ *	it.
  */
 bool smr_icrc_can_expect(const struct smr_icrc *icrc, const struct sk_buff *skb)
 {
@@ -377,17 +371,16 @@ bool smr_icrc_can_expect(const struct smr_icrc *icrc, const struct sk_buff *skb)
 }
 
 /**
- * smr_icrc_expect() - begin the ICRC of a segment whose payload is checked with its copy
- * @icrc: smr_icrc_can_expect()
+ * smr_icrc_expect() - begin the ICRC of a segment whose payload is checked during its copy
+ * @icrc: smr_icrc_can_expect() was true
  * @cur: the train
- * @seg: which segment, from 0. But for its PSN, its headers are those of the last one that
- *	smr_icrc_ok() has found right
- * @hdr_len: bytes of them, at least the BTH's
- * @crc: set to the CRC of them; it goes on with smr_crc32() over the payload, and
- *	smr_icrc_is() tells whether it is right
+ * @seg: index of the segment, from 0. Except for the PSN, its headers are those of the last one
+ *	that smr_icrc_ok() has found correct
+ * @hdr_len: length of the headers, at least that of the BTH
+ * @crc: set to the CRC of the headers; continue it with smr_crc32() over the payload, and check
+ *	it by smr_icrc_is()
  *
- * Context: any.
- * Return: false: there is no such segment.
+ * Return: false if there is no such segment.
  */
 bool smr_icrc_expect(struct smr_icrc *icrc, struct smr_cursor *cur,
 		     unsigned int seg, unsigned int hdr_len, u32 *crc)

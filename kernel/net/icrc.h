@@ -10,16 +10,16 @@ struct smr_cursor;
 struct smr_path;
 
 /**
- * struct smr_icrc - what the packets of a train, and of the next ones, have in common
+ * struct smr_icrc - cached CRC state of the headers of a train, and of later trains
  * @bth: the BTH up to the PSN
- * @len: the packet's length, BTH to ICRC; 0: nothing is known yet
+ * @len: the packet's length, BTH to ICRC; 0: the cache is empty
  * @crc: covers all headers up to the PSN
  * @id: the IPv4 identification that @crc covers
  * @ends: received: the addresses that @crc covers
  * @rest: received: likewise the source port, and the word of the IPv4 header with DF
  * @first_id: received: the identification of the train's first packet
- * @same_id: received: all packets of the train have the same one
- * @id_known: received: it is known whether they have
+ * @same_id: received: all packets of the train have the same identification
+ * @id_known: received: @same_id is valid
  *
  * One for each direction of each side of a QP, owned by that side's task.
  */

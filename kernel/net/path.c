@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Routes. The source address decides, as it does for any socket. The first look-up
- * names no device, so an address of this host is found to be local whichever device
- * has it. If the result is another device than the source GID's, a second look-up
- * names that device. Link-local and multicast destinations need a device, and a
- * device in a VRF has tables of its own; their only look-up names the device.
+ * Routes. The source address is part of the look-up, as for any socket. The first look-up does
+ * not specify a device, so an address of this host is found to be local on whichever device it
+ * is. If the result is another device than that of the source GID, a second look-up specifies
+ * that device. Link-local and multicast destinations need a device, and a device in a VRF has
+ * its own tables; their only look-up specifies the device.
  *
- * A path keeps the route that it has found until the tables change. A message that stays on
- * this host only asks where the route ends: that takes neither a lock nor a reference.
+ * A path caches its route until the tables change. For a message that stays on this host, only
+ * the end of the route is needed: that takes neither a lock nor a reference.
  */
 #include "net/path.h"
 
@@ -30,11 +30,9 @@
 #include "net/udp_rx.h"
 
 /**
- * smr_path_init() - prepare a path
- * @path: to be ended with smr_path_fini()
- * @eg: the sockets to send from; they live longer than @path
- *
- * Context: any.
+ * smr_path_init() - initialize a path
+ * @path: end it with smr_path_fini()
+ * @eg: the sockets to send from; they outlive @path
  */
 void smr_path_init(struct smr_path *path, struct smr_egress *eg)
 {
@@ -55,7 +53,7 @@ static void dst_replace(struct smr_path *path, struct dst_entry *dst)
 
 /**
  * smr_path_fini() - drop the cached route
- * @path: not in use any more
+ * @path: no longer in use
  *
  * Trains that were begun on @path may still be in the stack.
  *
@@ -102,9 +100,8 @@ static struct dst_entry *lookup4(const struct smr_path *path, int oif)
 }
 
 /*
- * If no table has a route through the given device, ip_route_output_flow() assumes that
- * the destination is on that device's link. This guess is worse than the result without
- * a device.
+ * If no table has a route through the given device, ip_route_output_flow() assumes that the
+ * destination is on that device's link. That is worse than the result without a device.
  */
 static bool has_route4(const struct smr_path *path, int oif)
 {
@@ -153,7 +150,7 @@ static struct dst_entry *lookup(const struct smr_path *path, int oif)
 	return lookup4(path, oif);
 }
 
-/* Is the device part of the destination's name? */
+/* Is the device part of the destination's address? */
 static bool path_is_scoped(const struct smr_path *path)
 {
 	if (!path->oif)
@@ -179,7 +176,7 @@ static bool dst_suits(const struct smr_path *path, const struct dst_entry *dst)
 	return suits;
 }
 
-/* A new reference, or an ERR_PTR() */
+/* Look up a route. Return: a new reference, or an ERR_PTR() */
 static struct dst_entry *path_route(const struct smr_path *path)
 {
 	struct dst_entry *dst, *bound;
@@ -204,9 +201,9 @@ static struct dst_entry *path_route(const struct smr_path *path)
 }
 
 /*
- * IPsec may answer that it waits for its keys. No event tells when it has them, and
- * -EAGAIN means "woken when there is room" to our callers. So until then there is no route:
- * what is sent is lost, and whoever retries does so when his timer says.
+ * IPsec may return that it waits for its keys. There is no event when it has them, and to the
+ * callers -EAGAIN means "woken when there is budget". So until then there is no route: packets
+ * are lost, and senders retry after their timeouts.
  */
 static struct dst_entry *path_lookup(const struct smr_path *path)
 {
@@ -216,9 +213,9 @@ static struct dst_entry *path_lookup(const struct smr_path *path)
 }
 
 /*
- * The route of a multicast says whether it comes back to this host. No event tells when
- * that changes, so do not cache it. A route that holds packets until IPsec has its keys
- * says that it is valid for ever, and would hold each packet for a while then, too.
+ * The route of a multicast determines whether it is looped back to this host. There is no event
+ * when that changes, so do not cache it. A route that holds packets until IPsec has its keys
+ * claims to be valid for ever, and would delay each packet even after that.
  */
 static bool may_cache(const struct smr_path *path, const struct dst_entry *dst)
 {
@@ -229,7 +226,7 @@ static bool may_cache(const struct smr_path *path, const struct dst_entry *dst)
 	return !ipv6_addr_is_multicast(&path->daddr);
 }
 
-/* The route that is cached, if the tables have not changed since. In a read section. */
+/* The cached route, if the tables have not changed since. Called in an RCU read section. */
 static struct dst_entry *path_cached(const struct smr_path *path)
 {
 	struct dst_entry *dst = rcu_dereference(path->dst);
@@ -250,9 +247,9 @@ static void path_cache(struct smr_path *path, struct dst_entry *dst)
  * @path: the path
  *
  * Context: any but hard interrupts.
- * Return: the route, a reference for the caller, or an ERR_PTR():
- * -ENETUNREACH, -EHOSTUNREACH and whatever else the routing tables answer,
- * -EAFNOSUPPORT without IPv6, -EACCES for a broadcast address.
+ * Return: the route, with a reference for the caller, or an ERR_PTR(): -ENETUNREACH,
+ *	-EHOSTUNREACH or another error of the look-up, -EAFNOSUPPORT without IPv6, -EACCES for a
+ *	broadcast address.
  */
 struct dst_entry *smr_path_dst_get(struct smr_path *path)
 {

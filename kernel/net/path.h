@@ -12,26 +12,26 @@ struct dst_entry;
 struct smr_egress;
 
 /**
- * struct smr_path - how to reach one peer; part of a QP or of an AH
+ * struct smr_path - addresses and route to one peer; part of a QP or of an AH
  * @egress: the sockets to send from
  * @saddr: source address, an IPv4 address in its mapped form
  * @daddr: destination address, likewise
- * @oif: the netdev's index that the source GID belongs to, 0 for any
+ * @oif: index of the netdev of the source GID, 0 for any
  * @flow_label: IPv6 flow label, 20 bits
  * @family: AF_INET or AF_INET6
- * @sport: UDP source port, for the entropy of the network's flow hashing; host order. Of an
- *	AH it finds the route only: each datagram has that of its QPs
+ * @sport: UDP source port, for the entropy of the network's flow hashing; host order. In an AH,
+ *	it is only used for the route look-up: each datagram has the source port of its QPs
  * @tos: traffic class octet
- * @ttl: time to live, or hop limit; 0 for the route's
+ * @ttl: time to live, or hop limit; 0: that of the route
  * @ip_id: next IPv4 identification; one per segment
  * @dst: the cached route, a reference; NULL before the first use. Read under RCU, written
  *	under @lock
- * @dst_cookie: validates @dst; likewise. For a moment it may be that of the next one, or of
- *	the one before: then @dst may be looked up again, or be used once more
+ * @dst_cookie: validates @dst; same rules. It may briefly be that of the next or the previous
+ * @dst: then @dst is looked up again, or used once more
  * @lock: see @dst; softirqs off
  *
- * smr_path_init() comes first, then the owner fills in the addressing fields,
- * from @saddr to @ttl, which stay as they are from the first use on.
+ * After smr_path_init() the owner fills in the addressing fields, from @saddr to @ttl, which
+ * are constant from the first use on.
  */
 struct smr_path {
 	struct smr_egress *egress;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Transmit. A train is one UDP GSO packet whose segments are whole RoCEv2
- * packets. Where the device cannot cut it up the stack does so just above the
- * device, and where both ends are on one host it may arrive in one piece.
+ * Transmit. A train is one UDP GSO packet whose segments are whole RoCEv2 packets. If the
+ * device cannot split it, the stack does so just above the device. If both ends are on one
+ * host, it may arrive in one piece.
  *
- * When a train is cut, its packets get IPv4 identifications that count upward from the
- * train's, modulo 65536, and UDP and IP lengths of their own. So everything that the
- * ICRC covers is known while the segments are built.
+ * When a train is split, its packets get increasing IPv4 identifications from that of the train
+ * on, modulo 65536, and their own UDP and IP lengths. So all that the ICRC covers is known
+ * while the segments are built.
  */
 #include "net/train.h"
 
@@ -34,7 +34,7 @@
 #include "net/wire.h"
 
 /*
- * The memory of a train comes in runs of at most this order. Larger runs are costly to
+ * The memory of a train is allocated in runs of at most this order. Larger runs are costly to
  * allocate, and not cached per CPU.
  */
 #define RUN_ORDER	PAGE_ALLOC_COSTLY_ORDER
@@ -53,18 +53,18 @@ static unsigned int headers_len(const struct smr_path *path)
 }
 
 /**
- * smr_xmit_result() - turn the stack's answer to a packet into an errno
- * @waiter: the sender's; woken, once, after -EAGAIN
- * @refused: the sender's record of refusals
+ * smr_xmit_result() - convert the result of sending a packet into an errno
+ * @waiter: of the sender; woken, once, after -EAGAIN
+ * @refused: of the sender
  * @family: of the socket that it was charged to
- * @err: what the stack has returned
+ * @err: the result from the stack
  *
- * -EAGAIN of the stack is not about room. IPsec, which holds packets until it has its
- * keys, answers so when it holds enough. The packet is lost, as it would be on the network.
+ * -EAGAIN from the stack does not mean a full queue: IPsec, which holds packets until it has
+ * its keys, returns it when it holds enough. The packet is lost, as it would be on the network.
  *
  * Context: any but hard interrupts.
- * Return: 0: sent; -EAGAIN: no room now, @waiter is woken; other errors when sending
- * again will not help.
+ * Return: 0: sent; -EAGAIN: not accepted now, @waiter will be woken; other errors if sending
+ *	again will not help.
  */
 int smr_xmit_result(struct smr_waiter *waiter, struct smr_refused *refused,
 		    u16 family, int err)
@@ -83,7 +83,7 @@ int smr_xmit_result(struct smr_waiter *waiter, struct smr_refused *refused,
 }
 
 /*
- * How many segments a train may have. The stack would cut a packet beyond the device's
+ * The maximum number of segments of a train. The stack would split a packet beyond the device's
  * GSO limits in software. IPsec does not handle UDP GSO at all.
  */
 static unsigned int train_limit(const struct smr_path *path,
@@ -103,7 +103,7 @@ static unsigned int train_limit(const struct smr_path *path,
 	return clamp(nsegs, 1, max(bytes / seg_len, 1U));
 }
 
-/* Allocate a skb with room for the headers, and for the payload of a lone segment. */
+/* Allocate an skb for the headers, and for the payload of a single segment. */
 static struct sk_buff *train_skb(const struct smr_train *train,
 				 struct dst_entry *dst)
 {
@@ -145,7 +145,7 @@ static struct page *run_alloc(unsigned int want, unsigned int least,
 	return page;
 }
 
-/* Begin a new run of memory for the segments to come. */
+/* Add a new run of memory for further segments. */
 static bool train_grow(struct smr_train *train)
 {
 	struct sk_buff *skb = train->skb;
@@ -185,7 +185,7 @@ static int train_alloc(struct smr_train *train, struct dst_entry *dst)
 	if (!train->skb)
 		return -ENOMEM;
 
-	/* Now, so that the first smr_train_segs() cannot fail */
+	/* Done here so that the first smr_train_segs() cannot fail */
 	if (train->max > 1 && !train_grow(train)) {
 		smr_train_abort(train);
 		return -ENOMEM;
@@ -213,7 +213,7 @@ static int train_init(struct smr_train *train, struct dst_entry *dst,
 	return 0;
 }
 
-/* The caller waits for memory as it waits for room: -EAGAIN. */
+/* The caller waits for memory as for send budget: -EAGAIN. */
 static int begin_result(struct smr_path *path, struct smr_waiter *waiter,
 			int err)
 {
@@ -256,20 +256,19 @@ static int train_begin(struct smr_train *train, struct smr_path *path,
 
 /**
  * smr_train_begin() - begin a train
- * @train: to be ended with smr_train_send() or smr_train_abort()
- * @path: where it goes
+ * @train: end it with smr_train_send() or smr_train_abort()
+ * @path: the path to its destination
  * @waiter: woken, once, after -EAGAIN from here or from smr_train_send()
- * @icrc: what is known of trains that the caller has sent along @path; or NULL
- * @nsegs: how many segments to make room for, at least 1. There may be room
- *	for fewer, by the limits of the device or of memory, but for one
+ * @icrc: cached CRC state of the caller's trains on @path; or NULL
+ * @nsegs: number of segments wanted, at least 1. The train may have space for fewer, due to
+ *	limits of the device or of memory, but at least for one
  * @seg_len: bytes of UDP payload in each, BTH to ICRC, not 0; the last may be
  *	shorter
  *
  * Context: any but hard interrupts. Does not sleep.
- * Return: 0; -EAGAIN when the socket's send budget is used up, or there is no memory
- * now; -EMSGSIZE when a segment exceeds the route's MTU (RoCE
- * packets are never fragmented); or the errors of smr_path_route(). The train
- * exists only after 0.
+ * Return: 0; -EAGAIN if the socket's send budget is used up, or there is no memory now;
+ * -EMSGSIZE if a segment exceeds the route's MTU (RoCE packets are never fragmented); or the
+ * errors of smr_path_route(). The train exists only after 0.
  */
 int smr_train_begin(struct smr_train *train, struct smr_path *path,
 		    struct smr_waiter *waiter, struct smr_icrc *icrc,
@@ -280,12 +279,12 @@ int smr_train_begin(struct smr_train *train, struct smr_path *path,
 }
 
 /**
- * smr_train_begin_urgent() - begin a train that does not wait behind others
+ * smr_train_begin_urgent() - begin a train that does not wait for others
  * @train: as for smr_train_begin(); has one segment
- * @path: likewise
- * @waiter: likewise
- * @icrc: likewise
- * @len: of the segment
+ * @path: as for smr_train_begin()
+ * @waiter: as for smr_train_begin()
+ * @icrc: as for smr_train_begin()
+ * @len: length of the segment
  *
  * Context: as smr_train_begin().
  * Return: as smr_train_begin(). -EAGAIN is rare: see smr_waiter_room_urgent().
@@ -299,16 +298,16 @@ int smr_train_begin_urgent(struct smr_train *train, struct smr_path *path,
 }
 
 /**
- * smr_train_segs() - append segments of one length that lie one behind the other
+ * smr_train_segs() - append contiguous segments of one length
  * @train: begun
  * @len: the bytes of each: the train's seg_len, or less, but not 0
- * @n: how many are wanted, at least 1; set to how many there are
+ * @n: number wanted, at least 1; set to the number appended
  *
- * After a segment that is shorter than the train's seg_len there can be no other.
+ * A segment that is shorter than the train's seg_len must be the last.
  *
  * Context: any but hard interrupts. Does not sleep.
- * Return: their memory, uninitialised; or NULL when the train is full, which it is
- * not before its first segment.
+ * Return: their memory, uninitialised; or NULL if the train is full (never before its first
+ *	segment).
  */
 void *smr_train_segs(struct smr_train *train, unsigned int len, unsigned int *n)
 {
@@ -338,24 +337,22 @@ void *smr_train_segs(struct smr_train *train, unsigned int len, unsigned int *n)
 	return segs;
 }
 
-/* Where a segment's ICRC stands */
+/* The place of a segment's ICRC */
 static void *icrc_of(u8 *seg, unsigned int len)
 {
 	return seg + len - SMR_ICRC_LEN;
 }
 
 /**
- * smr_train_crcs() - begin the ICRCs of the newest segments
+ * smr_train_crcs() - begin the ICRCs of the last segments
  * @train: begun
  * @segs: the segments, as smr_train_segs() returned them; their headers are filled in
- * @hdr_len: bytes of these, from the BTH on
+ * @hdr_len: length of the headers, from the BTH on
  * @len: bytes of each segment
- * @n: how many
+ * @n: number of segments
  *
- * The place of a segment's ICRC has the CRC so far, as a u32. The caller goes on with the
- * payload and the pad there.
- *
- * Context: any.
+ * Stores the CRC so far in the place of each ICRC, as a u32. The caller continues it there over
+ * the payload and the pad.
  */
 void smr_train_crcs(struct smr_train *train, u8 *segs, unsigned int hdr_len,
 		    unsigned int len, unsigned int n)
@@ -371,12 +368,10 @@ void smr_train_crcs(struct smr_train *train, u8 *segs, unsigned int hdr_len,
 }
 
 /**
- * smr_train_seal() - make ICRCs of the CRCs that are in their places
+ * smr_train_seal() - convert the CRCs in the places of the ICRCs into ICRCs
  * @segs: the first segment
  * @len: bytes of each
- * @n: how many
- *
- * Context: any.
+ * @n: number of segments
  */
 void smr_train_seal(u8 *segs, unsigned int len, unsigned int n)
 {
@@ -389,8 +384,8 @@ void smr_train_seal(u8 *segs, unsigned int len, unsigned int n)
 }
 
 /**
- * smr_train_abort() - throw a train away
- * @train: begun; is gone
+ * smr_train_abort() - free a train without sending it
+ * @train: begun; consumed
  *
  * Context: any but hard interrupts.
  */
@@ -398,7 +393,7 @@ void smr_train_abort(struct smr_train *train)
 {
 	consume_skb(train->skb);
 	train->skb = NULL;
-	/* Or the next train would wait behind those that wait already. */
+	/* Otherwise the next train would wait behind those that already wait. */
 	if (train->turn)
 		smr_waiter_unsent(train->waiter);
 }
@@ -412,14 +407,12 @@ static __sum16 pseudo_csum(const struct smr_path *path, unsigned int len)
 }
 
 /**
- * smr_xmit_push_udp() - put a UDP header in front of a packet, or of a train
- * @skb: has room for the header
- * @path: where it goes
+ * smr_xmit_push_udp() - push a UDP header to a packet or train
+ * @skb: has headroom for the header
+ * @path: the path to its destination
  * @sport: the source port
  *
- * The checksum is left to whoever sends it, or looks at it.
- *
- * Context: any.
+ * The checksum is left to the device, or to software that needs it.
  */
 void smr_xmit_push_udp(struct sk_buff *skb, const struct smr_path *path,
 		       u16 sport)
@@ -432,9 +425,8 @@ void smr_xmit_push_udp(struct sk_buff *skb, const struct smr_path *path,
 	uh->len = cpu_to_be16(skb->len);
 
 	/*
-	 * RoCEv2 needs no checksum, but a train must have one. Lone packets
-	 * have one, too: a receiver's GRO lets packets without one overtake
-	 * those that it holds.
+	 * RoCEv2 needs no checksum, but a train must have one. Single packets have one, too: a
+	 * receiver's GRO lets packets without a checksum overtake those that it holds.
 	 */
 	uh->check = pseudo_csum(path, skb->len);
 	skb->ip_summed = CHECKSUM_PARTIAL;
@@ -489,16 +481,14 @@ static void push_ip6(struct sk_buff *skb, const struct smr_path *path)
 }
 
 /**
- * smr_xmit_push_ip() - put a path's IP header in front of a packet
- * @skb: has room for the header. Its route, if it has one, gives the hop limit
- *	of a path that sets none
- * @path: where it goes
+ * smr_xmit_push_ip() - push a path's IP header to a packet
+ * @skb: has headroom for the header. If the path sets no hop limit, that of the skb's route is
+ * used, if it has one
+ * @path: the path to its destination
  * @id: the identification of an IPv4 packet
  *
  * The lengths and the IPv4 checksum are 0. ip_local_out() and ip6_local_out()
  * set them.
- *
- * Context: any.
  */
 void smr_xmit_push_ip(struct sk_buff *skb, const struct smr_path *path, u16 id)
 {
@@ -509,7 +499,7 @@ void smr_xmit_push_ip(struct sk_buff *skb, const struct smr_path *path, u16 id)
 	skb_reset_network_header(skb);
 }
 
-/* Of the path's traffic class the ECN bits remain: better marked than dropped */
+/* The ECN bits of the path's traffic class are kept: a mark is better than a drop */
 static void skb_set_control(struct sk_buff *skb, const struct smr_path *path)
 {
 	if (path->family == AF_INET)
@@ -540,17 +530,17 @@ static int train_out(struct smr_train *train)
 
 /**
  * smr_train_send() - send a train
- * @train: has at least one segment, all sealed; is gone whatever is returned
- * @refused: the sender's record of refusals
+ * @train: has at least one segment, all sealed; consumed in any case
+ * @refused: of the sender
  *
- * If the stack cuts a train for a queue that drops some of its packets, this returns
- * -EAGAIN although the other packets have gone out.
+ * If the stack splits a train for a queue that drops some of its packets, this returns -EAGAIN
+ * although the other packets were sent.
  *
  * Context: any but hard interrupts. Does not sleep.
- * Return: 0 when the stack took it; -EAGAIN when it had no room, and then the
- * train's waiter is woken when a packet of its socket has left the stack or in
- * the next jiffy, whichever is sooner; other errors when sending again will
- * not help: -ENETDOWN, -EPERM, -ENOBUFS (a firewall) and such.
+ * Return: 0 if the stack accepted it; -EAGAIN if it did not, and then the train's waiter is
+ *	woken when a packet of its socket has left the stack or in the next jiffy, whichever is
+ *	sooner; other errors if sending again will not help: -ENETDOWN, -EPERM, -ENOBUFS (a
+ *	firewall) and such.
  */
 int smr_train_send(struct smr_train *train, struct smr_refused *refused)
 {

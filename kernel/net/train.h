@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Out onto the wire: trains of equal segments that go down the stack as one
- * UDP GSO packet.
+ * Transmit: trains of equal segments that the stack handles as one UDP GSO packet.
  */
 #ifndef SMR_XMIT_H
 #define SMR_XMIT_H
@@ -21,23 +20,22 @@ struct sk_buff;
 
 /**
  * struct smr_train - segments under construction
- * @path: where it goes
- * @waiter: sends it, and waits if the stack does not take it
- * @skb: what carries it
+ * @path: the path to its destination
+ * @waiter: of its sender, which waits if the stack does not accept it
+ * @skb: the packet
  * @room: bytes left in the run of memory that @skb's last fragment is in
  * @len: bytes in all segments
- * @seg_len: UDP payload of each segment but the last
+ * @seg_len: UDP payload of each segment except the last
  * @nsegs: segments begun
- * @max: how many segments there may be
- * @turn: it has used up its waiter's turn
- * @sport: UDP source port; that of @path, if nobody changes it before the first segment
+ * @max: maximum number of segments
+ * @turn: it uses its waiter's turn
+ * @sport: UDP source port; initially that of @path, and may be changed before the first segment
  * @ip_id: identification of the first segment, IPv4
- * @icrc: what the segments' ICRCs have in common, and had before; @own, or that of a side
- *	of a QP
+ * @icrc: cached CRC state: @own, or that of a side of a QP
  * @own: see @icrc
- * @control: it has the traffic class of network control, not its path's: DSCP 48 (CS6) and
- *	priority 6, the defaults of adapters for their CNPs. Networks that are set up for
- *	DCQCN have a queue for it. Set before it is sent
+ * @control: it has the traffic class of network control instead of that of its path: DSCP 48
+ *	(CS6) and priority 6, the defaults of adapters for their CNPs. Networks configured for
+ *	DCQCN have a queue for it. Set it before smr_train_send()
  *
  * On the stack of the function that builds it; needs no lock.
  */

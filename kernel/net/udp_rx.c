@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receive. A netfilter hook takes RoCEv2 packets where the firewall is done with them and UDP
- * has not begun, in the softirq that has received them, on that CPU: trains that the stack has
- * joined, or that the sender has not cut, stay whole. It checks what UDP checks: the IPsec
- * policy, the length, the checksum. A socket's filters are not asked: LSM labels and cgroup
- * programs are about processes, and no process's socket is involved.
+ * Receive. A netfilter hook takes RoCEv2 packets after the firewall and before UDP, in the
+ * softirq that has received them, on that CPU: trains that GRO has merged, or that the sender
+ * has not split, stay whole. It checks what UDP checks: the IPsec policy, the length, the
+ * checksum. Socket filters are not run: LSM labels and cgroup programs apply to processes, and
+ * no process's socket is involved.
  *
- * The sockets own the port, and turn GRO on for it. UDP gives them what the hook leaves:
- * - the first packet of each flow where connections are tracked: the tracker's own hook, which
- *   comes last, has to confirm the flow;
- * - multicasts when the softirq has copied enough: a tasklet takes them from the socket then;
- * - what comes while either waits there, so that it does not overtake;
- * - packets whose UDP header is not where it is in a RoCEv2 packet, trains that are lists of
- *   packets, which UDP cuts, packets that a proxy has given to another socket, and those from
- *   a VRF whose packets sockets outside of it do not get.
+ * The sockets reserve the port, and enable GRO for it. UDP gives them the packets that the hook
+ * leaves:
+ * - with connection tracking, the first packet of each flow: conntrack's own hook, which is the
+ *   last, has to confirm the flow;
+ * - multicasts after the softirq has copied enough: then a tasklet takes them from the socket;
+ * - packets that arrive while either of these is queued, so that they do not overtake it;
+ * - packets whose UDP header is not at its place in a RoCEv2 packet, fraglist trains, which UDP
+ *   splits, packets that a proxy has assigned to another socket, and packets from a VRF that
+ *   are not delivered to sockets outside of it.
  */
 #include "net/udp_rx.h"
 
@@ -46,11 +47,12 @@
  * struct smr_sock - one socket
  * @sn: the namespace's sockets
  * @sock: the kernel socket; does not hold the namespace
- * @data_ready: the sk_data_ready() that ours stands in for
+ * @data_ready: the original sk_data_ready()
  * @more: takes the rest when a softirq has done enough
- * @draining: bit 0: a CPU takes packets off the queue. No other does, so they stay in order
+ * @draining: bit 0: a CPU takes packets off the queue. Only one does, so that they stay in
+ *	order
  *
- * All but @draining is constant while the socket lives.
+ * All fields except @draining are constant while the socket exists.
  */
 struct smr_sock {
 	struct smr_net *sn;
@@ -81,9 +83,8 @@ static void rx_drop(struct smr_net *sn, u16 family, struct sk_buff *skb,
 }
 
 /*
- * Fill in struct smr_rx_info. Only SKB_GSO_UDP_L4 makes a train. A tun device may also
- * inject SKB_GSO_UDP, which is one datagram of any size, whose segment size may be
- * meaningless.
+ * Fill in struct smr_rx_info. Only SKB_GSO_UDP_L4 is a train. A tun device may also inject
+ * SKB_GSO_UDP, which is one datagram of any size, with a segment size that may be invalid.
  */
 static void rx_describe(struct sk_buff *skb, u16 family)
 {
@@ -108,7 +109,7 @@ static void rx_describe(struct sk_buff *skb, u16 family)
 	}
 }
 
-/* Hand a packet up, whose data begins behind the UDP header. */
+/* Pass a packet to the transport; its data begins after the UDP header. */
 static void rx_up(struct smr_net *sn, u16 family, struct sk_buff *skb)
 {
 	skb->dev = NULL;
@@ -131,7 +132,7 @@ static void rx_up(struct smr_net *sn, u16 family, struct sk_buff *skb)
 
 /* -- the hook */
 
-/* Has the tracker of connections not seen a packet of the flow before? */
+/* Is this the first packet of a flow for conntrack? */
 static bool is_new_flow(const struct sk_buff *skb)
 {
 #if IS_ENABLED(CONFIG_NF_CONNTRACK)
@@ -144,7 +145,7 @@ static bool is_new_flow(const struct sk_buff *skb)
 #endif
 }
 
-/* Would UDP not give it to a socket that is bound to no device? */
+/* Would UDP not deliver it to a socket without a bound device? */
 static bool is_of_vrf(const struct net *net, struct sk_buff *skb, u8 pf)
 {
 #if IS_ENABLED(CONFIG_NET_L3_MASTER_DEV)
@@ -170,7 +171,7 @@ static bool sock_is_empty(const struct smr_sock *s)
 	       skb_queue_empty_lockless(&sk->sk_receive_queue);
 }
 
-/* Does nothing wait in the socket? What comes behind that must not overtake it. */
+/* Is the socket's queue empty? Otherwise later packets must not overtake queued ones. */
 static bool sock_is_idle(const struct smr_sock *s)
 {
 	return !test_bit(0, &s->draining) && sock_is_empty(s);
@@ -220,15 +221,18 @@ static bool csum_ok(struct sk_buff *skb, u8 pf)
 						 ip6_compute_pseudo);
 }
 
-/* What UDP checks. Then the data begins behind its header, and is as long as that says. */
+/*
+ * Check what UDP checks. After this the data begins after the UDP header, and has the length
+ * given there.
+ */
 static enum skb_drop_reason udp_strip(struct sk_buff *skb, u8 pf)
 {
 	unsigned int off = skb_transport_offset(skb), len;
 
-	/* Newer kernels do that behind this hook: the sender may still write to its pages. */
+	/* Newer kernels do this after this hook: the sender may still write to its pages. */
 	if (unlikely(skb_orphan_frags_rx(skb, GFP_ATOMIC)))
 		return SKB_DROP_REASON_NOMEM;
-	/* A socket would not get it either: sk_filter(). */
+	/* A socket would not get it either: see sk_filter(). */
 	if (skb_pfmemalloc(skb))
 		return SKB_DROP_REASON_SOCKET_FILTER;
 	if (!is_allowed(skb, pf))
@@ -260,11 +264,11 @@ static unsigned int rx_hook(void *priv, struct sk_buff *skb,
 		rx_drop(sn, family, skb, reason);
 		return NF_STOLEN;
 	}
-	/* It may wait for long: what it refers to must not. */
+	/* It may be queued for long: do not hold its references as long. */
 	skb_orphan(skb);
 	skb_dst_drop(skb);
 	nf_reset_ct(skb);
-	/* A packet that a process has looked at (NFQUEUE) comes in that process's context. */
+	/* A packet from NFQUEUE arrives in the context of the process that has accepted it. */
 	local_bh_disable();
 	rx_up(sn, family, skb);
 	local_bh_enable();
@@ -288,7 +292,7 @@ static struct sk_buff *sock_pop(struct sock *sk)
 	return skb;
 }
 
-/* Take what UDP has queued. False: the softirq has done enough. */
+/* Take packets that UDP has queued. False: the softirq has done enough. */
 static bool sock_take(struct smr_sock *s)
 {
 	struct sock *sk = s->sock->sk;
@@ -299,7 +303,7 @@ static bool sock_take(struct smr_sock *s)
 		skb = sock_pop(sk);
 		if (!skb)
 			return true;
-		/* May look at what UDP keeps in skb->cb; rx_describe() overwrites it. */
+		/* May use UDP's data in skb->cb, which rx_describe() overwrites. */
 		if (udp_lib_checksum_complete(skb))
 			rx_drop(sn, sk->sk_family, skb,
 				SKB_DROP_REASON_UDP_CSUM);
@@ -309,7 +313,7 @@ static bool sock_take(struct smr_sock *s)
 	return false;
 }
 
-/* One CPU does that. Others leave their packets to it. */
+/* Take packets on one CPU. Others leave their packets to it. */
 static void sock_drain(struct smr_sock *s)
 {
 	bool all;
@@ -338,7 +342,7 @@ static void sock_data_ready(struct sock *sk)
 	rcu_read_unlock();
 }
 
-/* Once the socket is detached, its packets wait for it to be released. */
+/* After the socket is detached, its packets stay queued until it is released. */
 static void sock_more(struct tasklet_struct *more)
 {
 	struct smr_sock *s = container_of(more, struct smr_sock, more);
@@ -354,8 +358,8 @@ static int sock_set(struct socket *sock, int level, int option, int value)
 }
 
 /*
- * ICMP errors do not matter: the socket is not connected and has no IP_RECVERR, so UDP
- * neither queues them nor sets sk_err.
+ * ICMP errors are ignored: the socket is not connected and has no IP_RECVERR, so UDP neither
+ * queues them nor sets sk_err.
  */
 static int sock_tune(struct socket *sock)
 {
@@ -366,19 +370,19 @@ static int sock_tune(struct socket *sock)
 	WRITE_ONCE(sk->sk_rcvbuf, RCVBUF_BYTES);
 	sk->sk_allocation = GFP_ATOMIC;
 #ifdef CONFIG_NET_RX_BUSY_POLL
-	/* net.core.busy_read would have sock_pop() poll the device in softirq */
+	/* with net.core.busy_read, sock_pop() would poll the device in softirq */
 	WRITE_ONCE(sk->sk_ll_usec, 0);
 #endif
 	release_sock(sk);
 
 	/*
-	 * Receive trains whole, and let GRO join single packets. Without
-	 * ACCEPT_FRAGLIST, which this does not set, no train is a fraglist.
+	 * Receive trains whole, and let GRO merge single packets. Without ACCEPT_FRAGLIST,
+	 * which this does not set, no train is a fraglist.
 	 */
 	return sock_set(sock, SOL_UDP, UDP_GRO, 1);
 }
 
-/* As csum_ok() has it. */
+/* Accepts the same checksums as csum_ok(). */
 static int sock_create_udp(struct net *net, u16 family, struct socket **sock)
 {
 	struct udp_port_cfg cfg = {
@@ -418,7 +422,7 @@ err_free:
 	return ERR_PTR(err);
 }
 
-/* From here on packets go up. Fetch those that came before. */
+/* From here on packets are passed to the transport. Fetch those that arrived before. */
 static void sock_attach(struct smr_sock *s)
 {
 	struct sock *sk = s->sock->sk;
@@ -450,7 +454,7 @@ static void sock_close(struct smr_sock *s)
 	kfree(s);
 }
 
-/* No packet goes up from here on. */
+/* After this no more packets are passed to the transport. */
 static void net_detach(struct smr_net *sn)
 {
 	sock_detach(sn->sock4);
@@ -465,17 +469,17 @@ static void net_detach(struct smr_net *sn)
 
 /**
  * smr_net_open() - open the sockets of a namespace
- * @sn: not in use; to be closed with smr_net_close()
- * @net: the namespace; lives longer than @sn
- * @ops: where packets go
- * @ctx: handed to @ops
+ * @sn: not in use; close it with smr_net_close()
+ * @net: the namespace; outlives @sn
+ * @ops: the transport's functions
+ * @ctx: passed to @ops
  *
- * Packets may go up before this returns. @sn is complete by then.
+ * Packets may be passed to @ops before this returns; @sn is complete by then.
  *
  * Context: process; may sleep.
- * Return: 0, -ENOMEM, or what creating and binding a socket gives:
- * -EADDRINUSE where another user of port 4791, such as rdma_rxe, is in @net.
- * A kernel without IPv6, or booted with ipv6.disable=1, is no error.
+ * Return: 0, -ENOMEM, or an error of creating and binding a socket: -EADDRINUSE if another user
+ * of port 4791, such as rdma_rxe, is in @net. A kernel without IPv6, or booted with
+ * ipv6.disable=1, is no error.
  */
 int smr_net_open(struct smr_net *sn, struct net *net,
 		 const struct smr_rx_ops *ops, void *ctx)
@@ -503,7 +507,7 @@ int smr_net_open(struct smr_net *sn, struct net *net,
 	sock_attach(sn->sock4);
 	if (sn->sock6)
 		sock_attach(sn->sock6);
-	/* The last, but for the tracker's, which confirms what all others have let through */
+	/* The last hook except conntrack's, which confirms flows that all others have accepted */
 	sn->hook = (struct nf_hook_ops){
 		.hook = rx_hook,
 		.priv = sn,
@@ -527,10 +531,10 @@ err_sock4:
  * smr_net_close() - close the sockets of a namespace
  * @sn: opened
  *
- * When this returns, no callback of @sn->ops runs, nor ever will. That takes three
- * steps. The hook is removed, and the sockets drop their pointers to us. A grace period
- * ends every softirq that still had such a pointer. Work that such a softirq has scheduled is
- * waited for. Only then are the sockets released, with the packets in their queues.
+ * When this returns, no callback of @sn->ops runs or will run. That takes three steps. Remove
+ * the hook, and the sockets' pointers to @sn. Wait for a grace period, after which no softirq
+ * uses such a pointer. Wait for work that such a softirq has scheduled. Only then release the
+ * sockets, with the packets in their queues.
  *
  * Context: process; may sleep.
  */
@@ -544,12 +548,10 @@ void smr_net_close(struct smr_net *sn)
 }
 
 /**
- * smr_rx_addrs() - who sent a packet, and to which address
+ * smr_rx_addrs() - get the source and destination addresses of a packet
  * @skb: as struct smr_rx_info describes it
  * @saddr: set to the source address, an IPv4 address in its mapped form
  * @daddr: set to the destination address, likewise
- *
- * Context: any.
  */
 void smr_rx_addrs(const struct sk_buff *skb, struct in6_addr *saddr,
 		  struct in6_addr *daddr)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What comes in on RoCEv2's port in one network namespace, and the sockets that own it.
+ * Receive on RoCEv2's port in one network namespace, and the sockets that reserve it.
  */
 #ifndef SMR_NET_H
 #define SMR_NET_H
@@ -20,20 +20,19 @@ struct smr_sock;
 /**
  * struct smr_rx_info - the receive path's description of a datagram, in skb->cb
  * @len: bytes of UDP payload in all segments together
- * @seg_len: bytes of UDP payload in each segment but the last, which may be
- *	shorter; @len when there is only one
+ * @seg_len: bytes of UDP payload in each segment except the last, which may be shorter; @len if
+ *	there is only one
  * @nsegs: datagrams that this skb stands for, at least 1
  * @family: AF_INET or AF_INET6
- * @tos: the traffic class octet, ECN bits included
+ * @tos: the traffic class octet, including the ECN bits
  * @ttl: time to live, or hop limit
  *
- * skb->data is the first segment's UDP payload, that is its BTH; segment i
- * begins @seg_len * i bytes further on. The network and UDP headers are still
- * there, in linear memory. The skb may be nonlinear in every way that skbs can
- * be, its data may be shared with others, so that it must not be written, and
- * skb->dev is NULL: skb->skb_iif tells where it came in.
+ * skb->data is the first segment's UDP payload, that is its BTH; segment i begins @seg_len * i
+ * bytes further on. The network and UDP headers are still present, in linear memory. The skb
+ * may be nonlinear in any way, its data may be shared and so must not be written, and skb->dev
+ * is NULL: skb->skb_iif is the receiving netdev.
  *
- * @seg_len is no less than a BTH and an ICRC; the last segment may be.
+ * @seg_len is at least a BTH and an ICRC; the last segment may be shorter.
  */
 struct smr_rx_info {
 	u32 len;
@@ -50,12 +49,12 @@ static inline struct smr_rx_info *smr_rx_info(const struct sk_buff *skb)
 }
 
 /**
- * struct smr_rx_ops - the seam by which packets go up to the transport
- * @rx: take one skb, which may be a train of several datagrams, and run what has to run because
- *	of it. Consumes it. Called in softirq or with BH off, inside an RCU read section, on
+ * struct smr_rx_ops - the transport's functions for received packets
+ * @rx: receive one skb, which may be a train of several datagrams, and run the tasks that it is
+ *	for. Consumes it. Called in softirq or with BH off, inside an RCU read section, on
  *	several CPUs at a time
- * @may_copy: may this softirq copy more packets to several receivers? False: the next one
- *	is to do that
+ * @may_copy: may this softirq copy more packets to several receivers? False: leave that to the
+ *	next softirq
  */
 struct smr_rx_ops {
 	void (*rx)(void *ctx, struct sk_buff *skb);
@@ -64,12 +63,12 @@ struct smr_rx_ops {
 
 /**
  * struct smr_net - the sockets of a network namespace
- * @net: the namespace; a reference is not held, the owner's life is inside it
- * @ops: where packets go
- * @ctx: handed to @ops
+ * @net: the namespace; no reference is held, since it outlives the owner
+ * @ops: the transport's functions
+ * @ctx: passed to @ops
  * @hook: takes packets before UDP does, IPv4 and IPv6
  * @sock4: the IPv4 socket
- * @sock6: the IPv6 socket, NULL where the kernel has no IPv6
+ * @sock6: the IPv6 socket, NULL if the kernel has no IPv6
  *
  * All fields are constant between smr_net_open() and smr_net_close().
  */
@@ -82,7 +81,10 @@ struct smr_net {
 	struct smr_sock *sock6;
 };
 
-/* Does an address of a packet belong to the netdev @iif only? What came by lo is our own. */
+/*
+ * Is an address of a packet valid only on the netdev @iif? Packets received by lo are from this
+ * host.
+ */
 static inline bool smr_addr_is_scoped(const struct in6_addr *addr, int iif)
 {
 	return iif != LOOPBACK_IFINDEX &&

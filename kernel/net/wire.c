@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RoCEv2 headers: the opcode table, and one reader and one writer for all of
- * them. Headers stand behind the BTH in one fixed order (IBTA 9.3, and A19 for
- * FETH), so an opcode needs no offsets, only which of them it has.
+ * RoCEv2 headers: the opcode table, and one reader and one writer for all of them. Headers
+ * follow the BTH in one fixed order (IBTA 9.3, and A19 for FETH), so an opcode needs no
+ * offsets, only the set of its headers.
  */
 #include "net/wire.h"
 
@@ -13,7 +13,7 @@
 #include "compat/unaligned.h"
 #include "net/cursor.h"
 
-/* BTH, IBTA 9.2: what shares an octet or a word */
+/* BTH, IBTA 9.2: fields that share an octet or a word */
 #define BTH_SOLICITED	0x80
 #define BTH_MIGREQ	0x40
 #define BTH_PAD_SHIFT	4
@@ -65,7 +65,7 @@ static_assert(SMR_BTH_LEN + SMR_XRCETH_LEN + SMR_ATOMIC_ETH_LEN ==
 #define WRITES		(SMR_OP_WRITE | SMR_OP_PAYLOAD)
 #define READ_RESP	(SMR_OP_READ | SMR_OP_RESPONSE | SMR_OP_PAYLOAD)
 
-/* Requests that RC, UC and XRC have; @x is the header that XRC's add. */
+/* Requests of RC, UC and XRC; @x: the extra header of XRC. */
 #define OPS_SEND_WRITE(t, x)						\
 	OP(t, SEND_FIRST, SENDS | FIRST | (x)),				\
 	OP(t, SEND_MIDDLE, SENDS | MIDDLE | (x)),			\
@@ -112,7 +112,7 @@ static const struct smr_op_info op_table[256] = {
 	   SENDS | ONLY | SMR_OP_DETH | SMR_OP_IMM),
 	OPS_SEND_WRITE(XRC, SMR_OP_XRCETH),
 	OPS_RELIABLE(XRC, SMR_OP_XRCETH),
-	/* Reserved octets follow, which nobody reads. It is for the requester. */
+	/* Only reserved octets follow, which are not read. A CNP is for the requester. */
 	[SMR_OPCODE_CNP] = {
 		.flags = SMR_OP_CNP | SMR_OP_RESPONSE | ONLY | SMR_OP_VALID,
 		.hdr_len = SMR_BTH_LEN + SMR_CNP_RESERVED,
@@ -123,9 +123,7 @@ static const struct smr_op_info op_table[256] = {
  * smr_wire_op() - look up a BTH opcode
  * @opcode: any octet
  *
- * Context: any.
- * Return: its table entry, never NULL; SMR_OP_VALID is not set in one that
- * softmr does not know.
+ * Return: its table entry, never NULL; SMR_OP_VALID is not set in that of an unknown opcode.
  */
 const struct smr_op_info *smr_wire_op(u8 opcode)
 {
@@ -162,7 +160,7 @@ static void bth_put(struct wire_bth *bth, const struct smr_hdr *hdr)
 			       (hdr->ack_req ? BTH_ACK_REQ : 0));
 }
 
-/* Headers that say what to do to whose memory */
+/* Headers that refer to memory of the responder */
 static const u8 *target_get(struct smr_hdr *hdr, const u8 *p, u32 flags)
 {
 	if (flags & SMR_OP_XRCETH) {
@@ -227,7 +225,7 @@ static u8 *target_put(u8 *p, const struct smr_hdr *hdr, u32 flags)
 	return p;
 }
 
-/* Headers that answer or that the consumer sees */
+/* Headers of responses, and headers that the consumer sees */
 static void result_get(struct smr_hdr *hdr, const u8 *p, u32 flags)
 {
 	if (flags & SMR_OP_AETH) {
@@ -271,18 +269,16 @@ static void result_put(u8 *p, const struct smr_hdr *hdr, u32 flags)
 /**
  * smr_wire_parse() - read the headers of one segment
  * @cur: a packet as struct smr_rx_info describes it
- * @off: where in it the segment begins, bytes from skb->data
+ * @off: start of the segment, in bytes from skb->data
  * @seg_len: the segment's bytes, BTH to ICRC
  * @hdr: written in full; undefined on error
  *
- * FECN, BECN and the reserved fields are ignored, as 9.2 asks. Whether the
- * payload's length suits the opcode is for the caller to judge: 9.7.4.1.5
- * answers that with a NAK, where everything refused here is silently dropped.
+ * FECN, BECN and the reserved fields are ignored, as 9.2 asks. The caller checks the payload's
+ * length against the opcode: 9.7.4.1.5 requires a NAK for that, while all that is refused here
+ * is silently dropped.
  *
- * Context: any.
- * Return: 0, or -EINVAL for a segment that is truncated, whose opcode is
- * unknown, whose transport version is not 0, or whose payload and pad are no
- * multiple of four bytes.
+ * Return: 0, or -EINVAL for a segment that is truncated, whose opcode is unknown, whose
+ * transport version is not 0, or whose payload and pad are not a multiple of four bytes.
  */
 int smr_wire_parse(struct smr_cursor *cur, unsigned int off,
 		   unsigned int seg_len, struct smr_hdr *hdr)
@@ -315,14 +311,11 @@ int smr_wire_parse(struct smr_cursor *cur, unsigned int off,
 
 /**
  * smr_wire_build() - write the headers of one segment
- * @seg: where the BTH goes; room for the headers of @hdr->opcode, see
- *	smr_wire_op()
- * @hdr: @hdr->opcode says which fields count; @hdr->op and @hdr->len do not.
- *	@hdr->pad must be what the payload needs to end on four bytes
+ * @seg: the place of the BTH, with space for the headers of @hdr->opcode, see smr_wire_op()
+ * @hdr: @hdr->opcode determines which fields are used; @hdr->op and @hdr->len are not.
+ *	@hdr->pad must pad the payload to a multiple of four bytes
  *
- * Payload, pad and ICRC are the caller's.
- *
- * Context: any.
+ * The caller writes payload, pad and ICRC.
  */
 void smr_wire_build(void *seg, const struct smr_hdr *hdr)
 {
@@ -335,13 +328,11 @@ void smr_wire_build(void *seg, const struct smr_hdr *hdr)
 }
 
 /**
- * smr_wire_build_alike() - write the headers of segments that differ in their PSN only
- * @segs: where the first BTH goes, as smr_wire_build() has it
+ * smr_wire_build_alike() - write the headers of segments that differ only in their PSN
+ * @segs: the place of the first BTH, as for smr_wire_build()
  * @stride: bytes from there to the next BTH
- * @n: how many
- * @hdr: as smr_wire_build() has it, those of the first. The PSNs count upward from its
- *
- * Context: any.
+ * @n: number of segments
+ * @hdr: headers of the first, as for smr_wire_build(). The PSNs increase from there
  */
 void smr_wire_build_alike(void *segs, unsigned int stride, unsigned int n,
 			  const struct smr_hdr *hdr)
@@ -359,17 +350,16 @@ void smr_wire_build_alike(void *segs, unsigned int stride, unsigned int n,
 }
 
 /**
- * smr_wire_follows() - is a packet like another one, but for its place in the message?
- * @first: the one's headers
- * @other: the other's, of which it is not known that they are good
- * @hdr_len: how long those of @first are
- * @n: how many PSNs further on it must be
- * @ack_req: set if it asks for an acknowledge; not cleared
+ * smr_wire_follows() - do the headers of two packets differ only in their place in the message?
+ * @first: headers of the first packet
+ * @other: headers of the other packet, not checked yet
+ * @hdr_len: length of those of @first
+ * @n: number of PSNs by which @other must follow @first
+ * @ack_req: set if @other requests an ACK; not cleared otherwise
  *
  * Reserved fields need not be the same.
  *
- * Context: any.
- * Return: true if it is.
+ * Return: true if they do.
  */
 bool smr_wire_follows(const u8 *first, const u8 *other, unsigned int hdr_len,
 		      u32 n, bool *ack_req)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * RoCEv2 on the wire: opcodes, headers, how to read and to write them.
- * IBTA volume 1, chapter 9 ("C9-..."), and annex A17 for RoCEv2.
+ * RoCEv2 on the wire: opcodes, headers, and functions to read and write them. IBTA volume 1,
+ * chapter 9 ("C9-..."), and annex A17 for RoCEv2.
  */
 #ifndef SMR_WIRE_H
 #define SMR_WIRE_H
@@ -55,7 +55,7 @@ enum smr_op_flags {
 	SMR_OP_SEND	= 1 << 13,
 	SMR_OP_WRITE	= 1 << 14,
 	SMR_OP_READ	= 1 << 15,
-	SMR_OP_RESPONSE	= 1 << 16,	/* towards the requester, acks included */
+	SMR_OP_RESPONSE	= 1 << 16,	/* to the requester, including ACKs */
 	SMR_OP_FLUSH	= 1 << 17,
 	SMR_OP_ATOMIC_WRITE = 1 << 18,
 	SMR_OP_CNP	= 1 << 19,
@@ -70,8 +70,8 @@ enum smr_op_flags {
 /**
  * struct smr_op_info - the properties of a BTH opcode
  * @flags: enum smr_op_flags
- * @hdr_len: bytes of all headers, BTH included
- * @operand: the length that the payload must have, in bytes; 0: any
+ * @hdr_len: bytes of all headers, including the BTH
+ * @operand: required length of the payload, in bytes; 0: any
  */
 struct smr_op_info {
 	u32 flags;
@@ -96,11 +96,11 @@ enum smr_transport {
 
 /**
  * struct smr_hdr - the headers of one packet, in host order
- * @opcode: the BTH opcode, transport bits included
- * @op: what the opcode says of the packet
+ * @opcode: the BTH opcode, including the bits of the transport
+ * @op: the properties of the opcode
  * @solicited: BTH SE
  * @migreq: BTH M
- * @pad: 0 to 3 bytes behind the payload
+ * @pad: 0 to 3 bytes after the payload
  * @ack_req: BTH A
  * @becn: BTH BECN; written, but not read
  * @pkey: partition key
@@ -120,9 +120,9 @@ enum smr_transport {
  * @src_qpn: DETH
  * @srqn: XRCETH
  * @feth: FETH
- * @len: bytes of payload, pad and ICRC excluded
+ * @len: bytes of payload, without pad and ICRC
  *
- * Fields whose header the opcode has not are 0.
+ * Fields of headers that the opcode does not have are 0.
  */
 struct smr_hdr {
 	const struct smr_op_info *op;
@@ -180,19 +180,19 @@ void smr_wire_build_alike(void *segs, unsigned int stride, unsigned int n,
 bool smr_wire_follows(const u8 *first, const u8 *other, unsigned int hdr_len,
 		      u32 n, bool *ack_req);
 
-/* IBTA 10.9.3: full members and limited ones are of the same partition. */
+/* IBTA 10.9.3: full and limited members belong to the same partition. */
 static inline bool smr_pkey_ok(u16 pkey)
 {
 	return (pkey & 0x7fff) == (SMR_DEFAULT_PKEY & 0x7fff);
 }
 
-/* Distance from @b to @a in PSN space: negative when @a is older. */
+/* Distance from @b to @a in PSN space: negative if @a is older. */
 static inline int smr_psn_diff(u32 a, u32 b)
 {
 	return (int)((a - b) << 8) >> 8;
 }
 
-/* How far @a is behind the start @b of something, which it is not before. */
+/* The distance of @a from @b; @a must not be before @b. */
 static inline u32 smr_psn_off(u32 a, u32 b)
 {
 	return (a - b) & SMR_PSN_MASK;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Address handles, and the table in which work requests find their address vectors by number.
+ */
 #include "qp/ah.h"
 
 #include <linux/err.h>
@@ -13,16 +16,16 @@
 #include "why.h"
 
 /*
- * An address handle may be destroyed while work requests that use it are waiting or being
- * sent. So work requests name an address vector by a number, and each use of it holds a
- * reference.
+ * An address handle may be destroyed while work requests that use it are waiting or being sent.
+ * So a work request contains the number of an address vector, and each use of the vector holds
+ * a reference.
  */
 
-/* Numbers fit a work request's field, and do not look like a pointer. */
+/* The numbers fit a field of a work request, and cannot be mistaken for a pointer. */
 #define AV_NUMBERS	XA_LIMIT(1, 0xffffff)
 
 /**
- * smr_ahtab_init() - prepare a device's table of address vectors
+ * smr_ahtab_init() - initialize a device's table of address vectors
  * @tab: the table
  */
 void smr_ahtab_init(struct smr_ahtab *tab)
@@ -42,13 +45,13 @@ void smr_ahtab_fini(struct smr_ahtab *tab)
 }
 
 /**
- * smr_av_alloc() - make an address vector, whose path is still to be filled in
+ * smr_av_alloc() - allocate an address vector; the caller fills in its path
  * @pd: the protection domain of its address handle
  * @eg: the sockets to send from
- * @gfp: how to allocate
+ * @gfp: allocation flags
  *
  * Context: as @gfp says.
- * Return: it, with one reference, or NULL.
+ * Return: the address vector, with one reference; or NULL.
  */
 struct smr_av *smr_av_alloc(const struct ib_pd *pd, struct smr_egress *eg,
 			    gfp_t gfp)
@@ -67,9 +70,9 @@ struct smr_av *smr_av_alloc(const struct ib_pd *pd, struct smr_egress *eg,
  * smr_av_publish() - give an address vector its number and put it into the table
  * @tab: the device's table
  * @av: complete
- * @gfp: how to allocate
+ * @gfp: allocation flags
  *
- * Context: as @gfp says; interrupts may be off when it does not sleep.
+ * Context: as @gfp says; interrupts may be off if @gfp does not sleep.
  * Return: 0 or -ENOMEM.
  */
 int smr_av_publish(struct smr_ahtab *tab, struct smr_av *av, gfp_t gfp)
@@ -86,16 +89,14 @@ int smr_av_publish(struct smr_ahtab *tab, struct smr_av *av, gfp_t gfp)
 					&tab->next, gfp);
 		xa_unlock_irqrestore(&tab->xa, flags);
 	}
-	/* 1: the numbers have begun from the first one again. */
+	/* 1: the numbers have wrapped. */
 	return ret < 0 ? -ENOMEM : 0;
 }
 
 /**
- * smr_av_withdraw() - take an address vector out of the table
+ * smr_av_withdraw() - remove an address vector from the table
  * @tab: the device's table
  * @av: published
- *
- * Context: any.
  */
 void smr_av_withdraw(struct smr_ahtab *tab, struct smr_av *av)
 {
@@ -110,11 +111,10 @@ void smr_av_withdraw(struct smr_ahtab *tab, struct smr_av *av)
  * smr_av_find() - find an address vector by its number
  * @tab: the device's table
  * @number: any value
- * @pd: the caller's protection domain
+ * @pd: of the caller
  *
- * Context: any.
- * Return: the address vector with a reference, which smr_av_put() drops; NULL if the
- * protection domain has none of this number.
+ * Return: the address vector with a reference, which smr_av_put() drops; NULL if the PD has
+ *	none with this number.
  */
 struct smr_av *smr_av_find(struct smr_ahtab *tab, u32 number,
 			   const struct ib_pd *pd)
@@ -132,8 +132,6 @@ struct smr_av *smr_av_find(struct smr_ahtab *tab, u32 number,
 /**
  * smr_av_put() - drop a reference
  * @av: the address vector
- *
- * Context: any.
  */
 void smr_av_put(struct smr_av *av)
 {
@@ -143,7 +141,7 @@ void smr_av_put(struct smr_av *av)
 	kfree_rcu(av, rcu);
 }
 
-/* The usual default, for an address attribute that sets none */
+/* The usual default, for an address attribute without a hop limit */
 #define AH_DEFAULT_TTL	64
 
 static bool gid_is_v4(const union ib_gid *gid)
@@ -152,8 +150,8 @@ static bool gid_is_v4(const union ib_gid *gid)
 }
 
 /*
- * The index of the source GID's netdev, which may be a VLAN on the link's netdev. 0: it
- * is gone, or is in another namespace than our sockets.
+ * The index of the source GID's netdev, which may be a VLAN on the link's netdev. 0: it is
+ * gone, or not in the namespace of the sockets.
  */
 static int ah_ifindex(const struct ib_gid_attr *sgid, const struct net *net)
 {
@@ -169,14 +167,13 @@ static int ah_ifindex(const struct ib_gid_attr *sgid, const struct net *net)
 }
 
 /**
- * smr_ah_check() - can a path be made of this address?
- * @attr: the address; its sgid_attr is held by the caller, or NULL
+ * smr_ah_check() - is this address valid for a path?
+ * @attr: the address; the caller holds its sgid_attr, which may be NULL
  * @env: the device
- * @why: a refusal says why
+ * @why: receives the reason of a refusal
  *
- * This does not check whether the address is reachable: routes come and go.
+ * This does not check whether the address is reachable: routes change.
  *
- * Context: any.
  * Return: 0 or -EINVAL.
  */
 int smr_ah_check(const struct rdma_ah_attr *attr, const struct smr_env *env,
@@ -196,7 +193,7 @@ int smr_ah_check(const struct rdma_ah_attr *attr, const struct smr_env *env,
 		return smr_why(why, AH_GID_TYPE, index);
 	if (rdma_is_zero_gid(dgid))
 		return smr_why(why, AH_NO_DGID, index);
-	/* Both ends speak the same IP version. */
+	/* Both ends must use the same IP version. */
 	if (gid_is_v4(&sgid->gid) != gid_is_v4(dgid))
 		return smr_why(why, AH_FAMILY, index, gid_is_v4(&sgid->gid),
 			       gid_is_v4(dgid));
@@ -206,17 +203,15 @@ int smr_ah_check(const struct rdma_ah_attr *attr, const struct smr_env *env,
 }
 
 /**
- * smr_ah_set_path() - make a path of an address
- * @path: the path, after smr_path_init()
+ * smr_ah_set_path() - set a path to an address
+ * @path: initialized by smr_path_init()
  * @attr: the address, which smr_ah_check() has accepted
  * @env: the device
- * @qpn: the sender's QP number
- * @dest_qpn: the receiver's
+ * @qpn: QP number of the sender
+ * @dest_qpn: QP number of the receiver
  *
  * The QP numbers spread flows over the paths of a network, and over the
  * queues of the receiver.
- *
- * Context: any.
  */
 void smr_ah_set_path(struct smr_path *path, const struct rdma_ah_attr *attr,
 		     const struct smr_env *env, u32 qpn, u32 dest_qpn)
@@ -229,20 +224,18 @@ void smr_ah_set_path(struct smr_path *path, const struct rdma_ah_attr *attr,
 	path->family = ipv6_addr_v4mapped(&path->saddr) ? AF_INET : AF_INET6;
 	path->oif = ah_ifindex(sgid, env->egress->net);
 	path->flow_label = grh->flow_label & IB_GRH_FLOWLABEL_MASK;
-	/* Who obeys marks asks for them, see smr_ecn_path(). */
+	/* QPs that react to marks set ECT: see smr_ecn_path(). */
 	path->tos = grh->traffic_class & ~INET_ECN_MASK;
 	path->ttl = grh->hop_limit ?: AH_DEFAULT_TTL;
 	path->sport = rdma_get_udp_sport(path->flow_label, qpn, dest_qpn);
 }
 
 /**
- * smr_ah_note() - keep an address for queries
+ * smr_ah_note() - store an address for queries
  * @note: filled in, without references
- * @attr: the address, whose source the core holds
+ * @attr: the address; the core holds its source GID
  *
  * Only the 20 bits of a flow label are kept, as adapters do: UCX sets all 32.
- *
- * Context: any.
  */
 void smr_ah_note(struct rdma_ah_attr *note, const struct rdma_ah_attr *attr)
 {
@@ -252,12 +245,12 @@ void smr_ah_note(struct rdma_ah_attr *note, const struct rdma_ah_attr *attr)
 }
 
 /**
- * smr_ah_create() - make an address handle
+ * smr_ah_create() - initialize an address handle
  * @ah: allocated, zeroed, and @ah->ibah.pd set by the core
  * @env: the device
  * @attr: the address
- * @gfp: how to allocate
- * @why: a refusal says why
+ * @gfp: allocation flags
+ * @why: receives the reason of a refusal
  *
  * Context: as @gfp says.
  * Return: 0, -EINVAL (see smr_ah_check()), -ENOMEM.
@@ -287,9 +280,7 @@ int smr_ah_create(struct smr_ah *ah, const struct smr_env *env,
  * smr_ah_destroy() - end an address handle
  * @ah: the handle; the caller frees it
  *
- * Work requests that name it and have not been sent yet fail.
- *
- * Context: any.
+ * Work requests that use it and have not been sent yet fail.
  */
 void smr_ah_destroy(struct smr_ah *ah)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Address handles and vectors, and how an attribute becomes a path. */
+/* Address handles and vectors, and setting a path from an address attribute. */
 #ifndef SMR_AH_H
 #define SMR_AH_H
 
@@ -20,8 +20,8 @@ struct smr_why;
  * struct smr_ahtab - the address vectors of a device
  * @xa: number -> struct smr_av; RCU for readers. Kernel consumers make address
  *	handles in any context, so its lock is taken with interrupts off
- * @next: where the search for a free number begins; under that lock. A number is not
- *	reused soon, so a work request whose handle is gone does not find another one
+ * @next: start of the search for a free number; under that lock. A number is not reused soon,
+ *	so a work request whose handle was destroyed does not find another one
  */
 struct smr_ahtab {
 	struct xarray xa;
@@ -32,9 +32,9 @@ struct smr_ahtab {
  * struct smr_av - an address vector
  * @ref: one for the address handle, one for each use in progress
  * @number: its number in work requests
- * @pd: only QPs of this domain may use it; compared, never dereferenced
- * @path: how to reach the address
- * @rcu: readers of the table may still look at @ref
+ * @pd: only QPs of this PD may use it; compared, never dereferenced
+ * @path: the path to the address
+ * @rcu: defers freeing: readers of the table may still access @ref
  *
  * Constant once it is in the table, except @ref and the fields of @path that its own
  * lock guards.
@@ -50,12 +50,12 @@ struct smr_av {
 /**
  * struct smr_ah - an address handle
  * @ibah: the core's part
- * @tab: where @av can be found
+ * @tab: the table that contains @av
  * @attr: as it was created, without references
- * @av: what work requests use; they name it by @av->number
- * @account: of the user that made it, NULL in the kernel; see limits.c
+ * @av: used by work requests, which contain @av->number
+ * @account: of the user that created it; NULL: a kernel consumer. See limits.c
  *
- * Constant while it lives.
+ * Constant until it is destroyed.
  */
 struct smr_ah {
 	struct ib_ah ibah;

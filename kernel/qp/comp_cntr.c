@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Completion counters: created and read by verbs, incremented by a QP's tasks. */
 #include "qp/comp_cntr.h"
 
 #include <linux/mutex.h>
@@ -12,12 +13,12 @@
 #include "uapi/softmr-abi.h"
 
 /**
- * smr_comp_cntr_create() - make a counter
+ * smr_comp_cntr_create() - initialize a counter
  * @ibcc: the core's part of the struct; zeroed
- * @attrs: of the command: whether it counts bytes
+ * @attrs: attributes of the command: whether it counts bytes
  *
  * Context: process.
- * Return: 0 or -EOPNOTSUPP: it is to count something else.
+ * Return: 0 or -EOPNOTSUPP (an unknown kind of counter).
  */
 int smr_comp_cntr_create(struct ib_comp_cntr *ibcc,
 			 struct uverbs_attr_bundle *attrs)
@@ -45,11 +46,10 @@ static atomic64_t *entry_of(struct ib_comp_cntr *ibcc, unsigned int entry)
 /**
  * smr_comp_cntr_modify() - set a count, or add to it
  * @ibcc: the counter
- * @entry: the count; the core has checked it, as it has @op
- * @op: what to do
- * @value: with this
+ * @entry: which count; the core has checked it and @op
+ * @op: set or add
+ * @value: the operand
  *
- * Context: any.
  * Return: 0
  */
 int smr_comp_cntr_modify(struct ib_comp_cntr *ibcc, SMR_CNTR_ENTRY_TYPE entry,
@@ -65,10 +65,9 @@ int smr_comp_cntr_modify(struct ib_comp_cntr *ibcc, SMR_CNTR_ENTRY_TYPE entry,
 /**
  * smr_comp_cntr_read() - read a count
  * @ibcc: the counter
- * @entry: the count; the core has checked it
- * @value: where to
+ * @entry: which count; the core has checked it
+ * @value: set to the count
  *
- * Context: any.
  * Return: 0
  */
 int smr_comp_cntr_read(struct ib_comp_cntr *ibcc, SMR_CNTR_ENTRY_TYPE entry,
@@ -80,11 +79,10 @@ int smr_comp_cntr_read(struct ib_comp_cntr *ibcc, SMR_CNTR_ENTRY_TYPE entry,
 }
 
 /**
- * smr_comp_cntr_attach() - have a counter count operations of a QP
+ * smr_comp_cntr_attach() - attach a counter to operations of a QP
  * @ibqp: the QP
  * @ibcc: the counter
- * @attr: which kinds of operations; the core has checked that none of them has a
- *	counter
+ * @attr: which kinds of operations; the core has checked that none of them has a counter yet
  *
  * It stays attached until the QP is destroyed.
  *
@@ -115,14 +113,12 @@ int smr_comp_cntr_attach(struct ib_qp *ibqp, struct ib_comp_cntr *ibcc,
 /**
  * smr_comp_cntr_add() - count an operation
  * @cntr: the counter
- * @failed: it has completed with an error
- * @len: bytes of it
- *
- * Context: any.
+ * @failed: the operation has completed with an error
+ * @len: its length in bytes
  */
 void smr_comp_cntr_add(struct smr_comp_cntr *cntr, bool failed, u32 len)
 {
-	/* Who sees the count sees the data: pairs with smr_comp_cntr_read(). */
+	/* A reader that sees the count also sees the data: pairs with smr_comp_cntr_read(). */
 	smp_mb__before_atomic();
 	if (failed)
 		atomic64_inc(&cntr->failed);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Completion counters: how many operations of QPs are complete, and how many failed. */
+/* Completion counters: the number of operations of QPs that completed, and that failed. */
 #ifndef SMR_COMP_CNTR_H
 #define SMR_COMP_CNTR_H
 
@@ -19,12 +19,12 @@ extern const struct uapi_definition smr_comp_cntr_uapi[];
 /**
  * struct smr_comp_cntr - a completion counter
  * @ibcc: the core's part, which counts the QPs that it is attached to
- * @account: of the user that made it; see limits.c
+ * @account: of the user that created it; see limits.c
  * @bytes: successful operations are counted in bytes; constant
  * @done: successful operations
- * @failed: operations that completed with an error, in any case one by one
+ * @failed: operations that completed with an error; counted in operations even if @bytes is set
  *
- * The core does not let it go while it is attached to a QP.
+ * The core does not destroy it while it is attached to a QP.
  */
 struct smr_comp_cntr {
 	struct ib_comp_cntr ibcc;
@@ -50,14 +50,14 @@ int smr_comp_cntr_attach(struct ib_qp *ibqp, struct ib_comp_cntr *ibcc,
 void smr_comp_cntr_add(struct smr_comp_cntr *cntr, bool failed, u32 len);
 
 /**
- * smr_comp_count() - an operation is complete
+ * smr_comp_count() - count an operation that is complete
  * @qp: the QP
- * @op: which kind; SMR_COMP_OPS: one that no counter counts
- * @failed: with an error
- * @len: bytes of it
+ * @op: its kind; SMR_COMP_OPS: not counted
+ * @failed: it completed with an error
+ * @len: its length in bytes
  *
- * Its data is in place. To be called before its completion is posted: who sees the
- * completion finds it counted.
+ * Call it after the data is written, and before posting the completion, so that whoever sees
+ * the completion sees the count.
  *
  * Context: any; called by the task of the side that @op belongs to.
  */

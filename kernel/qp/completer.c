@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The receiving half of the send task: each step handles a response, an answer of a local peer,
+ * or the timer.
+ */
 #include "qp/completer.h"
 
 #include <linux/minmax.h>
@@ -19,10 +23,10 @@
 #include "stats.h"
 #include "trace.h"
 
-/* rnr_retry that never ends, IBTA 9.7.5.2.8 */
+/* rnr_retry value for unlimited retries, IBTA 9.7.5.2.8 */
 #define RNR_RETRY_FOREVER	7
 
-/* So many RNR NAKs without progress double the wait, up to so many us. */
+/* After RNR_PATIENCE RNR NAKs without progress the wait doubles, up to a maximum in us. */
 #define RNR_PATIENCE	16
 #define RNR_SLOW_US	1000ULL
 
@@ -35,7 +39,7 @@ static const u16 rnr_delay[32] = {
 
 /*
  * The timer only sets a flag and runs the task, which decides what to do. It has no reference
- * on its QP: smr_completer_stop() waits for it before the QP goes.
+ * on its QP: smr_completer_stop() waits for it before the QP is freed.
  */
 static enum hrtimer_restart rto_timer_fn(struct hrtimer *timer)
 {
@@ -47,7 +51,7 @@ static enum hrtimer_restart rto_timer_fn(struct hrtimer *timer)
 }
 
 /**
- * smr_completer_init() - prepare a completer
+ * smr_completer_init() - initialize a completer
  * @qp: the QP
  */
 void smr_completer_init(struct smr_qp *qp)
@@ -58,7 +62,7 @@ void smr_completer_init(struct smr_qp *qp)
 
 /**
  * smr_completer_stop() - stop the timer
- * @qp: the QP, paused, so that its tasks do not start it again
+ * @qp: paused, so that its tasks do not restart the timer
  *
  * Context: process, may sleep.
  */
@@ -68,8 +72,8 @@ void smr_completer_stop(struct smr_qp *qp)
 }
 
 /**
- * smr_completer_fini() - free what a completer has
- * @qp: the QP, stopped for good
+ * smr_completer_fini() - free the resources of a completer
+ * @qp: its tasks will not run again
  */
 void smr_completer_fini(struct smr_qp *qp)
 {
@@ -79,7 +83,7 @@ void smr_completer_fini(struct smr_qp *qp)
 
 /**
  * smr_completer_reset() - return a completer to its initial state
- * @qp: the QP, paused and stopped
+ * @qp: paused; its timer is stopped
  */
 void smr_completer_reset(struct smr_qp *qp)
 {
@@ -95,8 +99,8 @@ void smr_completer_reset(struct smr_qp *qp)
 }
 
 /*
- * Wait at least as long as the receiver asks for, in us. A receiver that has asked
- * for a short time many times is not about to be ready: ask it less often.
+ * Wait at least as long as the receiver asks for, in us. A receiver that has repeatedly asked
+ * for a short time will not be ready soon: retry less often.
  */
 static u64 rnr_wait_us(struct smr_completer *comp, u8 syndrome)
 {
@@ -152,8 +156,8 @@ static void comp_nak(struct smr_qp *qp, u8 syndrome)
 }
 
 /*
- * Does the NAK end the request whose data is missing? Then the peer's QP is in error,
- * and would not answer if that request was sent again.
+ * Is this a fatal NAK for the request whose data is missing? Then the peer's QP is in the error
+ * state, and would not answer a repeated request.
  */
 static bool nak_is_final(struct smr_qp *qp, u8 syndrome, u32 psn)
 {
@@ -164,7 +168,7 @@ static bool nak_is_final(struct smr_qp *qp, u8 syndrome, u32 psn)
 	       smr_psn_off(psn, wqe->psn) < wqe->npsn;
 }
 
-/* Handle an AETH, of a packet or of a peer on this host. AGAIN: not all of it. */
+/* Handle an AETH, of a packet or of a peer on this host. AGAIN: only a part was handled. */
 static enum smr_step comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn,
 			       struct smr_run *run)
 {
@@ -184,7 +188,7 @@ static enum smr_step comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn,
 		if (ack)
 			smr_out_missing(qp, end, psn);
 		else if (type == SMR_AETH_RNR && qp->comp.rnr_retry)
-			/* When the wait ends, what is missing is sent again, too. */
+			/* When the wait ends, what is missing is also sent again. */
 			comp_rnr(qp, syndrome);
 		else
 			smr_out_gap(qp);
@@ -196,19 +200,19 @@ static enum smr_step comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn,
 	return SMR_STEP_DONE;
 }
 
-/* What to do with a response that brings data */
+/* What to do with a response that carries data */
 enum comp_data {
 	COMP_DATA_OK,
 	COMP_DATA_CONFIRMED,	/* it answers a FLUSH or ATOMIC WRITE */
 	COMP_DATA_AHEAD,	/* an older one is missing */
-	COMP_DATA_PROOF,	/* likewise; it answers a FLUSH or ATOMIC WRITE */
+	COMP_DATA_PROOF,	/* likewise, and it answers a FLUSH or ATOMIC WRITE */
 	COMP_DATA_DROP,
 	COMP_DATA_GAP,
 	COMP_DATA_BAD,
-	COMP_DATA_MORE,		/* those before it complete; look at it again */
+	COMP_DATA_MORE,		/* complete the requests before it, then check it again */
 };
 
-/* A response, or several of a train that are alike */
+/* A response, or several similar ones of a train */
 struct response {
 	struct smr_rx_train train;
 	struct smr_hdr hdr;	/* of the first one */
@@ -218,8 +222,8 @@ struct response {
 };
 
 /*
- * Does a response suit a READ or atomic? Its AETH must be that of an ACK: what is
- * refused, or has to wait, is answered by an acknowledge packet (IBTA 9.7.5.2.1).
+ * Is this a valid response to a READ or atomic? Its AETH must be an ACK: a NAK or RNR NAK is
+ * sent in an acknowledge packet (IBTA 9.7.5.2.1).
  */
 static bool data_fits(const struct smr_qp *qp, const struct smr_swqe *wqe,
 		      const struct smr_hdr *hdr, u32 wr_flags)
@@ -240,8 +244,8 @@ static bool data_fits(const struct smr_qp *qp, const struct smr_swqe *wqe,
 }
 
 /*
- * An older response is missing. This one counts, if it suits what it answers. If not, that
- * is found out when it is its turn.
+ * An older response is missing. This one is used if it is valid for its request. If not, the
+ * error is handled when it becomes the oldest.
  */
 static enum comp_data ooo_check(struct smr_qp *qp, struct response *r,
 				u16 want)
@@ -260,9 +264,9 @@ static enum comp_data ooo_check(struct smr_qp *qp, struct response *r,
 }
 
 /*
- * A response must be the next one of the oldest READ or atomic, or one of what is behind
- * it. IBTA 9.7.6.1: one that was not asked for, or has come before, is dropped. IBTA 11.6.2:
- * one that cannot be the answer to what was asked for is a "bad response".
+ * A response must be the next one of the oldest READ or atomic, or a later one. IBTA 9.7.6.1: a
+ * response that was not requested, or has arrived before, is dropped. IBTA 11.6.2: one that
+ * does not match its request is a "bad response".
  */
 static enum comp_data data_check(struct smr_qp *qp, struct response *r,
 				 u16 want, struct smr_run *run)
@@ -291,8 +295,8 @@ static enum comp_data data_check(struct smr_qp *qp, struct response *r,
 }
 
 /*
- * Put the data of responses in place. DONE: it is there, or *status says how
- * the work request fails. AGAIN, WAIT, DEFER: a page was missing. AGAIN also: an ICRC is
+ * Copy the data of responses to the work request's list. DONE: it is copied, or *status is the
+ * error of the work request. AGAIN, WAIT, DEFER: a page was missing. AGAIN also: an ICRC is
  * wrong.
  */
 static enum smr_step data_place(struct smr_qp *qp, struct response *r,
@@ -332,7 +336,7 @@ static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 	return step;
 }
 
-/* The packets' data is in place. With the last packet the request is done. */
+/* The data of the packets has been copied. The last packet completes the request. */
 static void data_placed(struct smr_qp *qp, const struct response *r)
 {
 	u32 next = smr_psn_add(r->hdr.psn, r->count);
@@ -348,8 +352,8 @@ static void data_placed(struct smr_qp *qp, const struct response *r)
 }
 
 /*
- * The packets' data is in place, but older data is missing. If it has not come to its
- * place, it will be asked for again, and fail when it is its turn.
+ * The data of the packets has been copied, but older data is missing. If the copy failed, the
+ * data is requested again, and the work request fails when it is the oldest.
  */
 static void data_kept(struct smr_qp *qp, const struct response *r, u8 status)
 {
@@ -365,7 +369,7 @@ static void data_kept(struct smr_qp *qp, const struct response *r, u8 status)
 				r->hdr.psn);
 }
 
-/* How many responses follow that are like this one? */
+/* The number of similar responses that follow this one */
 static u32 data_alike(struct smr_qp *qp, struct response *r, unsigned int seg,
 		      struct smr_run *run)
 {
@@ -424,14 +428,14 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 	return SMR_STEP_DONE;
 }
 
-/* A good packet, or several. AGAIN, WAIT, DEFER: they are not consumed. */
+/* Handle one or several valid packets. AGAIN, WAIT, DEFER: they are not consumed. */
 static enum smr_step comp_take(struct smr_qp *qp, struct response *r,
 			       unsigned int seg, struct smr_run *run)
 {
 	const struct smr_hdr *hdr = &r->hdr;
 	bool first = !qp->comp.again;
 
-	/* The oldest work request is handed over: a stale packet must not retire it. */
+	/* The oldest work request is handed to a local peer: a stale packet must not retire it. */
 	if (qp->handed.state != SMR_LOCAL_IDLE)
 		return SMR_STEP_DONE;
 	if (hdr->op->flags & SMR_OP_AETH && first)
@@ -444,7 +448,7 @@ static enum smr_step comp_take(struct smr_qp *qp, struct response *r,
 	return comp_aeth(qp, hdr->syndrome, hdr->psn, run);
 }
 
-/* A packet, or several. AGAIN, WAIT, DEFER: they are not consumed. */
+/* Check and handle one or several packets. AGAIN, WAIT, DEFER: they are not consumed. */
 static enum smr_step comp_packet(struct smr_qp *qp, struct response *r,
 				 unsigned int seg, struct smr_run *run)
 {
@@ -465,8 +469,8 @@ static enum smr_step comp_packet(struct smr_qp *qp, struct response *r,
 }
 
 /*
- * The next packets of the queue's first skb. Apart from comp_next(), which mostly finds
- * none: the kernel may zero what is on the stack here.
+ * Handle the next packets of the queue's first skb. Not inlined into comp_next(), which usually
+ * finds none: the kernel may be configured to zero this function's stack variables.
  */
 static noinline enum smr_step comp_skb(struct smr_qp *qp, struct sk_buff *skb,
 				       struct smr_run *run)
@@ -488,7 +492,7 @@ static noinline enum smr_step comp_skb(struct smr_qp *qp, struct sk_buff *skb,
 	return SMR_STEP_DONE;
 }
 
-/* The next packets of the queue. WAIT: the queue is empty, or a page is missing. */
+/* Handle the next packets of the queue. WAIT: the queue is empty, or a page is missing. */
 static enum smr_step comp_next(struct smr_qp *qp, struct smr_run *run)
 {
 	struct sk_buff *skb = smr_rx_peek(&qp->comp.queue);
@@ -496,7 +500,7 @@ static enum smr_step comp_next(struct smr_qp *qp, struct smr_run *run)
 	return skb ? comp_skb(qp, skb, run) : SMR_STEP_WAIT;
 }
 
-/* IBTA 9.8.2: UC completes whether or not the peer has taken the message. */
+/* IBTA 9.8.2: UC completes whether or not the peer has received the message. */
 static void comp_local_uc(struct smr_qp *qp)
 {
 	smr_snd_settle(&qp->snd);
@@ -536,14 +540,17 @@ static void comp_local(struct smr_qp *qp, struct smr_run *run)
 	}
 }
 
-/* Is there a request whose answer can come from the network? */
+/* Is there a request whose answer can arrive from the network? */
 static bool comp_awaits(struct smr_qp *qp)
 {
 	return !smr_snd_is_settled(&qp->snd) && !smr_rto_waits(&qp->rto) &&
 	       qp->handed.state == SMR_LOCAL_IDLE && smr_out_head(qp);
 }
 
-/* An answer is later than answers are. The timeout goes on, and no retry is used up. */
+/*
+ * An answer is later than usual, but not timed out: probe. The timeout continues, and no retry
+ * is used up.
+ */
 static void comp_probe(struct smr_qp *qp)
 {
 	if (!comp_awaits(qp) || !smr_snd_in_flight(&qp->snd))
@@ -556,7 +563,7 @@ static void comp_probe(struct smr_qp *qp)
 	smr_out_rewind(qp, true);
 }
 
-/* The consumer's timeout is over. */
+/* The timeout that the consumer has set expired. */
 static void comp_timeout(struct smr_qp *qp)
 {
 	if (!comp_awaits(qp))
@@ -576,11 +583,11 @@ static void comp_timeout(struct smr_qp *qp)
 
 /**
  * smr_completer_run() - handle one answer
- * @qp: the QP
- * @run: how it may run
+ * @qp: the caller owns its send task
+ * @run: its budget
  *
- * Context: as @run says; called by the send task.
- * Return: SMR_STEP_WAIT when no other waits.
+ * Context: as @run says.
+ * Return: SMR_STEP_WAIT if no other answer is queued.
  */
 enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_run *run)
 {
@@ -601,8 +608,9 @@ enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_run *run)
 		}
 		comp_local(qp, run);
 		/*
-		 * Mostly nothing else has come, and it is the requester's turn. The timer
-		 * may have asked for this very step, and is not started while it has fired.
+		 * Usually nothing else has arrived, and it is the requester's turn. The timer
+		 * may have triggered this step, and is not restarted before its expiry is
+		 * handled.
 		 */
 		return skb_queue_empty_lockless(&comp->queue) &&
 		       !comp->catch_up && !READ_ONCE(qp->rto.fired) ?

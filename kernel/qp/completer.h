@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The completer: takes what the responder answers, retires work requests,
- * and decides what is to be sent again.
+ * The completer: handles the responder's answers, retires work requests, and decides what to
+ * retransmit.
  */
 #ifndef SMR_COMPLETER_H
 #define SMR_COMPLETER_H

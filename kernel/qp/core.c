@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Look-up of QPs by number, references on them, and the changes of state that an error causes.
+ */
 #include "qp/core.h"
 
 #include <linux/rhashtable.h>
@@ -7,7 +10,7 @@
 #include "compat/cleanup.h"
 #include "why.h"
 
-/* Numbers are random already, so that there is nothing to hash. */
+/* QP numbers are random already, so no hash is needed. */
 static u32 qpn_hash(const void *qpn, u32 len, u32 seed)
 {
 	return *(const u32 *)qpn;
@@ -29,7 +32,7 @@ static const struct rhashtable_params qpn_params = {
 };
 
 /**
- * smr_qptab_init() - prepare a namespace's table of QPs
+ * smr_qptab_init() - initialize a namespace's table of QPs
  * @tab: the table, zeroed
  *
  * Return: 0 or -ENOMEM.
@@ -63,13 +66,13 @@ void smr_qptab_fini(struct smr_qptab *tab)
 }
 
 /**
- * smr_qptab_add() - let a QP be found by its number
+ * smr_qptab_add() - make a QP visible to look-ups by number
  * @tab: the namespace's table
- * @handle: the QP's, with the number
+ * @handle: of the QP, with its number
  *
  * Context: process, may sleep.
- * Return: 0; -EEXIST: another QP has the number; -EBUSY: the table is growing, and has no
- * room in just this place; -ENOMEM.
+ * Return: 0; -EEXIST: another QP has the number; -EBUSY: the bucket is full while the table
+ *	grows; -ENOMEM.
  */
 int smr_qptab_add(struct smr_qptab *tab, struct smr_qp_handle *handle)
 {
@@ -78,9 +81,9 @@ int smr_qptab_add(struct smr_qptab *tab, struct smr_qp_handle *handle)
 }
 
 /**
- * smr_qptab_del() - let a QP be found no more
+ * smr_qptab_del() - hide a QP from look-ups
  * @tab: the namespace's table
- * @handle: the QP's; readers may look at it for a grace period
+ * @handle: the QP's; readers may access it for a grace period
  *
  * Context: process, may sleep.
  */
@@ -90,10 +93,9 @@ void smr_qptab_del(struct smr_qptab *tab, struct smr_qp_handle *handle)
 }
 
 /**
- * smr_qp_get() - get a reference on a QP that may be going
- * @handle: its handle, found inside an RCU read section, or part of the caller
+ * smr_qp_get() - get a reference on a QP that may be being destroyed
+ * @handle: its handle, found in the same RCU read section, or kept alive by the caller
  *
- * Context: any.
  * Return: the QP with a reference, which smr_qp_put() drops; or NULL.
  */
 struct smr_qp *smr_qp_get(struct smr_qp_handle *handle)
@@ -106,7 +108,6 @@ struct smr_qp *smr_qp_get(struct smr_qp_handle *handle)
  * @tab: the namespace's table
  * @qpn: the number
  *
- * Context: any.
  * Return: the QP with a reference, which smr_qp_put() drops; or NULL.
  */
 struct smr_qp *smr_qp_find(struct smr_qptab *tab, u32 qpn)
@@ -121,8 +122,6 @@ struct smr_qp *smr_qp_find(struct smr_qptab *tab, u32 qpn)
 /**
  * smr_qp_put() - drop a reference
  * @qp: the QP
- *
- * Context: any.
  */
 void smr_qp_put(struct smr_qp *qp)
 {
@@ -134,14 +133,14 @@ void smr_qp_put(struct smr_qp *qp)
  * smr_qp_has_addr() - is this an address of the QP's device?
  * @qp: the QP
  * @addr: an IPv4 address in its mapped form, or an IPv6 address
- * @iif: the index of the netdev at which it is this address. Only a link-local one may be
- *	another host's at another netdev; the loopback netdev stands for all
+ * @iif: the index of the netdev at which it is this address. Only a link-local address may
+ *	belong to another host on another netdev; the loopback netdev stands for all
  *
  * Devices of a namespace share its sockets, and a datagram for one device must not
  * reach a QP of another.
  *
  * Context: any, inside an RCU read section.
- * Return: true when it is.
+ * Return: true if it is.
  */
 bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr,
 		     int iif)
@@ -173,8 +172,6 @@ bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr,
  * smr_qp_event() - raise an asynchronous event of a QP
  * @qp: the QP
  * @type: the event
- *
- * Context: any.
  */
 void smr_qp_event(struct smr_qp *qp, enum ib_event_type type)
 {
@@ -192,10 +189,10 @@ void smr_qp_event(struct smr_qp *qp, enum ib_event_type type)
  * smr_qp_set_error() - put a QP into the error state
  * @qp: the QP
  *
- * Its peer may be another user's from now on. The caller completes the request that has
- * failed, and then calls smr_qp_flush().
+ * From now on, a QP of another user may claim its peer. The caller completes the request that
+ * has failed, and then calls smr_qp_flush().
  *
- * Context: any; takes @qp->lock, and then that of the peers.
+ * Context: any; takes @qp->lock, and then the lock of the peers.
  */
 void smr_qp_set_error(struct smr_qp *qp)
 {
@@ -219,7 +216,7 @@ void smr_qp_error(struct smr_qp *qp)
 }
 
 /**
- * smr_qp_send_error() - a work request of the send queue has failed
+ * smr_qp_send_error() - change the state after a work request of the send queue has failed
  * @qp: the QP
  *
  * IBTA 10.3.1: this ends a reliable connection. Other QPs go to SQE: they still
@@ -244,9 +241,7 @@ void smr_qp_send_error(struct smr_qp *qp)
  * smr_qp_flush() - run both tasks, which flush what the state requires
  * @qp: the QP
  *
- * A task that calls this flushes before it lets go of its ownership.
- *
- * Context: any.
+ * A task that calls this flushes before it releases its ownership.
  */
 void smr_qp_flush(struct smr_qp *qp)
 {
@@ -255,12 +250,10 @@ void smr_qp_flush(struct smr_qp *qp)
 }
 
 /**
- * smr_qp_add_bound() - count for the counter that a QP is bound to
+ * smr_qp_add_bound() - count on the counter that a QP is bound to
  * @qp: the QP
- * @id: what
- * @n: how often
- *
- * Context: any.
+ * @id: the counter
+ * @n: number to add
  */
 void smr_qp_add_bound(const struct smr_qp *qp, enum smr_counter id, u64 n)
 {
@@ -277,7 +270,7 @@ void smr_qp_add_bound(const struct smr_qp *qp, enum smr_counter id, u64 n)
 }
 
 /**
- * smr_qp_overrun() - a CQ of a QP had no room for a completion
+ * smr_qp_overrun() - handle the overrun of a CQ of a QP
  * @qp: the QP
  *
  * The completion is lost, so the QP goes to the error state.
@@ -294,10 +287,10 @@ void smr_qp_overrun(struct smr_qp *qp)
 }
 
 /**
- * smr_qp_refused() - note that something of a QP's was refused, or has failed
+ * smr_qp_refused() - log that a request of a QP was refused or has failed
  * @qp: the QP
- * @why: why
- * @status: of the completion that says so: enum ib_wc_status
+ * @why: the reason
+ * @status: status of the completion: enum ib_wc_status
  * @wr_id: of the work request, or 0
  * @opcode: of the work request, or that of a packet's BTH
  * @psn: of the packet, or of the work request's first one; or 0
@@ -324,10 +317,10 @@ void smr_qp_refused(const struct smr_qp *qp, const struct smr_why *why,
 }
 
 /**
- * smr_qp_receives() - does a QP in this state take requests?
+ * smr_qp_receives() - does a QP in this state accept requests?
  * @state: the state
  *
- * Return: true when it does.
+ * Return: true if it does.
  */
 bool smr_qp_receives(enum ib_qp_state state)
 {

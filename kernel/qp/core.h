@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The QP as data: its state, and that of each of its parts. This header
- * includes only what lies below the QP, and no code that works on one.
+ * The data of a QP: its state, and that of each of its parts. This header includes only headers
+ * of lower layers, and contains no code that works on a QP.
  */
 #ifndef SMR_QP_CORE_H
 #define SMR_QP_CORE_H
@@ -54,34 +54,34 @@ struct smr_userwq;
 struct smr_why;
 struct smr_why_log;
 
-/* The verdict on a request; the tables in qp/resp_reply.c say what follows. */
+/* The verdict on a request; the tables in qp/resp_reply.c define the reaction. */
 enum smr_resp_verdict {
 	SMR_RESP_OK,		/* execute it */
 	SMR_RESP_MORE,		/* partly executed, call again */
 	SMR_RESP_DEFER,		/* execute it in process context */
-	SMR_RESP_WAIT,		/* the task runs when it can be tried again */
-	SMR_RESP_PEER_PAGE,	/* local: the requester has to bring a page in */
+	SMR_RESP_WAIT,		/* the task runs again when it can be retried */
+	SMR_RESP_PEER_PAGE,	/* local: the requester has to bring in a page */
 	SMR_RESP_DROP,		/* drop it without an answer */
 	SMR_RESP_DUPLICATE,	/* executed before */
-	SMR_RESP_GAP,		/* one before it is missing */
+	SMR_RESP_GAP,		/* an earlier request is missing */
 	SMR_RESP_RNR,		/* no receive work request */
 	SMR_RESP_INV_REQ,	/* malformed, or not for this QP */
-	SMR_RESP_ACCESS,	/* its key does not open that range */
+	SMR_RESP_ACCESS,	/* its key does not grant this range */
 	SMR_RESP_TOO_LONG,	/* does not fit the receive work request */
 	SMR_RESP_BAD_RECV,	/* the receive work request is malformed */
-	SMR_RESP_LOC_PROT,	/* the receive work request's keys do not open */
+	SMR_RESP_LOC_PROT,	/* a key of the receive work request is refused */
 	SMR_RESP_BROKEN,	/* the ring of the receive queue is corrupt */
-	SMR_RESP_NO_MEMORY,	/* a fault found no memory */
-	SMR_RESP_PEER_PROT,	/* local: the requester's own list does not open */
+	SMR_RESP_NO_MEMORY,	/* a fault ran out of memory */
+	SMR_RESP_PEER_PROT,	/* local: a key of the requester's own list is refused */
 	SMR_RESP_FAR,		/* its PSN is too far ahead of the expected one */
 	SMR_RESP_IMM_ACCESS,	/* SMR_RESP_ACCESS of a WRITE with immediate data */
 	SMR_RESP_NR,
 };
 
 enum smr_swqe_state {
-	SMR_SWQE_POSTED,	/* copied and checked, nothing was sent */
-	SMR_SWQE_STARTED,	/* has its PSNs, some of it was sent */
-	SMR_SWQE_SENT,		/* all of it was sent */
+	SMR_SWQE_POSTED,	/* copied and checked, nothing sent */
+	SMR_SWQE_STARTED,	/* has its PSNs, partly sent */
+	SMR_SWQE_SENT,		/* completely sent */
 };
 
 /**
@@ -96,18 +96,18 @@ struct smr_flush {
 
 /**
  * struct smr_swqe - the kernel's own copy of a send work request
- * @wr_id: the consumer's
+ * @wr_id: set by the consumer
  * @remote_addr: of WRITE, READ and atomics
- * @rkey: likewise
+ * @rkey: of WRITE, READ and atomics
  * @compare_add: atomics
  * @swap: atomics
  * @ud: datagrams: the number of an address vector, the receiver's QP number
  *	and Q_Key
  * @imm_or_rkey: immediate data in network order, or the rkey to invalidate
- * @xrc_srqn: XRC: the receiving queue's number
+ * @xrc_srqn: XRC: number of the receiving SRQ
  * @len: bytes of the message
  * @psn: its first PSN
- * @npsn: how many PSNs it takes
+ * @npsn: number of its PSNs
  * @send_flags: enum ib_uverbs send flags
  * @opcode: enum ib_wr_opcode
  * @num_sge: entries of @sge; 0 with inline data
@@ -115,8 +115,8 @@ struct smr_flush {
  * @state: enum smr_swqe_state
  * @sge: the gather or scatter list
  * @data: inline data
- * @flush: how much to flush, and the FETH, of IB_WR_FLUSH
- * @bind: what to bind, of IB_UVERBS_WR_BIND_MW
+ * @flush: of IB_WR_FLUSH: the range and the FETH
+ * @bind: of IB_UVERBS_WR_BIND_MW: the bind request
  *
  * Owned by the QP's send task.
  */
@@ -158,10 +158,10 @@ struct smr_swqe {
  * @ring: shared with the consumer; @ring.idx is the next to copy out
  * @wqes: the copies, see smr_sq_wqe()
  * @wqe_size: bytes from one copy to the next
- * @head: index of the oldest that is not retired; see also struct smr_snd
- * @max_wr: how many may be outstanding
- * @max_sge: SGEs of each
- * @max_inline: bytes
+ * @head: index of the oldest work request that is not retired; see also struct smr_snd
+ * @max_wr: maximum of outstanding work requests
+ * @max_sge: maximum SGEs of each
+ * @max_inline: maximum bytes of inline data
  * @post_lock: guards the producer's side of a kernel consumer's ring; IRQ-safe
  *
  * Owned by the send task, except @post_lock and the constant maxima.
@@ -185,9 +185,9 @@ static inline struct smr_swqe *smr_sq_wqe(const struct smr_sq *sq, u32 idx)
 
 enum smr_local_state {
 	SMR_LOCAL_IDLE,		/* the requester's */
-	SMR_LOCAL_HANDED,	/* the peer's response task's, when claimed */
-	SMR_LOCAL_FAULT,	/* the requester's, to bring pages in */
-	SMR_LOCAL_ANSWERED,	/* the requester's, with an answer */
+	SMR_LOCAL_HANDED,	/* owned by the peer's response task once that has claimed it */
+	SMR_LOCAL_FAULT,	/* owned by the requester, which brings pages in */
+	SMR_LOCAL_ANSWERED,	/* owned by the requester, with an answer */
 };
 
 enum smr_local_answer {
@@ -203,19 +203,19 @@ enum smr_local_answer {
  *	reference
  * @peer: the QP whose inbox it is in; a reference is held until it is answered or
  *	taken back
- * @handle: of @peer: what may be looked at, in a read section, after it was answered
+ * @handle: of @peer; in an RCU read section it may be accessed even after the answer
  * @wqe: the work request, unchanged while handed
  * @hdr: the headers that an ONLY packet would have
- * @npsn: PSNs it takes
+ * @npsn: number of its PSNs
  * @done: bytes that the responder has copied, or written back
  * @executed: the atomic was executed; the original value is in @hdr
- * @faulted: the responder has had its own pages brought in
- * @invalidating: the key that it asks to invalidate opens nothing any more
+ * @faulted: the responder has brought in its own pages
+ * @invalidating: the key that it asks to invalidate has become invalid
  * @err: the error of the requester's own fault, or 0
- * @cancel: the requester wants to take it back
- * @opened: the requester's own list is open, in @src->req.sgl; the requester's, and during
- *	smr_loopback_hand() that of the response task which that runs
- * @answer: which of the fields below counts
+ * @cancel: the requester asks to take it back
+ * @opened: the requester's own list is open in @src->req.sgl. Written by the requester, and by
+ *	the response task while smr_loopback_hand() runs it
+ * @answer: which of the fields below are valid
  * @syndrome: the AETH that a reply would carry
  * @psn: of the reply
  */
@@ -241,10 +241,10 @@ struct smr_local {
 
 /**
  * struct smr_inval - an invalidate that waits for the spans of its key to end
- * @pd: the protection domain of the key; NULL: no invalidate waits
+ * @pd: the PD of the key; NULL: no invalidate waits
  * @local: of a responder: the SEND that asks for it is a local operation
- * @rkey: the key, which opens nothing meanwhile
- * @drain: told when it can be tried again; a bind that waits uses it, too
+ * @rkey: the key, which is invalid while it waits
+ * @drain: called when it can be retried; a waiting bind also uses it
  * @task: the task that executes it, and owns the other fields; constant
  *
  * See smr_inval_exec().
@@ -260,9 +260,9 @@ struct smr_inval {
 /**
  * struct smr_paging - the pages that a side of a QP waits for; see qp/paging.h
  * @fault: brings them in, or has ended; NULL: none
- * @faults: how many times pages were brought in, or tried to
+ * @faults: number of attempts to bring pages in
  * @cb: runs @task when it has ended
- * @task: of that side, and owns @fault and @faults; constant
+ * @task: the task of that side, which owns @fault and @faults; constant
  */
 struct smr_paging {
 	struct smr_fault *fault;
@@ -273,11 +273,11 @@ struct smr_paging {
 
 /**
  * struct smr_requester - the sending half of the send task
- * @icrc: what is known of the packets that it sends
- * @refused: that the stack takes no packet of it
+ * @icrc: cached CRC state of the packets that it sends
+ * @refused: tracks that the stack refuses its packets
  * @inval: the LOCAL_INV that waits
- * @paging: pages of what it sends; also of what a peer on this host moves
- * @sent: what it has done, with the completer
+ * @paging: pages of the data that it sends, also through a local peer
+ * @sent: counts of work done by it and the completer, for diagnosis
  * @sgl: scratch
  *
  * Owned by the send task.
@@ -297,17 +297,17 @@ struct smr_requester {
  * @seg: the next segment of the queue's first skb
  * @retry: retries left before IBV_WC_RETRY_EXC_ERR
  * @rnr_retry: RNR retries left, 7: for ever
- * @gap: everything from a missing response on was sent again; it has not come yet
- * @asked: it was asked for again; likewise
- * @catch_up: the oldest PSN has moved on to what came ahead, which is to follow
+ * @gap: everything from a missing response on was sent again, but has not arrived yet
+ * @asked: the missing response was requested again, but has not arrived yet
+ * @catch_up: the oldest PSN has reached responses that arrived ahead; complete those next
  * @again: the first packet of @queue has been handled in part
- * @icrc: what is known of the packets that come
- * @ooo: what has come behind a missing response
+ * @icrc: cached CRC state of received packets
+ * @ooo: responses that arrived after a missing one
  * @rnr_again: RNR NAKs since the last progress
- * @paging: pages that the data of responses goes to
+ * @paging: pages that the data of responses is copied to
  * @sgl: scratch
  *
- * Owned by the send task but for @queue.
+ * Owned by the send task except @queue.
  */
 struct smr_completer {
 	struct sk_buff_head queue;
@@ -325,21 +325,20 @@ struct smr_completer {
 	struct smr_sgl sgl;
 };
 
-/* Bytes of a local operation that one call copies in a softirq; in a process, more */
+/* Bytes of a local operation that one call copies in a softirq; process context copies more */
 #define SMR_RESP_SLICE	(64 * 1024)
 
 /**
  * struct smr_op - a request at the responder
- * @hdr: the packet's headers; a local operation has those of an ONLY packet. Of several
- *	packets: those of the first, the length of all, and whether any asks for an
- *	acknowledge
+ * @hdr: the packet's headers; a local operation has those of an ONLY packet. For several
+ *	packets: the headers of the first, the length of all, and whether any of them requests
+ *	an ACK
  * @skb: the packet, whose payload begins @off bytes behind skb->data; or NULL
  * @train: reads @skb
  * @local: the operation of a requester on the same host; or NULL
  * @off: see @skb
- * @npsn: PSNs it takes
- * @count: how many packets it is: MIDDLEs that follow each other in @skb, all of equal
- *	length
+ * @npsn: number of its PSNs
+ * @count: number of packets: consecutive MIDDLEs in @skb, all of equal length
  */
 struct smr_op {
 	struct smr_hdr hdr;
@@ -354,12 +353,12 @@ struct smr_op {
 /**
  * struct smr_rd_res - a READ or atomic that was executed, kept for duplicates
  * @psn: its first PSN
- * @npsn: how many it takes; 0: the entry is free
+ * @npsn: number of its PSNs; 0: the entry is free
  * @atomic: an atomic, else a READ
  * @orig: the value before the atomic
- * @va: READ
- * @rkey: READ
- * @len: READ
+ * @va: of a READ
+ * @rkey: of a READ
+ * @len: of a READ
  */
 struct smr_rd_res {
 	u32 psn;
@@ -376,13 +375,13 @@ struct smr_rd_res {
  * @psn: of the next response
  * @va: of the next byte
  * @rkey: the key
- * @srqn: XRC: the queue that it is for
+ * @srqn: XRC: number of the SRQ it is for
  * @left: bytes still to be sent
  * @active: the other fields are in use
  * @first: the next response is the first
- * @atomic: not a READ: the answer to an atomic is due, @va is its value
- * @counts: bytes of a READ that is executed for the first time, plus 1; at its end it
- *	is counted. 0: not to be counted
+ * @atomic: not a READ: the response to an atomic must be sent, @va is its value
+ * @counts: bytes of a READ that is executed for the first time, plus 1; it is counted at its
+ *	end. 0: do not count
  * @repeat: it was answered before
  */
 struct smr_read_stream {
@@ -398,7 +397,7 @@ struct smr_read_stream {
 	bool repeat;
 };
 
-/* What completion counters count; the bits of enum ib_uverbs_qp_attach_comp_cntr_op */
+/* Operations for completion counters; the bits of enum ib_uverbs_qp_attach_comp_cntr_op */
 enum smr_comp_op {
 	SMR_COMP_SEND,
 	SMR_COMP_RECV,
@@ -414,45 +413,44 @@ enum smr_comp_op {
 /**
  * struct smr_responder - the responder's state
  * @queue: request packets; has its own lock
- * @inbox: a local operation, with marks; see qp/loopback.c. The requester that hands
- *	it over sets it. The context that answers it, or the requester, clears it
+ * @inbox: a local operation, with marks; see qp/loopback.c. Set by the requester that hands it
+ *	over. Cleared by the context that answers it, or by the requester
  * @seg: the next segment of the queue's first skb
  * @epsn: expected PSN
  * @msn: message sequence number
- * @acks: executed requests that wait for an acknowledge, from the first one that
- *	asks for it
- * @unasked: messages were executed whose acknowledge nobody has asked for yet
- * @nak_due: a NAK waits until the stack has room
+ * @acks: executed requests that wait for an ACK, counted from the first one that requests it
+ * @unasked: messages were executed without a request for an ACK so far
+ * @nak_due: a NAK waits until the stack accepts packets
  * @nak_syndrome: its AETH syndrome
  * @nak_psn: its PSN
  * @nak_sent: a sequence NAK was sent for @epsn
  * @established: IB_EVENT_COMM_EST was raised
- * @in_message: a FIRST was executed, its LAST was not yet
- * @last_flags: opcode info flags of the packet before, in a message
+ * @in_message: a FIRST was executed, but not yet its LAST
+ * @last_flags: opcode info flags of the previous packet of the message
  * @last_wqe: IB_EVENT_QP_LAST_WQE_REACHED was raised
  * @have_rwqe: @rwqe is in use
  * @va: next byte of the WRITE in progress
  * @rkey: its key
- * @left: bytes that are missing of the WRITE in progress
+ * @left: bytes of the WRITE in progress that are still missing
  * @received: bytes of the SEND or WRITE in progress so far
  * @flushed: bytes of the FLUSH in progress that have been written back
- * @srqn: XRC: the queue that the message before, or in progress, is for
- * @xsrq: XRC: the queue of the request in progress; see smr_xrc_enter()
- * @rwqe_srqn: XRC: the queue that @rwqe is from
+ * @srqn: XRC: number of the SRQ of the last message, or of the one in progress
+ * @xsrq: XRC: the SRQ of the request in progress; see smr_xrc_enter()
+ * @rwqe_srqn: XRC: number of the SRQ that @rwqe is from
  * @rwqe: the receive work request in use
  * @res: READs and atomics for duplicates
  * @res_next: the next entry of @res to use
- * @nr_res: how many entries there are
- * @icrc: what is known of the answers that it sends
- * @icrc_in: likewise of the requests that come
- * @refused: that the stack takes no answer of it
+ * @nr_res: size of @res
+ * @icrc: cached CRC state of the responses that it sends
+ * @icrc_in: cached CRC state of received requests
+ * @refused: tracks that the stack refuses its packets
  * @inval: the invalidate that the SEND in progress waits for
  * @read: READ in progress
- * @paging: pages that requests need here
- * @served: what it has done
+ * @paging: pages that requests need on this side
+ * @served: counts of work done, for diagnosis
  * @sgl: scratch
  *
- * Owned by the response task but for @queue, @inbox.
+ * Owned by the response task except @queue and @inbox.
  */
 struct smr_responder {
 	struct sk_buff_head queue;
@@ -494,15 +492,15 @@ struct smr_responder {
 };
 
 /**
- * struct smr_qp_handle - how those find a QP who have no reference on it
+ * struct smr_qp_handle - RCU handle for looking up a QP
  * @node: in the namespace's table
- * @qpn: its number there: the QP's; of a QP1, the netdev's index
- * @ref: one for the QP's owner, one for each work or look-up
- * @qp: the QP; is there as long as @ref is not 0
- * @rcu: readers may still look at @ref
+ * @qpn: its number in the table: that of the QP; for a QP1, the netdev's index
+ * @ref: one for the QP's owner, one for each work item or look-up
+ * @qp: the QP; valid as long as @ref is not 0
+ * @rcu: defers freeing: readers may still access @ref
  *
- * The RDMA core frees a QP as soon as its destroy function has returned. Only the handle
- * has to last for a grace period, and that is nobody's wait.
+ * The RDMA core frees a QP as soon as its destroy function has returned. The handle is freed
+ * with kfree_rcu(), so destroy need not wait for a grace period.
  */
 struct smr_qp_handle {
 	struct rhash_head node;
@@ -513,28 +511,30 @@ struct smr_qp_handle {
 };
 
 /**
- * struct smr_sqpoll - a thread that looks into a send queue, see qp/sqpoll.c
+ * struct smr_sqpoll - a thread that polls a send queue, see qp/sqpoll.c
  * @work: the thread; it holds a reference on the QP
  * @open: SMR_RING_POLLED is set; written by the send task's owner
- * @seen: the ring's prod when the task looked last; the send task's
- * @posted: when it had moved, ns of CLOCK_MONOTONIC; the send task's
- * @until: jiffies; when the thread leaves at the latest; the thread's
- * @taken: requests that the task took since the thread was woken; the thread's
- * @idx: the next one then; the send task's
- * @begun: when the stay was measured last, ns of CLOCK_MONOTONIC; the send task's
- * @begun_idx: the next request then; the send task's
- * @slow: so many measurements since the last good one; the send task's
- * @earned: one was good; the send task's
- * @judged: jiffies; when the thread ended last; written by the thread
- * @pause: jiffies from then on in which it is not woken; written by the thread
- * @cpu: where it was last, or is to be next
- * @often: so many doorbells in a jiffy wake it; 0: it never is; constant
- * @jiffy: that of the last doorbell
- * @rings: doorbells in it
- * @rung: when doorbells began to follow each other, or were measured, ns of CLOCK_MONOTONIC
- * @rung_idx: the next request then
- * @pace: by doorbells, a request takes so many ns
- * @vain: doorbells while the ring was polled, in the last stay
+ * @seen: the ring's prod at the last poll; owned by the send task
+ * @posted: time at which prod had last moved, ns of CLOCK_MONOTONIC; owned by the send task
+ * @until: jiffies at which the thread quits at the latest; owned by the thread
+ * @taken: requests taken since the thread was woken; owned by the thread
+ * @idx: index of the next request at that time; owned by the send task
+ * @begun: time of the last measurement of the polling period, ns of CLOCK_MONOTONIC; owned by
+ *	the send task
+ * @begun_idx: index of the next request at that time; owned by the send task
+ * @slow: number of measurements since the last good one; owned by the send task
+ * @earned: a measurement was good; owned by the send task
+ * @judged: jiffies at which the thread last quit; written by the thread
+ * @pause: jiffies after that in which it is not woken; written by the thread
+ * @cpu: CPU of the last or next polling period
+ * @often: doorbells per jiffy at which the thread is woken; 0: never; constant
+ * @jiffy: jiffy of the last doorbell
+ * @rings: number of doorbells in @jiffy
+ * @rung: time at which the series of doorbells began, or was last measured, ns of
+ *	CLOCK_MONOTONIC
+ * @rung_idx: index of the next request at that time
+ * @pace: ns per request when requests are posted by doorbells
+ * @vain: doorbells during the last polling period
  */
 struct smr_sqpoll {
 	struct work_struct work;
@@ -561,11 +561,11 @@ struct smr_sqpoll {
 };
 
 /**
- * struct smr_ends - the addresses that the packets of a connection bear
+ * struct smr_ends - the addresses in the packets of a connection
  * @peer: the peer's, an IPv4 address in its mapped form
  * @own: the QP's, likewise
- * @oif: the netdev's index that @own belongs to
- * @rcu: readers may still look at it
+ * @oif: index of the netdev that has @own
+ * @rcu: defers freeing: readers may still access it
  *
  * Constant.
  */
@@ -579,21 +579,21 @@ struct smr_ends {
 /**
  * struct smr_qp - a queue pair
  * @ibqp: the core's part
- * @env: what it needs of its device
+ * @env: the part of its device that it uses
  * @stats: the counter that it is bound to, or NULL; read under RCU, written under the
  *	core's lock of that counter
  * @user: the user whose workqueue its tasks use; NULL: the device's
- * @context: the id of the context that it was made in; 0: the kernel's
- * @whys: what that was refused, a reference; NULL in the kernel
+ * @context: the id of the context that created it; 0: a kernel consumer
+ * @whys: the refusals of that context, a reference; NULL: a kernel consumer
  * @pd: protection domain; NULL for XRC_TGT
  * @scq: completion queue of sends; NULL for XRC_TGT
  * @rcq: completion queue of receives; NULL for XRC
  * @published: it is in @env->tab
  * @handle: has its reference count; constant
- * @released: completed when that has dropped to 0
- * @mutex: one control verb at a time
- * @lock: guards @state and @attr's writers; BH-safe
- * @state: read without the lock
+ * @released: completed when the reference count has dropped to 0
+ * @mutex: serialises control verbs
+ * @lock: guards @state, and writes to @attr; BH-safe
+ * @state: may be read without the lock
  * @attr: set by modify_qp. The tasks read it without the lock, since the fields that
  *	they need change only while they are disabled
  * @mtu: path MTU, bytes of payload, of a connected QP
@@ -602,32 +602,33 @@ struct smr_ends {
  * @no_echo: it does not receive the multicasts that it has sent
  * @drained: IB_EVENT_SQ_DRAINED was raised
  * @dead: being destroyed: its tasks will never run again
- * @path: how to reach the peer; the tasks', changes only while they are paused
- * @ends: the addresses of @path for those who are not its tasks; NULL before the QP is
- *	connected. Read under RCU, written under @mutex
- * @claim: the peer, which no other owner's QP may have; @env->tab->peers.lock
+ * @path: the path to the peer; used by the tasks, changes only while they are paused
+ * @ends: the addresses of @path, for code outside the tasks; NULL before the QP is connected.
+ *	Read under RCU, written under @mutex
+ * @claim: the claim on the peer, which excludes QPs of other owners; guarded by
+ *	@env->tab->peers.lock
  * @cnp_next: when the next CNP may be sent, ns of CLOCK_MONOTONIC
- * @waiter: wakes both tasks when the stack takes packets again
+ * @waiter: wakes both tasks when the stack accepts packets again
  * @send_task: runs completer and requester
  * @resp_task: runs the responder
- * @packets: its user's, or the kernel's; constant
- * @rx_mem: bytes of memory that the packets in its queues take
+ * @packets: the account of its user, or of the kernel; constant
+ * @rx_mem: bytes of memory of the packets in its queues
  * @sq: send queue
  * @rq: receive queue; max_wr is 0 with an SRQ
- * @srq: the shared receive queue instead, or NULL
- * @rss: a table of work queues instead, or NULL; constant
- * @snd: what of @sq was sent, and was acknowledged
- * @cwnd: how much may be under way
- * @rd_req: READ requests and atomics that are
+ * @srq: the shared receive queue in place of @rq, or NULL
+ * @rss: a table of work queues in place of @rq, or NULL; constant
+ * @snd: the part of @sq that was sent and acknowledged
+ * @cwnd: the congestion window
+ * @rd_req: READ requests and atomics in flight
  * @rto: the timer of the send side
  * @req: requester
  * @comp: completer
  * @resp: responder
- * @pace: how fast it sends, or NULL; set once, under @mutex, while its tasks are paused
- * @windows: type 2 windows that are tied to this QP; has its own lock
- * @handed: what the requester handed to a peer on this host
- * @sqpoll: a kernel thread that looks into @sq by itself
- * @counted: some of @cntrs are attached; written with them
+ * @pace: its rate limit, or NULL; set once, under @mutex, while its tasks are paused
+ * @windows: type 2 windows associated with this QP; has its own lock
+ * @handed: the operation handed to a peer on this host
+ * @sqpoll: the kernel thread that polls @sq
+ * @counted: true if some of @cntrs are attached; written with them
  * @cntrs: counters of completed operations, by enum smr_comp_op, or NULL; written
  *	under @mutex, in RESET or INIT only
  */
@@ -685,12 +686,13 @@ struct smr_qp {
 /**
  * struct smr_rx_part - the transport's data in a queued packet, in skb->cb
  * @info: the receive path's part
- * @first: the first segment that is for this side of this QP
- * @flow_tag: instead, of a frame, which is one segment: the tag of its steering rule
- * @count: how many segments are
- * @sealed: it came over the wire, and has an ICRC
- * @careful: one of its ICRCs is wrong, so each is checked before anything is copied
- * @reason: why a segment was dropped, enum skb_drop_reason; 0: none was
+ * @first: index of the first segment for this side of this QP
+ * @flow_tag: in place of @first, for a frame, which is one segment: the tag of its steering
+ *	rule
+ * @count: number of such segments
+ * @sealed: received from the wire, with an ICRC
+ * @careful: one of its ICRCs is wrong, so each packet is checked before its data is copied
+ * @reason: enum skb_drop_reason of a dropped segment; 0: none was dropped
  * @qp: the QP in whose queue it is
  */
 struct smr_rx_part {
@@ -714,7 +716,7 @@ static inline struct smr_rx_part *smr_rx_part(const struct sk_buff *skb)
 	return (struct smr_rx_part *)skb->cb;
 }
 
-/* Where in the packet a segment begins, and how long it is. */
+/* The offset of a segment in the packet, and its length. */
 static inline unsigned int smr_rx_seg(const struct sk_buff *skb,
 				      unsigned int seg, unsigned int *len)
 {
@@ -732,7 +734,7 @@ static inline struct smr_qp *to_smr_qp(const struct ib_qp *ibqp)
 
 void smr_qp_add_bound(const struct smr_qp *qp, enum smr_counter id, u64 n);
 
-/* Count what happened to a QP, @n times or bytes; in any context. */
+/* Add @n events or bytes to a counter of a QP; in any context. */
 static inline void smr_qp_add(const struct smr_qp *qp, enum smr_counter id,
 			      u64 n)
 {
@@ -746,7 +748,7 @@ static inline void smr_qp_inc(const struct smr_qp *qp, enum smr_counter id)
 	smr_qp_add(qp, id, 1);
 }
 
-/* Count why a key did not open. */
+/* Count the verdict of a key that did not open. */
 static inline void smr_qp_key(const struct smr_qp *qp,
 			      enum smr_key_verdict verdict)
 {
@@ -754,14 +756,14 @@ static inline void smr_qp_key(const struct smr_qp *qp,
 		smr_qp_inc(qp, smr_key_counter(verdict));
 }
 
-/* Does the peer of a QP answer what it is sent? */
+/* Does the peer of a QP acknowledge messages? */
 static inline bool smr_qp_is_reliable(const struct smr_qp *qp)
 {
 	return qp->service == SMR_TRANSPORT_RC ||
 	       qp->service == SMR_TRANSPORT_XRC;
 }
 
-/* The caller has a reference already, or the QP cannot go. */
+/* The caller already has a reference, or otherwise keeps the QP alive. */
 static inline void smr_qp_hold(struct smr_qp *qp)
 {
 	refcount_inc(&qp->handle->ref);

@@ -13,29 +13,28 @@
 #include "compat/timer.h"
 #include "why.h"
 
-/* When a CQ is resized, at most so many entries are copied with interrupts off */
+/* Maximum number of entries that a resize copies with interrupts off */
 #define RESIZE_LOCKED	16
 
 /**
- * struct smr_kernel_cqe - an entry of a CQ that is polled in the kernel
+ * struct smr_kernel_cqe - an entry of a kernel consumer's CQ
  * @cqe: as in any CQ
- * @qp: the QP that it is from
+ * @qp: the QP that has completed
  */
 struct smr_kernel_cqe {
 	struct smr_cqe cqe;
 	struct ib_qp *qp;
 };
 
-/* Consumers in the kernel have rings that no process maps. */
+/* Kernel consumers have rings that no process maps. */
 static bool cq_of_kernel(const struct smr_cq *cq)
 {
 	return !smr_ring_is_user(&cq->ring);
 }
 
 /*
- * A consumer in the kernel expects to be called as from an interrupt, and may post from
- * its handler. With BH off, posting leaves the task to the workqueue, so that QPs do not
- * run nested.
+ * A kernel consumer expects its handler to be called as from an interrupt, and may post in it.
+ * With BH off, posting leaves the task to the workqueue, so that tasks of QPs do not nest.
  */
 static void cq_wake(struct smr_cq *cq)
 {
@@ -46,7 +45,7 @@ static void cq_wake(struct smr_cq *cq)
 	local_bh_enable();
 }
 
-/* Raise the event that was held back, if the consumer still waits for it. */
+/* Raise the delayed event, if the consumer still waits for it. */
 static bool cq_release_held(struct smr_cq *cq)
 {
 	lockdep_assert_held(&cq->lock);
@@ -79,9 +78,9 @@ static int cqe_check(const struct ib_device *dev, u32 cqe, struct smr_why *why)
 /**
  * smr_cq_create() - set up a completion queue
  * @cq: allocated, zeroed, and @cq->ibcq.device set by the core
- * @attr: what is asked for
- * @user: whose it is
- * @why: a refusal says why
+ * @attr: requested attributes
+ * @user: owner of its ring
+ * @why: receives the reason of a refusal
  *
  * Context: process, may sleep.
  * Return: 0; -EOPNOTSUPP (a flag), -EINVAL (entries or vector out of range),
@@ -119,7 +118,7 @@ int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
 
 /**
  * smr_cq_destroy() - end a completion queue
- * @cq: the queue; no QP posts to it any more
+ * @cq: not used by a QP
  *
  * Context: process, may sleep.
  */
@@ -129,7 +128,7 @@ void smr_cq_destroy(struct smr_cq *cq)
 	smr_ring_destroy(&cq->ring);
 }
 
-/* The consumer's index. In a process's ring it may be anything. */
+/* The consumer's index. In a ring that a process maps, it can have any value. */
 static u32 cq_cons(const struct smr_cq *cq)
 {
 	/* Pairs with the consumer's release: it has read the entries before. */
@@ -137,9 +136,9 @@ static u32 cq_cons(const struct smr_cq *cq)
 }
 
 /*
- * Copy entries from *@done up to @end, each to its index in another ring. They do not
- * change meanwhile, since the consumer must not poll during a resize. A consumer that
- * does poll gets garbage, but harms nobody else.
+ * Copy entries from *@done up to @end, each to its index in another ring. The entries do not
+ * change, since the consumer must not poll during a resize. A consumer that does poll gets
+ * garbage, but affects no other process.
  */
 static void cq_copy(const struct smr_cq *cq, struct smr_ring *to, u32 *done,
 		    u32 end)
@@ -151,7 +150,7 @@ static void cq_copy(const struct smr_cq *cq, struct smr_ring *to, u32 *done,
 
 /*
  * Copy all but the last few entries, without the lock, while QPs add more. -EINVAL: more
- * entries than fit. A corrupt consumer index shows as more than any ring holds.
+ * entries than fit. A corrupt consumer index looks like more entries than any ring has.
  */
 static int cq_copy_most(struct smr_cq *cq, struct smr_ring *to, u32 cons,
 			u32 *done, struct smr_why *why)
@@ -168,7 +167,7 @@ static int cq_copy_most(struct smr_cq *cq, struct smr_ring *to, u32 cons,
 			cq_copy(cq, to, done, *done + RESIZE_LOCKED);
 			cond_resched();
 		}
-		/* the ring's size bounds the entries that are added meanwhile */
+		/* the ring's size limits the number of entries that are added during the loop */
 	} while (READ_ONCE(cq->ring.idx) - *done > RESIZE_LOCKED);
 	return 0;
 }
@@ -208,18 +207,18 @@ static int cq_move(struct smr_cq *cq, struct smr_ring *to, struct smr_why *why)
 }
 
 /**
- * smr_cq_resize() - give a process's CQ another number of entries
+ * smr_cq_resize() - change the number of entries of a process's CQ
  * @cq: the queue
  * @user: the process
  * @cqe: entries wanted
- * @why: a refusal says why
+ * @why: receives the reason of a refusal
  *
- * No completion and no notification is lost, provided that the process does
- * not poll meanwhile: it continues, with the same indices, in the new ring.
+ * No completion and no notification is lost, provided that the process does not poll during the
+ * resize. It continues with the same indices in the new ring.
  *
  * Context: process, may sleep.
- * Return: 0; -EINVAL (out of range, or more completions wait than would fit),
- * -ENOMEM. On failure nothing has changed.
+ * Return: 0; -EINVAL (out of range, or more waiting completions than would fit), -ENOMEM. On
+ * failure nothing has changed.
  */
 int smr_cq_resize(struct smr_cq *cq, const struct smr_ring_user *user, u32 cqe,
 		  struct smr_why *why)
@@ -243,11 +242,11 @@ int smr_cq_resize(struct smr_cq *cq, const struct smr_ring_user *user, u32 cqe,
 /**
  * smr_cq_moderate() - delay events until there are more completions
  * @cq: the queue
- * @count: raise an event after so many completions; 0: after any number
- * @usecs: raise it at the latest so many microseconds after the first completion; 0: no
- *	time limit
+ * @count: number of completions after which to raise an event; 0: no limit
+ * @usecs: microseconds after the first completion at which to raise it at the latest; 0: no
+ *	limit
  *
- * With both 0 each event is raised at once. An event that waits now is raised.
+ * With both 0 each event is raised at once. An event that is being delayed now is raised.
  *
  * Context: process.
  */
@@ -291,7 +290,7 @@ static bool cq_hold(struct smr_cq *cq)
 	return true;
 }
 
-/* Disarm the CQ, if the consumer waits for such a completion. */
+/* If the CQ is armed for such a completion, disarm it. */
 static bool cq_take_notify(struct smr_cq *cq, bool solicited)
 {
 	if (!cq->notify || (cq->notify == IB_CQ_SOLICITED && !solicited) ||
@@ -344,9 +343,8 @@ bool smr_cq_post_qp(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp,
  * @cq: the queue
  * @flags: enum ib_cq_notify_flags
  *
- * Context: any.
- * Return: 0; or 1 with IB_CQ_REPORT_MISSED_EVENTS if completions are waiting. They raise
- * no event: poll again.
+ * Return: 0; or 1 with IB_CQ_REPORT_MISSED_EVENTS if completions are waiting. They raise no
+ *	event, so the caller must poll again.
  */
 int smr_cq_notify(struct smr_cq *cq, enum ib_cq_notify_flags flags)
 {
@@ -401,13 +399,12 @@ static void cqe_to_wc(const struct smr_kernel_cqe *kcqe, struct ib_wc *wc)
 }
 
 /**
- * smr_cq_poll() - poll the CQ of a consumer in the kernel
+ * smr_cq_poll() - poll the CQ of a kernel consumer
  * @cq: the queue, created without a user context
- * @num: at most so many
+ * @num: size of @wc
  * @wc: filled in
  *
- * Context: any.
- * Return: how many.
+ * Return: number of completions.
  */
 int smr_cq_poll(struct smr_cq *cq, int num, struct ib_wc *wc)
 {
@@ -425,12 +422,10 @@ int smr_cq_poll(struct smr_cq *cq, int num, struct ib_wc *wc)
 /**
  * smr_cq_forget() - drop the completions of a QP that is being destroyed
  * @cq: one of its CQs
- * @qp: the QP, which completes nothing any more
+ * @qp: the QP, which posts no more completions
  *
- * A completion of a kernel consumer has a pointer to the QP. A process's completions have
- * none, and stay.
- *
- * Context: any.
+ * Completions of kernel consumers have a pointer to the QP. Those of a process have none, and
+ * are kept.
  */
 void smr_cq_forget(struct smr_cq *cq, const struct ib_qp *qp)
 {
@@ -459,9 +454,8 @@ void smr_cq_forget(struct smr_cq *cq, const struct ib_qp *qp)
  * @msg: the message
  * @cq: the queue
  *
- * How many completions nobody has polled; and whether one was lost. A consumer that
- * does not poll, and one that waits for an event that it has not armed, look alike
- * otherwise.
+ * The number of completions not polled yet, and whether one was lost. Without this, a consumer
+ * that does not poll cannot be told from one that waits for an event that it has not armed.
  *
  * Context: process.
  * Return: 0 or -EMSGSIZE.

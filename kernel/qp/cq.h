@@ -15,8 +15,8 @@ struct sk_buff;
 struct smr_why;
 
 /*
- * Bits of a completion's wc_flags for consumers in the kernel. smr_cq_post_qp() clears
- * them for a process.
+ * Bits of a completion's wc_flags for kernel consumers. smr_cq_post_qp() clears them for a
+ * process.
  */
 #define SMR_WC_FROM_IPV4	BIT(30)
 #define SMR_WC_FROM_VLAN	BIT(31)
@@ -24,18 +24,17 @@ struct smr_why;
 /**
  * struct smr_cq - a completion queue
  * @ibcq: the core's part
- * @resize_mutex: one resize at a time
- * @lock: guards all below; IRQ-safe, because consumers in the kernel may poll
- *	and arm in any context
+ * @resize_mutex: serialises resizes; held while the ring is copied, which @lock is not
+ * @lock: guards all below; IRQ-safe, because kernel consumers may poll and arm in any context
  * @ring: the completions
  * @notify: armed for 0 (nothing), IB_CQ_SOLICITED or IB_CQ_NEXT_COMP
  * @overrun: a completion was lost; the CQ is in error
  * @timestamps: completions carry the time; constant
- * @mod_count: an event waits for so many completions; 0: for any number
- * @mod_usecs: an event waits at most so long after the first; 0: without a limit
+ * @mod_count: number of completions that an event waits for; 0: no limit
+ * @mod_usecs: microseconds after the first completion that an event waits at most; 0: no limit
  * @held: completions since the event began to wait
  * @mod_timer: ends the wait after @mod_usecs
- * @account: of the user that made it, NULL in the kernel; see limits.c
+ * @account: of the user that created it; NULL: a kernel consumer. See limits.c
  */
 struct smr_cq {
 	struct ib_cq ibcq;
@@ -73,11 +72,11 @@ void smr_cq_forget(struct smr_cq *cq, const struct ib_qp *qp);
 /**
  * smr_cq_post_qp() - add a completion
  * @cq: the queue
- * @cqe: what completed; copied. The timestamp is filled in here, and flags that
- *	are not for a process are taken out
- * @qp: what a consumer in the kernel finds in struct ib_wc; smr_cq_forget()
- *	before it goes
- * @solicited: the completion is a solicited one, or an error
+ * @cqe: the completion; copied. The timestamp is filled in here, and flags that are not for
+ *	processes are cleared
+ * @qp: the QP that a kernel consumer finds in struct ib_wc; call smr_cq_forget() before it is
+ *	freed
+ * @solicited: the completion is solicited, or an error
  *
  * A full CQ loses the completion and, once, raises IB_EVENT_CQ_ERR. Events are
  * raised without the lock held.
@@ -90,7 +89,7 @@ bool smr_cq_post_qp(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp,
 		    bool solicited);
 
 /**
- * smr_cq_post() - add a completion, of a QP that no kernel consumer has
+ * smr_cq_post() - add a completion of a QP that belongs to a process
  * @cq: the queue
  * @cqe: see smr_cq_post_qp()
  * @solicited: see smr_cq_post_qp()

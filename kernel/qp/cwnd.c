@@ -2,12 +2,12 @@
 /*
  * The congestion window. Loss is handled as in RFC 5681, in PSNs.
  *
- * Marks (ECN, RoCEv2 annex A17.9): as DCQCN has it, a CNP says that something of what is under
- * way was marked, not how much. As in RFC 8257 (DCTCP), how often that is so decides by how
- * much the window narrows: @congestion moves by 1/16 with each window, towards all or nothing.
- * The first mark halves the window. After that it grows by WINDOW_STEP with each window that is
- * acknowledged. To grow by the clock, too, as DCQCN's rate does, would be faster than that
- * where packets queue for long, just when they should not.
+ * Marks (ECN, RoCEv2 annex A17.9): as in DCQCN, a CNP says that some packets in flight were
+ * marked, not how many. As in RFC 8257 (DCTCP), the frequency of marked windows decides how
+ * much the window shrinks: with each window, @congestion moves by 1/16 towards 1 or 0. The
+ * first mark halves the window. After that it grows by WINDOW_STEP with each window that is
+ * acknowledged. DCQCN also increases its rate by the clock; that would grow faster where
+ * packets queue for long, just when they should not.
  */
 #include "qp/cwnd.h"
 
@@ -15,15 +15,15 @@
 #include "qp/ooo.h"
 
 /*
- * PSNs that may be outstanding on a good path, and in the beginning, when nothing is known
- * of the path and all may begin at once
+ * PSNs that may be outstanding: the maximum on a good path, and the initial value, when nothing
+ * is known of the path and all QPs may start at once
  */
 #define WINDOW_MAX	1024
 #define WINDOW_START	128
 
 /*
- * On a path whose answers take so long even when no packets queue, in us, more have to be
- * under way to use it: PSNs, and their bytes, which a responder that waits has to keep
+ * If the minimum round-trip time of a path, in us, exceeds FAR_US, more must be in flight to
+ * use the path: PSNs, and their bytes, which a responder that waits has to keep
  */
 #define FAR_US		5000
 #define FAR_MAX		4096
@@ -31,7 +31,7 @@
 
 static_assert(FAR_MAX <= SMR_OOO_PSNS);
 
-/* By how many it grows where there may be trouble */
+/* PSNs by which it grows after congestion or loss */
 #define WINDOW_STEP	16
 
 #define CONGESTION_SHIFT	4
@@ -52,9 +52,9 @@ void smr_cwnd_reset(struct smr_cwnd *w, u32 psn)
 }
 
 /**
- * smr_cwnd_max() - how large may the window of a path become?
- * @least_us: the shortest time that an answer took
- * @mtu: bytes that a PSN stands for at most
+ * smr_cwnd_max() - the maximum window of a path
+ * @least_us: the minimum round-trip time, in us
+ * @mtu: maximum bytes per PSN
  *
  * Return: PSNs.
  */
@@ -84,10 +84,10 @@ static void window_grow(struct smr_cwnd *w, u32 una, u32 max)
 }
 
 /**
- * smr_cwnd_acked() - the oldest unacknowledged PSN has moved on
+ * smr_cwnd_acked() - grow the window after an acknowledgement
  * @w: the window
- * @una: it is this one now
- * @psns: by how many
+ * @una: the new oldest unacknowledged PSN
+ * @psns: number of PSNs acknowledged
  * @max: smr_cwnd_max()
  */
 void smr_cwnd_acked(struct smr_cwnd *w, u32 una, u32 psns, u32 max)
@@ -100,11 +100,11 @@ void smr_cwnd_acked(struct smr_cwnd *w, u32 una, u32 psns, u32 max)
 }
 
 /**
- * smr_cwnd_lost() - something was lost, and everything is sent again
+ * smr_cwnd_lost() - shrink the window after a loss, when everything is retransmitted
  * @w: the window
  * @max_psn: one past the highest PSN ever sent
- * @late: a timer has fired: packets may be lost, or wait in a slow network. What is sent
- *	again may add to them, so the window becomes minimal
+ * @late: a timer has fired: packets may be lost, or queued in a slow network. Retransmissions
+ *	may add to them, so the window becomes minimal
  */
 void smr_cwnd_lost(struct smr_cwnd *w, u32 max_psn, bool late)
 {
@@ -115,14 +115,15 @@ void smr_cwnd_lost(struct smr_cwnd *w, u32 max_psn, bool late)
 }
 
 /**
- * smr_cwnd_lost_once() - something was lost, and only that is asked for again
+ * smr_cwnd_lost_once() - shrink the window after a loss, when only the missing part is
+ * requested again
  * @w: the window
- * @una: oldest PSN that is not acknowledged
+ * @una: the oldest unacknowledged PSN
  * @max_psn: one past the highest PSN ever sent
  *
- * That narrows the window once for what was under way together.
+ * This shrinks the window once for all that was in flight together.
  *
- * Return: whether it did.
+ * Return: true if it did.
  */
 bool smr_cwnd_lost_once(struct smr_cwnd *w, u32 una, u32 max_psn)
 {
@@ -133,16 +134,15 @@ bool smr_cwnd_lost_once(struct smr_cwnd *w, u32 una, u32 max_psn)
 }
 
 /**
- * smr_cwnd_marked() - the network has marked what was sent, or what was asked for
+ * smr_cwnd_marked() - shrink the window after a congestion mark
  * @w: the window
- * @una: oldest PSN that is not acknowledged
+ * @una: the oldest unacknowledged PSN
  * @max_psn: one past the highest PSN ever sent
  *
- * The marks of one window have effect once. The window does not become smaller than loss
- * would make it. So whoever sends CNPs that the network did not cause gains no more by it
- * than by dropping packets.
+ * The marks of one window have one effect. The window does not become smaller than by loss. So
+ * an attacker that forges CNPs gains no more than by dropping packets.
  *
- * Return: whether it had an effect.
+ * Return: true if it had an effect.
  */
 bool smr_cwnd_marked(struct smr_cwnd *w, u32 una, u32 max_psn)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How much a send side may have under way, which adapts to the network. It knows no QP: its
- * users say what has happened, and how far the path is.
+ * The congestion window: how much a send side may have in flight. It does not use the QP: its
+ * callers report events, and the round-trip time of the path.
  */
 #ifndef SMR_CWND_H
 #define SMR_CWND_H
@@ -9,21 +9,21 @@
 #include <linux/minmax.h>
 #include <linux/types.h>
 
-/* All of it was marked */
+/* Value of @congestion if all packets were marked */
 #define SMR_CONGESTION_FULL	1024
 
-/* A window is never smaller; a power of two */
+/* The minimum window; a power of two */
 #define SMR_CWND_MIN		16
 
 /**
  * struct smr_cwnd - a congestion window
  * @size: PSNs that may be outstanding
- * @threshold: up to here the window grows fast
- * @growth: acknowledged since the window last grew
- * @loss_end: losses of PSNs before it have had their effect
- * @slowed: marks have narrowed the window, and it has not recovered
- * @slow_end: marks of PSNs before it have had their effect
- * @congestion: how much of what was sent lately was marked, of SMR_CONGESTION_FULL
+ * @threshold: up to this size the window grows fast (slow start)
+ * @growth: PSNs acknowledged since the window last grew
+ * @loss_end: losses of PSNs before this one were handled
+ * @slowed: marks have reduced the window, and it has not recovered
+ * @slow_end: marks of PSNs before this one were handled
+ * @congestion: the marked fraction of recent packets, in 1/SMR_CONGESTION_FULL
  *
  * Owned by the send task.
  */
@@ -44,7 +44,10 @@ void smr_cwnd_lost(struct smr_cwnd *w, u32 max_psn, bool late);
 bool smr_cwnd_lost_once(struct smr_cwnd *w, u32 una, u32 max_psn);
 bool smr_cwnd_marked(struct smr_cwnd *w, u32 una, u32 max_psn);
 
-/* How many more PSNs may be under way, if @used are, of which @kept have come */
+/*
+ * The number of further PSNs that may be in flight, if @used are and responses of @kept of
+ * these have arrived
+ */
 static inline u32 smr_cwnd_room(const struct smr_cwnd *w, int used, u32 kept,
 				u32 max)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The network marks packets where they begin to queue, if they say that their sender obeys
- * marks (ECT). The receiver of a marked packet sends a congestion notification packet (CNP)
- * to its sender. The sender narrows its window (qp/cwnd.c). Networks of adapters that use
- * DCQCN rely on both.
+ * Switches mark packets when they begin to queue, if ECT in the packets says that the sender
+ * reacts to marks. The receiver of a marked packet sends a congestion notification packet (CNP)
+ * to the sender, which shrinks its window (qp/cwnd.c). Networks with DCQCN adapters rely on
+ * both.
  *
- * Only QPs with a window ask for marks: RC and XRC. A UC or UD QP has nothing to narrow, so
- * its packets do not claim that it would. CNPs are sent for marked packets of UC, too: the
- * peer may be an adapter. A datagram's sender is no peer that a QP has a path to.
+ * Only QPs with a window set ECT: RC and XRC. UC and UD QPs have no window, so their packets do
+ * not set it. CNPs are also sent for marked packets of UC, since the peer may be an adapter;
+ * but not for datagrams, since a UD QP has no path to their sender.
  */
 #include "qp/ecn.h"
 
@@ -19,16 +19,16 @@
 #include "stats.h"
 #include "trace.h"
 
-/* From one CNP of a QP to the next at least: as adapters have it (A17.9.3 sets no limit) */
+/* Minimum interval between CNPs of a QP, as in adapters (A17.9.3 sets no limit) */
 #define CNP_INTERVAL_NS	(50 * NSEC_PER_USEC)
 
 /**
- * smr_ecn_path() - ask the network for marks, if the user asks for them
- * @qp: the QP; its path was made of @attr
- * @attr: the address; the ECN bits of its traffic class are the user's wish
+ * smr_ecn_path() - set ECT if the user asks for ECN
+ * @qp: the QP; its path was set from @attr
+ * @attr: the address; the user asks for ECN by the ECN bits of its traffic class
  *
- * ECT(1) has become the sign of another kind of sender (RFC 9331), and CE is the network's
- * to set. So whatever bits the user has set, the packets have ECT(0).
+ * ECT(1) now denotes another kind of sender (RFC 9331), and only the network may set CE. So
+ * whichever of the bits the user sets, the packets have ECT(0).
  *
  * Context: any; the QP is paused.
  */
@@ -38,7 +38,7 @@ void smr_ecn_path(struct smr_qp *qp, const struct rdma_ah_attr *attr)
 		qp->path.tos |= INET_ECN_ECT_0;
 }
 
-/* A17.9.3. Both tasks may be here, and one of them sends. */
+/* A17.9.3. Both tasks may call this at once; one of them sends. */
 static bool cnp_is_due(struct smr_qp *qp, s64 *last)
 {
 	s64 now = ktime_get_ns();
@@ -61,7 +61,7 @@ static int cnp_send(struct smr_qp *qp, u16 pkey, struct smr_refused *refused)
 	return smr_packet_send_urgent(qp, &hdr, refused);
 }
 
-/* The network has marked what was sent, or what was asked for. */
+/* Shrink the window: the network has marked packets of this QP, or responses to it. */
 static void narrow(struct smr_qp *qp)
 {
 	struct smr_snd *snd = &qp->snd;
@@ -73,14 +73,14 @@ static void narrow(struct smr_qp *qp)
 }
 
 /**
- * smr_ecn_marked() - the network has marked a packet
- * @qp: the receiver's QP
- * @hdr: the packet's headers; its ICRC is right
- * @count: how many packets there are like it
+ * smr_ecn_marked() - handle a packet with a congestion mark
+ * @qp: the receiving QP
+ * @hdr: the packet's headers; its ICRC is correct
+ * @count: number of such packets
  *
- * Packets without data are counted only: they do not queue for their own sake. Data that
- * the QP has asked for by a READ comes as fast as its own window lets it, so that becomes
- * narrower, too. A CNP that could not be sent is sent for the next packet that is marked.
+ * Packets without data are only counted: they do not cause the queue. The data of a READ
+ * arrives as fast as the QP's own window allows, so that window shrinks, too. If a CNP cannot
+ * be sent, it is sent for the next marked packet.
  *
  * Context: any; called by the task of that side.
  */
@@ -109,12 +109,12 @@ void smr_ecn_marked(struct smr_qp *qp, const struct smr_hdr *hdr, u32 count)
 }
 
 /**
- * smr_ecn_notified() - a CNP has come
+ * smr_ecn_notified() - handle a CNP
  * @qp: the QP, a reliable one; the packet is from its peer's address
- * @hdr: the CNP's headers; its ICRC is right
+ * @hdr: the CNP's headers; its ICRC is correct
  *
- * A CNP has no PSN, so nothing tells an old or a forged one from others. What it can do is
- * bounded by smr_cwnd_marked().
+ * A CNP has no PSN, so a stale or forged one cannot be recognised. smr_cwnd_marked() limits its
+ * effect.
  *
  * Context: any; called by the send task.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* ECN: what follows from packets that the network has marked. RoCEv2 annex A17.9. */
+/* ECN: the reaction to packets that the network has marked. RoCEv2 annex A17.9. */
 #ifndef SMR_ECN_H
 #define SMR_ECN_H
 
@@ -16,7 +16,7 @@ void smr_ecn_path(struct smr_qp *qp, const struct rdma_ah_attr *attr);
 void smr_ecn_marked(struct smr_qp *qp, const struct smr_hdr *hdr, u32 count);
 void smr_ecn_notified(struct smr_qp *qp, const struct smr_hdr *hdr);
 
-/* Has the network marked packets, @count of one train? Their ICRCs are right. */
+/* Check @count packets of a train for congestion marks. Their ICRCs are correct. */
 static inline void smr_ecn_look(struct smr_qp *qp, const struct sk_buff *skb,
 				const struct smr_hdr *hdr, u32 count)
 {
@@ -25,8 +25,7 @@ static inline void smr_ecn_look(struct smr_qp *qp, const struct sk_buff *skb,
 }
 
 /*
- * Is a packet of the QP's service? A CNP is of all services whose QPs have a window that
- * CNPs can narrow.
+ * Is a packet of the QP's service? A CNP is accepted by all services whose QPs have a window.
  */
 static inline bool smr_ecn_service_ok(const struct smr_qp *qp,
 				      const struct smr_hdr *hdr)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What QPs need of their device. */
+/* The part of a device that its QPs use. */
 #ifndef SMR_ENV_H
 #define SMR_ENV_H
 
@@ -24,7 +24,7 @@ struct smr_why_book;
 struct workqueue_struct;
 
 /**
- * struct smr_env - what a QP needs of its device; part of the device
+ * struct smr_env - the part of a device that its QPs use
  * @egress: the sockets that it sends from
  * @tab: the namespace's QPs
  * @ahs: the device's address vectors
@@ -32,16 +32,17 @@ struct workqueue_struct;
  * @keys: the device's keys
  * @steer: the device's flow steering rules
  * @stats: the device's counters
- * @bound: what of them the counters of QPs have counted, too; see counter.c
- * @antispoof: what the namespace's ordinary sockets are refused
- * @whys: the namespace's last refusals
- * @wq: the workqueue for QPs of consumers in the kernel
- * @packets: what waits for their QPs
- * @own: its addresses, as far as they are known; has its own rules
+ * @bound: the part of @stats that counters of QPs have also counted; see counter.c
+ * @antispoof: the namespace's filter against packets of ordinary sockets
+ * @whys: the log of the namespace's last refusals
+ * @wq: the workqueue for QPs of kernel consumers
+ * @packets: packets queued for these QPs
+ * @own: cache of the device's addresses; has its own locking rules
  * @ndev: the netdev
- * @poll_ns: how long a poller waits for requests, ns; 0: there are none, see qp/sqpoll.c
- * @loopback: this link takes the same-host shortcut
- * @nr_groups: multicast groups that QPs are attached to; @tab->members.mutex
+ * @poll_ns: how long a poller waits for requests, ns; 0: no pollers, see qp/sqpoll.c
+ * @loopback: this link uses the same-host shortcut
+ * @nr_groups: number of multicast groups that QPs are attached to; guarded by
+ *	@tab->members.mutex
  *
  * All else is constant while the device has QPs.
  */
@@ -65,7 +66,7 @@ struct smr_env {
 	u32 nr_groups;
 };
 
-/* The largest path MTU that fits the netdev's MTU, and at least the smallest. */
+/* The largest path MTU that fits the netdev's MTU, or else the smallest path MTU. */
 static inline enum ib_mtu smr_env_mtu(const struct smr_env *env)
 {
 	return iboe_get_mtu(READ_ONCE(env->ndev->mtu)) ?: IB_MTU_256;

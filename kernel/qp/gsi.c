@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * QP1, the general services interface: each device has one, with the same number. But the
- * devices of a namespace share its sockets and its table of QPs. So QP1s are in a table of
- * their own, and are found by a datagram's destination address.
+ * devices of a namespace share the sockets and the table of QPs. So QP1s have a separate table,
+ * and are looked up by a datagram's destination address.
  */
 #include "qp/gsi.h"
 
@@ -14,10 +14,10 @@
 
 /**
  * smr_gsi_publish() - put a device's QP1 into the table
- * @qp: the QP, ready in all other respects
+ * @qp: complete in all other respects
  *
  * Context: process.
- * Return: 0; -EBUSY: the device has one; -ENOMEM.
+ * Return: 0; -EBUSY: the device already has one; -ENOMEM.
  */
 int smr_gsi_publish(struct smr_qp *qp)
 {
@@ -33,7 +33,7 @@ int smr_gsi_publish(struct smr_qp *qp)
 }
 
 /**
- * smr_gsi_unpublish() - take a device's QP1 out of the table
+ * smr_gsi_unpublish() - remove a device's QP1 from the table
  * @qp: the QP
  *
  * Context: process, may sleep.
@@ -67,7 +67,7 @@ static struct smr_qp *gsi_find(struct smr_qptab *tab,
  * @tab: the namespace's table
  * @qpn: the number
  * @daddr: the packet's destination, IPv4 in its mapped form
- * @iif: the index of the netdev that it came by
+ * @iif: the index of the netdev that received it
  *
  * Context: any, inside an RCU read section.
  * Return: the QP with a reference, which smr_qp_put() drops; or NULL.

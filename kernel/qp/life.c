@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Initialize, publish, pause, reset and destroy the transport of a QP, and run its send side.
+ * Documentation/lifetime.rst explains the order.
+ */
 #include "qp/life.h"
 
 #include <linux/minmax.h>
@@ -24,7 +28,7 @@
 #include "qp/userwq.h"
 #include "stats.h"
 
-/* IBTA 3.5.3: QP0 and QP1 are management's; the last is multicast. */
+/* IBTA 3.5.3: QP0 and QP1 are for management; the last is multicast. */
 #define QPN_FIRST	2
 #define QPN_LAST	(SMR_MULTICAST_QPN - 1)
 /* A random number is nearly always free after one or two tries. */
@@ -55,8 +59,8 @@ static void resp_task_put(struct smr_task *task)
 }
 
 /*
- * Does the send side wait for pages? Answers, timeouts and further work requests wait
- * with it. A QP in error flushes its queue without them.
+ * Does the send side wait for pages? Then answers, timeouts and further work requests wait as
+ * well. A QP in error flushes its queue without the pages.
  */
 static bool send_waits(const struct smr_qp *qp)
 {
@@ -66,7 +70,7 @@ static bool send_waits(const struct smr_qp *qp)
 		READ_ONCE(qp->state) == IB_QPS_SQD);
 }
 
-/* Answers first: they make room in the window. */
+/* Answers first: they open the window. */
 static enum smr_step send_step(struct smr_qp *qp, struct smr_run *run)
 {
 	enum smr_step step;
@@ -99,7 +103,7 @@ static enum smr_step resp_task_fn(struct smr_task *task, struct smr_run *run)
 	return step;
 }
 
-/* The stack takes packets again. The shard's lock is held: only queue the tasks. */
+/* The stack accepts packets again. The shard's lock is held, so only queue the tasks. */
 static void waiter_wake(struct smr_waiter *waiter)
 {
 	struct smr_qp *qp = container_of(waiter, struct smr_qp, waiter);
@@ -109,12 +113,12 @@ static void waiter_wake(struct smr_waiter *waiter)
 }
 
 /**
- * smr_qp_init() - prepare a QP's transport
+ * smr_qp_init() - initialize a QP's transport
  * @qp: the QP, zeroed; @qp->user, @qp->pd and the CQs are set
- * @env: what it needs of its device
+ * @env: of its device
  *
  * Context: process, may sleep.
- * Return: 0, and then smr_qp_fini() ends it; or -ENOMEM.
+ * Return: 0, and then smr_qp_fini() must be called; or -ENOMEM.
  */
 int smr_qp_init(struct smr_qp *qp, struct smr_env *env)
 {
@@ -149,13 +153,12 @@ int smr_qp_init(struct smr_qp *qp, struct smr_env *env)
 
 /**
  * smr_qp_publish() - give a QP its number and put it into the table
- * @qp: the QP, ready in all other respects
+ * @qp: complete in all other respects
  *
- * The number is random, so that packets for a QP that is gone rarely reach a new
- * one.
+ * The number is random, so that packets for a destroyed QP rarely reach a new one.
  *
  * Context: process, may sleep.
- * Return: 0; -ENOMEM; -EBUSY: there is a QP1; -ENOSPC: the table is as good as full.
+ * Return: 0; -ENOMEM; -EBUSY: the device already has a QP1; -ENOSPC: the table is almost full.
  */
 int smr_qp_publish(struct smr_qp *qp)
 {
@@ -190,7 +193,7 @@ static void qp_unpublish(struct smr_qp *qp)
 		smr_qptab_del(qp->env->tab, qp->handle);
 }
 
-/* The pages that a paused QP waits for may never come. */
+/* Abandon the faults of a paused QP: their pages may never arrive. */
 static void qp_cancel_faults(struct smr_qp *qp)
 {
 	smr_paging_cancel(&qp->req.paging);
@@ -200,12 +203,12 @@ static void qp_cancel_faults(struct smr_qp *qp)
 
 /**
  * smr_qp_fini() - stop a QP for good
- * @qp: the QP; published or not
+ * @qp: published or not
  *
- * Unpublish it; pause its tasks and stop its timers; wait for references that were
- * taken before. Readers of the table that failed to take a reference may still look at
- * the handle, which is freed after a grace period. Nobody waits for that: a server may
- * end thousands of connections one by one. Documentation/lifetime.rst explains each step.
+ * Unpublish it; pause its tasks and stop its timers; wait for references that were taken
+ * before. Readers of the table that failed to take a reference may still look at the handle,
+ * which is freed after a grace period. The function does not wait for that: a server may close
+ * thousands of connections one by one. Documentation/lifetime.rst explains each step.
  *
  * Context: process, may sleep.
  */
@@ -213,7 +216,7 @@ void smr_qp_fini(struct smr_qp *qp)
 {
 	qp_unpublish(qp);
 	smr_qp_pause(qp);
-	/* Those who have found it before may be about to put it into the error state. */
+	/* Look-ups that have found it before may be about to put it into the error state. */
 	scoped_guard(spinlock_bh, &qp->lock)
 		WRITE_ONCE(qp->state, IB_QPS_RESET);
 	WRITE_ONCE(qp->dead, true);
@@ -226,7 +229,7 @@ void smr_qp_fini(struct smr_qp *qp)
 	smr_local_wr_undo(qp);
 	smr_peer_release(&qp->env->tab->peers, &qp->claim);
 	smr_qp_put(qp);
-	/* A queued work of a paused task returns at once. */
+	/* A queued work item of a paused task returns at once. */
 	wait_for_completion(&qp->released);
 	kfree_rcu(qp->handle, rcu);
 	if (qp->published)
@@ -234,17 +237,17 @@ void smr_qp_fini(struct smr_qp *qp)
 	smr_completer_fini(qp);
 	smr_responder_fini(qp);
 	smr_path_fini(&qp->path);
-	/* Those who looked at it had a reference. */
+	/* Its readers had references, which are dropped now. */
 	kfree(rcu_dereference_protected(qp->ends, true));
 }
 
 /**
- * smr_qp_pause() - keep a QP's tasks from running
+ * smr_qp_pause() - stop a QP's tasks
  * @qp: the QP
  *
- * Requests that were executed before are acknowledged.
+ * Requests that were already executed are acknowledged.
  *
- * Context: process, may sleep; caller holds @qp->mutex, or is the only one.
+ * Context: process, may sleep; caller holds @qp->mutex, or is the only user of the QP.
  */
 void smr_qp_pause(struct smr_qp *qp)
 {
@@ -255,7 +258,7 @@ void smr_qp_pause(struct smr_qp *qp)
 }
 
 /**
- * smr_qp_resume() - let a QP's tasks run again, and run each once
+ * smr_qp_resume() - restart a QP's tasks, and run each once
  * @qp: the QP
  *
  * Context: process; as smr_qp_pause().
@@ -287,13 +290,12 @@ void smr_qp_reset(struct smr_qp *qp)
 }
 
 /**
- * smr_qp_doorbell() - a process has filled its rings
+ * smr_qp_doorbell() - run the tasks of a QP whose process has filled its rings
  * @qp: the QP
  * @flags: enum smr_doorbell_flags
  *
- * The caller's context runs the tasks of the sides that @flags name. The response task
- * works on the operations of peers, whose QPs wait for it to end. So it runs as in a
- * softirq, and the scheduler does not stop it.
+ * The tasks of the sides in @flags run in the caller's context. The response task executes
+ * operations of peers, whose QPs wait for its end. So it runs with BH off and is not preempted.
  *
  * Context: process.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The life of a QP: prepare, publish, pause, reset and end it. */
+/* The life of a QP: initialize, publish, pause, reset and destroy it. */
 #ifndef SMR_QP_LIFE_H
 #define SMR_QP_LIFE_H
 

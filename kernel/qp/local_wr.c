@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Execute binds, fast registrations and invalidates, which may have to wait for the spans of a
+ * key. Runs in a QP's tasks.
+ */
 #include "qp/local_wr.h"
 
 #include <linux/container_of.h>
@@ -15,9 +19,9 @@ static void inval_drained(struct smr_drain *drain)
 }
 
 /**
- * smr_inval_init() - prepare a side's pending invalidate; none is pending
+ * smr_inval_init() - initialize a side's pending invalidate; none is pending
  * @inv: zeroed
- * @task: of that side, which runs when the invalidate can be tried again
+ * @task: of that side; it runs when the invalidate can be retried
  */
 void smr_inval_init(struct smr_inval *inv, struct smr_task *task)
 {
@@ -39,13 +43,13 @@ static void inval_set(struct smr_inval *inv, const struct smr_pd *pd, u32 rkey)
  * @pd: the protection domain that the key must belong to
  * @rkey: the key
  *
- * If an invalidate of another key is pending in @inv, its request will not be
- * tried again: that one is undone first.
+ * If an invalidate of another key is pending in @inv, the request of that key will not be
+ * retried, so it is undone first.
  *
  * Context: any; called by the task that owns @inv.
- * Return: 0; -EAGAIN: the key opens nothing any more, but spans are left. The task
- * runs when they have ended, to try again, or to call smr_inval_undo(). Or the errors
- * of smr_mw_invalidate() and smr_kmr_invalidate().
+ * Return: 0; -EAGAIN: the key is invalid, but spans are left. The task runs when they have
+ * ended, to retry or to call smr_inval_undo(). Or the errors of smr_mw_invalidate() and
+ * smr_kmr_invalidate().
  */
 int smr_inval_exec(struct smr_qp *qp, struct smr_inval *inv,
 		   const struct smr_pd *pd, u32 rkey)
@@ -69,10 +73,9 @@ int smr_inval_exec(struct smr_qp *qp, struct smr_inval *inv,
 }
 
 /**
- * smr_inval_undo() - drop a pending invalidate: its key opens again
+ * smr_inval_undo() - undo a pending invalidate: its key becomes valid again
  * @qp: the QP
- * @inv: the side's pending invalidate; is cleared. With none pending, this
- *	does nothing
+ * @inv: the side's pending invalidate; cleared. If none is pending, this does nothing
  *
  * Context: any but hard interrupts; called by the task that owns @inv, or
  * while that is paused.
@@ -116,10 +119,10 @@ static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe)
 }
 
 /**
- * smr_local_wr_undo() - undo the oldest work request, if it is waiting
- * @qp: the QP, whose send queue is being flushed, or drains
+ * smr_local_wr_undo() - undo the oldest work request if it waits for spans to end
+ * @qp: its send queue is being flushed or drained
  *
- * What the bind or invalidate has closed opens again.
+ * The key that the bind or invalidate has made invalid becomes valid again.
  *
  * Context: any but hard interrupts; called by the send task, or while it is
  * paused.
@@ -141,15 +144,15 @@ void smr_local_wr_undo(struct smr_qp *qp)
 /**
  * smr_local_wr_exec() - execute a work request of the kind SMR_WR_LOCAL
  * @qp: the QP it was posted to
- * @wqe: the work request; all before it have completed
+ * @wqe: the work request; all earlier ones have completed
  *
  * IBTA 10.6.7.2: a bind takes effect before any later work request begins,
  * and a local invalidate waits for those before it.
  *
  * Context: any; called by the send task.
- * Return: SMR_STEP_DONE: it has completed; SMR_STEP_WAIT: other CPUs still copy
- * through what it ends, and the task runs when they have done so; SMR_STEP_DEFER:
- * another QP is about to bind the window.
+ * Return: SMR_STEP_DONE: it has completed; SMR_STEP_WAIT: other CPUs still copy through the key
+ * that it ends, and the task runs when they are done; SMR_STEP_DEFER: another QP is about to
+ * bind the window.
  */
 enum smr_step smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe)
 {

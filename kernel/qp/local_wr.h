@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Work requests that are executed without a peer: they bind windows, register
- * regions and invalidate both. And SEND_WITH_INV's part of that.
+ * Work requests that are executed without a peer: they bind windows, register regions and
+ * invalidate both. Also the invalidate of SEND_WITH_INV.
  */
 #ifndef SMR_LOCAL_WR_H
 #define SMR_LOCAL_WR_H

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Hand an operation to the peer's responder and take the answer, without a packet.
+ * models/inbox.pml is a model of it.
+ */
 #include "qp/loopback.h"
 
 #include <linux/rcupdate.h>
@@ -10,16 +14,16 @@
 #include "qp/paging.h"
 
 /*
- * The inbox has the operation's address. It has a mark while the response task does
- * not work on the operation: NEW before the first claim, PARKED afterwards. There are
- * two marks, so that the task can tell the operation that it has parked from one that
- * the same requester hands over later.
+ * The inbox has the operation's address. It has a mark while the response task does not work on
+ * the operation: NEW before the first claim, PARKED after it. The two marks let the task
+ * distinguish the operation that it has parked from one that the same requester hands over
+ * later.
  */
 #define INBOX_NEW	1ul
 #define INBOX_PARKED	2ul
 #define INBOX_MARKS	(INBOX_NEW | INBOX_PARKED)
 
-/* Bytes that one fault brings in at most */
+/* Maximum bytes that one fault brings in */
 #define FAULT_MAX	(1024 * 1024)
 
 static struct smr_local *marked(struct smr_local *local, unsigned long mark)
@@ -38,14 +42,13 @@ static struct smr_local *unmarked(struct smr_local *entry)
 }
 
 /**
- * smr_loopback_usable() - may this QP's next message take the shortcut?
- * @qp: the requester's QP
+ * smr_loopback_usable() - can this QP's next message use the shortcut?
+ * @qp: the caller owns its send task
  *
- * It may if the route ends at this host, the link has the shortcut enabled, and
- * nothing is under way on the wire that the message could overtake.
+ * It can if the route ends at this host, the link has the shortcut enabled, and nothing is in
+ * flight on the wire that the message could overtake.
  *
- * Context: any; called by the send task.
- * Return: true when it may.
+ * Return: true if it may.
  */
 bool smr_loopback_usable(struct smr_qp *qp)
 {
@@ -58,7 +61,7 @@ bool smr_loopback_usable(struct smr_qp *qp)
 	return !smr_path_route(&qp->path, &local) && local;
 }
 
-/* IBTA 9.6.1.3: a connected QP takes packets of its peer only. */
+/* IBTA 9.6.1.3: a connected QP accepts packets of its peer only. */
 static bool peer_connected(const struct smr_qp *qp, const struct smr_qp *peer)
 {
 	const struct smr_ends *ours, *theirs;
@@ -91,21 +94,24 @@ static void answer_fill(struct smr_local *local, enum smr_local_answer answer,
 }
 
 /*
- * The requester's task waits for this up the stack. It looks at the state when it has the CPU
- * back, and nobody else can be waiting: whoever pauses the task waits for its owner first.
+ * The requester's task is further up this stack, and checks the state when this returns. No
+ * other context can be waiting: pausing the task first waits for its owner.
  */
 static void answer_here(struct smr_local *local)
 {
-	/* Pairs with the requester's acquires, for form's sake. */
+	/* Pairs with the requester's acquires; not needed on the same CPU. */
 	smp_store_release(&local->state, SMR_LOCAL_ANSWERED);
 }
 
-/* Put it into the inbox of @peer. False: that is in use, or @peer is dead. */
+/* Put the operation into the inbox of @peer. False: the inbox is in use, or @peer is dead. */
 static bool inbox_put(struct smr_qp *peer, struct smr_local *local)
 {
 	struct smr_local *entry = marked(local, INBOX_NEW);
 
-	/* The responder checks again. This check keeps strangers out of the inbox. */
+	/*
+	 * The responder checks this again. This check keeps QPs that are not its peer out of
+	 * the inbox.
+	 */
 	if (!peer_connected(local->src, peer))
 		return false;
 	smr_qp_hold(peer);
@@ -121,14 +127,14 @@ static bool inbox_put(struct smr_qp *peer, struct smr_local *local)
 
 /**
  * smr_loopback_hand() - hand a work request to the peer's responder
- * @qp: the requester's QP; smr_loopback_usable()
+ * @qp: the requester's QP, for which smr_loopback_usable() is true
  * @wqe: the work request
  * @hdr: the headers that an ONLY packet would have
- * @npsn: PSNs it takes
- * @run: how the responder may run here
+ * @npsn: number of its PSNs
+ * @run: budget for running the responder here
  *
- * Usually the responder has run, and has answered, when this returns. If there is no
- * such peer, or its inbox is in use, there is no answer, as on the wire.
+ * Usually the responder has run, and has answered, when this returns. If there is no such peer,
+ * or its inbox is in use, there is no answer, as if the packet was lost on the wire.
  *
  * Context: as @run says; called by the send task. Disables BH.
  */
@@ -168,10 +174,10 @@ static bool inbox_claim(struct smr_qp *qp, struct smr_local *entry)
 {
 	struct smr_local *local = unmarked(entry);
 
-	/* Do not read *local before: the requester may take it back and free it. */
+	/* Do not read *local before this: the requester may take it back and free it. */
 	if (cmpxchg(&qp->resp.inbox, entry, local) != entry)
 		return false;
-	/* The requester's QP cannot go while its operation is claimed. */
+	/* The requester's QP cannot be freed while its operation is claimed. */
 	smr_qp_hold(local->src);
 	return true;
 }
@@ -180,7 +186,7 @@ static bool inbox_claim(struct smr_qp *qp, struct smr_local *entry)
  * smr_loopback_claim() - claim the operation in the inbox, if there is one
  * @qp: the responder's QP
  *
- * Context: any; called by the response task, or when it is paused.
+ * Context: any; called by the response task, or while it is paused.
  * Return: an operation, which the caller answers or parks, with a reference on the
  * requester's QP; NULL: there is none.
  */
@@ -195,15 +201,15 @@ struct smr_local *smr_loopback_claim(struct smr_qp *qp)
  * smr_loopback_answer() - give an operation back to its requester
  * @qp: the responder's QP
  * @local: the operation
- * @answer: which answer
+ * @answer: the kind of answer
  * @syndrome: of the reply
  * @psn: of the reply
- * @run: how the requester may run here
+ * @run: budget for running the requester here
  *
  * Drops the references on both QPs.
  *
- * Context: as @run says; called by the response task, which has claimed it, or
- *	when that is paused.
+ * Context: as @run says; called by the response task, which has claimed it, or while that is
+ *	paused.
  */
 void smr_loopback_answer(struct smr_qp *qp, struct smr_local *local,
 			 enum smr_local_answer answer, u8 syndrome, u32 psn,
@@ -212,7 +218,7 @@ void smr_loopback_answer(struct smr_qp *qp, struct smr_local *local,
 	struct smr_qp *src = local->src, *peer = local->peer;
 
 	guard(smr_bh)();
-	/* Pairs with inbox_put(): our accesses are done. */
+	/* Pairs with inbox_put(): the responder no longer accesses the operation. */
 	smp_store_release(&qp->resp.inbox, NULL);
 	answer_fill(local, answer, syndrome, psn);
 	if (run->here == local) {
@@ -226,12 +232,11 @@ void smr_loopback_answer(struct smr_qp *qp, struct smr_local *local,
 }
 
 /**
- * smr_loopback_check() - may a local operation touch this QP?
- * @qp: the responder's QP
+ * smr_loopback_check() - may a local operation access this QP?
+ * @qp: the caller owns its response task
  * @local: the operation
  *
- * Context: any; called by the response task.
- * Return: true when it may.
+ * Return: true if it may.
  */
 bool smr_loopback_check(const struct smr_qp *qp, const struct smr_local *local)
 {
@@ -240,37 +245,34 @@ bool smr_loopback_check(const struct smr_qp *qp, const struct smr_local *local)
 }
 
 /**
- * smr_loopback_park() - leave an operation for a while
- * @qp: the responder's QP
+ * smr_loopback_park() - release the claim of an operation that has to wait
+ * @qp: the caller owns its response task
  * @local: the operation, claimed
  *
- * The requester may take it back meanwhile, and go: its process must not wait for
- * pages of another process, nor for a workqueue. The caller must not touch @local
- * before it is claimed again.
- *
- * Context: any; called by the response task.
+ * The requester may take it back and be freed: its process must not wait for pages of another
+ * process, nor for a workqueue. The caller must not access @local before claiming it again.
  */
 void smr_loopback_park(struct smr_qp *qp, struct smr_local *local)
 {
 	struct smr_qp *src = local->src;
 
-	/* Pairs with smr_loopback_retract(): our accesses are done. */
+	/* Pairs with smr_loopback_retract(): the responder no longer accesses the operation. */
 	smp_store_release(&qp->resp.inbox, marked(local, INBOX_PARKED));
-	smp_mb(); /* the requester sees the mark, or we see it wait or @cancel */
+	smp_mb(); /* the requester sees the mark, or this sees a waiter or @cancel */
 	wake_up_var(&local->state);
 	if (READ_ONCE(local->cancel))
 		smr_task_defer(&src->send_task);
 	smr_qp_put(src);
 }
 
-/* The peer, with a reference; or NULL if the operation was answered. */
+/* Get the peer, with a reference; or NULL if the operation was answered. */
 static struct smr_qp *local_peer(struct smr_local *local)
 {
 	guard(rcu)();
 	/*
-	 * The operation holds a reference on the peer until it is answered. After that
-	 * the peer may be freed at once, and its handle at the end of this section.
-	 * Pairs with local_give().
+	 * The operation holds a reference on the peer until it is answered. After that the peer
+	 * may be freed at any time, and its handle after this read-side section. Pairs with
+	 * local_give().
 	 */
 	if (smp_load_acquire(&local->state) == SMR_LOCAL_ANSWERED)
 		return NULL;
@@ -287,14 +289,14 @@ static bool inbox_take(struct smr_qp *peer, struct smr_local *local)
 }
 
 /**
- * smr_loopback_retract() - try to take back what was handed over
- * @qp: the requester's QP, which has an operation handed over
+ * smr_loopback_retract() - try to take back an operation
+ * @qp: the requester's QP, which has handed over an operation
  *
- * That fails while the responder has claimed it, or when it has answered. @cancel is
- * set in any case, and the responder runs the send task when it parks.
+ * This fails if the responder has claimed or answered it. @cancel is set in any case, and the
+ * responder runs the send task when it parks.
  *
- * Context: any; called by the send task, or when it is paused.
- * Return: true when it was taken back.
+ * Context: any; called by the send task, or while it is paused.
+ * Return: true if it was taken back.
  */
 bool smr_loopback_retract(struct smr_qp *qp)
 {
@@ -304,7 +306,7 @@ bool smr_loopback_retract(struct smr_qp *qp)
 
 	guard(smr_bh)();
 	WRITE_ONCE(local->cancel, true);
-	/* Pairs with smr_loopback_park(): it sees @cancel, or we see its mark. */
+	/* Pairs with smr_loopback_park(): it sees @cancel, or this sees its mark. */
 	smp_mb();
 	peer = local_peer(local);
 	if (!peer)
@@ -312,7 +314,7 @@ bool smr_loopback_retract(struct smr_qp *qp)
 	taken = inbox_take(peer, local);
 	if (taken) {
 		local->state = SMR_LOCAL_IDLE;
-		/* The responder may have begun it, and put off other work meanwhile. */
+		/* The responder may have begun it, and postponed other work. */
 		smr_task_defer(&peer->resp_task);
 		/* the operation's reference */
 		smr_qp_put(peer);
@@ -324,10 +326,10 @@ bool smr_loopback_retract(struct smr_qp *qp)
 /**
  * smr_loopback_fault() - ask the requester to bring its pages in
  * @local: the operation, claimed; the caller parks it afterwards
- * @run: how the requester may run here
+ * @run: budget for running the requester here
  *
- * The responder does not bring them in itself: a process decides how long its own
- * pages take, and no other process may have to wait for that.
+ * The responder does not bring them in itself: a process can delay its own pages, and other
+ * processes must not wait for that.
  *
  * Context: as @run says; called by the response task.
  */
@@ -340,7 +342,7 @@ void smr_loopback_fault(struct smr_local *local, struct smr_run *run)
 	smr_task_run_foreign(&local->src->send_task, run, NULL);
 }
 
-/* Have the next pages of the requester's own list brought in. */
+/* Bring in the next pages of the requester's own list. */
 static int local_fault(struct smr_qp *qp, struct smr_run *run)
 {
 	const struct smr_local *local = &qp->handed;
@@ -359,7 +361,7 @@ static int local_fault(struct smr_qp *qp, struct smr_run *run)
 	return err;
 }
 
-/* Run the responder again. If the peer is dead, its flush answers. */
+/* Run the responder again. If the peer is dead, its flush gives the answer. */
 static void local_resume(struct smr_qp *qp, struct smr_run *run)
 {
 	struct smr_local *local = &qp->handed;
@@ -376,14 +378,14 @@ static void local_resume(struct smr_qp *qp, struct smr_run *run)
 }
 
 /**
- * smr_loopback_resume() - have pages brought in for the responder, and run it again
- * @qp: the requester's QP
+ * smr_loopback_resume() - bring in pages for the responder, and run it again
+ * @qp: the caller owns its send task
  * @up: its state is RTS or SQD
- * @run: how to run
+ * @run: the budget
  *
- * Context: as @run says; called by the send task.
- * Return: SMR_STEP_WAIT until the pages, or the responder, run the task;
- *	SMR_STEP_DEFER or SMR_STEP_DONE.
+ * Context: as @run says.
+ * Return: SMR_STEP_WAIT until the fault or the responder runs the task; SMR_STEP_DEFER or
+ *	SMR_STEP_DONE.
  */
 enum smr_step smr_loopback_resume(struct smr_qp *qp, bool up,
 				  struct smr_run *run)
@@ -405,7 +407,7 @@ enum smr_step smr_loopback_resume(struct smr_qp *qp, bool up,
 	       SMR_STEP_WAIT : SMR_STEP_DONE;
 }
 
-/* Does the requester have its operation back, if there was one? */
+/* Is no operation of the requester with a peer? */
 static bool handed_back(struct smr_qp *qp)
 {
 	/* Pairs with local_give(). */
@@ -422,8 +424,8 @@ static bool handed_back(struct smr_qp *qp)
  * smr_loopback_flush() - end a paused QP's operations, in both directions
  * @qp: the QP, paused or dead
  *
- * First answer the operation in its inbox, then wait for its own operation. In the
- * other order two QPs that are flushed at the same time would wait for each other.
+ * First answer the operation in its inbox, then wait for its own operation. In the other order,
+ * two QPs that are flushed at the same time would deadlock.
  *
  * Context: process, may sleep.
  */
@@ -432,7 +434,7 @@ void smr_loopback_flush(struct smr_qp *qp)
 	struct smr_run run = { .quota = SMR_QUOTA_SOFTIRQ };
 	struct smr_local *local;
 
-	/* Pairs with inbox_put(): it sees @dead, or we see its operation. */
+	/* Pairs with inbox_put(): it sees @dead, or this sees its operation. */
 	smp_mb();
 	scoped_guard(smr_bh) {
 		local = smr_loopback_claim(qp);

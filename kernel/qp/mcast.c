@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Attach QPs to multicast groups, and deliver each packet of a group to its members. */
 #include "qp/mcast.h"
 
 #include <linux/err.h>
@@ -26,7 +27,7 @@ static struct hlist_head *bucket(struct smr_members *members,
 	return &members->hash[hash_32(hash, SMR_MEMBERS_HASH_BITS)];
 }
 
-/* Did the packet come by the QP's netdev, or by a VLAN on it? */
+/* Was the packet received by the QP's netdev, or by a VLAN on it? */
 static bool came_by(const struct smr_env *env, const struct sk_buff *skb)
 {
 	struct net_device *ndev;
@@ -37,7 +38,7 @@ static bool came_by(const struct smr_env *env, const struct sk_buff *skb)
 			 vlan_dev_real_dev(ndev) == env->ndev));
 }
 
-/* Has the QP sent it itself, and asked not to receive such packets? */
+/* Did the QP send the packet, and ask not to receive such packets? */
 static bool is_echo(const struct smr_qp *qp, const struct in6_addr *saddr,
 		    int iif, const struct smr_hdr *hdr)
 {
@@ -45,7 +46,7 @@ static bool is_echo(const struct smr_qp *qp, const struct in6_addr *saddr,
 	       smr_qp_has_addr(qp, saddr, iif);
 }
 
-/* IBTA 9.6.1.4: may this packet go to a group's members? */
+/* IBTA 9.6.1.4: may this packet be delivered to the members of a group? */
 static bool is_multicast(const struct smr_hdr *hdr)
 {
 	return (hdr->opcode & SMR_TRANSPORT_MASK) == SMR_TRANSPORT_UD &&
@@ -61,13 +62,13 @@ static bool member_takes(const struct smr_qp *qp, const struct sk_buff *skb,
 }
 
 /**
- * smr_members_rx() - give a packet for a group to its members
+ * smr_members_rx() - deliver a packet to the members of its group
  * @members: the namespace's attachments
  * @skb: the packet, described by struct smr_rx_part; consumed
  * @hdr: its headers
  *
  * Context: as struct smr_rx_ops.rx.
- * Return: how many copies were made.
+ * Return: number of copies.
  */
 unsigned int smr_members_rx(struct smr_members *members, struct sk_buff *skb,
 			    const struct smr_hdr *hdr)
@@ -103,8 +104,8 @@ unsigned int smr_members_rx(struct smr_members *members, struct sk_buff *skb,
 /**
  * struct member_counts - one device's members of one group
  * @own: the QP's own membership, or NULL
- * @group: the netdev's membership, which they share; NULL: no members
- * @nr: how many
+ * @group: the netdev's membership, which all members share; NULL: no members
+ * @nr: number of members
  */
 struct member_counts {
 	struct smr_member *own;
@@ -131,7 +132,7 @@ static struct member_counts count_members(const struct smr_qp *qp,
 	return c;
 }
 
-/* The first member has the netdev join the group. */
+/* For the first member, join the group with the netdev. */
 static struct smr_group *group_enter(struct smr_env *env,
 				     const struct in6_addr *addr,
 				     struct smr_why *why)
@@ -169,8 +170,8 @@ static int member_add(struct smr_members *members, struct smr_member *m,
  * @why: a refusal says why
  *
  * Context: process, may sleep; takes RTNL.
- * Return: 0; -EINVAL (attached already), -ENOMEM (no memory, or as many as
- * there may be), or the errors of smr_group_join().
+ * Return: 0; -EINVAL (attached already), -ENOMEM (no memory, or too many groups or members), or
+ *	the errors of smr_group_join().
  */
 int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr,
 		     struct smr_why *why)
@@ -199,10 +200,10 @@ int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr,
  * @qp: a UD QP
  * @addr: the group
  *
- * The QP still gets packets that are in its queue already.
+ * The QP still gets packets that are already in its queue.
  *
  * Context: process, may sleep; takes RTNL.
- * Return: 0, -EINVAL: it was not attached.
+ * Return: 0, or -EINVAL if it was not attached.
  */
 int smr_mcast_detach(struct smr_qp *qp, const struct in6_addr *addr)
 {
@@ -223,8 +224,8 @@ int smr_mcast_detach(struct smr_qp *qp, const struct in6_addr *addr)
 }
 
 /**
- * smr_mcast_resync() - join groups again that the netdev may have lost
- * @env: the device's
+ * smr_mcast_resync() - rejoin groups that the netdev may have left
+ * @env: of the device
  *
  * Context: process, may sleep; takes RTNL.
  */

@@ -11,7 +11,7 @@ struct smr_members;
 struct smr_qp;
 struct smr_why;
 
-/* Groups of a device, and QPs of each of them */
+/* Maximum number of groups of a device, and of QPs in each */
 #define SMR_MAX_MCAST_GROUPS	1024
 #define SMR_MAX_MCAST_QPS	128
 

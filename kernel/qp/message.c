@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Send SENDs and WRITEs in trains of packets, several small messages in one train. Runs in the
+ * send task.
+ */
 #include "qp/message.h"
 
 #include <linux/minmax.h>
@@ -15,15 +19,14 @@
 #include "stats.h"
 
 /**
- * smr_message_may_begin() - may a work request that waits begin now?
- * @qp: the QP
+ * smr_message_may_begin() - can a waiting work request start now?
+ * @qp: the caller owns its send task
  * @wqe: the next work request
- * @wr: what is known of its opcode
+ * @wr: properties of its opcode
  *
  * IBTA 10.8.3.3 for the fence.
  *
- * Context: any; called by the send task.
- * Return: false: it waits for the QP's state, or for READs and atomics.
+ * Return: false if it must wait for the QP's state, or for READs and atomics.
  */
 bool smr_message_may_begin(struct smr_qp *qp, const struct smr_swqe *wqe,
 			   const struct smr_wr_info *wr)
@@ -34,7 +37,7 @@ bool smr_message_may_begin(struct smr_qp *qp, const struct smr_swqe *wqe,
 		return false;
 	if (wqe->send_flags & IB_SEND_FENCE && rd)
 		return false;
-	/* Without any resources it starts, to be refused. */
+	/* If the QP has no such resources at all, it starts, and is refused. */
 	return !(wr->flags & SMR_WR_NONPOSTED) || !rd ||
 	       rd < qp->attr.max_rd_atomic;
 }
@@ -47,11 +50,9 @@ static void message_begin_at(struct smr_qp *qp, struct smr_swqe *wqe, u32 psn)
 }
 
 /**
- * smr_message_begin() - give a work request its PSNs, the next ones
- * @qp: the QP
- * @wqe: the work request, which knows how many it needs
- *
- * Context: any; called by the send task.
+ * smr_message_begin() - assign the next PSNs to a work request
+ * @qp: the caller owns its send task
+ * @wqe: the work request; its npsn is set
  */
 void smr_message_begin(struct smr_qp *qp, struct smr_swqe *wqe)
 {
@@ -59,11 +60,10 @@ void smr_message_begin(struct smr_qp *qp, struct smr_swqe *wqe)
 }
 
 /**
- * smr_message_key() - a key of a work request's list does not open
+ * smr_message_key() - count a refused key of a work request's list
  * @qp: the QP
- * @verdict: why; counted
+ * @verdict: the reason
  *
- * Context: any.
  * Return: the status of the work request.
  */
 u8 smr_message_key(struct smr_qp *qp, enum smr_key_verdict verdict)
@@ -72,7 +72,7 @@ u8 smr_message_key(struct smr_qp *qp, enum smr_key_verdict verdict)
 	return IB_WC_LOC_PROT_ERR;
 }
 
-/* @n more PSNs are on their way. */
+/* Account for @n more PSNs in flight. */
 static void psn_sent(struct smr_qp *qp, u32 n)
 {
 	struct smr_snd *snd = &qp->snd;
@@ -86,7 +86,7 @@ static void psn_sent(struct smr_qp *qp, u32 n)
 	smr_rto_sent(&qp->rto, smr_psn_add(snd->psn, -1), fresh);
 }
 
-/* Fill in what distinguishes packet @i of a message. */
+/* Fill in the header fields specific to packet @i of a message. */
 static void packet_hdr(struct smr_message *m, u32 i)
 {
 	const struct smr_wr_info *wr = m->wr;
@@ -107,7 +107,10 @@ static void packet_hdr(struct smr_message *m, u32 i)
 		       m->qp->service != SMR_TRANSPORT_UC;
 }
 
-/* How many packets, from packet @i on, have its headers? The last one asks for an answer. */
+/*
+ * The number of packets from packet @i on with the same headers. The last one differs, since it
+ * requests an ACK.
+ */
 static u32 packets_alike(const struct smr_message *m, u32 i)
 {
 	u32 last = m->end - 1;
@@ -116,8 +119,8 @@ static u32 packets_alike(const struct smr_message *m, u32 i)
 }
 
 /*
- * Send a train. GSO needs packets of equal length; only the last may be shorter.
- * A FIRST with its RETH is longer, and travels alone.
+ * Send a train. GSO needs packets of equal length; only the last may be shorter. A FIRST with
+ * its RETH is longer, and is sent alone.
  */
 static int train_send(struct smr_message *m, u32 *sent)
 {
@@ -168,12 +171,11 @@ static enum smr_key_verdict message_open(struct smr_message *m)
 /**
  * smr_message_sent() - handle the result of sending packets of a message
  * @m: the message
- * @run: how to run
- * @sent: how many PSNs the packets stand for
+ * @run: the budget
+ * @sent: number of PSNs of these packets
  * @err: 0, SMR_PAGE_MISSING, or an errno
  *
- * A work request with a local error completes when those before it have, see
- * wqe_refuse().
+ * A work request with a local error completes after all earlier ones, see wqe_refuse().
  *
  * Context: as @run says; called by the send task.
  * Return: the outcome of the step.
@@ -203,9 +205,9 @@ enum smr_step smr_message_sent(struct smr_message *m, struct smr_run *run,
 }
 
 /**
- * smr_message_send() - SEND and WRITE: send as much as fits the window and a train
+ * smr_message_send() - send as much of a SEND or WRITE as fits into the window and a train
  * @m: the message, of which @first is set
- * @run: how to run
+ * @run: the budget
  *
  * Context: as @run says; called by the send task.
  * Return: the outcome of the step.
@@ -232,11 +234,9 @@ enum smr_step smr_message_send(struct smr_message *m, struct smr_run *run)
 }
 
 /**
- * smr_message_done() - all of a message was sent
- * @qp: the QP
+ * smr_message_done() - finish a message that was sent completely
+ * @qp: the caller owns its send task
  * @wqe: its next work request
- *
- * Context: any; called by the send task.
  */
 void smr_message_done(struct smr_qp *qp, struct smr_swqe *wqe)
 {
@@ -247,15 +247,15 @@ void smr_message_done(struct smr_qp *qp, struct smr_swqe *wqe)
 		smr_send_retire(qp);
 }
 
-/* Is there a work request @n behind the next one? */
+/* Has the work request @n after the next one been fetched? */
 static bool is_fetched(struct smr_qp *qp, u32 n)
 {
 	return qp->snd.next + n != qp->sq.ring.idx || smr_sq_fetch_more(qp);
 }
 
 /*
- * The length of the packet of a message that may go in a train with others, of which it has
- * PSN @psn; 0: it may not.
+ * The length of the packet of a message that can be sent in a train with others, with PSN @psn;
+ * 0: it cannot.
  */
 static u32 only_len(struct smr_qp *qp, const struct smr_swqe *wqe, u32 psn)
 {
@@ -274,8 +274,8 @@ static u32 only_len(struct smr_qp *qp, const struct smr_swqe *wqe, u32 psn)
 }
 
 /*
- * How many messages may leave in one train: this one, whose packet has @len bytes, and those
- * of its length behind it. The last may be shorter.
+ * The number of messages that can be sent in one train: this one, whose packet has @len bytes,
+ * and those of the same length that follow it. The last may be shorter.
  */
 static u32 messages_alike(const struct smr_message *m, u32 len)
 {
@@ -294,7 +294,7 @@ static u32 messages_alike(const struct smr_message *m, u32 len)
 	return n;
 }
 
-/* Put message @i of several on a train. Only the last one asks for an answer. */
+/* Add message @i of several to a train. Only the last one requests an ACK. */
 static bool several_add(struct smr_message *one, struct smr_train *train, u32 i,
 			u32 psn, bool last)
 {
@@ -315,9 +315,9 @@ static bool several_add(struct smr_message *one, struct smr_train *train, u32 i,
 }
 
 /*
- * Build a train of @n messages, whose packets have @len bytes, or of as many as the device
- * takes. Return: how many. If that is fewer than @n and @train->skb is NULL, there is no
- * train: something is wrong with the next one behind these, or there is no memory for it.
+ * Build a train of @n messages with packets of @len bytes, or of as many as the device
+ * supports. Return: their number. If that is less than @n and @train->skb is NULL, there is no
+ * train: the next message has an error, or there is no memory.
  */
 static u32 several_build(const struct smr_message *m, struct smr_train *train,
 			 u32 n, u32 len, struct smr_run *run)
@@ -341,7 +341,10 @@ static u32 several_build(const struct smr_message *m, struct smr_train *train,
 	return i;
 }
 
-/* Those behind the first, which has begun, begin. Some may have, before they are sent again. */
+/*
+ * Start the messages after the first, which has already started. When they are retransmitted,
+ * some of them have started before.
+ */
 static void several_begin(const struct smr_message *m, u32 n)
 {
 	struct smr_qp *qp = m->qp;
@@ -356,21 +359,21 @@ static void several_begin(const struct smr_message *m, u32 n)
 }
 
 /**
- * smr_message_send_several() - send a message and those behind it in one train
- * @m: the message, which has begun
- * @run: how to run
+ * smr_message_send_several() - send a message and those that follow it in one train
+ * @m: the message, which has started
+ * @run: the budget
  * @step: set to the outcome of the step
  *
- * Messages of one packet each leave together if they wait behind each other and have the same
- * length: a list was posted, or the consumer posts faster than this task sends. One answer
- * acknowledges them all. A message whose key does not open, or whose page is missing, is
- * left out, with all behind it, and is the first next time.
+ * Consecutive messages of one packet each are sent together if they have the same length: a
+ * list was posted, or the consumer posts faster than this task sends. One ACK acknowledges them
+ * all. A message whose key is refused, or whose page is missing, waits, with all that follow
+ * it, for the next train.
  *
- * Not if some of what is sent again is known to have come. Not on UC: where the stack cuts a
- * train and drops its end, all of it is sent again.
+ * Not used if part of a retransmission is known to have arrived. Not used on UC: if the stack
+ * splits a train and drops its end, all of it is sent again.
  *
  * Context: as @run says; called by the send task.
- * Return: false: nothing was sent; the message goes alone.
+ * Return: false if nothing was sent; then send the message alone.
  */
 bool smr_message_send_several(struct smr_message *m, struct smr_run *run,
 			      enum smr_step *step)
@@ -379,7 +382,7 @@ bool smr_message_send_several(struct smr_message *m, struct smr_run *run,
 	u32 psn = m->wqe->psn, len, n;
 	struct smr_train train;
 
-	/* Mostly there is no other. */
+	/* Usually there is no other. */
 	if (!smr_qp_is_reliable(qp) || qp->comp.ooo.any || !is_fetched(qp, 1))
 		return false;
 	len = only_len(qp, m->wqe, psn);

@@ -17,7 +17,7 @@ struct smr_wr_info;
  * struct smr_message - a message that is being sent
  * @qp: the requester's QP
  * @wqe: the work request
- * @wr: what is known of its opcode
+ * @wr: properties of its opcode
  * @hdr: the headers of the next packet
  * @first: index of the next packet in its message
  * @end: one past the last packet to send now

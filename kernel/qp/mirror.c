@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Build the packets that an operation between two QPs of this host would have had on the wire,
+ * for sniffers.
+ */
 #include "qp/mirror.h"
 
 #include <linux/etherdevice.h>
@@ -22,16 +26,16 @@
 /* Headers in front of the BTH */
 #define HEADROOM	(ETH_HLEN + sizeof(struct ipv6hdr) + sizeof(struct udphdr))
 
-/* What a path without one gets: a route would tell */
+/* For a path without a hop limit; a real packet would take it from the route */
 #define MIRROR_TTL	64
 
 /**
- * struct mirror - an operation whose packets are made
+ * struct mirror - an operation whose packets are reconstructed
  * @local: the operation
- * @from: who sends the packet that is made
- * @to: who gets it
- * @sgl: the requester's list, as far as it opens; read in order
- * @hdr: of the packet that is made
+ * @from: sender of the packet
+ * @to: receiver of the packet
+ * @sgl: the requester's list, as far as its keys open; read in order
+ * @hdr: headers of the packet
  */
 struct mirror {
 	const struct smr_local *local;
@@ -102,7 +106,7 @@ static void packet_finish(struct sk_buff *skb, const struct smr_hdr *hdr,
 	push_eth(skb, ndev);
 }
 
-/* The packet with its ICRC; NULL: no memory, or its payload cannot be read now. */
+/* Build a packet with its ICRC; NULL: no memory, or its payload cannot be read now. */
 static struct sk_buff *packet_make(struct mirror *m)
 {
 	unsigned int len = smr_packet_len(&m->hdr);
@@ -129,7 +133,10 @@ static void packet_give(struct sk_buff *skb, const struct smr_env *from,
 	consume_skb(skb);
 }
 
-/* False: too much was made already, or it cannot be made. The rest of the message is not seen. */
+/*
+ * Show a packet. False: the quota is used up, or the packet cannot be built; then the rest of
+ * the message is not shown.
+ */
 static bool packet_show(struct mirror *m)
 {
 	struct smr_env *env = m->from->env;
@@ -146,7 +153,7 @@ static bool packet_show(struct mirror *m)
 	return true;
 }
 
-/* The next packet of a message of @npsn packets, whose payload is the list's */
+/* Show packet @i of @npsn packets of a message, with its payload from the list */
 static bool part_show(struct mirror *m, u32 i, u32 npsn, u32 total)
 {
 	m->hdr.psn = smr_psn_add(m->local->hdr.psn, i);
@@ -157,7 +164,10 @@ static bool part_show(struct mirror *m, u32 i, u32 npsn, u32 total)
 	return packet_show(m);
 }
 
-/* A SEND or WRITE as the requester would have sent it, or the one packet of another request */
+/*
+ * Show a SEND or WRITE as the requester would have sent it, or the single packet of another
+ * request
+ */
 static bool request_show(struct mirror *m, const struct smr_wr_info *wr)
 {
 	const struct smr_local *local = m->local;
@@ -193,7 +203,7 @@ static void reply_hdr(struct mirror *m, u8 opcode, u8 syndrome)
 	smr_req_hdr_opcode(m->from, &m->hdr, opcode);
 }
 
-/* The data has arrived, and is read from where it was put. */
+/* Show a READ response: the data has arrived, and is read from the requester's list. */
 static void read_show(struct mirror *m, u8 syndrome)
 {
 	u32 i, npsn = m->local->npsn, total = m->local->wqe->len;
@@ -230,7 +240,7 @@ static void reply_show(struct mirror *m, const struct smr_wr_info *wr,
 	packet_show(m);
 }
 
-/* The requester's list; a key that does not open leaves it without data. */
+/* Open the requester's list; a refused key leaves it without data. */
 static bool list_open(struct mirror *m)
 {
 	const struct smr_swqe *wqe = m->local->wqe;
@@ -246,15 +256,13 @@ static bool list_open(struct mirror *m)
 
 /**
  * smr_mirror_all() - see smr_mirror()
- * @qp: the responder's QP
+ * @qp: the caller owns its response task
  * @local: the operation, claimed
- * @answer: which answer it gets
+ * @answer: the kind of answer
  * @syndrome: of the reply
  *
- * A long message is shown as far as the softirq's quota for copies allows, and its other
- * packets count as dropped.
- *
- * Context: any; called by the response task.
+ * Of a long message, only as many packets are shown as the softirq's quota for copies allows;
+ * the others are counted as dropped.
  */
 void smr_mirror_all(struct smr_qp *qp, const struct smr_local *local,
 		    enum smr_local_answer answer, u8 syndrome)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a sniffer gets of an operation between two QPs of this host: the packets that the wire
- * would have had. They are made only for that, and only while there is a sniffer.
+ * Packets for sniffers: for an operation between two QPs of this host, build the packets that
+ * would have been sent on the wire. This is done only while there is a sniffer.
  */
 #ifndef SMR_QP_MIRROR_H
 #define SMR_QP_MIRROR_H
@@ -22,12 +22,10 @@ void smr_mirror_datagram_all(const struct smr_qp *from, const struct smr_qp *to,
 
 /**
  * smr_mirror() - show sniffers an operation that is about to be answered
- * @qp: the responder's QP
+ * @qp: the caller owns its response task
  * @local: the operation, claimed
- * @answer: which answer it gets
+ * @answer: the kind of answer
  * @syndrome: of the reply
- *
- * Context: any; called by the response task.
  */
 static inline void smr_mirror(struct smr_qp *qp, const struct smr_local *local,
 			      enum smr_local_answer answer, u8 syndrome)

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Create, modify, query and destroy QPs. Attributes are rows of a table, and each state has a
+ * function that enters it.
+ */
 #include "qp/modify.h"
 
 #include <linux/capability.h>
@@ -39,7 +43,7 @@
 /**
  * struct attr_rule - one attribute of a QP
  * @mask: its bit of enum ib_qp_attr_mask
- * @offset: where it is in struct ib_qp_attr
+ * @offset: its offset in struct ib_qp_attr
  * @size: bytes
  * @min: smallest value allowed
  * @max: largest value allowed
@@ -61,9 +65,8 @@ struct attr_rule {
 }
 
 /*
- * All attributes of a QP that a range check is enough for; not the state, the address and
- * the access rights. Timers and counters are encoded as in IBTA 9.7.5.1.3, 9.7.5.2.8,
- * 9.7.5.2.10.
+ * All attributes of a QP that need only a range check; not the state, the address and the
+ * access rights. Timers and counters are encoded as in IBTA 9.7.5.1.3, 9.7.5.2.8, 9.7.5.2.10.
  */
 static const struct attr_rule attr_rules[] = {
 	RULE(PKEY_INDEX, pkey_index, 0, 0),
@@ -84,15 +87,15 @@ static const struct attr_rule attr_rules[] = {
 	RULE(RATE_LIMIT, rate_limit, 0, U32_MAX),
 };
 
-/* Attributes that are stored as they are; other code has checked them. */
+/* Attributes that are stored without a change; other code has checked them. */
 static const struct attr_rule checked_rules[] = {
 	RULE(ACCESS_FLAGS, qp_access_flags, 0, 0),
 	RULE(AV, ah_attr, 0, 0),
 };
 
 /*
- * Access flags of a QP. Programs pass all the flags of their regions, so flags that mean
- * nothing to a QP are accepted.
+ * Access flags of a QP. Programs pass the flags of their regions, so flags without a meaning
+ * for a QP are accepted.
  */
 #define QP_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 		   IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
@@ -173,8 +176,8 @@ static void attr_store(struct ib_qp_attr *to, const struct ib_qp_attr *from,
 }
 
 /*
- * QP1 is for the kernel only. RAW_PACKET QPs are for processes only, on netdevs with
- * frames: the kernel has other ways to send frames. The core has checked CAP_NET_RAW.
+ * QP1 is for the kernel only. RAW_PACKET QPs are for processes only, on Ethernet netdevs: the
+ * kernel has other ways to send frames. The core has checked CAP_NET_RAW.
  */
 static bool type_check(const struct ib_device_attr *limit,
 		       enum ib_qp_type type, bool user)
@@ -191,8 +194,8 @@ static bool type_check(const struct ib_device_attr *limit,
 }
 
 /*
- * An XRC target has no queues: it uses the SRQs of its domain. A work queue has no send
- * CQ, and a QP that only spreads frames over work queues has neither.
+ * An XRC target has no queues: it uses the SRQs of its domain. A work queue has no send CQ, and
+ * a QP that only distributes frames to work queues has no CQ.
  */
 static bool has_sq(const struct ib_qp_init_attr *init)
 {
@@ -224,7 +227,7 @@ static int cap_check(const struct ib_device_attr *limit,
 	if (cap->max_inline_data > SMR_MAX_INLINE)
 		return smr_why(why, QP_INLINE, cap->max_inline_data,
 			       SMR_MAX_INLINE);
-	/* ibv_create_qp(3): of a QP with an SRQ these two are ignored. */
+	/* ibv_create_qp(3): for a QP with an SRQ these two are ignored. */
 	if (!has_rq(init))
 		return 0;
 	if (cap->max_recv_wr > limit->max_qp_wr)
@@ -269,7 +272,7 @@ static void qp_fill_cap(const struct smr_qp *qp, struct ib_qp_cap *cap)
 	};
 }
 
-/* A ring has at least one entry, so max_wr of 0 makes a queue with one. */
+/* A ring has at least one entry, so max_wr of 0 creates a queue of one entry. */
 static int qp_create_queues(struct smr_qp *qp, struct ib_ucontext *uctx,
 			    const struct ib_qp_init_attr *init,
 			    struct smr_create_qp_resp *resp)
@@ -293,18 +296,18 @@ static int qp_create_queues(struct smr_qp *qp, struct ib_ucontext *uctx,
 }
 
 /**
- * smr_qp_create() - make a queue pair
+ * smr_qp_create() - create a queue pair
  * @qp: allocated, zeroed, its core part filled in
  * @env: the device
- * @init: what is asked for; its capabilities become what is given
- * @uctx: the process's context; NULL for a consumer in the kernel
- * @how: how it spreads what it receives, if it has a table of work queues
- * @resp: where the process finds the rings; scratch without @uctx
- * @why: a refusal says why
+ * @init: requested attributes; its capabilities are updated to the actual ones
+ * @uctx: the process's context; NULL: a kernel consumer
+ * @how: RSS parameters, if it has a table of work queues
+ * @resp: filled in with the place of the rings; scratch without @uctx
+ * @why: receives the reason of a refusal
  *
  * Context: process, may sleep.
- * Return: 0; -EOPNOTSUPP (type, flags), -EINVAL (a capability), -ENOMEM, or
- * -EBUSY when the namespace has no QP number left; as smr_rss_create().
+ * Return: 0; -EOPNOTSUPP (type, flags), -EINVAL (a capability), -ENOMEM, or -EBUSY if the
+ *	namespace has no free QP number; or an error of smr_rss_create().
  */
 int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 		  struct ib_qp_init_attr *init, struct ib_ucontext *uctx,
@@ -365,7 +368,7 @@ put_user:
  * smr_qp_destroy() - destroy a queue pair in any state
  * @qp: the QP; the caller frees it
  *
- * Outstanding work requests do not complete any more.
+ * Outstanding work requests do not complete.
  *
  * Context: process, may sleep.
  */
@@ -391,7 +394,7 @@ static bool drain_allows(const struct smr_qp *qp, enum ib_qp_state cur,
 	       next == IB_QPS_ERR || next == IB_QPS_RESET;
 }
 
-/* Newer cores let any QP in any state have a rate limit, and older ones these only. */
+/* Newer cores allow a rate limit for any QP in any state; older ones only for these. */
 static int rate_check(const struct smr_qp *qp, enum ib_qp_state cur,
 		      enum ib_qp_state next, u32 rate, struct smr_why *why)
 {
@@ -436,7 +439,7 @@ static int modify_check(const struct smr_qp *qp, enum ib_qp_state cur,
 	return ret;
 }
 
-/* Packets that come meanwhile are compared with the old addresses, or with the new ones. */
+/* Packets that arrive now are compared with either the old or the new addresses. */
 static void publish_ends(struct smr_qp *qp, struct smr_ends *ends)
 {
 	struct smr_ends *old;
@@ -463,7 +466,7 @@ static void apply_path(struct smr_qp *qp, const struct ib_qp_attr *attr,
 	smr_ah_note(&qp->attr.ah_attr, &attr->ah_attr);
 }
 
-/* Set the transport's state from attributes. The QP is paused. @ends: for IB_QP_AV */
+/* Set the transport's state from attributes, with @ends for IB_QP_AV. The QP is paused. */
 static void apply_attrs(struct smr_qp *qp, const struct ib_qp_attr *attr,
 			int mask, struct smr_ends *ends)
 {
@@ -490,7 +493,7 @@ static bool is_connected(const struct smr_qp *qp)
 
 /*
  * No other user's QP may be connected to the same peer, unless the caller could send that
- * user's packets himself. Consumers in the kernel are trusted.
+ * user's packets itself. Kernel consumers are trusted.
  */
 static int claim_peer(struct smr_qp *qp, const struct ib_qp_attr *attr,
 		      int mask)
@@ -518,7 +521,7 @@ static int claim_peer(struct smr_qp *qp, const struct ib_qp_attr *attr,
 	return -EPERM;
 }
 
-/* Publish a state, unless an error has overtaken us. */
+/* Publish a state, unless an error has changed the state concurrently. */
 static int set_state(struct smr_qp *qp, enum ib_qp_state cur,
 		     enum ib_qp_state next)
 {
@@ -585,7 +588,7 @@ static int enter_reset(struct smr_qp *qp, enum ib_qp_state cur,
 	return 0;
 }
 
-/* Without a word from the user, a burst is what the rate sends in a millisecond. */
+/* If the user sets no burst, it is the amount that the rate sends in a millisecond. */
 static u32 rate_burst(const struct smr_qp *qp, u32 rate,
 		      const struct smr_modify_qp *how)
 {
@@ -595,7 +598,7 @@ static u32 rate_burst(const struct smr_qp *qp, u32 rate,
 	return max(how->max_burst_sz ?: rate / BITS_PER_BYTE, packet);
 }
 
-/* Before the state: nothing is sent without the limit. */
+/* Set before the state, so that nothing is sent without the limit. */
 static int set_rate(struct smr_qp *qp, u32 rate,
 		    const struct smr_modify_qp *how, struct smr_why *why)
 {
@@ -616,7 +619,7 @@ static int set_rate(struct smr_qp *qp, u32 rate,
 	return 0;
 }
 
-/* How each state is entered, once the transition is known to be legal. */
+/* Functions that enter each state, after a legal transition was checked. */
 static int (*const enter_state[])(struct smr_qp *qp, enum ib_qp_state cur,
 				  enum ib_qp_state next,
 				  const struct ib_qp_attr *attr, int mask) = {
@@ -629,7 +632,7 @@ static int (*const enter_state[])(struct smr_qp *qp, enum ib_qp_state cur,
 	[IB_QPS_ERR] = enter_error,
 };
 
-/* Say why a state was not entered, once the transition was known to be legal. */
+/* Report why a legal transition failed. */
 static int why_not_entered(const struct smr_qp *qp, enum ib_qp_state cur,
 			   const struct ib_qp_attr *attr, int mask, int err,
 			   struct smr_why *why)
@@ -647,18 +650,17 @@ static int why_not_entered(const struct smr_qp *qp, enum ib_qp_state cur,
 }
 
 /**
- * smr_qp_modify() - change attributes of a QP, its state among them
+ * smr_qp_modify() - change attributes of a QP, including its state
  * @qp: the QP
  * @attr: the values
  * @mask: which attributes: enum ib_qp_attr_mask
- * @how: of IB_QP_RATE_LIMIT
- * @why: a refusal says why
+ * @how: parameters of IB_QP_RATE_LIMIT
+ * @why: receives the reason of a refusal
  *
  * Context: process, may sleep.
- * Return: 0; -EINVAL (a value, or not in this state), -EOPNOTSUPP (an unknown
- * attribute or right), -EPERM (another owner's QP has this peer), -ENOMEM. On failure
- * nothing has changed, except that the QP may have gone to the error state
- * meanwhile.
+ * Return: 0; -EINVAL (a value, or not in this state), -EOPNOTSUPP (an unknown attribute or
+ * right), -EPERM (another owner's QP has this peer), -ENOMEM. On failure nothing has changed,
+ * except that the QP may have entered the error state concurrently.
  */
 int smr_qp_modify(struct smr_qp *qp, const struct ib_qp_attr *attr, int mask,
 		  const struct smr_modify_qp *how, struct smr_why *why)
@@ -686,14 +688,14 @@ int smr_qp_modify(struct smr_qp *qp, const struct ib_qp_attr *attr, int mask,
 }
 
 /**
- * smr_qp_query() - the attributes of a QP
+ * smr_qp_query() - query the attributes of a QP
  * @qp: the QP
  * @attr: filled in, all of it
- * @mask: which of them the caller wants: enum ib_qp_attr_mask
+ * @mask: the attributes that the caller asks for: enum ib_qp_attr_mask
  * @init: filled in, all of it
  *
- * Whoever knows the PSNs of a connection can speak as its peer. `rdma resource show qp`,
- * which everybody may call, asks with an empty mask, and gets no PSNs. Any other mask is
+ * With the PSNs of a connection, an attacker can forge packets of the peer. `rdma resource show
+ * qp`, which every user may call, passes an empty mask and gets no PSNs. Any other mask comes
  * from the QP's owner.
  *
  * Context: process, may sleep.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When a READ response is lost, the responses behind it are good, and so are the READs
- * behind it. They are put in place as they come, and a bit for each PSN says so. Only what
- * is missing is asked for again: a request for a part of a READ is a repeated request as
- * IBTA 9.7.5.1 knows them. The oldest PSN moves on, and work requests complete, in order,
- * when what was missing has come.
+ * When a READ response is lost, the responses after it are still valid, and so are later READs.
+ * Their data is copied as they arrive, and a bit is set for each PSN. Only the missing part is
+ * requested again: a request for a part of a READ is a repeated request as defined by IBTA
+ * 9.7.5.1. When the missing part has arrived, the oldest PSN advances, and work requests
+ * complete in order.
  *
- * A response may be missing twice. Nothing behind it is asked for again, so nothing tells,
- * but what was asked for afterwards: the responder answers in the order of the requests. When
- * an answer to that comes, and the oldest PSN is still missing, it was lost again.
+ * A repeated response may be lost, too. Nothing after it is requested again, so only a request
+ * sent later proves the loss: the responder answers in the order of the requests. If the answer
+ * to a later request arrives and the oldest PSN is still missing, it was lost again.
  */
 #include "qp/ooo.h"
 
@@ -25,8 +25,8 @@ static u32 psn_max(u32 a, u32 b)
 }
 
 /**
- * smr_ooo_free() - forget everything
- * @a: what has come ahead; zeroed
+ * smr_ooo_free() - free a scoreboard
+ * @a: the scoreboard; zeroed
  */
 void smr_ooo_free(struct smr_ooo *a)
 {
@@ -35,36 +35,36 @@ void smr_ooo_free(struct smr_ooo *a)
 }
 
 /**
- * smr_ooo_from() - where does it begin that nothing is known of?
- * @a: what has come ahead
+ * smr_ooo_from() - the first PSN that is not known to be executed
+ * @a: the scoreboard
  * @una: the oldest unacknowledged PSN
  *
- * Return: the PSN: what is before it was executed by the responder.
+ * Return: the PSN; the responder has executed all before it.
  */
 u32 smr_ooo_from(const struct smr_ooo *a, u32 una)
 {
 	return a->any ? psn_max(una, a->end) : una;
 }
 
-/* How many responses are missing up to the first one that is not */
+/* The number of missing responses before the first one that has arrived */
 static u32 missing_first(const struct smr_ooo *a, u32 una)
 {
 	return smr_ooo_missing(a, una, smr_psn_off(a->end, una));
 }
 
 /**
- * smr_ooo_prove() - the responder has executed what is before a PSN
- * @a: what has come ahead
+ * smr_ooo_prove() - note that the responder has executed all PSNs before one
+ * @a: the scoreboard
  * @una: the oldest unacknowledged PSN, whose response is missing
- * @psn: the PSN, behind @una
- * @answer: that of the answer that says so; of several, the first one's
+ * @psn: the PSN, after @una
+ * @answer: PSN of the answer that proves it; of several, the first
  * @top: one past the highest PSN ever sent
- * @fetches: something from smr_ooo_from() to @psn has responses
+ * @fetches: some request from smr_ooo_from() to @psn has responses
  *
- * What is missing is then to be asked for again.
+ * The caller then requests the missing part again.
  *
  * Context: any; called by the send task.
- * Return: what is new.
+ * Return: what the answer proves that was not known.
  */
 enum smr_ooo_news smr_ooo_prove(struct smr_ooo *a, u32 una, u32 psn,
 				u32 answer, u32 top, bool fetches)
@@ -95,14 +95,14 @@ enum smr_ooo_news smr_ooo_prove(struct smr_ooo *a, u32 una, u32 psn,
 }
 
 /**
- * smr_ooo_keep() - responses are in place ahead of the oldest
- * @a: what has come ahead; it knows that what is before @psn was executed
+ * smr_ooo_keep() - note responses that were copied ahead of the oldest
+ * @a: the scoreboard; smr_ooo_prove() was called for @psn
  * @una: the oldest unacknowledged PSN
- * @psn: the first one's
- * @n: how many
+ * @psn: PSN of the first
+ * @n: number of responses
  *
  * Context: any; called by the send task.
- * Return: false: they cannot be kept. There is no memory, or they are too far ahead.
+ * Return: false if they cannot be kept: no memory, or too far ahead.
  */
 bool smr_ooo_keep(struct smr_ooo *a, u32 una, u32 psn, u32 n)
 {
@@ -123,8 +123,8 @@ bool smr_ooo_keep(struct smr_ooo *a, u32 una, u32 psn, u32 n)
 }
 
 /**
- * smr_ooo_asked() - the next part was asked for again
- * @a: what has come ahead
+ * smr_ooo_asked() - note that the next part was requested again
+ * @a: the scoreboard
  * @n: its length in PSNs
  */
 void smr_ooo_asked(struct smr_ooo *a, u32 n)
@@ -135,8 +135,8 @@ void smr_ooo_asked(struct smr_ooo *a, u32 n)
 }
 
 /**
- * smr_ooo_next() - the oldest PSN has come, and another one is missing
- * @a: what has come ahead
+ * smr_ooo_next() - continue with the next missing PSN after the oldest has arrived
+ * @a: the scoreboard
  * @top: one past the highest PSN ever sent
  */
 void smr_ooo_next(struct smr_ooo *a, u32 top)
@@ -145,10 +145,10 @@ void smr_ooo_next(struct smr_ooo *a, u32 top)
 }
 
 /**
- * smr_ooo_pass() - the oldest PSN moves on
- * @a: what has come ahead
- * @una: the oldest unacknowledged PSN until now
- * @n: by how many
+ * smr_ooo_pass() - advance the oldest PSN
+ * @a: the scoreboard
+ * @una: the oldest unacknowledged PSN before the call
+ * @n: number of PSNs
  */
 void smr_ooo_pass(struct smr_ooo *a, u32 una, u32 n)
 {
@@ -166,8 +166,8 @@ void smr_ooo_pass(struct smr_ooo *a, u32 una, u32 n)
 }
 
 /**
- * smr_ooo_rewind() - everything that has not come will be asked for again
- * @a: what has come ahead
+ * smr_ooo_rewind() - restart: everything that has not arrived will be requested again
+ * @a: the scoreboard
  * @top: one past the highest PSN ever sent
  */
 void smr_ooo_rewind(struct smr_ooo *a, u32 top)
@@ -177,13 +177,13 @@ void smr_ooo_rewind(struct smr_ooo *a, u32 top)
 	a->waits = false;
 }
 
-/* Does anything kept lie at @psn, or behind it? */
+/* Is any kept response at or after @psn? */
 static bool reaches(const struct smr_ooo *a, u32 psn)
 {
 	return a->kept && smr_psn_diff(psn, a->end) < 0;
 }
 
-/* How many bits from that of @psn on are @set, or not, up to @max */
+/* The number of consecutive bits from @psn on that equal @set, at most @max */
 static u32 bits_run(const struct smr_ooo *a, u32 psn, u32 max, bool set)
 {
 	u32 at = psn % SMR_OOO_PSNS, n = 0;
@@ -195,13 +195,13 @@ static u32 bits_run(const struct smr_ooo *a, u32 psn, u32 max, bool set)
 }
 
 /**
- * smr_ooo_got() - how many responses have come, from a PSN on
- * @a: what has come ahead
+ * smr_ooo_got() - count the responses that have arrived from a PSN on
+ * @a: the scoreboard
  * @psn: not before the oldest unacknowledged PSN
- * @max: look at so many
+ * @max: upper limit of the count
  *
  * Context: any; called by the send task.
- * Return: how many, without a gap.
+ * Return: their number up to the first gap.
  */
 u32 smr_ooo_got(const struct smr_ooo *a, u32 psn, u32 max)
 {
@@ -209,13 +209,13 @@ u32 smr_ooo_got(const struct smr_ooo *a, u32 psn, u32 max)
 }
 
 /**
- * smr_ooo_missing() - how many responses have not come, from a PSN on
- * @a: what has come ahead
+ * smr_ooo_missing() - count the responses that are missing from a PSN on
+ * @a: the scoreboard
  * @psn: not before the oldest unacknowledged PSN
- * @max: look at so many
+ * @max: upper limit of the count
  *
  * Context: any; called by the send task.
- * Return: how many, up to the first one that has.
+ * Return: their number up to the first one that has arrived.
  */
 u32 smr_ooo_missing(const struct smr_ooo *a, u32 psn, u32 max)
 {

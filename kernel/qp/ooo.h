@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* READ responses that have come while older ones are missing, and what to ask for again. */
+/* A scoreboard of READ responses that arrived out of order, and of what to request again. */
 #ifndef SMR_OOO_H
 #define SMR_OOO_H
 
 #include <linux/compiler.h>
 #include <linux/types.h>
 
-/* How far ahead of the oldest PSN responses are kept; a power of two */
+/* Maximum distance from the oldest PSN at which responses are kept; a power of two */
 #define SMR_OOO_PSNS	4096
 
 /**
- * struct smr_ooo - what has come ahead of the oldest unacknowledged PSN
- * @got: a bit for each PSN, modulo SMR_OOO_PSNS, whose response is in place; none is set
- *	before the oldest, nor from @end on. NULL until the first is kept
- * @kept: how many bits are set
- * @end: the responder has executed what is before it
- * @ask: the next PSN to ask for again
- * @ask_end: where that ends; @ask: nothing is to be asked for
- * @last: the last PSN of the part that was asked for again last
- * @waits: its response has not come
- * @mark: the first PSN that had not been asked for at all when the oldest missing response
- *	was asked for again
- * @any: the responder has executed something behind a missing response; otherwise
- *	nothing of this counts, and no bit of @got is set
+ * struct smr_ooo - responses that arrived ahead of the oldest unacknowledged PSN
+ * @got: a bit for each PSN, modulo SMR_OOO_PSNS, whose response was copied; none is set before
+ *	the oldest, nor from @end on. NULL until the first is kept
+ * @kept: number of bits set
+ * @end: the responder has executed all PSNs before this one
+ * @ask: the next PSN to request again
+ * @ask_end: end of that part; nothing to request if it equals @ask
+ * @last: the last PSN of the part that was requested again most recently
+ * @waits: the response of @last has not arrived
+ * @mark: the first PSN that had not been requested yet when the oldest missing response was
+ *	requested again
+ * @any: the responder has executed a request after a missing response; otherwise the other
+ *	fields are not valid, and no bit of @got is set
  *
  * Owned by the send task.
  */
@@ -38,11 +38,11 @@ struct smr_ooo {
 	bool any;
 };
 
-/* What an answer says of the responses before it */
+/* What an answer proves about the responses before it */
 enum smr_ooo_news {
 	SMR_OOO_KNOWN,	/* nothing new */
 	SMR_OOO_MISSING,	/* some are missing */
-	SMR_OOO_AGAIN,	/* the oldest was asked for again, and is missing still */
+	SMR_OOO_AGAIN,	/* the oldest was requested again, and is still missing */
 };
 
 void smr_ooo_free(struct smr_ooo *a);

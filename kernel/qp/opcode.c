@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Tables of the opcodes that each type of QP supports. */
 #include "qp/opcode.h"
 
 #include <linux/array_size.h>
@@ -49,8 +50,8 @@
 			  SMR_WR_LOCAL | SMR_WR_BINDS)
 
 /*
- * IBTA table 38: the BTH opcodes of the reliable connection. Those of the
- * extended one differ in the transport's bits only.
+ * IBTA table 38: the BTH opcodes of the reliable connection. Those of XRC differ only in the
+ * bits of the transport.
  */
 static const struct smr_wr_info rc_info[] = {
 	WR_SEND_WRITE(RC),
@@ -94,16 +95,16 @@ static const struct smr_wr_info ud_info[] = {
 			  SMR_WR_SEND | SMR_WR_IMM),
 };
 
-/* A frame is sent as it is. */
+/* A frame is sent unchanged. */
 static const struct smr_wr_info raw_info[] = {
 	[IB_WR_SEND] = WR_SINGLE(0, IB_WC_SEND, SMR_WR_SEND),
 };
 
 /**
  * struct service - the transport and work requests of a type of QP
- * @transport: enum smr_transport, plus 1: 0 means that there is no such QP
+ * @transport: enum smr_transport, plus 1; 0: no such QP type
  * @wr: its work requests
- * @nr: how many entries @wr has
+ * @nr: number of entries of @wr
  */
 struct service {
 	u16 transport;
@@ -141,11 +142,11 @@ int smr_qp_service(enum ib_qp_type type)
 }
 
 /**
- * smr_wr_info() - look a work request's opcode up
+ * smr_wr_info() - look up a work request's opcode
  * @type: the QP's type, one that smr_qp_service() knows
  * @opcode: any value
  *
- * Return: what is known of it, or NULL: a QP of that type cannot do it.
+ * Return: its properties, or NULL: not supported by a QP of that type.
  */
 const struct smr_wr_info *smr_wr_info(enum ib_qp_type type, u8 opcode)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Properties of work request opcodes, and the packets that they become. */
+/* Properties of work request opcodes, and of the packets for them. */
 #ifndef SMR_OPCODE_H
 #define SMR_OPCODE_H
 
@@ -13,17 +13,17 @@ enum smr_wr_flags {
 	SMR_WR_ATOMIC	= 1 << 3,
 	SMR_WR_IMM	= 1 << 4,
 	SMR_WR_INV	= 1 << 5,
-	SMR_WR_LOCAL	= 1 << 6,	/* no peer hears of it */
+	SMR_WR_LOCAL	= 1 << 6,	/* executed without a peer */
 	SMR_WR_VALID	= 1 << 7,
-	SMR_WR_KERNEL	= 1 << 8,	/* no process may do it */
-	SMR_WR_BINDS	= 1 << 9,	/* it has a struct smr_mw_bind */
+	SMR_WR_KERNEL	= 1 << 8,	/* for kernel consumers only */
+	SMR_WR_BINDS	= 1 << 9,	/* has a struct smr_mw_bind */
 	SMR_WR_FLUSH	= 1 << 10,
 	SMR_WR_ATOMIC_WRITE = 1 << 11,
-	/* the answer brings data */
+	/* the answer carries data */
 	SMR_WR_FETCHES	= SMR_WR_READ | SMR_WR_ATOMIC,
 	/* a READ response with no data answers it: IBTA A19.4.3 */
 	SMR_WR_CONFIRMED = SMR_WR_FLUSH | SMR_WR_ATOMIC_WRITE,
-	/* what counts against max_rd_atomic, and what a fence waits for */
+	/* counts against max_rd_atomic, and a fence waits for it */
 	SMR_WR_NONPOSTED = SMR_WR_FETCHES | SMR_WR_CONFIRMED,
 };
 
@@ -32,9 +32,9 @@ enum smr_wr_flags {
  * @flags: enum smr_wr_flags
  * @wc: the opcode of its completion
  * @first: BTH opcode of the first of several packets
- * @middle: of one in between
- * @last: of the last of several
- * @only: of a message's only packet, and of a local operation
+ * @middle: BTH opcode of the packets between first and last
+ * @last: BTH opcode of the last of several packets
+ * @only: BTH opcode of the only packet of a message, and of a local operation
  * @len: the length that the message must have, in bytes; 0: any
  */
 struct smr_wr_info {

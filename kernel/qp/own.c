@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each datagram is compared with the device's GID table, which has one lock for all CPUs, is
- * searched linearly, and counts references. So each CPU remembers the last addresses that
- * it has found there, until a GID is removed.
+ * The destination of each datagram is looked up in the device's GID table, which has one lock
+ * for all CPUs, is searched linearly, and counts references. So each CPU caches the last
+ * addresses that it has found there, until a GID is removed.
  */
 #include "qp/own.h"
 
@@ -16,7 +16,7 @@
  * struct slot - an address that was found
  * @addr: the address, IPv4 in its mapped form
  * @iif: the netdev's index, if that is part of the address, or 0
- * @removed: smr_own.removed before the look-up
+ * @removed: value of smr_own.removed before the look-up
  */
 struct slot {
 	struct in6_addr addr;
@@ -24,13 +24,13 @@ struct slot {
 	int removed;
 };
 
-/* What one CPU has found. Whoever uses it has interrupts off. */
+/* The cache of one CPU; used with interrupts off. */
 struct smr_own_cpu {
 	struct slot slots[SLOTS];
 };
 
 /**
- * smr_own_init() - prepare what is known of a device's addresses
+ * smr_own_init() - initialize the cache of a device's addresses
  * @own: zeroed
  *
  * Context: process, may sleep.
@@ -38,14 +38,14 @@ struct smr_own_cpu {
  */
 int smr_own_init(struct smr_own *own)
 {
-	/* Slots that were never used have 0. */
+	/* Unused slots have 0. */
 	atomic_set(&own->removed, 1);
 	own->cpus = alloc_percpu(struct smr_own_cpu);
 	return own->cpus ? 0 : -ENOMEM;
 }
 
 /**
- * smr_own_fini() - free what is known of a device's addresses
+ * smr_own_fini() - free the cache of a device's addresses
  * @own: initialised, or zeroed
  */
 void smr_own_fini(struct smr_own *own)
@@ -53,7 +53,7 @@ void smr_own_fini(struct smr_own *own)
 	free_percpu(own->cpus);
 }
 
-/* The caller has interrupts off. */
+/* Called with interrupts off. */
 static struct slot *slot_of(struct smr_own *own, const struct in6_addr *addr)
 {
 	u32 key = (__force u32)(addr->s6_addr32[3] ^ addr->s6_addr32[0]);
@@ -64,14 +64,13 @@ static struct slot *slot_of(struct smr_own *own, const struct in6_addr *addr)
 }
 
 /**
- * smr_own_knows() - was an address found in the GID table, and is it still there?
- * @own: the device's
+ * smr_own_knows() - is an address known to be in the GID table?
+ * @own: the cache of the device
  * @addr: the address
  * @iif: the netdev's index, if that is part of the address, or 0
- * @removed: set for smr_own_add(), which may follow after a look-up
+ * @removed: set to a value to pass to smr_own_add() after a look-up
  *
- * Context: any.
- * Return: true if it was; false: look it up.
+ * Return: true if it is; false: look it up in the table.
  */
 bool smr_own_knows(struct smr_own *own, const struct in6_addr *addr, int iif,
 		   int *removed)
@@ -90,13 +89,11 @@ bool smr_own_knows(struct smr_own *own, const struct in6_addr *addr, int iif,
 }
 
 /**
- * smr_own_add() - an address is in the GID table
- * @own: the device's
+ * smr_own_add() - cache an address of the GID table
+ * @own: the cache of the device
  * @addr: the address
  * @iif: as for smr_own_knows()
- * @removed: what that has set, before the table was searched
- *
- * Context: any.
+ * @removed: value from smr_own_knows(), which was called before the table was searched
  */
 void smr_own_add(struct smr_own *own, const struct in6_addr *addr, int iif,
 		 int removed)
@@ -109,12 +106,11 @@ void smr_own_add(struct smr_own *own, const struct in6_addr *addr, int iif,
 }
 
 /**
- * smr_own_forget() - an address has left the GID table
- * @own: the device's
+ * smr_own_forget() - drop the caches after an address was removed from the GID table
+ * @own: the cache of the device
  *
- * Who found it there before has read @own->removed before, so what it adds counts no more.
- *
- * Context: any.
+ * A CPU that found the address before the removal has an older value of @own->removed, so the
+ * entry that it adds is not valid.
  */
 void smr_own_forget(struct smr_own *own)
 {

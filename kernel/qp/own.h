@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Addresses that are known to be a device's own. */
+/* A cache of a device's own addresses. */
 #ifndef SMR_OWN_H
 #define SMR_OWN_H
 
@@ -11,9 +11,9 @@ struct in6_addr;
 struct smr_own_cpu;
 
 /**
- * struct smr_own - what was found in a device's GID table
- * @removed: how many GIDs the table has lost, plus 1; counted after each
- * @cpus: what each CPU has found
+ * struct smr_own - addresses found in a device's GID table
+ * @removed: number of GIDs removed from the table, plus 1; incremented after each removal
+ * @cpus: the cache of each CPU
  */
 struct smr_own {
 	atomic_t removed;

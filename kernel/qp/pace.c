@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each message takes the time that its bytes need at the rate. A message may be sent when
- * all before it would have left by then, or before, by the time that a burst takes: that is
- * the generic cell rate algorithm (ITU-T I.371) with messages of any length. What is not
- * sent in time is not made up for beyond one burst, so the rate is a maximum.
+ * Each message takes the time that its bytes need at the rate. A message may be sent when, at
+ * this rate, all earlier messages have left; or earlier, by the time that a burst takes. This
+ * is the generic cell rate algorithm (ITU-T I.371), with messages of any length. Unused time is
+ * carried over for at most one burst, so the rate is a maximum.
  */
 #include "qp/pace.h"
 
@@ -30,7 +30,7 @@ static enum hrtimer_restart pace_timer_fn(struct hrtimer *timer)
 }
 
 /**
- * smr_pace_create() - make a pace without a limit
+ * smr_pace_create() - allocate a pace without a limit
  * @task: the task that sends
  *
  * Context: process, may sleep.
@@ -50,7 +50,7 @@ struct smr_pace *smr_pace_create(struct smr_task *task)
 
 /**
  * smr_pace_destroy() - stop the timer, and free a pace
- * @pace: the pace, or NULL; its task is paused for good
+ * @pace: the pace, or NULL; its task will not run again
  *
  * Context: process, may sleep.
  */
@@ -63,10 +63,10 @@ void smr_pace_destroy(struct smr_pace *pace)
 }
 
 /**
- * smr_pace_set() - set another rate
- * @pace: the pace, or NULL, which can have no limit only; its task is paused
+ * smr_pace_set() - set the rate
+ * @pace: the pace; or NULL, and then @rate must be 0. Its task is paused
  * @rate: kbit/s; 0: no limit
- * @burst: bytes that may leave at once
+ * @burst: bytes that may be sent at once
  *
  * Context: process, may sleep.
  */
@@ -83,10 +83,10 @@ void smr_pace_set(struct smr_pace *pace, u32 rate, u32 burst)
 /**
  * smr_pace_wait() - must a message wait?
  * @pace: the pace
- * @len: its bytes
+ * @len: its length in bytes
  *
  * Context: any; called by the task.
- * Return: true: yes, and the timer runs the task when it need not any more.
+ * Return: true if it must wait; the timer runs the task when the wait is over.
  */
 bool smr_pace_wait(struct smr_pace *pace, u32 len)
 {
@@ -94,7 +94,7 @@ bool smr_pace_wait(struct smr_pace *pace, u32 len)
 
 	if (!pace->rate)
 		return false;
-	/* One that is longer than a burst waits until all before it have left. */
+	/* A message longer than a burst waits until all earlier ones have left. */
 	from = pace->due - min(pace->due, pace->slack -
 					  min(pace->slack, cost(pace, len)));
 	if (ktime_get_ns() >= from)
@@ -104,9 +104,9 @@ bool smr_pace_wait(struct smr_pace *pace, u32 len)
 }
 
 /**
- * smr_pace_sent() - a message was sent
+ * smr_pace_sent() - account for a message that was sent
  * @pace: the pace
- * @len: its bytes
+ * @len: its length in bytes
  *
  * Context: any; called by the task.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pacing: a send task sends no faster than it is told. */
+/* Pacing: rate limit of a send task. */
 #ifndef SMR_PACE_H
 #define SMR_PACE_H
 
@@ -9,11 +9,11 @@
 struct smr_task;
 
 /**
- * struct smr_pace - how fast a task sends
+ * struct smr_pace - the rate limit of a task
  * @rate: kbit/s; 0: without a limit
- * @slack: how far a burst may be ahead of the rate, ns
- * @due: when all that was sent would have left at this rate, ns of CLOCK_MONOTONIC
- * @timer: runs @task when it may go on
+ * @slack: how far sending may be ahead of the rate, ns
+ * @due: time at which all that was sent has left at this rate, ns of CLOCK_MONOTONIC
+ * @timer: runs @task when it may continue
  * @task: constant
  *
  * Owned by the task.

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Fill in the headers of requests, copy payloads into packets, and send them. Runs in a QP's
+ * tasks.
+ */
 #include "qp/packet.h"
 
 #include <linux/minmax.h>
@@ -16,12 +20,10 @@
 
 /**
  * smr_req_hdr_init() - set the header fields that all packets of a message share
- * @qp: the requester's QP
- * @wqe: the work request, which has its PSNs
- * @wr: what is known of its opcode
- * @hdr: filled in, but for the opcode
- *
- * Context: any; called by the send task.
+ * @qp: the caller owns its send task
+ * @wqe: the work request; its PSNs are assigned
+ * @wr: properties of its opcode
+ * @hdr: filled in, except the opcode
  */
 void smr_req_hdr_init(const struct smr_qp *qp, const struct smr_swqe *wqe,
 		      const struct smr_wr_info *wr, struct smr_hdr *hdr)
@@ -53,9 +55,7 @@ void smr_req_hdr_init(const struct smr_qp *qp, const struct smr_swqe *wqe,
  * smr_req_hdr_opcode() - set the BTH opcode
  * @qp: the requester's QP
  * @hdr: the headers
- * @opcode: of the packet, as RC has it
- *
- * Context: any.
+ * @opcode: of the packet, as for RC
  */
 void smr_req_hdr_opcode(const struct smr_qp *qp, struct smr_hdr *hdr, u8 opcode)
 {
@@ -65,11 +65,10 @@ void smr_req_hdr_opcode(const struct smr_qp *qp, struct smr_hdr *hdr, u8 opcode)
 
 /**
  * smr_packet_fill() - write a packet that needs no ICRC
- * @seg: where to
+ * @seg: destination
  * @hdr: its headers
  * @sgl: its payload, of which @hdr->len bytes are taken; may be NULL for none
  *
- * Context: any.
  * Return: 0, SMR_PAGE_MISSING (see qp/paging.h) or -EFAULT.
  */
 int smr_packet_fill(u8 *seg, const struct smr_hdr *hdr, struct smr_sgl *sgl)
@@ -84,7 +83,7 @@ int smr_packet_fill(u8 *seg, const struct smr_hdr *hdr, struct smr_sgl *sgl)
 	return err;
 }
 
-/* Copy the payloads of packets that lie one behind the other, and go on with their CRCs. */
+/* Copy the payloads of consecutive packets, and update their CRCs. */
 static int payloads_fill(u8 *segs, unsigned int len, unsigned int n,
 			 const struct smr_hdr *hdr, struct smr_sgl *sgl)
 {
@@ -110,15 +109,15 @@ static int payloads_fill(u8 *segs, unsigned int len, unsigned int n,
 }
 
 /**
- * smr_packet_append() - put packets on a train that differ in their PSN only
+ * smr_packet_append() - append packets to a train that differ only in their PSN
  * @train: begun
- * @hdr: the headers of the first; the PSNs count upward from its
- * @n: how many, at least 1; more than 1 only with a payload, and without a pad
+ * @hdr: headers of the first packet; the PSNs increase from there
+ * @n: number of packets, at least 1; more than 1 only with a payload, and without a pad
  * @sgl: their payload, of which @hdr->len bytes are taken for each; may be NULL for none
  *
  * Context: any but hard interrupts.
- * Return: how many are on the train now. 0: it is full (never before its first packet).
- * The errors of smr_packet_fill(), after which the caller aborts the train.
+ * Return: number of packets appended. 0: the train is full (never before its first packet). Or
+ *	an error of smr_packet_fill(), after which the caller aborts the train.
  */
 int smr_packet_append(struct smr_train *train, const struct smr_hdr *hdr,
 		      unsigned int n, struct smr_sgl *sgl)
@@ -141,9 +140,9 @@ int smr_packet_append(struct smr_train *train, const struct smr_hdr *hdr,
 
 /**
  * smr_packets_leave() - count the packets of a train, and send it
- * @qp: whose they are
- * @train: has at least one packet; is gone whatever is returned
- * @refused: of the side of @qp that sends
+ * @qp: their sender
+ * @train: has at least one packet; consumed in any case
+ * @refused: of the sending side of @qp
  *
  * Context: any but hard interrupts.
  * Return: as smr_train_send().
@@ -156,7 +155,7 @@ int smr_packets_leave(struct smr_qp *qp, struct smr_train *train,
 	return smr_train_send(train, refused);
 }
 
-/* A train of one packet, begun or not begun: @err says. */
+/* Finish and send a train of one packet, or abort it; @err: whether beginning it failed. */
 static int packet_leave(struct smr_qp *qp, struct smr_train *train, int err,
 			const struct smr_hdr *hdr, struct smr_sgl *sgl,
 			struct smr_refused *refused)
@@ -173,16 +172,15 @@ static int packet_leave(struct smr_qp *qp, struct smr_train *train, int err,
 }
 
 /**
- * smr_packet_send() - send a requester's packet by the wire
- * @qp: whose it is; its waiter is woken after -EAGAIN
- * @path: where to
+ * smr_packet_send() - send a requester's packet on the wire
+ * @qp: its sender; its waiter is woken after -EAGAIN
+ * @path: its path
  * @sport: its UDP source port
  * @hdr: its headers
  * @sgl: its payload, of which @hdr->len bytes are taken; may be NULL for none
  *
- * Context: any.
- * Return: 0; -EAGAIN when the stack has no room; as smr_packet_fill(); other
- * errors when sending again will not help.
+ * Return: 0; -EAGAIN if the stack does not accept packets; the errors of smr_packet_fill();
+ *	other errors if sending again will not help.
  */
 int smr_packet_send(struct smr_qp *qp, struct smr_path *path, u16 sport,
 		    const struct smr_hdr *hdr, struct smr_sgl *sgl)
@@ -197,18 +195,17 @@ int smr_packet_send(struct smr_qp *qp, struct smr_path *path, u16 sport,
 }
 
 /**
- * smr_packet_send_urgent() - send a packet without payload, past all that waits
- * @qp: whose it is; its waiter is woken after -EAGAIN
- * @hdr: its headers; it goes to the peer
- * @refused: of the side of @qp that sends
+ * smr_packet_send_urgent() - send a packet without payload, ahead of all waiting packets
+ * @qp: its sender; its waiter is woken after -EAGAIN
+ * @hdr: its headers; it is sent to the peer
+ * @refused: of the sending side of @qp
  *
- * Context: any.
  * Return: as smr_packet_send().
  */
 int smr_packet_send_urgent(struct smr_qp *qp, const struct smr_hdr *hdr,
 			   struct smr_refused *refused)
 {
-	/* A CNP is of whichever task sends it, and rare. */
+	/* A CNP may be sent by either task, and is rare. */
 	struct smr_icrc *icrc = hdr->op->flags & SMR_OP_CNP ? NULL :
 							      &qp->resp.icrc;
 	struct smr_train train;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The headers of a request, and one packet from headers and payload. */
+/* Build the headers of requests, and packets from headers and payload. */
 #ifndef SMR_PACKET_H
 #define SMR_PACKET_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Begin faults for missing pages, and run the task again when they have ended. */
 #include "qp/paging.h"
 
 #include <linux/container_of.h>
@@ -20,7 +21,10 @@ static bool paging_get(struct smr_fault_cb *cb)
 	return task->get(task);
 }
 
-/* The pages are there, or cannot be had. Whoever has executed the fault runs the task. */
+/*
+ * The fault has ended: the pages are present, or cannot be brought in. The context that has
+ * executed the fault runs the task.
+ */
 static void paging_run(struct smr_fault_cb *cb, struct smr_run *run)
 {
 	struct smr_run worker = { .can_sleep = true, .quota = SMR_QUOTA_PROCESS };
@@ -34,7 +38,7 @@ static void paging_run(struct smr_fault_cb *cb, struct smr_run *run)
 }
 
 /**
- * smr_paging_init() - prepare a side, which waits for no pages
+ * smr_paging_init() - initialize a side; it waits for no pages
  * @paging: zeroed
  * @task: its task
  */
@@ -45,7 +49,7 @@ void smr_paging_init(struct smr_paging *paging, struct smr_task *task)
 	paging->task = task;
 }
 
-/* The result of the fault that has ended, if that was for these pages */
+/* The result of the fault that has ended, if it was for these pages */
 static int paging_result(struct smr_paging *paging, const struct smr_sgl *sgl,
 			 bool write)
 {
@@ -78,20 +82,19 @@ static int paging_start(struct smr_paging *paging, struct smr_run *run,
 }
 
 /**
- * smr_paging_fault() - have missing pages brought in
- * @paging: the side's; it does not wait
- * @run: how the task may run
- * @sgl: an open list, of which a page may be missing. The caller closes it, and opens
- *	it again when the pages are there
- * @write: they will be written to
+ * smr_paging_fault() - bring in missing pages
+ * @paging: of the side, which does not wait for pages now
+ * @run: the task's budget
+ * @sgl: an open list, of which a page may be missing. The caller closes it, and opens it again
+ *	when the pages are present
+ * @write: the pages will be written to
  *
- * After a fault has ended, the task tries the same copy again. If a page is still
- * missing, this says how the fault ended.
+ * After a fault has ended, the task retries the same copy. If a page is still missing, this
+ * returns the result of the fault.
  *
  * Context: as @run says; called by the task.
- * Return: 0: try the copy again; -EINPROGRESS: the task runs when the fault has
- * ended; -EAGAIN: call again from the workqueue; -EFAULT, -ENOMEM: the pages cannot
- * be had.
+ * Return: 0: retry the copy; -EINPROGRESS: the task runs when the fault has ended; -EAGAIN:
+ *	call again from the workqueue; -EFAULT, -ENOMEM: the pages cannot be brought in.
  */
 int smr_paging_fault(struct smr_paging *paging, struct smr_run *run,
 		     const struct smr_sgl *sgl, bool write)
@@ -104,7 +107,7 @@ int smr_paging_fault(struct smr_paging *paging, struct smr_run *run,
 	/* The page is missing elsewhere, as in the peer's list of a local operation. */
 	if (!smr_sgl_is_paged(sgl))
 		return 0;
-	/* Only the process that the memory belongs to could be being killed. */
+	/* Only the process that owns the memory can be the one that is killed. */
 	if (ret == -EINTR)
 		ret = -EFAULT;
 	if (ret == -ENOENT)
@@ -118,8 +121,8 @@ int smr_paging_fault(struct smr_paging *paging, struct smr_run *run,
 }
 
 /**
- * smr_paging_cancel() - wait for no pages any more
- * @paging: the side's
+ * smr_paging_cancel() - stop waiting for pages
+ * @paging: of the side
  *
  * Context: process, may sleep, but does not wait; the task is paused.
  */
@@ -127,7 +130,7 @@ void smr_paging_cancel(struct smr_paging *paging)
 {
 	if (!paging->fault)
 		return;
-	/* The worker that has ended the fault may be about to tell of it: wait for that. */
+	/* The worker that has ended the fault may be about to call @cb: wait for that. */
 	smr_fault_leave(paging->fault);
 	paging->fault = NULL;
 }

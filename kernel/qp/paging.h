@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a side of a QP does when a page of its memory is missing: it has a fault begun,
- * and its task runs again when that has ended. Meanwhile it holds nothing.
+ * Missing pages of a side of a QP: it begins a fault, and its task runs again when the fault
+ * has ended. While it waits, it holds no span.
  */
 #ifndef SMR_PAGING_H
 #define SMR_PAGING_H
@@ -23,8 +23,8 @@ static inline bool smr_paging_waits(const struct smr_paging *paging)
 }
 
 /*
- * After each step of a side: forget the result of a fault that nobody has asked for. The copy
- * that had missed the pages was tried again, and did not need the result.
+ * After each step of a side: drop the result of a fault if it was not used. The copy that had
+ * missed the pages was retried, and did not need the result.
  */
 static inline void smr_paging_settle(struct smr_paging *paging)
 {

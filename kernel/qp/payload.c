@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Open the memory of a message, and react to missing pages. Runs in a QP's tasks. */
 #include "qp/payload.h"
 
 #include "key.h"
@@ -9,13 +10,12 @@
 #include "stats.h"
 
 /**
- * smr_payload_open() - open the memory of what is to be sent
- * @qp: the QP
+ * smr_payload_open() - open the memory of a work request to send
+ * @qp: the caller owns its send task
  * @wqe: its oldest work request
  *
- * Context: any; called by the send task.
- * Return: true: @qp->req.sgl is open, to be ended with smr_sgl_close(); false:
- * the work request has failed.
+ * Return: true: @qp->req.sgl is open, and must be closed by smr_sgl_close(); false: the work
+ *	request has failed.
  */
 bool smr_payload_open(struct smr_qp *qp, const struct smr_swqe *wqe)
 {
@@ -35,17 +35,17 @@ bool smr_payload_open(struct smr_qp *qp, const struct smr_swqe *wqe)
 }
 
 /**
- * smr_payload_fault() - have the pages of a requester's open list brought in
- * @paging: of the side whose list it is
- * @run: how to run
+ * smr_payload_fault() - bring in the pages of a requester's open list
+ * @paging: of the side that owns the list
+ * @run: the budget
  * @sgl: the list
  * @write: the pages will be written to
- * @status: set, on SMR_STEP_DONE only, to how the work request fails
+ * @status: set, on SMR_STEP_DONE only, to the status of the failed work request
  *
  * Context: as @run says.
- * Return: SMR_STEP_AGAIN: the pages were brought in, try the copy again;
- * SMR_STEP_WAIT: the task runs when they are there; SMR_STEP_DEFER; SMR_STEP_DONE:
- * the pages cannot be had.
+ * Return: SMR_STEP_AGAIN: the pages were brought in, retry the copy; SMR_STEP_WAIT: the task
+ *	runs when they are present; SMR_STEP_DEFER; SMR_STEP_DONE: the pages cannot be brought
+ *	in.
  */
 enum smr_step smr_payload_fault(struct smr_paging *paging,
 				struct smr_run *run,
@@ -68,15 +68,15 @@ enum smr_step smr_payload_fault(struct smr_paging *paging,
 }
 
 /**
- * smr_resp_fault() - have the pages of a responder's open list brought in
+ * smr_resp_fault() - bring in the pages of a responder's open list
  * @qp: the responder's QP; the list is @qp->resp.sgl
- * @run: how to run
+ * @run: the budget
  * @write: the pages will be written to
- * @refused: the verdict if the memory is to blame
+ * @refused: the verdict if the memory cannot be used
  *
  * Context: as @run says; called by the response task.
- * Return: SMR_RESP_MORE: they were brought in, try again; SMR_RESP_WAIT: the task
- * runs when they are there; SMR_RESP_DEFER; SMR_RESP_NO_MEMORY; or @refused.
+ * Return: SMR_RESP_MORE: they were brought in, retry; SMR_RESP_WAIT: the task runs when they
+ *	are present; SMR_RESP_DEFER; SMR_RESP_NO_MEMORY; or @refused.
  */
 enum smr_resp_verdict smr_resp_fault(struct smr_qp *qp,
 				     struct smr_run *run, bool write,
@@ -96,7 +96,7 @@ enum smr_resp_verdict smr_resp_fault(struct smr_qp *qp,
 	}
 }
 
-/* A page of the message is missing. Without it the work request fails. */
+/* Bring in a missing page of the message. If that is not possible, the work request fails. */
 static enum smr_step payload_fault(struct smr_qp *qp, struct smr_run *run)
 {
 	u8 status = IB_WC_SUCCESS;
@@ -113,13 +113,12 @@ static enum smr_step payload_fault(struct smr_qp *qp, struct smr_run *run)
  * smr_payload_result() - handle the result of sending a datagram or frame
  * @qp: the QP, its list still open
  * @err: 0, or the error of copying or sending it
- * @run: how to run
+ * @run: the budget
  *
  * Context: as @run says; called by the send task.
- * Return: SMR_STEP_DONE: the message has left, or is lost, which is the same
- * to the sender; SMR_STEP_AGAIN: the work request has failed, or is to be
- * tried again; SMR_STEP_WAIT: the stack has no room, or a page is on its way;
- * SMR_STEP_DEFER.
+ * Return: SMR_STEP_DONE: the message was sent, or is lost, which the sender cannot tell;
+ * SMR_STEP_AGAIN: the work request has failed, or must be retried; SMR_STEP_WAIT: the stack
+ * does not accept packets, or a page is being brought in; SMR_STEP_DEFER.
  */
 enum smr_step smr_payload_result(struct smr_qp *qp, int err,
 				 struct smr_run *run)

@@ -9,7 +9,7 @@
 
 #include "qp/core.h"
 
-/* How a work request completes after smr_paging_fault() failed with @err */
+/* The status of a work request after smr_paging_fault() failed with @err */
 static inline enum ib_wc_status smr_fault_status(int err)
 {
 	return err == -ENOMEM ? IB_WC_LOC_QP_OP_ERR : IB_WC_LOC_PROT_ERR;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The peer of a connection accepts what comes from the right address with the right QP
- * number and PSN. It cannot tell two QPs of one host apart. So this host has to: while a
- * user's QP is connected to a peer, another user's QP must not be connected to the same
- * one. A peer is an address and a QP number, as seen from one of this host's addresses.
+ * The peer of a connection accepts packets with the right source address, QP number and PSN. It
+ * cannot distinguish two QPs of one host. So this host must: while a user's QP is connected to
+ * a peer, another user's QP must not be connected to the same one. A peer is an address and a
+ * QP number, as seen from one of this host's addresses.
  *
- * A QP holds its peer from RTR on until it is reset, gets an error or is destroyed. QPs of
- * one owner may share a peer: no program does that for long, but one that reconnects may.
- * Users who may send raw packets may share any peer, as guests.
+ * A QP claims its peer from RTR until it is reset, enters an error state or is destroyed. QPs
+ * of one owner may share a peer: a program that reconnects may do so for a short time. Users
+ * with the right to send raw packets may share any peer; they are guests, and hold no claim.
  */
 #include "qp/peers.h"
 
@@ -19,8 +19,8 @@
 #include "net/path.h"
 
 /**
- * struct peer_key - what makes a peer
- * @saddr: our address, an IPv4 address in its mapped form
+ * struct peer_key - identity of a peer
+ * @saddr: the local address, IPv4 in its mapped form
  * @daddr: the peer's address, likewise
  * @oif: the netdev's index, for link-local addresses; 0 for others
  * @qpn: the peer's QP number
@@ -35,11 +35,11 @@ struct peer_key {
 /**
  * struct smr_peer - a peer that QPs are connected to
  * @node: in the table
- * @key: constant
- * @owner: who connected a QP to it first; no user and no context: only guests are left,
- *	or it is the kernel
- * @owners: QPs of @owner's
- * @guests: QPs of others
+ * @key: its identity; constant
+ * @owner: the owner that connected a QP to it first; no user and no context: only guests are
+ *	left, or it is the kernel
+ * @owners: number of QPs of @owner
+ * @guests: number of QPs of other owners
  */
 struct smr_peer {
 	struct rhash_head node;
@@ -57,8 +57,8 @@ static const struct rhashtable_params peer_params = {
 };
 
 /**
- * smr_peers_init() - prepare a namespace's empty table of peers
- * @peers: the table; to be ended with smr_peers_fini()
+ * smr_peers_init() - initialize a namespace's table of peers
+ * @peers: the table; free it with smr_peers_fini()
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
@@ -89,7 +89,10 @@ static bool owner_is(const struct smr_owner *a, const struct smr_owner *b)
 	       (a->context && a->context == b->context);
 }
 
-/* Returns the peer if it is to be freed, otherwise NULL. Look-ups hold the lock: at once. */
+/*
+ * Returns the peer if the caller must free it, otherwise NULL. Look-ups hold the lock, so no
+ * grace period is needed.
+ */
 static struct smr_peer *claim_drop(struct smr_peers *peers,
 				   struct smr_claim *claim)
 {
@@ -148,17 +151,17 @@ static void peer_key_init(struct peer_key *key, const struct smr_path *path, u32
 }
 
 /**
- * smr_peer_claim() - a QP is about to be connected to a peer
- * @peers: the namespace's
- * @claim: the QP's; may hold a peer, which is released on success
+ * smr_peer_claim() - claim a peer for a QP that is about to be connected to it
+ * @peers: of the namespace
+ * @claim: of the QP; a peer that it already holds is released on success
  * @path: to the peer
  * @qpn: the peer's QP number
- * @owner: who connects it
- * @may_share: another owner's QP may be connected to it as well
+ * @owner: the owner of the QP
+ * @may_share: allow it even if another owner's QP is connected to the peer
  *
  * Context: process, may sleep; takes @peers->lock.
- * Return: 0; -EPERM: it is the peer of another owner's QP; -ENOMEM and what else
- * rhashtable_insert_fast() returns.
+ * Return: 0; -EPERM: it is the peer of another owner's QP; -ENOMEM or another error of
+ *	rhashtable_insert_fast().
  */
 int smr_peer_claim(struct smr_peers *peers, struct smr_claim *claim,
 		   const struct smr_path *path, u32 qpn,
@@ -186,9 +189,9 @@ int smr_peer_claim(struct smr_peers *peers, struct smr_claim *claim,
 }
 
 /**
- * smr_peer_release() - a QP is not connected any more
- * @peers: the namespace's
- * @claim: the QP's, which may hold nothing
+ * smr_peer_release() - release the claim of a QP that is no longer connected
+ * @peers: of the namespace
+ * @claim: of the QP; may hold nothing
  *
  * Context: any but hard interrupts; takes @peers->lock.
  */

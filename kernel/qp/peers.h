@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whose QP has which peer: no user's QP may speak to the peer of another user's. */
+/* Claims on peers: a QP must not be connected to the peer of another user's QP. */
 #ifndef SMR_PEERS_H
 #define SMR_PEERS_H
 
@@ -13,11 +13,11 @@ struct smr_path;
 struct smr_peer;
 
 /**
- * struct smr_owner - who connects a QP
+ * struct smr_owner - the owner of a connected QP
  * @uid: the user; INVALID_UID: the kernel
- * @context: the id of the context that the QP was made in; 0: the kernel's
+ * @context: the id of the context that created the QP; 0: a kernel consumer
  *
- * A process may change its user while it has a context open. So two QPs are of one owner if
+ * A process may change its user while it has a context open. So two QPs have the same owner if
  * they have the same user or the same context.
  */
 struct smr_owner {
@@ -36,9 +36,9 @@ struct smr_peers {
 };
 
 /**
- * struct smr_claim - what a QP holds of a peer
+ * struct smr_claim - the claim of a QP on a peer
  * @peer: the peer, or NULL
- * @guest: the peer is another owner's
+ * @guest: the peer is claimed by another owner
  *
  * The lock of struct smr_peers guards it.
  */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Posting by consumers in the kernel. They have the same rings as a process, which nobody
- * maps. This file does what the provider does for a process.
+ * Posting by kernel consumers. They have the same rings as a process, but the rings are not
+ * mapped. This file does what the provider does for a process.
  *
- * They post from any context, with any lock held, and their completion handlers may take
- * the same locks. So a task runs right here only if the poster can hold no spinlock, and
- * in the workqueue otherwise.
+ * They post from any context, with any lock held, and their completion handlers may take the
+ * same locks. So a task runs here only if the caller cannot hold a spinlock, and otherwise in
+ * the workqueue.
  */
 #include "qp/post.h"
 
@@ -19,7 +19,7 @@
 #include "qp/opcode.h"
 #include "qp/srq.h"
 
-/* Flags of a work request that matter; other flags are hints. */
+/* Flags of a work request that have an effect; other flags are hints. */
 #define POST_FLAGS	(IB_SEND_FENCE | IB_SEND_SIGNALED | \
 			 IB_SEND_SOLICITED | IB_SEND_INLINE)
 
@@ -38,16 +38,16 @@ static void task_post(struct smr_task *task)
 	}
 }
 
-/* Only the poster moves the ring's producer index. */
+/* Only the caller changes the ring's producer index. */
 static u32 ring_room(const struct smr_ring *ring, u32 max_wr)
 {
-	/* Pairs with the release by which the kernel gives a slot back. */
+	/* Pairs with the release when the task gives a slot back. */
 	return max_wr - (ring->hdr->prod - smp_load_acquire(&ring->hdr->cons));
 }
 
 static void ring_publish(struct smr_ring *ring)
 {
-	/* Pairs with smr_ring_pending(): the entry is there to be copied. */
+	/* Pairs with smr_ring_pending(): the entry is complete. */
 	smp_store_release(&ring->hdr->prod, ring->hdr->prod + 1);
 }
 
@@ -153,7 +153,7 @@ static int send_one(struct smr_qp *qp, const struct ib_send_wr *wr)
 	int err = 0;
 
 	lockdep_assert_held(&sq->post_lock);
-	/* IBTA 10.8.3.1: from RTS on; in an error state it is flushed. */
+	/* IBTA 10.8.3.1: allowed from RTS on; in an error state it is flushed. */
 	if (state < IB_QPS_RTS)
 		return -EINVAL;
 	info = wr->opcode <= U8_MAX ?
@@ -195,11 +195,11 @@ static int send_list(struct smr_qp *qp, const struct ib_send_wr *wr,
 
 /**
  * smr_post_send() - ib_device_ops.post_send
- * @qp: the QP, a kernel consumer's
+ * @qp: of a kernel consumer
  * @wr: the work requests
  * @bad: set to the first that was not posted, on failure only
  *
- * Those before @bad are posted.
+ * The work requests before @bad are posted.
  *
  * Context: any, with any lock held; takes the queue's post_lock.
  * Return: 0; -EINVAL (state, opcode, list or inline data), -ENOMEM (full).
@@ -250,7 +250,7 @@ static int recv_list(struct smr_rq *rq, const struct ib_recv_wr *wr,
 
 /**
  * smr_post_recv() - ib_device_ops.post_recv
- * @qp: the QP, a kernel consumer's, without a shared receive queue
+ * @qp: of a kernel consumer, without a shared receive queue
  * @wr: the work requests
  * @bad: set to the first that was not posted, on failure only
  *
@@ -268,7 +268,7 @@ int smr_post_recv(struct smr_qp *qp, const struct ib_recv_wr *wr,
 		return -EINVAL;
 	}
 	err = recv_list(&qp->rq, wr, bad);
-	/* Pairs with smr_ring_set_flags(): one of us sees the other. */
+	/* Pairs with smr_ring_set_flags(): one side sees the store of the other. */
 	smp_mb();
 	if (READ_ONCE(ring->hdr->flags) & SMR_RING_NEED_DOORBELL)
 		task_post(&qp->resp_task);
@@ -277,7 +277,7 @@ int smr_post_recv(struct smr_qp *qp, const struct ib_recv_wr *wr,
 
 /**
  * smr_post_srq_recv() - ib_device_ops.post_srq_recv
- * @srq: the queue, a kernel consumer's
+ * @srq: of a kernel consumer
  * @wr: the work requests
  * @bad: set to the first that was not posted, on failure only
  *

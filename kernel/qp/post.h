@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Posting by consumers in the kernel: work requests into rings of its own. */
+/* Posting by kernel consumers: put work requests into rings. */
 #ifndef SMR_POST_H
 #define SMR_POST_H
 

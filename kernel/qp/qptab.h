@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The QPs of a network namespace, by their numbers and by their multicast groups, as data. */
+/* Tables of the QPs of a network namespace: by number, and by multicast group. */
 #ifndef SMR_QPTAB_H
 #define SMR_QPTAB_H
 
@@ -23,10 +23,10 @@ struct smr_qp_handle;
  * struct smr_member - an attachment of a QP to a group
  * @node: in struct smr_members
  * @addr: the group, an IPv4 one in its mapped form
- * @qp: the QP, which is detached before it goes; readers of the table use @handle
- * @handle: the QP's
+ * @qp: the QP, which is detached before it is destroyed; readers of the table use @handle
+ * @handle: of the QP
  * @group: the netdev's membership, which the QPs of its link share
- * @rcu: readers may still be at @node
+ * @rcu: defers freeing: readers may still access @node
  *
  * Constant while it is in the table.
  */
@@ -51,11 +51,11 @@ struct smr_members {
 
 /**
  * struct smr_qptab - the QPs of one network namespace
- * @hash: struct smr_qp_handle by the QP's number, but for QP1s; RCU for readers
+ * @hash: struct smr_qp_handle by the QP's number, except QP1s; RCU for readers
  * @gsi: netdev's index -> struct smr_qp_handle of its device's QP1; RCU for readers
- * @members: which of them are attached to multicast groups
- * @peers: which of them have which peer
- * @strays: packets for a number that no QP has
+ * @members: attachments to multicast groups
+ * @peers: claims on peers
+ * @strays: count of packets for a QP number that does not exist
  *
  * QP numbers are unique in the namespace, not only on a device, since all its
  * devices share the sockets.

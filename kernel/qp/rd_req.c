@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Ring of outstanding READ requests and atomics, and the split of a long READ into parts. Runs
+ * in the send task.
+ */
 #include "qp/rd_req.h"
 
 #include <linux/log2.h>
@@ -9,12 +13,12 @@
 #include "qp/ooo.h"
 #include "qp/snd.h"
 
-/* PSNs that one READ request asks for at most, and at least; powers of two */
+/* Maximum and minimum PSNs of one READ request; powers of two */
 #define READ_PART_MAX	256
 #define READ_PART_MIN	SMR_CWND_MIN
 
 /**
- * smr_rd_req_reset() - none is outstanding
+ * smr_rd_req_reset() - reset; no request is outstanding
  * @rd: the requests
  * @psn: the next PSN to send
  */
@@ -27,9 +31,9 @@ void smr_rd_req_reset(struct smr_rd_req *rd, u32 psn)
 }
 
 /**
- * smr_rd_req_rewind() - all that are outstanding will be sent again
+ * smr_rd_req_rewind() - all outstanding requests will be sent again
  * @rd: the requests
- * @snd: which has been rewound
+ * @snd: already rewound
  */
 void smr_rd_req_rewind(struct smr_rd_req *rd, const struct smr_snd *snd)
 {
@@ -42,7 +46,7 @@ static u32 read_end(const struct smr_rd_req *rd, u32 i)
 	return rd->end[i % SMR_MAX_RD_ATOMIC];
 }
 
-/* The outstanding request that a PSN belongs to, which is the oldest mostly */
+/* The outstanding READ or atomic that covers a PSN; usually the oldest */
 static u32 read_find(const struct smr_rd_req *rd, u32 psn)
 {
 	u32 i = rd->head;
@@ -53,9 +57,9 @@ static u32 read_find(const struct smr_rd_req *rd, u32 psn)
 }
 
 /**
- * smr_rd_req_acked() - the oldest unacknowledged PSN has moved on
+ * smr_rd_req_acked() - retire acknowledged requests
  * @rd: the requests
- * @una: it is this one now
+ * @una: the new oldest unacknowledged PSN
  */
 void smr_rd_req_acked(struct smr_rd_req *rd, u32 una)
 {
@@ -68,9 +72,9 @@ void smr_rd_req_acked(struct smr_rd_req *rd, u32 una)
 }
 
 /**
- * smr_rd_req_mix() - a part is asked for again, or nothing before it counts any more
+ * smr_rd_req_mix() - mark PSNs as possibly requested more than once
  * @rd: the requests
- * @psn: where the part ends
+ * @psn: end of the PSNs, exclusive
  */
 void smr_rd_req_mix(struct smr_rd_req *rd, u32 psn)
 {
@@ -78,23 +82,23 @@ void smr_rd_req_mix(struct smr_rd_req *rd, u32 psn)
 		rd->mixed = psn;
 }
 
-/* From @first to where parts of @part PSNs, a power of two, end */
+/* PSNs from @first to the end of its part; parts have @part PSNs, a power of two */
 static u32 part_left(u32 first, u32 part)
 {
 	return (first | (part - 1)) + 1 - first;
 }
 
 /**
- * smr_rd_req_part() - how many PSNs the next request of a READ asks for
+ * smr_rd_req_part() - number of PSNs of the next request of a READ
  * @snd: what was sent
- * @cwnd: the window
- * @ooo: what has come, and is not asked for again
- * @first: the first of them, counted from the READ's
- * @npsn: all of the READ's
+ * @cwnd: the congestion window
+ * @ooo: scoreboard of responses that have arrived and are not requested again
+ * @first: its first PSN, relative to that of the READ
+ * @npsn: number of PSNs of the READ
  *
- * A repeated request must lie within one request that was sent before, or the
- * responder does not recognise it. So all parts end where the smallest parts do,
- * and repeated requests are of the smallest size.
+ * A repeated request must lie within one request that was sent before, or the responder does
+ * not recognise it. So all parts end at a boundary of the smallest parts, and repeated requests
+ * have the smallest size.
  *
  * Return: the number.
  */
@@ -111,10 +115,11 @@ u32 smr_rd_req_part(const struct smr_snd *snd, const struct smr_cwnd *cwnd,
 }
 
 /**
- * smr_rd_req_least() - how many PSNs may the smallest part of a READ take?
- * @first: its first PSN, counted from the READ's
+ * smr_rd_req_least() - maximum PSNs of the smallest part of a READ
+ * @first: its first PSN, relative to that of the READ
  *
- * Return: so many as lie within one request that was sent before, if they are the READ's.
+ * Return: the number; so many PSNs, unless they exceed the READ, lie within one earlier
+ *	request.
  */
 u32 smr_rd_req_least(u32 first)
 {
@@ -122,14 +127,13 @@ u32 smr_rd_req_least(u32 first)
 }
 
 /**
- * smr_rd_req_left() - how much of its request begins with a PSN?
+ * smr_rd_req_left() - PSNs left in a request
  * @rd: the requests
- * @psn: an outstanding READ's or atomic's that is before the next PSN to send
+ * @psn: PSN of an outstanding READ or atomic, before the next PSN to send
  *
- * After everything was sent again that is a repeated request, which lies within an earlier
- * one.
+ * After a rewind this is a repeated request, which lies within an earlier one.
  *
- * Return: the number of PSNs, at least 1.
+ * Return: the number of PSNs from @psn to the end of its request, at least 1.
  */
 u32 smr_rd_req_left(const struct smr_rd_req *rd, u32 psn)
 {
@@ -137,19 +141,19 @@ u32 smr_rd_req_left(const struct smr_rd_req *rd, u32 psn)
 }
 
 /**
- * smr_rd_req_fits() - is a READ response where its opcode says?
+ * smr_rd_req_fits() - does the opcode of a READ response match its PSN?
  * @rd: the requests
  * @start: the READ's first PSN
- * @npsn: how many it takes
- * @psn: the response's
+ * @npsn: number of its PSNs
+ * @psn: PSN of the response
  * @op_flags: enum smr_op_flags of its opcode
  *
- * IBTA 9.4.4: the answer to a request of one packet is an ONLY. Other answers begin with
- * a FIRST, end with a LAST, and have MIDDLEs between. A READ may have been asked for in
- * several requests, see smr_rd_req_part(). What was asked for again may be answered as
- * the earlier request says, or as the later one. Then only the ends of the READ are sure.
+ * IBTA 9.4.4: the answer to a request of one packet is an ONLY. Other answers begin with a
+ * FIRST, end with a LAST, and have MIDDLEs between. A READ may have been asked for in several
+ * requests, see smr_rd_req_part(). Repeated PSNs may be answered as the earlier or as the later
+ * request. Then only the ends of the READ are known.
  *
- * Return: false: no request would be answered like this.
+ * Return: false if no request has such a response.
  */
 bool smr_rd_req_fits(const struct smr_rd_req *rd, u32 start, u32 npsn, u32 psn,
 		     u32 op_flags)
@@ -169,12 +173,12 @@ bool smr_rd_req_fits(const struct smr_rd_req *rd, u32 start, u32 npsn, u32 psn,
 }
 
 /**
- * smr_rd_req_middles() - how many MIDDLEs may follow a READ response that is one
+ * smr_rd_req_middles() - number of MIDDLEs that may follow a MIDDLE of a READ response
  * @rd: the requests
- * @psn: the response's; smr_rd_req_fits()
+ * @psn: PSN of the response, for which smr_rd_req_fits() is true
  *
- * Return: so many that the answer to the same request has at least one packet behind them;
- * 0 where it is not sure how that answer is cut.
+ * Return: a number that leaves at least one more packet of the same answer after them; 0 if it
+ *	is unknown how that answer is split.
  */
 u32 smr_rd_req_middles(const struct smr_rd_req *rd, u32 psn)
 {
@@ -188,12 +192,12 @@ u32 smr_rd_req_middles(const struct smr_rd_req *rd, u32 psn)
 }
 
 /**
- * smr_rd_req_same() - were two PSNs asked for by one request?
+ * smr_rd_req_same() - do two PSNs belong to one request?
  * @rd: the requests
- * @a: one
- * @b: the other
+ * @a: a PSN
+ * @b: another PSN
  *
- * Return: whether they were.
+ * Return: true if they do.
  */
 bool smr_rd_req_same(const struct smr_rd_req *rd, u32 a, u32 b)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The READ requests and atomics that wait for their answers. A long READ is asked for in
- * parts, which the responder cannot tell from several READs.
+ * Outstanding READ requests and atomics. A long READ is requested in parts, which look like
+ * several READs to the responder.
  */
 #ifndef SMR_RD_REQ_H
 #define SMR_RD_REQ_H
@@ -12,18 +12,18 @@ struct smr_ooo;
 struct smr_cwnd;
 struct smr_snd;
 
-/* READ requests and atomics outstanding at most, a power of two */
+/* Maximum of outstanding READ requests and atomics, a power of two */
 #define SMR_MAX_RD_ATOMIC	128
 
 /**
  * struct smr_rd_req - outstanding READ requests and atomics
- * @end: where each ends, one past its last PSN
+ * @end: the end of each: one past its last PSN
  * @head: the oldest of @end
  * @tail: one past the newest
- * @from: where the oldest outstanding READ request of its work request began, if that is
- *	not where the work request did
- * @mixed: PSNs before it have been asked for more than once. Their responses may be cut as
- *	any of these requests asked for
+ * @from: first PSN of the oldest outstanding READ request, if it is not the first of its work
+ *	request
+ * @mixed: PSNs before it may have been requested more than once. Their responses may be split
+ *	as for any of these requests
  *
  * Owned by the send task.
  */
@@ -49,13 +49,13 @@ bool smr_rd_req_fits(const struct smr_rd_req *rd, u32 start, u32 npsn, u32 psn,
 		     u32 op_flags);
 bool smr_rd_req_same(const struct smr_rd_req *rd, u32 a, u32 b);
 
-/* A READ request or an atomic was sent, up to @psn. */
+/* Add a READ request or atomic that was sent, up to @psn. */
 static inline void smr_rd_req_add(struct smr_rd_req *rd, u32 psn)
 {
 	rd->end[rd->tail++ % SMR_MAX_RD_ATOMIC] = psn;
 }
 
-/* How many are outstanding */
+/* Number of outstanding requests */
 static inline u32 smr_rd_req_count(const struct smr_rd_req *rd)
 {
 	return rd->tail - rd->head;

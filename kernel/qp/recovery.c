@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a send side has under way: how much of it is acknowledged, and what is sent again.
+ * What a send side has in flight: acknowledgement and retransmission.
  */
 #include "qp/recovery.h"
 
@@ -19,8 +19,8 @@
  * smr_out_set_timeout() - set the consumer's timeout
  * @qp: the QP, paused
  *
- * For so long the stack may refuse what a QP sends: a packet that is refused for a whole
- * timeout is lost. The timeouts that follow use up the retries.
+ * The stack may refuse packets of a QP for the same time: a packet that is refused for a whole
+ * timeout is lost. Further timeouts use up the retries.
  */
 void smr_out_set_timeout(struct smr_qp *qp)
 {
@@ -46,12 +46,10 @@ void smr_out_start(struct smr_qp *qp)
 }
 
 /**
- * smr_out_restart() - send next what is the oldest unacknowledged PSN
- * @qp: the QP
+ * smr_out_restart() - continue sending at the oldest unacknowledged PSN
+ * @qp: the caller owns its send task
  *
- * What has come ahead of it is not asked for again.
- *
- * Context: any; called by the send task.
+ * Responses that have arrived ahead of it are not requested again.
  */
 void smr_out_restart(struct smr_qp *qp)
 {
@@ -62,12 +60,10 @@ void smr_out_restart(struct smr_qp *qp)
 
 /**
  * smr_out_rewind() - go back to the oldest unacknowledged PSN after a loss
- * @qp: the QP
+ * @qp: the caller owns its send task
  * @late: a timer has fired
  *
- * IBTA 9.7.5.1: go back N. Loss also narrows the window.
- *
- * Context: any; called by the send task.
+ * IBTA 9.7.5.1: go back N. Loss also shrinks the window.
  */
 void smr_out_rewind(struct smr_qp *qp, bool late)
 {
@@ -78,13 +74,11 @@ void smr_out_rewind(struct smr_qp *qp, bool late)
 }
 
 /**
- * smr_out_advance() - the oldest unacknowledged PSN has moved on
- * @qp: the QP
- * @una: it is this one now
+ * smr_out_advance() - advance the oldest unacknowledged PSN
+ * @qp: the caller owns its send task
+ * @una: the new one
  *
- * The timer now waits for the next.
- *
- * Context: any; called by the send task.
+ * The timer restarts for the next.
  */
 void smr_out_advance(struct smr_qp *qp, u32 una)
 {
@@ -108,11 +102,9 @@ static bool fetches(struct smr_qp *qp, const struct smr_swqe *wqe)
 }
 
 /**
- * smr_out_head_done() - the oldest work request is acknowledged in full
- * @qp: the QP
+ * smr_out_head_done() - retire the oldest work request, which is completely acknowledged
+ * @qp: the caller owns its send task
  * @wqe: the work request
- *
- * Context: any; called by the send task.
  */
 void smr_out_head_done(struct smr_qp *qp, const struct smr_swqe *wqe)
 {
@@ -123,13 +115,12 @@ void smr_out_head_done(struct smr_qp *qp, const struct smr_swqe *wqe)
 }
 
 /**
- * smr_out_acked_before() - all PSNs before one are acknowledged
- * @qp: the QP
+ * smr_out_acked_before() - handle an acknowledgement of all PSNs before one
+ * @qp: the caller owns its send task
  * @psn: the PSN
- * @run: how to run: each request that completes reduces the quota
+ * @run: the budget; each request that completes reduces its quota
  *
- * Context: any; called by the send task.
- * Return: what has become of them.
+ * Return: enum smr_out_acked.
  */
 enum smr_out_acked smr_out_acked_before(struct smr_qp *qp, u32 psn,
 					struct smr_run *run)
@@ -154,7 +145,7 @@ enum smr_out_acked smr_out_acked_before(struct smr_qp *qp, u32 psn,
 	return SMR_OUT_ACKED;
 }
 
-/* Use up a retry. False: there was none, and the work request has failed. */
+/* Use up a retry. False: none was left, and the work request has failed. */
 static bool charge(struct smr_qp *qp)
 {
 	trace_smr_retry(&qp->ibqp, qp->snd.una, qp->snd.psn,
@@ -170,13 +161,11 @@ static bool charge(struct smr_qp *qp)
 }
 
 /**
- * smr_out_retry() - send again from the oldest PSN, unless no retries are left
- * @qp: the QP
- * @late: the timeout is over
+ * smr_out_retry() - retransmit from the oldest PSN, unless no retries are left
+ * @qp: the caller owns its send task
+ * @late: the timeout has expired
  *
  * IBTA 9.7.5.2. Without retries the work request fails.
- *
- * Context: any; called by the send task.
  */
 void smr_out_retry(struct smr_qp *qp, bool late)
 {
@@ -187,13 +176,11 @@ void smr_out_retry(struct smr_qp *qp, bool late)
 }
 
 /**
- * smr_out_gap() - a response is missing, and something besides
- * @qp: the QP
+ * smr_out_gap() - retransmit after a gap: a response is missing, and perhaps requests
+ * @qp: the caller owns its send task
  *
- * Each packet behind it shows the same gap, so send again only once. If that is lost, too,
- * the timer fires.
- *
- * Context: any; called by the send task.
+ * Each later packet shows the same gap, so retransmit only once. If that is also lost, the
+ * timer fires.
  */
 void smr_out_gap(struct smr_qp *qp)
 {
@@ -203,7 +190,7 @@ void smr_out_gap(struct smr_qp *qp)
 	smr_out_retry(qp, false);
 }
 
-/* Does anything that waits for data lie between these PSNs, which were sent? */
+/* Is there a READ or atomic between these PSNs, which were sent? */
 static bool any_fetches(struct smr_qp *qp, u32 psn, u32 end)
 {
 	while (smr_psn_diff(psn, end) < 0) {
@@ -217,15 +204,14 @@ static bool any_fetches(struct smr_qp *qp, u32 psn, u32 end)
 }
 
 /**
- * smr_out_missing() - responses are missing, and nothing else
- * @qp: the QP
+ * smr_out_missing() - request missing responses again; no request was lost
+ * @qp: the caller owns its send task
  * @psn: the responder has executed all before it
- * @answer: the PSN of the answer that says so
+ * @answer: the PSN of the answer that proves it
  *
- * Ask again for what is missing, once; and once more whenever it is found to be lost again.
+ * Request the missing part again, once; and once more each time it is found to be lost again.
  *
- * Context: any; called by the send task.
- * Return: false: no retry was left, and the work request has failed.
+ * Return: false if no retry was left, and the work request has failed.
  */
 bool smr_out_missing(struct smr_qp *qp, u32 psn, u32 answer)
 {
@@ -239,7 +225,7 @@ bool smr_out_missing(struct smr_qp *qp, u32 psn, u32 answer)
 	case SMR_OOO_MISSING:
 		if (!comp->gap && !comp->asked)
 			break;
-		/* What is measured would contain that it was lost. */
+		/* The RTT sample would include the retransmission (Karn). */
 		smr_rto_forget(&qp->rto);
 		return true;
 	case SMR_OOO_AGAIN:
@@ -256,13 +242,12 @@ bool smr_out_missing(struct smr_qp *qp, u32 psn, u32 answer)
 }
 
 /**
- * smr_out_catch_up() - the oldest PSN has moved on to what came ahead of it
- * @qp: the QP
- * @run: how to run: each request that completes reduces the quota
+ * smr_out_catch_up() - complete requests whose responses arrived ahead
+ * @qp: the caller owns its send task
+ * @run: the budget; each request that completes reduces its quota
  *
- * What came, and what is acknowledged by that, follows now, as far as the quota allows.
- *
- * Context: any; called by the send task.
+ * Called when the oldest PSN has reached responses that arrived ahead. They, and the requests
+ * that they acknowledge, complete now, as far as the quota allows.
  */
 void smr_out_catch_up(struct smr_qp *qp, struct smr_run *run)
 {

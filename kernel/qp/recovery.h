@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a requester has sent: how much of it is acknowledged, and what is sent again. */
+/* What a requester has in flight: acknowledgement and retransmission. */
 #ifndef SMR_RECOVERY_H
 #define SMR_RECOVERY_H
 
@@ -7,11 +7,11 @@
 
 #include "qp/core.h"
 
-/* What has become of the PSNs before one that was answered */
+/* Result of an acknowledgement of all PSNs before one */
 enum smr_out_acked {
 	SMR_OUT_ACKED,		/* all are acknowledged */
 	SMR_OUT_DATA_LOST,	/* a READ or an atomic still waits for its data */
-	SMR_OUT_MORE,		/* the quota is used up, and some are left: call again */
+	SMR_OUT_MORE,		/* the quota is used up, but some are left: call again */
 };
 
 void smr_out_set_timeout(struct smr_qp *qp);
@@ -44,7 +44,10 @@ static inline u32 smr_out_window_max(const struct smr_qp *qp)
 	return smr_cwnd_max(qp->rto.least, qp->mtu);
 }
 
-/* How many PSNs from @psn on may be under way. What has come is not any more. */
+/*
+ * The number of PSNs from @psn on that may be sent. PSNs whose responses have arrived do not
+ * count as in flight.
+ */
 static inline u32 smr_out_room_at(const struct smr_qp *qp, u32 psn)
 {
 	u32 kept = unlikely(qp->comp.ooo.any) ? qp->comp.ooo.kept : 0;
@@ -53,7 +56,7 @@ static inline u32 smr_out_room_at(const struct smr_qp *qp, u32 psn)
 			     kept ? smr_out_window_max(qp) : 0);
 }
 
-/* How many PSNs may be sent now */
+/* The number of PSNs that may be sent now */
 static inline u32 smr_out_room(const struct smr_qp *qp)
 {
 	return smr_out_room_at(qp, qp->snd.psn);

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Take, fill and complete receive work requests, from the QP's own queue or an SRQ. Runs in the
+ * response task.
+ */
 #include "qp/recv.h"
 
 #include "qp/comp_cntr.h"
@@ -11,7 +15,7 @@
 #include "trace.h"
 #include "why.h"
 
-/* Take from the QP's own queue, or from its shared one. */
+/* Take a request from the QP's own queue, or from its SRQ. */
 static int recv_take(struct smr_qp *qp)
 {
 	struct smr_rwqe *rwqe = &qp->resp.rwqe;
@@ -24,8 +28,8 @@ static int recv_take(struct smr_qp *qp)
 }
 
 /*
- * XRC: an abandoned message may have left a receive work request of another queue in
- * use. Flush it back to the consumer of that queue.
+ * XRC: an abandoned message may have left a receive work request of another SRQ in use.
+ * Complete it as flushed to the consumer of that SRQ.
  */
 static void recv_give_back(struct smr_qp *qp)
 {
@@ -52,12 +56,10 @@ static enum smr_resp_verdict take_verdict(int err)
 
 /**
  * smr_recv_take() - take a receive work request into @qp->resp.rwqe
- * @qp: the responder's QP
+ * @qp: the caller owns its response task
  *
- * One is kept until it completes. A malformed one is taken, too, so that it can be
- * completed.
+ * It is kept until it completes. A malformed one is also taken, so that it can be completed.
  *
- * Context: any; called by the response task.
  * Return: SMR_RESP_OK, SMR_RESP_RNR, SMR_RESP_BAD_RECV or SMR_RESP_BROKEN.
  */
 enum smr_resp_verdict smr_recv_take(struct smr_qp *qp)
@@ -76,10 +78,9 @@ enum smr_resp_verdict smr_recv_take(struct smr_qp *qp)
 
 /**
  * smr_recv_available() - would smr_recv_take() find something?
- * @qp: the QP
+ * @qp: the caller owns its response task
  *
- * Context: any; called by the response task.
- * Return: true when there is one, good or not.
+ * Return: true if there is one, valid or not.
  */
 bool smr_recv_available(const struct smr_qp *qp)
 {
@@ -100,7 +101,7 @@ static void post(struct smr_qp *qp, struct smr_cq *cq, struct smr_cqe *cqe,
 		smr_qp_overrun(qp);
 }
 
-/* XRC: complete to the queue's CQ. If the queue is gone, so is its request. */
+/* XRC: complete to the CQ of the SRQ. If the SRQ was destroyed, so was its request. */
 static void recv_post_xrc(struct smr_qp *qp, struct smr_cqe *cqe,
 			  bool solicited)
 {
@@ -128,7 +129,7 @@ static void recv_post(struct smr_qp *qp, struct smr_cqe *cqe, bool solicited)
 		post(qp, qp->rcq, cqe, solicited);
 }
 
-/* Fill in the fields that all messages' completions have. */
+/* Fill in the fields common to completions of all messages. */
 static void recv_cqe(const struct smr_hdr *hdr, u32 len, struct smr_cqe *cqe)
 {
 	*cqe = (struct smr_cqe) {
@@ -165,12 +166,10 @@ void smr_recv_done(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len)
 
 /**
  * smr_recv_done_ud() - complete the receive work request in use with a datagram
- * @qp: the QP
+ * @qp: the caller owns its response task
  * @hdr: the datagram's headers
- * @len: bytes of the message, GRH included
- * @from: where it is from
- *
- * Context: any; called by the response task.
+ * @len: bytes of the message, including the GRH
+ * @from: its source
  */
 void smr_recv_done_ud(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len,
 		      const struct smr_recv_from *from)
@@ -194,11 +193,9 @@ void smr_recv_done_ud(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len,
 
 /**
  * smr_recv_done_raw() - complete the receive work request in use with a frame
- * @qp: the QP
- * @len: its bytes
+ * @qp: the caller owns its response task
+ * @len: its length in bytes
  * @flow_tag: the tag of its steering rule
- *
- * Context: any; called by the response task.
  */
 void smr_recv_done_raw(struct smr_qp *qp, u32 len, u32 flow_tag)
 {
@@ -214,11 +211,9 @@ void smr_recv_done_raw(struct smr_qp *qp, u32 len, u32 flow_tag)
 
 /**
  * smr_recv_fail() - complete the receive work request in use with an error
- * @qp: the QP
+ * @qp: the caller owns its response task
  * @status: the error
  * @why: its reason: enum smr_why_id
- *
- * Context: any; called by the response task.
  */
 void smr_recv_fail(struct smr_qp *qp, enum ib_wc_status status, u32 why)
 {
@@ -231,7 +226,7 @@ void smr_recv_fail(struct smr_qp *qp, enum ib_wc_status status, u32 why)
 	recv_post(qp, &cqe, true);
 }
 
-/* IBTA 10.2.9.2: keys are checked against a shared queue's own domain. */
+/* IBTA 10.2.9.2: keys are checked against the PD of an SRQ. */
 static const struct smr_pd *recv_pd(const struct smr_qp *qp)
 {
 	const struct smr_srq *srq = smr_recv_srq(qp);
@@ -241,12 +236,11 @@ static const struct smr_pd *recv_pd(const struct smr_qp *qp)
 
 /**
  * smr_recv_open() - open a part of @qp->resp.rwqe in @qp->resp.sgl
- * @qp: the responder's QP
- * @skip: where in the list the part begins, in bytes
- * @len: how many bytes
+ * @qp: the caller owns its response task
+ * @skip: offset of the part in the list, in bytes
+ * @len: bytes of the part
  *
- * Context: any; called by the response task.
- * Return: SMR_RESP_OK, to be ended with smr_sgl_close(); SMR_RESP_LOC_PROT.
+ * Return: SMR_RESP_OK, and the caller must call smr_sgl_close(); or SMR_RESP_LOC_PROT.
  */
 enum smr_resp_verdict smr_recv_open(struct smr_qp *qp, u64 skip, u64 len)
 {
@@ -262,11 +256,10 @@ enum smr_resp_verdict smr_recv_open(struct smr_qp *qp, u64 skip, u64 len)
 
 /**
  * smr_recv_why() - why did @qp->resp.rwqe not open?
- * @qp: the responder's QP
+ * @qp: the caller owns its response task
  * @why: filled in
  *
- * Context: any; called by the response task.
- * Return: false: it would open now.
+ * Return: false if it would open now.
  */
 bool smr_recv_why(const struct smr_qp *qp, struct smr_why *why)
 {
@@ -280,13 +273,13 @@ bool smr_recv_why(const struct smr_qp *qp, struct smr_why *why)
  * smr_recv_place() - copy a message into the next receive work request
  * @qp: the receiver
  * @len: bytes
- * @run: how to run
+ * @run: the budget
  * @copy: writes @len bytes into @qp->resp.sgl; as smr_sgl_write()
- * @from: for @copy
+ * @from: passed to @copy
  *
  * Context: as @run says; called by the response task.
- * Return: SMR_RESP_OK when it is there; SMR_RESP_MORE, SMR_RESP_WAIT,
- * SMR_RESP_DEFER to be called again; or why not.
+ * Return: SMR_RESP_OK if it is copied; SMR_RESP_MORE, SMR_RESP_WAIT, SMR_RESP_DEFER: call
+ *	again; or the error.
  */
 enum smr_resp_verdict smr_recv_place(struct smr_qp *qp, u64 len,
 				     struct smr_run *run,

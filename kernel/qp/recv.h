@@ -14,8 +14,8 @@ struct smr_why;
 
 /**
  * struct smr_recv_from - the source of a datagram, for its completion
- * @vlan_id: the VLAN that it came by, or SMR_NO_VLAN
- * @v4: it came over IPv4
+ * @vlan_id: the VLAN that received it, or SMR_NO_VLAN
+ * @v4: it was received over IPv4
  */
 struct smr_recv_from {
 	u16 vlan_id;

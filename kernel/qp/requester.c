@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The sending half of the send task: each step sends the next packets of the send queue, or
+ * repeats lost ones.
+ */
 #include "qp/requester.h"
 
 #include <linux/minmax.h>
@@ -36,10 +40,10 @@ void smr_requester_reset(struct smr_qp *qp)
 
 /**
  * smr_requester_start() - set the first PSN
- * @qp: the QP, paused, on its way to RTS
+ * @qp: the QP, paused, in a transition to RTS
  * @psn: the first
  *
- * As in smr_responder_start(), what is queued is of the connection before.
+ * As in smr_responder_start(), queued packets belong to the previous connection.
  */
 void smr_requester_start(struct smr_qp *qp, u32 psn)
 {
@@ -49,7 +53,10 @@ void smr_requester_start(struct smr_qp *qp, u32 psn)
 	smr_cwnd_reset(&qp->cwnd, qp->snd.psn);
 }
 
-/* Will the message leave in one train? Then that opens its whole list, before it is sent. */
+/*
+ * Will the message be sent in one train? Then building the train opens the whole list, before
+ * anything is sent.
+ */
 static bool wqe_opens_at_once(const struct smr_qp *qp,
 			      const struct smr_swqe *wqe,
 			      const struct smr_wr_info *wr, bool local)
@@ -58,7 +65,7 @@ static bool wqe_opens_at_once(const struct smr_qp *qp,
 	       wqe->npsn <= min_t(u32, smr_out_room(qp), SMR_TRAIN_SEGS);
 }
 
-/* Find local errors before anything is sent. A peer on this host is handed the open list. */
+/* Find local errors before anything is sent. For a peer on this host, the list stays open. */
 static u8 wqe_check(struct smr_qp *qp, struct smr_swqe *wqe,
 		    const struct smr_wr_info *wr, bool local)
 {
@@ -87,7 +94,7 @@ static u32 wqe_npsn(const struct smr_qp *qp, const struct smr_swqe *wqe,
 	       max_t(u32, 1, DIV_ROUND_UP(wqe->len, qp->mtu));
 }
 
-/* ATOMIC WRITE: one packet with a payload, which has an answer of its own. */
+/* ATOMIC WRITE: one packet with a payload, which has its own response. */
 static enum smr_step atomic_write_send(struct smr_message *m,
 				       struct smr_run *run)
 {
@@ -120,10 +127,10 @@ static int request_send(struct smr_message *m, u32 n)
 }
 
 /*
- * A READ, an atomic or a FLUSH: one packet whose answer takes PSNs. A long READ is
- * requested in parts, which the responder cannot tell from several READs. So the
- * window bounds the data that is under way, and loss costs little. A part that is
- * larger than the window goes alone.
+ * A READ, an atomic or a FLUSH: one packet whose responses use PSNs. A long READ is requested
+ * in parts, which look like several READs to the responder. So the window limits the data in
+ * flight, and a loss costs little. A part that is larger than the window is sent when nothing
+ * else is in flight.
  */
 static enum smr_step fetch_send(struct smr_message *m, struct smr_run *run)
 {
@@ -147,9 +154,8 @@ static enum smr_step fetch_send(struct smr_message *m, struct smr_run *run)
 }
 
 /*
- * The next part of a READ whose responses are missing, and of nothing that has come. It
- * lies within one request. Return: its length in PSNs; 0: there is none here. What comes
- * next is known then.
+ * The next part of a READ whose responses are all missing. It lies within one earlier request.
+ * Return: its length in PSNs; 0: there is none here, and the scoreboard has advanced.
  */
 static u32 missing_part(struct smr_message *m)
 {
@@ -158,7 +164,7 @@ static u32 missing_part(struct smr_message *m)
 	u32 n = smr_psn_off(ooo->ask_end, ooo->ask), missing;
 
 	if (smr_psn_diff(ooo->ask, qp->snd.psn) >= 0) {
-		/* It has not been sent again, and will be. */
+		/* After a rewind it has not been sent yet, and will be. */
 		ooo->ask = ooo->ask_end;
 		return 0;
 	}
@@ -172,7 +178,7 @@ static u32 missing_part(struct smr_message *m)
 		if (missing && m->wr->flags & SMR_WR_READ)
 			return missing;
 		if (missing) {
-			/* An atomic is not asked for by itself. */
+			/* An atomic is not requested again separately. */
 			smr_rto_forget(&qp->rto);
 			smr_out_restart(qp);
 			return 0;
@@ -184,10 +190,10 @@ static u32 missing_part(struct smr_message *m)
 }
 
 /*
- * Of what one request asked for, one part is under way at once: the responder has agreed
- * to so many requests as were sent, and rdma_rxe cannot answer a part before another one
- * that it has answered again. What is repeated is bounded by the window, too. The oldest
- * part may always be.
+ * Only one repeated part of each request may be in flight: the responder has agreed to the
+ * number of requests that were sent, and rdma_rxe cannot answer a part that precedes another
+ * one that it has already answered again. The window also limits repeated parts, except the
+ * oldest.
  */
 static bool may_repeat(const struct smr_qp *qp, u32 psn, u32 n)
 {
@@ -199,8 +205,8 @@ static bool may_repeat(const struct smr_qp *qp, u32 psn, u32 n)
 }
 
 /*
- * Ask again for a part of a READ whose responses were lost. False: that has to wait for
- * answers, and what has never been sent may be sent.
+ * Request a part of a READ again whose responses were lost. False: that has to wait for
+ * answers, and new packets may be sent.
  */
 static bool missing_send(struct smr_qp *qp, struct smr_run *run,
 			 enum smr_step *step)
@@ -232,9 +238,9 @@ static bool missing_send(struct smr_qp *qp, struct smr_run *run,
 }
 
 /*
- * What is sent again may have been answered before, or be acknowledged by what was: how many
- * PSNs of this work request go without being sent? A READ goes in the parts that it would be
- * asked for in. Only while something has come ahead.
+ * After a rewind, some PSNs may have been answered already, or acknowledged by a later answer.
+ * Return: the number of PSNs of this work request that need not be sent. For a READ, at most
+ * one of the parts in which it would be requested. Used only while the scoreboard is not empty.
  */
 static u32 known_part(const struct smr_message *m)
 {
@@ -250,8 +256,8 @@ static u32 known_part(const struct smr_message *m)
 }
 
 /*
- * Pass over @n PSNs. The responder has a resource for each READ that is outstanding, and
- * this one still is. If more were asked for, it could not answer again what was before.
+ * Skip @n PSNs. The responder has a resource for each outstanding READ, and this one is still
+ * outstanding. If more were requested, the responder could no longer repeat earlier answers.
  */
 static enum smr_step known_skip(struct smr_message *m, struct smr_run *run,
 				u32 n)
@@ -290,7 +296,7 @@ static void local_send(struct smr_message *m, struct smr_run *run)
 	qp->handed.opened = false;
 }
 
-/* The next piece of a work request that has its PSNs; or, @local, all of it. */
+/* Send the next piece of a work request whose PSNs are assigned; with @local, all of it. */
 static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 			      const struct smr_wr_info *wr, bool local,
 			      struct smr_run *run)
@@ -329,7 +335,7 @@ static enum smr_step wqe_refuse(struct smr_qp *qp, struct smr_swqe *wqe)
 {
 	if (qp->sq.head != qp->snd.next)
 		return SMR_STEP_WAIT;
-	/* A send queue that drains completes only what has begun. */
+	/* A draining send queue completes only requests that have started. */
 	if (wqe->state == SMR_SWQE_POSTED &&
 	    READ_ONCE(qp->state) != IB_QPS_RTS)
 		return SMR_STEP_WAIT;
@@ -337,7 +343,7 @@ static enum smr_step wqe_refuse(struct smr_qp *qp, struct smr_swqe *wqe)
 	return SMR_STEP_DONE;
 }
 
-/* A local work request is executed when all before it have completed. */
+/* A local work request is executed after all earlier ones have completed. */
 static enum smr_step wqe_local(struct smr_qp *qp, struct smr_swqe *wqe,
 			       struct smr_run *run)
 {
@@ -345,7 +351,7 @@ static enum smr_step wqe_local(struct smr_qp *qp, struct smr_swqe *wqe,
 	if (qp->sq.head != qp->snd.next)
 		return SMR_STEP_WAIT;
 	if (READ_ONCE(qp->state) != IB_QPS_RTS) {
-		/* It may be waiting. Undo it, since SQD may last long. */
+		/* It may be waiting for spans. Undo it, since SQD may last long. */
 		smr_local_wr_undo(qp);
 		return SMR_STEP_WAIT;
 	}
@@ -398,8 +404,8 @@ static enum smr_step requester_step(struct smr_qp *qp, struct smr_run *run)
 }
 
 /*
- * Has a work request begun that is not done? Its packets may all be acknowledged
- * already, or none: the receiver may not have been ready.
+ * Has a work request started that is not complete? Its packets may all be acknowledged already,
+ * or none: the receiver may not have been ready.
  */
 static bool sq_has_begun(const struct smr_qp *qp)
 {
@@ -411,7 +417,7 @@ static bool sq_has_begun(const struct smr_qp *qp)
 		smr_sq_wqe(sq, next)->state != SMR_SWQE_POSTED);
 }
 
-/* SQD: raise the event once, when all that had begun is done. IBTA 10.3.1.5 */
+/* SQD: raise the event once, when all started requests are complete. IBTA 10.3.1.5 */
 static void requester_drained(struct smr_qp *qp)
 {
 	if (READ_ONCE(qp->state) != IB_QPS_SQD || qp->drained ||
@@ -423,8 +429,8 @@ static void requester_drained(struct smr_qp *qp)
 }
 
 /*
- * Flush the send queue of a QP in error. An operation that a peer on this host
- * works on is taken back first.
+ * Flush the send queue of a QP in error. An operation that was handed to a peer on this host is
+ * taken back first.
  */
 static enum smr_step send_flush(struct smr_qp *qp, struct smr_run *run)
 {
@@ -441,8 +447,8 @@ static enum smr_step send_flush(struct smr_qp *qp, struct smr_run *run)
 }
 
 /**
- * smr_send_flush_all() - flush what was in a send queue when its QP failed
- * @qp: the QP, paused, on its way from SQE to RTS
+ * smr_send_flush_all() - flush requests that were in a send queue when its QP failed
+ * @qp: paused, in a transition from SQE to RTS
  *
  * Work requests that are posted from now on are sent.
  *
@@ -460,11 +466,11 @@ void smr_send_flush_all(struct smr_qp *qp)
 
 /**
  * smr_requester_run() - take one step of sending
- * @qp: the QP
- * @run: how it may run
+ * @qp: the caller owns its send task
+ * @run: its budget
  *
- * Context: as @run says; called by the send task.
- * Return: SMR_STEP_WAIT when nothing may be sent now.
+ * Context: as @run says.
+ * Return: SMR_STEP_WAIT if nothing may be sent now.
  */
 enum smr_step smr_requester_run(struct smr_qp *qp, struct smr_run *run)
 {

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Check a request as IBTA 9.7.4.1 requires, without side effects; and find the reason after a
+ * refusal. Runs in the response task.
+ */
 #include "qp/resp_check.h"
 
 #include "net/wire.h"
@@ -13,13 +17,13 @@
 #define OP_IN_MESSAGE	(SMR_OP_SEND | SMR_OP_WRITE)
 
 /*
- * What why_invalid() repeats is inline all the same, because it is called for each request.
+ * These checks are __always_inline although why_invalid() also calls them, because they run for
+ * each request.
  */
 
 /*
- * IBTA 9.7.4.1.2: a message is FIRST, MIDDLEs and LAST, or ONLY, all of one kind.
- * 9.8.2.2.1: on UC a message also ends where the next one begins, or where a packet is
- * missing.
+ * IBTA 9.7.4.1.2: a message is FIRST, MIDDLEs and LAST, or ONLY, all of one kind. 9.8.2.2.1: on
+ * UC a message also ends where the next one begins, or where a packet is missing.
  */
 static __always_inline bool sequence_ok(const struct smr_qp *qp,
 					const struct smr_op *op)
@@ -105,8 +109,8 @@ static enum smr_resp_verdict key_check(struct smr_qp *qp,
 }
 
 /*
- * Will the execution open just the range that the check would, before it does anything
- * else? A WRITE with immediate data takes a receive work request first.
+ * Will the execution open exactly the same range before it has any side effect? Then the check
+ * can be skipped. A WRITE with immediate data takes a receive work request first.
  */
 static bool exec_checks(const struct smr_op *op, u32 len)
 {
@@ -164,7 +168,7 @@ static enum smr_resp_verdict check_atomic(struct smr_qp *qp,
 	return key_check(qp, &op->hdr, sizeof(u64), IB_ACCESS_REMOTE_ATOMIC);
 }
 
-/* IBTA A19.4.2: needs REMOTE_WRITE only, since it returns no data */
+/* IBTA A19.4.2: needs only REMOTE_WRITE, since it returns no data */
 static enum smr_resp_verdict check_atomic_write(struct smr_qp *qp,
 						const struct smr_op *op)
 {
@@ -174,14 +178,14 @@ static enum smr_resp_verdict check_atomic_write(struct smr_qp *qp,
 }
 
 /*
- * A request so many PSNs ahead does not follow a lost packet: no window is that large. It
- * does when a READ of that many PSNs was lost. Then the requester notices by its timeout.
+ * A request this many PSNs ahead does not follow a lost packet: no window is that large. It can
+ * follow a lost READ of that many PSNs; then the requester's timeout detects the loss.
  */
 #define PSN_REACH	65536
 
 /*
- * UC accepts any PSN. Otherwise: a gap, a duplicate, or the expected PSN. A PSN out of reach
- * is not answered, so that most guesses of a stranger's draw no NAK.
+ * UC accepts any PSN. Otherwise the PSN is expected, a duplicate or after a gap. A PSN out of
+ * reach is not answered, so that most guesses of an attacker get no NAK.
  */
 static enum smr_resp_verdict check_psn(const struct smr_qp *qp, u32 psn)
 {
@@ -198,13 +202,12 @@ static enum smr_resp_verdict check_psn(const struct smr_qp *qp, u32 psn)
 
 /**
  * smr_resp_check() - may this request be executed?
- * @qp: the responder's QP
+ * @qp: the caller owns its response task
  * @op: the request; its source was checked before
  *
  * The order is that of the IBTA figure "Inbound request packet validation". There are
  * no side effects except counters.
  *
- * Context: any; called by the response task.
  * Return: SMR_RESP_OK, or why not.
  */
 enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
@@ -263,7 +266,7 @@ static void why_invalid(const struct smr_qp *qp, const struct smr_op *op,
 		smr_why(why, REQ_UNALIGNED, hdr->va);
 }
 
-/* What a request names of this side's memory */
+/* The memory of this side that a request refers to */
 struct reach {
 	u32 rkey;
 	u64 va;
@@ -311,12 +314,12 @@ static void why_no_access(const struct smr_qp *qp, const struct smr_hdr *hdr,
 
 /**
  * smr_resp_why() - why was a request refused?
- * @qp: the responder's QP, unchanged since
+ * @qp: the responder's QP, unchanged since the check
  * @op: the request
  * @verdict: the verdict on it
- * @why: filled in; its id is 0 if the peer tries again, or is at fault
+ * @why: filled in; its id is 0 if the peer will retry, or caused the error
  *
- * Looks once more, so that nothing has to be kept while nothing is refused.
+ * Repeats the checks, so that the data path need not store reasons.
  *
  * Context: any; called by the response task.
  */

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Execute requests: copy data, consume receive work requests, execute atomics. Runs in the
+ * response task.
+ */
 #include "qp/resp_exec.h"
 
 #include <rdma/ib_pack.h>
@@ -16,10 +20,10 @@
 #include "qp/rx_train.h"
 #include "qp/xrc.h"
 
-/* Bytes of a local operation that one call copies in a process at most */
+/* Maximum bytes of a local operation that one call copies in process context */
 #define SLICE_PROCESS	(4 * SMR_RESP_SLICE)
 
-/* One payload, or one slice of it, on its way to memory. */
+/* One payload, or one slice of it, that is being copied. */
 struct exec {
 	struct smr_qp *qp;
 	const struct smr_op *op;
@@ -36,10 +40,10 @@ static u32 slice(const struct smr_op *op, const struct smr_run *run, u64 total)
 }
 
 /*
- * The requester's own list of a local operation. If the requester's task waits for this one
- * up the stack, it has opened the list when it checked the work request. Otherwise the list's
- * keys may have ended since. A completer needs its scratch list for no answer while an
- * operation is handed over.
+ * The requester's own list of a local operation. If the requester's task is further up this
+ * stack, it has opened the list when it checked the work request. Otherwise the list's keys may
+ * have become invalid since. The completer does not use its scratch list while an operation is
+ * handed over.
  */
 static bool peer_open(struct exec *x, int access)
 {
@@ -92,18 +96,18 @@ static bool remote_open(struct exec *x, int access, u64 va, u32 rkey)
 }
 
 /*
- * A page is missing. This side's pages are brought in first. If one is missing after
- * that, it is the requester's, and the requester has it brought in.
+ * A page is missing. This side's pages are brought in first. If one is missing after that, it
+ * belongs to the requester, which then brings it in.
  */
 static enum smr_resp_verdict exec_fault(struct exec *x, bool fetch)
 {
 	struct smr_local *local = x->op->local;
 	enum smr_resp_verdict verdict;
 
-	/* Neither side's faults help against the wrong context. */
+	/* A fault does not help if this is the wrong context. */
 	if (x->theirs && smr_sgl_needs_thread(x->theirs))
 		return SMR_RESP_DEFER;
-	/* A fault that has ended says how. */
+	/* If a fault has ended, smr_resp_fault() returns its result. */
 	if (local && local->faulted && !x->qp->resp.paging.fault)
 		return SMR_RESP_PEER_PAGE;
 	verdict = smr_resp_fault(x->qp, x->run, !fetch, SMR_RESP_ACCESS);
@@ -112,7 +116,7 @@ static enum smr_resp_verdict exec_fault(struct exec *x, bool fetch)
 	return verdict;
 }
 
-/* Copy from a list to another one of this host, in two parts if there is a tail. */
+/* Copy from one list to another on this host, in two parts if there is a tail. */
 static int local_copy(struct smr_sgl *to, struct smr_sgl *from, size_t len,
 		      size_t tail)
 {
@@ -158,7 +162,7 @@ static void payload_close(struct exec *x)
 	peer_close(x);
 }
 
-/* Count the bytes in place. MORE: the operation has further slices. */
+/* Account for the copied bytes. MORE: the operation has further slices. */
 static enum smr_resp_verdict payload_done(struct exec *x)
 {
 	struct smr_local *local = x->op->local;
@@ -181,7 +185,7 @@ static u32 payload_now(const struct smr_op *op, const struct smr_run *run)
 	return op->local ? slice(op, run, op->hdr.len) : op->hdr.len;
 }
 
-/* All of a SEND is in place. Its invalidate comes before its completion. */
+/* All of a SEND has been copied. Its invalidate precedes its completion. */
 static enum smr_resp_verdict send_last(struct exec *x)
 {
 	const struct smr_hdr *hdr = &x->op->hdr;
@@ -191,7 +195,7 @@ static enum smr_resp_verdict send_last(struct exec *x)
 	if (hdr->op->flags & SMR_OP_IETH) {
 		err = smr_inval_exec(qp, &qp->resp.inval, smr_resp_pd(qp),
 				     hdr->inv_rkey);
-		/* Other CPUs still copy: execute this packet again. */
+		/* Other CPUs still copy through the key: execute this packet again. */
 		if (err == -EAGAIN) {
 			qp->resp.received -= x->op->local ? 0 : x->len;
 			qp->resp.inval.local = x->op->local;
@@ -206,7 +210,7 @@ static enum smr_resp_verdict send_last(struct exec *x)
 	return SMR_RESP_OK;
 }
 
-/* SEND: into the receive work request. */
+/* SEND: copy into the receive work request. */
 static enum smr_resp_verdict exec_send(struct exec *x)
 {
 	struct smr_responder *resp = &x->qp->resp;
@@ -234,10 +238,9 @@ static enum smr_resp_verdict exec_send(struct exec *x)
 }
 
 /*
- * How many bytes of a WRITE are copied last. Many programs do not wait for a
- * completion but poll the last word that is written, and a CPU that reorders stores
- * (arm64) may make that visible first. x86 does not reorder stores, and needs no copy
- * in two parts.
+ * The number of bytes of a WRITE that are copied last. Many programs do not wait for a
+ * completion but poll the last word of the data, and a CPU that reorders stores (arm64) may
+ * make it visible first. x86 does not reorder stores, and needs no copy in two parts.
  */
 static size_t write_tail(u64 va, size_t len)
 {
@@ -290,7 +293,7 @@ static enum smr_resp_verdict exec_write(struct exec *x)
 	return SMR_RESP_OK;
 }
 
-/* The next slice of a READ by a peer on this host: into its memory at once. */
+/* The next slice of a READ by a peer on this host, copied directly into its memory. */
 static enum smr_resp_verdict read_slice(struct exec *x)
 {
 	struct smr_local *local = x->op->local;
@@ -323,7 +326,7 @@ static enum smr_resp_verdict read_slice(struct exec *x)
 	return local->done < hdr->dma_len ? SMR_RESP_MORE : SMR_RESP_OK;
 }
 
-/* Keep a READ or an atomic, from which its duplicate is answered. */
+/* Store a READ or an atomic, to answer its duplicates. */
 static struct smr_rd_res *res_add(struct smr_qp *qp, const struct smr_op *op,
 				  u32 npsn)
 {
@@ -376,14 +379,14 @@ static int atomic_op(struct exec *x, u64 *orig)
 	const struct smr_span *span = &x->qp->resp.sgl.spans[0];
 	const struct smr_hdr *hdr = &x->op->hdr;
 
-	/* The flags do not tell the two atomics apart. */
+	/* The flags are the same for both atomics. */
 	if ((hdr->opcode & ~SMR_TRANSPORT_MASK) == IB_OPCODE_COMPARE_SWAP)
 		return smr_span_cmp_swap(span, hdr->compare, hdr->swap_add,
 					 orig);
 	return smr_span_fetch_add(span, hdr->swap_add, orig);
 }
 
-/* A page of the requester's list is missing; or it is not missing, but not usable here. */
+/* A page of the requester's list is missing, or present but not usable in this context. */
 static enum smr_resp_verdict peer_page(const struct exec *x)
 {
 	return smr_sgl_needs_thread(x->theirs) ? SMR_RESP_DEFER :
@@ -391,8 +394,8 @@ static enum smr_resp_verdict peer_page(const struct exec *x)
 }
 
 /*
- * Give the original value to a requester on this host. If its page is missing, the
- * operation comes again, and the atomic must not be executed twice.
+ * Give the original value to a requester on this host. If its page is missing, the operation is
+ * retried, and the atomic must not be executed twice.
  */
 static enum smr_resp_verdict atomic_local(struct exec *x, u64 orig)
 {
@@ -509,16 +512,16 @@ static enum smr_resp_verdict exec_flush(struct exec *x)
 
 /**
  * smr_resp_exec() - execute a request, or the next slice of it
- * @qp: the responder's QP
- * @op: the request; smr_resp_check() found it good
- * @run: how to run
+ * @qp: the caller owns its response task
+ * @op: the request; smr_resp_check() returned SMR_RESP_OK
+ * @run: the budget
  *
  * It copies data, and takes and completes receive work requests. The caller advances
  * the PSN.
  *
- * Context: as @run says; called by the response task.
- * Return: SMR_RESP_OK when it is done; SMR_RESP_MORE, SMR_RESP_WAIT, SMR_RESP_DEFER
- *	to be called again with the same request; or what went wrong.
+ * Context: as @run says.
+ * Return: SMR_RESP_OK if it is done; SMR_RESP_MORE, SMR_RESP_WAIT, SMR_RESP_DEFER: call again
+ *	with the same request; or the error.
  */
 enum smr_resp_verdict smr_resp_exec(struct smr_qp *qp, const struct smr_op *op,
 				    struct smr_run *run)
@@ -531,7 +534,7 @@ enum smr_resp_verdict smr_resp_exec(struct smr_qp *qp, const struct smr_op *op,
 	};
 	u32 flags = op->hdr.op->flags;
 
-	/* A local operation comes in slices; only the first one begins it. */
+	/* A local operation is executed in slices; only the first one begins it. */
 	if (flags & SMR_OP_FIRST && (!op->local || !op->local->done))
 		qp->resp.received = 0;
 	if (flags & SMR_OP_SEND)

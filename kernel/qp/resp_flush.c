@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Check and execute FLUSH (IBTA annex A19). Runs in the response task. */
 #include "qp/resp_flush.h"
 
 #include <linux/minmax.h>
@@ -12,8 +13,8 @@
 #include "qp/xrc.h"
 
 /*
- * Bytes written back at once, in process context. In softirq only the last ones are,
- * which may be a whole FLUSH.
+ * Maximum bytes written back per call. In softirq only the last slice is, which may be a whole
+ * FLUSH.
  */
 #define SLICE_MAX	SZ_256K
 
@@ -32,7 +33,6 @@ static bool flush_whole(const struct smr_hdr *hdr)
  * smr_resp_flush_access() - the rights that the placement types of a FLUSH need
  * @hdr: the request
  *
- * Context: any.
  * Return: enum ib_access_flags; 0: the FETH is malformed.
  */
 int smr_resp_flush_access(const struct smr_hdr *hdr)
@@ -53,11 +53,10 @@ int smr_resp_flush_access(const struct smr_hdr *hdr)
 
 /**
  * smr_resp_flush_permitted() - do the QP's access flags permit this FLUSH?
- * @qp: the responder's QP
+ * @qp: the caller owns its response task
  * @hdr: the request
  *
- * Context: any; called by the response task.
- * Return: false also when the FETH is malformed.
+ * Return: false also if the FETH is malformed.
  */
 bool smr_resp_flush_permitted(const struct smr_qp *qp,
 			      const struct smr_hdr *hdr)
@@ -68,9 +67,8 @@ bool smr_resp_flush_permitted(const struct smr_qp *qp,
 }
 
 /*
- * IBTA A19.4.1: a range must lie within the key's. At region level the range is
- * ignored, and the key must be a region's. A range of 0 bytes needs no key, as with a
- * WRITE.
+ * IBTA A19.4.1: a range must lie within that of the key. At region level the range is ignored,
+ * and the key must be that of a region. A range of 0 bytes needs no key, as for a WRITE.
  */
 static enum smr_key_verdict flush_open(struct smr_qp *qp,
 				       const struct smr_hdr *hdr,
@@ -94,10 +92,9 @@ static enum smr_key_verdict flush_open(struct smr_qp *qp,
 
 /**
  * smr_resp_flush_check() - may this FLUSH be executed?
- * @qp: the responder's QP
- * @hdr: the request; smr_resp_flush_permitted()
+ * @qp: the caller owns its response task
+ * @hdr: the request, for which smr_resp_flush_permitted() is true
  *
- * Context: any; called by the response task.
  * Return: SMR_RESP_OK or SMR_RESP_ACCESS.
  */
 enum smr_resp_verdict smr_resp_flush_check(struct smr_qp *qp,
@@ -112,19 +109,19 @@ enum smr_resp_verdict smr_resp_flush_check(struct smr_qp *qp,
 }
 
 /*
- * How many bytes of the FLUSH have been written back. Of those that come by packets, only
- * the one with the expected PSN is ever under way.
+ * The number of bytes of the FLUSH that have been written back. Of requests in packets, only
+ * the one with the expected PSN is being executed.
  */
 static u64 *flush_done(struct smr_qp *qp, const struct smr_op *op)
 {
 	return op->local ? &op->local->done : &qp->resp.flushed;
 }
 
-/* Write back the next slice of what is open. MORE: there are further ones. */
+/* Write back the next slice of the open range. MORE: there are further slices. */
 static enum smr_resp_verdict flush_slice(const struct smr_span *span,
 					 u64 *done, struct smr_run *run)
 {
-	/* The region may be shorter now. */
+	/* A rereg may have made the region shorter. */
 	u64 left = span->len - min(span->len, *done);
 	u64 len = min_t(u64, left, SLICE_MAX);
 
@@ -139,16 +136,16 @@ static enum smr_resp_verdict flush_slice(const struct smr_span *span,
 
 /**
  * smr_resp_flush_exec() - execute a FLUSH, or the next slice of it
- * @qp: the responder's QP
+ * @qp: the caller owns its response task
  * @op: the request
- * @run: how to run
+ * @run: the budget
  *
- * CPUs have copied the earlier data, and their caches are coherent. So a barrier before
- * the answer makes the data visible to all. Data is persistent when its cache lines
- * have been written back. That is done in slices, because the end of the region, of the QP
- * and of the process waits for a span.
+ * CPUs have copied the earlier data, and their caches are coherent. So a barrier before the
+ * answer makes the data visible to all. Data is persistent when its cache lines have been
+ * written back. That is done in slices, because destroying the region, the QP and the process
+ * waits for the span.
  *
- * Context: as @run says; called by the response task.
+ * Context: as @run says.
  * Return: SMR_RESP_OK; SMR_RESP_MORE; SMR_RESP_DEFER; SMR_RESP_ACCESS; or SMR_RESP_DROP.
  */
 enum smr_resp_verdict smr_resp_flush_exec(struct smr_qp *qp,

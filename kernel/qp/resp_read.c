@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Send READ responses in trains, and repeat earlier answers. Runs in the response task. */
 #include "qp/resp_read.h"
 
 #include <rdma/ib_pack.h>
@@ -33,7 +34,7 @@ static u8 read_opcode(const struct smr_qp *qp,
 		      IB_OPCODE_RDMA_READ_RESPONSE_MIDDLE;
 }
 
-/* The headers of the next packet. */
+/* Fill in the headers of the next packet. */
 static void answer_hdr(struct answer *a)
 {
 	struct smr_hdr *hdr = &a->hdr;
@@ -48,7 +49,7 @@ static void answer_hdr(struct answer *a)
 	hdr->pad = -hdr->len & 3;
 }
 
-/* @n more packets like this one are on the train. */
+/* Account for @n more such packets on the train. */
 static void answer_advance(struct answer *a, unsigned int n)
 {
 	struct smr_read_stream *next = &a->next;
@@ -61,7 +62,7 @@ static void answer_advance(struct answer *a, unsigned int n)
 	next->left -= n * a->hdr.len;
 }
 
-/* How many packets are like this one, of @max? The LAST is not. */
+/* The number of packets with the same headers, at most @max. The LAST differs. */
 static unsigned int answer_alike(const struct answer *a, unsigned int max)
 {
 	if (!(a->hdr.op->flags & SMR_OP_MIDDLE))
@@ -69,7 +70,7 @@ static unsigned int answer_alike(const struct answer *a, unsigned int max)
 	return min(max, DIV_ROUND_UP(a->next.left, a->qp->mtu) - 1);
 }
 
-/* A FIRST is longer than the MIDDLEs, and travels alone. */
+/* A FIRST is longer than the MIDDLEs, and is sent alone. */
 static unsigned int answer_nsegs(const struct answer *a)
 {
 	if (a->next.atomic || a->next.first)
@@ -78,7 +79,7 @@ static unsigned int answer_nsegs(const struct answer *a)
 		     DIV_ROUND_UP(a->next.left, a->qp->mtu));
 }
 
-/* A LAST has an AETH. If that makes it longer than a MIDDLE, it travels alone. */
+/* A LAST has an AETH. If that makes it longer than a MIDDLE, it is sent alone. */
 static int answer_fill(struct answer *a, struct smr_train *train,
 		       unsigned int nsegs)
 {
@@ -136,7 +137,7 @@ static bool read_open(struct smr_qp *qp)
 	return verdict == SMR_KEY_OK;
 }
 
-/* The stream ends: count the READ, unless it is a repeated one. */
+/* At the end of the stream, count the READ, unless it is repeated. */
 static void read_count(struct smr_qp *qp, bool failed)
 {
 	struct smr_read_stream *read = &qp->resp.read;
@@ -164,9 +165,9 @@ static void read_why(const struct smr_qp *qp, enum smr_resp_verdict verdict,
 }
 
 /*
- * The memory does not open any more: IBTA 9.7.5.2.7, send a NAK instead. Not for a repeated
- * request: it may have waited in the network, or here, while its requester got the first
- * answer and had the memory taken back.
+ * The key no longer opens the memory: IBTA 9.7.5.2.7, send a NAK instead. Not for a repeated
+ * request: it may have been delayed in the network, or here, until after its requester got the
+ * first answer and the memory was deregistered.
  */
 static enum smr_step read_broken(struct smr_qp *qp,
 				 enum smr_resp_verdict verdict)
@@ -219,7 +220,7 @@ static enum smr_step read_sent(struct answer *a, struct smr_run *run, int err)
 			read_count(a->qp, false);
 		return SMR_STEP_DONE;
 	default:
-		/* As if the network had lost it; the requester asks again. */
+		/* Treat it as lost by the network; the requester will repeat the request. */
 		read->active = false;
 		read_count(a->qp, false);
 		return SMR_STEP_DONE;
@@ -228,11 +229,11 @@ static enum smr_step read_sent(struct answer *a, struct smr_run *run, int err)
 
 /**
  * smr_resp_read() - send the next responses of the READ or atomic in progress
- * @qp: the responder's QP; @qp->resp.read.active
- * @run: how to run
+ * @qp: the responder's QP; @qp->resp.read.active is true
+ * @run: the budget
  *
  * Context: as @run says; called by the response task.
- * Return: SMR_STEP_WAIT when the stack takes nothing now.
+ * Return: SMR_STEP_WAIT if the stack does not accept packets now.
  */
 enum smr_step smr_resp_read(struct smr_qp *qp, struct smr_run *run)
 {
@@ -270,7 +271,7 @@ static bool read_within(const struct smr_qp *qp, const struct smr_rd_res *res,
 	       hdr->va == res->va + skip && hdr->dma_len <= res->len - skip;
 }
 
-/* Newest first: an old entry may be of a former round of PSNs. */
+/* Newest first: the PSN of an old entry may be from before a wrap. */
 static struct smr_rd_res *res_find(struct smr_qp *qp, u32 psn)
 {
 	const struct smr_responder *resp = &qp->resp;
@@ -288,12 +289,10 @@ static struct smr_rd_res *res_find(struct smr_qp *qp, u32 psn)
 
 /**
  * smr_resp_confirm() - answer an ATOMIC WRITE or a FLUSH
- * @qp: the responder's QP
+ * @qp: the caller owns its response task
  * @hdr: the request
  *
  * IBTA A19.4.3: the answer is a READ response without data.
- *
- * Context: any; called by the response task.
  */
 void smr_resp_confirm(struct smr_qp *qp, const struct smr_hdr *hdr)
 {
@@ -307,15 +306,12 @@ void smr_resp_confirm(struct smr_qp *qp, const struct smr_hdr *hdr)
 
 /**
  * smr_resp_repeat() - answer a READ or an atomic that was executed before
- * @qp: the responder's QP
+ * @qp: the caller owns its response task
  * @hdr: the repeated request
  *
- * IBTA 9.7.4.1.1, C9-105: a READ is executed again, an atomic is not. A request without
- * a matching entry is not answered, nor is a READ that the QP does not permit any more, or
- * whose key does not open any more.
- * An ATOMIC WRITE and a FLUSH leave no entry: they are confirmed again.
- *
- * Context: any; called by the response task.
+ * IBTA 9.7.4.1.1, C9-105: a READ is executed again, an atomic is not. A request without a
+ * matching entry is not answered, nor is a READ that the QP no longer permits, or whose key no
+ * longer opens. An ATOMIC WRITE and a FLUSH leave no entry: they are confirmed again.
  */
 void smr_resp_repeat(struct smr_qp *qp, const struct smr_hdr *hdr)
 {

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The reactions to each verdict on a request, as a table, and sending of ACKs and NAKs. Runs in
+ * the response task.
+ */
 #include "qp/resp_reply.h"
 
 #include <rdma/ib_pack.h>
@@ -52,9 +56,8 @@ static const struct smr_reaction unreliable_reactions[SMR_RESP_NR] = {
 /**
  * smr_reaction() - look up the reaction to a verdict
  * @qp: the responder's QP
- * @verdict: one that refuses the request: not OK, MORE, DEFER, PEER_PAGE, GONE
+ * @verdict: a refusal: not OK, MORE, DEFER, WAIT or PEER_PAGE
  *
- * Context: any.
  * Return: an entry of a constant table.
  */
 const struct smr_reaction *smr_reaction(const struct smr_qp *qp,
@@ -64,7 +67,7 @@ const struct smr_reaction *smr_reaction(const struct smr_qp *qp,
 					&unreliable_reactions[verdict];
 }
 
-/* An acknowledge packet. It does not wait behind bulk. -EAGAIN: the stack has no room. */
+/* Send an acknowledge packet, ahead of bulk packets. -EAGAIN: the stack does not accept packets. */
 static int aeth_send(struct smr_qp *qp, u8 syndrome, u32 psn)
 {
 	u8 opcode = qp->service | IB_OPCODE_ACKNOWLEDGE;
@@ -83,12 +86,11 @@ static int aeth_send(struct smr_qp *qp, u8 syndrome, u32 psn)
 }
 
 /**
- * smr_reply_acks() - acknowledge all that was executed
- * @qp: the responder's QP; an acknowledge is due
+ * smr_reply_acks() - acknowledge all executed requests
+ * @qp: the responder's QP; an ACK is due
  *
  * Context: any; called by the response task, or while it is paused.
- * Return: true when it has left; false: not now. smr_waiter.wake()
- * runs the task again.
+ * Return: true if it was sent; false: not now, and smr_waiter.wake() runs the task again.
  */
 bool smr_reply_acks(struct smr_qp *qp)
 {
@@ -102,7 +104,7 @@ bool smr_reply_acks(struct smr_qp *qp)
 }
 
 /**
- * smr_reply_nak_again() - send the NAK for which the stack had no room
+ * smr_reply_nak_again() - send the NAK that the stack has refused
  * @qp: the responder's QP; a NAK is due
  *
  * Context: as smr_reply_acks().
@@ -117,7 +119,7 @@ bool smr_reply_nak_again(struct smr_qp *qp)
 	return !resp->nak_due;
 }
 
-/* A NAK acknowledges the requests before it. If there is no room, it stays due. */
+/* A NAK acknowledges the requests before it. If the stack does not accept it, it stays due. */
 static void nak_send(struct smr_qp *qp, u8 syndrome, u32 psn)
 {
 	qp->resp.acks = 0;
@@ -130,15 +132,15 @@ static void nak_send(struct smr_qp *qp, u8 syndrome, u32 psn)
 
 /**
  * smr_reply_nak() - refuse a request
- * @qp: the responder's QP
+ * @qp: the caller owns its response task
  * @op: the request
- * @syndrome: AETH syndrome; a RNR's timer value is the QP's
- * @run: how to run
+ * @syndrome: AETH syndrome; for RNR, the timer value is that of the QP
+ * @run: the budget
  *
- * IBTA 9.7.5.1.1: after a NAK for a gap, and after a RNR NAK, nothing is answered until
- * the expected PSN comes.
+ * IBTA 9.7.5.1.1: after a NAK for a gap, and after a RNR NAK, nothing is answered until the
+ * expected PSN arrives.
  *
- * Context: as @run says; called by the response task.
+ * Context: as @run says.
  */
 void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 		   struct smr_run *run)
@@ -169,15 +171,13 @@ void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 }
 
 /**
- * smr_reply_fatal() - a request puts its responder into the error state
- * @qp: the responder's QP
- * @r: what follows from the verdict on it
- * @why: the reason of that: enum smr_why_id
+ * smr_reply_fatal() - put the responder into the error state because of a request
+ * @qp: the caller owns its response task
+ * @r: the reaction to the verdict
+ * @why: the reason: enum smr_why_id
  *
  * The state changes before the completion, so a consumer that sees the completion also
  * sees the state.
- *
- * Context: any; called by the response task.
  */
 void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r, u32 why)
 {
@@ -193,12 +193,10 @@ void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r, u32 why)
 
 /**
  * smr_reply_read_error() - refuse the rest of a READ
- * @qp: the responder's QP
- * @psn: of the response whose place the NAK takes
+ * @qp: the caller owns its response task
+ * @psn: PSN of the response that the NAK replaces
  * @verdict: SMR_RESP_ACCESS or SMR_RESP_NO_MEMORY
- * @why: why
- *
- * Context: any; called by the response task.
+ * @why: the reason
  */
 void smr_reply_read_error(struct smr_qp *qp, u32 psn,
 			  enum smr_resp_verdict verdict,

@@ -12,13 +12,12 @@ struct smr_why;
 /**
  * struct smr_reaction - the reaction to a verdict
  * @nak: answer with @syndrome
- * @syndrome: AETH syndrome; a RNR's timer value is the QP's
+ * @syndrome: AETH syndrome; for RNR, the timer value is that of the QP
  * @fatal: IBTA 9.9.3: the QP goes to the error state
- * @event: raised when @fatal
+ * @event: raised if @fatal
  * @take: take a receive work request, which then is in use
- * @recv: when @fatal, how the receive work request in use completes, if any
- * @shared: how it completes if it is from a shared queue, to which it cannot be
- *	returned; IBTA's class E
+ * @recv: if @fatal, status of the receive work request in use, if any
+ * @shared: its status if it is from an SRQ, to which it cannot be returned; IBTA's class E
  */
 struct smr_reaction {
 	bool nak;
@@ -42,19 +41,19 @@ void smr_reply_read_error(struct smr_qp *qp, u32 psn,
 			  enum smr_resp_verdict verdict,
 			  const struct smr_why *why);
 
-/* Acknowledge all executed requests. True: none is due any more. */
+/* Acknowledge all executed requests. True: no ACK is due. */
 static inline bool smr_reply_acks_flush(struct smr_qp *qp)
 {
 	return !qp->resp.acks || smr_reply_acks(qp);
 }
 
-/* The same, also of those for which nobody asks before what comes next. */
+/* The same, including requests that were executed without a request for an ACK. */
 static inline bool smr_reply_unasked_flush(struct smr_qp *qp)
 {
 	return (!qp->resp.acks && !qp->resp.unasked) || smr_reply_acks(qp);
 }
 
-/* Send the NAK for which the stack had no room. True: none is due any more. */
+/* Send the NAK that the stack has refused. True: no NAK is due. */
 static inline bool smr_reply_nak_flush(struct smr_qp *qp)
 {
 	return !qp->resp.nak_due || smr_reply_nak_again(qp);

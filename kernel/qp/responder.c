@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The responder: each step of the response task parses, checks, executes and answers one
+ * request, or a part of one.
+ */
 #include "qp/responder.h"
 
 #include <linux/minmax.h>
@@ -26,11 +30,11 @@
 #include "trace.h"
 #include "why.h"
 
-/* At most so many requests are acknowledged together. */
+/* Maximum number of requests that one ACK acknowledges. */
 #define ACK_COALESCE	64
 
 /**
- * smr_responder_init() - prepare a responder
+ * smr_responder_init() - initialize a responder
  * @qp: the QP
  */
 void smr_responder_init(struct smr_qp *qp)
@@ -43,11 +47,11 @@ void smr_responder_init(struct smr_qp *qp)
  * @qp: the QP, paused
  * @nr: max_dest_rd_atomic
  *
- * The newest entries stay. Only the send queue has drained when this is changed in SQD: the
- * peer may send again an atomic whose answer was lost.
+ * The newest entries are kept. In SQD only the send queue is drained: the peer may repeat an
+ * atomic whose answer was lost.
  *
  * Context: process, may sleep.
- * Return: 0 or -ENOMEM, and then nothing has changed.
+ * Return: 0; or -ENOMEM, and nothing has changed.
  */
 int smr_responder_resize(struct smr_qp *qp, u32 nr)
 {
@@ -101,12 +105,12 @@ void smr_responder_reset(struct smr_qp *qp)
 }
 
 /**
- * smr_responder_start() - set the first PSN that is expected
- * @qp: the QP, paused, on its way to RTR
+ * smr_responder_start() - set the first expected PSN
+ * @qp: the QP, paused, in a transition to RTR
  * @psn: the first
  *
- * What is queued is of the connection before: a softirq may have let a packet in just before
- * the QP was reset, and have queued it after that.
+ * Queued packets belong to the previous connection: a softirq may have accepted a packet just
+ * before the QP was reset, and queued it after that.
  */
 void smr_responder_start(struct smr_qp *qp, u32 psn)
 {
@@ -115,7 +119,7 @@ void smr_responder_start(struct smr_qp *qp, u32 psn)
 }
 
 /**
- * smr_responder_fini() - free what a responder has
+ * smr_responder_fini() - free the resources of a responder
  * @qp: the QP, dead
  */
 void smr_responder_fini(struct smr_qp *qp)
@@ -141,12 +145,12 @@ static void op_done(struct smr_qp *qp, const struct smr_op *op)
 }
 
 /**
- * smr_responder_ack_executed() - acknowledge executed requests, send a NAK that is due
+ * smr_responder_ack_executed() - acknowledge executed requests, and send a pending NAK
  * @qp: the QP, paused
  *
- * The task may have been stopped between the completion of a request and its
- * acknowledge, which a later request may ask for. A consumer that saw that completion may
- * destroy the QP, and the peer would retry in vain.
+ * The task may have been stopped between the completion of a request and its ACK, which a later
+ * request may ask for. A consumer that has seen the completion may destroy the QP, and the peer
+ * would retry in vain.
  *
  * Context: process.
  */
@@ -166,7 +170,7 @@ static void op_answer(struct smr_qp *qp, const struct smr_op *op,
 	smr_loopback_answer(qp, op->local, answer, syndrome, op->hdr.psn, run);
 }
 
-/* A request was executed: expect the PSN behind it. */
+/* A request was executed: expect the next PSN. */
 static void op_advance(struct smr_qp *qp, const struct smr_op *op)
 {
 	struct smr_responder *resp = &qp->resp;
@@ -191,7 +195,7 @@ static void op_advance(struct smr_qp *qp, const struct smr_op *op)
 		resp->msn = (resp->msn + 1) & SMR_PSN_MASK;
 }
 
-/* Packets of a message are executed one by one, and the message counts with the last. */
+/* Packets of a message are executed one by one; the message is counted with the last. */
 static void op_tally(struct smr_qp *qp, const struct smr_op *op)
 {
 	struct smr_served *served = &qp->resp.served;
@@ -202,7 +206,10 @@ static void op_tally(struct smr_qp *qp, const struct smr_op *op)
 				  op->hdr.dma_len : op->hdr.len);
 }
 
-/* A peer's WRITE or READ that puts the QP into error; resp_exec.c counts the others. */
+/*
+ * Count a peer's WRITE or READ that puts the QP into the error state; resp_exec.c counts the
+ * others.
+ */
 static void op_count_failed(struct smr_qp *qp, const struct smr_op *op)
 {
 	u32 flags = op->hdr.op->flags;
@@ -220,7 +227,7 @@ static void op_abandon(struct smr_qp *qp, const struct smr_op *op)
 	qp->resp.in_message = false;
 }
 
-/* What dropwatch shows. Names of RoCEv2's own cannot be added: the subsystems are the core's. */
+/* Drop reasons for dropwatch. softmr cannot add reasons: the kernel defines the subsystems. */
 static const u16 verdict_drops[SMR_RESP_NR] = {
 	[SMR_RESP_DROP] = SKB_DROP_REASON_NOT_SPECIFIED,
 	[SMR_RESP_GAP] = SKB_DROP_REASON_TCP_INVALID_SEQUENCE,
@@ -236,7 +243,7 @@ static const u16 verdict_drops[SMR_RESP_NR] = {
 	[SMR_RESP_NO_MEMORY] = SKB_DROP_REASON_NOMEM,
 };
 
-/* Note a refusal that the peer will not repeat. Return: its reason, or 0. */
+/* Log a refusal that the peer will not retry. Return: its reason, or 0. */
 static noinline u32 op_note(const struct smr_qp *qp, const struct smr_op *op,
 			    enum smr_resp_verdict verdict,
 			    const struct smr_reaction *r)
@@ -252,7 +259,7 @@ static noinline u32 op_note(const struct smr_qp *qp, const struct smr_op *op,
 	return why.id;
 }
 
-/* A request was refused: react as the table says. */
+/* React to a refused request as the table says. */
 static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 		      enum smr_resp_verdict verdict, struct smr_run *run)
 {
@@ -279,7 +286,7 @@ static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 			  0, run);
 }
 
-/* A request was executed: advance the PSN, and note an acknowledge if requested. */
+/* A request was executed: advance the PSN, and note that an ACK is due if requested. */
 static void op_executed(struct smr_qp *qp, const struct smr_op *op,
 			struct smr_run *run)
 {
@@ -339,14 +346,14 @@ static void op_established(struct smr_qp *qp)
 	smr_qp_event(qp, IB_EVENT_COMM_EST);
 }
 
-/* The request is tried again: park it, if it is a local operation. */
+/* The request will be retried: park it, if it is a local operation. */
 static void op_park(struct smr_qp *qp, const struct smr_op *op)
 {
 	if (op->local)
 		smr_loopback_park(qp, op->local);
 }
 
-/* Is it one that the table of reactions is for? */
+/* Does the table of reactions apply to this verdict? */
 static bool is_refusal(enum smr_resp_verdict verdict)
 {
 	return verdict >= SMR_RESP_DROP && verdict != SMR_RESP_DUPLICATE;
@@ -383,7 +390,7 @@ static enum smr_step op_step(struct smr_qp *qp, const struct smr_op *op,
 		op_park(qp, op);
 		return SMR_STEP_DEFER;
 	case SMR_RESP_WAIT:
-		/* What asks for an acknowledge of those before it may be behind it. */
+		/* The request that asks for their ACK may be queued after this one. */
 		smr_reply_unasked_flush(qp);
 		op_park(qp, op);
 		return SMR_STEP_WAIT;
@@ -416,20 +423,20 @@ static enum smr_step op_step(struct smr_qp *qp, const struct smr_op *op,
 	return SMR_STEP_DONE;
 }
 
-/* One request, or a slice of one. */
+/* Process one request, or a slice of one. */
 static enum smr_step op_process(struct smr_qp *qp, const struct smr_op *op,
 				struct smr_run *run)
 {
 	enum smr_step step;
 
-	/* smr_resp_check() looks at the result, after it has checked the PSN. */
+	/* smr_resp_check() checks the result, after the PSN. */
 	smr_xrc_enter(qp, op->hdr.srqn);
 	step = op_step(qp, op, run);
 	smr_xrc_leave(qp);
 	return step;
 }
 
-/* Parse the next packet. False: it is bad, and is dropped. */
+/* Parse the next packet. False: it is invalid, and is dropped. */
 static bool op_parse(struct smr_qp *qp, struct smr_op *op, unsigned int seg,
 		     struct smr_run *run)
 {
@@ -444,9 +451,8 @@ static bool op_parse(struct smr_qp *qp, struct smr_op *op, unsigned int seg,
 }
 
 /*
- * How many packets like this one may follow it, in the middle of a message, without a
- * check of their own. One that goes beyond the end of the memory is left: it is found when
- * it is the first.
+ * The number of packets in the middle of a message that may follow this one without a separate
+ * check. A packet beyond the end of the memory is excluded: it is refused when it is the first.
  */
 static u32 op_may_grow(const struct smr_qp *qp, const struct smr_op *op)
 {
@@ -473,7 +479,7 @@ static enum smr_step respond_wire(struct smr_qp *qp, struct sk_buff *skb,
 	struct smr_op op;
 	u32 more;
 
-	/* op_parse() fills in the rest; to zero it first would cost as much. */
+	/* op_parse() fills in the rest; zeroing it first would take as long. */
 	op.skb = skb;
 	op.train = &train;
 	op.local = NULL;
@@ -491,7 +497,7 @@ static enum smr_step respond_wire(struct smr_qp *qp, struct sk_buff *skb,
 	return op_process(qp, &op, run);
 }
 
-/* A frame has no sender to answer, and no headers to check. */
+/* A frame needs no answer, and has no headers to check. */
 static enum smr_step respond_frame(struct smr_qp *qp, struct sk_buff *skb,
 				   struct smr_run *run)
 {
@@ -526,7 +532,7 @@ static enum smr_step respond_local(struct smr_qp *qp, struct smr_local *local,
 		.count = 1,
 	};
 
-	/* The requester is bringing pages in; pairs with its cmpxchg(). */
+	/* The requester is bringing in pages; pairs with its cmpxchg(). */
 	if (smp_load_acquire(&local->state) != SMR_LOCAL_HANDED) {
 		smr_loopback_park(qp, local);
 		return SMR_STEP_WAIT;
@@ -540,7 +546,7 @@ static enum smr_step respond_local(struct smr_qp *qp, struct smr_local *local,
 	return op_process(qp, &op, run);
 }
 
-/* IBTA 10.9.2.2.5: this QP takes no more from the shared queue. */
+/* IBTA 10.9.2.2.5: this QP takes no more requests from the SRQ. */
 static void recv_last(struct smr_qp *qp)
 {
 	if (qp->resp.last_wqe)
@@ -550,8 +556,8 @@ static void recv_last(struct smr_qp *qp)
 }
 
 /*
- * Flush the receive queue of a QP in error. Requests that are posted from now on are
- * flushed, too. So ask for a doorbell before looking at the queue.
+ * Flush the receive queue of a QP in error. Requests that are posted from now on are flushed,
+ * too. So request a doorbell before looking at the queue.
  */
 static enum smr_step recv_flush(struct smr_qp *qp, struct smr_run *run)
 {
@@ -572,8 +578,8 @@ static enum smr_step recv_flush(struct smr_qp *qp, struct smr_run *run)
 }
 
 /*
- * The operation in the inbox, if there is one. The requester may have taken
- * back the one whose invalidate is pending.
+ * Claim the operation in the inbox, if there is one. The requester may have taken back the one
+ * whose invalidate is pending.
  */
 static struct smr_local *op_claim(struct smr_qp *qp)
 {
@@ -584,7 +590,7 @@ static struct smr_local *op_claim(struct smr_qp *qp)
 	return local;
 }
 
-/* The QP is not in a state that receives: drop everything that waits. */
+/* The QP is not in a state that receives: drop all that is queued. */
 static enum smr_step respond_down(struct smr_qp *qp, enum ib_qp_state state,
 				  struct smr_run *run)
 {
@@ -605,8 +611,8 @@ static enum smr_step respond_down(struct smr_qp *qp, enum ib_qp_state state,
 }
 
 /*
- * Would another step find nothing? What comes from now on asks for one itself, as a change
- * of the QP's state does.
+ * Would another step find nothing to do? Later events, including a change of the QP's state,
+ * run the task again.
  */
 static bool is_idle(const struct smr_qp *qp, enum ib_qp_state state)
 {
@@ -619,11 +625,11 @@ static bool is_idle(const struct smr_qp *qp, enum ib_qp_state state)
 
 /**
  * smr_responder_run() - take one step of answering requests
- * @qp: the QP
- * @run: how it may run
+ * @qp: the caller owns its response task
+ * @run: its budget
  *
- * Context: as @run says; called by the response task.
- * Return: SMR_STEP_WAIT when there is nothing to do.
+ * Context: as @run says.
+ * Return: SMR_STEP_WAIT if there is nothing to do.
  */
 enum smr_step smr_responder_run(struct smr_qp *qp, struct smr_run *run)
 {

@@ -12,7 +12,7 @@
 #include "mmap.h"
 #include "ucontext.h"
 
-/* Set depth, stride and size. -EINVAL: more than the ABI can say. */
+/* Set depth, stride and size. -EINVAL: too large for the ABI. */
 static int ring_set_size(struct smr_ring *ring, u32 depth, u32 stride)
 {
 	size_t size;
@@ -39,12 +39,12 @@ static void ring_fill_info(const struct smr_ring *ring,
 }
 
 /**
- * smr_ring_create() - make an empty ring
- * @ring: the ring
- * @user: whose it is; for a process mmap_offset, mmap_size, depth and stride are set
+ * smr_ring_create() - create an empty ring
+ * @ring: filled in
+ * @user: its owner; for a process mmap_offset, mmap_size, depth and stride are set
  * @depth: entries wanted; rounded up to a power of two
  * @stride: bytes from one entry to the next, a multiple of 8
- * @extra: bytes of kernel memory that the queue has besides, for the account
+ * @extra: additional bytes of kernel memory of the queue, charged with the ring
  *
  * Context: process, may sleep.
  * Return: 0, -EINVAL (no depth, or too large), -ENOMEM (also: more than the user's
@@ -78,7 +78,7 @@ int smr_ring_create(struct smr_ring *ring, const struct smr_ring_user *user,
 
 /**
  * smr_ring_destroy() - end a ring
- * @ring: the ring, or one that was never made; nobody uses it any more
+ * @ring: the ring, no longer used; or zeroed
  *
  * A process that still maps it keeps the pages, until it unmaps them.
  *
@@ -98,7 +98,7 @@ void smr_ring_destroy(struct smr_ring *ring)
  * smr_ring_reset() - empty a ring and set its indices to 0
  * @ring: the ring
  *
- * The process does the same on its side, or has corrupted its own ring.
+ * The process must do the same on its side, or it corrupts its own ring.
  *
  * Context: the owner of @ring->idx.
  */

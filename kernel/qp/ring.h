@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Rings: queues in memory that a process maps. One side is the kernel. The kernel does
- * not trust what the other side writes, and does not read it twice.
+ * Rings: queues in memory that a process maps. One side is the kernel. The kernel does not
+ * trust what the other side writes, and reads it only once.
  */
 #ifndef SMR_RING_H
 #define SMR_RING_H
@@ -17,13 +17,13 @@
 struct smr_mmap;
 
 /**
- * struct smr_ring - a ring of the kernel's
+ * struct smr_ring - the kernel's side of a ring
  * @hdr: the shared head; the entries follow it. NULL: there is no ring
  * @depth: entries, a power of two
  * @stride: bytes from one entry to the next
  * @size: bytes in all, page aligned
- * @idx: the kernel's own index (cons of a work queue, prod of a CQ); what it
- *	writes into the head is only for the other side
+ * @idx: the kernel's own index (cons of a work queue, prod of a CQ); the copy in @hdr is only
+ *	for the other side
  * @mmap: the memory; NULL for a kernel consumer's ring
  *
  * @idx belongs to the user of the ring (a task, or the CQ's lock). The others
@@ -39,11 +39,11 @@ struct smr_ring {
 };
 
 /**
- * struct smr_ring_user - whose a ring is to be
- * @uctx: the context of the process that maps it, and pays for it; NULL: a consumer in
- *	the kernel
- * @info: the answer: the ring
- * @map: the answer: the mapping that it shares with others. Not touched if there is none
+ * struct smr_ring_user - owner of a ring
+ * @uctx: the context of the process that maps it, and is charged for it; NULL: a kernel
+ *	consumer
+ * @info: set to the place of the ring
+ * @map: set to the mapping that it shares with other rings; unchanged if there is none
  */
 struct smr_ring_user {
 	struct ib_ucontext *uctx;
@@ -56,7 +56,7 @@ int smr_ring_create(struct smr_ring *ring, const struct smr_ring_user *user,
 void smr_ring_destroy(struct smr_ring *ring);
 void smr_ring_reset(struct smr_ring *ring);
 
-/* Does a process map it? A kernel consumer's ring can be trusted. */
+/* Is it a process's ring? That of a kernel consumer can be trusted. */
 static inline bool smr_ring_is_user(const struct smr_ring *ring)
 {
 	return ring->mmap;
@@ -70,34 +70,34 @@ static inline void *smr_ring_slot(const struct smr_ring *ring, u32 idx)
 }
 
 /*
- * How many entries wait for the kernel, for diagnosis: what the user writes may be
- * anything.
+ * The number of entries that wait for the kernel, for diagnosis: the user may have written any
+ * value.
  */
 static inline u32 smr_ring_waiting(const struct smr_ring *ring)
 {
-	/* The consumer may move @ring->idx meanwhile. */
+	/* The consumer may change @ring->idx concurrently. */
 	u32 idx = data_race(READ_ONCE(ring->idx));
 
 	return min(READ_ONCE(ring->hdr->prod) - idx, ring->depth);
 }
 
 /*
- * Work queues: how many entries the user has published and the kernel has not consumed.
- * -EIO: more than fit, so the user has corrupted its ring.
+ * Work queues: the number of entries that the user has published and the kernel has not
+ * consumed. -EIO: more than fit, so the user has corrupted its ring.
  */
 static inline int smr_ring_pending(const struct smr_ring *ring)
 {
-	/* Pairs with the producer's release: its entries are there to copy. */
+	/* Pairs with the producer's release: its entries are complete. */
 	u32 n = smp_load_acquire(&ring->hdr->prod) - ring->idx;
 
 	return likely(n <= ring->depth) ? (int)n : -EIO;
 }
 
 /**
- * smr_ring_copy_at() - take the kernel's own copy of a part of an entry
+ * smr_ring_copy_at() - copy a part of an entry out of a ring
  * @ring: the ring
- * @idx: which entry
- * @off: where in the entry the part begins
+ * @idx: index of the entry
+ * @off: offset of the part in the entry
  * @to: the copy
  * @len: bytes; the part ends within @ring->stride
  *
@@ -107,7 +107,7 @@ static inline void smr_ring_copy_at(const struct smr_ring *ring, u32 idx,
 				    size_t off, void *to, size_t len)
 {
 	memcpy(to, smr_ring_slot(ring, idx) + off, len);
-	/* The compiler may not go back to the shared entry for a field. */
+	/* The compiler must not read a field from the shared entry again. */
 	barrier();
 }
 
@@ -118,14 +118,14 @@ static inline void smr_ring_copy(const struct smr_ring *ring, u32 idx,
 	smr_ring_copy_at(ring, idx, 0, to, len);
 }
 
-/* Work queues: give the entries before @ring->idx back to the user. */
+/* Work queues: return the entries before @ring->idx to the user. */
 static inline void smr_ring_publish_cons(struct smr_ring *ring)
 {
 	/* Pairs with the producer's acquire: the entries have been copied. */
 	smp_store_release(&ring->hdr->cons, ring->idx);
 }
 
-/* CQs: let the user see the entries before @ring->idx. */
+/* CQs: publish the entries before @ring->idx to the user. */
 static inline void smr_ring_publish_prod(struct smr_ring *ring)
 {
 	/* Pairs with the consumer's acquire: the entries are complete. */

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Copy receive work requests out of a ring. */
 #include "qp/rq.h"
 
 #include <linux/log2.h>
 #include <linux/minmax.h>
 
 /**
- * smr_rq_create() - make a receive queue
+ * smr_rq_create() - create a receive queue
  * @rq: filled in
- * @user: whose it is; its @info is filled in
- * @max_wr: how many may be outstanding; checked by the caller
- * @max_sge: of each; checked by the caller
+ * @user: its owner; its @info is filled in
+ * @max_wr: maximum of outstanding work requests; checked by the caller
+ * @max_sge: maximum SGEs of each; checked by the caller
  *
  * Context: process.
  * Return: 0 or -ENOMEM.
@@ -35,7 +36,7 @@ int smr_rq_create(struct smr_rq *rq, const struct smr_ring_user *user,
 
 /**
  * smr_rq_destroy() - free a receive queue
- * @rq: the queue, not in use any more; may be zeroed
+ * @rq: no longer used; may be zeroed
  */
 void smr_rq_destroy(struct smr_rq *rq)
 {

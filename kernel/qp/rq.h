@@ -11,7 +11,7 @@
 
 /**
  * struct smr_rwqe - the kernel's own copy of a receive work request
- * @wr_id: the consumer's
+ * @wr_id: set by the consumer
  * @num_sge: entries of @sge
  * @len: bytes in all
  * @sge: the scatter list
@@ -26,11 +26,11 @@ struct smr_rwqe {
 /**
  * struct smr_rq - a receive queue
  * @ring: shared with the consumer; @ring.idx is the next to take
- * @max_wr: how many may be outstanding
- * @max_sge: SGEs of each
+ * @max_wr: maximum of outstanding work requests
+ * @max_sge: maximum SGEs of each
  * @post_lock: guards the producer's side of a kernel consumer's ring; IRQ-safe
  *
- * Owned by the QP's response task. The lock of an SRQ guards that of the SRQ.
+ * Owned by the QP's response task. The queue of an SRQ is guarded by the lock of the SRQ.
  */
 struct smr_rq {
 	/* the producer's side of @ring, see above */

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A send side has one timer. It is never moved back: when it fires, the task looks what is due,
- * and starts it again for what is not. To start and stop it with each message would cost more
- * than the rest.
+ * A send side has one timer. It is never moved to a later time: when it fires, the task checks
+ * what is due, and restarts it for the rest. Starting and stopping it with each message would
+ * cost more than all the rest.
  *
- * If the last packets of what is under way are lost, or the answer to them, no later packet
- * shows the gap. The timeout that the consumer has chosen notices that, but it is made for
- * a peer that is slow, or dead: seconds, often. So a requester that has measured how long
- * answers take asks again once, when the answer should have come long ago: a tail loss probe,
- * as RFC 8985 has it, and a repeated request as IBTA 9.7.5.1 knows them. The timeout goes on
- * meanwhile, and the consumer's retries are not touched: when a connection ends is as without
- * this.
+ * If the last packets in flight are lost, or the answer to them, no later packet shows the gap.
+ * The timeout that the consumer has set detects this, but it is meant for a slow or dead peer:
+ * often seconds. So a requester that has measured the round-trip time repeats its request once
+ * when the answer is long overdue: a tail loss probe as in RFC 8985, and a repeated request as
+ * defined by IBTA 9.7.5.1. The timeout continues to run, and no retry of the consumer is used
+ * up, so a connection ends at the same time as without the probe.
  */
 #include "qp/rto.h"
 
@@ -24,8 +23,8 @@
 #include "net/wire.h"
 
 /*
- * An answer is not late before a 16th of the timeout, or 5 ms. It may wait for a page, or for
- * a processor, where the last one did not.
+ * An answer is not late before a 16th of the timeout, or 5 ms: unlike earlier answers, it may
+ * have to wait for a page or a CPU.
  */
 #define FLOOR_SHIFT	4
 #define FLOOR_MAX_NS	(5 * NSEC_PER_MSEC)
@@ -35,13 +34,13 @@
 #define RTTVAR_SHIFT	2
 
 /*
- * IBTA 9.7.6.1.3: a timeout may take four times as long as requested. An answer that
- * is late again may come through a slow network, so use these four times then.
+ * IBTA 9.7.6.1.3: a timeout may take four times as long as requested. An answer that is late
+ * again may be delayed by a slow network, so then wait up to four times as long.
  */
 #define LATE_MAX	2
 
 /**
- * smr_rto_init() - prepare the timer
+ * smr_rto_init() - initialize the timer
  * @rto: zeroed
  * @fn: sets @rto->fired, and runs the task
  */
@@ -53,7 +52,7 @@ void smr_rto_init(struct smr_rto *rto,
 
 /**
  * smr_rto_stop() - stop the timer
- * @rto: whose task is paused, so that it does not start it again
+ * @rto: its task is paused, and does not restart it
  *
  * Context: process, may sleep.
  */
@@ -64,7 +63,7 @@ void smr_rto_stop(struct smr_rto *rto)
 }
 
 /**
- * smr_rto_reset() - wait for nothing, and forget how long answers take
+ * smr_rto_reset() - cancel all waits, and drop the measured round-trip time
  * @rto: stopped
  */
 void smr_rto_reset(struct smr_rto *rto)
@@ -82,11 +81,11 @@ void smr_rto_reset(struct smr_rto *rto)
 
 /**
  * smr_rto_set() - set the consumer's timeout
- * @rto: whose task is paused
+ * @rto: its task is paused
  * @timeout: IBTA 9.7.6.1.3: 4.096 us * 2 ^ @timeout; 0: for ever
  *
- * A tick is the least: a peer's workqueue may take as long, and a timer that fires all the time
- * would be nobody's work.
+ * The minimum is a tick: a peer's workqueue may take as long, and a timer that fires
+ * continuously would leave no time for work.
  */
 void smr_rto_set(struct smr_rto *rto, u8 timeout)
 {
@@ -102,7 +101,7 @@ static void arm(struct smr_rto *rto)
 {
 	u64 next = earlier(earlier(rto->ack, rto->probe), rto->rnr);
 
-	/* Once it has fired, smr_rto_due() starts it; but do not rely on when that is. */
+	/* After it has fired, smr_rto_due() restarts it; but it is not known when. */
 	if (!next || (rto->armed && rto->armed <= next && !READ_ONCE(rto->fired)))
 		return;
 	rto->armed = next;
@@ -110,8 +109,8 @@ static void arm(struct smr_rto *rto)
 }
 
 /*
- * When an answer is late: twice what it takes on the average, and four times its mean
- * deviation. 0: the timeout comes first, or there is none, or nothing is known.
+ * The time at which an answer is late: twice the average round-trip time plus four times its
+ * mean deviation. 0: the timeout is earlier or not set, or nothing was measured.
  */
 static u64 probe_at(const struct smr_rto *rto, u64 now)
 {
@@ -131,10 +130,10 @@ static void await_from(struct smr_rto *rto, u64 now)
 }
 
 /**
- * smr_rto_sent() - packets were sent
+ * smr_rto_sent() - start waiting for the answer to packets
  * @rto: the timer
- * @psn: the last one's, whose answer is awaited
- * @fresh: none of them was sent before: the answer cannot be that to an earlier packet
+ * @psn: PSN of the last packet, whose answer is awaited
+ * @fresh: none of them was sent before, so the answer cannot be one to an earlier packet
  */
 void smr_rto_sent(struct smr_rto *rto, u32 psn, bool fresh)
 {
@@ -174,10 +173,10 @@ static void rtt_sample(struct smr_rto *rto, u64 ns)
 }
 
 /**
- * smr_rto_acked() - the oldest unacknowledged PSN has moved on
+ * smr_rto_acked() - handle an acknowledgement
  * @rto: the timer
- * @una: it is this one now
- * @in_flight: something is under way: all waits for the next one begin
+ * @una: the new oldest unacknowledged PSN
+ * @in_flight: packets are in flight: restart the waits for the next answer
  */
 void smr_rto_acked(struct smr_rto *rto, u32 una, bool in_flight)
 {
@@ -203,7 +202,7 @@ void smr_rto_acked(struct smr_rto *rto, u32 una, bool in_flight)
 }
 
 /**
- * smr_rto_await() - the consumer's timeout begins anew
+ * smr_rto_await() - restart the consumer's timeout
  * @rto: the timer
  */
 void smr_rto_await(struct smr_rto *rto)
@@ -213,7 +212,7 @@ void smr_rto_await(struct smr_rto *rto)
 }
 
 /**
- * smr_rto_back_off() - a timeout is over without progress: the next one takes longer
+ * smr_rto_back_off() - double the timeout after one without progress
  * @rto: the timer
  */
 void smr_rto_back_off(struct smr_rto *rto)
@@ -222,9 +221,9 @@ void smr_rto_back_off(struct smr_rto *rto)
 }
 
 /**
- * smr_rto_wait() - a receiver is not ready: wait, and for nothing else
+ * smr_rto_wait() - wait for a receiver that is not ready, and cancel other waits
  * @rto: the timer
- * @ns: how long
+ * @ns: duration
  */
 void smr_rto_wait(struct smr_rto *rto, u64 ns)
 {
@@ -235,7 +234,8 @@ void smr_rto_wait(struct smr_rto *rto, u64 ns)
 }
 
 /**
- * smr_rto_forget() - what is under way does not count: it will be sent again, or waits
+ * smr_rto_forget() - cancel the measurement and the probe: packets in flight will be sent
+ * again, or wait
  * @rto: the timer
  */
 void smr_rto_forget(struct smr_rto *rto)
@@ -245,10 +245,10 @@ void smr_rto_forget(struct smr_rto *rto)
 }
 
 /**
- * smr_rto_due() - what is due?
+ * smr_rto_due() - get the next event that is due
  * @rto: the timer
  *
- * Return: one of it; the timer is started for the rest.
+ * Return: one event; the timer is restarted for the others.
  */
 enum smr_rto_event smr_rto_due(struct smr_rto *rto)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The timer of a send side: when an answer is late, and when a wait is over. */
+/* The timer of a send side: late answers, timeouts and RNR waits. */
 #ifndef SMR_RTO_H
 #define SMR_RTO_H
 
@@ -7,23 +7,24 @@
 #include <linux/types.h>
 
 /**
- * struct smr_rto - what a send side waits for, and for how long
- * @timer: fires when the first of the three below is due, or before
- * @fired: it has; set by it, cleared by the task
- * @armed: when it fires, as far as the task knows; 0: it does not
- * @ack: when the timeout that the consumer has chosen is over; 0: it does not run
- * @rnr: when the wait that a receiver has asked for is over; 0: there is none
- * @probe: when an answer is later than answers are; 0: none is awaited
- * @probed: asked again since the last progress
- * @timeout: the consumer's; 0: for ever. Written while the task is paused
+ * struct smr_rto - the waits of a send side, and their one timer
+ * @timer: fires when the first of @ack, @rnr and @probe is due, or earlier
+ * @fired: the timer has fired; set by the timer, cleared by the task
+ * @armed: expiry of the timer, as the task has set it; 0: not armed
+ * @ack: expiry of the timeout that the consumer has set; 0: not running
+ * @rnr: end of the wait that an RNR NAK asked for; 0: none
+ * @probe: time at which the awaited answer is late; 0: none is awaited
+ * @probed: a probe was sent since the last progress
+ * @timeout: the timeout that the consumer has set, ns; 0: for ever. Written while the task is
+ *	paused
  * @late: timeouts since the last progress, at most LATE_MAX; each doubles the next
- * @sent: when the packet was sent whose answer is measured; 0: none is
- * @psn: that packet's
- * @srtt: how long answers take, us, averaged, times 8; 0: not known
- * @rttvar: mean deviation of that, us, times 4
- * @least: the shortest time that an answer took, us; 0: not known
+ * @sent: send time of the packet whose round trip is being measured; 0: none
+ * @psn: PSN of that packet
+ * @srtt: smoothed round-trip time, us, times 8; 0: not known
+ * @rttvar: mean deviation of the round-trip time, us, times 4
+ * @least: minimum round-trip time, us; 0: not known
  *
- * Times are ns of CLOCK_MONOTONIC. Owned by the send task but for @fired.
+ * Times are ns of CLOCK_MONOTONIC. Owned by the send task except @fired.
  */
 struct smr_rto {
 	struct hrtimer timer;
@@ -44,9 +45,9 @@ struct smr_rto {
 
 enum smr_rto_event {
 	SMR_RTO_NONE,
-	SMR_RTO_ACK,	/* the consumer's timeout is over */
+	SMR_RTO_ACK,	/* the consumer's timeout has expired */
 	SMR_RTO_RNR,	/* the receiver's wait is over */
-	SMR_RTO_PROBE,	/* an answer is late: ask again, once */
+	SMR_RTO_PROBE,	/* an answer is late: send a probe, once */
 };
 
 void smr_rto_init(struct smr_rto *rto,
@@ -63,7 +64,7 @@ void smr_rto_wait(struct smr_rto *rto, u64 ns);
 void smr_rto_forget(struct smr_rto *rto);
 enum smr_rto_event smr_rto_due(struct smr_rto *rto);
 
-/* Nothing is sent: the receiver was not ready. */
+/* Is sending paused because the receiver was not ready? */
 static inline bool smr_rto_waits(const struct smr_rto *rto)
 {
 	return rto->rnr;

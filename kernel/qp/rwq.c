@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * A receive work queue is a RAW_PACKET QP that the core does not know. Create it, change its
+ * state, destroy it.
+ */
 #include "qp/rwq.h"
 
 #include <linux/err.h>
@@ -24,7 +28,7 @@ static const enum ib_qp_state qp_states[] = {
 	[IB_WQS_ERR] = IB_QPS_ERR,
 };
 
-/* The QP's only event says that it has failed. */
+/* The only event of the QP means that it has failed. */
 static void rwq_event(struct ib_event *event, void *context)
 {
 	struct smr_rwq *rwq = context;
@@ -51,17 +55,17 @@ static int init_check(const struct ib_device_attr *limit,
 }
 
 /**
- * smr_rwq_create() - make a receive work queue
- * @pd: its protection domain
+ * smr_rwq_create() - create a receive work queue
+ * @pd: its PD
  * @env: the device
- * @init: what is asked for; its sizes become what is given
+ * @init: requested attributes; its sizes are updated to the actual ones
  * @uctx: the process's context
- * @resp: where the process finds the ring
- * @why: a refusal says why
+ * @resp: filled in with the place of the ring
+ * @why: receives the reason of a refusal
  *
  * Context: process, may sleep.
- * Return: the queue, in RESET; -EINVAL, -EOPNOTSUPP (flags; a netdev without frames), or
- * as smr_qp_create().
+ * Return: the queue, in RESET; -EINVAL, -EOPNOTSUPP (flags, or a netdev that is not Ethernet),
+ * or as smr_qp_create().
  */
 struct smr_rwq *smr_rwq_create(struct ib_pd *pd, struct smr_env *env,
 			       struct ib_wq_init_attr *init,
@@ -108,7 +112,7 @@ struct smr_rwq *smr_rwq_create(struct ib_pd *pd, struct smr_env *env,
 	return rwq;
 }
 
-/* To receive, a QP goes by INIT. */
+/* To receive, a QP must pass through INIT. */
 static int rwq_enter(struct smr_rwq *rwq, enum ib_wq_state next,
 		     struct smr_why *why)
 {
@@ -128,16 +132,16 @@ static int rwq_enter(struct smr_rwq *rwq, enum ib_wq_state next,
 
 /**
  * smr_rwq_modify() - change a queue's state
- * @rwq: the queue; the core's calls for it do not exclude each other
- * @attr: the state, and the one that it is assumed to be in
+ * @rwq: the queue; the core does not serialise its calls
+ * @attr: the new state, and the assumed current state
  * @mask: enum ib_wq_attr_mask
- * @why: a refusal says why
+ * @why: receives the reason of a refusal
  *
  * Each state can be left for RESET, RESET for RDY, and RDY for ERR.
  *
  * Context: process, may sleep.
- * Return: 0; -EINVAL: it is not in that state, or cannot go to the other one; -EOPNOTSUPP:
- * flags.
+ * Return: 0; -EINVAL: not in the assumed state, or a transition that is not allowed;
+ *	-EOPNOTSUPP: flags.
  */
 int smr_rwq_modify(struct smr_rwq *rwq, const struct ib_wq_attr *attr, u32 mask,
 		   struct smr_why *why)

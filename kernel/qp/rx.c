@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Split received trains by QP and side, check their source, and queue them. Runs in softirq. */
 #include "qp/rx.h"
 
 #include <linux/skbuff.h>
@@ -17,8 +18,8 @@
 #include "stats.h"
 
 /*
- * IBTA 9.6.1: the addresses must match before a packet may reach its QP. Otherwise it
- * is dropped without an answer. A link-local address is another host's on another wire.
+ * IBTA 9.6.1: the addresses must match before a packet may reach its QP. Otherwise it is
+ * dropped without an answer. A link-local address on another link belongs to another host.
  */
 static bool rx_source_ok(struct smr_qp *qp, const struct in6_addr *saddr,
 			 const struct in6_addr *daddr, int iif)
@@ -43,7 +44,7 @@ static bool rx_state_ok(const struct smr_qp *qp, u32 op_flags)
 	return smr_qp_receives(state);
 }
 
-/* Find the QP that a packet is for. Without one, @reason is why the packet is dropped. */
+/* Find the QP that a packet is for. If there is none, @reason is the reason to drop the packet. */
 static struct smr_qp *rx_lookup(struct smr_qptab *tab,
 				const struct sk_buff *skb,
 				const struct smr_hdr *hdr,
@@ -78,8 +79,8 @@ static struct smr_qp *rx_lookup(struct smr_qptab *tab,
 }
 
 /*
- * Give one run of segments, which are for one side of one QP or for a group, to it. Returns
- * what that costs, in packets: each member of a group gets a copy.
+ * Deliver one run of segments to one side of one QP, or to a group. Returns the cost in
+ * packets: each member of a group gets a copy.
  */
 static unsigned int rx_part(struct smr_qptab *tab, struct sk_buff *skb)
 {
@@ -124,8 +125,8 @@ static u64 rx_target(struct smr_cursor *cursor, unsigned int seg)
 }
 
 /*
- * GRO joins packets of one flow and size, which may be for several QPs. Cut the train
- * where the target changes.
+ * GRO merges packets of one flow and size, which may be for several QPs. Split the train where
+ * the target changes.
  */
 static unsigned int rx_run_len(const struct sk_buff *skb, unsigned int first)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Receive dispatch: which QP a packet is for, and which side of it. */
+/* Receive dispatch: find the QP, and its side, that a packet is for. */
 #ifndef SMR_QP_RX_H
 #define SMR_QP_RX_H
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets that wait for their QP. The stack does not account them any more, and they may
- * wait long: for a page that is brought in, or until the stack takes an answer. To the
- * sender a packet that is dropped here is lost by the network.
+ * Packets queued for their QP. The stack no longer accounts for them, and they may wait long:
+ * for a page to be brought in, or until the stack accepts an answer. To the sender, a packet
+ * that is dropped here looks lost by the network.
  *
- * All of them count against their user, by true size, which may be twice that of the
- * payload. The QPs of a user share what the user may have: the less is free, the less of
- * it one QP may take. So QPs that wait, for pages that do not come perhaps, do not stop
- * the others: a QP without packets is refused only when nothing at all is free.
+ * All of them are charged to their user by true size, which may be twice that of the payload.
+ * The QPs of a user share the user's limit: the allowance of each QP shrinks with the free
+ * part. So QPs that wait, perhaps for pages that never arrive, do not block the others: a
+ * packet for a QP with an empty queue is refused only if nothing at all is free.
  */
 #include "qp/rx_queue.h"
 
@@ -20,9 +20,12 @@
 #include "qp/core.h"
 #include "stats.h"
 
-/* The largest window of a requester: 4 MiB of payload, and the packets' overhead */
+/*
+ * Limit of one QP: the largest window of a requester, 4 MiB of payload, with the packets'
+ * overhead
+ */
 #define QP_MAX		(8 * 1024 * 1024)
-/* One QP may take this part of what is free. */
+/* One QP may take 1/QP_PART of the free memory. */
 #define QP_PART		4
 
 static void rx_account(struct smr_qp *qp, int bytes)
@@ -32,7 +35,7 @@ static void rx_account(struct smr_qp *qp, int bytes)
 	smr_stat_add(qp->env->stats, SMR_CNT_RX_WAITING, bytes);
 }
 
-/* A destructor of skbs. The QP is still there: it purges its queues before it goes. */
+/* A destructor of skbs. The QP still exists: it purges its queues before it is freed. */
 static void rx_uncharge(struct sk_buff *skb)
 {
 	rx_account(smr_rx_part(skb)->qp, -(int)skb->truesize);
@@ -58,16 +61,14 @@ static bool rx_charge(struct smr_qp *qp, struct sk_buff *skb)
  * smr_qp_queue() - queue a packet to one side of a QP; the caller runs its task
  * @qp: the QP
  * @skb: the packet, described by struct smr_rx_part; consumed
- * @response: it is for the requester, not for the responder
+ * @response: for the requester, not for the responder
  *
  * If the limits are reached, the packet is dropped and counted.
- *
- * Context: any.
  */
 void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response)
 {
 	if (rx_charge(qp, skb)) {
-		/* Pairs with smr_rx_peek(): the packet is complete before it is found. */
+		/* Pairs with smr_rx_peek(): the packet is complete before a reader finds it. */
 		smp_wmb();
 		skb_queue_tail(response ? &qp->comp.queue : &qp->resp.queue,
 			       skb);
@@ -78,10 +79,10 @@ void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response)
 }
 
 /**
- * smr_rx_peek() - the first packet of a queue, which stays there
+ * smr_rx_peek() - get the first packet of a queue without removing it
  * @queue: the queue of the side that the caller owns: only the owner removes packets
  *
- * The queue's lock is not taken, so packets may be added meanwhile.
+ * Does not take the queue's lock, so packets may be added concurrently.
  *
  * Return: the packet, or NULL.
  */
@@ -94,13 +95,11 @@ struct sk_buff *smr_rx_peek(const struct sk_buff_head *queue)
 }
 
 /**
- * smr_rx_done() - free a packet that its QP needs no longer
+ * smr_rx_done() - free a packet that its QP no longer needs
  * @queue: the queue of the side that the caller owns
  * @skb: its first packet
  *
- * The network's tools see a packet as dropped if one of its segments was.
- *
- * Context: any.
+ * Drop monitors see a packet as dropped if one of its segments was.
  */
 void smr_rx_done(struct sk_buff_head *queue, struct sk_buff *skb)
 {
@@ -114,10 +113,10 @@ void smr_rx_done(struct sk_buff_head *queue, struct sk_buff *skb)
 }
 
 /**
- * smr_qp_receive() - give a packet to a QP, and run the side that it is for
+ * smr_qp_receive() - queue a packet to a QP, and run the side that it is for
  * @qp: the QP, with a reference
  * @skb: the packet, described by struct smr_rx_part; consumed
- * @response: it is for the requester, not for the responder
+ * @response: for the requester, not for the responder
  *
  * Context: as struct smr_rx_ops.rx.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Packets that wait for their QP, and how much memory they may take. */
+/* Packets queued for their QP, and limits of their memory. */
 #ifndef SMR_RX_MEM_H
 #define SMR_RX_MEM_H
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A long message is mostly MIDDLEs, and a train brings many of them at once. They differ in
- * their PSN only. So a side looks at the first one, learns here how many follow it that are
- * like it, and handles them together: one look at the QP's state, one key, one answer.
+ * A long message consists mostly of MIDDLEs, and a train contains many of them. They differ
+ * only in their PSN. So a side parses the first one, finds here how many similar ones follow,
+ * and handles them together: one check of the QP's state, one key look-up, one answer.
  *
- * What a packet's headers say is relied on only if its ICRC is right. That of the first one
- * is checked before. The headers of the others must be what follows from its headers, so it
- * is known where their payloads belong, and their ICRCs are checked while the payloads are
- * copied. If one turns out to be wrong, nothing has happened but that bytes were written to
- * where the right ones belong, before anybody was told that anything is there. Then the step
- * is taken again with each ICRC checked first, which drops the bad packet and all behind it.
- * So it is if the packets are refused together.
+ * The headers of a packet are used only if its ICRC is correct. The ICRC of the first one is
+ * checked before. The headers of the others must match those expected from the first, so it is
+ * known where their payloads belong, and their ICRCs are checked while the payloads are copied.
+ * If one is wrong, the only effect is that bytes were written to where correct ones belong,
+ * before a completion or an ACK. Then the step is repeated with each ICRC checked first, which
+ * drops the bad packet and all after it. The same is done if the packets are refused together.
  */
 #include "qp/rx_train.h"
 
@@ -27,10 +26,10 @@
 #include "stats.h"
 
 /**
- * smr_rx_train_init() - begin to read a train
+ * smr_rx_train_init() - start reading a train
  * @t: filled in
  * @skb: the train, the first of a QP's queue
- * @icrc: what the side that reads knows of trains before
+ * @icrc: cached CRC state of the reading side
  */
 void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb,
 		       struct smr_icrc *icrc)
@@ -45,7 +44,7 @@ void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb,
 	smr_cursor_init(&t->cursor, skb);
 }
 
-/* Is the ICRC of a packet right? What did not come over the wire has none. */
+/* Is the ICRC of a packet correct? Packets that were not received from the wire have none. */
 static bool seal_ok(struct smr_rx_train *t, unsigned int seg)
 {
 	return !smr_rx_part(t->skb)->sealed ||
@@ -56,15 +55,15 @@ static bool seal_ok(struct smr_rx_train *t, unsigned int seg)
  * smr_rx_train_parse() - read the headers of a packet, and check it
  * @qp: the QP in whose queue it is
  * @t: the train
- * @seg: which packet, counted from the first segment of the skb
- * @response: it is for the requester; otherwise it is a request
- * @hdr: its headers; undefined if it is bad
- * @run: how to run; a bad packet reduces the quota as much as a good one
+ * @seg: index of the packet, from the first segment of the skb
+ * @response: for the requester; otherwise it is a request
+ * @hdr: its headers; undefined if it is invalid
+ * @run: the budget; an invalid packet reduces the quota as much as a valid one
  *
- * The receive path has checked only the first packet of a train. A bad one is counted.
+ * The receive path has checked only the first packet of a train. An invalid packet is counted.
  *
  * Context: as @run says; called by the task of that side.
- * Return: where its payload begins, from skb->data; 0: it is bad, and is to be dropped.
+ * Return: offset of its payload from skb->data; 0: it is invalid, and the caller drops it.
  */
 unsigned int smr_rx_train_parse(struct smr_qp *qp, struct smr_rx_train *t,
 				unsigned int seg, bool response,
@@ -88,7 +87,7 @@ unsigned int smr_rx_train_parse(struct smr_qp *qp, struct smr_rx_train *t,
 	return off + hdr->op->hdr_len;
 }
 
-/* Is this packet like the first one, @n PSNs before it? */
+/* Does this packet match the first one, @n PSNs before it? */
 static bool is_alike(struct smr_rx_train *t, const u8 *first,
 		     unsigned int hdr_len, unsigned int off, u32 n,
 		     bool *ack_req)
@@ -100,8 +99,8 @@ static bool is_alike(struct smr_rx_train *t, const u8 *first,
 }
 
 /*
- * The ICRC of the packet behind @n that are alike: check it, or leave it to the copy. False:
- * it is wrong, or neither can be done.
+ * Check the ICRC of the packet after @n similar ones, or leave it to the copy. False: it is
+ * wrong, or neither is possible.
  */
 static bool seal_later(struct smr_rx_train *t, unsigned int seg, u32 n)
 {
@@ -110,7 +109,7 @@ static bool seal_later(struct smr_rx_train *t, unsigned int seg, u32 n)
 	if (part->sealed && !part->careful &&
 	    smr_icrc_can_expect(t->icrc, t->skb))
 		return true;
-	/* Behind one that is left to the copy: it is checked when it is the first. */
+	/* After a packet that is left to the copy, this one is checked when it is the first. */
 	if (t->checked < n || !seal_ok(t, seg))
 		return false;
 	t->checked = n + 1;
@@ -118,16 +117,15 @@ static bool seal_later(struct smr_rx_train *t, unsigned int seg, u32 n)
 }
 
 /**
- * smr_rx_train_alike() - how many packets like this one follow it?
+ * smr_rx_train_alike() - count the similar packets that follow one
  * @t: the train
- * @seg: the packet, of the largest payload; its ICRC is right
- * @max: how many are wanted at most
- * @hdr: the packet's headers; whether it asks for an acknowledge becomes whether any does
- * @run: how to run: each packet reduces the quota, and none is looked for without one
+ * @seg: the packet, with the largest payload; its ICRC is correct
+ * @max: upper limit of the count
+ * @hdr: the packet's headers; ack_req is set if any of the packets requests an ACK
+ * @run: the budget; each packet reduces the quota, and the search ends when it is used up
  *
- * Context: any.
- * Return: how many. They have the same headers and the same length, consecutive PSNs, and
- * ICRCs that are right, or that smr_rx_train_copy() checks.
+ * Return: their number. They have the same headers and length, consecutive PSNs, and ICRCs that
+ *	are correct or will be checked by smr_rx_train_copy().
  */
 u32 smr_rx_train_alike(struct smr_rx_train *t, unsigned int seg, u32 max,
 		       struct smr_hdr *hdr, struct smr_run *run)
@@ -163,15 +161,14 @@ u32 smr_rx_train_alike(struct smr_rx_train *t, unsigned int seg, u32 max,
 }
 
 /**
- * smr_rx_train_doubt() - may a refusal be due to packets that are not what they seem?
+ * smr_rx_train_doubt() - could a refusal be caused by damaged packets?
  * @t: the train
- * @count: how many packets were taken for alike
+ * @count: number of packets that were handled as similar
  *
- * A damaged packet may look like one more of them, where none can be.
+ * A damaged packet may look like one more of them where there cannot be one.
  *
- * Context: any.
- * Return: true: the ICRCs of some were not checked. They will be: the caller takes the step
- * again.
+ * Return: true if the ICRCs of some were not checked. The caller repeats the step, which then
+ *	checks them.
  */
 bool smr_rx_train_doubt(struct smr_rx_train *t, u32 count)
 {
@@ -181,7 +178,7 @@ bool smr_rx_train_doubt(struct smr_rx_train *t, u32 count)
 	return true;
 }
 
-/* How many bytes of payloads are in the @there bytes that begin with the first payload? */
+/* The number of payload bytes in the @there bytes that begin with the first payload */
 static size_t payload_inside(const struct smr_pieces *p, size_t there)
 {
 	size_t stride = p->each + p->gap, n = p->left, rest;
@@ -193,7 +190,7 @@ static size_t payload_inside(const struct smr_pieces *p, size_t there)
 	return n + there / stride * p->each + (rest > p->gap ? rest - p->gap : 0);
 }
 
-/* Copy a part of the payloads: those from @off to @end. @crcs: of packets to be checked */
+/* Copy the part of the payloads from @off to @end. @crcs: CRCs of packets to check */
 static int part_copy(struct smr_rx_train *t, struct smr_sgl *sgl,
 		     unsigned int first, u32 each, size_t off, size_t end,
 		     u32 *crcs)
@@ -238,8 +235,8 @@ static int parts_copy(struct smr_rx_train *t, struct smr_sgl *sgl,
 }
 
 /*
- * The same, and check the ICRCs. In a function of its own, because kernels may be built so
- * that they zero whatever lies on the stack.
+ * As parts_copy(), and check the ICRCs. A separate function, because kernels may be configured
+ * to zero all stack variables.
  */
 static noinline_for_stack int parts_check(struct smr_rx_train *t,
 					  struct smr_sgl *sgl,
@@ -267,18 +264,17 @@ static noinline_for_stack int parts_check(struct smr_rx_train *t,
 }
 
 /**
- * smr_rx_train_copy() - copy payloads of packets that are alike into a list
+ * smr_rx_train_copy() - copy payloads of similar packets into a list
  * @t: the train
  * @sgl: the open list
- * @first: where the first packet's payload begins, from skb->data
- * @each: how many bytes of payload each packet has, not 0
- * @len: how many bytes are in all payloads, at most what is left of the list
- * @tail: so many of them become visible after all bytes before them
+ * @first: offset of the first packet's payload from skb->data
+ * @each: bytes of payload per packet, not 0
+ * @len: bytes of all payloads, at most what is left of the list
+ * @tail: number of bytes at the end that become visible after all bytes before them
  *
- * Context: any.
- * Return: as smr_sgl_write_packet(). After an error some of it may have been copied.
- * -EBADMSG: an ICRC is wrong. The caller takes back all that it thinks of these packets, and
- * looks again how many are alike.
+ * Return: as smr_sgl_write_packet(). After an error some of it may have been copied. -EBADMSG:
+ * an ICRC is wrong. The caller discards its results for these packets, and calls
+ * smr_rx_train_alike() again.
  */
 int smr_rx_train_copy(struct smr_rx_train *t, struct smr_sgl *sgl,
 		      unsigned int first, u32 each, size_t len, size_t tail)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A train that a side of a QP reads: its packets one by one, or many that are alike. */
+/* Reading a train by a side of a QP: packet by packet, or many similar packets at once. */
 #ifndef SMR_RX_TRAIN_H
 #define SMR_RX_TRAIN_H
 
@@ -17,14 +17,14 @@ struct smr_sgl;
 /**
  * struct smr_rx_train - a train that is being read
  * @skb: the train, described by struct smr_rx_part
- * @cursor: where it is read
- * @icrc: what its packets' ICRCs have in common, and those of trains before; the side's
- * @seg: the first of the packets that are alike, from the first segment of the skb
- * @hdr_len: how long the headers of each are
- * @checked: of the packets that are alike, so many at the front have a right ICRC. Those of
- *	the others are checked with the copy
+ * @cursor: position in it
+ * @icrc: cached CRC state, also from earlier trains; owned by the side
+ * @seg: the first of the similar packets, from the first segment of the skb
+ * @hdr_len: length of the headers of each
+ * @checked: number of the similar packets, from the first, whose ICRC was found correct. Those
+ *	of the others are checked by the copy
  *
- * On the stack of the function that takes one step with it.
+ * On the stack of the function that takes one step.
  */
 struct smr_rx_train {
 	struct sk_buff *skb;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The checks of the data path return a status. When one has failed, this looks once more, and
- * finds out about what: so the checks cost nothing more while nothing is refused. If what is
- * looked at has changed since, because a process has deregistered a region meanwhile, the
- * reason is less exact.
+ * The checks of the data path only return a status. After one has failed, this repeats them and
+ * finds the reason, so the data path need not. If the state has changed since, for example
+ * because a process has deregistered a region, the reason is less exact.
  */
 #include "qp/send_why.h"
 
@@ -14,7 +13,7 @@
 #include "sgl.h"
 #include "why.h"
 
-/* The status has several causes: the request is not for this QP. */
+/* A status with several causes: find why the request is invalid for this QP. */
 static void why_bad_request(const struct smr_qp *qp,
 			    const struct smr_swqe *wqe,
 			    const struct smr_wr_info *wr, struct smr_why *why)
@@ -32,7 +31,7 @@ static void why_bad_request(const struct smr_qp *qp,
 		smr_why(why, WR_NO_RD_ATOMIC, wqe->opcode);
 }
 
-/* Its own list does not open, or its memory is not there. */
+/* A key of its own list is refused, or its memory is not present. */
 static void why_protected(const struct smr_qp *qp, const struct smr_swqe *wqe,
 			  const struct smr_wr_info *wr, struct smr_why *why)
 {
@@ -46,7 +45,7 @@ static void why_protected(const struct smr_qp *qp, const struct smr_swqe *wqe,
 	smr_why(why, WR_PAGE, wqe->len);
 }
 
-/* A bind may also be refused for the window's sake. */
+/* A bind may also be refused because of the window. */
 static void why_not_bound(const struct smr_qp *qp, const struct smr_swqe *wqe,
 			  const struct smr_wr_info *wr, struct smr_why *why)
 {
@@ -76,13 +75,11 @@ static u64 list_length(const struct smr_swqe *wqe)
 }
 
 /**
- * smr_send_why() - why does a send work request fail?
- * @qp: the QP
+ * smr_send_why() - find why a send work request fails
+ * @qp: the caller owns its send task
  * @wqe: the work request
- * @status: how it fails
+ * @status: its status
  * @why: filled in
- *
- * Context: any; called by the send task.
  */
 void smr_send_why(const struct smr_qp *qp, const struct smr_swqe *wqe,
 		  enum ib_wc_status status, struct smr_why *why)

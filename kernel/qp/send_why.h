@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Why a send work request fails. */
+/* Reasons for failed send work requests. */
 #ifndef SMR_SEND_WHY_H
 #define SMR_SEND_WHY_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* softmr's part of `rdma resource show qp`: reads the state of a QP without locks. */
 #include "qp/show.h"
 
 #include <linux/capability.h>
@@ -13,7 +14,7 @@
 #include "qp/ring.h"
 #include "qp/tally.h"
 
-/* Posted and not complete, for diagnosis: the task moves both indices meanwhile. */
+/* Sends posted but not completed; racy, for diagnosis only. */
 static u32 sends_pending(const struct smr_sq *sq)
 {
 	u32 head = smr_qp_glance(&sq->head);
@@ -25,11 +26,11 @@ static u32 sends_pending(const struct smr_sq *sq)
 
 static u64 glance64(const u64 *count)
 {
-	/* As smr_qp_glance(): what it was a moment ago will do. */
+	/* As smr_qp_glance(): a slightly old value is good enough. */
 	return data_race(READ_ONCE(*count));
 }
 
-/* Packets that the send task has on the way, and nothing has acknowledged */
+/* Packets of the send task that are not acknowledged */
 static u32 unacked(const struct smr_qp *qp)
 {
 	return smr_psn_off(smr_qp_glance(&qp->snd.psn),
@@ -38,13 +39,13 @@ static u32 unacked(const struct smr_qp *qp)
 
 static bool has_fault(const struct smr_paging *paging)
 {
-	/* Not looked into: the task may free it. */
+	/* Only compared with NULL: the task may free it. */
 	return data_race(READ_ONCE(paging->fault));
 }
 
 static bool has_inval(const struct smr_inval *inv)
 {
-	/* Likewise */
+	/* As above */
 	return data_race(READ_ONCE(inv->pd));
 }
 
@@ -54,7 +55,7 @@ static bool is_refused(const struct smr_refused *refused)
 	return data_race(READ_ONCE(refused->since));
 }
 
-/* What the send task waits for, in a word; NULL: nothing */
+/* The name of what the send task waits for; NULL: nothing */
 static const char *sends_wait(const struct smr_qp *qp)
 {
 	enum ib_qp_state state = READ_ONCE(qp->state);
@@ -80,7 +81,7 @@ static const char *sends_wait(const struct smr_qp *qp)
 	return NULL;
 }
 
-/* The same of the response task */
+/* The name of what the response task waits for; NULL: nothing */
 static const char *answers_wait(const struct smr_qp *qp)
 {
 	if (has_fault(&qp->resp.paging))
@@ -92,7 +93,10 @@ static const char *answers_wait(const struct smr_qp *qp)
 	return NULL;
 }
 
-/* The names of numbers are a promise: debugging.rst has them, and the tool reads them. */
+/*
+ * The names of the numbers must not change: debugging.rst documents them, and the tool reads
+ * them.
+ */
 static int put_sent(struct sk_buff *msg, const struct smr_qp *qp)
 {
 	const struct smr_sent *sent = &qp->req.sent;
@@ -133,7 +137,7 @@ static int put_served(struct sk_buff *msg, const struct smr_qp *qp)
 	return 0;
 }
 
-/* Of a connection: how much may be under way, and what that depends on */
+/* The congestion window of a connection, and the state that it depends on */
 static int put_path(struct sk_buff *msg, const struct smr_qp *qp)
 {
 	if (rdma_nl_put_driver_u32(msg, "mtu", READ_ONCE(qp->mtu)) ||
@@ -162,11 +166,10 @@ static int put_psns(struct sk_buff *msg, const struct smr_qp *qp)
  * @msg: the message
  * @qp: the QP
  *
- * That is how many work requests wait in its queues and for what, what it has done so far,
- * and for whom may see them the PSNs.
- * Both the process that opened the netlink socket and the one that reads from it must
- * have CAP_NET_ADMIN, as the core wants for keys. A message that is the answer for one
- * QP, and not for all, belongs to no socket yet, and gets no PSNs.
+ * Adds the number of work requests in its queues and what they wait for, the work done so far,
+ * and the PSNs if the caller may see them. Both the process that opened the netlink socket and
+ * the one that reads from it must have CAP_NET_ADMIN, as the core requires for keys. The answer
+ * for a single QP has no socket yet when this is called, so it gets no PSNs.
  *
  * Context: process.
  * Return: 0 or -EMSGSIZE.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a queue pair is doing, for those who only look. */
+/* The state of a queue pair for diagnosis. */
 #ifndef SMR_QP_SHOW_H
 #define SMR_QP_SHOW_H
 
@@ -9,10 +9,10 @@
 struct sk_buff;
 struct smr_qp;
 
-/* An index that is a task's, for those who only show it. */
+/* Lockless read of an index that a task owns, for display. */
 static inline u32 smr_qp_glance(const u32 *index)
 {
-	/* The task goes on: any value that it had during the call is right. */
+	/* The task may change it: any value that it had during the call is valid. */
 	return data_race(READ_ONCE(*index));
 }
 

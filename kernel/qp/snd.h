@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a send side has sent, and what of that is acknowledged. This file alone writes it.
+ * What a send side has sent, and what of that is acknowledged. Only the functions in this file
+ * write it.
  */
 #ifndef SMR_SND_H
 #define SMR_SND_H
@@ -16,9 +17,9 @@
  * @psn: next PSN to send
  * @max_psn: one past the highest PSN ever sent
  * @next: index in the send queue of the request that @psn belongs to: the next to send
- * @wire: packets were sent on the wire, and may still be under way
+ * @wire: packets were sent on the wire, and may still be in flight
  *
- * @una <= @psn <= @max_psn, and no request before the oldest in the queue is @next.
+ * @una <= @psn <= @max_psn, and @next is never before the oldest request in the queue.
  *
  * Owned by the send task.
  */
@@ -30,13 +31,13 @@ struct smr_snd {
 	bool wire;
 };
 
-/* The queue is empty, and begins at index 0. */
+/* Reset for an empty queue that begins at index 0. */
 static inline void smr_snd_reset(struct smr_snd *snd)
 {
 	*snd = (struct smr_snd){};
 }
 
-/* Nothing has been sent, and @psn is the first. */
+/* Start with @psn as the first; nothing has been sent. */
 static inline void smr_snd_start(struct smr_snd *snd, u32 psn)
 {
 	snd->una = psn;
@@ -50,19 +51,19 @@ static inline u32 smr_snd_in_flight(const struct smr_snd *snd)
 	return smr_psn_off(snd->psn, snd->una);
 }
 
-/* All that was ever sent is acknowledged. */
+/* Is all that was ever sent acknowledged? */
 static inline bool smr_snd_is_settled(const struct smr_snd *snd)
 {
 	return snd->una == snd->max_psn;
 }
 
-/* What is sent now has never been sent before. */
+/* Is the next PSN one that has never been sent before? */
 static inline bool smr_snd_is_fresh(const struct smr_snd *snd)
 {
 	return snd->psn == snd->max_psn;
 }
 
-/* @n PSNs need not be sent, or sent again, by the wire. */
+/* Skip @n PSNs that need not be sent, or sent again, on the wire. */
 static inline void smr_snd_pass(struct smr_snd *snd, u32 n)
 {
 	snd->psn = smr_psn_add(snd->psn, n);
@@ -70,53 +71,53 @@ static inline void smr_snd_pass(struct smr_snd *snd, u32 n)
 		snd->max_psn = snd->psn;
 }
 
-/* A packet was sent whose PSNs have been sent before. */
+/* Account for a packet whose PSNs have been sent before. */
 static inline void smr_snd_repeated(struct smr_snd *snd)
 {
 	snd->wire = true;
 }
 
-/* @n PSNs were sent on the wire. */
+/* Account for @n PSNs that were sent on the wire. */
 static inline void smr_snd_sent(struct smr_snd *snd, u32 n)
 {
 	smr_snd_repeated(snd);
 	smr_snd_pass(snd, n);
 }
 
-/* Nothing is under way on the wire, so the next message may take another way. */
+/* Nothing is in flight on the wire, so the next message may use the same-host shortcut. */
 static inline void smr_snd_leave_wire(struct smr_snd *snd)
 {
 	snd->wire = false;
 }
 
-/* IBTA 9.8.2: nobody acknowledges what an unreliable service has sent. */
+/* IBTA 9.8.2: an unreliable service gets no acknowledgements. */
 static inline void smr_snd_settle(struct smr_snd *snd)
 {
 	snd->una = snd->psn;
 }
 
-/* All of the next request was sent. */
+/* The next request was sent completely. */
 static inline void smr_snd_next(struct smr_snd *snd)
 {
 	snd->next++;
 }
 
-/* The queue's oldest request is @head now. */
+/* The oldest request of the queue is now @head. */
 static inline void smr_snd_popped(struct smr_snd *snd, u32 head)
 {
 	if ((int)(snd->next - head) < 0)
 		snd->next = head;
 }
 
-/* What was in the queue is given up. The next request is @head. */
+/* All requests in the queue are dropped. The next one will be @head. */
 static inline void smr_snd_abandon(struct smr_snd *snd, u32 head)
 {
 	snd->next = head;
 }
 
 /*
- * All before @una is acknowledged; the oldest request is @head. That may be more than was sent
- * since the last rewind. The caller has compared @una with @max_psn.
+ * All PSNs before @una are acknowledged; the oldest request is @head. @una may be past @psn
+ * after a rewind. The caller has compared @una with @max_psn.
  */
 static inline void smr_snd_acked(struct smr_snd *snd, u32 una, u32 head)
 {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Copy work requests out of the send ring, and complete them in order. Runs in the send task.
+ */
 #include "qp/sq.h"
 
 #include <linux/log2.h>
@@ -17,16 +20,16 @@
 #include "why.h"
 
 /*
- * Each entry has room for the operand of an ATOMIC WRITE, which is inline, whatever
- * the queue was created for.
+ * Each entry can hold the operand of an ATOMIC WRITE, which is inline, even if the queue was
+ * created without inline data.
  */
 #define BODY_MIN	sizeof(u64)
 
 /**
- * smr_sq_create() - make a send queue
+ * smr_sq_create() - create a send queue
  * @sq: filled in
- * @user: whose it is; its @info is filled in
- * @cap: what it must be capable of; checked by the caller
+ * @user: its owner; its @info is filled in
+ * @cap: requested capabilities; checked by the caller
  *
  * Context: process.
  * Return: 0 or -ENOMEM.
@@ -65,7 +68,7 @@ int smr_sq_create(struct smr_sq *sq, const struct smr_ring_user *user,
 
 /**
  * smr_sq_destroy() - free a send queue
- * @sq: the queue, which no task uses any more; may be zeroed
+ * @sq: no longer used by a task; may be zeroed
  */
 void smr_sq_destroy(struct smr_sq *sq)
 {
@@ -75,7 +78,7 @@ void smr_sq_destroy(struct smr_sq *sq)
 	kvfree(sq->wqes);
 }
 
-/* Sum up a list. False: it is longer than a message may be. The sum cannot wrap. */
+/* Sum up the lengths of a list. False: more than the maximum message. The sum cannot wrap. */
 static bool wqe_length(struct smr_swqe *wqe)
 {
 	u64 len = 0;
@@ -152,7 +155,7 @@ static u8 wqe_copy_list(struct smr_qp *qp, u32 idx, struct smr_swqe *wqe)
 	return wqe_length(wqe) ? IB_WC_SUCCESS : IB_WC_LOC_LEN_ERR;
 }
 
-/* Copy the body: inline data or a list. The process may change the slot any time. */
+/* Copy the body: inline data or a list. The process may change the slot at any time. */
 static u8 wqe_copy_body(struct smr_qp *qp, u32 idx, struct smr_swqe *wqe,
 			const struct smr_send_wqe *user)
 {
@@ -194,7 +197,7 @@ static void wqe_copy(struct smr_qp *qp, u32 idx)
 	wqe->send_flags = user.send_flags;
 	wqe->imm_or_rkey = (__force __be32)user.imm_or_rkey;
 	wqe->xrc_srqn = user.xrc_srqn;
-	/* The same place in both layouts, see the static assertions. */
+	/* The same offset in both layouts, see the static assertions. */
 	wqe->remote_addr = user.rdma.remote_addr;
 	wqe->rkey = user.rdma.rkey;
 	wqe->state = SMR_SWQE_POSTED;
@@ -219,7 +222,7 @@ static_assert(offsetof(struct smr_send_wqe, rdma.remote_addr) ==
 static_assert(offsetof(struct smr_send_wqe, rdma.remote_addr) ==
 	      offsetof(struct smr_send_wqe, flush.remote_addr));
 
-/* Copy the next of so many work requests out of the ring. */
+/* Copy the next of @pending work requests out of the ring. */
 static bool sq_take(struct smr_qp *qp, int pending)
 {
 	struct smr_sq *sq = &qp->sq;
@@ -233,13 +236,12 @@ static bool sq_take(struct smr_qp *qp, int pending)
 
 /**
  * smr_sq_fetch() - copy the next work request out of the ring, if there is one
- * @qp: the QP
+ * @qp: the caller owns its send task
  *
- * A producer index that claims more than fits is an error of the process. Its QP
- * gets the fatal event, and nothing more is taken from the ring.
+ * A producer index beyond the size of the ring is an error of the process. Its QP gets the
+ * fatal event, and nothing more is taken from the ring.
  *
- * Context: any; called by the send task.
- * Return: false when there is none.
+ * Return: false if there is none.
  */
 bool smr_sq_fetch(struct smr_qp *qp)
 {
@@ -264,12 +266,11 @@ bool smr_sq_fetch(struct smr_qp *qp)
 }
 
 /**
- * smr_sq_fetch_more() - copy one more work request, while others are worked on
- * @qp: the QP
+ * smr_sq_fetch_more() - copy one more work request while others are being sent
+ * @qp: the caller owns its send task
  *
- * Context: any; called by the send task.
- * Return: false when there is none, and also if the producer index is wrong: then
- * smr_sq_fetch() finds it so, when all that was fetched has been sent.
+ * Return: false if there is none, or if the producer index is invalid: smr_sq_fetch() handles
+ *	that after all fetched requests were sent.
  */
 bool smr_sq_fetch_more(struct smr_qp *qp)
 {
@@ -277,9 +278,9 @@ bool smr_sq_fetch_more(struct smr_qp *qp)
 }
 
 /**
- * smr_sq_find() - the work request that a PSN belongs to
+ * smr_sq_find() - find the work request that a PSN belongs to
  * @sq: the queue
- * @psn: one that was sent, and is not acknowledged
+ * @psn: a PSN that was sent, and is not acknowledged
  *
  * Context: any; called by the send task.
  * Return: the work request.
@@ -301,7 +302,7 @@ struct smr_swqe *smr_sq_find(const struct smr_sq *sq, u32 psn)
 	return smr_sq_wqe(sq, low);
 }
 
-/* What the counters call a work request. A malformed one completes as a SEND. */
+/* The kind of a work request for counters. A malformed one completes as a SEND. */
 static enum smr_comp_op comp_op(const struct smr_wr_info *wr)
 {
 	switch (wr ? wr->wc : IB_WC_SEND) {
@@ -322,7 +323,7 @@ static bool wqe_is_signaled(const struct smr_qp *qp,
 	return qp->sig_all || wqe->send_flags & IB_SEND_SIGNALED;
 }
 
-/* Count it. Complete it, if the consumer wants that, and in any case with an error. */
+/* Count a work request, and post its completion if it is signaled or has failed. */
 static void send_done(struct smr_qp *qp, const struct smr_swqe *wqe,
 		      enum ib_wc_status status, u32 why)
 {
@@ -347,9 +348,8 @@ static void send_done(struct smr_qp *qp, const struct smr_swqe *wqe,
 }
 
 /*
- * Give the slot of the oldest work request back. The consumer must see that before
- * the completion. The kernel's copy stays valid until the next one is
- * fetched.
+ * Return the slot of the oldest work request to the consumer. The consumer must see that before
+ * the completion. The kernel's copy stays valid until the next one is fetched.
  */
 static void send_pop(struct smr_qp *qp)
 {
@@ -362,13 +362,11 @@ static void send_pop(struct smr_qp *qp)
 }
 
 /**
- * smr_send_begin() - a message of the send queue begins
- * @qp: the QP
+ * smr_send_begin() - trace the start of a message of the send queue
+ * @qp: the caller owns its send task
  * @wqe: the work request
  * @psn: its first PSN; 0 for frames
  * @npsn: the number of its PSNs; 1 for datagrams and frames
- *
- * Context: any; called by the send task.
  */
 void smr_send_begin(struct smr_qp *qp, const struct smr_swqe *wqe, u32 psn,
 		    u32 npsn)
@@ -379,9 +377,7 @@ void smr_send_begin(struct smr_qp *qp, const struct smr_swqe *wqe, u32 psn,
 
 /**
  * smr_send_retire() - complete the oldest send work request with success
- * @qp: the QP
- *
- * Context: any; called by the send task.
+ * @qp: the caller owns its send task
  */
 void smr_send_retire(struct smr_qp *qp)
 {
@@ -391,20 +387,17 @@ void smr_send_retire(struct smr_qp *qp)
 	send_pop(qp);
 	smr_tally(&sent->messages, 1);
 	smr_tally(&sent->bytes, wqe->len);
-	/* Most requests are not signaled, and of QPs without completion counters. */
+	/* Most requests are not signaled, and most QPs have no completion counters. */
 	if (wqe_is_signaled(qp, wqe) || unlikely(READ_ONCE(qp->counted)))
 		send_done(qp, wqe, IB_WC_SUCCESS, 0);
 }
 
 /**
  * smr_send_fail() - complete the oldest send work request with an error
- * @qp: the QP
+ * @qp: the caller owns its send task
  * @status: the error
  *
- * IBTA 10.3.1: the error stops the QP, or its send queue. Work requests behind it
- * are flushed.
- *
- * Context: any; called by the send task.
+ * IBTA 10.3.1: the error stops the QP, or its send queue. Later work requests are flushed.
  */
 void smr_send_fail(struct smr_qp *qp, enum ib_wc_status status)
 {
@@ -415,10 +408,13 @@ void smr_send_fail(struct smr_qp *qp, enum ib_wc_status status)
 	smr_qp_refused(qp, &why, status, wqe->wr_id, wqe->opcode,
 		       wqe->state == SMR_SWQE_POSTED ? 0 : wqe->psn);
 	send_pop(qp);
-	/* The state changes first: a consumer that sees the completion sees it. */
+	/*
+	 * The state changes first, so that a consumer that sees the completion also sees the
+	 * state.
+	 */
 	smr_qp_send_error(qp);
 	send_done(qp, wqe, status, why.id);
-	/* Only now, or flushed receives could complete before the error. */
+	/* Not earlier, or flushed receives could complete before the error. */
 	smr_qp_flush(qp);
 }
 

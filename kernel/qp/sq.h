@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Send queues: the ring a process fills, the kernel's copies of it, and how
- * its work requests complete: in order, each exactly once.
+ * Send queues: the ring that a process fills, the kernel's copies of its entries, and the
+ * completion of work requests: in order, each exactly once.
  */
 #ifndef SMR_SQ_H
 #define SMR_SQ_H

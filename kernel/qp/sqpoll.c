@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process that posts one request after another pays a system call for each, while other
- * processors may have nothing to do. So when the doorbells of a QP follow each other fast
- * enough, its send side moves to a thread on another processor of the same node, its poller.
- * While that owns the send task, SMR_RING_POLLED in the ring tells the provider that no
- * doorbell is needed.
+ * A process that posts one request after another needs a system call for each, while other CPUs
+ * may be idle. So when the doorbells of a QP are frequent enough, its send side moves to a
+ * thread on another CPU of the same node, the poller. While the poller owns the send task,
+ * SMR_RING_POLLED in the ring tells the provider that no doorbell is needed.
  *
- * The poller waits for more for as long as nobody else wants the processor, something is
- * posted at least every @env->poll_ns, and requests follow each other faster than they did
- * by doorbells: a process that waits for each answer may lose more by the way to another
- * processor and back than a system call costs. Otherwise the poller leaves, and the next
- * doorbell runs the task where it is rung, as always: who has no idle processor does not
- * wait for one.
- * Modules are not told which processors are idle. So the thread looks whether it is alone
- * on its processor, and if not, another one is tried later. It has a high priority, not in
- * order to run before others, but so that it is not stopped while it owns the task: it
- * leaves after the step in which somebody comes.
+ * The poller continues as long as no other thread wants its CPU, requests are posted at least
+ * every @env->poll_ns, and requests are faster than with doorbells: for a process that waits
+ * for each answer, the latency to another CPU and back may exceed the cost of a system call.
+ * Otherwise the poller quits, and the next doorbell runs the task in its caller as usual: a
+ * process never waits for an idle CPU. Modules cannot find out which CPUs are idle. So the
+ * thread checks whether it is alone on its CPU; if not, another CPU is tried later. It has a
+ * high priority, not to run before others, but so that it is not preempted while it owns the
+ * task: it quits after the step in which another thread becomes runnable.
  *
- * In and out of it no request is forgotten: the poller clears the flag, issues a full
- * barrier, and has the task look into the ring once more. The process publishes its
- * request, issues a full barrier, and loads the flag. models/sqpoll.pml has both.
+ * No request is lost when polling starts or stops: the poller clears the flag, issues a full
+ * barrier, and lets the task check the ring once more. The process publishes its request,
+ * issues a full barrier, and loads the flag. models/sqpoll.pml models both.
  */
 #include "qp/sqpoll.h"
 
@@ -39,43 +36,44 @@
 #include "qp/core.h"
 
 /*
- * A poller is tried when doorbells come at an interval of so many times @env->poll_ns, since
- * they themselves take a part of that. Then what it finds counts.
+ * A poller is tried if the interval between doorbells is less than TRY_INTERVAL *
+ * @env->poll_ns, since the doorbells themselves take a part of that interval. Whether it stays
+ * depends on what it finds.
  */
 #define TRY_INTERVAL	4
 
-/* A poller that has taken fewer requests was not worth waking the thread. */
+/* If a poller has taken fewer requests, waking the thread was not worth it. */
 #define WORTH_IT	32
 
 /*
- * After so many requests doorbells are measured, and a stay. It has to be faster than they
- * by one part in EARNS, since it costs a processor. An interrupt may fall into one
- * measurement, so two in turn count.
+ * Requests per measurement of doorbells and of a polling period. Polling must be faster than
+ * doorbells by 1/EARNS, since it uses a CPU. An interrupt may distort one measurement, so two
+ * consecutive ones count.
  */
 #define MEASURE		64
 #define EARNS		8
 #define SLOW_ONES	2
 
-/* In jiffies, how rarely a poller is tried that was worth waking, but too slow */
+/* Pause in jiffies after a poller that took enough requests, but was too slow */
 #define SLOW_PAUSE	(HZ / 4)
 
-/* So many doorbells in one stay, and the provider does not look at the flag. */
+/* Doorbells per polling period above which the provider is taken to ignore the flag. */
 #define IN_VAIN		64
 
 /*
- * A stay ends after so many jiffies. The thread sleeps then, which those need who wait
- * until each thread has been seen to.
+ * Maximum polling period in jiffies. The thread then sleeps, so that RCU-tasks and livepatch
+ * can make progress.
  */
 #define STAY		HZ
 
-/* Processors that have a poller */
+/* CPUs that have a poller */
 static struct cpumask taken;
 
-/* Its threads are bound to processors, and do not count among those that work there. */
+/* Per-CPU and CPU_INTENSIVE: excluded from concurrency management. */
 static struct workqueue_struct *sqpolls;
 
 /**
- * smr_sqpolls_init() - prepare for pollers
+ * smr_sqpolls_init() - create the workqueue of pollers
  *
  * Context: module init.
  * Return: 0 or -ENOMEM.
@@ -90,20 +88,20 @@ int smr_sqpolls_init(void)
 /**
  * smr_sqpolls_exit() - undo smr_sqpolls_init()
  *
- * Context: module exit; there are no QPs any more.
+ * Context: module exit; no QP exists.
  */
 void smr_sqpolls_exit(void)
 {
 	destroy_workqueue(sqpolls);
 }
 
-/* Does this thread keep nobody from running? */
+/* Is no other thread waiting for this CPU? */
 static bool alone(void)
 {
 	return single_task_running() && !need_resched();
 }
 
-/* Own the task between two doorbells, and run it for as long as requests come. */
+/* Own the task between two doorbells, and run it as long as requests arrive. */
 static void sqpoll_live(struct smr_qp *qp)
 {
 	struct smr_run run = {
@@ -122,8 +120,7 @@ static void sqpoll_live(struct smr_qp *qp)
 }
 
 /*
- * If it brought nothing, try another processor; and less and less often, down to once a
- * second.
+ * If polling was not worth it, try another CPU, and increasingly rarely, down to once a second.
  */
 static void sqpoll_judge(struct smr_sqpoll *sqpoll)
 {
@@ -145,7 +142,7 @@ static void sqpoll_work(struct work_struct *work)
 	qp->sqpoll.taken = 0;
 	qp->sqpoll.slow = 0;
 	qp->sqpoll.earned = false;
-	/* Two of them would make each other leave. */
+	/* Two pollers on one CPU would make each other quit. */
 	if (!cpumask_test_and_set_cpu(cpu, &taken)) {
 		sqpoll_live(qp);
 		cpumask_clear_cpu(cpu, &taken);
@@ -155,7 +152,7 @@ static void sqpoll_work(struct work_struct *work)
 }
 
 /**
- * smr_sqpoll_init() - prepare a poller
+ * smr_sqpoll_init() - initialize a poller
  * @qp: the QP; @qp->user and @qp->env are set
  */
 void smr_sqpoll_init(struct smr_qp *qp)
@@ -169,10 +166,10 @@ void smr_sqpoll_init(struct smr_qp *qp)
 }
 
 /**
- * smr_sqpoll_close() - doorbells are needed again
+ * smr_sqpoll_close() - require doorbells again
  * @qp: the QP, whose send task was disabled
  *
- * Whoever enables the task runs it, and so finds what was posted without a doorbell.
+ * Enabling the task also runs it, and so finds requests that were posted without a doorbell.
  *
  * Context: process.
  */
@@ -199,8 +196,8 @@ void smr_sqpoll_fini(struct smr_qp *qp)
 }
 
 /*
- * May a poller be there, as seen from this processor and this process? What an administrator
- * keeps for others is not used, and a process uses the processors that it may run on.
+ * May a poller of this process run on @cpu, which must be near the current CPU? CPUs that an
+ * administrator has isolated are not used, nor CPUs on which the process may not run.
  */
 static bool cpu_fits(int cpu)
 {
@@ -212,8 +209,8 @@ static bool cpu_fits(int cpu)
 }
 
 /*
- * Whose work is urgent does not leave it to a thread that is less so. On PREEMPT_RT any
- * thread may be stopped for long.
+ * A process with a higher priority must not leave its work to a thread with a lower one. On
+ * PREEMPT_RT any thread may be preempted for long.
  */
 static bool sqpoll_allowed(struct smr_qp *qp, unsigned long now)
 {
@@ -239,10 +236,10 @@ static void sqpoll_ask(struct smr_qp *qp, unsigned long now)
 		smr_qp_put(qp);
 }
 
-/* Requests that were taken */
+/* Number of requests that were taken */
 static u32 sqpoll_count(const struct smr_qp *qp)
 {
-	/* Whoever asks need not own the task, whose owner may move the index meanwhile. */
+	/* The caller need not own the task, whose owner may change the index concurrently. */
 	return data_race(READ_ONCE(qp->sq.ring.idx));
 }
 
@@ -252,13 +249,13 @@ static void sqpoll_measure_from(struct smr_qp *qp, u64 now)
 	WRITE_ONCE(qp->sqpoll.rung, now);
 }
 
-/* How long does a request take by doorbells? False: there were too few to say. */
+/* Measure the time per request with doorbells. False: too few requests for a measurement. */
 static bool sqpoll_pace(struct smr_qp *qp)
 {
 	s32 n = sqpoll_count(qp) - READ_ONCE(qp->sqpoll.rung_idx);
 	u64 now;
 
-	/* The QP was reset, and counts anew. */
+	/* The QP was reset, and so was its index. */
 	if (n < 0)
 		sqpoll_measure_from(qp, ktime_get_ns());
 	if (n < MEASURE)
@@ -272,13 +269,12 @@ static bool sqpoll_pace(struct smr_qp *qp)
 }
 
 /**
- * smr_sqpoll_rung() - a doorbell of the send side was rung, and the task was run
+ * smr_sqpoll_rung() - count a doorbell of the send side, and wake a poller if they are frequent
  * @qp: the QP; the caller keeps it from being destroyed
  *
- * When the doorbells follow each other fast enough, get a poller. What was posted so far
- * does not wait for that.
+ * Called after the task was run, so requests posted so far do not wait for the poller.
  *
- * Several threads may ring at a time. A count that they lose is of no matter.
+ * Several threads may ring at the same time. A lost count does no harm.
  *
  * Context: process.
  */
@@ -289,7 +285,7 @@ void smr_sqpoll_rung(struct smr_qp *qp)
 	u32 rings;
 
 	if (last != now) {
-		/* What was before a pause says nothing. */
+		/* A measurement across a pause is not valid. */
 		if (now - last > 1)
 			sqpoll_measure_from(qp, ktime_get_ns());
 		WRITE_ONCE(sqpoll->rings, 0);
@@ -305,8 +301,8 @@ void smr_sqpoll_rung(struct smr_qp *qp)
 }
 
 /*
- * Doorbells are in vain only after the provider can see the flag: this processor may be
- * stopped at any point here.
+ * Doorbells count as needless only after the provider can see the flag: this CPU may be delayed
+ * at any point here.
  */
 static void sqpoll_open(struct smr_qp *qp)
 {
@@ -323,7 +319,7 @@ static void sqpoll_open(struct smr_qp *qp)
 	WRITE_ONCE(sqpoll->open, true);
 }
 
-/* The task has to look once more, as requests may have come without a doorbell. */
+/* The task must check the ring once more, as requests may have been posted without a doorbell. */
 static void sqpoll_leave(struct smr_qp *qp, struct smr_run *run)
 {
 	run->sqpoll = false;
@@ -331,7 +327,7 @@ static void sqpoll_leave(struct smr_qp *qp, struct smr_run *run)
 	sqpoll_measure_from(qp, ktime_get_ns());
 }
 
-/* Have requests followed each other faster than by doorbells, when this was measured last? */
+/* Were requests faster than with doorbells at the last measurement? */
 static bool sqpoll_earns(struct smr_sqpoll *sqpoll)
 {
 	u32 n = sqpoll->idx - sqpoll->begun_idx;
@@ -352,7 +348,7 @@ static bool sqpoll_earns(struct smr_sqpoll *sqpoll)
 	return sqpoll->slow < SLOW_ONES;
 }
 
-/* Does a poller stay that has something to do? */
+/* Should a poller continue that has requests to handle? */
 static bool sqpoll_stays(struct smr_sqpoll *sqpoll)
 {
 	return alone() && time_before(jiffies, sqpoll->until) &&
@@ -360,11 +356,11 @@ static bool sqpoll_stays(struct smr_sqpoll *sqpoll)
 }
 
 /*
- * Wait until something is posted, or somebody asks for the task. False: nothing was posted
- * for too long, or the processor is wanted.
+ * Wait until a request is posted, or another context asks for the task. False: nothing was
+ * posted for too long, or another thread wants the CPU.
  *
- * Requests that must not begin yet stay in the ring. So what counts is that the index has
- * moved since the task last looked.
+ * Requests that must not start yet stay in the ring. So the check is whether the index has
+ * changed since the task last looked.
  */
 static bool sqpoll_wait(struct smr_qp *qp)
 {
@@ -390,15 +386,15 @@ static bool sqpoll_wait(struct smr_qp *qp)
 }
 
 /**
- * smr_sqpoll_step() - what follows a step of the send task that its poller runs
+ * smr_sqpoll_step() - decide how a poller continues after a step of the send task
  * @qp: the QP
- * @run: the run, with @run->sqpoll
- * @step: what the step has said
+ * @run: the budget, with @run->sqpoll
+ * @step: result of the step
  *
- * The task is let go, and handed over, only after the poller has left.
+ * The task is released or handed over only after the poller has quit.
  *
  * Context: process; called by the send task.
- * Return: what the step says now.
+ * Return: the step to continue with.
  */
 enum smr_step smr_sqpoll_step(struct smr_qp *qp, struct smr_run *run,
 			      enum smr_step step)
@@ -406,7 +402,7 @@ enum smr_step smr_sqpoll_step(struct smr_qp *qp, struct smr_run *run,
 	struct smr_sqpoll *sqpoll = &qp->sqpoll;
 
 	if (!sqpoll->open) {
-		/* Before the thread came, the QP may have been reset. */
+		/* Before the thread started, the QP may have been reset. */
 		if (READ_ONCE(qp->state) != IB_QPS_RTS) {
 			run->sqpoll = false;
 			return step;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* When a kernel thread looks into a send queue by itself, so that nobody rings its doorbell. */
+/* Pollers: a kernel thread polls a send queue, so that its process need not ring the doorbell. */
 #ifndef SMR_SQPOLL_H
 #define SMR_SQPOLL_H
 

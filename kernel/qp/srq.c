@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Create, modify, resize and destroy shared receive queues, and find those of XRC by number. */
 #include "qp/srq.h"
 
 #include <linux/minmax.h>
@@ -22,12 +23,12 @@
 #include "uapi/softmr-abi.h"
 #include "why.h"
 
-/* Numbers have 24 bits. 0 is not used, since an unset field has it. */
+/* Numbers have 24 bits. 0 is not used, since it is the value of an unset field. */
 #define SRQN_FIRST	1
 #define SRQN_LAST	SMR_QPN_MASK
 
 /**
- * smr_srqtab_init() - prepare a table of XRC shared receive queues
+ * smr_srqtab_init() - initialize a table of XRC shared receive queues
  * @tab: the table
  */
 void smr_srqtab_init(struct smr_srqtab *tab)
@@ -46,7 +47,7 @@ void smr_srqtab_fini(struct smr_srqtab *tab)
 	xa_destroy(&tab->xa);
 }
 
-/* Give it a random number, which peers can hardly guess, and publish it. */
+/* Assign a random number, which peers can hardly guess, and publish the SRQ. */
 static int srq_publish(struct smr_srq *srq, struct smr_srqtab *tab)
 {
 	u32 start = get_random_u32_inclusive(SRQN_FIRST, SRQN_LAST);
@@ -72,14 +73,14 @@ static int srq_publish(struct smr_srq *srq, struct smr_srqtab *tab)
 	return 0;
 }
 
-/* Unpublish it, and wait for those that have found it before. */
+/* Unpublish it, and wait for tasks that have found it before. */
 static void srq_withdraw(struct smr_srq *srq)
 {
 	if (!srq->tab)
 		return;
 	xa_erase_bh(&srq->tab->xa, srq->srqn);
 	smr_srq_put(srq);
-	/* Each use lasts for one call of a QP's task. */
+	/* A task holds a reference only during one call. */
 	wait_for_completion(&srq->released);
 	kfree_rcu(srq->handle, rcu);
 }
@@ -88,9 +89,8 @@ static void srq_withdraw(struct smr_srq *srq)
  * smr_srq_find() - find an XRC shared receive queue
  * @tab: the device's table
  * @srqn: its number
- * @xrcd: the domain that it must be in
+ * @xrcd: the domain that it must belong to
  *
- * Context: any.
  * Return: the queue with a reference, which smr_srq_put() drops; or NULL.
  */
 struct smr_srq *smr_srq_find(struct smr_srqtab *tab, u32 srqn,
@@ -111,8 +111,6 @@ struct smr_srq *smr_srq_find(struct smr_srqtab *tab, u32 srqn,
 /**
  * smr_srq_put() - drop a reference
  * @srq: the queue
- *
- * Context: any.
  */
 void smr_srq_put(struct smr_srq *srq)
 {
@@ -129,16 +127,15 @@ static int max_wr_check(const struct ib_device_attr *limits, u32 max_wr,
 }
 
 /**
- * smr_srq_create() - make a shared receive queue
+ * smr_srq_create() - create a shared receive queue
  * @srq: allocated, zeroed, its core part filled in
  * @tab: the table for an XRC queue
- * @init: what is asked for; the limit is armed by smr_srq_modify() only
- * @user: whose it is
- * @why: a refusal says why
+ * @init: requested attributes; the limit is armed only by smr_srq_modify()
+ * @user: its owner
+ * @why: receives the reason of a refusal
  *
  * Context: process.
- * Return: 0; -EOPNOTSUPP (type); -EINVAL (a limit); -ENOMEM; -EBUSY when no
- * number is left.
+ * Return: 0; -EOPNOTSUPP (type); -EINVAL (a limit); -ENOMEM; -EBUSY if no number is left.
  */
 int smr_srq_create(struct smr_srq *srq, struct smr_srqtab *tab,
 		   const struct ib_srq_init_attr *init,
@@ -170,8 +167,7 @@ int smr_srq_create(struct smr_srq *srq, struct smr_srqtab *tab,
 
 /**
  * smr_srq_destroy() - destroy a shared receive queue
- * @srq: the queue, which no QP uses, unless it is an XRC one; the caller frees
- *	it
+ * @srq: not used by a QP, unless it is an XRC SRQ; the caller frees it
  *
  * Context: process, may sleep.
  */
@@ -207,15 +203,15 @@ static bool limit_reached(struct smr_srq *srq)
  * smr_srq_modify() - arm the limit event
  * @srq: the queue
  * @attr: the values
- * @mask: which of them
- * @why: a refusal says why
+ * @mask: enum ib_srq_attr_mask
+ * @why: receives the reason of a refusal
  *
- * If the queue has fewer requests already, the event is raised at once: taking a request
- * would raise it, but there may be none to take.
+ * If the queue already has fewer requests, the event is raised at once: taking a request would
+ * raise it, but there may be none left.
  *
  * Context: process.
- * Return: 0; -EINVAL (more than the queue has, or an unknown attribute);
- * -EOPNOTSUPP (the size: see smr_srq_resize()).
+ * Return: 0; -EINVAL (more than the size of the queue, or an unknown attribute); -EOPNOTSUPP
+ * (the size: see smr_srq_resize()).
  */
 int smr_srq_modify(struct smr_srq *srq, const struct ib_srq_attr *attr,
 		   enum ib_srq_attr_mask mask, struct smr_why *why)
@@ -242,8 +238,8 @@ int smr_srq_modify(struct smr_srq *srq, const struct ib_srq_attr *attr,
 
 /*
  * Copy the posted requests, each to its index in the new ring. QPs may take requests
- * meanwhile; those are copied in vain. The process must not post meanwhile, or it loses
- * requests of its own.
+ * concurrently; copies of those are ignored. The process must not post during the copy, or its
+ * requests are lost.
  */
 static int srq_copy(struct smr_srq *srq, struct smr_rq *to, struct smr_why *why)
 {
@@ -289,19 +285,19 @@ static int srq_switch(struct smr_srq *srq, struct smr_rq *to,
 }
 
 /**
- * smr_srq_resize() - give a process's queue another number of entries
+ * smr_srq_resize() - change the number of entries of a process's queue
  * @srq: the queue
  * @user: the process
  * @attr: max_wr, and with IB_SRQ_LIMIT the limit to arm
- * @mask: which of them
- * @why: a refusal says why
+ * @mask: enum ib_srq_attr_mask
+ * @why: receives the reason of a refusal
  *
- * No request is lost, provided that the process posts none meanwhile: it
- * continues, with the same indices, in the new ring.
+ * No request is lost, provided that the process posts none during the resize. It continues with
+ * the same indices in the new ring.
  *
  * Context: process, may sleep.
- * Return: 0; -EINVAL (out of range, more requests are posted than would fit,
- * or the limit is larger), -ENOMEM. On failure nothing has changed.
+ * Return: 0; -EINVAL (out of range, more posted requests than would fit, or a larger limit),
+ *	-ENOMEM. On failure nothing has changed.
  */
 int smr_srq_resize(struct smr_srq *srq, const struct smr_ring_user *user,
 		   const struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
@@ -329,7 +325,7 @@ int smr_srq_resize(struct smr_srq *srq, const struct smr_ring_user *user,
 }
 
 /**
- * smr_srq_query() - the attributes of a shared receive queue
+ * smr_srq_query() - query the attributes of a shared receive queue
  * @srq: the queue
  * @attr: filled in
  *
@@ -348,7 +344,7 @@ void smr_srq_query(struct smr_srq *srq, struct ib_srq_attr *attr)
  * @srq: the queue
  *
  * Context: any; takes @srq->lock.
- * Return: true when there is a request, good or not, or the queue is broken.
+ * Return: true if there is a request, valid or not, or the queue is broken.
  */
 bool smr_srq_available(struct smr_srq *srq)
 {
@@ -391,7 +387,7 @@ int smr_srq_take(struct smr_srq *srq, struct smr_rwqe *rwqe)
  * @msg: the message
  * @srq: the queue
  *
- * How many work requests are left, and below which number the limit event comes.
+ * Adds the number of work requests left, and the limit below which the event is raised.
  *
  * Context: process.
  * Return: 0 or -EMSGSIZE.
@@ -418,8 +414,8 @@ int smr_srq_fill_res(struct sk_buff *msg, struct smr_srq *srq)
 }
 
 /*
- * Once the queue has the new ring, the answer must not fail. So check before that the
- * answer can be written.
+ * Once the queue has the new ring, the response must not fail. So check first that the response
+ * can be written.
  */
 static int UVERBS_HANDLER(SMR_METHOD_SRQ_RESIZE)(struct uverbs_attr_bundle *attrs)
 {

@@ -21,13 +21,12 @@ struct smr_srq;
 struct smr_why;
 
 /**
- * struct smr_srq_handle - how those find an XRC shared receive queue who have no reference
- * @ref: one for its owner, one for each use of a QP's
- * @srq: the queue; is there as long as @ref is not 0
- * @rcu: readers may still look at @ref
+ * struct smr_srq_handle - RCU handle for looking up an XRC shared receive queue
+ * @ref: one for its owner, one for each use by a QP
+ * @srq: the queue; valid as long as @ref is not 0
+ * @rcu: defers freeing: readers may still access @ref
  *
- * As struct smr_qp_handle: the RDMA core frees the queue, and nobody waits for a grace
- * period.
+ * As struct smr_qp_handle: the RDMA core frees the queue, without a grace period.
  */
 struct smr_srq_handle {
 	refcount_t ref;
@@ -46,23 +45,23 @@ struct smr_srqtab {
 /**
  * struct smr_srq - a receive queue that several QPs take from
  * @ibsrq: the core's part
- * @resize_mutex: one resize at a time
+ * @resize_mutex: serialises resizes; held while the ring is copied, which @lock is not
  * @lock: guards all below; BH-safe
  * @rq: the queue
- * @limit: raise IB_EVENT_SRQ_LIMIT_REACHED when fewer are left; 0: do not
- * @broken: its ring was corrupt; nothing more is taken from it
- * @tab: XRC: the table that it is in
+ * @limit: raise IB_EVENT_SRQ_LIMIT_REACHED when fewer requests are left; 0: disarmed
+ * @broken: its ring was corrupt; no more requests are taken from it
+ * @tab: XRC: its table
  * @cq: XRC: the CQ of its requests
  * @srqn: XRC: its number
  * @handle: XRC: has its reference count
- * @released: completed when that has dropped to 0
+ * @released: completed when the reference count has dropped to 0
  *
  * @tab, @cq, @srqn and @handle are constant.
- * @account: of the user that made it, NULL in the kernel; see limits.c
+ * @account: of the user that created it; NULL: a kernel consumer. See limits.c
  */
 struct smr_srq {
 	struct ib_srq ibsrq;
-	/* held while the ring is copied, which @lock is not */
+	/* see above */
 	struct mutex resize_mutex;
 	/* the queue's lock, see above */
 	spinlock_t lock;

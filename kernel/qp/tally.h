@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a QP has done, for those who look at it: qp/show.c. Each number has one writer, the
- * task of its side, so counting costs an addition to memory that the task has at hand.
+ * Counts of the work of a QP, shown by qp/show.c. Each number has one writer, the task of its
+ * side, so counting costs an addition to memory that is likely cached.
  */
 #ifndef SMR_QP_TALLY_H
 #define SMR_QP_TALLY_H
@@ -10,13 +10,13 @@
 #include <linux/types.h>
 
 /**
- * struct smr_sent - what a send task has done
+ * struct smr_sent - counts of a send task
  * @messages: work requests that completed with success
- * @bytes: theirs
- * @retransmits: how often something was sent again, or asked for again
- * @timeouts: the ack timer has fired
- * @rnr: the peer had no receive posted
- * @naks: the peer has refused a request, or missed one
+ * @bytes: bytes of these
+ * @retransmits: retransmissions, and repeated READ requests
+ * @timeouts: expired timeouts
+ * @rnr: RNR NAKs from the peer
+ * @naks: other NAKs from the peer
  *
  * Written by the send task.
  */
@@ -30,11 +30,11 @@ struct smr_sent {
 };
 
 /**
- * struct smr_served - what a response task has done
- * @messages: requests of the peer that were executed: messages, READs, atomics
- * @bytes: that came with them, or that they have fetched
- * @rnr: there was no receive posted
- * @naks: the peer was refused a request, or told of a missing one
+ * struct smr_served - counts of a response task
+ * @messages: executed requests of the peer: messages, READs, atomics
+ * @bytes: bytes that they carried or fetched
+ * @rnr: RNR NAKs to the peer
+ * @naks: other NAKs to the peer
  *
  * Written by the response task, or while that is paused.
  */
@@ -45,7 +45,7 @@ struct smr_served {
 	u64 naks;
 };
 
-/* Others read it at any time. */
+/* Other contexts read it at any time. */
 static inline void smr_tally(u64 *count, u64 n)
 {
 	WRITE_ONCE(*count, *count + n);

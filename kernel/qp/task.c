@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * The state machine that makes one context at a time run a side of a QP. models/task.pml is a
+ * model of it.
+ */
 #include "qp/task.h"
 
 #include <linux/interrupt.h>
@@ -14,9 +18,9 @@
 #include "fault.h"
 
 /*
- * The context that moves a task from not OWNED to OWNED runs it. A context that
- * comes later sets AGAIN. AGAIN obliges the owner to call the function once more
- * before it lets go, so that no event is lost. DISABLED keeps new owners out.
+ * The context that moves a task from not OWNED to OWNED runs it. A context that comes later
+ * sets AGAIN. AGAIN makes the owner call the function once more before it releases the task, so
+ * that no event is lost. DISABLED keeps new owners out.
  */
 enum {
 	TASK_OWNED	= 1 << 0,
@@ -25,15 +29,16 @@ enum {
 };
 
 /**
- * struct share - what tasks may still do in the softirq that runs on this CPU
- * @id: which softirq that is, see softirq_id()
- * @quota: as that of struct smr_run
+ * struct share - remaining budget of all tasks in the current softirq of this CPU
+ * @id: identifies that softirq, see softirq_id()
+ * @quota: as in struct smr_run
  *
- * A softirq may bring packets, or expired timers, for any number of QPs. Together they
- * must not take longer than one of them may.
+ * A softirq may handle packets, or expired timers, for any number of QPs. Together they must
+ * not take longer than one of them may.
  *
- * Used by the softirqs of its own CPU, which do not interrupt each other. On PREEMPT_RT
- * they do: there a share is only roughly what it says, and the scheduler sees to others.
+ * Used by the softirqs of its own CPU, which do not interrupt each other. On PREEMPT_RT they
+ * can be preempted: there a share is only approximate, and the scheduler keeps other threads
+ * running.
  */
 struct share {
 	unsigned int id;
@@ -42,7 +47,7 @@ struct share {
 
 static DEFINE_PER_CPU(struct share, softirq_share);
 
-/* The softirqs of this CPU are counted. So the count names the one that runs now. */
+/* The kernel counts the softirqs of each CPU, so the count identifies the current one. */
 static unsigned int softirq_id(void)
 {
 	int cpu = smp_processor_id();
@@ -53,7 +58,7 @@ static unsigned int softirq_id(void)
 	       kstat_softirqs_cpu(HRTIMER_SOFTIRQ, cpu);
 }
 
-/* The share of the softirq that calls this, or NULL if no softirq does. */
+/* The share of the current softirq, or NULL outside of a softirq. */
 static struct share *softirq_share_get(void)
 {
 	struct share *share;
@@ -94,7 +99,7 @@ static bool task_own(struct smr_task *task)
 	} while (true);
 }
 
-/* Let go of the task, unless somebody asked for another round. */
+/* Release the task, unless another round was requested. */
 static bool task_disown(struct smr_task *task)
 {
 	int old = atomic_read(&task->state);
@@ -115,8 +120,8 @@ static bool task_disown(struct smr_task *task)
 }
 
 /*
- * Only an owner queues the work, and it is not queued then. But cancel_work() of a
- * work that is not queued marks it as pending for a moment.
+ * Only the owner queues the work, and it is not queued at that time. But cancel_work() marks a
+ * work item that is not queued as pending for a moment.
  */
 static void task_queue(struct smr_task *task)
 {
@@ -125,9 +130,9 @@ static void task_queue(struct smr_task *task)
 }
 
 /*
- * A disabled task does not run, so cancel its work if that has not begun: the works
- * before it in the queue may take long. If AGAIN keeps the ownership here, because
- * the task was enabled meanwhile, queue the work again.
+ * A disabled task does not run, so cancel its work if that has not started: the work items
+ * before it in the queue may take long. If AGAIN keeps the ownership here, because the task was
+ * enabled in between, queue the work again.
  */
 static void task_take_back(struct smr_task *task)
 {
@@ -143,7 +148,10 @@ static void task_take_back(struct smr_task *task)
 	}
 }
 
-/* The work inherits the ownership. Without a reference the container is going. */
+/*
+ * The work item inherits the ownership. If there is no reference to take, the container is
+ * being destroyed.
+ */
 static void task_hand_over(struct smr_task *task)
 {
 	if (!task->get(task)) {
@@ -152,11 +160,11 @@ static void task_hand_over(struct smr_task *task)
 		return;
 	}
 	task_queue(task);
-	smp_mb(); /* smr_task_disable() sees the work, or we see DISABLED */
+	smp_mb(); /* smr_task_disable() sees the work, or this sees DISABLED */
 	task_take_back(task);
 }
 
-/* Another QP's task, which ran here with BH off, has left a fault. */
+/* Execute the fault that another QP's task, which ran here with BH off, has left. */
 static void task_run_errand(struct smr_run *run)
 {
 	struct smr_fault *fault = run->errand;
@@ -178,7 +186,7 @@ static void task_loop(struct smr_task *task, struct smr_run *run)
 			continue;
 		}
 		if (atomic_read(&task->state) & TASK_DISABLED) {
-			/* smr_task_disable() waits: stop here, not at the end. */
+			/* smr_task_disable() waits: stop now, not at the end of the quota. */
 			atomic_or(TASK_AGAIN, &task->state);
 			if (task_disown(task))
 				return;
@@ -206,9 +214,9 @@ static void task_work(struct work_struct *work)
 }
 
 /**
- * smr_task_init() - prepare a task; it starts enabled and idle
- * @task: the task
- * @wq: where left-over work goes
+ * smr_task_init() - initialize a task; it starts enabled and idle
+ * @task: zeroed
+ * @wq: executes left-over work
  * @fn: takes one step, of bounded length
  * @get: takes the reference that queued work holds
  * @put: drops it
@@ -229,12 +237,12 @@ void smr_task_init(struct smr_task *task, struct workqueue_struct *wq,
 /**
  * smr_task_run() - run a task here, or leave it to its owner
  * @task: the task
- * @run: how it may run; each step reduces its quota
+ * @run: the budget; each step reduces its quota
  *
- * A later call of the task's function sees everything that the caller stored before
- * this call. The caller holds a reference on the task's container.
+ * A later call of the task's function sees all stores that the caller did before this call. The
+ * caller holds a reference on the task's container.
  *
- * Context: any; process context when @run->can_sleep.
+ * Context: any; process context if @run->can_sleep.
  */
 void smr_task_run(struct smr_task *task, struct smr_run *run)
 {
@@ -243,14 +251,15 @@ void smr_task_run(struct smr_task *task, struct smr_run *run)
 }
 
 /**
- * smr_task_try() - run a task here if nobody else does
+ * smr_task_try() - run a task here if it has no owner
  * @task: the task
  * @run: as for smr_task_run()
  *
- * An owner is not asked for anything. The caller holds a reference on the container.
+ * An existing owner is not asked for another round. The caller holds a reference on the
+ * container.
  *
  * Context: as smr_task_run().
- * Return: whether it was run.
+ * Return: true if it was run.
  */
 bool smr_task_try(struct smr_task *task, struct smr_run *run)
 {
@@ -261,20 +270,21 @@ bool smr_task_try(struct smr_task *task, struct smr_run *run)
 }
 
 /**
- * smr_task_run_foreign() - run a task of another QP, whose process may be another
+ * smr_task_run_foreign() - run a task of another QP, perhaps of another process
  * @task: the other task
- * @run: how the caller may run; what the other task does reduces its quota
+ * @run: the caller's budget; the work of the other task reduces its quota
  * @here: see struct smr_run; or NULL
  *
- * The scheduler may stop the caller for as long as its priority and its cgroup say. It
- * must not stop it while it owns another process's task. So the task runs with BH off
- * here, for one slice, and its own workqueue does the rest. It brings no pages in. If it works
- * for the caller alone, it may leave the caller to bring in those that need no waiting.
+ * The scheduler may preempt the caller for as long as its priority and cgroup allow. That must
+ * not happen while it owns another process's task. So the task runs here with BH off, for one
+ * slice, and its own workqueue does the rest. It brings no pages in. If it works only for the
+ * caller, it may leave pages that need no waiting for the caller to bring in.
  *
  * On PREEMPT_RT a section with BH off is preemptible. There, only a softirq runs the task.
  *
- * Context: BH off. From the look-up of the other QP to the end of the reference on it,
- * or the caller could be stopped while the QP's destroyer waits for that reference.
+ * Context: BH off. BH must be off from the look-up of the other QP until the reference on it is
+ *	dropped, or the caller could be preempted while the QP's destroyer waits for that
+ *	reference.
  */
 void smr_task_run_foreign(struct smr_task *task, struct smr_run *run,
 			  const struct smr_local *here)
@@ -298,12 +308,11 @@ void smr_task_run_foreign(struct smr_task *task, struct smr_run *run,
 }
 
 /**
- * smr_task_kick() - smr_task_run() with what is left for this softirq to do
+ * smr_task_kick() - smr_task_run() with the remaining budget of this softirq
  * @task: the task
  *
- * All tasks that one softirq runs share one quota. When it is used up, those that come
- * later run in their workqueues. A section with BH off outside of a softirq has a quota
- * for each call.
+ * All tasks that one softirq runs share one quota. When it is used up, further tasks run in
+ * their workqueues. With BH off outside of a softirq, each call has its own quota.
  *
  * Context: softirq, or BH off.
  */
@@ -325,11 +334,11 @@ void smr_task_kick(struct smr_task *task)
 }
 
 /**
- * smr_task_charge() - count work of a softirq that is no task's
- * @cost: as struct smr_run counts it
+ * smr_task_charge() - charge a softirq for work outside of tasks
+ * @cost: in units of smr_run.quota
  *
- * Context: softirq, or BH off, where nothing is counted.
- * Return: false: the softirq has exceeded its quota by SMR_QUOTA_COPIES.
+ * Context: softirq; or BH off, where nothing is charged.
+ * Return: false if the softirq has exceeded its quota by SMR_QUOTA_COPIES.
  */
 bool smr_task_charge(int cost)
 {
@@ -337,7 +346,7 @@ bool smr_task_charge(int cost)
 
 	if (!share)
 		return true;
-	/* What is refused is charged, too: do not let it wrap. */
+	/* Refused work is also charged: do not let the quota wrap. */
 	if (share->quota > -SMR_QUOTA_COPIES)
 		share->quota -= cost;
 	return share->quota > -SMR_QUOTA_COPIES;
@@ -346,8 +355,6 @@ bool smr_task_charge(int cost)
 /**
  * smr_task_defer() - run a task from the workqueue
  * @task: the task
- *
- * Context: any.
  */
 void smr_task_defer(struct smr_task *task)
 {
@@ -356,14 +363,13 @@ void smr_task_defer(struct smr_task *task)
 }
 
 /**
- * smr_task_asked() - must the owner look again, or stop?
+ * smr_task_asked() - must the owner check again, or stop?
  * @task: the task
  *
- * If the owner is to look, that is forgotten here, and the next call of the function sees
- * what the events are about.
+ * This clears AGAIN; the next call of the function sees the stores before the requests.
  *
- * Context: the owner's, between two calls of the function.
- * Return: whether to call the function again rather than to wait.
+ * Context: the owner, between two calls of the function.
+ * Return: true: call the function again; false: wait.
  */
 bool smr_task_asked(struct smr_task *task)
 {
@@ -377,11 +383,11 @@ bool smr_task_asked(struct smr_task *task)
 }
 
 /**
- * smr_task_disable() - keep a task from running, and wait for its owner
+ * smr_task_disable() - disable a task, and wait for its owner
  * @task: the task
  *
- * Requests to run it meanwhile are remembered. Not recursive; the callers of
- * this and of smr_task_enable() exclude each other.
+ * Requests to run it are remembered. Not recursive; the callers of this and of
+ * smr_task_enable() exclude each other.
  *
  * Context: process, may sleep; not from within a task.
  */
@@ -396,11 +402,11 @@ void smr_task_disable(struct smr_task *task)
 }
 
 /**
- * smr_task_enable() - let a task run again, and run it once
+ * smr_task_enable() - enable a task, and run it once
  * @task: the task
  *
- * It runs right here. A task with nothing to do is then free for the next event,
- * and does not wait in a workqueue.
+ * It runs here. A task with nothing to do is then idle for the next event, and does not wait in
+ * a workqueue.
  *
  * Context: process.
  */

@@ -17,20 +17,20 @@ struct smr_fault;
 struct smr_local;
 struct smr_task;
 
-/* Nobody takes the CPU from whoever works for others in this section. */
+/* BH off while running another process's task: it must not be preempted. */
 DEFINE_LOCK_GUARD_0(smr_bh, local_bh_disable(), local_bh_enable())
 
 /**
- * struct smr_run - how a task may run now
+ * struct smr_run - context and budget of a run of a task
  * @can_sleep: process context with BH and preemption on
- * @quota: work that may still be done, in bytes; a packet counts SMR_COST_PACKET
- *	besides its bytes. Work beyond it goes to the workqueue
- * @sqpoll: of a send task: see qp/sqpoll.c
- * @here: of a response task: the operation that a send task has handed over, which the
- *	caller of this run owns. Its answer needs no wake-up
- * @takes_errand: of another QP's task, which works for the caller alone: the caller will be
- *	able to sleep
- * @errand: a fault that the caller executes then, or NULL
+ * @quota: work that may still be done, in bytes; a packet costs SMR_COST_PACKET in addition to
+ *	its bytes. Work beyond it is left to the workqueue
+ * @sqpoll: for a send task: see qp/sqpoll.c
+ * @here: for a response task: the operation handed over by the send task that the caller of
+ *	this run owns. Its answer needs no wake-up
+ * @takes_errand: for another QP's task that works only for the caller: the caller can sleep
+ *	after the run
+ * @errand: a fault for the caller to execute then, or NULL
  *
  * The run of another QP's task, as that of the peer on the same host, reduces the quota
  * of the caller's run.
@@ -45,8 +45,8 @@ struct smr_run {
 };
 
 /*
- * What one step of a task's work says. To the task itself, DONE and AGAIN are
- * the same: it takes the next step, now if the quota allows.
+ * Result of one step of a task's work. For the task itself, DONE and AGAIN are the same: it
+ * takes the next step at once if the quota allows.
  */
 enum smr_step {
 	SMR_STEP_DONE,		/* finished, look for the next piece of work */
@@ -59,9 +59,9 @@ enum smr_step {
  * struct smr_task - one side of a QP
  * @state: owned, again, disabled: bits, see qp/task.c
  * @fn: takes one step, of bounded length; called by the owner only
- * @get: takes a reference on the container; false: that is going away
+ * @get: takes a reference on the container; false: the container is being destroyed
  * @put: drops that reference; any context
- * @wq: where left-over work goes
+ * @wq: executes left-over work
  * @work: the left-over work; it holds a reference and the ownership
  */
 struct smr_task {
@@ -74,17 +74,17 @@ struct smr_task {
 };
 
 /*
- * What one run may do before the workqueue takes over, in bytes; and what all runs of
- * one softirq may do
+ * Budget of one run, in bytes, before the workqueue takes over; also of all runs of one softirq
+ * together
  */
 #define SMR_QUOTA_SOFTIRQ	(256 * 1024)
 #define SMR_QUOTA_PROCESS	(4 * 1024 * 1024)
 /*
- * What one softirq may do beyond its quota to queue copies of packets. At half a
+ * Amount by which one softirq may exceed its quota to queue copies of packets. At half a
  * microsecond each, 4096 copies take as long as net.core.netdev_budget_usecs allows.
  */
 #define SMR_QUOTA_COPIES	(4096 * SMR_COST_PACKET)
-/* What a packet costs besides its bytes, and a request that an answer completes */
+/* Cost of a packet in addition to its bytes, and of each request that an answer completes */
 #define SMR_COST_PACKET		1024
 #define SMR_COST_RETIRE		512
 

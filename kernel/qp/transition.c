@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The core has the table of transitions, and says yes or no. This finds out which
- * attributes it is about.
+ * The core checks transitions against its table, but only accepts or refuses. This finds the
+ * attributes that caused a refusal.
  */
 #include "qp/transition.h"
 
@@ -74,14 +74,13 @@ static int need(enum ib_qp_type type, enum ib_qp_state cur,
 }
 
 /**
- * smr_transition_check() - may a QP go from a state to another one?
+ * smr_transition_check() - is a transition of a QP allowed?
  * @type: of the QP
- * @cur: the state it is in
- * @next: the state it is to be in
- * @mask: what is to be set: enum ib_qp_attr_mask
- * @why: says what is missing, or what is too much
+ * @cur: its current state
+ * @next: the new state
+ * @mask: attributes to set: enum ib_qp_attr_mask
+ * @why: receives the attributes that are missing or not allowed
  *
- * Context: any.
  * Return: 0 or -EINVAL.
  */
 int smr_transition_check(enum ib_qp_type type, enum ib_qp_state cur,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which attributes a QP's way from state to state needs, and which it allows. */
+/* The attributes that each transition of a QP requires, and allows. */
 #ifndef SMR_QP_TRANSITION_H
 #define SMR_QP_TRANSITION_H
 

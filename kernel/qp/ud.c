@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A datagram for a QP on this host becomes a packet in memory, which waits in the
- * receiver's queue like any other. So no receiver can delay a sender.
+ * For a datagram to a QP on this host, a packet is built and queued to the receiver like any
+ * other. So no receiver can delay a sender.
  */
 #include "qp/ud.h"
 
@@ -81,7 +81,7 @@ static u8 datagram_check(const struct datagram *d)
 	return IB_WC_SUCCESS;
 }
 
-/* Give it the IP header that it would have on the wire: the receiver sees it. */
+/* Add the IP header that it would have on the wire: the receiver gets it. */
 static void local_headers(struct sk_buff *skb, const struct smr_path *path)
 {
 	unsigned int len = skb->len;
@@ -160,9 +160,9 @@ static bool is_local(const struct datagram *d)
 }
 
 /*
- * The packets of one pair of QPs stay in order. Those of other pairs may take other paths of
- * the network, and be received by other CPUs. A flow label that the consumer has chosen
- * counts instead.
+ * The packets of one pair of QPs stay in order. Packets of other pairs may take other paths of
+ * the network, and be received by other CPUs. If the consumer has set a flow label, that is
+ * used instead.
  */
 static int wire_send(struct datagram *d)
 {
@@ -173,7 +173,7 @@ static int wire_send(struct datagram *d)
 	return smr_packet_send(d->qp, path, sport, &d->hdr, &d->qp->req.sgl);
 }
 
-/* It has left, or is lost, which is the same to the sender. */
+/* It was sent, or is lost, which the sender cannot tell. */
 static void datagram_done(struct datagram *d, struct smr_run *run)
 {
 	struct smr_qp *qp = d->qp;
@@ -204,11 +204,11 @@ static enum smr_step datagram_send(struct datagram *d, struct smr_run *run)
 /**
  * smr_ud_send() - send the oldest work request of a UD QP
  * @qp: the QP, in RTS
- * @wqe: the work request; it may have completed at return
- * @run: how to run
+ * @wqe: the work request; may have completed on return
+ * @run: the budget
  *
  * Context: as @run says; called by the send task.
- * Return: SMR_STEP_WAIT when the stack has no room, until the waiter is woken;
+ * Return: SMR_STEP_WAIT if the stack does not accept packets, until the waiter is woken;
  * SMR_STEP_DEFER; SMR_STEP_DONE or SMR_STEP_AGAIN otherwise.
  */
 enum smr_step smr_ud_send(struct smr_qp *qp, struct smr_swqe *wqe,
@@ -233,7 +233,7 @@ enum smr_step smr_ud_send(struct smr_qp *qp, struct smr_swqe *wqe,
 	return step;
 }
 
-/* IBTA 9.8.3.1: may the datagram take a receive work request? */
+/* IBTA 9.8.3.1: may the datagram use a receive work request? */
 static enum smr_resp_verdict received_check(struct smr_qp *qp,
 					    const struct smr_hdr *hdr)
 {
@@ -253,8 +253,8 @@ static enum smr_resp_verdict received_check(struct smr_qp *qp,
 }
 
 /*
- * IBTA A17.4.5.1: the IPv6 header, or 20 undefined octets and the IPv4 header. GRO may
- * have joined the packet with others, so its own lengths are computed again.
+ * IBTA A17.4.5.1: the IPv6 header, or 20 undefined octets and the IPv4 header. GRO may have
+ * merged the packet with others, so its lengths are recomputed.
  */
 static void grh_build(const struct smr_op *op, u8 *grh)
 {
@@ -290,7 +290,7 @@ static int datagram_copy(struct smr_qp *qp, const void *from)
 	return err;
 }
 
-/* The VLAN id of the netdev by which the packet came. */
+/* The VLAN id of the netdev that received the packet. */
 static u16 datagram_vlan(const struct smr_qp *qp, const struct sk_buff *skb)
 {
 	const struct net_device *ndev;
@@ -305,14 +305,14 @@ static u16 datagram_vlan(const struct smr_qp *qp, const struct sk_buff *skb)
 }
 
 /**
- * smr_ud_receive() - take a datagram
+ * smr_ud_receive() - receive a datagram
  * @qp: its receiver, a UD QP
  * @op: the datagram
- * @run: how to run
+ * @run: the budget
  *
  * Context: as @run says; called by the response task.
- * Return: SMR_RESP_OK when it was received; SMR_RESP_MORE, SMR_RESP_DEFER to
- * be called again; or why it was not.
+ * Return: SMR_RESP_OK if it was received; SMR_RESP_MORE, SMR_RESP_DEFER: call again; or the
+ *	error.
  */
 enum smr_resp_verdict smr_ud_receive(struct smr_qp *qp, const struct smr_op *op,
 				     struct smr_run *run)

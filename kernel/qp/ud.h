@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Datagrams: each is one packet; a work request is done when it has left. */
+/* Datagrams: each is one packet; a work request completes when it was sent. */
 #ifndef SMR_UD_H
 #define SMR_UD_H
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each user's works run in a workqueue of that user. A workqueue runs a limited number of
- * works at a time, so in a shared one a user could make all others wait. A workqueue per
- * context would not do: a user can have any number of contexts, and each
- * workqueue has its threads.
+ * The work items of each user run in a workqueue of that user. A workqueue runs a limited
+ * number of work items at a time, so in a shared one a user could block all others. A workqueue
+ * per context is not a solution: a user can have any number of contexts, and each workqueue has
+ * its threads.
  *
- * It has no rescuer: memory reclaim does not depend on a process's QP. Consumers in the
- * kernel use the device's workqueue.
+ * It has no rescuer: memory reclaim does not depend on a process's QP. Kernel consumers use the
+ * device's workqueue.
  */
 #include "qp/userwq.h"
 
@@ -55,9 +55,9 @@ free_user:
 }
 
 /**
- * smr_userwqs_init() - prepare a device's empty list of users
+ * smr_userwqs_init() - initialize a device's list of users
  * @all: the list; needs no cleanup when it is empty
- * @conf: what each user may have
+ * @conf: limits of each user
  */
 void smr_userwqs_init(struct smr_userwqs *all,
 		      const struct smr_account_conf *conf)
@@ -68,12 +68,12 @@ void smr_userwqs_init(struct smr_userwqs *all,
 }
 
 /**
- * smr_userwq_get() - the caller's workqueue
- * @all: the device's
+ * smr_userwq_get() - get the workqueue of the calling user
+ * @all: of the device
  *
  * Context: process, may sleep.
- * Return: the user with a reference, which smr_userwq_put() drops; or ERR_PTR(-ENOMEM).
- * The user is the caller's real user id or, in a user namespace, its owner's.
+ * Return: the user with a reference, which smr_userwq_put() drops; or ERR_PTR(-ENOMEM). The
+ * user is the caller's real user id or, in a user namespace, that of its owner.
  */
 struct smr_userwq *smr_userwq_get(struct smr_userwqs *all)
 {
@@ -107,10 +107,10 @@ struct smr_userwq *smr_userwq_share(struct smr_userwq *user)
 
 /**
  * smr_userwq_put() - drop a reference; the last one destroys workqueue and account
- * @user: the user, or NULL. None of the caller's works can begin any more, and what it
- *	had in the account is gone
+ * @user: the user, or NULL. None of the caller's work items can start again, and all that it
+ *	had charged is uncharged
  *
- * Context: process, may sleep; waits for works that are about to end.
+ * Context: process, may sleep; waits for work items that are about to end.
  */
 void smr_userwq_put(struct smr_userwq *user)
 {

@@ -15,7 +15,7 @@ struct workqueue_struct;
  * struct smr_userwqs - the users of a device
  * @lock: guards @list and each user's count
  * @list: struct smr_userwq
- * @conf: what each user may have; constant
+ * @conf: limits of each user; constant
  */
 struct smr_userwqs {
 	struct mutex lock;	/* list and counts */
@@ -26,11 +26,11 @@ struct smr_userwqs {
 /**
  * struct smr_userwq - a user
  * @wq: runs the left-over work of this user's QPs
- * @all: the device's
+ * @all: the list of the device
  * @node: in @all->list
  * @count: contexts and QPs that use it
  * @uid: the user's id, see smr_userwq_get()
- * @account: what the user has; each part says how it is guarded
+ * @account: objects and memory of the user; see there for locks
  *
  * @all->lock guards @node and @count; the others are constant.
  */

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
+/* References on the SRQ that an XRC request is for. Runs in the response task. */
 #include "qp/xrc.h"
 
 /**
- * smr_xrc_enter() - take a reference on the queue that a request is for
- * @qp: the responder's QP
+ * smr_xrc_enter() - take a reference on the SRQ that a request is for
+ * @qp: the caller owns its response task
  * @srqn: the queue's number
  *
- * smr_xrc_leave() drops it in the same call of the task, so no peer can delay the end of
- * a queue. For a QP that is not XRC this does nothing.
+ * smr_xrc_leave() drops it in the same call of the task, so no peer can delay the destruction
+ * of an SRQ. For a QP that is not XRC this does nothing.
  *
- * Context: any; called by the response task.
- * Return: false when the QP's domain has no such queue.
+ * Return: false if the QP's domain has no such SRQ.
  */
 bool smr_xrc_enter(struct smr_qp *qp, u32 srqn)
 {
@@ -22,9 +22,7 @@ bool smr_xrc_enter(struct smr_qp *qp, u32 srqn)
 
 /**
  * smr_xrc_leave() - drop the reference on the queue
- * @qp: the responder's QP
- *
- * Context: any; called by the response task.
+ * @qp: the caller owns its response task
  */
 void smr_xrc_leave(struct smr_qp *qp)
 {
@@ -34,13 +32,12 @@ void smr_xrc_leave(struct smr_qp *qp)
 }
 
 /**
- * smr_xrc_check() - does the request name a valid queue?
+ * smr_xrc_check() - is the SRQ of a request valid?
  * @qp: the responder's QP, after smr_xrc_enter()
  * @op: the request
  *
  * Context: any; called by the response task.
- * Return: false when there is no such queue, or the message that has begun is
- * for another one.
+ * Return: false if there is no such SRQ, or the message in progress is for another one.
  */
 bool smr_xrc_check(const struct smr_qp *qp, const struct smr_op *op)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Extended reliable connections at the responder, IBTA annex A14: each request names its
- * shared receive queue. Keys are checked against the protection domain of that queue.
+ * Extended reliable connections at the responder, IBTA annex A14: each request contains the
+ * number of its SRQ. Keys are checked against the PD of that SRQ.
  */
 #ifndef SMR_XRC_H
 #define SMR_XRC_H
@@ -18,7 +18,8 @@ struct smr_op;
 /**
  * struct smr_xrcd - an XRC domain; compared by its address only
  * @ibxrcd: the core's part
- * @user: who made it, a reference: it may live on with another user; NULL in the kernel
+ * @user: the user that created it, a reference: it may outlive its context with another user;
+ *	NULL: a kernel consumer
  */
 struct smr_xrcd {
 	struct ib_xrcd ibxrcd;
@@ -35,7 +36,7 @@ static inline bool smr_qp_is_xrc(const struct smr_qp *qp)
 	return qp->service == SMR_TRANSPORT_XRC;
 }
 
-/* The shared queue that receives are taken from now, or NULL. */
+/* The SRQ that receives are taken from now, or NULL. */
 static inline struct smr_srq *smr_recv_srq(const struct smr_qp *qp)
 {
 	return smr_qp_is_xrc(qp) ? qp->resp.xsrq : qp->srq;

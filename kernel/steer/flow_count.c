@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Flow counters: created and read by verbs, incremented in the receive path. */
 #include "steer/flow_count.h"
 
 #include <linux/kernel.h>
@@ -10,8 +11,8 @@
 #include "uapi/softmr-abi.h"
 
 /**
- * smr_flow_counters_create() - make flow counters
- * @counters: zeroed, but for the core's part
+ * smr_flow_counters_create() - initialize flow counters
+ * @counters: zeroed, except the core's part
  *
  * Context: process.
  * Return: 0 or -ENOMEM.
@@ -23,8 +24,8 @@ int smr_flow_counters_create(struct smr_flow_counters *counters)
 }
 
 /**
- * smr_flow_counters_destroy() - end flow counters
- * @counters: no rule uses them any more; the counts are freed after a grace period
+ * smr_flow_counters_destroy() - free flow counters
+ * @counters: not used by a rule; the counts are freed after a grace period
  *
  * Context: process.
  */
@@ -36,12 +37,10 @@ void smr_flow_counters_destroy(struct smr_flow_counters *counters)
 /**
  * smr_flow_counters_read() - read flow counters
  * @counters: the counters
- * @values: where to, by enum smr_flow_counter; zeroed
- * @nr: how many the caller wants
+ * @values: filled in, by enum smr_flow_counter; zeroed by the caller
+ * @nr: size of @values
  *
- * Frames are counted meanwhile, so the values may be of different moments.
- *
- * Context: any.
+ * Frames may be counted concurrently, so the values may be from different times.
  */
 void smr_flow_counters_read(const struct smr_flow_counters *counters,
 			    u64 *values, u32 nr)
@@ -57,8 +56,8 @@ void smr_flow_counters_read(const struct smr_flow_counters *counters,
 /**
  * smr_flow_count_add() - count frames that have matched a rule
  * @count: the counts of the rule's counters
- * @packets: how many frames
- * @bytes: of these
+ * @packets: number of frames
+ * @bytes: bytes of these
  *
  * Context: any, inside the RCU read section in which the rule was found.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Flow counters: how many frames matched steering rules. */
+/* Flow counters: numbers of frames that matched steering rules. */
 #ifndef SMR_FLOW_COUNT_H
 #define SMR_FLOW_COUNT_H
 
@@ -11,10 +11,10 @@
 struct smr_account;
 
 /**
- * struct smr_flow_count - what flow counters have counted
+ * struct smr_flow_count - the counts of flow counters
  * @packets: frames
  * @bytes: of these frames, from their Ethernet headers on
- * @rcu: readers of rules may still count
+ * @rcu: defers freeing: readers of rules may still count
  */
 struct smr_flow_count {
 	atomic64_t packets;
@@ -23,12 +23,12 @@ struct smr_flow_count {
 };
 
 /**
- * struct smr_flow_counters - flow counters, which any number of rules may use
+ * struct smr_flow_counters - flow counters; any number of rules may use them
  * @ibcnt: the core's part, which counts the rules
- * @account: of the user that made them; see limits.c
+ * @account: of the user that created them; see limits.c
  * @count: the counts; constant
  *
- * The core does not let them go before the rules, and frees them at once then.
+ * The core destroys them only after the rules, and then frees them at once.
  */
 struct smr_flow_counters {
 	struct ib_counters ibcnt;

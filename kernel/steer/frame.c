@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Build frames to send, and copy received packets as the frames that were on the wire. */
 #include "steer/frame.h"
 
 #include <linux/etherdevice.h>
@@ -14,17 +15,17 @@
 #include "net/egress.h"
 #include "net/train.h"
 
-/* The rest of a longer frame is in pages: large allocations often fail. */
+/* The rest of a longer frame is in page fragments: large allocations often fail. */
 #define LINEAR_MAX	2048
 
 /**
- * smr_frame_alloc() - allocate a frame that is to be sent
+ * smr_frame_alloc() - allocate a frame to send
  * @ndev: the netdev that will send it
  * @len: bytes, at least those of an Ethernet header
  *
  * Context: any but hard interrupts.
- * Return: the frame, to be filled; -ENOBUFS: no memory now; -EMSGSIZE: longer than any
- * packet of the stack, whatever the netdev's MTU is.
+ * Return: the frame, not filled; -ENOBUFS: no memory now; -EMSGSIZE: longer than the stack
+ *	supports, whatever the netdev's MTU is.
  */
 struct sk_buff *smr_frame_alloc(const struct net_device *ndev, unsigned int len)
 {
@@ -51,8 +52,7 @@ struct sk_buff *smr_frame_alloc(const struct net_device *ndev, unsigned int len)
  * @skb: the frame
  * @ndev: the netdev that will send it
  *
- * Context: any.
- * Return: false when it is longer than the netdev's MTU allows.
+ * Return: false if it is longer than the netdev's MTU allows.
  */
 bool smr_frame_finish(struct sk_buff *skb, struct net_device *ndev)
 {
@@ -75,12 +75,12 @@ bool smr_frame_finish(struct sk_buff *skb, struct net_device *ndev)
 /**
  * smr_frame_send() - send a frame
  * @skb: finished; consumed
- * @waiter: the sender's, to whose socket the frame is charged; woken, once, after -EAGAIN
- * @refused: the sender's record of refusals
+ * @waiter: of the sender; the frame is charged to its socket; woken, once, after -EAGAIN
+ * @refused: of the sender
  *
  * Context: BH off, inside an RCU read section.
- * Return: 0; -EAGAIN when the stack has no room; other errors when sending
- * again will not help.
+ * Return: 0; -EAGAIN if the stack does not accept packets; other errors if sending again will
+ *	not help.
  */
 int smr_frame_send(struct sk_buff *skb, struct smr_waiter *waiter,
 		   struct smr_refused *refused)
@@ -90,7 +90,7 @@ int smr_frame_send(struct sk_buff *skb, struct smr_waiter *waiter,
 			       dev_queue_xmit(skb));
 }
 
-/* Cut up a packet that is waiting for GSO, or was joined by GRO. */
+/* Split a packet that waits for GSO, or was merged by GRO. */
 static struct sk_buff *frame_segment(struct sk_buff *skb)
 {
 	struct sk_buff *segs = __skb_gso_segment(skb, 0, false);
@@ -104,21 +104,22 @@ static struct sk_buff *frame_segment(struct sk_buff *skb)
 }
 
 /**
- * smr_frame_take() - copy a packet of the stack as the frames that the wire carries
- * @skb: the packet, with a MAC header; is not changed
+ * smr_frame_take() - copy a packet of the stack as the frames on the wire
+ * @skb: the packet, with a MAC header; not changed
  *
- * The VLAN tag is in its place, the packet is cut up as a netdev would do it, and the
- * checksums are filled in. The frames hold nothing of the stack: no route, no socket.
+ * The VLAN tag is in its place, the packet is split as a netdev would split it, and the
+ * checksums are filled in. The frames have no references on objects of the stack, such as
+ * routes and sockets.
  *
  * Context: any but hard interrupts.
- * Return: frames, linked by their next, which may share their data with other skbs; or
- * NULL: no memory, or a packet in memory that cannot be read.
+ * Return: frames, linked by their next, which may share their data with other skbs; or NULL: no
+ * memory, or a packet in memory that the CPU cannot read.
  */
 struct sk_buff *smr_frame_take(struct sk_buff *skb)
 {
 	struct sk_buff *frame;
 
-	/* Memory reserves serve reclaim; a QP's queue must not hold them. */
+	/* Memory reserves are for reclaim; a QP's queue must not hold them. */
 	if (skb_pfmemalloc(skb) || !skb_frags_readable(skb))
 		return NULL;
 	frame = skb_clone(skb, GFP_ATOMIC);

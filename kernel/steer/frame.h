@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Ethernet frames, out of and into a netdev. */
+/* Ethernet frames sent to and received from a netdev. */
 #ifndef SMR_FRAME_H
 #define SMR_FRAME_H
 
@@ -12,7 +12,7 @@ struct sk_buff;
 struct smr_refused;
 struct smr_waiter;
 
-/* Does it carry Ethernet frames? Some netdevs carry plain IP. */
+/* Does a netdev carry Ethernet frames? Some carry plain IP. */
 static inline bool smr_frame_on(const struct net_device *ndev)
 {
 	return ndev->type == ARPHRD_ETHER || ndev->type == ARPHRD_LOOPBACK;

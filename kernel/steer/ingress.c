@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A netfilter hook sees everything that a netdev receives, whatever else the netdev is
- * used for. A kernel built without the hook has only the netdev's receive handler, which
- * bridges and the like need, too, and which does not see the frames of VLAN netdevs.
+ * A netfilter hook sees all packets that a netdev receives, whatever else the netdev is used
+ * for. A kernel built without the hook has only the netdev's receive handler, which bridges and
+ * similar devices also need, and which does not see the frames of VLAN netdevs.
  */
 #include "steer/ingress.h"
 
@@ -20,7 +20,7 @@ static unsigned int ingress_hook(void *priv, struct sk_buff *skb,
 }
 
 /**
- * smr_ingress_open() - begin to look at what a netdev receives
+ * smr_ingress_open() - start to receive the packets of a netdev
  * @in: its netdev and function are set
  *
  * The hook runs before the host's own filters.
@@ -43,8 +43,8 @@ int smr_ingress_open(struct smr_ingress *in)
 }
 
 /**
- * smr_ingress_close() - stop looking at what a netdev receives
- * @in: open. Packets may be given to it until a grace period has passed
+ * smr_ingress_close() - stop to receive the packets of a netdev
+ * @in: open. @take may still be called until a grace period has passed
  *
  * The netdev may be in another namespace than when this was opened.
  *
@@ -77,9 +77,9 @@ void smr_ingress_close(struct smr_ingress *in)
 #endif
 
 /**
- * smr_ingress_set_rx_mode() - have a netdev receive more than its own packets
+ * smr_ingress_set_rx_mode() - change which packets a netdev receives besides its own
  * @ndev: the netdev
- * @rx_mode: what it is to receive
+ * @rx_mode: packets to receive
  * @inc: 1 to begin, -1 to end
  *
  * Context: process, may sleep; caller holds RTNL.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A hook on what a netdev receives, before the stack gets it. */
+/* A hook on packets that a netdev receives, before the stack. */
 #ifndef SMR_INGRESS_H
 #define SMR_INGRESS_H
 
@@ -10,12 +10,12 @@ struct net_device;
 struct sk_buff;
 
 /**
- * struct smr_ingress - a hook on what a netdev receives
- * @ndev: the netdev; a reference is not held
- * @take: gets each packet, in softirq, inside an RCU read section. True: it has freed
- *	the packet, and the stack does not get it. The packet must not be written to. Its
- *	Ethernet header is at skb_mac_offset()
- * @ops: netfilter's part, where the kernel has it
+ * struct smr_ingress - a hook on packets that a netdev receives
+ * @ndev: the netdev; no reference is held
+ * @take: called for each packet, in softirq, inside an RCU read section. True: it has freed the
+ *	packet, and the stack does not get it. The packet must not be written to. Its Ethernet
+ *	header is at skb_mac_offset()
+ * @ops: the netfilter hook, if the kernel has it
  *
  * Constant while it is open; opening and closing needs RTNL.
  */
@@ -27,7 +27,7 @@ struct smr_ingress {
 #endif
 };
 
-/* What a netdev has to receive besides packets for its own addresses */
+/* Packets to receive besides those for the netdev's own addresses */
 enum smr_rx_mode {
 	SMR_RX_MODE_OWN,
 	SMR_RX_MODE_MULTICAST,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Parse the headers of a frame, and compare them with the values and masks of a rule. */
 #include "steer/match.h"
 
 #include <linux/etherdevice.h>
@@ -12,7 +13,7 @@
 
 #include "why.h"
 
-/* VLAN tags that are skipped at most: a service tag and a customer tag */
+/* Maximum of VLAN tags that are skipped: a service tag and a customer tag */
 #define TAGS_MAX	2
 
 static_assert(sizeof(struct smr_frame_key) % sizeof(u64) == 0);
@@ -97,7 +98,7 @@ static void parse_tag(struct smr_frame_key *key, u16 tci)
 	key->eth.vlan_tag = cpu_to_be16(tci);
 }
 
-/* Skip the tags in the frame itself. Return: the type behind them. */
+/* Skip the tags in the frame itself. Return: the EtherType after them. */
 static __be16 parse_tags(struct smr_frame_key *key, const struct sk_buff *skb,
 			 int *off, __be16 type)
 {
@@ -119,11 +120,8 @@ static __be16 parse_tags(struct smr_frame_key *key, const struct sk_buff *skb,
 /**
  * smr_frame_key_parse() - parse a frame's headers
  * @key: filled in; fields that the frame does not have are 0
- * @skb: the frame; a VLAN tag may stand beside it
- * @off: where its Ethernet header begins, from skb->data, before which it may
- *	be
- *
- * Context: any.
+ * @skb: the frame; a VLAN tag may be in the skb's metadata
+ * @off: start of its Ethernet header, from skb->data; may be negative
  */
 void smr_frame_key_parse(struct smr_frame_key *key, const struct sk_buff *skb,
 			 int off)
@@ -209,7 +207,7 @@ static int add_spec(struct smr_match *match, const union ib_flow_spec *spec,
  * @spec: the spec; one of each layer, in any order
  * @why: a refusal says why
  *
- * If a spec names a VLAN tag, a frame must have one. Specs that contradict each other
+ * If a spec contains a VLAN tag, only tagged frames match. Specs that contradict each other
  * match no frame.
  *
  * Return: 0, -EINVAL (a second spec of this layer), -EOPNOTSUPP (an unknown spec, or one
@@ -242,11 +240,10 @@ void smr_match_add_multicast(struct smr_match *match)
 
 /**
  * smr_match_key() - does a frame match a rule?
- * @match: the rule's
- * @key: the frame's
+ * @match: of the rule
+ * @key: of the frame
  *
- * Context: any.
- * Return: true when it is.
+ * Return: true if it does.
  */
 bool smr_match_key(const struct smr_match *match,
 		   const struct smr_frame_key *key)

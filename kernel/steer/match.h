@@ -11,15 +11,15 @@ struct smr_why;
 
 /**
  * struct smr_frame_key - the headers of a frame, or a rule's values or masks
- * @eth: addresses, the type behind all VLAN tags, and the outermost tag
+ * @eth: addresses, the EtherType after all VLAN tags, and the outermost tag
  * @tagged: there is a VLAN tag
  * @l3: 4, 6, or 0 for neither
  * @l4: IPPROTO_TCP, IPPROTO_UDP, or 0 for neither
  * @rsvd: 0
- * @ip4: @l3 4
- * @ip6: @l3 6
- * @l3_room: all of it; 0 where it means nothing
- * @ports: of @l4
+ * @ip4: valid if @l3 is 4
+ * @ip6: valid if @l3 is 6
+ * @l3_room: the space of the union; unused bytes are 0
+ * @ports: ports of @l4
  * @rsvd2: 0
  */
 struct smr_frame_key {
@@ -38,9 +38,9 @@ struct smr_frame_key {
 } __aligned(8);
 
 /**
- * struct smr_match - which frames a rule is about
+ * struct smr_match - the frames that a rule applies to
  * @val: the values
- * @mask: the bits of @val that count
+ * @mask: the bits of @val that are compared
  * @layers: the specs that were added: bits 1 << (layer >> 4)
  */
 struct smr_match {

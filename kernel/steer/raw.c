@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Send and receive frames of RAW_PACKET QPs. Runs in the QP's tasks. */
 #include "steer/raw.h"
 
 #include <linux/if_ether.h>
@@ -34,7 +35,7 @@ static int frame_fill(struct smr_sgl *sgl, struct sk_buff *skb)
 	return err;
 }
 
-/* Make a frame of the open list; or an ERR_PTR(). */
+/* Build a frame from the open list; or an ERR_PTR(). */
 static struct sk_buff *frame_build(struct smr_qp *qp, unsigned int len)
 {
 	struct smr_env *env = qp->env;
@@ -54,7 +55,7 @@ static struct sk_buff *frame_build(struct smr_qp *qp, unsigned int len)
 	if (!err)
 		return skb;
 	if (err == SMR_PAGE_MISSING)
-		consume_skb(skb); /* it is built again when the page is there */
+		consume_skb(skb); /* it is built again when the page is present */
 	else
 		kfree_skb_reason(skb, err == -EMSGSIZE ?
 				 SKB_DROP_REASON_PKT_TOO_BIG :
@@ -63,8 +64,8 @@ static struct sk_buff *frame_build(struct smr_qp *qp, unsigned int len)
 }
 
 /*
- * Give the frame to the rules and to the netdev, unless the netdev is in another
- * namespace now: then nothing of this link may leave it.
+ * Pass the frame to the rules and to the netdev, unless the netdev is now in another namespace:
+ * then no frame of this link may be sent by it.
  */
 static int frame_leave(struct smr_qp *qp, struct sk_buff *skb)
 {
@@ -85,7 +86,7 @@ static int frame_leave(struct smr_qp *qp, struct sk_buff *skb)
 		return 0;
 	}
 	err = smr_frame_send(skb, &qp->waiter, &qp->req.refused);
-	/* Do not send it again, or receivers get it twice: a drop is a loss. */
+	/* Do not retry, or receivers get it twice: it counts as lost. */
 	return who == SMR_STEER_SOME && err == -EAGAIN ? 0 : err;
 }
 
@@ -113,7 +114,7 @@ static void frame_done(struct smr_qp *qp, const struct smr_swqe *wqe,
 	smr_send_retire(qp);
 }
 
-/* Allow for a VLAN tag. smr_frame_finish() checks whether there is one. */
+/* Allows for a VLAN tag. smr_frame_finish() checks whether there is one. */
 static bool frame_len_ok(const struct smr_qp *qp, u32 len)
 {
 	return len >= ETH_HLEN &&
@@ -123,8 +124,8 @@ static bool frame_len_ok(const struct smr_qp *qp, u32 len)
 /**
  * smr_raw_send() - send the oldest work request of a RAW_PACKET QP
  * @qp: the QP, in RTS
- * @wqe: the work request; it may have completed at return
- * @run: how to run
+ * @wqe: the work request; may have completed on return
+ * @run: the budget
  *
  * Context: as @run says; called by the send task.
  * Return: as smr_ud_send().
@@ -164,10 +165,10 @@ static int frame_copy(struct smr_qp *qp, const void *from)
 }
 
 /**
- * smr_raw_receive() - take a frame
+ * smr_raw_receive() - receive a frame
  * @qp: its receiver, a RAW_PACKET QP
  * @skb: the frame
- * @run: how to run
+ * @run: the budget
  *
  * Context: as @run says; called by the response task.
  * Return: as smr_ud_receive().

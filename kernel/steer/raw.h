@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Ethernet frames of RAW_PACKET QPs: sent, and received. */
+/* Sending and receiving of Ethernet frames by RAW_PACKET QPs. */
 #ifndef SMR_RAW_H
 #define SMR_RAW_H
 

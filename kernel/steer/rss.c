@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Select a work queue for a frame by the Toeplitz hash of its header fields. */
 #include "steer/rss.h"
 
 #include <linux/bitops.h>
@@ -18,13 +19,13 @@
 #define TCP_FIELDS	(SMR_RX_HASH_SRC_PORT_TCP | SMR_RX_HASH_DST_PORT_TCP)
 #define UDP_FIELDS	(SMR_RX_HASH_SRC_PORT_UDP | SMR_RX_HASH_DST_PORT_UDP)
 
-/* What is hashed: at most two IPv6 addresses and two ports. The key is 4 bytes longer. */
+/* Maximum input of the hash: two IPv6 addresses and two ports. The key is 4 bytes longer. */
 #define INPUT_MAX	(SMR_RX_HASH_KEY - sizeof(u32))
 
 /**
  * struct input - the bytes that are hashed
  * @bytes: the bytes
- * @len: how many
+ * @len: number of bytes
  */
 struct input {
 	u8 bytes[INPUT_MAX];
@@ -55,15 +56,15 @@ static int check(const struct smr_create_qp *how, u32 log_size,
 }
 
 /**
- * smr_rss_create() - say how a QP spreads its frames
- * @table: over which work queues; it outlives the answer
- * @how: and how; of the command that makes the QP
+ * smr_rss_create() - set up RSS for a QP
+ * @table: the work queues; outlives the result
+ * @how: parameters of the command that creates the QP
  * @why: a refusal says why
  *
  * Context: process, may sleep.
- * Return: for smr_rss_destroy(); -EINVAL: a key of another length, fields of two IP
- * versions or of two protocols, or no field for several queues; -EOPNOTSUPP: another
- * function or field; -ENOMEM.
+ * Return: the RSS state, which smr_rss_destroy() frees; -EINVAL: a wrong length of the key,
+ *	fields of two IP versions or of two protocols, or no field for several queues;
+ *	-EOPNOTSUPP: an unknown function or field; -ENOMEM.
  */
 struct smr_rss *smr_rss_create(const struct ib_rwq_ind_table *table,
 			       const struct smr_create_qp *how,
@@ -88,8 +89,8 @@ struct smr_rss *smr_rss_create(const struct ib_rwq_ind_table *table,
 }
 
 /**
- * smr_rss_destroy() - free what smr_rss_create() has made
- * @rss: nobody uses it any more; or NULL
+ * smr_rss_destroy() - free RSS state
+ * @rss: no longer used; or NULL
  *
  * Context: process, may sleep.
  */
@@ -104,7 +105,7 @@ static void add(struct input *in, const void *field, unsigned int len)
 	in->len += len;
 }
 
-/* A frame without the fields has no bytes of them: a fragment is hashed by its addresses. */
+/* Fields that a frame lacks are left out: a fragment is hashed by its addresses. */
 static void add_fields(struct input *in, u32 fields,
 		       const struct smr_frame_key *key)
 {
@@ -127,8 +128,8 @@ static void add_fields(struct input *in, u32 fields,
 }
 
 /*
- * Each bit of the input that is set adds the 32 bits of the key that begin at its place.
- * @window has these for the bit at hand, and the next 32.
+ * Each set bit of the input XORs the 32 bits of the key that begin at its position. @window has
+ * these for the current bit, and the next 32.
  */
 static u32 toeplitz(const struct input *in, const u8 *key)
 {
@@ -150,13 +151,12 @@ static u32 toeplitz(const struct input *in, const u8 *key)
 }
 
 /**
- * smr_rss_target() - which work queue a frame goes to
- * @rss: how the QP spreads its frames
+ * smr_rss_target() - find the work queue of a frame
+ * @rss: of the QP
  * @frame: the frame, which begins with its Ethernet header
  *
- * One that has none of the fields goes to the first queue.
+ * A frame without any of the fields goes to the first queue.
  *
- * Context: any.
  * Return: the queue's handle.
  */
 struct smr_qp_handle *smr_rss_target(const struct smr_rss *rss,

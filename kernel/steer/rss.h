@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Receive side scaling: work queues, and which of them a frame of a QP goes to. */
+/* Receive side scaling: work queues, and the selection of one for each frame. */
 #ifndef SMR_RSS_H
 #define SMR_RSS_H
 
@@ -27,10 +27,10 @@ struct smr_why;
 /**
  * struct smr_rwq - a receive work queue
  * @ibwq: the core's part
- * @account: of the user that made it; see limits.c
- * @mutex: one change of the state at a time; guards @ibwq.state
- * @qp: what receives: a RAW_PACKET QP that the core does not know, with a number of its
- *	own and without a send queue
+ * @account: of the user that created it; see limits.c
+ * @mutex: serialises changes of the state; guards @ibwq.state
+ * @qp: receives the frames: a RAW_PACKET QP that is unknown to the core, with its own number
+ *	and without a send queue
  */
 struct smr_rwq {
 	struct ib_wq ibwq;
@@ -41,8 +41,8 @@ struct smr_rwq {
 
 /**
  * struct smr_rwq_table - a table of receive work queues
- * @ibtable: the core's part, which has the queues, and keeps them
- * @account: of the user that made it; see limits.c
+ * @ibtable: the core's part, with the queues, which the core does not destroy before the table
+ * @account: of the user that created it; see limits.c
  */
 struct smr_rwq_table {
 	struct ib_rwq_ind_table ibtable;
@@ -60,11 +60,11 @@ static inline struct smr_rwq_table *to_smr_rwq_table(const struct ib_rwq_ind_tab
 }
 
 /**
- * struct smr_rss - how a QP spreads its frames over work queues
+ * struct smr_rss - parameters of RSS of a QP
  * @fields: which fields are hashed, enum smr_rx_hash_fields
  * @key: of the Toeplitz function
  * @mask: the size of the table, less one
- * @table: the queues; the RDMA core keeps them as long as the QP
+ * @table: the queues; the RDMA core does not destroy them before the QP
  *
  * Constant.
  */

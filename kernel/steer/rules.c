@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Create and destroy steering rules, and open the hook on the netdev for the first one. Runs in
+ * verbs, under RTNL.
+ */
 #include "steer/rules.h"
 
 #include <linux/bitmap.h>
@@ -13,7 +17,7 @@
 #include "steer/steer.h"
 #include "why.h"
 
-/* Behind all priorities */
+/* After all priorities */
 #define ORDER_DEFAULT	((u32)U16_MAX + 1)
 
 static bool is_sniffer(const struct smr_rule *rule)
@@ -35,7 +39,7 @@ static int attr_check(const struct smr_qp *qp, const struct ib_flow_attr *attr,
 		return smr_why(why, FLOW_FLAGS, attr->flags);
 	if (attr->type > IB_FLOW_ATTR_SNIFFER)
 		return smr_why(why, FLOW_TYPE, attr->type);
-	/* Only a normal rule matches some of the frames and may let them go on. */
+	/* Specs and flags are only allowed for a normal rule. */
 	if (attr->type != IB_FLOW_ATTR_NORMAL &&
 	    (attr->num_of_specs || attr->flags))
 		return smr_why(why, FLOW_DEFAULT, attr->type,
@@ -43,7 +47,7 @@ static int attr_check(const struct smr_qp *qp, const struct ib_flow_attr *attr,
 	return 0;
 }
 
-/* Does it match all frames to one unicast address? */
+/* Does it match only frames to one unicast address? */
 static bool match_is_of_one(const struct smr_match *match)
 {
 	return is_broadcast_ether_addr(match->mask.eth.dst_mac) &&
@@ -131,7 +135,7 @@ static void rule_set_sniffer(struct smr_rule *rule)
 	rule->tap.type = cpu_to_be16(ETH_P_ALL);
 	rule->tap.dev = ndev;
 	rule->tap.func = smr_steer_tap;
-	/* A loopback netdev receives everything that it sends. */
+	/* A loopback netdev receives all that it sends. */
 	rule->tap.ignore_outgoing = ndev->flags & IFF_LOOPBACK;
 }
 
@@ -156,7 +160,7 @@ static int rule_set(struct smr_rule *rule, const struct ib_flow_attr *attr,
 	}
 }
 
-/* The slot of the rule's QP: that of the QP's other rules, or one that no QP has */
+/* The slot of the rule's QP: that of the QP's other rules, or an unused one */
 static unsigned int slot_find(const struct smr_steer *steer,
 			      const struct smr_rule *rule)
 {
@@ -171,7 +175,7 @@ static unsigned int slot_find(const struct smr_steer *steer,
 	return find_first_zero_bit(used, SMR_MAX_RULES);
 }
 
-/* Insert behind the rules of the same order. */
+/* Insert after the rules of the same order. */
 static void rule_insert(struct smr_steer *steer, struct smr_rule *rule)
 {
 	struct smr_rule *r;
@@ -226,7 +230,7 @@ static int rule_add(struct smr_steer *steer, struct smr_rule *rule,
 	int ret;
 
 	ASSERT_RTNL();
-	/* The netdev may be going before its notifier has run. */
+	/* The netdev may be unregistering although its notifier has not run yet. */
 	if (steer->closed ||
 	    !smr_egress_has_netdev(rule->qp->env->egress, ndev))
 		return smr_why(why, FLOW_NETDEV);
@@ -246,20 +250,19 @@ static int rule_add(struct smr_steer *steer, struct smr_rule *rule,
 }
 
 /**
- * smr_rule_create() - have frames steered to a QP
+ * smr_rule_create() - steer frames to a QP
  * @qp: the QP, which outlives the rule
- * @attr: which frames, in the core's form
+ * @attr: the frames, in the core's format
  * @why: a refusal says why
  *
- * A normal rule takes its frames away from those of lower priority and from
- * the host; those of the same priority get them, too. A default rule, and one
- * that does not trap, gets copies of what was not taken before. A sniffer gets
- * copies of all that comes and goes.
+ * A normal rule takes its frames away from rules of lower priority and from the host; rules of
+ * the same priority also get them. A default rule, and one that does not trap, gets copies of
+ * frames that were not taken before. A sniffer gets copies of all frames in both directions.
  *
  * Context: process, may sleep; takes RTNL.
- * Return: the rule; -EINVAL, -EOPNOTSUPP (a QP, flag or spec of another kind),
- * -ENODEV (the netdev is going), -EBUSY (see smr_ingress_open()), -ENOMEM (no
- * memory, or too many rules), -EOVERFLOW.
+ * Return: the rule; -EINVAL, -EOPNOTSUPP (a QP, flag or spec of another kind), -ENODEV (the
+ * netdev is being removed), -EBUSY (see smr_ingress_open()), -ENOMEM (no memory, or too many
+ * rules), -EOVERFLOW.
  */
 struct smr_rule *smr_rule_create(struct smr_qp *qp,
 				 const struct ib_flow_attr *attr,
@@ -291,7 +294,7 @@ struct smr_rule *smr_rule_create(struct smr_qp *qp,
 }
 
 /**
- * smr_rule_destroy() - end a rule
+ * smr_rule_destroy() - destroy a rule
  * @rule: the rule; freed after a grace period
  *
  * Its QP may still get frames that are being matched now.
@@ -326,11 +329,11 @@ static void rule_follow(struct smr_rule *rule, struct net_device *ndev)
  * smr_rules_resync() - update the rx modes after the netdev's address has changed
  * @steer: the link's rules
  *
- * A rule for the former address needs a wider mode now. A rule for the new address
- * needs none any more.
+ * A rule for the former address now needs a wider mode. A rule for the new address no longer
+ * needs one.
  *
- * Context: process, may sleep; takes RTNL. Not from a netdev's notifier, which
- * may hold that netdev's own lock.
+ * Context: process, may sleep; takes RTNL. Not from a netdev's notifier, which may hold that
+ *	netdev's lock.
  */
 void smr_rules_resync(struct smr_steer *steer)
 {
@@ -345,8 +348,8 @@ void smr_rules_resync(struct smr_steer *steer)
 }
 
 /**
- * smr_rules_close() - end the use of rules when the netdev goes or is moved
- * @steer: the link's rules; they get no frames any more
+ * smr_rules_close() - close the rules when the netdev is removed or moved
+ * @steer: the link's rules; they get no more frames
  *
  * Context: process, may sleep; caller holds RTNL.
  */

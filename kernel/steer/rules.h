@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Steering rules: how they come and go. */
+/* Creation and destruction of steering rules. */
 #ifndef SMR_RULES_H
 #define SMR_RULES_H
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each packet that a netdev receives is matched against the rules of its link before
- * the stack gets it. Each frame that a RAW_PACKET QP of the link sends is matched
- * against the rules of other processes, as in an adapter's switch: if one of them has
- * taken the frame's address, the frame does not leave the host.
+ * Each packet that a netdev receives is matched against the rules of its link before the stack
+ * gets it. Each frame that a RAW_PACKET QP of the link sends is matched against the rules of
+ * other processes, as in an adapter's switch: if a rule owns the frame's destination address,
+ * the frame does not leave the host.
  *
- * A packet may match many rules, and nothing queues it before they are matched, so the
- * copies cannot be made later. The first receiver costs about as much as a socket of the
- * stack would, and gets each packet. The copies for the others count as work of the
- * softirq, which drops them when it has done too much.
+ * A packet may match many rules, and it is not queued before they are matched, so the copies
+ * cannot be made later. The first receiver costs about as much as a socket of the stack, and
+ * gets each packet. The copies for the others are charged to the softirq, which drops them when
+ * its quota is used up.
  */
 #include "steer/steer.h"
 
@@ -28,19 +28,19 @@
 DEFINE_STATIC_KEY_FALSE(smr_sniffed);
 
 /**
- * struct passing - a packet that is matched against the rules
+ * struct passing - a packet that is being matched against the rules
  * @skb: the packet, with a MAC header
  * @sender: the process that has sent it; NULL: it was received
  * @key: its headers
- * @frames: the frames that receivers get copies of, and that are counted; NULL: neither
- *	a receiver nor a counter yet, or no memory
- * @nr: how many these are
- * @taken: @frames and @nr are known
- * @served: the slots of the QPs that have got them
- * @given: a QP has got them
- * @refused: how many QPs have not got them, since the softirq has done too much
+ * @frames: the frames to count and to copy to receivers; NULL: neither a receiver nor a counter
+ *	yet, or no memory
+ * @nr: number of @frames
+ * @taken: @frames and @nr are valid
+ * @served: slots of the QPs that have received them
+ * @given: a QP has received them
+ * @refused: number of QPs that did not get them because the quota is used up
  * @stolen: a rule has stolen it
- * @owned: and that rule is for its unicast address
+ * @owned: the rule that has stolen it is for its unicast address
  */
 struct passing {
 	struct sk_buff *skb;
@@ -78,12 +78,12 @@ static void qp_give(struct smr_qp *qp, struct sk_buff *frame, u32 tag)
 	smr_qp_queue(qp, copy, false);
 }
 
-/* How the task of a QP is run that has got a frame */
+/* Runs the task of a QP that has received a frame */
 typedef void (*task_run_t)(struct smr_task *task);
 
 /*
- * The QP has a table of work queues: each frame goes to one of them, which receives if it
- * is ready, in whatever state the QP is but the error state.
+ * The QP has a table of work queues: each frame goes to one of them. The work queue receives if
+ * it is ready, whatever the state of the QP, except the error state.
  */
 static void qp_spread(struct smr_qp *qp, struct sk_buff *frame, u32 tag,
 		      task_run_t run)
@@ -95,7 +95,7 @@ static void qp_spread(struct smr_qp *qp, struct sk_buff *frame, u32 tag,
 		return;
 	}
 	queue = smr_qp_get(smr_rss_target(qp->rss, frame));
-	/* It outlives the QP. */
+	/* The table outlives the QP. */
 	if (WARN_ON_ONCE(!queue))
 		return;
 	qp_give(queue, frame, tag);
@@ -155,7 +155,7 @@ static struct sk_buff *passing_frames(struct passing *p)
 	return p->frames;
 }
 
-/* Count the frames of a packet that has matched. Without memory there are none. */
+/* Count the frames of a packet that has matched. If memory was short, there are none. */
 static void rule_count(const struct smr_rule *rule, struct passing *p)
 {
 	const struct sk_buff *frame;
@@ -202,7 +202,7 @@ static void steer_pass(const struct smr_steer *steer, struct passing *p)
 			break;
 		if (!rule_takes(rule, p))
 			continue;
-		/* Before it is delivered: who has a frame finds it counted. */
+		/* Count it before delivery, so that whoever sees the frame sees the count. */
 		if (rule->count)
 			rule_count(rule, p);
 		rule_give(rule, p);
@@ -233,7 +233,7 @@ static bool steer_ingress(struct smr_ingress *in, struct sk_buff *skb)
 }
 
 /**
- * smr_steer_init() - prepare the empty list of rules of a link
+ * smr_steer_init() - initialize the list of rules of a link
  * @steer: zeroed
  * @ndev: the netdev
  * @stats: the link's counters
@@ -265,13 +265,13 @@ void smr_steer_fini(struct smr_steer *steer)
 /**
  * smr_steer_sent() - match a frame that is being sent against the rules
  * @qp: its sender
- * @skb: the frame, finished; is not changed
+ * @skb: the frame, finished; not changed
  *
- * Only other processes get it. A process whose QP receives all frames of this kind
- * does not want its own back; by a loopback netdev it gets them in any case.
+ * Only QPs of other processes get it. A process whose QP receives all frames of this kind does
+ * not need its own; on a loopback netdev it receives them in any case.
  *
  * Context: BH off, inside an RCU read section; called by the send task.
- * Return: who got it.
+ * Return: the receivers.
  */
 enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb)
 {
@@ -292,8 +292,8 @@ enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb)
 }
 
 /*
- * The stack calls each sniffer of its own. The first one gets each packet, as the first
- * receiver of a rule does.
+ * The stack calls each sniffer separately. The first one gets each packet, like the first
+ * receiver of a rule.
  */
 static bool sniffer_may(const struct smr_steer *steer,
 			const struct smr_rule *rule, const struct sk_buff *skb)
@@ -305,11 +305,11 @@ static bool sniffer_may(const struct smr_steer *steer,
 }
 
 /**
- * smr_steer_tap() - give a packet, of either direction, to a sniffer
+ * smr_steer_tap() - pass a packet, of either direction, to a sniffer
  * @skb: the packet; consumed
  * @ndev: the netdev
- * @tap: the sniffer's
- * @orig: where it came in
+ * @tap: of the sniffer
+ * @orig: the netdev that received it first
  *
  * The caller may hold the transmit queue's lock. Then the QP's task is left to the
  * workqueue.
@@ -338,9 +338,9 @@ int smr_steer_tap(struct sk_buff *skb, struct net_device *ndev,
 }
 
 /**
- * smr_steer_show() - give sniffers of a link a packet that the netdev never has
+ * smr_steer_show() - pass a packet that the netdev does not see to the sniffers of a link
  * @steer: the link's rules
- * @skb: the packet, as taps get it; is not changed
+ * @skb: the packet, as for taps; not changed
  *
  * Context: BH off.
  */

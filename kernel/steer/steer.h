@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Flow steering: which frames of a netdev are for which RAW_PACKET QPs. */
+/* Flow steering: deliver frames of a netdev to RAW_PACKET QPs. */
 #ifndef SMR_STEER_H
 #define SMR_STEER_H
 
@@ -16,7 +16,7 @@ struct smr_flow_count;
 struct smr_qp;
 struct smr_stats;
 
-/* Rules of a link at most: each frame is matched against each. */
+/* Maximum of rules of a link: each frame is matched against all of them. */
 #define SMR_MAX_RULES	1024
 
 /**
@@ -24,25 +24,25 @@ struct smr_stats;
  * @ibflow: the core's part
  * @node: in struct smr_steer
  * @steer: the link's rules
- * @qp: gets the frames; it outlives the rule, but not the readers of the lists, who use
+ * @qp: gets the frames; it outlives the rule, but not the readers of the lists, which use
  *	@handle
- * @handle: the QP's
- * @slot: the QP's bit in a set of the QPs that have rules; not a sniffer's
- * @process: whose QP it is
- * @match: which frames; a sniffer gets all
- * @tag: is in the completion of each frame that comes by it; 0: none
- * @count: counts the frames that match; NULL: nobody does. The core keeps it as long as
- *	the rule, and it outlives the readers of the lists
+ * @handle: of the QP
+ * @slot: the QP's bit in a set of the QPs that have rules; unused for a sniffer
+ * @process: the process that owns the QP
+ * @match: the frames that match; a sniffer gets all
+ * @tag: set in the completion of each frame of this rule; 0: none
+ * @count: counts the frames that match; or NULL. The core does not free it before the rule, and
+ *	it outlives the readers of the lists
  * @order: rules are matched in this order: a normal rule's priority; the default rules
  *	come last
- * @steals: rules of a later order do not get the frames, nor does the host
+ * @steals: neither rules of a later order nor the host get the frames
  * @drops: the QP does not get the frames either
  * @owns: the frames that it steals are for one unicast address
- * @rx_mode: what the netdev has to receive for it; RTNL guards it
- * @tap: a sniffer's packet handler
- * @rcu: readers may still be at @node, or @tap
+ * @rx_mode: packets that the netdev has to receive for it; guarded by RTNL
+ * @tap: packet handler of a sniffer
+ * @rcu: defers freeing: readers may still access @node or @tap
  *
- * All but @rx_mode is constant while it is known to others.
+ * All fields except @rx_mode are constant while it is in a list.
  */
 struct smr_rule {
 	struct ib_flow ibflow;
@@ -69,8 +69,8 @@ struct smr_rule {
  * @in: the hook on the netdev; open while @rules is not empty
  * @stats: the link's counters
  * @rules: by their order; readers use RCU
- * @sniffers: rules with a packet handler of their own; readers use RCU
- * @nr: how many rules are on both lists
+ * @sniffers: rules with a packet handler; readers use RCU
+ * @nr: number of rules on both lists
  * @closed: the netdev is being unregistered or moved
  *
  * RTNL guards all changes.
@@ -87,11 +87,11 @@ struct smr_steer {
 /* Some link has a sniffer. */
 DECLARE_STATIC_KEY_FALSE(smr_sniffed);
 
-/* The receivers of a frame that is being sent */
+/* The receivers of a frame that a QP sends */
 enum smr_steer_sent {
 	SMR_STEER_NOBODY,
-	SMR_STEER_SOME,		/* copies of it */
-	SMR_STEER_OWNER,	/* whom it is for: it is not to leave the netdev */
+	SMR_STEER_SOME,		/* other QPs got copies */
+	SMR_STEER_OWNER,	/* the owner of its address got it: do not send it */
 };
 
 static inline struct smr_rule *to_smr_rule(struct ib_flow *ibflow)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
 /*
- * What the softmr module and its rdma-core provider share: the rings that are
- * mapped into the process, and the driver's part of the verbs commands.
+ * The interface of the softmr module and its rdma-core provider: the rings that are mapped into
+ * the process, and the driver's part of the verbs commands.
  *
  * Nothing in a ring is a pointer, and the kernel trusts nothing in it: every
  * entry is copied out once and only the copy is checked and used.
@@ -13,42 +13,40 @@
 #include <linux/types.h>
 
 /*
- * It stays 1: what is below keeps its meaning and its layout. The ABI grows by
- * new methods, by new attributes that are optional, by fields at the end of an
- * answer or in its reserved ones, all of which read as 0 from a module that does
- * not know them, and by input that a provider sends only to a module that is new
- * enough.
+ * It stays 1: the definitions below keep their meaning and layout. The ABI grows by new
+ * methods, by new optional attributes, by fields at the end of a response or in place of
+ * reserved ones, all of which read as 0 from a module that does not know them, and by input
+ * that a provider sends only to a sufficiently new module.
  */
 #define SMR_ABI_VERSION	1
 
 /*
- * How far the ABI has grown, for what cannot be found out by trying. A module
- * has everything up to the number that it answers.
+ * The version of the ABI, for features that cannot be probed. A module has all features up to
+ * the number that it reports.
  */
 enum smr_abi_minor {
-	/* modules before 1.0.0, which do not answer the question */
+	/* modules before 1.0.0, which do not report a number */
 	SMR_ABI_MINOR_BASE = 0,
-	/* the question itself; answers to driver methods may be longer or shorter */
+	/* reports this number; responses of driver methods may be longer or shorter */
 	SMR_ABI_MINOR_GROWS = 1,
 	/* all windows of a region are listed, in pages, with the binds that wait */
 	SMR_ABI_MINOR_WINDOWS = 2,
 	/*
-	 * attributes that are numbers, and entries of arrays, may be longer than the
-	 * module's; what a command has no answer in is set to zero
+	 * integer attributes, and entries of arrays, may be longer than the module's; unused
+	 * response buffers of commands are zeroed
 	 */
 	SMR_ABI_MINOR_NUMBERS = 3,
 	/* a QP's rate limit, with the driver's part of modify QP */
 	SMR_ABI_MINOR_RATE = 4,
-	/* receive work queues, and QPs that spread what they receive over them */
+	/* receive work queues, and QPs that distribute frames to them (RSS) */
 	SMR_ABI_MINOR_WQ = 5,
 };
 
 #define SMR_ABI_MINOR	SMR_ABI_MINOR_WQ
 
 /*
- * Reported as the device's RDMA driver id, which is how the provider knows
- * its devices whatever their names. The number is outside the range that
- * enum rdma_driver_id hands out.
+ * Reported as the device's RDMA driver id, by which the provider recognises its devices,
+ * whatever their names. The number is outside the range of enum rdma_driver_id.
  */
 #define SMR_DRIVER_ID	0x534d5200
 
@@ -57,10 +55,9 @@ enum smr_abi_minor {
 #define SMR_MAX_INLINE		512
 
 /*
- * The head of each ring. The producer owns @prod, the consumer owns @cons;
- * each is written with release and read with acquire semantics. Both run
- * freely through 2^32; the entry is index & (depth - 1). Entries begin
- * directly behind the head.
+ * The head of each ring. The producer owns @prod, the consumer owns @cons; each is written with
+ * release and read with acquire semantics. Both run freely through 2^32; the entry is index &
+ * (depth - 1). Entries begin directly after the head.
  */
 struct smr_ring_hdr {
 	__u32 prod;
@@ -79,8 +76,8 @@ enum smr_ring_flags {
 	 */
 	SMR_RING_NEED_DOORBELL = 1 << 0,
 	/*
-	 * The kernel looks into this send ring by itself: ring no doorbell
-	 * after publishing an entry. The same barrier is needed.
+	 * The kernel polls this send ring: do not ring the doorbell after publishing an entry.
+	 * The same barrier is needed.
 	 */
 	SMR_RING_POLLED = 1 << 1,
 };
@@ -114,7 +111,7 @@ struct smr_send_wqe {
 		} rdma;
 		struct {
 			__aligned_u64 remote_addr;
-			/* what is compared, or added */
+			/* the value to compare, or to add */
 			__aligned_u64 compare_add;
 			__aligned_u64 swap;
 			__u32 rkey;
@@ -131,9 +128,9 @@ struct smr_send_wqe {
 			__aligned_u64 addr;
 			__aligned_u64 length;
 			__u32 mr_lkey;
-			/* names the window; its tag is ignored */
+			/* identifies the window; its tag is ignored */
 			__u32 mw_rkey;
-			/* only its tag counts: that of the window's next key */
+			/* only its tag is used: that of the window's next key */
 			__u32 new_rkey;
 			/* enum ibv_access_flags */
 			__u32 access;
@@ -161,7 +158,7 @@ struct smr_recv_wqe {
 	struct smr_sge sge[];
 };
 
-/* wc_flags of a completion: enum ibv_wc_flags, which no kernel header has */
+/* wc_flags of a completion: enum ibv_wc_flags, which is in no kernel header */
 enum smr_wc_flags {
 	SMR_WC_GRH = 1 << 0,
 	SMR_WC_WITH_IMM = 1 << 1,
@@ -169,9 +166,9 @@ enum smr_wc_flags {
 };
 
 /*
- * sl of a datagram's completion. There is no service level on RoCEv2, and IBTA
- * A17.4.5.1 wants a flag that tells which IP header came with it. Adapters have
- * it here, and UCX (before 1.19) looks for it here.
+ * sl of a datagram's completion. There is no service level on RoCEv2, and IBTA A17.4.5.1
+ * requires a flag for the IP version of the received header. Adapters report it here, and UCX
+ * (before 1.19) expects it here.
  */
 enum smr_wc_sl {
 	SMR_WC_SL_IPV6 = 0x9,
@@ -189,7 +186,7 @@ struct smr_cqe {
 	union {
 		/* immediate data in network order, or the rkey that was invalidated */
 		__u32 imm_or_rkey;
-		/* a frame: the tag of the steering rule that it came by, or 0 */
+		/* a frame: the tag of its steering rule, or 0 */
 		__u32 flow_tag;
 	};
 	__u32 qp_num;
@@ -204,8 +201,8 @@ struct smr_cqe {
 };
 
 /*
- * Where one ring is to be mapped, and its geometry. Answers have it inside of them, so
- * it cannot grow: what is to be added follows it at the end of these answers.
+ * The place for mapping a ring, and its geometry. It is embedded in responses, so it cannot
+ * grow: additions follow at the end of these responses.
  */
 struct smr_ring_info {
 	__aligned_u64 mmap_offset;
@@ -220,20 +217,20 @@ struct smr_ring_info {
 	__u32 max_wr;
 };
 
-/* Pages of a mapping that rings share, at most */
+/* Maximum pages of a mapping that rings share */
 #define SMR_RING_MAP_PAGES	256
 
 /*
- * A mapping that has the ring and others besides. A process that maps it once for all of
- * them needs fewer mappings. All zero: there is none, or the module is older. The ring can
- * be mapped by itself in any case, as its struct smr_ring_info says.
+ * A mapping that contains the ring and others. A process that maps it once for all of them
+ * needs fewer mappings. All zero: there is none, or the module is older. The ring can also be
+ * mapped separately, by its struct smr_ring_info.
  */
 struct smr_ring_map {
 	__aligned_u64 mmap_offset;
-	/* rings with the same id share a mapping; another one never has this id */
+	/* rings with the same id share a mapping; ids are not reused */
 	__aligned_u64 id;
 	__u32 mmap_size;
-	/* where the ring begins in it */
+	/* offset of the ring in the mapping */
 	__u32 offset;
 };
 
@@ -273,7 +270,7 @@ struct smr_create_qp_resp {
 	struct smr_ring_map rq_map;
 };
 
-/* What the device can do besides what the RDMA core knows of. */
+/* Capabilities of the device that the RDMA core does not know. */
 struct smr_query_device_resp {
 	/* kbit/s */
 	__u32 rate_limit_min;
@@ -286,11 +283,11 @@ struct smr_query_device_resp {
 	__aligned_u64 rx_hash_fields_mask;
 };
 
-/* Of a QP's rate limit (IB_QP_RATE_LIMIT). Needs SMR_ABI_MINOR_RATE. */
+/* Input for a QP's rate limit (IB_QP_RATE_LIMIT). Needs SMR_ABI_MINOR_RATE. */
 struct smr_modify_qp {
 	/* bytes that may be sent at once; 0: the module decides */
 	__u32 max_burst_sz;
-	/* bytes of a packet; 0: as many as the netdev's MTU allows */
+	/* bytes of a packet; 0: from the netdev's MTU */
 	__u16 typical_pkt_sz;
 	__u16 rsvd;
 };
@@ -315,8 +312,7 @@ enum smr_rx_hash_fields {
 #define SMR_RX_HASH_KEY	40
 
 /*
- * Of a QP with a table of work queues: how it spreads what it receives. Needs
- * SMR_ABI_MINOR_WQ.
+ * Input for a QP with a table of work queues: parameters of RSS. Needs SMR_ABI_MINOR_WQ.
  */
 struct smr_create_qp {
 	/* enum smr_rx_hash_fields */
@@ -335,15 +331,14 @@ struct smr_create_wq_resp {
 };
 
 struct smr_create_ah_resp {
-	/* what a work request names this address handle by */
+	/* the number of this address handle in work requests */
 	__u32 ah_handle;
 	__u32 rsvd;
 };
 
 /*
- * The doorbell: a driver method of the QP object, ioctl(RDMA_VERBS_IOCTL).
- * It runs the sides of the QP that its flags name. 1 << 12 is
- * UVERBS_ID_NS_SHIFT: the driver's name space of ids.
+ * The doorbell: a driver method of the QP object, ioctl(RDMA_VERBS_IOCTL). It runs the sides of
+ * the QP in its flags. 1 << 12 is UVERBS_ID_NS_SHIFT: the driver's name space of ids.
  */
 enum smr_qp_methods {
 	SMR_METHOD_QP_DOORBELL = (1U << 12),
@@ -361,10 +356,10 @@ enum smr_doorbell_flags {
 };
 
 /*
- * The doorbell as a file: a driver method of the DEVICE object opens it. Its ioctls ring the
- * QP, or the work queue, of the file's context whose number is the argument. EIO: the
- * device is gone. ENOENT: the context has no such QP. A module without the method has only
- * those above and below.
+ * The doorbell as a file: a driver method of the DEVICE object opens it. The argument of its
+ * ioctls is the number of a QP or work queue of the file's context. EIO: the device is gone.
+ * ENOENT: the context has no such QP. A module without this method has only the doorbell
+ * methods above and below.
  */
 enum smr_doorbell_methods {
 	SMR_METHOD_DOORBELL_OPEN = (1U << 12) + 1,
@@ -388,8 +383,8 @@ enum smr_wq_doorbell_attrs {
 };
 
 /*
- * To give a shared receive queue another size: a driver method of the SRQ
- * object, since the verbs command has no answer that could tell of the ring.
+ * Resize of a shared receive queue: a driver method of the SRQ object, since the verbs command
+ * has no response for the new ring.
  */
 enum smr_srq_methods {
 	SMR_METHOD_SRQ_RESIZE = (1U << 12),
@@ -399,7 +394,7 @@ enum smr_srq_resize_attrs {
 	SMR_ATTR_RESIZE_SRQ = (1U << 12),
 	/* __u32 */
 	SMR_ATTR_RESIZE_MAX_WR,
-	/* __u32, optional: the limit to be armed as well */
+	/* __u32, optional: also arm this limit */
 	SMR_ATTR_RESIZE_LIMIT,
 	/* struct smr_resize_srq_resp: the new ring */
 	SMR_ATTR_RESIZE_RING,
@@ -411,7 +406,7 @@ enum smr_query_context_attrs {
 	SMR_ATTR_QUERY_CONTEXT_RESP = (1U << 12),
 };
 
-/* What a completion counter counts: a driver attribute of the command that makes one. */
+/* The unit of a completion counter: a driver attribute of the command that creates one. */
 enum smr_comp_cntr_attrs {
 	/* enum smr_comp_cntr_type; absent: SMR_COMP_CNTR_WRS */
 	SMR_ATTR_COMP_CNTR_TYPE = (1U << 12),
@@ -424,11 +419,11 @@ enum smr_comp_cntr_type {
 	SMR_COMP_CNTR_BYTES,
 };
 
-/* What UVERBS_METHOD_COUNTERS_READ returns for flow counters: an array, which may grow. */
+/* The result of UVERBS_METHOD_COUNTERS_READ for flow counters: an array, which may grow. */
 enum smr_flow_counter {
 	/* frames that matched, as on the wire */
 	SMR_FLOW_PACKETS,
-	/* their bytes, without the check sequence */
+	/* their bytes, without the frame check sequence */
 	SMR_FLOW_BYTES,
 };
 
@@ -457,9 +452,8 @@ struct smr_dm_info {
 };
 
 /*
- * Which windows are bound to a region, or are about to be: a driver method of the
- * MR object. The array takes as many as it has room for; the total says how many
- * there are.
+ * The windows that are bound to a region, or wait to be: a driver method of the MR object. The
+ * array is filled as far as they fit; the total is their number.
  */
 enum smr_mr_methods {
 	SMR_METHOD_MR_QUERY_WINDOWS = (1U << 12),
@@ -471,21 +465,21 @@ enum smr_mr_query_windows_attrs {
 	SMR_ATTR_WINDOWS_ARRAY,
 	/* __u32 */
 	SMR_ATTR_WINDOWS_TOTAL,
-	/* __u64, optional: smr_windows_page.next of the call before; 0: begin */
+	/* __u64, optional: smr_windows_page.next of the previous call; 0: from the beginning */
 	SMR_ATTR_WINDOWS_FROM,
-	/* struct smr_windows_page, optional. An older module leaves it as it is. */
+	/* struct smr_windows_page, optional. An older module leaves it unchanged. */
 	SMR_ATTR_WINDOWS_PAGE,
 	/*
-	 * __u32, optional: bytes of an entry of the array, a multiple of 8. Absent: 40,
-	 * as in the first version. A longer one than the module's ends in zeros. Needs
+	 * __u32, optional: bytes of an entry of the array, a multiple of 8. Absent: 40, as in
+	 * the first version. Further bytes of a longer one are zero. Needs
 	 * SMR_ABI_MINOR_NUMBERS.
 	 */
 	SMR_ATTR_WINDOWS_SIZE,
 };
 
-/* What the array has got. */
+/* The part of the list that is in the array. */
 struct smr_windows_page {
-	/* where the next call is to go on; 0: there are no more windows */
+	/* where the next call must continue; 0: there are no more windows */
 	__aligned_u64 next;
 	/* windows in the array */
 	__u32 count;
@@ -494,20 +488,20 @@ struct smr_windows_page {
 
 enum smr_window_flags {
 	/*
-	 * A bind of the window to this region waits until the former binding ends.
-	 * The entry is what the window will be, but for qpn: the QP that the request
-	 * was posted to.
+	 * A bind of the window to this region waits until the former binding ends. The entry
+	 * describes the future window, except that qpn is the QP that the request was posted
+	 * to.
 	 */
 	SMR_WINDOW_PENDING = 1 << 0,
 };
 
 struct smr_abi_window {
-	/* the window's handle, 0 when it has none any more */
+	/* the window's handle, 0 if it no longer has one */
 	__u32 handle;
 	__u32 rkey;
 	/* enum ibv_mw_type */
 	__u32 type;
-	/* the QP that it is tied to, 0: none */
+	/* the QP that it is associated with, 0: none */
 	__u32 qpn;
 	__aligned_u64 addr;
 	__aligned_u64 length;

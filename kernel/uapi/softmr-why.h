@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
 /*
- * Why softmr refuses something: the reasons, and how the kernel tells of them.
+ * Why softmr refuses a request: the reasons, and the interface that reports them.
  *
  * An id never changes its meaning, and is never given to another reason: programs print ids,
- * and completions carry them. The upper byte is who refused:
+ * and completions carry them. The upper byte is the source of the refusal:
  *
  *	0x01..	verbs: memory regions
  *	0x02..	verbs: memory windows
@@ -26,7 +26,7 @@
 
 #include <linux/types.h>
 
-/* Numbers that a reason has at most */
+/* Maximum numbers of a reason */
 #define SMR_WHY_NUMBERS	8
 
 /*
@@ -572,11 +572,11 @@ enum smr_why_id {
 /**
  * struct smr_abi_why - a refusal
  * @seq: counts the refusals of a context from 1 on
- * @time: when, ns of CLOCK_REALTIME
+ * @time: time of the refusal, ns of CLOCK_REALTIME
  * @id: enum smr_why_id, or a newer one
  * @error: errno of the verb, or status of the completion: enum ibv_wc_status
- * @qpn: the queue pair that it is about; 0: none
- * @peer_qpn: the peer's, if @qpn is connected
+ * @qpn: the queue pair concerned; 0: none
+ * @peer_qpn: QP number of the peer, if @qpn is connected
  * @peer: the peer's GID, likewise
  * @wr_id: of the work request, if there is one
  * @psn: of the packet, if there is one
@@ -602,8 +602,8 @@ struct smr_abi_why {
 };
 
 /*
- * A process reads the last refusals of its context: a driver method of the device object.
- * The array takes as many as it has room for, the oldest first.
+ * A process reads the last refusals of its context: a driver method of the device object. The
+ * array is filled as far as they fit, the oldest first.
  */
 enum smr_device_methods {
 	SMR_METHOD_WHY_READ = (1U << 12),
@@ -616,9 +616,9 @@ enum smr_why_read_attrs {
 	SMR_ATTR_WHY_FROM = (1U << 12),
 	/* struct smr_abi_why[] */
 	SMR_ATTR_WHY_ARRAY,
-	/* __u32: bytes of an entry of the array; a longer one than the module's ends in zeros */
+	/* __u32: bytes of an entry of the array; further bytes of a longer one are zero */
 	SMR_ATTR_WHY_SIZE,
-	/* __u32: how many are in the array */
+	/* __u32: number of entries in the array */
 	SMR_ATTR_WHY_COUNT,
 };
 
@@ -646,18 +646,18 @@ enum smr_why_note_attrs {
 };
 
 /*
- * Generic netlink: the last refusals of all contexts of a network namespace, and of contexts
- * that have ended. Who has CAP_NET_ADMIN there gets all, and others get their own.
+ * Generic netlink: the last refusals of all contexts of a network namespace, and of closed
+ * contexts. A process with CAP_NET_ADMIN there gets all, and others get those of their user.
  */
 #define SMR_GENL_NAME		"softmr"
 #define SMR_GENL_VERSION	1
 
 enum smr_genl_commands {
-	/* a dump; each message of the answer has the attributes below */
+	/* a dump; each message has the attributes below */
 	SMR_GENL_WHY = 1,
 	/*
-	 * Count for some seconds from now on what regions are used for. Without attributes; needs
-	 * CAP_NET_ADMIN
+	 * Count the bytes copied from and to regions for the next seconds. Without attributes;
+	 * needs CAP_NET_ADMIN
 	 */
 	SMR_GENL_WATCH,
 };
@@ -667,11 +667,11 @@ enum smr_genl_why_attrs {
 	SMR_GENL_WHY_RECORD = 1,
 	/* __u32: the index of the RDMA device */
 	SMR_GENL_WHY_DEV,
-	/* __u32: the process that opened the context; 0: it is not of the reader's namespace */
+	/* __u32: the process that opened the context; 0: it is not in the reader's namespace */
 	SMR_GENL_WHY_PID,
 	/* its command */
 	SMR_GENL_WHY_COMM,
-	/* u8: the context has ended; @seq then counts all of these */
+	/* u8: the context is closed; @seq then counts the refusals of all closed contexts */
 	SMR_GENL_WHY_ENDED,
 };
 

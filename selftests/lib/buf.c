@@ -53,11 +53,11 @@ struct ibv_sge vt_sge(const struct vt_buf *buf, size_t off, uint32_t len)
 
 /**
  * vt_split() - lay @len bytes over a list of @n parts behind the guard
- * @buf: must have room for @len, two guards and the gaps (1 KiB for 32 parts)
+ * @buf: large enough for @len, two guards and the gaps (1 KiB for 32 parts)
  * @sge: the list that is filled in
  * @n: parts
  * @len: bytes in all
- * @zeros: each second part is empty
+ * @zeros: every second part is empty
  *
  * Parts have odd lengths, odd addresses and gaps between them. A single part is
  * aligned, as in an ordinary program.
@@ -117,7 +117,7 @@ static int written_parts(struct ibv_sge *out, const struct ibv_sge *sge, int n,
 /**
  * vt_buf_restore() - check that only a message was written, and wipe it
  * @buf: the buffer
- * @sge: where the message went
+ * @sge: the list that the message was written to
  * @n: parts of @sge
  * @len: bytes of the message; the rest of the list must be untouched
  *

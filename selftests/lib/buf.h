@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Registered buffers that notice each byte written where none should be. */
+/* Registered buffers that detect bytes written outside of the message. */
 #ifndef VT_BUF_H
 #define VT_BUF_H
 
@@ -9,14 +9,14 @@
 
 #include <infiniband/verbs.h>
 
-/* Bytes in front of and behind what a test uses of a buffer. */
+/* Guard bytes before and after the part of a buffer that a test uses. */
 #define VT_GUARD	4096
 
 #define VT_ACCESS_ALL	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
 			 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
 /**
- * struct vt_buf - memory of its own, wholly registered
+ * struct vt_buf - separate memory, completely registered
  * @p: the first byte; bytes not in use hold the pattern @seed
  * @len: bytes
  * @seed: the background

@@ -18,7 +18,7 @@
 /**
  * vt_counter() - read a counter of a device's port
  * @ctx: the device
- * @name: as "rdma statistic show" has it
+ * @name: as in "rdma statistic show"
  *
  * Return: its value, or a negative errno; -ENOENT if the driver has no such
  * counter
@@ -61,7 +61,7 @@ int64_t vt_counter_now(struct ibv_context *ctx, const char *name)
  *
  * The core reads counters from the driver only from time to time.
  *
- * Return: whether the counter is exactly @want now
+ * Return: true if the counter is exactly @want now
  */
 bool vt_counter_wait(struct ibv_context *ctx, const char *name, int64_t want)
 {

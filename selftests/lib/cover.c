@@ -27,7 +27,7 @@ void vt_cover_open(struct vt_cover *cover)
  * vt_cover_grows() - read the numbers
  * @cover: open
  *
- * Return: whether there is a new edge since the last call
+ * Return: true if there is a new edge since the last call
  */
 bool vt_cover_grows(struct vt_cover *cover)
 {
@@ -52,10 +52,10 @@ void vt_cover_close(struct vt_cover *cover)
 }
 
 /**
- * vt_pause() - have each access wait before and after it has got the reference of its key
- * @us: for so many microseconds each time; 0: no more
+ * vt_pause() - delay each access before and after it takes the reference of its key
+ * @us: microseconds of each delay; 0: stop
  *
- * Return: false: this module cannot
+ * Return: false if this module does not support it
  */
 bool vt_pause(unsigned int us)
 {
@@ -66,9 +66,9 @@ bool vt_pause(unsigned int us)
 }
 
 /**
- * vt_fuzz_seconds() - how long to go on
+ * vt_fuzz_seconds() - seconds for a fuzzer to run
  * @usual: in a run of all tests
- * @brief: in a short one
+ * @brief: in a short run
  *
  * Return: SMR_FUZZ_SECONDS of the environment, if it is set
  */

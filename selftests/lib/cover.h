@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a fuzzer asks the kernel: how much of softmr has been executed, where the module was
- * built to count that (record/cover.c), and whether something has gone wrong. What a test of
- * races asks it: to be slow where it matters.
+ * For fuzzers: which parts of softmr were executed, if the module was built to count that
+ * (record/cover.c), and whether the kernel has reported an error. For tests of races: delays at
+ * critical points.
  */
 #ifndef VT_COVER_H
 #define VT_COVER_H
@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 /**
- * struct vt_cover - what has been executed since vt_cover_open()
- * @fd: where the numbers are read, or -1: this module does not count
+ * struct vt_cover - what was executed since vt_cover_open()
+ * @fd: for reading the numbers, or -1: this module does not count
  * @blocks: basic blocks
  * @edges: pairs of blocks that followed each other
  */

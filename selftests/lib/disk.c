@@ -10,10 +10,10 @@
 #include "work.h"
 
 /**
- * vt_disk_add() - make the disk
+ * vt_disk_add() - create the disk
  * @delay_ms: how long reading one page takes, in milliseconds
  *
- * Return: whether the disk exists; not all kernels have null_blk
+ * Return: true if the disk exists; not all kernels have null_blk
  */
 bool vt_disk_add(int delay_ms)
 {
@@ -29,7 +29,7 @@ bool vt_disk_add(int delay_ms)
  * @ms: how long to wait for its last user: a process that has mapped the disk
  *	may end before the last user of that memory
  *
- * Return: whether the disk is gone
+ * Return: true if the disk is removed
  */
 bool vt_disk_del(int ms)
 {
@@ -44,13 +44,13 @@ bool vt_disk_del(int ms)
 }
 
 /**
- * vt_disk_map() - map pages of the disk that nobody has read yet
+ * vt_disk_map() - map pages of the disk that were not read yet
  * @fd: the disk, or -1 for anonymous memory
  * @len: bytes
  *
  * Readahead is off: reading one page does not read its neighbours.
  *
- * Return: where, or NULL
+ * Return: the address, or NULL
  */
 uint8_t *vt_disk_map(int fd, size_t len)
 {

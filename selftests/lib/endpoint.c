@@ -187,7 +187,7 @@ static struct ibv_qp *create_qp_ex(struct vt_ep *ep,
 }
 
 /**
- * vt_qp_create() - make a QP as the endpoint's configuration has it
+ * vt_qp_create() - create a QP with the endpoint's configuration
  *
  * Return: the QP, NULL with errno
  */
@@ -214,10 +214,10 @@ struct ibv_qp *vt_qp_create(struct vt_ep *ep)
 }
 
 /**
- * vt_ep_use_cq_ex() - put an extended CQ in the place of one of an endpoint's
+ * vt_ep_use_cq_ex() - replace a CQ of an endpoint by an extended CQ
  * @ep: gets a new QP, in RESET
  * @cq: &ep->scq or &ep->rcq
- * @init: how the CQ is made
+ * @init: attributes of the CQ
  * @cqx: set to it
  *
  * Return: 0 or -errno
@@ -330,7 +330,7 @@ int vt_qp_rts(struct ibv_qp *qp, const struct vt_conf *conf)
 }
 
 /**
- * vt_qp_drain() - take a QP from RTS to SQD, and wait until nothing is under way
+ * vt_qp_drain() - take a QP from RTS to SQD, and wait until no request is outstanding
  */
 int vt_qp_drain(struct ibv_qp *qp)
 {
@@ -410,9 +410,9 @@ static int make_objects(struct vt_ep *ep)
 }
 
 /**
- * vt_ep_open() - open a device and make a QP in RESET with all it needs
+ * vt_ep_open() - open a device and create a QP in RESET with all that it needs
  * @ep: filled in; close it even after a failure
- * @conf: how
+ * @conf: its configuration
  * @end: which device, see vt_dev_open()
  */
 int vt_ep_open(struct vt_ep *ep, const struct vt_conf *conf, int end)
@@ -432,8 +432,7 @@ int vt_ep_open(struct vt_ep *ep, const struct vt_conf *conf, int end)
 }
 
 /**
- * vt_ep_open_beside() - open an endpoint with a PD of its own on the device of
- * another
+ * vt_ep_open_beside() - open an endpoint with its own PD on the device of another
  * @ep: filled in; close it even after a failure, and before @host
  * @host: the endpoint whose device and configuration it uses
  */
@@ -469,7 +468,7 @@ void vt_ep_close(struct vt_ep *ep)
 }
 
 /**
- * vt_ep_addr() - what the peer must know of an endpoint
+ * vt_ep_addr() - the address of an endpoint for its peer
  */
 struct vt_addr vt_ep_addr(const struct vt_ep *ep)
 {
@@ -575,7 +574,7 @@ static int make_qp_again(struct vt_ep *ep)
 	return ep->qp ? 0 : -errno;
 }
 
-/* iWARP's QPs have no way back to where they were made */
+/* iWARP's QPs cannot return to their initial state */
 static int make_qps_again(struct vt_pair *pair)
 {
 	int ret = make_qp_again(&pair->a);

@@ -7,8 +7,8 @@
  *			that is the first with a RoCE v2 address by default
  *   SMR_GID_INDEX	which GID, instead of the first of the family asked for
  *
- * Functions return 0 or a negative errno. vt_unsupported() tells the errors
- * that mean "this device cannot, skip the test" from failures.
+ * Functions return 0 or a negative errno. vt_unsupported() distinguishes errors that mean "not
+ * supported by this device, skip the test" from failures.
  */
 #ifndef VT_ENDPOINT_H
 #define VT_ENDPOINT_H
@@ -32,7 +32,7 @@ struct vt_dev {
 };
 
 /**
- * struct vt_conf - how endpoints are made and connected
+ * struct vt_conf - configuration of endpoints and their connection
  * @qp_type: RC, UC, UD or RAW_PACKET
  * @family: AF_INET or AF_INET6
  * @mtu: path MTU
@@ -48,7 +48,7 @@ struct vt_dev {
  *	that all QPs are made for
  * @buf_len: bytes of the endpoint's buffer
  * @buf_access: its rights
- * @qp_access: what the QP lets its peer do
+ * @qp_access: rights of the peer on the QP
  * @traffic_class: of the packets it sends
  * @qkey: of a UD QP
  * @sq_psn: first PSN
@@ -87,7 +87,7 @@ struct vt_conf {
 extern const struct vt_conf vt_defaults;
 
 /**
- * struct vt_addr - what a peer must know to connect
+ * struct vt_addr - the address that a peer needs to connect
  */
 struct vt_addr {
 	union ibv_gid gid;
@@ -96,13 +96,13 @@ struct vt_addr {
 };
 
 /**
- * struct vt_ep - a QP and all it needs
- * @conf: how it was made
+ * struct vt_ep - a QP and all that it needs
+ * @conf: its configuration
  * @srq: instead of a receive queue: see @conf, or the test made one
  * @qpx: @qp, if made for ibv_wr_*()
  * @guest: the device is open for another endpoint
- * @ah: UD: how to reach the peer
- * @peer: UD: who that is
+ * @ah: UD: address handle of the peer
+ * @peer: UD: its address
  */
 struct vt_ep {
 	struct vt_conf conf;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Two connected endpoints and a correct WRITE between them. A test makes one
- * thing of it wrong.
+ * Two connected endpoints and a correct WRITE between them. A test makes one part of it wrong.
  */
 #ifndef SMR_TEST_ERRORS_H
 #define SMR_TEST_ERRORS_H

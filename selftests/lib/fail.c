@@ -23,7 +23,7 @@ static bool knob(const char *name, const char *value)
  * vt_fail_prepare() - make failures possible for every kind of allocation, and
  * silent
  *
- * Return: whether the kernel can do so
+ * Return: true if the kernel supports it
  */
 bool vt_fail_prepare(void)
 {
@@ -77,8 +77,9 @@ static bool fail_probability(int percent)
 }
 
 /*
- * Let @percent of the allocations fail: with @filter "Y", those of marked tasks; with @no_sleep
- * "Y", those that may not sleep. What has failed can be counted until this begins again.
+ * Let @percent of the allocations fail: with @filter "Y", only those of marked tasks; with
+ * @no_sleep "Y", only those that may not sleep. The failures can be counted until this is
+ * called again.
  */
 static bool fail_begin(int percent, const char *filter, const char *no_sleep)
 {
@@ -111,8 +112,8 @@ bool vt_fail_some(bool on)
 }
 
 /**
- * vt_fail_atomic() - let allocations that may not sleep fail, anybody's: those of softirqs
- * and timers, and those under locks
+ * vt_fail_atomic() - let allocations that may not sleep fail, in any context: in softirqs and
+ * timers, and under locks
  * @percent: of them; 0: none
  */
 bool vt_fail_atomic(int percent)
@@ -148,7 +149,7 @@ int vt_fail_count(void)
 	return n;
 }
 
-/* The caches of what kmalloc() allocates on behalf of processes */
+/* The caches of accounted kmalloc() allocations */
 static bool accounted_caches(const char *fail)
 {
 	DIR *slab = opendir("/sys/kernel/slab");
@@ -179,7 +180,7 @@ static bool accounted_caches(const char *fail)
  */
 int vt_fail_accounted_begin(void)
 {
-	/* From here on no file can be opened. */
+	/* From here on opening a file fails. */
 	int fd = open("/sys/kernel/debug/failslab/probability", O_WRONLY);
 
 	if (fd < 0)
@@ -196,7 +197,7 @@ int vt_fail_accounted_begin(void)
  * vt_fail_accounted_end() - let allocations succeed again
  * @fd: from vt_fail_accounted_begin()
  *
- * Return: whether that was possible
+ * Return: true on success
  */
 bool vt_fail_accounted_end(int fd)
 {

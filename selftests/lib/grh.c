@@ -111,8 +111,7 @@ static bool ip6_ok(const struct vt_pair *pair, const uint8_t *grh, uint32_t len)
 }
 
 /**
- * vt_grh_ok() - whether the header in front of a message fits the message's
- * packet
+ * vt_grh_ok() - does the header before a message match the packet?
  * @pair: a has sent the message to b
  * @sge: the receive's list
  * @n: its parts

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The header in front of each message that a UD QP receives. */
+/* The header before each message that a UD QP receives. */
 #ifndef VT_GRH_H
 #define VT_GRH_H
 

@@ -27,7 +27,7 @@
 /* 224.0.0.0/4 and ff0e::/16 */
 #define GROUP4(n)	htonl(0xef000000 | (n))
 
-/* One frame as it is given to the socket; what is on the wire begins at @bytes. */
+/* One frame as passed to the socket; the part on the wire begins at @bytes. */
 struct frame {
 	struct virtio_net_hdr vnet;
 	uint8_t bytes[ETH_LEN + sizeof(struct ipv6hdr) + UDP_LEN +
@@ -100,7 +100,7 @@ static int socket_dress(int fd, const char *netdev)
 }
 
 /**
- * vt_inject_open() - stand at the other end of the wire
+ * vt_inject_open() - open the other end of the wire
  * @in: filled in; close it even after a failure
  *
  * Return: 0, a negative errno; -EOPNOTSUPP: there is no other end
@@ -166,7 +166,7 @@ static uint16_t ip_sum(const void *header)
 	return ~(sum + (sum >> 16));
 }
 
-/* The IP header of a packet with @len bytes behind it; @id is its place in the train. */
+/* The IP header of a packet with @len bytes after it; @id is its index in the train. */
 static size_t put_ip(const struct vt_inject *in, const struct vt_inject_frame *f, uint8_t *p,
 		     size_t len, unsigned int id)
 {
@@ -211,7 +211,7 @@ static void put_udp(uint8_t *p, size_t len)
 
 /*
  * IBTA A17.3: the fields that routers change count as 1s. @p is a packet from its BTH on, with
- * @len bytes, whose headers are not there: in a train each has headers of its own.
+ * @len bytes, without IP and UDP headers: in a train each packet gets its own.
  */
 static uint32_t icrc(const struct vt_inject *in, const struct vt_inject_frame *f,
 		     unsigned int id, const uint8_t *p, size_t len)
@@ -271,7 +271,7 @@ static size_t put_packet(const struct vt_inject *in, const struct vt_inject_fram
 	return VT_BTH_LEN + len + VT_ICRC_LEN;
 }
 
-/* The kernel finds the UDP checksum of each packet; it takes a local sender at its word. */
+/* The kernel computes the UDP checksum of each packet; it trusts a local sender. */
 static struct virtio_net_hdr train_header(size_t head, size_t size)
 {
 	return (struct virtio_net_hdr){
@@ -292,8 +292,8 @@ static int frame_send(const struct vt_inject *in, const struct frame *frame, siz
 /**
  * vt_inject_send() - put a frame with RoCEv2 packets on the link
  * @in: open
- * @f: how it is made
- * @data: what follows each BTH
+ * @f: its description
+ * @data: the bytes after each BTH
  * @len: bytes of that
  *
  * Return: 0; a negative errno: the packet socket or the link has refused it
@@ -373,11 +373,11 @@ static bool take_apart(const struct frame *frame, ssize_t len, struct vt_said *s
 }
 
 /**
- * vt_inject_said() - the next packet, or train, that the device has sent
+ * vt_inject_said() - get the next packet or train that the device has sent
  * @in: open
  * @said: filled in
  *
- * Return: false: nothing more has come by now
+ * Return: false if nothing more has arrived
  */
 bool vt_inject_said(const struct vt_inject *in, struct vt_said *said)
 {

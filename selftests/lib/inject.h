@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Frames put on the link at the end where no device of ours is: whole ones of RoCEv2 over IPv4
- * or IPv6, trains of them, and such as no peer sends. And what the device sends to that end.
+ * Frames injected at the end of the link without a softmr device: complete RoCEv2 frames over
+ * IPv4 or IPv6, trains of them, and invalid ones. Also, frames that the device sends to that
+ * end.
  *
- * The environment is that of roce.h, and SMR_ADDR6, SMR_PEER_ADDR6, SMR_NETDEV. The link is
- * handed a frame in the context of the system call, so it has been received when
- * vt_inject_send() returns, unless the kernel is busy.
+ * The environment is that of roce.h, and SMR_ADDR6, SMR_PEER_ADDR6, SMR_NETDEV. A frame is
+ * transmitted in the context of the system call, so it has been received when vt_inject_send()
+ * returns, unless the kernel is busy.
  */
 #ifndef VT_INJECT_H
 #define VT_INJECT_H
@@ -25,9 +26,9 @@
  * struct vt_inject - one end of a link
  * @fd: packet socket with PACKET_VNET_HDR
  * @dst: the device's MAC address
- * @src: that of the end where we are
+ * @src: MAC address of this end
  * @addr: the device's addresses: IPv4 in network order, IPv6
- * @peer_addr: of the end where we are
+ * @peer_addr: the addresses of this end
  */
 struct vt_inject {
 	int fd;
@@ -38,9 +39,9 @@ struct vt_inject {
 };
 
 /**
- * struct vt_inject_frame - how a frame is made; all 0 but @bth is an honest one
+ * struct vt_inject_frame - description of a frame; with all fields 0 except @bth it is valid
  * @bth: of the first packet; the others follow it
- * @n: packets, which travel as one train; 0 and 1: one
+ * @n: packets, which are sent as one train; 0 and 1: one
  * @ipv6: over IPv6
  * @spoof: is added to the source address
  * @group: to an IP multicast address, 0: to the device
@@ -62,9 +63,9 @@ struct vt_inject_frame {
 };
 
 /**
- * struct vt_said - what the device has sent: a packet, or the first one of a train
- * @n: how many packets
- * @aeth: the word behind the BTH of an answer
+ * struct vt_said - a packet that the device has sent, or the first one of a train
+ * @n: number of packets
+ * @aeth: the word after the BTH of an answer
  * @dma_len: of a READ request
  */
 struct vt_said {
@@ -74,7 +75,7 @@ struct vt_said {
 	uint32_t dma_len;
 };
 
-/* Write a number as the wire has it. Returns what is behind it. */
+/* Write a number in network order. Returns the address after it. */
 static inline uint8_t *vt_put32(uint8_t *p, uint32_t value)
 {
 	value = htonl(value);

@@ -13,9 +13,9 @@
 #define ADDR		"SMR_ADDR"
 
 /**
- * struct vt_iwarp - what keeps two QPs connected
+ * struct vt_iwarp - a connection of two QPs
  * @chan: the events of all ids
- * @listener: where end b listens
+ * @listener: the id on which end b listens
  * @a: the connection's active end
  * @b: its passive end
  */
@@ -90,10 +90,10 @@ static int connect_ends(struct vt_iwarp *iw, uint32_t a, uint32_t b,
 /**
  * vt_iwarp_connect() - take two QPs from IDLE to RTS, at the address that the
  * environment's SMR_ADDR names
- * @iwarp: set to what keeps them connected
+ * @iwarp: set to the connection
  * @a: the active end
  * @b: the passive end
- * @rd_atomic: READs that each may have under way
+ * @rd_atomic: maximum outstanding READs of each
  *
  * Return: 0 or a negative errno. vt_iwarp_close() is needed in any case.
  */
@@ -123,7 +123,7 @@ int vt_iwarp_connect(struct vt_iwarp **iwarp, const struct ibv_qp *a,
 }
 
 /**
- * vt_iwarp_close() - end a connection whose QPs are gone
+ * vt_iwarp_close() - end a connection whose QPs are destroyed
  * @iwarp: the connection, or NULL; set to NULL
  */
 void vt_iwarp_close(struct vt_iwarp **iwarp)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Connections of iWARP devices, which are made by rdma_cm only. */
+/* Connections of iWARP devices, which only rdma_cm can set up. */
 #ifndef VT_IWARP_H
 #define VT_IWARP_H
 

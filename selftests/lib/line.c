@@ -36,7 +36,7 @@ void vt_line_close(struct vt_line *l)
 	vt_roce_close(&l->roce);
 }
 
-/* vt_line_hear() - the next packet for the peer, within @ms. Return: false: there is none */
+/* vt_line_hear() - get the next packet for the peer, within @ms. Return: false if there is none */
 bool vt_line_hear(struct vt_line *l, struct vt_heard *packet, int ms)
 {
 	uint64_t end = vt_now_ms() + ms;
@@ -49,8 +49,8 @@ bool vt_line_hear(struct vt_line *l, struct vt_heard *packet, int ms)
 }
 
 /*
- * vt_line_answer() - the peer answers with PSN @psn: @opcode, an AETH with @syndrome but for
- * a MIDDLE, and @len bytes at @data. Return: 0 or -errno
+ * vt_line_answer() - the peer sends an answer with PSN @psn and @opcode, an AETH with @syndrome
+ * except for a MIDDLE, and @len bytes at @data. Return: 0 or -errno
  */
 int vt_line_answer(struct vt_line *l, uint8_t opcode, uint32_t psn, uint8_t syndrome,
 		   const void *data, uint32_t len)
@@ -68,9 +68,9 @@ int vt_line_answer(struct vt_line *l, uint8_t opcode, uint32_t psn, uint8_t synd
 }
 
 /*
- * vt_line_settled() - the QP has dealt with all answers that were sent to it
+ * vt_line_settled() - wait until the QP has handled all answers that were sent to it
  *
- * Behind them comes an acknowledge of what was before its first PSN. It changes nothing but the counter.
+ * Sends an ACK of a PSN before its first one after them, which only changes the counter.
  */
 bool vt_line_settled(struct vt_line *l)
 {

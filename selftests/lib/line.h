@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A QP whose peer is made by hand, at the other end of the wire, where no device is. */
+/*
+ * A QP whose peer is simulated by hand-made packets at the other end of the wire, without a
+ * device.
+ */
 #ifndef VT_LINE_H
 #define VT_LINE_H
 
@@ -14,10 +17,10 @@
 
 /**
  * struct vt_line - the QP and the wire
- * @conf: how the QP was made
- * @roce: sends to it, and hears it
+ * @conf: configuration of the QP
+ * @roce: sends packets to it, and receives its packets
  * @ep: the QP
- * @psn: where its PSNs begin
+ * @psn: its first PSN
  */
 struct vt_line {
 	struct vt_conf conf;

@@ -39,7 +39,7 @@ bool vt_sysctl(const char *name, const char *value)
 	return !vt_write_file(path, value);
 }
 
-/* User-Mode Linux: a process may keep using pages that the kernel has moved. */
+/* User-Mode Linux: a process may continue to use pages that the kernel has migrated. */
 static bool moves_lose_pages(void)
 {
 	char line[128] = "";
@@ -73,7 +73,7 @@ static bool in_memory(const char *dir)
 }
 
 /**
- * vt_file() - make an empty file, without a name, on a real file system
+ * vt_file() - create an empty file, without a name, on a real file system
  * @name: a name that it has until it is unlinked
  *
  * Return: a descriptor; -1 if no directory is on such a file system
@@ -94,7 +94,7 @@ int vt_file(const char *name)
 		if (fd < 0)
 			continue;
 		unlink(path);
-		/* 9p loses a file when it has no name any more. */
+		/* 9p loses a file that no longer has a name. */
 		if (!ftruncate(fd, 0))
 			return fd;
 		close(fd);
@@ -115,8 +115,7 @@ static bool swap_is_on(void)
 }
 
 /**
- * vt_swap_on() - make sure that there is swap; make it of compressed memory if
- * not
+ * vt_swap_on() - ensure that there is swap; if there is none, create it in compressed memory
  *
  * The swap stays until the guest ends: other tests use it, too.
  */
@@ -154,7 +153,7 @@ static size_t bytes_out(uint8_t *p, size_t len)
 /**
  * vt_page_out() - let the kernel reclaim pages
  *
- * Return: for how many bytes the process has no page now
+ * Return: number of bytes without a page of the process now
  */
 size_t vt_page_out(void *p, size_t len)
 {
@@ -200,7 +199,7 @@ bool vt_ksm_merge(void *p, size_t len)
 	vt_write_file(KSM "sleep_millisecs", "1");
 	vt_write_file(KSM "pages_to_scan", "20000");
 	vt_write_file(KSM "run", "1");
-	/* The first scan only looks which pages are stable. */
+	/* The first scan only finds pages that do not change. */
 	while (!merged && vt_now_ms() < end) {
 		usleep(1000);
 		merged = vt_number(KSM "full_scans", "") >= scans + 3;

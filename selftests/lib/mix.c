@@ -18,7 +18,7 @@ static const enum ibv_wr_opcode ops[] = {
 };
 
 /**
- * vt_mix() - a stream that has not begun
+ * vt_mix() - initialize a stream
  * @way: 0 or 1: which part of the buffers it uses
  * @random: the state of vt_random()
  *
@@ -32,7 +32,7 @@ struct vt_mix vt_mix(struct vt_ep *from, struct vt_ep *to, int way, uint64_t ran
 	return mix;
 }
 
-/* Where request @n has its bytes: at the requester; at the responder */
+/* The place of the bytes of request @n: at the requester; at the responder */
 static size_t slot_of(const struct vt_mix *mix, uint64_t n)
 {
 	return mix->way * PART + n % VT_MIX_DEPTH * VT_MIX_SLOT;
@@ -51,25 +51,28 @@ static uint64_t number_at(const struct vt_ep *ep, size_t off)
 	return value;
 }
 
-/* The bytes of a request are those of no other */
+/* Each request has different bytes */
 static uint32_t seed_of(const struct vt_mix *mix, uint64_t n)
 {
 	return 2 * n + mix->way;
 }
 
 /**
- * vt_mix_restart() - begin anew, after an error and vt_pair_recover(). Whether the request that
+ * vt_mix_restart() - restart after an error and vt_pair_recover(). Whether the request that
  * failed was executed is unknown, so the counter is taken as it is
  */
 void vt_mix_restart(struct vt_mix *mix)
 {
-	/* what is late belongs to another request */
+	/* late completions belong to other requests */
 	mix->posted += VT_MIX_DEPTH;
 	mix->done = mix->posted;
 	mix->sum = number_at(mix->to, counter_of(mix));
 }
 
-/* What request @n is: something new, or like the one before, since what is alike may leave together */
+/*
+ * Choose request @n: a new kind, or like the previous one, since similar requests may be sent
+ * together
+ */
 static void choose(struct vt_mix *mix, uint64_t n)
 {
 	unsigned int at = n % VT_MIX_DEPTH;
@@ -85,7 +88,7 @@ static void choose(struct vt_mix *mix, uint64_t n)
 		mix->slot[at].len = 8;
 }
 
-/* Have what request @n needs ready. Return: 0 or a negative errno */
+/* Prepare the buffers of request @n. Return: 0 or a negative errno */
 static int prepare(struct vt_mix *mix, uint64_t n, struct ibv_send_wr *wr, struct ibv_sge *sge)
 {
 	struct ibv_sge room = vt_sge(&mix->to->buf, slot_of(mix, n), VT_MIX_SLOT);
@@ -153,7 +156,7 @@ static bool received(struct vt_mix *mix, uint64_t n, enum ibv_wr_opcode op, uint
 	return false;
 }
 
-/* Is what request @n has moved there, and nothing else? */
+/* Has request @n moved its bytes, and no others? */
 static bool moved(struct vt_mix *mix, uint64_t n)
 {
 	enum ibv_wr_opcode op = mix->slot[n % VT_MIX_DEPTH].op;
@@ -195,7 +198,7 @@ static int finish_one(struct vt_mix *mix)
 
 /**
  * vt_mix_run() - post requests, and wait for all of them
- * @n: how many
+ * @n: number of requests
  *
  * Return: 0; the status with which a request has failed; or a negative errno, which is -EBADMSG if
  * data or a completion was wrong

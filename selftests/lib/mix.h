@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A stream of requests of all kinds from one endpoint to another, several of them outstanding, each
- * byte checked: what data paths are tested with while something disturbs them.
+ * A stream of requests of all kinds from one endpoint to another, several of them outstanding,
+ * with each byte checked: traffic for tests that disturb the data path.
  */
 #ifndef VT_MIX_H
 #define VT_MIX_H
@@ -20,10 +20,10 @@
  * @from: the requester
  * @to: the responder
  * @way: 0 or 1; the two directions of a pair use different parts of its buffers
- * @random: what is sent
+ * @random: state of the random numbers
  * @posted: requests so far
  * @done: of which complete
- * @sum: what the responder's counter must be
+ * @sum: expected value of the responder's counter
  * @slot: the requests that are outstanding
  * @bytes: moved so far
  */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /**
- * vt_own_link_add() - make a dummy netdev and a link on it
+ * vt_own_link_add() - create a dummy netdev and a link on it
  *
  * From here on both ends that this process opens are on that link.
  *

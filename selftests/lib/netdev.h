@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A link that belongs to one test, which may do anything to its netdev. */
+/* A link that belongs to one test, which may change its netdev in any way. */
 #ifndef VT_NETDEV_H
 #define VT_NETDEV_H
 

@@ -17,11 +17,11 @@
 
 #include "region.h"
 
-/* The file system has one file besides its root. */
+/* The file system has one file and its root. */
 #define NAME	"page"
 #define NODE	2
 
-/* The largest request that the kernel makes of a server which offers no more */
+/* The largest request of the kernel to a server that does not offer more */
 #define REQUEST	(128 * 1024)
 
 static void answer(int dev, uint64_t unique, int err, const void *data,
@@ -33,7 +33,7 @@ static void answer(int dev, uint64_t unique, int err, const void *data,
 	} out = { .head = { sizeof(out.head) + len, err, unique } };
 
 	memcpy(out.data, data, len);
-	/* A request that was interrupted is gone, which is no error here. */
+	/* An interrupted request no longer exists, which is no error here. */
 	if (write(dev, &out, out.head.len) < 0 && errno != ENOENT)
 		_exit(1);
 }
@@ -107,11 +107,11 @@ static void server_main(int dev, size_t len, int asked)
 }
 
 /**
- * vt_never_open() - make the file
+ * vt_never_open() - create the file
  * @len: its length in bytes
  *
- * Return: 0; -EOPNOTSUPP if the kernel has no FUSE; or another negative errno.
- * vt_never_close() ends it in any case but these.
+ * Return: 0; -EOPNOTSUPP if the kernel has no FUSE; or another negative errno. After success,
+ * vt_never_close() must be called.
  */
 int vt_never_open(struct vt_never *n, size_t len)
 {
@@ -143,9 +143,9 @@ int vt_never_open(struct vt_never *n, size_t len)
 }
 
 /**
- * vt_never_wait() - wait until somebody waits for a page
+ * vt_never_wait() - wait until a process waits for a page
  *
- * Return: whether somebody does, whom no earlier call has seen
+ * Return: true if a process does that no earlier call has reported
  */
 bool vt_never_wait(const struct vt_never *n, int timeout_ms)
 {
@@ -170,9 +170,9 @@ uint8_t *vt_never_map(const struct vt_never *n, size_t len)
 }
 
 /**
- * vt_never_close() - kill the server: who waits for a page gets an error
+ * vt_never_close() - kill the server: processes that wait for a page get an error
  *
- * Return: whether the server had lived until now
+ * Return: true if the server was still running
  */
 bool vt_never_close(struct vt_never *n)
 {

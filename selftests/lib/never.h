@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A file whose pages never come: a FUSE server that does not answer READ. */
+/* A file whose pages never arrive: a FUSE server that does not answer READ. */
 #ifndef VT_NEVER_H
 #define VT_NEVER_H
 
@@ -10,11 +10,11 @@
 
 /**
  * struct vt_never - such a file
- * @dir: where its file system is mounted
+ * @dir: mount point of its file system
  * @fd: the file
  * @server: the process that does not answer; it is not the opener's child only
  *	as long as it lives
- * @asked: each READ that the server gets makes one byte here
+ * @asked: the server writes one byte here for each READ
  */
 struct vt_never {
 	char dir[32];

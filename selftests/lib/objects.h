@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One object of each kind that verbs have, for tests of how many there may be. */
+/* Objects of each kind that verbs have, for tests of their limits. */
 #ifndef VT_OBJECTS_H
 #define VT_OBJECTS_H
 
@@ -13,7 +13,7 @@ enum vt_object {
 };
 
 /**
- * struct vt_parts - what objects are made of
+ * struct vt_parts - the parts that objects need
  * @pd: for kinds that have a PD; the other kinds use its device
  * @cq: of QPs
  * @address: of address handles

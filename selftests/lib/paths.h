@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How a test gets devices if SMR_DEV names none. */
+/* Selects the devices of a test if SMR_DEV is not set. */
 #ifndef VT_PATHS_H
 #define VT_PATHS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Byte patterns, for messages and for the background of buffers. A pattern is
- * named by a seed. Each byte depends on seed and offset, so that lost, doubled
- * and shifted data and data of another message are noticed.
+ * Byte patterns, for messages and for the background of buffers. A pattern is named by a seed.
+ * Each byte depends on seed and offset, so that lost, duplicated and shifted data and data of
+ * another message are detected.
  */
 #ifndef VT_PATTERN_H
 #define VT_PATTERN_H

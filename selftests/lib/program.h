@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The programs of fuzz_wire: lists of steps, which are packets, and what the victims' process
- * does. They are read and printed as text, and changed at random.
+ * The programs of fuzz_wire: lists of steps: packets, and actions of the victims' process. They
+ * are read and printed as text, and mutated at random.
  */
 #ifndef VT_PROGRAM_H
 #define VT_PROGRAM_H
@@ -14,34 +14,34 @@
 #define VT_MAX_STEPS	12
 #define VT_MAX_CORPUS	4096
 
-/* What can be done */
+/* Kinds of steps */
 enum vt_fuzz_what {
 	S_PACKET,	/* one, or a train */
 	S_BYTES,	/* a datagram of random bytes */
 	S_POST,		/* a victim posts a request */
 	S_RECV,		/* a victim posts receives */
 	S_STATE,	/* a victim's QP changes its state */
-	S_PAGEOUT,	/* memory on demand goes */
+	S_PAGEOUT,	/* on-demand memory is paged out */
 	S_WINDOW,	/* a window is bound, or invalidated */
 	S_STARVE,	/* the kernel's next allocations fail */
 	S_WAIT,
 	S_NR,
 };
 
-/* What a step has; 0 is the honest value of each field. */
+/* Fields of a step; 0 is the valid value of each field. */
 enum vt_fuzz_field {
 	F_WHO,		/* the victim */
 	F_OP,		/* BTH opcode; enum ibv_wr_opcode; a state */
-	F_PSN_OFF,	/* how far from the PSN that is due */
+	F_PSN_OFF,	/* distance from the expected PSN */
 	F_LEN,		/* bytes of payload */
 	F_KEY,		/* which of a victim's keys */
 	F_OFF,		/* is added to the address */
 	F_DMA,		/* to the RETH's length */
 	F_AETH,		/* the AETH */
 	F_FLAGS,	/* changes bits of the BTH's flags */
-	F_N,		/* packets of a train but one; how many */
+	F_N,		/* packets of a train, less one; a count */
 	F_ICRC,		/* changes bits of the ICRC */
-	F_CUT,		/* bytes that the frame lacks at its end */
+	F_CUT,		/* bytes cut off the end of the frame */
 	F_SPOOF,	/* is added to the source address */
 	F_FAMILY,	/* 1: the other IP version */
 	F_UDP,		/* is added to the UDP length */
@@ -64,10 +64,10 @@ struct vt_program {
 };
 
 /**
- * struct vt_corpus - the programs that others are made of
- * @n: how many
- * @program: room for VT_MAX_CORPUS
- * @victims: a step's victim is below that
+ * struct vt_corpus - the programs from which others are derived
+ * @n: number of programs
+ * @program: space for VT_MAX_CORPUS
+ * @victims: number of victims
  */
 struct vt_corpus {
 	int n;

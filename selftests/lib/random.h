@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Random numbers that a seed repeats, and values on which checks fail. */
+/* Random numbers from a seed, and values that are likely to break checks. */
 #ifndef VT_RANDOM_H
 #define VT_RANDOM_H
 

@@ -100,15 +100,14 @@ static enum ibv_wr_opcode way_opcode(enum vt_way way)
 	}
 }
 
-/* Does end a ask for the bytes to be moved? */
+/* Does end a post the request? */
 static bool asks_at_a(enum vt_way way)
 {
 	return way == VT_WRITE || way == VT_READ || way == VT_RECV;
 }
 
 /**
- * vt_region_post() - ask for bytes to be moved between the region and the
- * peer's buffer
+ * vt_region_post() - post a request that moves bytes between the region and the peer's buffer
  * @off: where in the region; in the buffer the bytes are behind the guard
  *
  * The request has the wr_id 1, the receive of a SEND has 2.
@@ -158,8 +157,8 @@ int vt_region_copy(struct vt_pair *pair, const struct vt_region *r,
 		return ret;
 	ret = vt_status(from->scq, 1);
 	/*
-	 * User-Mode Linux updates a process's page tables at the end of a
-	 * system call. So make one before the memory is looked at.
+	 * User-Mode Linux updates a process's page tables at the end of a system call. So do
+	 * one before the memory is checked.
 	 */
 	getppid();
 	/* A SEND that was not sent is not received. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A region over memory that a test has mapped, at one end of a pair, and each
- * way in which RDMA reaches it. The other end uses its own buffer.
+ * A region over memory that a test has mapped, at one end of a pair, and all ways of RDMA
+ * access to it. The other end uses its own buffer.
  */
 #ifndef VT_REGION_H
 #define VT_REGION_H
@@ -30,7 +30,7 @@ struct vt_region {
 	struct ibv_mr *mr;
 };
 
-/* In which way the bytes move between the region and the peer's buffer */
+/* Ways to move bytes between the region and the peer's buffer */
 enum vt_way {
 	VT_WRITE,	/* a writes to the region */
 	VT_READ,	/* a reads the region */

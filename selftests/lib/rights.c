@@ -17,7 +17,7 @@
 #define LEN_MAX	(PAGES * 65536)
 #define HUGE	(2ul << 20)
 
-/* Other memory may have been mapped there since: do not unmap it again. */
+/* Other memory may have been mapped there since, so unmap it only once. */
 static int unmap_from(struct vt_place *r, size_t off)
 {
 	if (munmap(r->base + off, r->room - off))
@@ -109,12 +109,11 @@ static void read_pages(const struct vt_place *r)
 }
 
 /**
- * vt_place_map() - make memory for a region
+ * vt_place_map() - create memory for a region
  * @r: filled in; call vt_place_close() even after a failure
  * @sort: the kind of memory
  *
- * Memory that can be written to later has not been, so that a region is made of it as it
- * is then.
+ * Writable memory is not written to yet, so that it is registered in that state.
  *
  * Return: 0 or a negative errno
  */
@@ -273,7 +272,7 @@ static uint8_t *scratch(struct vt_ep *ep, size_t len, struct ibv_sge *sge)
 	return ep->buf.p + VT_GUARD;
 }
 
-/* The process writes, and RDMA must see it: the region has the process's own pages. */
+/* The process writes, and RDMA must see the data: the region must have the process's pages. */
 static void rewrite(const struct vt_place *r, size_t off, size_t len)
 {
 	static uint32_t seed = 500000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Kinds of memory to register, single operations on it, and checks that a
- * region allows what its rights say and nothing else.
+ * Kinds of memory to register, single operations on it, and checks that a region allows exactly
+ * what its rights say.
  */
 #ifndef VT_RIGHTS_H
 #define VT_RIGHTS_H
@@ -58,7 +58,7 @@ struct ibv_sge vt_place_sge(const struct vt_place *r, size_t off,
 			     uint32_t len);
 
 /**
- * struct vt_remote - what a peer needs to reach memory
+ * struct vt_remote - address and key for a peer's access to memory
  * @addr: the first byte, as the key names it
  * @rkey: a region's, or a window's
  */

@@ -47,8 +47,7 @@ static uint64_t entry_id(const struct place *place, size_t off)
 }
 
 /*
- * The distance between the entries with @id and @id + 1; 0: they are not in
- * this ring.
+ * The distance between the entries with @id and @id + 1; 0 if they are not in this ring.
  */
 static uint32_t stride_of(const struct place *place, uint64_t id)
 {
@@ -174,11 +173,11 @@ int vt_rings_find(struct vt_rings *rings, struct vt_ep *ep)
 	return ret ? -EOPNOTSUPP : 0;
 }
 
-/* Offsets of a context are handed out from 0 on. */
+/* Offsets of a context are allocated from 0 on. */
 #define OFFSETS		16384
 
 /**
- * vt_ring_map_alone() - map a ring by itself, as older providers do
+ * vt_ring_map_alone() - map a ring separately, as older providers do
  * @ring: from vt_rings_find(); its mark in a reserved word shows it among others
  * @fd: the command fd of its context
  * @offset: filled in, what mmap() takes

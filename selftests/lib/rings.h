@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Rings and doorbells behind libibverbs' back, as softmr-abi.h has them.
+ * Direct access to rings and doorbells without libibverbs, as defined in softmr-abi.h.
  * vt_rings_find() fails with EOPNOTSUPP on a device without them.
  */
 #ifndef VT_RINGS_H

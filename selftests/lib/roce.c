@@ -82,10 +82,10 @@ void vt_roce_close(struct vt_roce *roce)
 }
 
 /**
- * vt_roce_listen() - hear what comes to the other end of the wire from now on
+ * vt_roce_listen() - start to receive packets at the other end of the wire
  * @roce: open
  *
- * Trains are cut up before they come there.
+ * Trains are split before they arrive there.
  *
  * Return: 0 or a negative errno
  */
@@ -134,12 +134,12 @@ static bool take_apart(const struct packet *p, ssize_t len, struct vt_heard *hea
 }
 
 /**
- * vt_roce_hear() - the next packet that comes to the other end of the wire
+ * vt_roce_hear() - get the next packet that arrives at the other end of the wire
  * @roce: with vt_roce_listen()
  * @heard: the packet
  * @timeout_ms: how long to wait for it
  *
- * Return: false: none has come
+ * Return: false if none has arrived
  */
 bool vt_roce_hear(const struct vt_roce *roce, struct vt_heard *heard, int timeout_ms)
 {
@@ -168,8 +168,7 @@ static uint32_t crc32_le(uint32_t crc, const uint8_t *p, size_t len)
 }
 
 /*
- * IBTA A17.3: the ICRC covers what routers do not change; the fields that they
- * change count as 1s.
+ * IBTA A17.3: in the ICRC, fields that routers may change count as 1s.
  */
 static uint32_t icrc(const struct packet *packet, size_t data_len)
 {
@@ -226,7 +225,7 @@ static int send_packet(struct vt_roce *roce, struct packet *p, size_t len)
 }
 
 /**
- * vt_roce_send_udp() - send a datagram to the RoCE port, as it is
+ * vt_roce_send_udp() - send a datagram to the RoCE port without changes
  */
 int vt_roce_send_udp(struct vt_roce *roce, const void *data, size_t len)
 {
@@ -281,8 +280,8 @@ int vt_roce_send(struct vt_roce *roce, const struct vt_bth *bth,
 }
 
 /*
- * Make an ordinary UDP socket send as packets made by hand are sent: from their address and
- * port, with DF, so that the stack counts the IPv4 identifications up from 0.
+ * Configure an ordinary UDP socket to send like hand-made packets: from their address and port,
+ * with DF, so that the stack counts the IPv4 identifications up from 0.
  */
 static int socket_dress(const struct vt_roce *roce, int fd)
 {
@@ -350,13 +349,13 @@ int vt_roce_datagram(const struct vt_roce *roce, const struct vt_bth *bth,
 }
 
 /**
- * vt_roce_train() - send packets that travel together
+ * vt_roce_train() - send packets as one train
  * @roce: how
  * @bths: their base transport headers
- * @n: how many, at most VT_MAX_TRAIN
- * @data: what follows each header
+ * @n: number of packets, at most VT_MAX_TRAIN
+ * @data: the bytes after each header
  * @len: bytes of @data for each
- * @step: how far behind a packet's data that of the next one is; 0: all have the same
+ * @step: distance between the data of consecutive packets; 0: all have the same
  *
  * They arrive as one skb, unless something on the way segments them.
  *

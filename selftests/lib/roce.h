@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * RoCEv2 packets made by hand and sent past every driver, from a raw socket
- * in the network namespace at the other end of the device's wire.
+ * Hand-made RoCEv2 packets, sent without a driver from a raw socket in the network namespace at
+ * the other end of the device's wire.
  *
  *   SMR_PEER_NETNS	that namespace (a name below /run/netns)
  *   SMR_ADDR		the device's IPv4 address
@@ -60,9 +60,9 @@ struct vt_bth {
 };
 
 /**
- * struct vt_roce - where and how packets are sent
+ * struct vt_roce - parameters for sending packets
  * @fd: raw socket
- * @ear: raw socket that hears what comes to that end, or -1
+ * @ear: raw socket that receives packets at that end, or -1
  * @saddr: network order
  * @daddr: network order
  * @id: of the next IPv4 header
@@ -82,12 +82,12 @@ struct vt_roce {
 };
 
 /**
- * struct vt_heard - a packet that has come to the other end of the wire
+ * struct vt_heard - a packet that has arrived at the other end of the wire
  * @bth: its header
  * @sport: UDP source port
  * @tos: of its IPv4 header
  * @becn: BECN of its header
- * @len: bytes behind the BTH, the ICRC included
+ * @len: bytes after the BTH, including the ICRC
  * @data: these
  */
 struct vt_heard {

@@ -3,8 +3,9 @@
  * Tests of Documentation/semantics.rst: each row of that page is a line
  * ROW(id, check, ...) here, and scripts/semantics compares the two.
  *
- * A check gets a connected pair and the line's settings. The rows are tried on other devices, too (scripts/contract.sh).
- * ROWS_NEED is what all rows of a file need and a device may leave out: enum row_need.
+ * A check gets a connected pair and the line's settings. The rows are tried on other devices,
+ * too (scripts/contract.sh). ROWS_NEED: optional features that all rows of a file need: enum
+ * row_need.
  */
 #ifndef SMR_TEST_ROWS_H
 #define SMR_TEST_ROWS_H
@@ -36,8 +37,8 @@ typedef void row_check(struct __test_metadata *_metadata, row_data *self,
 		       const row_args *row);
 
 /*
- * The settings of a row. Each check says how it uses them. @odp: enum
- * ibv_odp_general_caps that the row is about, beside what ODP among the others asks for.
+ * The settings of a row. Each check documents its use of them. @odp: enum ibv_odp_general_caps
+ * that the row is about, beside what ODP among the others asks for.
  * @needs: enum row_need, beside ROWS_NEED
  */
 FIXTURE_VARIANT(row)
@@ -53,9 +54,9 @@ FIXTURE_VARIANT(row)
 };
 
 /*
- * What a device may leave out: on-demand memory, as ibv_query_device_ex(3) says; windows, of which ibv_query_device(3)
- * says how many there can be; advice, as ibv_advise_mr(3) says; ibv_rereg_mr(), which a driver need not have. Returns
- * what it has left out of what the row needs.
+ * Optional features of a device: on-demand memory (see ibv_query_device_ex(3)), windows
+ * (ibv_query_device(3) reports their maximum), advice (see ibv_advise_mr(3)) and
+ * ibv_rereg_mr(). Returns a feature that the row needs and the device lacks.
  */
 static const char *row_excuse(const row_data *self, const row_args *row)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How many softirqs there were, and what one of them may do for many receivers. */
+/* The number of softirqs, and the work that one of them may do for many receivers. */
 #ifndef VT_SOFTIRQ_H
 #define VT_SOFTIRQ_H
 

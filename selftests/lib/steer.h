@@ -111,7 +111,7 @@ FIXTURE_TEARDOWN(steer)
 	vt_raw_close(&self->a);
 }
 
-/* Did the host get a datagram? */
+/* Did the host receive a datagram? */
 static inline bool host_got(FIXTURE_DATA(steer) *self, int ms)
 {
 	uint64_t end = vt_now_ms() + ms;
@@ -136,7 +136,7 @@ static inline bool qp_got(struct vt_raw *raw, const struct vt_frame *frame)
 }
 
 /*
- * A QP that gets all frames also gets frames that hosts send on their own: get
+ * A QP that gets all frames also gets frames that hosts send on their own: skip those, and get
  * the next frame that a test has sent.
  */
 static inline bool got_ours(struct vt_raw *raw, const struct vt_frame *frame)

@@ -117,7 +117,7 @@ inline ref_dec(zero)
 	atomic { drained -> assert(m[REF] > 0); m[REF] = m[REF] - 1; zero = (m[REF] == 0) }
 }
 
-/* smr_grant_retire() */
+/* smr_grant_retire(), grant_drained() */
 inline grant_retire(d, yes)
 {
 	grant_locked();

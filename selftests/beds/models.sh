@@ -32,9 +32,18 @@ check_error "a model that does not compile" "run handed, safety: spin refuses it
 cp -r "$TOP"/models/{code,*.pml} "$WORK/tree/models"
 cp -r "$TOP/kernel" "$TOP/userspace" "$WORK/tree"
 check "the models are of the code as it is" "$TOP/scripts/models" --code "$WORK/tree"
-sed -i '/smp_mb__after_atomic();/d' "$WORK/tree/kernel/grant.c"
-check_error "a function that has changed is to be compared with its model" 'grant.pml: smr_grant_get.. of kernel/grant.c has changed: ' \
-	"$TOP/scripts/models" --code "$WORK/tree"
+# On x86 no test would notice a barrier less in grant.c
+while read -r function barrier; do
+	cp "$TOP/kernel/grant.c" "$WORK/tree/kernel/grant.c"
+	sed -i "/^[a-z].*\b$function(/,/^}/s/\b$barrier();//" "$WORK/tree/kernel/grant.c"
+	check_error "$function() without $barrier() is to be compared with its model" "grant.pml: $function.. of kernel/grant.c has changed: " \
+		"$TOP/scripts/models" --code "$WORK/tree"
+done <<-'END'
+	smr_grant_open smp_wmb
+	smr_grant_revive smp_wmb
+	grant_drained smp_acquire__after_ctrl_dep
+	smr_grant_get smp_mb__after_atomic
+END
 check "... which is noted" "$TOP/scripts/models" --update "$WORK/tree" grant
 check "... and it is right again" "$TOP/scripts/models" --code "$WORK/tree"
 sed -i 's,/\* Pairs with smr_grant_open(). \*/,/* Another comment */,' "$WORK/tree/kernel/grant.c"

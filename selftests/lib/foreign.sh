@@ -33,6 +33,12 @@ device_up() {
 	iwarp || GID_INDEX=$(within 10 gid_index "$DEV" "$ADDR")
 }
 
+# wide_path: until the end of the suite eth0 carries a path MTU of 4096. Before device_up
+wide_path() {
+	on_exit ip link set eth0 mtu "$(</sys/class/net/eth0/mtu)"
+	ip link set eth0 mtu 4300
+}
+
 # lossy NETDEV [NETNS]: it loses LOSS percent of what it sends
 lossy() {
 	modprobe -q sch_netem

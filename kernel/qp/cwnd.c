@@ -84,7 +84,7 @@ static void window_grow(struct smr_cwnd *w, u32 una, u32 max)
 }
 
 /**
- * smr_cwnd_acked() - grow the window after an acknowledgement
+ * smr_cwnd_acked() - grow the window after an acknowledgment
  * @w: the window
  * @una: the new oldest unacknowledged PSN
  * @psns: number of PSNs acknowledged

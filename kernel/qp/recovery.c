@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a send side has in flight: acknowledgement and retransmission.
+ * What a send side has in flight: acknowledgment and retransmission.
  */
 #include "qp/recovery.h"
 
@@ -115,7 +115,7 @@ void smr_out_head_done(struct smr_qp *qp, const struct smr_swqe *wqe)
 }
 
 /**
- * smr_out_acked_before() - handle an acknowledgement of all PSNs before one
+ * smr_out_acked_before() - handle an acknowledgment of all PSNs before one
  * @qp: the caller owns its send task
  * @psn: the PSN
  * @run: the budget; each request that completes reduces its quota

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a requester has in flight: acknowledgement and retransmission. */
+/* What a requester has in flight: acknowledgment and retransmission. */
 #ifndef SMR_RECOVERY_H
 #define SMR_RECOVERY_H
 
@@ -7,7 +7,7 @@
 
 #include "qp/core.h"
 
-/* Result of an acknowledgement of all PSNs before one */
+/* Result of an acknowledgment of all PSNs before one */
 enum smr_out_acked {
 	SMR_OUT_ACKED,		/* all are acknowledged */
 	SMR_OUT_DATA_LOST,	/* a READ or an atomic still waits for its data */

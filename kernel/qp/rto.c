@@ -173,7 +173,7 @@ static void rtt_sample(struct smr_rto *rto, u64 ns)
 }
 
 /**
- * smr_rto_acked() - handle an acknowledgement
+ * smr_rto_acked() - handle an acknowledgment
  * @rto: the timer
  * @una: the new oldest unacknowledged PSN
  * @in_flight: packets are in flight: restart the waits for the next answer

@@ -90,7 +90,7 @@ static inline void smr_snd_leave_wire(struct smr_snd *snd)
 	snd->wire = false;
 }
 
-/* IBTA 9.8.2: an unreliable service gets no acknowledgements. */
+/* IBTA 9.8.2: an unreliable service gets no acknowledgments. */
 static inline void smr_snd_settle(struct smr_snd *snd)
 {
 	snd->una = snd->psn;

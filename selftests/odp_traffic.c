@@ -2,7 +2,7 @@
 /*
  * On-demand paging: a thread moves the memory in all ways while RDMA goes on;
  * the data is checked. Also: pages beside those in use are mapped and unmapped,
- * and processes end in the middle of faults.
+ * pages go while a fault finds them, and processes end in the middle of faults.
  *
  * race: yes
  * timeout: 90
@@ -14,8 +14,11 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "cover.h"
 #include "memory.h"
+#include "random.h"
 #include "region.h"
+#include "system.h"
 
 /* Seconds that a test may take, on an emulated machine with other work */
 #define LIMIT	90
@@ -236,6 +239,105 @@ TEST_F_TIMEOUT(traffic, goes_on, LIMIT)
 	self->m.stop = true;
 	pthread_join(self->m.thread, NULL);
 	EXPECT_TRUE(ok) TH_LOG("message %u, moved %u times", n, self->m.moved);
+}
+
+/* -- a page that goes while a fault finds it */
+
+#define TURNS		100
+/* So long a fault knows a page and has not stored it yet, where the module can be told so. */
+#define PAUSE_US	3000
+#define FEW		256
+#define OTHERS		(64 * PAGE)
+
+/**
+ * struct taker - a thread that takes a page away, once in each turn
+ * @p: the page
+ * @others: other pages, to which it is given. Otherwise the process might get it back
+ * @turn: when a turn begins, and when it ends
+ * @lead: us after its beginning
+ */
+struct taker {
+	uint8_t *p;
+	uint8_t *others;
+	pthread_t thread;
+	pthread_barrier_t turn;
+	long lead;
+	bool done;
+};
+
+static void *taker_main(void *arg)
+{
+	struct taker *t = arg;
+
+	for (;;) {
+		pthread_barrier_wait(&t->turn);
+		if (t->done)
+			return NULL;
+		vt_spin(t->lead);
+		madvise(t->p, PAGE, MADV_DONTNEED);
+		memset(t->others, 1, OTHERS);
+		pthread_barrier_wait(&t->turn);
+	}
+}
+
+/* A WRITE that has to fault meanwhile. Return: how many us it has taken, or 0 if it failed */
+static uint64_t write_meanwhile(struct vt_pair *pair, const struct vt_region *r, struct taker *t)
+{
+	uint64_t begin;
+	int status;
+
+	madvise(r->p, PAGE, MADV_DONTNEED);
+	madvise(t->others, OTHERS, MADV_DONTNEED);
+	pthread_barrier_wait(&t->turn);
+	begin = vt_now_us();
+	status = vt_region_copy(pair, r, VT_WRITE, 0, FEW);
+	begin = vt_now_us() - begin;
+	pthread_barrier_wait(&t->turn);
+	return status ? 0 : begin + 1;
+}
+
+/*
+ * A page that is taken away between the moment at which a fault has found it and that at which
+ * it is remembered is found anew. Otherwise later WRITEs would go to a page that the process
+ * has no more.
+ */
+TEST(goes_while_it_is_found)
+{
+	struct vt_conf conf = vt_defaults;
+	struct vt_region r = {};
+	struct vt_pair pair;
+	struct taker t = {};
+	uint64_t seed = vt_random_begin(7, 0), took = 1000;
+	bool slow, ok = true;
+	int i;
+
+	VT_SETUP(vt_pair_open(&pair, &conf));
+	VT_SETUP(vt_need_odp(&pair.b, IBV_ODP_SUPPORT));
+	t.p = vt_map(PAGE, PAGE, MAP_PRIVATE, -1);
+	t.others = vt_map(OTHERS, PAGE, MAP_PRIVATE, -1);
+	ASSERT_NE(NULL, t.p);
+	ASSERT_NE(NULL, t.others);
+	ASSERT_EQ(0, vt_region_reg(&r, pair.b.pd, t.p, PAGE, (uintptr_t)t.p, VT_ACCESS_ODP));
+	ASSERT_EQ(0, pthread_barrier_init(&t.turn, NULL, 2));
+	ASSERT_EQ(0, pthread_create(&t.thread, NULL, taker_main, &t));
+	slow = vt_pause_faults(PAUSE_US);
+	for (i = 0; ok && took && i < TURNS; i++) {
+		t.lead = vt_random_below(&seed, took);
+		took = write_meanwhile(&pair, &r, &t);
+		/* If it has none, the process gets another page. */
+		memset(t.p, 0, FEW);
+		vt_fill(pair.a.buf.p + VT_GUARD, FEW, i, 0);
+		ok = !vt_region_copy(&pair, &r, VT_WRITE, 0, FEW) &&
+		     vt_check("page", t.p, FEW, i, 0);
+	}
+	if (slow)
+		EXPECT_TRUE(vt_pause_faults(0));
+	t.done = true;
+	pthread_barrier_wait(&t.turn);
+	pthread_join(t.thread, NULL);
+	EXPECT_TRUE(ok && took) TH_LOG("turn %d", i);
+	vt_region_close(&r);
+	vt_pair_close(&pair);
 }
 
 /* -- processes that end in the middle */

@@ -124,7 +124,8 @@ check "a CQ: what nobody has polled" resource cq 'drv_pending [0-9]+ .*drv_overr
 check "a QP: what waits in its queues" resource qp 'drv_sq_pending [0-9]+ .*drv_rq_pending [0-9]+'
 stop_traffic
 check "then the link still counts each message, once" sum_is_right
-if grep -qw fill_res_srq_entry /proc/kallsyms; then
+# The core asks drivers since it has this function, too; its own function that lists SRQs is older
+if grep -qw fill_res_srq_raw_entry /proc/kallsyms; then
 	in_ns "${SIDE_NS[server]}" ibv_srq_pingpong -d "$DEV" >/dev/null 2>&1 &
 	check "an SRQ: what is left, and its limit" within 10 resource srq 'drv_pending [1-9][0-9]* .*drv_limit 0'
 	kill $!

@@ -60,12 +60,12 @@ module_indexes() {
 MODULE_FLAGS=(W=1 KCFLAGS=-Werror)
 
 # What can be recorded of softmr, and by which flags: gcov counts each line, and the two CPUs' counters are atomic and not
-# in registers; cover marks basic blocks
+# in registers; cover marks basic blocks, and notes each object
 declare -A RECORD_FLAGS=(
 	[gcov]='-fprofile-arcs -ftest-coverage -fprofile-info-section -fprofile-update=atomic -fno-tree-loop-im'
-	[cover]='-fsanitize-coverage=trace-pc'
+	[cover]='-fsanitize-coverage=trace-pc -include $(src)/hooks.h'
 )
-declare -A RECORD_FILES=([gcov]='gcov_begin gcov' [cover]=cover)
+declare -A RECORD_FILES=([gcov]='gcov_begin.c gcov.c' [cover]='cover.c live.c hooks.h')
 
 # record_in_module KIND COPY: change a copy of kernel/ so that it records that. The files of selftests/record that do so
 # are linked into softmr.ko, and are not instrumented by anything. gcov_begin must be the first object
@@ -76,7 +76,9 @@ record_in_module() {
 	{
 		printf '\nsmr_record := %s\nccflags-y += $(smr_record)\n' "${RECORD_FLAGS[$kind]}"
 		for name in ${RECORD_FILES[$kind]}; do
-			cmp -s "$TOP/selftests/record/$name.c" "$copy/$name.c" || cp "$TOP/selftests/record/$name.c" "$copy/$name.c"
+			cmp -s "$TOP/selftests/record/$name" "$copy/$name" || cp "$TOP/selftests/record/$name" "$copy/$name"
+			[ "$name" != "${name%.c}" ] || continue
+			name=${name%.c}
 			[ "$name" = gcov_begin ] && echo 'softmr-y := gcov_begin.o $(softmr-y)' || echo "softmr-y += $name.o"
 			printf '%s := n\n' {KASAN_SANITIZE,UBSAN_SANITIZE}"_$name.o"
 			echo "CFLAGS_REMOVE_$name.o := \$(smr_record)"

@@ -10,6 +10,7 @@
 
 #define COVER	"/sys/module/softmr/parameters/cover"
 #define PAUSE	"/sys/module/softmr/parameters/pause"
+#define PAUSE_FAULT	"/sys/module/softmr/parameters/pause_fault"
 #define TAINTED	"/proc/sys/kernel/tainted"
 
 /**
@@ -51,6 +52,14 @@ void vt_cover_close(struct vt_cover *cover)
 	cover->fd = -1;
 }
 
+static bool set(const char *path, unsigned int us)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", us);
+	return !vt_write_file(path, text);
+}
+
 /**
  * vt_pause() - delay each access before and after it takes the reference of its key
  * @us: microseconds of each delay; 0: stop
@@ -59,10 +68,18 @@ void vt_cover_close(struct vt_cover *cover)
  */
 bool vt_pause(unsigned int us)
 {
-	char text[16];
+	return set(PAUSE, us);
+}
 
-	snprintf(text, sizeof(text), "%u", us);
-	return !vt_write_file(PAUSE, text);
+/**
+ * vt_pause_faults() - have each fault of a page on demand wait before it stores what it has found
+ * @us: for so many microseconds; 0: no more
+ *
+ * Return: false: this module cannot
+ */
+bool vt_pause_faults(unsigned int us)
+{
+	return set(PAUSE_FAULT, us);
 }
 
 /**

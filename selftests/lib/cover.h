@@ -26,6 +26,7 @@ bool vt_cover_grows(struct vt_cover *cover);
 void vt_cover_close(struct vt_cover *cover);
 
 bool vt_pause(unsigned int us);
+bool vt_pause_faults(unsigned int us);
 unsigned long vt_tainted(void);
 int vt_fuzz_seconds(int usual, int brief);
 

@@ -13,6 +13,9 @@
  * /sys/module/softmr/parameters/pause: how many microseconds each basic block of smr_grant_get()
  * waits. So a key changes between the moment at which an access has read it and that at which it
  * takes its reference, or between that and the copy, whenever a test wants it.
+ *
+ * /sys/module/softmr/parameters/pause_fault: how many microseconds pass between the moment at which
+ * a fault has found pages and that at which it stores them (hooks.h). So a page can go meanwhile.
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>
@@ -29,6 +32,7 @@
 #include <linux/vmalloc.h>
 
 #include "grant.h"
+#include "hooks.h"
 
 #define EDGE_BITS	18
 
@@ -57,7 +61,7 @@ static unsigned long text_start, text_len;
 static DECLARE_BITMAP(edges, 1 << EDGE_BITS);
 static atomic_t nr_blocks, nr_edges;
 static DEFINE_PER_CPU(struct last, last_block[LEVELS]);
-static unsigned int pause_us;
+static unsigned int pause_us, pause_fault_us;
 
 static void notrace mark(unsigned long *map, unsigned long bit, atomic_t *nr)
 {
@@ -95,6 +99,19 @@ void notrace __sanitizer_cov_trace_pc(void)
 	mark(edges, hash_64((u64)last->at << 32 | at, EDGE_BITS), &nr_edges);
 	last->at = at;
 	preempt_enable_notrace();
+}
+
+/**
+ * smr_pause_fault() - a fault has found its pages
+ *
+ * Context: process.
+ */
+void smr_pause_fault(void)
+{
+	unsigned int pause = READ_ONCE(pause_fault_us);
+
+	if (pause)
+		udelay(pause);
 }
 
 static int cover_begin(void)
@@ -152,3 +169,5 @@ module_param_cb(cover, &cover_ops, NULL, 0600);
 MODULE_PARM_DESC(cover, "basic blocks and edges of this module that have been executed");
 module_param_named(pause, pause_us, uint, 0600);
 MODULE_PARM_DESC(pause, "microseconds that each block of smr_grant_get() takes");
+module_param_named(pause_fault, pause_fault_us, uint, 0600);
+MODULE_PARM_DESC(pause_fault, "microseconds that a fault waits before it stores the pages that it has found");

@@ -54,15 +54,19 @@ static struct ib_ucontext *udata_uctx(struct ib_udata *udata)
 	return udata ? rdma_udata_to_uverbs_attr_bundle(udata)->context : NULL;
 }
 
+/* Note the refusal of a verb that returns an object. @ptr: an ERR_PTR. */
+static void *refused(struct smr_why_log *log, const struct smr_why *why,
+		     u32 qpn, const void *ptr)
+{
+	int err = PTR_ERR(ptr);
+
+	return ERR_PTR(smr_why_verb(log, why, qpn, err));
+}
+
 static struct ib_mr *made_mr(struct smr_mr *mr, struct smr_why_log *log,
 			     const struct smr_why *why)
 {
-	int err;
-
-	if (!IS_ERR(mr))
-		return &mr->ibmr;
-	err = PTR_ERR(mr);
-	return ERR_PTR(smr_why_verb(log, why, 0, err));
+	return IS_ERR(mr) ? refused(log, why, 0, mr) : &mr->ibmr;
 }
 
 /* Number of contexts created so far: the id of the last one */
@@ -474,8 +478,7 @@ static struct ib_flow *create_flow(struct ib_qp *ibqp,
 	rule = smr_rule_create(to_smr_qp(ibqp), attr, &why);
 	if (!IS_ERR(rule))
 		return &rule->ibflow;
-	return ERR_PTR(smr_why_verb(smr_udata_whys(udata), &why, ibqp->qp_num,
-				    PTR_ERR(rule)));
+	return refused(smr_udata_whys(udata), &why, ibqp->qp_num, rule);
 }
 
 static int destroy_flow(struct ib_flow *ibflow)
@@ -630,8 +633,7 @@ static struct ib_dm *alloc_dm(struct ib_device *ibdev,
 	dm = smr_dm_alloc(&to_smr_verbs(ibdev)->dms, uctx, attr, &why);
 	if (!IS_ERR(dm))
 		return &dm->ibdm;
-	return ERR_PTR(smr_why_verb(smr_attrs_whys(attrs), &why, 0,
-				    PTR_ERR(dm)));
+	return refused(smr_attrs_whys(attrs), &why, 0, dm);
 }
 
 static int dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)

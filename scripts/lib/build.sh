@@ -61,6 +61,7 @@ MODULE_FLAGS=(W=1 KCFLAGS=-Werror)
 
 # What can be recorded of softmr, and by which flags: gcov counts each line, and the two CPUs' counters are atomic and not
 # in registers; cover marks basic blocks, and notes each object
+# shellcheck disable=SC2016 # make expands it
 declare -A RECORD_FLAGS=(
 	[gcov]='-fprofile-arcs -ftest-coverage -fprofile-info-section -fprofile-update=atomic -fno-tree-loop-im'
 	[cover]='-fsanitize-coverage=trace-pc -include $(src)/hooks.h'

@@ -128,7 +128,8 @@ check "then the link still counts each message, once" sum_is_right
 if grep -qw fill_res_srq_raw_entry /proc/kallsyms; then
 	in_ns "${SIDE_NS[server]}" ibv_srq_pingpong -d "$DEV" >/dev/null 2>&1 &
 	check "an SRQ: what is left, and its limit" within 10 resource srq 'drv_pending [1-9][0-9]* .*drv_limit 0'
-	kill $!
+	pkill -P $!
+	wait $!
 else
 	skip "an SRQ" "this kernel asks no driver (kernels.rst, B)"
 fi

@@ -262,14 +262,6 @@ TEST_F(ecn, what_is_dropped_draws_no_cnp)
 	EXPECT_EQ(marked, vt_counter_now(self->ctx, "np_ecn_marked_roce_packets"));
 }
 
-static uint64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000ull + ts.tv_nsec / 1000;
-}
-
 /* At most one CNP of a QP in 50 us, but not much less */
 TEST_F(ecn, marks_in_a_row)
 {
@@ -282,12 +274,12 @@ TEST_F(ecn, marks_in_a_row)
 	sent = vt_counter_now(self->ctx, "np_cnp_sent");
 	marked = vt_counter_now(self->ctx, "np_ecn_marked_roce_packets");
 	self->roce.tos = CE;
-	us = now_us();
+	us = vt_now_us();
 	for (i = 0; i < 3000; i++)
 		ASSERT_EQ(0, send_data(self, 0));
 	/* all were delivered when a later one has been */
 	EXPECT_TRUE(vt_counter_wait(self->ctx, "np_ecn_marked_roce_packets", marked + 3000));
-	us = now_us() - us;
+	us = vt_now_us() - us;
 	for (heard = 0; hear_cnp(self, 20); heard++)
 		;
 	printf("# %d CNPs in %d us\n", heard, (int)us);

@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "region.h"
@@ -164,14 +163,6 @@ static uint8_t *map_much(void)
 	return room;
 }
 
-static uint64_t now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000ull + now.tv_nsec / 1000;
-}
-
 /* A FLUSH of a large region takes its time; deregistering the region does not wait for its end */
 TEST_F(persist, dereg_waits_for_a_slice)
 {
@@ -185,16 +176,16 @@ TEST_F(persist, dereg_waits_for_a_slice)
 	mr = ibv_reg_mr(self->pair.b.pd, much, MUCH, RIGHTS);
 	ASSERT_NE(NULL, mr)
 		TH_LOG("errno %d", errno);
-	begin = now_us();
+	begin = vt_now_us();
 	ASSERT_EQ(0, post_flush(a, mr));
 	ASSERT_EQ(0, vt_wait(a->scq, &wc));
 	ASSERT_EQ(IBV_WC_SUCCESS, wc.status);
-	all = now_us() - begin;
+	all = vt_now_us() - begin;
 	ASSERT_EQ(0, post_flush(a, mr));
 	usleep(all / 8);
-	begin = now_us();
+	begin = vt_now_us();
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
-	wait = now_us() - begin;
+	wait = vt_now_us() - begin;
 	/* Unpinning takes time, too: less than a FLUSH does. */
 	EXPECT_GT(all / 2, wait)
 		TH_LOG("dereg_mr took %llu us, a FLUSH takes %llu us", (unsigned long long)wait,

@@ -277,14 +277,6 @@ static const uint32_t rnr_us[32] = {
 	163840, 245760, 327680, 491520,
 };
 
-static uint64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000ull + ts.tv_nsec / 1000;
-}
-
 /* 4.096 us * 2 ^ 15 */
 #define TIMEOUT		15
 #define TIMEOUT_US	134217
@@ -305,11 +297,11 @@ TEST_F(wire, timeout)
 		ASSERT_EQ(0, vt_line_connect(&self->line));
 		while (vt_line_hear(&self->line, &self->heard, 5))
 			;
-		begin = now_us();
+		begin = vt_now_us();
 		ASSERT_EQ(0, post(self, 1));
 		ASSERT_TRUE(hear(self));
 		ASSERT_TRUE(hear(self));
-		took = now_us() - begin;
+		took = vt_now_us() - begin;
 		EXPECT_EQ(self->conf.sq_psn, self->heard.bth.psn);
 		EXPECT_LE(TIMEOUT_US, took);
 	}
@@ -325,10 +317,10 @@ static uint64_t rnr_wait(struct __test_metadata *_metadata, FIXTURE_DATA(wire) *
 	ASSERT_EQ(0, post(self, 1));
 	ASSERT_TRUE(hear(self));
 	ASSERT_EQ(psn, self->heard.bth.psn);
-	begin = now_us();
+	begin = vt_now_us();
 	ASSERT_EQ(0, answer(self, RNR | code, psn));
 	ASSERT_TRUE(hear(self));
-	took = now_us() - begin;
+	took = vt_now_us() - begin;
 	ASSERT_EQ(psn, self->heard.bth.psn);
 	ASSERT_EQ(0, answer(self, ACK, psn));
 	ASSERT_EQ(IBV_WC_SUCCESS, vt_status(self->ep->scq, 1));

@@ -20,12 +20,17 @@
 /* IB_WC_WITH_INVALIDATE */
 #define KERNEL_WC_WITH_INVALIDATE	4
 
-uint64_t vt_now_ms(void)
+uint64_t vt_now_us(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
+	return ts.tv_sec * 1000000ull + ts.tv_nsec / 1000;
+}
+
+uint64_t vt_now_ms(void)
+{
+	return vt_now_us() / 1000;
 }
 
 static void wr_data(struct ibv_qp_ex *qpx, const struct ibv_send_wr *wr)

@@ -13,6 +13,7 @@
 /* Longer than any operation takes on the slowest bed */
 #define VT_TIMEOUT_MS	20000
 
+uint64_t vt_now_us(void);
 uint64_t vt_now_ms(void);
 
 int vt_post(struct vt_ep *ep, struct ibv_send_wr *wr);

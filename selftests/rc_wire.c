@@ -10,7 +10,6 @@
  */
 #include "harness.h"
 
-#include <time.h>
 
 #include "inject.h"
 #include "line.h"

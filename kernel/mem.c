@@ -137,12 +137,6 @@ static int span_map(const struct smr_span *span, u64 off, size_t len,
 	return span->mem->ops->map(span->mem, span->off + off, len, write, map);
 }
 
-static void span_will_write(const struct smr_span *span, u64 off, size_t len)
-{
-	if (len && span->mem->ops->will_write)
-		span->mem->ops->will_write(span->mem, span->off + off, len);
-}
-
 /*
  * Advance a map by @done bytes, to at most @len bytes at @off. False: the caller ends the map
  * and begins another one there, which returns any error.
@@ -262,7 +256,6 @@ int smr_span_write(const struct smr_span *span, u64 off,
 	size_t step;
 	int ret;
 
-	span_will_write(span, off, len);
 	while (len) {
 		ret = span_map(span, off, len, true, &map);
 		if (ret)
@@ -388,7 +381,6 @@ int smr_span_copy(const struct smr_span *dst, u64 dst_off,
 	size_t step;
 	int ret;
 
-	span_will_write(dst, dst_off, len);
 	while (len) {
 		step = len;
 		ret = copy_step(dst, dst_off, src, src_off, &step);
@@ -410,7 +402,6 @@ static int map_atomic(const struct smr_span *span, struct smr_map *map)
 
 	if (span->len != sizeof(u64))
 		return -EINVAL;
-	span_will_write(span, 0, sizeof(u64));
 	ret = span_map(span, 0, sizeof(u64), true, map);
 	if (ret)
 		return ret;

@@ -32,7 +32,7 @@ struct smr_mem;
  * struct smr_map - a mapped run of memory
  * @addr: its kernel address
  * @len: bytes that may be accessed there
- * @next: private to the kind: where the next run begins
+ * @next: private to the kind: the next run
  * @left: private to the kind: bytes by which it can still be advanced
  * @cookie: private to the kind, for its unmap
  *
@@ -82,13 +82,11 @@ struct smr_populate {
  * @map: map the run at @off for reading, or for writing: at least one byte, at most @len. Any
  *	context. Returns 0; SMR_PAGE_MISSING: see @fault; or -EFAULT: the page cannot be brought
  *	in.
- * @will_write: called before maps that write bytes at @off. Any context. NULL if the kind does
- *	not need it.
  * @trymap: as @map, but -EBUSY rather than wait for a lock. For a caller that already holds a
  *	map, perhaps of the same memory. Required if there is an @unmap; else NULL.
  * @next: advance a map to the next run, at most @len bytes, without releasing what it holds.
  *	False if it cannot: the caller ends the map and begins another. Required if there is an
- *	@unmap; else NULL.
+ *	@unmap; else it may be NULL.
  * @unmap: ends @map; NULL if there is nothing to do. Maps are ended in reverse order.
  * @fault: bring pages in, see struct smr_populate. Process context, may sleep. Returns 0,
  *	-EFAULT, -ENOMEM, -EINTR or -EAGAIN (it would wait with @at_once, or the page of a
@@ -112,7 +110,6 @@ struct smr_mem_ops {
 	bool thread;
 	int (*map)(struct smr_mem *mem, u64 off, size_t len, bool write,
 		   struct smr_map *map);
-	void (*will_write)(struct smr_mem *mem, u64 off, size_t len);
 	int (*trymap)(struct smr_mem *mem, u64 off, size_t len, bool write,
 		      struct smr_map *map);
 	bool (*next)(struct smr_mem *mem, size_t len, bool write,

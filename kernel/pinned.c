@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pinned memory: the pages of a range of a process, held until it is released.
- *
- * Pages that follow each other physically are one run. There are three layouts of the runs,
- * each with its own set of operations:
- *
- *  - single: one run, stored in the struct itself;
- *  - direct: pieces of equal size, a power of two of pages, one word for each; for scattered
- *    pages and huge folios;
- *  - search: runs of any size, two words for each, and a binary search.
+ * Pinned memory: the pages of a range of a process, held until it is released. Pages that follow
+ * each other physically are one run. A copy searches the run of its first byte, and goes on from
+ * run to run.
  */
 #include "pinned.h"
 
-#include <linux/bits.h>
 #include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/hugetlb_inline.h>
 #include <linux/kthread.h>
-#include <linux/log2.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -83,38 +75,13 @@ struct pin_late {
 	struct pin_job job;
 };
 
-/*
- * Find page @page in one of the layouts: returns the number of pages known to be physically
- * contiguous from there (perhaps beyond the end of the memory), and the PFN of the first.
- */
-typedef unsigned long (*find_fn)(const struct smr_pinned *p,
-				 unsigned long page, unsigned long *pfn);
-
 static struct smr_pinned *to_pinned(struct smr_mem *mem)
 {
 	return container_of(mem, struct smr_pinned, mem);
 }
 
-static __always_inline unsigned long
-find_single(const struct smr_pinned *p, unsigned long page, unsigned long *pfn)
-{
-	*pfn = p->pfn + page;
-	return PHYS_PFN(U64_MAX);
-}
-
-static __always_inline unsigned long
-find_direct(const struct smr_pinned *p, unsigned long page, unsigned long *pfn)
-{
-	unsigned long pos = page + p->lead;
-	unsigned long size = 1UL << p->shift;
-	unsigned long in = pos & (size - 1);
-
-	*pfn = p->pieces[pos >> p->shift] + in;
-	return size - in;
-}
-
-static __always_inline unsigned long
-find_search(const struct smr_pinned *p, unsigned long page, unsigned long *pfn)
+/* The run that contains page @page */
+static unsigned long find_run(const struct smr_pinned *p, unsigned long page)
 {
 	unsigned long low = 0, high = p->nr, mid;
 
@@ -126,8 +93,7 @@ find_search(const struct smr_pinned *p, unsigned long page, unsigned long *pfn)
 		else
 			high = mid;
 	}
-	*pfn = p->runs[low].pfn + (page - p->runs[low].first);
-	return (high < p->nr ? p->runs[high].first : PHYS_PFN(U64_MAX)) - page;
+	return low;
 }
 
 /*
@@ -135,7 +101,7 @@ find_search(const struct smr_pinned *p, unsigned long page, unsigned long *pfn)
  * each page of each copy: there is no notifier of memory errors, and MMU notifiers do not apply
  * to pinned pages. Reading the flag costs little compared to copying a page.
  */
-static __always_inline u64 good_bytes(unsigned long pfn, unsigned long pgoff,
+static u64 good_bytes(unsigned long pfn, unsigned long pgoff,
 				      u64 len)
 {
 	u64 good = 0, step = PAGE_SIZE - pgoff;
@@ -148,139 +114,81 @@ static __always_inline u64 good_bytes(unsigned long pfn, unsigned long pgoff,
 	return len;
 }
 
-static unsigned long part_of(const struct smr_pinned *p, unsigned long page)
+/* Map the bytes at @off, from the start of the first page, which are in run @i. */
+static bool map_run(const struct smr_pinned *p, unsigned long i, u64 off,
+		    size_t len, struct smr_map *map)
 {
-	return page >> p->part_shift;
+	unsigned long page = off >> PAGE_SHIFT, pgoff = offset_in_page(off);
+	unsigned long pfn = p->runs[i].pfn + (page - p->runs[i].first);
+	u64 room = len;
+
+	if (i + 1 < p->nr)
+		room = min_t(u64, len,
+			     PFN_PHYS(p->runs[i + 1].first - page) - pgoff);
+	map->addr = page_address(pfn_to_page(pfn)) + pgoff;
+	map->len = good_bytes(pfn, pgoff, room);
+	/* A copy that ends within the run, or at a bad page, does not go on to the next run. */
+	map->next = map->len == room && room < len ? i + 1 : p->nr;
+	return map->len;
 }
 
-/*
- * The device is about to write. Only parts that it wrote become dirty when they are unpinned:
- * clean pages need not be written to swap again. There is one bit for each 64th part of the
- * memory, so no table is needed.
- */
-static void pinned_will_write(struct smr_mem *mem, u64 off, size_t len)
+static int pinned_map(struct smr_mem *mem, u64 off, size_t len, bool write,
+		      struct smr_map *map)
 {
 	struct smr_pinned *p = to_pinned(mem);
-	u64 first = p->pgoff + off;
-	unsigned long parts = GENMASK(part_of(p, PHYS_PFN(first + len - 1)),
-				      part_of(p, PHYS_PFN(first)));
 
-	if (parts & ~atomic_long_read(&p->written))
-		atomic_long_or(parts, &p->written);
+	/* Only then the pages become dirty when they are unpinned: clean ones need no swap. */
+	if (write && !READ_ONCE(p->written))
+		WRITE_ONCE(p->written, true);
+	off += p->pgoff;
+	return map_run(p, find_run(p, off >> PAGE_SHIFT), off, len, map) ?
+	       0 : -EFAULT;
 }
 
-static __always_inline int map_with(struct smr_mem *mem, u64 off, size_t len,
-				    struct smr_map *map, find_fn find)
+static bool pinned_next(struct smr_mem *mem, size_t len, bool write,
+			struct smr_map *map)
 {
 	const struct smr_pinned *p = to_pinned(mem);
-	unsigned long pfn, n;
-	u64 room;
+	unsigned long i = map->next;
 
-	off += p->pgoff;
-	n = find(p, off >> PAGE_SHIFT, &pfn);
-	room = min_t(u64, len, PFN_PHYS(n) - offset_in_page(off));
-	map->addr = page_address(pfn_to_page(pfn)) + offset_in_page(off);
-	map->len = good_bytes(pfn, offset_in_page(off), room);
-	return map->len ? 0 : -EFAULT;
+	return i < p->nr &&
+	       map_run(p, i, PFN_PHYS((u64)p->runs[i].first), len, map);
 }
 
-static unsigned long pinned_pages(const struct smr_pinned *p)
+static void unpin_runs(const struct smr_extent *runs, unsigned long nr,
+		       unsigned long npages, bool dirty)
 {
-	return p->mem.size ? PFN_UP(p->pgoff + p->mem.size) : 0;
-}
+	unsigned long i, end;
 
-static __always_inline void unpin_part(const struct smr_pinned *p,
-				       unsigned long page, unsigned long end,
-				       bool dirty, find_fn find)
-{
-	unsigned long n, pfn;
-
-	for (; page < end; page += n) {
-		n = min(find(p, page, &pfn), end - page);
-		unpin_user_page_range_dirty_lock(pfn_to_page(pfn), n, dirty);
+	for (i = 0; i < nr; i++) {
+		end = i + 1 < nr ? runs[i + 1].first : npages;
+		unpin_user_page_range_dirty_lock(pfn_to_page(runs[i].pfn),
+						 end - runs[i].first, dirty);
 		cond_resched();
 	}
 }
 
-static __always_inline void unpin_with(struct smr_mem *mem, find_fn find)
+static void pinned_release(struct smr_mem *mem)
 {
-	const struct smr_pinned *p = to_pinned(mem);
-	unsigned long written = atomic_long_read(&p->written);
-	unsigned long npages = pinned_pages(p);
-	unsigned long page, end;
+	struct smr_pinned *p = to_pinned(mem);
+	unsigned long npages = PFN_UP(p->pgoff + mem->size);
 
-	for (page = 0; page < npages; page = end) {
-		end = min((part_of(p, page) + 1) << p->part_shift, npages);
-		unpin_part(p, page, end, written & BIT(part_of(p, page)),
-			   find);
+	/* An empty memory has no runs. */
+	if (p->nr) {
+		unpin_runs(p->runs, p->nr, npages, READ_ONCE(p->written));
+		smr_memlock_uncharge(mem->mm, npages);
 	}
-}
-
-static void pinned_free(struct smr_pinned *p)
-{
-	if (p->mem.mm)
-		smr_memlock_uncharge(p->mem.mm, pinned_pages(p));
+	if (p->runs != &p->one)
+		kvfree(p->runs);
 	if (p->own)
 		kfree(p);
 }
 
-static int single_map(struct smr_mem *mem, u64 off, size_t len, bool write,
-		      struct smr_map *map)
-{
-	return map_with(mem, off, len, map, find_single);
-}
-
-static void unpin_single(struct smr_mem *mem)
-{
-	unpin_with(mem, find_single);
-	pinned_free(to_pinned(mem));
-}
-
-static const struct smr_mem_ops single_ops = {
+static const struct smr_mem_ops pinned_ops = {
 	.name = "pinned",
-	.map = single_map,
-	.will_write = pinned_will_write,
-	.release = unpin_single,
-};
-
-static int direct_map(struct smr_mem *mem, u64 off, size_t len, bool write,
-		      struct smr_map *map)
-{
-	return map_with(mem, off, len, map, find_direct);
-}
-
-static void unpin_direct(struct smr_mem *mem)
-{
-	unpin_with(mem, find_direct);
-	kvfree(to_pinned(mem)->pieces);
-	pinned_free(to_pinned(mem));
-}
-
-static const struct smr_mem_ops direct_ops = {
-	.name = "pinned",
-	.map = direct_map,
-	.will_write = pinned_will_write,
-	.release = unpin_direct,
-};
-
-static int search_map(struct smr_mem *mem, u64 off, size_t len, bool write,
-		      struct smr_map *map)
-{
-	return map_with(mem, off, len, map, find_search);
-}
-
-static void unpin_search(struct smr_mem *mem)
-{
-	unpin_with(mem, find_search);
-	kvfree(to_pinned(mem)->runs);
-	pinned_free(to_pinned(mem));
-}
-
-static const struct smr_mem_ops search_ops = {
-	.name = "pinned",
-	.map = search_map,
-	.will_write = pinned_will_write,
-	.release = unpin_search,
+	.map = pinned_map,
+	.next = pinned_next,
+	.release = pinned_release,
 };
 
 static int job_grow(struct pin_job *job)
@@ -493,27 +401,10 @@ static struct smr_faults *late_faults(const struct smr_mem *mem)
 	return container_of(mem, const struct pin_late, mem)->faults;
 }
 
-static unsigned long job_run_end(const struct pin_job *job, unsigned long i)
-{
-	return i + 1 < job->nr ? job->runs[i + 1].first : job->npages;
-}
-
-static void job_unpin(const struct pin_job *job)
-{
-	unsigned long i, n;
-
-	for (i = 0; i < job->nr; i++) {
-		n = job_run_end(job, i) - job->runs[i].first;
-		unpin_user_page_range_dirty_lock(pfn_to_page(job->runs[i].pfn),
-						 n, false);
-		cond_resched();
-	}
-}
-
 static void job_drop(struct pin_job *job)
 {
 	if (job->mm) {
-		job_unpin(job);
+		unpin_runs(job->runs, job->nr, job->npages, false);
 		smr_memlock_uncharge(job->mm, job->total);
 	}
 	if (job->runs != &job->one)
@@ -661,75 +552,21 @@ static int job_run(struct pin_job **jobp, const struct smr_pd *pd)
 	return ret;
 }
 
-/*
- * The largest piece size that divides all runs except the two ends: from the second run on, the
- * distances between their beginnings are multiples of it. Two runs are only ends.
- */
-static u8 piece_shift(const struct pin_job *job)
+/* Store the runs; they need less memory than the job's array has. */
+static int pinned_store(struct smr_pinned *p, const struct pin_job *job)
 {
-	unsigned long i, bits = 0;
-
-	for (i = 2; i < job->nr; i++)
-		bits |= job->runs[i].first - job->runs[1].first;
-	return bits ? __ffs(bits) : order_base_2(job->npages);
-}
-
-static void fill_pieces(struct smr_pinned *p, const struct pin_job *job)
-{
-	unsigned long i, page = 0, pos;
-
-	for (i = 0; i < job->nr; i++) {
-		for (; page < job_run_end(job, i); page = pos - p->lead) {
-			pos = page + p->lead;
-			/* Only the end of the first piece exists. */
-			p->pieces[pos >> p->shift] = job->runs[i].pfn +
-				(page - job->runs[i].first) -
-				(pos & ((1UL << p->shift) - 1));
-			pos = ((pos >> p->shift) + 1) << p->shift;
-		}
-	}
-}
-
-static int build_direct(struct smr_pinned *p, const struct pin_job *job,
-			unsigned long nr)
-{
-	p->pieces = kvmalloc_array(nr, sizeof(*p->pieces), GFP_KERNEL_ACCOUNT);
-	if (!p->pieces)
-		return -ENOMEM;
-	fill_pieces(p, job);
-	p->mem.ops = &direct_ops;
-	return 0;
-}
-
-static int build_search(struct smr_pinned *p, const struct pin_job *job)
-{
-	p->nr = job->nr;
-	p->runs = kvmalloc_array(p->nr, sizeof(*p->runs), GFP_KERNEL_ACCOUNT);
-	if (!p->runs)
-		return -ENOMEM;
-	memcpy(p->runs, job->runs, p->nr * sizeof(*p->runs));
-	p->mem.ops = &search_ops;
-	return 0;
-}
-
-/* Store the runs in the layout that needs the least memory. */
-static int build(struct smr_pinned *p, const struct pin_job *job)
-{
-	unsigned long lead, nr;
-	u8 shift;
-
 	if (job->nr == 1) {
-		p->pfn = job->runs[0].pfn;
-		return 0;
+		p->one = job->runs[0];
+		p->runs = &p->one;
+	} else {
+		p->runs = kvmalloc_array(job->nr, sizeof(*p->runs),
+					 GFP_KERNEL_ACCOUNT);
+		if (!p->runs)
+			return -ENOMEM;
+		memcpy(p->runs, job->runs, job->nr * sizeof(*p->runs));
 	}
-	shift = piece_shift(job);
-	lead = -job->runs[1].first & ((1UL << shift) - 1);
-	nr = DIV_ROUND_UP(lead + job->npages, 1UL << shift);
-	if (nr * sizeof(*p->pieces) > job->nr * sizeof(*p->runs))
-		return build_search(p, job);
-	p->shift = shift;
-	p->lead = lead;
-	return build_direct(p, job, nr);
+	p->nr = job->nr;
+	return 0;
 }
 
 static int pinned_fill(struct smr_pinned *p, const struct smr_pd *pd,
@@ -751,7 +588,7 @@ static int pinned_fill(struct smr_pinned *p, const struct smr_pd *pd,
 		return ret;
 	ret = job_run(&job, pd);
 	if (!ret)
-		ret = build(p, job);
+		ret = pinned_store(p, job);
 	if (!ret) {
 		p->mem.mm = job->mm;
 		job->mm = NULL;
@@ -808,9 +645,8 @@ struct smr_mem *smr_pinned_create(const struct smr_pd *pd,
 	if (!p)
 		return ERR_PTR(-ENOMEM);
 	p->own = !room;
-	p->part_shift = order_base_2(DIV_ROUND_UP(npages, BITS_PER_LONG));
 	p->pgoff = offset_in_page(start);
-	smr_mem_init(&p->mem, &single_ops, length);
+	smr_mem_init(&p->mem, &pinned_ops, length);
 	if (!npages)
 		return &p->mem;
 

@@ -3,7 +3,6 @@
 #ifndef SMR_PINNED_H
 #define SMR_PINNED_H
 
-#include <linux/atomic.h>
 #include <linux/types.h>
 
 #include "mem.h"
@@ -25,35 +24,23 @@ struct smr_extent {
  * @mem: the common part. The pages are accounted to mem.mm; without pages it
  *	is NULL
  * @pgoff: bytes before the memory in the first page
- * @shift: direct: pages of a piece, as a power of two
- * @part_shift: pages that a bit of @written stands for, as a power of two
  * @own: allocated separately, not part of another struct
- * @written: bitmap of the parts that the device may have written to
- * @lead: direct: index of the first page in the first piece
- * @nr: search: number of @runs
- * @pfn: single: the first page
- * @pieces: direct: the first page of each piece
- * @runs: search: the runs
+ * @written: the device may have written to it
+ * @nr: number of @runs; 0 if it is empty
+ * @runs: the runs, in the order of the memory
+ * @one: storage for a single run
  *
- * All but @written are constant once it is created, and private to pinned.c, which explains
- * single, direct and search. It is part of each MR, so its size matters.
+ * All but @written are constant once it is created, and private to pinned.c. It is part of each
+ * MR, so its size matters.
  */
 struct smr_pinned {
 	struct smr_mem mem;
 	u16 pgoff;
-	u8 shift;
-	u8 part_shift;
 	bool own;
-	atomic_long_t written;
-	union {
-		unsigned long lead;
-		unsigned long nr;
-	};
-	union {
-		unsigned long pfn;
-		unsigned long *pieces;
-		struct smr_extent *runs;
-	};
+	bool written;
+	unsigned long nr;
+	struct smr_extent *runs;
+	struct smr_extent one;
 };
 
 struct smr_mem *smr_pinned_create(const struct smr_pd *pd,

@@ -37,10 +37,10 @@ image_customize() {
 		for k in lib/modules/*/kernel; do
 			for d in ${PRUNED_MODULES[*]}; do rm -rf "\$k/\$d"; done
 		done
-		find lib/modules -name '*.ko.xz' -print0 | xargs -0r xz -d
-		for k in lib/modules/*; do chroot . depmod "\${k##*/}"; done
+		find lib/modules -name '*.ko.xz' -print0 | xargs -0r -n 64 -P "\$(nproc)" xz -d
+		ls lib/modules | xargs -n 1 -P "\$(nproc)" chroot . depmod
 		rm -rf var/lib/apt/lists/* var/cache/apt/* boot/initrd* usr/share/locale usr/share/man
-		mkdir -p src build base mnt/share
+		mkdir -p src build base ccache mnt/share
 		ln -sf ../proc/mounts etc/mtab
 		printf '127.0.0.1 localhost\n::1 localhost\n' >etc/hosts
 		: >etc/resolv.conf
@@ -100,10 +100,12 @@ in_root() {
 			exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LC_ALL=C.UTF-8 "$@"' in_root "$root" "$@"
 }
 
-# in_image COMMAND...: run in the guest image's tree; the repository is at /src, build/image at /build
+# in_image COMMAND...: run in the guest image's tree; the repository is at /src, build/image at /build. Compilers are
+# those of ccache, so that a fresh clone compiles only what differs
 in_image() {
-	mkdir -p "$BUILD/image"
-	IN_ROOT_BINDS="$TOP:/src $BUILD/image:/build" in_root "$BASE/root" "$@"
+	mkdir -p "$BUILD/image" "$CACHE/ccache"
+	IN_ROOT_BINDS="$TOP:/src $BUILD/image:/build $CACHE/ccache:/ccache" in_root "$BASE/root" \
+		env PATH=/usr/lib/ccache:/usr/sbin:/usr/bin:/sbin:/bin CCACHE_DIR=/ccache CCACHE_MAXSIZE=2G "$@"
 }
 
 image_pack() {

@@ -40,6 +40,32 @@ shell_files() {
 	done
 }
 
+# Checks that look at each file alone need not look again at a file that they have found nothing in. $CACHE/lint has an
+# empty file for each check, what it checks with, and file that passed
+
+# mark_of CHECK WITH FILE
+mark_of() {
+	{
+		echo "$1 $2 ${3#"$TOP/"}"
+		cat "$3"
+	} | sha256sum | sed "s:^\([0-9a-f]*\) .*:$CACHE/lint/\1:"
+}
+
+# unpassed CHECK WITH: those of the files on the standard input that the check has to look at
+unpassed() {
+	local f
+	while IFS= read -r f; do [ -e "$(mark_of "$1" "$2" "$f")" ] || echo "$f"; done
+}
+
+# passed CHECK WITH FINDINGS FILE...: mark those files that the findings do not name
+passed() {
+	local check=$1 with=$2 findings=$3 f
+	shift 3
+	for f in "$@"; do
+		[[ $findings == *"${f#"$TOP/"}"* ]] || touch "$(mark_of "$check" "$with" "$f")"
+	done
+}
+
 # -- the checks: each prints the problems, and nothing else
 
 # The lines of a build's log that complain about our files: not about the kernel's headers
@@ -79,19 +105,23 @@ check_build-oldest() { build oldest; }
 COCCI_SKIPPED='kmalloc_objs|secs_to_jiffies|add_namespace|struct_size|pm_runtime|bq27xxx|platform_|device_attr'
 
 check_coccinelle() {
-	local src=$LINT/cocci-src dir=$LINT/cocci
+	local src=$LINT/cocci-src dir=$LINT/cocci with found files=()
 	rm -rf "$dir" "$src"
 	mkdir -p "$dir" "$src"
 	find "$UML_SOURCE/scripts/coccinelle" -name '*.cocci' | grep -vE "$COCCI_SKIPPED" | xargs cp -t "$dir"
 	# the image has no compiler for scripts in OCaml
 	grep -lE '^@[a-z ]*(script|initialize):ocaml' "$dir"/*.cocci | xargs -r rm
-	# shellcheck disable=SC2046 # words are meant
-	(cd "$TOP/kernel" && cp --parents -t "$src" $(module_files | sed "s:^$TOP/kernel/::" | grep -vE '^(compat|uapi)/'))
+	with=$(cat "$dir"/*.cocci | sha256sum)
+	mapfile -t files < <(module_files | grep -vE "^$TOP/kernel/(compat|uapi)/" | unpassed coccinelle "$with")
+	[ "${#files[@]}" != 0 ] || return 0
+	(cd "$TOP/kernel" && cp --parents -t "$src" "${files[@]#"$TOP/kernel/"}")
 	# shellcheck disable=SC2016 # expanded inside the image
-	in_image sh -c 'cd /build/lint/cocci-src && ls ../cocci/*.cocci | xargs -P "$(nproc)" -I{} sh -c "
+	found=$(in_image sh -c 'cd /build/lint/cocci-src && ls ../cocci/*.cocci | xargs -P "$(nproc)" -I{} sh -c "
 		spatch -D report --very-quiet --no-show-diff --no-includes --include-headers --cocci-file {} . 2>{}.err ||
 			echo spatch fails: {}: \$(tail -n 1 {}.err)"' |
-		sed 's:^\./:kernel/:' | grep -a . || true
+		sed 's:^\./:kernel/:' | grep -a . || true)
+	[ -z "$found" ] || echo "$found"
+	[[ $found == *"spatch fails"* ]] || passed coccinelle "$with" "$found" "${files[@]}"
 }
 
 # Checks that are off, and why:
@@ -104,9 +134,15 @@ CHECKPATCH_OFF=COMPLEX_MACRO,MULTISTATEMENT_MACRO_USE_DO_WHILE,MACRO_ARG_UNUSED,
 CHECKPATCH_OFF+=,MACRO_ARG_PRECEDENCE,UNCOMMENTED_DEFINITION,ALLOC_WITH_SIZEOF
 
 check_checkpatch() {
-	module_files | xargs perl "$UML_SOURCE/scripts/checkpatch.pl" --no-tree --strict --terse --show-types --no-summary \
-		--quiet --ignore "$CHECKPATCH_OFF" --max-line-length=100 -f 2>&1 | sed "s:^$TOP/::" |
-		grep -vE '/trace\.h:[0-9]+: CHECK:(OPEN_ENDED_LINE|PARENTHESIS_ALIGNMENT)|/softmr-why\.h:[0-9]+: CHECK:LONG_LINE' || true
+	local tool=$UML_SOURCE/scripts/checkpatch.pl with found files=()
+	with="$CHECKPATCH_OFF $(sha256sum <"$tool")"
+	mapfile -t files < <(module_files | unpassed checkpatch "$with")
+	[ "${#files[@]}" != 0 ] || return 0
+	found=$(perl "$tool" --no-tree --strict --terse --show-types --no-summary --quiet --ignore "$CHECKPATCH_OFF" \
+		--max-line-length=100 -f "${files[@]}" 2>&1 | sed "s:^$TOP/::" |
+		grep -vE '/trace\.h:[0-9]+: CHECK:(OPEN_ENDED_LINE|PARENTHESIS_ALIGNMENT)|/softmr-why\.h:[0-9]+: CHECK:LONG_LINE' || true)
+	[ -z "$found" ] || echo "$found"
+	passed checkpatch "$with" "$found" "${files[@]}"
 }
 
 check_kernel-doc() {
@@ -213,7 +249,8 @@ prepare() {
 	host_provide "${HOST_LINT[@]}" || exit 1
 	with_lock image image_make
 	with_lock linux-source uml_source_make
-	mkdir -p "$LINT"
+	mkdir -p "$LINT" "$CACHE/lint"
+	find "$CACHE/lint" -type f -mtime +30 -delete
 }
 
 # A slow check as a job of its own; its findings go to a file

@@ -8,17 +8,19 @@ set -euo pipefail
 OUT=$BUILD/bench
 QUICK=
 PARTS=(network loss regions hugepages counted)
+CHOSEN=()
 WHATS="softmr rxe tcp"
 JSON=
 PROFILE=
 LIMIT=5400
 NODE_COUNTS=(2 4 8 16 32 64)
 CPU_COUNTS=(1 2 4 8)
-BOOTS=5
+BOOTS=
+LATENCY_BOOTS=5
 
 usage() {
 	cat <<-EOF
-		Usage: scripts/bench.sh [--quick] [--part PART] [--boots N] [--out DIR] [--json FILE] [--profile]
+		Usage: scripts/bench.sh [--quick] [--part PART]... [--boots N] [--out DIR] [--json FILE] [--profile]
 
 		Boots a UML guest (native speed, 2 CPUs) and measures in it, one after the other: softmr,
 		rdma_rxe, siw (iWARP over TCP), plain TCP, and UCX over shared memory, on one host and between two namespaces
@@ -30,12 +32,13 @@ usage() {
 
 		  --quick      64 KiB bandwidth, 2 B latency, a quarter of the regions: about four minutes; counted: fewer
 		               messages
-		  --part P     only this part: network, loss, regions, hugepages or counted; or one that is not measured otherwise:
-		               cpus: instructions of messages that 1, 2, 4 and 8 CPUs exchange; scale: many QPs, namespaces and
-		               links, in a QEMU guest with Debian's newest kernel; nodes: Open MPI on 2 to 64 nodes, all to all,
+		  --part P     only this part, or these: network, loss, regions, hugepages or counted; or one that is not
+		               measured otherwise: cpus: instructions of messages that 1, 2, 4 and 8 CPUs exchange; scale: many
+		               QPs, namespaces and links, in a QEMU guest with Debian's newest kernel; nodes: Open MPI on 2 to 64 nodes, all to all,
 		               in a UML guest of 10 GiB, whose network delays packets by 100 us; latency: of 2 B, in several
 		               UML guests one after the other, softmr also without the threads that poll for a process
-		  --boots N    latency: so many (default $BOOTS)
+		  --boots N    measure each part in N boots, and report the median, the least and the most (default 1;
+		               latency: $LATENCY_BOOTS)
 		  --out DIR    where to write (default $OUT)
 		  --what WHAT  counted: only softmr, rxe or tcp
 		  --json FILE  counted: also write an array of {"what", "where", "test", "size", "instructions"}
@@ -53,7 +56,7 @@ while [ $# -gt 0 ]; do
 	--part)
 		[[ ${2-} =~ ^(network|loss|regions|hugepages|counted|cpus|scale|nodes|latency)$ ]] ||
 			die 2 "--part needs network, loss, regions, hugepages, counted, cpus, scale, nodes or latency"
-		PARTS=("$2")
+		CHOSEN+=("$2")
 		shift
 		;;
 	--boots)
@@ -85,6 +88,8 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
+
+[ "${#CHOSEN[@]}" = 0 ] || PARTS=("${CHOSEN[@]}")
 
 # shellcheck disable=SC2317 # called by at_exit
 bench_cleanup() {
@@ -202,9 +207,10 @@ cat >"$OUT/results.csv" <<-EOF
 ! timed ||
 	say "Measuring; what else runs on this machine spoils the figures (load now: $LOAD)."
 status=0
-in_part latency || BOOTS=1
 for part in "${PARTS[@]}"; do
-	for ((n = 1; n <= BOOTS; n++)); do
+	boots=1
+	[ "$part" != latency ] || boots=$LATENCY_BOOTS
+	for ((n = 1; n <= ${BOOTS:-$boots}; n++)); do
 		follow < <(boot "$part" || echo "@ # $part failed with status $?")
 	done
 done

@@ -18,7 +18,7 @@ LOSS=
 
 usage() {
 	cat <<-EOF
-		Usage: scripts/foreign.sh [-t SUITE]... [-d DEVICE]... [-b BED] [-f FLAVOUR] [-p PERCENT] [-o DIR] [-l]
+		Usage: scripts/foreign.sh [-t SUITE]... [-d DEVICE]... [-b BED] [-f FLAVOUR] [-p PERCENT] [-o DIR] [-c FILE] [-l]
 
 		Runs the suites of others that selftests/foreign/ knows, each on softmr, rdma_rxe and siw, in guests: on User-Mode
 		Linux at native speed, or under QEMU with Debian's newest kernel, which has what UML's lacks. Nothing of others is
@@ -33,6 +33,8 @@ usage() {
 		             SRP, RDS and SMC, too
 		  -p PERCENT that many percent of the packets are lost; softmr does not copy from process to process then
 		  -o DIR     where to write (default $OUT)
+		  -c FILE    the results also go into this file of comma-separated values; scripts/bench/figures.py makes the table
+		             in README of Documentation/figures/foreign.csv
 		  -l         list the suites, and what is missing
 
 		Writes table.md, table.json, and a log for each suite and device. The exit status is 1 if on softmr a test failed for
@@ -271,8 +273,8 @@ foreign_cleanup() {
 	[ -z "${SHARE:-}" ] || rm -rf "$SHARE" "$PIPE"
 }
 
-SUITES=() CHOSEN=() UML_LAYER=() LIST='' BOOTS=0 KERNEL='' COUNTS=''
-while getopts 't:d:b:f:p:o:lh-:' option; do
+SUITES=() CHOSEN=() UML_LAYER=() LIST='' CSV='' BOOTS=0 KERNEL='' COUNTS=''
+while getopts 't:d:b:f:p:o:c:lh-:' option; do
 	case $option in
 	t)
 		[ -e "$FOREIGN_SUITES/$OPTARG.sh" ] || die 2 "there is no suite '$OPTARG'; there are: $(foreign_suites | paste -sd ' ')"
@@ -295,6 +297,10 @@ while getopts 't:d:b:f:p:o:lh-:' option; do
 		LOSS=$OPTARG
 		;;
 	o) OUT=$OPTARG ;;
+	c)
+		[ -r "$OPTARG" ] || die 2 "-c: there is no file '$OPTARG'"
+		CSV=$OPTARG
+		;;
 	l) LIST=1 ;;
 	h | -)
 		usage
@@ -323,4 +329,4 @@ mkfifo "$PIPE"
 for DEVICE in "${CHOSEN[@]}"; do
 	for bed in uml qemu; do run_device "$bed"; done
 done
-"$TOP/scripts/foreign/report.py" "$OUT" "$FOREIGN_SUITES" "$TOP/Documentation/conformance.rst"
+"$TOP/scripts/foreign/report.py" "$OUT" "$FOREIGN_SUITES" "$TOP/Documentation/conformance.rst" ${CSV:+"$CSV"}

@@ -93,20 +93,29 @@ class Results:
         self.boots = results
         self.all = {key: statistics.median(values) for key, values in results.items()}
 
-    def value(self, where, what, test, size):
+    @staticmethod
+    def key(where, what, test, size):
         metric = "usec" if test.endswith("_lat") else "MiBps"
         if what == "tcp":
             test = "tcp_lat" if metric == "usec" else "tcp_bw"
-        return self.all.get((where, what, test, size, metric))
+        return where, what, test, size, metric
+
+    def value(self, where, what, test, size):
+        return self.all.get(self.key(where, what, test, size))
 
     def several(self):
         """Something was measured in several boots"""
         return max(map(len, self.boots.values()), default=0) > 1
 
+    def span_of(self, key):
+        """The figure; of several boots the median, the least and the most"""
+        values = self.boots.get(key)
+        if not values or len(values) == 1:
+            return figure(values and values[0])
+        return f"{figure(statistics.median(values))} ({figure(min(values))} to {figure(max(values))})"
+
     def span(self, where, what, test, size):
-        """Median, least and most"""
-        values = self.boots.get((where, what, test, size, "usec"))
-        return f"{figure(statistics.median(values))} ({figure(min(values))} to {figure(max(values))})" if values else ""
+        return self.span_of(self.key(where, what, test, size))
 
     def latencies(self, where):
         """Rows of a table of several boots: what each device took"""
@@ -129,20 +138,21 @@ class Results:
     def sizes(self, where, test):
         return sorted({key[3] for key in self.all if key[0] == where and key[2] == test})
 
-    def ratio(self, where, what, test, size):
-        ours, theirs = self.value(where, "softmr", test, size), self.value(where, what, test, size)
+    def ratio(self, where, what, test, size, whose="softmr"):
+        ours, theirs = self.value(where, whose, test, size), self.value(where, what, test, size)
         return better(test, ours, theirs) if ours and theirs else None
 
     def regions(self, where):
-        """Rows: name, softmr's figure, rxe's, how many times better ours is."""
+        """Rows: name, the keys of softmr's figure and of rxe's, how many times better ours is"""
         for (test, metric), name in REGION_ROWS.items():
             for size in self.sizes(where, test):
-                ours, theirs = (self.all.get((where, what, test, size, metric)) for what in ("softmr", "rxe"))
+                keys = [(where, what, test, size, metric) for what in ("softmr", "rxe")]
+                ours, theirs = map(self.all.get, keys)
                 ratio = None
                 if ours and theirs and ours > 0 and theirs > 0:
                     ratio = ours / theirs if more_is_better(metric) else theirs / ours
                 if ours is not None or theirs is not None:
-                    yield name.format(size if test == "many_mrs" else human(size)), ours, theirs, ratio
+                    yield name.format(size if test == "many_mrs" else human(size)), keys, ratio
 
     def counted(self):
         """Instructions: {(where, test, size): {what: number}}"""
@@ -192,14 +202,12 @@ class Report:
         self.results = results
         self.out = [f"# softmr, rdma_rxe, siw and TCP in {'several boots' if results.several() else 'one boot'}", ""]
         self.out += [note + "  " for note in notes]
-        if results.several():
-            self.out += [""]
-            self.latencies()
-            return
         if not results.timed():
             self.out += [""]
             self.counted()
             return
+        if results.several():
+            self.out += ["", "A figure is the median of the boots (least to most)."]
         self.out += ["", "Ratios say how many times better softmr is: above 1 it is faster. TCP is qperf's, message by message.",
                      "", "## In short", ""]
         self.summary()
@@ -221,25 +229,20 @@ class Report:
                 *(f"softmr : {NAMES[what]}" for what in self.results.others(where))]
 
     def row(self, where, test, size, label):
-        return [label, *(figure(self.results.value(where, what, test, size)) for what in self.results.whats(where)),
+        return [label, *(self.results.span(where, what, test, size) for what in self.results.whats(where)),
                 *(figure(self.results.ratio(where, what, test, size)) for what in self.results.others(where))]
 
     def summary(self):
         for where in self.results.wheres():
             rows = [self.row(where, f"{op}_bw", HEAD_BW, f"ib_{op}_bw {human(HEAD_BW)}, MiB/s") for op in OPS]
             rows += [self.row(where, f"{op}_lat", HEAD_LAT, f"ib_{op}_lat {human(HEAD_LAT)}, us") for op in OPS]
+            rows = [row for row in rows if any(row[1:])]
             self.out += [f"### {TITLES[where]}", ""]
             self.table(self.head(where, ""), rows)
         rows = [[TITLES[key[0]], figure(value)] for key, value in self.results.all.items() if key[2] == "iperf3"]
         if rows:
             self.out += ["iperf3, which does not wait for each message:", ""]
             self.table(["", "MiB/s"], rows)
-
-    def latencies(self):
-        """Of several boots"""
-        for where in self.results.wheres():
-            self.out += [f"## {TITLES[where]}: {human(HEAD_LAT)}, us, median of the boots (least to most)", ""]
-            self.table(["", *(NAMES[what] for what in self.results.whats(where))], self.results.latencies(where))
 
     def memcpy(self):
         copies = {test: {key[3]: value for key, value in self.results.all.items() if key[2] == test} for test in ("memcpy", "cma")}
@@ -271,8 +274,7 @@ class Report:
 
     def regions(self):
         for where, title in REGION_TITLES.items():
-            rows = [[name, figure(ours), figure(theirs), figure(ratio)]
-                    for name, ours, theirs, ratio in self.results.regions(where)]
+            rows = [[name, *map(self.results.span_of, keys), figure(ratio)] for name, keys, ratio in self.results.regions(where)]
             if rows:
                 self.out += [f"## {title}", ""]
                 self.table(["", "softmr", "rxe", "softmr : rxe"], rows)
@@ -376,7 +378,7 @@ def plot_side_by_side(results, where, size, metric, unit):
 
 def plot_regions(results, where):
     """A gnuplot script: a bar for each row that both have."""
-    rows = [(name, ratio) for name, _, _, ratio in results.regions(where) if ratio]
+    rows = [(name, ratio) for name, _, ratio in results.regions(where) if ratio]
     return "\n".join([
         f"set terminal svg size 900,{100 + 28 * len(rows)} background 'white'; set output '{where}.svg'",
         f"set title '{REGION_TITLES[where]}: how many times better than rxe softmr is' noenhanced",

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Make one table of the results of other people's suites, for scripts/foreign.sh.
 
-report.py OUT SUITES-DIR PAGE
+report.py OUT SUITES-DIR PAGE [CSV]
 OUT/results has a file for each suite and device. Writes OUT/table.md, OUT/table.txt (the README's form) and
 OUT/table.json. PAGE is Documentation/conformance.rst, whose rows "   SUITE | TEST | why" give the reasons for which softmr
-may fail a test; TEST is a pattern. Prints the failures on softmr without such a row, and the status is 1 then.
+may fail a test; TEST is a pattern. Prints the failures on softmr without such a row, and the status is 1 then. CSV is
+Documentation/figures/foreign.csv: the results of this run replace what it has of these suites and devices.
 """
+import csv
+import datetime
 import fnmatch
 import json
 import os
@@ -20,7 +23,8 @@ ROW = re.compile(r"^   ([a-z0-9_]+) +\| (.+?) +\| (.+)$")
 
 
 def read_result(path):
-    result = {"failing": [], "splats": []}
+    day = datetime.date.fromtimestamp(os.path.getmtime(path))
+    result = {"failing": [], "splats": [], "date": day.isoformat()}
     with open(path, encoding="utf-8", errors="replace") as f:
         for line in f:
             key, _, value = line.rstrip("\n").partition(" ")
@@ -159,12 +163,45 @@ def text(table):
         yield "    " + "".join(word.ljust(width) for word, width in zip(line, widths)).rstrip()
 
 
+def remark(result):
+    """What the counts do not say"""
+    status = result.get("status")
+    if status == "hung":
+        return "cut off"
+    if status == "skipped":
+        return result["why"]
+    return "splat" if status == "ran" and result["splats"] else "" if status == "ran" else status
+
+
+def record(path, heads, results):
+    with open(path, encoding="utf-8") as f:
+        lines = f.readlines()
+    notes = [line for line in lines if line.startswith("#")]
+    table = csv.DictReader(line for line in lines if not line.startswith("#"))
+    rows = {(row["suite"], row["device"]): row for row in table}
+    labels = {row["suite"]: row["label"] for row in rows.values()}
+    for (suite, device), result in results.items():
+        if result.get("status") == "missing":
+            continue
+        counts = {name: result[name] for name in ("passed", "failed", "skipped")}
+        if result.get("status") in ("skipped", "crashed"):
+            counts = dict.fromkeys(counts, "")
+        rows[suite, device] = {"suite": suite, "label": labels.get(suite, heads[suite]["what"]), "device": device, **counts,
+                               "remark": remark(result), "kernel": result["kernel"], "date": result["date"]}
+    suites = list(labels) + sorted({suite for suite, _ in rows} - set(labels))
+    with open(path, "w", encoding="utf-8") as f:
+        f.writelines(notes)
+        out = csv.DictWriter(f, table.fieldnames, lineterminator="\n")
+        out.writeheader()
+        out.writerows(rows[suite, device] for suite in suites for device in DEVICES if (suite, device) in rows)
+
+
 def write(path, lines):
     with open(path, "w", encoding="utf-8") as f:
         f.writelines(line + "\n" for line in lines)
 
 
-def main(out, suites, page):
+def main(out, suites, page, figures=None):
     heads = read_heads(suites)
     results = {}
     for name in sorted(os.listdir(os.path.join(out, "results"))):
@@ -176,6 +213,8 @@ def main(out, suites, page):
     write(os.path.join(out, "table.txt"), text(table))
     with open(os.path.join(out, "table.json"), "w", encoding="utf-8") as f:
         json.dump([{"suite": s, "device": d, **r} for (s, d), r in results.items()], f, indent=1)
+    if figures:
+        record(figures, heads, results)
     print("\n".join(text(table)))
     print(f"\nThe whole table, with what failed: {os.path.join(out, 'table.md')}")
     reasons = read_reasons(page)
@@ -199,6 +238,6 @@ def main(out, suites, page):
     return 1 if bad else 0
 
 
-if len(sys.argv) != 4:
+if len(sys.argv) not in (4, 5):
     sys.exit(__doc__)
 sys.exit(main(*sys.argv[1:]))

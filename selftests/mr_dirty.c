@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pages become dirty by deregistering if the device has written to them, and only then: what is clean need not be
- * written to swap again. /proc/kpageflags tells.
+ * Deregistering makes pages dirty if the device has written to them, and only then: clean pages need not be written to
+ * swap again. /proc/kpageflags shows it.
  *
  * timeout: 60
  * paths: host wire
@@ -27,7 +27,7 @@ FIXTURE_VARIANT(dirty)
 	size_t pages;
 };
 
-/* A region has 64 parts that are told apart. */
+/* Dirty state is kept for each of 64 parts of a region. */
 FIXTURE_VARIANT_ADD(dirty, one_page) { .pages = 1 };
 FIXTURE_VARIANT_ADD(dirty, pages_are_parts) { .pages = 64 };
 FIXTURE_VARIANT_ADD(dirty, parts_of_two_pages) { .pages = 65 };
@@ -56,7 +56,7 @@ static int read_at(const char *file, size_t index, uint64_t *value)
 	return n == 8 ? 0 : -1;
 }
 
-/* 0 or 1; negative if the kernel does not tell */
+/* 0 or 1; negative if the kernel does not show it */
 static int page_is_dirty(const uint8_t *p)
 {
 	uint64_t entry, flags;

@@ -310,7 +310,6 @@ static bool ops_fit(struct verbs_context *vctx)
 /**
  * smr_layout_alloc_context - make a context
  * @device: whose
- * @cmd_fd: the open device
  * @size: of the provider's struct
  * @offset: where it has its struct verbs_context
  * @driver_id: the driver's number

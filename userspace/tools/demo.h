@@ -17,7 +17,6 @@
 
 /**
  * struct window - a window of ours, and what it opens
- * @mw: the window
  * @via: the QP that binds it, and that peers have to reach it by
  * @peer: the QP at the other end
  * @addr: first byte
@@ -33,7 +32,6 @@ struct window {
 
 /**
  * struct demo - all that is made
- * @ctx: the open device
  * @pd: the protection domain of all below
  * @cq: where everything completes
  * @qp: two that are connected with each other

@@ -26,7 +26,6 @@ static const char usage[] =
 
 /**
  * struct status - all that is shown
- * @module: the module
  * @verbs: provider and libibverbs
  * @links: @nr_links of them
  * @links_error: why links cannot be listed: a positive errno, or 0

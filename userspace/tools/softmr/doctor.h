@@ -40,7 +40,6 @@ struct finding {
  * struct doctor - what is known of the machine, and what was found
  * @sk: the RDMA netlink, or NULL
  * @sk_error: why there is none; a positive errno
- * @module: the module
  * @verbs: provider and libibverbs
  * @links: @nr_links of them
  * @findings: @nr_findings of them

@@ -78,8 +78,8 @@ bool softmrdv_is_supported(struct ibv_device *device);
  * The first @max or @total windows, whichever is less, are in @windows. A module with abi_minor
  * below 2 lists SOFTMRDV_MR_WINDOWS_MAX at most, and does not count pending binds.
  *
- * Many windows are queried by several calls of the kernel. A window that is bound during all of
- * them is listed, whatever else is bound and unbound during that time.
+ * If there are many windows, the library queries the kernel in several calls. A window that is
+ * bound during all of them is listed, whatever else is bound and unbound during that time.
  *
  * Return: 0 or a positive errno: EINVAL (@mr or @total is NULL, or @windows is
  * NULL and @max is not 0), EOPNOTSUPP (the region is not one of softmr, or the

@@ -33,10 +33,10 @@
 #include <stddef.h>
 
 #define NODES_MAX	200
-/* Where the guest has the provider */
+/* The place of the provider in the guest */
 #define GUEST_PROVIDER	"/run/softmr/provider"
 
-/* The job as it was received; the strings lie in @text. */
+/* The job as received; the strings are in @text. */
 struct job {
 	char *text;
 	size_t len;

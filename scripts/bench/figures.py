@@ -75,7 +75,7 @@ def counted(section, first, *others, labels=None):
 LETTER = [f"{message}, {where}" for where in ("one host", "veth 1500", "veth 9000")
           for message in ("WRITE 8 B", "READ 8 B", "WRITE 64 KiB", "READ 64 KiB", "SEND 64 KiB")]
 
-# The file of each name, and what is made of it
+# The file of each name, and its tables
 FIGURES = {
     "latency": ("latency", latencies),
     "contract": ("contract", contract),

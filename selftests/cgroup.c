@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The rdma controller of cgroups (Documentation/admin-guide/cgroup-v2.rst,
- * "RDMA"): a process that is at its limit of contexts (hca_handle) or objects (hca_object) gets
- * EAGAIN, and gets more when the limit is raised. And the memory controller: memory for on-demand
- * paging is charged to the process.
+ * "RDMA"): a process that is at its limit of contexts (hca_handle) or objects
+ * (hca_object) gets EAGAIN, and gets more when the limit is raised. And the
+ * memory controller: memory for on-demand paging is charged to the process.
  *
  * timeout: 60
  * paths: host
@@ -36,7 +36,10 @@ static int limit(int handles, int objects)
 	return vt_write_file(GROUP "/rdma.max", line);
 }
 
-/* The group's current count of @what; a controller without entries prints nothing. */
+/*
+ * The group's current count of @what; a controller without entries prints
+ * nothing.
+ */
 static int used(const char *what)
 {
 	size_t dev = strlen(getenv("SMR_DEV"));

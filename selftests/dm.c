@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Device memory; objects imported from another process; parent and thread domains with allocators;
- * enhanced connection establishment.
+ * Device memory; objects imported from another process; parent and thread
+ * domains with allocators; enhanced connection establishment.
  *
  * timeout: 120
  * paths: host wire

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * DMA handles: a region that is registered with a handle behaves like any other, but cannot be
- * paged on demand. And the limit on handles.
+ * DMA handles: a region that is registered with a handle behaves like any
+ * other, but cannot be paged on demand. And the limit on handles.
  *
  * timeout: 60
  * paths: host wire

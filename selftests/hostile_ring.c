@@ -390,8 +390,8 @@ static void *feed(void *arg)
 }
 
 /*
- * Requests that take no time, need no peer and are unsignalled: the thread that rings the doorbell
- * returns even while more of them are posted.
+ * Requests that take no time, need no peer and are unsignalled: the thread that
+ * rings the doorbell returns even while more of them are posted.
  */
 TEST_F(hostile, ring_that_is_never_empty)
 {
@@ -428,7 +428,10 @@ TEST_F(hostile, ring_that_is_never_empty)
 		ASSERT_EQ(0, vt_ring_sq(&pair.a));
 		doorbells++;
 	}
-	/* Do not check the maximum: a busy machine may not schedule a thread for a while. */
+	/*
+	 * Do not check the maximum: a busy machine may not schedule a thread
+	 * for a while.
+	 */
 	printf("# %d doorbells\n", doorbells);
 	EXPECT_LE(FEED_MS / 4, doorbells);
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(pair.a.qp));
@@ -575,7 +578,9 @@ TEST_F(hostile, doorbell_of_others)
 	uint32_t i;
 
 	ASSERT_NE(NULL, pd);
-	/* an object that is no QP, one that does not exist, a QP of another fd */
+	/*
+	 * an object that is no QP, one that does not exist, a QP of another fd
+	 */
 	EXPECT_GT(0, vt_doorbell(fd, pd->handle, SMR_DOORBELL_SQ));
 	EXPECT_EQ(-ENOENT, vt_doorbell(fd, 0x7fffffff, SMR_DOORBELL_SQ));
 	EXPECT_GT(0, vt_doorbell(b->dev.ctx->cmd_fd, ~0u, SMR_DOORBELL_SQ));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Regions over dma-bufs, which udmabuf makes of a memfd: each way of access, offsets, rights,
- * bounds, lifetimes, and what cannot be registered.
+ * Regions over dma-bufs, which udmabuf makes of a memfd: each way of access,
+ * offsets, rights, bounds, lifetimes, and what cannot be registered.
  *
  * timeout: 60
  * paths: host wire

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests that end a window's binding wait for a writer that still uses the window. If their QP
- * goes to the error state during that time, they are flushed: they were not executed, and the
- * window is bound as before. In SQD the window also stays open, and the requests are executed
- * afterwards.
+ * Requests that end a window's binding wait for a writer that still uses the
+ * window. If their QP goes to the error state during that time, they are
+ * flushed: they were not executed, and the window is bound as before. In SQD
+ * the window also stays open, and the requests are executed afterwards.
  *
  * timeout: 120
  * paths: host wire

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SEND with invalidate: the message arrives complete, its receive reports the invalidated key, and
- * the key is invalid. And keys that a peer cannot invalidate.
+ * SEND with invalidate: the message arrives complete, its receive reports the
+ * invalidated key, and the key is invalid. And keys that a peer cannot
+ * invalidate.
  *
  * timeout: 60
  * paths: host wire
@@ -110,7 +111,10 @@ TEST_F(inval, what_is_no_window_of_this_qp)
 	struct vt_pair elsewhere;
 	uint32_t rkey;
 
-	/* no key; a region's key; the key of an unbound window; the key of a type 1 window */
+	/*
+	 * no key; a region's key; the key of an unbound window; the key of a
+	 * type 1 window
+	 */
 	refused(_metadata, self, 0);
 	refused(_metadata, self, self->w.mr->rkey);
 	EXPECT_EQ(0, vt_write_through(&self->pair, self->w.mr->rkey));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On-demand paging: which pages a fault can bring in, and which it cannot. Addresses that differ
- * from those of the process, chunk borders, faults in the middle of a message, read-only mappings,
- * and holes.
+ * On-demand paging: which pages a fault can bring in, and which it cannot.
+ * Addresses that differ from those of the process, chunk borders, faults in the
+ * middle of a message, read-only mappings, and holes.
  *
  * timeout: 120
  * paths: host wire
@@ -366,7 +366,10 @@ TEST_F_TIMEOUT(odp, prefetch_goes_on_after_a_signal, 120)
 	}
 }
 
-/* ibv_advise_mr() without FLUSH returns before a large range has been prefetched. */
+/*
+ * ibv_advise_mr() without FLUSH returns before a large range has been
+ * prefetched.
+ */
 TEST_F(odp, prefetch_gives_way)
 {
 	size_t len = 128ul << 30;
@@ -378,7 +381,10 @@ TEST_F(odp, prefetch_gives_way)
 	ASSERT_NE(NULL, p);
 	ASSERT_EQ(0, vt_region_reg(&self->r, self->pair.b.pd, p, len,
 				   (uintptr_t)p, VT_ACCESS_ODP));
-	/* the maximum length of an entry; a work item handles one after the other */
+	/*
+	 * the maximum length of an entry; a work item handles one after the
+	 * other
+	 */
 	sge = (struct ibv_sge){ self->r.iova, 1u << 31, self->r.mr->lkey };
 	for (i = 0; i < 64; i++, sge.addr += sge.length)
 		ASSERT_EQ(0, ibv_advise_mr(self->pair.b.pd,

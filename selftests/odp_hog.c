@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On-demand paging of a process that requests more slow pages than can be brought in at once: other
- * processes do not wait for them, and the requests end when the process exits.
+ * On-demand paging of a process that requests more slow pages than can be
+ * brought in at once: other processes do not wait for them, and the requests
+ * end when the process exits.
  *
  * timeout: 120
  * paths: host wire
@@ -90,7 +91,10 @@ static int64_t prefetched(FIXTURE_DATA(hog) *self)
 	       self->prefetched;
 }
 
-/* Returns when the child has requested its pages; false if there is no slow disk. */
+/*
+ * Returns when the child has requested its pages; false if there is no slow
+ * disk.
+ */
 static bool hog_begin(struct __test_metadata *_metadata,
 		      FIXTURE_DATA(hog) *self, const struct wish *wish)
 {
@@ -106,7 +110,10 @@ static bool hog_begin(struct __test_metadata *_metadata,
 	return true;
 }
 
-/* End the child: it exits (@sig is 0), or is killed. After that the disk is unused. */
+/*
+ * End the child: it exits (@sig is 0), or is killed. After that the disk is
+ * unused.
+ */
 static void hog_end(struct __test_metadata *_metadata, FIXTURE_DATA(hog) *self,
 		    int sig)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An implicit region (all of the address space): remote and local use, memory use in proportion to
- * the pages in use, and memory that the process maps and unmaps.
+ * An implicit region (all of the address space): remote and local use, memory
+ * use in proportion to the pages in use, and memory that the process maps and
+ * unmaps.
  *
  * timeout: 60
  * paths: host wire

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On-demand paging: the memory is moved, in each way that the kernel or the process can move it,
- * and RDMA accesses the same bytes as the process. Here one thing happens at a time; in
- * odp_traffic.c everything happens at once.
+ * On-demand paging: the memory is moved, in each way that the kernel or the
+ * process can move it, and RDMA accesses the same bytes as the process. Here
+ * one thing happens at a time; in odp_traffic.c everything happens at once.
  *
  * timeout: 240
  * paths: host wire
@@ -470,7 +470,10 @@ static int child_end(struct child *c)
 	return status;
 }
 
-/* After fork(), the device uses the parent's pages, whichever process writes first. */
+/*
+ * After fork(), the device uses the parent's pages, whichever process writes
+ * first.
+ */
 TEST_F_TIMEOUT(anon, fork, LIMIT)
 {
 	struct child c;

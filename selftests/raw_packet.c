@@ -374,8 +374,9 @@ static long sent_when_moved(const char *netns)
 }
 
 /*
- * The link is removed when all its users have closed it. Before that the netdev is already in
- * another namespace, where only the few packets may be sent that the host itself sends at first.
+ * The link is removed when all its users have closed it. Before that the netdev
+ * is already in another namespace, where only the few packets may be sent that
+ * the host itself sends at first.
  */
 TEST(netdev_is_anothers)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flow steering: each field of each spec matches its own value only; priorities; which rules steal
- * frames from the host and which only copy them.
+ * Flow steering: each field of each spec matches its own value only;
+ * priorities; which rules steal frames from the host and which only copy them.
  *
  * timeout: 120
  * paths: veth
@@ -168,7 +168,9 @@ TEST_F(steer, masks)
 	other.proto = 6;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &other));
 	other.proto = 17;
-	/* a fragment other than the first has no ports, whatever its bytes are */
+	/*
+	 * a fragment other than the first has no ports, whatever its bytes are
+	 */
 	other.ip4.frag = 5;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &other));
 	other.ip4.frag = 0x2000;
@@ -411,7 +413,9 @@ TEST_F(steer, new_address)
 	EXPECT_TRUE(promiscuous_soon(false));
 	EXPECT_EQ(0, ibv_destroy_flow(self->flows[1]));
 	self->flows[1] = NULL;
-	/* the netdev left promiscuous mode already, and must not leave it twice */
+	/*
+	 * the netdev left promiscuous mode already, and must not leave it twice
+	 */
 	EXPECT_EQ(0, set_mac(own));
 	self->flows[0] = rule_of_type(&self->a, IBV_FLOW_ATTR_ALL_DEFAULT);
 	ASSERT_NE(NULL, self->flows[0]);

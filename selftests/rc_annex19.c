@@ -155,7 +155,10 @@ TEST_F(annex19, atomic_write)
 	}
 }
 
-/* The operand from a scatter list of one entry and of two, as ibv_post_send() takes it */
+/*
+ * The operand from a scatter list of one entry and of two, as ibv_post_send()
+ * takes it
+ */
 TEST_F(annex19, atomic_write_from_a_list)
 {
 	struct ibv_sge sge[2] = {

@@ -221,7 +221,9 @@ TEST_F(rc, inline_data)
 		}
 }
 
-/* Inline data is copied when it is posted: the buffer may be changed at once. */
+/*
+ * Inline data is copied when it is posted: the buffer may be changed at once.
+ */
 TEST_F(rc, inline_data_is_taken_at_post)
 {
 	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
@@ -362,7 +364,9 @@ static int post_writes(struct vt_pair *pair, int first, int n,
 	return ret;
 }
 
-/* Only the signalled request completes, and all before it have been executed. */
+/*
+ * Only the signalled request completes, and all before it have been executed.
+ */
 TEST_F(rc, unsignalled)
 {
 	struct vt_pair *pair = &self->pair;

@@ -281,8 +281,8 @@ static const uint32_t rnr_us[32] = {
 #define TIMEOUT_US	134217
 
 /*
- * IBTA 9.7.6.1.3: without an answer a request is sent again after its timeout, and not before. The timer may take up to four
- * times as long; a busy machine makes a try longer.
+ * IBTA 9.7.6.1.3: without an answer a request is sent again after its timeout, and not before. The timer may take up to
+ * four times as long; a busy machine makes a try longer.
  */
 TEST_F(wire, timeout)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * UD: an error at the sender completes the request and stops the send queue
- * only. An error at the receiver drops the datagram, or is that QP's own error. A datagram that is
- * corrupted on the way is dropped and counted.
+ * only. An error at the receiver drops the datagram, or is that QP's own error.
+ * A datagram that is corrupted on the way is dropped and counted.
  *
  * timeout: 120
  * paths: host wire veth

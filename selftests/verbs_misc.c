@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Objects and their lifetimes, what a device reports about itself, chains of work requests,
- * ibv_wr_*().
+ * Objects and their lifetimes, what a device reports about itself, chains of
+ * work requests, ibv_wr_*().
  *
  * timeout: 120
  * paths: host wire
@@ -142,7 +142,10 @@ TEST_F(life, names_are_unique)
 	}
 }
 
-/* Processes that exit without cleaning up leave nothing behind, however many they are. */
+/*
+ * Processes that exit without cleaning up leave nothing behind, however many
+ * they are.
+ */
 TEST_F(life, exit_without_cleaning_up)
 {
 	int i, status;

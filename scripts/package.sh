@@ -3,7 +3,7 @@
 # make dist, make deb, make rpm: a tarball of the source, and packages of it for this distribution. make tar: "softmr
 # run" for any distribution.
 #
-#   $OUT/softmr-VERSION.tar.xz     the tarball: what git knows of, or, where there is no git, all but what was built
+#   $OUT/softmr-VERSION.tar.xz     the tarball: all files that git tracks or, without git, all except build results
 #   $OUT/*.deb, *.dsc, ...         source and binary packages
 #   $OUT/*.rpm                     the same
 #   $OUT/softmr-run-*.tar.xz       the runtime of "softmr run" (archive.sh)

@@ -51,7 +51,7 @@ capture_once() {
 	kill "$tcpdump"
 	wait "$tcpdump"
 	cat "$WORK/tcpdump"
-	# packets that the kernel had no room for, and those that tcpdump has not read
+	# packets for which the kernel had no room, and packets that tcpdump has not read
 	[ "$(told 'dropped by kernel')" = 0 ] && [ "$(told captured)" = "$(told 'received by filter')" ] || status=2
 	return "$status"
 }

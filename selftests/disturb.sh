@@ -76,7 +76,7 @@ moves() {
 	[ "$(bytes)" -gt $((before + 1000)) ]
 }
 
-# disturb WHAT: data goes on after each time, and is right at the end
+# disturb WHAT: data flows again after each time, and is right at the end
 disturb() {
 	local i status
 	rm -f "$WORK/stop"

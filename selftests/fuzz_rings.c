@@ -82,7 +82,7 @@ static void count(uint64_t *number)
 	__atomic_fetch_add(number, 1, __ATOMIC_RELAXED);
 }
 
-/* -- what a scribbler writes */
+/* -- the writes of a scribbler */
 
 /* A request of any opcode that the kernel would execute */
 static void good_entry(struct attack *a, struct smr_send_wqe *wqe, uint64_t *r)
@@ -226,9 +226,9 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* -- what happens to the objects meanwhile */
+/* -- changes of the objects at the same time */
 
-/* Queues of their own get another size: the provider reads what is in a ring when it moves it. */
+/* Resize the attackers' own queues: the provider reads the contents of a ring when it moves it. */
 static void change_queues(struct vt_ep *ep, uint64_t *r)
 {
 	struct ibv_cq *cq = ibv_create_cq(ep->dev.ctx, 4, NULL, NULL, 0);
@@ -255,7 +255,7 @@ static void change_state(struct vt_ep *ep, uint64_t *r)
 	ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE);
 }
 
-/* The regions that the requests name go, and come with other keys. */
+/* Deregister the regions that the requests name, and register them with other keys. */
 static void change_region(struct vt_ep *ep)
 {
 	struct ibv_mr *mr = ibv_reg_mr(ep->pd, ep->buf.p, ep->buf.len,
@@ -297,7 +297,7 @@ static void change(struct attack *a, uint64_t *r)
 
 /* -- one life */
 
-/* A mapping of its own: the provider's goes with the object. */
+/* A separate mapping, because the provider unmaps its own with the object. */
 static int map_again(struct vt_ring *ring, struct vt_ring *of, struct vt_ep *ep)
 {
 	uint64_t offset;
@@ -340,7 +340,7 @@ static int attack_open(struct attack *a)
 	return 0;
 }
 
-/* The connection goes while its rings are still written to. */
+/* Destroy the connection while its rings are still written to. */
 static void destroy_under_fire(struct attack *a)
 {
 	ibv_destroy_qp(a->pair.a.qp);
@@ -356,7 +356,7 @@ static void destroy_under_fire(struct attack *a)
 	usleep(2000);
 }
 
-/* A child's life. It ends in one of three ways. Status 1: it could not begin. */
+/* A child's life, which ends in one of three ways. Exit status 1: it could not begin. */
 static void live(struct tally *tally, uint64_t seed, uint64_t n)
 {
 	static struct attack attack;

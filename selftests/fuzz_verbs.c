@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random verbs on objects of each kind, beside a model of them: each call must succeed where
- * the model says so, and fail with the very errno, or with the very status of a completion,
- * where it must. What an object is made of decides whether it can go; the state table of QPs
- * and semantics.rst decide the rest. Another thread does the same on objects of its own.
+ * Random verbs on objects of each kind, compared with a model of them: each call must succeed, or
+ * fail with exactly the errno or completion status that the model says. In the model an object can
+ * be destroyed only when no other object uses it; the state table of QPs and semantics.rst decide
+ * the rest. Another thread does the same on its own objects.
  *
  *   SMR_SEED=N ./fuzz_verbs	repeats a run: the calls depend on nothing else
  *   SMR_FUZZ_SECONDS=N		for how long
@@ -46,10 +46,10 @@ static const char * const kinds[] = {
 };
 
 /**
- * struct object - what the model knows of an object
+ * struct object - the model of an object
  * @p: NULL: this slot is free
- * @users: objects that are made of it, and windows that are bound to it
- * @parts: what it is made of
+ * @users: the number of objects that use it, and of windows that are bound to it
+ * @parts: the objects that it uses
  * @state: of a QP
  * @access: of a region
  * @depth: of a queue, as requested; bytes of device memory
@@ -261,7 +261,7 @@ static void make_mr(struct world *w, struct object *o)
 	want = access_errno(o->access);
 	if (!want && !below(w, 6)) {
 		switch (below(w, 3)) {
-		case 0: /* the page behind the memory */
+		case 0: /* the page after the memory */
 			want = o->access & IBV_ACCESS_ON_DEMAND ? 0 : EFAULT;
 			len += 4096;
 			break;
@@ -525,7 +525,7 @@ static void modify_srq(struct world *w)
 
 	if (!o)
 		return;
-	/* the module may have rounded the depth up, so ask */
+	/* the module may have rounded the depth up, so query it */
 	if (ibv_query_srq(o->p, &attr))
 		return;
 	want = below(w, 3) ? 0 : EINVAL;
@@ -569,7 +569,7 @@ static void rereg_mr(struct world *w)
 		o->access = access;
 }
 
-/* -- the connection: binds, and what the peer can do by a key */
+/* -- the connection: binds, and the peer's use of keys */
 
 static void recover(struct world *w)
 {
@@ -577,7 +577,7 @@ static void recover(struct world *w)
 		w->broken = true;
 }
 
-/* What semantics.rst says of a bind of this window */
+/* The status of a bind of this window, by semantics.rst */
 static int bind_status(struct world *w, const struct object *window, const struct object *mr,
 		       int rights)
 {

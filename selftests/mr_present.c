@@ -54,7 +54,7 @@ FIXTURE_TEARDOWN(present)
 	vt_pair_close(&self->pair);
 }
 
-/* Memory of single pages, without what a huge page would bring in beside them */
+/* Memory of single pages: a huge page would bring in the neighbouring pages, too */
 static uint8_t *map(const FIXTURE_VARIANT(present) *variant)
 {
 	uint8_t *p = vt_map(LEN, PAGE, MAP_PRIVATE, -1);

@@ -142,7 +142,7 @@ struct flicker {
 	int ret;
 };
 
-/* The second half of the windows comes and goes. */
+/* Bind and unbind the second half of the windows. */
 static void *flicker_main(void *arg)
 {
 	struct flicker *f = arg;
@@ -353,7 +353,7 @@ TEST_F(many, waiting_bind_is_listed)
 	EXPECT_TRUE(vt_disk_del(0));
 }
 
-/* The region is newer than the window, so the core's clean-up comes to it first. */
+/* The region is newer than the window, so the core's clean-up destroys it first. */
 static int leaver_main(int sock, const void *arg)
 {
 	struct vt_bind to = { .access = IBV_ACCESS_REMOTE_WRITE };

@@ -221,7 +221,7 @@ TEST_F(odp, holes)
 	each_way_fails(_metadata, &self->pair, &self->r, 10 * PAGE, 11 * PAGE);
 	each_way_fails(_metadata, &self->pair, &self->r, 24 * PAGE + 100,
 		       2 * PAGE);
-	/* the pages beside it still work */
+	/* the adjacent pages still work */
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 10 * PAGE,
 				    10 * PAGE));
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 25 * PAGE,

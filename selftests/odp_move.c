@@ -317,7 +317,7 @@ TEST_F_TIMEOUT(any, reclaimed, LIMIT)
 	WORKS(HUGE - MIB / 2, MIB);
 }
 
-/* The file, read by read(), has what the device wrote. */
+/* read() returns from the file what the device wrote. */
 TEST_F_TIMEOUT(file, written_reaches_the_file, LIMIT)
 {
 	uint8_t *copy = self->rig.pair.b.buf.p;

@@ -56,7 +56,7 @@ static const char *const names[] = {
 /**
  * struct asked - what a process does
  * @never: the file
- * @way: how a byte of it is asked for
+ * @way: how a byte of it is accessed
  * @how: what it does next
  */
 struct asked {
@@ -194,7 +194,7 @@ static int ask(struct victim *v, const struct asked *what)
 	}
 }
 
-/* A byte tells the parent that the request was posted, or that all is done. */
+/* A byte tells the parent that the request was posted, or that everything is done. */
 static int victim_main(int sock, const void *arg)
 {
 	const struct asked *what = arg;
@@ -507,7 +507,7 @@ TEST_F(never, neighbour_punches)
 		EXPECT_EQ(0, prefetch(pair.b.pd, r.mr, r.iova, CHUNK,
 				      IBV_ADVISE_MR_FLAG_FLUSH));
 	EXPECT_TRUE(vt_region_works(&pair, &r, 0, SIZE * 8));
-	/* The page that comes and goes may or may not be there. */
+	/* The page that is punched out again and again may or may not be present. */
 	EXPECT_EQ(0, vt_region_post(&pair, &r, VT_WRITE, CHUNK / 2, SIZE));
 	vt_region_close(&r);
 	vt_pair_close(&pair);
@@ -571,7 +571,7 @@ static void *registrar_main(void *arg)
 	return NULL;
 }
 
-/* Registers the file, whose page has to be pinned. It does not come, so this does not return. */
+/* Registers the file, whose page has to be pinned. It never arrives, so this does not return. */
 static int registrar_child(int sock, const void *never)
 {
 	struct registrar r = { .p = vt_never_map(never, PAGES * PAGE) };

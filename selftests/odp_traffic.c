@@ -461,10 +461,7 @@ TEST_F_TIMEOUT(end, killed_in_the_middle, LIMIT)
 		close(fds[0]);
 		ASSERT_EQ(0, vt_ep_connect(&self->a, &v.addr));
 		status = use_victim(&self->a, &v, pid, variant->opcode, i);
-		/*
-		 * The process is gone; or its memory is, and the process not
-		 * quite yet.
-		 */
+		/* The process is gone; or its memory is, and the process is still exiting. */
 		EXPECT_TRUE(status == IBV_WC_RETRY_EXC_ERR ||
 			    status == IBV_WC_REM_ACCESS_ERR)
 			TH_LOG("%s", ibv_wc_status_str(status));

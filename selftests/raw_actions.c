@@ -229,7 +229,7 @@ static struct ibv_counters *counters_pointed(struct ibv_context *ctx)
 	return counters;
 }
 
-/* No completion tells when frames without one, such as dropped ones, are counted: so wait. */
+/* Frames without a completion, such as dropped ones, may be counted late: so wait. */
 static bool counted(struct ibv_counters *counters, uint64_t packets, uint64_t bytes)
 {
 	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS, now[3];

@@ -418,7 +418,7 @@ TEST(netdev_is_anothers)
 	EXPECT_EQ(0, system("modprobe -r slow_client"));
 }
 
-/* -- who may */
+/* -- permissions */
 
 TEST_F(raw, without_the_capability)
 {

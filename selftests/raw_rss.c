@@ -450,7 +450,7 @@ TEST_F(steer, other_rules_and_sends)
 	EXPECT_EQ(0, spread_close(&s));
 }
 
-/* -- what is refused, and the end */
+/* -- refused requests, and destruction */
 
 static int qp_errno(struct vt_raw *raw, struct ibv_qp_init_attr_ex *attr)
 {

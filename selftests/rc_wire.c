@@ -307,7 +307,7 @@ TEST_F(wire, timeout)
 	EXPECT_GE(4 * TIMEOUT_US, took);
 }
 
-/* How long until the request comes again after a RNR NAK with this code. It is acknowledged. */
+/* The time until the request is repeated after an RNR NAK with this code. It is acknowledged. */
 static uint64_t rnr_wait(struct __test_metadata *_metadata, FIXTURE_DATA(wire) *self,
 			 uint32_t psn, int code)
 {

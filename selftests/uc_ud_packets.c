@@ -205,7 +205,7 @@ struct datagram {
 	uint16_t pkey;
 	uint32_t qpn;
 	uint32_t qkey;
-	size_t len;	/* behind the BTH */
+	size_t len;	/* after the BTH */
 };
 
 static int send_ud(FIXTURE_DATA(packet) *self, const struct datagram *d)
@@ -347,7 +347,7 @@ TEST_F(packet, ud_truncated)
 	expect_next_ud(_metadata, self);
 }
 
-/* -- an address that comes and goes */
+/* -- an address that is added and removed */
 
 #define ADDRESS	"10.1.0.77"
 

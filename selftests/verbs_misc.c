@@ -220,7 +220,7 @@ TEST_F(life, region_that_cannot_be)
 	EXPECT_EQ(NULL, ibv_reg_mr(pd, (void *)-4096l, 1ull << 40, 0));
 }
 
-/* -- what a device reports of itself */
+/* -- what a device reports about itself */
 
 TEST_F(life, device_and_port)
 {

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What memory regions cost: membench TEST COUNT [RUN], on the device $SMR_DEV.
+ * The cost of memory regions: membench TEST COUNT [RUN], on the device $SMR_DEV.
  *
- *	reg MIB		register and deregister so much memory, of pages of 4 KiB
- *			and, where there are any, of 2 MiB (transparent ones)
+ *	reg MIB		register and deregister MIB of memory, of pages of 4 KiB
+ *			and, if available, of 2 MiB (transparent ones)
  *	many N		N regions of 4 KiB alive at once
- *	fault PAGES	the first access to a page that the process has and the
- *			device does not know
+ *	fault PAGES	the first access to a page that is present in the process
+ *			but not in the device
  *	prefetch MIB	first accesses with and without ibv_advise_mr()
  *	hold N		makes N regions of a page, prints "ready" and keeps them until
  *			its input ends
- *	counted PAGES	what one call costs, in ns, as the median: registering and
+ *	counted PAGES	the cost of one call, in ns, as the median: registering and
  *			deregistering of three sizes, first accesses and
- *			prefetches of so many pages. For machines whose time
+ *			prefetches of PAGES pages. For machines whose time
  *			is the number of instructions
  *
  * Memory comes in runs of RUN pages (16) that follow each other physically, as
  * in a process that has run for some time.
  *
  * Prints lines "test size metric value". Times are the best of some rounds,
- * since what else runs can only make them longer.
+ * since other load can only make them longer.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What many QPs cost: scalebench TEST [COUNT], on the device $SMR_DEV.
+ * The cost of many QPs: scalebench TEST [COUNT], on the device $SMR_DEV.
  *
  *	qps N		N QPs in this process, each with two CQs, connected to
  *			themselves, and destroyed one by one
@@ -9,9 +9,9 @@
  *			ends
  *	kernel		KiB of memory that the kernel has
  *
- * Prints lines "test size metric value". What the kernel has is Slab, VmallocUsed,
- * Percpu, PageTables and KernelStack of /proc/meminfo. Processor time is that of
- * this process, in the kernel and outside of it.
+ * Prints lines "test size metric value". The kernel's memory is Slab, VmallocUsed, Percpu,
+ * PageTables and KernelStack of /proc/meminfo. Processor time is that of this process, in the
+ * kernel and outside of it.
  */
 #include <errno.h>
 #include <signal.h>

@@ -5,9 +5,9 @@
 # as its sysroot.
 #
 #   $ARM64/tools/        Debian 13 for amd64: compiler, QEMU, and the headers and images of the arm64 kernels
-#   $ARM64/root/         Debian 13 for arm64: what the provider is linked with and what the guest runs
-#   $ARM64/kernels       a line per role that was wanted yet: role, release, suites
-#   $BUILD/arm64/        what is built from this repository, and the guest's initramfs per role
+#   $ARM64/root/         Debian 13 for arm64: libraries for the provider, and programs for the guest
+#   $ARM64/kernels       a line for each role that was used so far: role, release, suites
+#   $BUILD/arm64/        everything built from this repository, and the guest's initramfs of each role
 
 ARM64_FORMAT=1 # raise it when old results must no longer be used
 ARM64_APT=$CACHE/apt-arm64

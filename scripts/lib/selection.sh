@@ -12,8 +12,8 @@
 #   all    every test on every bed
 #
 # The rota has the tests that the daily run would leave out, in ROTA_DAYS parts of about the same cost. So within
-# ROTA_DAYS days everything runs on the newest kernel, on the oldest, and with sanitizers, and on the others what goes
-# over the wire.
+# ROTA_DAYS days everything runs on the newest kernel, on the oldest, and with sanitizers, and on the others the tests
+# of the wire.
 
 BEDS=(qemu-newest uml-checked qemu-stable qemu-oldest qemu-cloud qemu-rt)
 # Beds that only the rota and -b run

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # User-Mode Linux kernels, built from Debian's newest linux-source by the host's compiler; with SOFTMR_LINUX_SOURCE=FILE,
-# from that file: a linux-source package, the tarball that it installs (a package's build has no network), or one of kernel.org's.
+# from that file: a linux-source package, the tarball that it installs (a package's build has no network), or a tarball
+# of kernel.org.
 #
-#   $CACHE/linux-source-KEY/     the source, with those patches of scripts/uml that fit; .package: what it is of
+#   $CACHE/linux-source-KEY/     the source, with those patches of scripts/uml that fit; .package names its origin
 #   $CACHE/uml-FLAVOUR-KEY/      the build directory (modules are built against it); vmlinux; root/: its modules
 
 UML_PATCHES=("$TOP"/scripts/uml/*.patch)

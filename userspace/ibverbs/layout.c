@@ -342,7 +342,7 @@ void *smr_layout_alloc_context(struct ibv_device *device, int cmd_fd,
 }
 
 /**
- * smr_layout_uninit_context - undo what libibverbs did to make a context
+ * smr_layout_uninit_context - undo libibverbs' part of making a context
  * @vctx: what the provider takes for a struct verbs_context
  */
 void smr_layout_uninit_context(struct verbs_context *vctx)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What softmr-run on the host and the init of its guest say to each other,
- * over one serial line of the guest: frames, a head and up to 4096 bytes. A
- * longer frame breaks the line: programs can write to the guest's kernel.
+ * The protocol between softmr-run on the host and the init of its guest, over
+ * one serial line of the guest: frames of a head and up to 4096 bytes. A longer
+ * frame ends the connection. The guest is not trusted, because its programs can
+ * write to the memory of its kernel.
  *
  *   guest                          host
  *   FRAME_HELLO            ->

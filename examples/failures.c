@@ -10,7 +10,7 @@
 
 static char memory[2 * BYTES];
 
-/* Of the first half only; the peer may write to it, but not read it */
+/* A region over the first half only; the peer may write to it, but not read it */
 static struct ibv_mr *mr;
 
 static uint64_t there(void) { return (uintptr_t)mr->addr; }
@@ -21,7 +21,7 @@ static void local_protection(struct pair *pair)
 	pair_write(pair, mr, there(), mr->rkey, BYTES + 1, "WRITE of a byte too much");
 }
 
-/* Behind a request that fails the others are flushed */
+/* After a request that fails, the later ones are flushed */
 static void flushed(struct pair *pair)
 {
 	pair_write(pair, mr, there(), 0x1234, BYTES, "WRITE with a wrong key");
@@ -42,7 +42,7 @@ static void remote_access(struct pair *pair)
 	pair_write(pair, mr, there() + 1, mr->rkey, BYTES, "WRITE beyond the peer's region");
 }
 
-/* The peer is not there: its queue pair receives nothing */
+/* The peer does not answer: its queue pair receives nothing */
 static void no_answer(struct pair *pair)
 {
 	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };

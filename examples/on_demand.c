@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand memory: registration pins nothing; pages come when a request needs them, or when they are asked for.
+ * On-demand memory: registration pins nothing; pages are brought in when a request needs them, or by a prefetch.
  *
  * on_demand DEVICE GID_INDEX
  */
@@ -15,7 +15,7 @@
 
 static size_t page;
 
-/* How many pages of it are in memory */
+/* Print how many pages of it are in memory */
 static void say_resident(const char *when, void *memory)
 {
 	static unsigned char pages[PAGES];
@@ -57,7 +57,7 @@ static void explicit_region(struct pair *pair, struct ibv_mr *from)
 	printf("prefetch 16 pages: %s\n", error ? strerror(error) : "success");
 	say_resident("after it", memory);
 
-	/* the region is of addresses, not of pages */
+	/* the region covers addresses, not pages */
 	map(memory);
 	say_resident("unmapped, and mapped again", memory);
 	pair_write(pair, from, (uintptr_t)memory, mr->rkey, 8, "WRITE by the same key");
@@ -66,7 +66,7 @@ static void explicit_region(struct pair *pair, struct ibv_mr *from)
 	munmap(memory, PAGES * page);
 }
 
-/* One region for all that the process has, and will have */
+/* One region for everything that the process has mapped, and will map */
 static void implicit_region(struct pair *pair, struct ibv_mr *from)
 {
 	struct ibv_mr *mr = ibv_reg_mr(pair->pd, NULL, SIZE_MAX, ACCESS);

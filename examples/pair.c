@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Two connected queue pairs of one process, and what a completion says. */
+/* Two connected queue pairs of one process, and the output of a completion. */
 #include "pair.h"
 
 #include <stdlib.h>
 
-/* With softmr's own header the reason of a completion is printed, too */
+/* With softmr's own header the reason of a completion is printed as well */
 #if __has_include(<infiniband/softmrdv.h>)
 #include <infiniband/softmrdv.h>
 

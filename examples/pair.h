@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the examples but write.c share: two connected queue pairs of one process, and what a completion says. */
+/*
+ * The common part of the examples except write.c: two connected queue pairs of one process, and the output of a
+ * completion.
+ */
 #ifndef PAIR_H
 #define PAIR_H
 
@@ -18,7 +21,10 @@ struct pair {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq[2];
 	struct ibv_qp *qp[2];
-	/* How they are connected, the responder's rights among it; may be changed between pair_open() and pair_connect() */
+	/*
+	 * The attributes of the connection, with the responder's rights; may be changed between pair_open() and
+	 * pair_connect()
+	 */
 	struct ibv_qp_attr init, rtr, rts;
 };
 
@@ -29,7 +35,7 @@ void pair_close(struct pair *pair);
 
 /* Post one request, and wait for its completion: its status */
 enum ibv_wc_status pair_do(struct pair *pair, int end, struct ibv_send_wr *wr, const char *what);
-/* WRITE length bytes from here there */
+/* WRITE length bytes from one region to the other */
 enum ibv_wc_status pair_write(struct pair *pair, struct ibv_mr *from, uint64_t to, uint32_t rkey, uint32_t length,
 			      const char *what);
 enum ibv_wc_status pair_wait(struct pair *pair, int end, const char *what);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory windows: a peer gets a key for a part of a region, and loses it again, while the region stays registered.
+ * Memory windows: a peer gets access to a part of a region, and loses it again, while the region stays registered.
  *
  * windows DEVICE GID_INDEX
  */
@@ -45,7 +45,7 @@ static void type_1(struct pair *pair, struct ibv_mr *mr, struct ibv_mr *from)
 	ibv_dealloc_mw(mw);
 }
 
-/* Type 2: bound by a work request, for one QP; the user chooses the key's low byte, and the peer may end it */
+/* Type 2: bound by a work request, for one QP; the user chooses the key's low byte, and the peer may invalidate it */
 static void type_2(struct pair *pair, struct ibv_mr *mr, struct ibv_mr *from)
 {
 	struct ibv_mw *mw = ibv_alloc_mw(pair->pd, IBV_MW_TYPE_2);
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 	int error;
 
 	pair_open(&pair, argc, argv);
-	/* the region itself lets no peer in */
+	/* the region itself gives peers no rights */
 	mr = ibv_reg_mr(pair.pd, memory, BYTES, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
 	from = ibv_reg_mr(pair.pd, source, BYTES, 0);
 	if (!mr || !from)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A WRITE, from the beginning: one process writes into the memory of another one. What the two have to know of each
- * other goes over a socket, here one between parent and child.
+ * A WRITE, from the beginning: one process writes into the memory of another one. They exchange the numbers and
+ * addresses of each other over a socket, here one between parent and child.
  *
  * write DEVICE GID_INDEX
  */
@@ -18,7 +18,7 @@
 
 static char memory[4096];
 
-/* What an end tells the other one */
+/* What one end sends to the other */
 struct end {
 	union ibv_gid gid;
 	uint16_t lid;
@@ -57,7 +57,7 @@ static void connect_to(struct ibv_qp *qp, const struct end *peer, enum ibv_mtu m
 		IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-/* Tell the other end, and hear from it; neither goes on before the other one has come here */
+/* Send to the other end, and receive from it; neither end continues before the other one has called this */
 static void exchange(int sock, const void *mine, void *theirs, size_t size)
 {
 	if (write(sock, mine, size) != (ssize_t)size || read(sock, theirs, size) != (ssize_t)size)

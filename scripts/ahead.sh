@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # make ahead: compile the module against the next kernels of Debian, those of sid and experimental. It is an early
-# warning: a kernel for which the module does not compile is reported, and fails nothing.
+# warning: it reports a kernel for which the module does not compile, but does not fail.
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/lib/all.sh"

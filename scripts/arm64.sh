@@ -84,7 +84,7 @@ report() {
 }
 
 # guest_results ROLE DIR: the guest's own tests, renumbered. A guest that reported no plan, or fewer tests than planned,
-# has died on the way.
+# has died.
 guest_results() {
 	local role=$1 dir=$2 line plan='' n=0
 	while IFS= read -r line; do

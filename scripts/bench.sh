@@ -109,28 +109,28 @@ follow() {
 	done
 }
 
-# How busy the machine is otherwise
+# The load of the machine
 load() { cut -d' ' -f1 /proc/loadavg; }
 
 machine() {
 	sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1
 }
 
-# The releases that are booted
+# The releases of the kernels
 kernels() {
 	if in_uml; then echo "UML $(uml_release plain)"; fi
 	if in_qemu; then kernel_release newest; fi
 }
 
-# in_part PART: this part is to be measured
+# in_part PART: this part is selected
 in_part() { [[ " ${PARTS[*]} " == *" $1 "* ]]; }
 
-# in_uml: a part is to be measured in UML
+# in_uml: a selected part runs in UML
 in_uml() { in_part network || in_part loss || in_part regions || in_part nodes || in_part latency; }
 in_qemu() { in_part hugepages || in_part counted || in_part cpus || in_part scale; }
 
-# share_perf: put this machine's perf, with its libraries, into the share; the guest image has none. A perf needs only
-# its own libraries and not its own kernel
+# share_perf: put this machine's perf, with its libraries, into the share; the guest image has none. perf needs its own
+# libraries, but works with other kernels
 share_perf() {
 	local lib
 	have perf || { warn "no profile: neither this machine nor the guest image has perf"; return; }
@@ -145,7 +145,7 @@ share_perf() {
 	chmod +x "$SHARE/perf/perf"
 }
 
-# timed: there are other parts than the counted one
+# timed: a part other than the counted one is selected
 timed() { [ "${PARTS[*]}" != counted ] && [ "${PARTS[*]}" != cpus ]; }
 
 # run_nodes COUNT...: on the nodes of softmr run, with the Open MPI of the foreign suites' layer. The last COUNT is the
@@ -161,7 +161,7 @@ run_nodes() {
 # boot_counted CPUS PART ARGUMENT...
 # shellcheck disable=SC2317,SC2016 # boot calls it; the guest's shell expands "$@"
 boot_counted() {
-	# from the guest's own memory: the share's answers would come at moments that the host decides
+	# from the guest's own memory: the host decides when the share answers
 	SOFTMR_ACCEL=icount "$TOP/scripts/qemu-boot.sh" --kernel newest --cpus "$1" "${@:3}" -- bash -c \
 		'cp -r /mnt/share /tmp/bench && exec bash /tmp/bench/counted "$@"' \
 		counted "/$SELFTESTS_DIR/lib" "$QUICK" "$WHATS" "$2"

@@ -4,7 +4,7 @@
 # run is the runtime of "softmr run" (scripts/lib/run.sh), which DESTDIR=DIR installs below DIR; it needs no guest image, and
 # can be built on any distribution. run-package is the same
 # for debian/rules, with the provider that is installed below PROVIDER=DIR.
-# Or what takes long of it and does not depend on this tree: uml-source, uml-kernel-FLAVOUR
+# uml-source and uml-kernel-FLAVOUR are the parts that take long and do not depend on this tree
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/lib/all.sh"

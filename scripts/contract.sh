@@ -33,8 +33,8 @@ rows_of() { sed -n 's/^ROW(\([a-z0-9_]*\),.*/\1/p' "$TOP/selftests/$1.c"; }
 # answered LOG: the rows that have a result
 answered() { sed -nE 's/^(not )?ok [0-9]+ host\.row\.([a-z0-9_]+)\.holds.*/\2/p' "$1"; }
 
-# try_rows DEVICE TEST: the guest's output goes to $OUT/DEVICE.TEST.log. A row before whose end the guest does is noted
-# there, and another guest goes on with the next one
+# try_rows DEVICE TEST: the guest's output goes to $OUT/DEVICE.TEST.log. If the guest ends during a row, the log says
+# so, and another guest continues with the next row
 try_rows() {
 	local log=$OUT/$1.$2.log rest=() args row
 	: >"$log"
@@ -51,7 +51,7 @@ try_rows() {
 	done
 }
 
-# judge DEVICE...: the rows and what each device made of them, as CSV
+# judge DEVICE...: the rows and the result of each device, as CSV
 judge() {
 	python3 - "$OUT" "$@" 3< <(for test in "${TESTS[@]}"; do rows_of "$test" | sed "s/^/$test /"; done) <<-'END'
 		import os, re, sys

@@ -13,7 +13,7 @@ case $builder in
 html) out=$BUILD/docs ;;
 *) out=$BUILD/docs-$builder ;;
 esac
-# Debian's sphinx-build, or that of a virtual environment
+# Debian's sphinx-build, or one from a virtual environment
 if have sphinx-build; then
 	sphinx=(sphinx-build)
 elif python3 -c 'import sphinx' 2>/dev/null; then

@@ -45,7 +45,7 @@ usage() {
 # bed_of SUITE: where it runs
 bed_of() { echo "${BED_FOR_ALL:-$(foreign_setting "$1" bed)}"; }
 
-# limit_of SUITE: the limit in its head is for native speed
+# limit_of SUITE: the limit in the suite's head is for native speed
 limit_of() {
 	local limit
 	limit=$(foreign_setting "$1" timeout "$DEFAULT_TIMEOUT")
@@ -53,7 +53,7 @@ limit_of() {
 	echo "$limit"
 }
 
-# there SUITE: what it needs of FOREIGN is there
+# there SUITE: FOREIGN has what it needs
 there() {
 	local file
 	file=$(foreign_setting "$1" foreign)
@@ -98,7 +98,7 @@ end_suite() {
 	tell "$suite" "$word${why:+: $why}"
 }
 
-# why_skipped LOG: all of it was skipped, and nothing has failed; sets WHY
+# why_skipped LOG: all tests were skipped, and none has failed; sets WHY
 why_skipped() {
 	WHY=$(sed -n 's/^1\.\.0 # SKIP //p' "$1")
 	[ -n "$WHY" ] && [[ $COUNTS = "0 0 "* ]]
@@ -142,7 +142,8 @@ tell() {
 
 # -- boots
 
-# share SUITE...: what the guest gets: the suites, their library, and what of FOREIGN they need, at the same path as here
+# share SUITE...: the files for the guest: the suites, their library, and what they need of FOREIGN, at the same path as
+# here
 share() {
 	local suite top
 	rm -rf "${SHARE:?}"/*
@@ -170,7 +171,7 @@ boot() {
 	local command=(bash -c "$GUEST" guest "$DEVICE" "${FOREIGN:-}" "$LOSS")
 	case $bed in
 	uml)
-		# UCX's tests want more than 2G; with 6G they touch more at once than UML can map
+		# UCX's tests need more than 2G; with 6G they touch more at once than UML can map
 		"$TOP/scripts/uml-boot.sh" --flavour "$FLAVOUR" "${UML_LAYER[@]}" "${args[@]}" --mem 3G -- "${command[@]}"
 		;;
 	qemu)
@@ -185,7 +186,7 @@ boot() {
 # shellcheck disable=SC2317 # a job
 boot_into() { boot "${@:2}" >"$1" 2>"$4/stderr" </dev/null; }
 
-# boot_suites BED: run what is in $SHARE/list in one boot; what did not run is in the list afterwards
+# boot_suites BED: run the suites in $SHARE/list in one boot; afterwards the list has those that did not run
 boot_suites() {
 	local bed=$1 dir=$OUT/logs/$DEVICE/boot.$1.$BOOTS line name='' last='' splat='' status=0 limit before
 	mkdir -p "$dir"
@@ -219,7 +220,7 @@ boot_suites() {
 	fi
 }
 
-# run_device BED: all suites that are to run there
+# run_device BED: all selected suites of that bed
 run_device() {
 	local bed=$1 suite suites=()
 	for suite in "${SUITES[@]}"; do
@@ -244,7 +245,7 @@ run_device() {
 	done
 }
 
-# needs BED: a suite that is there runs on it
+# needs BED: an available suite runs on it
 needs() {
 	local suite
 	for suite in "${SUITES[@]}"; do

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# make fuzz: the fuzzers of selftests/ for as long as one likes, each in a guest of uml-checked. See -h.
+# make fuzz: run the fuzzers of selftests/ for any time, each in a guest of uml-checked. See -h.
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/lib/all.sh"

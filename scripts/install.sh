@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# make host: build softmr for this machine. make install: install what that built; see --help. scripts/uninstall.sh removes it.
+# make host: build softmr for this machine. make install: install the result; see --help. scripts/uninstall.sh removes
+# it.
 set -euo pipefail
 # shellcheck source=scripts/lib/common.sh
 . "$(dirname "$0")/lib/common.sh"
@@ -10,10 +11,10 @@ set -euo pipefail
 KDIR=${KDIR:-/lib/modules/$(uname -r)/build}
 OUT=$BUILD/host
 STAGE=$OUT/stage
-# What the stage was made of
+# The key of the stage's sources
 STAGE_KEY=$OUT/stage.key
 PROBLEMS=0
-# What is installed is for everybody
+# Installed files are for all users
 umask 022
 
 usage() {
@@ -36,7 +37,7 @@ usage() {
 	EOF
 }
 
-# -- requirements of the machine: all that is missing is reported at once
+# -- requirements of the machine: everything that is missing is reported at once
 
 # problem MESSAGE...
 problem() {
@@ -60,7 +61,7 @@ check_kernel() {
 			"or give KDIR="
 		return
 	fi
-	# kernel.release would be of another kernel in Debian 12's headers: 6.1.176, not 6.1.0-50-amd64
+	# in Debian 12's headers kernel.release has another form: 6.1.176, not 6.1.0-50-amd64
 	RELEASE=$(sed -nE 's/^#define UTS_RELEASE "(.*)"$/\1/p' "$KDIR/include/generated/utsrelease.h" 2>/dev/null) || true
 	[ -n "$RELEASE" ] ||
 		problem "the kernel of $KDIR was never configured (it has no include/generated/utsrelease.h);" \
@@ -79,7 +80,7 @@ check_config() {
 		problem "the kernel $RELEASE cannot take softmr: it was built without $lacks; boot another kernel"
 }
 
-# check_compressor CONFIG: kbuild compresses modules as the kernel's configuration says. Newer kernels do so only with
+# check_compressor CONFIG: kbuild compresses modules if the kernel's configuration says so; newer kernels only with
 # MODULE_COMPRESS_ALL.
 check_compressor() {
 	local tool deb rpm
@@ -92,7 +93,7 @@ check_compressor() {
 	done
 }
 
-# build/ may be of another user, by a make as root
+# build/ may belong to another user, after a make as root
 check_build_dir() {
 	local dir
 	for dir in "$OUT" "$LOGS"; do
@@ -153,7 +154,7 @@ secure_boot() {
 
 # -- build, into a directory with the paths of the machine
 
-# What the stage is made of; after check_kernel
+# The key of the stage's sources; after check_kernel
 stage_key() { echo "$(hash_of "$TOP"/{kernel,userspace,VERSION,scripts/install.sh}) $(realpath -m "$KDIR") $RELEASE"; }
 
 is_staged() { [ -n "$RELEASE" ] && [ "$(cat "$STAGE_KEY" 2>/dev/null)" = "$(stage_key)" ]; }
@@ -162,7 +163,7 @@ module_for_host() {
 	sync_tree "$TOP/kernel" "$OUT/kernel-$RELEASE"
 	cp "$TOP/VERSION" "$OUT/"
 	make -C "$KDIR" M="$OUT/kernel-$RELEASE" -j"$(nproc)" modules
-	# depmod knows of all modules only where they really are
+	# depmod finds all modules only in their real place
 	make -C "$KDIR" M="$OUT/kernel-$RELEASE" KERNELRELEASE="$RELEASE" INSTALL_MOD_PATH="$STAGE" DEPMOD=true modules_install
 	find "$STAGE/lib/modules" -name 'modules.*' -delete
 }
@@ -195,7 +196,7 @@ build_host() {
 	stage_key >"$STAGE_KEY"
 }
 
-# Root builds as the owner of the source, who can go on to build there
+# Root builds as the owner of the source, so the owner can still build there
 build_as_owner() {
 	local owner home
 	owner=$(stat -c %U "$TOP")
@@ -225,7 +226,7 @@ sign_module() {
 
 # -- install
 
-# Remove the files of an older version that this one does not have, and the modules of kernels that were removed
+# Remove files of an older version that this version does not have, and the modules of removed kernels
 remove_older() {
 	local file
 	[ -e "$DESTDIR$MANIFEST" ] || return 0
@@ -233,7 +234,7 @@ remove_older() {
 		case $file in
 		*/) continue ;;
 		/lib/modules/"$RELEASE"/*) ;;
-		# the module of another kernel stays as long as that kernel does
+		# the module of another kernel remains as long as that kernel
 		/lib/modules/*) [ ! -d "$DESTDIR/$(cut -d/ -f2-4 <<<"$file")/kernel" ] || {
 			echo "$file" >>"$NEW"
 			continue
@@ -244,7 +245,7 @@ remove_older() {
 	grep '/$' "$DESTDIR$MANIFEST" >>"$NEW" || true
 }
 
-# The manifest: a file on each line, then the directories that were not there before, with a / behind
+# The manifest: a file on each line, then the directories that did not exist before, with a / at the end
 list_new() {
 	(cd "$STAGE" && find . ! -type d | sed 's/^\.//' | LC_ALL=C sort) >"$NEW"
 	echo "$MANIFEST" >>"$NEW"
@@ -265,7 +266,7 @@ install_all() {
 	awk '!seen[$0]++' "$NEW" >"$DESTDIR$MANIFEST"
 }
 
-# The running system reads its databases again, which the new files are part of
+# Let the running system reload its databases, which include the new files
 reload_system() {
 	[ -z "$DESTDIR" ] || return 0
 	depmod "$RELEASE"
@@ -274,7 +275,7 @@ reload_system() {
 	! [ -d /run/systemd/system ] || systemctl daemon-reload || true
 }
 
-# loaded_is_other: the loaded module is of another build than the installed one
+# loaded_is_other: the loaded module is from another build than the installed one
 loaded_is_other() {
 	[ -z "$DESTDIR" ] && [ "$RELEASE" = "$(uname -r)" ] && [ -e /sys/module/softmr/srcversion ] &&
 		[ "$(cat /sys/module/softmr/srcversion)" != "$(modinfo -F srcversion softmr)" ]
@@ -313,7 +314,7 @@ fi
 check_target
 check_kernel
 if ! is_staged; then
-	# all that is missing is reported at once
+	# report everything that is missing at once
 	[ "$PROBLEMS" = 0 ] || check_tools
 	no_problems
 	build_as_owner

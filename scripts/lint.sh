@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Everything that can be checked without running it. Prints what is wrong and where; when nothing is,
-# one line.
+# Everything that can be checked without running it. Prints problems and their places; if there are none, one line.
 #
 # lint.sh [CHECK...]: only these checks; lint.sh --list names them
 set -euo pipefail
@@ -10,7 +9,7 @@ set -euo pipefail
 # shellcheck source=scripts/lib/planted.sh
 . "$TOP/scripts/lib/planted.sh"
 
-# In the order in which they are reported; the slow ones are started first.
+# In the order of the report; the slow ones are started first.
 CHECKS=(headers build-newest build-stable build-oldest coccinelle checkpatch kernel-doc documented layers semantics
 	models modelled planted doc-names figures why spdx shellcheck)
 SLOW='headers build-* coccinelle checkpatch models planted'
@@ -21,12 +20,12 @@ HOST_LINT=(shellcheck:shellcheck perl:perl python3:python3 nm:binutils spin:spin
 
 # -- which files
 
-# C of the module as it is in the tree, generated files not
+# The module's C files in the tree, without generated files
 module_files() {
 	find "$TOP/kernel" -name '*.[ch]' ! -name '*.mod.c' ! -name generated.h ! -path '*/probes/*' | sort
 }
 
-# All files that git knows of or would add
+# All files that git tracks or would add
 tree_files() { git -C "$TOP" ls-files --cached --others --exclude-standard; }
 
 shell_files() {
@@ -68,7 +67,7 @@ passed() {
 
 # -- the checks: each prints the problems, and nothing else
 
-# The lines of a build's log that complain about our files: not about the kernel's headers
+# The lines of a build's log that complain about our files, not about the kernel's headers
 complaints() { grep -aE '(warning|error|Error|undefined)[: !]' | grep -avE '/usr/src/linux-headers|/usr/lib/gcc|pahole' || true; }
 
 # Drop false positives of sparse: it counts locks, but does not know that guard() releases them; nor can it compute the
@@ -101,7 +100,7 @@ check_build-newest() { build newest; }
 check_build-stable() { build stable; }
 check_build-oldest() { build oldest; }
 
-# The semantic patches that find bugs, and those for style that apply to every kernel we run on
+# Skip semantic patches for style that do not apply to every kernel that softmr runs on
 COCCI_SKIPPED='kmalloc_objs|secs_to_jiffies|add_namespace|struct_size|pm_runtime|bq27xxx|platform_|device_attr'
 
 check_coccinelle() {
@@ -190,8 +189,8 @@ check_headers() {
 		complaints <"$dir.log" | sed 's:/build/lint/headers/:kernel/:g'
 }
 
-# Where the objects are that scripts/layers reads calls from; those of the module are from build-newest, after which this
-# check runs, or they are built for it
+# The objects from which scripts/layers reads calls. Those of the module are from build-newest, after which this check
+# runs, or are built for it
 LAYERS_OBJECTS=(
 	kernel="$IMAGE/kernel-newest"
 	selftests/kmod="$IMAGE/kmod-newest"

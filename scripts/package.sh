@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# make dist, make deb, make rpm: a tarball of the source, and packages of it for the distribution that this runs on.
-# make tar: "softmr run" for any distribution.
+# make dist, make deb, make rpm: a tarball of the source, and packages of it for this distribution. make tar: "softmr
+# run" for any distribution.
 #
-#   $OUT/softmr-VERSION.tar.xz     the tarball: what git knows of, or, where there is no git, all but what was built
+#   $OUT/softmr-VERSION.tar.xz     the tarball: all files that git tracks or, without git, all except build results
 #   $OUT/*.deb, *.dsc, ...         source and binary packages
 #   $OUT/*.rpm                     the same
 #   $OUT/softmr-run-*.tar.xz       the runtime of "softmr run" (archive.sh)
@@ -34,7 +34,7 @@ usage() {
 
 # -- dist
 
-# Files that a reader of the source gets, without what a build leaves behind
+# The files of the source, without build results
 source_files() {
 	if git -C "$TOP" rev-parse --git-dir >/dev/null 2>&1 && [ -e "$TOP/.git" ]; then
 		git -C "$TOP" ls-files --cached --others --exclude-standard
@@ -46,7 +46,7 @@ source_files() {
 	done
 }
 
-# The same source gives the same tarball: the time is the last commit's, or the changelog's
+# The same source gives the same tarball: the time is that of the last commit, or of the changelog
 source_time() {
 	echo "${SOURCE_DATE_EPOCH:-$(git -C "$TOP" log -1 --format=%ct 2>/dev/null ||
 		date -d "$(sed -n 's/^ -- .*>  //p' "$TOP/debian/changelog" | head -n 1)" +%s)}"
@@ -117,7 +117,7 @@ deb_needs() {
 		die 1 "packages to build with are missing (see above); as root: apt-get build-dep $TOP"
 }
 
-# Settle what the kernel in softmr-uml is made of. Without a source that does, the other packages are built
+# Choose the source of the kernel in softmr-uml. Without a suitable source, only the other packages are built
 deb_kernel() {
 	[[ " ${DEB_BUILD_PROFILES:-} " != *" pkg.softmr.nouml "* && $(dpkg --print-architecture) = amd64 ]] || return 0
 	if uml_package_source "$WORK/linux-source"; then
@@ -140,7 +140,7 @@ make_deb() {
 	deb_kernel
 	debian_changelog "$dir/debian/changelog"
 	debian_home "$dir/debian/control"
-	# in format 3.0 (quilt) debian/ is a tarball of its own
+	# in format 3.0 (quilt) debian/ is a separate tarball
 	pack "$dir" "$WORK/deb/softmr_$VERSION.orig.tar.xz" --exclude="$NAME/debian"
 	(cd "$dir" && SOURCE_DATE_EPOCH=$(source_time) dpkg-buildpackage -us -uc)
 	rm -f "$OUT"/*softmr*.deb "$OUT"/softmr_*
@@ -166,9 +166,9 @@ make_rpm() {
 	sed -e "s/@VERSION@/$VERSION/g" -e "s|@HOME@|$(project_home)|g" -e "s/@DATE@/$(LC_ALL=C date -ud "@$(source_time)" '+%a %b %d %Y')/g" \
 		"$TOP/packaging/softmr.spec.in" >"$top/SPECS/softmr.spec"
 	pack "$dir" "$top/SOURCES/$NAME.tar.xz"
-	# Debian's rpmbuild does not know of installed RPMs, so the BuildRequires are checked above
+	# Debian's rpmbuild has no database of installed RPMs, so the BuildRequires are checked above
 	[ ! -e /etc/debian_version ] || options+=(--nodeps)
-	# whatever machine it is made on, and whenever
+	# the same result on any machine, at any time
 	options+=(--define "_buildhost softmr" --define "use_source_date_epoch_as_buildtime 1"
 		--define "clamp_mtime_to_source_date_epoch 1" --define "build_mtime_policy clamp_to_source_date_epoch")
 	SOURCE_DATE_EPOCH=$(source_time) rpmbuild -ba --define "_topdir $top" "${options[@]}" "$top/SPECS/softmr.spec"

@@ -25,7 +25,7 @@ usage() {
 	EOF
 }
 
-# build_bugs BUG...: one after the other, while guests run what is built
+# build_bugs BUG...: one after the other, while guests run those that are built
 build_bugs() {
 	local bug
 	for bug; do
@@ -35,7 +35,7 @@ build_bugs() {
 	done
 }
 
-# boot_test BUG: run the test that it names, in a guest with the module that has the bug
+# boot_test BUG: run the bug's test in a guest, with the module that has the bug
 boot_test() {
 	local dir=$OUT/$1
 	mkdir "$dir/share" "$dir/console"
@@ -49,13 +49,13 @@ boot_test() {
 		>"$dir/out" 2>&1 </dev/null
 }
 
-# sign_of BUG: print the first line that shows that its test has found it; nothing: there is none
+# sign_of BUG: print the first line that shows that the test has found the bug, or nothing
 sign_of() {
 	grep -shaE -m 1 -e "$SIGN" -- "$OUT/$1/share/$TEST.1.log" "$OUT/$1/share/$TEST.1.dmesg" "$OUT/$1"/console/* |
 		sed -n 1p || true
 }
 
-# run_test BUG: until it has found the bug, or ends
+# run_test BUG: until the test has found the bug, or ends
 run_test() {
 	start_job boot_test "$1"
 	# shellcheck disable=SC2154 # start_job sets it

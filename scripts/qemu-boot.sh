@@ -59,15 +59,15 @@ from_image() {
 		"$BASE/root$1")
 }
 
-# QEMU is the image's, with the image's loader. A QEMU before 8.1, as Debian 12 has it, can miss that a CPU changes code
-# which another one is about to run: then the guest dies of an int3, from static keys and tracepoints.
+# Use QEMU of the image, with the image's loader. A QEMU before 8.1, as in Debian 12, can miss that a CPU changes code
+# that another CPU is about to run: then the guest dies of an int3, from static keys and tracepoints.
 from_image /usr/bin/qemu-system-x86_64
 QEMU=("${PROGRAM_OF_IMAGE[@]}" -L "$BASE/root/usr/share/qemu" -L "$BASE/root/usr/share/seabios")
 
 # -- KVM or not
 
-# Some machines have a /dev/kvm that cannot run a stock kernel. So it is tested by a whole boot of the kernel that is
-# wanted. The answer is kept until the machine reboots or the image, which QEMU is of, changes.
+# Some machines have a /dev/kvm that cannot run a stock kernel. So test it by a complete boot of the wanted kernel. The
+# answer is kept until the machine reboots, or the image, which contains QEMU, changes.
 kvm_works() {
 	local answer
 	[ -w /dev/kvm ] || return
@@ -86,10 +86,10 @@ kvm_works() {
 }
 
 # With SOFTMR_ACCEL=icount the virtual time is the number of instructions, one in a nanosecond, and idle time is skipped
-# (scripts/bench.sh, the counted part). The processor has all that QEMU can emulate, above all PCLMULQDQ, as a user's
-# has; but no fast string instructions, because each of their steps would count.
-# Otherwise the emulated processor is an old one: string instructions that move bytes, AVX and PCLMULQDQ, which code uses
-# on a new one, are slow to emulate (copying memory: 3 to 5 times slower).
+# (scripts/bench.sh, the counted part). The processor has all features that QEMU can emulate, above all PCLMULQDQ, as a
+# user's has; but no fast string instructions, because each of their steps would count. Otherwise the emulated processor
+# is an old one: string instructions that move bytes, AVX and PCLMULQDQ, which code uses on a new processor, are slow to
+# emulate (copying memory: 3 to 5 times slower).
 choose_accelerator() {
 	if [ "${SOFTMR_ACCEL:-}" = icount ]; then
 		# shellcheck disable=SC2054 # the commas are QEMU's
@@ -103,14 +103,14 @@ choose_accelerator() {
 	fi
 }
 
-# -- the segment: node 1 is the hub, the others connect to it. Unix sockets: no port can be taken.
+# -- the segment: node 1 is the hub, the others connect to it. Unix sockets, so that no port can be in use.
 
 nic() { echo -device "virtio-net-pci,netdev=$2,mac=52:54:00:12:34:$(printf %02x "$1"),romfile="; }
 
 node_network() {
 	local node=$1 k
 	if [ "$NODES" = 1 ]; then
-		# there is no other node, but frames must be consumed: the kernel reports a queue that stands still
+		# there is no other node, but frames must be consumed: the kernel reports a queue that does not move
 		echo -netdev user,id=net,restrict=on,ipv6=off,net=192.0.2.0/24 "$(nic 1 net)"
 	elif [ "$node" != 1 ]; then
 		echo -netdev "stream,id=net,server=off,addr.type=unix,addr.path=$RUN/net.$node" "$(nic "$node" net)"
@@ -123,7 +123,7 @@ node_network() {
 	fi
 }
 
-# wait_for_socket SOCKET PROCESS: until it exists, or the process that makes it has ended
+# wait_for_socket SOCKET PROCESS: wait until it exists, or the process that makes it has ended
 wait_for_socket() {
 	local tries=0
 	until [ -S "$1" ]; do
@@ -138,10 +138,10 @@ wait_for_sockets() {
 	for ((k = 2; k <= NODES; k++)); do wait_for_socket "$RUN/net.$k" "${INSTANCES[0]}"; done
 }
 
-# -- the shared directory, by virtiofs, which every kernel of Debian has (that of its cloud images has no 9p)
+# -- the shared directory, by virtiofs, which every kernel of Debian supports (that of its cloud images has no 9p)
 
-# share_device NODE: start the server for this guest, and fill SHARE_DEVICE with QEMU's options. The guest's accesses
-# are made as the user who boots it.
+# share_device NODE: start the server for this guest, and fill SHARE_DEVICE with QEMU's options. The server accesses
+# files as the user who boots the guest.
 share_device() {
 	local socket=$RUN/share.$1
 	SHARE_DEVICE=()
@@ -161,9 +161,9 @@ share_device() {
 
 # Faster under emulation, and without effect on the tests: no mitigations, no KASLR, few messages before init raises the
 # level; and no random addresses (norandmaps). QEMU translates a page of code again for each address at which a process
-# has it, keeps all translations, and goes through them at each store to that page when it holds other data later.
-# Starting a process took five times as long, and clearing 2 MiB up to 100 s, which the kernel takes for a stuck
-# processor.
+# maps it, keeps all translations, and walks them at each store to that page when it later holds other data. Without
+# norandmaps starting a process took five times as long, and clearing 2 MiB took up to 100 s, which the kernel reports
+# as a stuck processor.
 kernel_cmdline() {
 	echo "console=ttyS0 loglevel=5 log_buf_len=1M panic=-1 mitigations=off nokaslr random.trust_cpu=on tsc=reliable" \
 		"no_timer_check raid=noautodetect norandmaps $CMDLINE"

@@ -26,7 +26,7 @@ usage() {
 	EOF2
 }
 
-# The time of all that is made
+# The time stamp of all files
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$TOP" log -1 --format=%ct 2>/dev/null || date -d "$(sed -n 's/^ -- .*>  //p' "$TOP/debian/changelog" | head -n 1)" +%s)}
 export SOURCE_DATE_EPOCH
 
@@ -36,7 +36,8 @@ make_source() { SOFTMR_BUILD=$WORK/$1-build OUT=$2 "$TOP/scripts/package.sh" dis
 
 make_dkms() { SOFTMR_BUILD=$WORK/$1-build OUT=$2 "$TOP/scripts/package.sh" dkms; }
 
-# in_suite SUITE N COMMAND: in a tree with that Debian, where the source is /root/N-source; OUT is $WORK/packages
+# in_suite SUITE N COMMAND: run COMMAND in a tree with that Debian, where the source is /root/N-source; OUT is
+# $WORK/packages
 in_suite() {
 	local SUITE=$1 n=$2 WORK=$WORK/$1
 	mkdir -p "$WORK/packages"
@@ -52,7 +53,7 @@ in_suite() {
 	rm -rf "$WORK/tree"
 }
 
-# All packages are made of the source's archive
+# All packages are made from the source's archive
 need_source() {
 	SOURCE=$WORK/softmr-$VERSION.tar.xz
 	[ -e "$SOURCE" ] || { make_source 0 "$WORK/0-out" && mv "$WORK/0-out/softmr-$VERSION.tar.xz" "$SOURCE"; }
@@ -68,15 +69,15 @@ make_deb() {
 	done
 }
 
-# rpmbuild puts the spec into the source package as it has expanded it, with the directory of the build, and that package's
-# hash into all others. So it is one directory, as mock's is
+# rpmbuild puts the expanded spec into the source package, with the directory of the build, and that package's hash into
+# all others. So always use the same directory, as mock does
 make_rpm() {
 	need_source
 	in_suite trixie "$1" "apt-get -q -y install rpm zstd && SOFTMR_BUILD=/builddir make rpm OUT=/packages/$1-out"
 	cp "$WORK/trixie/packages/$1-out"/*.rpm "$2"
 }
 
-# The second time there is no kernel in the cache, only what it is made of
+# The second time the cache has no kernel, only its source
 make_tar() {
 	local build=$BUILD cache=${CACHE%/softmr}
 	if [ "$1" = 2 ]; then
@@ -102,7 +103,7 @@ twice() {
 	say "  SAME  $part, made twice: $(cd "${dirs[1]}" && echo *)"
 }
 
-# What the files of the release are and have in them
+# The files of the release and their contents
 list_contents() {
 	local list=softmr-$VERSION.spdx.json
 	cd "$OUT"

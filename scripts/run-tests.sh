@@ -13,10 +13,10 @@ set -euo pipefail
 
 OUT=$BUILD/test
 SLOW_MACHINE=2 # a machine may be this many times slower than expected
-SLOW_RACE=3    # and with KCSAN, which waits at the accesses that it watches, this many times again
+SLOW_RACE=3    # with KCSAN, which waits at the accesses that it watches, a further factor
 BOOT_SLACK=180 # on top of the tests' own limits, for one boot
-BOOT_COST=20   # seconds that a boot costs
-SHARD_COST=300 # tests that cost more than this together are dealt to several boots, which run side by side
+BOOT_COST=20   # the cost of a boot in seconds
+SHARD_COST=300 # tests that cost more than this together are distributed to several boots, which run side by side
 
 usage() {
 	cat <<-EOF
@@ -40,8 +40,8 @@ usage() {
 	EOF
 }
 
-# time_limit LIMIT BED: the limit of a test, in seconds. A test's head has the time on a quiet machine; other machines are
-# slower.
+# time_limit LIMIT BED: the limit of a test, in seconds. The test's head has the time on an idle machine; other machines
+# are slower.
 time_limit() {
 	local limit=$((SLOW_MACHINE * $1))
 	[ "$2" != qemu-race ] || limit=$((limit * SLOW_RACE))
@@ -57,8 +57,8 @@ wanted() {
 	return 1
 }
 
-# selected: the pairs of bed and test of this run (selection.sh). On a bed that was named on the command line each test
-# runs that was named there.
+# selected: the pairs of bed and test of this run (selection.sh). On a bed that was named on the command line, each test
+# that was named there runs.
 selected() {
 	local line name
 	pairs "${CHOSEN[@]}" | while IFS= read -r line; do
@@ -70,13 +70,12 @@ selected() {
 # -- one boot
 
 # uml_guest FLAVOUR OPTION...: with a lower priority, so that it uses the processor time that an emulated guest leaves.
-# At the same priority it would slow the emulated guest down by more than the time that it uses
+# At the same priority it would delay the emulated guest by more than the time that it uses
 uml_guest() { nice -n 5 "$TOP/scripts/uml-boot.sh" --flavour "$@"; }
 
-# kmemleak is off (see uml-boot.sh) but for the tests that are also for it, and these get one CPU.
-# Lockdep, when other guests have the processors too, frees a netdev later than the 10 s after which the core complains.
-# Two emulated machines get one CPU each: together they would have more than the host has, and wait for each other's
-# locks.
+# kmemleak is off (see uml-boot.sh) except for tests whose head asks for it, and these get one CPU. If other guests
+# share the processors, lockdep delays the freeing of a netdev beyond the 10 s after which the core complains. Two
+# emulated machines get one CPU each: with more they would exceed the host's CPUs, and wait for each other's locks.
 boot_guest() {
 	local bed=$1 leaks='' cpus=2
 	shift
@@ -91,8 +90,9 @@ boot_guest() {
 	esac
 }
 
-# judge_skips NAME "PASSED FAILED SKIPPED": print the counts; each difference from the table of skips is a failure. What
-# failed may not have come to its skips. The table is of BEDS, and of those of them that the test's head names.
+# judge_skips NAME "PASSED FAILED SKIPPED": print the counts; each difference from the table of skips is a failure. A
+# test that failed may not have reached its skips. The table covers BEDS, and of these the ones that the test's head
+# names.
 judge_skips() {
 	local passed failed skipped told=()
 	read -r passed failed skipped <<<"$2"
@@ -114,8 +114,8 @@ end_test() {
 	tell "$name" "$counts" $((SECONDS - TEST_START))
 }
 
-# progress NAME: note that this test of $BED has ended, and print how far the run is: "[tests/of all, minutes left]". What
-# is left takes as long as what was done, by its cost, once some of it is done
+# progress NAME: note that this test of $BED has ended, and print how far the run is: "[tests/of all, minutes left]".
+# The remaining time is extrapolated from the cost of the finished tests, once there are some
 progress() {
 	awk -v bed="$BED" -v name="$1" '$1 == bed && $2 == name { print $6 }' "$OUT/selected" >>"$OUT/done"
 	awk -v all="$TOTAL_COST" -v tests="$TOTAL_TESTS" -v spent="$((SECONDS - TESTS_BEGAN))" -v guess="$TESTS_TAKE" '
@@ -143,8 +143,8 @@ tell() {
 	fi
 }
 
-# boot_tests: run the tests in $SHARE/list in one boot. Tests that did not run (a test killed the guest) are in the list
-# afterwards. Fails if not even one test was begun.
+# boot_tests: run the tests in $SHARE/list in one boot. Afterwards the list has the tests that did not run (if a test
+# killed the guest). Fails if no test was started.
 boot_tests() {
 	local line name='' status=0 limit dir
 	BOOTS=$((BOOTS + 1))
@@ -182,7 +182,7 @@ boot_tests() {
 		cat "$dir/stderr"
 		return 1
 	elif [ "$status" != 0 ] && [ -z "$JOB_FAILED" ]; then
-		# nothing else has failed: a splat at boot, or between tests
+		# no test has failed: a splat at boot, or between tests
 		name=boot.$(basename "$JOB").$BOOTS
 		cp "$dir/stderr" "$LOGS/$name.1.log"
 		tail -n 40 "$dir/stderr"
@@ -207,7 +207,7 @@ guest_lost() {
 
 # -- one bed
 
-# What its tests boot from. Each job asks for it, so that the module for a bed that comes late is built late
+# Build what its tests boot from. Each job calls this, so that the module for a late bed is built late
 prepare_bed() {
 	case $1 in
 	host) prepare_bed qemu-newest ;;
@@ -217,8 +217,8 @@ prepare_bed() {
 	esac
 }
 
-# flavour_of BED SELECTED: the UML kernel that it needs for the pairs in that file, if any. Building it can take minutes,
-# and is a job among the others; it gets its share of the processors, because many tests wait for it
+# flavour_of BED SELECTED: the UML kernel that the bed needs for the pairs in that file, if any. Building it can take
+# minutes, and is a job like the others; it gets its share of the processors, because many tests wait for it
 flavour_of() {
 	local name wants='' KERNEL_OF
 	while read -r _ name _; do
@@ -232,8 +232,8 @@ flavour_of() {
 }
 
 # begin_bed BED: clear its results, and list its tests: "NODES BOOT NAME LIMIT COST", the cheapest first. Tests that
-# share a boot are dealt to several boots, BOOT.1 and so on, if they cost much together: the dearest first, each to the
-# boot that costs least so far. But kmemleak looks at the end of one boot, and host tests build in one place.
+# share a boot are distributed to several boots, BOOT.1 and so on, if they cost much together: the most expensive first,
+# each to the cheapest boot so far. But kmemleak scans at the end of one boot, and host tests build in one place.
 begin_bed() {
 	local dir=$OUT/$1 bed name nodes boot limit cost phase
 	rm -rf "${dir:?}"
@@ -260,8 +260,8 @@ begin_bed() {
 		}' | LC_ALL=C sort -k5,5n -k3,3 >"$dir/tests"
 }
 
-# Print its jobs, a line each: the seconds that they cost, and "bed nodes boot". The tests of a job share a boot. What
-# is not of the rota comes first.
+# Print its jobs, a line each: the seconds that they cost, and "bed nodes boot". The tests of a job share a boot. Jobs
+# outside of the rota come first.
 bed_jobs() {
 	awk -v bed="$1" '{ cost[$1 " " $2] += $5 }
 		END { for (job in cost) print cost[job] + (job ~ /[ .]rota/ ? 0 : 100000), bed, job }' "$OUT/$1/tests"
@@ -329,14 +329,14 @@ start_bed_job() {
 	esac </dev/null
 }
 
-# bed_job_done STATUS WORD...: after a kernel was built, the beds that wait for it are queued
+# bed_job_done STATUS WORD...: after a kernel is built, the beds that wait for it are queued
 bed_job_done() {
 	local bed
 	[ "$1 $2" = "0 make" ] || return 0
 	for bed in ${waiting[$3]}; do enqueue < <(bed_jobs "$bed"); done
 }
 
-# Print each job's report when it comes, and wait for all
+# Print each job's report when it arrives, and wait for all
 run_beds() {
 	local bed flavour
 	local -A waiting=()
@@ -383,9 +383,9 @@ summary() {
 	esac
 }
 
-# -- what will be done, and what was not
+# -- what will run, and what was left out
 
-# How long the building of what is missing takes, in seconds, by what it took when it was recorded
+# The time to build what is missing, in seconds, by the recorded times
 build_cost() {
 	local cost=0 bed what
 	[ -e "$BASE/done" ] || cost=$((cost + ${COST[build image]:-0}))
@@ -403,7 +403,7 @@ build_cost() {
 	echo "$cost"
 }
 
-# announce: say how much there is to do, and how long it takes
+# announce: print how much there is to do, and how long it will take
 announce() {
 	local building
 	building=$(build_cost "${CHOSEN[@]}")
@@ -419,7 +419,7 @@ announce() {
 		)"
 }
 
-# not_run: say what this run has left out
+# not_run: print what this run has left out
 not_run() {
 	local bed names
 	[ "$RUN" != all ] || return 0
@@ -434,13 +434,13 @@ not_run() {
 	[ ! -s "$OUT/again" ] || say "Guests of QEMU that were booted once more, because their init never spoke: $(tr '\n' ' ' <"$OUT/again")"
 }
 
-# record: write what the tests of the last run cost into selftests/seconds; the lines of others stay
+# record: write the costs of the last run's tests into selftests/seconds; the lines of other tests are kept
 record() {
 	local bed
 	for bed in host uml "${BEDS[@]}" "${RARE_BEDS[@]}"; do
 		[ ! -e "$OUT/$bed/results" ] || awk -v bed="$bed" '$2 == 0 && $4 !~ /^boot\./ { print bed, $4, $5 }' "$OUT/$bed/results"
 	done >"$OUT/recorded"
-	# whole builds, not those that had little to do
+	# only complete builds, not those that had little to do
 	awk '
 		/ guest image$/ { part = "image" }
 		/ Linux source for UML$/ { part = "source" }
@@ -515,12 +515,12 @@ at_exit end_jobs
 selected >"$OUT/selected"
 rm -f "$OUT"/{done,again}
 : >"$OUT/done"
-# a run that is late from the beginning builds nothing for the rota
+# a run without any time left builds nothing for the rota
 if [ "$MINUTES" ] && [ "$MINUTES" -le 0 ]; then sed -i '/ rota$/d' "$OUT/selected"; fi
 [ -s "$OUT/selected" ] || die 1 "no test was chosen"
 mapfile -t CHOSEN < <(awk '!there[$1]++ { print $1 }' "$OUT/selected")
 announce
-# what all beds need comes before anything else
+# first build what all beds need
 case ${CHOSEN[*]} in
 *qemu-* | *host*) host_require qemu && with_lock image image_make ;;
 *) host_require uml && with_lock image image_make ;;

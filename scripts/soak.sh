@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# make soak: tests that show more the longer they go on, in a guest of uml-checked. See -h.
+# make soak: tests that find more the longer they run, in a guest of uml-checked. See -h.
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/lib/all.sh"
@@ -8,7 +8,7 @@ set -euo pipefail
 . "$TOP/scripts/lib/long.sh"
 at_exit end_jobs
 
-# How often each does what it does, by default, and the variable that says so
+# The default number of rounds of each test, and the variable for it
 TESTS=(soak teardown_orders kill_often disturb)
 declare -A TIMES=([teardown_orders]=200 [kill_often]=1000 [disturb]=200)
 declare -A VARIABLE=([teardown_orders]=SMR_ROUNDS [kill_often]=SMR_KILLS [disturb]=SMR_TIMES)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Boot a User-Mode Linux guest and run a command in it. See --help.
 #
-# This is softmr-run (userspace/run) on the root of a test bed: the guest image, and what was built of this tree; or with
-# --tree, another Debian with what is installed in it, and only the modules of this tree.
+# This runs softmr-run (userspace/run) on the root of a test bed: the guest image, and everything that was built from
+# this tree; or with --tree, another Debian with its installed packages, and only the modules of this tree.
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/lib/all.sh"
@@ -48,7 +48,7 @@ prepare() {
 	host_require uml && build_layer uml && build_uml_layer "$FLAVOUR"
 }
 
-# run_guest OPTION...: replaces this shell, so that signals reach softmr-run. The guest's environment is that of a fresh
+# run_guest OPTION...: replace this shell, so that signals reach softmr-run. The guest's environment is that of a fresh
 # machine; the file with its memory is in TMPDIR
 run_guest() {
 	local dir=$BUILD/uml-$FLAVOUR more=() root=(--layer "$BASE/root" --layer "$LAYER")
@@ -64,9 +64,10 @@ run_guest() {
 
 bed_parse "$@"
 prepare || die "$EXIT_NO_BOOT" "what the guest boots from could not be made"
-# Each cache by itself, so that one can be told to fail, and a report names the right one. kmemleak takes half of the time,
-# and more where other work holds up the guest: all CPUs wait for its lock. With it, UML's start of another CPU calls
-# call_rcu() before that CPU is online, which lockdep reports; so whoever asks for it asks for one CPU, too.
+# slab_nomerge: each cache is separate, so that one can be made to fail, and a report names the right one. kmemleak
+# takes half of the time, and more if other work delays the guest: all CPUs wait for its lock. With kmemleak, UML's
+# start of another CPU calls call_rcu() before that CPU is online, which lockdep reports; so callers that turn it on
+# must also ask for one CPU.
 [ "$FLAVOUR" = plain ] || CMDLINE="slab_nomerge $CMDLINE"
 [ "$FLAVOUR" = plain ] || [[ $CMDLINE = *kmemleak=* ]] || CMDLINE+=" kmemleak=off"
 if [ -n "$INTERACTIVE" ]; then

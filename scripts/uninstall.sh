@@ -16,7 +16,7 @@ usage() {
 	EOF
 }
 
-# -- what runs
+# -- running parts
 
 stop_units() {
 	local units
@@ -25,10 +25,10 @@ stop_units() {
 	[ "${#units[@]}" = 0 ] || systemctl stop "${units[@]}" || true
 }
 
-# Units that were enabled: links to ours, in any target's .wants. Other people's units may be called softmr-something
+# Enabled units: links to ours, in any target's .wants. Units of others may also be called softmr-something
 disabled_units() { find "$DESTDIR/etc/systemd/system" -type l -name 'softmr-link@*' 2>/dev/null || true; }
 
-# Without users it is removed with its links
+# Unload the module, with its links, if it has no users
 unload() {
 	[ -e /sys/module/softmr ] || return 0
 	modprobe -r softmr 2>/dev/null ||
@@ -55,13 +55,13 @@ remove_files() {
 	done
 	if [ -z "$(packages_of_softmr)" ] || [ -n "$DESTDIR" ]; then rm -rf "$DESTDIR/etc/softmr"; fi
 	rm -rf "$DESTDIR${MANIFEST%/*}"
-	# the deepest first; directories with other files stay
+	# the deepest first; directories with other files are kept
 	grep '/$' "$1" | LC_ALL=C sort -ru | while IFS= read -r file; do
 		[ ! -d "$DESTDIR$file" ] || rmdir --ignore-fail-on-non-empty "$DESTDIR$file"
 	done
 }
 
-# reload_system MANIFEST: the running system reads its databases again, which the removed files were part of
+# reload_system MANIFEST: let the running system reload its databases, which included the removed files
 reload_system() {
 	local release
 	sed -nE 's,^(/usr)?/lib/modules/([^/]*)/.*[^/]$,\2,p' "$1" | sort -u | while IFS= read -r release; do

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module serves providers that are older and newer than itself: answers are
- * cut off or end in zeros, attributes that it does not know are ignored unless
- * they are mandatory.
+ * The module serves providers that are older and newer than itself. It truncates answers or pads
+ * them with zeros, and ignores unknown attributes unless they are mandatory.
  *
  * timeout: 60
  * paths: host
@@ -234,7 +233,10 @@ TEST_F(abi, resize_of_srq)
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
 }
 
-/* A ring can be mapped by itself, and by the mapping that it shares: the same memory. */
+/*
+ * A ring can be mapped by itself, and as a part of the mapping that it shares. Both show the same
+ * memory.
+ */
 TEST_F(abi, rings_alone_and_shared)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1 } };
@@ -271,7 +273,7 @@ TEST_F(abi, rings_alone_and_shared)
 	EXPECT_EQ(0, munmap(shared, resp->map.mmap_size));
 }
 
-/* Entries of an array, as long as a provider knows them */
+/* Entries of an array, in the size that a provider knows */
 TEST_F(abi, windows_of_each_size)
 {
 	static const uint32_t sizes[] = { 40, 48, 128 };
@@ -324,8 +326,8 @@ TEST_F(abi, windows_of_each_size)
 }
 
 /*
- * A command by write(): @in begins with the pointer to the answer, of which @core bytes
- * are the core's, and @driver the driver's. Those are left in @out.
+ * A command by write(): @in begins with the pointer to the answer, which has @core bytes of the
+ * core and @driver of the driver. The driver's bytes are left in @out.
  */
 static int command(int fd, uint32_t cmd, void *in, size_t in_len, size_t core,
 		   uint8_t *out, size_t driver)
@@ -381,7 +383,7 @@ TEST_F(abi, answers_that_are_none)
 	EXPECT_TRUE(all(self->out + 4, self->out + 36, 0));
 }
 
-/* An extended command by write(): of each part, some bytes are the core's and some the driver's. */
+/* An extended command by write(): each part has bytes of the core, and bytes of the driver. */
 struct ex_command {
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
@@ -406,7 +408,9 @@ static int ex_command(struct ibv_context *ctx, struct ex_command *c, uint32_t cm
 	return write(ctx->cmd_fd, &c->call, len) == len ? 0 : -errno;
 }
 
-/* What the driver says of the device, to providers that know more of it, and less */
+/*
+ * The driver's answer about the device, to providers that know more of it than the module, and less
+ */
 TEST_F(abi, device)
 {
 	size_t core = sizeof(struct ib_uverbs_ex_query_device_resp);
@@ -448,7 +452,7 @@ static struct ibv_qp *raw_qp_in_rts(struct vt_ep *ep)
 	return ret ? NULL : qp;
 }
 
-/* A rate limit with the driver's input of each length; with input that the module does not know */
+/* A rate limit, with driver input of each length, and with input that the module does not know */
 TEST_F(abi, input)
 {
 	struct ib_uverbs_ex_modify_qp cmd = { .rate_limit = 1000 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a process can make the kernel hold, row by row of Documentation/security.rst: an
- * ordinary user in a memory cgroup of 64 MiB tries to exceed it. It is refused,
- * or the OOM killer ends it; and a process of another user goes on as before.
+ * How much memory a process can make the kernel use, row by row of Documentation/security.rst: a process of an ordinary
+ * user, in a memory cgroup of 64 MiB, tries to exceed each limit. It is refused, or the OOM killer ends it. A process
+ * of another user continues as before.
  *
  * daily: uml-checked
  * timeout: 180
@@ -48,13 +48,13 @@
 
 /* How the process of the other user ends */
 enum end {
-	REFUSED,	/* at last it got no more, and that was in time */
+	REFUSED,	/* it was refused in the end, within the limit */
 	TOO_MUCH,	/* it got more than it may have */
-	WRONG,		/* anything else; it says what */
+	WRONG,		/* anything else, which is printed */
 	KILLED,		/* by the OOM killer */
 };
 
-/* @pair: a process of another user, which must not notice */
+/* @pair: of a process of another user, which must not be affected */
 FIXTURE(accounts)
 {
 	struct vt_pair pair;
@@ -84,7 +84,7 @@ FIXTURE_TEARDOWN(accounts)
 	rmdir(GROUP);
 }
 
-/* What an ordinary user has. */
+/* Objects of the ordinary user */
 struct own {
 	struct vt_dev dev;
 	struct ibv_pd *pd;
@@ -123,7 +123,7 @@ static void unmap(unsigned long start, unsigned long end, off_t offset)
 	munmap((void *)start, end - start);
 }
 
-/* Errors that a test of its own would show. */
+/* An error that is not about limits: other tests would find it. */
 static enum end wrong(const char *what)
 {
 	printf("# %s: %s\n", what, strerror(errno));
@@ -134,7 +134,7 @@ static enum end try_in_child(try_fn *try, int arg, rlim_t memlock)
 {
 	struct own own = {};
 
-	/* those of the other process, which are inherited */
+	/* the mappings inherited from the other process */
 	for_each_mapping(unmap);
 	if (become_ordinary(memlock) || vt_dev_open(&own.dev, 0, AF_INET))
 		return wrong("open");
@@ -177,10 +177,10 @@ static enum end try_as_user(FIXTURE_DATA(accounts) *self, try_fn *try, int arg,
 
 /* -- objects */
 
-/* As many as there may be, and not one more; also when one of them goes */
+/* As many as the limit, and not one more; also after one is destroyed */
 static enum end try_objects(struct own *own, int kind)
 {
-	/* one of these is there already */
+	/* one of these exists already */
 	int max = USER_OBJECTS - (kind == VT_PD || kind == VT_CQ);
 	static struct vt_parts parts;
 	void *o, *last = NULL;
@@ -215,7 +215,7 @@ TEST_F(accounts, objects)
 		EXPECT_REFUSED(try_objects, kinds[i], RLIM_INFINITY);
 }
 
-/* What root makes is not counted against that, as it has CAP_SYS_RESOURCE. */
+/* Objects of root are not counted against the limit, because it has CAP_SYS_RESOURCE. */
 TEST_F(accounts, objects_of_root)
 {
 	struct ibv_pd *pd[2 * USER_OBJECTS];
@@ -236,7 +236,7 @@ TEST_F(accounts, objects_of_root)
 #define CQ_ENTRIES	16384
 #define CQ_BYTES	(CQ_ENTRIES * 64)
 
-/* What is destroyed is there again. */
+/* Memory of destroyed queues is available again. */
 static enum end try_queues(struct own *own, int entries)
 {
 	size_t each = (size_t)entries * 64, most = (USER_QUEUES + MEMLOCK) / each;
@@ -269,8 +269,8 @@ TEST_F(accounts, queues)
 }
 
 /*
- * Queues that share mappings: what is destroyed, in any order, is there again. One that
- * stays keeps the memory that it shares with others, which is charged.
+ * Queues that share mappings: memory of queues that are destroyed, in any order, is available again. A queue that
+ * remains keeps the memory that it shares with others, and the user is charged for it.
  */
 #define SMALL_ENTRIES	512
 #define SMALL_ROUNDS	4
@@ -302,7 +302,7 @@ static enum end try_small_queues(struct own *own, int arg)
 			return WRONG;
 		if (n * SMALL_ENTRIES * 64 > USER_QUEUES + MEMLOCK)
 			return TOO_MUCH;
-		/* most of the allowance is for rings, and each time as much */
+		/* most of the allowance is for rings, the same amount each time */
 		if (n * SMALL_ENTRIES * 64 < USER_QUEUES / 2 ||
 		    (round && n < first))
 			return wrong("fewer than before");
@@ -349,7 +349,7 @@ TEST_F(accounts, send_queues)
 	EXPECT_REFUSED(try_send_queues, 0, MEMLOCK);
 }
 
-/* RLIMIT_MEMLOCK is what an ordinary user needs to have more. */
+/* To get more, an ordinary user needs RLIMIT_MEMLOCK. */
 static enum end try_with_memlock(struct own *own, int arg)
 {
 	(void)arg;
@@ -362,7 +362,7 @@ TEST_F(accounts, more_queues_with_memlock)
 	EXPECT_REFUSED(try_with_memlock, 0, 16 * MIB);
 }
 
-/* The mapping that was made last */
+/* The latest mapping */
 static struct {
 	off_t offset;
 	size_t len;
@@ -376,7 +376,7 @@ static void find_last(unsigned long start, unsigned long end, off_t offset)
 	last.len = end - start;
 }
 
-/* Map the memory of the object that was made last once more. */
+/* Map the memory of the latest object once more. */
 static void *map_again(struct own *own, size_t *len)
 {
 	void *p;
@@ -391,7 +391,7 @@ static void *map_again(struct own *own, size_t *len)
 
 #define ROUNDS	300
 
-/* Make something, map it once more, destroy it, and so on */
+/* Make an object, map it once more, destroy it, and so on */
 static enum end try_mappings(struct own *own, bool (*one)(struct own *, void **,
 							   size_t *),
 			     size_t max)
@@ -407,7 +407,7 @@ static enum end try_mappings(struct own *own, bool (*one)(struct own *, void **,
 		return TOO_MUCH;
 	if (errno != ENOMEM)
 		return WRONG;
-	/* They are given back when nobody maps them any more. */
+	/* Their memory is returned when the last mapping is gone. */
 	while (n--)
 		munmap(p[n], len[n]);
 	for (n = 0; n < 2 && one(own, &p[n], &len[n]); n++)
@@ -426,7 +426,7 @@ static bool one_cq(struct own *own, void **p, size_t *len)
 	return *p && !ibv_destroy_cq(cq);
 }
 
-/* The first in a mapping for many, all of which it keeps */
+/* The first ring of a shared mapping, which keeps all of the mapping */
 static bool one_small_cq(struct own *own, void **p, size_t *len)
 {
 	struct ibv_cq *cq = ibv_create_cq(own->dev.ctx, 127, NULL, NULL, 0);
@@ -485,7 +485,7 @@ TEST_F(accounts, device_memory_that_stays_mapped)
 
 #define PINNED_PAGES	10		/* of the 16 of MEMLOCK */
 
-/* What becomes writable is pinned anew, and counts beside what it was. */
+/* A region that becomes writable is pinned anew, and both pins count. */
 static enum end try_rereg(struct own *own, int pages)
 {
 	uint8_t *p = vt_map(pages * PAGE, PAGE, MAP_PRIVATE, -1);
@@ -501,7 +501,7 @@ static enum end try_rereg(struct own *own, int pages)
 		return TOO_MUCH;
 	if (errno != ENOMEM)
 		return wrong("rereg_mr");
-	/* It is as it was. */
+	/* It is unchanged. */
 	return ibv_dereg_mr(mr) ? wrong("dereg_mr") : REFUSED;
 }
 
@@ -510,7 +510,7 @@ TEST_F(accounts, rereg_counts_twice)
 	EXPECT_REFUSED(try_rereg, PINNED_PAGES, MEMLOCK);
 }
 
-/* -- what waits for slow pages */
+/* -- operations that wait for slow pages */
 
 static uint8_t *slow_pages(size_t len)
 {
@@ -536,7 +536,7 @@ static long group_bytes(void)
 
 #define RANGES		1000
 #define ADVICES		500
-#define ADVICE_MAX	(8 * MIB)	/* and what else the process does meanwhile */
+#define ADVICE_MAX	(8 * MIB)	/* plus what else the process allocates during that time */
 
 static enum end try_advice(struct own *own, int arg)
 {
@@ -584,10 +584,10 @@ TEST_F(accounts, advice_that_waits)
 
 #define CONNS		120
 #define WRITE_LEN	(256 * 1024)
-/* Each CPU may be behind, and each may go a train beyond. */
+/* Each CPU's count may lag, and each CPU may exceed the limit by a train. */
 #define PACKETS_SLACK	MIB
 
-/* A READ of a page that comes late, and a WRITE behind it, whose packets wait meanwhile */
+/* A READ of a page that arrives late, and a WRITE after it, whose packets wait for the READ */
 static int post_behind_slow_page(struct vt_conn *c, struct vt_ep *a,
 				 struct vt_ep *b, const struct ibv_mr *slow,
 				 const uint8_t *page)
@@ -641,17 +641,17 @@ static enum end try_packets(struct own *own, int arg)
 	return dropped > 0 && waiting > USER_PACKETS / 2 ? REFUSED : WRONG;
 }
 
-/* Emulated it takes half of that */
+/* On an emulated machine it takes half of that time */
 TEST_F_TIMEOUT(accounts, packets_that_wait, 60)
 {
 	refused_behind_slow_pages(_metadata, self, try_packets, RLIM_INFINITY);
 }
 
-/* -- what waits for pages that never come */
+/* -- operations that wait for pages that never arrive */
 
 #define CONTEXTS	64
 #define EACH		16		/* faults of a context */
-#define THREADS_SLACK	8		/* of others, meanwhile */
+#define THREADS_SLACK	8		/* of other users, started at the same time */
 #define CHILDREN	4
 
 static struct vt_never never;
@@ -680,7 +680,7 @@ static int unbound_workers(void)
 	return n;
 }
 
-/* Register pages of the file, and prefetch each by itself. */
+/* Register pages of the file, and prefetch each one separately. */
 static bool ask_for_pages(struct ibv_pd *pd, uint8_t *p, int pages)
 {
 	struct ibv_mr *mr = ibv_reg_mr(pd, p, pages * PAGE,
@@ -714,7 +714,7 @@ static bool ask_by_context(const char *name, uint8_t *p)
 	return pd && ask_for_pages(pd, p, EACH);
 }
 
-/* Until as many wait as there will be, and a little longer for those that should not. */
+/* Wait until no more faults are added, and a little longer, for faults that must not be there. */
 static enum end count_faults(int before)
 {
 	int n, i;
@@ -778,7 +778,7 @@ static void refused_for_ever(struct __test_metadata *_metadata,
 	EXPECT_TRUE(vt_never_close(&never));
 }
 
-/* The same process, a context after the other */
+/* The same process, one context after the other */
 TEST_F_TIMEOUT(accounts, faults_of_many_contexts, 60)
 {
 	refused_for_ever(_metadata, self, try_contexts);
@@ -790,8 +790,8 @@ TEST_F_TIMEOUT(accounts, faults_of_many_processes, 60)
 }
 
 /*
- * A process that fills memory, has one fault begun and ends. Its parent waits until that
- * has asked for the page, or has had the time to do so.
+ * A process that fills memory, starts one fault and ends. Its parent waits until the fault has requested the page, or
+ * has had time to do so.
  */
 #define DEAD		24
 #define DEAD_BYTES	(2 * MIB)
@@ -889,7 +889,7 @@ static enum end try_tables(struct own *own, int arg)
 		printf("# %d tables, then errno %d\n", n, errno);
 		if (n * TABLE > USER_ODP)
 			return TOO_MUCH;
-		/* They are given back with the regions. */
+		/* They are freed with the regions. */
 		if (errno != ENOMEM || n * TABLE < USER_ODP / 2 || n < first)
 			return wrong("tables");
 		first = n;

@@ -3,8 +3,8 @@
 # nodes: 1
 # timeout: 120
 #
-# The packets on the wire are well-formed RoCEv2, by the judgement of two programs that share no code with softmr: one
-# that computes each checksum, and tshark
+# The packets on the wire are well-formed RoCEv2. Two programs that share no code with softmr check that: one that
+# computes each checksum, and tshark
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -25,7 +25,7 @@ links() {
 	done
 }
 
-# The file has grown, and does not grow any more
+# The file has grown, and no longer grows
 all_written() {
 	local before
 	before=$(stat -c %s "$WORK/pcap")
@@ -51,7 +51,7 @@ capture_once() {
 	kill "$tcpdump"
 	wait "$tcpdump"
 	cat "$WORK/tcpdump"
-	# packets that the kernel had no room for, and those that tcpdump has not read
+	# packets for which the kernel had no room, and packets that tcpdump has not read
 	[ "$(told 'dropped by kernel')" = 0 ] && [ "$(told captured)" = "$(told 'received by filter')" ] || status=2
 	return "$status"
 }

@@ -3,8 +3,9 @@
 # nodes: 1
 # timeout: 400
 #
-# A sniffer of the RDMA device (a RAW_PACKET QP with a sniffer's flow, as libpcap has) sees what two QPs of one host exchange without a packet, as the
-# packets that the wire would have had: tshark and a program that computes each checksum find them right
+# Two QPs of one host exchange messages without packets. A sniffer of the RDMA device (a RAW_PACKET QP with a sniffer
+# flow, as libpcap uses) sees the packets that the wire would have carried. tshark, and a program that computes each
+# checksum, check them
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -16,14 +17,14 @@ python3 -c "import pyverbs" || skip_all "no pyverbs"
 have tshark || skip_all "no tshark"
 MTU=1500
 
-# The file has grown, and does not grow any more
+# The file has grown, and no longer grows
 all_written() {
 	local before
 	before=$(stat -c %s "$WORK/pcap")
 	nap 0.5
 	[ "$before" -gt 100 ] && [ "$(stat -c %s "$WORK/pcap")" = "$before" ]
 }
-# capture SNIFFER... -- COMMAND...: what the sniffer sees of COMMAND goes to $WORK/pcap
+# capture SNIFFER... -- COMMAND...: the packets of COMMAND that the sniffer sees go to $WORK/pcap
 capture() {
 	local sniffer status program=()
 	while [ "$1" != -- ]; do program+=("$1"); shift; done
@@ -64,7 +65,7 @@ for family in v4 v6; do
 	check "$family: well-formed, as packets" well_formed SEND_{FIRST,MIDDLE,LAST} WRITE_{FIRST,MIDDLE,LAST} READ_REQUEST \
 		READ_RESP_{FIRST,MIDDLE,LAST} ACK FETCH_ADD ATOMIC_ACK UD_SEND_ONLY
 done
-# softmr capture, which is a program of its own, beside softmr
+# softmr capture, which is a separate program
 SOFTMR_CAPTURE=(softmr capture --write "$WORK/pcap" "$DEV")
 gid_args server -g v4
 refused_write() { python3 "$LIB/refused_write.py" "$DEV" "${GID_ARGS[1]}" | grep -q '^10 '; }

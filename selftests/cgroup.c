@@ -2,8 +2,8 @@
 /*
  * The rdma controller of cgroups (Documentation/admin-guide/cgroup-v2.rst,
  * "RDMA"): a process that is at its limit of contexts (hca_handle) or objects
- * (hca_object) gets EAGAIN, and more when the limit is raised. And the memory
- * controller: what on-demand paging takes is the process's.
+ * (hca_object) gets EAGAIN, and gets more when the limit is raised. And the
+ * memory controller: memory for on-demand paging is charged to the process.
  *
  * timeout: 60
  * paths: host
@@ -37,7 +37,8 @@ static int limit(int handles, int objects)
 }
 
 /*
- * The group's count of @what now; a controller without entries prints nothing.
+ * The group's current count of @what; a controller without entries prints
+ * nothing.
  */
 static int used(const char *what)
 {
@@ -197,7 +198,7 @@ TEST_F(cgroup, on_demand_memory)
 	EXPECT_EQ(0, ibv_dealloc_pd(pd));
 }
 
-/* Parents of objects (PD, CQ) are made before the limit is set. */
+/* The PD and CQ that the objects need are made before the limit is set. */
 FIXTURE(objects)
 {
 	struct vt_dev dev;
@@ -262,7 +263,7 @@ TEST_F(objects, limited)
 	ASSERT_NE(NULL, o[2])
 		TH_LOG("after the limit was raised: errno %d", errno);
 	EXPECT_EQ(NULL, vt_object_create(variant->kind, &self->parts));
-	/* one is destroyed, so another one can be made */
+	/* after one is destroyed, another one can be made */
 	EXPECT_EQ(0, vt_object_destroy(variant->kind, o[0]));
 	o[0] = vt_object_create(variant->kind, &self->parts);
 	ASSERT_NE(NULL, o[0]);

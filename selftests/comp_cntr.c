@@ -110,8 +110,8 @@ static struct vt_ep *end_of(FIXTURE_DATA(counters) *self, int kind)
 }
 
 /*
- * A peer may have the answer to a READ before the READ is counted, and flushed receives
- * come when they come. So wait.
+ * The answer to a READ may reach the peer before the READ is counted, and receives may be flushed
+ * late. So wait.
  */
 static bool becomes(FIXTURE_DATA(counters) *self, int kind, uint64_t entry,
 		    uint64_t want)
@@ -272,7 +272,7 @@ TEST_F(counters, bytes)
 	EXPECT_TRUE(all_are(self, FAILED, none));
 }
 
-/* Requests that nobody wants a completion of are counted, too. */
+/* Unsignalled requests are counted, too. */
 TEST_F(counters, not_signalled)
 {
 	int i;
@@ -287,7 +287,7 @@ TEST_F(counters, not_signalled)
 	EXPECT_TRUE(vt_sq_quiet(self->a));
 }
 
-/* One request is refused, and what is behind it is flushed. */
+/* One request is refused, and the requests after it are flushed. */
 TEST_F(counters, errors)
 {
 	static const uint64_t failed[KINDS] = { 2, 3, 1, 0, 1, 1 };
@@ -328,7 +328,7 @@ TEST_F(counters, read_refused)
 	EXPECT_TRUE(all_are(self, FAILED, failed));
 }
 
-/* A completion is counted before anybody can see it. */
+/* A completion is counted before it can be polled. */
 TEST_F(counters, counted_before_completed)
 {
 	int i;
@@ -341,7 +341,7 @@ TEST_F(counters, counted_before_completed)
 	}
 }
 
-/* One counter for several kinds and QPs; and it goes on when the QPs are reset. */
+/* One counter for several kinds and QPs, which keeps counting after the QPs are reset */
 TEST_F(counters, shared)
 {
 	uint32_t cntr;
@@ -377,7 +377,7 @@ TEST_F(counters, modify)
 	EXPECT_EQ(0, modify(self->ctx, cntr, FAILED, INC, 5));
 	EXPECT_EQ(0, modify(self->ctx, cntr, FAILED, INC, 2));
 	EXPECT_EQ(7, count(self->ctx, cntr, FAILED));
-	/* beyond the greatest value it begins anew */
+	/* it wraps around */
 	ASSERT_EQ(0, vt_qp_reset(self->a->qp));
 	ASSERT_EQ(0, vt_qp_reset(self->b->qp));
 	ASSERT_EQ(0, attach(self->a->qp, cntr, WRITE));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completion queues: resizing without the loss of a completion or an event,
- * QPs that go, moderation of events, completion vectors, the clock of timestamps.
+ * Completion queues: resizing without losing a completion or an event, QPs that are destroyed, moderation of events,
+ * completion vectors, the clock of timestamps.
  *
  * race: yes
  * timeout: 120
@@ -154,7 +154,7 @@ TEST_F(cq, resize_without_room)
 	ASSERT_EQ(0, take_n(self->a->scq, &seen, 10));
 }
 
-/* A requested event comes, whatever the CQ's size is by then. */
+/* A requested event is raised even if the CQ was resized since. */
 TEST_F(cq, resize_keeps_notification)
 {
 	uint64_t sent = 0, seen = 0;
@@ -175,7 +175,7 @@ static int resize_cq(void *cq, uint32_t size)
 	return ibv_resize_cq(cq, size);
 }
 
-/* Completions that arrive while the CQ is resized come once each, in order. */
+/* Completions that arrive while the CQ is resized are delivered once each, in order. */
 TEST_F(cq, resize_in_traffic)
 {
 	struct vt_resizer r = {
@@ -214,7 +214,7 @@ static int complete_n(struct vt_ep *ep, struct ibv_qp *qp,
 	return ret ? ret : take_event(ep, VT_TIMEOUT_MS);
 }
 
-/* A destroyed QP's completions leave room in a full CQ for the next QP's. */
+/* When a QP is destroyed, its completions in a full CQ are removed, and make room for the next QP's. */
 TEST_F(cq, room_of_a_former_qp)
 {
 	uint64_t sent = 0, seen = 0;
@@ -315,8 +315,8 @@ TEST_F(cq, batch_beside_a_former_qp)
 /* -- moderation */
 
 /*
- * What the completions so far cause has happened: a request that makes none is executed after that, and its message has
- * arrived.
+ * Wait until the effects of the completions so far have happened: execute an unsignalled request after them, and wait
+ * for its message.
  */
 static int pass_by(FIXTURE_DATA(cq) *self)
 {
@@ -357,10 +357,10 @@ TEST_F(cq, moderation_by_time)
 	EXPECT_EQ(0, take_event(self->a, VT_TIMEOUT_MS));
 	EXPECT_LE(49, vt_now_ms() - start);
 	ASSERT_EQ(0, take_n(self->a->scq, &seen, 2));
-	/* no event comes as long as none is requested */
+	/* no event is raised as long as none is requested */
 	ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 2));
 	ASSERT_EQ(0, take_n(self->a->scq, &seen, 2));
-	/* nor if one waited for the timer: it would be raised now */
+	/* nor is one waiting for the timer: it would be raised now */
 	ASSERT_EQ(0, moderate(self->a->scq, 0, 0));
 	ASSERT_EQ(0, pass_by(self));
 	EXPECT_EQ(-ETIMEDOUT, take_event(self->a, 0));
@@ -457,7 +457,7 @@ TEST_F(cq, raw_clock)
 	ns = (two.raw_clock.tv_sec - one.raw_clock.tv_sec) * 1000000000ll +
 	     two.raw_clock.tv_nsec - one.raw_clock.tv_nsec;
 	EXPECT_LE(10000000, ns);
-	/* As of adapters, it is a counter: programs look at tv_nsec only. */
+	/* As on adapters, the timestamp is a counter: programs look at tv_nsec only. */
 	if (sizeof(two.raw_clock.tv_nsec) >= sizeof(uint64_t))
 		EXPECT_EQ(0, two.raw_clock.tv_sec);
 	two.comp_mask |= IBV_VALUES_MASK_RAW_CLOCK << 1;

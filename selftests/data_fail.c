@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Allocations fail while data moves: each one that the poster's own task makes, and some of those that
- * packets, timers and workers make. Requests complete all the same, or with an error that says so; no
- * byte is wrong, no request is executed twice, and the queues can be connected again.
+ * Allocations fail while data is transferred: each one in the poster's own task, and some in the processing of packets,
+ * timers and workers. Requests still succeed, or complete with an error that fits. No byte is wrong, no request is
+ * executed twice, and the QPs can be connected again.
  *
  *   SMR_FAIL_SECONDS=N ./data_fail	for how long each
  *
@@ -24,7 +24,7 @@
 
 #define SECONDS		4
 #define SWEEP_MAX	2000
-/* Requests that are tried together */
+/* Requests that are posted together */
 #define BATCH		10
 
 FIXTURE(data)
@@ -64,7 +64,7 @@ static bool failed_clean(int status)
 	       status == IBV_WC_RETRY_EXC_ERR || status == IBV_WC_WR_FLUSH_ERR;
 }
 
-/* A batch has ended with @ret. After an error the QPs are connected again, without failures. */
+/* A batch has ended with @ret. After an error, connect the QPs again, without failing allocations. */
 static void judge(struct __test_metadata *_metadata, FIXTURE_DATA(data) *self, int ret)
 {
 	if (!ret)
@@ -75,7 +75,9 @@ static void judge(struct __test_metadata *_metadata, FIXTURE_DATA(data) *self, i
 	ASSERT_EQ(0, vt_mix_run(&self->mix, BATCH));
 }
 
-/* Each allocation of the task that posts and polls. What is drawn differs, and so does their number. */
+/*
+ * Each allocation of the task that posts and polls. The random requests differ, and so does the number of allocations.
+ */
 TEST_F_TIMEOUT(data, posting, 120)
 {
 	int n, ret, injected, failed = 0, none = 0;
@@ -96,8 +98,8 @@ TEST_F_TIMEOUT(data, posting, 120)
 }
 
 /*
- * Run batches for some seconds while allocations fail. @no_pages: the responder's pages are gone
- * before each. Return: how many allocations have failed
+ * Run batches for some seconds while allocations fail. @no_pages: remove the responder's pages before each. Return: how
+ * many allocations have failed
  */
 static int go_on(struct __test_metadata *_metadata, FIXTURE_DATA(data) *self,
 		 bool (*fail)(bool on), bool no_pages)
@@ -127,10 +129,7 @@ static bool few(bool on) { return vt_fail_atomic(on ? 3 : 0); }
 static bool many(bool on) { return vt_fail_atomic(on ? 30 : 0); }
 static bool in_workers(bool on) { return vt_fail_marked(on ? 2 : 0); }
 
-/*
- * Only on the wire does moving data allocate in softirqs. On the same host there may be nothing
- * that could fail.
- */
+/* Data transfer allocates in softirqs only on the wire. On the same host there may be no allocation that could fail. */
 static bool allocates(void)
 {
 	const char *path = getenv("SMR_PATH");
@@ -154,7 +153,7 @@ TEST_F_TIMEOUT(data, many_in_softirqs, 120)
 		EXPECT_LT(0, injected);
 }
 
-/* The pages come on demand, and workers bring them in. */
+/* The pages are paged on demand, and workers bring them in. */
 TEST_F_TIMEOUT(data, workers, 120)
 {
 	struct vt_ep *b = &self->pair.b;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Objects are destroyed in every order while requests are outstanding both ways: what something else
- * still needs is EBUSY, and goes later. At each point the process closes the device and ends, with
- * whatever is left. No call takes long, and nothing is left of the process.
+ * Objects are destroyed in every order while requests are outstanding both ways: destroying an object that is still in
+ * use fails with EBUSY, and succeeds later. At each point the process closes the device and exits with the objects that
+ * are left. No call takes long, and no object of the process remains.
  *
  * race: yes
  * timeout: 240
@@ -21,13 +21,13 @@
 #define LEN		60000
 #define OUTSTANDING	8
 #define BUF		(2 * VT_GUARD + OUTSTANDING * LEN)
-/* What no call may take, on a quiet machine and on one that is not */
+/* The limit for each call, on an idle machine and on a busy one */
 #define LIMIT_MS	1000
 #define PATIENCE	3
 
 /*
- * What is done to one end, in some order. After CLOSE its rings are still mapped, so what is left of
- * it ends with the process.
+ * The steps that take one end apart. After CLOSE its rings are still mapped, so the rest is freed when the process
+ * exits.
  */
 enum step { QP, SCQ, RCQ, MR, PD, CLOSE, STEPS };
 
@@ -35,7 +35,7 @@ static const char * const names[] = { "qp", "scq", "rcq", "mr", "pd", "close", "
 
 /**
  * struct seen - what the processes have seen
- * @slowest_ms: of all calls, and of the ends of processes
+ * @slowest_ms: of all calls, and of the exits of processes
  * @slowest: which that was, STEPS for an end
  * @busy: calls that were refused
  * @end: when the last process began to end
@@ -77,7 +77,7 @@ static void note_time(struct seen *seen, enum step step, uint64_t begin)
 	seen->slowest = step;
 }
 
-/* READs and WRITEs of the peer's memory, as many as may be outstanding; nobody waits for them */
+/* READs and WRITEs of the peer's memory, as many as may be outstanding, without waiting for them */
 static int begin_traffic(struct vt_ep *from, struct vt_ep *to)
 {
 	struct ibv_sge sge;
@@ -118,7 +118,7 @@ static int destroy(struct vt_ep *ep, enum step step)
 	}
 }
 
-/* What must be gone before */
+/* The steps that must come before @step */
 static unsigned int needs(enum step step)
 {
 	switch (step) {
@@ -141,7 +141,7 @@ static int timed(struct seen *seen, struct vt_ep *ep, enum step step)
 	return ret;
 }
 
-/* Take @ep apart in this order; again from the beginning for what was busy. */
+/* Take @ep apart in this order, and start again from the beginning for objects that were busy. */
 static bool take_apart(struct seen *seen, struct vt_ep *ep, const enum step *order)
 {
 	unsigned int gone = 0;
@@ -226,7 +226,7 @@ static bool permute(enum step *order)
 	return true;
 }
 
-/* What comes after the device is closed makes no difference. */
+/* Steps after the device is closed make no difference. */
 static bool is_new(const enum step *order)
 {
 	int i = 0;

@@ -3,7 +3,7 @@
 # nodes: 1
 # timeout: 60
 #
-# What programs read of a device: the firmware version is softmr's own, and no field is empty
+# What programs read about a device: the firmware version is softmr's own, and no field is empty
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"

@@ -3,9 +3,9 @@
 # nodes: 1
 # timeout: 240
 #
-# While requests of all kinds go both ways, each byte checked, the netdev goes down and comes up, its MTU changes,
-# addresses come and go, the process is stopped and goes on, the clock is set: all data arrives. SMR_TIMES=N
-# disturbs so many times
+# Requests of all kinds are sent in both directions, and each byte is checked. Meanwhile the netdev goes down and up,
+# its MTU changes, addresses are added and removed, the process is stopped and continued, and the clock is set: all data
+# arrives. SMR_TIMES=N disturbs N times
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -15,7 +15,8 @@ TIMES=${SMR_TIMES:-12}
 try_veth 9000 || finish
 SNS=${SIDE_NS[server]} CNS=${SIDE_NS[client]}
 
-# Static neighbours: those that are learnt go when the netdev goes down, and come by a question that may be lost
+# Static neighbours: learnt ones are removed when the netdev goes down, and are learnt again by a request that may be
+# lost
 introduce() {
 	local mac
 	mac=$(in_ns "$CNS" cat /sys/class/net/veth0/address)
@@ -24,7 +25,7 @@ introduce() {
 	ip -n "$CNS" neigh replace 10.1.0.1 lladdr "$mac" dev veth0 nud permanent
 }
 
-# Going down takes the routes and static neighbours with it, and coming up brings the routes of IPv4's addresses only
+# Going down removes the routes and static neighbours, and coming up restores only the routes of IPv4 addresses
 flap() {
 	ip -n "$SNS" link set veth0 down && nap 0.02 && ip -n "$SNS" link set veth0 up && introduce
 }
@@ -42,14 +43,14 @@ address_comes_and_goes() {
 		ip -n "$SNS" addr del "fd01::1:$1/64" dev veth0
 }
 
-# The address that the QPs use: while it is not there nothing is sent from it
+# The address that the QPs use: while it is missing nothing is sent from it
 address_of_the_qps() {
 	ip -n "$SNS" addr del 10.1.0.1/24 dev veth0 && nap 0.02 && ip -n "$SNS" addr add 10.1.0.1/24 dev veth0 && introduce
 }
 
 stop_and_go() { kill -STOP -- "-$TRAFFIC" && nap 0.1 && kill -CONT -- "-$TRAFFIC"; }
 
-# The time of day, by days in both directions. In the end it is as it was, for this shell measures by it
+# Set the time of day, by days in both directions. In the end it is as before, because this shell measures time by it
 clock_jumps() {
 	local jump
 	for jump in "1 day" "2 days ago" "1 day"; do date -s "$jump" && nap 0.02 || return; done
@@ -75,7 +76,7 @@ moves() {
 	[ "$(bytes)" -gt $((before + 1000)) ]
 }
 
-# disturb WHAT: data goes on after each time, and is right at the end
+# disturb WHAT: data flows again after each time, and is right at the end
 disturb() {
 	local i status
 	rm -f "$WORK/stop"

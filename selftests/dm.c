@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Device memory; what is imported from another process; parent and thread
+ * Device memory; objects imported from another process; parent and thread
  * domains with allocators; enhanced connection establishment.
  *
  * timeout: 120
@@ -116,7 +116,7 @@ TEST_F(dm, atomics)
 	EXPECT_EQ(42, seen);
 }
 
-/* A region of the second half has its own addresses, and ends where it ends. */
+/* A region over the second half has its own addresses and bounds. */
 TEST_F(dm, part)
 {
 	struct ibv_mr *mr = ibv_reg_dm_mr(self->b->pd, self->dm, 8000, 1000,

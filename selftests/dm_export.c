@@ -131,7 +131,7 @@ static int reg(FIXTURE_DATA(dm) *self, int access)
 	return self->r.mr ? 0 : -errno;
 }
 
-/* A device maps it for its own DMA, while the CPU and another link use it */
+/* A device maps the memory for its own DMA, while the CPU and another link use it. */
 TEST_F(dm, another_device)
 {
 	static uint8_t before[LEN];
@@ -168,7 +168,7 @@ TEST_F(dm, another_link)
 		  vt_region_copy(&self->pair, &self->r, VT_WRITE, LEN - 1, 2));
 }
 
-/* The buffer is whole pages. What is beyond the memory's length is nobody else's. */
+/* The buffer consists of whole pages. The rest of the last page belongs to nobody else. */
 TEST_F(dm, whole_pages)
 {
 	struct ibv_dm *dm = alloc_dm(self->ctx, 100);
@@ -197,8 +197,8 @@ TEST_F(dm, refused)
 }
 
 /*
- * The memory is freed, its bytes are still there, and the link does not give its room to
- * others; when the last user has gone, it does.
+ * After the memory is freed its bytes remain, and the link does not reuse its space until the last
+ * user is gone.
  */
 TEST_F(dm, outlives_its_owner)
 {
@@ -222,7 +222,7 @@ TEST_F(dm, outlives_its_owner)
 	EXPECT_EQ(ENOMEM, errno);
 	ASSERT_EQ(0, ibv_dereg_mr(self->r.mr));
 	self->r.mr = NULL;
-	/* a file ends when its process returns to user space, a region's memory at once */
+	/* a file is released when its process returns to user space, a region's memory at once */
 	all = NULL;
 	for (i = 0; i < 100 && !all; i++) {
 		all = alloc_dm(self->ctx, attr.max_dm_size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * DMA handles: regions that are registered with one are like any other, but for
- * on-demand paging; and how many handles there may be.
+ * DMA handles: a region that is registered with a handle behaves like any
+ * other, but cannot be paged on demand. And the limit on handles.
  *
  * timeout: 60
  * paths: host wire
@@ -20,7 +20,7 @@
 #define MAX_HANDLES	500
 #define ACCESS_RELAXED	(VT_ACCESS_ALL | IBV_ACCESS_RELAXED_ORDERING)
 
-/* What is known about a handle; a negative @cpu: not that */
+/* The hints of a handle; a negative @cpu: no CPU */
 struct hints {
 	int cpu;
 	int mem_type;
@@ -196,7 +196,7 @@ TEST_F(dmah, stays_while_it_is_used)
 	EXPECT_EQ(-ENOENT, reg(self, VT_ACCESS_ALL));
 }
 
-/* On demand from the beginning, or later */
+/* On demand at registration, or by a later rereg */
 TEST_F(dmah, not_on_demand)
 {
 	struct vt_region plain;
@@ -207,7 +207,7 @@ TEST_F(dmah, not_on_demand)
 	EXPECT_EQ(0, rereg(self, VT_ACCESS_ALL));
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, LEN));
 	EXPECT_EQ(0, dereg(self));
-	/* it is the handle that is in the way */
+	/* the handle is the reason: without it, this works */
 	ASSERT_EQ(0, vt_region_reg(&plain, self->pair.b.pd, self->p, LEN,
 				   (uintptr_t)self->p, VT_ACCESS_ODP));
 	EXPECT_EQ(0, ibv_dereg_mr(plain.mr));
@@ -218,14 +218,14 @@ TEST_F(dmah, limit)
 	uint32_t handles[MAX_HANDLES], more;
 	int i, ret;
 
-	/* one is there already */
+	/* one exists already */
 	for (i = 0; i < MAX_HANDLES - 1; i++)
 		ASSERT_EQ(0, alloc_dmah(self->ctx, &no_hints, &handles[i]));
 	EXPECT_EQ(-ENOMEM, alloc_dmah(self->ctx, &no_hints, &more));
 	EXPECT_EQ(0, free_dmah(self->ctx, handles[0]));
 	ret = alloc_dmah(self->ctx, &no_hints, &handles[0]);
 	EXPECT_EQ(0, ret);
-	/* the others end with the process */
+	/* the others are freed when the process exits */
 	EXPECT_EQ(-ENOMEM, alloc_dmah(self->ctx, &no_hints, &more));
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The doorbell of a context is a file. It rings the context's own QPs, and nothing else; and it
- * may outlive the context, and the device.
+ * The doorbell of a context is a file. It rings only the context's own QPs, and may outlive the context and the device.
  *
  * timeout: 60
  * paths: host
@@ -68,7 +67,10 @@ FIXTURE_TEARDOWN(doorbell)
 	vt_pair_close(&self->pair);
 }
 
-/* In error, where receives that the kernel is told of are flushed; it says that it waits for that. */
+/*
+ * Put the QP into the error state, where the kernel flushes receives when the doorbell is rung. The ring says that the
+ * kernel waits for the doorbell.
+ */
 static bool fail_qp(struct ibv_qp *qp, const struct smr_ring_hdr *rq)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
@@ -91,7 +93,7 @@ TEST_F(doorbell, rings_its_own)
 	struct smr_recv_wqe *recv;
 	struct ibv_wc wc;
 
-	/* A WRITE of nothing. The kernel runs what is rung before the call returns. */
+	/* A WRITE of length 0. The kernel executes it before the doorbell call returns. */
 	*send = (struct smr_send_wqe){
 		.wr_id = 77, .opcode = IBV_WR_RDMA_WRITE,
 		.send_flags = IBV_SEND_SIGNALED,

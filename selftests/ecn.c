@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ECN, RoCEv2 annex A17.9: who asks the network for marks, what follows from a marked packet,
- * and from a congestion notification packet (CNP). The peer is made by hand.
+ * ECN, RoCEv2 annex A17.9: which packets ask the network for marks, and the reaction to a marked
+ * packet and to a congestion notification packet (CNP). The test itself is the peer, and builds its
+ * packets.
  *
  * timeout: 90
  * paths: wire
@@ -26,14 +27,14 @@
 #define CE	3
 #define ECN	3
 
-/* What the window begins with, by how much it grows after a mark, and the least: in packets */
+/* In packets: the initial window, how much it grows after a mark, and its minimum */
 #define START	128
 #define STEP	16
 #define LEAST	16
 
 #define MESSAGE	(8000 * MTU)
 
-/* They have more under way than the stack takes: 16 shards of 2 MiB */
+/* Enough QPs to have more in flight than the stack takes: 16 shards of 2 MiB */
 #define OTHERS	80
 #define BULK	(128 * 4096)
 #define QUEUE	"tc qdisc add dev veth0 "
@@ -111,7 +112,7 @@ static int post(FIXTURE_DATA(ecn) *self, uint32_t len)
 	return vt_post(&self->ep, &wr);
 }
 
-/* How many packets come until none does. self->last becomes the PSN of the last one. */
+/* Count packets until no more arrive. self->last becomes the PSN of the last one. */
 static int flight(FIXTURE_DATA(ecn) *self)
 {
 	int n;
@@ -121,7 +122,7 @@ static int flight(FIXTURE_DATA(ecn) *self)
 	return n;
 }
 
-/* -- who asks for marks */
+/* -- which packets ask for marks */
 
 static void expect_tos(struct __test_metadata *_metadata, FIXTURE_DATA(ecn) *self,
 		       enum ibv_qp_type type, uint8_t asked, uint8_t expected)
@@ -162,9 +163,12 @@ TEST_F(ecn, who_asks_for_marks)
 		}
 }
 
-/* -- what follows from a mark */
+/* -- the reaction to a mark */
 
-/* A WRITE of nothing, which needs no receive and no key; its payload could be longer. */
+/*
+ * A WRITE of length 0, which needs no receive and no key. A WRITE may carry payload, so it counts
+ * as data.
+ */
 static int send_data(FIXTURE_DATA(ecn) *self, uint8_t service)
 {
 	uint8_t reth[16] = {};
@@ -215,7 +219,7 @@ TEST_F(ecn, a_mark_is_told_of)
 	EXPECT_EQ(marked + 1, vt_counter_now(self->ctx, "np_ecn_marked_roce_packets"));
 }
 
-/* The CNP is as its QP's packets are. */
+/* The CNP has the ECN bits of its QP's packets. */
 TEST_F(ecn, a_cnp_asks_for_marks_if_its_qp_does)
 {
 	self->conf.traffic_class = 0x28;
@@ -242,7 +246,7 @@ TEST_F(ecn, no_mark_no_cnp)
 	EXPECT_EQ(marked, vt_counter_now(self->ctx, "np_ecn_marked_roce_packets"));
 }
 
-/* Whoever forges a packet without its ICRC, or from elsewhere, draws no CNP. */
+/* A forged packet, with a wrong ICRC or from another source, causes no CNP. */
 TEST_F(ecn, what_is_dropped_draws_no_cnp)
 {
 	uint32_t good = self->roce.saddr;
@@ -262,7 +266,7 @@ TEST_F(ecn, what_is_dropped_draws_no_cnp)
 	EXPECT_EQ(marked, vt_counter_now(self->ctx, "np_ecn_marked_roce_packets"));
 }
 
-/* At most one CNP of a QP in 50 us, but not much less */
+/* A QP sends at most one CNP in 50 us, but not much less often */
 TEST_F(ecn, marks_in_a_row)
 {
 	int64_t sent, marked;
@@ -307,7 +311,7 @@ static int open_other(FIXTURE_DATA(ecn) *self, int i)
 	return ret ? ret : vt_post(ep, &wr);
 }
 
-/* Bulk, and a queue that hardly moves, do not keep a CNP from the wire: its class has another. */
+/* Bulk traffic in a queue that hardly drains does not delay a CNP: its class has another queue. */
 TEST_F_TIMEOUT(ecn, a_cnp_passes_bulk, 90)
 {
 	int64_t before;
@@ -323,14 +327,14 @@ TEST_F_TIMEOUT(ecn, a_cnp_passes_bulk, 90)
 			    QUEUE "parent 1:3 tbf rate 8kbit burst 10kb limit 64mb"));
 	for (i = 0; i < OTHERS; i++)
 		EXPECT_EQ(0, open_other(self, i));
-	/* Nothing more of these goes to the stack. */
+	/* The stack takes no more packets of these QPs. */
 	EXPECT_LT(before, vt_counter_now(self->ctx, "tx_backpressure"));
 	self->roce.tos = CE;
 	EXPECT_EQ(0, send_data(self, 0));
 	EXPECT_TRUE(hear_cnp(self, 2000));
 }
 
-/* Acknowledgements carry no data. They are counted only. */
+/* A marked ACK carries no data. It is only counted. */
 TEST_F(ecn, marked_acknowledgements)
 {
 	static const uint8_t ack[4] = { 0x1f };
@@ -348,7 +352,7 @@ TEST_F(ecn, marked_acknowledgements)
 	EXPECT_EQ(marked + 1, vt_counter_now(self->ctx, "np_ecn_marked_roce_packets"));
 }
 
-/* UC has a peer, which may be an adapter that obeys. A datagram has a sender only. */
+/* A UC QP has a peer, which may be an adapter that reacts to CNPs. A datagram only has a sender. */
 TEST_F(ecn, unreliable_qps)
 {
 	uint32_t data[2] = { htonl(self->conf.qkey), htonl(PEER) };
@@ -372,7 +376,7 @@ TEST_F(ecn, unreliable_qps)
 	EXPECT_EQ(marked + 1, vt_counter_now(self->ctx, "np_ecn_marked_roce_packets"));
 }
 
-/* -- what follows from a CNP */
+/* -- the reaction to a CNP */
 
 static int send_cnp(FIXTURE_DATA(ecn) *self)
 {
@@ -383,7 +387,7 @@ static int send_cnp(FIXTURE_DATA(ecn) *self)
 	return vt_roce_send(&self->roce, &self->bth, reserved, sizeof(reserved));
 }
 
-/* Acknowledge all that was heard. Return: how many packets come then */
+/* Acknowledge all packets so far. Return: how many packets follow */
 static int next_flight(FIXTURE_DATA(ecn) *self)
 {
 	static const uint8_t ack[4] = { 0x1f };
@@ -395,7 +399,7 @@ static int next_flight(FIXTURE_DATA(ecn) *self)
 	return flight(self);
 }
 
-/* A QP that has twice the START under way */
+/* A QP that has twice START packets in flight */
 static void begin(struct __test_metadata *_metadata, FIXTURE_DATA(ecn) *self)
 {
 	ASSERT_EQ(0, post(self, MESSAGE));
@@ -403,7 +407,7 @@ static void begin(struct __test_metadata *_metadata, FIXTURE_DATA(ecn) *self)
 	ASSERT_EQ(2 * START, next_flight(self));
 }
 
-/* Half of it, and the first step of recovery: all that was under way has been acknowledged. */
+/* The window is halved, and grows by a first step: all packets in flight have been acknowledged. */
 TEST_F(ecn, a_cnp_is_obeyed)
 {
 	int64_t handled;
@@ -416,12 +420,12 @@ TEST_F(ecn, a_cnp_is_obeyed)
 	EXPECT_EQ(handled + 1, vt_counter_now(self->ctx, "rp_cnp_handled"));
 	n = next_flight(self);
 	EXPECT_EQ(START + STEP, n);
-	/* It recovers. */
+	/* The window recovers. */
 	for (i = 0; i < 5; i++)
 		EXPECT_EQ(n + (i + 1) * STEP, next_flight(self));
 }
 
-/* What was sent before the first of them cannot be taken back: they have effect once. */
+/* CNPs for packets that were in flight at the first one: only the first has an effect. */
 TEST_F(ecn, many_cnps_for_one_flight)
 {
 	int i;
@@ -433,7 +437,7 @@ TEST_F(ecn, many_cnps_for_one_flight)
 	EXPECT_EQ(START + STEP, next_flight(self));
 }
 
-/* Whoever sends CNPs without end does not stop a QP: security.rst. */
+/* A peer that floods a QP with CNPs does not stop it: security.rst. */
 TEST_F(ecn, cnps_without_end)
 {
 	int i, n = 0;
@@ -446,9 +450,9 @@ TEST_F(ecn, cnps_without_end)
 		n = next_flight(self);
 		ASSERT_LE(LEAST, n);
 	}
-	/* halved, and one step up; a little more as long as not all that was sent was marked */
+	/* halved, and one step up; a little more while not all sent packets were marked */
 	EXPECT_GT(LEAST + STEP + STEP / 2, n);
-	/* It recovers even so. */
+	/* The window recovers even so. */
 	EXPECT_LT(n, next_flight(self));
 }
 
@@ -463,7 +467,7 @@ static int send_odd_cnp(FIXTURE_DATA(ecn) *self, size_t len, uint8_t flags)
 	return vt_roce_send(&self->roce, &bth, reserved, len);
 }
 
-/* Each is counted, and none has effect: the window goes on doubling. */
+/* Each is counted, and none has an effect: the window keeps doubling. */
 TEST_F(ecn, cnps_that_are_none)
 {
 	static const char * const counters[] = {
@@ -500,7 +504,7 @@ TEST_F(ecn, cnps_that_are_none)
 	}
 }
 
-/* Too short for its reserved octets: nobody's, like all that is truncated */
+/* Too short for the reserved octets: counted for no QP, like every truncated packet */
 TEST_F(ecn, truncated_cnps)
 {
 	size_t len;
@@ -534,8 +538,8 @@ TEST_F(ecn, cnps_for_unreliable_qps)
 }
 
 /*
- * A READ's data comes as fast as it is asked for. So a mark on it makes the requester ask
- * for less, and its peer is told, too.
+ * The requester sets the pace of a READ's data. So a mark on that data makes the requester ask for
+ * less, and it also sends a CNP to its peer.
  */
 TEST_F(ecn, marks_on_what_was_read)
 {

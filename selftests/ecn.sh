@@ -3,7 +3,7 @@
 # nodes: 1
 # timeout: 300
 #
-# A network that is too narrow, and marks packets where they queue (RED with ECN). Without ECN it has to drop them
+# A network with a bottleneck that marks packets in its queue (RED with ECN). Without ECN it has to drop them
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -12,9 +12,9 @@ need_link_type "$LINK_TYPE"
 modprobe -a sch_red sch_tbf sch_prio cls_u32 >/dev/null 2>&1
 # Between the two sides: a bridge in a namespace of its own
 MID=$(node_name mid)
-# The narrow places, towards the server and towards the client
+# The bottlenecks, towards the server and towards the client
 TO_SERVER=toserver TO_CLIENT=toclient
-# No more than an emulated machine can send while it is busy with other things, too
+# Not more than a busy emulated machine can send
 MIBPS=2
 
 # wire NETNS NAME HOST: a side's netdev, whose other end is a port of the bridge
@@ -24,8 +24,9 @@ wire() {
 		in_ns "$1" ethtool -K veth0 tx-udp-segmentation off tx-checksum-ip-generic off >/dev/null
 }
 
-# narrow PORT: RoCEv2's packets queue where they are marked from 30 KB on, always from 90 KB on, and dropped at 1 MB.
-# What is not ECT is dropped instead of marked. All else has a queue of its own, or nothing would get through
+# narrow PORT: RoCEv2 packets are queued. Some are marked from 30 KB on, all from 90 KB on, and they are dropped at 1
+# MB. Packets without ECT are dropped instead of marked. Other packets have a queue of their own, or nothing would get
+# through
 narrow() {
 	local zeros
 	printf -v zeros '0 %.0s' {1..16}
@@ -52,7 +53,7 @@ network() {
 	side client "$(node_name c)" "$cns" 10.1.0.2 fd01::2
 }
 
-# queue PORT: sets MARKED and DROPPED: since it was renewed
+# queue PORT: sets MARKED and DROPPED, counted since the queue was renewed
 queue() {
 	read -r MARKED DROPPED <<<"$(tc -n "$MID" -s qdisc show dev "$1" | awk '
 		$1 == "qdisc" { red = $2 == "red" }
@@ -61,14 +62,16 @@ queue() {
 		END { print marked + 0, dropped + 0 }')"
 }
 
-# RED goes by an average, which sinks only while packets come. Those of the next measurement must not suffer from the last
+# RED uses an average, which sinks only while packets arrive. The last measurement must not affect the packets of the
+# next one
 renew() {
 	local port
 	for port in "$TO_SERVER" "$TO_CLIENT"; do tc -n "$MID" qdisc del dev "$port" root && narrow "$port" || return; done
 }
 
 # measure PORT TCLASS FAMILY PROGRAM OPTION...: four seconds of it. Sets GOODPUT in KiB/s; MARKED and DROPPED, both by it.
-# perftest counts its messages; the bandwidth that it computes of them is 0 where it fails to find out the processor's clock
+# perftest counts its messages; the bandwidth that it computes from them is 0 if it cannot find out the processor's
+# clock
 measure() {
 	local port=$1 tclass=$2 family=$3
 	renew || return
@@ -80,20 +83,20 @@ measure() {
 	[ "${GOODPUT:-0}" -gt 0 ]
 }
 
-# without PORT PROGRAM: what there is to be gained
+# without PORT PROGRAM: how much ECN can improve
 without() {
 	measure "$1" 0 v4 "$2" || return
 	DROPS_BEFORE=$DROPPED GOODPUT_BEFORE=$GOODPUT
 	[ "$MARKED" = 0 ] && [ "$DROPPED" -gt 20 ]
 }
 
-# with PORT FAMILY PROGRAM: hardly a drop (1 in 50 of those without, the first burst's)
+# with PORT FAMILY PROGRAM: hardly a drop (at most 1 in 50 of those without, from the first burst)
 with() {
 	measure "$1" 2 "$2" "$3" || return
 	[ "$MARKED" -gt 20 ] && [ $((DROPPED * 50)) -le "$DROPS_BEFORE" ]
 }
 
-# gains PORT FAMILY PROGRAM: that, and no less data. Who READs loses little data by drops
+# gains PORT FAMILY PROGRAM: the same, and not less data. READs lose little data by drops
 gains() { with "$@" && [ "$GOODPUT" -ge "$GOODPUT_BEFORE" ]; }
 
 # grew SIDE COUNTER FROM
@@ -109,7 +112,7 @@ told() {
 	grew "$1" np_ecn_marked_roce_packets 0 && grew "$1" np_cnp_sent 0 && grew "$2" "$3" 0
 }
 
-# with_rxe: rdma_rxe sends no CNPs and obeys none; data arrives
+# with_rxe: rdma_rxe neither sends nor obeys CNPs; data arrives
 with_rxe() {
 	measure "$TO_SERVER" 2 v4 ib_write_bw && [ "$MARKED" -gt 0 ]
 }
@@ -125,12 +128,12 @@ check "the sender of WRITEs is told" told server client rp_cnp_handled
 check "WRITE with ECN over IPv6" gains "$TO_SERVER" v6 ib_write_bw
 check "READ without ECN" without "$TO_CLIENT" ib_read_bw
 check "READ with ECN" with "$TO_CLIENT" v4 ib_read_bw
-# the server's QPs never come to RTS: they only answer
+# the server's QPs never reach RTS: they only answer
 check "the sender of what was read is told" told client server rp_cnp_ignored
 topology_down
 diag "$(printf '%s\n' "${FIGURES[@]}")"
 
-# Older ones listen in the first namespace only, wherever the link is
+# Older versions listen in the first namespace only, wherever the link is
 rxe_listens() { in_ns "${SIDE_NS[$1]}" grep -q ':12B7 ' /proc/net/udp; }
 
 # rxe_network SERVER_TYPE CLIENT_TYPE

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets that a policy drops on their way out, which the stack reports as it reports a full
- * queue: they are lost, as if the network had lost them. A queue that is full of one's own
- * packets is not a loss.
+ * A policy drops packets on their way out, and the stack reports it as it reports a full queue.
+ * Such packets count as lost in the network. A queue that is full of one's own packets is not a
+ * loss.
  *
  * daily: uml-checked
  * timeout: 240
@@ -19,17 +19,17 @@
 #define LEN	(16u * 1024)
 #define DEPTH	32
 
-/* The timeout is 4.096 us * 2^14; the first try and 2 retries, each of 1 to 4 timeouts */
+/* The timeout is 4.096 us * 2^14; the first try and 2 retries take 1 to 4 timeouts each */
 #define TIMEOUT		14
 #define TIMEOUT_MS	67
 #define TRIES		3
 #define LEAST_MS	(TRIES * TIMEOUT_MS - 5)
 #define MOST_MS		(TRIES * 4 * TIMEOUT_MS + 2000)
 
-/* The datagrams of 33 bytes that a jiffy of 10 ms may delay, each once */
+/* The time limit for datagrams of 33 bytes, each of which may be delayed by a jiffy of 10 ms */
 #define UD_MS		3000
 
-/* Nobody has this address */
+/* An address that no host has */
 #define NOBODY		"fd97::2"
 #define NOBODY_QPN	0x321
 
@@ -43,9 +43,9 @@ FIXTURE(drop)
 
 /*
  * Commands for the shell.
- * @make: what the others need; if it fails, the kernel does not have it
- * @drop: from now on everything for RoCEv2's port is dropped
- * @pass: not any more; NULL: nobody is there to receive it
+ * @make: prepares the others; if it fails, the kernel lacks the feature
+ * @drop: drop everything for RoCEv2's port from now on
+ * @pass: stop dropping; NULL: there is no receiver
  * @unmake: undo @make
  */
 FIXTURE_VARIANT(drop)
@@ -95,7 +95,7 @@ FIXTURE_VARIANT_ADD(drop, vrf)
 	"echo 0 >/proc/sys/net/ipv4/udp_l3mdev_accept",
 };
 
-/* The master's routes are asked, and it has none. */
+/* The master's routes are looked up, and it has none. */
 FIXTURE_VARIANT_ADD(drop, ipvlan)
 {
 	"modprobe -q ipvlan; ip link add droplow type dummy && "
@@ -219,7 +219,7 @@ static void expect_no_answer(struct __test_metadata *_metadata, FIXTURE_DATA(dro
 	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->pair.a.qp));
 }
 
-/* Nothing was ever sent. */
+/* No packet was ever sent. */
 TEST_F(drop, first_request)
 {
 	uint64_t start;
@@ -231,11 +231,11 @@ TEST_F(drop, first_request)
 	start = vt_now_ms();
 	ASSERT_EQ(0, post_write(&self->pair, 1, LEN));
 	expect_no_answer(_metadata, self, 1, start);
-	/* It does not try all the time. */
+	/* It does not retry continuously. */
 	EXPECT_GE(10, backpressure(self) - waits);
 }
 
-/* The stack begins to drop when much is under way. */
+/* The stack begins to drop when much is in flight. */
 TEST_F(drop, in_the_middle)
 {
 	struct ibv_wc wc = {};
@@ -265,7 +265,7 @@ TEST_F(drop, in_the_middle)
 	}
 }
 
-/* What is lost is sent again, and a send queue that drains waits for that. */
+/* Lost packets are retransmitted, and a send queue that drains waits for that. */
 TEST_F(drop, passes_again)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1 };
@@ -285,7 +285,7 @@ TEST_F(drop, passes_again)
 	EXPECT_EQ(0, vt_async_event(a->dev.ctx, IBV_EVENT_SQ_DRAINED, VT_TIMEOUT_MS));
 }
 
-/* Datagrams leave, as far as their sender knows. */
+/* Datagrams complete: their sender does not know that they were dropped. */
 TEST_F(drop, datagrams)
 {
 	struct ibv_sge sge;
@@ -308,7 +308,7 @@ TEST_F(drop, datagrams)
 	EXPECT_GE(UD_MS, vt_now_ms() - start);
 }
 
-/* -- beside packets of others, which wait in the netdev's queue */
+/* -- next to packets of others, which wait in the netdev's queue */
 
 #define SLOW	"tc qdisc add dev $SMR_NETDEV root handle 1: prio bands 2 " \
 		"priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 && " \
@@ -325,7 +325,7 @@ TEST_F(drop, datagrams)
 		TC_DROP("$SMR_NETDEV", "match ip dst " OTHER)
 #define UNBLOCK	"ip -n $SMR_PEER_NETNS addr del " OTHER "/24 dev $SMR_NETDEV"
 
-/* As many as a link has sockets, so that some share the socket of those that wait */
+/* As many as a link has sockets, so some share a socket with packets that wait */
 #define SOCKETS	16
 #define MANY	(2 * SOCKETS)
 
@@ -421,7 +421,7 @@ static int fill_queue(FIXTURE_DATA(beside) *self)
 	return 0;
 }
 
-/* The stack holds packets of the same socket, which do not leave in time. */
+/* The stack holds packets of the same socket that are not sent in time. */
 TEST_F(beside, packets_that_wait)
 {
 	struct vt_addr to = { .gid = self->other, .qpn = NOBODY_QPN };
@@ -454,7 +454,10 @@ TEST_F(beside, packets_that_wait)
 	printf("# the last took %d ms\n", (int)ms);
 }
 
-/* A queue that is full of the sender's own packets is waited for. (netem lets go of those.) */
+/*
+ * The sender waits for a queue that is full of its own packets. (Not with netem, which orphans
+ * packets.)
+ */
 TEST_F(beside, full_queue)
 {
 	int64_t waits, timeouts;

@@ -3,8 +3,8 @@
 # nodes: 1
 # timeout: 120
 #
-# A netdev with two TX queues, one for each CPU (XPS), one of them slower than the other. A sender that changes the CPU
-# again and again must not change the queue, or its trains overtake each other
+# A netdev with two TX queues, one for each CPU (XPS), of which one is slower. A sender that moves between the CPUs must
+# stay on one queue, or its trains overtake each other
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -50,7 +50,7 @@ move_about() {
 
 sent() { for dev in "${SIDE_DEV[@]}"; do counter "$dev" tx_packets; done | awk '{ n += $1 } END { print n }'; }
 
-# in_order FAMILY PROGRAM OPTION...: PROGRAM runs, sends, and nothing overtakes
+# in_order FAMILY PROGRAM OPTION...: PROGRAM runs, sends, and no packet overtakes another
 in_order() {
 	local family=$1 program=$2 status=0 before mover dev n
 	shift 2
@@ -62,7 +62,7 @@ in_order() {
 	wait "$mover" 2>/dev/null
 	[ "$status" = 0 ] || return
 	[ "$(sent)" -gt $((before + 10000)) ] || { echo "only $(($(sent) - before)) packets"; return 1; }
-	# what was sent again early has been late, not out of order
+	# an early retransmission means that packets were late, not out of order
 	for dev in "${SIDE_DEV[@]}"; do
 		n=$(($(counter "$dev" retransmits) - $(counter "$dev" early_retransmits)))
 		[ "$n" = 0 ] || { echo "$dev: retransmits $n"; status=1; }

@@ -3,8 +3,8 @@
 # nodes: 1
 # timeout: 180
 #
-# QPs that wait for a slow netdev: each gets its turn, they are not all woken for the room that few of them can use, and
-# acknowledges do not wait behind them
+# QPs that wait for a slow netdev: each gets its turn, they are not all woken for space that only a few of them can use,
+# and ACKs do not wait behind them
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -12,10 +12,11 @@
 need_link_type "$LINK_TYPE"
 for module in sch_tbf sch_prio cls_u32; do modprobe "$module" 2>/dev/null; done
 
-# With an MTU of 9000 a QP has 512 KiB under way at first. All sockets together take 32 MiB
+# With an MTU of 9000 a QP has 512 KiB in flight at first. All sockets together take 32 MiB
 MANY=256
 
-# slow RATE: RDMA WRITEs of the client leave at RATE; all else passes them. The packets are told by their BTH's opcode
+# slow RATE: RDMA WRITEs of the client are sent at RATE; all other packets pass them. The opcode in the BTH identifies
+# the WRITEs
 slow() {
 	local ns=${SIDE_NS[client]} opcode
 	tc -n "$ns" qdisc add dev veth0 root handle 1: prio bands 2 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 &&
@@ -42,7 +43,7 @@ no_herd() {
 	[ "$after" -gt "$before" ] && [ $(((after - before) << 16)) -lt $((4 * bytes)) ]
 }
 
-# Bulk does not leave at all. A message from the other side is acknowledged, also by a QP that is then destroyed at once
+# Bulk is not sent at all. A message from the other side is acknowledged, also by a QP that is then destroyed at once
 stuck() {
 	slow 8kbit && traffic server client ib_write_bw -q "$MANY" -s 65536 -t 16 -D 60 -u 22 && within 20 waits
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Packets are taken behind the firewall: what it refuses does not arrive, and connection tracking keeps the flows that it
-# has let in. (They stay "new" to it: what goes the other way has ports of its own.)
+# The link receives packets after the firewall: packets that it refuses do not arrive, and connection tracking keeps the
+# flows that it has let in. (They stay "new" for the tracker, because packets of the other direction have other ports.)
 #
 #     here (veth0, 10.1.0.1, server)  ----  peer (veth0, 10.1.0.2, client)
 #     nft input: rules of each case

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Threads write into the rings that a process shares with the kernel: work requests that are
- * nearly right, indices, and bytes. They ring doorbells, also of objects that are not theirs.
- * Meanwhile another thread uses, resizes, changes and destroys the objects that the rings and
- * the requests belong to, and in the end the process ends, closes all or is killed. All of that
- * is done in a child, again and again, each with its own numbers of one seed. hostile_ring.c
- * does the same in single steps.
+ * nearly right, indices, and bytes. They ring doorbells, also of objects that are not theirs. At
+ * the same time another thread uses, resizes, changes and destroys the objects that the rings and
+ * the requests belong to. In the end the process exits, closes everything or is killed. This runs
+ * in one child after the other, each with its own random numbers from one seed. hostile_ring.c does
+ * the same in single steps.
  *
  *   SMR_SEED=N ./fuzz_rings	draws the same numbers again; threads race, so a run differs
  *   SMR_FUZZ_SECONDS=N		for how long
  *
- * A splat, or another process's connection that does not work, is a finding.
+ * A splat is a finding, and so is another process's connection that stops working.
  *
  * beds: uml-checked uml
  * timeout: 90
@@ -35,7 +35,7 @@
 #define RINGS		8
 
 /**
- * struct tally - what the children have done; in memory that they share with the parent
+ * struct tally - counts of the children's actions, in memory that they share with the parent
  */
 struct tally {
 	uint64_t entries, indices, bytes, doorbells, changes, lives;
@@ -44,9 +44,10 @@ struct tally {
 /**
  * struct attack - one child's work
  * @pair: the connection whose rings are written to
- * @ring: mappings of them that stay when their objects go
+ * @ring: mappings of the rings that remain when their objects are destroyed
  * @mw: a window for requests that bind
- * @mw_rkey: its key, and those of the buffers: objects go while scribblers use these
+ * @mw_rkey: its key; here and in the fields below, because objects are destroyed while scribblers
+ * use the keys
  * @a_lkey: of a's buffer
  * @b_rkey: of b's
  */
@@ -81,9 +82,9 @@ static void count(uint64_t *number)
 	__atomic_fetch_add(number, 1, __ATOMIC_RELAXED);
 }
 
-/* -- what a scribbler writes */
+/* -- the writes of a scribbler */
 
-/* A request that the kernel would execute; of each opcode */
+/* A request of any opcode that the kernel would execute */
 static void good_entry(struct attack *a, struct smr_send_wqe *wqe, uint64_t *r)
 {
 	struct ibv_sge from = {
@@ -115,7 +116,7 @@ static void good_entry(struct attack *a, struct smr_send_wqe *wqe, uint64_t *r)
 	wqe->imm_or_rkey = a->mw_rkey;
 }
 
-/* One field is not what it was: any 1, 2, 4 or 8 bytes of the entry. */
+/* Change one field: any 1, 2, 4 or 8 bytes of the entry. */
 static void spoil(void *entry, size_t len, uint64_t *r)
 {
 	size_t size = 1ul << vt_random_below(r, 4);
@@ -200,7 +201,7 @@ static void *scribble(void *arg)
 	struct attack *a = s->attack;
 	uint64_t *r = &s->random;
 
-	/* until the process ends */
+	/* until the process exits */
 	for (;;) {
 		switch (vt_random_below(r, 12)) {
 		case 0:
@@ -225,9 +226,9 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* -- what happens to the objects meanwhile */
+/* -- changes of the objects at the same time */
 
-/* Queues of their own get another size: the provider reads what is in a ring when it moves it. */
+/* Resize the attackers' own queues: the provider reads the contents of a ring when it moves it. */
 static void change_queues(struct vt_ep *ep, uint64_t *r)
 {
 	struct ibv_cq *cq = ibv_create_cq(ep->dev.ctx, 4, NULL, NULL, 0);
@@ -254,7 +255,7 @@ static void change_state(struct vt_ep *ep, uint64_t *r)
 	ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE);
 }
 
-/* The regions that the requests name go, and come with other keys. */
+/* Deregister the regions that the requests name, and register them with other keys. */
 static void change_region(struct vt_ep *ep)
 {
 	struct ibv_mr *mr = ibv_reg_mr(ep->pd, ep->buf.p, ep->buf.len,
@@ -296,7 +297,7 @@ static void change(struct attack *a, uint64_t *r)
 
 /* -- one life */
 
-/* A mapping of its own: the provider's goes with the object. */
+/* A separate mapping, because the provider unmaps its own with the object. */
 static int map_again(struct vt_ring *ring, struct vt_ring *of, struct vt_ep *ep)
 {
 	uint64_t offset;
@@ -339,7 +340,7 @@ static int attack_open(struct attack *a)
 	return 0;
 }
 
-/* The connection goes while its rings are still written to. */
+/* Destroy the connection while its rings are still written to. */
 static void destroy_under_fire(struct attack *a)
 {
 	ibv_destroy_qp(a->pair.a.qp);
@@ -355,7 +356,7 @@ static void destroy_under_fire(struct attack *a)
 	usleep(2000);
 }
 
-/* A child's life. It ends in one of three ways. Status 1: it could not begin. */
+/* A child's life, which ends in one of three ways. Exit status 1: it could not begin. */
 static void live(struct tally *tally, uint64_t seed, uint64_t n)
 {
 	static struct attack attack;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random verbs on objects of each kind, beside a model of them: each call must succeed where
- * the model says so, and fail with the very errno, or with the very status of a completion,
- * where it must. What an object is made of decides whether it can go; the state table of QPs
- * and semantics.rst decide the rest. Another thread does the same on objects of its own.
+ * Random verbs on objects of each kind, compared with a model of them: each call must succeed, or
+ * fail with exactly the errno or completion status that the model says. In the model an object can
+ * be destroyed only when no other object uses it; the state table of QPs and semantics.rst decide
+ * the rest. Another thread does the same on its own objects.
  *
  *   SMR_SEED=N ./fuzz_verbs	repeats a run: the calls depend on nothing else
  *   SMR_FUZZ_SECONDS=N		for how long
@@ -46,13 +46,13 @@ static const char * const kinds[] = {
 };
 
 /**
- * struct object - what the model knows of an object
+ * struct object - the model of an object
  * @p: NULL: this slot is free
- * @users: objects that are made of it, and windows that are bound to it
- * @parts: what it is made of
+ * @users: the number of objects that use it, and of windows that are bound to it
+ * @parts: the objects that it uses
  * @state: of a QP
  * @access: of a region
- * @depth: of a queue, as it was asked for; bytes of device memory
+ * @depth: of a queue, as requested; bytes of device memory
  * @type: of a window
  * @bound: the region that a window is bound to
  * @rights: of a window that is bound
@@ -74,8 +74,8 @@ struct object {
  * @pair: two connected QPs, whose PD (of b) is the first of the PDs
  * @ops: calls so far
  * @refused: those of them that had to fail
- * @found: those that had another result than the model
- * @last: what was called last, as text
+ * @found: those whose result differs from the model's
+ * @last: the last call, as text
  */
 struct world {
 	pthread_t thread;
@@ -145,8 +145,8 @@ static int number(struct world *w, enum kind kind, const struct object *o)
 }
 
 /*
- * A create has returned @p. It is an object if that was wanted, and if it was not, too: so
- * that it goes at the end.
+ * A create has returned @p. Record it even if the call should have failed, so that it is destroyed
+ * at the end.
  */
 static void created(struct world *w, enum kind kind, struct object *o, void *p, int want,
 		    const char *how)
@@ -241,7 +241,7 @@ static int random_access(struct world *w)
 	return access;
 }
 
-/* The core's rule for regions: whoever may write from outside may write from inside. */
+/* The core's rule for regions: remote write or atomic access requires local write. */
 static int access_errno(int access)
 {
 	if (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC) &&
@@ -261,7 +261,7 @@ static void make_mr(struct world *w, struct object *o)
 	want = access_errno(o->access);
 	if (!want && !below(w, 6)) {
 		switch (below(w, 3)) {
-		case 0: /* the page behind the memory */
+		case 0: /* the page after the memory */
 			want = o->access & IBV_ACCESS_ON_DEMAND ? 0 : EFAULT;
 			len += 4096;
 			break;
@@ -461,7 +461,7 @@ static void destroy_some(struct world *w)
 		destroy(w, kind, o);
 }
 
-/* -- what else can be done to an object */
+/* -- other operations on objects */
 
 static void modify_qp(struct world *w)
 {
@@ -488,7 +488,7 @@ static void modify_qp(struct world *w)
 	if (!step)
 		want = EINVAL;
 	extra = vt_attributes[below(w, ARRAY_SIZE(vt_attributes))];
-	/* the core accepts a port that is the right one */
+	/* the core accepts the port if it is the right one */
 	if (step && !below(w, 4) && extra != IBV_QP_PORT) {
 		if (!(extra & (step->required | step->optional)))
 			want = EINVAL;
@@ -525,7 +525,7 @@ static void modify_srq(struct world *w)
 
 	if (!o)
 		return;
-	/* the module may have rounded the depth up, so ask */
+	/* the module may have rounded the depth up, so query it */
 	if (ibv_query_srq(o->p, &attr))
 		return;
 	want = below(w, 3) ? 0 : EINVAL;
@@ -559,7 +559,7 @@ static void rereg_mr(struct world *w)
 
 	if (!o)
 		return;
-	/* pinned or on demand stays what it is, which is a row of its own */
+	/* do not switch between pinned and on demand: that is a row of its own */
 	access = (access & ~IBV_ACCESS_ON_DEMAND) | (o->access & IBV_ACCESS_ON_DEMAND);
 	want = access_errno(access) ?: o->users ? EBUSY : 0;
 	ret = ibv_rereg_mr(o->p, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, access);
@@ -569,7 +569,7 @@ static void rereg_mr(struct world *w)
 		o->access = access;
 }
 
-/* -- the connection: binds, and what the peer can do by a key */
+/* -- the connection: binds, and the peer's use of keys */
 
 static void recover(struct world *w)
 {
@@ -577,7 +577,7 @@ static void recover(struct world *w)
 		w->broken = true;
 }
 
-/* What semantics.rst says of a bind of this window */
+/* The status of a bind of this window, by semantics.rst */
 static int bind_status(struct world *w, const struct object *window, const struct object *mr,
 		       int rights)
 {
@@ -603,7 +603,7 @@ static void bind(struct world *w)
 	if (!window || !mr)
 		return;
 	rkey = ((struct ibv_mw *)window->p)->rkey;
-	/* the library refuses what is of two PDs; that is not what we are after */
+	/* the library refuses objects of two PDs; this is not tested here */
 	if (window->type == IBV_MW_TYPE_1 &&
 	    (window->parts[0] != mr->parts[0] || window->parts[0] != &w->o[PD][0]))
 		return;
@@ -617,7 +617,7 @@ static void bind(struct world *w)
 	judge(w, ret, want, "bind mw%d of type %d to mr%d 0x%x, rights 0x%x", number(w, MW, window),
 	      window->type, number(w, MR, mr), mr->access, rights);
 	if (ret) {
-		/* posting has stored the key that the window did not get */
+		/* posting has stored a key that the window did not get */
 		((struct ibv_mw *)window->p)->rkey = rkey;
 		recover(w);
 		return;
@@ -646,7 +646,7 @@ static void invalidate(struct world *w)
 		unbind(window);
 }
 
-/* The peer writes, or reads, by a region's key or a window's. */
+/* The peer writes or reads with the key of a region or a window. */
 static void use_key(struct world *w)
 {
 	struct object *o = below(w, 2) ? some(w, MR) : some(w, MW);
@@ -686,7 +686,7 @@ static int world_open(struct world *w, uint64_t seed, uint64_t n, int seconds)
 
 	if (ret)
 		return ret;
-	/* a page behind it that nobody may touch, so that nothing else comes to lie there */
+	/* a guard page after it, so that nothing else is mapped there */
 	w->memory = mmap(NULL, MEMORY + 4096, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (w->memory == MAP_FAILED || mprotect(w->memory + MEMORY, 4096, PROT_NONE))
@@ -699,7 +699,7 @@ static int world_open(struct world *w, uint64_t seed, uint64_t n, int seconds)
 	return 0;
 }
 
-/* Everything goes in the order that the model allows. */
+/* Destroy everything, in an order that the model allows. */
 static void world_close(struct world *w)
 {
 	static const enum kind order[] = {
@@ -730,7 +730,7 @@ static void *play(void *arg)
 	return NULL;
 }
 
-/* A fuzzer that has not made one object of a kind has tested nothing. */
+/* A fuzzer that has made no object of some kind has not tested that kind. */
 static bool all_kinds(const struct world *w)
 {
 	bool all = true;

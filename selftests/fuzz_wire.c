@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A fuzzer of what comes from the network. It is guided by coverage where the module counts that
- * (uml-checked). A program is a list of steps: packets, and what the victims' process does
- * meanwhile. The victims are QPs of each kind, connected to nobody: the fuzzer is their peer. It
- * hears what they send, so its packets belong to real connections, and then it lies: in fields,
- * lengths, PSNs and the order of opcodes, in the ICRC, with trains cut anywhere and other
- * sources.
+ * A fuzzer of received packets. It is guided by coverage if the module counts it (uml-checked). A
+ * program is a list of steps: packets, and actions of the victims' process. The victims are QPs of
+ * each kind, whose only peer is the fuzzer. It receives what they send, so its packets belong to
+ * real connections. Then it lies: in fields, lengths, PSNs and the order of opcodes, in the ICRC,
+ * with trains cut anywhere and other sources.
  *
  * The first programs are in fuzz/wire.programs. A program that executes a new edge is kept, and
  * is changed to make the next ones. "keep" lines in the output name those, so that
  *
- *   SMR_REPLAY=LOG ./fuzz_wire		runs the very programs of an earlier run
- *   SMR_SEED=N ./fuzz_wire		draws the same numbers, kept is what is new now
- *   SMR_FUZZ_SECONDS=N			for how long
+ *   SMR_REPLAY=LOG ./fuzz_wire runs the programs of an earlier run SMR_SEED=N ./fuzz_wire draws the
+ *   same numbers, and keeps programs that are new in this run SMR_FUZZ_SECONDS=N for how long
  *
- * A splat, a write where no right allows it, a completion that cannot be, or another connection
- * that no longer works is a finding: the program is printed.
+ * A finding is a splat, a write without a right to it, an impossible completion, or another
+ * connection that stops working. The program is printed.
  *
  * beds: uml-checked uml
  * timeout: 150
@@ -54,17 +52,17 @@
 enum { RC, RC6, UC, UD, ODP, XRC, NR_VICTIMS };
 
 /**
- * struct victim - a QP that the fuzzer is the peer of
+ * struct victim - a QP whose peer is the fuzzer
  * @ep: all of it; of XRC, the QP is the receiving one
  * @ini: XRC: the sending one
  * @xrcd: XRC: the domain of @ep's SRQ
  * @closed: a region that no peer has rights on
  * @w: a window of type 2, and its region
- * @dead_key: of a region that is gone
+ * @dead_key: of a region that was deregistered
  * @expected: the PSN that it expects
- * @asked: the PSN of its first request that is not answered, and the last one
- * @waiting: has asked something
- * @dirty: is not as vt_ep_connect() has left it
+ * @asked: the PSNs of its first unanswered request, and of its last one
+ * @waiting: it has sent a request that is not answered
+ * @dirty: changed since vt_ep_connect()
  */
 struct victim {
 	struct vt_ep ep;
@@ -81,7 +79,7 @@ struct victim {
 	bool dirty;
 };
 
-/* What the last line says */
+/* The counts that the last line prints */
 struct counts {
 	uint64_t programs, packets, lies, starved, kept, found;
 };
@@ -228,7 +226,7 @@ static union ibv_gid peer_gid(const struct vt_inject *link, bool ipv6)
 	return gid;
 }
 
-/* Begin a connection anew, if it is not new. */
+/* Connect again, unless the connection is unused. */
 static int victim_connect(FIXTURE_DATA(fuzz) *self, int who)
 {
 	struct victim *v = &self->v[who];
@@ -319,7 +317,7 @@ static uint8_t *put_access(FIXTURE_DATA(fuzz) *self, struct victim *v, const str
 	return p;
 }
 
-/* What stands between BTH and payload. */
+/* The headers between BTH and payload */
 static uint8_t *put_headers(FIXTURE_DATA(fuzz) *self, struct victim *v, const struct vt_fuzz_step *s,
 			    uint8_t *p)
 {
@@ -425,7 +423,7 @@ static void do_bytes(FIXTURE_DATA(fuzz) *self, const struct vt_fuzz_step *s)
 	}
 }
 
-/* Learn from what the victims have sent: which PSNs they are at. */
+/* Learn the victims' PSNs from the packets that they have sent. */
 static void hear(FIXTURE_DATA(fuzz) *self)
 {
 	struct vt_said said;
@@ -517,7 +515,7 @@ static void do_window(FIXTURE_DATA(fuzz) *self, const struct vt_fuzz_step *s)
 	v->dirty = true;
 }
 
-/* Let some of the next allocations in the whole kernel fail: those in softirqs, too. */
+/* Let some of the next allocations in the whole kernel fail, also in softirqs. */
 static void starve(FIXTURE_DATA(fuzz) *self, int times)
 {
 	char text[16];
@@ -530,7 +528,7 @@ static void starve(FIXTURE_DATA(fuzz) *self, int times)
 		self->knobs[0] = -1;
 }
 
-/* End it, and count what has failed. The file with the number cannot be opened before. */
+/* End that, and count failed allocations. The file with the count cannot be opened earlier. */
 static void starve_end(FIXTURE_DATA(fuzz) *self, int times)
 {
 	char text[16] = "";
@@ -581,7 +579,7 @@ static void run_step(FIXTURE_DATA(fuzz) *self, const struct vt_fuzz_step *s)
 
 /* -- one program */
 
-/* A completion that says more than was asked for is a finding. */
+/* A completion with more data than was requested is a finding. */
 static bool poll_all(struct victim *v)
 {
 	struct ibv_wc wc[16];
@@ -664,7 +662,7 @@ static void report(FIXTURE_DATA(fuzz) *self, const struct vt_program *p, uint64_
 	self->taint = vt_tainted();
 }
 
-/* All programs until the time is over. False: something was found. */
+/* Run programs until the time is over. False: something was found. */
 static bool run(FIXTURE_DATA(fuzz) *self, uint64_t seed, FILE *log, int seconds)
 {
 	uint64_t end = vt_now_ms() + 1000ull * seconds, n, r;
@@ -700,15 +698,18 @@ static bool run(FIXTURE_DATA(fuzz) *self, uint64_t seed, FILE *log, int seconds)
 	return !self->counts.found;
 }
 
-/* Whether allocations have failed since @before, when this was called first: odd, while they do */
+/*
+ * Whether allocations have failed since @before, the value of an earlier call. The value is odd
+ * while they fail
+ */
 static bool starved_since(FIXTURE_DATA(fuzz) *self, uint64_t before)
 {
 	return before % 2 || before != __atomic_load_n(&self->starving, __ATOMIC_RELAXED);
 }
 
 /*
- * Innocent traffic, all the time. An allocation that failed may have been one for it; then it
- * must be possible to connect again.
+ * Continuous traffic of another connection. If an allocation for it fails, it must be possible to
+ * connect again.
  */
 static void *beside(void *arg)
 {
@@ -785,7 +786,7 @@ TEST_F_TIMEOUT(fuzz, wire, 100000)
 	       (unsigned long long)c->lies, (unsigned long long)c->starved,
 	       self->cover.blocks, self->cover.edges, (unsigned long long)c->kept,
 	       (unsigned long long)c->found);
-	/* it has got somewhere at all */
+	/* some programs were worth keeping */
 	EXPECT_LT(self->corpus.n - c->kept, c->programs);
 	if (self->cover.fd >= 0)
 		EXPECT_LT(1000, self->cover.blocks);

@@ -4,9 +4,9 @@
 # nodes: 1
 # timeout: 900
 #
-# The guides: each command of these pages is run, in the order of the page, and prints what the page says it prints. With
-# arguments: those pages only. First, that a page which is not true is noticed. What needs packages that the guest lacks is
-# skipped here, and run by foreign/guide_*.sh. Lockdep is off because of NVMe's target (testing.rst).
+# The guides: runs each command of these pages, in the order of the page, and compares its output with the page. With
+# arguments: those pages only. First it checks that wrong pages are detected. Commands that need packages that the guest
+# lacks are skipped here, and run by foreign/guide_*.sh. Lockdep is off because of NVMe's target (testing.rst).
 # shellcheck disable=SC2317 # on_exit and "check" call them
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -15,7 +15,7 @@
 
 SELFTESTS=$PWD
 
-# notices WHAT SED-COMMAND NUMBER: so many results of a page fail if it is changed like that
+# notices WHAT SED-COMMAND NUMBER: NUMBER results of a page fail if SED-COMMAND changes it
 notices() {
 	rm -rf "$WORK/made"
 	mkdir "$WORK/made"

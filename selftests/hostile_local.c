@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A user without privilege on the host of a connection that is not his: what he may know of
- * it, and that he cannot speak as either of its ends. The connection is root's; the stranger
+ * An unprivileged user on the host of another user's connection: what it can learn about the
+ * connection, and that it cannot send packets as either end. The connection is root's; the stranger
  * is a child process with another uid and no capabilities.
  *
  * timeout: 60
@@ -79,9 +79,9 @@ static int as_stranger(int (*act)(const void *arg), const void *arg, bool keep)
 }
 
 /*
- * What `rdma -dd resource show qp` says of a QP, to this process. It begins a line for each QP,
- * and more for the driver's part. Return: the number behind @word, -1 if there is none, -2 if
- * the QP is not shown
+ * What `rdma -dd resource show qp` shows this process about a QP. It prints a line for each QP, and
+ * more lines for the driver's part. Return: the number after @word, -1 if there is none, -2 if the
+ * QP is not shown
  */
 static long shown(uint32_t qpn, const char *word)
 {
@@ -126,7 +126,7 @@ static int psns_are_shown(const void *arg)
 	return 0;
 }
 
-/* Whoever knows a connection's PSNs can speak as its peer. */
+/* A process that knows a connection's PSNs could send as its peer. */
 TEST_F(stranger, sees_no_psns)
 {
 	struct ibv_qp *qp = self->pair.a.qp;
@@ -137,13 +137,13 @@ TEST_F(stranger, sees_no_psns)
 	EXPECT_EQ(PSN_A, shown(qp->qp_num, "drv_sq_psn "));
 	EXPECT_EQ(PSN_A, shown(qp->qp_num, "drv_rq_psn "));
 
-	/* The owner asks by verbs. */
+	/* The owner can query them by verbs. */
 	ASSERT_EQ(0, ibv_query_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_RQ_PSN, &init));
 	EXPECT_EQ(PSN_A, attr.sq_psn);
 	EXPECT_EQ(PSN_A, attr.rq_psn);
 }
 
-/* A WRITE to a key that nobody has, as the peer of @ep would send it. */
+/* A WRITE to a key that does not exist, as the peer of @ep would send it. */
 struct lie {
 	struct vt_roce roce;
 	struct vt_bth bth;
@@ -175,8 +175,8 @@ static int tell(const void *arg)
 }
 
 /*
- * A datagram that has all that the victim expects. The peer is on this host, or on another
- * whose victim the packet is for.
+ * A datagram with everything that the victim expects. The peer is on this host; or the victim, to
+ * which the packet goes, is on another host.
  */
 TEST_F(stranger, sends_no_datagram_as_a_peer)
 {
@@ -190,7 +190,7 @@ TEST_F(stranger, sends_no_datagram_as_a_peer)
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(b->qp));
 	EXPECT_TRUE(vt_counter_wait(a->dev.ctx, "local_udp_refused", before + 1));
 
-	/* An ordinary socket of root's is one, too. */
+	/* This also holds for an ordinary socket of root. */
 	EXPECT_EQ(-EPERM, tell(&lie));
 }
 
@@ -227,7 +227,7 @@ static int no_kind_of_datagram(const void *arg)
 			if (to_port(AF_INET6, v6[j], VT_ROCE_PORT, kinds[i][0], kinds[i][1]) != -EPERM)
 				return -1;
 	}
-	/* Other ports are not our business. */
+	/* Other ports are not affected. */
 	return to_port(AF_INET, "10.1.0.1", VT_ROCE_PORT + 1, 64, 0) ||
 	       to_port(AF_INET6, "fd01::2", VT_ROCE_PORT - 1, 64, 0) ? -1 : 0;
 }
@@ -237,7 +237,7 @@ TEST_F(stranger, sends_no_kind_of_datagram)
 	EXPECT_EQ(0, as_stranger(no_kind_of_datagram, NULL, false));
 }
 
-/* A process with CAP_NET_RAW can say anything on the network; so it can here. */
+/* A process with CAP_NET_RAW can send any packet on the network, and so it can here. */
 TEST_F(stranger, raw_sockets_are_for_the_privileged)
 {
 	struct lie lie = lie_to(&self->pair.b, PSN_A, &self->pair.a);
@@ -254,7 +254,7 @@ TEST_F(stranger, raw_sockets_are_for_the_privileged)
 }
 
 /**
- * struct theft - a QP of the stranger's that is to be connected to somebody's peer
+ * struct theft - a QP of the stranger, to be connected to another user's peer
  * @type: its type
  * @to: the peer
  */
@@ -279,7 +279,7 @@ static int steal(const void *arg)
 	return ret;
 }
 
-/* The victim's peer takes packets from the victim's host with its number and PSN. */
+/* The victim's peer accepts packets from the victim's host that have its QP number and PSN. */
 TEST_F(stranger, has_no_qp_with_anothers_peer)
 {
 	struct theft theft = { IBV_QPT_RC, vt_ep_addr(&self->pair.b) };
@@ -290,20 +290,20 @@ TEST_F(stranger, has_no_qp_with_anothers_peer)
 	theft.type = IBV_QPT_UC;
 	EXPECT_EQ(-EPERM, as_stranger(steal, &theft, false));
 
-	/* Datagrams have no peer; and one who may send anything may do this. */
+	/* Datagram QPs have no peer; and a process with CAP_NET_RAW may do this. */
 	theft.type = IBV_QPT_UD;
 	EXPECT_EQ(0, as_stranger(steal, &theft, false));
 	theft.type = IBV_QPT_RC;
 	EXPECT_EQ(0, as_stranger(steal, &theft, true));
 	EXPECT_EQ(0, steal(&theft));
 	EXPECT_TRUE(vt_pair_works(&self->pair));
-	/* Those who were allowed to have left nothing behind. */
+	/* The QPs that were allowed to connect have left nothing behind. */
 	EXPECT_EQ(-EPERM, as_stranger(steal, &theft, false));
 }
 
 /*
- * A process that opens the device and connects as root, and changes its user then. Return: 0
- * or a negative errno
+ * A process that opens the device and connects as root, and then changes its user. Return: 0 or a
+ * negative errno
  */
 static int connect_and_change(const struct vt_conf *conf)
 {
@@ -326,10 +326,10 @@ static int connect_and_change(const struct vt_conf *conf)
 	ret = vt_ep_connect(&second, &theft.to);
 	if (ret)
 		return ret;
-	/* By another open context it is root's peer. */
+	/* For a newly opened context the peer belongs to root. */
 	if (steal(&theft) != -EPERM)
 		return -EEXIST;
-	/* It stays its peer when the QP that was root's has gone. */
+	/* It keeps its peer after the QP that root connected is reset. */
 	ret = vt_qp_reset(pair.a.qp);
 	if (!ret)
 		ret = vt_ep_connect(&pair.a, &theft.to);
@@ -338,7 +338,7 @@ static int connect_and_change(const struct vt_conf *conf)
 	return ret;
 }
 
-/* QPs of one open context are of one owner: one may take over the peer of another. */
+/* QPs of one open context have one owner, so one of them may take over the peer of another. */
 TEST_F(stranger, keeps_his_peers_when_he_changes_his_user)
 {
 	int status;
@@ -353,7 +353,7 @@ TEST_F(stranger, keeps_his_peers_when_he_changes_his_user)
 	EXPECT_TRUE(vt_pair_works(&self->pair));
 }
 
-/* Equal numbers at different addresses are different peers: 10.1.0.1 and 10.1.0.2 are there. */
+/* Equal numbers at different addresses are different peers: both 10.1.0.1 and 10.1.0.2 exist. */
 TEST_F(stranger, may_have_the_number_on_another_host)
 {
 	struct theft theft = { IBV_QPT_RC, vt_ep_addr(&self->pair.b) };
@@ -365,7 +365,7 @@ TEST_F(stranger, may_have_the_number_on_another_host)
 	EXPECT_EQ(0, as_stranger(steal, &theft, false));
 }
 
-/* The number may be somebody else's once the connection has ended, in each way that it can. */
+/* After the connection has ended, in each possible way, another user may have that peer. */
 TEST_F(stranger, may_have_a_peer_that_is_free)
 {
 	struct theft theft = { IBV_QPT_RC, vt_ep_addr(&self->pair.b) };

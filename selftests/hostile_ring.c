@@ -53,7 +53,7 @@ FIXTURE_SETUP(hostile)
 	printf("# SMR_SEED=%#llx\n", (unsigned long long)self->random);
 }
 
-/* The attackers' CQs may contain anything now: read no completion. */
+/* The attackers' CQs may contain anything: read no completion. */
 FIXTURE_TEARDOWN(hostile)
 {
 	vt_pair_close(&self->pair);
@@ -135,9 +135,7 @@ static int submit(FIXTURE_DATA(hostile) *self)
 	return vt_status(self->pair.a.scq, 77);
 }
 
-/*
- * The unspoiled entry works. Otherwise the failures below would mean nothing.
- */
+/* The correct entry works. Otherwise the failures below would mean nothing. */
 TEST_F(hostile, entry_as_it_should_be)
 {
 	good_wqe(&self->pair, vt_sq_entry(&self->a, self->a.sq.hdr->prod));
@@ -280,7 +278,7 @@ static void scribble_header(const struct vt_ring *ring, uint64_t *random)
 	}
 }
 
-/* A request that is nearly right gets farthest into the kernel. */
+/* A request that is nearly right gets deepest into the kernel. */
 static void scribble_wqe(FIXTURE_DATA(hostile) *self, uint64_t *random)
 {
 	struct smr_ring_hdr *hdr = self->a.sq.hdr;
@@ -382,7 +380,7 @@ static void *feed(void *arg)
 	int i;
 
 	while (vt_now_ms() < end) {
-		/* faster than the kernel empties it */
+		/* faster than the kernel consumes it */
 		for (i = 0; i < 10000; i++)
 			vt_set_index(&hdr->prod, hdr->cons + f->rings->depth);
 		__atomic_store_n(&f->going, true, __ATOMIC_RELAXED);
@@ -392,9 +390,8 @@ static void *feed(void *arg)
 }
 
 /*
- * Requests that take no time, need no peer and give no completion: the kernel
- * does not keep the thread that rings the doorbell for as long as there are
- * more of them.
+ * Requests that take no time, need no peer and are unsignalled: the thread that
+ * rings the doorbell returns even while more of them are posted.
  */
 TEST_F(hostile, ring_that_is_never_empty)
 {
@@ -432,8 +429,8 @@ TEST_F(hostile, ring_that_is_never_empty)
 		doorbells++;
 	}
 	/*
-	 * Not the longest time: a busy machine may not schedule a thread for a
-	 * while.
+	 * Do not check the maximum: a busy machine may not schedule a thread
+	 * for a while.
 	 */
 	printf("# %d doorbells\n", doorbells);
 	EXPECT_LE(FEED_MS / 4, doorbells);
@@ -581,7 +578,9 @@ TEST_F(hostile, doorbell_of_others)
 	uint32_t i;
 
 	ASSERT_NE(NULL, pd);
-	/* an object that is no QP, one that is not there, a QP of another fd */
+	/*
+	 * an object that is no QP, one that does not exist, a QP of another fd
+	 */
 	EXPECT_GT(0, vt_doorbell(fd, pd->handle, SMR_DOORBELL_SQ));
 	EXPECT_EQ(-ENOENT, vt_doorbell(fd, 0x7fffffff, SMR_DOORBELL_SQ));
 	EXPECT_GT(0, vt_doorbell(b->dev.ctx->cmd_fd, ~0u, SMR_DOORBELL_SQ));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The attacks of ReDMArk (USENIX Security 2021) and NeVerMore (CCS 2022), by somebody on the
- * network, and by a client of a server that has others, too. Each test has the outcome that
- * Documentation/security.rst says: stopped, counted, or allowed by the protocol.
+ * The attacks of ReDMArk (USENIX Security 2021) and NeVerMore (CCS 2022), by an attacker on the
+ * network, and by one client of a server with several clients. Each test expects the outcome that
+ * Documentation/security.rst states: stopped, counted, or allowed by the protocol.
  *
  * timeout: 90
  * paths: wire
@@ -24,8 +24,8 @@
 #define GUESSES	2000
 
 /*
- * A QP whose peer is an address at the other end of the wire, where nobody is: the attacker,
- * who is there, sends all that it receives.
+ * A QP whose peer is an address at the other end of the wire, which no QP has. The attacker is
+ * there, and sends all packets that the QP receives.
  */
 FIXTURE(wire)
 {
@@ -62,8 +62,8 @@ FIXTURE_TEARDOWN(wire)
 }
 
 /*
- * Send GUESSES packets with @len bytes of an AETH behind the header, which @next changes for
- * each. Return: 0 or a negative errno
+ * Send GUESSES packets with @len bytes of an AETH after the header. @next changes each of them.
+ * Return: 0 or a negative errno
  */
 static int flood(FIXTURE_DATA(wire) *self, size_t len,
 		 void (*next)(FIXTURE_DATA(wire) *self, struct vt_bth *bth))
@@ -90,7 +90,7 @@ static uint32_t random24(void)
 	return (uint32_t)random() & 0xffffff;
 }
 
-/* Never the right one: that one in 16 million is not what is tested */
+/* Never the right one: the lucky guess, 1 in 16 million, is not tested here */
 static void guess_psn(FIXTURE_DATA(wire) *self, struct vt_bth *bth)
 {
 	do {
@@ -111,7 +111,7 @@ static void guess_answer(FIXTURE_DATA(wire) *self, struct vt_bth *bth)
 	bth->psn = random24();
 }
 
-/* The next message of the true peer is taken as if nothing had been. */
+/* The next message of the true peer is accepted as usual. */
 static void expect_unharmed(struct __test_metadata *_metadata, FIXTURE_DATA(wire) *self)
 {
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->victim.qp));
@@ -122,7 +122,7 @@ static void expect_unharmed(struct __test_metadata *_metadata, FIXTURE_DATA(wire
 
 /*
  * ReDMArk: injection, and denial of service by a QP in error, without the PSN. Each guess is
- * counted: out of reach, behind, or ahead; and those draw at most one NAK.
+ * counted: out of reach, behind, or ahead; the last cause at most one NAK.
  */
 TEST_F(wire, guessed_psns_are_counted)
 {
@@ -136,7 +136,7 @@ TEST_F(wire, guessed_psns_are_counted)
 
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		before += vt_counter_now(self->ctx, names[i]);
-	/* Such a QP would be in error by the first one that is taken. */
+	/* The first of these that is accepted would put the QP into the error state. */
 	self->bth.opcode = VT_OP_SEND_MIDDLE;
 	ASSERT_EQ(0, flood(self, 0, guess_psn));
 	do {
@@ -152,7 +152,7 @@ TEST_F(wire, guessed_psns_are_counted)
 	expect_unharmed(_metadata, self);
 }
 
-/* NeVerMore: which QPs there are. The guesses are counted for the namespace. */
+/* NeVerMore: finding out which QPs exist. The guesses are counted for the namespace. */
 TEST_F(wire, guessed_qp_numbers_are_counted)
 {
 	int64_t before = vt_counter_now(self->ctx, "rx_unknown_qpn");
@@ -163,7 +163,7 @@ TEST_F(wire, guessed_qp_numbers_are_counted)
 	expect_unharmed(_metadata, self);
 }
 
-/* A forged answer counts only if it is for what is under way. Nothing is. */
+/* A forged answer has an effect only if it is for an outstanding request. There is none. */
 TEST_F(wire, guessed_answers_are_ignored)
 {
 	int64_t before = vt_counter_now(self->ctx, "acks_rx");
@@ -175,7 +175,7 @@ TEST_F(wire, guessed_answers_are_ignored)
 	expect_unharmed(_metadata, self);
 }
 
-/* Guessing the address is not enough, nor is guessing nothing of it. */
+/* Packets from another address are counted, even if all their numbers are right. */
 TEST_F(wire, another_source_is_counted)
 {
 	int64_t before = vt_counter_now(self->ctx, "rx_wrong_source");
@@ -198,7 +198,7 @@ static int trace_drops(bool on)
 
 	if (access(TRACING "trace", F_OK) && system("mount -t tracefs none " TRACING))
 		return -ENOENT;
-	/* what it has of others */
+	/* discard older entries */
 	fd = open(TRACING "trace", O_WRONLY | O_TRUNC);
 	if (fd < 0)
 		return -errno;
@@ -207,7 +207,7 @@ static int trace_drops(bool on)
 	return ret ? ret : vt_write_file(TRACING "tracing_on", on ? "1" : "0");
 }
 
-/* How many packets have been dropped for a reason */
+/* How many packets have been dropped for @reason */
 static int drops(const char *reason)
 {
 	FILE *f = fopen(TRACING "trace", "r");
@@ -236,8 +236,8 @@ static bool drops_become(const char *reason, int n)
 
 /**
  * struct dropped - a packet that is dropped
- * @reason: what dropwatch and perf say
- * @bth: its header, as it differs from the right one: all that is not 0
+ * @reason: as dropwatch and perf show it
+ * @bth: fields of its header that differ from the right one: those that are not 0
  * @spoil: its ICRC is wrong
  * @saddr: it comes from another address
  */
@@ -272,7 +272,7 @@ static int send_dropped(FIXTURE_DATA(wire) *self, const struct dropped *d)
 	return vt_roce_send(&roce, &bth, NULL, 0);
 }
 
-/* For each of these reasons but NO_SOCKET, which any packet of the host's may have */
+/* For each of these reasons except NO_SOCKET, which any packet of the host may have */
 static int all_drops(void)
 {
 	int i, n = 0;
@@ -283,7 +283,7 @@ static int all_drops(void)
 	return n;
 }
 
-/* Each packet that is dropped is one to dropwatch and perf, with a reason; no other is. */
+/* dropwatch and perf see each packet that is dropped, with a reason, and no other packet. */
 TEST_F(wire, drops_have_a_reason)
 {
 	int i, before;
@@ -303,9 +303,9 @@ TEST_F(wire, drops_have_a_reason)
 }
 
 /*
- * ReDMArk: injection by one who knows all the numbers. The protocol allows it: it is the
- * peer's packet as far as anybody can tell. What the true peer sends next looks like a
- * duplicate, and that is counted.
+ * ReDMArk: injection by an attacker that knows all the numbers. The protocol allows it: the packet
+ * cannot be told from the peer's. The true peer's next packet looks like a duplicate, and is
+ * counted as such.
  */
 TEST_F(wire, a_packet_with_all_numbers_is_taken)
 {
@@ -319,7 +319,10 @@ TEST_F(wire, a_packet_with_all_numbers_is_taken)
 	EXPECT_TRUE(vt_counter_wait(self->ctx, "duplicate_requests", before + 1));
 }
 
-/* ReDMArk, NeVerMore: one packet ends a connection. The protocol allows it, and an event tells. */
+/*
+ * ReDMArk, NeVerMore: one packet ends a connection. The protocol allows it, and an event reports
+ * it.
+ */
 TEST_F(wire, a_bad_packet_with_all_numbers_kills)
 {
 	self->bth.opcode = VT_OP_SEND_MIDDLE;
@@ -336,8 +339,9 @@ static int by_number(const void *a, const void *b)
 }
 
 /*
- * ReDMArk: QP numbers that count up give the numbers of others away. Of 200 random ones, two
- * neighbours less than 100 apart are rare: 0.24 are expected, and 8 are more than in 10^9 runs.
+ * ReDMArk: QP numbers that count up reveal the numbers of others. Of 200 random ones, two
+ * neighbours less than 100 apart are rare: 0.24 are expected, and 8 occur less than once in 10^9
+ * runs.
  */
 TEST_F(wire, qp_numbers_are_in_no_order)
 {
@@ -361,7 +365,7 @@ TEST_F(wire, qp_numbers_are_in_no_order)
 	EXPECT_GT(8, near);
 }
 
-/* -- a server, b, with two clients; one of them wants what is for the other */
+/* -- a server, b, with two clients; one of them attacks the other */
 
 FIXTURE(client)
 {
@@ -406,7 +410,7 @@ static int try_write(struct vt_pair *pair, uint64_t addr, uint32_t rkey)
 }
 
 /*
- * ReDMArk: keys near one's own. Each guess ends the connection, and is counted; all the bits
+ * ReDMArk: keys near one's own. Each guess ends the connection, and is counted. All bits of a key
  * are random (mr_keys.c).
  */
 TEST_F(client, guessed_keys_cost_the_connection)
@@ -428,8 +432,8 @@ TEST_F(client, guessed_keys_cost_the_connection)
 }
 
 /*
- * ReDMArk: a server that has one protection domain for all its clients lets each client
- * use the keys of the others. The protocol allows that. A type 2 window is one QP's.
+ * ReDMArk: a server with one protection domain for all its clients lets each client use the keys of
+ * the others. The protocol allows that. A type 2 window can be used by one QP only.
  */
 TEST_F(client, a_window_is_for_one_client)
 {
@@ -447,10 +451,10 @@ TEST_F(client, a_window_is_for_one_client)
 	ASSERT_NE(NULL, mw);
 	ASSERT_NE(NULL, to.mr);
 	to.addr = (uintptr_t)to.mr->addr;
-	/* The region's own key is good for both. */
+	/* Both can use the region's own key. */
 	EXPECT_EQ(IBV_WC_SUCCESS, try_write(pair, to.addr, to.mr->rkey));
 
-	/* The window is the other client's. */
+	/* The window belongs to the other client. */
 	b->qp = self->other.b;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_bind_any(b, mw, &to));
 	b->qp = first;

@@ -4,8 +4,8 @@
 # nodes: 1
 # timeout: 200
 #
-# softmr and the kernel's rdma_rxe understand each other, each at either end: by the tests in C, each byte and
-# completion of every opcode and type of QP that both have; and by programs that people use
+# softmr and the kernel's rdma_rxe interoperate, each at either end. The tests in C check each byte and completion of
+# every opcode and type of QP that both have; then programs run that people use
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -32,8 +32,8 @@ rxe_joins() {
 	within 10 grep -q joined "$WORK/joined" || { cat "$WORK/joined"; return 1; }
 }
 
-# Tests of one end only are left out: limits, posts that are refused, fields that the standard does not define, and
-# ibv_wr_*(), for which rdma_rxe's provider computes wrong lengths of lists
+# Tests of one end only are omitted: limits, refused posts, fields that the standard does not define, and ibv_wr_*(),
+# for which rdma_rxe's provider computes wrong lengths of lists
 each_opcode() {
 	SMR_LARGEST=65537 between rc_data -F rc -V v4_4096 -V wr_api
 	SMR_LARGEST=1048579 between rc_data -F rc -v v4_4096

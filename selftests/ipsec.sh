@@ -4,8 +4,8 @@
 # nodes: 1
 # timeout: 300
 #
-# A policy of IPsec without keys: packets are lost until there are some, and nobody waits for more than that. Keys that
-# come later are used at once
+# An IPsec policy without keys: packets are lost until keys are added, and no sender waits longer than that. Keys that
+# are added later are used at once
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -15,7 +15,7 @@
 need_link_type "$LINK_TYPE"
 modprobe -a xfrm_user esp4 >/dev/null 2>&1 || skip_all "this kernel has no IPsec"
 
-# Packets of RoCEv2 from client to server only: the programs meet by TCP, and answers go without
+# RoCEv2 packets from client to server only: the programs connect by TCP, and answers are not encrypted
 policy() {
 	ip -n "${SIDE_NS[client]}" xfrm policy "$1" src 10.1.0.2/32 dst 10.1.0.1/32 proto udp dport 4791 dir out \
 		"${@:2}"
@@ -32,7 +32,7 @@ keys() {
 	done
 }
 
-# An SA that the kernel has begun to wait for must go, too
+# Also delete an SA that the kernel has begun to wait for
 no_keys() {
 	local side
 	for side in client server; do ip -n "${SIDE_NS[$side]}" xfrm state flush || return; done
@@ -41,7 +41,7 @@ no_keys() {
 # hold Y|N: whether IPsec holds packets until it has keys, or drops them
 hold() { in_ns "${SIDE_NS[client]}" sysctl -qw "net.core.xfrm_larval_drop=$([ "$1" = Y ] && echo 0 || echo 1)"; }
 
-# Unreliable: what is sent is gone, with keys or without
+# Unreliable: a sent message completes, with keys or without
 uc_does_not_wait() { tool server client -x v4 30 ib_write_bw -F -c UC -s 1024 -n 2000 -t 512; }
 
 sent() { counter "${SIDE_DEV[client]}" tx_packets; }
@@ -49,7 +49,7 @@ sent_more() { [ "$(sent)" -gt "$1" ]; }
 
 late_keys() { within 30 sent_more "$1" && nap 1 && keys; }
 
-# The keys come a second after the client's first packet
+# The keys are added a second after the client's first packet
 rc_with_late_keys() {
 	local status=0 job
 	late_keys "$(sent)" &
@@ -66,7 +66,7 @@ many_writes() {
 	MS=$(((${EPOCHREALTIME/./} - start) / 1000))
 }
 
-# The route by which IPsec held packets must not be used any longer: it would hold each packet for 100 ms. Encryption costs
+# The route with which IPsec held packets must no longer be used: it would hold each packet for 100 ms. Encryption costs
 # something.
 rc_is_fast_now() {
 	many_writes || return

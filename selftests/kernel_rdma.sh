@@ -3,8 +3,8 @@
 # nodes: 1
 # timeout: 300
 #
-# The kernel's own tests of RDMA links (tools/testing/selftests/rdma), unchanged but for the link type and the module's
-# name
+# The kernel's own tests of RDMA links (tools/testing/selftests/rdma), unchanged except for the link type and the
+# module's name
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"

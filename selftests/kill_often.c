@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Processes are killed at random points: while they open devices, make objects, register memory,
- * connect, send, or end. Each is being read from meanwhile. Whoever reads gets the right bytes, and
- * then an error; a connection that is nobody else's business goes on; and nothing is left of the dead:
- * there may be fewer objects than that would be.
+ * Processes are killed at random points: while they open devices, make objects, register memory, connect, send, or
+ * exit. A reader reads from each of them: it gets the right bytes, and then an error. An unrelated connection goes on.
+ * Nothing of the dead processes is left: otherwise the limit on objects would be exceeded.
  *
- *   SMR_KILLS=N ./kill_often	so many
+ *   SMR_KILLS=N ./kill_often how many
  *
  * timeout: 120
  * boot: kmemleak
@@ -28,14 +27,14 @@
 
 #define KILLS		150
 #define SHORT_KILLS	60
-/* Of the longest life at first; it becomes what half of the processes need to be read from */
+/* The longest life at first. It adapts until half of the processes live long enough to be read from */
 #define LIFE_US		60000
 #define MAX_LIFE_US	5000000
 #define LEN		20000
 #define SEED		77
 
 /**
- * struct card - what a process tells of itself when it is ready
+ * struct card - what a process sends about itself when it is ready
  */
 struct card {
 	struct vt_addr addr;
@@ -44,8 +43,8 @@ struct card {
 };
 
 /**
- * struct shared - memory of the test and the process beside it
- * @stop: it is to end
+ * struct shared - memory that the test shares with the unrelated process
+ * @stop: the process must end
  * @bytes: what it has moved so far
  */
 struct shared {
@@ -92,9 +91,9 @@ FIXTURE_TEARDOWN(often)
 	munmap(self->shared, sizeof(*self->shared));
 }
 
-/* -- what is killed */
+/* -- the process that is killed */
 
-/* Its own two ends talk; the reader reads from another QP of it. Never returns */
+/* Its own two ends exchange data, and the reader reads through another of its QPs. Never returns */
 static void live(int out, uint64_t random)
 {
 	struct vt_conf conf = conf_of_all();
@@ -111,7 +110,7 @@ static void live(int out, uint64_t random)
 	};
 	if (write(out, &card, sizeof(card)) != sizeof(card))
 		_exit(1);
-	/* the reader says who it is */
+	/* the reader sends its address */
 	if (read(out, &card.addr, sizeof(card.addr)) != sizeof(card.addr) ||
 	    vt_ep_connect(&ep, &card.addr))
 		_exit(2);
@@ -137,7 +136,7 @@ static void *kill_later(void *arg)
 	return NULL;
 }
 
-/* -- who survives */
+/* -- the processes that survive */
 
 /* Read from @card until that fails. Return: the status, or a negative errno */
 static int read_all(struct vt_ep *ep, const struct card *card, int *times)
@@ -189,8 +188,8 @@ static int be_reader(FIXTURE_DATA(often) *self, int sock)
 }
 
 /*
- * A connection that goes on until the end: a process, because one that has threads cannot fork well.
- * Never returns
+ * A connection that goes on until the end. It is a process, because a process with threads cannot fork well. Never
+ * returns
  */
 static void beside(struct shared *shared, uint64_t random)
 {
@@ -216,8 +215,8 @@ static void beside(struct shared *shared, uint64_t random)
 }
 
 /*
- * A machine is as fast as it is, and not always: who was killed before anything was read from it makes
- * the lives of the next ones longer, who was killed after it shorter
+ * The speed of the machine is unknown, and changes. A process that was killed before anything was read from it makes
+ * the following lives longer, one that was killed later makes them shorter
  */
 static void learn_life(FIXTURE_DATA(often) *self, bool was_read)
 {
@@ -240,7 +239,7 @@ static void one_life(struct __test_metadata *_metadata, FIXTURE_DATA(often) *sel
 	killer.pid = fork();
 	ASSERT_LE(0, killer.pid);
 	if (!killer.pid) {
-		/* its own end only, or it would not see the other one's */
+		/* keep its own end only: otherwise it would not see the other end close */
 		close(sock[0]);
 		live(sock[1], random);
 	}

@@ -42,8 +42,8 @@ for path in Y N; do
 	topology_down
 done
 
-# A module that destroys what it has on a link after it was told that the link goes, as RDS does. If the link did not wait
-# for that, it would be done in freed memory
+# A module that destroys its objects on a link only after it was notified of the link's removal, as RDS does. If the
+# link did not wait for that, the module would access freed memory
 late_client_has() { is "$(cat /sys/module/late_client/parameters/left)" "$1"; }
 late_client() { modprobe late_client dev="$1" "${@:2}" && on_exit modprobe -rq late_client && late_client_has 4; }
 goes_with_late_client() {
@@ -55,7 +55,7 @@ if try_same_host; then
 	topology_down
 fi
 
-# By RDS a process has a region for as long as it likes. The netdev does not wait for that, only the device does
+# Through RDS a process can keep a region as long as it wants. The netdev does not wait for that, only the device does
 LATE=$(node_name late)
 late_link() {
 	ip link add late0 up type dummy && on_exit ip link del late0 && within 20 link_add "$LATE" late0

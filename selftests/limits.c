@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How many objects of each kind a device may have: exactly as many as
- * query_device says. The link is made with limits that can be reached quickly.
+ * A device can have exactly as many objects of each kind as query_device says. The link is made
+ * with limits that can be reached quickly.
  *
  * timeout: 60
  * paths: host
@@ -13,7 +13,7 @@
 
 #include "objects.h"
 
-/* Objects of a kind that the kernel (for QP1) and our endpoint have already. */
+/* Objects of a kind that the kernel (for QP1) and our endpoint already have */
 #define IN_USE	8
 
 FIXTURE(limits)
@@ -39,7 +39,7 @@ FIXTURE_VARIANT_ADD(limits, srq) { VT_SRQ, LIMIT(srq) };
 FIXTURE_VARIANT_ADD(limits, mr) { VT_MR, LIMIT(mr) };
 FIXTURE_VARIANT_ADD(limits, mw) { VT_MW, LIMIT(mw) };
 FIXTURE_VARIANT_ADD(limits, ah) { VT_AH, LIMIT(ah) };
-/* The limit is the same for all kinds. The older query_device does not tell it of these. */
+/* The limit is the same for all kinds. The older query_device does not report it for these. */
 FIXTURE_VARIANT_ADD(limits, flow_counters) { VT_FLOW_COUNTERS, LIMIT(qp) };
 FIXTURE_VARIANT_ADD(limits, wq) { VT_WQ, LIMIT(qp) };
 
@@ -102,7 +102,7 @@ TEST_F(limits, reached)
 	EXPECT_EQ(ENOMEM, errno);
 	for (i = 0; i < n; i++)
 		ASSERT_EQ(0, vt_object_destroy(variant->kind, self->o[i]));
-	/* and all of them again: none was lost on the way */
+	/* and all of them again: none was leaked */
 	EXPECT_EQ(n, fill(variant->kind, &self->parts, self->max, self->o));
 	for (i = 0; i < n; i++)
 		ASSERT_EQ(0, vt_object_destroy(variant->kind, self->o[i]));

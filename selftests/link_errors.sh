@@ -67,7 +67,7 @@ if have_link_type rxe && [ "$LINK_TYPE" != rxe ]; then
 	check_error "then softmr cannot get the port in the same namespace" "Address already in use" add "$A" dummy2
 	check "the failed attempt does not disturb rxe" link_is_up "$(node_name r)"
 	link_del "$(node_name r)"
-	# before 7.1 it has the port as long as it is loaded
+	# before 7.1 rxe holds the port as long as it is loaded
 	check "rxe goes" within 5 modprobe -r rdma_rxe
 	check "when rxe has gone it can" link_add "$A" dummy2
 	link_del "$A"

@@ -3,7 +3,7 @@
  * An allocation that "rdma link add" makes fails: there is a link, or there is an error and no link, and
  * then it can be added. ib_core makes thousands, so not all are tried in one run.
  *
- *   SMR_TRIES=N ./link_fail_nth	how many are, at equal distances
+ *   SMR_TRIES=N ./link_fail_nth how many, at equal distances
  *
  * beds: uml-checked
  * timeout: 300

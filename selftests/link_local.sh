@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Link-local addresses mean something on one wire only. Two wires have the same addresses at their ends: a connection by
-# one of them takes nothing that comes by the other one.
-# timeout: 60
+# A link-local address is valid on one wire only. Two wires have the same addresses at their ends: a connection over one
+# of them accepts no packet from the other one. timeout: 60
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "${0%/*}/lib/test.sh"

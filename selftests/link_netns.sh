@@ -4,8 +4,8 @@
 # timeout: 120
 #
 # Links and network namespaces: a link's sockets are in its namespace; namespaces with the same addresses do not receive
-# each other's packets; who sees a device when namespaces share devices and when they do not; devices, netdevs and
-# namespaces that are moved
+# each other's packets; which namespaces see a device in shared and in exclusive mode; devices, netdevs and namespaces
+# that are moved
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -24,7 +24,7 @@ opens_not() { ! opens "$@"; }
 in_sysfs() { in_ns "$1" test -e "/sys/class/infiniband/$2"; }
 no_netns() { ! ip netns list | grep -qw "$1"; }
 
-# Refused while another namespace exists, and deleted namespaces take a moment to go
+# Refused while another namespace exists, and a deleted namespace remains for a moment
 netns_mode() { rdma system set netns "$1" 2>/dev/null; }
 back_to_shared() { within 20 netns_mode shared; }
 
@@ -165,7 +165,7 @@ else
 	check "the sockets of that device are in $A" sockets_are "$A" 2
 	check "no sockets are in the first namespace" sockets_are "" 0
 	check "the namespace goes" ip netns del "$A"
-	# the name belongs to the system, so it is free again only when the link is really gone
+	# the name is system-wide, so it is free again only when the link is really gone
 	ip link add dummy3 up type dummy && on_exit ip link del dummy3
 	check "the link is deleted with it: the name is free" within 20 link_add "${LINKS[1]}" dummy3
 	link_del "${LINKS[1]}"

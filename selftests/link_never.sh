@@ -4,8 +4,8 @@
 # daily: uml-checked
 # timeout: 480
 #
-# A process waits for a page that never comes: the link, its netdev and its namespace go at once, and so does who lists
-# the device's objects. The module stays until the page has been given up
+# A process waits for a page that never arrives: the link, its netdev and its namespace are removed at once, and listing
+# the device's objects does not hang. The module stays until the page is given up
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -52,7 +52,7 @@ for what in write prefetch reg rereg; do
 		check "$what: the objects can be listed" list_all
 		case $how in
 		"ip netns del")
-			# The namespace goes when its last process does
+			# The namespace is removed with its last process
 			check "$what: the process ends" soon sh -c "kill -KILL $HOLDER; while kill -0 $HOLDER 2>/dev/null; do sleep 0.1; done"
 			check "$what: $how" soon ip netns del "$NS"
 			;;

@@ -13,7 +13,7 @@
 need_link_type "$LINK_TYPE"
 SRV=$(node_name srv) CLI=$(node_name cli)
 
-# second_veth: make veth1 beside veth0, with a link on each end
+# second_veth: make veth1 next to veth0, with a link on each end
 second_veth() {
 	ip -n "$SRV" link add veth1 type veth peer name veth1 netns "$CLI" || return
 	ip -n "$SRV" -batch - <<-END &&
@@ -31,7 +31,7 @@ second_veth() {
 		side stuck_client "$(node_name cs)" "$CLI" 10.2.0.2 fd02::2
 }
 
-# The other IP version has a budget of its own; senders that wait for the first budget are not woken for it
+# The other IP version has its own budget; its traffic does not wake senders that wait for the first budget
 over_v6() {
 	local before
 	before=$(counter "$(node_name cs)" tx_backpressure)
@@ -40,7 +40,7 @@ over_v6() {
 
 waits_for_room() { [ "$(counter "$(node_name cs)" tx_backpressure)" -gt 0 ]; }
 
-# The number of bytes in the queue. The budget of a sender is 2 MiB, with all that its packets of 1 KiB take
+# The number of bytes in the queue. The budget of a sender is 2 MiB, including the overhead of its packets of 1 KiB
 backlog() { tc -n "$CLI" -s -j qdisc show dev veth1 parent 1:3 | grep -oP '"backlog":\K[0-9]+'; }
 is_full() { [ "$(backlog)" -gt 750000 ] || { echo "in the queue: $(backlog) bytes"; return 1; }; }
 

@@ -11,7 +11,7 @@
 
 need_link_type "$LINK_TYPE"
 
-# raise KIND NETNS HOST: make a netdev top0 on veth0, with addresses that no other has
+# raise KIND NETNS HOST: make a netdev top0 on veth0, with unique addresses
 raise() {
 	local ip=(ip ${2:+-n "$2"})
 	case $1 in

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer on the same host whose process hardly runs: its priority is the lowest,
- * and another program uses up its processor; or its cgroup's cpu.max lets it run for a
- * thousandth of the time. The scheduler may stop it at any
- * point, but not while it owns the other end's QP. Otherwise that QP would get
- * no datagrams (nor would QP1), and could not be changed, until the peer runs
- * again.
+ * A peer on the same host whose process hardly runs: its priority is the lowest, and another
+ * program keeps its CPU busy; or its cgroup's cpu.max lets it run for a thousandth of the time. The
+ * scheduler may preempt it at any point, except while it owns the other end's QP. Otherwise that QP
+ * would get no datagrams (nor would QP1), and could not be changed, until the peer runs again.
  *
  * timeout: 120
  * paths: host
@@ -20,7 +18,7 @@
 #include "system.h"
 #include "ud.h"
 
-/* How long each test looks on, how often, and how long nothing may take */
+/* How long each test watches, how often, and the limit for each operation */
 #define WATCH_MS	10000
 #define PAUSE_US	20000
 #define LATE_MS		200
@@ -71,7 +69,7 @@ static int hog_main(int sock, const void *arg)
 	return 0;
 }
 
-/* As much as one doorbell executes right away */
+/* As many as one doorbell executes at once */
 static int send_chain(struct vt_ep *ep, const struct target *to)
 {
 	bool ud = vt_is_ud(ep);
@@ -159,7 +157,7 @@ FIXTURE_VARIANT_ADD(low_priority, rc_throttled)
 	.type = IBV_QPT_RC, .throttled = true,
 };
 
-/* What the peer connects to: b of the pair, whose a is then not connected. */
+/* The peer connects to b of the pair. a of the pair is then not connected. */
 static int peer_connect(FIXTURE_DATA(low_priority) *self)
 {
 	struct vt_ep *b = &self->pair.b;
@@ -241,7 +239,7 @@ FIXTURE_TEARDOWN(low_priority)
 {
 	if (self->peer <= 0)
 		return;
-	/* Without the hog, or the limit, the peer runs again, and ends. */
+	/* Without the hog, or the limit, the peer runs again, and exits. */
 	if (self->throttled) {
 		EXPECT_EQ(0, vt_write_file(GROUP "/cpu.max", "max"));
 	} else {

@@ -103,8 +103,8 @@ static bool next_is_short(struct vt_ep *ep)
 }
 
 /*
- * Nothing of what a has sent comes to b: a message to a group of b's own, which takes the same
- * way after it, comes next.
+ * b receives nothing that a has sent: the next message that arrives is one to b's own group, which was sent later by
+ * the same path.
  */
 static bool nothing_came(FIXTURE_DATA(mcast) *self)
 {
@@ -183,7 +183,7 @@ TEST_F(mcast, nobody_else)
 	EXPECT_EQ(0, ibv_destroy_ah(ah));
 }
 
-/* Among many groups a QP gets messages of its own only, also of those that some table has in the same place. */
+/* A QP gets only messages of its own groups, even if other groups share a bucket of a hash table with them. */
 #define MEMBER_OF	16
 #define OTHERS		100
 
@@ -241,7 +241,7 @@ TEST_F(mcast, not_for_the_group)
 	EXPECT_TRUE(received(self->b, self->a, &self->group));
 }
 
-/* A QP that blocks its own multicasts, beside a QP that gets them */
+/* A QP that blocks its own multicasts, and a QP that gets them */
 TEST_F(mcast, own_messages_blocked)
 {
 	struct ibv_qp_init_attr_ex init = {
@@ -268,7 +268,7 @@ TEST_F(mcast, own_messages_blocked)
 	ASSERT_EQ(0, vt_ud_recv(self->b, 1, LEN));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->a, &self->wr));
 	EXPECT_TRUE(received(self->b, self->a, &self->group));
-	/* Both copies were made together. So a's would be before what b sends now. */
+	/* Both copies are made at the same time. So a's copy would arrive before the message that b sends now. */
 	sge.length = LEN - 1;
 	wr.wr.ud.remote_qpn = self->a->qp->qp_num;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_outcome(self->b, &wr));
@@ -285,7 +285,7 @@ TEST_F(mcast, what_cannot_be)
 	ASSERT_EQ(0, vt_ep_open(&rc, &vt_defaults, 0));
 	EXPECT_EQ(EINVAL, ibv_attach_mcast(rc.qp, &self->group, 0));
 	vt_ep_close(&rc);
-	/* twice is once */
+	/* attaching twice is like attaching once */
 	EXPECT_EQ(0, ibv_attach_mcast(self->a->qp, &self->group, 0));
 	EXPECT_EQ(0, ibv_attach_mcast(self->a->qp, &self->group, 0));
 	EXPECT_EQ(0, ibv_detach_mcast(self->a->qp, &self->group, 0));
@@ -420,7 +420,7 @@ TEST_F(mcast, limits)
 	int i, max = dev->max_mcast_qp_attach;
 	struct smr_abi_why rec;
 
-	/* They do not depend on the path, and take long. */
+	/* The limits do not depend on the path, and the test takes long. */
 	if (variant->family != AF_INET || strcmp(getenv("SMR_PATH"), "host"))
 		return;
 	EXPECT_LE(dev->max_mcast_grp * max, dev->max_total_mcast_qp_attach);
@@ -479,8 +479,8 @@ static int members_open(struct vt_ep *ep, struct ibv_qp **qps, int n,
 }
 
 /*
- * Messages come in a burst, and as many QPs as there may be get each of them. Nothing is
- * lost, and no softirq makes more copies than it may: the next one takes the rest.
+ * Messages arrive in a burst, and the maximum number of QPs gets each of them. None is lost, and no softirq makes more
+ * copies than its budget: the next one makes the rest.
  */
 TEST_F(mcast, burst_for_many)
 {

@@ -3,8 +3,8 @@
 # nodes: 1
 # timeout: 240
 #
-# softmr metrics: a strict parser of OpenMetrics accepts it, and its numbers are those of sysfs; mlx5's names; by file, which
-# is replaced at once; by HTTP on a real socket, as systemd hands it over
+# softmr metrics: a strict parser of OpenMetrics accepts its output, and its numbers are those of sysfs; mlx5's names;
+# output to a file, which is replaced atomically; HTTP on a real socket, as systemd passes it
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -15,7 +15,7 @@
 need_link_type softmr
 A=$(node_name a) B=$(node_name b) DUMMY=$(node_name du) OTHER=$(node_name ot)
 
-# parsed: read OpenMetrics text from stdin, and print each sample; fails where the format (OpenMetrics 1.0) is not kept
+# parsed: read OpenMetrics text from stdin, and print each sample; fails if the format (OpenMetrics 1.0) is violated
 parsed() {
 	python3 -c '
 import re, sys
@@ -42,9 +42,9 @@ for line in text.splitlines()[:-1]:
         print(sample[1], sample[2], sample[3])
 print(len(families), "families")'
 }
-# value NAME LINK: in what softmr metrics prints
+# value NAME LINK: in the output of softmr metrics
 value() { softmr metrics | parsed | sed -nE "s/^softmr_$1 link=\"$2\",.* ([0-9]+)$/\1/p"; }
-# Each counter of sysfs is there. Traffic has ended, so the numbers stay
+# Each counter of sysfs is listed. Traffic has ended, so the numbers do not change
 as_sysfs() {
 	local file name suffix
 	softmr metrics | parsed >"$WORK/parsed" || return
@@ -55,7 +55,7 @@ as_sysfs() {
 		grep -q "^softmr_$name$suffix link=\"$1\",.* $(<"$file")$" "$WORK/parsed" || { echo "$name"; return 1; }
 	done
 }
-# fetch METHOD PATH: of a server that hands each connection to softmr metrics --http, as systemd does
+# fetch METHOD PATH: from a server that passes each connection to softmr metrics --http, as systemd does
 fetch() {
 	python3 -c '
 import http.client, socket, subprocess, sys, threading

@@ -53,7 +53,7 @@ static int read_at(const char *file, size_t index, uint64_t *value)
 	return n == 8 ? 0 : -1;
 }
 
-/* 0 or 1; negative if the kernel does not tell */
+/* 0 or 1; negative if the kernel does not show it */
 static int page_is_dirty(const uint8_t *p)
 {
 	uint64_t entry, flags;

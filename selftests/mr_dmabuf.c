@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Regions over dma-bufs, which udmabuf makes of a memfd: each way to reach
- * them, offsets, rights, bounds, lives, and what cannot be registered.
+ * Regions over dma-bufs, which udmabuf makes of a memfd: each way of access,
+ * offsets, rights, bounds, lifetimes, and what cannot be registered.
  *
  * timeout: 60
  * paths: host wire
@@ -120,7 +120,7 @@ TEST_F(dmabuf, offsets_and_iova)
 	}
 }
 
-/* Bytes of the buffer beside the registered part cannot be reached. */
+/* Bytes of the buffer outside the registered part cannot be reached. */
 TEST_F(dmabuf, bounds)
 {
 	static const struct { int64_t off; size_t len; } bad[] = {
@@ -207,7 +207,7 @@ TEST_F(dmabuf, what_cannot_be)
 	EXPECT_EQ(EBADF, reg_errno(pd, 0, PAGE, 0, 9999, all));
 	EXPECT_EQ(EBADF, reg_errno(pd, 0, PAGE, 0, -1, all));
 	EXPECT_EQ(EINVAL, reg_errno(pd, 0, PAGE, 0, self->memfd, all));
-	/* rights that exclude each other, or that are for other memory */
+	/* rights that exclude each other, or that other kinds of memory need */
 	EXPECT_EQ(EINVAL, reg_errno(pd, 0, PAGE, 0, fd,
 				    IBV_ACCESS_REMOTE_WRITE));
 	EXPECT_NE(0, reg_errno(pd, 0, PAGE, 0, fd,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Regions over dma-bufs of an exporter that watches its importers (kmod/
- * dmabuf_exporter.c): CPU access is bracketed, nobody waits for its fences who need
- * not, and what the memory cannot do is refused.
+ * Regions over dma-bufs of an exporter that watches its importers (kmod/ dmabuf_exporter.c): CPU
+ * access is bracketed, only operations on the buffer wait for its fences, and requests that the
+ * memory does not support are refused.
  *
  * break: qemu-newest qemu-oldest
  * timeout: 60
@@ -26,14 +26,14 @@
 #define LEN	(40 * PAGE)
 #define NO_ATOMICS	(VT_ACCESS_ALL & ~IBV_ACCESS_REMOTE_ATOMIC)
 
-/* A second is what is promised. On an emulated machine it may take longer. */
+/* The promise is a second. On an emulated machine it may take longer. */
 #define SOON_MS	5000
 
 /**
  * struct buffer - a buffer of the exporter
  * @ctl: its file
  * @fd: its dma-buf
- * @p: as the exporter's device sees it
+ * @p: the mapping of the exporter's device
  */
 struct buffer {
 	int ctl;
@@ -142,7 +142,7 @@ TEST_F(exporter, plain)
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, LEN));
 }
 
-/* Each byte that is moved outside of a bracket is lost. */
+/* The exporter loses each byte that is moved outside of a bracket. */
 TEST_F(exporter, bracketed)
 {
 	ASSERT_EQ(0, open_and_reg(self, EXPORTER_BRACKETED));
@@ -238,7 +238,7 @@ TEST_F(exporter, accesses_take_turns)
 	EXPECT_TRUE(brackets_ok(&self->buf));
 }
 
-/* Who needs the buffer waits for the device; others do not. */
+/* Operations on the buffer wait for the device; others do not. */
 TEST_F(exporter, fences_are_waited_for)
 {
 	struct vt_conn other = {};
@@ -279,7 +279,7 @@ TEST_F(exporter, fences_are_waited_for)
 	}
 }
 
-/* A device that is never done holds up neither dereg nor destroy. */
+/* A device that never finishes delays neither dereg nor destroy. */
 TEST_F(exporter, a_fence_that_never_comes)
 {
 	uint64_t start;
@@ -346,7 +346,7 @@ TEST_F(exporter, content_is_waited_for)
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, LEN));
 }
 
-/* What was written may not have arrived: the region fails from then on. */
+/* Written data may not have arrived: from then on the region fails. */
 TEST_F(exporter, end_that_fails)
 {
 	ASSERT_EQ(0, open_and_reg(self,
@@ -366,7 +366,7 @@ TEST_F(exporter, memory_of_the_device)
 	EXPECT_EQ(-EOPNOTSUPP, open_and_reg(self, EXPORTER_IOMEM));
 }
 
-/* As with any RDMA driver: only mmap() looks at how the descriptor is open. */
+/* As with any RDMA driver: only mmap() checks the mode in which the descriptor was opened. */
 TEST_F(exporter, read_only_descriptor)
 {
 	ASSERT_EQ(0, open_and_reg(self, EXPORTER_READ_ONLY));

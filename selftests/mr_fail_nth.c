@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each allocation that a verb makes fails once. The verb works all the same, or
- * it fails with an error for lack of memory and leaves nothing behind.
- * Registering, reregistering, windows, prefetches; and the faults of on-demand
- * paging, with some failing allocations.
+ * Each allocation that a verb makes fails once. The verb still succeeds, or fails with an error for
+ * lack of memory and leaves nothing behind. Tested are registering, reregistering, windows,
+ * prefetches, and faults of on-demand paging with some failing allocations.
  *
  * beds: uml-checked
  * timeout: 180
@@ -64,7 +63,7 @@ FIXTURE_TEARDOWN(nth)
 	vt_pair_close(&self->pair);
 }
 
-/* Let the @n-th allocation from here on fail; 0: none. */
+/* Let the @n-th allocation from now on fail; 0: none. */
 static void fail_nth(FIXTURE_DATA(nth) *self, int n)
 {
 	if (vt_fail_nth(self->fd, n))
@@ -82,8 +81,8 @@ static bool has_failed(FIXTURE_DATA(nth) *self)
 }
 
 /*
- * Pages that are pinned now, by anybody. The kernel counts each pin and each release on its own,
- * whatever softmr accounts for.
+ * Pages that are currently pinned, by anybody. The kernel counts pins and unpins itself,
+ * independently of softmr's accounting.
  */
 static long pinned(void)
 {
@@ -99,7 +98,7 @@ static long accounted(void)
 	return vt_number("/proc/self/status", "VmPin:");
 }
 
-/* All that is pinned is accounted for, and nothing else is. */
+/* Exactly the pinned pages are accounted for. */
 struct held {
 	long pages;
 	long kib;
@@ -110,7 +109,7 @@ static struct held held(void)
 	return (struct held){ pinned(), accounted() };
 }
 
-/* As much as before, after the @n-th allocation has failed */
+/* The same as before, after the @n-th allocation has failed */
 #define ASSERT_HELD(was, n) do {						\
 	struct held _now = held();						\
 										\
@@ -317,8 +316,8 @@ static int rereg_all(FIXTURE_DATA(nth) *self)
 }
 
 /*
- * The region survives a failure and a success. It is made anew before the next
- * try, and pinned pages are counted without it.
+ * The region survives a failure and a success. It is registered anew before the next try, and
+ * pinned pages are counted without it.
  */
 static void sweep_rereg(struct __test_metadata *_metadata,
 			FIXTURE_DATA(nth) *self,
@@ -528,8 +527,8 @@ TEST_F(nth, fault_by_read) { some_fail(_metadata, self, fault_read); }
 TEST_F(nth, fault_of_own) { some_fail(_metadata, self, fault_fetch); }
 
 /*
- * The device has no memory to bring pages in. That is not an access error, and
- * must not be reported as one.
+ * The device has no memory to bring pages in. This is not an access error, and must not be reported
+ * as one.
  */
 static void none_for_the_device(struct __test_metadata *_metadata,
 				FIXTURE_DATA(nth) *self, enum vt_way way,

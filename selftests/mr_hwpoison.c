@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An uncorrectable memory error under a region, which is injected: what touches the
- * page ends with an error completion; all else goes on.
+ * An uncorrectable memory error is injected under a region: requests that touch the page end with
+ * an error completion; everything else goes on.
  *
  * beds: qemu-newest qemu-stable qemu-oldest qemu-cloud qemu-rt
  * break: qemu-newest qemu-oldest
@@ -28,7 +28,7 @@ FIXTURE(hwpoison)
 	struct vt_region r;
 };
 
-/* What this process itself gets of the error must not end it. */
+/* The SIGBUS that this process itself gets must not end it. */
 static void on_sigbus(int sig)
 {
 	(void)sig;
@@ -140,7 +140,7 @@ static void works_elsewhere(struct __test_metadata *_metadata,
 				    LEN - (BAD + 1) * PAGE));
 }
 
-/* A process beside the one whose memory it is must not notice. */
+/* A process other than the memory's owner must not be affected. */
 static pid_t stranger(void)
 {
 	pid_t pid = fork();
@@ -177,7 +177,7 @@ static void goes_bad(struct __test_metadata *_metadata,
 	EXPECT_EQ(other, waitpid(other, &ret, 0));
 	EXPECT_EQ(SIGKILL, ret);
 	EXPECT_EQ(0, ibv_dereg_mr(self->r.mr));
-	/* It cannot be registered again, unless its pages are asked for later. */
+	/* It cannot be registered again, unless it is paged on demand. */
 	self->r.mr = ibv_reg_mr(self->pair.b.pd, self->r.p, LEN, access);
 	EXPECT_EQ(is_odp(access), self->r.mr != NULL);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Regions of memory of which some pages are present when it is registered. Pages that are present are pinned by one
- * way, the others by another; the process and the device see the same pages, and each once.
+ * Regions of memory of which some pages are present when it is registered. Present pages are pinned in one way, the
+ * others in another. The process and the device see the same pages, each exactly once.
  *
  * timeout: 60
  * paths: host wire
@@ -13,7 +13,7 @@
 #include "pattern.h"
 #include "region.h"
 
-/* More than is worth the way to another thread, several times */
+/* Several times the number of pages above which a registration uses another thread */
 #define PAGES	1024
 #define LEN	(PAGES * (size_t)PAGE)
 
@@ -54,7 +54,7 @@ FIXTURE_TEARDOWN(present)
 	vt_pair_close(&self->pair);
 }
 
-/* Memory of single pages, without what a huge page would bring in beside them */
+/* Memory of single pages: a huge page would bring in the neighbouring pages, too */
 static uint8_t *map(const FIXTURE_VARIANT(present) *variant)
 {
 	uint8_t *p = vt_map(LEN, PAGE, MAP_PRIVATE, -1);

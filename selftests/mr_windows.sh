@@ -3,8 +3,8 @@
 # nodes: 1
 # timeout: 60
 #
-# A region with bound windows cannot be deregistered, and everything that reports why does so: softmrdv.h through
-# softmr-mr, rdma resource, the counter, the tracepoint
+# A region with bound windows cannot be deregistered, and all interfaces report why: softmrdv.h through softmr-mr, rdma
+# resource, the counter, the tracepoint
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"

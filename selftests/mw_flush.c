@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Requests that end a window's binding wait for a writer that still uses the
- * window. If their QP goes to the error state meanwhile, they are flushed: they
- * were not executed, and the window opens what it opened before. In SQD the
- * window also stays open, and the requests are executed afterwards.
+ * window. If their QP goes to the error state during that time, they are
+ * flushed: they were not executed, and the window is bound as before. In SQD
+ * the window also stays open, and the requests are executed afterwards.
  *
  * timeout: 120
  * paths: host wire
@@ -19,7 +19,7 @@
 
 #define SPAN	MIB
 
-/* So many requests must have waited, in at most so many rounds. */
+/* At least ENOUGH requests must have waited, in at most ROUNDS rounds. */
 #define ENOUGH	1
 #define ROUNDS	1000
 

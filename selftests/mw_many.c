@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A region with very many windows. All of them can be listed, and a bind that
- * waits is among them; the questions of a few windows do not take longer
- * because there are others; and they end with their QP.
+ * A region with very many windows. All of them can be listed, also a bind that waits. A query for a
+ * few of them does not take longer because there are others. They are unbound when their QP is
+ * destroyed.
  *
  * timeout: 180
  * paths: host
@@ -101,7 +101,7 @@ static int by_rkey(const void *a, const void *b)
 	return x->rkey < y->rkey ? -1 : x->rkey > y->rkey;
 }
 
-/* How many windows of ours are among the first @n of the list */
+/* How many of our windows are among the first @n of the list */
 static int found(FIXTURE_DATA(many) *self, int n)
 {
 	struct softmrdv_mr_window *w, want;
@@ -142,7 +142,7 @@ struct flicker {
 	int ret;
 };
 
-/* The second half of the windows comes and goes. */
+/* Bind and unbind the second half of the windows. */
 static void *flicker_main(void *arg)
 {
 	struct flicker *f = arg;
@@ -161,7 +161,7 @@ static void *flicker_main(void *arg)
 	return NULL;
 }
 
-/* Windows that stay are listed, each once, whatever else comes and goes. */
+/* Windows that stay are listed, each once, while other windows are bound and unbound. */
 TEST_F(many, listed_while_others_come_and_go)
 {
 	struct flicker f = { .self = self };
@@ -200,7 +200,7 @@ static bool is_refused(FIXTURE_DATA(many) *self)
 	return ibv_dereg_mr(self->mr) == EBUSY;
 }
 
-/* ns that the quickest of some tries takes; 0: one of them failed */
+/* ns of the quickest of some tries; 0: one of them failed */
 static uint64_t quickest_ns(FIXTURE_DATA(many) *self,
 			    bool (*try)(FIXTURE_DATA(many) *self))
 {
@@ -221,7 +221,7 @@ static uint64_t quickest_ns(FIXTURE_DATA(many) *self,
 	return best;
 }
 
-/* Today's machines take a microsecond or two for ten windows, as for a million. */
+/* A query, or a refusal, takes a microsecond or two, for ten windows as for a million. */
 TEST_F(many, do_not_make_questions_slow)
 {
 	uint64_t few, refused;
@@ -255,7 +255,7 @@ TEST_F(many, end_with_their_qp)
 	self->mr = NULL;
 }
 
-/* A read of a slow page through a window, which may take the thread that posts it */
+/* A READ of a slow page through a window, which may block the thread that posts it */
 struct reader {
 	struct ibv_qp *qp;
 	struct ibv_sge sge;
@@ -279,9 +279,9 @@ static void *reader_main(void *arg)
 }
 
 /*
- * A bind that waits keeps the region it is for from being deregistered, and so
- * is among what is listed. It waits because a peer reads a slow page through the
- * window. On a module where that does not make it wait, it is bound at once.
+ * A bind that waits prevents the deregistration of its new region, and so is listed. It waits
+ * because a peer reads a slow page through the window. If the module does not wait for that, it is
+ * bound at once.
  */
 TEST_F(many, waiting_bind_is_listed)
 {
@@ -353,7 +353,7 @@ TEST_F(many, waiting_bind_is_listed)
 	EXPECT_TRUE(vt_disk_del(0));
 }
 
-/* The region is newer than the window, so the core's clean-up comes to it first. */
+/* The region is newer than the window, so the core's clean-up destroys it first. */
 static int leaver_main(int sock, const void *arg)
 {
 	struct vt_bind to = { .access = IBV_ACCESS_REMOTE_WRITE };
@@ -371,7 +371,7 @@ static int leaver_main(int sock, const void *arg)
 	to.len = PAGE;
 	if (vt_bind(&pair.b, mw, &to))
 		return 3;
-	/* One that is refused indeed */
+	/* A deregistration that is refused */
 	return ibv_dereg_mr(to.mr) != EBUSY || write(sock, "", 1) != 1;
 }
 

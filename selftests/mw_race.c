@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Windows and regions that end while others use them, on several CPUs: a bind
- * against a deregistration, and a writer against each way to take its right
- * away. When the call that takes the right away has returned, nothing is
- * written any more. Two calls that race meet in both orders, or the test fails.
+ * Windows and regions are revoked while other CPUs use them: a bind against a deregistration, and a
+ * writer against each way to revoke its access. After the revoking call has returned, nothing is
+ * written any more. Two racing calls must occur in both orders, or the test fails.
  *
  * race: yes
  * daily: uml-checked
@@ -57,7 +56,7 @@ static int fresh(FIXTURE_DATA(race) *self, enum ibv_mw_type type)
 {
 	int ret = vt_window_open(&self->w, &self->pair.b, type);
 
-	/* The library frees its own when it is deregistered. */
+	/* A copy, because the library frees its struct on success */
 	if (!ret)
 		self->copy = *self->w.mr;
 	return ret;
@@ -358,7 +357,7 @@ static void *writer_main(void *arg)
 	return NULL;
 }
 
-/* Quick: a write during this function may not be noticed. */
+/* This must be quick: a write during this function may be missed. */
 static void look(FIXTURE_DATA(end) *self, uint8_t *sample)
 {
 	volatile uint8_t *p = self->target;
@@ -399,7 +398,7 @@ static void rebind_or_not(struct __test_metadata *_metadata,
 
 	gone.mr = vt_window_reg(b, PAGE);
 	ASSERT_NE(NULL, gone.mr);
-	/* The library frees its own when it is deregistered. */
+	/* A copy, because the library frees its struct on success */
 	copy = *gone.mr;
 	ASSERT_EQ(0, open_target(self, REBIND));
 	self->going = false;
@@ -478,7 +477,7 @@ TEST_F(end, nothing_is_written_after)
 #define CHANGES		60
 #define REREGS		10
 
-/* A region that changes in place, again and again, to what it is already */
+/* A region that is changed in place, again and again, to the values that it already has */
 struct changing {
 	struct ibv_mr *mr;
 	bool done;
@@ -500,10 +499,9 @@ static void *changing_main(void *arg)
 }
 
 /*
- * There is no moment in which the region has no memory. An access that has read the key before
- * a change, and takes its reference after it, reads the key once more: it neither fails, nor uses
- * the memory that the region has no more. Where the module can be told to (record/cover.c), each
- * access waits between the two.
+ * The region has memory at every moment. An access that has read the key before a change, and takes
+ * its reference after it, reads the key once more: it neither fails, nor uses the region's former
+ * memory. If the module allows it (record/cover.c), each access waits between the two.
  */
 TEST(writes_go_on_while_the_region_changes)
 {
@@ -535,8 +533,8 @@ TEST(writes_go_on_while_the_region_changes)
 }
 
 /*
- * ibv_rereg_mr() returns when the copies that it found have ended. Then nothing is written to
- * memory that the region has no more.
+ * ibv_rereg_mr() returns when the copies in progress have ended. After that nothing is written to
+ * the region's former memory.
  */
 TEST(rereg_waits_for_copies)
 {

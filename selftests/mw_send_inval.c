@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SEND with invalidate: the message arrives whole, its receive reports the
- * invalidated key, and the key is invalid; and keys that a peer cannot
+ * SEND with invalidate: the message arrives complete, its receive reports the
+ * invalidated key, and the key is invalid. And keys that a peer cannot
  * invalidate.
  *
  * timeout: 60
@@ -111,7 +111,10 @@ TEST_F(inval, what_is_no_window_of_this_qp)
 	struct vt_pair elsewhere;
 	uint32_t rkey;
 
-	/* no key; a region's; a window's that is not bound; one of type 1 */
+	/*
+	 * no key; a region's key; the key of an unbound window; the key of a
+	 * type 1 window
+	 */
 	refused(_metadata, self, 0);
 	refused(_metadata, self, self->w.mr->rkey);
 	EXPECT_EQ(0, vt_write_through(&self->pair, self->w.mr->rkey));
@@ -121,7 +124,7 @@ TEST_F(inval, what_is_no_window_of_this_qp)
 	refused(_metadata, self, mw_1->rkey);
 	EXPECT_EQ(0, vt_write_through(&self->pair, mw_1->rkey));
 	EXPECT_EQ(0, ibv_dealloc_mw(mw_1));
-	/* a bound window's with another tag, and its former key */
+	/* a bound window's key with another tag, and its former key */
 	rkey = self->w.mw->rkey;
 	ASSERT_EQ(0, vt_bind_page(b, self->w.mw, self->w.mr));
 	refused(_metadata, self, rkey);

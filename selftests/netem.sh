@@ -12,8 +12,8 @@ need_link_type "$LINK_TYPE"
 modprobe sch_netem 2>/dev/null
 try_veth 1500 || finish
 
-# Each side knows the other's MAC address. ib_core asks for it when a QP goes to RTR, and waits for a second: a question
-# that the network loses fails the connection before softmr has anything to send
+# Each side knows the other's MAC address. ib_core resolves it when a QP goes to RTR, and waits for a second: if the
+# network loses that request, the connection fails before softmr has anything to send
 introduce() {
 	local side peer=client mac
 	for side in server client; do
@@ -31,7 +31,7 @@ impair() {
 	done
 }
 
-# The counter that an impairment must show in, or the test has tested nothing. netem computes UDP's checksum before it
+# The counter that must show an impairment, or the test has tested nothing. netem computes UDP's checksum before it
 # corrupts a packet, so that the stack drops it before softmr looks at its ICRC; packet_fuzz has wrong ICRCs
 declare -A SHOWS=(
 	[loss]=retransmits
@@ -61,8 +61,8 @@ rc_data() {
 	SMR_DEV=${SIDE_DEV[server]} SMR_DEV2=${SIDE_DEV[client]} timeout 60 "$(dirname "$0")/rc_data" "$@"
 }
 
-# Either side of ibv_rc_pingpong exits when it has received everything. If the acknowledge of the other's last message
-# was lost, nobody is left to repeat it. Then that request fails, as it must, although all data has arrived
+# Either side of ibv_rc_pingpong exits when it has received everything. If the ACK of the other's last message was lost,
+# no process is left to repeat it. Then that request fails, as it must, although all data has arrived
 left_alone() {
 	local out failed=0 done=0
 	for out in "$SERVER_OUT" "$CLIENT_OUT"; do
@@ -98,7 +98,7 @@ runs() {
 	fi
 }
 
-# netem impairs a GSO packet as one. Without GSO, each packet is impaired by itself
+# netem impairs a GSO packet as a whole. Without GSO, each packet is impaired separately
 for side in server client; do
 	in_ns "${SIDE_NS[$side]}" ethtool -K veth0 tx-udp-segmentation off >/dev/null
 done

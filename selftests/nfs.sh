@@ -6,7 +6,7 @@
 #
 # NFS over RDMA, versions 3 and 4.2: the kernel's own server and client. The client reads what it has written, and the
 # server has the same, on the same-host and the wire path, when packets are lost, and when the link is removed and made
-# again meanwhile. (The UML kernels that tests run on are built without NFS.)
+# again during a write. (The UML kernels that tests run on are built without NFS.)
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -17,7 +17,7 @@ need_link_type "$LINK_TYPE"
 nfs_have || skip_all "there is no NFS over RDMA here"
 MNT=$WORK/mnt
 
-# In sizes that are sent inline, by one chunk, and by several; the server has the same
+# Files in sizes that are sent inline, as one chunk, and as several; the server has the same contents
 files() {
 	local file
 	nfs_write_read "$MNT" small 4 4096 && nfs_write_read "$MNT" middle 256 65536 && nfs_write_read "$MNT" large 2048 1048576 ||
@@ -50,8 +50,8 @@ session() {
 
 write_torn() { dd if="$WORK/data.large" of="$MNT/torn" bs=65536 oflag=direct status=none; }
 
-# A hard mount waits while there is no link, and then goes on. But if the link is removed while the client reconnects,
-# between two steps of that, the client returns rdma_connect()'s error to the process: then that write is repeated
+# A hard mount waits while there is no link, and then continues. But if the link is removed between two steps of the
+# client's reconnection, the client returns rdma_connect()'s error to the process: then that write is repeated
 link_comes_back() {
 	local pid dev=${SIDE_DEV[server]}
 	(for ((i = 0; i < 50; i++)); do write_torn || write_torn || exit; done) &

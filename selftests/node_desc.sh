@@ -3,7 +3,7 @@
 # nodes: 1
 # timeout: 60
 #
-# The node description can be written; rdma-ndd does so, so that people know the host by it
+# The node description can be written. rdma-ndd writes the names of the host and the device to it
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"

@@ -6,9 +6,8 @@
 #
 # NVMe over RDMA: the kernel's own target and host, whose memory is fast-registered. The host reads what it has written,
 # and the disk has the same, on the same-host and the wire path, when packets are lost, and until the link is removed.
-# Lockdep is off meanwhile: now and then the target gets a command before it is told that the connection is established.
-# Then it takes nvmet_config_sem within rdma_cm's handler_mutex, of another rdma_cm id than where it takes them in the
-# other order.
+# Lockdep is off: sometimes the target gets a command before the event that the connection is established. Then it takes
+# nvmet_config_sem within rdma_cm's handler_mutex; in the opposite order it takes them for another rdma_cm id.
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -21,7 +20,7 @@ need_link_type "$LINK_TYPE"
 nvme_have || skip_all "this kernel has no NVMe over RDMA"
 lockdep_off
 
-# Each place of the disk gets other bytes, so that misplaced bytes are noticed
+# Each place of the disk gets different bytes, so misplaced bytes are noticed
 fill() { head -c $((CHUNK_KB * 1024)) /dev/urandom >"$WORK/data.$1"; }
 
 # write_read PART BLOCKSIZE: with O_DIRECT at both ends

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On-demand paging: what a fault can bring in, and what it cannot. Addresses
- * that differ from those of the process, chunks' borders, faults in the middle
- * of a message, mappings that are read-only, and holes.
+ * On-demand paging: which pages a fault can bring in, and which it cannot.
+ * Addresses that differ from those of the process, chunk borders, faults in the
+ * middle of a message, read-only mappings, and holes.
  *
  * timeout: 120
  * paths: host wire
@@ -22,9 +22,7 @@
 #define SYS_memfd_secret	447
 #endif
 
-/*
- * The device manages pages in chunks; a region that crosses this crosses any.
- */
+/* The device manages pages in chunks of this size. */
 #define CHUNK		(2 * MIB)
 
 FIXTURE(odp)
@@ -223,7 +221,7 @@ TEST_F(odp, holes)
 	each_way_fails(_metadata, &self->pair, &self->r, 10 * PAGE, 11 * PAGE);
 	each_way_fails(_metadata, &self->pair, &self->r, 24 * PAGE + 100,
 		       2 * PAGE);
-	/* the pages beside it still work */
+	/* the adjacent pages still work */
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 10 * PAGE,
 				    10 * PAGE));
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 25 * PAGE,
@@ -323,10 +321,7 @@ static void ignore_signal(int sig)
 {
 }
 
-/*
- * Prefetch, and get a signal after @us, which has a handler. Exits with an
- * errno.
- */
+/* Prefetch, and get a signal with a handler after @us. Exits with an errno. */
 static int prefetch_child(int sock, const void *us)
 {
 	struct itimerval once = { .it_value.tv_usec = *(const int *)us };
@@ -371,7 +366,10 @@ TEST_F_TIMEOUT(odp, prefetch_goes_on_after_a_signal, 120)
 	}
 }
 
-/* ibv_advise_mr() does not wait until a large range has been prefetched. */
+/*
+ * ibv_advise_mr() without FLUSH returns before a large range has been
+ * prefetched.
+ */
 TEST_F(odp, prefetch_gives_way)
 {
 	size_t len = 128ul << 30;
@@ -383,7 +381,10 @@ TEST_F(odp, prefetch_gives_way)
 	ASSERT_NE(NULL, p);
 	ASSERT_EQ(0, vt_region_reg(&self->r, self->pair.b.pd, p, len,
 				   (uintptr_t)p, VT_ACCESS_ODP));
-	/* as long as an entry can be; a work item does one after the other */
+	/*
+	 * the maximum length of an entry; a work item handles one after the
+	 * other
+	 */
 	sge = (struct ibv_sge){ self->r.iova, 1u << 31, self->r.mr->lkey };
 	for (i = 0; i < 64; i++, sge.addr += sge.length)
 		ASSERT_EQ(0, ibv_advise_mr(self->pair.b.pd,
@@ -409,7 +410,7 @@ TEST_F(odp, read_only_mapping)
 
 	FRESH(CHUNK);
 	vt_fill(self->r.p, len, 5, 0);
-	/* with and without pages that the device could write to before */
+	/* with and without pages that the device could write to earlier */
 	for (round = 0; round < 2; round++) {
 		ASSERT_EQ(0, mprotect(self->r.p, CHUNK, PROT_READ));
 		for (way = 0; way < VT_WAYS; way++) {

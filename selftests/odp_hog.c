@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On-demand paging of a process that asks for more slow pages than can be
+ * On-demand paging of a process that requests more slow pages than can be
  * brought in at once: other processes do not wait for them, and the requests
- * end when the process ends.
+ * end when the process exits.
  *
  * timeout: 120
  * paths: host wire
@@ -24,11 +24,11 @@
 
 /* Another user */
 #define SOMEBODY	1000
-/* Kernels have 1024 workers for a queue, or fewer. */
+/* A kernel has at most 1024 workers for a queue. */
 #define WORKERS		1024
 
 /**
- * struct wish - what the process asks for
+ * struct wish - what the process requests
  * @pages: of the disk
  * @requests: in how many parts
  * @delay_ms: how long a page takes
@@ -47,7 +47,7 @@ FIXTURE(hog)
 	int sock;
 };
 
-/* Ask for all of a region, in that many parts. Do not wait for them. */
+/* Prefetch all of a region, in @requests parts. Do not wait for them. */
 static int prefetch(struct vt_ep *ep, struct vt_region *r, int requests)
 {
 	struct ibv_sge sge = {
@@ -91,7 +91,10 @@ static int64_t prefetched(FIXTURE_DATA(hog) *self)
 	       self->prefetched;
 }
 
-/* Returns when the child has asked; false if there is no slow disk. */
+/*
+ * Returns when the child has requested its pages; false if there is no slow
+ * disk.
+ */
 static bool hog_begin(struct __test_metadata *_metadata,
 		      FIXTURE_DATA(hog) *self, const struct wish *wish)
 {
@@ -108,7 +111,8 @@ static bool hog_begin(struct __test_metadata *_metadata,
 }
 
 /*
- * End the child: by itself (@sig is 0), or killed. Nobody uses the disk then.
+ * End the child: it exits (@sig is 0), or is killed. After that the disk is
+ * unused.
  */
 static void hog_end(struct __test_metadata *_metadata, FIXTURE_DATA(hog) *self,
 		    int sig)

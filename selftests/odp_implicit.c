@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * An implicit region (all of the address space): remote and local use, memory
- * in proportion to what is in use, and memory that the process maps and unmaps.
+ * use in proportion to the pages in use, and memory that the process maps and
+ * unmaps.
  *
  * timeout: 60
  * paths: host wire
@@ -84,7 +85,7 @@ static int go(FIXTURE_DATA(implicit) *self, enum vt_way way, uint64_t addr,
 	return status;
 }
 
-/* Nothing is mapped there, or nothing ever can be. */
+/* Addresses where nothing is mapped, or can be mapped */
 TEST_F(implicit, nothing_there)
 {
 	static const uint64_t addrs[] = {
@@ -145,7 +146,7 @@ TEST_F(implicit, takes_memory_for_what_is_touched)
 		ASSERT_EQ(0, go(self, VT_WRITE,
 				(uintptr_t)p + i * GIB + i * PAGE, 1));
 	EXPECT_EQ(N, chunks(b));
-	/* once more, beside it: nothing new */
+	/* once more, next to those pages: no new chunks */
 	for (i = 0; i < N; i++)
 		ASSERT_EQ(0, go(self, VT_READ, (uintptr_t)p + i * GIB, MIB));
 	EXPECT_EQ(N, chunks(b));
@@ -156,7 +157,7 @@ TEST_F(implicit, takes_memory_for_what_is_touched)
 	ASSERT_EQ(0, madvise(p + N / 2 * GIB, (N - N / 2) * GIB,
 			     MADV_DONTNEED));
 	EXPECT_TRUE(chunks_fall_to(b, 0));
-	/* and comes again */
+	/* and is used again */
 	ASSERT_EQ(0, go(self, VT_WRITE, (uintptr_t)p + (N - 1) * GIB, MIB));
 	EXPECT_EQ(1, chunks(b));
 	ASSERT_EQ(0, ibv_dereg_mr(self->mr));

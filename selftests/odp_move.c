@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On-demand paging: the memory moves, in each way that the kernel or the
- * process can move it, and RDMA accesses the same bytes as the process. One
- * thing moves at a time here; odp_traffic.c moves everything at once.
+ * On-demand paging: the memory is moved, in each way that the kernel or the
+ * process can move it, and RDMA accesses the same bytes as the process. Here
+ * one thing happens at a time; in odp_traffic.c everything happens at once.
  *
  * timeout: 240
  * paths: host wire
@@ -21,7 +21,7 @@
 #define HUGE		(2 * MIB)
 #define LEN		(2 * HUGE)
 
-/* Seconds that a test may take, on an emulated machine with other work */
+/* Time limit of a test in seconds, on a busy emulated machine */
 #define LIMIT	90
 
 /* The kind of memory that the region is over. */
@@ -180,7 +180,7 @@ FIXTURE_TEARDOWN(file)
 	rig_close(&self->rig);
 }
 
-/* Ignore what a test has left in the peer's buffer. */
+/* Ignore the contents that a test has left in the peer's buffer. */
 #define WORKS(_off, _n) do { \
 	struct vt_buf *_buf = &self->rig.pair.a.buf; \
 	vt_fill(_buf->p, _buf->len, _buf->seed, 0); \
@@ -317,7 +317,7 @@ TEST_F_TIMEOUT(any, reclaimed, LIMIT)
 	WORKS(HUGE - MIB / 2, MIB);
 }
 
-/* The file, read by read(), has what the device wrote. */
+/* read() returns from the file what the device wrote. */
 TEST_F_TIMEOUT(file, written_reaches_the_file, LIMIT)
 {
 	uint8_t *copy = self->rig.pair.b.buf.p;
@@ -378,7 +378,7 @@ TEST_F_TIMEOUT(anon, huge_pages_made_and_split, LIMIT)
 		EXPECT_TRUE(reads_same(&self->rig.pair, &self->rig.r, 0, LEN));
 		EXPECT_TRUE(vt_check("collapsed", self->rig.r.p, LEN, 40 + i, 0));
 		WORKS(HUGE - MIB / 2, MIB);
-		/* a part with another advice splits the mapping */
+		/* another advice for a part splits the mapping */
 		vt_fill(self->rig.r.p, LEN, 50 + i, 0);
 		ASSERT_EQ(0, mprotect(self->rig.r.p + 7 * PAGE, 5 * PAGE,
 				      PROT_READ));
@@ -470,7 +470,10 @@ static int child_end(struct child *c)
 	return status;
 }
 
-/* After fork(), the device uses the parent's pages, whoever writes first. */
+/*
+ * After fork(), the device uses the parent's pages, whichever process writes
+ * first.
+ */
 TEST_F_TIMEOUT(anon, fork, LIMIT)
 {
 	struct child c;

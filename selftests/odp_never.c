@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On-demand paging of a page that never comes: nobody waits for it who does not
- * need it, and who needs it can be ended at any time.
+ * On-demand paging of a page that never arrives: only operations that need it wait for it, and
+ * these can be ended at any time.
  *
- * odp_never --hold write|prefetch|reg|rereg waits for such a page; link_never.sh takes
- * link, netdev and namespace away meanwhile.
+ * odp_never --hold write|prefetch|reg|rereg waits for such a page, while link_never.sh removes
+ * link, netdev and namespace.
  *
  * timeout: 200
  * paths: host wire
@@ -31,7 +31,7 @@
 /* Memory that one notifier watches */
 #define CHUNK	(2ul << 20)
 
-/* A second is what is promised. On an emulated machine it may take longer. */
+/* The promise is a second. On an emulated machine it may take longer. */
 #define SOON_MS	5000
 
 /* What a process does while its operation waits for the page */
@@ -39,12 +39,12 @@ enum how {
 	DEREG,
 	REREG,
 	QUERY,		/* the QPs */
-	DEALLOC,	/* the window by which the operation came */
+	DEALLOC,	/* the window that the operation uses */
 	INVALIDATE,	/* the same window, by a work request */
 	DESTROY,	/* the QP */
 	RESET,		/* the QP */
-	CLOSE,		/* the device, with all that it has made */
-	EXIT,		/* without having closed anything */
+	CLOSE,		/* the device, with all its objects */
+	EXIT,		/* without closing anything */
 	KILLED,
 };
 
@@ -56,8 +56,8 @@ static const char *const names[] = {
 /**
  * struct asked - what a process does
  * @never: the file
- * @way: how a byte of it is asked for
- * @how: what comes next
+ * @way: how a byte of it is accessed
+ * @how: what it does next
  */
 struct asked {
 	const struct vt_never *never;
@@ -69,7 +69,7 @@ struct asked {
  * struct victim - the process that waits for the page
  * @pair: its two ends
  * @r: the file, registered at end b
- * @mw: by which end a reaches it, or NULL
+ * @mw: the window by which end a accesses it, or NULL
  */
 struct victim {
 	struct vt_pair pair;
@@ -110,7 +110,7 @@ static int query(struct ibv_qp *qp)
 
 static int do_it(struct victim *v, enum how how)
 {
-	/* the one that waits for a page may be either */
+	/* either end may be the one that waits for a page */
 	struct vt_ep *eps[] = { &v->pair.a, &v->pair.b };
 	int i, ret = 0;
 
@@ -194,7 +194,7 @@ static int ask(struct victim *v, const struct asked *what)
 	}
 }
 
-/* A byte tells the parent that the request was posted, or that all is done. */
+/* A byte tells the parent that the request was posted, or that everything is done. */
 static int victim_main(int sock, const void *arg)
 {
 	const struct asked *what = arg;
@@ -239,8 +239,8 @@ static int ends_soon(pid_t pid)
 }
 
 /*
- * A process that has not ended soon ends when it gets an error for its page. The next
- * test then finds a device in order.
+ * A process that has not exited soon exits when its page gives an error. So the next test finds a
+ * working device.
  */
 static void let_go(struct __test_metadata *_metadata,
 		   FIXTURE_DATA(never) *self, pid_t pid)
@@ -278,7 +278,7 @@ static void while_waiting(struct __test_metadata *_metadata,
 		let_go(_metadata, self, pid);
 }
 
-/* One process after another, each with the pages that it alone asks for */
+/* One process after another, each with pages of its own */
 static void in_each_way(struct __test_metadata *_metadata,
 			FIXTURE_DATA(never) *self, enum how how)
 {
@@ -390,8 +390,8 @@ static int prefetcher_main(int sock, const void *arg)
 }
 
 /*
- * A process of the same user waits for a thousand pages. Others have their pages
- * brought in, prefetched and given back as always, and its own wait can be ended.
+ * A process of the same user waits for a thousand pages. Pages of other processes are brought in,
+ * prefetched and released as always, and its own wait can be ended.
  */
 TEST_F(never, thousand_prefetches)
 {
@@ -428,8 +428,8 @@ TEST_F(never, thousand_prefetches)
 }
 
 /*
- * All faults that this process may have at once wait for such pages. Memory that is present
- * is registered all the same.
+ * All faults that this process may have at once wait for such pages. Memory that is present can
+ * still be registered.
  */
 TEST_F(never, register_beside_prefetches)
 {
@@ -482,7 +482,7 @@ static bool has_uml_lockdep(void)
 	       !access("/proc/lockdep", F_OK);
 }
 
-/* Somebody keeps taking one page away: who needs the others gets them. */
+/* One page is taken away again and again: operations that need other pages get them. */
 TEST_F(never, neighbour_punches)
 {
 	int fd = memfd_create("shared", MFD_CLOEXEC), sock, status = -1, i;
@@ -507,7 +507,7 @@ TEST_F(never, neighbour_punches)
 		EXPECT_EQ(0, prefetch(pair.b.pd, r.mr, r.iova, CHUNK,
 				      IBV_ADVISE_MR_FLAG_FLUSH));
 	EXPECT_TRUE(vt_region_works(&pair, &r, 0, SIZE * 8));
-	/* The page that comes and goes may or may not be there. */
+	/* The page that is punched out again and again may or may not be present. */
 	EXPECT_EQ(0, vt_region_post(&pair, &r, VT_WRITE, CHUNK / 2, SIZE));
 	vt_region_close(&r);
 	vt_pair_close(&pair);
@@ -553,7 +553,7 @@ static int hold_prefetch(const struct vt_never *never)
 /* A thread that registers the file, whose page the process needs to be pinned */
 struct registrar {
 	struct vt_ep ep;
-	struct ibv_mr *mr;	/* to be registered anew, or NULL */
+	struct ibv_mr *mr;	/* to be reregistered, or NULL */
 	uint8_t *p;
 	int err;
 };
@@ -571,7 +571,7 @@ static void *registrar_main(void *arg)
 	return NULL;
 }
 
-/* Registers the file, whose page has to be pinned. It does not come, so this does not return. */
+/* Registers the file, whose page has to be pinned. It never arrives, so this does not return. */
 static int registrar_child(int sock, const void *never)
 {
 	struct registrar r = { .p = vt_never_map(never, PAGES * PAGE) };
@@ -622,7 +622,7 @@ static int hold_registration(const struct vt_never *never, bool again)
 	return r.err == EIO ? KSFT_PASS : KSFT_FAIL;
 }
 
-/* Wait for a page, until somebody ends this process or takes the device away. */
+/* Wait for a page, until this process is killed or the device is removed. */
 static int hold(const char *what)
 {
 	struct asked asked = { .way = VT_WRITE, .how = KILLED };

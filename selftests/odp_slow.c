@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On-demand paging of pages that take long, as on a slow disk: operations that
- * do not need them do not wait for them. And of pages of a process that keeps
- * losing them: an operation that waits for them can be ended at any time.
+ * On-demand paging of pages that take long, as on a slow disk: operations that do not need them do
+ * not wait for them. And of pages that are taken away again and again: an operation that waits for
+ * them can be ended at any time.
  *
  * timeout: 120
  * paths: host wire
@@ -73,7 +73,7 @@ FIXTURE_TEARDOWN(slow)
 
 /**
  * struct message - a message that needs a slow page, in a thread of its own
- * @way: which way
+ * @way: the kind of access
  * @page: the page that it needs
  * @status: as from vt_region_copy()
  * @done: it has the page
@@ -97,7 +97,7 @@ static void *message_main(void *arg)
 	return NULL;
 }
 
-/* When it returns, the message waits for the page. */
+/* On return the message waits for the page. */
 static int message_begin(struct message *m)
 {
 	int ret = pthread_create(&m->thread, NULL, message_main, m);
@@ -107,8 +107,7 @@ static int message_begin(struct message *m)
 }
 
 /*
- * Deregister the region at the other end at once, whatever the message's status
- * is then.
+ * Deregister the region at the other end at once, whatever the message's status will be.
  * Return: whether the message still waited at that moment.
  */
 static bool deregister(struct __test_metadata *_metadata,
@@ -173,10 +172,10 @@ TEST_F(slow, other_qps_go_on)
 }
 
 /*
- * Change the PD of the region. The message was let in before, but holds nothing while
- * it waits. When it has its page, it finds that its key opens nothing any more. One that
- * succeeds had its page before, though its thread may not have said so yet.
- * Return: as deregister().
+ * Change the PD of the region. The message passed its checks before that, but holds no reference
+ * while it waits. When its page arrives, its key no longer opens the region. A message that
+ * succeeds had its page before, though its thread may not have reported it yet. Return: as
+ * deregister().
  */
 static bool reregister(struct __test_metadata *_metadata,
 		       FIXTURE_DATA(slow) *self, enum vt_way way, int page)
@@ -444,7 +443,7 @@ static int come_back(FIXTURE_DATA(apart) *self)
 	return ret;
 }
 
-/* The pending operations cannot be done by then, and that does not matter. */
+/* The pending operations cannot have completed, and that does not matter. */
 static void leaves_at_once(struct __test_metadata *_metadata,
 			   FIXTURE_DATA(apart) *self, enum leave how)
 {
@@ -499,7 +498,7 @@ TEST_F(apart, requester_leaves)
 		}
 		page = (page + 1) % PAGES;
 	}
-	/* The owner has nothing left of them. */
+	/* They have left nothing behind at the owner. */
 	ask(_metadata, self, IBV_WR_RDMA_WRITE, page);
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->ep.scq, 1));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A fault has ended, and its worker is about to tell the QP so, when the QP finds the pages
- * by itself, completes, and is destroyed. kmod/slow_function.c makes the time in between
- * long: the QP must still be there when it ends.
+ * A fault has ended, and its worker is about to notify the QP. In that moment the QP finds the
+ * pages by itself, completes, and is destroyed. kmod/slow_function.c makes the moment long: the QP
+ * must still exist at its end.
  *
  * beds: qemu-newest qemu-stable qemu-oldest qemu-cloud qemu-rt
  * timeout: 60
@@ -30,7 +30,7 @@ static bool has_kprobes(void)
 	return !system("grep -qw register_kprobe /proc/kallsyms");
 }
 
-/* A page of a file is brought in by a worker, not by who posts. */
+/* A page of a file is brought in by a worker, not by the thread that posts. */
 FIXTURE_SETUP(told)
 {
 	int fd = memfd_create("told", MFD_CLOEXEC);
@@ -58,7 +58,7 @@ FIXTURE_TEARDOWN(told)
 	vt_pair_close(&self->pair);
 }
 
-/* A WRITE from memory of the poster's own, which only the second one has at hand */
+/* A WRITE from the poster's own memory, which is present only for the second one */
 static int post(struct vt_pair *pair, uint64_t wr_id, struct ibv_sge sge)
 {
 	struct ibv_send_wr wr = {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On-demand paging: a thread moves the memory in all ways while RDMA goes on;
- * the data is checked. Also: pages beside those in use are mapped and unmapped,
- * pages go while a fault finds them, and processes end in the middle of faults.
+ * On-demand paging: a thread moves the memory in all ways during RDMA traffic, and the data is
+ * checked. Also: pages next to those in use are mapped and unmapped, pages are unmapped while a
+ * fault finds them, and processes exit in the middle of faults.
  *
  * race: yes
  * timeout: 90
@@ -20,7 +20,7 @@
 #include "region.h"
 #include "system.h"
 
-/* Seconds that a test may take, on an emulated machine with other work */
+/* Time limit of a test in seconds, on a busy emulated machine */
 #define LIMIT	90
 
 #define CHUNK		(2 * MIB)
@@ -78,10 +78,7 @@ static void collapse_and_split(struct mover *m, unsigned int n)
 	if (n % 2)
 		madvise(m->p, LEN, MADV_COLLAPSE);
 	else
-		/*
-		 * add a right: without one that it had, a write might be
-		 * refused
-		 */
+		/* add a right: if one were removed, a write might be refused */
 		mprotect(m->p + (n % 512) * PAGE, PAGE,
 			 PROT_READ | PROT_WRITE | PROT_EXEC);
 	mprotect(m->p, LEN, PROT_READ | PROT_WRITE);
@@ -94,7 +91,7 @@ static void compact(struct mover *m, unsigned int n)
 	vt_compact();
 }
 
-/* Pages beside those in use, in the same chunks */
+/* Pages next to those in use, in the same chunks */
 static void neighbours(struct mover *m, unsigned int n)
 {
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
@@ -113,7 +110,7 @@ static void move_home_and_back(struct mover *m, unsigned int n)
 	(void)n;
 	if (!place)
 		place = vt_map(CHUNK, CHUNK, MAP_PRIVATE, -1);
-	/* memory that is not in use, so that no message meets a hole */
+	/* memory that is not in use, so that no message finds a hole */
 	mremap(m->p, MIB, MIB, MREMAP_MAYMOVE | MREMAP_FIXED, place);
 	mremap(place, MIB, MIB, MREMAP_MAYMOVE | MREMAP_FIXED, m->p);
 }
@@ -241,10 +238,10 @@ TEST_F_TIMEOUT(traffic, goes_on, LIMIT)
 	EXPECT_TRUE(ok) TH_LOG("message %u, moved %u times", n, self->m.moved);
 }
 
-/* -- a page that goes while a fault finds it */
+/* -- a page that is taken away while a fault finds it */
 
 #define TURNS		100
-/* So long a fault knows a page and has not stored it yet, where the module can be told so. */
+/* How long a fault waits between finding a page and storing it, if the module allows it. */
 #define PAUSE_US	3000
 #define FEW		256
 #define OTHERS		(64 * PAGE)
@@ -252,7 +249,7 @@ TEST_F_TIMEOUT(traffic, goes_on, LIMIT)
 /**
  * struct taker - a thread that takes a page away, once in each turn
  * @p: the page
- * @others: other pages, to which it is given. Otherwise the process might get it back
+ * @others: other pages, which get the freed page. Otherwise the process might get it back
  * @turn: when a turn begins, and when it ends
  * @lead: us after its beginning
  */
@@ -280,7 +277,7 @@ static void *taker_main(void *arg)
 	}
 }
 
-/* A WRITE that has to fault meanwhile. Return: how many us it has taken, or 0 if it failed */
+/* A WRITE that has to fault during that time. Return: how many us it took, or 0 if it failed */
 static uint64_t write_meanwhile(struct vt_pair *pair, const struct vt_region *r, struct taker *t)
 {
 	uint64_t begin;
@@ -297,9 +294,8 @@ static uint64_t write_meanwhile(struct vt_pair *pair, const struct vt_region *r,
 }
 
 /*
- * A page that is taken away between the moment at which a fault has found it and that at which
- * it is remembered is found anew. Otherwise later WRITEs would go to a page that the process
- * has no more.
+ * If a page is taken away after a fault has found it, and before the fault stores it, the fault
+ * looks it up again. Otherwise later WRITEs would go to a page that the process no longer has.
  */
 TEST(goes_while_it_is_found)
 {
@@ -376,7 +372,7 @@ FIXTURE_TEARDOWN(end)
 	vt_ep_close(&self->a);
 }
 
-/* What the process that will be killed sends. */
+/* What the process that will be killed sends */
 struct victim {
 	struct vt_addr addr;
 	uint64_t mem;
@@ -465,10 +461,7 @@ TEST_F_TIMEOUT(end, killed_in_the_middle, LIMIT)
 		close(fds[0]);
 		ASSERT_EQ(0, vt_ep_connect(&self->a, &v.addr));
 		status = use_victim(&self->a, &v, pid, variant->opcode, i);
-		/*
-		 * The process is gone; or its memory is, and the process not
-		 * quite yet.
-		 */
+		/* The process is gone; or its memory is, and the process is still exiting. */
 		EXPECT_TRUE(status == IBV_WC_RETRY_EXC_ERR ||
 			    status == IBV_WC_REM_ACCESS_ERR)
 			TH_LOG("%s", ibv_wc_status_str(status));

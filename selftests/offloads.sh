@@ -11,7 +11,7 @@
 need_link_type "$LINK_TYPE"
 have ethtool || skip_all "no ethtool"
 
-# offloads FEATURE on|off...: at both ends. GRO holds joined packets for a while, as it does where packets arrive in
+# offloads FEATURE on|off...: at both ends. GRO holds joined packets for a while, as it does when packets arrive in
 # bursts: later packets could overtake them
 offloads() {
 	local side
@@ -31,7 +31,7 @@ in_order() {
 	done
 }
 
-# The last packet of a message travels with others or alone; the messages have one packet more than fits into 64 KiB
+# The last packet of a message is sent with others or alone: the messages have one packet more than fits into 64 KiB
 # with headers. One message at a time, so that no queue overflows
 for mtu in 1500 9000; do
 	try_veth "$mtu" || continue

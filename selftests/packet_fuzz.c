@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets that no peer would send: truncated, malformed, to nobody, from
- * nobody, and valid ones that ask for what must be refused.
+ * Packets that no peer would send: truncated, malformed, with unknown sources or destinations, and valid ones whose
+ * requests must be refused.
  *
- * The victim is a QP whose peer is at the other end of the wire, where no
- * device is: whatever arrives was made here. Its buffer and its state are
- * checked after each group of packets, and a healthy pair on the same device
- * must still work.
+ * The victim is a QP whose peer is at the other end of the wire, where no device is: all packets that arrive are made
+ * here. Its buffer and its state are checked after each group of packets, and a healthy pair on the same device must
+ * still work.
  *
  * timeout: 60
  * boot: kmemleak
@@ -68,8 +67,8 @@ FIXTURE_TEARDOWN(packet)
 }
 
 /*
- * Wait until the victim has seen what was sent to it. A duplicate, which is sent now, comes after
- * it, and changes nothing. A victim that has seen enough is in error.
+ * Wait until the victim has seen all packets that were sent to it: send a duplicate, which arrives after them and
+ * changes nothing. A victim that needs no more packets is in the error state.
  */
 static void expect_delivery(struct __test_metadata *_metadata,
 			    FIXTURE_DATA(packet) *self)
@@ -155,7 +154,7 @@ TEST_F(packet, every_short_length)
 	expect_unnoticed(_metadata, self);
 }
 
-/* The BTH is right, but what should follow it ends too early. */
+/* The BTH is right, but the rest of the packet is truncated. */
 TEST_F(packet, every_opcode_truncated)
 {
 	uint8_t data[VT_BTH_LEN + 64];
@@ -193,8 +192,8 @@ TEST_F(packet, random_bytes)
 }
 
 /*
- * Without a receive, a packet that is taken would be refused with a RNR NAK, which leaves no trace
- * in the victim. So the counters tell.
+ * Without a receive, a packet that is accepted would be answered by an RNR NAK, which leaves no trace in the victim. So
+ * check the counters.
  */
 #define EXPECT_DROPPED(name, before, rnr, n) do {				\
 	struct ibv_context *_ctx = self->victim.dev.ctx;			\
@@ -337,8 +336,8 @@ TEST_F(packet, psn_out_of_order)
 }
 
 /*
- * A PSN that no peer could have reached draws no answer: most of those that somebody guesses
- * are of this kind. One in reach may follow a packet that was lost, and draws a NAK.
+ * A PSN that no peer could have reached causes no answer: most guessed PSNs are such. A PSN in reach may follow a lost
+ * packet, and causes a NAK.
  */
 TEST_F(packet, psn_out_of_reach)
 {
@@ -364,9 +363,7 @@ TEST_F(packet, psn_out_of_reach)
 	expect_unnoticed(_metadata, self);
 }
 
-/*
- * A duplicate READ is answered as long as the QP allows READs, and no longer.
- */
+/* A duplicate READ is answered only while the QP allows READs. */
 TEST_F(packet, repeated_read)
 {
 	struct vt_buf *buf = &self->victim.buf;
@@ -389,7 +386,7 @@ TEST_F(packet, repeated_read)
 	ASSERT_EQ(0, ibv_modify_qp(self->victim.qp, &attr,
 				   IBV_QP_STATE | IBV_QP_ACCESS_FLAGS));
 	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, reth, sizeof(reth)));
-	/* The answer that comes next is that of a duplicate behind it. */
+	/* The next answer is that of a duplicate sent after it. */
 	self->bth.opcode = VT_OP_SEND_ONLY;
 	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
 	ASSERT_TRUE(vt_roce_hear(&self->roce, &heard, VT_TIMEOUT_MS));
@@ -416,9 +413,7 @@ TEST_F(packet, answers_unasked)
 	expect_unnoticed(_metadata, self);
 }
 
-/*
- * The NAK of a READ overtakes the data: it counts, and no data comes after it.
- */
+/* The NAK of a READ overtakes the data: it is accepted, and data that follows is not. */
 TEST_F(packet, nak_overtakes_data)
 {
 	size_t len = 4 * vt_mtu_bytes(self->conf.mtu);
@@ -453,7 +448,7 @@ struct atomic_eth {
 	uint64_t compare;
 } __attribute__((packed));
 
-/* Send it, and check that it did no harm, and in which state it leaves the victim; then connect that again. */
+/* Send it, check that it did no harm and that the victim is in @state, and connect the victim again. */
 static void expect_state(struct __test_metadata *_metadata,
 			 FIXTURE_DATA(packet) *self, const void *data,
 			 size_t len, enum ibv_qp_state state)
@@ -476,7 +471,7 @@ static void expect_refused(struct __test_metadata *_metadata,
 	expect_state(_metadata, self, data, len, IBV_QPS_ERR);
 }
 
-/* Who is not understood, or answers what was not asked, is not answered. */
+/* A packet that is not understood, or an unsolicited answer, is not answered. */
 static void expect_dropped(struct __test_metadata *_metadata,
 			   FIXTURE_DATA(packet) *self, const void *data,
 			   size_t len)
@@ -561,7 +556,7 @@ TEST_F(packet, write_of_another_length)
 	struct reth reth;
 	size_t i, head;
 
-	/* a part may be written, and has the bytes that are there already */
+	/* a part may be written, with the bytes that are in the memory already */
 	for (i = 0; i < ARRAY_SIZE(tries); i++) {
 		reth = reth_of(self, tries[i].dma);
 		memcpy(data, &reth, sizeof(reth));

@@ -3,8 +3,8 @@
 # nodes: 1
 # timeout: 240
 #
-# One process is killed in the middle of its traffic: the other one's work requests complete with an error, and
-# both hosts go on as before
+# One process is killed in the middle of its traffic: the other one's work requests complete with an error, and both
+# hosts continue as before
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"

@@ -10,7 +10,7 @@
 
 need_link_type "$LINK_TYPE"
 
-# Sizes: 0, around the path MTU, and large; or those that are given
+# Sizes: 0, around the path MTU, and large; or the given ones
 sizes() {
 	local where=$1 family=$2 size list=("${@:3}")
 	[ "${#list[@]}" != 0 ] || list=(0 1 4096 4097 65536 1048576)

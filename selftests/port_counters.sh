@@ -19,7 +19,7 @@ sample() {
 	XMIT_PACKETS=$(port_counter "$1" port_xmit_packets) RCVD_PACKETS=$(port_counter "$1" port_rcv_packets)
 }
 
-# between BYTES WORDS: WORDS is what BYTES of payload take with the headers of their packets
+# between BYTES WORDS: BYTES of payload, with the headers of their packets, take WORDS
 between() {
 	echo "$2 words for $1 bytes"
 	[ "$2" -ge $(($1 / 4)) ] && [ "$2" -le $(($1 * 3 / 10)) ]

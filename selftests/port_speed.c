@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The speed of a port in 100 Mb/s: ethtool's; that of a bond, which changes when its
- * members come and go; that of a netdev without one. And the event that tells.
+ * The speed of a port in 100 Mb/s: as ethtool reports it; of a bond, which changes with its
+ * members; of a netdev without a speed. And the event that reports a change.
  *
  * timeout: 60
  * paths: host
@@ -69,7 +69,7 @@ static int open_own(FIXTURE_DATA(speed) *self)
 		ret = vt_dev_open(&self->dev, 0, AF_INET);
 	if (!ret)
 		ret = query(self->dev.ctx, 1, &n);
-	/* After a skip nobody tears down. */
+	/* After a skip the teardown does not run. */
 	if (ret)
 		close_own(self);
 	return ret;
@@ -85,7 +85,7 @@ FIXTURE_TEARDOWN(speed)
 	close_own(self);
 }
 
-/* As ibv_query_port() says, too */
+/* The same as ibv_query_port() reports */
 TEST_F(speed, none)
 {
 	uint64_t n;
@@ -97,7 +97,7 @@ TEST_F(speed, none)
 	EXPECT_EQ(-EINVAL, query(self->dev.ctx, 2, &n));
 }
 
-/* In place of the dummy netdev: a bond with two members, which are veths. */
+/* Replace the dummy netdev by a bond with two veths as members. */
 static int make_bond(FIXTURE_DATA(speed) *self)
 {
 	vt_dev_close(&self->dev);
@@ -131,7 +131,7 @@ TEST_F(speed, bond)
 	ASSERT_EQ(0, make_bond(self));
 	ctx = self->dev.ctx;
 	ASSERT_TRUE(becomes(ctx, 2 * VETH_SPEED));
-	/* of members that came after the link */
+	/* events of members that were added after the link */
 	while (!vt_async_event(ctx, EVENT_SPEED_CHANGE, 300))
 		;
 	ASSERT_EQ(0, far_end("down"));
@@ -144,12 +144,12 @@ TEST_F(speed, bond)
 	ASSERT_EQ(0, system("ip link set smrspeed0 nomaster"));
 	EXPECT_EQ(0, vt_async_event(ctx, EVENT_SPEED_CHANGE, VT_TIMEOUT_MS));
 	EXPECT_EQ(VETH_SPEED, speed(ctx));
-	/* what does not change the speed is not told */
+	/* no event if the speed does not change */
 	ASSERT_EQ(0, system("ip link set " VT_OWN_NETDEV " mtu 1400"));
 	EXPECT_EQ(-ETIMEDOUT, vt_async_event(ctx, EVENT_SPEED_CHANGE, 300));
 }
 
-/* The question is answered while there is no speed: the last member has no carrier. */
+/* The query also works while there is no speed: the last member has no carrier. */
 TEST_F(speed, down)
 {
 	ASSERT_EQ(0, make_bond(self));

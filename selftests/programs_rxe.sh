@@ -4,8 +4,8 @@
 # nodes: 1
 # timeout: 400
 #
-# softmr and the kernel's rdma_rxe, each as server and as client, by all runs of ibv_rc_pingpong and perftest that the
-# tests between two softmr devices do (interop_rxe.sh looks closer, and is quicker)
+# softmr and the kernel's rdma_rxe, each as server and as client, in all runs of ibv_rc_pingpong and perftest that the
+# tests between two softmr devices have (interop_rxe.sh checks more, and is faster)
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
 # shellcheck source=selftests/lib/perftest.sh

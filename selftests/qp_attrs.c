@@ -68,7 +68,7 @@ static int modify(struct vt_ep *ep, struct ibv_qp_attr attr,
 	return ibv_modify_qp(ep->qp, &attr, mask | IBV_QP_STATE);
 }
 
-/* Only a drained send queue accepts more attributes. */
+/* A send queue that has drained accepts more attributes. */
 static int wait_drained(struct vt_ep *ep)
 {
 	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
@@ -394,7 +394,7 @@ TEST_F(attrs, query_returns_the_address)
 	EXPECT_EQ(good->grh.flow_label, q.ah_attr.grh.flow_label);
 }
 
-/* Only 20 bits of a flow label count. */
+/* Only 20 bits of a flow label are used. */
 TEST_F(attrs, flow_label_is_cut)
 {
 	struct ibv_qp_init_attr init;

@@ -3,8 +3,8 @@
 # nodes: 1
 # timeout: 120
 #
-# rdma statistic qp: QPs that are bound to counters, by hand and automatically; the link's counters are the same as
-# without. And what "rdma resource show" says of queues
+# rdma statistic qp: QPs that are bound to counters, by hand and automatically; the link's counters do not change by
+# that. And what "rdma resource show" prints about queues
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -13,7 +13,7 @@
 need_link_type "$LINK_TYPE"
 have ib_write_bw || skip_all "perftest is not installed"
 
-# Of the link: what QPs with a counter and those without have counted
+# The link's count: of QPs with a counter and of those without
 all() { counter "$DEV" "$1"; }
 
 # qp_counter ID NAME: of one counter, by its id
@@ -29,7 +29,7 @@ bound_to() {
 }
 no_counter() { is "$(qp_counters)" 0; }
 
-# Numbers of the QPs of ib_write_bw: of the one that sends, and of the other, which never gets to RTS
+# Numbers of the QPs of ib_write_bw: of the one that sends, and of the other, which never reaches RTS
 qpns() {
 	local state
 	for state in RTS RTR; do
@@ -52,7 +52,7 @@ stop_traffic() {
 
 auto() { rdma statistic qp set link "$DEV/1" auto "$@"; }
 
-# Each message is counted once, also when its QP and its counter have gone
+# Each message is counted once, also after its QP and its counter are gone
 sum_is_right() {
 	local all
 	all=$(all local_ops)
@@ -60,8 +60,8 @@ sum_is_right() {
 	is "$(all local_ops)" $((all + 400)) && no_counter
 }
 
-# The core looks for a counter of the type, and makes one if there is none: two processes whose QPs come at the same time may
-# get one each
+# The core looks for a counter of the type, and makes one if there is none: two processes that create QPs at the same
+# time may get one each
 one_for_the_type() {
 	local n
 	n=$(qp_counters)
@@ -81,7 +81,7 @@ bind_second_to_it() { rdma statistic qp bind link "$DEV/1" lqpn "${QPNS[1]}" cnt
 
 unbind() { rdma statistic qp unbind link "$DEV/1" cntn 1 lqpn "$1"; }
 
-# The QPs work meanwhile, and the link's count does not fall. sum_is_right() looks whether it is right
+# The QPs work meanwhile, and the link's count does not decrease. sum_is_right() checks whether it is right
 bind_and_unbind() {
 	local i before after id
 	for i in {1..20}; do
@@ -124,7 +124,7 @@ check "a CQ: what nobody has polled" resource cq 'drv_pending [0-9]+ .*drv_overr
 check "a QP: what waits in its queues" resource qp 'drv_sq_pending [0-9]+ .*drv_rq_pending [0-9]+'
 stop_traffic
 check "then the link still counts each message, once" sum_is_right
-# The core asks drivers since it has this function, too; its own function that lists SRQs is older
+# The core calls the driver only since it has this function; its own listing of SRQs is older
 if grep -qw fill_res_srq_raw_entry /proc/kallsyms; then
 	in_ns "${SIDE_NS[server]}" ibv_srq_pingpong -d "$DEV" >/dev/null 2>&1 &
 	check "an SRQ: what is left, and its limit" within 10 resource srq 'drv_pending [1-9][0-9]* .*drv_limit 0'

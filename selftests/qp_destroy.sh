@@ -19,7 +19,7 @@ probe() { echo "$1" >>"$TRACING/kprobe_events"; }
 
 counting() { echo "$1" >"$TRACING/events/kprobes/smr_expedited/enable"; }
 
-# The RDMA core and the sockets of a connection wait for some, too
+# The RDMA core and the sockets of a connection wait for some as well
 few() {
 	local n
 	counting 1 && echo >"$TRACING/trace" || return

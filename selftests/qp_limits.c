@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The limits that query_device reports: they can be reached, and not exceeded.
+ * The limits that query_device reports: they can be reached, but not exceeded.
  *
  * timeout: 60
  * paths: host

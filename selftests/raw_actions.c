@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flow steering: the actions of a rule besides DROP: the tag that a frame's completion
- * tells, and counters.
+ * Flow steering: the actions of a rule other than DROP: the tag in a frame's completion, and
+ * counters.
  *
  * timeout: 120
  * paths: veth
@@ -25,7 +25,7 @@ static int use_cq_ex(struct vt_raw *raw, struct ibv_cq_ex **cqx)
 	return ret ? ret : vt_raw_ready(raw);
 }
 
-/* The tag of the next frame; -1: it is not of this length; or there is none. */
+/* The tag of the next frame; -1: it has another length, or there is none. */
 static int64_t next_tag(struct ibv_cq_ex *cqx, size_t len)
 {
 	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
@@ -60,7 +60,7 @@ static struct ibv_flow *rule_tagged(struct vt_raw *raw, uint16_t port,
 	return vt_rule_apply(raw, &rule);
 }
 
-/* Each frame has the tag of the rule that it came by; 0 without one. */
+/* Each frame has the tag of the rule that matched it; 0 without a tag. */
 TEST_F(steer, tags)
 {
 	static const uint32_t tags[] = { 7, 0xfffffff0, 0 };
@@ -83,7 +83,7 @@ TEST_F(steer, tags)
 		EXPECT_EQ(tags[i % 3], next_tag(cqx, len)) TH_LOG("%d", i);
 }
 
-/* Several rules of a QP match: the first of them counts. */
+/* Several rules of a QP match: the tag is that of the first one. */
 TEST_F(steer, tag_of_the_first_rule)
 {
 	size_t len = 42 + self->frame.payload;
@@ -103,7 +103,7 @@ TEST_F(steer, tag_of_the_first_rule)
 	self->flows[1] = NULL;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
 	EXPECT_EQ(3, next_tag(cqx, len));
-	/* Each has come once: the next one is another, which takes the last receive. */
+	/* Each arrived once: the next frame is another one, which takes the last receive. */
 	self->frame.payload++;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
 	EXPECT_EQ(3, next_tag(cqx, len + 1));
@@ -145,7 +145,7 @@ TEST_F(steer, two_tags)
 	EXPECT_EQ(EINVAL, errno);
 }
 
-/* What messages of other QPs carry in the tag's place is no tag. */
+/* In messages of other QPs, the tag's field is not a tag. */
 TEST(message_with_immediate_data)
 {
 	struct ibv_cq_init_attr_ex init = {
@@ -229,7 +229,7 @@ static struct ibv_counters *counters_pointed(struct ibv_context *ctx)
 	return counters;
 }
 
-/* Frames that nobody is told of, such as dropped ones, are counted when they are: wait. */
+/* Frames without a completion, such as dropped ones, may be counted late: so wait. */
 static bool counted(struct ibv_counters *counters, uint64_t packets, uint64_t bytes)
 {
 	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS, now[3];
@@ -267,7 +267,7 @@ TEST_F(steer, counters)
 		EXPECT_TRUE(qp_got(&self->a, &self->frame));
 		EXPECT_TRUE(counted(c[0], i + 1, (i + 1) * len));
 	}
-	/* the QP has no receive for the last ones, which matched nevertheless */
+	/* the QP has no receive for the last ones, but they match */
 	EXPECT_TRUE(counted(c[0], 4, 4 * len));
 	EXPECT_TRUE(counted(c[1], 2, 2 * len));
 	EXPECT_EQ(EBUSY, ibv_destroy_counters(c[0]));
@@ -301,7 +301,7 @@ TEST_F(steer, counters_of_joined_packets)
 	EXPECT_EQ(0, ibv_destroy_counters(c));
 }
 
-/* Points of one index add up; less is read than there are. */
+/* Points of one index add up; fewer counters can be read than there are. */
 TEST_F(steer, counter_points)
 {
 	struct ibv_counters *c = counters_new(self->a.ep.dev.ctx);
@@ -316,7 +316,7 @@ TEST_F(steer, counter_points)
 	EXPECT_EQ(0, point(c, IBV_COUNTER_BYTES, 2));
 	EXPECT_EQ(0, point(c, IBV_COUNTER_PACKETS, 0));
 	EXPECT_EQ(0, point(c, IBV_COUNTER_BYTES, UINT32_MAX));
-	/* they begin with a rule */
+	/* they can be read once a rule uses them */
 	EXPECT_EQ(EINVAL, ibv_read_counters(c, now, 3, 0));
 	self->flows[0] = rule_counted(&self->a, PORT, TRAPS, c);
 	ASSERT_NE(NULL, self->flows[0]);
@@ -333,7 +333,7 @@ TEST_F(steer, counter_points)
 	EXPECT_EQ(0, ibv_read_counters(c, now, 0, 0));
 	EXPECT_EQ(0, ibv_destroy_flow(self->flows[0]));
 	self->flows[0] = NULL;
-	/* a rule with two of them */
+	/* a rule with two counters */
 	{
 		struct vt_rule rule;
 
@@ -348,7 +348,7 @@ TEST_F(steer, counter_points)
 	EXPECT_EQ(0, ibv_destroy_counters(c));
 }
 
-/* A process that ends with rules and counters leaves nothing; new ones begin with 0. */
+/* A process that exits with rules and counters leaves nothing behind; new counters begin at 0. */
 TEST_F(steer, counters_of_a_process_that_ends)
 {
 	struct ibv_counters *c;

@@ -17,8 +17,7 @@ macs() {
 		MAC_C=$(in_ns "${SIDE_NS[client]}" cat /sys/class/net/veth0/address)
 }
 
-# server PROGRAM OPTION...: these programs do not talk to each other, so the server's output shows when its rule is
-# there
+# server PROGRAM OPTION...: these programs do not talk to each other, so the server's output shows when its rule exists
 server() {
 	start server job 60 "${SIDE_NS[server]}" stdbuf -oL "$1" --server -d "${SIDE_DEV[server]}" -B "$MAC_S" \
 		-E "$MAC_C" "${@:2}"
@@ -29,7 +28,8 @@ server() {
 	return 1
 }
 
-# ran BASE: it has run to its end. On a busy machine the programs may fail to measure the clock, and report nothing
+# ran BASE: the program has run to its end. On a busy machine the programs may fail to measure the clock, and report
+# nothing
 ran() {
 	[ "$(<"$1.rc")" = 0 ] || grep -qE 'Correlation coefficient|Conflicting CPU frequency' "$1.out" && return
 	cat "$1.out"

@@ -312,7 +312,7 @@ TEST_F(raw, attributes)
 	EXPECT_TRUE(arrives(self));
 }
 
-/* Faults bring in missing pages at both ends. */
+/* Missing pages are faulted in at both ends. */
 TEST_F(raw, pages_that_went)
 {
 	int i;
@@ -374,9 +374,9 @@ static long sent_when_moved(const char *netns)
 }
 
 /*
- * The link ends when all its users have closed it. Meanwhile the netdev is
- * already in another namespace, and nothing may be sent there but the few
- * packets that the host itself sends at first.
+ * The link is removed when all its users have closed it. Before that the netdev
+ * is already in another namespace, where only the few packets may be sent that
+ * the host itself sends at first.
  */
 TEST(netdev_is_anothers)
 {
@@ -418,7 +418,7 @@ TEST(netdev_is_anothers)
 	EXPECT_EQ(0, system("modprobe -r slow_client"));
 }
 
-/* -- who may */
+/* -- permissions */
 
 TEST_F(raw, without_the_capability)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rate limit of RAW_PACKET QPs: how fast they send, in bursts and without; what holds
- * while frames wait; and what is no limit.
+ * The rate limit of RAW_PACKET QPs: how fast they send, with and without bursts; other operations
+ * while frames wait; and invalid limits.
  *
  * timeout: 120
  * paths: veth
@@ -28,7 +28,7 @@ FIXTURE(rate)
 FIXTURE_SETUP(rate)
 {
 	VT_SETUP(vt_raw_open(&self->raw, 0, 0));
-	/* to nobody, by a type that is for local experiments */
+	/* to an unused address, with an EtherType for local experiments */
 	memset(vt_raw_slot(&self->raw, 0), 2, 12);
 	vt_raw_slot(&self->raw, 0)[12] = 0x88;
 	vt_raw_slot(&self->raw, 0)[13] = 0xb5;
@@ -99,8 +99,8 @@ TEST_F(rate, capabilities)
 }
 
 /*
- * 4 Mbit/s are 2 ms for each frame but those of the burst. How late timers are depends on
- * the machine, so only the longest time that anybody waits bounds it from above.
+ * 4 Mbit/s are 2 ms for each frame except those of the burst. How late timers are depends on the
+ * machine, so the only upper bound is the time limit of a wait.
  */
 TEST_F(rate, as_slow_as_it_is_to_be)
 {
@@ -127,7 +127,7 @@ TEST_F(rate, as_slow_as_it_is_to_be)
 	EXPECT_GT(SOON_US, send_time(&self->raw, FRAMES));
 }
 
-/* A limit counts for frames that wait already; by ibv_modify_qp(), too. */
+/* A new limit also applies to frames that already wait; so does one that ibv_modify_qp() sets. */
 TEST_F(rate, another_limit_meanwhile)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
@@ -150,7 +150,7 @@ static int modify(struct ibv_qp *qp, enum ibv_qp_state state)
 	return ibv_modify_qp(qp, &attr, IBV_QP_STATE);
 }
 
-/* While frames wait, states change, and the QP and its process go. */
+/* While frames wait, the QP changes its state and is destroyed, and its process exits. */
 TEST_F(rate, nobody_waits_with_them)
 {
 	struct ibv_qp *qp = self->raw.ep.qp;
@@ -181,11 +181,11 @@ TEST_F(rate, nobody_waits_with_them)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	ASSERT_EQ(0, limit(qp, 1, 1, 1));
-	/* and they wait when the QP is destroyed, as the test ends */
+	/* and they still wait when the QP is destroyed at the end of the test */
 	ASSERT_EQ(0, post(&self->raw, 3));
 }
 
-/* Another QP of the device sends as it likes. */
+/* Another QP of the device is not limited. */
 TEST_F(rate, of_one_qp)
 {
 	struct vt_raw other;

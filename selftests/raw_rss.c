@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work queues, tables of them, and QPs that spread their frames over a table: the hash,
- * by known values; states; what is refused; and the order in which objects go.
+ * Work queues, tables of them, and QPs that spread their frames over a table: the hash, with known
+ * values; states; refused requests; and the order in which objects are destroyed.
  *
  * timeout: 120
  * paths: veth
@@ -21,7 +21,7 @@
 #define TCP	(IBV_RX_HASH_SRC_PORT_TCP | IBV_RX_HASH_DST_PORT_TCP)
 #define UDP	(IBV_RX_HASH_SRC_PORT_UDP | IBV_RX_HASH_DST_PORT_UDP)
 
-/* The key of "Verifying the RSS hash calculation", which drivers for Windows are tried with */
+/* The key of "Verifying the RSS hash calculation", with which drivers for Windows are tested */
 static uint8_t known_key[40] = {
 	0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67,
 	0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb,
@@ -29,7 +29,7 @@ static uint8_t known_key[40] = {
 	0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
 };
 
-/* What spreads frames over queues that have one CQ, in the domain of an endpoint. */
+/* The objects that spread frames over queues with one CQ, in the domain of an endpoint */
 struct spread {
 	struct vt_raw *raw;
 	struct ibv_cq *cq;
@@ -91,7 +91,7 @@ static struct ibv_qp *make_qp(struct vt_raw *raw, struct ibv_rwq_ind_table *tabl
 	return ibv_create_qp_ex(raw->ep.dev.ctx, &attr);
 }
 
-/* Another QP over the same table, to which the netdev's frames go. */
+/* Another QP over the same table, which gets the netdev's frames */
 static int spread_by(struct spread *s, uint64_t fields, const uint8_t *mac)
 {
 	struct vt_raw qp = *s->raw;
@@ -253,7 +253,7 @@ TEST_F(steer, known_hashes)
 		bool ports;
 	} tries[] = {
 		{ 0, 17, false }, { TCP, 6, true }, { UDP, 17, true },
-		/* ports of the other protocol do not count */
+		/* ports of the other protocol are ignored */
 		{ TCP, 17, false }, { UDP, 6, false },
 	};
 	const uint8_t *mac = self->frame.dst;
@@ -281,7 +281,7 @@ TEST_F(steer, known_hashes)
 	EXPECT_EQ(0, spread_close(&s));
 }
 
-/* Only the fields that are asked for count; a frame that has none goes to the first queue. */
+/* Only the requested fields are hashed; a frame that has none of them goes to the first queue. */
 TEST_F(steer, fields)
 {
 	const uint8_t *mac = self->frame.dst;
@@ -304,7 +304,7 @@ TEST_F(steer, fields)
 		others += queue_of(&s, &self->b, &frame) != queue;
 	}
 	EXPECT_LE(4, others);
-	/* a fragment has no ports: that of any part goes where the others go */
+	/* a fragment has no ports: all fragments of a packet go to the same queue */
 	frame.ip4.frag = 5;
 	queue = queue_of(&s, &self->b, &frame);
 	frame.dport ^= 0x7777;
@@ -317,7 +317,7 @@ TEST_F(steer, fields)
 	EXPECT_EQ(0, spread_close(&s));
 }
 
-/* -- states, and who gets what */
+/* -- states, and which queue gets which frame */
 
 static int flushed(struct spread *s, int queue)
 {
@@ -344,7 +344,7 @@ TEST_F(steer, states)
 	ASSERT_EQ(0, recv_to_all(&s));
 	queue = queue_of(&s, &self->b, &self->frame);
 	ASSERT_LE(0, queue);
-	/* it is flushed, and what is posted from then on */
+	/* it is flushed, and so are receives that are posted from now on */
 	EXPECT_EQ(EINVAL, ibv_modify_wq(s.wq[queue], &attr));
 	EXPECT_EQ(EOPNOTSUPP, ibv_modify_wq(s.wq[queue], &flags));
 	EXPECT_EQ(0, wq_state(s.wq[queue], IBV_WQS_RDY));
@@ -359,7 +359,7 @@ TEST_F(steer, states)
 	if (queue)
 		EXPECT_EQ(0, queue_of(&s, &self->b, &self->frame));
 	self->frame.type = 0x0800;
-	/* completions that were not polled go with RESET, and receives are refused */
+	/* RESET removes completions that were not polled, and receives are refused */
 	EXPECT_EQ(0, recv_to(&s, queue));
 	usleep(20000);
 	EXPECT_EQ(0, wq_state(s.wq[queue], IBV_WQS_RESET));
@@ -381,7 +381,10 @@ static int post_n(struct spread *s, int queue, int n)
 	return ret;
 }
 
-/* A queue takes as many receives as it said, again and again; without one, frames are dropped. */
+/*
+ * A queue takes as many receives as its depth, again and again. Without a receive, frames are
+ * dropped.
+ */
 TEST_F(steer, depth)
 {
 	struct ibv_wq_init_attr init = {
@@ -412,7 +415,7 @@ TEST_F(steer, depth)
 	EXPECT_EQ(0, spread_close(&s));
 }
 
-/* A default rule; and the QP may send. */
+/* A default rule; and the QP can also send. */
 TEST_F(steer, other_rules_and_sends)
 {
 	struct ibv_qp_init_attr_ex attr;
@@ -435,7 +438,7 @@ TEST_F(steer, other_rules_and_sends)
 	EXPECT_LE(0, queue_of(&s, &self->b, &self->frame));
 	EXPECT_TRUE(host_got(self, VT_TIMEOUT_MS));
 	ASSERT_EQ(0, ibv_destroy_flow(s.flow));
-	/* what it sends */
+	/* frames that it sends */
 	ASSERT_EQ(0, vt_raw_ready(&sender));
 	self->flows[0] = rule_udp(&self->b, PORT, 0, 0);
 	ASSERT_NE(NULL, self->flows[0]);
@@ -447,7 +450,7 @@ TEST_F(steer, other_rules_and_sends)
 	EXPECT_EQ(0, spread_close(&s));
 }
 
-/* -- what is refused, and the end */
+/* -- refused requests, and destruction */
 
 static int qp_errno(struct vt_raw *raw, struct ibv_qp_init_attr_ex *attr)
 {
@@ -587,7 +590,7 @@ TEST_F(steer, nothing_goes_while_it_is_used)
 	EXPECT_EQ(0, spread_close(&s));
 }
 
-/* Processes end in the middle of traffic, with all of it. */
+/* Processes exit in the middle of traffic, with all these objects. */
 TEST_F(steer, process_that_ends)
 {
 	struct vt_raw raw;
@@ -616,7 +619,10 @@ TEST_F(steer, process_that_ends)
 	}
 }
 
-/* The link goes while all of this is in use, a QP waits for its rate limit, and counters count. */
+/*
+ * The link is removed while all of this is in use, a QP waits for its rate limit, and counters
+ * count.
+ */
 TEST(link_that_goes)
 {
 	struct ibv_qp_rate_limit_attr limit = {
@@ -651,7 +657,7 @@ TEST(link_that_goes)
 	begin = vt_now_ms();
 	ASSERT_EQ(0, vt_own_link_del());
 	EXPECT_GT(VT_TIMEOUT_MS, vt_now_ms() - begin);
-	/* what is left is the process's own, and its calls end */
+	/* the process still has its objects, and its calls return */
 	spread_close(&s);
 	vt_raw_close(&raw);
 	system("ip link del " VT_OWN_NETDEV);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flow steering: how a QP sees the host's own packets; invalid rules; the maximum
- * number of rules; and what many of them cost the host.
+ * Flow steering: how a QP sees the host's own packets; invalid rules; the maximum number of rules;
+ * and the cost of many rules for the host.
  *
  * timeout: 180
  * paths: veth
@@ -108,7 +108,7 @@ TEST_F(steer, sniffer_of_both_directions)
 	ASSERT_EQ(0, host_sends(1000, 0));
 	EXPECT_EQ(1000, datagram(&self->a, 0));
 	EXPECT_EQ(1000, datagram(&self->b, 0));
-	/* and frames that a rule takes from the host */
+	/* and frames that a rule steals from the host */
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &self->frame));
 	EXPECT_TRUE(got_ours(&self->a, &self->frame));
 	EXPECT_TRUE(got_ours(&self->a, &self->frame));
@@ -187,7 +187,7 @@ TEST_F(steer, specs_that_are_none)
 	EXPECT_EQ(EINVAL, refused(&self->a, &rule));
 }
 
-/* Each datagram has addresses of its own. */
+/* Only RAW_PACKET QPs can have rules. */
 TEST_F(steer, of_other_qps)
 {
 	struct ibv_qp_init_attr init = {
@@ -237,7 +237,7 @@ TEST_F(steer, as_many_as_there_may_be)
 	EXPECT_TRUE(host_got(self, VT_TIMEOUT_MS));
 }
 
-/* -- what one user may have of them */
+/* -- the limit of one user */
 
 #define OTHER_USER	65534
 
@@ -278,7 +278,7 @@ TEST_F(steer, as_many_as_a_user_may_have)
 	EXPECT_EQ(ENOMEM, errno);
 	EXPECT_EQ(max, n);
 
-	/* There is room for others, and CAP_SYS_RESOURCE is above the limit. */
+	/* Other users can still add rules, and CAP_SYS_RESOURCE is exempt from the limit. */
 	pid = fork();
 	if (!pid)
 		_exit(other_user_makes_one());
@@ -291,7 +291,7 @@ TEST_F(steer, as_many_as_a_user_may_have)
 		EXPECT_EQ(0, ibv_destroy_flow(flows[n]));
 }
 
-/* -- what they cost */
+/* -- their cost */
 
 static uint64_t now_ns(void)
 {
@@ -329,7 +329,7 @@ static struct ibv_flow *rule_drop(struct vt_raw *raw)
 }
 
 /*
- * All rules match each frame, and nobody gets one. Four times the rules take four times as
+ * All rules match each frame, and no QP has a receive. Four times the rules take four times as
  * long, and not sixteen times.
  */
 TEST_F(steer, time_is_linear_in_the_rules)
@@ -383,8 +383,8 @@ static struct ibv_flow *rule_copies(struct vt_raw *raw)
 }
 
 /*
- * Frames come in a burst, and many QPs want each of them. The first one gets all; of the
- * others' copies a softirq makes only so many.
+ * Frames arrive in a burst, and many QPs match each of them. The first QP gets all; a softirq makes
+ * only a limited number of copies for the others.
  */
 TEST_F(steer, copies_of_a_softirq_are_bounded)
 {
@@ -444,7 +444,7 @@ TEST_F(steer, memory_that_cannot_be_read)
 	ASSERT_LE(0, sent);
 	if (!sent)
 		SKIP(return, "this kernel has no such packets");
-	/* neither by the sniffer nor by the socket */
+	/* dropped both for the sniffer and for the socket */
 	EXPECT_EQ(dropped + 1, vt_counter_now(ctx, "rx_dropped"));
 	EXPECT_EQ(strays, vt_counter_now(ctx, "rx_unknown_qpn"));
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flow steering: each field of each spec matches its own value and nothing
- * else; priorities; which rules take frames from the host and which only copy
- * them.
+ * Flow steering: each field of each spec matches its own value only;
+ * priorities; which rules steal frames from the host and which only copy them.
  *
  * timeout: 120
  * paths: veth
@@ -170,8 +169,7 @@ TEST_F(steer, masks)
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &other));
 	other.proto = 17;
 	/*
-	 * a fragment other than the first has no ports, whatever bytes are
-	 * there
+	 * a fragment other than the first has no ports, whatever its bytes are
 	 */
 	other.ip4.frag = 5;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->b, &other));
@@ -185,7 +183,7 @@ TEST_F(steer, masks)
 	EXPECT_TRUE(qp_got(&self->a, &other));
 }
 
-/* -- who gets it */
+/* -- which receivers get a frame */
 
 TEST_F(steer, stolen_from_the_host)
 {
@@ -333,10 +331,10 @@ TEST_F(steer, same_link)
 	ASSERT_NE(NULL, self->flows[1]);
 	ASSERT_EQ(0, vt_raw_recv(&self->a, 2));
 	ASSERT_EQ(0, vt_raw_recv(&self->b, 8));
-	/* its address is on this link, so the frame does not leave it */
+	/* the address is on this link, so the frame is not sent */
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&c, &self->frame));
 	EXPECT_TRUE(qp_got(&self->a, &self->frame));
-	/* one's own leaves */
+	/* a frame to its own address is sent */
 	self->frame.seed++;
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
 	EXPECT_TRUE(got_ours(&self->b, &self->frame));
@@ -415,7 +413,9 @@ TEST_F(steer, new_address)
 	EXPECT_TRUE(promiscuous_soon(false));
 	EXPECT_EQ(0, ibv_destroy_flow(self->flows[1]));
 	self->flows[1] = NULL;
-	/* promiscuous mode was left already; it is not left again */
+	/*
+	 * the netdev left promiscuous mode already, and must not leave it twice
+	 */
 	EXPECT_EQ(0, set_mac(own));
 	self->flows[0] = rule_of_type(&self->a, IBV_FLOW_ATTR_ALL_DEFAULT);
 	ASSERT_NE(NULL, self->flows[0]);

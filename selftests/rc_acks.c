@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One answer that completes many work requests: a softirq completes as many as its budget
- * allows, and a workqueue the rest. The tracepoints of what completes, and of softirqs, tell.
+ * One answer completes many work requests: a softirq completes as many as its budget allows, and a
+ * workqueue the rest. The test reads the tracepoints of completions and of softirqs.
  *
  * timeout: 120
  * paths: wire
@@ -15,7 +15,7 @@
 
 #define TRACING	"/sys/kernel/tracing/"
 
-/* The largest window, and the one that QPs begin with, in packets */
+/* The largest window, and the initial one, in packets */
 #define MANY	1024
 #define FIRST	128
 
@@ -186,7 +186,7 @@ TEST_F(acks, of_all_at_once)
 	expect_budget(_metadata);
 }
 
-/* The oldest request, a READ, was not answered, and holds up all that are acknowledged. */
+/* The oldest request, a READ, is not answered, and delays all acknowledged requests after it. */
 TEST_F(acks, behind_a_lost_one)
 {
 	uint32_t from;

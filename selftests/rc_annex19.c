@@ -131,7 +131,7 @@ static bool writes8(struct vt_ep *ep, uint32_t rkey, uint64_t addr,
 	       completes(ep, 9, status, IBV_WC_ATOMIC_WRITE);
 }
 
-/* Whether all of b's buffer except the 8 bytes at @off is as it was. */
+/* True if b's buffer is unchanged outside the 8 bytes at @off */
 static bool only8(struct vt_buf *buf, size_t off)
 {
 	return vt_check("before", buf->p, off, buf->seed, 0) &&
@@ -156,7 +156,8 @@ TEST_F(annex19, atomic_write)
 }
 
 /*
- * The operand from a list, as ibv_post_send() takes it, in one part and in two.
+ * The operand from a scatter list of one entry and of two, as ibv_post_send()
+ * takes it
  */
 TEST_F(annex19, atomic_write_from_a_list)
 {

@@ -183,7 +183,7 @@ TEST_F(rc, lists_of_read)
 	each_list_and_size(_metadata, &self->pair, IBV_WR_RDMA_READ);
 }
 
-/* The part of a receive beyond the message stays as it was. */
+/* The part of a receive beyond the message is unchanged. */
 TEST_F(rc, receive_longer_than_message)
 {
 	static const size_t lens[] = { 0, 1, 1000, 5000 };
@@ -221,7 +221,9 @@ TEST_F(rc, inline_data)
 		}
 }
 
-/* Inline data is copied at the post: the buffer may be changed at once. */
+/*
+ * Inline data is copied when it is posted: the buffer may be changed at once.
+ */
 TEST_F(rc, inline_data_is_taken_at_post)
 {
 	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
@@ -362,7 +364,9 @@ static int post_writes(struct vt_pair *pair, int first, int n,
 	return ret;
 }
 
-/* Only the signalled one reports, but all were executed by then. */
+/*
+ * Only the signalled request completes, and all before it have been executed.
+ */
 TEST_F(rc, unsignalled)
 {
 	struct vt_pair *pair = &self->pair;
@@ -479,7 +483,7 @@ TEST_F(rc, failure_counts_as_solicited)
 	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(b->rcq, 1));
 }
 
-/* A fenced SEND of the data that the READ before it brings. */
+/* A fenced SEND of the data that the previous READ brings */
 TEST_F(rc, fence)
 {
 	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RC: each error completes with its own status, and harms nothing else.
+ * RC: each error completes with its own status, and affects nothing else.
  *
  * daily: uml-checked
  * timeout: 180
@@ -101,8 +101,8 @@ TEST_F(errors, local_key_dead)
 /* -- a wrong remote key, range or right */
 
 /*
- * The requester gets REM_ACCESS_ERR, both QPs end in error, the responder gets
- * an event, and its memory is as it was.
+ * The requester gets REM_ACCESS_ERR, both QPs go to the error state, the responder gets an event,
+ * and its memory is unchanged.
  */
 static void expect_remote_access_error(struct __test_metadata *_metadata,
 				       FIXTURE_DATA(errors) *self)
@@ -129,8 +129,8 @@ TEST_F(errors, remote_key_tag_wrong)
 }
 
 /*
- * The receive that the immediate data would have used is completed, too. That there is
- * immediate data is not known before the last packet.
+ * The receive that the immediate data would have used is completed, too. Only the last packet shows
+ * that there is immediate data.
  */
 TEST_F(errors, remote_key_of_write_with_immediate)
 {

@@ -111,9 +111,8 @@ static void *break_later(void *arg)
 }
 
 /*
- * To error in the middle of traffic: the completions are a run of successes,
- * then a run of flushes, in order, none missing and none twice. If the
- * responder goes to error first, the requester gets no answer.
+ * To error in the middle of traffic: successes complete first, then flushed requests, in order,
+ * none missing and none twice. If the responder goes to error first, the requester gets no answer.
  */
 static int broken_in_traffic(struct vt_pair *pair, struct ibv_send_wr *wr,
 			     struct vt_ep *broken, int delay_us, int *good)
@@ -165,7 +164,7 @@ TEST_F(errors, reset_forgets)
 		ASSERT_EQ(0, vt_post_recv(self->a, 100 + i, &to, 1));
 	ASSERT_EQ(0, post_sends(self->a, as_send(self), 0, DEPTH));
 	ASSERT_EQ(0, vt_qp_reset(self->a->qp));
-	/* Those that are posted now would come behind them. */
+	/* Requests that are posted now would come after them. */
 	EXPECT_TRUE(recovers(&self->pair));
 	EXPECT_TRUE(vt_sq_quiet(self->a));
 	EXPECT_TRUE(vt_rq_quiet(self->a, self->b));
@@ -212,8 +211,8 @@ TEST_F(errors, peer_destroyed_in_traffic)
 /* -- a CQ that is too short */
 
 /*
- * A CQ keeps as many completions as it says, and tells when one more is lost. Those that it has
- * are not overwritten.
+ * A CQ keeps as many completions as its size, and raises an event when one more is lost. It does
+ * not overwrite completions.
  */
 TEST(cq_overrun)
 {
@@ -230,7 +229,7 @@ TEST(cq_overrun)
 	VT_SETUP(vt_pair_open(&pair, &conf));
 	cqe = pair.a.scq->cqe;
 	ASSERT_GT(conf.depth, cqe);
-	/* exactly as many as it holds, and once more when they were polled */
+	/* exactly as many as its size, and again after they were polled */
 	for (i = 0; i < cqe; i++)
 		ASSERT_EQ(0, post_sends(&pair.a, &wr, i, 1));
 	for (i = 0; i < cqe; i++)

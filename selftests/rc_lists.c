@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lists of work requests. Messages of one packet that wait behind each other leave in one train, and
- * one answer acknowledges them all; whatever becomes of one of them, those before it count, it
- * completes as if it had been alone, and nothing comes of those behind it.
+ * Lists of work requests. Consecutive messages of one packet are sent in one train, and one answer acknowledges them
+ * all. If one of them fails, the messages before it succeed, it completes as if it had been alone, and those after it
+ * have no effect.
  *
  * timeout: 60
  * paths: host wire veth
@@ -24,7 +24,7 @@
 #define SHORT	8
 #define MTU	1024
 #define QUIET	0xee
-/* Long enough for a receiver that is not ready to be asked again */
+/* Long enough for a retry to a receiver that is not ready */
 #define WHILE_MS	50
 
 FIXTURE(lists)
@@ -89,7 +89,7 @@ static struct ibv_sge room_of(FIXTURE_DATA(lists) *self, int i)
 	return vt_sge(&self->b->buf, i * SLOT, SLOT);
 }
 
-/* Add a message to the list, whose bytes belong into the slot of its number */
+/* Add a message to the list; its bytes belong in the slot of its number */
 static void add_wr(FIXTURE_DATA(lists) *self, enum ibv_wr_opcode op, uint32_t len)
 {
 	struct ibv_sge room = room_of(self, self->n);
@@ -107,7 +107,7 @@ static void add_wr(FIXTURE_DATA(lists) *self, enum ibv_wr_opcode op, uint32_t le
 		self->wr[i - 1].next = &self->wr[i];
 }
 
-/* The same, and ready its receive */
+/* The same, and post its receive */
 static int add(FIXTURE_DATA(lists) *self, enum ibv_wr_opcode op, uint32_t len)
 {
 	struct ibv_sge room = room_of(self, self->n);
@@ -116,7 +116,7 @@ static int add(FIXTURE_DATA(lists) *self, enum ibv_wr_opcode op, uint32_t len)
 	return vt_op_receives(op) ? vt_post_recv(self->b, self->n - 1, &room, 1) : 0;
 }
 
-/* Is nothing in slot @i from byte @from on? */
+/* Is slot @i unchanged from byte @from on? */
 static bool untouched(FIXTURE_DATA(lists) *self, int i, uint32_t from)
 {
 	for (; from < SLOT; from++)
@@ -125,7 +125,7 @@ static bool untouched(FIXTURE_DATA(lists) *self, int i, uint32_t from)
 	return true;
 }
 
-/* Has message @i arrived, and nothing besides? */
+/* Has message @i arrived, and nothing else been written? */
 static bool arrived(FIXTURE_DATA(lists) *self, int i)
 {
 	uint32_t len = self->sge[i].length;
@@ -133,7 +133,7 @@ static bool arrived(FIXTURE_DATA(lists) *self, int i)
 	return untouched(self, i, len) && vt_check("message", slot(self->b, i), len, i, 0);
 }
 
-/* Post the list, and wait until each message has succeeded and, on UC, until the last one is there */
+/* Post the list, and wait until each message has succeeded and, on UC, until the last one has arrived */
 static void go(struct __test_metadata *_metadata, FIXTURE_DATA(lists) *self)
 {
 	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
@@ -160,7 +160,7 @@ static int64_t packets(struct vt_ep *ep, const char *counter)
 	return vt_counter_now(ep->dev.ctx, counter);
 }
 
-/* By packets, one answer is enough for many. If both ends are one device, it counts them as sent */
+/* As packets, many messages need one answer. If both ends are one device, its counters show the answers that it sent */
 TEST_F(lists, alike)
 {
 	bool one = self->a->dev.ctx->device == self->b->dev.ctx->device;
@@ -212,8 +212,8 @@ TEST_F(lists, of_all_kinds)
 }
 
 /*
- * Message @bad fails with @status, and those behind it are flushed. Whether those before it have
- * arrived on UC is not known yet.
+ * Message @bad fails with @status, and those after it are flushed. On UC it is not known yet whether those before it
+ * have arrived.
  */
 static void fails(struct __test_metadata *_metadata, FIXTURE_DATA(lists) *self, int bad, int status)
 {
@@ -257,7 +257,7 @@ TEST_F(lists, one_has_a_bad_rkey)
 	}
 }
 
-/* Each message's page has to be fetched, or is there, by turns */
+/* The pages of the messages are missing and present by turns */
 TEST_F(lists, pages_are_missing)
 {
 	struct ibv_mr *mr;
@@ -304,8 +304,8 @@ TEST_F(lists, the_receiver_is_late)
 }
 
 /*
- * One message waits at the receiver for a page that does not come: those before it complete, although
- * what asks for their acknowledge is behind it; and the receiver can go then.
+ * One message waits at the receiver for a page that does not arrive. The messages before it complete, although the
+ * packet that requests the ACK comes after it. Then the receiver can be destroyed.
  */
 TEST_F(lists, the_receivers_page_does_not_come)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer made by hand leaves READ responses out. What comes behind them counts, and only
- * what is missing is asked for again: IBTA 9.7.5.1.
+ * The test itself is the peer, and omits READ responses. The responses after the gap are accepted, and only the missing
+ * ones are requested again: IBTA 9.7.5.1.
  *
  * timeout: 60
  * paths: wire
@@ -21,12 +21,12 @@
 #define ACK	0x1f
 #define NAK_PSN	0x60
 
-/* PSNs of a READ, and of one that takes two requests, and of the first of these */
+/* How many PSNs a READ has; one that takes two requests; and the first of these */
 #define A	8
 #define LONG	200
 #define PART	128
 
-/* Without a timeout nothing is asked for again but for what the answers say. */
+/* Without a timeout, only answers cause repeated requests. */
 FIXTURE(missing)
 {
 	struct vt_line line;
@@ -117,7 +117,10 @@ static bool asked(struct vt_line *l, int i, int n)
 	return false;
 }
 
-/* What the answers so far have caused has been heard, if it was anything. The QP sends it when it has dealt with them. */
+/*
+ * All packets that the answers so far have caused have been received. The QP sends them when it has processed the
+ * answers.
+ */
 static bool quiet(struct vt_line *l)
 {
 	struct vt_heard packet;
@@ -151,7 +154,7 @@ static int answer_one(struct vt_line *l, int i, int n, int j)
 	return vt_line_answer(l, opcode, psn_of(l, i + j), ACK, data, MTU);
 }
 
-/* The whole answer, but packets @without, a bit for each of the first 64 */
+/* The whole answer except packets @without, a bit for each of the first 64 */
 static int answer(struct vt_line *l, int i, int n, uint64_t without)
 {
 	int j, ret = 0;
@@ -194,7 +197,7 @@ static bool done(struct vt_line *l, int i, int n)
 	return true;
 }
 
-/* Post a READ of @n PSNs and hear its requests, which are as large as the window allows. */
+/* Post a READ of @n PSNs, and receive its requests, which are as large as the window allows. */
 static bool begin(struct vt_line *l, int i, int n)
 {
 	return !post(l, IBV_WR_RDMA_READ, i, n) && asked(l, i, n);
@@ -218,7 +221,7 @@ TEST_F(missing, each_one)
 	}
 }
 
-/* What comes twice, or late after all, is no news. */
+/* A response that arrives twice, or late, changes nothing. */
 TEST_F(missing, late)
 {
 	struct vt_line *l = &self->line;
@@ -237,7 +240,7 @@ TEST_F(missing, late)
 	EXPECT_TRUE(quiet(l));
 }
 
-/* Of what one request asked for, one part is asked for again at once. */
+/* Of one request, only one missing part is requested again at a time. */
 TEST_F(missing, several)
 {
 	struct vt_line *l = &self->line;
@@ -254,7 +257,7 @@ TEST_F(missing, several)
 	EXPECT_TRUE(quiet(l));
 }
 
-/* Parts of two requests, whose answers come in another order */
+/* Parts of two requests, whose answers arrive in another order */
 TEST_F(missing, of_two)
 {
 	struct vt_line *l = &self->line;
@@ -273,7 +276,7 @@ TEST_F(missing, of_two)
 	EXPECT_TRUE(quiet(l));
 }
 
-/* Those behind several gaps come at once, so that all are known before anything is asked for. */
+/* The responses after several gaps arrive in one train, so all gaps are known before anything is requested. */
 TEST_F(missing, in_a_train)
 {
 	static const int come[] = { 2, 3, 6, 8 };
@@ -304,7 +307,7 @@ TEST_F(missing, in_a_train)
 	EXPECT_TRUE(quiet(l));
 }
 
-/* What is asked for again is asked for at once, but lies within one request. */
+/* Missing responses are requested again at once, by requests that each lie within one request of the READ. */
 TEST_F(missing, parts)
 {
 	struct vt_line *l = &self->line;
@@ -327,7 +330,7 @@ TEST_F(missing, parts)
 	EXPECT_TRUE(quiet(l));
 }
 
-/* The last one of a READ: only the answer to the next shows that it is missing. */
+/* The last response of a READ: only the answer to the next READ shows that it is missing. */
 TEST_F(missing, before_another_read)
 {
 	struct vt_line *l = &self->line;
@@ -345,7 +348,7 @@ TEST_F(missing, before_another_read)
 	EXPECT_TRUE(quiet(l));
 }
 
-/* A WRITE is acknowledged by the answer to a READ behind it, though one before it waits. */
+/* A WRITE is acknowledged by the answer to a READ after it, though a READ before it waits. */
 TEST_F(missing, before_a_write)
 {
 	struct vt_line *l = &self->line;
@@ -365,7 +368,7 @@ TEST_F(missing, before_a_write)
 	EXPECT_TRUE(quiet(l));
 }
 
-/* So it is by an acknowledge, as far as that goes. */
+/* An ACK acknowledges it as well, up to the ACK's PSN. */
 TEST_F(missing, before_an_ack)
 {
 	struct vt_line *l = &self->line;
@@ -387,7 +390,7 @@ TEST_F(missing, before_an_ack)
 	EXPECT_TRUE(quiet(l));
 }
 
-/* To be told twice is not to be told of another loss: no retry is used up. */
+/* A second report of the same loss is not another loss: no retry is used up. */
 TEST_F(missing, before_many_acks)
 {
 	struct vt_line *l = &self->line;
@@ -407,8 +410,8 @@ TEST_F(missing, before_many_acks)
 }
 
 /*
- * An atomic is not asked for by itself: when it is its turn, all that is missing is sent again,
- * but nothing else.
+ * An atomic is not requested separately: when it is the oldest, everything that is missing is sent again, but nothing
+ * else.
  */
 TEST_F(missing, before_an_atomic)
 {
@@ -435,7 +438,7 @@ TEST_F(missing, before_an_atomic)
 	EXPECT_TRUE(quiet(l));
 }
 
-/* Its answer has come, so it is not sent again. */
+/* Its answer has arrived, so it is not sent again. */
 TEST_F(missing, before_an_atomic_with_an_answer)
 {
 	struct vt_line *l = &self->line;
@@ -458,7 +461,7 @@ TEST_F(missing, before_an_atomic_with_an_answer)
 	EXPECT_TRUE(quiet(l));
 }
 
-/* The peer has not executed what a NAK is for: it is sent again, and what is missing before it. */
+/* The peer has not executed the request that a NAK names: it is sent again, after the missing ones before it. */
 TEST_F(missing, before_a_nak)
 {
 	struct vt_line *l = &self->line;
@@ -478,7 +481,7 @@ TEST_F(missing, before_a_nak)
 	EXPECT_TRUE(quiet(l));
 }
 
-/* It was asked for again, and the answer to what was asked for later has come. */
+/* It was requested again, and the answer to a later request has arrived. */
 TEST_F(missing, lost_again)
 {
 	struct vt_line *l = &self->line;
@@ -501,7 +504,7 @@ TEST_F(missing, lost_again)
 	EXPECT_TRUE(quiet(l));
 }
 
-/* One that cannot be the answer counts as missing, until it is its turn. */
+/* A response that cannot be right counts as missing, until it is the oldest. */
 TEST_F(missing, wrong_one_behind)
 {
 	struct vt_line *l = &self->line;
@@ -519,7 +522,7 @@ TEST_F(missing, wrong_one_behind)
 	EXPECT_EQ(IBV_WC_BAD_RESP_ERR, vt_status(l->ep.scq, 0));
 }
 
-/* Each that is found missing uses up a retry, until there is progress. */
+/* Each loss that is found uses up a retry, until there is progress. */
 TEST_F(missing, without_retries)
 {
 	struct vt_conf conf = self->line.conf;

@@ -3,8 +3,8 @@
  * Requests of all kinds in one queue, READs and atomics between SENDs and WRITEs, many of them
  * outstanding: each byte and each completion.
  *
- *   SMR_MIXED=N ./rc_mixed	so many requests each way
- *   SMR_STOP=FILE ./rc_mixed	until there is such a file
+ *   SMR_MIXED=N ./rc_mixed how many requests each way SMR_STOP=FILE ./rc_mixed until that file
+ *   exists
  *
  * race: yes
  * timeout: 60
@@ -20,7 +20,7 @@
 #include "random.h"
 
 #define REQUESTS	300
-/* Between two looks for the file */
+/* Requests between two checks for the file */
 #define BATCH		100
 
 FIXTURE(mixed)
@@ -74,7 +74,7 @@ static void *run(void *arg)
 	return go_on(&self->mix[1], self->n) ? self : NULL;
 }
 
-/* Scripts end it when they have done what they want to do meanwhile */
+/* Scripts create the file when they are done */
 TEST_F_TIMEOUT(mixed, both_ways, 100000)
 {
 	pthread_t thread;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Persistent memory (IBTA annex A19): the guest has a module of it, which its processes map as a
- * character device. It can be registered with the right to persistent placement, ordinary memory
- * cannot, and a FLUSH of this type is executed where a region has the right.
+ * Persistent memory (IBTA annex A19): the guest has a memory module of it, which processes map as a character device.
+ * It can be registered with the right to persistent placement, which ordinary memory cannot. A FLUSH of this type is
+ * executed if the region has the right.
  *
  * beds: qemu-newest qemu-stable
  * timeout: 60
@@ -51,7 +51,7 @@ static bool appears(const char *path)
 	return !access(path, F_OK);
 }
 
-/* Have the memory as a character device: what ndctl does. 0 or a negative errno */
+/* Make the memory a character device, as ndctl does. 0 or a negative errno */
 static int make_device(void)
 {
 	if (!access(FILE_OF_DAX, F_OK))
@@ -135,7 +135,7 @@ static int post_flush(struct vt_ep *a, const struct ibv_mr *mr)
 	return ibv_wr_complete(a->qpx);
 }
 
-/* All of the region, however much that is */
+/* All of the region, whatever its size */
 TEST_F(persist, region_is_flushed)
 {
 	struct vt_ep *a = &self->pair.a;
@@ -147,7 +147,7 @@ TEST_F(persist, region_is_flushed)
 	EXPECT_EQ(IBV_WC_FLUSH, wc.opcode);
 }
 
-/* Map the memory again and again, so that there is more of it. Return: NULL if that is impossible */
+/* Map the memory many times in a row, to get a larger range. Return: NULL if that is impossible */
 static uint8_t *map_much(void)
 {
 	uint8_t *room = vt_map(MUCH, HUGE, MAP_PRIVATE | MAP_NORESERVE, -1);
@@ -163,7 +163,7 @@ static uint8_t *map_much(void)
 	return room;
 }
 
-/* A FLUSH of a large region takes its time; deregistering the region does not wait for its end */
+/* A FLUSH of a large region takes long; deregistering the region does not wait for its end */
 TEST_F(persist, dereg_waits_for_a_slice)
 {
 	struct vt_ep *a = &self->pair.a;
@@ -186,7 +186,7 @@ TEST_F(persist, dereg_waits_for_a_slice)
 	begin = vt_now_us();
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 	wait = vt_now_us() - begin;
-	/* Unpinning takes time, too: less than a FLUSH does. */
+	/* Unpinning takes time, too, but less than a FLUSH. */
 	EXPECT_GT(all / 2, wait)
 		TH_LOG("dereg_mr took %llu us, a FLUSH takes %llu us", (unsigned long long)wait,
 		       (unsigned long long)all);
@@ -195,7 +195,7 @@ TEST_F(persist, dereg_waits_for_a_slice)
 	munmap(much, MUCH);
 }
 
-/* The memory is persistent, but this region has no right to say so */
+/* The memory is persistent, but this region does not have the right */
 TEST_F(persist, needs_the_right)
 {
 	struct ibv_mr *mr = ibv_reg_mr(self->pair.b.pd, self->p, LEN, VT_ACCESS_ALL | IBV_ACCESS_FLUSH_GLOBAL);
@@ -206,7 +206,7 @@ TEST_F(persist, needs_the_right)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-/* Ordinary memory behind persistent memory, in one mapping each, makes the region ordinary */
+/* A region over persistent memory and ordinary memory after it, each in its mapping, is ordinary */
 TEST_F(persist, all_of_a_region_is)
 {
 	uint8_t *both = mmap(NULL, 2 * LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets that wait for a responder which cannot answer: how many may wait for
- * one QP, and for many together. The packets are forged, because no peer that
- * keeps to its window sends so many.
+ * Packets that wait for a responder which cannot answer: how many may wait for one QP, and for many
+ * together. The packets are forged, because a peer that obeys its window does not send that many.
  *
  * timeout: 120
  * paths: veth
@@ -16,8 +15,8 @@
 #include "roce.h"
 
 /*
- * The first QPs use up b's send budget, 16 shards of 2 MiB, so that the last ones wait:
- * the window with which each begins is 512 KiB.
+ * The first QPs use up b's send budget, 16 shards of 2 MiB, so that the last ones wait: the initial
+ * window of each is 512 KiB.
  */
 #define CONNS	92
 #define STUCK	12
@@ -29,8 +28,8 @@
 #define TRAIN	(SEG * SEGS)
 
 /*
- * What each QP is sent: more than may wait for it; and how much may wait in all. The
- * limits are true sizes. A QP takes up to a quarter of what the others have left free.
+ * What each QP is sent, which is more than may wait for it; and the limit for all. The limits are
+ * in truesize. A QP takes up to a quarter of the space that the others have left free.
  */
 #define FLOOD	(9 * MIB / TRAIN)
 #define ONE_MIN	(6 * MIB)
@@ -153,7 +152,7 @@ static bool count_reaches(FIXTURE_DATA(queue) *self, const char *what,
 	return true;
 }
 
-/* All wait for b's answers, and b's last QPs for send budget. */
+/* All QPs of a wait for b's answers, and b's last QPs for send budget. */
 static int get_stuck(FIXTURE_DATA(queue) *self)
 {
 	int64_t before = count(self, "tx_backpressure");
@@ -205,7 +204,7 @@ static void round_of(struct __test_metadata *_metadata,
 		former = taken;
 		taken = (i + 1 - (CONNS - STUCK)) * FLOOD -
 			(count(self, "rx_dropped") - dropped);
-		/* Whatever the others have waiting, each can go on. */
+		/* However much waits for the others, each QP can go on. */
 		EXPECT_LT(former, taken);
 		if (i > CONNS - STUCK)
 			continue;
@@ -233,7 +232,7 @@ TEST_F_TIMEOUT(queue, is_bounded, 90)
 		SKIP(return, "no qdisc tbf");
 	round_of(_metadata, self, true);
 	round_of(_metadata, self, false);
-	/* packets of destroyed QPs are not counted any more */
+	/* packets of destroyed QPs no longer count */
 	round_of(_metadata, self, true);
 }
 

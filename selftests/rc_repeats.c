@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests that come again after they were answered, from a peer that is made by hand: the
- * answer may have been lost, or the repetition was late.
+ * Requests that are repeated after they were answered: the answer may have been lost, or the
+ * repetition is late. The test itself is the peer.
  *
  * timeout: 60
  * paths: wire
@@ -97,7 +97,7 @@ static uint64_t original(const struct vt_heard *heard)
 	return be64toh(be);
 }
 
-/* A READ is executed again: it brings what is there now. */
+/* A READ is executed again, and returns the current contents. */
 TEST_F(repeat, read)
 {
 	struct vt_heard heard;
@@ -113,8 +113,8 @@ TEST_F(repeat, read)
 }
 
 /*
- * One that asks for more than the first time is none, and is not answered: the next answer is
- * that of the request behind it.
+ * A repetition that requests more than the first time is invalid, and is not answered: the next
+ * answer is that of the request after it.
  */
 TEST_F(repeat, read_of_more)
 {
@@ -130,8 +130,8 @@ TEST_F(repeat, read_of_more)
 }
 
 /*
- * The requester got the first answer, and its application had the memory deregistered. The
- * repetition has been under way meanwhile.
+ * The requester got the first answer, and its application had the memory deregistered, while the
+ * repetition was in flight.
  */
 TEST_F(repeat, read_of_a_key_that_is_gone)
 {
@@ -144,7 +144,7 @@ TEST_F(repeat, read_of_a_key_that_is_gone)
 	ASSERT_EQ(0, request(self, VT_OP_READ_REQUEST, 0));
 	EXPECT_EQ(self->duplicates + 1, count(self));
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->line.ep.qp));
-	/* One that is new is refused: that is the next answer. */
+	/* A new READ is refused, and that is the next answer. */
 	ASSERT_EQ(0, request(self, VT_OP_READ_REQUEST, 1));
 	EXPECT_TRUE(answered(self, &heard, VT_OP_ACK, 1));
 	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->line.ep.qp));
@@ -185,8 +185,8 @@ static void modify_to(struct __test_metadata *_metadata, FIXTURE_DATA(repeat) *s
 	for (i = 0; i < n - known; i++)
 		ASSERT_EQ(0, request(self, VT_OP_FETCH_ADD, i));
 	/*
-	 * The next ones take the places of the oldest. Nothing is heard before their answers, and
-	 * nothing was added.
+	 * The next ones replace the oldest. No answers come before theirs, and no value was added
+	 * twice.
 	 */
 	for (i = n; i < n + max; i++) {
 		ASSERT_EQ(0, request(self, VT_OP_FETCH_ADD, i));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The answers to READs and atomics, made by hand. What can be the answer to what was asked
- * for is taken. Anything else ends the work request, or is dropped.
+ * Answers to READs and atomics, built by the test. A valid answer to an outstanding request is
+ * accepted. Any other answer fails the work request, or is dropped.
  *
  * timeout: 60
  * paths: wire
@@ -81,7 +81,7 @@ static bool waits(FIXTURE_DATA(response) *self)
 
 struct sequence {
 	uint32_t len;
-	int status;	/* of the READ; -1: it waits for more */
+	int status;	/* of the READ; -1: it still waits */
 	uint8_t opcodes[4];
 	uint8_t syndrome;
 };
@@ -128,7 +128,7 @@ TEST_F(response, order_of_opcodes)
 		{ MTU, GOOD, { O }, ACK },
 		{ 1, GOOD, { O }, ACK },
 		{ 3 * MTU, -1, { F, M }, ACK },
-		/* does not begin */
+		/* no beginning */
 		{ 3 * MTU, BAD, { M }, ACK },
 		{ 3 * MTU, BAD, { L }, ACK },
 		{ 3 * MTU, BAD, { O }, ACK },
@@ -136,12 +136,12 @@ TEST_F(response, order_of_opcodes)
 		{ MTU, BAD, { L }, ACK },
 		{ MTU, BAD, { M }, ACK },
 		{ 1, BAD, { L }, ACK },
-		/* begins twice */
+		/* two beginnings */
 		{ 3 * MTU, BAD, { F, F }, ACK },
 		{ 3 * MTU, BAD, { F, O }, ACK },
 		{ 3 * MTU, BAD, { F, M, O }, ACK },
 		{ 3 * MTU, BAD, { F, M, F }, ACK },
-		/* ends too early, or not at all */
+		/* the end too early, or missing */
 		{ 3 * MTU, BAD, { F, L }, ACK },
 		{ 3 * MTU, BAD, { F, M, M }, ACK },
 		{ 2 * MTU, BAD, { F, M }, ACK },
@@ -150,7 +150,7 @@ TEST_F(response, order_of_opcodes)
 	expect_outcomes(_metadata, self, s, ARRAY_SIZE(s));
 }
 
-/* What is refused is refused by an acknowledge packet. The credits are not used. */
+/* Only an acknowledge packet can refuse a request. Credits are ignored. */
 TEST_F(response, syndromes)
 {
 	static const struct sequence s[] = {
@@ -176,7 +176,7 @@ TEST_F(response, syndrome_of_the_last)
 	EXPECT_EQ(BAD, vt_status(self->line.ep.scq, 1));
 }
 
-/* What was not asked for, or has been answered, is dropped: IBTA 9.7.6.1 */
+/* An answer to a request that was not sent, or was answered already, is dropped: IBTA 9.7.6.1 */
 TEST_F(response, not_asked_for)
 {
 	static const uint8_t opcodes[] = { F, M, L, O };
@@ -195,7 +195,7 @@ TEST_F(response, not_asked_for)
 	EXPECT_TRUE(vt_check_sges(&self->to, 1, 3 * MTU, SEED));
 }
 
-/* An atomic's answer, whose AETH says that it was refused */
+/* An atomic's answer whose AETH refuses the request */
 TEST_F(response, atomics)
 {
 	static const struct {
@@ -237,8 +237,8 @@ static bool hears(FIXTURE_DATA(response) *self, uint8_t opcode, uint32_t n)
 }
 
 /*
- * The answer to a READ is lost, and the receiver is not ready for the SEND behind it: all is
- * sent again when the receiver's time is over, and no retry is used up.
+ * The answer to a READ is lost, and the receiver is not ready for the SEND after it: both are sent
+ * again when the RNR timer has expired, and no retry is used up.
  */
 TEST_F(response, not_ready_behind_a_lost_one)
 {

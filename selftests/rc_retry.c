@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RC: receivers that are late, answers that never come, peers that are killed:
- * how often and how long a requester retries, and how it ends.
+ * RC: receivers that are late, answers that never arrive, peers that are killed: how often and how
+ * long a requester retries, and the final status.
  *
  * daily: uml-checked
  * timeout: 180
@@ -120,8 +120,8 @@ TEST_F(retry, drains_when_received)
 }
 
 /*
- * 10 us is the shortest RNR timer. It starves nobody, and the requester does
- * not retry 30 times a millisecond for ever.
+ * 10 us is the shortest RNR timer. It does not starve other QPs, and the requester does not retry
+ * 30 times a millisecond for ever.
  */
 TEST_F(retry, rnr_shortest_wait)
 {

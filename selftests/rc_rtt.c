@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A requester measures how long answers take. When one is late by that, it does not wait
- * for its timeout: it asks again, once. What its timeout and its retries mean stays as it
- * is. If the peer is far away, more may be under way.
+ * A requester measures the round trip time. If an answer is late by that measure, it does not wait
+ * for its timeout, but asks again, once. Its timeout and its retries keep their meaning. If the
+ * peer is far away, more packets may be in flight.
  *
  * timeout: 60
  * paths: wire
@@ -11,23 +11,23 @@
 
 #include "line.h"
 
-/* 4.096 us * 2^19: what comes in half of that does not come by the timeout. */
+/* 4.096 us * 2^19: a packet that comes in half of that is not caused by the timeout. */
 #define TIMEOUT		19
 #define TIMEOUT_MS	2147
 
-/* So many answers, each at once, tell the requester what to expect. */
+/* After this many prompt answers the requester has an estimate. */
 #define PROMPT		8
 
-/* A WRITE that no window holds, the window on a near path, and how long a far one takes */
+/* A WRITE larger than any window, the window on a short path, and the delay of a long path */
 #define MTU		1024
 #define LONG		(8192u * MTU)
 #define NEAR_PACKETS	1024
 #define FAR_MS		15
 
 /**
- * struct line - a QP whose peer is made by hand
+ * struct line - a QP whose peer is the test
  * @psn: of the next request
- * @early: what the counters of these names were
+ * @early: the earlier value of the counter of that name
  * @timeouts: likewise
  */
 struct line {
@@ -125,7 +125,7 @@ FIXTURE_TEARDOWN(early)
 	line_close(&self->line);
 }
 
-/* It asks again once. That is no retry, of which it has none, so the answer may still come. */
+/* It asks again once. This is not a retry, of which it has none, so the answer may still arrive. */
 TEST_F(early, asks_again_once)
 {
 	struct line *l = &self->line;
@@ -150,7 +150,7 @@ TEST_F(early, asks_again_once)
 	EXPECT_EQ(2, counted(l, "early_retransmits", l->early));
 }
 
-/* The timeout begins with the request, and not anew when it asks again. */
+/* The timeout begins with the request, and is not restarted when it asks again. */
 TEST_F(early, ends_when_the_timeout_says)
 {
 	struct line *l = &self->line;
@@ -167,7 +167,7 @@ TEST_F(early, ends_when_the_timeout_says)
 	EXPECT_EQ(1, counted(l, "ack_timeouts", l->timeouts));
 }
 
-/* Who has never answered may be slow. */
+/* A peer that has never answered may be slow. */
 TEST_F(early, not_without_an_answer)
 {
 	struct line *l = &self->line;
@@ -208,8 +208,8 @@ static int long_write(struct line *l)
 }
 
 /*
- * Take the long WRITE. Each answer comes when nothing has come for @ms, or at once.
- * Return: how many packets were under way at most; or -errno
+ * Receive the long WRITE. Answer at once, or when no packet has arrived for @ms. Return: the
+ * maximum number of packets in flight, or -errno
  */
 static int take_long(struct line *l, int ms)
 {

@@ -28,10 +28,7 @@ FIXTURE(slow)
 	int done[CONNS];
 };
 
-/*
- * @timeout: 17 is 0.5 s; 14 is 67 ms, which is less than the packets in flight
- * need
- */
+/* @timeout: 17 is 0.5 s; 14 is 67 ms, less than the packets in flight take */
 FIXTURE_VARIANT(slow)
 {
 	enum ibv_wr_opcode op;

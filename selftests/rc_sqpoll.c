@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process posts one request after another. Then a thread on an idle processor looks into its
- * send queue, and it rings no doorbell; and no request is forgotten, whenever that thread comes
- * or leaves, and whatever becomes of the QP.
+ * A process posts one request after another. Then a thread on an idle processor polls its send
+ * queue, and the process rings no doorbell. No request is forgotten, whenever that thread starts or
+ * stops, and whatever happens to the QP.
  *
  * Not on PREEMPT_RT, which has no pollers.
  *
@@ -26,18 +26,18 @@
 #define DEPTH		64
 #define LEN		8
 #define LONG		(512 * 1024)
-/* How long a thread may take to come: processors of a guest wait for those of the host, too */
+/* How long a thread may take to start: processors of a guest also wait for those of the host */
 #define COMES_MS	10000
 #define ROUNDS		500
 #define SHORT_ROUNDS	100
-/* How long it waits, and so those who want it to leave */
+/* How long the thread waits, and so how long it may take to stop */
 #define POLL_US		20000
 #define CHANGES		40
 #define LATE		15
 #define BINDS		400
-/* A poller is measured every 64 requests, and leaves after two that were slow */
+/* A poller is measured every 64 requests, and stops after two slow measurements */
 #define MANY_LONG	256
-/* Longer than a poller takes to notice that its doorbells are in vain */
+/* Longer than a poller takes to notice that the process still rings */
 #define RINGS_MS	1000
 #define MAX_CPUS	64
 
@@ -60,7 +60,7 @@ static int open_pair(FIXTURE_DATA(sqpoll) *self)
 	       vt_pair_reset(&self->pair);
 }
 
-/* Begin anew. Return: 0, or a negative errno */
+/* Connect again. Return: 0, or a negative errno */
 static int reconnect(FIXTURE_DATA(sqpoll) *self)
 {
 	self->posted = 0;
@@ -92,7 +92,7 @@ static bool is_polled(FIXTURE_DATA(sqpoll) *self)
 	return __atomic_load_n(&self->rings.sq.hdr->flags, __ATOMIC_SEQ_CST) & SMR_RING_POLLED;
 }
 
-/* Wait until the ring is polled, or is not. Return: whether it came so within @ms */
+/* Wait until the ring is polled, or is not. Return: whether that happened within @ms */
 static bool becomes_polled(FIXTURE_DATA(sqpoll) *self, bool polled, unsigned int ms)
 {
 	uint64_t end = vt_now_ms() + ms;
@@ -148,7 +148,7 @@ static int stream(FIXTURE_DATA(sqpoll) *self, int n)
 }
 
 /*
- * Post until the ring is polled, and more: a thread that was of little use comes less often.
+ * Post until the ring is polled, and more: a thread that was of little use is started less often.
  * Return: 0, a status, or a negative errno
  */
 static int stream_until_polled(FIXTURE_DATA(sqpoll) *self)
@@ -181,7 +181,7 @@ TEST_F(sqpoll, needs_no_doorbells)
 	       (long long)(doorbells(self) - rung));
 }
 
-/* It comes and leaves, at whatever moment */
+/* The thread starts and stops at random moments */
 TEST_F_TIMEOUT(sqpoll, forgets_nothing, 90)
 {
 	int rounds = getenv("SMR_SHORT") ? SHORT_ROUNDS : ROUNDS;
@@ -190,13 +190,13 @@ TEST_F_TIMEOUT(sqpoll, forgets_nothing, 90)
 	while (rounds--) {
 		ASSERT_EQ(0, stream(self, 1 + vt_random_below(&self->random, 2 * DEPTH)));
 		ASSERT_EQ(0, reap(self, 0));
-		/* as long as it waits, more or less */
+		/* about as long as the thread waits */
 		vt_spin(vt_random_below(&self->random, 2 * POLL_US));
 	}
 	EXPECT_LE(sqpolls + 2, vt_counter_now(self->pair.a.dev.ctx, "sqpolls"));
 }
 
-/* Nobody runs it any more, so a doorbell is needed */
+/* No thread polls the ring any more, so a doorbell is needed */
 TEST_F(sqpoll, ends_with_a_reset)
 {
 	int i;
@@ -211,7 +211,7 @@ TEST_F(sqpoll, ends_with_a_reset)
 	}
 }
 
-/* A thread that was woken before a reset has come too late */
+/* A thread that was woken before a reset must not poll after it */
 TEST_F(sqpoll, does_not_come_after_a_reset)
 {
 	int i;
@@ -226,7 +226,7 @@ TEST_F(sqpoll, does_not_come_after_a_reset)
 	}
 }
 
-/* What is posted to a QP in error comes back, with a doorbell or without */
+/* Requests that are posted to a QP in error are flushed, with a doorbell or without */
 TEST_F(sqpoll, flushes)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
@@ -263,8 +263,9 @@ TEST_F(sqpoll, is_left)
 }
 
 /*
- * Local work waits for what is before it, and each look at it takes from the run's quota. When that
- * is used up, the poller has a new one, or it leaves, and then doorbells are needed again
+ * Local work waits for the requests before it, and each check of it takes from the run's quota.
+ * When the quota is used up, the poller gets a new one, or it stops, and then doorbells are needed
+ * again
  */
 TEST_F(sqpoll, goes_on_or_leaves)
 {
@@ -291,8 +292,8 @@ TEST_F(sqpoll, goes_on_or_leaves)
 }
 
 /*
- * A poller stays only while requests follow each other faster than by doorbells. Here they are
- * longer ones than those that the doorbells were rung for.
+ * A poller stays only while requests follow each other faster than with doorbells. Here the
+ * requests are longer than those before, for which doorbells were rung.
  */
 TEST_F(sqpoll, leaves_when_it_is_slower)
 {
@@ -311,7 +312,7 @@ TEST_F(sqpoll, leaves_when_it_is_slower)
 	EXPECT_EQ(0, reap(self, 0));
 }
 
-/* An older provider does not look at the flag, so a poller is of no use to it */
+/* An older provider does not check the flag, so a poller is of no use to it */
 TEST_F(sqpoll, does_not_come_to_who_rings)
 {
 	uint64_t end;
@@ -339,7 +340,7 @@ static int hog(int sock, const void *arg)
 	return 0;
 }
 
-/* Where every processor has something to do, doorbells run the requests */
+/* If every processor is busy, doorbells run the requests */
 TEST_F(sqpoll, takes_no_processor_from_others)
 {
 	int i, status, n = sysconf(_SC_NPROCESSORS_ONLN), sock[MAX_CPUS];
@@ -351,7 +352,7 @@ TEST_F(sqpoll, takes_no_processor_from_others)
 		pid[i] = vt_child(&sock[i], hog, NULL);
 		ASSERT_LT(0, pid[i]);
 	}
-	/* a poller that is there has noticed by then */
+	/* a poller that runs has noticed it by then */
 	ASSERT_EQ(0, stream(self, 2 * DEPTH));
 	usleep(100 * 1000);
 	rung = doorbells(self);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The timer of a requester expires on one CPU, while another CPU takes the answer that it
- * has waited for. kmod/slow_timer.c makes the time in between long. What is still under
- * way has its own timeout, from the answer on.
+ * The timer of a requester expires on one CPU, while another CPU processes the answer that it waits
+ * for. kmod/slow_timer.c makes this race window long. Requests that are still outstanding have
+ * their own timeout, which begins at the answer.
  *
  * timeout: 120
  * paths: wire
@@ -17,11 +17,11 @@
 #include "roce.h"
 #include "system.h"
 
-/* 4.096 us * 2^19 is 2147 ms. The function of the expired timer is late by less. */
+/* 4.096 us * 2^19 is 2147 ms. The function of the expired timer is delayed by less. */
 #define TIMEOUT		19
 #define TIMEOUT_MS	2147
 #define LATE_MS		"500"
-/* A slow machine may need some. */
+/* A slow machine may need several. */
 #define TRIES		8
 #define PARAM		"/sys/module/slow_timer/parameters/"
 
@@ -90,7 +90,7 @@ FIXTURE_TEARDOWN(timer)
 	EXPECT_EQ(0, system("modprobe -r slow_timer"));
 }
 
-/* False: the machine was too slow, or the timer was on another CPU, and this shows nothing */
+/* False: the machine was too slow, or the timer was on another CPU, so the try proves nothing */
 static bool answer_beside_the_timer(struct __test_metadata *_metadata,
 				    FIXTURE_DATA(timer) *self, int nth)
 {
@@ -130,7 +130,7 @@ static bool answer_beside_the_timer(struct __test_metadata *_metadata,
 	EXPECT_TRUE(quiet);
 	EXPECT_EQ(before, now);
 
-	/* It is late then: there is a timer for it. */
+	/* After that it is late: its timer was started. */
 	EXPECT_TRUE(vt_counter_wait(self->ep.dev.ctx, "ack_timeouts", before + 1));
 	bth.psn++;
 	ASSERT_EQ(0, vt_roce_send(&self->roce, &bth, ack, sizeof(ack)));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Trains of packets made by hand, in which the ICRC of one packet is wrong. The device copies
- * payloads of a train while it computes the ICRCs. Whichever packet is bad: it and all behind
- * it must not count, what was before it must, and in the end the data is right.
+ * Trains of packets in which the ICRC of one packet is wrong. The device copies payloads of a train
+ * while it computes the ICRCs. Whichever packet is bad, it and all packets after it must be
+ * ignored, those before it must be accepted, and in the end the data is right. The test itself
+ * builds the packets.
  *
  * timeout: 60
  * paths: wire
@@ -119,8 +120,8 @@ struct request {
 };
 
 /*
- * A whole message, whose packet @bad, if not 0, is bad at first. What the device says must be
- * what a responder says that has taken the packets before it.
+ * A whole message, whose packet @bad, if not 0, is bad at first. The device must answer as a
+ * responder that has accepted exactly the packets before it.
  */
 static void message(struct __test_metadata *_metadata, FIXTURE_DATA(train) *self,
 		    const struct request *r, int bad)
@@ -136,7 +137,7 @@ static void message(struct __test_metadata *_metadata, FIXTURE_DATA(train) *self
 	ASSERT_EQ(0, middles(self, 1, r->middle, start + 1, bad));
 	self->bth.psn = start + PACKETS - 1;
 	if (bad) {
-		/* a gap is noticed when something comes behind it */
+		/* a gap is noticed when a packet arrives after it */
 		ASSERT_EQ(0, packet(self, PACKETS - 1, r->last, NULL, 0));
 		ASSERT_EQ(NAK_SEQUENCE, hear(self, &psn));
 		EXPECT_EQ(start + bad, psn);
@@ -204,7 +205,7 @@ TEST_F(train, last_looks_like_a_middle)
 	EXPECT_TRUE(vt_check_sges(&self->mem, 1, (MIDDLES + 1) * MTU, SEED));
 }
 
-/* Is a READ of so many bytes asked for next? */
+/* Is a READ of @left bytes requested next? */
 static bool is_asked(FIXTURE_DATA(train) *self, uint32_t psn, uint32_t left)
 {
 	struct vt_heard heard;

@@ -136,7 +136,10 @@ TEST_F(windows, atomics)
 			     self->b->buf.seed, VT_GUARD + 8));
 }
 
-/* A window over a part of a region opens not a byte more to the peer. */
+/*
+ * A window over a part of a region gives the peer access to that part only, to
+ * the byte.
+ */
 TEST_F(windows, bounds)
 {
 	uint64_t start = (uintptr_t)self->b->buf.p + 2 * VT_GUARD;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RC on the wire, field by field, as a peer sees it that is not softmr: what its headers say,
- * how long a requester waits for an answer and for each RNR timer, and what an answer to a
- * request that was not sent does. The peer is made by hand.
+ * RC on the wire, field by field, as a peer that is not softmr sees it: the contents of headers, how long a requester
+ * waits for an answer and for each RNR timer, and the effect of an answer to a request that was not sent. The test
+ * itself is the peer.
  *
  * daily: uml-checked
  * timeout: 60
@@ -68,7 +68,7 @@ static bool hear(FIXTURE_DATA(wire) *self)
 	return vt_line_hear(&self->line, &self->heard, VT_TIMEOUT_MS);
 }
 
-/* The AETH of what was heard */
+/* The AETH of the packet that was received */
 static uint32_t syndrome(const FIXTURE_DATA(wire) *self)
 {
 	return self->heard.data[0];
@@ -82,8 +82,8 @@ static uint32_t msn(const FIXTURE_DATA(wire) *self)
 }
 
 /*
- * The peer's request. That of RDMA is for @dma_len bytes, or a word, of the device's buffer;
- * all have @len bytes of payload, which are 0.
+ * The peer's request. RDMA requests are for @dma_len bytes, or a word, of the device's buffer. All have @len bytes of
+ * payload, which are 0.
  */
 static int request(FIXTURE_DATA(wire) *self, uint8_t opcode, uint32_t dma_len, uint32_t len)
 {
@@ -123,7 +123,7 @@ static int post(FIXTURE_DATA(wire) *self, uint64_t wr_id)
 	return vt_post(self->ep, &wr);
 }
 
-/* -- what the responder says */
+/* -- what the responder sends */
 
 /* The peer's request is executed, and answered by this opcode. */
 static void expect_executed(struct __test_metadata *_metadata, FIXTURE_DATA(wire) *self,
@@ -143,8 +143,8 @@ static void expect_executed(struct __test_metadata *_metadata, FIXTURE_DATA(wire
 #define EXPECT_EXECUTED(...) expect_executed(_metadata, self, __VA_ARGS__)
 
 /*
- * IBTA 9.7.7.1: the MSN counts the messages that were executed, from 0, of each kind, and a
- * message of many packets once. A responder that gives no credits says so (9.7.7.2.1).
+ * IBTA 9.7.7.1: the MSN counts executed messages of all kinds, from 0, and a message of many packets once. A responder
+ * without credits reports that (9.7.7.2.1).
  */
 TEST_F(wire, msn_and_credits)
 {
@@ -158,7 +158,7 @@ TEST_F(wire, msn_and_credits)
 	EXPECT_EXECUTED(VT_OP_READ_REQUEST, 4, 0, VT_OP_READ_RESPONSE_ONLY);
 	self->msn = 4;
 	EXPECT_EXECUTED(VT_OP_FETCH_ADD, 0, 0, VT_OP_ATOMIC_ACK);
-	/* A message counts when its last packet has come. */
+	/* A message counts when its last packet has arrived. */
 	EXPECT_EXECUTED(VT_OP_WRITE_FIRST, MTU + 4, MTU, VT_OP_ACK);
 	self->msn = 5;
 	EXPECT_EXECUTED(VT_OP_WRITE_LAST, 0, 4, VT_OP_ACK);
@@ -232,11 +232,11 @@ TEST_F(wire, no_resources_for_atomics)
 	expect_refused(_metadata, self, VT_OP_FETCH_ADD);
 }
 
-/* -- what the requester believes */
+/* -- what the requester accepts */
 
 /*
- * IBTA 9.7.6.1: an ACK of a PSN that was not sent is dropped. The NAK behind it asks for the
- * request again, and is taken after it: so the requester still waits.
+ * IBTA 9.7.6.1: an ACK of a PSN that was not sent is dropped. A NAK that follows it asks for the request again, and is
+ * accepted: so the requester still waits.
  */
 TEST_F(wire, ack_of_what_was_not_sent)
 {
@@ -256,7 +256,7 @@ TEST_F(wire, ack_of_what_was_not_sent)
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->ep->scq, 1));
 }
 
-/* A NAK of one that was not sent says nothing either. */
+/* A NAK of a PSN that was not sent is dropped, too. */
 TEST_F(wire, nak_of_what_was_not_sent)
 {
 	uint32_t psn = self->conf.sq_psn;
@@ -281,8 +281,8 @@ static const uint32_t rnr_us[32] = {
 #define TIMEOUT_US	134217
 
 /*
- * IBTA 9.7.6.1.3: without an answer a request is sent again after its timeout, and not before. The timer may take up to four
- * times as long; a busy machine makes a try longer.
+ * IBTA 9.7.6.1.3: without an answer a request is sent again after its timeout, and not before. The timer may take up to
+ * four times as long; a busy machine makes a try longer.
  */
 TEST_F(wire, timeout)
 {
@@ -307,7 +307,7 @@ TEST_F(wire, timeout)
 	EXPECT_GE(4 * TIMEOUT_US, took);
 }
 
-/* How long until the request comes again after a RNR NAK with this code. It is acknowledged. */
+/* The time until the request is repeated after an RNR NAK with this code. It is acknowledged. */
 static uint64_t rnr_wait(struct __test_metadata *_metadata, FIXTURE_DATA(wire) *self,
 			 uint32_t psn, int code)
 {
@@ -327,8 +327,8 @@ static uint64_t rnr_wait(struct __test_metadata *_metadata, FIXTURE_DATA(wire) *
 }
 
 /*
- * Each of the 32 codes. No wait is shorter than the code says. The shortest of some tries is
- * not longer than a quarter more, and what the way costs: a busy machine makes a try longer.
+ * Each of the 32 codes. No wait is shorter than the code says. The shortest of some tries is at most a quarter longer,
+ * plus the round trip: a busy machine makes a try longer.
  */
 TEST_F(wire, rnr_codes)
 {
@@ -347,7 +347,7 @@ TEST_F(wire, rnr_codes)
 		least = UINT64_MAX;
 		for (try = 0; try < TRIES && least > most; try++) {
 			took = rnr_wait(_metadata, self, psn++, code);
-			/* the table has 10 us less for the longest */
+			/* for the longest, the table has 10 us less */
 			EXPECT_LE(rnr_us[code] - 10, took) TH_LOG("code %d", code);
 			least = took < least ? took : least;
 		}

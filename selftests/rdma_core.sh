@@ -4,7 +4,7 @@
 # timeout: 240
 # boot: kmemleak
 #
-# rdma-core's own tests, as Debian ships them: all modules but the vendors', each in a process of its own.
+# rdma-core's own tests, as Debian ships them: all modules except those for vendors' devices, each in its own process.
 # Documentation/conformance.rst lists what they skip, and where
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
@@ -13,7 +13,7 @@
 SUITE=/usr/share/doc/rdma-core/tests
 # The vendors whose devices the other modules are for
 VENDORS='bnxt_re|cuda|efa|efadv|hns|irdma|mana|mlx4|mlx5'
-# The release of rdma-core, and how many are to pass: the older ones have fewer
+# The release of rdma-core, and how many tests must pass: older releases have fewer
 RELEASE=$(readlink -f /usr/lib/*/libibverbs.so.1 | sed 's/.*\.so\.1\.[0-9]*\.//')
 RELEASE=${RELEASE%%.*}
 ENOUGH=155
@@ -39,7 +39,7 @@ HERE=$(uname -r | cut -d. -f1-2)
 ! grep -q uml /proc/version || HERE=UML
 declare -A SKIPS=()
 
-# applies BED: this is it
+# applies BED: this is that bed
 applies() {
 	local from
 	case $1 in
@@ -83,7 +83,7 @@ count_verdicts() {
 	done
 }
 
-# A row whose test is not skipped any more must be removed
+# A row whose test is no longer skipped must be removed
 no_row_too_many() {
 	local pattern status=0
 	for pattern in "${!SKIPS[@]}"; do

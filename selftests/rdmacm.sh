@@ -20,7 +20,7 @@ modprobe rdma_ucm || skip_all "this kernel has no rdma_ucm"
 objects() { rdma resource show "${SIDE_DEV[server]}" && rdma resource show "${SIDE_DEV[client]}"; }
 objects_are() { [ "$(objects)" = "$1" ]; }
 
-# many CONNECTIONS TIMES: nothing is left of them
+# many CONNECTIONS TIMES: they leave nothing behind
 many() {
 	local before i
 	before=$(objects)

@@ -36,7 +36,7 @@ static bool run(const char *format, const char *what)
 	return system(line) == 0;
 }
 
-/* An address can be bound to once the device has its GID. */
+/* A socket can be bound to an address once the device has its GID. */
 static int bind_at_last(struct end *e)
 {
 	uint64_t limit = vt_now_ms() + 1000 * PATIENCE_S;
@@ -110,7 +110,7 @@ static bool is_from(const struct sockaddr_in *got, const struct sockaddr_in *wan
 	return got->sin_addr.s_addr == want->sin_addr.s_addr && got->sin_port == want->sin_port;
 }
 
-/* One message, by itself: where it came from, and what is in it */
+/* Receive one message, and check its source and its contents */
 static void expect_message(struct __test_metadata *_metadata, FIXTURE_DATA(rds) *self, const struct end *at,
 			   const struct end *from, size_t len, uint32_t seed)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process has more rings than it may have mappings (vm.max_map_count): it makes, uses,
- * resizes and destroys queues in random order. At the end mappings and memory are given
- * back. SMR_SEED repeats a run.
+ * A process has more rings than it may have mappings (vm.max_map_count): it makes, uses, resizes
+ * and destroys queues in random order. At the end mappings and memory are released. SMR_SEED
+ * repeats a run.
  *
  * timeout: 120
  * paths: host
@@ -77,7 +77,7 @@ FIXTURE_TEARDOWN(many)
 	free(self->sets);
 }
 
-/* From 0 on, less than @n */
+/* A random number below @n */
 static uint32_t draw(FIXTURE_DATA(many) *self, uint32_t n)
 {
 	uint64_t x = self->random;
@@ -89,7 +89,7 @@ static uint32_t draw(FIXTURE_DATA(many) *self, uint32_t n)
 	return (x * 0x2545f4914f6cdd1dull >> 32) % n;
 }
 
-/* Mostly a page or few; now and then so many that the ring is mapped by itself */
+/* Mostly one or a few pages; sometimes so many that the ring has its own mapping */
 static uint32_t draw_depth(FIXTURE_DATA(many) *self)
 {
 	return 4 + draw(self, draw(self, 32) ? 250 : 8000);
@@ -176,7 +176,7 @@ static bool arrived(FIXTURE_DATA(many) *self, struct set *s, uint64_t id)
 	return !memcmp(self->ep.buf.p, self->ep.buf.p + MSG, MSG);
 }
 
-/* Completions that wait go along to the new ring. */
+/* Completions that were not polled move to the new ring. */
 static bool resize(FIXTURE_DATA(many) *self, struct set *s, bool *refused)
 {
 	struct ibv_srq_attr attr = { .max_wr = 4 + draw(self, 500) };
@@ -232,7 +232,7 @@ TEST_F(many, more_rings_than_mappings)
 			       vt_mappings(), refused ? ", a resize" : "");
 	}
 	ASSERT_TRUE(ok);
-	/* those that were not touched for long work as well */
+	/* rings that were unused for long still work */
 	for (i = 0; i < SETS && ok; i++) {
 		struct set *s = &self->sets[i];
 		uint64_t id = self->serial += 2;
@@ -249,7 +249,7 @@ TEST_F(many, more_rings_than_mappings)
 	for (i = 0; i < SETS; i++)
 		ASSERT_EQ(0, destroy(&self->sets[i]));
 	EXPECT_GE(before + HEAP_MAPS, vt_mappings());
-	/* all but what was destroyed last */
+	/* all except the rings that were destroyed last */
 	kib -= vt_meminfo("VmallocUsed:");
 	printf("# %ld KiB came back for %d rings\n", kib, 4 * live);
 	EXPECT_LT(4 * live * PAGE_KB / 2, kib);

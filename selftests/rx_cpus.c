@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets are received on one processor and consumed on another, and the user may have few
- * that wait: none is lost, however long that goes on.
+ * Packets are received on one processor and consumed on another, and the user's limit of waiting
+ * packets is low: none is lost, however long that goes on.
  *
  * beds: qemu-newest qemu-stable qemu-oldest qemu-rt
  * timeout: 90
@@ -31,7 +31,9 @@ FIXTURE(cpus)
 	char was[256];
 };
 
-/* This process, and so all that it sends, is on the first processor; workqueues on the second. */
+/*
+ * Put this process, and so all that it sends, on the first processor, and workqueues on the second.
+ */
 static int processors_part(char *was, size_t size)
 {
 	FILE *f = fopen(CPUMASK, "r");
@@ -78,7 +80,7 @@ FIXTURE_TEARDOWN(cpus)
 		vt_write_file(CPUMASK, self->was);
 }
 
-/* One frame, to a page that is there or not. Return: whether it came */
+/* One frame, to a page that is present or not. Return: whether it arrived */
 static bool one_frame(FIXTURE_DATA(cpus) *self, bool there)
 {
 	struct ibv_sge sge = vt_sge(&self->a.ep.buf, VT_GUARD, ROOM);
@@ -93,8 +95,8 @@ static bool one_frame(FIXTURE_DATA(cpus) *self, bool there)
 }
 
 /*
- * A frame whose page is missing waits for a workqueue, which consumes it on the second
- * processor. Each second frame is consumed where it has arrived.
+ * A frame whose page is missing waits for a workqueue, which consumes it on the second processor.
+ * Every second frame is consumed where it arrives.
  */
 TEST_F(cpus, received_here_and_consumed_there)
 {

@@ -196,8 +196,8 @@ CHECK(no_memory)
 /* -- what it does */
 
 /*
- * The page frames that the process has in the region, 0 where there is none;
- * and how many different ones there are
+ * The process's page frames in the region, 0 where there is none. Return: how
+ * many different ones
  */
 static int frames(const struct vt_place *r, uint64_t *pfn)
 {

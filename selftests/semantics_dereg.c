@@ -341,7 +341,7 @@ CHECK(removed)
 	EXPECT_EQ(0, open_and_bind(&pair, &r));
 	EXPECT_EQ(0, vt_own_link_del());
 	EXPECT_EQ(-1, resources(VT_OWN_LINK, "mr"));
-	/* The rest is libibverbs' own. */
+	/* libibverbs' own objects remain. */
 	vt_place_close(&r);
 	vt_pair_close(&pair);
 	EXPECT_EQ(0, system("ip link del " VT_OWN_NETDEV));

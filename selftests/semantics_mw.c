@@ -325,7 +325,7 @@ CHECK(invalidated)
 
 enum { OF_NOBODY, OF_REGION, TYPE_1_BOUND, TYPE_2_FREE, TYPE_2_STALE };
 
-/* Refused with @want; the object that the key names is as it was. */
+/* Refused with @want; the object that the key names is unchanged. */
 CHECK(not_invalidated)
 {
 	struct scene s;

@@ -37,7 +37,7 @@ CHECK(refused)
 {
 	ASSERT_EQ(0, vt_place_map(&self->r, row->sort));
 	EXPECT_EQ(-row->want, vt_place_reg(&self->r, self->b->pd, row->access));
-	/* and nothing is left of the attempt */
+	/* and the attempt has left nothing behind */
 	EXPECT_EQ(0, vt_place_open(&self->r, self->b->pd, ALL));
 	EXPECT_TRUE(vt_place_allows(&self->pair, &self->r, ALL));
 }

@@ -204,7 +204,7 @@ CHECK(bad_input)
 	EXPECT_TRUE(vt_place_allows(&self->pair, r, ALL));
 }
 
-/* The kernel refuses, with @want; the region is as it was. */
+/* The kernel refuses with @want; the region is unchanged. */
 CHECK(refused)
 {
 	struct ibv_pd pd = { .context = self->b->dev.ctx, .handle = 0x7ffffff0 };
@@ -277,8 +277,8 @@ CHECK(bound)
 }
 
 /*
- * After rereg has returned, nothing is written to memory that the region has
- * lost, or has lost the right to.
+ * After rereg has returned, nothing is written to the region's former memory, or by a right that it
+ * has lost.
  */
 CHECK(in_flight)
 {

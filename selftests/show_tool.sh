@@ -3,8 +3,8 @@
 # nodes: 1
 # timeout: 240
 #
-# softmr show and softmr top: what QPs, regions and completion queues do and have done, in numbers that a program's own
-# agree with; on a terminal; what a QP waits for, and why it is in error. The same of rdma resource show -dd
+# softmr show and softmr top: what QPs, regions and completion queues do and have done, in numbers that agree with a
+# program's own; output on a terminal; what a QP waits for, and why it is in error. The same for rdma resource show -dd
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -16,8 +16,8 @@ need_link_type softmr
 have ib_write_bw || skip_all "perftest is not installed"
 USER_NOBODY=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 
-# pick EXPRESSION COMMAND...: what a Python expression makes of the JSON that COMMAND prints, called "d"; qp(STATE),
-# of the QPs of perftest, is the one in that state
+# pick EXPRESSION COMMAND...: the value of a Python expression for the JSON "d" that COMMAND prints; qp(STATE) is
+# perftest's QP in that state
 pick() {
 	local expression=$1
 	shift
@@ -30,7 +30,7 @@ print(eval(sys.argv[1]))' "$expression" "$@"
 }
 true_of() { is "$(pick "$@")" True; }
 
-# of one that sends, and of its peer
+# of a sender, and of its peer
 sending() { [ "$(pick 'len([q for q in d["qp"] if q["command"].startswith("ib_write")])' softmr show --json)" = 2 ]; }
 start_traffic() { traffic server client "$@" && within 20 sending; }
 stop_traffic() {
@@ -40,8 +40,8 @@ stop_traffic() {
 	within 10 ended "$SERVER"
 }
 
-# screen COLUMNS ROWS KEYS: what "softmr top" leaves on a terminal of that size, a line each, after it got KEYS, one by
-# one; and whether the terminal is as it was. It knows as much of terminals as top uses
+# screen COLUMNS ROWS KEYS: the contents of a terminal of that size, line by line, after "softmr top" got KEYS, one by
+# one; and whether the terminal's modes are restored. It emulates the features of a terminal that top uses
 screen() {
 	python3 - "$@" <<-'END'
 		import fcntl, os, pty, re, select, struct, sys, termios, time
@@ -123,7 +123,7 @@ check "its regions are paged on demand, and pages were missed" true_of \
 stop_traffic
 topology_down
 
-# A QP whose peer has gone: it waits for an acknowledge, and ends in error
+# A QP whose peer is gone: it waits for an ACK, and ends in the error state
 topology_veth 1500 || { not_ok "links"; finish; }
 in_client() { in_ns "${SIDE_NS[client]}" "$@"; }
 sends_over_wire() { [ "$(pick 'qp("RTS")["sent"] > 10' in_client softmr show --json 2>/dev/null)" = True ]; }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * All kinds of work at once, between two devices on a network that loses, reorders and
- * duplicates packets: messages of RC, datagrams, atomics that must count exactly, memory on
- * demand that goes, windows bound and invalidated, registrations, connections that come and go,
- * processes that are killed. Each byte and each completion is checked. The work is cut up into
- * rounds. After each, all objects are gone, and the kernel must not have more memory than after
- * the first ones.
+ * All kinds of work at once, between two devices on a network that loses, reorders and duplicates packets: messages of
+ * RC, datagrams, atomics that must count exactly, on-demand memory that is unmapped, windows that are bound and
+ * invalidated, registrations, new connections, processes that are killed. Each byte and each completion is checked. The
+ * work is divided into rounds. After each round all objects are destroyed, and the kernel must not use more memory than
+ * after the first rounds.
  *
  *   SMR_SOAK_SECONDS=N ./soak		for how long
  *   SMR_SEED=N ./soak			draws the same numbers again
@@ -33,12 +32,11 @@
 
 #define SECONDS		40
 #define ROUNDS		5
-/* the first ones fill caches that stay */
+/* the first rounds fill caches that remain */
 #define SETTLING	2
 /*
- * What else the kernel may have taken meanwhile, in KiB: slabs that are not full, and shadow that
- * KASAN keeps for addresses of vmalloc() that were in use once. A leak grows with the time, and
- * these do not.
+ * What the kernel may have allocated otherwise, in KiB: slabs that are not full, and shadow that KASAN keeps for
+ * vmalloc() addresses that were in use once. A leak grows with time, these do not.
  */
 #define SLAB_SLACK_KB	6144
 #define SLACK_KB	20480
@@ -56,10 +54,10 @@ static const char * const job_names[] = {
 
 /**
  * struct worker - a thread
- * @soak: what it belongs to
+ * @soak: the soak that it belongs to
  * @job: its work
  * @done: how much
- * @lost: datagrams that have not come
+ * @lost: datagrams that did not arrive
  * @error: what went wrong, or empty
  */
 struct worker {
@@ -72,11 +70,11 @@ struct worker {
 };
 
 /**
- * struct soak - the whole
+ * struct soak - the state of all threads
  * @end: of this round, by vt_now_ms()
  * @kills: processes killed so far; in shared memory
  * @used_kb: kernel memory after each round
- * @slab_kb: of which slab
+ * @slab_kb: the part of it that is slab
  */
 struct soak {
 	struct worker worker[NR_JOBS];
@@ -96,7 +94,7 @@ static bool going(const struct worker *w)
 	return !w->error[0] && vt_now_ms() < w->soak->end;
 }
 
-/* Remember what went wrong, unless something was wrong before. Returns whether all is well. */
+/* Record an error, unless there is one already. Return: whether there is none */
 static bool __attribute__((format(printf, 3, 4)))
 expect(struct worker *w, bool ok, const char *format, ...)
 {
@@ -158,7 +156,7 @@ close:
 	vt_pair_close(&pair);
 }
 
-/* A receive for each slot; the datagram says in its first bytes which pattern follows. */
+/* A receive for each slot; the first bytes of a datagram name the pattern that follows. */
 static int post_slot(struct vt_ep *ep, unsigned int slot)
 {
 	struct ibv_sge sge = vt_sge(&ep->buf, slot * SLOT, SLOT);
@@ -190,7 +188,7 @@ static bool one_datagram(struct worker *w, struct vt_pair *pair, uint32_t seed)
 	vt_wr_to_peer(&pair->a, &wr);
 	if (!expect(w, vt_outcome(&pair->a, &wr) == IBV_WC_SUCCESS, "a datagram was not sent"))
 		return false;
-	/* late ones, and ones that come twice, are as good */
+	/* late datagrams, and duplicates, are fine */
 	while (got != seed && vt_poll(pair->b.rcq, &wc, 1, 20) == 1) {
 		expect(w, datagram_ok(&pair->b, &wc, &got), "a datagram is wrong");
 		post_slot(&pair->b, wc.wr_id);
@@ -297,8 +295,8 @@ static void windows(struct worker *w)
 		ret = vt_invalidate(&pair.b, window.mw->rkey);
 		expect(w, !ret, "invalidate: %d", ret);
 		/*
-		 * What is written from now on is refused, which costs the connection. A NAK that the
-		 * network loses is not sent again, because the responder is in error.
+		 * WRITEs from now on are refused, which ends the connection. A NAK that the network loses is not sent
+		 * again, because the responder is in the error state.
 		 */
 		if (!vt_random_below(&w->random, 16)) {
 			ret = vt_write_through(&pair, window.mw->rkey);
@@ -387,7 +385,7 @@ static void live_and_die(void)
 		vt_pair_works(&pair);
 }
 
-/* A process of its own, since one with threads cannot fork well. Ends by the round's end. */
+/* A separate process, because a process with threads cannot fork well. Exits by the end of the round. */
 static void killer(struct soak *soak, uint64_t random)
 {
 	int status;
@@ -396,7 +394,7 @@ static void killer(struct soak *soak, uint64_t random)
 	while (vt_now_ms() < soak->end) {
 		pid = fork();
 		if (!pid) {
-			/* what it says of what it leaves undone is of no interest */
+			/* its messages about unfinished work are of no interest */
 			if (!freopen("/dev/null", "w", stdout))
 				_exit(1);
 			live_and_die();
@@ -416,8 +414,8 @@ static void killer(struct soak *soak, uint64_t random)
 /* -- memory */
 
 /*
- * What the kernel has, once it has given back what it can: KASAN keeps freed objects for a
- * while, until their cache is shrunk.
+ * The kernel's memory use, after it has released what it can: KASAN keeps freed objects for a while, until their cache
+ * is shrunk.
  */
 static void measure(struct soak *soak, int round)
 {
@@ -512,7 +510,7 @@ TEST_F_TIMEOUT(soak, all, 100000)
 
 	for (round = 0; round < ROUNDS; round++) {
 		ASSERT_TRUE(run_round(soak, round, seconds > 1 ? seconds : 1));
-		/* it takes seconds, so not those in between, which are not compared */
+		/* measuring takes seconds, so skip the rounds in between, which are not compared */
 		if (round < SETTLING || round == ROUNDS - 1)
 			measure(soak, round);
 		ASSERT_EQ(self->taint, vt_tainted());
@@ -528,7 +526,7 @@ TEST_F_TIMEOUT(soak, all, 100000)
 	       (unsigned long long)soak->worker[DATAGRAMS].lost, (unsigned long long)*soak->kills,
 	       soak->used_kb[SETTLING - 1], soak->used_kb[ROUNDS - 1]);
 	EXPECT_LT(0, *soak->kills);
-	/* most of them come */
+	/* most of them arrive */
 	EXPECT_LT(soak->worker[DATAGRAMS].lost, soak->worker[DATAGRAMS].done / 2 + 10);
 }
 

@@ -4,9 +4,9 @@
 # nodes: 1
 # timeout: 120
 #
-# Many QPs read at once, and their requests come in bursts. One softirq sends no more answers than its budget allows for
-# all of them together; workqueues send the rest. Tracepoints count the packets that each softirq sends. The time that the
-# softirqs took is shown, too, with whatever the host took of it
+# Many QPs read at once, and their requests arrive in bursts. One softirq sends no more answers than its budget allows
+# for all of them together; workqueues send the rest. Tracepoints count the packets that each softirq sends. The test
+# also prints the time that the softirqs took, which includes time that the host took away
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -19,9 +19,9 @@ need_link_type "$LINK_TYPE"
 need_tracefs
 EVENTS="irq/softirq_entry irq/softirq_exit softmr/smr_request net/net_dev_start_xmit"
 
-# A packet of 1 KiB costs 2 KiB, and the budget is 256 KiB, which the last train, of at most 64 packets, may exceed. Only
-# answers travel in trains: what the other side of this host sends, requests, does not count. Requests cannot be counted
-# instead: an answer may wait for the network, and what is asked for again may be short
+# A packet of 1 KiB costs 2 KiB, and the budget is 256 KiB, which the last train, of at most 64 packets, may exceed.
+# Only answers are sent in trains: the requests that the other side on this host sends are not counted. Requests cannot
+# be counted instead: an answer may wait for the network, and a repeated request may be short
 READ=65536 ALLOWED=$((256 / 2 + 64))
 
 trace_switch() {
@@ -59,10 +59,10 @@ analyse() {
 		}' "$TRACING/trace"
 }
 
-# sent_since N: the server has sent so many packets since it had sent $SENT
+# sent_since N: the server has sent N packets since it had sent $SENT
 sent_since() { [ $(($(counter "${SIDE_DEV[server]}" tx_packets) - SENT)) -ge "$1" ]; }
 
-# flows N: so many packets are sent from now on, however long that takes
+# flows N: N packets are sent from now on, however long that takes
 flows() {
 	SENT=$(counter "${SIDE_DEV[server]}" tx_packets)
 	within 60 sent_since "$1"
@@ -86,7 +86,7 @@ within_budget() {
 	((most > 0 && most <= ALLOWED)) || { echo "$ANALYSIS; allowed are 1 to $ALLOWED"; return 1; }
 }
 
-# Softirqs execute requests as long as the budget lasts
+# Softirqs execute requests while the budget lasts
 some_inside() { [[ ! $ANALYSIS =~ "inside 0," ]] || { echo "$ANALYSIS"; return 1; }; }
 
 if try_veth 1500; then

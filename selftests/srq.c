@@ -94,7 +94,7 @@ TEST_F(srq, transfers)
 	EXPECT_TRUE(vt_pair_works(&self->pair));
 }
 
-/* Another pair of QPs; that of @b receives from the same queue. */
+/* Another pair of QPs; the QP of @b receives from the same queue. */
 static struct ibv_qp *second_qp(struct vt_ep *b, struct vt_ep *a)
 {
 	struct ibv_qp *qp = vt_qp_create(b);
@@ -148,8 +148,9 @@ TEST_F(srq, full)
 }
 
 /*
- * No event has come of this queue: the next one is that of another queue, which is raised now. An
- * event of this queue would be before it: it is raised before what caused it completes.
+ * This queue has raised no event: the next event is that of another queue, which is raised now. An
+ * event of this queue would come first: it is raised before the completion of the receive that
+ * caused it.
  */
 static bool no_event(FIXTURE_DATA(srq) *self)
 {
@@ -167,7 +168,7 @@ static bool no_event(FIXTURE_DATA(srq) *self)
 	return !ibv_destroy_srq(other) && ok;
 }
 
-/* The event comes once, when fewer requests are left than the limit. */
+/* The event is raised once, when fewer requests are left than the limit. */
 TEST_F(srq, limit)
 {
 	struct ibv_context *ctx = self->b->dev.ctx;
@@ -188,7 +189,7 @@ TEST_F(srq, limit)
 	EXPECT_TRUE(no_event(self));
 }
 
-/* If fewer are left already when the limit is set, the event comes at once. */
+/* If fewer are left when the limit is set, the event is raised at once. */
 TEST_F(srq, limit_at_once)
 {
 	ASSERT_EQ(0, set_limit(self->b->srq, 1));
@@ -369,7 +370,10 @@ TEST_F(srq, last_wqe)
 	EXPECT_EQ(0, vt_async_event(self->b->dev.ctx,
 				    IBV_EVENT_QP_LAST_WQE_REACHED,
 				    VT_TIMEOUT_MS));
-	/* Requests that it has not taken stay for other QPs: the next completion is of one. */
+	/*
+	 * Requests that it has not taken remain for other QPs: the next completion is of such a
+	 * request.
+	 */
 	ASSERT_EQ(0, vt_pair_reset(&self->pair));
 	EXPECT_EQ(0, send_one(&self->pair, &self->wr, 1));
 }

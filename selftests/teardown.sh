@@ -4,8 +4,8 @@
 # timeout: 240
 # boot: kmemleak
 #
-# The link, the netdev, the namespace, the module are removed while traffic runs: nothing hangs, applications are told,
-# memory comes back, and it all can be made again
+# The link, the netdev, the namespace, the module are removed while traffic runs: nothing hangs, applications get
+# events, memory is freed, and everything can be made again
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -58,7 +58,7 @@ end_traffic() {
 	for pid in "${WATCHES[@]}"; do
 		kill "$pid"
 		wait "$pid"
-		# KILL was needed
+		# KILL was necessary
 		[ $? != 137 ] || status=1
 	done 2>/dev/null
 	rm -f "$WORK"/watch.*

@@ -4,9 +4,10 @@
 # timeout: 240
 # boot: kmemleak
 #
-# The link, the peer's link, the netdev, the namespaces, the module and the process that uses all of them go while
-# traffic runs: in a random order one after the other, or all at once. Each goes within a second, without the time for
-# which the machine did not run at all; nothing is left, and it all can be made again. SMR_ROUNDS=N does so N times
+# The link, the peer's link, the netdev, the namespaces, the module and the process that uses all of them are removed
+# while traffic runs: in a random order one after the other, or all at once. Each is removed within a second, not
+# counting the time in which the machine did not run at all. Nothing remains, and everything can be made again.
+# SMR_ROUNDS=N repeats this N times
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -14,14 +15,14 @@
 need_link_type "$LINK_TYPE"
 ROUNDS=${SMR_ROUNDS:-4}
 EVENTS=(link_server link_client netdev netns_server netns_client process module)
-# What none of them may take on a quiet machine, in microseconds
+# The time limit for each of them on an idle machine, in microseconds
 LIMIT=1000000
 SEED=${SMR_SEED:-$RANDOM}
 RANDOM=$SEED
 diag "the seed is SMR_SEED=$SEED"
 
-# pulse: how late a process wakes up that sleeps all the time: what others have of this machine. "WHEN LATE", in
-# microseconds
+# pulse: how late a process that sleeps most of the time wakes up, which shows how long the machine did not run it.
+# "WHEN LATE", in microseconds
 pulse() {
 	local before now
 	while :; do
@@ -39,7 +40,7 @@ build() {
 	SDEV=${SIDE_DEV[server]} CDEV=${SIDE_DEV[client]} SNS=${SIDE_NS[server]} CNS=${SIDE_NS[client]}
 }
 
-# Both ends in one process, which no network namespace holds. It ends by a signal
+# Both ends in one process, which keeps no network namespace alive. A signal ends it
 begin_traffic() {
 	SMR_DEV=$SDEV SMR_DEV2=$CDEV SMR_STOP=$WORK/never setsid "$(dirname "$0")/rc_mixed" -t both_ways >"$WORK/traffic" 2>&1 &
 	TRAFFIC=$!
@@ -53,17 +54,17 @@ has_sent() {
 	[ "$(counter "$CDEV" tx_bytes)" -gt $((before + 1000)) ]
 }
 
-# What goes: nothing is said if something else has taken it with it
+# The removals: none prints an error if another removal included it
 take_link_server() { take_link "$SDEV"; }
 take_link_client() { take_link "$CDEV"; }
-# One that ends already cannot be deleted, and may be there for a moment
+# A link that is being removed cannot be deleted, and may exist for a moment
 take_link() { no_device "$1" || rdma link del "$1" || within 20 no_device "$1"; }
 take_netdev() {
 	[ -e "/run/netns/$SNS" ] || return 0
 	ip -n "$SNS" link del veth0 2>"$WORK/netdev" || ! ip -n "$SNS" link show veth0 >/dev/null 2>&1
 }
 
-# A namespace ends in the background, and its links with it
+# A namespace is removed in the background, with its links
 take_netns_server() { take_netns "$SNS" "$SDEV"; }
 take_netns_client() { take_netns "$CNS" "$CDEV"; }
 take_netns() {
@@ -80,7 +81,7 @@ take_process() {
 	return 0
 }
 
-# While a process uses it, it says so
+# While a process uses the module, rmmod says so
 take_module() { rmmod "$LINK_MODULE" 2>"$WORK/rmmod" || grep -q "is in use\|not currently loaded" "$WORK/rmmod"; }
 
 # timed EVENT: remembers when it began and ended
@@ -103,7 +104,7 @@ one_after_the_other() {
 	done
 }
 
-# Whether a single one succeeds depends on who comes first
+# Whether each of them succeeds depends on the order
 all_at_once() {
 	local event pids=()
 	for event in "${EVENTS[@]}"; do
@@ -116,8 +117,8 @@ all_at_once() {
 
 module_goes() { timed module && [ ! -d "/sys/module/$LINK_MODULE" ]; }
 
-# Nothing is left but perhaps the module, which could not go before: a process that is still ending has its doorbell open,
-# which keeps the module
+# Nothing remains except perhaps the module, which could not be removed: the doorbell of a process that is still exiting
+# is open, and holds the module
 nothing_left() {
 	local left
 	for left in "/sys/class/infiniband/$SDEV" "/sys/class/infiniband/$CDEV" "/run/netns/$SNS" "/run/netns/$CNS"; do
@@ -144,7 +145,7 @@ rounds() {
 	done
 }
 
-# The slowest of all. When the machine did not run, only a wake-up that was late then can tell
+# The slowest of all. Only a late wake-up at the same time shows that the machine did not run
 fast_enough() {
 	awk -v limit=$((PATIENCE * LIMIT)) '
 		FILENAME == ARGV[1] { at[++n] = $1; late[n] = $2; next }

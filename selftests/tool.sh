@@ -4,7 +4,7 @@
 # timeout: 240
 #
 # softmr, the tool: what status and doctor report of real links, and of problems; links that it makes, refuses, lists
-# and removes; persistent links without systemd; names that are kept
+# and removes; persistent links without systemd; names that do not change
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -125,7 +125,7 @@ check "status works without it" grep -q "^link  *$A on" <(without_lib status)
 check "no device nodes, as in a container" says devices problem "cannot open /dev/infiniband/uverbs.*--device=/dev/infiniband" \
 	without_nodes
 
-# nft may be installed without the kernel's part of it
+# nft may be installed on a kernel without nftables
 if nft add table inet "$NS" 2>/dev/null; then
 	on_exit nft delete table inet "$NS"
 	nft add chain inet "$NS" in "{ type filter hook input priority 0; policy accept; }"
@@ -199,7 +199,7 @@ else
 	skip "the module is loaded with the first link" "something uses it"
 fi
 
-# -- names: odd ones, and those that are kept
+# -- names: odd ones, and names that do not change
 
 # shellcheck disable=SC2016 # that is the name
 odd='x-\y$z;'

@@ -3,9 +3,9 @@
 # nodes: 1
 # timeout: 300
 #
-# softmr trace: the timeline of a program's two ends keeps the rules of Chrome's trace event format, has each message, and an
-# arrow from its beginning over the responder to its completion; on one host and over the wire; a refused request; in words.
-# The tracepoints print names
+# softmr trace: the timeline of a program's two ends obeys the rules of Chrome's trace event format, and has each
+# message, with an arrow from its beginning over the responder to its completion; on one host and over the wire; a
+# refused request; the output as text. The tracepoints print names
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -18,7 +18,7 @@
 need_link_type softmr
 need_tracefs
 
-# valid FILE: it is a timeline, by the rules of the format; prints what it has
+# valid FILE: it is a timeline that obeys the rules of the format; prints what it contains
 valid() {
 	python3 - "$1" <<-'END'
 		import collections, json, sys

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * UC and UD with packets made by hand: messages with missing packets, and
- * datagrams that are slightly wrong.
+ * UC and UD with packets that the test builds: messages with missing packets, and datagrams that
+ * are slightly wrong.
  *
  * Each group of bad packets is followed by a good one, which must take the
  * receive that the bad ones must not take.
@@ -205,7 +205,7 @@ struct datagram {
 	uint16_t pkey;
 	uint32_t qpn;
 	uint32_t qkey;
-	size_t len;	/* behind the BTH */
+	size_t len;	/* after the BTH */
 };
 
 static int send_ud(FIXTURE_DATA(packet) *self, const struct datagram *d)
@@ -284,8 +284,8 @@ TEST_F(packet, ud_not_quite_right)
 }
 
 /*
- * Each packet of a train is checked by itself: what the first one's headers say
- * need not hold for the others. Here the others are for another type of QP.
+ * Each packet of a train is checked separately: its headers may differ from those of the first one.
+ * Here the others are for another type of QP.
  */
 TEST_F(packet, ud_train_of_others)
 {
@@ -293,9 +293,7 @@ TEST_F(packet, ud_train_of_others)
 		VT_OP_READ_REQUEST, VT_OP_SEND_ONLY, VT_OP_WRITE_ONLY,
 		UC + VT_OP_SEND_ONLY, UC + VT_OP_WRITE_ONLY,
 	};
-	/*
-	 * the DETH, and 8 bytes; another opcode takes them for a length to read
-	 */
+	/* the DETH, and 8 bytes, which another opcode interprets as a length to read */
 	uint32_t data[4] = {
 		htonl(self->conf.qkey), htonl(SRC_QPN), 1, htonl(64),
 	};
@@ -320,7 +318,7 @@ TEST_F(packet, ud_train_of_others)
 		ASSERT_EQ(0, vt_post_recv(&self->victim, 1, &self->to, 1));
 		expect_next_ud(_metadata, self);
 	}
-	/* while two packets for one QP are both accepted */
+	/* but two packets for one QP are both accepted */
 	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, &self->to, 1));
 	bths[1].opcode = UD_SEND_ONLY;
 	ASSERT_EQ(0, vt_roce_train(&self->roce, bths, 2, data, sizeof(data),
@@ -349,11 +347,13 @@ TEST_F(packet, ud_truncated)
 	expect_next_ud(_metadata, self);
 }
 
-/* -- an address that comes and goes */
+/* -- an address that is added and removed */
 
 #define ADDRESS	"10.1.0.77"
 
-/* The host keeps the address, so its packets come to the socket, when the link has lost it. */
+/*
+ * The host keeps the address after the link has lost it, so packets to it still reach the socket.
+ */
 static int address(const char *what, const char *netdev)
 {
 	char command[128];

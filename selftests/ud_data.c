@@ -126,7 +126,7 @@ TEST_F(ud, inline_data)
 	}
 }
 
-/* The part of a receive beyond the message stays as it was. */
+/* The part of a receive beyond the message is unchanged. */
 TEST_F(ud, receive_longer_than_message)
 {
 	static const size_t rooms[] = { 1, 77, 20000 };
@@ -182,7 +182,7 @@ TEST_F(ud, outstanding_128)
 	EXPECT_TRUE(vt_sq_quiet(a));
 }
 
-/* One QP sends to several, also to itself; each receiver knows the sender. */
+/* One QP sends to several, also to itself; each receiver learns the sender. */
 TEST_F(ud, one_to_many)
 {
 	struct vt_pair *p = &self->pair;

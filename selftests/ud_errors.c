@@ -2,7 +2,7 @@
 /*
  * UD: an error at the sender completes the request and stops the send queue
  * only. An error at the receiver drops the datagram, or is that QP's own error.
- * A datagram that is spoiled on the way is dropped and counted.
+ * A datagram that is corrupted on the way is dropped and counted.
  *
  * timeout: 120
  * paths: host wire veth
@@ -190,7 +190,7 @@ static uint32_t ah_number(const struct ibv_ah *ah)
 	return own->number;
 }
 
-/* A number of another PD's handle, or of none, sends nothing. */
+/* With the number of another PD's handle, or of no handle, nothing is sent. */
 TEST_F(ud, numbers_of_others)
 {
 	struct ibv_ah_attr attr = vt_ah_attr(self->a->dev.gid_index,
@@ -365,7 +365,7 @@ TEST_F(ud, handle_is_not_the_next_one)
 	EXPECT_TRUE(works_after_reset(self));
 }
 
-/* -- what is lost */
+/* -- datagrams that are dropped */
 
 TEST_F(ud, wrong_qkey)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The UDP source ports of datagrams: a pair of QPs has one, and another pair another one, so
- * that networks and receivers can spread them. A flow label decides instead, if there is one.
+ * The UDP source ports of datagrams: each pair of QPs has its own, so networks and receivers can
+ * spread them. A flow label, if there is one, selects the port instead.
  *
  * timeout: 60
  * paths: wire

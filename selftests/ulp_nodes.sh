@@ -67,7 +67,7 @@ noticed() {
 	[ "$RETRANSMITS" -gt "$before" ]
 }
 
-# A train is lost as a whole, and there are few trains: repeat until one was lost
+# A train is lost as a whole, and there are few trains: repeat until one is lost
 noticed_at_last() {
 	local try
 	for try in {1..20}; do
@@ -82,7 +82,7 @@ server_up() { target_up && port_up v4 "$1" && nfs_server_up; }
 server_down() { port_down; target_down; nfs_server_down; }
 
 link_add "rdma$NODE" eth0 || not_ok "link on node $NODE"
-# the agent must end after all commands
+# the agent must exit after all commands
 [ "$NODE" = 1 ] || agent_main
 
 agent_find 2 || tap_done 1

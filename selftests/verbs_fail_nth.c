@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each allocation of each verb fails once: making, changing, destroying. The verb works all the same,
- * or it fails for lack of memory and changes nothing; then it works when it is repeated, and as many
- * objects can be made as before. mr_fail_nth.c does so with regions and windows.
+ * Each allocation of each verb fails once, when objects are created, changed and destroyed. The verb still succeeds, or
+ * it fails for lack of memory and changes nothing. Then it succeeds when it is repeated, and as many objects can be
+ * created as before. mr_fail_nth.c tests regions and windows in this way.
  *
  * beds: uml-checked
  * timeout: 240
@@ -25,7 +25,7 @@
 
 /* More than any verb makes */
 #define SWEEP_MAX	2000
-/* More than there may be of any kind, but for rules */
+/* More than the limit of any kind, except rules */
 #define ROOM_MAX	100
 
 FIXTURE(nth)
@@ -34,7 +34,7 @@ FIXTURE(nth)
 	struct vt_parts parts;
 	struct vt_addr to;		/* a peer for QPs */
 	struct vt_raw raw;
-	struct ibv_qp *qp;		/* that a verb changes */
+	struct ibv_qp *qp;		/* the QP that a verb changes */
 	struct ibv_qp *ud;
 	struct ibv_cq *cq;
 	struct ibv_srq *srq;
@@ -42,7 +42,7 @@ FIXTURE(nth)
 	struct ibv_dm *dm;
 	struct ibv_wq *wq;
 	struct ibv_rwq_ind_table *table;	/* of @wq */
-	struct ibv_qp *sub;		/* that has a counter */
+	struct ibv_qp *sub;		/* the QP that has a counter */
 	uint32_t cntr;
 	void *made;			/* by the verb */
 	int fd;
@@ -53,9 +53,9 @@ FIXTURE(nth)
 /**
  * FIXTURE_VARIANT(nth) - a verb
  * @begin: before each try, without failures; or NULL. 0 or an errno
- * @make: what it has made or changed; NULL with errno
+ * @make: calls the verb. Returns what it has made or changed; NULL with errno
  * @end: destroys that, or reverts it; or NULL. 0 or an errno
- * @room: how many can be made is limited, or not worth counting
+ * @room: count how many objects can be made, before and after
  */
 FIXTURE_VARIANT(nth)
 {
@@ -93,7 +93,7 @@ OBJECT(xrcd, VT_XRCD);
 OBJECT(flow_counters, VT_FLOW_COUNTERS);
 OBJECT(wq, VT_WQ);
 
-/* libibverbs looks into sysfs, too, and has other errors for what it does not find */
+/* libibverbs also reads sysfs, and has other errors if a file is missing there */
 static void *make_context(S *self)
 {
 	struct ibv_context *ctx = ibv_open_device(self->parts.pd->context->device);
@@ -166,7 +166,7 @@ FIXTURE_VARIANT_ADD(nth, xrc_send) { .make = make_xrc_send, .end = end_qp, .room
  */
 FIXTURE_VARIANT_ADD(nth, xrc_srq) { .make = make_xrc_srq, .end = end_srq, .room = true };
 
-/* -- what changes an object */
+/* -- verbs that change an object */
 
 static void *make_resize_cq(S *self)
 {
@@ -193,7 +193,7 @@ static int shrink(S *self)
 FIXTURE_VARIANT_ADD(nth, srq_limit) { .make = make_srq_limit };
 FIXTURE_VARIANT_ADD(nth, srq_resize) { .make = make_srq_grow, .end = shrink };
 
-/* The QP to the state in front of the one that is tried */
+/* Bring the QP to the state before the one that is tried */
 static int state(S *self, enum ibv_qp_state to)
 {
 	const struct vt_conf *conf = &self->pair.b.conf;
@@ -213,12 +213,12 @@ static int to_init(S *self) { return state(self, IBV_QPS_INIT); }
 static int to_rtr(S *self) { return state(self, IBV_QPS_RTR); }
 static int to_rts(S *self) { return state(self, IBV_QPS_RTS); }
 
-/* A change that failed leaves the state as it was. */
+/* A change that failed leaves the state unchanged. */
 static void *modified(S *self, int ret, enum ibv_qp_state before)
 {
 	int now = vt_qp_state(self->qp);
 
-	/* asking may have failed, too */
+	/* the query may have failed, too */
 	if (ret && now >= 0 && now != before)
 		ret = -EUCLEAN;
 	return changed(-ret, self->qp);
@@ -316,8 +316,8 @@ FIXTURE_VARIANT_ADD(nth, rule_multicast) { .make = make_all_multicast, .end = en
 /* -- work queues */
 
 /*
- * The same queue twice: behind the handle of one, libibverbs pads the command, and the core says
- * EOPNOTSUPP when it has no memory to look at the padding.
+ * The same queue twice: after a single handle, libibverbs pads the command, and the core returns EOPNOTSUPP when it has
+ * no memory to check the padding.
  */
 static void *make_table(S *self)
 {
@@ -404,7 +404,7 @@ static void *make_attach(S *self)
 	return changed(-vt_ucmd_run(&cmd, self->parts.pd->context), self->sub);
 }
 
-/* It is attached for as long as the QP lives. Each of the two may fail, and is not repeated then. */
+/* It is attached until the QP is destroyed. Each of the two calls may fail, and is then not repeated. */
 static int end_attach(S *self)
 {
 	int ret = self->sub ? ibv_destroy_qp(self->sub) : 0;
@@ -522,9 +522,8 @@ static int room(S *self, const FIXTURE_VARIANT(nth) *verb)
 }
 
 /**
- * struct sweep - what was seen
- * @n: the next allocation
- * @worked, @failed: how many times, although an allocation failed
+ * struct sweep - results so far
+ * @n: the next allocation @worked, @failed: how often the verb did so when an allocation had failed
  */
 struct sweep {
 	int n, worked, failed;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Objects and their lifetimes, what a device reports of itself, chains of work
- * requests, ibv_wr_*().
+ * Objects and their lifetimes, what a device reports about itself, chains of
+ * work requests, ibv_wr_*().
  *
  * timeout: 120
  * paths: host wire
@@ -142,7 +142,10 @@ TEST_F(life, names_are_unique)
 	}
 }
 
-/* A process that just ends leaves nothing behind, however often one does. */
+/*
+ * Processes that exit without cleaning up leave nothing behind, however many
+ * they are.
+ */
 TEST_F(life, exit_without_cleaning_up)
 {
 	int i, status;
@@ -217,7 +220,7 @@ TEST_F(life, region_that_cannot_be)
 	EXPECT_EQ(NULL, ibv_reg_mr(pd, (void *)-4096l, 1ull << 40, 0));
 }
 
-/* -- what a device reports of itself */
+/* -- what a device reports about itself */
 
 TEST_F(life, device_and_port)
 {
@@ -389,10 +392,7 @@ TEST(inline_longer_than_allowed)
 	vt_pair_close(&pair);
 }
 
-/*
- * ibv_wr_abort() removes requests without a trace; the others are posted
- * together.
- */
+/* ibv_wr_abort() discards requests; the others are posted together. */
 TEST(wr_api_batch_and_abort)
 {
 	struct vt_conf conf = vt_defaults;

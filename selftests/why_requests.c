@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each reason for which a request fails, or is refused by the responder
- * (kernel/uapi/softmr-why.h): what its completion says in vendor_err, and what each end is
- * told. The requester is never told the responder's reason. A reason without a function here
- * does not compile.
+ * Each reason for which a request fails, or is refused by the responder (kernel/uapi/softmr-why.h):
+ * the vendor_err of its completion, and what each end can read. The requester never learns the
+ * responder's reason. If a reason has no function here, this file does not compile.
  *
  * timeout: 180
  * paths: host wire
@@ -23,13 +22,13 @@
 #define RW	IBV_ACCESS_REMOTE_WRITE
 #define WR_ID	1
 
-/* A reason has one of the two, or this file does not compile. */
+/* Each reason must use one of these two macros, or this file does not compile. */
 #define WHY(name)	enum { tested_##name }; TEST_F(errors, name)
 
-/* One that libibverbs cannot bring about, and where it is */
+/* A reason that libibverbs cannot cause, and where it is tested */
 #define ELSEWHERE(name, text)	enum { tested_##name };
 
-/* The last thing that an end was told */
+/* The last reason that an end can read */
 #define EXPECT_TOLD(end, name, status) ({				\
 	static struct smr_abi_why _rec;					\
 									\
@@ -67,7 +66,7 @@ static uint64_t remote(FIXTURE_DATA(errors) *self)
 	return self->wr.wr.rdma.remote_addr;
 }
 
-/* The peer's key does not open. The requester hears only that. */
+/* The peer's key does not open. The requester learns nothing else. */
 #define EXPECT_REMOTE(name) ({						\
 	struct smr_abi_why *_told;					\
 									\
@@ -111,7 +110,7 @@ WHY(KEY_ENDED)
 	EXPECT_GE(100000, told->num[4]);
 }
 
-/* Who has the key of another protection domain learns nothing about it. */
+/* A user of another protection domain's key learns nothing about that key. */
 TEST_F(errors, ended_key_of_another_domain)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(self->b->dev.ctx);
@@ -191,7 +190,7 @@ ELSEWHERE(WR_INLINE, "the provider refuses it first; see hostile_ring.c")
 ELSEWHERE(WR_SGE, "the provider refuses it first; see hostile_ring.c")
 ELSEWHERE(WR_OTHER, "there is no other status")
 
-/* It is no news, so it is told only by its completion. */
+/* A flush is only reported by its completion. */
 WHY(WR_FLUSHED)
 {
 	struct ibv_send_wr next = self->wr;
@@ -229,7 +228,7 @@ WHY(WR_NO_RD_ATOMIC)
 		   IBV_WR_RDMA_READ);
 }
 
-/* Memory that is paged on demand, and is unmapped; NULL: there is none. */
+/* An on-demand region whose memory is unmapped; NULL: not supported */
 static struct ibv_mr *lost_region(struct vt_ep *ep, int access)
 {
 	void *p = vt_map(2 * PAGE, PAGE, MAP_PRIVATE, -1);
@@ -285,7 +284,7 @@ WHY(WR_INVALIDATE)
 	EXPECT_NUM(EXPECT_FAILS(WR_INVALIDATE, IBV_WC_MW_BIND_ERR), 0, 0x5a00);
 }
 
-/* -- what the peer answers, and what the peer is told */
+/* -- the peer's answers, and what the peer can read */
 
 ELSEWHERE(PEER_NONSENSE, "no peer does it; see rc_responses.c")
 ELSEWHERE(REQ_OPCODE, "no peer sends it; see packet_fuzz.c")
@@ -328,14 +327,14 @@ WHY(PEER_ACCESS)
 
 	self->wr.wr.rdma.rkey ^= 0x5a00;
 	EXPECT_REMOTE(KEY_UNKNOWN);
-	/* nothing more, in all that the requester can read */
+	/* the requester can read nothing more */
 	n = vt_whys(self->a->dev.ctx, 0, recs, 16);
 	ASSERT_EQ(1, n);
 	for (i = 0; i < n; i++)
 		EXPECT_EQ((uint32_t)SMR_WHY_PEER_ACCESS, recs[i].id);
 }
 
-/* A key of the receive is wrong: the receiver's own trouble. */
+/* A key of the receive is wrong: an error of the receiver itself. */
 WHY(PEER_FAILED)
 {
 	struct ibv_sge to = vt_sge(&self->b->buf, VT_GUARD, LEN);

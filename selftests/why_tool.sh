@@ -3,8 +3,8 @@
 # nodes: 1
 # timeout: 90
 #
-# softmr why: a real refusal in words and in JSON, also when its process has ended; who sees whose; --follow, --pid; what
-# a code means
+# softmr why: a real refusal in words and in JSON, also after its process has ended; which users see whose refusals;
+# --follow, --pid; the meaning of a code
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -25,7 +25,7 @@ for r in json.load(sys.stdin):
     print(r["reason"], r["command"], r["error"], *sorted(r["numbers"]))'
 }
 count() { local n; n=$(why "$@" | grep -c "^MR_BUSY "); echo "$n"; }
-# softmr mr binds windows to a region of its own, and is refused to deregister it
+# softmr mr binds windows to a region of its own, and the device refuses to deregister it
 refused() { "$@" softmr mr "$A" >/dev/null; }
 as_nobody() { "${USER_NOBODY[@]}" softmr why --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))'; }
 in_other() { ip netns exec "$NS" softmr why --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))'; }
@@ -60,7 +60,7 @@ check "--follow begins with those that are there" within 10 followed
 refused
 check "--follow shows a new one" within 10 followed
 
-# SOFTMR_WHY=1: the program itself says it
+# SOFTMR_WHY=1: the program itself prints it
 printed() { { SOFTMR_WHY=$1 softmr mr "$A" >/dev/null; } 2>&1; }
 check "SOFTMR_WHY=1 prints it" grep -qE "^softmr: $A: errno 16: region 0x[0-9a-f]+ has .*; try: unbind .* \(0x0108\)$" <(printed 1)
 check "otherwise nothing is printed" is "$(printed 0)" ""

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each reason for which a verb is refused (kernel/uapi/softmr-why.h): a call that is refused
- * for it, and the numbers that the device then tells. A reason without a function here does
- * not compile.
+ * Each reason for which a verb is refused (kernel/uapi/softmr-why.h): a call that is refused for
+ * it, and the numbers that the device then reports. If a reason has no function here, this file
+ * does not compile.
  *
  * timeout: 120
  * paths: veth
@@ -64,10 +64,10 @@ FIXTURE_TEARDOWN(why)
 	vt_pair_close(&self->pair);
 }
 
-/* A reason has one of the two, or this file does not compile. */
+/* Each reason must use one of these two macros, or this file does not compile. */
 #define WHY(name)	enum { tested_##name }; TEST_F(why, name)
 
-/* One that no process can bring about, and the reason for that */
+/* A reason that no process can cause, and why */
 #define ELSEWHERE(name, text)	enum { tested_##name };
 
 static const struct { uint32_t id, error; } errors[] = {
@@ -560,7 +560,7 @@ WHY(QP_ATTR_EXCESS)
 		   IBV_QP_TIMEOUT | IBV_QP_SQ_PSN);
 }
 
-/* Nobody posts a receive, so the SEND waits, and the queue drains for ever. */
+/* No receive is posted, so the SEND waits, and the queue never finishes draining. */
 WHY(QP_DRAINING)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
@@ -661,7 +661,7 @@ static int take_peer(FIXTURE_DATA(why) *self)
 	    rec.id != SMR_WHY_QP_PEER_TAKEN || rec.num[0] != to.qpn ||
 	    rec.qpn != ep.qp->qp_num)
 		return 4;
-	/* what the other user was refused is not to be seen */
+	/* the other user's refusal must not be visible */
 	return vt_why_last(self->ctx, &rec) == -ENOENT ? 0 : 5;
 }
 
@@ -742,7 +742,7 @@ WHY(CQ_FULL)
 	};
 	int i;
 
-	/* What is sent is complete here once its sender has heard so. */
+	/* When the sender's request has completed, so has the receive. */
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, vt_post_recv(self->ep, 0, NULL, 0));
 		ASSERT_EQ(IBV_WC_SUCCESS, vt_outcome(&self->pair.b, &send));
@@ -920,7 +920,7 @@ ELSEWHERE(AH_FAMILY, "the core refuses it first: it cannot resolve it")
 
 /* -- steering rules */
 
-/* A QP of the context, which the rules are for. */
+/* A QP of the context, for the rules */
 static struct vt_raw with_qp(FIXTURE_DATA(why) *self, enum ibv_qp_type type)
 {
 	struct vt_raw raw = { .ep = *self->ep };
@@ -1204,7 +1204,7 @@ WHY(DM_RANGE)
 
 /* -- posting */
 
-/* The endpoint's QP is in RTS then, connected to nobody who hears of it. */
+/* Put the endpoint's QP into RTS, connected to a peer that does not exist. */
 static void may_post(FIXTURE_DATA(why) *self)
 {
 	self->ep->qp->state = IBV_QPS_RTS;
@@ -1310,7 +1310,7 @@ WHY(POST_SGE)
 	EXPECT_EQ(0, ibv_destroy_qp(qp));
 }
 
-/* The kernel has the QP in RESET, so nothing of the queue is taken. */
+/* For the kernel the QP is in RESET, so it takes nothing from the queue. */
 WHY(POST_FULL)
 {
 	struct ibv_qp_cap cap = { SMALL };
@@ -1330,7 +1330,7 @@ WHY(POST_FULL)
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(ENOMEM, ibv_post_recv(qp, &wr, &bad));
 	EXPECT_WHY(self->ctx, POST_FULL, qp->qp_num, init.cap.max_recv_wr);
-	/* trying again is nothing new */
+	/* a repeated refusal is not recorded again */
 	EXPECT_EQ(1, vt_whys(self->ctx, 0, recs, 4));
 	EXPECT_EQ(0, ibv_destroy_qp(qp));
 }
@@ -1453,7 +1453,7 @@ WHY(LIMIT)
 	ASSERT_EQ(0, vt_write_file(MAX_OBJECTS, "131072"));
 	ASSERT_EQ(0, ret);
 	ASSERT_EQ(0, vt_dev_open(&dev, 0, AF_INET6));
-	/* the kernel has some, too */
+	/* the kernel has some of its own */
 	for (i = 0; i < MOST && (pds[i] = ibv_alloc_pd(dev.ctx)); i++)
 		;
 	EXPECT_LT(i, MOST);
@@ -1473,7 +1473,7 @@ static const int tested[] __attribute__((unused)) = { SMR_WHYS_VERBS(EACH) };
 
 /* -- the log */
 
-/* It keeps the last ones, in their order, whatever the room that the caller has. */
+/* The log keeps the latest refusals in order, and returns as many as the caller has room for. */
 TEST_F(why, log_is_bounded)
 {
 	struct smr_abi_why recs[100];

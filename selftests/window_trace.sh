@@ -5,8 +5,8 @@
 # timeout: 240
 #
 # What both ends of a reliable connection do on a network that loses, reorders and duplicates packets, event by event,
-# beside the model of lib/window_model.py: no step of the driver's may be missing in the model. With one event taken out,
-# the same trace does not fit any more
+# compared with the model of lib/window_model.py: the model must have each step of the driver. With one event removed,
+# the same trace must not fit
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -31,14 +31,14 @@ trace_switch() {
 	done
 }
 
-# Events of two CPUs must be in the order in which they happened: a clock that counts
+# Events of two CPUs must be in the order in which they happened, so use the counter clock
 trace_begin() {
 	on_exit trace_switch 0
 	echo counter >"$TRACING/trace_clock" && echo 20000 >"$TRACING/buffer_size_kb" && echo >"$TRACING/trace" &&
 		trace_switch 1 && echo 1 >"$TRACING/tracing_on"
 }
 
-# Each packet meets the network by itself
+# The network impairs each packet separately
 impair() {
 	local end
 	for end in "" "$SMR_PEER_NETNS"; do
@@ -59,7 +59,7 @@ record() {
 
 judge() { python3 "$MODEL" check "$MTU" "${1:-$WORK/trace}"; }
 
-# The trace must have what the network is there for, or nothing was compared. Prints what it has
+# The trace must show the impairments, or nothing was compared. Prints what it shows
 has() {
 	local what said
 	said=$(judge) || return
@@ -69,7 +69,7 @@ has() {
 	done
 }
 
-# without REGEX: the trace without the event in the middle of those that match
+# without REGEX: the trace without the middle one of the events that match
 without() {
 	awk -v regex="$1" 'FNR == NR { n += $0 ~ regex; next } $0 !~ regex || ++i != int((n + 1) / 2)' \
 		"$WORK/trace" "$WORK/trace" >"$WORK/altered"

@@ -23,7 +23,7 @@
 #define QUEUES	3
 #define LEN	5000
 #define PORT	1
-/* Twice this is far more than the caller of a doorbell copies itself. */
+/* Twice this is far more than a doorbell call itself copies. */
 #define HUGE_LEN	(48ul * 1024 * 1024)
 
 /**
@@ -328,7 +328,7 @@ TEST_F(xrc, write_with_immediate)
 	EXPECT_TRUE(vt_check("data", self->b.buf.p + VT_GUARD, LEN, 4, 0));
 }
 
-/* No receive is posted: the sender waits, and goes on when there is one. */
+/* No receive is posted: the sender waits, and continues when there is one. */
 TEST_F(xrc, receiver_late)
 {
 	ASSERT_EQ(0, post(&self->a, &self->wr));
@@ -393,9 +393,8 @@ TEST_F(xrc, queue_destroyed)
 }
 
 /*
- * The sender gives up in the middle of a message that the receiver copies, and
- * begins again. A receive that was taken from one queue is not used for the
- * other: its owner gets it back.
+ * The sender is reset in the middle of a message that the receiver copies, and starts again. A
+ * receive that was taken from one queue is not used for another one: its owner gets it back.
  */
 TEST_F(xrc, given_up_for_another_queue)
 {
@@ -444,7 +443,7 @@ TEST_F(xrc, given_up_for_another_queue)
 		ASSERT_EQ(0, post(&self->a, &self->wr));
 		EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->a.scq, 1));
 		EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->b.rcq[1], 6));
-		/* Its owner gets it back, unless the message had not taken it yet. */
+		/* Its owner gets it back, unless the message had not taken it. */
 		self->wr.qp_type.xrc.remote_srqn = self->b.srqn[0];
 		ASSERT_EQ(0, post_recv(&self->b, 0, 7));
 		ASSERT_EQ(0, post(&self->a, &self->wr));
@@ -488,7 +487,7 @@ TEST_F(xrc, refused)
 	EXPECT_EQ(EINVAL, ibv_post_recv(self->a.ini, &recv, &bad_recv));
 }
 
-/* A domain that a file names, and a QP in it that another process made. */
+/* A domain of a file, and a QP in it that another process created */
 static int in_another_process(const char *path, int qpn_pipe, int done_pipe)
 {
 	struct vt_dev dev = {};
@@ -503,10 +502,7 @@ static int in_another_process(const char *path, int qpn_pipe, int done_pipe)
 	qp = xrcd ? create_tgt(dev.ctx, xrcd) : NULL;
 	if (!qp || write(qpn_pipe, &qp->qp_num, sizeof(qp->qp_num)) < 0)
 		return 2;
-	/*
-	 * until the parent has opened it; then this process ends, and leaves
-	 * the QP
-	 */
+	/* wait until the parent has opened it; then exit, and leave the QP */
 	return read(done_pipe, &c, 1) == 1 ? 0 : 3;
 }
 
@@ -601,7 +597,7 @@ TEST_F(xrc, domain_of_a_file)
 
 #define MANY	1000
 
-/* A server may end thousands of queues one by one: none waits for a grace period. */
+/* A server may destroy thousands of queues one by one: no destroy waits for a grace period. */
 TEST_F(xrc, many_queues_go_fast)
 {
 	struct ibv_srq_init_attr_ex attr = {
@@ -626,7 +622,7 @@ TEST_F(xrc, many_queues_go_fast)
 	gone = vt_now_ms() - begin;
 	TH_LOG("%d queues: made in %llu ms, gone in %llu ms", MANY,
 	       (unsigned long long)made, (unsigned long long)gone);
-	/* That many grace periods take 10 s at least. */
+	/* That many grace periods take at least 10 s. */
 	EXPECT_LT(gone, 2 * made + 2000);
 }
 

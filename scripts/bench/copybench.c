@@ -45,7 +45,7 @@ static void *memory(size_t size)
 static void copy_here(size_t size)
 {
 	memcpy(to, from, size);
-	/* The compiler must not leave out a copy that nobody reads */
+	/* The compiler must not optimise away a copy whose result is not read */
 	__asm__ volatile("" : : "r"(to) : "memory");
 }
 
@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 			return 1;
 		}
 		if (!peer) {
-			/* Pages of its own, and not those that it shares with its parent */
+			/* Get pages of its own, instead of those shared with the parent */
 			memset(to, 2, size);
 			pause();
 			_exit(0);

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What memory regions cost: membench TEST COUNT [RUN], on the device $SMR_DEV.
+ * The cost of memory regions: membench TEST COUNT [RUN], on the device $SMR_DEV.
  *
- *	reg MIB		register and deregister so much memory, of pages of 4 KiB
- *			and, where there are any, of 2 MiB (transparent ones)
+ *	reg MIB		register and deregister MIB of memory, of pages of 4 KiB
+ *			and, if available, of 2 MiB (transparent ones)
  *	many N		N regions of 4 KiB alive at once
- *	fault PAGES	the first access to a page that the process has and the
- *			device does not know
+ *	fault PAGES	the first access to a page that is present in the process
+ *			but not in the device
  *	prefetch MIB	first accesses with and without ibv_advise_mr()
  *	hold N		makes N regions of a page, prints "ready" and keeps them until
  *			its input ends
- *	counted PAGES	what one call costs, in ns, as the median: registering and
+ *	counted PAGES	the cost of one call, in ns, as the median: registering and
  *			deregistering of three sizes, first accesses and
- *			prefetches of so many pages. For machines whose time
+ *			prefetches of PAGES pages. For machines whose time
  *			is the number of instructions
  *
  * Memory comes in runs of RUN pages (16) that follow each other physically, as
  * in a process that has run for some time.
  *
  * Prints lines "test size metric value". Times are the best of some rounds,
- * since what else runs can only make them longer.
+ * since other load can only make them longer.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@
 #define PAGE	4096ul
 #define HUGE	(2ul << 20)
 #define BLOCK	4096ul
-/* a prime: the step in which runs of pages are touched */
+/* a prime: the step between two runs of pages that are touched */
 #define SCATTER	7919ul
 #define ALL	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
 		 IBV_ACCESS_REMOTE_READ)
@@ -105,7 +105,7 @@ static double kernel_bytes(void)
 	return 1024 * kib_of("/proc/meminfo", names);
 }
 
-/* Touch each page, run after run, but never the run after the previous one. */
+/* Touch each page, run by run, but never two adjacent runs in a row. */
 static void touch(char *p, size_t len)
 {
 	size_t run = run_pages * PAGE, runs = len / run, i, k;
@@ -117,7 +117,7 @@ static void touch(char *p, size_t len)
 		p[k] = 1;
 }
 
-/* Addresses without pages, with or without huge pages. NULL: not possible */
+/* Reserve addresses without pages, with or without huge pages. NULL: impossible */
 static char *room(size_t len, bool huge)
 {
 	char *p = mmap(NULL, len + HUGE, PROT_READ | PROT_WRITE,
@@ -211,10 +211,7 @@ static void bench_reg(unsigned long mib)
 	bench_reg_pages("reg_2m_pages", mib << 20, true);
 }
 
-/*
- * A single one of @n steps is too short to measure, and all together may be
- * disturbed.
- */
+/* One of @n steps is too short to measure, and all together may be disturbed. */
 #define BATCH	1000
 
 static void bench_many(unsigned long n)
@@ -342,10 +339,7 @@ static int advise(char *p, const struct ibv_mr *mr, size_t len)
 			     IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
 }
 
-/*
- * With @call: prefetch, and store how long each page took. Return: 0 or an
- * errno
- */
+/* With @call: prefetch, and store the time for each page. Return: 0 or an errno */
 static int one_prefetch(size_t len, double *call, double *first, double *next)
 {
 	unsigned long n = len / BLOCK;
@@ -389,10 +383,10 @@ static void bench_prefetch(unsigned long mib)
 	result("odp_writes", BLOCK, "prefetch_usec_per_page", call);
 }
 
-/* -- counted: where nothing disturbs, the median is what a call costs */
+/* -- counted: without disturbance, the median is the cost of a call */
 
 #define NS	1e3
-/* so that it does not matter when the kernel refills or empties its lists */
+/* enough that it does not matter when the kernel refills or empties its lists */
 #define COUNTED	41
 
 static void count_reg(size_t len, int rounds)
@@ -415,7 +409,7 @@ static void count_reg(size_t len, int rounds)
 	result("dereg", len, "ns", median(dereg_us, rounds) * NS);
 }
 
-/* What a first access costs more than the next one */
+/* How much more a first access costs than the next one */
 static void count_fault(unsigned long pages)
 {
 	size_t len = pages * PAGE;
@@ -434,7 +428,7 @@ static void count_fault(unsigned long pages)
 	result("odp_fault", 8, "ns", median(us, ROUNDS) * NS);
 }
 
-/* A page of a prefetch */
+/* The cost of a page of a prefetch */
 static void count_prefetch(unsigned long pages)
 {
 	size_t len = pages * PAGE;

@@ -11,7 +11,7 @@ import sys
 TITLES = {"host": "One host", "veth1500": "veth, MTU 1500", "veth9000": "veth, MTU 9000"}
 NAMES = {"softmr": "softmr", "softmr-doorbells": "softmr, poll_us=0", "softmr-wire": "softmr, packets",
          "rxe": "rxe", "siw": "siw", "tcp": "TCP", "ucx": "UCX, memory"}
-# The boots in which memory regions are measured. Their results: (test, metric) and its name, with {} for the size
+# The boots that measure memory regions. Their results: (test, metric) and its name, with {} for the size
 REGION_TITLES = {"regions": "Memory regions", "hugepages": "Memory regions, a QEMU guest with huge pages"}
 REGION_ROWS = {
     ("reg_4k_pages", "reg_ms"): "register {}, 4 KiB pages, ms",
@@ -35,11 +35,11 @@ REGION_ROWS = {
        for op in ("write", "send", "read") for kind, name in (("pinned", "pinned"), ("odp", "on demand, hits"))},
     **{(f"odp_to_pinned_{op}", "times"): f"{op}: on demand : pinned" for op in ("write", "send", "read")},
 }
-# Where there are many QPs, namespaces or links
+# Measurements with many QPs, namespaces or links
 SCALE_TITLES = {"process": "QPs in one process", "links": "Links in one namespace", "shared": "A link in each namespace, netns shared",
                 "exclusive": "Links and QPs in many namespaces, netns exclusive",
                 "nodes": "Open MPI on many nodes, all to all"}
-# The networks in which packets are lost
+# The networks that lose packets
 LOSSY = {"rtt100us": "round trip of 0.1 ms", "rtt20ms": "round trip of 20 ms"}
 OPS = ("write", "send", "read")
 HEAD_BW, HEAD_LAT = 65536, 2

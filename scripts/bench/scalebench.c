@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What many QPs cost: scalebench TEST [COUNT], on the device $SMR_DEV.
+ * The cost of many QPs: scalebench TEST [COUNT], on the device $SMR_DEV.
  *
  *	qps N		N QPs in this process, each with two CQs, connected to
  *			themselves, and destroyed one by one
@@ -9,9 +9,9 @@
  *			ends
  *	kernel		KiB of memory that the kernel has
  *
- * Prints lines "test size metric value". What the kernel has is Slab, VmallocUsed,
- * Percpu, PageTables and KernelStack of /proc/meminfo. Processor time is that of
- * this process, in the kernel and outside of it.
+ * Prints lines "test size metric value". The kernel's memory is Slab, VmallocUsed, Percpu,
+ * PageTables and KernelStack of /proc/meminfo. Processor time is that of this process, in the
+ * kernel and outside of it.
  */
 #include <errno.h>
 #include <signal.h>
@@ -26,7 +26,7 @@
 #include "endpoint.h"
 #include "system.h"
 
-/* What many programs ask for */
+/* A usual depth */
 #define DEPTH	16
 
 /**
@@ -39,11 +39,11 @@ struct one {
 };
 
 /**
- * struct clock - when something began
+ * struct clock - the state at the beginning of a measurement
  * @wall: microseconds
  * @cpu: microseconds
- * @kib: of the kernel's
- * @maps: of this process
+ * @kib: memory of the kernel
+ * @maps: mappings of this process
  */
 struct clock {
 	double wall;
@@ -161,7 +161,7 @@ static void open_device(void)
 		die("device", -ret);
 }
 
-/* Makes @n, which live until the process ends or destroys them. */
+/* Makes @n of them, which exist until the process exits or destroys them. */
 static struct one *make(long n)
 {
 	struct one *all = calloc(n, sizeof(*all));
@@ -170,7 +170,7 @@ static struct one *make(long n)
 
 	if (!all)
 		die("memory", ENOMEM);
-	/* the array's own pages are not to be in the figures */
+	/* the figures must not include the array's own pages */
 	memset(all, 1, n * sizeof(*all));
 	start = now();
 	for (i = 0; i < n; i++)

@@ -2,10 +2,10 @@
 /*
  * Messages by TCP, one after the other: tcpbench PORT [ADDRESS SIZE N]
  *
- * Without ADDRESS it is the server, which takes one connection, reads whole
- * messages, and answers the last one of a burst with a byte. The client sends
- * a burst, until TCP knows the path, and another one of N messages, and waits
- * for that byte. It prints CLOCK_MONOTONIC's ns for the latter.
+ * Without ADDRESS it is the server, which accepts one connection, reads whole
+ * messages, and answers the last one of a burst with a byte. The client sends a
+ * burst, until TCP knows the path, then another one of N messages, and waits
+ * for that byte. It prints the ns of CLOCK_MONOTONIC for the second burst.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>

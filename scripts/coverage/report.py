@@ -171,7 +171,7 @@ def main():
     if not dumps:
         sys.exit("report.py: there is nothing to report: no guest has left its counters")
     files = run_gcov(source, write_sums(dumps))
-    # what is linked in for the report itself
+    # files that are linked in for the report itself
     for name in ("gcov.c", "gcov_begin.c"):
         files.pop(name, None)
     text = "\n".join(summary(files)) + "\n"

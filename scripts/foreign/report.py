@@ -18,7 +18,7 @@ import sys
 
 DEVICES = ("softmr", "rxe", "siw")
 TITLES = {"softmr": "softmr", "rxe": "rdma_rxe", "siw": "siw"}
-# A test's arguments may have brackets, which a pattern would take for a set
+# A test's arguments may have brackets, which would be a set in a pattern
 ROW = re.compile(r"^   ([a-z0-9_]+) +\| (.+?) +\| (.+)$")
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The headers of kernels that are not in Debian 13 yet, and the module built with them.
+# The headers of kernels that are not yet in Debian 13, and the module built with them.
 
-# An apt state of its own: no bed may take a package from these suites
+# A separate apt state: no bed may take a package from these suites
 AHEAD_APT=$CACHE/apt-ahead
 AHEAD=$IMAGE/ahead
 
@@ -30,7 +30,7 @@ header_packages() {
 		sort -u
 }
 
-# ahead_headers RELEASE: unpack them below $AHEAD/RELEASE, with the paths in them changed to that place in the image
+# ahead_headers RELEASE: unpack them below $AHEAD/RELEASE, with their paths adjusted to that place in the image
 ahead_headers() {
 	local dir=$AHEAD/$1 deb APT_DIR=$AHEAD_APT
 	rm -rf "$dir"
@@ -47,8 +47,8 @@ ahead_headers() {
 # ahead_lacks RELEASE: why DKMS would not even try to build the module for it
 ahead_lacks() { config_lacks "$AHEAD/$1/usr/src/linux-headers-$1/.config"; }
 
-# That suite's compiler is newer than the image's. So the image's compiler warns of attributes that it does not know,
-# and a warning must not be an error here: a probe would fail by it. The objects are not loaded anywhere.
+# That suite's compiler is newer than the image's. So the image's compiler warns about attributes that it does not know,
+# and a warning must not be an error here: a probe would fail. The objects are never loaded.
 ahead_build() {
 	local release=$1
 	sync_tree "$TOP/kernel" "$AHEAD/kernel-$release"

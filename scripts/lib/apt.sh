@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Debian's archive, seen through an apt state of our own, so that the host's suites do not matter.
+# Debian's archive, through a separate apt state, so that the host's suites do not matter.
 
 APT_DIR=$CACHE/apt
 KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -16,7 +16,7 @@ debian_mirror() {
 	echo "${uri%/}"
 }
 
-# The host's way to its archive (proxies, tolerance of clocks) is used for ours, too.
+# Use the host's settings for its archive (proxies, clock tolerance) for ours, too.
 apt_host_options() {
 	apt-config dump 2>/dev/null |
 		grep -E '^Acquire::(Check-Valid-Until|Check-Date|Retries|https?::Proxy) ' || true
@@ -28,7 +28,7 @@ suite_there() {
 		>/dev/null 2>&1
 }
 
-# The suites of our beds. Without Debian 13 there is nothing; a role whose suite is missing gets another kernel.
+# The suites of our beds. Debian 13 is required; a role whose suite is missing gets another kernel.
 sources_list() {
 	local mirror suite signed="[signed-by=$KEYRING]"
 	mirror=$(debian_mirror)
@@ -50,8 +50,8 @@ apt_own() {
 	APT_CONFIG=$APT_DIR/apt.conf "$tool" "$@"
 }
 
-# apt_state: make the apt state in APT_DIR, but for its sources.list.
-# APT_ARCHITECTURES says which architectures, as apt.conf has them, if not amd64 alone
+# apt_state: make the apt state in APT_DIR, without its sources.list. APT_ARCHITECTURES lists the
+# architectures, in apt.conf's form, if not only amd64
 apt_state() {
 	mkdir -p "$APT_DIR/lists/partial" "$APT_DIR/archives/partial"
 	cat >"$APT_DIR/apt.conf" <<-EOF

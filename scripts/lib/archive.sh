@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The archive softmr-run-VERSION-x86_64.tar.xz: "softmr run" for any Linux on x86-64, unpacked anywhere. It is the runtime
-# (run.sh), and besides
+# The archive softmr-run-VERSION-x86_64.tar.xz: "softmr run" for any Linux on x86-64, unpacked anywhere. It has the
+# runtime (run.sh), and also
 #
 #   verbs/lib/       a libibverbs, librdmacm and libnl, for guests of machines that have none (--with-verbs)
 #   verbs/libc/      the C library that the programs are run with
@@ -10,7 +10,7 @@
 #   SOURCES          what kernel and verbs/ were made of
 #   softmr-run.1  README  LICENSES/
 
-# The oldest suite: what it has runs with the oldest C library
+# The oldest suite: its programs run with the oldest C library
 ARCHIVE_SUITE=${RDMA_CORE_SUITES[0]}
 ARCHIVE_PACKAGES=(libibverbs1 librdmacm1 libnl-3-200 libnl-route-3-200 ibverbs-utils libc6)
 ARCHIVE_LIBRARIES=(libibverbs.so.1 librdmacm.so.1 libnl-3.so.200 libnl-route-3.so.200)
@@ -31,7 +31,7 @@ archive_fetch() {
 	done | LC_ALL=C sort >"$dir/packages"
 }
 
-# in_packages ROOT NAME: the file that a library's name leads to
+# in_packages ROOT NAME: the file to which a library's name links
 in_packages() { realpath -e "$1"/{usr/,}lib{/x86_64-linux-gnu,64}/"$2" 2>/dev/null | head -n 1; }
 
 # archive_add_verbs DIR FETCHED
@@ -58,7 +58,7 @@ archive_fill() {
 	rm -rf "$dir"
 	mkdir -p "${dir%/*}"
 	cp -r "$RUN_RUNTIME" "$dir"
-	# what only a debugger reads. The modules need their symbols
+	# debug information. The modules need their symbols
 	strip --strip-debug "$dir"/modules/updates/*.ko
 	strip "$dir/softmr-run" "$dir/provider/libsoftmr.so"
 	archive_add_verbs "$dir" "$2"
@@ -71,7 +71,7 @@ archive_fill() {
 	} >"$dir/SOURCES"
 }
 
-# archive_check FILE: it is not larger than it is said to be
+# archive_check FILE: it is not larger than the documented size
 archive_check() {
 	local size
 	size=$(stat -c %s "$1")

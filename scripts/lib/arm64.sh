@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# softmr for arm64, made and run on an amd64 host: Debian's arm64 kernels and libraries are unpacked and never run
-# but in QEMU. The module is made by the gcc that Debian makes its kernels with; the provider by clang, which takes an
-# unpacked system as its sysroot.
+# softmr for arm64, built and run on an amd64 host: Debian's arm64 kernels and libraries are unpacked, and run in QEMU
+# only. The module is compiled by the gcc that compiles Debian's kernels; the provider by clang, with an unpacked system
+# as its sysroot.
 #
 #   $ARM64/tools/        Debian 13 for amd64: compiler, QEMU, and the headers and images of the arm64 kernels
-#   $ARM64/root/         Debian 13 for arm64: what the provider is linked with and what the guest runs
-#   $ARM64/kernels       a line per role that was wanted yet: role, release, suites
-#   $BUILD/arm64/        what is built from this repository, and the guest's initramfs per role
+#   $ARM64/root/         Debian 13 for arm64: libraries for the provider, and programs for the guest
+#   $ARM64/kernels       a line for each role that was used so far: role, release, suites
+#   $BUILD/arm64/        everything built from this repository, and the guest's initramfs of each role
 
-ARM64_FORMAT=1 # raise it when what was made before must not be used any more
+ARM64_FORMAT=1 # raise it when old results must no longer be used
 ARM64_APT=$CACHE/apt-arm64
 ARM64_BUILD=$BUILD/arm64
 ARM64_TRIPLET=aarch64-linux-gnu
@@ -22,12 +22,12 @@ ARM64_TOOLS=(dash bash coreutils sed grep findutils mawk diffutils util-linux mo
 	cpio qemu-system-arm)
 ARM64_PACKAGES=(busybox-static ibverbs-utils libibverbs-dev libnl-3-dev libjson-c-dev libc6-dev iproute2)
 
-# Modules that the guest loads; what they depend on is added. virtio_* carry the verdict to the host.
+# Modules that the guest loads; their dependencies are added. virtio_* carry the verdict to the host.
 ARM64_MODULES=(virtio_pci virtio_console ib_uverbs rdma_ucm veth softmr)
 
-# -- what comes from Debian's archive
+# -- parts from Debian's archive
 
-# An apt state of its own: no package of the guest image may be for arm64. An hour old, the lists are read again.
+# A separate apt state: no package of the guest image may be for arm64. The lists are read again after an hour.
 arm64_lists() {
 	[ -z "$(find "$ARM64_APT/kernels" -mmin -60 2>/dev/null)" ] || return 0
 	# shellcheck disable=SC2034 # apt_refresh uses them
@@ -35,7 +35,7 @@ arm64_lists() {
 	apt_refresh
 }
 
-# arm64_unpack TREE ARCHITECTURE PACKAGE...: unpack them and what they depend on. None of their scripts is run.
+# arm64_unpack TREE ARCHITECTURE PACKAGE...: unpack packages and their dependencies. None of their scripts is run.
 arm64_unpack() {
 	local tree=$1 architecture=$2 opts=() line
 	shift 2
@@ -53,7 +53,7 @@ arm64_unpack() {
 	mkdir -p "$tree"/{dev,proc,sys,tmp,etc}
 }
 
-# The tree in which everything is built: packages that run on this host. What their scripts would do is done here.
+# The tree in which everything is built: packages that run on this host. This does the work of their scripts.
 arm64_tools() {
 	local tree=$1/tools
 	arm64_unpack "$tree" amd64 "${ARM64_TOOLS[@]}"
@@ -61,14 +61,15 @@ arm64_tools() {
 	mkdir "$tree"/{src,arm64,build}
 }
 
-# The arm64 tree. clang links with the start files of a gcc's library: of arm64 that which it found for amd64.
+# The arm64 tree. clang links with the start files of gcc's library: for arm64 it uses the version that it found for
+# amd64.
 arm64_root() {
 	local out=$1 libgcc
 	libgcc=$(cd "$out/tools/usr/lib/gcc/x86_64-linux-gnu" && printf 'libgcc-%s-dev\n' [0-9]*)
 	arm64_unpack "$out/root" arm64 "${ARM64_PACKAGES[@]}" "$libgcc"
 }
 
-# The packages that one kernel is: image, headers and, to run on this host, what the headers build with
+# The packages of one kernel: image, headers and, to run on this host, the build tools of the headers
 arm64_kernel_packages() {
 	awk -v release="$1" '
 		$2 == "linux-image-" release || $2 == "linux-headers-" release {
@@ -81,7 +82,7 @@ arm64_kernel_packages() {
 		}' "$ARM64_APT/kernels" | sort -u
 }
 
-# arm64_kernel ROLE: settle which kernel has it, and unpack that beside the tools
+# arm64_kernel ROLE: choose the kernel of that role, and unpack it in the tree of the tools
 arm64_kernel() {
 	local role=$1 kernel release deb debs=$ARM64/debs
 	kernel=$(role_kernel "$ARM64_APT/kernels" "${role%-16k}" "arm64${role#"${role%-16k}"}")
@@ -99,7 +100,7 @@ arm64_kernel() {
 	echo "$role $kernel" >>"$ARM64/kernels"
 }
 
-# arm64_kernel_trim TREE RELEASE: keep the modules that softmr may meet
+# arm64_kernel_trim TREE RELEASE: keep the modules that softmr may need
 arm64_kernel_trim() {
 	local tree=$1 release=$2 dir
 	dir=$tree/usr/lib/modules/$release/kernel
@@ -155,14 +156,14 @@ arm64_say_kernels() {
 
 # -- what is built from this repository
 
-# in_tools COMMAND...: run with the tools; the repository is at /src, $ARM64 at /arm64, build/arm64 at /build
+# in_tools COMMAND...: run in the tree of the tools; the repository is at /src, $ARM64 at /arm64, build/arm64 at /build
 in_tools() {
 	mkdir -p "$ARM64_BUILD"
 	IN_ROOT_BINDS="$TOP:/src $ARM64:/arm64 $ARM64_BUILD:/build" in_root "$ARM64/tools" "$@"
 }
 
-# arm64_module ROLE: the module with W=1; a warning is an error. Debian's headers name the gcc that the kernel was made
-# with; that of Debian 12 is not here.
+# arm64_module ROLE: the module with W=1; a warning is an error. Debian's headers name the gcc that compiled the kernel;
+# that of Debian 12 is not available here.
 arm64_module() {
 	local role=$1
 	sync_tree "$TOP/kernel" "$ARM64_BUILD/kernel-$role"
@@ -180,7 +181,7 @@ arm64_provider() {
 	in_tools env DESTDIR=/build/layer cmake --install /build/provider
 }
 
-# The tests in C, which want a header of the kernel's source
+# The tests in C, which need a header of the kernel's source
 arm64_selftests() {
 	mkdir -p "$ARM64_BUILD"/{selftests,kselftest}
 	cp "$UML_SOURCE"/tools/testing/selftests/*.h "$ARM64_BUILD/kselftest"
@@ -189,7 +190,8 @@ arm64_selftests() {
 		CC="clang --target=$ARM64_TRIPLET --sysroot=/arm64/root"
 }
 
-# arm64_initramfs ROLE TEST...: all that the guest has: programs and libraries, modules, what is built here, and init
+# arm64_initramfs ROLE TEST...: everything that the guest has: programs and libraries, modules, what is built here, and
+# init
 arm64_initramfs() {
 	local role=$1 release
 	shift
@@ -240,15 +242,15 @@ arm64_vmlinuz() {
 	return 1
 }
 
-# arm64_boot ROLE DIR: boot it; the console goes to DIR/console, what the guest reports to DIR/report. It switches
-# itself off; one that does not is ended.
+# arm64_boot ROLE DIR: boot it; the console goes to DIR/console, the guest's report to DIR/report. The guest powers
+# itself off; otherwise it is killed.
 arm64_boot() {
 	local role=$1 dir=$2 tree=$ARM64/tools qemu
 	qemu=("$tree/lib64/ld-linux-x86-64.so.2" --library-path "$tree/usr/lib/x86_64-linux-gnu"
 		"$tree/usr/bin/qemu-system-aarch64" -L "$tree/usr/share/qemu")
 	mkdir -p "$dir"
 	: >"$dir/report"
-	# loglevel=7: the console is what is searched for splats
+	# loglevel=7: the console is searched for splats
 	timeout -k 5 "${SOFTMR_ARM64_LIMIT:-300}" setpriv --pdeathsig KILL "${qemu[@]}" \
 		-M virt -cpu "${SOFTMR_ARM64_CPU:-max,pauth-impdef=on}" -accel tcg,thread=multi -smp 2 -m 1G -nodefaults \
 		-no-user-config -display none -no-reboot -nic none \
@@ -282,7 +284,7 @@ arm64_build_selftests() {
 	build_part arm64-selftests "$(arm64_source_key selftests kernel/uapi userspace/provider/softmrdv.h)" "tests for arm64" arm64_selftests
 }
 
-# arm64_build_guest ROLE TEST...: what the guest boots from, once module, provider and these tests are there
+# arm64_build_guest ROLE TEST...: what the guest boots from; module, provider and these tests must exist
 arm64_build_guest() {
 	build_part "arm64-guest-$1" "$* $(cat "$BUILD"/.stamp-arm64-{provider,selftests,module-"$1"} 2>/dev/null) \
 $(hash_of "$TOP/scripts/guest/arm64-init")" "arm64 guest, $1 kernel" arm64_initramfs "$@"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # The options that qemu-boot.sh and uml-boot.sh share. And the parts of qemu-boot.sh that softmr-run does for
-# uml-boot.sh: give the job to the guest, wait for its verdict, judge the console log, leave nothing behind.
+# uml-boot.sh: pass the job to the guest, wait for its verdict, judge the console log, clean up.
 #
-# A bed defines: bed_usage_head, bed_option (its own options); for bed_main also bed_prepare (build what it boots),
-# bed_start (fill INSTANCES with the processes started).
+# A bed defines: bed_usage_head, bed_option (its own options); for bed_main also bed_prepare (build what it boots) and
+# bed_start (fill INSTANCES with the started processes).
 
 # Those of softmr-run (userspace/run/run.h)
 EXIT_DIED=123 EXIT_TIMEOUT=124 EXIT_NO_BOOT=125
@@ -127,7 +127,7 @@ write_job() {
 	EOF
 }
 
-# node_output NODE: make $RUN/out.NODE, a pipe whose contents go to our standard output
+# node_output NODE: make $RUN/out.NODE, a pipe whose contents are copied to our standard output
 node_output() {
 	local pipe=$RUN/out.$1
 	mkfifo "$pipe"
@@ -140,7 +140,7 @@ node_output() {
 }
 READERS=()
 
-# start_instance NODES-LIST COMMAND...: start a guest as a job of its own, which dies with this script
+# start_instance NODES-LIST COMMAND...: start a guest as a separate job, which dies with this script
 start_instance() {
 	local nodes=$1
 	shift
@@ -176,7 +176,7 @@ instance_failure() {
 	fi
 }
 
-# Wait until every guest is down, or one has failed: the others would wait for it in vain. FAILED[i] is the reason of
+# Wait until every guest is down, or one has failed: the others would wait for it for ever. FAILED[i] is the reason of
 # instance i.
 bed_wait() {
 	local start=$SECONDS i up failure
@@ -210,7 +210,7 @@ show_splats() {
 	return 1
 }
 
-# The last lines of the console, and the last output of the program that is the machine
+# The last lines of the console, and the last output of the program that emulates the machine
 show_console_end() {
 	say "--- the console's last lines (node ${NODES_OF[$1]})"
 	cat "$RUN/qemu.$1" "$RUN"/virtiofsd.* >&2 2>/dev/null || true
@@ -276,9 +276,9 @@ bed_run() {
 	bed_open
 	bed_start
 	bed_wait
-	# a guest that is down waits for us to end it
+	# a guest that is down waits until we end it
 	kill_jobs
-	# a reader waits for somebody to open its pipe, and a guest that died early has not
+	# a reader waits until its pipe is opened, and a guest that died early has not opened it
 	for pipe in "$RUN"/out.*; do
 		[ ! -p "$pipe" ] || : <>"$pipe"
 	done
@@ -286,7 +286,7 @@ bed_run() {
 	wait "${READERS[@]}" 2>/dev/null || true
 }
 
-# stillborn: the init of no guest has said a word. QEMU itself sometimes aborts at boot.
+# stillborn: the init of no guest has printed anything. QEMU itself sometimes aborts at boot.
 stillborn() {
 	local i
 	for i in "${!INSTANCES[@]}"; do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What is built from this repository, and stacked on the guest image as a layer of its own, so that a
-# change of source costs seconds.
+# Everything that is built from this repository, and stacked on the guest image as a separate layer, so that a change of
+# source costs seconds.
 #
 #   $BUILD/image/layer/         provider, tests, and the module (and the one that tests it) for each Debian kernel
 #   $BUILD/image/layer.erofs    the same as QEMU's second disk
@@ -30,7 +30,7 @@ source_key() {
 	echo "$BASE $(hash_of "${p[@]}" "$TOP/scripts/lib/build.sh")"
 }
 
-# replace_dir DIR NEW: a UML guest may be running on DIR, so it is gone for a moment only
+# replace_dir DIR NEW: a UML guest may be running on DIR, so it is missing for a moment only
 replace_dir() {
 	mkdir -p "$(dirname "$1")"
 	rm -rf "$1.old"
@@ -59,8 +59,8 @@ module_indexes() {
 # A warning of Debian's compiler in our code is an error; lint runs sparse on the same trees
 MODULE_FLAGS=(W=1 KCFLAGS=-Werror)
 
-# What can be recorded of softmr, and by which flags: gcov counts each line, and the two CPUs' counters are atomic and not
-# in registers; cover marks basic blocks, and notes each object
+# What can be recorded about softmr, and the flags for it: gcov counts each line, with atomic counters for the two CPUs,
+# which are not in registers; cover marks basic blocks, and records each object
 # shellcheck disable=SC2016 # make expands it
 declare -A RECORD_FLAGS=(
 	[gcov]='-fprofile-arcs -ftest-coverage -fprofile-info-section -fprofile-update=atomic -fno-tree-loop-im'
@@ -68,8 +68,8 @@ declare -A RECORD_FLAGS=(
 )
 declare -A RECORD_FILES=([gcov]='gcov_begin.c gcov.c' [cover]='cover.c live.c hooks.h')
 
-# record_in_module KIND COPY: change a copy of kernel/ so that it records that. The files of selftests/record that do so
-# are linked into softmr.ko, and are not instrumented by anything. gcov_begin must be the first object
+# record_in_module KIND COPY: change a copy of kernel/ so that it records KIND. Its files in selftests/record are linked
+# into softmr.ko, and are not instrumented. gcov_begin must be the first object
 record_in_module() {
 	local kind=$1 copy=$2 name
 	[ "$kind" ] || return 0
@@ -87,7 +87,7 @@ record_in_module() {
 	} >>"$copy/Kbuild"
 }
 
-# make_module SOURCE ROLE OPTION...: compile a copy of it, $IMAGE/NAME-ROLE, by kbuild
+# make_module SOURCE ROLE OPTION...: compile a copy of SOURCE, $IMAGE/NAME-ROLE, by kbuild
 make_module() {
 	local source=$1 role=$2 name=${1##*/}
 	shift 2
@@ -115,12 +115,12 @@ build_provider() {
 	in_image env DESTDIR=/build/layer cmake --install /build/provider
 }
 
-# What selftests/guides.sh runs: the pages with their marks, and the programs that they are about. Those, and a page that
-# another test reads, are in the guest, too
+# Input of selftests/guides.sh: the pages with their marks, and the programs that they describe. The guest has these,
+# and a page that another test reads
 GUIDES=(README Documentation/{learn,troubleshooting,storage,ai,debugging}.rst examples)
 PAGES=(Documentation/conformance.rst "${GUIDES[@]}")
 
-# The tests as the guest sees them: scripts unchanged, binaries beside them
+# The tests as the guest sees them: scripts unchanged, binaries in the same directory
 build_selftests() {
 	local dir=$LAYER/$SELFTESTS_DIR new=$IMAGE/selftests.new
 	if [ -e "$TOP/selftests/Makefile" ]; then
@@ -170,7 +170,7 @@ build_initrd() {
 		find . | cpio --quiet -o -H newc >"/build/initrd-$bed"' sh "$bed" "$release" "${EARLY_MODULES[@]}"
 }
 
-# Guests boot from the disk meanwhile, so it is replaced in one step
+# Guests may be booting from the disk, so it is replaced in one step
 pack_layer() {
 	# --all-root: as an ordinary user the files are ours, not root's
 	rm -f "$IMAGE/layer.erofs.new"
@@ -180,7 +180,7 @@ pack_layer() {
 
 # -- all of it
 
-# build_part NAME KEY WHAT COMMAND...: build one part of the layer unless it is there for KEY
+# build_part NAME KEY WHAT COMMAND...: build one part of the layer, unless it exists for KEY
 build_part() {
 	local name=$1 key=$2 what=$3
 	shift 3
@@ -198,7 +198,7 @@ build_userland() {
 	fi
 }
 
-# All that QEMU boots with the kernel of ROLE
+# Everything that QEMU boots with the kernel of ROLE
 build_role() {
 	local role=$1
 	if [ "$role" = race ]; then
@@ -232,7 +232,8 @@ build_layer_with_tests() {
 
 # -- the module for UML
 
-# uml_record FLAVOUR: what is recorded of softmr: if nothing else, what fuzzers are guided by, where tests check everything
+# uml_record FLAVOUR: what is recorded about softmr: by default, on the flavour "checked", the coverage that guides the
+# fuzzers
 uml_record() { echo "${SOFTMR_RECORD:-$([ "$1" != checked ] || echo cover)}"; }
 
 build_uml_module() {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What every script here shares: where things are, messages, locks, progress.
+# Common to all scripts here: paths, messages, locks, progress.
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/softmr
@@ -9,7 +9,7 @@ LOGS=$BUILD/logs
 ME=$(basename "$0")
 # depmod and mke2fs are not on an ordinary user's path
 PATH=$PATH:/usr/sbin:/sbin
-# make's variables, as of "make T=name", are not meant for the makes that we start
+# make's variables, such as T of "make T=name", must not reach the makes that we start
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES T BED
 
 say() { printf '%s\n' "$*" >&2; }
@@ -28,7 +28,7 @@ am_root() { [ "$(id -u)" = 0 ]; }
 on_tty() { [ -t 2 ]; }
 elapsed() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 
-# hash_of FILE-OR-DIR...: one short hash of the contents (and names) of all these
+# hash_of FILE-OR-DIR...: one short hash of the contents and names of all of these
 hash_of() {
 	local p
 	for p in "$@"; do
@@ -53,7 +53,7 @@ with_lock() {
 	return "$status"
 }
 
-# Show that the job PID is alive: on a terminal by a line that is redrawn, elsewhere by a line a minute.
+# Show that the job PID is running: on a terminal by a line that is redrawn, otherwise by a line a minute.
 heartbeat() {
 	local pid=$1 what=$2 log=$3 start=$SECONDS t last
 	while kill -0 "$pid" 2>/dev/null; do
@@ -69,12 +69,12 @@ heartbeat() {
 	if on_tty; then printf '\r\033[K' >&2; fi
 }
 
-# Each job has a process group of its own, so that all its processes can be ended at once.
+# Each job has its own process group, so that all its processes can be ended at once.
 JOBS=()
 # Directories that a job is making
 UNFINISHED=()
 
-# being_made [DIRECTORY]: remove DIRECTORY if the script ends before the next call; without it, remove nothing
+# being_made [DIRECTORY]: remove DIRECTORY if the script exits before the next call; without DIRECTORY, remove nothing
 being_made() { UNFINISHED=("$@"); }
 
 # start_job COMMAND...: run it in the background; its process group's id is in $job
@@ -123,7 +123,7 @@ kill_jobs() {
 	JOBS=()
 }
 
-# at_exit FUNCTION: have FUNCTION called when the script ends, by a signal too
+# at_exit FUNCTION: call FUNCTION when the script exits, also by a signal
 at_exit() {
 	# shellcheck disable=SC2064 # the function's name is known now
 	trap "$1" EXIT
@@ -131,7 +131,7 @@ at_exit() {
 	trap 'exit 143' TERM HUP
 }
 
-# fresh_shell FUNCTION ARGS...: run it in a shell of its own, which any failing command ends. (If a function is called
+# fresh_shell FUNCTION ARGS...: run it in a subshell, which exits at the first failing command. (If a function is called
 # in a condition, or on the left of ||, "set -e" is off in all of it.)
 fresh_shell() {
 	# shellcheck disable=SC2016 # expanded by the inner shell
@@ -139,7 +139,7 @@ fresh_shell() {
 }
 
 # step WHAT COMMAND...: run a long job with its output in a log, and print how long it took. If it fails, the log's end
-# and its name are printed. How long each took is in $LOGS/steps.
+# and its name are printed. $LOGS/steps has the time of each.
 step() {
 	local what=$1 log job beat status=0 start=$SECONDS
 	shift
@@ -161,8 +161,8 @@ step() {
 	say "  DONE  $what ($(elapsed $((SECONDS - start))))"
 }
 
-# sync_tree SRC DST: copy the sources of SRC to DST. A file that did not change keeps its time, and objects stay, so
-# that a second build compiles only what changed.
+# sync_tree SRC DST: copy the sources of SRC to DST. Unchanged files keep their time, and objects are kept, so that a
+# second build compiles only what changed.
 sync_tree() {
 	local src=$1 dst=$2 f
 	mkdir -p "$dst"
@@ -178,12 +178,12 @@ sync_tree() {
 		mkdir -p "$dst/$(dirname "$f")"
 		cp "$src/$f" "$dst/$f"
 	done <"$dst/.sources"
-	# the module's version is above it in the tree, and beside it in a copy
+	# the module's version is in the parent directory in the tree, but in the same directory in a copy
 	[ "$src" != "$TOP/kernel" ] || cmp -s "$TOP/VERSION" "$dst/VERSION" || cp "$TOP/VERSION" "$dst/VERSION"
 }
 
-# config_lacks CONFIG: the options that dkms.conf asks for and this configuration of a kernel does not have. DKMS leaves
-# such a kernel without the module, and does not call that a failure
+# config_lacks CONFIG: the options that dkms.conf requires and this kernel configuration lacks. DKMS skips such a
+# kernel, without an error
 config_lacks() {
 	local option options missing=()
 	options=$(sed -n 's/^BUILD_EXCLUSIVE_CONFIG="\(.*\)"$/\1/p' "$TOP/packaging/dkms.conf.in")
@@ -196,8 +196,8 @@ config_lacks() {
 # project_home: the address of the project
 project_home() { grep -v '^#' "$TOP/packaging/home"; }
 
-# splat_lines LOG: the numbered lines of a kernel log that a healthy kernel does not print. False if there is none. If it
-# cannot be told, that is a line, too.
+# splat_lines LOG: the numbered lines of a kernel log that a healthy kernel does not print. False if there are none. If
+# the check itself fails, it prints a line, too.
 splat_lines() {
 	local list status=0
 	[ -e "$1" ] || return

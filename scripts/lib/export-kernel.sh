@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 # softmr in the kernel's source: drivers/infiniband/sw/softmr without compat/.
 #
-# The tree's API is found by the probes of kernel/compat, as in any build of the module, and by the preprocessor for the
-# macros that compat/ looks for. unifdef removes the branches for other kernels from compat/; scripts/export.d/dissolve
-# puts the rest into the sources that use it.
+# The probes of kernel/compat find out the tree's API, as in any build of the module; the preprocessor finds out which
+# macros exist that compat/ tests for. unifdef removes the branches for other kernels from compat/;
+# scripts/export.d/dissolve puts the rest into the sources that use it.
 
 KERNEL_DRIVER=drivers/infiniband/sw/softmr
 KERNEL_IDS=include/uapi/rdma/ib_user_ioctl_verbs.h
@@ -21,7 +21,7 @@ kernel_check() {
 
 # -- the API of the tree
 
-# The architecture that is prepared fastest: User-Mode Linux has no tools of its own to build
+# The architecture that is prepared fastest: User-Mode Linux has no build tools of its own
 kernel_arch() {
 	if [ -e "$KERNEL_BUILD/.config" ]; then
 		sed -nE '1,5s,^# Linux/([a-z0-9_]+) .*,ARCH=\1,p' "$KERNEL_BUILD/.config"
@@ -30,8 +30,8 @@ kernel_arch() {
 	fi
 }
 
-# kernel_make ARGS...: make in the tree, with a build directory outside. A tree in which something was built does not
-# accept one; then make gets a tree of links to it
+# kernel_make ARGS...: make in the tree, with a build directory outside. A tree in which something was built refuses
+# that; then make gets a tree of links to it
 kernel_make() {
 	local source=$TREE
 	if [ -e "$TREE/.config" ] || [ -e "$TREE/include/config" ]; then
@@ -54,7 +54,7 @@ kernel_prepare() {
 	die 1 "the kernel in $TREE cannot be prepared for a build; is the source complete?"
 }
 
-# The names that the conditions in compat/ ask for, except those that depend on the configuration
+# The names that the conditions in compat/ test, except those that depend on the configuration
 compat_names() {
 	cat "$WORK/ask"/compat/*.h | perl -0pe 's,\\\n, ,g' |
 		sed -nE 's,^[[:space:]]*#[[:space:]]*(if|ifdef|ifndef|elif)\b,,p' | sed 's,/\*.*,,' |
@@ -63,10 +63,10 @@ compat_names() {
 		grep -vE '^SMR_COMPAT_[A-Z0-9_]*_H$'
 }
 
-# A source for the preprocessor: which names are macros behind the headers that compat/ includes?
+# A source for the preprocessor: which names are macros after the headers that compat/ includes?
 compat_question() {
 	local name
-	# a header that only other kernels have is left out
+	# omit headers that only other kernels have
 	cat "$WORK/ask"/compat/*.h | sed -nE 's,^#include (<[^>]+>).*,\1,p' | sort -u | while IFS= read -r name; do
 		printf '#if __has_include(%s)\n#include %s\n#endif\n' "$name" "$name"
 	done
@@ -82,7 +82,8 @@ kernel_ask() {
 	cp -r "$WORK/driver" "$ask"
 	cp "$TOP/VERSION" "$ask"
 	compat_question >"$ask/question.c"
-	# building any object runs the probes; it also shows that the answers are not "no" because nothing compiles
+	# building any object runs the probes; it also proves that the answers are not "no" just because nothing
+	# compiles
 	# shellcheck disable=SC2046 # one word or none
 	if ! make -C "$KERNEL_BUILD" $(kernel_arch) M="$ask" stats.o question.i >"$WORK/make.log" 2>&1; then
 		tail -n 20 "$WORK/make.log" >&2
@@ -101,7 +102,7 @@ kernel_ask() {
 
 # -- the driver
 
-# module_copy DIR: the module's source without anything that a build has left there
+# module_copy DIR: the module's source without build results
 module_copy() {
 	mkdir -p "$1"
 	tar -C "$TOP/kernel" --exclude='*.o' --exclude='*.ko' --exclude='.*.cmd' --exclude='*.mod' --exclude='*.mod.c' \
@@ -130,7 +131,7 @@ kbuild_in_tree() {
 		inside != 1' "$TOP/kernel/Kbuild"
 }
 
-# The Makefile: the objects of Kbuild, and nothing of its probes
+# The Makefile: the objects of Kbuild, without its probes
 kernel_makefile() {
 	local kbuild=$WORK/Kbuild
 	kbuild_in_tree >"$kbuild"
@@ -143,7 +144,7 @@ kernel_makefile() {
 		sed 's,^,\t,; $!s,$, \\,'
 	# shellcheck disable=SC2016
 	grep -E '^softmr-\$\(' "$kbuild" || true
-	# the includes of subfolders; that of compat/ goes with it
+	# the includes of subfolders; that of compat/ is removed with compat/
 	echo
 	grep -B 1 -E '^(ccflags-y|CFLAGS_)' "$kbuild" | grep -E '^(#|ccflags-y|CFLAGS_)' | grep -v compat | sed -E 's,-I \$,-I$,'
 }
@@ -157,7 +158,7 @@ kernel_driver() {
 	compat_dissolve "$driver"
 	rm -rf "$driver/uapi" "$driver/Kbuild"
 	kernel_makefile >"$driver/Makefile"
-	# the kernel's own version is a driver's version
+	# a driver's version is that of the kernel
 	perl -0pi -e '
 		s,^(?:/\*[^\n]*\*/\n)?#ifdef SMR_VERSION\n(?:[^#\n][^\n]*\n)*#endif\n,,mg;
 		s/^MODULE_VERSION\([^)]*\);\n//mg' "$driver"/*.c

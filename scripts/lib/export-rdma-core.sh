@@ -37,7 +37,7 @@ provider_cmake() {
 		'rdma_pkg_config("softmr" "libibverbs" "${CMAKE_THREAD_LIBS_INIT}")'
 }
 
-# The manual pages of the library, in the Markdown that rdma-core wants for new ones. Another name of a page is a link
+# The manual pages of the library, in Markdown, which rdma-core requires for new ones. Other names of a page are links
 # to it
 provider_man() {
 	local out=$STAGE/$PROVIDER/man page name names alias pages=() aliases=()
@@ -63,8 +63,8 @@ provider_man() {
 	} >"$out/CMakeLists.txt"
 }
 
-# In the tree the provider is built with its libibverbs: what userspace/ibverbs/include/layout.h has functions for is a
-# plain member
+# In the tree the provider is built with its own libibverbs: members for which userspace/ibverbs/include/layout.h has
+# functions are plain members
 core_members() {
 	local out=$1
 	sed -i -E -e '/^\tstruct smr_layout_room room;$/d' -e '/^ \* @room: /d' \

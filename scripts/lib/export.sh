@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What scripts/export needs for any tree. All changes are made in a copy of the files concerned; the tree gets them
-# at the end, when nothing can fail any more.
+# The part of scripts/export for any tree. It makes all changes in a copy of the files, and copies them to the tree at
+# the end, when nothing can fail any more.
 #
 #   $TREE   the unpacked source
 #   $STAGE  its files that are new or changed
@@ -15,7 +15,7 @@ EXPORT_TOOLS=$TOP/scripts/export.d
 
 git_identity() { echo "$(git config user.name 2>/dev/null) <$(git config user.email 2>/dev/null)>"; }
 
-# export_require NEED...: what the host must have for it
+# export_require NEED...: the host's requirements
 export_require() {
 	host_provide "$@" || exit 1
 }
@@ -29,7 +29,7 @@ must_have() {
 	done
 }
 
-# must_not_have PATTERN FILE...: softmr is not in the tree already
+# must_not_have PATTERN FILE...: softmr is not yet in the tree
 must_not_have() {
 	local pattern=$1 found
 	shift
@@ -49,7 +49,7 @@ staged() {
 	echo "$STAGE/$1"
 }
 
-# insert after|before FILE REGEX TEXT [all]: put TEXT beside the first line that matches, or beside each
+# insert after|before FILE REGEX TEXT [all]: insert TEXT before or after the first matching line, or all of them
 insert() {
 	local where=$1 file=$2 regex=$3 out
 	out=$(staged "$file")
@@ -63,7 +63,7 @@ insert() {
 	mv "$out.new" "$out"
 }
 
-# replace FILE REGEX TEXT: at least once; both as sed -E has them
+# replace FILE REGEX TEXT: at least once; both in the syntax of sed -E
 replace() {
 	local out
 	out=$(staged "$1")
@@ -71,7 +71,7 @@ replace() {
 	sed -i -E $'s\001'"$2"$'\001'"$3"$'\001' "$out"
 }
 
-# insert_sorted FILE LINE: insert the line where it belongs in a sorted list
+# insert_sorted FILE LINE: insert the line in its place in a sorted list
 insert_sorted() {
 	local out
 	out=$(staged "$1")
@@ -111,7 +111,7 @@ insert_section() {
 	mv "$out.new" "$out"
 }
 
-# The driver's id: the private number is for modules that are not in the kernel
+# The driver's id: the private number is for out-of-tree modules
 use_public_driver_id() {
 	perl -0pi -e '
 		s/(?<!\w)\(\(enum rdma_driver_id\)SMR_DRIVER_ID\)/RDMA_DRIVER_SOFTMR/g;
@@ -119,7 +119,7 @@ use_public_driver_id() {
 		while (s/^#define (\w+)\s+RDMA_DRIVER_SOFTMR\n\n?//m) { my $name = $1; s/\b$name\b/RDMA_DRIVER_SOFTMR/g }' "$@"
 }
 
-# abi_header OUT: the header of the ABI of that name, as the kernel has it
+# abi_header OUT: the ABI header of that name, in the form for the kernel
 abi_header() {
 	mkdir -p "$(dirname "$1")"
 	cp "$TOP/kernel/uapi/$(basename "$1")" "$1"
@@ -132,7 +132,7 @@ abi_header() {
 	! grep -n SMR_DRIVER_ID "$1" >&2 || die 1 "kernel/uapi/$(basename "$1"): SMR_DRIVER_ID is not a #define behind a comment"
 }
 
-# add_driver_id FILE: behind the last one of the enum
+# add_driver_id FILE: after the last one of the enum
 add_driver_id() {
 	local out
 	out=$(staged "$1")
@@ -166,14 +166,14 @@ export_to() {
 	while IFS= read -r file; do
 		if [ -e "$TREE/$file" ]; then echo "$file"; fi
 	done <"$WORK/files" >"$WORK/changed"
-	# not written over: the tree may be one of hard links
+	# do not overwrite in place: the tree may consist of hard links
 	cp -r --remove-destination "$STAGE/." "$TREE/"
 	export_tell "$1"
 }
 
 export_clean() { rm -rf "${WORK:?}"; }
 
-# A directory that is new counts as one
+# A new directory counts as one file
 export_tell() {
 	local new
 	new=$(grep -vxFf "$WORK/changed" "$WORK/files" || true)

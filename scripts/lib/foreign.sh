@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Other people's suites, for scripts/foreign.sh: what the heads of selftests/foreign/*.sh say, and the layer on top of the
-# guest image with the Debian packages that they need.
+# Other people's suites, for scripts/foreign.sh: the settings in the heads of selftests/foreign/*.sh, and the layer on
+# top of the guest image with the Debian packages that they need.
 #
 #   $CACHE/foreign-KEY/layer/         the packages that the image lacks, unpacked
 #   $BUILD/foreign/qemu.erofs         the same, and modules that the image is made without, for QEMU
 
 FOREIGN_SUITES=${FOREIGN_SUITES:-$TOP/selftests/foreign}
-# Modules that the image is made without: SCSI, for iSER and SRP
+# Modules that the image lacks: SCSI, for iSER and SRP
 FOREIGN_MODULES=(drivers/scsi)
 
 foreign_suites() { find "$FOREIGN_SUITES" -maxdepth 1 -name '*.sh' -printf '%f\n' | sed 's/\.sh$//' | LC_ALL=C sort; }
 
-# foreign_setting SUITE KEY [DEFAULT]: what its head says
+# foreign_setting SUITE KEY [DEFAULT]: a setting in its head
 foreign_setting() {
 	local value
 	value=$(sed -n "/^#/!q; s/^# $2: *//p" "$FOREIGN_SUITES/$1.sh")
@@ -33,7 +33,7 @@ foreign_key() {
 	} | sha256sum | cut -c1-16
 }
 
-# foreign_apt TOOL ARGS...: the archive, seen by a machine that has the image's packages
+# foreign_apt TOOL ARGS...: the archive, for a machine that has the image's packages
 foreign_apt() {
 	local tool=$1
 	shift
@@ -42,8 +42,8 @@ foreign_apt() {
 
 foreign_fetch() { foreign_apt apt-get -q -y --no-install-recommends --download-only install "$@"; }
 
-# foreign_unpack DEB DIR: as dpkg would, but without configuring it: no script runs. A path in front of /usr goes below it,
-# as in the image
+# foreign_unpack DEB DIR: as dpkg would, but without configuring it: no script runs. Directories such as /bin are moved
+# below /usr, as in the image
 foreign_unpack() {
 	local dir
 	dpkg-deb -x "$1" "$2"
@@ -62,11 +62,11 @@ foreign_take() {
 	release=$(kernel_release newest)
 	mkdir -p "$ARCHIVES/partial" "$out/layer" "$out/modules"
 	mapfile -t packages < <(foreign_packages)
-	# the lists are those of the time when the image was made; what they name may be gone
+	# the lists are as old as the image; the packages in them may be gone from the archive
 	foreign_fetch "${packages[@]}" || { apt_refresh && foreign_fetch "${packages[@]}"; }
 	for deb in "$ARCHIVES"/*.deb; do foreign_unpack "$deb" "$out/layer"; done
 	rm -rf "$out/layer"/usr/share/{man,doc,locale} "${ARCHIVES:?}"
-	# the package that has them: of some releases it is not the image's
+	# the package of the modules: for some releases it is not the one of the image
 	package=$(cd "$BASE/root/var/lib/dpkg/info" && grep -l "/modules/$release/kernel/" linux-*.list | head -n 1)
 	mkdir -p "$out/kernel/root"
 	(cd "$out/kernel" && apt_own apt-get -q download "${package%.list}")

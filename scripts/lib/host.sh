@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What the host must have. Each need is "what:package": a command, or a file if it begins with a slash, and Debian's package.
+# The host's requirements. Each is "what:package": a command, or a file if it begins with a slash, and its Debian
+# package.
 
 HOST_BASE=(make:make mmdebstrap:mmdebstrap apt-get:apt /usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring
 	unshare:util-linux setpriv:util-linux tar:tar xz:xz-utils patch:patch)
@@ -10,12 +11,12 @@ HOST_UML=(gcc:gcc /usr/include/stdlib.h:libc6-dev flex:flex bison:bison bc:bc pe
 # The runtime of softmr run is built without a guest image, on any distribution
 HOST_RUN=(make:make tar:tar xz:xz-utils patch:patch cmake:cmake find:findutils libc.a:libc6-dev
 	/usr/include/infiniband/verbs.h:libibverbs-dev "${HOST_UML[@]}")
-# Where the source of Linux comes from Debian's archive
+# If the source of Linux is from Debian's archive
 HOST_ARCHIVE=(apt-get:apt /usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring)
 
-# -- the distribution at hand
+# -- the host's distribution
 
-# What Debian's packages are called elsewhere, where that is another name
+# The names of Debian's packages elsewhere, if they differ
 HOST_NAMES='
 libc6-dev       dnf glibc-static  zypper glibc-devel-static  pacman glibc  apk musl-dev  nix glibc.static
 libelf-dev      dnf elfutils-libelf-devel  zypper libelf-devel  pacman libelf  apk elfutils-dev  nix elfutils
@@ -47,7 +48,7 @@ host_family() {
 	done
 }
 
-# host_packages FAMILY PACKAGE...: Debian's packages, as that family calls them
+# host_packages FAMILY PACKAGE...: the names of Debian's packages in that family
 host_packages() {
 	awk -v family="$1" -v wanted="${*:2}" '
 		{ for (i = 2; i < NF; i += 2) if ($i == family) name[$1] = $(i + 1) }
@@ -61,7 +62,7 @@ host_packages() {
 		}' <<<"$HOST_NAMES"
 }
 
-# host_command PACKAGE...: what to type to have them
+# host_command PACKAGE...: the command that installs them
 host_command() {
 	local family names
 	family=$(host_family)
@@ -77,12 +78,12 @@ host_command() {
 	esac
 }
 
-# -- what is missing
+# -- missing requirements
 
 # libc.a: a static C library
 has_static_libc() { [ "$(cc -print-file-name=libc.a 2>/dev/null)" != libc.a ] && have cc; }
 
-# A header: where it is, or wherever the compiler finds it (NixOS)
+# A header: at its path, or where the compiler finds it (NixOS)
 has_header() { [ -e "$1" ] || echo "#include <${1#/usr/include/}>" | cc -E - >/dev/null 2>&1; }
 
 # host_missing NEED...: the packages that are missing
@@ -116,7 +117,7 @@ host_needs() {
 
 host_install() {
 	apt-get -q update
-	# another one may be installing: a machine that has just booted, for instance
+	# another process may be installing packages, for instance on a machine that has just booted
 	DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 install "$@"
 }
 

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The guest image: Debian 13 with the kernels of all roles and what building needs, as a directory tree (builds and
-# UML use it, and QEMU itself is from it) and as one erofs file of the same content, but for QEMU (QEMU's disk).
-# Nothing writes to either later.
+# The guest image: Debian 13 with the kernels of all roles and what building needs, as a directory tree (used by builds
+# and UML, and QEMU itself is from it) and as one erofs file with the same content except QEMU (QEMU's disk). Neither is
+# ever written to later.
 #
 #   $BASE/root/       the tree
 #   $BASE/base.erofs  the disk
 #   $BASE/kernels     a line per role: role, release, suites
 
-IMAGE_FORMAT=2 # raise it when an image made before must not be used any more
+IMAGE_FORMAT=2 # raise it when old images must no longer be used
 
-# Drivers of machines that no guest is. Leaving them out makes the image smaller, and depmod fast.
+# Drivers that no guest needs. Removing them makes the image smaller, and depmod faster.
 PRUNED_MODULES=(sound drivers/gpu drivers/media drivers/staging drivers/iio drivers/hid drivers/usb
 	drivers/net/wireless drivers/net/can drivers/hwmon drivers/input drivers/mtd drivers/isdn drivers/accel
 	drivers/comedi drivers/bluetooth drivers/platform drivers/video drivers/thunderbolt drivers/w1
@@ -29,7 +29,7 @@ image_key() {
 	} | sha256sum | cut -c1-16
 }
 
-# What runs in the new root before it is packed: $1 is the root
+# Commands for the new root before it is packed: $1 is the root
 image_customize() {
 	cat <<-EOF
 		set -e
@@ -47,7 +47,7 @@ image_customize() {
 	EOF
 }
 
-# image_kernels OUT: settle which kernel has which role, and print the packages
+# image_kernels OUT: choose the kernel of each role, and print the packages
 image_kernels() {
 	local out=$1 role kernel
 	for role in "${ROLES[@]}"; do
@@ -55,7 +55,7 @@ image_kernels() {
 		echo "$role $kernel" >>"$out/kernels"
 	done
 	cut -d' ' -f2 "$out/kernels" | sort -u | sed 's/.*/linux-image-& linux-headers-&/'
-	# a kernel from backports wants the linux-base from there too
+	# a kernel from backports also needs linux-base from there
 	if grep -q ' trixie-backports$' "$out/kernels"; then echo linux-base/trixie-backports; fi
 }
 
@@ -63,10 +63,10 @@ image_bootstrap() {
 	local out=$1 include opts=() line hook
 	include="$(image_packages) $(image_kernels "$out")"
 	while IFS= read -r line; do opts+=(--aptopt="$line"); done < <(apt_host_options)
-	# its text, not a file: in the user namespace our own directory may be closed
+	# pass its text, not a file: in the user namespace our directory may be inaccessible
 	hook=$(image_customize)
-	# a kernel package's own initrd is never used and takes a minute to make; a tree that is cut short is
-	# thrown away, so dpkg need not wait for the disk after each file
+	# a kernel package's own initrd takes a minute to make, and is never used; an incomplete tree is discarded, so
+	# dpkg need not wait for the disk after each file
 	INITRD=No mmdebstrap --mode="$(if am_root; then echo root; else echo unshare; fi)" \
 		--variant=apt --architectures=amd64 "${opts[@]}" \
 		--dpkgopt=force-unsafe-io --dpkgopt=path-exclude=/usr/share/man/* \
@@ -80,8 +80,8 @@ image_bootstrap() {
 
 image_sources() { apt_source rdma-core "$1/root/usr/src/rdma-core"; }
 
-# in_root ROOT COMMAND...: run in the tree as root of a namespace of our own; no privilege is needed.
-# The tree itself is read-only; IN_ROOT_BINDS has "from:to" pairs.
+# in_root ROOT COMMAND...: run in the tree as root of a user namespace; no privilege is needed. The tree itself is
+# read-only; IN_ROOT_BINDS has "from:to" pairs.
 in_root() {
 	local root=$1 userns=()
 	shift
@@ -135,7 +135,7 @@ image_make() {
 	prune_cache 'image-*'
 }
 
-# prune_cache GLOB: keep the two newest of what was made
+# prune_cache GLOB: keep the two newest results
 prune_cache() {
 	local old
 	# shellcheck disable=SC2012,SC2086 # names are ours, without blanks; the glob is meant

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The files that "make install" leaves on a machine, for itself and for "make uninstall".
+# The files in which "make install" records its work, for itself and for "make uninstall".
 
 DESTDIR=${DESTDIR:-}
 DESTDIR=${DESTDIR%/}
-# Files, a line each, then the directories that were made for them, with a / behind
+# Files, a line each, then the directories that were made for them, with a / at the end
 # shellcheck disable=SC2034 # install.sh and uninstall.sh use it
 MANIFEST=/var/lib/softmr/manifest
 
-# Packages of softmr that are installed: their files are not ours
+# Installed packages of softmr: their files are not ours
 packages_of_softmr() {
 	if have dpkg-query; then
 		# it fails if one of the patterns matches nothing

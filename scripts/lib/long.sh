@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Tests that run for as long as one likes: make fuzz, make soak.
+# Tests that run for any time: make fuzz, make soak.
 
 LONG_BOOT=300
 
-# With LEAKS=1, kmemleak is on, and looks at the end, when the module is gone. It wants one processor
+# With LEAKS=1, kmemleak is on, and scans at the end, after the module is removed. It needs one processor
 LEAKS=''
 # shellcheck disable=SC2016 # the guest's shell expands it
 LEAK_CHECK='s=$?; modprobe -r softmr || s=1; f=/sys/kernel/debug/kmemleak
 for i in 1 2; do sleep 3; echo scan >$f || s=1; done; if grep "" $f; then s=1; else echo "# found no leak"; fi; exit $s'
 
-# A guest that lives touches a file every BEAT seconds; one that has not for STILL seconds is dead, whatever its process
-# does. It forks no process for that, because a fuzzer has allocations fail
+# A running guest touches a file every BEAT seconds. A guest that has not done so for STILL seconds is dead, whatever
+# its process does. It forks no process for that, because a fuzzer makes allocations fail
 BEAT=5
 STILL=240
 
 # is_still FILE
 is_still() { [ -e "$1" ] && [ $(($(date +%s) - $(stat -c %Y "$1"))) -gt "$STILL" ]; }
 
-# watch_guest PID FILE: wait for a guest, and end it if it is dead
+# watch_guest PID FILE: wait for a guest, and kill it if it is dead
 watch_guest() {
 	local pid=$1 beat=$2
 	while kill -0 "$pid" 2>/dev/null; do
@@ -33,8 +33,8 @@ watch_guest() {
 }
 
 # run_long DIR TEST SECONDS NAME=VALUE...: run a test on uml-checked with these variables. Its output goes to
-# DIR/TEST.log, and the kernel's to DIR/TEST/; its numbers, and what it has found, are printed. Fails if the test fails,
-# if the kernel prints a splat, or if the guest stops. The caller has called at_exit end_jobs.
+# DIR/TEST.log, and the kernel's to DIR/TEST/; its numbers and its findings are printed. Fails if the test fails, if the
+# kernel prints a splat, or if the guest stops. The caller has called at_exit end_jobs.
 run_long() {
 	local dir=$1 name=$2 length=$3 status=0 leaks='' cpus=2 beats
 	shift 3

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Planted bugs, selftests/planted/GROUP/NAME: each is a bug that could be made in kernel/, and the test that must find it.
-# testing.rst says what their lines mean.
+# Planted bugs, selftests/planted/GROUP/NAME: each is a possible bug in kernel/, and the test that must find it.
+# testing.rst explains their lines.
 
 PLANTED=$TOP/selftests/planted
 
-# planted_bugs [GROUP...]: "GROUP/NAME" of each, or of each of these groups
+# planted_bugs [GROUP...]: print "GROUP/NAME" of all bugs, or of those of these groups
 planted_bugs() {
 	local group
 	[ $# != 0 ] || set -- '*'
@@ -18,7 +18,7 @@ planted_bugs() {
 # planted_value BUG KEY: the line KEY of a bug, or its lines, one each
 planted_value() { sed -n "s/^$2: //p" "$PLANTED/$1"; }
 
-# planted_test BUG: set TEST to the file that guests run, CASE to the case of it that must fail, or to nothing, ARGUMENTS, and
+# planted_test BUG: set TEST to the file that guests run, CASE to its case that must fail, or to nothing, ARGUMENTS, and
 # SIGN, the expression that a line of the test's output, or of the kernel's, must match
 planted_test() {
 	local name
@@ -32,7 +32,7 @@ planted_test() {
 	fi
 	TEST=${name%%.*} CASE=${name#"${name%%.*}"}
 	CASE=${CASE#.}
-	# a variant, which a row of semantics.rst is, too, or a test of each variant
+	# a variant (a row of semantics.rst is one, too), or a test of each variant
 	if [ "$CASE" ] && grep -qE "^(ROW|FIXTURE_VARIANT_ADD)\((.*, )?${CASE}[,)]" "$TOP/selftests/$TEST.c"; then
 		ARGUMENTS="-v $CASE"
 	elif [ "$CASE" ]; then
@@ -41,7 +41,7 @@ planted_test() {
 	SIGN=${SIGN:-^not ok .*${CASE:+\\.$CASE(\\.| |\$)}}
 }
 
-# plant BUG COPY: put it into a copy of kernel/. Each edit must change one line
+# plant BUG COPY: apply it to a copy of kernel/. Each edit must change one line
 plant() {
 	local bug=$1 file edit
 	file=$2/$(planted_value "$bug" file)
@@ -64,7 +64,7 @@ planted_has_case() {
 	esac
 }
 
-# planted_check: print what is wrong with the planted bugs, a line each
+# planted_check: print problems of the planted bugs, a line each
 planted_check() {
 	# shellcheck disable=SC2034 # planted_test sets it
 	local bug copy group TEST CASE ARGUMENTS SIGN
@@ -90,9 +90,10 @@ planted_check() {
 	done
 }
 
-# planted_build BUG OUT: make OUT/softmr.ko, a module with this bug for uml-checked. It is built in the copy that the module
-# without it was built in, so the caller holds the lock of that layer. The file and its object are put back with their
-# times, so that the next build compiles nothing again; but what includes a header is compiled again.
+# planted_build BUG OUT: make OUT/softmr.ko, a module with this bug for uml-checked. It is built in the copy in which
+# the module without the bug was built, so the caller holds the lock of that layer. The file and its object are restored
+# with their times, so that the next build need not compile them again; but users of a changed header are compiled
+# again.
 planted_build() {
 	local bug=$1 out=$2 copy=$BUILD/uml-checked/kernel file now status=0
 	now=$(source_key kernel)

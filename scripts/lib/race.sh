@@ -7,8 +7,8 @@
 
 RACE_CONFIG=$TOP/scripts/race.config
 RACE_BUILD=$BUILD/race
-# How long an access is watched at most, in microseconds. The other processor is to get to the same place meanwhile; but it
-# is emulated, and the host may give its own processors to others for milliseconds.
+# How long an access is watched at most, in microseconds. During that time the other processor must be able to reach the
+# same place; but it is emulated, and the host may not run it for milliseconds.
 # shellcheck disable=SC2034 # qemu-boot.sh uses it
 RACE_CMDLINE='kcsan.udelay_task=1000 kcsan.udelay_interrupt=300'
 
@@ -26,7 +26,7 @@ race_dir() {
 	echo "$CACHE/race-$key"
 }
 
-# All that UML's plain kernel has, all that it would have were it not UML, what makes this kernel another one; and
+# Everything that UML's plain kernel has or would have if it were not UML, and what is special about this kernel; and
 # nothing else
 race_configure() {
 	local out=$1
@@ -40,8 +40,8 @@ race_configure() {
 	make -C "$UML_SOURCE" ARCH=x86_64 O="$out" olddefconfig
 }
 
-# race_make_kernel OUT TARGET...: KCSAN is told of no access but softmr's. The whole kernel with KCSAN would be slow, and
-# most of what it reports would not be about softmr
+# race_make_kernel OUT TARGET...: Only softmr is instrumented by KCSAN. The whole kernel with KCSAN would be slow, and
+# most of its reports would not be about softmr
 race_make_kernel() { make -C "$UML_SOURCE" ARCH=x86_64 O="$1" CC="$UML_CC" KCSAN_SANITIZE=n "${@:2}"; }
 
 race_build() {
@@ -56,7 +56,7 @@ race_make() {
 	local dir
 	dir=$(race_dir)
 	[ -e "$dir/.done" ] && return
-	# in place, not in a temporary directory: the build records where it is
+	# in place, not in a temporary directory: the build records its path
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	step "kernel with KCSAN" race_build "$dir" || return
@@ -66,10 +66,10 @@ race_make() {
 
 race_release() { cat "$(race_dir)/include/config/kernel.release"; }
 
-# The kernel. It has all built in that it reaches its root with
+# The kernel. Everything that it needs to reach its root is built in
 race_image() { echo "$(race_dir)/arch/x86/boot/bzImage"; }
 
-# The module with what names its lines, for scripts/faddr2line; the guest gets it without
+# The module with debug information, for scripts/faddr2line; the guest gets it without
 race_build_module() {
 	local dir release layer=$RACE_BUILD/layer out
 	dir=$(race_dir) release=$(race_release)
@@ -79,7 +79,7 @@ race_build_module() {
 	cp -r "$dir/root/lib/modules/$release" "$out"
 	rm -f "$out/build" "$out/source"
 	sync_tree "$TOP/kernel" "$RACE_BUILD/kernel"
-	# most accesses are those of checksums, which read nothing that is shared but the users' memory
+	# most accesses are those of checksums, which read no shared data except the users' memory
 	printf 'KCSAN_SANITIZE_%s := n\n' net/crc.o net/crc_fold.o >>"$RACE_BUILD/kernel/Kbuild"
 	make -C "$dir" ARCH=x86_64 M="$RACE_BUILD/kernel" W=1 KCFLAGS=-g -j"$(nproc)" modules
 	sync_tree "$TOP/selftests/kmod" "$RACE_BUILD/kmod"
@@ -94,7 +94,7 @@ race_build_module() {
 	mv "$RACE_BUILD/layer.erofs.new" "$RACE_BUILD/layer.erofs"
 }
 
-# race_build_modules: unless they are there
+# race_build_modules: unless they exist
 race_build_modules() {
 	build_part module-race "$(source_key kernel selftests/kmod scripts/lib/race.sh VERSION) $(race_dir)" \
 		"modules for the kernel with KCSAN" race_build_module

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Sources of rdma-core to compare with and to export to: those of Debian's suites, fetched by apt. RDMA_CORE_SOURCES
-# names directories of other ones, separated by ":".
+# names directories of others, separated by ":".
 #
 #   $CACHE/rdma-core/VERSION   an unpacked source
 
 RDMA_CORE_SUITES=(bookworm trixie sid)
-RDMA_CORE_APT=$CACHE/apt-rdma-core # the package lists of the beds' own archive are of other suites
+RDMA_CORE_APT=$CACHE/apt-rdma-core # the beds' own package lists are of other suites
 
-# rdma_core_value DIR NAME: the value that rdma-core's own build has set
+# rdma_core_value DIR NAME: the value that rdma-core's own build sets
 rdma_core_value() { sed -n "s/^set($2 \"\\(.*\\)\")/\\1/p" "$1/CMakeLists.txt"; }
 
-# rdma_core_archive MINUTES: the package lists, at most so old
+# rdma_core_archive MINUTES: update the package lists if they are older than that
 rdma_core_archive() {
 	local APT_DIR=$RDMA_CORE_APT suite mirror signed="[signed-by=$KEYRING]"
 	[ -z "$(find "$APT_DIR/updated" -mmin "-$1" 2>/dev/null)" ] || return 0
@@ -60,8 +60,8 @@ rdma_core_source() {
 	echo "$dir"
 }
 
-# rdma_core_sources: print the directories of all, the newest last. A month is soon enough to see that a suite has another
-# one: rdma-core is released four times a year
+# rdma_core_sources: print the directories of all, the newest last. Checking once a month whether a suite has another
+# one is enough: rdma-core is released four times a year
 rdma_core_sources() {
 	local suite full dirs
 	if rdma_core_archive 43200; then

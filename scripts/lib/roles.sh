@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Which kernels the beds run on. A bed has a role, not a version; which package has the role is asked of the
-# archive's package lists when the guest image is made. Nothing else in the tree names a kernel series.
+# Which kernels the beds run on. A bed has a role, not a version. When the guest image is made, the archive's package
+# lists decide which package has the role. Nothing else in the tree names a kernel series.
 #
 #   stable   the kernel of Debian 13
 #   newest   the newest kernel in the backports of Debian 13
@@ -9,13 +9,12 @@
 #   cloud    the kernel of Debian 13's cloud images, which has neither rdma_rxe nor siw
 #   rt       the newest kernel with PREEMPT_RT in the backports of Debian 13
 #
-# A package list has a line per package: "SUITE PACKAGE VERSION [DEPENDENCY...]", of the packages whose names begin
-# with "linux-" only. archive_kernels writes it; the functions below read it from a file, so a test can make one up.
+# A package list has a line per package: "SUITE PACKAGE VERSION [DEPENDENCY...]", of the packages whose names begin with
+# "linux-" only. archive_kernels writes it; the functions below read it from a file, so a test can use a made-up one.
 
 ROLES=(newest stable oldest cloud rt)
 
-# Where a role's kernel is looked for, best first. Each word is SUITES:FLAVOUR; SUITES are joined by "+" and
-# looked at as one.
+# The places of a role's kernel, best first. Each word is SUITES:FLAVOUR; SUITES are joined by "+" and searched as one.
 role_places() {
 	case $1 in
 	newest) echo trixie-backports:amd64 trixie+trixie-updates:amd64 bookworm:amd64 ;;
@@ -26,14 +25,14 @@ role_places() {
 	esac
 }
 
-# The suites that all roles together look at
+# The suites of all roles
 role_suites() {
 	local role
 	for role in "${ROLES[@]}"; do role_places "$role"; done | tr ' +' '[\n*]' | sed 's/:.*//' | sort -u
 }
 
-# usable_kernels LIST SUITES FLAVOUR: the releases whose image and headers are in the list, and all that the headers
-# depend on; oldest first. A mirror that is half updated has images without headers, or headers without linux-kbuild.
+# usable_kernels LIST SUITES FLAVOUR: the releases whose image, headers and dependencies of the headers are in the list;
+# oldest first. A partly updated mirror has images without headers, or headers without linux-kbuild.
 usable_kernels() {
 	awk -v suites="+$2+" -v flavour="$3" '
 		{ there[$2] }
@@ -58,7 +57,7 @@ usable_kernels() {
 }
 
 # role_kernel LIST ROLE [ARCHITECTURE]: "RELEASE SUITES" of the kernel that has this role. If its first place has no
-# usable kernel, the next place is used, and a line says so.
+# usable kernel, the next place is used, and a line is printed.
 role_kernel() {
 	local place release missed=''
 	for place in $(role_places "$2" | sed "s/amd64/${3:-amd64}/g"); do

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The runtime of softmr-run: all that it takes, in one directory, so that a package only copies it.
+# The runtime of softmr-run: everything that it needs, in one directory, so that a package only copies it.
 #
 #   $BUILD/run/                  made by "scripts/build.sh run"; installed as /usr/lib/softmr/uml
 #     softmr-run                 what a user runs; also where it is linked to from (/usr/lib/softmr/run)
@@ -14,19 +14,19 @@
 RUN_RUNTIME=$BUILD/run
 RUN_TOOLS=$BUILD/run-tools
 RUN_TREE=$BUILD/run-tree
-# In this order, each with what it needs
+# In this order, each after its dependencies
 RUN_MODULES=(bridge ib_umad rdma_ucm softmr)
 
 run_build_tools() { make -C "$TOP/userspace/run" O="$RUN_TOOLS" CFLAGS="-O2 -g -ffile-prefix-map=$TOP=."; }
 
-# An initrd can be made without root by the kernel's own tool
+# The kernel's own tool can make an initrd without root
 run_initrd() {
 	local flavour=$1 out=$2
 	printf 'dir /dev 0755 0 0\nnod /dev/console 0600 0 0 c 5 1\nfile /init %s 0755 0 0\n' "$RUN_TOOLS/init" |
 		"$(uml_dir "$flavour")/usr/gen_init_cpio" - >"$out"
 }
 
-# run_fill_base FLAVOUR DIR: the part that both have
+# run_fill_base FLAVOUR DIR: the common part of both
 run_fill_base() {
 	local flavour=$1 dir=$2
 	run_build_tools
@@ -43,7 +43,7 @@ run_fill_bed() {
 	replace_dir "$dir" "$dir.new"
 }
 
-# The modules that a guest loads, each after those that it needs
+# The modules that a guest loads, each after its dependencies
 run_module_order() {
 	local root=$1 release=$2 verb path
 	modprobe -d "$root" -S "$release" -a --show-depends "${RUN_MODULES[@]}" | while read -r verb path _; do
@@ -105,7 +105,7 @@ build_run_bed() {
 		run_fill_bed "$1"
 }
 
-# -- the runtime as it is installed: of the host's compiler, without the guest image
+# -- the installed runtime: built by the host's compiler, without the guest image
 
 # The provider, installed in $RUN_TREE
 run_build_provider() {
@@ -117,7 +117,8 @@ run_build_provider() {
 	DESTDIR=$RUN_TREE cmake --install "$BUILD/run-provider/provider"
 }
 
-# run_costs: what is still to be made, as "MINUTES MIB": minutes of this machine's processors. Measured on two of 2.6 GHz
+# run_costs: the cost of the missing parts, as "MINUTES MIB": minutes of this machine's processors. Measured on two of
+# 2.6 GHz
 run_costs() {
 	local seconds=30 mib=60
 	if [ ! -e "$UML_SOURCE/.done" ]; then
@@ -129,7 +130,7 @@ run_costs() {
 	echo "$(((seconds + 59) / 60)) $mib"
 }
 
-# run_announce: what it takes, before it begins
+# run_announce: print the cost before the build begins
 run_announce() {
 	local minutes mib free
 	read -r minutes mib < <(run_costs)
@@ -151,8 +152,8 @@ build_run() {
 		"softmr-run" run_fill "$RUN_TREE"
 }
 
-# run_package TREE DESTDIR: for a package's build, whose provider is installed in TREE. Fetches nothing and installs
-# nothing on the machine: Build-Depends and SOFTMR_LINUX_SOURCE are all that is needed
+# run_package TREE DESTDIR: for the build of a package, whose provider is installed in TREE. It downloads nothing and
+# installs nothing on the machine: it only needs Build-Depends and SOFTMR_LINUX_SOURCE
 run_package() {
 	[ -n "${SOFTMR_LINUX_SOURCE:-}" ] ||
 		die 1 "there is no linux-source for softmr-uml. Build by 'make deb', name one (SOFTMR_LINUX_SOURCE=FILE)," \

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Jobs of several kinds side by side, the longest first. A job is a list of words. The first word is its kind, up to a
-# "-": make, qemu, uml, host.
+# Jobs of several kinds side by side, the longest first. A job is a list of words. The first word, up to a "-", is its
+# kind: make, qemu, uml, host.
 
-# Jobs that can begin, the longest first: "SECONDS WORD..."
+# Jobs that can start, the longest first: "SECONDS WORD..."
 QUEUE=()
 
-# How much may run at a time. A job counts 1: a guest of UML leaves a third of its processor to others. An emulated
-# guest counts 2: it has two processors that poll for each other's work, and it waits by working. Jobs on the host test
-# the beds, with emulated guests of their own.
+# The sum of jobs that may run at a time. A job counts 1: a guest of UML leaves a third of its processor to others. An
+# emulated guest counts 2: it has two processors, which also work while they wait for each other. Jobs on the host test
+# the beds, with their own emulated guests.
 ROOM=$(($(nproc) < 2 ? 1 : $(nproc) * 3 / 2))
 
 # Add the lines of standard input
@@ -17,8 +17,8 @@ enqueue() {
 }
 
 # next_job KIND...: print the index of the job to start while jobs of these kinds run; nothing if there is no room. It
-# is the longest job that has room, so that no long job is left alone at the end; a job of a kind that does not run yet
-# comes first
+# is the longest job that has room, so that no long job runs alone at the end; a job of a kind that is not running yet
+# is preferred
 next_job() {
 	local kind used=0 other='' i
 	for kind in "$@"; do used=$((used + $(size_of "$kind"))); done
@@ -44,7 +44,7 @@ size_of() {
 kind_of() { echo "${1%%[- ]*}"; }
 
 # run_queue START DONE: run jobs until the queue is empty and all have ended. "START WORD..." starts a job in the
-# background and sets job to its process. "DONE STATUS WORD..." is called when it has ended; either may add to the queue
+# background and sets job to its process. "DONE STATUS WORD..." is called when it has ended; both may add to the queue
 run_queue() {
 	local job status next words
 	local -A running=() kinds=()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Which tests there are, what each needs and costs, and which of them a run chooses.
+# The tests, their requirements and costs, and the choice of tests for a run.
 #
-# A test says at its head where it can run and what it needs (testing.rst). selftests/seconds says what each test cost
-# on each bed when somebody last recorded it (run-tests.sh -r). Both decide:
+# The head of a test says where it can run and what it needs (testing.rst). selftests/seconds has the last recorded cost
+# of each test on each bed (run-tests.sh -r). Both decide:
 #
 #   break  what `make test` runs: on BREAK_BED each test of at most BREAK_COST seconds, and the tests whose heads name a
 #          bed in "break"; host tests that boot no guest of UML. It compiles no kernel
@@ -11,8 +11,9 @@
 #          heads name a bed in "daily"; and the part of the rota whose turn it is
 #   all    every test on every bed
 #
-# The rota has what the daily run would leave out, in ROTA_DAYS parts that cost about the same. So within ROTA_DAYS days
-# everything runs on the newest kernel, on the oldest, and with sanitizers, and on the others what goes over the wire.
+# The rota has the tests that the daily run would leave out, in ROTA_DAYS parts of about the same cost. So within
+# ROTA_DAYS days everything runs on the newest kernel, on the oldest, and with sanitizers, and on the others the tests
+# of the wire.
 
 BEDS=(qemu-newest uml-checked qemu-stable qemu-oldest qemu-cloud qemu-rt)
 # Beds that only the rota and -b run
@@ -21,13 +22,13 @@ BREAK_BED=qemu-newest
 BREAK_COST=12
 DAILY_COST=24
 ROTA_DAYS=7
-# A kernel that takes long to build is built on one day of the rota. On that of User-Mode Linux without sanitizers, that
-# with sanitizers is not.
+# A kernel that takes long to build is built on one day of the rota. On the day of User-Mode Linux without sanitizers,
+# the one with sanitizers is not built.
 RACE_DAY=2
 PLAIN_DAY=5
-# What the rota runs on the kernels between the newest and the oldest, by the beginnings of the names
+# The tests that the rota runs on the kernels between the newest and the oldest, by the beginnings of their names
 WIRE='^(capture|ecn|egress|hostile_wire|ipsec|link_|mcast|offloads|packet|perftest|pingpong|raw_|rc_|rdmacm|semantics_|srq|two_nodes|uc_|ud_|unreliable|xrc|xsrq)'
-# A test whose cost nobody has recorded costs this part of its limit
+# A test without a recorded cost is assumed to cost this fraction of its limit
 UNKNOWN_PART=5
 DEFAULT_TIMEOUT=120
 SECONDS_FILE=$TOP/selftests/seconds
@@ -42,7 +43,7 @@ read_settings() {
 		sed -E 's,^(.*)\.(sh|c):[^a-z]*([a-z]+): *(.*)$,\1 \3 \4,')
 }
 
-# What tests cost: COST["BED NAME"], in seconds
+# The costs of tests: COST["BED NAME"], in seconds
 declare -A COST=()
 read_costs() {
 	local bed name seconds
@@ -64,7 +65,7 @@ all_tests() {
 has_bed() { [[ " $1 " == *" $2 "* ]]; }
 
 # pairs BED...: each test that can run on each of these beds, a line each: "BED NAME NODES BOOT LIMIT COST". LIMIT is in
-# seconds on a quiet machine
+# seconds on an idle machine
 pairs() {
 	local bed name tests boot limit
 	mapfile -t tests < <(all_tests)
@@ -79,7 +80,7 @@ pairs() {
 		fi
 		for name in "${tests[@]}"; do
 			has_bed "${SETTINGS[${name%.sh} beds]:-${BEDS[*]} ${RARE_BEDS[*]} uml}" "$bed" || [ "$NAMED" ] || continue
-			# the boot that it shares with others; only uml-checked has kmemleak
+			# the name of the boot that it shares with others; only uml-checked has kmemleak
 			boot=${SETTINGS[${name%.sh} boot]:-shared}
 			case $boot:$bed in
 			own:*) boot=$name ;;
@@ -116,7 +117,7 @@ in_daily() {
 # is_plain_day DAY
 is_plain_day() { [ $(($1 % ROTA_DAYS)) = "$PLAIN_DAY" ]; }
 
-# kernel_of BED NAME: set KERNEL_OF to the UML kernel that this needs, or to nothing
+# kernel_of BED NAME: set KERNEL_OF to the UML kernel that this test needs, or to nothing
 kernel_of() {
 	KERNEL_OF=
 	case $1 in
@@ -126,8 +127,8 @@ kernel_of() {
 	esac
 }
 
-# rota_day BED NAME: set ROTA_DAY to the day of the rota on which this has to run, "-" for any, "checked" for any on which
-# that kernel is built; to nothing if the rota does not have it
+# rota_day BED NAME: set ROTA_DAY to the day of the rota on which this test has to run, "-" for any, "checked" for any
+# day on which that kernel is built; to nothing if it is not in the rota
 rota_day() {
 	ROTA_DAY=
 	case $1 in
@@ -144,8 +145,8 @@ rota_day() {
 	esac
 }
 
-# choose WHAT DAY: of the pairs on standard input those that the run WHAT (break, daily, all) of this day chooses, each
-# with "main" or "rota" behind it
+# choose WHAT DAY: print those pairs of standard input that the run WHAT (break, daily, all) of this day has, each
+# followed by "main" or "rota"
 choose() {
 	local bed name nodes boot limit cost line left=() KERNEL_OF ROTA_DAY
 	while read -r bed name nodes boot limit cost; do
@@ -167,8 +168,8 @@ choose() {
 	[ "${#left[@]}" = 0 ] || printf '%s\n' "${left[@]}" | rota_part "$2"
 }
 
-# rota_part DAY: of the pairs on standard input, each with its day of the rota behind it, those whose turn it is. What has
-# no day is dealt, the dearest first, each to the part that costs least so far.
+# rota_part DAY: print those pairs of standard input, each followed by its day of the rota, whose turn it is. Pairs
+# without a day are distributed, the most expensive first, each to the cheapest part so far.
 rota_part() {
 	LC_ALL=C sort -k6,6nr -k1,2 | LC_ALL=C sort -s -k8,8r | awk -v days="$ROTA_DAYS" -v turn="$(($1 % ROTA_DAYS))" -v plain="$PLAIN_DAY" '
 		function cheapest(day,  d, least) {

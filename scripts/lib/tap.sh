@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # Judge a test by its output.
 
-# tap_counts STATUS LOG: "PASSED FAILED SKIPPED WHY". Anything unexplained is a failure: a plan that is missing or does
-# not hold, a status that no "not ok" explains, no test at all.
+# tap_counts STATUS LOG: "PASSED FAILED SKIPPED WHY". Anything unexplained is a failure: a missing or wrong plan, a
+# status that no "not ok" explains, no test at all.
 tap_counts() {
 	awk -v status="$1" '
 		/^1\.\.0/	{ plan = 0; planned = 1; if (tolower($0) ~ /skip/) skipall = 1; next }
@@ -22,8 +22,8 @@ tap_counts() {
 		}' "$2" 2>/dev/null || echo "0 1 0 it left no log"
 }
 
-# failures: print the failed tests of a log and their diagnostics: a shell test prints them after the line, a harness
-# before
+# failures: print the failed tests of a log and their diagnostics: a shell test prints them after the line, the harness
+# before it
 failures() {
 	awk -v most=8 '
 		/^# run-tests:/	{ print; next }
@@ -50,8 +50,8 @@ explain_status() {
 	esac
 }
 
-# skips_told TABLE BED NAME LOG: compare what a test has skipped with the table's rows for it, and print the differences:
-# a skip without a row, a row without a skip. What a row is: selftests/skips.
+# skips_told TABLE BED NAME LOG: compare the skips of a test with its rows in the table, and print the differences: a
+# skip without a row, a row without a skip. selftests/skips explains the rows.
 skips_told() {
 	awk -v bed="$2" -v name="$3" '
 		function pattern(text) {

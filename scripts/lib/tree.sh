@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2153 # the caller sets SUITE, ARCH and WORK
 #
-# Trees with a minimal Debian SUITE, in which commands run natively as root. The archive's packages are kept between runs.
+# Trees with a minimal Debian SUITE, in which commands run natively as root. Downloaded packages are kept between runs.
 #
 #   $CACHE/NAME-SUITE-KEY.tar     the tree as it was made (base_tar); fresh-build: what packages are built in
 #   $CACHE/fresh-archives-SUITE/  packages that apt has downloaded
@@ -55,7 +55,7 @@ bootstrap() {
 	while IFS= read -r line; do opts+=(--aptopt="$line"); done < <(apt_host_options)
 	mkdir -p "$CACHE" "$ARCHIVES/partial"
 	suite_sources >"$CACHE/fresh-$SUITE.list"
-	# an i386 tree runs here without an emulator; the check for one would want another package
+	# an i386 tree runs here without an emulator; the check for an emulator would need another package
 	INITRD=No mmdebstrap --format=tar --mode="$(am_root && echo root || echo unshare)" --variant=apt \
 		--architectures="$ARCH" "${opts[@]}" --dpkgopt=force-unsafe-io \
 		--dpkgopt=path-exclude=/usr/share/man/* --dpkgopt=path-exclude=/usr/share/locale/* \
@@ -70,7 +70,7 @@ bootstrap() {
 unpack_base() {
 	mkdir -p "$1"
 	tar -C "$1" --exclude='./dev/*' -xf "$BASE_TAR"
-	# what apt downloads stays in the cache, and no service starts in a tree
+	# apt's downloads are kept in the cache, and no service starts in a tree
 	echo 'APT::Keep-Downloaded-Packages "true"; Binary::apt-get::APT::Keep-Downloaded-Packages "true";' \
 		>"$1/etc/apt/apt.conf.d/90fresh"
 	apt_host_options >>"$1/etc/apt/apt.conf.d/90fresh"
@@ -78,7 +78,7 @@ unpack_base() {
 	chmod 755 "$1/usr/sbin/policy-rc.d"
 }
 
-# in_tree DIR COMMAND...: as root in the tree; the repository's packages are at /packages
+# in_tree DIR COMMAND...: as root in the tree; the packages of this repository are at /packages
 in_tree() {
 	local root=$1
 	shift

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # User-Mode Linux kernels, built from Debian's newest linux-source by the host's compiler; with SOFTMR_LINUX_SOURCE=FILE,
-# from that file: a linux-source package, the tarball that it installs (a package's build has no network), or one of kernel.org's.
+# from that file: a linux-source package, the tarball that it installs (a package's build has no network), or a tarball
+# of kernel.org.
 #
-#   $CACHE/linux-source-KEY/     the source, with those patches of scripts/uml that fit; .package: what it is of
+#   $CACHE/linux-source-KEY/     the source, with those patches of scripts/uml that fit; .package names its origin
 #   $CACHE/uml-FLAVOUR-KEY/      the build directory (modules are built against it); vmlinux; root/: its modules
 
 UML_PATCHES=("$TOP"/scripts/uml/*.patch)
 UML_CC=$TOP/scripts/uml/cc
 UML_FLAVOURS=(plain checked ulps)
 
-# What a flavour has on top of base.config and before its own
+# The fragment of a flavour between base.config and its own
 declare -A UML_BASE=([ulps]=checked)
 
 # Source that no UML kernel reads; the Kconfig files stay, because their parents source them
@@ -21,7 +22,7 @@ uml_check_flavour() {
 	[[ " ${UML_FLAVOURS[*]} " == *" $1 "* ]] || die 2 "there is no UML flavour '$1'; there are: ${UML_FLAVOURS[*]}"
 }
 
-# What the source is made from, but for Debian's package: a file that is named has a source of its own
+# The key of the source, except for Debian's package: a file that is named has a source of its own
 uml_source_key() {
 	{
 		cat "${UML_PATCHES[@]}"
@@ -31,8 +32,8 @@ uml_source_key() {
 	} | sha256sum | cut -c1-12
 }
 
-# uml_patch DIR: the patches that fit this source. They make UML faster, or mend what tests would find again and again;
-# softmr does not depend on them
+# uml_patch DIR: apply the patches that fit this source. They make UML faster, or fix bugs that tests would find again
+# and again; softmr does not depend on them
 uml_patch() {
 	local dir=$1 patch
 	for patch in "${UML_PATCHES[@]}"; do
@@ -59,8 +60,8 @@ uml_fetch_source() {
 	uml_patch "$out"
 }
 
-# uml_file_package FILE: "NAME VERSION" of a linux-source package, of the one that has installed this tarball, or of one of
-# kernel.org's
+# uml_file_package FILE: "NAME VERSION" of a linux-source package, of the package that has installed this tarball, or of
+# a tarball of kernel.org
 uml_file_package() {
 	# shellcheck disable=SC2016 # dpkg's variables, not the shell's
 	case ${1##*/} in
@@ -85,7 +86,7 @@ uml_unpack_source() {
 	uml_patch "$out"
 }
 
-# uml_source_into DIR: from wherever it is
+# uml_source_into DIR: from the file or the archive
 uml_source_into() {
 	if [ -n "${SOFTMR_LINUX_SOURCE:-}" ]; then
 		uml_has_seccomp "$SOFTMR_LINUX_SOURCE" || die 1 "$SOFTMR_LINUX_SOURCE is no source of Linux 6.16" \
@@ -117,7 +118,7 @@ uml_source_make() {
 	prune_cache 'linux-source-*'
 }
 
-# What the UML kernels are made of
+# Print the source of the UML kernels
 say_uml() {
 	local line
 	say "  BED   uml: $(cat "$UML_SOURCE/.package")"
@@ -165,7 +166,7 @@ uml_build() {
 	strip --strip-debug "$out/vmlinux"
 }
 
-# uml_identity: the same source gives the same kernel, so what a kernel says of its build is the source's
+# uml_identity: the same source gives the same kernel, so the build information in a kernel is derived from the source
 uml_identity() {
 	export KBUILD_BUILD_USER=softmr KBUILD_BUILD_HOST=softmr KBUILD_BUILD_VERSION=1
 	KBUILD_BUILD_TIMESTAMP=$(date -ud "@$(stat -c %Y "$UML_SOURCE/Makefile")")
@@ -177,7 +178,7 @@ uml_make() {
 	with_lock linux-source uml_source_make || return
 	dir=$(uml_dir "$flavour")
 	[ -e "$dir/.done" ] && return
-	# in place, not in a temporary directory: the build records where it is
+	# in place, not in a temporary directory: the build records its path
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	uml_identity
@@ -190,16 +191,16 @@ uml_release() { cat "$(uml_dir "$1")/include/config/kernel.release"; }
 
 # -- the source of the kernel in a package
 
-# uml_has_seccomp FILE: UML of this source runs its processes under seccomp filters. Older UML has ptrace only, on one
-# processor, and a guest that was made of it died in its init on a machine that is itself a guest.
+# uml_has_seccomp FILE: UML of this source runs its processes under seccomp filters. Older UML only has ptrace, on one
+# processor, and on a machine that is itself a guest its init died.
 uml_has_seccomp() {
 	local text
-	# tar stops at the file that it looks for, which the programs before it take for an error
+	# tar stops at the file that it searches for, which is an error for the programs before it in the pipe
 	text=$(uml_file_tar "$1" 2>/dev/null | tar -xO --occurrence=1 --wildcards '*/arch/um/os-Linux/start_up.c' 2>/dev/null) || true
 	[[ $text == *'"seccomp='* ]]
 }
 
-# The newest source that is installed
+# The newest installed source
 uml_installed_source() { find /usr/src -maxdepth 1 -name 'linux-source-*.tar.xz' | sort -V | tail -n 1; }
 
 # uml_download DIR: the newest linux-source package of the archive
@@ -211,9 +212,9 @@ uml_download() {
 	(cd "$1" && apt_own apt-get download "$package=$version")
 }
 
-# uml_package_source DIR: settle which file the kernel in a package is made of: SOFTMR_LINUX_SOURCE, or the newest source
-# that is installed, or the newest one of the archive, which is fetched into DIR. Its name is in $UML_FILE. False if none
-# has seccomp mode.
+# uml_package_source DIR: choose the file for the kernel in a package: SOFTMR_LINUX_SOURCE, or the newest source that is
+# installed, or the newest one of the archive, which is fetched into DIR. Its name is in $UML_FILE. False if none has
+# seccomp mode.
 uml_package_source() {
 	local dir=$1
 	UML_FILE=${SOFTMR_LINUX_SOURCE:-$(uml_installed_source)}

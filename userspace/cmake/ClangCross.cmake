@@ -6,7 +6,7 @@
 #   cmake -DCMAKE_TOOLCHAIN_FILE=userspace/cmake/ClangCross.cmake
 #         -DSMR_CROSS_TARGET=aarch64-linux-gnu -DCMAKE_SYSROOT=/path/to/root ...
 
-# cmake's own checks read this file again, in projects of their own.
+# cmake's own checks read this file again, in separate projects.
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES SMR_CROSS_TARGET)
 
 if(NOT SMR_CROSS_TARGET OR NOT CMAKE_SYSROOT)
@@ -29,7 +29,7 @@ set(ENV{PKG_CONFIG_LIBDIR}
   "${CMAKE_SYSROOT}/usr/lib/${SMR_CROSS_TARGET}/pkgconfig:${CMAKE_SYSROOT}/usr/share/pkgconfig")
 set(ENV{PKG_CONFIG_SYSROOT_DIR} "${CMAKE_SYSROOT}")
 
-# Programs run on this machine; all else is the other one's.
+# Programs are those of this machine; everything else is of the other one.
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)

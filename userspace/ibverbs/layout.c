@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * One provider for all libibverbs from rdma-core 39 on: which layout of the private interface this process has, and
- * what follows from it.
+ * One provider for all libibverbs from rdma-core 39 on: find out which layout the private interface has in this
+ * process, and adapt to it.
  *
- * libibverbs has no function that returns its release, and its file's name need not have it. What can be seen is which
- * functions it has, where ibv_qp_to_qp_ex() looks for comp_mask and, in a context that it has made, the size of struct
- * verbs_context and where its operations have gone. All of it must be as in a row of the table.
+ * libibverbs has no function that returns its release, and its file's name need not contain it. Visible are its
+ * functions, the place where ibv_qp_to_qp_ex() reads comp_mask and, in a context that it has made, the size of struct
+ * verbs_context and the place of its operations. All of these must match one row of the table.
  */
 #include <layout.h>
 
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The functions by which a provider registers itself; libibverbs has one of them. */
+/* The functions to register a provider; each libibverbs has one of them. */
 #define REGISTER(number)                                                       \
 	void verbs_register_driver_##number(const struct verbs_device_ops *ops) \
 		__attribute__((weak));
@@ -48,10 +48,10 @@ static register_fn registrar(unsigned int number)
 }
 
 /*
- * Besides, which releases have a function or an operation is in functions.def and operations.def, and two functions
- * have got an argument in their midst: see below. ibv_cmd_reg_dmabuf_mr() (54) and ibv_cmd_create_qp_ex2() (64) have
- * got one at their end. The provider passes NULL, and an older function does not look at it: on all of Linux's
- * processors the caller cleans up.
+ * functions.def and operations.def say which releases have a function or an operation. Two functions have a new
+ * argument in the middle: see below. ibv_cmd_reg_dmabuf_mr() (54) and ibv_cmd_create_qp_ex2() (64) have a new argument
+ * at the end. The provider passes NULL, and an older function ignores it: on all of Linux's architectures the caller
+ * cleans up.
  */
 static const struct smr_layout layouts[] = {
 	{ .release = 39, .number = 34 },
@@ -83,7 +83,7 @@ const struct smr_layout *smr_layout_of(unsigned int release)
 	return layout;
 }
 
-/* Has it the private functions of a release, by which the provider may call it? */
+/* Does this libibverbs have the private functions of a release that the provider calls? */
 static bool has_functions(unsigned int release)
 {
 	static const struct {
@@ -109,14 +109,14 @@ static const struct smr_layout *find_layout(void)
 {
 	const struct smr_layout *layout;
 
-	/* 59 and 62 differ by a function that 62 has */
+	/* 59 and 62 have the same number, but only 62 has this function */
 	for (layout = layouts + LAYOUTS; layout-- > layouts;)
 		if (registrar(layout->number) && has_functions(layout->release))
 			return layout;
 	return NULL;
 }
 
-/* The sizes that struct ibv_qp_ex may have: with the functions of release 39, and more */
+/* The smallest size of struct ibv_qp_ex: with the functions of release 39 */
 static size_t first_qp_ex_size(void)
 {
 	return offsetof(struct ibv_qp_ex, wr_abort) + sizeof(void *);
@@ -128,8 +128,8 @@ static uint32_t *comp_mask_at(struct verbs_qp *vqp, size_t offset)
 }
 
 /*
- * ibv_qp_to_qp_ex() returns NULL unless comp_mask, which is behind struct ibv_qp_ex, says that there is one. It looks
- * at nothing else. Returns 0 if it is not found.
+ * ibv_qp_to_qp_ex() returns NULL unless comp_mask, which is after struct ibv_qp_ex, has the bit for it. It reads
+ * nothing else. Returns 0 if the place is not found.
  */
 static size_t find_comp_mask(void)
 {
@@ -148,10 +148,10 @@ static size_t find_comp_mask(void)
 }
 
 /**
- * smr_layout_find - look at the libibverbs of this process
+ * smr_layout_find - inspect the libibverbs of this process
  * @found: filled in
  *
- * Return: false if it is like none that is known.
+ * Return: false if its layout is unknown.
  */
 bool smr_layout_find(struct smr_libibverbs *found)
 {
@@ -163,8 +163,8 @@ bool smr_layout_find(struct smr_libibverbs *found)
 }
 
 /*
- * A program that shows every warning wants this one, and so does a user who has
- * loaded the module. Others may have installed the package for later use.
+ * Print the warning for a program that shows every warning, and if the module is loaded. Other users may have installed
+ * the package for later use.
  */
 static bool somebody_cares(void)
 {
@@ -186,7 +186,7 @@ static void decline(void)
 
 /**
  * smr_layout_register - register the provider, if it can work with this libibverbs
- * @ops: the provider's
+ * @ops: of the provider
  */
 void smr_layout_register(const struct verbs_device_ops *ops)
 {
@@ -203,10 +203,10 @@ static size_t align(size_t size, size_t to)
 	return (size + to - 1) & ~(to - 1);
 }
 
-/* Where struct verbs_context of a layout has its struct ibv_context, which is its last member */
+/* The offset of struct ibv_context, the last member, in a layout's struct verbs_context */
 static size_t context_offset(const struct smr_layout *layout)
 {
-	/* pointers, a number of 64 bits, and the size */
+	/* pointers, a 64-bit number, and the size */
 	const size_t pointers = 38 + layout->front;
 	size_t offset = align(pointers * sizeof(void *), _Alignof(uint64_t));
 
@@ -221,8 +221,8 @@ static size_t context_size(const struct smr_layout *layout)
 }
 
 /**
- * smr_layout_context - what libibverbs takes for a struct verbs_context
- * @vctx: what the provider takes for it
+ * smr_layout_context - libibverbs' struct verbs_context
+ * @vctx: the provider's
  */
 struct verbs_context *smr_layout_context(struct verbs_context *vctx)
 {
@@ -231,12 +231,12 @@ struct verbs_context *smr_layout_context(struct verbs_context *vctx)
 }
 
 enum {
-	/* libibverbs may read more than it is known to: it must find NULLs */
+	/* libibverbs may read more than known: there it must find NULLs */
 	OPS_ROOM = 256,
 };
 
 /**
- * smr_layout_ops - a provider's operations as a layout has them
+ * smr_layout_ops - arrange a provider's operations as in a layout
  * @layout: the layout
  * @ops: the operations
  * @table: filled in
@@ -281,8 +281,8 @@ void smr_layout_set_ops(struct verbs_context *vctx,
 }
 
 /*
- * libibverbs keeps some operations where programs call them, too. So operations that a newer one has in the midst of
- * those that are known show: the others have moved.
+ * libibverbs also keeps some operations at the places where programs call them. That shows whether a newer libibverbs
+ * has inserted operations between the known ones: the others have moved.
  */
 static bool ops_fit(struct verbs_context *vctx)
 {
@@ -309,10 +309,9 @@ static bool ops_fit(struct verbs_context *vctx)
 
 /**
  * smr_layout_alloc_context - make a context
- * @device: whose
- * @cmd_fd: the open device
+ * @device: the device
  * @size: of the provider's struct
- * @offset: where it has its struct verbs_context
+ * @offset: of struct verbs_context in it
  * @driver_id: the driver's number
  *
  * Return: the provider's struct, or NULL and errno.
@@ -326,7 +325,7 @@ void *smr_layout_alloc_context(struct ibv_device *device, int cmd_fd,
 	struct verbs_context *vctx;
 	char *ctx;
 
-	/* as much behind it: it may be longer than it is known to be */
+	/* the same size after it: it may be longer than known */
 	ctx = _verbs_init_and_alloc_context(
 		device, cmd_fd, size + sizeof(struct smr_layout_room),
 		(void *)at, driver_id);
@@ -343,7 +342,7 @@ void *smr_layout_alloc_context(struct ibv_device *device, int cmd_fd,
 }
 
 /**
- * smr_layout_uninit_context - undo what libibverbs did to make a context
+ * smr_layout_uninit_context - undo libibverbs' part of making a context
  * @vctx: what the provider takes for a struct verbs_context
  */
 void smr_layout_uninit_context(struct verbs_context *vctx)
@@ -351,7 +350,7 @@ void smr_layout_uninit_context(struct verbs_context *vctx)
 	(verbs_uninit_context)(smr_layout_context(vctx));
 }
 
-/* -- functions that have got an argument in their midst */
+/* -- functions with a new argument in the middle */
 
 int smr_layout_get_context(struct verbs_context *vctx,
 			   struct ibv_get_context *cmd, size_t cmd_size,
@@ -386,7 +385,7 @@ int smr_layout_create_cq_ex(struct ibv_context *context,
 
 /* -- queue pairs */
 
-/* libibverbs wants its own size of struct verbs_qp: comp_mask and a pointer are the last. */
+/* libibverbs requires its own size of struct verbs_qp: comp_mask and a pointer are the last members. */
 int smr_layout_open_qp(struct ibv_context *context, struct verbs_qp *vqp,
 		       struct ibv_qp_open_attr *attr, struct ibv_open_qp *cmd,
 		       size_t cmd_size, struct ib_uverbs_create_qp_resp *resp,
@@ -428,9 +427,9 @@ static void set_wr(struct ibv_qp_ex *qpx, unsigned int which, void *fn)
 }
 
 /**
- * smr_layout_send_ops - what QPs can be made for, enum ibv_qp_create_send_ops_flags
+ * smr_layout_send_ops - the operations of QPs, enum ibv_qp_create_send_ops_flags
  *
- * Return: all but those for which struct ibv_qp_ex has no function.
+ * Return: all except those for which struct ibv_qp_ex has no function.
  */
 uint64_t smr_layout_send_ops(void)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the provider is linked with in place of libibverbs. The functions of the real one have a version in their
- * names, which changes with the number of the private interface. References to these have none, and so they find the
- * function of whichever libibverbs has loaded the provider.
+ * The provider is linked with this in place of libibverbs. The functions of the real one have symbol versions, which
+ * change with the number of the private interface. References to these functions have no version, so they find the
+ * function of the libibverbs that has loaded the provider.
  *
- * Of a public function that has several versions they would find the oldest one, which is for programs of OFED 1.0: the
- * provider calls none of those.
+ * For a public function with several versions they would find the oldest one, which is for programs of OFED 1.0: the
+ * provider calls no such function.
  */
 #define FUNCTION(release, result, name, arguments)                             \
 	void name(void);                                                       \

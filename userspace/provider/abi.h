@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The layouts of the commands that carry a payload of the driver. rdma-core's
- * macros make them from softmr-abi.h. Assertions check that both sides of the
- * ABI have the same offsets.
+ * The layouts of the commands that carry driver data. rdma-core's macros make
+ * them from softmr-abi.h. Assertions check that both sides of the ABI have the
+ * same offsets.
  */
 #ifndef SMR_PROVIDER_ABI_H
 #define SMR_PROVIDER_ABI_H
@@ -92,7 +92,7 @@ SMR_ASSERT_OFFSET(smr_create_qp, rx_hash_key, 16);
 SMR_ASSERT_SIZE(smr_create_wq_resp, 56);
 SMR_ASSERT_SIZE(smr_modify_qp, 8);
 
-/* Lists of SGEs are copied as they are. */
+/* Lists of SGEs are copied unchanged. */
 SMR_ASSERT_SIZE(smr_sge, sizeof(struct ibv_sge));
 SMR_ASSERT_OFFSET(smr_sge, addr, offsetof(struct ibv_sge, addr));
 SMR_ASSERT_OFFSET(smr_sge, length, offsetof(struct ibv_sge, length));

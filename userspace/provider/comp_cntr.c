@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion counters. The kernel counts; this side only asks it.
+ * Completion counters. The kernel counts; the provider only queries it.
  */
 #include "softmr.h"
 
@@ -14,7 +14,6 @@
 
 /**
  * smr_create_comp_cntr - create a completion counter
- * @context: the open device
  * @attr: what it counts: work requests, or their bytes
  *
  * Return: the counter, or NULL and errno.
@@ -68,7 +67,6 @@ int smr_destroy_comp_cntr(struct ibv_comp_cntr *cntr)
 /**
  * smr_attach_comp_cntr - have a counter count operations of a QP
  * @qp: the QP, in RESET or INIT
- * @cntr: the counter
  * @attr: which kinds of operations
  */
 int smr_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *cntr,
@@ -81,7 +79,7 @@ int smr_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *cntr,
 			       IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE |
 			       IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE;
 
-	/* libibverbs would drop the bits that it does not know */
+	/* libibverbs would drop unknown bits */
 	if (attr->comp_mask || attr->op_mask & ~known)
 		return EOPNOTSUPP;
 	return ibv_cmd_qp_attach_comp_cntr(qp, cntr, attr);

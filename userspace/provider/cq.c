@@ -39,8 +39,8 @@ static void unlock_cq(struct smr_cq *cq)
 }
 
 /*
- * How far the kernel has come. The process can write to the ring, too: an index
- * outside of it counts as none. Caller holds the lock.
+ * The kernel's producer index. The process can write to the ring, too: an index
+ * out of range means that there is no completion. Caller holds the lock.
  */
 static uint32_t kernel_prod(struct smr_cq *cq)
 {
@@ -49,7 +49,7 @@ static uint32_t kernel_prod(struct smr_cq *cq)
 	return prod - cq->cons <= cq->ring.depth ? prod : cq->cons;
 }
 
-/* Give back the entries before cq->cons. Caller holds the lock. */
+/* Return the entries before cq->cons to the kernel. Caller holds the lock. */
 static void release_entries(struct smr_cq *cq)
 {
 	smr_store_release(&cq->ring.hdr->cons, cq->cons);
@@ -86,7 +86,6 @@ static void copy_wc(struct ibv_wc *wc, const struct smr_cqe *cqe)
 
 /**
  * smr_poll_cq - take completions from a CQ
- * @ibcq: the CQ
  * @num_entries: how many at most
  * @wc: where they go
  *
@@ -174,7 +173,8 @@ static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
 }
 
 /*
- * Also the invalidated rkey, which libibverbs reads through this function, too.
+ * Also returns the invalidated rkey, which libibverbs reads through this
+ * function.
  */
 static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
 {
@@ -216,7 +216,7 @@ static uint16_t read_cvlan(struct ibv_cq_ex *ibcq)
 	return current_cq(ibcq)->cur->vlan_id;
 }
 
-/* The tag has the place of what messages of other QPs may carry. */
+/* The tag shares its field with data that messages of other QPs may carry. */
 static uint32_t read_flow_tag(struct ibv_cq_ex *ibcq)
 {
 	const struct smr_cqe *cqe = current_cq(ibcq)->cur;
@@ -298,8 +298,8 @@ static int check_cq_attr(struct ibv_context *context,
 }
 
 /*
- * Map what the kernel described. On failure the CQ is empty until it gets
- * another ring: the kernel does not use the old one any more.
+ * Map the ring that the kernel described. On failure the CQ is empty until it
+ * gets another ring: the kernel no longer uses the old one.
  */
 static int use_ring(struct smr_cq *cq, const struct smr_ring_info *info,
 		    const struct smr_ring_map *map, struct smr_room *room)
@@ -344,8 +344,8 @@ static int create_cq(struct smr_cq *cq, struct ibv_context *context,
 
 /**
  * smr_create_cq_ex - create a completion queue
- * @context: the open device
- * @attr: its size, its channel, and what will be read from completions
+ * @attr: its size, its channel, and the fields that will be read from
+ * completions
  *
  * Return: the CQ, or NULL and errno.
  */
@@ -390,8 +390,7 @@ err:
 
 /**
  * smr_create_cq - create a completion queue for ibv_poll_cq()
- * @context: the open device
- * @cqe: completions it has room for, at least
+ * @cqe: the minimum number of entries
  * @channel: where its events go, or NULL
  * @comp_vector: which of the device's vectors signals them
  *
@@ -413,12 +412,11 @@ struct ibv_cq *smr_create_cq(struct ibv_context *context, int cqe,
 
 /**
  * smr_resize_cq - give a completion queue another size
- * @ibcq: the CQ
- * @cqe: completions it must have room for, at least
+ * @cqe: the minimum number of entries
  *
  * The kernel moves the completions that were not polled yet into the new ring,
- * between the indices in the new ring's head, and produces there from then on.
- * Other pollers wait meanwhile. If the new ring cannot be mapped, the CQ is
+ * between the indices in the new ring's head, and then produces there. Other
+ * pollers wait during that time. If the new ring cannot be mapped, the CQ is
  * empty until another resize succeeds.
  */
 int smr_resize_cq(struct ibv_cq *ibcq, int cqe)
@@ -452,7 +450,6 @@ unlock:
 
 /**
  * smr_modify_cq - set the moderation of events
- * @cq: the CQ
  * @attr: how many completions, how many microseconds
  */
 int smr_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
@@ -482,13 +479,13 @@ int smr_destroy_cq(struct ibv_cq *ibcq)
 /**
  * smr_cq_forget_qp - drop the completions of a QP that is reset or destroyed
  * @ibcq: a CQ of the QP, or NULL
- * @qp_num: the QP, for which the kernel makes no completions any more
+ * @qp_num: the QP, for which the kernel no longer makes completions
  *
- * Takes the CQ's lock. Entries between the indices belong to this side, so the
- * remaining ones can be moved together while the kernel goes on producing. They
- * move up, towards the producer. So the freed entries belong to the kernel
- * again: at once or, in the middle of a batch of a single-threaded CQ, at its
- * end. Of other CQs a batch holds the lock.
+ * Takes the CQ's lock. Entries between the indices belong to the provider, so
+ * it can move the remaining ones together while the kernel produces. They move
+ * up, towards the producer. So the freed entries are returned to the kernel: at
+ * once or, in the middle of a batch of a single-threaded CQ, at the end of the
+ * batch. For other CQs a batch holds the lock.
  */
 void smr_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qp_num)
 {

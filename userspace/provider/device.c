@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The device: how it is recognised, opened and closed, and the table of its
- * operations.
+ * The device: matching, opening and closing, and the table of its operations.
  */
 #include "softmr.h"
 
@@ -110,7 +109,7 @@ static const struct verbs_match_ent smr_match_table[] = {
 };
 
 /*
- * Of a module with another version libibverbs has warned already: it looks at
+ * libibverbs has already warned if the module has another version: it checks
  * uverbs_abi_ver.
  */
 static int check_answer(struct smr_context *ctx,
@@ -122,7 +121,7 @@ static int check_answer(struct smr_context *ctx,
 	return 0;
 }
 
-/* With the command that makes a context, which belongs to this process. */
+/* By the command that creates a context of this process */
 static int get_context(struct smr_context *ctx)
 {
 	struct usmr_get_context_resp resp = {};
@@ -134,7 +133,7 @@ static int get_context(struct smr_context *ctx)
 	return ret ? ret : check_answer(ctx, &resp.drv_payload);
 }
 
-/* With the command that queries a context, which another process has made. */
+/* By the command that queries a context of another process */
 static int query_context(struct smr_context *ctx)
 {
 	struct smr_alloc_ucontext_resp resp = {};

@@ -19,7 +19,7 @@
  * @vdm: libibverbs' part
  * @map: where it is mapped
  * @map_size: bytes mapped
- * @length: bytes of it
+ * @length: in bytes
  */
 struct smr_dm {
 	struct verbs_dm vdm;
@@ -105,8 +105,7 @@ static int map_dm(struct ibv_context *context, struct smr_dm *dm,
 
 /**
  * smr_alloc_dm - allocate device memory
- * @context: the open device
- * @attr: how much
+ * @attr: the size
  *
  * Return: the memory, or NULL and errno.
  */
@@ -141,7 +140,7 @@ err_free:
 }
 
 /**
- * smr_unimport_dm - forget imported device memory, which lives on
+ * smr_unimport_dm - forget imported device memory, which is not freed
  * @ibdm: the memory
  */
 void smr_unimport_dm(struct ibv_dm *ibdm)
@@ -194,8 +193,8 @@ struct ibv_dm *smr_import_dm(struct ibv_context *context, uint32_t handle)
 }
 
 /**
- * smr_dm_export_dmabuf_fd - a dma-buf that is this device memory
- * @ibdm: the memory; the buffer stays when it is freed
+ * smr_dm_export_dmabuf_fd - export device memory as a dma-buf
+ * @ibdm: the memory; the buffer remains after it is freed
  *
  * Return: a file descriptor, or -1 and errno.
  */
@@ -219,9 +218,8 @@ int smr_dm_export_dmabuf_fd(struct ibv_dm *ibdm)
 
 /**
  * smr_reg_dm_mr - register a part of device memory
- * @pd: the protection domain
  * @dm: the memory
- * @offset: where in it the region begins
+ * @offset: of the region in the memory
  * @length: bytes
  * @access: enum ibv_access_flags; IBV_ACCESS_ZERO_BASED must be among them
  *

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Protection domains, parent domains with allocators of the application's, and
+ * Protection domains, parent domains with the application's allocators, and
  * thread domains.
  */
 #include "domain.h"
@@ -19,13 +19,12 @@ enum {
 	SMR_PARENT_DOMAIN_MASK = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
 				 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT |
 				 IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC,
-	/* what calloc() promises */
+	/* the guarantee of calloc() */
 	SMR_OBJECT_ALIGNMENT = 16,
 };
 
 /**
  * smr_alloc_pd - allocate a protection domain
- * @context: the open device
  *
  * Return: the PD, or NULL and errno.
  */
@@ -77,7 +76,7 @@ int smr_dealloc_pd(struct ibv_pd *ibpd)
 }
 
 /**
- * smr_import_pd - use a protection domain that another process has made
+ * smr_import_pd - use a protection domain of another process
  * @context: the device, imported
  * @handle: the domain's
  *
@@ -95,8 +94,7 @@ struct ibv_pd *smr_import_pd(struct ibv_context *context, uint32_t handle)
 }
 
 /**
- * smr_unimport_pd - forget an imported protection domain, which lives on
- * @pd: the PD
+ * smr_unimport_pd - forget an imported protection domain, which is not freed
  */
 void smr_unimport_pd(struct ibv_pd *pd)
 {
@@ -105,11 +103,10 @@ void smr_unimport_pd(struct ibv_pd *pd)
 
 /**
  * smr_alloc_td - allocate a thread domain
- * @context: the open device
  * @attr: no attribute is supported yet
  *
- * A thread domain would save locks. They are never contended by one thread, so
- * they are taken all the same.
+ * A thread domain could avoid locks. A single thread never contends for them,
+ * so they are taken anyway.
  *
  * Return: the domain, or NULL and errno.
  */
@@ -132,7 +129,7 @@ struct ibv_td *smr_alloc_td(struct ibv_context *context,
 
 /**
  * smr_dealloc_td - free a thread domain
- * @ibtd: the domain; EBUSY while a parent domain has it
+ * @ibtd: the domain; EBUSY while a parent domain refers to it
  */
 int smr_dealloc_td(struct ibv_td *ibtd)
 {
@@ -179,7 +176,6 @@ static void use_td(struct smr_pd *parent, struct ibv_td *td)
 /**
  * smr_alloc_parent_domain - allocate a protection domain with allocators and a
  * thread domain for the objects in it
- * @context: the open device
  * @attr: the protection domain, the thread domain, the allocators
  *
  * Return: the domain, or NULL and errno.
@@ -214,7 +210,7 @@ smr_alloc_parent_domain(struct ibv_context *context,
 
 /**
  * smr_object_alloc - memory for a QP, an SRQ or a CQ
- * @pd: where it is made, or NULL
+ * @pd: the domain of the object, or NULL
  * @size: bytes
  * @type: enum softmrdv_res_type
  * @home: filled in; the object keeps it for smr_object_free()
@@ -251,8 +247,8 @@ void *smr_object_alloc(struct ibv_pd *pd, size_t size, uint64_t type,
 /**
  * smr_object_free - undo smr_object_alloc()
  * @object: the memory
- * @type: as then
- * @home: what was filled in then
+ * @type: the same as in smr_object_alloc()
+ * @home: as smr_object_alloc() filled it in
  */
 void smr_object_free(void *object, uint64_t type, struct smr_home home)
 {

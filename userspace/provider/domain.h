@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Protection, parent and thread domains, and the memory of objects that are
- * made in them.
+ * Protection, parent and thread domains, and the memory of objects in them.
  */
 #ifndef SMR_PROVIDER_DOMAIN_H
 #define SMR_PROVIDER_DOMAIN_H
@@ -14,7 +13,8 @@
 #include <infiniband/driver.h>
 
 /**
- * struct smr_td - a thread domain: a promise that this provider does not use
+ * struct smr_td - a thread domain: a promise of the application that this
+ * provider does not use
  * @td: libibverbs' part
  * @users: parent domains that refer to it
  */
@@ -26,7 +26,7 @@ struct smr_td {
 /**
  * struct smr_pd - a protection domain, or a parent domain
  * @pd: libibverbs' part
- * @users: parent domains of this one; parent domain: objects made in it
+ * @users: parent domains of this one; parent domain: objects in it
  * @base: parent domain: its protection domain; NULL: this is one itself
  * @td: parent domain: its thread domain, or NULL
  * @alloc: parent domain: allocates memory of objects, or NULL
@@ -51,8 +51,9 @@ static inline struct smr_pd *to_smr_pd(struct ibv_pd *pd)
 }
 
 /**
- * struct smr_home - where an object was made; part of the object
- * @parent: a parent domain, which stays as long as the object; or NULL
+ * struct smr_home - origin of an object's memory; part of the object
+ * @parent: the object's parent domain, which exists as long as the object; or
+ * NULL
  * @allocated: its memory is from @parent's allocator
  */
 struct smr_home {

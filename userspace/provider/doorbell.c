@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The doorbell. A module that is new enough gives each context a file for it, and the number
- * of the QP is all that has to be said. An older one has a command, which does not use
- * execute_ioctl(): that would build, linearise and scan a command buffer each time. The command
- * never changes, so it is built once.
+ * The doorbell. A newer module has a doorbell file for each context, and the ioctl only takes the
+ * number of the QP. An older module has a command. The provider does not use execute_ioctl() for
+ * it, which would build, linearise and scan a command buffer each time: the command never changes,
+ * so it is built once.
  */
 #include "doorbell.h"
 
@@ -43,7 +43,6 @@ static void end(struct smr_doorbell *db, const struct ib_uverbs_attr *attr)
 
 /**
  * smr_doorbell_open - open a context's doorbell
- * @context: the open device
  *
  * Return: the file descriptor, which the caller closes; -1: an older module has none, and
  * doorbells are rung by commands.
@@ -59,8 +58,7 @@ int smr_doorbell_open(struct ibv_context *context)
 }
 
 /**
- * smr_doorbell_init - prepare what rings a QP
- * @db: the doorbell
+ * smr_doorbell_init - prepare the doorbell of a QP
  * @qp_handle: the QP's handle
  * @qp_num: the QP's number
  * @flags: which side of it, enum smr_doorbell_flags
@@ -87,8 +85,7 @@ void smr_doorbell_init(struct smr_doorbell *db, uint32_t qp_handle,
 }
 
 /**
- * smr_doorbell_init_wq - prepare what rings a work queue
- * @db: the doorbell
+ * smr_doorbell_init_wq - prepare the doorbell of a work queue
  * @wq_handle: the queue's handle
  * @wq_num: the queue's number
  */
@@ -105,7 +102,7 @@ void smr_doorbell_init_wq(struct smr_doorbell *db, uint32_t wq_handle,
  * smr_doorbell_ring - ring a doorbell
  * @bell_fd: the context's doorbell; -1: it has none
  * @cmd_fd: the context's command fd
- * @db: of which QP, and which side of it; or of which work queue
+ * @db: of a side of a QP, or of a work queue
  *
  * Return: 0, or a positive errno; EIO: the device is gone.
  */

@@ -15,14 +15,14 @@ enum {
 struct ibv_context;
 
 /**
- * struct smr_doorbell - what rings a side of a QP, or a work queue
+ * struct smr_doorbell - the doorbell of a side of a QP, or of a work queue
  * @request: of the context's doorbell file
- * @number: the QP's, or the work queue's
- * @hdr: instead, of a module without such files: the prepared argument of a command, whose
- *	attributes run on into @storage
+ * @number: of the QP or the work queue
+ * @hdr: for a module without such files: the prepared argument of a command, whose attributes
+ *	continue in @storage
  * @storage: room for all of it
  *
- * The kernel only reads it: any number of threads may ring with the same one.
+ * The kernel only reads it, so any number of threads may use it at the same time.
  */
 struct smr_doorbell {
 	unsigned int request;

@@ -30,12 +30,12 @@ SMR_ASSERT_SIZE(smr_abi_window, sizeof(struct softmrdv_mr_window));
 SMR_ASSERT_SIZE(smr_windows_page, 16);
 static_assert(SOFTMRDV_MR_WINDOW_PENDING == (int)SMR_WINDOW_PENDING,
 	      "the flags are not the kernel's");
-/* An attribute has a length of 16 bits. */
+/* The length of an attribute has 16 bits. */
 static_assert(SOFTMRDV_MR_WINDOWS_MAX * sizeof(struct smr_abi_window) <=
 		      UINT16_MAX,
 	      "the windows do not fit into an attribute");
 
-/* More than any page has */
+/* More windows than any page has */
 #define NOT_SAID	UINT32_MAX
 
 static uint32_t min_u32(uint32_t a, uint32_t b)
@@ -67,8 +67,8 @@ static int query_page(struct ibv_mr *mr, struct softmrdv_mr_window *windows,
 }
 
 /*
- * All pages, as far as there is room. Windows may come and go from page to page: when all
- * are listed, there are as many as were listed.
+ * All pages, as far as there is room. Windows may be bound and unbound between two pages: when all
+ * are listed, the total is the number that was listed.
  */
 static int query_windows(struct ibv_mr *mr, struct softmrdv_mr_window *windows,
 			 uint32_t max, uint32_t *total)
@@ -103,7 +103,7 @@ int softmrdv_query_mr_windows(struct ibv_mr *mr,
 		return EOPNOTSUPP;
 
 	ret = query_windows(mr, windows, max, &n);
-	/* the core's error for a driver without that method */
+	/* the core's error if a driver lacks the method */
 	if (ret == EPROTONOSUPPORT)
 		return EOPNOTSUPP;
 	if (!ret)

@@ -12,7 +12,7 @@
 /**
  * struct smr_flow - a flow steering rule
  * @flow: libibverbs' part
- * @counters: what counts its frames, or NULL
+ * @counters: count its frames, or NULL
  */
 struct smr_flow {
 	struct ibv_flow flow;
@@ -36,7 +36,7 @@ static struct ibv_counters *counters_of(const struct ibv_flow_attr *attr)
 /**
  * smr_create_flow - steer frames to a QP
  * @qp: a RAW_PACKET QP
- * @attr: which frames, and what is to be done with them
+ * @attr: which frames, and the actions on them
  *
  * Return: the rule, or NULL and errno.
  */

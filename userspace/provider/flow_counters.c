@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Flow counters. The kernel counts the packets and the bytes of the rules that
- * use them; which of the two a program finds at which index is known here.
+ * Flow counters. The kernel counts packets and bytes of the rules that use
+ * them; the provider maps them to the indices that the program has chosen.
  */
 #include "flow_counters.h"
 
@@ -15,9 +15,9 @@
 #include "softmr.h"
 
 /**
- * struct point - a counter at an index; several of an index add up
- * @next: the point that was attached before
- * @index: where the program wants it
+ * struct point - a counter at an index; several at one index add up
+ * @next: the previously attached point
+ * @index: in the program's array
  * @counter: enum smr_flow_counter
  */
 struct point {
@@ -30,8 +30,8 @@ struct point {
  * struct smr_flow_counters - flow counters
  * @vcounters: libibverbs' part
  * @lock: guards the others
- * @points: what is to be read
- * @rules: how many rules use them; no point is attached meanwhile
+ * @points: the counters to be read
+ * @rules: how many rules use them; until it is 0 no point can be attached
  */
 struct smr_flow_counters {
 	struct verbs_counters vcounters;
@@ -61,7 +61,6 @@ static void add_rules(struct ibv_counters *ibcounters, int n)
 
 /**
  * smr_flow_counters_hold - a rule is about to use them
- * @counters: the counters
  */
 void smr_flow_counters_hold(struct ibv_counters *counters)
 {
@@ -69,8 +68,7 @@ void smr_flow_counters_hold(struct ibv_counters *counters)
 }
 
 /**
- * smr_flow_counters_drop - a rule does not use them any more
- * @counters: the counters
+ * smr_flow_counters_drop - a rule no longer uses them
  */
 void smr_flow_counters_drop(struct ibv_counters *counters)
 {
@@ -79,7 +77,6 @@ void smr_flow_counters_drop(struct ibv_counters *counters)
 
 /**
  * smr_create_counters - create flow counters
- * @context: the open device
  * @attr: nothing
  *
  * Return: the counters, or NULL and errno.
@@ -99,7 +96,7 @@ struct ibv_counters *smr_create_counters(struct ibv_context *context,
 		return &counters->vcounters.counters;
 	smr_lock_destroy(&counters->lock);
 	free(counters);
-	/* a module that has none */
+	/* the module has no flow counters */
 	errno = ret == EPROTONOSUPPORT ? EOPNOTSUPP : ret;
 	return NULL;
 }
@@ -143,7 +140,7 @@ static int attach(struct ibv_context *context,
 }
 
 /**
- * smr_attach_counters_point_flow - say what is to be read at an index
+ * smr_attach_counters_point_flow - attach a counter to an index
  * @ibcounters: the counters, which no rule uses yet
  * @attr: packets or bytes, and the index
  * @flow: NULL: rules that exist get no counters

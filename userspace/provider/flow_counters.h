@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Flow counters, as rules use them.
+ * Use of flow counters by rules
  */
 #ifndef SMR_PROVIDER_FLOW_COUNTERS_H
 #define SMR_PROVIDER_FLOW_COUNTERS_H

@@ -2,7 +2,7 @@
 #include "lock.h"
 
 /**
- * smr_lock_init - make a lock that nobody holds
+ * smr_lock_init - make a lock that is not held
  * @lock: the lock
  */
 void smr_lock_init(struct smr_lock *lock)
@@ -14,7 +14,7 @@ void smr_lock_init(struct smr_lock *lock)
 
 /**
  * smr_lock_destroy - undo smr_lock_init()
- * @lock: a lock that nobody holds
+ * @lock: a lock that is not held
  */
 void smr_lock_destroy(struct smr_lock *lock)
 {

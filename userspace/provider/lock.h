@@ -15,7 +15,7 @@
 /**
  * struct smr_lock - a lock
  * @spin: guards what the lock is for, and @busy
- * @busy: a thread holds the lock for long, and has released @spin
+ * @busy: a thread holds the lock for a system call, and has released @spin
  * @mutex: that thread holds it; the others wait for it
  */
 struct smr_lock {

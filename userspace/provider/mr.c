@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions. The kernel checks everything; this side only keeps the struct
- * for as long as the kernel keeps the registration.
+ * Memory regions. The kernel checks everything; the provider only keeps the
+ * struct as long as the kernel keeps the registration.
  */
 #include "softmr.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* What a registration returns after its command: the MR, or NULL and errno. */
+/* The result of a registration after its command: the MR, or NULL and errno. */
 static struct ibv_mr *outcome(struct verbs_mr *vmr, int err)
 {
 	if (!err)
@@ -20,8 +20,7 @@ static struct ibv_mr *outcome(struct verbs_mr *vmr, int err)
 
 /**
  * smr_reg_mr - register memory
- * @pd: the protection domain
- * @addr: where the memory begins
+ * @addr: of the memory
  * @length: bytes; SIZE_MAX asks for all of the address space (implicit ODP)
  * @hca_va: the address that work requests will use for @addr
  * @access: enum ibv_access_flags
@@ -44,8 +43,7 @@ struct ibv_mr *smr_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 
 /**
  * smr_reg_dmabuf_mr - register a part of a dma-buf
- * @pd: the protection domain
- * @offset: where in the buffer the region begins
+ * @offset: of the region in the buffer
  * @length: bytes
  * @iova: the address that work requests will use for @offset
  * @fd: the dma-buf
@@ -67,9 +65,7 @@ struct ibv_mr *smr_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 
 /**
  * smr_alloc_dmah - allocate a DMA handle
- * @context: the open device
- * @attr: hints for a device that reaches memory over PCIe, which softmr does
- *	not
+ * @attr: hints for a device that accesses memory over PCIe; softmr does not
  *
  * Return: the handle, or NULL and errno.
  */
@@ -130,11 +126,9 @@ static struct ibv_mr *reg_with_dmah(struct ibv_pd *pd,
 
 /**
  * smr_reg_mr_ex - register memory or a part of a dma-buf
- * @pd: the protection domain
  * @attr: the memory; with a DMA handle or without
  *
- * Without a handle it is a region like any other, and kernels register it that
- * know no handles.
+ * Without a handle it is an ordinary region, and older kernels can register it.
  *
  * Return: the MR, or NULL and errno.
  */
@@ -144,7 +138,7 @@ struct ibv_mr *smr_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
 			       IBV_REG_MR_MASK_FD | IBV_REG_MR_MASK_FD_OFFSET |
 			       IBV_REG_MR_MASK_DMAH;
 	uint64_t mask = attr->comp_mask;
-	/* a dma-buf has no address of its own that iova could be by default */
+	/* a dma-buf has no address that could be the default iova */
 	uint64_t needed = mask & IBV_REG_MR_MASK_FD ?
 				  IBV_REG_MR_MASK_FD_OFFSET |
 					  IBV_REG_MR_MASK_IOVA :
@@ -176,8 +170,9 @@ struct ibv_mr *smr_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
 /**
  * smr_rereg_mr - change a registration
  * @vmr: the MR; its keys follow, libibverbs updates the rest on success. Its
- *	access stays: ibv_dereg_mr() undoes by it what the registration did
- * @flags: what changes, enum ibv_rereg_mr_flags
+ *	access field does not change: with it ibv_dereg_mr() undoes what the
+ *	registration did
+ * @flags: which values change, enum ibv_rereg_mr_flags
  * @pd: the new protection domain
  * @addr: the new start, which is also the new iova
  * @length: the new length
@@ -197,7 +192,7 @@ int smr_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 /**
  * smr_import_mr - use a region that another process has registered
  * @pd: its protection domain, imported
- * @handle: the region's
+ * @handle: of the region
  *
  * Return: the MR, whose addr is unknown in this process; or NULL and errno.
  */
@@ -211,8 +206,7 @@ struct ibv_mr *smr_import_mr(struct ibv_pd *pd, uint32_t handle)
 }
 
 /**
- * smr_unimport_mr - forget an imported region, which lives on
- * @mr: the MR
+ * smr_unimport_mr - forget an imported region, which stays registered
  */
 void smr_unimport_mr(struct ibv_mr *mr)
 {
@@ -221,7 +215,8 @@ void smr_unimport_mr(struct ibv_mr *mr)
 
 /**
  * smr_dereg_mr - drop a registration
- * @vmr: the MR; with EBUSY (a window is bound to it) it stays as it is
+ * @vmr: the MR, which is unchanged if the kernel refuses with EBUSY: a window
+ * is bound to it
  */
 int smr_dereg_mr(struct verbs_mr *vmr)
 {

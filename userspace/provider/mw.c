@@ -9,7 +9,6 @@
 
 /**
  * smr_alloc_mw - allocate a memory window
- * @pd: the protection domain
  * @type: type 1 or type 2
  *
  * Return: the window, or NULL and errno.

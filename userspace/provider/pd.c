@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * XRC domains and address handles: objects that have nothing but the kernel's
+ * XRC domains and address handles: objects that only consist of the kernel's
  * handle.
  */
 #include "softmr.h"
@@ -12,7 +12,6 @@
 
 /**
  * smr_open_xrcd - open an XRC domain
- * @context: the open device
  * @attr: the inode that names it, if it is shared
  *
  * Return: the XRC domain, or NULL and errno.

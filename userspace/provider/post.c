@@ -117,7 +117,7 @@ static int write_send(struct smr_qp *qp, const struct ibv_send_wr *wr)
 
 /*
  * Publish the chain @wr up to its first bad request, which *@bad_wr names.
- * *@posted says whether there was anything before it.
+ * *@posted says whether any request came before it.
  */
 static int write_send_chain(struct smr_qp *qp, struct ibv_send_wr *wr,
 			    struct ibv_send_wr **bad_wr, bool *posted)
@@ -142,11 +142,11 @@ static int write_send_chain(struct smr_qp *qp, struct ibv_send_wr *wr,
 }
 
 /**
- * smr_sq_ring - tell the kernel of send requests that were published
+ * smr_sq_ring - notify the kernel of published send requests
  * @qp: the QP; its SQ's lock is not held
  *
- * If the kernel looks into the ring by itself, there is nothing to do. An older
- * module never says so.
+ * If the kernel polls the ring, there is nothing to do. An older module never
+ * does.
  *
  * Return: 0, or the errno of the doorbell.
  */
@@ -163,8 +163,8 @@ int smr_sq_ring(const struct smr_qp *qp)
  * @wr: a chain of requests
  * @bad_wr: on failure the first request that was not posted
  *
- * The doorbell runs the requests in this thread's context, without the lock:
- * other threads may post, and ring, meanwhile. It fails only if the device is
+ * The doorbell runs the requests in this thread's context, without the lock: at
+ * the same time other threads may post and ring. It fails only if the device is
  * gone, and then no request of the chain will complete.
  */
 int smr_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,

@@ -34,7 +34,7 @@ enum {
 			   IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH,
 };
 
-/* The opcodes that a type of QP can send, as bits 1 << opcode. */
+/* The opcodes that a type of QP can send, as bits 1 << opcode */
 static uint32_t ops_of_type(enum ibv_qp_type type)
 {
 	switch (type) {
@@ -72,8 +72,8 @@ static int map_queues(struct smr_qp *qp, const struct smr_create_qp_resp *resp)
 }
 
 /*
- * Only a QP with a table of work queues has input. A module that is too old for
- * that has no tables.
+ * Only a QP with a table of work queues has driver input. A module that is too
+ * old for it has no tables.
  */
 static int fill_hash(struct smr_create_qp *how, size_t *len,
 		     struct ibv_context *context,
@@ -128,7 +128,6 @@ static int create_qp(struct smr_qp *qp, struct ibv_context *context,
 
 /**
  * smr_create_qp_ex - create a queue pair
- * @context: the open device
  * @attr: its type, CQs and sizes; the sizes it got are written back
  *
  * Return: the QP, or NULL and errno.
@@ -186,7 +185,7 @@ err:
 }
 
 /**
- * smr_create_qp - create a queue pair, the older way
+ * smr_create_qp - create a queue pair by the older call
  * @pd: its protection domain
  * @attr: its type, CQs and sizes; the sizes it got are written back
  *
@@ -213,8 +212,7 @@ struct ibv_qp *smr_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 }
 
 /**
- * smr_open_qp - open an XRC receive QP that another process made
- * @context: the open device
+ * smr_open_qp - open an XRC receive QP of another process
  * @attr: its XRC domain and number
  *
  * Return: a QP without queues, or NULL and errno.
@@ -258,8 +256,8 @@ static void forget_completions(struct ibv_qp *qp)
 }
 
 /*
- * Only the newer command knows a rate limit, and only it has a driver's part.
- * An older module refuses the attribute.
+ * Only the newer command has a rate limit and driver data. An older module
+ * refuses the attribute.
  */
 static int modify_rate(struct ibv_qp *qp, struct ibv_qp_attr *attr,
 		       int attr_mask, const struct smr_modify_qp *how)
@@ -299,7 +297,6 @@ int smr_modify_qp_rate_limit(struct ibv_qp *qp,
 
 /**
  * smr_modify_qp - change a QP's attributes or state
- * @ibqp: the QP
  * @attr: the attributes
  * @attr_mask: which of them, enum ibv_qp_attr_mask
  *
@@ -330,9 +327,8 @@ int smr_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 
 /**
  * smr_query_qp - a QP's attributes
- * @qp: the QP
  * @attr: the answer
- * @wanted: what is asked for
+ * @wanted: which attributes, enum ibv_qp_attr_mask
  * @created: what it was created with
  */
 int smr_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int wanted,
@@ -344,12 +340,12 @@ int smr_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int wanted,
 }
 
 /**
- * smr_set_ece - set the options that the peers have agreed on
+ * smr_set_ece - set the options that the peers have negotiated
  * @qp: a QP in RESET or INIT
  * @ece: of any vendor
  *
- * softmr has no options, so all are ignored: smr_query_ece() returns which are
- * in force.
+ * softmr has no options, so all are ignored: smr_query_ece() returns the active
+ * ones.
  */
 int smr_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
@@ -361,8 +357,7 @@ int smr_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 }
 
 /**
- * smr_query_ece - the options that are in force
- * @qp: the QP
+ * smr_query_ece - the active options
  * @ece: the answer: none
  */
 int smr_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)

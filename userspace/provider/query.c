@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What an application may ask about the device.
+ * Queries about the device
  */
 #include "softmr.h"
 
@@ -11,12 +11,12 @@
 
 #include "abi.h"
 
-/* Has the program's struct of this size the field? */
+/* Does the program's struct of this size have the field? */
 #define HAS_FIELD(size, field)                                                 \
 	((size) >= offsetof(struct ibv_device_attr_ex, field) +                \
 			   sizeof(((struct ibv_device_attr_ex *)NULL)->field))
 
-/* What the driver's part of the answer says; an older module says nothing. */
+/* Add the driver's part of the answer; an older module has none. */
 static void add_driver_caps(struct ibv_device_attr_ex *attr, size_t attr_size,
 			    const struct smr_query_device_resp *resp)
 {
@@ -35,7 +35,6 @@ static void add_driver_caps(struct ibv_device_attr_ex *attr, size_t attr_size,
 
 /**
  * smr_query_device_ex - the device's attributes
- * @context: the open device
  * @input: libibverbs'
  * @attr: the answer
  * @attr_size: bytes of it that the application knows
@@ -65,7 +64,6 @@ int smr_query_device_ex(struct ibv_context *context,
 
 /**
  * smr_query_port - a port's attributes
- * @context: the open device
  * @port: the port's number
  * @attr: the answer
  */
@@ -78,8 +76,8 @@ int smr_query_port(struct ibv_context *context, uint8_t port,
 }
 
 /*
- * As adapters have it: a counter in tv_nsec, which programs compare with the
- * timestamps of completions. Only where it is too short for that, tv_sec has
+ * As on adapters: a counter in tv_nsec, which programs compare with the
+ * timestamps of completions. Only if tv_nsec is too short for that, tv_sec has
  * the seconds.
  */
 static void read_raw_clock(struct timespec *raw)
@@ -97,8 +95,7 @@ static void read_raw_clock(struct timespec *raw)
 
 /**
  * smr_query_rt_values - read the clock of the completions' timestamps
- * @context: the open device
- * @values: comp_mask says what is asked for
+ * @values: comp_mask says which values
  *
  * The device's raw clock is the host's CLOCK_REALTIME, in nanoseconds.
  */

@@ -15,7 +15,7 @@ static int write_recv(struct smr_wq *rq, const struct ibv_recv_wr *wr)
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > rq->max_sge)
 		return smr_wq_refuse(rq, POST_SGE, (uint32_t)wr->num_sge,
 				     rq->max_sge);
-	/* Without a limit there is no ring: see smr_wq_use_ring(). */
+	/* If max_wr is 0 there is no ring: see smr_wq_use_ring(). */
 	if (smr_wq_full(rq))
 		return rq->max_wr ? smr_wq_refuse_full(rq) : EINVAL;
 
@@ -31,7 +31,7 @@ static int write_recv(struct smr_wq *rq, const struct ibv_recv_wr *wr)
 
 /*
  * Publish the chain @wr up to its first bad request, which *@bad_wr names.
- * *@posted says whether there was anything before it.
+ * *@posted says whether any request came before it.
  */
 static int write_recv_chain(struct smr_wq *rq, struct ibv_recv_wr *wr,
 			    struct ibv_recv_wr **bad_wr, bool *posted)
@@ -57,13 +57,10 @@ static int write_recv_chain(struct smr_wq *rq, struct ibv_recv_wr *wr,
 
 /**
  * smr_wq_post_recv - post receive requests to a queue that has a doorbell
- * @rq: the queue
- * @context: the open device
- * @db: the doorbell
  * @wr: a chain of requests
  * @bad_wr: on failure the first request that was not posted
  *
- * The doorbell is rung only if the kernel waits for receive requests, or must
+ * The doorbell is rung only if the kernel waits for receive requests, or has to
  * flush them.
  */
 int smr_wq_post_recv(struct smr_wq *rq, struct ibv_context *context,
@@ -109,7 +106,6 @@ int smr_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 
 /**
  * smr_post_srq_recv - post receive requests to an SRQ
- * @ibsrq: the SRQ
  * @wr: a chain of requests
  * @bad_wr: on failure the first request that was not posted
  */

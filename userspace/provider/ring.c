@@ -2,9 +2,9 @@
 /*
  * Mapping and unmapping the rings that the kernel makes.
  *
- * Many rings may be in one mapping, which is made for the first of them and
- * unmapped with the last. An older module has each ring in a mapping of its own.
- * The rest of the provider sees no difference.
+ * Many rings may share one mapping, which is made for the first of them and unmapped with the last.
+ * With an older module each ring has its own mapping. This is invisible to the rest of the
+ * provider.
  */
 #include "ring.h"
 
@@ -16,14 +16,14 @@
 #include <infiniband/driver.h>
 
 /**
- * struct smr_map - memory of the kernel's that is mapped
- * @maps: the context's, whose lock guards @next and @users
+ * struct smr_map - a mapping of the kernel's memory
+ * @maps: those of the context; their lock guards @next and @users
  * @next: in @maps
- * @id: names it; 0: it has one ring only, and is in no list
- * @users: rings that are in it
- * @addr: where
+ * @id: identifies it; 0: it has only one ring, and is in no list
+ * @users: the number of rings in it
+ * @addr: its address
  * @size: bytes
- * @not_for_child: no child of this process gets it
+ * @not_for_child: children of this process do not inherit it
  */
 struct smr_map {
 	struct smr_maps *maps;
@@ -36,7 +36,7 @@ struct smr_map {
 };
 
 /**
- * smr_maps_init - a context that is opened has no rings
+ * smr_maps_init - initialise the mappings of a newly opened context
  * @maps: filled in
  * @fd: the context's command fd
  */
@@ -48,7 +48,7 @@ void smr_maps_init(struct smr_maps *maps, int fd)
 }
 
 /**
- * smr_maps_destroy - the context is closed
+ * smr_maps_destroy - undo smr_maps_init()
  * @maps: all rings are unmapped
  */
 void smr_maps_destroy(struct smr_maps *maps)
@@ -56,9 +56,7 @@ void smr_maps_destroy(struct smr_maps *maps)
 	pthread_mutex_destroy(&maps->lock);
 }
 
-/*
- * A ring that fails this was made by a module that this provider does not know.
- */
+/* A ring that fails this check comes from a module that this provider does not know. */
 static bool ring_geometry_ok(const struct smr_new_ring *made,
 			     uint32_t min_stride)
 {
@@ -83,10 +81,9 @@ static bool ring_geometry_ok(const struct smr_new_ring *made,
  * @entries: of the ring, at least
  * @stride: bytes from one to the next
  *
- * For a ring that replaces another one: once the kernel uses the new ring, it
- * is too late to find that there are no addresses for it. The ring may be the
- * first one in a mapping for many. No addresses are reserved for a ring that
- * exceeds all limits, so that the kernel returns the error.
+ * For a ring that replaces another one: once the kernel uses the new ring, running out of addresses
+ * can no longer be handled. The ring may be the first one of a shared mapping. No addresses are
+ * reserved for a ring that exceeds all limits: the kernel returns the error.
  *
  * Return: 0 or a positive errno.
  */
@@ -130,7 +127,7 @@ void smr_room_release(struct smr_room *room)
 	*room = (struct smr_room){};
 }
 
-/* Map @size bytes into the room, if there is one that is large enough. */
+/* Map @size bytes into the reserved addresses, if they suffice. */
 static void *map_in_room(int fd, uint64_t offset, size_t size,
 			 struct smr_room *room)
 {
@@ -144,7 +141,7 @@ static void *map_in_room(int fd, uint64_t offset, size_t size,
 		munmap((uint8_t *)room->addr + size, room->size - size);
 	addr = mmap(room->addr, size, PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
-	/* Even if it failed: the addresses may have another user now. */
+	/* Also on failure: the addresses may have another user now. */
 	room->addr = NULL;
 	room->size = 0;
 	return addr;
@@ -188,7 +185,7 @@ static int map_new(struct smr_maps *maps, uint64_t id, uint64_t offset,
 	return 0;
 }
 
-/* Where the pointer to the mapping @id is; caller holds the lock. */
+/* The place of the pointer to the mapping @id. Caller holds the lock. */
 static struct smr_map **map_find(struct smr_maps *maps, uint64_t id)
 {
 	struct smr_map **at = &maps->first;
@@ -198,7 +195,7 @@ static struct smr_map **map_find(struct smr_maps *maps, uint64_t id)
 	return at;
 }
 
-/* New rings are mostly in the mapping of the one before: keep it in front. */
+/* New rings are mostly in the same mapping as the last one: keep that in front. */
 static void map_to_front(struct smr_maps *maps, struct smr_map **at)
 {
 	struct smr_map *map = *at;
@@ -256,11 +253,10 @@ static void map_put(struct smr_map *map)
 /**
  * smr_ring_map - map a ring that the kernel described
  * @ring: filled in; all zero if the kernel says that there is no such ring
- * @made: what the kernel said of it
+ * @made: the kernel's description of it
  * @min_stride: the least size of an entry of this kind
- * @room: reserved addresses, which the ring uses if they suffice; or NULL. With
- *	it, it is no error if a child of this process inherits the ring: it is
- *	shared memory
+ * @room: reserved addresses, which the ring uses if they suffice; or NULL. With @room a child of
+ *	this process may inherit the ring, which is shared memory
  *
  * Return: 0, or a positive errno with nothing mapped.
  */
@@ -306,11 +302,10 @@ void smr_ring_unmap(struct smr_ring *ring)
 /**
  * smr_ring_lose - unmap a ring that the kernel has replaced by one that cannot be
  * mapped
- * @ring: becomes an empty ring of this process's own
+ * @ring: becomes an empty ring of the process itself
  *
- * The kernel gives the old ring's memory to other rings, so it must not be
- * touched. All indices of the empty ring are 0, and stay so: nothing is ever
- * in it, and its user must not add anything.
+ * The kernel gives the old ring's memory to other rings, so it must not be touched. All indices of
+ * the empty ring remain 0: it is always empty, and its user must not add entries.
  */
 void smr_ring_lose(struct smr_ring *ring)
 {

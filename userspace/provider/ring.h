@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Rings shared with the kernel: how one is mapped, and the few accesses that
+ * Rings shared with the kernel: how they are mapped, and the few accesses that
  * need memory ordering.
  */
 #ifndef SMR_PROVIDER_RING_H
@@ -16,7 +16,7 @@
 struct smr_map;
 
 /**
- * struct smr_maps - the mappings of a context that rings share
+ * struct smr_maps - the shared mappings of a context
  * @lock: guards @first
  * @fd: the context's command fd; constant
  * @first: a list
@@ -30,7 +30,7 @@ struct smr_maps {
 /**
  * struct smr_ring - one mapped ring
  * @hdr: its head; NULL: there is no such ring
- * @entries: the first entry, directly behind the head
+ * @entries: the first entry, directly after the head
  * @depth: entries, a power of two
  * @stride: bytes from one entry to the next
  * @map: the mapping that it is in; NULL: see smr_ring_lose()
@@ -44,10 +44,10 @@ struct smr_ring {
 };
 
 /**
- * struct smr_room - addresses that are kept free for a ring
- * @addr: the first one; NULL: there are none
+ * struct smr_room - addresses that are reserved for a ring
+ * @addr: the first one; NULL: none
  * @size: bytes
- * @map: what will describe the mapping
+ * @map: will describe the mapping
  */
 struct smr_room {
 	void *addr;
@@ -89,17 +89,17 @@ static inline void smr_store_release(__u32 *index, uint32_t value)
 	__atomic_store_n(index, value, __ATOMIC_RELEASE);
 }
 
-/* The entry that the free-running @index stands for. */
+/* The entry at the free-running @index */
 static inline void *smr_ring_entry(const struct smr_ring *ring, uint32_t index)
 {
 	return ring->entries + (size_t)(index & (ring->depth - 1)) * ring->stride;
 }
 
 /*
- * What the kernel says about doorbells, for the entries that were just
- * published: enum smr_ring_flags. The fence orders our store to prod before our
- * load of flags. The kernel orders its store to flags before its last load of
- * prod. So one of the two sees the other's store.
+ * The kernel's flags about doorbells for the entries that were just published,
+ * enum smr_ring_flags. The fence orders our store to prod before our load of
+ * flags. The kernel orders its store to flags before its last load of prod. So
+ * one of the two sees the other's store.
  */
 static inline uint32_t smr_ring_flags(const struct smr_ring *ring)
 {

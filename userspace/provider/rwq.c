@@ -12,7 +12,7 @@
 #include "abi.h"
 
 enum {
-	/* Tables of the kernel's are not larger. */
+	/* The kernel has no larger tables. */
 	SMR_TABLE_LOG_MAX = IB_USER_VERBS_MAX_LOG_IND_TBL_SIZE,
 };
 
@@ -20,7 +20,6 @@ enum {
  * struct smr_rwq - a receive work queue
  * @wq: libibverbs' part
  * @home: see smr_object_alloc()
- * @rq: the queue
  * @ring_rq: its doorbell
  */
 struct smr_rwq {
@@ -80,7 +79,6 @@ static int create_wq(struct smr_rwq *rwq, struct ibv_context *context,
 
 /**
  * smr_create_wq - create a receive work queue
- * @context: the open device
  * @attr: its domain, CQ and sizes; the sizes it got are written back
  *
  * Return: the queue, in RESET; or NULL and errno.
@@ -108,14 +106,13 @@ struct ibv_wq *smr_create_wq(struct ibv_context *context,
 		return &rwq->wq;
 	smr_object_free(rwq, SOFTMRDV_RES_TYPE_WQ, home);
 err:
-	/* EPROTONOSUPPORT is a module that has none. */
+	/* EPROTONOSUPPORT: the module has no work queues. */
 	errno = ret == EPROTONOSUPPORT ? EOPNOTSUPP : ret;
 	return NULL;
 }
 
 /**
  * smr_modify_wq - change a work queue's state
- * @wq: the queue
  * @attr: the state
  *
  * A change to RESET drops the queue's completions, and empties it.
@@ -156,7 +153,6 @@ int smr_destroy_wq(struct ibv_wq *wq)
 
 /**
  * smr_create_rwq_ind_table - create a table of work queues
- * @context: the open device
  * @attr: the queues
  *
  * Return: the table, or NULL and errno.
@@ -169,7 +165,7 @@ smr_create_rwq_ind_table(struct ibv_context *context,
 	struct ibv_rwq_ind_table *table;
 	int ret;
 
-	/* libibverbs takes memory for it from the stack. */
+	/* libibverbs allocates it on the stack. */
 	if (attr->log_ind_tbl_size > SMR_TABLE_LOG_MAX) {
 		ret = smr_refuse(context, 0, WQ_TABLE, attr->log_ind_tbl_size,
 				 SMR_TABLE_LOG_MAX);

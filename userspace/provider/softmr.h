@@ -17,7 +17,7 @@
 #include "ring.h"
 #include "wq.h"
 
-/* Immediate data crosses the ABI as it is, in network order. */
+/* Immediate data crosses the ABI unchanged, in network order. */
 #ifdef __CHECKER__
 #define smr_imm_to_abi(imm)	((__attribute__((force)) uint32_t)(imm))
 #define smr_imm_of_abi(raw)	((__attribute__((force)) __be32)(raw))
@@ -32,8 +32,8 @@ struct smr_why_watch;
  * struct smr_context - an open device
  * @abi_minor: the module's minor version of the ABI, enum smr_abi_minor
  * @bell_fd: its doorbell, or -1; see smr_doorbell_open()
- * @maps: mappings that its rings share
- * @watch: prints what is refused, or NULL; see why_watch.c
+ * @maps: the shared mappings of its rings
+ * @watch: prints refusals, or NULL; see why_watch.c
  * @room: for what libibverbs has before @vctx
  * @vctx: libibverbs' part
  */
@@ -49,7 +49,7 @@ struct smr_context {
 /**
  * struct smr_ah - an address handle
  * @ah: libibverbs' part
- * @number: names it in a work request
+ * @number: identifies it in a work request
  */
 struct smr_ah {
 	struct ibv_ah ah;
@@ -63,9 +63,9 @@ struct smr_ah {
  * @lock: guards all below; not taken when @single_threaded
  * @single_threaded: the application promised to serialise its calls
  * @ring: the completions; the kernel produces
- * @cons: the next completion to look at; the ring's own lags behind it
- *	while a batch is polled
- * @prod: how far the kernel had come when we last looked
+ * @cons: the next completion to read; the ring's own index lags behind while a
+ *	batch is polled
+ * @prod: the kernel's index when it was last read
  * @cur: the completion that the read_*() functions of the extended CQ read;
  *	NULL unless a batch is being polled
  */
@@ -84,8 +84,7 @@ struct smr_cq {
  * struct smr_srq - a shared receive queue
  * @vsrq: libibverbs' part
  * @home: see smr_object_alloc()
- * @rq: the queue
- * @srqn: what XRC peers name it by
+ * @srqn: its number for XRC peers
  */
 struct smr_srq {
 	struct verbs_srq vsrq;
@@ -100,7 +99,7 @@ struct smr_srq {
  * @home: see smr_object_alloc()
  * @send_ops: bit n is set if opcode n may be posted to this type of QP
  * @sq: the send queue
- * @rq: the receive queue; without a ring if an SRQ stands in for it
+ * @rq: the receive queue; without a ring if the QP uses an SRQ
  * @ring_sq: the doorbell of the send side
  * @ring_rq: the doorbell of the receive side
  * @wr: the entry that ibv_wr_*() is filling, NULL after an error; it, and

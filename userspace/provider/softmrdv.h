@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What softmr devices can do beyond verbs. Link with -lsoftmr.
+ * Functions of softmr devices beyond verbs. Link with -lsoftmr.
  */
 #ifndef SOFTMRDV_H
 #define SOFTMRDV_H
@@ -16,25 +16,24 @@ extern "C" {
 #endif
 
 /*
- * A module whose abi_minor is less than 2 lists at most this many windows; see
- * softmrdv_query_mr_windows().
+ * A module with abi_minor below 2 lists at most this many windows; see softmrdv_query_mr_windows().
  */
 #define SOFTMRDV_MR_WINDOWS_MAX	1024
 
 /* flags of a window */
 enum softmrdv_mr_window_flags {
-	/* it is not bound yet: the bind waits until the former binding ends */
+	/* it is not bound yet: the bind waits for the end of the former binding */
 	SOFTMRDV_MR_WINDOW_PENDING = 1 << 0,
 };
 
 /**
- * struct softmrdv_mr_window - a memory window that keeps a region
+ * struct softmrdv_mr_window - a memory window that prevents a deregistration
  * @handle: the handle of its struct ibv_mw; 0 while it is being deallocated
- * @rkey: its key at present; of a pending bind: the key that it will have
+ * @rkey: its current key; of a pending bind: the future key
  * @type: enum ibv_mw_type
- * @qp_num: the QP that a type 2 window is tied to, 0: none; of a pending bind:
- *	the QP that it was posted to
- * @addr: the first byte that it opens, as peers name it
+ * @qp_num: the QP that a type 2 window is associated with, 0: none; of a pending bind: the QP that
+ *	it was posted to
+ * @addr: its first byte, as peers address it
  * @length: bytes
  * @access: enum ibv_access_flags
  * @flags: enum softmrdv_mr_window_flags
@@ -64,7 +63,7 @@ enum softmrdv_res_type {
 
 /**
  * softmrdv_is_supported - is this device one of softmr?
- * @device: any device of ibv_get_device_list()
+ * @device: any device from ibv_get_device_list()
  */
 bool softmrdv_is_supported(struct ibv_device *device);
 
@@ -73,15 +72,14 @@ bool softmrdv_is_supported(struct ibv_device *device);
  * deregistered?
  * @mr: the region
  * @windows: an array for @max of them, NULL if @max is 0
- * @max: how many to give
- * @total: how many there are, whatever @max is
+ * @max: the size of the array
+ * @total: set to the number of bound windows, whatever @max is
  *
- * The first @max or @total windows, whichever is less, are in @windows. A module
- * whose abi_minor is less than 2 gives SOFTMRDV_MR_WINDOWS_MAX at most, and does not
- * count binds that wait.
+ * The first @max or @total windows, whichever is less, are in @windows. A module with abi_minor
+ * below 2 lists SOFTMRDV_MR_WINDOWS_MAX at most, and does not count pending binds.
  *
- * The kernel is asked for many windows in several calls. A window that is bound all
- * the time is listed, whatever else is bound and unbound meanwhile.
+ * If there are many windows, the library queries the kernel in several calls. A window that is
+ * bound during all of them is listed, whatever else is bound and unbound during that time.
  *
  * Return: 0 or a positive errno: EINVAL (@mr or @total is NULL, or @windows is
  * NULL and @max is not 0), EOPNOTSUPP (the region is not one of softmr, or the
@@ -105,7 +103,7 @@ struct softmrdv_device {
 };
 
 /**
- * softmrdv_query_device - what can this device's module do?
+ * softmrdv_query_device - the capabilities of this device's module
  * @context: the open device
  * @device: the answer; its comp_mask must be 0
  *
@@ -115,7 +113,7 @@ struct softmrdv_device {
 int softmrdv_query_device(struct ibv_context *context,
 			  struct softmrdv_device *device);
 
-/* Numbers of a reason, at most */
+/* The maximum number of numbers of a reason */
 #define SOFTMRDV_WHY_NUMBERS	8
 
 /**
@@ -128,7 +126,7 @@ int softmrdv_query_device(struct ibv_context *context,
  * @qp_num: the QP, or 0
  * @peer_qp_num: the one that it is connected to, or 0
  * @peer: the peer's GID, or zeros
- * @psn: of the packet or of the work request's first one, or 0
+ * @psn: of the packet, or of the first packet of the work request, or 0
  * @opcode: enum ibv_wr_opcode of a work request; of a packet that of its BTH
  * @numbers: how many entries of @number the reason has
  * @number: its numbers
@@ -154,8 +152,8 @@ struct softmrdv_why {
  * @context: the open device
  * @why: the answer
  *
- * The device remembers the last 64 refusals of a context, whatever they were. A call that
- * libibverbs, or the RDMA core of the kernel, has refused is none of them.
+ * The device keeps the last 64 refusals of a context, of any kind. It does not know calls that
+ * libibverbs or the kernel's RDMA core has refused.
  *
  * Return: 0 or a positive errno: ENOENT (nothing was refused), EINVAL (NULL), EOPNOTSUPP
  * (the device is not one of softmr, or the module does not know the question), ENOMEM, EIO
@@ -179,16 +177,16 @@ int softmrdv_why_qp(struct ibv_qp *qp, struct softmrdv_why *why);
  * @wc: the completion
  * @why: the answer
  *
- * Return: as softmrdv_why(); ENOENT also if the completion has no reason of its own, since
- * it was flushed.
+ * Return: as softmrdv_why(); ENOENT also if the completion was flushed, and so has no reason of its
+ * own.
  */
 int softmrdv_why_wc(struct ibv_context *context, const struct ibv_wc *wc,
 		    struct softmrdv_why *why);
 
 /**
- * softmrdv_why_text - a refusal in words: what was wrong, and what to do
+ * softmrdv_why_text - describe a refusal: what was wrong, and what to do
  * @why: the refusal
- * @text: the words
+ * @text: the text
  * @size: bytes of @text
  *
  * Return: as snprintf(3): how long the text is, whatever @size is.

@@ -56,7 +56,6 @@ static int create_srq(struct smr_srq *srq, struct ibv_context *context,
 
 /**
  * smr_create_srq_ex - create a shared receive queue
- * @context: the open device
  * @attr: its type and size; the size it got is written back
  *
  * Return: the SRQ, or NULL and errno.
@@ -119,7 +118,7 @@ struct ibv_srq *smr_create_srq(struct ibv_pd *pd,
 	return srq;
 }
 
-/* The first modules take an answer of the first length only. */
+/* The first modules accept only an answer of the original length. */
 static int cmd_resize(struct ibv_srq *srq, const struct ibv_srq_attr *attr,
 		      int attr_mask, struct smr_resize_srq_resp *resp)
 {
@@ -140,9 +139,9 @@ static int cmd_resize(struct ibv_srq *srq, const struct ibv_srq_attr *attr,
 
 /*
  * The kernel moves the posted requests into the new ring, between the indices
- * in the new ring's head, and consumes from there. Other posts wait meanwhile.
- * If the new ring cannot be mapped, nothing can be posted until another resize
- * succeeds.
+ * in the new ring's head, and consumes from there. Other posts wait during that
+ * time. If the new ring cannot be mapped, nothing can be posted until another
+ * resize succeeds.
  */
 static int resize_srq(struct smr_srq *srq, const struct ibv_srq_attr *attr,
 		      int attr_mask)
@@ -171,7 +170,6 @@ unlock:
 
 /**
  * smr_modify_srq - change the size, arm the limit event
- * @ibsrq: the SRQ
  * @attr: the size and the limit
  * @attr_mask: which of them, enum ibv_srq_attr_mask
  */
@@ -190,7 +188,6 @@ int smr_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 
 /**
  * smr_query_srq - size and limit of a shared receive queue
- * @srq: the SRQ
  * @attr: the answer
  */
 int smr_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)

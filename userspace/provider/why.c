@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What the device has refused this process, and why; softmrdv.h documents the functions. */
+/* What the device has refused to this process, and why; softmrdv.h documents the functions. */
 #include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 static_assert(SOFTMRDV_WHY_NUMBERS == SMR_WHY_NUMBERS,
 	      "the numbers are not the kernel's");
 
-/* What is looked for; 0: anything */
+/* The refusal that is looked for; 0: any */
 struct wanted {
 	uint32_t tid;
 	uint32_t qpn;
@@ -53,7 +53,7 @@ static void tell(const struct smr_abi_why *rec, struct softmrdv_why *why)
 		why->numbers++;
 }
 
-/* The last refusal that is wanted; ENOENT: there is none. */
+/* Find the last matching refusal; ENOENT: there is none. */
 static int find(struct ibv_context *context, const struct wanted *w,
 		struct softmrdv_why *why)
 {

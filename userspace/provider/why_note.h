@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the provider refuses by itself: the kernel keeps the reason with those of its own. */
+/* Refusals of the provider itself: the kernel keeps their reasons together with its own. */
 #ifndef SMR_PROVIDER_WHY_NOTE_H
 #define SMR_PROVIDER_WHY_NOTE_H
 
@@ -10,7 +10,7 @@
 #include <infiniband/verbs.h>
 #include <softmr-why.h>
 
-/* The errno that a reason goes with, as a constant; see SMR_WHYS() */
+/* The errno of each reason, as a constant; see SMR_WHYS() */
 enum {
 #define SMR_WHY_ERRNO(name, id, error, ...) SMR_WHY_ERRNO_##name = error,
 	SMR_WHYS(SMR_WHY_ERRNO)
@@ -18,10 +18,10 @@ enum {
 };
 
 /*
- * smr_why_note - tell the kernel; a module that does not know the method does not mind
- * @qpn: the QP that it is about, or 0
+ * smr_why_note - report a refusal to the kernel; a module that lacks the method is no error
+ * @qpn: the QP that it concerns, or 0
  * @id: enum smr_why_id
- * @error: the errno, which is also the value; errno stays as it is
+ * @error: the errno, which is also the value; the variable errno does not change
  */
 int smr_why_note(struct ibv_context *context, uint32_t qpn, uint32_t id,
 		 int error, const uint64_t num[SMR_WHY_NUMBERS])

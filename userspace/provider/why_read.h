@@ -10,7 +10,7 @@
 /* Refusals that are read at once */
 #define SMR_WHY_ROOM	16
 
-/* Those after @from, the oldest first; 0 or a positive errno */
+/* Read the refusals after @from, the oldest first; 0 or a positive errno */
 int smr_why_read(struct ibv_context *context, uint64_t from,
 		 struct smr_abi_why recs[SMR_WHY_ROOM], uint32_t *n);
 

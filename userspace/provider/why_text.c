@@ -32,7 +32,7 @@ const struct smr_why_info *smr_why_info_nth(size_t i)
 	return i < NAMES(infos) ? &infos[i] : NULL;
 }
 
-/* -- a string that grows as far as there is room */
+/* -- a string that grows as far as its buffer allows */
 
 struct out {
 	char *buf;
@@ -54,7 +54,7 @@ static void put(struct out *out, const char *format, ...)
 		out->len += (size_t)n;
 }
 
-/* -- what numbers stand for */
+/* -- the meaning of numbers */
 
 struct bit {
 	uint64_t bit;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The text of a refusal. The provider has it, and the tool. */
+/* The text of a refusal, for the provider and the tool */
 #ifndef SMR_WHY_TEXT_H
 #define SMR_WHY_TEXT_H
 
@@ -13,7 +13,7 @@
  * @id: enum smr_why_id
  * @error: the errno of the verb; 0: the error is the status of a completion
  * @name: in capitals
- * @numbers: names of its numbers, with what they are
+ * @numbers: the names and meanings of its numbers
  * @text: what was wrong, with names of numbers in braces
  * @todo: what to do
  */
@@ -26,9 +26,9 @@ struct smr_why_info {
 	const char *todo;
 };
 
-/* NULL: it is newer than this library. */
+/* NULL: the reason is newer than this library. */
 const struct smr_why_info *smr_why_info(uint32_t id);
-/* Reason number @i of the table, or NULL behind the last. */
+/* Entry @i of the table, or NULL after the last one. */
 const struct smr_why_info *smr_why_info_nth(size_t i);
 
 /*
@@ -36,7 +36,7 @@ const struct smr_why_info *smr_why_info_nth(size_t i);
  * @i: which, from 0 on
  * @len: set to the name's length
  *
- * Return: the name, which does not end there; NULL: there are fewer.
+ * Return: the name, which is not terminated; NULL: there are fewer numbers.
  */
 const char *smr_why_number(const struct smr_why_info *info, unsigned int i,
 			   size_t *len);
@@ -44,7 +44,7 @@ const char *smr_why_number(const struct smr_why_info *info, unsigned int i,
 /*
  * smr_why_format - the text, with its numbers
  *
- * Return: as snprintf(): how long it is, whatever @size is.
+ * Return: as snprintf(): the length, whatever @size is.
  */
 size_t smr_why_format(const struct smr_why_info *info, const uint64_t *num,
 		      char *buf, size_t size);

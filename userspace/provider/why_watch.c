@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * With SOFTMR_WHY=1 in the environment a thread prints what the device refuses this process,
- * as it happens: calls, completions, and requests of peers. What is left is printed when the
- * device is closed, and when the program ends without closing it.
+ * With SOFTMR_WHY=1 in the environment a thread prints the device's refusals to this process as
+ * they happen: calls, completions, and requests of peers. Remaining refusals are printed when the
+ * device is closed, and when the program exits without closing it.
  */
 #include "why_watch.h"
 
@@ -21,19 +21,19 @@
 #include "why_text.h"
 
 #define LOOK_MS		100
-/* So many are printed in a second. */
+/* The maximum number that is printed in a second */
 #define PRINT_MAX	20
 #define TEXT_MAX	512
 
 /**
  * struct smr_why_watch - the thread of an open device
- * @next: in the list of all
+ * @next: in the list of all threads
  * @context: the device
  * @thread: prints
- * @pid: the process that has it: a child that was forked has the memory only
- * @stop: the thread is to end; guarded by watches_lock, as are those below
- * @from: the last refusal that was printed, or left out
- * @second: when @printed began
+ * @pid: the process of the thread: a forked child only has the memory
+ * @stop: the thread must end; guarded by watches_lock, like the fields below
+ * @from: the last refusal that was printed or skipped
+ * @second: when counting in @printed began
  * @printed: how many since
  * @left_out: how many were not printed
  */
@@ -91,7 +91,7 @@ static void print_or_leave(struct smr_why_watch *watch,
 		watch->left_out++;
 }
 
-/* Print what is new. Caller holds watches_lock. */
+/* Print new refusals. Caller holds watches_lock. */
 static void print_new(struct smr_why_watch *watch)
 {
 	struct smr_abi_why recs[SMR_WHY_ROOM];
@@ -129,7 +129,7 @@ static void *watch_thread(void *arg)
 	return NULL;
 }
 
-/* The program's signals are for its own threads. */
+/* The program's signals must go to its own threads. */
 static int start(struct smr_why_watch *watch)
 {
 	sigset_t all, was;
@@ -186,7 +186,7 @@ void smr_why_watch_end(struct smr_why_watch *watch)
 	free(watch);
 }
 
-/* At the end of a program that has not closed its devices. */
+/* Runs at the exit of a program that has not closed its devices */
 static __attribute__((destructor)) void print_rest(void)
 {
 	struct smr_why_watch *watch;

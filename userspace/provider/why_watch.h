@@ -8,7 +8,7 @@ struct smr_why_watch;
 
 /* NULL: SOFTMR_WHY is not set, or nothing can be printed */
 struct smr_why_watch *smr_why_watch_begin(struct ibv_context *context);
-/* The context goes. NULL is allowed. */
+/* The context is closed. @watch may be NULL. */
 void smr_why_watch_end(struct smr_why_watch *watch);
 
 #endif /* SMR_PROVIDER_WHY_WATCH_H */

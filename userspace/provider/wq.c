@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-/* Whether an entry that begins with @head bytes has room for its payload. */
+/* Whether an entry whose header has @head bytes has room for its payload */
 static bool entries_fit(const struct smr_ring_info *info, uint32_t head)
 {
 	if (info->max_sge > SMR_MAX_SGE || info->max_inline > SMR_MAX_INLINE)
@@ -36,10 +36,8 @@ static void set_limits(struct smr_wq *wq, const struct smr_ring_info *info)
 
 /**
  * smr_wq_init - map a work queue and make it ready to post to
- * @wq: the queue
- * @context: the open device
  * @qpn: see struct smr_wq
- * @made: what the kernel said of the ring; there may be none
+ * @made: the kernel's description of the ring; there may be none
  * @head: bytes of an entry before its SGEs or inline data
  *
  * Return: 0 or a positive errno.
@@ -64,7 +62,7 @@ int smr_wq_init(struct smr_wq *wq, struct ibv_context *context, uint32_t qpn,
 /**
  * smr_wq_use_ring - replace a work queue's ring
  * @wq: the queue; its lock is held
- * @made: what the kernel said of the new ring, which it uses already
+ * @made: the kernel's description of the new ring, which it already uses
  * @head: bytes of an entry before its SGEs
  * @room: addresses that were reserved for it
  *
@@ -95,7 +93,7 @@ int smr_wq_use_ring(struct smr_wq *wq, const struct smr_new_ring *made,
 
 /**
  * smr_wq_fini - undo smr_wq_init()
- * @wq: the queue; nobody posts to it any more
+ * @wq: the queue; no thread posts to it
  */
 void smr_wq_fini(struct smr_wq *wq)
 {
@@ -104,7 +102,7 @@ void smr_wq_fini(struct smr_wq *wq)
 }
 
 /**
- * smr_wq_reset - take over the indices that the kernel has set
+ * smr_wq_reset - adopt the indices that the kernel has set
  * @wq: a queue whose QP is in the RESET state
  *
  * Takes the queue's lock.
@@ -119,7 +117,7 @@ void smr_wq_reset(struct smr_wq *wq)
 }
 
 /**
- * smr_wq_refuse_full - refuse a request since the queue is full
+ * smr_wq_refuse_full - refuse a request because the queue is full
  * @wq: the queue; its lock is held
  *
  * Return: ENOMEM.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A work queue: a ring that this side produces into (SQ, RQ and SRQ).
+ * A work queue: a ring into which the provider produces (SQ, RQ and SRQ).
  */
 #ifndef SMR_PROVIDER_WQ_H
 #define SMR_PROVIDER_WQ_H
@@ -14,17 +14,15 @@
 
 /**
  * struct smr_wq - the producer's view of a work queue
- * @context: the open device
  * @qpn: the number of the QP or work queue; 0: an SRQ
  * @ring: the ring; absent for the receive side of a QP with an SRQ
  * @lock: guards every field below and the entries not yet published
  * @prod: the next entry to write; runs ahead of the ring's while posting
- * @cons: how far the kernel had come when we last looked
+ * @cons: the kernel's index when it was last read
  * @max_wr: entries that may be outstanding
  * @max_sge: SGEs an entry may have
  * @max_inline: bytes of inline data an entry may have
- * @full_at: the entry for which a full queue was last noted: a program may try again and
- *	again
+ * @full_at: the entry for which a full queue was last reported: a program may retry often
  */
 struct smr_wq {
 	struct ibv_context *context;
@@ -60,7 +58,7 @@ static inline bool smr_wq_full(struct smr_wq *wq)
 	return wq->prod - wq->cons >= wq->max_wr;
 }
 
-/* Show the kernel everything written so far. Caller holds the lock. */
+/* Publish everything that was written so far. Caller holds the lock. */
 static inline void smr_wq_publish(struct smr_wq *wq)
 {
 	smr_store_release(&wq->ring.hdr->prod, wq->prod);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Writing entries of a send queue: what ibv_post_send() and ibv_wr_*() share.
- * All functions need the send queue's lock.
+ * Writing entries of a send queue: the common part of ibv_post_send() and ibv_wr_*(). All functions
+ * need the send queue's lock.
  */
 #ifndef SMR_PROVIDER_WQE_H
 #define SMR_PROVIDER_WQE_H
@@ -28,7 +28,7 @@ enum {
 	SMR_ATOMIC_WRITE_LEN = 8,
 };
 
-/* Sends are taken from RTS on; in SQE and ERR they complete with an error. Return: an errno. */
+/* Sends are accepted from RTS on; in SQE and ERR they complete with an error. Return: an errno. */
 static inline int smr_refuses_sends(const struct smr_qp *qp)
 {
 	enum ibv_qp_state state = qp->vqp.qp.state;
@@ -42,7 +42,7 @@ static inline int smr_refuses_sends(const struct smr_qp *qp)
 	return 0;
 }
 
-/* Everything of an entry that does not depend on its opcode. */
+/* Fill the fields of an entry that do not depend on its opcode. */
 static inline void smr_wqe_init(struct smr_send_wqe *wqe, uint64_t wr_id,
 				uint8_t opcode, uint32_t send_flags)
 {
@@ -88,9 +88,8 @@ static inline int smr_wqe_set_ud(struct smr_send_wqe *wqe,
 }
 
 /*
- * Without an MR (unbinding a type 1 window) the lkey is 0. The program chooses
- * the low byte of the key; the other bits are the window's, whatever the
- * program passes.
+ * Without an MR (unbinding a type 1 window) the lkey is 0. The program chooses the low byte of the
+ * key; the other bits are those of the window, whatever the program passes.
  */
 static inline int smr_wqe_set_bind_mw(struct smr_send_wqe *wqe,
 				      const struct smr_wq *sq,

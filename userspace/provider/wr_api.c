@@ -21,13 +21,16 @@ static void note_no_ah(const struct smr_qp *qp)
 		smr_wq_refuse(&qp->sq, POST_NO_AH, 0);
 }
 
-/* Begin the next entry. Return: it, or NULL if the batch has failed. */
+/* Begin the next entry. Return: the entry, or NULL if the batch has failed. */
 static struct smr_send_wqe *begin(struct ibv_qp_ex *qpx, uint8_t opcode)
 {
 	struct smr_qp *qp = to_smr_qp_ex(qpx);
 
 	if (unlikely(qp->wr_err)) {
-		/* What is set from now on is not the previous entry's. */
+		/*
+		 * Fields that are set from now on do not belong to the previous
+		 * entry.
+		 */
 		note_no_ah(qp);
 		qp->wr = NULL;
 		return NULL;
@@ -49,8 +52,8 @@ static struct smr_send_wqe *begin(struct ibv_qp_ex *qpx, uint8_t opcode)
 
 	qp->wr = smr_ring_entry(&qp->sq.ring, qp->sq.prod++);
 	/*
-	 * The function that sets the data decides whether it is inline, not a
-	 * flag.
+	 * The function that sets the data decides whether it is inline; no flag
+	 * does.
 	 */
 	smr_wqe_init(qp->wr, qpx->wr_id, opcode,
 		     qpx->wr_flags & ~(unsigned int)IBV_SEND_INLINE);
@@ -95,7 +98,10 @@ static void wr_atomic_write(struct ibv_qp_ex *qpx, uint32_t rkey,
 
 	if (!wqe)
 		return;
-	/* Not inline data that the QP was created for: it fits into one SGE. */
+	/*
+	 * This does not need max_inline_data of the QP: the operand takes the
+	 * space of one SGE.
+	 */
 	if (qp->sq.ring.stride < sizeof(*wqe) + SMR_ATOMIC_WRITE_LEN) {
 		fail(qp, smr_wq_refuse(&qp->sq, POST_ATOMIC_WRITE, 0));
 		return;
@@ -185,8 +191,8 @@ static void wr_send_inv(struct ibv_qp_ex *qpx, uint32_t invalidate_rkey)
 }
 
 /*
- * A datagram without an address is an error: the entry may still have the one
- * that was in this place of the ring before.
+ * A datagram without an address is an error: the entry may still have the
+ * address of an earlier request in its place of the ring.
  */
 static struct smr_send_wqe *begin_ud(struct ibv_qp_ex *qpx, uint8_t opcode)
 {
@@ -321,10 +327,10 @@ static int wr_complete(struct ibv_qp_ex *qpx)
 	return smr_sq_ring(qp);
 }
 
-/* Which opcodes the application is going to build, as bits 1 << opcode. */
+/* The opcodes that the application wants to build, as bits 1 << opcode */
 static uint32_t requested_ops(uint64_t send_ops_flags)
 {
-	/* The flags up to here have their opcode's number. */
+	/* The flags up to here have the bit number of their opcode. */
 	const uint64_t same = 2 * IBV_QP_EX_WITH_TSO - 1;
 	uint32_t ops = send_ops_flags & same;
 
@@ -337,9 +343,9 @@ static uint32_t requested_ops(uint64_t send_ops_flags)
 
 /**
  * smr_qp_set_wr_ops - give a QP the ibv_wr_*() interface
- * @qp: a QP whose send_ops are set and which nobody uses yet
+ * @qp: a QP whose send_ops are set and which is not used yet
  * @type: its type
- * @send_ops_flags: what the application is going to post, enum
+ * @send_ops_flags: what the application will post, enum
  *	ibv_qp_create_send_ops_flags
  *
  * Return: 0, or EOPNOTSUPP if this type of QP lacks one of the operations.

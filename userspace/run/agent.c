@@ -14,9 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The agent reads no more output while that many bytes wait for the line */
+/* The agent reads no more output while this many bytes wait for the line */
 #define LINE_QUEUE_MAX	(256 << 10)
-/* A pipe or terminal holds less. More than that comes from processes that outlive the command. */
+/*
+ * A pipe or terminal holds less. More output than that is from processes that outlive the command.
+ */
 #define REST_MAX	(2 * WIRE_WINDOW)
 #define POLL_MAX	1024
 
@@ -32,9 +34,9 @@ struct proc {
 
 	int out[3];		/* our ends of 1 and 2; -1: closed */
 	int credit[3];		/* bytes of each that the host accepts */
-	int rest[3];		/* bytes that are still read after the command has ended */
+	int rest[3];		/* bytes that may still be read after the command has ended */
 
-	int slave;		/* of its terminal; open, so that the other end stays */
+	int slave;		/* of its terminal; kept open, so that the other end remains */
 };
 
 static struct proc procs[NODES_MAX + 1];
@@ -68,7 +70,7 @@ static void set_winsize(int fd, const struct winsize *w)
 	ioctl(fd, TIOCSWINSZ, w);
 }
 
-/* Make a terminal like the host's; returns our end, *slave is the command's */
+/* Make a terminal like the host's. Returns our end; *slave is the end for the command */
 static int make_terminal(const struct job *job, int *slave)
 {
 	const char *hex = job_get(job, "termios"), *size = job_get(job, "winsize");
@@ -94,7 +96,7 @@ static int make_terminal(const struct job *job, int *slave)
 	return master;
 }
 
-/* Make a pipe; process 1 has the end @mine (0 or 1), which does not block */
+/* Make a pipe. Process 1 keeps the end @mine (0 or 1), which does not block */
 static void make_pipe(int *our_end, int *its_end, int mine)
 {
 	int p[2];
@@ -195,7 +197,7 @@ static void feed(struct proc *p, int node)
 		} else if (errno == EAGAIN) {
 			return;
 		} else {
-			/* nobody reads it any more */
+			/* it has no reader any more */
 			wire_buf_drop(&p->queue, wire_buf_len(&p->queue));
 			wire_put(line, FRAME_CLOSE, node, 0, NULL, 0);
 			close_fd(&p->in);
@@ -212,7 +214,7 @@ static bool wants_output(const struct proc *p, int i)
 	return p->out[i] >= 0 && p->credit[i] > 0 && wire_buf_len(&line->out) < LINE_QUEUE_MAX;
 }
 
-/* Send the output that can be read now; false: there is no more at present */
+/* Send the output that can be read now; false: there is no more for now */
 static bool carry(struct proc *p, int node, int i)
 {
 	char buf[WIRE_MAX];
@@ -408,7 +410,7 @@ void agent_run(const struct job *job, struct wire *wire)
 	if (signals < 0)
 		fail("signalfd: %s", strerror(errno));
 	wire_put(line, FRAME_UP, 0, 0, NULL, 0);
-	/* the host is to have this before a command can end the kernel */
+	/* the host must have this before a command can end the kernel */
 	line_flush();
 	for (k = 1; k <= (job_get(job, "each") ? job_int(job, "nodes") : 1); k++)
 		start(job, k);

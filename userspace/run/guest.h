@@ -21,19 +21,19 @@
 void root_early(void);
 void root_enter(const struct job *job);
 void root_mount_sys(void);
-/* When it returns, all written data has reached the host */
+/* On return all written data has reached the host */
 void root_leave(const struct job *job);
 
 /* nodes.c: network namespaces on a bridge */
 struct node {
-	int net, uts, mnt;	/* its namespaces; -1 if they are the first's */
+	int net, uts, mnt;	/* its namespaces; -1: those of the first node */
 };
 extern struct node nodes[NODES_MAX + 1];
 void nodes_make(const struct job *job);
-/* The caller moves to a node; it must not be process 1. */
+/* Move the caller to a node. It must not be process 1. */
 int node_enter(int node);
 
-/* spawn.c: a process of the user's on a node */
+/* spawn.c: a process of the user on a node */
 struct spawn {
 	int node;
 	int fd[3];
@@ -46,7 +46,7 @@ struct spawn {
 	char **argv, **envp;
 };
 int spawn(const struct job *job, const struct spawn *s);
-/* The status as $? of a shell */
+/* The status in the form of a shell's $? */
 int shell_status(int wait_status);
 
 /* serve.c: process 1's side of softmr-node */

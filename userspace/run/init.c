@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Process 1 of a guest of softmr-run: prepare what the job asks for, and run it. */
+/* Process 1 of a guest of softmr-run: prepare the guest for the job, and run it. */
 #define _GNU_SOURCE
 #include "guest.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the guest is to do: lines "name=value", each ended by a NUL byte, in
- * FRAME_JOB frames. A name that may come several times makes a list.
+ * The job of the guest: lines "name=value", each terminated by a NUL byte, in
+ * FRAME_JOB frames. A name that may occur several times makes a list.
  *
  *   nodes    how many nodes there are
  *   each     the command runs on every node, not on the first only
- *   layer    a directory of the host that the root is made of, the lowest
+ *   layer    a directory of the host that is a layer of the root, the lowest
  *            first; the host's own / if there is none
  *   rw       a directory of the host that is mounted writable; its place in the
  *            guest is the "rw-at" of the same rank
@@ -33,10 +33,10 @@
 #include <stddef.h>
 
 #define NODES_MAX	200
-/* Where the guest has the provider */
+/* The place of the provider in the guest */
 #define GUEST_PROVIDER	"/run/softmr/provider"
 
-/* The job as it was received; the strings lie in @text. */
+/* The job as received; the strings are in @text. */
 struct job {
 	char *text;
 	size_t len;

@@ -67,7 +67,7 @@ static char *in_real_dir(const char *dir)
 	return real;
 }
 
-/* The directory of the provider that goes into the guest; NULL: none does */
+/* The directory of the provider for the guest; NULL: there is none */
 static char *find_provider(const struct options *o, const char *runtime)
 {
 	char *dir;
@@ -116,7 +116,7 @@ static void put_user(struct wire_buf *b)
 }
 
 /*
- * The caller's limits, except that for locked memory: RDMA programs lock the
+ * The caller's limits, except the one for locked memory: RDMA programs lock the
  * memory that they register, and here the guest's memory is the limit.
  */
 static void put_limits(struct wire_buf *b)
@@ -162,9 +162,9 @@ static void put_files(struct wire_buf *b, const struct terminal *t)
 }
 
 /*
- * libibverbs has the name of the directory where its configuration is compiled
- * in, and that need not be the guest's /etc/libibverbs.d. It loads what this
- * variable names in any case.
+ * The directory of libibverbs' configuration is compiled in, and need not be
+ * the guest's /etc/libibverbs.d. It always loads the driver that this variable
+ * names.
  */
 static void put_drivers(struct wire_buf *b)
 {
@@ -176,8 +176,8 @@ static void put_drivers(struct wire_buf *b)
 }
 
 /*
- * Variables that mpirun of Open MPI and MPICH needs to start processes on other
- * nodes
+ * Variables that mpirun of Open MPI and of MPICH needs to start processes on
+ * other nodes
  */
 static void put_environment(struct wire_buf *b, const struct options *o, bool provider)
 {
@@ -201,7 +201,7 @@ static void put_environment(struct wire_buf *b, const struct options *o, bool pr
 		put(b, "env", "HYDRA_LAUNCHER=ssh");
 }
 
-/* What the host's /proc/cpuinfo says of its first processor */
+/* The first processor's entry in the host's /proc/cpuinfo */
 static void put_cpuinfo(struct wire_buf *b)
 {
 	char buf[65536], *end;

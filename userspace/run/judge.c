@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Report what went wrong with a guest, and what the user can do. */
+/* Report what went wrong in a guest, and what the user can do. */
 #define _GNU_SOURCE
 #include "run.h"
 
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The most lines of a splat, and of a console, that are printed */
+/* The maximum number of printed lines of a splat, and of a console */
 #define SPLAT_LINES	60
 #define CONSOLE_LINES	30
 
@@ -57,7 +57,8 @@ static const char *find_splat(const char *log, const regex_t *re)
 }
 
 /*
- * Console output has carriage returns, which would hide the text before them.
+ * Drop carriage returns of console output, which would hide the text before
+ * them.
  */
 static void print(const char *s, int lines)
 {
@@ -107,7 +108,7 @@ static void show_console_end(const char *console)
 	fputs("---\n", stderr);
 }
 
-/* -- advice: texts on a console, and what they mean */
+/* -- advice: texts on a console, and their meaning */
 
 static const struct {
 	const char *has, *advice;
@@ -138,7 +139,7 @@ static void advise(const struct guest *g, const char *console)
 	}
 }
 
-/* How its process ended, unless softmr-run has killed it */
+/* Report how its process ended, unless softmr-run has killed it */
 static void say_end(const struct guest *g)
 {
 	if (WIFSIGNALED(g->wait_status) && WTERMSIG(g->wait_status) != SIGKILL)
@@ -160,7 +161,7 @@ static void keep(const char *dir, const char *name, const char *what)
 	free(path);
 }
 
-/* Returns the status, 0 if the guest itself is in order */
+/* Returns the status; 0: the guest itself is all right */
 static int judge_guest(const struct guest *g, const struct options *o, const struct result *r,
 		       const char *console)
 {

@@ -22,7 +22,7 @@
 
 #define MIB		(1ULL << 20)
 #define MEM_DEFAULT	(1024 * MIB)
-/* The least memory with which a guest is useful */
+/* The minimum memory of a useful guest */
 #define MEM_LEAST	(192 * MIB)
 #define LINE_FD		3
 
@@ -65,7 +65,7 @@ const char *runtime_find(const struct options *o)
 
 /* -- memory: a file that the kernel maps, and executes from */
 
-/* How much of a guest's memory fits into @dir; 0, and the reason in @why */
+/* How much guest memory fits into @dir; 0, and the reason in *@why */
 static unsigned long long room_in(const char *dir, const char **why)
 {
 	struct statvfs st;
@@ -100,7 +100,7 @@ static unsigned long long room_in(const char *dir, const char **why)
 	return (unsigned long long)st.f_bavail * st.f_frsize;
 }
 
-/* Choose a directory for @want bytes. If the caller did not name a size, less will do. */
+/* Choose a directory for @want bytes. If the caller did not specify a size, less suffices. */
 static const char *choose_mem_dir(const struct options *o, unsigned long long *want)
 {
 	const char *dirs[] = { getenv("SOFTMR_RUN_TMPDIR"), "/dev/shm", getenv("TMPDIR"),
@@ -178,9 +178,7 @@ static void close_others(void)
 		close(fd);
 }
 
-/*
- * In the new process: the guest's kernel gets our environment, not the caller's
- */
+/* Runs in the new process: the guest's kernel gets our environment, not the caller's */
 static void __attribute__((noreturn)) be_guest(char **argv, const char *mem_dir, int line,
 					       int console, pid_t parent)
 {
@@ -201,7 +199,7 @@ static void __attribute__((noreturn)) be_guest(char **argv, const char *mem_dir,
 	setrlimit(RLIMIT_CORE, &no_core);
 	null = open("/dev/null", O_RDONLY);
 	dup2(null, 0);
-	/* so that no descriptor has the number of another's target */
+	/* so that no descriptor has the number of another one's target */
 	line = fcntl(line, F_DUPFD_CLOEXEC, 10);
 	console = fcntl(console, F_DUPFD_CLOEXEC, 10);
 	dup2(console, 1);

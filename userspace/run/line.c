@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 struct wire host_line = { .fd = -1 };
-/* A child writes its failure's reason here; process 1 reads it */
+/* A child writes the reason of its failure here; process 1 reads it */
 static int reasons[2] = { -1, -1 };
 
 void line_wait(short events)
@@ -56,7 +56,7 @@ void fail(const char *format, ...)
 		memcpy(text, older, sizeof(text));
 	}
 	dprintf(2, "softmr-run init: %s\n", text);
-	/* without the line, the host gets only the console */
+	/* without the line the host only gets the console */
 	if (host_line.fd < 0)
 		reboot(RB_POWER_OFF);
 	wire_put(&host_line, FRAME_WHY, 0, 0, text, strlen(text));

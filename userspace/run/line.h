@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The guest's serial line to the host, and what reports a failure over it. */
+/* The guest's serial line to the host, and reporting failures over it. */
 #ifndef SMR_RUN_LINE_H
 #define SMR_RUN_LINE_H
 
 #include "wire.h"
 
-/* Process 1 alone uses the line. */
+/* Only process 1 uses the line. */
 extern struct wire host_line;
 
 /* Open console and line, or fail */

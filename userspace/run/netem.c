@@ -10,7 +10,7 @@
 
 #define WORDS_MAX 64
 
-/* Units have the meaning, and the disregard of case, that they have for tc. */
+/* Units mean the same as in tc, and their case is ignored as in tc. */
 struct unit {
 	const char *name;
 	double factor;
@@ -32,7 +32,7 @@ static const struct unit rates[] = {
 	{ "kibps", 1024 }, { "mibps", 1048576 }, { "gibps", 1073741824 }, { NULL, 0 },
 };
 
-/* Of 1 */
+/* Relative to 1 */
 static const struct unit chances[] = { { "%", 0.01 }, { NULL, 0 } };
 static const struct unit counts[] = { { "", 1 }, { NULL, 0 } };
 
@@ -96,10 +96,10 @@ static bool parse_chance(const char *word, uint32_t *chance)
 	return true;
 }
 
-/* Each takes the words of a rule's value, returns how many, 0 if they are wrong */
+/* Each function takes the words of a rule's value. Returns how many it took, 0 if they are wrong */
 static int take_chance(char **w, const struct rule *rule, struct netem_chance *c)
 {
-	/* "random" is the only one here of loss's models */
+	/* "random" is the only model of loss that is supported */
 	int n = rule->at == AT(loss) && *w && !strcmp(*w, "random");
 
 	if (!parse_chance(w[n], &c->chance))
@@ -115,7 +115,7 @@ static int take_delay(char **w, struct netem *n)
 	if (!parse_number(w[0], times, TIME_MAX, &v))
 		return 0;
 	n->delay = v;
-	/* by how much it varies */
+	/* the variation */
 	if (!parse_number(w[1], times, TIME_MAX, &v))
 		return 1;
 	n->jitter = v;

@@ -30,7 +30,7 @@ static void request_init(struct request *r, int type, int flags)
 	r->head.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | flags;
 }
 
-/* Requests are short, so everything fits here. */
+/* Requests are short, so they always fit. */
 static void *append(struct request *r, const void *data, size_t len)
 {
 	void *at = r->bytes + NLMSG_ALIGN(r->head.nlmsg_len);
@@ -128,7 +128,7 @@ int net_add_bridge(const char *name)
 	data = nest_begin(&r, IFLA_INFO_DATA);
 	attr_u32(&r, IFLA_BR_FORWARD_DELAY, 0);
 	/*
-	 * there is no multicast querier: with snooping, multicast would end
+	 * there is no multicast querier: with snooping, multicast would stop
 	 * after five minutes
 	 */
 	attr(&r, IFLA_BR_MCAST_SNOOPING, &off, sizeof(off));

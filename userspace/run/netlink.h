@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The few netlink requests of the guest's init. A minimal container has no
- * ip(8), tc(8) or rdma(8) that could be run.
+ * ip(8), tc(8) or rdma(8).
  */
 #ifndef SMR_RUN_NETLINK_H
 #define SMR_RUN_NETLINK_H
@@ -11,7 +11,7 @@
 
 #include "netem.h"
 
-/* Each returns 0 or a negative errno; each opens a socket of its own, in the
+/* Each function returns 0 or a negative errno, and opens its own socket, in the
  * caller's network namespace.
  */
 int net_add_bridge(const char *name);
@@ -24,7 +24,7 @@ int net_add_address(const char *name, int family, const void *address,
 		    int prefix_len);
 int net_add_netem(const char *name, const struct netem *n);
 
-/* In exclusive mode a namespace sees its own RDMA devices only. */
+/* In exclusive mode a namespace sees only its own RDMA devices. */
 int rdma_set_exclusive(void);
 int rdma_add_link(const char *name, const char *netdev);
 

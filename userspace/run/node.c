@@ -117,7 +117,7 @@ static int run_on(int node, char **words, bool shell)
 	size_t i;
 	int sock, signals;
 
-	/* to be forwarded from the beginning */
+	/* block them first, so that none is lost before it can be forwarded */
 	sigemptyset(&set);
 	for (i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
 		sigaddset(&set, forwarded[i]);
@@ -149,7 +149,7 @@ static int run_on(int node, char **words, bool shell)
 	return wait_status(sock, signals);
 }
 
-/* Join the words to one line, as rsh and ssh do */
+/* Join the words into one line, as rsh and ssh do */
 static char *join(char **words)
 {
 	size_t len = 1;

@@ -26,9 +26,9 @@
 #define GID_LIMIT 5000
 
 /*
- * While this is 1, the kernel gives eth0 no link-local address. It does that in
- * its own time, and GIDs are in the order in which addresses come. So eth0 gets
- * that address last, and the order is the same on all nodes.
+ * While this is 1, the kernel gives eth0 no link-local address. The kernel adds
+ * that address at an unknown time, and GIDs are in the order in which addresses
+ * are added. So eth0 gets it last, and the order is the same on all nodes.
  */
 #define LINK_LOCAL "/proc/sys/net/ipv6/conf/eth0/addr_gen_mode"
 
@@ -40,7 +40,7 @@ static void must(int ret, const char *what, int node)
 		fail("node %d: cannot %s: %s", node, what, strerror(-ret));
 }
 
-/* Set it if this kernel has the setting */
+/* Set a sysctl, if this kernel has it */
 static void set_sysctl(const char *path, const char *value)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -54,7 +54,7 @@ static void set_sysctl(const char *path, const char *value)
 
 /*
  * The kernel has one table of neighbours for all namespaces, of 1024 entries:
- * too few when more than 32 nodes talk to each other.
+ * too few if more than 32 nodes communicate.
  */
 static void make_room_for_neighbours(int n)
 {
@@ -73,7 +73,7 @@ static void make_room_for_neighbours(int n)
 	}
 }
 
-/* No duplicate address detection: addresses are usable at once. */
+/* No duplicate address detection: addresses can be used at once. */
 static void no_dad(const char *netdev)
 {
 	char path[128];
@@ -127,7 +127,7 @@ static void add_link(int node)
 	}
 }
 
-/* The node's own part: in its namespace, after eth0 is there */
+/* The node's part of the set-up: in its namespace, after eth0 exists */
 static void set_up(const struct job *job, int node)
 {
 	const char *spec = job_get(job, "netem");
@@ -158,7 +158,7 @@ static void set_up(const struct job *job, int node)
 /* -- more than one node */
 
 /*
- * A child becomes the namespaces of one node. It reports when it has its
+ * A child creates the namespaces of one node. It reports when it has its
  * network namespace, waits for eth0, and reports when it has its own file
  * system, after all nodes have their names.
  */
@@ -206,7 +206,7 @@ static int open_ns(int pid, const char *name)
 	return fd;
 }
 
-/* Known to ip(8) as node1, node2... */
+/* ip(8) shows it as node1, node2... */
 static void name_netns(int node, int pid)
 {
 	char path[64], ns[64];

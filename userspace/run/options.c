@@ -92,9 +92,9 @@ static char *directory(const char *option, const char *path)
 	return real;
 }
 
-/* -- what --rw and --at name */
+/* -- the arguments of --rw and --at */
 
-/* A directory of the guest that a directory of the host can be mounted on */
+/* Check that a directory of the host can be mounted on this directory of the guest */
 static void check_place(const char *option, const char *place)
 {
 	static const char * const own[] = { "/proc", "/sys", "/dev" };
@@ -174,15 +174,15 @@ static void show_version(struct options *o, char *value)
 
 static void show_help(struct options *o, char *value);
 
-/* -- the options, of which --help and completion (softmr.bash reads --help) are made, too */
+/* -- the options; --help is generated from them, and softmr.bash reads --help for completion */
 
 enum kind {
 	FLAG,		/* a bool */
 	NUMBER,		/* an int, from min to max */
 	TEXT,
-	DIRECTORY,	/* one that is there; its real path */
-	LIST,		/* a list of such */
-	OWN,		/* set() does it */
+	DIRECTORY,	/* an existing directory; its real path is stored */
+	LIST,		/* a list of directories */
+	OWN,		/* handled by set() */
 };
 
 #define AT(field)	.at = offsetof(struct options, field)
@@ -194,7 +194,7 @@ static const struct rule {
 	size_t at;
 	int min, max;
 	void (*set)(struct options *o, char *value);
-	const char *arg;	/* NULL: it takes none */
+	const char *arg;	/* NULL: no argument */
 	const char *help;
 } rules[] = {
 	{ "nodes", 'n', NUMBER, AT(nodes), 1, NODES_MAX, .arg = "N",
@@ -244,7 +244,7 @@ static const struct rule {
 };
 
 #define RULES	(sizeof(rules) / sizeof(rules[0]))
-/* Where the help of an option begins */
+/* The column where the help of an option begins */
 #define HELP_COLUMN	26
 
 static void print_rule(const struct rule *r)
@@ -312,7 +312,7 @@ static void apply(struct options *o, const struct rule *r, char *value)
 	}
 }
 
-/* getopt's own tables. The value of an option is its place in the table behind 256, or its letter. */
+/* getopt's own tables. The value of an option is 256 plus its place in the table, or its letter. */
 static void make_tables(struct option *longs, char *letters)
 {
 	size_t i;

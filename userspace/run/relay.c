@@ -22,16 +22,16 @@
 #define GRACE		5
 /* ... the guest to end after its commands have ended */
 #define DOWN_LIMIT	60
-/* A pipe that poll() reports as writable takes that much without blocking. */
+/* A pipe that poll() reports as writable takes this much without blocking. */
 #define PIECE		4096
 #define SINK_FULL	65536
-/* The guest's kernel keeps 1 MiB of its log; what goes beyond is no log. */
+/* The guest's kernel keeps 1 MiB of its log; anything beyond this is not a log. */
 #define LOG_MAX		(4 << 20)
 
 /* Data that waits to be written to one of our files */
 struct sink {
 	struct wire_buf buf;
-	bool closed;		/* nobody reads it */
+	bool closed;		/* it has no reader */
 };
 
 struct relay {
@@ -46,10 +46,10 @@ struct relay {
 	struct wire_buf lines[NODES_MAX + 1][3];	/* --each: incomplete lines */
 	int credit;			/* bytes of input that the guest accepts */
 	bool input_end, down;
-	bool raw;			/* our terminal is raw; @before is its former setting */
+	bool raw;			/* our terminal is raw; @before has its former settings */
 	struct termios before;
 	int running;			/* commands */
-	int deaths;			/* signals that ask for the end */
+	int deaths;			/* the number of signals that request the end */
 	double start, killed_at, done_at;
 };
 
@@ -73,8 +73,8 @@ void relay_init(void)
 	sigemptyset(&taken);
 	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		/*
-		 * signals that the caller has us ignore (nohup) are not
-		 * forwarded to the command either
+		 * signals that the caller made us ignore (nohup) are not forwarded to the command
+		 * either
 		 */
 		if (signals[i] != SIGCHLD && !sigaction(signals[i], NULL, &old) &&
 		    old.sa_handler == SIG_IGN)
@@ -111,7 +111,7 @@ static void add_line(struct relay *y, int node, int stream, const void *data, si
 	wire_buf_add(out, data, len);
 }
 
-/* With --each lines stay whole, and begin with their node's name */
+/* With --each, lines are not split, and begin with their node's name */
 static void take_lines(struct relay *y, const struct frame *f)
 {
 	struct wire_buf *l = &y->lines[f->node][f->stream];
@@ -182,7 +182,7 @@ static void acknowledge(struct relay *y)
 	}
 }
 
-/* The output is not written to its end, which matters if the run was in order */
+/* Give up the rest of the output, which is an error if the run itself succeeded */
 static bool give_up(struct relay *y, enum outcome outcome, int sig)
 {
 	if (y->r->outcome == RUN_DOWN) {
@@ -192,7 +192,10 @@ static bool give_up(struct relay *y, enum outcome outcome, int sig)
 	return false;
 }
 
-/* Wait until the sink can be written to; false: a signal came, or @until (0: none) */
+/*
+ * Wait until the sink can be written to; false: a signal arrived, or the time is @until (0: no
+ * limit)
+ */
 static bool wait_sink(struct relay *y, int stream, double until)
 {
 	struct pollfd p[2] = { { stream, POLLOUT, 0 }, { y->signals, POLLIN, 0 } };
@@ -212,7 +215,7 @@ static bool wait_sink(struct relay *y, int stream, double until)
 	}
 }
 
-/* When the output must be written; 0: it may take as long as its reader does */
+/* The deadline for writing the output; 0: as long as its reader takes */
 static double output_end(const struct relay *y)
 {
 	double grace = now() + GRACE, limit = y->start + y->o->timeout;
@@ -224,7 +227,7 @@ static double output_end(const struct relay *y)
 	return limit > grace ? limit : grace;
 }
 
-/* The guest is gone: write what it has left */
+/* The guest is gone: write the rest of its output */
 static void finish_output(struct relay *y)
 {
 	double until = output_end(y);
@@ -266,7 +269,7 @@ static void read_input(struct relay *y)
 	}
 }
 
-/* While the command runs, keys that make signals do so in the guest */
+/* While the command runs, keys that raise signals do so in the guest */
 static void set_raw(struct relay *y)
 {
 	struct termios raw;
@@ -342,9 +345,8 @@ static void end_by_signal(struct relay *y, int sig)
 }
 
 /*
- * The terminal, or a shell, stops us: so the guest is stopped, too, and time
- * does not count until both go on. Where nobody could continue us, the kernel
- * does not stop us either.
+ * The terminal, or a shell, stops us: so stop the guest, too, and the clock until both continue. If
+ * no process could continue us, the kernel does not stop us.
  */
 static void stop(struct relay *y)
 {
@@ -376,7 +378,7 @@ static void take_signal(struct relay *y, int sig)
 		stop(y);
 		return;
 	case SIGCHLD:
-		/* the end of the line follows */
+		/* the line will be closed next */
 		return;
 	case SIGWINCH:
 		if (y->t->tty[1] && !ioctl(1, TIOCGWINSZ, &size))
@@ -394,7 +396,7 @@ static void take_signal(struct relay *y, int sig)
 	wire_put_int(&y->guest->wire, FRAME_SIGNAL, 0, 0, sig);
 	y->deaths++;
 	y->r->signal = sig;
-	/* a program may use one SIGINT for something other than its end */
+	/* a program may use one SIGINT for something other than to exit */
 	if (!y->killed_at && (sig == SIGTERM || sig == SIGHUP || y->deaths > 1))
 		y->killed_at = now();
 }
@@ -419,7 +421,10 @@ static void check_time(struct relay *y)
 	y->down = true;
 }
 
-/* The guest has closed its end of the line, or sends no frames: its kernel has ended */
+/*
+ * The guest has closed its end of the line, or sent something that is no frame: its kernel has
+ * ended
+ */
 static void take_end(struct relay *y)
 {
 	y->r->outcome = y->r->up ? RUN_DIED : RUN_NO_BOOT;

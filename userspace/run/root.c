@@ -3,8 +3,9 @@
  * The guest's root: the host's own file system, or directories of the host
  * stacked on each other, below a tmpfs that takes all writes.
  *
- * hostfs opens files by the host's system calls as the user who runs
- * softmr-run. So the host decides what can be read, and what --rw can write.
+ * hostfs opens files by system calls of the host, as the user who runs
+ * softmr-run. So the host decides which files can be read, and which can be
+ * written with --rw.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -134,7 +135,7 @@ static void mount_kernels_own(const struct job *job)
 	    symlink("fd/1", "/dev/stdout") ||
 	    symlink("fd/2", "/dev/stderr"))
 		fail("cannot link /dev/fd: %s", strerror(errno));
-	/* only the console shows why a guest died */
+	/* if the guest dies, only the console shows why */
 	klogctl(8, NULL, 8);
 }
 
@@ -163,15 +164,15 @@ static void load_modules(const struct job *job)
 	uname(&u);
 	mount_host(dir, GUEST_DIR "/modules", MS_RDONLY);
 	/*
-	 * otherwise two processes of one node exchange data without packets,
-	 * which could not be lost
+	 * otherwise two processes of one node would exchange data without
+	 * packets, so none could be lost
 	 */
 	if (job_get(job, "netem") && job_int(job, "nodes") == 1)
 		parameters = "loopback=N";
 	while ((file = job_next(job, "load", file)))
 		load_module(GUEST_DIR "/modules", file,
 			    strstr(file, "/softmr.ko") ? parameters : "");
-	/* for the kernel's own modprobe, and for that of --root */
+	/* for modprobe as called by the kernel, and with --root */
 	snprintf(path, sizeof(path), "/lib/modules/%s", u.release);
 	make_dirs(path);
 	if (mount(GUEST_DIR "/modules", path, NULL, MS_BIND, NULL))
@@ -179,8 +180,8 @@ static void load_modules(const struct job *job)
 }
 
 /*
- * libibverbs accepts a driver's absolute path, so it does not matter where the
- * host's libibverbs looks for drivers.
+ * libibverbs accepts a driver's absolute path, so the directory in which the
+ * host's libibverbs searches for drivers does not matter.
  */
 static void add_provider(const struct job *job)
 {
@@ -194,7 +195,7 @@ static void add_provider(const struct job *job)
 		   "driver " GUEST_PROVIDER "/libsoftmr\n");
 }
 
-/* Link what is in @from into @to, unless something of that name is there */
+/* Link the files of @from into @to, unless a file of that name exists there */
 static void add_links(const char *from, const char *to)
 {
 	char source[512], target[512];
@@ -215,9 +216,9 @@ static void add_links(const char *from, const char *to)
 }
 
 /*
- * A libibverbs for programs that find none: in the directories where dynamic
- * loaders look at the end, Debian's and others'. What the machine has comes
- * before it.
+ * A libibverbs for programs that find no other one: link it into the last
+ * directories that dynamic loaders search, of Debian and of other systems. The
+ * machine's own libraries come first.
  */
 static void add_verbs(const struct job *job)
 {
@@ -241,7 +242,7 @@ static void mount_writable(const struct job *job)
 	}
 }
 
-/* Names for the nodes, because mpirun and others need some */
+/* Names for the nodes, because mpirun and others need them */
 static void add_hosts(const struct job *job)
 {
 	int n = job_int(job, "nodes"), k, fd;
@@ -268,14 +269,14 @@ static void add_hosts(const struct job *job)
 }
 
 /*
- * One record of cpuinfo, with those values that differ from processor to
- * processor: each is a core of its own, of one package.
+ * Write one record of cpuinfo, with the values that differ between processors:
+ * each is a core of its own, in one package.
  */
 static void write_cpu(FILE *f, const char *record, int cpu, int cpus)
 {
 	static const struct {
 		const char *name;
-		bool all;	/* how many processors there are, not which one this is */
+		bool all;	/* the number of processors, not the number of this one */
 	} fields[] = {
 		{ "processor", false }, { "core id", false }, { "apicid", false },
 		{ "initial apicid", false }, { "siblings", true }, { "cpu cores", true },
@@ -300,8 +301,8 @@ static void write_cpu(FILE *f, const char *record, int cpu, int cpus)
 }
 
 /*
- * UML's /proc/cpuinfo lacks "cpu MHz", which perftest reads. So it is the
- * host's, for the processors that the guest has.
+ * UML's /proc/cpuinfo lacks "cpu MHz", which perftest reads. So show the host's
+ * entry for each processor of the guest.
  */
 static void show_cpuinfo(const struct job *job)
 {
@@ -338,7 +339,7 @@ static void add_commands(void)
 	}
 }
 
-/* The program itself is in the initrd, which cannot be reached later. */
+/* The program itself is in the initrd, which is not accessible later. */
 static void keep_program(int fd)
 {
 	char buf[65536];

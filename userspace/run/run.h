@@ -11,8 +11,8 @@
 #include "wire.h"
 
 /*
- * Exit statuses of softmr-run itself; the same as of the test beds. 124 is that
- * of timeout(1); 126 and above have the meaning that they have in a shell.
+ * Exit statuses of softmr-run itself, the same as those of the test beds. 124 is that of timeout(1); 126 and above mean
+ * the same as in a shell.
  */
 enum {
 	STATUS_USAGE = 2,
@@ -28,10 +28,10 @@ struct options {
 	bool each, root, no_link, no_provider;
 	bool with_verbs, verbose, no_judge;
 	bool ptrace;		/* the kernel must work without seccomp */
-	unsigned long long mem;	/* bytes; 0: as much as there is room for */
+	unsigned long long mem;	/* bytes; 0: as much as fits */
 	const char *netem, *runtime, *provider, *log, *cmdline, *chdir;
-	const char *dir;	/* where the command runs */
-	char **rw, **rw_at;	/* a directory of the host, and where the guest has it */
+	const char *dir;	/* the working directory of the command */
+	char **rw, **rw_at;	/* a directory of the host, and its place in the guest */
 	char **layers;
 	char **command;
 };
@@ -46,30 +46,30 @@ void list_add(char ***list, char *value);
 
 void options_parse(struct options *o, int argc, char **argv);
 
-/* Finds the directory that has kernel and initrd, or dies. */
+/* Find the directory with kernel and initrd, or exit. */
 const char *runtime_find(const struct options *o);
 
 /* How the command's three files are connected */
 struct terminal {
 	bool tty[3];		/* of the command */
 	bool input;		/* it has any */
-	bool raw;		/* ours is raw as long as the command runs */
+	bool raw;		/* our terminal is raw while the command runs */
 };
 void terminal_look(const struct options *o, struct terminal *t);
 
 /* verbs.c: the command's libibverbs */
 struct verbs {
-	bool there;		/* the command is on this machine */
-	const char *program;	/* the ELF file that it is, or that runs it; NULL: not known */
+	bool there;		/* the command exists on this machine */
+	const char *program;	/* the ELF file of the command or of its interpreter; NULL: unknown */
 	bool needs;		/* it is linked with libibverbs */
 	bool musl;
-	const char *library;	/* the file that it loads, or would load; NULL: there is none */
-	bool renamed;		/* by another name than libibverbs.so.1 */
+	const char *library;	/* the libibverbs that it loads, or would load; NULL: none */
+	bool renamed;		/* its name is not libibverbs.so.1 */
 	unsigned int interface;	/* the number of the library's interface with providers */
 };
 /* @provider: the provider's directory, or NULL */
 void verbs_find(struct verbs *v, const struct options *o, const char *provider);
-/* Say what will not work, and with --verbose what was found. @own: the runtime's libibverbs, or NULL */
+/* Print what will not work, and with --verbose what was found. @own: the runtime's libibverbs, or NULL */
 void verbs_say(const struct verbs *v, const struct options *o, const char *provider, const char *own);
 
 /* job_host.c: the job for the guest, as one block */
@@ -78,23 +78,23 @@ void job_write(struct wire_buf *b, const struct options *o, const char *runtime,
 
 /* launch.c */
 struct guest {
-	pid_t pid;		/* of its kernel, and of its process group; 0: it has ended */
+	pid_t pid;		/* of its kernel, and the id of its process group; 0: it has ended */
 	int wait_status;
 	struct wire wire;
-	int console;		/* a file without a name that gets the console's output */
-	char dir[64];		/* temporary; empty when it is gone */
+	int console;		/* an unnamed file with the console's output */
+	char dir[64];		/* temporary directory; empty after it was removed */
 };
 void guest_start(struct guest *g, const struct options *o, const char *runtime);
 /* Kill the guest, if it has not ended */
 void guest_kill(struct guest *g);
 /* Remove its directory, which is not needed after the boot */
 void guest_forget_dir(struct guest *g);
-/* Its console's output; allocated, ended by NUL */
+/* Its console's output; allocated, terminated by NUL */
 char *guest_console(const struct guest *g);
 
 /* relay.c: carry everything between guest and caller until the guest is down, and kill it */
 enum outcome {
-	RUN_DOWN,		/* it has ended as it should */
+	RUN_DOWN,		/* it has ended normally */
 	RUN_REFUSED,		/* the guest has reported why it cannot run the command */
 	RUN_NO_BOOT,
 	RUN_DIED,
@@ -109,7 +109,7 @@ struct result {
 	struct wire_buf log;	/* of the guest's kernel */
 	char why[512];
 };
-/* Block the signals that relay_run() takes; before the guest is started */
+/* Block the signals that relay_run() handles; called before the guest is started */
 void relay_init(void);
 void relay_run(struct guest *g, const struct options *o, const struct terminal *t,
 	       const struct wire_buf *job, struct result *r);

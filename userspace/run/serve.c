@@ -90,7 +90,10 @@ int serve_poll_fds(int *fds, int max)
 	return n;
 }
 
-/* The three files of a message; of any other number of files none is kept */
+/*
+ * Take the three files of a message. If it has another number of files, close
+ * them all
+ */
 static void take_files(struct client *c, const struct cmsghdr *cm)
 {
 	int n = (cm->cmsg_len - CMSG_LEN(0)) / sizeof(int), i, fd;
@@ -106,7 +109,7 @@ static void take_files(struct client *c, const struct cmsghdr *cm)
 	}
 }
 
-/* Receive what is available, files too; false: the other side is gone */
+/* Receive available data and files; false: the other side is gone */
 static bool receive(struct client *c)
 {
 	char buf[65536], control[CMSG_SPACE(3 * sizeof(int))];
@@ -127,7 +130,7 @@ static bool receive(struct client *c)
 
 static void answer(struct client *c, int32_t status)
 {
-	/* it may have gone */
+	/* the client may be gone */
 	(void)!send(c->fd, &status, sizeof(status), MSG_NOSIGNAL);
 	drop(c);
 }
@@ -138,7 +141,7 @@ static unsigned int *peer_groups(int fd, int *count)
 	unsigned int *groups;
 	socklen_t len = 0;
 
-	/* it says how long the list is */
+	/* this returns the length of the list */
 	getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &len);
 	groups = malloc(len + sizeof(*groups));
 	if (!groups || getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len))
@@ -194,7 +197,7 @@ static void take_request(const struct job *job, struct client *c)
 		return;
 	request.text = (char *)c->in.data + c->in.start + sizeof(len);
 	request.len = len;
-	/* all strings end within the job */
+	/* make sure that the last string ends within the job */
 	request.text[len - 1] = '\0';
 	wire_buf_drop(&c->in, sizeof(len) + len);
 	start(job, c, &request);

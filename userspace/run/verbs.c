@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which libibverbs the command has: what its own dynamic loader answers. That
- * may be a library of the system, of a Nix store, of a conda environment or of
- * /opt.
+ * Find out from the command's own dynamic loader which libibverbs the command uses. It may be a library of the system,
+ * of a Nix store, of a conda environment or of /opt.
  */
 #define _GNU_SOURCE
 #include "run.h"
@@ -19,9 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The most scripts that run each other */
+/* The maximum number of scripts that run each other */
 #define SCRIPTS_MAX	4
-/* How long a loader may take, in seconds */
+/* The time limit for a loader, in seconds */
 #define LOADER_LIMIT	10
 #define LIBRARY		"libibverbs.so.1"
 /* A provider registers itself by a function whose name ends in the number of the interface. */
@@ -36,7 +35,7 @@ static bool is_program(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
 }
 
-/* The file that execvp(3) takes for @name in @dir; NULL: there is none */
+/* The file that execvp(3) would execute for @name in @dir; NULL: there is none */
 static char *find_program(const char *name, const char *dir)
 {
 	char *path, *list, *part;
@@ -56,7 +55,7 @@ static char *find_program(const char *name, const char *dir)
 	return NULL;
 }
 
-/* What runs the script whose first line is @line: "#!/bin/sh", "#!/usr/bin/env -S python3 -u" */
+/* The interpreter of a script whose first line is @line: "#!/bin/sh", "#!/usr/bin/env -S python3 -u" */
 static char *find_interpreter(char *line, const char *dir)
 {
 	char *save, *word, *base;
@@ -84,7 +83,7 @@ static ssize_t read_head(const char *path, char *head, size_t size)
 	return n;
 }
 
-/* The ELF file that @command ends up in, through scripts; NULL: it cannot be told */
+/* The ELF file that @command executes, through scripts; NULL: unknown */
 static char *find_elf(const char *command, const char *dir)
 {
 	char *path = find_program(command, dir), head[256];
@@ -103,7 +102,7 @@ static char *find_elf(const char *command, const char *dir)
 	return NULL;
 }
 
-/* -- files that are looked into */
+/* -- files that are inspected */
 
 struct image {
 	const unsigned char *data;
@@ -131,7 +130,7 @@ static void unmap_image(struct image *m)
 	munmap((void *)m->data, m->size);
 }
 
-/* The dynamic loader that an x86-64 program names; NULL: it names none, or is no such program */
+/* The dynamic loader of an x86-64 program; NULL: it has none, or it is another kind of file */
 static char *loader_of(const char *path)
 {
 	char *loader = NULL, *base;
@@ -156,12 +155,12 @@ static char *loader_of(const char *path)
 			loader = text("%.*s", (int)p.p_filesz, (const char *)m.data + p.p_offset);
 	}
 	unmap_image(&m);
-	/* a file of another name is not executed outside of the guest */
+	/* do not execute a file of another name outside of the guest */
 	base = loader ? strrchr(loader, '/') : NULL;
 	return base && !strncmp(base, "/ld", 3) ? loader : NULL;
 }
 
-/* The number of the interface with providers that @path has; 0: it has none */
+/* The number of @path's interface with providers; 0: it has none */
 static unsigned int interface_of(const char *path)
 {
 	const unsigned char *at, *end;
@@ -182,7 +181,7 @@ static unsigned int interface_of(const char *path)
 
 /* -- the loader's answer */
 
-/* What it prints when it lists the libraries of @file as the command would load them */
+/* The loader's list of the libraries of @file, as the command would load them */
 static char *ask_loader(const char *loader, const char *file, const char *dir)
 {
 	struct wire_buf b = { 0 };
@@ -216,15 +215,15 @@ static char *ask_loader(const char *loader, const char *file, const char *dir)
 	return (char *)b.data + b.start;
 }
 
-/* "PROGRAM: error while loading shared libraries: libibverbs.so.1: cannot open...", or musl's words for that */
+/* "PROGRAM: error while loading shared libraries: libibverbs.so.1: cannot open...", or musl's message for that */
 static bool is_missing(const char *line)
 {
 	return strstr(line, LIBRARY ": ") && strstr(line, "rror") && strstr(line, "loading");
 }
 
 /*
- * In lines "libibverbs.so.1 => /usr/lib64/libibverbs.so.1 (0x00007f...)": the
- * file. A copy in a Python package may have another name, "libibverbs-1a2b3c.so.1.14.50.0".
+ * Take the file from the line "libibverbs.so.1 => /usr/lib64/libibverbs.so.1 (0x00007f...)". A copy in a Python package
+ * may have another name, "libibverbs-1a2b3c.so.1.14.50.0".
  */
 static void take_answer(struct verbs *v, char *answer)
 {
@@ -261,7 +260,7 @@ void verbs_find(struct verbs *v, const struct options *o, const char *provider)
 		return;
 	v->musl = strstr(loader, "/ld-musl");
 	take_answer(v, ask_loader(loader, v->program, o->dir));
-	/* a shell, or a program that loads it later: what the loader finds for the provider, which needs it, too */
+	/* a shell, or a program that loads libibverbs later: list the provider, which needs libibverbs */
 	if (!v->needs && provider) {
 		take_answer(v, ask_loader(loader, text("%s/libsoftmr.so", provider), o->dir));
 		v->needs = false;
@@ -270,7 +269,7 @@ void verbs_find(struct verbs *v, const struct options *o, const char *provider)
 		v->interface = interface_of(v->library);
 }
 
-/* -- what is said about it */
+/* -- messages */
 
 static bool has_plugin(const char *provider, unsigned int interface)
 {
@@ -281,7 +280,7 @@ static bool has_plugin(const char *provider, unsigned int interface)
 	return has;
 }
 
-/* Why the command will see no device, though it has libibverbs, or needs it; NULL: it should see one */
+/* Why the command will see no device, although it has or needs libibverbs; NULL: it should see one */
 static char *verbs_problem(const struct verbs *v, const char *provider)
 {
 	if (!v->needs)

@@ -134,7 +134,7 @@ static bool next_frame(struct wire *w, struct frame *f)
 	f->stream = h.stream;
 	f->len = h.len;
 	f->data = w->in.data + w->in.start + sizeof(h);
-	/* The bytes stay where they are until make_room() moves them. */
+	/* The bytes remain in their place until make_room() moves them. */
 	w->in.start += sizeof(h) + h.len;
 	return true;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What softmr-run on the host and the init of its guest say to each other,
- * over one serial line of the guest: frames, a head and up to 4096 bytes. A
- * longer frame breaks the line: programs can write to the guest's kernel.
+ * The protocol between softmr-run on the host and the init of its guest, over
+ * one serial line of the guest: frames of a head and up to 4096 bytes. A longer
+ * frame ends the connection. The guest is not trusted, because its programs can
+ * write to the memory of its kernel.
  *
  *   guest                          host
  *   FRAME_HELLO            ->
@@ -18,8 +19,8 @@
  *
  *                FRAME_TAKEN ->      so many bytes were read from the line
  *
- * A stream has at most WIRE_WINDOW bytes that are sent and not acknowledged.
- * So neither side blocks, and a frame of control never waits for one of data.
+ * A stream has at most WIRE_WINDOW bytes that are sent and not acknowledged. So
+ * neither side blocks, and a control frame never waits for a data frame.
  *
  * The host has at most WIRE_LINE bytes of any kind on the line that the guest
  * has not read. With nearly 4096, the guest's terminal would throttle the
@@ -72,19 +73,19 @@ struct wire_buf {
 struct wire {
 	int fd;		/* non-blocking */
 	bool host;	/* this is the host's end */
-	bool broken;	/* what was received is no frame */
-	int room;	/* the host: bytes that the line takes */
+	bool broken;	/* the received data is no frame */
+	int room;	/* the host: bytes that the line accepts */
 	int taken;	/* the guest: bytes read since the last FRAME_TAKEN */
 	struct wire_buf in, out;
 };
 
-/* Bytes that wait in @b */
+/* The number of bytes that wait in @b */
 static inline size_t wire_buf_len(const struct wire_buf *b)
 {
 	return b->end - b->start;
 }
 
-/* There is something to send, and the line takes it */
+/* There is something to send, and the line accepts it */
 static inline bool wire_can_send(const struct wire *w)
 {
 	return wire_buf_len(&w->out) && (!w->host || w->room > 0);
@@ -102,7 +103,10 @@ void wire_put_int(struct wire *w, enum frame_type type, int node, int stream,
 void wire_put_all(struct wire *w, enum frame_type type, int node, int stream,
 		  const void *data, size_t len);
 
-/* Both do what they can without waiting; false: the other side is gone. */
+/*
+ * Both functions do what is possible without waiting; false: the other side is
+ * gone.
+ */
 bool wire_send(struct wire *w);
 bool wire_receive(struct wire *w);
 

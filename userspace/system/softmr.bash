@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Completion of the command lines of softmr, softmr-run and softmr-mr for bash. Options are those that --help shows.
+# Completion of the command lines of softmr, softmr-run and softmr-mr for bash. The options are taken from --help.
 
 _softmr_netdevs() {
 	local path
@@ -9,7 +9,7 @@ _softmr_netdevs() {
 	done
 }
 
-# Those that are there, and those that are persistent
+# Existing links, and persistent ones
 _softmr_links() {
 	local path line
 	for path in /sys/class/infiniband/*; do
@@ -31,13 +31,13 @@ _softmr_configured() {
 	echo --all
 }
 
-# _softmr_options PROGRAM...: a line for each of its options, and what it takes: "--nodes N", "-n N", "--each "
+# _softmr_options PROGRAM...: a line for each of its options, with its argument: "--nodes N", "-n N", "--each "
 _softmr_options() {
 	local option='(--[a-z-]+)[ =]?([A-Z]+)?( .*)?$'
 	"$@" --help 2>/dev/null | sed -nE "s/^ {1,6}(-[a-zA-Z]), $option/\1 \3\n\2 \3/p; t; s/^ {1,6}$option/\1 \2/p"
 }
 
-# _softmr_is CUR WORD...: COMPREPLY is those of WORD... that begin with CUR; names have no blanks
+# _softmr_is CUR WORD...: set COMPREPLY to the words of WORD... that begin with CUR; names have no blanks
 _softmr_is() { mapfile -t COMPREPLY < <(compgen -W "${*:2}" -- "$1" | sort -u); }
 
 # _softmr_program PLACE PROGRAM...: PROGRAM, whose name is the word at PLACE, takes options, and then a command (softmr-run)
@@ -64,7 +64,7 @@ _softmr_program() {
 	elif [[ "$*" = *mr ]]; then
 		[ "$i" != "$COMP_CWORD" ] || _softmr_is "$cur" "$(_softmr_links)"
 	elif [ "$i" = "$COMP_CWORD" ]; then
-		# a path is completed as one
+		# bash completes paths
 		[[ $cur = */* ]] || mapfile -t COMPREPLY < <(compgen -c -- "$cur" | sort -u)
 	elif declare -F _comp_command_offset >/dev/null; then
 		_comp_command_offset "$i"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Opening a device: modules that are older, newer, or of another kind.
+ * Opening a device: older and newer modules, and modules of another kind.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,11 +11,11 @@
 
 #include "rig.h"
 
-/* PROVIDER_DRIVER() of other providers makes it */
+/* PROVIDER_DRIVER() defines it */
 extern const struct verbs_device_ops verbs_provider_softmr;
 
 enum {
-	/* what modules filled in of their answer before there was a minor */
+	/* the part of the answer that modules without a minor version filled in */
 	ANSWER_OF_OLD = offsetof(struct smr_alloc_ucontext_resp, abi_minor),
 };
 
@@ -27,7 +27,7 @@ static void module(uint32_t version, uint32_t minor, size_t answer)
 	fake.context_err = 0;
 }
 
-/* Where libibverbs looks for it */
+/* Where libibverbs expects it */
 static struct ibv_context *context_of(struct verbs_context *vctx)
 {
 	struct verbs_context own;
@@ -48,7 +48,7 @@ static struct ibv_context *open_it(bool import)
 	return vctx ? context_of(vctx) : NULL;
 }
 
-/* By libibverbs, which the stub that this is linked with lacks */
+/* By libibverbs' function, which the stub that this program is linked with lacks */
 static void close_it(struct ibv_context *context)
 {
 	int (*close_device)(struct ibv_context *context) =
@@ -57,7 +57,7 @@ static void close_it(struct ibv_context *context)
 	want(!close_device(context));
 }
 
-/* Opens the device both ways. */
+/* Open the device in both ways. */
 static void want_minor(uint32_t minor)
 {
 	struct softmrdv_device device;
@@ -92,7 +92,7 @@ static void same(void)
 	want_minor(SMR_ABI_MINOR);
 }
 
-/* Its doorbell is a file, which goes with it. */
+/* Its doorbell is a file, which is closed with it. */
 static void doorbell(void)
 {
 	struct ibv_context *context;
@@ -138,7 +138,7 @@ static void other(void)
 	want_error(EPROTO);
 }
 
-/* The error is the command's, not what errno happens to be. */
+/* The error is that of the command, not an old value of errno. */
 static void refused(void)
 {
 	module(1, SMR_ABI_MINOR, sizeof(struct smr_alloc_ucontext_resp));

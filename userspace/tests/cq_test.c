@@ -66,7 +66,7 @@ static void poll(void)
 		want(wc[4].imm_data == htobe32(0x01020304));
 		want(cq->ring.hdr->cons == cq->ring.hdr->prod);
 	}
-	cq->ring.hdr->prod = 0x5000;	/* as no kernel would have it */
+	cq->ring.hdr->prod = 0x5000;	/* no kernel would write this */
 	want(!smr_poll_cq(&cq->vcq.cq, FAKE_DEPTH, wc));
 	smr_destroy_cq(&cq->vcq.cq);
 }
@@ -117,14 +117,16 @@ static void forget(void)
 	want(smr_poll_cq(&cq->vcq.cq, FAKE_DEPTH, wc) == 1);
 	want(wc[0].wr_id == 4 && cq->ring.hdr->cons == 5);
 
-	complete(cq, 6, 17);		/* only dead ones in the ring */
+	complete(cq, 6, 17);		/* only completions of the destroyed QP in the ring */
 	smr_cq_forget_qp(&cq->vcq.cq, 17);
 	want(ibv_start_poll(&cq->vcq.cq_ex, &attr) == ENOENT);
 	want(cq->ring.hdr->cons == 6);
 	smr_destroy_cq(&cq->vcq.cq);
 }
 
-/* What stays moves towards the producer, across the ring's end. */
+/*
+ * The remaining completions move towards the producer, across the ring's end.
+ */
 static void forget_at_the_end(void)
 {
 	struct ibv_wc wc[FAKE_DEPTH];
@@ -147,8 +149,9 @@ static void forget_at_the_end(void)
 }
 
 /*
- * The entry that the program reads stays as it is, and its place belongs to the
- * program until the batch ends. Only a single-threaded CQ is not locked then.
+ * The entry that the program reads does not change, and its place belongs to
+ * the program until the batch ends. Only a single-threaded CQ is unlocked
+ * during a batch.
  */
 static void forget_in_a_batch(void)
 {
@@ -292,7 +295,7 @@ static void *poll_meanwhile(void *arg)
 	return NULL;
 }
 
-/* A CPU that the resize needs must not be spent on waiting for it. */
+/* A poller must not burn a CPU that the resize needs. */
 static void resize_while_polled(void)
 {
 	struct smr_cq *cq = make_cq(0);
@@ -327,7 +330,7 @@ static void fake_free(struct ibv_pd *pd, void *context, void *ptr,
 	free(ptr);
 }
 
-/* A parent domain stays as long as what was made in it. */
+/* A parent domain exists as long as its objects. */
 static void parent_domain(void)
 {
 	struct smr_pd *base = calloc(1, sizeof(*base));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What softmrdv.h declares.
+ * The functions of softmrdv.h
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "../provider/why_text.h"
 #include "rig.h"
 
-/* PROVIDER_DRIVER() makes it */
+/* PROVIDER_DRIVER() defines it */
 extern const struct verbs_device_ops verbs_provider_softmr;
 
 static const struct verbs_device_ops other_ops = { .name = "other" };
@@ -33,7 +33,7 @@ static struct ibv_mr *rig_region(void)
 	return &mr;
 }
 
-/* A region of our device, with so many windows bound to it. */
+/* A region of our device, with @windows windows bound to it */
 static struct ibv_mr *rig_mr(uint32_t windows)
 {
 	fake.windows = windows;
@@ -80,7 +80,7 @@ static void list(void)
 	want(total == 9 && w[1].rkey == 201 && w[2].rkey == 1);
 }
 
-/* @n windows are listed, each once and in order, and the room behind is untouched. */
+/* @n windows are listed, each once and in order, and the array after them is unchanged. */
 static bool are_listed(const struct softmrdv_mr_window *w, uint32_t n)
 {
 	uint32_t i;
@@ -91,7 +91,7 @@ static bool are_listed(const struct softmrdv_mr_window *w, uint32_t n)
 	return !w[n].rkey;
 }
 
-/* More than an attribute can hold: in pages */
+/* More windows than fit into an attribute: several pages */
 static void list_many(void)
 {
 	struct softmrdv_mr_window *w = calloc(5001, sizeof(*w));
@@ -105,7 +105,7 @@ static void list_many(void)
 	want(!softmrdv_query_mr_windows(rig_mr(1), w, UINT32_MAX, &total));
 	want(total == 1);
 
-	/* Some go while they are listed. */
+	/* Some are unbound while they are listed. */
 	memset(w, 0, 5001 * sizeof(*w));
 	rig_mr(5000);
 	fake.windows_end = 1500;
@@ -114,7 +114,7 @@ static void list_many(void)
 	free(w);
 }
 
-/* An older module gives the first page, and says how many there are. */
+/* An older module returns the first page, and the total. */
 static void list_many_old(void)
 {
 	struct softmrdv_mr_window *w = calloc(5001, sizeof(*w));
@@ -158,7 +158,7 @@ static void query_errors(void)
 
 static struct smr_abi_why whys[WHYS];
 
-/* Odd ones are of this thread, even ones completions of QP 5 */
+/* Odd refusals are of this thread, even ones are completions of QP 5 */
 static void rig_whys(void)
 {
 	uint32_t i;
@@ -241,7 +241,7 @@ static void why_text(void)
 	want(!strcmp(text, "reason 0xfffe, which is newer than this library"));
 }
 
-/* Each text has all of its names replaced, and is not too long. */
+/* In each text all names are replaced, and it is not too long. */
 static void why_texts(void)
 {
 	struct softmrdv_why why = {};

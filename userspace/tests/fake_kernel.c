@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * These stand before libibverbs' functions of the same names.
+ * These functions take precedence over libibverbs' of the same names.
  */
 #include "fake_kernel.h"
 
@@ -47,7 +47,7 @@ unsigned int fake_maps(void)
 	return !!fake_ctx.maps.first;
 }
 
-/* PROVIDER_DRIVER() of other providers makes it */
+/* PROVIDER_DRIVER() defines it */
 extern const struct verbs_device_ops verbs_provider_softmr;
 
 struct ibv_device *fake_device(void)
@@ -55,7 +55,7 @@ struct ibv_device *fake_device(void)
 	static struct verbs_device vdev;
 
 	vdev.ops = &verbs_provider_softmr;
-	/* It must not go when the last context does. */
+	/* It must not be freed with the last context. */
 	atomic_store(&vdev.refcount, 1000);
 	return &vdev.device;
 }
@@ -68,7 +68,7 @@ static uint64_t fake_room(uint32_t bytes)
 	return ftruncate(fake_context()->cmd_fd, (off_t)fake_end) ? 0 : at;
 }
 
-/* A place for a ring of @bytes in a mapping that rings share */
+/* A place for a ring of @bytes in a shared mapping */
 static uint64_t fake_share(struct smr_ring_map *map, uint32_t bytes)
 {
 	static struct smr_ring_map now = { .mmap_size = FAKE_MAP_SIZE };
@@ -111,7 +111,7 @@ static void fake_ring(struct smr_ring_info *info, struct smr_ring_map *map,
 		*info = (struct smr_ring_info){};
 }
 
-/* A ring that replaces @old, with what is between its indices */
+/* A ring that replaces @old, with the entries between its indices */
 static int fake_new_ring(struct smr_ring_info *info, struct smr_ring_map *map,
 			 uint32_t head, uint32_t depth,
 			 const struct smr_ring *old)
@@ -133,7 +133,7 @@ static int fake_new_ring(struct smr_ring_info *info, struct smr_ring_map *map,
 		       errno : 0;
 }
 
-/* It is mapped by itself, so that the provider must call mmap(). */
+/* It has its own mapping, so the provider must call mmap(). */
 static void fake_break_ring(struct smr_ring_info *info,
 			    struct smr_ring_map *map)
 {
@@ -165,7 +165,7 @@ static bool fake_wq_doorbell(const struct ib_uverbs_ioctl_hdr *hdr)
 	       hdr->attrs[0].data == FAKE_WQ_HANDLE;
 }
 
-/* The doorbell as a command. Return: which sides it rings; 0: it is none. */
+/* The doorbell as a command. Return: the sides that it rings; 0: it is another command. */
 static uint32_t fake_command(unsigned long request,
 			     const struct ib_uverbs_ioctl_hdr *hdr)
 {
@@ -182,7 +182,7 @@ static uint32_t fake_command(unsigned long request,
 	return SMR_DOORBELL_SQ;
 }
 
-/* As a file. */
+/* The doorbell as a file */
 static uint32_t fake_bell(unsigned long request, unsigned long number)
 {
 	if (request == SMR_IOC_RING_SQ && number == FAKE_QP_NUM)
@@ -245,7 +245,7 @@ static void fake_windows(const struct ib_uverbs_attr *attr,
 	page->next = i < fake.windows ? i : 0;
 }
 
-/* An attribute that a module without pages ignores, if it may. */
+/* An attribute that a module without pages ignores, if it is optional */
 static bool fake_knows(const struct ib_uverbs_attr *attr)
 {
 	return !fake.no_pages || attr->flags & UVERBS_ATTR_F_MANDATORY;
@@ -340,7 +340,7 @@ static int fake_open_bell(const struct ibv_command_buffer *cmd)
 
 static struct smr_srq *fake_srq;
 
-/* A module before SMR_ABI_MINOR_GROWS takes an answer of the first length only. */
+/* A module before SMR_ABI_MINOR_GROWS accepts only an answer of the original length. */
 static int fake_resize_srq(const struct ibv_command_buffer *cmd)
 {
 	bool grows = to_smr_context(fake_context())->abi_minor >=
@@ -374,7 +374,7 @@ static int fake_resize_srq(const struct ibv_command_buffer *cmd)
 	return 0;
 }
 
-/* The refusals after the one that the caller has, as many as there is room for */
+/* The refusals after the caller's last one, as many as there is room for */
 static int fake_whys(const struct ibv_command_buffer *cmd)
 {
 	const struct ib_uverbs_attr *attr, *array = NULL, *count = NULL;
@@ -445,7 +445,7 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 	return fake_query_windows(cmd);
 }
 
-/* What a module of this version answers: a shorter one leaves zeros. */
+/* The answer of a module of this version: a shorter answer leaves zeros. */
 static int fake_answer(struct smr_alloc_ucontext_resp *resp)
 {
 	const struct smr_alloc_ucontext_resp full = {
@@ -459,7 +459,7 @@ static int fake_answer(struct smr_alloc_ucontext_resp *resp)
 	return 0;
 }
 
-/* The caller is a libibverbs's that may have no @fds: then all behind it is one argument earlier. */
+/* A libibverbs may call this without @fds: then the arguments after it are one place earlier. */
 int (ibv_cmd_get_context)(struct verbs_context *context,
 			  struct ibv_get_context *cmd, size_t cmd_size,
 			  struct ibv_fd_arr *fds,
@@ -494,7 +494,7 @@ int ibv_cmd_query_context(struct ibv_context *context,
 	return fake_answer((void *)(uintptr_t)attr->data);
 }
 
-/* libibverbs' own, to which the operations go as they are, or as if it had one more */
+/* libibverbs' own, which gets the operations unchanged, or as if it had one more */
 void (verbs_set_ops)(struct verbs_context *vctx,
 		     const struct verbs_context_ops *ops)
 {
@@ -877,7 +877,7 @@ int (ibv_cmd_create_cq_ex)(struct ibv_context *context,
 	return 0;
 }
 
-/* Moves what is between the old indices to the start of the new ring. */
+/* Moves the entries between the old indices to the start of the new ring. */
 int ibv_cmd_resize_cq(struct ibv_cq *ibcq, int cqe, struct ibv_resize_cq *cmd,
 		      size_t cmd_size, struct ib_uverbs_resize_cq_resp *resp,
 		      size_t resp_size)

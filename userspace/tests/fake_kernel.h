@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A kernel for the provider to talk to: it answers the commands that make
- * and change rings, with rings in a memfd, counts doorbells, has a region
- * with windows and a piece of device memory, and can be a module of another
- * version.
+ * A kernel for the provider's tests: it answers the commands that create and change rings, with
+ * rings in a memfd, counts doorbells, has a region with windows and a piece of device memory, and
+ * can act as a module of another version.
  */
 #ifndef SMR_FAKE_KERNEL_H
 #define SMR_FAKE_KERNEL_H
@@ -59,7 +58,7 @@ struct fake_reg {
 /* Why the provider cannot map a ring that the kernel has made */
 enum fake_ring_fault {
 	FAKE_RING_GOOD,
-	/* no power of two */
+	/* not a power of two */
 	FAKE_RING_DEPTH,
 	/* mmap() fails */
 	FAKE_RING_MMAP,
@@ -68,45 +67,45 @@ enum fake_ring_fault {
 };
 
 /**
- * struct fake_kernel - what the fake kernel shows of itself
+ * struct fake_kernel - state and settings of the fake kernel
  * @doorbells: rung so far, per bit of enum smr_doorbell_flags
- * @doorbell_err: what the next doorbells fail with, or 0
- * @at_doorbell: what each doorbell calls, or NULL
+ * @doorbell_err: the error of the next doorbells, or 0
+ * @at_doorbell: called by each doorbell, or NULL
  * @bell_fd: the last doorbell file that was opened; -1: the module has none
- * @start_index: where the indices of new and of reset rings begin
- * @max_inline: what the next QPs get
+ * @start_index: the first index of new and of reset rings
+ * @max_inline: of the next QPs
  * @max_sge: likewise
- * @ring_at: where the last ring begins in the context's file
- * @bad_ring: the next rings are such as the provider cannot map
+ * @ring_at: the offset of the last ring in the context's file
+ * @bad_ring: why the provider cannot map the next rings
  * @resize_usecs: how long a resize takes
  * @resizing: one is under way
- * @srq_limit: what the last resize of an SRQ has armed
- * @windows: how many are bound to the region
- * @no_pages: the module knows nothing of pages of windows
- * @windows_end: so many are left when the second page is asked for, or 0: all
- * @query_err: what the next questions about windows and the device fail with, or 0
- * @queries: such questions so far
- * @fw_ver: the device's
+ * @srq_limit: armed by the last resize of an SRQ
+ * @windows: the number that is bound to the region
+ * @no_pages: the module lists windows without pages
+ * @windows_end: how many are left when the second page is queried, or 0: all
+ * @query_err: the error of the next queries about windows and the device, or 0
+ * @queries: the number of such queries so far
+ * @fw_ver: of the device
  * @caps: the driver's part of the device's attributes
- * @abi_version: what the next contexts are told
+ * @abi_version: reported to the next contexts
  * @abi_minor: likewise
- * @answer: bytes of the driver's answer about a context that it fills in
- * @context_err: what the next commands about a context fail with, or 0
- * @not_for_child: bytes that a child does not get
- * @dontfork_err: what the next calls to change that fail with, or 0
- * @reg: the last region that was to be registered
- * @reg_err: what commands for regions, DMA handles, completion counters, work queues,
- *	and for the export of device memory fail with, or 0
- * @rate_limit: what the last QP was limited to
+ * @answer: the size of the driver's answer about a context
+ * @context_err: the error of the next commands about a context, or 0
+ * @not_for_child: bytes that a child does not inherit
+ * @dontfork_err: the error of the next calls to change that, or 0
+ * @reg: the last region of a registration
+ * @reg_err: the error of commands for regions, DMA handles, completion counters, work queues, and
+ *	for the export of device memory, or 0
+ * @rate_limit: of the last QP
  * @burst: likewise; 0 if the command had no driver's part
- * @cntr_type: what the last counter was to count
- * @ops: the operations that a context got last
- * @new_op: the libibverbs has an operation more, before all others
+ * @cntr_type: the type of the last counter
+ * @ops: the operations of the last context
+ * @new_op: the libibverbs has one more operation, before all others
  * @shared: new rings share mappings, unless they are large
- * @whys: what the context was refused
- * @nr_whys: how many
- * @note: what the provider has refused last
- * @notes: how often
+ * @whys: the refusals of the context
+ * @nr_whys: the number of these
+ * @note: the last refusal of the provider
+ * @notes: the number of these
  */
 struct fake_kernel {
 	unsigned int doorbells[2];
@@ -151,7 +150,7 @@ struct fake_kernel {
 extern struct fake_kernel fake;
 
 struct ibv_context *fake_context(void);
-/* 0: the context has no mapping that rings share */
+/* 0: the context has no shared mapping */
 unsigned int fake_maps(void);
 struct ibv_device *fake_device(void);
 

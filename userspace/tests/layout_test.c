@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Layouts of libibverbs: the one that this test runs with, and what the operations are in each.
+ * Layouts of libibverbs: the one that this test runs with, and the operations of each.
  */
 #include "rig.h"
 
@@ -20,7 +20,7 @@ enum {
 	OPS = sizeof(all_ops) / sizeof(*all_ops),
 };
 
-/* The libibverbs of this test has a layout, and what was found is true. */
+/* The layout of this test's libibverbs is known, and the findings are right. */
 static void this_libibverbs(void)
 {
 	struct smr_libibverbs found;
@@ -45,7 +45,7 @@ static void rows(void)
 	want(smr_layout_of(99)->number == 65);
 }
 
-/* In each release there are those that it has, in the order of the alphabet, and no other one. */
+/* Each release has exactly its operations, in alphabetical order. */
 static void operations(void)
 {
 	static const struct {
@@ -73,7 +73,7 @@ static void operations(void)
 	}
 }
 
-/* What the provider gave libibverbs when a context was opened last, as far as this libibverbs has it */
+/* The operations that libibverbs got for the last context, as far as this libibverbs has them */
 static void provider_has_all(void)
 {
 	size_t i, n = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Loads a provider as libibverbs does, and uses nothing of it. */
+/* Loads a provider as libibverbs does, and does not use it. */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A library to preload, for programs of libibverbs on a machine without RDMA
- * devices: they see those in the directory that SYSFS_PATH names, and say that a
- * provider has registered. -DREGISTER=verbs_register_driver_34, or whatever
- * the function is called.
+ * A library to preload into programs that use libibverbs, on a machine without RDMA devices: they
+ * see devices in the directory that SYSFS_PATH names, and print that a provider has registered.
+ * -DREGISTER=verbs_register_driver_34, or another number.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,7 +19,7 @@
 #define STRING_OF(x)	#x
 #define STRING(x)	STRING_OF(x)
 
-/* libibverbs looks into sysfs if the kernel does not answer by netlink. */
+/* libibverbs reads sysfs if the kernel does not answer by netlink. */
 int socket(int domain, int type, int protocol)
 {
 	if (domain == AF_NETLINK && protocol == NETLINK_RDMA) {
@@ -30,7 +29,7 @@ int socket(int domain, int type, int protocol)
 	return (int)syscall(SYS_socket, domain, type, protocol);
 }
 
-/* The devices' nodes are there. */
+/* The devices' nodes exist. */
 int stat(const char *path, struct stat *buf)
 {
 	if (!strncmp(path, "/dev/infiniband/", 16))

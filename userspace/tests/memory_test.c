@@ -7,7 +7,7 @@
 
 #include "rig.h"
 
-/* As verbs.h of rdma-core 64 numbers it, and the one after */
+/* The number in verbs.h of rdma-core 64, and the next one */
 enum {
 	MASK_ALLOW_CC_UNPROTECTED = 1 << 2,
 	MASK_NEXT = 1 << 3,
@@ -77,7 +77,7 @@ static void domain_allocators(void)
 	want(try_domain(pd, mask, give, NULL) == EINVAL);
 	want(try_domain(pd, mask, NULL, take) == EINVAL);
 	want(try_domain(pd, mask, NULL, NULL) == EINVAL);
-	/* without the flag they are not looked at */
+	/* without the flag they are ignored */
 	want(!try_domain(pd, 0, give, NULL));
 
 	parent = smr_alloc_parent_domain(fake_context(), &attr);
@@ -88,7 +88,7 @@ static void domain_allocators(void)
 	want(!count && !smr_dealloc_pd(parent) && !smr_dealloc_pd(pd));
 }
 
-/* By the access, libibverbs undoes later what it did at the registration. */
+/* libibverbs later uses the access to undo what it did at the registration. */
 static void rereg_keeps_access(void)
 {
 	struct ibv_pd *pd = smr_alloc_pd(fake_context());
@@ -127,7 +127,7 @@ static void dm_not_for_child(void)
 	want(fake.not_for_child == before);
 }
 
-/* What no ring can be is for the kernel to refuse. */
+/* The kernel refuses an impossible size. */
 static void too_large_a_ring(void)
 {
 	struct ibv_cq_init_attr_ex attr = { .cqe = FAKE_DEPTH };
@@ -143,7 +143,7 @@ static void too_large_a_ring(void)
 	want(!smr_destroy_cq(ibv_cq_ex_to_cq(cq)));
 }
 
-/* Return: 0, or the errno; what the kernel was asked for is in fake.reg. */
+/* Return: 0, or the errno; the kernel's arguments are in fake.reg. */
 static int try_reg(struct ibv_pd *pd, uint64_t mask, struct ibv_dmah *dmah)
 {
 	struct ibv_mr_init_attr attr = {
@@ -167,7 +167,7 @@ static int try_reg(struct ibv_pd *pd, uint64_t mask, struct ibv_dmah *dmah)
 	return smr_dereg_mr(container_of(mr, struct verbs_mr, ibv_mr));
 }
 
-/* Without a handle the kernel sees commands that each kernel has. */
+/* Without a handle the provider uses commands that each kernel has. */
 static void reg_mr_ex(void)
 {
 	const uint64_t addr = IBV_REG_MR_MASK_ADDR, iova = IBV_REG_MR_MASK_IOVA,
@@ -224,7 +224,7 @@ static void dma_handles(void)
 	want(!smr_dealloc_pd(pd));
 }
 
-/* Addresses that no mapping begins within */
+/* The distance between two rings */
 static size_t distance(const struct smr_ring *a, const struct smr_ring *b)
 {
 	const uint8_t *from = (const void *)a->hdr, *to = (const void *)b->hdr;
@@ -232,7 +232,7 @@ static size_t distance(const struct smr_ring *a, const struct smr_ring *b)
 	return to > from ? to - from : from - to;
 }
 
-/* Rings share a mapping, and the last of them ends it. */
+/* Rings share a mapping, and the last of them unmaps it. */
 static void rings_that_share(void)
 {
 	size_t before = fake.not_for_child;
@@ -260,7 +260,7 @@ static void rings_that_share(void)
 	fake.shared = false;
 }
 
-/* A resize goes from a shared mapping to another one, or to one of its own. */
+/* A resize moves a ring from a shared mapping to another one, or to its own. */
 static void resize_among_shared(void)
 {
 	static const int sizes[] = { 16, 512, 256, 4096, 8, 512, 1024, 64 };
@@ -283,7 +283,7 @@ static void resize_among_shared(void)
 	fake.shared = false;
 }
 
-/* What a module does not say of itself in earnest */
+/* A description that no real module gives */
 static void map_that_cannot_be(void)
 {
 	const struct smr_ring_info info = {
@@ -312,7 +312,7 @@ static void dm_export(void)
 	errno = 0;
 	fake.reg_err = EMFILE;
 	want(smr_dm_export_dmabuf_fd(dm) == -1 && errno == EMFILE);
-	/* a module that cannot */
+	/* a module without it */
 	fake.reg_err = EPROTONOSUPPORT;
 	want(smr_dm_export_dmabuf_fd(dm) == -1 && errno == EOPNOTSUPP);
 	fake.reg_err = 0;
@@ -331,7 +331,7 @@ static void completion_counters(void)
 	fake.reg_err = EBUSY;
 	want(smr_destroy_comp_cntr(cntr) == EBUSY);
 	fake.reg_err = 0;
-	/* kinds that nobody knows are not dropped */
+	/* unknown kinds are not dropped */
 	ops.op_mask = 1 << 6 | 1;
 	want(smr_attach_comp_cntr(NULL, cntr, &ops) == EOPNOTSUPP);
 	ops.op_mask = 1;

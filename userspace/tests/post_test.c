@@ -109,7 +109,7 @@ static void inline_data(void)
 	want(!rig_sent(qp, 0)->num_sge);
 	want(!memcmp(rig_sent(qp, 0)->sge, data, FAKE_MAX_INLINE));
 
-	/* One byte more in total; what stands before it in the chain is sent. */
+	/* One byte more in total; requests before it in the chain are sent. */
 	list[1].length++;
 	good.opcode = IBV_WR_SEND;
 	good.next = &wr;
@@ -187,7 +187,7 @@ static void full_and_reset(void)
 	fake.notes = 0;
 	for (i = 0; i < 3; i++)
 		want(post(qp, &wr, &bad) == ENOMEM && bad == &wr);
-	want(fake.notes == 1);		/* trying again is nothing new */
+	want(fake.notes == 1);		/* a repeated refusal is not noted again */
 	want_why(POST_FULL, qp, FAKE_MAX_WR, 0);
 	qp->sq.ring.hdr->cons++;
 	want(!post(qp, &wr, &bad));
@@ -249,7 +249,7 @@ static void older_doorbell(void)
 	*fd = FAKE_BELL_FD;
 }
 
-/* While the kernel looks into the ring by itself, no doorbell is rung. */
+/* While the kernel polls the ring, no doorbell is rung. */
 static void polled(void)
 {
 	struct smr_qp *qp = rig_qp(IBV_QPT_RC, IBV_QP_EX_WITH_SEND);
@@ -278,7 +278,7 @@ static void rate_limit(void)
 	uint32_t *minor = &to_smr_context(fake_context())->abi_minor;
 	struct ibv_qp_attr attr = { .rate_limit = 500 };
 
-	/* What is only in the driver's part, an older module does not read. */
+	/* An older module does not read fields that are only in the driver's part. */
 	*minor = SMR_ABI_MINOR_RATE - 1;
 	want(!smr_modify_qp_rate_limit(&qp->vqp.qp, &limit));
 	want(fake.rate_limit == 1000);
@@ -380,8 +380,8 @@ static uint32_t bound_key(struct smr_qp *qp, struct ibv_mw *mw, uint32_t rkey)
 }
 
 /*
- * The key has the window's own upper bits, whatever the program gives beside
- * the low byte, and the program alone changes struct ibv_mw.
+ * The key has the window's own upper bits, whatever the program passes in them, and only the
+ * program changes struct ibv_mw.
  */
 static void bind_mw_type_2(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a program asks about the device.
+ * Queries about the device
  */
 #include <errno.h>
 #include <time.h>
@@ -72,7 +72,7 @@ static void device(void)
 	want(!query(&attr, before_rss) && untouched(&attr, before_rss));
 	want(!strcmp(attr.orig_attr.fw_ver, "12.3.45"));
 
-	/* an older module says nothing */
+	/* an older module reports nothing */
 	fake.fw_ver = 0;
 	fake.caps = (struct smr_query_device_resp){};
 	want(!query(&attr, sizeof(attr)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the tests build on: a QP in RTS and a look into its rings.
+ * The base of the tests: a QP in RTS, and access to its rings.
  */
 #ifndef SMR_TEST_RIG_H
 #define SMR_TEST_RIG_H
@@ -44,8 +44,8 @@ static inline uint32_t rig_pending(const struct smr_wq *wq)
 }
 
 /*
- * The memory of the ring at @at now is another ring's, which has three entries
- * of @qp_num. Write it, or ask whether it still is as written.
+ * The memory at @at now belongs to another ring, which has three entries of
+ * @qp_num. Write it, or check that it is unchanged.
  */
 static inline bool rig_other_ring(uint64_t at, bool write, uint32_t qp_num)
 {

@@ -42,7 +42,7 @@ static int post(struct ibv_wq *wq)
 	return ret;
 }
 
-/* The head of the ring that was made last, as the kernel writes it */
+/* The head of the last ring, as the kernel writes it */
 static void kernel_writes(uint64_t ring_at, uint32_t flags)
 {
 	struct smr_ring_hdr hdr = { .flags = flags };
@@ -80,7 +80,10 @@ static void post_to_wq(void)
 	want(!smr_destroy_wq(wq) && !smr_destroy_cq(cq));
 }
 
-/* Its completions go with it, and when it is reset; those of others stay. */
+/*
+ * Its completions are removed when it is destroyed or reset; those of others
+ * stay.
+ */
 static void forgets(void)
 {
 	struct ibv_cq *cq = make_cq();

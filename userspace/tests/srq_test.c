@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queues: posting, resizing, modules that are older or strange.
+ * Shared receive queues: posting, resizing, older and faulty modules.
  */
 #include <errno.h>
 
@@ -108,7 +108,7 @@ static void resize_of_old(void)
 	to_smr_context(fake_context())->abi_minor = SMR_ABI_MINOR;
 }
 
-/* As of a CQ: the old ring's memory is another ring's. */
+/* As for a CQ: the old ring's memory belongs to another ring. */
 static void resize_unmappable(void)
 {
 	static const int errs[] = {
@@ -138,7 +138,7 @@ static void resize_unmappable(void)
 	}
 }
 
-/* A module that makes an SRQ without a ring */
+/* A module that creates an SRQ without a ring */
 static void no_ring(void)
 {
 	fake.bad_ring = FAKE_RING_NONE;

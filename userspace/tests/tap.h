@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * As much of TAP as these tests need.
+ * The part of TAP that these tests need
  */
 #ifndef SMR_TAP_H
 #define SMR_TAP_H
@@ -11,7 +11,7 @@
 /**
  * struct tap_test - one test point
  * @name: what it shows
- * @run: does it; calls want() for each thing that must hold
+ * @run: the test; calls want() for each condition that must hold
  */
 struct tap_test {
 	const char *name;

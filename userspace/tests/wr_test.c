@@ -43,7 +43,7 @@ static void batch(void)
 	smr_destroy_qp(&qp->vqp.qp);
 }
 
-/* As with ibv_post_send(): the window's upper bits, and struct ibv_mw stays. */
+/* As with ibv_post_send(): the window's upper bits, and struct ibv_mw is unchanged. */
 static void bind_mw(void)
 {
 	struct smr_qp *qp = rig_qp(IBV_QPT_RC, ALL_RC);
@@ -82,7 +82,7 @@ static struct ibv_qp *try_qp(uint64_t send_ops)
 	return smr_create_qp_ex(fake_context(), &attr);
 }
 
-/* As verbs.h of a newer rdma-core numbers them */
+/* The numbers in verbs.h of a newer rdma-core */
 enum {
 	FLAG_FLUSH = 1 << 11,
 	FLAG_ATOMIC_WRITE = 1 << 12,
@@ -91,7 +91,7 @@ enum {
 	FLUSH_MR = 1,
 };
 
-/* Can a QP be made for that? */
+/* Can a QP be created for these operations? */
 static bool try_qp_once(uint64_t send_ops)
 {
 	struct ibv_qp *qp = try_qp(send_ops);
@@ -100,7 +100,7 @@ static bool try_qp_once(uint64_t send_ops)
 	return qp && !smr_destroy_qp(qp);
 }
 
-/* A QP whose entries have room for so much. */
+/* A QP whose entries have room for @max_inline bytes or @max_sge SGEs */
 static struct smr_qp *qp_with_room(uint32_t max_inline, uint32_t max_sge,
 				   uint64_t send_ops)
 {
@@ -114,7 +114,7 @@ static struct smr_qp *qp_with_room(uint32_t max_inline, uint32_t max_sge,
 	return qp;
 }
 
-/* The functions of struct ibv_qp_ex that rdma-core 39 does not have, in their order */
+/* The functions of struct ibv_qp_ex that rdma-core 39 lacks, in their order */
 enum {
 	ATOMIC_WRITE,
 	FLUSH,
@@ -128,7 +128,7 @@ static void **newer_function(struct smr_qp *qp, int which)
 	return (void **)(void *)&qpx->wr_abort + 1 + which;
 }
 
-/* The libibverbs of this process has the first @n of them. Returns the one that it really has. */
+/* Let the libibverbs of this process have the first @n of them. Returns the real one. */
 static struct smr_libibverbs newer_functions(int n)
 {
 	struct smr_libibverbs old = smr_libibverbs;
@@ -160,7 +160,7 @@ static void atomic_write(void)
 	want(rig_sent(qp, 0)->inline_len == sizeof(word));
 	smr_destroy_qp(&qp->vqp.qp);
 
-	/* An SGE's room will do. */
+	/* The space of an SGE suffices. */
 	qp = qp_with_room(0, FAKE_MAX_SGE, FLAG_ATOMIC_WRITE);
 	want(!post_atomic_write(qp, &word));
 	smr_destroy_qp(&qp->vqp.qp);
@@ -189,8 +189,8 @@ static void flush(void)
 }
 
 /*
- * comp_mask and the pointer behind it are in the place of what an older libibverbs does not have: QPs with that are
- * refused, and others leave it alone.
+ * comp_mask and the pointer after it are in the place of functions that an older libibverbs lacks: QPs with these are
+ * refused, and others do not touch the place.
  */
 static void older_libibverbs(void)
 {
@@ -232,7 +232,7 @@ static void abort_and_fail(void)
 	want(!qp->sq.prod);
 
 	ibv_wr_start(qpx);
-	want(!ibv_wr_complete(qpx));		/* nothing at all */
+	want(!ibv_wr_complete(qpx));		/* an empty batch */
 
 	ibv_wr_start(qpx);
 	for (i = 0; i <= FAKE_MAX_WR; i++) {
@@ -292,7 +292,7 @@ static void inline_data(void)
 	ibv_wr_set_inline_data(qpx, text, 0);
 	want(ibv_wr_complete(qpx) == EINVAL && !rig_pending(&qp->sq));
 
-	/* The last data counts. */
+	/* The last data is used. */
 	ibv_wr_start(qpx);
 	ibv_wr_send(qpx);
 	ibv_wr_set_inline_data(qpx, text, 5);
@@ -303,7 +303,7 @@ static void inline_data(void)
 	smr_destroy_qp(&qp->vqp.qp);
 }
 
-/* A datagram goes to nobody that a former one in its place was for. */
+/* A datagram does not use the address of an earlier one in the same entry. */
 static void no_address(void)
 {
 	struct smr_qp *qp = rig_qp(IBV_QPT_UD, IBV_QP_EX_WITH_SEND |
@@ -326,7 +326,7 @@ static void no_address(void)
 	ibv_wr_send(qpx);
 	ibv_wr_set_sge(qpx, 1, 2, 3);
 	want(ibv_wr_complete(qpx) == EINVAL);
-	/* the address of the second one is not the first one's */
+	/* the second one has another address than the first one */
 	ibv_wr_start(qpx);
 	ibv_wr_send_imm(qpx, 0);
 	ibv_wr_send(qpx);

@@ -25,7 +25,7 @@ void demo_say(const struct demo *demo, const char *format, ...)
 	va_end(args);
 }
 
-/* What went wrong, and, if there is one, the errno of it. */
+/* Print what went wrong, and the errno, if there is one. */
 int demo_fail(const char *what, int err)
 {
 	fflush(stdout);
@@ -89,7 +89,7 @@ int demo_open(struct demo *demo, const char *name)
 	return demo->ctx ? device_has_windows(demo) : -1;
 }
 
-/* The first RoCE v2 GID will do, since nothing leaves the machine. */
+/* The first RoCE v2 GID suffices, since nothing leaves the machine. */
 static int device_gid(struct demo *demo, struct ibv_gid_entry *gid)
 {
 	uint32_t i;
@@ -205,7 +205,7 @@ int demo_make_qps(struct demo *demo)
 
 /* -- work requests */
 
-/* Only one work request is under way at any time. */
+/* Only one work request is outstanding at any time. */
 int demo_wait(struct demo *demo, const char *what)
 {
 	const struct timespec nap = { .tv_nsec = 50000 };
@@ -259,8 +259,8 @@ int demo_register(struct demo *demo, size_t size)
 }
 
 /*
- * After a failure, too: whatever has been made goes. The PD goes only if
- * everything else went.
+ * Also called after a failure: destroy everything that was made. The PD can be
+ * destroyed only if everything else was.
  */
 int demo_clean_up(struct demo *demo)
 {

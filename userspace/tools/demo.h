@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What softmr-mr makes, uses and takes apart.
+ * The objects that softmr-mr makes, uses and destroys.
  *
  * Functions that return int return 0, or -1 when the reason has been printed.
  */
@@ -16,9 +16,8 @@
 #define DEMO_ACCESS	(IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE)
 
 /**
- * struct window - a window of ours, and what it opens
- * @mw: the window
- * @via: the QP that binds it, and that peers have to reach it by
+ * struct window - one of our windows, and its range
+ * @via: the QP that binds it, through which peers access it
  * @peer: the QP at the other end
  * @addr: first byte
  * @length: bytes
@@ -32,15 +31,14 @@ struct window {
 };
 
 /**
- * struct demo - all that is made
- * @ctx: the open device
+ * struct demo - all objects
  * @pd: the protection domain of all below
- * @cq: where everything completes
+ * @cq: of all work requests
  * @qp: two that are connected with each other
  * @buf: the memory
  * @size: its size, in bytes
  * @mr: its registration
- * @out: memory of its own for what is written
+ * @out: the source of WRITEs, in separate memory
  * @out_mr: its registration
  * @windows: @nr_windows of them
  * @nr_windows: types 1 and 2 together
@@ -62,7 +60,7 @@ struct demo {
 };
 
 /* demo.c */
-/* printf(), unless JSON is asked for */
+/* printf(), unless the output is JSON */
 void demo_say(const struct demo *demo, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 int demo_fail(const char *what, int err);

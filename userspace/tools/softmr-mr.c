@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shows which memory windows keep a memory region from being deregistered,
- * and that all of this works as it should on the machine at hand.
+ * Shows which memory windows prevent the deregistration of a memory region, and
+ * that all of this works on this machine.
  *
  * Functions that return int return 0, or -1 when the reason has been printed.
  */
@@ -18,7 +18,7 @@
 #define MIN_PER_WINDOW	8	/* bytes, and what is written through it */
 
 /**
- * struct options - what the command line asks for
+ * struct options - the command line
  * @device: the device's name
  * @command: to run while the windows are bound, or NULL
  * @windows: how many windows of each type
@@ -33,7 +33,7 @@ struct options {
 	int json;
 };
 
-/* -- what the demonstration consists of */
+/* -- the parts of the demonstration */
 
 static int dereg_is_refused(struct demo *demo)
 {
@@ -83,8 +83,8 @@ static int windows_still_work(struct demo *demo)
 }
 
 /*
- * Before deregistration is tried: the core takes a region out of the list of
- * resources first, and does not put it back when the driver refuses.
+ * Called before deregistration is tried: the core first removes a region from
+ * the list of resources, and does not put it back if the driver refuses.
  */
 static int run_command(struct demo *demo, const char *command)
 {

@@ -70,7 +70,7 @@ static int unbind_type2(struct demo *demo, struct window *win)
 	return demo_post(demo, win->via, &wr, "invalidate a type 2 window");
 }
 
-/* Each has its own part of the memory; the QPs take turns. */
+/* Each window has its own part of the memory; the QPs take turns. */
 static int window_make(struct demo *demo, uint32_t i)
 {
 	enum ibv_mw_type type = i < demo->nr_windows / 2 ? IBV_MW_TYPE_1 :
@@ -114,7 +114,7 @@ int windows_unbind(struct demo *demo)
 	return ret;
 }
 
-/* -- what is bound, as the kernel tells it */
+/* -- the bound windows, as the kernel lists them */
 
 static const struct {
 	unsigned int flag;
@@ -162,7 +162,7 @@ static void print_windows(const struct softmrdv_mr_window *w, uint32_t n)
 		print_window(w++);
 }
 
-/* A QP's number is null where any QP will do. */
+/* A QP's number is null if any QP may be used. */
 static void print_json(const struct demo *demo, const struct softmrdv_mr_window *w, uint32_t n)
 {
 	const char *comma = "";
@@ -183,7 +183,7 @@ static void print_json(const struct demo *demo, const struct softmrdv_mr_window 
 	printf("\n  ]\n}\n");
 }
 
-/* Is this window of ours what the kernel says of it? */
+/* Does the kernel's description match our window? */
 static int window_matches(const struct window *win,
 			  const struct softmrdv_mr_window *w)
 {

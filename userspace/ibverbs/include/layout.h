@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What differs between the releases of libibverbs, found out when the provider is loaded. <infiniband/driver.h>
- * includes it: so the provider calls functions as in rdma-core's tree. Where a struct has moved, which no function can
- * hide, it calls one of this header; scripts/export puts back what stands there in the tree.
+ * Differences between the releases of libibverbs, which are found out when the provider is loaded.
+ * <infiniband/driver.h> includes this header, so the provider calls functions as in rdma-core's tree. No function can
+ * hide that a struct has moved: there the provider calls a function of this header, and scripts/export restores the
+ * code of the tree.
  */
 #ifndef SMR_IBVERBS_LAYOUT_H
 #define SMR_IBVERBS_LAYOUT_H
@@ -15,10 +16,10 @@
 #include <infiniband/driver.h>
 
 /**
- * struct smr_layout - what releases of rdma-core have in common
+ * struct smr_layout - the common properties of some releases of rdma-core
  * @release: the first of them
- * @number: of the private interface: verbs_register_driver_NUMBER(), and the provider's file name
- * @front: how many pointers struct verbs_context has at its front that release 39 did not have
+ * @number: of the private interface, in verbs_register_driver_NUMBER() and in the provider's file name
+ * @front: the number of pointers at the front of struct verbs_context that release 39 did not have
  */
 struct smr_layout {
 	unsigned int release;
@@ -28,8 +29,8 @@ struct smr_layout {
 
 /**
  * struct smr_libibverbs - the libibverbs of this process
- * @layout: its layout; NULL: none that is known
- * @comp_mask: where struct verbs_qp has it, which is the size of struct ibv_qp_ex
+ * @layout: its layout; NULL: unknown
+ * @comp_mask: its offset in struct verbs_qp, which is the size of struct ibv_qp_ex
  */
 struct smr_libibverbs {
 	const struct smr_layout *layout;
@@ -40,8 +41,8 @@ struct smr_libibverbs {
 extern struct smr_libibverbs smr_libibverbs;
 
 /*
- * struct verbs_context grows at its front. What libibverbs takes for it begins in the room before the one that the
- * provider knows; both end with the same struct ibv_context.
+ * struct verbs_context grows at its front. libibverbs' struct begins in the room before the one that the provider
+ * knows; both end with the same struct ibv_context.
  */
 struct smr_layout_room {
 	uint64_t words[32];
@@ -106,7 +107,7 @@ int smr_layout_open_qp(struct ibv_context *context, struct verbs_qp *vqp,
 		smr_layout_register(&provider_ops);                            \
 	}
 
-/* -- what the provider calls where rdma-core's tree has a plain member */
+/* -- functions that the provider calls where rdma-core's tree has a plain member */
 
 void smr_layout_add_comp_mask(struct verbs_qp *vqp, uint32_t bits);
 uint64_t smr_layout_send_ops(void);

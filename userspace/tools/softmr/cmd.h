@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The subcommands of softmr. Each is in a file of its own, cmd_NAME.c, and has an
- * entry in the table in main.c; nothing else knows of it.
+ * The subcommands of softmr. Each has its own file, cmd_NAME.c, and an entry in the table in
+ * main.c; no other code refers to it.
  */
 #ifndef SOFTMR_CMD_H
 #define SOFTMR_CMD_H
 
-/* What a subcommand returns, and what softmr exits with. */
+/* The return value of a subcommand, and the exit status of softmr. */
 enum {
 	EXIT_OK = 0,
 	EXIT_PROBLEM = 1,	/* it failed, or it found a problem */
@@ -18,7 +18,7 @@ enum {
  * @name: the word on the command line
  * @args: its arguments, for the list in --help
  * @summary: what it does, in one line
- * @run: does it; argv[0] is @name. Prints why it fails. Returns an exit status
+ * @run: runs it; argv[0] is @name. Prints why it fails. Returns an exit status
  */
 struct command {
 	const char *name;
@@ -40,8 +40,8 @@ int cmd_trace(int argc, char **argv);
 int cmd_why(int argc, char **argv);
 
 /*
- * For subcommands whose only options are --json and --help. Returns 0, or -1
- * with the exit status in *status when there is nothing left to do.
+ * For subcommands whose only options are --json and --help. Returns 0, or -1 with the exit status
+ * in *status if there is nothing more to do.
  */
 int parse_json_option(int argc, char **argv, const char *usage, int *json,
 		      int *status);

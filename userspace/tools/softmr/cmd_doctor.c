@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* softmr doctor: what keeps softmr from working here, and what to do about it. */
+/* softmr doctor: problems that prevent softmr from working here, and what to do about them. */
 #include "cmd.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ static const char *const levels[] = {
 	[LEVEL_PROBLEM] = "problem",
 };
 
-/* -- what the checks look at */
+/* -- the state that the checks inspect */
 
 static void look(struct doctor *d)
 {

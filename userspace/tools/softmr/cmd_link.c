@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * softmr link: make, remove and list links, those that outlive a reboot too.
- * What systemd and udev call is in link_auto.c.
+ * softmr link: make, remove and list links, also persistent ones. The commands
+ * for systemd and udev are in link_auto.c.
  */
 #include "cmd.h"
 
@@ -40,8 +40,8 @@ static const char usage[] =
 	"  -h, --help        show this\n";
 
 /**
- * struct link_args - the command line behind "softmr link"
- * @words: those that are no options; @nr_words of them
+ * struct link_args - the command line after "softmr link"
+ * @words: the arguments that are not options; @nr_words of them
  * @persistent: --persistent
  * @json: --json
  * @all: --all
@@ -95,7 +95,10 @@ static int save(const char *name, const char *netdev, bool is_there)
 	return EXIT_OK;
 }
 
-/* Is there this very link? Then adding it persistently only has to save it. */
+/*
+ * Does exactly this link exist? Then adding it persistently only has to save
+ * it.
+ */
 static bool is_this_link(const char *name, const char *netdev)
 {
 	struct rdma_dev dev;
@@ -133,7 +136,7 @@ static int add(struct link_args *args)
 		ret = check_netdev(netdev);
 	if (ret)
 		return ret;
-	/* an alternative name would not be found when the netdev appears */
+	/* when the netdev appears, an alternative name would not be found */
 	index = if_nametoindex(netdev);
 	if (index && if_indextoname(index, real))
 		netdev = real;
@@ -152,7 +155,7 @@ static int add(struct link_args *args)
 
 /* -- del */
 
-/* One that comes back is not what people expect of del. */
+/* Warn if the link will come back, which users do not expect after del. */
 static void say_comes_back(const char *name)
 {
 	struct conf *confs;
@@ -217,9 +220,9 @@ static int del(struct link_args *args)
  * struct row - a line of the list
  * @name: the link's name
  * @netdev: its netdev, or NULL
- * @state: its state; NULL: it is not there
- * @mtu: path MTU, 0: not known
- * @persistent: it is there whenever its netdev is
+ * @state: its state; NULL: it does not exist
+ * @mtu: path MTU, 0: unknown
+ * @persistent: it is made whenever its netdev appears
  */
 struct row {
 	const char *name;
@@ -302,7 +305,7 @@ static int print_text(const struct row *rows, size_t n)
 	return fflush(stdout) || ferror(stdout) ? EXIT_PROBLEM : EXIT_OK;
 }
 
-/* Without RDMA there are no links, which is an answer and no error. */
+/* Without RDMA there are no links, which is not an error. */
 static int read_devs(struct rdma_dev **devs, size_t *n)
 {
 	struct nl_sock *sk;
@@ -320,7 +323,7 @@ static int read_devs(struct rdma_dev **devs, size_t *n)
 	return ret;
 }
 
-/* Keep those of one name. Returns how many these are. */
+/* Keep the rows of one name. Returns how many remain. */
 static size_t only_named(struct row *rows, size_t n, const char *name)
 {
 	size_t i, kept = 0;
@@ -370,7 +373,7 @@ static int list(struct link_args *args)
 	return ret;
 }
 
-/* -- what systemd and udev call */
+/* -- commands for systemd and udev */
 
 static int up(struct link_args *args)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* softmr metrics: the counters of all links for Prometheus and what reads its format (OpenMetrics 1.0). */
+/* softmr metrics: the counters of all links for Prometheus and other readers of its format (OpenMetrics 1.0). */
 #include "cmd.h"
 
 #include <dirent.h>
@@ -26,8 +26,8 @@ static const char usage[] =
 	"  -h, --help         show this\n";
 
 /*
- * Counters that mean the same as one of mlx5's have its name, too, so that dashboards made for
- * adapters find it. Where ours and mlx5's are of one name already, there is nothing to do.
+ * A counter with the same meaning as one of mlx5 is also printed under mlx5's name, for dashboards that were made for
+ * adapters. Counters that already have the same name are not listed here.
  */
 static const struct { const char *ours, *mlx5; } also[] = {
 	{ "ack_timeouts", "local_ack_timeout_err" },
@@ -37,7 +37,7 @@ static const struct { const char *ours, *mlx5; } also[] = {
 	{ "rx_bad_icrc", "rx_icrc_encapsulated" },
 };
 
-/* These fall, too */
+/* Counters that can decrease */
 static const char *const gauges[] = { "odp_chunks", "rx_waiting_bytes" };
 
 static bool is_gauge(const char *name)
@@ -50,7 +50,7 @@ static bool is_gauge(const char *name)
 	return false;
 }
 
-/* A label's value; to be freed */
+/* The value of a label; caller frees it */
 static char *escaped(const char *text)
 {
 	char *to = zalloc(2 * strlen(text) + 1), *at = to;
@@ -79,7 +79,7 @@ static void print_head(FILE *out, const char *name, const char *type, const char
 		fprintf(out, "# HELP softmr_%s %s\n", name, help);
 }
 
-/* One counter of all links: OpenMetrics wants the samples of a name together. */
+/* One counter for all links: OpenMetrics requires the samples of a name to be together. */
 static void print_counter(FILE *out, const struct objects *all, const char *counter,
 			  const char *name, const char *help)
 {
@@ -116,7 +116,7 @@ static int is_counter(const struct dirent *entry)
 	return entry->d_name[0] != '.' && strcmp(entry->d_name, "lifespan");
 }
 
-/* The module says which counters there are. */
+/* The module defines which counters there are. */
 static void print_counters(FILE *out, const struct objects *all)
 {
 	struct dirent **list;
@@ -173,7 +173,7 @@ static void print_objects(FILE *out, const struct objects *all)
 	}
 }
 
-/* Without a link, or without RDMA, there is nothing to tell, and that is no error. */
+/* Without a link, or without RDMA, there is nothing to print, which is not an error. */
 static int print_all(FILE *out)
 {
 	struct objects all;
@@ -190,7 +190,7 @@ static int print_all(FILE *out)
 	return fflush(out) || ferror(out) ? -(errno ? errno : EIO) : 0;
 }
 
-/* All of it, or -errno; to be freed */
+/* All of the output, or -errno; caller frees it */
 static int in_memory(char **text, size_t *size)
 {
 	FILE *out = open_memstream(text, size);
@@ -205,9 +205,9 @@ static int in_memory(char **text, size_t *size)
 	return ret;
 }
 
-/* -- where to */
+/* -- destinations */
 
-/* Whoever reads the file finds the old one or the new one. */
+/* A reader of the file finds the old one or the new one. */
 static int to_file(const char *path)
 {
 	char *new = strf("%s.new", path);
@@ -231,11 +231,11 @@ static int to_file(const char *path)
 	return ret;
 }
 
-/* How long a client may take to say what it wants, and how much of that is read */
+/* The time limit for a client's request, and the maximum size of it */
 #define REQUEST_MS	5000
 #define REQUEST_BYTES	8192
 
-/* The request without its body; false: none came */
+/* Read the request without its body; false: there was none */
 static bool read_request(char *to, size_t size)
 {
 	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };

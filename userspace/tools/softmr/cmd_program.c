@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Subcommands that are programs of their own: softmr mr is softmr-mr and softmr capture is
- * softmr-capture, since these link with libibverbs, and softmr has to run where
- * that is missing; softmr run is softmr-run, which is static.
+ * Subcommands that are separate programs. softmr mr is softmr-mr and softmr capture is
+ * softmr-capture, because these link with libibverbs, and softmr has to run where that is missing.
+ * softmr run is softmr-run, which is static.
  */
 #include "cmd.h"
 
@@ -15,13 +15,13 @@
 #include "packages.h"
 #include "util.h"
 
-/* Returns only if it cannot be run. */
+/* Returns only if the program cannot be run. */
 static int run_program(const char *name, char **argv, char *todo)
 {
 	char *self = realpath("/proc/self/exe", NULL), *slash;
 
 	argv[0] = (char *)name;
-	/* the one beside this file first: it is of the same version */
+	/* first the one in the directory of this program: it has the same version */
 	slash = self ? strrchr(self, '/') : NULL;
 	if (slash) {
 		char *beside = strf("%.*s/%s", (int)(slash - self), self, name);

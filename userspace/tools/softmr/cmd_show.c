@@ -26,7 +26,7 @@ static const char usage[] =
 	"  -h, --help       show this\n";
 
 /**
- * struct options - what is to be shown
+ * struct options - the objects to show
  * @kinds: bits of enum object_kind; 0: all
  * @link: NULL: of all
  * @pid: 0: of all

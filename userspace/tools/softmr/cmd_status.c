@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* softmr status: what is here. It does not judge; softmr doctor does. */
+/*
+ * softmr status: versions, links, counters. It does not judge; softmr doctor
+ * does.
+ */
 #include "cmd.h"
 
 #include <errno.h>
@@ -25,8 +28,7 @@ static const char usage[] =
 	"  -h, --help  show this\n";
 
 /**
- * struct status - all that is shown
- * @module: the module
+ * struct status - the data to show
  * @verbs: provider and libibverbs
  * @links: @nr_links of them
  * @links_error: why links cannot be listed: a positive errno, or 0
@@ -63,7 +65,7 @@ static int read_links(struct status *s)
 
 static const char *links_error(const struct status *s)
 {
-	/* without RDMA there is no link, and that is no error */
+	/* without RDMA there is no link, which is not an error */
 	if (!s->links_error)
 		return NULL;
 	return s->links_error == EPROTONOSUPPORT ?

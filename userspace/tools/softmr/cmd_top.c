@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* softmr top: what queue pairs and regions do now, as top(1) shows processes. */
+/* softmr top: the current activity of queue pairs and regions, as top(1) shows processes. */
 #include "cmd.h"
 
 #include <errno.h>
@@ -34,8 +34,8 @@ static const char usage[] =
 	"  -h, --help       show this\n";
 
 /**
- * struct options - the command line, and what keys have changed
- * @kind: what is on the screen
+ * struct options - the command line, as changed by keys
+ * @kind: the objects on the screen
  * @seconds: and so on
  */
 struct options {
@@ -59,7 +59,7 @@ static void on_signal(int signal)
 
 /* -- lines */
 
-/* For qsort(), which hands nothing on */
+/* For qsort(), which passes no argument to its callback */
 static const struct view *sorting;
 
 static int by_bytes(const void *a, const void *b)
@@ -72,7 +72,7 @@ static int by_bytes(const void *a, const void *b)
 	return object_compare(*x, *y);
 }
 
-/* Those that are shown, in the order of the screen; to be freed */
+/* The objects to show, in the order of the screen; caller frees it */
 static const struct object **sorted(const struct view *view, enum object_kind kind, size_t *n)
 {
 	const struct object **list = zalloc((view->now->nr + 1) * sizeof(*list));
@@ -87,7 +87,7 @@ static const struct object **sorted(const struct view *view, enum object_kind ki
 	return list;
 }
 
-/* The first line: when, and all links together */
+/* The first line: the time, and totals of all links */
 static char *summary(const struct view *view)
 {
 	size_t count[OBJECT_KINDS] = {}, i;
@@ -150,7 +150,7 @@ static void print_json(const struct view *view)
 	json_object_put(all);
 }
 
-/* -- the screen: escape sequences that each terminal of today knows (ECMA-48) */
+/* -- the screen: escape sequences that all current terminals support (ECMA-48) */
 
 #define SCREEN_OPEN	"\033[?1049h\033[?25l"
 #define SCREEN_CLOSE	"\033[?25h\033[?1049l"
@@ -189,7 +189,7 @@ static void screen_draw(const struct view *view, enum object_kind kind)
 	fputs(CLEAR_BELOW, stdout);
 }
 
-/* A key. False: the end */
+/* Handle a key. False: quit */
 static bool take_key(struct options *opt)
 {
 	char key = 0;
@@ -212,7 +212,7 @@ static bool take_key(struct options *opt)
 	return true;
 }
 
-/* Until it is time for the next look. False: the end */
+/* Wait until the next refresh. False: quit */
 static bool wait_for_next(struct options *opt, bool keys)
 {
 	struct pollfd in = { .fd = keys ? STDIN_FILENO : -1, .events = POLLIN };
@@ -226,7 +226,7 @@ static bool wait_for_next(struct options *opt, bool keys)
 	return ret <= 0 || take_key(opt);
 }
 
-/* -- looks, one after the other */
+/* -- refreshes */
 
 static int look(struct objects *all, const struct options *opt)
 {

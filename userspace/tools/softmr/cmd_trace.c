@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* softmr trace: what happens on all links while a program runs, as a timeline. */
+/* softmr trace: the events of all links while a program runs, as a timeline. */
 #include "cmd.h"
 
 #include <errno.h>
@@ -29,13 +29,13 @@ static const char usage[] =
 	"  -h, --help         show this\n";
 
 #define TRACEFS		"/sys/kernel/tracing"
-/* For each processor. What is not read in time is lost, and counted. */
+/* For each processor. Events that are not read in time are lost, and counted. */
 #define BUFFER_KB	"16384"
 
 /**
  * struct recording - events that are being recorded
- * @dir: an instance of ftrace of our own, which no other user of it meets
- * @pipe: where its events come from
+ * @dir: our own instance of ftrace, separate from other users of ftrace
+ * @pipe: to read its events from
  * @rest: of a line that was not read to its end, @len bytes
  */
 struct recording {
@@ -96,7 +96,7 @@ static int recording_open(struct recording *r)
 	return ret;
 }
 
-/* All that is there now. Lines are handed on whole. */
+/* Read all available events. Only complete lines are passed on. */
 static void recording_read(struct recording *r)
 {
 	ssize_t n;
@@ -154,7 +154,7 @@ static int record(struct recording *r, char **command)
 	int status = 0;
 
 	fflush(NULL);
-	/* whoever reads the text may have enough of it */
+	/* the reader of the text may close the pipe */
 	signal(SIGPIPE, SIG_IGN);
 	pid = fork();
 	if (!pid)
@@ -163,7 +163,7 @@ static int record(struct recording *r, char **command)
 		complain("cannot fork: %s", strerror(errno));
 		return EXIT_PROBLEM;
 	}
-	/* the terminal's Ctrl-C is for the command; what it did is shown */
+	/* the terminal's Ctrl-C is for the command; its events are still shown */
 	signal(SIGINT, SIG_IGN);
 	sigaction(SIGTERM, &action, NULL);
 	while (!ended) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* softmr why: what was refused lately, why, and what to do about it. */
+/* softmr why: recent refusals, their reasons, and what to do about them. */
 #include "cmd.h"
 
 #include <arpa/inet.h>
@@ -32,11 +32,11 @@ static const char usage[] =
 	"  -j, --json       print JSON: an array, with --follow an object in each line\n"
 	"  -h, --help       show this\n";
 
-/* How often --follow looks */
+/* The interval of --follow */
 #define FOLLOW_MS	200
 
 /**
- * struct options - what is to be shown
+ * struct options - the refusals to show
  * @follow: and so on
  * @pid: 0: of all
  * @qp: 0: of all
@@ -57,7 +57,7 @@ static const struct { uint32_t error; const char *name; } errnos[] = {
 	{ ENOSPC, "ENOSPC" }, { EOPNOTSUPP, "EOPNOTSUPP" },
 };
 
-/* To be freed. */
+/* Caller frees it. */
 static char *error_name(const struct refusal *r)
 {
 	size_t i;
@@ -71,7 +71,7 @@ static char *error_name(const struct refusal *r)
 	return strf("errno %u", r->rec.error);
 }
 
-/* The text with its numbers; to be freed. */
+/* The text with its numbers; caller frees it. */
 static char *text_of(const struct refusal *r)
 {
 	const struct smr_why_info *info = smr_why_info(r->rec.id);
@@ -100,7 +100,7 @@ static const char *name_of(const struct refusal *r)
 	return info ? info->name : "?";
 }
 
-/* -- devices have numbers, and names for people */
+/* -- devices: numbers, and names for people */
 
 static const char *device_name(const struct rdma_dev *devs, size_t n,
 			       uint32_t index)
@@ -113,7 +113,7 @@ static const char *device_name(const struct rdma_dev *devs, size_t n,
 	return NULL;
 }
 
-/* The devices; none, if the RDMA core cannot be asked. */
+/* The devices; none, if the RDMA core does not answer. */
 static struct rdma_dev *devices(size_t *n)
 {
 	struct rdma_dev *devs = NULL;
@@ -130,7 +130,7 @@ static struct rdma_dev *devices(size_t *n)
 
 /* -- one refusal */
 
-/* The peer's address as people write it; to be freed. NULL: there is none. */
+/* The peer's address in text form; caller frees it. NULL: there is none. */
 static char *peer_of(const struct refusal *r)
 {
 	static const uint8_t none[16];
@@ -235,7 +235,7 @@ static bool wanted(const struct options *opt, const struct refusal *r)
 	       (!opt->qp || opt->qp == r->rec.qpn);
 }
 
-/* The same one: when its process ends, it is counted anew. */
+/* Are they the same refusal? When its process exits, refusals get new sequence numbers. */
 static bool same(const struct refusal *a, const struct refusal *b)
 {
 	return a->rec.time == b->rec.time && a->rec.id == b->rec.id &&
@@ -253,7 +253,7 @@ static bool has(const struct refusal *list, size_t n, const struct refusal *r)
 	return false;
 }
 
-/* Show those that are not in @old. With --follow JSON is an object in each line. */
+/* Show the refusals that are not in @old. With --follow each line is a JSON object. */
 static int show(const struct options *opt, const struct refusal *list, size_t n,
 		const struct refusal *old, size_t nr_old)
 {
@@ -341,7 +341,7 @@ static int show_code(const char *code)
 
 /* -- the command line */
 
-/* 0: go on; otherwise the exit status is in *status */
+/* 0: continue; otherwise the exit status is in *status */
 static int parse(int argc, char **argv, struct options *opt, int *status)
 {
 	static const struct option names[] = {

@@ -19,7 +19,7 @@ static char *conf_path(const char *file)
 	return root_path(CONF_DIR "/%s", file);
 }
 
-/* The value of "name = VALUE"; the last such line counts. */
+/* The value of "name = VALUE"; the last such line is used. */
 static char *name_of(const char *text)
 {
 	char *copied = copy(text), *line, *rest = copied, *name = NULL;
@@ -50,8 +50,8 @@ int conf_read(const char *netdev, char **name)
 }
 
 /*
- * What editors, dpkg and rpm leave beside a file is no link's file. A netdev may
- * have such a name, but then softmr link add --persistent refuses it.
+ * Files that editors, dpkg and rpm leave next to a file are not files of links. A netdev may have
+ * such a name, but then softmr link add --persistent refuses it.
  */
 bool conf_is_netdev(const char *file)
 {
@@ -160,7 +160,7 @@ int conf_write(const char *netdev, const char *name)
 	return ret;
 }
 
-/* Fails as it should where there are other files. */
+/* Fails, as intended, if there are other files. */
 static void remove_dir(const char *name)
 {
 	char *path = root_path("%s", name);

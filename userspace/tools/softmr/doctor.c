@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the checks of softmr doctor share. */
+/* Common functions of the checks of softmr doctor */
 #include "doctor.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The checks of softmr doctor. Each looks at one thing and adds one finding or
- * more; cmd_doctor.c has the table of them.
+ * The checks of softmr doctor. Each inspects one thing and adds one or more findings; cmd_doctor.c
+ * has the table of checks.
  */
 #ifndef SOFTMR_DOCTOR_H
 #define SOFTMR_DOCTOR_H
@@ -18,13 +18,13 @@
 
 enum level {
 	LEVEL_OK,
-	LEVEL_WARNING,	/* it works, or may work, but not for everybody or not well */
+	LEVEL_WARNING,	/* it works, or may work, but not for all users or not well */
 	LEVEL_PROBLEM,	/* it does not work */
 };
 
 /**
- * struct finding - what a check says
- * @check: of which check
+ * struct finding - a result of a check
+ * @check: the check's name
  * @level: how bad it is
  * @what: what was found
  * @todo: the command to type; NULL: none
@@ -37,14 +37,13 @@ struct finding {
 };
 
 /**
- * struct doctor - what is known of the machine, and what was found
+ * struct doctor - the state of the machine, and the findings
  * @sk: the RDMA netlink, or NULL
  * @sk_error: why there is none; a positive errno
- * @module: the module
  * @verbs: provider and libibverbs
  * @links: @nr_links of them
  * @findings: @nr_findings of them
- * @check: the check under way
+ * @check: the check that is running
  */
 struct doctor {
 	struct nl_sock *sk;
@@ -59,8 +58,8 @@ struct doctor {
 };
 
 /*
- * The texts are made with strf() or copy(); they are freed later. What is ok has
- * nothing to do: a suggestion is a part of @what.
+ * The texts are made with strf() or copy(), and freed later. A finding that is ok has no @todo: a
+ * suggestion is a part of @what.
  */
 void found(struct doctor *d, enum level level, char *what, char *todo);
 /* Does this process have a capability (linux/capability.h)? */

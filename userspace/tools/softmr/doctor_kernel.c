@@ -84,7 +84,7 @@ static void found_differs(struct doctor *d)
 			   mod->disk_version ? mod->disk_version : "?"), todo);
 }
 
-/* A file's text; of several, the last one's */
+/* The text of a file; of several files, of the last one */
 static char *read_last(const char *pattern)
 {
 	char *full = root_path("%s", pattern), *text = NULL;
@@ -98,8 +98,8 @@ static char *read_last(const char *pattern)
 }
 
 /*
- * The options that dkms.conf asks for and this kernel's configuration does not
- * have. DKMS leaves such a kernel out, and calls that no failure.
+ * The options that dkms.conf requires and this kernel's configuration lacks.
+ * DKMS skips such a kernel, without an error.
  */
 static char *dkms_lacks(const char *release)
 {
@@ -144,7 +144,7 @@ static void found_not_built(struct doctor *d)
 	free(lacks);
 }
 
-/* DKMS has it, perhaps, but not for this kernel. */
+/* DKMS may have the module, but not for this kernel. */
 static void found_no_module(struct doctor *d)
 {
 	const struct module *mod = &d->module;
@@ -181,7 +181,7 @@ void check_module(struct doctor *d)
 	free(version);
 }
 
-/* -- headers, which only DKMS needs */
+/* -- headers: only DKMS needs them */
 
 void check_headers(struct doctor *d)
 {

@@ -57,7 +57,7 @@ void check_port(struct doctor *d)
 			   port.pid));
 		break;
 	case HOLDER_HIDDEN:
-		/* a process cannot have it while a link is there; that rdma_rxe is loaded does not mean that it has it */
+		/* a process cannot hold the port while a link exists; rdma_rxe may be loaded without holding it */
 		if (own_link(d))
 			found_port_of_kernel(d);
 		else
@@ -100,7 +100,7 @@ void check_netns(struct doctor *d)
 	int ret;
 
 	d->check = "netns";
-	/* check_kernel() has said so */
+	/* check_kernel() has reported it */
 	if (!d->sk)
 		return;
 	ret = nldev_netns_shared(d->sk, &shared);
@@ -190,7 +190,7 @@ void check_links(struct doctor *d)
 	}
 }
 
-/* -- links that outlive a reboot */
+/* -- persistent links */
 
 static const struct link *find_link(const struct doctor *d, const char *netdev)
 {

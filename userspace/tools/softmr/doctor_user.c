@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a program needs: the provider, device nodes, memory that it may lock. */
+/*
+ * Requirements of programs: the provider, device nodes, the limit of locked
+ * memory.
+ */
 #include "doctor.h"
 
 #include <errno.h>
@@ -29,7 +32,7 @@ static bool try_links(struct doctor *d)
 		if (!link->uverbs)
 			continue;
 		path = root_path("/dev/infiniband/%s", link->uverbs);
-		/* what is wrong with the node is another check's finding */
+		/* another check reports problems with the node */
 		if (access(path, R_OK | W_OK)) {
 			free(path);
 			continue;

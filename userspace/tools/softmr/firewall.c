@@ -18,7 +18,9 @@ static void set(struct firewall *fw, enum door door, char *what, char *todo)
 	fw->todo = todo;
 }
 
-/* Does the text have the port's number, and not as a part of another? */
+/*
+ * Does the text contain the port's number, and not as a part of another number?
+ */
 static bool names_port(const char *text)
 {
 	const char *at;
@@ -35,7 +37,7 @@ static void set_unseen(struct firewall *fw, char *what)
 	set(fw, DOOR_UNSEEN, what, geteuid() ? copy("sudo softmr doctor") : NULL);
 }
 
-/* -- front ends, which know what their rules do */
+/* -- front ends, which can evaluate their rules */
 
 static int run_firewalld(struct ran *ran, const char *zone, const char *ask)
 {
@@ -45,7 +47,7 @@ static int run_firewalld(struct ran *ran, const char *zone, const char *ask)
 	return ran->status;
 }
 
-/* Returns false where it does not run. */
+/* Returns false if it does not run. */
 static bool ask_firewalld(struct firewall *fw, const char *netdev)
 {
 	char *of = strf("--get-zone-of-interface=%s", netdev ? netdev : "-"), *zone;
@@ -58,7 +60,7 @@ static bool ask_firewalld(struct firewall *fw, const char *netdev)
 		free(of);
 		return false;
 	}
-	/* one that has no zone is in the default zone */
+	/* a netdev without a zone is in the default zone */
 	zone = run_firewalld(&ran, NULL, of) ? NULL : strf("--zone=%s", ran_says(&ran));
 	ran_free(&ran);
 	open = !run_firewalld(&ran, zone, "--query-port=4791/udp");
@@ -78,7 +80,7 @@ static bool ask_firewalld(struct firewall *fw, const char *netdev)
 	return true;
 }
 
-/* The first line that names the port, and TEXT too; NULL: none does */
+/* The first line that names the port and contains @with; NULL: there is none */
 static const char *line_with(char *text, const char *with)
 {
 	char *line;
@@ -89,7 +91,7 @@ static const char *line_with(char *text, const char *with)
 	return NULL;
 }
 
-/* Returns false where it is not on. */
+/* Returns false if it is off. */
 static bool ask_ufw(struct firewall *fw)
 {
 	char *argv[] = { (char *)"ufw", (char *)"status", (char *)"verbose", NULL };
@@ -142,7 +144,7 @@ static bool drops(const char *rule)
 	       strstr(rule, "\"DROP\"") || strstr(rule, "\"REJECT\"");
 }
 
-/* A rule is for other netdevs than ours if it names one, and not ours. */
+/* A rule that names a netdev other than ours does not apply to ours. */
 static bool is_elsewhere(const char *rule, const char *netdev)
 {
 	char *quoted = strf("\"%s\"", netdev ? netdev : "");
@@ -153,11 +155,11 @@ static bool is_elsewhere(const char *rule, const char *netdev)
 }
 
 /**
- * struct survey - what the rules of one chain, and those of its table, say
+ * struct survey - findings about the rules of one chain and of its table
  * @names: a rule or a set of the table names the port
  * @accepts: a rule of the chain names it and accepts
- * @drops: a rule of the chain names it and drops, and none before it accepts
- * @ends: the chain's last rule drops all that reaches it
+ * @drops: a rule of the chain names it and drops, and no rule before it accepts
+ * @ends: the chain's last rule drops everything that reaches it
  */
 struct survey {
 	bool names;
@@ -199,7 +201,7 @@ static void survey_chain(struct survey *s, struct json_object *all, struct json_
 	}
 }
 
-/* A base chain through which packets come or go that are this machine's own */
+/* A base chain for packets from or to this machine itself */
 static bool sees_own(struct json_object *chain)
 {
 	const char *hook = get_text(chain, "hook");
@@ -236,7 +238,7 @@ static void judge_nft(struct firewall *fw, struct json_object *ruleset, const ch
 		set(fw, DOOR_OPEN, copy("no nftables rule is known to drop UDP port 4791"), NULL);
 }
 
-/* Returns false where nft is not installed. */
+/* Returns false if nft is not installed. */
 static bool read_nft(struct firewall *fw, const char *netdev)
 {
 	char *argv[] = { (char *)"nft", (char *)"-j", (char *)"list", (char *)"ruleset",
@@ -259,11 +261,11 @@ static bool read_nft(struct firewall *fw, const char *netdev)
 	return rules || fw->what;
 }
 
-/* -- iptables, where it is not a front end to nftables */
+/* -- iptables, if it is not a front end to nftables */
 
 /*
- * Only what names the port, and the policy: what else decides is too much to be
- * followed for what hardly anybody has any more.
+ * Check only rules that name the port, and the policy: evaluating other rules
+ * is too much work for a firewall that is hardly used any more.
  */
 static void judge_iptables(struct firewall *fw, const char *program, char *text)
 {
@@ -307,7 +309,10 @@ static bool read_iptables(struct firewall *fw, const char *program)
 	return ok;
 }
 
-/* Running iptables-legacy-save where nobody uses it would load its modules. */
+/*
+ * Running iptables-legacy-save on a machine that does not use it would load its
+ * modules.
+ */
 static bool has_legacy(const char *names)
 {
 	char *text = read_text("/proc/net/%s", names);

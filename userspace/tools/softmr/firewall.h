@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Does a firewall on this machine keep RoCEv2 out? */
+/* Does a firewall on this machine block RoCEv2? */
 #ifndef SOFTMR_FIREWALL_H
 #define SOFTMR_FIREWALL_H
 
 enum door {
 	DOOR_OPEN,
-	DOOR_MAYBE,	/* it depends on what cannot be known here */
+	DOOR_MAYBE,	/* it cannot be decided here */
 	DOOR_SHUT,
 	DOOR_UNSEEN,	/* the rules cannot be read */
 };
 
 /**
- * struct firewall - what the rules do to UDP port 4791
+ * struct firewall - the effect of the rules on UDP port 4791
  * @door: the verdict
- * @what: in words
+ * @what: the verdict in words
  * @todo: the command that opens it, or NULL
  */
 struct firewall {
@@ -22,7 +22,7 @@ struct firewall {
 	char *todo;
 };
 
-/* @netdev: where packets come and go, or NULL */
+/* @netdev: that receives and sends the packets, or NULL */
 void firewall_read(struct firewall *fw, const char *netdev);
 void firewall_free(struct firewall *fw);
 

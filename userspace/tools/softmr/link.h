@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What softmr link does to links. Each function prints why it fails, and
- * returns an exit status.
+ * The operations of softmr link. Each function prints why it fails, and returns
+ * an exit status.
  */
 #ifndef SOFTMR_LINK_H
 #define SOFTMR_LINK_H
@@ -10,18 +10,18 @@
 
 /* link_make.c */
 int link_make(const char *name, const char *netdev);
-/* @quiet: it is no error if there is no such link */
+/* @quiet: a missing link is not an error */
 int link_remove(const char *name, bool quiet);
 
 /*
- * link_auto.c. @netdev may be a path in sysfs, whose last part counts; NULL
- * means each netdev that is to have a link.
+ * link_auto.c. @netdev may be a path in sysfs, whose last part is used; NULL
+ * means each netdev that has a persistent link.
  */
 int link_up_configured(const char *netdev);
 int link_down_configured(const char *netdev);
-/* Prints SOFTMR_DEV_INDEX=N, for udev, if the device is one of softmr's. */
+/* Prints SOFTMR_DEV_INDEX=N, for udev, if it is a device of softmr. */
 int link_udev_id(const char *name);
-/* Gives the device of that index this name again, should it have lost it. */
+/* Renames the device with that index back to @name, if it was renamed. */
 int link_udev_name(const char *index, const char *name);
 
 #endif /* SOFTMR_LINK_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What softmr-link@.service and the udev rules call. */
+/* Commands for softmr-link@.service and the udev rules. */
 #include "link.h"
 
 #include <errno.h>
@@ -38,8 +38,8 @@ static int link_of(const char *netdev, struct rdma_dev *dev)
 }
 
 /*
- * One that is there already is what was asked for: the unit is started again
- * after an update, and people add links by hand.
+ * An existing link is a success: the unit is started again after an update, and
+ * people add links by hand.
  */
 static int up(const char *netdev, const char *name)
 {
@@ -55,7 +55,7 @@ static int up(const char *netdev, const char *name)
 	return link_make(name, netdev);
 }
 
-/* The link may have another name by now: the netdev's one is removed. */
+/* The link may have been renamed: remove the link of the netdev. */
 static int down(const char *netdev, const char *name)
 {
 	struct rdma_dev dev;
@@ -90,7 +90,7 @@ static int for_each(int (*function)(const char *netdev, const char *name))
 	return status;
 }
 
-/* systemd knows the netdev by /sys/devices/.../net/NETDEV */
+/* systemd identifies the netdev by /sys/devices/.../net/NETDEV */
 static const char *netdev_of(const char *netdev)
 {
 	const char *slash = strrchr(netdev, '/');
@@ -121,7 +121,10 @@ int link_up_configured(const char *netdev)
 	return ret;
 }
 
-/* Also when the file has gone since: what the unit has made, it removes. */
+/*
+ * Works even if the file has been removed since: the unit removes the link that
+ * it made.
+ */
 int link_down_configured(const char *netdev)
 {
 	return netdev ? down(netdev_of(netdev), NULL) : for_each(down);
@@ -152,7 +155,7 @@ static int restore(struct nl_sock *sk, unsigned int index, const char *name)
 
 	if (ret)
 		return ret;
-	/* it may have gone meanwhile */
+	/* it may have been removed meanwhile */
 	for (i = 0; i < n; i++)
 		if (devs[i].index == index && strcmp(devs[i].name, name))
 			ret = nldev_rename(sk, index, name);

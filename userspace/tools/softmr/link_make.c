@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One link is made or removed, and if that fails, the reason is found out. */
+/* Make or remove one link, and explain failures. */
 #include "link.h"
 
 #include <errno.h>
@@ -81,8 +81,8 @@ static void explain(struct nl_sock *sk, const char *name, const char *netdev, in
 }
 
 /*
- * The kernel loads the module by itself, and says no more than EINVAL if that
- * fails. modprobe says why. Returns 0 if the module is there now.
+ * The kernel loads the module by itself, and only returns EINVAL if that fails.
+ * modprobe says why. Returns 0 if the module is loaded now.
  */
 static int load_module(const char *name, const char *netdev)
 {
@@ -124,7 +124,7 @@ int link_make(const char *name, const char *netdev)
 	return ret ? EXIT_PROBLEM : EXIT_OK;
 }
 
-/* Names the links there are: one of them may be meant. */
+/* Print the existing links: the user may have meant one of them. */
 static void explain_missing(struct nl_sock *sk, const char *name)
 {
 	struct rdma_dev *devs = NULL;
@@ -163,7 +163,7 @@ static int remove_one(struct nl_sock *sk, const char *name, bool quiet)
 	}
 	if (!ret)
 		ret = nldev_dellink(sk, dev.index);
-	/* it may go by itself meanwhile, as its netdev does */
+	/* it may be removed at the same time, together with its netdev */
 	if (!ret || (quiet && ret == -ENODEV))
 		return EXIT_OK;
 	complain("cannot remove link %s: %s%s", name, strerror(-ret),

@@ -122,7 +122,7 @@ static void read_gid(struct link *link, unsigned int index, const char *text)
 
 	if (inet_pton(AF_INET6, text, &addr) != 1 || IN6_IS_ADDR_UNSPECIFIED(&addr))
 		return;
-	/* where these cannot be read, the entry has gone meanwhile */
+	/* if these cannot be read, the entry was removed meanwhile */
 	gid.type = read_text("/sys/class/infiniband/%s/ports/1/gid_attrs/types/%u",
 			     link->dev.name, index);
 	gid.netdev = read_text("/sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/%u",

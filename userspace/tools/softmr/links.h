@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Links of softmr in detail: the port, its GIDs, and the counters that tell of
+ * Links of softmr in detail: the port, its GIDs, and the counters that indicate
  * trouble.
  */
 #ifndef SOFTMR_LINKS_H
@@ -13,11 +13,11 @@
 
 /**
  * struct gid - an entry of a link's GID table
- * @index: what programs have to be given (-g or -x)
+ * @index: the index for programs (-g or -x)
  * @type: as sysfs has it, "RoCE v2" or "IB/RoCE v1"
  * @address: IPv6, or IPv4 if the GID stands for such an address
- * @netdev: whose address it is
- * @rank: how good a choice it is for a program; 0: none
+ * @netdev: that has the address
+ * @rank: how good a choice it is for a program; 0: unusable
  */
 struct gid {
 	unsigned int index;
@@ -28,7 +28,7 @@ struct gid {
 };
 
 /**
- * struct counter - a counter that is not 0 and tells of trouble
+ * struct counter - a counter that is not 0 and indicates trouble
  * @name: as "rdma statistic show" has it
  * @value: its value
  * @meaning: what has happened
@@ -43,7 +43,7 @@ struct counter {
 
 /**
  * struct link - a link of softmr
- * @dev: what netlink tells
+ * @dev: as netlink shows it
  * @uverbs: its device node in /dev/infiniband; NULL: not known
  * @netdev_mtu: 0: not known
  * @mtu: the largest path MTU that fits into it; 0: not known
@@ -70,7 +70,10 @@ struct link {
 
 void link_read(struct link *link, const struct rdma_dev *dev);
 void link_free(struct link *link);
-/* Of a counter that tells of trouble: what has happened; NULL: it is none */
+/*
+ * The meaning of a counter that indicates trouble; NULL: it is not such a
+ * counter
+ */
 const char *link_counter_meaning(const char *name);
 const char *link_state(const struct rdma_dev *dev);
 

@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 		puts("softmr " SMR_TOOL_VERSION);
 		return EXIT_OK;
 	}
-	/* as ip(8) and rdma(8) have it */
+	/* as with ip(8) and rdma(8) */
 	if (argc > 2 && (!strcmp(argv[1], "--json") || !strcmp(argv[1], "-j"))) {
 		argv[1] = argv[2];
 		argv[2] = (char *)"--json";

@@ -7,7 +7,7 @@
 
 #include "util.h"
 
-/* The value of a field of modinfo's output; to be freed, NULL if it is empty. */
+/* The value of a field of modinfo's output; caller frees it. NULL if it is empty. */
 static char *field(const char *text, const char *name)
 {
 	size_t len = strlen(name);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kernel module: what is loaded, and what lies on the disk for the running
- * kernel.
+ * The kernel module: the loaded one, and the one on the disk for the running kernel.
  */
 #ifndef SOFTMR_MODULE_H
 #define SOFTMR_MODULE_H
@@ -9,16 +8,16 @@
 #include <stdbool.h>
 
 /**
- * struct module - what is known of the module
+ * struct module - state of the module
  * @release: the running kernel's (uname -r)
  * @loaded: it is loaded, or built into the kernel
- * @loaded_version: NULL: it does not say
- * @loaded_src: a checksum of the source that it was built of; NULL: not known
+ * @loaded_version: NULL: it has none
+ * @loaded_src: a checksum of the source that it was built from; NULL: unknown
  * @file: of modprobe's choice for this kernel, "(builtin)", or NULL: there is none
- * @disk_version: of @file; NULL: it does not say
+ * @disk_version: of @file; NULL: it has none
  * @disk_src: likewise
- * @signer: whose key has signed @file; NULL: nobody's
- * @why_not: what modinfo says where there is no @file; NULL: nothing
+ * @signer: the owner of the key that signed @file; NULL: it is not signed
+ * @why_not: modinfo's message if there is no @file; NULL: none
  */
 struct module {
 	char *release;
@@ -34,7 +33,7 @@ struct module {
 
 void module_read(struct module *mod, const char *name);
 void module_free(struct module *mod);
-/* Is what is loaded built of another source than what is on the disk? */
+/* Was the loaded module built from another source than the one on the disk? */
 bool module_differs(const struct module *mod);
 
 #endif /* SOFTMR_MODULE_H */

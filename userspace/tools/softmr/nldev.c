@@ -40,14 +40,14 @@ void nldev_close(struct nl_sock *sk)
 		nl_socket_free(sk);
 }
 
-/* -- one question, and its answers */
+/* -- one request, and its answers */
 
 /**
- * struct talk - a question under way
- * @answer: is given each message of the answer; may be NULL
- * @arg: handed to it
+ * struct talk - a request in progress
+ * @answer: called for each message of the answer; may be NULL
+ * @arg: passed to it
  * @err: of the kernel; a negative errno
- * @done: the last message has come
+ * @done: the last message has arrived
  */
 struct talk {
 	answer_fn answer;
@@ -61,7 +61,7 @@ static int on_valid(struct nl_msg *msg, void *arg)
 	struct nlattr *tb[RDMA_NLDEV_ATTR_MAX] = {};
 	struct talk *talk = arg;
 
-	/* a newer kernel's attributes are beyond what is parsed */
+	/* newer kernels may have attributes beyond those that are parsed */
 	if (nlmsg_parse(nlmsg_hdr(msg), 0, tb, RDMA_NLDEV_ATTR_MAX - 1, NULL) < 0)
 		return NL_SKIP;
 	if (talk->answer)
@@ -78,7 +78,9 @@ static int on_end(struct nl_msg *msg, void *arg)
 	return NL_STOP;
 }
 
-/* libnl has fewer errors than the kernel, so the errno is taken from here */
+/*
+ * libnl has fewer error codes than the kernel, so use the errno of the message
+ */
 static int on_error(struct sockaddr_nl *addr, struct nlmsgerr *error, void *arg)
 {
 	struct talk *talk = arg;
@@ -210,7 +212,7 @@ int nldev_list(struct nl_sock *sk, struct rdma_dev **devs, size_t *n)
 		free(list.devs);
 		return ret;
 	}
-	/* a device that has gone meanwhile is shown as far as it is known */
+	/* a device that was removed meanwhile is shown as far as it is known */
 	for (i = 0; i < list.n; i++) {
 		ask_port(sk, &list.devs[i]);
 		ask_driver(sk, &list.devs[i]);
@@ -221,8 +223,8 @@ int nldev_list(struct nl_sock *sk, struct rdma_dev **devs, size_t *n)
 }
 
 /*
- * The driver's number is known only where ib_uverbs is. Without it, a counter
- * of a name that no other driver has tells.
+ * The driver's number is only available with ib_uverbs. Without it, check for a
+ * counter name that no other driver has.
  */
 bool nldev_is_softmr(const struct rdma_dev *dev)
 {

@@ -19,7 +19,7 @@ struct nlattr;
 #define RDMA_NAME_SIZE	64	/* with the 0; IB_DEVICE_NAME_MAX of the kernel */
 
 /**
- * struct rdma_dev - an RDMA device as the kernel tells of it
+ * struct rdma_dev - an RDMA device as the kernel describes it
  * @index: the kernel's number for it
  * @name: its name
  * @driver_known: @driver is valid: the kernel has ib_uverbs
@@ -42,11 +42,11 @@ struct rdma_dev {
 int nldev_open(struct nl_sock **sk);
 void nldev_close(struct nl_sock *sk);
 
-/* All devices that are visible here. *devs is to be freed. */
+/* All devices that are visible here. The caller frees *devs. */
 int nldev_list(struct nl_sock *sk, struct rdma_dev **devs, size_t *n);
 /* Only those of softmr. */
 int nldev_list_softmr(struct nl_sock *sk, struct rdma_dev **devs, size_t *n);
-/* One of any driver; -ENODEV: there is none of this name. */
+/* A device of any driver; -ENODEV: there is none of this name. */
 int nldev_find(struct nl_sock *sk, const char *name, struct rdma_dev *dev);
 bool nldev_is_softmr(const struct rdma_dev *dev);
 
@@ -54,7 +54,7 @@ int nldev_newlink(struct nl_sock *sk, const char *name, const char *netdev);
 int nldev_dellink(struct nl_sock *sk, uint32_t index);
 /* The attributes of one message of an answer */
 typedef void (*answer_fn)(struct nlattr **tb, void *arg);
-/* What a device has of one kind, with what its driver says: @command is RDMA_NLDEV_CMD_RES_... */
+/* A device's objects of one kind, with the driver's details: @command is RDMA_NLDEV_CMD_RES_... */
 int nldev_resources(struct nl_sock *sk, uint32_t dev, int command,
 		    answer_fn answer, void *arg);
 int nldev_rename(struct nl_sock *sk, uint32_t index, const char *name);

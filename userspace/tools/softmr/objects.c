@@ -14,9 +14,9 @@
 #include "why_text.h"
 
 /**
- * struct kind - where the RDMA core tells of a kind of object
+ * struct kind - how the RDMA core describes a kind of object
  * @name: in JSON
- * @command: to ask with
+ * @command: the netlink command
  * @table: the list in the answer
  * @entry: an object in the list
  * @id: its number
@@ -42,9 +42,9 @@ static const struct kind {
 
 /**
  * struct reading - an answer that is being read
- * @all: where objects go
- * @dev: whose they are
- * @kind: what they are
+ * @all: the list that gets the objects
+ * @dev: their device
+ * @kind: their kind
  */
 struct reading {
 	struct objects *all;
@@ -79,7 +79,7 @@ static struct detail *add_detail(struct object *object, const char *name)
 	return d;
 }
 
-/* A name, perhaps how to print the value, and the value; again and again */
+/* A sequence of: a name, optionally a print type, and the value */
 static void read_details(struct object *object, struct nlattr *driver)
 {
 	struct detail *d = NULL;
@@ -170,7 +170,7 @@ static int read_all(struct objects *all, struct nl_sock *sk, const char *link)
 			r.dev = &all->devs[i];
 			ret = nldev_resources(sk, r.dev->index, kinds[r.kind].command,
 					      take_table, &r);
-			/* the link has ended meanwhile */
+			/* the link was removed meanwhile */
 			if (ret == -EINVAL || ret == -ENODEV)
 				continue;
 			if (ret)
@@ -293,7 +293,7 @@ const struct object *objects_find(const struct objects *all, const struct object
 				 object_compare) : NULL;
 }
 
-/* The number of a QP that has ended may be another's now, of the same process even. */
+/* The number of a destroyed QP may belong to another QP now, even of the same process. */
 static struct object *refused_qp(struct objects *all, const struct refusal *r)
 {
 	size_t i;

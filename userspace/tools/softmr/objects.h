@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Queue pairs, regions and completion queues as the RDMA core tells of them, with what the module adds. */
+/* Queue pairs, regions and completion queues as the RDMA core shows them, with the module's details. */
 #ifndef SOFTMR_OBJECTS_H
 #define SOFTMR_OBJECTS_H
 
@@ -17,7 +17,7 @@ enum object_kind {
 };
 
 /**
- * struct detail - what the module says of an object
+ * struct detail - a value that the module reports about an object
  * @name: as in debugging.rst
  * @text: the value; empty: it is a number
  * @number: the value
@@ -30,14 +30,14 @@ struct detail {
 
 /**
  * struct object - an object
- * @kind: what it is; others than this one have not got some of the fields
+ * @kind: its kind; not every kind has all of the fields
  * @dev: its link
  * @id: the number of a QP, or that of the RDMA core for a region or completion queue
  * @peer: the number of the peer's QP
  * @type: enum ib_qp_type
  * @state: enum ib_qp_state
- * @size: a region's length; how many completions a queue has room for
- * @pid: the process that made it; 0: the kernel, or none of this PID namespace
+ * @size: the length of a region; the capacity of a completion queue
+ * @pid: the process that created it; 0: the kernel, or a process outside of this PID namespace
  * @comm: its command, or the kernel module
  * @details: @nr of them
  */
@@ -56,7 +56,7 @@ struct object {
 };
 
 /**
- * struct objects - all that was found, and when
+ * struct objects - the objects found, and the time
  * @devs: the links, @nr_devs of them
  * @list: their objects, @nr of them, in the order of object_compare()
  * @time: nanoseconds of CLOCK_MONOTONIC
@@ -71,23 +71,23 @@ struct objects {
 
 /* Links of softmr only; @link: only this one, if not NULL. 0 or a negative errno; -ENODEV: no such link */
 int objects_read(struct objects *all, const char *link);
-/* Say why objects_read() failed */
+/* Print why objects_read() failed */
 void objects_complain(int err, const char *link);
 void objects_free(struct objects *all);
-/* A number that the module says; 0: it does not */
+/* A number that the module reports; 0: it does not */
 uint64_t object_number(const struct object *object, const char *name);
-/* A text; NULL: it says none */
+/* A text that the module reports; NULL: it does not */
 const char *object_text(const struct object *object, const char *name);
 const char *object_type(const struct object *qp);
 const char *object_state(const struct object *qp);
 const char *object_kind_name(enum object_kind kind);
-/* For qsort(): by kind, link and number; 0: the same one, perhaps read at another time */
+/* For qsort(): by kind, link and number; 0: the same object, perhaps read at another time */
 int object_compare(const void *a, const void *b);
-/* The same one among those that were read before; or NULL */
+/* The same object among those that were read earlier; or NULL */
 const struct object *objects_find(const struct objects *all, const struct object *object);
-/* Add what was refused last to each queue pair that was refused something: the detail "reason" */
+/* Add to each queue pair its last refusal, if there is one, as the detail "reason" */
 void objects_add_reasons(struct objects *all);
-/* Have what regions are used for counted until some seconds from now, if the caller may */
+/* Let the module count the use of regions for some seconds, if the caller has the permission */
 void objects_watch(void);
 
 #endif /* SOFTMR_OBJECTS_H */

@@ -33,7 +33,10 @@ void out_add(struct json_object *to, const char *key, struct json_object *value)
 	json_object_object_add(to, key, value);
 }
 
-/* How many bytes of UTF-8 a character takes that begins here; 0: it is none. */
+/*
+ * The length of the UTF-8 character that begins here, in bytes; 0: there is
+ * none.
+ */
 static size_t utf8_length(const unsigned char *text)
 {
 	size_t len = *text < 0x80 ? 1 : *text < 0xc2 ? 0 : *text < 0xe0 ? 2 :
@@ -47,8 +50,8 @@ static size_t utf8_length(const unsigned char *text)
 }
 
 /*
- * JSON is UTF-8, but a netdev's name may have any byte: one that is no part of
- * a character becomes the character of that number. To be freed.
+ * JSON is UTF-8, but a netdev's name may have any byte: a byte that is not part
+ * of a character becomes the character of that number. Caller frees it.
  */
 static char *to_utf8(const char *text)
 {

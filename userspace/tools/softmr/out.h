@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* JSON output. What is not known is null. */
+/* JSON output. Unknown values are null. */
 #ifndef SOFTMR_OUT_H
 #define SOFTMR_OUT_H
 

@@ -10,7 +10,7 @@ enum family {
 	FAMILY_DEB,
 	FAMILY_DNF,
 	FAMILY_ZYPPER,
-	FAMILY_OTHER,	/* no packages of softmr are made for it */
+	FAMILY_OTHER,	/* there are no packages of softmr for it */
 };
 
 static enum family family_of(const char *id)
@@ -31,7 +31,7 @@ static enum family family_of(const char *id)
 	return FAMILY_OTHER;
 }
 
-/* ID names the distribution, ID_LIKE those that it is made of: words, perhaps in quotes */
+/* ID names the distribution, ID_LIKE those that it is based on: words, perhaps in quotes */
 static enum family family(void)
 {
 	char *text = read_text("/etc/os-release"), *rest = text, *line, *word;
@@ -77,7 +77,7 @@ char *install_other(const char *deb, const char *rpm)
 				   command(f, deb, rpm, false);
 }
 
-/* SUSE's releases end in the kernel's flavour, which is a part of the package's name. */
+/* On SUSE a release ends in the kernel's flavour, which is part of the package's name. */
 char *install_headers(const char *release)
 {
 	const char *flavour = strrchr(release, '-');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What to type on this distribution to have a package. */
+/* The commands of this distribution that install packages */
 #ifndef SOFTMR_PACKAGES_H
 #define SOFTMR_PACKAGES_H
 
@@ -7,12 +7,12 @@
 
 /*
  * The command that installs packages of softmr, by their names in Debian and as
- * RPMs (NULL: there is none). @again: they are there, and have to be installed
- * again. Where no packages of softmr are made for the distribution, what makes
- * the same of its source.
+ * RPMs (NULL: there is none). @again: they are installed, and have to be
+ * reinstalled. If the distribution has no packages of softmr, the command that
+ * builds the same from source.
  */
 char *install_softmr(const char *deb, const char *rpm, bool again);
-/* The same for packages of the distribution's own */
+/* The same for the distribution's own packages */
 char *install_other(const char *deb, const char *rpm);
 /* The headers of the kernel RELEASE */
 char *install_headers(const char *release);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * softmr capture: what goes over a link, and between two QPs of this host, as packets in a file
- * that Wireshark reads (pcapng). The packet that refuses a request says in its comment why.
+ * softmr capture: writes the packets of a link, and messages between two QPs of this host as
+ * packets, to a file for Wireshark (pcapng). A packet that refuses a request has the reason as its
+ * comment.
  */
 #include <endian.h>
 #include <errno.h>
@@ -31,7 +32,7 @@ static const char usage[] =
 	"  -c, --count N     end after N packets\n"
 	"  -h, --help        show this\n";
 
-/* Packets that may wait for us, and the longest that is captured whole */
+/* The number of packets that may wait for us, and the longest one that is captured completely */
 #define SLOTS		2048
 #define SLOT_BYTES	9216
 
@@ -57,7 +58,7 @@ enum {
 /**
  * struct capture - a capture
  * @out: the file
- * @whys: where reasons are asked for; NULL: not to be had
+ * @whys: the socket for reasons; NULL: not available
  * @buf: @SLOTS slots of @SLOT_BYTES
  */
 struct capture {
@@ -97,7 +98,7 @@ static void put_padded(FILE *out, const void *data, size_t len)
 	fwrite(zero, 1, -len & 3, out);
 }
 
-/* Of an option with its head */
+/* The size of an option with its head */
 static size_t option_bytes(size_t len)
 {
 	return 4 + len + (-len & 3);
@@ -118,7 +119,7 @@ static void put_heads(FILE *out, const char *link)
 	put32(out, 28);
 	put32(out, 0x1a2b3c4d);
 	put32(out, 1);	/* version 1.0 */
-	put32(out, UINT32_MAX);	/* the section's length: not known, 64 bits */
+	put32(out, UINT32_MAX);	/* the section's length: unknown, 64 bits */
 	put32(out, UINT32_MAX);
 	put32(out, 28);
 	put32(out, BLOCK_INTERFACE);
@@ -182,7 +183,7 @@ static const uint8_t *find_bth(const uint8_t *data, size_t len)
 	return data + off + 8;
 }
 
-/* The refusal that a NAK tells of; to be freed. NULL: it is none, or not known */
+/* The refusal that a NAK reports; caller frees it. NULL: no NAK, or unknown */
 static char *reason_of(const struct capture *c, const uint8_t *data, size_t len)
 {
 	const uint8_t *bth = find_bth(data, len);
@@ -200,7 +201,7 @@ static char *reason_of(const struct capture *c, const uint8_t *data, size_t len)
 	psn = be24(bth + 9);
 	if (whys_list(c->whys, c->family, &list, &n))
 		return NULL;
-	/* the newest: the responder's, who knows more, or else what the requester was told */
+	/* the newest: that of the responder, which knows more, or else that of the requester */
 	for (i = 0; i < n; i++)
 		if (list[i].rec.psn == psn &&
 		    (list[i].rec.peer_qpn == qpn || (list[i].rec.qpn == qpn && !found)))
@@ -327,7 +328,7 @@ static void take(struct capture *c, const struct ibv_wc *wc)
 	free(comment);
 }
 
-/* Until a packet comes, or a signal */
+/* Wait for a packet, or a signal */
 static int await(struct capture *c)
 {
 	struct pollfd in = { .fd = c->channel->fd, .events = POLLIN };
@@ -379,7 +380,7 @@ static int run_capture(const char *link, const char *path, uint32_t count)
 	c.out = fopen(path, "we");
 	if (!c.out)
 		return fail(path, errno) ? EXIT_PROBLEM : EXIT_OK;
-	/* without reasons, too, a capture is a capture */
+	/* a capture is useful even without reasons */
 	if (whys_open(&c.whys, &c.family))
 		c.whys = NULL;
 	put_heads(c.out, link);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The timeline is the JSON that Perfetto and Chrome read. A process is a process, a thread is
- * a QP, and beside these each region that peers ask for is one. Links are the threads of a
- * process "wire". A message is an asynchronous slice from its beginning to its completion; arrows (flow
- * events) lead from its beginning to what the responder says, and on to its completion.
+ * The timeline is the JSON that Perfetto and Chrome read. A process is a process, and its threads are the QPs, and the
+ * regions that peers access. Links are the threads of a process "wire". A message is an asynchronous slice from its
+ * beginning to its completion; arrows (flow events) lead from its beginning to the responder's verdict, and on to its
+ * completion.
  */
 #include "timeline.h"
 
@@ -17,16 +17,16 @@
 
 /* No process has this number. */
 #define WIRE_PID	0x7fffffff
-/* Threads that are regions: behind all numbers of QPs */
+/* Thread numbers of regions: above all numbers of QPs */
 #define REGION_TID	(1ULL << 32)
 #define PSN_MASK	0xffffffu
-/* Slices need a length to be seen; events of one track are at least this far apart, us */
+/* Slices need a length to be visible; events of one track are at least this far apart, us */
 #define SLICE_US	0.9
 
 /**
  * struct message - a message that has begun and is not complete
  * @id: of its slice and its arrows
- * @pid: whose it is
+ * @pid: its process
  * @arrow: something has arrived at the responder
  */
 struct message {
@@ -41,8 +41,8 @@ struct message {
 };
 
 /**
- * struct timeline - what is known on the way
- * @tracks: tracks that have a name: pid, or pid and tid
+ * struct timeline - state of the conversion
+ * @tracks: tracks that already have a name: pid, or pid and tid
  * @open: messages, the oldest first
  */
 struct timeline {
@@ -61,7 +61,7 @@ struct timeline {
 /**
  * struct event - an event, as ftrace prints it
  * @name: without smr_
- * @fields: behind the name
+ * @fields: after the name
  * @us: when
  */
 struct event {
@@ -123,7 +123,7 @@ static bool parse(struct event *e, char *line)
 
 /* -- JSON */
 
-/* An object of the array; freed */
+/* Write an object of the array, and free it */
 static void emit(struct timeline *t, struct json_object *o)
 {
 	fprintf(t->out, "%s\n%s", t->events++ ? "," : "",
@@ -174,7 +174,7 @@ static bool new_track(struct timeline *t, uint64_t pid, uint64_t tid)
 	return true;
 }
 
-/* To be freed */
+/* Caller frees it */
 static char *process_name(uint32_t pid)
 {
 	char *comm = pid ? read_text("/proc/%u/comm", pid) : copy("kernel"), *name;
@@ -193,7 +193,7 @@ static void name_tracks(struct timeline *t, const struct event *e)
 			  strf("QP %#x of %s", e->qpn, *e->dev ? e->dev : "?"));
 }
 
-/* All that ftrace says, so that nothing is lost */
+/* Everything that ftrace printed, so that nothing is lost */
 static struct json_object *arguments(const struct event *e)
 {
 	struct json_object *args = out_object();
@@ -230,7 +230,7 @@ static void emit_instant(struct timeline *t, const struct event *e, const char *
 	emit(t, o);
 }
 
-/* An arrow begins (s), goes on (t) or ends (f) in the slice that begins here. */
+/* An arrow begins (s), continues (t) or ends (f) in the slice that begins here. */
 static void emit_arrow(struct timeline *t, const char *phase, const struct event *e, uint64_t id)
 {
 	struct json_object *o = entry(phase, "message", e->us, e->pid, e->qpn);
@@ -274,7 +274,7 @@ static void on_send_start(struct timeline *t, const struct event *e)
 	emit_arrow(t, "s", e, m->id);
 }
 
-/* A request is part of the message that began last with its PSN; first PSNs are random. */
+/* A request belongs to the last message that began with its PSN; first PSNs are random. */
 static struct message *message_of(struct timeline *t, uint32_t psn, uint32_t responder)
 {
 	struct message *m;
@@ -321,7 +321,7 @@ static void message_end(struct timeline *t, size_t i)
 	memmove(&t->open[i], &t->open[i + 1], (--t->nr_open - i) * sizeof(*t->open));
 }
 
-/* Those before it, which were not signaled, are complete, too. */
+/* Earlier messages that were not signaled are complete, too. */
 static void on_send_done(struct timeline *t, const struct event *e)
 {
 	uint64_t wr_id = number(e, "wr_id");

@@ -31,7 +31,7 @@ static unsigned long socket_inode(const char *table)
 	return inode;
 }
 
-/* Does the process have the socket? Negative: this user may not see. */
+/* Does the process have the socket? Negative: this user may not see it. */
 static int process_has(const char *pid, const char *socket)
 {
 	char *path = root_path("/proc/%s/fd", pid), target[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who has RoCEv2's UDP port in this network namespace. */
+/* The holder of RoCEv2's UDP port in this network namespace. */
 #ifndef SOFTMR_UDP_PORT_H
 #define SOFTMR_UDP_PORT_H
 
@@ -9,14 +9,14 @@
 
 enum holder {
 	HOLDER_NONE,
-	HOLDER_PROCESS,		/* a process, which has a file descriptor of it */
-	HOLDER_KERNEL,		/* no process has one: a driver */
-	HOLDER_HIDDEN,		/* this user may not see whether a process has */
+	HOLDER_PROCESS,		/* a process, which has a file descriptor for it */
+	HOLDER_KERNEL,		/* no process has one, so it is a driver */
+	HOLDER_HIDDEN,		/* this user may not see whether a process has one */
 };
 
 /**
- * struct udp_port - what has the port
- * @holder: of what kind
+ * struct udp_port - the holder of the port
+ * @holder: its kind
  * @pid: of the process
  * @command: its name
  */

@@ -110,7 +110,7 @@ char *root_path(const char *format, ...)
 	return path;
 }
 
-/* All that can be read from a descriptor, with a 0 behind it. */
+/* Everything that can be read from a descriptor, with a NUL at its end. */
 static char *read_all(int fd, size_t *size)
 {
 	size_t len = 0, room = 4096;
@@ -183,7 +183,7 @@ bool exists(const char *format, ...)
 
 /* -- programs */
 
-/* Where vm.memfd_noexec is 2, some kernels refuse a file without the flag, which kernels before 6.3 do not know. */
+/* If vm.memfd_noexec is 2, some kernels refuse a file without the flag. Kernels before 6.3 do not know the flag. */
 static int memory_file(const char *name)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);

@@ -17,14 +17,14 @@
 #define LIBIBVERBS	"libibverbs.so.1"
 #define MAX_ABI		200
 
-/* What the children exit with, beside 0 */
+/* The exit statuses of the children, other than 0 */
 enum {
 	TRY_NOT_LOADED = 3,
 	TRY_NO_DEVICE = 4,
 	TRY_NOT_OPENED = 5,
 };
 
-/* The part of a path behind its last slash */
+/* The part of a path after its last slash */
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -43,7 +43,7 @@ static void *load(const char *file)
 	return lib;
 }
 
-/* The number is in the name of the function by which a provider registers. */
+/* The number is in the name of the function that registers a provider. */
 static unsigned int provider_abi(void *lib)
 {
 	unsigned int abi;
@@ -124,7 +124,7 @@ char *verbs_try_device(const char *device)
 
 /* -- libibverbs */
 
-/* What is behind the soname's number: 1.0.0 of libsoftmr.so.1.1.0.0; NULL: nothing */
+/* The part after the soname's number: 1.0.0 of libsoftmr.so.1.1.0.0; NULL: there is none */
 static const char *file_version(const char *file)
 {
 	const char *version = strstr(base_name(file), ".so.");
@@ -133,7 +133,7 @@ static const char *file_version(const char *file)
 	return version ? version + 1 : NULL;
 }
 
-/* libibverbs.so.1.14.56.1 is of rdma-core 56.1. */
+/* libibverbs.so.1.14.56.1 is from rdma-core 56.1. */
 static char *rdma_core_version(const char *file)
 {
 	const char *version = file_version(file), *dot;
@@ -181,7 +181,7 @@ static char *driver_in(const char *path)
 	return driver;
 }
 
-/* Returns what libibverbs is told to load, or NULL. */
+/* Returns the driver that libibverbs is configured to load, or NULL. */
 static char *read_config(struct verbs *v)
 {
 	char *pattern = root_path("/etc/libibverbs.d/*.driver"), *driver = NULL;
@@ -199,7 +199,7 @@ static char *read_config(struct verbs *v)
 	return driver;
 }
 
-/* A provider of another interface number, which this libibverbs does not look at */
+/* A provider with another interface number, which this libibverbs ignores */
 static char *other_provider(const char *dir)
 {
 	char *pattern = strf("%s/libsoftmr-rdmav*.so", dir), *file = NULL;

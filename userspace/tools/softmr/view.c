@@ -8,7 +8,7 @@
 #include "out.h"
 #include "util.h"
 
-/* What grows while an object works. The names are the module's. */
+/* The values that grow while an object works. The names are those of the module. */
 static const struct { enum object_kind kind; const char *name; } growing[] = {
 	{ OBJECT_QP, "sent" },
 	{ OBJECT_QP, "sent_bytes" },
@@ -28,7 +28,7 @@ static double seconds(const struct view *view)
 	return (double)(view->now->time - view->before->time) / 1e9;
 }
 
-/* How much of it has happened: since then by the second, or at all */
+/* The amount of a value: per second since the earlier reading, or in total */
 static double amount(const struct view *view, const struct object *object, const char *name)
 {
 	uint64_t now = object_number(object, name), then;
@@ -38,7 +38,7 @@ static double amount(const struct view *view, const struct object *object, const
 		return (double)now;
 	old = objects_find(view->before, object);
 	then = old ? object_number(old, name) : 0;
-	/* another one has got the number meanwhile */
+	/* another object has got the number meanwhile */
 	if (then > now)
 		then = 0;
 	return (double)(now - then) / seconds(view);
@@ -69,7 +69,7 @@ static const char *human(double n, char *to, size_t size)
 
 #define HUMAN(n)	human(n, (char[16]){}, 16)
 
-/* As ibv programs and logs print the numbers of QPs */
+/* The form in which ibv programs and logs print the numbers of QPs */
 static const char *hex(uint32_t n, char *to, size_t size)
 {
 	if (n)
@@ -107,7 +107,10 @@ static char *process(const struct object *o)
 			strf("[%s]", *o->comm ? o->comm : "?");
 }
 
-/* What it waits for: a send side, and behind a comma the side that answers. A QP in error: why */
+/*
+ * What a QP waits for: its send side, and after a comma the side that answers. For a QP in error:
+ * the reason
+ */
 static char *waits(const struct object *qp)
 {
 	const char *send = object_text(qp, "sq_waits_for");

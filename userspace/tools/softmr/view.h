@@ -8,10 +8,9 @@
 #include "objects.h"
 
 /**
- * struct view - which objects are shown, and beside what
+ * struct view - which objects are shown, and compared with what
  * @now: all of them
- * @before: the same some time ago: what has happened since then is shown by the second; NULL: all
- *	that has happened is shown
+ * @before: an earlier reading: values are shown per second since then; NULL: totals are shown
  * @pid: only those of this process; 0: of all
  */
 struct view {
@@ -20,14 +19,14 @@ struct view {
 	uint32_t pid;
 };
 
-/* To be freed. No newline at the end */
+/* Caller frees it. No newline at the end */
 char *view_head(const struct view *view, enum object_kind kind);
 char *view_line(const struct view *view, const struct object *object);
-/* All that the module says of it; NULL: nothing */
+/* Everything that the module reports about it; NULL: nothing */
 char *view_details(const struct object *object);
 struct json_object *view_json(const struct view *view, const struct object *object);
 bool view_has(const struct view *view, enum object_kind kind, const struct object *object);
-/* What it has moved: bytes, by the second or all */
+/* The bytes that it has transferred, per second or in total */
 double view_bytes(const struct view *view, const struct object *object);
 
 #endif /* SOFTMR_VIEW_H */

@@ -17,12 +17,12 @@
 #define ATTRS	(SMR_GENL_WHY_ENDED + 1)
 
 /**
- * struct answer - what comes back
- * @family: the number of the family that was asked for
+ * struct answer - the answer to a request
+ * @family: the number of the requested family
  * @list: refusals
  * @n: how many
  * @err: of the kernel; a negative errno
- * @done: the last message has come
+ * @done: the last message has arrived
  */
 struct answer {
 	int family;
@@ -56,7 +56,7 @@ static int on_refusal(struct nl_msg *msg, void *arg)
 	answer->list = one_more(answer->list, answer->n, sizeof(*to));
 	to = &answer->list[answer->n++];
 	memset(to, 0, sizeof(*to));
-	/* a newer module's is longer */
+	/* the record of a newer module is longer */
 	len = (size_t)nla_len(tb[SMR_GENL_WHY_RECORD]);
 	memcpy(&to->rec, nla_data(tb[SMR_GENL_WHY_RECORD]),
 	       len < sizeof(to->rec) ? len : sizeof(to->rec));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What links have refused, as the module tells by generic netlink. */
+/* Refusals of links, which the module reports by generic netlink. */
 #ifndef SOFTMR_WHYS_H
 #define SOFTMR_WHYS_H
 
@@ -12,10 +12,10 @@
 struct nl_sock;
 
 /**
- * struct refusal - a refusal, and whose it is
- * @rec: as the module has it
+ * struct refusal - a refusal, and its process
+ * @rec: the module's record
  * @dev: the kernel's number of the RDMA device
- * @pid: the process that opened the device; 0: none of this PID namespace
+ * @pid: the process that opened the device; 0: a process outside of this PID namespace
  * @comm: its command
  * @ended: it has closed the device
  */
@@ -32,10 +32,12 @@ struct refusal {
 /* -ENOENT: the module is not loaded, or is older than this */
 int whys_open(struct nl_sock **sk, int *family);
 void whys_close(struct nl_sock *sk);
-/* All that the caller may see in this network namespace, by time. *list is to be freed. */
+/*
+ * All refusals that the caller may see in this network namespace, by time. The caller frees *list.
+ */
 int whys_list(struct nl_sock *sk, int family, struct refusal **list, size_t *n);
 
-/* Have the module count for some seconds what regions are used for; -EPERM: root may */
+/* Let the module count the use of regions for some seconds; -EPERM: only root may do so */
 int whys_watch(struct nl_sock *sk, int family);
 
 #endif /* SOFTMR_WHYS_H */

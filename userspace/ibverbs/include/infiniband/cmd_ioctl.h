@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* How a provider makes a command of uverbs' ioctl() for libibverbs to execute. */
+/* How a provider builds a command of uverbs' ioctl(), which libibverbs executes. */
 #ifndef SMR_IBVERBS_CMD_IOCTL_H
 #define SMR_IBVERBS_CMD_IOCTL_H
 
@@ -12,7 +12,7 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
-/* Older headers of the kernel do not have them. A macro hides a constant of the same value. */
+/* Older headers of the kernel lack them. A macro hides a constant of the same value. */
 #define UVERBS_OBJECT_COMP_CNTR		19
 #define UVERBS_METHOD_COMP_CNTR_CREATE	0
 
@@ -21,12 +21,12 @@
  * @next: a buffer whose attributes are sent as well; softmr has none
  * @next_attr: where the next attribute goes
  * @last_attr: the end of the room for attributes
- * @uhw_in_idx: which attribute has the driver's input as older kernels take it; 0xff: none
- * @uhw_out_idx: likewise its output
+ * @uhw_in_idx: the attribute with the driver's input in the form for older kernels; 0xff: none
+ * @uhw_out_idx: likewise for its output
  * @uhw_in_headroom_dwords: libibverbs' own
  * @uhw_out_headroom_dwords: likewise
  * @buffer_error: an attribute does not fit
- * @hdr: what the kernel gets; its attributes follow
+ * @hdr: the command for the kernel; its attributes follow
  */
 struct ibv_command_buffer {
 	struct ibv_command_buffer *next;
@@ -58,7 +58,7 @@ smr_command_begin(struct ibv_command_buffer *cmd, uint16_t object,
 	return cmd;
 }
 
-/* Makes the variable name, with room for a constant number of attributes. */
+/* Declares the variable @name, with room for a constant number of attributes. */
 #define DECLARE_COMMAND_BUFFER(name, object, method, n)                        \
 	struct {                                                               \
 		struct ibv_command_buffer head;                                \
@@ -67,7 +67,10 @@ smr_command_begin(struct ibv_command_buffer *cmd, uint16_t object,
 	struct ibv_command_buffer *name =                                      \
 		smr_command_begin(&name##_room.head, object, method, n)
 
-/* One that libibverbs adds its own attributes to. It is the first of its chain: @link is NULL. */
+/*
+ * A buffer to which libibverbs adds its own attributes. It is the first of its chain: @link is
+ * NULL.
+ */
 #define DECLARE_COMMAND_BUFFER_LINK(name, object, method, n, link)             \
 	DECLARE_COMMAND_BUFFER(name, object, method, n)
 
@@ -88,7 +91,7 @@ smr_command_add(struct ibv_command_buffer *cmd, uint16_t id, size_t len,
 	return attr;
 }
 
-/* A kernel that does not know the attribute is to ignore it. */
+/* A kernel that does not know the attribute ignores it. */
 static inline struct ib_uverbs_attr *attr_optional(struct ib_uverbs_attr *attr)
 {
 	attr->flags &= ~UVERBS_ATTR_F_MANDATORY;
@@ -109,7 +112,7 @@ fill_attr_in_uint64(struct ibv_command_buffer *cmd, uint16_t id, uint64_t value)
 
 #define fill_attr_const_in	fill_attr_in_uint64
 
-/* Values of up to 8 bytes are in the attribute, as they are in memory. */
+/* Values of up to 8 bytes are stored in the attribute, as in memory. */
 static inline struct ib_uverbs_attr *
 fill_attr_in(struct ibv_command_buffer *cmd, uint16_t id, const void *from,
 	     size_t len)
@@ -140,7 +143,10 @@ fill_attr_out(struct ibv_command_buffer *cmd, uint16_t id, void *to, size_t len)
 
 #define fill_attr_out_ptr(cmd, id, to)	fill_attr_out(cmd, id, to, sizeof(*(to)))
 
-/* More than any attribute may have is an error, so a product that is too large must stay so. */
+/*
+ * A size above the limit of attributes is an error, so a product that overflows must remain above
+ * it.
+ */
 static inline size_t smr_array_size(size_t size, size_t n)
 {
 	size_t bytes;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The interface between libibverbs and a provider, which is private to rdma-core and in no package: what softmr uses
- * of it, described in its own words. It is that of rdma-core 65. <layout.h> bridges the difference to the libibverbs
- * that has loaded the provider.
+ * The interface between libibverbs and a provider, which is private to rdma-core and in no package: softmr's own
+ * description of the parts that it uses, as in rdma-core 65. <layout.h> handles the differences to the libibverbs that
+ * has loaded the provider.
  *
  * In rdma-core's own tree the provider is compiled with rdma-core's header of this name.
  */
@@ -29,12 +29,12 @@ struct verbs_create_cq_prov_attr;
 struct verbs_sysfs_dev;
 struct verbs_xrcd;
 
-/* -- objects: libibverbs looks for them where the public structures are, and finds more */
+/* -- objects: libibverbs takes a pointer to the public structure as one to these */
 
 struct verbs_srq {
 	struct ibv_srq srq;
 	enum ibv_srq_type srq_type;
-	/* libibverbs alone writes and reads these */
+	/* only libibverbs writes and reads these */
 	struct verbs_xrcd *xrcd;
 	struct ibv_cq *cq;
 	uint32_t srq_num;
@@ -48,8 +48,8 @@ enum {
 };
 
 /*
- * Behind struct ibv_qp_ex, whose size depends on the release, there are comp_mask and a pointer to a struct
- * verbs_xrcd: see smr_layout_add_comp_mask().
+ * struct ibv_qp_ex, whose size depends on the release, is followed by comp_mask and a pointer to a struct verbs_xrcd:
+ * see smr_layout_add_comp_mask().
  */
 struct verbs_qp {
 	union {
@@ -72,7 +72,7 @@ struct verbs_mr {
 	int access;
 };
 
-/* Of some objects it keeps nothing but the kernel's handle. */
+/* Objects for which it only keeps the kernel's handle */
 #define SMR_WITH_HANDLE(object)                                                \
 	struct verbs_##object {                                                \
 		struct ibv_##object object;                                    \
@@ -90,7 +90,7 @@ static inline struct verbs_dmah *verbs_get_dmah(struct ibv_dmah *dmah)
 
 struct verbs_xrcd {
 	struct ibv_xrcd xrcd;
-	/* which of what follows libibverbs has set */
+	/* which of the following members libibverbs has set */
 	uint32_t comp_mask;
 	uint32_t handle;
 };
@@ -98,7 +98,7 @@ struct verbs_xrcd {
 /* -- devices */
 
 enum {
-	/* by the number that the kernel's driver has among RDMA drivers */
+	/* by the driver id of the kernel's driver */
 	SMR_MATCH_DRIVER_ID = 3,
 };
 
@@ -127,10 +127,10 @@ struct verbs_device_ops {
 	/* of the module, and its devices */
 	uint32_t match_min_abi_version, match_max_abi_version;
 	const struct verbs_match_ent *match_table;
-	/* softmr has none of these two */
+	/* softmr has neither */
 	const struct verbs_device_ops **static_providers;
 	bool (*match_device)(struct verbs_sysfs_dev *dev);
-	/* opened here, and by another process */
+	/* opened by this process, and by another one */
 	struct verbs_context *(*alloc_context)(struct ibv_device *device,
 					       int cmd_fd, void *private_data);
 	struct verbs_context *(*import_context)(struct ibv_device *device,
@@ -164,7 +164,7 @@ struct verbs_context_ops {
 #undef OP
 };
 
-/* Weak: smr_layout_find() looks whether they are there. One whose arguments have changed has a second name. */
+/* Weak: smr_layout_find() checks which exist. A function whose arguments have changed has a second name. */
 #define FUNCTION(release, result, name, arguments)                             \
 	result name arguments __attribute__((weak));
 #define UNTIL(release, result, name, arguments)                                \
@@ -183,7 +183,7 @@ ibv_check_alloc_parent_domain(struct ibv_parent_domain_init_attr *attr)
 	return -1;
 }
 
-/* For libibverbs a parent domain is its protection domain. */
+/* libibverbs sees a parent domain as its protection domain. */
 static inline void ibv_initialize_parent_domain(struct ibv_pd *parent,
 						struct ibv_pd *pd)
 {

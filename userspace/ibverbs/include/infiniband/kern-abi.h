@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The commands of uverbs as libibverbs and a provider hand them to one another: a request is a head, what the kernel's
- * core reads, what the driver reads; an answer is what the core writes, what the driver writes.
+ * The commands of uverbs as libibverbs and a provider pass them to each other. A request consists of a head, the core's
+ * input and the driver's input; an answer consists of the core's output and the driver's output.
  */
 #ifndef SMR_IBVERBS_KERN_ABI_H
 #define SMR_IBVERBS_KERN_ABI_H
@@ -15,7 +15,7 @@ struct smr_cmd_head {
 	struct ib_uverbs_cmd_hdr hdr;
 };
 
-/* The head of the others */
+/* The head of the other commands */
 struct smr_ex_cmd_head {
 	struct ib_uverbs_cmd_hdr hdr;
 	struct ib_uverbs_ex_cmd_hdr ex_hdr;
@@ -24,14 +24,14 @@ struct smr_ex_cmd_head {
 static_assert(sizeof(struct smr_cmd_head) == 8, "");
 static_assert(sizeof(struct smr_ex_cmd_head) == 24, "");
 
-/* A driver's part that is none */
+/* An empty driver's part */
 struct empty {
 };
 
 /*
- * SMR_CMD(NAME, HEAD, CORE, SIZE, COMMAND, ANSWER, SIZE): struct NAME is the request without the driver's part, and
- * COMMAND's name leads DECLARE_DRV_CMD() to it and to its answer. The sizes are those of all releases of rdma-core. libibverbs
- * finds the driver's part by its own.
+ * SMR_CMD(NAME, HEAD, CORE, SIZE, COMMAND, ANSWER, SIZE): struct NAME is the request without the driver's part.
+ * DECLARE_DRV_CMD() finds it and its answer by COMMAND's name. The sizes are the same in all releases of rdma-core.
+ * libibverbs finds the driver's part by its own structs.
  */
 #define SMR_CMD(name, head, core, size, command, answer, answer_size)          \
 	struct name {                                                          \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The installed verbs.h, and what it lacks if it is older than rdma-core 65. A provider that is built with an older
- * one is the same: it serves programs that were compiled with a newer one.
+ * The installed verbs.h, and declarations that it lacks if it is older than rdma-core 65. A provider that is built with
+ * an older one is the same: it also serves programs that were compiled with a newer one.
  *
  * A macro hides a constant of the same name and value in a newer header. Structures are declared only where cmake has
  * found that the header has none.
@@ -58,7 +58,7 @@ struct ibv_dmah_init_attr {
 struct ibv_mr_init_attr {
 	size_t length;
 	int access;
-	/* IBV_REG_MR_MASK_*: which of those below count */
+	/* IBV_REG_MR_MASK_*: which of the members below are valid */
 	uint64_t comp_mask;
 	uint64_t iova;
 	/* memory of the process */

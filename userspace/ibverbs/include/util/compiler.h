@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What rdma-core's header of this name has, as far as the provider needs it. */
+/* The parts of rdma-core's header of this name that the provider needs */
 #ifndef SMR_IBVERBS_COMPILER_H
 #define SMR_IBVERBS_COMPILER_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Stands in for a provider: it is loaded as one, and does what the name that it
- * is compiled with says.
+ * A dummy provider: it is loaded as one, and behaves as the name says that it
+ * is compiled with.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# tool.sh SOFTMR LIBIBVERBS PLUGINS: what softmr says where there is no device: of a /sys, /proc and /etc of our own
-# (SOFTMR_ROOT), of programs of our own (PATH), and of firewalls in a network namespace.
+# tool.sh SOFTMR LIBIBVERBS PLUGINS: what softmr prints on a machine without a device, about a made-up /sys, /proc and
+# /etc (SOFTMR_ROOT), made-up programs (PATH), and firewalls in a network namespace.
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 TOP=$(cd "$(dirname "$0")/../../../.." && pwd)
 # shellcheck source=selftests/lib/tap.sh
@@ -14,9 +14,9 @@ RELEASE=$(uname -r)
 ROOT=$WORK/root BIN=$WORK/bin
 mkdir -p "$ROOT" "$BIN"
 
-# -- a machine of our own
+# -- a made-up machine
 
-# put FILE [LINE]...: in it
+# put FILE [LINE]...: write a file of that machine
 put() {
 	mkdir -p "$ROOT${1%/*}"
 	printf '%s\n' "${@:2}" >"$ROOT$1"
@@ -32,7 +32,7 @@ program() {
 	chmod +x "$BIN/$1"
 }
 
-# A machine with nothing on it, on which a kernel has its headers
+# A machine without softmr, with a kernel and its headers
 machine() {
 	rm -rf "$ROOT" "$BIN"
 	mkdir -p "$ROOT" "$BIN"
@@ -48,7 +48,7 @@ machine() {
 
 softmr() { SOFTMR_ROOT=$ROOT PATH=$BIN:$PATH "$SOFTMR" "$@"; }
 
-# -- what it says
+# -- output
 status_is() { is "$(json "$1" softmr status --json)" "$2"; }
 
 echo "TAP version 13"
@@ -121,7 +121,7 @@ check "the headers are missing" says headers warning "linux-headers-$RELEASE" so
 
 # -- what to install, on each distribution
 
-# names_packages FAMILY: doctor names packages of softmr's, and each is one that FAMILY (deb or rpm) has
+# names_packages FAMILY: doctor names packages of softmr, all of which FAMILY (deb or rpm) has
 names_packages() {
 	local name names
 	names=$(softmr doctor | sed -nE 's/.*do: (apt-get|dnf|zypper) (re)?install (--[a-z]+ )?//p' | tr ' ' '\n' | grep softmr)
@@ -156,7 +156,7 @@ check "... and no other distribution's command" not grep -E "apt-get|dnf|zypper"
 put /etc/os-release 'ID=other' 'VARIANT="not like fedora or suse"'
 check "only ID and ID_LIKE count" says module problem "make install" softmr
 
-# -- what is ok
+# -- findings that are ok
 
 nothing_to_do() { ! softmr doctor | grep -A1 "^ok " | grep " do: "; }
 machine
@@ -205,7 +205,7 @@ with_memlock() { prlimit --memlock="$1:$1" env SOFTMR_ROOT="$ROOT" PATH="$BIN:$P
 machine
 check "64 KiB to lock are too few" says memlock problem "64 KiB.*memlock unlimited" with_memlock 65536
 check "8 MiB are few" says memlock warning "8192 KiB" with_memlock 8388608
-# more than the test may have, perhaps
+# the test may not be allowed this much
 if prlimit --memlock=1073741824:1073741824 true 2>/dev/null; then
 	check "1 GiB will do" says memlock ok "1048576 KiB" with_memlock 1073741824
 else
@@ -302,7 +302,7 @@ if unshare -n nft list ruleset >"$WORK/out" 2>&1; then
 	POLICY=accept firewall "a rule that rejects it" problem "drops" "udp dport 4791 reject"
 	POLICY=accept firewall "it is accepted before it is dropped" ok "" "udp dport 4791 accept; udp dport 4791 drop"
 	POLICY=accept firewall "another port" ok "" "udp dport 4792 drop"
-	# what Docker 28 has for each container
+	# as Docker 28 adds for each container
 	rules "a rule for an address of a container" ok "" "table ip raw { chain PREROUTING { type filter hook prerouting priority raw;
 		ip daddr 172.17.0.2 iifname != docker0 drop; }; }"
 	# fail2ban's, and that of kube-proxy
@@ -321,9 +321,9 @@ check "a kernel without nftables" says firewall ok "the kernel has no nftables" 
 program nft 0 'no JSON'
 check "output of nft that is not JSON" says firewall warning "prints no JSON" softmr
 
-# -- their front ends, which are asked first: nft's own answer would be another one
+# -- front ends, which are asked first: the answer from nft's rules would differ
 
-# firewalld QUERY LIST...: that is running, whose answer to a query has the status QUERY, and which lists that
+# firewalld QUERY LIST...: a running firewalld, which answers a query with the status QUERY, and lists LIST
 firewalld() {
 	{
 		printf '#!/bin/sh\ncase "$*" in\n--state) echo running ;;\n--get-zone*) exit 2 ;;\n'
@@ -403,7 +403,7 @@ check_error "to remove it again" "there is no link softmr9" softmr link del soft
 
 machine
 cp "$SOFTMR" "$BIN/softmr"
-# as softmr-run and softmr-mr have it
+# the format of softmr-run and softmr-mr
 cat >"$BIN/softmr-run" <<-'EOF'
 	#!/bin/sh
 	echo "  -n, --nodes N           so many"
@@ -416,7 +416,7 @@ chmod +x "$BIN"/softmr-*
 mkdir -p "$WORK/there/directory"
 : >"$WORK/there/program"
 
-# completes EXPECTED WORD...: the last word is completed to that; "files": it is left to bash, which completes file names
+# completes EXPECTED WORD...: the last word is completed to EXPECTED; "files": bash completes file names
 # shellcheck disable=SC2016 # expanded by the inner shell
 completes() {
 	is "$(cd "$WORK/there" && PATH=$BIN:$PATH bash -c '. "$1" && shift

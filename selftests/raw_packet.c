@@ -14,6 +14,7 @@
 #include "netdev.h"
 #include "raw.h"
 #include "system.h"
+#include "why.h"
 
 #define MTU	9000
 #define HEADER	14
@@ -229,13 +230,20 @@ TEST_F(raw, receive_too_short)
 {
 	int64_t before = vt_counter_now(self->b.ep.dev.ctx, "rx_dropped");
 	size_t len = self->frame.payload + HEADER;
+	struct smr_abi_why why;
 	uint8_t *at;
 
 	ASSERT_EQ(0, vt_raw_recv_len(&self->b, len - 1));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_raw_send(&self->a, &self->frame));
 	EXPECT_TRUE(vt_counter_wait(self->b.ep.dev.ctx, "rx_dropped", before + 1));
-	if (variant->opts & VT_RAW_SRQ)
+	if (variant->opts & VT_RAW_SRQ) {
 		EXPECT_EQ(IBV_WC_LOC_LEN_ERR, vt_status(self->b.ep.rcq, 1));
+	} else {
+		ASSERT_EQ(0, vt_why_last(self->b.ep.dev.ctx, &why));
+		EXPECT_EQ((uint32_t)SMR_WHY_DROP_LENGTH, why.id);
+		EXPECT_EQ(self->b.ep.qp->qp_num, why.qpn);
+		EXPECT_EQ(len, why.num[0]);
+	}
 	EXPECT_TRUE(vt_no_completion(self->b.ep.rcq, 0));
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->b.ep.qp));
 	if (variant->opts & VT_RAW_SRQ)

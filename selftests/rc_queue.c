@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "roce.h"
+#include "why.h"
 
 /*
  * The first QPs use up b's send budget, 16 shards of 2 MiB, so that the last ones wait: the initial
@@ -194,6 +195,7 @@ static void round_of(struct __test_metadata *_metadata,
 		     FIXTURE_DATA(queue) *self, bool release)
 {
 	int64_t dropped, bad = count(self, "rx_bad_icrc"), taken = 0, former;
+	struct smr_abi_why why;
 	int i;
 
 	ASSERT_TRUE(slow_down(true));
@@ -204,6 +206,9 @@ static void round_of(struct __test_metadata *_metadata,
 		former = taken;
 		taken = (i + 1 - (CONNS - STUCK)) * FLOOD -
 			(count(self, "rx_dropped") - dropped);
+		ASSERT_EQ(0, vt_why_last(self->conns[i].b->context, &why));
+		EXPECT_EQ((uint32_t)SMR_WHY_DROP_QUEUE, why.id);
+		EXPECT_EQ(self->conns[i].b->qp_num, why.qpn);
 		/* However much waits for the others, each QP can go on. */
 		EXPECT_LT(former, taken);
 		if (i > CONNS - STUCK)

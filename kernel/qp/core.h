@@ -30,6 +30,7 @@
 #include "net/egress.h"
 #include "net/wire.h"
 #include "qp/cwnd.h"
+#include "qp/drop.h"
 #include "qp/env.h"
 #include "qp/ooo.h"
 #include "qp/qptab.h"
@@ -585,6 +586,7 @@ struct smr_ends {
  * @user: the user whose workqueue its tasks use; NULL: the device's
  * @context: the id of the context that created it; 0: a kernel consumer
  * @whys: the refusals of that context, a reference; NULL: a kernel consumer
+ * @drops: which of its dropped packets were logged there
  * @pd: protection domain; NULL for XRC_TGT
  * @scq: completion queue of sends; NULL for XRC_TGT
  * @rcq: completion queue of receives; NULL for XRC
@@ -639,6 +641,7 @@ struct smr_qp {
 	struct smr_userwq *user;
 	u64 context;
 	struct smr_why_log *whys;
+	struct smr_drops drops;
 	struct smr_pd *pd;
 	struct smr_cq *scq;
 	struct smr_cq *rcq;

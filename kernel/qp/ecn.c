@@ -121,7 +121,8 @@ void smr_ecn_marked(struct smr_qp *qp, const struct smr_hdr *hdr, u32 count)
 void smr_ecn_notified(struct smr_qp *qp, const struct smr_hdr *hdr)
 {
 	if (hdr->len || hdr->pad) {
-		smr_qp_inc(qp, SMR_CNT_BAD_HEADER);
+		smr_qp_drop(qp, DROP_HEADER, SMR_CNT_BAD_HEADER, NULL,
+			    hdr->len);
 		return;
 	}
 	smr_qp_inc(qp, SMR_CNT_CNP_HANDLED);

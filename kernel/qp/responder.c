@@ -410,7 +410,8 @@ static enum smr_step op_step(struct smr_qp *qp, const struct smr_op *op,
 		op_refuse(qp, op, verdict, run);
 		break;
 	case SMR_RESP_FAR:
-		smr_qp_inc(qp, SMR_CNT_BAD_PSN);
+		smr_qp_drop(qp, DROP_PSN, SMR_CNT_BAD_PSN, NULL, op->hdr.psn,
+			    qp->resp.epsn);
 		fallthrough;
 	default:
 		op_refuse(qp, op, verdict, run);

@@ -51,7 +51,6 @@ static struct smr_qp *rx_lookup(struct smr_qptab *tab,
 				enum skb_drop_reason *reason)
 {
 	struct in6_addr saddr, daddr;
-	enum smr_counter why;
 	struct smr_qp *qp;
 
 	smr_rx_addrs(skb, &saddr, &daddr);
@@ -62,18 +61,20 @@ static struct smr_qp *rx_lookup(struct smr_qptab *tab,
 		return NULL;
 	}
 	if (!rx_state_ok(qp, hdr->op->flags) || !smr_ecn_service_ok(qp, hdr)) {
-		why = hdr->op->flags & SMR_OP_CNP ? SMR_CNT_CNP_IGNORED :
-						    SMR_CNT_DROPPED;
+		if (hdr->op->flags & SMR_OP_CNP)
+			smr_qp_inc(qp, SMR_CNT_CNP_IGNORED);
+		else
+			smr_qp_drop(qp, DROP_STATE, SMR_CNT_DROPPED, &saddr,
+				    hdr->opcode, READ_ONCE(qp->state));
 	} else if (!rx_source_ok(qp, &saddr, &daddr, skb->skb_iif)) {
-		why = SMR_CNT_BAD_SOURCE;
+		smr_qp_drop(qp, DROP_SOURCE, SMR_CNT_BAD_SOURCE, &saddr);
 		*reason = SKB_DROP_REASON_IP_INADDRERRORS;
 	} else if (!smr_pkey_ok(hdr->pkey)) {
-		why = SMR_CNT_BAD_PKEY;
+		smr_qp_drop(qp, DROP_PKEY, SMR_CNT_BAD_PKEY, &saddr, hdr->pkey);
 		*reason = SKB_DROP_REASON_OTHERHOST;
 	} else {
 		return qp;
 	}
-	smr_qp_inc(qp, why);
 	smr_qp_put(qp);
 	return NULL;
 }

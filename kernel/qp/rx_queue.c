@@ -74,7 +74,7 @@ void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response)
 			       skb);
 		return;
 	}
-	smr_qp_inc(qp, SMR_CNT_DROPPED);
+	smr_qp_drop(qp, DROP_QUEUE, SMR_CNT_DROPPED, NULL, skb->truesize);
 	kfree_skb_reason(skb, SKB_DROP_REASON_SOCKET_RCVBUFF);
 }
 

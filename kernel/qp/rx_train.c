@@ -75,12 +75,14 @@ unsigned int smr_rx_train_parse(struct smr_qp *qp, struct smr_rx_train *t,
 	if (smr_wire_parse(&t->cursor, off, len, hdr) ||
 	    !!(hdr->op->flags & SMR_OP_RESPONSE) != response ||
 	    !smr_ecn_service_ok(qp, hdr)) {
-		smr_qp_inc(qp, SMR_CNT_BAD_HEADER);
+		smr_qp_drop(qp, DROP_HEADER, SMR_CNT_BAD_HEADER, NULL,
+			    len);
 		smr_rx_part(t->skb)->reason = SKB_DROP_REASON_INVALID_PROTO;
 		return 0;
 	}
 	if (!seal_ok(t, seg)) {
-		smr_qp_inc(qp, SMR_CNT_BAD_ICRC);
+		smr_qp_drop(qp, DROP_ICRC, SMR_CNT_BAD_ICRC, NULL, hdr->opcode,
+			    len);
 		smr_rx_part(t->skb)->reason = SKB_DROP_REASON_SKB_CSUM;
 		return 0;
 	}

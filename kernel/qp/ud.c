@@ -118,7 +118,8 @@ static struct smr_qp *local_peer(const struct datagram *d)
 	    peer->service == SMR_TRANSPORT_UD &&
 	    smr_qp_has_addr(peer, &path->daddr, path->oif))
 		return peer;
-	smr_qp_inc(peer, SMR_CNT_DROPPED);
+	smr_qp_drop(peer, DROP_STATE, SMR_CNT_DROPPED, &path->saddr,
+		    d->hdr.opcode, READ_ONCE(peer->state));
 	smr_qp_put(peer);
 	return NULL;
 }
@@ -238,15 +239,17 @@ static enum smr_resp_verdict received_check(struct smr_qp *qp,
 					    const struct smr_hdr *hdr)
 {
 	if (hdr->qkey != qp->attr.qkey) {
-		smr_qp_inc(qp, SMR_CNT_BAD_QKEY);
+		smr_qp_drop(qp, DROP_QKEY, SMR_CNT_BAD_QKEY, NULL, hdr->qkey,
+			    qp->attr.qkey);
 		return SMR_RESP_DROP;
 	}
 	if (hdr->len > ib_mtu_enum_to_int(IB_MTU_4096)) {
-		smr_qp_inc(qp, SMR_CNT_BAD_HEADER);
+		smr_qp_drop(qp, DROP_HEADER, SMR_CNT_BAD_HEADER, NULL,
+			    hdr->len);
 		return SMR_RESP_DROP;
 	}
 	if (!smr_recv_available(qp)) {
-		smr_qp_inc(qp, SMR_CNT_NO_RECV);
+		smr_qp_drop(qp, DROP_NO_RECV, SMR_CNT_NO_RECV, NULL, hdr->len);
 		return SMR_RESP_RNR;
 	}
 	return SMR_RESP_OK;

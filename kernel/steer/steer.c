@@ -91,7 +91,8 @@ static void qp_spread(struct smr_qp *qp, struct sk_buff *frame, u32 tag,
 	struct smr_qp *queue;
 
 	if (READ_ONCE(qp->state) == IB_QPS_ERR) {
-		smr_qp_inc(qp, SMR_CNT_DROPPED);
+		smr_qp_drop(qp, DROP_STATE, SMR_CNT_DROPPED, NULL, 0,
+			    IB_QPS_ERR);
 		return;
 	}
 	queue = smr_qp_get(smr_rss_target(qp->rss, frame));

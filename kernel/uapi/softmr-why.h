@@ -560,7 +560,41 @@
 	  "the ring of the receive queue is broken: its producer index claims more than fits", \
 	  "somebody has written over memory that the provider has mapped")
 
-#define SMR_WHYS(X)	SMR_WHYS_VERBS(X) SMR_WHYS_REQUESTS(X)
+/* Packets that were dropped: the peer sends them again or not, as its transport wants */
+#define SMR_WHYS_DROPS(X)						\
+	X(DROP_STATE, 0x1401, 0, "opcode:x state:state",		\
+	  "a packet with the opcode {opcode} was dropped: the queue pair is in the state {state}", \
+	  "requests need RTR, responses RTS: modify it before the peer sends") \
+	X(DROP_SOURCE, 0x1402, 0, "",					\
+	  "a packet was dropped: its addresses are not those of the connection", \
+	  "compare the address vectors of both sides: sgid_index here is the dgid there") \
+	X(DROP_PKEY, 0x1403, 0, "pkey:x",				\
+	  "a packet with the P_Key {pkey} was dropped",			\
+	  "the only P_Key of a RoCE port is 0xffff")			\
+	X(DROP_QKEY, 0x1404, 0, "qkey:x needed:x",			\
+	  "a datagram with the Q_Key {qkey} was dropped: the queue pair has {needed}", \
+	  "send with the Q_Key of the receiver")			\
+	X(DROP_NO_RECV, 0x1405, 0, "length",				\
+	  "a message of {length} bytes was dropped: no receive request is posted", \
+	  "post more receives; nobody sends a datagram or a frame again") \
+	X(DROP_LENGTH, 0x1406, 0, "length",				\
+	  "a frame of {length} bytes was dropped: it does not fit the receive request", \
+	  "post longer receives")					\
+	X(DROP_HEADER, 0x1407, 0, "length",				\
+	  "a packet of {length} bytes was dropped: its headers are not valid for this queue pair", \
+	  "look at the peer")						\
+	X(DROP_ICRC, 0x1408, 0, "opcode:x length",			\
+	  "a packet with the opcode {opcode} and {length} bytes was dropped: its ICRC is wrong", \
+	  "something on the path changes packets, or the peer computes it in another way") \
+	X(DROP_QUEUE, 0x1409, 0, "bytes",				\
+	  "a packet that takes {bytes} bytes of memory was dropped: packets wait for this queue pair up to its limit, or its user's", \
+	  "see security.rst, user_packet_kb; the process may be stopped, or wait for a page") \
+	X(DROP_PSN, 0x140a, 0, "psn:x expected:x",			\
+	  "a request with the PSN {psn} was dropped: it is too far from {expected}, which is expected", \
+	  "give this queue pair the rq_psn that is the peer's sq_psn")
+
+#define SMR_WHYS(X) \
+	SMR_WHYS_VERBS(X) SMR_WHYS_REQUESTS(X) SMR_WHYS_DROPS(X)
 
 enum smr_why_id {
 	SMR_WHY_NONE = 0,

@@ -62,6 +62,8 @@ static void print(const struct smr_why_watch *watch,
 
 	if (rec->tid)
 		snprintf(error, sizeof(error), "errno %u", rec->error);
+	else if (!rec->error)
+		snprintf(error, sizeof(error), "dropped");
 	else
 		snprintf(error, sizeof(error), "status %u", rec->error);
 	if (rec->qpn)

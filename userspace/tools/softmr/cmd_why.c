@@ -62,7 +62,9 @@ static char *error_name(const struct refusal *r)
 {
 	size_t i;
 
-	/* only verbs have a thread */
+	/* only verbs have a thread, and only dropped packets no status */
+	if (!r->rec.tid && !r->rec.error)
+		return copy("dropped");
 	if (!r->rec.tid)
 		return strf("status %u", r->rec.error);
 	for (i = 0; i < ARRAY_SIZE(errnos); i++)

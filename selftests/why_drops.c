@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Each reason for which a packet is dropped after its QP was found (kernel/uapi/softmr-why.h): the owner of the QP can
+ * read it, and who sends many bad packets fills no log. A reason without a function here does not compile.
+ *
+ * timeout: 60
+ * paths: wire
+ */
+#include "harness.h"
+
+#include <arpa/inet.h>
+#include <time.h>
+
+#include "counter.h"
+#include "roce.h"
+#include "why.h"
+
+#define UD_SEND_ONLY	0x64
+#define PKEY		0xffff
+#define PSN		0x1000
+#define LEN		100
+#define CNP_RESERVED	16
+#define MANY		300
+
+#define WHY(name)	enum { tested_##name }; TEST_F(drop, name)
+#define ELSEWHERE(name, text)	enum { tested_##name };
+
+FIXTURE(drop)
+{
+	struct vt_conf conf;
+	struct vt_roce roce;
+	struct vt_ep rc;
+	struct vt_ep ud;
+	union ibv_gid from;
+	uint8_t data[2 * LEN];
+};
+
+static int connect_to(struct vt_ep *ep, union ibv_gid gid)
+{
+	return vt_ep_connect(ep, &(struct vt_addr){ .gid = gid, .qpn = 0x321, .psn = PSN });
+}
+
+FIXTURE_SETUP(drop)
+{
+	VT_SETUP(vt_roce_open(&self->roce));
+	self->from.raw[10] = 0xff;
+	self->from.raw[11] = 0xff;
+	memcpy(self->from.raw + 12, &self->roce.saddr, 4);
+	self->conf = vt_defaults;
+	VT_SETUP(vt_ep_open(&self->rc, &self->conf, 0));
+	self->conf.qp_type = IBV_QPT_UD;
+	VT_SETUP(vt_ep_open(&self->ud, &self->conf, 0));
+}
+
+FIXTURE_TEARDOWN(drop)
+{
+	vt_ep_close(&self->ud);
+	vt_ep_close(&self->rc);
+	vt_roce_close(&self->roce);
+}
+
+static struct vt_bth bth_for(const struct vt_ep *ep, int opcode)
+{
+	return (struct vt_bth){ .opcode = opcode, .pkey = PKEY, .qpn = ep->qp->qp_num, .psn = PSN };
+}
+
+static int send_datagram(FIXTURE_DATA(drop) *self, uint32_t qkey)
+{
+	struct vt_bth bth = bth_for(&self->ud, UD_SEND_ONLY);
+	uint32_t deth[2] = { htonl(qkey), htonl(0x321) };
+
+	memcpy(self->data, deth, sizeof(deth));
+	return vt_roce_send(&self->roce, &bth, self->data, sizeof(deth) + LEN);
+}
+
+/* The packet becomes the last reason of its QP's context: no status, no work request. */
+#define EXPECT_DROPPED(ep, name, counter, send) ({				\
+	int64_t _before = vt_counter_now((ep)->dev.ctx, counter);		\
+	static struct smr_abi_why _rec;						\
+										\
+	ASSERT_EQ(0, send);							\
+	EXPECT_TRUE(vt_counter_wait((ep)->dev.ctx, counter, _before + 1));	\
+	ASSERT_EQ(0, vt_why_last((ep)->dev.ctx, &_rec));			\
+	EXPECT_EQ((uint32_t)SMR_WHY_##name, _rec.id);				\
+	EXPECT_EQ((ep)->qp->qp_num, _rec.qpn);					\
+	EXPECT_EQ(0, _rec.error);						\
+	EXPECT_EQ(0, _rec.wr_id);						\
+	EXPECT_EQ(0, _rec.tid);							\
+	&_rec;									\
+})
+
+#define EXPECT_NUM(rec, i, value) EXPECT_EQ((uint64_t)(value), (rec)->num[i])
+#define EXPECT_FROM(rec) EXPECT_EQ(0, memcmp((rec)->peer, self->from.raw, 16))
+
+WHY(DROP_STATE)
+{
+	struct vt_bth bth = bth_for(&self->rc, VT_OP_SEND_ONLY);
+	struct smr_abi_why *rec;
+
+	rec = EXPECT_DROPPED(&self->rc, DROP_STATE, "rx_dropped", vt_roce_send(&self->roce, &bth, self->data, LEN));
+	EXPECT_NUM(rec, 0, VT_OP_SEND_ONLY);
+	EXPECT_NUM(rec, 1, vt_qp_state(self->rc.qp));
+	EXPECT_FROM(rec);
+}
+
+WHY(DROP_SOURCE)
+{
+	struct vt_bth bth = bth_for(&self->rc, VT_OP_SEND_ONLY);
+	union ibv_gid other = self->from;
+
+	other.raw[15] ^= 0x40;
+	ASSERT_EQ(0, connect_to(&self->rc, other));
+	EXPECT_FROM(EXPECT_DROPPED(&self->rc, DROP_SOURCE, "rx_wrong_source",
+				   vt_roce_send(&self->roce, &bth, self->data, LEN)));
+}
+
+WHY(DROP_PKEY)
+{
+	struct vt_bth bth = bth_for(&self->rc, VT_OP_SEND_ONLY);
+	struct smr_abi_why *rec;
+
+	ASSERT_EQ(0, connect_to(&self->rc, self->from));
+	bth.pkey = 0x1234;
+	rec = EXPECT_DROPPED(&self->rc, DROP_PKEY, "rx_bad_pkey", vt_roce_send(&self->roce, &bth, self->data, LEN));
+	EXPECT_NUM(rec, 0, 0x1234);
+	EXPECT_FROM(rec);
+}
+
+WHY(DROP_QKEY)
+{
+	struct smr_abi_why *rec;
+
+	ASSERT_EQ(0, connect_to(&self->ud, self->from));
+	rec = EXPECT_DROPPED(&self->ud, DROP_QKEY, "rx_bad_qkey", send_datagram(self, self->conf.qkey + 1));
+	EXPECT_NUM(rec, 0, self->conf.qkey + 1);
+	EXPECT_NUM(rec, 1, self->conf.qkey);
+}
+
+WHY(DROP_NO_RECV)
+{
+	ASSERT_EQ(0, connect_to(&self->ud, self->from));
+	EXPECT_NUM(EXPECT_DROPPED(&self->ud, DROP_NO_RECV, "rx_no_receive", send_datagram(self, self->conf.qkey)), 0, LEN);
+}
+
+/* A CNP has 16 bytes, and no payload. */
+WHY(DROP_HEADER)
+{
+	struct vt_bth bth = bth_for(&self->rc, VT_OP_CNP);
+
+	ASSERT_EQ(0, connect_to(&self->rc, self->from));
+	EXPECT_NUM(EXPECT_DROPPED(&self->rc, DROP_HEADER, "rx_bad_header",
+				  vt_roce_send(&self->roce, &bth, self->data, CNP_RESERVED + 4)), 0, 4);
+}
+
+WHY(DROP_ICRC)
+{
+	struct vt_bth bth = bth_for(&self->rc, VT_OP_SEND_ONLY);
+
+	ASSERT_EQ(0, connect_to(&self->rc, self->from));
+	self->roce.spoil_icrc = true;
+	EXPECT_NUM(EXPECT_DROPPED(&self->rc, DROP_ICRC, "rx_bad_icrc", vt_roce_send(&self->roce, &bth, self->data, LEN)),
+		   0, VT_OP_SEND_ONLY);
+}
+
+WHY(DROP_PSN)
+{
+	struct vt_bth bth = bth_for(&self->rc, VT_OP_SEND_ONLY);
+	struct smr_abi_why *rec;
+
+	ASSERT_EQ(0, connect_to(&self->rc, self->from));
+	bth.psn = PSN + 0x400000;
+	rec = EXPECT_DROPPED(&self->rc, DROP_PSN, "rx_wrong_psn", vt_roce_send(&self->roce, &bth, self->data, LEN));
+	EXPECT_NUM(rec, 0, PSN + 0x400000);
+	EXPECT_NUM(rec, 1, PSN);
+}
+
+ELSEWHERE(DROP_LENGTH, "raw_packet.c: receive_too_short")
+ELSEWHERE(DROP_QUEUE, "rc_queue.c: round_of()")
+
+/* Each reason of a QP is logged once a second, and another reason in the same second is logged, too. */
+TEST_F(drop, many_do_not_fill_the_log)
+{
+	struct smr_abi_why recs[64];
+	int64_t start = time(NULL), before = vt_counter_now(self->ud.dev.ctx, "rx_no_receive");
+	int i, n, qkeys = 0, none = 0;
+
+	ASSERT_EQ(0, connect_to(&self->ud, self->from));
+	for (i = 0; i < MANY; i++)
+		ASSERT_EQ(0, send_datagram(self, self->conf.qkey + 1));
+	ASSERT_EQ(0, send_datagram(self, self->conf.qkey));
+	EXPECT_TRUE(vt_counter_wait(self->ud.dev.ctx, "rx_no_receive", before + 1));
+	n = vt_whys(self->ud.dev.ctx, 0, recs, 64);
+	ASSERT_LT(0, n);
+	for (i = 0; i < n; i++) {
+		qkeys += recs[i].id == SMR_WHY_DROP_QKEY;
+		none += recs[i].id == SMR_WHY_DROP_NO_RECV;
+	}
+	EXPECT_LE(1, qkeys);
+	EXPECT_GE(time(NULL) - start + 2, qkeys);
+	EXPECT_EQ(1, none);
+}
+
+#define EACH(name, ...)	tested_##name,
+static const int tested[] __attribute__((unused)) = { SMR_WHYS_DROPS(EACH) };
+
+VT_HARNESS_MAIN

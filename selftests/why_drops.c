@@ -106,10 +106,10 @@ WHY(DROP_STATE)
 WHY(DROP_SOURCE)
 {
 	struct vt_bth bth = bth_for(&self->rc, VT_OP_SEND_ONLY);
-	union ibv_gid other = self->from;
 
-	other.raw[15] ^= 0x40;
-	ASSERT_EQ(0, connect_to(&self->rc, other));
+	ASSERT_EQ(0, connect_to(&self->rc, self->from));
+	self->from.raw[15] ^= 0x40;
+	memcpy(&self->roce.saddr, self->from.raw + 12, 4);
 	EXPECT_FROM(EXPECT_DROPPED(&self->rc, DROP_SOURCE, "rx_wrong_source",
 				   vt_roce_send(&self->roce, &bth, self->data, LEN)));
 }

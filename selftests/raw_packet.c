@@ -240,9 +240,9 @@ TEST_F(raw, receive_too_short)
 		EXPECT_EQ(IBV_WC_LOC_LEN_ERR, vt_status(self->b.ep.rcq, 1));
 	} else {
 		ASSERT_EQ(0, vt_why_last(self->b.ep.dev.ctx, &why));
-		EXPECT_EQ((uint32_t)SMR_WHY_DROP_LENGTH, why.id);
+		EXPECT_EQ((uint32_t)SMR_WHY_RECV_TOO_SHORT, why.id);
 		EXPECT_EQ(self->b.ep.qp->qp_num, why.qpn);
-		EXPECT_EQ(len, why.num[0]);
+		EXPECT_EQ(len - 1, why.num[0]);
 	}
 	EXPECT_TRUE(vt_no_completion(self->b.ep.rcq, 0));
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->b.ep.qp));

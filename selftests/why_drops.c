@@ -174,7 +174,6 @@ WHY(DROP_PSN)
 	EXPECT_NUM(rec, 1, PSN);
 }
 
-ELSEWHERE(DROP_LENGTH, "raw_packet.c: receive_too_short")
 ELSEWHERE(DROP_QUEUE, "rc_queue.c: round_of()")
 
 /* Each reason of a QP is logged once a second, and another reason in the same second is logged, too. */

@@ -188,7 +188,7 @@ enum smr_resp_verdict smr_raw_receive(struct smr_qp *qp, struct sk_buff *skb,
 		smr_qp_drop(qp, DROP_NO_RECV, SMR_CNT_NO_RECV, NULL, skb->len);
 		break;
 	case SMR_RESP_TOO_LONG:
-		smr_qp_drop(qp, DROP_LENGTH, SMR_CNT_DROPPED, NULL, skb->len);
+		smr_qp_inc(qp, SMR_CNT_DROPPED);
 		break;
 	default:
 		break;

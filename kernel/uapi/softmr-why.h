@@ -577,19 +577,16 @@
 	X(DROP_NO_RECV, 0x1405, 0, "length",				\
 	  "a message of {length} bytes was dropped: no receive request is posted", \
 	  "post more receives; nobody sends a datagram or a frame again") \
-	X(DROP_LENGTH, 0x1406, 0, "length",				\
-	  "a frame of {length} bytes was dropped: it does not fit the receive request", \
-	  "post longer receives")					\
-	X(DROP_HEADER, 0x1407, 0, "length",				\
+	X(DROP_HEADER, 0x1406, 0, "length",				\
 	  "a packet of {length} bytes was dropped: its headers are not valid for this queue pair", \
 	  "look at the peer")						\
-	X(DROP_ICRC, 0x1408, 0, "opcode:x length",			\
+	X(DROP_ICRC, 0x1407, 0, "opcode:x length",			\
 	  "a packet with the opcode {opcode} and {length} bytes was dropped: its ICRC is wrong", \
 	  "something on the path changes packets, or the peer computes it in another way") \
-	X(DROP_QUEUE, 0x1409, 0, "bytes",				\
+	X(DROP_QUEUE, 0x1408, 0, "bytes",				\
 	  "a packet that takes {bytes} bytes of memory was dropped: packets wait for this queue pair up to its limit, or its user's", \
 	  "see security.rst, user_packet_kb; the process may be stopped, or wait for a page") \
-	X(DROP_PSN, 0x140a, 0, "psn:x expected:x",			\
+	X(DROP_PSN, 0x1409, 0, "psn:x expected:x",			\
 	  "a request with the PSN {psn} was dropped: it is too far from {expected}, which is expected", \
 	  "give this queue pair the rq_psn that is the peer's sq_psn")
 

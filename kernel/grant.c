@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Retire and drain grants: stop new copies through a key, and call the waiters when the last
+ * Retire and drain grants: stop new copies through a key, and tell the waiters when the last
  * copy has ended.
  */
 #include "grant.h"
 
-#include <linux/completion.h>
-#include <linux/container_of.h>
 #include <linux/rcupdate.h>
+#include <linux/wait_bit.h>
 
 #include "compat/cleanup.h"
 
@@ -41,17 +40,25 @@ void smr_grant_open(struct smr_grant *grant)
 	refcount_set(&grant->ref, 1);
 }
 
-/* Call all waiters' @fn. Each waiter may continue, and free its drain, as soon as it is called. */
+/*
+ * Tell all waiters. A waiter may continue, and free its drain, as soon as it is no longer @listed,
+ * unless @get has prevented that.
+ */
 static void grant_tell(struct smr_grant *grant)
 {
 	struct smr_drain *drain, *next;
+	bool run;
 
 	lockdep_assert_held(&grant->lock);
 	list_for_each_entry_safe(drain, next, &grant->waiters, node) {
-		list_del_init(&drain->node);
-		drain->fn(drain);
-		/* Last: until it sees this, smr_drain_forget() takes the lock. */
-		smp_store_release(&drain->grant, NULL);
+		list_del(&drain->node);
+		run = drain->get && drain->get(drain);
+		/* Pairs with smr_drain_is_listed(). */
+		smp_store_release(&drain->listed, false);
+		smp_mb(); /* order the store before wake_up_var()'s check for waiters */
+		wake_up_var(&drain->listed);
+		if (run)
+			drain->run(drain);
 	}
 }
 
@@ -73,15 +80,15 @@ static bool grant_drained(struct smr_grant *grant)
 /**
  * smr_grant_retire() - refuse new spans
  * @grant: the grant; its key is already invalid
- * @drain: if this returns false, called when the last span has ended; or NULL
+ * @drain: not in a list. If this returns false, told when the last span has ended
  *
- * May be called again, by this waiter or by others, until it returns true. A waiter whose @fn
- * was called calls it again: the grant may have been reopened, and a delayed put may report an
- * earlier end. So when this returns true, a put may still be about to call @drain:
- * smr_drain_forget() prevents that.
+ * May be called by several waiters, and by each of them until it returns true: a waiter that was
+ * told calls it again. The grant may have been reopened, and a delayed put may report an earlier
+ * end. A waiter that is listed waits until it is told, so that it has one owner and one end.
  *
  * Context: any but hard interrupts.
- * Return: true if there are no spans. Then all that copies have written is visible.
+ * Return: true if there are no spans. Then all that copies have written is visible, and @drain is
+ *	in no list.
  */
 bool smr_grant_retire(struct smr_grant *grant, struct smr_drain *drain)
 {
@@ -89,106 +96,36 @@ bool smr_grant_retire(struct smr_grant *grant, struct smr_drain *drain)
 	if (grant_drained(grant))
 		return true;
 	/* The last put takes the lock after this, and finds it. */
-	if (drain && list_empty(&drain->node)) {
-		list_add_tail(&drain->node, &grant->waiters);
-		WRITE_ONCE(drain->grant, grant);
-	}
+	drain->listed = true;
+	list_add_tail(&drain->node, &grant->waiters);
 	return false;
 }
 
-static void sync_drained(struct smr_drain *drain)
-{
-	complete(&container_of(drain, struct smr_drain_sync, drain)->done);
-}
-
 /**
- * smr_drain_sync_init() - prepare to wait for a grant to drain
- * @sync: wait for its @done after it was passed to smr_grant_retire()
+ * smr_drain_wait() - wait until a waiter was told
+ * @drain: passed to smr_grant_retire(), which returned false
+ *
+ * A span lasts as long as one copy.
+ *
+ * Context: process, may sleep.
  */
-void smr_drain_sync_init(struct smr_drain_sync *sync)
+void smr_drain_wait(struct smr_drain *drain)
 {
-	smr_drain_init(&sync->drain, sync_drained);
-	init_completion(&sync->done);
+	wait_var_event(&drain->listed, !smr_drain_is_listed(drain));
 }
 
 /**
  * smr_grant_retire_sync() - refuse new spans, and wait until the existing ones end
  * @grant: the grant; its key is already invalid
  *
- * A span lasts as long as one copy.
- *
  * Context: process, may sleep.
  */
 void smr_grant_retire_sync(struct smr_grant *grant)
 {
-	struct smr_drain_sync sync;
+	struct smr_drain drain = {};
 
-	if (smr_grant_retire(grant, NULL))
-		return;
-	smr_drain_sync_init(&sync);
-	while (!smr_grant_retire(grant, &sync.drain)) {
-		wait_for_completion(&sync.done);
-		reinit_completion(&sync.done);
-	}
-	smr_drain_forget(&sync.drain);
-}
-
-/**
- * smr_grant_wake() - call all waiters of a grant, so that they try again
- * @grant: the grant. Its container is being destroyed, so they will not wait again
- *
- * Context: any but hard interrupts; with the lock held under which the waiters look the grant
- *	up: without it, a waiter might already be freed.
- */
-void smr_grant_wake(struct smr_grant *grant)
-{
-	guard(spinlock_bh)(&grant->lock);
-	grant_tell(grant);
-}
-
-/**
- * smr_grant_revive() - undo a retirement
- * @grant: retired, drained or not
- *
- * Other waiters for its end are called, so that they retire it again.
- *
- * Context: as smr_grant_open().
- */
-void smr_grant_revive(struct smr_grant *grant)
-{
-	guard(spinlock_bh)(&grant->lock);
-	if (!grant->retired)
-		return;
-	grant->retired = false;
-	smp_wmb(); /* as in smr_grant_open() */
-	if (!refcount_inc_not_zero(&grant->ref))
-		refcount_set(&grant->ref, 1);
-	grant_tell(grant);
-}
-
-/**
- * smr_drain_forget() - cancel a waiter
- * @drain: the waiter, in a grant's list or not
- *
- * A waiter may have found that the grant has drained, or that another waiter did the work. The
- * last put may still be about to call it; after this function it does not.
- *
- * Context: any but hard interrupts; called by the waiter itself, so that @drain is not added
- *	concurrently.
- */
-void smr_drain_forget(struct smr_drain *drain)
-{
-	struct smr_grant *grant;
-
-	/* The grant is freed a grace period after it has called all waiters. */
-	guard(rcu)();
-	/* Pairs with grant_tell(). */
-	grant = smp_load_acquire(&drain->grant);
-	if (!grant)
-		return;
-	guard(spinlock_bh)(&grant->lock);
-	list_del_init(&drain->node);
-	WRITE_ONCE(drain->grant, NULL);
+	while (!smr_grant_retire(grant, &drain))
+		smr_drain_wait(&drain);
 }
 
 /**

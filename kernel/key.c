@@ -252,22 +252,6 @@ void smr_key_invalidate(struct smr_key *key)
 }
 
 /**
- * smr_key_revive() - undo smr_key_invalidate(), and the retirement of the grant
- * @key: the key; its memory and range have not changed
- *
- * Other waiters for the grant's end are called, so that they try again.
- *
- * Context: as smr_key_update_begin().
- */
-void smr_key_revive(struct smr_key *key)
-{
-	smr_key_update_begin(key);
-	smr_grant_revive(key->grant);
-	key->valid = true;
-	smr_key_update_end(key);
-}
-
-/**
  * smr_key_withdraw() - take a key out of the table
  * @keys: the table
  * @key: reserved, published or not; already invalid

@@ -166,7 +166,6 @@ static inline enum smr_counter smr_key_counter(enum smr_key_verdict verdict)
 }
 
 void smr_key_invalidate(struct smr_key *key);
-void smr_key_revive(struct smr_key *key);
 
 enum smr_key_verdict __must_check
 smr_key_open_all(struct smr_keys *keys, u32 key, const struct ib_pd *pd,

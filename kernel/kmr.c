@@ -6,8 +6,8 @@
  * A fast-registered region is FREE or VALID. IB_WR_REG_MR makes its key open the list of blocks
  * that smr_kmr_map_sg() built last. The next list may be mapped while the current one is in
  * use. After an invalidation the consumer reuses the memory. So an invalidation first makes the
- * key invalid, and completes when no span is left; then the region is FREE. If its QP fails
- * before that, the key becomes valid again.
+ * key invalid, and completes when no span is left; then the region is FREE. That happens even if
+ * the QP fails or is destroyed before.
  */
 #include "kmr.h"
 
@@ -238,14 +238,14 @@ int smr_kmr_register(struct smr_keys *keys, const struct ib_pd *pd,
 	return 0;
 }
 
-/* From VALID to FREE. -EAGAIN: spans are left; it is VALID with an invalid key. */
+/* From VALID, with an invalid key, to FREE. -EAGAIN: spans are left. */
 static int kmr_free(struct smr_mr *mr, struct smr_drain *drain)
 {
 	lockdep_assert_held(&mr->lock);
-	smr_key_invalidate(&mr->key);
 	if (!smr_grant_retire(mr->key.grant, drain))
 		return -EAGAIN;
-	mr->state = SMR_MR_FREE;
+	if (mr->state == SMR_MR_VALID)
+		mr->state = SMR_MR_FREE;
 	return 0;
 }
 
@@ -263,17 +263,14 @@ static int check_invalidate(const struct smr_mr *mr, const struct ib_pd *pd,
  * @keys: the device's keys
  * @pd: PD of the QP that executes the invalidate
  * @rkey: the key to invalidate
- * @drain: after -EAGAIN, called when to try again
+ * @drain: after -EAGAIN, told when to call smr_kmr_finish()
  *
  * Invalidating a region that is not registered is no error: a consumer cannot know whether its
  * peer has already invalidated it.
  *
- * After -EAGAIN the caller tries again, or calls smr_kmr_invalidate_undo(). If it stops
- * waiting, it calls smr_drain_forget().
- *
  * Context: any but hard interrupts.
  * Return: 0; -ENOENT (no fast-registered region has this key), -EPERM (of another PD); -EAGAIN:
- * the key is invalid, but other CPUs still copy through spans of it.
+ * the invalidate has begun: the key is invalid, but other CPUs still copy through spans of it.
  */
 int smr_kmr_invalidate(struct smr_keys *keys, const struct ib_pd *pd, u32 rkey,
 		       struct smr_drain *drain)
@@ -287,31 +284,35 @@ int smr_kmr_invalidate(struct smr_keys *keys, const struct ib_pd *pd, u32 rkey,
 		return -ENOENT;
 	guard(spinlock_bh)(&mr->lock);
 	ret = check_invalidate(mr, pd, rkey);
-	if (!ret && mr->state == SMR_MR_VALID)
-		ret = kmr_free(mr, drain);
-	return ret;
+	if (ret || mr->state != SMR_MR_VALID)
+		return ret;
+	smr_key_invalidate(&mr->key);
+	return kmr_free(mr, drain);
 }
 
 /**
- * smr_kmr_invalidate_undo() - undo an invalidate that returned -EAGAIN
+ * smr_kmr_finish() - finish an invalidate that has begun
  * @keys: the device's keys
- * @pd: PD of the QP that executes the invalidate
- * @rkey: key of a region or a window, or of nothing
+ * @rkey: the key of the region, with any tag; for keys of others this does nothing
+ * @drain: was told
  *
- * The key of a fast-registered region becomes valid again; for others this does nothing.
+ * Several QPs may have begun to invalidate the same region. The first one that sees the last span
+ * end frees it, and its consumer may register it again.
  *
  * Context: any but hard interrupts.
+ * Return: 0: no copy uses the former registration; -EAGAIN: @drain is told when to call this
+ *	again.
  */
-void smr_kmr_invalidate_undo(struct smr_keys *keys, const struct ib_pd *pd,
-			     u32 rkey)
+int smr_kmr_finish(struct smr_keys *keys, u32 rkey, struct smr_drain *drain)
 {
 	struct smr_mr *mr;
 
 	guard(rcu)();
 	mr = kmr_find(keys, rkey);
 	if (!mr)
-		return;
+		return 0;
 	guard(spinlock_bh)(&mr->lock);
-	if (!check_invalidate(mr, pd, rkey) && mr->state == SMR_MR_VALID)
-		smr_key_revive(&mr->key);
+	if (mr->state == SMR_MR_FREE || mr->key.valid)
+		return 0;
+	return kmr_free(mr, drain);
 }

@@ -25,7 +25,7 @@ int __must_check smr_kmr_register(struct smr_keys *keys, const struct ib_pd *pd,
 int __must_check smr_kmr_invalidate(struct smr_keys *keys,
 				    const struct ib_pd *pd, u32 rkey,
 				    struct smr_drain *drain);
-void smr_kmr_invalidate_undo(struct smr_keys *keys, const struct ib_pd *pd,
-			     u32 rkey);
+int __must_check smr_kmr_finish(struct smr_keys *keys, u32 rkey,
+				struct smr_drain *drain);
 
 #endif /* SMR_KMR_H */

@@ -331,7 +331,6 @@ static int mr_begin_dying(struct smr_mr *mr)
 	if (mr->nr_windows)
 		return -EBUSY;
 	mr->state = SMR_MR_DYING;
-	smr_grant_wake(mr->key.grant);
 	smr_key_invalidate(&mr->key);
 	return 0;
 }
@@ -352,8 +351,8 @@ int smr_mr_dereg(struct smr_mr *mr)
 
 	if (ret)
 		return ret;
-	smr_key_withdraw(mr->keys, &mr->key);
 	smr_grant_retire_sync(mr->key.grant);
+	smr_key_withdraw(mr->keys, &mr->key);
 	smr_mem_put(mr->key.mem);
 	kfree_rcu(mr, key.rcu);
 	return 0;

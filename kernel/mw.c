@@ -16,7 +16,8 @@
  *
  * Unbind must not complete while a copy through the window is in progress. To distinguish these
  * copies from others, the key of a window has its own grant on the region's memory. Softirq
- * does not wait for the copies: the work request is retried when the grant has drained.
+ * does not wait for the copies: the work request is finished when the grant has drained. A request
+ * that has begun is finished in any case, even if its QP fails or is destroyed.
  */
 #include "mw.h"
 
@@ -61,8 +62,8 @@ struct mw_entry {
  * @mr: the region it is bound to, or NULL
  * @next: the region it will be bound to when its current spans have ended; that region cannot
  *	be deregistered until then. NULL: no bind waits
- * @next_by: the QP whose bind request waits
- * @next_req: that request
+ * @closer: the QP whose request has begun to end its binding, and will finish that; NULL: none has
+ * @req: that request, if it is a bind
  * @owner: the QP it is associated with (type 2), or NULL
  * @addr: its first address in @mr
  * @grant: the references of copies through @key; retired while the window is unbound or being
@@ -72,8 +73,8 @@ struct mw_entry {
  * @on_owner: in @owner's list; under that list's lock
  *
  * While @bound is in a tree, @key (except that it may become invalid) and @addr
- * do not change, and while @wanted is, @next_by and @next_req do not: they can
- * be read with that region's lock held.
+ * do not change, and while @wanted is, @closer and @req do not: they can be read
+ * with that region's lock held.
  */
 struct smr_window {
 	struct smr_key key;
@@ -85,8 +86,8 @@ struct smr_window {
 	bool dead;
 	struct smr_mr *mr;
 	struct smr_mr *next;
-	const struct smr_mw_owner *next_by;
-	struct smr_mw_bind next_req;
+	struct smr_mw_owner *closer;
+	struct smr_mw_bind req;
 	struct smr_mw_owner *owner;
 	u64 addr;
 	struct smr_grant grant;
@@ -182,24 +183,6 @@ static void window_invalidate(struct smr_window *win)
 }
 
 /*
- * Make the key of a window invalid, if it is bound. -EAGAIN: copies through the window are in
- * progress; @drain is called when they have ended. The key may become valid again by then.
- */
-static int window_close(struct smr_window *win, struct smr_drain *drain)
-{
-	window_invalidate(win);
-	return !win->mr || smr_grant_retire(&win->grant, drain) ? 0 : -EAGAIN;
-}
-
-/* Undo window_close(). Other waiters for the same end are called, so that they try again. */
-static void window_reopen(struct smr_window *win)
-{
-	lockdep_assert_held(&win->lock);
-	if (win->mr)
-		smr_key_revive(&win->key);
-}
-
-/*
  * If a closed window without spans is bound, remove it from its region and its QP. From here on
  * the region can be deregistered.
  */
@@ -227,7 +210,6 @@ static void window_forget_next(struct smr_window *win)
 	scoped_guard(spinlock_bh, &win->next->lock)
 		mr_del_entry(win->next, &win->wanted);
 	win->next = NULL;
-	win->next_by = NULL;
 }
 
 /**
@@ -244,7 +226,6 @@ void smr_mw_dealloc(struct smr_mw *mw)
 
 	scoped_guard(spinlock_bh, &win->lock) {
 		win->dead = true;
-		smr_grant_wake(&win->grant);
 		window_forget_next(win);
 		window_invalidate(win);
 	}
@@ -318,9 +299,9 @@ static int check_mr(const struct smr_mr *mr, const struct ib_pd *pd,
 }
 
 /* Write the key of a window that is being bound, and make it valid. */
-static void window_set_key(struct smr_window *win, const struct smr_mr *mr,
-			   const struct smr_mw_bind *req)
+static void window_set_key(struct smr_window *win, const struct smr_mr *mr)
 {
+	const struct smr_mw_bind *req = &win->req;
 	struct smr_key *key = &win->key;
 
 	smr_key_update_begin(key);
@@ -341,16 +322,13 @@ static void window_set_key(struct smr_window *win, const struct smr_mr *mr,
  * cannot be refused, however long it waits for the spans of the former binding.
  */
 static int window_set_next(struct smr_window *win, struct smr_keys *keys,
-			   const struct smr_mw_owner *owner,
-			   const struct ib_pd *pd,
+			   struct smr_mw_owner *owner, const struct ib_pd *pd,
 			   const struct smr_mw_bind *req)
 {
 	struct smr_mr *mr;
 	int ret;
 
 	lockdep_assert_held(&win->lock);
-	if (win->next)
-		return 0;
 	mr = mr_find(keys, req->mr_lkey);
 	if (!mr)
 		return -ENOENT;
@@ -359,43 +337,60 @@ static int window_set_next(struct smr_window *win, struct smr_keys *keys,
 	if (ret)
 		return ret;
 	win->next = mr;
-	win->next_by = owner;
-	win->next_req = *req;
+	win->closer = owner;
+	win->req = *req;
 	mr_add_entry(mr, &win->wanted);
 	return 0;
 }
 
 /* Bind a window to its next region. */
-static void window_bind(struct smr_window *win, struct smr_mw_owner *owner,
-			const struct smr_mw_bind *req)
+static void window_bind(struct smr_window *win)
 {
+	struct smr_mw_owner *owner = win->closer;
 	struct smr_mr *mr = win->next;
 
 	lockdep_assert_held(&win->lock);
 	win->mr = mr;
-	win->addr = req->addr;
+	win->addr = win->req.addr;
 	if (win->type == IB_MW_TYPE_2) {
 		win->owner = owner;
 		scoped_guard(spinlock_bh, &owner->lock)
 			list_add_tail(&win->on_owner, &owner->windows);
 	}
-	window_set_key(win, mr, req);
+	window_set_key(win, mr);
 	scoped_guard(spinlock_bh, &mr->lock) {
 		mr_del_entry(mr, &win->wanted);
 		mr_add_entry(mr, &win->bound);
 	}
 	win->next = NULL;
-	win->next_by = NULL;
 }
 
-/* Unbind by a bind of length 0. The old key is invalid, and so is the new one. */
-static void window_bind_nothing(struct smr_window *win, u32 new_rkey)
+/* After an unbind by a bind of length 0, the old key is invalid, and so is the new one. */
+static void window_set_tag(struct smr_window *win)
 {
 	lockdep_assert_held(&win->lock);
-	window_unbind(win);
 	smr_key_update_begin(&win->key);
-	win->key.tag = SMR_KEY_TAG(new_rkey);
+	win->key.tag = SMR_KEY_TAG(win->req.new_rkey);
 	smr_key_update_end(&win->key);
+}
+
+/*
+ * Execute the second part of a request that ends a binding: when no copy uses it any more, unbind
+ * the window, and bind it to its next region. -EAGAIN: copies are in progress, and @drain is told
+ * when they have ended.
+ */
+static int window_finish(struct smr_window *win, struct smr_drain *drain)
+{
+	lockdep_assert_held(&win->lock);
+	if (win->mr && !smr_grant_retire(&win->grant, drain))
+		return -EAGAIN;
+	window_unbind(win);
+	if (win->next)
+		window_bind(win);
+	else if (win->type == IB_MW_TYPE_1)
+		window_set_tag(win);
+	win->closer = NULL;
+	return 0;
 }
 
 /**
@@ -404,18 +399,17 @@ static void window_bind_nothing(struct smr_window *win, u32 new_rkey)
  * @owner: the QP that it was posted to
  * @pd: that QP's protection domain
  * @req: the request
- * @drain: after -EAGAIN, called when to try again
+ * @drain: after -EAGAIN, told when to call smr_mw_finish()
  *
- * On failure the window is as it was. After -EAGAIN and -EBUSY the caller tries again, or calls
- * smr_mw_bind_undo(). After -EAGAIN the same request cannot be refused, unless the window is
- * deallocated. If the caller stops waiting, it calls smr_drain_forget().
+ * After an error the window is as it was. After -EAGAIN the request has begun, and cannot be
+ * refused any more.
  *
  * Context: any but hard interrupts.
  * Return: 0, or why not: -ENOENT (no such window or region), -EPERM (of another PD), -EACCES
  * (the region does not allow it), -ERANGE (not inside the region), -EOPNOTSUPP (unknown flag),
  * -EINVAL (not for this type of window, or a type 2 window that is bound), -EAGAIN (the former
- * binding is invalid but still has spans), -EBUSY (another QP's request is about to bind the
- * window).
+ * binding is invalid but still has spans), -EBUSY (another QP's request has begun to bind the
+ * window, try again).
  */
 int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 		const struct ib_pd *pd, const struct smr_mw_bind *req,
@@ -430,52 +424,45 @@ int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 		return -ENOENT;
 	guard(spinlock_bh)(&win->lock);
 	ret = check_window(win, pd, req);
+	if (!ret && win->closer)
+		ret = -EBUSY;
 	if (ret)
 		return ret;
-	if (win->next && win->next_by != owner)
-		return -EBUSY;
-	if (!req->length) {
-		ret = window_close(win, drain);
-		if (!ret)
-			window_bind_nothing(win, req->new_rkey);
-		return ret;
+	if (req->length) {
+		ret = window_set_next(win, keys, owner, pd, req);
+		if (ret)
+			return ret;
+	} else {
+		win->closer = owner;
+		win->req = *req;
 	}
-	ret = window_set_next(win, keys, owner, pd, req);
-	if (!ret)
-		ret = window_close(win, drain);
-	if (ret)
-		return ret;
-	window_unbind(win);
-	window_bind(win, owner, req);
-	return 0;
+	window_invalidate(win);
+	return window_finish(win, drain);
 }
 
 /**
- * smr_mw_bind_undo() - undo a bind request that returned -EAGAIN or -EBUSY
+ * smr_mw_finish() - finish a bind or an invalidate that has begun
  * @keys: the device's keys
- * @owner: the QP that it was posted to
- * @pd: that QP's protection domain
- * @req: the request
+ * @owner: the QP that it was posted to, or whose peer has asked for the invalidate
+ * @rkey: a key of the window, with any tag; for other keys this does nothing
+ * @drain: was told
  *
- * The former binding becomes valid again. If a request of another QP waits for the same end,
- * its drain is called; that request is retried and closes the binding again.
+ * If the window is being deallocated, nothing is bound to it any more.
  *
  * Context: any but hard interrupts.
+ * Return: 0: no copy uses the former binding; -EAGAIN: @drain is told when to call this again.
  */
-void smr_mw_bind_undo(struct smr_keys *keys, const struct smr_mw_owner *owner,
-		      const struct ib_pd *pd, const struct smr_mw_bind *req)
+int smr_mw_finish(struct smr_keys *keys, const struct smr_mw_owner *owner,
+		  u32 rkey, struct smr_drain *drain)
 {
 	struct smr_window *win;
 
 	guard(rcu)();
-	win = window_find(keys, req->mw_rkey);
+	win = window_find(keys, rkey);
 	if (!win)
-		return;
+		return 0;
 	guard(spinlock_bh)(&win->lock);
-	if (check_window(win, pd, req) || (win->next && win->next_by != owner))
-		return;
-	window_forget_next(win);
-	window_reopen(win);
+	return win->closer == owner ? window_finish(win, drain) : 0;
 }
 
 /* Only the QP that a window is associated with can invalidate it: o10-37.2.26. */
@@ -488,7 +475,7 @@ static int check_invalidate(const struct smr_window *win,
 		return -ENOENT;
 	if (win->key.pd != pd)
 		return -EPERM;
-	if (win->type != IB_MW_TYPE_2 || !win->mr)
+	if (win->type != IB_MW_TYPE_2 || !win->mr || win->closer)
 		return -EINVAL;
 	return win->owner == owner ? 0 : -EPERM;
 }
@@ -499,16 +486,16 @@ static int check_invalidate(const struct smr_window *win,
  * @owner: the QP that executes the invalidate
  * @pd: its protection domain
  * @rkey: the key to invalidate
- * @drain: after -EAGAIN, called when to try again
+ * @drain: after -EAGAIN, told when to call smr_mw_finish()
  *
- * On failure the window is as it was. After -EAGAIN the caller tries again, or calls
- * smr_mw_invalidate_undo(). If it stops waiting, it calls smr_drain_forget().
+ * After an error the window is as it was. After -EAGAIN the invalidate has begun.
  *
  * Context: any but hard interrupts.
  * Return: 0; -ENOENT (no window has this key), -EPERM (associated with another QP), -EINVAL (of
- *	type 1, or not bound), -EAGAIN (its key is invalid, but it still has spans).
+ *	type 1, not bound, or another invalidate has begun), -EAGAIN (its key is invalid, but it
+ *	still has spans).
  */
-int smr_mw_invalidate(struct smr_keys *keys, const struct smr_mw_owner *owner,
+int smr_mw_invalidate(struct smr_keys *keys, struct smr_mw_owner *owner,
 		      const struct ib_pd *pd, u32 rkey,
 		      struct smr_drain *drain)
 {
@@ -521,37 +508,11 @@ int smr_mw_invalidate(struct smr_keys *keys, const struct smr_mw_owner *owner,
 		return -ENOENT;
 	guard(spinlock_bh)(&win->lock);
 	ret = check_invalidate(win, owner, pd, rkey);
-	if (!ret)
-		ret = window_close(win, drain);
-	if (!ret)
-		window_unbind(win);
-	return ret;
-}
-
-/**
- * smr_mw_invalidate_undo() - undo an invalidate that returned -EAGAIN
- * @keys: the device's keys
- * @owner: the QP that executes the invalidate
- * @pd: its protection domain
- * @rkey: key of a window or a region, or of nothing
- *
- * The key of a window becomes valid again; for others this does nothing.
- *
- * Context: any but hard interrupts.
- */
-void smr_mw_invalidate_undo(struct smr_keys *keys,
-			    const struct smr_mw_owner *owner,
-			    const struct ib_pd *pd, u32 rkey)
-{
-	struct smr_window *win;
-
-	guard(rcu)();
-	win = window_find(keys, rkey);
-	if (!win)
-		return;
-	guard(spinlock_bh)(&win->lock);
-	if (!check_invalidate(win, owner, pd, rkey))
-		window_reopen(win);
+	if (ret)
+		return ret;
+	win->closer = owner;
+	window_invalidate(win);
+	return window_finish(win, drain);
 }
 
 /**
@@ -574,7 +535,7 @@ static struct smr_window *owner_first(struct smr_mw_owner *owner)
 }
 
 /*
- * Unbind the first window of a QP. -ENOENT: there is none. -EAGAIN: @drain is called when to
+ * Unbind the first window of a QP. -ENOENT: there is none. -EAGAIN: @drain is told when to
  * try again. Only this QP could use the window. But a look-up that saw the key before the
  * window belonged to this QP may hold a reference on its grant; it is about to see the change
  * and drop it.
@@ -592,10 +553,8 @@ static int owner_release_one(struct smr_mw_owner *owner,
 	guard(spinlock_bh)(&win->lock);
 	if (win->owner != owner)
 		return 0;
-	if (window_close(win, drain))
-		return -EAGAIN;
-	window_unbind(win);
-	return 0;
+	window_invalidate(win);
+	return window_finish(win, drain);
 }
 
 /**
@@ -607,16 +566,13 @@ static int owner_release_one(struct smr_mw_owner *owner,
  */
 void smr_mw_owner_release(struct smr_mw_owner *owner)
 {
-	struct smr_drain_sync sync;
+	struct smr_drain drain = {};
 	int ret;
 
 	do {
-		smr_drain_sync_init(&sync);
-		ret = owner_release_one(owner, &sync.drain);
-		if (ret == -EAGAIN) {
-			wait_for_completion(&sync.done);
-			smr_drain_forget(&sync.drain);
-		}
+		ret = owner_release_one(owner, &drain);
+		if (ret == -EAGAIN)
+			smr_drain_wait(&drain);
 		cond_resched();
 	} while (ret != -ENOENT);
 }
@@ -633,10 +589,10 @@ static void fill_bound(const struct smr_window *win, struct smr_abi_window *out)
 static void fill_pending(const struct smr_window *win,
 			 struct smr_abi_window *out)
 {
-	const struct smr_mw_bind *req = &win->next_req;
+	const struct smr_mw_bind *req = &win->req;
 
 	out->rkey = win->key.index << 8 | SMR_KEY_TAG(req->new_rkey);
-	out->qpn = win->next_by->qpn;
+	out->qpn = win->closer->qpn;
 	out->addr = req->addr;
 	out->length = req->length;
 	out->access = req->access & MW_RIGHTS;

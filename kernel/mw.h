@@ -75,15 +75,13 @@ int __must_check smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 			     const struct ib_pd *pd,
 			     const struct smr_mw_bind *req,
 			     struct smr_drain *drain);
-void smr_mw_bind_undo(struct smr_keys *keys, const struct smr_mw_owner *owner,
-		      const struct ib_pd *pd, const struct smr_mw_bind *req);
 int __must_check smr_mw_invalidate(struct smr_keys *keys,
-				   const struct smr_mw_owner *owner,
+				   struct smr_mw_owner *owner,
 				   const struct ib_pd *pd, u32 rkey,
 				   struct smr_drain *drain);
-void smr_mw_invalidate_undo(struct smr_keys *keys,
-			    const struct smr_mw_owner *owner,
-			    const struct ib_pd *pd, u32 rkey);
+int __must_check smr_mw_finish(struct smr_keys *keys,
+			       const struct smr_mw_owner *owner, u32 rkey,
+			       struct smr_drain *drain);
 
 void smr_mw_owner_init(struct smr_mw_owner *owner, u32 qpn);
 void smr_mw_owner_release(struct smr_mw_owner *owner);

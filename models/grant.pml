@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A key and its grant: kernel/grant.c, kernel/key.c, and a window as in kernel/mw.c. Copiers
- * open the key repeatedly; a QP binds the window to the next region, or undoes the bind while
- * it waits; the window may be deallocated, or unbound by another QP; the QP is destroyed.
+ * A key and its grant: kernel/grant.c, kernel/key.c, a window as in kernel/mw.c, and the QP's part,
+ * kernel/qp/local_wr.c. Copiers open the key repeatedly; a QP binds the window to the next region;
+ * the window may be deallocated, or unbound by another QP; the QP is destroyed, perhaps while its
+ * bind waits.
  *
  * Properties:
- * - after a binding has ended, no copy to or from its memory runs, and none starts;
+ * - after a binding has ended, no copy to or from its memory runs, and none starts; a bind that has
+ *   completed has ended the binding before it;
  * - the end of a binding waits only for copies in progress, however often others try to open
- *   the key;
- * - a waiter that is called when a grant has drained still exists, and so does the grant when
- *   its lock is taken.
+ *   the key; a bind that has begun is finished;
+ * - a waiter that is told when a grant has drained still exists, and so does the grant when
+ *   its lock is taken. A waiter is in one list, once.
  *
  * Assumptions: a copy ends; every waiter for a spinlock gets it.
  *
  * RUN two:      -DCOPIERS=2 -DBINDS=1: safety
- * RUN undone:   -DCOPIERS=1 -DBINDS=2 -DUNDO: safety binds
+ * RUN again:    -DCOPIERS=1 -DBINDS=2: safety binds
  * RUN deallocs: -DCOPIERS=2 -DBINDS=1 -DDEALLOC: safety
- * RUN ends:     -DCOPIERS=1 -DBINDS=1 -DUNDO -DDEALLOC: safety deallocs
+ * RUN ends:     -DCOPIERS=1 -DBINDS=1 -DENDS -DDEALLOC: safety binds deallocs
  * RUN other:    -DCOPIERS=1 -DBINDS=1 -DOTHER: safety
  */
 
@@ -40,15 +42,15 @@
 
 #define NONE		EMPTY
 
-/* smr_window.lock; dead, mr; smr_grant.lock; retired */
+/* smr_window.lock; dead, mr, next, closer; smr_grant.lock; retired */
 bool window_lock, window_dead;
-byte bound;
+byte bound, next = NONE, closer = NONE;
 bool grant_lock, retired;
-/*
- * The list of waiters: struct smr_drain of the QP and of the deallocator; are they in the list,
- * were they called? smr_drain.grant, until it is NULL
- */
-bool listed[2], told[2], has_grant[2];
+/* The list of waiters: struct smr_drain of the QP and of the deallocator */
+bool listed[2];
+/* The reference count of the QP; a drain has run its task */
+byte qp_ref = 1;
+bool ran;
 /* The table of keys has it; read sections; the window is freed, and so is the QP with its drain */
 bool published = true;
 bool rcu[READERS];
@@ -56,10 +58,10 @@ bool window_freed, qp_freed;
 
 /*
  * State for the properties: running copies, and their bindings; the last binding that has
- * ended; waiters for an end
+ * ended, and the last one that has begun; waiters for an end
  */
 byte copying[BINDS + 2];
-byte ended;
+byte ended, last;
 bool binding, deallocating;
 
 #define window_here() assert(!window_freed)
@@ -84,14 +86,30 @@ inline grant_unlock()
 	atomic { drained -> grant_lock = false }
 }
 
-/* grant_tell(), with the grant's lock held */
+/* grant_tell(), with the grant's lock held; inval_get(), inval_run() */
 inline grant_tell_one(d)
 {
 	if
 	:: listed[d] ->
-		listed[d] = false;				// BREAK tell_clears (other safety): listed[d] = false; has_grant[d] = false;
-		atomic { told[d] = true; assert(d != QP || !qp_freed) };
-		atomic { has_grant[d] = false; assert(d != QP || !qp_freed) }
+		if
+		:: d == QP ->
+			atomic {
+				assert(!qp_freed);
+				if
+				:: qp_ref > 0 -> qp_ref++; run_it = true
+				:: else -> run_it = false
+				fi						// BREAK tell_get (ends safety): fi; qp_ref = qp_ref - run_it; run_it = true
+			}
+		:: else -> run_it = false
+		fi;
+		skip;							// BREAK tell_order (again binds): ran = ran || run_it;
+		listed[d] = false;
+		if
+		:: run_it ->
+			atomic { assert(!qp_freed); ran = true };		// BREAK tell_order (again binds): skip;
+			atomic { assert(!qp_freed); qp_ref--; run_it = false }	// BREAK tell_get (ends safety): run_it = false
+		:: else
+		fi
 	:: else
 	fi
 }
@@ -121,6 +139,7 @@ inline ref_dec(zero)
 inline grant_retire(d, yes)
 {
 	grant_locked();
+	assert(!listed[d]);
 	if
 	:: !retired ->
 		retired = true;
@@ -129,33 +148,15 @@ inline grant_retire(d, yes)
 	fi;
 	if
 	:: yes
-	:: else -> atomic { listed[d] = true; has_grant[d] = true }	// BREAK retire_lists (undone binds): :: else
+	:: else -> listed[d] = true				// BREAK retire_lists (again binds): :: else
 	fi;
 	grant_unlock()
 }
 
-/* smr_grant_revive() */
-inline grant_revive()
+/* smr_drain_wait() */
+inline drain_wait(d)
 {
-	grant_locked();
-	if
-	:: retired ->
-		retired = false;
-		/* refcount_inc_not_zero() */
-		atomic {
-			if
-			:: drained && m[REF] > 0 -> m[REF] = m[REF] + 1; ok = true
-			:: m[REF] == 0 -> ok = false
-			fi
-		}
-		if
-		:: !ok -> store(REF, 1)
-		:: else
-		fi;
-		grant_tell()
-	:: else
-	fi;
-	grant_unlock()
+	!listed[d]
 }
 
 /* smr_key_update_begin(), smr_key_update_end() */
@@ -170,26 +171,6 @@ inline key_invalidate()
 	key_update();
 	store(VALID, false);
 	key_update()
-}
-
-/* smr_key_revive() */
-inline key_revive()
-{
-	key_update();
-	grant_revive();
-	store(VALID, true);
-	key_update()
-}
-
-/* window_close(): yes: no copy through the window is running */
-inline window_close(d, yes)
-{
-	if
-	:: bound != NONE ->
-		key_invalidate();
-		grant_retire(d, yes)
-	:: else -> yes = true
-	fi
 }
 
 /* window_unbind(): from here on the region may be deregistered, and its memory freed */
@@ -207,98 +188,127 @@ inline window_unbind()
 }
 
 /* window_bind(), window_set_key() */
-inline window_bind(mem)
+inline window_bind()
 {
-	bound = mem;
+	bound = next;
+	last = next;
 	key_update();
 	grant_open();
-	store(MEM, mem);
+	store(MEM, next);
 	store(VALID, true);
-	key_update()
+	key_update();
+	next = NONE
 }
 
-/* smr_drain_forget() */
-inline drain_forget(d)
+/* window_invalidate() */
+inline window_invalidate()
 {
-	rcu[me] = true;
 	if
-	:: has_grant[d] ->
-		grant_locked();
-		atomic { listed[d] = false; has_grant[d] = false };
-		grant_unlock()
+	:: bound != NONE -> key_invalidate()
 	:: else
-	fi;
-	rcu[me] = false
+	fi
 }
 
-/* smr_mw_bind(); again, when the drain is called, or another event runs its task */
-inline mw_bind(mem)
+/* window_finish(): yes: no copy through the window is running */
+inline window_finish(d, yes)
 {
-	atomic { told[QP] = false; again = false; binding = true };
+	if
+	:: bound != NONE -> grant_retire(d, yes)
+	:: else -> yes = true
+	fi;
+	if
+	:: yes ->
+		window_unbind();
+		if
+		:: next != NONE -> window_bind()
+		:: else
+		fi;
+		closer = NONE
+	:: else
+	fi
+}
+
+/* smr_mw_bind(), until it has begun. yes: it is finished, or the window is dead */
+inline mw_bind(d, mem, yes)
+{
 	do
-	:: atomic { !published -> binding = false; break }
-	:: published ->
-		rcu[me] = true;
+	:: rcu[d] = true;
 		if
 		:: published ->
 			window_locked();
 			if
-			:: !window_dead ->
-				window_close(QP, yes);
-				if
-				:: yes ->
-					window_unbind();
-					window_bind(mem)
-				:: else
-				fi
-			:: else -> yes = true
-			fi;
-			window_unlock()
-		:: else -> yes = true
-		fi;
-		rcu[me] = false;
-		if
-		:: yes -> drain_forget(QP); binding = false; break	// BREAK forget (other safety): :: yes -> binding = false; break
-#ifdef UNDO
-		:: !yes -> mw_bind_undo(); binding = false; break
-#endif
-		:: !yes ->
-			if
-			:: told[QP] -> told[QP] = false
-			:: !again -> again = true
+			:: window_dead -> yes = true; window_unlock(); break
+			:: !window_dead && closer == NONE ->	// BREAK closer (other safety): :: !window_dead ->
+				next = mem;
+				closer = d;
+				window_invalidate();
+				window_finish(d, yes);
+				done = yes;
+				window_unlock();
+				break
+			/* -EBUSY */
+			:: else -> window_unlock()
 			fi
-		fi
-	od
+		:: else -> yes = true; break
+		fi;
+		rcu[d] = false;
+		closer == NONE
+	od;
+	rcu[d] = false
 }
 
-/* smr_mw_bind_undo() */
-inline mw_bind_undo()
+/* smr_mw_finish() */
+inline mw_finish(d, yes)
 {
-	drain_forget(QP);
-	rcu[me] = true;
+	rcu[d] = true;
 	if
 	:: published ->
 		window_locked();
 		if
-		:: !window_dead && bound != NONE -> key_revive()
-		:: else
+		:: closer == d -> window_finish(d, yes)
+		:: else -> yes = true
 		fi;
 		window_unlock()
-	:: else
+	:: else -> yes = true
 	fi;
-	rcu[me] = false
+	rcu[d] = false
 }
 
 /* A QP binds the window, and is destroyed */
 proctype qp()
 {
 	byte me = QP, n;
-	bool yes, ok, again;
+	bool yes, done, again;
 
 	do
-	:: n < BINDS -> n++; mw_bind(n)
+	:: n < BINDS ->
+		atomic { n++; binding = true; done = false; again = false };
+		mw_bind(QP, n, yes);
+		do
+		:: yes -> break
+		:: else ->
+			done = true;
+			if
+			:: ran -> ran = false
+			/* another event runs the task */
+			:: !again -> again = true
+#ifdef ENDS
+			/* The QP is paused: smr_inval_finish_sync() */
+			:: true -> drain_wait(QP)
+#endif
+			fi;
+			/* smr_inval_finish() */
+			if
+			:: !listed[QP] -> mw_finish(QP, yes)	// BREAK finish_listed (two safety): :: true -> mw_finish(QP, yes)
+			:: else
+			fi
+		od;
+		atomic { assert(!done || (!copying[n - 1] && (last == n || window_dead))); binding = false }
 	:: n == BINDS -> break
 	od;
+	/* smr_qp_fini() */
+	qp_ref--;
+	qp_ref == 0;						// BREAK fini_waits (ends safety): skip;
 	qp_freed = true
 }
 
@@ -306,22 +316,13 @@ proctype qp()
 proctype other()
 {
 	byte me = DEALLOCATOR;
-	bool yes;
+	bool yes, done;
 
+	mw_bind(DEALLOCATOR, NONE, yes);
 	do
-	:: window_locked();
-		window_close(DEALLOCATOR, yes);
-		if
-		:: yes -> window_unbind()
-		:: else
-		fi;
-		window_unlock();
-		if
-		:: yes -> break
-		:: !yes -> told[DEALLOCATOR]; told[DEALLOCATOR] = false
-		fi
-	od;
-	drain_forget(DEALLOCATOR)
+	:: yes -> break
+	:: else -> drain_wait(DEALLOCATOR); mw_finish(DEALLOCATOR, yes)
+	od
 }
 
 /* smr_mw_dealloc() */
@@ -333,24 +334,17 @@ proctype deallocator()
 	deallocating = true;
 	window_locked();
 	window_dead = true;
-	/* smr_grant_wake() */
-	grant_locked();
-	grant_tell();						// BREAK dealloc_wake (deallocs safety): skip;
-	grant_unlock();
-	if
-	:: bound != NONE -> key_invalidate()
-	:: else
-	fi;
+	next = NONE;						// BREAK dealloc_next (deallocs safety): skip;
+	window_invalidate();
 	window_unlock();
 	/* smr_grant_retire_sync() */
 	do
 	:: grant_retire(DEALLOCATOR, yes);
 		if
 		:: yes -> break
-		:: !yes -> told[DEALLOCATOR]; told[DEALLOCATOR] = false	// BREAK sync_once (deallocs safety): :: !yes -> told[DEALLOCATOR]; break
+		:: !yes -> drain_wait(DEALLOCATOR)
 		fi
 	od;
-	drain_forget(DEALLOCATOR);
 	window_locked();
 	window_unbind();
 	window_unlock();
@@ -387,7 +381,7 @@ inline ref_dec_plain(zero)
 proctype copier(byte me)
 {
 	byte seq, mem;
-	bool valid, got, zero;
+	bool valid, got, zero, run_it;
 
 end:	do
 	:: rcu[me] = true;

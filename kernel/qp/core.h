@@ -209,9 +209,9 @@ enum smr_local_answer {
  * @hdr: the headers that an ONLY packet would have
  * @npsn: number of its PSNs
  * @done: bytes that the responder has copied, or written back
- * @executed: the atomic was executed; the original value is in @hdr
+ * @executed: the atomic was executed, and the original value is in @hdr; or the SEND was, except
+ *	for its completion, which waits for its invalidate
  * @faulted: the responder has brought in its own pages
- * @invalidating: the key that it asks to invalidate has become invalid
  * @err: the error of the requester's own fault, or 0
  * @cancel: the requester asks to take it back
  * @opened: the requester's own list is open in @src->req.sgl. Written by the requester, and by
@@ -231,7 +231,6 @@ struct smr_local {
 	u64 done;
 	bool executed;
 	bool faulted;
-	bool invalidating;
 	int err;
 	bool cancel;
 	bool opened;
@@ -241,19 +240,17 @@ struct smr_local {
 };
 
 /**
- * struct smr_inval - an invalidate that waits for the spans of its key to end
- * @pd: the PD of the key; NULL: no invalidate waits
- * @local: of a responder: the SEND that asks for it is a local operation
- * @rkey: the key, which is invalid while it waits
- * @drain: called when it can be retried; a waiting bind also uses it
+ * struct smr_inval - an invalidate, or a bind, that waits for the spans of a key to end
+ * @begun: one waits: its key is invalid, and it will be finished
+ * @rkey: the key
+ * @drain: runs @task when it can be finished
  * @task: the task that executes it, and owns the other fields; constant
  *
  * See smr_inval_exec().
  */
 struct smr_inval {
-	const struct smr_pd *pd;
+	bool begun;
 	u32 rkey;
-	bool local;
 	struct smr_drain drain;
 	struct smr_task *task;
 };
@@ -276,7 +273,7 @@ struct smr_paging {
  * struct smr_requester - the sending half of the send task
  * @icrc: cached CRC state of the packets that it sends
  * @refused: tracks that the stack refuses its packets
- * @inval: the LOCAL_INV that waits
+ * @inval: the LOCAL_INV or bind that waits
  * @paging: pages of the data that it sends, also through a local peer
  * @sent: counts of work done by it and the completer, for diagnosis
  * @sgl: scratch
@@ -435,6 +432,8 @@ enum smr_comp_op {
  * @left: bytes of the WRITE in progress that are still missing
  * @received: bytes of the SEND or WRITE in progress so far
  * @flushed: bytes of the FLUSH in progress that have been written back
+ * @executed: the next packet in @queue is a SEND that was executed, except for its completion,
+ *	which waits for @inval
  * @srqn: XRC: number of the SRQ of the last message, or of the one in progress
  * @xsrq: XRC: the SRQ of the request in progress; see smr_xrc_enter()
  * @rwqe_srqn: XRC: number of the SRQ that @rwqe is from
@@ -445,7 +444,7 @@ enum smr_comp_op {
  * @icrc: cached CRC state of the responses that it sends
  * @icrc_in: cached CRC state of received requests
  * @refused: tracks that the stack refuses its packets
- * @inval: the invalidate that the SEND in progress waits for
+ * @inval: the invalidate that a SEND has begun. Nothing else is done before it is finished
  * @read: READ in progress
  * @paging: pages that requests need on this side
  * @served: counts of work done, for diagnosis
@@ -475,6 +474,7 @@ struct smr_responder {
 	u32 left;
 	u32 received;
 	u64 flushed;
+	bool executed;
 	u32 srqn;
 	struct smr_srq *xsrq;
 	u32 rwqe_srqn;

@@ -201,6 +201,16 @@ static void qp_cancel_faults(struct smr_qp *qp)
 	smr_paging_cancel(&qp->resp.paging);
 }
 
+/*
+ * Finish the binds and invalidates that a paused QP has begun. They wait for copies on other CPUs,
+ * which wait for nothing.
+ */
+static void qp_finish_invals(struct smr_qp *qp)
+{
+	smr_inval_finish_sync(qp, &qp->req.inval);
+	smr_inval_finish_sync(qp, &qp->resp.inval);
+}
+
 /**
  * smr_qp_fini() - stop a QP for good
  * @qp: published or not
@@ -226,7 +236,7 @@ void smr_qp_fini(struct smr_qp *qp)
 	smr_waiter_fini(&qp->waiter);
 	qp_cancel_faults(qp);
 	smr_loopback_flush(qp);
-	smr_local_wr_undo(qp);
+	qp_finish_invals(qp);
 	smr_peer_release(&qp->env->tab->peers, &qp->claim);
 	smr_qp_put(qp);
 	/* A queued work item of a paused task returns at once. */
@@ -281,7 +291,7 @@ void smr_qp_reset(struct smr_qp *qp)
 	smr_pace_set(qp->pace, 0, 0);
 	qp_cancel_faults(qp);
 	smr_loopback_flush(qp);
-	smr_local_wr_undo(qp);
+	qp_finish_invals(qp);
 	smr_completer_reset(qp);
 	smr_requester_reset(qp);
 	smr_responder_reset(qp);

@@ -13,42 +13,43 @@
 #include "qp/core.h"
 #include "qp/sq.h"
 
-static void inval_drained(struct smr_drain *drain)
+static bool inval_get(struct smr_drain *drain)
 {
-	smr_task_defer(container_of(drain, struct smr_inval, drain)->task);
+	struct smr_task *task = container_of(drain, struct smr_inval, drain)->task;
+
+	return task->get(task);
+}
+
+static void inval_run(struct smr_drain *drain)
+{
+	struct smr_task *task = container_of(drain, struct smr_inval, drain)->task;
+
+	smr_task_defer(task);
+	task->put(task);
 }
 
 /**
  * smr_inval_init() - initialize a side's pending invalidate; none is pending
  * @inv: zeroed
- * @task: of that side; it runs when the invalidate can be retried
+ * @task: of that side; it runs when the invalidate can be finished
  */
 void smr_inval_init(struct smr_inval *inv, struct smr_task *task)
 {
-	smr_drain_init(&inv->drain, inval_drained);
+	inv->drain.get = inval_get;
+	inv->drain.run = inval_run;
 	inv->task = task;
-}
-
-static void inval_set(struct smr_inval *inv, const struct smr_pd *pd, u32 rkey)
-{
-	inv->pd = pd;
-	inv->rkey = rkey;
-	inv->local = false;
 }
 
 /**
  * smr_inval_exec() - invalidate a window, or a fast-registered region
  * @qp: the QP whose consumer, or whose peer, asks for it
- * @inv: the side's pending invalidate; set on -EAGAIN, cleared otherwise
+ * @inv: of that side; none is pending
  * @pd: the protection domain that the key must belong to
  * @rkey: the key
  *
- * If an invalidate of another key is pending in @inv, the request of that key will not be
- * retried, so it is undone first.
- *
  * Context: any; called by the task that owns @inv.
- * Return: 0; -EAGAIN: the key is invalid, but spans are left. The task runs when they have
- * ended, to retry or to call smr_inval_undo(). Or the errors of smr_mw_invalidate() and
+ * Return: 0; -EAGAIN: it has begun: the key is invalid, but spans are left. The task runs when
+ * they have ended, and calls smr_inval_finish(). Or the errors of smr_mw_invalidate() and
  * smr_kmr_invalidate().
  */
 int smr_inval_exec(struct smr_qp *qp, struct smr_inval *inv,
@@ -56,89 +57,84 @@ int smr_inval_exec(struct smr_qp *qp, struct smr_inval *inv,
 {
 	int err;
 
-	if (inv->pd && (inv->pd != pd || inv->rkey != rkey))
-		smr_inval_undo(qp, inv);
 	err = smr_mw_invalidate(qp->env->keys, &qp->windows, &pd->ibpd, rkey,
 				&inv->drain);
 	if (err == -ENOENT)
 		err = smr_kmr_invalidate(qp->env->keys, &pd->ibpd, rkey,
 					 &inv->drain);
-	if (err == -EAGAIN) {
-		inval_set(inv, pd, rkey);
-		return err;
-	}
-	smr_drain_forget(&inv->drain);
-	inval_set(inv, NULL, 0);
+	inv->rkey = rkey;
+	inv->begun = err == -EAGAIN;
 	return err;
 }
 
 /**
- * smr_inval_undo() - undo a pending invalidate: its key becomes valid again
- * @qp: the QP
- * @inv: the side's pending invalidate; cleared. If none is pending, this does nothing
+ * smr_inval_finish() - finish an invalidate or a bind that has begun
+ * @qp: the QP, in any state
+ * @inv: of a side
  *
- * Context: any but hard interrupts; called by the task that owns @inv, or
- * while that is paused.
+ * Context: any but hard interrupts; called by the task that owns @inv, or while that is paused.
+ * Return: 0: none is pending any more; -EAGAIN: spans are left. The task runs when they have
+ *	ended.
  */
-void smr_inval_undo(struct smr_qp *qp, struct smr_inval *inv)
+int smr_inval_finish(struct smr_qp *qp, struct smr_inval *inv)
 {
-	if (!inv->pd)
-		return;
-	smr_drain_forget(&inv->drain);
-	smr_mw_invalidate_undo(qp->env->keys, &qp->windows, &inv->pd->ibpd,
-			       inv->rkey);
-	smr_kmr_invalidate_undo(qp->env->keys, &inv->pd->ibpd, inv->rkey);
-	inval_set(inv, NULL, 0);
+	int err;
+
+	if (!inv->begun)
+		return 0;
+	/* Another event may have run the task. */
+	if (smr_drain_is_listed(&inv->drain))
+		return -EAGAIN;
+	/* The key is that of a window or of a region; the other call does nothing. */
+	err = smr_mw_finish(qp->env->keys, &qp->windows, inv->rkey,
+			    &inv->drain);
+	if (!err)
+		err = smr_kmr_finish(qp->env->keys, inv->rkey, &inv->drain);
+	inv->begun = err;
+	return err;
+}
+
+/**
+ * smr_inval_finish_sync() - wait until an invalidate or a bind that has begun is finished
+ * @qp: the QP, paused
+ * @inv: of a side
+ *
+ * Context: process, may sleep.
+ */
+void smr_inval_finish_sync(struct smr_qp *qp, struct smr_inval *inv)
+{
+	while (smr_inval_finish(qp, inv))
+		smr_drain_wait(&inv->drain);
 }
 
 static int bind_try(struct smr_qp *qp, const struct smr_mw_bind *bind)
 {
-	struct smr_drain *drain = &qp->req.inval.drain;
+	struct smr_inval *inv = &qp->req.inval;
 	int err;
 
 	err = smr_mw_bind(qp->env->keys, &qp->windows, &qp->pd->ibpd, bind,
-			  drain);
-	if (err != -EAGAIN && err != -EBUSY)
-		smr_drain_forget(drain);
+			  &inv->drain);
+	inv->rkey = bind->mw_rkey;
+	inv->begun = err == -EAGAIN;
 	return err;
 }
 
 static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe)
 {
-	struct smr_keys *keys = qp->env->keys;
+	struct smr_inval *inv = &qp->req.inval;
 
+	if (inv->begun)
+		return smr_inval_finish(qp, inv);
 	switch (wqe->opcode) {
 	case IB_UVERBS_WR_BIND_MW:
 		return bind_try(qp, &wqe->bind);
 	case IB_WR_REG_MR:
-		return smr_kmr_register(keys, &qp->pd->ibpd, &wqe->bind);
+		return smr_kmr_register(qp->env->keys, &qp->pd->ibpd,
+					&wqe->bind);
 	default:
-		return smr_inval_exec(qp, &qp->req.inval, qp->pd,
+		return smr_inval_exec(qp, inv, qp->pd,
 				      (__force u32)wqe->imm_or_rkey);
 	}
-}
-
-/**
- * smr_local_wr_undo() - undo the oldest work request if it waits for spans to end
- * @qp: its send queue is being flushed or drained
- *
- * The key that the bind or invalidate has made invalid becomes valid again.
- *
- * Context: any but hard interrupts; called by the send task, or while it is
- * paused.
- */
-void smr_local_wr_undo(struct smr_qp *qp)
-{
-	const struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
-
-	smr_inval_undo(qp, &qp->req.inval);
-	if (qp->sq.head == qp->sq.ring.idx || wqe->status)
-		return;
-	if (wqe->opcode != IB_UVERBS_WR_BIND_MW)
-		return;
-	smr_drain_forget(&qp->req.inval.drain);
-	smr_mw_bind_undo(qp->env->keys, &qp->windows, &qp->pd->ibpd,
-			 &wqe->bind);
 }
 
 /**
@@ -147,7 +143,8 @@ void smr_local_wr_undo(struct smr_qp *qp)
  * @wqe: the work request; all earlier ones have completed
  *
  * IBTA 10.6.7.2: a bind takes effect before any later work request begins,
- * and a local invalidate waits for those before it.
+ * and a local invalidate waits for those before it. A request that has begun, and waits for spans,
+ * is finished even if the QP has failed.
  *
  * Context: any; called by the send task.
  * Return: SMR_STEP_DONE: it has completed; SMR_STEP_WAIT: other CPUs still copy through the key

@@ -16,10 +16,10 @@ struct smr_qp;
 struct smr_swqe;
 
 enum smr_step smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe);
-void smr_local_wr_undo(struct smr_qp *qp);
 void smr_inval_init(struct smr_inval *inv, struct smr_task *task);
 int smr_inval_exec(struct smr_qp *qp, struct smr_inval *inv,
 		   const struct smr_pd *pd, u32 rkey);
-void smr_inval_undo(struct smr_qp *qp, struct smr_inval *inv);
+int smr_inval_finish(struct smr_qp *qp, struct smr_inval *inv);
+void smr_inval_finish_sync(struct smr_qp *qp, struct smr_inval *inv);
 
 #endif /* SMR_LOCAL_WR_H */

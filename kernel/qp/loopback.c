@@ -156,7 +156,6 @@ void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 	local->done = 0;
 	local->executed = false;
 	local->faulted = false;
-	local->invalidating = false;
 	local->err = 0;
 	WRITE_ONCE(local->cancel, false);
 	WRITE_ONCE(local->state, SMR_LOCAL_HANDED);

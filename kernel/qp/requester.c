@@ -350,11 +350,8 @@ static enum smr_step wqe_local(struct smr_qp *qp, struct smr_swqe *wqe,
 	run->quota -= SMR_COST_PACKET;
 	if (qp->sq.head != qp->snd.next)
 		return SMR_STEP_WAIT;
-	if (READ_ONCE(qp->state) != IB_QPS_RTS) {
-		/* It may be waiting for spans. Undo it, since SQD may last long. */
-		smr_local_wr_undo(qp);
+	if (READ_ONCE(qp->state) != IB_QPS_RTS && !qp->req.inval.begun)
 		return SMR_STEP_WAIT;
-	}
 	return smr_local_wr_exec(qp, wqe);
 }
 
@@ -412,7 +409,7 @@ static bool sq_has_begun(const struct smr_qp *qp)
 	const struct smr_sq *sq = &qp->sq;
 	u32 next = qp->snd.next;
 
-	return sq->head != next ||
+	return sq->head != next || qp->req.inval.begun ||
 	       (next != sq->ring.idx &&
 		smr_sq_wqe(sq, next)->state != SMR_SWQE_POSTED);
 }
@@ -430,7 +427,7 @@ static void requester_drained(struct smr_qp *qp)
 
 /*
  * Flush the send queue of a QP in error. An operation that was handed to a peer on this host is
- * taken back first.
+ * taken back first, and a bind or an invalidate that has begun is finished, and completes.
  */
 static enum smr_step send_flush(struct smr_qp *qp, struct smr_run *run)
 {
@@ -440,9 +437,10 @@ static enum smr_step send_flush(struct smr_qp *qp, struct smr_run *run)
 		return SMR_STEP_WAIT;
 	if (sq->head == sq->ring.idx && !smr_sq_fetch(qp))
 		return SMR_STEP_WAIT;
-	smr_local_wr_undo(qp);
-	smr_send_flush(qp);
 	run->quota -= SMR_COST_PACKET;
+	if (qp->req.inval.begun)
+		return smr_local_wr_exec(qp, smr_sq_wqe(sq, sq->head));
+	smr_send_flush(qp);
 	return SMR_STEP_DONE;
 }
 

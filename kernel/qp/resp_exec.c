@@ -185,6 +185,13 @@ static u32 payload_now(const struct smr_op *op, const struct smr_run *run)
 	return op->local ? slice(op, run, op->hdr.len) : op->hdr.len;
 }
 
+/* Is all of a SEND done but its completion? Its invalidate has been finished since. */
+static bool *send_executed(const struct exec *x)
+{
+	return x->op->local ? &x->op->local->executed :
+			      &x->qp->resp.executed;
+}
+
 /* All of a SEND has been copied. Its invalidate precedes its completion. */
 static enum smr_resp_verdict send_last(struct exec *x)
 {
@@ -192,15 +199,11 @@ static enum smr_resp_verdict send_last(struct exec *x)
 	struct smr_qp *qp = x->qp;
 	int err;
 
-	if (hdr->op->flags & SMR_OP_IETH) {
+	if (hdr->op->flags & SMR_OP_IETH && !*send_executed(x)) {
 		err = smr_inval_exec(qp, &qp->resp.inval, smr_resp_pd(qp),
 				     hdr->inv_rkey);
-		/* Other CPUs still copy through the key: execute this packet again. */
 		if (err == -EAGAIN) {
-			qp->resp.received -= x->op->local ? 0 : x->len;
-			qp->resp.inval.local = x->op->local;
-			if (x->op->local)
-				x->op->local->invalidating = true;
+			*send_executed(x) = true;
 			return SMR_RESP_WAIT;
 		}
 		if (err)
@@ -220,6 +223,8 @@ static enum smr_resp_verdict exec_send(struct exec *x)
 	verdict = smr_recv_take(x->qp);
 	if (verdict != SMR_RESP_OK)
 		return verdict;
+	if (*send_executed(x))
+		return send_last(x);
 	before = x->op->local ? 0 : resp->received;
 	if (before + x->op->hdr.len > min(resp->rwqe.len, SMR_MESSAGE_MAX))
 		return SMR_RESP_TOO_LONG;
@@ -535,7 +540,8 @@ enum smr_resp_verdict smr_resp_exec(struct smr_qp *qp, const struct smr_op *op,
 	u32 flags = op->hdr.op->flags;
 
 	/* A local operation is executed in slices; only the first one begins it. */
-	if (flags & SMR_OP_FIRST && (!op->local || !op->local->done))
+	if (flags & SMR_OP_FIRST && !(op->local ? op->local->done :
+						  qp->resp.executed))
 		qp->resp.received = 0;
 	if (flags & SMR_OP_SEND)
 		return exec_send(&x);

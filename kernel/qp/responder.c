@@ -83,7 +83,6 @@ void smr_responder_reset(struct smr_qp *qp)
 	struct smr_responder *resp = &qp->resp;
 
 	skb_queue_purge(&resp->queue);
-	smr_inval_undo(qp, &qp->resp.inval);
 	if (qp->rq.max_wr)
 		smr_ring_reset(&qp->rq.ring);
 	smr_responder_resize(qp, 0);
@@ -100,6 +99,7 @@ void smr_responder_reset(struct smr_qp *qp)
 	resp->last_wqe = false;
 	resp->received = 0;
 	resp->flushed = 0;
+	resp->executed = false;
 	resp->read.active = false;
 	resp->refused = (struct smr_refused) {};
 }
@@ -125,7 +125,6 @@ void smr_responder_start(struct smr_qp *qp, u32 psn)
 void smr_responder_fini(struct smr_qp *qp)
 {
 	skb_queue_purge(&qp->resp.queue);
-	smr_inval_undo(qp, &qp->resp.inval);
 	smr_responder_resize(qp, 0);
 }
 
@@ -134,9 +133,9 @@ static void op_done(struct smr_qp *qp, const struct smr_op *op)
 {
 	struct smr_responder *resp = &qp->resp;
 
-	smr_inval_undo(qp, &qp->resp.inval);
 	if (op->local)
 		return;
+	resp->executed = false;
 	resp->seg += op->count;
 	if (resp->seg < smr_rx_part(op->skb)->count)
 		return;
@@ -266,7 +265,6 @@ static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 	const struct smr_reaction *r = smr_reaction(qp, verdict);
 	u32 why = op_note(qp, op, verdict, r);
 
-	smr_inval_undo(qp, &qp->resp.inval);
 	if (op->skb)
 		smr_rx_part(op->skb)->reason = verdict_drops[verdict];
 	if (qp->service == SMR_TRANSPORT_UC)
@@ -540,7 +538,6 @@ static enum smr_step respond_local(struct smr_qp *qp, struct smr_local *local,
 	}
 	run->quota -= SMR_COST_PACKET;
 	if (!smr_loopback_check(qp, local)) {
-		smr_inval_undo(qp, &qp->resp.inval);
 		op_answer(qp, &op, SMR_LOCAL_DROPPED, 0, run);
 		return SMR_STEP_DONE;
 	}
@@ -578,33 +575,20 @@ static enum smr_step recv_flush(struct smr_qp *qp, struct smr_run *run)
 	return qp->resp.have_rwqe ? SMR_STEP_DONE : SMR_STEP_WAIT;
 }
 
-/*
- * Claim the operation in the inbox, if there is one. The requester may have taken back the one
- * whose invalidate is pending.
- */
-static struct smr_local *op_claim(struct smr_qp *qp)
-{
-	struct smr_local *local = smr_loopback_claim(qp);
-
-	if (qp->resp.inval.local && !(local && local->invalidating))
-		smr_inval_undo(qp, &qp->resp.inval);
-	return local;
-}
-
 /* The QP is not in a state that receives: drop all that is queued. */
 static enum smr_step respond_down(struct smr_qp *qp, enum ib_qp_state state,
 				  struct smr_run *run)
 {
-	struct smr_local *local = op_claim(qp);
+	struct smr_local *local = smr_loopback_claim(qp);
 
 	skb_queue_purge(&qp->resp.queue);
-	smr_inval_undo(qp, &qp->resp.inval);
 	qp->resp.seg = 0;
 	if (state == IB_QPS_ERR)
 		smr_reply_unasked_flush(qp);
 	qp->resp.acks = 0;
 	qp->resp.unasked = false;
 	qp->resp.flushed = 0;
+	qp->resp.executed = false;
 	qp->resp.read.active = false;
 	if (local)
 		smr_loopback_answer(qp, local, SMR_LOCAL_DROPPED, 0, 0, run);
@@ -639,6 +623,9 @@ enum smr_step smr_responder_run(struct smr_qp *qp, struct smr_run *run)
 	struct sk_buff *skb;
 	enum smr_step step;
 
+	if (unlikely(qp->resp.inval.begun) &&
+	    smr_inval_finish(qp, &qp->resp.inval))
+		return SMR_STEP_WAIT;
 	if (!smr_reply_nak_flush(qp))
 		return SMR_STEP_WAIT;
 	if (!smr_qp_receives(state))
@@ -647,7 +634,7 @@ enum smr_step smr_responder_run(struct smr_qp *qp, struct smr_run *run)
 		return SMR_STEP_WAIT;
 	if (qp->resp.read.active)
 		return smr_resp_read(qp, run);
-	local = op_claim(qp);
+	local = smr_loopback_claim(qp);
 	if (local) {
 		step = respond_local(qp, local, run);
 		return step == SMR_STEP_DONE && is_idle(qp, state) ?

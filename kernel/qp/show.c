@@ -46,7 +46,7 @@ static bool has_fault(const struct smr_paging *paging)
 static bool has_inval(const struct smr_inval *inv)
 {
 	/* As above */
-	return data_race(READ_ONCE(inv->pd));
+	return data_race(READ_ONCE(inv->begun));
 }
 
 static bool is_refused(const struct smr_refused *refused)

@@ -40,7 +40,7 @@ while read -r function barrier; do
 		"$TOP/scripts/models" --code "$WORK/tree"
 done <<-'END'
 	smr_grant_open smp_wmb
-	smr_grant_revive smp_wmb
+	grant_tell smp_mb
 	grant_drained smp_acquire__after_ctrl_dep
 	smr_grant_get smp_mb__after_atomic
 END

@@ -353,6 +353,104 @@ static int case_dereg_race(struct pair *p, struct region *r)
 	return err;
 }
 
+/* -- a region that the peer invalidates while this side sends from it */
+
+#define SENDS		32
+
+struct inval_race {
+	struct work_struct work;
+	struct side *peer;
+	u32 rkey;
+	struct request send;
+	struct request sends[SENDS];
+	struct request recvs[SENDS];
+	struct request inval;
+	bool ready;
+	bool go;
+	int err;
+};
+
+static void inval_main(struct work_struct *work)
+{
+	struct inval_race *race = container_of(work, struct inval_race, work);
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND_WITH_INV,
+		.ex.invalidate_rkey = race->rkey,
+	};
+
+	WRITE_ONCE(race->ready, true);
+	while (!READ_ONCE(race->go))
+		cond_resched();
+	race->err = post_send(race->peer, &wr, &race->send);
+}
+
+/*
+ * The invalidate waits for a SEND that is being copied. The next SEND finds the key invalid, and
+ * brings this QP into error. If none does, the region is free, and can be registered again.
+ */
+static int inval_run(struct inval_race *race, struct pair *p, struct region *r)
+{
+	struct ib_sge sge = { .addr = r->mr->iova, .length = r->mr->length };
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_SEND,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+	int i, status;
+
+	memset(race, 0, sizeof(*race));
+	INIT_WORK(&race->work, inval_main);
+	race->peer = &p->a;
+	EXPECT(!reg_mr(&p->b, r->mr, RW));
+	race->rkey = r->mr->rkey;
+	sge.lkey = r->mr->lkey;
+	for (i = 0; i < SENDS; i++)
+		EXPECT(!post_recv(p, &p->a, 0, sge.length, &race->recvs[i]));
+	EXPECT(!post_recv(p, &p->b, 0, 64, &race->inval));
+	schedule_work_on(other_cpu(), &race->work);
+	while (!READ_ONCE(race->ready))
+		cond_resched();
+	WRITE_ONCE(race->go, true);
+	for (i = 0; i < SENDS; i++)
+		EXPECT(!post_send(&p->b, &wr, &race->sends[i]));
+	flush_work(&race->work);
+	EXPECT(!race->err);
+	for (i = 0; i < SENDS; i++) {
+		status = request_wait(&p->b, &race->sends[i]);
+		if (status != IB_WC_SUCCESS)
+			break;
+	}
+	EXPECT(i == SENDS || status == IB_WC_LOC_PROT_ERR);
+	status = request_wait(&p->b, &race->inval);
+	EXPECT(status == IB_WC_SUCCESS ||
+	       (i < SENDS && status == IB_WC_WR_FLUSH_ERR));
+	if (i < SENDS)
+		return 0;
+	EXPECT(ib_map_mr_sg(r->mr, r->sg, NR_PAGES, NULL, PAGE_SIZE) == NR_PAGES);
+	EXPECT(!reg_mr(&p->b, r->mr, RW));
+	return 0;
+}
+
+static int case_inval_race(struct pair *p, struct region *r)
+{
+	struct pair_options opt = { .ctx = IB_POLL_SOFTIRQ };
+	static struct inval_race race;
+	struct region own;
+	struct pair pair;
+	int i, err = 0;
+
+	for (i = 0; i < RACES && !err; i++) {
+		err = pair_init(&pair, p->t, &opt);
+		if (err)
+			break;
+		err = region_init(&own, pair.pd, 0) ?:
+		      inval_run(&race, &pair, &own);
+		region_fini(&own);
+		pair_fini(&pair);
+	}
+	return err;
+}
+
 /* This QP cannot register a region of another protection domain. */
 static int case_foreign(struct pair *p, struct region *r)
 {
@@ -496,6 +594,7 @@ static const struct {
 	{ "invalidated", case_invalidated },
 	{ "invalidated by the peer", case_send_inv },
 	{ "invalidated by the peer as they go", case_dereg_race },
+	{ "invalidated by the peer while it is sent", case_inval_race },
 	{ "registered twice", case_twice },
 	{ "invalidated by a wrong key", case_wrong_key },
 	{ "more than was mapped", case_longer },

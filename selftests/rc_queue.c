@@ -187,6 +187,18 @@ static int flood(int fd, uint32_t qpn)
 	return 0;
 }
 
+/* The last round may have been in the same second, so it need not be the last reason. */
+static bool drop_is_told(const struct ibv_qp *qp)
+{
+	struct smr_abi_why recs[64];
+	int n = vt_whys(qp->context, 0, recs, 64);
+
+	while (n-- > 0)
+		if (recs[n].id == SMR_WHY_DROP_QUEUE && recs[n].qpn == qp->qp_num)
+			return true;
+	return false;
+}
+
 /*
  * One round: all QPs get stuck, and are flooded. Then either b may send again
  * and handles the waiting packets, or its QPs are destroyed with them.
@@ -195,7 +207,6 @@ static void round_of(struct __test_metadata *_metadata,
 		     FIXTURE_DATA(queue) *self, bool release)
 {
 	int64_t dropped, bad = count(self, "rx_bad_icrc"), taken = 0, former;
-	struct smr_abi_why why;
 	int i;
 
 	ASSERT_TRUE(slow_down(true));
@@ -206,9 +217,7 @@ static void round_of(struct __test_metadata *_metadata,
 		former = taken;
 		taken = (i + 1 - (CONNS - STUCK)) * FLOOD -
 			(count(self, "rx_dropped") - dropped);
-		ASSERT_EQ(0, vt_why_last(self->conns[i].b->context, &why));
-		EXPECT_EQ((uint32_t)SMR_WHY_DROP_QUEUE, why.id);
-		EXPECT_EQ(self->conns[i].b->qp_num, why.qpn);
+		EXPECT_TRUE(drop_is_told(self->conns[i].b));
 		/* However much waits for the others, each QP can go on. */
 		EXPECT_LT(former, taken);
 		if (i > CONNS - STUCK)

@@ -6,6 +6,7 @@
 #include "grant.h"
 
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/wait_bit.h>
 
 #include "compat/cleanup.h"

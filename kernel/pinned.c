@@ -101,8 +101,7 @@ static unsigned long find_run(const struct smr_pinned *p, unsigned long page)
  * each page of each copy: there is no notifier of memory errors, and MMU notifiers do not apply
  * to pinned pages. Reading the flag costs little compared to copying a page.
  */
-static u64 good_bytes(unsigned long pfn, unsigned long pgoff,
-				      u64 len)
+static u64 good_bytes(unsigned long pfn, unsigned long pgoff, u64 len)
 {
 	u64 good = 0, step = PAGE_SIZE - pgoff;
 

@@ -8,7 +8,6 @@
 #include <rdma/ib_cache.h>
 
 #include "compat/cleanup.h"
-#include "why.h"
 
 /* QP numbers are random already, so no hash is needed. */
 static u32 qpn_hash(const void *qpn, u32 len, u32 seed)
@@ -313,6 +312,28 @@ void smr_qp_refused(const struct smr_qp *qp, const struct smr_why *why,
 		rec.peer_qpn = qp->attr.dest_qp_num;
 		memcpy(rec.peer, &qp->path.daddr, sizeof(rec.peer));
 	}
+	smr_why_add(qp->whys, why, &rec);
+}
+
+/**
+ * smr_qp_dropped() - count a packet that is dropped, and log the reason; see smr_qp_drop()
+ * @qp: the QP that it was for
+ * @counter: counts it
+ * @why: the reason
+ * @from: address that it came from, or NULL
+ *
+ * Context: any.
+ */
+void smr_qp_dropped(struct smr_qp *qp, enum smr_counter counter,
+		    const struct smr_why *why, const struct in6_addr *from)
+{
+	struct smr_abi_why rec = { .qpn = qp->ibqp.qp_num };
+
+	smr_qp_inc(qp, counter);
+	if (!smr_drops_note(&qp->drops, why->id))
+		return;
+	if (from)
+		memcpy(rec.peer, from, sizeof(rec.peer));
 	smr_why_add(qp->whys, why, &rec);
 }
 

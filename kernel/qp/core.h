@@ -42,6 +42,7 @@
 #include "qp/tally.h"
 #include "qp/task.h"
 #include "sgl.h"
+#include "why.h"
 
 struct smr_cq;
 struct smr_pace;
@@ -52,8 +53,6 @@ struct smr_rx_train;
 struct smr_srq;
 struct smr_stats;
 struct smr_userwq;
-struct smr_why;
-struct smr_why_log;
 
 /* The verdict on a request; the tables in qp/resp_reply.c define the reaction. */
 enum smr_resp_verdict {
@@ -791,6 +790,27 @@ void smr_qp_flush(struct smr_qp *qp);
 void smr_qp_overrun(struct smr_qp *qp);
 void __cold smr_qp_refused(const struct smr_qp *qp, const struct smr_why *why,
 			   u32 status, u64 wr_id, u32 opcode, u32 psn);
+void __cold smr_qp_dropped(struct smr_qp *qp, enum smr_counter counter,
+			   const struct smr_why *why,
+			   const struct in6_addr *from);
+
+/**
+ * smr_qp_drop() - count a packet that is dropped, and log the reason
+ * @qp: the QP that it was for
+ * @name: name of the reason in SMR_WHYS(), DROP_...
+ * @counter: enum smr_counter
+ * @from: address that it came from, or NULL
+ * @...: the numbers of the reason
+ *
+ * Context: any.
+ */
+#define smr_qp_drop(qp, name, counter, from, ...)			\
+do {									\
+	struct smr_why smr_drop_why = {};				\
+									\
+	smr_why(&smr_drop_why, name, ##__VA_ARGS__);			\
+	smr_qp_dropped(qp, counter, &smr_drop_why, from);		\
+} while (0)
 bool smr_qp_receives(enum ib_qp_state state);
 
 #endif /* SMR_QP_CORE_H */

@@ -96,8 +96,9 @@ def plain(head, rows):
 # What README shows of the counted instructions
 SHOWN = ["WRITE 8 B, one host", "SEND 8 B, one host", "WRITE 64 KiB, one host", "WRITE 8 B, veth 1500", "SEND 8 B, veth 1500",
          "WRITE 64 KiB, veth 1500", "SEND 64 KiB, veth 1500", "register 4 KiB", "register 256 MiB", "first access on demand"]
+# What README leaves out of the names of regions' rows
+TEDIOUS = re.compile(r", 4 KiB pages|, \d+ times| each$")
 # The groups of README's times: title, place, and which is softmr's there
-TEDIOUS = re.compile(r", 4 KiB pages|, \d+ times| each$") # in the names of regions' rows
 TIMES = [("one host", "host", "softmr"), ("one host, by packets", "host", "softmr-wire"),
          ("veth, MTU 1500", "veth1500", "softmr"), ("veth, MTU 9000", "veth9000", "softmr")]
 
@@ -200,8 +201,6 @@ def page(path, text, directory):
     """The page as its files make it"""
     if os.path.basename(path) == "README":
         return readme(text, directory)
-    if text.count(".. figures: ") != len(BLOCK.findall(text)):
-        sys.exit(f"{path}: a table has no end, or no empty line behind its beginning")
     return BLOCK.sub(lambda m: m[1] + written(m[2], os.path.join(directory, f"{FIGURES[m[2]][0]}.csv")) + m[4], text)
 
 
@@ -214,6 +213,9 @@ def main():
     for path in [os.path.join(tree, "README"), *sorted(pages)]:
         with open(path) as f:
             old = f.read()
+        if old.count(".. figures: ") != len(BLOCK.findall(old)):
+            print(f"{os.path.relpath(path, tree)}: a table has no end, or no empty line behind its beginning")
+            status = 1
         new = page(path, old, os.path.join(tree, "Documentation/figures"))
         if new == old:
             continue

@@ -20,14 +20,14 @@ SHARD_COST=300 # tests that cost more than this together are distributed to seve
 
 usage() {
 	cat <<-EOF
-		Usage: scripts/run-tests.sh [-a | -d [-D DAY]] [-b BED]... [-t TEST]... [-l] [-k] [-j N] [-m MINUTES]
+		Usage: scripts/run-tests.sh [-a | -d [-D TURN]] [-b BED]... [-t TEST]... [-l] [-k] [-j N] [-m MINUTES]
 		       scripts/run-tests.sh -r
 
 		Runs selftests/ on test beds and ends with one line: N passed, N failed, N skipped.
 		Without options it runs the tests that cost least, and names what it leaves out.
 		  -a       every test on every bed: ${BEDS[*]}
-		  -d       what .ci/run does each day: more tests on more beds, and a part of all others, by the day of the year
-		  -D DAY   the part of that day
+		  -d       what .ci/run does: more tests on more beds, and a part of all others, by the half of a day
+		  -D TURN  the part of that half day, counted since the year began
 		  -b BED   on this bed: one of these, uml, ${RARE_BEDS[*]}, or host (tests of the beds themselves)
 		  -t TEST  only this test, by its file name without .sh
 		  -l       do not run, but list: a bed and a test on each line
@@ -64,7 +64,7 @@ selected() {
 	pairs "${CHOSEN[@]}" | while IFS= read -r line; do
 		name=${line#* }
 		if wanted "${name%% *}"; then echo "$line"; fi
-	done | choose "$RUN" "$DAY"
+	done | choose "$RUN" "$TURN"
 }
 
 # -- one boot
@@ -459,12 +459,12 @@ record() {
 	say "recorded $(wc -l <"$OUT/recorded") tests in $SECONDS_FILE"
 }
 
-ONLY=() CHOSEN=() NAMED='' RUN='' DAY=$(date -u +%-j) LIST='' KERNEL='' MINUTES=''
+ONLY=() CHOSEN=() NAMED='' RUN='' TURN=$(($(date -u +'2 * %-j + %-H / 12'))) LIST='' KERNEL='' MINUTES=''
 while getopts 'adD:b:t:lkj:m:rh' option; do
 	case $option in
 	a) RUN=all ;;
 	d) RUN=daily ;;
-	D) DAY=$OPTARG ;;
+	D) TURN=$OPTARG ;;
 	b) CHOSEN+=("$OPTARG") ;;
 	t) ONLY+=("$OPTARG") ;;
 	l) LIST=1 ;;
@@ -486,7 +486,7 @@ while getopts 'adD:b:t:lkj:m:rh' option; do
 	esac
 done
 [[ ${MINUTES:-0} =~ ^-?[0-9]+$ ]] || die 2 "-m takes minutes, not '$MINUTES'"
-[[ $DAY =~ ^[0-9]+$ ]] || die 2 "-D takes a day of the year, not '$DAY'"
+[[ $TURN =~ ^[0-9]+$ ]] || die 2 "-D takes the number of a half day, not '$TURN'"
 [ "${#CHOSEN[@]}${#ONLY[@]}" = 00 ] || RUN=${RUN:-all}
 RUN=${RUN:-"break"}
 # a bed that was named runs every test that was named

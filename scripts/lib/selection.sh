@@ -11,9 +11,9 @@
 #          heads name a bed in "daily"; and the part of the rota whose turn it is
 #   all    every test on every bed
 #
-# The rota has the tests that the daily run would leave out, in ROTA_DAYS parts of about the same cost. So within
-# ROTA_DAYS days everything runs on the newest kernel, on the oldest, and with sanitizers, and on the others the tests
-# of the wire.
+# The rota has the tests that the daily run would leave out, in ROTA_TURNS parts of about the same cost. Each half
+# of a day has its turn. So within a week everything runs on the newest kernel, on the oldest, and with sanitizers, and
+# on the others the tests of the wire.
 
 BEDS=(qemu-newest uml-checked qemu-stable qemu-oldest qemu-cloud qemu-rt)
 # Beds that only the rota and -b run
@@ -21,11 +21,11 @@ RARE_BEDS=(qemu-race)
 BREAK_BED=qemu-newest
 BREAK_COST=12
 DAILY_COST=24
-ROTA_DAYS=7
-# A kernel that takes long to build is built on one day of the rota. On the day of User-Mode Linux without sanitizers,
+ROTA_TURNS=14
+# A kernel that takes long to build is built in one turn of the rota. In the turn of User-Mode Linux without sanitizers,
 # the one with sanitizers is not built.
-RACE_DAY=2
-PLAIN_DAY=5
+RACE_TURN=4
+PLAIN_TURN=10
 # The tests that the rota runs on the kernels between the newest and the oldest, by the beginnings of their names
 WIRE='^(capture|ecn|egress|hostile_wire|ipsec|link_|mcast|offloads|packet|perftest|pingpong|raw_|rc_|rdmacm|semantics_|srq|two_nodes|uc_|ud_|unreliable|xrc|xsrq)'
 # A test without a recorded cost is assumed to cost this fraction of its limit
@@ -114,8 +114,8 @@ in_daily() {
 	esac
 }
 
-# is_plain_day DAY
-is_plain_day() { [ $(($1 % ROTA_DAYS)) = "$PLAIN_DAY" ]; }
+# is_plain_turn TURN
+is_plain_turn() { [ $(($1 % ROTA_TURNS)) = "$PLAIN_TURN" ]; }
 
 # kernel_of BED NAME: set KERNEL_OF to the UML kernel that this test needs, or to nothing
 kernel_of() {
@@ -127,28 +127,28 @@ kernel_of() {
 	esac
 }
 
-# rota_day BED NAME: set ROTA_DAY to the day of the rota on which this test has to run, "-" for any, "checked" for any
-# day on which that kernel is built; to nothing if it is not in the rota
-rota_day() {
-	ROTA_DAY=
+# rota_turn BED NAME: set ROTA_TURN to the turn of the rota in which this test has to run, "-" for any, "checked" for
+# any in which that kernel is built; to nothing if it is not in the rota
+rota_turn() {
+	ROTA_TURN=
 	case $1 in
-	qemu-race) [ -z "${SETTINGS[${2%.sh} race]:-}" ] || ROTA_DAY=$RACE_DAY ;;
-	qemu-stable | qemu-cloud | qemu-rt) [[ ! $2 =~ $WIRE ]] || ROTA_DAY=- ;;
+	qemu-race) [ -z "${SETTINGS[${2%.sh} race]:-}" ] || ROTA_TURN=$RACE_TURN ;;
+	qemu-stable | qemu-cloud | qemu-rt) [[ ! $2 =~ $WIRE ]] || ROTA_TURN=- ;;
 	*)
 		kernel_of "$@"
 		case $KERNEL_OF in
-		plain) ROTA_DAY=$PLAIN_DAY ;;
-		checked) ROTA_DAY=checked ;;
-		*) ROTA_DAY=- ;;
+		plain) ROTA_TURN=$PLAIN_TURN ;;
+		checked) ROTA_TURN=checked ;;
+		*) ROTA_TURN=- ;;
 		esac
 		;;
 	esac
 }
 
-# choose WHAT DAY: print those pairs of standard input that the run WHAT (break, daily, all) of this day has, each
+# choose WHAT TURN: print those pairs of standard input that the run WHAT (break, daily, all) has in this turn, each
 # followed by "main" or "rota"
 choose() {
-	local bed name nodes boot limit cost line left=() KERNEL_OF ROTA_DAY
+	local bed name nodes boot limit cost line left=() KERNEL_OF ROTA_TURN
 	while read -r bed name nodes boot limit cost; do
 		line="$bed $name $nodes $boot $limit $cost"
 		case $1 in
@@ -156,11 +156,11 @@ choose() {
 		break) if in_break "$bed" "$name" "$cost"; then echo "$line main"; fi ;;
 		daily)
 			if ! in_daily "$bed" "$name" "$cost"; then
-				rota_day "$bed" "$name"
-				[ -z "$ROTA_DAY" ] || left+=("$line rota $ROTA_DAY")
+				rota_turn "$bed" "$name"
+				[ -z "$ROTA_TURN" ] || left+=("$line rota $ROTA_TURN")
 			else
 				kernel_of "$bed" "$name"
-				if ! is_plain_day "$2" || [ "$KERNEL_OF" != checked ]; then echo "$line main"; fi
+				if ! is_plain_turn "$2" || [ "$KERNEL_OF" != checked ]; then echo "$line main"; fi
 			fi
 			;;
 		esac
@@ -168,20 +168,20 @@ choose() {
 	[ "${#left[@]}" = 0 ] || printf '%s\n' "${left[@]}" | rota_part "$2"
 }
 
-# rota_part DAY: print those pairs of standard input, each followed by its day of the rota, whose turn it is. Pairs
-# without a day are distributed, the most expensive first, each to the cheapest part so far.
+# rota_part TURN: print those pairs of standard input, each followed by its turn of the rota, whose turn it is. Pairs
+# without one are distributed, the most expensive first, each to the cheapest part so far.
 rota_part() {
-	LC_ALL=C sort -k6,6nr -k1,2 | LC_ALL=C sort -s -k8,8r | awk -v days="$ROTA_DAYS" -v turn="$(($1 % ROTA_DAYS))" -v plain="$PLAIN_DAY" '
-		function cheapest(day,  d, least) {
+	LC_ALL=C sort -k6,6nr -k1,2 | LC_ALL=C sort -s -k8,8r | awk -v turns="$ROTA_TURNS" -v now="$(($1 % ROTA_TURNS))" -v plain="$PLAIN_TURN" '
+		function cheapest(turn,  t, least) {
 			least = -1
-			for (d = 0; d < days; d++)
-				if ((day != "checked" || d != plain) && (least < 0 || load[d] < load[least])) least = d
+			for (t = 0; t < turns; t++)
+				if ((turn != "checked" || t != plain) && (least < 0 || load[t] < load[least])) least = t
 			return least
 		}
-		BEGIN { for (d = 0; d < days; d++) load[d] = 0 }
+		BEGIN { for (t = 0; t < turns; t++) load[t] = 0 }
 		{
 			part = $8 ~ /^[0-9]/ ? $8 : cheapest($8)
 			load[part] += $6
-			if (part == turn) print $1, $2, $3, $4, $5, $6, $7
+			if (part == now) print $1, $2, $3, $4, $5, $6, $7
 		}'
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Which tests scripts/run-tests.sh runs on which bed: each test on all beds, except where the bed's kernel lacks
-# something; fewer in the break and in the daily run, but within a week all that the rota has.
+# something; fewer in the break and in the daily run, but within the rota's 14 turns all that it has.
 # timeout: 120
 set -uo pipefail
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
@@ -50,16 +50,16 @@ on host break | sed "s,^,$TOP/selftests/beds/," | xargs grep -l '^# needs: ' >"$
 [ ! -s "$WORK/out" ]
 report $? "none of them compiles a kernel"
 
-# -- the days of a week
+# -- the turns of the rota
 
-for day in 1 2 3 4 5 6 7; do listed "day.$day" -d -D "$day"; done
-comm -23 <(sort "$WORK/break") <(sort "$WORK/day.1") >"$WORK/out"
+for turn in {1..14}; do listed "turn.$turn" -d -D "$turn"; done
+comm -23 <(sort "$WORK/break") <(sort "$WORK/turn.1") >"$WORK/out"
 [ ! -s "$WORK/out" ]
-report $? "each day has the break"
-sort -u "$WORK"/day.* >"$WORK/week"
+report $? "each turn has the break"
+sort -u "$WORK"/turn.* >"$WORK/week"
 grep -E '^(qemu-newest|qemu-oldest|uml-checked|host) ' "$WORK/all" | sort | comm -23 - "$WORK/week" >"$WORK/out"
 [ ! -s "$WORK/out" ]
-report $? "within seven days each test has run on the newest kernel, the oldest, and with sanitizers"
+report $? "within 14 turns each test has run on the newest kernel, the oldest, and with sanitizers"
 for bed in qemu-stable qemu-cloud qemu-rt; do
 	comm -23 <(on "$bed" all) <(on "$bed" week) | grep -E '^(rc|uc|ud|raw|semantics)_' >"$WORK/out"
 	[ ! -s "$WORK/out" ] && on "$bed" week | grep -q '^rc_data$'
@@ -67,17 +67,17 @@ for bed in qemu-stable qemu-cloud qemu-rt; do
 done
 grep -lE '^(#| \*) race: yes' "$TOP"/selftests/*.sh "$TOP"/selftests/*.c | sed 's,.*/,,; s/\.c$//' | sort |
 	diff - <(on qemu-race week) >"$WORK/out"
-[ ! -s "$WORK/out" ] && grep -l '^qemu-race ' "$WORK"/day.* | wc -l | grep -qx 1
-report $? "... and some with KCSAN, all on one day"
-for day in 1 2 3 4 5 6 7; do "$TOP/scripts/run-tests.sh" -k -d -D "$day"; done | sort | uniq -c | tr -s ' \n' ' ' >"$WORK/out"
-check "one UML kernel is built each day, on one day that without sanitizers" is "$(<"$WORK/out")" " 6 checked 1 plain "
-grep -l '^uml-checked ' "$WORK"/day.* | wc -l | grep -qx 6 && ! grep -l '^host run\.sh' "$WORK"/day.* | xargs grep -q '^uml-checked '
-report $? "... and nothing that day runs on the other one"
-cat "$WORK"/day.* | sort | uniq -c | awk '$1 != 1 && $1 != 7 && !($1 == 6 && $2 == "uml-checked")' >"$WORK/out"
+[ ! -s "$WORK/out" ] && grep -l '^qemu-race ' "$WORK"/turn.* | wc -l | grep -qx 1
+report $? "... and some with KCSAN, all in one turn"
+for turn in {1..14}; do "$TOP/scripts/run-tests.sh" -k -d -D "$turn"; done | sort | uniq -c | tr -s ' \n' ' ' >"$WORK/out"
+check "one UML kernel is built in each turn, in one turn that without sanitizers" is "$(<"$WORK/out")" " 13 checked 1 plain "
+grep -l '^uml-checked ' "$WORK"/turn.* | wc -l | grep -qx 13 && ! grep -l '^host run\.sh' "$WORK"/turn.* | xargs grep -q '^uml-checked '
+report $? "... and nothing runs on the other one then"
+cat "$WORK"/turn.* | sort | uniq -c | awk '$1 != 1 && $1 != 14 && !($1 == 13 && $2 == "uml-checked")' >"$WORK/out"
 [ ! -s "$WORK/out" ]
-report $? "what does not run each day runs once"
-listed again -d -D 8
-diff "$WORK/day.1" "$WORK/again" >"$WORK/out"
+report $? "what does not run in each turn runs once"
+listed again -d -D 15
+diff "$WORK/turn.1" "$WORK/again" >"$WORK/out"
 report $? "a week later it is the same"
 
 listed named -t netem -b uml-checked

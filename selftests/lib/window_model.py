@@ -24,7 +24,7 @@ import sys
 
 MASK = 0xffffff
 WINDOW = 1024
-# READs are asked for in parts that end at multiples of this many PSNs (qp/window.c)
+# READs are asked for in parts that end at multiples of this many PSNs (qp/rd_req.c)
 PART, PART_MAX = 16, 256
 WR = {0: "write", 1: "write_imm", 2: "send", 3: "send_imm", 4: "read", 5: "atomic", 6: "atomic"}
 READ_REQUEST, ACK, ATOMIC_ACK = 0x0c, 0x11, 0x12
@@ -228,7 +228,7 @@ class Checker:
             self.counts["timeouts"] += 1
         qp.early &= not qp.progress
         if qp.retries is not None and not qp.progress and f["retries_left"] != qp.retries - 1:
-            # Once it asks before the timeout, which uses up no retry (qp/early.c)
+            # Once it asks before the timeout, which uses up no retry (qp/rto.c)
             if f["retries_left"] != qp.retries or qp.early:
                 self.wrong(qp, f"without progress, {qp.retries - 1} retries are left")
             qp.early = True

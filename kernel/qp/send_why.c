@@ -39,10 +39,9 @@ static void why_protected(const struct smr_qp *qp, const struct smr_swqe *wqe,
 							0;
 
 	if (wqe->send_flags & IB_SEND_INLINE ||
-	    smr_sgl_why(qp->pd, qp->ibqp.qp_num, access, wqe->sge,
-			wqe->num_sge, why))
-		return;
-	smr_why(why, WR_PAGE, wqe->len);
+	    !smr_sgl_why(qp->pd, qp->ibqp.qp_num, access, wqe->sge,
+			 wqe->num_sge, why))
+		smr_why(why, WR_PAGE, wqe->len);
 }
 
 /* A bind may also be refused because of the window. */

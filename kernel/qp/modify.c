@@ -537,6 +537,7 @@ static int enter_connection(struct smr_qp *qp, enum ib_qp_state cur,
 			    enum ib_qp_state next,
 			    const struct ib_qp_attr *attr, int mask)
 {
+	struct smr_rd_res *res = NULL;
 	struct smr_ends *ends = NULL;
 	int ret = 0;
 
@@ -545,16 +546,26 @@ static int enter_connection(struct smr_qp *qp, enum ib_qp_state cur,
 		if (!ends)
 			return -ENOMEM;
 	}
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC) {
+		res = kvcalloc(attr->max_dest_rd_atomic, sizeof(*res),
+			       GFP_KERNEL_ACCOUNT);
+		if (!res) {
+			kfree(ends);
+			return -ENOMEM;
+		}
+	}
 	smr_qp_pause(qp);
 	if (cur == IB_QPS_SQE && next == IB_QPS_RTS)
 		smr_send_flush_all(qp);
-	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
-		ret = smr_responder_resize(qp, attr->max_dest_rd_atomic);
-	if (!ret && mask & IB_QP_AV && is_connected(qp))
+	if (mask & IB_QP_AV && is_connected(qp))
 		ret = claim_peer(qp, attr, mask);
 	if (ret) {
 		kfree(ends);
+		kvfree(res);
 	} else {
+		if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+			smr_responder_resize(qp, res,
+					     attr->max_dest_rd_atomic);
 		apply_attrs(qp, attr, mask, ends);
 		if (next == IB_QPS_SQD && cur != IB_QPS_SQD)
 			WRITE_ONCE(qp->drained, false);

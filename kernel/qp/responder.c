@@ -43,27 +43,21 @@ void smr_responder_init(struct smr_qp *qp)
 }
 
 /**
- * smr_responder_resize() - allocate the entries for duplicates of READs and atomics
+ * smr_responder_resize() - replace the entries for duplicates of READs and atomics
  * @qp: the QP, paused
+ * @res: @nr entries, zeroed; consumed with kvfree()
  * @nr: max_dest_rd_atomic
  *
  * The newest entries are kept. In SQD only the send queue is drained: the peer may repeat an
  * atomic whose answer was lost.
  *
- * Context: process, may sleep.
- * Return: 0; or -ENOMEM, and nothing has changed.
+ * Context: process.
  */
-int smr_responder_resize(struct smr_qp *qp, u32 nr)
+void smr_responder_resize(struct smr_qp *qp, struct smr_rd_res *res, u32 nr)
 {
 	struct smr_responder *resp = &qp->resp;
 	u32 i, kept = min(nr, resp->nr_res);
-	struct smr_rd_res *res = NULL;
 
-	if (nr) {
-		res = kvcalloc(nr, sizeof(*res), GFP_KERNEL_ACCOUNT);
-		if (!res)
-			return -ENOMEM;
-	}
 	for (i = 1; i <= kept; i++)
 		res[kept - i] = resp->res[(resp->res_next + resp->nr_res - i) %
 					  resp->nr_res];
@@ -71,7 +65,6 @@ int smr_responder_resize(struct smr_qp *qp, u32 nr)
 	resp->res = res;
 	resp->nr_res = nr;
 	resp->res_next = nr ? kept % nr : 0;
-	return 0;
 }
 
 /**
@@ -85,7 +78,7 @@ void smr_responder_reset(struct smr_qp *qp)
 	skb_queue_purge(&resp->queue);
 	if (qp->rq.max_wr)
 		smr_ring_reset(&qp->rq.ring);
-	smr_responder_resize(qp, 0);
+	smr_responder_resize(qp, NULL, 0);
 	resp->seg = 0;
 	resp->epsn = 0;
 	resp->msn = 0;
@@ -125,7 +118,7 @@ void smr_responder_start(struct smr_qp *qp, u32 psn)
 void smr_responder_fini(struct smr_qp *qp)
 {
 	skb_queue_purge(&qp->resp.queue);
-	smr_responder_resize(qp, 0);
+	smr_responder_resize(qp, NULL, 0);
 }
 
 /* Remove the request from the queue, whether it was executed or not. */

@@ -10,7 +10,7 @@
 struct smr_qp;
 
 void smr_responder_init(struct smr_qp *qp);
-int smr_responder_resize(struct smr_qp *qp, u32 nr);
+void smr_responder_resize(struct smr_qp *qp, struct smr_rd_res *res, u32 nr);
 void smr_responder_start(struct smr_qp *qp, u32 psn);
 void smr_responder_ack_executed(struct smr_qp *qp);
 void smr_responder_reset(struct smr_qp *qp);

@@ -269,6 +269,12 @@ bool smr_task_try(struct smr_task *task, struct smr_run *run)
 	return true;
 }
 
+/* On PREEMPT_RT a section with BH off is preemptible. */
+static bool may_be_preempted(void)
+{
+	return IS_ENABLED(CONFIG_PREEMPT_RT) && !in_serving_softirq();
+}
+
 /**
  * smr_task_run_foreign() - run a task of another QP, perhaps of another process
  * @task: the other task
@@ -278,9 +284,8 @@ bool smr_task_try(struct smr_task *task, struct smr_run *run)
  * The scheduler may preempt the caller for as long as its priority and cgroup allow. That must
  * not happen while it owns another process's task. So the task runs here with BH off, for one
  * slice, and its own workqueue does the rest. It brings no pages in. If it works only for the
- * caller, it may leave pages that need no waiting for the caller to bring in.
- *
- * On PREEMPT_RT a section with BH off is preemptible. There, only a softirq runs the task.
+ * caller, it may leave pages that need no waiting for the caller to bring in. On PREEMPT_RT only
+ * a softirq runs the task.
  *
  * Context: BH off. BH must be off from the look-up of the other QP until the reference on it is
  *	dropped, or the caller could be preempted while the QP's destroyer waits for that
@@ -298,7 +303,7 @@ void smr_task_run_foreign(struct smr_task *task, struct smr_run *run,
 	};
 
 	lockdep_assert_in_softirq();
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) && !in_serving_softirq()) {
+	if (may_be_preempted()) {
 		smr_task_defer(task);
 		return;
 	}
@@ -312,7 +317,8 @@ void smr_task_run_foreign(struct smr_task *task, struct smr_run *run,
  * @task: the task
  *
  * All tasks that one softirq runs share one quota. When it is used up, further tasks run in
- * their workqueues. With BH off outside of a softirq, each call has its own quota.
+ * their workqueues. With BH off outside of a softirq, each call has its own quota; on
+ * PREEMPT_RT the task runs in its workqueue then.
  *
  * Context: softirq, or BH off.
  */
@@ -324,7 +330,7 @@ void smr_task_kick(struct smr_task *task)
 	};
 	int quota = run.quota;
 
-	if (quota <= 0) {
+	if (quota <= 0 || may_be_preempted()) {
 		smr_task_defer(task);
 		return;
 	}

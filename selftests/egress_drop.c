@@ -12,6 +12,7 @@
 
 #include <arpa/inet.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "ud.h"
@@ -283,6 +284,28 @@ TEST_F(drop, passes_again)
 	ASSERT_TRUE(pass(self, variant));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(a->scq, 1));
 	EXPECT_EQ(0, vt_async_event(a->dev.ctx, IBV_EVENT_SQ_DRAINED, VT_TIMEOUT_MS));
+}
+
+/* A responder without a timeout gives up its answer, too: its peer repeats the request, or has ended. */
+TEST_F(drop, answer_without_a_timeout)
+{
+	struct vt_pair other;
+	int64_t tries;
+
+	if (!variant->pass || strstr(variant->drop, " down"))
+		SKIP(return, "nobody is there");
+	VT_SETUP(ends_open(self, true));
+	self->pair.a.conf.timeout = 0;
+	VT_SETUP(vt_pair_reset(&self->pair));
+	other = (struct vt_pair){ .a = self->pair.b, .b = self->pair.a };
+	ASSERT_TRUE(drop(self, variant));
+	ASSERT_EQ(0, post_write(&other, 1, LEN));
+	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, vt_status(other.a.scq, 1));
+	/* a second of tries after the last request, and another one to see that there is none */
+	usleep(1500000);
+	tries = backpressure(self);
+	usleep(1000000);
+	EXPECT_EQ(tries, backpressure(self));
 }
 
 /* Datagrams complete: their sender does not know that they were dropped. */

@@ -20,17 +20,18 @@
  * @qp: the QP, paused
  *
  * The stack may refuse packets of a QP for the same time: a packet that is refused for a whole
- * timeout is lost. Further timeouts use up the retries.
+ * timeout is lost. Further timeouts use up the retries. Without a timeout a requester would never
+ * send the packet again, so it tries for ever. A responder tries for a second: its peer repeats a
+ * request whose answer is lost.
  */
 void smr_out_set_timeout(struct smr_qp *qp)
 {
-	unsigned long patience = MAX_JIFFY_OFFSET;
+	unsigned long patience;
 
 	smr_rto_set(&qp->rto, qp->attr.timeout);
-	if (qp->rto.timeout)
-		patience = nsecs_to_jiffies(qp->rto.timeout) + 1;
-	qp->req.refused.patience = patience;
-	qp->resp.refused.patience = patience;
+	patience = nsecs_to_jiffies(qp->rto.timeout) + 1;
+	qp->req.refused.patience = qp->rto.timeout ? patience : MAX_JIFFY_OFFSET;
+	qp->resp.refused.patience = qp->rto.timeout ? patience : HZ;
 }
 
 /**

@@ -66,6 +66,16 @@ check "with that MTU packets carry 4096 bytes" link_is "$A" mtu 4096
 check "libibverbs reports the same MTU" grep -q "active_mtu:[[:space:]]*4096" <(ibv_devinfo -d "$A")
 check "softmr mr is content too" softmr mr "$A"
 check "the counter of that is shown" link_is "$A" counters/mr_dereg_refused 1
+# memfd_noexec VALUE COMMAND...: in a PID namespace with that setting
+memfd_noexec() {
+	unshare --pid --fork --mount-proc sh -c 'echo "$0" >/proc/sys/vm/memfd_noexec && exec "$@"' "$@"
+}
+# The tool reads what other programs print from such a file
+if [ -e /proc/sys/vm/memfd_noexec ]; then
+	check "status where memory cannot be executed" memfd_noexec 2 softmr status
+else
+	skip "status where memory cannot be executed" "this kernel has no vm.memfd_noexec"
+fi
 ip link set "$DUMMY" down
 check "a netdev that is down" within 10 says link problem "$A is DOWN.*ip link set $DUMMY up" softmr
 check "exit status" not softmr doctor

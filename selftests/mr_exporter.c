@@ -4,19 +4,25 @@
  * access is bracketed, only operations on the buffer wait for its fences, and requests that the
  * memory does not support are refused.
  *
+ * mr_exporter --hold dmabuf registers a buffer whose content never arrives, while link_never.sh
+ * removes link, netdev and namespace.
+ *
  * break: qemu-newest qemu-oldest
  * timeout: 60
  * paths: host wire
  */
 #include "harness.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "kmod/dmabuf_exporter.h"
 #include "region.h"
@@ -407,4 +413,50 @@ TEST_F(exporter, no_atomics)
 	EXPECT_EQ(0, ibv_dealloc_mw(mw));
 }
 
-VT_HARNESS_MAIN
+/* A thread that registers a buffer whose content never arrives */
+struct registrar {
+	struct vt_ep ep;
+	struct buffer buf;
+	int ret;
+};
+
+static void *registrar_thread(void *arg)
+{
+	struct registrar *r = arg;
+	struct vt_region region;
+
+	r->ret = buffer_reg(&r->buf, &region, r->ep.pd, VT_ACCESS_ALL);
+	return NULL;
+}
+
+/* Wait for the content, until this process is killed or the device is removed. */
+static int hold(void)
+{
+	struct registrar r = {};
+	struct timespec limit;
+	pthread_t thread;
+
+	if (system("modprobe -q dmabuf_exporter"))
+		return KSFT_SKIP;
+	if (buffer_open(&r.buf, EXPORTER_MOVING) || vt_ep_open(&r.ep, &vt_defaults, 0) ||
+	    pthread_create(&thread, NULL, registrar_thread, &r))
+		return KSFT_FAIL;
+	clock_gettime(CLOCK_REALTIME, &limit);
+	limit.tv_sec++;
+	if (pthread_timedjoin_np(thread, NULL, &limit) != ETIMEDOUT)
+		return KSFT_FAIL;
+	printf("waits\n");
+	fflush(stdout);
+	pthread_join(thread, NULL);
+	printf("registration: %s\n", strerror(-r.ret));
+	return r.ret == -EIO ? KSFT_PASS : KSFT_FAIL;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "--hold") && !strcmp(argv[2], "dmabuf")) {
+		vt_load_providers();
+		return hold();
+	}
+	return vt_harness_main(argc, argv);
+}

@@ -4,6 +4,7 @@
  * address each time, so all of them are right.
  *
  * timeout: 60
+ * race: yes
  * paths: veth
  */
 #include "harness.h"

@@ -131,6 +131,7 @@ refused "a circle of an include and a call" '^kernel/qp/(ah|gsi): a circle: .*(u
 refused "a room without a rank" '^kernel/qp/newcomer.c: it has no rank' new_room
 refused "a version test outside compat/" '^kernel/mem.c:[0-9]+: only compat/ knows of kernel versions' \
 	append kernel/mem.c '#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)'
+refused "preemption is disabled" '^kernel/mem.c:[0-9]+: on PREEMPT_RT locks sleep' append kernel/mem.c 'void f(void) { preempt_disable(); }'
 refused "what a probe found, outside compat/" '^kernel/mem.c:[0-9]+: only compat/ uses what probes found' append kernel/mem.c '#ifdef HAVE_GUARD'
 refused "an include that is not written from kernel/" '^kernel/qp/sq.c:[0-9]+: includes sq.h, which is not in kernel/' \
 	append kernel/qp/sq.c '#include "sq.h"'

@@ -181,6 +181,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	env->steer = &dev->verbs.steer;
 	env->antispoof = &dev->ns->antispoof;
 	env->whys = &dev->ns->whys;
+	INIT_LIST_HEAD(&env->captures);
 	env->ndev = ndev;
 	env->loopback = conf->loopback;
 	env->poll_ns = min(conf->poll_us, SMR_POLL_US_MAX) * NSEC_PER_USEC;

@@ -4,6 +4,7 @@
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
+#include "capture.h"
 #include "device.h"
 #include "fault.h"
 #include "limits.h"
@@ -106,6 +107,7 @@ static void __exit softmr_exit(void)
 	smr_device_unwatch();
 	smr_why_nl_unregister();
 	smr_watch_fini();
+	smr_captures_fini();
 	smr_netns_unregister();
 	smr_sqpolls_exit();
 	smr_faults_fini();

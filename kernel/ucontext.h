@@ -4,6 +4,7 @@
 #define SMR_UCONTEXT_H
 
 #include <linux/container_of.h>
+#include <linux/list.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -11,27 +12,32 @@
 
 struct smr_account;
 struct smr_bell;
+struct smr_env;
 struct smr_userwq;
 struct smr_why_log;
 
 /**
  * struct smr_ucontext - a process's context of the device
  * @ibuctx: the core's part
+ * @env: the part of the device that its QPs use
  * @id: unique over all devices, never reused; not 0
  * @user: the user, a reference
  * @account: of the user; all objects of the context are destroyed before it
  * @arenas: the memory of its rings
  * @whys: the log of its refusals
  * @bell: its doorbell
+ * @captures: struct smr_capture, open; see capture.c
  */
 struct smr_ucontext {
 	struct ib_ucontext ibuctx;
+	struct smr_env *env;
 	u64 id;
 	struct smr_userwq *user;
 	struct smr_account *account;
 	struct smr_arenas arenas;
 	struct smr_why_log *whys;
 	struct smr_bell *bell;
+	struct list_head captures;
 };
 
 static inline struct smr_ucontext *to_smr_ucontext(const struct ib_ucontext *uctx)

@@ -17,6 +17,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "advise.h"
+#include "capture.h"
 #include "compat/ib.h"
 #include "compat/udata.h"
 #include "dm_export.h"
@@ -89,6 +90,8 @@ static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	if (IS_ERR(ctx->user))
 		return PTR_ERR(ctx->user);
 	ctx->account = &ctx->user->account;
+	ctx->env = &verbs->env;
+	INIT_LIST_HEAD(&ctx->captures);
 	ctx->id = atomic64_inc_return(&contexts);
 	ret = -ENOMEM;
 	ctx->whys = smr_why_log_create(verbs->env.whys, uctx->device->index);
@@ -126,6 +129,7 @@ static void dealloc_ucontext(struct ib_ucontext *uctx)
 {
 	struct smr_ucontext *ctx = to_smr_ucontext(uctx);
 
+	smr_captures_end(ctx);
 	smr_bell_end(ctx->bell);
 	smr_arenas_fini(&ctx->arenas);
 	smr_why_log_end(ctx->whys);
@@ -756,6 +760,7 @@ const struct uapi_definition smr_verbs_uapi[] = {
 	UAPI_DEF_CHAIN(smr_mr_query_uapi),
 	UAPI_DEF_CHAIN(smr_why_query_uapi),
 	UAPI_DEF_CHAIN(smr_bell_uapi),
+	UAPI_DEF_CHAIN(smr_capture_uapi),
 	UAPI_DEF_CHAIN(smr_srq_resize_uapi),
 	UAPI_DEF_CHAIN(smr_comp_cntr_uapi),
 	UAPI_DEF_CHAIN(smr_rwq_uapi),

@@ -189,6 +189,17 @@ struct smr_why_log *smr_why_log_create(struct smr_why_book *book, u32 dev)
 }
 
 /**
+ * smr_why_log_uid() - the user that may read a log without privileges
+ * @log: the log
+ *
+ * Return: the user, or INVALID_UID: none.
+ */
+kuid_t smr_why_log_uid(const struct smr_why_log *log)
+{
+	return log->who.uid;
+}
+
+/**
  * smr_why_log_get() - take a reference
  * @log: the caller has a reference, or NULL
  *

@@ -110,6 +110,8 @@ struct smr_why_visitor {
 
 struct smr_why_log;
 
+kuid_t smr_why_log_uid(const struct smr_why_log *log);
+
 void smr_why_book_init(struct smr_why_book *book);
 void smr_why_book_fini(struct smr_why_book *book);
 int __must_check smr_why_book_open(struct smr_why_book *book);

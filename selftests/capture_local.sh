@@ -16,6 +16,8 @@ have tcpdump || skip_all "no tcpdump"
 python3 -c "import pyverbs" || skip_all "no pyverbs"
 have tshark || skip_all "no tshark"
 MTU=1500
+# A last packet of 3 bytes: of one of 1 byte, padded with zeroes, tshark takes 08 for the EtherType of IPoIB
+READ=4099
 
 # The file has grown, and no longer grows
 all_written() {
@@ -51,7 +53,7 @@ well_formed() {
 }
 programs() {
 	pingpong server client "$1" -s 3001 -n 5 && perftest server client "$1" 4096 ib_write_bw -s 4096 -n 10 &&
-		perftest server client "$1" 4097 ib_read_bw -s 4097 -n 10 && perftest server client "$1" 8 ib_atomic_bw -n 10 &&
+		perftest server client "$1" "$READ" ib_read_bw -s "$READ" -n 10 && perftest server client "$1" 8 ib_atomic_bw -n 10 &&
 		pingpong_with ibv_ud_pingpong server client "$1" -s 1000 -n 5
 }
 packets() { counter "$DEV" tx_packets; }
@@ -81,5 +83,37 @@ check_error "not without a file" "needs a link and --write" softmr capture "$DEV
 check "without a sniffer all is as before" pingpong server client v4 -s 3001 -n 5
 check_error "not without CAP_NET_RAW" "Operation not permitted|Permission denied" \
 	setpriv --reuid 65534 --regid 65534 --clear-groups python3 "$LIB/sniff.py" "$DEV" "$WORK/none"
+
+# -- what needs no privilege: the packets of one's own QPs
+NOBODY=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+chmod 777 "$WORK"
+SOFTMR_CAPTURE=("${NOBODY[@]}" softmr capture --write "$WORK/pcap" "$DEV")
+refused_write_of() { "$@" python3 "$LIB/refused_write.py" "$DEV" "${GID_ARGS[1]}" >"$WORK/said" && grep -q '^10 ' "$WORK/said"; }
+root_and_user() { refused_write_of env && refused_write_of "${NOBODY[@]}"; }
+captured() { tshark -r "$WORK/pcap" -T fields -e infiniband.bth.opcode 2>/dev/null | tr '\n' ' '; }
+# as_own PATH: of each side's packets what the opcodes are: a WRITE, and its NAK
+as_own() {
+	check "a user captures his own QPs, $1" capture "${SOFTMR_CAPTURE[@]}" -- refused_write_of "${NOBODY[@]}"
+	check "he is told that it is not all" grep -q "all of them take CAP_NET_RAW" "$WORK/sniffer"
+	check "the WRITE and its NAK" is "$(captured)" "$2"
+	check "the NAK says why" grep -qE "^softmr: 0x1001 KEY_UNKNOWN: .*; try: " <(comment "infiniband.aeth.syndrome == 0x62")
+	tshark -F pcap -r "$WORK/pcap" -w "$WORK/converted" 2>/dev/null && mv "$WORK/converted" "$WORK/pcap"
+	check "well-formed" well_formed WRITE_ONLY ACK
+	check "he captures, and root's QPs send before his" capture "${SOFTMR_CAPTURE[@]}" -- root_and_user
+	check "he sees his own only" is "$(captured)" "$2"
+	check "root captures its own, asked for" capture softmr capture --own --write "$WORK/pcap" "$DEV" -- root_and_user
+	check "and sees its own only" is "$(captured)" "$2"
+}
+as_own "without packets" "10 17 "
+check_error "a process with a privilege that its user lacks captures nothing" "Operation not permitted" \
+	setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps +net_admin --ambient-caps +net_admin \
+	softmr capture --own --write "$WORK/privileged" "$DEV"
+topology_down
+topology_host N || { not_ok "link without the shortcut"; finish; }
+DEV=${SIDE_DEV[server]}
+SOFTMR_CAPTURE=("${NOBODY[@]}" softmr capture --write "$WORK/pcap" "$DEV")
+gid_args server -g v4
+# each packet leaves one QP and arrives at the other
+as_own "by packets" "10 10 17 17 "
 topology_down
 finish

@@ -21,13 +21,7 @@
 /* Return: the file, or a negative errno. */
 static int bell_open(struct ibv_context *ctx)
 {
-	struct vt_ucmd cmd = vt_ucmd(VT_OBJ_DEVICE, SMR_METHOD_DOORBELL_OPEN);
-	int32_t fd = -1;
-	int ret;
-
-	vt_ucmd_out(&cmd, SMR_ATTR_DOORBELL_FD, &fd, sizeof(fd));
-	ret = vt_ucmd_run(&cmd, ctx);
-	return ret ? ret : fd;
+	return vt_ucmd_file(ctx, SMR_METHOD_DOORBELL_OPEN, SMR_ATTR_DOORBELL_FD);
 }
 
 /* Return: 0, or the errno. */

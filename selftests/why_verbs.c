@@ -17,6 +17,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <softmr-abi.h>
+
 #include "netdev.h"
 #include "raw.h"
 #include "region.h"
@@ -1440,6 +1442,20 @@ WHY(PARENT_ALLOCATORS)
 	EXPECT_NONE(EINVAL, parent_of(self, self->pd, NULL,
 				       IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS));
 	EXPECT_WHY(self->ctx, PARENT_ALLOCATORS, 0, 0);
+}
+
+/* The context is of a process whose effective user is another one. */
+WHY(CAPTURE_USER)
+{
+	struct ibv_context *ctx;
+
+	ASSERT_EQ(0, seteuid(65534));
+	ctx = ibv_open_device(self->ctx->device);
+	ASSERT_EQ(0, seteuid(0));
+	ASSERT_TRUE(ctx);
+	EXPECT_EQ(-EPERM, vt_ucmd_file(ctx, SMR_METHOD_CAPTURE_OPEN, SMR_ATTR_CAPTURE_FD));
+	EXPECT_WHY(ctx, CAPTURE_USER, 0);
+	EXPECT_EQ(0, ibv_close_device(ctx));
 }
 
 WHY(LIMIT)

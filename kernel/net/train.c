@@ -434,17 +434,20 @@ void smr_xmit_push_udp(struct sk_buff *skb, const struct smr_path *path,
 	skb->csum_offset = offsetof(struct udphdr, check);
 }
 
-static void push_udp(struct smr_train *train)
+static void push_udp(const struct smr_train *train, struct sk_buff *skb)
 {
-	struct skb_shared_info *info = skb_shinfo(train->skb);
+	struct skb_shared_info *info = skb_shinfo(skb);
 
-	smr_xmit_push_udp(train->skb, train->path, train->sport);
+	smr_xmit_push_udp(skb, train->path, train->sport);
 	if (train->nsegs > 1) {
 		info->gso_type = SKB_GSO_UDP_L4;
 		info->gso_size = train->seg_len;
 		info->gso_segs = train->nsegs;
 	}
 }
+
+/* For a path without a hop limit and a packet without a route; a real one would take the route's */
+#define UNSENT_TTL	64
 
 static void push_ip4(struct sk_buff *skb, const struct smr_path *path, u16 id)
 {
@@ -499,6 +502,26 @@ void smr_xmit_push_ip(struct sk_buff *skb, const struct smr_path *path, u16 id)
 	skb_reset_network_header(skb);
 }
 
+/**
+ * smr_xmit_finish_ip() - fill in what the stack fills in when it sends
+ * @skb: begins with the IP header of smr_xmit_push_ip(), for a packet that is not sent
+ * @path: the path to its destination
+ */
+void smr_xmit_finish_ip(struct sk_buff *skb, const struct smr_path *path)
+{
+	if (path->family == AF_INET) {
+		ip_hdr(skb)->ttl = ip_hdr(skb)->ttl ?: UNSENT_TTL;
+		ip_hdr(skb)->tot_len = cpu_to_be16(skb->len);
+		ip_send_check(ip_hdr(skb));
+		skb->protocol = htons(ETH_P_IP);
+	} else {
+		ipv6_hdr(skb)->hop_limit = ipv6_hdr(skb)->hop_limit ?: UNSENT_TTL;
+		ipv6_hdr(skb)->payload_len =
+			cpu_to_be16(skb->len - sizeof(struct ipv6hdr));
+		skb->protocol = htons(ETH_P_IPV6);
+	}
+}
+
 /* The ECN bits of the path's traffic class are kept: a mark is better than a drop */
 static void skb_set_control(struct sk_buff *skb, const struct smr_path *path)
 {
@@ -529,6 +552,27 @@ static int train_out(struct smr_train *train)
 }
 
 /**
+ * smr_train_copy() - copy a train as a packet of the stack, for captures
+ * @train: has at least one segment, all sealed
+ *
+ * Context: any but hard interrupts.
+ * Return: the packet, which begins with its IP header; it shares its payload with @train. NULL:
+ *	no memory.
+ */
+struct sk_buff *smr_train_copy(const struct smr_train *train)
+{
+	struct sk_buff *skb = pskb_copy(train->skb, GFP_ATOMIC);
+
+	if (!skb)
+		return NULL;
+	push_udp(train, skb);
+	smr_xmit_push_ip(skb, train->path, train->ip_id);
+	skb_reset_mac_header(skb);
+	smr_xmit_finish_ip(skb, train->path);
+	return skb;
+}
+
+/**
  * smr_train_send() - send a train
  * @train: has at least one segment, all sealed; consumed in any case
  * @refused: of the sender
@@ -553,7 +597,7 @@ int smr_train_send(struct smr_train *train, struct smr_refused *refused)
 
 	local_bh_disable();
 	rcu_read_lock();
-	push_udp(train);
+	push_udp(train, train->skb);
 	smr_xmit_push_ip(train->skb, train->path, train->ip_id);
 	err = train_out(train);
 	rcu_read_unlock();

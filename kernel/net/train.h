@@ -62,6 +62,7 @@ int smr_xmit_result(struct smr_waiter *waiter, struct smr_refused *refused,
 void smr_xmit_push_udp(struct sk_buff *skb, const struct smr_path *path,
 		       u16 sport);
 void smr_xmit_push_ip(struct sk_buff *skb, const struct smr_path *path, u16 id);
+void smr_xmit_finish_ip(struct sk_buff *skb, const struct smr_path *path);
 
 int smr_train_begin(struct smr_train *train, struct smr_path *path,
 		    struct smr_waiter *waiter, struct smr_icrc *icrc,
@@ -74,6 +75,7 @@ void *smr_train_segs(struct smr_train *train, unsigned int len,
 void smr_train_crcs(struct smr_train *train, u8 *segs, unsigned int hdr_len,
 		    unsigned int len, unsigned int n);
 void smr_train_seal(u8 *segs, unsigned int len, unsigned int n);
+struct sk_buff *smr_train_copy(const struct smr_train *train);
 int smr_train_send(struct smr_train *train, struct smr_refused *refused);
 void smr_train_abort(struct smr_train *train);
 

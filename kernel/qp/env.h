@@ -4,6 +4,7 @@
 #define SMR_ENV_H
 
 #include <linux/compiler.h>
+#include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/types.h>
 #include <rdma/ib_addr.h>
@@ -41,6 +42,7 @@ struct workqueue_struct;
  * @ndev: the netdev
  * @poll_ns: how long a poller waits for requests, ns; 0: no pollers, see qp/sqpoll.c
  * @loopback: this link uses the same-host shortcut
+ * @captures: struct smr_capture, read under RCU; see capture.c
  * @nr_groups: number of multicast groups that QPs are attached to; guarded by
  *	@tab->members.mutex
  *
@@ -63,6 +65,7 @@ struct smr_env {
 	struct net_device *ndev;
 	u32 poll_ns;
 	bool loopback;
+	struct list_head captures;
 	u32 nr_groups;
 };
 

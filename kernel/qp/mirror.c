@@ -17,6 +17,7 @@
 #include "net/icrc.h"
 #include "net/train.h"
 #include "net/wire.h"
+#include "qp/capture.h"
 #include "qp/opcode.h"
 #include "qp/packet.h"
 #include "qp/task.h"
@@ -26,8 +27,8 @@
 /* Headers in front of the BTH */
 #define HEADROOM	(ETH_HLEN + sizeof(struct ipv6hdr) + sizeof(struct udphdr))
 
-/* For a path without a hop limit; a real packet would take it from the route */
-#define MIRROR_TTL	64
+/* The packets of an operation that are shown. It is answered only after that, with BH off. */
+#define PACKETS_MAX	1024
 
 /**
  * struct mirror - an operation whose packets are reconstructed
@@ -36,6 +37,7 @@
  * @to: receiver of the packet
  * @sgl: the requester's list, as far as its keys open; read in order
  * @hdr: headers of the packet
+ * @left: number of packets that may still be shown
  */
 struct mirror {
 	const struct smr_local *local;
@@ -43,24 +45,8 @@ struct mirror {
 	struct smr_qp *to;
 	struct smr_sgl sgl;
 	struct smr_hdr hdr;
+	unsigned int left;
 };
-
-static void push_ip(struct sk_buff *skb, const struct smr_path *path)
-{
-	unsigned int len = skb->len;
-
-	smr_xmit_push_ip(skb, path, 0);
-	if (path->family == AF_INET) {
-		ip_hdr(skb)->ttl = path->ttl ?: MIRROR_TTL;
-		ip_hdr(skb)->tot_len = cpu_to_be16(skb->len);
-		ip_send_check(ip_hdr(skb));
-		skb->protocol = htons(ETH_P_IP);
-	} else {
-		ipv6_hdr(skb)->hop_limit = path->ttl ?: MIRROR_TTL;
-		ipv6_hdr(skb)->payload_len = cpu_to_be16(len);
-		skb->protocol = htons(ETH_P_IPV6);
-	}
-}
 
 /* Both ends are this netdev. */
 static void push_eth(struct sk_buff *skb, struct net_device *ndev)
@@ -102,7 +88,8 @@ static void packet_finish(struct sk_buff *skb, const struct smr_hdr *hdr,
 	crc = smr_crc32(crc, seg + hdr_len, hdr->len + hdr->pad);
 	put_unaligned_le32(~crc, seg + len - SMR_ICRC_LEN);
 	smr_xmit_push_udp(skb, path, sport);
-	push_ip(skb, path);
+	smr_xmit_push_ip(skb, path, 0);
+	smr_xmit_finish_ip(skb, path);
 	push_eth(skb, ndev);
 }
 
@@ -123,19 +110,20 @@ static struct sk_buff *packet_make(struct mirror *m)
 	return skb;
 }
 
-/* Sniffers of both links get a copy. */
-static void packet_give(struct sk_buff *skb, const struct smr_env *from,
-			const struct smr_env *to)
+/* Sniffers of both links get a copy, and captures of both users. */
+static void packet_give(struct sk_buff *skb, const struct smr_qp *from,
+			const struct smr_qp *to)
 {
-	if (to != from)
-		smr_steer_show(to->steer, skb);
-	smr_steer_show(from->steer, skb);
+	if (to->env != from->env)
+		smr_steer_show(to->env->steer, skb);
+	smr_steer_show(from->env->steer, skb);
+	smr_capture_local(from, to, skb);
 	consume_skb(skb);
 }
 
 /*
  * Show a packet. False: the quota is used up, or the packet cannot be built; then the rest of
- * the message is not shown.
+ * the operation is not shown.
  */
 static bool packet_show(struct mirror *m)
 {
@@ -143,13 +131,14 @@ static bool packet_show(struct mirror *m)
 	struct sk_buff *skb = NULL;
 
 	m->hdr.pad = -m->hdr.len & 3;
-	if (smr_task_charge(SMR_COST_PACKET))
+	if (m->left && smr_task_charge(SMR_COST_PACKET))
 		skb = packet_make(m);
 	if (!skb) {
 		smr_stat_inc(env->stats, SMR_CNT_DROPPED);
 		return false;
 	}
-	packet_give(skb, env, m->to->env);
+	m->left--;
+	packet_give(skb, m->from, m->to);
 	return true;
 }
 
@@ -240,7 +229,10 @@ static void reply_show(struct mirror *m, const struct smr_wr_info *wr,
 	packet_show(m);
 }
 
-/* Open the requester's list; a refused key leaves it without data. */
+/*
+ * Open the requester's list, as far as it is shown. False: a key is refused, and it stays
+ * without data.
+ */
 static bool list_open(struct mirror *m)
 {
 	const struct smr_swqe *wqe = m->local->wqe;
@@ -251,7 +243,17 @@ static bool list_open(struct mirror *m)
 		return true;
 	}
 	return smr_sgl_open(&m->sgl, src->pd, src->ibqp.qp_num, 0, wqe->sge,
-			    wqe->num_sge, 0, wqe->len) == SMR_KEY_OK;
+			    wqe->num_sge, 0,
+			    min_t(u32, wqe->len, PACKETS_MAX * src->mtu)) ==
+	       SMR_KEY_OK;
+}
+
+/* Others may be looked at only. */
+static bool is_looked_at(const struct smr_qp *from, const struct smr_qp *to)
+{
+	return smr_steer_is_sniffed(from->env->steer) ||
+	       smr_steer_is_sniffed(to->env->steer) ||
+	       smr_capture_wants(from, to);
 }
 
 /**
@@ -261,8 +263,8 @@ static bool list_open(struct mirror *m)
  * @answer: the kind of answer
  * @syndrome: of the reply
  *
- * Of a long message, only as many packets are shown as the softirq's quota for copies allows;
- * the others are counted as dropped.
+ * Of a long message, only the first packets are shown, as many as the softirq's quota for copies
+ * allows; the next one is counted as dropped.
  */
 void smr_mirror_all(struct smr_qp *qp, const struct smr_local *local,
 		    enum smr_local_answer answer, u8 syndrome)
@@ -270,6 +272,8 @@ void smr_mirror_all(struct smr_qp *qp, const struct smr_local *local,
 	const struct smr_wr_info *wr;
 	struct mirror *m;
 
+	if (!is_looked_at(local->src, qp))
+		return;
 	wr = smr_wr_info(local->src->ibqp.qp_type, local->wqe->opcode);
 	m = kzalloc(sizeof(*m), GFP_ATOMIC | __GFP_NOWARN);
 	if (!m || !wr)
@@ -277,6 +281,7 @@ void smr_mirror_all(struct smr_qp *qp, const struct smr_local *local,
 	m->local = local;
 	m->from = local->src;
 	m->to = qp;
+	m->left = PACKETS_MAX;
 	if (!list_open(m))
 		goto free;
 	local_bh_disable();
@@ -310,6 +315,8 @@ void smr_mirror_datagram_all(const struct smr_qp *from, const struct smr_qp *to,
 	const struct smr_env *env = from->env;
 	struct sk_buff *copy = NULL;
 
+	if (!is_looked_at(from, to))
+		return;
 	if (smr_task_charge(SMR_COST_PACKET))
 		copy = packet_alloc(skb->len);
 	if (!copy) {
@@ -318,5 +325,5 @@ void smr_mirror_datagram_all(const struct smr_qp *from, const struct smr_qp *to,
 	}
 	skb_put_data(copy, skb->data, skb->len);
 	packet_finish(copy, hdr, path, sport, env->ndev);
-	packet_give(copy, env, to->env);
+	packet_give(copy, from, to);
 }

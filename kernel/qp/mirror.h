@@ -8,10 +8,17 @@
 
 #include <linux/types.h>
 
+#include "qp/capture.h"
 #include "qp/core.h"
 #include "steer/steer.h"
 
 struct sk_buff;
+
+/* Does anyone look at packets? */
+static inline bool smr_is_shown(void)
+{
+	return static_branch_unlikely(&smr_sniffed) || smr_is_captured();
+}
 
 void smr_mirror_all(struct smr_qp *qp, const struct smr_local *local,
 		    enum smr_local_answer answer, u8 syndrome);
@@ -30,7 +37,7 @@ void smr_mirror_datagram_all(const struct smr_qp *from, const struct smr_qp *to,
 static inline void smr_mirror(struct smr_qp *qp, const struct smr_local *local,
 			      enum smr_local_answer answer, u8 syndrome)
 {
-	if (static_branch_unlikely(&smr_sniffed))
+	if (smr_is_shown())
 		smr_mirror_all(qp, local, answer, syndrome);
 }
 
@@ -50,7 +57,7 @@ static inline void smr_mirror_datagram(const struct smr_qp *from,
 				       const struct smr_hdr *hdr,
 				       const struct sk_buff *skb)
 {
-	if (static_branch_unlikely(&smr_sniffed))
+	if (smr_is_shown())
 		smr_mirror_datagram_all(from, to, path, hdr, skb);
 }
 

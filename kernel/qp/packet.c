@@ -13,6 +13,7 @@
 #include "net/crc.h"
 #include "net/train.h"
 #include "net/wire.h"
+#include "qp/capture.h"
 #include "qp/core.h"
 #include "qp/opcode.h"
 #include "sgl.h"
@@ -152,6 +153,7 @@ int smr_packets_leave(struct smr_qp *qp, struct smr_train *train,
 {
 	smr_qp_add(qp, SMR_CNT_TX_PACKETS, train->nsegs);
 	smr_qp_add(qp, SMR_CNT_TX_BYTES, train->len);
+	smr_capture_sent(qp, train);
 	return smr_train_send(train, refused);
 }
 

@@ -8,6 +8,7 @@
 #include "qp/task.h"
 
 struct smr_qp;
+struct smr_rd_res;
 
 void smr_responder_init(struct smr_qp *qp);
 void smr_responder_resize(struct smr_qp *qp, struct smr_rd_res *res, u32 nr);

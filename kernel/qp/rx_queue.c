@@ -17,6 +17,7 @@
 #include <linux/skbuff.h>
 
 #include "account.h"
+#include "qp/capture.h"
 #include "qp/core.h"
 #include "stats.h"
 
@@ -127,6 +128,7 @@ void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response)
 	smr_qp_add(qp, SMR_CNT_RX_PACKETS, part->count);
 	smr_qp_add(qp, SMR_CNT_RX_BYTES,
 		   min(part->count * part->info.seg_len, part->info.len));
+	smr_capture_received(qp, skb);
 	smr_qp_queue(qp, skb, response);
 	smr_task_kick(response ? &qp->send_task : &qp->resp_task);
 }

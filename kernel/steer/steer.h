@@ -103,6 +103,12 @@ void smr_steer_init(struct smr_steer *steer, struct net_device *ndev,
 		    struct smr_stats *stats);
 void smr_steer_fini(struct smr_steer *steer);
 enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb);
+/* Has the link a sniffer? */
+static inline bool smr_steer_is_sniffed(const struct smr_steer *steer)
+{
+	return !list_empty(&steer->sniffers);
+}
+
 void smr_steer_show(const struct smr_steer *steer, const struct sk_buff *skb);
 int smr_steer_tap(struct sk_buff *skb, struct net_device *ndev,
 		  struct packet_type *tap, struct net_device *orig);

@@ -370,6 +370,32 @@ enum smr_doorbell_open_attrs {
 	SMR_ATTR_DOORBELL_FD = (1U << 12),
 };
 
+/*
+ * A capture: a driver method of the DEVICE object opens a file. It has the packets of the QPs
+ * of the context's user, also of other contexts; each read() takes one. EMSGSIZE: it is longer
+ * than the buffer, and waits. 0: the context is closed, and all has been read. EPERM: the
+ * process has privileges that its user lacks.
+ */
+enum smr_capture_methods {
+	/* (1U << 12) + 2 is SMR_METHOD_WHY_NOTE */
+	SMR_METHOD_CAPTURE_OPEN = (1U << 12) + 3,
+};
+
+enum smr_capture_open_attrs {
+	/* the file descriptor, 4 bytes */
+	SMR_ATTR_CAPTURE_FD = (1U << 12),
+};
+
+/* What each read() begins with; an Ethernet frame follows. */
+struct smr_captured_packet {
+	/* ns of CLOCK_REALTIME */
+	__aligned_u64 time;
+	/* number of packets lost before this one, since the last one */
+	__u32 lost;
+	/* bytes of the frame */
+	__u32 len;
+};
+
 #define SMR_IOC_RING_SQ	_IO('s', 0xe0)
 #define SMR_IOC_RING_RQ	_IO('s', 0xe1)
 

@@ -433,6 +433,9 @@
 	X(PARENT_ALLOCATORS, 0x0f09, EINVAL, "",			\
 	  "of the allocators one is missing",				\
 	  "set both alloc and free")					\
+	X(CAPTURE_USER, 0x0f0a, EPERM, "",				\
+	  "the process has privileges that its user lacks, so the packets of that user are not for it", \
+	  "capture without the privileges, or the whole link with CAP_NET_RAW")	\
 	X(UNSAID, 0x0fff, 0, "",					\
 	  "no reason is kept for this error",				\
 	  "see the manual page of the call")

@@ -91,6 +91,23 @@ int vt_ucmd_run(struct vt_ucmd *cmd, struct ibv_context *ctx)
 }
 
 /**
+ * vt_ucmd_file() - the file that a method of the device object opens
+ * @id: the attribute for its number, the only one
+ *
+ * Return: the file descriptor, or a negative errno
+ */
+int vt_ucmd_file(struct ibv_context *ctx, uint16_t method, uint16_t id)
+{
+	struct vt_ucmd cmd = vt_ucmd(VT_OBJ_DEVICE, method);
+	int32_t fd = -1;
+	int ret;
+
+	vt_ucmd_out(&cmd, id, &fd, sizeof(fd));
+	ret = vt_ucmd_run(&cmd, ctx);
+	return ret ? ret : fd;
+}
+
+/**
  * vt_uobject_destroy() - destroy an object by a method whose only attribute it is
  *
  * Return: 0 or a negative errno

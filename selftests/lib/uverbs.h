@@ -87,6 +87,7 @@ struct ib_uverbs_attr *vt_ucmd_object(struct vt_ucmd *cmd, uint16_t id,
 void vt_ucmd_enum(struct vt_ucmd *cmd, uint16_t id, uint8_t element);
 void vt_ucmd_out(struct vt_ucmd *cmd, uint16_t id, void *out, size_t len);
 int vt_ucmd_run(struct vt_ucmd *cmd, struct ibv_context *ctx);
+int vt_ucmd_file(struct ibv_context *ctx, uint16_t method, uint16_t id);
 int vt_uobject_destroy(struct ibv_context *ctx, uint16_t object,
 		       uint16_t method, uint32_t handle);
 

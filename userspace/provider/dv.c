@@ -28,6 +28,7 @@ ASSERT_SAME_PLACE(access, access);
 ASSERT_SAME_PLACE(flags, flags);
 SMR_ASSERT_SIZE(smr_abi_window, sizeof(struct softmrdv_mr_window));
 SMR_ASSERT_SIZE(smr_windows_page, 16);
+SMR_ASSERT_SIZE(smr_captured_packet, sizeof(struct softmrdv_packet));
 static_assert(SOFTMRDV_MR_WINDOW_PENDING == (int)SMR_WINDOW_PENDING,
 	      "the flags are not the kernel's");
 /* The length of an attribute has 16 bits. */
@@ -122,4 +123,25 @@ int softmrdv_query_device(struct ibv_context *context,
 	device->abi_version = SMR_ABI_VERSION;
 	device->abi_minor = to_smr_context(context)->abi_minor;
 	return 0;
+}
+
+int softmrdv_capture_open(struct ibv_context *context, int *fd)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_DEVICE,
+			       SMR_METHOD_CAPTURE_OPEN, 1);
+	int32_t opened;
+	int ret;
+
+	if (!context || !fd)
+		return EINVAL;
+	if (!softmrdv_is_supported(context->device))
+		return EOPNOTSUPP;
+
+	fill_attr_out_ptr(cmd, SMR_ATTR_CAPTURE_FD, &opened);
+	ret = execute_ioctl(context, cmd);
+	if (ret == EPROTONOSUPPORT)
+		return EOPNOTSUPP;
+	if (!ret)
+		*fd = opened;
+	return ret;
 }

@@ -193,6 +193,34 @@ int softmrdv_why_wc(struct ibv_context *context, const struct ibv_wc *wc,
  */
 int softmrdv_why_text(const struct softmrdv_why *why, char *text, size_t size);
 
+/**
+ * struct softmrdv_packet - what each read(2) of a capture begins with; an Ethernet frame follows
+ * @time: when, nanoseconds of CLOCK_REALTIME
+ * @lost: packets that were lost before this one, since the reader was slow
+ * @length: bytes of the frame
+ */
+struct softmrdv_packet {
+	uint64_t time;
+	uint32_t lost;
+	uint32_t length;
+};
+
+/**
+ * softmrdv_capture_open - capture the packets of one's own QPs
+ * @context: the open device
+ * @fd: the file to read them from, which the caller closes
+ *
+ * It has the packets that QPs of the caller's user send and receive on the device, of any of its
+ * processes, and as packets what two QPs of this host exchange without any. Each read(2) takes one
+ * packet. It waits for one, unless O_NONBLOCK is set; poll(2) works, too. It returns 0 when the
+ * context was closed, or the device has gone.
+ *
+ * Return: 0 or a positive errno: EINVAL (NULL), EOPNOTSUPP (the device is not one of softmr, or the
+ * module cannot do it), EPERM (the process has privileges that its user lacks), ENOMEM (also: the
+ * user has as many captures and steering rules as it may have), EMFILE, EIO (the device is gone).
+ */
+int softmrdv_capture_open(struct ibv_context *context, int *fd);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,6 +6,7 @@
  */
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <infiniband/softmrdv.h>
 #include <infiniband/verbs.h>
 
 #include "cmd.h"
@@ -22,14 +25,16 @@
 #include "whys.h"
 
 static const char usage[] =
-	"Usage: softmr capture --write FILE [--count N] LINK\n"
+	"Usage: softmr capture --write FILE [--count N] [--own] LINK\n"
 	"\n"
 	"Writes what LINK sends and receives to FILE (pcapng), until Ctrl-C, and besides what two queue\n"
 	"pairs of this host exchange without a packet, as the packets that the wire would have\n"
-	"had. A packet that refuses a request says why in its comment. Needs CAP_NET_RAW.\n"
+	"had. A packet that refuses a request says why in its comment. Without CAP_NET_RAW, only what\n"
+	"the queue pairs of your own processes send and receive.\n"
 	"\n"
 	"  -w, --write FILE  where to\n"
 	"  -c, --count N     end after N packets\n"
+	"  -o, --own         only packets of your own queue pairs\n"
 	"  -h, --help        show this\n";
 
 /* The number of packets that may wait for us, and the longest one that is captured completely */
@@ -57,6 +62,8 @@ enum {
 
 /**
  * struct capture - a capture
+ * @own: the file of packets of our own queue pairs; -1: a sniffer
+ * @lost: packets of that file that we were too slow for
  * @out: the file
  * @whys: the socket for reasons; NULL: not available
  * @buf: @SLOTS slots of @SLOT_BYTES
@@ -69,6 +76,8 @@ struct capture {
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
 	struct ibv_flow *flow;
+	int own;
+	uint64_t lost;
 	FILE *out;
 	struct nl_sock *whys;
 	int family;
@@ -132,15 +141,21 @@ static void put_heads(FILE *out, const char *link)
 	put32(out, len);
 }
 
-static void put_packet(FILE *out, const uint8_t *data, uint32_t len, const char *comment)
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* ns: when it was captured */
+static void put_packet(FILE *out, uint64_t ns, const uint8_t *data, uint32_t len,
+		       const char *comment)
 {
 	size_t option = comment ? option_bytes(strlen(comment)) + 4 : 0;
 	uint32_t all = (uint32_t)(32 + len + (-len & 3) + option);
-	struct timespec now;
-	uint64_t ns;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	put32(out, BLOCK_PACKET);
 	put32(out, all);
 	put32(out, 0);
@@ -269,7 +284,8 @@ static int qp_start(struct capture *c)
 	return ibv_modify_qp(c->qp, &attr, IBV_QP_STATE) ? -1 : 0;
 }
 
-static int capture_open(struct capture *c, const char *link)
+/* A sniffer sees all packets of the link. */
+static int sniffer_open(struct capture *c)
 {
 	struct ibv_flow_attr flow = {
 		.type = IBV_FLOW_ATTR_SNIFFER,
@@ -278,10 +294,6 @@ static int capture_open(struct capture *c, const char *link)
 	};
 	uint64_t slot;
 
-	c->context = open_link(link);
-	if (!c->context)
-		return fail("cannot open the link", errno ? errno : ENODEV);
-	c->buf = zalloc((size_t)SLOTS * SLOT_BYTES);
 	c->pd = ibv_alloc_pd(c->context);
 	c->channel = ibv_create_comp_channel(c->context);
 	if (!c->pd || !c->channel)
@@ -291,7 +303,7 @@ static int capture_open(struct capture *c, const char *link)
 	if (!c->cq || !c->mr)
 		return fail("cannot use the link", errno);
 	if (qp_start(c))
-		return fail("cannot capture, which takes CAP_NET_RAW", errno);
+		return fail("cannot capture", errno);
 	for (slot = 0; slot < SLOTS; slot++)
 		if (post(c, slot))
 			return fail("cannot receive", errno);
@@ -299,8 +311,59 @@ static int capture_open(struct capture *c, const char *link)
 	return c->flow ? 0 : fail("cannot capture", errno);
 }
 
+static int own_open(struct capture *c)
+{
+	int ret = softmrdv_capture_open(c->context, &c->own);
+
+	if (ret == EOPNOTSUPP)
+		return fail("no capture of your own queue pairs: the module is older than this program", ret);
+	if (ret)
+		return fail("cannot capture the packets of your own queue pairs", ret);
+	return fcntl(c->own, F_SETFL, O_NONBLOCK) ? fail("cannot capture", errno) : 0;
+}
+
+/* A user without CAP_NET_RAW gets no RAW_PACKET queue pair. */
+static bool may_sniff(struct ibv_context *context)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RAW_PACKET };
+	struct ibv_pd *pd = ibv_alloc_pd(context);
+	struct ibv_cq *cq = ibv_create_cq(context, 1, NULL, NULL, 0);
+	struct ibv_qp *qp = NULL;
+	bool refused = false;
+
+	if (pd && cq) {
+		init.send_cq = cq;
+		init.recv_cq = cq;
+		qp = ibv_create_qp(pd, &init);
+		refused = !qp && errno == EPERM;
+	}
+	if (qp)
+		ibv_destroy_qp(qp);
+	if (cq)
+		ibv_destroy_cq(cq);
+	if (pd)
+		ibv_dealloc_pd(pd);
+	return !refused;
+}
+
+static int capture_open(struct capture *c, const char *link, bool own)
+{
+	c->context = open_link(link);
+	if (!c->context)
+		return fail("cannot open the link", errno ? errno : ENODEV);
+	c->buf = zalloc((size_t)SLOTS * SLOT_BYTES);
+	if (own)
+		return own_open(c);
+	if (may_sniff(c->context))
+		return sniffer_open(c);
+	fprintf(stderr, "only the packets of your own queue pairs: all of them take CAP_NET_RAW\n");
+	return own_open(c);
+}
+
 static void capture_close(struct capture *c)
 {
+	if (c->own >= 0)
+		close(c->own);
 	if (c->flow)
 		ibv_destroy_flow(c->flow);
 	if (c->qp)
@@ -319,13 +382,35 @@ static void capture_close(struct capture *c)
 	free(c->buf);
 }
 
-static void take(struct capture *c, const struct ibv_wc *wc)
+static void take(struct capture *c, uint64_t ns, const uint8_t *data, uint32_t len)
 {
-	const uint8_t *data = c->buf + wc->wr_id * SLOT_BYTES;
-	char *comment = reason_of(c, data, wc->byte_len);
+	char *comment = reason_of(c, data, len);
 
-	put_packet(c->out, data, wc->byte_len, comment);
+	put_packet(c->out, ns, data, len, comment);
 	free(comment);
+}
+
+/* Take a packet of our own queue pairs. Return: 1; 0: there is none now; -1: the end */
+static int own_take(struct capture *c)
+{
+	struct pollfd in = { .fd = c->own, .events = POLLIN };
+	struct softmrdv_packet packet;
+	ssize_t n;
+
+	n = read(c->own, c->buf, SLOT_BYTES);
+	if (!n)
+		return fail("the link has ended", EIO);
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		return fail("cannot receive", errno);
+	if (n < 0) {
+		fflush(c->out);
+		poll(&in, 1, 200);
+		return 0;
+	}
+	memcpy(&packet, c->buf, sizeof(packet));
+	c->lost += packet.lost;
+	take(c, packet.time, c->buf + sizeof(packet), packet.length);
+	return 1;
 }
 
 /* Wait for a packet, or a signal */
@@ -344,35 +429,45 @@ static int await(struct capture *c)
 	return ibv_req_notify_cq(c->cq, 0) ? fail("cannot wait", errno) : 0;
 }
 
-static int capture(struct capture *c, uint32_t count)
+/* Take a packet that the sniffer sees. Return: as own_take() */
+static int sniffer_take(struct capture *c)
 {
 	struct ibv_wc wc;
+	int ret;
+
+	ret = ibv_poll_cq(c->cq, 1, &wc);
+	if (ret < 0 || (ret && wc.status != IBV_WC_SUCCESS))
+		return fail("the link has ended", EIO);
+	if (!ret)
+		return await(c);
+	take(c, now(), c->buf + wc.wr_id * SLOT_BYTES, wc.byte_len);
+	return post(c, wc.wr_id) ? fail("cannot receive", errno) : 1;
+}
+
+static int capture(struct capture *c, uint32_t count)
+{
 	uint32_t n = 0;
 	int ret;
 
-	if (ibv_req_notify_cq(c->cq, 0))
+	if (c->own < 0 && ibv_req_notify_cq(c->cq, 0))
 		return fail("cannot wait", errno);
 	while (!ended && (!count || n < count) && !ferror(c->out)) {
-		ret = ibv_poll_cq(c->cq, 1, &wc);
-		if (ret < 0 || (ret && wc.status != IBV_WC_SUCCESS))
-			return fail("the link has ended", EIO);
-		if (!ret && await(c))
+		ret = c->own < 0 ? sniffer_take(c) : own_take(c);
+		if (ret < 0)
 			return -1;
-		if (!ret)
-			continue;
-		take(c, &wc);
-		n++;
-		if (post(c, wc.wr_id))
-			return fail("cannot receive", errno);
+		n += (uint32_t)ret;
 	}
 	fprintf(stderr, "%u packets\n", n);
+	if (c->lost)
+		fprintf(stderr, "%llu more were lost: this program was too slow for them\n",
+			(unsigned long long)c->lost);
 	return fflush(c->out) || ferror(c->out) ? fail("cannot write", errno) : 0;
 }
 
-static int run_capture(const char *link, const char *path, uint32_t count)
+static int run_capture(const char *link, const char *path, uint32_t count, bool own)
 {
 	struct sigaction action = { .sa_handler = on_signal };
-	struct capture c = {};
+	struct capture c = { .own = -1 };
 	int ret;
 
 	sigaction(SIGINT, &action, NULL);
@@ -384,7 +479,7 @@ static int run_capture(const char *link, const char *path, uint32_t count)
 	if (whys_open(&c.whys, &c.family))
 		c.whys = NULL;
 	put_heads(c.out, link);
-	ret = capture_open(&c, link);
+	ret = capture_open(&c, link, own);
 	if (!ret) {
 		fprintf(stderr, "listening on %s\n", link);
 		ret = capture(&c, count);
@@ -399,21 +494,25 @@ int main(int argc, char **argv)
 	static const struct option names[] = {
 		{ "write", required_argument, NULL, 'w' },
 		{ "count", required_argument, NULL, 'c' },
+		{ "own", no_argument, NULL, 'o' },
 		{ "help", no_argument, NULL, 'h' },
 		{},
 	};
 	const char *path = NULL;
 	uint32_t count = 0;
-	bool good = true;
+	bool good = true, own = false;
 	int c;
 
-	while (good && (c = getopt_long(argc, argv, "w:c:h", names, NULL)) != -1) {
+	while (good && (c = getopt_long(argc, argv, "w:c:oh", names, NULL)) != -1) {
 		switch (c) {
 		case 'w':
 			path = optarg;
 			break;
 		case 'c':
 			good = parse_number(optarg, &count);
+			break;
+		case 'o':
+			own = true;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -423,7 +522,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (good && path && optind + 1 == argc)
-		return run_capture(argv[optind], path, count);
+		return run_capture(argv[optind], path, count, own);
 	complain("capture needs a link and --write FILE; see: softmr capture --help");
 	return EXIT_USAGE;
 }

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A capture is a file that a context opens. It has the packets that QPs of the context's user
+ * send and receive on the link, also those that two QPs of this host exchange without packets
+ * (qp/mirror.c). The user of a context is the one that may read its refusals (why.c): there is
+ * none if the process has privileges that its user lacks.
+ *
+ * A packet costs a look at each capture of its link, so captures are counted as steering rules
+ * are. The file may outlive the context, and then it says that this is the end.
+ */
+#include "capture.h"
+
+#include <linux/anon_inodes.h>
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_types.h>
+
+#define UVERBS_MODULE_NAME softmr
+#include <rdma/uverbs_named_ioctl.h>
+
+#include "account.h"
+#include "compat/cleanup.h"
+#include "give_fd.h"
+#include "qp/capture.h"
+#include "qp/env.h"
+#include "ucontext.h"
+#include "why.h"
+
+/* Guards the lists of captures, and their ends */
+static DEFINE_MUTEX(captures_mutex);
+
+static ssize_t record_read(struct smr_capture *cap, char __user *to, size_t size)
+{
+	unsigned int copied;
+	int ret;
+
+	ret = mutex_lock_interruptible(&cap->reader);
+	if (ret)
+		return ret;
+	if (kfifo_is_empty(&cap->fifo))
+		ret = -EAGAIN;
+	else if (size < kfifo_peek_len(&cap->fifo))
+		ret = -EMSGSIZE;
+	else
+		ret = kfifo_to_user(&cap->fifo, to, size, &copied);
+	mutex_unlock(&cap->reader);
+	return ret ? ret : (ssize_t)copied;
+}
+
+static ssize_t capture_read(struct file *file, char __user *to, size_t size,
+			    loff_t *pos)
+{
+	struct smr_capture *cap = file->private_data;
+	ssize_t ret;
+	bool ended;
+
+	for (;;) {
+		/* What was captured before the end is read before the end. */
+		ended = smp_load_acquire(&cap->ended);
+		ret = record_read(cap, to, size);
+		if (ret != -EAGAIN)
+			return ret;
+		if (ended)
+			return 0;
+		if (file->f_flags & O_NONBLOCK)
+			return -EAGAIN;
+		ret = wait_event_interruptible(cap->wait,
+					       !kfifo_is_empty(&cap->fifo) ||
+					       smp_load_acquire(&cap->ended));
+		if (ret)
+			return ret;
+	}
+}
+
+static __poll_t capture_poll(struct file *file, poll_table *table)
+{
+	struct smr_capture *cap = file->private_data;
+	__poll_t ready = 0;
+
+	poll_wait(file, &cap->wait, table);
+	if (smp_load_acquire(&cap->ended))
+		ready |= EPOLLIN | EPOLLRDNORM | EPOLLHUP;
+	if (!kfifo_is_empty(&cap->fifo))
+		ready |= EPOLLIN | EPOLLRDNORM;
+	return ready;
+}
+
+static void capture_end(struct smr_capture *cap)
+{
+	lockdep_assert_held(&captures_mutex);
+	if (cap->ended)
+		return;
+	list_del_rcu(&cap->node);
+	list_del(&cap->of_context);
+	smr_account_give(cap->account, SMR_LIMIT_RULE);
+	static_branch_slow_dec_deferred(&smr_captured);
+	/* pairs with smp_load_acquire() of readers */
+	smp_store_release(&cap->ended, true);
+	wake_up_interruptible_all(&cap->wait);
+}
+
+static int capture_release(struct inode *inode, struct file *file)
+{
+	struct smr_capture *cap = file->private_data;
+
+	scoped_guard(mutex, &captures_mutex)
+		capture_end(cap);
+	/* for readers of the link's list */
+	synchronize_rcu();
+	kvfree(cap);
+	return 0;
+}
+
+static const struct file_operations capture_fops = {
+	.owner = THIS_MODULE,
+	.read = capture_read,
+	.poll = capture_poll,
+	.release = capture_release,
+};
+
+/**
+ * smr_captures_end() - end the captures of a context that is closed
+ * @ctx: the context
+ *
+ * Context: process, may sleep.
+ */
+void smr_captures_end(struct smr_ucontext *ctx)
+{
+	struct smr_capture *cap, *next;
+
+	guard(mutex)(&captures_mutex);
+	list_for_each_entry_safe(cap, next, &ctx->captures, of_context)
+		capture_end(cap);
+}
+
+/**
+ * smr_captures_fini() - at the end of the module, when no capture is open
+ *
+ * Context: process, may sleep.
+ */
+void smr_captures_fini(void)
+{
+	static_key_deferred_flush(&smr_captured);
+}
+
+static struct smr_capture *capture_create(struct smr_ucontext *ctx)
+{
+	struct smr_capture *cap = kvzalloc(sizeof(*cap), GFP_KERNEL_ACCOUNT);
+
+	if (!cap)
+		return NULL;
+	cap->account = ctx->account;
+	cap->uid = smr_why_log_uid(ctx->whys);
+	init_waitqueue_head(&cap->wait);
+	mutex_init(&cap->reader);
+	spin_lock_init(&cap->lock);
+	kfifo_init(&cap->fifo, cap->ring, sizeof(cap->ring));
+	return cap;
+}
+
+static void capture_begin(struct smr_capture *cap, struct smr_ucontext *ctx)
+{
+	guard(mutex)(&captures_mutex);
+	list_add_tail(&cap->of_context, &ctx->captures);
+	list_add_tail_rcu(&cap->node, &ctx->env->captures);
+	static_branch_deferred_inc(&smr_captured);
+}
+
+/* The file of a new capture, which it ends; or an ERR_PTR(). */
+static struct file *capture_file(struct smr_ucontext *ctx, struct smr_why *why)
+{
+	struct smr_capture *cap;
+	struct file *file;
+
+	if (!uid_valid(smr_why_log_uid(ctx->whys)))
+		return smr_why_ptr(why, CAPTURE_USER);
+	if (smr_account_take(ctx->account, SMR_LIMIT_RULE))
+		return smr_why_ptr(why, LIMIT, SMR_LIMIT_RULE,
+				   ctx->account->max[SMR_LIMIT_RULE]);
+	cap = capture_create(ctx);
+	if (!cap) {
+		file = ERR_PTR(-ENOMEM);
+		goto give;
+	}
+	file = anon_inode_getfile("[softmr capture]", &capture_fops, cap,
+				  O_RDONLY);
+	if (IS_ERR(file))
+		goto free;
+	capture_begin(cap, ctx);
+	return file;
+
+free:
+	kvfree(cap);
+give:
+	smr_account_give(ctx->account, SMR_LIMIT_RULE);
+	return file;
+}
+
+static int UVERBS_HANDLER(SMR_METHOD_CAPTURE_OPEN)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
+	struct smr_why why = {};
+	struct file *file;
+
+	if (IS_ERR(uctx))
+		return PTR_ERR(uctx);
+	file = capture_file(to_smr_ucontext(uctx), &why);
+	if (IS_ERR(file))
+		return smr_why_verb(smr_uctx_whys(uctx), &why, 0,
+				    PTR_ERR(file));
+	return smr_give_fd(attrs, SMR_ATTR_CAPTURE_FD, file);
+}
+
+DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_CAPTURE_OPEN,
+			    UVERBS_ATTR_PTR_OUT(SMR_ATTR_CAPTURE_FD,
+						UVERBS_ATTR_TYPE(s32),
+						UA_MANDATORY));
+
+ADD_UVERBS_METHODS(smr_capture_methods, UVERBS_OBJECT_DEVICE,
+		   &UVERBS_METHOD(SMR_METHOD_CAPTURE_OPEN));
+
+const struct uapi_definition smr_capture_uapi[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &smr_capture_methods),
+	{}
+};

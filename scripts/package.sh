@@ -114,7 +114,8 @@ debian_home() {
 deb_needs() {
 	have dpkg-buildpackage || die 1 "this machine lacks dpkg-buildpackage; as root: apt-get install dpkg-dev"
 	(cd "$1" && dpkg-checkbuilddeps) ||
-		die 1 "packages to build with are missing (see above); as root: apt-get build-dep $TOP"
+		die 1 "packages to build with are missing (see above);" \
+			"as root: apt-get build-dep${DEB_BUILD_PROFILES:+ -P ${DEB_BUILD_PROFILES// /,}} $TOP"
 }
 
 # Choose the source of the kernel in softmr-uml. Without a suitable source, only the other packages are built

@@ -88,13 +88,15 @@ dkms_build() {
 	die 1 "DKMS did not build softmr for $KERNEL${log:+ (the whole log is $log)}"
 }
 
+# Without softmr-uml: here the module is installed, and softmr-uml's kernel takes minutes
 make_packages() {
-	local made=$BUILD/packages
+	local made=$BUILD/packages profile=pkg.softmr.nouml
 	[ -w "$TOP" ] || [ -n "${SOFTMR_BUILD:-}" ] || die 1 "cannot write to $TOP; give SOFTMR_BUILD=DIR for what is built"
 	apt_update
-	apt_get --no-install-recommends build-dep "$TOP/" ||
+	apt_get --no-install-recommends build-dep -P "$profile" "$TOP/" ||
 		die 1 "apt-get could not install what packages are made with (see above); try --install source"
-	OUT=$made "$TOP/scripts/package.sh" deb >&2 || die 1 "the packages could not be made (see above)"
+	DEB_BUILD_PROFILES=$profile OUT=$made "$TOP/scripts/package.sh" deb >&2 ||
+		die 1 "the packages could not be made (see above)"
 	if [ -n "$PACKAGES" ]; then
 		mkdir -p "$PACKAGES"
 		cp "$made"/*.deb "$PACKAGES"

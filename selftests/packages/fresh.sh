@@ -62,6 +62,12 @@ build_debs() {
 		rm -r /root/src'
 }
 
+# With softmr-uml, whose linux-source the suite has in an older version than sid does
+build_dep() {
+	mkdir -p "$ROOT/root/control" && cp -r "$TOP/debian" "$ROOT/root/control" &&
+		in_machine apt-get -s build-dep /root/control >"$WORK/apt" && grep '^Inst linux-source ' "$WORK/apt"
+}
+
 install_debs() {
 	in_machine sh -ec 'cd /packages
 		apt-get -q -y install ./softmr_*.deb ./softmr-dkms_*.deb ./softmr-tools_*.deb ./libsoftmr1_*.deb'
@@ -133,6 +139,7 @@ nothing_left() {
 fresh_packages() {
 	check "the packages are built on $SUITE" build_debs "$WORK/build" || return
 	rm -rf "$WORK/build"
+	check "apt-get build-dep finds on $SUITE all that they are built with" build_dep
 	check "headers of the machine's kernel $KERNEL" headers "$KERNEL"
 	check "apt installs the packages" install_debs
 	check "DKMS has built the module for $KERNEL" built_for "$KERNEL"

@@ -41,7 +41,8 @@ release_mark() {
 	(. /etc/os-release && echo "~${ID:0:3}${VERSION_ID:-}")
 }
 
-# package_file NAME: NAME's package in $PACKAGES for this release and architecture; nothing if there is none
+# package_file NAME: NAME's package in $PACKAGES for this architecture, and for this release or, if there is none, for the
+# oldest release, whose libraries others have, too; nothing if there is none
 package_file() {
 	local file files=() marked=()
 	for file in "$PACKAGES/$1"_*_"$(dpkg --print-architecture)".deb "$PACKAGES/$1"_*_all.deb; do
@@ -50,9 +51,7 @@ package_file() {
 		[[ $file != *"$(release_mark)"_* ]] || marked+=("$file")
 	done
 	[ "${#marked[@]}" = 0 ] || files=("${marked[@]}")
-	[ "${#files[@]}" -le 1 ] ||
-		die 1 "$PACKAGES has more than one $1: ${files[*]##*/}; leave the one for this machine there"
-	[ "${#files[@]}" = 0 ] || echo "${files[0]}"
+	[ "${#files[@]}" = 0 ] || printf '%s\n' "${files[@]}" | sort -V | head -n 1
 }
 
 # A kernel of one's own has its build directory there, and no package
@@ -105,7 +104,8 @@ make_packages() {
 	fi
 }
 
-has_packages() { [ -n "$PACKAGES" ] && compgen -G "$PACKAGES/softmr-dkms_*.deb" >/dev/null; }
+# The tools are for convenience; the module and the provider are not
+has_packages() { [ -n "$PACKAGES" ] && [ -n "$(package_file softmr-dkms)" ] && [ -n "$(package_file libsoftmr1)" ]; }
 
 # -- both ways
 

@@ -65,7 +65,7 @@ check "of one without zeroes" gives 2001:0db8:0001:0002:0003:0004:0005:0006 'ipv
 
 # -- packages
 
-# Two releases' packages, and another architecture's
+# Packages of two releases, one of them for two architectures
 packages='PACKAGES=$(mktemp -d); dpkg() { echo amd64; }; release_mark() { echo "~deb13"; }
 	touch $PACKAGES/libsoftmr1_1.0-1~deb{12,13}_{amd64,arm64}.deb $PACKAGES/softmr-dkms_1.0-1_all.deb'
 check "of two releases' packages this one's is taken" gives libsoftmr1_1.0-1~deb13_amd64.deb \
@@ -73,8 +73,13 @@ check "of two releases' packages this one's is taken" gives libsoftmr1_1.0-1~deb
 check "one for all releases and architectures is taken" gives softmr-dkms_1.0-1_all.deb \
 	"$packages; f=\$(package_file softmr-dkms); echo \${f##*/}; rm -r \$PACKAGES"
 check "a package that is not there is not named" gives '' "$packages; package_file softmr-tools; rm -r \$PACKAGES"
-check_error "of two other releases' packages none is taken" "more than one libsoftmr1: .*; leave the one" \
-	parts "$packages; release_mark() { echo '~ubu24.04'; }; trap 'rm -r \$PACKAGES' EXIT; package_file libsoftmr1"
+check "of two other releases' packages the older one's is taken" gives libsoftmr1_1.0-1~deb12_amd64.deb \
+	"$packages; release_mark() { echo '~ubu24.04'; }; f=\$(package_file libsoftmr1); echo \${f##*/}; rm -r \$PACKAGES"
+check "module and provider are there: packages are not made" gives yes \
+	"$packages; has_packages && echo yes || echo no; rm -r \$PACKAGES"
+check "the provider is another architecture's: they are made" gives no \
+	"$packages; rm \$PACKAGES/libsoftmr1_*_amd64.deb; has_packages && echo yes || echo no; rm -r \$PACKAGES"
+
 # -- links that --down removes
 
 # removed COMMANDS: what --down removes of softmr0 on eth0, softmr1 on v-softmr1, softmr2 of another driver, after COMMANDS

@@ -2,8 +2,15 @@
 # shellcheck shell=bash
 # Where the kernel takes no module: tests run in a guest, by "softmr run".
 
-# What a test's command begins with
+# What a test's command begins with: words, as $SOFTMR_RUN is
 RUN=''
+
+# use_run PATH: the softmr-run there begins a test's command
+use_run() {
+	[[ $1 != *[[:space:]]* ]] || die 1 "\"$1\" has a blank, at which a shell divides what \$SOFTMR_RUN has;" \
+		"give a directory without: SOFTMR_BUILD=DIR for what is built, XDG_CACHE_HOME=DIR for what is unpacked"
+	RUN="$1 --"
+}
 
 # find_run: in order, the installed one and the one that was built here
 find_run() {
@@ -13,7 +20,7 @@ find_run() {
 	elif have softmr-run; then
 		RUN="softmr-run --"
 	elif [ -x "$built" ]; then
-		RUN="$built --"
+		use_run "$built"
 	else
 		return 1
 	fi
@@ -51,7 +58,7 @@ unpack_packages() {
 	rm -rf "$dir"
 	mv "$new" "$dir"
 	[ -x "$dir/usr/lib/softmr/uml/softmr-run" ] || return
-	RUN="$dir/usr/lib/softmr/uml/softmr-run --"
+	use_run "$dir/usr/lib/softmr/uml/softmr-run"
 }
 
 # What is built is left in $PACKAGES, if that is named, so that it can be cached

@@ -180,6 +180,9 @@ archived() {
 	XDG_CACHE_HOME=$WORK/cache parts 'is_debian() { false; }; PACKAGES='"$WORK"'/packages; unpack_packages; in_guest'
 }
 check "of a release's files the newest archive of softmr run serves" is "$(archived)" 1.10.0
+XDG_CACHE_HOME="$WORK/a b" check_error "a cache whose name has a blank does not do" \
+	"a b/.*softmr-run.* has a blank.*XDG_CACHE_HOME=DIR" \
+	parts 'is_debian() { false; }; PACKAGES='"$WORK"'/packages; unpack_packages'
 check "a directory without one does not" gives no 'is_debian() { false; }; PACKAGES=$(mktemp -d); CACHE=$PACKAGES
 	unpack_packages && echo yes || echo no; rm -r "$PACKAGES"'
 

@@ -104,11 +104,12 @@ debian_changelog() {
 	sed -i "1s/^softmr ([^)]*) [a-z]*;/softmr ($version~$suffix) $codename;/" "$changelog"
 }
 
-# The addresses in debian/control
+# debian_home DIR: fill in the project's addresses
 debian_home() {
 	local home
 	home=$(project_home)
-	sed -i "s|^Standards-Version: .*|&\nHomepage: $home\nVcs-Git: $home.git\nVcs-Browser: $home|" "$1"
+	sed -i "s|@MAIL@|$(project_mail)|" "$1/control" "$1/changelog"
+	sed -i "s|^Standards-Version: .*|&\nHomepage: $home\nVcs-Git: $home.git\nVcs-Browser: $home|" "$1/control"
 }
 
 deb_needs() {
@@ -140,7 +141,7 @@ make_deb() {
 	deb_needs "$dir"
 	deb_kernel
 	debian_changelog "$dir/debian/changelog"
-	debian_home "$dir/debian/control"
+	debian_home "$dir/debian"
 	# in format 3.0 (quilt) debian/ is a separate tarball
 	pack "$dir" "$WORK/deb/softmr_$VERSION.orig.tar.xz" --exclude="$NAME/debian"
 	(cd "$dir" && SOURCE_DATE_EPOCH=$(source_time) dpkg-buildpackage -us -uc)
@@ -164,8 +165,8 @@ make_rpm() {
 	rm -rf "$WORK/rpm"
 	unpacked_source "$dir"
 	mkdir -p "$top/SOURCES" "$top/SPECS"
-	sed -e "s/@VERSION@/$VERSION/g" -e "s|@HOME@|$(project_home)|g" -e "s/@DATE@/$(LC_ALL=C date -ud "@$(source_time)" '+%a %b %d %Y')/g" \
-		"$TOP/packaging/softmr.spec.in" >"$top/SPECS/softmr.spec"
+	sed -e "s/@VERSION@/$VERSION/g" -e "s|@HOME@|$(project_home)|g" -e "s|@MAIL@|$(project_mail)|g" \
+		-e "s/@DATE@/$(LC_ALL=C date -ud "@$(source_time)" '+%a %b %d %Y')/g" "$TOP/packaging/softmr.spec.in" >"$top/SPECS/softmr.spec"
 	pack "$dir" "$top/SOURCES/$NAME.tar.xz"
 	# Debian's rpmbuild has no database of installed RPMs, so the BuildRequires are checked above
 	[ ! -e /etc/debian_version ] || options+=(--nodeps)

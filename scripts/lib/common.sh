@@ -193,8 +193,9 @@ config_lacks() {
 	echo "${missing[*]}"
 }
 
-# project_home: the address of the project
-project_home() { grep -v '^#' "$TOP/packaging/home"; }
+# project_home: the address of the project; project_mail: that of its maintainers
+project_home() { grep '^https://' "$TOP/packaging/home"; }
+project_mail() { grep '^[^#].*@' "$TOP/packaging/home"; }
 
 # splat_lines LOG: the numbered lines of a kernel log that a healthy kernel does not print. False if there are none. If
 # the check itself fails, it prints a line, too.

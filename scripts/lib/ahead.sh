@@ -12,11 +12,10 @@ ahead_sources() {
 	for suite in sid experimental; do echo "deb [signed-by=$KEYRING] $mirror $suite main"; done
 }
 
-# The image's apt configuration, with other suites; a mirror's copy of sid may be days old
+# A mirror's copy of sid may be days old
 ahead_lists() {
-	local image_apt=$APT_DIR APT_DIR=$AHEAD_APT
-	mkdir -p "$APT_DIR/lists/partial" "$APT_DIR/archives/partial"
-	sed "s|$image_apt|$APT_DIR|g" "$image_apt/apt.conf" >"$APT_DIR/apt.conf"
+	local APT_DIR=$AHEAD_APT
+	apt_state
 	echo 'Acquire::Check-Valid-Until "false";' >>"$APT_DIR/apt.conf"
 	ahead_sources >"$APT_DIR/sources.list"
 	apt_own apt-get -q update

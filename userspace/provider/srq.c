@@ -84,6 +84,7 @@ struct ibv_srq *smr_create_srq_ex(struct ibv_context *context,
 		goto err_free;
 
 	srq->vsrq.srq.srq_context = attr->srq_context;
+	/* libibverbs of rdma-core 56 does not set it */
 	srq->vsrq.srq.pd = attr->pd;
 	return &srq->vsrq.srq;
 

@@ -36,6 +36,13 @@ status() {
 # -- the command line
 
 check "--help names each option" grep -qE '^  -t, --timeout SECONDS ' <("$RUN" --help)
+# The options that are not in the manual page
+page_lacks() {
+	"$RUN" --help | grep -oE '^  (-.,|   ) --[a-z-]+' | grep -oE -- '--.*' | while read -r option; do
+		sed 's/\\-/-/g' "$TOP/userspace/run/softmr-run.1" | grep -qE -- "^\.B.*$option( |$)" || echo "$option"
+	done
+}
+check "the manual page has all of them" is "$(page_lacks)" ''
 check "a short option is the long one" gives 2 -n 2 -- job nodes
 for bad in "--cpus 65" "--cpus 4294967297" "--nodes 0" "--mem 17179869185G" "--mem 1" "--timeout -1" "--frob"; do
 	# shellcheck disable=SC2086 # two words

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Completion of the command lines of softmr, softmr-run and softmr-mr for bash. The options are taken from --help.
+# Completion of the command lines of softmr, softmr-run and softmr-mr for bash. Commands and options are taken from --help.
 
 _softmr_netdevs() {
 	local path
@@ -10,24 +10,10 @@ _softmr_netdevs() {
 }
 
 # Existing links, and persistent ones
-_softmr_links() {
-	local path line
-	for path in /sys/class/infiniband/*; do
-		[ -e "$path/ports/1/hw_counters/mr_dereg_refused" ] && printf '%s\n' "${path##*/}"
-	done
-	for path in /etc/softmr/links.d/*; do
-		[ -f "$path" ] || continue
-		while read -r line; do
-			[[ $line =~ ^name[[:space:]]*=[[:space:]]*([^[:space:]]+) ]] && printf '%s\n' "${BASH_REMATCH[1]}"
-		done <"$path"
-	done
-}
+_softmr_links() { softmr link list 2>/dev/null | awk 'NR > 1 && $1 != "-" { print $1 }'; }
 
 _softmr_configured() {
-	local path
-	for path in /etc/softmr/links.d/*; do
-		[ -f "$path" ] && printf '%s\n' "${path##*/}"
-	done
+	softmr link list 2>/dev/null | awk 'NR > 1 && $NF == "yes" { print $2 }'
 	echo --all
 }
 
@@ -40,8 +26,8 @@ _softmr_options() {
 # _softmr_is CUR WORD...: set COMPREPLY to the words of WORD... that begin with CUR; names have no blanks
 _softmr_is() { mapfile -t COMPREPLY < <(compgen -W "${*:2}" -- "$1" | sort -u); }
 
-# _softmr_program PLACE PROGRAM...: PROGRAM, whose name is the word at PLACE, takes options, and then a command (softmr-run)
-# or a link (softmr-mr). Where COMPREPLY stays empty, bash completes file names
+# _softmr_program PLACE PROGRAM...: PROGRAM, whose name is the word at PLACE, takes options, and then a command (run,
+# trace) or a link (mr, capture). Where COMPREPLY stays empty, bash completes file names
 _softmr_program() {
 	local i=$(($1 + 1)) cur=${COMP_WORDS[COMP_CWORD]} options takes
 	shift
@@ -61,7 +47,7 @@ _softmr_program() {
 	done
 	if [ "$i" = "$COMP_CWORD" ] && [[ $cur = -* ]]; then
 		_softmr_is "$cur" "$(cut -d ' ' -f 1 <<<"$options")"
-	elif [[ "$*" = *mr ]]; then
+	elif [[ "$*" = *mr || "$*" = *capture ]]; then
 		[ "$i" != "$COMP_CWORD" ] || _softmr_is "$cur" "$(_softmr_links)"
 	elif [ "$i" = "$COMP_CWORD" ]; then
 		# bash completes paths
@@ -103,10 +89,13 @@ _softmr() {
 		;;
 	esac
 	case "$COMP_CWORD ${COMP_WORDS[1]}" in
-	"1 "*) _softmr_is "$cur" status doctor why show top trace capture metrics link mr run --json --help --version ;;
-	*" run" | *" mr") _softmr_program 1 "$program" "${COMP_WORDS[1]}" ;;
+	"1 "*)
+		_softmr_is "$cur" "$("$program" --help 2>/dev/null | sed -nE 's/^  ([a-z]+) .*/\1/p')" \
+			"$(_softmr_options "$program" | cut -d ' ' -f 1)"
+		;;
+	*" run" | *" trace" | *" mr" | *" capture") _softmr_program 1 "$program" "${COMP_WORDS[1]}" ;;
 	*" link") _softmr_is "$cur" "$(_softmr_link_words)" ;;
-	*" status" | *" doctor" | *" why" | *" show" | *" top" | *" metrics" | *" trace") _softmr_is "$cur" "$(_softmr_options "$program" "${COMP_WORDS[1]}" | cut -d ' ' -f 1)" ;;
+	*) _softmr_is "$cur" "$(_softmr_options "$program" "${COMP_WORDS[1]}" | cut -d ' ' -f 1)" ;;
 	esac
 }
 

@@ -417,6 +417,9 @@ cat >"$BIN/softmr-run" <<-'EOF'
 	echo "      --rw DIR            writable"
 EOF
 printf '#!/bin/sh\necho "  -n, --windows=N     bind"; echo "  -h, --help          show this"\n' >"$BIN/softmr-mr"
+printf '#!/bin/sh\necho "  -w, --write FILE  where to"; echo "  -h, --help        show this"\n' >"$BIN/softmr-capture"
+put /etc/softmr/links.d/eth0 "name = later0"
+put /etc/softmr/links.d/eth0~ "name = before0"
 chmod +x "$BIN"/softmr-*
 mkdir -p "$WORK/there/directory"
 : >"$WORK/there/program"
@@ -424,7 +427,7 @@ mkdir -p "$WORK/there/directory"
 # completes EXPECTED WORD...: the last word is completed to EXPECTED; "files": bash completes file names
 # shellcheck disable=SC2016 # expanded by the inner shell
 completes() {
-	is "$(cd "$WORK/there" && PATH=$BIN:$PATH bash -c '. "$1" && shift
+	is "$(cd "$WORK/there" && SOFTMR_ROOT=$ROOT PATH=$BIN:$PATH bash -c '. "$1" && shift
 		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
 		_softmr 2>&1
 		[ ${#COMPREPLY[@]} = 0 ] && complete -p "$1" | grep -q -- "-o default" && echo files || echo "${COMPREPLY[*]}"' \
@@ -432,6 +435,7 @@ completes() {
 }
 
 check "completion of commands" completes status softmr st
+check "... of options that stand before a command" completes "--json" softmr --j
 check "... of the options of softmr run, which its --help names" completes "--each --nodes --rw -n" softmr run -
 check "... behind others, and their values" completes --each softmr run --nodes 2 -n 3 --rw / --e
 check "... with =" completes --each softmr run --nodes = 2 --e
@@ -441,6 +445,10 @@ check "... of a program by its path" completes files softmr run ./prog
 check "... of a program's arguments" completes files softmr run --each -- ls --e
 check "... of softmr-run itself" completes --nodes softmr-run --no
 check "... of softmr-mr's options" completes "--windows" softmr mr --w
+check "... of softmr capture's" completes "--write" softmr capture --w
+check "... and of its link, persistent ones among them, but not what an editor leaves" completes later0 softmr capture -w file ""
+check "... of a persistent link's netdev" completes eth0 softmr link up-configured e
+check "... of the program of softmr trace" completes softmr-mr softmr trace -t softmr-m
 check "... of link" completes delete softmr link dele
 check "... of link add" completes netdev softmr link add softmr0 n
 check "... with a type" completes softmr softmr link add softmr0 type s

@@ -269,6 +269,21 @@ ends() {
 	judge "processes that outlive the command end with it" 0 is_output 'started\n'
 }
 
+# -- the caller's limits
+
+limits() {
+	STATUS=0
+	in_container sh -c 'ulimit -S -f 1 && ulimit -S -v 500000 && exec "$@"' sh \
+		/build/softmr-run sh -c 'ulimit -f; ulimit -v' >"$OUT" 2>"$ERR" </dev/null || STATUS=$?
+	judge "soft limits that are too low for the guest hold for the command only" 0 is_output '1\n500000\n'
+	STATUS=0
+	# the guest's root may raise its own
+	in_container sh -c 'ulimit -f 4000000 && exec "$@"' sh \
+		/build/softmr-run --root --rw /mnt/share sh -c 'ulimit -f unlimited && truncate -s 3G /mnt/share/large' \
+		>"$OUT" 2>"$ERR" </dev/null || STATUS=$?
+	judge "a file beyond the hard limit is an error in the guest, and not its end" 1 complained 'File too large'
+}
+
 # -- messages with advice
 
 advice() {
@@ -312,5 +327,6 @@ several
 mpi
 netem
 ends
+limits
 advice
 finish

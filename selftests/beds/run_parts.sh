@@ -79,6 +79,14 @@ check_error "... which is said to those who asked for more" "has one processor, 
 # a number of processes that this machine does not have by chance; 6 is RLIMIT_NPROC
 limited() { (ulimit -u 54321 && run -- job limit) | grep "6 54321 54321"; }
 check "the guest hears of the caller's limits" limited
+# each sets a limit that the guest's kernel could not live with
+soft() { (ulimit -S -f 1 && ulimit -S -v 900000 && ulimit -S -n 64 && gives "" -- limits); }
+check "its kernel is not under the soft ones" soft
+hard() { (ulimit "$@" && run true); }
+check_error "a hard limit of file size below the guest's memory is refused" "ulimit -Hf' is 900000 KiB, less than" hard -f 900000
+check_error "... and one of address space" "ulimit -Hv' is 900000 KiB, less than" hard -v 900000
+smaller() { (ulimit -f 900000 && status 3 run --mem 800M -- exit 3); }
+check "... unless the memory is smaller" smaller
 
 # -- netem: a runtime that is none comes after the options
 
@@ -224,7 +232,7 @@ check "one SIGTERM of timeout(1) ends it, too" unread 15 124 timeout -s TERM 2 "
 # -- a guest gone wrong
 
 # shellcheck disable=SC2329 # through check
-bounded() { (ulimit -v 1000000 && status 123 run -- frame 4294967295); }
+bounded() { (ulimit -S -v 1000000 && status 123 run -- frame 4294967295); }
 check "a frame that is too long ends the run, and costs no memory" bounded
 check "a frame as long as they may be does not" gives "$(head -c 4096 /dev/zero | tr '\0' x)" -- print 4096
 

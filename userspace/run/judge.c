@@ -154,7 +154,7 @@ static void keep(const char *dir, const char *name, const char *what)
 	char *path = text("%s/%s", dir, name);
 	FILE *f = fopen(path, "we");
 
-	if (!f || fputs(what, f) == EOF)
+	if (!f || fputs(what, f) == EOF || fflush(f))
 		say("%s: %s", path, strerror(errno));
 	if (f)
 		fclose(f);

@@ -80,10 +80,8 @@ static unsigned long long room_in(const char *dir, const char **why)
 			unlink(name);
 		free(name);
 	}
-	if (fd < 0 || ftruncate(fd, 4096)) {
+	if (fd < 0) {
 		*why = strerror(errno);
-		if (fd >= 0)
-			close(fd);
 		return 0;
 	}
 	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE, fd, 0);
@@ -135,6 +133,23 @@ static const char *choose_mem_dir(const struct options *o, unsigned long long *w
 	return best;
 }
 
+/* The file has the size of the memory, and the kernel maps it as a whole */
+static void check_limits(unsigned long long mem)
+{
+	static const struct {
+		int resource;
+		char option;
+	} needs[] = { { RLIMIT_FSIZE, 'f' }, { RLIMIT_AS, 'v' } };
+	struct rlimit r;
+	size_t i;
+
+	for (i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
+		if (!getrlimit(needs[i].resource, &r) && r.rlim_max < mem)
+			die(STATUS_NO_BOOT, "the hard limit 'ulimit -H%c' is %llu KiB, less than the guest's memory, %llu MiB:\n"
+			    "raise it, or ask for less memory by --mem.", needs[i].option,
+			    (unsigned long long)r.rlim_max / 1024, mem / MIB);
+}
+
 /* -- starting */
 
 static void make_dir(struct guest *g, const char *mem_dir)
@@ -178,11 +193,32 @@ static void close_others(void)
 		close(fd);
 }
 
+/*
+ * The caller's soft limits are for the command, and the job has them. The guest's kernel gets what
+ * the hard ones allow, and an error instead of SIGXFSZ beyond that.
+ */
+static void free_limits(void)
+{
+	static const int resources[] = { RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_DATA, RLIMIT_CPU,
+					 RLIMIT_NPROC, RLIMIT_NOFILE };
+	struct rlimit r;
+	size_t i;
+
+	for (i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
+		if (getrlimit(resources[i], &r))
+			continue;
+		r.rlim_cur = r.rlim_max;
+		setrlimit(resources[i], &r);
+	}
+	r = (struct rlimit){ 0, 0 };
+	setrlimit(RLIMIT_CORE, &r);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
 /* Runs in the new process: the guest's kernel gets our environment, not the caller's */
 static void __attribute__((noreturn)) be_guest(char **argv, const char *mem_dir, int line,
 					       int console, pid_t parent)
 {
-	struct rlimit no_core = { 0, 0 };
 	char *env[] = { text("TMPDIR=%s", mem_dir), text("PATH=/usr/bin:/bin"), text("HOME=/"),
 			NULL };
 	sigset_t none;
@@ -196,7 +232,7 @@ static void __attribute__((noreturn)) be_guest(char **argv, const char *mem_dir,
 		signal(sig, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	setrlimit(RLIMIT_CORE, &no_core);
+	free_limits();
 	null = open("/dev/null", O_RDONLY);
 	dup2(null, 0);
 	/* so that no descriptor has the number of another one's target */
@@ -247,6 +283,7 @@ void guest_start(struct guest *g, const struct options *o, const char *runtime)
 	memset(g, 0, sizeof(*g));
 	if (mem < 64 * MIB)
 		die(STATUS_USAGE, "--mem: %llu MiB are too little for a guest", mem / MIB);
+	check_limits(mem);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s))
 		die(STATUS_NO_BOOT, "cannot make a socket: %s", strerror(errno));
 	g->console = open_console(mem_dir);

@@ -83,6 +83,7 @@ void relay_init(void)
 	}
 	signal(SIGCHLD, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	sigprocmask(SIG_BLOCK, &taken, NULL);
 }
 

@@ -4,11 +4,13 @@
 
   job NAME...       print the job's values of NAME; a value of several lines as it is; env:NAME is that of the environment
   arguments NAME... print the kernel's arguments that begin with NAME
+  limits            print which limits of the kernel's are below what they may be raised to
   exit STATUS, hang, die, print N, flood, log TEXT, frame LENGTH
 
 Words of --cmdline: mute (never boots), lacks_seccomp (as UML says it).
 """
 import os
+import resource
 import struct
 import sys
 import time
@@ -97,6 +99,9 @@ def main():
     status, log = 0, b""
     if command[0] in ("job", "arguments"):
         output(line, words(job, command))
+    elif command[0] == "limits":
+        of = {n: resource.getrlimit(getattr(resource, n)) for n in ("RLIMIT_FSIZE", "RLIMIT_AS", "RLIMIT_DATA", "RLIMIT_NOFILE")}
+        output(line, " ".join(n for n, (soft, hard) in of.items() if soft != hard).encode() + b"\n")
     elif command[0] == "exit":
         status = int(command[1])
     elif command[0] == "hang":

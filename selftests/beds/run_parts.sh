@@ -236,6 +236,10 @@ bounded() { (ulimit -S -v 1000000 && status 123 run -- frame 4294967295); }
 check "a frame that is too long ends the run, and costs no memory" bounded
 check "a frame as long as they may be does not" gives "$(head -c 4096 /dev/zero | tr '\0' x)" -- print 4096
 
+overrun() { run -- overrun | (nap 1; cat >/dev/null); is "${PIPESTATUS[0]}" 123; }
+check "more output than the window ends the run" overrun
+check_error "... so does a console without end" "printed more than 16 MiB on its console" run -t 20 -- console
+
 # -- process 1 and softmr-node, without a guest
 
 # serve COMMAND...: run COMMAND in namespaces where softmr-node's other end is that of $SOURCE, which can be asked by

@@ -189,7 +189,8 @@ static int judge_guest(const struct guest *g, const struct options *o, const str
 		advise(g, console);
 		return STATUS_NO_BOOT;
 	case RUN_DIED:
-		say(strstr(console, "Kernel panic") ? "the guest's kernel panicked" :
+		say("%s", *r->why ? r->why :
+		    strstr(console, "Kernel panic") ? "the guest's kernel panicked" :
 		    r->status[1] >= 0 ? "the guest did not end after its command had" :
 		    "the guest died without a verdict");
 		show_console_end(console);

@@ -25,6 +25,9 @@
 /* The minimum memory of a useful guest */
 #define MEM_LEAST	(192 * MIB)
 #define LINE_FD		3
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL	0x0008U
+#endif
 
 /* -- the runtime */
 
@@ -173,8 +176,14 @@ static void make_dir(struct guest *g, const char *mem_dir)
 
 static int open_console(const char *mem_dir)
 {
-	int fd = memfd_create("softmr-console", MFD_CLOEXEC);
+	int fd = memfd_create("softmr-console", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
 
+	/*
+	 * If vm.memfd_noexec is 2, Linux 6.3 to 6.5 refuse a file without the flag. Older kernels do
+	 * not know it.
+	 */
+	if (fd < 0)
+		fd = memfd_create("softmr-console", MFD_CLOEXEC);
 	if (fd < 0)
 		fd = open(mem_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd < 0)

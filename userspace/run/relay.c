@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
@@ -27,6 +28,8 @@
 #define SINK_FULL	65536
 /* The guest's kernel keeps 1 MiB of its log; anything beyond this is not a log. */
 #define LOG_MAX		(4 << 20)
+/* The guest may print this much on its console. */
+#define CONSOLE_MAX	(16 << 20)
 
 /* Data that waits to be written to one of our files */
 struct sink {
@@ -136,7 +139,9 @@ static void take_output(struct relay *y, const struct frame *f)
 	struct sink *s = &y->sinks[f->stream];
 
 	y->owed[f->node][f->stream] += f->len;
-	if (s->closed)
+	if (y->owed[f->node][f->stream] > WIRE_WINDOW)
+		y->guest->wire.broken = true;
+	if (s->closed || y->guest->wire.broken)
 		return;
 	if (y->o->each && y->o->nodes > 1)
 		take_lines(y, f);
@@ -253,7 +258,8 @@ static void finish_output(struct relay *y)
 
 static bool wants_input(const struct relay *y)
 {
-	return y->r->up && y->t->input && !y->input_end && y->credit > 0;
+	return y->r->up && y->t->input && !y->input_end && y->credit > 0 &&
+	       wire_buf_len(&y->guest->wire.out) < WIRE_WINDOW;
 }
 
 static void read_input(struct relay *y)
@@ -402,11 +408,13 @@ static void take_signal(struct relay *y, int sig)
 		y->killed_at = now();
 }
 
-/* -- time */
+/* -- ends */
 
-static void check_time(struct relay *y)
+/* End the guest if its time is over, or if its console is too long */
+static void check_use(struct relay *y)
 {
 	const char *limit = getenv("SOFTMR_BOOT_LIMIT");
+	struct stat console;
 	double t = now(), boot = limit && atoi(limit) > 0 ? atoi(limit) : BOOT_LIMIT;
 
 	if (y->killed_at && t > y->killed_at + GRACE)
@@ -417,14 +425,19 @@ static void check_time(struct relay *y)
 		y->r->outcome = RUN_NO_BOOT;
 	else if (y->done_at && t > y->done_at + DOWN_LIMIT)
 		y->r->outcome = RUN_DIED;
-	else
+	else if (!fstat(y->guest->console, &console) && console.st_size > CONSOLE_MAX) {
+		snprintf(y->r->why, sizeof(y->r->why),
+			 "the guest has printed more than %d MiB on its console", CONSOLE_MAX >> 20);
+		y->r->outcome = RUN_DIED;
+	} else {
 		return;
+	}
 	y->down = true;
 }
 
 /*
- * The guest has closed its end of the line, or sent something that is no frame: its kernel has
- * ended
+ * The guest has closed its end of the line, sent something that is no frame, or more than the
+ * window: its kernel has ended, or a program has written to its memory
  */
 static void take_end(struct relay *y)
 {
@@ -451,6 +464,8 @@ static void round_of_work(struct relay *y)
 		take_end(y);
 	while (wire_next(w, &f))
 		take(y, &f);
+	if (w->broken)
+		take_end(y);
 	if (p[1].revents)
 		while (read(y->signals, &info, sizeof(info)) == sizeof(info))
 			take_signal(y, info.ssi_signo);
@@ -462,7 +477,7 @@ static void round_of_work(struct relay *y)
 		write_sink(y, 2);
 	acknowledge(y);
 	if (!y->down)
-		check_time(y);
+		check_use(y);
 	wire_send(w);
 }
 

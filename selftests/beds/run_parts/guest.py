@@ -6,6 +6,8 @@
   arguments NAME... print the kernel's arguments that begin with NAME
   limits            print which limits of the kernel's are below what they may be raised to
   exit STATUS, hang, die, print N, flood, log TEXT, frame LENGTH
+  overrun           print 64 MiB without regard to what is acknowledged
+  console           print 32 MiB on the console, and hang
 
 Words of --cmdline: mute (never boots), lacks_seccomp (as UML says it).
 """
@@ -112,6 +114,13 @@ def main():
         output(line, b"x" * int(command[1]))
     elif command[0] == "flood":
         output(line, b"y\n" * (1 << 24))
+    elif command[0] == "overrun":
+        for _ in range(1 << 14):
+            send(DATA, b"x" * 4096, stream=1)
+    elif command[0] == "console":
+        for _ in range(32):
+            os.write(1, b"x" * (1 << 20) + b"\n")
+        time.sleep(1000)
     elif command[0] == "log":
         log = command[1].encode() + b"\n"
     elif command[0] == "frame":

@@ -39,7 +39,7 @@ build_target() {
 	qemu-*) build_qemu "${1#qemu-}" ;;
 	uml-*) build_uml "${1#uml-}" ;;
 	run)
-		host_require run && build_run || return
+		build_run || return
 		say "The runtime of softmr run: $RUN_RUNTIME"
 		[ -z "${DESTDIR:-}" ] || run_install "$DESTDIR"
 		;;

@@ -124,13 +124,14 @@ run_costs() {
 	if [ ! -e "$UML_SOURCE/.done" ]; then
 		seconds=$((seconds + 60)) mib=$((mib + 1000))
 	fi
-	if [ ! -e "$UML_SOURCE/.done" ] || [ ! -e "$(uml_dir plain)/.done" ]; then
+	# the compiler is in the name of the kernel's directory
+	if [ ! -e "$UML_SOURCE/.done" ] || ! have gcc || [ ! -e "$(uml_dir plain)/.done" ]; then
 		seconds=$((seconds + 720 / $(nproc))) mib=$((mib + 300))
 	fi
 	echo "$(((seconds + 59) / 60)) $mib"
 }
 
-# run_announce: print the cost before the build begins
+# run_announce: print the cost, before anything is installed or built
 run_announce() {
 	local minutes mib free
 	read -r minutes mib < <(run_costs)
@@ -138,13 +139,22 @@ run_announce() {
 	free=$(df -Pm "$CACHE" | awk 'END { print $4 }')
 	say "This takes about $minutes minutes on $(nproc) processors, and $mib MB in $CACHE and $BUILD."
 	[ "$free" -ge "$mib" ] || die 1 "$CACHE has $free MB left; XDG_CACHE_HOME=DIR names a directory with more"
-	[ -e "$UML_SOURCE/.done" ] || [ -n "${SOFTMR_LINUX_SOURCE:-}" ] || have apt-get ||
-		die 1 "the guest's kernel is made of the source of Linux 6.16 or newer: fetch it (kernel.org, linux-7.2.tar.xz), and type" \
-			"SOFTMR_LINUX_SOURCE=FILE scripts/build.sh run"
 }
 
+# run_has_source: the source of the guest's kernel is there, or apt fetches it
+run_has_source() {
+	[ -e "$UML_SOURCE/.done" ] || [ -n "${SOFTMR_LINUX_SOURCE:-}" ] || have apt-get && return
+	warn "the guest's kernel is made of the source of Linux 6.16 or newer: fetch it (kernel.org, linux-7.2.tar.xz), and type" \
+		"SOFTMR_LINUX_SOURCE=FILE scripts/build.sh run"
+	return 1
+}
+
+# build_run: all that is to be paid or fetched is said at once, and first
 build_run() {
+	local ready=yes
 	run_announce
+	run_has_source || ready=
+	host_require run && [ "$ready" ] || return
 	with_lock linux-source uml_source_make && build_uml_layer plain || return
 	with_lock "run-$BUILD_ID" build_part run-provider "$(hash_of "$TOP"/{userspace,kernel/uapi,VERSION,scripts/lib/run.sh})" \
 		"provider for softmr run" run_build_provider || return

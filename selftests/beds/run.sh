@@ -310,7 +310,7 @@ advice() {
 }
 
 echo "TAP version 13"
-[ -n "${SOFTMR_NO_BUILD:-}" ] || { host_require uml run && with_lock image image_make && build_run; } >&2 || {
+[ -n "${SOFTMR_NO_BUILD:-}" ] || { host_require uml && with_lock image image_make && build_run; } >&2 || {
 	not_ok "the runtime can be built"
 	finish
 }

@@ -8,7 +8,7 @@ SHELL := /bin/bash
 all: ## check the host; build the guest image, and module, provider and tests in it
 	@scripts/build.sh all
 
-uml: ## build the User-Mode Linux kernels and the module for them
+uml: ## build the User-Mode Linux kernel of most tests (checked), and the module for it
 	@scripts/build.sh uml
 
 demo: ## boot two guests and run ibv_rc_pingpong and ib_write_bw between them

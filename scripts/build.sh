@@ -35,7 +35,8 @@ build_target() {
 	qemu-race) host_require qemu uml && build_layer_with_tests race ;;
 	uml-source) host_require uml && with_lock linux-source uml_source_make ;;
 	uml-kernel-*) uml_kernel "${1#uml-kernel-}" ;;
-	uml) build_uml plain checked ;;
+	# plain is for benches, contract, foreign and the package, which build it themselves
+	uml) build_uml checked ;;
 	qemu-*) build_qemu "${1#qemu-}" ;;
 	uml-*) build_uml "${1#uml-}" ;;
 	run)

@@ -56,8 +56,7 @@ race_make() {
 	local dir
 	dir=$(race_dir)
 	[ -e "$dir/.done" ] && return
-	# in place, not in a temporary directory: the build records its path
-	rm -rf "$dir"
+	# in place, as uml_make()
 	mkdir -p "$dir"
 	step "kernel with KCSAN" race_build "$dir" || return
 	touch "$dir/.done"

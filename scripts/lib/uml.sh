@@ -178,8 +178,8 @@ uml_make() {
 	with_lock linux-source uml_source_make || return
 	dir=$(uml_dir "$flavour")
 	[ -e "$dir/.done" ] && return
-	# in place, not in a temporary directory: the build records its path
-	rm -rf "$dir"
+	# in place, not in a temporary directory: the build records its path, and one that was interrupted goes on. The name
+	# has all that the objects depend on
 	mkdir -p "$dir"
 	uml_identity
 	step "UML kernel, $flavour" uml_build "$flavour" "$dir" || return

@@ -63,6 +63,16 @@ source_of() {
 		echo "$UML_SOURCE"' - "$1"
 }
 
+# go_on: the first build is interrupted, and the second one finds what it has made
+go_on() (
+	CACHE=$WORK/kernels
+	UML_SOURCE=$WORK/made
+	mkdir -p "$UML_SOURCE"
+	touch "$UML_SOURCE"/{.done,.package,Makefile}
+	uml_build() { [ -e "$2/object" ] || { touch "$2/object" && return 1; }; }
+	! uml_make plain && uml_make plain && [ -e "$(uml_dir plain)/.done" ]
+)
+
 # files_of DIR: a file that is made anew has another inode
 files_of() { (cd "$1" && find . -type f -exec stat -c '%n %i' {} + | sort); }
 
@@ -98,6 +108,7 @@ before=$(files_of "$ours")
 theirs=$(source_of "$WORK/other")
 check "a checkout with other patches has its own source" grep -q . "$theirs/.package"
 check "and leaves that of this one as it was" is "$(files_of "$ours")" "$before"
+check "a kernel's build that was interrupted goes on" go_on
 tarball "$INSTALLED" 8.9 "$NEW"
 check "the newest installed one does, by its number: it is taken" is "$(chosen)" linux-source-8.9.tar.xz
 rm -r "$INSTALLED"

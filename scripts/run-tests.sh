@@ -372,6 +372,7 @@ summary() {
 		echo "Failed:"
 		for bed in "$@"; do awk -v b="$bed" '$2 { print "  " b, $4 }' "$OUT/$bed/results"; done
 	fi
+	uml_left_out
 	echo "$totals"
 	case $totals in
 	"0 passed, 0 failed"*)

@@ -125,6 +125,13 @@ say_uml() {
 	while IFS= read -r line; do say "  NOTE  $line"; done < <(cat "$UML_SOURCE/.left-out" 2>/dev/null)
 }
 
+# uml_left_out: how many patches do not fit, and which; nothing if all fit
+uml_left_out() {
+	[ -s "$UML_SOURCE/.left-out" ] || return 0
+	echo "$(wc -l <"$UML_SOURCE/.left-out") of ${#UML_PATCHES[@]} patches are not in the UML kernels, since they do not fit:" \
+		"$(awk '{ print $3 }' "$UML_SOURCE/.left-out" | paste -sd ' ')"
+}
+
 # uml_fragments FLAVOUR: its configuration, from the general to the special
 uml_fragments() {
 	local name

@@ -110,6 +110,9 @@ uml_patch "$WORK/source" >"$WORK/out" 2>&1
 check "a patch that fits is applied beside one that does not" is "$(tr '\n' ' ' <"$WORK/source/a/file")" "one 2 three "
 check "a patch that is left out is named" is "$(<"$WORK/source/.left-out")" \
 	"left out: misfit.patch does not fit linux-source-9.9 9.9.1-1"
+check "... and in the summary of a run" is "$(UML_SOURCE=$WORK/source && uml_left_out)" \
+	"1 of 2 patches are not in the UML kernels, since they do not fit: misfit.patch"
+check "... which says nothing if all fit" is "$(UML_SOURCE=$WORK/none && uml_left_out)" ""
 check "a patch that is left out leaves no files behind" is "$(cd "$WORK/source" && find . -type f | sort | tr '\n' ' ')" \
 	"./.left-out ./.package ./a/file "
 

@@ -32,7 +32,9 @@ suite_there() {
 sources_list() {
 	local mirror suite signed="[signed-by=$KEYRING]"
 	mirror=$(debian_mirror)
-	suite_there "$mirror" trixie || die 1 "cannot read $mirror/dists/trixie: check the network and the package sources"
+	suite_there "$mirror" trixie || die 1 "cannot read $mirror/dists/trixie, the Debian 13 that the guests are made of. Check the network." \
+		"The archive is the first one of Debian's in this machine's package sources (apt-get update), or deb.debian.org;" \
+		"if Debian 13 has left the mirrors, add http://archive.debian.org/debian to the package sources"
 	while IFS= read -r suite; do
 		if suite_there "$mirror" "$suite"; then
 			echo "deb $signed $mirror $suite main"

@@ -283,6 +283,8 @@ run_job() {
 		return
 	fi
 	[ "$RUN" = all ] || : >"$SHARE/short"
+	# the module must record its objects
+	[ "$BED:$(uml_record checked)" != uml-checked:cover ] || : >"$SHARE/recorded"
 	awk -v n="$NODES" -v b="$BOOT" '$1 == n && $2 == b && $4 { print $3, $4 }' "$OUT/$BED/tests" >"$SHARE/list"
 	run_boots
 }

@@ -5,8 +5,9 @@
 # boot: kmemleak
 #
 # The link, the peer's link, the netdev, the namespaces, the module and the process that uses all of them are removed
-# while traffic runs: in a random order one after the other, or all at once. Each is removed within a second, not
-# counting the time in which the machine did not run at all. Nothing remains, and everything can be made again.
+# while traffic runs: in a random order one after the other, or all at once. Each is removed within a second on a quiet
+# machine, and on any within three, not counting the time in which the machine did not run at all. Nothing remains, and
+# everything can be made again.
 # SMR_ROUNDS=N repeats this N times
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh

@@ -11,7 +11,7 @@ set -euo pipefail
 
 # In the order of the report; the slow ones are started first.
 CHECKS=(headers build-newest build-stable build-oldest coccinelle checkpatch kernel-doc documented layers semantics
-	models modelled planted doc-names figures why spdx shellcheck)
+	models modelled planted doc-names series figures why spdx shellcheck)
 SLOW='headers build-* coccinelle checkpatch models planted'
 
 LINT=$BUILD/image/lint
@@ -218,6 +218,12 @@ check_models() { "$TOP/scripts/models" --out "$LINT/models" "$TOP" | sed "s:$TOP
 check_modelled() { "$TOP/scripts/models" --code "$TOP" || true; }
 
 check_planted() { planted_check; }
+
+# The patches for the kernel have each file once, in an order in which each of them compiles
+check_series() {
+	local found
+	found=$("$TOP/scripts/export.d/series" "$TOP/Documentation/upstream/series" "$TOP/kernel") || echo "$found"
+}
 
 check_figures() { "$TOP/scripts/bench/figures.py" "$TOP" --check || true; }
 

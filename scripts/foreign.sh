@@ -33,7 +33,7 @@ usage() {
 		             SRP, RDS and SMC, too
 		  -p PERCENT that many percent of the packets are lost; softmr does not copy from process to process then
 		  -o DIR     where to write (default $OUT)
-		  -c FILE    the results also go into this file of comma-separated values; scripts/bench/figures.py makes the table
+		  -c FILE    the results also go into this file of comma-separated values; scripts/bench/figures.py makes the tables
 		             in README of Documentation/figures/foreign.csv
 		  -l         list the suites, and what is missing
 

@@ -43,7 +43,7 @@ run_script() {
 # The last script has tried to remove it, perhaps while a process of one before it was still ending
 gone() { ! [ -d "/sys/module/$LINK_MODULE" ] || modprobe -r "$LINK_MODULE"; }
 
-check "the scripts are there" scripts_for "$LINK_TYPE" "$LINK_MODULE" || finish
+setup_ok "the scripts are there" scripts_for "$LINK_TYPE" "$LINK_MODULE" || finish
 for script in "$WORK"/kernel/rdma/*.sh; do run_script "$script"; done
-check "nothing keeps the module" within 10 gone
+setup_ok "nothing keeps the module" within 10 gone
 finish

@@ -145,14 +145,17 @@ def bed(kernel):
     return "UML" if kernel.endswith("plain") else "UML, KASAN"
 
 
-def foreign(directory):
-    """Other people's suites: passed, failed, skipped"""
-    results = collections.defaultdict(dict)
-    for row in rows_of(f"{directory}/foreign.csv"):
-        results[row["label"]][row["device"]] = row
-    rows = [[label, bed(of["softmr"]["kernel"]), *(cell(of.get(device)) for device in ("softmr", "rxe", "siw"))]
-            for label, of in results.items()]
-    return plain(["passed / failed / skipped", "kernel", "softmr", "rxe", "siw"], rows)
+def foreign(group):
+    """A group of the suites of scripts/foreign.sh: passed, failed, skipped"""
+    def lines(directory):
+        results = collections.defaultdict(dict)
+        for row in rows_of(f"{directory}/foreign.csv"):
+            if row["group"] == group:
+                results[row["label"]][row["device"]] = row
+        rows = [[label, bed(of["softmr"]["kernel"]), *(cell(of.get(device)) for device in ("softmr", "rxe", "siw"))]
+                for label, of in results.items()]
+        return plain(["passed / failed / skipped", "kernel", "softmr", "rxe", "siw"], rows)
+    return lines
 
 
 def short(directory):
@@ -169,7 +172,8 @@ def short(directory):
     return plain(["", "softmr", "rdma_rxe"], rows)
 
 
-IN_README = {"What it gives you that rdma_rxe does not": short, "How fast": speeds, "Other people's tests": foreign}
+IN_README = {"What it gives you that rdma_rxe does not": short, "How fast": speeds, "Other people's tests": foreign("suite"),
+             "Users in the kernel": foreign("kernel")}
 
 
 def readme(text, directory):

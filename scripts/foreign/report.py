@@ -47,7 +47,7 @@ def read_heads(directory):
             for line in f:
                 if not line.startswith("#"):
                     break
-                found = re.match(r"# (what|foreign|get|bed): *(.*)", line)
+                found = re.match(r"# (what|group|foreign|get|bed): *(.*)", line)
                 if found:
                     head[found[1]] = found[2]
     return heads
@@ -186,8 +186,10 @@ def record(path, heads, results):
         counts = {name: result[name] for name in ("passed", "failed", "skipped")}
         if result.get("status") in ("skipped", "crashed"):
             counts = dict.fromkeys(counts, "")
-        rows[suite, device] = {"suite": suite, "label": labels.get(suite, heads[suite]["what"]), "device": device, **counts,
-                               "remark": remark(result), "kernel": result["kernel"], "date": result["date"]}
+        head = heads[suite]
+        rows[suite, device] = {"suite": suite, "group": head.get("group", "suite"), "label": labels.get(suite, head["what"]),
+                               "device": device, **counts, "remark": remark(result), "kernel": result["kernel"],
+                               "date": result["date"]}
     suites = list(labels) + sorted({suite for suite, _ in rows} - set(labels))
     with open(path, "w", encoding="utf-8") as f:
         f.writelines(notes)

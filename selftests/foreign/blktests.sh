@@ -48,8 +48,8 @@ start_udev() {
 
 need_link_type "$LINK_TYPE"
 [ -z "$LOSS" ] || skip_all "it makes its own links, which lose nothing"
-check "blktests with links of type $LINK_TYPE" driver_for || finish
-check "udev starts" start_udev || finish
+setup_ok "blktests with links of type $LINK_TYPE" driver_for || finish
+setup_ok "udev starts" start_udev || finish
 # What it finds loaded it leaves loaded. A loop device that is made when it is asked for may not have its node yet; and the
 # SCSI core, when it is loaded again, calls its first host 0 again, whose names may still be taken
 modprobe -q loop max_loop=8

@@ -50,7 +50,7 @@ says "$("$TOP/bin/fi_info" --version | sed -n 's/^libfabric: //p')"
 cd "$WORK" || exit
 mkdir -p test_configs
 cp -r "$TOP/share/fabtests/test_configs" . 2>/dev/null
-check "runfabtests.sh waits for its servers" patient_script || finish
+setup_ok "runfabtests.sh waits for its servers" patient_script || finish
 export PATIENCE NAP
 export -f server_ready listens_or_ended cm_listens within nap end_server
 for provider in verbs "verbs;ofi_rxm"; do

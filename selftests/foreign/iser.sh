@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # what: iSER: the kernel's target (LIO), open-iscsi; fio writes and verifies
+# group: kernel
 # bed: qemu
 # packages: open-iscsi fio
 # timeout: 500
@@ -51,18 +52,18 @@ verified() { fio_verified "$DISK" 8 "$@"; }
 device_up
 modprobe -aq ib_isert ib_iser || skip_all "this kernel has no iSER"
 says "$(iscsiadm --version | sed -n 's/^iscsiadm version //p')"
-check "a disk" lio_disk_up || finish
+setup_ok "a disk" lio_disk_up || finish
 on_exit lio_disk_down
-check "the target listens" target_up || finish
+setup_ok "the target listens" target_up || finish
 on_exit target_down
-check "the initiator is up" initiator_up || finish
+setup_ok "the initiator is up" initiator_up || finish
 on_exit killall iscsid
 for round in 1 2; do
-	check "log in ($round)" logged_in || continue
-	check "the session is iSER ($round)" is_iser
+	setup_ok "log in ($round)" logged_in || continue
+	setup_ok "the session is iSER ($round)" is_iser
 	for size in 4k 64k 512k; do
 		check "fio, $size: write, read, verify ($round)" verified "$size" 8
 	done
-	check "log out ($round)" logged_out
+	setup_ok "log out ($round)" logged_out
 done
 finish

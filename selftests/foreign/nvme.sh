@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # what: NVMe over RDMA: the kernel's target and host; fio writes and verifies
+# group: kernel
 # bed: uml
 # packages: fio
 # timeout: 400
@@ -16,17 +17,17 @@ device_up
 nvme_have || skip_all "this kernel has no NVMe over RDMA"
 lockdep_off # for the target
 says "$(uname -r)"
-check "the target has a disk" target_up || finish
+setup_ok "the target has a disk" target_up || finish
 on_exit target_down
-check "the target listens" port_up v4 "$ADDR" || finish
+setup_ok "the target listens" port_up v4 "$ADDR" || finish
 on_exit port_down
 for round in 1 2; do
-	check "connect ($round)" connect "$ADDR" || continue
+	setup_ok "connect ($round)" connect "$ADDR" || continue
 	for size in 4k 64k 1m; do
 		for depth in 1 16; do
 			check "fio, $size, depth $depth: write, read, verify ($round)" verified "$size" "$depth"
 		done
 	done
-	check "disconnect ($round)" disconnect
+	setup_ok "disconnect ($round)" disconnect
 done
 finish

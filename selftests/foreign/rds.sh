@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # what: RDS: rds-ping, rds-stress with messages and with RDMA
+# group: kernel
 # bed: qemu
 # foreign: rds-tools/rds-stress
 # get: github.com/oracle/rds-tools, made in DIR/rds-tools (./configure && make)
@@ -32,9 +33,9 @@ lockdep_off # for RDS
 says "$(uname -r)"
 ip addr add "$SECOND/24" dev eth0
 on_exit ip addr del "$SECOND/24" dev eth0
-check "its GID" wait_gid_index "$DEV" "$SECOND"
+setup_ok "its GID" wait_gid_index "$DEV" "$SECOND"
 check "rds-ping" ping
-check "it goes by RDMA" by_rdma
+setup_ok "it goes by RDMA" by_rdma
 stress -q 64 -a 64 -d 1 -t 1
 stress -q 1024 -a 1024 -d 4 -t 2
 stress -q 8192 -a 256 -d 8 -t 1

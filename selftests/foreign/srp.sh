@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # what: SRP: the kernel's target (LIO, ib_srpt) and initiator by rdma_cm; fio writes and verifies
+# group: kernel
 # bed: qemu
 # packages: srptools fio
 # timeout: 500
@@ -56,15 +57,15 @@ modprobe -q ib_srpt || skip_all "this kernel has no SRP target"
 modprobe -q ib_srp || skip_all "this kernel has no SRP initiator"
 on_exit modprobe -r ib_srp ib_srpt
 says "$(uname -r)"
-check "a disk" lio_disk_up || finish
+setup_ok "a disk" lio_disk_up || finish
 on_exit lio_disk_down
-check "the target is up" target_up || finish
+setup_ok "the target is up" target_up || finish
 on_exit target_down
 for round in 1 2; do
-	check "log in ($round)" logged_in || continue
+	setup_ok "log in ($round)" logged_in || continue
 	for size in 4k 64k 512k; do
 		check "fio, $size: write, read, verify ($round)" verified "$size" 8
 	done
-	check "log out ($round)" logged_out
+	setup_ok "log out ($round)" logged_out
 done
 finish

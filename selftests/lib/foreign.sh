@@ -176,7 +176,7 @@ unpacked() { cp -rL "$1" "$2" && find "$2" -name '*.gz' -exec gunzip -f {} +; }
 pyverbs_suite() {
 	local names
 	# Debian compresses the longer files
-	check "the suite is unpacked" unpacked "$1" "$WORK/tests" || return
+	setup_ok "the suite is unpacked" unpacked "$1" "$WORK/tests" || return
 	mapfile -t names < <(find "$WORK/tests" -name 'test_*.py' -printf '%f\n' | sed 's/\.py$//' |
 		grep -vE "^test_($VENDORS)(_|$)" | LC_ALL=C sort)
 	python3 "$LIB/pyverbs_tap.py" "$WORK/tests" 100 "${names[@]}" -- --dev "$DEV" --gid "$GID_INDEX" \

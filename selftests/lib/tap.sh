@@ -55,6 +55,14 @@ check() {
 	fi
 }
 
+# setup_ok DESCRIPTION COMMAND...: COMMAND must succeed. A step of the set-up is no test, so only its failure is a result
+setup_ok() {
+	"${@:2}" >"$WORK/check" 2>&1 || {
+		not_ok "$1" "$WORK/check"
+		return 1
+	}
+}
+
 # check_error DESCRIPTION TEXT COMMAND...: COMMAND must fail, and its output match TEXT, an extended regular expression
 check_error() {
 	local what=$1 text=$2

@@ -177,6 +177,8 @@ pyverbs_suite() {
 	local names
 	# Debian compresses the longer files
 	setup_ok "the suite is unpacked" unpacked "$1" "$WORK/tests" || return
+	# some tests need huge pages, which UML does not have
+	[ ! -w "$HUGE_PAGES" ] || setup_ok "huge pages are there" huge_pages 16
 	mapfile -t names < <(find "$WORK/tests" -name 'test_*.py' -printf '%f\n' | sed 's/\.py$//' |
 		grep -vE "^test_($VENDORS)(_|$)" | LC_ALL=C sort)
 	python3 "$LIB/pyverbs_tap.py" "$WORK/tests" 100 "${names[@]}" -- --dev "$DEV" --gid "$GID_INDEX" \

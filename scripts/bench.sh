@@ -46,7 +46,8 @@ usage() {
 		               machine's perf
 
 		Nothing else should run on this machine meanwhile. Figures of different boots do not compare; ratios do. What is
-		counted is the same each time, whatever else runs.
+		counted hardly differs (softmr's by 0.5 %), whatever else runs. results.csv is the form of the files in
+		Documentation/figures; performance.rst says which part each of them is.
 	EOF
 }
 

@@ -3,10 +3,17 @@
 """Write the tables of README and Documentation/ that are made of result files: figures.py TREE [--check] | --print NAME FILE
 
 A comment ".. figures: NAME" of a page begins a table, and ".. figures end" ends it. Between them is what this program makes
-of a file in Documentation/figures: the results.csv of scripts/bench.sh, or what scripts/contract.sh or scripts/foreign.sh
-writes. In README a table is the indented text below a heading of IN_README. What counted instructions softmr may cost is in
-scripts/bench/budget.json; the file has those of others. --check writes nothing; it names the tables that differ from their
-files, and the status is 1 then. --print shows the table of a file.
+of a file in Documentation/figures: a results.csv of scripts/bench.sh, or what scripts/contract.sh or scripts/foreign.sh
+writes; or of the list of patches. In README a table is the indented text below a heading of IN_README. What counted
+instructions softmr costs is in scripts/bench/budget.json, which a test compares; the file has those of others. --check writes
+nothing; it names the tables that differ from their files, and the status is 1 then. --print shows the table of a file.
+
+How each file is made (performance.rst, "How it is measured"): Documentation/figures/NAME.csv is build/bench/results.csv of
+  speeds   scripts/bench.sh --quick --boots 5 --part network --part regions
+  latency  scripts/bench.sh --part latency --boots 3
+  counted  scripts/bench.sh --part counted
+  cpus     scripts/bench.sh --part cpus
+  loss     scripts/bench.sh --quick --part loss
 """
 import collections
 import csv
@@ -15,7 +22,9 @@ import itertools
 import json
 import os
 import re
+import subprocess
 import sys
+import textwrap
 
 import report
 
@@ -63,26 +72,152 @@ def rows_of(path):
         return list(csv.DictReader(line for line in f if not line.startswith("#")))
 
 
-def counted_rows(path):
-    """Of counted.csv, with softmr's instructions of the budget"""
+# The places where instructions are counted, and what is counted: label, (place, test, size)
+PLACES = {"host": "one host", "veth1500": "veth 1500", "veth9000": "veth 9000"}
+COUNTED = {
+    "messages": [(f"{op.upper()} {report.human(size)}, {place}", (where, op, size)) for where, place in PLACES.items()
+                 for op in ("write", "read", "send") for size in (8, 4096, report.HEAD_BW)],
+    "regions": [*((f"{name} {report.human(size)}", ("host", test, size)) for size in (1 << 12, 1 << 21, 1 << 28)
+                  for test, name in (("reg", "register"), ("dereg", "deregister"))),
+                ("first access on demand", ("host", "odp_fault", 8)), ("prefetch, a page", ("host", "prefetch", 4096))],
+    "qps": [(f"{label}, {PLACES[where]}", (where, test, 8)) for where in ("host", "veth1500")
+            for label, test in (("1", "write_qps_1"), ("16", "write_qps_16"), ("1000", "write_qps_1000"),
+                                ("1, 100,000 regions", "write_mrs_100000"))],
+}
+
+
+def instructions(path):
+    """Counted instructions: {(place, test, size): {what: number}}; softmr's are those of the budget"""
+    counts = report.Results(report.load(path)[1]).counted()
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "budget.json")) as f:
-        budget = {(row["where"], row["test"], str(row["size"])): row["instructions"] for row in json.load(f)}
-    return [{**row, "softmr": budget[row["where"], row["test"], row["size"]]} for row in rows_of(path)]
+        for row in json.load(f):
+            counts[row["where"], row["test"], row["size"]]["softmr"] = row["instructions"]
+    return counts
 
 
 def counted(section, first, *others, labels=None):
-    """Instructions: softmr's of the budget, next to those of others; all rows of a section, or those of these labels"""
+    """Instructions of softmr next to those of others: all rows of a section, or those of these labels"""
     def lines(path):
-        rows = [row for row in counted_rows(path) if row["section"] == section and (not labels or row["label"] in labels)]
-        head = [first, report.NAMES["softmr"], *(report.NAMES.get(other, other) for other in others)]
-        return [*table(head, [[row["label"], rounded(row["softmr"]),
-                               *(rounded(row[other]) if row[other] else "" for other in others)] for row in rows]), ""]
+        counts = instructions(path)
+        whats = ("softmr", *others)
+        rows = [[label, *(rounded(counts[key][what]) if what in counts[key] else "" for what in whats)]
+                for label, key in COUNTED[section] if not labels or label in labels]
+        return [*table([first, *(report.NAMES[what] for what in whats)], rows), ""]
     return lines
 
 
+def lists(path):
+    """Instructions of messages that are posted by lists"""
+    counts = instructions(path)
+    rows = [[PLACES[where], *(rounded(counts[where, test, 8][what]) for what in ("softmr", "rxe")
+                              for test in ("write_list_16", "write_qps_1"))] for where in ("host", "veth1500")]
+    return [*table(["where", "softmr, lists", "one by one", "rxe, lists", "one by one"], rows), ""]
+
+
+def cpus(path):
+    """Instructions of messages that several CPUs exchange"""
+    counts = report.Results(report.load(path)[1]).counted()
+    columns = [(where, what) for where in ("host", "veth1500") for what in ("softmr", "rxe")]
+    numbers = sorted({int(test.rpartition("_")[2]) for _, test, _ in counts})
+    head = ["CPUs", *(f"{PLACES[where]}, {report.NAMES[what]}" for where, what in columns)]
+    rows = [[str(n), *(rounded(counts[where, f"send_cpus_{n}", 8][what]) for where, what in columns)] for n in numbers]
+    return [*table(head, rows), ""]
+
+
+def losses(path):
+    """What gets through when packets are lost"""
+    results, rows = report.Results(report.load(path)[1]), []
+    columns = [(op, "softmr") for op in report.OPS] + [("write", "rxe"), ("write", "tcp")]
+    for where, title in report.LOSSY.items():
+        rates = results.goodput(where)
+        rows += [[f"{title.removeprefix('round trip of ')}, {percent:g} %",
+                  *(report.figure(rates[op, percent].get(what)) for op, what in columns)]
+                 for percent in sorted({key[1] for key in rates})]
+    return [*table(["round trip, lost", "WRITE", "SEND", "READ", "rxe, WRITE", "TCP"], rows), ""]
+
+
 # The messages of the cover letter
-LETTER = [f"{message}, {where}" for where in ("one host", "veth 1500", "veth 9000")
+LETTER = [f"{message}, {where}" for where in PLACES.values()
           for message in ("WRITE 8 B", "READ 8 B", "WRITE 64 KiB", "READ 64 KiB", "SEND 64 KiB")]
+
+# Times: title, place, and which is softmr's there
+TIMES = [("one host", "host", "softmr"), ("one host, by packets", "host", "softmr-wire"),
+         ("veth, MTU 1500", "veth1500", "softmr"), ("veth, MTU 9000", "veth9000", "softmr")]
+TESTS = [*((f"{op}_bw", report.HEAD_BW, f"ib_{op}_bw 64 KiB, MiB/s") for op in report.OPS),
+         *((f"{op}_lat", report.HEAD_LAT, f"ib_{op}_lat 2 B, us") for op in report.OPS)]
+# What README leaves out of the names of regions' rows
+TEDIOUS = re.compile(r", 4 KiB pages|, \d+ times| each$")
+
+
+def times(where, ours, results):
+    """Rows of a place: test, the figures of softmr, rxe and siw, and how many times better softmr is"""
+    others = [what for what in ("rxe", "siw") if ours == "softmr" or what == "rxe"]
+    rows = []
+    for test, size, name in TESTS:
+        spans = [results.span(where, what, test, size) for what in (ours, *others)]
+        ratios = [report.figure(results.ratio(where, what, test, size, ours)) for what in others]
+        if spans[0]:
+            rows.append([name, *spans, *[""] * (3 - len(spans)), *ratios])
+    return rows
+
+
+def region_times(results):
+    """Rows of registering, as times() has them; siw is not measured"""
+    return [[TEDIOUS.sub("", name), *map(results.span_of, keys), "", report.figure(ratio)]
+            for name, keys, ratio in results.regions("regions") if keys[0][2] in ("reg_4k_pages", "many_mrs")]
+
+
+def letter_speeds(path):
+    """Times of the cover letter"""
+    results = report.Results(report.load(path)[1])
+    rows = [[f"{title}: {row[0]}", *row[1:5]] for title, where, ours in TIMES for row in times(where, ours, results)]
+    rows += [row[:5] for row in region_times(results)]
+    return [*table(["User-Mode Linux", "softmr", "rxe", "siw", "softmr : rxe"], rows), ""]
+
+
+def speeds_others(path):
+    """A table for each place: softmr, TCP, and what README does not show"""
+    results, out = report.Results(report.load(path)[1]), []
+    for where in results.wheres():
+        whats = [what for what in ("softmr", "softmr-wire", "tcp", "ucx") if what in results.whats(where)]
+        rows = [[name, *(results.span(where, what, test, size) for what in whats)] for test, size, name in TESTS]
+        out += table([report.TITLES[where], *(report.NAMES[what] for what in whats)], [row for row in rows if any(row[1:])]) + [""]
+    return out
+
+
+def speeds_regions(path):
+    """All that is known of memory regions"""
+    results = report.Results(report.load(path)[1])
+    rows = [[name, *map(results.span_of, keys), report.figure(ratio)] for name, keys, ratio in results.regions("regions")]
+    return [*table(["memory regions", "softmr", "rxe", "softmr : rxe"], rows), ""]
+
+
+# Suites of the cover letter
+LETTER_SUITES = ("rdma_core_newest", "rdma_core", "rdma_unit_test")
+
+
+def letter_suites(path):
+    """Other people's suites, for the cover letter"""
+    results = collections.defaultdict(dict)
+    for row in rows_of(path):
+        results[row["suite"]][row["device"]] = row
+    rows = [[results[suite]["softmr"]["label"], *(cell(results[suite].get(what)) for what in ("softmr", "rxe", "siw"))]
+            for suite in LETTER_SUITES]
+    return [*table(["passed / failed / skipped", "softmr", "rxe", "siw"], rows), ""]
+
+
+def letter_series(path):
+    """The patches and their sizes"""
+    scripts = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    kernel = os.path.join(os.path.dirname(path), "../../kernel")
+    done = subprocess.run([os.path.join(scripts, "export.d/series"), path, kernel], stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(done.stdout)
+    patches = [line.split(maxsplit=1) for line in done.stdout.splitlines()]
+    rows = [[str(n), subject.removeprefix("softmr: "), f"{round(int(lines), -2):,}"]
+            for n, (lines, subject) in enumerate(patches, 1)]
+    return [*table(["no.", "patch", "lines, about"], rows), ""]
+
 
 # -- README
 
@@ -96,40 +231,30 @@ def plain(head, rows):
 # What README shows of the counted instructions
 SHOWN = ["WRITE 8 B, one host", "SEND 8 B, one host", "WRITE 64 KiB, one host", "WRITE 8 B, veth 1500", "SEND 8 B, veth 1500",
          "WRITE 64 KiB, veth 1500", "SEND 64 KiB, veth 1500", "register 4 KiB", "register 256 MiB", "first access on demand"]
-# What README leaves out of the names of regions' rows
-TEDIOUS = re.compile(r", 4 KiB pages|, \d+ times| each$")
-# The groups of README's times: title, place, and which is softmr's there
-TIMES = [("one host", "host", "softmr"), ("one host, by packets", "host", "softmr-wire"),
-         ("veth, MTU 1500", "veth1500", "softmr"), ("veth, MTU 9000", "veth9000", "softmr")]
 
 
-def times(where, title, ours, results):
-    """Rows of README's times"""
-    others = [what for what in ("rxe", "siw") if ours == "softmr" or what == "rxe"]
-    tests = [(f"{op}_bw", report.HEAD_BW, f"ib_{op}_bw 64 KiB, MiB/s") for op in report.OPS]
-    tests += [(f"{op}_lat", report.HEAD_LAT, f"ib_{op}_lat 2 B, us") for op in report.OPS]
-    rows = [[title]]
-    for test, size, name in tests:
-        spans = [results.span(where, what, test, size) for what in (ours, *others)]
-        if not spans[0]:
-            continue
-        ratios = [report.figure(results.ratio(where, what, test, size, ours)) for what in others]
-        rows.append(["  " + name, *spans, *[""] * (3 - len(spans)), *ratios])
-    return rows if rows[1:] else []
+def notes_of(path):
+    """What a file says of its run"""
+    with open(path) as f:
+        return "; ".join(line[1:].strip() for line in f if line.startswith("#"))
 
 
 def speeds(directory):
-    """Counted instructions first: they are the same on each machine. Then times"""
-    shown = {row["label"]: row for row in counted_rows(f"{directory}/counted.csv")}
-    rows = [[label, rounded(row["softmr"]), rounded(row["rxe"]), rounded(row["TCP"]) if row["TCP"] else "",
-             report.figure(float(row["rxe"]) / row["softmr"])] for label, row in ((label, shown[label]) for label in SHOWN)]
+    """Counted instructions first: they hardly differ from boot to boot. Then times"""
+    counts, keys, rows = instructions(f"{directory}/counted.csv"), dict(COUNTED["messages"] + COUNTED["regions"]), []
+    for label in SHOWN:
+        of = counts[keys[label]]
+        rows.append([label, *(rounded(of[what]) if what in of else "" for what in ("softmr", "rxe", "tcp")),
+                     report.figure(of["rxe"] / of["softmr"])])
     lines = plain(["counted instructions, both ends", "softmr", "rxe", "TCP", "softmr : rxe"], rows)
     results = report.Results(report.load(f"{directory}/speeds.csv")[1])
-    rows = [row for group in TIMES for row in times(group[1], group[0], group[2], results)]
-    rows += [["memory regions"]] + [["  " + TEDIOUS.sub("", name), *map(results.span_of, keys), "", report.figure(ratio)]
-                                    for name, keys, ratio in results.regions("regions") if ratio]
+    rows = []
+    for title, group in [*((title, times(where, ours, results)) for title, where, ours in TIMES),
+                         ("memory regions", region_times(results))]:
+        rows += [[title], *(["  " + row[0], *row[1:]] for row in group)] if group else []
     head = ["times, on User-Mode Linux", "softmr", "rxe", "siw", "softmr : rxe", ": siw"]
-    return [*lines, "", *plain(head, rows)]
+    notes = textwrap.wrap(f"times: {notes_of(f'{directory}/speeds.csv')}", 116, break_on_hyphens=False)
+    return [*lines, "", *plain(head, rows), "", *("    " + line for line in notes)]
 
 
 def cell(row):
@@ -158,18 +283,34 @@ def foreign(group):
     return lines
 
 
+# Of which messages README's beginning has the instructions: those that gain, and one that loses
+SHORT = ["WRITE 8 B, one host", "WRITE 64 KiB, one host", "WRITE 64 KiB, veth 1500", "SEND 8 B, veth 1500"]
+
+
 def short(directory):
     """The few figures of README's beginning"""
-    suite = {row["device"]: row for row in rows_of(f"{directory}/foreign.csv") if row["suite"] == "rdma_core_newest"}
+    whats = ("softmr", "rxe", "siw")
+    counts, keys = instructions(f"{directory}/counted.csv"), dict(COUNTED["messages"])
+    rows = [["instructions, counted, both ends together"]]
+    for label in SHORT:
+        of = counts[keys[label]]
+        rows.append(["  " + label, rounded(of["softmr"]), rounded(of["rxe"]), "", report.figure(of["rxe"] / of["softmr"])])
     results = report.Results(report.load(f"{directory}/speeds.csv")[1])
+    rows.append(["on User-Mode Linux" + (", median of several boots" if results.several() else ", one boot")])
+    rows += [[f"  ib_write_bw 64 KiB, {title}, MiB/s",
+              *(report.figure(results.value(where, what, "write_bw", report.HEAD_BW)) for what in whats),
+              report.figure(results.ratio(where, "rxe", "write_bw", report.HEAD_BW))]
+             for title, where, ours in TIMES if ours == "softmr"]
+    rows += [["  " + TEDIOUS.sub("", name), *(report.figure(results.all[key]) for key in keys), "", report.figure(ratio)]
+             for name, keys, ratio in results.regions("regions") if name.startswith("kernel memory, KiB")]
+    rows.append(["what works"])
+    suite = {row["device"]: row for row in rows_of(f"{directory}/foreign.csv") if row["suite"] == "rdma_core_newest"}
     total = sum(int(suite["softmr"][name]) for name in ("passed", "failed", "skipped"))
-    rows = [[f"{suite['softmr']['label']}: of {total} passed", *(suite[what]["passed"] for what in ("softmr", "rxe"))]]
-    rows += [[f"ib_write_bw 64 KiB, {title}, MiB/s", *(report.figure(results.value(where, what, "write_bw", report.HEAD_BW))
-                                                       for what in ("softmr", "rxe"))]
-             for where, title in (("host", "two processes of one host"), ("veth1500", "veth, MTU 1500"))]
-    rows += [[name, *(report.figure(results.all[key]) for key in keys)]
-             for name, keys, _ in results.regions("regions") if name.startswith("kernel memory, KiB")]
-    return plain(["", "softmr", "rdma_rxe"], rows)
+    rows.append([f"  {suite['softmr']['label']}, of {total} passed", *(suite[what]["passed"] for what in whats)])
+    contract_rows = rows_of(f"{directory}/contract.csv")
+    rows.append([f"  contract on memory, of {len(contract_rows)} rows kept",
+                 *(str(sum(row[what] == "kept" for row in contract_rows)) if what in contract_rows[0] else "" for what in whats)])
+    return plain(["", "softmr", "rdma_rxe", "siw", "softmr : rxe"], rows)
 
 
 IN_README = {"What it gives you that rdma_rxe does not": short, "How fast": speeds, "Other people's tests": foreign("suite"),
@@ -185,27 +326,37 @@ def readme(text, directory):
 
 # The file of each name, and what is made of it
 FIGURES = {
-    "latency": ("latency", latencies),
-    "contract": ("contract", contract),
-    "counted_messages": ("counted", counted("messages", "message", "rxe", "TCP")),
-    "counted_regions": ("counted", counted("regions", "region", "rxe")),
-    "counted_qps": ("counted", counted("qps", "QPs", "rxe")),
-    "counted_letter": ("counted", counted("messages", "message", "rxe", "TCP", labels=LETTER)),
+    "latency": ("latency.csv", latencies),
+    "contract": ("contract.csv", contract),
+    "counted_messages": ("counted.csv", counted("messages", "message", "rxe", "tcp")),
+    "counted_regions": ("counted.csv", counted("regions", "region", "rxe")),
+    "counted_qps": ("counted.csv", counted("qps", "QPs", "rxe")),
+    "counted_lists": ("counted.csv", lists),
+    "counted_letter": ("counted.csv", counted("messages", "message", "rxe", "tcp", labels=LETTER)),
+    "cpus": ("cpus.csv", cpus),
+    "loss": ("loss.csv", losses),
+    "speeds_others": ("speeds.csv", speeds_others),
+    "speeds_regions": ("speeds.csv", speeds_regions),
+    "letter_speeds": ("speeds.csv", letter_speeds),
+    "letter_suites": ("foreign.csv", letter_suites),
+    "letter_series": ("../upstream/series", letter_series),
 }
 
 
 def written(name, path):
     """The text of a table, with what its file says of the run"""
-    with open(path) as f:
-        notes = [line[1:].strip() for line in f if line.startswith("#")]
-    return "\n".join([*FIGURES[name][1](path), f"({'; '.join(notes)})", "", ""])
+    notes = [] if name in ("letter_suites", "letter_series") else [notes_of(path)]
+    if name.startswith("counted"):
+        notes = ["rxe and TCP: " + notes[0], "softmr: scripts/bench/budget.json"]
+    notes = [textwrap.fill(f"({'; '.join(notes)})", 120, break_on_hyphens=False), ""] if notes else []
+    return "\n".join([*FIGURES[name][1](path), *notes, ""])
 
 
 def page(path, text, directory):
     """The page as its files make it"""
     if os.path.basename(path) == "README":
         return readme(text, directory)
-    return BLOCK.sub(lambda m: m[1] + written(m[2], os.path.join(directory, f"{FIGURES[m[2]][0]}.csv")) + m[4], text)
+    return BLOCK.sub(lambda m: m[1] + written(m[2], os.path.join(directory, FIGURES[m[2]][0])) + m[4], text)
 
 
 def main():

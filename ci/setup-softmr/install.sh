@@ -41,7 +41,7 @@ release_mark() {
 	(. /etc/os-release && echo "~${ID:0:3}${VERSION_ID:-}")
 }
 
-# package_file NAME: NAME's package in $PACKAGES for this architecture, and for this release or, if there is none, for the
+# package_file NAME: NAME's package in $PACKAGES for this architecture and this release or, if there is none, for the
 # oldest release, whose libraries others have, too; nothing if there is none
 package_file() {
 	local file files=() marked=()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Completion of the command lines of softmr, softmr-run and softmr-mr for bash. Commands and options are taken from --help.
+# Completion of the command lines of softmr, softmr-run and softmr-mr for bash. Commands and options are --help's.
 
 _softmr_netdevs() {
 	local path

@@ -39,6 +39,17 @@ static void set_unseen(struct firewall *fw, char *what)
 
 /* -- front ends, which can evaluate their rules */
 
+/* A line with the verdict names the port, and not only for TCP. */
+static bool has_rule(char *text, const char *verdict)
+{
+	char *line;
+
+	while ((line = strsep(&text, "\n")))
+		if (names_port(line) && strstr(line, verdict) && !strstr(line, "tcp"))
+			return true;
+	return false;
+}
+
 static int run_firewalld(struct ran *ran, const char *zone, const char *ask)
 {
 	char *argv[] = { (char *)"firewall-cmd", (char *)ask, (char *)zone, NULL };
@@ -67,7 +78,7 @@ static bool ask_firewalld(struct firewall *fw, const char *netdev)
 	ran_free(&ran);
 	if (!open && run_firewalld(&ran, zone, "--list-all"))
 		set_unseen(fw, strf("firewalld does not show its rules: %s", ran_says(&ran)));
-	else if (open || strstr(ran.out, "target: ACCEPT") || names_port(ran.out))
+	else if (open || strstr(ran.out, "target: ACCEPT") || has_rule(ran.out, "accept"))
 		set(fw, DOOR_OPEN, copy("firewalld lets UDP port 4791 in"), NULL);
 	else
 		set(fw, DOOR_SHUT, copy("firewalld drops UDP port 4791, which RoCEv2 uses in both directions"),
@@ -78,17 +89,6 @@ static bool ask_firewalld(struct firewall *fw, const char *netdev)
 	free(zone);
 	free(of);
 	return true;
-}
-
-/* The first line that names the port and contains @with; NULL: there is none */
-static const char *line_with(char *text, const char *with)
-{
-	char *line;
-
-	while ((line = strsep(&text, "\n")))
-		if (names_port(line) && strstr(line, with))
-			return line;
-	return NULL;
 }
 
 /* Returns false if it is off. */
@@ -105,7 +105,7 @@ static bool ask_ufw(struct firewall *fw)
 	open = strstr(ran.out, "Default: allow (incoming)");
 	if (on && ran.status)
 		set_unseen(fw, strf("ufw does not show its rules: %s", ran_says(&ran)));
-	else if (on && (open || line_with(ran.out, "ALLOW")))
+	else if (on && (open || has_rule(ran.out, "ALLOW")))
 		set(fw, DOOR_OPEN, copy("ufw lets UDP port 4791 in"), NULL);
 	else if (on)
 		set(fw, DOOR_MAYBE, copy("ufw drops what none of its rules lets in, and none names UDP port 4791, which RoCEv2 uses"),
@@ -144,21 +144,69 @@ static bool drops(const char *rule)
 	       strstr(rule, "\"DROP\"") || strstr(rule, "\"REJECT\"");
 }
 
+static bool names_netdev(const char *text, const char *netdev)
+{
+	char *quoted = strf("\"%s\"", netdev ? netdev : "");
+	bool names = strstr(text, quoted);
+
+	free(quoted);
+	return names;
+}
+
 /* A rule that names a netdev other than ours does not apply to ours. */
 static bool is_elsewhere(const char *rule, const char *netdev)
 {
-	char *quoted = strf("\"%s\"", netdev ? netdev : "");
-	bool elsewhere = strstr(rule, "\"iif") && netdev && !strstr(rule, quoted);
+	return strstr(rule, "\"iif") && netdev && !names_netdev(rule, netdev);
+}
 
-	free(quoted);
-	return elsewhere;
+/* The match is true of each RoCEv2 packet that the netdev receives or sends. */
+static bool match_fits(struct json_object *match, const char *netdev)
+{
+	struct json_object *left = get(match, "left"), *payload = get(left, "payload");
+	const char *protocol = get_text(payload, "protocol"), *field = get_text(payload, "field");
+	const char *right = json_object_to_json_string(get(match, "right"));
+	const char *key = get_text(get(left, "meta"), "key");
+
+	if (strcmp(get_text(match, "op"), "=="))
+		return false;
+	if (!strcmp(field, "dport"))
+		return names_port(right) && (!strcmp(protocol, "udp") || !strcmp(protocol, "th"));
+	if (!strcmp(field, "protocol") || !strcmp(field, "nexthdr") || !strcmp(key, "l4proto"))
+		return strstr(right, "\"udp\"");
+	return (!strncmp(key, "iif", 3) || !strncmp(key, "oif", 3)) && names_netdev(right, netdev);
+}
+
+/* Does the statement let each of these packets go on to the rule's verdict? */
+static bool statement_fits(struct json_object *statement, const char *netdev)
+{
+	static const char *const plain[] = { "counter", "log", "drop", "reject" };
+	struct json_object *match = get(statement, "match");
+	size_t i;
+
+	if (match)
+		return match_fits(match, netdev);
+	for (i = 0; i < ARRAY_SIZE(plain); i++)
+		if (json_object_object_get_ex(statement, plain[i], NULL))
+			return true;
+	return !strcmp(get_text(get(statement, "xt"), "type"), "target");
+}
+
+/* Is the rule for all of these packets, and not only for some peers or up to some rate? */
+static bool fits(struct json_object *expr, const char *netdev)
+{
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(expr); i++)
+		if (!statement_fits(json_object_array_get_idx(expr, i), netdev))
+			return false;
+	return true;
 }
 
 /**
  * struct survey - findings about the rules of one chain and of its table
  * @names: a rule or a set of the table names the port
  * @accepts: a rule of the chain names it and accepts
- * @drops: a rule of the chain names it and drops, and no rule before it accepts
+ * @drops: a rule of the chain drops all RoCEv2 packets, and no rule before it accepts
  * @ends: the chain's last rule drops everything that reaches it
  */
 struct survey {
@@ -170,14 +218,15 @@ struct survey {
 
 static void survey_rule(struct survey *s, struct json_object *rule, const char *netdev)
 {
-	const char *text = json_object_to_json_string(get(rule, "expr"));
+	struct json_object *expr = get(rule, "expr");
+	const char *text = json_object_to_json_string(expr);
 
 	s->ends = drops(text) && !strstr(text, "\"match\"") && !strstr(text, "\"limit\"");
 	if (!names_port(text) || is_elsewhere(text, netdev))
 		return;
 	if (strstr(text, "\"accept\"") || strstr(text, "\"ACCEPT\""))
 		s->accepts = true;
-	else if (drops(text) && !s->accepts)
+	else if (drops(text) && fits(expr, netdev) && !s->accepts)
 		s->drops = true;
 }
 
@@ -221,7 +270,8 @@ static void judge_nft(struct firewall *fw, struct json_object *ruleset, const ch
 		if (!chain)
 			continue;
 		survey_chain(&s, all, chain, netdev);
-		certain = s.drops;
+		/* what is forwarded is for other machines */
+		certain = s.drops && strcmp(get_text(chain, "hook"), "forward");
 		if (!certain && (fw->what || s.names || !sees_own(chain) ||
 				 !(s.ends || !strcmp(get_text(chain, "policy"), "drop"))))
 			continue;
@@ -269,17 +319,22 @@ static bool read_nft(struct firewall *fw, const char *netdev)
  */
 static void judge_iptables(struct firewall *fw, const char *program, char *text)
 {
+	static const char all[] = " -p udp -m udp --dport 4791 -j ";
 	bool drops = false, accepts = false, policy = false;
 	char *line;
 
 	while ((line = strsep(&text, "\n"))) {
-		bool ours = strstr(line, "--dport 4791 ") || strstr(line, "--dports 4791 ");
+		bool ours = strstr(line, "-p udp ") &&
+			    (strstr(line, "--dport 4791 ") || strstr(line, "--dports 4791 "));
+		/* a rule with other matches is for some peers only */
+		bool whole = !strncmp(line, "-A ", 3) && strncmp(line, "-A FORWARD ", 11) &&
+			     !strncmp(line + 3 + strcspn(line + 3, " "), all, strlen(all));
 
 		if (!strncmp(line, ":INPUT DROP", 11))
 			policy = true;
 		if (ours && strstr(line, "-j ACCEPT"))
 			accepts = true;
-		else if (ours && !accepts &&
+		else if (whole && !accepts &&
 			 (strstr(line, "-j DROP") || strstr(line, "-j REJECT")))
 			drops = true;
 	}

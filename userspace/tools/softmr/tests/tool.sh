@@ -307,6 +307,15 @@ if unshare -n nft list ruleset >"$WORK/out" 2>&1; then
 	POLICY=accept firewall "a rule that rejects it" problem "drops" "udp dport 4791 reject"
 	POLICY=accept firewall "it is accepted before it is dropped" ok "" "udp dport 4791 accept; udp dport 4791 drop"
 	POLICY=accept firewall "another port" ok "" "udp dport 4792 drop"
+	POLICY=accept firewall "a rule that counts, logs and drops it" problem "drops UDP port 4791" \
+		"meta l4proto { tcp, udp } th dport { 22, 4791 } counter log drop"
+	POLICY=accept firewall "a rule for TCP" ok "" "tcp dport 4791 drop"
+	POLICY=accept firewall "a rule for one peer" ok "" "ip saddr 192.0.2.1 udp dport 4791 drop"
+	POLICY=accept firewall "a rule for other netdevs" ok "" 'iifname != "eth0" udp dport 4791 drop'
+	POLICY=accept firewall "a rule for all other ports" ok "" "udp dport != 4791 drop"
+	POLICY=accept firewall "a rule for what is too much" ok "" "udp dport 4791 limit rate over 1000/second drop"
+	rules "a rule for what is forwarded" ok "" \
+		"table ip f { chain f { type filter hook forward priority 0; udp dport 4791 drop; }; }"
 	# as Docker 28 adds for each container
 	rules "a rule for an address of a container" ok "" "table ip raw { chain PREROUTING { type filter hook prerouting priority raw;
 		ip daddr 172.17.0.2 iifname != docker0 drop; }; }"
@@ -326,6 +335,25 @@ check "a kernel without nftables" says firewall ok "the kernel has no nftables" 
 program nft 0 'no JSON'
 check "output of nft that is not JSON" says firewall warning "prints no JSON" softmr
 
+# -- iptables, where nft is not installed
+
+# iptables_says DESCRIPTION LEVEL TEXT RULE...: in the chains of a machine that accepts
+iptables_says() {
+	program iptables-save 0 "*filter" ":INPUT ${POLICY-ACCEPT} [0:0]" "${@:4}" COMMIT
+	check "iptables: $1" says firewall "$2" "$3" softmr
+}
+machine
+program nft 127
+program ip6tables-save 0
+put /sys/module/nf_tables/refcnt 1
+POLICY=DROP iptables_says "a policy that drops" warning "dropped by default.*iptables -I INPUT" \
+	"-A INPUT -p tcp -m tcp --dport 4791 -j ACCEPT"
+POLICY=DROP iptables_says "and a rule that accepts the port" ok "" "-A INPUT -p udp -m udp --dport 4791 -j ACCEPT"
+iptables_says "a rule that drops it" problem "a rule that drops UDP port 4791" "-A INPUT -p udp -m udp --dport 4791 -j DROP"
+iptables_says "rules for one peer, for what is forwarded, for TCP" ok "" \
+	"-A INPUT -s 192.0.2.1/32 -p udp -m udp --dport 4791 -j DROP" \
+	"-A FORWARD -p udp -m udp --dport 4791 -j DROP" "-A INPUT -p tcp -m tcp --dport 4791 -j DROP"
+
 # -- front ends, which are asked first: the answer from nft's rules would differ
 
 # firewalld QUERY LIST...: a running firewalld, which answers a query with the status QUERY, and lists LIST
@@ -344,6 +372,12 @@ firewalld 1 "public (active)" "  target: default" "  ports: 22/tcp"
 check "firewalld does not" says firewall problem "firewalld drops UDP port 4791.*firewall-cmd --permanent --add-port=4791/udp" softmr
 firewalld 1 "trusted (active)" "  target: ACCEPT"
 check "firewalld's zone accepts everything" says firewall ok "firewalld lets" softmr
+firewalld 1 "public (active)" "  target: default" "  rich rules:" '	rule family="ipv4" port port="4791" protocol="udp" accept'
+check "a rich rule of firewalld lets it in" says firewall ok "firewalld lets" softmr
+firewalld 1 "public (active)" "  target: default" "  rich rules:" '	rule family="ipv4" port port="4791" protocol="udp" drop'
+check "a rich rule that drops it does not" says firewall problem "firewalld drops" softmr
+firewalld 1 "public (active)" "  target: default" "  ports: 4791/tcp"
+check "TCP's port of that number is another one" says firewall problem "firewalld drops" softmr
 program firewall-cmd 252 "not running"
 check "without firewalld the rules are read" says firewall warning "nobody asks nft" softmr
 put /etc/ufw/ufw.conf "ENABLED=yes"
@@ -351,6 +385,8 @@ program ufw 0 "Status: active" "Default: deny (incoming), allow (outgoing), disa
 check "ufw drops what it does not name" says firewall warning "ufw drops.*ufw allow 4791/udp" softmr
 program ufw 0 "Status: active" "Default: deny (incoming), allow (outgoing), disabled (routed)" "" "4791/udp    ALLOW IN    Anywhere"
 check "ufw lets it in" says firewall ok "ufw lets" softmr
+program ufw 0 "Status: active" "Default: deny (incoming), allow (outgoing), disabled (routed)" "" "4791/tcp    ALLOW IN    Anywhere"
+check "ufw lets TCP in" says firewall warning "ufw drops" softmr
 program ufw 0 "Status: active" "Default: allow (incoming), allow (outgoing), disabled (routed)"
 check "ufw lets everything in" says firewall ok "ufw lets" softmr
 program ufw 1 "ERROR: You need to be root to run this script"

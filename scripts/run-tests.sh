@@ -260,11 +260,9 @@ begin_bed() {
 		}' | LC_ALL=C sort -k5,5n -k3,3 >"$dir/tests"
 }
 
-# Print its jobs, a line each: the seconds that they cost, and "bed nodes boot". The tests of a job share a boot. Jobs
-# outside of the rota come first.
+# Print its jobs, a line each. The tests of a job share a boot.
 bed_jobs() {
-	awk -v bed="$1" '{ cost[$1 " " $2] += $5 }
-		END { for (job in cost) print cost[job] + (job ~ /[ .]rota/ ? 0 : 100000), bed, job }' "$OUT/$1/tests"
+	job_list "$1" $((TURN / ROTA_TURNS)) <"$OUT/$1/tests"
 	# the leak check counts as a test
 	if grep -q ' kmemleak ' "$OUT/$1/tests"; then echo "1 kmemleak kmemleak 0 0" >>"$OUT/$1/tests"; fi
 }

@@ -6,6 +6,16 @@
 # Jobs that can start, the longest first: "SECONDS WORD..."
 QUEUE=()
 
+# job_list BED WEEK: the jobs of a bed's tests, "NODES BOOT NAME LIMIT COST" on standard input: "SECONDS BED NODES BOOT". Jobs
+# of the rota come after all others. Each week another one of them is first, since the last ones may not be begun in time
+job_list() {
+	awk '{ cost[$1 " " $2] += $5 } END { for (job in cost) print cost[job], job }' | LC_ALL=C sort -k1nr -k2 |
+		awk -v bed="$1" -v week="$2" '
+			!/[ .]rota/ { print $1 + 100000, bed, $2, $3; next }
+			{ rota[n++] = $2 " " $3 }
+			END { for (i = 0; i < n; i++) print int(90000 * (n - (i + week) % n) / n), bed, rota[i] }'
+}
+
 # The sum of jobs that may run at a time. A job counts 1: a guest of UML leaves a third of its processor to others. An
 # emulated guest counts 2: it has two processors, which also work while they wait for each other. Jobs on the host test
 # the beds, with their own emulated guests.

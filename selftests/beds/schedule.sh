@@ -49,6 +49,19 @@ ROOM=1
 chooses "on the smallest, what is too large alone" "qemu-a"
 chooses "and nothing beside it" "" qemu
 
+# -- the jobs of a bed
+
+# order WEEK: the jobs of some tests, in the order in which they begin
+order() {
+	QUEUE=()
+	enqueue < <(job_list qemu-a "$1" <<<$'1 main a 9 5\n1 rota.1 b 9 9\n1 rota.2 c 9 8\n1 rota.1 d 9 1\n2 rota e 9 7')
+	printf '%s\n' "${QUEUE[@]}" | cut -d' ' -f3- | tr '\n' ' '
+}
+check "the rota comes last, its longest job first" is "$(order 0)" "1 main 1 rota.1 1 rota.2 2 rota "
+check "a week later another one of it is first" is "$(order 1)" "1 main 2 rota 1 rota.1 1 rota.2 "
+check "... and two weeks later the third" is "$(order 2)" "1 main 1 rota.2 2 rota 1 rota.1 "
+check "... and then the longest again" is "$(order 3)" "$(order 0)"
+
 # -- all of them
 
 # A job runs until its end has been told, so what runs is counted here
@@ -58,7 +71,7 @@ start() {
 	case $1 in qemu-* | host) EMULATED=$((EMULATED + 1)) ;; esac
 	echo "$RUNNING" >>"$WORK/counts"
 	echo "$EMULATED" >>"$WORK/emulated"
-	{ sleep 0.1; [ "$*" != "make bad" ]; } &
+	{ sleep 0.3; [ "$*" != "make bad" ]; } &
 	job=$!
 }
 

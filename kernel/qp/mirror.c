@@ -145,11 +145,13 @@ static bool packet_show(struct mirror *m)
 /* Show packet @i of @npsn packets of a message, with its payload from the list */
 static bool part_show(struct mirror *m, u32 i, u32 npsn, u32 total)
 {
+	bool asks = i + 1 == npsn && !(m->hdr.op->flags & SMR_OP_AETH);
+
 	m->hdr.psn = smr_psn_add(m->local->hdr.psn, i);
 	m->hdr.len = min_t(u32, total - i * m->local->src->mtu,
 			   m->local->src->mtu);
-	m->hdr.ack_req = i + 1 == npsn;
-	m->hdr.solicited = m->hdr.ack_req && m->local->hdr.solicited;
+	m->hdr.ack_req = asks && smr_qp_is_reliable(m->from);
+	m->hdr.solicited = asks && m->local->hdr.solicited;
 	return packet_show(m);
 }
 
@@ -206,7 +208,6 @@ static void read_show(struct mirror *m, u8 syndrome)
 		reply_hdr(m, opcode, syndrome);
 		if (!part_show(m, i, npsn, total))
 			return;
-		m->hdr.ack_req = false;
 	}
 }
 

@@ -79,7 +79,11 @@ static void each_size(struct __test_metadata *_metadata, struct vt_pair *pair,
 
 	for (i = 0; i < ARRAY_SIZE(lens) && lens[i] <= largest(path_mtu, op);
 	     i++) {
-		struct vt_xfer x = { op, lens[i], 1, 1 };
+		struct vt_xfer x = {
+			.op = op, .len = lens[i], .src_sges = 1, .dst_sges = 1,
+			/* capture.sh: only the last packet may have the flag */
+			.flags = vt_op_receives(op) ? IBV_SEND_SOLICITED : 0,
+		};
 
 		ASSERT_TRUE(vt_transfer(pair, &x))
 			TH_LOG("%zu bytes", lens[i]);

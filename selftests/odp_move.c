@@ -5,7 +5,7 @@
  * one thing happens at a time; in odp_traffic.c everything happens at once.
  *
  * timeout: 240
- * paths: host wire
+ * paths: host veth
  */
 #include "harness.h"
 

@@ -4,7 +4,7 @@
  *
  * break: qemu-newest qemu-oldest
  * timeout: 90
- * paths: host wire
+ * paths: host veth
  */
 #include "rows.h"
 

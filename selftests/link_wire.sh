@@ -3,15 +3,28 @@
 # nodes: 1
 # timeout: 200
 #
-# Packets between two links over more than a cable: VLAN, macvlan, bridge, bond; and VLANs on the links' own netdevs,
-# whose addresses become GIDs of the links, also with rdma_rxe at the other end
+# Packets between two links over more than a cable: VLAN, macvlan, bridge, bond, tap, tun; and VLANs on the links' own
+# netdevs, whose addresses become GIDs of the links, also with rdma_rxe at the other end
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
 
 need_link_type "$LINK_TYPE"
 
-# raise KIND NETNS HOST: make a netdev top0 on veth0, with unique addresses
+# cable KIND: what connects the namespaces: a process between two netdevs top0, or veth0 in each
+cable() {
+	case $1 in
+	tap | tun)
+		modprobe -q tun
+		python3 "$LIB/relay.py" "$1" top0 "$SNS" "$CNS" >"$WORK/relay" 2>&1 &
+		on_exit kill "$!"
+		within 10 grep -q ready "$WORK/relay" || { cat "$WORK/relay"; return 1; }
+		;;
+	*) veth_add "$SNS" "$CNS" 1500 ;;
+	esac
+}
+
+# raise KIND NETNS HOST: make a netdev top0 on veth0, unless the cable has it, with unique addresses
 raise() {
 	local ip=(ip ${2:+-n "$2"})
 	case $1 in
@@ -22,6 +35,7 @@ raise() {
 		"${ip[@]}" link add top0 type bond mode active-backup && "${ip[@]}" link set veth0 down &&
 			"${ip[@]}" link set veth0 master top0
 		;;
+	tap | tun) ;;
 	esac || return
 	on_exit "${ip[@]}" link del top0
 	"${ip[@]}" -batch - <<-END
@@ -58,14 +72,14 @@ MARK=${#TAP_CLEANUP[@]}
 # on KIND: the links are on netdevs of that kind
 on() {
 	local ns
-	ns_add "$SNS" && ns_add "$CNS" && veth_add "$SNS" "$CNS" 1500 || return
+	ns_add "$SNS" && ns_add "$CNS" && cable "$1" || return
 	# veth0's link must not have the address of a macvlan on veth0
 	for ns in "$SNS" "$CNS"; do in_ns "$ns" sysctl -qw net.ipv4.conf.all.arp_ignore=1; done
 	raise "$1" "$SNS" 1 && raise "$1" "$CNS" 2 || return
 	link_add "$S" top0 "$SNS" && link_add "$C" top0 "$CNS"
 }
 
-for kind in vlan macvlan bridge bond; do
+for kind in vlan macvlan bridge bond tap tun; do
 	if on "$kind" >"$WORK/on" 2>&1; then
 		sides "$S" "$SNS" "$C" "$CNS"
 		data "$kind"

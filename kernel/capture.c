@@ -52,6 +52,12 @@ static ssize_t record_read(struct smr_capture *cap, char __user *to, size_t size
 	return ret ? ret : (ssize_t)copied;
 }
 
+/* Is there a packet, or will there be none any more? */
+static bool is_ready(struct smr_capture *cap)
+{
+	return !kfifo_is_empty(&cap->fifo) || READ_ONCE(cap->ended);
+}
+
 static ssize_t capture_read(struct file *file, char __user *to, size_t size,
 			    loff_t *pos)
 {
@@ -61,7 +67,7 @@ static ssize_t capture_read(struct file *file, char __user *to, size_t size,
 
 	for (;;) {
 		/* What was captured before the end is read before the end. */
-		ended = smp_load_acquire(&cap->ended);
+		ended = smp_load_acquire(&cap->ended); /* pairs with capture_end() */
 		ret = record_read(cap, to, size);
 		if (ret != -EAGAIN)
 			return ret;
@@ -69,9 +75,7 @@ static ssize_t capture_read(struct file *file, char __user *to, size_t size,
 			return 0;
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
-		ret = wait_event_interruptible(cap->wait,
-					       !kfifo_is_empty(&cap->fifo) ||
-					       smp_load_acquire(&cap->ended));
+		ret = wait_event_interruptible(cap->wait, is_ready(cap));
 		if (ret)
 			return ret;
 	}
@@ -83,7 +87,7 @@ static __poll_t capture_poll(struct file *file, poll_table *table)
 	__poll_t ready = 0;
 
 	poll_wait(file, &cap->wait, table);
-	if (smp_load_acquire(&cap->ended))
+	if (smp_load_acquire(&cap->ended)) /* pairs with capture_end() */
 		ready |= EPOLLIN | EPOLLRDNORM | EPOLLHUP;
 	if (!kfifo_is_empty(&cap->fifo))
 		ready |= EPOLLIN | EPOLLRDNORM;
@@ -99,7 +103,7 @@ static void capture_end(struct smr_capture *cap)
 	list_del(&cap->of_context);
 	smr_account_give(cap->account, SMR_LIMIT_RULE);
 	static_branch_slow_dec_deferred(&smr_captured);
-	/* pairs with smp_load_acquire() of readers */
+	/* pairs with capture_read() and capture_poll() */
 	smp_store_release(&cap->ended, true);
 	wake_up_interruptible_all(&cap->wait);
 }

@@ -3,8 +3,9 @@
 #ifndef SMR_CAPTURE_H
 #define SMR_CAPTURE_H
 
+#include <rdma/uverbs_ioctl.h>
+
 struct smr_ucontext;
-struct uapi_definition;
 
 void smr_captures_end(struct smr_ucontext *ctx);
 void smr_captures_fini(void);

@@ -124,6 +124,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 		    struct net *net, const struct smr_link_conf *conf)
 {
 	struct smr_env *env = &dev->verbs.env;
+	struct smr_why why;
 	int ret;
 
 	dev->ns = smr_netns(net);
@@ -133,10 +134,17 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	ret = smr_egress_open(&dev->egress, net);
 	if (ret)
 		goto put_ns;
+	env->whys = &dev->ns->whys;
+	env->kernel_whys = smr_why_log_create_kernel(env->whys,
+						     &dev->verbs.ibdev);
+	if (!env->kernel_whys) {
+		ret = -ENOMEM;
+		goto close_egress;
+	}
 	env->stats = smr_stats_create();
 	if (!env->stats) {
 		ret = -ENOMEM;
-		goto close_egress;
+		goto end_log;
 	}
 	env->bound = smr_stats_create();
 	if (!env->bound) {
@@ -157,7 +165,8 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	ret = smr_keys_init(&dev->keys);
 	if (ret)
 		goto fini_own;
-	dev->dma_mr = smr_kmr_dma(&dev->keys, NULL, IB_ACCESS_LOCAL_WRITE);
+	dev->dma_mr = smr_kmr_dma(&dev->keys, NULL, IB_ACCESS_LOCAL_WRITE,
+				  &why);
 	if (IS_ERR(dev->dma_mr)) {
 		ret = PTR_ERR(dev->dma_mr);
 		goto fini_keys;
@@ -167,7 +176,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	smr_ahtab_init(&dev->verbs.ahs);
 	smr_srqtab_init(&dev->verbs.srqs);
 	smr_dm_store_init(&dev->verbs.dms);
-	smr_steer_init(&dev->verbs.steer, ndev, env->stats);
+	smr_steer_init(&dev->verbs.steer, ndev);
 	smr_userwqs_init(&dev->verbs.users, &conf->user);
 	smr_awaits_init(&dev->verbs.awaits);
 	INIT_WORK(&dev->resync_work, resync_netdev);
@@ -180,7 +189,6 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	env->keys = &dev->keys;
 	env->steer = &dev->verbs.steer;
 	env->antispoof = &dev->ns->antispoof;
-	env->whys = &dev->ns->whys;
 	INIT_LIST_HEAD(&env->captures);
 	env->ndev = ndev;
 	env->loopback = conf->loopback;
@@ -199,6 +207,8 @@ put_bound:
 	smr_stats_put(env->bound);
 put_stats:
 	smr_stats_put(env->stats);
+end_log:
+	smr_why_log_end(env->kernel_whys);
 close_egress:
 	smr_egress_close(&dev->egress);
 put_ns:
@@ -223,6 +233,8 @@ static void dealloc_driver(struct ib_device *ibdev)
 	smr_steer_fini(&dev->verbs.steer);
 	smr_ahtab_fini(&dev->verbs.ahs);
 	smr_egress_close(&dev->egress);
+	/* The objects that are left may be refused something, which nobody reads any more. */
+	smr_why_log_end(smr_why_log_get(dev->verbs.env.kernel_whys));
 	smr_netns_put(dev->ns);
 	netdev_put(dev->verbs.env.ndev, &dev->tracker);
 
@@ -235,6 +247,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 	smr_packets_fini(&dev->verbs.env.packets);
 	destroy_workqueue(dev->verbs.env.wq);
 	smr_counters_fini(&dev->verbs.counters);
+	smr_why_log_put(dev->verbs.env.kernel_whys);
 	smr_stats_put(dev->verbs.env.bound);
 	smr_stats_put(dev->verbs.env.stats);
 }

@@ -3,6 +3,7 @@
 #include "key.h"
 
 #include <linux/jiffies.h>
+#include <linux/overflow.h>
 #include <linux/random.h>
 #include <linux/rhashtable.h>
 #include <linux/sched.h>
@@ -418,6 +419,18 @@ enum smr_key_verdict smr_key_open(struct smr_keys *keys, u32 key,
 	return SMR_KEY_OK;
 }
 
+/* By how many bytes does a range begin before what the key opens, or end beyond it? */
+static u64 range_off(const struct smr_key *key, u64 addr, u64 len)
+{
+	u64 end;
+
+	if (addr < key->iova)
+		return key->iova - addr;
+	if (check_add_overflow(addr - key->iova, len, &end))
+		return U64_MAX;
+	return end - key->length;
+}
+
 /**
  * smr_key_why() - why did a key not open?
  * @keys: the key table of the device
@@ -473,7 +486,7 @@ enum smr_key_verdict smr_key_why(struct smr_keys *keys, u32 key,
 		break;
 	case SMR_KEY_RANGE:
 		smr_why(why, KEY_RANGE, key, addr, len, now->iova,
-			now->length);
+			now->length, range_off(now, addr, len));
 		break;
 	}
 	return verdict;

@@ -22,6 +22,7 @@
 #include "kmem.h"
 #include "mr.h"
 #include "mw.h"
+#include "why.h"
 
 #define KMR_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
@@ -68,6 +69,7 @@ static struct smr_kmr *kmr_create(struct smr_keys *keys, struct ib_pd *pd)
  * @keys: the device's keys
  * @pd: its PD; NULL: usable in all PDs of the kernel
  * @access: enum ib_access_flags
+ * @why: a refusal says why
  *
  * Its addresses are the kernel's virtual ones, in the linear mapping.
  *
@@ -75,13 +77,15 @@ static struct smr_kmr *kmr_create(struct smr_keys *keys, struct ib_pd *pd)
  * Return: the region, which smr_mr_dereg() ends; or an ERR_PTR: -EOPNOTSUPP
  * (unknown access flag), -ENOMEM, -ENOSPC.
  */
-struct smr_mr *smr_kmr_dma(struct smr_keys *keys, struct ib_pd *pd, int access)
+struct smr_mr *smr_kmr_dma(struct smr_keys *keys, struct ib_pd *pd, int access,
+			   struct smr_why *why)
 {
+	int unknown = access & ~(KMR_RIGHTS | IB_ACCESS_OPTIONAL);
 	struct smr_kmr *kmr;
 	struct smr_key *key;
 
-	if (access & ~(KMR_RIGHTS | IB_ACCESS_OPTIONAL))
-		return ERR_PTR(-EOPNOTSUPP);
+	if (unknown)
+		return smr_why_ptr(why, MR_ACCESS, access, unknown);
 	kmr = kmr_create(keys, pd);
 	if (IS_ERR(kmr))
 		return ERR_CAST(kmr);
@@ -102,19 +106,21 @@ struct smr_mr *smr_kmr_dma(struct smr_keys *keys, struct ib_pd *pd, int access)
  * @keys: the device's keys
  * @pd: its PD
  * @max_blocks: maximum number of its blocks
+ * @why: a refusal says why
  *
  * Context: process, may sleep.
  * Return: the region, which smr_mr_dereg() ends; or an ERR_PTR: -EINVAL (too
  * many blocks), -ENOMEM, -ENOSPC.
  */
 struct smr_mr *smr_kmr_alloc(struct smr_keys *keys, struct ib_pd *pd,
-			     u32 max_blocks)
+			     u32 max_blocks, struct smr_why *why)
 {
 	struct smr_kmr *kmr;
 	int ret;
 
 	if (!max_blocks || max_blocks > SMR_MAX_FAST_REG_BLOCKS)
-		return ERR_PTR(-EINVAL);
+		return smr_why_ptr(why, MR_BLOCKS, max_blocks,
+				   SMR_MAX_FAST_REG_BLOCKS);
 	kmr = kmr_create(keys, pd);
 	if (IS_ERR(kmr))
 		return ERR_CAST(kmr);

@@ -123,7 +123,10 @@ void smr_limits_drain(struct ib_device *ibdev)
 	drain(ibdev, KINDS_ALL);
 }
 
-/* Count an object before it is created. IBTA calls the error "insufficient resources". */
+/*
+ * Count an object before it is created. IBTA calls the error "insufficient resources". @log is
+ * NULL for a kernel consumer.
+ */
 static int take(struct ib_device *ibdev, struct smr_account *account,
 		struct smr_why_log *log, enum smr_limit kind)
 {
@@ -138,7 +141,8 @@ static int take(struct ib_device *ibdev, struct smr_account *account,
 			return 0;
 		smr_account_give(account, kind);
 	}
-	return smr_why_verb(log, &why, 0, smr_why(&why, LIMIT, kind, most));
+	return smr_why_verb(log ?: to_smr_verbs(ibdev)->env.kernel_whys, &why, 0,
+			    smr_why(&why, LIMIT, kind, most));
 }
 
 static void give(struct ib_device *ibdev, struct smr_account *account,

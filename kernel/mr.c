@@ -131,11 +131,17 @@ static int why_no_mem(const struct mr_args *args, int err)
 	if (args->fd != NO_FD) {
 		if (err == -EBADF)
 			return smr_why(args->why, MR_DMABUF_FD, args->fd);
-		if (err == -EINVAL)
-			return smr_why(args->why, MR_DMABUF, args->fd,
-				       args->start, args->length);
+		if (err == -EOPNOTSUPP)
+			return smr_why(args->why, MR_IO_MEMORY, args->fd);
+		/* any other error may be the exporter's */
+		if (err != -ENOMEM && err != -EINTR && err != -ERESTARTSYS)
+			smr_why(args->why, MR_DMABUF, args->fd, args->start,
+				args->length);
 		return err;
 	}
+	if (err == -EINVAL)
+		return smr_why(args->why, MR_START_WRAPS, args->start,
+			       args->length);
 	if (err == -EFAULT)
 		return smr_why(args->why, MR_UNMAPPED, args->start,
 			       args->length, !!(args->access & MR_WRITABLE));

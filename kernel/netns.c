@@ -8,6 +8,7 @@
 
 #include "compat/cleanup.h"
 #include "qp/rx.h"
+#include "why.h"
 
 /* The id of softmr's per-namespace data, from register_pernet_subsys() */
 static unsigned int netns_id __read_mostly;
@@ -49,9 +50,14 @@ int smr_netns_get(struct smr_netns *ns, struct net *net)
 		ret = smr_why_book_open(&ns->whys);
 		if (ret)
 			goto unlock;
+		ns->tab.whys = smr_why_log_create_kernel(&ns->whys, NULL);
+		if (!ns->tab.whys) {
+			ret = -ENOMEM;
+			goto close_whys;
+		}
 		ret = smr_antispoof_open(&ns->antispoof, net);
 		if (ret)
-			goto close_whys;
+			goto end_log;
 		ret = smr_net_open(&ns->sn, net, &smr_qp_rx_ops, &ns->tab);
 		if (ret)
 			goto close_antispoof;
@@ -62,6 +68,8 @@ int smr_netns_get(struct smr_netns *ns, struct net *net)
 
 close_antispoof:
 	smr_antispoof_close(&ns->antispoof, net);
+end_log:
+	smr_why_log_end(ns->tab.whys);
 close_whys:
 	smr_why_book_close(&ns->whys);
 unlock:
@@ -84,6 +92,7 @@ void smr_netns_put(struct smr_netns *ns)
 	if (ns->users == 1) {
 		smr_antispoof_close(&ns->antispoof, ns->sn.net);
 		smr_net_close(&ns->sn);
+		smr_why_log_end(ns->tab.whys);
 		smr_why_book_close(&ns->whys);
 	}
 	/* Pairs with netns_exit()'s acquire. Do not touch *@ns from here on. */

@@ -7,9 +7,12 @@
 #define SMR_TRACE_H
 
 #include <linux/in6.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 #include <rdma/ib_verbs.h>
+
+#include "uapi/softmr-why.h"
 
 #ifndef SMR_TRACE_HELPERS
 #define SMR_TRACE_HELPERS
@@ -47,6 +50,11 @@ u32 smr_trace_pid(const struct ib_qp *ibqp);
 		{ 7, "LOCAL_INV" }, { 8, "BIND_MW" },			\
 		{ 9, "SEND_WITH_INV" }, { 14, "FLUSH" },		\
 		{ 15, "ATOMIC_WRITE" }, { 32, "REG_MR" })
+
+/* enum smr_why_id */
+#define SMR_TRACE_WHY(name, id, ...)	{ id, #name },
+#define smr_show_why(id) \
+	__print_symbolic(id, SMR_WHYS(SMR_TRACE_WHY) { 0, "NONE" })
 
 /* IBTA 9.2.1: the lower bits of the BTH's opcode; the upper ones are the service */
 #define smr_show_packet(opcode)						\
@@ -335,28 +343,39 @@ TRACE_EVENT(smr_udp_refused,
 
 /* A deregistration was refused because a window is bound. */
 TRACE_EVENT(smr_dereg_busy,
-	TP_PROTO(u32 lkey, u32 windows, u32 rkey),
-	TP_ARGS(lkey, windows, rkey),
+	TP_PROTO(const struct ib_device *ibdev, u32 lkey, u32 windows,
+		 u32 rkey),
+	TP_ARGS(ibdev, lkey, windows, rkey),
 	TP_STRUCT__entry(
+		__array(char, dev, SMR_TRACE_NAME)
+		__field(u32, pid)
 		__field(u32, lkey)
 		__field(u32, windows)
 		__field(u32, rkey)
 	),
 	TP_fast_assign(
+		strscpy(__entry->dev, dev_name(&ibdev->dev), SMR_TRACE_NAME);
+		__entry->pid = task_tgid_nr(current);
 		__entry->lkey = lkey;
 		__entry->windows = windows;
 		__entry->rkey = rkey;
 	),
-	TP_printk("lkey=%#x windows=%u first_rkey=%#x", __entry->lkey,
-		  __entry->windows, __entry->rkey)
+	TP_printk("dev=%s pid=%u lkey=%#x windows=%u first_rkey=%#x",
+		  __entry->dev, __entry->pid, __entry->lkey, __entry->windows,
+		  __entry->rkey)
 );
 
-/* A verb or work request was refused: "softmr why ID" explains the reason. */
+/*
+ * A verb or work request was refused, or a packet dropped: "softmr why ID" explains the reason.
+ * A packet that is for no QP is of no link.
+ */
 TRACE_EVENT(smr_refused,
-	TP_PROTO(u32 pid, u32 qpn, u32 id, u32 error, u32 psn, const u64 *num),
-	TP_ARGS(pid, qpn, id, error, psn, num),
+	TP_PROTO(const struct ib_device *ibdev, u32 pid, u32 qpn, u32 id,
+		 u32 error, u32 psn, const u64 *num),
+	TP_ARGS(ibdev, pid, qpn, id, error, psn, num),
 	TP_STRUCT__entry(
 		__array(u64, num, 8)
+		__array(char, dev, SMR_TRACE_NAME)
 		__field(u32, pid)
 		__field(u32, qpn)
 		__field(u32, id)
@@ -365,17 +384,20 @@ TRACE_EVENT(smr_refused,
 	),
 	TP_fast_assign(
 		memcpy(__entry->num, num, sizeof(__entry->num));
+		strscpy(__entry->dev, ibdev ? dev_name(&ibdev->dev) : "-",
+			SMR_TRACE_NAME);
 		__entry->pid = pid;
 		__entry->qpn = qpn;
 		__entry->id = id;
 		__entry->error = error;
 		__entry->psn = psn;
 	),
-	TP_printk("pid=%u qpn=%#x why=%#06x error=%u psn=%#x numbers=%#llx,%#llx,%#llx,%#llx,%#llx,%#llx,%#llx,%#llx",
-		  __entry->pid, __entry->qpn, __entry->id, __entry->error,
-		  __entry->psn, __entry->num[0], __entry->num[1],
-		  __entry->num[2], __entry->num[3], __entry->num[4],
-		  __entry->num[5], __entry->num[6], __entry->num[7])
+	TP_printk("dev=%s pid=%u qpn=%#x why=%#06x error=%u psn=%#x numbers=%#llx,%#llx,%#llx,%#llx,%#llx,%#llx,%#llx,%#llx says=%s",
+		  __entry->dev, __entry->pid, __entry->qpn, __entry->id,
+		  __entry->error, __entry->psn, __entry->num[0],
+		  __entry->num[1], __entry->num[2], __entry->num[3],
+		  __entry->num[4], __entry->num[5], __entry->num[6],
+		  __entry->num[7], smr_show_why(__entry->id))
 );
 
 #endif /* SMR_TRACE_H */

@@ -9,12 +9,12 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "arena.h"
+#include "why.h"
 
 struct smr_account;
 struct smr_bell;
 struct smr_env;
 struct smr_userwq;
-struct smr_why_log;
 
 /**
  * struct smr_ucontext - a process's context of the device
@@ -68,6 +68,15 @@ static inline struct smr_why_log *smr_udata_whys(struct ib_udata *udata)
 {
 	return udata ? smr_attrs_whys(rdma_udata_to_uverbs_attr_bundle(udata)) :
 		       NULL;
+}
+
+/*
+ * Log that the input of a command cannot be used, or its response not be written: @ret. A kernel
+ * consumer has neither.
+ */
+static inline int smr_udata_result(struct ib_udata *udata, int ret)
+{
+	return smr_why_verb(smr_udata_whys(udata), NULL, 0, ret);
 }
 
 #endif /* SMR_UCONTEXT_H */

@@ -55,6 +55,13 @@ static struct ib_ucontext *udata_uctx(struct ib_udata *udata)
 	return udata ? rdma_udata_to_uverbs_attr_bundle(udata)->context : NULL;
 }
 
+/* The log of the caller of a verb */
+static struct smr_why_log *caller_whys(const struct ib_device *ibdev,
+				       struct ib_udata *udata)
+{
+	return smr_udata_whys(udata) ?: to_smr_verbs(ibdev)->env.kernel_whys;
+}
+
 /* Note the refusal of a verb that returns an object. @ptr: an ERR_PTR. */
 static void *refused(struct smr_why_log *log, const struct smr_why *why,
 		     u32 qpn, const void *ptr)
@@ -94,7 +101,7 @@ static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	INIT_LIST_HEAD(&ctx->captures);
 	ctx->id = atomic64_inc_return(&contexts);
 	ret = -ENOMEM;
-	ctx->whys = smr_why_log_create(verbs->env.whys, uctx->device->index);
+	ctx->whys = smr_why_log_create(verbs->env.whys, uctx->device);
 	if (!ctx->whys)
 		goto put_user;
 	ctx->bell = smr_bell_create(verbs->env.tab, ctx->id);
@@ -149,7 +156,7 @@ static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	to_smr_pd(ibpd)->keys = verbs->env.keys;
 	to_smr_pd(ibpd)->stats = verbs->env.stats;
 	to_smr_pd(ibpd)->awaits = &verbs->awaits;
-	return ib_no_udata_io(udata);
+	return smr_udata_result(udata, ib_no_udata_io(udata));
 }
 
 static int dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
@@ -162,10 +169,12 @@ static int create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 {
 	gfp_t gfp = init->flags & RDMA_CREATE_AH_SLEEPABLE ? GFP_KERNEL :
 							     GFP_ATOMIC;
-	struct smr_why why;
+	struct smr_env *env = &to_smr_verbs(ibah->device)->env;
+	struct smr_why why = {};
+	int ret;
 
-	return smr_ah_create(to_smr_ah(ibah), &to_smr_verbs(ibah->device)->env,
-			     init->ah_attr, gfp, &why);
+	ret = smr_ah_create(to_smr_ah(ibah), env, init->ah_attr, gfp, &why);
+	return smr_why_verb(env->kernel_whys, &why, 0, ret);
 }
 
 static int create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
@@ -177,15 +186,15 @@ static int create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	struct smr_why why = {};
 	int ret;
 
-	ret = ib_is_udata_in_empty(udata);
+	ret = smr_udata_result(udata, ib_is_udata_in_empty(udata));
 	if (ret)
 		return ret;
 	ret = smr_ah_create(ah, &verbs->env, init->ah_attr, GFP_KERNEL_ACCOUNT,
 			    &why);
 	if (ret)
-		return smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
+		return smr_why_verb(caller_whys(ibah->device, udata), &why, 0, ret);
 	resp.ah_handle = ah->av->number;
-	ret = ib_respond_udata(udata, resp);
+	ret = smr_udata_result(udata, ib_respond_udata(udata, resp));
 	if (ret)
 		smr_ah_destroy(ah);
 	return ret;
@@ -213,13 +222,14 @@ static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct smr_why why = {};
 	int ret;
 
-	ret = ib_is_udata_in_empty(udata);
+	ret = smr_udata_result(udata, ib_is_udata_in_empty(udata));
 	if (ret)
 		return ret;
 	ret = smr_cq_create(cq, attr, &user, &why);
 	if (ret || !udata)
-		return smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
-	ret = ib_respond_udata(udata, resp);
+		return smr_why_verb(caller_whys(ibcq->device, udata), &why, 0,
+				    ret);
+	ret = smr_udata_result(udata, ib_respond_udata(udata, resp));
 	if (ret)
 		smr_cq_destroy(cq);
 	return ret;
@@ -237,18 +247,18 @@ static int resize_user_cq(struct ib_cq *ibcq, SMR_RESIZE_CQE_TYPE cqe,
 	struct smr_why why = {};
 	int ret;
 
-	ret = ib_is_udata_in_empty(udata);
+	ret = smr_udata_result(udata, ib_is_udata_in_empty(udata));
 	if (ret)
 		return ret;
 	if (!udata || udata->outlen < offsetofend(typeof(resp), cq))
-		return -EINVAL;
-	ret = ib_respond_empty_udata(udata);
-	if (ret)
-		return ret;
-	ret = smr_cq_resize(to_smr_cq(ibcq), &user, cqe, &why);
-	if (ret)
-		return smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
-	return ib_respond_udata(udata, resp);
+		ret = smr_why(&why, CQ_RESPONSE, cqe);
+	else
+		ret = ib_respond_empty_udata(udata);
+	if (!ret)
+		ret = smr_cq_resize(to_smr_cq(ibcq), &user, cqe, &why);
+	if (!ret)
+		ret = ib_respond_udata(udata, resp);
+	return smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
 }
 
 static int modify_cq(struct ib_cq *ibcq, u16 count, u16 usecs)
@@ -282,15 +292,16 @@ static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct smr_why why = {};
 	int ret;
 
-	ret = ib_is_udata_in_empty(udata);
+	ret = smr_udata_result(udata, ib_is_udata_in_empty(udata));
 	if (ret)
 		return ret;
 	ret = smr_srq_create(srq, &to_smr_verbs(ibsrq->device)->srqs, init,
 			     &user, &why);
 	if (ret || !udata)
-		return smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
+		return smr_why_verb(caller_whys(ibsrq->device, udata), &why, 0,
+				    ret);
 	resp.srqn = srq->srqn;
-	ret = ib_respond_udata(udata, resp);
+	ret = smr_udata_result(udata, ib_respond_udata(udata, resp));
 	if (ret)
 		smr_srq_destroy(srq);
 	return ret;
@@ -304,7 +315,7 @@ static int modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 
 	if (!ret)
 		ret = smr_srq_modify(to_smr_srq(ibsrq), attr, mask, &why);
-	return smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
+	return smr_why_verb(caller_whys(ibsrq->device, udata), &why, 0, ret);
 }
 
 static int query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
@@ -322,23 +333,30 @@ static int destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 static int post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 			 const struct ib_recv_wr **bad)
 {
-	return smr_post_srq_recv(to_smr_srq(ibsrq), wr, bad);
+	struct smr_why why;
+
+	return smr_why_verb(to_smr_verbs(ibsrq->device)->env.kernel_whys, &why,
+			    0, smr_post_srq_recv(to_smr_srq(ibsrq), wr, bad,
+						 &why));
 }
 
 /* The core tracks the objects of a domain. */
 static int alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	struct ib_ucontext *uctx = udata_uctx(udata);
-	int ret = ib_no_udata_io(udata);
+	struct smr_xrcd *xrcd = to_smr_xrcd(ibxrcd);
+	int ret = smr_udata_result(udata, ib_no_udata_io(udata));
 
-	if (!ret && uctx)
-		to_smr_xrcd(ibxrcd)->user =
-			smr_userwq_share(to_smr_ucontext(uctx)->user);
+	if (!ret && uctx) {
+		xrcd->user = smr_userwq_share(to_smr_ucontext(uctx)->user);
+		xrcd->whys = smr_why_log_get(to_smr_ucontext(uctx)->whys);
+	}
 	return ret;
 }
 
 static int dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
+	smr_why_log_put(to_smr_xrcd(ibxrcd)->whys);
 	smr_userwq_put(to_smr_xrcd(ibxrcd)->user);
 	return 0;
 }
@@ -358,12 +376,13 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	      smr_compat_udata_in(udata, &how, sizeof(how)) :
 	      ib_is_udata_in_empty(udata);
 	if (ret)
-		return ret;
+		return smr_udata_result(udata, ret);
 	ret = smr_qp_create(qp, &verbs->env, init, udata_uctx(udata), &how,
 			    &resp, &why);
 	if (ret || !udata)
-		return smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
-	ret = ib_respond_udata(udata, resp);
+		return smr_why_verb(caller_whys(ibqp->device, udata), &why, 0,
+				    ret);
+	ret = smr_udata_result(udata, ib_respond_udata(udata, resp));
 	if (ret)
 		smr_qp_destroy(qp);
 	return ret;
@@ -383,10 +402,11 @@ static int modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	else
 		ret = ib_no_udata_io(udata);
 	if (!ret && how.rsvd)
-		ret = -EOPNOTSUPP;
+		ret = smr_why(&why, INPUT_UNKNOWN);
 	if (!ret)
 		ret = smr_qp_modify(to_smr_qp(ibqp), attr, mask, &how, &why);
-	return smr_why_verb(smr_udata_whys(udata), &why, ibqp->qp_num, ret);
+	return smr_why_verb(caller_whys(ibqp->device, udata), &why, ibqp->qp_num,
+			    ret);
 }
 
 static int query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -421,31 +441,43 @@ static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 static int post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		     const struct ib_send_wr **bad)
 {
-	return smr_post_send(to_smr_qp(ibqp), wr, bad);
+	struct smr_qp *qp = to_smr_qp(ibqp);
+	struct smr_why why;
+
+	return smr_why_verb(qp->whys, &why, ibqp->qp_num,
+			    smr_post_send(qp, wr, bad, &why));
 }
 
 static int post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		     const struct ib_recv_wr **bad)
 {
-	return smr_post_recv(to_smr_qp(ibqp), wr, bad);
+	struct smr_qp *qp = to_smr_qp(ibqp);
+	struct smr_why why;
+
+	return smr_why_verb(qp->whys, &why, ibqp->qp_num,
+			    smr_post_recv(qp, wr, bad, &why));
 }
 
 static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 {
-	struct smr_mr *mr = smr_kmr_dma(to_smr_pd(pd)->keys, pd, access);
+	struct smr_why why = {};
+	struct smr_mr *mr;
 
-	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
+	mr = smr_kmr_dma(to_smr_pd(pd)->keys, pd, access, &why);
+	return made_mr(mr, caller_whys(pd->device, NULL), &why);
 }
 
 static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			      u32 max_num_sg)
 {
+	struct smr_why why = {};
 	struct smr_mr *mr;
 
-	if (type != IB_MR_TYPE_MEM_REG)
-		return ERR_PTR(-EOPNOTSUPP);
-	mr = smr_kmr_alloc(to_smr_pd(pd)->keys, pd, max_num_sg);
-	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
+	if (type == IB_MR_TYPE_MEM_REG)
+		mr = smr_kmr_alloc(to_smr_pd(pd)->keys, pd, max_num_sg, &why);
+	else
+		mr = smr_why_ptr(&why, MR_TYPE, type);
+	return made_mr(mr, caller_whys(pd->device, NULL), &why);
 }
 
 static int map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
@@ -476,13 +508,13 @@ static struct ib_flow *create_flow(struct ib_qp *ibqp,
 	struct smr_rule *rule;
 	int ret;
 
-	ret = ib_no_udata_io(udata);
+	ret = smr_udata_result(udata, ib_no_udata_io(udata));
 	if (ret)
 		return ERR_PTR(ret);
 	rule = smr_rule_create(to_smr_qp(ibqp), attr, &why);
 	if (!IS_ERR(rule))
 		return &rule->ibflow;
-	return refused(smr_udata_whys(udata), &why, ibqp->qp_num, rule);
+	return refused(caller_whys(ibqp->device, udata), &why, ibqp->qp_num, rule);
 }
 
 static int destroy_flow(struct ib_flow *ibflow)
@@ -494,7 +526,9 @@ static int destroy_flow(struct ib_flow *ibflow)
 static int create_counters(struct ib_counters *ibcnt,
 			   struct uverbs_attr_bundle *attrs)
 {
-	return smr_flow_counters_create(to_smr_flow_counters(ibcnt));
+	int ret = smr_flow_counters_create(to_smr_flow_counters(ibcnt));
+
+	return smr_why_verb(smr_attrs_whys(attrs), NULL, 0, ret);
 }
 
 static int destroy_counters(struct ib_counters *ibcnt)
@@ -520,7 +554,7 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	struct smr_mr *mr;
 	int ret;
 
-	ret = ib_no_udata_io(udata);
+	ret = smr_udata_result(udata, ib_no_udata_io(udata));
 	if (ret)
 		return ERR_PTR(ret);
 	/* The hints of a DMA handle apply only to pinned pages. */
@@ -529,7 +563,7 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	else
 		mr = smr_mr_reg(to_smr_pd(pd), start, length, iova, access,
 				&why);
-	return made_mr(mr, smr_udata_whys(udata), &why);
+	return made_mr(mr, caller_whys(pd->device, udata), &why);
 }
 
 static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset,
@@ -542,12 +576,12 @@ static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset,
 	struct smr_mr *mr;
 	int ret;
 
-	ret = ib_no_udata_io(udata);
+	ret = smr_udata_result(udata, ib_no_udata_io(udata));
 	if (ret)
 		return ERR_PTR(ret);
 	mr = smr_mr_reg_dmabuf(to_smr_pd(pd), offset, length, iova, fd,
 			       access, &why);
-	return made_mr(mr, smr_udata_whys(udata), &why);
+	return made_mr(mr, caller_whys(pd->device, udata), &why);
 }
 
 /* Windows were bound to the region at the check; they may already be unbound. */
@@ -577,7 +611,7 @@ static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				   access, pd, &why);
 	if (ret == -EBUSY)
 		why_busy(to_smr_mr(ibmr), &why, &first);
-	ret = smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
+	ret = smr_why_verb(caller_whys(ibmr->device, udata), &why, 0, ret);
 	return ret ? ERR_PTR(ret) : NULL;
 }
 
@@ -604,7 +638,7 @@ static void dereg_refused(struct smr_verbs *verbs, struct smr_mr *mr,
 	why_busy(mr, &why, &first);
 	smr_why_verb(log, &why, 0, -EBUSY);
 	smr_stat_inc(verbs->env.stats, SMR_CNT_DEREG_BUSY);
-	trace_smr_dereg_busy(mr->ibmr.lkey, smr_mr_windows(mr), first.rkey);
+	trace_smr_dereg_busy(&verbs->ibdev, mr->ibmr.lkey, smr_mr_windows(mr), first.rkey);
 }
 
 /*
@@ -622,7 +656,7 @@ static int dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	int ret = smr_mr_dereg(to_smr_mr(ibmr));
 
 	if (ret == -EBUSY && !is_clean_up(verbs))
-		dereg_refused(verbs, to_smr_mr(ibmr), smr_udata_whys(udata));
+		dereg_refused(verbs, to_smr_mr(ibmr), caller_whys(ibmr->device, udata));
 	return ret;
 }
 
@@ -666,7 +700,7 @@ static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	if (!ret)
 		ret = smr_mw_alloc(to_smr_mw(ibmw),
 				   to_smr_verbs(ibmw->device)->env.keys, &why);
-	return smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
+	return smr_why_verb(caller_whys(ibmw->device, udata), &why, 0, ret);
 }
 
 static int dealloc_mw(struct ib_mw *ibmw)
@@ -735,11 +769,12 @@ static int UVERBS_HANDLER(SMR_METHOD_DM_EXPORT)(struct uverbs_attr_bundle *attrs
 {
 	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, SMR_ATTR_DM_EXPORT_DM);
 	struct dma_buf *buf = smr_dm_export(to_smr_dm(ibdm));
+	int ret = PTR_ERR_OR_ZERO(buf);
 
-	if (IS_ERR(buf))
-		return PTR_ERR(buf);
 	/* The file is the dma-buf's only reference. */
-	return smr_give_fd(attrs, SMR_ATTR_DM_EXPORT_FD, buf->file);
+	if (!ret)
+		ret = smr_give_fd(attrs, SMR_ATTR_DM_EXPORT_FD, buf->file);
+	return smr_why_verb(smr_attrs_whys(attrs), NULL, 0, ret);
 }
 
 DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_DM_EXPORT,

@@ -27,7 +27,7 @@ static struct ib_wq *create_wq(struct ib_pd *pd, struct ib_wq_init_attr *init,
 	struct smr_rwq *rwq;
 	int ret;
 
-	ret = ib_is_udata_in_empty(udata);
+	ret = smr_udata_result(udata, ib_is_udata_in_empty(udata));
 	if (ret)
 		return ERR_PTR(ret);
 	rwq = smr_rwq_create(pd, &verbs->env, init, uctx, &resp, &why);
@@ -35,7 +35,7 @@ static struct ib_wq *create_wq(struct ib_pd *pd, struct ib_wq_init_attr *init,
 		ret = PTR_ERR(rwq);
 		return ERR_PTR(smr_why_verb(smr_udata_whys(udata), &why, 0, ret));
 	}
-	ret = ib_respond_udata(udata, resp);
+	ret = smr_udata_result(udata, ib_respond_udata(udata, resp));
 	if (!ret)
 		return &rwq->ibwq;
 	smr_rwq_destroy(rwq);
@@ -66,12 +66,14 @@ static int create_rwq_ind_table(struct ib_rwq_ind_table *table,
 				struct ib_udata *udata)
 {
 	int ret = ib_no_udata_io(udata);
+	struct smr_why why = {};
 
 	if (!ret && init->log_ind_tbl_size > SMR_RWQ_TABLE_LOG)
-		ret = -EINVAL;
+		ret = smr_why(&why, WQ_TABLE, init->log_ind_tbl_size,
+			      SMR_RWQ_TABLE_LOG);
 	if (!ret)
 		table->ind_tbl_num = table->uobject->id;
-	return ret;
+	return smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
 }
 
 static int destroy_rwq_ind_table(struct ib_rwq_ind_table *table)

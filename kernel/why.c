@@ -3,6 +3,10 @@
  * Each context has a log of its last refusals, of a fixed size. A writer takes an entry, in any
  * context, without waiting: if the entry is in use, the refusal is lost. So neither a storm of
  * refusals nor a reader delays a QP.
+ *
+ * A sender of packets decides how many of them are dropped or refused without an end of the QP.
+ * So of each reason for that a context logs one in a second: else they would push its other
+ * refusals out.
  */
 #include "why.h"
 
@@ -11,6 +15,7 @@
 #include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
@@ -19,6 +24,7 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>
+#include <rdma/ib_verbs.h>
 
 #include "compat/cleanup.h"
 #include "trace.h"
@@ -26,6 +32,16 @@
 /* Number of refusals kept per context, and for all closed contexts of a namespace */
 #define LOG_ENTRIES	64
 #define PAST_ENTRIES	256
+
+/* If all of those are in use, a user with so many replaces his own */
+#define PAST_SHARE	64
+
+/* The reasons that may be those of packets */
+static const u16 packet_ids[] = {
+#define PACKET_ID(name, id, ...) id,
+	SMR_WHYS_REQUESTS(PACKET_ID) SMR_WHYS_DROPS(PACKET_ID)
+#undef PACKET_ID
+};
 
 /**
  * struct why_slot - an entry of a log
@@ -44,10 +60,13 @@ struct why_slot {
  * @book: of the namespace
  * @id: unique in the book
  * @head: number of refusals so far
- * @who: the context's process and user; @who.rec is unused
+ * @ibdev: the device, which outlives all users of the log; or NULL
+ * @who: the context's process and user; @who.rec and @who.dev are unused
+ * @second: jiffies / HZ of the last refusal for each of packet_ids that was limited. Any
+ *	context may write it without a lock: a race costs or adds one refusal
  * @slots: refusal n is in slot n % LOG_ENTRIES
  *
- * @book->lock guards @node; constant but for @head and @slots.
+ * @book->lock guards @node; constant but for @head, @second and @slots.
  */
 struct smr_why_log {
 	refcount_t ref;
@@ -55,18 +74,32 @@ struct smr_why_log {
 	struct smr_why_book *book;
 	u64 id;
 	atomic64_t head;
+	const struct ib_device *ibdev;
 	struct smr_why_entry who;
+	u32 second[ARRAY_SIZE(packet_ids)];
 	struct why_slot slots[LOG_ENTRIES];
 };
 
 /**
+ * struct past_entry - a refusal of a closed context
+ * @node: in struct smr_why_past.order
+ * @entry: the refusal; its seq is 0 if there is none
+ */
+struct past_entry {
+	struct list_head node;
+	struct smr_why_entry entry;
+};
+
+/**
  * struct smr_why_past - refusals of closed contexts
- * @head: number of refusals so far
- * @entries: refusal n is in entry n % PAST_ENTRIES
+ * @head: number of refusals so far, the seq of the last one
+ * @order: @entries, the oldest first
+ * @entries: the refusals
  */
 struct smr_why_past {
 	u64 head;
-	struct smr_why_entry entries[PAST_ENTRIES];
+	struct list_head order;
+	struct past_entry entries[PAST_ENTRIES];
 };
 
 /**
@@ -116,8 +149,16 @@ void smr_why_book_fini(struct smr_why_book *book)
  */
 int smr_why_book_open(struct smr_why_book *book)
 {
-	book->past = kvzalloc(sizeof(*book->past), GFP_KERNEL);
-	return book->past ? 0 : -ENOMEM;
+	struct smr_why_past *past = kvzalloc(sizeof(*past), GFP_KERNEL);
+	unsigned int i;
+
+	if (!past)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&past->order);
+	for (i = 0; i < PAST_ENTRIES; i++)
+		list_add_tail(&past->entries[i].node, &past->order);
+	book->past = past;
+	return 0;
 }
 
 /**
@@ -136,7 +177,7 @@ void smr_why_book_close(struct smr_why_book *book)
 	scoped_guard(mutex, &book->lock)
 		book->past = NULL;
 	for (i = 0; i < PAST_ENTRIES; i++)
-		put_pid(past->entries[i].pid);
+		put_pid(past->entries[i].entry.pid);
 	kvfree(past);
 }
 
@@ -158,15 +199,8 @@ static kuid_t reader(void)
 	return cred->uid;
 }
 
-/**
- * smr_why_log_create() - create the log of a context that the calling process opens
- * @book: of its namespace
- * @dev: the index of the device
- *
- * Context: process, may sleep.
- * Return: the log, with the context's reference, which smr_why_log_end() drops; or NULL.
- */
-struct smr_why_log *smr_why_log_create(struct smr_why_book *book, u32 dev)
+static struct smr_why_log *log_alloc(struct smr_why_book *book,
+				     const struct ib_device *ibdev)
 {
 	struct smr_why_log *log;
 	unsigned int i;
@@ -176,15 +210,41 @@ struct smr_why_log *smr_why_log_create(struct smr_why_book *book, u32 dev)
 		return NULL;
 	refcount_set(&log->ref, 1);
 	log->book = book;
-	log->who.uid = reader();
-	log->who.pid = get_pid(task_tgid(current));
-	get_task_comm(log->who.comm, current->group_leader);
-	log->who.dev = dev;
+	log->ibdev = ibdev;
 	for (i = 0; i < LOG_ENTRIES; i++)
 		spin_lock_init(&log->slots[i].lock);
+	return log;
+}
+
+/* From now on, readers of the book see the log. */
+static void log_show(struct smr_why_log *log)
+{
+	struct smr_why_book *book = log->book;
+
 	guard(mutex)(&book->lock);
 	log->id = ++book->ids;
 	list_add_tail(&log->node, &book->logs);
+}
+
+/**
+ * smr_why_log_create() - create the log of a context that the calling process opens
+ * @book: of its namespace
+ * @ibdev: the device
+ *
+ * Context: process, may sleep.
+ * Return: the log, with the context's reference, which smr_why_log_end() drops; or NULL.
+ */
+struct smr_why_log *smr_why_log_create(struct smr_why_book *book,
+				       const struct ib_device *ibdev)
+{
+	struct smr_why_log *log = log_alloc(book, ibdev);
+
+	if (!log)
+		return NULL;
+	log->who.uid = reader();
+	log->who.pid = get_pid(task_tgid(current));
+	get_task_comm(log->who.comm, current->group_leader);
+	log_show(log);
 	return log;
 }
 
@@ -200,43 +260,97 @@ kuid_t smr_why_log_uid(const struct smr_why_log *log)
 }
 
 /**
+ * smr_why_log_create_kernel() - create a log of the kernel, which only privileged readers see
+ * @book: of the namespace
+ * @ibdev: the device; NULL: it is for the whole namespace
+ *
+ * Context: process, may sleep.
+ * Return: as smr_why_log_create().
+ */
+struct smr_why_log *smr_why_log_create_kernel(struct smr_why_book *book,
+					      const struct ib_device *ibdev)
+{
+	struct smr_why_log *log = log_alloc(book, ibdev);
+
+	if (!log)
+		return NULL;
+	log->who.uid = INVALID_UID;
+	strscpy(log->who.comm, "kernel", sizeof(log->who.comm));
+	log_show(log);
+	return log;
+}
+
+/*
+ * The context of a log that has not ended, as readers see it. The kernel's log of a link is there
+ * before the device has its index.
+ */
+static struct smr_why_entry log_who(const struct smr_why_log *log)
+{
+	struct smr_why_entry who = log->who;
+
+	who.dev = log->ibdev ? log->ibdev->index : SMR_WHY_NO_DEV;
+	return who;
+}
+
+/**
  * smr_why_log_get() - take a reference
- * @log: the caller has a reference, or NULL
+ * @log: the caller has a reference
  *
  * Return: @log.
  */
 struct smr_why_log *smr_why_log_get(struct smr_why_log *log)
 {
-	if (log)
-		refcount_inc(&log->ref);
+	refcount_inc(&log->ref);
 	return log;
 }
 
 /**
  * smr_why_log_put() - drop a reference
- * @log: the log, or NULL
+ * @log: the log
  *
  * Context: process, may sleep.
  */
 void smr_why_log_put(struct smr_why_log *log)
 {
-	if (!log || !refcount_dec_and_test(&log->ref))
+	if (!refcount_dec_and_test(&log->ref))
 		return;
 	put_pid(log->who.pid);
 	kvfree(log);
 }
 
+/*
+ * The entry to use next: a free one; or the oldest, so that one user cannot overwrite those of
+ * all others: of the user himself, once he has his share.
+ */
+static struct past_entry *past_next(struct smr_why_past *past, kuid_t uid)
+{
+	struct past_entry *first, *own = NULL, *e;
+	unsigned int nr = 0;
+
+	first = list_first_entry(&past->order, struct past_entry, node);
+	if (!first->entry.rec.seq)
+		return first;
+	list_for_each_entry(e, &past->order, node) {
+		if (!uid_eq(e->entry.uid, uid))
+			continue;
+		own = own ?: e;
+		nr++;
+	}
+	return nr < PAST_SHARE ? first : own;
+}
+
 static void past_add(struct smr_why_past *past, const struct smr_why_log *log,
 		     const struct smr_abi_why *rec)
 {
-	struct smr_why_entry *to = &past->entries[past->head++ % PAST_ENTRIES];
+	struct past_entry *to = past_next(past, log->who.uid);
 
 	lockdep_assert_held(&log->book->lock);
-	put_pid(to->pid);
-	*to = log->who;
-	get_pid(to->pid);
-	to->rec = *rec;
-	to->rec.seq = past->head;
+	put_pid(to->entry.pid);
+	to->entry = log_who(log);
+	get_pid(to->entry.pid);
+	to->entry.rec = *rec;
+	to->entry.rec.seq = ++past->head;
+	list_move_tail(&to->node, &past->order);
 }
 
 /**
@@ -263,8 +377,31 @@ void smr_why_log_end(struct smr_why_log *log)
 }
 
 /**
+ * smr_why_may_add() - may a refusal be logged that a sender of packets can repeat?
+ * @log: of the context
+ * @id: the reason, enum smr_why_id of a request or of a dropped packet
+ *
+ * Context: any.
+ * Return: true if this reason was not logged in this second; it counts as logged then.
+ */
+bool smr_why_may_add(struct smr_why_log *log, u32 id)
+{
+	u32 second = jiffies / HZ;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(packet_ids); i++) {
+		if (packet_ids[i] != id)
+			continue;
+		if (READ_ONCE(log->second[i]) == second)
+			return false;
+		WRITE_ONCE(log->second[i], second);
+	}
+	return true;
+}
+
+/**
  * smr_why_add() - log a refusal
- * @log: of the context that was refused; NULL: a kernel consumer, which has none
+ * @log: of the context that was refused
  * @why: the reason
  * @rec: the other fields of the record. Id, numbers, time and seq are filled in
  *
@@ -277,10 +414,8 @@ void smr_why_add(struct smr_why_log *log, const struct smr_why *why,
 
 	rec->id = why->id;
 	memcpy(rec->num, why->num, why->nr * sizeof(rec->num[0]));
-	trace_smr_refused(log ? pid_nr(log->who.pid) : 0, rec->qpn, rec->id,
+	trace_smr_refused(log->ibdev, pid_nr(log->who.pid), rec->qpn, rec->id,
 			  rec->error, rec->psn, rec->num);
-	if (!log)
-		return;
 	rec->time = ktime_get_real_ns();
 	rec->seq = atomic64_inc_return(&log->head);
 	slot = &log->slots[rec->seq % LOG_ENTRIES];
@@ -290,7 +425,7 @@ void smr_why_add(struct smr_why_log *log, const struct smr_why *why,
 	spin_unlock(&slot->lock);
 }
 
-/* Without a reason, derive a general one from the errno. */
+/* Without a reason of the verb, there is one of all verbs for the errno. */
 static u32 id_of(int err)
 {
 	switch (err) {
@@ -299,6 +434,16 @@ static u32 id_of(int err)
 	case -EINTR:
 	case -ERESTARTSYS:
 		return SMR_WHY_SIGNAL;
+	case -EIO:
+		return SMR_WHY_DEVICE_GOES;
+	case -EOPNOTSUPP:
+		return SMR_WHY_INPUT_UNKNOWN;
+	case -EFAULT:
+		return SMR_WHY_COMMAND_MEMORY;
+	case -ENOSPC:
+		return SMR_WHY_NO_NUMBER;
+	case -EMFILE:
+		return SMR_WHY_FILES;
 	default:
 		return SMR_WHY_UNSAID;
 	}
@@ -306,12 +451,12 @@ static u32 id_of(int err)
 
 /**
  * smr_why_add_verb() - log that a verb is refused; see smr_why_verb()
- * @log: not NULL
- * @why: the reason, or its id is 0
+ * @log: of the context that has called it
+ * @why: the reason; its id is 0, or NULL: that of all verbs for the errno
  * @qpn: the QP concerned, or 0
  * @err: the negative errno
  *
- * Context: process.
+ * Context: any.
  * Return: @err.
  */
 int smr_why_add_verb(struct smr_why_log *log, const struct smr_why *why,
@@ -324,7 +469,7 @@ int smr_why_add_verb(struct smr_why_log *log, const struct smr_why *why,
 	};
 	const struct smr_why plain = { .id = id_of(err) };
 
-	smr_why_add(log, why->id ? why : &plain, &rec);
+	smr_why_add(log, why && why->id ? why : &plain, &rec);
 	return err;
 }
 
@@ -367,17 +512,17 @@ unsigned int smr_why_read(struct smr_why_log *log, u64 *from,
 static int past_walk(const struct smr_why_past *past, u64 *seq,
 		     const struct smr_why_visitor *v)
 {
-	u64 n = max(*seq, past->head - min_t(u64, past->head, PAST_ENTRIES));
+	const struct past_entry *e;
 	int ret;
 
-	for (; n < past->head; n++) {
-		const struct smr_why_entry *entry =
-			&past->entries[n % PAST_ENTRIES];
-
-		ret = v->may(entry, v->arg) ? v->take(entry, true, v->arg) : 0;
+	list_for_each_entry(e, &past->order, node) {
+		if (e->entry.rec.seq <= *seq)
+			continue;
+		ret = v->may(&e->entry, v->arg) ?
+		      v->take(&e->entry, true, v->arg) : 0;
 		if (ret)
 			return ret;
-		*seq = n + 1;
+		*seq = e->entry.rec.seq;
 	}
 	return 0;
 }
@@ -385,7 +530,7 @@ static int past_walk(const struct smr_why_past *past, u64 *seq,
 static int log_walk(struct smr_why_log *log, u64 *seq,
 		    const struct smr_why_visitor *v)
 {
-	struct smr_why_entry entry = log->who;
+	struct smr_why_entry entry = log_who(log);
 	u64 next = *seq;
 	int ret;
 

@@ -16,6 +16,7 @@
 
 #include "uapi/softmr-why.h"
 
+struct ib_device;
 struct pid;
 struct smr_why_past;
 
@@ -83,9 +84,9 @@ struct smr_why_book {
  * struct smr_why_entry - a refusal, and its context
  * @rec: the refusal
  * @uid: the user that may read it without privileges; INVALID_UID: none
- * @pid: the process that opened the context, a reference; or NULL
+ * @pid: the process that opened the context, a reference; NULL: the kernel
  * @comm: command name of that process
- * @dev: the index of the RDMA device
+ * @dev: the index of the RDMA device, or SMR_WHY_NO_DEV
  */
 struct smr_why_entry {
 	struct smr_abi_why rec;
@@ -117,11 +118,15 @@ void smr_why_book_fini(struct smr_why_book *book);
 int __must_check smr_why_book_open(struct smr_why_book *book);
 void smr_why_book_close(struct smr_why_book *book);
 
-struct smr_why_log *smr_why_log_create(struct smr_why_book *book, u32 dev);
+struct smr_why_log *smr_why_log_create(struct smr_why_book *book,
+				       const struct ib_device *ibdev);
+struct smr_why_log *smr_why_log_create_kernel(struct smr_why_book *book,
+					      const struct ib_device *ibdev);
 struct smr_why_log *smr_why_log_get(struct smr_why_log *log);
 void smr_why_log_put(struct smr_why_log *log);
 void smr_why_log_end(struct smr_why_log *log);
 
+bool __cold smr_why_may_add(struct smr_why_log *log, u32 id);
 void __cold smr_why_add(struct smr_why_log *log, const struct smr_why *why,
 			struct smr_abi_why *rec);
 int __cold smr_why_add_verb(struct smr_why_log *log, const struct smr_why *why,
@@ -133,12 +138,12 @@ int smr_why_walk(struct smr_why_book *book, u64 *log, u64 *seq,
 
 /**
  * smr_why_verb() - log the refusal if a verb fails
- * @log: of the context that has called it; NULL: a kernel consumer, which has none
- * @why: the reason, or its id is 0
+ * @log: of the context that has called it; NULL: nothing is logged
+ * @why: the reason; its id is 0, or NULL: that of all verbs for the errno
  * @qpn: the QP concerned, or 0
  * @ret: result of the verb
  *
- * Context: process.
+ * Context: any.
  * Return: @ret.
  */
 static inline int smr_why_verb(struct smr_why_log *log,

@@ -12,6 +12,7 @@
 #include <softmr-abi.h>
 
 #include "uverbs.h"
+#include "why.h"
 
 #define LEN		3000
 #define MAX_COUNTERS	500
@@ -389,11 +390,15 @@ TEST_F(counters, modify)
 
 TEST_F(counters, attach_rules)
 {
+	struct smr_abi_why why;
 	uint32_t cntr[2];
 
 	ASSERT_EQ(0, create(self->ctx, 0, &cntr[0]));
 	ASSERT_EQ(0, create(self->ctx, 0, &cntr[1]));
 	EXPECT_EQ(-EINVAL, attach(self->a->qp, cntr[0], SEND)) TH_LOG("RTS");
+	ASSERT_EQ(0, vt_why_last(self->ctx, &why));
+	EXPECT_EQ((uint32_t)SMR_WHY_CNTR_STATE, why.id);
+	EXPECT_EQ((uint64_t)IBV_QPS_RTS, why.num[0]);
 	ASSERT_EQ(0, vt_qp_reset(self->a->qp));
 	EXPECT_EQ(-EINVAL, attach(self->a->qp, cntr[0], 0));
 	EXPECT_EQ(-EINVAL, attach(self->a->qp, cntr[0], ALL + 1));
@@ -403,6 +408,9 @@ TEST_F(counters, attach_rules)
 	EXPECT_EQ(0, attach(self->a->qp, cntr[1], READ));
 	EXPECT_EQ(-EOPNOTSUPP, create(self->ctx, SMR_COMP_CNTR_BYTES + 1,
 				      &cntr[0]));
+	ASSERT_EQ(0, vt_why_last(self->ctx, &why));
+	EXPECT_EQ((uint32_t)SMR_WHY_CNTR_KIND, why.id);
+	EXPECT_EQ((uint64_t)SMR_COMP_CNTR_BYTES + 1, why.num[0]);
 }
 
 TEST_F(counters, limit)

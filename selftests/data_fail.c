@@ -21,6 +21,7 @@
 #include "mix.h"
 #include "random.h"
 #include "region.h"
+#include "why.h"
 
 #define SECONDS		4
 #define SWEEP_MAX	2000
@@ -70,6 +71,8 @@ static void judge(struct __test_metadata *_metadata, FIXTURE_DATA(data) *self, i
 	if (!ret)
 		return;
 	ASSERT_TRUE(ret == -ENOMEM || failed_clean(ret)) TH_LOG("%d", ret);
+	if (ret == IBV_WC_REM_OP_ERR)
+		EXPECT_TRUE(vt_why_is(self->pair.b.dev.ctx, REQ_NO_MEMORY));
 	ASSERT_EQ(0, vt_pair_recover(&self->pair));
 	vt_mix_restart(&self->mix);
 	ASSERT_EQ(0, vt_mix_run(&self->mix, BATCH));

@@ -19,6 +19,7 @@
 
 #include "random.h"
 #include "rings.h"
+#include "why.h"
 
 #define ATTACK_MS	1200
 #define FEED_MS		2000
@@ -65,10 +66,14 @@ FIXTURE_TEARDOWN(hostile)
 /**
  * struct wrong - a send request with one error
  * @make: spoils a correct WRITE
+ * @why: the reason; 0: any
+ * @num: its first number
  */
 struct wrong {
 	const char *what;
 	void (*make)(struct smr_send_wqe *wqe);
+	enum smr_why_id why;
+	uint64_t num;
 };
 
 #define WRONG(name, statement) \
@@ -101,12 +106,21 @@ WRONG(key_0, wqe->sge[0].lkey = 0)
 WRONG(key_max, wqe->sge[0].lkey = ~0u)
 
 static const struct wrong wrongs[] = {
-#define W(name) { #name, name }
-	W(no_sge_room), W(sges_33), W(sges_255), W(opcode_255), W(opcode_14),
-	W(opcode_reg_mr), W(opcode_bind), W(opcode_local_inv), W(opcode_tso),
-	W(inline_over), W(inline_65535), W(inline_read), W(length_2g),
-	W(length_4g), W(length_sum), W(atomic_7_bytes), W(atomic_no_sge),
-	W(address_wraps), W(address_kernel), W(key_0), W(key_max),
+#define W(name, ...) { #name, name, __VA_ARGS__ }
+	W(no_sge_room, SMR_WHY_WR_SGE, 5), W(sges_33, SMR_WHY_WR_SGE, 33),
+	W(sges_255, SMR_WHY_WR_SGE, 255), W(opcode_255, SMR_WHY_WR_OPCODE, 255),
+	W(opcode_14, SMR_WHY_WR_FLUSH, 14), W(opcode_reg_mr), W(opcode_bind),
+	W(opcode_local_inv, SMR_WHY_WR_INVALIDATE), W(opcode_tso, SMR_WHY_WR_OPCODE, IBV_WR_TSO),
+	W(inline_over, SMR_WHY_WR_INLINE, IBV_WR_RDMA_WRITE),
+	W(inline_65535, SMR_WHY_WR_INLINE, IBV_WR_RDMA_WRITE),
+	W(inline_read, SMR_WHY_WR_INLINE, IBV_WR_RDMA_READ),
+	W(length_2g, SMR_WHY_WR_LENGTH, IBV_WR_RDMA_WRITE),
+	W(length_4g, SMR_WHY_WR_LENGTH, IBV_WR_RDMA_WRITE),
+	W(length_sum, SMR_WHY_WR_LENGTH, IBV_WR_RDMA_WRITE),
+	W(atomic_7_bytes, SMR_WHY_WR_LENGTH, IBV_WR_ATOMIC_FETCH_AND_ADD),
+	W(atomic_no_sge, SMR_WHY_WR_LENGTH, IBV_WR_ATOMIC_CMP_AND_SWP),
+	W(address_wraps), W(address_kernel), W(key_0, SMR_WHY_KEY_UNKNOWN, 0),
+	W(key_max, SMR_WHY_KEY_UNKNOWN, ~0u),
 #undef W
 };
 
@@ -143,6 +157,14 @@ TEST_F(hostile, entry_as_it_should_be)
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->pair.a.qp));
 }
 
+static bool is_refused_for(FIXTURE_DATA(hostile) *self, const struct wrong *wrong)
+{
+	struct smr_abi_why rec;
+
+	return !vt_why_last(self->pair.a.dev.ctx, &rec) && rec.id == wrong->why &&
+	       rec.wr_id == 77 && (!wrong->num || rec.num[0] == wrong->num) && vt_why_reads(&rec);
+}
+
 /* Each single error causes an error completion, and a QP in the error state. */
 TEST_F(hostile, entry_with_one_wrong_thing)
 {
@@ -157,6 +179,9 @@ TEST_F(hostile, entry_with_one_wrong_thing)
 		EXPECT_LT(IBV_WC_SUCCESS, status)
 			TH_LOG("%s: status %d", wrongs[i].what, status);
 		EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->pair.a.qp));
+		if (wrongs[i].why)
+			EXPECT_TRUE(is_refused_for(self, &wrongs[i]))
+				TH_LOG("%s", wrongs[i].what);
 		ASSERT_EQ(0, vt_pair_reset(&self->pair));
 	}
 	EXPECT_TRUE(vt_pair_works(&self->healthy));
@@ -196,8 +221,26 @@ TEST_F(hostile, receive_entry_with_one_wrong_thing)
 			TH_LOG("way %d", how);
 		EXPECT_LT(IBV_WC_SUCCESS, vt_status(b->rcq, 2))
 			TH_LOG("way %d", how);
+		EXPECT_TRUE(how < 5 ? vt_why_is(b->dev.ctx, RECV_SGE, 4) :
+			    vt_why_is(b->dev.ctx, KEY_RANGE, to.lkey, ~0ull));
 		ASSERT_EQ(0, vt_pair_reset(&self->pair));
 	}
+	EXPECT_TRUE(vt_pair_works(&self->healthy));
+}
+
+/* The receive ring claims more entries than it has: the sender learns that its peer has failed. */
+TEST_F(hostile, receive_index_out_of_range)
+{
+	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
+	struct ibv_send_wr wr = {
+		.wr_id = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+	};
+
+	vt_set_index(&self->b.rq.hdr->prod, self->b.rq.hdr->cons + 1000);
+	ASSERT_EQ(0, vt_post(a, &wr));
+	EXPECT_EQ(IBV_WC_REM_OP_ERR, vt_status(a->scq, 1));
+	EXPECT_TRUE(vt_why_is(b->dev.ctx, RECV_RING));
+	ASSERT_EQ(0, vt_pair_reset(&self->pair));
 	EXPECT_TRUE(vt_pair_works(&self->healthy));
 }
 

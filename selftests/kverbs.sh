@@ -32,6 +32,14 @@ cases() {
 	check "$what: all cases ran" grep -q '^1\.\.' "$WORK/verdict"
 }
 
+# The reasons for which the kernel's consumers of a device were refused something
+kernel_whys() {
+	softmr why --json | python3 -c '
+import json, sys
+print(*{r["reason"] for r in json.load(sys.stdin) if r["command"] == "kernel" and r["device"] == sys.argv[1]})' "$1"
+}
+has_reason() { grep -qw "$2" <(kernel_whys "$1"); }
+
 for path in Y N; do
 	topology_host "$path" || { not_ok "a link"; continue; }
 	name="wire"
@@ -39,6 +47,11 @@ for path in Y N; do
 	for family in v4 v6; do
 		side_gid server "$family" && cases "$name, $family" "${SIDE_DEV[server]}" "$GID"
 	done
+	if [ "$LINK_TYPE" = softmr ]; then
+		for reason in POST_FULL POST_INLINE_LENGTH POST_SGE; do
+			check "$name: root sees that the kernel was refused for $reason" has_reason "${SIDE_DEV[server]}" "$reason"
+		done
+	fi
 	topology_down
 done
 

@@ -373,6 +373,7 @@ static bool listens_again(const union ibv_gid *group, int family)
 TEST_F(mcast, netdev_forgets)
 {
 	union ibv_gid all = self->group, other = self->group;
+	struct smr_abi_why why;
 	struct ibv_qp *qp;
 	struct vt_ep ep;
 
@@ -395,6 +396,10 @@ TEST_F(mcast, netdev_forgets)
 	EXPECT_FALSE(listens(VT_OWN_NETDEV, &all, variant->family));
 	EXPECT_EQ(0, ibv_detach_mcast(qp, &all, 0));
 	EXPECT_EQ(ENODEV, ibv_attach_mcast(qp, &other, 0));
+	ASSERT_EQ(0, vt_why_last(ep.dev.ctx, &why));
+	EXPECT_EQ((uint32_t)SMR_WHY_MCAST_NETDEV, why.id);
+	EXPECT_EQ(qp->qp_num, why.qpn);
+	EXPECT_EQ(variant->family == AF_INET, why.num[0]);
 	EXPECT_EQ(0, ibv_attach_mcast(qp, &self->group, 0));
 	EXPECT_EQ(0, system("ip link set " VT_OWN_NETDEV " mtu 1500"));
 	EXPECT_TRUE(listens_again(&self->group, variant->family));

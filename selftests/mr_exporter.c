@@ -27,6 +27,7 @@
 #include "kmod/dmabuf_exporter.h"
 #include "region.h"
 #include "system.h"
+#include "why.h"
 #include "window.h"
 
 #define LEN	(40 * PAGE)
@@ -369,7 +370,12 @@ TEST_F(exporter, end_that_fails)
 
 TEST_F(exporter, memory_of_the_device)
 {
+	struct smr_abi_why why;
+
 	EXPECT_EQ(-EOPNOTSUPP, open_and_reg(self, EXPORTER_IOMEM));
+	ASSERT_EQ(0, vt_why_last(self->pair.b.dev.ctx, &why));
+	EXPECT_EQ((uint32_t)SMR_WHY_MR_IO_MEMORY, why.id);
+	EXPECT_EQ((uint64_t)self->buf.fd, why.num[0]);
 }
 
 /* As with any RDMA driver: only mmap() checks the mode in which the descriptor was opened. */
@@ -392,6 +398,7 @@ TEST_F(exporter, no_atomics)
 		.sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
 		.wr.atomic.remote_addr = 0x100000,
 	};
+	struct smr_abi_why why;
 	struct ibv_mw *mw;
 	int ret;
 
@@ -399,6 +406,8 @@ TEST_F(exporter, no_atomics)
 	if (self->buf.ctl < 0)
 		SKIP(return, "all memory does atomics here");
 	EXPECT_EQ(-EOPNOTSUPP, ret);
+	ASSERT_EQ(0, vt_why_last(self->pair.b.dev.ctx, &why));
+	EXPECT_EQ((uint32_t)SMR_WHY_MR_NO_ATOMICS, why.id);
 	ASSERT_EQ(0, buffer_reg(&self->buf, &self->r, self->pair.b.pd,
 				NO_ATOMICS | IBV_ACCESS_MW_BIND));
 	EXPECT_TRUE(vt_region_moves(&self->pair, &self->r, VT_WRITE, 0, LEN));

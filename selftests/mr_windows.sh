@@ -44,7 +44,7 @@ trace_on() { mkdir "$TRACE" && on_exit rmdir "$TRACE" && echo 1 >"$TRACE/events/
 # traced N: the tracepoint recorded the refusal with N windows, and softmr-mr lists the first of them
 traced() {
 	local rkey
-	rkey=$(sed -nE "s/.*smr_dereg_busy: lkey=$LKEY windows=$1 first_rkey=(0x[0-9a-f]+)\$/\1/p" "$TRACE/trace")
+	rkey=$(sed -nE "s/.*smr_dereg_busy: dev=$DEV pid=[1-9][0-9]* lkey=$LKEY windows=$1 first_rkey=(0x[0-9a-f]+)\$/\1/p" "$TRACE/trace")
 	[ -n "$rkey" ] && grep -q " $(printf '0x%08x' "$rkey") " "$WORK/demo" && return
 	cat "$TRACE/trace" "$WORK/demo"
 	return 1

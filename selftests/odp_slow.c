@@ -11,13 +11,16 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include "disk.h"
 #include "region.h"
 #include "system.h"
+#include "why.h"
 
 #define DELAY_MS	500
 #define PAGES		16
@@ -254,6 +257,27 @@ TEST_F(slow, reregistration_lets_in)
 	EXPECT_EQ(0, vt_pair_recover(&self->pair));
 	vt_region_close(&self->r);
 	EXPECT_EQ(0, ibv_dealloc_pd(c.pd));
+}
+
+static void ignore(int signal) { (void)signal; }
+
+/* A signal ends a prefetch that waits for a page. On a slow machine the page may be there before. */
+TEST_F(slow, signal_ends_advice)
+{
+	struct itimerval soon = { .it_value.tv_usec = DELAY_MS / 4 * 1000 };
+	struct sigaction action = { .sa_handler = ignore };
+	struct ibv_sge sge = { .length = 1, .lkey = self->r.mr->lkey };
+	int i, ret = 0;
+
+	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
+	for (i = 0; i < TRIES && ret != EINTR; i++) {
+		sge.addr = self->r.iova + i * PAGE;
+		ASSERT_EQ(0, setitimer(ITIMER_REAL, &soon, NULL));
+		ret = ibv_advise_mr(self->pair.b.pd, IBV_ADVISE_MR_ADVICE_PREFETCH,
+				    IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+	}
+	EXPECT_EQ(EINTR, ret);
+	EXPECT_TRUE(vt_why_is(self->pair.b.dev.ctx, SIGNAL));
 }
 
 /*

@@ -156,10 +156,17 @@ TEST_F(raw, many)
 }
 
 static void expect_send_error(struct __test_metadata *_metadata,
-			      FIXTURE_DATA(raw) *self, int status, size_t len)
+			      FIXTURE_DATA(raw) *self, size_t len)
 {
+	struct smr_abi_why why;
+
 	ASSERT_EQ(0, vt_raw_post(&self->a, len, 1, IBV_SEND_SIGNALED));
-	EXPECT_EQ(status, vt_status(self->a.ep.scq, 1)) TH_LOG("%zu", len);
+	EXPECT_EQ(IBV_WC_LOC_LEN_ERR, vt_status(self->a.ep.scq, 1)) TH_LOG("%zu", len);
+	ASSERT_EQ(0, vt_why_last(self->a.ep.dev.ctx, &why));
+	EXPECT_EQ((uint32_t)SMR_WHY_WR_FRAME, why.id);
+	EXPECT_EQ(len, why.num[0]);
+	EXPECT_EQ(HEADER, why.num[1]);
+	EXPECT_EQ(HEADER + MTU, why.num[2]);
 	EXPECT_EQ(IBV_QPS_SQE, vt_qp_state(self->a.ep.qp));
 	ASSERT_EQ(0, vt_raw_post(&self->a, 60, 1, 0));
 	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(self->a.ep.scq, 1));
@@ -172,16 +179,13 @@ TEST_F(raw, lengths_that_are_none)
 	size_t len = vt_frame_write(&self->frame, vt_raw_slot(&self->a, 0));
 
 	ASSERT_LT(HEADER, len);
-	expect_send_error(_metadata, self, IBV_WC_LOC_LEN_ERR, 0);
-	expect_send_error(_metadata, self, IBV_WC_LOC_LEN_ERR, HEADER - 1);
-	expect_send_error(_metadata, self, IBV_WC_LOC_LEN_ERR,
-			  HEADER + MTU + 1);
-	expect_send_error(_metadata, self, IBV_WC_LOC_LEN_ERR,
-			  HEADER + MTU + 4);
+	expect_send_error(_metadata, self, 0);
+	expect_send_error(_metadata, self, HEADER - 1);
+	expect_send_error(_metadata, self, HEADER + MTU + 1);
+	expect_send_error(_metadata, self, HEADER + MTU + 4);
 	self->frame.vlan = 1;
 	vt_frame_write(&self->frame, vt_raw_slot(&self->a, 0));
-	expect_send_error(_metadata, self, IBV_WC_LOC_LEN_ERR,
-			  HEADER + MTU + 5);
+	expect_send_error(_metadata, self, HEADER + MTU + 5);
 	EXPECT_TRUE(vt_no_completion(self->b.ep.rcq, 0));
 }
 

@@ -391,9 +391,10 @@ TEST_F(steer, copies_of_a_softirq_are_bounded)
 	struct ibv_context *ctx = self->a.ep.dev.ctx;
 	static struct vt_raw receivers[RECEIVERS];
 	static struct ibv_flow *flows[RECEIVERS];
+	static struct smr_abi_why recs[64];
 	int64_t copies, dropped;
 	long count;
-	int i;
+	int i, n;
 
 	self->flows[0] = rule_copies(&self->a);
 	ASSERT_NE(NULL, self->flows[0]);
@@ -419,6 +420,10 @@ TEST_F(steer, copies_of_a_softirq_are_bounded)
 	TH_LOG("%lld copies in %ld softirqs, and %lld not made",
 	       (long long)copies, count, (long long)dropped);
 	EXPECT_LE(copies, count * VT_COPIES_MAX);
+	n = vt_whys(ctx, 0, recs, ARRAY_SIZE(recs));
+	while (n > 0 && recs[n - 1].id != SMR_WHY_DROP_BUDGET)
+		n--;
+	EXPECT_EQ(dropped > 0, n > 0);
 	for (i = 0; i < RECEIVERS; i++) {
 		EXPECT_EQ(0, ibv_destroy_flow(flows[i]));
 		EXPECT_EQ(0, ibv_destroy_qp(receivers[i].ep.qp));

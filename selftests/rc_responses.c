@@ -9,6 +9,7 @@
 #include "harness.h"
 
 #include "line.h"
+#include "why.h"
 
 #define MTU	1024
 #define SEED	11
@@ -111,6 +112,9 @@ static void expect_outcomes(struct __test_metadata *_metadata, FIXTURE_DATA(resp
 			       s[i].opcodes[0], s[i].opcodes[1], s[i].opcodes[2]);
 		if (s[i].status == IBV_WC_SUCCESS)
 			EXPECT_TRUE(vt_check_sges(&self->to, 1, s[i].len, SEED));
+		if (s[i].status == IBV_WC_BAD_RESP_ERR)
+			EXPECT_TRUE(vt_why_is(self->line.ep.dev.ctx, PEER_NONSENSE,
+					      IBV_WR_RDMA_READ));
 		EXPECT_TRUE(vt_buf_restore(&self->line.ep.buf, &self->to, 1, s[i].len));
 	}
 }

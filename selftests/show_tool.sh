@@ -14,6 +14,7 @@
 [ "$LINK_TYPE" = softmr ] || skip_all "the tool is for softmr's links"
 need_link_type softmr
 have ib_write_bw || skip_all "perftest is not installed"
+python3 -c "import pyverbs" || skip_all "no pyverbs"
 USER_NOBODY=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 
 # pick EXPRESSION COMMAND...: the value of a Python expression for the JSON "d" that COMMAND prints; qp(STATE) is
@@ -111,6 +112,7 @@ screen 200 12 "" >"$WORK/screen"
 check "on a terminal: what sends is on top" grep -qE "^$DEV .* RC .* ib_write_bw\[[0-9]+\]$" <(sed -n 4p "$WORK/screen")
 check "the terminal is as it was" is "$(head -n 1 "$WORK/screen")" "raw restored 0"
 check "r: regions" grep -qE "^$DEV +[0-9]+ +pinned .* ib_write_bw\[[0-9]+\]$" <(screen 200 12 r)
+check "c: completion queues" grep -qE "^$DEV +[0-9]+ +[0-9.k]+ .* ib_write_bw\[[0-9]+\]$" <(screen 200 12 c)
 check "on a small terminal" grep -q "^LINK" <(screen 40 5 "")
 check_error "top without a terminal" "needs a terminal" softmr top
 check_error "a wrong word" "show --help" softmr show never
@@ -121,6 +123,24 @@ check "its regions are paged on demand, and pages were missed" true_of \
 	'all(m["memory"] == "on-demand" and 0 < m["present_bytes"] <= m["length"] + 8192 for m in mr("ib_write")) and sum(m["faults"] for m in mr("ib_write")) > 0' \
 	softmr show --json
 stop_traffic
+
+# Two QPs in error: the requester's, and the one that has refused its WRITE
+gid_args server -g v4
+python3 "$LIB/refused_write.py" "$DEV" "${GID_ARGS[1]}" 120 >"$WORK/held" &
+HELD=$!
+on_exit kill "$HELD"
+check "a WRITE is refused" within 20 grep -q "^10 " "$WORK/held"
+read -r _ requester responder <"$WORK/held"
+in_error() { softmr show qp --pid "$HELD" | grep -qE "^$DEV +$1 +RC +ERR .* $2 +python3\[$HELD\]$"; }
+check "what the requester knows of it is in its line" in_error "$requester" PEER_ACCESS
+check "and what the responder knows" in_error "$responder" KEY_UNKNOWN
+check "the same in JSON" is "$(pick 'sorted(q["reason"] for q in d["qp"])' softmr show --json --pid "$HELD")" "['KEY_UNKNOWN', 'PEER_ACCESS']"
+check "show cq" grep -qE "^$DEV +[0-9]+ +[0-9]+ +0 +no +no +python3\[$HELD\]$" <(softmr show cq --pid "$HELD")
+check "softmr why --qp" is "$(softmr why --qp "$responder" --json | python3 -c '
+import json, sys
+print(*((r["reason"], hex(r["qp"])) for r in json.load(sys.stdin)))')" "('KEY_UNKNOWN', '$responder')"
+check "its request in words" grep -qE "QP $requester \(peer: QP $responder of [0-9.]+\) RDMA_WRITE wr_id 0x7 PSN 0(x[0-9a-f]+)?: status 10: " <(softmr why --qp "$requester")
+kill "$HELD"
 topology_down
 
 # A QP whose peer is gone: it waits for an ACK, and ends in the error state

@@ -67,6 +67,7 @@ check "libibverbs reports the same MTU" grep -q "active_mtu:[[:space:]]*4096" <(
 check "softmr mr is content too" softmr mr "$A"
 check "the counter of that is shown" link_is "$A" counters/mr_dereg_refused 1
 # memfd_noexec VALUE COMMAND...: in a PID namespace with that setting
+# shellcheck disable=SC2016 # expanded in the namespace
 memfd_noexec() {
 	unshare --pid --fork --mount-proc sh -c 'echo "$0" >/proc/sys/vm/memfd_noexec && exec "$@"' "$@"
 }

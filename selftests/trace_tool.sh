@@ -53,19 +53,20 @@ valid() {
 		        flows[event["id"]].append(event)
 		        # an arrow is bound to a slice that begins there
 		        assert any(s == event["ts"] for s, _ in slices[event["pid"], event["tid"]]), event
-		whole = 0
+		whole = wired = 0
 		for flow in flows.values():
 		    phases = "".join(e["ph"] for e in flow)
 		    assert phases.replace("t", "") in ("s", "sf"), phases
 		    assert all(a["ts"] <= b["ts"] for a, b in zip(flow, flow[1:])), flow
 		    whole += phases.startswith("st") and phases.endswith("f")
+		    wired += phases.startswith("stt") and processes[flow[1]["pid"]] == "wire" != processes[flow[2]["pid"]]
 		names = collections.Counter(e["name"] for e in events if e["ph"] == "X")
-		print("open", len(began), "whole", whole, "processes", *sorted(set(processes.values())))
+		print("open", len(began), "whole", whole, "wired", wired, "processes", *sorted(set(processes.values())))
 		for name, count in sorted(names.items()):
 		    print(count, name)
 		for event in events:
 		    if event["ph"] == "i":
-		        print("instant", event["name"])
+		        print("instant", event["name"], event["args"].get("text"))
 	END
 }
 has() { grep -qE "$1" "$WORK/said" || { cat "$WORK/said"; return 1; }; }
@@ -76,7 +77,7 @@ GID=${GID_ARGS[1]}
 run_host() { softmr trace --output "$WORK/host.json" -- sh -c "ibv_rc_pingpong -d $DEV -g $GID -s 3000 -n 100 >/dev/null & until ibv_rc_pingpong -d $DEV -g $GID -s 3000 -n 100 ${SIDE_V4[server]} >/dev/null 2>&1; do sleep 0.3; done; wait"; }
 check "a program on one host" run_host
 valid "$WORK/host.json" >"$WORK/said" 2>&1
-check "its timeline is one" has "^open 0 whole 200 "
+check "its timeline is one" has "^open 0 whole 200 wired 0 "
 check "both processes have names" has "processes .*ibv_rc_pingpong"
 check "each message begins" has "^200 SEND$"
 check "the responder executes each" has "^200 SEND_ONLY: OK$"
@@ -85,6 +86,8 @@ check "each is complete" has "^200 done: SUCCESS$"
 softmr trace --text -- sh -c "ibv_rc_pingpong -d $DEV -g $GID -n 5 >/dev/null & until ibv_rc_pingpong -d $DEV -g $GID -n 5 ${SIDE_V4[server]} >/dev/null 2>&1; do sleep 0.3; done; wait" 2>"$WORK/text"
 check "in words" grep -qE "^ +[0-9.]+ ms +ibv_rc_pingpong\[[0-9]+\] +send_start +dev=$DEV .* op=SEND$" "$WORK/text"
 check "both ends" is "$(grep -c " request .* says=OK$" "$WORK/text")" 10
+softmr trace --text -- softmr mr "$DEV" 2>&1 >/dev/null | grep " refused " >"$WORK/refused"
+check "a refusal in words" grep -qE " why=0x0108 .*: region 0x[0-9a-f]+ has [1-9][0-9]* memory windows bound to it, one of them 0x[0-9a-f]+$" "$WORK/refused"
 softmr trace --text -- sh -c "softmr mr $DEV >/dev/null" 2>&1 | head -n 1 >/dev/null
 check "nothing is left behind" is "$(find "$TRACING/instances" -maxdepth 1 -name 'softmr-*' | wc -l)" 0
 status=0
@@ -96,7 +99,10 @@ check_error "not without a command" "needs a command" softmr trace
 check_error "not for a user" "cannot trace" setpriv --reuid 65534 --regid 65534 --clear-groups softmr trace -o /dev/null -- true
 softmr trace -o "$WORK/mr.json" -- softmr mr "$DEV" >/dev/null 2>&1
 valid "$WORK/mr.json" >"$WORK/said" 2>&1
-check "a refusal has its reason" has "^instant refused: MR_BUSY$"
+check "a refusal has its reason" has "^instant refused: MR_BUSY region 0x[0-9a-f]+ has [1-9][0-9]* memory windows bound"
+softmr trace --text -- softmr mr "$DEV" 2>"$WORK/mr.text" >/dev/null
+check "the text has the name of the link and the reason in words" \
+	grep -qE " refused +dev=$DEV pid=[1-9][0-9]* qpn=0x0 why=0x0108 .*: region 0x[0-9a-f]+ has " "$WORK/mr.text"
 topology_down
 
 topology_veth 1500 || { not_ok "links"; finish; }
@@ -107,7 +113,9 @@ over_the_wire() {
 }
 check "a program over the wire" over_the_wire
 valid "$WORK/wire.json" >"$WORK/said" 2>&1
-check "its timeline is one, too" has "^open 0 whole [0-9]+ .*wire"
+check "its timeline is one, too" has "^open 0 whole [0-9]+ wired [1-9][0-9]* .*wire"
+check "whose side a process is on" has "processes .*ib_write_bw@${SIDE_NS[server]}"
+check "and the other one" has "processes .*ib_write_bw@${SIDE_NS[client]}"
 check "the packets of a message" has "^[0-9]+ WRITE_FIRST: OK$"
 check "answers" has "^[0-9]+ ACK$"
 topology_down

@@ -22,6 +22,7 @@
 #include "objects.h"
 #include "raw.h"
 #include "uverbs.h"
+#include "why.h"
 
 /* More than any verb makes */
 #define SWEEP_MAX	2000
@@ -56,6 +57,7 @@ FIXTURE(nth)
  * @make: calls the verb. Returns what it has made or changed; NULL with errno
  * @end: destroys that, or reverts it; or NULL. 0 or an errno
  * @room: count how many objects can be made, before and after
+ * @driver: the driver has allocations of its own, and gives their reason
  */
 FIXTURE_VARIANT(nth)
 {
@@ -63,6 +65,7 @@ FIXTURE_VARIANT(nth)
 	void *(*make)(S *self);
 	int (*end)(S *self);
 	bool room;
+	bool driver;
 };
 
 /* What a verb that makes nothing returns */
@@ -115,7 +118,7 @@ static void *make_big_cq(S *self)
 	return ibv_create_cq(self->parts.pd->context, 20000, NULL, NULL, 0);
 }
 
-FIXTURE_VARIANT_ADD(nth, big_cq) { .make = make_big_cq, .end = end_cq };
+FIXTURE_VARIANT_ADD(nth, big_cq) { .make = make_big_cq, .end = end_cq, .driver = true };
 
 static void *qp_of(S *self, enum ibv_qp_type type, uint32_t depth)
 {
@@ -132,7 +135,7 @@ static void *make_uc_qp(S *self) { return qp_of(self, IBV_QPT_UC, 4); }
 static void *make_ud_qp(S *self) { return qp_of(self, IBV_QPT_UD, 4); }
 static void *make_raw_qp(S *self) { return qp_of(self, IBV_QPT_RAW_PACKET, 4); }
 
-FIXTURE_VARIANT_ADD(nth, big_qp) { .make = make_big_qp, .end = end_qp };
+FIXTURE_VARIANT_ADD(nth, big_qp) { .make = make_big_qp, .end = end_qp, .driver = true };
 FIXTURE_VARIANT_ADD(nth, uc_qp) { .make = make_uc_qp, .end = end_qp, .room = true };
 FIXTURE_VARIANT_ADD(nth, ud_qp) { .make = make_ud_qp, .end = end_qp, .room = true };
 FIXTURE_VARIANT_ADD(nth, raw_qp) { .make = make_raw_qp, .end = end_qp, .room = true };
@@ -600,6 +603,8 @@ TEST_F_TIMEOUT(nth, verb, 120)
 	       making.failed, ending.n ? ending.n - 1 : 0, ending.failed);
 	EXPECT_GT(SWEEP_MAX, making.n);
 	EXPECT_GT(SWEEP_MAX, ending.n);
+	if (variant->driver)
+		EXPECT_TRUE(vt_why_is(self->parts.pd->context, NO_MEMORY));
 	if (variant->room) {
 		EXPECT_LT(0, before);
 		EXPECT_EQ(before, room(self, variant));

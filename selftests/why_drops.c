@@ -15,11 +15,14 @@
 #include "roce.h"
 #include "why.h"
 
+#define UC_SEND_ONLY	0x24
 #define UD_SEND_ONLY	0x64
 #define PKEY		0xffff
 #define PSN		0x1000
 #define LEN		100
 #define CNP_RESERVED	16
+#define RETH		16
+#define MESSAGE_MAX	0x80000000u
 #define MANY		300
 
 #define WHY(name)	enum { tested_##name }; TEST_F(drop, name)
@@ -86,6 +89,7 @@ static int send_datagram(FIXTURE_DATA(drop) *self, uint32_t qkey)
 	EXPECT_EQ(0, _rec.error);						\
 	EXPECT_EQ(0, _rec.wr_id);						\
 	EXPECT_EQ(0, _rec.tid);							\
+	EXPECT_TRUE(vt_why_reads(&_rec));					\
 	&_rec;									\
 })
 
@@ -142,6 +146,22 @@ WHY(DROP_NO_RECV)
 	EXPECT_NUM(EXPECT_DROPPED(&self->ud, DROP_NO_RECV, "rx_no_receive", send_datagram(self, self->conf.qkey)), 0, LEN);
 }
 
+/* UC loses the message, as UD does. */
+TEST_F(drop, no_receive_on_uc)
+{
+	struct vt_conf conf = vt_defaults;
+	struct vt_bth bth;
+	struct vt_ep uc;
+
+	conf.qp_type = IBV_QPT_UC;
+	VT_SETUP(vt_ep_open(&uc, &conf, 0));
+	ASSERT_EQ(0, connect_to(&uc, self->from));
+	bth = bth_for(&uc, UC_SEND_ONLY);
+	EXPECT_NUM(EXPECT_DROPPED(&uc, DROP_NO_RECV, "rx_no_receive",
+				  vt_roce_send(&self->roce, &bth, self->data, LEN)), 0, LEN);
+	vt_ep_close(&uc);
+}
+
 /* A CNP has 16 bytes, and no payload. */
 WHY(DROP_HEADER)
 {
@@ -162,6 +182,57 @@ WHY(DROP_ICRC)
 		   0, VT_OP_SEND_ONLY);
 }
 
+/* A datagram to an RC QP, whose state has nothing to do with it */
+WHY(DROP_SERVICE)
+{
+	struct vt_bth bth = bth_for(&self->rc, UD_SEND_ONLY);
+	struct smr_abi_why *rec;
+
+	rec = EXPECT_DROPPED(&self->rc, DROP_SERVICE, "rx_dropped",
+			     vt_roce_send(&self->roce, &bth, self->data, 8 + LEN));
+	EXPECT_NUM(rec, 0, UD_SEND_ONLY);
+	EXPECT_NUM(rec, 1, IBV_QPT_RC);
+	EXPECT_FROM(rec);
+}
+
+/* It is of no process: root reads it from a log of the namespace, once a second. */
+WHY(DROP_NO_QP)
+{
+	struct vt_bth bth = bth_for(&self->rc, VT_OP_SEND_ONLY);
+	int64_t before = vt_counter_now(self->rc.dev.ctx, "rx_unknown_qpn");
+	char cmd[160];
+
+	bth.qpn ^= 0x400000;
+	snprintf(cmd, sizeof(cmd),
+		 "softmr why | grep -q 'kernel\\[0\\] QP %#x .*: dropped: .* opcode 0x4 .*no queue pair'", bth.qpn);
+	EXPECT_NE(0, system(cmd));
+	sleep(1);
+	ASSERT_EQ(0, vt_roce_send(&self->roce, &bth, self->data, LEN));
+	EXPECT_TRUE(vt_counter_wait(self->rc.dev.ctx, "rx_unknown_qpn", before + 1));
+	EXPECT_EQ(0, system(cmd));
+}
+
+WHY(DROP_NOT_READY)
+{
+	struct vt_bth bth = bth_for(&self->rc, VT_OP_SEND_ONLY);
+
+	ASSERT_EQ(0, connect_to(&self->rc, self->from));
+	EXPECT_NUM(EXPECT_DROPPED(&self->rc, DROP_NOT_READY, "rnr_tx",
+				  vt_roce_send(&self->roce, &bth, self->data, LEN)), 0, VT_OP_SEND_ONLY);
+}
+
+WHY(DROP_GAP)
+{
+	struct vt_bth bth = bth_for(&self->rc, VT_OP_SEND_ONLY);
+	struct smr_abi_why *rec;
+
+	ASSERT_EQ(0, connect_to(&self->rc, self->from));
+	bth.psn = PSN + 2;
+	rec = EXPECT_DROPPED(&self->rc, DROP_GAP, "out_of_sequence", vt_roce_send(&self->roce, &bth, self->data, LEN));
+	EXPECT_NUM(rec, 0, PSN + 2);
+	EXPECT_NUM(rec, 1, PSN);
+}
+
 WHY(DROP_PSN)
 {
 	struct vt_bth bth = bth_for(&self->rc, VT_OP_SEND_ONLY);
@@ -174,9 +245,93 @@ WHY(DROP_PSN)
 	EXPECT_NUM(rec, 1, PSN);
 }
 
-ELSEWHERE(DROP_QUEUE, "rc_queue.c: round_of()")
+ELSEWHERE(DROP_NO_MEMORY, "an allocation that fails while frames come")
+ELSEWHERE(DROP_BUDGET, "see raw_rules.c, copies_of_a_softirq_are_bounded")
+ELSEWHERE(DROP_QUEUE, "see rc_queue.c: round_of()")
 
-/* Each reason of a QP is logged once a second, and another reason in the same second is logged, too. */
+/* -- requests that no peer sends: the responder refuses them, and its owner can read why */
+
+static struct smr_abi_why refused(FIXTURE_DATA(drop) *self, int opcode, uint32_t dma_len, size_t len)
+{
+	struct vt_bth bth = bth_for(&self->rc, opcode);
+	uint64_t limit = vt_now_ms() + VT_TIMEOUT_MS;
+	struct smr_abi_why rec = {};
+
+	dma_len = htonl(dma_len);
+	memcpy(self->data + 12, &dma_len, sizeof(dma_len));
+	if (connect_to(&self->rc, self->from) || vt_roce_send(&self->roce, &bth, self->data, len))
+		return rec;
+	while (vt_qp_state(self->rc.qp) != IBV_QPS_ERR && vt_now_ms() < limit)
+		;
+	vt_why_last(self->rc.dev.ctx, &rec);
+	return rec;
+}
+
+#define EXPECT_REFUSED(name, opcode_, dma_len, len, ...) do {			\
+	const uint64_t _num[] = { __VA_ARGS__ };				\
+	struct smr_abi_why _rec = refused(self, opcode_, dma_len, len);		\
+										\
+	EXPECT_EQ((uint32_t)SMR_WHY_##name, _rec.id);				\
+	EXPECT_EQ((uint32_t)IBV_WC_REM_INV_REQ_ERR, _rec.error);		\
+	EXPECT_EQ((uint32_t)(opcode_), _rec.opcode);				\
+	EXPECT_EQ((uint32_t)PSN, _rec.psn);					\
+	EXPECT_EQ(self->rc.qp->qp_num, _rec.qpn);				\
+	EXPECT_EQ(0, memcmp(_num, _rec.num, sizeof(_num)));			\
+	EXPECT_TRUE(vt_why_reads(&_rec));					\
+} while (0)
+
+TEST_F(drop, REQ_SEQUENCE)
+{
+	EXPECT_REFUSED(REQ_SEQUENCE, VT_OP_SEND_LAST, 0, LEN, VT_OP_SEND_LAST, 0);
+}
+
+TEST_F(drop, REQ_PAYLOAD)
+{
+	EXPECT_REFUSED(REQ_PAYLOAD, VT_OP_SEND_FIRST, 0, LEN, VT_OP_SEND_FIRST, LEN,
+		       vt_mtu_bytes(self->conf.mtu));
+}
+
+TEST_F(drop, REQ_WRITE_LENGTH)
+{
+	EXPECT_REFUSED(REQ_WRITE_LENGTH, VT_OP_WRITE_ONLY, 2 * LEN, RETH + LEN, LEN, 2 * LEN);
+}
+
+TEST_F(drop, REQ_READ_LENGTH)
+{
+	EXPECT_REFUSED(REQ_READ_LENGTH, VT_OP_READ_REQUEST, MESSAGE_MAX + 1, RETH, MESSAGE_MAX + 1, MESSAGE_MAX);
+}
+
+/*
+ * Datagrams that are too long for the receive, which stays posted: they are refused, and do not push the process's own
+ * refusals out of its log.
+ */
+TEST_F(drop, many_that_do_not_fit)
+{
+	struct ibv_sge to = vt_sge(&self->ud.buf, VT_GUARD, LEN);
+	struct ibv_context *ctx = self->ud.dev.ctx;
+	int64_t before = vt_counter_now(ctx, "rx_packets");
+	struct smr_abi_why recs[64];
+	time_t start = time(NULL);
+	int i, n, own = 0;
+
+	ASSERT_EQ(0, connect_to(&self->ud, self->from));
+	errno = ibv_advise_mr(self->ud.pd, 99, IBV_ADVISE_MR_FLAG_FLUSH, &to, 1);
+	EXPECT_EQ(EOPNOTSUPP, errno);
+	ASSERT_EQ(0, vt_post_recv(&self->ud, 1, &to, 1));
+	for (i = 0; i < MANY; i++)
+		ASSERT_EQ(0, send_datagram(self, self->conf.qkey));
+	EXPECT_TRUE(vt_counter_wait(ctx, "rx_packets", before + MANY));
+	n = vt_whys(ctx, 0, recs, 64);
+	ASSERT_LT(1, n);
+	EXPECT_GE(time(NULL) - start + 3, n);
+	for (i = 0; i < n; i++) {
+		own += recs[i].id == SMR_WHY_ADVICE;
+		EXPECT_TRUE(recs[i].id == SMR_WHY_ADVICE || recs[i].id == SMR_WHY_RECV_TOO_SHORT);
+	}
+	EXPECT_EQ(1, own);
+}
+
+/* Each reason is logged once a second, and another reason in the same second is logged, too. */
 TEST_F(drop, many_do_not_fill_the_log)
 {
 	struct smr_abi_why recs[64];

@@ -13,14 +13,24 @@
 #include <sys/mman.h>
 
 #include <infiniband/softmrdv.h>
+#include <linux/capability.h>
 
 #include "region.h"
+#include "rings.h"
+#include "system.h"
+#include "ud.h"
 #include "why.h"
 #include "window.h"
 
 #define LW	IBV_ACCESS_LOCAL_WRITE
 #define RW	IBV_ACCESS_REMOTE_WRITE
 #define WR_ID	1
+#define USER_ODP_KB	"/sys/module/softmr/parameters/user_odp_kb"
+#define CHUNK	(2 << 20)
+
+/* enum ib_wr_opcode: libibverbs has no IBV_WR_ of them in older versions */
+#define WR_OP_FLUSH	14
+#define WR_OP_ATOMIC_WRITE	15
 
 /* Each reason must use one of these two macros, or this file does not compile. */
 #define WHY(name)	enum { tested_##name }; TEST_F(errors, name)
@@ -32,7 +42,7 @@
 #define EXPECT_TOLD(end, name, status) ({				\
 	static struct smr_abi_why _rec;					\
 									\
-	ASSERT_EQ(0, vt_why_last((end)->dev.ctx, &_rec));		\
+	ASSERT_EQ(0, vt_why_last_failed((end)->dev.ctx, &_rec));		\
 	EXPECT_EQ((uint32_t)SMR_WHY_##name, _rec.id);			\
 	EXPECT_EQ((uint32_t)(status), _rec.error);			\
 	EXPECT_EQ((end)->qp->qp_num, _rec.qpn);				\
@@ -41,6 +51,7 @@
 	EXPECT_EQ(0, memcmp(_rec.peer, ((end) == self->a ? self->b :	\
 					self->a)->dev.gid.raw, 16));	\
 	EXPECT_EQ(0, _rec.tid);						\
+	EXPECT_TRUE(vt_why_reads(&_rec));				\
 	&_rec;								\
 })
 
@@ -180,6 +191,13 @@ WHY(KEY_RANGE)
 	told = EXPECT_REMOTE(KEY_RANGE);
 	EXPECT_NUM(told, 3, start);
 	EXPECT_NUM(told, 4, self->b->buf.len);
+	EXPECT_NUM(told, 5, 1);
+	ASSERT_TRUE(recovers(&self->pair));
+	self->wr.wr.rdma.remote_addr = start - 10;
+	EXPECT_NUM(EXPECT_REMOTE(KEY_RANGE), 5, 10);
+	ASSERT_TRUE(recovers(&self->pair));
+	self->wr.wr.rdma.remote_addr = -(uint64_t)LEN / 2;
+	EXPECT_NUM(EXPECT_REMOTE(KEY_RANGE), 5, self->wr.wr.rdma.remote_addr + LEN - start - self->b->buf.len);
 }
 
 /* -- work requests */
@@ -188,6 +206,7 @@ ELSEWHERE(WR_OPCODE, "the provider refuses it first; see hostile_ring.c")
 ELSEWHERE(WR_FLUSH, "the provider refuses it first; see hostile_ring.c")
 ELSEWHERE(WR_INLINE, "the provider refuses it first; see hostile_ring.c")
 ELSEWHERE(WR_SGE, "the provider refuses it first; see hostile_ring.c")
+ELSEWHERE(WR_FRAME, "see raw_packet.c, lengths_that_are_none")
 ELSEWHERE(WR_OTHER, "there is no other status")
 
 /* A flush is only reported by its completion. */
@@ -219,13 +238,152 @@ WHY(WR_LENGTH)
 	EXPECT_NUM(told, 1, 4);
 }
 
+/* Put a request into the ring that libibverbs may not have: a FLUSH or an ATOMIC WRITE. */
+static int post_entry(FIXTURE_DATA(errors) *self, struct vt_rings *rings, int opcode)
+{
+	struct smr_ring_hdr *hdr = rings->sq.hdr;
+	struct smr_send_wqe *wqe = vt_sq_entry(rings, hdr->prod);
+
+	memset(wqe, 0, sizeof(*wqe));
+	wqe->wr_id = WR_ID;
+	wqe->opcode = opcode;
+	wqe->send_flags = IBV_SEND_SIGNALED;
+	if (opcode == WR_OP_FLUSH) {
+		wqe->flush.type = 1;
+	} else {
+		wqe->send_flags |= IBV_SEND_INLINE;
+		wqe->inline_len = 8;
+	}
+	vt_set_index(&hdr->prod, hdr->prod + 1);
+	return vt_ring_sq(self->a);
+}
+
 WHY(WR_NO_RD_ATOMIC)
 {
+	static const int others[] = { WR_OP_FLUSH, WR_OP_ATOMIC_WRITE };
+	struct vt_rings rings;
+	struct ibv_wc wc = {};
+	int i;
+
+	ASSERT_EQ(0, vt_rings_find(&rings, self->a));
 	self->a->conf.rd_atomic = 0;
 	ASSERT_EQ(0, vt_pair_reset(&self->pair));
 	self->wr.opcode = IBV_WR_RDMA_READ;
 	EXPECT_NUM(EXPECT_FAILS(WR_NO_RD_ATOMIC, IBV_WC_LOC_QP_OP_ERR), 0,
 		   IBV_WR_RDMA_READ);
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		ASSERT_EQ(0, vt_pair_reset(&self->pair));
+		ASSERT_EQ(0, post_entry(self, &rings, others[i]));
+		ASSERT_EQ(0, vt_wait(self->a->scq, &wc));
+		EXPECT_EQ((uint32_t)SMR_WHY_WR_NO_RD_ATOMIC, wc.vendor_err);
+		EXPECT_NUM(EXPECT_TOLD(self->a, WR_NO_RD_ATOMIC, IBV_WC_LOC_QP_OP_ERR), 0, others[i]);
+	}
+}
+
+/* The datagram fails for its address, and the QP sends again. */
+#define EXPECT_NO_ADDRESS(request) do {						\
+	struct smr_abi_why _rec;						\
+	struct ibv_wc _wc = {};							\
+										\
+	ASSERT_EQ(0, vt_post(&pair.a, request));					\
+	ASSERT_EQ(0, vt_wait(pair.a.scq, &_wc));				\
+	EXPECT_EQ(IBV_WC_LOC_QP_OP_ERR, _wc.status);				\
+	EXPECT_EQ((uint32_t)SMR_WHY_WR_ADDRESS, _wc.vendor_err);		\
+	ASSERT_EQ(0, vt_why_last(pair.a.dev.ctx, &_rec));			\
+	EXPECT_EQ((uint32_t)SMR_WHY_WR_ADDRESS, _rec.id);			\
+	EXPECT_NUM(&_rec, 0, (request)->wr.ud.remote_qpn);			\
+	ASSERT_EQ(0, vt_qp_resume(&pair.a));					\
+} while (0)
+
+/* A QP number that is none, and the address handle of another protection domain */
+WHY(WR_ADDRESS)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(self->a->dev.ctx);
+	struct vt_conf conf = vt_defaults;
+	struct ibv_ah_attr attr;
+	struct ibv_send_wr wr;
+	struct vt_pair pair;
+	struct ibv_sge sge;
+
+	ASSERT_NE(NULL, pd);
+	conf.qp_type = IBV_QPT_UD;
+	conf.inline_len = 64;
+	VT_SETUP(vt_pair_open(&pair, &conf));
+	attr = vt_ah_attr(pair.a.dev.gid_index, &pair.b.dev.gid);
+	sge = vt_sge(&pair.a.buf, VT_GUARD, 8);
+	wr = vt_ud_wr(&pair.a, &sge);
+	wr.wr.ud.remote_qpn |= 1 << 24;
+	EXPECT_NO_ADDRESS(&wr);
+	wr = vt_ud_wr(&pair.a, &sge);
+	wr.send_flags |= IBV_SEND_INLINE;
+	wr.wr.ud.ah = ibv_create_ah(pd, &attr);
+	ASSERT_NE(NULL, wr.wr.ud.ah);
+	EXPECT_NO_ADDRESS(&wr);
+	EXPECT_EQ(0, ibv_destroy_ah(wr.wr.ud.ah));
+	vt_pair_close(&pair);
+	EXPECT_EQ(0, ibv_dealloc_pd(pd));
+}
+
+/* The table of the region's pages is more than the user may have. */
+WHY(WR_NO_MEMORY)
+{
+	void *p = vt_map(CHUNK, CHUNK, MAP_PRIVATE, -1);
+	struct ibv_mr *mr;
+
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(0, vt_capability(CAP_SYS_RESOURCE, false));
+	mr = ibv_reg_mr(self->a->pd, p, CHUNK, LW | IBV_ACCESS_ON_DEMAND);
+	if (!mr)
+		SKIP(return, "the kernel has no on-demand paging");
+	ASSERT_EQ(0, vt_write_file(USER_ODP_KB, "1"));
+	self->local = (struct ibv_sge){ (uintptr_t)p, LEN, mr->lkey };
+	EXPECT_NUM(EXPECT_FAILS(WR_NO_MEMORY, IBV_WC_LOC_QP_OP_ERR), 0, LEN);
+	EXPECT_EQ(0, vt_write_file(USER_ODP_KB, "0"));
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	EXPECT_EQ(0, munmap(p, CHUNK));
+}
+
+WHY(SEND_RING)
+{
+	struct smr_ring_hdr *hdr;
+	struct smr_abi_why rec;
+	struct vt_rings rings;
+
+	ASSERT_EQ(0, vt_rings_find(&rings, self->a));
+	ASSERT_EQ(0, vt_pair_reset(&self->pair));
+	hdr = rings.sq.hdr;
+	vt_set_index(&hdr->prod, hdr->cons + 1000);
+	ASSERT_EQ(0, vt_ring_sq(self->a));
+	ASSERT_TRUE(qp_in_error(self->a));
+	ASSERT_EQ(0, vt_why_last(self->a->dev.ctx, &rec));
+	EXPECT_EQ((uint32_t)SMR_WHY_SEND_RING, rec.id);
+	EXPECT_EQ(self->a->qp->qp_num, rec.qpn);
+}
+
+/* The first completion that is lost; those of the requests behind it are lost, too. */
+WHY(CQ_OVERRUN)
+{
+	struct vt_conf conf = vt_defaults;
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
+	};
+	struct smr_abi_why rec;
+	struct vt_pair pair;
+	int cqe;
+
+	conf.cqe = 4;
+	conf.depth = 64;
+	VT_SETUP(vt_pair_open(&pair, &conf));
+	cqe = pair.a.scq->cqe;
+	for (wr.wr_id = 0; wr.wr_id < cqe + 3u; wr.wr_id++)
+		ASSERT_EQ(0, vt_post(&pair.a, &wr));
+	ASSERT_TRUE(qp_in_error(&pair.a));
+	ASSERT_EQ(0, vt_why_last(pair.a.dev.ctx, &rec));
+	EXPECT_EQ((uint32_t)SMR_WHY_CQ_OVERRUN, rec.id);
+	EXPECT_EQ(pair.a.qp->qp_num, rec.qpn);
+	EXPECT_EQ((uint64_t)cqe, rec.wr_id);
+	EXPECT_NUM(&rec, 0, cqe);
+	vt_pair_close(&pair);
 }
 
 /* An on-demand region whose memory is unmapped; NULL: not supported */
@@ -287,11 +445,11 @@ WHY(WR_INVALIDATE)
 /* -- the peer's answers, and what the peer can read */
 
 ELSEWHERE(PEER_NONSENSE, "no peer does it; see rc_responses.c")
-ELSEWHERE(REQ_OPCODE, "no peer sends it; see packet_fuzz.c")
-ELSEWHERE(REQ_SEQUENCE, "no peer sends it; see packet_fuzz.c")
-ELSEWHERE(REQ_PAYLOAD, "no peer sends it; see packet_fuzz.c")
-ELSEWHERE(REQ_WRITE_LENGTH, "no peer sends it; see packet_fuzz.c")
-ELSEWHERE(REQ_READ_LENGTH, "no peer sends it; see packet_fuzz.c")
+ELSEWHERE(REQ_OPCODE, "a packet with such an opcode reaches no responder")
+ELSEWHERE(REQ_SEQUENCE, "no peer sends it; see why_drops.c")
+ELSEWHERE(REQ_PAYLOAD, "no peer sends it; see why_drops.c")
+ELSEWHERE(REQ_WRITE_LENGTH, "no peer sends it; see why_drops.c")
+ELSEWHERE(REQ_READ_LENGTH, "no peer sends it; see why_drops.c")
 ELSEWHERE(REQ_XRC, "see xrc.c")
 ELSEWHERE(REQ_NO_MEMORY, "see data_fail.c")
 ELSEWHERE(RECV_SGE, "the provider refuses it first; see hostile_ring.c")
@@ -368,6 +526,35 @@ WHY(PEER_SILENT)
 	EXPECT_EQ((uint32_t)SMR_WHY_PEER_SILENT, rec.id);
 	EXPECT_NUM(&rec, 0, self->a->conf.retry_cnt);
 	EXPECT_NUM(&rec, 1, self->a->conf.timeout);
+	/* and the peer knows why, whether packets came or not */
+	ASSERT_EQ(0, vt_why_last(self->b->dev.ctx, &rec));
+	EXPECT_EQ((uint32_t)SMR_WHY_DROP_STATE, rec.id);
+	EXPECT_EQ(self->b->qp->qp_num, rec.qpn);
+	EXPECT_EQ(0, memcmp(rec.peer, self->a->dev.gid.raw, 16));
+	EXPECT_NUM(&rec, 1, IBV_QPS_RESET);
+}
+
+/* A peer on this host is connected to another QP. On the wire only addresses are compared. */
+TEST_F(errors, connected_to_another)
+{
+	const char *path = getenv("SMR_PATH");
+	struct vt_addr other = vt_ep_addr(self->a);
+	int64_t wrong = vt_counter_now(self->b->dev.ctx, "rx_wrong_source");
+	struct smr_abi_why rec;
+	struct ibv_wc wc = {};
+
+	if (!path || strcmp(path, "host"))
+		SKIP(return, "the ends are on two hosts");
+	other.qpn ^= 0x400000;
+	ASSERT_EQ(0, vt_qp_reset(self->b->qp));
+	ASSERT_EQ(0, vt_ep_connect(self->b, &other));
+	ASSERT_EQ(0, vt_post(self->a, &self->wr));
+	ASSERT_EQ(0, vt_wait(self->a->scq, &wc));
+	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, wc.status);
+	EXPECT_LT(wrong, vt_counter_now(self->b->dev.ctx, "rx_wrong_source"));
+	ASSERT_EQ(0, vt_why_last(self->b->dev.ctx, &rec));
+	EXPECT_EQ((uint32_t)SMR_WHY_DROP_SOURCE, rec.id);
+	EXPECT_EQ(0, memcmp(rec.peer, self->a->dev.gid.raw, 16));
 }
 
 WHY(PEER_NOT_READY)
@@ -490,9 +677,9 @@ TEST_F(errors, softmrdv)
 	ASSERT_EQ(0, why_wc(self->a->dev.ctx, &wc, &why));
 	EXPECT_EQ((uint32_t)SMR_WHY_KEY_RANGE, why.id);
 	snprintf(want, sizeof(want),
-		 "%d bytes at %#lx are not inside what the key %#x opens, %zu bytes at %p; try: ",
+		 "%d bytes at %#lx are not inside what the key %#x opens, %zu bytes at %p: %d bytes too far; try: ",
 		 LEN, (long)self->local.addr, self->local.lkey,
-		 self->a->buf.len, (void *)self->a->buf.p);
+		 self->a->buf.len, (void *)self->a->buf.p, LEN);
 	EXPECT_LT((int)strlen(want), why_text(&why, text, sizeof(text)));
 	EXPECT_EQ(0, strncmp(want, text, strlen(want)))
 		TH_LOG("%s", text);

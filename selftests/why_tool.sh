@@ -4,7 +4,7 @@
 # timeout: 90
 #
 # softmr why: a real refusal in words and in JSON, also after its process has ended; which users see whose refusals;
-# --follow, --pid; the meaning of a code
+# --follow, also on a terminal, --last, --pid; the meaning of a code. What a program prints by itself
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -45,6 +45,10 @@ check "in words: the device, the process, the errno, the numbers" \
 	<(softmr why)
 check "and what to do" grep -q "^   try: unbind or deallocate the windows;.*(0x0108)$" <(softmr why)
 check "--pid of nobody" is "$(count --pid 1)" 0
+check "--last: one object" is "$(json reason softmr why --last --json)" MR_BUSY
+check "--last in words" is "$(softmr why --last | wc -l)" 2
+check "--last of nobody" is "$(softmr why --last --pid 1)$(softmr why --last --pid 1 --json)" null
+check_error "--last and --follow" "exclude each other" softmr why --last --follow
 
 check "another user sees nothing of it" is "$(as_nobody)" 0
 before=$(count)
@@ -60,9 +64,30 @@ check "--follow begins with those that are there" within 10 followed
 refused
 check "--follow shows a new one" within 10 followed
 
+# not redirected to a file: what a program does on a terminal
+python3 -c 'import pty; pty.spawn(["softmr", "why", "--follow"])' </dev/null >"$WORK/terminal" &
+on_exit kill $!
+on_terminal() { grep -qE "EBUSY: region 0x.*memory windows" "$WORK/terminal" && grep -q "   try: unbind" "$WORK/terminal"; }
+check "--follow on a terminal" within 10 on_terminal
+
+# Its addresses and keys are not those of the user who has started it
+cp "$(command -v softmr-mr)" "$WORK/set-user-id" && chmod 4755 "$WORK/set-user-id"
+chmod 755 "$WORK"
+seen=$(as_nobody) all=$(count)
+"${USER_NOBODY[@]}" "$WORK/set-user-id" "$A" >/dev/null
+check "a set-user-id program was refused something" test "$(count)" -gt "$all"
+check "and its user cannot read that" is "$(as_nobody)" "$seen"
+
 # SOFTMR_WHY=1: the program itself prints it
 printed() { { SOFTMR_WHY=$1 softmr mr "$A" >/dev/null; } 2>&1; }
-check "SOFTMR_WHY=1 prints it" grep -qE "^softmr: $A: errno 16: region 0x[0-9a-f]+ has .*; try: unbind .* \(0x0108\)$" <(printed 1)
+check "SOFTMR_WHY=1 prints it" grep -qE "^softmr: $A: EBUSY: region 0x[0-9a-f]+ has .*; try: unbind .* \(0x0108\)$" <(printed 1)
+log_of() {
+	VERBS_LOG_LEVEL=$1 VERBS_LOG_FILE=$WORK/verbs softmr mr "$A" >/dev/null
+	grep -s "^softmr: " "$WORK/verbs"
+}
+check "a warning of VERBS_LOG_LEVEL" grep -qE "^softmr: $A: EBUSY: region .* \(0x0108\)$" <(log_of 2)
+rm -f "$WORK/verbs"
+check "none of its errors" is "$(log_of 1)" ""
 check "otherwise nothing is printed" is "$(printed 0)" ""
 
 check "a code of a log" is "$(softmr why 0x1006 | head -n 1 | cut -d ' ' -f 1,2)" "0x1006 KEY_RANGE:"

@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <rdma/ib_user_verbs.h>
 #include <softmr-abi.h>
 
 #include "netdev.h"
@@ -86,21 +87,26 @@ static uint32_t error_of(uint32_t id)
 	return errors[i].error;
 }
 
-/* The last refusal was for this reason, with these numbers. */
-#define EXPECT_WHY(ctx, name, qp, ...) do {				\
+/* The last refusal was for this reason, with this errno and these numbers. */
+#define EXPECT_WHY_ERR(ctx, name, err, qp, ...) do {			\
 	const uint64_t _num[SMR_WHY_NUMBERS] = { __VA_ARGS__ };		\
 	struct smr_abi_why _rec = {};					\
 	int _i;								\
 									\
 	ASSERT_EQ(0, vt_why_last(ctx, &_rec));				\
 	EXPECT_EQ((uint32_t)SMR_WHY_##name, _rec.id);			\
-	EXPECT_EQ(error_of(SMR_WHY_##name), _rec.error);		\
+	EXPECT_EQ((uint32_t)(err), _rec.error);				\
 	EXPECT_EQ((uint32_t)(qp), _rec.qpn);				\
 	EXPECT_EQ((uint32_t)syscall(SYS_gettid), _rec.tid);		\
 	for (_i = 0; _i < SMR_WHY_NUMBERS; _i++)			\
 		EXPECT_EQ(_num[_i], _rec.num[_i])			\
 			TH_LOG("number %d", _i);			\
+	EXPECT_TRUE(vt_why_reads(&_rec));				\
 } while (0)
+
+/* The same with the errno of the table */
+#define EXPECT_WHY(ctx, name, qp, ...) \
+	EXPECT_WHY_ERR(ctx, name, error_of(SMR_WHY_##name), qp, __VA_ARGS__)
 
 /* -- memory regions */
 
@@ -122,6 +128,9 @@ static bool knows_persist(FIXTURE_DATA(why) *self)
 	       attr.device_cap_flags_ex & 1ULL << 39;
 }
 
+ELSEWHERE(MR_IO_MEMORY, "see mr_exporter.c, memory_of_the_device")
+ELSEWHERE(MR_TYPE, "kernel consumers only")
+ELSEWHERE(MR_BLOCKS, "kernel consumers only")
 ELSEWHERE(MR_ACCESS, "the core knows no flag that softmr does not know")
 ELSEWHERE(MR_NO_ATOMICS, "there is memory without atomics on arm64 only")
 ELSEWHERE(MR_DMABUF_ON_DEMAND, "the core refuses the flag for dma-bufs")
@@ -160,6 +169,14 @@ WHY(MR_WRAPS)
 
 	EXPECT_NONE(EINVAL, ibv_reg_mr_iova(self->pd, self->p, LEN, iova, LW));
 	EXPECT_WHY(self->ctx, MR_WRAPS, 0, iova, LEN);
+}
+
+WHY(MR_START_WRAPS)
+{
+	void *last = (void *)-(uintptr_t)PAGE;
+
+	EXPECT_NONE(EINVAL, ibv_reg_mr_iova(self->pd, last, LEN, 0, LW));
+	EXPECT_WHY(self->ctx, MR_START_WRAPS, 0, (uintptr_t)last, LEN);
 }
 
 WHY(MR_NOT_PERSISTENT)
@@ -497,6 +514,11 @@ WHY(QP_RSS_ATTRS)
 		   IBV_QP_INIT_ATTR_RX_HASH | IBV_QP_INIT_ATTR_PD, 0);
 }
 
+static struct ibv_ah_attr good_ah(FIXTURE_DATA(why) *self)
+{
+	return vt_ah_attr(self->ep->dev.gid_index, &self->pair.b.dev.gid);
+}
+
 /* The QP in RESET; modified by @attr. */
 static int modify(FIXTURE_DATA(why) *self, struct ibv_qp_attr attr, int mask)
 {
@@ -528,6 +550,12 @@ WHY(QP_VALUE)
 
 	EXPECT_EQ(EINVAL, modify(self, attr, IBV_QP_TIMEOUT));
 	EXPECT_WHY(self->ctx, QP_VALUE, QPN, IBV_QP_TIMEOUT, 40, 0, 31);
+	/* the core refuses these */
+	ASSERT_EQ(0, vt_qp_reset(self->ep->qp));
+	EXPECT_EQ(EINVAL, modify(self, (struct ibv_qp_attr){ .qp_state = IBV_QPS_INIT }, INIT));
+	EXPECT_WHY(self->ctx, QP_VALUE, QPN, IBV_QP_PORT, 0, 1, 1);
+	EXPECT_EQ(EINVAL, modify(self, (struct ibv_qp_attr){ .qp_state = 9 }, IBV_QP_STATE));
+	EXPECT_WHY(self->ctx, QP_VALUE, QPN, IBV_QP_STATE, 9, IBV_QPS_RESET, IBV_QPS_ERR);
 }
 
 WHY(QP_CUR_STATE)
@@ -540,8 +568,16 @@ WHY(QP_CUR_STATE)
 
 WHY(QP_TRANSITION)
 {
+	struct ibv_qp_attr attr = { TO(RTR), .ah_attr = good_ah(self) };
+	struct ibv_qp *qp = create_qp(self, IBV_QPT_RC, (struct ibv_qp_cap){ SMALL });
+
 	EXPECT_EQ(EINVAL, modify(self, (struct ibv_qp_attr){ TO(INIT) }, INIT));
 	EXPECT_WHY(self->ctx, QP_TRANSITION, QPN, IBV_QPS_RTS, IBV_QPS_INIT);
+	/* the core refuses an address before the QP has a port */
+	ASSERT_NE(NULL, qp);
+	EXPECT_EQ(EINVAL, ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV));
+	EXPECT_WHY(self->ctx, QP_TRANSITION, qp->qp_num, IBV_QPS_RESET, IBV_QPS_RTR);
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
 }
 
 WHY(QP_ATTR_MISSING)
@@ -591,11 +627,6 @@ static int to_rtr(FIXTURE_DATA(why) *self, enum ibv_mtu mtu,
 				  IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 				  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
 				  IBV_QP_MIN_RNR_TIMER);
-}
-
-static struct ibv_ah_attr good_ah(FIXTURE_DATA(why) *self)
-{
-	return vt_ah_attr(self->ep->dev.gid_index, &self->pair.b.dev.gid);
 }
 
 WHY(QP_PATH_MTU)
@@ -724,6 +755,10 @@ WHY(CQ_PARENT)
 	EXPECT_WHY(self->ctx, CQ_PARENT, 0, 0);
 }
 
+ELSEWHERE(CQ_RESPONSE, "an older provider")
+ELSEWHERE(CNTR_KIND, "see comp_cntr.c, attach_rules")
+ELSEWHERE(CNTR_OPS, "the core knows no operation that softmr does not know")
+ELSEWHERE(CNTR_STATE, "see comp_cntr.c, attach_rules")
 ELSEWHERE(CQ_VECTOR, "the core refuses it first")
 
 WHY(CQ_CQE)
@@ -911,14 +946,82 @@ WHY(WQ_TABLE)
 
 /* -- addresses */
 
-ELSEWHERE(AH_NO_GRH, "the core refuses it first")
-ELSEWHERE(AH_PORT, "the core refuses it first")
 ELSEWHERE(AH_GID_TYPE, "all GIDs of the device are of RoCEv2")
 ELSEWHERE(AH_NETDEV, "the core drops a GID before its netdev has left")
 
-ELSEWHERE(AH_NO_DGID, "the core refuses it first: it cannot resolve it")
+/*
+ * The core refuses the address of an address handle, and of a QP. Its errno is another one in some
+ * kernels.
+ */
+#define EXPECT_NO_ADDRESS(name, ah, ...) do {				\
+	struct ibv_ah_attr _ah = ah;					\
+	int _err;							\
+									\
+	errno = 0;							\
+	EXPECT_EQ(NULL, ibv_create_ah(self->pd, &_ah));			\
+	EXPECT_NE(0, errno);						\
+	EXPECT_WHY_ERR(self->ctx, name, errno, 0, __VA_ARGS__);		\
+	_err = to_rtr(self, IBV_MTU_1024, _ah);				\
+	EXPECT_LT(0, _err);						\
+	EXPECT_WHY_ERR(self->ctx, name, _err, QPN, __VA_ARGS__);	\
+} while (0)
 
-ELSEWHERE(AH_FAMILY, "the core refuses it first: it cannot resolve it")
+WHY(AH_NO_GRH)
+{
+	struct ibv_ah_attr ah = good_ah(self);
+
+	ah.is_global = 0;
+	EXPECT_NO_ADDRESS(AH_NO_GRH, ah, 0);
+}
+
+WHY(AH_PORT)
+{
+	struct ibv_ah_attr ah = good_ah(self);
+
+	ah.port_num = 2;
+	EXPECT_NO_ADDRESS(AH_PORT, ah, 2);
+}
+
+WHY(AH_SGID_INDEX)
+{
+	struct ibv_ah_attr ah = good_ah(self);
+
+	ah.grh.sgid_index = 255;
+	EXPECT_NO_ADDRESS(AH_SGID_INDEX, ah, 255);
+}
+
+WHY(AH_NO_DGID)
+{
+	struct ibv_ah_attr ah = good_ah(self);
+
+	ah.grh.dgid = (union ibv_gid){};
+	EXPECT_NO_ADDRESS(AH_NO_DGID, ah, ah.grh.sgid_index);
+}
+
+WHY(AH_FAMILY)
+{
+	struct ibv_ah_attr ah = good_ah(self);
+	bool is_v4 = self->ep->conf.family == AF_INET;
+
+	ah.grh.dgid = (union ibv_gid){ .raw = { 0xfd, [15] = 1 } };
+	if (!is_v4)
+		ah.grh.dgid = (union ibv_gid){ .raw = { [10] = 0xff, 0xff, 10, 0, 0, 1 } };
+	EXPECT_NO_ADDRESS(AH_FAMILY, ah, ah.grh.sgid_index, is_v4, !is_v4);
+}
+
+/* The peer's network has no such host. */
+WHY(AH_UNREACHABLE)
+{
+	struct ibv_ah_attr ah = good_ah(self);
+	const uint8_t *raw = ah.grh.dgid.raw;
+	uint64_t half[2] = {};
+	int i;
+
+	ah.grh.dgid.raw[15] ^= 0x55;
+	for (i = 0; i < 16; i++)
+		half[i / 8] = half[i / 8] << 8 | raw[i];
+	EXPECT_NO_ADDRESS(AH_UNREACHABLE, ah, ah.grh.sgid_index, half[0], half[1]);
+}
 
 /* -- steering rules */
 
@@ -1022,6 +1125,7 @@ WHY(FLOW_DROP)
 	EXPECT_NO_RULE(FLOW_DROP, IBV_QPT_RAW_PACKET, EINVAL, &rule, 0);
 }
 
+ELSEWHERE(FLOW_RX_MODE, "a netdev that 2^32 others have made promiscuous")
 ELSEWHERE(FLOW_MANY, "see raw_rules.c, as_many_as_there_may_be")
 ELSEWHERE(FLOW_NETDEV, "a race with a netdev that goes")
 ELSEWHERE(FLOW_TAKEN, "a kernel with the netfilter hook shares the netdev")
@@ -1053,6 +1157,8 @@ WHY(FLOW_COUNTED)
 	ASSERT_NE(NULL, flow);
 	EXPECT_EQ(EBUSY, ibv_attach_counters_point_flow(counters, &point, NULL));
 	EXPECT_WHY(self->ctx, FLOW_COUNTED, 0, 0);
+	EXPECT_EQ(EBUSY, ibv_destroy_counters(counters));
+	EXPECT_WHY(self->ctx, IN_USE, 0, 12);
 	EXPECT_EQ(0, ibv_destroy_flow(flow));
 	EXPECT_EQ(0, ibv_destroy_counters(counters));
 	EXPECT_EQ(0, ibv_destroy_qp(raw.ep.qp));
@@ -1140,6 +1246,7 @@ WHY(RSS_NO_FIELD)
 
 /* -- multicast */
 
+ELSEWHERE(MCAST_NETDEV, "see mcast.c, netdev_forgets")
 ELSEWHERE(MCAST_AGAIN, "the core takes a second attachment for the first one")
 ELSEWHERE(MCAST_QPS, "see mcast.c, limits")
 ELSEWHERE(MCAST_GROUPS, "see mcast.c, limits")
@@ -1480,6 +1587,169 @@ WHY(LIMIT)
 	EXPECT_EQ(0, vt_own_link_del());
 }
 
+/* A provider that is newer passes more than the module knows. */
+struct newer_pd {
+	struct ib_uverbs_cmd_hdr hdr;
+	uint64_t response;
+	uint64_t more;
+};
+
+static int newer_pd(FIXTURE_DATA(why) *self, struct newer_pd *cmd)
+{
+	struct ib_uverbs_alloc_pd_resp resp;
+
+	cmd->hdr.command = IB_USER_VERBS_CMD_ALLOC_PD;
+	cmd->hdr.in_words = sizeof(*cmd) / 4;
+	cmd->hdr.out_words = sizeof(resp) / 4;
+	cmd->response = (uintptr_t)&resp;
+	return write(self->ctx->cmd_fd, cmd, sizeof(*cmd)) < 0 ? errno : 0;
+}
+
+WHY(INPUT_UNKNOWN)
+{
+	struct newer_pd cmd = { .more = 1 };
+
+	EXPECT_EQ(EOPNOTSUPP, newer_pd(self, &cmd));
+	EXPECT_WHY(self->ctx, INPUT_UNKNOWN, 0, 0);
+}
+
+WHY(COMMAND_MEMORY)
+{
+	struct newer_pd *cmd = self->p + PAGE - offsetof(struct newer_pd, more);
+
+	ASSERT_EQ(0, munmap(self->p + PAGE, PAGE));
+	cmd->hdr.command = IB_USER_VERBS_CMD_ALLOC_PD;
+	EXPECT_EQ(EFAULT, newer_pd(self, cmd));
+	EXPECT_WHY(self->ctx, COMMAND_MEMORY, 0, 0);
+}
+
+WHY(FILES)
+{
+	struct ibv_dm *dm = alloc_dm(self, PAGE, 0);
+	struct vt_ucmd cmd = vt_ucmd(VT_OBJ_DM, SMR_METHOD_DM_EXPORT);
+	int32_t fd = dup(0);
+	struct rlimit lim, none;
+
+	ASSERT_NE(NULL, dm);
+	ASSERT_LE(0, fd);
+	vt_ucmd_object(&cmd, SMR_ATTR_DM_EXPORT_DM, dm->handle);
+	vt_ucmd_out(&cmd, SMR_ATTR_DM_EXPORT_FD, &fd, sizeof(fd));
+	close(fd);
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &lim));
+	none = (struct rlimit){ fd, lim.rlim_max };
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
+	EXPECT_EQ(-EMFILE, vt_ucmd_run(&cmd, self->ctx));
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &lim));
+	EXPECT_WHY(self->ctx, FILES, 0, 0);
+	EXPECT_EQ(0, ibv_free_dm(dm));
+}
+
+ELSEWHERE(DEVICE_GOES, "a region whose page is waited for while its link is removed")
+ELSEWHERE(NO_NUMBER, "16 million keys or queue pairs")
+#define EXPECT_IN_USE(call, qpn, kind) do {				\
+	EXPECT_EQ(EBUSY, call);						\
+	EXPECT_WHY(self->ctx, IN_USE, qpn, kind);			\
+} while (0)
+
+/* The endpoint has a QP. */
+WHY(IN_USE)
+{
+	EXPECT_IN_USE(ibv_dealloc_pd(self->pd), 0, 0);
+	EXPECT_IN_USE(ibv_destroy_cq(self->ep->scq), 0, 2);
+}
+
+TEST_F(why, in_use_srq)
+{
+	struct ibv_srq *srq = create_srq(self, 1, 1);
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC, .cap = { SMALL }, .srq = srq,
+		.send_cq = self->ep->scq, .recv_cq = self->ep->rcq,
+	};
+	struct ibv_qp *qp;
+
+	ASSERT_NE(NULL, srq);
+	qp = ibv_create_qp(self->pd, &attr);
+	ASSERT_NE(NULL, qp);
+	EXPECT_IN_USE(ibv_destroy_srq(srq), 0, 3);
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+	EXPECT_EQ(0, ibv_destroy_srq(srq));
+}
+
+TEST_F(why, in_use_qp)
+{
+	struct ibv_qp *qp = create_qp(self, IBV_QPT_UD, (struct ibv_qp_cap){ SMALL });
+	union ibv_gid group = { .raw = { [10] = 0xff, 0xff, 239, 1, 2, 3 } };
+
+	ASSERT_NE(NULL, qp);
+	ASSERT_EQ(0, vt_qp_init(qp, &(struct vt_conf){ .qp_type = IBV_QPT_UD }));
+	ASSERT_EQ(0, ibv_attach_mcast(qp, &group, 0));
+	EXPECT_IN_USE(ibv_destroy_qp(qp), qp->qp_num, 4);
+	EXPECT_EQ(0, ibv_detach_mcast(qp, &group, 0));
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+}
+
+TEST_F(why, in_use_xrcd)
+{
+	struct ibv_xrcd_init_attr init = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1, .oflags = O_CREAT,
+	};
+	struct ibv_xrcd *xrcd = ibv_open_xrcd(self->ctx, &init);
+	struct ibv_srq *srq;
+
+	ASSERT_NE(NULL, xrcd);
+	srq = create_srq_ex(self, (struct ibv_srq_init_attr_ex){
+			.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_XRCD |
+				     IBV_SRQ_INIT_ATTR_CQ,
+			.srq_type = IBV_SRQT_XRC, .xrcd = xrcd, .cq = self->ep->rcq });
+	ASSERT_NE(NULL, srq);
+	EXPECT_IN_USE(ibv_close_xrcd(xrcd), 0, 7);
+	EXPECT_EQ(0, ibv_destroy_srq(srq));
+	EXPECT_EQ(0, ibv_close_xrcd(xrcd));
+}
+
+TEST_F(why, in_use_queues)
+{
+	struct ibv_wq *wq = create_wq(self, (struct ibv_wq_init_attr){ .max_wr = 1 });
+	struct ibv_rwq_ind_table_init_attr init = { .ind_tbl = &wq };
+	uint8_t key[RSS_KEY_LEN] = {};
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_RAW_PACKET, .pd = self->pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE |
+			     IBV_QP_INIT_ATTR_RX_HASH,
+		.rx_hash_conf = { IBV_RX_HASH_FUNC_TOEPLITZ, RSS_KEY_LEN, key, IPV4_SRC },
+	};
+	struct ibv_qp *qp;
+
+	ASSERT_NE(NULL, wq);
+	attr.rwq_ind_tbl = ibv_create_rwq_ind_table(self->ctx, &init);
+	ASSERT_NE(NULL, attr.rwq_ind_tbl);
+	EXPECT_IN_USE(ibv_destroy_wq(wq), wq->wq_num, 13);
+	qp = ibv_create_qp_ex(self->ctx, &attr);
+	ASSERT_NE(NULL, qp);
+	EXPECT_IN_USE(ibv_destroy_rwq_ind_table(attr.rwq_ind_tbl), 0, 14);
+	EXPECT_EQ(0, ibv_destroy_qp(qp));
+	EXPECT_EQ(0, ibv_destroy_rwq_ind_table(attr.rwq_ind_tbl));
+	EXPECT_EQ(0, ibv_destroy_wq(wq));
+}
+
+TEST_F(why, in_use_dm)
+{
+	struct ibv_dm *dm = alloc_dm(self, PAGE, 0);
+	struct ibv_mr *mr;
+
+	ASSERT_NE(NULL, dm);
+	mr = ibv_reg_dm_mr(self->pd, dm, 0, PAGE, IBV_ACCESS_ZERO_BASED);
+	ASSERT_NE(NULL, mr);
+	EXPECT_IN_USE(ibv_free_dm(dm), 0, 15);
+	EXPECT_EQ(0, ibv_dereg_mr(mr));
+	EXPECT_EQ(0, ibv_free_dm(dm));
+}
+
+ELSEWHERE(CNTR_ATTRS, "see userspace/tests/memory_test.c: libibverbs has the call from 65 on")
+ELSEWHERE(CNTR_MASK, "see userspace/tests/memory_test.c: likewise")
+ELSEWHERE(OLD_MODULE, "see userspace/tests/memory_test.c: the module here is not older")
+ELSEWHERE(RING_UNKNOWN, "see userspace/tests/rwq_test.c: the module describes rings well")
 ELSEWHERE(NO_MEMORY, "see verbs_fail_nth.c")
 ELSEWHERE(SIGNAL, "see odp_slow.c")
 ELSEWHERE(UNSAID, "there is to be none")
@@ -1509,6 +1779,46 @@ TEST_F(why, log_is_bounded)
 	for (i = 0; vt_whys(self->ctx, from, recs, 3) > 0; i++)
 		from = recs[2].seq > from ? recs[2].seq : recs[0].seq;
 	EXPECT_EQ(300, from);
+}
+
+/* A context with @n refusals, which is closed */
+static int refuse_and_close(int advice, int n)
+{
+	struct ibv_sge sge = {};
+	struct vt_dev dev;
+	struct ibv_pd *pd;
+	int ret = vt_dev_open(&dev, 0, vt_defaults.family);
+
+	if (ret)
+		return ret;
+	pd = ibv_alloc_pd(dev.ctx);
+	for (; pd && n && !ret; n--)
+		ret = ibv_advise_mr(pd, advice, IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1) != EOPNOTSUPP;
+	if (!pd || ibv_dealloc_pd(pd))
+		ret = -ENOMEM;
+	vt_dev_close(&dev);
+	return ret;
+}
+
+/* However many contexts another user closes, they do not overwrite all that others were refused. */
+TEST_F(why, ended_refusals_of_another_user)
+{
+	int i, status, ret = 0;
+	pid_t pid;
+
+	ASSERT_EQ(0, refuse_and_close(4242, 1));
+	pid = fork();
+	if (!pid) {
+		if (setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
+			_exit(2);
+		for (i = 0; i < 5 && !ret; i++)
+			ret = refuse_and_close(99, 64);
+		_exit(!!ret);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_EQ(0, status);
+	EXPECT_EQ(0, system("softmr why | grep -q 'the advice 99 is'"));
+	EXPECT_EQ(0, system("softmr why | grep -q 'the advice 4242 is'"));
 }
 
 VT_HARNESS_MAIN

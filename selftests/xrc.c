@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "region.h"
+#include "why.h"
 
 #define DEPTH	16
 #define QUEUES	3
@@ -341,10 +342,11 @@ TEST_F(xrc, receiver_late)
 /* IBTA A14.5.2: a queue that does not exist, or one of another domain */
 TEST_F(xrc, unknown_queue)
 {
-	self->wr.qp_type.xrc.remote_srqn = 0;
+	self->wr.qp_type.xrc.remote_srqn = 0xabcdef;
 	ASSERT_EQ(0, post(&self->a, &self->wr));
 	EXPECT_EQ(IBV_WC_REM_INV_REQ_ERR, vt_status(self->a.scq, 1));
 	EXPECT_TRUE(qp_is_in_error(self->b.tgt));
+	EXPECT_TRUE(vt_why_is(self->b.dev.ctx, REQ_XRC, 0xabcdef));
 }
 
 TEST_F(xrc, queue_of_another_domain)

@@ -17,7 +17,6 @@
 #include "qp/core.h"
 #include "qp/env.h"
 #include "qp/task.h"
-#include "stats.h"
 #include "steer/frame.h"
 #include "why.h"
 
@@ -108,6 +107,19 @@ static void frames_add(const struct parties *p, const struct sk_buff *frames,
 	}
 }
 
+static void frames_lost(const struct parties *p, unsigned int count)
+{
+	struct smr_capture *cap;
+
+	guard(rcu)();
+	list_for_each_entry_rcu(cap, &p->env->captures, node) {
+		if (!is_party(cap, p))
+			continue;
+		guard(spinlock_bh)(&cap->lock);
+		cap->lost += count;
+	}
+}
+
 /* Show @count packets of a train from @first on. Consumes @skb, which may be NULL: no memory */
 static void train_add(const struct parties *p, struct sk_buff *skb,
 		      unsigned int first, unsigned int count)
@@ -119,12 +131,16 @@ static void train_add(const struct parties *p, struct sk_buff *skb,
 	if (frames)
 		frames_add(p, frames, first, count);
 	else
-		smr_stat_add(p->env->stats, SMR_CNT_DROPPED, count);
+		frames_lost(p, count);
 	kfree_skb_list(frames);
 	consume_skb(skb);
 }
 
-/* See smr_capture_sent() */
+/**
+ * smr_capture_sent_all() - see smr_capture_sent()
+ * @qp: the sender
+ * @train: all its segments are sealed
+ */
 void smr_capture_sent_all(const struct smr_qp *qp, const struct smr_train *train)
 {
 	const struct parties p = { qp->env, user_of(qp), INVALID_UID };
@@ -138,7 +154,11 @@ void smr_capture_sent_all(const struct smr_qp *qp, const struct smr_train *train
 	train_add(&p, skb, 0, train->nsegs);
 }
 
-/* See smr_capture_received() */
+/**
+ * smr_capture_received_all() - see smr_capture_received()
+ * @qp: the receiver
+ * @skb: the packet; not changed
+ */
 void smr_capture_received_all(const struct smr_qp *qp, struct sk_buff *skb)
 {
 	const struct smr_rx_part *part = smr_rx_part(skb);
@@ -173,6 +193,8 @@ static void parties_of(const struct smr_qp *from, const struct smr_qp *to,
  * smr_capture_wants() - is there a capture of packets between two QPs of this host?
  * @from: their sender
  * @to: their receiver
+ *
+ * Return: true if there is.
  */
 bool smr_capture_wants(const struct smr_qp *from, const struct smr_qp *to)
 {
@@ -184,7 +206,12 @@ bool smr_capture_wants(const struct smr_qp *from, const struct smr_qp *to)
 	return is_wanted(&p[0]) || is_wanted(&p[1]);
 }
 
-/* See smr_capture_local() */
+/**
+ * smr_capture_local_all() - see smr_capture_local()
+ * @from: the sender
+ * @to: the receiver
+ * @skb: the packet, as for taps; not changed
+ */
 void smr_capture_local_all(const struct smr_qp *from, const struct smr_qp *to,
 			   struct sk_buff *skb)
 {

@@ -23,7 +23,7 @@ struct smr_qp;
 struct smr_train;
 
 /* Bytes of packets that wait for the reader; a power of 2 */
-#define SMR_CAPTURE_RING	(1 << 20)
+#define SMR_CAPTURE_RING	(1024 * 1024)
 /* The longest packet: 4096 bytes of payload, and all headers */
 #define SMR_CAPTURE_FRAME	4352
 

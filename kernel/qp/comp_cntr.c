@@ -11,6 +11,8 @@
 
 #include "compat/cleanup.h"
 #include "uapi/softmr-abi.h"
+#include "ucontext.h"
+#include "why.h"
 
 /**
  * smr_comp_cntr_create() - initialize a counter
@@ -18,22 +20,22 @@
  * @attrs: attributes of the command: whether it counts bytes
  *
  * Context: process.
- * Return: 0 or -EOPNOTSUPP (an unknown kind of counter).
+ * Return: 0 or -EOPNOTSUPP (an unknown kind of counter), which is logged.
  */
 int smr_comp_cntr_create(struct ib_comp_cntr *ibcc,
 			 struct uverbs_attr_bundle *attrs)
 {
+	struct smr_why why = {};
 	u64 type;
 	int ret;
 
 	ret = uverbs_get_const_default(&type, attrs, SMR_ATTR_COMP_CNTR_TYPE,
 				       SMR_COMP_CNTR_WRS);
-	if (ret)
-		return ret;
-	if (type > SMR_COMP_CNTR_BYTES)
-		return -EOPNOTSUPP;
-	to_smr_comp_cntr(ibcc)->bytes = type == SMR_COMP_CNTR_BYTES;
-	return 0;
+	if (!ret && type > SMR_COMP_CNTR_BYTES)
+		ret = smr_why(&why, CNTR_KIND, type);
+	if (!ret)
+		to_smr_comp_cntr(ibcc)->bytes = type == SMR_COMP_CNTR_BYTES;
+	return smr_why_verb(smr_attrs_whys(attrs), &why, 0, ret);
 }
 
 static atomic64_t *entry_of(struct ib_comp_cntr *ibcc, unsigned int entry)
@@ -95,14 +97,17 @@ int smr_comp_cntr_attach(struct ib_qp *ibqp, struct ib_comp_cntr *ibcc,
 	struct smr_qp *qp = to_smr_qp(ibqp);
 	u32 ops = SMR_CNTR_OPS(attr);
 	enum ib_qp_state state;
+	struct smr_why why;
 	int op;
 
 	if (ops & ~SMR_COMP_ALL)
-		return -EOPNOTSUPP;
+		return smr_why_verb(qp->whys, &why, ibqp->qp_num,
+				    smr_why(&why, CNTR_OPS, ops));
 	guard(mutex)(&qp->mutex);
 	state = READ_ONCE(qp->state);
 	if (state != IB_QPS_RESET && state != IB_QPS_INIT)
-		return -EINVAL;
+		return smr_why_verb(qp->whys, &why, ibqp->qp_num,
+				    smr_why(&why, CNTR_STATE, state));
 	for (op = 0; op < SMR_COMP_OPS; op++)
 		if (ops & BIT(op))
 			WRITE_ONCE(qp->cntrs[op], to_smr_comp_cntr(ibcc));

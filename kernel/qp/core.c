@@ -8,6 +8,7 @@
 #include <rdma/ib_cache.h>
 
 #include "compat/cleanup.h"
+#include "qp/cq.h"
 
 /* QP numbers are random already, so no hash is needed. */
 static u32 qpn_hash(const void *qpn, u32 len, u32 seed)
@@ -89,6 +90,33 @@ int smr_qptab_add(struct smr_qptab *tab, struct smr_qp_handle *handle)
 void smr_qptab_del(struct smr_qptab *tab, struct smr_qp_handle *handle)
 {
 	rhashtable_remove_fast(&tab->hash, &handle->node, qpn_params);
+}
+
+/**
+ * smr_qptab_stray() - count and log a packet for a QP number that does not exist
+ * @tab: the namespace's table
+ * @hdr: its headers
+ * @from: address that it came from
+ * @count: number of such packets
+ *
+ * Context: any.
+ */
+void smr_qptab_stray(struct smr_qptab *tab, const struct smr_hdr *hdr,
+		     const struct in6_addr *from, u32 count)
+{
+	struct smr_abi_why rec = {
+		.qpn = hdr->qpn,
+		.opcode = hdr->opcode,
+		.psn = hdr->psn,
+	};
+	struct smr_why why;
+
+	atomic64_add(count, &tab->strays);
+	smr_why(&why, DROP_NO_QP, hdr->opcode);
+	if (!smr_why_may_add(tab->whys, why.id))
+		return;
+	memcpy(rec.peer, from, sizeof(rec.peer));
+	smr_why_add(tab->whys, &why, &rec);
 }
 
 /**
@@ -269,23 +297,6 @@ void smr_qp_add_bound(const struct smr_qp *qp, enum smr_counter id, u64 n)
 }
 
 /**
- * smr_qp_overrun() - handle the overrun of a CQ of a QP
- * @qp: the QP
- *
- * The completion is lost, so the QP goes to the error state.
- *
- * Context: any; takes @qp->lock.
- */
-void smr_qp_overrun(struct smr_qp *qp)
-{
-	smr_qp_inc(qp, SMR_CNT_CQ_OVERRUN);
-	if (READ_ONCE(qp->state) != IB_QPS_ERR) {
-		smr_qp_event(qp, IB_EVENT_QP_FATAL);
-		smr_qp_error(qp);
-	}
-}
-
-/**
  * smr_qp_refused() - log that a request of a QP was refused or has failed
  * @qp: the QP
  * @why: the reason
@@ -316,6 +327,31 @@ void smr_qp_refused(const struct smr_qp *qp, const struct smr_why *why,
 }
 
 /**
+ * smr_qp_overrun() - handle the overrun of a CQ of a QP
+ * @qp: the QP
+ * @cq: the CQ
+ * @cqe: the completion that is lost
+ *
+ * The QP goes to the error state. Only the first lost completion is logged: those of flushed
+ * requests follow.
+ *
+ * Context: any; called by a task of the QP. Takes @qp->lock.
+ */
+void smr_qp_overrun(struct smr_qp *qp, const struct smr_cq *cq,
+		    const struct smr_cqe *cqe)
+{
+	struct smr_why why;
+
+	smr_qp_inc(qp, SMR_CNT_CQ_OVERRUN);
+	if (READ_ONCE(qp->state) == IB_QPS_ERR)
+		return;
+	smr_why(&why, CQ_OVERRUN, cq->ibcq.cqe);
+	smr_qp_refused(qp, &why, cqe->status, cqe->wr_id, 0, 0);
+	smr_qp_event(qp, IB_EVENT_QP_FATAL);
+	smr_qp_error(qp);
+}
+
+/**
  * smr_qp_dropped() - count a packet that is dropped, and log the reason; see smr_qp_drop()
  * @qp: the QP that it was for
  * @counter: counts it
@@ -330,7 +366,7 @@ void smr_qp_dropped(struct smr_qp *qp, enum smr_counter counter,
 	struct smr_abi_why rec = { .qpn = qp->ibqp.qp_num };
 
 	smr_qp_inc(qp, counter);
-	if (!smr_drops_note(&qp->drops, why->id))
+	if (!smr_why_may_add(qp->whys, why->id))
 		return;
 	if (from)
 		memcpy(rec.peer, from, sizeof(rec.peer));

@@ -30,7 +30,6 @@
 #include "net/egress.h"
 #include "net/wire.h"
 #include "qp/cwnd.h"
-#include "qp/drop.h"
 #include "qp/env.h"
 #include "qp/ooo.h"
 #include "qp/qptab.h"
@@ -584,8 +583,7 @@ struct smr_ends {
  *	core's lock of that counter
  * @user: the user whose workqueue its tasks use; NULL: the device's
  * @context: the id of the context that created it; 0: a kernel consumer
- * @whys: the refusals of that context, a reference; NULL: a kernel consumer
- * @drops: which of its dropped packets were logged there
+ * @whys: the refusals of that context, or of the kernel; a reference
  * @pd: protection domain; NULL for XRC_TGT
  * @scq: completion queue of sends; NULL for XRC_TGT
  * @rcq: completion queue of receives; NULL for XRC
@@ -640,7 +638,6 @@ struct smr_qp {
 	struct smr_userwq *user;
 	u64 context;
 	struct smr_why_log *whys;
-	struct smr_drops drops;
 	struct smr_pd *pd;
 	struct smr_cq *scq;
 	struct smr_cq *rcq;
@@ -778,6 +775,8 @@ void smr_qptab_del(struct smr_qptab *tab, struct smr_qp_handle *handle);
 void smr_qptab_fini(struct smr_qptab *tab);
 
 struct smr_qp *__must_check smr_qp_get(struct smr_qp_handle *handle);
+void __cold smr_qptab_stray(struct smr_qptab *tab, const struct smr_hdr *hdr,
+			    const struct in6_addr *from, u32 count);
 struct smr_qp *__must_check smr_qp_find(struct smr_qptab *tab, u32 qpn);
 void smr_qp_put(struct smr_qp *qp);
 bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr,
@@ -787,7 +786,8 @@ void smr_qp_set_error(struct smr_qp *qp);
 void smr_qp_error(struct smr_qp *qp);
 void smr_qp_send_error(struct smr_qp *qp);
 void smr_qp_flush(struct smr_qp *qp);
-void smr_qp_overrun(struct smr_qp *qp);
+void __cold smr_qp_overrun(struct smr_qp *qp, const struct smr_cq *cq,
+			   const struct smr_cqe *cqe);
 void __cold smr_qp_refused(const struct smr_qp *qp, const struct smr_why *why,
 			   u32 status, u64 wr_id, u32 opcode, u32 psn);
 void __cold smr_qp_dropped(struct smr_qp *qp, enum smr_counter counter,

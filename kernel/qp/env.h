@@ -35,7 +35,8 @@ struct workqueue_struct;
  * @stats: the device's counters
  * @bound: the part of @stats that counters of QPs have also counted; see counter.c
  * @antispoof: the namespace's filter against packets of ordinary sockets
- * @whys: the log of the namespace's last refusals
+ * @whys: the last refusals of the namespace
+ * @kernel_whys: the log of consumers in the kernel
  * @wq: the workqueue for QPs of kernel consumers
  * @packets: packets queued for these QPs
  * @own: cache of the device's addresses; has its own locking rules
@@ -59,6 +60,7 @@ struct smr_env {
 	struct smr_stats *bound;
 	const struct smr_antispoof *antispoof;
 	struct smr_why_book *whys;
+	struct smr_why_log *kernel_whys;
 	struct workqueue_struct *wq;
 	struct smr_packets packets;
 	struct smr_own own;

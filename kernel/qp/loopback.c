@@ -12,6 +12,7 @@
 #include "qp/core.h"
 #include "qp/opcode.h"
 #include "qp/paging.h"
+#include "stats.h"
 
 /*
  * The inbox has the operation's address. It has a mark while the response task does not work on
@@ -76,6 +77,36 @@ static bool peer_connected(const struct smr_qp *qp, const struct smr_qp *peer)
 	       ipv6_addr_equal(&theirs->own, &ours->peer);
 }
 
+/**
+ * smr_loopback_dropped() - count and log that an operation may not access this QP
+ * @qp: the QP
+ * @local: the operation, in its inbox or about to be put there
+ *
+ * As rx_lookup() does it for packets. Nothing is logged if the requester takes it back.
+ *
+ * Context: any.
+ */
+void smr_loopback_dropped(struct smr_qp *qp, const struct smr_local *local)
+{
+	enum ib_qp_state state = READ_ONCE(qp->state);
+	const struct smr_ends *ends;
+	const struct in6_addr *from;
+
+	if (READ_ONCE(local->cancel))
+		return;
+	guard(rcu)();
+	ends = rcu_dereference(local->src->ends);
+	from = ends ? &ends->own : NULL;
+	if (qp->service != local->src->service)
+		smr_qp_drop(qp, DROP_SERVICE, SMR_CNT_DROPPED, from,
+			    local->hdr.opcode, qp->ibqp.qp_type);
+	else if (!smr_qp_receives(state))
+		smr_qp_drop(qp, DROP_STATE, SMR_CNT_DROPPED, from,
+			    local->hdr.opcode, state);
+	else
+		smr_qp_drop(qp, DROP_SOURCE, SMR_CNT_BAD_SOURCE, from);
+}
+
 /* Give the operation back to the requester. */
 static void local_give(struct smr_local *local, enum smr_local_state state)
 {
@@ -112,8 +143,10 @@ static bool inbox_put(struct smr_qp *peer, struct smr_local *local)
 	 * The responder checks this again. This check keeps QPs that are not its peer out of
 	 * the inbox.
 	 */
-	if (!peer_connected(local->src, peer))
+	if (!peer_connected(local->src, peer)) {
+		smr_loopback_dropped(peer, local);
 		return false;
+	}
 	smr_qp_hold(peer);
 	if (!cmpxchg(&peer->resp.inbox, NULL, entry)) {
 		/* If @peer is dead, smr_loopback_flush() may have missed it. */
@@ -162,6 +195,8 @@ void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 	if (peer && inbox_put(peer, local)) {
 		smr_task_run_foreign(&peer->resp_task, run, local);
 	} else {
+		if (!peer)
+			smr_qptab_stray(qp->env->tab, hdr, &qp->path.saddr, 1);
 		answer_fill(local, SMR_LOCAL_DROPPED, 0, 0);
 		answer_here(local);
 	}
@@ -235,12 +270,15 @@ void smr_loopback_answer(struct smr_qp *qp, struct smr_local *local,
  * @qp: the caller owns its response task
  * @local: the operation
  *
- * Return: true if it may.
+ * Return: true if it may. Otherwise the reason is logged.
  */
-bool smr_loopback_check(const struct smr_qp *qp, const struct smr_local *local)
+bool smr_loopback_check(struct smr_qp *qp, const struct smr_local *local)
 {
-	return !READ_ONCE(local->cancel) && smr_qp_receives(READ_ONCE(qp->state)) &&
-	       peer_connected(local->src, qp);
+	if (!READ_ONCE(local->cancel) && smr_qp_receives(READ_ONCE(qp->state)) &&
+	    peer_connected(local->src, qp))
+		return true;
+	smr_loopback_dropped(qp, local);
+	return false;
 }
 
 /**

@@ -14,7 +14,8 @@ bool smr_loopback_usable(struct smr_qp *qp);
 void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 		       const struct smr_hdr *hdr, u32 npsn,
 		       struct smr_run *run);
-bool smr_loopback_check(const struct smr_qp *qp, const struct smr_local *local);
+bool smr_loopback_check(struct smr_qp *qp, const struct smr_local *local);
+void smr_loopback_dropped(struct smr_qp *qp, const struct smr_local *local);
 void smr_loopback_answer(struct smr_qp *qp, struct smr_local *local,
 			 enum smr_local_answer answer, u8 syndrome, u32 psn,
 			 struct smr_run *run);

@@ -16,6 +16,7 @@
 #include "net/wire.h"
 #include "qp/core.h"
 #include "qp/rx_queue.h"
+#include "stats.h"
 #include "why.h"
 
 /* The hash bucket of a group; other groups may share it. */
@@ -53,12 +54,25 @@ static bool is_multicast(const struct smr_hdr *hdr)
 	       smr_pkey_ok(hdr->pkey);
 }
 
-static bool member_takes(const struct smr_qp *qp, const struct sk_buff *skb,
-			 const struct in6_addr *saddr,
-			 const struct smr_hdr *hdr)
+/* Get the QP's copy of a packet; or NULL, and a packet that is lost is logged. */
+static struct sk_buff *member_copy(struct smr_qp *qp, struct sk_buff *skb,
+				   const struct in6_addr *saddr,
+				   const struct smr_hdr *hdr)
 {
-	return smr_qp_receives(READ_ONCE(qp->state)) &&
-	       came_by(qp->env, skb) && !is_echo(qp, saddr, skb->skb_iif, hdr);
+	enum ib_qp_state state = READ_ONCE(qp->state);
+	struct sk_buff *copy;
+
+	if (!came_by(qp->env, skb) || is_echo(qp, saddr, skb->skb_iif, hdr))
+		return NULL;
+	if (!smr_qp_receives(state)) {
+		smr_qp_drop(qp, DROP_STATE, SMR_CNT_DROPPED, saddr, hdr->opcode,
+			    state);
+		return NULL;
+	}
+	copy = skb_clone(skb, GFP_ATOMIC);
+	if (!copy)
+		smr_qp_drop(qp, DROP_NO_MEMORY, SMR_CNT_DROPPED, saddr);
+	return copy;
 }
 
 /**
@@ -86,8 +100,7 @@ unsigned int smr_members_rx(struct smr_members *members, struct sk_buff *skb,
 		qp = smr_qp_get(m->handle);
 		if (!qp)
 			continue;
-		copy = member_takes(qp, skb, &saddr, hdr) ?
-		       skb_clone(skb, GFP_ATOMIC) : NULL;
+		copy = member_copy(qp, skb, &saddr, hdr);
 		if (copy) {
 			smr_qp_receive(qp, copy, false);
 			copies++;
@@ -144,6 +157,8 @@ static struct smr_group *group_enter(struct smr_env *env,
 	group = smr_group_join(env->egress, env->ndev, addr);
 	if (!IS_ERR(group))
 		env->nr_groups++;
+	else if (group != ERR_PTR(-ENOMEM))
+		smr_why(why, MCAST_NETDEV, ipv6_addr_v4mapped(addr));
 	return group;
 }
 

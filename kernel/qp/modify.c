@@ -35,6 +35,7 @@
 #include "qp/srq.h"
 #include "qp/transition.h"
 #include "qp/userwq.h"
+#include "qp/xrc.h"
 #include "stats.h"
 #include "steer/rss.h"
 #include "ucontext.h"
@@ -295,6 +296,18 @@ static int qp_create_queues(struct smr_qp *qp, struct ib_ucontext *uctx,
 	return ret;
 }
 
+/* The core makes an XRC_TGT QP without the process's context; its domain has one. */
+static struct smr_why_log *log_for(const struct smr_env *env,
+				   const struct ib_qp_init_attr *init,
+				   const struct ib_ucontext *uctx)
+{
+	if (uctx)
+		return smr_uctx_whys(uctx);
+	if (init->qp_type == IB_QPT_XRC_TGT && to_smr_xrcd(init->xrcd)->whys)
+		return to_smr_xrcd(init->xrcd)->whys;
+	return env->kernel_whys;
+}
+
 /**
  * smr_qp_create() - create a queue pair
  * @qp: allocated, zeroed, its core part filled in
@@ -337,8 +350,8 @@ int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 	if (uctx) {
 		qp->user = smr_userwq_share(to_smr_ucontext(uctx)->user);
 		qp->context = to_smr_ucontext(uctx)->id;
-		qp->whys = smr_why_log_get(to_smr_ucontext(uctx)->whys);
 	}
+	qp->whys = smr_why_log_get(log_for(env, init, uctx));
 
 	ret = smr_qp_init(qp, env);
 	if (ret)

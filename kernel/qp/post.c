@@ -18,6 +18,7 @@
 #include "qp/core.h"
 #include "qp/opcode.h"
 #include "qp/srq.h"
+#include "why.h"
 
 /* Flags of a work request that have an effect; other flags are hints. */
 #define POST_FLAGS	(IB_SEND_FENCE | IB_SEND_SIGNALED | \
@@ -65,7 +66,7 @@ static void sges_copy(struct smr_sge *to, const struct ib_sge *from, int n)
 
 /* Copy inline data from kernel virtual addresses; keys are ignored. */
 static int inline_copy(const struct smr_sq *sq, struct smr_send_wqe *wqe,
-		       const struct ib_send_wr *wr)
+		       const struct ib_send_wr *wr, struct smr_why *why)
 {
 	u8 *to = (u8 *)wqe->sge;
 	u32 len = 0;
@@ -73,7 +74,9 @@ static int inline_copy(const struct smr_sq *sq, struct smr_send_wqe *wqe,
 
 	for (i = 0; i < wr->num_sge; i++) {
 		if (wr->sg_list[i].length > sq->max_inline - len)
-			return -EINVAL;
+			return smr_why(why, POST_INLINE_LENGTH,
+				       len + (u64)wr->sg_list[i].length,
+				       sq->max_inline);
 		memcpy(to + len, (void *)(unsigned long)wr->sg_list[i].addr,
 		       wr->sg_list[i].length);
 		len += wr->sg_list[i].length;
@@ -84,12 +87,12 @@ static int inline_copy(const struct smr_sq *sq, struct smr_send_wqe *wqe,
 }
 
 static int body_copy(const struct smr_sq *sq, struct smr_send_wqe *wqe,
-		     const struct ib_send_wr *wr)
+		     const struct ib_send_wr *wr, struct smr_why *why)
 {
 	if (wr->num_sge < 0 || wr->num_sge > sq->max_sge)
-		return -EINVAL;
+		return smr_why(why, POST_SGE, wr->num_sge, sq->max_sge);
 	if (wr->send_flags & IB_SEND_INLINE)
-		return inline_copy(sq, wqe, wr);
+		return inline_copy(sq, wqe, wr, why);
 	wqe->num_sge = wr->num_sge;
 	sges_copy(wqe->sge, wr->sg_list, wr->num_sge);
 	return 0;
@@ -144,7 +147,8 @@ static void operation_copy(const struct smr_qp *qp, struct smr_send_wqe *wqe,
 		rdma_copy(wqe, rdma_wr(wr));
 }
 
-static int send_one(struct smr_qp *qp, const struct ib_send_wr *wr)
+static int send_one(struct smr_qp *qp, const struct ib_send_wr *wr,
+		    struct smr_why *why)
 {
 	enum ib_qp_state state = READ_ONCE(qp->state);
 	const struct smr_wr_info *info;
@@ -155,13 +159,13 @@ static int send_one(struct smr_qp *qp, const struct ib_send_wr *wr)
 	lockdep_assert_held(&sq->post_lock);
 	/* IBTA 10.8.3.1: allowed from RTS on; in an error state it is flushed. */
 	if (state < IB_QPS_RTS)
-		return -EINVAL;
+		return smr_why(why, POST_STATE, state);
 	info = wr->opcode <= U8_MAX ?
 	       smr_wr_info(qp->ibqp.qp_type, wr->opcode) : NULL;
 	if (!info || wr->opcode == (enum ib_wr_opcode)IB_UVERBS_WR_BIND_MW)
-		return -EINVAL;
+		return smr_why(why, POST_OPCODE, wr->opcode, qp->ibqp.qp_type);
 	if (!ring_room(&sq->ring, sq->max_wr))
-		return -ENOMEM;
+		return smr_why(why, POST_FULL, sq->max_wr);
 	wqe = smr_ring_slot(&sq->ring, sq->ring.hdr->prod);
 	*wqe = (struct smr_send_wqe){
 		.wr_id = wr->wr_id,
@@ -170,7 +174,7 @@ static int send_one(struct smr_qp *qp, const struct ib_send_wr *wr)
 	};
 	operation_copy(qp, wqe, info->flags, wr);
 	if (!(info->flags & SMR_WR_LOCAL))
-		err = body_copy(sq, wqe, wr);
+		err = body_copy(sq, wqe, wr, why);
 	if (!err)
 		ring_publish(&sq->ring);
 	return err;
@@ -178,13 +182,13 @@ static int send_one(struct smr_qp *qp, const struct ib_send_wr *wr)
 
 /* Set *@bad on failure only: some consumers (RDS) test it. */
 static int send_list(struct smr_qp *qp, const struct ib_send_wr *wr,
-		     const struct ib_send_wr **bad)
+		     const struct ib_send_wr **bad, struct smr_why *why)
 {
 	int err;
 
 	lockdep_assert_held(&qp->sq.post_lock);
 	for (; wr; wr = wr->next) {
-		err = send_one(qp, wr);
+		err = send_one(qp, wr, why);
 		if (err) {
 			*bad = wr;
 			return err;
@@ -198,6 +202,7 @@ static int send_list(struct smr_qp *qp, const struct ib_send_wr *wr,
  * @qp: of a kernel consumer
  * @wr: the work requests
  * @bad: set to the first that was not posted, on failure only
+ * @why: a refusal says why
  *
  * The work requests before @bad are posted.
  *
@@ -205,25 +210,26 @@ static int send_list(struct smr_qp *qp, const struct ib_send_wr *wr,
  * Return: 0; -EINVAL (state, opcode, list or inline data), -ENOMEM (full).
  */
 int smr_post_send(struct smr_qp *qp, const struct ib_send_wr *wr,
-		  const struct ib_send_wr **bad)
+		  const struct ib_send_wr **bad, struct smr_why *why)
 {
 	int err;
 
 	scoped_guard(spinlock_irqsave, &qp->sq.post_lock)
-		err = send_list(qp, wr, bad);
+		err = send_list(qp, wr, bad, why);
 	task_post(&qp->send_task);
 	return err;
 }
 
-static int recv_one(struct smr_rq *rq, const struct ib_recv_wr *wr)
+static int recv_one(struct smr_rq *rq, const struct ib_recv_wr *wr,
+		    struct smr_why *why)
 {
 	struct smr_recv_wqe *wqe;
 
 	lockdep_assert_held(&rq->post_lock);
 	if (wr->num_sge < 0 || wr->num_sge > rq->max_sge)
-		return -EINVAL;
+		return smr_why(why, POST_SGE, wr->num_sge, rq->max_sge);
 	if (!ring_room(&rq->ring, rq->max_wr))
-		return -ENOMEM;
+		return smr_why(why, POST_FULL, rq->max_wr);
 	wqe = smr_ring_slot(&rq->ring, rq->ring.hdr->prod);
 	wqe->wr_id = wr->wr_id;
 	wqe->num_sge = wr->num_sge;
@@ -233,13 +239,13 @@ static int recv_one(struct smr_rq *rq, const struct ib_recv_wr *wr)
 }
 
 static int recv_list(struct smr_rq *rq, const struct ib_recv_wr *wr,
-		     const struct ib_recv_wr **bad)
+		     const struct ib_recv_wr **bad, struct smr_why *why)
 {
 	int err;
 
 	guard(spinlock_irqsave)(&rq->post_lock);
 	for (; wr; wr = wr->next) {
-		err = recv_one(rq, wr);
+		err = recv_one(rq, wr, why);
 		if (err) {
 			*bad = wr;
 			return err;
@@ -253,21 +259,24 @@ static int recv_list(struct smr_rq *rq, const struct ib_recv_wr *wr,
  * @qp: of a kernel consumer, without a shared receive queue
  * @wr: the work requests
  * @bad: set to the first that was not posted, on failure only
+ * @why: a refusal says why
  *
  * Context: any, with any lock held; takes the queue's post_lock.
  * Return: 0; -EINVAL (state, or too long a list), -ENOMEM (full).
  */
 int smr_post_recv(struct smr_qp *qp, const struct ib_recv_wr *wr,
-		  const struct ib_recv_wr **bad)
+		  const struct ib_recv_wr **bad, struct smr_why *why)
 {
+	enum ib_qp_state state = READ_ONCE(qp->state);
 	struct smr_ring *ring = &qp->rq.ring;
 	int err;
 
-	if (qp->srq || READ_ONCE(qp->state) == IB_QPS_RESET) {
+	if (qp->srq || state == IB_QPS_RESET) {
 		*bad = wr;
-		return -EINVAL;
+		return qp->srq ? smr_why(why, POST_NO_QUEUE, qp->ibqp.qp_type) :
+				 smr_why(why, POST_STATE, state);
 	}
-	err = recv_list(&qp->rq, wr, bad);
+	err = recv_list(&qp->rq, wr, bad, why);
 	/* Pairs with smr_ring_set_flags(): one side sees the store of the other. */
 	smp_mb();
 	if (READ_ONCE(ring->hdr->flags) & SMR_RING_NEED_DOORBELL)
@@ -280,12 +289,13 @@ int smr_post_recv(struct smr_qp *qp, const struct ib_recv_wr *wr,
  * @srq: of a kernel consumer
  * @wr: the work requests
  * @bad: set to the first that was not posted, on failure only
+ * @why: a refusal says why
  *
  * Context: any, with any lock held; takes the queue's post_lock.
  * Return: 0; -EINVAL (too long a list), -ENOMEM (full).
  */
 int smr_post_srq_recv(struct smr_srq *srq, const struct ib_recv_wr *wr,
-		      const struct ib_recv_wr **bad)
+		      const struct ib_recv_wr **bad, struct smr_why *why)
 {
-	return recv_list(&srq->rq, wr, bad);
+	return recv_list(&srq->rq, wr, bad, why);
 }

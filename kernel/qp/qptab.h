@@ -16,6 +16,7 @@
 struct smr_group;
 struct smr_qp;
 struct smr_qp_handle;
+struct smr_why_log;
 
 #define SMR_MEMBERS_HASH_BITS	8
 
@@ -56,6 +57,7 @@ struct smr_members {
  * @members: attachments to multicast groups
  * @peers: claims on peers
  * @strays: count of packets for a QP number that does not exist
+ * @whys: the log of them; while the namespace has a link
  *
  * QP numbers are unique in the namespace, not only on a device, since all its
  * devices share the sockets.
@@ -66,6 +68,7 @@ struct smr_qptab {
 	struct smr_members members;
 	struct smr_peers peers;
 	atomic64_t strays;
+	struct smr_why_log *whys;
 };
 
 #endif /* SMR_QPTAB_H */

@@ -98,7 +98,7 @@ static void post(struct smr_qp *qp, struct smr_cq *cq, struct smr_cqe *cqe,
 		 bool solicited)
 {
 	if (unlikely(!smr_cq_post_qp(cq, cqe, &qp->ibqp, solicited)))
-		smr_qp_overrun(qp);
+		smr_qp_overrun(qp, cq, cqe);
 }
 
 /* XRC: complete to the CQ of the SRQ. If the SRQ was destroyed, so was its request. */

@@ -10,6 +10,7 @@
 #include "qp/recv.h"
 #include "qp/resp_flush.h"
 #include "qp/xrc.h"
+#include "stats.h"
 #include "why.h"
 
 #define OP_REQUEST	(SMR_OP_SEND | SMR_OP_WRITE | SMR_OP_READ | \
@@ -206,7 +207,7 @@ static enum smr_resp_verdict check_psn(const struct smr_qp *qp, u32 psn)
  * @op: the request; its source was checked before
  *
  * The order is that of the IBTA figure "Inbound request packet validation". There are
- * no side effects except counters.
+ * no side effects except counters, and the log of what is dropped.
  *
  * Return: SMR_RESP_OK, or why not.
  */
@@ -217,8 +218,11 @@ enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
 	enum smr_resp_verdict verdict;
 
 	if ((op->hdr.opcode & SMR_TRANSPORT_MASK) != qp->service ||
-	    qp->ibqp.qp_type == IB_QPT_XRC_INI)
+	    qp->ibqp.qp_type == IB_QPT_XRC_INI) {
+		smr_qp_drop(qp, DROP_SERVICE, SMR_CNT_DROPPED, NULL,
+			    op->hdr.opcode, qp->ibqp.qp_type);
 		return SMR_RESP_DROP;
+	}
 	verdict = check_psn(qp, op->hdr.psn);
 	if (verdict != SMR_RESP_OK)
 		return verdict;

@@ -151,10 +151,8 @@ void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 
 	if (gap && qp->resp.nak_sent && !op->local)
 		return;
-	if (type == SMR_AETH_RNR)
-		syndrome |= qp->attr.min_rnr_timer;
 	if (type == SMR_AETH_RNR) {
-		smr_qp_inc(qp, SMR_CNT_RNR_TX);
+		syndrome |= qp->attr.min_rnr_timer;
 		smr_tally(&served->rnr, 1);
 	} else {
 		smr_qp_inc(qp, SMR_CNT_NAKS_TX);

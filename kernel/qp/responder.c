@@ -235,7 +235,10 @@ static const u16 verdict_drops[SMR_RESP_NR] = {
 	[SMR_RESP_NO_MEMORY] = SKB_DROP_REASON_NOMEM,
 };
 
-/* Log a refusal that the peer will not retry. Return: its reason, or 0. */
+/*
+ * Log a refusal that the peer will not retry. If the QP goes on, there may be many of them.
+ * Return: its reason, or 0.
+ */
 static noinline u32 op_note(const struct smr_qp *qp, const struct smr_op *op,
 			    enum smr_resp_verdict verdict,
 			    const struct smr_reaction *r)
@@ -244,7 +247,7 @@ static noinline u32 op_note(const struct smr_qp *qp, const struct smr_op *op,
 	struct smr_why why;
 
 	smr_resp_why(qp, op, verdict, &why);
-	if (why.id)
+	if (why.id && (r->fatal || smr_why_may_add(qp->whys, why.id)))
 		smr_qp_refused(qp, &why, r->recv ?: r->shared,
 			       resp->have_rwqe ? resp->rwqe.wr_id : 0,
 			       op->hdr.opcode, op->hdr.psn);
@@ -350,6 +353,17 @@ static bool is_refusal(enum smr_resp_verdict verdict)
 	return verdict >= SMR_RESP_DROP && verdict != SMR_RESP_DUPLICATE;
 }
 
+/* The peer sends the request again on RC only. */
+static void __cold op_not_ready(struct smr_qp *qp, const struct smr_op *op)
+{
+	if (smr_qp_is_reliable(qp))
+		smr_qp_drop(qp, DROP_NOT_READY, SMR_CNT_RNR_TX, NULL,
+			    op->hdr.opcode);
+	else
+		smr_qp_drop(qp, DROP_NO_RECV, SMR_CNT_NO_RECV, NULL,
+			    op->hdr.len);
+}
+
 static_assert(SMR_RESP_NR == 19); /* smr_show_verdict() in trace.h has them all */
 
 static void op_trace(const struct smr_qp *qp, const struct smr_op *op,
@@ -397,7 +411,12 @@ static enum smr_step op_step(struct smr_qp *qp, const struct smr_op *op,
 		op_duplicate(qp, op, run);
 		break;
 	case SMR_RESP_GAP:
-		smr_qp_inc(qp, SMR_CNT_OUT_OF_SEQ);
+		smr_qp_drop(qp, DROP_GAP, SMR_CNT_OUT_OF_SEQ, NULL, op->hdr.psn,
+			    qp->resp.epsn);
+		op_refuse(qp, op, verdict, run);
+		break;
+	case SMR_RESP_RNR:
+		op_not_ready(qp, op);
 		op_refuse(qp, op, verdict, run);
 		break;
 	case SMR_RESP_FAR:
@@ -583,8 +602,10 @@ static enum smr_step respond_down(struct smr_qp *qp, enum ib_qp_state state,
 	qp->resp.flushed = 0;
 	qp->resp.executed = false;
 	qp->resp.read.active = false;
-	if (local)
+	if (local) {
+		smr_loopback_dropped(qp, local);
 		smr_loopback_answer(qp, local, SMR_LOCAL_DROPPED, 0, 0, run);
+	}
 	return state == IB_QPS_ERR ? recv_flush(qp, run) : SMR_STEP_WAIT;
 }
 

@@ -34,14 +34,35 @@ static bool rx_source_ok(struct smr_qp *qp, const struct in6_addr *saddr,
 	       (iif == ends->oif || !smr_addr_is_scoped(saddr, iif));
 }
 
+static bool rx_service_ok(const struct smr_qp *qp, const struct smr_hdr *hdr)
+{
+	if (hdr->op->flags & SMR_OP_RESPONSE &&
+	    qp->ibqp.qp_type == IB_QPT_XRC_TGT)
+		return false;
+	return smr_ecn_service_ok(qp, hdr);
+}
+
 static bool rx_state_ok(const struct smr_qp *qp, u32 op_flags)
 {
 	enum ib_qp_state state = READ_ONCE(qp->state);
 
 	if (op_flags & SMR_OP_RESPONSE)
-		return qp->ibqp.qp_type != IB_QPT_XRC_TGT &&
-		       (state == IB_QPS_RTS || state == IB_QPS_SQD);
+		return state == IB_QPS_RTS || state == IB_QPS_SQD;
 	return smr_qp_receives(state);
+}
+
+/* The QP does not take the packet: it is of another service, or in the wrong state. */
+static void __cold rx_refuse(struct smr_qp *qp, const struct smr_hdr *hdr,
+			     const struct in6_addr *saddr)
+{
+	if (hdr->op->flags & SMR_OP_CNP)
+		smr_qp_inc(qp, SMR_CNT_CNP_IGNORED);
+	else if (!rx_service_ok(qp, hdr))
+		smr_qp_drop(qp, DROP_SERVICE, SMR_CNT_DROPPED, saddr,
+			    hdr->opcode, qp->ibqp.qp_type);
+	else
+		smr_qp_drop(qp, DROP_STATE, SMR_CNT_DROPPED, saddr, hdr->opcode,
+			    READ_ONCE(qp->state));
 }
 
 /* Find the QP that a packet is for. If there is none, @reason is the reason to drop the packet. */
@@ -57,15 +78,11 @@ static struct smr_qp *rx_lookup(struct smr_qptab *tab,
 	*reason = SKB_DROP_REASON_NO_SOCKET;
 	qp = smr_qp_find_at(tab, hdr->qpn, &daddr, skb->skb_iif);
 	if (!qp) {
-		atomic64_add(smr_rx_part(skb)->count, &tab->strays);
+		smr_qptab_stray(tab, hdr, &saddr, smr_rx_part(skb)->count);
 		return NULL;
 	}
-	if (!rx_state_ok(qp, hdr->op->flags) || !smr_ecn_service_ok(qp, hdr)) {
-		if (hdr->op->flags & SMR_OP_CNP)
-			smr_qp_inc(qp, SMR_CNT_CNP_IGNORED);
-		else
-			smr_qp_drop(qp, DROP_STATE, SMR_CNT_DROPPED, &saddr,
-				    hdr->opcode, READ_ONCE(qp->state));
+	if (!rx_state_ok(qp, hdr->op->flags) || !rx_service_ok(qp, hdr)) {
+		rx_refuse(qp, hdr, &saddr);
 	} else if (!rx_source_ok(qp, &saddr, &daddr, skb->skb_iif)) {
 		smr_qp_drop(qp, DROP_SOURCE, SMR_CNT_BAD_SOURCE, &saddr);
 		*reason = SKB_DROP_REASON_IP_INADDRERRORS;

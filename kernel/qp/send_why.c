@@ -6,29 +6,58 @@
  */
 #include "qp/send_why.h"
 
+#include <linux/if_ether.h>
+#include <linux/netdevice.h>
+
 #include "net/wire.h"
 #include "pd.h"
+#include "qp/ah.h"
 #include "qp/core.h"
 #include "qp/opcode.h"
 #include "sgl.h"
 #include "why.h"
+
+/* Does wqe_copy_inline() refuse it? An ATOMIC WRITE has room for its operand in any case. */
+static bool inline_is_bad(const struct smr_qp *qp, const struct smr_swqe *wqe,
+			  const struct smr_wr_info *wr, u32 *most)
+{
+	*most = wr->flags & SMR_WR_ATOMIC_WRITE ? wr->len : qp->sq.max_inline;
+	return wr->flags & SMR_WR_FETCHES || wqe->len > *most;
+}
+
+static bool ud_has_address(const struct smr_qp *qp, const struct smr_swqe *wqe)
+{
+	struct smr_av *av = smr_av_find(qp->env->ahs, wqe->ud.ah,
+					&qp->pd->ibpd);
+
+	if (!av)
+		return false;
+	smr_av_put(av);
+	return !(wqe->ud.qpn & ~SMR_QPN_MASK);
+}
 
 /* A status with several causes: find why the request is invalid for this QP. */
 static void why_bad_request(const struct smr_qp *qp,
 			    const struct smr_swqe *wqe,
 			    const struct smr_wr_info *wr, struct smr_why *why)
 {
-	if (!wr)
+	bool is_inline = wqe->send_flags & IB_SEND_INLINE;
+	u32 most;
+
+	if (!wr || (wr->flags & SMR_WR_KERNEL && smr_ring_is_user(&qp->sq.ring)))
 		smr_why(why, WR_OPCODE, wqe->opcode, qp->ibqp.qp_type);
+	else if (wr->flags & SMR_WR_NONPOSTED && !qp->attr.max_rd_atomic)
+		smr_why(why, WR_NO_RD_ATOMIC, wqe->opcode);
 	else if (wr->flags & SMR_WR_FLUSH)
 		smr_why(why, WR_FLUSH, wqe->opcode);
-	else if (wqe->send_flags & IB_SEND_INLINE)
-		smr_why(why, WR_INLINE, wqe->opcode, wqe->len,
-			qp->sq.max_inline);
-	else if (wqe->num_sge > qp->sq.max_sge)
+	else if (is_inline && inline_is_bad(qp, wqe, wr, &most))
+		smr_why(why, WR_INLINE, wqe->opcode, wqe->len, most);
+	else if (!is_inline && wqe->num_sge > qp->sq.max_sge)
 		smr_why(why, WR_SGE, wqe->num_sge, qp->sq.max_sge);
+	else if (qp->service == SMR_TRANSPORT_UD && !ud_has_address(qp, wqe))
+		smr_why(why, WR_ADDRESS, wqe->ud.qpn);
 	else
-		smr_why(why, WR_NO_RD_ATOMIC, wqe->opcode);
+		smr_why(why, WR_NO_MEMORY, wqe->len);
 }
 
 /* A key of its own list is refused, or its memory is not present. */
@@ -73,6 +102,19 @@ static u64 list_length(const struct smr_swqe *wqe)
 	return len;
 }
 
+/* Too long or too short. A frame begins with its Ethernet header. */
+static void why_length(const struct smr_qp *qp, const struct smr_swqe *wqe,
+		       struct smr_why *why)
+{
+	u64 len = wqe->num_sge ? list_length(wqe) : wqe->len;
+
+	if (qp->service == SMR_TRANSPORT_RAW)
+		smr_why(why, WR_FRAME, len, ETH_HLEN,
+			ETH_HLEN + READ_ONCE(qp->env->ndev->mtu));
+	else
+		smr_why(why, WR_LENGTH, wqe->opcode, len);
+}
+
 /**
  * smr_send_why() - find why a send work request fails
  * @qp: the caller owns its send task
@@ -91,8 +133,7 @@ void smr_send_why(const struct smr_qp *qp, const struct smr_swqe *wqe,
 		why_bad_request(qp, wqe, wr, why);
 		break;
 	case IB_WC_LOC_LEN_ERR:
-		smr_why(why, WR_LENGTH, wqe->opcode,
-			wqe->num_sge ? list_length(wqe) : wqe->len);
+		why_length(qp, wqe, why);
 		break;
 	case IB_WC_LOC_PROT_ERR:
 		why_protected(qp, wqe, wr, why);

@@ -234,12 +234,30 @@ static bool sq_take(struct smr_qp *qp, int pending)
 	return true;
 }
 
+/* The QP gets the fatal event, and nothing more is taken from the ring. */
+static void __cold ring_broken(struct smr_qp *qp)
+{
+	struct smr_sq *sq = &qp->sq;
+	struct smr_why why;
+
+	sq->ring.idx = READ_ONCE(sq->ring.hdr->prod);
+	sq->head = sq->ring.idx;
+	smr_snd_abandon(&qp->snd, sq->head);
+	smr_qp_inc(qp, SMR_CNT_BAD_WQE);
+	/* Only once: an event takes memory until the process reads it. */
+	if (READ_ONCE(qp->state) != IB_QPS_ERR) {
+		smr_why(&why, SEND_RING);
+		smr_qp_refused(qp, &why, IB_WC_LOC_QP_OP_ERR, 0, 0, 0);
+		smr_qp_event(qp, IB_EVENT_QP_FATAL);
+	}
+	smr_qp_error(qp);
+}
+
 /**
  * smr_sq_fetch() - copy the next work request out of the ring, if there is one
  * @qp: the caller owns its send task
  *
- * A producer index beyond the size of the ring is an error of the process. Its QP gets the
- * fatal event, and nothing more is taken from the ring.
+ * A producer index beyond the size of the ring is an error of the process.
  *
  * Return: false if there is none.
  */
@@ -252,14 +270,7 @@ bool smr_sq_fetch(struct smr_qp *qp)
 		return false;
 	pending = smr_ring_pending(&sq->ring);
 	if (pending < 0) {
-		sq->ring.idx = READ_ONCE(sq->ring.hdr->prod);
-		sq->head = sq->ring.idx;
-		smr_snd_abandon(&qp->snd, sq->head);
-		smr_qp_inc(qp, SMR_CNT_BAD_WQE);
-		/* Only once: an event takes memory until the process reads it. */
-		if (READ_ONCE(qp->state) != IB_QPS_ERR)
-			smr_qp_event(qp, IB_EVENT_QP_FATAL);
-		smr_qp_error(qp);
+		ring_broken(qp);
 		return false;
 	}
 	return sq_take(qp, pending);
@@ -344,7 +355,7 @@ static void send_done(struct smr_qp *qp, const struct smr_swqe *wqe,
 	trace_smr_send_done(&qp->ibqp, cqe.wr_id, status, cqe.byte_len);
 	if (unlikely(!smr_cq_post_qp(qp->scq, &cqe, &qp->ibqp,
 				     status != IB_WC_SUCCESS)))
-		smr_qp_overrun(qp);
+		smr_qp_overrun(qp, qp->scq, &cqe);
 }
 
 /*

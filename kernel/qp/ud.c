@@ -107,19 +107,27 @@ static void local_headers(struct sk_buff *skb, const struct smr_path *path)
 static struct smr_qp *local_peer(const struct datagram *d)
 {
 	const struct smr_path *path = &d->av->path;
+	enum ib_qp_state state;
 	struct smr_qp *peer;
 
 	guard(rcu)();
 	peer = smr_qp_find_at(d->qp->env->tab, d->hdr.qpn, &path->daddr,
 			      path->oif);
-	if (!peer)
+	if (!peer) {
+		smr_qptab_stray(d->qp->env->tab, &d->hdr, &path->saddr, 1);
 		return NULL;
-	if (smr_qp_receives(READ_ONCE(peer->state)) &&
-	    peer->service == SMR_TRANSPORT_UD &&
-	    smr_qp_has_addr(peer, &path->daddr, path->oif))
+	}
+	state = READ_ONCE(peer->state);
+	if (peer->service != SMR_TRANSPORT_UD)
+		smr_qp_drop(peer, DROP_SERVICE, SMR_CNT_DROPPED, &path->saddr,
+			    d->hdr.opcode, peer->ibqp.qp_type);
+	else if (!smr_qp_receives(state))
+		smr_qp_drop(peer, DROP_STATE, SMR_CNT_DROPPED, &path->saddr,
+			    d->hdr.opcode, state);
+	else if (!smr_qp_has_addr(peer, &path->daddr, path->oif))
+		smr_qp_drop(peer, DROP_SOURCE, SMR_CNT_BAD_SOURCE, &path->saddr);
+	else
 		return peer;
-	smr_qp_drop(peer, DROP_STATE, SMR_CNT_DROPPED, &path->saddr,
-		    d->hdr.opcode, READ_ONCE(peer->state));
 	smr_qp_put(peer);
 	return NULL;
 }
@@ -248,11 +256,7 @@ static enum smr_resp_verdict received_check(struct smr_qp *qp,
 			    hdr->len);
 		return SMR_RESP_DROP;
 	}
-	if (!smr_recv_available(qp)) {
-		smr_qp_drop(qp, DROP_NO_RECV, SMR_CNT_NO_RECV, NULL, hdr->len);
-		return SMR_RESP_RNR;
-	}
-	return SMR_RESP_OK;
+	return smr_recv_available(qp) ? SMR_RESP_OK : SMR_RESP_RNR;
 }
 
 /*

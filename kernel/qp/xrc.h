@@ -14,16 +14,19 @@
 #include "net/wire.h"
 
 struct smr_op;
+struct smr_why_log;
 
 /**
  * struct smr_xrcd - an XRC domain; compared by its address only
  * @ibxrcd: the core's part
  * @user: the user that created it, a reference: it may outlive its context with another user;
  *	NULL: a kernel consumer
+ * @whys: the refusals of that context, a reference; NULL likewise
  */
 struct smr_xrcd {
 	struct ib_xrcd ibxrcd;
 	struct smr_userwq *user;
+	struct smr_why_log *whys;
 };
 
 static inline struct smr_xrcd *to_smr_xrcd(const struct ib_xrcd *ibxrcd)

@@ -38,7 +38,7 @@ static int check(const struct smr_create_qp *how, u32 log_size,
 	u64 fields = how->rx_hash_fields_mask;
 
 	if (memchr_inv(how->rsvd, 0, sizeof(how->rsvd)))
-		return -EOPNOTSUPP;
+		return smr_why(why, INPUT_UNKNOWN);
 	if (how->rx_hash_function != SMR_RX_HASH_TOEPLITZ)
 		return smr_why(why, RSS_FUNCTION, how->rx_hash_function);
 	if (fields & ~(u64)SMR_RX_HASH_ALL)

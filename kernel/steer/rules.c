@@ -199,8 +199,8 @@ static int rule_show(struct smr_steer *steer, struct smr_rule *rule,
 	}
 	if (list_empty(&steer->rules)) {
 		ret = smr_ingress_open(&steer->in);
-		if (ret == -EBUSY)
-			return smr_why(why, FLOW_TAKEN);
+		if (ret && ret != -ENOMEM)
+			smr_why(why, FLOW_TAKEN);
 		if (ret)
 			return ret;
 	}
@@ -239,8 +239,10 @@ static int rule_add(struct smr_steer *steer, struct smr_rule *rule,
 	if (is_normal(rule))
 		rule->rx_mode = match_rx_mode(&rule->match, ndev);
 	ret = smr_ingress_set_rx_mode(ndev, rule->rx_mode, 1);
-	if (ret)
+	if (ret) {
+		smr_why(why, FLOW_RX_MODE, rule->rx_mode);
 		return ret;
+	}
 	ret = rule_show(steer, rule, why);
 	if (ret)
 		smr_ingress_set_rx_mode(ndev, rule->rx_mode, -1);

@@ -38,7 +38,6 @@ DEFINE_STATIC_KEY_FALSE(smr_sniffed);
  * @taken: @frames and @nr are valid
  * @served: slots of the QPs that have received them
  * @given: a QP has received them
- * @refused: number of QPs that did not get them because the quota is used up
  * @stolen: a rule has stolen it
  * @owned: the rule that has stolen it is for its unicast address
  */
@@ -51,7 +50,6 @@ struct passing {
 	bool taken;
 	DECLARE_BITMAP(served, SMR_MAX_RULES);
 	bool given;
-	unsigned int refused;
 	bool stolen;
 	bool owned;
 };
@@ -59,13 +57,17 @@ struct passing {
 /* Queue the QP's own copy of a frame. The caller runs the QP's task. */
 static void qp_give(struct smr_qp *qp, struct sk_buff *frame, u32 tag)
 {
+	enum ib_qp_state state = READ_ONCE(qp->state);
 	struct smr_stats *stats = qp->env->stats;
 	struct sk_buff *copy;
 
-	copy = smr_qp_receives(READ_ONCE(qp->state)) ?
-	       skb_clone(frame, GFP_ATOMIC) : NULL;
+	if (!smr_qp_receives(state)) {
+		smr_qp_drop(qp, DROP_STATE, SMR_CNT_DROPPED, NULL, 0, state);
+		return;
+	}
+	copy = skb_clone(frame, GFP_ATOMIC);
 	if (!copy) {
-		smr_stat_inc(stats, SMR_CNT_DROPPED);
+		smr_qp_drop(qp, DROP_NO_MEMORY, SMR_CNT_DROPPED, NULL);
 		return;
 	}
 	copy->dev = NULL;
@@ -108,7 +110,7 @@ static void qp_give_all(struct smr_qp *qp, struct sk_buff *frames, u32 tag,
 			task_run_t run)
 {
 	if (!frames) {
-		smr_qp_inc(qp, SMR_CNT_DROPPED);
+		smr_qp_drop(qp, DROP_NO_MEMORY, SMR_CNT_DROPPED, NULL);
 		return;
 	}
 	for (; frames; frames = frames->next) {
@@ -129,6 +131,18 @@ static void rule_give_all(const struct smr_rule *rule, struct sk_buff *frames,
 	if (!qp)
 		return;
 	qp_give_all(qp, frames, rule->tag, run);
+	smr_qp_put(qp);
+}
+
+/* The QP of a rule does not get a packet. */
+static void __cold rule_drop(const struct smr_rule *rule, u32 id)
+{
+	const struct smr_why why = { .id = id };
+	struct smr_qp *qp = smr_qp_get(rule->handle);
+
+	if (!qp)
+		return;
+	smr_qp_dropped(qp, SMR_CNT_DROPPED, &why, NULL);
 	smr_qp_put(qp);
 }
 
@@ -179,7 +193,7 @@ static void rule_give(const struct smr_rule *rule, struct passing *p)
 		return;
 	frames = passing_frames(p);
 	if (!smr_task_charge(p->nr * SMR_COST_PACKET) && p->given) {
-		p->refused++;
+		rule_drop(rule, SMR_WHY_DROP_BUDGET);
 		return;
 	}
 	rule_give_all(rule, frames, smr_task_kick);
@@ -213,8 +227,6 @@ static void steer_pass(const struct smr_steer *steer, struct passing *p)
 		p->stolen = true;
 		p->owned |= rule->owns;
 	}
-	if (p->refused)
-		smr_stat_add(steer->stats, SMR_CNT_DROPPED, p->refused);
 	frames_consume(p->frames);
 }
 
@@ -237,13 +249,10 @@ static bool steer_ingress(struct smr_ingress *in, struct sk_buff *skb)
  * smr_steer_init() - initialize the list of rules of a link
  * @steer: zeroed
  * @ndev: the netdev
- * @stats: the link's counters
  */
-void smr_steer_init(struct smr_steer *steer, struct net_device *ndev,
-		    struct smr_stats *stats)
+void smr_steer_init(struct smr_steer *steer, struct net_device *ndev)
 {
 	steer->in.ndev = ndev;
-	steer->stats = stats;
 	steer->in.take = steer_ingress;
 	INIT_LIST_HEAD(&steer->rules);
 	INIT_LIST_HEAD(&steer->sniffers);
@@ -325,7 +334,7 @@ int smr_steer_tap(struct sk_buff *skb, struct net_device *ndev,
 	struct sk_buff *frames;
 
 	if (!sniffer_may(rule->steer, rule, skb)) {
-		smr_stat_inc(rule->steer->stats, SMR_CNT_DROPPED);
+		rule_drop(rule, SMR_WHY_DROP_BUDGET);
 		kfree_skb_reason(skb, SKB_DROP_REASON_CPU_BACKLOG);
 		return 0;
 	}
@@ -356,6 +365,6 @@ void smr_steer_show(const struct smr_steer *steer, const struct sk_buff *skb)
 		if (copy)
 			smr_steer_tap(copy, copy->dev, &rule->tap, copy->dev);
 		else
-			smr_stat_inc(steer->stats, SMR_CNT_DROPPED);
+			rule_drop(rule, SMR_WHY_DROP_NO_MEMORY);
 	}
 }

@@ -14,7 +14,6 @@
 
 struct smr_flow_count;
 struct smr_qp;
-struct smr_stats;
 
 /* Maximum of rules of a link: each frame is matched against all of them. */
 #define SMR_MAX_RULES	1024
@@ -67,7 +66,6 @@ struct smr_rule {
 /**
  * struct smr_steer - the rules of a link
  * @in: the hook on the netdev; open while @rules is not empty
- * @stats: the link's counters
  * @rules: by their order; readers use RCU
  * @sniffers: rules with a packet handler; readers use RCU
  * @nr: number of rules on both lists
@@ -77,7 +75,6 @@ struct smr_rule {
  */
 struct smr_steer {
 	struct smr_ingress in;
-	struct smr_stats *stats;
 	struct list_head rules;
 	struct list_head sniffers;
 	unsigned int nr;
@@ -99,8 +96,7 @@ static inline struct smr_rule *to_smr_rule(struct ib_flow *ibflow)
 	return container_of(ibflow, struct smr_rule, ibflow);
 }
 
-void smr_steer_init(struct smr_steer *steer, struct net_device *ndev,
-		    struct smr_stats *stats);
+void smr_steer_init(struct smr_steer *steer, struct net_device *ndev);
 void smr_steer_fini(struct smr_steer *steer);
 enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb);
 /* Has the link a sniffer? */

@@ -8,7 +8,7 @@
  *	0x01..	verbs: memory regions
  *	0x02..	verbs: memory windows
  *	0x03..	verbs: queue pairs
- *	0x04..	verbs: completion queues
+ *	0x04..	verbs: completion queues and counters
  *	0x05..	verbs: receive queues
  *	0x06..	verbs: addresses
  *	0x07..	verbs: steering rules, and spreading over work queues
@@ -38,7 +38,7 @@
  *	(enum ibv_qp_state), attr (enum ibv_qp_attr_mask), opcode (enum ibv_wr_opcode), kind (of
  *	objects: 0 PD, 1 AH, 2 CQ, 3 SRQ, 4 QP, 5 MR, 6 MW, 7 XRC domain, 8 steering rule,
  *	9 multicast membership, 10 DMA handle, 11 completion counter, 12 flow counters, 13 work
- *	queue, 14 table of work queues)
+ *	queue, 14 table of work queues, 15 device memory)
  * text: what was wrong; {NAME} is that number
  * todo: what to do
  */
@@ -96,6 +96,18 @@
 	X(MR_ATTRS, 0x0111, EINVAL, "comp_mask:x",			\
 	  "the fields {comp_mask} of ibv_reg_mr_ex() are neither those of memory nor those of a dma-buf", \
 	  "memory has ADDR and no FD_OFFSET; a dma-buf has FD, FD_OFFSET and IOVA, and no ADDR") \
+	X(MR_IO_MEMORY, 0x0112, EOPNOTSUPP, "fd",			\
+	  "the dma-buf {fd} is memory of a device that the processor reaches by I/O accesses only, as that of most GPUs", \
+	  "register memory of the host, and copy; ai.rst says more")	\
+	X(MR_START_WRAPS, 0x0113, EINVAL, "start:x length",		\
+	  "{length} bytes from address {start} on go beyond the end of the address space", \
+	  "correct address or length")					\
+	X(MR_TYPE, 0x0114, EOPNOTSUPP, "type",				\
+	  "a region of type {type} is not known here",			\
+	  "kernel consumers use IB_MR_TYPE_MEM_REG")			\
+	X(MR_BLOCKS, 0x0115, EINVAL, "max_num_sg most",			\
+	  "a region for fast registration has from 1 to {most} blocks, and not {max_num_sg}", \
+	  "ask for at most max_fast_reg_page_list_len")			\
 									\
 	X(ADVICE, 0x0181, EOPNOTSUPP, "advice",				\
 	  "the advice {advice} is none that softmr knows",		\
@@ -224,6 +236,18 @@
 	X(CQ_PARENT, 0x0406, EINVAL, "",				\
 	  "parent_domain is not a parent domain",			\
 	  "use what ibv_alloc_parent_domain() gave, or leave IBV_CQ_INIT_ATTR_MASK_PD out") \
+	X(CQ_RESPONSE, 0x0407, EINVAL, "cqe",				\
+	  "the queue was to be resized by a command that has no room for the new ring", \
+	  "the provider is older than the module: update libsoftmr1")	\
+	X(CNTR_KIND, 0x0411, EOPNOTSUPP, "type",			\
+	  "a completion counter of kind {type} is not known here",	\
+	  "count work requests (0) or bytes (1)")			\
+	X(CNTR_OPS, 0x0412, EOPNOTSUPP, "ops:x",			\
+	  "of the operations {ops} not all can be counted",		\
+	  "use those that the query of the counters' capabilities lists") \
+	X(CNTR_STATE, 0x0413, EINVAL, "state:state",			\
+	  "a counter is attached in RESET or INIT, and not in {state}",	\
+	  "attach it before the queue pair goes to RTR")		\
 									\
 	X(SRQ_TYPE, 0x0501, EOPNOTSUPP, "type",				\
 	  "a shared receive queue of type {type} is not known here",	\
@@ -286,6 +310,12 @@
 	X(AH_NETDEV, 0x0606, EINVAL, "sgid_index",			\
 	  "the netdev of the GID of index {sgid_index} is gone, or is in another network namespace", \
 	  "choose another index; softmr status lists them")		\
+	X(AH_SGID_INDEX, 0x0610, EINVAL, "sgid_index",			\
+	  "the device has no GID of index {sgid_index}",		\
+	  "choose an index that softmr status lists; see troubleshooting.rst, \"The GID index\"") \
+	X(AH_UNREACHABLE, 0x0611, ETIMEDOUT, "sgid_index dgid_prefix:x dgid_interface:x", \
+	  "from the address of index {sgid_index} there is no route, or no neighbour answers, to the peer's GID {dgid_prefix} {dgid_interface}", \
+	  "ping the peer's address from this one; an IPv4 address is in the last 8 digits of its GID") \
 									\
 	X(FLOW_QP, 0x0701, EOPNOTSUPP, "type",				\
 	  "a queue pair of type {type} has no steering rules",		\
@@ -326,6 +356,9 @@
 	X(FLOW_COUNTER, 0x070d, EOPNOTSUPP, "counter_desc with_flow",	\
 	  "a counter of kind {counter_desc} is not known here, or was to be attached to a rule that exists (1: {with_flow})", \
 	  "use IBV_COUNTER_PACKETS or IBV_COUNTER_BYTES, and no rule")	\
+	X(FLOW_RX_MODE, 0x070e, EOVERFLOW, "mode",			\
+	  "the netdev cannot receive the frames of the rule: it does not enter the mode {mode} (1: multicast, 2: all)", \
+	  "see the kernel's log")					\
 									\
 	X(RSS_FUNCTION, 0x0711, EOPNOTSUPP, "function",			\
 	  "the hash function {function} is not known here",		\
@@ -352,6 +385,9 @@
 	X(MCAST_GROUPS, 0x0803, ENOMEM, "most",				\
 	  "the link is in {most} groups already",			\
 	  "leave some")							\
+	X(MCAST_NETDEV, 0x0804, ENODEV, "ipv4",				\
+	  "the netdev cannot join the group: it lacks that IP version (IPv4: {ipv4}), or is being removed", \
+	  "its MTU must be at least 68 for IPv4 and 1280 for IPv6; look at net.ipv6.conf.*.disable_ipv6") \
 									\
 	X(DM_NO_LENGTH, 0x0901, EINVAL, "",				\
 	  "device memory of no length",					\
@@ -436,6 +472,36 @@
 	X(CAPTURE_USER, 0x0f0a, EPERM, "",				\
 	  "the process has privileges that its user lacks, so the packets of that user are not for it", \
 	  "capture without the privileges, or the whole link with CAP_NET_RAW")	\
+	X(DEVICE_GOES, 0x0f0b, EIO, "",					\
+	  "the link is being removed",					\
+	  "close the device; after the event IBV_EVENT_DEVICE_FATAL nothing works") \
+	X(INPUT_UNKNOWN, 0x0f0c, EOPNOTSUPP, "",			\
+	  "the command has input for the driver that the module does not know", \
+	  "the provider is newer than the module: update the module")	\
+	X(NO_NUMBER, 0x0f0d, ENOSPC, "",					\
+	  "nearly all keys or queue pair numbers are in use",		\
+	  "deregister regions, free windows or destroy queue pairs")	\
+	X(FILES, 0x0f0e, EMFILE, "",					\
+	  "the process has no free file descriptor",			\
+	  "close some, or raise ulimit -n")				\
+	X(COMMAND_MEMORY, 0x0f0f, EFAULT, "",				\
+	  "the memory of the command itself, its input or its response, is not mapped", \
+	  "somebody has written over memory of the provider")		\
+	X(IN_USE, 0x0f10, EBUSY, "kind:kind",				\
+	  "an object of the kind {kind} is in use: others that were made with it exist, or another thread uses it", \
+	  "end the others first: queue pairs, then completion and receive queues, regions, protection domains")	\
+	X(CNTR_ATTRS, 0x0f11, EOPNOTSUPP, "type flags:x",		\
+	  "a completion counter of type {type} with the flags {flags} is not known here", \
+	  "use IBV_COMP_CNTR_TYPE_WRS or IBV_COMP_CNTR_TYPE_BYTES, and no flags") \
+	X(CNTR_MASK, 0x0f12, EOPNOTSUPP, "op_mask:x unknown:x",		\
+	  "of the operations {op_mask} a completion counter does not know {unknown}", \
+	  "leave them out")						\
+	X(OLD_MODULE, 0x0f13, EOPNOTSUPP, "",				\
+	  "the module or the kernel is older than libsoftmr, and does not have the call", \
+	  "update the module (softmr-dkms), and load it again")		\
+	X(RING_UNKNOWN, 0x0f14, EPROTO, "",				\
+	  "libsoftmr cannot map the new queue as the module describes it", \
+	  "install the module and libsoftmr of the same version")	\
 	X(UNSAID, 0x0fff, 0, "",					\
 	  "no reason is kept for this error",				\
 	  "see the manual page of the call")
@@ -457,8 +523,8 @@
 	X(KEY_ACCESS, 0x1005, 0, "key:x addr:x length needed:access granted:access window", \
 	  "the key {key} grants {granted}, but {needed} is needed",	\
 	  "register the region, or bind the window, with that access flag; a window's key is for peers only") \
-	X(KEY_RANGE, 0x1006, 0, "key:x addr:x length start:x bytes",	\
-	  "{length} bytes at {addr} are not inside what the key {key} opens, {bytes} bytes at {start}", \
+	X(KEY_RANGE, 0x1006, 0, "key:x addr:x length start:x bytes off", \
+	  "{length} bytes at {addr} are not inside what the key {key} opens, {bytes} bytes at {start}: {off} bytes too far", \
 	  "correct address or length; with IBV_ACCESS_ZERO_BASED addresses are offsets") \
 	X(KEY_ENDED, 0x1007, 0, "key:x addr:x length pid ms",		\
 	  "the key {key} is of a region or window that process {pid} has ended {ms} ms before ({length} bytes at {addr} were asked for)", \
@@ -494,6 +560,21 @@
 	X(WR_INVALIDATE, 0x1109, 0, "rkey:x",				\
 	  "the key {rkey} is none that this queue pair may invalidate",	\
 	  "only a type 2 window that is bound, by the queue pair that it was bound on, or a fast-registered region") \
+	X(WR_ADDRESS, 0x110a, 0, "qpn:x",				\
+	  "the address handle of the datagram is destroyed or of another protection domain, or its queue pair number {qpn} has more than 24 bits", \
+	  "destroy an address handle after the completions of its datagrams") \
+	X(WR_NO_MEMORY, 0x110b, 0, "length",				\
+	  "there was no memory to bring in pages of the request's {length} bytes", \
+	  "see security.rst, user_odp_kb")				\
+	X(WR_FRAME, 0x110c, 0, "length least most",			\
+	  "a frame of {length} bytes; the netdev sends {least} to {most}, and 4 more with a VLAN tag", \
+	  "begin the frame with its Ethernet header; raise the MTU of the netdev for longer ones") \
+	X(SEND_RING, 0x110d, 0, "",					\
+	  "the ring of the send queue is broken: its producer index claims more than fits", \
+	  "somebody has written over memory that the provider has mapped") \
+	X(CQ_OVERRUN, 0x110e, 0, "cqe",					\
+	  "a completion is lost, and the queue pair has failed: its completion queue has {cqe} entries, and none was free", \
+	  "poll before more is posted, or ask for a longer completion queue") \
 	X(WR_OTHER, 0x110f, 0, "status",				\
 	  "the request has failed with status {status}",		\
 	  "see ibv_poll_cq(3)")						\
@@ -569,8 +650,8 @@
 	  "a packet with the opcode {opcode} was dropped: the queue pair is in the state {state}", \
 	  "requests need RTR, responses RTS: modify it before the peer sends") \
 	X(DROP_SOURCE, 0x1402, 0, "",					\
-	  "a packet was dropped: its addresses are not those of the connection", \
-	  "compare the address vectors of both sides: sgid_index here is the dgid there") \
+	  "a packet was dropped: its addresses, or within this host its queue pair, are not those of the connection", \
+	  "compare the address vectors and dest_qp_num of both sides: sgid_index here is the dgid there") \
 	X(DROP_PKEY, 0x1403, 0, "pkey:x",				\
 	  "a packet with the P_Key {pkey} was dropped",			\
 	  "the only P_Key of a RoCE port is 0xffff")			\
@@ -578,8 +659,8 @@
 	  "a datagram with the Q_Key {qkey} was dropped: the queue pair has {needed}", \
 	  "send with the Q_Key of the receiver")			\
 	X(DROP_NO_RECV, 0x1405, 0, "length",				\
-	  "a message of {length} bytes was dropped: no receive request is posted", \
-	  "post more receives; nobody sends a datagram or a frame again") \
+	  "a message of {length} bytes or more was dropped: no receive request is posted", \
+	  "post more receives; on UC, UD and RAW_PACKET nobody sends it again") \
 	X(DROP_HEADER, 0x1406, 0, "length",				\
 	  "a packet of {length} bytes was dropped: its headers are not valid for this queue pair", \
 	  "look at the peer")						\
@@ -591,7 +672,25 @@
 	  "see security.rst, user_packet_kb; the process may be stopped, or wait for a page") \
 	X(DROP_PSN, 0x1409, 0, "psn:x expected:x",			\
 	  "a request with the PSN {psn} was dropped: it is too far from {expected}, which is expected", \
-	  "give this queue pair the rq_psn that is the peer's sq_psn")
+	  "give this queue pair the rq_psn that is the peer's sq_psn")	\
+	X(DROP_SERVICE, 0x140a, 0, "opcode:x type",			\
+	  "a packet with the opcode {opcode} was dropped: it is none for a queue pair of type {type}", \
+	  "connect to a queue pair of the same type")			\
+	X(DROP_NO_QP, 0x140b, 0, "opcode:x",				\
+	  "a packet with the opcode {opcode} was dropped: there is no queue pair of that number", \
+	  "the process has ended, or the peer has an old number; rdma resource show qp lists those that exist") \
+	X(DROP_NOT_READY, 0x140c, 0, "opcode:x",			\
+	  "a request with the opcode {opcode} was not taken: no receive request is posted, and the peer was told so (RNR NAK)", \
+	  "post more receives; the peer gives up after rnr_retry attempts, unless that is 7") \
+	X(DROP_GAP, 0x140d, 0, "psn:x expected:x",			\
+	  "a request with the PSN {psn} was dropped: {expected} is expected, so packets before it are lost", \
+	  "the peer sends them again; look for the loss: ethtool -S, nstat, debugging.rst") \
+	X(DROP_NO_MEMORY, 0x140e, 0, "",				\
+	  "a packet was dropped: there was no memory for this queue pair's copy of it", \
+	  "the machine is short of memory; nobody sends a frame again")	\
+	X(DROP_BUDGET, 0x140f, 0, "",					\
+	  "a frame was dropped: more queue pairs take it than may get copies at once", \
+	  "use fewer rules and sniffers that match the same frames")
 
 #define SMR_WHYS(X) \
 	SMR_WHYS_VERBS(X) SMR_WHYS_REQUESTS(X) SMR_WHYS_DROPS(X)
@@ -696,12 +795,17 @@ enum smr_genl_commands {
 	SMR_GENL_WATCH,
 };
 
+#define SMR_WHY_NO_DEV		0xffffffffu
+
 enum smr_genl_why_attrs {
 	/* struct smr_abi_why */
 	SMR_GENL_WHY_RECORD = 1,
-	/* __u32: the index of the RDMA device */
+	/* __u32: the index of the RDMA device; or SMR_WHY_NO_DEV: it concerns no one of them */
 	SMR_GENL_WHY_DEV,
-	/* __u32: the process that opened the context; 0: it is not in the reader's namespace */
+	/*
+	 * __u32: the process that opened the context; 0: the kernel, or it is not in the reader's
+	 * namespace
+	 */
 	SMR_GENL_WHY_PID,
 	/* its command */
 	SMR_GENL_WHY_COMM,

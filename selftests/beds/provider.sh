@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # The provider's own tests, which need no device: built in the guest image, with sanitizers, and run there. Its description
 # of libibverbs' private interface is compared with the sources of rdma-core that Debian's suites have, and those that
-# RDMA_CORE_SOURCES names; so are the numbers of the plugins, and those in the page about rdma-core.
+# RDMA_CORE_SOURCES names; so are the numbers of the plugins, and those in the page about rdma-core. It is built with the
+# headers of the newest of these, too.
 # timeout: 240
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 set -euo pipefail
@@ -46,7 +47,7 @@ compared() {
 
 numbered() { [ -L "$PLUGINS/libsoftmr-rdmav$1.so" ] && is "$(page_says "$2")" "$1"; }
 
-n=0
+n=0 version=0
 while IFS= read -r dir; do
 	version=$(rdma_core_value "$dir" PACKAGE_VERSION)
 	n=$((n + 1))
@@ -54,5 +55,18 @@ while IFS= read -r dir; do
 	check "... and its number is in a plugin's name, and in the page" \
 		numbered "$(rdma_core_value "$dir" IBVERBS_PABI_VERSION)" "${version%%.*}" || true
 done < <(rdma_core_all)
+# real: the provider with the headers of the newest source, of which compared() has left a copy
+real() {
+	in_image sh -ec '
+		cmake -S /src/userspace -B /build/provider-real -GNinja -DSMR_TOOLS=OFF -DSMR_WERROR=ON \
+			-DRDMA_CORE_SOURCE=/build/real-rdma-core
+		ninja -C /build/provider-real softmr'
+}
+
+if [ "${version%%.*}" -ge 65 ]; then
+	check "the provider can be built with the headers of rdma-core $version" real || true
+else
+	skip "the provider with rdma-core's own headers" "it is written for 65, and the newest is ${version:-none}"
+fi
 [ "$n" -gt 0 ] || not_ok "there is a source of rdma-core to compare with: apt, or RDMA_CORE_SOURCES" /dev/null
 finish

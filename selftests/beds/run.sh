@@ -188,6 +188,23 @@ several() {
 	judge "a node that is not there is said so" 126 complained "there is no node '3'; there are node1 to node2"
 }
 
+# softmr trace itself is tested by trace_tool.sh; this says what it was called with, when it ends
+# shellcheck disable=SC2016 # the guest's shell expands it
+traced() {
+	printf '%s\n' '#!/bin/sh' '[ "$1 $2 $4 $5" = "trace --output -- cat" ] || exit 9' 'cat' \
+		'echo "$(id -u) $(hostname) $(cat /tmp/ended)" >"$3"' >"$SHARED/softmr"
+	chmod 755 "$SHARED/softmr"
+	STATUS=0
+	in_container env PATH=/mnt/share:/usr/bin:/bin /build/softmr-run --nodes 2 --trace /mnt/share/t.json sh -c \
+		'id -u; sleep 1; echo ended >/tmp/ended; exit 3' >"$OUT" 2>"$ERR" </dev/null || STATUS=$?
+	judge "--trace: softmr trace is root of the first node" 3 is_output '1000\n'
+	STATUS=0
+	judge "... and writes its file when the command has ended" 0 grep -qx "0 node1 ended" "$SHARED/t.json"
+	run --trace /mnt/share/t.json true
+	judge "... without softmr trace the command does not run" 125 complained 'softmr trace does not run'
+	rm "$SHARED/softmr"
+}
+
 mpi_tree() {
 	base_tar fresh-mpi mount openmpi-bin python3-mpi4py ibverbs-providers && unpack_base "$WORK/mpi" &&
 		mkdir "$WORK/mpi/build" "$WORK/mpi/mnt/share"
@@ -324,6 +341,7 @@ streams
 terminal
 files
 several
+traced
 mpi
 netem
 ends

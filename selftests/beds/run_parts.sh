@@ -64,6 +64,13 @@ for bad in / /proc /sys/x /dev mnt /mnt/../proc /mnt/ /mnt/.. //proc; do
 done
 check_error "--rw / is refused" "name directories of it" run --rw / true
 
+check "--trace writes to its directory" gives "$WORK/plain /run/softmr/trace /run/softmr/trace/t.json" \
+	--trace "$WORK/plain/t.json" -- job rw rw-at trace
+check "... and --at is for the --rw before it" gives "$WORK/a:b $WORK/plain /mnt/data /run/softmr/trace" \
+	--rw "$WORK/a:b" --trace "$WORK/plain/t.json" --at /mnt/data -- job rw rw-at
+check_error "--trace in a directory that is not there" "No such file" run --trace "$WORK/none/t.json" true
+check_error "--trace of a directory" "no file" run --trace "$WORK/plain/" true
+
 # -- processors
 
 check "the guest hears how many processors it is to have" gives "4 ncpus=4" --cpus 4 -- job cpus arguments ncpus

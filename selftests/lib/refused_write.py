@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""refused_write.py DEVICE GID_INDEX: a WRITE between two QPs of DEVICE with an rkey that no region has; prints the status
-of its completion, and the two numbers of the QPs."""
+"""refused_write.py DEVICE GID_INDEX [SECONDS]: a WRITE between two QPs of DEVICE with an rkey that no region has; prints the
+status of its completion, and the two numbers of the QPs; and keeps them for so long."""
 import sys
 import time
 
@@ -40,4 +40,5 @@ wcs = []
 while not wcs:
     wcs = cq.poll(1)[1]
     time.sleep(0.01)
-print(wcs[0].status, *(hex(qp.qp_num) for qp in qps))
+print(wcs[0].status, *(hex(qp.qp_num) for qp in qps), flush=True)
+time.sleep(float(sys.argv[3]) if sys.argv[3:] else 0)

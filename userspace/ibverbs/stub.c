@@ -18,4 +18,9 @@
 /* of the public interface, and of <infiniband/cmd_ioctl.h> */
 FUNCTION(39, int, execute_ioctl, )
 FUNCTION(39, struct ibv_device **, ibv_get_device_list, )
+FUNCTION(39, int, _ibv_query_gid_ex, )
 FUNCTION(39, struct ibv_qp_ex *, ibv_qp_to_qp_ex, )
+/* of rdma-core's own headers (RDMA_CORE_SOURCE) */
+#ifdef REGISTRAR
+FUNCTION(39, void, REGISTRAR, )
+#endif

@@ -12,6 +12,19 @@
 
 #include "abi.h"
 
+static int check_attr(struct ibv_context *context,
+		      const struct ibv_comp_cntr_init_attr *attr)
+{
+	if (attr->comp_mask)
+		return smr_refuse(context, 0, FIELDS_UNKNOWN, attr->comp_mask,
+				  attr->comp_mask);
+	if (attr->flags || (attr->type != IBV_COMP_CNTR_TYPE_WRS &&
+			    attr->type != IBV_COMP_CNTR_TYPE_BYTES))
+		return smr_refuse(context, 0, CNTR_ATTRS, attr->type,
+				  attr->flags);
+	return 0;
+}
+
 /**
  * smr_create_comp_cntr - create a completion counter
  * @attr: what it counts: work requests, or their bytes
@@ -26,15 +39,12 @@ struct ibv_comp_cntr *smr_create_comp_cntr(struct ibv_context *context,
 	struct ibv_comp_cntr *cntr;
 	int ret;
 
-	ret = EOPNOTSUPP;
-	if (attr->comp_mask || attr->flags ||
-	    (attr->type != IBV_COMP_CNTR_TYPE_WRS &&
-	     attr->type != IBV_COMP_CNTR_TYPE_BYTES))
+	ret = check_attr(context, attr);
+	if (ret)
 		goto err;
-	ret = ENOMEM;
-	cntr = calloc(1, sizeof(*cntr));
+	cntr = smr_zalloc(context, sizeof(*cntr));
 	if (!cntr)
-		goto err;
+		return NULL;
 	if (attr->type == IBV_COMP_CNTR_TYPE_BYTES)
 		fill_attr_const_in(cmd, SMR_ATTR_COMP_CNTR_TYPE,
 				   SMR_COMP_CNTR_BYTES);
@@ -57,7 +67,8 @@ err:
  */
 int smr_destroy_comp_cntr(struct ibv_comp_cntr *cntr)
 {
-	int ret = ibv_cmd_destroy_comp_cntr(cntr);
+	int ret = smr_ended(cntr->context, 0, SMR_KIND_COMP_CNTR,
+			    ibv_cmd_destroy_comp_cntr(cntr));
 
 	if (!ret)
 		free(cntr);
@@ -80,8 +91,12 @@ int smr_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *cntr,
 			       IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE;
 
 	/* libibverbs would drop unknown bits */
-	if (attr->comp_mask || attr->op_mask & ~known)
-		return EOPNOTSUPP;
+	if (attr->comp_mask)
+		return smr_refuse(qp->context, qp->qp_num, FIELDS_UNKNOWN,
+				  attr->comp_mask, attr->comp_mask);
+	if (attr->op_mask & ~known)
+		return smr_refuse(qp->context, qp->qp_num, CNTR_MASK,
+				  attr->op_mask, attr->op_mask & ~known);
 	return ibv_cmd_qp_attach_comp_cntr(qp, cntr, attr);
 }
 

@@ -321,7 +321,7 @@ static int use_ring(struct smr_cq *cq, const struct smr_ring_info *info,
 	}
 	cq->cons = smr_load_acquire(&cq->ring.hdr->cons);
 	cq->prod = cq->cons;
-	return ret;
+	return smr_why_ring(cq->vcq.cq.context, ret);
 }
 
 static int create_cq(struct smr_cq *cq, struct ibv_context *context,
@@ -360,12 +360,12 @@ struct ibv_cq_ex *smr_create_cq_ex(struct ibv_context *context,
 	if (ret)
 		goto err;
 
-	ret = ENOMEM;
-	cq = smr_object_alloc(attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD ?
+	cq = smr_object_alloc(context,
+			      attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD ?
 				      attr->parent_domain : NULL,
 			      sizeof(*cq), SOFTMRDV_RES_TYPE_CQ, &home);
 	if (!cq)
-		goto err;
+		return NULL;
 	cq->home = home;
 
 	smr_lock_init(&cq->lock);
@@ -466,7 +466,8 @@ int smr_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
 int smr_destroy_cq(struct ibv_cq *ibcq)
 {
 	struct smr_cq *cq = to_smr_cq(ibcq);
-	int ret = ibv_cmd_destroy_cq(ibcq);
+	int ret = smr_ended(ibcq->context, 0, SMR_KIND_CQ,
+			    ibv_cmd_destroy_cq(ibcq));
 
 	if (ret)
 		return ret;

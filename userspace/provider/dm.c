@@ -120,7 +120,7 @@ struct ibv_dm *smr_alloc_dm(struct ibv_context *context,
 				   attr->comp_mask);
 		return NULL;
 	}
-	dm = calloc(1, sizeof(*dm));
+	dm = smr_zalloc(context, sizeof(*dm));
 	if (!dm)
 		return NULL;
 	ret = ibv_cmd_alloc_dm(context, attr, &dm->vdm, NULL);
@@ -159,7 +159,8 @@ void smr_unimport_dm(struct ibv_dm *ibdm)
  */
 int smr_free_dm(struct ibv_dm *dm)
 {
-	int ret = ibv_cmd_free_dm(&to_smr_dm(dm)->vdm);
+	int ret = smr_ended(dm->context, 0, SMR_KIND_DM,
+			    ibv_cmd_free_dm(&to_smr_dm(dm)->vdm));
 
 	if (!ret)
 		smr_unimport_dm(dm);
@@ -175,7 +176,7 @@ int smr_free_dm(struct ibv_dm *dm)
  */
 struct ibv_dm *smr_import_dm(struct ibv_context *context, uint32_t handle)
 {
-	struct smr_dm *dm = calloc(1, sizeof(*dm));
+	struct smr_dm *dm = smr_zalloc(context, sizeof(*dm));
 	int ret;
 
 	if (!dm)
@@ -209,8 +210,7 @@ int smr_dm_export_dmabuf_fd(struct ibv_dm *ibdm)
 	fill_attr_out_ptr(cmd, SMR_ATTR_DM_EXPORT_FD, &fd);
 	ret = execute_ioctl(ibdm->context, cmd);
 	if (ret) {
-		/* an older module */
-		errno = ret == EPROTONOSUPPORT ? EOPNOTSUPP : ret;
+		errno = smr_why_old(ibdm->context, ret);
 		return -1;
 	}
 	return fd;
@@ -229,7 +229,7 @@ struct ibv_mr *smr_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm,
 			     uint64_t offset, size_t length,
 			     unsigned int access)
 {
-	struct verbs_mr *vmr = calloc(1, sizeof(*vmr));
+	struct verbs_mr *vmr = smr_zalloc(pd->context, sizeof(*vmr));
 	int ret;
 
 	if (!vmr)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "why_core.h"
 #include "why_note.h"
 
 enum {
@@ -35,7 +36,7 @@ struct ibv_pd *smr_alloc_pd(struct ibv_context *context)
 	struct smr_pd *pd;
 	int ret;
 
-	pd = calloc(1, sizeof(*pd));
+	pd = smr_zalloc(context, sizeof(*pd));
 	if (!pd)
 		return NULL;
 
@@ -67,7 +68,8 @@ int smr_dealloc_pd(struct ibv_pd *ibpd)
 		if (pd->td)
 			atomic_fetch_sub(&pd->td->users, 1);
 	} else {
-		ret = ibv_cmd_dealloc_pd(ibpd);
+		ret = smr_ended(ibpd->context, 0, SMR_KIND_PD,
+				ibv_cmd_dealloc_pd(ibpd));
 		if (ret)
 			return ret;
 	}
@@ -84,7 +86,7 @@ int smr_dealloc_pd(struct ibv_pd *ibpd)
  */
 struct ibv_pd *smr_import_pd(struct ibv_context *context, uint32_t handle)
 {
-	struct smr_pd *pd = calloc(1, sizeof(*pd));
+	struct smr_pd *pd = smr_zalloc(context, sizeof(*pd));
 
 	if (!pd)
 		return NULL;
@@ -120,7 +122,7 @@ struct ibv_td *smr_alloc_td(struct ibv_context *context,
 				   attr->comp_mask);
 		return NULL;
 	}
-	td = calloc(1, sizeof(*td));
+	td = smr_zalloc(context, sizeof(*td));
 	if (!td)
 		return NULL;
 	td->td.context = context;
@@ -194,7 +196,7 @@ smr_alloc_parent_domain(struct ibv_context *context,
 		errno = ret;
 		return NULL;
 	}
-	parent = calloc(1, sizeof(*parent));
+	parent = smr_zalloc(context, sizeof(*parent));
 	if (!parent)
 		return NULL;
 	use_base(parent, attr->pd);
@@ -209,7 +211,7 @@ smr_alloc_parent_domain(struct ibv_context *context,
 }
 
 /**
- * smr_object_alloc - memory for a QP, an SRQ or a CQ
+ * smr_object_alloc - memory for a QP, an SRQ, a CQ or a work queue
  * @pd: the domain of the object, or NULL
  * @size: bytes
  * @type: enum softmrdv_res_type
@@ -218,10 +220,10 @@ smr_alloc_parent_domain(struct ibv_context *context,
  * The rings are the kernel's memory, so the application's allocators are not
  * used for them.
  *
- * Return: the memory, all zeros; or NULL.
+ * Return: the memory, all zeros; or NULL and ENOMEM in errno.
  */
-void *smr_object_alloc(struct ibv_pd *pd, size_t size, uint64_t type,
-		       struct smr_home *home)
+void *smr_object_alloc(struct ibv_context *context, struct ibv_pd *pd,
+		       size_t size, uint64_t type, struct smr_home *home)
 {
 	struct smr_pd *domain = pd ? to_smr_pd(pd) : NULL;
 	void *object = IBV_ALLOCATOR_USE_DEFAULT;
@@ -233,8 +235,10 @@ void *smr_object_alloc(struct ibv_pd *pd, size_t size, uint64_t type,
 	home->allocated = object != IBV_ALLOCATOR_USE_DEFAULT;
 	if (!home->allocated)
 		object = calloc(1, size);
-	if (!object)
+	if (!object) {
+		errno = smr_refuse(context, 0, NO_MEMORY, 0);
 		return NULL;
+	}
 	if (home->allocated)
 		memset(object, 0, size);
 	if (domain && domain->base) {

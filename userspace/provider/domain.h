@@ -72,8 +72,8 @@ struct ibv_pd *
 smr_alloc_parent_domain(struct ibv_context *context,
 			struct ibv_parent_domain_init_attr *attr);
 
-void *smr_object_alloc(struct ibv_pd *pd, size_t size, uint64_t type,
-		       struct smr_home *home);
+void *smr_object_alloc(struct ibv_context *context, struct ibv_pd *pd,
+		       size_t size, uint64_t type, struct smr_home *home);
 void smr_object_free(void *object, uint64_t type, struct smr_home home);
 
 #endif /* SMR_PROVIDER_DOMAIN_H */

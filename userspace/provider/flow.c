@@ -42,7 +42,7 @@ static struct ibv_counters *counters_of(const struct ibv_flow_attr *attr)
  */
 struct ibv_flow *smr_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)
 {
-	struct smr_flow *flow = calloc(1, sizeof(*flow));
+	struct smr_flow *flow = smr_zalloc(qp->context, sizeof(*flow));
 	int ret;
 
 	if (!flow)

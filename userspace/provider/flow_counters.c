@@ -84,7 +84,7 @@ void smr_flow_counters_drop(struct ibv_counters *counters)
 struct ibv_counters *smr_create_counters(struct ibv_context *context,
 					 struct ibv_counters_init_attr *attr)
 {
-	struct smr_flow_counters *counters = calloc(1, sizeof(*counters));
+	struct smr_flow_counters *counters = smr_zalloc(context, sizeof(*counters));
 	int ret;
 
 	if (!counters)
@@ -96,8 +96,7 @@ struct ibv_counters *smr_create_counters(struct ibv_context *context,
 		return &counters->vcounters.counters;
 	smr_lock_destroy(&counters->lock);
 	free(counters);
-	/* the module has no flow counters */
-	errno = ret == EPROTONOSUPPORT ? EOPNOTSUPP : ret;
+	errno = smr_why_old(context, ret);
 	return NULL;
 }
 
@@ -112,7 +111,8 @@ int smr_destroy_counters(struct ibv_counters *ibcounters)
 	struct point *point, *next;
 	int ret;
 
-	ret = ibv_cmd_destroy_counters(&counters->vcounters);
+	ret = smr_ended(ibcounters->context, 0, SMR_KIND_FLOW_COUNTERS,
+			ibv_cmd_destroy_counters(&counters->vcounters));
 	if (ret)
 		return ret;
 	for (point = counters->points; point; point = next) {
@@ -160,7 +160,7 @@ int smr_attach_counters_point_flow(struct ibv_counters *ibcounters,
 		     attr->counter_desc != IBV_COUNTER_BYTES))
 		return smr_refuse(context, 0, FLOW_COUNTER, attr->counter_desc,
 				  !!flow);
-	point = calloc(1, sizeof(*point));
+	point = smr_zalloc(context, sizeof(*point));
 	if (!point)
 		return ENOMEM;
 	point->index = attr->index;

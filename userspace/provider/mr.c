@@ -30,7 +30,7 @@ static struct ibv_mr *outcome(struct verbs_mr *vmr, int err)
 struct ibv_mr *smr_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			  uint64_t hca_va, int access)
 {
-	struct verbs_mr *vmr = calloc(1, sizeof(*vmr));
+	struct verbs_mr *vmr = smr_zalloc(pd->context, sizeof(*vmr));
 	struct ib_uverbs_reg_mr_resp resp = {};
 	struct ibv_reg_mr cmd = {};
 
@@ -55,7 +55,7 @@ struct ibv_mr *smr_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 				 size_t length, uint64_t iova, int fd,
 				 int access)
 {
-	struct verbs_mr *vmr = calloc(1, sizeof(*vmr));
+	struct verbs_mr *vmr = smr_zalloc(pd->context, sizeof(*vmr));
 
 	if (!vmr)
 		return NULL;
@@ -83,7 +83,7 @@ struct ibv_dmah *smr_alloc_dmah(struct ibv_context *context,
 				   attr->comp_mask & ~known);
 		return NULL;
 	}
-	dmah = calloc(1, sizeof(*dmah));
+	dmah = smr_zalloc(context, sizeof(*dmah));
 	if (!dmah)
 		return NULL;
 
@@ -103,7 +103,8 @@ struct ibv_dmah *smr_alloc_dmah(struct ibv_context *context,
  */
 int smr_dealloc_dmah(struct ibv_dmah *dmah)
 {
-	int ret = ibv_cmd_free_dmah(verbs_get_dmah(dmah));
+	int ret = smr_ended(dmah->context, 0, SMR_KIND_DMAH,
+			    ibv_cmd_free_dmah(verbs_get_dmah(dmah)));
 
 	if (!ret)
 		free(verbs_get_dmah(dmah));
@@ -113,7 +114,7 @@ int smr_dealloc_dmah(struct ibv_dmah *dmah)
 static struct ibv_mr *reg_with_dmah(struct ibv_pd *pd,
 				    struct ibv_mr_init_attr *attr)
 {
-	struct verbs_mr *vmr = calloc(1, sizeof(*vmr));
+	struct verbs_mr *vmr = smr_zalloc(pd->context, sizeof(*vmr));
 	int err;
 
 	if (!vmr)
@@ -198,7 +199,7 @@ int smr_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
  */
 struct ibv_mr *smr_import_mr(struct ibv_pd *pd, uint32_t handle)
 {
-	struct verbs_mr *vmr = calloc(1, sizeof(*vmr));
+	struct verbs_mr *vmr = smr_zalloc(pd->context, sizeof(*vmr));
 
 	if (!vmr)
 		return NULL;

@@ -15,7 +15,7 @@
  */
 struct ibv_mw *smr_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
-	struct ibv_mw *mw = calloc(1, sizeof(*mw));
+	struct ibv_mw *mw = smr_zalloc(pd->context, sizeof(*mw));
 	struct ib_uverbs_alloc_mw_resp resp = {};
 	struct ibv_alloc_mw cmd = {};
 	int err;

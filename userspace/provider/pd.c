@@ -24,7 +24,7 @@ struct ibv_xrcd *smr_open_xrcd(struct ibv_context *context,
 	struct verbs_xrcd *vxrcd;
 	int ret;
 
-	vxrcd = calloc(1, sizeof(*vxrcd));
+	vxrcd = smr_zalloc(context, sizeof(*vxrcd));
 	if (!vxrcd)
 		return NULL;
 
@@ -45,7 +45,8 @@ struct ibv_xrcd *smr_open_xrcd(struct ibv_context *context,
 int smr_close_xrcd(struct ibv_xrcd *xrcd)
 {
 	struct verbs_xrcd *vxrcd = container_of(xrcd, struct verbs_xrcd, xrcd);
-	int ret = ibv_cmd_close_xrcd(vxrcd);
+	int ret = smr_ended(xrcd->context, 0, SMR_KIND_XRCD,
+			    ibv_cmd_close_xrcd(vxrcd));
 
 	if (!ret)
 		free(vxrcd);
@@ -62,16 +63,18 @@ int smr_close_xrcd(struct ibv_xrcd *xrcd)
 struct ibv_ah *smr_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
 	struct usmr_create_ah_resp resp = {};
+	uint64_t since = smr_why_now();
 	struct smr_ah *ah;
 	int ret;
 
-	ah = calloc(1, sizeof(*ah));
+	ah = smr_zalloc(pd->context, sizeof(*ah));
 	if (!ah)
 		return NULL;
 
 	ret = ibv_cmd_create_ah(pd, &ah->ah, attr, &resp.ibv_resp,
 				sizeof(resp));
 	if (ret) {
+		smr_why_address(pd->context, 0, attr, since, ret);
 		free(ah);
 		errno = ret;
 		return NULL;

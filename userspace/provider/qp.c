@@ -113,7 +113,7 @@ static int create_qp(struct smr_qp *qp, struct ibv_context *context,
 	if (ret)
 		return ret;
 
-	ret = map_queues(qp, &resp.drv_payload);
+	ret = smr_why_ring(context, map_queues(qp, &resp.drv_payload));
 	if (ret) {
 		ibv_cmd_destroy_qp(&qp->vqp.qp);
 		return ret;
@@ -146,12 +146,12 @@ struct ibv_qp *smr_create_qp_ex(struct ibv_context *context,
 		goto err;
 	}
 
-	ret = ENOMEM;
-	qp = smr_object_alloc(attr->comp_mask & IBV_QP_INIT_ATTR_PD ?
+	qp = smr_object_alloc(context,
+			      attr->comp_mask & IBV_QP_INIT_ATTR_PD ?
 				      attr->pd : NULL,
 			      sizeof(*qp), SOFTMRDV_RES_TYPE_QP, &home);
 	if (!qp)
-		goto err;
+		return NULL;
 	qp->home = home;
 
 	qp->send_ops = ops_of_type(attr->qp_type);
@@ -226,7 +226,7 @@ struct ibv_qp *smr_open_qp(struct ibv_context *context,
 	struct smr_qp *qp;
 	int ret;
 
-	qp = calloc(1, sizeof(*qp));
+	qp = smr_zalloc(context, sizeof(*qp));
 	if (!qp)
 		return NULL;
 
@@ -268,7 +268,7 @@ static int modify_rate(struct ibv_qp *qp, struct ibv_qp_attr *attr,
 
 	if (has_input &&
 	    to_smr_context(qp->context)->abi_minor < SMR_ABI_MINOR_RATE)
-		return EOPNOTSUPP;
+		return smr_refuse(qp->context, qp->qp_num, OLD_MODULE, 0);
 	return ibv_cmd_modify_qp_ex(qp, attr, attr_mask, &cmd.ibv_cmd,
 				    has_input ? sizeof(cmd) :
 						sizeof(cmd.ibv_cmd),
@@ -306,6 +306,7 @@ int smr_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 {
 	static const struct smr_modify_qp default_bursts;
 	struct smr_qp *qp = to_smr_qp(ibqp);
+	uint64_t since = smr_why_now();
 	struct ibv_modify_qp cmd = {};
 	int ret;
 
@@ -314,8 +315,10 @@ int smr_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 	else
 		ret = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd,
 					sizeof(cmd));
-	if (ret)
+	if (ret) {
+		smr_why_modify(ibqp, attr, attr_mask, since, ret);
 		return ret;
+	}
 
 	if ((attr_mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET) {
 		forget_completions(ibqp);
@@ -374,7 +377,8 @@ int smr_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 int smr_destroy_qp(struct ibv_qp *ibqp)
 {
 	struct smr_qp *qp = to_smr_qp(ibqp);
-	int ret = ibv_cmd_destroy_qp(ibqp);
+	int ret = smr_ended(ibqp->context, ibqp->qp_num, SMR_KIND_QP,
+			    ibv_cmd_destroy_qp(ibqp));
 
 	if (ret)
 		return ret;

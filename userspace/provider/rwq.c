@@ -66,6 +66,7 @@ static int create_wq(struct smr_rwq *rwq, struct ibv_context *context,
 		      smr_wq_init(&rwq->rq, context, rwq->wq.wq_num, &made,
 				  sizeof(struct smr_recv_wqe)) :
 		      EPROTO;
+	ret = smr_why_ring(context, ret);
 	if (ret) {
 		ibv_cmd_destroy_wq(&rwq->wq);
 		return ret;
@@ -95,19 +96,18 @@ struct ibv_wq *smr_create_wq(struct ibv_context *context,
 				 attr->comp_mask & ~(uint32_t)IBV_WQ_INIT_ATTR_FLAGS);
 		goto err;
 	}
-	ret = ENOMEM;
-	rwq = smr_object_alloc(attr->pd, sizeof(*rwq), SOFTMRDV_RES_TYPE_WQ,
+	rwq = smr_object_alloc(context,
+			       attr->pd, sizeof(*rwq), SOFTMRDV_RES_TYPE_WQ,
 			       &home);
 	if (!rwq)
-		goto err;
+		return NULL;
 	rwq->home = home;
 	ret = create_wq(rwq, context, attr);
 	if (!ret)
 		return &rwq->wq;
 	smr_object_free(rwq, SOFTMRDV_RES_TYPE_WQ, home);
 err:
-	/* EPROTONOSUPPORT: the module has no work queues. */
-	errno = ret == EPROTONOSUPPORT ? EOPNOTSUPP : ret;
+	errno = smr_why_old(context, ret);
 	return NULL;
 }
 
@@ -141,7 +141,8 @@ int smr_modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr)
 int smr_destroy_wq(struct ibv_wq *wq)
 {
 	struct smr_rwq *rwq = to_smr_rwq(wq);
-	int ret = ibv_cmd_destroy_wq(wq);
+	int ret = smr_ended(wq->context, wq->wq_num, SMR_KIND_WQ,
+			    ibv_cmd_destroy_wq(wq));
 
 	if (ret)
 		return ret;
@@ -171,10 +172,9 @@ smr_create_rwq_ind_table(struct ibv_context *context,
 				 SMR_TABLE_LOG_MAX);
 		goto err;
 	}
-	ret = ENOMEM;
-	table = calloc(1, sizeof(*table));
+	table = smr_zalloc(context, sizeof(*table));
 	if (!table)
-		goto err;
+		return NULL;
 	ret = ibv_cmd_create_rwq_ind_table(context, attr, table, &resp,
 					   sizeof(resp));
 	if (!ret)
@@ -192,7 +192,8 @@ err:
  */
 int smr_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table)
 {
-	int ret = ibv_cmd_destroy_rwq_ind_table(table);
+	int ret = smr_ended(table->context, 0, SMR_KIND_TABLE,
+			    ibv_cmd_destroy_rwq_ind_table(table));
 
 	if (!ret)
 		free(table);

@@ -15,6 +15,7 @@
 #include "domain.h"
 #include "lock.h"
 #include "ring.h"
+#include "why_core.h"
 #include "wq.h"
 
 /* Immediate data crosses the ABI unchanged, in network order. */
@@ -103,8 +104,9 @@ struct smr_srq {
  * @ring_sq: the doorbell of the send side
  * @ring_rq: the doorbell of the receive side
  * @wr: the entry that ibv_wr_*() is filling, NULL after an error; it, and
- *	the two below, are guarded by @sq's lock, which is held from
+ *	the three below, are guarded by @sq's lock, which is held from
  *	ibv_wr_start() to ibv_wr_complete() or ibv_wr_abort()
+ * @wr_opcode: of @wr
  * @wr_first: @sq's prod at ibv_wr_start()
  * @wr_err: the first error since ibv_wr_start(); EINVAL also while @wr is a
  *	datagram that has no address yet
@@ -118,6 +120,7 @@ struct smr_qp {
 	struct smr_doorbell ring_sq;
 	struct smr_doorbell ring_rq;
 	struct smr_send_wqe *wr;
+	uint8_t wr_opcode;
 	uint32_t wr_first;
 	int wr_err;
 };

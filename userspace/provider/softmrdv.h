@@ -153,7 +153,8 @@ struct softmrdv_why {
  * @why: the answer
  *
  * The device keeps the last 64 refusals of a context, of any kind. It does not know calls that
- * libibverbs or the kernel's RDMA core has refused.
+ * libibverbs has refused, and of the kernel's RDMA core it only knows what it has refused about
+ * addresses, ports and states, and objects in use.
  *
  * Return: 0 or a positive errno: ENOENT (nothing was refused), EINVAL (NULL), EOPNOTSUPP
  * (the device is not one of softmr, or the module does not know the question), ENOMEM, EIO

@@ -49,6 +49,7 @@ static int create_srq(struct smr_srq *srq, struct ibv_context *context,
 		      smr_wq_init(&srq->rq, context, 0, &made,
 				  sizeof(struct smr_recv_wqe)) :
 		      EPROTO;
+	ret = smr_why_ring(context, ret);
 	if (ret)
 		ibv_cmd_destroy_srq(&srq->vsrq.srq);
 	return ret;
@@ -71,12 +72,12 @@ struct ibv_srq *smr_create_srq_ex(struct ibv_context *context,
 	if (ret)
 		goto err;
 
-	ret = ENOMEM;
-	srq = smr_object_alloc(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD ?
+	srq = smr_object_alloc(context,
+			       attr->comp_mask & IBV_SRQ_INIT_ATTR_PD ?
 				       attr->pd : NULL,
 			       sizeof(*srq), SOFTMRDV_RES_TYPE_SRQ, &home);
 	if (!srq)
-		goto err;
+		return NULL;
 	srq->home = home;
 
 	ret = create_srq(srq, context, attr);
@@ -161,8 +162,10 @@ static int resize_srq(struct smr_srq *srq, const struct ibv_srq_attr *attr,
 		goto unlock;
 	ret = cmd_resize(ibsrq, attr, attr_mask, &resp);
 	if (!ret)
-		ret = smr_wq_use_ring(&srq->rq, &made,
-				      sizeof(struct smr_recv_wqe), &room);
+		ret = smr_why_ring(ibsrq->context,
+				   smr_wq_use_ring(&srq->rq, &made,
+						   sizeof(struct smr_recv_wqe),
+						   &room));
 	smr_room_release(&room);
 unlock:
 	smr_unlock_after_long(&srq->rq.lock);
@@ -221,7 +224,8 @@ int smr_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
 int smr_destroy_srq(struct ibv_srq *ibsrq)
 {
 	struct smr_srq *srq = to_smr_srq(ibsrq);
-	int ret = ibv_cmd_destroy_srq(ibsrq);
+	int ret = smr_ended(ibsrq->context, 0, SMR_KIND_SRQ,
+			    ibv_cmd_destroy_srq(ibsrq));
 
 	if (ret)
 		return ret;

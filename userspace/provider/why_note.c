@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "why_note.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <infiniband/cmd_ioctl.h>
@@ -23,4 +24,13 @@ int smr_why_note(struct ibv_context *context, uint32_t qpn, uint32_t id,
 	execute_ioctl(context, cmd);
 	errno = was;
 	return error;
+}
+
+void *smr_zalloc(struct ibv_context *context, size_t size)
+{
+	void *object = calloc(1, size);
+
+	if (!object)
+		errno = smr_refuse(context, 0, NO_MEMORY, 0);
+	return object;
 }

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <infiniband/verbs.h>
@@ -31,5 +32,13 @@ int smr_why_note(struct ibv_context *context, uint32_t qpn, uint32_t id,
 #define smr_refuse(context, qpn, name, ...)                                    \
 	smr_why_note(context, qpn, SMR_WHY_##name, SMR_WHY_ERRNO_##name,       \
 		     (const uint64_t[SMR_WHY_NUMBERS]){ __VA_ARGS__ })
+
+/* The same after a call that was refused with this errno, which need not be the reason's */
+#define smr_refused(context, qpn, name, error, ...)                            \
+	smr_why_note(context, qpn, SMR_WHY_##name, error,                      \
+		     (const uint64_t[SMR_WHY_NUMBERS]){ __VA_ARGS__ })
+
+/* Zeroed memory for an object of the device. NULL: there is none, which is noted; errno is ENOMEM */
+void *smr_zalloc(struct ibv_context *context, size_t size);
 
 #endif /* SMR_PROVIDER_WHY_NOTE_H */

@@ -92,12 +92,26 @@ static const char *const opcodes[] = {
 	"RDMA_WRITE", "RDMA_WRITE_WITH_IMM", "SEND", "SEND_WITH_IMM",
 	"RDMA_READ", "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD",
 	"LOCAL_INV", "BIND_MW", "SEND_WITH_INV", "TSO",
+	[14] = "FLUSH", "ATOMIC_WRITE",
+};
+
+static const struct { int error; const char *name; } errnos[] = {
+#define ERRNO(name)	{ name, #name }
+	ERRNO(EPERM), ERRNO(ENOENT), ERRNO(EINTR), ERRNO(EIO), ERRNO(EBADF),
+	ERRNO(EAGAIN), ERRNO(ENOMEM), ERRNO(EACCES), ERRNO(EFAULT),
+	ERRNO(EBUSY), ERRNO(ENODEV), ERRNO(EINVAL), ERRNO(EMFILE), ERRNO(ENOSPC),
+	ERRNO(EOVERFLOW),
+	ERRNO(ENODATA), ERRNO(EPROTO), ERRNO(EOPNOTSUPP),
+	ERRNO(EAFNOSUPPORT), ERRNO(EADDRNOTAVAIL), ERRNO(ENETUNREACH),
+	ERRNO(ETIMEDOUT), ERRNO(EHOSTUNREACH),
+#undef ERRNO
 };
 
 static const char *const kinds[] = {
 	"PD", "AH", "CQ", "SRQ", "QP", "MR", "MW", "XRC domain", "steering rule",
 	"multicast membership", "DMA handle", "completion counter",
 	"flow counters", "work queue", "table of work queues",
+	"device memory",
 };
 
 static void put_bits(struct out *out, const struct bit *bits, size_t n,
@@ -122,7 +136,7 @@ static void put_bits(struct out *out, const struct bit *bits, size_t n,
 static void put_name(struct out *out, const char *const *names, size_t n,
 		     const char *prefix, uint64_t value)
 {
-	if (value < n)
+	if (value < n && names[value])
 		put(out, "%s%s", prefix, names[value]);
 	else
 		put(out, "%" PRIu64, value);
@@ -209,4 +223,58 @@ size_t smr_why_format(const struct smr_why_info *info, const uint64_t *num,
 		at += n + !!at[n];
 	}
 	return out.len;
+}
+
+/* -- what else a record has */
+
+void smr_why_error(const struct smr_abi_why *rec, char *buf, size_t size)
+{
+	struct out out = { buf, size, 0 };
+	size_t i;
+
+	/* only verbs have a thread, and only dropped packets no status */
+	if (!rec->tid && !rec->error) {
+		put(&out, "dropped");
+		return;
+	}
+	if (!rec->tid) {
+		put(&out, "status %" PRIu32, rec->error);
+		return;
+	}
+	for (i = 0; i < NAMES(errnos); i++)
+		if ((uint32_t)errnos[i].error == rec->error)
+			break;
+	if (i < NAMES(errnos))
+		put(&out, "%s", errnos[i].name);
+	else
+		put(&out, "errno %" PRIu32, rec->error);
+}
+
+/*
+ * Is it a work request of this side? Otherwise the opcode may be that of a
+ * packet.
+ */
+static bool is_own(const struct smr_abi_why *rec)
+{
+	return rec->id >> 8 == SMR_WHY_WR_OPCODE >> 8 ||
+	       rec->id >> 8 == SMR_WHY_PEER_INVALID >> 8;
+}
+
+void smr_why_request(const struct smr_abi_why *rec, char *buf, size_t size)
+{
+	struct out out = { buf, size, 0 };
+
+	if (size)
+		*buf = '\0';
+	if (rec->tid || !rec->error)
+		return;
+	if (is_own(rec)) {
+		put(&out, " ");
+		put_name(&out, opcodes, NAMES(opcodes), "", rec->opcode);
+	} else {
+		put(&out, " opcode %#" PRIx32, rec->opcode);
+	}
+	if (is_own(rec) || rec->wr_id)
+		put(&out, " wr_id %#" PRIx64, (uint64_t)rec->wr_id);
+	put(&out, " PSN %#" PRIx32, rec->psn);
 }

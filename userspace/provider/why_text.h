@@ -49,4 +49,14 @@ const char *smr_why_number(const struct smr_why_info *info, unsigned int i,
 size_t smr_why_format(const struct smr_why_info *info, const uint64_t *num,
 		      char *buf, size_t size);
 
+/* What the program got: "EINVAL", "status 10"; or "dropped" for a packet */
+void smr_why_error(const struct smr_abi_why *rec, char *buf, size_t size);
+
+/*
+ * smr_why_request - which request it was: " RDMA_READ wr_id 0x7 PSN 0x9a12"
+ *
+ * Empty if the record is not about a request.
+ */
+void smr_why_request(const struct smr_abi_why *rec, char *buf, size_t size);
+
 #endif /* SMR_WHY_TEXT_H */

@@ -2,7 +2,8 @@
 /*
  * With SOFTMR_WHY=1 in the environment a thread prints the device's refusals to this process as
  * they happen: calls, completions, and requests of peers. Remaining refusals are printed when the
- * device is closed, and when the program exits without closing it.
+ * device is closed, and when the program exits without closing it. They are also warnings of
+ * libibverbs' log: its VERBS_LOG_LEVEL and VERBS_LOG_FILE have the same effect.
  */
 #include "why_watch.h"
 
@@ -23,6 +24,8 @@
 #define LOOK_MS		100
 /* The maximum number that is printed in a second */
 #define PRINT_MAX	20
+/* Warnings, in libibverbs' VERBS_LOG_LEVEL */
+#define LEVEL_WARN	2
 #define TEXT_MAX	512
 
 /**
@@ -30,6 +33,7 @@
  * @next: in the list of all threads
  * @context: the device
  * @thread: prints
+ * @out: to this file
  * @pid: the process of the thread: a forked child only has the memory
  * @stop: the thread must end; guarded by watches_lock, like the fields below
  * @from: the last refusal that was printed or skipped
@@ -41,6 +45,7 @@ struct smr_why_watch {
 	struct smr_why_watch *next;
 	struct ibv_context *context;
 	pthread_t thread;
+	FILE *out;
 	pid_t pid;
 	bool stop;
 	uint64_t from;
@@ -60,26 +65,20 @@ static void print(const struct smr_why_watch *watch,
 	const char *dev = watch->context->device->name;
 	char text[TEXT_MAX], error[32], qp[32] = "";
 
-	if (rec->tid)
-		snprintf(error, sizeof(error), "errno %u", rec->error);
-	else if (!rec->error)
-		snprintf(error, sizeof(error), "dropped");
-	else
-		snprintf(error, sizeof(error), "status %u", rec->error);
+	smr_why_error(rec, error, sizeof(error));
 	if (rec->qpn)
 		snprintf(qp, sizeof(qp), " QP %#x", rec->qpn);
 	if (!info) {
-		fprintf(stderr, "softmr: %s%s: %s: reason %#x, which is newer than libsoftmr\n",
+		fprintf(watch->out, "softmr: %s%s: %s: reason %#x, which is newer than libsoftmr\n",
 			dev, qp, error, rec->id);
 		return;
 	}
 	smr_why_format(info, (const uint64_t *)rec->num, text, sizeof(text));
-	fprintf(stderr, "softmr: %s%s: %s: %s; try: %s (%#06x)\n", dev, qp,
+	fprintf(watch->out, "softmr: %s%s: %s: %s; try: %s (%#06x)\n", dev, qp,
 		error, text, info->todo, info->id);
 }
 
-static void print_or_leave(struct smr_why_watch *watch,
-			   const struct smr_abi_why *rec)
+static void count_second(struct smr_why_watch *watch)
 {
 	time_t now = time(NULL);
 
@@ -87,14 +86,23 @@ static void print_or_leave(struct smr_why_watch *watch,
 		watch->second = now;
 		watch->printed = 0;
 	}
+}
+
+static void print_or_leave(struct smr_why_watch *watch,
+			   const struct smr_abi_why *rec)
+{
+	count_second(watch);
 	if (watch->printed++ < PRINT_MAX)
 		print(watch, rec);
 	else
 		watch->left_out++;
 }
 
-/* Print new refusals. Caller holds watches_lock. */
-static void print_new(struct smr_why_watch *watch)
+/*
+ * Print new refusals, and how many were left out: once in a second, and at the
+ * @end. Caller holds watches_lock.
+ */
+static void print_new(struct smr_why_watch *watch, bool end)
 {
 	struct smr_abi_why recs[SMR_WHY_ROOM];
 	uint32_t n, i;
@@ -106,8 +114,9 @@ static void print_new(struct smr_why_watch *watch)
 		watch->left_out += (unsigned int)(recs[n - 1].seq - watch->from - n);
 		watch->from = recs[n - 1].seq;
 	}
-	if (watch->left_out && watch->printed <= PRINT_MAX) {
-		fprintf(stderr, "softmr: %u more refusals were not printed\n",
+	count_second(watch);
+	if (watch->left_out && (end || watch->printed <= PRINT_MAX)) {
+		fprintf(watch->out, "softmr: %u more refusals were not printed\n",
 			watch->left_out);
 		watch->left_out = 0;
 	}
@@ -120,7 +129,7 @@ static void *watch_thread(void *arg)
 
 	pthread_mutex_lock(&watches_lock);
 	while (!watch->stop) {
-		print_new(watch);
+		print_new(watch, false);
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_nsec += LOOK_MS * 1000000;
 		until.tv_sec += until.tv_nsec / 1000000000;
@@ -144,21 +153,49 @@ static int start(struct smr_why_watch *watch)
 	return ret;
 }
 
+/* Where to print, as the environment says; NULL: nowhere */
+static FILE *output(void)
+{
+	const char *why = getenv("SOFTMR_WHY"), *level = getenv("VERBS_LOG_LEVEL");
+	const char *name = getenv("VERBS_LOG_FILE");
+	FILE *file;
+
+	if (getauxval(AT_SECURE))
+		return NULL;
+	if (why)
+		return strcmp(why, "1") ? NULL : stderr;
+	if (!level || atoi(level) < LEVEL_WARN)
+		return NULL;
+	file = name ? fopen(name, "ae") : NULL;
+	if (!file)
+		return stderr;
+	setvbuf(file, NULL, _IOLBF, 0);
+	return file;
+}
+
+static void free_watch(struct smr_why_watch *watch)
+{
+	if (watch->out != stderr)
+		fclose(watch->out);
+	free(watch);
+}
+
 struct smr_why_watch *smr_why_watch_begin(struct ibv_context *context)
 {
-	const char *value = getauxval(AT_SECURE) ? NULL : getenv("SOFTMR_WHY");
-	struct smr_why_watch *watch;
+	struct smr_why_watch *watch = calloc(1, sizeof(*watch));
 
-	if (!value || strcmp(value, "1"))
-		return NULL;
-	watch = calloc(1, sizeof(*watch));
 	if (!watch)
 		return NULL;
+	watch->out = output();
+	if (!watch->out) {
+		free(watch);
+		return NULL;
+	}
 	watch->context = context;
 	watch->pid = getpid();
 	pthread_mutex_lock(&watches_lock);
 	if (start(watch)) {
-		free(watch);
+		free_watch(watch);
 		watch = NULL;
 	} else {
 		watch->next = watches;
@@ -183,9 +220,9 @@ void smr_why_watch_end(struct smr_why_watch *watch)
 	pthread_mutex_unlock(&watches_lock);
 	if (watch->pid == getpid()) {
 		pthread_join(watch->thread, NULL);
-		print_new(watch);
+		print_new(watch, true);
 	}
-	free(watch);
+	free_watch(watch);
 }
 
 /* Runs at the exit of a program that has not closed its devices */
@@ -197,6 +234,6 @@ static __attribute__((destructor)) void print_rest(void)
 		return;
 	for (watch = watches; watch; watch = watch->next)
 		if (watch->pid == getpid())
-			print_new(watch);
+			print_new(watch, true);
 	pthread_mutex_unlock(&watches_lock);
 }

@@ -6,7 +6,7 @@
 
 struct smr_why_watch;
 
-/* NULL: SOFTMR_WHY is not set, or nothing can be printed */
+/* NULL: the environment does not ask for it, or nothing can be printed */
 struct smr_why_watch *smr_why_watch_begin(struct ibv_context *context);
 /* The context is closed. @watch may be NULL. */
 void smr_why_watch_end(struct smr_why_watch *watch);

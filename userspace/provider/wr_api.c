@@ -51,6 +51,7 @@ static struct smr_send_wqe *begin(struct ibv_qp_ex *qpx, uint8_t opcode)
 	}
 
 	qp->wr = smr_ring_entry(&qp->sq.ring, qp->sq.prod++);
+	qp->wr_opcode = opcode;
 	/*
 	 * The function that sets the data decides whether it is inline; no flag
 	 * does.
@@ -245,8 +246,8 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *qpx, size_t num_buf,
 
 	if (!qp->wr)
 		return;
-	if (unlikely(!(1U << qp->wr->opcode & SMR_INLINE_OPS))) {
-		fail(qp, smr_wq_refuse(&qp->sq, POST_INLINE, qp->wr->opcode));
+	if (unlikely(!(1U << qp->wr_opcode & SMR_INLINE_OPS))) {
+		fail(qp, smr_wq_refuse(&qp->sq, POST_INLINE, qp->wr_opcode));
 		return;
 	}
 

@@ -57,6 +57,11 @@ int serve_poll_fds(int *fds, int max);
 void serve_readable(const struct job *job, int fd);
 bool serve_exited(int pid, int status);
 
+/* trace.c */
+void trace_begin(const struct job *job);
+/* On return the file is written */
+void trace_end(void);
+
 /* agent.c */
 void agent_run(const struct job *job, struct wire *wire);
 

@@ -52,7 +52,9 @@ int main(int argc, char **argv)
 	root_enter(&job);
 	nodes_make(&job);
 	serve_open();
+	trace_begin(&job);
 	agent_run(&job, &host_line);
+	trace_end();
 	root_leave(&job);
 	send_log();
 	wire_put(&host_line, FRAME_DOWN, 0, 0, NULL, 0);

@@ -15,6 +15,7 @@
  *   verbs    the host's directory that has a libibverbs for guests without one
  *   link     make a softmr link on each node
  *   netem    what a node's network does to packets (netem.h)
+ *   trace    the guest's file that gets a timeline
  *   hostname of the first and only node
  *   cpus     how many processors the guest was asked to have
  *   cpuinfo  the host's /proc/cpuinfo, of one processor
@@ -35,6 +36,8 @@
 #define NODES_MAX	200
 /* The place of the provider in the guest */
 #define GUEST_PROVIDER	"/run/softmr/provider"
+/* That of the directory which gets a trace */
+#define GUEST_TRACE	"/run/softmr/trace"
 
 /* The job as received; the strings are in @text. */
 struct job {

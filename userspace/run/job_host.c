@@ -271,6 +271,8 @@ void job_write(struct wire_buf *b, const struct options *o, const char *runtime,
 		put(b, "link", "1");
 	if (o->netem)
 		put(b, "netem", "%s", o->netem);
+	if (o->trace)
+		put(b, "trace", GUEST_TRACE "/%s", o->trace);
 	if (!o->layers && !uname(&u))
 		put(b, "hostname", "%s", u.nodename);
 	put_user(b);

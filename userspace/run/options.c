@@ -164,6 +164,16 @@ static void set_netem(struct options *o, char *value)
 	o->netem = value;
 }
 
+static void set_trace(struct options *o, char *value)
+{
+	char *name = strrchr(value, '/');
+
+	o->trace = name ? name + 1 : value;
+	o->trace_dir = directory("trace", name ? text("%.*s", (int)(name + 1 - value), value) : ".");
+	if (!*o->trace)
+		die(STATUS_USAGE, "--trace %s: that is no file", value);
+}
+
 static void show_version(struct options *o, char *value)
 {
 	(void)o;
@@ -208,6 +218,9 @@ static const struct rule {
 	  .help = "the directory of the --rw before it is DIR in the guest" },
 	{ "netem", 0, OWN, .set = set_netem, .arg = "SPEC",
 	  .help = "the network loses, delays or damages packets: \"loss 1% delay 1ms\", as in tc-netem(8)" },
+	{ "trace", 0, OWN, .set = set_trace, .arg = "FILE",
+	  .help = "write what happens on all links to FILE, a timeline for https://ui.perfetto.dev; takes\n"
+		  "softmr trace, of this machine" },
 	{ "root", 0, FLAG, AT(root),
 	  .help = "be root in the guest (nothing that this user may not do on this machine)" },
 	{ "mem", 0, OWN, .set = set_mem, .arg = "SIZE",
@@ -365,6 +378,10 @@ void options_parse(struct options *o, int argc, char **argv)
 		apply(o, find_rule(c), optarg);
 	if (optind == argc)
 		die(STATUS_USAGE, "there is no COMMAND to run (see softmr run --help)");
+	if (o->trace) {
+		list_add(&o->rw, (char *)o->trace_dir);
+		list_add(&o->rw_at, (char *)GUEST_TRACE);
+	}
 	for (i = 0; o->rw_at && o->rw_at[i]; i++) {
 		check_place(o->rw_at[i] == o->rw[i] ? "rw" : "at", o->rw_at[i]);
 		if (access(o->rw[i], W_OK))

@@ -31,6 +31,7 @@ struct options {
 	unsigned long long mem;	/* bytes; 0: as much as fits */
 	const char *netem, *runtime, *provider, *log, *cmdline, *chdir;
 	const char *dir;	/* the working directory of the command */
+	const char *trace, *trace_dir;	/* the name and the directory of the timeline */
 	char **rw, **rw_at;	/* a directory of the host, and its place in the guest */
 	char **layers;
 	char **command;

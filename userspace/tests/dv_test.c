@@ -3,6 +3,7 @@
  * The functions of softmrdv.h
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <infiniband/softmrdv.h>
 
 #include "../provider/why_text.h"
+#include "../provider/why_watch.h"
 #include "rig.h"
 
 /* PROVIDER_DRIVER() defines it */
@@ -195,7 +197,7 @@ static void why_last(void)
 	want(why.error == EINVAL && why.numbers == 4);
 	want(!softmrdv_why_qp(&qp, &why));
 	want(why.id == SMR_WHY_KEY_RANGE && why.wr_id == WHYS - 2);
-	want(why.numbers == 5 && why.number[4] == 4096);
+	want(why.numbers == 6 && why.number[4] == 4096);
 	want(!softmrdv_why_wc(fake_context(), &wc, &why));
 	want(why.wr_id == 20 && why.time == 1020);
 }
@@ -222,11 +224,11 @@ static void why_text(void)
 {
 	static const char want_text[] =
 		"100 bytes at 0x2000 are not inside what the key 0x1203 opens, "
-		"4096 bytes at 0x1000; try: correct address or length; with "
+		"4096 bytes at 0x1000: 100 bytes too far; try: correct address or length; with "
 		"IBV_ACCESS_ZERO_BASED addresses are offsets (0x1006)";
 	struct softmrdv_why why = {
-		.id = SMR_WHY_KEY_RANGE, .numbers = 5,
-		.number = { 0x1203, 0x2000, 100, 0x1000, 4096 },
+		.id = SMR_WHY_KEY_RANGE, .numbers = 6,
+		.number = { 0x1203, 0x2000, 100, 0x1000, 4096, 100 },
 	};
 	char text[256], less[20];
 
@@ -239,6 +241,43 @@ static void why_text(void)
 	why.id = 0xfffe;
 	softmrdv_why_text(&why, text, sizeof(text));
 	want(!strcmp(text, "reason 0xfffe, which is newer than this library"));
+}
+
+static bool is_told(struct smr_abi_why rec, const char *error, const char *request)
+{
+	char text[96];
+
+	smr_why_error(&rec, text, sizeof(text));
+	if (strcmp(text, error))
+		return false;
+	smr_why_request(&rec, text, sizeof(text));
+	return !strcmp(text, request);
+}
+
+static void why_requests(void)
+{
+	struct smr_abi_why rec = {
+		.id = SMR_WHY_PEER_ACCESS, .error = IBV_WC_REM_ACCESS_ERR,
+		.wr_id = 7, .psn = 0x9a12, .opcode = IBV_WR_RDMA_READ,
+	};
+
+	want(is_told(rec, "status 10", " RDMA_READ wr_id 0x7 PSN 0x9a12"));
+	rec.opcode = IBV_WR_DRIVER1;
+	want(is_told(rec, "status 10", " 11 wr_id 0x7 PSN 0x9a12"));
+	rec.opcode = 14;
+	want(is_told(rec, "status 10", " FLUSH wr_id 0x7 PSN 0x9a12"));
+	/* of the peer, by a packet */
+	rec.id = SMR_WHY_KEY_RANGE;
+	rec.opcode = 0xa;
+	rec.wr_id = 0;
+	want(is_told(rec, "status 10", " opcode 0xa PSN 0x9a12"));
+	rec.error = 0;
+	want(is_told(rec, "dropped", ""));
+	rec.tid = 5;
+	rec.error = EHOSTUNREACH;
+	want(is_told(rec, "EHOSTUNREACH", ""));
+	rec.error = 4095;
+	want(is_told(rec, "errno 4095", ""));
 }
 
 /* In each text all names are replaced, and it is not too long. */
@@ -258,6 +297,149 @@ static void why_texts(void)
 	want(i > 100);
 }
 
+/* -- SOFTMR_WHY, VERBS_LOG_LEVEL */
+
+/*
+ * Watch the context of WHYS refusals. Return: how many lines are printed to
+ * the file @name. @left: how many refusals were not, as a line says.
+ */
+static int watched(const char *name, unsigned int *left)
+{
+	struct smr_why_watch *watch;
+	char line[600];
+	int lines = 0;
+	FILE *file;
+
+	rig_whys();
+	watch = smr_why_watch_begin(fake_context());
+	smr_why_watch_end(watch);
+	*left = 0;
+	file = fopen(name, "r");
+	if (!file)
+		return watch ? -1 : 0;
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "softmr: %u more refusals were not printed", left) != 1)
+			lines++;
+	fclose(file);
+	unlink(name);
+	return lines;
+}
+
+static void why_log(void)
+{
+	char name[] = "/tmp/softmr-why-XXXXXX";
+	unsigned int left;
+	int fd = mkstemp(name), lines;
+
+	want(fd >= 0 && !close(fd));
+	unsetenv("SOFTMR_WHY");
+	setenv("VERBS_LOG_FILE", name, 1);
+	setenv("VERBS_LOG_LEVEL", "1", 1);
+	want(!watched(name, &left));
+	/* as many as fit into a second, in which the test may begin or end */
+	setenv("VERBS_LOG_LEVEL", "2", 1);
+	lines = watched(name, &left);
+	want(lines >= 20 && lines < WHYS && lines + left == WHYS);
+	setenv("SOFTMR_WHY", "0", 1);
+	want(!watched(name, &left));
+	unsetenv("SOFTMR_WHY");
+	unsetenv("VERBS_LOG_FILE");
+	unsetenv("VERBS_LOG_LEVEL");
+}
+
+/* -- what the core refuses */
+
+/* A good address with the index, of the IPv4 address 10.0.0.@host */
+static struct ibv_ah_attr rig_address(uint8_t index, uint8_t host)
+{
+	static const union ibv_gid v4 = {
+		.raw = { [10] = 0xff, [11] = 0xff, [12] = 10 },
+	};
+	struct ibv_ah_attr attr = {
+		.is_global = 1, .port_num = 1,
+		.grh = { .sgid_index = index, .dgid = v4 },
+	};
+
+	rig_region();
+	fake.gid = v4;
+	fake.gid.raw[15] = 1;
+	attr.grh.dgid.raw[15] = host;
+	fake.nr_whys = 0;
+	fake.note = (struct smr_why_note){};
+	return attr;
+}
+
+static void tell_address(struct ibv_ah_attr attr, int err)
+{
+	smr_why_address(fake_context(), 5, &attr, 1, err);
+}
+
+static void core_addresses(void)
+{
+	struct ibv_ah_attr attr = rig_address(1, 2);
+
+	tell_address(attr, EINVAL);
+	want(!fake.note.id);
+	tell_address(attr, EHOSTUNREACH);
+	want(rig_noted(SMR_WHY_AH_UNREACHABLE, EHOSTUNREACH, 1));
+	want(!fake.note.num[1] && fake.note.num[2] == 0xffff0a000002);
+	want(fake.note.qpn == 5);
+	attr.grh.sgid_index = 2;
+	tell_address(attr, ENODATA);
+	want(rig_noted(SMR_WHY_AH_SGID_INDEX, ENODATA, 2));
+	attr = rig_address(0, 2);
+	attr.grh.dgid.raw[10] = 1;
+	tell_address(attr, EINVAL);
+	want(rig_noted(SMR_WHY_AH_FAMILY, EINVAL, 0));
+	want(fake.note.num[1] == 1 && !fake.note.num[2]);
+	attr.grh.dgid = (union ibv_gid){};
+	tell_address(attr, EINVAL);
+	want(rig_noted(SMR_WHY_AH_NO_DGID, EINVAL, 0));
+	attr.port_num = 3;
+	tell_address(attr, EINVAL);
+	want(rig_noted(SMR_WHY_AH_PORT, EINVAL, 3));
+	attr.is_global = 0;
+	tell_address(attr, EINVAL);
+	want(rig_noted(SMR_WHY_AH_NO_GRH, EINVAL, 0));
+}
+
+static void core_modify(void)
+{
+	struct ibv_qp qp = { .context = fake_context(), .qp_num = 6 };
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR, .ah_attr = rig_address(2, 2),
+	};
+
+	smr_why_modify(&qp, &attr, IBV_QP_STATE | IBV_QP_AV, 1, EINVAL);
+	want(rig_noted(SMR_WHY_QP_TRANSITION, EINVAL, IBV_QPS_RESET));
+	qp.state = IBV_QPS_INIT;
+	smr_why_modify(&qp, &attr, IBV_QP_STATE | IBV_QP_AV, 1, EINVAL);
+	want(rig_noted(SMR_WHY_AH_SGID_INDEX, EINVAL, 2));
+	smr_why_modify(&qp, &attr, IBV_QP_STATE | IBV_QP_PORT, 1, EINVAL);
+	want(rig_noted(SMR_WHY_QP_VALUE, EINVAL, IBV_QP_PORT));
+	attr.qp_state = IBV_QPS_ERR + 1;
+	smr_why_modify(&qp, &attr, IBV_QP_STATE, 1, EINVAL);
+	want(rig_noted(SMR_WHY_QP_VALUE, EINVAL, IBV_QP_STATE));
+	smr_why_modify(&qp, &attr, 1 << 24, 1, EOPNOTSUPP);
+	want(rig_noted(SMR_WHY_QP_ATTR, EOPNOTSUPP, 1 << 24));
+}
+
+/* If the module has given a reason since, the provider gives none. */
+static void core_not_twice(void)
+{
+	struct ibv_ah_attr attr = rig_address(2, 2);
+	struct ibv_qp qp = { .context = fake_context() };
+	struct ibv_qp_attr to = { .ah_attr = attr };
+
+	rig_whys();
+	fake.notes = 0;
+	smr_why_address(fake_context(), 0, &attr, 1000, ENODATA);
+	smr_why_modify(&qp, &to, IBV_QP_AV, 1000, ENODATA);
+	want(!fake.notes);
+	smr_why_address(fake_context(), 0, &attr, 1000 + WHYS, ENODATA);
+	want(fake.notes == 1);
+}
+
 const struct tap_test dv_tests[] = {
 	{ "devices of ours, and others", supported },
 	{ "count windows", count },
@@ -268,6 +450,11 @@ const struct tap_test dv_tests[] = {
 	{ "the last refusal of a thread, a QP, a completion", why_last },
 	{ "none of them", why_none },
 	{ "a refusal in words", why_text },
+	{ "its error and its request in words", why_requests },
 	{ "all reasons in words", why_texts },
+	{ "refusals in libibverbs' log", why_log },
+	{ "addresses that the core refuses", core_addresses },
+	{ "changes of a QP that the core refuses", core_modify },
+	{ "a refusal that the module has explained", core_not_twice },
 	{},
 };

@@ -605,7 +605,17 @@ int ibv_cmd_query_device_any(struct ibv_context *context,
 int ibv_cmd_dereg_mr(struct verbs_mr *vmr)
 {
 	(void)vmr;
+	fake.ended++;
 	return 0;
+}
+
+/* A region of another process */
+int ibv_cmd_query_mr(struct ibv_pd *pd, struct verbs_mr *vmr, uint32_t handle)
+{
+	vmr->ibv_mr.context = pd->context;
+	vmr->ibv_mr.pd = pd;
+	vmr->ibv_mr.handle = handle;
+	return handle == FAKE_MR_HANDLE ? fake.reg_err : EINVAL;
 }
 
 int ibv_cmd_reg_mr_ex(struct ibv_pd *pd, struct verbs_mr *vmr,
@@ -693,7 +703,67 @@ int ibv_cmd_alloc_pd(struct ibv_context *context, struct ibv_pd *pd,
 int ibv_cmd_dealloc_pd(struct ibv_pd *pd)
 {
 	(void)pd;
+	fake.ended++;
 	return 0;
+}
+
+int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num,
+		      uint32_t gid_index, struct ibv_gid_entry *entry,
+		      uint32_t flags, size_t entry_size)
+{
+	(void)context;
+	if (port_num != 1 || flags || entry_size != sizeof(*entry))
+		return EINVAL;
+	if (gid_index > 1)
+		return ENODATA;
+	entry->gid = fake.gid;
+	return 0;
+}
+
+int ibv_cmd_create_counters(struct ibv_context *context,
+			    struct ibv_counters_init_attr *attr,
+			    struct verbs_counters *vcounters,
+			    struct ibv_command_buffer *link)
+{
+	(void)attr;
+	(void)link;
+	vcounters->counters.context = context;
+	return fake.reg_err;
+}
+
+int ibv_cmd_destroy_counters(struct verbs_counters *vcounters)
+{
+	(void)vcounters;
+	return fake.reg_err;
+}
+
+int ibv_cmd_read_counters(struct verbs_counters *vcounters, uint64_t *values,
+			  uint32_t nr, uint32_t flags,
+			  struct ibv_command_buffer *link)
+{
+	(void)vcounters;
+	(void)flags;
+	(void)link;
+	if (nr != SMR_FLOW_BYTES + 1)
+		return EINVAL;
+	values[SMR_FLOW_PACKETS] = FAKE_PACKETS;
+	values[SMR_FLOW_BYTES] = FAKE_BYTES;
+	return fake.reg_err;
+}
+
+int ibv_cmd_create_flow(struct ibv_qp *qp, struct ibv_flow *flow,
+			struct ibv_flow_attr *attr, void *more, size_t size)
+{
+	(void)attr;
+	(void)more;
+	flow->context = qp->context;
+	return size ? EINVAL : fake.reg_err;
+}
+
+int ibv_cmd_destroy_flow(struct ibv_flow *flow)
+{
+	(void)flow;
+	return fake.reg_err;
 }
 
 int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *vqp,

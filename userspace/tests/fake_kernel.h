@@ -34,6 +34,8 @@ enum {
 	FAKE_DM_FD = 77,
 	FAKE_BELL_FD = 78,
 	FAKE_CNTR_HANDLE = 15,
+	FAKE_PACKETS = 3,
+	FAKE_BYTES = 4000,
 	FAKE_OPS = 100,
 };
 
@@ -94,8 +96,9 @@ enum fake_ring_fault {
  * @not_for_child: bytes that a child does not inherit
  * @dontfork_err: the error of the next calls to change that, or 0
  * @reg: the last region of a registration
- * @reg_err: the error of commands for regions, DMA handles, completion counters, work queues, and
- *	for the export of device memory, or 0
+ * @reg_err: the error of commands for regions, DMA handles, completion counters, work queues, flow
+ *	rules and their counters, and for the export of device memory, or 0
+ * @ended: domains and regions that were ended so far
  * @rate_limit: of the last QP
  * @burst: likewise; 0 if the command had no driver's part
  * @cntr_type: the type of the last counter
@@ -104,6 +107,7 @@ enum fake_ring_fault {
  * @shared: new rings share mappings, unless they are large
  * @whys: the refusals of the context
  * @nr_whys: the number of these
+ * @gid: of each index below 2; there are no others
  * @note: the last refusal of the provider
  * @notes: the number of these
  */
@@ -135,6 +139,7 @@ struct fake_kernel {
 	int dontfork_err;
 	struct fake_reg reg;
 	int reg_err;
+	unsigned int ended;
 	uint32_t rate_limit;
 	struct smr_modify_qp burst;
 	uint64_t cntr_type;
@@ -143,6 +148,7 @@ struct fake_kernel {
 	bool shared;
 	const struct smr_abi_why *whys;
 	uint32_t nr_whys;
+	union ibv_gid gid;
 	struct smr_why_note note;
 	unsigned int notes;
 };

@@ -23,6 +23,17 @@ static void *give(struct ibv_pd *pd, void *context, size_t size,
 	return malloc(size);
 }
 
+static void *give_nothing(struct ibv_pd *pd, void *context, size_t size,
+			  size_t alignment, uint64_t type)
+{
+	(void)pd;
+	(void)context;
+	(void)size;
+	(void)alignment;
+	(void)type;
+	return NULL;
+}
+
 static void take(struct ibv_pd *pd, void *context, void *ptr, uint64_t type)
 {
 	(void)pd;
@@ -81,11 +92,60 @@ static void domain_allocators(void)
 	want(!try_domain(pd, 0, give, NULL));
 
 	parent = smr_alloc_parent_domain(fake_context(), &attr);
-	object = smr_object_alloc(parent, 100, 1, &home);
+	object = smr_object_alloc(fake_context(), parent, 100, 1, &home);
 	want(object && count == 1);
 	want(smr_dealloc_pd(parent) == EBUSY);
 	smr_object_free(object, 1, home);
-	want(!count && !smr_dealloc_pd(parent) && !smr_dealloc_pd(pd));
+	want(!count && !smr_dealloc_pd(parent));
+
+	attr.alloc = give_nothing;
+	parent = smr_alloc_parent_domain(fake_context(), &attr);
+	errno = 0;
+	want(!smr_object_alloc(fake_context(), parent, 100, 1, &home));
+	want(errno == ENOMEM && rig_noted(SMR_WHY_NO_MEMORY, ENOMEM, 0));
+	want(!smr_dealloc_pd(parent) && !smr_dealloc_pd(pd));
+}
+
+/* A parent domain that refers to a thread domain keeps it. */
+static void thread_domains(void)
+{
+	struct ibv_td_init_attr attr = { .comp_mask = 1 };
+	struct ibv_parent_domain_init_attr parent_attr = {};
+	struct ibv_pd *pd = smr_alloc_pd(fake_context()), *parent;
+	struct ibv_td *td;
+
+	errno = 0;
+	want(!smr_alloc_td(fake_context(), &attr) && errno == EINVAL);
+	want(fake.note.id == SMR_WHY_FIELDS_INVALID);
+	attr.comp_mask = 0;
+	td = smr_alloc_td(fake_context(), &attr);
+	want(td && td->context == fake_context());
+	parent_attr.pd = pd;
+	parent_attr.td = td;
+	parent = smr_alloc_parent_domain(fake_context(), &parent_attr);
+	want(parent && smr_dealloc_td(td) == EBUSY);
+	want(fake.note.id == SMR_WHY_TD_IN_USE && fake.note.num[0] == 1);
+	want(smr_dealloc_pd(pd) == EBUSY);
+	/* a parent domain is no base for another one */
+	want(try_domain(parent, 0, NULL, NULL) == EINVAL);
+	want(!smr_dealloc_pd(parent) && !smr_dealloc_td(td));
+	want(!smr_dealloc_pd(pd));
+}
+
+/* What is imported belongs to another process: to forget it is no command. */
+static void imports(void)
+{
+	unsigned int before = fake.ended;
+	struct ibv_pd *pd = smr_import_pd(fake_context(), 33);
+	struct ibv_mr *mr = smr_import_mr(pd, FAKE_MR_HANDLE);
+
+	want(pd->context == fake_context() && pd->handle == 33);
+	want(mr && mr->pd == pd && mr->handle == FAKE_MR_HANDLE);
+	errno = 0;
+	want(!smr_import_mr(pd, FAKE_MR_HANDLE + 1) && errno == EINVAL);
+	smr_unimport_mr(mr);
+	smr_unimport_pd(pd);
+	want(fake.ended == before);
 }
 
 /* libibverbs later uses the access to undo what it did at the registration. */
@@ -215,6 +275,7 @@ static void dma_handles(void)
 	     EOPNOTSUPP);
 	fake.reg_err = EBUSY;
 	want(smr_dealloc_dmah(dmah) == EBUSY);
+	want(rig_noted(SMR_WHY_IN_USE, EBUSY, SMR_KIND_DMAH));
 	errno = 0;
 	want(!smr_alloc_dmah(fake_context(), &attr) && errno == EBUSY);
 	fake.reg_err = 0;
@@ -315,6 +376,7 @@ static void dm_export(void)
 	/* a module without it */
 	fake.reg_err = EPROTONOSUPPORT;
 	want(smr_dm_export_dmabuf_fd(dm) == -1 && errno == EOPNOTSUPP);
+	want(rig_noted(SMR_WHY_OLD_MODULE, EOPNOTSUPP, 0));
 	fake.reg_err = 0;
 	want(!smr_free_dm(dm));
 }
@@ -323,6 +385,7 @@ static void completion_counters(void)
 {
 	struct ibv_comp_cntr_init_attr attr = {};
 	struct ibv_qp_attach_comp_cntr_attr ops = { .op_mask = 1 };
+	struct ibv_qp qp = { .context = fake_context(), .qp_num = 5 };
 	struct ibv_comp_cntr *cntr;
 
 	cntr = smr_create_comp_cntr(fake_context(), &attr);
@@ -330,13 +393,17 @@ static void completion_counters(void)
 	want(fake.cntr_type == SMR_COMP_CNTR_WRS);
 	fake.reg_err = EBUSY;
 	want(smr_destroy_comp_cntr(cntr) == EBUSY);
+	want(rig_noted(SMR_WHY_IN_USE, EBUSY, SMR_KIND_COMP_CNTR));
 	fake.reg_err = 0;
 	/* unknown kinds are not dropped */
 	ops.op_mask = 1 << 6 | 1;
-	want(smr_attach_comp_cntr(NULL, cntr, &ops) == EOPNOTSUPP);
+	want(smr_attach_comp_cntr(&qp, cntr, &ops) == EOPNOTSUPP);
+	want(rig_noted(SMR_WHY_CNTR_MASK, EOPNOTSUPP, 1 << 6 | 1));
+	want(fake.note.num[1] == 1 << 6 && fake.note.qpn == 5);
 	ops.op_mask = 1;
 	ops.comp_mask = 1;
-	want(smr_attach_comp_cntr(NULL, cntr, &ops) == EOPNOTSUPP);
+	want(smr_attach_comp_cntr(&qp, cntr, &ops) == EOPNOTSUPP);
+	want(rig_noted(SMR_WHY_FIELDS_UNKNOWN, EOPNOTSUPP, 1));
 	want(!smr_destroy_comp_cntr(cntr));
 
 	attr.type = IBV_COMP_CNTR_TYPE_BYTES;
@@ -347,6 +414,7 @@ static void completion_counters(void)
 	errno = 0;
 	want(!smr_create_comp_cntr(fake_context(), &attr) &&
 	     errno == EOPNOTSUPP);
+	want(rig_noted(SMR_WHY_CNTR_ATTRS, EOPNOTSUPP, attr.type));
 	attr.type = IBV_COMP_CNTR_TYPE_WRS;
 	attr.flags = 1;
 	errno = 0;
@@ -361,6 +429,8 @@ static void completion_counters(void)
 const struct tap_test memory_tests[] = {
 	{ "flags of parent domains", domain_flags },
 	{ "allocators of parent domains", domain_allocators },
+	{ "thread domains", thread_domains },
+	{ "domains and regions of another process", imports },
 	{ "a changed registration keeps its first access", rereg_keeps_access },
 	{ "device memory is not for children", dm_not_for_child },
 	{ "rings that are too large", too_large_a_ring },

@@ -32,6 +32,13 @@ static inline struct smr_qp *rig_qp(enum ibv_qp_type type, uint64_t send_ops)
 	return to_smr_qp(qp);
 }
 
+/* The last note of the provider is about this reason and errno; its first number is @num. */
+static inline bool rig_noted(uint32_t id, int error, uint64_t num)
+{
+	return fake.note.id == id && fake.note.error == (uint32_t)error &&
+	       fake.note.num[0] == num;
+}
+
 static inline struct smr_send_wqe *rig_sent(struct smr_qp *qp, uint32_t i)
 {
 	return smr_ring_entry(&qp->sq.ring, fake.start_index + i);

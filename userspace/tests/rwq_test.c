@@ -112,9 +112,11 @@ static void refused(void)
 	fake.reg_err = EPROTONOSUPPORT;		/* an older module */
 	errno = 0;
 	want(!make_wq(cq) && errno == EOPNOTSUPP);
+	want(rig_noted(SMR_WHY_OLD_MODULE, EOPNOTSUPP, 0));
 	fake.reg_err = 0;
 	fake.bad_ring = FAKE_RING_NONE;
 	want(!make_wq(cq) && errno == EPROTO);
+	want(rig_noted(SMR_WHY_RING_UNKNOWN, EPROTO, 0));
 	fake.bad_ring = FAKE_RING_GOOD;
 	want(!smr_destroy_cq(cq));
 }

@@ -31,6 +31,7 @@ extern const struct tap_test layout_tests[];
 extern const struct tap_test context_tests[];
 extern const struct tap_test rwq_tests[];
 extern const struct tap_test memory_tests[];
+extern const struct tap_test flow_tests[];
 extern const struct tap_test query_tests[];
 
 #endif /* SMR_TAP_H */

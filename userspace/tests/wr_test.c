@@ -292,6 +292,14 @@ static void inline_data(void)
 	ibv_wr_set_inline_data(qpx, text, 0);
 	want(ibv_wr_complete(qpx) == EINVAL && !rig_pending(&qp->sq));
 
+	/* Which operation it is does not depend on the ring, which the kernel can write, too. */
+	ibv_wr_start(qpx);
+	ibv_wr_send(qpx);
+	rig_sent(qp, 0)->opcode = IBV_WR_RDMA_READ;
+	ibv_wr_set_inline_data(qpx, text, 5);
+	want(qp->wr && !qp->wr_err);
+	ibv_wr_abort(qpx);
+
 	/* The last data is used. */
 	ibv_wr_start(qpx);
 	ibv_wr_send(qpx);

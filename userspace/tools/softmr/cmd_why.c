@@ -19,7 +19,7 @@
 #include "why_text.h"
 
 static const char usage[] =
-	"Usage: softmr why [--follow] [--pid PID] [--qp NUMBER] [--json]\n"
+	"Usage: softmr why [--follow | --last] [--pid PID] [--qp NUMBER] [--json]\n"
 	"       softmr why CODE\n"
 	"\n"
 	"Shows what links have refused lately, the newest last: two lines each, of which the\n"
@@ -27,51 +27,34 @@ static const char usage[] =
 	"With a CODE, as completions have it in vendor_err: what that means.\n"
 	"\n"
 	"  -f, --follow     go on, and show what is refused from now on, too\n"
+	"  -l, --last       only the last one\n"
 	"  -p, --pid PID    only of this process\n"
 	"  -q, --qp NUMBER  only of this queue pair\n"
-	"  -j, --json       print JSON: an array, with --follow an object in each line\n"
+	"  -j, --json       print JSON: an array; with --follow an object in each line, with --last one\n"
+	"                   object, or null\n"
 	"  -h, --help       show this\n";
 
 /* The interval of --follow */
 #define FOLLOW_MS	200
 
+/* The reasons from here on are not those of verbs. */
+#define NO_VERB		0x1000
+
 /**
  * struct options - the refusals to show
  * @follow: and so on
+ * @last: only the last one of them
  * @pid: 0: of all
  * @qp: 0: of all
  */
 struct options {
 	bool follow;
+	bool last;
 	int json;
 	uint32_t pid;
 	uint32_t qp;
 	const char *code;
 };
-
-static const struct { uint32_t error; const char *name; } errnos[] = {
-	{ EPERM, "EPERM" }, { ENOENT, "ENOENT" }, { EINTR, "EINTR" },
-	{ EIO, "EIO" }, { EBADF, "EBADF" }, { EAGAIN, "EAGAIN" },
-	{ ENOMEM, "ENOMEM" }, { EACCES, "EACCES" }, { EFAULT, "EFAULT" },
-	{ EBUSY, "EBUSY" }, { ENODEV, "ENODEV" }, { EINVAL, "EINVAL" },
-	{ ENOSPC, "ENOSPC" }, { EOPNOTSUPP, "EOPNOTSUPP" },
-};
-
-/* Caller frees it. */
-static char *error_name(const struct refusal *r)
-{
-	size_t i;
-
-	/* only verbs have a thread, and only dropped packets no status */
-	if (!r->rec.tid && !r->rec.error)
-		return copy("dropped");
-	if (!r->rec.tid)
-		return strf("status %u", r->rec.error);
-	for (i = 0; i < ARRAY_SIZE(errnos); i++)
-		if (errnos[i].error == r->rec.error)
-			return copy(errnos[i].name);
-	return strf("errno %u", r->rec.error);
-}
 
 /* The text with its numbers; caller frees it. */
 static char *text_of(const struct refusal *r)
@@ -152,25 +135,26 @@ static char *peer_of(const struct refusal *r)
 static void print_text(const struct refusal *r, const char *dev)
 {
 	time_t seconds = (time_t)(r->rec.time / 1000000000);
-	char *error = error_name(r), *text = text_of(r), *peer = peer_of(r);
+	char *text = text_of(r), *peer = peer_of(r);
+	char when[16], error[32], request[96];
 	struct tm tm = {};
-	char when[16];
 
 	localtime_r(&seconds, &tm);
 	strftime(when, sizeof(when), "%H:%M:%S", &tm);
 	printf("%s.%04u ", when, (unsigned int)(r->rec.time / 100000 % 10000));
 	if (dev)
 		printf("%s ", dev);
-	else
+	else if (r->dev != SMR_WHY_NO_DEV)
 		printf("device %u ", r->dev);
 	printf("%s[%u]%s", r->comm, r->pid, r->ended ? " (ended)" : "");
 	if (r->rec.qpn)
 		printf(" QP %#x", r->rec.qpn);
 	if (peer)
 		printf(" (peer: QP %#x of %s)", r->rec.peer_qpn, peer);
-	printf(": %s: %s\n", error, text);
+	smr_why_request(&r->rec, request, sizeof(request));
+	smr_why_error(&r->rec, error, sizeof(error));
+	printf("%s: %s: %s\n", request, error, text);
 	printf("   try: %s (%#06x)\n", todo_of(r), r->rec.id);
-	free(error);
 	free(text);
 	free(peer);
 }
@@ -195,8 +179,10 @@ static void add_numbers(struct json_object *to, const struct refusal *r)
 static struct json_object *to_json(const struct refusal *r, const char *dev)
 {
 	struct json_object *o = out_object();
-	char *error = error_name(r), *text = text_of(r), *peer = peer_of(r);
+	char *text = text_of(r), *peer = peer_of(r);
+	char error[32];
 
+	smr_why_error(&r->rec, error, sizeof(error));
 	out_number(o, "time_ns", r->rec.time);
 	out_string(o, "device", dev);
 	out_number(o, "pid", r->pid);
@@ -215,7 +201,6 @@ static struct json_object *to_json(const struct refusal *r, const char *dev)
 	add_numbers(o, r);
 	out_string(o, "text", text);
 	out_string(o, "todo", todo_of(r));
-	free(error);
 	free(text);
 	free(peer);
 	return o;
@@ -284,6 +269,29 @@ static int show(const struct options *opt, const struct refusal *list, size_t n,
 	return fflush(stdout) ? EXIT_PROBLEM : EXIT_OK;
 }
 
+static int show_last(const struct options *opt, const struct refusal *list, size_t n)
+{
+	struct rdma_dev *devs;
+	const char *dev;
+	size_t nr_devs;
+	bool failed;
+
+	while (n && !wanted(opt, &list[n - 1]))
+		n--;
+	if (!n)
+		return opt->json && out_print(NULL) ? EXIT_PROBLEM : EXIT_OK;
+	devs = devices(&nr_devs);
+	dev = device_name(devs, nr_devs, list[n - 1].dev);
+	if (opt->json) {
+		failed = out_print(to_json(&list[n - 1], dev));
+	} else {
+		print_text(&list[n - 1], dev);
+		failed = fflush(stdout);
+	}
+	free(devs);
+	return failed ? EXIT_PROBLEM : EXIT_OK;
+}
+
 static int explain(int err)
 {
 	if (err == -ENOENT)
@@ -309,7 +317,7 @@ static int show_refusals(const struct options *opt)
 			status = explain(ret);
 			break;
 		}
-		status = show(opt, list, n, old, nr_old);
+		status = opt->last ? show_last(opt, list, n) : show(opt, list, n, old, nr_old);
 		free(old);
 		old = list;
 		nr_old = n;
@@ -348,6 +356,7 @@ static int parse(int argc, char **argv, struct options *opt, int *status)
 {
 	static const struct option names[] = {
 		{ "follow", no_argument, NULL, 'f' },
+		{ "last", no_argument, NULL, 'l' },
 		{ "pid", required_argument, NULL, 'p' },
 		{ "qp", required_argument, NULL, 'q' },
 		{ "json", no_argument, NULL, 'j' },
@@ -360,10 +369,13 @@ static int parse(int argc, char **argv, struct options *opt, int *status)
 	opterr = 0;
 	optind = 1;
 	*status = EXIT_USAGE;
-	while (good && (c = getopt_long(argc, argv, "fp:q:jh", names, NULL)) != -1) {
+	while (good && (c = getopt_long(argc, argv, "flp:q:jh", names, NULL)) != -1) {
 		switch (c) {
 		case 'f':
 			opt->follow = true;
+			break;
+		case 'l':
+			opt->last = true;
 			break;
 		case 'p':
 			good = parse_number(optarg, &opt->pid);
@@ -384,6 +396,10 @@ static int parse(int argc, char **argv, struct options *opt, int *status)
 	}
 	if (good && optind < argc)
 		opt->code = argv[optind++];
+	if (good && opt->follow && opt->last) {
+		complain("--follow and --last exclude each other; see: softmr why --help");
+		return -1;
+	}
 	if (good && optind == argc)
 		return 0;
 	complain("why cannot make anything of '%s'; see: softmr why --help",

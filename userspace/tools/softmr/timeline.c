@@ -2,14 +2,16 @@
 /*
  * The timeline is the JSON that Perfetto and Chrome read. A process is a process, and its threads are the QPs, and the
  * regions that peers access. Links are the threads of a process "wire". A message is an asynchronous slice from its
- * beginning to its completion; arrows (flow events) lead from its beginning to the responder's verdict, and on to its
- * completion.
+ * beginning to its completion; arrows (flow events) lead from its beginning over its packets on the wire to the
+ * responder's verdict, and on to its completion.
  */
 #include "timeline.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "out.h"
 #include "util.h"
@@ -27,7 +29,6 @@
  * struct message - a message that has begun and is not complete
  * @id: of its slice and its arrows
  * @pid: its process
- * @arrow: something has arrived at the responder
  */
 struct message {
 	uint64_t id;
@@ -36,7 +37,6 @@ struct message {
 	uint32_t qpn;
 	uint32_t psn;
 	uint32_t npsn;
-	bool arrow;
 	char name[24];
 };
 
@@ -174,6 +174,24 @@ static bool new_track(struct timeline *t, uint64_t pid, uint64_t tid)
 	return true;
 }
 
+/* The name that ip-netns(8) has for the process's network namespace; caller frees it. NULL: none */
+static char *netns_name(uint32_t pid)
+{
+	char *path = strf("/proc/%u/ns/net", pid), *name = NULL;
+	DIR *dir = opendir("/run/netns");
+	struct stat its, st;
+	struct dirent *entry;
+
+	while (dir && !stat(path, &its) && !name && (entry = readdir(dir)))
+		if (!fstatat(dirfd(dir), entry->d_name, &st, 0) && st.st_ino == its.st_ino &&
+		    st.st_dev == its.st_dev)
+			name = copy(entry->d_name);
+	if (dir)
+		closedir(dir);
+	free(path);
+	return name;
+}
+
 /* Caller frees it */
 static char *process_name(uint32_t pid)
 {
@@ -184,10 +202,19 @@ static char *process_name(uint32_t pid)
 	return name;
 }
 
+static void name_process(struct timeline *t, uint32_t pid)
+{
+	char *name = process_name(pid), *netns = pid ? netns_name(pid) : NULL;
+
+	emit_name(t, "process_name", pid, 0, netns ? strf("%s@%s", name, netns) : copy(name));
+	free(netns);
+	free(name);
+}
+
 static void name_tracks(struct timeline *t, const struct event *e)
 {
 	if (new_track(t, e->pid, UINT64_MAX))
-		emit_name(t, "process_name", e->pid, 0, process_name(e->pid));
+		name_process(t, e->pid);
 	if (e->qpn && new_track(t, e->pid, e->qpn))
 		emit_name(t, "thread_name", e->pid, e->qpn,
 			  strf("QP %#x of %s", e->qpn, *e->dev ? e->dev : "?"));
@@ -230,10 +257,11 @@ static void emit_instant(struct timeline *t, const struct event *e, const char *
 	emit(t, o);
 }
 
-/* An arrow begins (s), continues (t) or ends (f) in the slice that begins here. */
-static void emit_arrow(struct timeline *t, const char *phase, const struct event *e, uint64_t id)
+/* An arrow begins (s), continues (t) or ends (f) in the slice of this track that begins now. */
+static void emit_arrow(struct timeline *t, const char *phase, const struct event *e, uint64_t pid,
+		       uint64_t id)
 {
-	struct json_object *o = entry(phase, "message", e->us, e->pid, e->qpn);
+	struct json_object *o = entry(phase, "message", e->us, pid, e->qpn);
 
 	out_number(o, "id", id);
 	if (*phase == 'f')
@@ -271,7 +299,7 @@ static void on_send_start(struct timeline *t, const struct event *e)
 		strcpy(m->name, "?");
 	emit_message(t, "b", e, m);
 	emit_slice(t, e, m->name, e->pid, e->qpn);
-	emit_arrow(t, "s", e, m->id);
+	emit_arrow(t, "s", e, e->pid, m->id);
 }
 
 /* A request belongs to the last message that began with its PSN; first PSNs are random. */
@@ -285,33 +313,39 @@ static struct message *message_of(struct timeline *t, uint32_t psn, uint32_t res
 	return NULL;
 }
 
+/* The packets of a request on the wire, on the way to the responder */
+static void on_wire(struct timeline *t, const struct event *e, const char *op,
+		    const struct message *m)
+{
+	if (new_track(t, WIRE_PID, UINT64_MAX))
+		emit_name(t, "process_name", WIRE_PID, 0, copy("wire"));
+	if (new_track(t, WIRE_PID, e->qpn))
+		emit_name(t, "thread_name", WIRE_PID, e->qpn,
+			  strf("to QP %#x of %s", e->qpn, e->dev));
+	emit_slice(t, e, op, WIRE_PID, e->qpn);
+	if (m)
+		emit_arrow(t, "t", e, WIRE_PID, m->id);
+}
+
 static void on_request(struct timeline *t, const struct event *e)
 {
-	struct message *m = message_of(t, (uint32_t)number(e, "psn"), e->qpn);
+	const struct message *m = message_of(t, (uint32_t)number(e, "psn"), e->qpn);
 	uint64_t rkey = number(e, "rkey");
 	char op[24] = "?", says[24] = "?", *name;
 
 	field(e, "op", op, sizeof(op));
 	field(e, "says", says, sizeof(says));
 	name = strf("%s: %s", op, says);
+	if (!number(e, "local"))
+		on_wire(t, e, op, m);
 	emit_slice(t, e, name, e->pid, e->qpn);
-	if (m) {
-		emit_arrow(t, "t", e, m->id);
-		m->arrow = true;
-	}
+	if (m)
+		emit_arrow(t, "t", e, e->pid, m->id);
 	if (rkey) {
 		if (new_track(t, e->pid, REGION_TID + rkey))
 			emit_name(t, "thread_name", e->pid, REGION_TID + rkey,
 				  strf("region, rkey %#" PRIx64, rkey));
 		emit_slice(t, e, name, e->pid, REGION_TID + rkey);
-	}
-	if (!number(e, "local")) {
-		if (new_track(t, WIRE_PID, UINT64_MAX))
-			emit_name(t, "process_name", WIRE_PID, 0, copy("wire"));
-		if (new_track(t, WIRE_PID, e->qpn))
-			emit_name(t, "thread_name", WIRE_PID, e->qpn,
-				  strf("to QP %#x of %s", e->qpn, e->dev));
-		emit_slice(t, e, op, WIRE_PID, e->qpn);
 	}
 	free(name);
 }
@@ -341,18 +375,43 @@ static void on_send_done(struct timeline *t, const struct event *e)
 			continue;
 		}
 		emit_message(t, "e", e, &t->open[i]);
-		emit_arrow(t, "f", e, t->open[i].id);
+		emit_arrow(t, "f", e, e->pid, t->open[i].id);
 		message_end(t, i);
 		n--;
 	}
 }
 
+/* The reason in words; caller frees it. NULL: it is newer than this tool, or no refusal */
+static char *reason_text(const struct event *e)
+{
+	const struct smr_why_info *info = smr_why_info((uint32_t)number(e, "why"));
+	uint64_t num[SMR_WHY_NUMBERS] = {};
+	char numbers[200], *at, *text;
+	size_t i, len;
+
+	if (!info || !field(e, "numbers", numbers, sizeof(numbers)))
+		return NULL;
+	for (i = 0, at = numbers; *at && i < ARRAY_SIZE(num); i++) {
+		num[i] = strtoull(at, &at, 0);
+		at += *at == ',';
+	}
+	len = smr_why_format(info, num, NULL, 0) + 1;
+	text = zalloc(len);
+	smr_why_format(info, num, text, len);
+	return text;
+}
+
 static void on_refused(struct timeline *t, const struct event *e)
 {
 	const struct smr_why_info *info = smr_why_info((uint32_t)number(e, "why"));
-	char *name = strf("refused: %s", info ? info->name : "?");
+	char *name = strf("refused: %s", info ? info->name : "?"), *text = reason_text(e);
+	struct json_object *o = entry("i", name, e->us, e->pid, e->qpn), *args = arguments(e);
 
-	emit_instant(t, e, name);
+	out_string(o, "s", "t");
+	out_string(args, "text", text);
+	out_add(o, "args", args);
+	emit(t, o);
+	free(text);
 	free(name);
 }
 
@@ -395,13 +454,16 @@ static void to_json(struct timeline *t, const struct event *e)
 
 static void to_text(struct timeline *t, const struct event *e)
 {
-	char *who = process_name(e->pid);
+	char *who = process_name(e->pid), *reason = reason_text(e);
+	const char *numbers = strstr(e->fields, " numbers=");
+	size_t len = reason && numbers ? (size_t)(numbers - e->fields) : strcspn(e->fields, "\n");
 
 	if (!t->begin)
 		t->begin = e->us;
-	fprintf(t->out, "%12.3f ms  %s[%u]  %-12s %s%s", (e->us - t->begin) / 1000, who, e->pid,
-		e->name, e->fields, strchr(e->fields, '\n') ? "" : "\n");
+	fprintf(t->out, "%12.3f ms  %s[%u]  %-12s %.*s%s%s\n", (e->us - t->begin) / 1000, who,
+		e->pid, e->name, (int)len, e->fields, reason ? ": " : "", reason ? reason : "");
 	t->events++;
+	free(reason);
 	free(who);
 }
 

@@ -4,7 +4,8 @@
 # nodes: 1
 # timeout: 300
 #
-# ibv_rc_pingpong on one host (same-host shortcut and wire path) and between two network namespaces
+# ibv_rc_pingpong on one host (same-host shortcut and wire path) and between two network namespaces; with SMR_SHORT a third
+# of that
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
 
@@ -14,6 +15,7 @@ need_link_type "$LINK_TYPE"
 sizes() {
 	local where=$1 family=$2 size list=("${@:3}")
 	[ "${#list[@]}" != 0 ] || list=(0 1 4096 4097 65536 1048576)
+	[ -z "${SMR_SHORT-}" ] || list=(0 "${list[-1]}")
 	for size in "${list[@]}"; do
 		check "$where, $family: $size bytes" pingpong server client "$family" -s "$size" -n 50 -c
 	done
@@ -42,10 +44,11 @@ variants() {
 
 # The buffer is paged on demand, as its own region or as part of the implicit one, prefetched or not
 on_demand() {
-	local where=$1 implicit='' kind
+	local where=$1 kinds="-o -oP" kind
 	has_odp "${SIDE_DEV[server]}" || { skip "$where: on demand" "the device cannot"; return; }
-	has_odp "${SIDE_DEV[server]}" implicit && implicit="-O -OP"
-	for kind in -o -oP $implicit; do
+	has_odp "${SIDE_DEV[server]}" implicit && kinds+=" -O -OP"
+	[ -z "${SMR_SHORT-}" ] || kinds=-o
+	for kind in $kinds; do
 		check "$where: on demand ($kind), 4096 bytes" pingpong server client v4 "$kind" -n 50 -c
 		check "$where: on demand ($kind), 1 MiB" pingpong server client v4 "$kind" -s 1048576 -n 10 -c
 	done
@@ -67,7 +70,7 @@ if try_same_host; then
 	topology_down
 fi
 
-if try_wire_path; then
+if [ -z "${SMR_SHORT-}" ] && try_wire_path; then
 	sizes "one host, wire path" v4
 	variants "one host, wire path"
 	on_demand "one host, wire path"
@@ -78,7 +81,7 @@ if try_veth 9000; then
 	sizes "veth" v4
 	sizes "veth" v6 0 1 65537
 	variants "veth"
-	mtus "veth"
+	[ "${SMR_SHORT-}" ] || mtus "veth"
 	on_demand "veth"
 	topology_down
 fi

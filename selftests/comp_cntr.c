@@ -3,6 +3,7 @@
  * Completion counters: what they count, in operations and in bytes; errors; to which QPs
  * they can be attached, and how many there may be.
  *
+ * break: qemu-newest
  * timeout: 120
  * paths: host wire
  * params: max_objects=500

@@ -4,6 +4,7 @@
  * completion vectors, the clock of timestamps.
  *
  * race: yes
+ * break: qemu-newest
  * timeout: 120
  * paths: host
  */

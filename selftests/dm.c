@@ -3,6 +3,7 @@
  * Device memory; objects imported from another process; parent and thread
  * domains with allocators; enhanced connection establishment.
  *
+ * break: qemu-newest
  * timeout: 120
  * paths: host wire
  */

@@ -4,6 +4,7 @@
  * network, and by one client of a server with several clients. Each test expects the outcome that
  * Documentation/security.rst states: stopped, counted, or allowed by the protocol.
  *
+ * break: qemu-newest
  * timeout: 90
  * paths: wire
  */

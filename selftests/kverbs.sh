@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 1
+# break: qemu-newest
 # timeout: 120
 # beds: qemu-newest qemu-stable qemu-oldest qemu-cloud qemu-race uml-checked uml
 # boot: kmemleak

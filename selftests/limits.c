@@ -3,6 +3,7 @@
  * A device can have exactly as many objects of each kind as query_device says. The link is made
  * with limits that can be reached quickly.
  *
+ * break: qemu-newest
  * timeout: 60
  * paths: host
  * params: max_objects=500

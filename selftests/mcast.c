@@ -4,6 +4,7 @@
  * group once; no other QP does.
  *
  * race: yes
+ * break: qemu-newest
  * timeout: 120
  * paths: host veth
  */

@@ -3,6 +3,7 @@
  * The pages of a region become dirty by deregistering if the device has written to the region, and only then: what is
  * clean need not be written to swap again. /proc/kpageflags tells.
  *
+ * break: qemu-newest
  * timeout: 60
  * paths: host wire
  */

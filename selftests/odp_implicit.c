@@ -4,6 +4,7 @@
  * use in proportion to the pages in use, and memory that the process maps and
  * unmaps.
  *
+ * break: qemu-newest
  * timeout: 60
  * paths: host wire
  */

@@ -3,6 +3,7 @@
  * RAW_PACKET QPs: frames to and from a netdev, compared byte for byte; wrong
  * frames and requests at either end; who may create such a QP.
  *
+ * break: qemu-newest
  * timeout: 120
  * paths: veth
  */

@@ -3,6 +3,7 @@
  * Flow steering: each field of each spec matches its own value only;
  * priorities; which rules steal frames from the host and which only copy them.
  *
+ * break: qemu-newest
  * timeout: 120
  * paths: veth
  */

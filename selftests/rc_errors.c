@@ -3,6 +3,7 @@
  * RC: each error completes with its own status, and affects nothing else.
  *
  * daily: uml-checked
+ * break: qemu-newest
  * timeout: 180
  * boot: kmemleak
  * paths: host wire

@@ -3,6 +3,7 @@
  * The test itself is the peer, and omits READ responses. The responses after the gap are accepted, and only the missing
  * ones are requested again: IBTA 9.7.5.1.
  *
+ * break: qemu-newest
  * timeout: 60
  * paths: wire
  */

@@ -7,6 +7,7 @@
  *   exists
  *
  * race: yes
+ * break: qemu-newest
  * timeout: 60
  * paths: host wire veth
  */

@@ -3,6 +3,7 @@
  * Answers to READs and atomics, built by the test. A valid answer to an outstanding request is
  * accepted. Any other answer fails the work request, or is dropped.
  *
+ * break: qemu-newest
  * timeout: 60
  * paths: wire
  */

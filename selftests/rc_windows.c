@@ -4,6 +4,7 @@
  * field of each opcode, and how windows end. One driver may bind the window and
  * another one use it: see interop_rxe.sh.
  *
+ * break: qemu-newest
  * timeout: 60
  * paths: host veth
  */

@@ -4,6 +4,7 @@
  * traffic, the last-WQE event, invalid requests.
  *
  * race: yes
+ * break: qemu-newest
  * timeout: 120
  * paths: host wire
  */

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 1
+# break: qemu-newest
 # timeout: 240
 #
 # softmr, the tool: what status and doctor report of real links, and of problems; links that it makes, refuses, lists

@@ -3,6 +3,7 @@
  * UC: every byte and every completion field of SEND and WRITE. Messages that
  * the receiver cannot accept are dropped.
  *
+ * break: qemu-newest
  * timeout: 120
  * paths: host wire veth
  */

@@ -4,6 +4,7 @@
  * around a boundary, with lists that split at odd places, from a QP's own and
  * from a shared receive queue.
  *
+ * break: qemu-newest
  * timeout: 120
  * paths: host wire veth
  */

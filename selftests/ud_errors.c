@@ -4,6 +4,7 @@
  * only. An error at the receiver drops the datagram, or is that QP's own error.
  * A datagram that is corrupted on the way is dropped and counted.
  *
+ * break: qemu-newest
  * timeout: 120
  * paths: host wire veth
  */

@@ -3,6 +3,7 @@
  * Completion channels, the extended CQ, timestamps, asynchronous events of the
  * port.
  *
+ * break: qemu-newest
  * timeout: 120
  * paths: host wire
  */

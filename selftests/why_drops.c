@@ -3,6 +3,7 @@
  * Each reason for which a packet is dropped after its QP was found (kernel/uapi/softmr-why.h): the owner of the QP can
  * read it, and who sends many bad packets fills no log. A reason without a function here does not compile.
  *
+ * break: qemu-newest
  * timeout: 60
  * paths: wire
  */

@@ -5,6 +5,7 @@
  * creator.
  *
  * race: yes
+ * break: qemu-newest
  * timeout: 120
  * paths: host wire veth
  */

@@ -119,7 +119,7 @@ def main():
             send(DATA, b"x" * 4096, stream=1)
     elif command[0] == "console":
         for _ in range(32):
-            os.write(1, b"x" * (1 << 20) + b"\n")
+            os.write(1, (b"x" * 63 + b"\n") * (1 << 14))
         time.sleep(1000)
     elif command[0] == "log":
         log = command[1].encode() + b"\n"

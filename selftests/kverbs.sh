@@ -10,7 +10,10 @@
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
+# shellcheck source=selftests/lib/tracing.sh
+. "$LIB/tracing.sh"
 
+need_tracefs
 need_link_type "$LINK_TYPE"
 
 # The module's lines in the kernel's log after a mark
@@ -33,16 +36,20 @@ cases() {
 	check "$what: all cases ran" grep -q '^1\.\.' "$WORK/verdict"
 }
 
-# The reasons for which the kernel's consumers of a device were refused something
+# The last reasons for which the kernel's consumers of a device were refused something
 kernel_whys() {
 	softmr why --json | python3 -c '
 import json, sys
 print(*{r["reason"] for r in json.load(sys.stdin) if r["command"] == "kernel" and r["device"] == sys.argv[1]})' "$1"
 }
 has_reason() { grep -qw "$2" <(kernel_whys "$1"); }
+# The log has 64; the tracepoint has seen all
+trace_refused() { echo >"$TRACING/trace" && echo "$1" >"$TRACING/events/softmr/smr_refused/enable"; }
+has_traced() { grep -qE "smr_refused: .*dev=$1 .*says=$2\b" "$TRACING/trace"; }
 
 for path in Y N; do
 	topology_host "$path" || { not_ok "a link"; continue; }
+	[ "$LINK_TYPE" != softmr ] || trace_refused 1
 	name="wire"
 	[ "$path" = N ] || name="same host"
 	for family in v4 v6; do
@@ -50,8 +57,10 @@ for path in Y N; do
 	done
 	if [ "$LINK_TYPE" = softmr ]; then
 		for reason in POST_FULL POST_INLINE_LENGTH POST_SGE; do
-			check "$name: root sees that the kernel was refused for $reason" has_reason "${SIDE_DEV[server]}" "$reason"
+			check "$name: the kernel was refused for $reason" has_traced "${SIDE_DEV[server]}" "$reason"
 		done
+		check "$name: root reads what the kernel was refused last" has_reason "${SIDE_DEV[server]}" KEY_ACCESS
+		trace_refused 0
 	fi
 	topology_down
 done

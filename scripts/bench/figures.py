@@ -18,13 +18,13 @@ How each file is made (performance.rst, "How it is measured"): Documentation/fig
 import collections
 import csv
 import glob
-import itertools
 import json
 import os
 import re
 import subprocess
 import sys
 import textwrap
+from itertools import zip_longest
 
 import report
 
@@ -224,7 +224,7 @@ def letter_series(path):
 def plain(head, rows):
     """Lines of a table in indented text"""
     lines = [head, *rows]
-    widths = [max(map(len, column)) for column in itertools.zip_longest(*lines, fillvalue="")]
+    widths = [max(map(len, column)) for column in zip_longest(*lines, fillvalue="")]
     return [("    " + "  ".join(map(str.ljust, line, widths))).rstrip() for line in lines]
 
 

@@ -43,13 +43,19 @@ import json, sys
 print(*{r["reason"] for r in json.load(sys.stdin) if r["command"] == "kernel" and r["device"] == sys.argv[1]})' "$1"
 }
 has_reason() { grep -qw "$2" <(kernel_whys "$1"); }
-# The log has 64; the tracepoint has seen all
-trace_refused() { echo >"$TRACING/trace" && echo "$1" >"$TRACING/events/softmr/smr_refused/enable"; }
-has_traced() { grep -qE "smr_refused: .*dev=$1 .*says=$2\b" "$TRACING/trace"; }
+# The log has 64, of which none of the posts is left. A buffer of our own, since other tests have left their settings in
+# the usual one, has the tracepoint's refusals of posts
+OWN_TRACE=$TRACING/instances/kverbs
+trace_posts() {
+	mkdir "$OWN_TRACE" && echo 'id >= 0xe00 && id <= 0xeff' >"$OWN_TRACE/events/softmr/smr_refused/filter" &&
+		echo 1 >"$OWN_TRACE/events/softmr/smr_refused/enable"
+}
+end_trace() { echo 0 >"$OWN_TRACE/events/softmr/smr_refused/enable" && rmdir "$OWN_TRACE"; }
+has_traced() { grep -qE "smr_refused: .*dev=$1 .*says=$2\b" "$OWN_TRACE/trace"; }
 
 for path in Y N; do
 	topology_host "$path" || { not_ok "a link"; continue; }
-	[ "$LINK_TYPE" != softmr ] || trace_refused 1
+	[ "$LINK_TYPE" != softmr ] || check "refusals are traced" trace_posts
 	name="wire"
 	[ "$path" = N ] || name="same host"
 	for family in v4 v6; do
@@ -60,7 +66,7 @@ for path in Y N; do
 			check "$name: the kernel was refused for $reason" has_traced "${SIDE_DEV[server]}" "$reason"
 		done
 		check "$name: root reads what the kernel was refused last" has_reason "${SIDE_DEV[server]}" KEY_ACCESS
-		trace_refused 0
+		end_trace
 	fi
 	topology_down
 done

@@ -13,7 +13,7 @@
 
 #include "compat/cleanup.h"
 #include "compat/ib.h"
-#include "grant.h"
+#include "ref.h"
 #include "why.h"
 
 /* An index is reused only after this many others have been freed. */
@@ -259,7 +259,7 @@ void smr_key_invalidate(struct smr_key *key)
  *
  * Does not wait: readers that found it before may look at @key until an RCU
  * grace period later, so free what contains it with kfree_rcu(..., key.rcu).
- * They get no new span, since the key is not valid. smr_grant_retire_sync()
+ * They get no new span, since the key is not valid. smr_ref_kill_sync()
  * waits for earlier spans.
  *
  * Context: process, may sleep.
@@ -321,7 +321,7 @@ static void key_snapshot(const struct smr_key *key, struct key_view *view)
 		to->qpn = key->qpn;
 		to->pd = key->pd;
 		to->mem = key->mem;
-		to->grant = key->grant;
+		to->ref = key->ref;
 		to->mem_off = key->mem_off;
 		to->iova = key->iova;
 		to->length = key->length;
@@ -373,18 +373,18 @@ static enum smr_key_verdict key_look(struct smr_keys *keys, u32 key,
 }
 
 /*
- * Take a reference on the grant in the snapshot. -EAGAIN: the key has changed since, so the
- * memory or the bounds may differ. -ENOENT: the grant is retired. RCU keeps the grant's struct
+ * Take a reference of the key in the snapshot. -EAGAIN: the key has changed since, so the
+ * memory or the bounds may differ. -ENOENT: its references are dead. RCU keeps their struct
  * until the end of this read-side section.
  */
 static int view_get(const struct key_view *view)
 {
-	bool got = smr_grant_get(view->now.grant);
+	bool got = smr_ref_tryget(view->now.ref);
 
 	if (!read_seqcount_retry(&view->key->seq, view->seq))
 		return got ? 0 : -ENOENT;
 	if (got)
-		smr_grant_put(view->now.grant);
+		smr_ref_put(view->now.ref);
 	return -EAGAIN;
 }
 
@@ -413,7 +413,7 @@ enum smr_key_verdict smr_key_open(struct smr_keys *keys, u32 key,
 		return SMR_KEY_DEAD;
 
 	span->mem = view.now.mem;
-	span->grant = view.now.grant;
+	span->ref = view.now.ref;
 	span->off = view.now.mem_off + (addr - view.now.iova);
 	span->len = len;
 	return SMR_KEY_OK;
@@ -499,7 +499,7 @@ enum smr_key_verdict smr_key_why(struct smr_keys *keys, u32 key,
  * @pd: the user's protection domain
  * @access: as in smr_key_open(), for local access
  * @iova: set to the iova of the first byte
- * @span: as in smr_key_open(), but holds the key's grant even if it is empty
+ * @span: as in smr_key_open(), but holds a reference of the key even if it is empty
  *
  * Context: any; lockless.
  * Return: SMR_KEY_OK, or why not; SMR_KEY_RANGE for the key of a window.
@@ -527,7 +527,7 @@ enum smr_key_verdict smr_key_open_all(struct smr_keys *keys, u32 key,
 
 	*iova = view.now.iova;
 	span->mem = view.now.mem;
-	span->grant = view.now.grant;
+	span->ref = view.now.ref;
 	span->off = view.now.mem_off;
 	span->len = view.now.length;
 	return SMR_KEY_OK;

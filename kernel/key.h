@@ -57,7 +57,7 @@ enum smr_key_type {
  *	lock
  * @pd: the only PD that may use it; NULL: any PD of the kernel's
  * @mem: the memory; the owner of the key holds a reference while it is @valid
- * @grant: references of copies to @mem through this key; part of the owner
+ * @ref: references of copies to @mem through this key; part of the owner
  * @mem_off: offset in @mem of the key's first byte
  * @iova: the iova of the first byte
  * @length: bytes; iova + length does not wrap
@@ -78,7 +78,7 @@ struct smr_key {
 	seqcount_spinlock_t seq;
 	struct ib_pd *pd;
 	struct smr_mem *mem;
-	struct smr_grant *grant;
+	struct smr_ref *ref;
 	u64 mem_off;
 	u64 iova;
 	u64 length;

@@ -141,7 +141,7 @@ int smr_kmem_stage_block(struct smr_kmem *kmem, u64 addr)
 
 /**
  * smr_kmem_use() - put the new list into use
- * @kmem: the memory; its grant is retired, and has drained
+ * @kmem: the memory; its key's references are dead, and the last is dropped
  *
  * Context: any; between smr_key_update_begin() and _end() of its key.
  */

@@ -18,7 +18,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "compat/cleanup.h"
-#include "grant.h"
+#include "ref.h"
 #include "kmem.h"
 #include "mr.h"
 #include "mw.h"
@@ -96,7 +96,7 @@ struct smr_mr *smr_kmr_dma(struct smr_keys *keys, struct ib_pd *pd, int access,
 	key->access = access & KMR_RIGHTS;
 	key->valid = true;
 	kmr->mr.state = SMR_MR_VALID;
-	smr_grant_open(key->grant);
+	smr_ref_reinit(key->ref);
 	smr_key_publish(key);
 	return &kmr->mr;
 }
@@ -233,7 +233,7 @@ int smr_kmr_register(struct smr_keys *keys, const struct ib_pd *pd,
 	key = &mr->key;
 	smr_key_update_begin(key);
 	smr_kmem_use(&to_kmr(mr)->kmem);
-	smr_grant_open(key->grant);
+	smr_ref_reinit(key->ref);
 	key->tag = SMR_KEY_TAG(req->new_rkey);
 	key->access = req->access & KMR_RIGHTS;
 	key->iova = req->addr;
@@ -245,10 +245,10 @@ int smr_kmr_register(struct smr_keys *keys, const struct ib_pd *pd,
 }
 
 /* From VALID, with an invalid key, to FREE. -EAGAIN: spans are left. */
-static int kmr_free(struct smr_mr *mr, struct smr_drain *drain)
+static int kmr_free(struct smr_mr *mr, struct smr_ref_waiter *waiter)
 {
 	lockdep_assert_held(&mr->lock);
-	if (!smr_grant_retire(mr->key.grant, drain))
+	if (!smr_ref_kill(mr->key.ref, waiter))
 		return -EAGAIN;
 	if (mr->state == SMR_MR_VALID)
 		mr->state = SMR_MR_FREE;
@@ -269,7 +269,7 @@ static int check_invalidate(const struct smr_mr *mr, const struct ib_pd *pd,
  * @keys: the device's keys
  * @pd: PD of the QP that executes the invalidate
  * @rkey: the key to invalidate
- * @drain: after -EAGAIN, told when to call smr_kmr_finish()
+ * @waiter: after -EAGAIN, told when to call smr_kmr_finish()
  *
  * Invalidating a region that is not registered is no error: a consumer cannot know whether its
  * peer has already invalidated it.
@@ -279,7 +279,7 @@ static int check_invalidate(const struct smr_mr *mr, const struct ib_pd *pd,
  * the invalidate has begun: the key is invalid, but other CPUs still copy through spans of it.
  */
 int smr_kmr_invalidate(struct smr_keys *keys, const struct ib_pd *pd, u32 rkey,
-		       struct smr_drain *drain)
+		       struct smr_ref_waiter *waiter)
 {
 	struct smr_mr *mr;
 	int ret;
@@ -293,23 +293,23 @@ int smr_kmr_invalidate(struct smr_keys *keys, const struct ib_pd *pd, u32 rkey,
 	if (ret || mr->state != SMR_MR_VALID)
 		return ret;
 	smr_key_invalidate(&mr->key);
-	return kmr_free(mr, drain);
+	return kmr_free(mr, waiter);
 }
 
 /**
  * smr_kmr_finish() - finish an invalidate that has begun
  * @keys: the device's keys
  * @rkey: the key of the region, with any tag; for keys of others this does nothing
- * @drain: was told
+ * @waiter: was told
  *
  * Several QPs may have begun to invalidate the same region. The first one that sees the last span
  * end frees it, and its consumer may register it again.
  *
  * Context: any but hard interrupts.
- * Return: 0: no copy uses the former registration; -EAGAIN: @drain is told when to call this
+ * Return: 0: no copy uses the former registration; -EAGAIN: @waiter is told when to call this
  *	again.
  */
-int smr_kmr_finish(struct smr_keys *keys, u32 rkey, struct smr_drain *drain)
+int smr_kmr_finish(struct smr_keys *keys, u32 rkey, struct smr_ref_waiter *waiter)
 {
 	struct smr_mr *mr;
 
@@ -320,5 +320,5 @@ int smr_kmr_finish(struct smr_keys *keys, u32 rkey, struct smr_drain *drain)
 	guard(spinlock_bh)(&mr->lock);
 	if (mr->state == SMR_MR_FREE || mr->key.valid)
 		return 0;
-	return kmr_free(mr, drain);
+	return kmr_free(mr, waiter);
 }

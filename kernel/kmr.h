@@ -7,7 +7,7 @@
 
 struct ib_pd;
 struct scatterlist;
-struct smr_drain;
+struct smr_ref_waiter;
 struct smr_keys;
 struct smr_mr;
 struct smr_mw_bind;
@@ -26,8 +26,8 @@ int __must_check smr_kmr_register(struct smr_keys *keys, const struct ib_pd *pd,
 				  const struct smr_mw_bind *req);
 int __must_check smr_kmr_invalidate(struct smr_keys *keys,
 				    const struct ib_pd *pd, u32 rkey,
-				    struct smr_drain *drain);
+				    struct smr_ref_waiter *waiter);
 int __must_check smr_kmr_finish(struct smr_keys *keys, u32 rkey,
-				struct smr_drain *drain);
+				struct smr_ref_waiter *waiter);
 
 #endif /* SMR_KMR_H */

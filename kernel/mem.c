@@ -10,7 +10,7 @@
 #include <linux/uaccess.h>
 
 #include "compat/unaligned.h"
-#include "grant.h"
+#include "ref.h"
 #include "net/crc.h"
 #include "watch.h"
 
@@ -46,7 +46,7 @@ void smr_mem_get(struct smr_mem *mem)
 
 /**
  * smr_mem_put() - drop a reference; the last one releases the memory
- * @mem: the memory; if this is the last reference, all of its grants are retired
+ * @mem: the memory; if this is the last reference, all keys' references on it are dead
  *
  * Context: process, may sleep.
  */
@@ -83,12 +83,12 @@ static void span_moved(const struct smr_span *span, size_t len)
  */
 void smr_span_put(struct smr_span *span)
 {
-	struct smr_grant *grant = span->grant;
+	struct smr_ref *ref = span->ref;
 
 	*span = (struct smr_span){};
 	/* The owner may free the memory as soon as the last span is put. */
-	if (grant)
-		smr_grant_put(grant);
+	if (ref)
+		smr_ref_put(ref);
 }
 
 /*

@@ -19,7 +19,7 @@
 struct mm_struct;
 struct sk_buff;
 struct smr_faults;
-struct smr_grant;
+struct smr_ref;
 struct smr_mem;
 
 /*
@@ -133,8 +133,8 @@ struct smr_mem_ops {
  * @size: bytes
  * @moved: bytes copied from it and to it while it was watched; see watch.h
  *
- * All but @ref and @moved are constant while a grant of it is not retired. Spans need no
- * reference: the owner retires their grants before it drops its own.
+ * All but @ref and @moved are constant while a key's references on it are not dead. Spans need no
+ * reference: the owner kills them before it drops its own.
  */
 struct smr_mem {
 	const struct smr_mem_ops *ops;
@@ -149,13 +149,13 @@ struct smr_mem {
 /**
  * struct smr_span - an authorised range of a memory, for one copy
  * @mem: the memory; NULL when @len is 0
- * @grant: a reference is held
+ * @ref: a reference is held
  * @off: first byte
  * @len: bytes
  */
 struct smr_span {
 	struct smr_mem *mem;
-	struct smr_grant *grant;
+	struct smr_ref *ref;
 	u64 off;
 	u64 len;
 };

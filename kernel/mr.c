@@ -187,9 +187,9 @@ void smr_mr_init(struct smr_mr *mr, struct smr_keys *keys)
 {
 	spin_lock_init(&mr->lock);
 	mr->windows = RB_ROOT;
-	smr_grant_init(&mr->grants[0]);
-	smr_grant_init(&mr->grants[1]);
-	mr->key.grant = &mr->grants[0];
+	smr_ref_init(&mr->refs[0]);
+	smr_ref_init(&mr->refs[1]);
+	mr->key.ref = &mr->refs[0];
 	mr->keys = keys;
 	mr->state = SMR_MR_FREE;
 }
@@ -221,7 +221,7 @@ static void mr_publish(struct smr_mr *mr, struct ib_pd *pd,
 	mr->ibmr.iova = args->iova;
 	mr->ibmr.length = args->length;
 	mr->state = SMR_MR_VALID;
-	smr_grant_open(mr->key.grant);
+	smr_ref_reinit(mr->key.ref);
 	smr_key_publish(&mr->key);
 }
 
@@ -357,7 +357,7 @@ int smr_mr_dereg(struct smr_mr *mr)
 
 	if (ret)
 		return ret;
-	smr_grant_retire_sync(mr->key.grant);
+	smr_ref_kill_sync(mr->key.ref);
 	smr_key_withdraw(mr->keys, &mr->key);
 	smr_mem_put(mr->key.mem);
 	kfree_rcu(mr, key.rcu);
@@ -419,14 +419,14 @@ static struct smr_mem *mem_for_rereg(const struct smr_mr *mr,
 
 /* Return: 0, or -EBUSY: a window is bound, and nothing has changed. */
 static int mr_switch(struct smr_mr *mr, struct ib_pd *pd, struct smr_mem *mem,
-		     struct smr_grant *grant, const struct mr_args *args)
+		     struct smr_ref *ref, const struct mr_args *args)
 {
 	guard(spinlock_bh)(&mr->lock);
 	if (mr->nr_windows)
 		return -EBUSY;
 	smr_key_update_begin(&mr->key);
-	smr_grant_open(grant);
-	mr->key.grant = grant;
+	smr_ref_reinit(ref);
+	mr->key.ref = ref;
 	mr_set_key(mr, pd, mem, args);
 	smr_key_update_end(&mr->key);
 	return 0;
@@ -456,7 +456,7 @@ int smr_mr_rereg(struct smr_mr *mr, int flags, u64 start, u64 length, u64 iova,
 		 int access, struct ib_pd *pd, struct smr_why *why)
 {
 	struct mr_args args = { start, length, iova, access, NO_FD, NULL, why };
-	struct smr_grant *former = mr->key.grant, *next;
+	struct smr_ref *former = mr->key.ref, *next;
 	struct smr_mem *old = mr->key.mem, *mem;
 	int ret;
 
@@ -470,10 +470,10 @@ int smr_mr_rereg(struct smr_mr *mr, int flags, u64 start, u64 length, u64 iova,
 	mem = mem_for_rereg(mr, to_smr_pd(pd), flags, &args);
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
-	next = &mr->grants[former == &mr->grants[0]];
+	next = &mr->refs[former == &mr->refs[0]];
 	ret = mr_switch(mr, pd, mem, next, &args);
 	if (!ret)
-		smr_grant_retire_sync(former);
+		smr_ref_kill_sync(former);
 	/* the memory that the region does not use: the new one after an error, else the old one */
 	if (mem != old)
 		smr_mem_put(ret ? mem : old);

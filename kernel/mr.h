@@ -9,7 +9,7 @@
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
-#include "grant.h"
+#include "ref.h"
 #include "key.h"
 #include "pinned.h"
 
@@ -37,7 +37,7 @@ enum smr_mr_state {
  * @nr_windows: number of @windows; see smr_mr_windows()
  * @access: the flags it was registered with; changed by rereg only
  * @start: its first address in the process; changed by rereg only
- * @grants: @key uses one of the two. A rereg switches to the other, and waits for the spans of
+ * @refs: @key uses one of the two. A rereg switches to the other, and waits for the spans of
  *	the former
  * @pinned: its first memory, if that is pinned; embedded, because that takes less memory and
  *	time for the many small regions
@@ -55,7 +55,7 @@ struct smr_mr {
 	u32 nr_windows;
 	int access;
 	u64 start;
-	struct smr_grant grants[2];
+	struct smr_ref refs[2];
 	struct smr_pinned pinned;
 	struct smr_account *account;
 };

@@ -15,8 +15,8 @@
  * marked dead under its lock before it ends.
  *
  * Unbind must not complete while a copy through the window is in progress. To distinguish these
- * copies from others, the key of a window has its own grant on the region's memory. Softirq
- * does not wait for the copies: the work request is finished when the grant has drained. A request
+ * copies from others, the key of a window has its own references on the region's memory. Softirq
+ * does not wait for the copies: the work request is finished when the last is dropped. A request
  * that has begun is finished in any case, even if its QP fails or is destroyed.
  */
 #include "mw.h"
@@ -28,7 +28,7 @@
 #include <linux/slab.h>
 
 #include "compat/cleanup.h"
-#include "grant.h"
+#include "ref.h"
 #include "mr.h"
 #include "why.h"
 
@@ -66,7 +66,7 @@ struct mw_entry {
  * @req: that request, if it is a bind
  * @owner: the QP it is associated with (type 2), or NULL
  * @addr: its first address in @mr
- * @grant: the references of copies through @key; retired while the window is unbound or being
+ * @ref: the references of copies through @key; dead while the window is unbound or being
  *	unbound
  * @bound: in @mr's tree
  * @wanted: in @next's tree
@@ -90,7 +90,7 @@ struct smr_window {
 	struct smr_mw_bind req;
 	struct smr_mw_owner *owner;
 	u64 addr;
-	struct smr_grant grant;
+	struct smr_ref ref;
 	struct mw_entry bound;
 	struct mw_entry wanted;
 	struct list_head on_owner;
@@ -161,8 +161,8 @@ int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys,
 	win->wanted.pending = true;
 	win->type = mw->ibmw.type;
 	win->key.pd = mw->ibmw.pd;
-	win->key.grant = &win->grant;
-	smr_grant_init(&win->grant);
+	win->key.ref = &win->ref;
+	smr_ref_init(&win->ref);
 	ret = smr_key_reserve(keys, &win->key, SMR_KEY_MW, &win->lock);
 	if (ret) {
 		kfree_rcu(win, key.rcu);
@@ -229,7 +229,7 @@ void smr_mw_dealloc(struct smr_mw *mw)
 		window_forget_next(win);
 		window_invalidate(win);
 	}
-	smr_grant_retire_sync(&win->grant);
+	smr_ref_kill_sync(&win->ref);
 	scoped_guard(spinlock_bh, &win->lock)
 		window_unbind(win);
 	smr_key_withdraw(win->keys, &win->key);
@@ -308,7 +308,7 @@ static void window_set_key(struct smr_window *win, const struct smr_mr *mr)
 	key->tag = SMR_KEY_TAG(req->new_rkey);
 	key->access = req->access & MW_RIGHTS;
 	key->qpn = win->owner ? win->owner->qpn : 0;
-	smr_grant_open(&win->grant);
+	smr_ref_reinit(&win->ref);
 	key->mem = mr->key.mem;
 	key->mem_off = mr->key.mem_off + (req->addr - mr->key.iova);
 	key->iova = req->access & IB_ZERO_BASED ? 0 : req->addr;
@@ -376,13 +376,13 @@ static void window_set_tag(struct smr_window *win)
 
 /*
  * Execute the second part of a request that ends a binding: when no copy uses it any more, unbind
- * the window, and bind it to its next region. -EAGAIN: copies are in progress, and @drain is told
+ * the window, and bind it to its next region. -EAGAIN: copies are in progress, and @waiter is told
  * when they have ended.
  */
-static int window_finish(struct smr_window *win, struct smr_drain *drain)
+static int window_finish(struct smr_window *win, struct smr_ref_waiter *waiter)
 {
 	lockdep_assert_held(&win->lock);
-	if (win->mr && !smr_grant_retire(&win->grant, drain))
+	if (win->mr && !smr_ref_kill(&win->ref, waiter))
 		return -EAGAIN;
 	window_unbind(win);
 	if (win->next)
@@ -399,7 +399,7 @@ static int window_finish(struct smr_window *win, struct smr_drain *drain)
  * @owner: the QP that it was posted to
  * @pd: that QP's protection domain
  * @req: the request
- * @drain: after -EAGAIN, told when to call smr_mw_finish()
+ * @waiter: after -EAGAIN, told when to call smr_mw_finish()
  *
  * After an error the window is as it was. After -EAGAIN the request has begun, and cannot be
  * refused any more.
@@ -413,7 +413,7 @@ static int window_finish(struct smr_window *win, struct smr_drain *drain)
  */
 int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 		const struct ib_pd *pd, const struct smr_mw_bind *req,
-		struct smr_drain *drain)
+		struct smr_ref_waiter *waiter)
 {
 	struct smr_window *win;
 	int ret;
@@ -437,7 +437,7 @@ int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 		win->req = *req;
 	}
 	window_invalidate(win);
-	return window_finish(win, drain);
+	return window_finish(win, waiter);
 }
 
 /**
@@ -445,15 +445,15 @@ int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
  * @keys: the device's keys
  * @owner: the QP that it was posted to, or whose peer has asked for the invalidate
  * @rkey: a key of the window, with any tag; for other keys this does nothing
- * @drain: was told
+ * @waiter: was told
  *
  * If the window is being deallocated, nothing is bound to it any more.
  *
  * Context: any but hard interrupts.
- * Return: 0: no copy uses the former binding; -EAGAIN: @drain is told when to call this again.
+ * Return: 0: no copy uses the former binding; -EAGAIN: @waiter is told when to call this again.
  */
 int smr_mw_finish(struct smr_keys *keys, const struct smr_mw_owner *owner,
-		  u32 rkey, struct smr_drain *drain)
+		  u32 rkey, struct smr_ref_waiter *waiter)
 {
 	struct smr_window *win;
 
@@ -462,7 +462,7 @@ int smr_mw_finish(struct smr_keys *keys, const struct smr_mw_owner *owner,
 	if (!win)
 		return 0;
 	guard(spinlock_bh)(&win->lock);
-	return win->closer == owner ? window_finish(win, drain) : 0;
+	return win->closer == owner ? window_finish(win, waiter) : 0;
 }
 
 /* Only the QP that a window is associated with can invalidate it: o10-37.2.26. */
@@ -486,7 +486,7 @@ static int check_invalidate(const struct smr_window *win,
  * @owner: the QP that executes the invalidate
  * @pd: its protection domain
  * @rkey: the key to invalidate
- * @drain: after -EAGAIN, told when to call smr_mw_finish()
+ * @waiter: after -EAGAIN, told when to call smr_mw_finish()
  *
  * After an error the window is as it was. After -EAGAIN the invalidate has begun.
  *
@@ -497,7 +497,7 @@ static int check_invalidate(const struct smr_window *win,
  */
 int smr_mw_invalidate(struct smr_keys *keys, struct smr_mw_owner *owner,
 		      const struct ib_pd *pd, u32 rkey,
-		      struct smr_drain *drain)
+		      struct smr_ref_waiter *waiter)
 {
 	struct smr_window *win;
 	int ret;
@@ -512,7 +512,7 @@ int smr_mw_invalidate(struct smr_keys *keys, struct smr_mw_owner *owner,
 		return ret;
 	win->closer = owner;
 	window_invalidate(win);
-	return window_finish(win, drain);
+	return window_finish(win, waiter);
 }
 
 /**
@@ -535,13 +535,13 @@ static struct smr_window *owner_first(struct smr_mw_owner *owner)
 }
 
 /*
- * Unbind the first window of a QP. -ENOENT: there is none. -EAGAIN: @drain is told when to
+ * Unbind the first window of a QP. -ENOENT: there is none. -EAGAIN: @waiter is told when to
  * try again. Only this QP could use the window. But a look-up that saw the key before the
- * window belonged to this QP may hold a reference on its grant; it is about to see the change
+ * window belonged to this QP may hold a reference of its key; it is about to see the change
  * and drop it.
  */
 static int owner_release_one(struct smr_mw_owner *owner,
-			     struct smr_drain *drain)
+			     struct smr_ref_waiter *waiter)
 {
 	struct smr_window *win;
 
@@ -554,7 +554,7 @@ static int owner_release_one(struct smr_mw_owner *owner,
 	if (win->owner != owner)
 		return 0;
 	window_invalidate(win);
-	return window_finish(win, drain);
+	return window_finish(win, waiter);
 }
 
 /**
@@ -566,13 +566,13 @@ static int owner_release_one(struct smr_mw_owner *owner,
  */
 void smr_mw_owner_release(struct smr_mw_owner *owner)
 {
-	struct smr_drain drain = {};
+	struct smr_ref_waiter waiter = {};
 	int ret;
 
 	do {
-		ret = owner_release_one(owner, &drain);
+		ret = owner_release_one(owner, &waiter);
 		if (ret == -EAGAIN)
-			smr_drain_wait(&drain);
+			smr_ref_wait(&waiter);
 		cond_resched();
 	} while (ret != -ENOENT);
 }

@@ -12,7 +12,7 @@
 #include "uapi/softmr-abi.h"
 
 struct smr_account;
-struct smr_drain;
+struct smr_ref_waiter;
 struct smr_mr;
 struct smr_why;
 struct smr_window;
@@ -74,14 +74,14 @@ void smr_mw_dealloc(struct smr_mw *mw);
 int __must_check smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
 			     const struct ib_pd *pd,
 			     const struct smr_mw_bind *req,
-			     struct smr_drain *drain);
+			     struct smr_ref_waiter *waiter);
 int __must_check smr_mw_invalidate(struct smr_keys *keys,
 				   struct smr_mw_owner *owner,
 				   const struct ib_pd *pd, u32 rkey,
-				   struct smr_drain *drain);
+				   struct smr_ref_waiter *waiter);
 int __must_check smr_mw_finish(struct smr_keys *keys,
 			       const struct smr_mw_owner *owner, u32 rkey,
-			       struct smr_drain *drain);
+			       struct smr_ref_waiter *waiter);
 
 void smr_mw_owner_init(struct smr_mw_owner *owner, u32 qpn);
 void smr_mw_owner_release(struct smr_mw_owner *owner);

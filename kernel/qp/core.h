@@ -22,7 +22,7 @@
 
 #include "account.h"
 #include "fault.h"
-#include "grant.h"
+#include "ref.h"
 #include "mw.h"
 #include "net/icrc.h"
 #include "net/path.h"
@@ -241,7 +241,7 @@ struct smr_local {
  * struct smr_inval - an invalidate, or a bind, that waits for the spans of a key to end
  * @begun: one waits: its key is invalid, and it will be finished
  * @rkey: the key
- * @drain: runs @task when it can be finished
+ * @waiter: runs @task when it can be finished
  * @task: the task that executes it, and owns the other fields; constant
  *
  * See smr_inval_exec().
@@ -249,7 +249,7 @@ struct smr_local {
 struct smr_inval {
 	bool begun;
 	u32 rkey;
-	struct smr_drain drain;
+	struct smr_ref_waiter waiter;
 	struct smr_task *task;
 };
 

@@ -7,22 +7,22 @@
 
 #include <linux/container_of.h>
 
-#include "grant.h"
+#include "ref.h"
 #include "kmr.h"
 #include "pd.h"
 #include "qp/core.h"
 #include "qp/sq.h"
 
-static bool inval_get(struct smr_drain *drain)
+static bool inval_get(struct smr_ref_waiter *waiter)
 {
-	struct smr_task *task = container_of(drain, struct smr_inval, drain)->task;
+	struct smr_task *task = container_of(waiter, struct smr_inval, waiter)->task;
 
 	return task->get(task);
 }
 
-static void inval_run(struct smr_drain *drain)
+static void inval_run(struct smr_ref_waiter *waiter)
 {
-	struct smr_task *task = container_of(drain, struct smr_inval, drain)->task;
+	struct smr_task *task = container_of(waiter, struct smr_inval, waiter)->task;
 
 	smr_task_defer(task);
 	task->put(task);
@@ -35,8 +35,8 @@ static void inval_run(struct smr_drain *drain)
  */
 void smr_inval_init(struct smr_inval *inv, struct smr_task *task)
 {
-	inv->drain.get = inval_get;
-	inv->drain.run = inval_run;
+	inv->waiter.get = inval_get;
+	inv->waiter.run = inval_run;
 	inv->task = task;
 }
 
@@ -58,10 +58,10 @@ int smr_inval_exec(struct smr_qp *qp, struct smr_inval *inv,
 	int err;
 
 	err = smr_mw_invalidate(qp->env->keys, &qp->windows, &pd->ibpd, rkey,
-				&inv->drain);
+				&inv->waiter);
 	if (err == -ENOENT)
 		err = smr_kmr_invalidate(qp->env->keys, &pd->ibpd, rkey,
-					 &inv->drain);
+					 &inv->waiter);
 	inv->rkey = rkey;
 	inv->begun = err == -EAGAIN;
 	return err;
@@ -83,13 +83,13 @@ int smr_inval_finish(struct smr_qp *qp, struct smr_inval *inv)
 	if (!inv->begun)
 		return 0;
 	/* Another event may have run the task. */
-	if (smr_drain_is_listed(&inv->drain))
+	if (smr_ref_waiter_listed(&inv->waiter))
 		return -EAGAIN;
 	/* The key is that of a window or of a region; the other call does nothing. */
 	err = smr_mw_finish(qp->env->keys, &qp->windows, inv->rkey,
-			    &inv->drain);
+			    &inv->waiter);
 	if (!err)
-		err = smr_kmr_finish(qp->env->keys, inv->rkey, &inv->drain);
+		err = smr_kmr_finish(qp->env->keys, inv->rkey, &inv->waiter);
 	inv->begun = err;
 	return err;
 }
@@ -104,7 +104,7 @@ int smr_inval_finish(struct smr_qp *qp, struct smr_inval *inv)
 void smr_inval_finish_sync(struct smr_qp *qp, struct smr_inval *inv)
 {
 	while (smr_inval_finish(qp, inv))
-		smr_drain_wait(&inv->drain);
+		smr_ref_wait(&inv->waiter);
 }
 
 static int bind_try(struct smr_qp *qp, const struct smr_mw_bind *bind)
@@ -113,7 +113,7 @@ static int bind_try(struct smr_qp *qp, const struct smr_mw_bind *bind)
 	int err;
 
 	err = smr_mw_bind(qp->env->keys, &qp->windows, &qp->pd->ibpd, bind,
-			  &inv->drain);
+			  &inv->waiter);
 	inv->rkey = bind->mw_rkey;
 	inv->begun = err == -EAGAIN;
 	return err;

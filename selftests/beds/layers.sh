@@ -99,7 +99,7 @@ run_object_missing() {
 	rm "$OBJECTS/userspace/run/job.o"
 }
 
-new_room() {
+new_file() {
 	echo '/* nothing */' >"$TREE/kernel/qp/newcomer.c"
 	build
 	cp "$WORK/empty.o" "$OBJECTS/kernel/qp/newcomer.o"
@@ -121,14 +121,14 @@ report $? "the tree as it is"
 refused "an upward include" '^kernel/net/wire.c:[0-9]+: rank 0 includes qp/core.h of rank 4$' \
 	append kernel/net/wire.c '#include "qp/core.h"'
 refused "an upward call" '^kernel/net/wire.c: rank 0 uses smr_stub of qp/core.c of rank 4$' upward_call
-refused "a file that any rank may use includes a room" '^kernel/stats.h:[0-9]+: any room may use this file.* includes key.h$' \
+refused "a file that any rank may use includes a ranked file" '^kernel/stats.h:[0-9]+: any file may use this one,* includes key.h$' \
 	append kernel/stats.h '#include "key.h"'
-refused "a file that any rank may use uses a room's variable" '^kernel/stats.c: any room may use this file.* uses smr_stub of key.c$' side_call
+refused "a file that any rank may use uses a ranked file's variable" '^kernel/stats.c: any file may use this one,* uses smr_stub of key.c$' side_call
 refused "a circle of includes" '^kernel/net/.*: a circle: .*includes.*includes' circle_of_includes
 refused "a circle of calls" '^kernel/net/.*: a circle: .*uses smr_.*uses smr_' circle_of_calls
 refused "a circle of an include and a call" '^kernel/qp/(ah|gsi): a circle: .*(uses smr_stub.*includes|includes.*uses smr_stub)' \
 	circle_of_both
-refused "a room without a rank" '^kernel/qp/newcomer.c: it has no rank' new_room
+refused "a file without a rank" '^kernel/qp/newcomer.c: it has no rank' new_file
 refused "a version test outside compat/" '^kernel/mem.c:[0-9]+: only compat/ knows of kernel versions' \
 	append kernel/mem.c '#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)'
 refused "preemption is disabled" '^kernel/mem.c:[0-9]+: on PREEMPT_RT locks sleep' append kernel/mem.c 'void f(void) { preempt_disable(); }'
@@ -136,7 +136,7 @@ refused "what a probe found, outside compat/" '^kernel/mem.c:[0-9]+: only compat
 refused "an include that is not written from kernel/" '^kernel/qp/sq.c:[0-9]+: includes sq.h, which is not in kernel/' \
 	append kernel/qp/sq.c '#include "sq.h"'
 refused "a header that is not the own one comes first" '^kernel/mem.c:[0-9]+: the first include must be its own header' foreign_header_first
-refused "a room of the table that is not there" 'there is no kernel/qp/nothing.c or .h$' \
+refused "a file of the table that is not there" 'there is no kernel/qp/nothing.c or .h$' \
 	sed -i 's:^4     qp/core:& qp/nothing:' "$PAGE"
 refused "an object of another source" '^kernel/mem.c: .* has no object of it' old_object
 refused "a circle of includes in userspace" '^userspace/run/(job|netem): a circle: .*includes.*includes' circle_in_run

@@ -32,22 +32,22 @@ check_error "a model that does not compile" "run handed, safety: spin refuses it
 cp -r "$TOP"/models/{code,*.pml} "$WORK/tree/models"
 cp -r "$TOP/kernel" "$TOP/userspace" "$WORK/tree"
 check "the models are of the code as it is" "$TOP/scripts/models" --code "$WORK/tree"
-# On x86 no test would notice a barrier less in grant.c
+# On x86 no test would notice a barrier less in ref.c
 while read -r function barrier; do
-	cp "$TOP/kernel/grant.c" "$WORK/tree/kernel/grant.c"
-	sed -i "/^[a-z].*\b$function(/,/^}/s/\b$barrier();//" "$WORK/tree/kernel/grant.c"
-	check_error "$function() without $barrier() is to be compared with its model" "grant.pml: $function.. of kernel/grant.c has changed: " \
+	cp "$TOP/kernel/ref.c" "$WORK/tree/kernel/ref.c"
+	sed -i "/^[a-z].*\b$function(/,/^}/s/\b$barrier();//" "$WORK/tree/kernel/ref.c"
+	check_error "$function() without $barrier() is to be compared with its model" "ref.pml: $function.. of kernel/ref.c has changed: " \
 		"$TOP/scripts/models" --code "$WORK/tree"
 done <<-'END'
-	smr_grant_open smp_wmb
-	grant_tell smp_mb
-	grant_drained smp_acquire__after_ctrl_dep
-	smr_grant_get smp_mb__after_atomic
+	smr_ref_reinit smp_wmb
+	ref_tell smp_mb
+	ref_drained smp_acquire__after_ctrl_dep
+	smr_ref_tryget smp_mb__after_atomic
 END
-check "... which is noted" "$TOP/scripts/models" --update "$WORK/tree" grant
+check "... which is noted" "$TOP/scripts/models" --update "$WORK/tree" ref
 check "... and it is right again" "$TOP/scripts/models" --code "$WORK/tree"
-sed -i 's,/\* Pairs with smr_grant_open(). \*/,/* Another comment */,' "$WORK/tree/kernel/grant.c"
+sed -i 's,/\* Pairs with smr_ref_reinit(). \*/,/* Another comment */,' "$WORK/tree/kernel/ref.c"
 check "a comment is no code" "$TOP/scripts/models" --code "$WORK/tree"
-sed -i 's/smr_grant_put()/smr_grant_lost()/' "$WORK/tree/models/grant.pml"
-check_error "a model of what is not there" 'not there: smr_grant_lost' "$TOP/scripts/models" --code "$WORK/tree"
+sed -i 's/smr_ref_put()/smr_ref_lost()/' "$WORK/tree/models/ref.pml"
+check_error "a model of what is not there" 'not there: smr_ref_lost' "$TOP/scripts/models" --code "$WORK/tree"
 finish

@@ -10,7 +10,7 @@
  * the basic blocks that were reached, and the edges, which are pairs of blocks that one
  * context executed one after the other.
  *
- * /sys/module/softmr/parameters/pause: how many microseconds each basic block of smr_grant_get()
+ * /sys/module/softmr/parameters/pause: how many microseconds each basic block of smr_ref_tryget()
  * waits. So a key changes between the moment at which an access has read it and that at which it
  * takes its reference, or between that and the copy, whenever a test wants it.
  *
@@ -31,12 +31,12 @@
 #include <linux/sysfs.h>
 #include <linux/vmalloc.h>
 
-#include "grant.h"
+#include "ref.h"
 #include "hooks.h"
 
 #define EDGE_BITS	18
 
-/* The bytes of smr_grant_get(), or less; KASAN makes it long. */
+/* The bytes of smr_ref_tryget(), or less; KASAN makes it long. */
 #define GET_BYTES	384
 
 /* A task, a softirq that interrupts it, an interrupt that interrupts both */
@@ -85,7 +85,7 @@ void notrace __sanitizer_cov_trace_pc(void)
 	unsigned int pause = READ_ONCE(pause_us);
 	struct last *last;
 
-	if (unlikely(pause) && _RET_IP_ - (unsigned long)smr_grant_get < GET_BYTES)
+	if (unlikely(pause) && _RET_IP_ - (unsigned long)smr_ref_tryget < GET_BYTES)
 		udelay(pause);
 	if (!READ_ONCE(cover_on) || at >= text_len)
 		return;
@@ -168,6 +168,6 @@ static const struct kernel_param_ops cover_ops = {
 module_param_cb(cover, &cover_ops, NULL, 0600);
 MODULE_PARM_DESC(cover, "basic blocks and edges of this module that have been executed");
 module_param_named(pause, pause_us, uint, 0600);
-MODULE_PARM_DESC(pause, "microseconds that each block of smr_grant_get() takes");
+MODULE_PARM_DESC(pause, "microseconds that each block of smr_ref_tryget() takes");
 module_param_named(pause_fault, pause_fault_us, uint, 0600);
 MODULE_PARM_DESC(pause_fault, "microseconds that a fault waits before it stores the pages that it has found");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A key and its grant: kernel/grant.c, kernel/key.c, a window as in kernel/mw.c, and the QP's part,
+ * A key and its references: kernel/ref.c, kernel/key.c, a window as in kernel/mw.c, and the QP's part,
  * kernel/qp/local_wr.c. Copiers open the key repeatedly; a QP binds the window to the next region;
  * the window may be deallocated, or unbound by another QP; the QP is destroyed, perhaps while its
  * bind waits.
@@ -10,7 +10,7 @@
  *   completed has ended the binding before it;
  * - the end of a binding waits only for copies in progress, however often others try to open
  *   the key; a bind that has begun is finished;
- * - a waiter that is told when a grant has drained still exists, and so does the grant when
+ * - a waiter that is told that the last span has ended still exists, and so do the references when
  *   its lock is taken. A waiter is in one list, once.
  *
  * Assumptions: a copy ends; every waiter for a spinlock gets it.
@@ -32,7 +32,7 @@
 #define COPIER		2
 #define READERS		4
 
-/* smr_key.seq, valid, mem; smr_grant.ref */
+/* smr_key.seq, valid, mem; smr_ref.ref */
 #define SEQ		0
 #define VALID		1
 #define MEM		2
@@ -42,16 +42,16 @@
 
 #define NONE		EMPTY
 
-/* smr_window.lock; dead, mr, next, closer; smr_grant.lock; retired */
+/* smr_window.lock; dead, mr, next, closer; smr_ref.lock; dead */
 bool window_lock, window_dead;
 byte bound, next = NONE, closer = NONE;
-bool grant_lock, retired;
-/* The list of waiters: struct smr_drain of the QP and of the deallocator */
+bool ref_lock, dead;
+/* The list of waiters: struct smr_ref_waiter of the QP and of the deallocator */
 bool listed[2];
-/* The reference count of the QP; a drain has run its task */
+/* The reference count of the QP; a waiter has run its task */
 byte qp_ref = 1;
 bool ran;
-/* The table of keys has it; read sections; the window is freed, and so is the QP with its drain */
+/* The table of keys has it; read sections; the window is freed, and so is the QP with its waiter */
 bool published = true;
 bool rcu[READERS];
 bool window_freed, qp_freed;
@@ -76,18 +76,18 @@ inline window_unlock()
 	atomic { drained -> window_lock = false }
 }
 
-inline grant_locked()
+inline ref_locked()
 {
-	atomic { drained && !grant_lock -> grant_lock = true; window_here() }
+	atomic { drained && !ref_lock -> ref_lock = true; window_here() }
 }
 
-inline grant_unlock()
+inline ref_unlock()
 {
-	atomic { drained -> grant_lock = false }
+	atomic { drained -> ref_lock = false }
 }
 
-/* grant_tell(), with the grant's lock held; inval_get(), inval_run() */
-inline grant_tell_one(d)
+/* ref_tell(), with the lock held; inval_get(), inval_run() */
+inline ref_tell_one(d)
 {
 	if
 	:: listed[d] ->
@@ -114,19 +114,19 @@ inline grant_tell_one(d)
 	fi
 }
 
-inline grant_tell()
+inline ref_tell()
 {
-	grant_tell_one(QP);
-	grant_tell_one(DEALLOCATOR)
+	ref_tell_one(QP);
+	ref_tell_one(DEALLOCATOR)
 }
 
-/* smr_grant_open() */
-inline grant_open()
+/* smr_ref_reinit() */
+inline ref_reinit()
 {
-	grant_locked();
-	retired = false;
+	ref_locked();
+	dead = false;
 	store(REF, 1);
-	grant_unlock()
+	ref_unlock()
 }
 
 /* refcount_dec_and_test() */
@@ -135,26 +135,26 @@ inline ref_dec(zero)
 	atomic { drained -> assert(m[REF] > 0); m[REF] = m[REF] - 1; zero = (m[REF] == 0) }
 }
 
-/* smr_grant_retire(), grant_drained() */
-inline grant_retire(d, yes)
+/* smr_ref_kill(), ref_drained() */
+inline ref_kill(d, yes)
 {
-	grant_locked();
+	ref_locked();
 	assert(!listed[d]);
 	if
-	:: !retired ->
-		retired = true;
+	:: !dead ->
+		dead = true;
 		ref_dec(yes)
 	:: else -> yes = (m[REF] == 0)
 	fi;
 	if
 	:: yes
-	:: else -> listed[d] = true				// BREAK retire_lists (again binds): :: else
+	:: else -> listed[d] = true				// BREAK kill_lists (again binds): :: else
 	fi;
-	grant_unlock()
+	ref_unlock()
 }
 
-/* smr_drain_wait() */
-inline drain_wait(d)
+/* smr_ref_wait() */
+inline ref_wait(d)
 {
 	!listed[d]
 }
@@ -193,7 +193,7 @@ inline window_bind()
 	bound = next;
 	last = next;
 	key_update();
-	grant_open();
+	ref_reinit();
 	store(MEM, next);
 	store(VALID, true);
 	key_update();
@@ -213,7 +213,7 @@ inline window_invalidate()
 inline window_finish(d, yes)
 {
 	if
-	:: bound != NONE -> grant_retire(d, yes)
+	:: bound != NONE -> ref_kill(d, yes)
 	:: else -> yes = true
 	fi;
 	if
@@ -294,7 +294,7 @@ proctype qp()
 			:: !again -> again = true
 #ifdef ENDS
 			/* The QP is paused: smr_inval_finish_sync() */
-			:: true -> drain_wait(QP)
+			:: true -> ref_wait(QP)
 #endif
 			fi;
 			/* smr_inval_finish() */
@@ -321,7 +321,7 @@ proctype other()
 	mw_bind(DEALLOCATOR, NONE, yes);
 	do
 	:: yes -> break
-	:: else -> drain_wait(DEALLOCATOR); mw_finish(DEALLOCATOR, yes)
+	:: else -> ref_wait(DEALLOCATOR); mw_finish(DEALLOCATOR, yes)
 	od
 }
 
@@ -337,12 +337,12 @@ proctype deallocator()
 	next = NONE;						// BREAK dealloc_next (deallocs safety): skip;
 	window_invalidate();
 	window_unlock();
-	/* smr_grant_retire_sync() */
+	/* smr_ref_kill_sync() */
 	do
-	:: grant_retire(DEALLOCATOR, yes);
+	:: ref_kill(DEALLOCATOR, yes);
 		if
 		:: yes -> break
-		:: !yes -> drain_wait(DEALLOCATOR)
+		:: !yes -> ref_wait(DEALLOCATOR)
 		fi
 	od;
 	window_locked();
@@ -356,15 +356,15 @@ proctype deallocator()
 	window_freed = true
 }
 
-/* smr_grant_put() */
-inline grant_put()
+/* smr_ref_put() */
+inline ref_put()
 {
 	atomic { ref_dec_plain(zero) };
 	if
 	:: zero ->
-		atomic { !grant_lock -> grant_lock = true; window_here() };
-		grant_tell();
-		grant_lock = false
+		atomic { !ref_lock -> ref_lock = true; window_here() };
+		ref_tell();
+		ref_lock = false
 	:: else
 	fi
 }
@@ -405,7 +405,7 @@ end:	do
 		od;
 		if
 		:: valid ->
-			/* view_get(), smr_grant_get(): refcount_inc_not_zero(), read_seqcount_retry() */
+			/* view_get(), smr_ref_tryget(): refcount_inc_not_zero(), read_seqcount_retry() */
 			atomic {
 				window_here();
 				if
@@ -419,8 +419,8 @@ end:	do
 				atomic { assert(mem >= ended); copying[mem]++ };
 				copying[mem]--;
 				rcu[me] = true;
-				grant_put()
-			:: got && m[SEQ] != seq -> grant_put()
+				ref_put()
+			:: got && m[SEQ] != seq -> ref_put()
 			:: else
 			fi
 		:: else

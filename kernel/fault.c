@@ -416,14 +416,14 @@ static void fault_unhold(struct smr_fault *fault)
 	module_put(THIS_MODULE);
 }
 
-/* @run: see struct smr_fault_cb; NULL: in a worker */
+/* @budget: see struct smr_fault_cb; NULL: in a worker */
 static void fault_end_and_tell(struct smr_fault *fault, int err,
-			       struct smr_run *run)
+			       struct smr_budget *budget)
 {
 	struct smr_fault_cb *cb = fault_end(fault, err);
 
 	if (cb)
-		cb->run(cb, run);
+		cb->run(cb, budget);
 }
 
 static void fault_work(struct work_struct *work)
@@ -560,14 +560,14 @@ void smr_fault_start_errand(struct smr_fault *fault, struct smr_fault_cb *cb)
 /**
  * smr_fault_run_errand() - execute a fault here, or queue it
  * @fault: from smr_fault_start_errand(); it need not exist afterwards
- * @run: passed to the callback, whose task may run here on behalf of another QP
+ * @budget: passed to the callback, whose task may run here on behalf of another QP
  *
  * It is executed here if all of its memory belongs to the calling process and no page has to be
  * waited for.
  *
  * Context: process, may sleep.
  */
-void smr_fault_run_errand(struct smr_fault *fault, struct smr_run *run)
+void smr_fault_run_errand(struct smr_fault *fault, struct smr_budget *budget)
 {
 	int err = fault_run(fault, true);
 
@@ -582,7 +582,7 @@ void smr_fault_run_errand(struct smr_fault *fault, struct smr_run *run)
 	fault_drop_memories(fault);
 	/* BH off while this process owns what @get has taken: it must not be preempted. */
 	local_bh_disable();
-	fault_end_and_tell(fault, err, run);
+	fault_end_and_tell(fault, err, budget);
 	local_bh_enable();
 	fault_unhold(fault);
 }

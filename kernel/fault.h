@@ -20,7 +20,7 @@
 struct faults_user;
 struct mm_struct;
 struct smr_fault;
-struct smr_run;
+struct smr_budget;
 
 /**
  * struct smr_faults - the faults of one process's memory
@@ -58,7 +58,7 @@ struct smr_faults {
  */
 struct smr_fault_cb {
 	bool (*get)(struct smr_fault_cb *cb);
-	void (*run)(struct smr_fault_cb *cb, struct smr_run *run);
+	void (*run)(struct smr_fault_cb *cb, struct smr_budget *budget);
 };
 
 /**
@@ -127,7 +127,7 @@ bool __must_check smr_fault_start_now(struct smr_fault *fault,
 				      struct smr_fault_cb *cb);
 void smr_fault_start_alone(struct smr_fault *fault);
 void smr_fault_start_errand(struct smr_fault *fault, struct smr_fault_cb *cb);
-void smr_fault_run_errand(struct smr_fault *fault, struct smr_run *run);
+void smr_fault_run_errand(struct smr_fault *fault, struct smr_budget *budget);
 bool smr_fault_is_done(struct smr_fault *fault);
 void smr_fault_leave(struct smr_fault *fault);
 void smr_fault_discard(struct smr_fault *fault);

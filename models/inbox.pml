@@ -12,7 +12,7 @@
  * - an operation is returned, also if either QP or both are destroyed; destroying a QP ends.
  *
  * Assumptions: tasks work as in task.pml, so a request to run one is a flag here; and copies
- * end. Where a send task runs the peer's response task itself, as struct smr_run's "here" says,
+ * end. Where a send task runs the peer's response task itself, as struct smr_budget's "here" says,
  * it waits for that.
  *
  * RUN handed:      -DOPS0=3 -DOPS1=0: safety back

@@ -224,7 +224,7 @@ inline see(i)
 	fi
 }
 
-/* DISABLED and a used-up quota are further reasons to stop; DEFER also stands for these */
+/* DISABLED and a used-up budget are further reasons to stop; DEFER also stands for these */
 inline task_loop()
 {
 	do
@@ -325,7 +325,7 @@ inline task_disable()
 	atomic { disabling = false; off = true }
 }
 
-/* smr_task_enable(): with a quota it runs the task, without one it leaves it to the workqueue */
+/* smr_task_enable(): with a budget it runs the task, without one it leaves it to the workqueue */
 inline task_enable()
 {
 	/* atomic_fetch_andnot_release() */

@@ -263,8 +263,8 @@ TEST_F(sqpoll, is_left)
 }
 
 /*
- * Local work waits for the requests before it, and each check of it takes from the run's quota.
- * When the quota is used up, the poller gets a new one, or it stops, and then doorbells are needed
+ * Local work waits for the requests before it, and each check of it takes from the run's budget.
+ * When the budget is used up, the poller gets a new one, or it stops, and then doorbells are needed
  * again
  */
 TEST_F(sqpoll, goes_on_or_leaves)

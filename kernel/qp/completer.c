@@ -170,7 +170,7 @@ static bool nak_is_final(struct smr_qp *qp, u8 syndrome, u32 psn)
 
 /* Handle an AETH, of a packet or of a peer on this host. AGAIN: only a part was handled. */
 static enum smr_step comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn,
-			       struct smr_run *run)
+			       struct smr_budget *budget)
 {
 	u8 type = syndrome & SMR_AETH_TYPE_MASK;
 	bool ack = type == SMR_AETH_ACK;
@@ -181,7 +181,7 @@ static enum smr_step comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn,
 	    smr_psn_diff(psn, qp->snd.max_psn) >= 0)
 		return SMR_STEP_DONE;
 	end = ack ? smr_psn_add(psn, 1) : psn;
-	acked = smr_out_acked_before(qp, end, run);
+	acked = smr_out_acked_before(qp, end, budget);
 	if (acked == SMR_OUT_MORE)
 		return SMR_STEP_AGAIN;
 	if (acked == SMR_OUT_DATA_LOST && !nak_is_final(qp, syndrome, psn)) {
@@ -269,7 +269,7 @@ static enum comp_data ooo_check(struct smr_qp *qp, struct response *r,
  * does not match its request is a "bad response".
  */
 static enum comp_data data_check(struct smr_qp *qp, struct response *r,
-				 u16 want, struct smr_run *run)
+				 u16 want, struct smr_budget *budget)
 {
 	const struct smr_hdr *hdr = &r->hdr;
 	u32 flags;
@@ -277,7 +277,7 @@ static enum comp_data data_check(struct smr_qp *qp, struct response *r,
 	if (smr_psn_diff(hdr->psn, qp->snd.una) < 0 ||
 	    smr_psn_diff(hdr->psn, qp->snd.max_psn) >= 0)
 		return COMP_DATA_DROP;
-	switch (smr_out_acked_before(qp, hdr->psn, run)) {
+	switch (smr_out_acked_before(qp, hdr->psn, budget)) {
 	case SMR_OUT_ACKED:
 		break;
 	case SMR_OUT_DATA_LOST:
@@ -300,7 +300,7 @@ static enum comp_data data_check(struct smr_qp *qp, struct response *r,
  * wrong.
  */
 static enum smr_step data_place(struct smr_qp *qp, struct response *r,
-				struct smr_run *run, u8 *status)
+				struct smr_budget *budget, u8 *status)
 {
 	bool atomic = r->hdr.op->flags & SMR_OP_ATOMICACK;
 	struct smr_sgl *sgl = &qp->comp.sgl;
@@ -326,7 +326,7 @@ static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 		err = smr_rx_train_copy(&r->train, sgl, r->off, r->hdr.len,
 					len, 0);
 	if (err == SMR_PAGE_MISSING)
-		step = smr_payload_fault(&qp->comp.paging, run, sgl, true,
+		step = smr_payload_fault(&qp->comp.paging, budget, sgl, true,
 					 status);
 	else if (err == -EBADMSG)
 		step = SMR_STEP_AGAIN;
@@ -371,17 +371,17 @@ static void data_kept(struct smr_qp *qp, const struct response *r, u8 status)
 
 /* The number of similar responses that follow this one */
 static u32 data_alike(struct smr_qp *qp, struct response *r, unsigned int seg,
-		      struct smr_run *run)
+		      struct smr_budget *budget)
 {
 	return smr_rx_train_alike(&r->train, seg,
 				  smr_rd_req_middles(&qp->rd_req,
 						     r->hdr.psn), &r->hdr,
-				  run);
+				  budget);
 }
 
 /* A response of a READ or of an atomic. AGAIN, WAIT, DEFER: it is not consumed. */
 static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
-			       unsigned int seg, struct smr_run *run)
+			       unsigned int seg, struct smr_budget *budget)
 {
 	bool atomic = r->hdr.op->flags & SMR_OP_ATOMICACK;
 	u8 status = IB_WC_SUCCESS;
@@ -389,7 +389,7 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 	enum smr_step step;
 
 	data = data_check(qp, r, atomic ? SMR_WR_ATOMIC :
-					  SMR_WR_READ | SMR_WR_CONFIRMED, run);
+					  SMR_WR_READ | SMR_WR_CONFIRMED, budget);
 	switch (data) {
 	case COMP_DATA_OK:
 	case COMP_DATA_AHEAD:
@@ -414,8 +414,8 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 	}
 	do {
 		if (r->hdr.op->flags & SMR_OP_MIDDLE)
-			r->count = 1 + data_alike(qp, r, seg, run);
-		step = data_place(qp, r, run, &status);
+			r->count = 1 + data_alike(qp, r, seg, budget);
+		step = data_place(qp, r, budget, &status);
 	} while (step == SMR_STEP_AGAIN);
 	if (step != SMR_STEP_DONE)
 		return step;
@@ -430,7 +430,7 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 
 /* Handle one or several valid packets. AGAIN, WAIT, DEFER: they are not consumed. */
 static enum smr_step comp_take(struct smr_qp *qp, struct response *r,
-			       unsigned int seg, struct smr_run *run)
+			       unsigned int seg, struct smr_budget *budget)
 {
 	const struct smr_hdr *hdr = &r->hdr;
 	bool first = !qp->comp.again;
@@ -442,26 +442,26 @@ static enum smr_step comp_take(struct smr_qp *qp, struct response *r,
 		trace_smr_aeth(&qp->ibqp, hdr->opcode, hdr->syndrome,
 			       hdr->msn, hdr->psn, qp->snd.una);
 	if (hdr->op->flags & (SMR_OP_READ | SMR_OP_ATOMICACK))
-		return comp_data(qp, r, seg, run);
+		return comp_data(qp, r, seg, budget);
 	if (first)
 		smr_qp_inc(qp, SMR_CNT_ACKS_RX);
-	return comp_aeth(qp, hdr->syndrome, hdr->psn, run);
+	return comp_aeth(qp, hdr->syndrome, hdr->psn, budget);
 }
 
 /* Check and handle one or several packets. AGAIN, WAIT, DEFER: they are not consumed. */
 static enum smr_step comp_packet(struct smr_qp *qp, struct response *r,
-				 unsigned int seg, struct smr_run *run)
+				 unsigned int seg, struct smr_budget *budget)
 {
 	enum smr_step step;
 
-	r->off = smr_rx_train_parse(qp, &r->train, seg, true, &r->hdr, run);
+	r->off = smr_rx_train_parse(qp, &r->train, seg, true, &r->hdr, budget);
 	if (!r->off)
 		return SMR_STEP_DONE;
 	if (r->hdr.op->flags & SMR_OP_CNP) {
 		smr_ecn_notified(qp, &r->hdr);
 		return SMR_STEP_DONE;
 	}
-	step = comp_take(qp, r, seg, run);
+	step = comp_take(qp, r, seg, budget);
 	qp->comp.again = step == SMR_STEP_AGAIN;
 	if (step == SMR_STEP_DONE)
 		smr_ecn_look(qp, r->train.skb, &r->hdr, r->count);
@@ -473,7 +473,7 @@ static enum smr_step comp_packet(struct smr_qp *qp, struct response *r,
  * finds none: the kernel may be configured to zero this function's stack variables.
  */
 static noinline enum smr_step comp_skb(struct smr_qp *qp, struct sk_buff *skb,
-				       struct smr_run *run)
+				       struct smr_budget *budget)
 {
 	struct smr_completer *comp = &qp->comp;
 	struct response r;
@@ -481,7 +481,7 @@ static noinline enum smr_step comp_skb(struct smr_qp *qp, struct sk_buff *skb,
 
 	r.count = 1;
 	smr_rx_train_init(&r.train, skb, &comp->icrc);
-	step = comp_packet(qp, &r, smr_rx_part(skb)->first + comp->seg, run);
+	step = comp_packet(qp, &r, smr_rx_part(skb)->first + comp->seg, budget);
 	if (step != SMR_STEP_DONE)
 		return step;
 	comp->seg += r.count;
@@ -493,11 +493,11 @@ static noinline enum smr_step comp_skb(struct smr_qp *qp, struct sk_buff *skb,
 }
 
 /* Handle the next packets of the queue. WAIT: the queue is empty, or a page is missing. */
-static enum smr_step comp_next(struct smr_qp *qp, struct smr_run *run)
+static enum smr_step comp_next(struct smr_qp *qp, struct smr_budget *budget)
 {
 	struct sk_buff *skb = smr_rx_peek(&qp->comp.queue);
 
-	return skb ? comp_skb(qp, skb, run) : SMR_STEP_WAIT;
+	return skb ? comp_skb(qp, skb, budget) : SMR_STEP_WAIT;
 }
 
 /* IBTA 9.8.2: UC completes whether or not the peer has received the message. */
@@ -511,7 +511,7 @@ static void comp_local_uc(struct smr_qp *qp)
 }
 
 /* The peer on this host has answered. */
-static void comp_local(struct smr_qp *qp, struct smr_run *run)
+static void comp_local(struct smr_qp *qp, struct smr_budget *budget)
 {
 	struct smr_local *local = &qp->handed;
 
@@ -529,7 +529,7 @@ static void comp_local(struct smr_qp *qp, struct smr_run *run)
 			smr_out_head_done(qp, local->wqe);
 		else
 			/* It is the oldest: see smr_loopback_usable(). */
-			comp_aeth(qp, local->syndrome, local->psn, run);
+			comp_aeth(qp, local->syndrome, local->psn, budget);
 		break;
 	case SMR_LOCAL_DROPPED:
 		smr_rto_await(&qp->rto);
@@ -584,12 +584,12 @@ static void comp_timeout(struct smr_qp *qp)
 /**
  * smr_completer_run() - handle one answer
  * @qp: the caller owns its send task
- * @run: its budget
+ * @budget: its budget
  *
- * Context: as @run says.
+ * Context: as @budget says.
  * Return: SMR_STEP_WAIT if no other answer is queued.
  */
-enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_run *run)
+enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_budget *budget)
 {
 	struct smr_completer *comp = &qp->comp;
 	bool up = READ_ONCE(qp->state) == IB_QPS_RTS ||
@@ -600,13 +600,13 @@ enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_run *run)
 	/* Pairs with the release in qp/loopback.c: the answer is complete. */
 	handed = smp_load_acquire(&qp->handed.state);
 	if (handed == SMR_LOCAL_FAULT)
-		return smr_loopback_resume(qp, up, run);
+		return smr_loopback_resume(qp, up, budget);
 	if (handed == SMR_LOCAL_ANSWERED) {
 		if (!up) {
 			qp->handed.state = SMR_LOCAL_IDLE;
 			return SMR_STEP_DONE;
 		}
-		comp_local(qp, run);
+		comp_local(qp, budget);
 		/*
 		 * Usually nothing else has arrived, and it is the requester's turn. The timer
 		 * may have triggered this step, and is not restarted before its expiry is
@@ -624,10 +624,10 @@ enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_run *run)
 		return SMR_STEP_WAIT;
 	}
 	if (unlikely(comp->catch_up)) {
-		smr_out_catch_up(qp, run);
+		smr_out_catch_up(qp, budget);
 		return SMR_STEP_DONE;
 	}
-	step = comp_next(qp, run);
+	step = comp_next(qp, budget);
 	/* A queued response is not late, so a timeout counts only without one. */
 	if (step != SMR_STEP_WAIT)
 		return step;

@@ -14,6 +14,6 @@ void smr_completer_init(struct smr_qp *qp);
 void smr_completer_reset(struct smr_qp *qp);
 void smr_completer_fini(struct smr_qp *qp);
 void smr_completer_stop(struct smr_qp *qp);
-enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_run *run);
+enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_budget *budget);
 
 #endif /* SMR_COMPLETER_H */

@@ -71,33 +71,33 @@ static bool send_waits(const struct smr_qp *qp)
 }
 
 /* Answers first: they open the window. */
-static enum smr_step send_step(struct smr_qp *qp, struct smr_run *run)
+static enum smr_step send_step(struct smr_qp *qp, struct smr_budget *budget)
 {
 	enum smr_step step;
 
 	if (send_waits(qp))
 		return SMR_STEP_WAIT;
-	step = smr_completer_run(qp, run);
+	step = smr_completer_run(qp, budget);
 	smr_paging_settle(&qp->comp.paging);
 	if (step != SMR_STEP_WAIT || send_waits(qp))
 		return step;
-	step = smr_requester_run(qp, run);
+	step = smr_requester_run(qp, budget);
 	smr_paging_settle(&qp->req.paging);
 	return step;
 }
 
-static enum smr_step send_task_fn(struct smr_task *task, struct smr_run *run)
+static enum smr_step send_task_fn(struct smr_task *task, struct smr_budget *budget)
 {
 	struct smr_qp *qp = container_of(task, struct smr_qp, send_task);
-	enum smr_step step = send_step(qp, run);
+	enum smr_step step = send_step(qp, budget);
 
-	return unlikely(run->sqpoll) ? smr_sqpoll_step(qp, run, step) : step;
+	return unlikely(budget->sqpoll) ? smr_sqpoll_step(qp, budget, step) : step;
 }
 
-static enum smr_step resp_task_fn(struct smr_task *task, struct smr_run *run)
+static enum smr_step resp_task_fn(struct smr_task *task, struct smr_budget *budget)
 {
 	struct smr_qp *qp = container_of(task, struct smr_qp, resp_task);
-	enum smr_step step = smr_responder_run(qp, run);
+	enum smr_step step = smr_responder_run(qp, budget);
 
 	smr_paging_settle(&qp->resp.paging);
 	return step;
@@ -311,14 +311,14 @@ void smr_qp_reset(struct smr_qp *qp)
  */
 void smr_qp_doorbell(struct smr_qp *qp, u32 flags)
 {
-	struct smr_run run = {
+	struct smr_budget budget = {
 		.can_sleep = true,
-		.quota = SMR_QUOTA_PROCESS,
+		.left = SMR_BUDGET_PROCESS,
 	};
 
 	smr_qp_inc(qp, SMR_CNT_DOORBELLS);
 	if (flags & SMR_DOORBELL_SQ) {
-		smr_task_run(&qp->send_task, &run);
+		smr_task_run(&qp->send_task, &budget);
 		smr_sqpoll_rung(qp);
 	}
 	if (flags & SMR_DOORBELL_RQ) {

@@ -164,16 +164,16 @@ static bool inbox_put(struct smr_qp *peer, struct smr_local *local)
  * @wqe: the work request
  * @hdr: the headers that an ONLY packet would have
  * @npsn: number of its PSNs
- * @run: budget for running the responder here
+ * @budget: budget for running the responder here
  *
  * Usually the responder has run, and has answered, when this returns. If there is no such peer,
  * or its inbox is in use, there is no answer, as if the packet was lost on the wire.
  *
- * Context: as @run says; called by the send task. Disables BH.
+ * Context: as @budget says; called by the send task. Disables BH.
  */
 void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 		       const struct smr_hdr *hdr, u32 npsn,
-		       struct smr_run *run)
+		       struct smr_budget *budget)
 {
 	struct smr_local *local = &qp->handed;
 	struct smr_qp *peer;
@@ -193,7 +193,7 @@ void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 	WRITE_ONCE(local->cancel, false);
 	WRITE_ONCE(local->state, SMR_LOCAL_HANDED);
 	if (peer && inbox_put(peer, local)) {
-		smr_task_run_foreign(&peer->resp_task, run, local);
+		smr_task_run_foreign(&peer->resp_task, budget, local);
 	} else {
 		if (!peer)
 			smr_qptab_stray(qp->env->tab, hdr, &qp->path.saddr, 1);
@@ -238,16 +238,16 @@ struct smr_local *smr_loopback_claim(struct smr_qp *qp)
  * @answer: the kind of answer
  * @syndrome: of the reply
  * @psn: of the reply
- * @run: budget for running the requester here
+ * @budget: budget for running the requester here
  *
  * Drops the references on both QPs.
  *
- * Context: as @run says; called by the response task, which has claimed it, or while that is
+ * Context: as @budget says; called by the response task, which has claimed it, or while that is
  *	paused.
  */
 void smr_loopback_answer(struct smr_qp *qp, struct smr_local *local,
 			 enum smr_local_answer answer, u8 syndrome, u32 psn,
-			 struct smr_run *run)
+			 struct smr_budget *budget)
 {
 	struct smr_qp *src = local->src, *peer = local->peer;
 
@@ -255,11 +255,11 @@ void smr_loopback_answer(struct smr_qp *qp, struct smr_local *local,
 	/* Pairs with inbox_put(): the responder no longer accesses the operation. */
 	smp_store_release(&qp->resp.inbox, NULL);
 	answer_fill(local, answer, syndrome, psn);
-	if (run->here == local) {
+	if (budget->here == local) {
 		answer_here(local);
 	} else {
 		local_give(local, SMR_LOCAL_ANSWERED);
-		smr_task_run_foreign(&src->send_task, run, NULL);
+		smr_task_run_foreign(&src->send_task, budget, NULL);
 	}
 	smr_qp_put(src);
 	smr_qp_put(peer);
@@ -363,24 +363,24 @@ bool smr_loopback_retract(struct smr_qp *qp)
 /**
  * smr_loopback_fault() - ask the requester to bring its pages in
  * @local: the operation, claimed; the caller parks it afterwards
- * @run: budget for running the requester here
+ * @budget: budget for running the requester here
  *
  * The responder does not bring them in itself: a process can delay its own pages, and other
  * processes must not wait for that.
  *
- * Context: as @run says; called by the response task.
+ * Context: as @budget says; called by the response task.
  */
-void smr_loopback_fault(struct smr_local *local, struct smr_run *run)
+void smr_loopback_fault(struct smr_local *local, struct smr_budget *budget)
 {
 	local->faulted = false;
 	guard(smr_bh)();
 	/* @done says which pages. */
 	local_give(local, SMR_LOCAL_FAULT);
-	smr_task_run_foreign(&local->src->send_task, run, NULL);
+	smr_task_run_foreign(&local->src->send_task, budget, NULL);
 }
 
 /* Bring in the next pages of the requester's own list. */
-static int local_fault(struct smr_qp *qp, struct smr_run *run)
+static int local_fault(struct smr_qp *qp, struct smr_budget *budget)
 {
 	const struct smr_local *local = &qp->handed;
 	const struct smr_swqe *wqe = local->wqe;
@@ -393,13 +393,13 @@ static int local_fault(struct smr_qp *qp, struct smr_run *run)
 			 write ? IB_ACCESS_LOCAL_WRITE : 0, wqe->sge,
 			 wqe->num_sge, local->done, FAULT_MAX) != SMR_KEY_OK)
 		return -EFAULT;
-	err = smr_paging_fault(&qp->req.paging, run, sgl, write);
+	err = smr_paging_fault(&qp->req.paging, budget, sgl, write);
 	smr_sgl_close(sgl);
 	return err;
 }
 
 /* Run the responder again. If the peer is dead, its flush gives the answer. */
-static void local_resume(struct smr_qp *qp, struct smr_run *run)
+static void local_resume(struct smr_qp *qp, struct smr_budget *budget)
 {
 	struct smr_local *local = &qp->handed;
 	struct smr_qp *peer;
@@ -410,7 +410,7 @@ static void local_resume(struct smr_qp *qp, struct smr_run *run)
 		return;
 	if (cmpxchg(&local->state, SMR_LOCAL_FAULT, SMR_LOCAL_HANDED) ==
 	    SMR_LOCAL_FAULT)
-		smr_task_run_foreign(&peer->resp_task, run, NULL);
+		smr_task_run_foreign(&peer->resp_task, budget, NULL);
 	smr_qp_put(peer);
 }
 
@@ -418,27 +418,27 @@ static void local_resume(struct smr_qp *qp, struct smr_run *run)
  * smr_loopback_resume() - bring in pages for the responder, and run it again
  * @qp: the caller owns its send task
  * @up: its state is RTS or SQD
- * @run: the budget
+ * @budget: the budget
  *
- * Context: as @run says.
+ * Context: as @budget says.
  * Return: SMR_STEP_WAIT until the fault or the responder runs the task; SMR_STEP_DEFER or
  *	SMR_STEP_DONE.
  */
 enum smr_step smr_loopback_resume(struct smr_qp *qp, bool up,
-				  struct smr_run *run)
+				  struct smr_budget *budget)
 {
 	struct smr_local *local = &qp->handed;
 	int err;
 
 	if (!up)
 		return smr_loopback_retract(qp) ? SMR_STEP_DONE : SMR_STEP_WAIT;
-	err = local_fault(qp, run);
+	err = local_fault(qp, budget);
 	if (err == -EINPROGRESS)
 		return SMR_STEP_WAIT;
 	if (err == -EAGAIN)
 		return SMR_STEP_DEFER;
 	local->err = err;
-	local_resume(qp, run);
+	local_resume(qp, budget);
 	/* Pairs with local_give(). */
 	return smp_load_acquire(&local->state) == SMR_LOCAL_FAULT ?
 	       SMR_STEP_WAIT : SMR_STEP_DONE;
@@ -468,7 +468,7 @@ static bool handed_back(struct smr_qp *qp)
  */
 void smr_loopback_flush(struct smr_qp *qp)
 {
-	struct smr_run run = { .quota = SMR_QUOTA_SOFTIRQ };
+	struct smr_budget budget = { .left = SMR_BUDGET_SOFTIRQ };
 	struct smr_local *local;
 
 	/* Pairs with inbox_put(): it sees @dead, or this sees its operation. */
@@ -477,7 +477,7 @@ void smr_loopback_flush(struct smr_qp *qp)
 		local = smr_loopback_claim(qp);
 		if (local)
 			smr_loopback_answer(qp, local, SMR_LOCAL_DROPPED, 0, 0,
-					    &run);
+					    &budget);
 	}
 	wait_var_event(&qp->handed.state, handed_back(qp));
 	qp->handed.state = SMR_LOCAL_IDLE;

@@ -171,22 +171,22 @@ static enum smr_key_verdict message_open(struct smr_message *m)
 /**
  * smr_message_sent() - handle the result of sending packets of a message
  * @m: the message
- * @run: the budget
+ * @budget: the budget
  * @sent: number of PSNs of these packets
  * @err: 0, SMR_PAGE_MISSING, or an errno
  *
  * A work request with a local error completes after all earlier ones, see wqe_refuse().
  *
- * Context: as @run says; called by the send task.
+ * Context: as @budget says; called by the send task.
  * Return: the outcome of the step.
  */
-enum smr_step smr_message_sent(struct smr_message *m, struct smr_run *run,
+enum smr_step smr_message_sent(struct smr_message *m, struct smr_budget *budget,
 			       u32 sent, int err)
 {
 	struct smr_qp *qp = m->qp;
 
 	if (err == SMR_PAGE_MISSING)
-		return smr_payload_fault(&qp->req.paging, run, &qp->req.sgl,
+		return smr_payload_fault(&qp->req.paging, budget, &qp->req.sgl,
 					 false, &m->wqe->status);
 	if (err == -EFAULT) {
 		m->wqe->status = IB_WC_LOC_PROT_ERR;
@@ -200,19 +200,19 @@ enum smr_step smr_message_sent(struct smr_message *m, struct smr_run *run,
 	if (err)
 		sent = m->end - m->first;
 	psn_sent(qp, sent);
-	run->quota -= sent * (qp->mtu + SMR_COST_PACKET);
+	budget->left -= sent * (qp->mtu + SMR_COST_PACKET);
 	return SMR_STEP_DONE;
 }
 
 /**
  * smr_message_send() - send as much of a SEND or WRITE as fits into the window and a train
  * @m: the message, of which @first is set
- * @run: the budget
+ * @budget: the budget
  *
- * Context: as @run says; called by the send task.
+ * Context: as @budget says; called by the send task.
  * Return: the outcome of the step.
  */
-enum smr_step smr_message_send(struct smr_message *m, struct smr_run *run)
+enum smr_step smr_message_send(struct smr_message *m, struct smr_budget *budget)
 {
 	struct smr_qp *qp = m->qp;
 	enum smr_key_verdict verdict;
@@ -228,7 +228,7 @@ enum smr_step smr_message_send(struct smr_message *m, struct smr_run *run)
 		return SMR_STEP_DONE;
 	}
 	err = train_send(m, &sent);
-	ret = smr_message_sent(m, run, sent, err);
+	ret = smr_message_sent(m, budget, sent, err);
 	smr_sgl_close(&qp->req.sgl);
 	return ret;
 }
@@ -320,7 +320,7 @@ static bool several_add(struct smr_message *one, struct smr_train *train, u32 i,
  * train: the next message has an error, or there is no memory.
  */
 static u32 several_build(const struct smr_message *m, struct smr_train *train,
-			 u32 n, u32 len, struct smr_run *run)
+			 u32 n, u32 len, struct smr_budget *budget)
 {
 	struct smr_message one = { .qp = m->qp, .end = 1 };
 	struct smr_qp *qp = m->qp;
@@ -335,7 +335,7 @@ static u32 several_build(const struct smr_message *m, struct smr_train *train,
 		if (!several_add(&one, train, i, psn, i + 1 == n))
 			break;
 	if (i < n) {
-		run->quota -= i * SMR_COST_PACKET + train->len;
+		budget->left -= i * SMR_COST_PACKET + train->len;
 		smr_train_abort(train);
 	}
 	return i;
@@ -361,7 +361,7 @@ static void several_begin(const struct smr_message *m, u32 n)
 /**
  * smr_message_send_several() - send a message and those that follow it in one train
  * @m: the message, which has started
- * @run: the budget
+ * @budget: the budget
  * @step: set to the outcome of the step
  *
  * Consecutive messages of one packet each are sent together if they have the same length: a
@@ -372,10 +372,10 @@ static void several_begin(const struct smr_message *m, u32 n)
  * Not used if part of a retransmission is known to have arrived. Not used on UC: if the stack
  * splits a train and drops its end, all of it is sent again.
  *
- * Context: as @run says; called by the send task.
+ * Context: as @budget says; called by the send task.
  * Return: false if nothing was sent; then send the message alone.
  */
-bool smr_message_send_several(struct smr_message *m, struct smr_run *run,
+bool smr_message_send_several(struct smr_message *m, struct smr_budget *budget,
 			      enum smr_step *step)
 {
 	struct smr_qp *qp = m->qp;
@@ -390,11 +390,11 @@ bool smr_message_send_several(struct smr_message *m, struct smr_run *run,
 	do {
 		if (n < 2)
 			return false;
-		n = several_build(m, &train, n, len, run);
+		n = several_build(m, &train, n, len, budget);
 	} while (!train.skb);
 	several_begin(m, n);
 	m->end = n;
-	*step = smr_message_sent(m, run, n,
+	*step = smr_message_sent(m, budget, n,
 				 smr_packets_leave(qp, &train,
 						   &qp->req.refused));
 	for (n = smr_psn_off(qp->snd.psn, psn); n--;)

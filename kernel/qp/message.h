@@ -35,10 +35,10 @@ bool smr_message_may_begin(struct smr_qp *qp, const struct smr_swqe *wqe,
 			   const struct smr_wr_info *wr);
 void smr_message_begin(struct smr_qp *qp, struct smr_swqe *wqe);
 u8 smr_message_key(struct smr_qp *qp, enum smr_key_verdict verdict);
-enum smr_step smr_message_sent(struct smr_message *m, struct smr_run *run,
+enum smr_step smr_message_sent(struct smr_message *m, struct smr_budget *budget,
 			       u32 sent, int err);
-enum smr_step smr_message_send(struct smr_message *m, struct smr_run *run);
-bool smr_message_send_several(struct smr_message *m, struct smr_run *run,
+enum smr_step smr_message_send(struct smr_message *m, struct smr_budget *budget);
+bool smr_message_send_several(struct smr_message *m, struct smr_budget *budget,
 			      enum smr_step *step);
 void smr_message_done(struct smr_qp *qp, struct smr_swqe *wqe);
 

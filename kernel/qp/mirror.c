@@ -122,7 +122,7 @@ static void packet_give(struct sk_buff *skb, const struct smr_qp *from,
 }
 
 /*
- * Show a packet. False: the quota is used up, or the packet cannot be built; then the rest of
+ * Show a packet. False: the budget is used up, or the packet cannot be built; then the rest of
  * the operation is not shown.
  */
 static bool packet_show(struct mirror *m)
@@ -264,7 +264,7 @@ static bool is_looked_at(const struct smr_qp *from, const struct smr_qp *to)
  * @answer: the kind of answer
  * @syndrome: of the reply
  *
- * Of a long message, only the first packets are shown, as many as the softirq's quota for copies
+ * Of a long message, only the first packets are shown, as many as the softirq's budget for copies
  * allows; the next one is counted as dropped.
  */
 void smr_mirror_all(struct smr_qp *qp, const struct smr_local *local,

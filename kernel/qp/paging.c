@@ -25,13 +25,13 @@ static bool paging_get(struct smr_fault_cb *cb)
  * The fault has ended: the pages are present, or cannot be brought in. The context that has
  * executed the fault runs the task.
  */
-static void paging_run(struct smr_fault_cb *cb, struct smr_run *run)
+static void paging_run(struct smr_fault_cb *cb, struct smr_budget *budget)
 {
-	struct smr_run worker = { .can_sleep = true, .quota = SMR_QUOTA_PROCESS };
+	struct smr_budget worker = { .can_sleep = true, .left = SMR_BUDGET_PROCESS };
 	struct smr_task *task = cb_task(cb);
 
-	if (run)
-		smr_task_run_foreign(task, run, NULL);
+	if (budget)
+		smr_task_run_foreign(task, budget, NULL);
 	else
 		smr_task_run(task, &worker);
 	task->put(task);
@@ -63,18 +63,18 @@ static int paging_result(struct smr_paging *paging, const struct smr_sgl *sgl,
 	return ret;
 }
 
-static int paging_start(struct smr_paging *paging, struct smr_run *run,
+static int paging_start(struct smr_paging *paging, struct smr_budget *budget,
 			const struct smr_sgl *sgl, bool write)
 {
-	gfp_t gfp = run->can_sleep ? GFP_KERNEL_ACCOUNT :
+	gfp_t gfp = budget->can_sleep ? GFP_KERNEL_ACCOUNT :
 				     GFP_ATOMIC | __GFP_NOWARN;
 
 	paging->fault = smr_sgl_fault(sgl, write, gfp);
 	if (!paging->fault)
-		return run->can_sleep ? -ENOMEM : -EAGAIN;
-	if (run->takes_errand && !run->errand) {
+		return budget->can_sleep ? -ENOMEM : -EAGAIN;
+	if (budget->takes_errand && !budget->errand) {
 		smr_fault_start_errand(paging->fault, &paging->cb);
-		run->errand = paging->fault;
+		budget->errand = paging->fault;
 	} else {
 		smr_fault_start(paging->fault, &paging->cb);
 	}
@@ -84,7 +84,7 @@ static int paging_start(struct smr_paging *paging, struct smr_run *run,
 /**
  * smr_paging_fault() - bring in missing pages
  * @paging: of the side, which does not wait for pages now
- * @run: the task's budget
+ * @budget: the task's budget
  * @sgl: an open list, of which a page may be missing. The caller closes it, and opens it again
  *	when the pages are present
  * @write: the pages will be written to
@@ -92,11 +92,11 @@ static int paging_start(struct smr_paging *paging, struct smr_run *run,
  * After a fault has ended, the task retries the same copy. If a page is still missing, this
  * returns the result of the fault.
  *
- * Context: as @run says; called by the task.
+ * Context: as @budget says; called by the task.
  * Return: 0: retry the copy; -EINPROGRESS: the task runs when the fault has ended; -EAGAIN:
  *	call again from the workqueue; -EFAULT, -ENOMEM: the pages cannot be brought in.
  */
-int smr_paging_fault(struct smr_paging *paging, struct smr_run *run,
+int smr_paging_fault(struct smr_paging *paging, struct smr_budget *budget,
 		     const struct smr_sgl *sgl, bool write)
 {
 	int ret;
@@ -112,12 +112,12 @@ int smr_paging_fault(struct smr_paging *paging, struct smr_run *run,
 		ret = -EFAULT;
 	if (ret == -ENOENT)
 		smr_tally(&paging->faults, 1);
-	if (ret == -ENOENT && run->can_sleep) {
+	if (ret == -ENOENT && budget->can_sleep) {
 		ret = smr_sgl_fault_here(sgl, write);
 		if (ret == -EAGAIN)
 			ret = -ENOENT;
 	}
-	return ret == -ENOENT ? paging_start(paging, run, sgl, write) : ret;
+	return ret == -ENOENT ? paging_start(paging, budget, sgl, write) : ret;
 }
 
 /**

@@ -12,7 +12,7 @@
 #include "qp/core.h"
 
 void smr_paging_init(struct smr_paging *paging, struct smr_task *task);
-int smr_paging_fault(struct smr_paging *paging, struct smr_run *run,
+int smr_paging_fault(struct smr_paging *paging, struct smr_budget *budget,
 		     const struct smr_sgl *sgl, bool write);
 void smr_paging_cancel(struct smr_paging *paging);
 

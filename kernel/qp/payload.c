@@ -37,22 +37,22 @@ bool smr_payload_open(struct smr_qp *qp, const struct smr_swqe *wqe)
 /**
  * smr_payload_fault() - bring in the pages of a requester's open list
  * @paging: of the side that owns the list
- * @run: the budget
+ * @budget: the budget
  * @sgl: the list
  * @write: the pages will be written to
  * @status: set, on SMR_STEP_DONE only, to the status of the failed work request
  *
- * Context: as @run says.
+ * Context: as @budget says.
  * Return: SMR_STEP_AGAIN: the pages were brought in, retry the copy; SMR_STEP_WAIT: the task
  *	runs when they are present; SMR_STEP_DEFER; SMR_STEP_DONE: the pages cannot be brought
  *	in.
  */
 enum smr_step smr_payload_fault(struct smr_paging *paging,
-				struct smr_run *run,
+				struct smr_budget *budget,
 				const struct smr_sgl *sgl, bool write,
 				u8 *status)
 {
-	int err = smr_paging_fault(paging, run, sgl, write);
+	int err = smr_paging_fault(paging, budget, sgl, write);
 
 	switch (err) {
 	case 0:
@@ -70,19 +70,19 @@ enum smr_step smr_payload_fault(struct smr_paging *paging,
 /**
  * smr_resp_fault() - bring in the pages of a responder's open list
  * @qp: the responder's QP; the list is @qp->resp.sgl
- * @run: the budget
+ * @budget: the budget
  * @write: the pages will be written to
  * @refused: the verdict if the memory cannot be used
  *
- * Context: as @run says; called by the response task.
+ * Context: as @budget says; called by the response task.
  * Return: SMR_RESP_MORE: they were brought in, retry; SMR_RESP_WAIT: the task runs when they
  *	are present; SMR_RESP_DEFER; SMR_RESP_NO_MEMORY; or @refused.
  */
 enum smr_resp_verdict smr_resp_fault(struct smr_qp *qp,
-				     struct smr_run *run, bool write,
+				     struct smr_budget *budget, bool write,
 				     enum smr_resp_verdict refused)
 {
-	switch (smr_paging_fault(&qp->resp.paging, run, &qp->resp.sgl, write)) {
+	switch (smr_paging_fault(&qp->resp.paging, budget, &qp->resp.sgl, write)) {
 	case 0:
 		return SMR_RESP_MORE;
 	case -EINPROGRESS:
@@ -97,12 +97,12 @@ enum smr_resp_verdict smr_resp_fault(struct smr_qp *qp,
 }
 
 /* Bring in a missing page of the message. If that is not possible, the work request fails. */
-static enum smr_step payload_fault(struct smr_qp *qp, struct smr_run *run)
+static enum smr_step payload_fault(struct smr_qp *qp, struct smr_budget *budget)
 {
 	u8 status = IB_WC_SUCCESS;
 	enum smr_step step;
 
-	step = smr_payload_fault(&qp->req.paging, run, &qp->req.sgl, false,
+	step = smr_payload_fault(&qp->req.paging, budget, &qp->req.sgl, false,
 				 &status);
 	if (status)
 		smr_send_fail(qp, status);
@@ -113,19 +113,19 @@ static enum smr_step payload_fault(struct smr_qp *qp, struct smr_run *run)
  * smr_payload_result() - handle the result of sending a datagram or frame
  * @qp: the QP, its list still open
  * @err: 0, or the error of copying or sending it
- * @run: the budget
+ * @budget: the budget
  *
- * Context: as @run says; called by the send task.
+ * Context: as @budget says; called by the send task.
  * Return: SMR_STEP_DONE: the message was sent, or is lost, which the sender cannot tell;
  * SMR_STEP_AGAIN: the work request has failed, or must be retried; SMR_STEP_WAIT: the stack
  * does not accept packets, or a page is being brought in; SMR_STEP_DEFER.
  */
 enum smr_step smr_payload_result(struct smr_qp *qp, int err,
-				 struct smr_run *run)
+				 struct smr_budget *budget)
 {
 	switch (err) {
 	case SMR_PAGE_MISSING:
-		return payload_fault(qp, run);
+		return payload_fault(qp, budget);
 	case -EFAULT:
 		smr_send_fail(qp, IB_WC_LOC_PROT_ERR);
 		return SMR_STEP_AGAIN;

@@ -16,14 +16,14 @@ static inline enum ib_wc_status smr_fault_status(int err)
 }
 
 enum smr_step smr_payload_fault(struct smr_paging *paging,
-				struct smr_run *run,
+				struct smr_budget *budget,
 				const struct smr_sgl *sgl, bool write,
 				u8 *status);
 enum smr_resp_verdict smr_resp_fault(struct smr_qp *qp,
-				     struct smr_run *run, bool write,
+				     struct smr_budget *budget, bool write,
 				     enum smr_resp_verdict refused);
 bool smr_payload_open(struct smr_qp *qp, const struct smr_swqe *wqe);
 enum smr_step smr_payload_result(struct smr_qp *qp, int err,
-				 struct smr_run *run);
+				 struct smr_budget *budget);
 
 #endif /* SMR_PAYLOAD_H */

@@ -119,12 +119,12 @@ void smr_out_head_done(struct smr_qp *qp, const struct smr_swqe *wqe)
  * smr_out_acked_before() - handle an acknowledgment of all PSNs before one
  * @qp: the caller owns its send task
  * @psn: the PSN
- * @run: the budget; each request that completes reduces its quota
+ * @budget: the budget; each request that completes reduces it
  *
  * Return: enum smr_out_acked.
  */
 enum smr_out_acked smr_out_acked_before(struct smr_qp *qp, u32 psn,
-					struct smr_run *run)
+					struct smr_budget *budget)
 {
 	struct smr_swqe *wqe;
 
@@ -138,9 +138,9 @@ enum smr_out_acked smr_out_acked_before(struct smr_qp *qp, u32 psn,
 			smr_out_advance(qp, psn);
 			return SMR_OUT_ACKED;
 		}
-		if (run->quota <= 0)
+		if (budget->left <= 0)
 			return SMR_OUT_MORE;
-		run->quota -= SMR_COST_RETIRE;
+		budget->left -= SMR_COST_RETIRE;
 		smr_out_head_done(qp, wqe);
 	}
 	return SMR_OUT_ACKED;
@@ -245,16 +245,16 @@ bool smr_out_missing(struct smr_qp *qp, u32 psn, u32 answer)
 /**
  * smr_out_catch_up() - complete requests whose responses arrived ahead
  * @qp: the caller owns its send task
- * @run: the budget; each request that completes reduces its quota
+ * @budget: the budget; each request that completes reduces it
  *
  * Called when the oldest PSN has reached responses that arrived ahead. They, and the requests
- * that they acknowledge, complete now, as far as the quota allows.
+ * that they acknowledge, complete now, as far as the budget allows.
  */
-void smr_out_catch_up(struct smr_qp *qp, struct smr_run *run)
+void smr_out_catch_up(struct smr_qp *qp, struct smr_budget *budget)
 {
 	struct smr_ooo *ooo = &qp->comp.ooo;
 
-	for (; ooo->any; run->quota -= SMR_COST_RETIRE) {
+	for (; ooo->any; budget->left -= SMR_COST_RETIRE) {
 		const struct smr_swqe *wqe = smr_out_head(qp);
 		u32 una = qp->snd.una;
 		u32 n = wqe->npsn - smr_psn_off(una, wqe->psn);
@@ -265,7 +265,7 @@ void smr_out_catch_up(struct smr_qp *qp, struct smr_run *run)
 			smr_ooo_next(ooo, qp->snd.max_psn);
 			break;
 		}
-		if (run->quota <= 0)
+		if (budget->left <= 0)
 			return;
 		if (smr_psn_add(una, n) == smr_psn_add(wqe->psn, wqe->npsn))
 			smr_out_head_done(qp, wqe);

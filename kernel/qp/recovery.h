@@ -11,7 +11,7 @@
 enum smr_out_acked {
 	SMR_OUT_ACKED,		/* all are acknowledged */
 	SMR_OUT_DATA_LOST,	/* a READ or an atomic still waits for its data */
-	SMR_OUT_MORE,		/* the quota is used up, but some are left: call again */
+	SMR_OUT_MORE,		/* the budget is used up, but some are left: call again */
 };
 
 void smr_out_set_timeout(struct smr_qp *qp);
@@ -20,8 +20,8 @@ void smr_out_start(struct smr_qp *qp);
 void smr_out_advance(struct smr_qp *qp, u32 una);
 void smr_out_head_done(struct smr_qp *qp, const struct smr_swqe *wqe);
 enum smr_out_acked smr_out_acked_before(struct smr_qp *qp, u32 psn,
-					struct smr_run *run);
-void smr_out_catch_up(struct smr_qp *qp, struct smr_run *run);
+					struct smr_budget *budget);
+void smr_out_catch_up(struct smr_qp *qp, struct smr_budget *budget);
 
 void smr_out_restart(struct smr_qp *qp);
 void smr_out_rewind(struct smr_qp *qp, bool late);

@@ -273,16 +273,16 @@ bool smr_recv_why(const struct smr_qp *qp, struct smr_why *why)
  * smr_recv_place() - copy a message into the next receive work request
  * @qp: the receiver
  * @len: bytes
- * @run: the budget
+ * @budget: the budget
  * @copy: writes @len bytes into @qp->resp.sgl; as smr_sgl_write()
  * @from: passed to @copy
  *
- * Context: as @run says; called by the response task.
+ * Context: as @budget says; called by the response task.
  * Return: SMR_RESP_OK if it is copied; SMR_RESP_MORE, SMR_RESP_WAIT, SMR_RESP_DEFER: call
  *	again; or the error.
  */
 enum smr_resp_verdict smr_recv_place(struct smr_qp *qp, u64 len,
-				     struct smr_run *run,
+				     struct smr_budget *budget,
 				     int (*copy)(struct smr_qp *qp,
 						 const void *from),
 				     const void *from)
@@ -299,7 +299,7 @@ enum smr_resp_verdict smr_recv_place(struct smr_qp *qp, u64 len,
 		return verdict;
 	err = copy(qp, from);
 	if (err == SMR_PAGE_MISSING)
-		verdict = smr_resp_fault(qp, run, true, SMR_RESP_LOC_PROT);
+		verdict = smr_resp_fault(qp, budget, true, SMR_RESP_LOC_PROT);
 	else if (err)
 		verdict = SMR_RESP_LOC_PROT;
 	smr_sgl_close(&qp->resp.sgl);

@@ -25,7 +25,7 @@ struct smr_recv_from {
 enum smr_resp_verdict smr_recv_take(struct smr_qp *qp);
 enum smr_resp_verdict smr_recv_open(struct smr_qp *qp, u64 skip, u64 len);
 enum smr_resp_verdict smr_recv_place(struct smr_qp *qp, u64 len,
-				     struct smr_run *run,
+				     struct smr_budget *budget,
 				     int (*copy)(struct smr_qp *qp,
 						 const void *from),
 				     const void *from);

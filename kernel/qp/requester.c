@@ -96,7 +96,7 @@ static u32 wqe_npsn(const struct smr_qp *qp, const struct smr_swqe *wqe,
 
 /* ATOMIC WRITE: one packet with a payload, which has its own response. */
 static enum smr_step atomic_write_send(struct smr_message *m,
-				       struct smr_run *run)
+				       struct smr_budget *budget)
 {
 	struct smr_qp *qp = m->qp;
 	u32 psn = qp->snd.psn;
@@ -104,7 +104,7 @@ static enum smr_step atomic_write_send(struct smr_message *m,
 
 	if (smr_rd_req_count(&qp->rd_req) >= qp->attr.max_rd_atomic)
 		return SMR_STEP_WAIT;
-	ret = smr_message_send(m, run);
+	ret = smr_message_send(m, budget);
 	if (qp->snd.psn != psn)
 		smr_rd_req_add(&qp->rd_req, qp->snd.psn);
 	return ret;
@@ -132,7 +132,7 @@ static int request_send(struct smr_message *m, u32 n)
  * flight, and a loss costs little. A part that is larger than the window is sent when nothing
  * else is in flight.
  */
-static enum smr_step fetch_send(struct smr_message *m, struct smr_run *run)
+static enum smr_step fetch_send(struct smr_message *m, struct smr_budget *budget)
 {
 	struct smr_qp *qp = m->qp;
 	u32 n = smr_rd_req_part(&qp->snd, &qp->cwnd, &qp->comp.ooo,
@@ -146,9 +146,9 @@ static enum smr_step fetch_send(struct smr_message *m, struct smr_run *run)
 	m->end = m->first + 1;
 	err = request_send(m, n);
 	if (err == -EAGAIN)
-		return smr_message_sent(m, run, 0, err);
+		return smr_message_sent(m, budget, 0, err);
 	m->end = m->first + n;
-	ret = smr_message_sent(m, run, n, err);
+	ret = smr_message_sent(m, budget, n, err);
 	smr_rd_req_add(&qp->rd_req, qp->snd.psn);
 	return ret;
 }
@@ -208,7 +208,7 @@ static bool may_repeat(const struct smr_qp *qp, u32 psn, u32 n)
  * Request a part of a READ again whose responses were lost. False: that has to wait for
  * answers, and new packets may be sent.
  */
-static bool missing_send(struct smr_qp *qp, struct smr_run *run,
+static bool missing_send(struct smr_qp *qp, struct smr_budget *budget,
 			 enum smr_step *step)
 {
 	struct smr_ooo *ooo = &qp->comp.ooo;
@@ -216,7 +216,7 @@ static bool missing_send(struct smr_qp *qp, struct smr_run *run,
 	u32 n = missing_part(&m);
 
 	*step = SMR_STEP_DONE;
-	run->quota -= SMR_COST_PACKET;
+	budget->left -= SMR_COST_PACKET;
 	if (!n)
 		return true;
 	if (!may_repeat(qp, ooo->ask, n))
@@ -233,7 +233,7 @@ static bool missing_send(struct smr_qp *qp, struct smr_run *run,
 	smr_snd_repeated(&qp->snd);
 	smr_rd_req_mix(&qp->rd_req, ooo->ask);
 	smr_rto_sent(&qp->rto, ooo->last, false);
-	run->quota -= n * qp->mtu;
+	budget->left -= n * qp->mtu;
 	return true;
 }
 
@@ -259,7 +259,7 @@ static u32 known_part(const struct smr_message *m)
  * Skip @n PSNs. The responder has a resource for each outstanding READ, and this one is still
  * outstanding. If more were requested, the responder could no longer repeat earlier answers.
  */
-static enum smr_step known_skip(struct smr_message *m, struct smr_run *run,
+static enum smr_step known_skip(struct smr_message *m, struct smr_budget *budget,
 				u32 n)
 {
 	struct smr_qp *qp = m->qp;
@@ -270,12 +270,12 @@ static enum smr_step known_skip(struct smr_message *m, struct smr_run *run,
 	smr_snd_pass(&qp->snd, n);
 	if (fetches)
 		smr_rd_req_add(&qp->rd_req, qp->snd.psn);
-	run->quota -= SMR_COST_PACKET;
+	budget->left -= SMR_COST_PACKET;
 	return SMR_STEP_DONE;
 }
 
 /* Hand the whole message to a peer on this host. */
-static void local_send(struct smr_message *m, struct smr_run *run)
+static void local_send(struct smr_message *m, struct smr_budget *budget)
 {
 	struct smr_qp *qp = m->qp;
 	struct smr_swqe *wqe = m->wqe;
@@ -287,10 +287,10 @@ static void local_send(struct smr_message *m, struct smr_run *run)
 	wqe->state = SMR_SWQE_SENT;
 	smr_snd_next(&qp->snd);
 	smr_snd_pass(&qp->snd, wqe->npsn);
-	run->quota -= SMR_COST_PACKET;
+	budget->left -= SMR_COST_PACKET;
 	smr_qp_inc(qp, SMR_CNT_LOCAL_OPS);
 	smr_qp_add(qp, SMR_CNT_LOCAL_BYTES, wqe->len);
-	smr_loopback_hand(qp, wqe, &m->hdr, wqe->npsn, run);
+	smr_loopback_hand(qp, wqe, &m->hdr, wqe->npsn, budget);
 	if (qp->handed.opened)
 		smr_sgl_close(&qp->req.sgl);
 	qp->handed.opened = false;
@@ -299,7 +299,7 @@ static void local_send(struct smr_message *m, struct smr_run *run)
 /* Send the next piece of a work request whose PSNs are assigned; with @local, all of it. */
 static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 			      const struct smr_wr_info *wr, bool local,
-			      struct smr_run *run)
+			      struct smr_budget *budget)
 {
 	struct smr_message m = { .qp = qp, .wqe = wqe, .wr = wr };
 	enum smr_step ret;
@@ -308,23 +308,23 @@ static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 	m.first = smr_psn_off(qp->snd.psn, wqe->psn);
 	smr_req_hdr_init(qp, wqe, wr, &m.hdr);
 	if (local) {
-		local_send(&m, run);
+		local_send(&m, budget);
 		return SMR_STEP_DONE;
 	}
 	if (unlikely(qp->comp.ooo.any))
 		known = known_part(&m);
 	if (!known && !smr_out_room(qp))
 		return SMR_STEP_WAIT;
-	if (smr_message_send_several(&m, run, &ret))
+	if (smr_message_send_several(&m, budget, &ret))
 		return ret;
 	if (known)
-		ret = known_skip(&m, run, known);
+		ret = known_skip(&m, budget, known);
 	else if (wr->flags & SMR_WR_ATOMIC_WRITE)
-		ret = atomic_write_send(&m, run);
+		ret = atomic_write_send(&m, budget);
 	else if (wr->flags & SMR_WR_NONPOSTED)
-		ret = fetch_send(&m, run);
+		ret = fetch_send(&m, budget);
 	else
-		ret = smr_message_send(&m, run);
+		ret = smr_message_send(&m, budget);
 	if (smr_psn_off(qp->snd.psn, wqe->psn) == wqe->npsn)
 		smr_message_done(qp, wqe);
 	return ret;
@@ -345,9 +345,9 @@ static enum smr_step wqe_refuse(struct smr_qp *qp, struct smr_swqe *wqe)
 
 /* A local work request is executed after all earlier ones have completed. */
 static enum smr_step wqe_local(struct smr_qp *qp, struct smr_swqe *wqe,
-			       struct smr_run *run)
+			       struct smr_budget *budget)
 {
-	run->quota -= SMR_COST_PACKET;
+	budget->left -= SMR_COST_PACKET;
 	if (qp->sq.head != qp->snd.next)
 		return SMR_STEP_WAIT;
 	if (READ_ONCE(qp->state) != IB_QPS_RTS && !qp->req.inval.begun)
@@ -356,15 +356,15 @@ static enum smr_step wqe_local(struct smr_qp *qp, struct smr_swqe *wqe,
 }
 
 static enum smr_step datagram_send(struct smr_qp *qp, struct smr_swqe *wqe,
-				   struct smr_run *run)
+				   struct smr_budget *budget)
 {
 	if (READ_ONCE(qp->state) != IB_QPS_RTS)
 		return SMR_STEP_WAIT;
-	return qp->service == SMR_TRANSPORT_RAW ? smr_raw_send(qp, wqe, run) :
-						  smr_ud_send(qp, wqe, run);
+	return qp->service == SMR_TRANSPORT_RAW ? smr_raw_send(qp, wqe, budget) :
+						  smr_ud_send(qp, wqe, budget);
 }
 
-static enum smr_step requester_step(struct smr_qp *qp, struct smr_run *run)
+static enum smr_step requester_step(struct smr_qp *qp, struct smr_budget *budget)
 {
 	const struct smr_wr_info *wr;
 	struct smr_swqe *wqe;
@@ -373,7 +373,7 @@ static enum smr_step requester_step(struct smr_qp *qp, struct smr_run *run)
 
 	if (smr_rto_waits(&qp->rto) || qp->handed.state != SMR_LOCAL_IDLE)
 		return SMR_STEP_WAIT;
-	if (smr_ooo_asks(&qp->comp.ooo) && missing_send(qp, run, &step))
+	if (smr_ooo_asks(&qp->comp.ooo) && missing_send(qp, budget, &step))
 		return step;
 	if (qp->snd.next == qp->sq.ring.idx && !smr_sq_fetch(qp))
 		return SMR_STEP_WAIT;
@@ -382,10 +382,10 @@ static enum smr_step requester_step(struct smr_qp *qp, struct smr_run *run)
 		return wqe_refuse(qp, wqe);
 	wr = smr_wr_info(qp->ibqp.qp_type, wqe->opcode);
 	if (wr->flags & SMR_WR_LOCAL)
-		return wqe_local(qp, wqe, run);
+		return wqe_local(qp, wqe, budget);
 	if (qp->service == SMR_TRANSPORT_UD ||
 	    qp->service == SMR_TRANSPORT_RAW)
-		return datagram_send(qp, wqe, run);
+		return datagram_send(qp, wqe, budget);
 	posted = wqe->state == SMR_SWQE_POSTED;
 	if (posted && !smr_message_may_begin(qp, wqe, wr))
 		return SMR_STEP_WAIT;
@@ -397,7 +397,7 @@ static enum smr_step requester_step(struct smr_qp *qp, struct smr_run *run)
 			return SMR_STEP_DONE;
 		smr_message_begin(qp, wqe);
 	}
-	return wqe_send(qp, wqe, wr, local, run);
+	return wqe_send(qp, wqe, wr, local, budget);
 }
 
 /*
@@ -429,7 +429,7 @@ static void requester_drained(struct smr_qp *qp)
  * Flush the send queue of a QP in error. An operation that was handed to a peer on this host is
  * taken back first, and a bind or an invalidate that has begun is finished, and completes.
  */
-static enum smr_step send_flush(struct smr_qp *qp, struct smr_run *run)
+static enum smr_step send_flush(struct smr_qp *qp, struct smr_budget *budget)
 {
 	struct smr_sq *sq = &qp->sq;
 
@@ -437,7 +437,7 @@ static enum smr_step send_flush(struct smr_qp *qp, struct smr_run *run)
 		return SMR_STEP_WAIT;
 	if (sq->head == sq->ring.idx && !smr_sq_fetch(qp))
 		return SMR_STEP_WAIT;
-	run->quota -= SMR_COST_PACKET;
+	budget->left -= SMR_COST_PACKET;
 	if (qp->req.inval.begun)
 		return smr_local_wr_exec(qp, smr_sq_wqe(sq, sq->head));
 	smr_send_flush(qp);
@@ -454,23 +454,23 @@ static enum smr_step send_flush(struct smr_qp *qp, struct smr_run *run)
  */
 void smr_send_flush_all(struct smr_qp *qp)
 {
-	struct smr_run run = { .can_sleep = true };
+	struct smr_budget budget = { .can_sleep = true };
 	u32 n;
 
 	for (n = 0; n < qp->sq.ring.depth; n++)
-		if (send_flush(qp, &run) == SMR_STEP_WAIT)
+		if (send_flush(qp, &budget) == SMR_STEP_WAIT)
 			return;
 }
 
 /**
  * smr_requester_run() - take one step of sending
  * @qp: the caller owns its send task
- * @run: its budget
+ * @budget: its budget
  *
- * Context: as @run says.
+ * Context: as @budget says.
  * Return: SMR_STEP_WAIT if nothing may be sent now.
  */
-enum smr_step smr_requester_run(struct smr_qp *qp, struct smr_run *run)
+enum smr_step smr_requester_run(struct smr_qp *qp, struct smr_budget *budget)
 {
 	enum smr_step step;
 
@@ -480,11 +480,11 @@ enum smr_step smr_requester_run(struct smr_qp *qp, struct smr_run *run)
 		break;
 	case IB_QPS_ERR:
 	case IB_QPS_SQE:
-		return send_flush(qp, run);
+		return send_flush(qp, budget);
 	default:
 		return SMR_STEP_WAIT;
 	}
-	step = requester_step(qp, run);
+	step = requester_step(qp, budget);
 	if (step == SMR_STEP_WAIT)
 		requester_drained(qp);
 	return step;

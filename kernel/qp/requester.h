@@ -9,7 +9,7 @@
 
 struct smr_qp;
 
-enum smr_step smr_requester_run(struct smr_qp *qp, struct smr_run *run);
+enum smr_step smr_requester_run(struct smr_qp *qp, struct smr_budget *budget);
 void smr_requester_start(struct smr_qp *qp, u32 psn);
 void smr_requester_reset(struct smr_qp *qp);
 

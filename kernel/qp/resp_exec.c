@@ -27,14 +27,14 @@
 struct exec {
 	struct smr_qp *qp;
 	const struct smr_op *op;
-	struct smr_run *run;
+	struct smr_budget *budget;
 	struct smr_sgl *theirs;	/* the local requester's list, when open */
 	u32 len;	/* bytes to copy now */
 };
 
-static u32 slice(const struct smr_op *op, const struct smr_run *run, u64 total)
+static u32 slice(const struct smr_op *op, const struct smr_budget *budget, u64 total)
 {
-	u64 max = run->can_sleep ? SLICE_PROCESS : SMR_RESP_SLICE;
+	u64 max = budget->can_sleep ? SLICE_PROCESS : SMR_RESP_SLICE;
 
 	return min_t(u64, max, total - op->local->done);
 }
@@ -55,7 +55,7 @@ static bool peer_open(struct exec *x, int access)
 
 	if (local->err)
 		return false;
-	if (x->run->here == local && local->opened) {
+	if (x->budget->here == local && local->opened) {
 		x->theirs = &src->req.sgl;
 		return true;
 	}
@@ -110,7 +110,7 @@ static enum smr_resp_verdict exec_fault(struct exec *x, bool fetch)
 	/* If a fault has ended, smr_resp_fault() returns its result. */
 	if (local && local->faulted && !x->qp->resp.paging.fault)
 		return SMR_RESP_PEER_PAGE;
-	verdict = smr_resp_fault(x->qp, x->run, !fetch, SMR_RESP_ACCESS);
+	verdict = smr_resp_fault(x->qp, x->budget, !fetch, SMR_RESP_ACCESS);
 	if (local && (verdict == SMR_RESP_MORE || verdict == SMR_RESP_WAIT))
 		local->faulted = true;
 	return verdict;
@@ -167,7 +167,7 @@ static enum smr_resp_verdict payload_done(struct exec *x)
 {
 	struct smr_local *local = x->op->local;
 
-	x->run->quota -= x->len;
+	x->budget->left -= x->len;
 	if (!local) {
 		x->qp->resp.received += x->len;
 		return SMR_RESP_OK;
@@ -180,9 +180,9 @@ static enum smr_resp_verdict payload_done(struct exec *x)
 	return local->done < x->op->hdr.len ? SMR_RESP_MORE : SMR_RESP_OK;
 }
 
-static u32 payload_now(const struct smr_op *op, const struct smr_run *run)
+static u32 payload_now(const struct smr_op *op, const struct smr_budget *budget)
 {
-	return op->local ? slice(op, run, op->hdr.len) : op->hdr.len;
+	return op->local ? slice(op, budget, op->hdr.len) : op->hdr.len;
 }
 
 /* Is all of a SEND done but its completion? Its invalidate has been finished since. */
@@ -306,7 +306,7 @@ static enum smr_resp_verdict read_slice(struct exec *x)
 	enum smr_resp_verdict verdict;
 	int err;
 
-	x->len = slice(x->op, x->run, hdr->dma_len);
+	x->len = slice(x->op, x->budget, hdr->dma_len);
 	if (!x->len)
 		return SMR_RESP_OK;
 	if (!remote_open(x, IB_ACCESS_REMOTE_READ, hdr->va + local->done,
@@ -325,7 +325,7 @@ static enum smr_resp_verdict read_slice(struct exec *x)
 		return verdict;
 	local->done += x->len;
 	local->faulted = false;
-	x->run->quota -= x->len;
+	x->budget->left -= x->len;
 	if (READ_ONCE(local->cancel))
 		return SMR_RESP_DROP;
 	return local->done < hdr->dma_len ? SMR_RESP_MORE : SMR_RESP_OK;
@@ -509,7 +509,7 @@ static enum smr_resp_verdict exec_flush(struct exec *x)
 	const struct smr_hdr *hdr = &x->op->hdr;
 	enum smr_resp_verdict verdict;
 
-	verdict = smr_resp_flush_exec(x->qp, x->op, x->run);
+	verdict = smr_resp_flush_exec(x->qp, x->op, x->budget);
 	if (verdict == SMR_RESP_OK && !x->op->local)
 		smr_resp_confirm(x->qp, hdr);
 	return verdict;
@@ -519,23 +519,23 @@ static enum smr_resp_verdict exec_flush(struct exec *x)
  * smr_resp_exec() - execute a request, or the next slice of it
  * @qp: the caller owns its response task
  * @op: the request; smr_resp_check() returned SMR_RESP_OK
- * @run: the budget
+ * @budget: the budget
  *
  * It copies data, and takes and completes receive work requests. The caller advances
  * the PSN.
  *
- * Context: as @run says.
+ * Context: as @budget says.
  * Return: SMR_RESP_OK if it is done; SMR_RESP_MORE, SMR_RESP_WAIT, SMR_RESP_DEFER: call again
  *	with the same request; or the error.
  */
 enum smr_resp_verdict smr_resp_exec(struct smr_qp *qp, const struct smr_op *op,
-				    struct smr_run *run)
+				    struct smr_budget *budget)
 {
 	struct exec x = {
 		.qp = qp,
 		.op = op,
-		.run = run,
-		.len = payload_now(op, run),
+		.budget = budget,
+		.len = payload_now(op, budget),
 	};
 	u32 flags = op->hdr.op->flags;
 

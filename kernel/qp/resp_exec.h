@@ -6,6 +6,6 @@
 #include "qp/core.h"
 
 enum smr_resp_verdict smr_resp_exec(struct smr_qp *qp, const struct smr_op *op,
-				    struct smr_run *run);
+				    struct smr_budget *budget);
 
 #endif /* SMR_RESP_EXEC_H */

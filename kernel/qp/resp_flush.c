@@ -119,18 +119,18 @@ static u64 *flush_done(struct smr_qp *qp, const struct smr_op *op)
 
 /* Write back the next slice of the open range. MORE: there are further slices. */
 static enum smr_resp_verdict flush_slice(const struct smr_span *span,
-					 u64 *done, struct smr_run *run)
+					 u64 *done, struct smr_budget *budget)
 {
 	/* A rereg may have made the region shorter. */
 	u64 left = span->len - min(span->len, *done);
 	u64 len = min_t(u64, left, SLICE_MAX);
 
-	if (!run->can_sleep && left > SMR_RESP_SLICE)
+	if (!budget->can_sleep && left > SMR_RESP_SLICE)
 		return SMR_RESP_DEFER;
 	if (smr_span_persist(span, *done, len))
 		return SMR_RESP_ACCESS;
 	*done += len;
-	run->quota -= len;
+	budget->left -= len;
 	return left > len ? SMR_RESP_MORE : SMR_RESP_OK;
 }
 
@@ -138,19 +138,19 @@ static enum smr_resp_verdict flush_slice(const struct smr_span *span,
  * smr_resp_flush_exec() - execute a FLUSH, or the next slice of it
  * @qp: the caller owns its response task
  * @op: the request
- * @run: the budget
+ * @budget: the budget
  *
  * CPUs have copied the earlier data, and their caches are coherent. So a barrier before the
  * answer makes the data visible to all. Data is persistent when its cache lines have been
  * written back. That is done in slices, because destroying the region, the QP and the process
  * waits for the span.
  *
- * Context: as @run says.
+ * Context: as @budget says.
  * Return: SMR_RESP_OK; SMR_RESP_MORE; SMR_RESP_DEFER; SMR_RESP_ACCESS; or SMR_RESP_DROP.
  */
 enum smr_resp_verdict smr_resp_flush_exec(struct smr_qp *qp,
 					  const struct smr_op *op,
-					  struct smr_run *run)
+					  struct smr_budget *budget)
 {
 	u64 *done = flush_done(qp, op);
 	enum smr_resp_verdict verdict;
@@ -162,7 +162,7 @@ enum smr_resp_verdict smr_resp_flush_exec(struct smr_qp *qp,
 	}
 	if (flush_open(qp, &op->hdr, &span) != SMR_KEY_OK)
 		return SMR_RESP_ACCESS;
-	verdict = flush_slice(&span, done, run);
+	verdict = flush_slice(&span, done, budget);
 	smr_span_put(&span);
 	if (op->local && READ_ONCE(op->local->cancel))
 		return SMR_RESP_DROP;

@@ -12,6 +12,6 @@ enum smr_resp_verdict smr_resp_flush_check(struct smr_qp *qp,
 					   const struct smr_hdr *hdr);
 enum smr_resp_verdict smr_resp_flush_exec(struct smr_qp *qp,
 					  const struct smr_op *op,
-					  struct smr_run *run);
+					  struct smr_budget *budget);
 
 #endif /* SMR_RESP_FLUSH_H */

@@ -183,11 +183,11 @@ static enum smr_step read_broken(struct smr_qp *qp,
 	return SMR_STEP_DONE;
 }
 
-static enum smr_step read_fault(struct smr_qp *qp, struct smr_run *run)
+static enum smr_step read_fault(struct smr_qp *qp, struct smr_budget *budget)
 {
 	enum smr_resp_verdict verdict;
 
-	verdict = smr_resp_fault(qp, run, false, SMR_RESP_ACCESS);
+	verdict = smr_resp_fault(qp, budget, false, SMR_RESP_ACCESS);
 	switch (verdict) {
 	case SMR_RESP_MORE:
 		return SMR_STEP_AGAIN;
@@ -200,20 +200,20 @@ static enum smr_step read_fault(struct smr_qp *qp, struct smr_run *run)
 	}
 }
 
-static enum smr_step read_sent(struct answer *a, struct smr_run *run, int err)
+static enum smr_step read_sent(struct answer *a, struct smr_budget *budget, int err)
 {
 	struct smr_read_stream *read = &a->qp->resp.read;
 
 	switch (err) {
 	case SMR_PAGE_MISSING:
-		return read_fault(a->qp, run);
+		return read_fault(a->qp, budget);
 	case -EFAULT:
 		return read_broken(a->qp, SMR_RESP_ACCESS);
 	case -EAGAIN:
 		smr_qp_inc(a->qp, SMR_CNT_BACKPRESSURE);
 		return SMR_STEP_WAIT;
 	case 0:
-		run->quota -= smr_psn_off(a->next.psn, read->psn) *
+		budget->left -= smr_psn_off(a->next.psn, read->psn) *
 			      (a->qp->mtu + SMR_COST_PACKET);
 		*read = a->next;
 		if (!read->active)
@@ -230,12 +230,12 @@ static enum smr_step read_sent(struct answer *a, struct smr_run *run, int err)
 /**
  * smr_resp_read() - send the next responses of the READ or atomic in progress
  * @qp: the responder's QP; @qp->resp.read.active is true
- * @run: the budget
+ * @budget: the budget
  *
- * Context: as @run says; called by the response task.
+ * Context: as @budget says; called by the response task.
  * Return: SMR_STEP_WAIT if the stack does not accept packets now.
  */
-enum smr_step smr_resp_read(struct smr_qp *qp, struct smr_run *run)
+enum smr_step smr_resp_read(struct smr_qp *qp, struct smr_budget *budget)
 {
 	struct answer a = {
 		.qp = qp,
@@ -252,7 +252,7 @@ enum smr_step smr_resp_read(struct smr_qp *qp, struct smr_run *run)
 
 	smr_sgl_inline(&qp->resp.sgl, NULL, 0);
 	if (smr_xrc_enter(qp, qp->resp.read.srqn) && read_open(qp)) {
-		step = read_sent(&a, run, answer_send(&a));
+		step = read_sent(&a, budget, answer_send(&a));
 		smr_sgl_close(&qp->resp.sgl);
 	} else {
 		step = read_broken(qp, SMR_RESP_ACCESS);

@@ -8,7 +8,7 @@
 struct smr_hdr;
 struct smr_qp;
 
-enum smr_step smr_resp_read(struct smr_qp *qp, struct smr_run *run);
+enum smr_step smr_resp_read(struct smr_qp *qp, struct smr_budget *budget);
 void smr_resp_confirm(struct smr_qp *qp, const struct smr_hdr *hdr);
 void smr_resp_repeat(struct smr_qp *qp, const struct smr_hdr *hdr);
 

@@ -135,15 +135,15 @@ static void nak_send(struct smr_qp *qp, u8 syndrome, u32 psn)
  * @qp: the caller owns its response task
  * @op: the request
  * @syndrome: AETH syndrome; for RNR, the timer value is that of the QP
- * @run: the budget
+ * @budget: the budget
  *
  * IBTA 9.7.5.1.1: after a NAK for a gap, and after a RNR NAK, nothing is answered until the
  * expected PSN arrives.
  *
- * Context: as @run says.
+ * Context: as @budget says.
  */
 void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
-		   struct smr_run *run)
+		   struct smr_budget *budget)
 {
 	struct smr_served *served = &qp->resp.served;
 	u8 type = syndrome & SMR_AETH_TYPE_MASK;
@@ -161,7 +161,7 @@ void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 	if (op->local) {
 		smr_mirror(qp, op->local, SMR_LOCAL_REPLY, syndrome);
 		smr_loopback_answer(qp, op->local, SMR_LOCAL_REPLY, syndrome,
-				    op->hdr.psn, run);
+				    op->hdr.psn, budget);
 		return;
 	}
 	qp->resp.nak_sent = gap || type == SMR_AETH_RNR;

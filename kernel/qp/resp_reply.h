@@ -35,7 +35,7 @@ const struct smr_reaction *smr_reaction(const struct smr_qp *qp,
 bool smr_reply_acks(struct smr_qp *qp);
 bool smr_reply_nak_again(struct smr_qp *qp);
 void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
-		   struct smr_run *run);
+		   struct smr_budget *budget);
 void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r, u32 why);
 void smr_reply_read_error(struct smr_qp *qp, u32 psn,
 			  enum smr_resp_verdict verdict,

@@ -154,12 +154,12 @@ void smr_responder_ack_executed(struct smr_qp *qp)
 
 static void op_answer(struct smr_qp *qp, const struct smr_op *op,
 		      enum smr_local_answer answer, u8 syndrome,
-		      struct smr_run *run)
+		      struct smr_budget *budget)
 {
 	if (!op->local)
 		return;
 	smr_mirror(qp, op->local, answer, syndrome);
-	smr_loopback_answer(qp, op->local, answer, syndrome, op->hdr.psn, run);
+	smr_loopback_answer(qp, op->local, answer, syndrome, op->hdr.psn, budget);
 }
 
 /* A request was executed: expect the next PSN. */
@@ -256,7 +256,7 @@ static noinline u32 op_note(const struct smr_qp *qp, const struct smr_op *op,
 
 /* React to a refused request as the table says. */
 static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
-		      enum smr_resp_verdict verdict, struct smr_run *run)
+		      enum smr_resp_verdict verdict, struct smr_budget *budget)
 {
 	const struct smr_reaction *r = smr_reaction(qp, verdict);
 	u32 why = op_note(qp, op, verdict, r);
@@ -273,16 +273,16 @@ static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 	else if (r->shared && qp->srq && qp->resp.have_rwqe)
 		smr_recv_fail(qp, r->shared, why);
 	if (r->nak)
-		smr_reply_nak(qp, op, r->syndrome, run);
+		smr_reply_nak(qp, op, r->syndrome, budget);
 	else
 		op_answer(qp, op, verdict == SMR_RESP_PEER_PROT ?
 				  SMR_LOCAL_FAILED : SMR_LOCAL_DROPPED,
-			  0, run);
+			  0, budget);
 }
 
 /* A request was executed: advance the PSN, and note that an ACK is due if requested. */
 static void op_executed(struct smr_qp *qp, const struct smr_op *op,
-			struct smr_run *run)
+			struct smr_budget *budget)
 {
 	struct smr_responder *resp = &qp->resp;
 
@@ -290,7 +290,7 @@ static void op_executed(struct smr_qp *qp, const struct smr_op *op,
 	op_tally(qp, op);
 	if (op->local) {
 		op_answer(qp, op, SMR_LOCAL_REPLY,
-			  SMR_AETH_ACK | SMR_AETH_CREDIT_INVALID, run);
+			  SMR_AETH_ACK | SMR_AETH_CREDIT_INVALID, budget);
 		return;
 	}
 	if (resp->read.active) {
@@ -307,11 +307,11 @@ static void op_executed(struct smr_qp *qp, const struct smr_op *op,
 
 /* IBTA 9.7.4.1.1: a repeated request; its answer may have been lost. */
 static void op_duplicate(struct smr_qp *qp, const struct smr_op *op,
-			 struct smr_run *run)
+			 struct smr_budget *budget)
 {
 	smr_qp_inc(qp, SMR_CNT_DUPLICATES);
 	if (op->local)
-		op_answer(qp, op, SMR_LOCAL_DROPPED, 0, run);
+		op_answer(qp, op, SMR_LOCAL_DROPPED, 0, budget);
 	else if (op->hdr.op->flags & (SMR_OP_READ | SMR_OP_ATOMIC |
 				      SMR_OP_ATOMIC_WRITE | SMR_OP_FLUSH))
 		smr_resp_repeat(qp, &op->hdr);
@@ -320,14 +320,14 @@ static void op_duplicate(struct smr_qp *qp, const struct smr_op *op,
 }
 
 static enum smr_resp_verdict op_try(struct smr_qp *qp, const struct smr_op *op,
-				    struct smr_run *run)
+				    struct smr_budget *budget)
 {
 	enum smr_resp_verdict verdict;
 
 	if (qp->service == SMR_TRANSPORT_UD)
-		return smr_ud_receive(qp, op, run);
+		return smr_ud_receive(qp, op, budget);
 	verdict = smr_resp_check(qp, op);
-	return verdict == SMR_RESP_OK ? smr_resp_exec(qp, op, run) : verdict;
+	return verdict == SMR_RESP_OK ? smr_resp_exec(qp, op, budget) : verdict;
 }
 
 /* IBTA 11.6.3.1 */
@@ -378,9 +378,9 @@ static void op_trace(const struct smr_qp *qp, const struct smr_op *op,
 }
 
 static enum smr_step op_step(struct smr_qp *qp, const struct smr_op *op,
-			     struct smr_run *run)
+			     struct smr_budget *budget)
 {
-	enum smr_resp_verdict verdict = op_try(qp, op, run);
+	enum smr_resp_verdict verdict = op_try(qp, op, budget);
 
 	if (is_refusal(verdict) && op->train &&
 	    smr_rx_train_doubt(op->train, op->count))
@@ -400,31 +400,31 @@ static enum smr_step op_step(struct smr_qp *qp, const struct smr_op *op,
 		op_park(qp, op);
 		return SMR_STEP_WAIT;
 	case SMR_RESP_PEER_PAGE:
-		smr_loopback_fault(op->local, run);
+		smr_loopback_fault(op->local, budget);
 		op_park(qp, op);
 		return SMR_STEP_WAIT;
 	case SMR_RESP_OK:
 		op_established(qp);
-		op_executed(qp, op, run);
+		op_executed(qp, op, budget);
 		break;
 	case SMR_RESP_DUPLICATE:
-		op_duplicate(qp, op, run);
+		op_duplicate(qp, op, budget);
 		break;
 	case SMR_RESP_GAP:
 		smr_qp_drop(qp, DROP_GAP, SMR_CNT_OUT_OF_SEQ, NULL, op->hdr.psn,
 			    qp->resp.epsn);
-		op_refuse(qp, op, verdict, run);
+		op_refuse(qp, op, verdict, budget);
 		break;
 	case SMR_RESP_RNR:
 		op_not_ready(qp, op);
-		op_refuse(qp, op, verdict, run);
+		op_refuse(qp, op, verdict, budget);
 		break;
 	case SMR_RESP_FAR:
 		smr_qp_drop(qp, DROP_PSN, SMR_CNT_BAD_PSN, NULL, op->hdr.psn,
 			    qp->resp.epsn);
 		fallthrough;
 	default:
-		op_refuse(qp, op, verdict, run);
+		op_refuse(qp, op, verdict, budget);
 	}
 	if (op->train)
 		smr_ecn_look(qp, op->skb, &op->hdr, op->count);
@@ -436,22 +436,22 @@ static enum smr_step op_step(struct smr_qp *qp, const struct smr_op *op,
 
 /* Process one request, or a slice of one. */
 static enum smr_step op_process(struct smr_qp *qp, const struct smr_op *op,
-				struct smr_run *run)
+				struct smr_budget *budget)
 {
 	enum smr_step step;
 
 	/* smr_resp_check() checks the result, after the PSN. */
 	smr_xrc_enter(qp, op->hdr.srqn);
-	step = op_step(qp, op, run);
+	step = op_step(qp, op, budget);
 	smr_xrc_leave(qp);
 	return step;
 }
 
 /* Parse the next packet. False: it is invalid, and is dropped. */
 static bool op_parse(struct smr_qp *qp, struct smr_op *op, unsigned int seg,
-		     struct smr_run *run)
+		     struct smr_budget *budget)
 {
-	op->off = smr_rx_train_parse(qp, op->train, seg, false, &op->hdr, run);
+	op->off = smr_rx_train_parse(qp, op->train, seg, false, &op->hdr, budget);
 	if (!op->off)
 		return false;
 	op->npsn = 1;
@@ -483,7 +483,7 @@ static u32 op_may_grow(const struct smr_qp *qp, const struct smr_op *op)
 }
 
 static enum smr_step respond_wire(struct smr_qp *qp, struct sk_buff *skb,
-				  struct smr_run *run)
+				  struct smr_budget *budget)
 {
 	unsigned int seg = smr_rx_part(skb)->first + qp->resp.seg;
 	struct smr_rx_train train;
@@ -496,27 +496,27 @@ static enum smr_step respond_wire(struct smr_qp *qp, struct sk_buff *skb,
 	op.local = NULL;
 	op.count = 1;
 	smr_rx_train_init(&train, skb, &qp->resp.icrc_in);
-	if (!op_parse(qp, &op, seg, run)) {
+	if (!op_parse(qp, &op, seg, budget)) {
 		op_done(qp, &op);
 		return SMR_STEP_DONE;
 	}
 	more = smr_rx_train_alike(&train, seg, op_may_grow(qp, &op), &op.hdr,
-				  run);
+				  budget);
 	op.count += more;
 	op.npsn += more;
 	op.hdr.len += more * qp->mtu;
-	return op_process(qp, &op, run);
+	return op_process(qp, &op, budget);
 }
 
 /* A frame needs no answer, and has no headers to check. */
 static enum smr_step respond_frame(struct smr_qp *qp, struct sk_buff *skb,
-				   struct smr_run *run)
+				   struct smr_budget *budget)
 {
 	const struct smr_op op = { .skb = skb, .count = 1 };
 	enum smr_resp_verdict verdict;
 
-	run->quota -= SMR_COST_PACKET;
-	verdict = smr_raw_receive(qp, skb, run);
+	budget->left -= SMR_COST_PACKET;
+	verdict = smr_raw_receive(qp, skb, budget);
 	if (verdict == SMR_RESP_MORE)
 		return SMR_STEP_AGAIN;
 	if (verdict == SMR_RESP_WAIT)
@@ -527,14 +527,14 @@ static enum smr_step respond_frame(struct smr_qp *qp, struct sk_buff *skb,
 		smr_tally(&qp->resp.served.messages, 1);
 		smr_tally(&qp->resp.served.bytes, skb->len);
 	} else {
-		op_refuse(qp, &op, verdict, run);
+		op_refuse(qp, &op, verdict, budget);
 	}
 	op_done(qp, &op);
 	return SMR_STEP_DONE;
 }
 
 static enum smr_step respond_local(struct smr_qp *qp, struct smr_local *local,
-				   struct smr_run *run)
+				   struct smr_budget *budget)
 {
 	struct smr_op op = {
 		.hdr = local->hdr,
@@ -548,12 +548,12 @@ static enum smr_step respond_local(struct smr_qp *qp, struct smr_local *local,
 		smr_loopback_park(qp, local);
 		return SMR_STEP_WAIT;
 	}
-	run->quota -= SMR_COST_PACKET;
+	budget->left -= SMR_COST_PACKET;
 	if (!smr_loopback_check(qp, local)) {
-		op_answer(qp, &op, SMR_LOCAL_DROPPED, 0, run);
+		op_answer(qp, &op, SMR_LOCAL_DROPPED, 0, budget);
 		return SMR_STEP_DONE;
 	}
-	return op_process(qp, &op, run);
+	return op_process(qp, &op, budget);
 }
 
 /* IBTA 10.9.2.2.5: this QP takes no more requests from the SRQ. */
@@ -569,11 +569,11 @@ static void recv_last(struct smr_qp *qp)
  * Flush the receive queue of a QP in error. Requests that are posted from now on are flushed,
  * too. So request a doorbell before looking at the queue.
  */
-static enum smr_step recv_flush(struct smr_qp *qp, struct smr_run *run)
+static enum smr_step recv_flush(struct smr_qp *qp, struct smr_budget *budget)
 {
 	if (qp->resp.have_rwqe) {
 		smr_recv_fail(qp, IB_WC_WR_FLUSH_ERR, SMR_WHY_WR_FLUSHED);
-		run->quota -= SMR_COST_PACKET;
+		budget->left -= SMR_COST_PACKET;
 		return SMR_STEP_DONE;
 	}
 	if (qp->srq || qp->ibqp.qp_type == IB_QPT_XRC_TGT) {
@@ -589,7 +589,7 @@ static enum smr_step recv_flush(struct smr_qp *qp, struct smr_run *run)
 
 /* The QP is not in a state that receives: drop all that is queued. */
 static enum smr_step respond_down(struct smr_qp *qp, enum ib_qp_state state,
-				  struct smr_run *run)
+				  struct smr_budget *budget)
 {
 	struct smr_local *local = smr_loopback_claim(qp);
 
@@ -604,9 +604,9 @@ static enum smr_step respond_down(struct smr_qp *qp, enum ib_qp_state state,
 	qp->resp.read.active = false;
 	if (local) {
 		smr_loopback_dropped(qp, local);
-		smr_loopback_answer(qp, local, SMR_LOCAL_DROPPED, 0, 0, run);
+		smr_loopback_answer(qp, local, SMR_LOCAL_DROPPED, 0, 0, budget);
 	}
-	return state == IB_QPS_ERR ? recv_flush(qp, run) : SMR_STEP_WAIT;
+	return state == IB_QPS_ERR ? recv_flush(qp, budget) : SMR_STEP_WAIT;
 }
 
 /*
@@ -625,12 +625,12 @@ static bool is_idle(const struct smr_qp *qp, enum ib_qp_state state)
 /**
  * smr_responder_run() - take one step of answering requests
  * @qp: the caller owns its response task
- * @run: its budget
+ * @budget: its budget
  *
- * Context: as @run says.
+ * Context: as @budget says.
  * Return: SMR_STEP_WAIT if there is nothing to do.
  */
-enum smr_step smr_responder_run(struct smr_qp *qp, struct smr_run *run)
+enum smr_step smr_responder_run(struct smr_qp *qp, struct smr_budget *budget)
 {
 	enum ib_qp_state state = READ_ONCE(qp->state);
 	struct smr_local *local;
@@ -643,22 +643,22 @@ enum smr_step smr_responder_run(struct smr_qp *qp, struct smr_run *run)
 	if (!smr_reply_nak_flush(qp))
 		return SMR_STEP_WAIT;
 	if (!smr_qp_receives(state))
-		return respond_down(qp, state, run);
+		return respond_down(qp, state, budget);
 	if (smr_paging_waits(&qp->resp.paging))
 		return SMR_STEP_WAIT;
 	if (qp->resp.read.active)
-		return smr_resp_read(qp, run);
+		return smr_resp_read(qp, budget);
 	local = smr_loopback_claim(qp);
 	if (local) {
-		step = respond_local(qp, local, run);
+		step = respond_local(qp, local, budget);
 		return step == SMR_STEP_DONE && is_idle(qp, state) ?
 		       SMR_STEP_WAIT : step;
 	}
 	skb = smr_rx_peek(&qp->resp.queue);
 	if (skb)
 		return qp->service == SMR_TRANSPORT_RAW ?
-		       respond_frame(qp, skb, run) :
-		       respond_wire(qp, skb, run);
+		       respond_frame(qp, skb, budget) :
+		       respond_wire(qp, skb, budget);
 	smr_reply_acks_flush(qp);
 	return SMR_STEP_WAIT;
 }

@@ -16,6 +16,6 @@ void smr_responder_start(struct smr_qp *qp, u32 psn);
 void smr_responder_ack_executed(struct smr_qp *qp);
 void smr_responder_reset(struct smr_qp *qp);
 void smr_responder_fini(struct smr_qp *qp);
-enum smr_step smr_responder_run(struct smr_qp *qp, struct smr_run *run);
+enum smr_step smr_responder_run(struct smr_qp *qp, struct smr_budget *budget);
 
 #endif /* SMR_RESPONDER_H */

@@ -58,20 +58,20 @@ static bool seal_ok(struct smr_rx_train *t, unsigned int seg)
  * @seg: index of the packet, from the first segment of the skb
  * @response: for the requester; otherwise it is a request
  * @hdr: its headers; undefined if it is invalid
- * @run: the budget; an invalid packet reduces the quota as much as a valid one
+ * @budget: the budget; an invalid packet reduces it as much as a valid one
  *
  * The receive path has checked only the first packet of a train. An invalid packet is counted.
  *
- * Context: as @run says; called by the task of that side.
+ * Context: as @budget says; called by the task of that side.
  * Return: offset of its payload from skb->data; 0: it is invalid, and the caller drops it.
  */
 unsigned int smr_rx_train_parse(struct smr_qp *qp, struct smr_rx_train *t,
 				unsigned int seg, bool response,
-				struct smr_hdr *hdr, struct smr_run *run)
+				struct smr_hdr *hdr, struct smr_budget *budget)
 {
 	unsigned int len, off = smr_rx_seg(t->skb, seg, &len);
 
-	run->quota -= len + SMR_COST_PACKET;
+	budget->left -= len + SMR_COST_PACKET;
 	if (smr_wire_parse(&t->cursor, off, len, hdr) ||
 	    !!(hdr->op->flags & SMR_OP_RESPONSE) != response ||
 	    !smr_ecn_service_ok(qp, hdr)) {
@@ -124,13 +124,13 @@ static bool seal_later(struct smr_rx_train *t, unsigned int seg, u32 n)
  * @seg: the packet, with the largest payload; its ICRC is correct
  * @max: upper limit of the count
  * @hdr: the packet's headers; ack_req is set if any of the packets requests an ACK
- * @run: the budget; each packet reduces the quota, and the search ends when it is used up
+ * @budget: the budget; each packet reduces it, and the search ends when it is used up
  *
  * Return: their number. They have the same headers and length, consecutive PSNs, and ICRCs that
  *	are correct or will be checked by smr_rx_train_copy().
  */
 u32 smr_rx_train_alike(struct smr_rx_train *t, unsigned int seg, u32 max,
-		       struct smr_hdr *hdr, struct smr_run *run)
+		       struct smr_hdr *hdr, struct smr_budget *budget)
 {
 	const struct smr_rx_part *part = smr_rx_part(t->skb);
 	unsigned int hdr_len = hdr->op->hdr_len, len, off, next_len;
@@ -151,13 +151,13 @@ u32 smr_rx_train_alike(struct smr_rx_train *t, unsigned int seg, u32 max,
 		return 0;
 	if (p != first)
 		memcpy(first, p, hdr_len);
-	for (; n < max && run->quota > 0; n++) {
+	for (; n < max && budget->left > 0; n++) {
 		off = smr_rx_seg(t->skb, seg + n + 1, &next_len);
 		if (next_len != len ||
 		    !is_alike(t, first, hdr_len, off, n + 1, &hdr->ack_req) ||
 		    !seal_later(t, seg + n + 1, n + 1))
 			break;
-		run->quota -= len + SMR_COST_PACKET;
+		budget->left -= len + SMR_COST_PACKET;
 	}
 	return n;
 }

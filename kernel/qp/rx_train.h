@@ -11,7 +11,7 @@
 struct sk_buff;
 struct smr_hdr;
 struct smr_qp;
-struct smr_run;
+struct smr_budget;
 struct smr_sgl;
 
 /**
@@ -39,9 +39,9 @@ void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb,
 		       struct smr_icrc *icrc);
 unsigned int smr_rx_train_parse(struct smr_qp *qp, struct smr_rx_train *t,
 				unsigned int seg, bool response,
-				struct smr_hdr *hdr, struct smr_run *run);
+				struct smr_hdr *hdr, struct smr_budget *budget);
 u32 smr_rx_train_alike(struct smr_rx_train *t, unsigned int seg, u32 max,
-		       struct smr_hdr *hdr, struct smr_run *run);
+		       struct smr_hdr *hdr, struct smr_budget *budget);
 bool smr_rx_train_doubt(struct smr_rx_train *t, u32 count);
 int smr_rx_train_copy(struct smr_rx_train *t, struct smr_sgl *sgl,
 		      unsigned int first, u32 each, size_t len, size_t tail);

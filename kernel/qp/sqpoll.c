@@ -104,16 +104,16 @@ static bool alone(void)
 /* Own the task between two doorbells, and run it as long as requests arrive. */
 static void sqpoll_live(struct smr_qp *qp)
 {
-	struct smr_run run = {
+	struct smr_budget budget = {
 		.can_sleep = true,
-		.quota = SMR_QUOTA_PROCESS,
+		.left = SMR_BUDGET_PROCESS,
 		.sqpoll = true,
 	};
 	u64 end = ktime_get_ns() + qp->env->poll_ns;
 
 	qp->sqpoll.until = jiffies + STAY;
 	while (alone() && !READ_ONCE(qp->dead) && ktime_get_ns() < end) {
-		if (smr_task_try(&qp->send_task, &run))
+		if (smr_task_try(&qp->send_task, &budget))
 			return;
 		cpu_relax();
 	}
@@ -320,9 +320,9 @@ static void sqpoll_open(struct smr_qp *qp)
 }
 
 /* The task must check the ring once more, as requests may have been posted without a doorbell. */
-static void sqpoll_leave(struct smr_qp *qp, struct smr_run *run)
+static void sqpoll_leave(struct smr_qp *qp, struct smr_budget *budget)
 {
-	run->sqpoll = false;
+	budget->sqpoll = false;
 	smr_sqpoll_close(qp);
 	sqpoll_measure_from(qp, ktime_get_ns());
 }
@@ -388,7 +388,7 @@ static bool sqpoll_wait(struct smr_qp *qp)
 /**
  * smr_sqpoll_step() - decide how a poller continues after a step of the send task
  * @qp: the QP
- * @run: the budget, with @run->sqpoll
+ * @budget: the budget, with @budget->sqpoll
  * @step: result of the step
  *
  * The task is released or handed over only after the poller has quit.
@@ -396,7 +396,7 @@ static bool sqpoll_wait(struct smr_qp *qp)
  * Context: process; called by the send task.
  * Return: the step to continue with.
  */
-enum smr_step smr_sqpoll_step(struct smr_qp *qp, struct smr_run *run,
+enum smr_step smr_sqpoll_step(struct smr_qp *qp, struct smr_budget *budget,
 			      enum smr_step step)
 {
 	struct smr_sqpoll *sqpoll = &qp->sqpoll;
@@ -404,7 +404,7 @@ enum smr_step smr_sqpoll_step(struct smr_qp *qp, struct smr_run *run,
 	if (!sqpoll->open) {
 		/* Before the thread started, the QP may have been reset. */
 		if (READ_ONCE(qp->state) != IB_QPS_RTS) {
-			run->sqpoll = false;
+			budget->sqpoll = false;
 			return step;
 		}
 		sqpoll_open(qp);
@@ -412,7 +412,7 @@ enum smr_step smr_sqpoll_step(struct smr_qp *qp, struct smr_run *run,
 	if (step == SMR_STEP_WAIT) {
 		step = SMR_STEP_AGAIN;
 		if (!sqpoll_wait(qp)) {
-			sqpoll_leave(qp, run);
+			sqpoll_leave(qp, budget);
 			return step;
 		}
 	} else {
@@ -420,8 +420,8 @@ enum smr_step smr_sqpoll_step(struct smr_qp *qp, struct smr_run *run,
 		sqpoll->idx = qp->sq.ring.idx;
 	}
 	if (step == SMR_STEP_DEFER || !sqpoll_stays(sqpoll))
-		sqpoll_leave(qp, run);
-	else if (run->quota <= 0)
-		run->quota = SMR_QUOTA_PROCESS;
+		sqpoll_leave(qp, budget);
+	else if (budget->left <= 0)
+		budget->left = SMR_BUDGET_PROCESS;
 	return step;
 }

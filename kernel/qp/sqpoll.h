@@ -14,7 +14,7 @@ void smr_sqpoll_init(struct smr_qp *qp);
 void smr_sqpoll_fini(struct smr_qp *qp);
 void smr_sqpoll_close(struct smr_qp *qp);
 void smr_sqpoll_rung(struct smr_qp *qp);
-enum smr_step smr_sqpoll_step(struct smr_qp *qp, struct smr_run *run,
+enum smr_step smr_sqpoll_step(struct smr_qp *qp, struct smr_budget *budget,
 			      enum smr_step step);
 
 #endif /* SMR_SQPOLL_H */

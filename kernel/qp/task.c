@@ -31,7 +31,7 @@ enum {
 /**
  * struct share - remaining budget of all tasks in the current softirq of this CPU
  * @id: identifies that softirq, see softirq_id()
- * @quota: as in struct smr_run
+ * @left: as in struct smr_budget
  *
  * A softirq may handle packets, or expired timers, for any number of QPs. Together they must
  * not take longer than one of them may.
@@ -42,7 +42,7 @@ enum {
  */
 struct share {
 	unsigned int id;
-	int quota;
+	int left;
 };
 
 static DEFINE_PER_CPU(struct share, softirq_share);
@@ -70,7 +70,7 @@ static struct share *softirq_share_get(void)
 	id = softirq_id();
 	if (share->id != id || !id) {
 		share->id = id;
-		share->quota = SMR_QUOTA_SOFTIRQ;
+		share->left = SMR_BUDGET_SOFTIRQ;
 	}
 	return share;
 }
@@ -165,38 +165,38 @@ static void task_hand_over(struct smr_task *task)
 }
 
 /* Execute the fault that another QP's task, which ran here with BH off, has left. */
-static void task_run_errand(struct smr_run *run)
+static void task_run_errand(struct smr_budget *budget)
 {
-	struct smr_fault *fault = run->errand;
+	struct smr_fault *fault = budget->errand;
 
-	run->errand = NULL;
-	smr_fault_run_errand(fault, run);
+	budget->errand = NULL;
+	smr_fault_run_errand(fault, budget);
 }
 
-static void task_loop(struct smr_task *task, struct smr_run *run)
+static void task_loop(struct smr_task *task, struct smr_budget *budget)
 {
 	do {
-		enum smr_step step = task->fn(task, run);
+		enum smr_step step = task->fn(task, budget);
 
-		while (unlikely(run->errand) && run->can_sleep)
-			task_run_errand(run);
+		while (unlikely(budget->errand) && budget->can_sleep)
+			task_run_errand(budget);
 		if (step == SMR_STEP_WAIT) {
 			if (task_disown(task))
 				return;
 			continue;
 		}
 		if (atomic_read(&task->state) & TASK_DISABLED) {
-			/* smr_task_disable() waits: stop now, not at the end of the quota. */
+			/* smr_task_disable() waits: stop now, not at the end of the budget. */
 			atomic_or(TASK_AGAIN, &task->state);
 			if (task_disown(task))
 				return;
 			continue;
 		}
-		if (step == SMR_STEP_DEFER || run->quota <= 0) {
+		if (step == SMR_STEP_DEFER || budget->left <= 0) {
 			task_hand_over(task);
 			return;
 		}
-		if (run->can_sleep)
+		if (budget->can_sleep)
 			cond_resched();
 	} while (true);
 }
@@ -204,12 +204,12 @@ static void task_loop(struct smr_task *task, struct smr_run *run)
 static void task_work(struct work_struct *work)
 {
 	struct smr_task *task = container_of(work, struct smr_task, work);
-	struct smr_run run = {
+	struct smr_budget budget = {
 		.can_sleep = true,
-		.quota = SMR_QUOTA_PROCESS,
+		.left = SMR_BUDGET_PROCESS,
 	};
 
-	task_loop(task, &run);
+	task_loop(task, &budget);
 	task->put(task);
 }
 
@@ -222,7 +222,7 @@ static void task_work(struct work_struct *work)
  * @put: drops it
  */
 void smr_task_init(struct smr_task *task, struct workqueue_struct *wq,
-		   enum smr_step (*fn)(struct smr_task *, struct smr_run *),
+		   enum smr_step (*fn)(struct smr_task *, struct smr_budget *),
 		   bool (*get)(struct smr_task *),
 		   void (*put)(struct smr_task *))
 {
@@ -237,17 +237,17 @@ void smr_task_init(struct smr_task *task, struct workqueue_struct *wq,
 /**
  * smr_task_run() - run a task here, or leave it to its owner
  * @task: the task
- * @run: the budget; each step reduces its quota
+ * @budget: the budget; each step reduces it
  *
  * A later call of the task's function sees all stores that the caller did before this call. The
  * caller holds a reference on the task's container.
  *
- * Context: any; process context if @run->can_sleep.
+ * Context: any; process context if @budget->can_sleep.
  */
-void smr_task_run(struct smr_task *task, struct smr_run *run)
+void smr_task_run(struct smr_task *task, struct smr_budget *budget)
 {
 	if (task_own(task))
-		task_loop(task, run);
+		task_loop(task, budget);
 }
 
 /**
@@ -261,11 +261,11 @@ void smr_task_run(struct smr_task *task, struct smr_run *run)
  * Context: as smr_task_run().
  * Return: true if it was run.
  */
-bool smr_task_try(struct smr_task *task, struct smr_run *run)
+bool smr_task_try(struct smr_task *task, struct smr_budget *budget)
 {
 	if (atomic_cmpxchg(&task->state, 0, TASK_OWNED))
 		return false;
-	task_loop(task, run);
+	task_loop(task, budget);
 	return true;
 }
 
@@ -278,8 +278,8 @@ static bool may_be_preempted(void)
 /**
  * smr_task_run_foreign() - run a task of another QP, perhaps of another process
  * @task: the other task
- * @run: the caller's budget; the work of the other task reduces its quota
- * @here: see struct smr_run; or NULL
+ * @budget: the caller's budget; the work of the other task reduces it
+ * @here: see struct smr_budget; or NULL
  *
  * The scheduler may preempt the caller for as long as its priority and cgroup allow. That must
  * not happen while it owns another process's task. So the task runs here with BH off, for one
@@ -291,15 +291,15 @@ static bool may_be_preempted(void)
  *	dropped, or the caller could be preempted while the QP's destroyer waits for that
  *	reference.
  */
-void smr_task_run_foreign(struct smr_task *task, struct smr_run *run,
+void smr_task_run_foreign(struct smr_task *task, struct smr_budget *budget,
 			  const struct smr_local *here)
 {
-	int quota = min(run->quota, SMR_QUOTA_SOFTIRQ);
-	struct smr_run foreign = {
-		.quota = quota,
+	int left = min(budget->left, SMR_BUDGET_SOFTIRQ);
+	struct smr_budget foreign = {
+		.left = left,
 		.here = here,
-		.takes_errand = here && run->can_sleep,
-		.errand = run->errand,
+		.takes_errand = here && budget->can_sleep,
+		.errand = budget->errand,
 	};
 
 	lockdep_assert_in_softirq();
@@ -308,16 +308,16 @@ void smr_task_run_foreign(struct smr_task *task, struct smr_run *run,
 		return;
 	}
 	smr_task_run(task, &foreign);
-	run->quota -= quota - foreign.quota;
-	run->errand = foreign.errand;
+	budget->left -= left - foreign.left;
+	budget->errand = foreign.errand;
 }
 
 /**
  * smr_task_kick() - smr_task_run() with the remaining budget of this softirq
  * @task: the task
  *
- * All tasks that one softirq runs share one quota. When it is used up, further tasks run in
- * their workqueues. With BH off outside of a softirq, each call has its own quota; on
+ * All tasks that one softirq runs share one budget. When it is used up, further tasks run in
+ * their workqueues. With BH off outside of a softirq, each call has its own budget; on
  * PREEMPT_RT the task runs in its workqueue then.
  *
  * Context: softirq, or BH off.
@@ -325,26 +325,26 @@ void smr_task_run_foreign(struct smr_task *task, struct smr_run *run,
 void smr_task_kick(struct smr_task *task)
 {
 	struct share *share = softirq_share_get();
-	struct smr_run run = {
-		.quota = share ? share->quota : SMR_QUOTA_SOFTIRQ,
+	struct smr_budget budget = {
+		.left = share ? share->left : SMR_BUDGET_SOFTIRQ,
 	};
-	int quota = run.quota;
+	int left = budget.left;
 
-	if (quota <= 0 || may_be_preempted()) {
+	if (left <= 0 || may_be_preempted()) {
 		smr_task_defer(task);
 		return;
 	}
-	smr_task_run(task, &run);
+	smr_task_run(task, &budget);
 	if (share)
-		share->quota -= quota - run.quota;
+		share->left -= left - budget.left;
 }
 
 /**
  * smr_task_charge() - charge a softirq for work outside of tasks
- * @cost: in units of smr_run.quota
+ * @cost: in units of smr_budget.left
  *
  * Context: softirq; or BH off, where nothing is charged.
- * Return: false if the softirq has exceeded its quota by SMR_QUOTA_COPIES.
+ * Return: false if the softirq has exceeded its budget by SMR_BUDGET_COPIES.
  */
 bool smr_task_charge(int cost)
 {
@@ -352,10 +352,10 @@ bool smr_task_charge(int cost)
 
 	if (!share)
 		return true;
-	/* Refused work is also charged: do not let the quota wrap. */
-	if (share->quota > -SMR_QUOTA_COPIES)
-		share->quota -= cost;
-	return share->quota > -SMR_QUOTA_COPIES;
+	/* Refused work is also charged: do not let the budget wrap. */
+	if (share->left > -SMR_BUDGET_COPIES)
+		share->left -= cost;
+	return share->left > -SMR_BUDGET_COPIES;
 }
 
 /**

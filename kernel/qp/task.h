@@ -21,9 +21,9 @@ struct smr_task;
 DEFINE_LOCK_GUARD_0(smr_bh, local_bh_disable(), local_bh_enable())
 
 /**
- * struct smr_run - context and budget of a run of a task
+ * struct smr_budget - context and budget of a run of a task
  * @can_sleep: process context with BH and preemption on
- * @quota: work that may still be done, in bytes; a packet costs SMR_COST_PACKET in addition to
+ * @left: work that may still be done, in bytes; a packet costs SMR_COST_PACKET in addition to
  *	its bytes. Work beyond it is left to the workqueue
  * @sqpoll: for a send task: see qp/sqpoll.c
  * @here: for a response task: the operation handed over by the send task that the caller of
@@ -32,12 +32,12 @@ DEFINE_LOCK_GUARD_0(smr_bh, local_bh_disable(), local_bh_enable())
  *	after the run
  * @errand: a fault for the caller to execute then, or NULL
  *
- * The run of another QP's task, as that of the peer on the same host, reduces the quota
+ * The run of another QP's task, as that of the peer on the same host, reduces the budget
  * of the caller's run.
  */
-struct smr_run {
+struct smr_budget {
 	bool can_sleep;
-	int quota;
+	int left;
 	bool sqpoll;
 	const struct smr_local *here;
 	bool takes_errand;
@@ -46,7 +46,7 @@ struct smr_run {
 
 /*
  * Result of one step of a task's work. For the task itself, DONE and AGAIN are the same: it
- * takes the next step at once if the quota allows.
+ * takes the next step at once if the budget allows.
  */
 enum smr_step {
 	SMR_STEP_DONE,		/* finished, look for the next piece of work */
@@ -66,7 +66,7 @@ enum smr_step {
  */
 struct smr_task {
 	atomic_t state;
-	enum smr_step (*fn)(struct smr_task *task, struct smr_run *run);
+	enum smr_step (*fn)(struct smr_task *task, struct smr_budget *budget);
 	bool (*get)(struct smr_task *task);
 	void (*put)(struct smr_task *task);
 	struct workqueue_struct *wq;
@@ -77,24 +77,24 @@ struct smr_task {
  * Budget of one run, in bytes, before the workqueue takes over; also of all runs of one softirq
  * together
  */
-#define SMR_QUOTA_SOFTIRQ	(256 * 1024)
-#define SMR_QUOTA_PROCESS	(4 * 1024 * 1024)
+#define SMR_BUDGET_SOFTIRQ	(256 * 1024)
+#define SMR_BUDGET_PROCESS	(4 * 1024 * 1024)
 /*
- * Amount by which one softirq may exceed its quota to queue copies of packets. At half a
+ * Amount by which one softirq may exceed its budget to queue copies of packets. At half a
  * microsecond each, 4096 copies take as long as net.core.netdev_budget_usecs allows.
  */
-#define SMR_QUOTA_COPIES	(4096 * SMR_COST_PACKET)
+#define SMR_BUDGET_COPIES	(4096 * SMR_COST_PACKET)
 /* Cost of a packet in addition to its bytes, and of each request that an answer completes */
 #define SMR_COST_PACKET		1024
 #define SMR_COST_RETIRE		512
 
 void smr_task_init(struct smr_task *task, struct workqueue_struct *wq,
-		   enum smr_step (*fn)(struct smr_task *, struct smr_run *),
+		   enum smr_step (*fn)(struct smr_task *, struct smr_budget *),
 		   bool (*get)(struct smr_task *),
 		   void (*put)(struct smr_task *));
-void smr_task_run(struct smr_task *task, struct smr_run *run);
-bool smr_task_try(struct smr_task *task, struct smr_run *run);
-void smr_task_run_foreign(struct smr_task *task, struct smr_run *run,
+void smr_task_run(struct smr_task *task, struct smr_budget *budget);
+bool smr_task_try(struct smr_task *task, struct smr_budget *budget);
+void smr_task_run_foreign(struct smr_task *task, struct smr_budget *budget,
 			  const struct smr_local *here);
 void smr_task_kick(struct smr_task *task);
 bool smr_task_charge(int cost);

@@ -132,7 +132,7 @@ static struct smr_qp *local_peer(const struct datagram *d)
 	return NULL;
 }
 
-static int local_send(struct datagram *d, struct smr_run *run)
+static int local_send(struct datagram *d, struct smr_budget *budget)
 {
 	struct smr_qp *qp = d->qp, *peer;
 	struct sk_buff *skb;
@@ -155,7 +155,7 @@ static int local_send(struct datagram *d, struct smr_run *run)
 	smr_qp_inc(qp, SMR_CNT_LOCAL_OPS);
 	smr_qp_add(qp, SMR_CNT_LOCAL_BYTES, d->wqe->len);
 	smr_qp_queue(peer, skb, false);
-	smr_task_run_foreign(&peer->resp_task, run, NULL);
+	smr_task_run_foreign(&peer->resp_task, budget, NULL);
 	smr_qp_put(peer);
 	return 0;
 }
@@ -183,18 +183,18 @@ static int wire_send(struct datagram *d)
 }
 
 /* It was sent, or is lost, which the sender cannot tell. */
-static void datagram_done(struct datagram *d, struct smr_run *run)
+static void datagram_done(struct datagram *d, struct smr_budget *budget)
 {
 	struct smr_qp *qp = d->qp;
 
 	smr_send_begin(qp, d->wqe, d->hdr.psn, 1);
 	smr_snd_pass(&qp->snd, 1);
 	smr_snd_settle(&qp->snd);
-	run->quota -= d->len + SMR_COST_PACKET;
+	budget->left -= d->len + SMR_COST_PACKET;
 	smr_send_retire(qp);
 }
 
-static enum smr_step datagram_send(struct datagram *d, struct smr_run *run)
+static enum smr_step datagram_send(struct datagram *d, struct smr_budget *budget)
 {
 	struct smr_qp *qp = d->qp;
 	enum smr_step step;
@@ -202,10 +202,10 @@ static enum smr_step datagram_send(struct datagram *d, struct smr_run *run)
 
 	if (!smr_payload_open(qp, d->wqe))
 		return SMR_STEP_DONE;
-	err = is_local(d) ? local_send(d, run) : wire_send(d);
-	step = smr_payload_result(qp, err, run);
+	err = is_local(d) ? local_send(d, budget) : wire_send(d);
+	step = smr_payload_result(qp, err, budget);
 	if (step == SMR_STEP_DONE)
-		datagram_done(d, run);
+		datagram_done(d, budget);
 	smr_sgl_close(&qp->req.sgl);
 	return step;
 }
@@ -214,14 +214,14 @@ static enum smr_step datagram_send(struct datagram *d, struct smr_run *run)
  * smr_ud_send() - send the oldest work request of a UD QP
  * @qp: the QP, in RTS
  * @wqe: the work request; may have completed on return
- * @run: the budget
+ * @budget: the budget
  *
- * Context: as @run says; called by the send task.
+ * Context: as @budget says; called by the send task.
  * Return: SMR_STEP_WAIT if the stack does not accept packets, until the waiter is woken;
  * SMR_STEP_DEFER; SMR_STEP_DONE or SMR_STEP_AGAIN otherwise.
  */
 enum smr_step smr_ud_send(struct smr_qp *qp, struct smr_swqe *wqe,
-			  struct smr_run *run)
+			  struct smr_budget *budget)
 {
 	struct datagram d = {
 		.qp = qp,
@@ -235,7 +235,7 @@ enum smr_step smr_ud_send(struct smr_qp *qp, struct smr_swqe *wqe,
 		smr_send_fail(qp, status);
 	} else {
 		datagram_init(&d);
-		step = datagram_send(&d, run);
+		step = datagram_send(&d, budget);
 	}
 	if (d.av)
 		smr_av_put(d.av);
@@ -315,14 +315,14 @@ static u16 datagram_vlan(const struct smr_qp *qp, const struct sk_buff *skb)
  * smr_ud_receive() - receive a datagram
  * @qp: its receiver, a UD QP
  * @op: the datagram
- * @run: the budget
+ * @budget: the budget
  *
- * Context: as @run says; called by the response task.
+ * Context: as @budget says; called by the response task.
  * Return: SMR_RESP_OK if it was received; SMR_RESP_MORE, SMR_RESP_DEFER: call again; or the
  *	error.
  */
 enum smr_resp_verdict smr_ud_receive(struct smr_qp *qp, const struct smr_op *op,
-				     struct smr_run *run)
+				     struct smr_budget *budget)
 {
 	struct smr_recv_from from = {
 		.v4 = smr_rx_info(op->skb)->family == AF_INET,
@@ -331,12 +331,12 @@ enum smr_resp_verdict smr_ud_receive(struct smr_qp *qp, const struct smr_op *op,
 
 	verdict = received_check(qp, &op->hdr);
 	if (verdict == SMR_RESP_OK)
-		verdict = smr_recv_place(qp, op->hdr.len + SMR_GRH_LEN, run,
+		verdict = smr_recv_place(qp, op->hdr.len + SMR_GRH_LEN, budget,
 					 datagram_copy, op);
 	if (verdict != SMR_RESP_OK)
 		return verdict;
 	from.vlan_id = datagram_vlan(qp, op->skb);
-	run->quota -= op->hdr.len;
+	budget->left -= op->hdr.len;
 	smr_recv_done_ud(qp, &op->hdr, op->hdr.len + SMR_GRH_LEN, &from);
 	return SMR_RESP_OK;
 }

@@ -103,14 +103,14 @@ static int frame_out(struct smr_qp *qp, unsigned int len)
 }
 
 static void frame_done(struct smr_qp *qp, const struct smr_swqe *wqe,
-		       struct smr_run *run)
+		       struct smr_budget *budget)
 {
 	smr_send_begin(qp, wqe, 0, 1);
 	if (qp->pace)
 		smr_pace_sent(qp->pace, wqe->len);
 	smr_qp_inc(qp, SMR_CNT_TX_PACKETS);
 	smr_qp_add(qp, SMR_CNT_TX_BYTES, wqe->len);
-	run->quota -= wqe->len + SMR_COST_PACKET;
+	budget->left -= wqe->len + SMR_COST_PACKET;
 	smr_send_retire(qp);
 }
 
@@ -125,13 +125,13 @@ static bool frame_len_ok(const struct smr_qp *qp, u32 len)
  * smr_raw_send() - send the oldest work request of a RAW_PACKET QP
  * @qp: the QP, in RTS
  * @wqe: the work request; may have completed on return
- * @run: the budget
+ * @budget: the budget
  *
- * Context: as @run says; called by the send task.
+ * Context: as @budget says; called by the send task.
  * Return: as smr_ud_send().
  */
 enum smr_step smr_raw_send(struct smr_qp *qp, struct smr_swqe *wqe,
-			   struct smr_run *run)
+			   struct smr_budget *budget)
 {
 	enum smr_step step = SMR_STEP_AGAIN;
 	int err;
@@ -148,9 +148,9 @@ enum smr_step smr_raw_send(struct smr_qp *qp, struct smr_swqe *wqe,
 	if (err == -EMSGSIZE)
 		smr_send_fail(qp, IB_WC_LOC_LEN_ERR);
 	else
-		step = smr_payload_result(qp, err, run);
+		step = smr_payload_result(qp, err, budget);
 	if (step == SMR_STEP_DONE)
-		frame_done(qp, wqe, run);
+		frame_done(qp, wqe, budget);
 	smr_sgl_close(&qp->req.sgl);
 	return step;
 }
@@ -168,20 +168,20 @@ static int frame_copy(struct smr_qp *qp, const void *from)
  * smr_raw_receive() - receive a frame
  * @qp: its receiver, a RAW_PACKET QP
  * @skb: the frame
- * @run: the budget
+ * @budget: the budget
  *
- * Context: as @run says; called by the response task.
+ * Context: as @budget says; called by the response task.
  * Return: as smr_ud_receive().
  */
 enum smr_resp_verdict smr_raw_receive(struct smr_qp *qp, struct sk_buff *skb,
-				      struct smr_run *run)
+				      struct smr_budget *budget)
 {
 	enum smr_resp_verdict verdict;
 
-	verdict = smr_recv_place(qp, skb->len, run, frame_copy, skb);
+	verdict = smr_recv_place(qp, skb->len, budget, frame_copy, skb);
 	switch (verdict) {
 	case SMR_RESP_OK:
-		run->quota -= skb->len;
+		budget->left -= skb->len;
 		smr_recv_done_raw(qp, skb->len, smr_rx_part(skb)->flow_tag);
 		break;
 	case SMR_RESP_RNR:

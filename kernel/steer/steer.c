@@ -8,7 +8,7 @@
  * A packet may match many rules, and it is not queued before they are matched, so the copies
  * cannot be made later. The first receiver costs about as much as a socket of the stack, and
  * gets each packet. The copies for the others are charged to the softirq, which drops them when
- * its quota is used up.
+ * its budget is used up.
  */
 #include "steer/steer.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /*
- * Copies of packets that one softirq may make: 256 in its quota and 4096 beyond that, and
+ * Copies of packets that one softirq may make: 256 in its budget and 4096 beyond that, and
  * those of the packet that uses this up
  */
 #define VT_COPIES_MAX	(4096 + 256 + 300)

@@ -177,7 +177,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	smr_srqtab_init(&dev->verbs.srqs);
 	smr_dm_store_init(&dev->verbs.dms);
 	smr_steer_init(&dev->verbs.steer, ndev);
-	smr_userwqs_init(&dev->verbs.users, &conf->user);
+	smr_users_init(&dev->verbs.users, &conf->user);
 	smr_awaits_init(&dev->verbs.awaits);
 	INIT_WORK(&dev->resync_work, resync_netdev);
 	netdev_hold(ndev, &dev->tracker, GFP_KERNEL);

@@ -33,7 +33,7 @@
 #include "qp/core.h"
 #include "qp/cq.h"
 #include "qp/srq.h"
-#include "qp/userwq.h"
+#include "qp/user.h"
 #include "qp/xrc.h"
 #include "steer/flow_count.h"
 #include "steer/rss.h"
@@ -282,19 +282,19 @@ static int create_qp(struct ib_qp *qp, struct ib_qp_init_attr *init,
 }
 
 /* Return: NULL for a kernel consumer. */
-static struct smr_account *user_account(struct smr_userwq *user)
+static struct smr_account *user_account(struct smr_user *user)
 {
 	return user ? &user->account : NULL;
 }
 
 static int destroy_qp(struct ib_qp *qp, struct ib_udata *udata)
 {
-	struct smr_userwq *user = smr_userwq_share(to_smr_qp(qp)->user);
+	struct smr_user *user = smr_user_share(to_smr_qp(qp)->user);
 	int ret;
 
 	ret = gone(qp->device, user_account(user), SMR_LIMIT_QP,
 		   smr_verbs_ops.destroy_qp(qp, udata));
-	smr_userwq_put(user);
+	smr_user_put(user);
 	return ret;
 }
 
@@ -422,12 +422,12 @@ static int alloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata)
 
 static int dealloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata)
 {
-	struct smr_userwq *user = smr_userwq_share(to_smr_xrcd(xrcd)->user);
+	struct smr_user *user = smr_user_share(to_smr_xrcd(xrcd)->user);
 	int ret;
 
 	ret = gone(xrcd->device, user_account(user), SMR_LIMIT_XRCD,
 		   smr_verbs_ops.dealloc_xrcd(xrcd, udata));
-	smr_userwq_put(user);
+	smr_user_put(user);
 	return ret;
 }
 

@@ -14,7 +14,7 @@
 struct smr_account;
 struct smr_bell;
 struct smr_env;
-struct smr_userwq;
+struct smr_user;
 
 /**
  * struct smr_ucontext - a process's context of the device
@@ -32,7 +32,7 @@ struct smr_ucontext {
 	struct ib_ucontext ibuctx;
 	struct smr_env *env;
 	u64 id;
-	struct smr_userwq *user;
+	struct smr_user *user;
 	struct smr_account *account;
 	struct smr_arenas arenas;
 	struct smr_why_log *whys;

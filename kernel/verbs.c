@@ -93,7 +93,7 @@ static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	ret = ib_is_udata_in_empty(udata);
 	if (ret)
 		return ret;
-	ctx->user = smr_userwq_get(&verbs->users);
+	ctx->user = smr_user_get(&verbs->users);
 	if (IS_ERR(ctx->user))
 		return PTR_ERR(ctx->user);
 	ctx->account = &ctx->user->account;
@@ -115,7 +115,7 @@ static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 end_log:
 	smr_why_log_end(ctx->whys);
 put_user:
-	smr_userwq_put(ctx->user);
+	smr_user_put(ctx->user);
 	return ret;
 }
 
@@ -140,7 +140,7 @@ static void dealloc_ucontext(struct ib_ucontext *uctx)
 	smr_bell_end(ctx->bell);
 	smr_arenas_fini(&ctx->arenas);
 	smr_why_log_end(ctx->whys);
-	smr_userwq_put(ctx->user);
+	smr_user_put(ctx->user);
 }
 
 /* Rings are ordinary memory, so processes may keep their mappings. */
@@ -348,7 +348,7 @@ static int alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 	int ret = smr_udata_result(udata, ib_no_udata_io(udata));
 
 	if (!ret && uctx) {
-		xrcd->user = smr_userwq_share(to_smr_ucontext(uctx)->user);
+		xrcd->user = smr_user_share(to_smr_ucontext(uctx)->user);
 		xrcd->whys = smr_why_log_get(to_smr_ucontext(uctx)->whys);
 	}
 	return ret;
@@ -357,7 +357,7 @@ static int alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 static int dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	smr_why_log_put(to_smr_xrcd(ibxrcd)->whys);
-	smr_userwq_put(to_smr_xrcd(ibxrcd)->user);
+	smr_user_put(to_smr_xrcd(ibxrcd)->user);
 	return 0;
 }
 

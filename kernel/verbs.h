@@ -16,7 +16,7 @@
 #include "qp/ah.h"
 #include "qp/core.h"
 #include "qp/srq.h"
-#include "qp/userwq.h"
+#include "qp/user.h"
 #include "steer/steer.h"
 
 struct task_struct;
@@ -54,7 +54,7 @@ struct smr_verbs {
 	struct smr_srqtab srqs;
 	struct smr_dm_store dms;
 	struct smr_steer steer;
-	struct smr_userwqs users;
+	struct smr_users users;
 	struct smr_awaits awaits;
 	struct xarray counters;
 	struct smr_limits limits;

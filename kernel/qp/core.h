@@ -51,7 +51,7 @@ struct smr_rss;
 struct smr_rx_train;
 struct smr_srq;
 struct smr_stats;
-struct smr_userwq;
+struct smr_user;
 
 /* The verdict on a request; the tables in qp/resp_reply.c define the reaction. */
 enum smr_resp_verdict {
@@ -635,7 +635,7 @@ struct smr_qp {
 	struct ib_qp ibqp;
 	struct smr_env *env;
 	struct smr_stats __rcu *stats;
-	struct smr_userwq *user;
+	struct smr_user *user;
 	u64 context;
 	struct smr_why_log *whys;
 	struct smr_pd *pd;

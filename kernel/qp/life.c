@@ -25,7 +25,7 @@
 #include "qp/responder.h"
 #include "qp/sqpoll.h"
 #include "qp/task.h"
-#include "qp/userwq.h"
+#include "qp/user.h"
 #include "stats.h"
 
 /* IBTA 3.5.3: QP0 and QP1 are for management; the last is multicast. */

@@ -34,7 +34,7 @@
 #include "qp/sq.h"
 #include "qp/srq.h"
 #include "qp/transition.h"
-#include "qp/userwq.h"
+#include "qp/user.h"
 #include "qp/xrc.h"
 #include "stats.h"
 #include "steer/rss.h"
@@ -348,7 +348,7 @@ int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 	qp->state = IB_QPS_RESET;
 
 	if (uctx) {
-		qp->user = smr_userwq_share(to_smr_ucontext(uctx)->user);
+		qp->user = smr_user_share(to_smr_ucontext(uctx)->user);
 		qp->context = to_smr_ucontext(uctx)->id;
 	}
 	qp->whys = smr_why_log_get(log_for(env, init, uctx));
@@ -372,7 +372,7 @@ fini_transport:
 	smr_qp_fini(qp);
 put_user:
 	smr_why_log_put(qp->whys);
-	smr_userwq_put(qp->user);
+	smr_user_put(qp->user);
 	smr_rss_destroy(rss);
 	return ret;
 }
@@ -395,7 +395,7 @@ void smr_qp_destroy(struct smr_qp *qp)
 	smr_rq_destroy(&qp->rq);
 	smr_sq_destroy(&qp->sq);
 	smr_why_log_put(qp->whys);
-	smr_userwq_put(qp->user);
+	smr_user_put(qp->user);
 	smr_rss_destroy(qp->rss);
 }
 

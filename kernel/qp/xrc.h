@@ -25,7 +25,7 @@ struct smr_why_log;
  */
 struct smr_xrcd {
 	struct ib_xrcd ibxrcd;
-	struct smr_userwq *user;
+	struct smr_user *user;
 	struct smr_why_log *whys;
 };
 

@@ -8,7 +8,7 @@
  * It has no rescuer: memory reclaim does not depend on a process's QP. Kernel consumers use the
  * device's workqueue.
  */
-#include "qp/userwq.h"
+#include "qp/user.h"
 
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -18,9 +18,9 @@
 #include "compat/cleanup.h"
 #include "mmap.h"
 
-static struct smr_userwq *user_find(struct smr_userwqs *all, kuid_t uid)
+static struct smr_user *user_find(struct smr_users *all, kuid_t uid)
 {
-	struct smr_userwq *user;
+	struct smr_user *user;
 
 	lockdep_assert_held(&all->lock);
 	list_for_each_entry(user, &all->list, node)
@@ -29,9 +29,9 @@ static struct smr_userwq *user_find(struct smr_userwqs *all, kuid_t uid)
 	return NULL;
 }
 
-static struct smr_userwq *user_add(struct smr_userwqs *all, kuid_t uid)
+static struct smr_user *user_add(struct smr_users *all, kuid_t uid)
 {
-	struct smr_userwq *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	struct smr_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
 
 	lockdep_assert_held(&all->lock);
 	if (!user)
@@ -55,11 +55,11 @@ free_user:
 }
 
 /**
- * smr_userwqs_init() - initialize a device's list of users
+ * smr_users_init() - initialize a device's list of users
  * @all: the list; needs no cleanup when it is empty
  * @conf: limits of each user
  */
-void smr_userwqs_init(struct smr_userwqs *all,
+void smr_users_init(struct smr_users *all,
 		      const struct smr_account_conf *conf)
 {
 	all->conf = *conf;
@@ -68,17 +68,17 @@ void smr_userwqs_init(struct smr_userwqs *all,
 }
 
 /**
- * smr_userwq_get() - get the workqueue of the calling user
+ * smr_user_get() - get the workqueue of the calling user
  * @all: of the device
  *
  * Context: process, may sleep.
- * Return: the user with a reference, which smr_userwq_put() drops; or ERR_PTR(-ENOMEM). The
+ * Return: the user with a reference, which smr_user_put() drops; or ERR_PTR(-ENOMEM). The
  * user is the caller's real user id or, in a user namespace, that of its owner.
  */
-struct smr_userwq *smr_userwq_get(struct smr_userwqs *all)
+struct smr_user *smr_user_get(struct smr_users *all)
 {
 	kuid_t uid = smr_account_uid();
-	struct smr_userwq *user;
+	struct smr_user *user;
 
 	guard(mutex)(&all->lock);
 	user = user_find(all, uid);
@@ -90,13 +90,13 @@ struct smr_userwq *smr_userwq_get(struct smr_userwqs *all)
 }
 
 /**
- * smr_userwq_share() - take another reference
+ * smr_user_share() - take another reference
  * @user: the caller has a reference; or NULL
  *
  * Context: process, may sleep.
- * Return: @user; smr_userwq_put() drops the reference.
+ * Return: @user; smr_user_put() drops the reference.
  */
-struct smr_userwq *smr_userwq_share(struct smr_userwq *user)
+struct smr_user *smr_user_share(struct smr_user *user)
 {
 	if (!user)
 		return NULL;
@@ -106,13 +106,13 @@ struct smr_userwq *smr_userwq_share(struct smr_userwq *user)
 }
 
 /**
- * smr_userwq_put() - drop a reference; the last one destroys workqueue and account
+ * smr_user_put() - drop a reference; the last one destroys workqueue and account
  * @user: the user, or NULL. None of the caller's work items can start again, and all that it
  *	had charged is uncharged
  *
  * Context: process, may sleep; waits for work items that are about to end.
  */
-void smr_userwq_put(struct smr_userwq *user)
+void smr_user_put(struct smr_user *user)
 {
 	if (!user)
 		return;

@@ -27,11 +27,32 @@ FIXTURE(nth)
 {
 	struct vt_pair pair;
 	struct vt_region r;
+	uint8_t *apart;
 	struct ibv_pd *other;
 	struct ibv_mr *mr;
 	struct ibv_mw *mw;
 	int fd;
 };
+
+/*
+ * A MiB of pages none of which has its neighbour in physical memory beside it: the page that was
+ * allocated in between is in the other half of the mapping.
+ */
+static uint8_t *pages_apart(void)
+{
+	uint8_t *p = vt_map(2 * MIB, PAGE, MAP_PRIVATE, -1);
+	size_t i;
+
+	if (!p)
+		return NULL;
+	/* fails where there are no huge pages */
+	madvise(p, 2 * MIB, MADV_NOHUGEPAGE);
+	for (i = 0; i < MIB; i += PAGE) {
+		p[i] = 1;
+		p[MIB + i] = 1;
+	}
+	return p;
+}
 
 FIXTURE_SETUP(nth)
 {
@@ -50,6 +71,8 @@ FIXTURE_SETUP(nth)
 	ASSERT_NE(NULL, p);
 	ASSERT_EQ(0, vt_region_reg(&self->r, self->pair.b.pd, p, LEN,
 				   (uintptr_t)p, VT_ACCESS_ODP));
+	self->apart = pages_apart();
+	ASSERT_NE(NULL, self->apart);
 }
 
 FIXTURE_TEARDOWN(nth)
@@ -58,6 +81,8 @@ FIXTURE_TEARDOWN(nth)
 	if (self->fd >= 0)
 		close(self->fd);
 	vt_region_close(&self->r);
+	if (self->apart)
+		munmap(self->apart, 2 * MIB);
 	if (self->other)
 		EXPECT_EQ(0, ibv_dealloc_pd(self->other));
 	vt_pair_close(&self->pair);
@@ -210,7 +235,7 @@ static int reg_page(FIXTURE_DATA(nth) *self)
 
 static int reg_many(FIXTURE_DATA(nth) *self)
 {
-	return reg(self, self->pair.b.buf.p, MIB, VT_ACCESS_ALL);
+	return reg(self, self->apart, MIB, VT_ACCESS_ALL);
 }
 
 /* Pages that have not been touched yet */

@@ -75,6 +75,10 @@ comment() { tshark -r "$WORK/pcap" -Y "$1" -T fields -e frame.comment 2>/dev/nul
 check "softmr capture: a WRITE with a key that is none" capture "${SOFTMR_CAPTURE[@]}" -- refused_write
 check "the NAK says why" grep -qE "^softmr: 0x1001 KEY_UNKNOWN: .*0xdead00.*; try: " <(comment "infiniband.aeth.syndrome == 0x62")
 check "no other packet does" is "$(comment "infiniband.aeth.syndrome != 0x62" | grep -c .)" 0
+dropped_datagram_of() { "$@" python3 "$LIB/dropped_datagram.py" "$DEV" "${GID_ARGS[1]}" >"$WORK/said" && is "$(<"$WORK/said")" 0; }
+drop_says_why() { grep -qE "^softmr: 0x1404 DROP_QKEY: .* 0x2222 .* 0x1111; try: " <(comment "infiniband.bth.opcode == 100"); }
+check "softmr capture: a datagram with a wrong Q_Key" capture "${SOFTMR_CAPTURE[@]}" -- dropped_datagram_of env
+check "the dropped packet says why" drop_says_why
 check "softmr capture: programs" capture "${SOFTMR_CAPTURE[@]}" -- programs v4
 tshark -F pcap -r "$WORK/pcap" -w "$WORK/converted" 2>/dev/null && mv "$WORK/converted" "$WORK/pcap"
 check "well-formed" well_formed SEND_{FIRST,MIDDLE,LAST} WRITE_{FIRST,MIDDLE,LAST} READ_REQUEST READ_RESP_{FIRST,MIDDLE,LAST} ACK
@@ -93,6 +97,8 @@ root_and_user() { refused_write_of env && refused_write_of "${NOBODY[@]}"; }
 captured() { tshark -r "$WORK/pcap" -T fields -e infiniband.bth.opcode 2>/dev/null | tr '\n' ' '; }
 # as_own PATH: of each side's packets what the opcodes are: a WRITE, and its NAK
 as_own() {
+	check "a user captures his datagram with a wrong Q_Key, $1" capture "${SOFTMR_CAPTURE[@]}" -- dropped_datagram_of "${NOBODY[@]}"
+	check "the dropped packet says why" drop_says_why
 	check "a user captures his own QPs, $1" capture "${SOFTMR_CAPTURE[@]}" -- refused_write_of "${NOBODY[@]}"
 	check "he is told that it is not all" grep -q "all of them take CAP_NET_RAW" "$WORK/sniffer"
 	check "the WRITE and its NAK" is "$(captured)" "$2"

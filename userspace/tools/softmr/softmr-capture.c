@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * softmr capture: writes the packets of a link, and messages between two QPs of this host as
- * packets, to a file for Wireshark (pcapng). A packet that refuses a request has the reason as its
- * comment.
+ * packets, to a file for Wireshark (pcapng). A packet that refuses a request, or that is dropped,
+ * has the reason as its comment. The module may log the reason after the packet is captured, so
+ * packets are held for a moment.
  */
 #include <endian.h>
 #include <errno.h>
@@ -29,8 +30,8 @@ static const char usage[] =
 	"\n"
 	"Writes what LINK sends and receives to FILE (pcapng), until Ctrl-C, and besides what two queue\n"
 	"pairs of this host exchange without a packet, as the packets that the wire would have\n"
-	"had. A packet that refuses a request says why in its comment. Without CAP_NET_RAW, only what\n"
-	"the queue pairs of your own processes send and receive.\n"
+	"had. A packet that refuses a request or is dropped says why in its comment. Without\n"
+	"CAP_NET_RAW, only what the queue pairs of your own processes send and receive.\n"
 	"\n"
 	"  -w, --write FILE  where to\n"
 	"  -c, --count N     end after N packets\n"
@@ -40,6 +41,13 @@ static const char usage[] =
 /* The number of packets that may wait for us, and the longest one that is captured completely */
 #define SLOTS		2048
 #define SLOT_BYTES	9216
+/* The number of packets that are held, and for how long at most, ms */
+#define HELD		256
+#define HOLD_MS		50
+/* How long to wait for a packet if none is held, before a look at whether the user has ended it */
+#define WAIT_MS		200
+/* The time between the capture of a dropped packet and the log of its reason, at most, ns */
+#define NEAR_NS		20000000
 
 /* pcapng, draft-ietf-opsawg-pcapng: types of blocks and options */
 enum {
@@ -61,18 +69,34 @@ enum {
 };
 
 /**
+ * struct held - a packet that is not written yet
+ * @data: the frame, in a slot
+ * @len: its bytes
+ * @ns: when it was captured, of CLOCK_REALTIME
+ * @comment: or NULL
+ */
+struct held {
+	uint8_t *data;
+	uint32_t len;
+	uint64_t ns;
+	char *comment;
+};
+
+/**
  * struct capture - a capture
  * @own: the file of packets of our own queue pairs; -1: a sniffer
  * @lost: packets of that file that we were too slow for
  * @out: the file
  * @whys: the socket for reasons; NULL: not available
+ * @said: the time of the last dropped packet that has its comment
  * @buf: @SLOTS slots of @SLOT_BYTES
+ * @held: @nr_held packets, the oldest first
  */
 struct capture {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *channel;
-	struct ibv_cq *cq;
+	struct ibv_cq_ex *cq;
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
 	struct ibv_flow *flow;
@@ -81,7 +105,10 @@ struct capture {
 	FILE *out;
 	struct nl_sock *whys;
 	int family;
+	uint64_t said;
 	uint8_t *buf;
+	struct held held[HELD];
+	uint32_t nr_held;
 };
 
 static volatile sig_atomic_t ended;
@@ -141,31 +168,21 @@ static void put_heads(FILE *out, const char *link)
 	put32(out, len);
 }
 
-static uint64_t now(void)
+static void put_packet(FILE *out, const struct held *p)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-/* ns: when it was captured */
-static void put_packet(FILE *out, uint64_t ns, const uint8_t *data, uint32_t len,
-		       const char *comment)
-{
-	size_t option = comment ? option_bytes(strlen(comment)) + 4 : 0;
-	uint32_t all = (uint32_t)(32 + len + (-len & 3) + option);
+	size_t option = p->comment ? option_bytes(strlen(p->comment)) + 4 : 0;
+	uint32_t all = (uint32_t)(32 + p->len + (-p->len & 3) + option);
 
 	put32(out, BLOCK_PACKET);
 	put32(out, all);
 	put32(out, 0);
-	put32(out, (uint32_t)(ns >> 32));
-	put32(out, (uint32_t)ns);
-	put32(out, len);
-	put32(out, len);
-	put_padded(out, data, len);
-	if (comment) {
-		put_option(out, OPTION_COMMENT, comment, strlen(comment));
+	put32(out, (uint32_t)(p->ns >> 32));
+	put32(out, (uint32_t)p->ns);
+	put32(out, p->len);
+	put32(out, p->len);
+	put_padded(out, p->data, p->len);
+	if (p->comment) {
+		put_option(out, OPTION_COMMENT, p->comment, strlen(p->comment));
 		put32(out, 0);
 	}
 	put32(out, all);
@@ -198,37 +215,111 @@ static const uint8_t *find_bth(const uint8_t *data, size_t len)
 	return data + off + 8;
 }
 
-/* The refusal that a NAK reports; caller frees it. NULL: no NAK, or unknown */
-static char *reason_of(const struct capture *c, const uint8_t *data, size_t len)
+/* The refusal that a NAK reports; NULL: no NAK, or unknown */
+static const struct refusal *nak_of(const uint8_t *bth, const struct refusal *list, size_t n)
 {
-	const uint8_t *bth = find_bth(data, len);
 	const struct refusal *found = NULL;
-	const struct smr_why_info *info;
-	struct refusal *list = NULL;
-	char *text = NULL, said[512];
-	uint32_t qpn, psn;
-	size_t i, n = 0;
+	uint32_t qpn = be24(bth + 5), psn = be24(bth + 9);
+	size_t i;
 
-	if (!c->whys || !bth || (bth[0] & 0x1f) != OPCODE_ACK ||
-	    (bth[BTH_BYTES] & 0xe0) != SYNDROME_NAK)
-		return NULL;
-	qpn = be24(bth + 5);
-	psn = be24(bth + 9);
-	if (whys_list(c->whys, c->family, &list, &n))
+	if ((bth[0] & 0x1f) != OPCODE_ACK || (bth[BTH_BYTES] & 0xe0) != SYNDROME_NAK)
 		return NULL;
 	/* the newest: that of the responder, which knows more, or else that of the requester */
 	for (i = 0; i < n; i++)
 		if (list[i].rec.psn == psn &&
 		    (list[i].rec.peer_qpn == qpn || (list[i].rec.qpn == qpn && !found)))
 			found = &list[i];
-	info = found ? smr_why_info(found->rec.id) : NULL;
-	if (info) {
-		smr_why_format(info, (const uint64_t *)found->rec.num, said, sizeof(said));
-		text = strf("softmr: %#06x %s: %s; try: %s", found->rec.id, info->name, said,
-			    info->todo);
+	return found;
+}
+
+static bool is_drop(const struct refusal *r)
+{
+	return r->rec.id >> 8 == SMR_WHY_DROP_STATE >> 8;
+}
+
+/* Has the packet the numbers that the reason names? */
+static bool fits(const uint8_t *bth, const struct refusal *r)
+{
+	static const struct { const char *name; unsigned int at, bytes; } fields[] = {
+		{ "opcode", 0, 1 }, { "pkey", 2, 2 }, { "psn", 9, 3 }, { "qkey", BTH_BYTES, 4 },
+	};
+	const struct smr_why_info *info = smr_why_info(r->rec.id);
+	unsigned int i, k, byte;
+	const char *name;
+	size_t len;
+
+	for (i = 0; info && (name = smr_why_number(info, i, &len)); i++) {
+		for (k = 0; k < ARRAY_SIZE(fields); k++) {
+			uint64_t value = 0;
+
+			if (strlen(fields[k].name) != len || memcmp(name, fields[k].name, len))
+				continue;
+			for (byte = 0; byte < fields[k].bytes; byte++)
+				value = value << 8 | bth[fields[k].at + byte];
+			if (value != r->rec.num[i])
+				return false;
+		}
+	}
+	return info;
+}
+
+/* The held packet that was dropped for this reason: that of the nearest time; NULL: none */
+static struct held *dropped(struct capture *c, const struct refusal *r)
+{
+	struct held *found = NULL;
+	uint64_t least = NEAR_NS;
+	uint32_t i;
+
+	for (i = 0; i < c->nr_held; i++) {
+		struct held *p = &c->held[i];
+		const uint8_t *bth = find_bth(p->data, p->len);
+		uint64_t apart = p->ns > r->rec.time ? p->ns - r->rec.time : r->rec.time - p->ns;
+
+		if (bth && be24(bth + 5) == r->rec.qpn && apart < least && fits(bth, r)) {
+			found = p;
+			least = apart;
+		}
+	}
+	return found;
+}
+
+static void add_comment(struct held *p, const struct refusal *r)
+{
+	const struct smr_why_info *info = smr_why_info(r->rec.id);
+	char said[512];
+
+	/* no info: the reason is newer than this tool */
+	if (p->comment || !info)
+		return;
+	smr_why_format(info, (const uint64_t *)r->rec.num, said, sizeof(said));
+	p->comment = strf("softmr: %#06x %s: %s; try: %s", r->rec.id, info->name, said, info->todo);
+}
+
+/* Give the held packets their comments */
+static void add_comments(struct capture *c)
+{
+	const struct refusal *r;
+	struct refusal *list = NULL;
+	const uint8_t *bth;
+	struct held *p;
+	size_t n = 0;
+
+	if (!c->whys || whys_list(c->whys, c->family, &list, &n))
+		return;
+	for (p = c->held; p < c->held + c->nr_held; p++) {
+		bth = find_bth(p->data, p->len);
+		r = bth ? nak_of(bth, list, n) : NULL;
+		if (r)
+			add_comment(p, r);
+	}
+	for (r = list; r < list + n; r++) {
+		p = is_drop(r) && r->rec.time > c->said ? dropped(c, r) : NULL;
+		if (!p)
+			continue;
+		add_comment(p, r);
+		c->said = r->rec.time;
 	}
 	free(list);
-	return text;
 }
 
 /* -- the sniffer */
@@ -252,14 +343,14 @@ static struct ibv_context *open_link(const char *name)
 	return context;
 }
 
-static int post(struct capture *c, uint64_t slot)
+static int post(struct capture *c, uint8_t *slot)
 {
 	struct ibv_sge sge = {
-		.addr = (uintptr_t)(c->buf + slot * SLOT_BYTES),
+		.addr = (uintptr_t)slot,
 		.length = SLOT_BYTES,
 		.lkey = c->mr->lkey,
 	};
-	struct ibv_recv_wr wr = { .wr_id = slot, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_recv_wr wr = { .wr_id = (uintptr_t)slot, .sg_list = &sge, .num_sge = 1 }, *bad;
 
 	return ibv_post_recv(c->qp, &wr, &bad);
 }
@@ -267,8 +358,8 @@ static int post(struct capture *c, uint64_t slot)
 static int qp_start(struct capture *c)
 {
 	struct ibv_qp_init_attr init = {
-		.send_cq = c->cq,
-		.recv_cq = c->cq,
+		.send_cq = ibv_cq_ex_to_cq(c->cq),
+		.recv_cq = ibv_cq_ex_to_cq(c->cq),
 		.cap = { .max_recv_wr = SLOTS, .max_recv_sge = 1, .max_send_wr = 1,
 			 .max_send_sge = 1 },
 		.qp_type = IBV_QPT_RAW_PACKET,
@@ -292,20 +383,25 @@ static int sniffer_open(struct capture *c)
 		.size = sizeof(flow),
 		.port = 1,
 	};
-	uint64_t slot;
+	struct ibv_cq_init_attr_ex cq = {
+		.cqe = SLOTS,
+		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
+	};
+	size_t slot;
 
 	c->pd = ibv_alloc_pd(c->context);
 	c->channel = ibv_create_comp_channel(c->context);
 	if (!c->pd || !c->channel)
 		return fail("cannot use the link", errno);
-	c->cq = ibv_create_cq(c->context, SLOTS, NULL, c->channel, 0);
+	cq.channel = c->channel;
+	c->cq = ibv_create_cq_ex(c->context, &cq);
 	c->mr = ibv_reg_mr(c->pd, c->buf, (size_t)SLOTS * SLOT_BYTES, IBV_ACCESS_LOCAL_WRITE);
 	if (!c->cq || !c->mr)
 		return fail("cannot use the link", errno);
 	if (qp_start(c))
 		return fail("cannot capture", errno);
 	for (slot = 0; slot < SLOTS; slot++)
-		if (post(c, slot))
+		if (post(c, c->buf + slot * SLOT_BYTES))
 			return fail("cannot receive", errno);
 	c->flow = ibv_create_flow(c->qp, &flow);
 	return c->flow ? 0 : fail("cannot capture", errno);
@@ -371,7 +467,7 @@ static void capture_close(struct capture *c)
 	if (c->mr)
 		ibv_dereg_mr(c->mr);
 	if (c->cq)
-		ibv_destroy_cq(c->cq);
+		ibv_destroy_cq(ibv_cq_ex_to_cq(c->cq));
 	if (c->channel)
 		ibv_destroy_comp_channel(c->channel);
 	if (c->pd)
@@ -382,81 +478,123 @@ static void capture_close(struct capture *c)
 	free(c->buf);
 }
 
-static void take(struct capture *c, uint64_t ns, const uint8_t *data, uint32_t len)
+/* Write the held packets, and receive into their slots again */
+static int write_held(struct capture *c)
 {
-	char *comment = reason_of(c, data, len);
+	struct held *p;
+	int ret = 0;
 
-	put_packet(c->out, ns, data, len, comment);
-	free(comment);
+	add_comments(c);
+	for (p = c->held; p < c->held + c->nr_held; p++) {
+		put_packet(c->out, p);
+		free(p->comment);
+		if (!ret && c->own < 0)
+			ret = post(c, p->data);
+	}
+	c->nr_held = 0;
+	return ret ? fail("cannot receive", ret) : 0;
+}
+
+static void hold(struct capture *c, uint64_t ns, uint8_t *data, uint32_t len)
+{
+	c->held[c->nr_held++] = (struct held){ .data = data, .len = len, .ns = ns };
+}
+
+/* Must the held packets be written now? */
+static bool held_enough(const struct capture *c)
+{
+	struct timespec t;
+	uint64_t now;
+
+	if (!c->nr_held || c->nr_held == HELD)
+		return c->nr_held;
+	clock_gettime(CLOCK_REALTIME, &t);
+	now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return now - c->held[0].ns >= HOLD_MS * 1000000ull;
+}
+
+/* Return: poll()'s */
+static int wait_for(struct capture *c, int fd)
+{
+	struct pollfd in = { .fd = fd, .events = POLLIN };
+
+	fflush(c->out);
+	return poll(&in, 1, c->nr_held ? HOLD_MS : WAIT_MS);
 }
 
 /* Take a packet of our own queue pairs. Return: 1; 0: there is none now; -1: the end */
 static int own_take(struct capture *c)
 {
-	struct pollfd in = { .fd = c->own, .events = POLLIN };
+	uint8_t *slot = c->buf + (size_t)c->nr_held * SLOT_BYTES;
 	struct softmrdv_packet packet;
 	ssize_t n;
 
-	n = read(c->own, c->buf, SLOT_BYTES);
+	n = read(c->own, slot, SLOT_BYTES);
 	if (!n)
 		return fail("the link has ended", EIO);
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return fail("cannot receive", errno);
 	if (n < 0) {
-		fflush(c->out);
-		poll(&in, 1, 200);
+		wait_for(c, c->own);
 		return 0;
 	}
-	memcpy(&packet, c->buf, sizeof(packet));
+	memcpy(&packet, slot, sizeof(packet));
 	c->lost += packet.lost;
-	take(c, packet.time, c->buf + sizeof(packet), packet.length);
+	hold(c, packet.time, slot + sizeof(packet), packet.length);
 	return 1;
 }
 
 /* Wait for a packet, or a signal */
 static int await(struct capture *c)
 {
-	struct pollfd in = { .fd = c->channel->fd, .events = POLLIN };
 	struct ibv_cq *cq;
 	void *context;
 
-	fflush(c->out);
-	if (poll(&in, 1, 200) <= 0)
+	if (wait_for(c, c->channel->fd) <= 0)
 		return 0;
 	if (ibv_get_cq_event(c->channel, &cq, &context))
 		return fail("cannot wait", errno);
 	ibv_ack_cq_events(cq, 1);
-	return ibv_req_notify_cq(c->cq, 0) ? fail("cannot wait", errno) : 0;
+	return ibv_req_notify_cq(cq, 0) ? fail("cannot wait", errno) : 0;
 }
 
 /* Take a packet that the sniffer sees. Return: as own_take() */
 static int sniffer_take(struct capture *c)
 {
-	struct ibv_wc wc;
+	struct ibv_poll_cq_attr attr = {};
 	int ret;
 
-	ret = ibv_poll_cq(c->cq, 1, &wc);
-	if (ret < 0 || (ret && wc.status != IBV_WC_SUCCESS))
-		return fail("the link has ended", EIO);
-	if (!ret)
+	ret = ibv_start_poll(c->cq, &attr);
+	if (ret == ENOENT)
 		return await(c);
-	take(c, now(), c->buf + wc.wr_id * SLOT_BYTES, wc.byte_len);
-	return post(c, wc.wr_id) ? fail("cannot receive", errno) : 1;
+	if (ret)
+		return fail("the link has ended", EIO);
+	ret = c->cq->status;
+	if (!ret)
+		hold(c, ibv_wc_read_completion_wallclock_ns(c->cq),
+		     (uint8_t *)(uintptr_t)c->cq->wr_id, ibv_wc_read_byte_len(c->cq));
+	ibv_end_poll(c->cq);
+	return ret ? fail("the link has ended", EIO) : 1;
 }
 
 static int capture(struct capture *c, uint32_t count)
 {
 	uint32_t n = 0;
-	int ret;
+	int ret = 0;
 
-	if (c->own < 0 && ibv_req_notify_cq(c->cq, 0))
+	if (c->own < 0 && ibv_req_notify_cq(ibv_cq_ex_to_cq(c->cq), 0))
 		return fail("cannot wait", errno);
 	while (!ended && (!count || n < count) && !ferror(c->out)) {
 		ret = c->own < 0 ? sniffer_take(c) : own_take(c);
 		if (ret < 0)
-			return -1;
+			break;
 		n += (uint32_t)ret;
+		if (held_enough(c) && write_held(c))
+			return -1;
 	}
+	poll(NULL, 0, HOLD_MS);
+	if (write_held(c) || ret < 0)
+		return -1;
 	fprintf(stderr, "%u packets\n", n);
 	if (c->lost)
 		fprintf(stderr, "%llu more were lost: this program was too slow for them\n",

@@ -51,10 +51,6 @@ for page in "${pages[@]}"; do
 		check "its GID" within 10 gid_index softmr0 10.0.0.1
 		guide README "It says why"
 		;;
-	debugging)
-		guide Documentation/debugging.rst "It says why"
-		guide Documentation/debugging.rst "By bpftrace"
-		;;
 	*) guide "Documentation/$page.rst" ;;
 	esac
 done

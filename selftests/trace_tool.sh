@@ -102,7 +102,8 @@ check_error "not for a user" "cannot trace" setpriv --reuid 65534 --regid 65534 
 softmr trace -o "$WORK/mr.json" -- softmr mr "$DEV" >/dev/null 2>&1
 valid "$WORK/mr.json" >"$WORK/said" 2>&1
 check "a refusal has its reason" has "^instant refused: MR_BUSY region 0x[0-9a-f]+ has [1-9][0-9]* memory windows bound"
-softmr trace --text -- softmr mr "$DEV" 2>"$WORK/mr.text" >/dev/null
+softmr trace --text --output "$WORK/mr.text" -- softmr mr "$DEV" 2>"$WORK/said" >/dev/null
+check "text is nothing for Perfetto" is "$(grep -c perfetto "$WORK/said")" 0
 check "the text has the name of the link and the reason in words" \
 	grep -qE " refused +dev=$DEV pid=[1-9][0-9]* qpn=0x0 why=0x0108 .*: region 0x[0-9a-f]+ has " "$WORK/mr.text"
 topology_down

@@ -215,7 +215,7 @@ static int trace(const char *path, bool text, char **command)
 			 (unsigned long long)lost);
 	if (!events)
 		complain("nothing has happened on a link");
-	else if (path)
+	else if (path && !text)
 		complain("%s: open it in https://ui.perfetto.dev", path);
 	return status;
 }

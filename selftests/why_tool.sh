@@ -61,8 +61,12 @@ softmr why --follow >>"$WORK/followed" &
 on_exit kill $!
 check "--follow begins with those that are there" within 10 followed
 : >"$WORK/followed"
+softmr why --follow --json >"$WORK/followed.json" &
+on_exit kill $!
 refused
 check "--follow shows a new one" within 10 followed
+followed_json() { [ "$(json reason tail -n 1 "$WORK/followed.json" 2>/dev/null)" = MR_BUSY ]; }
+check "--follow --json: an object in each line" within 10 followed_json
 
 # not redirected to a file: what a program does on a terminal
 python3 -c 'import pty; pty.spawn(["softmr", "why", "--follow"])' </dev/null >"$WORK/terminal" &
@@ -70,13 +74,21 @@ on_exit kill $!
 on_terminal() { grep -qE "EBUSY: region 0x.*memory windows" "$WORK/terminal" && grep -q "   try: unbind" "$WORK/terminal"; }
 check "--follow on a terminal" within 10 on_terminal
 
-# Its addresses and keys are not those of the user who has started it
-cp "$(command -v softmr-mr)" "$WORK/set-user-id" && chmod 4755 "$WORK/set-user-id"
+# hides KIND COMMAND...: softmr-mr of the file $WORK/privileged, which COMMAND gives a privilege: its addresses and keys are
+# not those of the user who has started it
+hides() {
+	local seen all
+	cp "$(command -v softmr-mr)" "$WORK/privileged"
+	check "a program $1" "${@:2}" "$WORK/privileged"
+	seen=$(as_nobody) all=$(count)
+	"${USER_NOBODY[@]}" "$WORK/privileged" "$A" >/dev/null
+	check "it was refused something" test "$(count)" -gt "$all"
+	check "and its user cannot read that" is "$(as_nobody)" "$seen"
+	rm "$WORK/privileged"
+}
 chmod 755 "$WORK"
-seen=$(as_nobody) all=$(count)
-"${USER_NOBODY[@]}" "$WORK/set-user-id" "$A" >/dev/null
-check "a set-user-id program was refused something" test "$(count)" -gt "$all"
-check "and its user cannot read that" is "$(as_nobody)" "$seen"
+hides "with set-user-id" chmod 4755
+hides "with a file capability" setcap cap_net_bind_service+ep
 
 # SOFTMR_WHY=1: the program itself prints it
 printed() { { SOFTMR_WHY=$1 softmr mr "$A" >/dev/null; } 2>&1; }

@@ -135,6 +135,7 @@ in_error() { softmr show qp --pid "$HELD" | grep -qE "^$DEV +$1 +RC +ERR .* $2 +
 check "what the requester knows of it is in its line" in_error "$requester" PEER_ACCESS
 check "and what the responder knows" in_error "$responder" KEY_UNKNOWN
 check "the same in JSON" is "$(pick 'sorted(q["reason"] for q in d["qp"])' softmr show --json --pid "$HELD")" "['KEY_UNKNOWN', 'PEER_ACCESS']"
+check "top has it, too" grep -qE "^$DEV +$responder +RC +ERR .* KEY_UNKNOWN +python3\[$HELD\]$" <(softmr top --once --pid "$HELD")
 check "show cq" grep -qE "^$DEV +[0-9]+ +[0-9]+ +0 +no +no +python3\[$HELD\]$" <(softmr show cq --pid "$HELD")
 check "softmr why --qp" is "$(softmr why --qp "$responder" --json | python3 -c '
 import json, sys

@@ -60,7 +60,7 @@ archive_fill() {
 	cp -r "$RUN_RUNTIME" "$dir"
 	# debug information. The modules need their symbols
 	strip --strip-debug "$dir"/modules/updates/*.ko
-	strip "$dir/softmr-run" "$dir/provider/libsoftmr.so"
+	strip "$dir/softmr-run" "$dir"/provider/{libsoftmr,plugin}.so
 	archive_add_verbs "$dir" "$2"
 	cp "$TOP/userspace/run/softmr-run.1" "$dir"
 	cp -r "$TOP/LICENSES" "$dir"

@@ -7,7 +7,7 @@
 #     vmlinux  initrd            the guest's kernel, and its first process
 #     modules/                   what is mounted at the guest's /lib/modules/RELEASE
 #     modules/load               the modules that it loads, in their order
-#     provider/                  the provider, by the names that the releases of libibverbs load it by
+#     provider/                  the provider, and what libibverbs loads before it, by the names of all its releases
 #     splats                     what a healthy kernel never prints
 #   $BUILD/uml-FLAVOUR/run/      the same for uml-boot.sh, which has modules and provider in layers of its own
 
@@ -66,8 +66,9 @@ run_add_provider() {
 	local dir=$1/provider tree=$2 plugin
 	mkdir "$dir"
 	cp "$(realpath "$tree"/usr/lib/*/libsoftmr.so.1)" "$dir/libsoftmr.so"
+	cp "$RUN_TOOLS/plugin.so" "$dir"
 	for plugin in "$tree"/usr/lib/*/libibverbs/libsoftmr-rdmav*.so; do
-		ln -s libsoftmr.so "$dir/${plugin##*/}"
+		ln -s plugin.so "$dir/${plugin##*/}"
 	done
 }
 

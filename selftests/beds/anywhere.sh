@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # softmr run anywhere: the archive that "make tar" makes, unpacked and run by an ordinary user of a container without
 # privileges, whose root is that of Debian 12 or 13, of a system with /usr/lib64, of one without libibverbs, or has one in
-# /opt. None of them has a compiler. RDMA_CORE_SOURCES names sources of more releases of rdma-core, which are built for /opt.
+# /opt or under another name. None of them has a compiler. RDMA_CORE_SOURCES names sources of more releases of rdma-core,
+# which are built for /opt.
 # needs: uml-plain
 # timeout: 1200
 # shellcheck disable=SC2317 # check and judge call them
@@ -123,6 +124,25 @@ in_opt() {
 	works "rdma-core $version in /opt" "loads /opt/rdma-core-$version/lib/libibverbs.so.1"
 }
 
+# renamed ROOT: its libibverbs under another name, and programs for that, beside the usual ones
+renamed() {
+	local lib=$1/usr/lib/x86_64-linux-gnu at=$1/opt/renamed program
+	mkdir -p "$at"
+	# a name of the same length
+	LC_ALL=C sed 's/libibverbs\.so\.1/libibverbs-so.1/g' "$lib/libibverbs.so.1" >"$lib/libibverbs-so.1" || return
+	for program in ibv_devinfo ibv_rc_pingpong; do
+		LC_ALL=C sed 's/libibverbs\.so\.1/libibverbs-so.1/g' "$1/usr/bin/$program" >"$at/$program" || return
+	done
+	chmod 755 "$at"/*
+}
+
+on_renamed() {
+	local BIN=/opt/renamed/
+	ROOT=$WORK/trixie
+	check "a libibverbs under another name" renamed "$ROOT" || return
+	works "another name" "loads /(usr/)?lib/x86_64-linux-gnu/libibverbs-so.1"
+}
+
 on_lib64() {
 	ROOT=$WORK/lib64
 	check "a system with /usr/lib64" lib64 "$ROOT" "$WORK/trixie" || return
@@ -180,6 +200,7 @@ for program in softmr-run vmlinux; do check "$program is static" is_static "$pro
 check "it names what it was made of" sources_named
 on_debian bookworm
 on_debian trixie
+on_renamed
 on_lib64
 on_bare
 surroundings

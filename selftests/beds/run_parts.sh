@@ -167,7 +167,8 @@ check "... of which nothing is said" says "" later
 check "an interface that the provider does not know" says "does not know the interface of the libibverbs of .*number 99" newer
 check "a libibverbs that is not there" says "lacks needs libibverbs, which this machine does not have" lacks
 check "... of which the loader speaks as of a failure" says "fails needs libibverbs, which this machine does not have" fails
-check "a copy with a name of its own" says "has a name of its own" other
+check "a copy with a name of its own is as good" says "" other
+check "... and is found" says "bin/other loads $WORK/libibverbs-34 .interface 34" -v other
 check "a program on musl" says "runs on musl" musl
 check "a program without loader" says "" "$WORK/static"
 check "what is no loader is not run outside of the guest" says "its loader finds no libibverbs" -v strange
@@ -277,6 +278,30 @@ if [ "$(id -u)" = 0 ]; then
 				"cpu cores: $(getconf _NPROCESSORS_ONLN)" ''
 		done)"
 	check "a kernel with fewer than were asked for is refused" status 1 cpuinfo $(($(getconf _NPROCESSORS_ONLN) + 1))
+	# a libibverbs as Python packages have it: under another name, and not among the process's own libraries
+	shared() { gcc -shared -fPIC -o "$WORK/$1" -xc - -xnone "${@:2}"; }
+	python_package() {
+		mkdir -p "$WORK/usual" "$WORK/package"
+		shared usual/libibverbs.so.1 -Wl,-soname,libibverbs.so.1 <<<'void verbs_register(void) {}' &&
+			shared package/libibverbs-1a2b3c.so.1.14 -Wl,-soname,libibverbs-1a2b3c.so.1.14 \
+				<<<'int puts(const char *s); void verbs_register(void) { puts("registered"); }' &&
+			shared package/libsoftmr.so -Wl,--no-as-needed "$WORK/usual/libibverbs.so.1" \
+				<<<'void verbs_register(void); __attribute__((constructor)) static void begin(void) { verbs_register(); }' &&
+			shared package/extension.so -Wl,--no-as-needed,-rpath,"$WORK/package" "$WORK/package/libibverbs-1a2b3c.so.1.14" \
+				<<<'#include <dlfcn.h>
+				void *load(const char *plugin) { return dlopen(plugin, RTLD_NOW); }' &&
+			gcc -xc -o "$WORK/package/python" - -ldl <<<'#include <dlfcn.h>
+				int main(int argc, char **argv) {
+					void *(*load)(const char *) = dlsym(dlopen(argv[1], RTLD_NOW), "load");
+					return argc < 3 || !load(argv[2]);
+				}' && cp "$WORK/build/plugin.so" "$WORK/package/libsoftmr-rdmav34.so"
+	}
+	# loads_as PLUGIN: what the extension's libibverbs prints when it loads PLUGIN
+	loads_as() { unshare --mount --propagation private sh -c 'mkdir -p /run/softmr && mount -t tmpfs x /run/softmr &&
+		mkdir /run/softmr/alias && exec "$0"/python "$0/extension.so" "$0/$1"' "$WORK/package" "$1"; }
+	check "a libibverbs under another name" python_package
+	check "... has the provider, by the plugin" is "$(loads_as libsoftmr-rdmav34.so)" registered
+	check "... and not without" is "$(loads_as libsoftmr.so)" ""
 	ln -s build/init "$WORK/softmr-node"
 	check "softmr-node: a status, and input" is "$(serve sh -c 'echo in | "$0" 1 sh -c "cat; exit 3"; echo $?' "$WORK/softmr-node" |
 		paste -sd ' ')" "in 3"

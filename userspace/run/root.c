@@ -190,6 +190,9 @@ static void add_provider(const struct job *job)
 	if (!dir)
 		return;
 	mount_host(dir, GUEST_PROVIDER, MS_RDONLY);
+	/* for plugin.c, which runs in processes of any user */
+	make_dirs(GUEST_DIR "/alias");
+	chmod(GUEST_DIR "/alias", 0777);
 	make_dirs("/etc/libibverbs.d");
 	write_file("/etc/libibverbs.d/softmr.driver", O_TRUNC,
 		   "driver " GUEST_PROVIDER "/libsoftmr\n");

@@ -65,7 +65,6 @@ struct verbs {
 	bool needs;		/* it is linked with libibverbs */
 	bool musl;
 	const char *library;	/* the libibverbs that it loads, or would load; NULL: none */
-	bool renamed;		/* its name is not libibverbs.so.1 */
 	unsigned int interface;	/* the number of the library's interface with providers */
 };
 /* @provider: the provider's directory, or NULL */

@@ -237,14 +237,12 @@ static void take_answer(struct verbs *v, char *answer)
 		arrow = strstr(name, " => ");
 		if (!arrow)
 			continue;
-		*arrow = '\0';
 		v->needs = true;
 		file = arrow + strlen(" => ");
 		if (*file != '/')
 			continue;
 		file[strcspn(file, " ")] = '\0';
 		v->library = text("%s", file);
-		v->renamed = strcmp(name, LIBRARY);
 		return;
 	}
 }
@@ -289,9 +287,6 @@ static char *verbs_problem(const struct verbs *v, const char *provider)
 		return text("%s runs on musl, and the provider needs the GNU C library", v->program);
 	if (!v->library)
 		return NULL;
-	if (v->renamed)
-		return text("the libibverbs of %s, %s, has a name of its own, by which the provider cannot find it",
-			    v->program, v->library);
 	if (!has_plugin(provider, v->interface))
 		return text("the provider does not know the interface of the libibverbs of %s, %s (number %u)",
 			    v->program, v->library, v->interface);

@@ -46,7 +46,7 @@ try_rows() {
 		cat "$OUT/boot.log" >>"$log"
 		row=$(sed -nE 's/^# +RUN +row\.([a-z0-9_]+)\.holds.*/\1/p' "$OUT/boot.log" | tail -n 1)
 		[ "$row" ] || die 1 "$2 on $1 has tried no row: see $OUT/boot.log"
-		answered "$OUT/boot.log" | grep -qx "$row" || echo "died at $row" >>"$log"
+		grep -qx "$row" <(answered "$OUT/boot.log") || echo "died at $row" >>"$log"
 		mapfile -t rest < <(rows_of "$2" | grep -vxFf <(answered "$log"; sed -n 's/^died at //p' "$log"))
 	done
 }

@@ -106,9 +106,9 @@ check_tools() {
 	have make || problem "this machine lacks make; $(advice make make)"
 	have cc || problem "this machine lacks a C compiler; $(advice gcc gcc)"
 	have cmake || problem "this machine lacks cmake; $(advice cmake cmake)"
-	! have cc || echo '#include <stdlib.h>' | cc -E - >/dev/null 2>&1 ||
+	! have cc || cc -E - >/dev/null 2>&1 <<<'#include <stdlib.h>' ||
 		problem "there are no headers of the C library; $(advice libc6-dev glibc-devel)"
-	! have cc || echo '#include <infiniband/verbs.h>' | cc -E - >/dev/null 2>&1 ||
+	! have cc || cc -E - >/dev/null 2>&1 <<<'#include <infiniband/verbs.h>' ||
 		problem "there are no headers of libibverbs; $(advice libibverbs-dev rdma-core-devel)"
 	check_library libnl-3.0 libnl-3-dev libnl3-devel
 	check_library json-c libjson-c-dev json-c-devel
@@ -135,7 +135,7 @@ check_target() {
 	for dir in /usr /etc /lib/modules; do
 		[ -w "$dir" ] || { problem "cannot write to $dir; run this as root, or give DESTDIR=" && break; }
 	done
-	if packages_of_softmr | grep -q .; then
+	if [ "$(packages_of_softmr)" ]; then
 		problem "packages of softmr are installed ($(packages_of_softmr | paste -sd ' ')); remove them first, or keep them" \
 			"and do not install from source"
 	fi

@@ -39,7 +39,7 @@ check "--help names each option" grep -qE '^  -t, --timeout SECONDS ' <("$RUN" -
 # The options that are not in the manual page
 page_lacks() {
 	"$RUN" --help | grep -oE '^  (-.,|   ) --[a-z-]+' | grep -oE -- '--.*' | while read -r option; do
-		sed 's/\\-/-/g' "$TOP/userspace/run/softmr-run.1" | grep -qE -- "^\.B.*$option( |$)" || echo "$option"
+		grep -qE -- "^\.B.*$option( |$)" <(sed 's/\\-/-/g' "$TOP/userspace/run/softmr-run.1") || echo "$option"
 	done
 }
 check "the manual page has all of them" is "$(page_lacks)" ''

@@ -21,12 +21,16 @@ usage() {
 stop_units() {
 	local units
 	[ -d /run/systemd/system ] || return 0
-	mapfile -t units < <(systemctl list-units --all --plain --no-legend 'softmr-link@*' | awk '{ print $1 }')
+	mapfile -t units < <(systemctl list-units --all --plain --no-legend 'softmr-link@*' 'softmr-metrics[.@]*' |
+		awk '{ print $1 }')
 	[ "${#units[@]}" = 0 ] || systemctl stop "${units[@]}" || true
 }
 
 # Enabled units: links to ours, in any target's .wants. Units of others may also be called softmr-something
-disabled_units() { find "$DESTDIR/etc/systemd/system" -type l -name 'softmr-link@*' 2>/dev/null || true; }
+disabled_units() {
+	find "$DESTDIR/etc/systemd/system" -type l \( -name 'softmr-link@*' -o -name softmr-metrics.socket \) 2>/dev/null ||
+		true
+}
 
 # Unload the module, with its links, if it has no users
 unload() {

@@ -6,19 +6,11 @@
 AHEAD_APT=$CACHE/apt-ahead
 AHEAD=$IMAGE/ahead
 
-ahead_sources() {
-	local mirror suite
-	mirror=$(debian_mirror)
-	for suite in sid experimental; do echo "deb [signed-by=$KEYRING] $mirror $suite main"; done
-}
-
 # A mirror's copy of sid may be days old
+# shellcheck disable=SC2034 # apt_lists uses them
 ahead_lists() {
-	local APT_DIR=$AHEAD_APT
-	apt_state
-	echo 'Acquire::Check-Valid-Until "false";' >>"$APT_DIR/apt.conf"
-	ahead_sources >"$APT_DIR/sources.list"
-	apt_own apt-get -q update
+	local APT_DIR=$AHEAD_APT APT_OPTIONS='Acquire::Check-Valid-Until "false";'
+	apt_lists apt_lines deb sid experimental
 	archive_kernels >"$APT_DIR/kernels"
 }
 

@@ -28,21 +28,30 @@ suite_there() {
 		>/dev/null 2>&1
 }
 
+# apt_lines TYPE SUITE...: the lines of a sources.list for those suites that the archive has; TYPE is deb or deb-src
+apt_lines() {
+	local type=$1 mirror suite
+	shift
+	mirror=$(debian_mirror)
+	for suite in "$@"; do
+		if suite_there "$mirror" "$suite"; then
+			echo "$type [signed-by=$KEYRING] $mirror $suite main"
+		else
+			say "  NOTE  $mirror has no $suite"
+		fi
+	done
+}
+
 # The suites of our beds. Debian 13 is required; a role whose suite is missing gets another kernel.
-sources_list() {
-	local mirror suite signed="[signed-by=$KEYRING]"
+bed_lines() {
+	local mirror
 	mirror=$(debian_mirror)
 	suite_there "$mirror" trixie || die 1 "cannot read $mirror/dists/trixie, the Debian 13 that the guests are made of. Check the network." \
 		"The archive is the first one of Debian's in this machine's package sources (apt-get update), or deb.debian.org;" \
 		"if Debian 13 has left the mirrors, add http://archive.debian.org/debian to the package sources"
-	while IFS= read -r suite; do
-		if suite_there "$mirror" "$suite"; then
-			echo "deb $signed $mirror $suite main"
-		else
-			say "  NOTE  $mirror has no $suite"
-		fi
-	done < <(role_suites)
-	echo "deb-src $signed $mirror trixie main"
+	# shellcheck disable=SC2046 # words are meant
+	apt_lines deb $(role_suites)
+	apt_lines deb-src trixie
 }
 
 # apt_own TOOL ARGS...: run apt-get, apt-cache or apt-config on our state
@@ -52,9 +61,9 @@ apt_own() {
 	APT_CONFIG=$APT_DIR/apt.conf "$tool" "$@"
 }
 
-# apt_state: make the apt state in APT_DIR, without its sources.list. APT_ARCHITECTURES lists the
-# architectures, in apt.conf's form, if not only amd64
-apt_state() {
+# apt_lists COMMAND...: make the apt state in APT_DIR, and fetch the package lists of the sources.list that COMMAND prints.
+# In apt.conf's form, APT_ARCHITECTURES lists the architectures, if not only amd64, and APT_OPTIONS has more options
+apt_lists() {
 	mkdir -p "$APT_DIR/lists/partial" "$APT_DIR/archives/partial"
 	cat >"$APT_DIR/apt.conf" <<-EOF
 		Dir::Etc::SourceList "$APT_DIR/sources.list";
@@ -69,13 +78,14 @@ apt_state() {
 		Acquire::Languages "none";
 		Acquire::Retries "3";
 		$(apt_host_options)
+		${APT_OPTIONS:-}
 	EOF
+	"$@" >"$APT_DIR/sources.list"
+	apt_own apt-get -q update
 }
 
 apt_refresh() {
-	apt_state
-	sources_list >"$APT_DIR/sources.list"
-	apt_own apt-get -q update
+	apt_lists bed_lines
 	archive_kernels >"$APT_DIR/kernels.new"
 	[ -s "$APT_DIR/kernels.new" ] || die 1 "the package lists name no kernel; is $(debian_mirror) a Debian archive?"
 	mv "$APT_DIR/kernels.new" "$APT_DIR/kernels"

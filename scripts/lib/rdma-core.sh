@@ -13,17 +13,12 @@ rdma_core_value() { sed -n "s/^set($2 \"\\(.*\\)\")/\\1/p" "$1/CMakeLists.txt"; 
 
 # rdma_core_archive MINUTES: update the package lists if they are older than that
 rdma_core_archive() {
-	local APT_DIR=$RDMA_CORE_APT suite mirror signed="[signed-by=$KEYRING]"
+	local APT_DIR=$RDMA_CORE_APT
 	[ -z "$(find "$APT_DIR/updated" -mmin "-$1" 2>/dev/null)" ] || return 0
-	mirror=$(debian_mirror)
-	apt_state
-	for suite in "${RDMA_CORE_SUITES[@]}"; do
-		suite_there "$mirror" "$suite" || continue
-		echo "deb $signed $mirror $suite main"
-		echo "deb-src $signed $mirror $suite main"
-	done >"$APT_DIR/sources.list"
-	apt_own apt-get -q update >&2 && touch "$APT_DIR/updated"
+	apt_lists rdma_core_lines >&2 && touch "$APT_DIR/updated"
 }
+
+rdma_core_lines() { apt_lines deb "${RDMA_CORE_SUITES[@]}" && apt_lines deb-src "${RDMA_CORE_SUITES[@]}"; }
 
 # rdma_core_full SUITE: the version of the source package: 56.1-1
 rdma_core_full() {

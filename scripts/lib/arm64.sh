@@ -119,24 +119,12 @@ arm64_key() {
 	} | sha256sum | cut -c1-16
 }
 
-arm64_make() {
-	local out
-	[ -e "$ARM64/done" ] && return
-	mkdir -p "$CACHE"
-	out=$(mktemp -d "$CACHE/tmp.arm64.XXXXXX")
-	being_made "$out"
-	if ! { step "package lists for arm64" arm64_lists &&
-		step "tools for arm64" arm64_tools "$out" &&
-		step "arm64 libraries" arm64_root "$out"; }; then
-		rm -rf "$out"
-		return 1
-	fi
-	touch "$out/done"
-	rm -rf "$ARM64"
-	mv "$out" "$ARM64"
-	being_made
-	prune_cache 'arm64-*'
+arm64_into() {
+	step "package lists for arm64" arm64_lists && step "tools for arm64" arm64_tools "$1" &&
+		step "arm64 libraries" arm64_root "$1"
 }
+
+arm64_make() { cached "$ARM64/done" arm64_into; }
 
 # arm64_kernel_make ROLE
 arm64_kernel_make() {
@@ -146,13 +134,6 @@ arm64_kernel_make() {
 
 # The release (uname -r) of the arm64 kernel that has a role
 arm64_release() { awk -v role="$1" '$1 == role { print $2 }' "$ARM64/kernels" 2>/dev/null; }
-
-arm64_say_kernels() {
-	local role release suites
-	while read -r role release suites; do
-		say "  ARM64 $role: $release ($suites)"
-	done <"$ARM64/kernels"
-}
 
 # -- what is built from this repository
 

@@ -77,6 +77,35 @@ UNFINISHED=()
 # being_made [DIRECTORY]: remove DIRECTORY if the script exits before the next call; without DIRECTORY, remove nothing
 being_made() { UNFINISHED=("$@"); }
 
+# cached MARK COMMAND...: unless there is the file MARK, which says that its directory is complete, make that directory,
+# $CACHE/NAME-KEY, by COMMAND... DIRECTORY. The two newest of NAME are kept
+cached() {
+	local mark=$1 dir=${1%/*} out name
+	name=$(basename "${dir%-*}")
+	[ ! -e "$mark" ] || return 0
+	mkdir -p "$CACHE"
+	out=$(mktemp -d "$CACHE/tmp.$name.XXXXXX")
+	being_made "$out"
+	if ! "${@:2}" "$out"; then
+		rm -rf "$out"
+		return 1
+	fi
+	touch "$out/${mark##*/}"
+	rm -rf "$dir"
+	mv "$out" "$dir"
+	being_made
+	prune_cache "$name-*"
+}
+
+# prune_cache GLOB: keep the two newest results
+prune_cache() {
+	local old
+	# shellcheck disable=SC2012,SC2086 # names are ours, without blanks; the glob is meant
+	(cd "$CACHE" && ls -dt $1 2>/dev/null | tail -n +3) | while IFS= read -r old; do
+		rm -rf "${CACHE:?}/$old"
+	done
+}
+
 # start_job COMMAND...: run it in the background; its process group's id is in $job
 start_job() {
 	set -m

@@ -81,22 +81,7 @@ foreign_take() {
 
 foreign_base() { echo "$CACHE/foreign-$(foreign_key)"; }
 
-foreign_make() {
-	local out base
-	base=$(foreign_base)
-	[ ! -e "$base/done" ] || return 0
-	out=$(mktemp -d "$CACHE/tmp.foreign.XXXXXX")
-	being_made "$out"
-	if ! step "packages of other people's suites" foreign_take "$out"; then
-		rm -rf "$out"
-		return 1
-	fi
-	touch "$out/done"
-	rm -rf "$base"
-	mv "$out" "$base"
-	being_made
-	prune_cache 'foreign-*'
-}
+foreign_make() { cached "$(foreign_base)/done" step "packages of other people's suites" foreign_take; }
 
 # foreign_pack: the same as a disk, with an index of all modules together: the image's, ours and these
 foreign_pack() {

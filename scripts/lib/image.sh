@@ -113,35 +113,12 @@ image_pack() {
 		--exclude-regex='^usr/(bin/qemu-|share/qemu/)' /build/base.erofs /base
 }
 
-image_make() {
-	local out
-	[ -e "$BASE/done" ] && return
-	mkdir -p "$CACHE"
-	out=$(mktemp -d "$CACHE/tmp.image.XXXXXX")
-	being_made "$out"
-	mkdir "$out/root"
-	if ! { step "package lists" apt_refresh &&
-		step "guest image" image_bootstrap "$out" &&
-		step "rdma-core source" image_sources "$out" &&
-		step "guest disk" image_pack "$out"; }; then
-		rm -rf "$out"
-		return 1
-	fi
-	touch "$out/done"
-	rm -rf "$BASE"
-	mv "$out" "$BASE"
-	being_made
-	say_roles
-	prune_cache 'image-*'
+image_into() {
+	mkdir "$1/root"
+	step "package lists" apt_refresh && step "guest image" image_bootstrap "$1" && step "rdma-core source" image_sources "$1" &&
+		step "guest disk" image_pack "$1"
 }
 
-# prune_cache GLOB: keep the two newest results
-prune_cache() {
-	local old
-	# shellcheck disable=SC2012,SC2086 # names are ours, without blanks; the glob is meant
-	(cd "$CACHE" && ls -dt $1 2>/dev/null | tail -n +3) | while IFS= read -r old; do
-		rm -rf "${CACHE:?}/$old"
-	done
-}
+image_make() { [ -e "$BASE/done" ] || { cached "$BASE/done" image_into && say_roles; }; }
 
 BASE=$CACHE/image-$(image_key)

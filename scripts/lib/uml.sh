@@ -100,23 +100,7 @@ uml_source_into() {
 
 UML_SOURCE=$CACHE/linux-source-$(uml_source_key)
 
-uml_source_make() {
-	local out
-	[ ! -e "$UML_SOURCE/.done" ] || return 0
-	mkdir -p "$CACHE"
-	out=$(mktemp -d "$CACHE/tmp.source.XXXXXX")
-	being_made "$out"
-	if ! uml_source_into "$out"; then
-		rm -rf "$out"
-		return 1
-	fi
-	touch "$out/.done"
-	rm -rf "$UML_SOURCE"
-	mv "$out" "$UML_SOURCE"
-	being_made
-	say_uml
-	prune_cache 'linux-source-*'
-}
+uml_source_make() { [ -e "$UML_SOURCE/.done" ] || { cached "$UML_SOURCE/.done" uml_source_into && say_uml; }; }
 
 # Print the source of the UML kernels
 say_uml() {

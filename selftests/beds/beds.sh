@@ -112,7 +112,7 @@ making_interrupted() {
 	XDG_CACHE_HOME=$cache exec_build >"$WORK/out" 2>&1 &
 	pid=$!
 	for ((tries = 0; tries < 600; tries++)); do
-		compgen -G "$cache/softmr/tmp.source.*/*" >/dev/null && break
+		compgen -G "$cache/softmr/tmp.linux-source.*/*" >/dev/null && break
 		sleep 0.1
 	done
 	kill -TERM "$pid"

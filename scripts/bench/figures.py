@@ -306,9 +306,9 @@ def short(directory):
     rows.append(["what works"])
     suite = {row["device"]: row for row in rows_of(f"{directory}/foreign.csv") if row["suite"] == "rdma_core_newest"}
     total = sum(int(suite["softmr"][name]) for name in ("passed", "failed", "skipped"))
-    rows.append([f"  {suite['softmr']['label']}, of {total} passed", *(suite[what]["passed"] for what in whats)])
+    rows.append([f"  {suite['softmr']['label']}: passed, of {total}", *(suite[what]["passed"] for what in whats)])
     contract_rows = rows_of(f"{directory}/contract.csv")
-    rows.append([f"  contract on memory, of {len(contract_rows)} rows kept",
+    rows.append([f"  memory contract: rows kept, of {len(contract_rows)}",
                  *(str(sum(row[what] == "kept" for row in contract_rows)) if what in contract_rows[0] else "" for what in whats)])
     return plain(["", "softmr", "rdma_rxe", "siw", "softmr : rxe"], rows)
 

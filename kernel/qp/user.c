@@ -59,8 +59,7 @@ free_user:
  * @all: the list; needs no cleanup when it is empty
  * @conf: limits of each user
  */
-void smr_users_init(struct smr_users *all,
-		      const struct smr_account_conf *conf)
+void smr_users_init(struct smr_users *all, const struct smr_account_conf *conf)
 {
 	all->conf = *conf;
 	mutex_init(&all->lock);

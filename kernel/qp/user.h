@@ -43,8 +43,7 @@ struct smr_user {
 	struct smr_account account;
 };
 
-void smr_users_init(struct smr_users *all,
-		      const struct smr_account_conf *conf);
+void smr_users_init(struct smr_users *all, const struct smr_account_conf *conf);
 struct smr_user *smr_user_get(struct smr_users *all);
 struct smr_user *smr_user_share(struct smr_user *user);
 void smr_user_put(struct smr_user *user);

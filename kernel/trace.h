@@ -85,16 +85,19 @@ u32 smr_trace_pid(const struct ib_qp *ibqp);
 		{ 11, "REM_OP_ERR" }, { 12, "RETRY_EXC_ERR" },		\
 		{ 13, "RNR_RETRY_EXC_ERR" })
 
-/* enum smr_resp_verdict; qp/responder.c asserts that it is complete */
-#define smr_show_verdict(verdict)					\
-	__print_symbolic(verdict,					\
-		{ 0, "OK" }, { 1, "MORE" }, { 2, "DEFER" },		\
-		{ 3, "WAIT" }, { 4, "PEER_PAGE" }, { 5, "DROP" },	\
-		{ 6, "DUPLICATE" }, { 7, "GAP" }, { 8, "RNR" },		\
-		{ 9, "INV_REQ" }, { 10, "ACCESS" }, { 11, "TOO_LONG" },	\
-		{ 12, "BAD_RECV" }, { 13, "LOC_PROT" }, { 14, "BROKEN" }, \
-		{ 15, "NO_MEMORY" }, { 16, "PEER_PROT" }, { 17, "FAR" }, \
-		{ 18, "IMM_ACCESS" })
+/*
+ * enum smr_step, unless it is done: then 16 more than enum smr_resp_verdict. qp/responder.c asserts
+ * that it is complete
+ */
+#define smr_show_outcome(step, verdict)					\
+	__print_symbolic((step) ?: 16 + (verdict),			\
+		{ 1, "AGAIN" }, { 2, "WAIT" }, { 3, "DEFER" },		\
+		{ 4, "PEER" }, { 16, "OK" }, { 17, "DROP" },		\
+		{ 18, "DUPLICATE" }, { 19, "GAP" }, { 20, "RNR" },	\
+		{ 21, "INV_REQ" }, { 22, "ACCESS" }, { 23, "TOO_LONG" }, \
+		{ 24, "BAD_RECV" }, { 25, "LOC_PROT" }, { 26, "BROKEN" }, \
+		{ 27, "NO_MEMORY" }, { 28, "PEER_PROT" }, { 29, "FAR" }, \
+		{ 30, "IMM_ACCESS" })
 
 /* IBTA 9.7.5.1.2: an ACK has credits in its lower bits, an RNR NAK the timer */
 #define smr_show_syndrome(syndrome)					\
@@ -167,15 +170,16 @@ DEFINE_EVENT(smr_complete, smr_recv_done,
 /* A request at the responder. Key and address are 0 if its packet has none. */
 TRACE_EVENT(smr_request,
 	TP_PROTO(const struct ib_qp *ibqp, u8 opcode, u32 psn, u32 len,
-		 bool local, u32 verdict, u32 rkey, u64 va),
-	TP_ARGS(ibqp, opcode, psn, len, local, verdict, rkey, va),
+		 bool local, u8 step, u8 verdict, u32 rkey, u64 va),
+	TP_ARGS(ibqp, opcode, psn, len, local, step, verdict, rkey, va),
 	TP_STRUCT__entry(
 		SMR_TRACE_QP
 		__field(u64, va)
 		__field(u32, psn)
 		__field(u32, len)
-		__field(u32, verdict)
 		__field(u32, rkey)
+		__field(u8, step)
+		__field(u8, verdict)
 		__field(u8, opcode)
 		__field(bool, local)
 	),
@@ -184,17 +188,18 @@ TRACE_EVENT(smr_request,
 		__entry->va = va;
 		__entry->psn = psn;
 		__entry->len = len;
+		__entry->step = step;
 		__entry->verdict = verdict;
 		__entry->rkey = rkey;
 		__entry->opcode = opcode;
 		__entry->local = local;
 	),
 	TP_printk(SMR_TRACE_QP_FMT
-		  "opcode=%#x psn=%#x len=%u local=%d verdict=%u rkey=%#x va=%#llx op=%s says=%s",
+		  "opcode=%#x psn=%#x len=%u local=%d step=%u verdict=%u rkey=%#x va=%#llx op=%s says=%s",
 		  SMR_TRACE_QP_ARGS, __entry->opcode, __entry->psn,
-		  __entry->len, __entry->local, __entry->verdict,
+		  __entry->len, __entry->local, __entry->step, __entry->verdict,
 		  __entry->rkey, __entry->va, smr_show_packet(__entry->opcode),
-		  smr_show_verdict(__entry->verdict))
+		  smr_show_outcome(__entry->step, __entry->verdict))
 );
 
 /* An AETH at the requester, from a packet or from a peer on this host (which has no MSN). */

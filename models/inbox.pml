@@ -402,7 +402,7 @@ end:	do
 			:: load(STATE(p)) == HANDED && load(CANCEL(p)) -> loopback_answer(false)
 			:: load(STATE(p)) == HANDED && !load(CANCEL(p)) ->
 				if
-				/* SMR_RESP_MORE, and DEFER; WAIT, after the awaited event */
+				/* SMR_STEP_AGAIN, and DEFER; WAIT, after the awaited event */
 				:: atomic { slices[p] < SLICES -> assert(working[q] && lent[p]); slices[p]++ };
 					loopback_park();
 					run_resp(q)

@@ -16,7 +16,7 @@
 #include "qp/ooo.h"
 #include "qp/opcode.h"
 #include "qp/recovery.h"
-#include "qp/payload.h"
+#include "qp/paging.h"
 #include "qp/rx_queue.h"
 #include "qp/rx_train.h"
 #include "qp/sq.h"
@@ -326,11 +326,10 @@ static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 		err = smr_rx_train_copy(&r->train, sgl, r->off, r->hdr.len,
 					len, 0);
 	if (err == SMR_PAGE_MISSING)
-		step = smr_payload_fault(&qp->comp.paging, budget, sgl, true,
-					 status);
+		step = smr_paging_fault(&qp->comp.paging, budget, sgl, true, &err);
 	else if (err == -EBADMSG)
 		step = SMR_STEP_AGAIN;
-	else if (err)
+	if (step == SMR_STEP_DONE && err)
 		*status = smr_fault_status(err);
 	smr_sgl_close(sgl);
 	return step;

@@ -53,13 +53,12 @@ struct smr_srq;
 struct smr_stats;
 struct smr_user;
 
-/* The verdict on a request; the tables in qp/resp_reply.c define the reaction. */
+/*
+ * The verdict on a request, once it is checked and executed: until then there are only steps.
+ * The tables in qp/resp_reply.c define the reaction.
+ */
 enum smr_resp_verdict {
-	SMR_RESP_OK,		/* execute it */
-	SMR_RESP_MORE,		/* partly executed, call again */
-	SMR_RESP_DEFER,		/* execute it in process context */
-	SMR_RESP_WAIT,		/* the task runs again when it can be retried */
-	SMR_RESP_PEER_PAGE,	/* local: the requester has to bring in a page */
+	SMR_RESP_OK,		/* executed; of a check: execute it */
 	SMR_RESP_DROP,		/* drop it without an answer */
 	SMR_RESP_DUPLICATE,	/* executed before */
 	SMR_RESP_GAP,		/* an earlier request is missing */
@@ -335,6 +334,7 @@ struct smr_completer {
  * @off: see @skb
  * @npsn: number of its PSNs
  * @count: number of packets: consecutive MIDDLEs in @skb, all of equal length
+ * @verdict: on it, when its execution has returned SMR_STEP_DONE
  */
 struct smr_op {
 	struct smr_hdr hdr;
@@ -344,6 +344,7 @@ struct smr_op {
 	unsigned int off;
 	u32 npsn;
 	u32 count;
+	enum smr_resp_verdict verdict;
 };
 
 /**

@@ -379,23 +379,25 @@ void smr_loopback_fault(struct smr_local *local, struct smr_budget *budget)
 	smr_task_run_foreign(&local->src->send_task, budget, NULL);
 }
 
-/* Bring in the next pages of the requester's own list. */
-static int local_fault(struct smr_qp *qp, struct smr_budget *budget)
+/* Bring in the next pages of the requester's own list; as smr_paging_fault(). */
+static enum smr_step local_fault(struct smr_qp *qp, struct smr_budget *budget, int *err)
 {
 	const struct smr_local *local = &qp->handed;
 	const struct smr_swqe *wqe = local->wqe;
 	struct smr_sgl *sgl = &qp->req.sgl;
 	bool write = smr_wr_info(qp->ibqp.qp_type, wqe->opcode)->flags &
 		     SMR_WR_FETCHES;
-	int err;
+	enum smr_step step;
 
 	if (smr_sgl_open(sgl, qp->pd, qp->ibqp.qp_num,
 			 write ? IB_ACCESS_LOCAL_WRITE : 0, wqe->sge,
-			 wqe->num_sge, local->done, FAULT_MAX) != SMR_KEY_OK)
-		return -EFAULT;
-	err = smr_paging_fault(&qp->req.paging, budget, sgl, write);
+			 wqe->num_sge, local->done, FAULT_MAX) != SMR_KEY_OK) {
+		*err = -EFAULT;
+		return SMR_STEP_DONE;
+	}
+	step = smr_paging_fault(&qp->req.paging, budget, sgl, write, err);
 	smr_sgl_close(sgl);
-	return err;
+	return step;
 }
 
 /* Run the responder again. If the peer is dead, its flush gives the answer. */
@@ -428,15 +430,14 @@ enum smr_step smr_loopback_resume(struct smr_qp *qp, bool up,
 				  struct smr_budget *budget)
 {
 	struct smr_local *local = &qp->handed;
-	int err;
+	enum smr_step step;
+	int err = 0;
 
 	if (!up)
 		return smr_loopback_retract(qp) ? SMR_STEP_DONE : SMR_STEP_WAIT;
-	err = local_fault(qp, budget);
-	if (err == -EINPROGRESS)
-		return SMR_STEP_WAIT;
-	if (err == -EAGAIN)
-		return SMR_STEP_DEFER;
+	step = local_fault(qp, budget, &err);
+	if (step == SMR_STEP_WAIT || step == SMR_STEP_DEFER)
+		return step;
 	local->err = err;
 	local_resume(qp, budget);
 	/* Pairs with local_give(). */

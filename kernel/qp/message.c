@@ -12,7 +12,7 @@
 #include "qp/core.h"
 #include "qp/opcode.h"
 #include "qp/packet.h"
-#include "qp/payload.h"
+#include "qp/paging.h"
 #include "qp/recovery.h"
 #include "qp/sq.h"
 #include "sgl.h"
@@ -184,10 +184,14 @@ enum smr_step smr_message_sent(struct smr_message *m, struct smr_budget *budget,
 			       u32 sent, int err)
 {
 	struct smr_qp *qp = m->qp;
+	enum smr_step step;
 
-	if (err == SMR_PAGE_MISSING)
-		return smr_payload_fault(&qp->req.paging, budget, &qp->req.sgl,
-					 false, &m->wqe->status);
+	if (err == SMR_PAGE_MISSING) {
+		step = smr_paging_fault(&qp->req.paging, budget, &qp->req.sgl, false, &err);
+		if (step == SMR_STEP_DONE)
+			m->wqe->status = smr_fault_status(err);
+		return step;
+	}
 	if (err == -EFAULT) {
 		m->wqe->status = IB_WC_LOC_PROT_ERR;
 		return SMR_STEP_DONE;

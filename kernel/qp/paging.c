@@ -63,22 +63,26 @@ static int paging_result(struct smr_paging *paging, const struct smr_sgl *sgl,
 	return ret;
 }
 
-static int paging_start(struct smr_paging *paging, struct smr_budget *budget,
-			const struct smr_sgl *sgl, bool write)
+static enum smr_step paging_start(struct smr_paging *paging, struct smr_budget *budget,
+				  const struct smr_sgl *sgl, bool write, int *err)
 {
 	gfp_t gfp = budget->can_sleep ? GFP_KERNEL_ACCOUNT :
 				     GFP_ATOMIC | __GFP_NOWARN;
 
 	paging->fault = smr_sgl_fault(sgl, write, gfp);
-	if (!paging->fault)
-		return budget->can_sleep ? -ENOMEM : -EAGAIN;
+	if (!paging->fault && !budget->can_sleep)
+		return SMR_STEP_DEFER;
+	if (!paging->fault) {
+		*err = -ENOMEM;
+		return SMR_STEP_DONE;
+	}
 	if (budget->takes_errand && !budget->errand) {
 		smr_fault_start_errand(paging->fault, &paging->cb);
 		budget->errand = paging->fault;
 	} else {
 		smr_fault_start(paging->fault, &paging->cb);
 	}
-	return -EINPROGRESS;
+	return SMR_STEP_WAIT;
 }
 
 /**
@@ -88,25 +92,26 @@ static int paging_start(struct smr_paging *paging, struct smr_budget *budget,
  * @sgl: an open list, of which a page may be missing. The caller closes it, and opens it again
  *	when the pages are present
  * @write: the pages will be written to
+ * @err: set on SMR_STEP_DONE only: -EFAULT or -ENOMEM
  *
  * After a fault has ended, the task retries the same copy. If a page is still missing, this
  * returns the result of the fault.
  *
  * Context: as @budget says; called by the task.
- * Return: 0: retry the copy; -EINPROGRESS: the task runs when the fault has ended; -EAGAIN:
- *	call again from the workqueue; -EFAULT, -ENOMEM: the pages cannot be brought in.
+ * Return: SMR_STEP_AGAIN: retry the copy; SMR_STEP_WAIT: the task runs when the fault has ended;
+ *	SMR_STEP_DEFER; SMR_STEP_DONE: the pages cannot be brought in.
  */
-int smr_paging_fault(struct smr_paging *paging, struct smr_budget *budget,
-		     const struct smr_sgl *sgl, bool write)
+enum smr_step smr_paging_fault(struct smr_paging *paging, struct smr_budget *budget,
+			       const struct smr_sgl *sgl, bool write, int *err)
 {
 	int ret;
 
 	if (smr_sgl_needs_thread(sgl))
-		return -EAGAIN;
+		return SMR_STEP_DEFER;
 	ret = paging_result(paging, sgl, write);
 	/* The page is missing elsewhere, as in the peer's list of a local operation. */
 	if (!smr_sgl_is_paged(sgl))
-		return 0;
+		return SMR_STEP_AGAIN;
 	/* Only the process that owns the memory can be the one that is killed. */
 	if (ret == -EINTR)
 		ret = -EFAULT;
@@ -117,7 +122,12 @@ int smr_paging_fault(struct smr_paging *paging, struct smr_budget *budget,
 		if (ret == -EAGAIN)
 			ret = -ENOENT;
 	}
-	return ret == -ENOENT ? paging_start(paging, budget, sgl, write) : ret;
+	if (ret == -ENOENT)
+		return paging_start(paging, budget, sgl, write, err);
+	if (!ret)
+		return SMR_STEP_AGAIN;
+	*err = ret;
+	return SMR_STEP_DONE;
 }
 
 /**

@@ -8,7 +8,7 @@
 #include "qp/comp_cntr.h"
 #include "qp/core.h"
 #include "qp/cq.h"
-#include "qp/payload.h"
+#include "qp/paging.h"
 #include "qp/srq.h"
 #include "qp/xrc.h"
 #include "stats.h"
@@ -272,36 +272,33 @@ bool smr_recv_why(const struct smr_qp *qp, struct smr_why *why)
 /**
  * smr_recv_place() - copy a message into the next receive work request
  * @qp: the receiver
+ * @op: the message; its verdict is set on SMR_STEP_DONE
  * @len: bytes
  * @budget: the budget
- * @copy: writes @len bytes into @qp->resp.sgl; as smr_sgl_write()
- * @from: passed to @copy
+ * @copy: writes @len bytes of @op into @qp->resp.sgl; as smr_sgl_write()
  *
  * Context: as @budget says; called by the response task.
- * Return: SMR_RESP_OK if it is copied; SMR_RESP_MORE, SMR_RESP_WAIT, SMR_RESP_DEFER: call
- *	again; or the error.
+ * Return: SMR_STEP_DONE if it is copied, or refused; otherwise call again.
  */
-enum smr_resp_verdict smr_recv_place(struct smr_qp *qp, u64 len,
-				     struct smr_budget *budget,
-				     int (*copy)(struct smr_qp *qp,
-						 const void *from),
-				     const void *from)
+enum smr_step smr_recv_place(struct smr_qp *qp, struct smr_op *op, u64 len,
+			     struct smr_budget *budget,
+			     int (*copy)(struct smr_qp *qp, const struct smr_op *op))
 {
-	enum smr_resp_verdict verdict = smr_recv_take(qp);
+	enum smr_step step = SMR_STEP_DONE;
 	int err;
 
-	if (verdict != SMR_RESP_OK)
-		return verdict;
-	if (len > qp->resp.rwqe.len)
-		return SMR_RESP_TOO_LONG;
-	verdict = smr_recv_open(qp, 0, len);
-	if (verdict != SMR_RESP_OK)
-		return verdict;
-	err = copy(qp, from);
+	op->verdict = smr_recv_take(qp);
+	if (op->verdict == SMR_RESP_OK && len > qp->resp.rwqe.len)
+		op->verdict = SMR_RESP_TOO_LONG;
+	if (op->verdict == SMR_RESP_OK)
+		op->verdict = smr_recv_open(qp, 0, len);
+	if (op->verdict != SMR_RESP_OK)
+		return step;
+	err = copy(qp, op);
 	if (err == SMR_PAGE_MISSING)
-		verdict = smr_resp_fault(qp, budget, true, SMR_RESP_LOC_PROT);
-	else if (err)
-		verdict = SMR_RESP_LOC_PROT;
+		step = smr_paging_fault(&qp->resp.paging, budget, &qp->resp.sgl, true, &err);
 	smr_sgl_close(&qp->resp.sgl);
-	return verdict;
+	if (step == SMR_STEP_DONE && err)
+		op->verdict = smr_fault_verdict(err, SMR_RESP_LOC_PROT);
+	return step;
 }

@@ -24,11 +24,9 @@ struct smr_recv_from {
 
 enum smr_resp_verdict smr_recv_take(struct smr_qp *qp);
 enum smr_resp_verdict smr_recv_open(struct smr_qp *qp, u64 skip, u64 len);
-enum smr_resp_verdict smr_recv_place(struct smr_qp *qp, u64 len,
-				     struct smr_budget *budget,
-				     int (*copy)(struct smr_qp *qp,
-						 const void *from),
-				     const void *from);
+enum smr_step smr_recv_place(struct smr_qp *qp, struct smr_op *op, u64 len,
+			     struct smr_budget *budget,
+			     int (*copy)(struct smr_qp *qp, const struct smr_op *op));
 bool smr_recv_available(const struct smr_qp *qp);
 void smr_recv_done(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len);
 void smr_recv_done_ud(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len,

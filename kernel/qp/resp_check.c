@@ -319,8 +319,7 @@ static void why_no_access(const struct smr_qp *qp, const struct smr_hdr *hdr,
 /**
  * smr_resp_why() - why was a request refused?
  * @qp: the responder's QP, unchanged since the check
- * @op: the request
- * @verdict: the verdict on it
+ * @op: the request, with its verdict
  * @why: filled in; its id is 0 if the peer will retry, or caused the error
  *
  * Repeats the checks, so that the data path need not store reasons.
@@ -328,12 +327,12 @@ static void why_no_access(const struct smr_qp *qp, const struct smr_hdr *hdr,
  * Context: any; called by the response task.
  */
 void smr_resp_why(const struct smr_qp *qp, const struct smr_op *op,
-		  enum smr_resp_verdict verdict, struct smr_why *why)
+		  struct smr_why *why)
 {
 	bool connected = op->hdr.op && qp->service != SMR_TRANSPORT_UD;
 
 	why->id = SMR_WHY_NONE;
-	switch (verdict) {
+	switch (op->verdict) {
 	case SMR_RESP_INV_REQ:
 		if (connected)
 			why_invalid(qp, op, why);

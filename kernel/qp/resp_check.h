@@ -8,7 +8,7 @@
 struct smr_why;
 
 void smr_resp_why(const struct smr_qp *qp, const struct smr_op *op,
-		  enum smr_resp_verdict verdict, struct smr_why *why);
+		  struct smr_why *why);
 enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
 				     const struct smr_op *op);
 

@@ -13,7 +13,7 @@
 #include "qp/core.h"
 #include "qp/local_wr.h"
 #include "qp/loopback.h"
-#include "qp/payload.h"
+#include "qp/paging.h"
 #include "qp/recv.h"
 #include "qp/resp_flush.h"
 #include "qp/resp_read.h"
@@ -26,11 +26,24 @@
 /* One payload, or one slice of it, that is being copied. */
 struct exec {
 	struct smr_qp *qp;
-	const struct smr_op *op;
+	struct smr_op *op;
 	struct smr_budget *budget;
 	struct smr_sgl *theirs;	/* the local requester's list, when open */
 	u32 len;	/* bytes to copy now */
 };
+
+/* The execution ends with a verdict. */
+static enum smr_step exec_end(struct exec *x, enum smr_resp_verdict verdict)
+{
+	x->op->verdict = verdict;
+	return SMR_STEP_DONE;
+}
+
+/* Was the part that has returned @step the last, and without a refusal? */
+static bool exec_ok(const struct exec *x, enum smr_step step)
+{
+	return step == SMR_STEP_DONE && x->op->verdict == SMR_RESP_OK;
+}
 
 static u32 slice(const struct smr_op *op, const struct smr_budget *budget, u64 total)
 {
@@ -99,21 +112,25 @@ static bool remote_open(struct exec *x, int access, u64 va, u32 rkey)
  * A page is missing. This side's pages are brought in first. If one is missing after that, it
  * belongs to the requester, which then brings it in.
  */
-static enum smr_resp_verdict exec_fault(struct exec *x, bool fetch)
+static enum smr_step exec_fault(struct exec *x, bool fetch)
 {
 	struct smr_local *local = x->op->local;
-	enum smr_resp_verdict verdict;
+	struct smr_responder *resp = &x->qp->resp;
+	enum smr_step step;
+	int err;
 
 	/* A fault does not help if this is the wrong context. */
 	if (x->theirs && smr_sgl_needs_thread(x->theirs))
-		return SMR_RESP_DEFER;
-	/* If a fault has ended, smr_resp_fault() returns its result. */
-	if (local && local->faulted && !x->qp->resp.paging.fault)
-		return SMR_RESP_PEER_PAGE;
-	verdict = smr_resp_fault(x->qp, x->budget, !fetch, SMR_RESP_ACCESS);
-	if (local && (verdict == SMR_RESP_MORE || verdict == SMR_RESP_WAIT))
+		return SMR_STEP_DEFER;
+	/* If a fault has ended, smr_paging_fault() has its result. */
+	if (local && local->faulted && !resp->paging.fault)
+		return SMR_STEP_PEER;
+	step = smr_paging_fault(&resp->paging, x->budget, &resp->sgl, !fetch, &err);
+	if (step == SMR_STEP_DONE)
+		return exec_end(x, smr_fault_verdict(err, SMR_RESP_ACCESS));
+	if (local && step != SMR_STEP_DEFER)
 		local->faulted = true;
-	return verdict;
+	return step;
 }
 
 /* Copy from one list to another on this host, in two parts if there is a tail. */
@@ -133,7 +150,7 @@ static int local_copy(struct smr_sgl *to, struct smr_sgl *from, size_t len,
  * Copy the payload to the open list. The last @tail bytes become visible after all
  * bytes before them.
  */
-static enum smr_resp_verdict payload_in(struct exec *x, size_t tail)
+static enum smr_step payload_in(struct exec *x, size_t tail)
 {
 	struct smr_sgl *sgl = &x->qp->resp.sgl;
 	const struct smr_op *op = x->op;
@@ -141,7 +158,7 @@ static enum smr_resp_verdict payload_in(struct exec *x, size_t tail)
 
 	if (op->local) {
 		if (!peer_open(x, 0))
-			return SMR_RESP_PEER_PROT;
+			return exec_end(x, SMR_RESP_PEER_PROT);
 		err = local_copy(sgl, x->theirs, x->len, tail);
 	} else if (x->len) {
 		err = smr_rx_train_copy(op->train, sgl, op->off,
@@ -149,11 +166,11 @@ static enum smr_resp_verdict payload_in(struct exec *x, size_t tail)
 	}
 	if (err == SMR_PAGE_MISSING)
 		return exec_fault(x, false);
-	if (err == -ENXIO)
-		return SMR_RESP_PEER_PROT;
 	if (err == -EBADMSG)
-		return SMR_RESP_MORE;
-	return err ? SMR_RESP_ACCESS : SMR_RESP_OK;
+		return SMR_STEP_AGAIN;
+	if (err)
+		return exec_end(x, err == -ENXIO ? SMR_RESP_PEER_PROT : SMR_RESP_ACCESS);
+	return SMR_STEP_DONE;
 }
 
 static void payload_close(struct exec *x)
@@ -162,22 +179,31 @@ static void payload_close(struct exec *x)
 	peer_close(x);
 }
 
-/* Account for the copied bytes. MORE: the operation has further slices. */
-static enum smr_resp_verdict payload_done(struct exec *x)
+/* A slice of a local operation of @len bytes was copied. AGAIN: it has further ones. */
+static enum smr_step slice_done(struct exec *x, u32 len)
 {
 	struct smr_local *local = x->op->local;
 
 	x->budget->left -= x->len;
-	if (!local) {
-		x->qp->resp.received += x->len;
-		return SMR_RESP_OK;
-	}
 	local->done += x->len;
 	local->faulted = false;
-	x->qp->resp.received = local->done;
 	if (READ_ONCE(local->cancel))
-		return SMR_RESP_DROP;
-	return local->done < x->op->hdr.len ? SMR_RESP_MORE : SMR_RESP_OK;
+		return exec_end(x, SMR_RESP_DROP);
+	return local->done < len ? SMR_STEP_AGAIN : SMR_STEP_DONE;
+}
+
+/* Account for the copied bytes. AGAIN: the operation has further slices. */
+static enum smr_step payload_done(struct exec *x)
+{
+	struct smr_responder *resp = &x->qp->resp;
+
+	if (x->op->local) {
+		resp->received = x->op->local->done + x->len;
+		return slice_done(x, x->op->hdr.len);
+	}
+	x->budget->left -= x->len;
+	resp->received += x->len;
+	return SMR_STEP_DONE;
 }
 
 static u32 payload_now(const struct smr_op *op, const struct smr_budget *budget)
@@ -193,7 +219,7 @@ static bool *send_executed(const struct exec *x)
 }
 
 /* All of a SEND has been copied. Its invalidate precedes its completion. */
-static enum smr_resp_verdict send_last(struct exec *x)
+static enum smr_step send_last(struct exec *x)
 {
 	const struct smr_hdr *hdr = &x->op->hdr;
 	struct smr_qp *qp = x->qp;
@@ -204,42 +230,41 @@ static enum smr_resp_verdict send_last(struct exec *x)
 				     hdr->inv_rkey);
 		if (err == -EAGAIN) {
 			*send_executed(x) = true;
-			return SMR_RESP_WAIT;
+			return SMR_STEP_WAIT;
 		}
 		if (err)
-			return SMR_RESP_ACCESS;
+			return exec_end(x, SMR_RESP_ACCESS);
 	}
 	smr_recv_done(qp, hdr, qp->resp.received);
-	return SMR_RESP_OK;
+	return SMR_STEP_DONE;
 }
 
 /* SEND: copy into the receive work request. */
-static enum smr_resp_verdict exec_send(struct exec *x)
+static enum smr_step exec_send(struct exec *x)
 {
 	struct smr_responder *resp = &x->qp->resp;
-	enum smr_resp_verdict verdict;
+	struct smr_op *op = x->op;
+	enum smr_step step;
 	u64 before;
 
-	verdict = smr_recv_take(x->qp);
-	if (verdict != SMR_RESP_OK)
-		return verdict;
+	op->verdict = smr_recv_take(x->qp);
+	if (op->verdict != SMR_RESP_OK)
+		return SMR_STEP_DONE;
 	if (*send_executed(x))
 		return send_last(x);
-	before = x->op->local ? 0 : resp->received;
-	if (before + x->op->hdr.len > min(resp->rwqe.len, SMR_MESSAGE_MAX))
-		return SMR_RESP_TOO_LONG;
-	verdict = smr_recv_open(x->qp, resp->received, x->len);
-	if (verdict != SMR_RESP_OK)
-		return verdict;
-	verdict = payload_in(x, 0);
+	before = op->local ? 0 : resp->received;
+	if (before + op->hdr.len > min(resp->rwqe.len, SMR_MESSAGE_MAX))
+		return exec_end(x, SMR_RESP_TOO_LONG);
+	op->verdict = smr_recv_open(x->qp, resp->received, x->len);
+	if (op->verdict != SMR_RESP_OK)
+		return SMR_STEP_DONE;
+	step = payload_in(x, 0);
 	payload_close(x);
-	if (verdict == SMR_RESP_ACCESS)
-		return SMR_RESP_LOC_PROT;
-	if (verdict == SMR_RESP_OK)
-		verdict = payload_done(x);
-	if (verdict == SMR_RESP_OK && x->op->hdr.op->flags & SMR_OP_LAST)
-		return send_last(x);
-	return verdict;
+	if (op->verdict == SMR_RESP_ACCESS)
+		op->verdict = SMR_RESP_LOC_PROT;
+	if (exec_ok(x, step))
+		step = payload_done(x);
+	return exec_ok(x, step) && op->hdr.op->flags & SMR_OP_LAST ? send_last(x) : step;
 }
 
 /*
@@ -255,80 +280,79 @@ static size_t write_tail(u64 va, size_t len)
 }
 
 /* The payload of a WRITE. */
-static enum smr_resp_verdict write_in(struct exec *x)
+static enum smr_step write_in(struct exec *x)
 {
 	struct smr_responder *resp = &x->qp->resp;
 	bool first = x->op->hdr.op->flags & SMR_OP_FIRST;
 	u64 va = first ? x->op->hdr.va : resp->va;
 	u32 rkey = first ? x->op->hdr.rkey : resp->rkey;
-	enum smr_resp_verdict verdict;
+	enum smr_step step;
 
 	if (x->op->local)
 		va += x->op->local->done;
 	if (!remote_open(x, IB_ACCESS_REMOTE_WRITE, va, rkey))
-		return SMR_RESP_ACCESS;
-	verdict = payload_in(x, write_tail(va, x->len));
+		return exec_end(x, SMR_RESP_ACCESS);
+	step = payload_in(x, write_tail(va, x->len));
 	payload_close(x);
-	return verdict == SMR_RESP_OK ? payload_done(x) : verdict;
+	return exec_ok(x, step) ? payload_done(x) : step;
 }
 
-static enum smr_resp_verdict exec_write(struct exec *x)
+static enum smr_step exec_write(struct exec *x)
 {
 	const struct smr_hdr *hdr = &x->op->hdr;
-	enum smr_resp_verdict verdict;
+	enum smr_step step;
 
 	/* Before the data, so that RNR leaves the memory unchanged. */
 	if (hdr->op->flags & SMR_OP_IMM) {
-		verdict = smr_recv_take(x->qp);
-		if (verdict != SMR_RESP_OK)
-			return verdict;
+		x->op->verdict = smr_recv_take(x->qp);
+		if (x->op->verdict != SMR_RESP_OK)
+			return SMR_STEP_DONE;
 	}
 	if (x->len) {
-		verdict = write_in(x);
-		if (verdict == SMR_RESP_ACCESS && hdr->op->flags & SMR_OP_IMM)
-			return SMR_RESP_IMM_ACCESS;
-		if (verdict != SMR_RESP_OK)
-			return verdict;
+		step = write_in(x);
+		if (x->op->verdict == SMR_RESP_ACCESS && hdr->op->flags & SMR_OP_IMM)
+			x->op->verdict = SMR_RESP_IMM_ACCESS;
+		if (!exec_ok(x, step))
+			return step;
 	}
 	if (hdr->op->flags & SMR_OP_LAST)
 		smr_comp_count(x->qp, SMR_COMP_REMOTE_WRITE, false,
 			       x->qp->resp.received);
 	if (hdr->op->flags & SMR_OP_IMM)
 		smr_recv_done(x->qp, hdr, x->qp->resp.received);
-	return SMR_RESP_OK;
+	return SMR_STEP_DONE;
 }
 
-/* The next slice of a READ by a peer on this host, copied directly into its memory. */
-static enum smr_resp_verdict read_slice(struct exec *x)
+/* Copy a slice of a READ directly into the memory of a peer on this host. */
+static enum smr_step read_out(struct exec *x)
 {
-	struct smr_local *local = x->op->local;
-	const struct smr_hdr *hdr = &x->op->hdr;
-	enum smr_resp_verdict verdict;
 	int err;
+
+	if (!peer_open(x, IB_ACCESS_LOCAL_WRITE))
+		return exec_end(x, SMR_RESP_PEER_PROT);
+	err = smr_sgl_copy(x->theirs, &x->qp->resp.sgl, x->len);
+	if (err == SMR_PAGE_MISSING)
+		return exec_fault(x, true);
+	if (err)
+		return exec_end(x, err == -EFAULT ? SMR_RESP_PEER_PROT : SMR_RESP_ACCESS);
+	return SMR_STEP_DONE;
+}
+
+/* The next slice of a READ by a peer on this host */
+static enum smr_step read_slice(struct exec *x)
+{
+	const struct smr_hdr *hdr = &x->op->hdr;
+	enum smr_step step;
 
 	x->len = slice(x->op, x->budget, hdr->dma_len);
 	if (!x->len)
-		return SMR_RESP_OK;
-	if (!remote_open(x, IB_ACCESS_REMOTE_READ, hdr->va + local->done,
+		return SMR_STEP_DONE;
+	if (!remote_open(x, IB_ACCESS_REMOTE_READ, hdr->va + x->op->local->done,
 			 hdr->rkey))
-		return SMR_RESP_ACCESS;
-	verdict = SMR_RESP_PEER_PROT;
-	if (peer_open(x, IB_ACCESS_LOCAL_WRITE)) {
-		err = smr_sgl_copy(x->theirs, &x->qp->resp.sgl, x->len);
-		if (err == SMR_PAGE_MISSING)
-			verdict = exec_fault(x, true);
-		else if (err != -EFAULT)
-			verdict = err ? SMR_RESP_ACCESS : SMR_RESP_OK;
-	}
+		return exec_end(x, SMR_RESP_ACCESS);
+	step = read_out(x);
 	payload_close(x);
-	if (verdict != SMR_RESP_OK)
-		return verdict;
-	local->done += x->len;
-	local->faulted = false;
-	x->budget->left -= x->len;
-	if (READ_ONCE(local->cancel))
-		return SMR_RESP_DROP;
-	return local->done < hdr->dma_len ? SMR_RESP_MORE : SMR_RESP_OK;
+	return exec_ok(x, step) ? slice_done(x, hdr->dma_len) : step;
 }
 
 /* Store a READ or an atomic, to answer its duplicates. */
@@ -348,17 +372,17 @@ static struct smr_rd_res *res_add(struct smr_qp *qp, const struct smr_op *op,
 	return res;
 }
 
-static enum smr_resp_verdict read_local(struct exec *x)
+static enum smr_step read_local(struct exec *x)
 {
-	enum smr_resp_verdict verdict = read_slice(x);
+	enum smr_step step = read_slice(x);
 
-	if (verdict == SMR_RESP_OK)
+	if (exec_ok(x, step))
 		smr_comp_count(x->qp, SMR_COMP_REMOTE_READ, false,
 			       x->op->hdr.dma_len);
-	return verdict;
+	return step;
 }
 
-static enum smr_resp_verdict exec_read(struct exec *x)
+static enum smr_step exec_read(struct exec *x)
 {
 	const struct smr_hdr *hdr = &x->op->hdr;
 	struct smr_read_stream *read = &x->qp->resp.read;
@@ -376,7 +400,7 @@ static enum smr_resp_verdict exec_read(struct exec *x)
 	read->counts = (u64)hdr->dma_len + 1;
 	read->repeat = false;
 	read->active = true;
-	return SMR_RESP_OK;
+	return SMR_STEP_DONE;
 }
 
 static int atomic_op(struct exec *x, u64 *orig)
@@ -392,58 +416,61 @@ static int atomic_op(struct exec *x, u64 *orig)
 }
 
 /* A page of the requester's list is missing, or present but not usable in this context. */
-static enum smr_resp_verdict peer_page(const struct exec *x)
+static enum smr_step peer_page(const struct exec *x)
 {
-	return smr_sgl_needs_thread(x->theirs) ? SMR_RESP_DEFER :
-						 SMR_RESP_PEER_PAGE;
+	return smr_sgl_needs_thread(x->theirs) ? SMR_STEP_DEFER : SMR_STEP_PEER;
 }
 
 /*
  * Give the original value to a requester on this host. If its page is missing, the operation is
  * retried, and the atomic must not be executed twice.
  */
-static enum smr_resp_verdict atomic_local(struct exec *x, u64 orig)
+static enum smr_step atomic_local(struct exec *x, u64 orig)
 {
-	enum smr_resp_verdict verdict = SMR_RESP_PEER_PROT;
 	struct smr_local *local = x->op->local;
+	enum smr_step step = SMR_STEP_DONE;
 	int err;
 
 	if (!peer_open(x, IB_ACCESS_LOCAL_WRITE))
-		return verdict;
+		return exec_end(x, SMR_RESP_PEER_PROT);
 	err = smr_sgl_write(x->theirs, &orig, sizeof(orig));
 	if (err == SMR_PAGE_MISSING) {
 		local->hdr.orig = orig;
 		local->executed = true;
-		verdict = peer_page(x);
-	} else if (!err) {
-		verdict = SMR_RESP_OK;
+		step = peer_page(x);
+	} else if (err) {
+		step = exec_end(x, SMR_RESP_PEER_PROT);
 	}
 	peer_close(x);
-	return verdict;
+	return step;
+}
+
+/* After an access of 8 bytes to the open list */
+static enum smr_step word_done(struct exec *x, int err)
+{
+	if (err == SMR_PAGE_MISSING)
+		return exec_fault(x, false);
+	return err ? exec_end(x, SMR_RESP_ACCESS) : SMR_STEP_DONE;
 }
 
 /* IBTA 9.7.4.2: an atomic is executed once, even if its answer is lost. */
-static enum smr_resp_verdict exec_atomic(struct exec *x)
+static enum smr_step exec_atomic(struct exec *x)
 {
 	struct smr_read_stream *read = &x->qp->resp.read;
-	enum smr_resp_verdict verdict = SMR_RESP_OK;
 	struct smr_rd_res *res;
+	enum smr_step step;
 	u64 orig = 0;
-	int err;
 
 	x->len = sizeof(orig);
 	if (x->op->local && x->op->local->executed)
 		return atomic_local(x, x->op->hdr.orig);
 	if (!remote_open(x, IB_ACCESS_REMOTE_ATOMIC, x->op->hdr.va,
 			 x->op->hdr.rkey))
-		return SMR_RESP_ACCESS;
-	err = atomic_op(x, &orig);
-	if (err)
-		verdict = err == SMR_PAGE_MISSING ? exec_fault(x, false) :
-						    SMR_RESP_ACCESS;
+		return exec_end(x, SMR_RESP_ACCESS);
+	step = word_done(x, atomic_op(x, &orig));
 	smr_sgl_close(&x->qp->resp.sgl);
-	if (verdict != SMR_RESP_OK)
-		return verdict;
+	if (!exec_ok(x, step))
+		return step;
 	if (x->op->local)
 		return atomic_local(x, orig);
 	res = res_add(x->qp, x->op, 1);
@@ -456,80 +483,72 @@ static enum smr_resp_verdict exec_atomic(struct exec *x)
 	read->counts = 0;
 	read->repeat = false;
 	read->active = true;
-	return SMR_RESP_OK;
+	return SMR_STEP_DONE;
 }
 
 /* Get the operand: from the packet, or from the requester on this host. */
-static enum smr_resp_verdict operand_get(struct exec *x, u64 *value)
+static enum smr_step operand_get(struct exec *x, u64 *value)
 {
-	enum smr_resp_verdict verdict = SMR_RESP_PEER_PROT;
+	enum smr_step step = SMR_STEP_DONE;
 	int err;
 
 	if (!x->op->local)
-		return skb_copy_bits(x->op->skb, x->op->off, value,
-				     sizeof(*value)) ? SMR_RESP_DROP :
-						       SMR_RESP_OK;
+		return skb_copy_bits(x->op->skb, x->op->off, value, sizeof(*value)) ?
+		       exec_end(x, SMR_RESP_DROP) : SMR_STEP_DONE;
 	if (!peer_open(x, 0))
-		return verdict;
+		return exec_end(x, SMR_RESP_PEER_PROT);
 	err = smr_sgl_read(x->theirs, value, sizeof(*value));
 	if (err == SMR_PAGE_MISSING)
-		verdict = peer_page(x);
-	else if (!err)
-		verdict = SMR_RESP_OK;
+		step = peer_page(x);
+	else if (err)
+		step = exec_end(x, SMR_RESP_PEER_PROT);
 	peer_close(x);
-	return verdict;
+	return step;
 }
 
 /* IBTA A19.4.2: one store of 8 bytes. */
-static enum smr_resp_verdict exec_atomic_write(struct exec *x)
+static enum smr_step exec_atomic_write(struct exec *x)
 {
 	const struct smr_hdr *hdr = &x->op->hdr;
-	enum smr_resp_verdict verdict;
+	enum smr_step step;
 	u64 value;
-	int err;
 
 	x->len = sizeof(value);
-	verdict = operand_get(x, &value);
-	if (verdict != SMR_RESP_OK)
-		return verdict;
+	step = operand_get(x, &value);
+	if (!exec_ok(x, step))
+		return step;
 	if (!remote_open(x, IB_ACCESS_REMOTE_WRITE, hdr->va, hdr->rkey))
-		return SMR_RESP_ACCESS;
-	err = smr_span_store8(&x->qp->resp.sgl.spans[0], value);
-	if (err)
-		verdict = err == SMR_PAGE_MISSING ? exec_fault(x, false) :
-						    SMR_RESP_ACCESS;
+		return exec_end(x, SMR_RESP_ACCESS);
+	step = word_done(x, smr_span_store8(&x->qp->resp.sgl.spans[0], value));
 	smr_sgl_close(&x->qp->resp.sgl);
-	if (verdict == SMR_RESP_OK && !x->op->local)
+	if (exec_ok(x, step) && !x->op->local)
 		smr_resp_confirm(x->qp, hdr);
-	return verdict;
+	return step;
 }
 
-static enum smr_resp_verdict exec_flush(struct exec *x)
+static enum smr_step exec_flush(struct exec *x)
 {
-	const struct smr_hdr *hdr = &x->op->hdr;
-	enum smr_resp_verdict verdict;
+	enum smr_step step = smr_resp_flush_exec(x->qp, x->op, x->budget);
 
-	verdict = smr_resp_flush_exec(x->qp, x->op, x->budget);
-	if (verdict == SMR_RESP_OK && !x->op->local)
-		smr_resp_confirm(x->qp, hdr);
-	return verdict;
+	if (exec_ok(x, step) && !x->op->local)
+		smr_resp_confirm(x->qp, &x->op->hdr);
+	return step;
 }
 
 /**
  * smr_resp_exec() - execute a request, or the next slice of it
  * @qp: the caller owns its response task
- * @op: the request; smr_resp_check() returned SMR_RESP_OK
+ * @op: the request; smr_resp_check() returned SMR_RESP_OK, which is its verdict so far
  * @budget: the budget
  *
  * It copies data, and takes and completes receive work requests. The caller advances
  * the PSN.
  *
  * Context: as @budget says.
- * Return: SMR_RESP_OK if it is done; SMR_RESP_MORE, SMR_RESP_WAIT, SMR_RESP_DEFER: call again
- *	with the same request; or the error.
+ * Return: SMR_STEP_DONE: the verdict of @op says how it has ended; otherwise call again with the
+ *	same request.
  */
-enum smr_resp_verdict smr_resp_exec(struct smr_qp *qp, const struct smr_op *op,
-				    struct smr_budget *budget)
+enum smr_step smr_resp_exec(struct smr_qp *qp, struct smr_op *op, struct smr_budget *budget)
 {
 	struct exec x = {
 		.qp = qp,

@@ -5,7 +5,6 @@
 
 #include "qp/core.h"
 
-enum smr_resp_verdict smr_resp_exec(struct smr_qp *qp, const struct smr_op *op,
-				    struct smr_budget *budget);
+enum smr_step smr_resp_exec(struct smr_qp *qp, struct smr_op *op, struct smr_budget *budget);
 
 #endif /* SMR_RESP_EXEC_H */

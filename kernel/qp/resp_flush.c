@@ -117,27 +117,29 @@ static u64 *flush_done(struct smr_qp *qp, const struct smr_op *op)
 	return op->local ? &op->local->done : &qp->resp.flushed;
 }
 
-/* Write back the next slice of the open range. MORE: there are further slices. */
-static enum smr_resp_verdict flush_slice(const struct smr_span *span,
-					 u64 *done, struct smr_budget *budget)
+/* Write back the next slice of the open range. AGAIN: there are further slices. */
+static enum smr_step flush_slice(struct smr_op *op, const struct smr_span *span,
+				 u64 *done, struct smr_budget *budget)
 {
 	/* A rereg may have made the region shorter. */
 	u64 left = span->len - min(span->len, *done);
 	u64 len = min_t(u64, left, SLICE_MAX);
 
 	if (!budget->can_sleep && left > SMR_RESP_SLICE)
-		return SMR_RESP_DEFER;
-	if (smr_span_persist(span, *done, len))
-		return SMR_RESP_ACCESS;
+		return SMR_STEP_DEFER;
+	if (smr_span_persist(span, *done, len)) {
+		op->verdict = SMR_RESP_ACCESS;
+		return SMR_STEP_DONE;
+	}
 	*done += len;
 	budget->left -= len;
-	return left > len ? SMR_RESP_MORE : SMR_RESP_OK;
+	return left > len ? SMR_STEP_AGAIN : SMR_STEP_DONE;
 }
 
 /**
  * smr_resp_flush_exec() - execute a FLUSH, or the next slice of it
  * @qp: the caller owns its response task
- * @op: the request
+ * @op: the request; its verdict is set if it is refused
  * @budget: the budget
  *
  * CPUs have copied the earlier data, and their caches are coherent. So a barrier before the
@@ -146,27 +148,30 @@ static enum smr_resp_verdict flush_slice(const struct smr_span *span,
  * waits for the span.
  *
  * Context: as @budget says.
- * Return: SMR_RESP_OK; SMR_RESP_MORE; SMR_RESP_DEFER; SMR_RESP_ACCESS; or SMR_RESP_DROP.
+ * Return: SMR_STEP_DONE, SMR_STEP_AGAIN or SMR_STEP_DEFER.
  */
-enum smr_resp_verdict smr_resp_flush_exec(struct smr_qp *qp,
-					  const struct smr_op *op,
-					  struct smr_budget *budget)
+enum smr_step smr_resp_flush_exec(struct smr_qp *qp, struct smr_op *op,
+				  struct smr_budget *budget)
 {
 	u64 *done = flush_done(qp, op);
-	enum smr_resp_verdict verdict;
 	struct smr_span span;
+	enum smr_step step;
 
 	if (!flush_persists(&op->hdr)) {
 		smp_mb(); /* the data is visible before the answer */
-		return SMR_RESP_OK;
+		return SMR_STEP_DONE;
 	}
-	if (flush_open(qp, &op->hdr, &span) != SMR_KEY_OK)
-		return SMR_RESP_ACCESS;
-	verdict = flush_slice(&span, done, budget);
+	if (flush_open(qp, &op->hdr, &span) != SMR_KEY_OK) {
+		op->verdict = SMR_RESP_ACCESS;
+		return SMR_STEP_DONE;
+	}
+	step = flush_slice(op, &span, done, budget);
 	smr_span_put(&span);
-	if (op->local && READ_ONCE(op->local->cancel))
-		return SMR_RESP_DROP;
-	if (verdict != SMR_RESP_MORE && verdict != SMR_RESP_DEFER)
+	if (op->local && READ_ONCE(op->local->cancel)) {
+		op->verdict = SMR_RESP_DROP;
+		return SMR_STEP_DONE;
+	}
+	if (step == SMR_STEP_DONE)
 		qp->resp.flushed = 0;
-	return verdict;
+	return step;
 }

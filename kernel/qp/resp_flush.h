@@ -10,8 +10,7 @@ bool smr_resp_flush_permitted(const struct smr_qp *qp,
 int smr_resp_flush_access(const struct smr_hdr *hdr);
 enum smr_resp_verdict smr_resp_flush_check(struct smr_qp *qp,
 					   const struct smr_hdr *hdr);
-enum smr_resp_verdict smr_resp_flush_exec(struct smr_qp *qp,
-					  const struct smr_op *op,
-					  struct smr_budget *budget);
+enum smr_step smr_resp_flush_exec(struct smr_qp *qp, struct smr_op *op,
+				  struct smr_budget *budget);
 
 #endif /* SMR_RESP_FLUSH_H */

@@ -9,7 +9,7 @@
 #include "qp/comp_cntr.h"
 #include "qp/core.h"
 #include "qp/packet.h"
-#include "qp/payload.h"
+#include "qp/paging.h"
 #include "qp/resp_reply.h"
 #include "qp/xrc.h"
 #include "stats.h"
@@ -185,19 +185,13 @@ static enum smr_step read_broken(struct smr_qp *qp,
 
 static enum smr_step read_fault(struct smr_qp *qp, struct smr_budget *budget)
 {
-	enum smr_resp_verdict verdict;
+	struct smr_responder *resp = &qp->resp;
+	enum smr_step step;
+	int err;
 
-	verdict = smr_resp_fault(qp, budget, false, SMR_RESP_ACCESS);
-	switch (verdict) {
-	case SMR_RESP_MORE:
-		return SMR_STEP_AGAIN;
-	case SMR_RESP_WAIT:
-		return SMR_STEP_WAIT;
-	case SMR_RESP_DEFER:
-		return SMR_STEP_DEFER;
-	default:
-		return read_broken(qp, verdict);
-	}
+	step = smr_paging_fault(&resp->paging, budget, &resp->sgl, false, &err);
+	return step == SMR_STEP_DONE ?
+	       read_broken(qp, smr_fault_verdict(err, SMR_RESP_ACCESS)) : step;
 }
 
 static enum smr_step read_sent(struct answer *a, struct smr_budget *budget, int err)

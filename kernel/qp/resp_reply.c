@@ -56,7 +56,7 @@ static const struct smr_reaction unreliable_reactions[SMR_RESP_NR] = {
 /**
  * smr_reaction() - look up the reaction to a verdict
  * @qp: the responder's QP
- * @verdict: a refusal: not OK, MORE, DEFER, WAIT or PEER_PAGE
+ * @verdict: a refusal: not SMR_RESP_OK
  *
  * Return: an entry of a constant table.
  */

@@ -240,13 +240,12 @@ static const u16 verdict_drops[SMR_RESP_NR] = {
  * Return: its reason, or 0.
  */
 static noinline u32 op_note(const struct smr_qp *qp, const struct smr_op *op,
-			    enum smr_resp_verdict verdict,
 			    const struct smr_reaction *r)
 {
 	const struct smr_responder *resp = &qp->resp;
 	struct smr_why why;
 
-	smr_resp_why(qp, op, verdict, &why);
+	smr_resp_why(qp, op, &why);
 	if (why.id && (r->fatal || smr_why_may_add(qp->whys, why.id)))
 		smr_qp_refused(qp, &why, r->recv ?: r->shared,
 			       resp->have_rwqe ? resp->rwqe.wr_id : 0,
@@ -256,13 +255,13 @@ static noinline u32 op_note(const struct smr_qp *qp, const struct smr_op *op,
 
 /* React to a refused request as the table says. */
 static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
-		      enum smr_resp_verdict verdict, struct smr_budget *budget)
+		      struct smr_budget *budget)
 {
-	const struct smr_reaction *r = smr_reaction(qp, verdict);
-	u32 why = op_note(qp, op, verdict, r);
+	const struct smr_reaction *r = smr_reaction(qp, op->verdict);
+	u32 why = op_note(qp, op, r);
 
 	if (op->skb)
-		smr_rx_part(op->skb)->reason = verdict_drops[verdict];
+		smr_rx_part(op->skb)->reason = verdict_drops[op->verdict];
 	if (qp->service == SMR_TRANSPORT_UC)
 		op_abandon(qp, op);
 	/* a frame has no headers */
@@ -275,7 +274,7 @@ static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 	if (r->nak)
 		smr_reply_nak(qp, op, r->syndrome, budget);
 	else
-		op_answer(qp, op, verdict == SMR_RESP_PEER_PROT ?
+		op_answer(qp, op, op->verdict == SMR_RESP_PEER_PROT ?
 				  SMR_LOCAL_FAILED : SMR_LOCAL_DROPPED,
 			  0, budget);
 }
@@ -319,15 +318,13 @@ static void op_duplicate(struct smr_qp *qp, const struct smr_op *op,
 		qp->resp.acks++;
 }
 
-static enum smr_resp_verdict op_try(struct smr_qp *qp, const struct smr_op *op,
-				    struct smr_budget *budget)
+static enum smr_step op_try(struct smr_qp *qp, struct smr_op *op,
+			    struct smr_budget *budget)
 {
-	enum smr_resp_verdict verdict;
-
 	if (qp->service == SMR_TRANSPORT_UD)
 		return smr_ud_receive(qp, op, budget);
-	verdict = smr_resp_check(qp, op);
-	return verdict == SMR_RESP_OK ? smr_resp_exec(qp, op, budget) : verdict;
+	op->verdict = smr_resp_check(qp, op);
+	return op->verdict == SMR_RESP_OK ? smr_resp_exec(qp, op, budget) : SMR_STEP_DONE;
 }
 
 /* IBTA 11.6.3.1 */
@@ -347,10 +344,10 @@ static void op_park(struct smr_qp *qp, const struct smr_op *op)
 		smr_loopback_park(qp, op->local);
 }
 
-/* Does the table of reactions apply to this verdict? */
-static bool is_refusal(enum smr_resp_verdict verdict)
+/* Does the table of reactions apply? */
+static bool is_refused(const struct smr_op *op)
 {
-	return verdict >= SMR_RESP_DROP && verdict != SMR_RESP_DUPLICATE;
+	return op->verdict != SMR_RESP_OK && op->verdict != SMR_RESP_DUPLICATE;
 }
 
 /* The peer sends the request again on RC only. */
@@ -364,68 +361,76 @@ static void __cold op_not_ready(struct smr_qp *qp, const struct smr_op *op)
 			    op->hdr.len);
 }
 
-static_assert(SMR_RESP_NR == 19); /* smr_show_verdict() in trace.h has them all */
+/* smr_show_outcome() in trace.h has them all */
+static_assert(SMR_RESP_NR == 15 && SMR_STEP_PEER == 4);
 
 static void op_trace(const struct smr_qp *qp, const struct smr_op *op,
-		     enum smr_resp_verdict verdict)
+		     enum smr_step step)
 {
 	const struct smr_hdr *hdr = &op->hdr;
 	bool has_key = hdr->op->flags & (SMR_OP_RETH | SMR_OP_ATOMIC);
 
 	trace_smr_request(&qp->ibqp, hdr->opcode, hdr->psn, hdr->len, op->local,
-			  verdict, has_key ? hdr->rkey : 0,
+			  step, step == SMR_STEP_DONE ? op->verdict : 0, has_key ? hdr->rkey : 0,
 			  has_key ? hdr->va : 0);
 }
 
-static enum smr_step op_step(struct smr_qp *qp, const struct smr_op *op,
-			     struct smr_budget *budget)
+/* The request is not done: it is tried again. */
+static enum smr_step op_pending(struct smr_qp *qp, const struct smr_op *op,
+				enum smr_step step, struct smr_budget *budget)
 {
-	enum smr_resp_verdict verdict = op_try(qp, op, budget);
-
-	if (is_refusal(verdict) && op->train &&
-	    smr_rx_train_doubt(op->train, op->count))
-		verdict = SMR_RESP_MORE;
-	if (trace_smr_request_enabled())
-		op_trace(qp, op, verdict);
-	switch (verdict) {
-	case SMR_RESP_MORE:
-		op_park(qp, op);
-		return SMR_STEP_AGAIN;
-	case SMR_RESP_DEFER:
-		op_park(qp, op);
-		return SMR_STEP_DEFER;
-	case SMR_RESP_WAIT:
-		/* The request that asks for their ACK may be queued after this one. */
+	/* The request that asks for their ACK may be queued after this one. */
+	if (step == SMR_STEP_WAIT)
 		smr_reply_unasked_flush(qp);
-		op_park(qp, op);
-		return SMR_STEP_WAIT;
-	case SMR_RESP_PEER_PAGE:
+	if (step == SMR_STEP_PEER) {
 		smr_loopback_fault(op->local, budget);
-		op_park(qp, op);
-		return SMR_STEP_WAIT;
+		step = SMR_STEP_WAIT;
+	}
+	op_park(qp, op);
+	return step;
+}
+
+/* React to the verdict. */
+static void op_react(struct smr_qp *qp, const struct smr_op *op, struct smr_budget *budget)
+{
+	switch (op->verdict) {
 	case SMR_RESP_OK:
 		op_established(qp);
 		op_executed(qp, op, budget);
-		break;
+		return;
 	case SMR_RESP_DUPLICATE:
 		op_duplicate(qp, op, budget);
-		break;
+		return;
 	case SMR_RESP_GAP:
 		smr_qp_drop(qp, DROP_GAP, SMR_CNT_OUT_OF_SEQ, NULL, op->hdr.psn,
 			    qp->resp.epsn);
-		op_refuse(qp, op, verdict, budget);
 		break;
 	case SMR_RESP_RNR:
 		op_not_ready(qp, op);
-		op_refuse(qp, op, verdict, budget);
 		break;
 	case SMR_RESP_FAR:
 		smr_qp_drop(qp, DROP_PSN, SMR_CNT_BAD_PSN, NULL, op->hdr.psn,
 			    qp->resp.epsn);
-		fallthrough;
+		break;
 	default:
-		op_refuse(qp, op, verdict, budget);
+		break;
 	}
+	op_refuse(qp, op, budget);
+}
+
+static enum smr_step op_step(struct smr_qp *qp, struct smr_op *op,
+			     struct smr_budget *budget)
+{
+	enum smr_step step = op_try(qp, op, budget);
+
+	if (step == SMR_STEP_DONE && is_refused(op) && op->train &&
+	    smr_rx_train_doubt(op->train, op->count))
+		step = SMR_STEP_AGAIN;
+	if (trace_smr_request_enabled())
+		op_trace(qp, op, step);
+	if (step != SMR_STEP_DONE)
+		return op_pending(qp, op, step, budget);
+	op_react(qp, op, budget);
 	if (op->train)
 		smr_ecn_look(qp, op->skb, &op->hdr, op->count);
 	op_done(qp, op);
@@ -435,7 +440,7 @@ static enum smr_step op_step(struct smr_qp *qp, const struct smr_op *op,
 }
 
 /* Process one request, or a slice of one. */
-static enum smr_step op_process(struct smr_qp *qp, const struct smr_op *op,
+static enum smr_step op_process(struct smr_qp *qp, struct smr_op *op,
 				struct smr_budget *budget)
 {
 	enum smr_step step;
@@ -512,22 +517,18 @@ static enum smr_step respond_wire(struct smr_qp *qp, struct sk_buff *skb,
 static enum smr_step respond_frame(struct smr_qp *qp, struct sk_buff *skb,
 				   struct smr_budget *budget)
 {
-	const struct smr_op op = { .skb = skb, .count = 1 };
-	enum smr_resp_verdict verdict;
+	struct smr_op op = { .skb = skb, .count = 1 };
+	enum smr_step step;
 
 	budget->left -= SMR_COST_PACKET;
-	verdict = smr_raw_receive(qp, skb, budget);
-	if (verdict == SMR_RESP_MORE)
-		return SMR_STEP_AGAIN;
-	if (verdict == SMR_RESP_WAIT)
-		return SMR_STEP_WAIT;
-	if (verdict == SMR_RESP_DEFER)
-		return SMR_STEP_DEFER;
-	if (verdict == SMR_RESP_OK) {
+	step = smr_raw_receive(qp, &op, budget);
+	if (step != SMR_STEP_DONE)
+		return step;
+	if (op.verdict == SMR_RESP_OK) {
 		smr_tally(&qp->resp.served.messages, 1);
 		smr_tally(&qp->resp.served.bytes, skb->len);
 	} else {
-		op_refuse(qp, &op, verdict, budget);
+		op_refuse(qp, &op, budget);
 	}
 	op_done(qp, &op);
 	return SMR_STEP_DONE;

@@ -253,7 +253,7 @@ void smr_task_run(struct smr_task *task, struct smr_budget *budget)
 /**
  * smr_task_try() - run a task here if it has no owner
  * @task: the task
- * @run: as for smr_task_run()
+ * @budget: as for smr_task_run()
  *
  * An existing owner is not asked for another round. The caller holds a reference on the
  * container.

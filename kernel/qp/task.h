@@ -53,6 +53,7 @@ enum smr_step {
 	SMR_STEP_AGAIN,		/* not finished, try the same piece again */
 	SMR_STEP_WAIT,		/* nothing to do until an event runs the task */
 	SMR_STEP_DEFER,		/* call again from process context */
+	SMR_STEP_PEER,		/* of a request: its requester has to bring in a page */
 };
 
 /**

@@ -283,10 +283,9 @@ static void grh_build(const struct smr_op *op, u8 *grh)
 }
 
 /* Copy GRH and message into the open list. */
-static int datagram_copy(struct smr_qp *qp, const void *from)
+static int datagram_copy(struct smr_qp *qp, const struct smr_op *op)
 {
 	u8 grh[SMR_GRH_LEN] __aligned(4);
-	const struct smr_op *op = from;
 	int err;
 
 	grh_build(op, grh);
@@ -314,29 +313,28 @@ static u16 datagram_vlan(const struct smr_qp *qp, const struct sk_buff *skb)
 /**
  * smr_ud_receive() - receive a datagram
  * @qp: its receiver, a UD QP
- * @op: the datagram
+ * @op: the datagram; its verdict is set on SMR_STEP_DONE
  * @budget: the budget
  *
  * Context: as @budget says; called by the response task.
- * Return: SMR_RESP_OK if it was received; SMR_RESP_MORE, SMR_RESP_DEFER: call again; or the
- *	error.
+ * Return: SMR_STEP_DONE if it was received, or refused; otherwise call again.
  */
-enum smr_resp_verdict smr_ud_receive(struct smr_qp *qp, const struct smr_op *op,
-				     struct smr_budget *budget)
+enum smr_step smr_ud_receive(struct smr_qp *qp, struct smr_op *op,
+			     struct smr_budget *budget)
 {
 	struct smr_recv_from from = {
 		.v4 = smr_rx_info(op->skb)->family == AF_INET,
 	};
-	enum smr_resp_verdict verdict;
+	enum smr_step step = SMR_STEP_DONE;
 
-	verdict = received_check(qp, &op->hdr);
-	if (verdict == SMR_RESP_OK)
-		verdict = smr_recv_place(qp, op->hdr.len + SMR_GRH_LEN, budget,
-					 datagram_copy, op);
-	if (verdict != SMR_RESP_OK)
-		return verdict;
+	op->verdict = received_check(qp, &op->hdr);
+	if (op->verdict == SMR_RESP_OK)
+		step = smr_recv_place(qp, op, op->hdr.len + SMR_GRH_LEN, budget,
+				      datagram_copy);
+	if (step != SMR_STEP_DONE || op->verdict != SMR_RESP_OK)
+		return step;
 	from.vlan_id = datagram_vlan(qp, op->skb);
 	budget->left -= op->hdr.len;
 	smr_recv_done_ud(qp, &op->hdr, op->hdr.len + SMR_GRH_LEN, &from);
-	return SMR_RESP_OK;
+	return step;
 }

@@ -11,7 +11,7 @@ enum smr_step smr_ud_send(struct smr_qp *qp, struct smr_swqe *wqe,
 /* Bytes in front of each message: a GRH, or an IPv4 header at the end of them */
 #define SMR_GRH_LEN	40
 
-enum smr_resp_verdict smr_ud_receive(struct smr_qp *qp, const struct smr_op *op,
-				     struct smr_budget *budget);
+enum smr_step smr_ud_receive(struct smr_qp *qp, struct smr_op *op,
+			     struct smr_budget *budget);
 
 #endif /* SMR_UD_H */

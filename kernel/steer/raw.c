@@ -155,37 +155,39 @@ enum smr_step smr_raw_send(struct smr_qp *qp, struct smr_swqe *wqe,
 	return step;
 }
 
-static int frame_copy(struct smr_qp *qp, const void *from)
+static int frame_copy(struct smr_qp *qp, const struct smr_op *op)
 {
-	const struct sk_buff *skb = from;
 	struct smr_cursor cursor;
 
-	smr_cursor_init(&cursor, skb);
-	return smr_sgl_write_packet(&qp->resp.sgl, &cursor, 0, skb->len);
+	smr_cursor_init(&cursor, op->skb);
+	return smr_sgl_write_packet(&qp->resp.sgl, &cursor, 0, op->skb->len);
 }
 
 /**
  * smr_raw_receive() - receive a frame
  * @qp: its receiver, a RAW_PACKET QP
- * @skb: the frame
+ * @op: the frame, in its packet; its verdict is set on SMR_STEP_DONE
  * @budget: the budget
  *
  * Context: as @budget says; called by the response task.
  * Return: as smr_ud_receive().
  */
-enum smr_resp_verdict smr_raw_receive(struct smr_qp *qp, struct sk_buff *skb,
-				      struct smr_budget *budget)
+enum smr_step smr_raw_receive(struct smr_qp *qp, struct smr_op *op,
+			      struct smr_budget *budget)
 {
-	enum smr_resp_verdict verdict;
+	u32 len = op->skb->len;
+	enum smr_step step;
 
-	verdict = smr_recv_place(qp, skb->len, budget, frame_copy, skb);
-	switch (verdict) {
+	step = smr_recv_place(qp, op, len, budget, frame_copy);
+	if (step != SMR_STEP_DONE)
+		return step;
+	switch (op->verdict) {
 	case SMR_RESP_OK:
-		budget->left -= skb->len;
-		smr_recv_done_raw(qp, skb->len, smr_rx_part(skb)->flow_tag);
+		budget->left -= len;
+		smr_recv_done_raw(qp, len, smr_rx_part(op->skb)->flow_tag);
 		break;
 	case SMR_RESP_RNR:
-		smr_qp_drop(qp, DROP_NO_RECV, SMR_CNT_NO_RECV, NULL, skb->len);
+		smr_qp_drop(qp, DROP_NO_RECV, SMR_CNT_NO_RECV, NULL, len);
 		break;
 	case SMR_RESP_TOO_LONG:
 		smr_qp_inc(qp, SMR_CNT_DROPPED);
@@ -193,5 +195,5 @@ enum smr_resp_verdict smr_raw_receive(struct smr_qp *qp, struct sk_buff *skb,
 	default:
 		break;
 	}
-	return verdict;
+	return step;
 }

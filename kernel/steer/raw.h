@@ -8,7 +8,7 @@
 enum smr_step smr_raw_send(struct smr_qp *qp, struct smr_swqe *wqe,
 			   struct smr_budget *budget);
 
-enum smr_resp_verdict smr_raw_receive(struct smr_qp *qp, struct sk_buff *skb,
-				      struct smr_budget *budget);
+enum smr_step smr_raw_receive(struct smr_qp *qp, struct smr_op *op,
+			      struct smr_budget *budget);
 
 #endif /* SMR_RAW_H */

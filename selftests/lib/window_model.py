@@ -30,8 +30,7 @@ WR = {0: "write", 1: "write_imm", 2: "send", 3: "send_imm", 4: "read", 5: "atomi
 READ_REQUEST, ACK, ATOMIC_ACK = 0x0c, 0x11, 0x12
 RESPONSES = {0x0d: "first", 0x0e: "middle", 0x0f: "last", 0x10: "only", ATOMIC_ACK: "atomic"}
 NAK_PSN = 0x60
-OK, DUPLICATE, GAP = 0, 6, 7
-UNDECIDED = (1, 2, 3, 4)	# MORE, DEFER, WAIT, PEER_PAGE: it is tried again
+OK, DUPLICATE, GAP = 0, 2, 3
 
 
 def diff(a, b):
@@ -289,7 +288,8 @@ class Checker:
             self.counts["paired"] += 1
 
     def request(self, qp, f):
-        if f["local"] or f["verdict"] in UNDECIDED:
+        # a step other than 0: it is tried again
+        if f["local"] or f["step"]:
             return
         psn, verdict, opcode = f["psn"], f["verdict"], f["opcode"] & 0x1f
         self.counts["requests"] += 1
@@ -593,7 +593,7 @@ class Responder:
         self.executed, self.reads, self.atomics, self.nak_sent, self.acks = [], [], {}, False, 0
 
     def emit(self, psn, kind, verdict):
-        self.sim.emit("smr_request", qpn=2, psn=psn, len=0 if kind in ("read", "atomic") else 1, local=0, verdict=verdict,
+        self.sim.emit("smr_request", qpn=2, psn=psn, len=0 if kind in ("read", "atomic") else 1, local=0, step=0, verdict=verdict,
                       opcode={"write": 0x06, "send": 0x00, "read": READ_REQUEST, "atomic": 0x14}[kind])
 
     def take(self, packet):

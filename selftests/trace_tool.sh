@@ -87,6 +87,7 @@ softmr trace --text -- sh -c "ibv_rc_pingpong -d $DEV -g $GID -n 5 >/dev/null & 
 # in_words PATTERN: a line of the text is like that; otherwise the text says what was there
 in_words() { grep -qE "$1" "$WORK/text" || { grep -n send_start "$WORK/text" | head -n 20; return 1; }; }
 check "in words" in_words "^ +[0-9.]+ ms +ibv_rc_pingpong\[[0-9]+\] +send_start +dev=$DEV .* op=SEND$"
+check "processes that have ended have names, too" is "$(grep -c " process\[" "$WORK/text")" 0
 check "both ends" is "$(grep -c " request .* says=OK$" "$WORK/text")" 10
 softmr trace --text -- softmr mr "$DEV" 2>&1 >/dev/null | grep " refused " >"$WORK/refused"
 check "a refusal in words" grep -qE " why=0x0108 .*: region 0x[0-9a-f]+ has [1-9][0-9]* memory windows bound to it, one of them 0x[0-9a-f]+$" "$WORK/refused"

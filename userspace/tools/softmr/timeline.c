@@ -192,14 +192,30 @@ static char *netns_name(uint32_t pid)
 	return name;
 }
 
+/*
+ * The name that ftrace remembers of a process that may have ended: lines "PID COMM". Caller frees
+ * it. NULL: it does not remember it
+ */
+static char *past_name(uint32_t pid)
+{
+	char *all = read_text("/sys/kernel/tracing/saved_cmdlines"), *rest = all;
+	char *line, *end, *name = NULL;
+
+	while (!name && (line = strsep(&rest, "\n")))
+		if (strtoul(line, &end, 10) == pid && *end == ' ')
+			name = copy(end + 1);
+	free(all);
+	return name;
+}
+
 /* Caller frees it */
 static char *process_name(uint32_t pid)
 {
-	char *comm = pid ? read_text("/proc/%u/comm", pid) : copy("kernel"), *name;
+	char *name = pid ? read_text("/proc/%u/comm", pid) : copy("kernel");
 
-	name = strf("%s", comm ? comm : "process");
-	free(comm);
-	return name;
+	if (!name)
+		name = past_name(pid);
+	return name ? name : copy("process");
 }
 
 static void name_process(struct timeline *t, uint32_t pid)

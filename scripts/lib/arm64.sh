@@ -20,7 +20,7 @@ ARM64_ROLES=(newest stable oldest newest-16k stable-16k)
 ARM64_TOOLS=(dash bash coreutils sed grep findutils mawk diffutils util-linux mount perl-base
 	gcc-aarch64-linux-gnu pahole clang lld llvm make cmake ninja-build pkgconf python3 python3-docutils kmod libelf-dev
 	cpio qemu-system-arm)
-ARM64_PACKAGES=(busybox-static ibverbs-utils libibverbs-dev libnl-3-dev libjson-c-dev libc6-dev iproute2)
+ARM64_PACKAGES=(busybox-static ibverbs-utils libibverbs-dev librdmacm-dev libnl-3-dev libjson-c-dev libc6-dev iproute2)
 
 # Modules that the guest loads; their dependencies are added. virtio_* carry the verdict to the host.
 ARM64_MODULES=(virtio_pci virtio_console ib_uverbs rdma_ucm veth softmr)

@@ -113,7 +113,7 @@ static int go_on(struct __test_metadata *_metadata, FIXTURE_DATA(data) *self,
 
 	while (vt_now_ms() < end) {
 		if (no_pages)
-			ASSERT_EQ(0, madvise(buf->p, VT_MIX_BUF - 4096, MADV_DONTNEED));
+			ASSERT_EQ(0, madvise(buf->p, VT_MIX_BUF - 4096, MADV_REMOVE));
 		ASSERT_TRUE(fail(true));
 		ret = vt_mix_run(&self->mix, BATCH);
 		ASSERT_TRUE(fail(false));
@@ -156,12 +156,14 @@ TEST_F_TIMEOUT(data, many_in_softirqs, 120)
 		EXPECT_LT(0, injected);
 }
 
-/* The pages are paged on demand, and workers bring them in. */
+/* The pages are paged on demand. They are shared ones, so that workers bring them in, and not the process. */
 TEST_F_TIMEOUT(data, workers, 120)
 {
 	struct vt_ep *b = &self->pair.b;
 
 	ASSERT_EQ(0, ibv_dereg_mr(b->buf.mr));
+	ASSERT_EQ(b->buf.p, mmap(b->buf.p, VT_MIX_BUF - 4096, PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 	b->buf.mr = ibv_reg_mr(b->pd, b->buf.p, b->buf.len, VT_ACCESS_ODP);
 	ASSERT_NE(NULL, b->buf.mr);
 	vt_fail_mark_workers(true);

@@ -62,7 +62,7 @@ judge() { python3 "$MODEL" check "$MTU" "${1:-$WORK/trace}"; }
 # The trace must show the impairments, or nothing was compared. Prints what it shows
 has() {
 	local what said
-	said=$(judge) || return
+	said=$(judge) || { echo "$said"; return 1; }
 	echo "$said"
 	for what in "$@"; do
 		[[ $said =~ \ [1-9][0-9]*\ $what ]] || { echo "no $what"; return 1; }

@@ -184,7 +184,7 @@ class Checker:
                 break
         qp.ahead = {psn for psn in qp.ahead if diff(psn, qp.una) >= 0}
 
-    def ahead(self, qp, f):
+    def ooo(self, qp, f):
         self.seen_una(qp, f["una"])
         wqe, last = holder(qp.wqes, f["psn"]), add(f["psn"], f["count"] - 1)
         self.counts["ahead"] += f["count"]

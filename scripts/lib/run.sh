@@ -19,11 +19,11 @@ RUN_MODULES=(bridge ib_umad rdma_ucm softmr)
 
 run_build_tools() { make -C "$TOP/userspace/run" O="$RUN_TOOLS" CFLAGS="-O2 -g -ffile-prefix-map=$TOP=."; }
 
-# The kernel's own tool can make an initrd without root
+# The kernel's own tool can make an initrd without root. Its files have no time, so that it is the same each time
 run_initrd() {
 	local flavour=$1 out=$2
 	printf 'dir /dev 0755 0 0\nnod /dev/console 0600 0 0 c 5 1\nfile /init %s 0755 0 0\n' "$RUN_TOOLS/init" |
-		"$(uml_dir "$flavour")/usr/gen_init_cpio" - >"$out"
+		"$(uml_dir "$flavour")/usr/gen_init_cpio" -t 0 - >"$out"
 }
 
 # run_fill_base FLAVOUR DIR: the common part of both

@@ -294,40 +294,6 @@ struct smr_key *smr_key_find(struct smr_keys *keys, u32 key)
 	return found && smp_load_acquire(&found->published) ? found : NULL;
 }
 
-/**
- * struct key_view - a consistent snapshot of a key
- * @key: the key
- * @seq: the sequence count of the snapshot
- * @now: the fields that decide an access
- */
-struct key_view {
-	const struct smr_key *key;
-	unsigned int seq;
-	struct smr_key now;
-};
-
-/* Take a consistent copy of the fields that decide an access. */
-static void key_snapshot(const struct smr_key *key, struct key_view *view)
-{
-	struct smr_key *to = &view->now;
-
-	view->key = key;
-	do {
-		view->seq = read_seqcount_begin(&key->seq);
-		to->tag = key->tag;
-		to->type = key->type;
-		to->valid = key->valid;
-		to->access = key->access;
-		to->qpn = key->qpn;
-		to->pd = key->pd;
-		to->mem = key->mem;
-		to->ref = key->ref;
-		to->mem_off = key->mem_off;
-		to->iova = key->iova;
-		to->length = key->length;
-	} while (read_seqcount_retry(&key->seq, view->seq));
-}
-
 /* A key without a PD fits all PDs of the kernel, and none of a process. */
 static bool pd_fits(const struct smr_key *key, const struct ib_pd *pd)
 {
@@ -359,64 +325,78 @@ static bool range_inside(const struct smr_key *key, u64 addr, u64 len)
 	       len <= key->length - off;
 }
 
-/* Look a key up and check all but the range. @view is the snapshot checked. */
-static enum smr_key_verdict key_look(struct smr_keys *keys, u32 key,
-				     const struct ib_pd *pd, u32 qpn,
-				     int access, struct key_view *view)
-{
-	const struct smr_key *found = smr_key_find(keys, key);
+/* The bytes that are to be opened; or all that the key opens, where @iova is then set. */
+struct key_range {
+	bool all;
+	u64 iova;
+	u64 len;
+};
 
-	if (!found)
-		return SMR_KEY_UNKNOWN;
-	key_snapshot(found, view);
-	return key_check(&view->now, SMR_KEY_TAG(key), pd, qpn, access);
+static enum smr_key_verdict key_try(const struct smr_key *key, u8 tag,
+				    const struct ib_pd *pd, u32 qpn, int access,
+				    struct key_range *range, struct smr_span *span)
+{
+	enum smr_key_verdict verdict = key_check(key, tag, pd, qpn, access);
+
+	if (range->all && key->type == SMR_KEY_MW)
+		return SMR_KEY_RANGE;
+	if (verdict != SMR_KEY_OK)
+		return verdict;
+	if (range->all) {
+		range->iova = key->iova;
+		range->len = key->length;
+	} else if (!range_inside(key, range->iova, range->len)) {
+		return SMR_KEY_RANGE;
+	}
+	span->mem = key->mem;
+	span->off = key->mem_off + (range->iova - key->iova);
+	span->len = range->len;
+	span->ref = key->ref;
+	/* RCU keeps the references' struct until the end of this read-side section. */
+	return smr_ref_tryget(span->ref) ? SMR_KEY_OK : SMR_KEY_DEAD;
 }
 
 /*
- * Take a reference of the key in the snapshot. -EAGAIN: the key has changed since, so the
- * memory or the bounds may differ. -ENOENT: its references are dead. RCU keeps their struct
- * until the end of this read-side section.
+ * Look a key up, check it, and open the range. What was read of the key is used only if it has not
+ * changed meanwhile: the memory or the bounds may differ.
  */
-static int view_get(const struct key_view *view)
+static __always_inline enum smr_key_verdict
+key_span(struct smr_keys *keys, u32 key, const struct ib_pd *pd, u32 qpn, int access,
+	struct key_range *range, struct smr_span *span)
 {
-	bool got = smr_ref_tryget(view->now.ref);
+	const struct smr_key *found;
+	enum smr_key_verdict verdict;
+	unsigned int seq;
 
-	if (!read_seqcount_retry(&view->key->seq, view->seq))
-		return got ? 0 : -ENOENT;
-	if (got)
-		smr_ref_put(view->now.ref);
-	return -EAGAIN;
+	guard(rcu)();
+	found = smr_key_find(keys, key);
+	if (!found)
+		return SMR_KEY_UNKNOWN;
+	for (;;) {
+		seq = read_seqcount_begin(&found->seq);
+		verdict = key_try(found, SMR_KEY_TAG(key), pd, qpn, access, range, span);
+		if (likely(!read_seqcount_retry(&found->seq, seq)))
+			return verdict;
+		if (verdict == SMR_KEY_OK)
+			smr_ref_put(span->ref);
+	}
 }
 
 enum smr_key_verdict smr_key_open(struct smr_keys *keys, u32 key,
 				  const struct ib_pd *pd, u32 qpn, int access,
 				  u64 addr, u64 len, struct smr_span *span)
 {
+	struct key_range range = { .iova = addr, .len = len };
 	enum smr_key_verdict verdict;
-	struct key_view view;
-	int err;
 
-	*span = (struct smr_span){};
-	if (!len)
+	if (!len) {
+		*span = (struct smr_span){};
 		return SMR_KEY_OK;
-
-	guard(rcu)();
-	do {
-		verdict = key_look(keys, key, pd, qpn, access, &view);
-		if (verdict != SMR_KEY_OK)
-			return verdict;
-		if (!range_inside(&view.now, addr, len))
-			return SMR_KEY_RANGE;
-		err = view_get(&view);
-	} while (err == -EAGAIN);
-	if (err)
-		return SMR_KEY_DEAD;
-
-	span->mem = view.now.mem;
-	span->ref = view.now.ref;
-	span->off = view.now.mem_off + (addr - view.now.iova);
-	span->len = len;
-	return SMR_KEY_OK;
+	}
+	verdict = key_span(keys, key, pd, qpn, access, &range, span);
+	if (unlikely(verdict != SMR_KEY_OK))
+		*span = (struct smr_span){};
+	return verdict;
 }
 
 /* By how many bytes does a range begin before what the key opens, or end beyond it? */
@@ -429,6 +409,37 @@ static u64 range_off(const struct smr_key *key, u64 addr, u64 len)
 	if (check_add_overflow(addr - key->iova, len, &end))
 		return U64_MAX;
 	return end - key->length;
+}
+
+/* Take a consistent copy of the fields that decide an access. */
+static void key_snapshot(const struct smr_key *key, struct smr_key *to)
+{
+	unsigned int seq;
+
+	do {
+		seq = read_seqcount_begin(&key->seq);
+		to->tag = key->tag;
+		to->type = key->type;
+		to->valid = key->valid;
+		to->access = key->access;
+		to->qpn = key->qpn;
+		to->pd = key->pd;
+		to->iova = key->iova;
+		to->length = key->length;
+	} while (read_seqcount_retry(&key->seq, seq));
+}
+
+/* Look a key up and check all but the range. @now is the copy checked. */
+static enum smr_key_verdict key_look(struct smr_keys *keys, u32 key,
+				     const struct ib_pd *pd, u32 qpn,
+				     int access, struct smr_key *now)
+{
+	const struct smr_key *found = smr_key_find(keys, key);
+
+	if (!found)
+		return SMR_KEY_UNKNOWN;
+	key_snapshot(found, now);
+	return key_check(now, SMR_KEY_TAG(key), pd, qpn, access);
 }
 
 /**
@@ -452,12 +463,11 @@ enum smr_key_verdict smr_key_why(struct smr_keys *keys, u32 key,
 				 u64 addr, u64 len, struct smr_why *why)
 {
 	enum smr_key_verdict verdict;
-	struct key_view view;
-	const struct smr_key *now = &view.now;
+	struct smr_key found, *now = &found;
 	struct key_past past;
 
 	guard(rcu)();
-	verdict = key_look(keys, key, pd, qpn, access, &view);
+	verdict = key_look(keys, key, pd, qpn, access, now);
 	if (verdict == SMR_KEY_OK && !range_inside(now, addr, len))
 		verdict = SMR_KEY_RANGE;
 	switch (verdict) {
@@ -508,27 +518,12 @@ enum smr_key_verdict smr_key_open_all(struct smr_keys *keys, u32 key,
 				      const struct ib_pd *pd, int access,
 				      u64 *iova, struct smr_span *span)
 {
+	struct key_range range = { .all = true };
 	enum smr_key_verdict verdict;
-	struct key_view view;
-	int err;
 
-	*span = (struct smr_span){};
-	guard(rcu)();
-	do {
-		verdict = key_look(keys, key, pd, 0, access, &view);
-		if (verdict != SMR_KEY_UNKNOWN && view.now.type == SMR_KEY_MW)
-			return SMR_KEY_RANGE;
-		if (verdict != SMR_KEY_OK)
-			return verdict;
-		err = view_get(&view);
-	} while (err == -EAGAIN);
-	if (err)
-		return SMR_KEY_DEAD;
-
-	*iova = view.now.iova;
-	span->mem = view.now.mem;
-	span->ref = view.now.ref;
-	span->off = view.now.mem_off;
-	span->len = view.now.length;
-	return SMR_KEY_OK;
+	verdict = key_span(keys, key, pd, 0, access, &range, span);
+	if (verdict != SMR_KEY_OK)
+		*span = (struct smr_span){};
+	*iova = range.iova;
+	return verdict;
 }

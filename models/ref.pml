@@ -389,23 +389,19 @@ end:	do
 		:: atomic { !published -> rcu[me] = false; break }
 		:: published
 		fi;
-		/* key_snapshot() */
+		/* key_span(), key_try() */
 		do
 		:: atomic { window_here(); seq = m[SEQ] };
 			if
-			:: !(seq & 1) ->
-				valid = m[VALID];
-				mem = m[MEM];
-				if
-				:: m[SEQ] == seq -> break
-				:: else
-				fi
+			:: !(seq & 1) -> break
 			:: else
 			fi
 		od;
+		valid = m[VALID];
+		mem = m[MEM];
 		if
 		:: valid ->
-			/* view_get(), smr_ref_tryget(): refcount_inc_not_zero(), read_seqcount_retry() */
+			/* smr_ref_tryget(): refcount_inc_not_zero(), read_seqcount_retry() */
 			atomic {
 				window_here();
 				if

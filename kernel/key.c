@@ -358,17 +358,16 @@ static enum smr_key_verdict key_try(const struct smr_key *key, u8 tag,
 
 /*
  * Look a key up, check it, and open the range. What was read of the key is used only if it has not
- * changed meanwhile: the memory or the bounds may differ.
+ * changed meanwhile: the memory or the bounds may differ. Called under RCU.
  */
 static __always_inline enum smr_key_verdict
 key_span(struct smr_keys *keys, u32 key, const struct ib_pd *pd, u32 qpn, int access,
-	struct key_range *range, struct smr_span *span)
+	 struct key_range *range, struct smr_span *span)
 {
 	const struct smr_key *found;
 	enum smr_key_verdict verdict;
 	unsigned int seq;
 
-	guard(rcu)();
 	found = smr_key_find(keys, key);
 	if (!found)
 		return SMR_KEY_UNKNOWN;
@@ -393,7 +392,8 @@ enum smr_key_verdict smr_key_open(struct smr_keys *keys, u32 key,
 		*span = (struct smr_span){};
 		return SMR_KEY_OK;
 	}
-	verdict = key_span(keys, key, pd, qpn, access, &range, span);
+	scoped_guard(rcu)
+		verdict = key_span(keys, key, pd, qpn, access, &range, span);
 	if (unlikely(verdict != SMR_KEY_OK))
 		*span = (struct smr_span){};
 	return verdict;
@@ -521,7 +521,8 @@ enum smr_key_verdict smr_key_open_all(struct smr_keys *keys, u32 key,
 	struct key_range range = { .all = true };
 	enum smr_key_verdict verdict;
 
-	verdict = key_span(keys, key, pd, 0, access, &range, span);
+	scoped_guard(rcu)
+		verdict = key_span(keys, key, pd, 0, access, &range, span);
 	if (verdict != SMR_KEY_OK)
 		*span = (struct smr_span){};
 	*iova = range.iova;

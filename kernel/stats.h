@@ -38,6 +38,15 @@
 	X(TIMEOUTS,		"ack_timeouts")			\
 	X(RETRY_EXC,		"retry_exceeded")		\
 	X(RNR_EXC,		"rnr_retry_exceeded")		\
+	X(RNR_AGAIN,		"rnr_nak_retry_err")		\
+	X(REQ_ERROR,		"req_cqe_error")		\
+	X(REQ_FLUSH,		"req_cqe_flush_error")		\
+	X(REQ_ACCESS,		"req_remote_access_errors")	\
+	X(REQ_INVALID,		"req_remote_invalid_request")	\
+	X(RESP_ERROR,		"resp_cqe_error")		\
+	X(RESP_FLUSH,		"resp_cqe_flush_error")		\
+	X(RESP_LENGTH,		"resp_local_length_error")	\
+	X(RESP_ACCESS,		"resp_remote_access_errors")	\
 	X(BACKPRESSURE,		"tx_backpressure")		\
 	X(ECN_MARKED,		"np_ecn_marked_roce_packets")	\
 	X(CNP_SENT,		"np_cnp_sent")			\

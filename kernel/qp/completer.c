@@ -124,6 +124,7 @@ static void comp_rnr(struct smr_qp *qp, u8 syndrome)
 		smr_send_fail(qp, IB_WC_RNR_RETRY_EXC_ERR);
 		return;
 	}
+	smr_qp_inc(qp, SMR_CNT_RNR_AGAIN);
 	if (comp->rnr_retry != RNR_RETRY_FOREVER)
 		comp->rnr_retry--;
 	smr_out_restart(qp);

@@ -223,6 +223,11 @@ void smr_recv_fail(struct smr_qp *qp, enum ib_wc_status status, u32 why)
 		.vendor_err = why,
 	};
 
+	smr_qp_inc(qp, SMR_CNT_RESP_ERROR);
+	if (status == IB_WC_WR_FLUSH_ERR)
+		smr_qp_inc(qp, SMR_CNT_RESP_FLUSH);
+	else if (status == IB_WC_LOC_LEN_ERR)
+		smr_qp_inc(qp, SMR_CNT_RESP_LENGTH);
 	recv_post(qp, &cqe, true);
 }
 

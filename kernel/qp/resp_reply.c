@@ -130,6 +130,14 @@ static void nak_send(struct smr_qp *qp, u8 syndrome, u32 psn)
 	smr_reply_nak_again(qp);
 }
 
+static void nak_count(struct smr_qp *qp, u8 syndrome)
+{
+	smr_qp_inc(qp, SMR_CNT_NAKS_TX);
+	if (syndrome == (SMR_AETH_NAK | SMR_NAK_REM_ACCESS))
+		smr_qp_inc(qp, SMR_CNT_RESP_ACCESS);
+	smr_tally(&qp->resp.served.naks, 1);
+}
+
 /**
  * smr_reply_nak() - refuse a request
  * @qp: the caller owns its response task
@@ -145,7 +153,6 @@ static void nak_send(struct smr_qp *qp, u8 syndrome, u32 psn)
 void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 		   struct smr_budget *budget)
 {
-	struct smr_served *served = &qp->resp.served;
 	u8 type = syndrome & SMR_AETH_TYPE_MASK;
 	bool gap = syndrome == (SMR_AETH_NAK | SMR_NAK_PSN_SEQ);
 
@@ -153,10 +160,9 @@ void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 		return;
 	if (type == SMR_AETH_RNR) {
 		syndrome |= qp->attr.min_rnr_timer;
-		smr_tally(&served->rnr, 1);
+		smr_tally(&qp->resp.served.rnr, 1);
 	} else {
-		smr_qp_inc(qp, SMR_CNT_NAKS_TX);
-		smr_tally(&served->naks, 1);
+		nak_count(qp, syndrome);
 	}
 	if (op->local) {
 		smr_mirror(qp, op->local, SMR_LOCAL_REPLY, syndrome);
@@ -205,7 +211,6 @@ void smr_reply_read_error(struct smr_qp *qp, u32 psn,
 	smr_qp_refused(qp, why, r->recv, 0, qp->service | IB_OPCODE_RDMA_READ_REQUEST,
 		       psn);
 	smr_reply_fatal(qp, r, why->id);
-	smr_qp_inc(qp, SMR_CNT_NAKS_TX);
-	smr_tally(&qp->resp.served.naks, 1);
+	nak_count(qp, r->syndrome);
 	nak_send(qp, r->syndrome, psn);
 }

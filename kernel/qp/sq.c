@@ -403,6 +403,25 @@ void smr_send_retire(struct smr_qp *qp)
 		send_done(qp, wqe, IB_WC_SUCCESS, 0);
 }
 
+/* Successful requests are not counted here, so this costs them nothing. */
+static void count_error(const struct smr_qp *qp, enum ib_wc_status status)
+{
+	smr_qp_inc(qp, SMR_CNT_REQ_ERROR);
+	switch (status) {
+	case IB_WC_WR_FLUSH_ERR:
+		smr_qp_inc(qp, SMR_CNT_REQ_FLUSH);
+		break;
+	case IB_WC_REM_ACCESS_ERR:
+		smr_qp_inc(qp, SMR_CNT_REQ_ACCESS);
+		break;
+	case IB_WC_REM_INV_REQ_ERR:
+		smr_qp_inc(qp, SMR_CNT_REQ_INVALID);
+		break;
+	default:
+		break;
+	}
+}
+
 /**
  * smr_send_fail() - complete the oldest send work request with an error
  * @qp: the caller owns its send task
@@ -424,6 +443,7 @@ void smr_send_fail(struct smr_qp *qp, enum ib_wc_status status)
 	 * state.
 	 */
 	smr_qp_send_error(qp);
+	count_error(qp, status);
 	send_done(qp, wqe, status, why.id);
 	/* Not earlier, or flushed receives could complete before the error. */
 	smr_qp_flush(qp);
@@ -440,5 +460,6 @@ void smr_send_flush(struct smr_qp *qp)
 	const struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
 
 	send_pop(qp);
+	count_error(qp, IB_WC_WR_FLUSH_ERR);
 	send_done(qp, wqe, IB_WC_WR_FLUSH_ERR, SMR_WHY_WR_FLUSHED);
 }

@@ -22,6 +22,12 @@
 
 #define NO_PD		U32_MAX
 
+/*
+ * The nearest region is searched among at most so many keys of the device, since no table is sorted
+ * by address: a refusal must not delay a softirq.
+ */
+#define NEAR_KEYS	512
+
 /* Get random numbers in batches, which is far cheaper. */
 #define RANDOM_WORDS	32
 
@@ -424,6 +430,7 @@ static void key_snapshot(const struct smr_key *key, struct smr_key *to)
 		to->access = key->access;
 		to->qpn = key->qpn;
 		to->pd = key->pd;
+		to->since = key->since;
 		to->iova = key->iova;
 		to->length = key->length;
 	} while (read_seqcount_retry(&key->seq, seq));
@@ -440,6 +447,13 @@ static enum smr_key_verdict key_look(struct smr_keys *keys, u32 key,
 		return SMR_KEY_UNKNOWN;
 	key_snapshot(found, now);
 	return key_check(now, SMR_KEY_TAG(key), pd, qpn, access);
+}
+
+/* Milliseconds, at least 1; 0: unknown. It begins again after 2^32 jiffies. */
+static u64 key_age(const struct smr_key *key)
+{
+	return key->since ?
+	       max(jiffies64_to_msecs((u32)jiffies - key->since), 1ULL) : 0;
 }
 
 /**
@@ -492,14 +506,109 @@ enum smr_key_verdict smr_key_why(struct smr_keys *keys, u32 key,
 		break;
 	case SMR_KEY_ACCESS:
 		smr_why(why, KEY_ACCESS, key, addr, len, access, now->access,
-			now->type == SMR_KEY_MW);
+			now->type == SMR_KEY_MW, key_age(now));
 		break;
 	case SMR_KEY_RANGE:
 		smr_why(why, KEY_RANGE, key, addr, len, now->iova,
-			now->length, range_off(now, addr, len));
+			now->length, range_off(now, addr, len), key_age(now));
 		break;
 	}
 	return verdict;
+}
+
+/**
+ * struct near - the region that is nearest to a range
+ * @key: its key; 0: none was found
+ * @start: its first iova
+ * @bytes: its length
+ * @away: bytes by which the range is outside of it, see range_off(); 0: it is inside
+ */
+struct near {
+	u32 key;
+	u64 start;
+	u64 bytes;
+	u64 away;
+};
+
+static void near_look(const struct smr_key *key, const struct ib_pd *pd,
+		      u64 addr, u64 len, struct near *near)
+{
+	struct smr_key copy, *now = &copy;
+	u64 away;
+
+	/* Pairs with smr_key_publish(). */
+	if (!smp_load_acquire(&key->published))
+		return;
+	key_snapshot(key, now);
+	if (now->type != SMR_KEY_MR || now->pd != pd || !now->valid ||
+	    !now->length)
+		return;
+	away = range_inside(now, addr, len) ? 0 : range_off(now, addr, len);
+	if (away == U64_MAX || (near->key && away >= near->away))
+		return;
+	*near = (struct near){
+		.key = key->index << 8 | now->tag,
+		.start = now->iova,
+		.bytes = now->length,
+		.away = away,
+	};
+}
+
+/* As a look-up does, it continues in the table that the keys are being moved to. */
+static void near_find(struct smr_keys *keys, const struct ib_pd *pd,
+		      u64 addr, u64 len, struct near *near)
+{
+	struct rhashtable *ht = &keys->table->hash;
+	const struct bucket_table *tbl;
+	const struct smr_key *key;
+	struct rhash_head *pos;
+	unsigned int i;
+
+	if (atomic_read(&ht->nelems) > NEAR_KEYS)
+		return;
+	guard(rcu)();
+	tbl = rht_dereference_rcu(ht->tbl, ht);
+	while (tbl && tbl->size <= 4 * NEAR_KEYS) {
+		for (i = 0; i < tbl->size; i++)
+			rht_for_each_entry_rcu(key, pos, tbl, i, node)
+				near_look(key, pd, addr, len, near);
+		/* A key is in the next table before it leaves this one. */
+		smp_rmb();
+		tbl = rht_dereference_rcu(tbl->future_tbl, ht);
+	}
+}
+
+/**
+ * smr_key_near() - add the nearest region to the reason why a key did not open
+ * @keys: the key table of the device
+ * @pd: whose regions may be named
+ * @why: of smr_key_why(); other reasons are left alone
+ *
+ * Nothing is added if the device has more than NEAR_KEYS keys.
+ *
+ * Context: any; lockless.
+ */
+void smr_key_near(struct smr_keys *keys, const struct ib_pd *pd,
+		  struct smr_why *why)
+{
+	const u64 *num = why->num;
+	struct near near = {};
+
+	if (why->id != SMR_WHY_KEY_UNKNOWN && why->id != SMR_WHY_KEY_ENDED &&
+	    why->id != SMR_WHY_KEY_RANGE)
+		return;
+	near_find(keys, pd, num[1], num[2], &near);
+	if (!near.key)
+		return;
+	if (why->id == SMR_WHY_KEY_UNKNOWN)
+		smr_why(why, KEY_UNKNOWN, num[0], num[1], num[2], near.key,
+			near.start, near.bytes, near.away);
+	else if (why->id == SMR_WHY_KEY_ENDED)
+		smr_why(why, KEY_ENDED, num[0], num[1], num[2], num[3], num[4],
+			near.key, near.start, near.away);
+	else if (!near.away)
+		smr_why(why, KEY_RANGE, num[0], num[1], num[2], num[3], num[4],
+			num[5], num[6], near.key);
 }
 
 /**

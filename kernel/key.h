@@ -55,6 +55,7 @@ enum smr_key_type {
  * @access: enum ib_access_flags granted
  * @seq: lets readers take a consistent snapshot without a lock; associated with the owner's
  *	lock
+ * @since: the low bits of jiffies when its region was registered, for reports; 0: unknown
  * @pd: the only PD that may use it; NULL: any PD of the kernel's
  * @mem: the memory; the owner of the key holds a reference while it is @valid
  * @ref: references of copies to @mem through this key; part of the owner
@@ -76,6 +77,7 @@ struct smr_key {
 	bool valid;
 	int access;
 	seqcount_spinlock_t seq;
+	u32 since;
 	struct ib_pd *pd;
 	struct smr_mem *mem;
 	struct smr_ref *ref;
@@ -158,6 +160,8 @@ smr_key_open(struct smr_keys *keys, u32 key, const struct ib_pd *pd, u32 qpn,
 enum smr_key_verdict smr_key_why(struct smr_keys *keys, u32 key,
 				 const struct ib_pd *pd, u32 qpn, int access,
 				 u64 addr, u64 len, struct smr_why *why);
+void smr_key_near(struct smr_keys *keys, const struct ib_pd *pd,
+		  struct smr_why *why);
 
 /* The counter for a verdict; the counters are in the order of the verdicts. */
 static inline enum smr_counter smr_key_counter(enum smr_key_verdict verdict)

@@ -4,6 +4,7 @@
 
 #include <linux/capability.h>
 #include <linux/err.h>
+#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/sched/signal.h>
@@ -204,6 +205,7 @@ static void mr_set_key(struct smr_mr *mr, struct ib_pd *pd,
 	key->iova = args->iova;
 	key->length = mem->size;
 	key->access = args->access & MR_RIGHTS;
+	key->since = jiffies;
 	key->valid = true;
 	mr->start = args->start;
 	mr->access = args->access;

@@ -97,13 +97,84 @@ WHY(KEY_UNKNOWN)
 	struct smr_abi_why *told;
 
 	self->wr.wr.rdma.rkey ^= 0x5a00;
-	EXPECT_REMOTE(KEY_UNKNOWN);
+	told = EXPECT_REMOTE(KEY_UNKNOWN);
+	EXPECT_NUM(told, 3, self->b->buf.mr->rkey);
+	EXPECT_NUM(told, 4, (uintptr_t)self->b->buf.p);
+	EXPECT_NUM(told, 5, self->b->buf.len);
+	EXPECT_NUM(told, 6, 0);
 	ASSERT_TRUE(recovers(&self->pair));
 	self->local.lkey ^= 0x5a00;
 	told = EXPECT_FAILS(KEY_UNKNOWN, IBV_WC_LOC_PROT_ERR);
 	EXPECT_NUM(told, 0, self->local.lkey);
 	EXPECT_NUM(told, 1, self->local.addr);
 	EXPECT_NUM(told, 2, LEN);
+	EXPECT_NUM(told, 3, self->a->buf.mr->lkey);
+	EXPECT_NUM(told, 6, 0);
+}
+
+/* Of several regions the nearest one is named, and how far away it is. */
+TEST_F(errors, nearest_region)
+{
+	char *p = vt_map(16 * PAGE, PAGE, MAP_PRIVATE, -1);
+	struct ibv_mr *low, *high;
+	struct smr_abi_why *told;
+
+	ASSERT_NE(NULL, p);
+	low = ibv_reg_mr(self->b->pd, p, PAGE, LW | RW);
+	high = ibv_reg_mr(self->b->pd, p + 8 * PAGE, 2 * PAGE, LW | RW);
+	ASSERT_TRUE(low && high);
+	self->wr.wr.rdma.rkey ^= 0x5a00;
+	self->wr.wr.rdma.remote_addr = (uintptr_t)p + PAGE + 8;
+	told = EXPECT_REMOTE(KEY_UNKNOWN);
+	EXPECT_NUM(told, 3, low->rkey);
+	EXPECT_NUM(told, 4, (uintptr_t)p);
+	EXPECT_NUM(told, 5, PAGE);
+	EXPECT_NUM(told, 6, LEN + 8);
+	ASSERT_TRUE(recovers(&self->pair));
+	self->wr.wr.rdma.remote_addr = (uintptr_t)high->addr - 8;
+	told = EXPECT_REMOTE(KEY_UNKNOWN);
+	EXPECT_NUM(told, 3, high->rkey);
+	EXPECT_NUM(told, 5, 2 * PAGE);
+	EXPECT_NUM(told, 6, 8);
+	EXPECT_EQ(0, ibv_dereg_mr(high));
+	EXPECT_EQ(0, ibv_dereg_mr(low));
+	EXPECT_EQ(0, munmap(p, 16 * PAGE));
+}
+
+/* A search among so many keys would take too long. */
+TEST_F(errors, nearest_region_of_many)
+{
+	struct ibv_mr *mrs[520];
+	struct smr_abi_why *told;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(mrs); i++) {
+		mrs[i] = ibv_reg_mr(self->b->pd, self->b->buf.p, 8, LW | RW);
+		ASSERT_NE(NULL, mrs[i]);
+	}
+	self->wr.wr.rdma.rkey ^= 0x5a00;
+	told = EXPECT_REMOTE(KEY_UNKNOWN);
+	EXPECT_NUM(told, 3, 0);
+	for (i = 0; i < ARRAY_SIZE(mrs); i++)
+		EXPECT_EQ(0, ibv_dereg_mr(mrs[i]));
+}
+
+/* The regions of another protection domain are not named. */
+TEST_F(errors, nearest_region_of_another_domain)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(self->b->dev.ctx);
+	struct smr_abi_why *told;
+	struct vt_buf buf;
+
+	ASSERT_NE(NULL, pd);
+	ASSERT_EQ(0, vt_buf_open(&buf, pd, 8192, VT_ACCESS_ALL));
+	self->wr.wr.rdma.rkey ^= 0x5a00;
+	self->wr.wr.rdma.remote_addr = (uintptr_t)buf.p;
+	told = EXPECT_REMOTE(KEY_UNKNOWN);
+	EXPECT_NUM(told, 3, self->b->buf.mr->rkey);
+	EXPECT_NUM(told, 4, (uintptr_t)self->b->buf.p);
+	vt_buf_close(&buf);
+	EXPECT_EQ(0, ibv_dealloc_pd(pd));
 }
 
 WHY(KEY_ENDED)
@@ -119,6 +190,9 @@ WHY(KEY_ENDED)
 	EXPECT_NUM(told, 3, getpid());
 	EXPECT_LE(90, told->num[4]);
 	EXPECT_GE(100000, told->num[4]);
+	EXPECT_NUM(told, 5, self->b->buf.mr->rkey);
+	EXPECT_NUM(told, 6, (uintptr_t)self->b->buf.p);
+	EXPECT_NUM(told, 7, 0);
 }
 
 /* A user of another protection domain's key learns nothing about that key. */
@@ -175,10 +249,13 @@ WHY(KEY_ACCESS)
 	ASSERT_EQ(0, vt_buf_open(&buf, self->b->pd, 8192, LW));
 	self->wr.wr.rdma.rkey = buf.mr->rkey;
 	self->wr.wr.rdma.remote_addr = (uintptr_t)buf.p;
+	usleep(100000);
 	told = EXPECT_REMOTE(KEY_ACCESS);
 	EXPECT_NUM(told, 3, RW);
 	EXPECT_NUM(told, 4, LW);
 	EXPECT_NUM(told, 5, 0);
+	EXPECT_LE(90, told->num[6]);
+	EXPECT_GE(100000, told->num[6]);
 	vt_buf_close(&buf);
 }
 
@@ -198,6 +275,26 @@ WHY(KEY_RANGE)
 	ASSERT_TRUE(recovers(&self->pair));
 	self->wr.wr.rdma.remote_addr = -(uint64_t)LEN / 2;
 	EXPECT_NUM(EXPECT_REMOTE(KEY_RANGE), 5, self->wr.wr.rdma.remote_addr + LEN - start - self->b->buf.len);
+}
+
+/* The key is that of another region, and the region that has the bytes is named. */
+TEST_F(errors, range_of_another_region)
+{
+	struct smr_abi_why *told;
+	struct vt_buf buf;
+
+	ASSERT_EQ(0, vt_buf_open(&buf, self->b->pd, 8192, VT_ACCESS_ALL));
+	usleep(100000);
+	self->wr.wr.rdma.rkey = buf.mr->rkey;
+	told = EXPECT_REMOTE(KEY_RANGE);
+	EXPECT_NUM(told, 3, (uintptr_t)buf.p);
+	EXPECT_LE(90, told->num[6]);
+	EXPECT_GE(100000, told->num[6]);
+	EXPECT_NUM(told, 7, self->b->buf.mr->rkey);
+	ASSERT_TRUE(recovers(&self->pair));
+	self->wr.wr.rdma.remote_addr = (uintptr_t)self->b->buf.p + self->b->buf.len - LEN + 1;
+	EXPECT_NUM(EXPECT_REMOTE(KEY_RANGE), 7, 0);
+	vt_buf_close(&buf);
 }
 
 /* -- work requests */
@@ -654,7 +751,7 @@ typedef int why_text_fn(const struct softmrdv_why *why, char *text, size_t size)
 TEST_F(errors, softmrdv)
 {
 	void *lib = dlopen("libsoftmr.so.1", RTLD_NOW);
-	char want[256], text[256] = "";
+	char want[300], text[400] = "";
 	struct softmrdv_why why = {};
 	struct ibv_qp_attr attr = {};
 	struct ibv_wc wc = {};
@@ -677,9 +774,9 @@ TEST_F(errors, softmrdv)
 	ASSERT_EQ(0, why_wc(self->a->dev.ctx, &wc, &why));
 	EXPECT_EQ((uint32_t)SMR_WHY_KEY_RANGE, why.id);
 	snprintf(want, sizeof(want),
-		 "%d bytes at %#lx are not inside what the key %#x opens, %zu bytes at %p: %d bytes too far; try: ",
+		 "%d bytes at %#lx are not inside what the key %#x opens, %zu bytes at %p, registered %ld ms before: %d bytes too far; try: ",
 		 LEN, (long)self->local.addr, self->local.lkey,
-		 self->a->buf.len, (void *)self->a->buf.p, LEN);
+		 self->a->buf.len, (void *)self->a->buf.p, (long)why.number[6], LEN);
 	EXPECT_LT((int)strlen(want), why_text(&why, text, sizeof(text)));
 	EXPECT_EQ(0, strncmp(want, text, strlen(want)))
 		TH_LOG("%s", text);

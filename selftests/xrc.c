@@ -384,6 +384,21 @@ TEST_F(xrc, key_of_another_pd)
 }
 
 /*
+ * The receiving QP has no protection domain. Regions of the queue's may be another user's, so the
+ * nearest one is not named.
+ */
+TEST_F(xrc, unknown_key)
+{
+	self->wr.opcode = IBV_WR_RDMA_WRITE;
+	self->wr.wr.rdma.remote_addr = (uintptr_t)self->b.buf.p;
+	self->wr.wr.rdma.rkey = self->b.buf.mr->rkey ^ 0x5a00;
+	ASSERT_EQ(0, post(&self->a, &self->wr));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, vt_status(self->a.scq, 1));
+	EXPECT_TRUE(vt_why_is(self->b.dev.ctx, KEY_UNKNOWN, self->wr.wr.rdma.rkey,
+			      self->wr.wr.rdma.remote_addr, self->local.length, 0, 0, 0, 0));
+}
+
+/*
  * The queue is destroyed in the middle of traffic; the sender gets an error,
  * nothing hangs.
  */

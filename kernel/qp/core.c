@@ -299,7 +299,7 @@ void smr_qp_add_bound(const struct smr_qp *qp, enum smr_counter id, u64 n)
 /**
  * smr_qp_refused() - log that a request of a QP was refused or has failed
  * @qp: the QP
- * @why: the reason
+ * @why: the reason, to which the nearest region is added
  * @status: status of the completion: enum ib_wc_status
  * @wr_id: of the work request, or 0
  * @opcode: of the work request, or that of a packet's BTH
@@ -307,7 +307,7 @@ void smr_qp_add_bound(const struct smr_qp *qp, enum smr_counter id, u64 n)
  *
  * Context: any; called by a task of the QP, since it reads its path.
  */
-void smr_qp_refused(const struct smr_qp *qp, const struct smr_why *why,
+void smr_qp_refused(const struct smr_qp *qp, struct smr_why *why,
 		    u32 status, u64 wr_id, u32 opcode, u32 psn)
 {
 	struct smr_abi_why rec = {
@@ -323,6 +323,12 @@ void smr_qp_refused(const struct smr_qp *qp, const struct smr_why *why,
 		rec.peer_qpn = qp->attr.dest_qp_num;
 		memcpy(rec.peer, &qp->path.daddr, sizeof(rec.peer));
 	}
+	/*
+	 * The owner of the QP reads it, so only regions of the QP's own PD are named. With XRC the
+	 * keys are those of an SRQ, which may be another user's, and the receiving QP has no PD.
+	 */
+	if (qp->ibqp.pd)
+		smr_key_near(qp->env->keys, qp->ibqp.pd, why);
 	smr_why_add(qp->whys, why, &rec);
 }
 

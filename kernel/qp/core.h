@@ -789,7 +789,7 @@ void smr_qp_send_error(struct smr_qp *qp);
 void smr_qp_flush(struct smr_qp *qp);
 void __cold smr_qp_overrun(struct smr_qp *qp, const struct smr_cq *cq,
 			   const struct smr_cqe *cqe);
-void __cold smr_qp_refused(const struct smr_qp *qp, const struct smr_why *why,
+void __cold smr_qp_refused(const struct smr_qp *qp, struct smr_why *why,
 			   u32 status, u64 wr_id, u32 opcode, u32 psn);
 void __cold smr_qp_dropped(struct smr_qp *qp, enum smr_counter counter,
 			   const struct smr_why *why,

@@ -204,7 +204,7 @@ void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r, u32 why)
  */
 void smr_reply_read_error(struct smr_qp *qp, u32 psn,
 			  enum smr_resp_verdict verdict,
-			  const struct smr_why *why)
+			  struct smr_why *why)
 {
 	const struct smr_reaction *r = smr_reaction(qp, verdict);
 

@@ -39,7 +39,7 @@ void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r, u32 why);
 void smr_reply_read_error(struct smr_qp *qp, u32 psn,
 			  enum smr_resp_verdict verdict,
-			  const struct smr_why *why);
+			  struct smr_why *why);
 
 /* Acknowledge all executed requests. True: no ACK is due. */
 static inline bool smr_reply_acks_flush(struct smr_qp *qp)

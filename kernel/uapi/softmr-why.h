@@ -39,7 +39,8 @@
  *	objects: 0 PD, 1 AH, 2 CQ, 3 SRQ, 4 QP, 5 MR, 6 MW, 7 XRC domain, 8 steering rule,
  *	9 multicast membership, 10 DMA handle, 11 completion counter, 12 flow counters, 13 work
  *	queue, 14 table of work queues, 15 device memory)
- * text: what was wrong; {NAME} is that number
+ * text: what was wrong; {NAME} is that number. What is in brackets is left out if the first number
+ *	in it is 0
  * todo: what to do
  */
 
@@ -508,8 +509,8 @@
 
 /* Requests, of a QP or of its peer */
 #define SMR_WHYS_REQUESTS(X)						\
-	X(KEY_UNKNOWN, 0x1001, 0, "key:x addr:x length",		\
-	  "no region and no window has the key {key} ({length} bytes at {addr} were asked for)", \
+	X(KEY_UNKNOWN, 0x1001, 0, "key:x addr:x length near:x start:x bytes away", \
+	  "no region and no window has the key {key} ({length} bytes at {addr} were asked for)[; the nearest region is {near}, {bytes} bytes at {start}: {away} bytes too far]", \
 	  "use the key of a region that is registered now on this device; a key has network byte order nowhere in verbs") \
 	X(KEY_STALE, 0x1002, 0, "key:x addr:x length now:x",		\
 	  "the key {key} has been replaced by {now}: its window was bound anew", \
@@ -520,14 +521,14 @@
 	X(KEY_PD, 0x1004, 0, "key:x addr:x length qpn:x",		\
 	  "the key {key} is of another protection domain, or of a window that only queue pair {qpn} may use", \
 	  "make region and queue pair with the same protection domain")	\
-	X(KEY_ACCESS, 0x1005, 0, "key:x addr:x length needed:access granted:access window", \
-	  "the key {key} grants {granted}, but {needed} is needed",	\
+	X(KEY_ACCESS, 0x1005, 0, "key:x addr:x length needed:access granted:access window ms", \
+	  "the key {key} grants {granted}, but {needed} is needed[; its region was registered {ms} ms before]", \
 	  "register the region, or bind the window, with that access flag; a window's key is for peers only") \
-	X(KEY_RANGE, 0x1006, 0, "key:x addr:x length start:x bytes off", \
-	  "{length} bytes at {addr} are not inside what the key {key} opens, {bytes} bytes at {start}: {off} bytes too far", \
+	X(KEY_RANGE, 0x1006, 0, "key:x addr:x length start:x bytes off ms near:x", \
+	  "{length} bytes at {addr} are not inside what the key {key} opens, {bytes} bytes at {start}[, registered {ms} ms before]: {off} bytes too far[; they are inside region {near}]", \
 	  "correct address or length; with IBV_ACCESS_ZERO_BASED addresses are offsets") \
-	X(KEY_ENDED, 0x1007, 0, "key:x addr:x length pid ms",		\
-	  "the key {key} is of a region or window that process {pid} has ended {ms} ms before ({length} bytes at {addr} were asked for)", \
+	X(KEY_ENDED, 0x1007, 0, "key:x addr:x length pid ms near:x start:x away", \
+	  "the key {key} is of a region or window that process {pid} has ended {ms} ms before ({length} bytes at {addr} were asked for)[; the nearest region now is {near}, which begins at {start}: {away} bytes too far]", \
 	  "let the peer finish before the region is deregistered, or the window freed") \
 									\
 	X(WR_FLUSHED, 0x1100, 0, "",					\

@@ -44,6 +44,7 @@ MASKS = (
     (re.compile(r"\b(QPN?|PSN) (0x)?[0-9a-f]+"), r"\1 N"),
     (re.compile(r"\b0x[0-9a-f]{5,16}\b"), "0xN"),
     (re.compile(r"(?<![\d.])\d+\.\d+(?![\d.])"), "N.N"),
+    (re.compile(r"\b\d+ ms before\b"), "N ms before"),
     (re.compile(r"[ \t]+"), " "),
 )
 

@@ -125,13 +125,32 @@ static const char *skip_number(const char *at, const char *type, uint64_t num, c
 	return strncmp(at, want, strlen(want)) ? NULL : at + strlen(want);
 }
 
+/* The row's text without brackets, and without those of them whose first number is 0 */
+static void without_brackets(const struct row *row, const struct smr_abi_why *rec, char *to)
+{
+	const char *at, *name;
+	unsigned int i;
+
+	for (at = row->text; *at; at++) {
+		if (*at == '[') {
+			name = strchr(at, '{') + 1;
+			if (type_of(row, name, strcspn(name, "}"), &i) && !rec->num[i])
+				at = strchr(at, ']');
+		} else if (*at != ']') {
+			*to++ = *at;
+		}
+	}
+	*to = '\0';
+}
+
 static bool has_words(const struct row *row, const struct smr_abi_why *rec, const char *at)
 {
-	const char *text = row->text, *type;
-	char end[TEXT_MAX];
+	char end[TEXT_MAX], words[TEXT_MAX];
+	const char *text = words, *type;
 	unsigned int i;
 	size_t n;
 
+	without_brackets(row, rec, words);
 	while (at && *text) {
 		n = strcspn(text, "{");
 		if (strncmp(at, text, n))

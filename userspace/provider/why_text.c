@@ -186,21 +186,47 @@ const char *smr_why_number(const struct smr_why_info *info, unsigned int i,
 	return NULL;
 }
 
-/* The number whose name is @name */
-static void put_named(struct out *out, const struct smr_why_info *info,
-		      const uint64_t *num, const char *name, size_t len)
+/*
+ * The number whose name is between @at and the closing brace. @type: set to what it is, which the
+ * table has behind a colon. Return: which number, or -1
+ */
+static int find_number(const struct smr_why_info *info, const char *at,
+		       const char **type)
 {
-	const char *at, *type;
-	unsigned int i;
-	size_t n;
+	size_t len = strcspn(at, "}"), n;
+	const char *name;
+	int i;
 
-	for (i = 0; (at = smr_why_number(info, i, &n)); i++) {
-		if (n != len || memcmp(at, name, len))
+	for (i = 0; (name = smr_why_number(info, (unsigned int)i, &n)); i++) {
+		if (n != len || memcmp(name, at, len))
 			continue;
-		type = at[n] == ':' ? at + n + 1 : "";
-		put_number(out, type, strcspn(type, " "), num[i]);
-		return;
+		*type = name[n] == ':' ? name + n + 1 : "";
+		return i;
 	}
+	return -1;
+}
+
+/* What is in brackets is left out if the first number in it is 0. @at: behind the bracket */
+static bool is_left_out(const struct smr_why_info *info, const uint64_t *num,
+			const char *at)
+{
+	const char *type;
+	int i = find_number(info, at + strcspn(at, "{") + 1, &type);
+
+	return i >= 0 && !num[i];
+}
+
+/* Put what is between braces. Return: what follows */
+static const char *put_braces(struct out *out, const struct smr_why_info *info,
+			      const uint64_t *num, const char *at)
+{
+	const char *type;
+	int i = find_number(info, at, &type);
+
+	if (i >= 0)
+		put_number(out, type, strcspn(type, " "), num[i]);
+	at += strcspn(at, "}");
+	return at + !!*at;
 }
 
 size_t smr_why_format(const struct smr_why_info *info, const uint64_t *num,
@@ -212,17 +238,17 @@ size_t smr_why_format(const struct smr_why_info *info, const uint64_t *num,
 
 	if (size)
 		*buf = '\0';
-	while (*at) {
-		n = strcspn(at, "{");
+	for (;;) {
+		n = strcspn(at, "{[]");
 		put(&out, "%.*s", (int)n, at);
 		at += n;
 		if (!*at)
-			break;
-		n = strcspn(at, "}");
-		put_named(&out, info, num, at + 1, n - 1);
-		at += n + !!at[n];
+			return out.len;
+		if (*at == '[' && is_left_out(info, num, at + 1))
+			at += strcspn(at, "]");
+		else if (*at++ == '{')
+			at = put_braces(&out, info, num, at);
 	}
-	return out.len;
 }
 
 /* -- what else a record has */

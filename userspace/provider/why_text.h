@@ -14,7 +14,8 @@
  * @error: the errno of the verb; 0: the error is the status of a completion
  * @name: in capitals
  * @numbers: the names and meanings of its numbers
- * @text: what was wrong, with names of numbers in braces
+ * @text: what was wrong, with names of numbers in braces; what is in brackets is left out if the
+ *	first number in it is 0
  * @todo: what to do
  */
 struct smr_why_info {

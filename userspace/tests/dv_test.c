@@ -197,7 +197,7 @@ static void why_last(void)
 	want(why.error == EINVAL && why.numbers == 4);
 	want(!softmrdv_why_qp(&qp, &why));
 	want(why.id == SMR_WHY_KEY_RANGE && why.wr_id == WHYS - 2);
-	want(why.numbers == 6 && why.number[4] == 4096);
+	want(why.numbers == 8 && why.number[4] == 4096);
 	want(!softmrdv_why_wc(fake_context(), &wc, &why));
 	want(why.wr_id == 20 && why.time == 1020);
 }
@@ -230,7 +230,7 @@ static void why_text(void)
 		.id = SMR_WHY_KEY_RANGE, .numbers = 6,
 		.number = { 0x1203, 0x2000, 100, 0x1000, 4096, 100 },
 	};
-	char text[256], less[20];
+	char text[320], less[20];
 
 	want(softmrdv_why_text(&why, text, sizeof(text)) ==
 	     (int)strlen(want_text));
@@ -238,6 +238,14 @@ static void why_text(void)
 	want(softmrdv_why_text(&why, less, sizeof(less)) ==
 	     (int)strlen(want_text));
 	want(!strncmp(less, want_text, sizeof(less) - 1) && !less[19]);
+	/* what is known besides */
+	why.numbers = 8;
+	why.number[6] = 7;
+	softmrdv_why_text(&why, text, sizeof(text));
+	want(strstr(text, ", 4096 bytes at 0x1000, registered 7 ms before: 100 bytes too far; try: "));
+	why.number[7] = 0x1305;
+	softmrdv_why_text(&why, text, sizeof(text));
+	want(strstr(text, " ms before: 100 bytes too far; they are inside region 0x1305; try: "));
 	why.id = 0xfffe;
 	softmrdv_why_text(&why, text, sizeof(text));
 	want(!strcmp(text, "reason 0xfffe, which is newer than this library"));
@@ -280,19 +288,24 @@ static void why_requests(void)
 	want(is_told(rec, "errno 4095", ""));
 }
 
-/* In each text all names are replaced, and it is not too long. */
+/* In each text all names are replaced, and it is not too long, with and without what is in brackets. */
 static void why_texts(void)
 {
 	struct softmrdv_why why = {};
 	const struct smr_why_info *info;
 	char text[512];
-	size_t i;
+	size_t i, k;
+	int known;
 
 	for (i = 0; (info = smr_why_info_nth(i)); i++) {
 		why.id = info->id;
-		softmrdv_why_text(&why, text, sizeof(text));
-		want(!strpbrk(text, "{}"));
-		want(strlen(text) + 1 < sizeof(text));
+		for (known = 0; known < 2; known++) {
+			for (k = 0; k < SMR_WHY_NUMBERS; k++)
+				why.number[k] = known;
+			softmrdv_why_text(&why, text, sizeof(text));
+			want(!strpbrk(text, "{}[]"));
+			want(strlen(text) + 1 < sizeof(text));
+		}
 	}
 	want(i > 100);
 }

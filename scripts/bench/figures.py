@@ -80,6 +80,7 @@ COUNTED = {
     "regions": [*((f"{name} {report.human(size)}", ("host", test, size)) for size in (1 << 12, 1 << 21, 1 << 28)
                   for test, name in (("reg", "register"), ("dereg", "deregister"))),
                 ("first access on demand", ("host", "odp_fault", 8)), ("prefetch, a page", ("host", "prefetch", 4096))],
+    "refused": [("WRITE with a wrong rkey", ("host", "refused", 8)), ("verb with a wrong argument", ("host", "refused_verb", 8))],
     "qps": [(f"{label}, {PLACES[where]}", (where, test, 8)) for where in ("host", "veth1500")
             for label, test in (("1", "write_qps_1"), ("16", "write_qps_16"), ("1000", "write_qps_1000"),
                                 ("1, 100,000 regions", "write_mrs_100000"))],
@@ -330,6 +331,7 @@ FIGURES = {
     "contract": ("contract.csv", contract),
     "counted_messages": ("counted.csv", counted("messages", "message", "rxe", "tcp")),
     "counted_regions": ("counted.csv", counted("regions", "region", "rxe")),
+    "counted_refused": ("counted.csv", counted("refused", "refused")),
     "counted_qps": ("counted.csv", counted("qps", "QPs", "rxe")),
     "counted_lists": ("counted.csv", lists),
     "counted_letter": ("counted.csv", counted("messages", "message", "rxe", "tcp", labels=LETTER)),

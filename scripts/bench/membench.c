@@ -12,8 +12,9 @@
  *			its input ends
  *	counted PAGES	the cost of one call, in ns, as the median: registering and
  *			deregistering of three sizes, first accesses and
- *			prefetches of PAGES pages. For machines whose time
- *			is the number of instructions
+ *			prefetches of PAGES pages, a WRITE and a verb that are
+ *			refused. For machines whose time is the number of
+ *			instructions
  *
  * Memory comes in runs of RUN pages (16) that follow each other physically, as
  * in a process that has run for some time.
@@ -388,6 +389,7 @@ static void bench_prefetch(unsigned long mib)
 #define NS	1e3
 /* enough that it does not matter when the kernel refills or empties its lists */
 #define COUNTED	41
+#define NO_ADVICE	((enum ibv_advise_mr_advice)1000)
 
 static void count_reg(size_t len, int rounds)
 {
@@ -428,8 +430,52 @@ static void count_fault(unsigned long pages)
 	result("odp_fault", 8, "ns", median(us, ROUNDS) * NS);
 }
 
-/* The cost of a page of a prefetch */
-static void count_prefetch(unsigned long pages)
+/* A WRITE with a wrong rkey, up to its completion. The QPs are connected again in between. */
+static void count_refused(void)
+{
+	struct ibv_sge sge = vt_sge(&pair.a.buf, 0, 8);
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { (uintptr_t)pair.b.buf.p, pair.b.buf.mr->rkey ^ 0x5a00 },
+	};
+	double start, us[COUNTED];
+	int i, ret;
+
+	for (i = 0; i < COUNTED; i++) {
+		start = now_us();
+		ret = vt_outcome(&pair.a, &wr);
+		us[i] = now_us() - start;
+		if (ret != IBV_WC_REM_ACCESS_ERR) {
+			fprintf(stderr, "membench: a WRITE with a wrong rkey: %d\n", ret);
+			exit(1);
+		}
+		ret = vt_pair_reset(&pair);
+		if (ret)
+			die("cannot connect again", -ret);
+	}
+	result("refused", 8, "ns", median(us, COUNTED) * NS);
+}
+
+/* A verb that is refused at once: an advice that does not exist */
+static void count_refused_verb(void)
+{
+	struct ibv_sge sge = vt_sge(&pair.b.buf, 0, 8);
+	double start, us[COUNTED];
+	int i, ret;
+
+	for (i = 0; i < COUNTED; i++) {
+		start = now_us();
+		ret = ibv_advise_mr(pair.b.pd, NO_ADVICE, 0, &sge, 1);
+		us[i] = now_us() - start;
+		if (ret != EOPNOTSUPP)
+			die("ibv_advise_mr with a wrong advice", ret);
+	}
+	result("refused_verb", 8, "ns", median(us, COUNTED) * NS);
+}
+
+/* The cost of a page of a prefetch. Return: 0 or an errno */
+static int count_prefetch(unsigned long pages)
 {
 	size_t len = pages * PAGE;
 	double start, us[ROUNDS];
@@ -449,6 +495,7 @@ static void count_prefetch(unsigned long pages)
 		fprintf(stderr, "membench: ibv_advise_mr: %s\n", strerror(ret));
 	else
 		result("prefetch", PAGE, "ns", median(us, ROUNDS) * NS);
+	return ret;
 }
 
 static void bench_counted(unsigned long pages)
@@ -457,7 +504,10 @@ static void bench_counted(unsigned long pages)
 	count_reg(2ul << 20, COUNTED);
 	count_reg(256ul << 20, ROUNDS);
 	count_fault(pages);
-	count_prefetch(pages);
+	/* rdma_rxe's provider has no ibv_advise_mr(), so no verb of it is refused */
+	if (!count_prefetch(pages))
+		count_refused_verb();
+	count_refused();
 }
 
 int main(int argc, char **argv)

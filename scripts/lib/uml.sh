@@ -89,8 +89,10 @@ uml_unpack_source() {
 # uml_source_into DIR: from the file or the archive
 uml_source_into() {
 	if [ -n "${SOFTMR_LINUX_SOURCE:-}" ]; then
-		uml_has_seccomp "$SOFTMR_LINUX_SOURCE" || die 1 "$SOFTMR_LINUX_SOURCE is no source of Linux 6.16" \
-			"or newer: User-Mode Linux needs its seccomp mode"
+		uml_has_seccomp "$SOFTMR_LINUX_SOURCE" || {
+			warn "$SOFTMR_LINUX_SOURCE is no source of Linux 6.16 or newer: User-Mode Linux needs its seccomp mode"
+			return 1
+		}
 		step "Linux source for UML" uml_unpack_source "$1"
 		return
 	fi

@@ -17,7 +17,7 @@
 RUN_RUNTIME="$WORK/some where"
 SHARED=$WORK/shared
 # In a Debian's root that is not made for softmr
-PACKAGES=(ibverbs-utils iproute2)
+PACKAGES=(ibverbs-utils iproute2 python3-pyverbs)
 
 # -- the archive
 
@@ -124,23 +124,23 @@ in_opt() {
 	works "rdma-core $version in /opt" "loads /opt/rdma-core-$version/lib/libibverbs.so.1"
 }
 
-# renamed ROOT: its libibverbs under another name, and programs for that, beside the usual ones
+# renamed ROOT: Python's modules, and librdmacm with them, have a libibverbs of their own, under another name
 renamed() {
-	local lib=$1/usr/lib/x86_64-linux-gnu at=$1/opt/renamed program
-	mkdir -p "$at"
+	local lib=$1/usr/lib/x86_64-linux-gnu modules
+	modules=("$lib"/librdmacm.so.1.* "$1"/usr/lib/python3/dist-packages/pyverbs/*.so)
 	# a name of the same length
-	LC_ALL=C sed 's/libibverbs\.so\.1/libibverbs-so.1/g' "$lib/libibverbs.so.1" >"$lib/libibverbs-so.1" || return
-	for program in ibv_devinfo ibv_rc_pingpong; do
-		LC_ALL=C sed 's/libibverbs\.so\.1/libibverbs-so.1/g' "$1/usr/bin/$program" >"$at/$program" || return
-	done
-	chmod 755 "$at"/*
+	LC_ALL=C sed 's/libibverbs\.so\.1/libibverbs-so.1/g' "$lib/libibverbs.so.1" >"$lib/libibverbs-so.1" &&
+		LC_ALL=C sed -i 's/libibverbs\.so\.1/libibverbs-so.1/g' "${modules[@]}"
 }
 
 on_renamed() {
-	local BIN=/opt/renamed/
 	ROOT=$WORK/trixie
-	check "a libibverbs under another name" renamed "$ROOT" || return
-	works "another name" "loads /(usr/)?lib/x86_64-linux-gnu/libibverbs-so.1"
+	check "Python modules with a libibverbs under another name" renamed "$ROOT" || return
+	run python3 -c '
+from pyverbs import device, mr, pd
+with device.Context(name="softmr0") as c, pd.PD(c) as p, mr.MR(p, 4096, 1) as m:
+    print("registered", m.length, [line.split("/")[-1].strip() for line in open("/proc/self/maps") if "libibverbs" in line][0])'
+	judge "... register memory with the device" 0 is_output 'registered 4096 libibverbs-so.1\n'
 }
 
 on_lib64() {

@@ -258,8 +258,12 @@ prepare() {
 	find "$CACHE/lint" -type f -mtime +30 -delete
 }
 
-# A slow check as a job of its own; its findings go to a file
-run_check() { "check_$1" >"$LINT/found.$1" 2>&1 || echo "the check failed to run: $1" >>"$LINT/found.$1"; }
+# A check; its findings go to a file, and so do its seconds
+run_check() {
+	local begin=$SECONDS
+	"check_$1" >"$LINT/found.$1" 2>&1 || echo "the check failed to run: $1" >>"$LINT/found.$1"
+	echo "$((SECONDS - begin)) $1" >"$LINT/took.$1"
+}
 
 is_slow() {
 	local glob
@@ -286,6 +290,14 @@ run_checks() {
 	[ -z "$last" ] || run_check "$last"
 }
 
+# The checks that took a minute or more, the slowest first
+took() {
+	local seconds name
+	cat "${@/#/$LINT/took.}" | sort -rn | while read -r seconds name; do
+		[ "$seconds" -lt 60 ] || printf ', %s %s' "$name" "$(elapsed "$seconds")"
+	done
+}
+
 report() {
 	local c bad=0
 	for c in "$@"; do
@@ -295,10 +307,10 @@ report() {
 		bad=$((bad + 1))
 	done
 	[ "$bad" = 0 ] || {
-		echo "lint: $bad of $# checks found something ($(elapsed $SECONDS))"
+		echo "lint: $bad of $# checks found something ($(elapsed $SECONDS)$(took "$@"))"
 		return 1
 	}
-	echo "lint: clean ($# checks, $(elapsed $SECONDS))"
+	echo "lint: clean ($# checks, $(elapsed $SECONDS)$(took "$@"))"
 }
 
 case ${1:-} in

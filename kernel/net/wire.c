@@ -46,75 +46,77 @@ static_assert(SMR_BTH_LEN + SMR_XRCETH_LEN + SMR_ATOMIC_ETH_LEN ==
 	 ((f) & SMR_OP_IMM ? SMR_IMM_LEN : 0) +				\
 	 ((f) & SMR_OP_IETH ? SMR_IETH_LEN : 0))
 
-#define INFO(f)		{ .flags = (f) | SMR_OP_VALID, .hdr_len = HDR_LEN(f) }
-#define OP(t, op, f)							\
-	[SMR_TRANSPORT_##t + IB_OPCODE_##op] = INFO(f)
+#define INFO(c, f)							\
+	.flags = (f) | SMR_OP_VALID,					\
+	.class = (c),							\
+	.hdr_len = HDR_LEN(f)
 
-#define OP_OPERAND(t, op, f)						\
+/* @c: its class, for a request */
+#define OP(t, op, c, f)							\
+	[SMR_TRANSPORT_##t + IB_OPCODE_##op] = { INFO(SMR_CLASS_##c, f) }
+
+#define OP_OPERAND(t, op, c, f)						\
 	[SMR_TRANSPORT_##t + IB_OPCODE_##op] = {			\
-		.flags = (f) | SMR_OP_VALID | SMR_OP_PAYLOAD,		\
-		.hdr_len = HDR_LEN(f),					\
+		INFO(SMR_CLASS_##c, (f) | SMR_OP_PAYLOAD),		\
 		.operand = sizeof(u64),					\
 	}
 
-#define FIRST		SMR_OP_FIRST
-#define MIDDLE		SMR_OP_MIDDLE
-#define LAST		SMR_OP_LAST
-#define ONLY		(SMR_OP_FIRST | SMR_OP_LAST)
-#define SENDS		(SMR_OP_SEND | SMR_OP_PAYLOAD)
-#define WRITES		(SMR_OP_WRITE | SMR_OP_PAYLOAD)
-#define READ_RESP	(SMR_OP_READ | SMR_OP_RESPONSE | SMR_OP_PAYLOAD)
+#define FIRST		(SMR_OP_FIRST | SMR_OP_PAYLOAD)
+#define MIDDLE		(SMR_OP_MIDDLE | SMR_OP_PAYLOAD)
+#define LAST		(SMR_OP_LAST | SMR_OP_PAYLOAD)
+#define ONLY		(FIRST | LAST)
+#define SINGLE		(SMR_OP_FIRST | SMR_OP_LAST)
+#define RESP		SMR_OP_RESPONSE
 
 /* Requests of RC, UC and XRC; @x: the extra header of XRC. */
 #define OPS_SEND_WRITE(t, x)						\
-	OP(t, SEND_FIRST, SENDS | FIRST | (x)),				\
-	OP(t, SEND_MIDDLE, SENDS | MIDDLE | (x)),			\
-	OP(t, SEND_LAST, SENDS | LAST | (x)),				\
-	OP(t, SEND_LAST_WITH_IMMEDIATE, SENDS | LAST | SMR_OP_IMM | (x)), \
-	OP(t, SEND_ONLY, SENDS | ONLY | (x)),				\
-	OP(t, SEND_ONLY_WITH_IMMEDIATE, SENDS | ONLY | SMR_OP_IMM | (x)), \
-	OP(t, RDMA_WRITE_FIRST, WRITES | FIRST | SMR_OP_RETH | (x)),	\
-	OP(t, RDMA_WRITE_MIDDLE, WRITES | MIDDLE | (x)),			\
-	OP(t, RDMA_WRITE_LAST, WRITES | LAST | (x)),			\
-	OP(t, RDMA_WRITE_LAST_WITH_IMMEDIATE,				\
-	   WRITES | LAST | SMR_OP_IMM | (x)),				\
-	OP(t, RDMA_WRITE_ONLY, WRITES | ONLY | SMR_OP_RETH | (x)),	\
-	OP(t, RDMA_WRITE_ONLY_WITH_IMMEDIATE,				\
-	   WRITES | ONLY | SMR_OP_RETH | SMR_OP_IMM | (x))
+	OP(t, SEND_FIRST, SEND, FIRST | (x)),				\
+	OP(t, SEND_MIDDLE, SEND, MIDDLE | (x)),				\
+	OP(t, SEND_LAST, SEND, LAST | (x)),				\
+	OP(t, SEND_LAST_WITH_IMMEDIATE, SEND, LAST | SMR_OP_IMM | (x)),	\
+	OP(t, SEND_ONLY, SEND, ONLY | (x)),				\
+	OP(t, SEND_ONLY_WITH_IMMEDIATE, SEND, ONLY | SMR_OP_IMM | (x)),	\
+	OP(t, RDMA_WRITE_FIRST, WRITE, FIRST | SMR_OP_RETH | (x)),	\
+	OP(t, RDMA_WRITE_MIDDLE, WRITE, MIDDLE | (x)),			\
+	OP(t, RDMA_WRITE_LAST, WRITE, LAST | (x)),			\
+	OP(t, RDMA_WRITE_LAST_WITH_IMMEDIATE, WRITE,			\
+	   LAST | SMR_OP_IMM | (x)),					\
+	OP(t, RDMA_WRITE_ONLY, WRITE, ONLY | SMR_OP_RETH | (x)),	\
+	OP(t, RDMA_WRITE_ONLY_WITH_IMMEDIATE, WRITE,			\
+	   ONLY | SMR_OP_RETH | SMR_OP_IMM | (x))
 
 /* Packets of the reliable transports only */
 #define OPS_RELIABLE(t, x)						\
-	OP(t, RDMA_READ_REQUEST, SMR_OP_READ | ONLY | SMR_OP_RETH | (x)), \
-	OP(t, RDMA_READ_RESPONSE_FIRST, READ_RESP | FIRST | SMR_OP_AETH), \
-	OP(t, RDMA_READ_RESPONSE_MIDDLE, READ_RESP | MIDDLE),		\
-	OP(t, RDMA_READ_RESPONSE_LAST, READ_RESP | LAST | SMR_OP_AETH),	\
-	OP(t, RDMA_READ_RESPONSE_ONLY, READ_RESP | ONLY | SMR_OP_AETH),	\
-	OP(t, ACKNOWLEDGE, SMR_OP_RESPONSE | ONLY | SMR_OP_AETH),	\
-	OP(t, ATOMIC_ACKNOWLEDGE,					\
-	   SMR_OP_RESPONSE | ONLY | SMR_OP_AETH | SMR_OP_ATOMICACK),	\
-	OP(t, COMPARE_SWAP, ONLY | SMR_OP_ATOMIC | (x)),		\
-	OP(t, FETCH_ADD, ONLY | SMR_OP_ATOMIC | (x)),			\
-	OP(t, SEND_LAST_WITH_INVALIDATE,				\
-	   SENDS | LAST | SMR_OP_IETH | (x)),				\
-	OP(t, SEND_ONLY_WITH_INVALIDATE,				\
-	   SENDS | ONLY | SMR_OP_IETH | (x)),				\
-	OP(t, FLUSH,							\
-	   SMR_OP_FLUSH | ONLY | SMR_OP_FETH | SMR_OP_RETH | (x)),	\
-	OP_OPERAND(t, ATOMIC_WRITE,					\
-		   SMR_OP_ATOMIC_WRITE | ONLY | SMR_OP_RETH | (x))
+	OP(t, RDMA_READ_REQUEST, READ, SINGLE | SMR_OP_RETH | (x)),	\
+	OP(t, RDMA_READ_RESPONSE_FIRST, NONE, RESP | FIRST | SMR_OP_AETH), \
+	OP(t, RDMA_READ_RESPONSE_MIDDLE, NONE, RESP | MIDDLE),		\
+	OP(t, RDMA_READ_RESPONSE_LAST, NONE, RESP | LAST | SMR_OP_AETH), \
+	OP(t, RDMA_READ_RESPONSE_ONLY, NONE, RESP | ONLY | SMR_OP_AETH), \
+	OP(t, ACKNOWLEDGE, NONE, RESP | SINGLE | SMR_OP_AETH),		\
+	OP(t, ATOMIC_ACKNOWLEDGE, NONE,					\
+	   RESP | SINGLE | SMR_OP_AETH | SMR_OP_ATOMICACK),		\
+	OP(t, COMPARE_SWAP, ATOMIC, SINGLE | SMR_OP_ATOMIC | (x)),	\
+	OP(t, FETCH_ADD, ATOMIC, SINGLE | SMR_OP_ATOMIC | (x)),		\
+	OP(t, SEND_LAST_WITH_INVALIDATE, SEND,				\
+	   LAST | SMR_OP_IETH | (x)),					\
+	OP(t, SEND_ONLY_WITH_INVALIDATE, SEND,				\
+	   ONLY | SMR_OP_IETH | (x)),					\
+	OP(t, FLUSH, FLUSH, SINGLE | SMR_OP_FETH | SMR_OP_RETH | (x)),	\
+	OP_OPERAND(t, ATOMIC_WRITE, ATOMIC_WRITE,			\
+		   SINGLE | SMR_OP_RETH | (x))
 
 static const struct smr_op_info op_table[256] = {
 	OPS_SEND_WRITE(RC, 0),
 	OPS_RELIABLE(RC, 0),
 	OPS_SEND_WRITE(UC, 0),
-	OP(UD, SEND_ONLY, SENDS | ONLY | SMR_OP_DETH),
-	OP(UD, SEND_ONLY_WITH_IMMEDIATE,
-	   SENDS | ONLY | SMR_OP_DETH | SMR_OP_IMM),
+	OP(UD, SEND_ONLY, SEND, ONLY | SMR_OP_DETH),
+	OP(UD, SEND_ONLY_WITH_IMMEDIATE, SEND,
+	   ONLY | SMR_OP_DETH | SMR_OP_IMM),
 	OPS_SEND_WRITE(XRC, SMR_OP_XRCETH),
 	OPS_RELIABLE(XRC, SMR_OP_XRCETH),
 	/* Only reserved octets follow, which are not read. A CNP is for the requester. */
 	[SMR_OPCODE_CNP] = {
-		.flags = SMR_OP_CNP | SMR_OP_RESPONSE | ONLY | SMR_OP_VALID,
+		.flags = SMR_OP_CNP | RESP | SINGLE | SMR_OP_VALID,
 		.hdr_len = SMR_BTH_LEN + SMR_CNP_RESERVED,
 	},
 };

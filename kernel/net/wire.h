@@ -35,11 +35,11 @@ struct smr_cursor;
 /* BTH, XRCETH and AtomicETH, the longest chain */
 #define SMR_MAX_HDR_LEN	44
 
-/* The headers of an opcode's packet, and its kind; struct smr_op_info */
+/* The headers of an opcode's packet, and its place in a message; struct smr_op_info */
 enum smr_op_flags {
 	SMR_OP_RETH	= 1 << 0,
 	SMR_OP_AETH	= 1 << 1,
-	SMR_OP_ATOMIC	= 1 << 2,
+	SMR_OP_ATOMIC	= 1 << 2,	/* AtomicETH */
 	SMR_OP_ATOMICACK = 1 << 3,
 	SMR_OP_IMM	= 1 << 4,
 	SMR_OP_IETH	= 1 << 5,
@@ -51,15 +51,21 @@ enum smr_op_flags {
 	SMR_OP_LAST	= 1 << 10,
 	SMR_OP_MIDDLE	= 1 << 11,
 	SMR_OP_PAYLOAD	= 1 << 12,
-	/* what it is */
-	SMR_OP_SEND	= 1 << 13,
-	SMR_OP_WRITE	= 1 << 14,
-	SMR_OP_READ	= 1 << 15,
-	SMR_OP_RESPONSE	= 1 << 16,	/* to the requester, including ACKs */
-	SMR_OP_FLUSH	= 1 << 17,
-	SMR_OP_ATOMIC_WRITE = 1 << 18,
-	SMR_OP_CNP	= 1 << 19,
-	SMR_OP_VALID	= 1U << 31,
+	SMR_OP_RESPONSE	= 1 << 13,	/* to the requester, including ACKs */
+	SMR_OP_CNP	= 1 << 14,
+	SMR_OP_VALID	= 1 << 15,
+};
+
+/* The classes of requests; the responder has a row for each in qp/resp_class.c. */
+enum smr_class {
+	SMR_CLASS_NONE,		/* not a request */
+	SMR_CLASS_SEND,
+	SMR_CLASS_WRITE,
+	SMR_CLASS_READ,
+	SMR_CLASS_ATOMIC,
+	SMR_CLASS_ATOMIC_WRITE,
+	SMR_CLASS_FLUSH,
+	SMR_CLASS_NR,
 };
 
 /* FETH, IBTA A19.3.1: the placement types, enum ib_placement_type, and level */
@@ -70,11 +76,13 @@ enum smr_op_flags {
 /**
  * struct smr_op_info - the properties of a BTH opcode
  * @flags: enum smr_op_flags
+ * @class: enum smr_class
  * @hdr_len: bytes of all headers, including the BTH
  * @operand: required length of the payload, in bytes; 0: any
  */
 struct smr_op_info {
 	u32 flags;
+	u8 class;
 	u8 hdr_len;
 	u8 operand;
 };

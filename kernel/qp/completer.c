@@ -441,7 +441,7 @@ static enum smr_step comp_take(struct smr_qp *qp, struct response *r,
 	if (hdr->op->flags & SMR_OP_AETH && first)
 		trace_smr_aeth(&qp->ibqp, hdr->opcode, hdr->syndrome,
 			       hdr->msn, hdr->psn, qp->snd.una);
-	if (hdr->op->flags & (SMR_OP_READ | SMR_OP_ATOMICACK))
+	if (hdr->op->flags & (SMR_OP_PAYLOAD | SMR_OP_ATOMICACK))
 		return comp_data(qp, r, seg, budget);
 	if (first)
 		smr_qp_inc(qp, SMR_CNT_ACKS_RX);

@@ -423,7 +423,7 @@ enum smr_comp_op {
  * @nak_sent: a sequence NAK was sent for @epsn
  * @established: IB_EVENT_COMM_EST was raised
  * @in_message: a FIRST was executed, but not yet its LAST
- * @last_flags: opcode info flags of the previous packet of the message
+ * @in_class: enum smr_class of the previous request
  * @last_wqe: IB_EVENT_QP_LAST_WQE_REACHED was raised
  * @have_rwqe: @rwqe is in use
  * @va: next byte of the WRITE in progress
@@ -467,7 +467,7 @@ struct smr_responder {
 	bool in_message;
 	bool last_wqe;
 	bool have_rwqe;
-	u32 last_flags;
+	u8 in_class;
 	u64 va;
 	u32 rkey;
 	u32 left;

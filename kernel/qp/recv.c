@@ -134,7 +134,7 @@ static void recv_cqe(const struct smr_hdr *hdr, u32 len, struct smr_cqe *cqe)
 {
 	*cqe = (struct smr_cqe) {
 		.status = IB_WC_SUCCESS,
-		.opcode = hdr->op->flags & SMR_OP_WRITE ?
+		.opcode = hdr->op->class == SMR_CLASS_WRITE ?
 			  IB_WC_RECV_RDMA_WITH_IMM : IB_WC_RECV,
 		.byte_len = len,
 	};

@@ -5,17 +5,16 @@
  */
 #include "qp/resp_check.h"
 
+#include <linux/indirect_call_wrapper.h>
+
 #include "net/wire.h"
 #include "qp/core.h"
 #include "qp/recv.h"
-#include "qp/resp_flush.h"
+#include "qp/resp_class.h"
+#include "qp/resp_data.h"
 #include "qp/xrc.h"
 #include "stats.h"
 #include "why.h"
-
-#define OP_REQUEST	(SMR_OP_SEND | SMR_OP_WRITE | SMR_OP_READ | \
-			 SMR_OP_ATOMIC | SMR_OP_ATOMIC_WRITE | SMR_OP_FLUSH)
-#define OP_IN_MESSAGE	(SMR_OP_SEND | SMR_OP_WRITE)
 
 /*
  * These checks are __always_inline although why_invalid() also calls them, because they run for
@@ -23,7 +22,7 @@
  */
 
 /*
- * IBTA 9.7.4.1.2: a message is FIRST, MIDDLEs and LAST, or ONLY, all of one kind. 9.8.2.2.1: on
+ * IBTA 9.7.4.1.2: a message is FIRST, MIDDLEs and LAST, or ONLY, all of one class. 9.8.2.2.1: on
  * UC a message also ends where the next one begins, or where a packet is missing.
  */
 static __always_inline bool sequence_ok(const struct smr_qp *qp,
@@ -35,41 +34,31 @@ static __always_inline bool sequence_ok(const struct smr_qp *qp,
 
 	if (!inside ||
 	    (flags & SMR_OP_FIRST && qp->service == SMR_TRANSPORT_UC))
-		return flags & SMR_OP_FIRST || !(flags & OP_IN_MESSAGE);
-	if (flags & SMR_OP_FIRST || !(flags & OP_IN_MESSAGE))
-		return false;
-	return (flags & OP_IN_MESSAGE) == (resp->last_flags & OP_IN_MESSAGE);
+		return flags & SMR_OP_FIRST;
+	return !(flags & SMR_OP_FIRST) && op->hdr.op->class == resp->in_class;
+}
+
+static __always_inline int rights_of(const struct smr_resp_class *class, const struct smr_hdr *hdr)
+{
+	return class->rights ? class->rights(hdr) : class->access;
 }
 
 /* IBTA 9.7.4.1.4: do the access flags of the QP permit this? */
-static __always_inline bool permitted(const struct smr_qp *qp,
-				      const struct smr_hdr *hdr)
+static __always_inline bool permitted(const struct smr_qp *qp, const struct smr_hdr *hdr,
+				      const struct smr_resp_class *class)
 {
-	int access = qp->attr.qp_access_flags;
-	u32 flags = hdr->op->flags;
-
-	if (flags & SMR_OP_FLUSH)
-		return smr_resp_flush_permitted(qp, hdr);
-	if (flags & (SMR_OP_WRITE | SMR_OP_ATOMIC_WRITE))
-		return access & IB_ACCESS_REMOTE_WRITE;
-	if (flags & SMR_OP_READ)
-		return access & IB_ACCESS_REMOTE_READ && qp->resp.nr_res;
-	if (flags & SMR_OP_ATOMIC)
-		return access & IB_ACCESS_REMOTE_ATOMIC && qp->resp.nr_res;
-	return true;
+	return !(rights_of(class, hdr) & ~qp->attr.qp_access_flags) &&
+	       (!class->keeps || qp->resp.nr_res);
 }
 
 /* IBTA 9.7.4.1.6: the payload's length fits the position in the message. */
-static __always_inline bool payload_ok(const struct smr_qp *qp,
-				       const struct smr_op *op)
+static __always_inline bool payload_ok(const struct smr_qp *qp, const struct smr_op *op,
+				       const struct smr_resp_class *class)
 {
 	u32 flags = op->hdr.op->flags, len = op->hdr.len;
 
-	/* A19.4.2: the operand of an ATOMIC WRITE */
-	if (op->hdr.op->operand)
-		return len == op->hdr.op->operand && op->hdr.dma_len == len;
-	if (!(flags & OP_IN_MESSAGE))
-		return !len;
+	if (!class->message)
+		return len == op->hdr.op->operand;
 	if (op->local)
 		return true;
 	if (!(flags & SMR_OP_LAST))
@@ -77,105 +66,6 @@ static __always_inline bool payload_ok(const struct smr_qp *qp,
 	if (!(flags & SMR_OP_FIRST) && !len)
 		return false;
 	return len <= qp->mtu;
-}
-
-/* The payloads of a WRITE must add up to the length in its RETH. */
-static __always_inline bool write_length_ok(const struct smr_qp *qp,
-					    const struct smr_op *op)
-{
-	u32 flags = op->hdr.op->flags;
-	u32 left = flags & SMR_OP_FIRST ? op->hdr.dma_len : qp->resp.left;
-
-	if (left > SMR_MESSAGE_MAX || op->hdr.len > left)
-		return false;
-	return flags & SMR_OP_LAST ? op->hdr.len == left : op->hdr.len < left;
-}
-
-static enum smr_resp_verdict key_check(struct smr_qp *qp,
-				       const struct smr_hdr *hdr, u32 len,
-				       int access)
-{
-	enum smr_key_verdict verdict;
-	struct smr_span span;
-
-	verdict = smr_key_open(qp->env->keys, hdr->rkey,
-			       &smr_resp_pd(qp)->ibpd, qp->ibqp.qp_num, access,
-			       hdr->va, len, &span);
-	if (verdict != SMR_KEY_OK) {
-		smr_qp_key(qp, verdict);
-		return SMR_RESP_ACCESS;
-	}
-	smr_span_put(&span);
-	return SMR_RESP_OK;
-}
-
-/*
- * Will the execution open exactly the same range before it has any side effect? Then the check
- * can be skipped. A WRITE with immediate data takes a receive work request first.
- */
-static bool exec_checks(const struct smr_op *op, u32 len)
-{
-	u32 flags = op->hdr.op->flags;
-
-	return flags & SMR_OP_LAST && !(flags & SMR_OP_IMM) &&
-	       (op->local ? len <= SMR_RESP_SLICE : flags & SMR_OP_WRITE);
-}
-
-static enum smr_resp_verdict check_send(struct smr_qp *qp,
-					const struct smr_op *op)
-{
-	if (!smr_recv_available(qp))
-		return SMR_RESP_RNR;
-	return SMR_RESP_OK;
-}
-
-static enum smr_resp_verdict check_write(struct smr_qp *qp,
-					 const struct smr_op *op)
-{
-	u32 flags = op->hdr.op->flags;
-	enum smr_resp_verdict verdict;
-
-	if (!write_length_ok(qp, op))
-		return SMR_RESP_INV_REQ;
-	if (flags & SMR_OP_FIRST && op->hdr.dma_len &&
-	    !exec_checks(op, op->hdr.dma_len)) {
-		verdict = key_check(qp, &op->hdr, op->hdr.dma_len,
-				    IB_ACCESS_REMOTE_WRITE);
-		if (verdict != SMR_RESP_OK)
-			return flags & SMR_OP_IMM ? SMR_RESP_IMM_ACCESS :
-						    verdict;
-	}
-	if (flags & SMR_OP_IMM && !smr_recv_available(qp))
-		return SMR_RESP_RNR;
-	return SMR_RESP_OK;
-}
-
-static enum smr_resp_verdict check_read(struct smr_qp *qp,
-					const struct smr_op *op)
-{
-	if (op->hdr.dma_len > SMR_MESSAGE_MAX)
-		return SMR_RESP_INV_REQ;
-	if (!op->hdr.dma_len || exec_checks(op, op->hdr.dma_len))
-		return SMR_RESP_OK;
-	return key_check(qp, &op->hdr, op->hdr.dma_len, IB_ACCESS_REMOTE_READ);
-}
-
-static enum smr_resp_verdict check_atomic(struct smr_qp *qp,
-					  const struct smr_op *op)
-{
-	/* IBTA 9.4.5 */
-	if (op->hdr.va & 7)
-		return SMR_RESP_INV_REQ;
-	return key_check(qp, &op->hdr, sizeof(u64), IB_ACCESS_REMOTE_ATOMIC);
-}
-
-/* IBTA A19.4.2: needs only REMOTE_WRITE, since it returns no data */
-static enum smr_resp_verdict check_atomic_write(struct smr_qp *qp,
-						const struct smr_op *op)
-{
-	if (op->hdr.va & 7)
-		return SMR_RESP_INV_REQ;
-	return key_check(qp, &op->hdr, sizeof(u64), IB_ACCESS_REMOTE_WRITE);
 }
 
 /*
@@ -214,7 +104,7 @@ static enum smr_resp_verdict check_psn(const struct smr_qp *qp, u32 psn)
 enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
 				     const struct smr_op *op)
 {
-	u32 flags = op->hdr.op->flags;
+	const struct smr_resp_class *class = smr_resp_class(&op->hdr);
 	enum smr_resp_verdict verdict;
 
 	if ((op->hdr.opcode & SMR_TRANSPORT_MASK) != qp->service ||
@@ -226,94 +116,55 @@ enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
 	verdict = check_psn(qp, op->hdr.psn);
 	if (verdict != SMR_RESP_OK)
 		return verdict;
-	if (!(flags & OP_REQUEST) || !smr_xrc_check(qp, op) ||
+	if (op->hdr.op->class == SMR_CLASS_NONE || !smr_xrc_check(qp, op) ||
 	    !sequence_ok(qp, op) ||
-	    !permitted(qp, &op->hdr) ||
-	    !payload_ok(qp, op))
+	    !permitted(qp, &op->hdr, class) ||
+	    !payload_ok(qp, op, class))
 		return SMR_RESP_INV_REQ;
-	if (flags & SMR_OP_SEND)
-		return check_send(qp, op);
-	if (flags & SMR_OP_WRITE)
-		return check_write(qp, op);
-	if (flags & SMR_OP_READ)
-		return check_read(qp, op);
-	if (flags & SMR_OP_ATOMIC_WRITE)
-		return check_atomic_write(qp, op);
-	if (flags & SMR_OP_FLUSH)
-		return smr_resp_flush_check(qp, &op->hdr);
-	return check_atomic(qp, op);
+	return INDIRECT_CALL_2(class->check, smr_check_write, smr_check_send, qp, op);
 }
 
 static void why_invalid(const struct smr_qp *qp, const struct smr_op *op,
 			struct smr_why *why)
 {
+	const struct smr_resp_class *class = smr_resp_class(&op->hdr);
 	const struct smr_hdr *hdr = &op->hdr;
-	u32 flags = hdr->op->flags;
 
-	if (!(flags & OP_REQUEST))
+	if (hdr->op->class == SMR_CLASS_NONE)
 		smr_why(why, REQ_OPCODE, hdr->opcode);
 	else if (!smr_xrc_check(qp, op))
 		smr_why(why, REQ_XRC, hdr->srqn);
 	else if (!sequence_ok(qp, op))
 		smr_why(why, REQ_SEQUENCE, hdr->opcode, qp->resp.in_message);
-	else if (!permitted(qp, hdr))
+	else if (!permitted(qp, hdr, class))
 		smr_why(why, REQ_FORBIDDEN, hdr->opcode,
 			qp->attr.qp_access_flags, qp->resp.nr_res);
-	else if (!payload_ok(qp, op))
+	else if (!payload_ok(qp, op, class))
 		smr_why(why, REQ_PAYLOAD, hdr->opcode, hdr->len, qp->mtu);
-	else if (flags & SMR_OP_WRITE && !write_length_ok(qp, op))
-		smr_why(why, REQ_WRITE_LENGTH, hdr->len,
-			flags & SMR_OP_FIRST ? hdr->dma_len : qp->resp.left);
-	else if (flags & SMR_OP_READ)
-		smr_why(why, REQ_READ_LENGTH, hdr->dma_len, SMR_MESSAGE_MAX);
-	else
-		smr_why(why, REQ_UNALIGNED, hdr->va);
+	else if (class->why)
+		class->why(qp, op, why);
 }
 
-/* The memory of this side that a request refers to */
-struct reach {
-	u32 rkey;
-	u64 va;
-	u64 len;
-	int access;
-};
-
-static struct reach reach_of(const struct smr_qp *qp, const struct smr_hdr *hdr)
-{
-	struct reach reach = { hdr->rkey, hdr->va, hdr->dma_len };
-	u32 flags = hdr->op->flags;
-
-	if (flags & SMR_OP_READ) {
-		reach.access = IB_ACCESS_REMOTE_READ;
-	} else if (flags & SMR_OP_FLUSH) {
-		reach.access = smr_resp_flush_access(hdr);
-	} else if (flags & SMR_OP_ATOMIC) {
-		reach.access = IB_ACCESS_REMOTE_ATOMIC;
-		reach.len = sizeof(u64);
-	} else {
-		reach.access = IB_ACCESS_REMOTE_WRITE;
-		if (flags & SMR_OP_ATOMIC_WRITE)
-			reach.len = sizeof(u64);
-		else if (!(flags & SMR_OP_FIRST))
-			reach = (struct reach){ qp->resp.rkey, qp->resp.va,
-						hdr->len, reach.access };
-	}
-	return reach;
-}
-
+/* The key of a request, or of the message that it continues, does not open the memory. */
 static void why_no_access(const struct smr_qp *qp, const struct smr_hdr *hdr,
 			  struct smr_why *why)
 {
-	struct reach reach = reach_of(qp, hdr);
+	const struct smr_resp_class *class = smr_resp_class(hdr);
+	u64 va = hdr->va, len = class->len ?: hdr->dma_len;
+	u32 rkey = hdr->rkey;
 
 	if (hdr->op->flags & SMR_OP_IETH) {
 		smr_why(why, REQ_INVALIDATE, hdr->inv_rkey);
 		return;
 	}
-	if (smr_key_why(qp->env->keys, reach.rkey, &smr_resp_pd(qp)->ibpd,
-			qp->ibqp.qp_num, reach.access, reach.va, reach.len,
-			why) == SMR_KEY_OK)
-		smr_why(why, REQ_PAGE, reach.rkey, reach.va, reach.len);
+	if (!(hdr->op->flags & SMR_OP_FIRST)) {
+		rkey = qp->resp.rkey;
+		va = qp->resp.va;
+		len = hdr->len;
+	}
+	if (smr_key_why(qp->env->keys, rkey, &smr_resp_pd(qp)->ibpd, qp->ibqp.qp_num,
+			rights_of(class, hdr), va, len, why) == SMR_KEY_OK)
+		smr_why(why, REQ_PAGE, rkey, va, len);
 }
 
 /**

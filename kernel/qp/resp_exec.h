@@ -1,10 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Execution of requests that smr_resp_check() has accepted. */
+/* What the classes of requests have in common. */
 #ifndef SMR_RESP_EXEC_H
 #define SMR_RESP_EXEC_H
 
 #include "qp/core.h"
+#include "qp/task.h"
 
-enum smr_step smr_resp_exec(struct smr_qp *qp, struct smr_op *op, struct smr_budget *budget);
+/**
+ * struct smr_exec - one payload, or one slice of it, that is being copied
+ * @qp: the responder's QP
+ * @op: the request
+ * @budget: the response task's
+ * @theirs: the local requester's list, when open
+ * @len: bytes to copy now
+ */
+struct smr_exec {
+	struct smr_qp *qp;
+	struct smr_op *op;
+	struct smr_budget *budget;
+	struct smr_sgl *theirs;
+	u32 len;
+};
+
+/* The execution ends with a verdict. */
+static inline enum smr_step smr_exec_end(struct smr_exec *x, enum smr_resp_verdict verdict)
+{
+	x->op->verdict = verdict;
+	return SMR_STEP_DONE;
+}
+
+/* Was the part that has returned @step the last, and without a refusal? */
+static inline bool smr_exec_ok(const struct smr_exec *x, enum smr_step step)
+{
+	return step == SMR_STEP_DONE && x->op->verdict == SMR_RESP_OK;
+}
+
+enum smr_resp_verdict smr_check_key(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len,
+				    int access);
+u32 smr_exec_slice(const struct smr_exec *x, u64 total);
+bool smr_exec_open_peer(struct smr_exec *x, int access);
+void smr_exec_close_peer(struct smr_exec *x);
+bool smr_exec_open(struct smr_exec *x, int access, u64 va, u32 rkey);
+void smr_exec_close(struct smr_exec *x);
+enum smr_step smr_exec_fault(struct smr_exec *x, bool fetch);
+enum smr_step smr_exec_slice_done(struct smr_exec *x, u32 len);
 
 #endif /* SMR_RESP_EXEC_H */

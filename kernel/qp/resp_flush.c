@@ -10,6 +10,8 @@
 #include "net/wire.h"
 #include "persist.h"
 #include "qp/core.h"
+#include "qp/resp_exec.h"
+#include "qp/resp_read.h"
 #include "qp/xrc.h"
 
 /*
@@ -30,40 +32,25 @@ static bool flush_whole(const struct smr_hdr *hdr)
 }
 
 /**
- * smr_resp_flush_access() - the rights that the placement types of a FLUSH need
+ * smr_flush_rights() - the rights that the placement types of a FLUSH need
  * @hdr: the request
  *
- * Return: enum ib_access_flags; 0: the FETH is malformed.
+ * Return: enum ib_access_flags; -1, which no QP permits: the FETH is malformed.
  */
-int smr_resp_flush_access(const struct smr_hdr *hdr)
+int smr_flush_rights(const struct smr_hdr *hdr)
 {
 	u32 types = hdr->feth & SMR_FETH_TYPE_MASK;
 	u32 level = (hdr->feth & SMR_FETH_LEVEL_MASK) >> SMR_FETH_LEVEL_SHIFT;
 	int access = 0;
 
 	if (types & ~(IB_FLUSH_GLOBAL | IB_FLUSH_PERSISTENT) ||
-	    level > IB_FLUSH_MR)
-		return 0;
+	    level > IB_FLUSH_MR || !types)
+		return -1;
 	if (types & IB_FLUSH_GLOBAL)
 		access |= IB_ACCESS_FLUSH_GLOBAL;
 	if (types & IB_FLUSH_PERSISTENT)
 		access |= IB_ACCESS_FLUSH_PERSISTENT;
 	return access;
-}
-
-/**
- * smr_resp_flush_permitted() - do the QP's access flags permit this FLUSH?
- * @qp: the caller owns its response task
- * @hdr: the request
- *
- * Return: false also if the FETH is malformed.
- */
-bool smr_resp_flush_permitted(const struct smr_qp *qp,
-			      const struct smr_hdr *hdr)
-{
-	int access = smr_resp_flush_access(hdr);
-
-	return access && !(access & ~qp->attr.qp_access_flags);
 }
 
 /*
@@ -80,29 +67,28 @@ static enum smr_key_verdict flush_open(struct smr_qp *qp,
 	if (flush_whole(hdr))
 		verdict = smr_key_open_all(qp->env->keys, hdr->rkey,
 					   &smr_resp_pd(qp)->ibpd,
-					   smr_resp_flush_access(hdr), &iova, span);
+					   smr_flush_rights(hdr), &iova, span);
 	else
 		verdict = smr_key_open(qp->env->keys, hdr->rkey,
 				       &smr_resp_pd(qp)->ibpd, qp->ibqp.qp_num,
-				       smr_resp_flush_access(hdr), hdr->va,
+				       smr_flush_rights(hdr), hdr->va,
 				       hdr->dma_len, span);
 	smr_qp_key(qp, verdict);
 	return verdict;
 }
 
 /**
- * smr_resp_flush_check() - may this FLUSH be executed?
+ * smr_check_flush() - check the key of a FLUSH
  * @qp: the caller owns its response task
- * @hdr: the request, for which smr_resp_flush_permitted() is true
+ * @op: the request, whose rights the QP permits
  *
  * Return: SMR_RESP_OK or SMR_RESP_ACCESS.
  */
-enum smr_resp_verdict smr_resp_flush_check(struct smr_qp *qp,
-					   const struct smr_hdr *hdr)
+enum smr_resp_verdict smr_check_flush(struct smr_qp *qp, const struct smr_op *op)
 {
 	struct smr_span span;
 
-	if (flush_open(qp, hdr, &span) != SMR_KEY_OK)
+	if (flush_open(qp, &op->hdr, &span) != SMR_KEY_OK)
 		return SMR_RESP_ACCESS;
 	smr_span_put(&span);
 	return SMR_RESP_OK;
@@ -136,22 +122,13 @@ static enum smr_step flush_slice(struct smr_op *op, const struct smr_span *span,
 	return left > len ? SMR_STEP_AGAIN : SMR_STEP_DONE;
 }
 
-/**
- * smr_resp_flush_exec() - execute a FLUSH, or the next slice of it
- * @qp: the caller owns its response task
- * @op: the request; its verdict is set if it is refused
- * @budget: the budget
- *
+/*
  * CPUs have copied the earlier data, and their caches are coherent. So a barrier before the
  * answer makes the data visible to all. Data is persistent when its cache lines have been
  * written back. That is done in slices, because destroying the region, the QP and the process
  * waits for the span.
- *
- * Context: as @budget says.
- * Return: SMR_STEP_DONE, SMR_STEP_AGAIN or SMR_STEP_DEFER.
  */
-enum smr_step smr_resp_flush_exec(struct smr_qp *qp, struct smr_op *op,
-				  struct smr_budget *budget)
+static enum smr_step write_back(struct smr_qp *qp, struct smr_op *op, struct smr_budget *budget)
 {
 	u64 *done = flush_done(qp, op);
 	struct smr_span span;
@@ -173,5 +150,20 @@ enum smr_step smr_resp_flush_exec(struct smr_qp *qp, struct smr_op *op,
 	}
 	if (step == SMR_STEP_DONE)
 		qp->resp.flushed = 0;
+	return step;
+}
+
+/**
+ * smr_exec_flush() - FLUSH, or the next slice of it
+ * @x: the execution
+ *
+ * Return: as smr_resp_exec().
+ */
+enum smr_step smr_exec_flush(struct smr_exec *x)
+{
+	enum smr_step step = write_back(x->qp, x->op, x->budget);
+
+	if (smr_exec_ok(x, step) && !x->op->local)
+		smr_resp_confirm(x->qp, &x->op->hdr);
 	return step;
 }

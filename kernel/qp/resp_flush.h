@@ -4,13 +4,12 @@
 #define SMR_RESP_FLUSH_H
 
 #include "qp/core.h"
+#include "qp/task.h"
 
-bool smr_resp_flush_permitted(const struct smr_qp *qp,
-			      const struct smr_hdr *hdr);
-int smr_resp_flush_access(const struct smr_hdr *hdr);
-enum smr_resp_verdict smr_resp_flush_check(struct smr_qp *qp,
-					   const struct smr_hdr *hdr);
-enum smr_step smr_resp_flush_exec(struct smr_qp *qp, struct smr_op *op,
-				  struct smr_budget *budget);
+struct smr_exec;
+
+int smr_flush_rights(const struct smr_hdr *hdr);
+enum smr_resp_verdict smr_check_flush(struct smr_qp *qp, const struct smr_op *op);
+enum smr_step smr_exec_flush(struct smr_exec *x);
 
 #endif /* SMR_RESP_FLUSH_H */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Send READ responses in trains, and repeat earlier answers. Runs in the response task. */
+/*
+ * Check and execute READs, send their responses in trains, and repeat earlier answers. Runs in the
+ * response task.
+ */
 #include "qp/resp_read.h"
 
 #include <rdma/ib_pack.h>
@@ -10,6 +13,7 @@
 #include "qp/core.h"
 #include "qp/packet.h"
 #include "qp/paging.h"
+#include "qp/resp_exec.h"
 #include "qp/resp_reply.h"
 #include "qp/xrc.h"
 #include "stats.h"
@@ -255,6 +259,162 @@ enum smr_step smr_resp_read(struct smr_qp *qp, struct smr_budget *budget)
 	return step;
 }
 
+/**
+ * smr_rd_res_add() - keep a READ or an atomic, to answer its duplicates
+ * @qp: the caller owns its response task
+ * @op: the request
+ * @npsn: number of its PSNs
+ *
+ * Return: its entry, so far that of a READ.
+ */
+struct smr_rd_res *smr_rd_res_add(struct smr_qp *qp, const struct smr_op *op,
+				  u32 npsn)
+{
+	struct smr_responder *resp = &qp->resp;
+	struct smr_rd_res *res = &resp->res[resp->res_next];
+
+	resp->res_next = (resp->res_next + 1) % resp->nr_res;
+	res->psn = op->hdr.psn;
+	res->npsn = npsn;
+	res->atomic = false;
+	res->va = op->hdr.va;
+	res->rkey = op->hdr.rkey;
+	res->len = op->hdr.dma_len;
+	return res;
+}
+
+/* Copy a slice of a READ directly into the memory of a peer on this host. */
+static enum smr_step read_out(struct smr_exec *x)
+{
+	int err;
+
+	if (!smr_exec_open_peer(x, IB_ACCESS_LOCAL_WRITE))
+		return smr_exec_end(x, SMR_RESP_PEER_PROT);
+	err = smr_sgl_copy(x->theirs, &x->qp->resp.sgl, x->len);
+	if (err == SMR_PAGE_MISSING)
+		return smr_exec_fault(x, true);
+	if (err)
+		return smr_exec_end(x, err == -EFAULT ? SMR_RESP_PEER_PROT : SMR_RESP_ACCESS);
+	return SMR_STEP_DONE;
+}
+
+/* The next slice of a READ by a peer on this host */
+static enum smr_step read_slice(struct smr_exec *x)
+{
+	const struct smr_hdr *hdr = &x->op->hdr;
+	enum smr_step step;
+
+	x->len = smr_exec_slice(x, hdr->dma_len);
+	if (!x->len)
+		return SMR_STEP_DONE;
+	if (!smr_exec_open(x, IB_ACCESS_REMOTE_READ, hdr->va + x->op->local->done,
+			 hdr->rkey))
+		return smr_exec_end(x, SMR_RESP_ACCESS);
+	step = read_out(x);
+	smr_exec_close(x);
+	return smr_exec_ok(x, step) ? smr_exec_slice_done(x, hdr->dma_len) : step;
+}
+
+static enum smr_step read_local(struct smr_exec *x)
+{
+	enum smr_step step = read_slice(x);
+
+	if (smr_exec_ok(x, step))
+		smr_comp_count(x->qp, SMR_COMP_REMOTE_READ, false,
+			       x->op->hdr.dma_len);
+	return step;
+}
+
+/* Begin to answer a READ; a repeated one is not counted. */
+static void read_begin(struct smr_qp *qp, const struct smr_hdr *hdr, bool repeat)
+{
+	struct smr_read_stream *read = &qp->resp.read;
+
+	read->psn = hdr->psn;
+	read->va = hdr->va;
+	read->rkey = hdr->rkey;
+	read->srqn = hdr->srqn;
+	read->left = hdr->dma_len;
+	read->first = true;
+	read->atomic = false;
+	read->counts = repeat ? 0 : (u64)hdr->dma_len + 1;
+	read->repeat = repeat;
+	read->active = true;
+}
+
+/**
+ * smr_resp_orig() - answer an atomic
+ * @qp: the caller owns its response task
+ * @hdr: the request
+ * @orig: the value before it
+ * @repeat: it was answered before
+ */
+void smr_resp_orig(struct smr_qp *qp, const struct smr_hdr *hdr, u64 orig, bool repeat)
+{
+	struct smr_read_stream *read = &qp->resp.read;
+
+	read->psn = hdr->psn;
+	read->va = orig;
+	read->srqn = hdr->srqn;
+	read->left = 0;
+	read->first = true;
+	read->atomic = true;
+	read->counts = 0;
+	read->repeat = repeat;
+	read->active = true;
+}
+
+/*
+ * Will the execution open exactly the same range before it has any side effect? Then the check
+ * can be skipped.
+ */
+static bool read_exec_checks(const struct smr_op *op)
+{
+	return op->local && op->hdr.dma_len <= SMR_RESP_SLICE;
+}
+
+/**
+ * smr_check_read() - check the length and the key of a READ
+ * @qp: the caller owns its response task
+ * @op: the request
+ *
+ * Return: SMR_RESP_OK, or why not.
+ */
+enum smr_resp_verdict smr_check_read(struct smr_qp *qp, const struct smr_op *op)
+{
+	if (op->hdr.dma_len > SMR_MESSAGE_MAX)
+		return SMR_RESP_INV_REQ;
+	if (!op->hdr.dma_len || read_exec_checks(op))
+		return SMR_RESP_OK;
+	return smr_check_key(qp, &op->hdr, op->hdr.dma_len, IB_ACCESS_REMOTE_READ);
+}
+
+/**
+ * smr_invalid_read() - the reason of SMR_RESP_INV_REQ for a READ: its length
+ * @qp: the responder's QP
+ * @op: the request
+ * @why: filled in
+ */
+void smr_invalid_read(const struct smr_qp *qp, const struct smr_op *op, struct smr_why *why)
+{
+	smr_why(why, REQ_READ_LENGTH, op->hdr.dma_len, SMR_MESSAGE_MAX);
+}
+
+/**
+ * smr_exec_read() - READ: copy it to a requester on this host, or begin to answer
+ * @x: the execution
+ *
+ * Return: as smr_resp_exec().
+ */
+enum smr_step smr_exec_read(struct smr_exec *x)
+{
+	if (x->op->local)
+		return read_local(x);
+	smr_rd_res_add(x->qp, x->op, x->op->npsn);
+	read_begin(x->qp, &x->op->hdr, false);
+	return SMR_STEP_DONE;
+}
+
 /* A repeated READ must lie within the original one. */
 static bool read_within(const struct smr_qp *qp, const struct smr_rd_res *res,
 			const struct smr_hdr *hdr)
@@ -266,10 +426,10 @@ static bool read_within(const struct smr_qp *qp, const struct smr_rd_res *res,
 }
 
 /* Newest first: the PSN of an old entry may be from before a wrap. */
-static struct smr_rd_res *res_find(struct smr_qp *qp, u32 psn)
+static const struct smr_rd_res *res_find(const struct smr_qp *qp, u32 psn)
 {
 	const struct smr_responder *resp = &qp->resp;
-	struct smr_rd_res *res;
+	const struct smr_rd_res *res;
 	u32 i;
 
 	for (i = 1; i <= resp->nr_res; i++) {
@@ -299,38 +459,47 @@ void smr_resp_confirm(struct smr_qp *qp, const struct smr_hdr *hdr)
 }
 
 /**
- * smr_resp_repeat() - answer a READ or an atomic that was executed before
+ * smr_repeat_confirmed() - answer a repeated ATOMIC WRITE or FLUSH
  * @qp: the caller owns its response task
  * @hdr: the repeated request
  *
- * IBTA 9.7.4.1.1, C9-105: a READ is executed again, an atomic is not. A request without a
- * matching entry is not answered, nor is a READ that the QP no longer permits, or whose key no
- * longer opens. An ATOMIC WRITE and a FLUSH leave no entry: they are confirmed again.
+ * They leave no entry, and are confirmed again.
  */
-void smr_resp_repeat(struct smr_qp *qp, const struct smr_hdr *hdr)
+void smr_repeat_confirmed(struct smr_qp *qp, const struct smr_hdr *hdr)
 {
-	struct smr_read_stream *read = &qp->resp.read;
-	struct smr_rd_res *res = res_find(qp, hdr->psn);
-	bool atomic = hdr->op->flags & SMR_OP_ATOMIC;
+	smr_resp_confirm(qp, hdr);
+	qp->resp.read.repeat = true;
+}
 
-	if (hdr->op->flags & (SMR_OP_ATOMIC_WRITE | SMR_OP_FLUSH)) {
-		smr_resp_confirm(qp, hdr);
-		read->repeat = true;
+/**
+ * smr_repeat_read() - execute a READ again
+ * @qp: the caller owns its response task
+ * @hdr: the repeated request
+ *
+ * IBTA 9.7.4.1.1, C9-105. A request without a matching entry is not answered, nor is one that
+ * the QP no longer permits, or whose key no longer opens.
+ */
+void smr_repeat_read(struct smr_qp *qp, const struct smr_hdr *hdr)
+{
+	const struct smr_rd_res *res = res_find(qp, hdr->psn);
+
+	if (!res || res->atomic || !(qp->attr.qp_access_flags & IB_ACCESS_REMOTE_READ) ||
+	    !read_within(qp, res, hdr))
 		return;
-	}
-	if (!res || res->atomic != atomic)
-		return;
-	if (!atomic && (!(qp->attr.qp_access_flags & IB_ACCESS_REMOTE_READ) ||
-			!read_within(qp, res, hdr)))
-		return;
-	read->psn = hdr->psn;
-	read->va = atomic ? res->orig : hdr->va;
-	read->rkey = hdr->rkey;
-	read->srqn = hdr->srqn;
-	read->left = atomic ? 0 : hdr->dma_len;
-	read->first = true;
-	read->atomic = atomic;
-	read->counts = 0;
-	read->repeat = true;
-	read->active = true;
+	read_begin(qp, hdr, true);
+}
+
+/**
+ * smr_repeat_atomic() - give the answer of an atomic again, which is not executed again
+ * @qp: the caller owns its response task
+ * @hdr: the repeated request
+ *
+ * IBTA 9.7.4.1.1, C9-105. A request without a matching entry is not answered.
+ */
+void smr_repeat_atomic(struct smr_qp *qp, const struct smr_hdr *hdr)
+{
+	const struct smr_rd_res *res = res_find(qp, hdr->psn);
+
+	if (res && res->atomic)
+		smr_resp_orig(qp, hdr, res->orig, true);
 }

@@ -18,7 +18,7 @@
 #include "qp/paging.h"
 #include "qp/recv.h"
 #include "qp/resp_check.h"
-#include "qp/resp_exec.h"
+#include "qp/resp_class.h"
 #include "qp/resp_read.h"
 #include "qp/resp_reply.h"
 #include "qp/rx_queue.h"
@@ -170,7 +170,7 @@ static void op_advance(struct smr_qp *qp, const struct smr_op *op)
 
 	resp->epsn = smr_psn_add(op->hdr.psn, op->npsn);
 	resp->nak_sent = false;
-	if (flags & SMR_OP_WRITE && !(flags & SMR_OP_LAST)) {
+	if (op->hdr.op->class == SMR_CLASS_WRITE && !(flags & SMR_OP_LAST)) {
 		if (flags & SMR_OP_FIRST) {
 			resp->va = op->hdr.va;
 			resp->rkey = op->hdr.rkey;
@@ -180,9 +180,8 @@ static void op_advance(struct smr_qp *qp, const struct smr_op *op)
 		resp->left -= op->hdr.len;
 	}
 	resp->srqn = op->hdr.srqn;
-	resp->in_message = flags & (SMR_OP_SEND | SMR_OP_WRITE) &&
-			   !(flags & SMR_OP_LAST);
-	resp->last_flags = flags;
+	resp->in_message = !(flags & SMR_OP_LAST);
+	resp->in_class = op->hdr.op->class;
 	if (!resp->in_message)
 		resp->msn = (resp->msn + 1) & SMR_PSN_MASK;
 }
@@ -194,22 +193,8 @@ static void op_tally(struct smr_qp *qp, const struct smr_op *op)
 
 	if (!qp->resp.in_message)
 		smr_tally(&served->messages, 1);
-	smr_tally(&served->bytes, op->hdr.op->flags & SMR_OP_READ ?
+	smr_tally(&served->bytes, op->hdr.op->class == SMR_CLASS_READ ?
 				  op->hdr.dma_len : op->hdr.len);
-}
-
-/*
- * Count a peer's WRITE or READ that puts the QP into the error state; resp_exec.c counts the
- * others.
- */
-static void op_count_failed(struct smr_qp *qp, const struct smr_op *op)
-{
-	u32 flags = op->hdr.op->flags;
-
-	if (flags & SMR_OP_WRITE)
-		smr_comp_count(qp, SMR_COMP_REMOTE_WRITE, true, 0);
-	else if (flags & SMR_OP_READ)
-		smr_comp_count(qp, SMR_COMP_REMOTE_READ, true, 0);
 }
 
 /* IBTA 9.8.2.2: on UC the rest of the message is dropped. */
@@ -265,8 +250,8 @@ static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 	if (qp->service == SMR_TRANSPORT_UC)
 		op_abandon(qp, op);
 	/* a frame has no headers */
-	if (r->fatal && op->hdr.op)
-		op_count_failed(qp, op);
+	if (r->fatal && op->hdr.op && op->hdr.op->class)
+		smr_comp_count(qp, smr_resp_class(&op->hdr)->counter, true, 0);
 	if (r->fatal)
 		smr_reply_fatal(qp, r, why);
 	else if (r->shared && qp->srq && qp->resp.have_rwqe)
@@ -308,12 +293,13 @@ static void op_executed(struct smr_qp *qp, const struct smr_op *op,
 static void op_duplicate(struct smr_qp *qp, const struct smr_op *op,
 			 struct smr_budget *budget)
 {
+	const struct smr_resp_class *class = smr_resp_class(&op->hdr);
+
 	smr_qp_inc(qp, SMR_CNT_DUPLICATES);
 	if (op->local)
 		op_answer(qp, op, SMR_LOCAL_DROPPED, 0, budget);
-	else if (op->hdr.op->flags & (SMR_OP_READ | SMR_OP_ATOMIC |
-				      SMR_OP_ATOMIC_WRITE | SMR_OP_FLUSH))
-		smr_resp_repeat(qp, &op->hdr);
+	else if (class->repeat)
+		class->repeat(qp, &op->hdr);
 	else
 		qp->resp.acks++;
 }
@@ -460,7 +446,7 @@ static bool op_parse(struct smr_qp *qp, struct smr_op *op, unsigned int seg,
 	if (!op->off)
 		return false;
 	op->npsn = 1;
-	if (op->hdr.op->flags & SMR_OP_READ)
+	if (op->hdr.op->class == SMR_CLASS_READ)
 		op->npsn = max_t(u32, 1, DIV_ROUND_UP((u64)op->hdr.dma_len,
 						      qp->mtu));
 	return true;
@@ -479,7 +465,7 @@ static u32 op_may_grow(const struct smr_qp *qp, const struct smr_op *op)
 	if (!(flags & SMR_OP_MIDDLE) || !resp->in_message ||
 	    op->hdr.psn != resp->epsn || op->hdr.len != qp->mtu)
 		return 0;
-	if (flags & SMR_OP_WRITE)
+	if (op->hdr.op->class == SMR_CLASS_WRITE)
 		left = resp->left;
 	else
 		left = resp->have_rwqe ? resp->rwqe.len - resp->received : 0;

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Check and execute requests for one word of 8 bytes: atomics and ATOMIC WRITE. Runs in the
+ * response task.
+ */
+#include "qp/resp_word.h"
+
+#include <linux/skbuff.h>
+#include <rdma/ib_pack.h>
+
+#include "net/wire.h"
+#include "qp/core.h"
+#include "qp/resp_exec.h"
+#include "qp/resp_read.h"
+#include "why.h"
+
+static bool is_aligned(const struct smr_hdr *hdr)
+{
+	return !(hdr->va & (sizeof(u64) - 1));
+}
+
+/**
+ * smr_check_atomic() - check the address (IBTA 9.4.5) and the key of an atomic
+ * @qp: the caller owns its response task
+ * @op: the request
+ *
+ * Return: SMR_RESP_OK, or why not.
+ */
+enum smr_resp_verdict smr_check_atomic(struct smr_qp *qp, const struct smr_op *op)
+{
+	return is_aligned(&op->hdr) ? smr_check_key(qp, &op->hdr, sizeof(u64),
+						    IB_ACCESS_REMOTE_ATOMIC) : SMR_RESP_INV_REQ;
+}
+
+/**
+ * smr_check_atomic_write() - check the length, the address and the key of an ATOMIC WRITE
+ * @qp: the caller owns its response task
+ * @op: the request
+ *
+ * Return: SMR_RESP_OK, or why not.
+ */
+enum smr_resp_verdict smr_check_atomic_write(struct smr_qp *qp, const struct smr_op *op)
+{
+	if (op->hdr.dma_len != sizeof(u64) || !is_aligned(&op->hdr))
+		return SMR_RESP_INV_REQ;
+	return smr_check_key(qp, &op->hdr, sizeof(u64), IB_ACCESS_REMOTE_WRITE);
+}
+
+/**
+ * smr_invalid_word() - the reason of SMR_RESP_INV_REQ for an atomic or an ATOMIC WRITE
+ * @qp: the responder's QP
+ * @op: the request
+ * @why: filled in
+ */
+void smr_invalid_word(const struct smr_qp *qp, const struct smr_op *op, struct smr_why *why)
+{
+	if (is_aligned(&op->hdr))
+		smr_why(why, REQ_PAYLOAD, op->hdr.opcode, op->hdr.dma_len, qp->mtu);
+	else
+		smr_why(why, REQ_UNALIGNED, op->hdr.va);
+}
+
+static int atomic_op(struct smr_exec *x, u64 *orig)
+{
+	const struct smr_span *span = &x->qp->resp.sgl.spans[0];
+	const struct smr_hdr *hdr = &x->op->hdr;
+
+	/* The flags are the same for both atomics. */
+	if ((hdr->opcode & ~SMR_TRANSPORT_MASK) == IB_OPCODE_COMPARE_SWAP)
+		return smr_span_cmp_swap(span, hdr->compare, hdr->swap_add,
+					 orig);
+	return smr_span_fetch_add(span, hdr->swap_add, orig);
+}
+
+/* A page of the requester's list is missing, or present but not usable in this context. */
+static enum smr_step peer_page(const struct smr_exec *x)
+{
+	return smr_sgl_needs_thread(x->theirs) ? SMR_STEP_DEFER : SMR_STEP_PEER;
+}
+
+/*
+ * Give the original value to a requester on this host. If its page is missing, the operation is
+ * retried, and the atomic must not be executed twice.
+ */
+static enum smr_step atomic_local(struct smr_exec *x, u64 orig)
+{
+	struct smr_local *local = x->op->local;
+	enum smr_step step = SMR_STEP_DONE;
+	int err;
+
+	if (!smr_exec_open_peer(x, IB_ACCESS_LOCAL_WRITE))
+		return smr_exec_end(x, SMR_RESP_PEER_PROT);
+	err = smr_sgl_write(x->theirs, &orig, sizeof(orig));
+	if (err == SMR_PAGE_MISSING) {
+		local->hdr.orig = orig;
+		local->executed = true;
+		step = peer_page(x);
+	} else if (err) {
+		step = smr_exec_end(x, SMR_RESP_PEER_PROT);
+	}
+	smr_exec_close_peer(x);
+	return step;
+}
+
+/* After an access of 8 bytes to the open list */
+static enum smr_step word_done(struct smr_exec *x, int err)
+{
+	if (err == SMR_PAGE_MISSING)
+		return smr_exec_fault(x, false);
+	return err ? smr_exec_end(x, SMR_RESP_ACCESS) : SMR_STEP_DONE;
+}
+
+/**
+ * smr_exec_atomic() - COMPARE SWAP and FETCH ADD
+ * @x: the execution
+ *
+ * IBTA 9.7.4.2: an atomic is executed once, even if its answer is lost.
+ *
+ * Return: as smr_resp_exec().
+ */
+enum smr_step smr_exec_atomic(struct smr_exec *x)
+{
+	struct smr_rd_res *res;
+	enum smr_step step;
+	u64 orig = 0;
+
+	x->len = sizeof(orig);
+	if (x->op->local && x->op->local->executed)
+		return atomic_local(x, x->op->hdr.orig);
+	if (!smr_exec_open(x, IB_ACCESS_REMOTE_ATOMIC, x->op->hdr.va,
+			 x->op->hdr.rkey))
+		return smr_exec_end(x, SMR_RESP_ACCESS);
+	step = word_done(x, atomic_op(x, &orig));
+	smr_sgl_close(&x->qp->resp.sgl);
+	if (!smr_exec_ok(x, step))
+		return step;
+	if (x->op->local)
+		return atomic_local(x, orig);
+	res = smr_rd_res_add(x->qp, x->op, 1);
+	res->atomic = true;
+	res->orig = orig;
+	smr_resp_orig(x->qp, &x->op->hdr, orig, false);
+	return SMR_STEP_DONE;
+}
+
+/* Get the operand: from the packet, or from the requester on this host. */
+static enum smr_step operand_get(struct smr_exec *x, u64 *value)
+{
+	enum smr_step step = SMR_STEP_DONE;
+	int err;
+
+	if (!x->op->local)
+		return skb_copy_bits(x->op->skb, x->op->off, value, sizeof(*value)) ?
+		       smr_exec_end(x, SMR_RESP_DROP) : SMR_STEP_DONE;
+	if (!smr_exec_open_peer(x, 0))
+		return smr_exec_end(x, SMR_RESP_PEER_PROT);
+	err = smr_sgl_read(x->theirs, value, sizeof(*value));
+	if (err == SMR_PAGE_MISSING)
+		step = peer_page(x);
+	else if (err)
+		step = smr_exec_end(x, SMR_RESP_PEER_PROT);
+	smr_exec_close_peer(x);
+	return step;
+}
+
+/**
+ * smr_exec_atomic_write() - ATOMIC WRITE: one store of 8 bytes, IBTA A19.4.2
+ * @x: the execution
+ *
+ * Return: as smr_resp_exec().
+ */
+enum smr_step smr_exec_atomic_write(struct smr_exec *x)
+{
+	const struct smr_hdr *hdr = &x->op->hdr;
+	enum smr_step step;
+	u64 value;
+
+	x->len = sizeof(value);
+	step = operand_get(x, &value);
+	if (!smr_exec_ok(x, step))
+		return step;
+	if (!smr_exec_open(x, IB_ACCESS_REMOTE_WRITE, hdr->va, hdr->rkey))
+		return smr_exec_end(x, SMR_RESP_ACCESS);
+	step = word_done(x, smr_span_store8(&x->qp->resp.sgl.spans[0], value));
+	smr_sgl_close(&x->qp->resp.sgl);
+	if (smr_exec_ok(x, step) && !x->op->local)
+		smr_resp_confirm(x->qp, hdr);
+	return step;
+}

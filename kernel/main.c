@@ -9,6 +9,7 @@
 #include "fault.h"
 #include "limits.h"
 #include "net/crc.h"
+#include "net/run.h"
 #include "netns.h"
 #include "qp/sqpoll.h"
 #include "watch.h"
@@ -109,6 +110,7 @@ static void __exit softmr_exit(void)
 	smr_watch_fini();
 	smr_captures_fini();
 	smr_netns_unregister();
+	smr_runs_exit();
 	smr_sqpolls_exit();
 	smr_faults_fini();
 	rcu_barrier();

@@ -30,14 +30,9 @@
 
 #include "compat/unaligned.h"
 #include "net/egress.h"
+#include "net/run.h"
 #include "net/udp_rx.h"
 #include "net/wire.h"
-
-/*
- * The memory of a train is allocated in runs of at most this order. Larger runs are costly to
- * allocate, and not cached per CPU.
- */
-#define RUN_ORDER	PAGE_ALLOC_COSTLY_ORDER
 
 /* See struct smr_train */
 #define CONTROL_TOS		0xc0
@@ -123,23 +118,23 @@ static struct sk_buff *train_skb(const struct smr_train *train,
 	return skb;
 }
 
-/* Allocate a run of pages for @want bytes, or fewer, but at least @least. */
+/* Get a run of pages for @want bytes, or fewer, but at least @least. */
 static struct page *run_alloc(unsigned int want, unsigned int least,
 			      unsigned int *size)
 {
-	int order = min(get_order(want), RUN_ORDER);
+	int order = min(get_order(want), SMR_RUN_ORDER);
 	int lowest = get_order(least);
-	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN | __GFP_COMP | __GFP_NOMEMALLOC;
+	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN | __GFP_NOMEMALLOC;
 	struct page *page;
 
 	for (; order > lowest; order--) {
-		page = alloc_pages(gfp | __GFP_NORETRY, order);
+		page = smr_run_get(order, gfp | __GFP_NORETRY);
 		if (page)
 			break;
 	}
 	if (order <= lowest) {
 		order = lowest;
-		page = alloc_pages(gfp, order);
+		page = smr_run_get(order, gfp);
 	}
 	*size = PAGE_SIZE << order;
 	return page;

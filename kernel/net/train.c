@@ -98,14 +98,25 @@ static unsigned int train_limit(const struct smr_path *path,
 	return clamp(nsegs, 1, max(bytes / seg_len, 1U));
 }
 
-/* Allocate an skb for the headers, and for the payload of a single segment. */
+/*
+ * A single segment of at most this many bytes follows its headers. For a longer one the
+ * allocator would find, and clear, up to twice its size; it is in pages, as a train is.
+ */
+#define LINEAR_MAX	256
+
+static bool is_linear(const struct smr_train *train)
+{
+	return train->max == 1 && train->seg_len <= LINEAR_MAX;
+}
+
+/* Allocate an skb for the headers, and for the payload of a short single segment. */
 static struct sk_buff *train_skb(const struct smr_train *train,
 				 struct dst_entry *dst)
 {
 	const struct net_device *dev = READ_ONCE(dst->dev);
 	unsigned int head = LL_RESERVED_SPACE(dev) + dst->header_len +
 			    headers_len(train->path);
-	unsigned int body = train->max == 1 ? train->seg_len : 0;
+	unsigned int body = is_linear(train) ? train->seg_len : 0;
 	struct sk_buff *skb;
 
 	skb = alloc_skb(head + body + READ_ONCE(dev->needed_tailroom),
@@ -181,7 +192,7 @@ static int train_alloc(struct smr_train *train, struct dst_entry *dst)
 		return -ENOMEM;
 
 	/* Done here so that the first smr_train_segs() cannot fail */
-	if (train->max > 1 && !train_grow(train)) {
+	if (!is_linear(train) && !train_grow(train)) {
 		smr_train_abort(train);
 		return -ENOMEM;
 	}
@@ -312,7 +323,7 @@ void *smr_train_segs(struct smr_train *train, unsigned int len, unsigned int *n)
 	if (WARN_ON_ONCE(!len || len > train->seg_len) ||
 	    train->nsegs == train->max)
 		return NULL;
-	if (train->max > 1 && train->room < len && !train_grow(train)) {
+	if (skb_shinfo(train->skb)->nr_frags && train->room < len && !train_grow(train)) {
 		train->max = train->nsegs;
 		return NULL;
 	}

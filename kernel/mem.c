@@ -12,6 +12,7 @@
 #include "compat/unaligned.h"
 #include "ref.h"
 #include "net/crc.h"
+#include "net/crc_fold.h"
 #include "watch.h"
 
 /* The bounce buffer on the stack, where two memories cannot be mapped at once */
@@ -106,25 +107,24 @@ static bool can_recover(void)
 
 /* Copy, and update the CRC at @crc, which need not be aligned. @steady: see smr_crc32_copy() */
 static int copy_with_crc(void *to, const void *from, size_t len,
-			 const void *steady, void *at)
+			 const void *steady, void *at,
+			 struct smr_crc_section *section)
 {
 	u32 crc = get_unaligned((u32 *)at);
-	int ret = smr_crc32_copy(&crc, to, from, len, steady);
+	int ret = smr_crc32_copy(&crc, to, from, len, steady, section);
 
 	put_unaligned(crc, (u32 *)at);
 	return ret;
 }
 
 /*
- * memmove(), or a copy with a CRC; but an uncorrectable memory error in the source gives
+ * memmove(); but an uncorrectable memory error in the source gives
  * -EFAULT if the machine can recover (x86 with MCA recovery, powerpc). smr_mem_is_bad() finds
  * errors that are already known; this finds new ones. memmove() copies long runs by string
  * instructions where memcpy() does not.
  */
-static int copy_from_mem(void *to, const void *from, size_t len, void *crc)
+static int copy_from_mem(void *to, const void *from, size_t len)
 {
-	if (crc)
-		return copy_with_crc(to, from, len, to, crc);
 	if (can_recover())
 		return copy_mc_to_kernel(to, from, len) ? -EFAULT : 0;
 	memmove(to, from, len);
@@ -174,21 +174,23 @@ static void span_unmap(const struct smr_span *span, struct smr_map *map)
  */
 int smr_pieces_write(struct smr_pieces *to, const void *from, size_t len)
 {
+	struct smr_crc_section section = {};
+	int ret = 0;
 	size_t n;
-	int ret;
 
-	for (; len; len -= n, from += n) {
+	for (; len && !ret; len -= n, from += n) {
 		n = min(len, to->left);
-		ret = copy_from_mem(to->at, from, n, to->crc);
-		if (ret)
-			return ret;
+		ret = to->crc ? copy_with_crc(to->at, from, n, to->at, to->crc, &section) :
+				copy_from_mem(to->at, from, n);
 		smr_pieces_advance(to, n);
 	}
-	return 0;
+	smr_crc_section_end(&section);
+	return ret;
 }
 
 static int copy_from_pieces(void *to, struct smr_pieces *from, size_t len)
 {
+	struct smr_crc_section section = {};
 	int ret = 0;
 	size_t n;
 
@@ -196,11 +198,12 @@ static int copy_from_pieces(void *to, struct smr_pieces *from, size_t len)
 		n = min(len, from->left);
 		if (from->crc)
 			ret = copy_with_crc(to, from->at, n, from->at,
-					    from->crc);
+					    from->crc, &section);
 		else
 			memmove(to, from->at, n);
 		smr_pieces_advance(from, n);
 	}
+	smr_crc_section_end(&section);
 	return ret;
 }
 
@@ -318,7 +321,7 @@ static int copy_run(void *to, const void *from, size_t len)
 		memmove(to, from, len);
 		return 0;
 	}
-	return copy_from_mem(to, from, len, NULL);
+	return copy_from_mem(to, from, len);
 }
 
 /* Copy from map to map, and continue with the runs that follow; *len gets the bytes copied. */

@@ -183,7 +183,7 @@ u32 smr_crc32(u32 crc, const void *data, size_t len)
 
 	/* It cannot fail without a copy. */
 	if (can_fold && len >= CPU_BYTES)
-		done = smr_crc_fold(&crc, NULL, data, len);
+		done = smr_crc_fold(&crc, NULL, data, len, NULL);
 	return crc_rest(crc, data + done, len - done);
 }
 
@@ -196,6 +196,7 @@ u32 smr_crc32(u32 crc, const void *data, size_t len)
  * @steady: @to or
  * @from: the one that no other CPU writes to, and that is cheap to read. If the CRC has to read
  *	the bytes a second time, it reads these
+ * @section: of this copy and further ones; NULL: only of this
  *
  * The CRC is that of the copy, even if another CPU writes to the other buffer concurrently.
  *
@@ -204,13 +205,13 @@ u32 smr_crc32(u32 crc, const void *data, size_t len)
  * powerpc) the error is fatal.
  */
 int smr_crc32_copy(u32 *crc, void *to, const void *from, size_t len,
-		   const void *steady)
+		   const void *steady, struct smr_crc_section *section)
 {
 	ssize_t done = 0;
 
 	BUILD_BUG_ON(CPU_BYTES < SMR_CRC_FOLD_LEAST);
 	if (can_fold && len >= CPU_BYTES) {
-		done = smr_crc_fold(crc, to, from, len);
+		done = smr_crc_fold(crc, to, from, len, section);
 		if (done < 0)
 			return done;
 	}

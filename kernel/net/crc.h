@@ -5,10 +5,13 @@
 
 #include <linux/types.h>
 
+struct smr_crc_section;
+
 void smr_crc_init(void);
 u32 __must_check smr_crc32(u32 crc, const void *data, size_t len);
 int __must_check smr_crc32_copy(u32 *crc, void *to, const void *from,
-				size_t len, const void *steady);
+				size_t len, const void *steady,
+				struct smr_crc_section *section);
 u32 __must_check smr_crc32_4(u32 crc, u32 octets);
 u32 __must_check smr_crc32_2_behind_30(u16 octets);
 

@@ -240,9 +240,33 @@ bool __init smr_crc_fold_open(void)
 	return true;
 }
 
-/* Bytes are folded in units, and at most FOLD_MAX of them with preemption off. */
+/* Bytes are folded in units, and at most SECTION_MAX of them with preemption off. */
 #define FOLD_UNIT	16
-#define SECTION		4096
+#define SECTION_MAX	4096
+
+/* False: the registers cannot be used here. */
+static bool section_begin(struct smr_crc_section *section)
+{
+	if (section->left)
+		return true;
+	if (!irq_fpu_usable())
+		return false;
+	kernel_fpu_begin();
+	section->left = SECTION_MAX;
+	return true;
+}
+
+/**
+ * smr_crc_section_end() - end the use of the registers
+ * @section: may be used again
+ */
+void smr_crc_section_end(struct smr_crc_section *section)
+{
+	if (!section->left)
+		return;
+	kernel_fpu_end();
+	section->left = 0;
+}
 
 /**
  * smr_crc_fold() - continue a CRC-32 over bytes, and copy them
@@ -250,34 +274,38 @@ bool __init smr_crc_fold_open(void)
  * @to: destination; NULL: do not copy
  * @from: the bytes
  * @len: number of bytes
+ * @section: of this copy and further ones; NULL: only of this
  *
  * Context: any, after smr_crc_fold_open() has returned true.
  * Return: number of bytes processed: all except fewer than SMR_CRC_FOLD_LEAST; 0 in an
  * interrupt while the registers were in use. -EFAULT, with a copy only: there is an
  * uncorrectable memory error in @from.
  */
-ssize_t smr_crc_fold(u32 *crc, void *to, const void *from, size_t len)
+ssize_t smr_crc_fold(u32 *crc, void *to, const void *from, size_t len,
+		     struct smr_crc_section *section)
 {
+	struct smr_crc_section own = {}, *s = section ?: &own;
 	size_t done = 0, n;
 	int err = 0;
 
-	if (!irq_fpu_usable())
-		return 0;
 	/* The compiler does not see the accesses of the assembly code. */
 	instrument_read(from, len);
 	if (to) {
 		instrument_write(to, len);
 		kmsan_unpoison_memory(to, len);
 	}
-	while (len - done >= SMR_CRC_FOLD_LEAST && !err) {
-		n = min_t(size_t, len - done, SECTION) & -FOLD_UNIT;
-		kernel_fpu_begin();
+	while (len - done >= SMR_CRC_FOLD_LEAST && !err && section_begin(s)) {
+		n = min(len - done, s->left) & -FOLD_UNIT;
 		err = wide && n >= 2 * SMR_CRC_FOLD_LEAST ?
 		      fold_y(crc, to ? to + done : NULL, from + done, n) :
 		      fold_x(crc, to ? to + done : NULL, from + done, n);
-		kernel_fpu_end();
 		done += n;
+		if (s->left - n < SMR_CRC_FOLD_LEAST)
+			smr_crc_section_end(s);
+		else
+			s->left -= n;
 	}
+	smr_crc_section_end(&own);
 	return err ?: done;
 }
 #endif /* CONFIG_X86_64 */

@@ -109,7 +109,10 @@ static bool is_linear(const struct smr_train *train)
 	return train->max == 1 && train->seg_len <= LINEAR_MAX;
 }
 
-/* Allocate an skb for the headers, and for the payload of a short single segment. */
+/*
+ * Allocate an skb for the headers, and for the payload of a short single segment. Its memory is
+ * a piece of a page that the CPU keeps, so that the allocator need not clear it.
+ */
 static struct sk_buff *train_skb(const struct smr_train *train,
 				 struct dst_entry *dst)
 {
@@ -117,12 +120,19 @@ static struct sk_buff *train_skb(const struct smr_train *train,
 	unsigned int head = LL_RESERVED_SPACE(dev) + dst->header_len +
 			    headers_len(train->path);
 	unsigned int body = is_linear(train) ? train->seg_len : 0;
+	unsigned int size = SKB_DATA_ALIGN(head + body + READ_ONCE(dev->needed_tailroom)) +
+			    SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
 	struct sk_buff *skb;
+	void *data;
 
-	skb = alloc_skb(head + body + READ_ONCE(dev->needed_tailroom),
-			GFP_ATOMIC | __GFP_NOWARN);
-	if (!skb)
+	data = netdev_alloc_frag(size);
+	if (!data)
 		return NULL;
+	skb = build_skb(data, size);
+	if (!skb) {
+		skb_free_frag(data);
+		return NULL;
+	}
 
 	skb_reserve(skb, head);
 	skb_dst_set(skb, dst_clone(dst));

@@ -63,11 +63,11 @@ struct smr_charge {
 
 /**
  * struct smr_packets - received packets queued for a user's QPs
- * @bytes: their true size; each CPU may be behind by @batch
+ * @bytes: their true size; each CPU may hold up to @batch that are not in the sum yet
  * @max: bytes; constant
- * @batch: bytes; constant. All CPUs together are behind by a quarter of @max at most. Packets
- *	are counted on the CPU that receives them and uncounted on the one that consumes them,
- *	so if all CPUs could be behind by more than @max, the sum could block reception for ever
+ * @batch: bytes; constant. All CPUs together hold at most a quarter of @max outside the sum.
+ *	Packets are counted on the CPU that receives them and uncounted on the one that consumes
+ *	them: if the error could exceed @max, the sum could block reception for ever
  */
 struct smr_packets {
 	struct percpu_counter bytes;

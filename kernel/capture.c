@@ -2,11 +2,11 @@
 /*
  * A capture is a file that a context opens. It has the packets that QPs of the context's user
  * send and receive on the link, also those that two QPs of this host exchange without packets
- * (qp/mirror.c). The user of a context is the one that may read its refusals (why.c): there is
- * none if the process has privileges that its user lacks.
+ * (qp/mirror.c). The context's user is the one that may read its refusals (why.c). A process
+ * with privileges that its user lacks has no such user, and cannot open a capture.
  *
- * A packet costs a look at each capture of its link, so captures are counted as steering rules
- * are. The file may outlive the context, and then it says that this is the end.
+ * Each packet is checked against every capture of its link, so captures count against the limit
+ * on steering rules. The file may outlive the context: reads then return 0 after the packets.
  */
 #include "capture.h"
 
@@ -52,7 +52,7 @@ static ssize_t record_read(struct smr_capture *cap, char __user *to, size_t size
 	return ret ? ret : (ssize_t)copied;
 }
 
-/* Is there a packet, or will there be none any more? */
+/* Is a packet queued, or has the capture ended? */
 static bool is_ready(struct smr_capture *cap)
 {
 	return !kfifo_is_empty(&cap->fifo) || READ_ONCE(cap->ended);
@@ -66,7 +66,7 @@ static ssize_t capture_read(struct file *file, char __user *to, size_t size,
 	bool ended;
 
 	for (;;) {
-		/* What was captured before the end is read before the end. */
+		/* Read before the queue: packets from before the end are returned first. */
 		ended = smp_load_acquire(&cap->ended); /* pairs with capture_end() */
 		ret = record_read(cap, to, size);
 		if (ret != -EAGAIN)

@@ -82,8 +82,8 @@ static void dev_leave(struct smr_dev *dev)
 
 /*
  * If ib_device_try_get() fails, the device is being removed; or it is being enabled, and
- * enable_driver() queues resync_work. The core waits for references first and then for the work
- * of its events.
+ * enable_driver() queues resync_work. When the core removes a device, it waits for references
+ * first, and then for the work of its events.
  */
 static void dev_look(struct smr_dev *dev)
 {
@@ -233,7 +233,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 	smr_steer_fini(&dev->verbs.steer);
 	smr_ahtab_fini(&dev->verbs.ahs);
 	smr_egress_close(&dev->egress);
-	/* The objects that are left may be refused something, which nobody reads any more. */
+	/* The objects that are left may still log refusals, but these are never read. */
 	smr_why_log_end(smr_why_log_get(dev->verbs.env.kernel_whys));
 	smr_netns_put(dev->ns);
 	netdev_put(dev->verbs.env.ndev, &dev->tracker);
@@ -293,7 +293,7 @@ static void dev_init_ibdev(struct smr_dev *dev, const struct net_device *ndev)
 	struct ib_device *ibdev = &dev->verbs.ibdev;
 	u8 mac[ETH_ALEN];
 
-	/* The address of a loopback netdev is 0, a tun has none: not unique. */
+	/* A loopback netdev has the address 0, and a tun has none: neither makes a unique GUID. */
 	if (is_valid_ether_addr(ndev->dev_addr))
 		ether_addr_copy(mac, ndev->dev_addr);
 	else

@@ -3,9 +3,9 @@
  * Device memory as a dma-buf, which other drivers, other links and other processes can
  * use.
  *
- * The buffer holds references on the pages, but on neither the link nor the process: both may
- * be gone before it. The pages stay charged to the link's store until then; see mmap.c. The
- * buffer pins the module, as that of any exporter does.
+ * The buffer holds references on the pages, but on neither the link nor the process: it may
+ * outlive both. The pages stay charged to the link's store until it is freed; see mmap.c. Like
+ * any exporter's buffer, it pins the module.
  *
  * The memory is ordinary CPU memory, so an attached device may need cache maintenance:
  * begin_cpu_access() and end_cpu_access() do that for all devices that have it mapped.
@@ -200,7 +200,7 @@ static const struct dma_buf_ops export_ops = {
 
 /**
  * smr_dm_export() - make a dma-buf of device memory
- * @dm: the memory; the caller prevents that it is freed during the call
+ * @dm: the memory; the caller keeps it from being freed during the call
  *
  * The buffer consists of the whole pages of @dm. Bytes beyond its length are zero at first.
  *

@@ -72,8 +72,8 @@ struct smr_bell *smr_bell_create(struct smr_qptab *tab, u64 context)
  * smr_bell_silence() - disable a doorbell: later rings have no effect
  * @bell: the doorbell
  *
- * A thread that rings holds a reference on the QP. A thread may still be reading the table: the
- * removal of the namespace's last link waits for a grace period after this.
+ * A thread that is ringing holds a reference on the QP. Another one may still be looking its QP up
+ * in the table: the removal of the namespace's last link waits for a grace period after this.
  *
  * Context: process; any number of times.
  */

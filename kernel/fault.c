@@ -122,7 +122,10 @@ static void users_take_idle(struct list_head *idle)
 			list_move(&user->node, idle);
 }
 
-/* Work items that dropped the last reference may still hold faults_lock, and are about to end. */
+/*
+ * Called without faults_lock: destroy_workqueue() waits for the work item that has dropped the
+ * user's last reference, which may still hold that lock.
+ */
 static void users_free(struct list_head *idle)
 {
 	struct faults_user *user, *next;

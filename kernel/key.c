@@ -23,8 +23,8 @@
 #define NO_PD		U32_MAX
 
 /*
- * The nearest region is searched among at most so many keys of the device, since no table is sorted
- * by address: a refusal must not delay a softirq.
+ * The nearest region is searched only if the device has at most this many keys. No table is sorted
+ * by address, so the search visits all keys, and a refusal must not delay a softirq.
  */
 #define NEAR_KEYS	512
 
@@ -159,8 +159,8 @@ static void recent_add(struct smr_keys *keys, const struct smr_key *key)
 }
 
 /*
- * Was there recently such a key that @pd could use? The keys of other PDs are not reported. An
- * entry that changes during the search counts as not found.
+ * Was this a key that has ended recently, and that @pd could use? The keys of other PDs are not
+ * reported. An entry that changes during the search counts as not found.
  */
 static bool recent_find(const struct smr_keys *keys, u32 key,
 			const struct ib_pd *pd, struct key_past *past)
@@ -331,7 +331,7 @@ static bool range_inside(const struct smr_key *key, u64 addr, u64 len)
 	       len <= key->length - off;
 }
 
-/* The bytes that are to be opened; or all that the key opens, where @iova is then set. */
+/* The bytes to open; with @all, everything that the key opens: key_try() sets @iova and @len. */
 struct key_range {
 	bool all;
 	u64 iova;
@@ -363,8 +363,8 @@ static enum smr_key_verdict key_try(const struct smr_key *key, u8 tag,
 }
 
 /*
- * Look a key up, check it, and open the range. What was read of the key is used only if it has not
- * changed meanwhile: the memory or the bounds may differ. Called under RCU.
+ * Look a key up, check it, and open the range. If the key has changed during the check, its memory
+ * or bounds may differ: drop the result, and check again. Called under RCU.
  */
 static __always_inline enum smr_key_verdict
 key_span(struct smr_keys *keys, u32 key, const struct ib_pd *pd, u32 qpn, int access,
@@ -582,7 +582,7 @@ static void near_find(struct smr_keys *keys, const struct ib_pd *pd,
  * smr_key_near() - add the nearest region to the reason why a key did not open
  * @keys: the key table of the device
  * @pd: whose regions may be named
- * @why: of smr_key_why(); other reasons are left alone
+ * @why: filled in by smr_key_why(); only KEY_UNKNOWN, KEY_ENDED and KEY_RANGE are changed
  *
  * Nothing is added if the device has more than NEAR_KEYS keys.
  *

@@ -4,9 +4,9 @@
  * the memory cgroup of the process that asks for it.
  *
  * A process may still map the memory of a destroyed object. Each mapping holds references on
- * the pages, and the memory cgroup is charged until the last reference is dropped. The pool
- * must be charged as long, or a process could allocate without limit by creating, mapping and
- * destroying objects. There is no notification of the end of a mapping: vm_operations would pin
+ * the pages, and the memory cgroup is charged until the last reference is dropped. The pool must
+ * stay charged until then, too, or a process could allocate without limit by creating, mapping
+ * and destroying objects. softmr is not notified when a mapping ends: vm_operations would pin
  * the module as long as any process maps a ring. So the memory is put in a list, which is
  * searched for unmapped memory when the pool is exhausted. A provider unmaps memory soon after
  * its object is destroyed, so most entries can be freed when the next one is added.

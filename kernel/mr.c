@@ -366,7 +366,7 @@ int smr_mr_dereg(struct smr_mr *mr)
 	return 0;
 }
 
-/* Fill in the arguments that @flags do not change from the region. */
+/* Copy the arguments that @flags leave unchanged from the region. */
 static void args_keep(const struct smr_mr *mr, int flags, struct mr_args *args)
 {
 	if (!(flags & IB_MR_REREG_TRANS)) {
@@ -378,7 +378,7 @@ static void args_keep(const struct smr_mr *mr, int flags, struct mr_args *args)
 		args->access = mr->access;
 }
 
-/* For memory that allows every access except those fixed at its creation. */
+/* Keep memory of a kind with any_access: only the rights that are fixed at its creation matter. */
 static struct smr_mem *keep_mem(const struct smr_mr *mr,
 				const struct mr_args *args)
 {

@@ -375,9 +375,9 @@ static void window_set_tag(struct smr_window *win)
 }
 
 /*
- * Execute the second part of a request that ends a binding: when no copy uses it any more, unbind
- * the window, and bind it to its next region. -EAGAIN: copies are in progress, and @waiter is told
- * when they have ended.
+ * Execute the second part of a request that ends a binding: when the last copy through it has
+ * ended, unbind the window, and bind it to its next region. -EAGAIN: copies are in progress, and
+ * @waiter is told when they have ended.
  */
 static int window_finish(struct smr_window *win, struct smr_ref_waiter *waiter)
 {
@@ -401,8 +401,8 @@ static int window_finish(struct smr_window *win, struct smr_ref_waiter *waiter)
  * @req: the request
  * @waiter: after -EAGAIN, told when to call smr_mw_finish()
  *
- * After an error the window is as it was. After -EAGAIN the request has begun, and cannot be
- * refused any more.
+ * After an error the window is as it was. After -EAGAIN the request has begun, and can no longer
+ * be refused.
  *
  * Context: any but hard interrupts.
  * Return: 0, or why not: -ENOENT (no such window or region), -EPERM (of another PD), -EACCES
@@ -447,7 +447,7 @@ int smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,
  * @rkey: a key of the window, with any tag; for other keys this does nothing
  * @waiter: was told
  *
- * If the window is being deallocated, nothing is bound to it any more.
+ * If the window is being deallocated, the request has no further effect.
  *
  * Context: any but hard interrupts.
  * Return: 0: no copy uses the former binding; -EAGAIN: @waiter is told when to call this again.

@@ -136,7 +136,7 @@ static int pinned_map(struct smr_mem *mem, u64 off, size_t len, bool write,
 {
 	struct smr_pinned *p = to_pinned(mem);
 
-	/* Only then the pages become dirty when they are unpinned: clean ones need no swap. */
+	/* Unpinning marks the pages dirty only if this is set: clean pages need no swap. */
 	if (write && !READ_ONCE(p->written))
 		WRITE_ONCE(p->written, true);
 	off += p->pgoff;

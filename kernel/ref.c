@@ -83,9 +83,9 @@ static bool ref_drained(struct smr_ref *ref)
  * @ref: the references of a key that is already invalid
  * @waiter: not in a list. If this returns false, told when the last span has ended
  *
- * May be called by several waiters, and by each of them until it returns true: a waiter that was
- * told calls it again. The count may have been used again, and a delayed put may report an earlier
- * end. A waiter that is listed waits until it is told, so that it has one owner and one end.
+ * Several waiters may call this, each of them until it returns true. A waiter that was told calls
+ * it again: the count may have been reinitialized since, and a delayed put may report the end of
+ * an earlier use. A listed waiter belongs to the last put, and must not be passed again.
  *
  * Context: any but hard interrupts.
  * Return: true if there are no spans. Then all that copies have written is visible, and @waiter is

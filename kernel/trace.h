@@ -372,7 +372,7 @@ TRACE_EVENT(smr_dereg_busy,
 
 /*
  * A verb or work request was refused, or a packet dropped: "softmr why ID" explains the reason.
- * A packet that is for no QP is of no link.
+ * A packet for a QP that does not exist belongs to no link.
  */
 TRACE_EVENT(smr_refused,
 	TP_PROTO(const struct ib_device *ibdev, u32 pid, u32 qpn, u32 id,

@@ -71,8 +71,8 @@ static inline struct smr_why_log *smr_udata_whys(struct ib_udata *udata)
 }
 
 /*
- * Log that the input of a command cannot be used, or its response not be written: @ret. A kernel
- * consumer has neither.
+ * If @ret is an error, log that the command's input is invalid, or that its response cannot be
+ * written. A kernel consumer has neither. Returns @ret.
  */
 static inline int smr_udata_result(struct ib_udata *udata, int ret)
 {

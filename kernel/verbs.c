@@ -642,8 +642,8 @@ static void dereg_refused(struct smr_verbs *verbs, struct smr_mr *mr,
 }
 
 /*
- * When a process exits or the device is removed, the core destroys the newest objects first, so
- * a region before an older window that is bound to it. The core retries the region later.
+ * When a process exits or the device is removed, the core destroys the newest objects first. So
+ * it tries to destroy a region before an older window that is bound to it, and retries later.
  */
 static bool is_clean_up(const struct smr_verbs *verbs)
 {

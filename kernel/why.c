@@ -4,9 +4,9 @@
  * context, without waiting: if the entry is in use, the refusal is lost. So neither a storm of
  * refusals nor a reader delays a QP.
  *
- * A sender of packets decides how many of them are dropped or refused without an end of the QP.
- * So of each reason for that a context logs one in a second: else they would push its other
- * refusals out.
+ * Whoever sends packets can cause any number of drops and refusals that do not end the QP. So a
+ * context logs each reason for these at most once per second. Otherwise they would overwrite all
+ * other refusals.
  */
 #include "why.h"
 
@@ -33,10 +33,10 @@
 #define LOG_ENTRIES	64
 #define PAST_ENTRIES	256
 
-/* If all of those are in use, a user with so many replaces his own */
+/* When all PAST_ENTRIES are in use, a user that has this many overwrites its own oldest one */
 #define PAST_SHARE	64
 
-/* The reasons that may be those of packets */
+/* Reasons that a peer's packets can cause; rate-limited by smr_why_may_add() */
 static const u16 packet_ids[] = {
 #define PACKET_ID(name, id, ...) id,
 	SMR_WHYS_REQUESTS(PACKET_ID) SMR_WHYS_DROPS(PACKET_ID)
@@ -62,8 +62,8 @@ struct why_slot {
  * @head: number of refusals so far
  * @ibdev: the device, which outlives all users of the log; or NULL
  * @who: the context's process and user; @who.rec and @who.dev are unused
- * @second: jiffies / HZ of the last refusal for each of packet_ids that was limited. Any
- *	context may write it without a lock: a race costs or adds one refusal
+ * @second: jiffies / HZ of the last refusal that smr_why_may_add() has allowed, for each of
+ *	packet_ids. Written in any context without a lock: a race loses or adds one refusal
  * @slots: refusal n is in slot n % LOG_ENTRIES
  *
  * @book->lock guards @node; constant but for @head, @second and @slots.
@@ -281,8 +281,8 @@ struct smr_why_log *smr_why_log_create_kernel(struct smr_why_book *book,
 }
 
 /*
- * The context of a log that has not ended, as readers see it. The kernel's log of a link is there
- * before the device has its index.
+ * The context of a log that has not ended, as readers see it. @who.dev is read only now: the
+ * kernel's log of a link is created before the device has its index.
  */
 static struct smr_why_entry log_who(const struct smr_why_log *log)
 {
@@ -319,8 +319,8 @@ void smr_why_log_put(struct smr_why_log *log)
 }
 
 /*
- * The entry to use next: a free one; or the oldest, so that one user cannot overwrite those of
- * all others: of the user himself, once he has his share.
+ * The entry to use next: a free one, else the oldest of all. A user that already has PAST_SHARE
+ * entries overwrites its own oldest one, and not those of others.
  */
 static struct past_entry *past_next(struct smr_why_past *past, kuid_t uid)
 {
@@ -425,7 +425,7 @@ void smr_why_add(struct smr_why_log *log, const struct smr_why *why,
 	spin_unlock(&slot->lock);
 }
 
-/* Without a reason of the verb, there is one of all verbs for the errno. */
+/* The general reason for an errno, for a verb that has given none */
 static u32 id_of(int err)
 {
 	switch (err) {
@@ -452,7 +452,7 @@ static u32 id_of(int err)
 /**
  * smr_why_add_verb() - log that a verb is refused; see smr_why_verb()
  * @log: of the context that has called it
- * @why: the reason; its id is 0, or NULL: that of all verbs for the errno
+ * @why: the reason; if it is NULL or its id is 0, the general reason for the errno
  * @qpn: the QP concerned, or 0
  * @err: the negative errno
  *

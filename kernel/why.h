@@ -139,7 +139,7 @@ int smr_why_walk(struct smr_why_book *book, u64 *log, u64 *seq,
 /**
  * smr_why_verb() - log the refusal if a verb fails
  * @log: of the context that has called it; NULL: nothing is logged
- * @why: the reason; its id is 0, or NULL: that of all verbs for the errno
+ * @why: the reason; if it is NULL or its id is 0, the general reason for the errno
  * @qpn: the QP concerned, or 0
  * @ret: result of the verb
  *

@@ -90,7 +90,7 @@ DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_WHY_READ,
 						SMR_ATTR_NUMBER(u32),
 						UA_MANDATORY));
 
-/* The process may say what it likes: only it, and whoever may read its log, is told. */
+/* The reason is not verified: only the process itself, and readers of its log, see it. */
 static int UVERBS_HANDLER(SMR_METHOD_WHY_NOTE)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);

@@ -193,9 +193,8 @@ u32 smr_crc32(u32 crc, const void *data, size_t len)
  * @to: destination; must not overlap @from
  * @from: the bytes, of any alignment
  * @len: number of bytes
- * @steady: @to or
- * @from: the one that no other CPU writes to, and that is cheap to read. If the CRC has to read
- *	the bytes a second time, it reads these
+ * @steady: whichever of @to and @from no other CPU writes to, and is cheap to read. If the CRC
+ *	has to read the bytes a second time, it reads these
  * @section: of this copy and further ones; NULL: only of this
  *
  * The CRC is that of the copy, even if another CPU writes to the other buffer concurrently.

@@ -134,7 +134,7 @@ static const struct factors factors_y[] = {
 	STEP(r, 3, AT(0, w), store)					\
 	LOOP_END("4", "5", 1, w)
 
-/* Registers of 32 bytes leave 16 bytes too many, and perhaps there are 16 more */
+/* After folding by 32 bytes: fold the halves of the result, and 16 more bytes if there are any */
 #define FOLD_HALVES(store)						\
 	FACTORS_X(2)							\
 	"vextracti128 $1, %%ymm3, %%xmm2\n"				\
@@ -147,8 +147,8 @@ static const struct factors factors_y[] = {
 
 /*
  * The remainder of number 3. Its upper half is folded onto its lower one, which 32 zero bits
- * follow, and the upper 32 bits of what results onto the rest: 64 bits. How many times P
- * these contain, and what is left then, follows from two products.
+ * follow, and the upper 32 bits of the result onto the rest: 64 bits. Two products give the
+ * quotient of these by P, and the remainder.
  */
 #define REDUCE								\
 	FACTORS_X(3)							\

@@ -26,8 +26,8 @@ struct smr_egress;
  * @ip_id: next IPv4 identification; one per segment
  * @dst: the cached route, a reference; NULL before the first use. Read under RCU, written
  *	under @lock
- * @dst_cookie: validates @dst; same rules. It may briefly be that of the next or the previous
- * @dst: then @dst is looked up again, or used once more
+ * @dst_cookie: validates @dst; same rules. While @dst is replaced, a reader may see the cookie of
+ *	the other one: then it looks the route up again, or uses the old one once more
  * @lock: see @dst; softirqs off
  *
  * After smr_path_init() the owner fills in the addressing fields, from @saddr to @ttl, which

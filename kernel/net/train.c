@@ -462,7 +462,7 @@ static void push_udp(const struct smr_train *train, struct sk_buff *skb)
 	}
 }
 
-/* For a path without a hop limit and a packet without a route; a real one would take the route's */
+/* Hop limit of a packet that is only shown: neither its path nor a route sets one. */
 #define UNSENT_TTL	64
 
 static void push_ip4(struct sk_buff *skb, const struct smr_path *path, u16 id)

@@ -264,7 +264,7 @@ static unsigned int rx_hook(void *priv, struct sk_buff *skb,
 		rx_drop(sn, family, skb, reason);
 		return NF_STOLEN;
 	}
-	/* It may be queued for long: do not hold its references as long. */
+	/* It may be queued for a long time: release its references now. */
 	skb_orphan(skb);
 	skb_dst_drop(skb);
 	nf_reset_ct(skb);

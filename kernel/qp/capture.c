@@ -21,14 +21,14 @@
 #include "why.h"
 
 /*
- * Any user may begin and end a capture, and each change patches code on all CPUs. So after the
- * last one the code stays as it is for a while.
+ * Any user may begin and end a capture, and switching the static key patches code on all CPUs.
+ * So the key stays on for a while after the last capture has ended.
  */
 #define LINGER_JIFFIES	(10 * HZ)
 
 DEFINE_STATIC_KEY_DEFERRED_FALSE(smr_captured, LINGER_JIFFIES);
 
-/* Packets of a netdev without Ethernet headers get one, as those of taps have. */
+/* A packet without an Ethernet header gets one, so that all packets of a capture have one. */
 static unsigned int head_put(u8 *to, const struct sk_buff *frame)
 {
 	const struct ethhdr eth = { .h_proto = frame->protocol };
@@ -120,7 +120,7 @@ static void frames_lost(const struct parties *p, unsigned int count)
 	}
 }
 
-/* Show @count packets of a train from @first on. Consumes @skb, which may be NULL: no memory */
+/* Add @count packets of a train from @first on. Consumes @skb; if it is NULL, they are lost. */
 static void train_add(const struct parties *p, struct sk_buff *skb,
 		      unsigned int first, unsigned int count)
 {

@@ -64,7 +64,7 @@ static_assert(offsetof(struct smr_capture, packet) + sizeof(struct smr_captured_
 
 extern struct static_key_false_deferred smr_captured;
 
-/* Is there a capture, of whatever user? */
+/* Is there a capture of any user? */
 static inline bool smr_is_captured(void)
 {
 	return static_branch_unlikely(&smr_captured.key);
@@ -79,7 +79,7 @@ void __cold smr_capture_local_all(const struct smr_qp *from,
 				  const struct smr_qp *to, struct sk_buff *skb);
 
 /**
- * smr_capture_sent() - show captures a train that is about to be sent
+ * smr_capture_sent() - add a train that is about to be sent to the captures
  * @qp: its sender
  * @train: all its segments are sealed
  *
@@ -93,7 +93,7 @@ static inline void smr_capture_sent(const struct smr_qp *qp,
 }
 
 /**
- * smr_capture_received() - show captures a packet that a QP receives
+ * smr_capture_received() - add a packet that a QP receives to the captures
  * @qp: its receiver
  * @skb: the packet, described by struct smr_rx_part; not changed
  *
@@ -107,7 +107,7 @@ static inline void smr_capture_received(const struct smr_qp *qp,
 }
 
 /**
- * smr_capture_local() - show captures a packet between two QPs of this host that is not sent
+ * smr_capture_local() - add a packet that two QPs of this host exchange without sending it
  * @from: its sender
  * @to: its receiver
  * @skb: the packet, as for taps; not changed

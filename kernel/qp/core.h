@@ -269,7 +269,7 @@ struct smr_paging {
 /**
  * struct smr_requester - the sending half of the send task
  * @icrc: cached CRC state of the packets that it sends
- * @refused: tracks that the stack refuses its packets
+ * @refused: since when the stack has refused its packets
  * @inval: the LOCAL_INV or bind that waits
  * @paging: pages of the data that it sends, also through a local peer
  * @sent: counts of work done by it and the completer, for diagnosis
@@ -377,8 +377,8 @@ struct smr_rd_res {
  * @active: the other fields are in use
  * @first: the next response is the first
  * @atomic: not a READ: the response to an atomic must be sent, @va is its value
- * @counts: bytes of a READ that is executed for the first time, plus 1; it is counted at its
- *	end. 0: do not count
+ * @counts: bytes of a READ that is executed for the first time, plus 1; added to the completion
+ *	counter when the stream ends. 0: do not count
  * @repeat: it was answered before
  */
 struct smr_read_stream {
@@ -442,7 +442,7 @@ enum smr_comp_op {
  * @nr_res: size of @res
  * @icrc: cached CRC state of the responses that it sends
  * @icrc_in: cached CRC state of received requests
- * @refused: tracks that the stack refuses its packets
+ * @refused: since when the stack has refused its packets
  * @inval: the invalidate that a SEND has begun. Nothing else is done before it is finished
  * @read: READ in progress
  * @paging: pages that requests need on this side

@@ -15,15 +15,16 @@
 #include "qp/ooo.h"
 
 /*
- * PSNs that may be outstanding: the maximum on a good path, and the initial value, when nothing
- * is known of the path and all QPs may start at once
+ * PSNs that may be outstanding: the maximum on a path that is not far, and the initial value, for
+ * an unknown path, on which all QPs may start at once
  */
 #define WINDOW_MAX	1024
 #define WINDOW_START	128
 
 /*
- * If the minimum round-trip time of a path, in us, exceeds FAR_US, more must be in flight to
- * use the path: PSNs, and their bytes, which a responder that waits has to keep
+ * If the minimum round-trip time of a path is at least FAR_US, in us, more must be in flight to
+ * fill the path: up to FAR_MAX PSNs, and up to FAR_MAX_BYTES, since a responder that has to wait
+ * keeps the packets
  */
 #define FAR_US		5000
 #define FAR_MAX		4096

@@ -45,8 +45,8 @@ bool smr_cwnd_lost_once(struct smr_cwnd *w, u32 una, u32 max_psn);
 bool smr_cwnd_marked(struct smr_cwnd *w, u32 una, u32 max_psn);
 
 /*
- * The number of further PSNs that may be in flight, if @used are and responses of @kept of
- * these have arrived
+ * The number of further PSNs that may be in flight, if @used PSNs are unacknowledged and the
+ * responses of @kept of these have arrived
  */
 static inline u32 smr_cwnd_room(const struct smr_cwnd *w, int used, u32 kept,
 				u32 max)

@@ -73,8 +73,7 @@ int smr_inval_exec(struct smr_qp *qp, struct smr_inval *inv,
  * @inv: of a side
  *
  * Context: any but hard interrupts; called by the task that owns @inv, or while that is paused.
- * Return: 0: none is pending any more; -EAGAIN: spans are left. The task runs when they have
- *	ended.
+ * Return: 0: none is pending; -EAGAIN: spans are left, and the task runs when they have ended.
  */
 int smr_inval_finish(struct smr_qp *qp, struct smr_inval *inv)
 {

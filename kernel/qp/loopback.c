@@ -82,7 +82,8 @@ static bool peer_connected(const struct smr_qp *qp, const struct smr_qp *peer)
  * @qp: the QP
  * @local: the operation, in its inbox or about to be put there
  *
- * As rx_lookup() does it for packets. Nothing is logged if the requester takes it back.
+ * Does for an operation what rx_lookup() does for a packet. Nothing is logged if the requester
+ * takes the operation back.
  *
  * Context: any.
  */

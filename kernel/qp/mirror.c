@@ -27,7 +27,7 @@
 /* Headers in front of the BTH */
 #define HEADROOM	(ETH_HLEN + sizeof(struct ipv6hdr) + sizeof(struct udphdr))
 
-/* The packets of an operation that are shown. It is answered only after that, with BH off. */
+/* Maximum packets shown of an operation: its answer waits for them, and BH are off meanwhile. */
 #define PACKETS_MAX	1024
 
 /**
@@ -231,8 +231,8 @@ static void reply_show(struct mirror *m, const struct smr_wr_info *wr,
 }
 
 /*
- * Open the requester's list, as far as it is shown. False: a key is refused, and it stays
- * without data.
+ * Open the part of the requester's list that is shown. False: a key is refused, so there is no
+ * data to show.
  */
 static bool list_open(struct mirror *m)
 {
@@ -249,7 +249,7 @@ static bool list_open(struct mirror *m)
 	       SMR_KEY_OK;
 }
 
-/* Others may be looked at only. */
+/* smr_is_shown() may be true because of other links or other users. */
 static bool is_looked_at(const struct smr_qp *from, const struct smr_qp *to)
 {
 	return smr_steer_is_sniffed(from->env->steer) ||

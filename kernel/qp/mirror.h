@@ -14,7 +14,7 @@
 
 struct sk_buff;
 
-/* Does anyone look at packets? */
+/* Is there a sniffer or a capture on any link? */
 static inline bool smr_is_shown(void)
 {
 	return static_branch_unlikely(&smr_sniffed) || smr_is_captured();
@@ -28,7 +28,7 @@ void smr_mirror_datagram_all(const struct smr_qp *from, const struct smr_qp *to,
 			     const struct sk_buff *skb);
 
 /**
- * smr_mirror() - show sniffers an operation that is about to be answered
+ * smr_mirror() - show the packets of an operation that is about to be answered
  * @qp: the caller owns its response task
  * @local: the operation, claimed
  * @answer: the kind of answer
@@ -42,7 +42,7 @@ static inline void smr_mirror(struct smr_qp *qp, const struct smr_local *local,
 }
 
 /**
- * smr_mirror_datagram() - show sniffers a datagram that is about to be given to its receiver
+ * smr_mirror_datagram() - show a datagram that is about to be given to its receiver
  * @from: the sender's QP
  * @to: the receiver's QP
  * @path: from one to the other

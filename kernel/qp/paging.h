@@ -24,7 +24,7 @@ static inline enum ib_wc_status smr_fault_status(int err)
 	return err == -ENOMEM ? IB_WC_LOC_QP_OP_ERR : IB_WC_LOC_PROT_ERR;
 }
 
-/* The verdict on a request for the same reason; @refused if there is memory */
+/* The verdict on a request whose pages cannot be brought in; @refused unless memory ran out */
 static inline enum smr_resp_verdict
 smr_fault_verdict(int err, enum smr_resp_verdict refused)
 {

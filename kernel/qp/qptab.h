@@ -57,7 +57,7 @@ struct smr_members {
  * @members: attachments to multicast groups
  * @peers: claims on peers
  * @strays: count of packets for a QP number that does not exist
- * @whys: the log of them; while the namespace has a link
+ * @whys: the log of these packets; valid while the namespace has a link
  *
  * QP numbers are unique in the namespace, not only on a device, since all its
  * devices share the sockets.

@@ -118,8 +118,8 @@ u32 smr_rd_req_part(const struct smr_snd *snd, const struct smr_cwnd *cwnd,
  * smr_rd_req_least() - maximum PSNs of the smallest part of a READ
  * @first: its first PSN, relative to that of the READ
  *
- * Return: the number; so many PSNs, unless they exceed the READ, lie within one earlier
- *	request.
+ * Return: the number. This many PSNs from @first on, up to the end of the READ, lie within one
+ *	earlier request.
  */
 u32 smr_rd_req_least(u32 first)
 {

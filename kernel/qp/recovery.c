@@ -19,10 +19,10 @@
  * smr_out_set_timeout() - set the consumer's timeout
  * @qp: the QP, paused
  *
- * The stack may refuse packets of a QP for the same time: a packet that is refused for a whole
- * timeout is lost. Further timeouts use up the retries. Without a timeout a requester would never
- * send the packet again, so it tries for ever. A responder tries for a second: its peer repeats a
- * request whose answer is lost.
+ * The timeout also limits how long the stack may refuse a packet: one that is refused for longer
+ * counts as lost, and the retries decide. A requester without a timeout would never send a lost
+ * packet again, so it tries for ever. A responder without a timeout tries for a second: its peer
+ * repeats a request whose answer is lost.
  */
 void smr_out_set_timeout(struct smr_qp *qp)
 {

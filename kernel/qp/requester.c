@@ -401,8 +401,8 @@ static enum smr_step requester_step(struct smr_qp *qp, struct smr_budget *budget
 }
 
 /*
- * Has a work request started that is not complete? Its packets may all be acknowledged already,
- * or none: the receiver may not have been ready.
+ * Has a work request started that is not complete? All of its packets may be acknowledged already;
+ * or none may be in flight, because the receiver was not ready.
  */
 static bool sq_has_begun(const struct smr_qp *qp)
 {

@@ -140,7 +140,10 @@ static enum smr_step payload_done(struct smr_exec *x)
 	return SMR_STEP_DONE;
 }
 
-/* Is all of a SEND done but its completion? Its invalidate has been finished since. */
+/*
+ * The flag of a SEND that was executed, except for its completion: it waits for its invalidate,
+ * and runs again when that is finished.
+ */
 static bool *send_executed(const struct smr_exec *x)
 {
 	return x->op->local ? &x->op->local->executed :

@@ -15,8 +15,8 @@
 #include "qp/xrc.h"
 
 /*
- * Maximum bytes written back per call. In softirq only the last slice is, which may be a whole
- * FLUSH.
+ * Maximum bytes written back per call. In softirq, bytes are written back only if at most
+ * SMR_RESP_SLICE of the FLUSH are left.
  */
 #define SLICE_MAX	SZ_256K
 

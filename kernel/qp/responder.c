@@ -347,7 +347,7 @@ static void __cold op_not_ready(struct smr_qp *qp, const struct smr_op *op)
 			    op->hdr.len);
 }
 
-/* smr_show_outcome() in trace.h has them all */
+/* smr_show_outcome() in trace.h names each of them. */
 static_assert(SMR_RESP_NR == 15 && SMR_STEP_PEER == 4);
 
 static void op_trace(const struct smr_qp *qp, const struct smr_op *op,
@@ -365,7 +365,7 @@ static void op_trace(const struct smr_qp *qp, const struct smr_op *op,
 static enum smr_step op_pending(struct smr_qp *qp, const struct smr_op *op,
 				enum smr_step step, struct smr_budget *budget)
 {
-	/* The request that asks for their ACK may be queued after this one. */
+	/* Do not wait with ACKs: the request that asks for them may be queued behind this one. */
 	if (step == SMR_STEP_WAIT)
 		smr_reply_unasked_flush(qp);
 	if (step == SMR_STEP_PEER) {

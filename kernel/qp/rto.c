@@ -101,7 +101,7 @@ static void arm(struct smr_rto *rto)
 {
 	u64 next = earlier(earlier(rto->ack, rto->probe), rto->rnr);
 
-	/* After it has fired, smr_rto_due() restarts it; but it is not known when. */
+	/* Start it also after it has fired: when smr_rto_due() will restart it is not known. */
 	if (!next || (rto->armed && rto->armed <= next && !READ_ONCE(rto->fired)))
 		return;
 	rto->armed = next;

@@ -167,7 +167,7 @@ u32 smr_rx_train_alike(struct smr_rx_train *t, unsigned int seg, u32 max,
  * @t: the train
  * @count: number of packets that were handled as similar
  *
- * A damaged packet may look like one more of them where there cannot be one.
+ * A damaged packet may look similar by chance, and belong to no place in the message.
  *
  * Return: true if the ICRCs of some were not checked. The caller repeats the step, which then
  *	checks them.

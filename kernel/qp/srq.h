@@ -55,9 +55,9 @@ struct smr_srqtab {
  * @srqn: XRC: its number
  * @handle: XRC: has its reference count
  * @released: completed when the reference count has dropped to 0
- *
- * @tab, @cq, @srqn and @handle are constant.
  * @account: of the user that created it; NULL: a kernel consumer. See limits.c
+ *
+ * @tab, @cq, @srqn, @handle and @account are constant.
  */
 struct smr_srq {
 	struct ib_srq ibsrq;

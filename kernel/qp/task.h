@@ -32,8 +32,8 @@ DEFINE_LOCK_GUARD_0(smr_bh, local_bh_disable(), local_bh_enable())
  *	after the run
  * @errand: a fault for the caller to execute then, or NULL
  *
- * The run of another QP's task, as that of the peer on the same host, reduces the budget
- * of the caller's run.
+ * Running another QP's task, such as that of a peer on the same host, reduces the budget of the
+ * caller's run.
  */
 struct smr_budget {
 	bool can_sleep;

@@ -19,8 +19,8 @@ struct smr_why_log;
 /**
  * struct smr_xrcd - an XRC domain; compared by its address only
  * @ibxrcd: the core's part
- * @user: the user that created it, a reference: it may outlive its context with another user;
- *	NULL: a kernel consumer
+ * @user: the user that created it, a reference: another user who has opened the domain may keep
+ *	it longer than the context exists. NULL: a kernel consumer
  * @whys: the refusals of that context, a reference; NULL likewise
  */
 struct smr_xrcd {

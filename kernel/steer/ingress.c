@@ -20,7 +20,7 @@ static unsigned int ingress_hook(void *priv, struct sk_buff *skb,
 }
 
 /**
- * smr_ingress_open() - start to receive the packets of a netdev
+ * smr_ingress_open() - start receiving the packets of a netdev
  * @in: its netdev and function are set
  *
  * The hook runs before the host's own filters.
@@ -43,7 +43,7 @@ int smr_ingress_open(struct smr_ingress *in)
 }
 
 /**
- * smr_ingress_close() - stop to receive the packets of a netdev
+ * smr_ingress_close() - stop receiving the packets of a netdev
  * @in: open. @take may still be called until a grace period has passed
  *
  * The netdev may be in another namespace than when this was opened.

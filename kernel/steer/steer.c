@@ -5,10 +5,10 @@
  * other processes, as in an adapter's switch: if a rule owns the frame's destination address,
  * the frame does not leave the host.
  *
- * A packet may match many rules, and it is not queued before they are matched, so the copies
- * cannot be made later. The first receiver costs about as much as a socket of the stack, and
- * gets each packet. The copies for the others are charged to the softirq, which drops them when
- * its budget is used up.
+ * A packet may match many rules. The copies for their QPs cannot be deferred: no queue holds the
+ * packet before the rules, and it goes on to the stack at once. The first receiver costs about as
+ * much as a socket of the stack, and gets each packet. The copies for the others are charged to
+ * the softirq, which drops them when its budget is used up.
  */
 #include "steer/steer.h"
 

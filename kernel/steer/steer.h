@@ -99,7 +99,7 @@ static inline struct smr_rule *to_smr_rule(struct ib_flow *ibflow)
 void smr_steer_init(struct smr_steer *steer, struct net_device *ndev);
 void smr_steer_fini(struct smr_steer *steer);
 enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb);
-/* Has the link a sniffer? */
+/* Does the link have a sniffer? */
 static inline bool smr_steer_is_sniffed(const struct smr_steer *steer)
 {
 	return !list_empty(&steer->sniffers);

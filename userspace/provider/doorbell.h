@@ -16,8 +16,8 @@ struct ibv_context;
 
 /**
  * struct smr_doorbell - the doorbell of a side of a QP, or of a work queue
- * @request: of the context's doorbell file
- * @number: of the QP or the work queue
+ * @request: number of the ioctl on the context's doorbell file
+ * @number: its argument: the number of the QP or the work queue
  * @hdr: for a module without such files: the prepared argument of a command, whose attributes
  *	continue in @storage
  * @storage: room for all of it

@@ -65,7 +65,7 @@ struct ibv_mr *smr_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 
 /**
  * smr_alloc_dmah - allocate a DMA handle
- * @attr: hints for a device that accesses memory over PCIe; softmr does not
+ * @attr: hints for devices that access memory over PCIe, which softmr does not do
  *
  * Return: the handle, or NULL and errno.
  */

@@ -76,9 +76,9 @@ int smr_query_port(struct ibv_context *context, uint8_t port,
 }
 
 /*
- * As on adapters: a counter in tv_nsec, which programs compare with the
- * timestamps of completions. Only if tv_nsec is too short for that, tv_sec has
- * the seconds.
+ * As on adapters: all of the time is in tv_nsec, which programs compare with
+ * the timestamps of completions. The seconds are in tv_sec only where tv_nsec
+ * is too short for that.
  */
 static void read_raw_clock(struct timespec *raw)
 {

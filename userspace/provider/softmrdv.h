@@ -83,7 +83,7 @@ bool softmrdv_is_supported(struct ibv_device *device);
  *
  * Return: 0 or a positive errno: EINVAL (@mr or @total is NULL, or @windows is
  * NULL and @max is not 0), EOPNOTSUPP (the region is not one of softmr, or the
- * module does not know the question), ENOMEM, EIO (the device is gone).
+ * module is too old), ENOMEM, EIO (the device is gone).
  */
 int softmrdv_query_mr_windows(struct ibv_mr *mr,
 			      struct softmrdv_mr_window *windows,
@@ -152,13 +152,12 @@ struct softmrdv_why {
  * @context: the open device
  * @why: the answer
  *
- * The device keeps the last 64 refusals of a context, of any kind. It does not know calls that
- * libibverbs has refused, and of the kernel's RDMA core it only knows what it has refused about
- * addresses, ports and states, and objects in use.
+ * The device keeps the last 64 refusals of a context, of any kind. It does not see calls that
+ * libibverbs refuses. Of the calls that the kernel's RDMA core refuses it sees only those about
+ * addresses, ports, states, and objects in use.
  *
  * Return: 0 or a positive errno: ENOENT (nothing was refused), EINVAL (NULL), EOPNOTSUPP
- * (the device is not one of softmr, or the module does not know the question), ENOMEM, EIO
- * (the device is gone).
+ * (the device is not one of softmr, or the module is too old), ENOMEM, EIO (the device is gone).
  */
 int softmrdv_why(struct ibv_context *context, struct softmrdv_why *why);
 
@@ -211,14 +210,14 @@ struct softmrdv_packet {
  * @context: the open device
  * @fd: the file to read them from, which the caller closes
  *
- * It has the packets that QPs of the caller's user send and receive on the device, of any of its
- * processes, and as packets what two QPs of this host exchange without any. Each read(2) takes one
- * packet. It waits for one, unless O_NONBLOCK is set; poll(2) works, too. It returns 0 when the
- * context was closed, or the device has gone.
+ * The file has the packets that QPs of the caller's user send and receive on the device, in any
+ * process of that user. What two QPs of this host exchange without packets is shown as packets.
+ * Each read(2) returns one packet. It waits for one, unless O_NONBLOCK is set; poll(2) works, too.
+ * It returns 0 when the context is closed or the device is gone, and all packets were read.
  *
  * Return: 0 or a positive errno: EINVAL (NULL), EOPNOTSUPP (the device is not one of softmr, or the
- * module cannot do it), EPERM (the process has privileges that its user lacks), ENOMEM (also: the
- * user has as many captures and steering rules as it may have), EMFILE, EIO (the device is gone).
+ * module is too old), EPERM (the process has privileges that its user lacks), ENOMEM (also: the
+ * user has reached the limit on captures and steering rules), EMFILE, EIO (the device is gone).
  */
 int softmrdv_capture_open(struct ibv_context *context, int *fd);
 

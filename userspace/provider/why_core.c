@@ -30,7 +30,7 @@ uint64_t smr_why_now(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Has the module itself refused a call of this thread since then? It has given its reason. */
+/* Has the module itself refused a call of this thread since then? Then it has logged the reason. */
 static bool module_refused(struct ibv_context *context, uint64_t since)
 {
 	uint32_t tid = (uint32_t)syscall(SYS_gettid), n, i;
@@ -121,8 +121,8 @@ void smr_why_address(struct ibv_context *context, uint32_t qpn,
  * @since: the time before the call
  * @err: its errno
  *
- * The core checks only this: what is about ports and addresses, and the
- * range of the states.
+ * Only for what the core checks itself: ports and addresses, and the range of
+ * the states.
  */
 void smr_why_modify(struct ibv_qp *qp, const struct ibv_qp_attr *attr,
 		    int attr_mask, uint64_t since, int err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Reasons of failures that the module does not see: mostly what the kernel's core refuses. The
- * provider finds out what was wrong after the call has failed.
+ * Reasons of failures that the module does not see: mostly refusals by the kernel's RDMA core. The
+ * provider finds the reason after the call has failed.
  */
 #ifndef SMR_PROVIDER_WHY_CORE_H
 #define SMR_PROVIDER_WHY_CORE_H

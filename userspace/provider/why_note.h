@@ -22,7 +22,7 @@ enum {
  * smr_why_note - report a refusal to the kernel; a module that lacks the method is no error
  * @qpn: the QP that it concerns, or 0
  * @id: enum smr_why_id
- * @error: the errno, which is also the value; the variable errno does not change
+ * @error: the errno, which is also returned; the variable errno does not change
  */
 int smr_why_note(struct ibv_context *context, uint32_t qpn, uint32_t id,
 		 int error, const uint64_t num[SMR_WHY_NUMBERS])

@@ -187,8 +187,8 @@ const char *smr_why_number(const struct smr_why_info *info, unsigned int i,
 }
 
 /*
- * The number whose name is between @at and the closing brace. @type: set to what it is, which the
- * table has behind a colon. Return: which number, or -1
+ * Find the number whose name is between @at and the closing brace. @type: set to its type, which
+ * follows a colon in the table. Return: its index, or -1
  */
 static int find_number(const struct smr_why_info *info, const char *at,
 		       const char **type)
@@ -206,7 +206,7 @@ static int find_number(const struct smr_why_info *info, const char *at,
 	return -1;
 }
 
-/* What is in brackets is left out if the first number in it is 0. @at: behind the bracket */
+/* Text in brackets is left out if the first number in it is 0. @at: after the opening bracket */
 static bool is_left_out(const struct smr_why_info *info, const uint64_t *num,
 			const char *at)
 {
@@ -216,7 +216,7 @@ static bool is_left_out(const struct smr_why_info *info, const uint64_t *num,
 	return i >= 0 && !num[i];
 }
 
-/* Put what is between braces. Return: what follows */
+/* Put the number that is named between braces. Return: the text after them */
 static const char *put_braces(struct out *out, const struct smr_why_info *info,
 			      const uint64_t *num, const char *at)
 {

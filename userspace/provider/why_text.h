@@ -13,8 +13,8 @@
  * @id: enum smr_why_id
  * @error: the errno of the verb; 0: the error is the status of a completion
  * @name: in capitals
- * @numbers: the names and meanings of its numbers
- * @text: what was wrong, with names of numbers in braces; what is in brackets is left out if the
+ * @numbers: the names and types of its numbers
+ * @text: what was wrong, with names of numbers in braces; text in brackets is left out if the
  *	first number in it is 0
  * @todo: what to do
  */

@@ -34,7 +34,7 @@
  * @context: the device
  * @thread: prints
  * @out: to this file
- * @pid: the process of the thread: a forked child only has the memory
+ * @pid: the process that has the thread: a forked child has this struct, but no thread
  * @stop: the thread must end; guarded by watches_lock, like the fields below
  * @from: the last refusal that was printed or skipped
  * @second: when counting in @printed began

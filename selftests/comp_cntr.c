@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completion counters: what they count, in operations and in bytes; errors; to which QPs
- * they can be attached, and how many there may be.
+ * Completion counters: what they count, in operations and in bytes; errors; the QPs to which they can
+ * be attached; and the limit on their number.
  *
  * break: qemu-newest
  * timeout: 120

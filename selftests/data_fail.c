@@ -4,7 +4,7 @@
  * timers and workers. Requests still succeed, or complete with an error that fits. No byte is wrong, no request is
  * executed twice, and the QPs can be connected again.
  *
- *   SMR_FAIL_SECONDS=N ./data_fail	for how long each
+ *   SMR_FAIL_SECONDS=N ./data_fail	for how long each of them
  *
  * beds: uml-checked
  * timeout: 240

@@ -9,8 +9,9 @@
  * The first programs are in fuzz/wire.programs. A program that executes a new edge is kept, and
  * is changed to make the next ones. "keep" lines in the output name those, so that
  *
- *   SMR_REPLAY=LOG ./fuzz_wire runs the programs of an earlier run SMR_SEED=N ./fuzz_wire draws the
- *   same numbers, and keeps programs that are new in this run SMR_FUZZ_SECONDS=N for how long
+ *   SMR_REPLAY=LOG ./fuzz_wire	runs the programs of an earlier run
+ *   SMR_SEED=N ./fuzz_wire	draws the same numbers, and keeps programs that are new in this run
+ *   SMR_FUZZ_SECONDS=N		for how long
  *
  * A finding is a splat, a write without a right to it, an impossible completion, or another
  * connection that stops working. The program is printed.

@@ -4,7 +4,7 @@
  * exit. A reader reads from each of them: it gets the right bytes, and then an error. An unrelated connection goes on.
  * Nothing of the dead processes is left: otherwise the limit on objects would be exceeded.
  *
- *   SMR_KILLS=N ./kill_often how many
+ *   SMR_KILLS=N ./kill_often	how many processes are killed
  *
  * timeout: 120
  * boot: kmemleak

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An allocation that "rdma link add" makes fails: there is a link, or there is an error and no link, and
- * then it can be added. ib_core makes thousands, so not all are tried in one run.
+ * An allocation that "rdma link add" makes fails: either the link is added, or the command returns an error,
+ * leaves no link, and succeeds the next time. ib_core makes thousands of allocations, so one run fails only some.
  *
- *   SMR_TRIES=N ./link_fail_nth how many, at equal distances
+ *   SMR_TRIES=N ./link_fail_nth	how many, at equal distances
  *
  * beds: uml-checked
  * timeout: 300

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pages of a region become dirty by deregistering if the device has written to the region, and only then: what is
- * clean need not be written to swap again. /proc/kpageflags tells.
+ * Deregistering marks the pages of a region dirty only if the device has written to the region: clean pages need not be
+ * written to swap again. /proc/kpageflags shows which pages are dirty.
  *
  * break: qemu-newest
  * timeout: 60

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Regions over dma-bufs of an exporter that watches its importers (kmod/ dmabuf_exporter.c): CPU
+ * Regions over dma-bufs of an exporter that watches its importers (kmod/dmabuf_exporter.c): CPU
  * access is bracketed, only operations on the buffer wait for its fences, and requests that the
  * memory does not support are refused.
  *

@@ -3,8 +3,8 @@
  * Requests of all kinds in one queue, READs and atomics between SENDs and WRITEs, many of them
  * outstanding: each byte and each completion.
  *
- *   SMR_MIXED=N ./rc_mixed how many requests each way SMR_STOP=FILE ./rc_mixed until that file
- *   exists
+ *   SMR_MIXED=N ./rc_mixed	how many requests each way
+ *   SMR_STOP=FILE ./rc_mixed	runs until that file exists
  *
  * race: yes
  * break: qemu-newest

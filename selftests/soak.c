@@ -3,8 +3,8 @@
  * All kinds of work at once, between two devices on a network that loses, reorders and duplicates packets: messages of
  * RC, datagrams, atomics that must count exactly, on-demand memory that is unmapped, windows that are bound and
  * invalidated, registrations, new connections, processes that are killed. Each byte and each completion is checked. The
- * work is divided into rounds. After each round all objects of the test are destroyed, and softmr and the kernel must not
- * have more than after the first rounds.
+ * work is divided into rounds. After each round all objects of the test are destroyed. Then softmr must have no more
+ * objects than after the first rounds, and the kernel at most 8 MiB more memory.
  *
  *   SMR_SOAK_SECONDS=N ./soak		for how long
  *   SMR_SEED=N ./soak			draws the same numbers again

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Each reason for which a packet is dropped after its QP was found (kernel/uapi/softmr-why.h): the owner of the QP can
- * read it, and who sends many bad packets fills no log. A reason without a function here does not compile.
+ * read it, and a sender of many bad packets does not fill the log. If a reason has no function here, this file does not
+ * compile.
  *
  * break: qemu-newest
  * timeout: 60

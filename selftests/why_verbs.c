@@ -1817,8 +1817,8 @@ TEST_F(why, ended_refusals_of_another_user)
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	ASSERT_EQ(0, status);
-	EXPECT_EQ(0, system("softmr why | grep -q 'the advice 99 is'"));
-	EXPECT_EQ(0, system("softmr why | grep -q 'the advice 4242 is'"));
+	EXPECT_EQ(0, system("softmr why | grep -qw 'the advice 99'"));
+	EXPECT_EQ(0, system("softmr why | grep -qw 'the advice 4242'"));
 }
 
 VT_HARNESS_MAIN

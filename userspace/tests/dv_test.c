@@ -224,7 +224,7 @@ static void why_text(void)
 {
 	static const char want_text[] =
 		"100 bytes at 0x2000 are not inside what the key 0x1203 opens, "
-		"4096 bytes at 0x1000: 100 bytes too far; try: correct address or length; with "
+		"4096 bytes at 0x1000: 100 bytes too far; try: correct the address or the length; with "
 		"IBV_ACCESS_ZERO_BASED addresses are offsets (0x1006)";
 	struct softmrdv_why why = {
 		.id = SMR_WHY_KEY_RANGE, .numbers = 6,

@@ -4,6 +4,9 @@
 # timeout: 300
 #
 # A network with a bottleneck that marks packets in its queue (RED with ECN). Without ECN it has to drop them
+#
+#     srv: veth0 (10.1.0.1) ---- toserver < br0 :mid: br0 > toclient ---- veth0 (10.1.0.2) :cli
+#                                tbf > prio > red           tbf > prio > red
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"

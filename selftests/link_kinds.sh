@@ -5,6 +5,8 @@
 # boot: kmemleak
 #
 # Links on every kind of netdev, and the netdev's properties that the link shows: state, MTU, speed, name, addresses
+#
+#     here: link > top0, of each kind > low0, where that kind has a netdev below
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"

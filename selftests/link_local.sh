@@ -1,7 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # A link-local address is valid on one wire only. Two wires have the same addresses at their ends: a connection over one
-# of them accepts no packet from the other one. timeout: 60
+# of them accepts no packet from the other one.
+#
+#     here  one0  fe80::1 ----------- fe80::2  one0  peer
+#           two0  fe80::1 ----------- fe80::2  two0
+#           veth0 10.1.0.1 --------- 10.1.0.2  veth0   (TCP of the programs)
+#
+# timeout: 60
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "${0%/*}/lib/test.sh"

@@ -6,6 +6,9 @@
 # Links and network namespaces: a link's sockets are in its namespace; namespaces with the same addresses do not receive
 # each other's packets; which namespaces see a device in shared and in exclusive mode; devices, netdevs and namespaces
 # that are moved
+#
+#     a: veth0 (10.1.0.1) ---- veth0 (10.1.0.2) :b      each pair of namespaces has the same addresses
+#     here: dummy1 to dummy5, netdevs that are moved
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"

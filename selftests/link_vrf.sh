@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # A link on a netdev in a VRF: it works when the administrator lets a VRF's packets reach sockets outside of it, and is
 # refused, or down, otherwise.
+#
+#     here: vrf0 > veth0 (10.1.0.1, server) ---- (10.1.0.2, client) veth0: peer
+#
 # timeout: 60
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh

@@ -5,6 +5,9 @@
 #
 # Packets between two links over more than a cable: VLAN, macvlan, bridge, bond, tap, tun; and VLANs on the links' own
 # netdevs, whose addresses become GIDs of the links, also with rdma_rxe at the other end
+#
+#     srv: top0 (10.2.0.1, server) > veth0 ---- veth0 < top0 (10.2.0.2, client) :cli     vlan, macvlan, bridge, bond
+#     srv: top0 (10.2.0.1, server) ---- relay.py ---- top0 (10.2.0.2, client) :cli       tap, tun
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"

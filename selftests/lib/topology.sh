@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # The ways in which two sides, "server" and "client", can be connected.
+#
+#     topology_host    here: eth0 (10.0.0.NODE), link "host": server and client
+#     topology_veth    srv: link "s" > veth0 (10.1.0.1) ---- (10.1.0.2) veth0 < link "c" :cli
 
 # Whatever is made after this line is removed by topology_down
 topology_begin() { TOPOLOGY_MARK=${#TAP_CLEANUP[@]}; }

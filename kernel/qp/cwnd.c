@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The congestion window. Loss is handled as in RFC 5681, in PSNs.
- *
- * Marks (ECN, RoCEv2 annex A17.9): as in DCQCN, a CNP says that some packets in flight were
- * marked, not how many. As in RFC 8257 (DCTCP), the frequency of marked windows decides how
- * much the window shrinks: with each window, @congestion moves by 1/16 towards 1 or 0. The
- * first mark halves the window. After that it grows by WINDOW_STEP with each window that is
- * acknowledged. DCQCN also increases its rate by the clock; that would grow faster where
- * packets queue for long, just when they should not.
+ * The congestion window, as far as all congestion controls have the same: its bounds, and how it
+ * grows and handles loss, as in RFC 5681, in PSNs.
  */
 #include "qp/cwnd.h"
 
@@ -35,8 +29,6 @@ static_assert(FAR_MAX <= SMR_OOO_PSNS);
 /* PSNs by which it grows after congestion or loss */
 #define WINDOW_STEP	16
 
-#define CONGESTION_SHIFT	4
-
 /**
  * smr_cwnd_reset() - return the window to its initial size
  * @w: the window
@@ -45,6 +37,7 @@ static_assert(FAR_MAX <= SMR_OOO_PSNS);
 void smr_cwnd_reset(struct smr_cwnd *w, u32 psn)
 {
 	*w = (struct smr_cwnd){
+		.ops = w->ops,
 		.size = WINDOW_START,
 		.threshold = FAR_MAX,
 		.loss_end = psn,
@@ -66,48 +59,29 @@ u32 smr_cwnd_max(u32 least_us, u32 mtu)
 	return clamp_t(u32, FAR_MAX_BYTES / mtu, WINDOW_MAX, FAR_MAX);
 }
 
-/* A whole window was acknowledged. */
-static void window_grow(struct smr_cwnd *w, u32 una, u32 max)
+/**
+ * smr_cwnd_grow() - grow the window after a whole window was acknowledged
+ * @w: the window
+ * @max: smr_cwnd_max()
+ *
+ * It doubles until the size is @w->threshold.
+ */
+void smr_cwnd_grow(struct smr_cwnd *w, u32 max)
 {
 	u32 more = w->size < w->threshold ?
 		   min(w->size, w->threshold - w->size) : WINDOW_STEP;
 
-	w->growth = 0;
 	w->size = min(w->size + more, max);
-	if (!w->slowed)
-		return;
-	if (smr_psn_diff(una, w->slow_end) > 0)
-		w->congestion -= w->congestion >> CONGESTION_SHIFT;
-	if (w->size == max) {
-		w->slowed = false;
-		w->congestion = SMR_CONGESTION_FULL;
-	}
 }
 
 /**
- * smr_cwnd_acked() - grow the window after an acknowledgment
- * @w: the window
- * @una: the new oldest unacknowledged PSN
- * @psns: number of PSNs acknowledged
- * @max: smr_cwnd_max()
- */
-void smr_cwnd_acked(struct smr_cwnd *w, u32 una, u32 psns, u32 max)
-{
-	if (smr_psn_diff(una, w->loss_end) > 0)
-		w->loss_end = una;
-	w->growth += psns;
-	if (w->growth >= w->size)
-		window_grow(w, una, max);
-}
-
-/**
- * smr_cwnd_lost() - shrink the window after a loss, when everything is retransmitted
+ * smr_cwnd_shrink() - shrink the window after a loss, when everything is retransmitted
  * @w: the window
  * @max_psn: one past the highest PSN ever sent
  * @late: a timer has fired: packets may be lost, or queued in a slow network. Retransmissions
  *	may add to them, so the window becomes minimal
  */
-void smr_cwnd_lost(struct smr_cwnd *w, u32 max_psn, bool late)
+void smr_cwnd_shrink(struct smr_cwnd *w, u32 max_psn, bool late)
 {
 	w->growth = 0;
 	w->loss_end = max_psn;
@@ -131,31 +105,5 @@ bool smr_cwnd_lost_once(struct smr_cwnd *w, u32 una, u32 max_psn)
 	if (smr_psn_diff(una, w->loss_end) < 0)
 		return false;
 	smr_cwnd_lost(w, max_psn, false);
-	return true;
-}
-
-/**
- * smr_cwnd_marked() - shrink the window after a congestion mark
- * @w: the window
- * @una: the oldest unacknowledged PSN
- * @max_psn: one past the highest PSN ever sent
- *
- * The marks of one window have one effect. The window does not become smaller than by loss. So
- * an attacker that forges CNPs gains no more than by dropping packets.
- *
- * Return: true if it had an effect.
- */
-bool smr_cwnd_marked(struct smr_cwnd *w, u32 una, u32 max_psn)
-{
-	if (w->slowed && smr_psn_diff(una, w->slow_end) < 0)
-		return false;
-	w->congestion += (SMR_CONGESTION_FULL - w->congestion) >>
-			 CONGESTION_SHIFT;
-	w->size = max(w->size - w->size * w->congestion /
-				(2 * SMR_CONGESTION_FULL), SMR_CWND_MIN);
-	w->threshold = w->size;
-	w->growth = 0;
-	w->slowed = true;
-	w->slow_end = max_psn;
 	return true;
 }

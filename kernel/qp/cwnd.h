@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The congestion window: how much a send side may have in flight. It does not use the QP: its
- * callers report events, and the round-trip time of the path.
+ * The congestion window: how much a send side may have in flight, and the table of functions that
+ * a congestion control consists of. It does not use the QP: its callers report events, and the
+ * round-trip time of the path.
  */
 #ifndef SMR_CWND_H
 #define SMR_CWND_H
 
+#include <linux/build_bug.h>
+#include <linux/compiler.h>
 #include <linux/minmax.h>
 #include <linux/types.h>
+
+#include "net/wire.h"
+
+struct smr_cc_ops;
 
 /* Value of @congestion if all packets were marked */
 #define SMR_CONGESTION_FULL	1024
@@ -17,32 +24,85 @@
 
 /**
  * struct smr_cwnd - a congestion window
+ * @ops: the congestion control; constant
  * @size: PSNs that may be outstanding
  * @threshold: up to this size the window grows fast (slow start)
  * @growth: PSNs acknowledged since the window last grew
  * @loss_end: losses of PSNs before this one were handled
- * @slowed: marks have reduced the window, and it has not recovered
- * @slow_end: marks of PSNs before this one were handled
  * @congestion: the marked fraction of recent packets, in 1/SMR_CONGESTION_FULL
+ * @priv: state of the congestion control itself; smr_cwnd_reset() sets it to 0
  *
  * Owned by the send task.
  */
 struct smr_cwnd {
+	const struct smr_cc_ops *ops;
 	u32 size;
 	u32 threshold;
 	u32 growth;
 	u32 loss_end;
-	bool slowed;
-	u32 slow_end;
 	u32 congestion;
+	u64 priv[1];
 };
+
+/**
+ * struct smr_cc_ops - a congestion control
+ * @name: its name
+ * @grow: a whole window was acknowledged, and all before @una; the window may grow up to @max.
+ *	smr_cwnd_grow() is the usual one
+ * @lost: packets before @max_psn were lost, see smr_cwnd_lost(). smr_cwnd_shrink() is the usual
+ *	one
+ * @marked: the network has marked a packet between @una, the oldest unacknowledged PSN, and
+ *	@max_psn, one past the highest PSN ever sent. Returns true if that had an effect
+ */
+struct smr_cc_ops {
+	const char *name;
+	void (*grow)(struct smr_cwnd *w, u32 una, u32 max);
+	void (*lost)(struct smr_cwnd *w, u32 max_psn, bool late);
+	bool (*marked)(struct smr_cwnd *w, u32 una, u32 max_psn);
+};
+
+/* The private state of a congestion control, of a type that fits into it */
+#define SMR_CC_PRIV(w, type) \
+	((type *)((w)->priv + \
+		  BUILD_BUG_ON_ZERO(sizeof(type) > sizeof((w)->priv))))
+
+extern const struct smr_cc_ops smr_cc_window;
 
 void smr_cwnd_reset(struct smr_cwnd *w, u32 psn);
 u32 smr_cwnd_max(u32 least_us, u32 mtu);
-void smr_cwnd_acked(struct smr_cwnd *w, u32 una, u32 psns, u32 max);
-void smr_cwnd_lost(struct smr_cwnd *w, u32 max_psn, bool late);
+void smr_cwnd_grow(struct smr_cwnd *w, u32 max);
+void smr_cwnd_shrink(struct smr_cwnd *w, u32 max_psn, bool late);
 bool smr_cwnd_lost_once(struct smr_cwnd *w, u32 una, u32 max_psn);
-bool smr_cwnd_marked(struct smr_cwnd *w, u32 una, u32 max_psn);
+
+/*
+ * @psns PSNs were acknowledged, and @una is the oldest that is not. @least_us and @mtu are those
+ * of smr_cwnd_max().
+ */
+static inline void smr_cwnd_acked(struct smr_cwnd *w, u32 una, u32 psns,
+				  u32 least_us, u32 mtu)
+{
+	if (smr_psn_diff(una, w->loss_end) > 0)
+		w->loss_end = una;
+	w->growth += psns;
+	if (likely(w->growth < w->size))
+		return;
+	w->growth = 0;
+	w->ops->grow(w, una, smr_cwnd_max(least_us, mtu));
+}
+
+/*
+ * Packets before @max_psn, one past the highest PSN ever sent, were lost, and all is sent again.
+ * @late: a timer has fired, so nothing is known of what is in flight.
+ */
+static inline void smr_cwnd_lost(struct smr_cwnd *w, u32 max_psn, bool late)
+{
+	w->ops->lost(w, max_psn, late);
+}
+
+static inline bool smr_cwnd_marked(struct smr_cwnd *w, u32 una, u32 max_psn)
+{
+	return w->ops->marked(w, una, max_psn);
+}
 
 /*
  * The number of further PSNs that may be in flight, if @used PSNs are unacknowledged and the

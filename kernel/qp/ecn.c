@@ -2,7 +2,7 @@
 /*
  * Switches mark packets when they begin to queue, if ECT in the packets says that the sender
  * reacts to marks. The receiver of a marked packet sends a congestion notification packet (CNP)
- * to the sender, which shrinks its window (qp/cwnd.c). Networks with DCQCN adapters rely on
+ * to the sender, which shrinks its window (qp/cc_window.c). Networks with DCQCN adapters rely on
  * both.
  *
  * Only QPs with a window set ECT: RC and XRC. UC and UD QPs have no window, so their packets do

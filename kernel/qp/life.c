@@ -130,6 +130,7 @@ int smr_qp_init(struct smr_qp *qp, struct smr_env *env)
 	refcount_set(&qp->handle->ref, 1);
 	qp->handle->qp = qp;
 	qp->env = env;
+	qp->cwnd.ops = &smr_cc_window;
 	qp->packets = qp->user ? &qp->user->account.packets : &env->packets;
 	init_completion(&qp->released);
 	mutex_init(&qp->mutex);

@@ -92,7 +92,7 @@ void smr_out_advance(struct smr_qp *qp, u32 una)
 	smr_snd_acked(&qp->snd, una, qp->sq.head);
 	smr_out_start(qp);
 	smr_rd_req_acked(&qp->rd_req, una);
-	smr_cwnd_acked(&qp->cwnd, una, psns, smr_out_window_max(qp));
+	smr_cwnd_acked(&qp->cwnd, una, psns, qp->rto.least, qp->mtu);
 	smr_rto_acked(&qp->rto, una, smr_snd_in_flight(&qp->snd));
 }
 

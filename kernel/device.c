@@ -192,6 +192,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	INIT_LIST_HEAD(&env->captures);
 	env->ndev = ndev;
 	env->loopback = conf->loopback;
+	env->cc = conf->cc;
 	env->poll_ns = min(conf->poll_us, SMR_POLL_US_MAX) * NSEC_PER_USEC;
 	return 0;
 

@@ -47,12 +47,14 @@ struct smr_dev {
  * @loopback: it uses the same-host path
  * @max_objects: see smr_limits_init()
  * @poll_us: how long a poller waits for requests, at most SMR_POLL_US_MAX, us
+ * @cc: the congestion control
  * @user: limits of each user
  */
 struct smr_link_conf {
 	bool loopback;
 	u32 max_objects;
 	u32 poll_us;
+	const struct smr_cc_ops *cc;
 	struct smr_account_conf user;
 };
 

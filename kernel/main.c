@@ -2,6 +2,7 @@
 /* Load and unload the module, and the netlink operations of `rdma link`. */
 
 #include <linux/module.h>
+#include <linux/sysfs.h>
 #include <rdma/rdma_netlink.h>
 
 #include "capture.h"
@@ -11,6 +12,7 @@
 #include "net/crc.h"
 #include "net/run.h"
 #include "netns.h"
+#include "qp/cc.h"
 #include "qp/sqpoll.h"
 #include "watch.h"
 #include "why_nl.h"
@@ -43,12 +45,42 @@ static unsigned int poll_us = 50;
 module_param(poll_us, uint, 0644);
 MODULE_PARM_DESC(poll_us, "Microseconds that an idle processor waits for the next request of a QP whose process posts fast, on links that are added from now on; 0: it does not (default 50, at most 1000000)");
 
+static const struct smr_cc_ops *congestion_control;
+
+static int congestion_control_set(const char *val, const struct kernel_param *kp)
+{
+	const struct smr_cc_ops *cc = smr_cc_find(val);
+
+	if (!cc) {
+		pr_err("softmr: congestion_control is one of:" SMR_CC_NAMES "\n");
+		return -EINVAL;
+	}
+	WRITE_ONCE(congestion_control, cc);
+	return 0;
+}
+
+static int congestion_control_get(char *buf, const struct kernel_param *kp)
+{
+	const struct smr_cc_ops *cc = congestion_control ?: smr_cc_default();
+
+	return sysfs_emit(buf, "%s\n", cc->name);
+}
+
+static const struct kernel_param_ops congestion_control_ops = {
+	.set = congestion_control_set,
+	.get = congestion_control_get,
+};
+
+module_param_cb(congestion_control, &congestion_control_ops, NULL, 0644);
+MODULE_PARM_DESC(congestion_control, "What bounds the packets in flight, or their rate, of QPs on links that are added from now on:" SMR_CC_NAMES " (default window)");
+
 static int newlink(const char *name, struct net_device *ndev)
 {
 	const struct smr_link_conf conf = {
 		.loopback = READ_ONCE(loopback),
 		.max_objects = READ_ONCE(max_objects),
 		.poll_us = READ_ONCE(poll_us),
+		.cc = READ_ONCE(congestion_control) ?: smr_cc_default(),
 		.user = {
 			.max_objects = READ_ONCE(max_user_objects),
 			.max_rules = READ_ONCE(max_user_rules),

@@ -301,11 +301,14 @@ TRACE_EVENT(smr_cnp_sent,
 		  SMR_TRACE_QP_ARGS, __entry->peer, __entry->opcode, __entry->psn)
 );
 
-/* Congestion marks have reduced the window of a requester; congestion is in 1/1024. */
+/*
+ * Congestion marks have reduced the window of a requester, or its rate, in kbit/s (0: not limited);
+ * congestion is in 1/1024.
+ */
 TRACE_EVENT(smr_slow,
 	TP_PROTO(const struct ib_qp *ibqp, u32 una, u32 max_psn, u32 was, u32 window,
-		 u32 congestion),
-	TP_ARGS(ibqp, una, max_psn, was, window, congestion),
+		 u32 congestion, u32 rate),
+	TP_ARGS(ibqp, una, max_psn, was, window, congestion, rate),
 	TP_STRUCT__entry(
 		SMR_TRACE_QP
 		__field(u32, una)
@@ -313,6 +316,7 @@ TRACE_EVENT(smr_slow,
 		__field(u32, was)
 		__field(u32, window)
 		__field(u32, congestion)
+		__field(u32, rate)
 	),
 	TP_fast_assign(
 		SMR_TRACE_QP_ASSIGN;
@@ -321,11 +325,12 @@ TRACE_EVENT(smr_slow,
 		__entry->was = was;
 		__entry->window = window;
 		__entry->congestion = congestion;
+		__entry->rate = rate;
 	),
 	TP_printk(SMR_TRACE_QP_FMT
-		  "una=%#x max_psn=%#x was=%u window=%u congestion=%u",
+		  "una=%#x max_psn=%#x was=%u window=%u congestion=%u rate=%u",
 		  SMR_TRACE_QP_ARGS, __entry->una, __entry->max_psn, __entry->was,
-		  __entry->window, __entry->congestion)
+		  __entry->window, __entry->congestion, __entry->rate)
 );
 
 /* net/antispoof.c has dropped a packet that a process's socket sent to RoCEv2's port. */

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 1
-# timeout: 300
+# timeout: 540
 #
-# A network with a bottleneck that marks packets in its queue (RED with ECN). Without ECN it has to drop them
+# A network with a bottleneck that marks packets in its queue (RED with ECN). Without ECN it has to drop them. With each
+# congestion control
 #
 #     srv: veth0 (10.1.0.1) ---- toserver < br0 :mid: br0 > toclient ---- veth0 (10.1.0.2) :cli
 #                                tbf > prio > red           tbf > prio > red
@@ -120,21 +121,27 @@ with_rxe() {
 	measure "$TO_SERVER" 2 v4 ib_write_bw && [ "$MARKED" -gt 0 ]
 }
 
-FIGURES=()
-if ! network >"$WORK/network" 2>&1; then
-	not_ok "a narrow network" "$WORK/network"
-	finish
-fi
-check "WRITE without ECN" without "$TO_SERVER" ib_write_bw
-check "WRITE with ECN" gains "$TO_SERVER" v4 ib_write_bw
-check "the sender of WRITEs is told" told server client rp_cnp_handled
-check "WRITE with ECN over IPv6" gains "$TO_SERVER" v6 ib_write_bw
-check "READ without ECN" without "$TO_CLIENT" ib_read_bw
-check "READ with ECN" with "$TO_CLIENT" v4 ib_read_bw
-# the server's QPs never reach RTS: they only answer
-check "the sender of what was read is told" told client server rp_cnp_ignored
-topology_down
-diag "$(printf '%s\n' "${FIGURES[@]}")"
+# control_set NAME: the congestion control of links that are made after that, which only softmr's have
+control_set() { [ "$LINK_TYPE" != softmr ] || param_set congestion_control "$1"; }
+
+for control in window dcqcn; do
+	FIGURES=()
+	if ! { control_set "$control" && network; } >"$WORK/network" 2>&1; then
+		not_ok "$control: a narrow network" "$WORK/network"
+		finish
+	fi
+	check "$control: WRITE without ECN" without "$TO_SERVER" ib_write_bw
+	check "$control: WRITE with ECN" gains "$TO_SERVER" v4 ib_write_bw
+	check "$control: the sender of WRITEs is told" told server client rp_cnp_handled
+	check "$control: WRITE with ECN over IPv6" gains "$TO_SERVER" v6 ib_write_bw
+	check "$control: READ without ECN" without "$TO_CLIENT" ib_read_bw
+	check "$control: READ with ECN" with "$TO_CLIENT" v4 ib_read_bw
+	# the server's QPs never reach RTS: they only answer
+	check "$control: the sender of what was read is told" told client server rp_cnp_ignored
+	topology_down
+	diag "$(printf '%s\n' "${FIGURES[@]}")"
+done
+control_set window
 
 # Older versions listen in the first namespace only, wherever the link is
 rxe_listens() { in_ns "${SIDE_NS[$1]}" grep -q ':12B7 ' /proc/net/udp; }

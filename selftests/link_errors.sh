@@ -51,6 +51,17 @@ check "add it again" link_add "$A" dummy1
 check "delete the one" link_del "$A"
 check "delete the other" link_del "$B"
 
+# the parameter has values by name, and keeps the last good one
+CONTROL=/sys/module/$LINK_MODULE/parameters/congestion_control
+if [ "$LINK_TYPE" = softmr ]; then
+	param_set congestion_control dcqcn
+	check_error "no such congestion control" "Invalid argument" eval 'echo cubic >"$CONTROL"'
+	check "the kernel log has those that there are" kernel_says "congestion_control is one of: window dcqcn"
+	check "the parameter has not changed" is "$(<"$CONTROL")" dcqcn
+	check "the other congestion control" param_set congestion_control window
+	check "the parameter has changed" is "$(<"$CONTROL")" window
+fi
+
 for kind in "ipip remote 10.0.0.9" "sit remote 10.0.0.9" "gre remote 10.0.0.9" nlmon; do
 	# shellcheck disable=SC2086 # words
 	if ! netdev $kind; then

@@ -43,11 +43,11 @@ static void window_grow(struct smr_cwnd *w, u32 una, u32 max)
  * The marks of one window have one effect. The window does not become smaller than by loss. So
  * an attacker that forges CNPs gains no more than by dropping packets.
  */
-static bool window_marked(struct smr_cwnd *w, u32 una, u32 max_psn)
+static bool window_marked(struct smr_cwnd *w, const struct smr_cc_event *event)
 {
 	struct window *own = SMR_CC_PRIV(w, struct window);
 
-	if (own->slowed && smr_psn_diff(una, own->slow_end) < 0)
+	if (own->slowed && smr_psn_diff(event->una, own->slow_end) < 0)
 		return false;
 	w->congestion += (SMR_CONGESTION_FULL - w->congestion) >>
 			 CONGESTION_SHIFT;
@@ -56,7 +56,7 @@ static bool window_marked(struct smr_cwnd *w, u32 una, u32 max_psn)
 	w->threshold = w->size;
 	w->growth = 0;
 	own->slowed = true;
-	own->slow_end = max_psn;
+	own->slow_end = event->max_psn;
 	return true;
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The congestion window, as far as all congestion controls have the same: its bounds, and how it
- * grows and handles loss, as in RFC 5681, in PSNs.
+ * The congestion window, as far as all congestion controls have the same: its bounds, how it grows
+ * and handles loss, as in RFC 5681, in PSNs; and the limit of the rate.
  */
 #include "qp/cwnd.h"
+
+#include <linux/bits.h>
+#include <linux/limits.h>
 
 #include "net/wire.h"
 #include "qp/ooo.h"
@@ -42,6 +45,7 @@ void smr_cwnd_reset(struct smr_cwnd *w, u32 psn)
 		.threshold = FAR_MAX,
 		.loss_end = psn,
 		.congestion = SMR_CONGESTION_FULL,
+		.burst = U32_MAX,
 	};
 }
 
@@ -106,4 +110,18 @@ bool smr_cwnd_lost_once(struct smr_cwnd *w, u32 una, u32 max_psn)
 		return false;
 	smr_cwnd_lost(w, max_psn, false);
 	return true;
+}
+
+/**
+ * smr_cwnd_set_rate() - set how fast a send side may send
+ * @w: the window
+ * @kbps: kbit/s; 0: without a limit
+ * @mtu: maximum bytes per PSN
+ *
+ * At once it may send the amount of a millisecond, and at least a packet.
+ */
+void smr_cwnd_set_rate(struct smr_cwnd *w, u32 kbps, u32 mtu)
+{
+	w->rate = kbps;
+	w->burst = kbps ? max(kbps / BITS_PER_BYTE / mtu, 1U) : U32_MAX;
 }

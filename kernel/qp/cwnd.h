@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The congestion window: how much a send side may have in flight, and the table of functions that
- * a congestion control consists of. It does not use the QP: its callers report events, and the
- * round-trip time of the path.
+ * The congestion window: how much a send side may have in flight, and how fast it may send; and the
+ * table of functions that a congestion control consists of. It does not use the QP: its callers
+ * report events, the time, and the round-trip time of the path.
  */
 #ifndef SMR_CWND_H
 #define SMR_CWND_H
@@ -15,6 +15,14 @@
 #include "net/wire.h"
 
 struct smr_cc_ops;
+
+/*
+ * A row for each congestion control: NAME is smr_cc_NAME in qp/cc_NAME.c. The first is the
+ * default.
+ */
+#define SMR_CC_ROWS(row)	\
+	row(window)		\
+	row(dcqcn)
 
 /* Value of @congestion if all packets were marked */
 #define SMR_CONGESTION_FULL	1024
@@ -30,6 +38,8 @@ struct smr_cc_ops;
  * @growth: PSNs acknowledged since the window last grew
  * @loss_end: losses of PSNs before this one were handled
  * @congestion: the marked fraction of recent packets, in 1/SMR_CONGESTION_FULL
+ * @rate: how fast it may send, kbit/s; 0: without a limit
+ * @burst: PSNs that may be sent at once at this rate
  * @priv: state of the congestion control itself; smr_cwnd_reset() sets it to 0
  *
  * Owned by the send task.
@@ -41,7 +51,25 @@ struct smr_cwnd {
 	u32 growth;
 	u32 loss_end;
 	u32 congestion;
-	u64 priv[1];
+	u32 rate;
+	u32 burst;
+	u64 priv[3];
+};
+
+/**
+ * struct smr_cc_event - what a congestion control may know when it is called
+ * @now: the time, ns of CLOCK_MONOTONIC
+ * @una: the oldest unacknowledged PSN
+ * @max_psn: one past the highest PSN ever sent
+ * @rtt_us: average round-trip time; 0: not known
+ * @mtu: maximum bytes per PSN
+ */
+struct smr_cc_event {
+	u64 now;
+	u32 una;
+	u32 max_psn;
+	u32 rtt_us;
+	u32 mtu;
 };
 
 /**
@@ -51,14 +79,17 @@ struct smr_cwnd {
  *	smr_cwnd_grow() is the usual one
  * @lost: packets before @max_psn were lost, see smr_cwnd_lost(). smr_cwnd_shrink() is the usual
  *	one
- * @marked: the network has marked a packet between @una, the oldest unacknowledged PSN, and
- *	@max_psn, one past the highest PSN ever sent. Returns true if that had an effect
+ * @marked: the network has marked a packet that was in flight. Returns true if that had an effect
+ * @rate: something will be sent, and there is a limit: bring it up to date. NULL: it never sets one
+ *
+ * They set the limit with smr_cwnd_set_rate().
  */
 struct smr_cc_ops {
 	const char *name;
 	void (*grow)(struct smr_cwnd *w, u32 una, u32 max);
 	void (*lost)(struct smr_cwnd *w, u32 max_psn, bool late);
-	bool (*marked)(struct smr_cwnd *w, u32 una, u32 max_psn);
+	bool (*marked)(struct smr_cwnd *w, const struct smr_cc_event *event);
+	void (*rate)(struct smr_cwnd *w, const struct smr_cc_event *event);
 };
 
 /* The private state of a congestion control, of a type that fits into it */
@@ -66,12 +97,14 @@ struct smr_cc_ops {
 	((type *)((w)->priv + \
 		  BUILD_BUG_ON_ZERO(sizeof(type) > sizeof((w)->priv))))
 
-extern const struct smr_cc_ops smr_cc_window;
+#define SMR_CC_DECLARE(name)	extern const struct smr_cc_ops smr_cc_##name;
+SMR_CC_ROWS(SMR_CC_DECLARE)
 
 void smr_cwnd_reset(struct smr_cwnd *w, u32 psn);
 u32 smr_cwnd_max(u32 least_us, u32 mtu);
 void smr_cwnd_grow(struct smr_cwnd *w, u32 max);
 void smr_cwnd_shrink(struct smr_cwnd *w, u32 max_psn, bool late);
+void smr_cwnd_set_rate(struct smr_cwnd *w, u32 kbps, u32 mtu);
 bool smr_cwnd_lost_once(struct smr_cwnd *w, u32 una, u32 max_psn);
 
 /*
@@ -99,9 +132,10 @@ static inline void smr_cwnd_lost(struct smr_cwnd *w, u32 max_psn, bool late)
 	w->ops->lost(w, max_psn, late);
 }
 
-static inline bool smr_cwnd_marked(struct smr_cwnd *w, u32 una, u32 max_psn)
+static inline bool smr_cwnd_marked(struct smr_cwnd *w,
+				   const struct smr_cc_event *event)
 {
-	return w->ops->marked(w, una, max_psn);
+	return w->ops->marked(w, event);
 }
 
 /*

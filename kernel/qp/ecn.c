@@ -2,8 +2,8 @@
 /*
  * Switches mark packets when they begin to queue, if ECT in the packets says that the sender
  * reacts to marks. The receiver of a marked packet sends a congestion notification packet (CNP)
- * to the sender, which shrinks its window (qp/cc_window.c). Networks with DCQCN adapters rely on
- * both.
+ * to the sender, whose congestion control shrinks its window or lowers its rate (qp/cc_*.c).
+ * Networks with DCQCN adapters rely on both.
  *
  * Only QPs with a window set ECT: RC and XRC. UC and UD QPs have no window, so their packets do
  * not set it. CNPs are also sent for marked packets of UC, since the peer may be an adapter;
@@ -61,15 +61,16 @@ static int cnp_send(struct smr_qp *qp, u16 pkey, struct smr_refused *refused)
 	return smr_packet_send_urgent(qp, &hdr, refused);
 }
 
-/* Shrink the window: the network has marked packets of this QP, or responses to it. */
+/* Send less: the network has marked packets of this QP, or responses to it. */
 static void narrow(struct smr_qp *qp)
 {
-	struct smr_snd *snd = &qp->snd;
-	u32 was = qp->cwnd.size;
+	struct smr_cc_event event = smr_ecn_event(qp);
+	struct smr_cwnd *cwnd = &qp->cwnd;
+	u32 was = cwnd->size;
 
-	if (smr_cwnd_marked(&qp->cwnd, snd->una, snd->max_psn))
-		trace_smr_slow(&qp->ibqp, snd->una, snd->max_psn, was,
-			       qp->cwnd.size, qp->cwnd.congestion);
+	if (smr_cwnd_marked(cwnd, &event))
+		trace_smr_slow(&qp->ibqp, event.una, event.max_psn, was,
+			       cwnd->size, cwnd->congestion, cwnd->rate);
 }
 
 /**

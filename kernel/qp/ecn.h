@@ -4,6 +4,7 @@
 #define SMR_ECN_H
 
 #include <linux/compiler.h>
+#include <linux/ktime.h>
 #include <net/inet_ecn.h>
 
 #include "net/udp_rx.h"
@@ -22,6 +23,18 @@ static inline void smr_ecn_look(struct smr_qp *qp, const struct sk_buff *skb,
 {
 	if (unlikely(INET_ECN_is_ce(smr_rx_info(skb)->tos)))
 		smr_ecn_marked(qp, hdr, count);
+}
+
+/* What a congestion control may know now */
+static inline struct smr_cc_event smr_ecn_event(const struct smr_qp *qp)
+{
+	return (struct smr_cc_event) {
+		.now = ktime_get_ns(),
+		.una = qp->snd.una,
+		.max_psn = qp->snd.max_psn,
+		.rtt_us = smr_rto_rtt_us(&qp->rto),
+		.mtu = qp->mtu,
+	};
 }
 
 /*

@@ -14,6 +14,7 @@
 #include "qp/own.h"
 
 struct smr_ahtab;
+struct smr_cc_ops;
 struct smr_egress;
 struct smr_antispoof;
 struct smr_keys;
@@ -42,6 +43,7 @@ struct workqueue_struct;
  * @own: cache of the device's addresses; has its own locking rules
  * @ndev: the netdev
  * @poll_ns: how long a poller waits for requests, ns; 0: no pollers, see qp/sqpoll.c
+ * @cc: the congestion control
  * @loopback: this link uses the same-host shortcut
  * @captures: struct smr_capture, read under RCU; see capture.c
  * @nr_groups: number of multicast groups that QPs are attached to; guarded by
@@ -66,6 +68,7 @@ struct smr_env {
 	struct smr_own own;
 	struct net_device *ndev;
 	u32 poll_ns;
+	const struct smr_cc_ops *cc;
 	bool loopback;
 	struct list_head captures;
 	u32 nr_groups;

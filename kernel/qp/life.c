@@ -124,13 +124,20 @@ int smr_qp_init(struct smr_qp *qp, struct smr_env *env)
 {
 	struct workqueue_struct *wq = qp->user ? qp->user->wq : env->wq;
 
+	qp->cwnd.ops = env->cc;
+	if (env->cc->rate && smr_qp_is_reliable(qp)) {
+		qp->pace = smr_pace_create(&qp->send_task);
+		if (!qp->pace)
+			return -ENOMEM;
+	}
 	qp->handle = kzalloc(sizeof(*qp->handle), GFP_KERNEL_ACCOUNT);
-	if (!qp->handle)
+	if (!qp->handle) {
+		smr_pace_destroy(qp->pace);
 		return -ENOMEM;
+	}
 	refcount_set(&qp->handle->ref, 1);
 	qp->handle->qp = qp;
 	qp->env = env;
-	qp->cwnd.ops = &smr_cc_window;
 	qp->packets = qp->user ? &qp->user->account.packets : &env->packets;
 	init_completion(&qp->released);
 	mutex_init(&qp->mutex);

@@ -204,6 +204,7 @@ enum smr_step smr_message_sent(struct smr_message *m, struct smr_budget *budget,
 	if (err)
 		sent = m->end - m->first;
 	psn_sent(qp, sent);
+	smr_out_paced(qp, sent, m->wqe->len);
 	budget->left -= sent * (qp->mtu + SMR_COST_PACKET);
 	return SMR_STEP_DONE;
 }
@@ -224,8 +225,7 @@ enum smr_step smr_message_send(struct smr_message *m, struct smr_budget *budget)
 	u32 sent = 0;
 	int err;
 
-	m->end = min3(m->wqe->npsn, m->first + smr_out_room(qp),
-		      m->first + SMR_TRAIN_SEGS);
+	m->end = min(m->wqe->npsn, m->first + smr_out_train(qp));
 	verdict = message_open(m);
 	if (verdict != SMR_KEY_OK) {
 		m->wqe->status = smr_message_key(qp, verdict);
@@ -287,7 +287,7 @@ static u32 messages_alike(const struct smr_message *m, u32 len)
 	u32 next = len, n, max;
 	struct smr_swqe *wqe;
 
-	max = min_t(u32, smr_out_room(qp), SMR_TRAIN_SEGS);
+	max = smr_out_train(qp);
 	for (n = 1; n < max && next == len && is_fetched(qp, n); n++) {
 		wqe = smr_sq_wqe(&qp->sq, qp->snd.next + n);
 		next = only_len(qp, wqe, smr_psn_add(m->wqe->psn, n));

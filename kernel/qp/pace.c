@@ -63,6 +63,22 @@ void smr_pace_destroy(struct smr_pace *pace)
 }
 
 /**
+ * smr_pace_adjust() - change the rate while messages wait
+ * @pace: the pace
+ * @rate: kbit/s; 0: no limit
+ * @burst: bytes that may be sent at once
+ *
+ * What was sent before has left at the former rate.
+ *
+ * Context: any; called by the task.
+ */
+void smr_pace_adjust(struct smr_pace *pace, u32 rate, u32 burst)
+{
+	pace->rate = rate;
+	pace->slack = rate ? cost(pace, burst) : 0;
+}
+
+/**
  * smr_pace_set() - set the rate
  * @pace: the pace; or NULL, and then @rate must be 0. Its task is paused
  * @rate: kbit/s; 0: no limit
@@ -75,8 +91,7 @@ void smr_pace_set(struct smr_pace *pace, u32 rate, u32 burst)
 	if (!pace)
 		return;
 	hrtimer_cancel(&pace->timer);
-	pace->rate = rate;
-	pace->slack = rate ? cost(pace, burst) : 0;
+	smr_pace_adjust(pace, rate, burst);
 	pace->due = 0;
 }
 

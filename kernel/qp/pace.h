@@ -29,6 +29,7 @@ struct smr_pace {
 struct smr_pace *smr_pace_create(struct smr_task *task);
 void smr_pace_destroy(struct smr_pace *pace);
 void smr_pace_set(struct smr_pace *pace, u32 rate, u32 burst);
+void smr_pace_adjust(struct smr_pace *pace, u32 rate, u32 burst);
 bool smr_pace_wait(struct smr_pace *pace, u32 len);
 void smr_pace_sent(struct smr_pace *pace, u32 len);
 

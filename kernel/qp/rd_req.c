@@ -108,8 +108,8 @@ u32 smr_rd_req_part(const struct smr_snd *snd, const struct smr_cwnd *cwnd,
 	u32 part = READ_PART_MIN;
 
 	if (smr_snd_is_fresh(snd))
-		part = clamp(rounddown_pow_of_two(cwnd->size), READ_PART_MIN,
-			     READ_PART_MAX);
+		part = clamp(rounddown_pow_of_two(min(cwnd->size, cwnd->burst)),
+			     READ_PART_MIN, READ_PART_MAX);
 	part = min(npsn - first, part_left(first, part));
 	return smr_ooo_missing(ooo, snd->psn, part);
 }

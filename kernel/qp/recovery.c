@@ -9,6 +9,7 @@
 
 #include "net/wire.h"
 #include "qp/core.h"
+#include "qp/ecn.h"
 #include "qp/ooo.h"
 #include "qp/opcode.h"
 #include "qp/sq.h"
@@ -240,6 +241,28 @@ bool smr_out_missing(struct smr_qp *qp, u32 psn, u32 answer)
 	smr_cwnd_lost_once(&qp->cwnd, qp->snd.una, qp->snd.max_psn);
 	smr_rto_await(&qp->rto);
 	return true;
+}
+
+/**
+ * smr_out_is_early() - must packets wait, to keep to the rate of the congestion control?
+ * @qp: the caller owns its send task; its rate is limited
+ * @psns: PSNs that are left of the message
+ * @len: its bytes
+ *
+ * Return: true if they must; a timer runs the send task when the wait is over.
+ */
+bool smr_out_is_early(struct smr_qp *qp, u32 psns, u32 len)
+{
+	struct smr_cc_event event = smr_ecn_event(qp);
+	struct smr_cwnd *cwnd = &qp->cwnd;
+
+	cwnd->ops->rate(cwnd, &event);
+	if (!cwnd->rate)
+		return false;
+	smr_pace_adjust(qp->pace, cwnd->rate,
+			smr_out_bytes(qp, cwnd->burst, qp->mtu));
+	return smr_pace_wait(qp->pace,
+			     smr_out_bytes(qp, min(psns, cwnd->burst), len));
 }
 
 /**

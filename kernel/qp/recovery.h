@@ -3,9 +3,13 @@
 #ifndef SMR_RECOVERY_H
 #define SMR_RECOVERY_H
 
+#include <linux/compiler.h>
+#include <linux/minmax.h>
 #include <linux/types.h>
 
+#include "net/train.h"
 #include "qp/core.h"
+#include "qp/pace.h"
 
 /* Result of an acknowledgment of all PSNs before one */
 enum smr_out_acked {
@@ -28,6 +32,7 @@ void smr_out_rewind(struct smr_qp *qp, bool late);
 void smr_out_retry(struct smr_qp *qp, bool late);
 void smr_out_gap(struct smr_qp *qp);
 bool smr_out_missing(struct smr_qp *qp, u32 psn, u32 answer);
+bool smr_out_is_early(struct smr_qp *qp, u32 psns, u32 len);
 
 /* The oldest work request that has been sent, at least in part; or NULL */
 static inline struct smr_swqe *smr_out_head(struct smr_qp *qp)
@@ -37,6 +42,15 @@ static inline struct smr_swqe *smr_out_head(struct smr_qp *qp)
 	if (qp->sq.head == qp->sq.ring.idx || wqe->state == SMR_SWQE_POSTED)
 		return NULL;
 	return wqe;
+}
+
+/* Bytes of a packet on the wire besides its payload, about: Ethernet, IPv4, UDP, BTH, ICRC */
+#define SMR_OUT_OVERHEAD	64
+
+/* Bytes on the wire of @psns packets with up to @len bytes */
+static inline u32 smr_out_bytes(const struct smr_qp *qp, u32 psns, u32 len)
+{
+	return psns * (min(len, qp->mtu) + SMR_OUT_OVERHEAD);
 }
 
 static inline u32 smr_out_window_max(const struct smr_qp *qp)
@@ -60,6 +74,22 @@ static inline u32 smr_out_room_at(const struct smr_qp *qp, u32 psn)
 static inline u32 smr_out_room(const struct smr_qp *qp)
 {
 	return smr_out_room_at(qp, qp->snd.psn);
+}
+
+/* The number of PSNs that may be sent now in one train */
+static inline u32 smr_out_train(const struct smr_qp *qp)
+{
+	return min3(smr_out_room(qp), qp->cwnd.burst, (u32)SMR_TRAIN_SEGS);
+}
+
+/*
+ * Account for @psns PSNs of up to @len bytes, sent or requested, if the congestion control limits
+ * the rate.
+ */
+static inline void smr_out_paced(struct smr_qp *qp, u32 psns, u32 len)
+{
+	if (unlikely(qp->cwnd.rate))
+		smr_pace_sent(qp->pace, smr_out_bytes(qp, psns, len));
 }
 
 #endif /* SMR_RECOVERY_H */

@@ -62,7 +62,7 @@ static bool wqe_opens_at_once(const struct smr_qp *qp,
 			      const struct smr_wr_info *wr, bool local)
 {
 	return !local && !(wr->flags & SMR_WR_NONPOSTED) &&
-	       wqe->npsn <= min_t(u32, smr_out_room(qp), SMR_TRAIN_SEGS);
+	       wqe->npsn <= smr_out_train(qp);
 }
 
 /* Find local errors before anything is sent. For a peer on this host, the list stays open. */
@@ -233,6 +233,7 @@ static bool missing_send(struct smr_qp *qp, struct smr_budget *budget,
 	smr_snd_repeated(&qp->snd);
 	smr_rd_req_mix(&qp->rd_req, ooo->ask);
 	smr_rto_sent(&qp->rto, ooo->last, false);
+	smr_out_paced(qp, n, qp->mtu);
 	budget->left -= n * qp->mtu;
 	return true;
 }
@@ -314,6 +315,9 @@ static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 	if (unlikely(qp->comp.ooo.any))
 		known = known_part(&m);
 	if (!known && !smr_out_room(qp))
+		return SMR_STEP_WAIT;
+	if (unlikely(qp->cwnd.rate) && !known &&
+	    smr_out_is_early(qp, wqe->npsn - m.first, wqe->len))
 		return SMR_STEP_WAIT;
 	if (smr_message_send_several(&m, budget, &ret))
 		return ret;

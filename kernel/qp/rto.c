@@ -29,8 +29,7 @@
 #define FLOOR_SHIFT	4
 #define FLOOR_MAX_NS	(5 * NSEC_PER_MSEC)
 
-/* As in RFC 6298: the average moves by 1/8 to each sample, the mean deviation by 1/4. */
-#define SRTT_SHIFT	3
+/* RFC 6298: the mean deviation moves by 1/4. */
 #define RTTVAR_SHIFT	2
 
 /*
@@ -118,7 +117,7 @@ static u64 probe_at(const struct smr_rto *rto, u64 now)
 
 	if (!rto->timeout || !rto->srtt)
 		return 0;
-	ns = (u64)((rto->srtt >> (SRTT_SHIFT - 1)) + rto->rttvar) *
+	ns = (u64)((rto->srtt >> (SMR_SRTT_SHIFT - 1)) + rto->rttvar) *
 	     NSEC_PER_USEC;
 	ns = max(ns, min_t(u64, rto->timeout >> FLOOR_SHIFT, FLOOR_MAX_NS));
 	return ns < rto->timeout / 2 ? now + ns : 0;
@@ -163,11 +162,11 @@ static void rtt_sample(struct smr_rto *rto, u64 ns)
 
 	rto->least = rto->least ? min(rto->least, us) : us;
 	if (!rto->srtt) {
-		rto->srtt = us << SRTT_SHIFT;
+		rto->srtt = us << SMR_SRTT_SHIFT;
 		rto->rttvar = us << (RTTVAR_SHIFT - 1);
 		return;
 	}
-	err = us - (rto->srtt >> SRTT_SHIFT);
+	err = us - (rto->srtt >> SMR_SRTT_SHIFT);
 	rto->srtt += err;
 	rto->rttvar += abs(err) - (rto->rttvar >> RTTVAR_SHIFT);
 }

@@ -6,6 +6,9 @@
 #include <linux/hrtimer.h>
 #include <linux/types.h>
 
+/* RFC 6298: the average round-trip time moves by 1/8 to each sample. */
+#define SMR_SRTT_SHIFT	3
+
 /**
  * struct smr_rto - the waits of a send side, and their one timer
  * @timer: fires when the first of @ack, @rnr and @probe is due, or earlier
@@ -63,6 +66,12 @@ void smr_rto_back_off(struct smr_rto *rto);
 void smr_rto_wait(struct smr_rto *rto, u64 ns);
 void smr_rto_forget(struct smr_rto *rto);
 enum smr_rto_event smr_rto_due(struct smr_rto *rto);
+
+/* The average round-trip time, us; 0: not known */
+static inline u32 smr_rto_rtt_us(const struct smr_rto *rto)
+{
+	return rto->srtt >> SMR_SRTT_SHIFT;
+}
 
 /* Is sending paused because the receiver was not ready? */
 static inline bool smr_rto_waits(const struct smr_rto *rto)

@@ -140,10 +140,13 @@ static int put_served(struct sk_buff *msg, const struct smr_qp *qp)
 /* The congestion window of a connection, and the state that it depends on */
 static int put_path(struct sk_buff *msg, const struct smr_qp *qp)
 {
+	u32 rate = smr_qp_glance(&qp->cwnd.rate);
+
 	if (rdma_nl_put_driver_u32(msg, "mtu", READ_ONCE(qp->mtu)) ||
 	    rdma_nl_put_driver_u32(msg, "window",
 				   smr_qp_glance(&qp->cwnd.size)) ||
 	    rdma_nl_put_driver_u32(msg, "unacked", unacked(qp)) ||
+	    (rate && rdma_nl_put_driver_u32(msg, "rate_kbps", rate)) ||
 	    rdma_nl_put_driver_u32(msg, "rtt_us",
 				   smr_qp_glance(&qp->rto.srtt) / 8) ||
 	    rdma_nl_put_driver_u32(msg, "retries_left",

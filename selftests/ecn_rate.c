@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * congestion_control=dcqcn: congestion notification packets (CNP) lower the rate at which a requester
+ * sends, and without them it rises again. The test itself is the peer, and builds its packets; or
+ * netem marks the packets of two QPs.
+ *
+ * timeout: 120
+ * paths: wire
+ * params: congestion_control=dcqcn
+ */
+#include "harness.h"
+
+#include <arpa/inet.h>
+
+#include "roce.h"
+
+#define PSN	0x1000
+#define PEER	0x321
+#define MTU	256
+#define ECT_0	2
+#define MESSAGE	(8000 * MTU)
+
+/* The initial window, in packets */
+#define START	128
+
+#define ALL	(MESSAGE / MTU)
+
+/* The least rate, and what counts as more than that, and as much more */
+#define LEAST_KBPS	1000
+#define MORE_KBPS	1500
+#define MUCH_KBPS	6000
+
+/* Bits that a packet counts, of MTU and headers */
+#define PACKET_BITS	((MTU + 64) * 8)
+
+FIXTURE(rate)
+{
+	struct vt_conf conf;
+	struct vt_roce roce;
+	struct vt_ep ep;
+	struct vt_bth bth;
+	struct vt_heard heard;
+	uint32_t last;
+	int missing;
+};
+
+FIXTURE_SETUP(rate)
+{
+	struct vt_addr peer = { .qpn = PEER, .psn = PSN };
+
+	self->conf = vt_defaults;
+	self->conf.timeout = 0;
+	self->conf.mtu = IBV_MTU_256;
+	self->conf.buf_len = MESSAGE + 2 * VT_GUARD;
+	self->conf.traffic_class |= ECT_0;
+	VT_SETUP(vt_roce_open(&self->roce));
+	VT_SETUP(vt_roce_listen(&self->roce));
+	VT_SETUP(vt_ep_open(&self->ep, &self->conf, 0));
+	peer.gid.raw[10] = 0xff;
+	peer.gid.raw[11] = 0xff;
+	memcpy(peer.gid.raw + 12, &self->roce.saddr, 4);
+	VT_SETUP(vt_ep_connect(&self->ep, &peer));
+	self->bth = (struct vt_bth){ .pkey = 0xffff, .qpn = self->ep.qp->qp_num };
+	self->missing = MESSAGE / MTU;
+}
+
+FIXTURE_TEARDOWN(rate)
+{
+	vt_ep_close(&self->ep);
+	vt_roce_close(&self->roce);
+}
+
+static int post(FIXTURE_DATA(rate) *self)
+{
+	struct ibv_sge sge = vt_sge(&self->ep.buf, VT_GUARD, MESSAGE);
+	struct ibv_send_wr wr = {
+		.wr_id = 1, .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	return vt_post(&self->ep, &wr);
+}
+
+/* The next packet, if one arrives in time */
+static bool hear(FIXTURE_DATA(rate) *self, int timeout_ms)
+{
+	if (!vt_roce_hear(&self->roce, &self->heard, timeout_ms))
+		return false;
+	self->last = self->heard.bth.psn;
+	self->missing--;
+	return true;
+}
+
+/* Count packets until none arrives for 100 ms. */
+static int flight(FIXTURE_DATA(rate) *self)
+{
+	int n;
+
+	for (n = 0; hear(self, 100); n++)
+		;
+	return n;
+}
+
+/* Acknowledge all packets so far. */
+static int ack(FIXTURE_DATA(rate) *self)
+{
+	static const uint8_t aeth[4] = { 0x1f };
+
+	self->bth.opcode = VT_OP_ACK;
+	self->bth.psn = self->last;
+	return vt_roce_send(&self->roce, &self->bth, aeth, sizeof(aeth));
+}
+
+static int cnp(FIXTURE_DATA(rate) *self)
+{
+	static const uint8_t reserved[16];
+
+	self->bth.opcode = VT_OP_CNP;
+	self->bth.psn = 0;
+	return vt_roce_send(&self->roce, &self->bth, reserved, sizeof(reserved));
+}
+
+/*
+ * Hear up to @max packets for some time, and acknowledge @each, or none. Return: their rate in kbit/s,
+ * with what may be sent at once
+ */
+static int hear_for(FIXTURE_DATA(rate) *self, int ms, int max, bool each)
+{
+	uint64_t start = vt_now_us(), us;
+	int64_t bits = 0;
+
+	while ((us = vt_now_us() - start) < 1000ULL * ms && self->missing &&
+	       bits < (int64_t)max * PACKET_BITS) {
+		if (!hear(self, 1 + ms - us / 1000))
+			continue;
+		bits += PACKET_BITS;
+		if (each)
+			ack(self);
+	}
+	return us ? bits * 1000 / (int64_t)us : 0;
+}
+
+/*
+ * A QP that has so many packets in flight, and round trips of 100 ms and a little more. No packet has
+ * waited. Twice START packets are about 4 Mbit/s.
+ */
+static void begin(struct __test_metadata *_metadata, FIXTURE_DATA(rate) *self, int window)
+{
+	int n = START;
+
+	ASSERT_EQ(0, post(self));
+	ASSERT_EQ(n, flight(self));
+	while (n < window) {
+		n *= 2;
+		ASSERT_EQ(0, ack(self));
+		ASSERT_EQ(n, flight(self));
+	}
+}
+
+/*
+ * Each CNP halves the rate, which rises once before the next one, by half of that. In the end it is
+ * the least one.
+ */
+static void slow_down(struct __test_metadata *_metadata, FIXTURE_DATA(rate) *self)
+{
+	int64_t handled = vt_counter_now(self->ep.dev.ctx, "rp_cnp_handled");
+	int i;
+
+	begin(_metadata, self, 2 * START);
+	for (i = 0; i < 30; i++) {
+		ASSERT_EQ(0, ack(self));
+		ASSERT_EQ(0, cnp(self));
+		printf("# after CNP %d: %d kbit/s\n", i + 1, hear_for(self, 50, ALL, false));
+	}
+	EXPECT_EQ(handled + i, vt_counter_now(self->ep.dev.ctx, "rp_cnp_handled"));
+}
+
+/* The window stays as it is while the rate is limited. */
+TEST_F(rate, a_mark_ends_slow_start)
+{
+	begin(_metadata, self, 2 * START);
+	ASSERT_EQ(0, cnp(self));
+	ASSERT_EQ(0, ack(self));
+	EXPECT_EQ(2 * START, flight(self));
+}
+
+/* A peer that sends CNPs does not stop the QP, either: security.rst. */
+TEST_F(rate, marks_lower_the_rate)
+{
+	int kbps;
+
+	slow_down(_metadata, self);
+	ASSERT_EQ(0, ack(self));
+	ASSERT_EQ(0, cnp(self));
+	kbps = hear_for(self, 200, ALL, false);
+	printf("# then %d kbit/s\n", kbps);
+	EXPECT_GT(MORE_KBPS, kbps);
+	EXPECT_LT(LEAST_KBPS / 10, kbps);
+}
+
+/* All CNPs for packets that were in flight together halve the rate once, from 20 Mbit/s. */
+TEST_F(rate, many_cnps_for_one_flight)
+{
+	int i, kbps;
+
+	begin(_metadata, self, 8 * START);
+	for (i = 0; i < 100; i++)
+		ASSERT_EQ(0, cnp(self));
+	ASSERT_EQ(0, ack(self));
+	kbps = hear_for(self, 100, ALL, false);
+	printf("# then %d kbit/s\n", kbps);
+	EXPECT_LT(2 * MORE_KBPS, kbps);
+	EXPECT_GT(20 * LEAST_KBPS, kbps);
+}
+
+/* With fast answers, since it rises once for each round trip */
+TEST_F_TIMEOUT(rate, without_marks_it_rises, 60)
+{
+	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
+	int kbps;
+
+	slow_down(_metadata, self);
+	ASSERT_EQ(0, ack(self));
+	do {
+		hear_for(self, 100, ALL, true);
+		ASSERT_EQ(0, ack(self));
+		kbps = hear_for(self, 100, START, false);
+		printf("# %d kbit/s\n", kbps);
+	} while (kbps < MUCH_KBPS && self->missing && vt_now_ms() < end);
+	EXPECT_LE(MUCH_KBPS, kbps);
+	while (self->missing && hear(self, VT_TIMEOUT_MS))
+		ASSERT_EQ(0, ack(self));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->ep.scq, 1));
+}
+
+/* -- two QPs, and a network that marks some of their packets */
+
+FIXTURE(marked)
+{
+	struct vt_pair pair;
+};
+
+FIXTURE_SETUP(marked)
+{
+	struct vt_conf conf = vt_defaults;
+
+	conf.traffic_class |= ECT_0;
+	conf.mtu = IBV_MTU_1024;
+	conf.buf_len = 2 * MIB;
+	VT_SETUP(system("modprobe sch_netem 2>/dev/null || true"));
+	VT_SETUP(system("tc qdisc replace dev lo root netem limit 10000 loss 5% ecn"));
+	VT_SETUP(vt_pair_open(&self->pair, &conf));
+}
+
+FIXTURE_TEARDOWN(marked)
+{
+	vt_pair_close(&self->pair);
+	EXPECT_EQ(0, system("tc qdisc del dev lo root"));
+}
+
+TEST_F(marked, data_is_right)
+{
+	static const enum ibv_wr_opcode ops[] = {
+		IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
+	};
+	static const size_t lens[] = { 1, 1024, 100 * 1024, MIB };
+	struct ibv_context *ctx = self->pair.a.dev.ctx;
+	int64_t handled = vt_counter_now(ctx, "rp_cnp_handled");
+	struct vt_xfer x = { .src_sges = 1, .dst_sges = 1 };
+	int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(ops); i++)
+		for (j = 0; j < ARRAY_SIZE(lens); j++) {
+			x.op = ops[i];
+			x.len = lens[j];
+			ASSERT_TRUE(vt_transfer(&self->pair, &x))
+				TH_LOG("%s of %zu bytes", vt_op_name(x.op), x.len);
+		}
+	EXPECT_TRUE(vt_pair_works(&self->pair));
+	EXPECT_LT(handled, vt_counter_now(ctx, "rp_cnp_handled"));
+}
+
+VT_HARNESS_MAIN

@@ -72,7 +72,9 @@ static const struct kernel_param_ops congestion_control_ops = {
 };
 
 module_param_cb(congestion_control, &congestion_control_ops, NULL, 0644);
-MODULE_PARM_DESC(congestion_control, "What bounds the packets in flight, or their rate, of QPs on links that are added from now on:" SMR_CC_NAMES " (default window)");
+MODULE_PARM_DESC(congestion_control,
+		 "Congestion control of QPs on links that are added from now on:"
+		 SMR_CC_NAMES " (default window)");
 
 static int newlink(const char *name, struct net_device *ndev)
 {

@@ -97,8 +97,8 @@ struct smr_cc_ops {
 	((type *)((w)->priv + \
 		  BUILD_BUG_ON_ZERO(sizeof(type) > sizeof((w)->priv))))
 
-#define SMR_CC_DECLARE(name)	extern const struct smr_cc_ops smr_cc_##name;
-SMR_CC_ROWS(SMR_CC_DECLARE)
+extern const struct smr_cc_ops smr_cc_window;
+extern const struct smr_cc_ops smr_cc_dcqcn;
 
 void smr_cwnd_reset(struct smr_cwnd *w, u32 psn);
 u32 smr_cwnd_max(u32 least_us, u32 mtu);

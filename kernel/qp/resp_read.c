@@ -308,7 +308,7 @@ static enum smr_step read_slice(struct smr_exec *x)
 	if (!x->len)
 		return SMR_STEP_DONE;
 	if (!smr_exec_open(x, IB_ACCESS_REMOTE_READ, hdr->va + x->op->local->done,
-			 hdr->rkey))
+			   hdr->rkey))
 		return smr_exec_end(x, SMR_RESP_ACCESS);
 	step = read_out(x);
 	smr_exec_close(x);

@@ -127,8 +127,7 @@ enum smr_step smr_exec_atomic(struct smr_exec *x)
 	x->len = sizeof(orig);
 	if (x->op->local && x->op->local->executed)
 		return atomic_local(x, x->op->hdr.orig);
-	if (!smr_exec_open(x, IB_ACCESS_REMOTE_ATOMIC, x->op->hdr.va,
-			 x->op->hdr.rkey))
+	if (!smr_exec_open(x, IB_ACCESS_REMOTE_ATOMIC, x->op->hdr.va, x->op->hdr.rkey))
 		return smr_exec_end(x, SMR_RESP_ACCESS);
 	step = word_done(x, atomic_op(x, &orig));
 	smr_sgl_close(&x->qp->resp.sgl);

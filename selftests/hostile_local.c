@@ -78,38 +78,6 @@ static int as_stranger(int (*act)(const void *arg), const void *arg, bool keep)
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
 }
 
-/*
- * What `rdma -dd resource show qp` shows this process about a QP. It prints a line for each QP, and
- * more lines for the driver's part. Return: the number after @word, -1 if there is none, -2 if the
- * QP is not shown
- */
-static long shown(uint32_t qpn, const char *word)
-{
-	char line[1024], want[32];
-	long value = -2;
-	bool ours = false;
-	FILE *f;
-
-	snprintf(line, sizeof(line), "rdma -dd resource show qp link %s/1", getenv("SMR_DEV"));
-	snprintf(want, sizeof(want), " lqpn %u ", qpn);
-	f = popen(line, "r");
-	while (f && fgets(line, sizeof(line), f)) {
-		char *at = strstr(line, word);
-
-		if (!strncmp(line, "link ", 5))
-			ours = strstr(line, want);
-		if (!ours)
-			continue;
-		if (at)
-			value = strtol(at + strlen(word), NULL, 0);
-		else if (value == -2)
-			value = -1;
-	}
-	if (f)
-		pclose(f);
-	return value;
-}
-
 static int psns_are_shown(const void *arg)
 {
 	const struct ibv_qp *qp = arg;
@@ -118,10 +86,10 @@ static int psns_are_shown(const void *arg)
 	};
 	int i;
 
-	if (shown(qp->qp_num, " type RC state RTS ") == -2)
+	if (vt_qp_shown(qp->qp_num, " type RC state RTS ") == -2)
 		return -ENOENT;
 	for (i = 0; i < ARRAY_SIZE(words); i++)
-		if (shown(qp->qp_num, words[i]) > 0)
+		if (vt_qp_shown(qp->qp_num, words[i]) > 0)
 			return -EEXIST;
 	return 0;
 }
@@ -134,8 +102,8 @@ TEST_F(stranger, sees_no_psns)
 	struct ibv_qp_attr attr;
 
 	EXPECT_EQ(0, as_stranger(psns_are_shown, qp, false));
-	EXPECT_EQ(PSN_A, shown(qp->qp_num, "drv_sq_psn "));
-	EXPECT_EQ(PSN_A, shown(qp->qp_num, "drv_rq_psn "));
+	EXPECT_EQ(PSN_A, vt_qp_shown(qp->qp_num, "drv_sq_psn "));
+	EXPECT_EQ(PSN_A, vt_qp_shown(qp->qp_num, "drv_rq_psn "));
 
 	/* The owner can query them by verbs. */
 	ASSERT_EQ(0, ibv_query_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_RQ_PSN, &init));

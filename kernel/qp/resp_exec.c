@@ -12,9 +12,6 @@
 #include "qp/paging.h"
 #include "qp/xrc.h"
 
-/* Maximum bytes of a local operation that one call copies in process context */
-#define SLICE_PROCESS	(4 * SMR_RESP_SLICE)
-
 /**
  * smr_check_key() - does a request's key open its memory?
  * @qp: the caller owns its response task
@@ -39,20 +36,6 @@ enum smr_resp_verdict smr_check_key(struct smr_qp *qp, const struct smr_hdr *hdr
 	}
 	smr_span_put(&span);
 	return SMR_RESP_OK;
-}
-
-/**
- * smr_exec_slice() - the bytes of a local operation to copy now
- * @x: the execution
- * @total: bytes of the whole operation
- *
- * Return: 0 if all are copied.
- */
-u32 smr_exec_slice(const struct smr_exec *x, u64 total)
-{
-	u64 max = x->budget->can_sleep ? SLICE_PROCESS : SMR_RESP_SLICE;
-
-	return min_t(u64, max, total - x->op->local->done);
 }
 
 /**
@@ -167,23 +150,4 @@ void smr_exec_close(struct smr_exec *x)
 {
 	smr_sgl_close(&x->qp->resp.sgl);
 	smr_exec_close_peer(x);
-}
-
-/**
- * smr_exec_slice_done() - a slice of a local operation was copied
- * @x: the execution
- * @len: bytes of the whole operation
- *
- * Return: SMR_STEP_AGAIN: it has further ones; SMR_STEP_DONE.
- */
-enum smr_step smr_exec_slice_done(struct smr_exec *x, u32 len)
-{
-	struct smr_local *local = x->op->local;
-
-	x->budget->left -= x->len;
-	local->done += x->len;
-	local->faulted = false;
-	if (READ_ONCE(local->cancel))
-		return smr_exec_end(x, SMR_RESP_DROP);
-	return local->done < len ? SMR_STEP_AGAIN : SMR_STEP_DONE;
 }

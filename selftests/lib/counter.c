@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "work.h"
@@ -70,4 +72,40 @@ bool vt_counter_wait(struct ibv_context *ctx, const char *name, int64_t want)
 	while (vt_counter(ctx, name) < want && vt_now_ms() < end)
 		usleep(1000);
 	return vt_counter_now(ctx, name) == want;
+}
+
+/**
+ * vt_qp_shown() - what `rdma -dd resource show qp` shows this process about a QP
+ * @qpn: its number, on the device of $SMR_DEV
+ * @word: the word before a number, with spaces as it is printed. The driver's begin with "drv_"
+ *
+ * rdma prints a line for each QP, and more lines for the driver's part.
+ *
+ * Return: the number, or -1: there is none; -2: the QP is not shown
+ */
+long vt_qp_shown(uint32_t qpn, const char *word)
+{
+	char line[1024], want[32];
+	long value = -2;
+	bool ours = false;
+	FILE *f;
+
+	snprintf(line, sizeof(line), "rdma -dd resource show qp link %s/1", getenv("SMR_DEV"));
+	snprintf(want, sizeof(want), " lqpn %u ", qpn);
+	f = popen(line, "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		char *at = strstr(line, word);
+
+		if (!strncmp(line, "link ", 5))
+			ours = strstr(line, want);
+		if (!ours)
+			continue;
+		if (at)
+			value = strtol(at + strlen(word), NULL, 0);
+		else if (value == -2)
+			value = -1;
+	}
+	if (f)
+		pclose(f);
+	return value;
 }

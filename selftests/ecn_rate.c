@@ -161,10 +161,12 @@ static void slow_down(struct __test_metadata *_metadata, FIXTURE_DATA(rate) *sel
 	for (i = 0; i < CNPS; i++) {
 		ASSERT_EQ(0, ack(self));
 		ASSERT_EQ(0, cnp(self));
-		ASSERT_TRUE(hear(self, VT_TIMEOUT_MS));
+		ASSERT_TRUE(vt_counter_wait(self->ep.dev.ctx, "rp_cnp_handled", handled + 1 + i));
 		printf("# after CNP %d: %d kbit/s\n", i + 1, limit_kbps(self));
+		/* What was in flight: the next CNP is for other packets. */
+		while (hear(self, 1))
+			;
 	}
-	EXPECT_EQ(handled + i, vt_counter_now(self->ep.dev.ctx, "rp_cnp_handled"));
 	flight(self);
 }
 

@@ -53,9 +53,10 @@ check "delete the other" link_del "$B"
 
 # the parameter has values by name, and keeps the last good one
 CONTROL=/sys/module/$LINK_MODULE/parameters/congestion_control
+control_set() { echo "$1" >"$CONTROL"; }
 if [ "$LINK_TYPE" = softmr ]; then
 	param_set congestion_control dcqcn
-	check_error "no such congestion control" "Invalid argument" eval 'echo cubic >"$CONTROL"'
+	check_error "no such congestion control" "Invalid argument" control_set cubic
 	check "the kernel log has those that there are" kernel_says "congestion_control is one of: window dcqcn"
 	check "the parameter has not changed" is "$(<"$CONTROL")" dcqcn
 	check "the other congestion control" param_set congestion_control window

@@ -380,21 +380,13 @@ TEST_F(ecn, unreliable_qps)
 
 static int send_cnp(FIXTURE_DATA(ecn) *self)
 {
-	static const uint8_t reserved[16];
-
-	self->bth.opcode = VT_OP_CNP;
-	self->bth.psn = 0;
-	return vt_roce_send(&self->roce, &self->bth, reserved, sizeof(reserved));
+	return vt_roce_cnp(&self->roce, &self->bth);
 }
 
 /* Acknowledge all packets so far. Return: how many packets follow */
 static int next_flight(FIXTURE_DATA(ecn) *self)
 {
-	static const uint8_t ack[4] = { 0x1f };
-
-	self->bth.opcode = VT_OP_ACK;
-	self->bth.psn = self->last;
-	if (vt_roce_send(&self->roce, &self->bth, ack, sizeof(ack)))
+	if (vt_roce_ack(&self->roce, &self->bth, self->last))
 		return -1;
 	return flight(self);
 }

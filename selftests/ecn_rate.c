@@ -112,20 +112,12 @@ static void drain(FIXTURE_DATA(rate) *self)
 /* Acknowledge all packets so far. */
 static int ack(FIXTURE_DATA(rate) *self)
 {
-	static const uint8_t aeth[4] = { 0x1f };
-
-	self->bth.opcode = VT_OP_ACK;
-	self->bth.psn = self->last;
-	return vt_roce_send(&self->roce, &self->bth, aeth, sizeof(aeth));
+	return vt_roce_ack(&self->roce, &self->bth, self->last);
 }
 
 static int cnp(FIXTURE_DATA(rate) *self)
 {
-	static const uint8_t reserved[16];
-
-	self->bth.opcode = VT_OP_CNP;
-	self->bth.psn = 0;
-	return vt_roce_send(&self->roce, &self->bth, reserved, sizeof(reserved));
+	return vt_roce_cnp(&self->roce, &self->bth);
 }
 
 /*

@@ -390,3 +390,36 @@ int vt_roce_train(const struct vt_roce *roce, const struct vt_bth *bths, int n,
 	close(fd);
 	return ret;
 }
+
+/**
+ * vt_roce_ack() - acknowledge all packets up to one
+ * @roce: the peer
+ * @bth: of the peer's packets; its opcode and PSN are set
+ * @psn: PSN of that packet
+ *
+ * Return: as vt_roce_send()
+ */
+int vt_roce_ack(struct vt_roce *roce, struct vt_bth *bth, uint32_t psn)
+{
+	static const uint8_t aeth[4] = { 0x1f };
+
+	bth->opcode = VT_OP_ACK;
+	bth->psn = psn;
+	return vt_roce_send(roce, bth, aeth, sizeof(aeth));
+}
+
+/**
+ * vt_roce_cnp() - send a congestion notification packet
+ * @roce: the peer
+ * @bth: as for vt_roce_ack()
+ *
+ * Return: as vt_roce_send()
+ */
+int vt_roce_cnp(struct vt_roce *roce, struct vt_bth *bth)
+{
+	static const uint8_t reserved[16];
+
+	bth->opcode = VT_OP_CNP;
+	bth->psn = 0;
+	return vt_roce_send(roce, bth, reserved, sizeof(reserved));
+}

@@ -107,6 +107,8 @@ bool vt_roce_hear(const struct vt_roce *roce, struct vt_heard *heard, int timeou
 int vt_roce_send_udp(struct vt_roce *roce, const void *data, size_t len);
 int vt_roce_send(struct vt_roce *roce, const struct vt_bth *bth,
 		 const void *data, size_t len);
+int vt_roce_ack(struct vt_roce *roce, struct vt_bth *bth, uint32_t psn);
+int vt_roce_cnp(struct vt_roce *roce, struct vt_bth *bth);
 int vt_roce_train(const struct vt_roce *roce, const struct vt_bth *bths, int n,
 		  const void *data, size_t len, size_t step);
 int vt_roce_datagram(const struct vt_roce *roce, const struct vt_bth *bth,

@@ -93,7 +93,7 @@ static void dev_look(struct smr_dev *dev)
 	ASSERT_RTNL();
 	if (!ib_device_try_get(ibdev))
 		return;
-	if (smr_egress_has_netdev(env->egress, env->ndev)) {
+	if (smr_netdev_stays(env->ndev, env->net)) {
 		port_event(dev, smr_port_state(env->ndev));
 		speed_event(dev);
 	} else {
@@ -131,15 +131,12 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	ret = smr_netns_get(dev->ns, net);
 	if (ret)
 		return ret;
-	ret = smr_egress_open(&dev->egress, net);
-	if (ret)
-		goto put_ns;
 	env->whys = &dev->ns->whys;
 	env->kernel_whys = smr_why_log_create_kernel(env->whys,
 						     &dev->verbs.ibdev);
 	if (!env->kernel_whys) {
 		ret = -ENOMEM;
-		goto close_egress;
+		goto put_ns;
 	}
 	env->stats = smr_stats_create();
 	if (!env->stats) {
@@ -182,7 +179,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	INIT_WORK(&dev->resync_work, resync_netdev);
 	netdev_hold(ndev, &dev->tracker, GFP_KERNEL);
 
-	env->egress = &dev->egress;
+	env->net = net;
 	env->tab = &dev->ns->tab;
 	env->ahs = &dev->verbs.ahs;
 	env->srqs = &dev->verbs.srqs;
@@ -210,8 +207,6 @@ put_stats:
 	smr_stats_put(env->stats);
 end_log:
 	smr_why_log_end(env->kernel_whys);
-close_egress:
-	smr_egress_close(&dev->egress);
 put_ns:
 	smr_netns_put(dev->ns);
 	return ret;
@@ -233,7 +228,6 @@ static void dealloc_driver(struct ib_device *ibdev)
 	cancel_work_sync(&dev->resync_work);
 	smr_steer_fini(&dev->verbs.steer);
 	smr_ahtab_fini(&dev->verbs.ahs);
-	smr_egress_close(&dev->egress);
 	/* The objects that are left may still log refusals, but these are never read. */
 	smr_why_log_end(smr_why_log_get(dev->verbs.env.kernel_whys));
 	smr_netns_put(dev->ns);

@@ -9,7 +9,6 @@
 
 #include "account.h"
 #include "key.h"
-#include "net/egress.h"
 #include "stats.h"
 #include "verbs.h"
 
@@ -21,7 +20,6 @@ struct smr_netns;
  * @keys: all keys of its memory regions and windows
  * @dma_mr: the region of the kernel's local_dma_lkey
  * @ns: sockets and QPs, shared with the other devices of its namespace
- * @egress: its sockets for sending
  * @tracker: tracks the reference on @verbs.env.ndev. That is held until the namespace's sockets
  *	are closed, so that the namespace outlives them
  * @port_state: the state last reported to consumers; guarded by RTNL
@@ -33,7 +31,6 @@ struct smr_dev {
 	struct smr_keys keys;
 	struct smr_mr *dma_mr;
 	struct smr_netns *ns;
-	struct smr_egress egress;
 	netdevice_tracker tracker;
 	enum ib_port_state port_state;
 	u32 port_speed;

@@ -207,17 +207,17 @@ static int64_t backpressure(FIXTURE_DATA(drop) *self)
 }
 
 /* Wait for the end of the oldest request, which has no answer. */
-static void expect_no_answer(struct __test_metadata *_metadata, FIXTURE_DATA(drop) *self,
+static void expect_no_answer(struct __test_metadata *_metadata, struct vt_pair *pair,
 			     uint64_t id, uint64_t start)
 {
 	uint64_t ms;
 
-	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, vt_status(self->pair.a.scq, id));
+	EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, vt_status(pair->a.scq, id));
 	ms = vt_now_ms() - start;
 	printf("# it took %d ms\n", (int)ms);
 	EXPECT_LE(LEAST_MS, ms);
 	EXPECT_GE(MOST_MS, ms);
-	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->pair.a.qp));
+	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(pair->a.qp));
 }
 
 /* No packet was ever sent. */
@@ -231,7 +231,7 @@ TEST_F(drop, first_request)
 	waits = backpressure(self);
 	start = vt_now_ms();
 	ASSERT_EQ(0, post_write(&self->pair, 1, LEN));
-	expect_no_answer(_metadata, self, 1, start);
+	expect_no_answer(_metadata, &self->pair, 1, start);
 	/* It does not retry continuously. */
 	EXPECT_GE(10, backpressure(self) - waits);
 }
@@ -348,15 +348,10 @@ TEST_F(drop, datagrams)
 		TC_DROP("$SMR_NETDEV", "match ip dst " OTHER)
 #define UNBLOCK	"ip -n $SMR_PEER_NETNS addr del " OTHER "/24 dev $SMR_NETDEV"
 
-/* As many as a link has sockets, so some share a socket with packets that wait */
-#define SOCKETS	16
-#define MANY	(2 * SOCKETS)
-
 FIXTURE(beside)
 {
 	struct vt_conf conf;
 	struct vt_pair pair;
-	struct ibv_qp *qps[MANY];
 	union ibv_gid other;
 };
 
@@ -365,20 +360,14 @@ FIXTURE_SETUP(beside)
 	self->conf = vt_defaults;
 	self->conf.timeout = TIMEOUT;
 	self->conf.retry_cnt = TRIES - 1;
-	self->conf.cqe = 4 * MANY;
 	inet_pton(AF_INET6, "::ffff:" OTHER, &self->other);
 	ASSERT_TRUE(shell(BLOCK));
 }
 
 FIXTURE_TEARDOWN(beside)
 {
-	int i;
-
 	shell(FAST);
 	shell(UNBLOCK);
-	for (i = 0; i < MANY; i++)
-		if (self->qps[i])
-			ibv_destroy_qp(self->qps[i]);
 	vt_pair_close(&self->pair);
 }
 
@@ -417,64 +406,21 @@ TEST_F(beside, other_destinations)
 	ASSERT_EQ(0, ibv_destroy_ah(ah));
 }
 
-/* Datagrams of each of a link's sockets wait in the netdev's queue for seconds. */
-static int fill_queue(FIXTURE_DATA(beside) *self)
-{
-	struct vt_conf conf = self->conf;
-	struct vt_addr to = { .gid = self->other };
-	struct ibv_sge sge = vt_sge(&self->pair.a.buf, 0, 1024);
-	struct ibv_send_wr *bad, wr;
-	int i, j, ret;
-
-	conf.qp_type = IBV_QPT_UD;
-	wr = vt_ud_wr(&self->pair.a, &sge);
-	for (i = 0; i < SOCKETS; i++) {
-		self->pair.a.conf.qp_type = IBV_QPT_UD;
-		self->qps[i] = vt_qp_create(&self->pair.a);
-		if (!self->qps[i])
-			return -errno;
-		ret = vt_qp_connect(self->qps[i], &conf, self->pair.a.dev.gid_index, &to);
-		for (j = 0; !ret && j < 4; j++)
-			ret = -ibv_post_send(self->qps[i], &wr, &bad);
-		for (j = 0; !ret && j < 4; j++)
-			ret = vt_status(self->pair.a.scq, 1);
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
-/* The stack holds packets of the same socket that are not sent in time. */
+/* The stack refuses packets while others of the same QP wait in a queue for seconds. */
 TEST_F(beside, packets_that_wait)
 {
-	struct vt_addr to = { .gid = self->other, .qpn = NOBODY_QPN };
-	struct vt_conf rc = self->conf;
-	struct ibv_send_wr *bad, wr = {
-		.wr_id = 2, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
-	};
-	uint64_t start, ms;
-	int i;
+	uint64_t start;
+	int64_t waits;
 
-	self->conf.qp_type = IBV_QPT_UD;
 	VT_SETUP(vt_pair_open(&self->pair, &self->conf));
 	ASSERT_TRUE(shell(SLOW));
-	ASSERT_EQ(0, fill_queue(self));
-	self->pair.a.conf.qp_type = IBV_QPT_RC;
-	for (i = SOCKETS; i < MANY; i++) {
-		self->qps[i] = vt_qp_create(&self->pair.a);
-		ASSERT_NE(NULL, self->qps[i]);
-		ASSERT_EQ(0, vt_qp_connect(self->qps[i], &rc, self->pair.a.dev.gid_index, &to));
-	}
 	start = vt_now_ms();
-	for (i = SOCKETS; i < MANY; i++)
-		ASSERT_EQ(0, ibv_post_send(self->qps[i], &wr, &bad));
-	for (i = SOCKETS; i < MANY; i++) {
-		EXPECT_EQ(IBV_WC_RETRY_EXC_ERR, vt_status(self->pair.a.scq, 2));
-		ms = vt_now_ms() - start;
-		EXPECT_LE(LEAST_MS, ms);
-		EXPECT_GE(MOST_MS, ms);
-	}
-	printf("# the last took %d ms\n", (int)ms);
+	ASSERT_EQ(0, post_write(&self->pair, 1, 32 * 1024));
+	ASSERT_TRUE(shell(TC_DROP("$SMR_NETDEV", "match ip dst $SMR_PEER_ADDR")));
+	waits = vt_counter_now(self->pair.a.dev.ctx, "tx_backpressure");
+	ASSERT_EQ(0, post_write(&self->pair, 2, LEN));
+	expect_no_answer(_metadata, &self->pair, 1, start);
+	EXPECT_LT(waits, vt_counter_now(self->pair.a.dev.ctx, "tx_backpressure"));
 }
 
 /*

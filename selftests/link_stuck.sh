@@ -31,8 +31,8 @@ second_veth() {
 		side stuck_client "$(node_name cs)" "$CLI" 10.2.0.2 fd02::2
 }
 
-# The other IP version has its own budget; its traffic does not wake senders that wait for the first budget
-over_v6() {
+# Other QPs have budgets of their own
+other_qps() {
 	local before
 	before=$(counter "$(node_name cs)" tx_backpressure)
 	pingpong stuck_server stuck_client v6 -s 65536 -n 20 -c && is "$(counter "$(node_name cs)" tx_backpressure)" "$before"
@@ -40,9 +40,9 @@ over_v6() {
 
 waits_for_room() { [ "$(counter "$(node_name cs)" tx_backpressure)" -gt 0 ]; }
 
-# The number of bytes in the queue. The budget of a sender is 2 MiB, including the overhead of its packets of 1 KiB
+# The number of bytes in the queue. The budget of a QP is 512 KiB, including the overhead of its packets of 1 KiB
 backlog() { tc -n "$CLI" -s -j qdisc show dev veth1 parent 1:3 | grep -oP '"backlog":\K[0-9]+'; }
-is_full() { [ "$(backlog)" -gt 750000 ] || { echo "in the queue: $(backlog) bytes"; return 1; }; }
+is_full() { [ "$(backlog)" -gt 100000 ] || { echo "in the queue: $(backlog) bytes"; return 1; }; }
 
 # Wait until the sender has used up its send budget. Only bulk traffic goes through that queue
 fill_queue() {
@@ -66,7 +66,7 @@ if try_veth 1500; then
 		# shellcheck disable=SC2086 # words are meant
 		check "the other link: $how" pingpong server client $how -s 65536 -n 20 -c || break
 	done
-	check "the same link: IPv6" over_v6
+	check "the same link: other QPs" other_qps
 	check "the queue is still full" is_full
 	check "who waits for room can be killed" stop_traffic
 	check "the stuck link can be deleted" link_del "$(node_name cs)" "$CLI"

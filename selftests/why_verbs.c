@@ -505,6 +505,8 @@ WHY(QP_SEND_OPS)
 	EXPECT_WHY(self->ctx, QP_SEND_OPS, 0, IBV_QPT_UD, IBV_QP_EX_WITH_RDMA_READ);
 }
 
+ELSEWHERE(QP_CGROUP, "see egress_owner.c: refuses()")
+
 WHY(QP_RSS_ATTRS)
 {
 	struct ibv_qp_init_attr_ex attr = { .comp_mask = IBV_QP_INIT_ATTR_RX_HASH };

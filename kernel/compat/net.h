@@ -4,6 +4,7 @@
 #define SMR_COMPAT_NET_H
 
 #include <linux/netdevice.h>
+#include <net/inet_sock.h>
 #include <net/ip6_fib.h>
 #include <net/route.h>
 
@@ -21,5 +22,15 @@
 #ifndef dst_rt6_info
 #define dst_rt6_info(ptr)	container_of(ptr, struct rt6_info, dst)
 #endif
+
+/* This host receives the multicasts that are charged to a sock, too. In older kernels it is a field. */
+static inline void smr_sock_loop_multicast(struct sock *sk)
+{
+#ifdef inet_set_bit
+	inet_set_bit(MC_LOOP, sk);
+#else
+	inet_sk(sk)->mc_loop = 1;
+#endif
+}
 
 #endif /* SMR_COMPAT_NET_H */

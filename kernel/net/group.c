@@ -14,11 +14,11 @@
 #include <net/addrconf.h>
 #include <net/ipv6.h>
 
-#include "net/egress.h"
+#include "net/path.h"
 
 /**
  * struct smr_group - a netdev's membership in a group, held by one link
- * @eg: the sockets of that link
+ * @net: the namespace of that link
  * @ndev: its netdev
  * @addr: the group, an IPv4 one in its mapped form
  * @in4: the netdev's in_device that is the member, a reference; NULL: none
@@ -30,7 +30,7 @@
  * RTNL guards @in4 and @in6; the rest is constant.
  */
 struct smr_group {
-	const struct smr_egress *eg;
+	const struct net *net;
 	struct net_device *ndev;
 	struct in6_addr addr;
 	struct in_device *in4;
@@ -109,7 +109,7 @@ static bool is_member(const struct smr_group *group)
 static int join(struct smr_group *group)
 {
 	ASSERT_RTNL();
-	if (!smr_egress_has_netdev(group->eg, group->ndev))
+	if (!smr_netdev_stays(group->ndev, group->net))
 		return -ENODEV;
 	return ipv6_addr_v4mapped(&group->addr) ? join4(group) : join6(group);
 }
@@ -123,7 +123,7 @@ static void leave(struct smr_group *group)
 
 /**
  * smr_group_join() - join a multicast group with a link's netdev
- * @eg: of the link; outlives the membership
+ * @net: the namespace of the link; outlives the membership
  * @ndev: the netdev, likewise
  * @addr: the group, an IPv4 one in its mapped form
  *
@@ -131,7 +131,7 @@ static void leave(struct smr_group *group)
  * Return: the membership, which smr_group_leave() ends; -ENODEV (the netdev lacks that
  *	protocol, or is being removed), -ENOMEM, -EAFNOSUPPORT.
  */
-struct smr_group *smr_group_join(const struct smr_egress *eg,
+struct smr_group *smr_group_join(const struct net *net,
 				 struct net_device *ndev,
 				 const struct in6_addr *addr)
 {
@@ -140,7 +140,7 @@ struct smr_group *smr_group_join(const struct smr_egress *eg,
 
 	if (!group)
 		return ERR_PTR(-ENOMEM);
-	group->eg = eg;
+	group->net = net;
 	group->ndev = ndev;
 	group->addr = *addr;
 	rtnl_lock();

@@ -5,10 +5,10 @@
 
 struct in6_addr;
 struct net_device;
-struct smr_egress;
+struct net;
 struct smr_group;
 
-struct smr_group *smr_group_join(const struct smr_egress *eg,
+struct smr_group *smr_group_join(const struct net *net,
 				 struct net_device *ndev,
 				 const struct in6_addr *addr);
 void smr_group_resync(struct smr_group *group);

@@ -26,18 +26,17 @@
 
 #include "compat/cleanup.h"
 #include "compat/net.h"
-#include "net/egress.h"
 #include "net/udp_rx.h"
 
 /**
  * smr_path_init() - initialize a path
  * @path: end it with smr_path_fini()
- * @eg: the sockets to send from; they outlive @path
+ * @net: the namespace; outlives @path
  */
-void smr_path_init(struct smr_path *path, struct smr_egress *eg)
+void smr_path_init(struct smr_path *path, struct net *net)
 {
 	memset(path, 0, sizeof(*path));
-	path->egress = eg;
+	path->net = net;
 	atomic_set(&path->ip_id, get_random_u16());
 	spin_lock_init(&path->lock);
 }
@@ -79,7 +78,7 @@ static void flow4_init(const struct smr_path *path, int oif,
 			   RT_SCOPE_UNIVERSE, IPPROTO_UDP, 0,
 			   path->daddr.s6_addr32[3], path->saddr.s6_addr32[3],
 			   cpu_to_be16(SMR_UDP_PORT), cpu_to_be16(path->sport),
-			   sock_net_uid(path->egress->net, NULL));
+			   sock_net_uid(path->net, NULL));
 }
 
 static struct dst_entry *lookup4(const struct smr_path *path, int oif)
@@ -88,8 +87,7 @@ static struct dst_entry *lookup4(const struct smr_path *path, int oif)
 	struct rtable *rt;
 
 	flow4_init(path, oif, &fl4);
-	rt = ip_route_output_flow(path->egress->net, &fl4,
-				  smr_egress_sk(path->egress, AF_INET));
+	rt = ip_route_output_flow(path->net, &fl4, NULL);
 	if (IS_ERR(rt))
 		return ERR_CAST(rt);
 	if (rt->rt_flags & RTCF_BROADCAST) {
@@ -111,7 +109,7 @@ static bool has_route4(const struct smr_path *path, int oif)
 
 	flow4_init(path, oif, &fl4);
 	rcu_read_lock();
-	err = fib_lookup(path->egress->net, &fl4, &res, 0);
+	err = fib_lookup(path->net, &fl4, &res, 0);
 	rcu_read_unlock();
 	return !err;
 }
@@ -119,11 +117,10 @@ static bool has_route4(const struct smr_path *path, int oif)
 #if IS_ENABLED(CONFIG_IPV6)
 static struct dst_entry *lookup6(const struct smr_path *path, int oif)
 {
-	struct sock *sk = smr_egress_sk(path->egress, AF_INET6);
 	struct flowi6 fl6 = {
 		.flowi6_oif = oif,
 		.flowi6_proto = IPPROTO_UDP,
-		.flowi6_uid = sock_net_uid(path->egress->net, NULL),
+		.flowi6_uid = sock_net_uid(path->net, NULL),
 		.daddr = path->daddr,
 		.saddr = path->saddr,
 		.fl6_dport = cpu_to_be16(SMR_UDP_PORT),
@@ -132,9 +129,9 @@ static struct dst_entry *lookup6(const struct smr_path *path, int oif)
 					       cpu_to_be32(path->flow_label)),
 	};
 
-	if (!sk)
+	if (!ipv6_mod_enabled())
 		return ERR_PTR(-EAFNOSUPPORT);
-	return ip6_dst_lookup_flow(path->egress->net, sk, &fl6, NULL);
+	return ip6_dst_lookup_flow(path->net, NULL, &fl6, NULL);
 }
 #else
 static struct dst_entry *lookup6(const struct smr_path *path, int oif)
@@ -160,7 +157,7 @@ static bool path_is_scoped(const struct smr_path *path)
 	    ipv6_addr_type(&path->daddr) & (IPV6_ADDR_MULTICAST |
 					    IPV6_ADDR_LINKLOCAL))
 		return true;
-	return l3mdev_master_ifindex_by_index(path->egress->net, path->oif);
+	return l3mdev_master_ifindex_by_index(path->net, path->oif);
 }
 
 static bool dst_suits(const struct smr_path *path, const struct dst_entry *dst)

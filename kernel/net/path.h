@@ -5,15 +5,17 @@
 
 #include <linux/atomic.h>
 #include <linux/in6.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <net/net_namespace.h>
 
 struct dst_entry;
-struct smr_egress;
 
 /**
  * struct smr_path - addresses and route to one peer; part of a QP or of an AH
- * @egress: the sockets to send from
+ * @net: the namespace; no reference is held, since it outlives the path
  * @saddr: source address, an IPv4 address in its mapped form
  * @daddr: destination address, likewise
  * @oif: index of the netdev of the source GID, 0 for any
@@ -34,7 +36,7 @@ struct smr_egress;
  * are constant from the first use on.
  */
 struct smr_path {
-	struct smr_egress *egress;
+	struct net *net;
 	struct in6_addr saddr;
 	struct in6_addr daddr;
 	int oif;
@@ -49,7 +51,18 @@ struct smr_path {
 	spinlock_t lock;
 };
 
-void smr_path_init(struct smr_path *path, struct smr_egress *eg);
+/*
+ * Can a link in @net still use its netdev? Not if that is being unregistered, or was moved. The
+ * caller holds RTNL.
+ */
+static inline bool smr_netdev_stays(const struct net_device *ndev,
+				    const struct net *net)
+{
+	ASSERT_RTNL();
+	return ndev->reg_state == NETREG_REGISTERED && net_eq(dev_net(ndev), net);
+}
+
+void smr_path_init(struct smr_path *path, struct net *net);
 void smr_path_fini(struct smr_path *path);
 int smr_path_route(struct smr_path *path, bool *local);
 struct dst_entry *smr_path_dst_get(struct smr_path *path);

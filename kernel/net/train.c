@@ -29,7 +29,6 @@
 #include <net/udp.h>
 
 #include "compat/unaligned.h"
-#include "net/egress.h"
 #include "net/run.h"
 #include "net/udp_rx.h"
 #include "net/wire.h"
@@ -49,20 +48,18 @@ static unsigned int headers_len(const struct smr_path *path)
 
 /**
  * smr_xmit_result() - convert the result of sending a packet into an errno
- * @waiter: of the sender; woken, once, after -EAGAIN
+ * @eg: the socket that it was charged to
  * @refused: of the sender
- * @family: of the socket that it was charged to
  * @err: the result from the stack
  *
  * -EAGAIN from the stack does not mean a full queue: IPsec, which holds packets until it has
  * its keys, returns it when it holds enough. The packet is lost, as it would be on the network.
  *
  * Context: any but hard interrupts.
- * Return: 0: sent; -EAGAIN: not accepted now, @waiter will be woken; other errors if sending
+ * Return: 0: sent; -EAGAIN: not accepted now, wake() of @eg follows; other errors if sending
  *	again will not help.
  */
-int smr_xmit_result(struct smr_waiter *waiter, struct smr_refused *refused,
-		    u16 family, int err)
+int smr_xmit_result(struct smr_egress *eg, struct smr_refused *refused, int err)
 {
 	if (err == NET_XMIT_SUCCESS || err == NET_XMIT_CN) {
 		if (unlikely(refused->since))
@@ -73,8 +70,7 @@ int smr_xmit_result(struct smr_waiter *waiter, struct smr_refused *refused,
 		return -EHOSTUNREACH;
 	if (err < 0 && err != -ENOBUFS && err != -ENOMEM)
 		return err;
-	return smr_waiter_wait_refused(waiter, family, refused) ? -EAGAIN :
-								  -ENOBUFS;
+	return smr_egress_wait_refused(eg, refused) ? -EAGAIN : -ENOBUFS;
 }
 
 /*
@@ -230,51 +226,49 @@ static int train_init(struct smr_train *train, struct dst_entry *dst,
 }
 
 /* The caller waits for memory as for send budget: -EAGAIN. */
-static int begin_result(struct smr_path *path, struct smr_waiter *waiter,
-			int err)
+static int begin_result(struct smr_egress *eg, int err)
 {
 	if (err != -ENOMEM)
 		return err;
-	smr_waiter_wait_moment(waiter, path->family);
+	smr_egress_wait_moment(eg);
 	return -EAGAIN;
 }
 
 static int train_begin(struct smr_train *train, struct smr_path *path,
-		       struct smr_waiter *waiter, struct smr_icrc *icrc,
+		       struct smr_egress *eg, struct smr_icrc *icrc,
 		       unsigned int nsegs, unsigned int seg_len,
-		       int (*room)(struct smr_waiter *waiter, u16 family))
+		       int (*room)(struct smr_egress *eg))
 {
-	bool woken = READ_ONCE(waiter->woken);
 	struct dst_entry *dst;
 	int err;
 
 	dst = smr_path_dst_get(path);
 	if (IS_ERR(dst))
-		return begin_result(path, waiter, PTR_ERR(dst));
+		return begin_result(eg, PTR_ERR(dst));
 
 	*train = (struct smr_train) {
 		.path = path,
-		.waiter = waiter,
+		.eg = eg,
 		.seg_len = seg_len,
 		.sport = path->sport,
 		.icrc = icrc ?: &train->own,
 	};
-	err = room(waiter, path->family);
+	err = room(eg);
 	if (!err) {
-		train->turn = woken && !READ_ONCE(waiter->woken);
 		rcu_read_lock();
 		err = train_init(train, dst, nsegs);
 		rcu_read_unlock();
 	}
 	dst_release(dst);
-	return begin_result(path, waiter, err);
+	return begin_result(eg, err);
 }
 
 /**
  * smr_train_begin() - begin a train
  * @train: end it with smr_train_send() or smr_train_abort()
  * @path: the path to its destination
- * @waiter: woken, once, after -EAGAIN from here or from smr_train_send()
+ * @eg: its sender's socket; its wake() is called after -EAGAIN from here or from
+ *	smr_train_send()
  * @icrc: cached CRC state of the caller's trains on @path; or NULL
  * @nsegs: number of segments wanted, at least 1. The train may have space for fewer, due to
  *	limits of the device or of memory, but at least for one
@@ -287,30 +281,30 @@ static int train_begin(struct smr_train *train, struct smr_path *path,
  * errors of smr_path_route(). The train exists only after 0.
  */
 int smr_train_begin(struct smr_train *train, struct smr_path *path,
-		    struct smr_waiter *waiter, struct smr_icrc *icrc,
+		    struct smr_egress *eg, struct smr_icrc *icrc,
 		    unsigned int nsegs, unsigned int seg_len)
 {
-	return train_begin(train, path, waiter, icrc, nsegs, seg_len,
-			   smr_waiter_room);
+	return train_begin(train, path, eg, icrc, nsegs, seg_len,
+			   smr_egress_room);
 }
 
 /**
  * smr_train_begin_urgent() - begin a train that does not wait for others
  * @train: as for smr_train_begin(); has one segment
  * @path: as for smr_train_begin()
- * @waiter: as for smr_train_begin()
+ * @eg: as for smr_train_begin()
  * @icrc: as for smr_train_begin()
  * @len: length of the segment
  *
  * Context: as smr_train_begin().
- * Return: as smr_train_begin(). -EAGAIN is rare: see smr_waiter_room_urgent().
+ * Return: as smr_train_begin(). -EAGAIN is rare: see smr_egress_room_urgent().
  */
 int smr_train_begin_urgent(struct smr_train *train, struct smr_path *path,
-			   struct smr_waiter *waiter, struct smr_icrc *icrc,
+			   struct smr_egress *eg, struct smr_icrc *icrc,
 			   unsigned int len)
 {
-	return train_begin(train, path, waiter, icrc, 1, len,
-			   smr_waiter_room_urgent);
+	return train_begin(train, path, eg, icrc, 1, len,
+			   smr_egress_room_urgent);
 }
 
 /**
@@ -409,9 +403,6 @@ void smr_train_abort(struct smr_train *train)
 {
 	consume_skb(train->skb);
 	train->skb = NULL;
-	/* Otherwise the next train would wait behind those that already wait. */
-	if (train->turn)
-		smr_waiter_unsent(train->waiter);
 }
 
 static __sum16 pseudo_csum(const struct smr_path *path, unsigned int len)
@@ -556,15 +547,14 @@ static int train_out(struct smr_train *train)
 
 	train->skb = NULL;
 	skb->priority = rt_tos2priority(path->tos);
+	sk = smr_egress_charge(train->eg, skb, READ_ONCE(skb_dst(skb)->dev));
 	if (train->control)
 		skb_set_control(skb, path);
-	sk = smr_waiter_charge(train->waiter, path->family, skb,
-			       READ_ONCE(skb_dst(skb)->dev));
 #if IS_ENABLED(CONFIG_IPV6)
 	if (path->family == AF_INET6)
-		return ip6_local_out(path->egress->net, sk, skb);
+		return ip6_local_out(path->net, sk, skb);
 #endif
-	return ip_local_out(path->egress->net, sk, skb);
+	return ip_local_out(path->net, sk, skb);
 }
 
 /**
@@ -597,9 +587,8 @@ struct sk_buff *smr_train_copy(const struct smr_train *train)
  * although the other packets were sent.
  *
  * Context: any but hard interrupts. Does not sleep.
- * Return: 0 if the stack accepted it; -EAGAIN if it did not, and then the train's waiter is
- *	woken when a packet of its socket has left the stack or in the next jiffy, whichever is
- *	sooner; other errors if sending again will not help: -ENETDOWN, -EPERM, -ENOBUFS (a
+ * Return: 0 if the stack accepted it; -EAGAIN if it did not, and then the sender is woken when
+ *	a packet of its socket has left the stack or in the next jiffy, whichever is sooner; other errors if sending again will not help: -ENETDOWN, -EPERM, -ENOBUFS (a
  *	firewall) and such.
  */
 int smr_train_send(struct smr_train *train, struct smr_refused *refused)
@@ -619,5 +608,5 @@ int smr_train_send(struct smr_train *train, struct smr_refused *refused)
 	rcu_read_unlock();
 	local_bh_enable();
 
-	return smr_xmit_result(train->waiter, refused, train->path->family, err);
+	return smr_xmit_result(train->eg, refused, err);
 }

@@ -21,14 +21,13 @@ struct sk_buff;
 /**
  * struct smr_train - segments under construction
  * @path: the path to its destination
- * @waiter: of its sender, which waits if the stack does not accept it
+ * @eg: its sender's socket
  * @skb: the packet
  * @room: bytes left in the run of memory that @skb's last fragment is in
  * @len: bytes in all segments
  * @seg_len: UDP payload of each segment except the last
  * @nsegs: segments begun
  * @max: maximum number of segments
- * @turn: it uses its waiter's turn
  * @sport: UDP source port; initially that of @path, and may be changed before the first segment
  * @ip_id: identification of the first segment, IPv4
  * @icrc: cached CRC state: @own, or that of a side of a QP
@@ -41,14 +40,13 @@ struct sk_buff;
  */
 struct smr_train {
 	struct smr_path *path;
-	struct smr_waiter *waiter;
+	struct smr_egress *eg;
 	struct sk_buff *skb;
 	unsigned int room;
 	unsigned int len;
 	unsigned int seg_len;
 	unsigned int nsegs;
 	unsigned int max;
-	bool turn;
 	u16 sport;
 	u16 ip_id;
 	struct smr_icrc *icrc;
@@ -56,8 +54,7 @@ struct smr_train {
 	bool control;
 };
 
-int smr_xmit_result(struct smr_waiter *waiter, struct smr_refused *refused,
-		    u16 family, int err);
+int smr_xmit_result(struct smr_egress *eg, struct smr_refused *refused, int err);
 
 void smr_xmit_push_udp(struct sk_buff *skb, const struct smr_path *path,
 		       u16 sport);
@@ -65,10 +62,10 @@ void smr_xmit_push_ip(struct sk_buff *skb, const struct smr_path *path, u16 id);
 void smr_xmit_finish_ip(struct sk_buff *skb, const struct smr_path *path);
 
 int smr_train_begin(struct smr_train *train, struct smr_path *path,
-		    struct smr_waiter *waiter, struct smr_icrc *icrc,
+		    struct smr_egress *eg, struct smr_icrc *icrc,
 		    unsigned int nsegs, unsigned int seg_len);
 int smr_train_begin_urgent(struct smr_train *train, struct smr_path *path,
-			   struct smr_waiter *waiter, struct smr_icrc *icrc,
+			   struct smr_egress *eg, struct smr_icrc *icrc,
 			   unsigned int len);
 void *smr_train_segs(struct smr_train *train, unsigned int len,
 		     unsigned int *n);

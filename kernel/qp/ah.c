@@ -47,13 +47,13 @@ void smr_ahtab_fini(struct smr_ahtab *tab)
 /**
  * smr_av_alloc() - allocate an address vector; the caller fills in its path
  * @pd: the protection domain of its address handle
- * @eg: the sockets to send from
+ * @net: the namespace
  * @gfp: allocation flags
  *
  * Context: as @gfp says.
  * Return: the address vector, with one reference; or NULL.
  */
-struct smr_av *smr_av_alloc(const struct ib_pd *pd, struct smr_egress *eg,
+struct smr_av *smr_av_alloc(const struct ib_pd *pd, struct net *net,
 			    gfp_t gfp)
 {
 	struct smr_av *av = kzalloc(sizeof(*av), gfp);
@@ -62,7 +62,7 @@ struct smr_av *smr_av_alloc(const struct ib_pd *pd, struct smr_egress *eg,
 		return NULL;
 	refcount_set(&av->ref, 1);
 	av->pd = pd;
-	smr_path_init(&av->path, eg);
+	smr_path_init(&av->path, net);
 	return av;
 }
 
@@ -197,7 +197,7 @@ int smr_ah_check(const struct rdma_ah_attr *attr, const struct smr_env *env,
 	if (gid_is_v4(&sgid->gid) != gid_is_v4(dgid))
 		return smr_why(why, AH_FAMILY, index, gid_is_v4(&sgid->gid),
 			       gid_is_v4(dgid));
-	if (!ah_ifindex(sgid, env->egress->net))
+	if (!ah_ifindex(sgid, env->net))
 		return smr_why(why, AH_NETDEV, index);
 	return 0;
 }
@@ -222,7 +222,7 @@ void smr_ah_set_path(struct smr_path *path, const struct rdma_ah_attr *attr,
 	memcpy(&path->saddr, &sgid->gid, sizeof(path->saddr));
 	memcpy(&path->daddr, &grh->dgid, sizeof(path->daddr));
 	path->family = ipv6_addr_v4mapped(&path->saddr) ? AF_INET : AF_INET6;
-	path->oif = ah_ifindex(sgid, env->egress->net);
+	path->oif = ah_ifindex(sgid, env->net);
 	path->flow_label = grh->flow_label & IB_GRH_FLOWLABEL_MASK;
 	/* QPs that react to marks set ECT: see smr_ecn_path(). */
 	path->tos = grh->traffic_class & ~INET_ECN_MASK;
@@ -266,7 +266,7 @@ int smr_ah_create(struct smr_ah *ah, const struct smr_env *env,
 		return ret;
 	smr_ah_note(&ah->attr, attr);
 	ah->tab = env->ahs;
-	ah->av = smr_av_alloc(ah->ibah.pd, env->egress, gfp);
+	ah->av = smr_av_alloc(ah->ibah.pd, env->net, gfp);
 	if (!ah->av)
 		return -ENOMEM;
 	smr_ah_set_path(&ah->av->path, attr, env, 0, 0);

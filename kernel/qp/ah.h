@@ -12,7 +12,7 @@
 
 #include "net/path.h"
 
-struct smr_egress;
+struct net;
 struct smr_env;
 struct smr_why;
 
@@ -73,7 +73,7 @@ static inline struct smr_ah *to_smr_ah(const struct ib_ah *ibah)
 void smr_ahtab_init(struct smr_ahtab *tab);
 void smr_ahtab_fini(struct smr_ahtab *tab);
 
-struct smr_av *smr_av_alloc(const struct ib_pd *pd, struct smr_egress *eg,
+struct smr_av *smr_av_alloc(const struct ib_pd *pd, struct net *net,
 			    gfp_t gfp);
 int smr_av_publish(struct smr_ahtab *tab, struct smr_av *av, gfp_t gfp);
 void smr_av_withdraw(struct smr_ahtab *tab, struct smr_av *av);

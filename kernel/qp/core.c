@@ -181,7 +181,7 @@ bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr,
 	if (smr_own_knows(own, addr, scoped ? iif : 0, &removed))
 		return true;
 	if (scoped) {
-		ndev = dev_get_by_index_rcu(qp->env->egress->net, iif);
+		ndev = dev_get_by_index_rcu(qp->env->net, iif);
 		if (!ndev)
 			return false;
 	}

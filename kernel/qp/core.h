@@ -608,7 +608,7 @@ struct smr_ends {
  * @claim: the claim on the peer, which excludes QPs of other owners; guarded by
  *	@env->tab->peers.lock
  * @cnp_next: when the next CNP may be sent, ns of CLOCK_MONOTONIC
- * @waiter: wakes both tasks when the stack accepts packets again
+ * @egress: the socket that it sends from; runs both tasks when the stack accepts packets again
  * @send_task: runs completer and requester
  * @resp_task: runs the responder
  * @packets: the account of its user, or of the kernel; constant
@@ -659,7 +659,7 @@ struct smr_qp {
 	struct smr_ends __rcu *ends;
 	struct smr_claim claim;
 	atomic64_t cnp_next;
-	struct smr_waiter waiter;
+	struct smr_egress *egress;
 	struct smr_task send_task;
 	struct smr_task resp_task;
 	struct smr_packets *packets;

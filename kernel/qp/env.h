@@ -15,7 +15,7 @@
 
 struct smr_ahtab;
 struct smr_cc_ops;
-struct smr_egress;
+struct net;
 struct smr_antispoof;
 struct smr_keys;
 struct smr_qptab;
@@ -27,7 +27,7 @@ struct workqueue_struct;
 
 /**
  * struct smr_env - the part of a device that its QPs use
- * @egress: the sockets that it sends from
+ * @net: the namespace; no reference is held, since it outlives the device's QPs
  * @tab: the namespace's QPs
  * @ahs: the device's address vectors
  * @srqs: the device's XRC shared receive queues
@@ -52,7 +52,7 @@ struct workqueue_struct;
  * All else is constant while the device has QPs.
  */
 struct smr_env {
-	struct smr_egress *egress;
+	struct net *net;
 	struct smr_qptab *tab;
 	struct smr_ahtab *ahs;
 	struct smr_srqtab *srqs;

@@ -103,10 +103,10 @@ static enum smr_step resp_task_fn(struct smr_task *task, struct smr_budget *budg
 	return step;
 }
 
-/* The stack accepts packets again. The shard's lock is held, so only queue the tasks. */
-static void waiter_wake(struct smr_waiter *waiter)
+/* The stack accepts packets again. */
+static void egress_wake(void *owner)
 {
-	struct smr_qp *qp = container_of(waiter, struct smr_qp, waiter);
+	struct smr_qp *qp = owner;
 
 	smr_task_defer(&qp->send_task);
 	smr_task_defer(&qp->resp_task);
@@ -118,23 +118,25 @@ static void waiter_wake(struct smr_waiter *waiter)
  * @env: of its device
  *
  * Context: process, may sleep.
- * Return: 0, and then smr_qp_fini() must be called; or -ENOMEM.
+ * Return: 0, and then smr_qp_fini() must be called; -ENOMEM; or the errors of
+ *	smr_egress_create().
  */
 int smr_qp_init(struct smr_qp *qp, struct smr_env *env)
 {
 	struct workqueue_struct *wq = qp->user ? qp->user->wq : env->wq;
 
 	qp->cwnd.ops = env->cc;
+	qp->egress = smr_egress_create(env->net, qp->user, egress_wake, qp);
+	if (IS_ERR(qp->egress))
+		return PTR_ERR(qp->egress);
 	if (env->cc->rate && smr_qp_is_reliable(qp)) {
 		qp->pace = smr_pace_create(&qp->send_task);
 		if (!qp->pace)
-			return -ENOMEM;
+			goto no_memory;
 	}
 	qp->handle = kzalloc(sizeof(*qp->handle), GFP_KERNEL_ACCOUNT);
-	if (!qp->handle) {
-		smr_pace_destroy(qp->pace);
-		return -ENOMEM;
-	}
+	if (!qp->handle)
+		goto no_memory;
 	refcount_set(&qp->handle->ref, 1);
 	qp->handle->qp = qp;
 	qp->env = env;
@@ -142,8 +144,7 @@ int smr_qp_init(struct smr_qp *qp, struct smr_env *env)
 	init_completion(&qp->released);
 	mutex_init(&qp->mutex);
 	spin_lock_init(&qp->lock);
-	smr_path_init(&qp->path, env->egress);
-	smr_waiter_init(&qp->waiter, env->egress, waiter_wake);
+	smr_path_init(&qp->path, env->net);
 	smr_task_init(&qp->send_task, wq, send_task_fn, send_task_get,
 		      send_task_put);
 	smr_task_init(&qp->resp_task, wq, resp_task_fn, resp_task_get,
@@ -157,6 +158,11 @@ int smr_qp_init(struct smr_qp *qp, struct smr_env *env)
 	smr_responder_init(qp);
 	smr_sqpoll_init(qp);
 	return 0;
+
+no_memory:
+	smr_pace_destroy(qp->pace);
+	smr_egress_destroy(qp->egress);
+	return -ENOMEM;
 }
 
 /**
@@ -241,7 +247,7 @@ void smr_qp_fini(struct smr_qp *qp)
 	smr_sqpoll_fini(qp);
 	smr_completer_stop(qp);
 	smr_pace_destroy(qp->pace);
-	smr_waiter_fini(&qp->waiter);
+	smr_egress_destroy(qp->egress);
 	qp_cancel_faults(qp);
 	smr_loopback_flush(qp);
 	qp_finish_invals(qp);

@@ -33,7 +33,7 @@ static bool came_by(const struct smr_env *env, const struct sk_buff *skb)
 {
 	struct net_device *ndev;
 
-	ndev = dev_get_by_index_rcu(env->egress->net, skb->skb_iif);
+	ndev = dev_get_by_index_rcu(env->net, skb->skb_iif);
 	return ndev && (ndev == env->ndev ||
 			(is_vlan_dev(ndev) &&
 			 vlan_dev_real_dev(ndev) == env->ndev));
@@ -154,7 +154,7 @@ static struct smr_group *group_enter(struct smr_env *env,
 
 	if (env->nr_groups == SMR_MAX_MCAST_GROUPS)
 		return smr_why_ptr(why, MCAST_GROUPS, SMR_MAX_MCAST_GROUPS);
-	group = smr_group_join(env->egress, env->ndev, addr);
+	group = smr_group_join(env->net, env->ndev, addr);
 	if (!IS_ERR(group))
 		env->nr_groups++;
 	else if (group != ERR_PTR(-ENOMEM))

@@ -131,7 +131,7 @@ static int train_send(struct smr_message *m, u32 *sent)
 
 	packet_hdr(m, i);
 	n = m->hdr.op->flags & SMR_OP_RETH ? 1 : m->end - i;
-	ret = smr_train_begin(&train, &qp->path, &qp->waiter, &qp->req.icrc, n,
+	ret = smr_train_begin(&train, &qp->path, qp->egress, &qp->req.icrc, n,
 			      smr_packet_len(&m->hdr));
 	if (ret)
 		return ret;
@@ -331,7 +331,7 @@ static u32 several_build(const struct smr_message *m, struct smr_train *train,
 	u32 psn = m->wqe->psn, i;
 
 	train->skb = NULL;
-	if (smr_train_begin(train, &qp->path, &qp->waiter, &qp->req.icrc, n,
+	if (smr_train_begin(train, &qp->path, qp->egress, &qp->req.icrc, n,
 			    len))
 		return 0;
 	n = min(n, train->max);

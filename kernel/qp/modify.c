@@ -319,8 +319,8 @@ static struct smr_why_log *log_for(const struct smr_env *env,
  * @why: receives the reason of a refusal
  *
  * Context: process, may sleep.
- * Return: 0; -EOPNOTSUPP (type, flags), -EINVAL (a capability), -ENOMEM, or -EBUSY if the
- *	namespace has no free QP number; or an error of smr_rss_create().
+ * Return: 0; -EOPNOTSUPP (type, flags), -EINVAL (a capability), -ENOMEM, -EPERM (the cgroup), or
+ *	-EBUSY if the namespace has no free QP number; or an error of smr_rss_create().
  */
 int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 		  struct ib_qp_init_attr *init, struct ib_ucontext *uctx,
@@ -354,6 +354,8 @@ int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 	qp->whys = smr_why_log_get(log_for(env, init, uctx));
 
 	ret = smr_qp_init(qp, env);
+	if (ret && ret != -ENOMEM)
+		ret = smr_why(why, QP_CGROUP);
 	if (ret)
 		goto put_user;
 	ret = qp_create_queues(qp, uctx, init, resp);
@@ -469,7 +471,7 @@ static void apply_path(struct smr_qp *qp, const struct ib_qp_attr *attr,
 		       struct smr_ends *ends)
 {
 	smr_path_fini(&qp->path);
-	smr_path_init(&qp->path, qp->env->egress);
+	smr_path_init(&qp->path, qp->env->net);
 	qp->req.icrc = (struct smr_icrc){};
 	qp->resp.icrc = (struct smr_icrc){};
 	smr_ah_set_path(&qp->path, &attr->ah_attr, qp->env, qp->ibqp.qp_num,
@@ -521,13 +523,13 @@ static int claim_peer(struct smr_qp *qp, const struct ib_qp_attr *attr,
 	struct smr_path path;
 	int ret;
 
-	smr_path_init(&path, qp->env->egress);
+	smr_path_init(&path, qp->env->net);
 	smr_ah_set_path(&path, &attr->ah_attr, qp->env, qp->ibqp.qp_num, qpn);
 	ret = smr_peer_claim(peers, &qp->claim, &path, qpn, &owner,
 			     !qp->user);
 	if (ret != -EPERM)
 		return ret;
-	if (ns_capable(qp->env->egress->net->user_ns, CAP_NET_RAW))
+	if (ns_capable(qp->env->net->user_ns, CAP_NET_RAW))
 		return smr_peer_claim(peers, &qp->claim, &path, qpn, &owner,
 				      true);
 	smr_qp_inc(qp, SMR_CNT_PEER_REFUSED);

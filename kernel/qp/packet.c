@@ -175,7 +175,7 @@ static int packet_leave(struct smr_qp *qp, struct smr_train *train, int err,
 
 /**
  * smr_packet_send() - send a requester's packet on the wire
- * @qp: its sender; its waiter is woken after -EAGAIN
+ * @qp: its sender; woken after -EAGAIN
  * @path: its path
  * @sport: its UDP source port
  * @hdr: its headers
@@ -189,7 +189,7 @@ int smr_packet_send(struct smr_qp *qp, struct smr_path *path, u16 sport,
 {
 	struct smr_icrc *icrc = path == &qp->path ? &qp->req.icrc : NULL;
 	struct smr_train train;
-	int err = smr_train_begin(&train, path, &qp->waiter, icrc, 1,
+	int err = smr_train_begin(&train, path, qp->egress, icrc, 1,
 				  smr_packet_len(hdr));
 
 	train.sport = sport;
@@ -198,7 +198,7 @@ int smr_packet_send(struct smr_qp *qp, struct smr_path *path, u16 sport,
 
 /**
  * smr_packet_send_urgent() - send a packet without payload, ahead of all waiting packets
- * @qp: its sender; its waiter is woken after -EAGAIN
+ * @qp: its sender; woken after -EAGAIN
  * @hdr: its headers; it is sent to the peer
  * @refused: of the sending side of @qp
  *
@@ -211,7 +211,7 @@ int smr_packet_send_urgent(struct smr_qp *qp, const struct smr_hdr *hdr,
 	struct smr_icrc *icrc = hdr->op->flags & SMR_OP_CNP ? NULL :
 							      &qp->resp.icrc;
 	struct smr_train train;
-	int err = smr_train_begin_urgent(&train, &qp->path, &qp->waiter, icrc,
+	int err = smr_train_begin_urgent(&train, &qp->path, qp->egress, icrc,
 					 smr_packet_len(hdr));
 
 	return packet_leave(qp, &train, err, hdr, NULL, refused);

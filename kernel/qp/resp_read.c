@@ -112,7 +112,7 @@ static int answer_send(struct answer *a)
 
 	answer_hdr(a);
 	nsegs = answer_nsegs(a);
-	err = smr_train_begin(&train, &qp->path, &qp->waiter,
+	err = smr_train_begin(&train, &qp->path, qp->egress,
 			      &qp->resp.icrc, nsegs,
 			      smr_packet_len(&a->hdr));
 	if (err)

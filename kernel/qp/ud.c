@@ -303,7 +303,7 @@ static u16 datagram_vlan(const struct smr_qp *qp, const struct sk_buff *skb)
 	u16 vlan = SMR_NO_VLAN;
 
 	rcu_read_lock();
-	ndev = dev_get_by_index_rcu(qp->env->egress->net, skb->skb_iif);
+	ndev = dev_get_by_index_rcu(qp->env->net, skb->skb_iif);
 	if (ndev && is_vlan_dev(ndev))
 		vlan = vlan_dev_vlan_id(ndev);
 	rcu_read_unlock();

@@ -75,19 +75,18 @@ bool smr_frame_finish(struct sk_buff *skb, struct net_device *ndev)
 /**
  * smr_frame_send() - send a frame
  * @skb: finished; consumed
- * @waiter: of the sender; the frame is charged to its socket; woken, once, after -EAGAIN
+ * @eg: the sender's socket, which the frame is charged to; its wake() is called after -EAGAIN
  * @refused: of the sender
  *
  * Context: BH off, inside an RCU read section.
  * Return: 0; -EAGAIN if the stack does not accept packets; other errors if sending again will
  *	not help.
  */
-int smr_frame_send(struct sk_buff *skb, struct smr_waiter *waiter,
+int smr_frame_send(struct sk_buff *skb, struct smr_egress *eg,
 		   struct smr_refused *refused)
 {
-	smr_waiter_charge(waiter, SMR_FRAME_FAMILY, skb, skb->dev);
-	return smr_xmit_result(waiter, refused, SMR_FRAME_FAMILY,
-			       dev_queue_xmit(skb));
+	smr_egress_charge(eg, skb, skb->dev);
+	return smr_xmit_result(eg, refused, dev_queue_xmit(skb));
 }
 
 /* Split a packet that waits for GSO, or was merged by GRO. */

@@ -5,12 +5,11 @@
 
 #include <linux/if_arp.h>
 #include <linux/netdevice.h>
-#include <linux/socket.h>
 #include <linux/types.h>
 
 struct sk_buff;
+struct smr_egress;
 struct smr_refused;
-struct smr_waiter;
 
 /* Does a netdev carry Ethernet frames? Some carry plain IP. */
 static inline bool smr_frame_on(const struct net_device *ndev)
@@ -18,13 +17,10 @@ static inline bool smr_frame_on(const struct net_device *ndev)
 	return ndev->type == ARPHRD_ETHER || ndev->type == ARPHRD_LOOPBACK;
 }
 
-/* The socket that frames are charged to: either one works */
-#define SMR_FRAME_FAMILY	AF_INET
-
 struct sk_buff *smr_frame_alloc(const struct net_device *ndev,
 				unsigned int len);
 bool smr_frame_finish(struct sk_buff *skb, struct net_device *ndev);
-int smr_frame_send(struct sk_buff *skb, struct smr_waiter *waiter,
+int smr_frame_send(struct sk_buff *skb, struct smr_egress *eg,
 		   struct smr_refused *refused);
 struct sk_buff *smr_frame_take(struct sk_buff *skb);
 

@@ -44,7 +44,7 @@ static struct sk_buff *frame_build(struct smr_qp *qp, unsigned int len)
 
 	skb = smr_frame_alloc(env->ndev, len);
 	if (skb == ERR_PTR(-ENOBUFS)) {
-		smr_waiter_wait_moment(&qp->waiter, SMR_FRAME_FAMILY);
+		smr_egress_wait_moment(qp->egress);
 		return ERR_PTR(-EAGAIN);
 	}
 	if (IS_ERR(skb))
@@ -76,7 +76,7 @@ static int frame_leave(struct smr_qp *qp, struct sk_buff *skb)
 	guard(smr_bh)();
 	/* A netdev that moves is down until a grace period has passed. */
 	guard(rcu)();
-	if (!net_eq(dev_net(skb->dev), qp->env->egress->net)) {
+	if (!net_eq(dev_net(skb->dev), qp->env->net)) {
 		kfree_skb_reason(skb, SKB_DROP_REASON_DEV_READY);
 		return -ENETDOWN;
 	}
@@ -85,7 +85,7 @@ static int frame_leave(struct smr_qp *qp, struct sk_buff *skb)
 		consume_skb(skb);
 		return 0;
 	}
-	err = smr_frame_send(skb, &qp->waiter, &qp->req.refused);
+	err = smr_frame_send(skb, qp->egress, &qp->req.refused);
 	/* Do not retry, or receivers get it twice: it counts as lost. */
 	return who == SMR_STEER_SOME && err == -EAGAIN ? 0 : err;
 }
@@ -95,7 +95,7 @@ static int frame_out(struct smr_qp *qp, unsigned int len)
 	struct sk_buff *skb;
 	int err;
 
-	err = smr_waiter_room(&qp->waiter, SMR_FRAME_FAMILY);
+	err = smr_egress_room(qp->egress);
 	if (err)
 		return err;
 	skb = frame_build(qp, len);

@@ -11,7 +11,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 
-#include "net/egress.h"
+#include "net/path.h"
 #include "qp/core.h"
 #include "steer/flow_count.h"
 #include "steer/steer.h"
@@ -232,7 +232,7 @@ static int rule_add(struct smr_steer *steer, struct smr_rule *rule,
 	ASSERT_RTNL();
 	/* The netdev may be unregistering although its notifier has not run yet. */
 	if (steer->closed ||
-	    !smr_egress_has_netdev(rule->qp->env->egress, ndev))
+	    !smr_netdev_stays(ndev, rule->qp->env->net))
 		return smr_why(why, FLOW_NETDEV);
 	if (steer->nr == SMR_MAX_RULES)
 		return smr_why(why, FLOW_MANY, SMR_MAX_RULES);

@@ -172,6 +172,9 @@
 	X(QP_RSS_ATTRS, 0x030b, EINVAL, "comp_mask:x rx_hash_key_len",	\
 	  "comp_mask {comp_mask} has only one of the table of work queues and the hash, or the key has {rx_hash_key_len} bytes", \
 	  "set IBV_QP_INIT_ATTR_IND_TABLE and IBV_QP_INIT_ATTR_RX_HASH, and a key of 40 bytes") \
+	X(QP_CGROUP, 0x030c, EPERM, "",					\
+	  "a BPF program that the cgroup of the process has for new sockets refuses the queue pair's", \
+	  "bpftool cgroup tree shows the programs (sock_create); ask whoever manages the cgroup") \
 									\
 	X(QP_ATTR, 0x0311, EOPNOTSUPP, "mask:attr unknown:attr",	\
 	  "the attribute {unknown} of a queue pair is not supported",		\

@@ -250,36 +250,6 @@ TRACE_EVENT(smr_retry,
 		  SMR_TRACE_QP_ARGS, __entry->una, __entry->psn, __entry->retries)
 );
 
-DECLARE_EVENT_CLASS(smr_responses,
-	TP_PROTO(const struct ib_qp *ibqp, u32 una, u32 psn, u32 count),
-	TP_ARGS(ibqp, una, psn, count),
-	TP_STRUCT__entry(
-		SMR_TRACE_QP
-		__field(u32, una)
-		__field(u32, psn)
-		__field(u32, count)
-	),
-	TP_fast_assign(
-		SMR_TRACE_QP_ASSIGN;
-		__entry->una = una;
-		__entry->psn = psn;
-		__entry->count = count;
-	),
-	TP_printk(SMR_TRACE_QP_FMT
-		  "una=%#x psn=%#x count=%u",
-		  SMR_TRACE_QP_ARGS, __entry->una, __entry->psn, __entry->count)
-);
-
-/* READ responses after a missing one have been copied to their place. */
-DEFINE_EVENT(smr_responses, smr_ooo,
-	     TP_PROTO(const struct ib_qp *ibqp, u32 una, u32 psn, u32 count),
-	     TP_ARGS(ibqp, una, psn, count));
-
-/* A READ is repeated for a missing part only. */
-DEFINE_EVENT(smr_responses, smr_ask_again,
-	     TP_PROTO(const struct ib_qp *ibqp, u32 una, u32 psn, u32 count),
-	     TP_ARGS(ibqp, una, psn, count));
-
 /* A CNP was sent to the peer, since a packet from it arrived with a congestion mark. */
 TRACE_EVENT(smr_cnp_sent,
 	TP_PROTO(const struct ib_qp *ibqp, u32 peer, u8 opcode, u32 psn),

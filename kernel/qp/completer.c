@@ -13,7 +13,6 @@
 #include "qp/core.h"
 #include "qp/ecn.h"
 #include "qp/loopback.h"
-#include "qp/ooo.h"
 #include "qp/opcode.h"
 #include "qp/recovery.h"
 #include "qp/paging.h"
@@ -78,7 +77,6 @@ void smr_completer_stop(struct smr_qp *qp)
 void smr_completer_fini(struct smr_qp *qp)
 {
 	skb_queue_purge(&qp->comp.queue);
-	smr_ooo_free(&qp->comp.ooo);
 }
 
 /**
@@ -92,8 +90,6 @@ void smr_completer_reset(struct smr_qp *qp)
 	smr_completer_fini(qp);
 	comp->seg = 0;
 	comp->gap = false;
-	comp->asked = false;
-	comp->catch_up = false;
 	comp->again = false;
 	smr_rto_reset(&qp->rto);
 }
@@ -186,13 +182,11 @@ static enum smr_step comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn,
 	if (acked == SMR_OUT_MORE)
 		return SMR_STEP_AGAIN;
 	if (acked == SMR_OUT_DATA_LOST && !nak_is_final(qp, syndrome, psn)) {
-		if (ack)
-			smr_out_missing(qp, end, psn);
-		else if (type == SMR_AETH_RNR && qp->comp.rnr_retry)
+		if (type == SMR_AETH_RNR && qp->comp.rnr_retry)
 			/* When the wait ends, what is missing is also sent again. */
 			comp_rnr(qp, syndrome);
 		else
-			smr_out_gap(qp);
+			smr_out_gap(qp, psn);
 	} else if (type == SMR_AETH_RNR && smr_out_head(qp)) {
 		comp_rnr(qp, syndrome);
 	} else if (type == SMR_AETH_NAK && smr_out_head(qp)) {
@@ -205,10 +199,8 @@ static enum smr_step comp_aeth(struct smr_qp *qp, u8 syndrome, u32 psn,
 enum comp_data {
 	COMP_DATA_OK,
 	COMP_DATA_CONFIRMED,	/* it answers a FLUSH or ATOMIC WRITE */
-	COMP_DATA_AHEAD,	/* an older one is missing */
-	COMP_DATA_PROOF,	/* likewise, and it answers a FLUSH or ATOMIC WRITE */
 	COMP_DATA_DROP,
-	COMP_DATA_GAP,
+	COMP_DATA_GAP,		/* an older one is missing */
 	COMP_DATA_BAD,
 	COMP_DATA_MORE,		/* complete the requests before it, then check it again */
 };
@@ -245,26 +237,6 @@ static bool data_fits(const struct smr_qp *qp, const struct smr_swqe *wqe,
 }
 
 /*
- * An older response is missing. This one is used if it is valid for its request. If not, the
- * error is handled when it becomes the oldest.
- */
-static enum comp_data ooo_check(struct smr_qp *qp, struct response *r,
-				u16 want)
-{
-	u32 flags;
-
-	r->wqe = smr_sq_find(&qp->sq, r->hdr.psn);
-	flags = smr_wr_info(qp->ibqp.qp_type, r->wqe->opcode)->flags & want;
-	if (!data_fits(qp, r->wqe, &r->hdr, flags))
-		return COMP_DATA_GAP;
-	if (flags & SMR_WR_CONFIRMED)
-		return COMP_DATA_PROOF;
-	if (smr_ooo_got(&qp->comp.ooo, r->hdr.psn, 1))
-		return COMP_DATA_DROP;
-	return COMP_DATA_AHEAD;
-}
-
-/*
  * A response must be the next one of the oldest READ or atomic, or a later one. IBTA 9.7.6.1: a
  * response that was not requested, or has arrived before, is dropped. IBTA 11.6.2: one that
  * does not match its request is a "bad response".
@@ -282,7 +254,7 @@ static enum comp_data data_check(struct smr_qp *qp, struct response *r,
 	case SMR_OUT_ACKED:
 		break;
 	case SMR_OUT_DATA_LOST:
-		return ooo_check(qp, r, want);
+		return COMP_DATA_GAP;
 	case SMR_OUT_MORE:
 		return COMP_DATA_MORE;
 	}
@@ -342,31 +314,10 @@ static void data_placed(struct smr_qp *qp, const struct response *r)
 	u32 next = smr_psn_add(r->hdr.psn, r->count);
 
 	qp->comp.gap = false;
-	qp->comp.asked = false;
 	if (next == smr_psn_add(r->wqe->psn, r->wqe->npsn))
 		smr_out_head_done(qp, r->wqe);
 	else
 		smr_out_advance(qp, next);
-	if (unlikely(qp->comp.ooo.any))
-		qp->comp.catch_up = true;
-}
-
-/*
- * The data of the packets has been copied, but older data is missing. If the copy failed, the
- * data is requested again, and the work request fails when it is the oldest.
- */
-static void data_kept(struct smr_qp *qp, const struct response *r, u8 status)
-{
-	struct smr_completer *comp = &qp->comp;
-
-	if (!smr_out_missing(qp, r->hdr.psn, r->hdr.psn) || status)
-		return;
-	if (smr_ooo_keep(&comp->ooo, qp->snd.una, r->hdr.psn, r->count))
-		trace_smr_ooo(&qp->ibqp, qp->snd.una, r->hdr.psn,
-			      r->count);
-	else
-		smr_out_missing(qp, smr_psn_add(r->hdr.psn, r->count),
-				r->hdr.psn);
 }
 
 /* The number of similar responses that follow this one */
@@ -392,7 +343,6 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 					  SMR_WR_READ | SMR_WR_CONFIRMED, budget);
 	switch (data) {
 	case COMP_DATA_OK:
-	case COMP_DATA_AHEAD:
 		break;
 	case COMP_DATA_CONFIRMED:
 		data_placed(qp, r);
@@ -400,10 +350,7 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 	case COMP_DATA_DROP:
 		return SMR_STEP_DONE;
 	case COMP_DATA_GAP:
-		smr_out_missing(qp, r->hdr.psn, r->hdr.psn);
-		return SMR_STEP_DONE;
-	case COMP_DATA_PROOF:
-		smr_out_missing(qp, smr_psn_add(r->hdr.psn, 1), r->hdr.psn);
+		smr_out_gap(qp, r->hdr.psn);
 		return SMR_STEP_DONE;
 	case COMP_DATA_BAD:
 		if (smr_out_head(qp))
@@ -419,9 +366,7 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 	} while (step == SMR_STEP_AGAIN);
 	if (step != SMR_STEP_DONE)
 		return step;
-	if (data == COMP_DATA_AHEAD)
-		data_kept(qp, r, status);
-	else if (status)
+	if (status)
 		smr_send_fail(qp, status);
 	else
 		data_placed(qp, r);
@@ -559,7 +504,6 @@ static void comp_probe(struct smr_qp *qp)
 			qp->comp.retry);
 	smr_qp_inc(qp, SMR_CNT_EARLY);
 	qp->comp.gap = false;
-	qp->comp.asked = false;
 	smr_out_rewind(qp, true);
 }
 
@@ -576,7 +520,6 @@ static void comp_timeout(struct smr_qp *qp)
 	smr_qp_inc(qp, SMR_CNT_TIMEOUTS);
 	smr_tally(&qp->req.sent.timeouts, 1);
 	qp->comp.gap = false;
-	qp->comp.asked = false;
 	smr_rto_back_off(&qp->rto);
 	smr_out_retry(qp, true);
 }
@@ -613,19 +556,14 @@ enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_budget *budget)
 		 * handled.
 		 */
 		return skb_queue_empty_lockless(&comp->queue) &&
-		       !comp->catch_up && !READ_ONCE(qp->rto.fired) ?
+		       !READ_ONCE(qp->rto.fired) ?
 		       SMR_STEP_WAIT : SMR_STEP_DONE;
 	}
 	if (!up) {
 		skb_queue_purge(&comp->queue);
 		comp->seg = 0;
-		comp->catch_up = false;
 		comp->again = false;
 		return SMR_STEP_WAIT;
-	}
-	if (unlikely(comp->catch_up)) {
-		smr_out_catch_up(qp, budget);
-		return SMR_STEP_DONE;
 	}
 	step = comp_next(qp, budget);
 	/* A queued response is not late, so a timeout counts only without one. */

@@ -31,7 +31,6 @@
 #include "net/wire.h"
 #include "qp/cwnd.h"
 #include "qp/env.h"
-#include "qp/ooo.h"
 #include "qp/qptab.h"
 #include "qp/ring.h"
 #include "qp/rd_req.h"
@@ -293,11 +292,9 @@ struct smr_requester {
  * @retry: retries left before IBV_WC_RETRY_EXC_ERR
  * @rnr_retry: RNR retries left, 7: for ever
  * @gap: everything from a missing response on was sent again, but has not arrived yet
- * @asked: the missing response was requested again, but has not arrived yet
- * @catch_up: the oldest PSN has reached responses that arrived ahead; complete those next
+ * @gap_end: with @gap, one past the highest PSN that was sent before that
  * @again: the first packet of @queue has been handled in part
  * @icrc: cached CRC state of received packets
- * @ooo: responses that arrived after a missing one
  * @rnr_again: RNR NAKs since the last progress
  * @paging: pages that the data of responses is copied to
  * @sgl: scratch
@@ -310,11 +307,9 @@ struct smr_completer {
 	u8 retry;
 	u8 rnr_retry;
 	bool gap;
-	bool asked;
-	bool catch_up;
 	bool again;
 	struct smr_icrc icrc;
-	struct smr_ooo ooo;
+	u32 gap_end;
 	u32 rnr_again;
 	struct smr_paging paging;
 	struct smr_sgl sgl;

@@ -9,7 +9,6 @@
 #include <linux/limits.h>
 
 #include "net/wire.h"
-#include "qp/ooo.h"
 
 /*
  * PSNs that may be outstanding: the maximum on a path that is not far, and the initial value, for
@@ -26,8 +25,6 @@
 #define FAR_US		5000
 #define FAR_MAX		4096
 #define FAR_MAX_BYTES	(4 * 1024 * 1024)
-
-static_assert(FAR_MAX <= SMR_OOO_PSNS);
 
 /* PSNs by which it grows after congestion or loss */
 #define WINDOW_STEP	16
@@ -91,25 +88,6 @@ void smr_cwnd_shrink(struct smr_cwnd *w, u32 max_psn, bool late)
 	w->loss_end = max_psn;
 	w->threshold = max(w->size / 2, SMR_CWND_MIN);
 	w->size = late ? SMR_CWND_MIN : w->threshold;
-}
-
-/**
- * smr_cwnd_lost_once() - shrink the window after a loss, when only the missing part is
- * requested again
- * @w: the window
- * @una: the oldest unacknowledged PSN
- * @max_psn: one past the highest PSN ever sent
- *
- * This shrinks the window once for all that was in flight together.
- *
- * Return: true if it did.
- */
-bool smr_cwnd_lost_once(struct smr_cwnd *w, u32 una, u32 max_psn)
-{
-	if (smr_psn_diff(una, w->loss_end) < 0)
-		return false;
-	smr_cwnd_lost(w, max_psn, false);
-	return true;
 }
 
 /**

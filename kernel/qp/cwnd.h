@@ -105,7 +105,6 @@ u32 smr_cwnd_max(u32 least_us, u32 mtu);
 void smr_cwnd_grow(struct smr_cwnd *w, u32 max);
 void smr_cwnd_shrink(struct smr_cwnd *w, u32 max_psn, bool late);
 void smr_cwnd_set_rate(struct smr_cwnd *w, u32 kbps, u32 mtu);
-bool smr_cwnd_lost_once(struct smr_cwnd *w, u32 una, u32 max_psn);
 
 /*
  * @psns PSNs were acknowledged, and @una is the oldest that is not. @least_us and @mtu are those
@@ -142,12 +141,9 @@ static inline bool smr_cwnd_marked(struct smr_cwnd *w,
  * The number of further PSNs that may be in flight, if @used PSNs are unacknowledged and the
  * responses of @kept of these have arrived
  */
-static inline u32 smr_cwnd_room(const struct smr_cwnd *w, int used, u32 kept,
-				u32 max)
+static inline u32 smr_cwnd_room(const struct smr_cwnd *w, u32 used)
 {
-	u32 size = kept ? min(w->size + kept, max) : w->size;
-
-	return used >= (int)size ? 0 : size - used;
+	return used >= w->size ? 0 : w->size - used;
 }
 
 #endif /* SMR_CWND_H */

@@ -387,7 +387,7 @@ bool smr_message_send_several(struct smr_message *m, struct smr_budget *budget,
 	struct smr_train train;
 
 	/* Usually there is no other. */
-	if (!smr_qp_is_reliable(qp) || qp->comp.ooo.any || !is_fetched(qp, 1))
+	if (!smr_qp_is_reliable(qp) || !is_fetched(qp, 1))
 		return false;
 	len = only_len(qp, m->wqe, psn);
 	n = len ? messages_alike(m, len) : 0;

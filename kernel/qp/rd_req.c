@@ -10,7 +10,6 @@
 
 #include "net/wire.h"
 #include "qp/cwnd.h"
-#include "qp/ooo.h"
 #include "qp/snd.h"
 
 /* Maximum and minimum PSNs of one READ request; powers of two */
@@ -68,18 +67,8 @@ void smr_rd_req_acked(struct smr_rd_req *rd, u32 una)
 		rd->from = read_end(rd, rd->head++);
 	if (rd->head == rd->tail)
 		rd->from = una;
-	smr_rd_req_mix(rd, una);
-}
-
-/**
- * smr_rd_req_mix() - mark PSNs as possibly requested more than once
- * @rd: the requests
- * @psn: end of the PSNs, exclusive
- */
-void smr_rd_req_mix(struct smr_rd_req *rd, u32 psn)
-{
-	if (smr_psn_diff(psn, rd->mixed) > 0)
-		rd->mixed = psn;
+	if (smr_psn_diff(una, rd->mixed) > 0)
+		rd->mixed = una;
 }
 
 /* PSNs from @first to the end of its part; parts have @part PSNs, a power of two */
@@ -92,7 +81,6 @@ static u32 part_left(u32 first, u32 part)
  * smr_rd_req_part() - number of PSNs of the next request of a READ
  * @snd: what was sent
  * @cwnd: the congestion window
- * @ooo: scoreboard of responses that have arrived and are not requested again
  * @first: its first PSN, relative to that of the READ
  * @npsn: number of PSNs of the READ
  *
@@ -103,41 +91,14 @@ static u32 part_left(u32 first, u32 part)
  * Return: the number.
  */
 u32 smr_rd_req_part(const struct smr_snd *snd, const struct smr_cwnd *cwnd,
-		    const struct smr_ooo *ooo, u32 first, u32 npsn)
+		    u32 first, u32 npsn)
 {
 	u32 part = READ_PART_MIN;
 
 	if (smr_snd_is_fresh(snd))
 		part = clamp(rounddown_pow_of_two(min(cwnd->size, cwnd->burst)),
 			     READ_PART_MIN, READ_PART_MAX);
-	part = min(npsn - first, part_left(first, part));
-	return smr_ooo_missing(ooo, snd->psn, part);
-}
-
-/**
- * smr_rd_req_least() - maximum PSNs of the smallest part of a READ
- * @first: its first PSN, relative to that of the READ
- *
- * Return: the number. This many PSNs from @first on, up to the end of the READ, lie within one
- *	earlier request.
- */
-u32 smr_rd_req_least(u32 first)
-{
-	return part_left(first, READ_PART_MIN);
-}
-
-/**
- * smr_rd_req_left() - PSNs left in a request
- * @rd: the requests
- * @psn: PSN of an outstanding READ or atomic, before the next PSN to send
- *
- * After a rewind this is a repeated request, which lies within an earlier one.
- *
- * Return: the number of PSNs from @psn to the end of its request, at least 1.
- */
-u32 smr_rd_req_left(const struct smr_rd_req *rd, u32 psn)
-{
-	return smr_psn_off(read_end(rd, read_find(rd, psn)), psn);
+	return min(npsn - first, part_left(first, part));
 }
 
 /**
@@ -189,17 +150,4 @@ u32 smr_rd_req_middles(const struct smr_rd_req *rd, u32 psn)
 		return 0;
 	left = smr_psn_diff(read_end(rd, read), psn);
 	return left > 2 ? left - 2 : 0;
-}
-
-/**
- * smr_rd_req_same() - do two PSNs belong to one request?
- * @rd: the requests
- * @a: a PSN
- * @b: another PSN
- *
- * Return: true if they do.
- */
-bool smr_rd_req_same(const struct smr_rd_req *rd, u32 a, u32 b)
-{
-	return read_find(rd, a) == read_find(rd, b);
 }

@@ -8,7 +8,6 @@
 
 #include <linux/types.h>
 
-struct smr_ooo;
 struct smr_cwnd;
 struct smr_snd;
 
@@ -38,16 +37,12 @@ struct smr_rd_req {
 void smr_rd_req_reset(struct smr_rd_req *rd, u32 psn);
 void smr_rd_req_rewind(struct smr_rd_req *rd, const struct smr_snd *snd);
 void smr_rd_req_acked(struct smr_rd_req *rd, u32 una);
-void smr_rd_req_mix(struct smr_rd_req *rd, u32 psn);
 
 u32 smr_rd_req_part(const struct smr_snd *snd, const struct smr_cwnd *cwnd,
-		    const struct smr_ooo *ooo, u32 first, u32 npsn);
-u32 smr_rd_req_least(u32 first);
-u32 smr_rd_req_left(const struct smr_rd_req *rd, u32 psn);
+		    u32 first, u32 npsn);
 u32 smr_rd_req_middles(const struct smr_rd_req *rd, u32 psn);
 bool smr_rd_req_fits(const struct smr_rd_req *rd, u32 start, u32 npsn, u32 psn,
 		     u32 op_flags);
-bool smr_rd_req_same(const struct smr_rd_req *rd, u32 a, u32 b);
 
 /* Add a READ request or atomic that was sent, up to @psn. */
 static inline void smr_rd_req_add(struct smr_rd_req *rd, u32 psn)

@@ -10,7 +10,6 @@
 #include "net/wire.h"
 #include "qp/core.h"
 #include "qp/ecn.h"
-#include "qp/ooo.h"
 #include "qp/opcode.h"
 #include "qp/sq.h"
 #include "stats.h"
@@ -50,14 +49,11 @@ void smr_out_start(struct smr_qp *qp)
 /**
  * smr_out_restart() - continue sending at the oldest unacknowledged PSN
  * @qp: the caller owns its send task
- *
- * Responses that have arrived ahead of it are not requested again.
  */
 void smr_out_restart(struct smr_qp *qp)
 {
 	smr_snd_rewind(&qp->snd, qp->sq.head);
 	smr_rd_req_rewind(&qp->rd_req, &qp->snd);
-	smr_ooo_rewind(&qp->comp.ooo, qp->snd.max_psn);
 }
 
 /**
@@ -88,8 +84,6 @@ void smr_out_advance(struct smr_qp *qp, u32 una)
 
 	if (!psns)
 		return;
-	if (unlikely(qp->comp.ooo.any))
-		smr_ooo_pass(&qp->comp.ooo, qp->snd.una, psns);
 	smr_snd_acked(&qp->snd, una, qp->sq.head);
 	smr_out_start(qp);
 	smr_rd_req_acked(&qp->rd_req, una);
@@ -180,67 +174,21 @@ void smr_out_retry(struct smr_qp *qp, bool late)
 /**
  * smr_out_gap() - retransmit after a gap: a response is missing, and perhaps requests
  * @qp: the caller owns its send task
+ * @psn: of the answer that shows the gap
  *
- * Each later packet shows the same gap, so retransmit only once. If that is also lost, the
- * timer fires.
+ * Each later answer shows the same gap, so retransmit only once; and once more when the answer
+ * to a request that was sent after the repetition shows that this is lost, too. If nothing shows
+ * that, the timer fires.
  */
-void smr_out_gap(struct smr_qp *qp)
-{
-	if (qp->comp.gap)
-		return;
-	qp->comp.gap = true;
-	smr_out_retry(qp, false);
-}
-
-/* Is there a READ or atomic between these PSNs, which were sent? */
-static bool any_fetches(struct smr_qp *qp, u32 psn, u32 end)
-{
-	while (smr_psn_diff(psn, end) < 0) {
-		const struct smr_swqe *wqe = smr_sq_find(&qp->sq, psn);
-
-		if (fetches(qp, wqe))
-			return true;
-		psn = smr_psn_add(wqe->psn, wqe->npsn);
-	}
-	return false;
-}
-
-/**
- * smr_out_missing() - request missing responses again; no request was lost
- * @qp: the caller owns its send task
- * @psn: the responder has executed all before it
- * @answer: the PSN of the answer that proves it
- *
- * Request the missing part again, once; and once more each time it is found to be lost again.
- *
- * Return: false if no retry was left, and the work request has failed.
- */
-bool smr_out_missing(struct smr_qp *qp, u32 psn, u32 answer)
+void smr_out_gap(struct smr_qp *qp, u32 psn)
 {
 	struct smr_completer *comp = &qp->comp;
-	u32 from = smr_ooo_from(&comp->ooo, qp->snd.una);
 
-	switch (smr_ooo_prove(&comp->ooo, qp->snd.una, psn, answer,
-			      qp->snd.max_psn, any_fetches(qp, from, psn))) {
-	case SMR_OOO_KNOWN:
-		return true;
-	case SMR_OOO_MISSING:
-		if (!comp->gap && !comp->asked)
-			break;
-		/* The RTT sample would include the retransmission (Karn). */
-		smr_rto_forget(&qp->rto);
-		return true;
-	case SMR_OOO_AGAIN:
-		break;
-	}
-	comp->asked = true;
-	if (!charge(qp))
-		return false;
-	smr_qp_inc(qp, SMR_CNT_RETRANSMITS);
-	smr_tally(&qp->req.sent.retransmits, 1);
-	smr_cwnd_lost_once(&qp->cwnd, qp->snd.una, qp->snd.max_psn);
-	smr_rto_await(&qp->rto);
-	return true;
+	if (comp->gap && smr_psn_diff(psn, comp->gap_end) < 0)
+		return;
+	comp->gap = true;
+	comp->gap_end = qp->snd.max_psn;
+	smr_out_retry(qp, false);
 }
 
 /**
@@ -263,37 +211,4 @@ bool smr_out_is_early(struct smr_qp *qp, u32 psns, u32 len)
 			smr_out_bytes(qp, cwnd->burst, qp->mtu));
 	return smr_pace_wait(qp->pace,
 			     smr_out_bytes(qp, min(psns, cwnd->burst), len));
-}
-
-/**
- * smr_out_catch_up() - complete requests whose responses arrived ahead
- * @qp: the caller owns its send task
- * @budget: the budget; each request that completes reduces it
- *
- * Called when the oldest PSN has reached responses that arrived ahead. They, and the requests
- * that they acknowledge, complete now, as far as the budget allows.
- */
-void smr_out_catch_up(struct smr_qp *qp, struct smr_budget *budget)
-{
-	struct smr_ooo *ooo = &qp->comp.ooo;
-
-	for (; ooo->any; budget->left -= SMR_COST_RETIRE) {
-		const struct smr_swqe *wqe = smr_out_head(qp);
-		u32 una = qp->snd.una;
-		u32 n = wqe->npsn - smr_psn_off(una, wqe->psn);
-
-		n = fetches(qp, wqe) ? smr_ooo_got(ooo, una, n) :
-				       min(n, smr_psn_off(ooo->end, una));
-		if (!n) {
-			smr_ooo_next(ooo, qp->snd.max_psn);
-			break;
-		}
-		if (budget->left <= 0)
-			return;
-		if (smr_psn_add(una, n) == smr_psn_add(wqe->psn, wqe->npsn))
-			smr_out_head_done(qp, wqe);
-		else
-			smr_out_advance(qp, smr_psn_add(una, n));
-	}
-	qp->comp.catch_up = false;
 }

@@ -25,13 +25,11 @@ void smr_out_advance(struct smr_qp *qp, u32 una);
 void smr_out_head_done(struct smr_qp *qp, const struct smr_swqe *wqe);
 enum smr_out_acked smr_out_acked_before(struct smr_qp *qp, u32 psn,
 					struct smr_budget *budget);
-void smr_out_catch_up(struct smr_qp *qp, struct smr_budget *budget);
 
 void smr_out_restart(struct smr_qp *qp);
 void smr_out_rewind(struct smr_qp *qp, bool late);
 void smr_out_retry(struct smr_qp *qp, bool late);
-void smr_out_gap(struct smr_qp *qp);
-bool smr_out_missing(struct smr_qp *qp, u32 psn, u32 answer);
+void smr_out_gap(struct smr_qp *qp, u32 psn);
 bool smr_out_is_early(struct smr_qp *qp, u32 psns, u32 len);
 
 /* The oldest work request that has been sent, at least in part; or NULL */
@@ -53,27 +51,10 @@ static inline u32 smr_out_bytes(const struct smr_qp *qp, u32 psns, u32 len)
 	return psns * (min(len, qp->mtu) + SMR_OUT_OVERHEAD);
 }
 
-static inline u32 smr_out_window_max(const struct smr_qp *qp)
-{
-	return smr_cwnd_max(qp->rto.least, qp->mtu);
-}
-
-/*
- * The number of PSNs from @psn on that may be sent. PSNs whose responses have arrived do not
- * count as in flight.
- */
-static inline u32 smr_out_room_at(const struct smr_qp *qp, u32 psn)
-{
-	u32 kept = unlikely(qp->comp.ooo.any) ? qp->comp.ooo.kept : 0;
-
-	return smr_cwnd_room(&qp->cwnd, smr_psn_diff(psn, qp->snd.una), kept,
-			     kept ? smr_out_window_max(qp) : 0);
-}
-
 /* The number of PSNs that may be sent now */
 static inline u32 smr_out_room(const struct smr_qp *qp)
 {
-	return smr_out_room_at(qp, qp->snd.psn);
+	return smr_cwnd_room(&qp->cwnd, smr_snd_in_flight(&qp->snd));
 }
 
 /* The number of PSNs that may be sent now in one train */

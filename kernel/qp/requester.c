@@ -13,7 +13,6 @@
 #include "qp/local_wr.h"
 #include "qp/loopback.h"
 #include "qp/message.h"
-#include "qp/ooo.h"
 #include "qp/opcode.h"
 #include "qp/packet.h"
 #include "qp/recovery.h"
@@ -135,8 +134,7 @@ static int request_send(struct smr_message *m, u32 n)
 static enum smr_step fetch_send(struct smr_message *m, struct smr_budget *budget)
 {
 	struct smr_qp *qp = m->qp;
-	u32 n = smr_rd_req_part(&qp->snd, &qp->cwnd, &qp->comp.ooo,
-				m->first, m->wqe->npsn);
+	u32 n = smr_rd_req_part(&qp->snd, &qp->cwnd, m->first, m->wqe->npsn);
 	enum smr_step ret;
 	int err;
 
@@ -151,128 +149,6 @@ static enum smr_step fetch_send(struct smr_message *m, struct smr_budget *budget
 	ret = smr_message_sent(m, budget, n, err);
 	smr_rd_req_add(&qp->rd_req, qp->snd.psn);
 	return ret;
-}
-
-/*
- * The next part of a READ whose responses are all missing. It lies within one earlier request.
- * Return: its length in PSNs; 0: there is none here, and the scoreboard has advanced.
- */
-static u32 missing_part(struct smr_message *m)
-{
-	struct smr_qp *qp = m->qp;
-	struct smr_ooo *ooo = &qp->comp.ooo;
-	u32 n = smr_psn_off(ooo->ask_end, ooo->ask), missing;
-
-	if (smr_psn_diff(ooo->ask, qp->snd.psn) >= 0) {
-		/* After a rewind it has not been sent yet, and will be. */
-		ooo->ask = ooo->ask_end;
-		return 0;
-	}
-	m->wqe = smr_sq_find(&qp->sq, ooo->ask);
-	m->wr = smr_wr_info(qp->ibqp.qp_type, m->wqe->opcode);
-	m->first = smr_psn_off(ooo->ask, m->wqe->psn);
-	n = min(n, m->wqe->npsn - m->first);
-	if (m->wr->flags & SMR_WR_FETCHES) {
-		n = min(n, smr_rd_req_left(&qp->rd_req, ooo->ask));
-		missing = smr_ooo_missing(ooo, ooo->ask, n);
-		if (missing && m->wr->flags & SMR_WR_READ)
-			return missing;
-		if (missing) {
-			/* An atomic is not requested again separately. */
-			smr_rto_forget(&qp->rto);
-			smr_out_restart(qp);
-			return 0;
-		}
-		n = smr_ooo_got(ooo, ooo->ask, n);
-	}
-	ooo->ask = smr_psn_add(ooo->ask, n);
-	return 0;
-}
-
-/*
- * Only one repeated part of each request may be in flight: the responder has agreed to the
- * number of requests that were sent, and rdma_rxe cannot answer a part that precedes another
- * one that it has already answered again. The window also limits repeated parts, except the
- * oldest.
- */
-static bool may_repeat(const struct smr_qp *qp, u32 psn, u32 n)
-{
-	const struct smr_ooo *ooo = &qp->comp.ooo;
-
-	if (ooo->waits && smr_rd_req_same(&qp->rd_req, psn, ooo->last))
-		return false;
-	return psn == qp->snd.una || n <= smr_out_room_at(qp, psn);
-}
-
-/*
- * Request a part of a READ again whose responses were lost. False: that has to wait for
- * answers, and new packets may be sent.
- */
-static bool missing_send(struct smr_qp *qp, struct smr_budget *budget,
-			 enum smr_step *step)
-{
-	struct smr_ooo *ooo = &qp->comp.ooo;
-	struct smr_message m = { .qp = qp };
-	u32 n = missing_part(&m);
-
-	*step = SMR_STEP_DONE;
-	budget->left -= SMR_COST_PACKET;
-	if (!n)
-		return true;
-	if (!may_repeat(qp, ooo->ask, n))
-		return false;
-	smr_req_hdr_init(qp, m.wqe, m.wr, &m.hdr);
-	m.hdr.psn = ooo->ask;
-	if (request_send(&m, n) == -EAGAIN) {
-		smr_qp_inc(qp, SMR_CNT_BACKPRESSURE);
-		*step = SMR_STEP_WAIT;
-		return true;
-	}
-	trace_smr_ask_again(&qp->ibqp, qp->snd.una, ooo->ask, n);
-	smr_ooo_asked(ooo, n);
-	smr_snd_repeated(&qp->snd);
-	smr_rd_req_mix(&qp->rd_req, ooo->ask);
-	smr_rto_sent(&qp->rto, ooo->last, false);
-	smr_out_paced(qp, n, qp->mtu);
-	budget->left -= n * qp->mtu;
-	return true;
-}
-
-/*
- * After a rewind, some PSNs may have been answered already, or acknowledged by a later answer.
- * Return: the number of PSNs of this work request that need not be sent. For a READ, at most
- * one of the parts in which it would be requested. Used only while the scoreboard is not empty.
- */
-static u32 known_part(const struct smr_message *m)
-{
-	const struct smr_ooo *ooo = &m->qp->comp.ooo;
-	u32 psn = m->qp->snd.psn, left = m->wqe->npsn - m->first;
-
-	if (m->wr->flags & SMR_WR_FETCHES)
-		return smr_ooo_got(ooo, psn,
-				   min(left, smr_rd_req_least(m->first)));
-	if (smr_psn_diff(psn, ooo->end) >= 0)
-		return 0;
-	return min(left, smr_psn_off(ooo->end, psn));
-}
-
-/*
- * Skip @n PSNs. The responder has a resource for each outstanding READ, and this one is still
- * outstanding. If more were requested, the responder could no longer repeat earlier answers.
- */
-static enum smr_step known_skip(struct smr_message *m, struct smr_budget *budget,
-				u32 n)
-{
-	struct smr_qp *qp = m->qp;
-	bool fetches = m->wr->flags & SMR_WR_FETCHES;
-
-	if (fetches && smr_rd_req_count(&qp->rd_req) >= qp->attr.max_rd_atomic)
-		return SMR_STEP_WAIT;
-	smr_snd_pass(&qp->snd, n);
-	if (fetches)
-		smr_rd_req_add(&qp->rd_req, qp->snd.psn);
-	budget->left -= SMR_COST_PACKET;
-	return SMR_STEP_DONE;
 }
 
 /* Hand the whole message to a peer on this host. */
@@ -304,7 +180,6 @@ static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 {
 	struct smr_message m = { .qp = qp, .wqe = wqe, .wr = wr };
 	enum smr_step ret;
-	u32 known = 0;
 
 	m.first = smr_psn_off(qp->snd.psn, wqe->psn);
 	smr_req_hdr_init(qp, wqe, wr, &m.hdr);
@@ -312,18 +187,14 @@ static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 		local_send(&m, budget);
 		return SMR_STEP_DONE;
 	}
-	if (unlikely(qp->comp.ooo.any))
-		known = known_part(&m);
-	if (!known && !smr_out_room(qp))
+	if (!smr_out_room(qp))
 		return SMR_STEP_WAIT;
-	if (unlikely(qp->cwnd.rate) && !known &&
+	if (unlikely(qp->cwnd.rate) &&
 	    smr_out_is_early(qp, wqe->npsn - m.first, wqe->len))
 		return SMR_STEP_WAIT;
 	if (smr_message_send_several(&m, budget, &ret))
 		return ret;
-	if (known)
-		ret = known_skip(&m, budget, known);
-	else if (wr->flags & SMR_WR_ATOMIC_WRITE)
+	if (wr->flags & SMR_WR_ATOMIC_WRITE)
 		ret = atomic_write_send(&m, budget);
 	else if (wr->flags & SMR_WR_NONPOSTED)
 		ret = fetch_send(&m, budget);
@@ -373,12 +244,9 @@ static enum smr_step requester_step(struct smr_qp *qp, struct smr_budget *budget
 	const struct smr_wr_info *wr;
 	struct smr_swqe *wqe;
 	bool posted, local;
-	enum smr_step step;
 
 	if (smr_rto_waits(&qp->rto) || qp->handed.state != SMR_LOCAL_IDLE)
 		return SMR_STEP_WAIT;
-	if (smr_ooo_asks(&qp->comp.ooo) && missing_send(qp, budget, &step))
-		return step;
 	if (qp->snd.next == qp->sq.ring.idx && !smr_sq_fetch(qp))
 		return SMR_STEP_WAIT;
 	wqe = smr_sq_wqe(&qp->sq, qp->snd.next);

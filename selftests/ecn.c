@@ -55,9 +55,7 @@ static int arm(FIXTURE_DATA(ecn) *self)
 	struct vt_addr peer = { .qpn = PEER, .psn = PSN };
 	int ret = vt_qp_reset(self->ep.qp);
 
-	peer.gid.raw[10] = 0xff;
-	peer.gid.raw[11] = 0xff;
-	memcpy(peer.gid.raw + 12, &self->roce.saddr, 4);
+	peer.gid = vt_roce_gid(&self->roce);
 	return ret ? ret : vt_ep_connect(&self->ep, &peer);
 }
 

@@ -57,9 +57,7 @@ FIXTURE_SETUP(rate)
 	VT_SETUP(vt_roce_open(&self->roce));
 	VT_SETUP(vt_roce_listen(&self->roce));
 	VT_SETUP(vt_ep_open(&self->ep, &self->conf, 0));
-	peer.gid.raw[10] = 0xff;
-	peer.gid.raw[11] = 0xff;
-	memcpy(peer.gid.raw + 12, &self->roce.saddr, 4);
+	peer.gid = vt_roce_gid(&self->roce);
 	VT_SETUP(vt_ep_connect(&self->ep, &peer));
 	self->bth = (struct vt_bth){ .pkey = 0xffff, .qpn = self->ep.qp->qp_num };
 	self->missing = MESSAGE / MTU;

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "endpoint.h"
-#include "netdev.h"
+#include "system.h"
 #include "why.h"
 
 #define CGROUPS	"/sys/fs/cgroup/"

@@ -45,9 +45,7 @@ FIXTURE_SETUP(wire)
 	self->conf.timeout = 0;
 	VT_SETUP(vt_roce_open(&self->roce));
 	VT_SETUP(vt_ep_open(&self->victim, &self->conf, 0));
-	peer.gid.raw[10] = 0xff;
-	peer.gid.raw[11] = 0xff;
-	memcpy(peer.gid.raw + 12, &self->roce.saddr, 4);
+	peer.gid = vt_roce_gid(&self->roce);
 	VT_SETUP(vt_ep_connect(&self->victim, &peer));
 	self->ctx = self->victim.dev.ctx;
 	self->bth = (struct vt_bth){

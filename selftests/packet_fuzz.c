@@ -36,9 +36,7 @@ static int arm_victim(FIXTURE_DATA(packet) *self)
 	struct vt_addr peer = { .qpn = 0x321, .psn = PSN };
 	int ret = vt_qp_reset(self->victim.qp);
 
-	peer.gid.raw[10] = 0xff;
-	peer.gid.raw[11] = 0xff;
-	memcpy(peer.gid.raw + 12, &self->roce.saddr, 4);
+	peer.gid = vt_roce_gid(&self->roce);
 	return ret ? ret : vt_ep_connect(&self->victim, &peer);
 }
 

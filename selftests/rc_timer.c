@@ -57,9 +57,7 @@ static int rc_connect(FIXTURE_DATA(timer) *self)
 {
 	struct vt_addr peer = { .qpn = 0x321, .psn = 0x1000 };
 
-	peer.gid.raw[10] = 0xff;
-	peer.gid.raw[11] = 0xff;
-	memcpy(peer.gid.raw + 12, &self->roce.saddr, 4);
+	peer.gid = vt_roce_gid(&self->roce);
 	return vt_ep_connect(&self->ep, &peer);
 }
 

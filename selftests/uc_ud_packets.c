@@ -48,9 +48,7 @@ static int arm(FIXTURE_DATA(packet) *self)
 {
 	struct vt_addr peer = { .qpn = SRC_QPN, .psn = PSN };
 
-	peer.gid.raw[10] = 0xff;
-	peer.gid.raw[11] = 0xff;
-	memcpy(peer.gid.raw + 12, &self->roce.saddr, 4);
+	peer.gid = vt_roce_gid(&self->roce);
 	return vt_ep_connect(&self->victim, &peer);
 }
 

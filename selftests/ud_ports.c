@@ -37,9 +37,7 @@ FIXTURE_SETUP(port)
 	self->conf.qp_type = IBV_QPT_UD;
 	VT_SETUP(vt_roce_open(&self->roce));
 	VT_SETUP(vt_roce_listen(&self->roce));
-	self->gid.raw[10] = 0xff;
-	self->gid.raw[11] = 0xff;
-	memcpy(self->gid.raw + 12, &self->roce.saddr, 4);
+	self->gid = vt_roce_gid(&self->roce);
 	nobody.gid = self->gid;
 	for (i = 0; i < QPS; i++) {
 		VT_SETUP(vt_ep_open(&self->eps[i], &self->conf, 0));

@@ -48,9 +48,7 @@ static int connect_to(struct vt_ep *ep, union ibv_gid gid)
 FIXTURE_SETUP(drop)
 {
 	VT_SETUP(vt_roce_open(&self->roce));
-	self->from.raw[10] = 0xff;
-	self->from.raw[11] = 0xff;
-	memcpy(self->from.raw + 12, &self->roce.saddr, 4);
+	self->from = vt_roce_gid(&self->roce);
 	self->conf = vt_defaults;
 	VT_SETUP(vt_ep_open(&self->rc, &self->conf, 0));
 	self->conf.qp_type = IBV_QPT_UD;

@@ -11,9 +11,7 @@ int vt_line_connect(struct vt_line *l)
 {
 	struct vt_addr peer = { .qpn = VT_LINE_QPN, .psn = VT_LINE_PSN };
 
-	peer.gid.raw[10] = 0xff;
-	peer.gid.raw[11] = 0xff;
-	memcpy(peer.gid.raw + 12, &l->roce.saddr, 4);
+	peer.gid = vt_roce_gid(&l->roce);
 	return vt_ep_connect(&l->ep, &peer);
 }
 

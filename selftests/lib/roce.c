@@ -81,6 +81,15 @@ void vt_roce_close(struct vt_roce *roce)
 		close(roce->ear);
 }
 
+/* The GID of the peer that the packets come from */
+union ibv_gid vt_roce_gid(const struct vt_roce *roce)
+{
+	union ibv_gid gid = { .raw = { [10] = 0xff, [11] = 0xff } };
+
+	memcpy(gid.raw + 12, &roce->saddr, sizeof(roce->saddr));
+	return gid;
+}
+
 /**
  * vt_roce_listen() - start to receive packets at the other end of the wire
  * @roce: open

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <infiniband/verbs.h>
 #include <linux/ip.h>
 #include <linux/udp.h>
 
@@ -102,6 +103,7 @@ struct vt_heard {
 int vt_socket_in(const char *netns, int family, int type, int protocol);
 int vt_roce_open(struct vt_roce *roce);
 void vt_roce_close(struct vt_roce *roce);
+union ibv_gid vt_roce_gid(const struct vt_roce *roce);
 int vt_roce_listen(struct vt_roce *roce);
 bool vt_roce_hear(const struct vt_roce *roce, struct vt_heard *heard, int timeout_ms);
 int vt_roce_send_udp(struct vt_roce *roce, const void *data, size_t len);

@@ -47,18 +47,17 @@ kuid_t smr_account_uid(void)
  * smr_account_init() - open an account
  * @account: zeroed
  * @conf: the user's limits
+ * @device: the device's limits
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int smr_account_init(struct smr_account *account,
-		     const struct smr_account_conf *conf)
+		     const struct smr_account_conf *conf,
+		     struct smr_limits *device)
 {
-	int i;
-
-	for (i = 0; i < SMR_LIMIT_KINDS; i++)
-		account->max[i] = conf->max_objects;
-	account->max[SMR_LIMIT_RULE] = min(conf->max_objects, conf->max_rules);
+	smr_limits_init(&account->limits, device, conf->max_objects);
+	account->limits.max[SMR_LIMIT_RULE] = min(conf->max_objects, conf->max_rules);
 	smr_pool_init(&account->queues, conf->max_queues, true);
 	return smr_packets_init(&account->packets, conf->max_packets);
 }
@@ -99,37 +98,6 @@ void smr_packets_fini(struct smr_packets *packets)
 {
 	WARN_ON_ONCE(percpu_counter_sum(&packets->bytes));
 	percpu_counter_destroy(&packets->bytes);
-}
-
-/**
- * smr_account_take() - count an object before it is made
- * @account: the user's account, or NULL for a consumer in the kernel
- * @kind: kind of the object
- *
- * A process with CAP_SYS_RESOURCE is exempt from the limit, as it is from RLIMIT_NPROC.
- *
- * Context: process that belongs to the user.
- * Return: 0, or -ENOMEM: the user has reached the limit.
- */
-int smr_account_take(struct smr_account *account, enum smr_limit kind)
-{
-	if (!account ||
-	    (u32)atomic_inc_return(&account->objects[kind]) <= account->max[kind] ||
-	    capable(CAP_SYS_RESOURCE))
-		return 0;
-	atomic_dec(&account->objects[kind]);
-	return -ENOMEM;
-}
-
-/**
- * smr_account_give() - uncount an object that was destroyed, or whose creation failed
- * @account: the user's account, or NULL
- * @kind: kind of the object
- */
-void smr_account_give(struct smr_account *account, enum smr_limit kind)
-{
-	if (account)
-		atomic_dec(&account->objects[kind]);
 }
 
 /**

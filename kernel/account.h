@@ -10,27 +10,9 @@
 #include <linux/types.h>
 #include <linux/uidgid.h>
 
-struct mm_struct;
+#include "limits.h"
 
-/* The kinds of objects that are counted. SMR_WHY_LIMIT reports these numbers to processes */
-enum smr_limit {
-	SMR_LIMIT_PD,
-	SMR_LIMIT_AH,
-	SMR_LIMIT_CQ,
-	SMR_LIMIT_SRQ,
-	SMR_LIMIT_QP,
-	SMR_LIMIT_MR,
-	SMR_LIMIT_MW,
-	SMR_LIMIT_XRCD,
-	SMR_LIMIT_RULE,
-	SMR_LIMIT_MCAST,
-	SMR_LIMIT_DMAH,
-	SMR_LIMIT_COMP_CNTR,
-	SMR_LIMIT_FLOW_COUNTERS,
-	SMR_LIMIT_WQ,
-	SMR_LIMIT_WQ_TABLE,
-	SMR_LIMIT_KINDS,
-};
+struct mm_struct;
 
 /**
  * struct smr_pool - kernel memory that processes map, up to a maximum
@@ -91,25 +73,21 @@ struct smr_account_conf {
 
 /**
  * struct smr_account - what a user has on a link
- * @objects: number of objects of each kind
- * @max: the limit of each kind; constant
+ * @limits: objects
  * @queues: queues, including those that only the kernel uses
  * @packets: packets that wait
  */
 struct smr_account {
-	atomic_t objects[SMR_LIMIT_KINDS];
-	u32 max[SMR_LIMIT_KINDS];
+	struct smr_limits limits;
 	struct smr_pool queues;
 	struct smr_packets packets;
 };
 
 kuid_t smr_account_uid(void);
 int __must_check smr_account_init(struct smr_account *account,
-				  const struct smr_account_conf *conf);
+				  const struct smr_account_conf *conf,
+				  struct smr_limits *device);
 void smr_account_fini(struct smr_account *account);
-int __must_check smr_account_take(struct smr_account *account,
-				  enum smr_limit kind);
-void smr_account_give(struct smr_account *account, enum smr_limit kind);
 
 int __must_check smr_packets_init(struct smr_packets *packets, s64 max);
 void smr_packets_fini(struct smr_packets *packets);

@@ -23,9 +23,9 @@
 #define UVERBS_MODULE_NAME softmr
 #include <rdma/uverbs_named_ioctl.h>
 
-#include "account.h"
 #include "compat/cleanup.h"
 #include "give_fd.h"
+#include "limits.h"
 #include "qp/capture.h"
 #include "qp/env.h"
 #include "ucontext.h"
@@ -101,7 +101,7 @@ static void capture_end(struct smr_capture *cap)
 		return;
 	list_del_rcu(&cap->node);
 	list_del(&cap->of_context);
-	smr_account_give(cap->account, SMR_LIMIT_RULE);
+	smr_limit_give(cap->limits, SMR_LIMIT_RULE);
 	static_branch_slow_dec_deferred(&smr_captured);
 	/* pairs with capture_read() and capture_poll() */
 	smp_store_release(&cap->ended, true);
@@ -158,7 +158,7 @@ static struct smr_capture *capture_create(struct smr_ucontext *ctx)
 
 	if (!cap)
 		return NULL;
-	cap->account = ctx->account;
+	cap->limits = &ctx->account->limits;
 	cap->uid = smr_why_log_uid(ctx->whys);
 	init_waitqueue_head(&cap->wait);
 	mutex_init(&cap->reader);
@@ -180,12 +180,13 @@ static struct file *capture_file(struct smr_ucontext *ctx, struct smr_why *why)
 {
 	struct smr_capture *cap;
 	struct file *file;
+	int ret;
 
 	if (!uid_valid(smr_why_log_uid(ctx->whys)))
 		return smr_why_ptr(why, CAPTURE_USER);
-	if (smr_account_take(ctx->account, SMR_LIMIT_RULE))
-		return smr_why_ptr(why, LIMIT, SMR_LIMIT_RULE,
-				   ctx->account->max[SMR_LIMIT_RULE]);
+	ret = smr_limit_take(&ctx->account->limits, SMR_LIMIT_RULE, why);
+	if (ret)
+		return ERR_PTR(ret);
 	cap = capture_create(ctx);
 	if (!cap) {
 		file = ERR_PTR(-ENOMEM);
@@ -201,7 +202,7 @@ static struct file *capture_file(struct smr_ucontext *ctx, struct smr_why *why)
 free:
 	kvfree(cap);
 give:
-	smr_account_give(ctx->account, SMR_LIMIT_RULE);
+	smr_limit_give(&ctx->account->limits, SMR_LIMIT_RULE);
 	return file;
 }
 

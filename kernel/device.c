@@ -8,6 +8,7 @@
 #include <linux/err.h>
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
+#include <linux/minmax.h>
 #include <linux/notifier.h>
 #include <linux/rtnetlink.h>
 #include <linux/workqueue.h>
@@ -169,12 +170,13 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 		goto fini_keys;
 	}
 	smr_counters_init(&dev->verbs.counters);
-	smr_limits_init(&dev->verbs.limits, conf->max_objects);
+	smr_limits_init(&env->limits, NULL,
+			clamp_t(u32, conf->max_objects, 1, SMR_LIMIT_MAX));
 	smr_ahtab_init(&dev->verbs.ahs);
 	smr_srqtab_init(&dev->verbs.srqs);
 	smr_dm_store_init(&dev->verbs.dms);
 	smr_steer_init(&dev->verbs.steer, ndev);
-	smr_users_init(&dev->verbs.users, &conf->user);
+	smr_users_init(&dev->verbs.users, &conf->user, &env->limits);
 	smr_awaits_init(&dev->verbs.awaits);
 	INIT_WORK(&dev->resync_work, resync_netdev);
 	netdev_hold(ndev, &dev->tracker, GFP_KERNEL);
@@ -224,7 +226,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 {
 	struct smr_dev *dev = to_smr_dev(ibdev);
 
-	smr_limits_drain_net(ibdev);
+	smr_limits_drain(&dev->verbs.env.limits, SMR_LIMITS_NET, ibdev);
 	cancel_work_sync(&dev->resync_work);
 	smr_steer_fini(&dev->verbs.steer);
 	smr_ahtab_fini(&dev->verbs.ahs);
@@ -233,7 +235,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 	smr_netns_put(dev->ns);
 	netdev_put(dev->verbs.env.ndev, &dev->tracker);
 
-	smr_limits_drain(ibdev);
+	smr_limits_drain(&dev->verbs.env.limits, SMR_LIMITS_ALL, ibdev);
 	smr_srqtab_fini(&dev->verbs.srqs);
 	smr_dm_store_fini(&dev->verbs.dms);
 	smr_mr_dereg(dev->dma_mr);
@@ -303,8 +305,6 @@ static void dev_init_ibdev(struct smr_dev *dev, const struct net_device *ndev)
 	ibdev->driver_def = smr_verbs_uapi;
 	/* Without a DMA device, consumers pass the kernel's virtual addresses. */
 	ibdev->local_dma_lkey = dev->dma_mr->ibmr.lkey;
-	/* The core keeps the first op that is set: the counting wrappers. */
-	ib_set_device_ops(ibdev, &smr_limit_ops);
 	ib_set_device_ops(ibdev, &smr_verbs_ops);
 	ib_set_device_ops(ibdev, &smr_wq_ops);
 	ib_set_device_ops(ibdev, &smr_port_ops);

@@ -42,7 +42,7 @@ struct smr_dev {
 /**
  * struct smr_link_conf - the options of a link
  * @loopback: it uses the same-host path
- * @max_objects: see smr_limits_init()
+ * @max_objects: objects of each kind; clamped to the range 1 to SMR_LIMIT_MAX
  * @poll_us: how long a poller waits for requests, at most SMR_POLL_US_MAX, us
  * @cc: the congestion control
  * @user: limits of each user

@@ -42,7 +42,8 @@ static struct smr_kmr *to_kmr(struct smr_mr *mr)
 	return container_of(mr, struct smr_kmr, mr);
 }
 
-static struct smr_kmr *kmr_create(struct smr_keys *keys, struct ib_pd *pd)
+static struct smr_kmr *kmr_create(struct smr_keys *keys, struct ib_pd *pd,
+				  struct smr_why *why)
 {
 	struct smr_kmr *kmr;
 	int ret;
@@ -50,15 +51,11 @@ static struct smr_kmr *kmr_create(struct smr_keys *keys, struct ib_pd *pd)
 	kmr = kzalloc(sizeof(*kmr), GFP_KERNEL);
 	if (!kmr)
 		return ERR_PTR(-ENOMEM);
-	smr_mr_init(&kmr->mr, keys);
-	ret = smr_key_reserve(keys, &kmr->mr.key, SMR_KEY_MR,
-			      &kmr->mr.lock);
+	ret = smr_mr_init(&kmr->mr, keys, pd, why);
 	if (ret) {
 		kfree_rcu(kmr, mr.key.rcu);
 		return ERR_PTR(ret);
 	}
-	kmr->mr.key.pd = pd;
-	kmr->mr.key.mem = &kmr->kmem.mem;
 	kmr->mr.ibmr.lkey = smr_key_value(&kmr->mr.key);
 	kmr->mr.ibmr.rkey = kmr->mr.ibmr.lkey;
 	return kmr;
@@ -86,11 +83,12 @@ struct smr_mr *smr_kmr_dma(struct smr_keys *keys, struct ib_pd *pd, int access,
 
 	if (unknown)
 		return smr_why_ptr(why, MR_ACCESS, access, unknown);
-	kmr = kmr_create(keys, pd);
+	kmr = kmr_create(keys, pd, why);
 	if (IS_ERR(kmr))
 		return ERR_CAST(kmr);
 	smr_kmem_init_linear(&kmr->kmem);
 	key = &kmr->mr.key;
+	key->mem = &kmr->kmem.mem;
 	key->iova = smr_kmem_linear_start();
 	key->length = kmr->kmem.mem.size;
 	key->access = access & KMR_RIGHTS;
@@ -121,15 +119,15 @@ struct smr_mr *smr_kmr_alloc(struct smr_keys *keys, struct ib_pd *pd,
 	if (!max_blocks || max_blocks > SMR_MAX_FAST_REG_BLOCKS)
 		return smr_why_ptr(why, MR_BLOCKS, max_blocks,
 				   SMR_MAX_FAST_REG_BLOCKS);
-	kmr = kmr_create(keys, pd);
+	kmr = kmr_create(keys, pd, why);
 	if (IS_ERR(kmr))
 		return ERR_CAST(kmr);
 	ret = smr_kmem_init_blocks(&kmr->kmem, max_blocks);
 	if (ret) {
-		smr_key_withdraw(keys, &kmr->mr.key);
-		kfree_rcu(kmr, mr.key.rcu);
+		smr_mr_free(&kmr->mr);
 		return ERR_PTR(ret);
 	}
+	kmr->mr.key.mem = &kmr->kmem.mem;
 	kmr->mr.fast = true;
 	smr_key_publish(&kmr->mr.key);
 	return &kmr->mr;

@@ -14,6 +14,7 @@
 #include "compat/ib.h"
 #include "dm.h"
 #include "dmabuf.h"
+#include "limits.h"
 #include "odp.h"
 #include "pd.h"
 #include "persist.h"
@@ -180,19 +181,52 @@ static struct smr_mem *mem_create(const struct smr_pd *pd,
 }
 
 /**
- * smr_mr_init() - prepare a region
- * @mr: zeroed
+ * smr_mr_init() - prepare a region, and reserve its key
+ * @mr: zeroed; after an error, free it after a grace period
  * @keys: the device's keys
+ * @pd: its PD; NULL for the device's own region, which no limit counts
+ * @why: receives the reason of a refusal
+ *
+ * Context: process, may sleep.
+ * Return: 0, and then smr_mr_free() must be called; -ENOMEM or -ENOSPC.
  */
-void smr_mr_init(struct smr_mr *mr, struct smr_keys *keys)
+int smr_mr_init(struct smr_mr *mr, struct smr_keys *keys, struct ib_pd *pd,
+		struct smr_why *why)
 {
+	int ret = pd ? smr_limit_take(to_smr_pd(pd)->limits, SMR_LIMIT_MR, why) : 0;
+
+	if (ret)
+		return ret;
 	spin_lock_init(&mr->lock);
 	mr->windows = RB_ROOT;
 	smr_ref_init(&mr->refs[0]);
 	smr_ref_init(&mr->refs[1]);
 	mr->key.ref = &mr->refs[0];
+	mr->key.pd = pd;
 	mr->keys = keys;
 	mr->state = SMR_MR_FREE;
+	ret = smr_key_reserve(keys, &mr->key, SMR_KEY_MR, &mr->lock);
+	if (ret && pd)
+		smr_limit_give(to_smr_pd(pd)->limits, SMR_LIMIT_MR);
+	return ret;
+}
+
+/**
+ * smr_mr_free() - free a region that nothing uses
+ * @mr: the region; readers may have seen its key since it was reserved
+ *
+ * Context: process, may sleep.
+ */
+void smr_mr_free(struct smr_mr *mr)
+{
+	const struct ib_pd *pd = mr->key.pd;
+
+	smr_key_withdraw(mr->keys, &mr->key);
+	if (mr->key.mem)
+		smr_mem_put(mr->key.mem);
+	kfree_rcu(mr, key.rcu);
+	if (pd)
+		smr_limit_give(to_smr_pd(pd)->limits, SMR_LIMIT_MR);
 }
 
 static void mr_set_key(struct smr_mr *mr, struct ib_pd *pd,
@@ -239,24 +273,18 @@ static struct smr_mr *mr_reg(struct smr_pd *pd, struct mr_args *args)
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	smr_mr_init(mr, pd->keys);
-	ret = smr_key_reserve(mr->keys, &mr->key, SMR_KEY_MR, &mr->lock);
-	if (ret)
-		goto free_mr;
+	ret = smr_mr_init(mr, pd->keys, &pd->ibpd, args->why);
+	if (ret) {
+		kfree_rcu(mr, key.rcu);
+		return ERR_PTR(ret);
+	}
 	mem = mem_create(pd, args, &mr->pinned);
 	if (IS_ERR(mem)) {
-		ret = PTR_ERR(mem);
-		goto withdraw_key;
+		smr_mr_free(mr);
+		return ERR_CAST(mem);
 	}
 	mr_publish(mr, &pd->ibpd, mem, args);
 	return mr;
-
-withdraw_key:
-	smr_key_withdraw(mr->keys, &mr->key);
-free_mr:
-	/* Readers may have seen the key since it was put into the table. */
-	kfree_rcu(mr, key.rcu);
-	return ERR_PTR(ret);
 }
 
 /**
@@ -360,9 +388,7 @@ int smr_mr_dereg(struct smr_mr *mr)
 	if (ret)
 		return ret;
 	smr_ref_kill_sync(mr->key.ref);
-	smr_key_withdraw(mr->keys, &mr->key);
-	smr_mem_put(mr->key.mem);
-	kfree_rcu(mr, key.rcu);
+	smr_mr_free(mr);
 	return 0;
 }
 

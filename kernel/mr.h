@@ -13,7 +13,6 @@
 #include "key.h"
 #include "pinned.h"
 
-struct smr_account;
 struct smr_dm;
 struct smr_pd;
 struct smr_why;
@@ -41,7 +40,6 @@ enum smr_mr_state {
  *	the former
  * @pinned: its first memory, if that is pinned; embedded, because that takes less memory and
  *	time for the many small regions
- * @account: of the user that created it; NULL: a kernel consumer. See limits.c
  */
 struct smr_mr {
 	struct ib_mr ibmr;
@@ -57,7 +55,6 @@ struct smr_mr {
 	u64 start;
 	struct smr_ref refs[2];
 	struct smr_pinned pinned;
-	struct smr_account *account;
 };
 
 static inline struct smr_mr *to_smr_mr(const struct ib_mr *ibmr)
@@ -71,7 +68,9 @@ static inline u32 smr_mr_windows(const struct smr_mr *mr)
 	return READ_ONCE(mr->nr_windows);
 }
 
-void smr_mr_init(struct smr_mr *mr, struct smr_keys *keys);
+int __must_check smr_mr_init(struct smr_mr *mr, struct smr_keys *keys,
+			     struct ib_pd *pd, struct smr_why *why);
+void smr_mr_free(struct smr_mr *mr);
 struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
 			  int access, struct smr_why *why);
 struct smr_mr *smr_mr_reg_dm(struct smr_pd *pd, struct smr_dm *dm, u64 offset,

@@ -28,8 +28,10 @@
 #include <linux/slab.h>
 
 #include "compat/cleanup.h"
-#include "ref.h"
+#include "limits.h"
 #include "mr.h"
+#include "pd.h"
+#include "ref.h"
 #include "why.h"
 
 /* Entries that are read per section with BH off */
@@ -147,14 +149,20 @@ static void mr_del_entry(struct smr_mr *mr, struct mw_entry *entry)
 int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys,
 		 struct smr_why *why)
 {
+	struct smr_limits *limits = to_smr_pd(mw->ibmw.pd)->limits;
 	struct smr_window *win;
 	int ret;
 
 	if (mw->ibmw.type != IB_MW_TYPE_1 && mw->ibmw.type != IB_MW_TYPE_2)
 		return smr_why(why, MW_TYPE, mw->ibmw.type);
+	ret = smr_limit_take(limits, SMR_LIMIT_MW, why);
+	if (ret)
+		return ret;
 	win = kzalloc(sizeof(*win), GFP_KERNEL_ACCOUNT);
-	if (!win)
-		return -ENOMEM;
+	if (!win) {
+		ret = -ENOMEM;
+		goto give;
+	}
 	spin_lock_init(&win->lock);
 	win->keys = keys;
 	win->ibmw = &mw->ibmw;
@@ -164,14 +172,18 @@ int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys,
 	win->key.ref = &win->ref;
 	smr_ref_init(&win->ref);
 	ret = smr_key_reserve(keys, &win->key, SMR_KEY_MW, &win->lock);
-	if (ret) {
-		kfree_rcu(win, key.rcu);
-		return ret;
-	}
+	if (ret)
+		goto free_win;
 	mw->win = win;
 	mw->ibmw.rkey = smr_key_value(&win->key);
 	smr_key_publish(&win->key);
 	return 0;
+
+free_win:
+	kfree_rcu(win, key.rcu);
+give:
+	smr_limit_give(limits, SMR_LIMIT_MW);
+	return ret;
 }
 
 /* Make the key of a bound window invalid. */
@@ -234,6 +246,7 @@ void smr_mw_dealloc(struct smr_mw *mw)
 		window_unbind(win);
 	smr_key_withdraw(win->keys, &win->key);
 	kfree_rcu(win, key.rcu);
+	smr_limit_give(to_smr_pd(mw->ibmw.pd)->limits, SMR_LIMIT_MW);
 }
 
 static struct smr_window *window_find(struct smr_keys *keys, u32 rkey)

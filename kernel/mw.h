@@ -11,7 +11,6 @@
 #include "key.h"
 #include "uapi/softmr-abi.h"
 
-struct smr_account;
 struct smr_ref_waiter;
 struct smr_mr;
 struct smr_why;
@@ -22,12 +21,10 @@ struct smr_window;
  * @ibmw: the core's part
  * @win: the window. It is a separate struct because the core frees @ibmw at once, while a key
  *	must outlive its RCU readers.
- * @account: of the user that created it; NULL: a kernel consumer. See limits.c
  */
 struct smr_mw {
 	struct ib_mw ibmw;
 	struct smr_window *win;
-	struct smr_account *account;
 };
 
 /**

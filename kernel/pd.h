@@ -6,9 +6,9 @@
 #include <linux/container_of.h>
 #include <rdma/ib_verbs.h>
 
-struct smr_account;
 struct smr_awaits;
 struct smr_keys;
+struct smr_limits;
 struct smr_stats;
 
 /**
@@ -17,7 +17,7 @@ struct smr_stats;
  * @keys: the device's keys
  * @stats: the device's counters
  * @awaits: the device's verbs that wait for faults
- * @account: of the user that created it; NULL: a kernel consumer. See limits.c
+ * @limits: of its user, or of the device for a kernel consumer; also for the objects in it
  *
  * Constant.
  */
@@ -26,7 +26,7 @@ struct smr_pd {
 	struct smr_keys *keys;
 	struct smr_stats *stats;
 	struct smr_awaits *awaits;
-	struct smr_account *account;
+	struct smr_limits *limits;
 };
 
 static inline struct smr_pd *to_smr_pd(const struct ib_pd *ibpd)

@@ -270,10 +270,11 @@ static u64 fw_version(void)
 static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			struct ib_udata *udata)
 {
-	bool frames = smr_frame_on(to_smr_verbs(ibdev)->env.ndev);
+	const struct smr_env *env = &to_smr_verbs(ibdev)->env;
+	bool frames = smr_frame_on(env->ndev);
 
 	memset(attr, 0, sizeof(*attr));
-	query_limits(attr, to_smr_verbs(ibdev)->limits.max);
+	query_limits(attr, env->limits.max[SMR_LIMIT_PD]);
 	attr->sys_image_guid = ibdev->node_guid;
 	attr->vendor_id = DEVICE_VENDOR_ID;
 	attr->fw_ver = fw_version();
@@ -290,7 +291,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 				 IB_DEVICE_ATOMIC_WRITE;
 	if (frames) {
 		attr->device_cap_flags |= IB_DEVICE_MANAGED_FLOW_STEERING;
-		query_rss(attr, to_smr_verbs(ibdev)->limits.max);
+		query_rss(attr, env->limits.max[SMR_LIMIT_WQ]);
 	}
 	if (smr_persist_supported())
 		attr->device_cap_flags |= IB_DEVICE_FLUSH_PERSISTENT;
@@ -325,7 +326,7 @@ static int __maybe_unused comp_cntr_caps(struct ib_device *ibdev,
 					 struct uverbs_attr_bundle *attrs)
 {
 	SMR_CNTR_SAY(caps, max_value, U64_MAX);
-	SMR_CNTR_SAY(caps, max_counters, to_smr_verbs(ibdev)->limits.max);
+	SMR_CNTR_SAY(caps, max_counters, to_smr_verbs(ibdev)->env.limits.max[SMR_LIMIT_COMP_CNTR]);
 	SMR_CNTR_SAY(caps, supported_qp_attach_ops, SMR_COMP_ALL);
 	return 0;
 }

@@ -8,10 +8,10 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "account.h"
 #include "arena.h"
 #include "why.h"
 
-struct smr_account;
 struct smr_bell;
 struct smr_env;
 struct smr_user;
@@ -45,10 +45,10 @@ static inline struct smr_ucontext *to_smr_ucontext(const struct ib_ucontext *uct
 	return container_of(uctx, struct smr_ucontext, ibuctx);
 }
 
-/* NULL for a kernel consumer */
-static inline struct smr_account *smr_uctx_account(const struct ib_ucontext *uctx)
+/* The limits on the objects that a process creates */
+static inline struct smr_limits *smr_uctx_limits(const struct ib_ucontext *uctx)
 {
-	return uctx ? to_smr_ucontext(uctx)->account : NULL;
+	return &to_smr_ucontext(uctx)->account->limits;
 }
 
 /* NULL for a kernel consumer */

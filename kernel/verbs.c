@@ -21,10 +21,10 @@
 #include "compat/ib.h"
 #include "compat/udata.h"
 #include "dm_export.h"
-#include "dmah.h"
 #include "doorbell.h"
 #include "give_fd.h"
 #include "kmr.h"
+#include "limits.h"
 #include "mmap.h"
 #include "mr.h"
 #include "mr_query.h"
@@ -60,6 +60,15 @@ static struct smr_why_log *caller_whys(const struct ib_device *ibdev,
 				       struct ib_udata *udata)
 {
 	return smr_udata_whys(udata) ?: to_smr_verbs(ibdev)->env.kernel_whys;
+}
+
+/* The limits on what the caller of a verb creates */
+static struct smr_limits *caller_limits(const struct ib_device *ibdev,
+					struct ib_udata *udata)
+{
+	struct ib_ucontext *uctx = udata_uctx(udata);
+
+	return uctx ? smr_uctx_limits(uctx) : &to_smr_verbs(ibdev)->env.limits;
 }
 
 /* Note the refusal of a verb that returns an object. @ptr: an ERR_PTR. */
@@ -152,15 +161,22 @@ static void disassociate_ucontext(struct ib_ucontext *uctx)
 static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct smr_verbs *verbs = to_smr_verbs(ibpd->device);
+	struct smr_pd *pd = to_smr_pd(ibpd);
+	int ret = ib_no_udata_io(udata);
+	struct smr_why why = {};
 
-	to_smr_pd(ibpd)->keys = verbs->env.keys;
-	to_smr_pd(ibpd)->stats = verbs->env.stats;
-	to_smr_pd(ibpd)->awaits = &verbs->awaits;
-	return smr_udata_result(udata, ib_no_udata_io(udata));
+	pd->keys = verbs->env.keys;
+	pd->stats = verbs->env.stats;
+	pd->awaits = &verbs->awaits;
+	pd->limits = caller_limits(ibpd->device, udata);
+	if (!ret)
+		ret = smr_limit_take(pd->limits, SMR_LIMIT_PD, &why);
+	return smr_why_verb(caller_whys(ibpd->device, udata), &why, 0, ret);
 }
 
 static int dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
+	smr_limit_give(to_smr_pd(ibpd)->limits, SMR_LIMIT_PD);
 	return 0;
 }
 
@@ -225,6 +241,7 @@ static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	ret = smr_udata_result(udata, ib_is_udata_in_empty(udata));
 	if (ret)
 		return ret;
+	cq->limits = caller_limits(ibcq->device, udata);
 	ret = smr_cq_create(cq, attr, &user, &why);
 	if (ret || !udata)
 		return smr_why_verb(caller_whys(ibcq->device, udata), &why, 0,
@@ -345,19 +362,26 @@ static int alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	struct ib_ucontext *uctx = udata_uctx(udata);
 	struct smr_xrcd *xrcd = to_smr_xrcd(ibxrcd);
-	int ret = smr_udata_result(udata, ib_no_udata_io(udata));
+	int ret = ib_no_udata_io(udata);
+	struct smr_why why = {};
 
+	xrcd->limits = caller_limits(ibxrcd->device, udata);
+	if (!ret)
+		ret = smr_limit_take(xrcd->limits, SMR_LIMIT_XRCD, &why);
 	if (!ret && uctx) {
 		xrcd->user = smr_user_share(to_smr_ucontext(uctx)->user);
 		xrcd->whys = smr_why_log_get(to_smr_ucontext(uctx)->whys);
 	}
-	return ret;
+	return smr_why_verb(caller_whys(ibxrcd->device, udata), &why, 0, ret);
 }
 
 static int dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
-	smr_why_log_put(to_smr_xrcd(ibxrcd)->whys);
-	smr_user_put(to_smr_xrcd(ibxrcd)->user);
+	struct smr_xrcd *xrcd = to_smr_xrcd(ibxrcd);
+
+	smr_why_log_put(xrcd->whys);
+	smr_limit_give(xrcd->limits, SMR_LIMIT_XRCD);
+	smr_user_put(xrcd->user);
 	return 0;
 }
 
@@ -377,6 +401,7 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	      ib_is_udata_in_empty(udata);
 	if (ret)
 		return smr_udata_result(udata, ret);
+	qp->limit_kind = SMR_LIMIT_QP;
 	ret = smr_qp_create(qp, &verbs->env, init, udata_uctx(udata), &how,
 			    &resp, &why);
 	if (ret || !udata)
@@ -526,14 +551,24 @@ static int destroy_flow(struct ib_flow *ibflow)
 static int create_counters(struct ib_counters *ibcnt,
 			   struct uverbs_attr_bundle *attrs)
 {
-	int ret = smr_flow_counters_create(to_smr_flow_counters(ibcnt));
+	struct smr_limits *limits = smr_uctx_limits(attrs->context);
+	struct smr_why why = {};
+	int ret;
 
+	ret = smr_limit_take(limits, SMR_LIMIT_FLOW_COUNTERS, &why);
+	if (ret)
+		return smr_why_verb(smr_attrs_whys(attrs), &why, 0, ret);
+	ret = smr_flow_counters_create(to_smr_flow_counters(ibcnt));
+	if (ret)
+		smr_limit_give(limits, SMR_LIMIT_FLOW_COUNTERS);
 	return smr_why_verb(smr_attrs_whys(attrs), NULL, 0, ret);
 }
 
 static int destroy_counters(struct ib_counters *ibcnt)
 {
 	smr_flow_counters_destroy(to_smr_flow_counters(ibcnt));
+	smr_limit_give(smr_uctx_limits(ibcnt->uobject->context),
+		       SMR_LIMIT_FLOW_COUNTERS);
 	return 0;
 }
 
@@ -709,6 +744,28 @@ static int dealloc_mw(struct ib_mw *ibmw)
 	return 0;
 }
 
+/*
+ * A DMA handle tells a PCIe device which CPU will use the data that it writes, and the kind of
+ * memory. softmr copies by the CPU, and needs no such hints: the handle is only counted.
+ */
+static int __maybe_unused alloc_dmah(struct ib_dmah *ibdmah,
+				     struct uverbs_attr_bundle *attrs)
+{
+	struct smr_why why;
+
+	return smr_why_verb(smr_attrs_whys(attrs), &why, 0,
+			    smr_limit_take(smr_uctx_limits(attrs->context),
+					   SMR_LIMIT_DMAH, &why));
+}
+
+static int __maybe_unused dealloc_dmah(struct ib_dmah *ibdmah,
+				       struct uverbs_attr_bundle *attrs)
+{
+	smr_limit_give(smr_uctx_limits(ibdmah->uobject->context),
+		       SMR_LIMIT_DMAH);
+	return 0;
+}
+
 static int UVERBS_HANDLER(SMR_METHOD_QP_DOORBELL)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_qp *ibqp = uverbs_attr_get_obj(attrs, SMR_ATTR_DOORBELL_QP);
@@ -873,6 +930,9 @@ const struct ib_device_ops smr_verbs_ops = {
 	.alloc_mw = alloc_mw,
 	.dealloc_mw = dealloc_mw,
 
+	SMR_OPS_DMAH(alloc_dmah, dealloc_dmah)
+
+	SMR_OPS_CNTR(smr_comp_cntr_create, smr_comp_cntr_destroy)
 	SMR_OPS_CNTR_USE(smr_comp_cntr_attach, smr_comp_cntr_modify,
 			 smr_comp_cntr_read)
 
@@ -880,7 +940,6 @@ const struct ib_device_ops smr_verbs_ops = {
 	SMR_SIZE_CNTR(smr_comp_cntr, ibcc)
 	INIT_RDMA_OBJ_SIZE(ib_counters, smr_flow_counters, ibcnt),
 	INIT_RDMA_OBJ_SIZE(ib_cq, smr_cq, ibcq),
-	SMR_SIZE_DMAH(smr_dmah, ibdmah)
 	INIT_RDMA_OBJ_SIZE(ib_mw, smr_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, smr_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, smr_qp, ibqp),

@@ -3,14 +3,12 @@
 #ifndef SMR_VERBS_H
 #define SMR_VERBS_H
 
-#include <linux/atomic.h>
 #include <linux/container_of.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "account.h"
 #include "await.h"
 #include "dm.h"
 #include "qp/ah.h"
@@ -20,16 +18,6 @@
 #include "steer/steer.h"
 
 struct task_struct;
-
-/**
- * struct smr_limits - the objects of one device
- * @max: limit of each kind; constant
- * @used: number of objects of each kind
- */
-struct smr_limits {
-	u32 max;
-	atomic_t used[SMR_LIMIT_KINDS];
-};
 
 /**
  * struct smr_verbs - the part of struct smr_dev that verbs use
@@ -42,7 +30,6 @@ struct smr_limits {
  * @users: users that have it open
  * @awaits: verbs that wait for faults
  * @counters: struct smr_stats of the counters that QPs are bound to, by id
- * @limits: limits and numbers of its objects
  * @registrar: the task that registers it, during the registration; see vlan.c
  *
  * @env is constant while the device is registered; the tables have their own locks.
@@ -57,7 +44,6 @@ struct smr_verbs {
 	struct smr_users users;
 	struct smr_awaits awaits;
 	struct xarray counters;
-	struct smr_limits limits;
 	struct task_struct *registrar;
 };
 

@@ -9,6 +9,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "compat/udata.h"
+#include "limits.h"
 #include "qp/rwq.h"
 #include "steer/rss.h"
 #include "uapi/softmr-abi.h"
@@ -72,12 +73,17 @@ static int create_rwq_ind_table(struct ib_rwq_ind_table *table,
 		ret = smr_why(&why, WQ_TABLE, init->log_ind_tbl_size,
 			      SMR_RWQ_TABLE_LOG);
 	if (!ret)
+		ret = smr_limit_take(smr_uctx_limits(table->uobject->context),
+				     SMR_LIMIT_WQ_TABLE, &why);
+	if (!ret)
 		table->ind_tbl_num = table->uobject->id;
 	return smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
 }
 
 static int destroy_rwq_ind_table(struct ib_rwq_ind_table *table)
 {
+	smr_limit_give(smr_uctx_limits(table->uobject->context),
+		       SMR_LIMIT_WQ_TABLE);
 	return 0;
 }
 
@@ -88,5 +94,5 @@ const struct ib_device_ops smr_wq_ops = {
 	.create_rwq_ind_table = create_rwq_ind_table,
 	.destroy_rwq_ind_table = destroy_rwq_ind_table,
 
-	INIT_RDMA_OBJ_SIZE(ib_rwq_ind_table, smr_rwq_table, ibtable),
+	.size_ib_rwq_ind_table = sizeof(struct ib_rwq_ind_table),
 };

@@ -27,22 +27,18 @@
  */
 #ifdef HAVE_REG_USER_MR_DMAH
 #define SMR_PARAM_DMAH(dmah)	struct ib_dmah *dmah,
-#define SMR_ARG_DMAH(dmah)	dmah,
 #define SMR_HAS_DMAH(dmah)	(dmah)
 #define SMR_MR_HAS_DMAH(ibmr)	(ibmr)->dmah
 #define SMR_OPS_DMAH(alloc, dealloc) \
 	.alloc_dmah = alloc, \
-	.dealloc_dmah = dealloc,
-#define SMR_SIZE_DMAH(type, member) \
-	INIT_RDMA_OBJ_SIZE(ib_dmah, type, member),
+	.dealloc_dmah = dealloc, \
+	.size_ib_dmah = sizeof(struct ib_dmah),
 #else
 #define ib_dmah			ib_dm
 #define SMR_PARAM_DMAH(dmah)
-#define SMR_ARG_DMAH(dmah)
 #define SMR_HAS_DMAH(dmah)	false
 #define SMR_MR_HAS_DMAH(ibmr)	false
 #define SMR_OPS_DMAH(alloc, dealloc)
-#define SMR_SIZE_DMAH(type, member)
 #endif
 
 /* Older kernels show SRQs without a driver's part. */

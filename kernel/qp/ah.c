@@ -11,7 +11,9 @@
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
 
+#include "limits.h"
 #include "net/egress.h"
+#include "pd.h"
 #include "qp/core.h"
 #include "why.h"
 
@@ -259,20 +261,28 @@ int smr_ah_create(struct smr_ah *ah, const struct smr_env *env,
 		  const struct rdma_ah_attr *attr, gfp_t gfp,
 		  struct smr_why *why)
 {
+	struct smr_limits *limits = to_smr_pd(ah->ibah.pd)->limits;
 	int ret;
 
 	ret = smr_ah_check(attr, env, why);
 	if (ret)
 		return ret;
+	ret = smr_limit_take(limits, SMR_LIMIT_AH, why);
+	if (ret)
+		return ret;
+	ret = -ENOMEM;
 	smr_ah_note(&ah->attr, attr);
 	ah->tab = env->ahs;
 	ah->av = smr_av_alloc(ah->ibah.pd, env->net, gfp);
 	if (!ah->av)
-		return -ENOMEM;
+		goto give;
 	smr_ah_set_path(&ah->av->path, attr, env, 0, 0);
 	ret = smr_av_publish(ah->tab, ah->av, gfp);
-	if (ret)
-		smr_av_put(ah->av);
+	if (!ret)
+		return 0;
+	smr_av_put(ah->av);
+give:
+	smr_limit_give(limits, SMR_LIMIT_AH);
 	return ret;
 }
 
@@ -286,4 +296,5 @@ void smr_ah_destroy(struct smr_ah *ah)
 {
 	smr_av_withdraw(ah->tab, ah->av);
 	smr_av_put(ah->av);
+	smr_limit_give(to_smr_pd(ah->ibah.pd)->limits, SMR_LIMIT_AH);
 }

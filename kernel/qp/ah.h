@@ -53,7 +53,6 @@ struct smr_av {
  * @tab: the table that contains @av
  * @attr: as it was created, without references
  * @av: used by work requests, which contain @av->number
- * @account: of the user that created it; NULL: a kernel consumer. See limits.c
  *
  * Constant until it is destroyed.
  */
@@ -62,7 +61,6 @@ struct smr_ah {
 	struct smr_ahtab *tab;
 	struct rdma_ah_attr attr;
 	struct smr_av *av;
-	struct smr_account *account;
 };
 
 static inline struct smr_ah *to_smr_ah(const struct ib_ah *ibah)

@@ -18,7 +18,7 @@
 #include "uapi/softmr-abi.h"
 
 struct sk_buff;
-struct smr_account;
+struct smr_limits;
 struct smr_qp;
 struct smr_train;
 
@@ -31,7 +31,7 @@ struct smr_train;
  * struct smr_capture - an open file of packets
  * @node: in the link's list, read under RCU
  * @of_context: in the context's list
- * @account: of the user; valid until @ended
+ * @limits: of the user; valid until @ended
  * @uid: the packets are of QPs of this user
  * @ended: the context is closed; written under the lock of its list
  * @wait: the reader
@@ -46,7 +46,7 @@ struct smr_train;
 struct smr_capture {
 	struct list_head node;
 	struct list_head of_context;
-	struct smr_account *account;
+	struct smr_limits *limits;
 	kuid_t uid;
 	bool ended;
 	wait_queue_head_t wait;

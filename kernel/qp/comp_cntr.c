@@ -10,6 +10,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "compat/cleanup.h"
+#include "limits.h"
 #include "uapi/softmr-abi.h"
 #include "ucontext.h"
 #include "why.h"
@@ -20,7 +21,7 @@
  * @attrs: attributes of the command: whether it counts bytes
  *
  * Context: process.
- * Return: 0 or -EOPNOTSUPP (an unknown kind of counter), which is logged.
+ * Return: 0, -EOPNOTSUPP (an unknown kind of counter) or -ENOMEM, which is logged.
  */
 int smr_comp_cntr_create(struct ib_comp_cntr *ibcc,
 			 struct uverbs_attr_bundle *attrs)
@@ -34,8 +35,24 @@ int smr_comp_cntr_create(struct ib_comp_cntr *ibcc,
 	if (!ret && type > SMR_COMP_CNTR_BYTES)
 		ret = smr_why(&why, CNTR_KIND, type);
 	if (!ret)
+		ret = smr_limit_take(smr_uctx_limits(attrs->context),
+				     SMR_LIMIT_COMP_CNTR, &why);
+	if (!ret)
 		to_smr_comp_cntr(ibcc)->bytes = type == SMR_COMP_CNTR_BYTES;
 	return smr_why_verb(smr_attrs_whys(attrs), &why, 0, ret);
+}
+
+/**
+ * smr_comp_cntr_destroy() - destroy a counter
+ * @ibcc: the counter; the core has destroyed the QPs that it was attached to
+ *
+ * Return: 0
+ */
+int smr_comp_cntr_destroy(struct ib_comp_cntr *ibcc)
+{
+	smr_limit_give(smr_uctx_limits(ibcc->uobject->context),
+		       SMR_LIMIT_COMP_CNTR);
+	return 0;
 }
 
 static atomic64_t *entry_of(struct ib_comp_cntr *ibcc, unsigned int entry)

@@ -11,7 +11,6 @@
 #include "compat/ib.h"
 #include "qp/core.h"
 
-struct smr_account;
 struct uverbs_attr_bundle;
 
 extern const struct uapi_definition smr_comp_cntr_uapi[];
@@ -19,7 +18,6 @@ extern const struct uapi_definition smr_comp_cntr_uapi[];
 /**
  * struct smr_comp_cntr - a completion counter
  * @ibcc: the core's part, which counts the QPs that it is attached to
- * @account: of the user that created it; see limits.c
  * @bytes: successful operations are counted in bytes; constant
  * @done: successful operations
  * @failed: operations that completed with an error; counted in operations even if @bytes is set
@@ -28,7 +26,6 @@ extern const struct uapi_definition smr_comp_cntr_uapi[];
  */
 struct smr_comp_cntr {
 	struct ib_comp_cntr ibcc;
-	struct smr_account *account;
 	bool bytes;
 	atomic64_t done;
 	atomic64_t failed;
@@ -41,6 +38,7 @@ static inline struct smr_comp_cntr *to_smr_comp_cntr(const struct ib_comp_cntr *
 
 int smr_comp_cntr_create(struct ib_comp_cntr *ibcc,
 			 struct uverbs_attr_bundle *attrs);
+int smr_comp_cntr_destroy(struct ib_comp_cntr *ibcc);
 int smr_comp_cntr_modify(struct ib_comp_cntr *ibcc, SMR_CNTR_ENTRY_TYPE entry,
 			 SMR_CNTR_OP_TYPE op, u64 value);
 int smr_comp_cntr_read(struct ib_comp_cntr *ibcc, SMR_CNTR_ENTRY_TYPE entry,

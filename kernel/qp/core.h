@@ -578,12 +578,14 @@ struct smr_ends {
  * @stats: the counter that it is bound to, or NULL; read under RCU, written under the
  *	core's lock of that counter
  * @user: the user whose workqueue its tasks use; NULL: the device's
+ * @limits: of @user, or of the device; constant
  * @context: the id of the context that created it; 0: a kernel consumer
  * @whys: the refusals of that context, or of the kernel; a reference
  * @pd: protection domain; NULL for XRC_TGT
  * @scq: completion queue of sends; NULL for XRC_TGT
  * @rcq: completion queue of receives; NULL for XRC
  * @published: it is in @env->tab
+ * @limit_kind: it counts as SMR_LIMIT_QP or SMR_LIMIT_WQ; constant
  * @handle: has its reference count; constant
  * @released: completed when the reference count has dropped to 0
  * @mutex: serialises control verbs
@@ -632,12 +634,14 @@ struct smr_qp {
 	struct smr_env *env;
 	struct smr_stats __rcu *stats;
 	struct smr_user *user;
+	struct smr_limits *limits;
 	u64 context;
 	struct smr_why_log *whys;
 	struct smr_pd *pd;
 	struct smr_cq *scq;
 	struct smr_cq *rcq;
 	bool published;
+	u8 limit_kind;
 	struct smr_qp_handle *handle;
 	struct completion released;
 	struct mutex mutex;	/* control verbs */

@@ -11,6 +11,7 @@
 
 #include "compat/cleanup.h"
 #include "compat/timer.h"
+#include "limits.h"
 #include "why.h"
 
 /* Maximum number of entries that a resize copies with interrupts off */
@@ -109,11 +110,15 @@ int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
 	hrtimer_setup(&cq->mod_timer, mod_timer_fn, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
-	ret = smr_ring_create(&cq->ring, user, attr->cqe, stride, 0);
+	ret = smr_limit_take(cq->limits, SMR_LIMIT_CQ, why);
 	if (ret)
 		return ret;
-	cq->ibcq.cqe = cq->ring.depth;
-	return 0;
+	ret = smr_ring_create(&cq->ring, user, attr->cqe, stride, 0);
+	if (ret)
+		smr_limit_give(cq->limits, SMR_LIMIT_CQ);
+	else
+		cq->ibcq.cqe = cq->ring.depth;
+	return ret;
 }
 
 /**
@@ -126,6 +131,7 @@ void smr_cq_destroy(struct smr_cq *cq)
 {
 	hrtimer_cancel(&cq->mod_timer);
 	smr_ring_destroy(&cq->ring);
+	smr_limit_give(cq->limits, SMR_LIMIT_CQ);
 }
 
 /* The consumer's index. In a ring that a process maps, it can have any value. */

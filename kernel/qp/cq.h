@@ -12,6 +12,7 @@
 #include "qp/ring.h"
 
 struct sk_buff;
+struct smr_limits;
 struct smr_why;
 
 /*
@@ -34,7 +35,7 @@ struct smr_why;
  * @mod_usecs: microseconds after the first completion that an event waits at most; 0: no limit
  * @held: completions since the event began to wait
  * @mod_timer: ends the wait after @mod_usecs
- * @account: of the user that created it; NULL: a kernel consumer. See limits.c
+ * @limits: of its user, or of the device for a kernel consumer; constant
  */
 struct smr_cq {
 	struct ib_cq ibcq;
@@ -50,7 +51,7 @@ struct smr_cq {
 	u16 mod_usecs;
 	u32 held;
 	struct hrtimer mod_timer;
-	struct smr_account *account;
+	struct smr_limits *limits;
 };
 
 static inline struct smr_cq *to_smr_cq(const struct ib_cq *ibcq)

@@ -40,6 +40,7 @@ struct workqueue_struct;
  * @kernel_whys: the log of consumers in the kernel
  * @wq: the workqueue for QPs of kernel consumers
  * @packets: packets queued for these QPs
+ * @limits: the device's objects, and their limits
  * @own: cache of the device's addresses; has its own locking rules
  * @ndev: the netdev
  * @poll_ns: how long a poller waits for requests, ns; 0: no pollers, see qp/sqpoll.c
@@ -65,6 +66,7 @@ struct smr_env {
 	struct smr_why_log *kernel_whys;
 	struct workqueue_struct *wq;
 	struct smr_packets packets;
+	struct smr_limits limits;
 	struct smr_own own;
 	struct net_device *ndev;
 	u32 poll_ns;

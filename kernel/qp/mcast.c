@@ -12,6 +12,7 @@
 #include <net/ipv6.h>
 
 #include "compat/cleanup.h"
+#include "limits.h"
 #include "net/group.h"
 #include "net/wire.h"
 #include "qp/core.h"
@@ -166,14 +167,20 @@ static int member_add(struct smr_members *members, struct smr_member *m,
 		      struct smr_why *why)
 {
 	struct member_counts c = count_members(m->qp, &m->addr);
+	int ret;
 
 	if (c.own)
 		return smr_why(why, MCAST_AGAIN);
 	if (c.nr == SMR_MAX_MCAST_QPS)
 		return smr_why(why, MCAST_QPS, SMR_MAX_MCAST_QPS);
+	ret = smr_limit_take(m->qp->limits, SMR_LIMIT_MCAST, why);
+	if (ret)
+		return ret;
 	m->group = c.group ?: group_enter(m->qp->env, &m->addr, why);
-	if (IS_ERR(m->group))
+	if (IS_ERR(m->group)) {
+		smr_limit_give(m->qp->limits, SMR_LIMIT_MCAST);
 		return PTR_ERR(m->group);
+	}
 	hlist_add_head_rcu(&m->node, bucket(members, &m->addr));
 	return 0;
 }
@@ -235,6 +242,7 @@ int smr_mcast_detach(struct smr_qp *qp, const struct in6_addr *addr)
 		smr_group_leave(c.group);
 		qp->env->nr_groups--;
 	}
+	smr_limit_give(qp->limits, SMR_LIMIT_MCAST);
 	return 0;
 }
 

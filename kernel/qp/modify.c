@@ -18,6 +18,7 @@
 
 #include "compat/cleanup.h"
 #include "compat/ib.h"
+#include "limits.h"
 #include "net/wire.h"
 #include "pd.h"
 #include "qp/ah.h"
@@ -310,7 +311,7 @@ static struct smr_why_log *log_for(const struct smr_env *env,
 
 /**
  * smr_qp_create() - create a queue pair
- * @qp: allocated, zeroed, its core part filled in
+ * @qp: allocated, zeroed, its core part and @limit_kind filled in
  * @env: the device
  * @init: requested attributes; its capabilities are updated to the actual ones
  * @uctx: the process's context; NULL: a kernel consumer
@@ -353,11 +354,15 @@ int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 	}
 	qp->whys = smr_why_log_get(log_for(env, init, uctx));
 
+	qp->limits = uctx ? smr_uctx_limits(uctx) : &env->limits;
+	ret = smr_limit_take(qp->limits, qp->limit_kind, why);
+	if (ret)
+		goto put_user;
 	ret = smr_qp_init(qp, env);
 	if (ret && ret != -ENOMEM)
 		ret = smr_why(why, QP_CGROUP);
 	if (ret)
-		goto put_user;
+		goto give;
 	ret = qp_create_queues(qp, uctx, init, resp);
 	if (ret)
 		goto fini_transport;
@@ -372,6 +377,8 @@ destroy_queues:
 	smr_sq_destroy(&qp->sq);
 fini_transport:
 	smr_qp_fini(qp);
+give:
+	smr_limit_give(qp->limits, qp->limit_kind);
 put_user:
 	smr_why_log_put(qp->whys);
 	smr_user_put(qp->user);
@@ -397,8 +404,9 @@ void smr_qp_destroy(struct smr_qp *qp)
 	smr_rq_destroy(&qp->rq);
 	smr_sq_destroy(&qp->sq);
 	smr_why_log_put(qp->whys);
-	smr_user_put(qp->user);
 	smr_rss_destroy(qp->rss);
+	smr_limit_give(qp->limits, qp->limit_kind);
+	smr_user_put(qp->user);
 }
 
 /* IBTA 10.3.1.5: while a send queue drains, only RESET and ERR are allowed. */

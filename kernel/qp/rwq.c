@@ -15,6 +15,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "compat/cleanup.h"
+#include "limits.h"
 #include "qp/life.h"
 #include "qp/modify.h"
 #include "steer/rss.h"
@@ -94,6 +95,7 @@ struct smr_rwq *smr_rwq_create(struct ib_pd *pd, struct smr_env *env,
 	rwq->qp.ibqp.qp_type = qp_init.qp_type;
 	rwq->qp.ibqp.event_handler = rwq_event;
 	rwq->qp.ibqp.qp_context = rwq;
+	rwq->qp.limit_kind = SMR_LIMIT_WQ;
 	ret = smr_qp_create(&rwq->qp, env, &qp_init, uctx, NULL, &rings,
 			    why);
 	if (ret) {

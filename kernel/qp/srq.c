@@ -17,7 +17,9 @@
 
 #include "compat/cleanup.h"
 #include "compat/udata.h"
+#include "limits.h"
 #include "net/wire.h"
+#include "pd.h"
 #include "qp/cq.h"
 #include "ucontext.h"
 #include "uapi/softmr-abi.h"
@@ -142,6 +144,7 @@ int smr_srq_create(struct smr_srq *srq, struct smr_srqtab *tab,
 		   const struct smr_ring_user *user, struct smr_why *why)
 {
 	const struct ib_device_attr *limits = &srq->ibsrq.device->attrs;
+	const struct smr_pd *pd = to_smr_pd(srq->ibsrq.pd);
 	int err;
 
 	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
@@ -154,14 +157,22 @@ int smr_srq_create(struct smr_srq *srq, struct smr_srqtab *tab,
 			       limits->max_srq_sge);
 	mutex_init(&srq->resize_mutex);
 	spin_lock_init(&srq->lock);
+	err = smr_limit_take(pd->limits, SMR_LIMIT_SRQ, why);
+	if (err)
+		return err;
 	err = smr_rq_create(&srq->rq, user, init->attr.max_wr,
 			    init->attr.max_sge);
-	if (err || init->srq_type != IB_SRQT_XRC)
-		return err;
+	if (err)
+		goto give;
+	if (init->srq_type != IB_SRQT_XRC)
+		return 0;
 	srq->cq = to_smr_cq(init->ext.cq);
 	err = srq_publish(srq, tab);
-	if (err)
-		smr_rq_destroy(&srq->rq);
+	if (!err)
+		return 0;
+	smr_rq_destroy(&srq->rq);
+give:
+	smr_limit_give(pd->limits, SMR_LIMIT_SRQ);
 	return err;
 }
 
@@ -175,6 +186,7 @@ void smr_srq_destroy(struct smr_srq *srq)
 {
 	srq_withdraw(srq);
 	smr_rq_destroy(&srq->rq);
+	smr_limit_give(to_smr_pd(srq->ibsrq.pd)->limits, SMR_LIMIT_SRQ);
 }
 
 static void srq_event(struct smr_srq *srq, enum ib_event_type type)

@@ -55,9 +55,8 @@ struct smr_srqtab {
  * @srqn: XRC: its number
  * @handle: XRC: has its reference count
  * @released: completed when the reference count has dropped to 0
- * @account: of the user that created it; NULL: a kernel consumer. See limits.c
  *
- * @tab, @cq, @srqn, @handle and @account are constant.
+ * @tab, @cq, @srqn and @handle are constant.
  */
 struct smr_srq {
 	struct ib_srq ibsrq;
@@ -73,7 +72,6 @@ struct smr_srq {
 	u32 srqn;
 	struct smr_srq_handle *handle;
 	struct completion released;
-	struct smr_account *account;
 };
 
 static inline struct smr_srq *to_smr_srq(const struct ib_srq *ibsrq)

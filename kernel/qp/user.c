@@ -40,7 +40,7 @@ static struct smr_user *user_add(struct smr_users *all, kuid_t uid)
 				   from_kuid(&init_user_ns, uid));
 	if (!user->wq)
 		goto free_user;
-	if (smr_account_init(&user->account, &all->conf))
+	if (smr_account_init(&user->account, &all->conf, all->limits))
 		goto destroy_wq;
 	user->all = all;
 	user->uid = uid;
@@ -58,10 +58,13 @@ free_user:
  * smr_users_init() - initialize a device's list of users
  * @all: the list; needs no cleanup when it is empty
  * @conf: limits of each user
+ * @limits: those of the device
  */
-void smr_users_init(struct smr_users *all, const struct smr_account_conf *conf)
+void smr_users_init(struct smr_users *all, const struct smr_account_conf *conf,
+		    struct smr_limits *limits)
 {
 	all->conf = *conf;
+	all->limits = limits;
 	mutex_init(&all->lock);
 	INIT_LIST_HEAD(&all->list);
 }

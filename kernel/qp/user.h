@@ -16,11 +16,13 @@ struct workqueue_struct;
  * @lock: guards @list and each user's count
  * @list: struct smr_user
  * @conf: limits of each user; constant
+ * @limits: those of the device
  */
 struct smr_users {
 	struct mutex lock;	/* list and counts */
 	struct list_head list;
 	struct smr_account_conf conf;
+	struct smr_limits *limits;
 };
 
 /**
@@ -43,7 +45,8 @@ struct smr_user {
 	struct smr_account account;
 };
 
-void smr_users_init(struct smr_users *all, const struct smr_account_conf *conf);
+void smr_users_init(struct smr_users *all, const struct smr_account_conf *conf,
+		    struct smr_limits *limits);
 struct smr_user *smr_user_get(struct smr_users *all);
 struct smr_user *smr_user_share(struct smr_user *user);
 void smr_user_put(struct smr_user *user);

@@ -22,11 +22,13 @@ struct smr_why_log;
  * @user: the user that created it, a reference: another user who has opened the domain may keep
  *	it longer than the context exists. NULL: a kernel consumer
  * @whys: the refusals of that context, a reference; NULL likewise
+ * @limits: of @user, or of the device
  */
 struct smr_xrcd {
 	struct ib_xrcd ibxrcd;
 	struct smr_user *user;
 	struct smr_why_log *whys;
+	struct smr_limits *limits;
 };
 
 static inline struct smr_xrcd *to_smr_xrcd(const struct ib_xrcd *ibxrcd)

@@ -8,8 +8,6 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
-struct smr_account;
-
 /**
  * struct smr_flow_count - the counts of flow counters
  * @packets: frames
@@ -25,14 +23,12 @@ struct smr_flow_count {
 /**
  * struct smr_flow_counters - flow counters; any number of rules may use them
  * @ibcnt: the core's part, which counts the rules
- * @account: of the user that created them; see limits.c
  * @count: the counts; constant
  *
  * The core destroys them only after the rules, and then frees them at once.
  */
 struct smr_flow_counters {
 	struct ib_counters ibcnt;
-	struct smr_account *account;
 	struct smr_flow_count *count;
 };
 

@@ -12,7 +12,6 @@
 #include "uapi/softmr-abi.h"
 
 struct sk_buff;
-struct smr_account;
 struct smr_why;
 
 /* The largest table, as a logarithm */
@@ -27,36 +26,19 @@ struct smr_why;
 /**
  * struct smr_rwq - a receive work queue
  * @ibwq: the core's part
- * @account: of the user that created it; see limits.c
  * @mutex: serialises changes of the state; guards @ibwq.state
  * @qp: receives the frames: a RAW_PACKET QP that is unknown to the core, with its own number
  *	and without a send queue
  */
 struct smr_rwq {
 	struct ib_wq ibwq;
-	struct smr_account *account;
 	struct mutex mutex;	/* see above */
 	struct smr_qp qp;
-};
-
-/**
- * struct smr_rwq_table - a table of receive work queues
- * @ibtable: the core's part, with the queues, which the core does not destroy before the table
- * @account: of the user that created it; see limits.c
- */
-struct smr_rwq_table {
-	struct ib_rwq_ind_table ibtable;
-	struct smr_account *account;
 };
 
 static inline struct smr_rwq *to_smr_rwq(const struct ib_wq *ibwq)
 {
 	return container_of(ibwq, struct smr_rwq, ibwq);
-}
-
-static inline struct smr_rwq_table *to_smr_rwq_table(const struct ib_rwq_ind_table *ibtable)
-{
-	return container_of(ibtable, struct smr_rwq_table, ibtable);
 }
 
 /**

@@ -11,6 +11,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 
+#include "limits.h"
 #include "net/path.h"
 #include "qp/core.h"
 #include "steer/flow_count.h"
@@ -276,9 +277,14 @@ struct smr_rule *smr_rule_create(struct smr_qp *qp,
 	ret = attr_check(qp, attr, why);
 	if (ret)
 		return ERR_PTR(ret);
+	ret = smr_limit_take(qp->limits, SMR_LIMIT_RULE, why);
+	if (ret)
+		return ERR_PTR(ret);
 	rule = kzalloc(sizeof(*rule), GFP_KERNEL_ACCOUNT);
-	if (!rule)
-		return ERR_PTR(-ENOMEM);
+	if (!rule) {
+		ret = -ENOMEM;
+		goto give;
+	}
 	rule->steer = qp->env->steer;
 	rule->qp = qp;
 	rule->handle = qp->handle;
@@ -292,6 +298,8 @@ struct smr_rule *smr_rule_create(struct smr_qp *qp,
 	if (!ret)
 		return rule;
 	kfree(rule);
+give:
+	smr_limit_give(qp->limits, SMR_LIMIT_RULE);
 	return ERR_PTR(ret);
 }
 
@@ -305,6 +313,7 @@ struct smr_rule *smr_rule_create(struct smr_qp *qp,
  */
 void smr_rule_destroy(struct smr_rule *rule)
 {
+	struct smr_limits *limits = rule->qp->limits;
 	struct smr_steer *steer = rule->steer;
 
 	rtnl_lock();
@@ -314,6 +323,7 @@ void smr_rule_destroy(struct smr_rule *rule)
 		smr_ingress_set_rx_mode(steer->in.ndev, rule->rx_mode, -1);
 	rtnl_unlock();
 	kfree_rcu(rule, rcu);
+	smr_limit_give(limits, SMR_LIMIT_RULE);
 }
 
 static void rule_follow(struct smr_rule *rule, struct net_device *ndev)

@@ -7,6 +7,8 @@
 #include <rdma/ib_verbs.h>
 
 #include "key.h"
+#include "mem.h"
+#include "net/crc_fold.h"
 #include "uapi/softmr-abi.h"
 
 struct smr_cursor;
@@ -48,31 +50,43 @@ bool smr_sgl_why(const struct smr_pd *pd, u32 qpn, int access,
 void smr_sgl_inline(struct smr_sgl *sgl, const void *data, size_t len);
 void smr_sgl_close(struct smr_sgl *sgl);
 
+/**
+ * struct smr_miter - a mapping iterator: one copy from, or to, a list, in several parts
+ * @sgl: the list
+ * @map: the run of memory at the list's position; its @len bytes are not copied yet
+ * @left: bytes of the copy that are not copied yet
+ * @section: see there
+ * @write: it copies to the list
+ * @mapped: @map is to be ended
+ *
+ * So each page of memory is looked up once, and not once per packet. The caller does not sleep
+ * before smr_miter_stop(), and then no preemption and no softirq may be possible.
+ */
+struct smr_miter {
+	struct smr_sgl *sgl;
+	struct smr_map map;
+	size_t left;
+	struct smr_crc_section section;
+	bool write;
+	bool mapped;
+};
+
+void smr_miter_start(struct smr_miter *m, struct smr_sgl *sgl, size_t len, bool write);
+void smr_miter_stop(struct smr_miter *m);
+
 /*
  * The copies advance the position. They return 0, SMR_PAGE_MISSING or -EFAULT, as
- * smr_span_read(). After an error the position is unchanged.
+ * smr_span_copy(); that of a packet -EFAULT also if it is too short. After an error some bytes
+ * may have been copied, and the list has no defined position.
  */
-int smr_sgl_read_pieces(struct smr_sgl *sgl, struct smr_pieces *to, size_t len);
-int smr_sgl_write_pieces(struct smr_sgl *sgl, struct smr_pieces *from,
-			 size_t len);
+int __must_check smr_miter_copy(struct smr_miter *m, void *buf, size_t len, u32 *crc);
+int __must_check smr_miter_copy_packet(struct smr_miter *m, struct smr_cursor *cur,
+				       unsigned int off, size_t len, u32 *crc);
+int smr_sgl_read(struct smr_sgl *sgl, void *to, size_t len);
+int smr_sgl_write(struct smr_sgl *sgl, const void *from, size_t len);
 int smr_sgl_write_packet(struct smr_sgl *sgl, struct smr_cursor *cur,
 			 unsigned int off, size_t len);
 int smr_sgl_copy(struct smr_sgl *dst, struct smr_sgl *src, size_t len);
-
-static inline int smr_sgl_read(struct smr_sgl *sgl, void *to, size_t len)
-{
-	struct smr_pieces piece = smr_one_piece(to, len);
-
-	return smr_sgl_read_pieces(sgl, &piece, len);
-}
-
-static inline int smr_sgl_write(struct smr_sgl *sgl, const void *from,
-				size_t len)
-{
-	struct smr_pieces piece = smr_one_piece(from, len);
-
-	return smr_sgl_write_pieces(sgl, &piece, len);
-}
 
 bool smr_sgl_needs_thread(const struct smr_sgl *sgl);
 bool smr_sgl_is_paged(const struct smr_sgl *sgl);

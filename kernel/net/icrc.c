@@ -226,8 +226,6 @@ void smr_icrc_read(struct smr_icrc *icrc, const struct sk_buff *skb)
 	u64 ends;
 	u32 rest;
 
-	icrc->same_id = false;
-	icrc->id_known = false;
 	if (smr_rx_info(skb)->family != AF_INET) {
 		icrc->len = 0;
 		icrc->first_id = 0;
@@ -330,7 +328,8 @@ static bool id_is_same(const struct smr_icrc *icrc, const struct sk_buff *skb)
  * @seg: index of the segment, from 0
  *
  * The stack merges packets into a train if their IPv4 identifications increase by one, and also
- * if all are the same. It does not report which, so both are tried.
+ * if all are the same. It does not report which, so both are tried, first the one that was
+ * right last.
  *
  * Return: true if the segment exists and its ICRC is correct; false also with IP options or
  *	IPv6 extension headers, which RoCEv2 packets do not have.
@@ -344,57 +343,40 @@ bool smr_icrc_ok(struct smr_icrc *icrc, struct smr_cursor *cur,
 	if (!segment_get(icrc, cur, seg, &s))
 		return false;
 	same = id_is_same(icrc, cur->skb);
-	if (is_right(icrc, cur, &s, segment_id(icrc, seg, same))) {
-		if (seg)
-			icrc->id_known = true;
+	if (is_right(icrc, cur, &s, segment_id(icrc, seg, same)))
 		return true;
-	}
 	if (!seg || !may_repeat_id(cur->skb) ||
 	    !is_right(icrc, cur, &s, segment_id(icrc, seg, !same)))
 		return false;
 	icrc->same_id = !same;
-	icrc->id_known = true;
 	return true;
 }
 
 /**
- * smr_icrc_can_expect() - can ICRCs of a train be computed along with a copy?
- * @icrc: smr_icrc_ok() has found correct segments
+ * smr_icrc_follow() - begin the ICRC of a segment that follows one with the same headers
+ * @icrc: smr_icrc_ok() has checked the first of these segments
  * @skb: the train
- *
- * Return: false if the IPv4 identification of a segment is not known yet; smr_icrc_ok() finds
- *	it.
- */
-bool smr_icrc_can_expect(const struct smr_icrc *icrc, const struct sk_buff *skb)
-{
-	return icrc->id_known || !may_repeat_id(skb);
-}
-
-/**
- * smr_icrc_expect() - begin the ICRC of a segment whose payload is checked during its copy
- * @icrc: smr_icrc_can_expect() was true
- * @cur: the train
- * @seg: index of the segment, from 0. Except for the PSN, its headers are those of the last one
- *	that smr_icrc_ok() has found correct
+ * @seg: index of the segment, from 0
+ * @bth: its headers
  * @hdr_len: length of the headers, at least that of the BTH
- * @crc: set to the CRC of the headers; continue it with smr_crc32() over the payload, and check
- *	it by smr_icrc_is()
+ * @len: length of the segment
+ * @crc: set to the CRC of the headers. The caller continues it with smr_crc32() over payload and
+ *	pad, and then calls smr_icrc_is()
  *
- * Return: false if there is no such segment.
+ * If the identifications of the train are not those that are expected, smr_icrc_is() is false,
+ * and smr_icrc_ok() finds the right ones.
+ *
+ * Return: false if the BTH up to the PSN, or the length, differs from that of the segment that
+ *	was checked last.
  */
-bool smr_icrc_expect(struct smr_icrc *icrc, struct smr_cursor *cur,
-		     unsigned int seg, unsigned int hdr_len, u32 *crc)
+bool smr_icrc_follow(const struct smr_icrc *icrc, const struct sk_buff *skb,
+		     unsigned int seg, const u8 *bth, unsigned int hdr_len,
+		     unsigned int len, u32 *crc)
 {
-	unsigned int off = smr_rx_info(cur->skb)->seg_len * seg;
-	u8 buf[SMR_BTH_LEN];
-	const u8 *bth;
-
-	bth = smr_cursor_get(cur, off, SMR_BTH_LEN, buf);
-	if (!bth)
+	if (!head_known(icrc, bth, len))
 		return false;
-	*crc = head_crc(icrc, bth, segment_id(icrc, seg,
-					      id_is_same(icrc, cur->skb)));
-	return hdr_len == SMR_BTH_LEN ||
-	       smr_cursor_crc(cur, off + SMR_BTH_LEN, hdr_len - SMR_BTH_LEN,
-			      crc);
+	*crc = head_crc(icrc, bth, segment_id(icrc, seg, id_is_same(icrc, skb)));
+	if (hdr_len > SMR_BTH_LEN)
+		*crc = smr_crc32(*crc, bth + SMR_BTH_LEN, hdr_len - SMR_BTH_LEN);
+	return true;
 }

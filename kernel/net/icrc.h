@@ -18,8 +18,7 @@ struct smr_path;
  * @ends: received: the addresses that @crc covers
  * @rest: received: likewise the source port, and the word of the IPv4 header with DF
  * @first_id: received: the identification of the train's first packet
- * @same_id: received: all packets of the train have the same identification
- * @id_known: received: @same_id is valid
+ * @same_id: received: the packets of the last train with several had the same identification
  *
  * One for each direction of each side of a QP, owned by that side's task.
  */
@@ -32,7 +31,6 @@ struct smr_icrc {
 	u16 id;
 	u16 first_id;
 	bool same_id;
-	bool id_known;
 };
 
 void smr_icrc_read(struct smr_icrc *icrc, const struct sk_buff *skb);
@@ -43,11 +41,9 @@ u32 __must_check smr_icrc_begin(struct smr_icrc *icrc,
 				unsigned int len);
 bool __must_check smr_icrc_ok(struct smr_icrc *icrc, struct smr_cursor *cur,
 			      unsigned int seg);
-bool smr_icrc_can_expect(const struct smr_icrc *icrc,
-			 const struct sk_buff *skb);
-bool __must_check smr_icrc_expect(struct smr_icrc *icrc, struct smr_cursor *cur,
-				  unsigned int seg, unsigned int hdr_len,
-				  u32 *crc);
+bool __must_check smr_icrc_follow(const struct smr_icrc *icrc, const struct sk_buff *skb,
+				  unsigned int seg, const u8 *bth, unsigned int hdr_len,
+				  unsigned int len, u32 *crc);
 bool __must_check smr_icrc_is(u32 crc, struct smr_cursor *cur,
 			      unsigned int off);
 

@@ -330,53 +330,44 @@ void smr_wire_build(void *seg, const struct smr_hdr *hdr)
 }
 
 /**
- * smr_wire_build_alike() - write the headers of segments that differ only in their PSN
- * @segs: the place of the first BTH, as for smr_wire_build()
- * @stride: bytes from there to the next BTH
- * @n: number of segments
- * @hdr: headers of the first, as for smr_wire_build(). The PSNs increase from there
+ * smr_wire_build_next() - write the headers of a segment that differ only in their PSN
+ * @next: the place of the BTH, as for smr_wire_build()
+ * @seg: the headers of the segment before it
+ * @hdr_len: their length
  */
-void smr_wire_build_alike(void *segs, unsigned int stride, unsigned int n,
-			  const struct smr_hdr *hdr)
+void smr_wire_build_next(u8 *next, const u8 *seg, unsigned int hdr_len)
 {
-	unsigned int len = smr_wire_op(hdr->opcode)->hdr_len, i;
-	u32 ack_req = hdr->ack_req ? BTH_ACK_REQ : 0;
-	struct wire_bth *bth;
+	struct wire_bth *bth = (struct wire_bth *)next;
+	u32 psn;
 
-	smr_wire_build(segs, hdr);
-	for (i = 1; i < n; i++) {
-		bth = segs + i * stride;
-		memcpy(bth, segs, len);
-		bth->psn = cpu_to_be32(smr_psn_add(hdr->psn, i) | ack_req);
-	}
+	memcpy(next, seg, SMR_BTH_LEN);
+	if (hdr_len > SMR_BTH_LEN)
+		memcpy(next + SMR_BTH_LEN, seg + SMR_BTH_LEN, hdr_len - SMR_BTH_LEN);
+	psn = be32_to_cpu(bth->psn);
+	bth->psn = cpu_to_be32((psn & ~SMR_PSN_MASK) | smr_psn_add(psn, 1));
 }
 
 /**
- * smr_wire_follows() - do the headers of two packets differ only in their place in the message?
- * @first: headers of the first packet
- * @other: headers of the other packet, not checked yet
- * @hdr_len: length of those of @first
- * @n: number of PSNs by which @other must follow @first
- * @ack_req: set if @other requests an ACK; not cleared otherwise
+ * smr_wire_follows() - do the headers of a packet differ from those of an earlier one only in
+ *	their place in the message?
+ * @seg: the headers of the packet, not checked yet; the BTH is the same up to the PSN, so they
+ *	are as long as those of @first
+ * @first: headers of the earlier one, a packet in the middle of a message
+ * @n: number of PSNs by which the packet must follow @first
+ * @ack_req: set to whether it requests an ACK
  *
  * Reserved fields need not be the same.
  *
  * Return: true if they do.
  */
-bool smr_wire_follows(const u8 *first, const u8 *other, unsigned int hdr_len,
-		      u32 n, bool *ack_req)
+bool smr_wire_follows(const u8 *seg, const struct smr_hdr *first, u32 n,
+		      bool *ack_req)
 {
-	const struct wire_bth *a = (const void *)first, *b = (const void *)other;
-	u32 psn = be32_to_cpu(b->psn);
+	u32 psn = be32_to_cpu(((const struct wire_bth *)seg)->psn);
 
-	if (memcmp(a, b, offsetof(struct wire_bth, qpn)) ||
-	    (a->qpn ^ b->qpn) & cpu_to_be32(SMR_QPN_MASK) ||
-	    (psn & SMR_PSN_MASK) !=
-	    smr_psn_add(be32_to_cpu(a->psn) & SMR_PSN_MASK, n) ||
-	    memcmp(first + sizeof(*a), other + sizeof(*b),
-		   hdr_len - sizeof(*a)))
+	*ack_req = psn & BTH_ACK_REQ;
+	if ((psn & SMR_PSN_MASK) != smr_psn_add(first->psn, n))
 		return false;
-	if (psn & BTH_ACK_REQ)
-		*ack_req = true;
-	return true;
+	return !(first->op->flags & SMR_OP_XRCETH) ||
+	       (get_unaligned_be32(seg + SMR_BTH_LEN) & SMR_QPN_MASK) == first->srqn;
 }

@@ -183,10 +183,9 @@ const struct smr_op_info *smr_wire_op(u8 opcode);
 int smr_wire_parse(struct smr_cursor *cur, unsigned int off,
 		   unsigned int seg_len, struct smr_hdr *hdr);
 void smr_wire_build(void *seg, const struct smr_hdr *hdr);
-void smr_wire_build_alike(void *segs, unsigned int stride, unsigned int n,
-			  const struct smr_hdr *hdr);
-bool smr_wire_follows(const u8 *first, const u8 *other, unsigned int hdr_len,
-		      u32 n, bool *ack_req);
+void smr_wire_build_next(u8 *next, const u8 *seg, unsigned int hdr_len);
+bool smr_wire_follows(const u8 *seg, const struct smr_hdr *first, u32 n,
+		      bool *ack_req);
 
 /* IBTA 10.9.3: full and limited members belong to the same partition. */
 static inline bool smr_pkey_ok(u16 pkey)

@@ -218,7 +218,6 @@ struct response {
 	struct smr_rx_train train;
 	struct smr_hdr hdr;	/* of the first one */
 	struct smr_swqe *wqe;	/* what it answers */
-	unsigned int off;	/* where its payload begins */
 	u32 count;
 };
 
@@ -297,8 +296,7 @@ static enum comp_data data_check(struct smr_qp *qp, struct response *r,
 
 /*
  * Copy the data of responses to the work request's list. DONE: it is copied, or *status is the
- * error of the work request. AGAIN, WAIT, DEFER: a page was missing. AGAIN also: an ICRC is
- * wrong.
+ * error of the work request. AGAIN, WAIT, DEFER: a page was missing.
  */
 static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 				struct smr_budget *budget, u8 *status)
@@ -324,12 +322,9 @@ static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 	if (atomic)
 		err = smr_sgl_write(sgl, &r->hdr.orig, len);
 	else if (len)
-		err = smr_rx_train_copy(&r->train, sgl, r->off, r->hdr.len,
-					len, 0);
+		err = smr_rx_train_copy(&r->train, sgl, &r->hdr, &r->count, 0, budget);
 	if (err == SMR_PAGE_MISSING)
 		step = smr_paging_fault(&qp->comp.paging, budget, sgl, true, &err);
-	else if (err == -EBADMSG)
-		step = SMR_STEP_AGAIN;
 	if (step == SMR_STEP_DONE && err)
 		*status = smr_fault_status(err);
 	smr_sgl_close(sgl);
@@ -369,19 +364,9 @@ static void data_kept(struct smr_qp *qp, const struct response *r, u8 status)
 				r->hdr.psn);
 }
 
-/* The number of similar responses that follow this one */
-static u32 data_alike(struct smr_qp *qp, struct response *r, unsigned int seg,
-		      struct smr_budget *budget)
-{
-	return smr_rx_train_alike(&r->train, seg,
-				  smr_rd_req_middles(&qp->rd_req,
-						     r->hdr.psn), &r->hdr,
-				  budget);
-}
-
 /* A response of a READ or of an atomic. AGAIN, WAIT, DEFER: it is not consumed. */
 static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
-			       unsigned int seg, struct smr_budget *budget)
+			       struct smr_budget *budget)
 {
 	bool atomic = r->hdr.op->flags & SMR_OP_ATOMICACK;
 	u8 status = IB_WC_SUCCESS;
@@ -412,11 +397,10 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 	case COMP_DATA_MORE:
 		return SMR_STEP_AGAIN;
 	}
-	do {
-		if (r->hdr.op->flags & SMR_OP_MIDDLE)
-			r->count = 1 + data_alike(qp, r, seg, budget);
-		step = data_place(qp, r, budget, &status);
-	} while (step == SMR_STEP_AGAIN);
+	if (r->hdr.op->flags & SMR_OP_MIDDLE)
+		r->count = smr_rx_train_max(&r->train,
+					    smr_rd_req_middles(&qp->rd_req, r->hdr.psn), budget);
+	step = data_place(qp, r, budget, &status);
 	if (step != SMR_STEP_DONE)
 		return step;
 	if (data == COMP_DATA_AHEAD)
@@ -430,7 +414,7 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 
 /* Handle one or several valid packets. AGAIN, WAIT, DEFER: they are not consumed. */
 static enum smr_step comp_take(struct smr_qp *qp, struct response *r,
-			       unsigned int seg, struct smr_budget *budget)
+			       struct smr_budget *budget)
 {
 	const struct smr_hdr *hdr = &r->hdr;
 	bool first = !qp->comp.again;
@@ -442,7 +426,7 @@ static enum smr_step comp_take(struct smr_qp *qp, struct response *r,
 		trace_smr_aeth(&qp->ibqp, hdr->opcode, hdr->syndrome,
 			       hdr->msn, hdr->psn, qp->snd.una);
 	if (hdr->op->flags & (SMR_OP_PAYLOAD | SMR_OP_ATOMICACK))
-		return comp_data(qp, r, seg, budget);
+		return comp_data(qp, r, budget);
 	if (first)
 		smr_qp_inc(qp, SMR_CNT_ACKS_RX);
 	return comp_aeth(qp, hdr->syndrome, hdr->psn, budget);
@@ -454,14 +438,13 @@ static enum smr_step comp_packet(struct smr_qp *qp, struct response *r,
 {
 	enum smr_step step;
 
-	r->off = smr_rx_train_parse(qp, &r->train, seg, true, &r->hdr, budget);
-	if (!r->off)
+	if (!smr_rx_train_parse(qp, &r->train, seg, true, &r->hdr, budget))
 		return SMR_STEP_DONE;
 	if (r->hdr.op->flags & SMR_OP_CNP) {
 		smr_ecn_notified(qp, &r->hdr);
 		return SMR_STEP_DONE;
 	}
-	step = comp_take(qp, r, seg, budget);
+	step = comp_take(qp, r, budget);
 	qp->comp.again = step == SMR_STEP_AGAIN;
 	if (step == SMR_STEP_DONE)
 		smr_ecn_look(qp, r->train.skb, &r->hdr, r->count);

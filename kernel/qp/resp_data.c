@@ -99,6 +99,23 @@ static int local_copy(struct smr_sgl *to, struct smr_sgl *from, size_t len,
 	return smr_sgl_copy(to, from, tail);
 }
 
+/* Copy the payloads of packets. The request then has as many packets as were copied. */
+static int packets_copy(struct smr_exec *x, struct smr_sgl *sgl, size_t tail)
+{
+	struct smr_op *op = x->op;
+	u32 count = op->count, each = x->len / count;
+	int err;
+
+	err = smr_rx_train_copy(op->train, sgl, &op->hdr, &count, tail, x->budget);
+	if (err || count == op->count)
+		return err;
+	op->count = count;
+	op->npsn = count;
+	op->hdr.len = count * each;
+	x->len = op->hdr.len;
+	return 0;
+}
+
 /*
  * Copy the payload to the open list. The last @tail bytes become visible after all
  * bytes before them.
@@ -106,21 +123,17 @@ static int local_copy(struct smr_sgl *to, struct smr_sgl *from, size_t len,
 static enum smr_step payload_in(struct smr_exec *x, size_t tail)
 {
 	struct smr_sgl *sgl = &x->qp->resp.sgl;
-	const struct smr_op *op = x->op;
 	int err = 0;
 
-	if (op->local) {
+	if (x->op->local) {
 		if (!smr_exec_open_peer(x, 0))
 			return smr_exec_end(x, SMR_RESP_PEER_PROT);
 		err = local_copy(sgl, x->theirs, x->len, tail);
 	} else if (x->len) {
-		err = smr_rx_train_copy(op->train, sgl, op->off,
-					x->len / op->count, x->len, tail);
+		err = packets_copy(x, sgl, tail);
 	}
 	if (err == SMR_PAGE_MISSING)
 		return smr_exec_fault(x, false);
-	if (err == -EBADMSG)
-		return SMR_STEP_AGAIN;
 	if (err)
 		return smr_exec_end(x, err == -ENXIO ? SMR_RESP_PEER_PROT : SMR_RESP_ACCESS);
 	return SMR_STEP_DONE;
@@ -205,13 +218,15 @@ enum smr_step smr_exec_send(struct smr_exec *x)
 }
 
 /*
- * The number of bytes of a WRITE that are copied last. Many programs do not wait for a
+ * The number of bytes of a WRITE's last packet, or slice, that are copied last. Many programs do not wait for a
  * completion but poll the last word of the data, and a CPU that reorders stores (arm64) may
  * make it visible first. x86 does not reorder stores, and needs no copy in two parts.
  */
-static size_t write_tail(u64 va, size_t len)
+static size_t write_tail(const struct smr_exec *x, u64 va)
 {
-	if (IS_ENABLED(CONFIG_X86))
+	size_t len = x->len;
+
+	if (IS_ENABLED(CONFIG_X86) || !(x->op->hdr.op->flags & SMR_OP_LAST))
 		return 0;
 	return min_t(size_t, len, ((va + len - 1) & 7) + 1);
 }
@@ -229,7 +244,7 @@ static enum smr_step write_in(struct smr_exec *x)
 		va += x->op->local->done;
 	if (!smr_exec_open(x, IB_ACCESS_REMOTE_WRITE, va, rkey))
 		return smr_exec_end(x, SMR_RESP_ACCESS);
-	step = payload_in(x, write_tail(va, x->len));
+	step = payload_in(x, write_tail(x, va));
 	smr_exec_close(x);
 	return smr_exec_ok(x, step) ? payload_done(x) : step;
 }

@@ -479,7 +479,6 @@ static enum smr_step respond_wire(struct smr_qp *qp, struct sk_buff *skb,
 	unsigned int seg = smr_rx_part(skb)->first + qp->resp.seg;
 	struct smr_rx_train train;
 	struct smr_op op;
-	u32 more;
 
 	/* op_parse() fills in the rest; zeroing it first would take as long. */
 	op.skb = skb;
@@ -491,11 +490,9 @@ static enum smr_step respond_wire(struct smr_qp *qp, struct sk_buff *skb,
 		op_done(qp, &op);
 		return SMR_STEP_DONE;
 	}
-	more = smr_rx_train_alike(&train, seg, op_may_grow(qp, &op), &op.hdr,
-				  budget);
-	op.count += more;
-	op.npsn += more;
-	op.hdr.len += more * qp->mtu;
+	op.count = smr_rx_train_max(&train, op_may_grow(qp, &op), budget);
+	op.npsn += op.count - 1;
+	op.hdr.len += (op.count - 1) * qp->mtu;
 	return op_process(qp, &op, budget);
 }
 

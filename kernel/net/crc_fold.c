@@ -97,41 +97,42 @@ static const struct factors factors_y[] = {
 	"vpxor " REG(r, 4) ", " REG(r, 5) ", " REG(r, 5) "\n"		\
 	"vpxor " REG(r, 5) ", " REG(r, n) ", " REG(r, n) "\n"
 
-/* Loops count "len" down to below zero; "at" is the current offset. */
+/*
+ * "from" and "to" are the ends, and "at" counts up from minus the length to 0: a loop needs no
+ * other counter. In a loop over n registers "at" is n registers ahead.
+ */
 #define LOOP(label, end, n, w)						\
-	"sub $" AT(n, w) ", %[len]\n"					\
-	"jb " end "f\n"							\
+	"add $" AT(n, w) ", %[at]\n"					\
+	"jg " end "f\n"							\
 	label ":\n"
 #define LOOP_END(label, end, n, w)					\
 	"add $" AT(n, w) ", %[at]\n"					\
-	"sub $" AT(n, w) ", %[len]\n"					\
-	"jae " label "b\n"						\
-	end ": add $" AT(n, w) ", %[len]\n"
+	"jle " label "b\n"						\
+	end ": sub $" AT(n, w) ", %[at]\n"
+#define IN_LOOP(i, n, w)	AT(i, w) "-" AT(n, w)
 
 /* All folding in registers of one width; the result is in number 3 */
 #define FOLD_ALL(r, w, FACTORS, store)					\
 	"vmovd %[crc], %%xmm5\n"					\
-	"xor %k[at], %k[at]\n"						\
 	LOAD(r, 0, AT(0, w)) store(r, 0, AT(0, w))			\
 	LOAD(r, 1, AT(1, w)) store(r, 1, AT(1, w))			\
 	LOAD(r, 2, AT(2, w)) store(r, 2, AT(2, w))			\
 	LOAD(r, 3, AT(3, w)) store(r, 3, AT(3, w))			\
 	"vpxor " REG(r, 5) ", " REG(r, 0) ", " REG(r, 0) "\n"		\
 	FACTORS(0)							\
-	"mov $" AT(4, w) ", %k[at]\n"					\
-	"sub $" AT(4, w) ", %[len]\n"					\
+	"add $" AT(4, w) ", %[at]\n"					\
 	LOOP("2", "3", 4, w)						\
-	STEP(r, 0, AT(0, w), store)					\
-	STEP(r, 1, AT(1, w), store)					\
-	STEP(r, 2, AT(2, w), store)					\
-	STEP(r, 3, AT(3, w), store)					\
+	STEP(r, 0, IN_LOOP(0, 4, w), store)				\
+	STEP(r, 1, IN_LOOP(1, 4, w), store)				\
+	STEP(r, 2, IN_LOOP(2, 4, w), store)				\
+	STEP(r, 3, IN_LOOP(3, 4, w), store)				\
 	LOOP_END("2", "3", 4, w)					\
 	FACTORS(1)							\
 	FOLD(r, 0, 1)							\
 	FOLD(r, 1, 2)							\
 	FOLD(r, 2, 3)							\
 	LOOP("4", "5", 1, w)						\
-	STEP(r, 3, AT(0, w), store)					\
+	STEP(r, 3, IN_LOOP(0, 1, w), store)				\
 	LOOP_END("4", "5", 1, w)
 
 /* After folding by 32 bytes: fold the halves of the result, and 16 more bytes if there are any */
@@ -140,7 +141,7 @@ static const struct factors factors_y[] = {
 	"vextracti128 $1, %%ymm3, %%xmm2\n"				\
 	FOLD("x", 3, 2)							\
 	"vmovdqa %%xmm2, %%xmm3\n"					\
-	"test %[len], %[len]\n"						\
+	"test %[at], %[at]\n"						\
 	"jz 6f\n"							\
 	STEP("x", 3, AT(0, 16), store)					\
 	"6:\n"
@@ -178,15 +179,14 @@ static const struct factors factors_y[] = {
 
 #define RUN(code, end, table)						\
 	asm volatile(code REDUCE end					\
-		     : [len] "+&r" (len), [crc] "+r" (*crc),		\
-		       [at] "=&r" (at), [err] "=&r" (err)		\
-		     : [from] "r" (from), [to] "r" (to),		\
+		     : [crc] "+r" (*crc), [at] "+&r" (at), [err] "=&r" (err) \
+		     : [from] "r" (from + len), [to] "r" (to + len),	\
 		       [factors] "r" (table), [fault] "i" (-EFAULT)	\
 		     : "memory", "cc")
 
 static int fold_x(u32 *crc, void *to, const void *from, size_t len)
 {
-	unsigned long at;
+	long at = -len;
 	int err;
 
 	if (to)
@@ -199,7 +199,7 @@ static int fold_x(u32 *crc, void *to, const void *from, size_t len)
 
 static int fold_y(u32 *crc, void *to, const void *from, size_t len)
 {
-	unsigned long at;
+	long at = -len;
 	int err;
 
 	if (to)

@@ -353,21 +353,40 @@ bool smr_icrc_ok(struct smr_icrc *icrc, struct smr_cursor *cur,
 }
 
 /**
- * smr_icrc_follow() - begin the ICRC of a segment that follows one with the same headers
- * @icrc: smr_icrc_ok() has checked the first of these segments
- * @skb: the train
+ * smr_icrc_expect() - begin the ICRC of a segment whose only header is a BTH
+ * @icrc: smr_icrc_read() was called
+ * @cur: the train
  * @seg: index of the segment, from 0
- * @bth: its headers
- * @hdr_len: length of the headers, at least that of the BTH
- * @len: length of the segment
  * @crc: set to the CRC of the headers. The caller continues it with smr_crc32() over payload and
  *	pad, and then calls smr_icrc_is()
  *
  * If the identifications of the train are not those that are expected, smr_icrc_is() is false,
  * and smr_icrc_ok() finds the right ones.
  *
- * Return: false if the BTH up to the PSN, or the length, differs from that of the segment that
- *	was checked last.
+ * Return: as smr_icrc_ok(), except that the ICRC is not compared.
+ */
+bool smr_icrc_expect(struct smr_icrc *icrc, struct smr_cursor *cur,
+		     unsigned int seg, u32 *crc)
+{
+	struct segment s;
+
+	if (!segment_get(icrc, cur, seg, &s))
+		return false;
+	*crc = head_crc(icrc, s.bth, segment_id(icrc, seg, id_is_same(icrc, cur->skb)));
+	return true;
+}
+
+/**
+ * smr_icrc_follow() - begin the ICRC of a segment that follows one with the same headers
+ * @icrc: smr_icrc_ok() or smr_icrc_expect() was called for the first of these segments
+ * @skb: the train
+ * @seg: index of the segment, from 0
+ * @bth: its headers
+ * @hdr_len: length of the headers, at least that of the BTH
+ * @len: length of the segment
+ * @crc: as for smr_icrc_expect()
+ *
+ * Return: false if the BTH up to the PSN, or the length, differs from that of the first.
  */
 bool smr_icrc_follow(const struct smr_icrc *icrc, const struct sk_buff *skb,
 		     unsigned int seg, const u8 *bth, unsigned int hdr_len,

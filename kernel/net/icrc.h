@@ -41,6 +41,8 @@ u32 __must_check smr_icrc_begin(struct smr_icrc *icrc,
 				unsigned int len);
 bool __must_check smr_icrc_ok(struct smr_icrc *icrc, struct smr_cursor *cur,
 			      unsigned int seg);
+bool __must_check smr_icrc_expect(struct smr_icrc *icrc, struct smr_cursor *cur,
+				  unsigned int seg, u32 *crc);
 bool __must_check smr_icrc_follow(const struct smr_icrc *icrc, const struct sk_buff *skb,
 				  unsigned int seg, const u8 *bth, unsigned int hdr_len,
 				  unsigned int len, u32 *crc);

@@ -132,21 +132,30 @@ const struct smr_op_info *smr_wire_op(u8 opcode)
 	return &op_table[opcode];
 }
 
-static bool bth_get(struct smr_hdr *hdr, const struct wire_bth *bth)
+/**
+ * smr_wire_parse_bth() - read the BTH of a segment
+ * @seg: the BTH
+ * @bth: written in full; undefined on error
+ *
+ * Return: false if the opcode is unknown, or the transport version is not 0.
+ */
+bool smr_wire_parse_bth(const u8 *seg, struct smr_bth *bth)
 {
-	u32 psn = be32_to_cpu(bth->psn);
+	const struct wire_bth *wire = (const struct wire_bth *)seg;
+	u32 psn = be32_to_cpu(wire->psn);
 
-	hdr->opcode = bth->opcode;
-	hdr->op = smr_wire_op(bth->opcode);
-	hdr->solicited = bth->flags & BTH_SOLICITED;
-	hdr->migreq = bth->flags & BTH_MIGREQ;
-	hdr->pad = bth->flags >> BTH_PAD_SHIFT & BTH_PAD_MASK;
-	hdr->pkey = be16_to_cpu(bth->pkey);
-	hdr->qpn = be32_to_cpu(bth->qpn) & SMR_QPN_MASK;
-	hdr->psn = psn & SMR_PSN_MASK;
-	hdr->ack_req = psn & BTH_ACK_REQ;
+	bth->op = smr_wire_op(wire->opcode);
+	bth->opcode = wire->opcode;
+	bth->solicited = wire->flags & BTH_SOLICITED;
+	bth->migreq = wire->flags & BTH_MIGREQ;
+	bth->ack_req = psn & BTH_ACK_REQ;
+	bth->becn = false;
+	bth->pad = wire->flags >> BTH_PAD_SHIFT & BTH_PAD_MASK;
+	bth->pkey = be16_to_cpu(wire->pkey);
+	bth->qpn = be32_to_cpu(wire->qpn) & SMR_QPN_MASK;
+	bth->psn = psn & SMR_PSN_MASK;
 
-	return hdr->op->flags & SMR_OP_VALID && !(bth->flags & BTH_VERSION);
+	return bth->op->flags & SMR_OP_VALID && !(wire->flags & BTH_VERSION);
 }
 
 static void bth_put(struct wire_bth *bth, const struct smr_hdr *hdr)
@@ -298,7 +307,7 @@ int smr_wire_parse(struct smr_cursor *cur, unsigned int off,
 		return -EINVAL;
 
 	memset(hdr, 0, sizeof(*hdr));
-	if (!bth_get(hdr, (const struct wire_bth *)p))
+	if (!smr_wire_parse_bth(p, &hdr->bth))
 		return -EINVAL;
 
 	rest = seg_len - SMR_ICRC_LEN;

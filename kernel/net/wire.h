@@ -7,6 +7,7 @@
 #define SMR_WIRE_H
 
 #include <linux/bits.h>
+#include <linux/stddef.h>
 #include <linux/types.h>
 
 struct smr_cursor;
@@ -104,6 +105,7 @@ enum smr_transport {
 
 /**
  * struct smr_hdr - the headers of one packet, in host order
+ * @bth: those of the BTH, struct smr_bth
  * @opcode: the BTH opcode, including the bits of the transport
  * @op: the properties of the opcode
  * @solicited: BTH SE
@@ -133,20 +135,22 @@ enum smr_transport {
  * Fields of headers that the opcode does not have are 0.
  */
 struct smr_hdr {
-	const struct smr_op_info *op;
-	u8 opcode;
-	bool solicited;
-	bool migreq;
-	bool ack_req;
-	bool becn;
-	u8 pad;
-	u8 syndrome;
-	u16 pkey;
-	u32 qpn;
-	u32 psn;
+	struct_group_tagged(smr_bth, bth,
+		const struct smr_op_info *op;
+		u8 opcode;
+		bool solicited;
+		bool migreq;
+		bool ack_req;
+		bool becn;
+		u8 pad;
+		u16 pkey;
+		u32 qpn;
+		u32 psn;
+	);
 	u64 va;
 	u32 rkey;
 	u32 dma_len;
+	u8 syndrome;
 	u32 msn;
 	u64 compare;
 	u64 swap_add;
@@ -180,6 +184,7 @@ enum smr_nak_code {
 };
 
 const struct smr_op_info *smr_wire_op(u8 opcode);
+bool smr_wire_parse_bth(const u8 *seg, struct smr_bth *bth);
 int smr_wire_parse(struct smr_cursor *cur, unsigned int off,
 		   unsigned int seg_len, struct smr_hdr *hdr);
 void smr_wire_build(void *seg, const struct smr_hdr *hdr);

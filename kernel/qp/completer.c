@@ -296,7 +296,8 @@ static enum comp_data data_check(struct smr_qp *qp, struct response *r,
 
 /*
  * Copy the data of responses to the work request's list. DONE: it is copied, or *status is the
- * error of the work request. AGAIN, WAIT, DEFER: a page was missing.
+ * error of the work request. AGAIN, WAIT, DEFER: a page was missing. AGAIN also: an ICRC is
+ * wrong.
  */
 static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 				struct smr_budget *budget, u8 *status)
@@ -325,6 +326,8 @@ static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 		err = smr_rx_train_copy(&r->train, sgl, &r->hdr, &r->count, 0, budget);
 	if (err == SMR_PAGE_MISSING)
 		step = smr_paging_fault(&qp->comp.paging, budget, sgl, true, &err);
+	else if (err == -EBADMSG)
+		step = SMR_STEP_AGAIN;
 	if (step == SMR_STEP_DONE && err)
 		*status = smr_fault_status(err);
 	smr_sgl_close(sgl);
@@ -372,6 +375,7 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 	u8 status = IB_WC_SUCCESS;
 	enum comp_data data;
 	enum smr_step step;
+	u32 max;
 
 	data = data_check(qp, r, atomic ? SMR_WR_ATOMIC :
 					  SMR_WR_READ | SMR_WR_CONFIRMED, budget);
@@ -391,6 +395,8 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 		smr_out_missing(qp, smr_psn_add(r->hdr.psn, 1), r->hdr.psn);
 		return SMR_STEP_DONE;
 	case COMP_DATA_BAD:
+		if (smr_rx_train_doubt(&r->train, r->count))
+			return SMR_STEP_AGAIN;
 		if (smr_out_head(qp))
 			smr_send_fail(qp, IB_WC_BAD_RESP_ERR);
 		return SMR_STEP_DONE;
@@ -400,9 +406,12 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 	if (r->hdr.op->flags & SMR_OP_MIDDLE)
 		r->count = smr_rx_train_max(&r->train,
 					    smr_rd_req_middles(&qp->rd_req, r->hdr.psn), budget);
+	max = r->count;
 	step = data_place(qp, r, budget, &status);
 	if (step != SMR_STEP_DONE)
 		return step;
+	if (status && smr_rx_train_doubt(&r->train, max))
+		return SMR_STEP_AGAIN;
 	if (data == COMP_DATA_AHEAD)
 		data_kept(qp, r, status);
 	else if (status)
@@ -432,13 +441,20 @@ static enum smr_step comp_take(struct smr_qp *qp, struct response *r,
 	return comp_aeth(qp, hdr->syndrome, hdr->psn, budget);
 }
 
+/* Is this the next packet of a READ? Then the PSN says where its payload belongs. */
+static bool data_is_next(const struct smr_qp *qp, const struct smr_hdr *hdr)
+{
+	return hdr->op->flags & SMR_OP_MIDDLE && hdr->len && hdr->psn == qp->snd.una;
+}
+
 /* Check and handle one or several packets. AGAIN, WAIT, DEFER: they are not consumed. */
 static enum smr_step comp_packet(struct smr_qp *qp, struct response *r,
 				 unsigned int seg, struct smr_budget *budget)
 {
 	enum smr_step step;
 
-	if (!smr_rx_train_parse(qp, &r->train, seg, true, &r->hdr, budget))
+	if (!smr_rx_train_parse(qp, &r->train, seg, true, &r->hdr, budget) ||
+	    !smr_rx_train_check(qp, &r->train, data_is_next(qp, &r->hdr), &r->hdr))
 		return SMR_STEP_DONE;
 	if (r->hdr.op->flags & SMR_OP_CNP) {
 		smr_ecn_notified(qp, &r->hdr);

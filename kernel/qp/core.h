@@ -776,7 +776,7 @@ void smr_qptab_del(struct smr_qptab *tab, struct smr_qp_handle *handle);
 void smr_qptab_fini(struct smr_qptab *tab);
 
 struct smr_qp *__must_check smr_qp_get(struct smr_qp_handle *handle);
-void __cold smr_qptab_stray(struct smr_qptab *tab, const struct smr_hdr *hdr,
+void __cold smr_qptab_stray(struct smr_qptab *tab, const struct smr_bth *bth,
 			    const struct in6_addr *from, u32 count);
 struct smr_qp *__must_check smr_qp_find(struct smr_qptab *tab, u32 qpn);
 void smr_qp_put(struct smr_qp *qp);

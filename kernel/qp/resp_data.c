@@ -134,6 +134,8 @@ static enum smr_step payload_in(struct smr_exec *x, size_t tail)
 	}
 	if (err == SMR_PAGE_MISSING)
 		return smr_exec_fault(x, false);
+	if (err == -EBADMSG)
+		return SMR_STEP_AGAIN;
 	if (err)
 		return smr_exec_end(x, err == -ENXIO ? SMR_RESP_PEER_PROT : SMR_RESP_ACCESS);
 	return SMR_STEP_DONE;

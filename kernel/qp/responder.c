@@ -438,12 +438,26 @@ static enum smr_step op_process(struct smr_qp *qp, struct smr_op *op,
 	return step;
 }
 
+/*
+ * Is this the next packet of the message in progress, without an effect of its own? Then the QP's
+ * state says where its payload belongs.
+ */
+static bool op_is_next(const struct smr_qp *qp, const struct smr_op *op)
+{
+	const struct smr_responder *resp = &qp->resp;
+	u32 flags = op->hdr.op->flags;
+
+	return !(flags & SMR_OP_FIRST) && op->hdr.op->hdr_len == SMR_BTH_LEN && op->hdr.len &&
+	       resp->in_message && op->hdr.psn == resp->epsn &&
+	       op->hdr.op->class == resp->in_class;
+}
+
 /* Parse the next packet. False: it is invalid, and is dropped. */
 static bool op_parse(struct smr_qp *qp, struct smr_op *op, unsigned int seg,
 		     struct smr_budget *budget)
 {
 	op->off = smr_rx_train_parse(qp, op->train, seg, false, &op->hdr, budget);
-	if (!op->off)
+	if (!op->off || !smr_rx_train_check(qp, op->train, op_is_next(qp, op), &op->hdr))
 		return false;
 	op->npsn = 1;
 	if (op->hdr.op->class == SMR_CLASS_READ)

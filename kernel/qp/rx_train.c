@@ -5,12 +5,15 @@
  * follow: one check of the QP's state, one key look-up, one answer. How many there are, it finds
  * while it copies.
  *
- * The headers of a packet are used only if its ICRC is correct. The ICRC of the first one is
- * checked before. The headers of each further one must match those expected from the first, so
- * it is known where its payload belongs, and its ICRC is checked when its payload has been
- * copied. The first packet that does not match, or whose ICRC is wrong, ends the copy, and is the
- * first of the next step. Then bytes may have been written to where correct ones belong, before
- * a completion or an ACK.
+ * The headers of a packet are used only if its ICRC is correct. With one exception: if the
+ * packet continues a message, and the QP's state alone says where its payload belongs, the ICRC
+ * is checked along with the copy. The headers of each further packet must match those expected
+ * from the first one, so the same is true of them. The first packet that does not match, or whose
+ * ICRC is wrong, ends the copy, and is the first of the next step. Then bytes may have been
+ * written to where correct ones belong, before a completion or an ACK.
+ *
+ * If a packet whose ICRC was not checked, or several packets together, are refused, the step is
+ * repeated for one packet, whose ICRC is checked first.
  */
 #include "qp/rx_train.h"
 
@@ -41,15 +44,8 @@ void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb,
 	smr_cursor_init(&t->cursor, skb);
 }
 
-/* Is the ICRC of a packet correct? Packets that were not received from the wire have none. */
-static bool seal_ok(struct smr_rx_train *t, unsigned int seg)
-{
-	return !smr_rx_part(t->skb)->sealed ||
-	       smr_icrc_ok(t->icrc, &t->cursor, seg);
-}
-
 /**
- * smr_rx_train_parse() - read the headers of a packet, and check it
+ * smr_rx_train_parse() - read the headers of a packet
  * @qp: the QP in whose queue it is
  * @t: the train
  * @seg: index of the packet, from the first segment of the skb
@@ -57,7 +53,7 @@ static bool seal_ok(struct smr_rx_train *t, unsigned int seg)
  * @hdr: its headers; undefined if it is invalid
  * @budget: the budget; an invalid packet reduces it as much as a valid one
  *
- * The receive path has checked only the first packet of a train. An invalid packet is counted.
+ * The receive path has looked only at the first packet of a train. An invalid packet is counted.
  *
  * Context: as @budget says; called by the task of that side.
  * Return: offset of its payload from skb->data; 0: it is invalid, and the caller drops it.
@@ -71,22 +67,44 @@ unsigned int smr_rx_train_parse(struct smr_qp *qp, struct smr_rx_train *t,
 	budget->left -= len + SMR_COST_PACKET;
 	if (smr_wire_parse(&t->cursor, off, len, hdr) ||
 	    !!(hdr->op->flags & SMR_OP_RESPONSE) != response ||
-	    !smr_ecn_service_ok(qp, hdr)) {
+	    !smr_ecn_service_ok(qp, &hdr->bth)) {
 		smr_qp_drop(qp, DROP_HEADER, SMR_CNT_BAD_HEADER, NULL,
 			    len);
 		smr_rx_part(t->skb)->reason = SKB_DROP_REASON_INVALID_PROTO;
 		return 0;
 	}
-	if (!seal_ok(t, seg)) {
-		smr_qp_drop(qp, DROP_ICRC, SMR_CNT_BAD_ICRC, NULL, hdr->opcode,
-			    len);
-		smr_rx_part(t->skb)->reason = SKB_DROP_REASON_SKB_CSUM;
-		return 0;
-	}
 	t->seg = seg;
 	t->off = off + hdr->op->hdr_len;
 	t->len = hdr->len;
+	t->pad = hdr->pad;
 	return t->off;
+}
+
+/**
+ * smr_rx_train_check() - check the ICRC of the packet that was parsed last
+ * @qp: the QP in whose queue it is
+ * @t: the train
+ * @late: the copy can check it: the packet has a payload and no header but a BTH, and the QP's
+ *	state alone says where the payload belongs. Nothing else is done before the copy
+ * @hdr: its headers
+ *
+ * A wrong ICRC is counted. Packets that were not received from the wire have none.
+ *
+ * Context: as smr_rx_train_parse().
+ * Return: false: it is wrong, and the caller drops the packet.
+ */
+bool smr_rx_train_check(struct smr_qp *qp, struct smr_rx_train *t, bool late,
+			const struct smr_hdr *hdr)
+{
+	struct smr_rx_part *part = smr_rx_part(t->skb);
+
+	t->checked = !late || part->careful || !part->sealed;
+	if (!t->checked || !part->sealed || smr_icrc_ok(t->icrc, &t->cursor, t->seg))
+		return true;
+	smr_qp_drop(qp, DROP_ICRC, SMR_CNT_BAD_ICRC, NULL, hdr->opcode,
+		    hdr->op->hdr_len + hdr->len + hdr->pad + SMR_ICRC_LEN);
+	part->reason = SKB_DROP_REASON_SKB_CSUM;
+	return false;
 }
 
 /**
@@ -109,16 +127,16 @@ u32 smr_rx_train_max(const struct smr_rx_train *t, u32 max, const struct smr_bud
 }
 
 /**
- * smr_rx_train_doubt() - could a refusal be caused by packets that have not been checked?
+ * smr_rx_train_doubt() - could packets that have not been checked have caused a refusal?
  * @t: the train
  * @count: maximum number of packets that were to be handled together
  *
- * Return: true if there was more than one. The caller repeats the step, which then handles one
- *	packet.
+ * Return: true if so. The caller repeats the step, which then handles one packet, and checks it
+ *	first.
  */
 bool smr_rx_train_doubt(struct smr_rx_train *t, u32 count)
 {
-	if (count == 1)
+	if (t->checked && count == 1)
 		return false;
 	smr_rx_part(t->skb)->careful = true;
 	return true;
@@ -152,15 +170,22 @@ static bool next_copy(struct smr_rx_train *t, struct smr_miter *to, struct smr_h
 /* Copy the payload of the first packet. The last @tail bytes become visible after all others. */
 static int first_copy(struct smr_rx_train *t, struct smr_miter *to, size_t tail)
 {
-	unsigned int body = t->len - tail;
+	unsigned int body = t->len - tail, end = t->off + t->len;
+	u32 crc, *late = t->checked ? NULL : &crc;
 	int err;
 
-	err = smr_miter_copy_packet(to, &t->cursor, t->off, body, NULL);
-	if (err || !tail)
+	if (late && !smr_icrc_expect(t->icrc, &t->cursor, t->seg, late))
+		return -EBADMSG;
+	err = smr_miter_copy_packet(to, &t->cursor, t->off, body, late);
+	if (!err && tail) {
+		/* Pairs with the read barrier of a program that polls the tail. */
+		smp_wmb();
+		err = smr_miter_copy_packet(to, &t->cursor, t->off + body, tail, late);
+	}
+	if (err || !late)
 		return err;
-	/* Pairs with the read barrier of a program that polls the tail. */
-	smp_wmb();
-	return smr_miter_copy_packet(to, &t->cursor, t->off + body, tail, NULL);
+	return smr_cursor_crc(&t->cursor, end, t->pad, late) &&
+	       smr_icrc_is(crc, &t->cursor, end + t->pad) ? 0 : -EBADMSG;
 }
 
 /**
@@ -174,7 +199,8 @@ static int first_copy(struct smr_rx_train *t, struct smr_miter *to, size_t tail)
  *	them; its @count is 1
  * @budget: the budget; each further packet reduces it
  *
- * Return: as smr_sgl_write_packet().
+ * Return: as smr_sgl_write_packet(). -EBADMSG: the ICRC of the packet is wrong; the caller
+ * repeats the step, which drops the packet.
  */
 int smr_rx_train_copy(struct smr_rx_train *t, struct smr_sgl *sgl, struct smr_hdr *hdr,
 		      u32 *count, size_t tail, struct smr_budget *budget)
@@ -189,6 +215,8 @@ int smr_rx_train_copy(struct smr_rx_train *t, struct smr_sgl *sgl, struct smr_hd
 		while (n < *count && next_copy(t, &to, hdr, n))
 			n++;
 	smr_miter_stop(&to);
+	if (err == -EBADMSG)
+		smr_rx_part(t->skb)->careful = true;
 	budget->left -= (n - 1) * (smr_rx_info(t->skb)->seg_len + SMR_COST_PACKET);
 	*count = n;
 	return err;

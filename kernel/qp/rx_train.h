@@ -22,6 +22,8 @@ struct smr_sgl;
  * @seg: the packet that was parsed last, from the first segment of the skb
  * @off: offset of its payload from skb->data
  * @len: bytes of its payload
+ * @pad: bytes of its pad
+ * @checked: its ICRC is correct; otherwise the copy checks it
  *
  * On the stack of the function that takes one step.
  */
@@ -32,6 +34,8 @@ struct smr_rx_train {
 	unsigned int seg;
 	unsigned int off;
 	unsigned int len;
+	u8 pad;
+	bool checked;
 };
 
 void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb,
@@ -39,6 +43,8 @@ void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb,
 unsigned int smr_rx_train_parse(struct smr_qp *qp, struct smr_rx_train *t,
 				unsigned int seg, bool response,
 				struct smr_hdr *hdr, struct smr_budget *budget);
+bool smr_rx_train_check(struct smr_qp *qp, struct smr_rx_train *t, bool late,
+			const struct smr_hdr *hdr);
 u32 smr_rx_train_max(const struct smr_rx_train *t, u32 max, const struct smr_budget *budget);
 bool smr_rx_train_doubt(struct smr_rx_train *t, u32 count);
 int smr_rx_train_copy(struct smr_rx_train *t, struct smr_sgl *sgl, struct smr_hdr *hdr,

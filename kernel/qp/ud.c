@@ -114,7 +114,7 @@ static struct smr_qp *local_peer(const struct datagram *d)
 	peer = smr_qp_find_at(d->qp->env->tab, d->hdr.qpn, &path->daddr,
 			      path->oif);
 	if (!peer) {
-		smr_qptab_stray(d->qp->env->tab, &d->hdr, &path->saddr, 1);
+		smr_qptab_stray(d->qp->env->tab, &d->hdr.bth, &path->saddr, 1);
 		return NULL;
 	}
 	state = READ_ONCE(peer->state);

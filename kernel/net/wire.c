@@ -6,6 +6,7 @@
  */
 #include "net/wire.h"
 
+#include <linux/minmax.h>
 #include <linux/string.h>
 #include <rdma/ib_pack.h>
 
@@ -277,6 +278,37 @@ static void result_put(u8 *p, const struct smr_hdr *hdr, u32 flags)
 		memset(p, 0, SMR_CNP_RESERVED);
 }
 
+/* Read the headers at @p, where all bytes of the segment are that a header may have. */
+static int headers_get(struct smr_hdr *hdr, const u8 *p, unsigned int seg_len)
+{
+	unsigned int rest = seg_len - SMR_ICRC_LEN;
+
+	memset(hdr, 0, sizeof(*hdr));
+	if (!smr_wire_parse_bth(p, &hdr->bth))
+		return -EINVAL;
+	if (rest < hdr->op->hdr_len || rest - hdr->op->hdr_len < hdr->pad)
+		return -EINVAL;
+
+	p = target_get(hdr, p + SMR_BTH_LEN, hdr->op->flags);
+	result_get(hdr, p, hdr->op->flags);
+	hdr->len = rest - hdr->op->hdr_len - hdr->pad;
+	return 0;
+}
+
+/*
+ * As headers_get(), for headers that are not in one piece. A separate function, because kernels
+ * may be configured to zero all stack variables.
+ */
+static noinline_for_stack int headers_gather(struct smr_cursor *cur, unsigned int off,
+					     unsigned int seg_len, struct smr_hdr *hdr)
+{
+	u8 copy[SMR_MAX_HDR_LEN];
+
+	if (!smr_cursor_gather(cur, off, min_t(unsigned int, seg_len, sizeof(copy)), copy))
+		return -EINVAL;
+	return headers_get(hdr, copy, seg_len);
+}
+
 /**
  * smr_wire_parse() - read the headers of one segment
  * @cur: a packet as struct smr_rx_info describes it
@@ -294,30 +326,17 @@ static void result_put(u8 *p, const struct smr_hdr *hdr, u32 flags)
 int smr_wire_parse(struct smr_cursor *cur, unsigned int off,
 		   unsigned int seg_len, struct smr_hdr *hdr)
 {
-	unsigned int room = min_t(unsigned int, seg_len, SMR_MAX_HDR_LEN);
-	u8 copy[SMR_MAX_HDR_LEN];
-	unsigned int rest;
+	unsigned int there;
 	const u8 *p;
 
 	if (seg_len < SMR_BTH_LEN + SMR_ICRC_LEN || seg_len % 4)
 		return -EINVAL;
-
-	p = smr_cursor_get(cur, off, room, copy);
+	p = smr_cursor_at(cur, off, &there);
 	if (!p)
 		return -EINVAL;
-
-	memset(hdr, 0, sizeof(*hdr));
-	if (!smr_wire_parse_bth(p, &hdr->bth))
-		return -EINVAL;
-
-	rest = seg_len - SMR_ICRC_LEN;
-	if (rest < hdr->op->hdr_len || rest - hdr->op->hdr_len < hdr->pad)
-		return -EINVAL;
-
-	p = target_get(hdr, p + SMR_BTH_LEN, hdr->op->flags);
-	result_get(hdr, p, hdr->op->flags);
-	hdr->len = rest - hdr->op->hdr_len - hdr->pad;
-	return 0;
+	if (unlikely(there < min_t(unsigned int, seg_len, SMR_MAX_HDR_LEN)))
+		return headers_gather(cur, off, seg_len, hdr);
+	return headers_get(hdr, p, seg_len);
 }
 
 /**

@@ -216,7 +216,7 @@ enum comp_data {
 /* A response, or several similar ones of a train */
 struct response {
 	struct smr_rx_train train;
-	struct smr_hdr hdr;	/* of the first one */
+	struct smr_hdr *hdr;	/* of the first one */
 	struct smr_swqe *wqe;	/* what it answers */
 	u32 count;
 };
@@ -252,13 +252,13 @@ static enum comp_data ooo_check(struct smr_qp *qp, struct response *r,
 {
 	u32 flags;
 
-	r->wqe = smr_sq_find(&qp->sq, r->hdr.psn);
+	r->wqe = smr_sq_find(&qp->sq, r->hdr->psn);
 	flags = smr_wr_info(qp->ibqp.qp_type, r->wqe->opcode)->flags & want;
-	if (!data_fits(qp, r->wqe, &r->hdr, flags))
+	if (!data_fits(qp, r->wqe, r->hdr, flags))
 		return COMP_DATA_GAP;
 	if (flags & SMR_WR_CONFIRMED)
 		return COMP_DATA_PROOF;
-	if (smr_ooo_got(&qp->comp.ooo, r->hdr.psn, 1))
+	if (smr_ooo_got(&qp->comp.ooo, r->hdr->psn, 1))
 		return COMP_DATA_DROP;
 	return COMP_DATA_AHEAD;
 }
@@ -271,7 +271,7 @@ static enum comp_data ooo_check(struct smr_qp *qp, struct response *r,
 static enum comp_data data_check(struct smr_qp *qp, struct response *r,
 				 u16 want, struct smr_budget *budget)
 {
-	const struct smr_hdr *hdr = &r->hdr;
+	const struct smr_hdr *hdr = r->hdr;
 	u32 flags;
 
 	if (smr_psn_diff(hdr->psn, qp->snd.una) < 0 ||
@@ -302,12 +302,12 @@ static enum comp_data data_check(struct smr_qp *qp, struct response *r,
 static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 				struct smr_budget *budget, u8 *status)
 {
-	bool atomic = r->hdr.op->flags & SMR_OP_ATOMICACK;
+	bool atomic = r->hdr->op->flags & SMR_OP_ATOMICACK;
 	struct smr_sgl *sgl = &qp->comp.sgl;
 	const struct smr_swqe *wqe = r->wqe;
 	u64 skip = atomic ? 0 :
-		   (u64)smr_psn_off(r->hdr.psn, wqe->psn) * qp->mtu;
-	u32 len = atomic ? sizeof(r->hdr.orig) : r->hdr.len * r->count;
+		   (u64)smr_psn_off(r->hdr->psn, wqe->psn) * qp->mtu;
+	u32 len = atomic ? sizeof(r->hdr->orig) : r->hdr->len * r->count;
 	enum smr_step step = SMR_STEP_DONE;
 	enum smr_key_verdict verdict;
 	int err = 0;
@@ -321,9 +321,9 @@ static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 		return SMR_STEP_DONE;
 	}
 	if (atomic)
-		err = smr_sgl_write(sgl, &r->hdr.orig, len);
+		err = smr_sgl_write(sgl, &r->hdr->orig, len);
 	else if (len)
-		err = smr_rx_train_copy(&r->train, sgl, &r->hdr, &r->count, 0, budget);
+		err = smr_rx_train_copy(&r->train, sgl, r->hdr, &r->count, 0, budget);
 	if (err == SMR_PAGE_MISSING)
 		step = smr_paging_fault(&qp->comp.paging, budget, sgl, true, &err);
 	else if (err == -EBADMSG)
@@ -337,7 +337,7 @@ static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 /* The data of the packets has been copied. The last packet completes the request. */
 static void data_placed(struct smr_qp *qp, const struct response *r)
 {
-	u32 next = smr_psn_add(r->hdr.psn, r->count);
+	u32 next = smr_psn_add(r->hdr->psn, r->count);
 
 	qp->comp.gap = false;
 	qp->comp.asked = false;
@@ -357,21 +357,21 @@ static void data_kept(struct smr_qp *qp, const struct response *r, u8 status)
 {
 	struct smr_completer *comp = &qp->comp;
 
-	if (!smr_out_missing(qp, r->hdr.psn, r->hdr.psn) || status)
+	if (!smr_out_missing(qp, r->hdr->psn, r->hdr->psn) || status)
 		return;
-	if (smr_ooo_keep(&comp->ooo, qp->snd.una, r->hdr.psn, r->count))
-		trace_smr_ooo(&qp->ibqp, qp->snd.una, r->hdr.psn,
+	if (smr_ooo_keep(&comp->ooo, qp->snd.una, r->hdr->psn, r->count))
+		trace_smr_ooo(&qp->ibqp, qp->snd.una, r->hdr->psn,
 			      r->count);
 	else
-		smr_out_missing(qp, smr_psn_add(r->hdr.psn, r->count),
-				r->hdr.psn);
+		smr_out_missing(qp, smr_psn_add(r->hdr->psn, r->count),
+				r->hdr->psn);
 }
 
 /* A response of a READ or of an atomic. AGAIN, WAIT, DEFER: it is not consumed. */
 static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 			       struct smr_budget *budget)
 {
-	bool atomic = r->hdr.op->flags & SMR_OP_ATOMICACK;
+	bool atomic = r->hdr->op->flags & SMR_OP_ATOMICACK;
 	u8 status = IB_WC_SUCCESS;
 	enum comp_data data;
 	enum smr_step step;
@@ -389,10 +389,10 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 	case COMP_DATA_DROP:
 		return SMR_STEP_DONE;
 	case COMP_DATA_GAP:
-		smr_out_missing(qp, r->hdr.psn, r->hdr.psn);
+		smr_out_missing(qp, r->hdr->psn, r->hdr->psn);
 		return SMR_STEP_DONE;
 	case COMP_DATA_PROOF:
-		smr_out_missing(qp, smr_psn_add(r->hdr.psn, 1), r->hdr.psn);
+		smr_out_missing(qp, smr_psn_add(r->hdr->psn, 1), r->hdr->psn);
 		return SMR_STEP_DONE;
 	case COMP_DATA_BAD:
 		if (smr_rx_train_doubt(&r->train, r->count))
@@ -403,9 +403,9 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 	case COMP_DATA_MORE:
 		return SMR_STEP_AGAIN;
 	}
-	if (r->hdr.op->flags & SMR_OP_MIDDLE)
+	if (r->hdr->op->flags & SMR_OP_MIDDLE)
 		r->count = smr_rx_train_max(&r->train,
-					    smr_rd_req_middles(&qp->rd_req, r->hdr.psn), budget);
+					    smr_rd_req_middles(&qp->rd_req, r->hdr->psn), budget);
 	max = r->count;
 	step = data_place(qp, r, budget, &status);
 	if (step != SMR_STEP_DONE)
@@ -425,7 +425,7 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 static enum smr_step comp_take(struct smr_qp *qp, struct response *r,
 			       struct smr_budget *budget)
 {
-	const struct smr_hdr *hdr = &r->hdr;
+	const struct smr_hdr *hdr = r->hdr;
 	bool first = !qp->comp.again;
 
 	/* The oldest work request is handed to a local peer: a stale packet must not retire it. */
@@ -453,17 +453,17 @@ static enum smr_step comp_packet(struct smr_qp *qp, struct response *r,
 {
 	enum smr_step step;
 
-	if (!smr_rx_train_parse(qp, &r->train, seg, true, &r->hdr, budget) ||
-	    !smr_rx_train_check(qp, &r->train, data_is_next(qp, &r->hdr), &r->hdr))
+	if (!smr_rx_train_parse(qp, &r->train, seg, true, r->hdr, budget) ||
+	    !smr_rx_train_check(qp, &r->train, data_is_next(qp, r->hdr), r->hdr))
 		return SMR_STEP_DONE;
-	if (r->hdr.op->flags & SMR_OP_CNP) {
-		smr_ecn_notified(qp, &r->hdr);
+	if (r->hdr->op->flags & SMR_OP_CNP) {
+		smr_ecn_notified(qp, r->hdr);
 		return SMR_STEP_DONE;
 	}
 	step = comp_take(qp, r, budget);
 	qp->comp.again = step == SMR_STEP_AGAIN;
 	if (step == SMR_STEP_DONE)
-		smr_ecn_look(qp, r->train.skb, &r->hdr, r->count);
+		smr_ecn_look(qp, r->train.skb, r->hdr, r->count);
 	return step;
 }
 
@@ -478,6 +478,7 @@ static noinline enum smr_step comp_skb(struct smr_qp *qp, struct sk_buff *skb,
 	struct response r;
 	enum smr_step step;
 
+	r.hdr = &comp->hdr;
 	r.count = 1;
 	smr_rx_train_init(&r.train, skb, &comp->icrc);
 	step = comp_packet(qp, &r, smr_rx_part(skb)->first + comp->seg, budget);

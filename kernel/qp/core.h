@@ -300,6 +300,7 @@ struct smr_requester {
  * @ooo: responses that arrived after a missing one
  * @rnr_again: RNR NAKs since the last progress
  * @paging: pages that the data of responses is copied to
+ * @hdr: scratch: the headers of the response
  * @sgl: scratch
  *
  * Owned by the send task except @queue.
@@ -317,6 +318,7 @@ struct smr_completer {
 	struct smr_ooo ooo;
 	u32 rnr_again;
 	struct smr_paging paging;
+	struct smr_hdr hdr;
 	struct smr_sgl sgl;
 };
 
@@ -337,7 +339,7 @@ struct smr_completer {
  * @verdict: on it, when its execution has returned SMR_STEP_DONE
  */
 struct smr_op {
-	struct smr_hdr hdr;
+	struct smr_hdr *hdr;
 	struct sk_buff *skb;
 	struct smr_rx_train *train;
 	struct smr_local *local;
@@ -447,6 +449,7 @@ enum smr_comp_op {
  * @read: READ in progress
  * @paging: pages that requests need on this side
  * @served: counts of work done, for diagnosis
+ * @hdr: scratch: the headers of the request. Zeroed if the QP receives frames
  * @sgl: scratch
  *
  * Owned by the response task except @queue and @inbox.
@@ -488,6 +491,7 @@ struct smr_responder {
 	struct smr_read_stream read;
 	struct smr_paging paging;
 	struct smr_served served;
+	struct smr_hdr hdr;
 	struct smr_sgl sgl;
 };
 

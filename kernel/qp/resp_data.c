@@ -27,12 +27,12 @@ enum smr_resp_verdict smr_check_send(struct smr_qp *qp, const struct smr_op *op)
 /* The payloads of a WRITE must add up to the length in its RETH. */
 static bool write_length_ok(const struct smr_qp *qp, const struct smr_op *op)
 {
-	u32 flags = op->hdr.op->flags;
-	u32 left = flags & SMR_OP_FIRST ? op->hdr.dma_len : qp->resp.left;
+	u32 flags = op->hdr->op->flags;
+	u32 left = flags & SMR_OP_FIRST ? op->hdr->dma_len : qp->resp.left;
 
-	if (left > SMR_MESSAGE_MAX || op->hdr.len > left)
+	if (left > SMR_MESSAGE_MAX || op->hdr->len > left)
 		return false;
-	return flags & SMR_OP_LAST ? op->hdr.len == left : op->hdr.len < left;
+	return flags & SMR_OP_LAST ? op->hdr->len == left : op->hdr->len < left;
 }
 
 /*
@@ -41,10 +41,10 @@ static bool write_length_ok(const struct smr_qp *qp, const struct smr_op *op)
  */
 static bool write_exec_checks(const struct smr_op *op)
 {
-	u32 flags = op->hdr.op->flags;
+	u32 flags = op->hdr->op->flags;
 
 	return flags & SMR_OP_LAST && !(flags & SMR_OP_IMM) &&
-	       (!op->local || op->hdr.dma_len <= SMR_RESP_SLICE);
+	       (!op->local || op->hdr->dma_len <= SMR_RESP_SLICE);
 }
 
 /**
@@ -56,13 +56,13 @@ static bool write_exec_checks(const struct smr_op *op)
  */
 enum smr_resp_verdict smr_check_write(struct smr_qp *qp, const struct smr_op *op)
 {
-	u32 flags = op->hdr.op->flags;
+	u32 flags = op->hdr->op->flags;
 	enum smr_resp_verdict verdict;
 
 	if (!write_length_ok(qp, op))
 		return SMR_RESP_INV_REQ;
-	if (flags & SMR_OP_FIRST && op->hdr.dma_len && !write_exec_checks(op)) {
-		verdict = smr_check_key(qp, &op->hdr, op->hdr.dma_len, IB_ACCESS_REMOTE_WRITE);
+	if (flags & SMR_OP_FIRST && op->hdr->dma_len && !write_exec_checks(op)) {
+		verdict = smr_check_key(qp, op->hdr, op->hdr->dma_len, IB_ACCESS_REMOTE_WRITE);
 		if (verdict != SMR_RESP_OK)
 			return flags & SMR_OP_IMM ? SMR_RESP_IMM_ACCESS :
 						    verdict;
@@ -80,7 +80,7 @@ enum smr_resp_verdict smr_check_write(struct smr_qp *qp, const struct smr_op *op
  */
 void smr_invalid_write(const struct smr_qp *qp, const struct smr_op *op, struct smr_why *why)
 {
-	const struct smr_hdr *hdr = &op->hdr;
+	const struct smr_hdr *hdr = op->hdr;
 
 	smr_why(why, REQ_WRITE_LENGTH, hdr->len,
 		hdr->op->flags & SMR_OP_FIRST ? hdr->dma_len : qp->resp.left);
@@ -106,13 +106,13 @@ static int packets_copy(struct smr_exec *x, struct smr_sgl *sgl, size_t tail)
 	u32 count = op->count, each = x->len / count;
 	int err;
 
-	err = smr_rx_train_copy(op->train, sgl, &op->hdr, &count, tail, x->budget);
+	err = smr_rx_train_copy(op->train, sgl, op->hdr, &count, tail, x->budget);
 	if (err || count == op->count)
 		return err;
 	op->count = count;
 	op->npsn = count;
-	op->hdr.len = count * each;
-	x->len = op->hdr.len;
+	op->hdr->len = count * each;
+	x->len = op->hdr->len;
 	return 0;
 }
 
@@ -148,7 +148,7 @@ static enum smr_step payload_done(struct smr_exec *x)
 
 	if (x->op->local) {
 		resp->received = x->op->local->done + x->len;
-		return smr_exec_slice_done(x, x->op->hdr.len);
+		return smr_exec_slice_done(x, x->op->hdr->len);
 	}
 	x->budget->left -= x->len;
 	resp->received += x->len;
@@ -168,7 +168,7 @@ static bool *send_executed(const struct smr_exec *x)
 /* All of a SEND has been copied. Its invalidate precedes its completion. */
 static enum smr_step send_last(struct smr_exec *x)
 {
-	const struct smr_hdr *hdr = &x->op->hdr;
+	const struct smr_hdr *hdr = x->op->hdr;
 	struct smr_qp *qp = x->qp;
 	int err;
 
@@ -205,7 +205,7 @@ enum smr_step smr_exec_send(struct smr_exec *x)
 	if (*send_executed(x))
 		return send_last(x);
 	before = op->local ? 0 : resp->received;
-	if (before + op->hdr.len > min(resp->rwqe.len, SMR_MESSAGE_MAX))
+	if (before + op->hdr->len > min(resp->rwqe.len, SMR_MESSAGE_MAX))
 		return smr_exec_end(x, SMR_RESP_TOO_LONG);
 	op->verdict = smr_recv_open(x->qp, resp->received, x->len);
 	if (op->verdict != SMR_RESP_OK)
@@ -216,7 +216,7 @@ enum smr_step smr_exec_send(struct smr_exec *x)
 		op->verdict = SMR_RESP_LOC_PROT;
 	if (smr_exec_ok(x, step))
 		step = payload_done(x);
-	return smr_exec_ok(x, step) && op->hdr.op->flags & SMR_OP_LAST ? send_last(x) : step;
+	return smr_exec_ok(x, step) && op->hdr->op->flags & SMR_OP_LAST ? send_last(x) : step;
 }
 
 /*
@@ -228,7 +228,7 @@ static size_t write_tail(const struct smr_exec *x, u64 va)
 {
 	size_t len = x->len;
 
-	if (IS_ENABLED(CONFIG_X86) || !(x->op->hdr.op->flags & SMR_OP_LAST))
+	if (IS_ENABLED(CONFIG_X86) || !(x->op->hdr->op->flags & SMR_OP_LAST))
 		return 0;
 	return min_t(size_t, len, ((va + len - 1) & 7) + 1);
 }
@@ -237,9 +237,9 @@ static size_t write_tail(const struct smr_exec *x, u64 va)
 static enum smr_step write_in(struct smr_exec *x)
 {
 	struct smr_responder *resp = &x->qp->resp;
-	bool first = x->op->hdr.op->flags & SMR_OP_FIRST;
-	u64 va = first ? x->op->hdr.va : resp->va;
-	u32 rkey = first ? x->op->hdr.rkey : resp->rkey;
+	bool first = x->op->hdr->op->flags & SMR_OP_FIRST;
+	u64 va = first ? x->op->hdr->va : resp->va;
+	u32 rkey = first ? x->op->hdr->rkey : resp->rkey;
 	enum smr_step step;
 
 	if (x->op->local)
@@ -259,7 +259,7 @@ static enum smr_step write_in(struct smr_exec *x)
  */
 enum smr_step smr_exec_write(struct smr_exec *x)
 {
-	const struct smr_hdr *hdr = &x->op->hdr;
+	const struct smr_hdr *hdr = x->op->hdr;
 	enum smr_step step;
 
 	/* Before the data, so that RNR leaves the memory unchanged. */

@@ -468,7 +468,8 @@ static bool op_parse(struct smr_qp *qp, struct smr_op *op, unsigned int seg,
 
 /*
  * The number of packets in the middle of a message that may follow this one without a separate
- * check. A packet beyond the end of the memory is excluded: it is refused when it is the first.
+ * check. They leave a byte for the LAST. A packet beyond the end of the memory is excluded: it is
+ * refused when it is the first.
  */
 static u32 op_may_grow(const struct smr_qp *qp, const struct smr_op *op)
 {
@@ -483,8 +484,8 @@ static u32 op_may_grow(const struct smr_qp *qp, const struct smr_op *op)
 		left = resp->left;
 	else
 		left = resp->have_rwqe ? resp->rwqe.len - resp->received : 0;
-	left /= qp->mtu;
-	return left > 1 ? left - 1 : 0;
+	left = left ? (left - 1) / qp->mtu : 0;
+	return left ? left - 1 : 0;
 }
 
 static enum smr_step respond_wire(struct smr_qp *qp, struct sk_buff *skb,

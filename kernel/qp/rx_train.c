@@ -21,6 +21,7 @@
 #include <linux/skbuff.h>
 #include <linux/string.h>
 
+#include "compat/unaligned.h"
 #include "net/wire.h"
 #include "qp/core.h"
 #include "qp/ecn.h"
@@ -144,24 +145,20 @@ bool smr_rx_train_doubt(struct smr_rx_train *t, u32 count)
 
 /*
  * Copy the payload of a packet that follows the first one, @n PSNs later. False: it is another
- * packet, its ICRC is wrong, or the memory cannot be written to.
+ * packet, its ICRC is wrong, it is in several pieces, or the memory cannot be written to.
  */
 static bool next_copy(struct smr_rx_train *t, struct smr_miter *to, struct smr_hdr *hdr, u32 n)
 {
-	unsigned int hdr_len = hdr->op->hdr_len, len, off;
-	u8 buf[SMR_BTH_LEN + SMR_XRCETH_LEN];
-	const u8 *bth;
+	unsigned int hdr_len = hdr->op->hdr_len, len, there;
+	unsigned int off = smr_rx_seg(t->skb, t->seg + n, &len);
+	const u8 *seg = smr_cursor_at(&t->cursor, off, &there);
 	bool ack_req;
 	u32 crc;
 
-	off = smr_rx_seg(t->skb, t->seg + n, &len);
-	bth = smr_cursor_get(&t->cursor, off, hdr_len, buf);
-	if (!bth || !smr_icrc_follow(t->icrc, t->skb, t->seg + n, bth, hdr_len, len, &crc) ||
-	    !smr_wire_follows(bth, hdr, n, &ack_req))
-		return false;
-	off += hdr_len;
-	if (smr_miter_copy_packet(to, &t->cursor, off, t->len, &crc) ||
-	    !smr_icrc_is(crc, &t->cursor, off + t->len))
+	if (!seg || there < len || !smr_wire_follows(seg, hdr, n, &ack_req) ||
+	    !smr_icrc_follow(t->icrc, t->skb, t->seg + n, seg, hdr_len, len, &crc) ||
+	    smr_miter_copy(to, (u8 *)seg + hdr_len, t->len, &crc) ||
+	    get_unaligned_le32(seg + hdr_len + t->len) != ~crc)
 		return false;
 	hdr->ack_req |= ack_req;
 	return true;

@@ -6,7 +6,6 @@
 #include <linux/string.h>
 
 #include "fault.h"
-#include "net/crc.h"
 #include "net/cursor.h"
 #include "pd.h"
 
@@ -158,21 +157,23 @@ static const struct smr_span *sgl_run(struct smr_sgl *sgl, size_t *len)
 	return span;
 }
 
-/**
- * smr_miter_start() - begin a copy from, or to, a list
- * @m: end it with smr_miter_stop()
- * @sgl: the list, open
- * @len: bytes of the copy, at most what is left of the list after the position
- * @write: copy to the list
- */
-void smr_miter_start(struct smr_miter *m, struct smr_sgl *sgl, size_t len, bool write)
+/* Move the position behind the bytes that are copied. */
+static void miter_advance(struct smr_miter *m)
 {
-	*m = (struct smr_miter) { .sgl = sgl, .left = len, .write = write };
+	struct smr_sgl *sgl = m->sgl;
+	size_t n = m->run - m->map.len;
+
+	if (!n)
+		return;
+	if (m->mapped)
+		smr_span_moved(&sgl->spans[sgl->cur], n);
+	m->run -= n;
+	m->left -= n;
+	sgl->pos += n;
 }
 
 static void miter_unmap(struct smr_miter *m)
 {
-	/* An unmap may take locks, and sleep. */
 	smr_crc_section_end(&m->section);
 	if (m->mapped)
 		smr_span_unmap(&m->sgl->spans[m->sgl->cur], &m->map);
@@ -185,27 +186,25 @@ static void miter_unmap(struct smr_miter *m)
  */
 void smr_miter_stop(struct smr_miter *m)
 {
+	miter_advance(m);
 	miter_unmap(m);
 }
 
-/* Map the next run of memory. */
-static int miter_next(struct smr_miter *m)
+static int miter_map(struct smr_miter *m)
 {
 	struct smr_sgl *sgl = m->sgl;
 	const struct smr_span *span = &sgl->spans[sgl->cur];
 	size_t len = m->left;
 	int err;
 
-	if (sgl->data) {
-		m->map.addr = (void *)sgl->data + sgl->pos;
-		m->map.len = len;
-		return 0;
+	if (m->mapped && sgl->pos < span->len) {
+		/* A kind of memory whose maps hold something may take locks, or sleep. */
+		if (span->mem->ops->unmap)
+			smr_crc_section_end(&m->section);
+		if (smr_span_next(span, sgl->pos, min_t(u64, len, span->len - sgl->pos),
+				  m->write, &m->map))
+			return 0;
 	}
-	smr_crc_section_end(&m->section);
-	if (m->mapped && sgl->pos < span->len &&
-	    smr_span_next(span, sgl->pos, min_t(u64, len, span->len - sgl->pos), m->write,
-			  &m->map))
-		return 0;
 	miter_unmap(m);
 	span = sgl_run(sgl, &len);
 	err = smr_span_map(span, sgl->pos, len, m->write, &m->map);
@@ -213,18 +212,29 @@ static int miter_next(struct smr_miter *m)
 	return err;
 }
 
-/* Copy the next bytes, which are in the mapped run. */
-static int run_copy(struct smr_miter *m, void *buf, size_t len, u32 *crc)
+/**
+ * smr_miter_next() - map the next run of memory
+ * @m: the copy; all bytes of the run are copied, and there are more
+ *
+ * Return: as smr_miter_copy().
+ */
+int smr_miter_next(struct smr_miter *m)
 {
-	void *to = m->write ? m->map.addr : buf;
-	const void *from = m->write ? buf : m->map.addr;
+	struct smr_sgl *sgl = m->sgl;
+	int err = 0;
 
-	if (crc)
-		return smr_crc32_copy(crc, to, from, len, buf, &m->section);
-	if (!m->write)
-		return smr_mem_copy(to, from, len);
-	memmove(to, from, len);
-	return 0;
+	miter_advance(m);
+	if (sgl->data)
+		m->map = (struct smr_map) {
+			.addr = (void *)sgl->data + sgl->pos,
+			.len = m->left,
+		};
+	else
+		err = miter_map(m);
+	if (err)
+		m->map.len = 0;
+	m->run = m->map.len;
+	return err;
 }
 
 /**
@@ -232,31 +242,29 @@ static int run_copy(struct smr_miter *m, void *buf, size_t len, u32 *crc)
  * @m: the copy
  * @buf: source or destination
  * @len: bytes, at most what is left of the copy
- * @crc: the CRC of the bytes so far, which is continued; or NULL
  *
  * Return: see sgl.h.
  */
-int smr_miter_copy(struct smr_miter *m, void *buf, size_t len, u32 *crc)
+int smr_miter_copy(struct smr_miter *m, void *buf, size_t len)
 {
+	int err = 0;
 	size_t n;
-	int err;
 
 	for (; len; len -= n, buf += n) {
 		if (!m->map.len) {
-			err = miter_next(m);
+			err = smr_miter_next(m);
 			if (err)
 				return err;
 		}
 		n = min(len, m->map.len);
-		err = run_copy(m, buf, n, crc);
+		if (m->write)
+			memmove(m->map.addr, buf, n);
+		else
+			err = smr_mem_copy(buf, m->map.addr, n);
 		if (err)
 			return err;
-		if (!m->sgl->data)
-			smr_span_moved(&m->sgl->spans[m->sgl->cur], n);
-		m->sgl->pos += n;
 		m->map.addr += n;
 		m->map.len -= n;
-		m->left -= n;
 	}
 	return 0;
 }
@@ -267,7 +275,7 @@ int smr_miter_copy(struct smr_miter *m, void *buf, size_t len, u32 *crc)
  * @cur: the packet
  * @off: offset of the bytes from skb->data
  * @len: bytes, at most what is left of the copy
- * @crc: as for smr_miter_copy()
+ * @crc: as for smr_miter_copy_crc(); or NULL
  *
  * Return: see sgl.h.
  */
@@ -283,7 +291,8 @@ int smr_miter_copy_packet(struct smr_miter *m, struct smr_cursor *cur,
 		if (!from)
 			return -EFAULT;
 		n = min_t(size_t, n, len);
-		err = smr_miter_copy(m, (void *)from, n, crc);
+		err = crc ? smr_miter_copy_crc(m, (void *)from, n, crc) :
+			    smr_miter_copy(m, (void *)from, n);
 		if (err)
 			return err;
 	}
@@ -304,7 +313,7 @@ int smr_sgl_read(struct smr_sgl *sgl, void *to, size_t len)
 	int err;
 
 	smr_miter_start(&m, sgl, len, false);
-	err = smr_miter_copy(&m, to, len, NULL);
+	err = smr_miter_copy(&m, to, len);
 	smr_miter_stop(&m);
 	return err;
 }
@@ -323,7 +332,7 @@ int smr_sgl_write(struct smr_sgl *sgl, const void *from, size_t len)
 	int err;
 
 	smr_miter_start(&m, sgl, len, true);
-	err = smr_miter_copy(&m, (void *)from, len, NULL);
+	err = smr_miter_copy(&m, (void *)from, len);
 	smr_miter_stop(&m);
 	return err;
 }

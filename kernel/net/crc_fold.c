@@ -26,7 +26,6 @@
 #include <linux/init.h>
 #include <linux/instrumented.h>
 #include <linux/kmsan-checks.h>
-#include <linux/minmax.h>
 #include <linux/stringify.h>
 
 #include <asm/cpufeature.h>
@@ -240,19 +239,19 @@ bool __init smr_crc_fold_open(void)
 	return true;
 }
 
-/* Bytes are folded in units, and at most SECTION_MAX of them with preemption off. */
-#define FOLD_UNIT	16
-#define SECTION_MAX	4096
-
-/* False: the registers cannot be used here. */
-static bool section_begin(struct smr_crc_section *section)
+/**
+ * smr_crc_section_begin() - begin to use the registers
+ * @section: its @left is 0
+ *
+ * Context: any, after smr_crc_fold_open() has returned true.
+ * Return: false: they cannot be used here, in an interrupt while they were in use.
+ */
+bool smr_crc_section_begin(struct smr_crc_section *section)
 {
-	if (section->left)
-		return true;
 	if (!irq_fpu_usable())
 		return false;
 	kernel_fpu_begin();
-	section->left = SECTION_MAX;
+	section->left = SMR_CRC_SECTION_MAX;
 	return true;
 }
 
@@ -273,39 +272,20 @@ void smr_crc_section_end(struct smr_crc_section *section)
  * @crc: the CRC so far, as for crc32_le(); undefined after an error
  * @to: destination; NULL: do not copy
  * @from: the bytes
- * @len: number of bytes
- * @section: of this copy and further ones; NULL: only of this
+ * @len: number of bytes, a multiple of SMR_CRC_FOLD_UNIT and at least SMR_CRC_FOLD_LEAST
  *
- * Context: any, after smr_crc_fold_open() has returned true.
- * Return: number of bytes processed: all except fewer than SMR_CRC_FOLD_LEAST; 0 in an
- * interrupt while the registers were in use. -EFAULT, with a copy only: there is an
- * uncorrectable memory error in @from.
+ * Context: in a section.
+ * Return: 0. -EFAULT, with a copy only: there is an uncorrectable memory error in @from.
  */
-ssize_t smr_crc_fold(u32 *crc, void *to, const void *from, size_t len,
-		     struct smr_crc_section *section)
+int smr_crc_fold(u32 *crc, void *to, const void *from, size_t len)
 {
-	struct smr_crc_section own = {}, *s = section ?: &own;
-	size_t done = 0, n;
-	int err = 0;
-
 	/* The compiler does not see the accesses of the assembly code. */
 	instrument_read(from, len);
 	if (to) {
 		instrument_write(to, len);
 		kmsan_unpoison_memory(to, len);
 	}
-	while (len - done >= SMR_CRC_FOLD_LEAST && !err && section_begin(s)) {
-		n = min(len - done, s->left) & -FOLD_UNIT;
-		err = wide && n >= 2 * SMR_CRC_FOLD_LEAST ?
-		      fold_y(crc, to ? to + done : NULL, from + done, n) :
-		      fold_x(crc, to ? to + done : NULL, from + done, n);
-		done += n;
-		if (s->left - n < SMR_CRC_FOLD_LEAST)
-			smr_crc_section_end(s);
-		else
-			s->left -= n;
-	}
-	smr_crc_section_end(&own);
-	return err ?: done;
+	return wide && len >= 2 * SMR_CRC_FOLD_LEAST ? fold_y(crc, to, from, len) :
+						       fold_x(crc, to, from, len);
 }
 #endif /* CONFIG_X86_64 */

@@ -45,7 +45,7 @@ struct icrc_head6 {
 /* The word with the PSN is the last one of the BTH. */
 #define BTH_PSN		8
 
-/* smr_crc32_2_behind_30() is for the identification: see head_crc(). */
+/* smr_crc32_head() is for the identification, and the PSN: see head_crc(). */
 static_assert(offsetof(struct icrc_head4, bth) + BTH_PSN -
 	      offsetofend(struct icrc_head4, ip.id) == 30);
 
@@ -128,9 +128,8 @@ static u32 head_crc(const struct smr_icrc *icrc, const u8 *bth, u16 id)
 {
 	u16 change = (__force u16)(cpu_to_be16(id) ^ cpu_to_be16(icrc->id));
 
-	return smr_crc32_4(icrc->crc ^
-			   smr_crc32_2_behind_30(le16_to_cpu((__force __le16)change)),
-			   get_unaligned_le32(bth + BTH_PSN));
+	return smr_crc32_head(icrc->crc, le16_to_cpu((__force __le16)change),
+			      get_unaligned_le32(bth + BTH_PSN));
 }
 
 static bool head_known(const struct smr_icrc *icrc, const u8 *bth,

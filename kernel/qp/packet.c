@@ -91,7 +91,7 @@ static int packet_fill_sealed(struct smr_miter *from, u8 *seg, const struct smr_
 	u8 *end = seg + hdr->op->hdr_len + hdr->len;
 	int err;
 
-	err = smr_miter_copy(from, seg + hdr->op->hdr_len, hdr->len, &crc);
+	err = smr_miter_copy_crc(from, seg + hdr->op->hdr_len, hdr->len, &crc);
 	if (hdr->pad) {
 		memset(end, 0, hdr->pad);
 		crc = smr_crc32(crc, end, hdr->pad);

@@ -157,7 +157,7 @@ static bool next_copy(struct smr_rx_train *t, struct smr_miter *to, struct smr_h
 
 	if (!seg || there < len || !smr_wire_follows(seg, hdr, n, &ack_req) ||
 	    !smr_icrc_follow(t->icrc, t->skb, t->seg + n, seg, hdr_len, len, &crc) ||
-	    smr_miter_copy(to, (u8 *)seg + hdr_len, t->len, &crc) ||
+	    smr_miter_copy_crc(to, (u8 *)seg + hdr_len, t->len, &crc) ||
 	    get_unaligned_le32(seg + hdr_len + t->len) != ~crc)
 		return false;
 	hdr->ack_req |= ack_req;

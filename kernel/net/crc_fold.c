@@ -110,6 +110,13 @@ static const struct factors factors_y[] = {
 	end ": sub $" AT(n, w) ", %[at]\n"
 #define IN_LOOP(i, n, w)	AT(i, w) "-" AT(n, w)
 
+/* A step of all four registers, for number i and those after it in a loop over n */
+#define STEP_4(r, i, n, w, store)					\
+	STEP(r, 0, IN_LOOP(i, n, w), store)				\
+	STEP(r, 1, AT(1, w) "+" IN_LOOP(i, n, w), store)		\
+	STEP(r, 2, AT(2, w) "+" IN_LOOP(i, n, w), store)		\
+	STEP(r, 3, AT(3, w) "+" IN_LOOP(i, n, w), store)
+
 /* All folding in registers of one width; the result is in number 3 */
 #define FOLD_ALL(r, w, FACTORS, store)					\
 	"vmovd %[crc], %%xmm5\n"					\
@@ -120,19 +127,20 @@ static const struct factors factors_y[] = {
 	"vpxor " REG(r, 5) ", " REG(r, 0) ", " REG(r, 0) "\n"		\
 	FACTORS(0)							\
 	"add $" AT(4, w) ", %[at]\n"					\
-	LOOP("2", "3", 4, w)						\
-	STEP(r, 0, IN_LOOP(0, 4, w), store)				\
-	STEP(r, 1, IN_LOOP(1, 4, w), store)				\
-	STEP(r, 2, IN_LOOP(2, 4, w), store)				\
-	STEP(r, 3, IN_LOOP(3, 4, w), store)				\
-	LOOP_END("2", "3", 4, w)					\
+	LOOP("2", "3", 8, w)						\
+	STEP_4(r, 0, 8, w, store)					\
+	STEP_4(r, 4, 8, w, store)					\
+	LOOP_END("2", "3", 8, w)					\
+	LOOP("4", "5", 4, w)						\
+	STEP_4(r, 0, 4, w, store)					\
+	LOOP_END("4", "5", 4, w)					\
 	FACTORS(1)							\
 	FOLD(r, 0, 1)							\
 	FOLD(r, 1, 2)							\
 	FOLD(r, 2, 3)							\
-	LOOP("4", "5", 1, w)						\
+	LOOP("6", "7", 1, w)						\
 	STEP(r, 3, IN_LOOP(0, 1, w), store)				\
-	LOOP_END("4", "5", 1, w)
+	LOOP_END("6", "7", 1, w)
 
 /* After folding by 32 bytes: fold the halves of the result, and 16 more bytes if there are any */
 #define FOLD_HALVES(store)						\
@@ -141,9 +149,9 @@ static const struct factors factors_y[] = {
 	FOLD("x", 3, 2)							\
 	"vmovdqa %%xmm2, %%xmm3\n"					\
 	"test %[at], %[at]\n"						\
-	"jz 6f\n"							\
+	"jz 8f\n"							\
 	STEP("x", 3, AT(0, 16), store)					\
-	"6:\n"
+	"8:\n"
 
 /*
  * The remainder of number 3. Its upper half is folded onto its lower one, which 32 zero bits

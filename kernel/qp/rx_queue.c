@@ -5,10 +5,10 @@
  * that is dropped here looks lost by the network.
  *
  * Those that wait are charged to their user by true size, which may be twice that of the payload.
- * A packet whose QP handles it at once is not.
- * The QPs of a user share the user's limit: the allowance of each QP shrinks with the free
- * part. So QPs that wait, perhaps for pages that never arrive, do not block the others: a
- * packet for a QP with an empty queue is refused only if nothing at all is free.
+ * A packet that its QP's task handles at once is not. The QPs of a user share the user's limit:
+ * the allowance of each QP shrinks with the free part. So QPs that wait, perhaps for pages that
+ * never arrive, do not block the others: a packet for a QP with an empty queue is refused only if
+ * nothing at all is free.
  */
 #include "qp/rx_queue.h"
 

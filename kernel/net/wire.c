@@ -378,8 +378,8 @@ void smr_wire_build_next(u8 *next, const u8 *seg, unsigned int hdr_len)
 /**
  * smr_wire_follows() - do the headers of a packet differ from those of an earlier one only in
  *	their place in the message?
- * @seg: the headers of the packet, not checked yet; it is at least as long as that of @first.
- *	smr_icrc_follow() compares the BTH up to the PSN
+ * @seg: the headers of the packet, not checked yet; smr_icrc_covers() has compared its
+ *	length, and the BTH up to the PSN
  * @first: headers of the earlier one, a packet in the middle of a message
  * @n: number of PSNs by which the packet must follow @first
  * @ack_req: set to whether it requests an ACK

@@ -155,9 +155,11 @@ static bool next_copy(struct smr_rx_train *t, struct smr_miter *to, struct smr_h
 	bool ack_req;
 	u32 crc;
 
-	if (!seg || there < len || !smr_wire_follows(seg, hdr, n, &ack_req) ||
-	    !smr_icrc_follow(t->icrc, t->skb, t->seg + n, seg, hdr_len, len, &crc) ||
-	    smr_miter_copy_crc(to, (u8 *)seg + hdr_len, t->len, &crc) ||
+	if (!seg || there < len || !smr_icrc_covers(t->icrc, seg, len) ||
+	    !smr_wire_follows(seg, hdr, n, &ack_req))
+		return false;
+	crc = smr_icrc_head(t->icrc, seg, hdr_len, smr_icrc_id(t->icrc, t->seg + n));
+	if (smr_miter_copy_crc(to, (u8 *)seg + hdr_len, t->len, &crc) ||
 	    get_unaligned_le32(seg + hdr_len + t->len) != ~crc)
 		return false;
 	hdr->ack_req |= ack_req;

@@ -5,7 +5,10 @@
 
 #include <linux/types.h>
 
-/* Bytes are folded in units, from a minimum number on, and at most SECTION_MAX with preemption off. */
+/*
+ * Bytes are folded in units, from a minimum number on, and at most SMR_CRC_SECTION_MAX with
+ * preemption off.
+ */
 #define SMR_CRC_FOLD_UNIT	16
 #define SMR_CRC_FOLD_LEAST	64
 #define SMR_CRC_SECTION_MAX	16384

@@ -83,6 +83,8 @@ static inline u16 smr_icrc_id(const struct smr_icrc *icrc, unsigned int seg)
  * The headers of a train's packets differ only in the IPv4 identification and the PSN, as long as
  * opcode and length are the same. A CRC is linear. So the CRC of all before the PSN is computed
  * once, and the effect of the identification is looked up.
+ *
+ * Return: the CRC, to continue with smr_crc32() over payload and pad.
  */
 static inline u32 smr_icrc_head(const struct smr_icrc *icrc, const u8 *bth,
 				unsigned int hdr_len, u16 id)

@@ -105,7 +105,6 @@ enum smr_transport {
 
 /**
  * struct smr_hdr - the headers of one packet, in host order
- * @bth: those of the BTH, struct smr_bth
  * @opcode: the BTH opcode, including the bits of the transport
  * @op: the properties of the opcode
  * @solicited: BTH SE
@@ -132,11 +131,11 @@ enum smr_transport {
  * @feth: FETH
  * @len: bytes of payload, without pad and ICRC
  *
- * Fields of headers that the opcode does not have are 0.
+ * Fields of headers that the opcode does not have are 0. Those of the BTH are also a struct
+ * smr_bth, bth.
  */
 struct smr_hdr {
-	struct_group_tagged(smr_bth, bth,
-		const struct smr_op_info *op;
+	struct_group_tagged(smr_bth, bth, const struct smr_op_info *op;
 		u8 opcode;
 		bool solicited;
 		bool migreq;

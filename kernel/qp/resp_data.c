@@ -220,9 +220,9 @@ enum smr_step smr_exec_send(struct smr_exec *x)
 }
 
 /*
- * The number of bytes of a WRITE's last packet, or slice, that are copied last. Many programs do not wait for a
- * completion but poll the last word of the data, and a CPU that reorders stores (arm64) may
- * make it visible first. x86 does not reorder stores, and needs no copy in two parts.
+ * The number of bytes of a WRITE's last packet, or slice, that are copied last. Many programs do
+ * not wait for a completion but poll the last word of the data, and a CPU that reorders stores
+ * (arm64) may make it visible first. x86 does not reorder stores, and needs no copy in two parts.
  */
 static size_t write_tail(const struct smr_exec *x, u64 va)
 {

@@ -9,11 +9,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "compat/unaligned.h"
 #include "ref.h"
-#include "net/crc.h"
-#include "net/crc_fold.h"
-#include "watch.h"
 
 /* The bounce buffer on the stack, where two memories cannot be mapped at once */
 #define BOUNCE_BYTES	256
@@ -71,13 +67,6 @@ void smr_mem_look(struct smr_mem *mem, struct smr_mem_look *look)
 		mem->ops->look(mem, look);
 }
 
-/* Bytes of a span were copied, from it or to it. */
-static void span_moved(const struct smr_span *span, size_t len)
-{
-	if (smr_is_watched() && len)
-		atomic64_add(len, &span->mem->moved);
-}
-
 /**
  * smr_span_put() - end a span
  * @span: what smr_key_open() filled in; is empty afterwards
@@ -105,25 +94,17 @@ static bool can_recover(void)
 #endif
 }
 
-/* Copy, and update the CRC at @crc, which need not be aligned. @steady: see smr_crc32_copy() */
-static int copy_with_crc(void *to, const void *from, size_t len,
-			 const void *steady, void *at,
-			 struct smr_crc_section *section)
-{
-	u32 crc = get_unaligned((u32 *)at);
-	int ret = smr_crc32_copy(&crc, to, from, len, steady, section);
-
-	put_unaligned(crc, (u32 *)at);
-	return ret;
-}
-
-/*
- * memmove(); but an uncorrectable memory error in the source gives
- * -EFAULT if the machine can recover (x86 with MCA recovery, powerpc). smr_mem_is_bad() finds
- * errors that are already known; this finds new ones. memmove() copies long runs by string
- * instructions where memcpy() does not.
+/**
+ * smr_mem_copy() - copy out of mapped memory
+ * @to: destination
+ * @from: source, of a map; may overlap
+ * @len: bytes
+ *
+ * Return: 0; -EFAULT: the source has an uncorrectable memory error, and the machine can recover
+ * (x86 with MCA recovery, powerpc). smr_mem_is_bad() finds errors that are already known; this
+ * finds new ones. memmove() copies long runs by string instructions where memcpy() does not.
  */
-static int copy_from_mem(void *to, const void *from, size_t len)
+int smr_mem_copy(void *to, const void *from, size_t len)
 {
 	if (can_recover())
 		return copy_mc_to_kernel(to, from, len) ? -EFAULT : 0;
@@ -131,150 +112,53 @@ static int copy_from_mem(void *to, const void *from, size_t len)
 	return 0;
 }
 
-static int span_map(const struct smr_span *span, u64 off, size_t len,
-		    bool write, struct smr_map *map)
+/**
+ * smr_span_map() - map the first bytes of a part of a span
+ * @span: the span
+ * @off: first byte of the part, from the start of the span
+ * @len: its bytes, at least 1
+ * @write: they will be written to
+ * @map: filled in; end it with smr_span_unmap()
+ *
+ * Context: any but hard interrupts.
+ * Return: as smr_mem_ops.map.
+ */
+int smr_span_map(const struct smr_span *span, u64 off, size_t len, bool write,
+		 struct smr_map *map)
 {
 	return span->mem->ops->map(span->mem, span->off + off, len, write, map);
 }
 
-/*
- * Advance a map by @done bytes, to at most @len bytes at @off. False: the caller ends the map
- * and begins another one there, which returns any error.
+/**
+ * smr_span_next() - advance a map whose bytes are all copied
+ * @span: its span
+ * @off: the next byte, from the start of the span
+ * @len: bytes wanted there, at least 1
+ * @write: as for smr_span_map()
+ * @map: the map
+ *
+ * Return: false: it cannot be advanced. The caller ends it, and begins another one there, which
+ * returns any error.
  */
-static bool span_go_on(const struct smr_span *span, u64 off, size_t len,
-		       bool write, struct smr_map *map, size_t done)
+bool smr_span_next(const struct smr_span *span, u64 off, size_t len, bool write,
+		   struct smr_map *map)
 {
 	const struct smr_mem_ops *ops = span->mem->ops;
 
-	if (!len)
-		return false;
-	map->addr += done;
-	map->len -= done;
-	if (map->len)
-		return true;
 	if (ops->next)
 		return ops->next(span->mem, len, write, map);
-	return !span_map(span, off, len, write, map);
+	return !smr_span_map(span, off, len, write, map);
 }
 
-static void span_unmap(const struct smr_span *span, struct smr_map *map)
+/**
+ * smr_span_unmap() - end a map
+ * @span: its span
+ * @map: the map
+ */
+void smr_span_unmap(const struct smr_span *span, struct smr_map *map)
 {
 	if (span->mem->ops->unmap)
 		span->mem->ops->unmap(span->mem, map);
-}
-
-/**
- * smr_pieces_write() - copy bytes into pieces
- * @to: the pieces; advanced, by an undefined amount after an error
- * @from: the bytes
- * @len: number of bytes, at most what the pieces have
- *
- * Context: any but hard interrupts.
- * Return: see mem.h.
- */
-int smr_pieces_write(struct smr_pieces *to, const void *from, size_t len)
-{
-	struct smr_crc_section section = {};
-	int ret = 0;
-	size_t n;
-
-	for (; len && !ret; len -= n, from += n) {
-		n = min(len, to->left);
-		ret = to->crc ? copy_with_crc(to->at, from, n, to->at, to->crc, &section) :
-				copy_from_mem(to->at, from, n);
-		smr_pieces_advance(to, n);
-	}
-	smr_crc_section_end(&section);
-	return ret;
-}
-
-static int copy_from_pieces(void *to, struct smr_pieces *from, size_t len)
-{
-	struct smr_crc_section section = {};
-	int ret = 0;
-	size_t n;
-
-	for (; len && !ret; len -= n, to += n) {
-		n = min(len, from->left);
-		if (from->crc)
-			ret = copy_with_crc(to, from->at, n, from->at,
-					    from->crc, &section);
-		else
-			memmove(to, from->at, n);
-		smr_pieces_advance(from, n);
-	}
-	smr_crc_section_end(&section);
-	return ret;
-}
-
-/**
- * smr_span_read() - copy out of a span
- * @span: source
- * @off: first byte, from the start of the span
- * @to: destination; advanced, by an undefined amount after an error
- * @len: bytes
- *
- * Return: see mem.h.
- */
-int smr_span_read(const struct smr_span *span, u64 off, struct smr_pieces *to,
-		  size_t len)
-{
-	size_t all = len;
-	struct smr_map map;
-	size_t step;
-	int ret;
-
-	while (len) {
-		ret = span_map(span, off, len, false, &map);
-		if (ret)
-			return ret;
-		do {
-			step = map.len;
-			ret = smr_pieces_write(to, map.addr, step);
-			off += step;
-			len -= step;
-		} while (!ret && span_go_on(span, off, len, false, &map, step));
-		span_unmap(span, &map);
-		if (ret)
-			return ret;
-	}
-	span_moved(span, all);
-	return 0;
-}
-
-/**
- * smr_span_write() - copy into a span
- * @span: destination
- * @off: first byte, from the start of the span
- * @from: source; advanced, by an undefined amount after an error
- * @len: bytes
- *
- * Return: see mem.h.
- */
-int smr_span_write(const struct smr_span *span, u64 off,
-		   struct smr_pieces *from, size_t len)
-{
-	size_t all = len;
-	struct smr_map map;
-	size_t step;
-	int ret;
-
-	while (len) {
-		ret = span_map(span, off, len, true, &map);
-		if (ret)
-			return ret;
-		do {
-			step = map.len;
-			ret = copy_from_pieces(map.addr, from, step);
-			off += step;
-			len -= step;
-		} while (!ret && span_go_on(span, off, len, true, &map, step));
-		span_unmap(span, &map);
-		if (ret)
-			return ret;
-	}
-	span_moved(span, all);
-	return 0;
 }
 
 /* smr_span_copy() returns different errors for the source and the destination. */
@@ -288,16 +172,25 @@ static int copy_bounced(const struct smr_span *dst, u64 dst_off,
 			const struct smr_span *src, u64 src_off, size_t *len)
 {
 	u8 bounce[BOUNCE_BYTES];
-	struct smr_pieces piece;
+	struct smr_map map;
 	int ret;
 
 	*len = min(*len, sizeof(bounce));
-	piece = smr_one_piece(bounce, *len);
-	ret = smr_span_read(src, src_off, &piece, *len);
+	ret = smr_span_map(src, src_off, *len, false, &map);
 	if (ret)
 		return source_error(ret);
-	piece = smr_one_piece(bounce, *len);
-	return smr_span_write(dst, dst_off, &piece, *len);
+	*len = min(*len, map.len);
+	ret = smr_mem_copy(bounce, map.addr, *len);
+	smr_span_unmap(src, &map);
+	if (ret)
+		return source_error(ret);
+	ret = smr_span_map(dst, dst_off, *len, true, &map);
+	if (ret)
+		return ret;
+	*len = min(*len, map.len);
+	memcpy(map.addr, bounce, *len);
+	smr_span_unmap(dst, &map);
+	return 0;
 }
 
 /*
@@ -311,7 +204,7 @@ static int map_second(const struct smr_span *dst, u64 off, size_t len,
 
 	if (src->mem->ops->unmap && mem->ops->unmap)
 		return mem->ops->trymap(mem, dst->off + off, len, true, map);
-	return span_map(dst, off, len, true, map);
+	return smr_span_map(dst, off, len, true, map);
 }
 
 /* Source and destination can be the same memory: the ranges may overlap. */
@@ -321,7 +214,18 @@ static int copy_run(void *to, const void *from, size_t len)
 		memmove(to, from, len);
 		return 0;
 	}
-	return copy_from_mem(to, from, len);
+	return smr_mem_copy(to, from, len);
+}
+
+/* Advance a map by @done bytes, to at most @len bytes at @off. False: it cannot be advanced. */
+static bool span_go_on(const struct smr_span *span, u64 off, size_t len,
+		       bool write, struct smr_map *map, size_t done)
+{
+	if (!len)
+		return false;
+	map->addr += done;
+	map->len -= done;
+	return map->len || smr_span_next(span, off, len, write, map);
 }
 
 /* Copy from map to map, and continue with the runs that follow; *len gets the bytes copied. */
@@ -351,16 +255,16 @@ static int copy_step(const struct smr_span *dst, u64 dst_off,
 	struct smr_map to, from;
 	int ret;
 
-	ret = span_map(src, src_off, *len, false, &from);
+	ret = smr_span_map(src, src_off, *len, false, &from);
 	if (ret)
 		return source_error(ret);
 	ret = map_second(dst, dst_off, *len, src, &to);
 	if (ret)
 		goto unmap_from;
 	ret = copy_maps(dst, dst_off, &to, src, src_off, &from, len);
-	span_unmap(dst, &to);
+	smr_span_unmap(dst, &to);
 unmap_from:
-	span_unmap(src, &from);
+	smr_span_unmap(src, &from);
 	if (ret == -EBUSY)
 		return copy_bounced(dst, dst_off, src, src_off, len);
 	return ret;
@@ -393,8 +297,8 @@ int smr_span_copy(const struct smr_span *dst, u64 dst_off,
 		src_off += step;
 		len -= step;
 	}
-	span_moved(dst, all);
-	span_moved(src, all);
+	smr_span_moved(dst, all);
+	smr_span_moved(src, all);
 	return 0;
 }
 
@@ -405,12 +309,12 @@ static int map_atomic(const struct smr_span *span, struct smr_map *map)
 
 	if (span->len != sizeof(u64))
 		return -EINVAL;
-	ret = span_map(span, 0, sizeof(u64), true, map);
+	ret = smr_span_map(span, 0, sizeof(u64), true, map);
 	if (ret)
 		return ret;
 	if (IS_ALIGNED((unsigned long)map->addr, sizeof(u64)))
 		return 0;
-	span_unmap(span, map);
+	smr_span_unmap(span, map);
 	return -EINVAL;
 }
 
@@ -440,8 +344,8 @@ int smr_span_cmp_swap(const struct smr_span *span, u64 compare, u64 swap,
 	if (ret)
 		return ret;
 	*orig = atomic64_cmpxchg((atomic64_t *)map.addr, compare, swap);
-	span_unmap(span, &map);
-	span_moved(span, sizeof(u64));
+	smr_span_unmap(span, &map);
+	smr_span_moved(span, sizeof(u64));
 	return 0;
 }
 
@@ -461,8 +365,8 @@ int smr_span_fetch_add(const struct smr_span *span, u64 add, u64 *orig)
 	if (ret)
 		return ret;
 	*orig = atomic64_fetch_add(add, (atomic64_t *)map.addr);
-	span_unmap(span, &map);
-	span_moved(span, sizeof(u64));
+	smr_span_unmap(span, &map);
+	smr_span_moved(span, sizeof(u64));
 	return 0;
 }
 
@@ -482,7 +386,7 @@ int smr_span_store8(const struct smr_span *span, u64 value)
 		return ret;
 	/* A reader that sees the value sees all earlier writes. */
 	smp_store_release((u64 *)map.addr, value);
-	span_unmap(span, &map);
-	span_moved(span, sizeof(u64));
+	smr_span_unmap(span, &map);
+	smr_span_moved(span, sizeof(u64));
 	return 0;
 }

@@ -16,6 +16,8 @@
 #include <linux/sched.h>
 #include <linux/types.h>
 
+#include "watch.h"
+
 struct mm_struct;
 struct sk_buff;
 struct smr_faults;
@@ -161,45 +163,6 @@ struct smr_span {
 };
 
 /**
- * struct smr_pieces - pieces of equal length that bytes are copied to, or from
- * @at: the next byte
- * @left: bytes from @at to the end of its piece, not 0
- * @each: length of a piece, in bytes
- * @gap: bytes between the end of a piece and the next one
- * @crc: a u32, not aligned: the CRC of the piece so far, which the copy updates; or NULL
- * @crc_step: bytes from @crc to the CRC of the next piece
- *
- * The payloads of a train's packets have this layout. One call copies them all, so that each
- * page of memory is looked up once, and not once per packet.
- */
-struct smr_pieces {
-	u8 *at;
-	size_t left;
-	size_t each;
-	size_t gap;
-	void *crc;
-	size_t crc_step;
-};
-
-static inline void smr_pieces_advance(struct smr_pieces *p, size_t n)
-{
-	p->at += n;
-	p->left -= n;
-	if (p->left)
-		return;
-	p->at += p->gap;
-	p->left = p->each;
-	if (p->crc)
-		p->crc += p->crc_step;
-}
-
-/* One piece for all of the copy. */
-static inline struct smr_pieces smr_one_piece(const void *at, size_t len)
-{
-	return (struct smr_pieces){ .at = (u8 *)at, .left = len };
-}
-
-/**
  * smr_mem_is_bad() - does a page have an uncorrectable memory error?
  * @page: the caller keeps it from being freed, by a pin or a valid entry of a chunk
  *
@@ -220,26 +183,38 @@ static inline bool smr_mem_in_thread(void)
 	return current->flags & PF_KTHREAD && in_task() && !in_softirq();
 }
 
+/* Bytes of a span were copied, from it or to it. */
+static inline void smr_span_moved(const struct smr_span *span, size_t len)
+{
+	if (smr_is_watched() && len)
+		atomic64_add(len, &span->mem->moved);
+}
+
 void smr_mem_init(struct smr_mem *mem, const struct smr_mem_ops *ops, u64 size);
 void smr_mem_get(struct smr_mem *mem);
 void smr_mem_put(struct smr_mem *mem);
 void smr_span_put(struct smr_span *span);
 void smr_mem_look(struct smr_mem *mem, struct smr_mem_look *look);
 
-/* Returns 0 or -EFAULT, as the copies below; advances the pieces, also after an error */
-int smr_pieces_write(struct smr_pieces *to, const void *from, size_t len);
+/*
+ * Maps of a span, for the copies of a list, see sgl.h. @off counts from the start of the span; the
+ * caller guarantees off + len <= span->len. Between map and unmap the caller does not sleep.
+ */
+int smr_span_map(const struct smr_span *span, u64 off, size_t len, bool write,
+		 struct smr_map *map);
+bool smr_span_next(const struct smr_span *span, u64 off, size_t len, bool write,
+		   struct smr_map *map);
+void smr_span_unmap(const struct smr_span *span, struct smr_map *map);
+
+/* Returns 0 or -EFAULT, as the copies below */
+int smr_mem_copy(void *to, const void *from, size_t len);
 
 /*
- * The copies. @off counts from the start of the span; the caller guarantees off + len <=
- * span->len. All return 0, SMR_PAGE_MISSING (bring the pages in, see fault.h, then open the
- * span again and repeat this copy; bytes before the missing page may have been copied) or
- * -EFAULT (the page cannot be brought in, or has an uncorrectable error). Any context but hard
- * interrupts.
+ * The copies. @off counts as above. All return 0, SMR_PAGE_MISSING (bring the pages in, see
+ * fault.h, then open the span again and repeat this copy; bytes before the missing page may have
+ * been copied) or -EFAULT (the page cannot be brought in, or has an uncorrectable error). Any
+ * context but hard interrupts.
  */
-int smr_span_read(const struct smr_span *span, u64 off, struct smr_pieces *to,
-		  size_t len);
-int smr_span_write(const struct smr_span *span, u64 off,
-		   struct smr_pieces *from, size_t len);
 int smr_span_copy(const struct smr_span *dst, u64 dst_off,
 		  const struct smr_span *src, u64 src_off, size_t len);
 

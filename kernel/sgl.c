@@ -157,79 +157,184 @@ static const struct smr_span *sgl_run(struct smr_sgl *sgl, size_t *len)
 	return span;
 }
 
-/* A position to return to if a copy fails. */
-struct sgl_mark {
-	unsigned int cur;
-	size_t pos;
-};
-
-static struct sgl_mark sgl_tell(const struct smr_sgl *sgl)
+/* Move the position behind the bytes that are copied. */
+static void miter_advance(struct smr_miter *m)
 {
-	return (struct sgl_mark){ .cur = sgl->cur, .pos = sgl->pos };
+	struct smr_sgl *sgl = m->sgl;
+	size_t n = m->run - m->map.len;
+
+	if (!n)
+		return;
+	if (m->mapped)
+		smr_span_moved(&sgl->spans[sgl->cur], n);
+	m->run -= n;
+	m->left -= n;
+	sgl->pos += n;
 }
 
-static int sgl_seek(struct smr_sgl *sgl, struct sgl_mark mark, int err)
+static void miter_unmap(struct smr_miter *m)
 {
-	sgl->cur = mark.cur;
-	sgl->pos = mark.pos;
+	smr_crc_section_end(&m->section);
+	if (m->mapped)
+		smr_span_unmap(&m->sgl->spans[m->sgl->cur], &m->map);
+	m->mapped = false;
+}
+
+/**
+ * smr_miter_stop() - end a copy
+ * @m: the copy
+ */
+void smr_miter_stop(struct smr_miter *m)
+{
+	miter_advance(m);
+	miter_unmap(m);
+}
+
+static int miter_map(struct smr_miter *m)
+{
+	struct smr_sgl *sgl = m->sgl;
+	const struct smr_span *span = &sgl->spans[sgl->cur];
+	size_t len = m->left;
+	int err;
+
+	if (m->mapped && sgl->pos < span->len) {
+		/* A kind of memory whose maps hold something may take locks, or sleep. */
+		if (span->mem->ops->unmap)
+			smr_crc_section_end(&m->section);
+		if (smr_span_next(span, sgl->pos, min_t(u64, len, span->len - sgl->pos),
+				  m->write, &m->map))
+			return 0;
+	}
+	miter_unmap(m);
+	span = sgl_run(sgl, &len);
+	err = smr_span_map(span, sgl->pos, len, m->write, &m->map);
+	m->mapped = !err;
 	return err;
 }
 
 /**
- * smr_sgl_read_pieces() - copy out of a list, into pieces
- * @sgl: the list
- * @to: destination; advanced, by an undefined amount after an error
- * @len: bytes, at most what is left of the list after the position
+ * smr_miter_next() - map the next run of memory
+ * @m: the copy; all bytes of the run are copied, and there are more
  *
- * Return: 0, SMR_PAGE_MISSING (see qp/paging.h) or -EFAULT.
+ * Return: as smr_miter_copy().
  */
-int smr_sgl_read_pieces(struct smr_sgl *sgl, struct smr_pieces *to, size_t len)
+int smr_miter_next(struct smr_miter *m)
 {
-	struct sgl_mark mark = sgl_tell(sgl);
-	const struct smr_span *span;
-	size_t n;
-	int err;
+	struct smr_sgl *sgl = m->sgl;
+	int err = 0;
 
-	if (sgl->data) {
-		err = smr_pieces_write(to, sgl->data + sgl->pos, len);
-		if (!err)
-			sgl->pos += len;
-		return err;
-	}
-	for (; len; len -= n, sgl->pos += n) {
-		n = len;
-		span = sgl_run(sgl, &n);
-		err = smr_span_read(span, sgl->pos, to, n);
+	miter_advance(m);
+	if (sgl->data)
+		m->map = (struct smr_map) {
+			.addr = (void *)sgl->data + sgl->pos,
+			.len = m->left,
+		};
+	else
+		err = miter_map(m);
+	if (err)
+		m->map.len = 0;
+	m->run = m->map.len;
+	return err;
+}
+
+/**
+ * smr_miter_copy() - copy the next bytes
+ * @m: the copy
+ * @buf: source or destination
+ * @len: bytes, at most what is left of the copy
+ *
+ * Return: see sgl.h.
+ */
+int smr_miter_copy(struct smr_miter *m, void *buf, size_t len)
+{
+	int err = 0;
+	size_t n;
+
+	for (; len; len -= n, buf += n) {
+		if (!m->map.len) {
+			err = smr_miter_next(m);
+			if (err)
+				return err;
+		}
+		n = min(len, m->map.len);
+		if (m->write)
+			memmove(m->map.addr, buf, n);
+		else
+			err = smr_mem_copy(buf, m->map.addr, n);
 		if (err)
-			return sgl_seek(sgl, mark, err);
+			return err;
+		m->map.addr += n;
+		m->map.len -= n;
 	}
 	return 0;
 }
 
 /**
- * smr_sgl_write_pieces() - copy pieces into a list
- * @sgl: the list
- * @from: source; advanced, by an undefined amount after an error
- * @len: bytes, at most what is left of the list after the position
+ * smr_miter_copy_packet() - copy bytes of a packet into a list
+ * @m: the copy
+ * @cur: the packet
+ * @off: offset of the bytes from skb->data
+ * @len: bytes, at most what is left of the copy
+ * @crc: as for smr_miter_copy_crc(); or NULL
  *
- * Return: 0, SMR_PAGE_MISSING (see qp/paging.h) or -EFAULT.
+ * Return: see sgl.h.
  */
-int smr_sgl_write_pieces(struct smr_sgl *sgl, struct smr_pieces *from,
-			 size_t len)
+int smr_miter_copy_packet(struct smr_miter *m, struct smr_cursor *cur,
+			  unsigned int off, size_t len, u32 *crc)
 {
-	struct sgl_mark mark = sgl_tell(sgl);
-	const struct smr_span *span;
-	size_t n;
+	unsigned int n;
+	const u8 *from;
 	int err;
 
-	for (; len; len -= n, sgl->pos += n) {
-		n = len;
-		span = sgl_run(sgl, &n);
-		err = smr_span_write(span, sgl->pos, from, n);
+	for (; len; len -= n, off += n) {
+		from = smr_cursor_at(cur, off, &n);
+		if (!from)
+			return -EFAULT;
+		n = min_t(size_t, n, len);
+		err = crc ? smr_miter_copy_crc(m, (void *)from, n, crc) :
+			    smr_miter_copy(m, (void *)from, n);
 		if (err)
-			return sgl_seek(sgl, mark, err);
+			return err;
 	}
 	return 0;
+}
+
+/**
+ * smr_sgl_read() - copy out of a list
+ * @sgl: the list
+ * @to: destination
+ * @len: bytes, at most what is left of the list after the position
+ *
+ * Return: see sgl.h.
+ */
+int smr_sgl_read(struct smr_sgl *sgl, void *to, size_t len)
+{
+	struct smr_miter m;
+	int err;
+
+	smr_miter_start(&m, sgl, len, false);
+	err = smr_miter_copy(&m, to, len);
+	smr_miter_stop(&m);
+	return err;
+}
+
+/**
+ * smr_sgl_write() - copy into a list
+ * @sgl: the list
+ * @from: source
+ * @len: bytes, at most what is left of the list after the position
+ *
+ * Return: see sgl.h.
+ */
+int smr_sgl_write(struct smr_sgl *sgl, const void *from, size_t len)
+{
+	struct smr_miter m;
+	int err;
+
+	smr_miter_start(&m, sgl, len, true);
+	err = smr_miter_copy(&m, (void *)from, len);
+	smr_miter_stop(&m);
+	return err;
 }
 
 /**
@@ -239,26 +344,18 @@ int smr_sgl_write_pieces(struct smr_sgl *sgl, struct smr_pieces *from,
  * @off: offset of the payload from skb->data
  * @len: bytes, at most what is left of the list after the position
  *
- * Return: 0, SMR_PAGE_MISSING (see qp/paging.h) or -EFAULT, also if the packet is too short.
+ * Return: see sgl.h.
  */
 int smr_sgl_write_packet(struct smr_sgl *sgl, struct smr_cursor *cur,
 			 unsigned int off, size_t len)
 {
-	struct sgl_mark mark = sgl_tell(sgl);
-	unsigned int n;
-	const u8 *from;
+	struct smr_miter m;
 	int err;
 
-	for (; len; len -= n, off += n) {
-		from = smr_cursor_at(cur, off, &n);
-		if (!from)
-			return sgl_seek(sgl, mark, -EFAULT);
-		n = min_t(size_t, n, len);
-		err = smr_sgl_write(sgl, from, n);
-		if (err)
-			return sgl_seek(sgl, mark, err);
-	}
-	return 0;
+	smr_miter_start(&m, sgl, len, true);
+	err = smr_miter_copy_packet(&m, cur, off, len, NULL);
+	smr_miter_stop(&m);
+	return err;
 }
 
 /**
@@ -272,15 +369,13 @@ int smr_sgl_write_packet(struct smr_sgl *sgl, struct smr_cursor *cur,
  */
 int smr_sgl_copy(struct smr_sgl *dst, struct smr_sgl *src, size_t len)
 {
-	struct sgl_mark dst_mark = sgl_tell(dst), src_mark = sgl_tell(src);
 	const struct smr_span *to, *from;
 	size_t n;
 	int err;
 
 	if (src->data) {
 		err = smr_sgl_write(dst, src->data + src->pos, len);
-		if (!err)
-			src->pos += len;
+		src->pos += len;
 		return err;
 	}
 	for (; len; len -= n, dst->pos += n, src->pos += n) {
@@ -288,10 +383,8 @@ int smr_sgl_copy(struct smr_sgl *dst, struct smr_sgl *src, size_t len)
 		to = sgl_run(dst, &n);
 		from = sgl_run(src, &n);
 		err = smr_span_copy(to, dst->pos, from, src->pos, n);
-		if (err) {
-			sgl_seek(src, src_mark, err);
-			return sgl_seek(dst, dst_mark, err);
-		}
+		if (err)
+			return err;
 	}
 	return 0;
 }

@@ -3,10 +3,13 @@
 #ifndef SMR_SGL_H
 #define SMR_SGL_H
 
+#include <linux/minmax.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
 #include "key.h"
+#include "mem.h"
+#include "net/crc.h"
 #include "uapi/softmr-abi.h"
 
 struct smr_cursor;
@@ -48,31 +51,89 @@ bool smr_sgl_why(const struct smr_pd *pd, u32 qpn, int access,
 void smr_sgl_inline(struct smr_sgl *sgl, const void *data, size_t len);
 void smr_sgl_close(struct smr_sgl *sgl);
 
+/**
+ * struct smr_miter - a mapping iterator: one copy from, or to, a list, in several parts
+ * @sgl: the list; its position is the beginning of the run
+ * @map: the mapped run; its @len bytes are not copied yet
+ * @run: bytes of the run
+ * @left: bytes of the copy from the beginning of the run on
+ * @section: see there
+ * @write: it copies to the list
+ * @mapped: @map is to be ended
+ *
+ * So each page of memory is looked up once, and not once per packet. The caller does not sleep
+ * before smr_miter_stop().
+ */
+struct smr_miter {
+	struct smr_sgl *sgl;
+	struct smr_map map;
+	size_t run;
+	size_t left;
+	struct smr_crc_section section;
+	bool write;
+	bool mapped;
+};
+
+/**
+ * smr_miter_start() - begin a copy from, or to, a list
+ * @m: end it with smr_miter_stop()
+ * @sgl: the list, open
+ * @len: bytes of the copy, at most what is left of the list after the position
+ * @write: copy to the list
+ */
+static inline void smr_miter_start(struct smr_miter *m, struct smr_sgl *sgl, size_t len, bool write)
+{
+	*m = (struct smr_miter) { .sgl = sgl, .left = len, .write = write };
+}
+
+void smr_miter_stop(struct smr_miter *m);
+int __must_check smr_miter_next(struct smr_miter *m);
+
 /*
  * The copies advance the position. They return 0, SMR_PAGE_MISSING or -EFAULT, as
- * smr_span_read(). After an error the position is unchanged.
+ * smr_span_copy(); that of a packet -EFAULT also if it is too short. After an error some bytes
+ * may have been copied, and the list has no defined position.
  */
-int smr_sgl_read_pieces(struct smr_sgl *sgl, struct smr_pieces *to, size_t len);
-int smr_sgl_write_pieces(struct smr_sgl *sgl, struct smr_pieces *from,
-			 size_t len);
+int __must_check smr_miter_copy(struct smr_miter *m, void *buf, size_t len);
+int __must_check smr_miter_copy_packet(struct smr_miter *m, struct smr_cursor *cur,
+				       unsigned int off, size_t len, u32 *crc);
+
+/**
+ * smr_miter_copy_crc() - copy the next bytes, and continue a CRC-32 over them
+ * @m: the copy
+ * @buf: source or destination
+ * @len: bytes, at most what is left of the copy
+ * @crc: see smr_crc32_copy()
+ *
+ * Return: see above.
+ */
+static inline int smr_miter_copy_crc(struct smr_miter *m, void *buf, size_t len, u32 *crc)
+{
+	size_t n;
+	int err;
+
+	for (; len; len -= n, buf += n) {
+		if (!m->map.len) {
+			err = smr_miter_next(m);
+			if (err)
+				return err;
+		}
+		n = min(len, m->map.len);
+		err = smr_crc32_copy(crc, m->write ? m->map.addr : buf,
+				     m->write ? buf : m->map.addr, n, buf, &m->section);
+		if (err)
+			return err;
+		m->map.addr += n;
+		m->map.len -= n;
+	}
+	return 0;
+}
+
+int smr_sgl_read(struct smr_sgl *sgl, void *to, size_t len);
+int smr_sgl_write(struct smr_sgl *sgl, const void *from, size_t len);
 int smr_sgl_write_packet(struct smr_sgl *sgl, struct smr_cursor *cur,
 			 unsigned int off, size_t len);
 int smr_sgl_copy(struct smr_sgl *dst, struct smr_sgl *src, size_t len);
-
-static inline int smr_sgl_read(struct smr_sgl *sgl, void *to, size_t len)
-{
-	struct smr_pieces piece = smr_one_piece(to, len);
-
-	return smr_sgl_read_pieces(sgl, &piece, len);
-}
-
-static inline int smr_sgl_write(struct smr_sgl *sgl, const void *from,
-				size_t len)
-{
-	struct smr_pieces piece = smr_one_piece(from, len);
-
-	return smr_sgl_write_pieces(sgl, &piece, len);
-}
 
 bool smr_sgl_needs_thread(const struct smr_sgl *sgl);
 bool smr_sgl_is_paged(const struct smr_sgl *sgl);

@@ -16,11 +16,11 @@
 #include <linux/build_bug.h>
 #include <linux/cache.h>
 #include <linux/init.h>
+#include <linux/minmax.h>
 #include <linux/uaccess.h>
 
 #include "compat/crc.h"
 #include "compat/unaligned.h"
-#include "net/crc_fold.h"
 
 /*
  * A CRC is linear: the entry for a byte is the exclusive or of the entries for its
@@ -169,6 +169,29 @@ static u32 crc_rest(u32 crc, const void *data, size_t len)
 	return crc_portable(crc, data, len);
 }
 
+/*
+ * Fold the first bytes: all but fewer than CPU_BYTES, if the registers can be used. *@done: their
+ * number. Arguments and return value are as for smr_crc_fold().
+ */
+static __always_inline int fold_most(u32 *crc, void *to, const void *from, size_t len,
+				     struct smr_crc_section *section, size_t *done)
+{
+	int err = 0;
+	size_t n;
+
+	for (*done = 0; can_fold && len - *done >= CPU_BYTES && !err; *done += n) {
+		if (!section->left && !smr_crc_section_begin(section))
+			break;
+		n = min(len - *done, section->left) & -SMR_CRC_FOLD_UNIT;
+		err = smr_crc_fold(crc, to ? to + *done : NULL, from + *done, n);
+		if (section->left - n < SMR_CRC_FOLD_LEAST)
+			smr_crc_section_end(section);
+		else
+			section->left -= n;
+	}
+	return err;
+}
+
 /**
  * smr_crc32() - continue a CRC-32 over some bytes
  * @crc: the CRC so far; no inversion is done at either end
@@ -179,44 +202,39 @@ static u32 crc_rest(u32 crc, const void *data, size_t len)
  */
 u32 smr_crc32(u32 crc, const void *data, size_t len)
 {
-	size_t done = 0;
+	struct smr_crc_section section = {};
+	size_t done;
 
+	if (len < CPU_BYTES)
+		return crc_portable(crc, data, len);
 	/* It cannot fail without a copy. */
-	if (can_fold && len >= CPU_BYTES)
-		done = smr_crc_fold(&crc, NULL, data, len, NULL);
+	fold_most(&crc, NULL, data, len, &section, &done);
+	smr_crc_section_end(&section);
 	return crc_rest(crc, data + done, len - done);
 }
 
 /**
- * smr_crc32_copy() - copy bytes, and continue a CRC-32 over them
- * @crc: the CRC so far, as for smr_crc32()
- * @to: destination; must not overlap @from
- * @from: the bytes, of any alignment
- * @len: number of bytes
- * @steady: whichever of @to and @from no other CPU writes to, and is cheap to read. If the CRC
- *	has to read the bytes a second time, it reads these
- * @section: of this copy and further ones; NULL: only of this
+ * smr_crc32_copy_any() - as smr_crc32_copy(), which calls it
+ * @crc: see there
+ * @to: see there
+ * @from: see there
+ * @len: see there
+ * @steady: see there
+ * @section: see there
  *
- * The CRC is that of the copy, even if another CPU writes to the other buffer concurrently.
- *
- * Return: 0; -EFAULT: there is an uncorrectable memory error in @from, and some of the bytes
- * may have been copied. Where the machine cannot recover (all but x86 with MCA recovery, and
- * powerpc) the error is fatal.
+ * Return: see there.
  */
-int smr_crc32_copy(u32 *crc, void *to, const void *from, size_t len,
-		   const void *steady, struct smr_crc_section *section)
+int smr_crc32_copy_any(u32 *crc, void *to, const void *from, size_t len,
+		       const void *steady, struct smr_crc_section *section)
 {
-	ssize_t done = 0;
+	size_t done;
+	int err;
 
 	BUILD_BUG_ON(CPU_BYTES < SMR_CRC_FOLD_LEAST);
-	if (can_fold && len >= CPU_BYTES) {
-		done = smr_crc_fold(crc, to, from, len, section);
-		if (done < 0)
-			return done;
-	}
+	err = fold_most(crc, to, from, len, section, &done);
+	if (err || done == len)
+		return err;
 	len -= done;
-	if (!len)
-		return 0;
 	if (copy_mc_to_kernel(to + done, from + done, len))
 		return -EFAULT;
 	*crc = crc_rest(*crc, steady + done, len);
@@ -224,27 +242,18 @@ int smr_crc32_copy(u32 *crc, void *to, const void *from, size_t len,
 }
 
 /**
- * smr_crc32_4() - continue a CRC-32 over four octets
- * @crc: the CRC so far
- * @octets: the first one is the least significant
+ * smr_crc32_head() - the CRC-32 of octets that differ from others in two and in the last four
+ * @crc: the CRC of the others, without the last four
+ * @change: XOR of the two octets; the first one is the least significant. 30 octets are between
+ *	them and the last four
+ * @octets: the last four; the first one is the least significant
  *
  * Return: as smr_crc32().
  */
-u32 smr_crc32_4(u32 crc, u32 octets)
+u32 smr_crc32_head(u32 crc, u16 change, u32 octets)
 {
-	return fold_4(crc ^ octets);
-}
-
-/**
- * smr_crc32_2_behind_30() - the effect of a change of two octets on a CRC-32
- * @octets: XOR of their new and old values; the first one is the least significant. 30 octets
- *	follow them
- *
- * Return: the value to XOR into the CRC of all.
- */
-u32 smr_crc32_2_behind_30(u16 octets)
-{
-	/* As for the first two octets of a stripe, at its end */
+	/* A CRC is linear; and as for the first two octets of a stripe, at its end */
 	BUILD_BUG_ON(STRIPE != 32);
-	return stripe_table[0][octets & 0xff] ^ stripe_table[1][octets >> 8];
+	crc ^= stripe_table[0][change & 0xff] ^ stripe_table[1][change >> 8];
+	return fold_4(crc ^ octets);
 }

@@ -26,7 +26,6 @@
 #include <linux/init.h>
 #include <linux/instrumented.h>
 #include <linux/kmsan-checks.h>
-#include <linux/minmax.h>
 #include <linux/stringify.h>
 
 #include <asm/cpufeature.h>
@@ -97,42 +96,51 @@ static const struct factors factors_y[] = {
 	"vpxor " REG(r, 4) ", " REG(r, 5) ", " REG(r, 5) "\n"		\
 	"vpxor " REG(r, 5) ", " REG(r, n) ", " REG(r, n) "\n"
 
-/* Loops count "len" down to below zero; "at" is the current offset. */
+/*
+ * "from" and "to" are the ends, and "at" counts up from minus the length to 0: a loop needs no
+ * other counter. In a loop over n registers "at" is n registers ahead.
+ */
 #define LOOP(label, end, n, w)						\
-	"sub $" AT(n, w) ", %[len]\n"					\
-	"jb " end "f\n"							\
+	"add $" AT(n, w) ", %[at]\n"					\
+	"jg " end "f\n"							\
 	label ":\n"
 #define LOOP_END(label, end, n, w)					\
 	"add $" AT(n, w) ", %[at]\n"					\
-	"sub $" AT(n, w) ", %[len]\n"					\
-	"jae " label "b\n"						\
-	end ": add $" AT(n, w) ", %[len]\n"
+	"jle " label "b\n"						\
+	end ": sub $" AT(n, w) ", %[at]\n"
+#define IN_LOOP(i, n, w)	AT(i, w) "-" AT(n, w)
+
+/* A step of all four registers, for number i and those after it in a loop over n */
+#define STEP_4(r, i, n, w, store)					\
+	STEP(r, 0, IN_LOOP(i, n, w), store)				\
+	STEP(r, 1, AT(1, w) "+" IN_LOOP(i, n, w), store)		\
+	STEP(r, 2, AT(2, w) "+" IN_LOOP(i, n, w), store)		\
+	STEP(r, 3, AT(3, w) "+" IN_LOOP(i, n, w), store)
 
 /* All folding in registers of one width; the result is in number 3 */
 #define FOLD_ALL(r, w, FACTORS, store)					\
 	"vmovd %[crc], %%xmm5\n"					\
-	"xor %k[at], %k[at]\n"						\
 	LOAD(r, 0, AT(0, w)) store(r, 0, AT(0, w))			\
 	LOAD(r, 1, AT(1, w)) store(r, 1, AT(1, w))			\
 	LOAD(r, 2, AT(2, w)) store(r, 2, AT(2, w))			\
 	LOAD(r, 3, AT(3, w)) store(r, 3, AT(3, w))			\
 	"vpxor " REG(r, 5) ", " REG(r, 0) ", " REG(r, 0) "\n"		\
 	FACTORS(0)							\
-	"mov $" AT(4, w) ", %k[at]\n"					\
-	"sub $" AT(4, w) ", %[len]\n"					\
-	LOOP("2", "3", 4, w)						\
-	STEP(r, 0, AT(0, w), store)					\
-	STEP(r, 1, AT(1, w), store)					\
-	STEP(r, 2, AT(2, w), store)					\
-	STEP(r, 3, AT(3, w), store)					\
-	LOOP_END("2", "3", 4, w)					\
+	"add $" AT(4, w) ", %[at]\n"					\
+	LOOP("2", "3", 8, w)						\
+	STEP_4(r, 0, 8, w, store)					\
+	STEP_4(r, 4, 8, w, store)					\
+	LOOP_END("2", "3", 8, w)					\
+	LOOP("4", "5", 4, w)						\
+	STEP_4(r, 0, 4, w, store)					\
+	LOOP_END("4", "5", 4, w)					\
 	FACTORS(1)							\
 	FOLD(r, 0, 1)							\
 	FOLD(r, 1, 2)							\
 	FOLD(r, 2, 3)							\
-	LOOP("4", "5", 1, w)						\
-	STEP(r, 3, AT(0, w), store)					\
-	LOOP_END("4", "5", 1, w)
+	LOOP("6", "7", 1, w)						\
+	STEP(r, 3, IN_LOOP(0, 1, w), store)				\
+	LOOP_END("6", "7", 1, w)
 
 /* After folding by 32 bytes: fold the halves of the result, and 16 more bytes if there are any */
 #define FOLD_HALVES(store)						\
@@ -140,10 +148,10 @@ static const struct factors factors_y[] = {
 	"vextracti128 $1, %%ymm3, %%xmm2\n"				\
 	FOLD("x", 3, 2)							\
 	"vmovdqa %%xmm2, %%xmm3\n"					\
-	"test %[len], %[len]\n"						\
-	"jz 6f\n"							\
+	"test %[at], %[at]\n"						\
+	"jz 8f\n"							\
 	STEP("x", 3, AT(0, 16), store)					\
-	"6:\n"
+	"8:\n"
 
 /*
  * The remainder of number 3. Its upper half is folded onto its lower one, which 32 zero bits
@@ -178,15 +186,14 @@ static const struct factors factors_y[] = {
 
 #define RUN(code, end, table)						\
 	asm volatile(code REDUCE end					\
-		     : [len] "+&r" (len), [crc] "+r" (*crc),		\
-		       [at] "=&r" (at), [err] "=&r" (err)		\
-		     : [from] "r" (from), [to] "r" (to),		\
+		     : [crc] "+r" (*crc), [at] "+&r" (at), [err] "=&r" (err) \
+		     : [from] "r" (from + len), [to] "r" (to + len),	\
 		       [factors] "r" (table), [fault] "i" (-EFAULT)	\
 		     : "memory", "cc")
 
 static int fold_x(u32 *crc, void *to, const void *from, size_t len)
 {
-	unsigned long at;
+	long at = -len;
 	int err;
 
 	if (to)
@@ -199,7 +206,7 @@ static int fold_x(u32 *crc, void *to, const void *from, size_t len)
 
 static int fold_y(u32 *crc, void *to, const void *from, size_t len)
 {
-	unsigned long at;
+	long at = -len;
 	int err;
 
 	if (to)
@@ -240,19 +247,19 @@ bool __init smr_crc_fold_open(void)
 	return true;
 }
 
-/* Bytes are folded in units, and at most SECTION_MAX of them with preemption off. */
-#define FOLD_UNIT	16
-#define SECTION_MAX	4096
-
-/* False: the registers cannot be used here. */
-static bool section_begin(struct smr_crc_section *section)
+/**
+ * smr_crc_section_begin() - begin to use the registers
+ * @section: its @left is 0
+ *
+ * Context: any, after smr_crc_fold_open() has returned true.
+ * Return: false: they cannot be used here, in an interrupt while they were in use.
+ */
+bool smr_crc_section_begin(struct smr_crc_section *section)
 {
-	if (section->left)
-		return true;
 	if (!irq_fpu_usable())
 		return false;
 	kernel_fpu_begin();
-	section->left = SECTION_MAX;
+	section->left = SMR_CRC_SECTION_MAX;
 	return true;
 }
 
@@ -273,39 +280,20 @@ void smr_crc_section_end(struct smr_crc_section *section)
  * @crc: the CRC so far, as for crc32_le(); undefined after an error
  * @to: destination; NULL: do not copy
  * @from: the bytes
- * @len: number of bytes
- * @section: of this copy and further ones; NULL: only of this
+ * @len: number of bytes, a multiple of SMR_CRC_FOLD_UNIT and at least SMR_CRC_FOLD_LEAST
  *
- * Context: any, after smr_crc_fold_open() has returned true.
- * Return: number of bytes processed: all except fewer than SMR_CRC_FOLD_LEAST; 0 in an
- * interrupt while the registers were in use. -EFAULT, with a copy only: there is an
- * uncorrectable memory error in @from.
+ * Context: in a section.
+ * Return: 0. -EFAULT, with a copy only: there is an uncorrectable memory error in @from.
  */
-ssize_t smr_crc_fold(u32 *crc, void *to, const void *from, size_t len,
-		     struct smr_crc_section *section)
+int smr_crc_fold(u32 *crc, void *to, const void *from, size_t len)
 {
-	struct smr_crc_section own = {}, *s = section ?: &own;
-	size_t done = 0, n;
-	int err = 0;
-
 	/* The compiler does not see the accesses of the assembly code. */
 	instrument_read(from, len);
 	if (to) {
 		instrument_write(to, len);
 		kmsan_unpoison_memory(to, len);
 	}
-	while (len - done >= SMR_CRC_FOLD_LEAST && !err && section_begin(s)) {
-		n = min(len - done, s->left) & -FOLD_UNIT;
-		err = wide && n >= 2 * SMR_CRC_FOLD_LEAST ?
-		      fold_y(crc, to ? to + done : NULL, from + done, n) :
-		      fold_x(crc, to ? to + done : NULL, from + done, n);
-		done += n;
-		if (s->left - n < SMR_CRC_FOLD_LEAST)
-			smr_crc_section_end(s);
-		else
-			s->left -= n;
-	}
-	smr_crc_section_end(&own);
-	return err ?: done;
+	return wide && len >= 2 * SMR_CRC_FOLD_LEAST ? fold_y(crc, to, from, len) :
+						       fold_x(crc, to, from, len);
 }
 #endif /* CONFIG_X86_64 */

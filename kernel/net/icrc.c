@@ -16,18 +16,12 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 
-#include "compat/unaligned.h"
-#include "net/crc.h"
 #include "net/cursor.h"
 #include "net/path.h"
 #include "net/udp_rx.h"
-#include "net/wire.h"
 
 /* The CRC, begun with ones, after eight octets of ones */
 #define ICRC_SEED	0xdebb20e3
-
-/* The BTH's reserved octet "resv8a", which also holds FECN and BECN */
-#define BTH_RESV8A	4
 
 /* The headers before the payload, with variant fields as ones */
 struct icrc_head4 {
@@ -42,18 +36,15 @@ struct icrc_head6 {
 	u8 bth[SMR_BTH_LEN];
 } __packed;
 
-/* The word with the PSN is the last one of the BTH. */
-#define BTH_PSN		8
-
-/* smr_crc32_2_behind_30() is for the identification: see head_crc(). */
-static_assert(offsetof(struct icrc_head4, bth) + BTH_PSN -
+/* As smr_crc32_head() requires; and the word with the PSN is the last one of the BTH. */
+static_assert(offsetof(struct icrc_head4, bth) + SMR_BTH_PSN -
 	      offsetofend(struct icrc_head4, ip.id) == 30);
 
 static void mask_udp(struct udphdr *udp, u8 *bth, unsigned int len)
 {
 	udp->len = cpu_to_be16(sizeof(*udp) + len);
 	udp->check = (__force __sum16)0xffff;
-	bth[BTH_RESV8A] = 0xff;
+	bth[SMR_BTH_RESV8A] = 0xff;
 }
 
 static u32 crc_head4(struct icrc_head4 *head, unsigned int len)
@@ -65,7 +56,7 @@ static u32 crc_head4(struct icrc_head4 *head, unsigned int len)
 				       len);
 	mask_udp(&head->udp, head->bth, len);
 	return smr_crc32(ICRC_SEED, head,
-			 offsetof(struct icrc_head4, bth) + BTH_PSN);
+			 offsetof(struct icrc_head4, bth) + SMR_BTH_PSN);
 }
 
 static u32 crc_head6(struct icrc_head6 *head, unsigned int len)
@@ -75,7 +66,7 @@ static u32 crc_head6(struct icrc_head6 *head, unsigned int len)
 	head->ip.payload_len = cpu_to_be16(sizeof(head->udp) + len);
 	mask_udp(&head->udp, head->bth, len);
 	return smr_crc32(ICRC_SEED, head,
-			 offsetof(struct icrc_head6, bth) + BTH_PSN);
+			 offsetof(struct icrc_head6, bth) + SMR_BTH_PSN);
 }
 
 static u32 seal_head4(const struct smr_path *path, u16 sport, u16 id,
@@ -112,33 +103,6 @@ static u32 seal_head6(const struct smr_path *path, u16 sport, const u8 *bth,
 	return crc_head6(&head, len);
 }
 
-/* The BTH without the PSN, as the ICRC covers it: resv8a counts as ones. */
-static u64 bth_start(const u8 *bth)
-{
-	return get_unaligned_be64(bth) | 0xffULL << (8 * (7 - BTH_RESV8A));
-}
-
-/*
- * The CRC of a packet's headers. The headers of a train's packets differ only in the IPv4
- * identification and the PSN, as long as opcode and length are the same. A CRC is linear. So
- * the CRC of all before the PSN is computed once, and the effect of the identification is
- * looked up.
- */
-static u32 head_crc(const struct smr_icrc *icrc, const u8 *bth, u16 id)
-{
-	u16 change = (__force u16)(cpu_to_be16(id) ^ cpu_to_be16(icrc->id));
-
-	return smr_crc32_4(icrc->crc ^
-			   smr_crc32_2_behind_30(le16_to_cpu((__force __le16)change)),
-			   get_unaligned_le32(bth + BTH_PSN));
-}
-
-static bool head_known(const struct smr_icrc *icrc, const u8 *bth,
-		       unsigned int len)
-{
-	return icrc->len == len && icrc->bth == bth_start(bth);
-}
-
 /**
  * smr_icrc_begin() - begin the ICRC of a segment to send
  * @icrc: zeroed when @path or @sport changes
@@ -158,19 +122,15 @@ u32 smr_icrc_begin(struct smr_icrc *icrc, const struct smr_path *path,
 		   unsigned int len)
 {
 	bool ip4 = path->family == AF_INET;
-	u32 crc;
 
-	if (!head_known(icrc, seg, len)) {
+	if (!smr_icrc_covers(icrc, seg, len)) {
 		icrc->crc = ip4 ? seal_head4(path, sport, id, seg, len) :
 				  seal_head6(path, sport, seg, len);
 		icrc->id = id;
-		icrc->bth = bth_start(seg);
+		icrc->bth = smr_icrc_bth(seg);
 		icrc->len = len;
 	}
-	crc = head_crc(icrc, seg, ip4 ? id : icrc->id);
-	if (hdr_len == SMR_BTH_LEN)
-		return crc;
-	return smr_crc32(crc, seg + SMR_BTH_LEN, hdr_len - SMR_BTH_LEN);
+	return smr_icrc_head(icrc, seg, hdr_len, ip4 ? id : icrc->id);
 }
 
 static u32 check_head4(const struct sk_buff *skb, const u8 *bth,
@@ -207,7 +167,7 @@ static bool head_learn(struct smr_icrc *icrc, const struct sk_buff *skb,
 	icrc->crc = ip4 ? check_head4(skb, bth, len) :
 			  check_head6(skb, bth, len);
 	icrc->id = icrc->first_id;
-	icrc->bth = bth_start(bth);
+	icrc->bth = smr_icrc_bth(bth);
 	icrc->len = len;
 	return true;
 }
@@ -226,11 +186,10 @@ void smr_icrc_read(struct smr_icrc *icrc, const struct sk_buff *skb)
 	u64 ends;
 	u32 rest;
 
-	icrc->same_id = false;
-	icrc->id_known = false;
 	if (smr_rx_info(skb)->family != AF_INET) {
 		icrc->len = 0;
 		icrc->first_id = 0;
+		icrc->same_id = true;
 		return;
 	}
 	ends = (u64)(__force u32)ip->saddr << 32 | (__force u32)ip->daddr;
@@ -293,7 +252,7 @@ static bool segment_get(struct smr_icrc *icrc, struct smr_cursor *cur,
 	s->whole = s->bth && there >= s->len;
 	if (!s->whole)
 		s->bth = smr_cursor_get(cur, s->off, SMR_BTH_LEN, s->buf);
-	return s->bth && (head_known(icrc, s->bth, s->len) ||
+	return s->bth && (smr_icrc_covers(icrc, s->bth, s->len) ||
 			  head_learn(icrc, cur->skb, s->bth, s->len));
 }
 
@@ -302,7 +261,7 @@ static bool is_right(const struct smr_icrc *icrc, struct smr_cursor *cur,
 		     const struct segment *s, u16 id)
 {
 	unsigned int body = s->len - SMR_BTH_LEN - SMR_ICRC_LEN;
-	u32 crc = head_crc(icrc, s->bth, id);
+	u32 crc = smr_icrc_head(icrc, s->bth, SMR_BTH_LEN, id);
 
 	if (s->whole) {
 		crc = smr_crc32(crc, s->bth + SMR_BTH_LEN, body);
@@ -312,17 +271,6 @@ static bool is_right(const struct smr_icrc *icrc, struct smr_cursor *cur,
 	       smr_icrc_is(crc, cur, s->off + SMR_BTH_LEN + body);
 }
 
-/* The IPv4 identification of a segment: it increases by one per segment, or is the same in all. */
-static u16 segment_id(const struct smr_icrc *icrc, unsigned int seg, bool same)
-{
-	return icrc->first_id + (same ? 0 : seg);
-}
-
-static bool id_is_same(const struct smr_icrc *icrc, const struct sk_buff *skb)
-{
-	return icrc->same_id || smr_rx_info(skb)->family != AF_INET;
-}
-
 /**
  * smr_icrc_ok() - check the ICRC of one segment of a received train
  * @icrc: smr_icrc_read() was called
@@ -330,7 +278,8 @@ static bool id_is_same(const struct smr_icrc *icrc, const struct sk_buff *skb)
  * @seg: index of the segment, from 0
  *
  * The stack merges packets into a train if their IPv4 identifications increase by one, and also
- * if all are the same. It does not report which, so both are tried.
+ * if all are the same. It does not report which, so both are tried, first the one that was
+ * right last.
  *
  * Return: true if the segment exists and its ICRC is correct; false also with IP options or
  *	IPv6 extension headers, which RoCEv2 packets do not have.
@@ -339,62 +288,40 @@ bool smr_icrc_ok(struct smr_icrc *icrc, struct smr_cursor *cur,
 		 unsigned int seg)
 {
 	struct segment s;
-	bool same;
 
 	if (!segment_get(icrc, cur, seg, &s))
 		return false;
-	same = id_is_same(icrc, cur->skb);
-	if (is_right(icrc, cur, &s, segment_id(icrc, seg, same))) {
-		if (seg)
-			icrc->id_known = true;
+	if (is_right(icrc, cur, &s, smr_icrc_id(icrc, seg)))
 		return true;
-	}
-	if (!seg || !may_repeat_id(cur->skb) ||
-	    !is_right(icrc, cur, &s, segment_id(icrc, seg, !same)))
+	if (!seg || !may_repeat_id(cur->skb))
 		return false;
-	icrc->same_id = !same;
-	icrc->id_known = true;
-	return true;
+	icrc->same_id = !icrc->same_id;
+	if (is_right(icrc, cur, &s, smr_icrc_id(icrc, seg)))
+		return true;
+	icrc->same_id = !icrc->same_id;
+	return false;
 }
 
 /**
- * smr_icrc_can_expect() - can ICRCs of a train be computed along with a copy?
- * @icrc: smr_icrc_ok() has found correct segments
- * @skb: the train
- *
- * Return: false if the IPv4 identification of a segment is not known yet; smr_icrc_ok() finds
- *	it.
- */
-bool smr_icrc_can_expect(const struct smr_icrc *icrc, const struct sk_buff *skb)
-{
-	return icrc->id_known || !may_repeat_id(skb);
-}
-
-/**
- * smr_icrc_expect() - begin the ICRC of a segment whose payload is checked during its copy
- * @icrc: smr_icrc_can_expect() was true
+ * smr_icrc_expect() - begin the ICRC of a segment whose only header is a BTH
+ * @icrc: smr_icrc_read() was called
  * @cur: the train
- * @seg: index of the segment, from 0. Except for the PSN, its headers are those of the last one
- *	that smr_icrc_ok() has found correct
- * @hdr_len: length of the headers, at least that of the BTH
- * @crc: set to the CRC of the headers; continue it with smr_crc32() over the payload, and check
- *	it by smr_icrc_is()
+ * @seg: index of the segment, from 0
+ * @crc: set to the CRC of the headers. The caller continues it with smr_crc32() over payload and
+ *	pad, and then calls smr_icrc_is()
  *
- * Return: false if there is no such segment.
+ * If the identifications of the train are not those that are expected, smr_icrc_is() is false,
+ * and smr_icrc_ok() finds the right ones.
+ *
+ * Return: as smr_icrc_ok(), except that the ICRC is not compared.
  */
 bool smr_icrc_expect(struct smr_icrc *icrc, struct smr_cursor *cur,
-		     unsigned int seg, unsigned int hdr_len, u32 *crc)
+		     unsigned int seg, u32 *crc)
 {
-	unsigned int off = smr_rx_info(cur->skb)->seg_len * seg;
-	u8 buf[SMR_BTH_LEN];
-	const u8 *bth;
+	struct segment s;
 
-	bth = smr_cursor_get(cur, off, SMR_BTH_LEN, buf);
-	if (!bth)
+	if (!segment_get(icrc, cur, seg, &s))
 		return false;
-	*crc = head_crc(icrc, bth, segment_id(icrc, seg,
-					      id_is_same(icrc, cur->skb)));
-	return hdr_len == SMR_BTH_LEN ||
-	       smr_cursor_crc(cur, off + SMR_BTH_LEN, hdr_len - SMR_BTH_LEN,
-			      crc);
+	*crc = smr_icrc_head(icrc, s.bth, SMR_BTH_LEN, smr_icrc_id(icrc, seg));
+	return true;
 }

@@ -28,7 +28,6 @@
 #include <net/sock.h>
 #include <net/udp.h>
 
-#include "compat/unaligned.h"
 #include "net/run.h"
 #include "net/udp_rx.h"
 #include "net/wire.h"
@@ -345,52 +344,6 @@ void *smr_train_segs(struct smr_train *train, unsigned int len, unsigned int *n)
 	if (len < train->seg_len)
 		train->max = train->nsegs;
 	return segs;
-}
-
-/* The place of a segment's ICRC */
-static void *icrc_of(u8 *seg, unsigned int len)
-{
-	return seg + len - SMR_ICRC_LEN;
-}
-
-/**
- * smr_train_crcs() - begin the ICRCs of the last segments
- * @train: begun
- * @segs: the segments, as smr_train_segs() returned them; their headers are filled in
- * @hdr_len: length of the headers, from the BTH on
- * @len: bytes of each segment
- * @n: number of segments
- *
- * Stores the CRC so far in the place of each ICRC, as a u32. The caller continues it there over
- * the payload and the pad.
- */
-void smr_train_crcs(struct smr_train *train, u8 *segs, unsigned int hdr_len,
-		    unsigned int len, unsigned int n)
-{
-	u16 id = train->ip_id + train->nsegs - n;
-	u32 crc;
-
-	for (; n--; segs += len) {
-		crc = smr_icrc_begin(train->icrc, train->path, train->sport,
-				     id++, segs, hdr_len, len);
-		put_unaligned(crc, (u32 *)icrc_of(segs, len));
-	}
-}
-
-/**
- * smr_train_seal() - convert the CRCs in the places of the ICRCs into ICRCs
- * @segs: the first segment
- * @len: bytes of each
- * @n: number of segments
- */
-void smr_train_seal(u8 *segs, unsigned int len, unsigned int n)
-{
-	u32 *at;
-
-	for (; n--; segs += len) {
-		at = icrc_of(segs, len);
-		put_unaligned_le32(~get_unaligned(at), at);
-	}
 }
 
 /**

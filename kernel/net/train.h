@@ -69,9 +69,6 @@ int smr_train_begin_urgent(struct smr_train *train, struct smr_path *path,
 			   unsigned int len);
 void *smr_train_segs(struct smr_train *train, unsigned int len,
 		     unsigned int *n);
-void smr_train_crcs(struct smr_train *train, u8 *segs, unsigned int hdr_len,
-		    unsigned int len, unsigned int n);
-void smr_train_seal(u8 *segs, unsigned int len, unsigned int n);
 struct sk_buff *smr_train_copy(const struct smr_train *train);
 int smr_train_send(struct smr_train *train, struct smr_refused *refused);
 void smr_train_abort(struct smr_train *train);

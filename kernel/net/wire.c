@@ -6,6 +6,7 @@
  */
 #include "net/wire.h"
 
+#include <linux/minmax.h>
 #include <linux/string.h>
 #include <rdma/ib_pack.h>
 
@@ -132,21 +133,30 @@ const struct smr_op_info *smr_wire_op(u8 opcode)
 	return &op_table[opcode];
 }
 
-static bool bth_get(struct smr_hdr *hdr, const struct wire_bth *bth)
+/**
+ * smr_wire_parse_bth() - read the BTH of a segment
+ * @seg: the BTH
+ * @bth: written in full; undefined on error
+ *
+ * Return: false if the opcode is unknown, or the transport version is not 0.
+ */
+bool smr_wire_parse_bth(const u8 *seg, struct smr_bth *bth)
 {
-	u32 psn = be32_to_cpu(bth->psn);
+	const struct wire_bth *wire = (const struct wire_bth *)seg;
+	u32 psn = be32_to_cpu(wire->psn);
 
-	hdr->opcode = bth->opcode;
-	hdr->op = smr_wire_op(bth->opcode);
-	hdr->solicited = bth->flags & BTH_SOLICITED;
-	hdr->migreq = bth->flags & BTH_MIGREQ;
-	hdr->pad = bth->flags >> BTH_PAD_SHIFT & BTH_PAD_MASK;
-	hdr->pkey = be16_to_cpu(bth->pkey);
-	hdr->qpn = be32_to_cpu(bth->qpn) & SMR_QPN_MASK;
-	hdr->psn = psn & SMR_PSN_MASK;
-	hdr->ack_req = psn & BTH_ACK_REQ;
+	bth->op = smr_wire_op(wire->opcode);
+	bth->opcode = wire->opcode;
+	bth->solicited = wire->flags & BTH_SOLICITED;
+	bth->migreq = wire->flags & BTH_MIGREQ;
+	bth->ack_req = psn & BTH_ACK_REQ;
+	bth->becn = false;
+	bth->pad = wire->flags >> BTH_PAD_SHIFT & BTH_PAD_MASK;
+	bth->pkey = be16_to_cpu(wire->pkey);
+	bth->qpn = be32_to_cpu(wire->qpn) & SMR_QPN_MASK;
+	bth->psn = psn & SMR_PSN_MASK;
 
-	return hdr->op->flags & SMR_OP_VALID && !(bth->flags & BTH_VERSION);
+	return bth->op->flags & SMR_OP_VALID && !(wire->flags & BTH_VERSION);
 }
 
 static void bth_put(struct wire_bth *bth, const struct smr_hdr *hdr)
@@ -268,6 +278,37 @@ static void result_put(u8 *p, const struct smr_hdr *hdr, u32 flags)
 		memset(p, 0, SMR_CNP_RESERVED);
 }
 
+/* Read the headers at @p, where all bytes of the segment are that a header may have. */
+static int headers_get(struct smr_hdr *hdr, const u8 *p, unsigned int seg_len)
+{
+	unsigned int rest = seg_len - SMR_ICRC_LEN;
+
+	memset(hdr, 0, sizeof(*hdr));
+	if (!smr_wire_parse_bth(p, &hdr->bth))
+		return -EINVAL;
+	if (rest < hdr->op->hdr_len || rest - hdr->op->hdr_len < hdr->pad)
+		return -EINVAL;
+
+	p = target_get(hdr, p + SMR_BTH_LEN, hdr->op->flags);
+	result_get(hdr, p, hdr->op->flags);
+	hdr->len = rest - hdr->op->hdr_len - hdr->pad;
+	return 0;
+}
+
+/*
+ * As headers_get(), for headers that are not in one piece. A separate function, because kernels
+ * may be configured to zero all stack variables.
+ */
+static noinline_for_stack int headers_gather(struct smr_cursor *cur, unsigned int off,
+					     unsigned int seg_len, struct smr_hdr *hdr)
+{
+	u8 copy[SMR_MAX_HDR_LEN];
+
+	if (!smr_cursor_gather(cur, off, min_t(unsigned int, seg_len, sizeof(copy)), copy))
+		return -EINVAL;
+	return headers_get(hdr, copy, seg_len);
+}
+
 /**
  * smr_wire_parse() - read the headers of one segment
  * @cur: a packet as struct smr_rx_info describes it
@@ -285,30 +326,17 @@ static void result_put(u8 *p, const struct smr_hdr *hdr, u32 flags)
 int smr_wire_parse(struct smr_cursor *cur, unsigned int off,
 		   unsigned int seg_len, struct smr_hdr *hdr)
 {
-	unsigned int room = min_t(unsigned int, seg_len, SMR_MAX_HDR_LEN);
-	u8 copy[SMR_MAX_HDR_LEN];
-	unsigned int rest;
+	unsigned int there;
 	const u8 *p;
 
 	if (seg_len < SMR_BTH_LEN + SMR_ICRC_LEN || seg_len % 4)
 		return -EINVAL;
-
-	p = smr_cursor_get(cur, off, room, copy);
+	p = smr_cursor_at(cur, off, &there);
 	if (!p)
 		return -EINVAL;
-
-	memset(hdr, 0, sizeof(*hdr));
-	if (!bth_get(hdr, (const struct wire_bth *)p))
-		return -EINVAL;
-
-	rest = seg_len - SMR_ICRC_LEN;
-	if (rest < hdr->op->hdr_len || rest - hdr->op->hdr_len < hdr->pad)
-		return -EINVAL;
-
-	p = target_get(hdr, p + SMR_BTH_LEN, hdr->op->flags);
-	result_get(hdr, p, hdr->op->flags);
-	hdr->len = rest - hdr->op->hdr_len - hdr->pad;
-	return 0;
+	if (unlikely(there < min_t(unsigned int, seg_len, SMR_MAX_HDR_LEN)))
+		return headers_gather(cur, off, seg_len, hdr);
+	return headers_get(hdr, p, seg_len);
 }
 
 /**
@@ -330,53 +358,44 @@ void smr_wire_build(void *seg, const struct smr_hdr *hdr)
 }
 
 /**
- * smr_wire_build_alike() - write the headers of segments that differ only in their PSN
- * @segs: the place of the first BTH, as for smr_wire_build()
- * @stride: bytes from there to the next BTH
- * @n: number of segments
- * @hdr: headers of the first, as for smr_wire_build(). The PSNs increase from there
+ * smr_wire_build_next() - write the headers of a segment that differ only in their PSN
+ * @next: the place of the BTH, as for smr_wire_build()
+ * @seg: the headers of the segment before it
+ * @hdr_len: their length
  */
-void smr_wire_build_alike(void *segs, unsigned int stride, unsigned int n,
-			  const struct smr_hdr *hdr)
+void smr_wire_build_next(u8 *next, const u8 *seg, unsigned int hdr_len)
 {
-	unsigned int len = smr_wire_op(hdr->opcode)->hdr_len, i;
-	u32 ack_req = hdr->ack_req ? BTH_ACK_REQ : 0;
-	struct wire_bth *bth;
+	struct wire_bth *bth = (struct wire_bth *)next;
+	u32 psn;
 
-	smr_wire_build(segs, hdr);
-	for (i = 1; i < n; i++) {
-		bth = segs + i * stride;
-		memcpy(bth, segs, len);
-		bth->psn = cpu_to_be32(smr_psn_add(hdr->psn, i) | ack_req);
-	}
+	memcpy(next, seg, SMR_BTH_LEN);
+	if (hdr_len > SMR_BTH_LEN)
+		memcpy(next + SMR_BTH_LEN, seg + SMR_BTH_LEN, hdr_len - SMR_BTH_LEN);
+	psn = be32_to_cpu(bth->psn);
+	bth->psn = cpu_to_be32((psn & ~SMR_PSN_MASK) | smr_psn_add(psn, 1));
 }
 
 /**
- * smr_wire_follows() - do the headers of two packets differ only in their place in the message?
- * @first: headers of the first packet
- * @other: headers of the other packet, not checked yet
- * @hdr_len: length of those of @first
- * @n: number of PSNs by which @other must follow @first
- * @ack_req: set if @other requests an ACK; not cleared otherwise
+ * smr_wire_follows() - do the headers of a packet differ from those of an earlier one only in
+ *	their place in the message?
+ * @seg: the headers of the packet, not checked yet; smr_icrc_covers() has compared its
+ *	length, and the BTH up to the PSN
+ * @first: headers of the earlier one, a packet in the middle of a message
+ * @n: number of PSNs by which the packet must follow @first
+ * @ack_req: set to whether it requests an ACK
  *
  * Reserved fields need not be the same.
  *
  * Return: true if they do.
  */
-bool smr_wire_follows(const u8 *first, const u8 *other, unsigned int hdr_len,
-		      u32 n, bool *ack_req)
+bool smr_wire_follows(const u8 *seg, const struct smr_hdr *first, u32 n,
+		      bool *ack_req)
 {
-	const struct wire_bth *a = (const void *)first, *b = (const void *)other;
-	u32 psn = be32_to_cpu(b->psn);
+	u32 psn = be32_to_cpu(((const struct wire_bth *)seg)->psn);
 
-	if (memcmp(a, b, offsetof(struct wire_bth, qpn)) ||
-	    (a->qpn ^ b->qpn) & cpu_to_be32(SMR_QPN_MASK) ||
-	    (psn & SMR_PSN_MASK) !=
-	    smr_psn_add(be32_to_cpu(a->psn) & SMR_PSN_MASK, n) ||
-	    memcmp(first + sizeof(*a), other + sizeof(*b),
-		   hdr_len - sizeof(*a)))
+	*ack_req = psn & BTH_ACK_REQ;
+	if ((psn & SMR_PSN_MASK) != smr_psn_add(first->psn, n))
 		return false;
-	if (psn & BTH_ACK_REQ)
-		*ack_req = true;
-	return true;
+	return !(first->op->flags & SMR_OP_XRCETH) ||
+	       (get_unaligned_be32(seg + SMR_BTH_LEN) & SMR_QPN_MASK) == first->srqn;
 }

@@ -7,6 +7,7 @@
 #define SMR_WIRE_H
 
 #include <linux/bits.h>
+#include <linux/stddef.h>
 #include <linux/types.h>
 
 struct smr_cursor;
@@ -130,23 +131,25 @@ enum smr_transport {
  * @feth: FETH
  * @len: bytes of payload, without pad and ICRC
  *
- * Fields of headers that the opcode does not have are 0.
+ * Fields of headers that the opcode does not have are 0. Those of the BTH are also a struct
+ * smr_bth, bth.
  */
 struct smr_hdr {
-	const struct smr_op_info *op;
-	u8 opcode;
-	bool solicited;
-	bool migreq;
-	bool ack_req;
-	bool becn;
-	u8 pad;
-	u8 syndrome;
-	u16 pkey;
-	u32 qpn;
-	u32 psn;
+	struct_group_tagged(smr_bth, bth, const struct smr_op_info *op;
+		u8 opcode;
+		bool solicited;
+		bool migreq;
+		bool ack_req;
+		bool becn;
+		u8 pad;
+		u16 pkey;
+		u32 qpn;
+		u32 psn;
+	);
 	u64 va;
 	u32 rkey;
 	u32 dma_len;
+	u8 syndrome;
 	u32 msn;
 	u64 compare;
 	u64 swap_add;
@@ -180,13 +183,13 @@ enum smr_nak_code {
 };
 
 const struct smr_op_info *smr_wire_op(u8 opcode);
+bool smr_wire_parse_bth(const u8 *seg, struct smr_bth *bth);
 int smr_wire_parse(struct smr_cursor *cur, unsigned int off,
 		   unsigned int seg_len, struct smr_hdr *hdr);
 void smr_wire_build(void *seg, const struct smr_hdr *hdr);
-void smr_wire_build_alike(void *segs, unsigned int stride, unsigned int n,
-			  const struct smr_hdr *hdr);
-bool smr_wire_follows(const u8 *first, const u8 *other, unsigned int hdr_len,
-		      u32 n, bool *ack_req);
+void smr_wire_build_next(u8 *next, const u8 *seg, unsigned int hdr_len);
+bool smr_wire_follows(const u8 *seg, const struct smr_hdr *first, u32 n,
+		      bool *ack_req);
 
 /* IBTA 10.9.3: full and limited members belong to the same partition. */
 static inline bool smr_pkey_ok(u16 pkey)

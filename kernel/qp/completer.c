@@ -208,9 +208,8 @@ enum comp_data {
 /* A response, or several similar ones of a train */
 struct response {
 	struct smr_rx_train train;
-	struct smr_hdr hdr;	/* of the first one */
+	struct smr_hdr *hdr;	/* of the first one */
 	struct smr_swqe *wqe;	/* what it answers */
-	unsigned int off;	/* where its payload begins */
 	u32 count;
 };
 
@@ -244,7 +243,7 @@ static bool data_fits(const struct smr_qp *qp, const struct smr_swqe *wqe,
 static enum comp_data data_check(struct smr_qp *qp, struct response *r,
 				 u16 want, struct smr_budget *budget)
 {
-	const struct smr_hdr *hdr = &r->hdr;
+	const struct smr_hdr *hdr = r->hdr;
 	u32 flags;
 
 	if (smr_psn_diff(hdr->psn, qp->snd.una) < 0 ||
@@ -275,12 +274,12 @@ static enum comp_data data_check(struct smr_qp *qp, struct response *r,
 static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 				struct smr_budget *budget, u8 *status)
 {
-	bool atomic = r->hdr.op->flags & SMR_OP_ATOMICACK;
+	bool atomic = r->hdr->op->flags & SMR_OP_ATOMICACK;
 	struct smr_sgl *sgl = &qp->comp.sgl;
 	const struct smr_swqe *wqe = r->wqe;
 	u64 skip = atomic ? 0 :
-		   (u64)smr_psn_off(r->hdr.psn, wqe->psn) * qp->mtu;
-	u32 len = atomic ? sizeof(r->hdr.orig) : r->hdr.len * r->count;
+		   (u64)smr_psn_off(r->hdr->psn, wqe->psn) * qp->mtu;
+	u32 len = atomic ? sizeof(r->hdr->orig) : r->hdr->len * r->count;
 	enum smr_step step = SMR_STEP_DONE;
 	enum smr_key_verdict verdict;
 	int err = 0;
@@ -294,10 +293,9 @@ static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 		return SMR_STEP_DONE;
 	}
 	if (atomic)
-		err = smr_sgl_write(sgl, &r->hdr.orig, len);
+		err = smr_sgl_write(sgl, &r->hdr->orig, len);
 	else if (len)
-		err = smr_rx_train_copy(&r->train, sgl, r->off, r->hdr.len,
-					len, 0);
+		err = smr_rx_train_copy(&r->train, sgl, r->hdr, &r->count, 0, budget);
 	if (err == SMR_PAGE_MISSING)
 		step = smr_paging_fault(&qp->comp.paging, budget, sgl, true, &err);
 	else if (err == -EBADMSG)
@@ -311,7 +309,7 @@ static enum smr_step data_place(struct smr_qp *qp, struct response *r,
 /* The data of the packets has been copied. The last packet completes the request. */
 static void data_placed(struct smr_qp *qp, const struct response *r)
 {
-	u32 next = smr_psn_add(r->hdr.psn, r->count);
+	u32 next = smr_psn_add(r->hdr->psn, r->count);
 
 	qp->comp.gap = false;
 	if (next == smr_psn_add(r->wqe->psn, r->wqe->npsn))
@@ -320,24 +318,15 @@ static void data_placed(struct smr_qp *qp, const struct response *r)
 		smr_out_advance(qp, next);
 }
 
-/* The number of similar responses that follow this one */
-static u32 data_alike(struct smr_qp *qp, struct response *r, unsigned int seg,
-		      struct smr_budget *budget)
-{
-	return smr_rx_train_alike(&r->train, seg,
-				  smr_rd_req_middles(&qp->rd_req,
-						     r->hdr.psn), &r->hdr,
-				  budget);
-}
-
 /* A response of a READ or of an atomic. AGAIN, WAIT, DEFER: it is not consumed. */
 static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
-			       unsigned int seg, struct smr_budget *budget)
+			       struct smr_budget *budget)
 {
-	bool atomic = r->hdr.op->flags & SMR_OP_ATOMICACK;
+	bool atomic = r->hdr->op->flags & SMR_OP_ATOMICACK;
 	u8 status = IB_WC_SUCCESS;
 	enum comp_data data;
 	enum smr_step step;
+	u32 max;
 
 	data = data_check(qp, r, atomic ? SMR_WR_ATOMIC :
 					  SMR_WR_READ | SMR_WR_CONFIRMED, budget);
@@ -350,22 +339,26 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 	case COMP_DATA_DROP:
 		return SMR_STEP_DONE;
 	case COMP_DATA_GAP:
-		smr_out_gap(qp, r->hdr.psn);
+		smr_out_gap(qp, r->hdr->psn);
 		return SMR_STEP_DONE;
 	case COMP_DATA_BAD:
+		if (smr_rx_train_doubt(&r->train, r->count))
+			return SMR_STEP_AGAIN;
 		if (smr_out_head(qp))
 			smr_send_fail(qp, IB_WC_BAD_RESP_ERR);
 		return SMR_STEP_DONE;
 	case COMP_DATA_MORE:
 		return SMR_STEP_AGAIN;
 	}
-	do {
-		if (r->hdr.op->flags & SMR_OP_MIDDLE)
-			r->count = 1 + data_alike(qp, r, seg, budget);
-		step = data_place(qp, r, budget, &status);
-	} while (step == SMR_STEP_AGAIN);
+	if (r->hdr->op->flags & SMR_OP_MIDDLE)
+		r->count = smr_rx_train_max(&r->train,
+					    smr_rd_req_middles(&qp->rd_req, r->hdr->psn), budget);
+	max = r->count;
+	step = data_place(qp, r, budget, &status);
 	if (step != SMR_STEP_DONE)
 		return step;
+	if (status && smr_rx_train_doubt(&r->train, max))
+		return SMR_STEP_AGAIN;
 	if (status)
 		smr_send_fail(qp, status);
 	else
@@ -375,9 +368,9 @@ static enum smr_step comp_data(struct smr_qp *qp, struct response *r,
 
 /* Handle one or several valid packets. AGAIN, WAIT, DEFER: they are not consumed. */
 static enum smr_step comp_take(struct smr_qp *qp, struct response *r,
-			       unsigned int seg, struct smr_budget *budget)
+			       struct smr_budget *budget)
 {
-	const struct smr_hdr *hdr = &r->hdr;
+	const struct smr_hdr *hdr = r->hdr;
 	bool first = !qp->comp.again;
 
 	/* The oldest work request is handed to a local peer: a stale packet must not retire it. */
@@ -387,10 +380,16 @@ static enum smr_step comp_take(struct smr_qp *qp, struct response *r,
 		trace_smr_aeth(&qp->ibqp, hdr->opcode, hdr->syndrome,
 			       hdr->msn, hdr->psn, qp->snd.una);
 	if (hdr->op->flags & (SMR_OP_PAYLOAD | SMR_OP_ATOMICACK))
-		return comp_data(qp, r, seg, budget);
+		return comp_data(qp, r, budget);
 	if (first)
 		smr_qp_inc(qp, SMR_CNT_ACKS_RX);
 	return comp_aeth(qp, hdr->syndrome, hdr->psn, budget);
+}
+
+/* Is this the next packet of a READ? Then the PSN says where its payload belongs. */
+static bool data_is_next(const struct smr_qp *qp, const struct smr_hdr *hdr)
+{
+	return hdr->op->flags & SMR_OP_MIDDLE && hdr->len && hdr->psn == qp->snd.una;
 }
 
 /* Check and handle one or several packets. AGAIN, WAIT, DEFER: they are not consumed. */
@@ -399,17 +398,17 @@ static enum smr_step comp_packet(struct smr_qp *qp, struct response *r,
 {
 	enum smr_step step;
 
-	r->off = smr_rx_train_parse(qp, &r->train, seg, true, &r->hdr, budget);
-	if (!r->off)
+	if (!smr_rx_train_parse(qp, &r->train, seg, true, r->hdr, budget) ||
+	    !smr_rx_train_check(qp, &r->train, data_is_next(qp, r->hdr), r->hdr))
 		return SMR_STEP_DONE;
-	if (r->hdr.op->flags & SMR_OP_CNP) {
-		smr_ecn_notified(qp, &r->hdr);
+	if (r->hdr->op->flags & SMR_OP_CNP) {
+		smr_ecn_notified(qp, r->hdr);
 		return SMR_STEP_DONE;
 	}
-	step = comp_take(qp, r, seg, budget);
+	step = comp_take(qp, r, budget);
 	qp->comp.again = step == SMR_STEP_AGAIN;
 	if (step == SMR_STEP_DONE)
-		smr_ecn_look(qp, r->train.skb, &r->hdr, r->count);
+		smr_ecn_look(qp, r->train.skb, r->hdr, r->count);
 	return step;
 }
 
@@ -424,6 +423,7 @@ static noinline enum smr_step comp_skb(struct smr_qp *qp, struct sk_buff *skb,
 	struct response r;
 	enum smr_step step;
 
+	r.hdr = &comp->hdr;
 	r.count = 1;
 	smr_rx_train_init(&r.train, skb, &comp->icrc);
 	step = comp_packet(qp, &r, smr_rx_part(skb)->first + comp->seg, budget);

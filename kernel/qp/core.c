@@ -95,24 +95,24 @@ void smr_qptab_del(struct smr_qptab *tab, struct smr_qp_handle *handle)
 /**
  * smr_qptab_stray() - count and log a packet for a QP number that does not exist
  * @tab: the namespace's table
- * @hdr: its headers
+ * @bth: its BTH
  * @from: address that it came from
  * @count: number of such packets
  *
  * Context: any.
  */
-void smr_qptab_stray(struct smr_qptab *tab, const struct smr_hdr *hdr,
+void smr_qptab_stray(struct smr_qptab *tab, const struct smr_bth *bth,
 		     const struct in6_addr *from, u32 count)
 {
 	struct smr_abi_why rec = {
-		.qpn = hdr->qpn,
-		.opcode = hdr->opcode,
-		.psn = hdr->psn,
+		.qpn = bth->qpn,
+		.opcode = bth->opcode,
+		.psn = bth->psn,
 	};
 	struct smr_why why;
 
 	atomic64_add(count, &tab->strays);
-	smr_why(&why, DROP_NO_QP, hdr->opcode);
+	smr_why(&why, DROP_NO_QP, bth->opcode);
 	if (!smr_why_may_add(tab->whys, why.id))
 		return;
 	memcpy(rec.peer, from, sizeof(rec.peer));

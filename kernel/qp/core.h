@@ -297,6 +297,7 @@ struct smr_requester {
  * @icrc: cached CRC state of received packets
  * @rnr_again: RNR NAKs since the last progress
  * @paging: pages that the data of responses is copied to
+ * @hdr: scratch: the headers of the response
  * @sgl: scratch
  *
  * Owned by the send task except @queue.
@@ -312,6 +313,7 @@ struct smr_completer {
 	u32 gap_end;
 	u32 rnr_again;
 	struct smr_paging paging;
+	struct smr_hdr hdr;
 	struct smr_sgl sgl;
 };
 
@@ -332,7 +334,7 @@ struct smr_completer {
  * @verdict: on it, when its execution has returned SMR_STEP_DONE
  */
 struct smr_op {
-	struct smr_hdr hdr;
+	struct smr_hdr *hdr;
 	struct sk_buff *skb;
 	struct smr_rx_train *train;
 	struct smr_local *local;
@@ -442,6 +444,7 @@ enum smr_comp_op {
  * @read: READ in progress
  * @paging: pages that requests need on this side
  * @served: counts of work done, for diagnosis
+ * @hdr: scratch: the headers of the request. Zeroed if the QP receives frames
  * @sgl: scratch
  *
  * Owned by the response task except @queue and @inbox.
@@ -483,6 +486,7 @@ struct smr_responder {
 	struct smr_read_stream read;
 	struct smr_paging paging;
 	struct smr_served served;
+	struct smr_hdr hdr;
 	struct smr_sgl sgl;
 };
 
@@ -775,7 +779,7 @@ void smr_qptab_del(struct smr_qptab *tab, struct smr_qp_handle *handle);
 void smr_qptab_fini(struct smr_qptab *tab);
 
 struct smr_qp *__must_check smr_qp_get(struct smr_qp_handle *handle);
-void __cold smr_qptab_stray(struct smr_qptab *tab, const struct smr_hdr *hdr,
+void __cold smr_qptab_stray(struct smr_qptab *tab, const struct smr_bth *bth,
 			    const struct in6_addr *from, u32 count);
 struct smr_qp *__must_check smr_qp_find(struct smr_qptab *tab, u32 qpn);
 void smr_qp_put(struct smr_qp *qp);

@@ -41,11 +41,11 @@ static inline struct smr_cc_event smr_ecn_event(const struct smr_qp *qp)
  * Is a packet of the QP's service? A CNP is accepted by all services whose QPs have a window.
  */
 static inline bool smr_ecn_service_ok(const struct smr_qp *qp,
-				      const struct smr_hdr *hdr)
+				      const struct smr_bth *bth)
 {
-	if (hdr->op->flags & SMR_OP_CNP)
+	if (bth->op->flags & SMR_OP_CNP)
 		return smr_qp_is_reliable(qp);
-	return (hdr->opcode & SMR_TRANSPORT_MASK) == qp->service;
+	return (bth->opcode & SMR_TRANSPORT_MASK) == qp->service;
 }
 
 #endif /* SMR_ECN_H */

@@ -197,7 +197,7 @@ void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 		smr_task_run_foreign(&peer->resp_task, budget, local);
 	} else {
 		if (!peer)
-			smr_qptab_stray(qp->env->tab, hdr, &qp->path.saddr, 1);
+			smr_qptab_stray(qp->env->tab, &hdr->bth, &qp->path.saddr, 1);
 		answer_fill(local, SMR_LOCAL_DROPPED, 0, 0);
 		answer_here(local);
 	}

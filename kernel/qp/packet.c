@@ -84,28 +84,19 @@ int smr_packet_fill(u8 *seg, const struct smr_hdr *hdr, struct smr_sgl *sgl)
 	return err;
 }
 
-/* Copy the payloads of consecutive packets, and update their CRCs. */
-static int payloads_fill(u8 *segs, unsigned int len, unsigned int n,
-			 const struct smr_hdr *hdr, struct smr_sgl *sgl)
+/* Copy the payload of a packet behind its headers, and write the pad and the ICRC. */
+static int packet_fill_sealed(struct smr_miter *from, u8 *seg, const struct smr_hdr *hdr,
+			      u32 crc)
 {
-	u8 *payload = segs + hdr->op->hdr_len, *pad = payload + hdr->len;
-	u32 *crc = (u32 *)(segs + len - SMR_ICRC_LEN);
-	struct smr_pieces to = {
-		.at = payload,
-		.left = hdr->len,
-		.each = hdr->len,
-		.gap = len - hdr->len,
-		.crc = crc,
-		.crc_step = len,
-	};
-	int err = 0;
+	u8 *end = seg + hdr->op->hdr_len + hdr->len;
+	int err;
 
-	if (hdr->len)
-		err = smr_sgl_read_pieces(sgl, &to, (size_t)n * hdr->len);
+	err = smr_miter_copy_crc(from, seg + hdr->op->hdr_len, hdr->len, &crc);
 	if (hdr->pad) {
-		memset(pad, 0, hdr->pad);
-		put_unaligned(smr_crc32(get_unaligned(crc), pad, hdr->pad), crc);
+		memset(end, 0, hdr->pad);
+		crc = smr_crc32(crc, end, hdr->pad);
 	}
+	put_unaligned_le32(~crc, end + hdr->pad);
 	return err;
 }
 
@@ -113,7 +104,7 @@ static int payloads_fill(u8 *segs, unsigned int len, unsigned int n,
  * smr_packet_append() - append packets to a train that differ only in their PSN
  * @train: begun
  * @hdr: headers of the first packet; the PSNs increase from there
- * @n: number of packets, at least 1; more than 1 only with a payload, and without a pad
+ * @n: number of packets, at least 1
  * @sgl: their payload, of which @hdr->len bytes are taken for each; may be NULL for none
  *
  * Context: any but hard interrupts.
@@ -123,20 +114,28 @@ static int payloads_fill(u8 *segs, unsigned int len, unsigned int n,
 int smr_packet_append(struct smr_train *train, const struct smr_hdr *hdr,
 		      unsigned int n, struct smr_sgl *sgl)
 {
-	unsigned int len = smr_packet_len(hdr);
-	u8 *segs;
+	unsigned int len = smr_packet_len(hdr), hdr_len = hdr->op->hdr_len, i;
+	u8 *seg = smr_train_segs(train, len, &n);
+	struct smr_miter from;
 	int err;
+	u32 crc;
+	u16 id;
 
-	segs = smr_train_segs(train, len, &n);
-	if (!segs)
+	if (!seg)
 		return 0;
-	smr_wire_build_alike(segs, len, n, hdr);
-	smr_train_crcs(train, segs, hdr->op->hdr_len, len, n);
-	err = payloads_fill(segs, len, n, hdr, sgl);
-	if (err)
-		return err;
-	smr_train_seal(segs, len, n);
-	return n;
+	id = train->ip_id + train->nsegs - n;
+	smr_wire_build(seg, hdr);
+	smr_miter_start(&from, sgl, (size_t)n * hdr->len, false);
+	for (i = 0;; seg += len) {
+		crc = smr_icrc_begin(train->icrc, train->path, train->sport, id + i, seg,
+				     hdr_len, len);
+		err = packet_fill_sealed(&from, seg, hdr, crc);
+		if (err || ++i == n)
+			break;
+		smr_wire_build_next(seg + len, seg, hdr_len);
+	}
+	smr_miter_stop(&from);
+	return err ?: n;
 }
 
 /**

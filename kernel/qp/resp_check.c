@@ -29,13 +29,13 @@ static __always_inline bool sequence_ok(const struct smr_qp *qp,
 					const struct smr_op *op)
 {
 	const struct smr_responder *resp = &qp->resp;
-	u32 flags = op->hdr.op->flags;
-	bool inside = resp->in_message && op->hdr.psn == resp->epsn;
+	u32 flags = op->hdr->op->flags;
+	bool inside = resp->in_message && op->hdr->psn == resp->epsn;
 
 	if (!inside ||
 	    (flags & SMR_OP_FIRST && qp->service == SMR_TRANSPORT_UC))
 		return flags & SMR_OP_FIRST;
-	return !(flags & SMR_OP_FIRST) && op->hdr.op->class == resp->in_class;
+	return !(flags & SMR_OP_FIRST) && op->hdr->op->class == resp->in_class;
 }
 
 static __always_inline int rights_of(const struct smr_resp_class *class, const struct smr_hdr *hdr)
@@ -55,14 +55,14 @@ static __always_inline bool permitted(const struct smr_qp *qp, const struct smr_
 static __always_inline bool payload_ok(const struct smr_qp *qp, const struct smr_op *op,
 				       const struct smr_resp_class *class)
 {
-	u32 flags = op->hdr.op->flags, len = op->hdr.len;
+	u32 flags = op->hdr->op->flags, len = op->hdr->len;
 
 	if (!class->message)
-		return len == op->hdr.op->operand;
+		return len == op->hdr->op->operand;
 	if (op->local)
 		return true;
 	if (!(flags & SMR_OP_LAST))
-		return len == qp->mtu * op->count && !op->hdr.pad;
+		return len == qp->mtu * op->count && !op->hdr->pad;
 	if (!(flags & SMR_OP_FIRST) && !len)
 		return false;
 	return len <= qp->mtu;
@@ -104,21 +104,21 @@ static enum smr_resp_verdict check_psn(const struct smr_qp *qp, u32 psn)
 enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
 				     const struct smr_op *op)
 {
-	const struct smr_resp_class *class = smr_resp_class(&op->hdr);
+	const struct smr_resp_class *class = smr_resp_class(op->hdr);
 	enum smr_resp_verdict verdict;
 
-	if ((op->hdr.opcode & SMR_TRANSPORT_MASK) != qp->service ||
+	if ((op->hdr->opcode & SMR_TRANSPORT_MASK) != qp->service ||
 	    qp->ibqp.qp_type == IB_QPT_XRC_INI) {
 		smr_qp_drop(qp, DROP_SERVICE, SMR_CNT_DROPPED, NULL,
-			    op->hdr.opcode, qp->ibqp.qp_type);
+			    op->hdr->opcode, qp->ibqp.qp_type);
 		return SMR_RESP_DROP;
 	}
-	verdict = check_psn(qp, op->hdr.psn);
+	verdict = check_psn(qp, op->hdr->psn);
 	if (verdict != SMR_RESP_OK)
 		return verdict;
-	if (op->hdr.op->class == SMR_CLASS_NONE || !smr_xrc_check(qp, op) ||
+	if (op->hdr->op->class == SMR_CLASS_NONE || !smr_xrc_check(qp, op) ||
 	    !sequence_ok(qp, op) ||
-	    !permitted(qp, &op->hdr, class) ||
+	    !permitted(qp, op->hdr, class) ||
 	    !payload_ok(qp, op, class))
 		return SMR_RESP_INV_REQ;
 	return INDIRECT_CALL_2(class->check, smr_check_write, smr_check_send, qp, op);
@@ -127,8 +127,8 @@ enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
 static void why_invalid(const struct smr_qp *qp, const struct smr_op *op,
 			struct smr_why *why)
 {
-	const struct smr_resp_class *class = smr_resp_class(&op->hdr);
-	const struct smr_hdr *hdr = &op->hdr;
+	const struct smr_resp_class *class = smr_resp_class(op->hdr);
+	const struct smr_hdr *hdr = op->hdr;
 
 	if (hdr->op->class == SMR_CLASS_NONE)
 		smr_why(why, REQ_OPCODE, hdr->opcode);
@@ -180,7 +180,7 @@ static void why_no_access(const struct smr_qp *qp, const struct smr_hdr *hdr,
 void smr_resp_why(const struct smr_qp *qp, const struct smr_op *op,
 		  struct smr_why *why)
 {
-	bool connected = op->hdr.op && qp->service != SMR_TRANSPORT_UD;
+	bool connected = op->hdr->op && qp->service != SMR_TRANSPORT_UD;
 
 	why->id = SMR_WHY_NONE;
 	switch (op->verdict) {
@@ -191,12 +191,12 @@ void smr_resp_why(const struct smr_qp *qp, const struct smr_op *op,
 	case SMR_RESP_ACCESS:
 	case SMR_RESP_IMM_ACCESS:
 		if (connected)
-			why_no_access(qp, &op->hdr, why);
+			why_no_access(qp, op->hdr, why);
 		break;
 	case SMR_RESP_TOO_LONG:
 		smr_why(why, RECV_TOO_SHORT, qp->resp.rwqe.len,
-			connected ? qp->resp.received + op->hdr.len :
-				    op->hdr.len);
+			connected ? qp->resp.received + op->hdr->len :
+				    op->hdr->len);
 		break;
 	case SMR_RESP_BAD_RECV:
 		smr_why(why, RECV_SGE, qp->rq.max_sge);

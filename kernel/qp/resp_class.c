@@ -82,14 +82,14 @@ enum smr_step smr_resp_exec(struct smr_qp *qp, struct smr_op *op, struct smr_bud
 		.qp = qp,
 		.op = op,
 		.budget = budget,
-		.len = op->hdr.len,
+		.len = op->hdr->len,
 	};
 
 	if (op->local)
-		x.len = smr_exec_slice(&x, op->hdr.len);
+		x.len = smr_exec_slice(&x, op->hdr->len);
 	/* A local operation is executed in slices; only the first one begins it. */
-	if (op->hdr.op->flags & SMR_OP_FIRST &&
+	if (op->hdr->op->flags & SMR_OP_FIRST &&
 	    !(op->local ? op->local->done : qp->resp.executed))
 		qp->resp.received = 0;
-	return INDIRECT_CALL_2(smr_resp_class(&op->hdr)->exec, smr_exec_write, smr_exec_send, &x);
+	return INDIRECT_CALL_2(smr_resp_class(op->hdr)->exec, smr_exec_write, smr_exec_send, &x);
 }

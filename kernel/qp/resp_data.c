@@ -27,12 +27,12 @@ enum smr_resp_verdict smr_check_send(struct smr_qp *qp, const struct smr_op *op)
 /* The payloads of a WRITE must add up to the length in its RETH. */
 static bool write_length_ok(const struct smr_qp *qp, const struct smr_op *op)
 {
-	u32 flags = op->hdr.op->flags;
-	u32 left = flags & SMR_OP_FIRST ? op->hdr.dma_len : qp->resp.left;
+	u32 flags = op->hdr->op->flags;
+	u32 left = flags & SMR_OP_FIRST ? op->hdr->dma_len : qp->resp.left;
 
-	if (left > SMR_MESSAGE_MAX || op->hdr.len > left)
+	if (left > SMR_MESSAGE_MAX || op->hdr->len > left)
 		return false;
-	return flags & SMR_OP_LAST ? op->hdr.len == left : op->hdr.len < left;
+	return flags & SMR_OP_LAST ? op->hdr->len == left : op->hdr->len < left;
 }
 
 /*
@@ -41,10 +41,10 @@ static bool write_length_ok(const struct smr_qp *qp, const struct smr_op *op)
  */
 static bool write_exec_checks(const struct smr_op *op)
 {
-	u32 flags = op->hdr.op->flags;
+	u32 flags = op->hdr->op->flags;
 
 	return flags & SMR_OP_LAST && !(flags & SMR_OP_IMM) &&
-	       (!op->local || op->hdr.dma_len <= SMR_RESP_SLICE);
+	       (!op->local || op->hdr->dma_len <= SMR_RESP_SLICE);
 }
 
 /**
@@ -56,13 +56,13 @@ static bool write_exec_checks(const struct smr_op *op)
  */
 enum smr_resp_verdict smr_check_write(struct smr_qp *qp, const struct smr_op *op)
 {
-	u32 flags = op->hdr.op->flags;
+	u32 flags = op->hdr->op->flags;
 	enum smr_resp_verdict verdict;
 
 	if (!write_length_ok(qp, op))
 		return SMR_RESP_INV_REQ;
-	if (flags & SMR_OP_FIRST && op->hdr.dma_len && !write_exec_checks(op)) {
-		verdict = smr_check_key(qp, &op->hdr, op->hdr.dma_len, IB_ACCESS_REMOTE_WRITE);
+	if (flags & SMR_OP_FIRST && op->hdr->dma_len && !write_exec_checks(op)) {
+		verdict = smr_check_key(qp, op->hdr, op->hdr->dma_len, IB_ACCESS_REMOTE_WRITE);
 		if (verdict != SMR_RESP_OK)
 			return flags & SMR_OP_IMM ? SMR_RESP_IMM_ACCESS :
 						    verdict;
@@ -80,7 +80,7 @@ enum smr_resp_verdict smr_check_write(struct smr_qp *qp, const struct smr_op *op
  */
 void smr_invalid_write(const struct smr_qp *qp, const struct smr_op *op, struct smr_why *why)
 {
-	const struct smr_hdr *hdr = &op->hdr;
+	const struct smr_hdr *hdr = op->hdr;
 
 	smr_why(why, REQ_WRITE_LENGTH, hdr->len,
 		hdr->op->flags & SMR_OP_FIRST ? hdr->dma_len : qp->resp.left);
@@ -99,6 +99,23 @@ static int local_copy(struct smr_sgl *to, struct smr_sgl *from, size_t len,
 	return smr_sgl_copy(to, from, tail);
 }
 
+/* Copy the payloads of packets. The request then has as many packets as were copied. */
+static int packets_copy(struct smr_exec *x, struct smr_sgl *sgl, size_t tail)
+{
+	struct smr_op *op = x->op;
+	u32 count = op->count, each = x->len / count;
+	int err;
+
+	err = smr_rx_train_copy(op->train, sgl, op->hdr, &count, tail, x->budget);
+	if (err || count == op->count)
+		return err;
+	op->count = count;
+	op->npsn = count;
+	op->hdr->len = count * each;
+	x->len = op->hdr->len;
+	return 0;
+}
+
 /*
  * Copy the payload to the open list. The last @tail bytes become visible after all
  * bytes before them.
@@ -106,16 +123,14 @@ static int local_copy(struct smr_sgl *to, struct smr_sgl *from, size_t len,
 static enum smr_step payload_in(struct smr_exec *x, size_t tail)
 {
 	struct smr_sgl *sgl = &x->qp->resp.sgl;
-	const struct smr_op *op = x->op;
 	int err = 0;
 
-	if (op->local) {
+	if (x->op->local) {
 		if (!smr_exec_open_peer(x, 0))
 			return smr_exec_end(x, SMR_RESP_PEER_PROT);
 		err = local_copy(sgl, x->theirs, x->len, tail);
 	} else if (x->len) {
-		err = smr_rx_train_copy(op->train, sgl, op->off,
-					x->len / op->count, x->len, tail);
+		err = packets_copy(x, sgl, tail);
 	}
 	if (err == SMR_PAGE_MISSING)
 		return smr_exec_fault(x, false);
@@ -133,7 +148,7 @@ static enum smr_step payload_done(struct smr_exec *x)
 
 	if (x->op->local) {
 		resp->received = x->op->local->done + x->len;
-		return smr_exec_slice_done(x, x->op->hdr.len);
+		return smr_exec_slice_done(x, x->op->hdr->len);
 	}
 	x->budget->left -= x->len;
 	resp->received += x->len;
@@ -153,7 +168,7 @@ static bool *send_executed(const struct smr_exec *x)
 /* All of a SEND has been copied. Its invalidate precedes its completion. */
 static enum smr_step send_last(struct smr_exec *x)
 {
-	const struct smr_hdr *hdr = &x->op->hdr;
+	const struct smr_hdr *hdr = x->op->hdr;
 	struct smr_qp *qp = x->qp;
 	int err;
 
@@ -190,7 +205,7 @@ enum smr_step smr_exec_send(struct smr_exec *x)
 	if (*send_executed(x))
 		return send_last(x);
 	before = op->local ? 0 : resp->received;
-	if (before + op->hdr.len > min(resp->rwqe.len, SMR_MESSAGE_MAX))
+	if (before + op->hdr->len > min(resp->rwqe.len, SMR_MESSAGE_MAX))
 		return smr_exec_end(x, SMR_RESP_TOO_LONG);
 	op->verdict = smr_recv_open(x->qp, resp->received, x->len);
 	if (op->verdict != SMR_RESP_OK)
@@ -201,17 +216,19 @@ enum smr_step smr_exec_send(struct smr_exec *x)
 		op->verdict = SMR_RESP_LOC_PROT;
 	if (smr_exec_ok(x, step))
 		step = payload_done(x);
-	return smr_exec_ok(x, step) && op->hdr.op->flags & SMR_OP_LAST ? send_last(x) : step;
+	return smr_exec_ok(x, step) && op->hdr->op->flags & SMR_OP_LAST ? send_last(x) : step;
 }
 
 /*
- * The number of bytes of a WRITE that are copied last. Many programs do not wait for a
- * completion but poll the last word of the data, and a CPU that reorders stores (arm64) may
- * make it visible first. x86 does not reorder stores, and needs no copy in two parts.
+ * The number of bytes of a WRITE's last packet, or slice, that are copied last. Many programs do
+ * not wait for a completion but poll the last word of the data, and a CPU that reorders stores
+ * (arm64) may make it visible first. x86 does not reorder stores, and needs no copy in two parts.
  */
-static size_t write_tail(u64 va, size_t len)
+static size_t write_tail(const struct smr_exec *x, u64 va)
 {
-	if (IS_ENABLED(CONFIG_X86))
+	size_t len = x->len;
+
+	if (IS_ENABLED(CONFIG_X86) || !(x->op->hdr->op->flags & SMR_OP_LAST))
 		return 0;
 	return min_t(size_t, len, ((va + len - 1) & 7) + 1);
 }
@@ -220,16 +237,16 @@ static size_t write_tail(u64 va, size_t len)
 static enum smr_step write_in(struct smr_exec *x)
 {
 	struct smr_responder *resp = &x->qp->resp;
-	bool first = x->op->hdr.op->flags & SMR_OP_FIRST;
-	u64 va = first ? x->op->hdr.va : resp->va;
-	u32 rkey = first ? x->op->hdr.rkey : resp->rkey;
+	bool first = x->op->hdr->op->flags & SMR_OP_FIRST;
+	u64 va = first ? x->op->hdr->va : resp->va;
+	u32 rkey = first ? x->op->hdr->rkey : resp->rkey;
 	enum smr_step step;
 
 	if (x->op->local)
 		va += x->op->local->done;
 	if (!smr_exec_open(x, IB_ACCESS_REMOTE_WRITE, va, rkey))
 		return smr_exec_end(x, SMR_RESP_ACCESS);
-	step = payload_in(x, write_tail(va, x->len));
+	step = payload_in(x, write_tail(x, va));
 	smr_exec_close(x);
 	return smr_exec_ok(x, step) ? payload_done(x) : step;
 }
@@ -242,7 +259,7 @@ static enum smr_step write_in(struct smr_exec *x)
  */
 enum smr_step smr_exec_write(struct smr_exec *x)
 {
-	const struct smr_hdr *hdr = &x->op->hdr;
+	const struct smr_hdr *hdr = x->op->hdr;
 	enum smr_step step;
 
 	/* Before the data, so that RNR leaves the memory unchanged. */

@@ -88,7 +88,7 @@ enum smr_resp_verdict smr_check_flush(struct smr_qp *qp, const struct smr_op *op
 {
 	struct smr_span span;
 
-	if (flush_open(qp, &op->hdr, &span) != SMR_KEY_OK)
+	if (flush_open(qp, op->hdr, &span) != SMR_KEY_OK)
 		return SMR_RESP_ACCESS;
 	smr_span_put(&span);
 	return SMR_RESP_OK;
@@ -134,11 +134,11 @@ static enum smr_step write_back(struct smr_qp *qp, struct smr_op *op, struct smr
 	struct smr_span span;
 	enum smr_step step;
 
-	if (!flush_persists(&op->hdr)) {
+	if (!flush_persists(op->hdr)) {
 		smp_mb(); /* the data is visible before the answer */
 		return SMR_STEP_DONE;
 	}
-	if (flush_open(qp, &op->hdr, &span) != SMR_KEY_OK) {
+	if (flush_open(qp, op->hdr, &span) != SMR_KEY_OK) {
 		op->verdict = SMR_RESP_ACCESS;
 		return SMR_STEP_DONE;
 	}
@@ -164,6 +164,6 @@ enum smr_step smr_exec_flush(struct smr_exec *x)
 	enum smr_step step = write_back(x->qp, x->op, x->budget);
 
 	if (smr_exec_ok(x, step) && !x->op->local)
-		smr_resp_confirm(x->qp, &x->op->hdr);
+		smr_resp_confirm(x->qp, x->op->hdr);
 	return step;
 }

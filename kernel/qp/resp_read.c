@@ -274,12 +274,12 @@ struct smr_rd_res *smr_rd_res_add(struct smr_qp *qp, const struct smr_op *op,
 	struct smr_rd_res *res = &resp->res[resp->res_next];
 
 	resp->res_next = (resp->res_next + 1) % resp->nr_res;
-	res->psn = op->hdr.psn;
+	res->psn = op->hdr->psn;
 	res->npsn = npsn;
 	res->atomic = false;
-	res->va = op->hdr.va;
-	res->rkey = op->hdr.rkey;
-	res->len = op->hdr.dma_len;
+	res->va = op->hdr->va;
+	res->rkey = op->hdr->rkey;
+	res->len = op->hdr->dma_len;
 	return res;
 }
 
@@ -301,7 +301,7 @@ static enum smr_step read_out(struct smr_exec *x)
 /* The next slice of a READ by a peer on this host */
 static enum smr_step read_slice(struct smr_exec *x)
 {
-	const struct smr_hdr *hdr = &x->op->hdr;
+	const struct smr_hdr *hdr = x->op->hdr;
 	enum smr_step step;
 
 	x->len = smr_exec_slice(x, hdr->dma_len);
@@ -321,7 +321,7 @@ static enum smr_step read_local(struct smr_exec *x)
 
 	if (smr_exec_ok(x, step))
 		smr_comp_count(x->qp, SMR_COMP_REMOTE_READ, false,
-			       x->op->hdr.dma_len);
+			       x->op->hdr->dma_len);
 	return step;
 }
 
@@ -370,7 +370,7 @@ void smr_resp_orig(struct smr_qp *qp, const struct smr_hdr *hdr, u64 orig, bool 
  */
 static bool read_exec_checks(const struct smr_op *op)
 {
-	return op->local && op->hdr.dma_len <= SMR_RESP_SLICE;
+	return op->local && op->hdr->dma_len <= SMR_RESP_SLICE;
 }
 
 /**
@@ -382,11 +382,11 @@ static bool read_exec_checks(const struct smr_op *op)
  */
 enum smr_resp_verdict smr_check_read(struct smr_qp *qp, const struct smr_op *op)
 {
-	if (op->hdr.dma_len > SMR_MESSAGE_MAX)
+	if (op->hdr->dma_len > SMR_MESSAGE_MAX)
 		return SMR_RESP_INV_REQ;
-	if (!op->hdr.dma_len || read_exec_checks(op))
+	if (!op->hdr->dma_len || read_exec_checks(op))
 		return SMR_RESP_OK;
-	return smr_check_key(qp, &op->hdr, op->hdr.dma_len, IB_ACCESS_REMOTE_READ);
+	return smr_check_key(qp, op->hdr, op->hdr->dma_len, IB_ACCESS_REMOTE_READ);
 }
 
 /**
@@ -397,7 +397,7 @@ enum smr_resp_verdict smr_check_read(struct smr_qp *qp, const struct smr_op *op)
  */
 void smr_invalid_read(const struct smr_qp *qp, const struct smr_op *op, struct smr_why *why)
 {
-	smr_why(why, REQ_READ_LENGTH, op->hdr.dma_len, SMR_MESSAGE_MAX);
+	smr_why(why, REQ_READ_LENGTH, op->hdr->dma_len, SMR_MESSAGE_MAX);
 }
 
 /**
@@ -411,7 +411,7 @@ enum smr_step smr_exec_read(struct smr_exec *x)
 	if (x->op->local)
 		return read_local(x);
 	smr_rd_res_add(x->qp, x->op, x->op->npsn);
-	read_begin(x->qp, &x->op->hdr, false);
+	read_begin(x->qp, x->op->hdr, false);
 	return SMR_STEP_DONE;
 }
 

@@ -167,7 +167,7 @@ void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 	if (op->local) {
 		smr_mirror(qp, op->local, SMR_LOCAL_REPLY, syndrome);
 		smr_loopback_answer(qp, op->local, SMR_LOCAL_REPLY, syndrome,
-				    op->hdr.psn, budget);
+				    op->hdr->psn, budget);
 		return;
 	}
 	qp->resp.nak_sent = gap || type == SMR_AETH_RNR;

@@ -28,7 +28,7 @@ static bool is_aligned(const struct smr_hdr *hdr)
  */
 enum smr_resp_verdict smr_check_atomic(struct smr_qp *qp, const struct smr_op *op)
 {
-	return is_aligned(&op->hdr) ? smr_check_key(qp, &op->hdr, sizeof(u64),
+	return is_aligned(op->hdr) ? smr_check_key(qp, op->hdr, sizeof(u64),
 						    IB_ACCESS_REMOTE_ATOMIC) : SMR_RESP_INV_REQ;
 }
 
@@ -41,9 +41,9 @@ enum smr_resp_verdict smr_check_atomic(struct smr_qp *qp, const struct smr_op *o
  */
 enum smr_resp_verdict smr_check_atomic_write(struct smr_qp *qp, const struct smr_op *op)
 {
-	if (op->hdr.dma_len != sizeof(u64) || !is_aligned(&op->hdr))
+	if (op->hdr->dma_len != sizeof(u64) || !is_aligned(op->hdr))
 		return SMR_RESP_INV_REQ;
-	return smr_check_key(qp, &op->hdr, sizeof(u64), IB_ACCESS_REMOTE_WRITE);
+	return smr_check_key(qp, op->hdr, sizeof(u64), IB_ACCESS_REMOTE_WRITE);
 }
 
 /**
@@ -54,16 +54,16 @@ enum smr_resp_verdict smr_check_atomic_write(struct smr_qp *qp, const struct smr
  */
 void smr_invalid_word(const struct smr_qp *qp, const struct smr_op *op, struct smr_why *why)
 {
-	if (is_aligned(&op->hdr))
-		smr_why(why, REQ_PAYLOAD, op->hdr.opcode, op->hdr.dma_len, qp->mtu);
+	if (is_aligned(op->hdr))
+		smr_why(why, REQ_PAYLOAD, op->hdr->opcode, op->hdr->dma_len, qp->mtu);
 	else
-		smr_why(why, REQ_UNALIGNED, op->hdr.va);
+		smr_why(why, REQ_UNALIGNED, op->hdr->va);
 }
 
 static int atomic_op(struct smr_exec *x, u64 *orig)
 {
 	const struct smr_span *span = &x->qp->resp.sgl.spans[0];
-	const struct smr_hdr *hdr = &x->op->hdr;
+	const struct smr_hdr *hdr = x->op->hdr;
 
 	/* The flags are the same for both atomics. */
 	if ((hdr->opcode & ~SMR_TRANSPORT_MASK) == IB_OPCODE_COMPARE_SWAP)
@@ -126,8 +126,8 @@ enum smr_step smr_exec_atomic(struct smr_exec *x)
 
 	x->len = sizeof(orig);
 	if (x->op->local && x->op->local->executed)
-		return atomic_local(x, x->op->hdr.orig);
-	if (!smr_exec_open(x, IB_ACCESS_REMOTE_ATOMIC, x->op->hdr.va, x->op->hdr.rkey))
+		return atomic_local(x, x->op->hdr->orig);
+	if (!smr_exec_open(x, IB_ACCESS_REMOTE_ATOMIC, x->op->hdr->va, x->op->hdr->rkey))
 		return smr_exec_end(x, SMR_RESP_ACCESS);
 	step = word_done(x, atomic_op(x, &orig));
 	smr_sgl_close(&x->qp->resp.sgl);
@@ -138,7 +138,7 @@ enum smr_step smr_exec_atomic(struct smr_exec *x)
 	res = smr_rd_res_add(x->qp, x->op, 1);
 	res->atomic = true;
 	res->orig = orig;
-	smr_resp_orig(x->qp, &x->op->hdr, orig, false);
+	smr_resp_orig(x->qp, x->op->hdr, orig, false);
 	return SMR_STEP_DONE;
 }
 
@@ -170,7 +170,7 @@ static enum smr_step operand_get(struct smr_exec *x, u64 *value)
  */
 enum smr_step smr_exec_atomic_write(struct smr_exec *x)
 {
-	const struct smr_hdr *hdr = &x->op->hdr;
+	const struct smr_hdr *hdr = x->op->hdr;
 	enum smr_step step;
 	u64 value;
 

@@ -159,29 +159,29 @@ static void op_answer(struct smr_qp *qp, const struct smr_op *op,
 	if (!op->local)
 		return;
 	smr_mirror(qp, op->local, answer, syndrome);
-	smr_loopback_answer(qp, op->local, answer, syndrome, op->hdr.psn, budget);
+	smr_loopback_answer(qp, op->local, answer, syndrome, op->hdr->psn, budget);
 }
 
 /* A request was executed: expect the next PSN. */
 static void op_advance(struct smr_qp *qp, const struct smr_op *op)
 {
 	struct smr_responder *resp = &qp->resp;
-	u32 flags = op->hdr.op->flags;
+	u32 flags = op->hdr->op->flags;
 
-	resp->epsn = smr_psn_add(op->hdr.psn, op->npsn);
+	resp->epsn = smr_psn_add(op->hdr->psn, op->npsn);
 	resp->nak_sent = false;
-	if (op->hdr.op->class == SMR_CLASS_WRITE && !(flags & SMR_OP_LAST)) {
+	if (op->hdr->op->class == SMR_CLASS_WRITE && !(flags & SMR_OP_LAST)) {
 		if (flags & SMR_OP_FIRST) {
-			resp->va = op->hdr.va;
-			resp->rkey = op->hdr.rkey;
-			resp->left = op->hdr.dma_len;
+			resp->va = op->hdr->va;
+			resp->rkey = op->hdr->rkey;
+			resp->left = op->hdr->dma_len;
 		}
-		resp->va += op->hdr.len;
-		resp->left -= op->hdr.len;
+		resp->va += op->hdr->len;
+		resp->left -= op->hdr->len;
 	}
-	resp->srqn = op->hdr.srqn;
+	resp->srqn = op->hdr->srqn;
 	resp->in_message = !(flags & SMR_OP_LAST);
-	resp->in_class = op->hdr.op->class;
+	resp->in_class = op->hdr->op->class;
 	if (!resp->in_message)
 		resp->msn = (resp->msn + 1) & SMR_PSN_MASK;
 }
@@ -193,14 +193,14 @@ static void op_tally(struct smr_qp *qp, const struct smr_op *op)
 
 	if (!qp->resp.in_message)
 		smr_tally(&served->messages, 1);
-	smr_tally(&served->bytes, op->hdr.op->class == SMR_CLASS_READ ?
-				  op->hdr.dma_len : op->hdr.len);
+	smr_tally(&served->bytes, op->hdr->op->class == SMR_CLASS_READ ?
+				  op->hdr->dma_len : op->hdr->len);
 }
 
 /* IBTA 9.8.2.2: on UC the rest of the message is dropped. */
 static void op_abandon(struct smr_qp *qp, const struct smr_op *op)
 {
-	qp->resp.epsn = smr_psn_add(op->hdr.psn, op->npsn);
+	qp->resp.epsn = smr_psn_add(op->hdr->psn, op->npsn);
 	qp->resp.in_message = false;
 }
 
@@ -234,7 +234,7 @@ static noinline u32 op_note(const struct smr_qp *qp, const struct smr_op *op,
 	if (why.id && (r->fatal || smr_why_may_add(qp->whys, why.id)))
 		smr_qp_refused(qp, &why, r->recv ?: r->shared,
 			       resp->have_rwqe ? resp->rwqe.wr_id : 0,
-			       op->hdr.opcode, op->hdr.psn);
+			       op->hdr->opcode, op->hdr->psn);
 	return why.id;
 }
 
@@ -250,8 +250,8 @@ static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 	if (qp->service == SMR_TRANSPORT_UC)
 		op_abandon(qp, op);
 	/* a frame has no headers */
-	if (r->fatal && op->hdr.op && op->hdr.op->class)
-		smr_comp_count(qp, smr_resp_class(&op->hdr)->counter, true, 0);
+	if (r->fatal && op->hdr->op && op->hdr->op->class)
+		smr_comp_count(qp, smr_resp_class(op->hdr)->counter, true, 0);
 	if (r->fatal)
 		smr_reply_fatal(qp, r, why);
 	else if (r->shared && qp->srq && qp->resp.have_rwqe)
@@ -282,9 +282,9 @@ static void op_executed(struct smr_qp *qp, const struct smr_op *op,
 		resp->acks = 0;
 		resp->unasked = false;
 	} else if (smr_qp_is_reliable(qp)) {
-		if (op->hdr.ack_req || resp->acks)
+		if (op->hdr->ack_req || resp->acks)
 			resp->acks += op->count;
-		else if (op->hdr.op->flags & SMR_OP_LAST)
+		else if (op->hdr->op->flags & SMR_OP_LAST)
 			resp->unasked = true;
 	}
 }
@@ -293,13 +293,13 @@ static void op_executed(struct smr_qp *qp, const struct smr_op *op,
 static void op_duplicate(struct smr_qp *qp, const struct smr_op *op,
 			 struct smr_budget *budget)
 {
-	const struct smr_resp_class *class = smr_resp_class(&op->hdr);
+	const struct smr_resp_class *class = smr_resp_class(op->hdr);
 
 	smr_qp_inc(qp, SMR_CNT_DUPLICATES);
 	if (op->local)
 		op_answer(qp, op, SMR_LOCAL_DROPPED, 0, budget);
 	else if (class->repeat)
-		class->repeat(qp, &op->hdr);
+		class->repeat(qp, op->hdr);
 	else
 		qp->resp.acks++;
 }
@@ -341,10 +341,10 @@ static void __cold op_not_ready(struct smr_qp *qp, const struct smr_op *op)
 {
 	if (smr_qp_is_reliable(qp))
 		smr_qp_drop(qp, DROP_NOT_READY, SMR_CNT_RNR_TX, NULL,
-			    op->hdr.opcode);
+			    op->hdr->opcode);
 	else
 		smr_qp_drop(qp, DROP_NO_RECV, SMR_CNT_NO_RECV, NULL,
-			    op->hdr.len);
+			    op->hdr->len);
 }
 
 /* smr_show_outcome() in trace.h names each of them. */
@@ -353,7 +353,7 @@ static_assert(SMR_RESP_NR == 15 && SMR_STEP_PEER == 4);
 static void op_trace(const struct smr_qp *qp, const struct smr_op *op,
 		     enum smr_step step)
 {
-	const struct smr_hdr *hdr = &op->hdr;
+	const struct smr_hdr *hdr = op->hdr;
 	bool has_key = hdr->op->flags & (SMR_OP_RETH | SMR_OP_ATOMIC);
 
 	trace_smr_request(&qp->ibqp, hdr->opcode, hdr->psn, hdr->len, op->local,
@@ -388,14 +388,14 @@ static void op_react(struct smr_qp *qp, const struct smr_op *op, struct smr_budg
 		op_duplicate(qp, op, budget);
 		return;
 	case SMR_RESP_GAP:
-		smr_qp_drop(qp, DROP_GAP, SMR_CNT_OUT_OF_SEQ, NULL, op->hdr.psn,
+		smr_qp_drop(qp, DROP_GAP, SMR_CNT_OUT_OF_SEQ, NULL, op->hdr->psn,
 			    qp->resp.epsn);
 		break;
 	case SMR_RESP_RNR:
 		op_not_ready(qp, op);
 		break;
 	case SMR_RESP_FAR:
-		smr_qp_drop(qp, DROP_PSN, SMR_CNT_BAD_PSN, NULL, op->hdr.psn,
+		smr_qp_drop(qp, DROP_PSN, SMR_CNT_BAD_PSN, NULL, op->hdr->psn,
 			    qp->resp.epsn);
 		break;
 	default:
@@ -418,7 +418,7 @@ static enum smr_step op_step(struct smr_qp *qp, struct smr_op *op,
 		return op_pending(qp, op, step, budget);
 	op_react(qp, op, budget);
 	if (op->train)
-		smr_ecn_look(qp, op->skb, &op->hdr, op->count);
+		smr_ecn_look(qp, op->skb, op->hdr, op->count);
 	op_done(qp, op);
 	if (qp->resp.acks >= ACK_COALESCE)
 		smr_reply_acks_flush(qp);
@@ -432,45 +432,60 @@ static enum smr_step op_process(struct smr_qp *qp, struct smr_op *op,
 	enum smr_step step;
 
 	/* smr_resp_check() checks the result, after the PSN. */
-	smr_xrc_enter(qp, op->hdr.srqn);
+	smr_xrc_enter(qp, op->hdr->srqn);
 	step = op_step(qp, op, budget);
 	smr_xrc_leave(qp);
 	return step;
+}
+
+/*
+ * Is this the next packet of the message in progress, without an effect of its own? Then the QP's
+ * state says where its payload belongs.
+ */
+static bool op_is_next(const struct smr_qp *qp, const struct smr_op *op)
+{
+	const struct smr_responder *resp = &qp->resp;
+	u32 flags = op->hdr->op->flags;
+
+	return !(flags & SMR_OP_FIRST) && op->hdr->op->hdr_len == SMR_BTH_LEN && op->hdr->len &&
+	       resp->in_message && op->hdr->psn == resp->epsn &&
+	       op->hdr->op->class == resp->in_class;
 }
 
 /* Parse the next packet. False: it is invalid, and is dropped. */
 static bool op_parse(struct smr_qp *qp, struct smr_op *op, unsigned int seg,
 		     struct smr_budget *budget)
 {
-	op->off = smr_rx_train_parse(qp, op->train, seg, false, &op->hdr, budget);
-	if (!op->off)
+	op->off = smr_rx_train_parse(qp, op->train, seg, false, op->hdr, budget);
+	if (!op->off || !smr_rx_train_check(qp, op->train, op_is_next(qp, op), op->hdr))
 		return false;
 	op->npsn = 1;
-	if (op->hdr.op->class == SMR_CLASS_READ)
-		op->npsn = max_t(u32, 1, DIV_ROUND_UP((u64)op->hdr.dma_len,
+	if (op->hdr->op->class == SMR_CLASS_READ)
+		op->npsn = max_t(u32, 1, DIV_ROUND_UP((u64)op->hdr->dma_len,
 						      qp->mtu));
 	return true;
 }
 
 /*
  * The number of packets in the middle of a message that may follow this one without a separate
- * check. A packet beyond the end of the memory is excluded: it is refused when it is the first.
+ * check. They leave a byte for the LAST. A packet beyond the end of the memory is excluded: it is
+ * refused when it is the first.
  */
 static u32 op_may_grow(const struct smr_qp *qp, const struct smr_op *op)
 {
 	const struct smr_responder *resp = &qp->resp;
-	u32 flags = op->hdr.op->flags;
+	u32 flags = op->hdr->op->flags;
 	u64 left;
 
 	if (!(flags & SMR_OP_MIDDLE) || !resp->in_message ||
-	    op->hdr.psn != resp->epsn || op->hdr.len != qp->mtu)
+	    op->hdr->psn != resp->epsn || op->hdr->len != qp->mtu)
 		return 0;
-	if (op->hdr.op->class == SMR_CLASS_WRITE)
+	if (op->hdr->op->class == SMR_CLASS_WRITE)
 		left = resp->left;
 	else
 		left = resp->have_rwqe ? resp->rwqe.len - resp->received : 0;
-	left /= qp->mtu;
-	return left > 1 ? left - 1 : 0;
+	left = left ? (left - 1) / qp->mtu : 0;
+	return left ? left - 1 : 0;
 }
 
 static enum smr_step respond_wire(struct smr_qp *qp, struct sk_buff *skb,
@@ -479,9 +494,9 @@ static enum smr_step respond_wire(struct smr_qp *qp, struct sk_buff *skb,
 	unsigned int seg = smr_rx_part(skb)->first + qp->resp.seg;
 	struct smr_rx_train train;
 	struct smr_op op;
-	u32 more;
 
-	/* op_parse() fills in the rest; zeroing it first would take as long. */
+	/* op_parse() fills in the rest. */
+	op.hdr = &qp->resp.hdr;
 	op.skb = skb;
 	op.train = &train;
 	op.local = NULL;
@@ -491,11 +506,9 @@ static enum smr_step respond_wire(struct smr_qp *qp, struct sk_buff *skb,
 		op_done(qp, &op);
 		return SMR_STEP_DONE;
 	}
-	more = smr_rx_train_alike(&train, seg, op_may_grow(qp, &op), &op.hdr,
-				  budget);
-	op.count += more;
-	op.npsn += more;
-	op.hdr.len += more * qp->mtu;
+	op.count = smr_rx_train_max(&train, op_may_grow(qp, &op), budget);
+	op.npsn += op.count - 1;
+	op.hdr->len += (op.count - 1) * qp->mtu;
 	return op_process(qp, &op, budget);
 }
 
@@ -503,7 +516,7 @@ static enum smr_step respond_wire(struct smr_qp *qp, struct sk_buff *skb,
 static enum smr_step respond_frame(struct smr_qp *qp, struct sk_buff *skb,
 				   struct smr_budget *budget)
 {
-	struct smr_op op = { .skb = skb, .count = 1 };
+	struct smr_op op = { .hdr = &qp->resp.hdr, .skb = skb, .count = 1 };
 	enum smr_step step;
 
 	budget->left -= SMR_COST_PACKET;
@@ -524,7 +537,7 @@ static enum smr_step respond_local(struct smr_qp *qp, struct smr_local *local,
 				   struct smr_budget *budget)
 {
 	struct smr_op op = {
-		.hdr = local->hdr,
+		.hdr = &local->hdr,
 		.local = local,
 		.npsn = local->npsn,
 		.count = 1,

@@ -34,12 +34,12 @@ static bool rx_source_ok(struct smr_qp *qp, const struct in6_addr *saddr,
 	       (iif == ends->oif || !smr_addr_is_scoped(saddr, iif));
 }
 
-static bool rx_service_ok(const struct smr_qp *qp, const struct smr_hdr *hdr)
+static bool rx_service_ok(const struct smr_qp *qp, const struct smr_bth *bth)
 {
-	if (hdr->op->flags & SMR_OP_RESPONSE &&
+	if (bth->op->flags & SMR_OP_RESPONSE &&
 	    qp->ibqp.qp_type == IB_QPT_XRC_TGT)
 		return false;
-	return smr_ecn_service_ok(qp, hdr);
+	return smr_ecn_service_ok(qp, bth);
 }
 
 static bool rx_state_ok(const struct smr_qp *qp, u32 op_flags)
@@ -52,23 +52,23 @@ static bool rx_state_ok(const struct smr_qp *qp, u32 op_flags)
 }
 
 /* The QP does not take the packet: it is of another service, or in the wrong state. */
-static void __cold rx_refuse(struct smr_qp *qp, const struct smr_hdr *hdr,
+static void __cold rx_refuse(struct smr_qp *qp, const struct smr_bth *bth,
 			     const struct in6_addr *saddr)
 {
-	if (hdr->op->flags & SMR_OP_CNP)
+	if (bth->op->flags & SMR_OP_CNP)
 		smr_qp_inc(qp, SMR_CNT_CNP_IGNORED);
-	else if (!rx_service_ok(qp, hdr))
+	else if (!rx_service_ok(qp, bth))
 		smr_qp_drop(qp, DROP_SERVICE, SMR_CNT_DROPPED, saddr,
-			    hdr->opcode, qp->ibqp.qp_type);
+			    bth->opcode, qp->ibqp.qp_type);
 	else
-		smr_qp_drop(qp, DROP_STATE, SMR_CNT_DROPPED, saddr, hdr->opcode,
+		smr_qp_drop(qp, DROP_STATE, SMR_CNT_DROPPED, saddr, bth->opcode,
 			    READ_ONCE(qp->state));
 }
 
 /* Find the QP that a packet is for. If there is none, @reason is the reason to drop the packet. */
 static struct smr_qp *rx_lookup(struct smr_qptab *tab,
 				const struct sk_buff *skb,
-				const struct smr_hdr *hdr,
+				const struct smr_bth *bth,
 				enum skb_drop_reason *reason)
 {
 	struct in6_addr saddr, daddr;
@@ -76,18 +76,18 @@ static struct smr_qp *rx_lookup(struct smr_qptab *tab,
 
 	smr_rx_addrs(skb, &saddr, &daddr);
 	*reason = SKB_DROP_REASON_NO_SOCKET;
-	qp = smr_qp_find_at(tab, hdr->qpn, &daddr, skb->skb_iif);
+	qp = smr_qp_find_at(tab, bth->qpn, &daddr, skb->skb_iif);
 	if (!qp) {
-		smr_qptab_stray(tab, hdr, &saddr, smr_rx_part(skb)->count);
+		smr_qptab_stray(tab, bth, &saddr, smr_rx_part(skb)->count);
 		return NULL;
 	}
-	if (!rx_state_ok(qp, hdr->op->flags) || !rx_service_ok(qp, hdr)) {
-		rx_refuse(qp, hdr, &saddr);
+	if (!rx_state_ok(qp, bth->op->flags) || !rx_service_ok(qp, bth)) {
+		rx_refuse(qp, bth, &saddr);
 	} else if (!rx_source_ok(qp, &saddr, &daddr, skb->skb_iif)) {
 		smr_qp_drop(qp, DROP_SOURCE, SMR_CNT_BAD_SOURCE, &saddr);
 		*reason = SKB_DROP_REASON_IP_INADDRERRORS;
-	} else if (!smr_pkey_ok(hdr->pkey)) {
-		smr_qp_drop(qp, DROP_PKEY, SMR_CNT_BAD_PKEY, &saddr, hdr->pkey);
+	} else if (!smr_pkey_ok(bth->pkey)) {
+		smr_qp_drop(qp, DROP_PKEY, SMR_CNT_BAD_PKEY, &saddr, bth->pkey);
 		*reason = SKB_DROP_REASON_OTHERHOST;
 	} else {
 		return qp;
@@ -96,80 +96,102 @@ static struct smr_qp *rx_lookup(struct smr_qptab *tab,
 	return NULL;
 }
 
-/*
- * Deliver one run of segments to one side of one QP, or to a group. Returns the cost in
- * packets: each member of a group gets a copy.
- */
-static unsigned int rx_part(struct smr_qptab *tab, struct sk_buff *skb)
+/* Deliver segments to a group. Returns the cost in packets: each member gets a copy. */
+static unsigned int rx_multicast(struct smr_qptab *tab, struct sk_buff *skb)
 {
 	unsigned int len, off = smr_rx_seg(skb, smr_rx_part(skb)->first, &len);
-	enum skb_drop_reason reason = SKB_DROP_REASON_INVALID_PROTO;
 	struct smr_cursor cursor;
 	struct smr_hdr hdr;
-	struct smr_qp *qp;
 
 	smr_cursor_init(&cursor, skb);
-	if (smr_wire_parse(&cursor, off, len, &hdr))
-		goto drop;
-	if (hdr.qpn == SMR_MULTICAST_QPN)
+	if (!smr_wire_parse(&cursor, off, len, &hdr))
 		return 1 + smr_members_rx(&tab->members, skb, &hdr);
-	qp = rx_lookup(tab, skb, &hdr, &reason);
+	kfree_skb_reason(skb, SKB_DROP_REASON_INVALID_PROTO);
+	return 1;
+}
+
+/*
+ * Deliver one run of segments, of which the first has the BTH @seg, to one side of one QP, or to
+ * a group. Returns the cost in packets, without that of the task that has run.
+ */
+static unsigned int rx_part(struct smr_qptab *tab, struct sk_buff *skb, const u8 *seg)
+{
+	enum skb_drop_reason reason = SKB_DROP_REASON_INVALID_PROTO;
+	struct smr_bth bth;
+	struct smr_qp *qp;
+
+	if (!smr_wire_parse_bth(seg, &bth))
+		goto drop;
+	if (bth.qpn == SMR_MULTICAST_QPN)
+		return rx_multicast(tab, skb);
+	qp = rx_lookup(tab, skb, &bth, &reason);
 	if (!qp)
 		goto drop;
-	smr_qp_receive(qp, skb, hdr.op->flags & SMR_OP_RESPONSE);
+	smr_qp_receive(qp, skb, bth.op->flags & SMR_OP_RESPONSE);
 	smr_qp_put(qp);
-	return 1;
+	return 0;
 drop:
 	kfree_skb_reason(skb, reason);
 	return 1;
 }
 
-/*
- * Identifies the target of a segment: the QPN and the QP's side. The P_Key is part of
- * it, since only the first segment of a run is checked.
- */
-static u64 rx_target(struct smr_cursor *cursor, unsigned int seg)
-{
-	unsigned int off = seg * smr_rx_info(cursor->skb)->seg_len;
-	const u8 *bth;
-	u8 buf[8];
+/* The first 8 octets of a BTH, and in them: the opcode; the P_Key and the QPN */
+#define HEAD_LEN	8
+#define HEAD_OPCODE	56
+#define HEAD_TARGET	(GENMASK_ULL(47, 32) | SMR_QPN_MASK)
 
-	bth = smr_cursor_get(cursor, off, sizeof(buf), buf);
-	if (!bth)
-		return 0;
-	return (get_unaligned_be32(bth + 4) & SMR_QPN_MASK) |
-	       (smr_wire_op(bth[0])->flags & SMR_OP_RESPONSE ? BIT(31) : 0) |
-	       (u64)get_unaligned_be16(bth + 2) << 32;
+static bool is_response(u64 head)
+{
+	return smr_wire_op(head >> HEAD_OPCODE)->flags & SMR_OP_RESPONSE;
+}
+
+/* The P_Key is part of the target, since only that of the first segment of a run is checked. */
+static bool same_target(u64 a, u64 b)
+{
+	u64 differ = a ^ b;
+
+	return !(differ & HEAD_TARGET) &&
+	       (!(differ >> HEAD_OPCODE) || is_response(a) == is_response(b));
 }
 
 /*
- * GRO merges packets of one flow and size, which may be for several QPs. Split the train where
- * the target changes.
+ * GRO merges packets of one flow and size, which may be for several QPs, or for both sides of
+ * one. Split the train where the target changes. @seg: the BTH of the first
  */
-static unsigned int rx_run_len(const struct sk_buff *skb, unsigned int first)
+static unsigned int rx_run_len(struct smr_cursor *cursor, unsigned int first, const u8 *seg)
 {
-	unsigned int end = first + 1;
-	struct smr_cursor cursor;
-	u64 target;
+	const struct smr_rx_info *info = smr_rx_info(cursor->skb);
+	u64 head = get_unaligned_be64(seg);
+	unsigned int end;
+	u8 buf[HEAD_LEN];
 
-	if (end == smr_rx_info(skb)->nsegs)
-		return 1;
-	smr_cursor_init(&cursor, skb);
-	target = rx_target(&cursor, first);
-	while (end < smr_rx_info(skb)->nsegs &&
-	       rx_target(&cursor, end) == target)
-		end++;
+	for (end = first + 1; end < info->nsegs; end++) {
+		seg = smr_cursor_get(cursor, end * info->seg_len, HEAD_LEN, buf);
+		if (!seg || !same_target(get_unaligned_be64(seg), head))
+			break;
+	}
 	return end - first;
 }
 
 static void dispatch_rx(void *ctx, struct sk_buff *skb)
 {
-	unsigned int nsegs = smr_rx_info(skb)->nsegs;
+	unsigned int nsegs = smr_rx_info(skb)->nsegs, seg_len = smr_rx_info(skb)->seg_len;
 	unsigned int first, count, packets = 0;
+	struct smr_cursor cursor;
+	u8 buf[SMR_BTH_LEN];
 	struct sk_buff *part;
+	const u8 *seg;
 
+	smr_cursor_init(&cursor, skb);
 	for (first = 0; first < nsegs; first += count) {
-		count = rx_run_len(skb, first);
+		seg = smr_cursor_get(&cursor, first * seg_len, SMR_BTH_LEN, buf);
+		if (!seg) {
+			/* The last segment is too short. */
+			kfree_skb_reason(skb, SKB_DROP_REASON_INVALID_PROTO);
+			packets++;
+			break;
+		}
+		count = rx_run_len(&cursor, first, seg);
 		part = first + count == nsegs ? skb :
 						skb_clone(skb, GFP_ATOMIC);
 		if (!part)
@@ -178,9 +200,10 @@ static void dispatch_rx(void *ctx, struct sk_buff *skb)
 		smr_rx_part(part)->count = count;
 		smr_rx_part(part)->sealed = true;
 		smr_rx_part(part)->careful = false;
-		packets += rx_part(ctx, part);
+		packets += rx_part(ctx, part, seg);
 	}
-	smr_task_charge(packets * SMR_COST_PACKET);
+	if (packets)
+		smr_task_charge(packets * SMR_COST_PACKET);
 }
 
 static bool may_copy(void)

@@ -4,10 +4,11 @@
  * for a page to be brought in, or until the stack accepts an answer. To the sender, a packet
  * that is dropped here looks lost by the network.
  *
- * All of them are charged to their user by true size, which may be twice that of the payload.
- * The QPs of a user share the user's limit: the allowance of each QP shrinks with the free
- * part. So QPs that wait, perhaps for pages that never arrive, do not block the others: a
- * packet for a QP with an empty queue is refused only if nothing at all is free.
+ * Those that wait are charged to their user by true size, which may be twice that of the payload.
+ * A packet that its QP's task handles at once is not. The QPs of a user share the user's limit:
+ * the allowance of each QP shrinks with the free part. So QPs that wait, perhaps for pages that
+ * never arrive, do not block the others: a packet for a QP with an empty queue is refused only if
+ * nothing at all is free.
  */
 #include "qp/rx_queue.h"
 
@@ -42,20 +43,52 @@ static void rx_uncharge(struct sk_buff *skb)
 	rx_account(smr_rx_part(skb)->qp, -(int)skb->truesize);
 }
 
-/* CPUs that run this at the same time may exceed the limits by a packet each. */
-static bool rx_charge(struct smr_qp *qp, struct sk_buff *skb)
+/* May a packet be queued? CPUs that run this at the same time may exceed the limits by one each. */
+static bool rx_has_room(const struct smr_qp *qp)
 {
 	s64 room = qp->packets->max -
 		   percpu_counter_read_positive(&qp->packets->bytes);
 
-	if (room <= 0 ||
-	    atomic_read(&qp->rx_mem) > min_t(s64, room / QP_PART, QP_MAX))
-		return false;
+	return room > 0 && atomic_read(&qp->rx_mem) <= min_t(s64, room / QP_PART, QP_MAX);
+}
+
+static void rx_charge(struct smr_qp *qp, struct sk_buff *skb)
+{
 	smr_rx_part(skb)->qp = qp;
-	smr_rx_part(skb)->reason = SKB_NOT_DROPPED_YET;
 	rx_account(qp, skb->truesize);
 	skb->destructor = rx_uncharge;
-	return true;
+}
+
+static struct sk_buff_head *rx_queue(struct smr_qp *qp, bool response)
+{
+	return response ? &qp->comp.queue : &qp->resp.queue;
+}
+
+/*
+ * Queue a packet. It is charged, unless it is the first of the queue and @now is true: then the
+ * caller runs the task, and charges it if it is still queued. Return: it may still be queued,
+ * without being charged.
+ */
+static bool rx_queue_add(struct smr_qp *qp, struct sk_buff *skb, bool response, bool now)
+{
+	struct sk_buff_head *queue = rx_queue(qp, response);
+	unsigned long flags;
+
+	if (!rx_has_room(qp)) {
+		smr_qp_drop(qp, DROP_QUEUE, SMR_CNT_DROPPED, NULL, skb->truesize);
+		kfree_skb_reason(skb, SKB_DROP_REASON_SOCKET_RCVBUFF);
+		return false;
+	}
+	smr_rx_part(skb)->reason = SKB_NOT_DROPPED_YET;
+	spin_lock_irqsave(&queue->lock, flags);
+	now = now && skb_queue_empty(queue);
+	if (!now)
+		rx_charge(qp, skb);
+	/* Pairs with smr_rx_peek(): the packet is complete before a reader finds it. */
+	smp_wmb();
+	__skb_queue_tail(queue, skb);
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return now;
 }
 
 /**
@@ -68,15 +101,22 @@ static bool rx_charge(struct smr_qp *qp, struct sk_buff *skb)
  */
 void smr_qp_queue(struct smr_qp *qp, struct sk_buff *skb, bool response)
 {
-	if (rx_charge(qp, skb)) {
-		/* Pairs with smr_rx_peek(): the packet is complete before a reader finds it. */
-		smp_wmb();
-		skb_queue_tail(response ? &qp->comp.queue : &qp->resp.queue,
-			       skb);
-		return;
-	}
-	smr_qp_drop(qp, DROP_QUEUE, SMR_CNT_DROPPED, NULL, skb->truesize);
-	kfree_skb_reason(skb, SKB_DROP_REASON_SOCKET_RCVBUFF);
+	rx_queue_add(qp, skb, response, false);
+}
+
+/*
+ * Charge a packet that was the first of the queue, if it still is. If it was freed, another one
+ * may have its address; then it does not matter which context charges that one.
+ */
+static void rx_charge_waiting(struct smr_qp *qp, struct sk_buff_head *queue,
+			      struct sk_buff *skb)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	if (skb_peek(queue) == skb && !skb->destructor)
+		rx_charge(qp, skb);
+	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
 /**
@@ -124,11 +164,14 @@ void smr_rx_done(struct sk_buff_head *queue, struct sk_buff *skb)
 void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response)
 {
 	const struct smr_rx_part *part = smr_rx_part(skb);
+	bool now;
 
 	smr_qp_add(qp, SMR_CNT_RX_PACKETS, part->count);
 	smr_qp_add(qp, SMR_CNT_RX_BYTES,
 		   min(part->count * part->info.seg_len, part->info.len));
 	smr_capture_received(qp, skb);
-	smr_qp_queue(qp, skb, response);
+	now = rx_queue_add(qp, skb, response, true);
 	smr_task_kick(response ? &qp->send_task : &qp->resp_task);
+	if (now && smr_rx_peek(rx_queue(qp, response)) == skb)
+		rx_charge_waiting(qp, rx_queue(qp, response), skb);
 }

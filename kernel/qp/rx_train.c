@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A long message consists mostly of MIDDLEs, and a train contains many of them. They differ
- * only in their PSN. So a side parses the first one, finds here how many similar ones follow,
- * and handles them together: one check of the QP's state, one key look-up, one answer.
+ * only in their PSN. So a side parses the first one, and handles it together with those that
+ * follow: one check of the QP's state, one key look-up, one answer. How many there are, it finds
+ * while it copies.
  *
- * The headers of a packet are used only if its ICRC is correct. The ICRC of the first one is
- * checked before. The headers of the others must match those expected from the first, so it is
- * known where their payloads belong, and their ICRCs are checked while the payloads are copied.
- * If one is wrong, the only effect is that bytes were written to where correct ones belong,
- * before a completion or an ACK. Then the step is repeated with each ICRC checked first, which
- * drops the bad packet and all after it. The same is done if the packets are refused together.
+ * The headers of a packet are used only if its ICRC is correct. With one exception: if the
+ * packet continues a message, and the QP's state alone says where its payload belongs, the ICRC
+ * is checked along with the copy. The headers of each further packet must match those expected
+ * from the first one, so the same is true of them. The first packet that does not match, or whose
+ * ICRC is wrong, ends the copy, and is the first of the next step. Then bytes may have been
+ * written to where correct ones belong, before a completion or an ACK.
+ *
+ * If a packet whose ICRC was not checked, or several packets together, are refused, the step is
+ * repeated for one packet, whose ICRC is checked first.
  */
 #include "qp/rx_train.h"
 
@@ -17,7 +21,7 @@
 #include <linux/skbuff.h>
 #include <linux/string.h>
 
-#include "net/train.h"
+#include "compat/unaligned.h"
 #include "net/wire.h"
 #include "qp/core.h"
 #include "qp/ecn.h"
@@ -38,21 +42,11 @@ void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb,
 	t->icrc = icrc;
 	if (smr_rx_part(skb)->sealed)
 		smr_icrc_read(icrc, skb);
-	t->seg = 0;
-	t->hdr_len = 0;
-	t->checked = 1;
 	smr_cursor_init(&t->cursor, skb);
 }
 
-/* Is the ICRC of a packet correct? Packets that were not received from the wire have none. */
-static bool seal_ok(struct smr_rx_train *t, unsigned int seg)
-{
-	return !smr_rx_part(t->skb)->sealed ||
-	       smr_icrc_ok(t->icrc, &t->cursor, seg);
-}
-
 /**
- * smr_rx_train_parse() - read the headers of a packet, and check it
+ * smr_rx_train_parse() - read the headers of a packet
  * @qp: the QP in whose queue it is
  * @t: the train
  * @seg: index of the packet, from the first segment of the skb
@@ -60,7 +54,7 @@ static bool seal_ok(struct smr_rx_train *t, unsigned int seg)
  * @hdr: its headers; undefined if it is invalid
  * @budget: the budget; an invalid packet reduces it as much as a valid one
  *
- * The receive path has checked only the first packet of a train. An invalid packet is counted.
+ * The receive path has looked only at the first packet of a train. An invalid packet is counted.
  *
  * Context: as @budget says; called by the task of that side.
  * Return: offset of its payload from skb->data; 0: it is invalid, and the caller drops it.
@@ -74,214 +68,155 @@ unsigned int smr_rx_train_parse(struct smr_qp *qp, struct smr_rx_train *t,
 	budget->left -= len + SMR_COST_PACKET;
 	if (smr_wire_parse(&t->cursor, off, len, hdr) ||
 	    !!(hdr->op->flags & SMR_OP_RESPONSE) != response ||
-	    !smr_ecn_service_ok(qp, hdr)) {
+	    !smr_ecn_service_ok(qp, &hdr->bth)) {
 		smr_qp_drop(qp, DROP_HEADER, SMR_CNT_BAD_HEADER, NULL,
 			    len);
 		smr_rx_part(t->skb)->reason = SKB_DROP_REASON_INVALID_PROTO;
 		return 0;
 	}
-	if (!seal_ok(t, seg)) {
-		smr_qp_drop(qp, DROP_ICRC, SMR_CNT_BAD_ICRC, NULL, hdr->opcode,
-			    len);
-		smr_rx_part(t->skb)->reason = SKB_DROP_REASON_SKB_CSUM;
-		return 0;
-	}
-	return off + hdr->op->hdr_len;
-}
-
-/* Does this packet match the first one, @n PSNs before it? */
-static bool is_alike(struct smr_rx_train *t, const u8 *first,
-		     unsigned int hdr_len, unsigned int off, u32 n,
-		     bool *ack_req)
-{
-	u8 buf[SMR_MAX_HDR_LEN];
-	const u8 *next = smr_cursor_get(&t->cursor, off, hdr_len, buf);
-
-	return next && smr_wire_follows(first, next, hdr_len, n, ack_req);
-}
-
-/*
- * Check the ICRC of the packet after @n similar ones, or leave it to the copy. False: it is
- * wrong, or neither is possible.
- */
-static bool seal_later(struct smr_rx_train *t, unsigned int seg, u32 n)
-{
-	const struct smr_rx_part *part = smr_rx_part(t->skb);
-
-	if (part->sealed && !part->careful &&
-	    smr_icrc_can_expect(t->icrc, t->skb))
-		return true;
-	/* After a packet that is left to the copy, this one is checked when it is the first. */
-	if (t->checked < n || !seal_ok(t, seg))
-		return false;
-	t->checked = n + 1;
-	return true;
-}
-
-/**
- * smr_rx_train_alike() - count the similar packets that follow one
- * @t: the train
- * @seg: the packet, with the largest payload; its ICRC is correct
- * @max: upper limit of the count
- * @hdr: the packet's headers; ack_req is set if any of the packets requests an ACK
- * @budget: the budget; each packet reduces it, and the search ends when it is used up
- *
- * Return: their number. They have the same headers and length, consecutive PSNs, and ICRCs that
- *	are correct or will be checked by smr_rx_train_copy().
- */
-u32 smr_rx_train_alike(struct smr_rx_train *t, unsigned int seg, u32 max,
-		       struct smr_hdr *hdr, struct smr_budget *budget)
-{
-	const struct smr_rx_part *part = smr_rx_part(t->skb);
-	unsigned int hdr_len = hdr->op->hdr_len, len, off, next_len;
-	u8 first[SMR_MAX_HDR_LEN];
-	const u8 *p;
-	u32 n = 0;
-
-	t->checked = 1;
 	t->seg = seg;
-	t->hdr_len = hdr_len;
-	max = min3(max, part->first + part->count - seg - 1,
-		   (u32)SMR_TRAIN_SEGS - 1);
-	if (!max)
-		return 0;
-	off = smr_rx_seg(t->skb, seg, &len);
-	p = smr_cursor_get(&t->cursor, off, hdr_len, first);
-	if (!p)
-		return 0;
-	if (p != first)
-		memcpy(first, p, hdr_len);
-	for (; n < max && budget->left > 0; n++) {
-		off = smr_rx_seg(t->skb, seg + n + 1, &next_len);
-		if (next_len != len ||
-		    !is_alike(t, first, hdr_len, off, n + 1, &hdr->ack_req) ||
-		    !seal_later(t, seg + n + 1, n + 1))
-			break;
-		budget->left -= len + SMR_COST_PACKET;
-	}
-	return n;
+	t->off = off + hdr->op->hdr_len;
+	t->len = hdr->len;
+	t->pad = hdr->pad;
+	return t->off;
 }
 
 /**
- * smr_rx_train_doubt() - could a refusal be caused by damaged packets?
+ * smr_rx_train_check() - check the ICRC of the packet that was parsed last
+ * @qp: the QP in whose queue it is
  * @t: the train
- * @count: number of packets that were handled as similar
+ * @late: the copy can check it: the packet has a payload and no header but a BTH, and the QP's
+ *	state alone says where the payload belongs. Nothing else is done before the copy
+ * @hdr: its headers
  *
- * A damaged packet may look similar by chance, and belong to no place in the message.
+ * A wrong ICRC is counted. Packets that were not received from the wire have none.
  *
- * Return: true if the ICRCs of some were not checked. The caller repeats the step, which then
- *	checks them.
+ * Context: as smr_rx_train_parse().
+ * Return: false: it is wrong, and the caller drops the packet.
+ */
+bool smr_rx_train_check(struct smr_qp *qp, struct smr_rx_train *t, bool late,
+			const struct smr_hdr *hdr)
+{
+	struct smr_rx_part *part = smr_rx_part(t->skb);
+
+	t->checked = !late || part->careful || !part->sealed;
+	if (!t->checked || !part->sealed || smr_icrc_ok(t->icrc, &t->cursor, t->seg))
+		return true;
+	smr_qp_drop(qp, DROP_ICRC, SMR_CNT_BAD_ICRC, NULL, hdr->opcode,
+		    hdr->op->hdr_len + hdr->len + hdr->pad + SMR_ICRC_LEN);
+	part->reason = SKB_DROP_REASON_SKB_CSUM;
+	return false;
+}
+
+/**
+ * smr_rx_train_max() - how many packets may be handled together?
+ * @t: the train; a packet in the middle of a message was parsed last
+ * @max: number of similar packets that may follow it in the message
+ * @budget: the budget
+ *
+ * Return: their maximum number, including the packet. smr_rx_train_copy() finds the number.
+ */
+u32 smr_rx_train_max(const struct smr_rx_train *t, u32 max, const struct smr_budget *budget)
+{
+	const struct smr_rx_part *part = smr_rx_part(t->skb);
+	int cost = part->info.seg_len + SMR_COST_PACKET;
+
+	if (part->careful || !part->sealed || budget->left <= 0)
+		return 1;
+	return 1 + min3(max, part->first + part->count - t->seg - 1,
+			(u32)budget->left / cost);
+}
+
+/**
+ * smr_rx_train_doubt() - could packets that have not been checked have caused a refusal?
+ * @t: the train
+ * @count: maximum number of packets that were to be handled together
+ *
+ * Return: true if so. The caller repeats the step, which then handles one packet, and checks it
+ *	first.
  */
 bool smr_rx_train_doubt(struct smr_rx_train *t, u32 count)
 {
-	if (t->checked >= count)
+	if (t->checked && count == 1)
 		return false;
 	smr_rx_part(t->skb)->careful = true;
 	return true;
 }
 
-/* The number of payload bytes in the @there bytes that begin with the first payload */
-static size_t payload_inside(const struct smr_pieces *p, size_t there)
-{
-	size_t stride = p->each + p->gap, n = p->left, rest;
-
-	if (there <= n)
-		return there;
-	there -= n;
-	rest = there % stride;
-	return n + there / stride * p->each + (rest > p->gap ? rest - p->gap : 0);
-}
-
-/* Copy the part of the payloads from @off to @end. @crcs: CRCs of packets to check */
-static int part_copy(struct smr_rx_train *t, struct smr_sgl *sgl,
-		     unsigned int first, u32 each, size_t off, size_t end,
-		     u32 *crcs)
-{
-	unsigned int seg_len = smr_rx_info(t->skb)->seg_len, pos, there;
-	struct smr_pieces from = {
-		.each = each,
-		.gap = seg_len - each,
-		.crc_step = sizeof(*crcs),
-	};
-	size_t n, checked = crcs ? (size_t)t->checked * each : end;
-	int err;
-
-	for (; off < end; off += n) {
-		pos = first + off / each * seg_len + off % each;
-		from.left = each - off % each;
-		from.at = (u8 *)smr_cursor_at(&t->cursor, pos, &there);
-		if (!from.at)
-			return -EFAULT;
-		n = payload_inside(&from, there);
-		n = min(n, (off < checked ? checked : end) - off);
-		from.crc = off < checked ? NULL : &crcs[off / each];
-		err = smr_sgl_write_pieces(sgl, &from, n);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-/* Copy all payloads. The last @tail bytes become visible after all bytes before them. */
-static int parts_copy(struct smr_rx_train *t, struct smr_sgl *sgl,
-		      unsigned int first, u32 each, size_t len, size_t tail,
-		      u32 *crcs)
-{
-	int err = part_copy(t, sgl, first, each, 0, len - tail, crcs);
-
-	if (err || !tail)
-		return err;
-	/* Pairs with the read barrier of a program that polls the tail. */
-	smp_wmb();
-	return part_copy(t, sgl, first, each, len - tail, len, crcs);
-}
-
 /*
- * As parts_copy(), and check the ICRCs. A separate function, because kernels may be configured
- * to zero all stack variables.
+ * Copy the payload of a packet that follows the first one, @n PSNs later. False: it is another
+ * packet, its ICRC is wrong, it is in several pieces, or the memory cannot be written to.
  */
-static noinline_for_stack int parts_check(struct smr_rx_train *t,
-					  struct smr_sgl *sgl,
-					  unsigned int first, u32 each,
-					  size_t len, size_t tail)
+static bool next_copy(struct smr_rx_train *t, struct smr_miter *to, struct smr_hdr *hdr, u32 n)
 {
-	unsigned int seg_len = smr_rx_info(t->skb)->seg_len;
-	u32 crcs[SMR_TRAIN_SEGS], n = len / each, i;
-	bool right = true;
+	unsigned int hdr_len = hdr->op->hdr_len, len, there;
+	unsigned int off = smr_rx_seg(t->skb, t->seg + n, &len);
+	const u8 *seg = smr_cursor_at(&t->cursor, off, &there);
+	bool ack_req;
+	u32 crc;
+
+	if (!seg || there < len || !smr_icrc_covers(t->icrc, seg, len) ||
+	    !smr_wire_follows(seg, hdr, n, &ack_req))
+		return false;
+	crc = smr_icrc_head(t->icrc, seg, hdr_len, smr_icrc_id(t->icrc, t->seg + n));
+	if (smr_miter_copy_crc(to, (u8 *)seg + hdr_len, t->len, &crc) ||
+	    get_unaligned_le32(seg + hdr_len + t->len) != ~crc)
+		return false;
+	hdr->ack_req |= ack_req;
+	return true;
+}
+
+/* Copy the payload of the first packet. The last @tail bytes become visible after all others. */
+static int first_copy(struct smr_rx_train *t, struct smr_miter *to, size_t tail)
+{
+	unsigned int body = t->len - tail, end = t->off + t->len;
+	u32 crc, *late = t->checked ? NULL : &crc;
 	int err;
 
-	for (i = t->checked; right && i < n; i++)
-		right = smr_icrc_expect(t->icrc, &t->cursor, t->seg + i,
-					t->hdr_len, &crcs[i]);
-	err = right ? parts_copy(t, sgl, first, each, len, tail, crcs) : 0;
-	if (err)
+	if (late && !smr_icrc_expect(t->icrc, &t->cursor, t->seg, late))
+		return -EBADMSG;
+	err = smr_miter_copy_packet(to, &t->cursor, t->off, body, late);
+	if (!err && tail) {
+		/* Pairs with the read barrier of a program that polls the tail. */
+		smp_wmb();
+		err = smr_miter_copy_packet(to, &t->cursor, t->off + body, tail, late);
+	}
+	if (err || !late)
 		return err;
-	for (i = t->checked; right && i < n; i++)
-		right = smr_icrc_is(crcs[i], &t->cursor,
-				    first + i * seg_len + each);
-	if (right)
-		return 0;
-	smr_rx_part(t->skb)->careful = true;
-	return -EBADMSG;
+	return smr_cursor_crc(&t->cursor, end, t->pad, late) &&
+	       smr_icrc_is(crc, &t->cursor, end + t->pad) ? 0 : -EBADMSG;
 }
 
 /**
- * smr_rx_train_copy() - copy payloads of similar packets into a list
- * @t: the train
+ * smr_rx_train_copy() - copy the payload of a packet, and of similar ones that follow, into a list
+ * @t: the train; the packet was parsed last
  * @sgl: the open list
- * @first: offset of the first packet's payload from skb->data
- * @each: bytes of payload per packet, not 0
- * @len: bytes of all payloads, at most what is left of the list
- * @tail: number of bytes at the end that become visible after all bytes before them
+ * @hdr: the packet's headers; ack_req is set if any of the packets requests an ACK
+ * @count: maximum number of packets: 1, or at most what smr_rx_train_max() returned. Set to
+ *	the number copied: at least 1, unless there is an error
+ * @tail: number of bytes at the end of the packet that become visible after all bytes before
+ *	them; its @count is 1
+ * @budget: the budget; each further packet reduces it
  *
- * Return: as smr_sgl_write_packet(). After an error some of it may have been copied. -EBADMSG:
- * an ICRC is wrong. The caller discards its results for these packets, and calls
- * smr_rx_train_alike() again.
+ * Return: as smr_sgl_write_packet(). -EBADMSG: the ICRC of the packet is wrong; the caller
+ * repeats the step, which drops the packet.
  */
-int smr_rx_train_copy(struct smr_rx_train *t, struct smr_sgl *sgl,
-		      unsigned int first, u32 each, size_t len, size_t tail)
+int smr_rx_train_copy(struct smr_rx_train *t, struct smr_sgl *sgl, struct smr_hdr *hdr,
+		      u32 *count, size_t tail, struct smr_budget *budget)
 {
-	if ((size_t)t->checked * each < len)
-		return parts_check(t, sgl, first, each, len, tail);
-	return parts_copy(t, sgl, first, each, len, tail, NULL);
+	struct smr_miter to;
+	u32 n = 1;
+	int err;
+
+	smr_miter_start(&to, sgl, (size_t)*count * t->len, true);
+	err = first_copy(t, &to, tail);
+	if (!err)
+		while (n < *count && next_copy(t, &to, hdr, n))
+			n++;
+	smr_miter_stop(&to);
+	if (err == -EBADMSG)
+		smr_rx_part(t->skb)->careful = true;
+	budget->left -= (n - 1) * (smr_rx_info(t->skb)->seg_len + SMR_COST_PACKET);
+	*count = n;
+	return err;
 }

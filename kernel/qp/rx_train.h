@@ -19,10 +19,11 @@ struct smr_sgl;
  * @skb: the train, described by struct smr_rx_part
  * @cursor: position in it
  * @icrc: cached CRC state, also from earlier trains; owned by the side
- * @seg: the first of the similar packets, from the first segment of the skb
- * @hdr_len: length of the headers of each
- * @checked: number of the similar packets, from the first, whose ICRC was found correct. Those
- *	of the others are checked by the copy
+ * @seg: the packet that was parsed last, from the first segment of the skb
+ * @off: offset of its payload from skb->data
+ * @len: bytes of its payload
+ * @pad: bytes of its pad
+ * @checked: its ICRC is correct; otherwise the copy checks it
  *
  * On the stack of the function that takes one step.
  */
@@ -31,8 +32,10 @@ struct smr_rx_train {
 	struct smr_cursor cursor;
 	struct smr_icrc *icrc;
 	unsigned int seg;
-	unsigned int hdr_len;
-	unsigned int checked;
+	unsigned int off;
+	unsigned int len;
+	u8 pad;
+	bool checked;
 };
 
 void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb,
@@ -40,10 +43,11 @@ void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb,
 unsigned int smr_rx_train_parse(struct smr_qp *qp, struct smr_rx_train *t,
 				unsigned int seg, bool response,
 				struct smr_hdr *hdr, struct smr_budget *budget);
-u32 smr_rx_train_alike(struct smr_rx_train *t, unsigned int seg, u32 max,
-		       struct smr_hdr *hdr, struct smr_budget *budget);
+bool smr_rx_train_check(struct smr_qp *qp, struct smr_rx_train *t, bool late,
+			const struct smr_hdr *hdr);
+u32 smr_rx_train_max(const struct smr_rx_train *t, u32 max, const struct smr_budget *budget);
 bool smr_rx_train_doubt(struct smr_rx_train *t, u32 count);
-int smr_rx_train_copy(struct smr_rx_train *t, struct smr_sgl *sgl,
-		      unsigned int first, u32 each, size_t len, size_t tail);
+int smr_rx_train_copy(struct smr_rx_train *t, struct smr_sgl *sgl, struct smr_hdr *hdr,
+		      u32 *count, size_t tail, struct smr_budget *budget);
 
 #endif /* SMR_RX_TRAIN_H */

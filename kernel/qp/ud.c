@@ -114,7 +114,7 @@ static struct smr_qp *local_peer(const struct datagram *d)
 	peer = smr_qp_find_at(d->qp->env->tab, d->hdr.qpn, &path->daddr,
 			      path->oif);
 	if (!peer) {
-		smr_qptab_stray(d->qp->env->tab, &d->hdr, &path->saddr, 1);
+		smr_qptab_stray(d->qp->env->tab, &d->hdr.bth, &path->saddr, 1);
 		return NULL;
 	}
 	state = READ_ONCE(peer->state);
@@ -265,8 +265,8 @@ static enum smr_resp_verdict received_check(struct smr_qp *qp,
  */
 static void grh_build(const struct smr_op *op, u8 *grh)
 {
-	unsigned int len = sizeof(struct udphdr) + op->hdr.op->hdr_len +
-			   op->hdr.len + op->hdr.pad + SMR_ICRC_LEN;
+	unsigned int len = sizeof(struct udphdr) + op->hdr->op->hdr_len +
+			   op->hdr->len + op->hdr->pad + SMR_ICRC_LEN;
 	struct ipv6hdr *ip6h = (struct ipv6hdr *)grh;
 	struct iphdr *iph = (struct iphdr *)(grh + SMR_GRH_LEN - sizeof(*iph));
 
@@ -292,7 +292,7 @@ static int datagram_copy(struct smr_qp *qp, const struct smr_op *op)
 	err = smr_sgl_write(&qp->resp.sgl, grh, sizeof(grh));
 	if (!err)
 		err = smr_sgl_write_packet(&qp->resp.sgl, &op->train->cursor,
-					   op->off, op->hdr.len);
+					   op->off, op->hdr->len);
 	return err;
 }
 
@@ -327,14 +327,14 @@ enum smr_step smr_ud_receive(struct smr_qp *qp, struct smr_op *op,
 	};
 	enum smr_step step = SMR_STEP_DONE;
 
-	op->verdict = received_check(qp, &op->hdr);
+	op->verdict = received_check(qp, op->hdr);
 	if (op->verdict == SMR_RESP_OK)
-		step = smr_recv_place(qp, op, op->hdr.len + SMR_GRH_LEN, budget,
+		step = smr_recv_place(qp, op, op->hdr->len + SMR_GRH_LEN, budget,
 				      datagram_copy);
 	if (step != SMR_STEP_DONE || op->verdict != SMR_RESP_OK)
 		return step;
 	from.vlan_id = datagram_vlan(qp, op->skb);
-	budget->left -= op->hdr.len;
-	smr_recv_done_ud(qp, &op->hdr, op->hdr.len + SMR_GRH_LEN, &from);
+	budget->left -= op->hdr->len;
+	smr_recv_done_ud(qp, op->hdr, op->hdr->len + SMR_GRH_LEN, &from);
 	return step;
 }

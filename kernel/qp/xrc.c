@@ -45,5 +45,5 @@ bool smr_xrc_check(const struct smr_qp *qp, const struct smr_op *op)
 
 	if (!smr_qp_is_xrc(qp))
 		return true;
-	return resp->xsrq && (!resp->in_message || resp->srqn == op->hdr.srqn);
+	return resp->xsrq && (!resp->in_message || resp->srqn == op->hdr->srqn);
 }

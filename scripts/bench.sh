@@ -36,7 +36,9 @@ usage() {
 		               measured otherwise: cpus: instructions of messages that 1, 2, 4 and 8 CPUs exchange; scale: many
 		               QPs, namespaces and links, in a QEMU guest with Debian's newest kernel; nodes: Open MPI on 2 to 64 nodes, all to all,
 		               in a UML guest of 10 GiB, whose network delays packets by 100 us; latency: of 2 B, in several
-		               UML guests one after the other, softmr also without the threads that poll for a process
+		               UML guests one after the other, softmr also without the threads that poll for a process; walks: what a
+		               message calls in softmr: calls, functions, files and depth, by a module without inlined functions, in a
+		               QEMU guest with Debian's newest kernel
 		  --boots N    measure each part in N boots, and report the median, the least and the most (default 1;
 		               latency: $LATENCY_BOOTS)
 		  --out DIR    where to write (default $OUT)
@@ -55,8 +57,8 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) QUICK=1 NODE_COUNTS=(2 4 8) ;;
 	--part)
-		[[ ${2-} =~ ^(network|loss|regions|hugepages|counted|cpus|scale|nodes|latency)$ ]] ||
-			die 2 "--part needs network, loss, regions, hugepages, counted, cpus, scale, nodes or latency"
+		[[ ${2-} =~ ^(network|loss|regions|hugepages|counted|cpus|scale|nodes|latency|walks)$ ]] ||
+			die 2 "--part needs network, loss, regions, hugepages, counted, cpus, scale, nodes, latency or walks"
 		CHOSEN+=("$2")
 		shift
 		;;
@@ -128,7 +130,7 @@ in_part() { [[ " ${PARTS[*]} " == *" $1 "* ]]; }
 
 # in_uml: a selected part runs in UML
 in_uml() { in_part network || in_part loss || in_part regions || in_part nodes || in_part latency; }
-in_qemu() { in_part hugepages || in_part counted || in_part cpus || in_part scale; }
+in_qemu() { in_part hugepages || in_part counted || in_part cpus || in_part scale || in_part walks; }
 
 # share_perf: put this machine's perf, with its libraries, into the share; the guest image has none. perf needs its own
 # libraries, but works with other kernels
@@ -146,8 +148,19 @@ share_perf() {
 	chmod +x "$SHARE/perf/perf"
 }
 
+# share_walks: put a module without inlined functions, and which file defines which function, into the share
+share_walks() {
+	local copy=$BUILD/walks
+	sync_tree "$TOP/kernel" "$copy"
+	find "$copy" -name '*.[ch]' -exec sed -i 's/\bstatic inline\b/static noinline __maybe_unused/' {} +
+	rm "$copy/.sources"
+	make_module "$copy" newest -j"$(nproc)" KCFLAGS='-fno-inline -fno-optimize-sibling-calls' >"$OUT/log.walks-module" 2>&1 || return
+	cp "$IMAGE/walks-newest/softmr.ko" "$TOP"/scripts/bench/walks{,.py} "$SHARE"
+	(cd "$copy" && grep -nHoP '^(?:static )?[a-z][\w *]*?\b\K\w+(?=\()' -r --include='*.[ch]' .) | awk -F: '{ print $3, $1 }' >"$SHARE/functions"
+}
+
 # timed: a part other than the counted one is selected
-timed() { [ "${PARTS[*]}" != counted ] && [ "${PARTS[*]}" != cpus ]; }
+timed() { [[ ! "${PARTS[*]}" =~ ^(counted|cpus|walks)$ ]]; }
 
 # run_nodes COUNT...: on the nodes of softmr run, with the Open MPI of the foreign suites' layer. The last COUNT is the
 # largest
@@ -182,6 +195,7 @@ boot() {
 		for count in "${CPU_COUNTS[@]}"; do boot_counted "$count" "$1" "${args[@]}"; done
 		;;
 	nodes) run_nodes "${NODE_COUNTS[@]}" ;;
+	walks) "$TOP/scripts/qemu-boot.sh" --kernel newest --cpus 1 "${args[@]}" -- bash /mnt/share/walks "/$SELFTESTS_DIR/lib" ;;
 	network) "$TOP/scripts/uml-boot.sh" --flavour plain --layer "$(foreign_base)/layer" "${args[@]}" -- "${command[@]}" ;;
 	*) "$TOP/scripts/uml-boot.sh" --flavour plain "${args[@]}" -- "${command[@]}" ;;
 	esac
@@ -199,6 +213,7 @@ rm -f "$OUT"/results.* "$OUT"/*.svg "$OUT"/*.gnuplot
 SHARE=$(mktemp -d "${TMPDIR:-/tmp}/softmr-bench.XXXXXX")
 cp "$TOP"/scripts/bench/{guest,counted,nodes,alltoall.py} "$IMAGE"/selftests/bench/{membench,copybench,tcpbench,scalebench} "$SHARE"
 [ -z "$PROFILE" ] || share_perf
+! in_part walks || share_walks || exit
 LOAD=$(load)
 cat >"$OUT/results.csv" <<-EOF
 	# $(date -u +%Y-%m-%d), $(machine), $(nproc) processors, load before the run $LOAD; kernels: $(kernels | paste -sd, -)

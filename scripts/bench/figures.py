@@ -14,6 +14,7 @@ How each file is made (performance.rst, "How it is measured"): Documentation/fig
   counted  scripts/bench.sh --part counted
   cpus     scripts/bench.sh --part cpus
   loss     scripts/bench.sh --quick --part loss
+  walks    scripts/bench.sh --part walks
 """
 import collections
 import csv
@@ -135,6 +136,17 @@ def losses(path):
                   *(report.figure(rates[op, percent].get(what)) for op, what in columns)]
                  for percent in sorted({key[1] for key in rates})]
     return [*table(["round trip, lost", "WRITE", "SEND", "READ", "rxe, WRITE", "TCP"], rows), ""]
+
+
+def walks(path):
+    """What a message calls in softmr"""
+    rows = collections.defaultdict(dict)
+    for row in rows_of(path):
+        op, _, part = row["test"].partition("_")
+        label = f"{op.upper()} {report.human(int(row['size']))}, {PLACES[row['where']]}" + (f": {part}" if part else "")
+        rows[label][row["metric"]] = row["value"]
+    metrics = ("calls", "functions", "files", "depth")
+    return [*table(["message", *metrics], [[label, *(row[metric] for metric in metrics)] for label, row in rows.items()]), ""]
 
 
 # The messages of the cover letter
@@ -337,6 +349,7 @@ FIGURES = {
     "counted_letter": ("counted.csv", counted("messages", "message", "rxe", "tcp", labels=LETTER)),
     "cpus": ("cpus.csv", cpus),
     "loss": ("loss.csv", losses),
+    "walks": ("walks.csv", walks),
     "speeds_others": ("speeds.csv", speeds_others),
     "speeds_regions": ("speeds.csv", speeds_regions),
     "letter_speeds": ("speeds.csv", letter_speeds),

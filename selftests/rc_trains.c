@@ -231,11 +231,22 @@ static int answer(FIXTURE_DATA(train) *self, uint32_t start, int bad)
 				  sizeof(ack_aeth));
 }
 
-/* Answer a request for packet @i of the READ. */
-static int answer_one(FIXTURE_DATA(train) *self, uint32_t start, int i)
+/* Answer a request for packet @from of the READ and all after it, packet by packet. */
+static int answer_rest(FIXTURE_DATA(train) *self, uint32_t start, int from)
 {
-	self->bth.psn = start + i;
-	return packet(self, i, VT_OP_READ_RESPONSE_ONLY, ack_aeth, sizeof(ack_aeth));
+	bool first, last;
+	int i, ret = 0;
+
+	for (i = from; !ret && i < PACKETS; i++) {
+		first = i == from;
+		last = i == PACKETS - 1;
+		self->bth.psn = start + i;
+		ret = packet(self, i, first && last ? VT_OP_READ_RESPONSE_ONLY :
+			     first ? VT_OP_READ_RESPONSE_FIRST :
+			     last ? VT_OP_READ_RESPONSE_LAST : VT_OP_READ_RESPONSE_MIDDLE,
+			     ack_aeth, first || last ? sizeof(ack_aeth) : 0);
+	}
+	return ret;
 }
 
 TEST_F(train, read)
@@ -255,9 +266,9 @@ TEST_F(train, read)
 		ASSERT_TRUE(is_asked(self, start, LEN));
 		ASSERT_EQ(0, answer(self, start, bad));
 		if (bad) {
-			ASSERT_TRUE(is_asked(self, start + bad, MTU));
+			ASSERT_TRUE(is_asked(self, start + bad, (PACKETS - bad) * MTU));
 			EXPECT_EQ(before + 1, bad_icrcs(self));
-			ASSERT_EQ(0, answer_one(self, start, bad));
+			ASSERT_EQ(0, answer_rest(self, start, bad));
 		}
 		ASSERT_EQ(IBV_WC_SUCCESS, vt_status(self->ep.scq, 1));
 		EXPECT_TRUE(vt_check_sges(&self->mem, 1, LEN, SEED + bad));

@@ -23,7 +23,7 @@
 #define dst_rt6_info(ptr)	container_of(ptr, struct rt6_info, dst)
 #endif
 
-/* This host receives the multicasts that are charged to a sock, too. In older kernels it is a field. */
+/* This host, too, receives the multicasts that are charged to a sock. */
 static inline void smr_sock_loop_multicast(struct sock *sk)
 {
 #ifdef inet_set_bit

@@ -242,7 +242,7 @@ static int sock_room(struct smr_egress *eg, int most)
 	if (likely(sk_wmem_alloc_get(eg->sk) < most))
 		return 0;
 	sock_watch(eg);
-	/* Pairs with the barrier of the stack's wake-up: it sees the entry, or this sees the room. */
+	/* Pairs with the stack's barrier: it sees the entry, or this sees the room. */
 	smp_mb();
 	return sk_wmem_alloc_get(eg->sk) < most ? 0 : -EAGAIN;
 }

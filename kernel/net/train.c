@@ -541,8 +541,9 @@ struct sk_buff *smr_train_copy(const struct smr_train *train)
  *
  * Context: any but hard interrupts. Does not sleep.
  * Return: 0 if the stack accepted it; -EAGAIN if it did not, and then the sender is woken when
- *	a packet of its socket has left the stack or in the next jiffy, whichever is sooner; other errors if sending again will not help: -ENETDOWN, -EPERM, -ENOBUFS (a
- *	firewall) and such.
+ *	a packet of its socket has left the stack or in the next jiffy, whichever is sooner;
+ *	other errors if sending again will not help: -ENETDOWN, -EPERM, -ENOBUFS (a firewall)
+ *	and such.
  */
 int smr_train_send(struct smr_train *train, struct smr_refused *refused)
 {

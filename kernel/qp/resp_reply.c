@@ -90,7 +90,8 @@ static int aeth_send(struct smr_qp *qp, u8 syndrome, u32 psn)
  * @qp: the responder's QP; an ACK is due
  *
  * Context: any; called by the response task, or while it is paused.
- * Return: true if it was sent; false: not now, and the task runs again when the stack accepts packets.
+ * Return: true if it was sent; false: not now, and the task runs again when the stack accepts
+ *	packets.
  */
 bool smr_reply_acks(struct smr_qp *qp)
 {

@@ -3,7 +3,7 @@
  * The packets of a QP are those of the process that made it: BPF programs of its cgroup see them, and
  * decide about them, as about those of its sockets. Packets of other processes' QPs do not concern them.
  *
- * beds: qemu-newest qemu-stable qemu-oldest
+ * beds: qemu-newest qemu-stable qemu-oldest qemu-cloud qemu-rt
  * daily: qemu-newest
  * timeout: 60
  * paths: veth

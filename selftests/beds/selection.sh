@@ -34,7 +34,7 @@ lacks qemu-stable "${before[@]}" guides.sh interop_rxe.sh link_fail_nth mr_fail_
 lacks qemu-oldest "${before[@]}" guides.sh interop_rxe.sh link_fail_nth mr_fail_nth programs_rxe.sh rc_persist "${after[@]}"
 lacks qemu-rt data_fail firewall.sh "${before[@]:1}" guides.sh interop_rxe.sh kverbs.sh link_fail_nth mr_fail_nth nfs.sh nvmeof.sh \
 	programs_rxe.sh rc_persist rc_sqpoll soak softirq_budget.sh ulp_nodes.sh verbs_fail_nth window_trace.sh
-lacks uml-checked firewall.sh ipsec.sh mr_hwpoison nfs.sh odp_told rc_persist rx_cpus ulp_nodes.sh
+lacks uml-checked egress_owner firewall.sh ipsec.sh mr_hwpoison nfs.sh odp_told rc_persist rx_cpus ulp_nodes.sh
 
 # -- the break
 

@@ -26,7 +26,7 @@
 #define A	8
 #define LONG	200
 #define PART	128
-#define AGAIN	16
+#define AGAIN	64
 
 /* Without a timeout, only answers cause repeated requests. */
 FIXTURE(missing)
@@ -288,7 +288,7 @@ TEST_F(missing, in_a_train)
 	EXPECT_TRUE(quiet(l));
 }
 
-/* Repeated requests are small, and each lies within one request of the READ. */
+/* Each repeated request lies within one request of the READ. The window is about half of what it was. */
 TEST_F(missing, parts)
 {
 	struct vt_line *l = &self->line;

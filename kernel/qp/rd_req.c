@@ -26,6 +26,7 @@ void smr_rd_req_reset(struct smr_rd_req *rd, u32 psn)
 	rd->head = 0;
 	rd->tail = 0;
 	rd->from = psn;
+	rd->least = READ_PART_MAX;
 	rd->mixed = psn;
 }
 
@@ -36,7 +37,10 @@ void smr_rd_req_reset(struct smr_rd_req *rd, u32 psn)
  */
 void smr_rd_req_rewind(struct smr_rd_req *rd, const struct smr_snd *snd)
 {
+	u32 least = rd->least;
+
 	smr_rd_req_reset(rd, snd->una);
+	rd->least = least;
 	rd->mixed = snd->max_psn;
 }
 
@@ -79,25 +83,28 @@ static u32 part_left(u32 first, u32 part)
 
 /**
  * smr_rd_req_part() - number of PSNs of the next request of a READ
+ * @rd: the requests
  * @snd: what was sent
  * @cwnd: the congestion window
  * @first: its first PSN, relative to that of the READ
  * @npsn: number of PSNs of the READ
  *
  * A repeated request must lie within one request that was sent before, or the responder does
- * not recognise it. So all parts end at a boundary of the smallest parts, and repeated requests
- * have the smallest size.
+ * not recognise it. All parts end at a multiple of their size, so repeated requests are not
+ * larger than the smallest one since nothing was in flight.
  *
  * Return: the number.
  */
-u32 smr_rd_req_part(const struct smr_snd *snd, const struct smr_cwnd *cwnd,
-		    u32 first, u32 npsn)
+u32 smr_rd_req_part(struct smr_rd_req *rd, const struct smr_snd *snd,
+		    const struct smr_cwnd *cwnd, u32 first, u32 npsn)
 {
-	u32 part = READ_PART_MIN;
+	u32 part = clamp(rounddown_pow_of_two(min(cwnd->size, cwnd->burst)),
+			 READ_PART_MIN, READ_PART_MAX);
 
-	if (smr_snd_is_fresh(snd))
-		part = clamp(rounddown_pow_of_two(min(cwnd->size, cwnd->burst)),
-			     READ_PART_MIN, READ_PART_MAX);
+	if (!smr_snd_is_fresh(snd))
+		part = min(part, rd->least);
+	else if (smr_snd_is_settled(snd) || part < rd->least)
+		rd->least = part;
 	return min(npsn - first, part_left(first, part));
 }
 

@@ -21,6 +21,7 @@ struct smr_snd;
  * @tail: one past the newest
  * @from: first PSN of the oldest outstanding READ request, if it is not the first of its work
  *	request
+ * @least: the smallest part of a READ that may be in flight, in PSNs; a power of two
  * @mixed: PSNs before it may have been requested more than once. Their responses may be split
  *	as for any of these requests
  *
@@ -31,6 +32,7 @@ struct smr_rd_req {
 	u32 head;
 	u32 tail;
 	u32 from;
+	u32 least;
 	u32 mixed;
 };
 
@@ -38,8 +40,8 @@ void smr_rd_req_reset(struct smr_rd_req *rd, u32 psn);
 void smr_rd_req_rewind(struct smr_rd_req *rd, const struct smr_snd *snd);
 void smr_rd_req_acked(struct smr_rd_req *rd, u32 una);
 
-u32 smr_rd_req_part(const struct smr_snd *snd, const struct smr_cwnd *cwnd,
-		    u32 first, u32 npsn);
+u32 smr_rd_req_part(struct smr_rd_req *rd, const struct smr_snd *snd,
+		    const struct smr_cwnd *cwnd, u32 first, u32 npsn);
 u32 smr_rd_req_middles(const struct smr_rd_req *rd, u32 psn);
 bool smr_rd_req_fits(const struct smr_rd_req *rd, u32 start, u32 npsn, u32 psn,
 		     u32 op_flags);

@@ -134,7 +134,8 @@ static int request_send(struct smr_message *m, u32 n)
 static enum smr_step fetch_send(struct smr_message *m, struct smr_budget *budget)
 {
 	struct smr_qp *qp = m->qp;
-	u32 n = smr_rd_req_part(&qp->snd, &qp->cwnd, m->first, m->wqe->npsn);
+	u32 n = smr_rd_req_part(&qp->rd_req, &qp->snd, &qp->cwnd, m->first,
+				m->wqe->npsn);
 	enum smr_step ret;
 	int err;
 

@@ -13,6 +13,9 @@ import sys
 
 LINE = re.compile(r"^\s*\d+\)\s+\|?\s*(?:(\w+)(?:\.\w+)*(?: \[\w+\])?\(\)\s*(;|\{)|(\}))")
 DOORBELL, PACKET = "bell_ioctl", "rx_hook"
+# Which task handles the packets of a side
+TASKS = {"receiver": "smr_responder_run", "answer": "smr_completer_run"}
+Call = collections.namedtuple("Call", "name file depth packet")
 SKIP = 20
 
 
@@ -25,9 +28,9 @@ def files(path):
     return found
 
 
-def trees(path, where):
-    """The calls of each context: lists of (function, file, depth, kind). kind is that of the root: a doorbell, a packet"""
-    stack, tree = [], []
+def calls_of(path, where):
+    """Each call. Its packet is the number of the hook's call that it is below, or None; its depth begins there"""
+    stack, calls = [], []
     with open(path) as f:
         for line in f:
             found = LINE.match(line)
@@ -35,54 +38,39 @@ def trees(path, where):
                 continue
             name, opens, closes = found.groups()
             if closes:
-                if stack:
-                    stack.pop()
+                del stack[-1:]
                 continue
+            caller = stack[-1] if stack else Call(None, None, 0, None)
             known = where.get(name, ["?"])
-            caller = stack[-1][1] if stack else None
-            file = caller if caller in known else known[0]
-            depth = len(stack) - next((i for i, (other, _) in reversed(list(enumerate(stack))) if other == PACKET), 0)
-            tree.append((name, file, depth + 1, PACKET if any(n == PACKET for n, _ in stack) or name == PACKET else DOORBELL,
-                         len(stack)))
+            file = caller.file if caller.file in known else known[0]
+            depth, packet = (1, len(calls)) if name == PACKET else (caller.depth + 1, caller.packet)
+            calls.append(Call(name, file, depth, packet))
             if opens == "{":
-                stack.append((name, file))
-    return tree
+                stack.append(calls[-1])
+    return calls
 
 
 def main(functions, test, size, trace):
-    calls = trees(trace, files(functions))
-    bells = [i for i, call in enumerate(calls) if call[0] == DOORBELL]
-    if len(bells) < 3 * SKIP:
+    calls = calls_of(trace, files(functions))
+    bells = [i for i, call in enumerate(calls) if call.name == DOORBELL]
+    messages = len(bells) - 2 * SKIP
+    if messages < SKIP:
         sys.exit(f"{len(bells)} doorbells in the trace")
-    first, last = bells[SKIP], bells[-SKIP]
-    messages = bells.index(last) - SKIP
-    calls = calls[first:last]
-    parts = {"all": calls, "sender": [call for call in calls if call[3] == DOORBELL]}
-    packets, side = collections.defaultdict(list), None
-    group = []
+    calls = calls[bells[SKIP]:bells[-SKIP]]
+    packets = collections.defaultdict(list)
     for call in calls:
-        if call[3] != PACKET:
-            continue
-        if call[0] == PACKET:
-            group = []
-        group.append(call)
-        if call[0] == "smr_responder_run":
-            side = "receiver"
-        elif call[0] == "smr_completer_run":
-            side = "answer"
-        else:
-            continue
-        if group:
-            packets[side].append(group)
-    for side, groups in packets.items():
-        seen = {id(group): group for group in groups}
-        parts[side] = [call for group in seen.values() for call in group]
-    if not packets:
-        del parts["sender"]
+        packets[call.packet].append(call)
+    parts = {"all": calls}
+    if len(packets) > 1:
+        parts["sender"] = packets.pop(None)
+        for side, task in TASKS.items():
+            parts[side] = [call for group in packets.values() if any(call.name == task for call in group) for call in group]
     for part, some in parts.items():
+        if not some:
+            continue
         name = test if part == "all" else f"{test}_{part}"
-        for metric, value in (("calls", round(len(some) / messages)), ("functions", len({call[:2] for call in some})),
-                              ("files", len({call[1] for call in some})), ("depth", max(call[2] for call in some))):
+        for metric, value in (("calls", round(len(some) / messages)), ("functions", len({(call.name, call.file) for call in some})),
+                              ("files", len({call.file for call in some})), ("depth", max(call.depth for call in some))):
             print(f"@ {os.environ['WHERE']},softmr,{name},{size},{metric},{value}")
 
 

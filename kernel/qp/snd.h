@@ -71,16 +71,10 @@ static inline void smr_snd_pass(struct smr_snd *snd, u32 n)
 		snd->max_psn = snd->psn;
 }
 
-/* Account for a packet whose PSNs have been sent before. */
-static inline void smr_snd_repeated(struct smr_snd *snd)
-{
-	snd->wire = true;
-}
-
 /* Account for @n PSNs that were sent on the wire. */
 static inline void smr_snd_sent(struct smr_snd *snd, u32 n)
 {
-	smr_snd_repeated(snd);
+	snd->wire = true;
 	smr_snd_pass(snd, n);
 }
 

@@ -182,7 +182,7 @@ static inline struct smr_swqe *smr_sq_wqe(const struct smr_sq *sq, u32 idx)
 
 enum smr_local_state {
 	SMR_LOCAL_IDLE,		/* the requester's */
-	SMR_LOCAL_HANDED,	/* owned by the peer's response task once that has claimed it */
+	SMR_LOCAL_HANDED,	/* owned by the peer's response task */
 	SMR_LOCAL_FAULT,	/* owned by the requester, which brings pages in */
 	SMR_LOCAL_ANSWERED,	/* owned by the requester, with an answer */
 };
@@ -196,11 +196,7 @@ enum smr_local_answer {
 /**
  * struct smr_local - an operation on its way to a peer on the same host
  * @state: says who owns the other fields; written with release, read with acquire
- * @src: the requester's QP; the response task that has claimed it holds a
- *	reference
- * @peer: the QP whose inbox it is in; a reference is held until it is answered or
- *	taken back
- * @handle: of @peer; in an RCU read section it may be accessed even after the answer
+ * @src: the requester's QP, which is not freed before the operation is answered
  * @wqe: the work request, unchanged while handed
  * @hdr: the headers that an ONLY packet would have
  * @npsn: number of its PSNs
@@ -209,7 +205,7 @@ enum smr_local_answer {
  *	for its completion, which waits for its invalidate
  * @faulted: the responder has brought in its own pages
  * @err: the error of the requester's own fault, or 0
- * @cancel: the requester asks to take it back
+ * @cancel: the requester asks for an answer at once: it is not to be executed any more
  * @opened: the requester's own list is open in @src->req.sgl. Written by the requester, and by
  *	the response task while smr_loopback_hand() runs it
  * @answer: which of the fields below are valid
@@ -219,8 +215,6 @@ enum smr_local_answer {
 struct smr_local {
 	enum smr_local_state state;
 	struct smr_qp *src;
-	struct smr_qp *peer;
-	struct smr_qp_handle *handle;
 	struct smr_swqe *wqe;
 	struct smr_hdr hdr;
 	u32 npsn;
@@ -407,8 +401,8 @@ enum smr_comp_op {
 /**
  * struct smr_responder - the responder's state
  * @queue: request packets; has its own lock
- * @inbox: a local operation, with marks; see qp/loopback.c. Set by the requester that hands it
- *	over. Cleared by the context that answers it, or by the requester
+ * @inbox: a local operation, or NULL. Set by the requester that hands it over, cleared by the
+ *	response task that answers it
  * @seg: the next segment of the queue's first skb
  * @epsn: expected PSN
  * @msn: message sequence number

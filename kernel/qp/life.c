@@ -255,6 +255,8 @@ void smr_qp_fini(struct smr_qp *qp)
 	smr_qp_put(qp);
 	/* A queued work item of a paused task returns at once. */
 	wait_for_completion(&qp->released);
+	/* Those who had references may have handed over an operation. */
+	smr_loopback_refuse(qp);
 	kfree_rcu(qp->handle, rcu);
 	if (qp->published)
 		smr_mw_owner_release(&qp->windows);

@@ -14,33 +14,8 @@
 #include "qp/paging.h"
 #include "stats.h"
 
-/*
- * The inbox has the operation's address. It has a mark while the response task does not work on
- * the operation: NEW before the first claim, PARKED after it. The two marks let the task
- * distinguish the operation that it has parked from one that the same requester hands over
- * later.
- */
-#define INBOX_NEW	1ul
-#define INBOX_PARKED	2ul
-#define INBOX_MARKS	(INBOX_NEW | INBOX_PARKED)
-
 /* Maximum bytes that one fault brings in */
 #define FAULT_MAX	(1024 * 1024)
-
-static struct smr_local *marked(struct smr_local *local, unsigned long mark)
-{
-	return (struct smr_local *)((unsigned long)local | mark);
-}
-
-static bool is_marked(const struct smr_local *entry)
-{
-	return (unsigned long)entry & INBOX_MARKS;
-}
-
-static struct smr_local *unmarked(struct smr_local *entry)
-{
-	return (struct smr_local *)((unsigned long)entry & ~INBOX_MARKS);
-}
 
 /**
  * smr_loopback_usable() - can this QP's next message use the shortcut?
@@ -82,8 +57,7 @@ static bool peer_connected(const struct smr_qp *qp, const struct smr_qp *peer)
  * @qp: the QP
  * @local: the operation, in its inbox or about to be put there
  *
- * Does for an operation what rx_lookup() does for a packet. Nothing is logged if the requester
- * takes the operation back.
+ * Does for an operation what rx_lookup() does for a packet.
  *
  * Context: any.
  */
@@ -93,8 +67,6 @@ void smr_loopback_dropped(struct smr_qp *qp, const struct smr_local *local)
 	const struct smr_ends *ends;
 	const struct in6_addr *from;
 
-	if (READ_ONCE(local->cancel))
-		return;
 	guard(rcu)();
 	ends = rcu_dereference(local->src->ends);
 	from = ends ? &ends->own : NULL;
@@ -135,11 +107,9 @@ static void answer_here(struct smr_local *local)
 	smp_store_release(&local->state, SMR_LOCAL_ANSWERED);
 }
 
-/* Put the operation into the inbox of @peer. False: the inbox is in use, or @peer is dead. */
+/* Put the operation into the inbox of @peer. False: it is not its peer, or the inbox is in use. */
 static bool inbox_put(struct smr_qp *peer, struct smr_local *local)
 {
-	struct smr_local *entry = marked(local, INBOX_NEW);
-
 	/*
 	 * The responder checks this again. This check keeps QPs that are not its peer out of
 	 * the inbox.
@@ -148,15 +118,7 @@ static bool inbox_put(struct smr_qp *peer, struct smr_local *local)
 		smr_loopback_dropped(peer, local);
 		return false;
 	}
-	smr_qp_hold(peer);
-	if (!cmpxchg(&peer->resp.inbox, NULL, entry)) {
-		/* If @peer is dead, smr_loopback_flush() may have missed it. */
-		if (!READ_ONCE(peer->dead) ||
-		    cmpxchg(&peer->resp.inbox, entry, NULL) != entry)
-			return true;
-	}
-	smr_qp_put(peer);
-	return false;
+	return !cmpxchg(&peer->resp.inbox, NULL, local);
 }
 
 /**
@@ -182,8 +144,6 @@ void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 	guard(smr_bh)();
 	peer = smr_qp_find(qp->env->tab, hdr->qpn);
 	local->src = qp;
-	local->peer = peer;
-	local->handle = peer ? peer->handle : NULL;
 	local->wqe = wqe;
 	local->hdr = *hdr;
 	local->npsn = npsn;
@@ -205,65 +165,37 @@ void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 		smr_qp_put(peer);
 }
 
-static bool inbox_claim(struct smr_qp *qp, struct smr_local *entry)
-{
-	struct smr_local *local = unmarked(entry);
-
-	/* Do not read *local before this: the requester may take it back and free it. */
-	if (cmpxchg(&qp->resp.inbox, entry, local) != entry)
-		return false;
-	/* The requester's QP cannot be freed while its operation is claimed. */
-	smr_qp_hold(local->src);
-	return true;
-}
-
-/**
- * smr_loopback_claim() - claim the operation in the inbox, if there is one
- * @qp: the responder's QP
- *
- * Context: any; called by the response task, or while it is paused.
- * Return: an operation, which the caller answers or parks, with a reference on the
- * requester's QP; NULL: there is none.
- */
-struct smr_local *smr_loopback_claim(struct smr_qp *qp)
-{
-	struct smr_local *entry = READ_ONCE(qp->resp.inbox);
-
-	return entry && inbox_claim(qp, entry) ? unmarked(entry) : NULL;
-}
-
 /**
  * smr_loopback_answer() - give an operation back to its requester
  * @qp: the responder's QP
- * @local: the operation
+ * @local: the operation, in its inbox
  * @answer: the kind of answer
  * @syndrome: of the reply
  * @psn: of the reply
  * @budget: budget for running the requester here
  *
- * Drops the references on both QPs.
+ * After this, the requester's QP may be freed at any time.
  *
- * Context: as @budget says; called by the response task, which has claimed it, or while that is
- *	paused.
+ * Context: as @budget says; called by the response task, or while that is paused.
  */
 void smr_loopback_answer(struct smr_qp *qp, struct smr_local *local,
 			 enum smr_local_answer answer, u8 syndrome, u32 psn,
 			 struct smr_budget *budget)
 {
-	struct smr_qp *src = local->src, *peer = local->peer;
+	struct smr_qp *src = local->src;
 
-	guard(smr_bh)();
-	/* Pairs with inbox_put(): the responder no longer accesses the operation. */
-	smp_store_release(&qp->resp.inbox, NULL);
+	/* The requester hands over the next operation after it has seen the answer. */
+	WRITE_ONCE(qp->resp.inbox, NULL);
 	answer_fill(local, answer, syndrome, psn);
 	if (budget->here == local) {
 		answer_here(local);
-	} else {
-		local_give(local, SMR_LOCAL_ANSWERED);
-		smr_task_run_foreign(&src->send_task, budget, NULL);
+		return;
 	}
+	guard(smr_bh)();
+	smr_qp_hold(src);
+	local_give(local, SMR_LOCAL_ANSWERED);
+	smr_task_run_foreign(&src->send_task, budget, NULL);
 	smr_qp_put(src);
-	smr_qp_put(peer);
 }
 
 /**
@@ -275,7 +207,7 @@ void smr_loopback_answer(struct smr_qp *qp, struct smr_local *local,
  */
 bool smr_loopback_check(struct smr_qp *qp, const struct smr_local *local)
 {
-	if (!READ_ONCE(local->cancel) && smr_qp_receives(READ_ONCE(qp->state)) &&
+	if (smr_qp_receives(READ_ONCE(qp->state)) &&
 	    peer_connected(local->src, qp))
 		return true;
 	smr_loopback_dropped(qp, local);
@@ -283,91 +215,13 @@ bool smr_loopback_check(struct smr_qp *qp, const struct smr_local *local)
 }
 
 /**
- * smr_loopback_park() - release the claim of an operation that has to wait
- * @qp: the caller owns its response task
- * @local: the operation, claimed
- *
- * The requester may take it back and be freed: its process must not wait for pages of another
- * process, nor for a workqueue. The caller must not access @local before claiming it again.
- */
-void smr_loopback_park(struct smr_qp *qp, struct smr_local *local)
-{
-	struct smr_qp *src = local->src;
-
-	/* Pairs with smr_loopback_retract(): the responder no longer accesses the operation. */
-	smp_store_release(&qp->resp.inbox, marked(local, INBOX_PARKED));
-	smp_mb(); /* the requester sees the mark, or this sees a waiter or @cancel */
-	wake_up_var(&local->state);
-	if (READ_ONCE(local->cancel))
-		smr_task_defer(&src->send_task);
-	smr_qp_put(src);
-}
-
-/* Get the peer, with a reference; or NULL if the operation was answered. */
-static struct smr_qp *local_peer(struct smr_local *local)
-{
-	guard(rcu)();
-	/*
-	 * The operation holds a reference on the peer until it is answered. After that the peer
-	 * may be freed at any time, and its handle after this read-side section. Pairs with
-	 * local_give().
-	 */
-	if (smp_load_acquire(&local->state) == SMR_LOCAL_ANSWERED)
-		return NULL;
-	return smr_qp_get(local->handle);
-}
-
-/* Clear the inbox, unless the responder has claimed the operation. */
-static bool inbox_take(struct smr_qp *peer, struct smr_local *local)
-{
-	struct smr_local *entry = READ_ONCE(peer->resp.inbox);
-
-	return is_marked(entry) && unmarked(entry) == local &&
-	       cmpxchg(&peer->resp.inbox, entry, NULL) == entry;
-}
-
-/**
- * smr_loopback_retract() - try to take back an operation
- * @qp: the requester's QP, which has handed over an operation
- *
- * This fails if the responder has claimed or answered it. @cancel is set in any case, and the
- * responder runs the send task when it parks.
- *
- * Context: any; called by the send task, or while it is paused.
- * Return: true if it was taken back.
- */
-bool smr_loopback_retract(struct smr_qp *qp)
-{
-	struct smr_local *local = &qp->handed;
-	struct smr_qp *peer;
-	bool taken;
-
-	guard(smr_bh)();
-	WRITE_ONCE(local->cancel, true);
-	/* Pairs with smr_loopback_park(): it sees @cancel, or this sees its mark. */
-	smp_mb();
-	peer = local_peer(local);
-	if (!peer)
-		return false;
-	taken = inbox_take(peer, local);
-	if (taken) {
-		local->state = SMR_LOCAL_IDLE;
-		/* The responder may have begun it, and postponed other work. */
-		smr_task_defer(&peer->resp_task);
-		/* the operation's reference */
-		smr_qp_put(peer);
-	}
-	smr_qp_put(peer);
-	return taken;
-}
-
-/**
  * smr_loopback_fault() - ask the requester to bring its pages in
- * @local: the operation, claimed; the caller parks it afterwards
+ * @local: the operation
  * @budget: budget for running the requester here
  *
  * The responder does not bring them in itself: a process can delay its own pages, and other
- * processes must not wait for that.
+ * processes must not wait for that. It leaves the operation alone until the requester has run it
+ * again, or cancels.
  *
  * Context: as @budget says; called by the response task.
  */
@@ -418,6 +272,34 @@ static void local_resume(struct smr_qp *qp, struct smr_budget *budget)
 }
 
 /**
+ * smr_loopback_cancel() - ask for the answer to an operation that nobody waits for any more
+ * @qp: the requester's QP, which has handed over an operation
+ * @budget: budget for running the responder here
+ *
+ * Unless the responder has executed the operation, or is about to, it answers that it was
+ * dropped: first of all in its next step, whatever it waits for. If it waits in a workqueue, it
+ * runs here.
+ *
+ * Context: as @budget says; called by the send task, or while it is paused.
+ */
+void smr_loopback_cancel(struct smr_qp *qp, struct smr_budget *budget)
+{
+	struct smr_local *local = &qp->handed;
+	struct smr_qp *peer;
+
+	if (local->cancel)
+		return;
+	WRITE_ONCE(local->cancel, true);
+	guard(smr_bh)();
+	peer = smr_qp_find(qp->env->tab, local->hdr.qpn);
+	/* If it is being destroyed, its flush gives the answer. */
+	if (!peer)
+		return;
+	smr_task_run_queued(&peer->resp_task, budget);
+	smr_qp_put(peer);
+}
+
+/**
  * smr_loopback_resume() - bring in pages for the responder, and run it again
  * @qp: the caller owns its send task
  * @up: its state is RTS or SQD
@@ -434,8 +316,10 @@ enum smr_step smr_loopback_resume(struct smr_qp *qp, bool up,
 	enum smr_step step;
 	int err = 0;
 
-	if (!up)
-		return smr_loopback_retract(qp) ? SMR_STEP_DONE : SMR_STEP_WAIT;
+	if (!up) {
+		smr_loopback_cancel(qp, budget);
+		return SMR_STEP_WAIT;
+	}
 	step = local_fault(qp, budget, &err);
 	if (step == SMR_STEP_WAIT || step == SMR_STEP_DEFER)
 		return step;
@@ -446,41 +330,47 @@ enum smr_step smr_loopback_resume(struct smr_qp *qp, bool up,
 	       SMR_STEP_WAIT : SMR_STEP_DONE;
 }
 
-/* Is no operation of the requester with a peer? */
-static bool handed_back(struct smr_qp *qp)
+/* Has a paused QP no operation with a peer? */
+static bool handed_back(const struct smr_qp *qp)
 {
 	/* Pairs with local_give(). */
-	switch (smp_load_acquire(&qp->handed.state)) {
-	case SMR_LOCAL_IDLE:
-	case SMR_LOCAL_ANSWERED:
-		return true;
-	default:
-		return smr_loopback_retract(qp);
-	}
+	enum smr_local_state state = smp_load_acquire(&qp->handed.state);
+
+	return state == SMR_LOCAL_IDLE || state == SMR_LOCAL_ANSWERED;
+}
+
+/**
+ * smr_loopback_refuse() - answer the operation in the inbox of a QP: it was dropped
+ * @qp: the QP, paused
+ *
+ * Context: process.
+ */
+void smr_loopback_refuse(struct smr_qp *qp)
+{
+	struct smr_budget budget = { .left = SMR_BUDGET_SOFTIRQ };
+	struct smr_local *local = READ_ONCE(qp->resp.inbox);
+
+	if (local)
+		smr_loopback_answer(qp, local, SMR_LOCAL_DROPPED, 0, 0, &budget);
 }
 
 /**
  * smr_loopback_flush() - end a paused QP's operations, in both directions
- * @qp: the QP, paused or dead
+ * @qp: the QP, paused
  *
  * First answer the operation in its inbox, then wait for its own operation. In the other order,
- * two QPs that are flushed at the same time would deadlock.
+ * two QPs that are flushed at the same time would deadlock. A requester that has found the QP
+ * before may still put an operation into the inbox.
  *
  * Context: process, may sleep.
  */
 void smr_loopback_flush(struct smr_qp *qp)
 {
 	struct smr_budget budget = { .left = SMR_BUDGET_SOFTIRQ };
-	struct smr_local *local;
 
-	/* Pairs with inbox_put(): it sees @dead, or this sees its operation. */
-	smp_mb();
-	scoped_guard(smr_bh) {
-		local = smr_loopback_claim(qp);
-		if (local)
-			smr_loopback_answer(qp, local, SMR_LOCAL_DROPPED, 0, 0,
-					    &budget);
-	}
+	smr_loopback_refuse(qp);
+	if (!handed_back(qp))
+		smr_loopback_cancel(qp, &budget);
 	wait_var_event(&qp->handed.state, handed_back(qp));
 	qp->handed.state = SMR_LOCAL_IDLE;
 }

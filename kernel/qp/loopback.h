@@ -19,12 +19,11 @@ void smr_loopback_dropped(struct smr_qp *qp, const struct smr_local *local);
 void smr_loopback_answer(struct smr_qp *qp, struct smr_local *local,
 			 enum smr_local_answer answer, u8 syndrome, u32 psn,
 			 struct smr_budget *budget);
-struct smr_local *smr_loopback_claim(struct smr_qp *qp);
-void smr_loopback_park(struct smr_qp *qp, struct smr_local *local);
-bool smr_loopback_retract(struct smr_qp *qp);
 void smr_loopback_fault(struct smr_local *local, struct smr_budget *budget);
 enum smr_step smr_loopback_resume(struct smr_qp *qp, bool up,
 				  struct smr_budget *budget);
+void smr_loopback_cancel(struct smr_qp *qp, struct smr_budget *budget);
+void smr_loopback_refuse(struct smr_qp *qp);
 void smr_loopback_flush(struct smr_qp *qp);
 
 #endif /* SMR_LOOPBACK_H */

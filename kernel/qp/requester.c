@@ -300,14 +300,16 @@ static void requester_drained(struct smr_qp *qp)
 
 /*
  * Flush the send queue of a QP in error. An operation that was handed to a peer on this host is
- * taken back first, and a bind or an invalidate that has begun is finished, and completes.
+ * answered first, and a bind or an invalidate that has begun is finished, and completes.
  */
 static enum smr_step send_flush(struct smr_qp *qp, struct smr_budget *budget)
 {
 	struct smr_sq *sq = &qp->sq;
 
-	if (qp->handed.state != SMR_LOCAL_IDLE && !smr_loopback_retract(qp))
+	if (READ_ONCE(qp->handed.state) != SMR_LOCAL_IDLE) {
+		smr_loopback_cancel(qp, budget);
 		return SMR_STEP_WAIT;
+	}
 	if (sq->head == sq->ring.idx && !smr_sq_fetch(qp))
 		return SMR_STEP_WAIT;
 	budget->left -= SMR_COST_PACKET;

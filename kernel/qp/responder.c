@@ -323,13 +323,6 @@ static void op_established(struct smr_qp *qp)
 	smr_qp_event(qp, IB_EVENT_COMM_EST);
 }
 
-/* The request will be retried: park it, if it is a local operation. */
-static void op_park(struct smr_qp *qp, const struct smr_op *op)
-{
-	if (op->local)
-		smr_loopback_park(qp, op->local);
-}
-
 /* Does the table of reactions apply? */
 static bool is_refused(const struct smr_op *op)
 {
@@ -372,7 +365,6 @@ static enum smr_step op_pending(struct smr_qp *qp, const struct smr_op *op,
 		smr_loopback_fault(op->local, budget);
 		step = SMR_STEP_WAIT;
 	}
-	op_park(qp, op);
 	return step;
 }
 
@@ -544,10 +536,8 @@ static enum smr_step respond_local(struct smr_qp *qp, struct smr_local *local,
 	};
 
 	/* The requester is bringing in pages; pairs with its cmpxchg(). */
-	if (smp_load_acquire(&local->state) != SMR_LOCAL_HANDED) {
-		smr_loopback_park(qp, local);
+	if (smp_load_acquire(&local->state) != SMR_LOCAL_HANDED)
 		return SMR_STEP_WAIT;
-	}
 	budget->left -= SMR_COST_PACKET;
 	if (!smr_loopback_check(qp, local)) {
 		op_answer(qp, &op, SMR_LOCAL_DROPPED, 0, budget);
@@ -589,10 +579,8 @@ static enum smr_step recv_flush(struct smr_qp *qp, struct smr_budget *budget)
 
 /* The QP is not in a state that receives: drop all that is queued. */
 static enum smr_step respond_down(struct smr_qp *qp, enum ib_qp_state state,
-				  struct smr_budget *budget)
+				  struct smr_local *local, struct smr_budget *budget)
 {
-	struct smr_local *local = smr_loopback_claim(qp);
-
 	skb_queue_purge(&qp->resp.queue);
 	qp->resp.seg = 0;
 	if (state == IB_QPS_ERR)
@@ -633,22 +621,25 @@ static bool is_idle(const struct smr_qp *qp, enum ib_qp_state state)
 enum smr_step smr_responder_run(struct smr_qp *qp, struct smr_budget *budget)
 {
 	enum ib_qp_state state = READ_ONCE(qp->state);
-	struct smr_local *local;
+	struct smr_local *local = READ_ONCE(qp->resp.inbox);
 	struct sk_buff *skb;
 	enum smr_step step;
 
+	if (unlikely(local && READ_ONCE(local->cancel))) {
+		smr_loopback_answer(qp, local, SMR_LOCAL_DROPPED, 0, 0, budget);
+		return SMR_STEP_DONE;
+	}
 	if (unlikely(qp->resp.inval.begun) &&
 	    smr_inval_finish(qp, &qp->resp.inval))
 		return SMR_STEP_WAIT;
 	if (!smr_reply_nak_flush(qp))
 		return SMR_STEP_WAIT;
 	if (!smr_qp_receives(state))
-		return respond_down(qp, state, budget);
+		return respond_down(qp, state, local, budget);
 	if (smr_paging_waits(&qp->resp.paging))
 		return SMR_STEP_WAIT;
 	if (qp->resp.read.active)
 		return smr_resp_read(qp, budget);
-	local = smr_loopback_claim(qp);
 	if (local) {
 		step = respond_local(qp, local, budget);
 		return step == SMR_STEP_DONE && is_idle(qp, state) ?

@@ -313,6 +313,29 @@ void smr_task_run_foreign(struct smr_task *task, struct smr_budget *budget,
 }
 
 /**
+ * smr_task_run_queued() - smr_task_run_foreign(), also if the task waits in its workqueue
+ * @task: the other task
+ * @budget: as there
+ *
+ * The work items before it in that queue, of another user perhaps, may take long. On PREEMPT_RT it
+ * stays there.
+ *
+ * Context: as there.
+ */
+void smr_task_run_queued(struct smr_task *task, struct smr_budget *budget)
+{
+	struct smr_budget foreign = { .left = SMR_BUDGET_SOFTIRQ };
+
+	if (may_be_preempted() || !cancel_work(&task->work)) {
+		smr_task_run_foreign(task, budget, NULL);
+		return;
+	}
+	/* The ownership and the reference of the work item are this caller's now. */
+	task_loop(task, &foreign);
+	task->put(task);
+}
+
+/**
  * smr_task_kick() - smr_task_run() with the remaining budget of this softirq
  * @task: the task
  *

@@ -97,6 +97,7 @@ void smr_task_run(struct smr_task *task, struct smr_budget *budget);
 bool smr_task_try(struct smr_task *task, struct smr_budget *budget);
 void smr_task_run_foreign(struct smr_task *task, struct smr_budget *budget,
 			  const struct smr_local *here);
+void smr_task_run_queued(struct smr_task *task, struct smr_budget *budget);
 void smr_task_kick(struct smr_task *task);
 bool smr_task_charge(int cost);
 void smr_task_defer(struct smr_task *task);

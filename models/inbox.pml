@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The inbox: kernel/qp/loopback.c. Two QPs of one host are connected, and each hands operations
- * to the other. A QP in error takes its operation back. A QP may be reset and destroyed.
+ * to the other. A QP in error cancels its operation. A QP may be reset and destroyed.
  *
  * Properties:
- * - each operation that is answered "reply" was executed once, and one that was taken back was
- *   not; operations are executed in order;
- * - the responder accesses an operation only while it has claimed it, and the requester does
- *   not reuse it before it is returned;
- * - no process accesses a freed QP or a freed handle;
- * - an operation is returned, also if either QP or both are destroyed; destroying a QP ends.
+ * - each operation that is answered "reply" was executed once, and one that is answered "dropped"
+ *   was not; operations are executed in order;
+ * - the responder accesses an operation only before it has answered it, and the requester does
+ *   not reuse it before that;
+ * - no process accesses a freed QP;
+ * - an operation is answered, also if either QP or both are destroyed; destroying a QP ends.
  *
  * Assumptions: tasks work as in task.pml, so a request to run one is a flag here; and copies
  * end. Where a send task runs the peer's response task itself, as struct smr_budget's "here" says,
  * it waits for that.
  *
  * RUN handed:      -DOPS0=3 -DOPS1=0: safety back
- * RUN taken:       -DOPS0=2 -DOPS1=0 -DERRORS0=2: safety
+ * RUN cancelled:   -DOPS0=2 -DOPS1=0 -DERRORS0=2: safety
  * RUN both:        -DOPS0=1 -DOPS1=1 -DSLICES=0: safety
  * RUN reset:       -DOPS0=1 -DOPS1=0 -DRESET0: safety
  * RUN peer_reset:  -DOPS0=1 -DOPS1=0 -DRESET1: safety
@@ -41,12 +41,11 @@
 #define CONTROL(q)	(4 + q)
 #define PROCS		6
 
-/* Of each QP: smr_local.state, smr_local.cancel, resp.inbox, dead */
+/* Of each QP: smr_local.state, smr_local.cancel, resp.inbox */
 #define STATE(q)	(q)
 #define CANCEL(q)	(2 + q)
 #define INBOX(q)	(4 + q)
-#define DEAD(q)		(6 + q)
-#define VARS		8
+#define VARS		6
 #include "memory.h"
 
 /* enum smr_local_state */
@@ -55,25 +54,19 @@
 #define FAULT		2
 #define ANSWERED	3
 
-/* Contents of the inbox: empty, or the operation of the peer, without or with a mark */
+/* Contents of the inbox: empty, or the operation of the peer */
 #define NONE		0
-#define CLAIMED		1
-#define NEW		2
-#define PARKED		3
-
-#define MARKED(e)	((e) >= NEW)
+#define ENTRY		1
 
 /* The answer, and the progress of the operation: ordered by the release of the state */
 bool reply[2];
 byte slices[2], faults[2];
 /* Tasks: are to run, do run, are disabled */
 bool send_run[2], send_busy[2], resp_run[2], resp_busy[2], paused[2];
-/* The QP: found by its number; its handle's count; it is freed, its handle is */
+/* The QP: found by its number; its handle's count; it is freed */
 bool unpublished[2];
 byte ref[2] = 1;
-bool freed[2], handle_freed[2];
-/* Read sections, by process */
-bool rcu[PROCS];
+bool freed[2];
 /* The wait queue of &local->state */
 bool waiting[2], woken[2];
 /* The send task runs the peer's response task itself, and waits for it */
@@ -89,7 +82,7 @@ bool ending[2];
 
 #define OPS(q)	((q) == 0 -> OPS0 : OPS1)
 
-/* smr_qp_hold(), smr_qp_put(), smr_qp_get(), smr_qp_find() */
+/* smr_qp_hold(), smr_qp_put(), smr_qp_find() */
 inline hold(q)
 {
 	atomic { assert(ref[q] > 0); ref[q]++ }
@@ -98,17 +91,6 @@ inline hold(q)
 inline put(q)
 {
 	atomic { drained -> assert(ref[q] > 0); ref[q]-- }
-}
-
-inline get(q, ok)
-{
-	atomic {
-		assert(!handle_freed[q]);
-		if
-		:: ref[q] > 0 -> ref[q]++; ok = true
-		:: else -> ok = false
-		fi
-	}
 }
 
 inline find(q, ok)
@@ -121,8 +103,9 @@ inline find(q, ok)
 	}
 }
 
-inline run_send(q) { atomic { assert(!freed[q]); send_run[q] = true } }
-inline run_resp(q) { atomic { assert(!freed[q]); resp_run[q] = true } }
+/* smr_task_run_foreign(), smr_task_run_queued(): fully ordered */
+inline run_send(q) { atomic { drained -> assert(!freed[q]); send_run[q] = true } }
+inline run_resp(q) { atomic { drained -> assert(!freed[q]); resp_run[q] = true } }
 
 inline wake_up_var(q)
 {
@@ -148,23 +131,6 @@ inline local_give(q, state)
 	wake_up_var(q)
 }
 
-/* Put the operation of @q into the inbox of the peer. got: it is there, or was there */
-inline inbox_put(got)
-{
-	hold(p);
-	cmpxchg(INBOX(p), NONE, NEW, got);
-	if
-	:: got && load(DEAD(p)) ->				// BREAK put_dead (peer_dies safety): :: false ->
-		cmpxchg(INBOX(p), NEW, NONE, ok);
-		got = !ok
-	:: else
-	fi;
-	if
-	:: !got -> put(p)
-	:: else
-	fi
-}
-
 /* smr_loopback_hand() */
 inline loopback_hand()
 {
@@ -181,7 +147,7 @@ inline loopback_hand()
 	}
 	got = false;
 	if
-	:: found -> inbox_put(got)
+	:: found -> cmpxchg(INBOX(p), NONE, ENTRY, got)		/* inbox_put() */
 	:: else
 	fi;
 	if
@@ -212,93 +178,42 @@ inline loopback_hand()
 	run_send(q)						/* SMR_STEP_DONE: the task takes its next step */
 }
 
-/* smr_loopback_claim(); the task's own reference on @q is not needed here */
-inline loopback_claim(got)
-{
-	entry = load(INBOX(q));
-	got = false;
-	if
-	:: entry != NONE ->
-		cmpxchg(INBOX(q), entry, CLAIMED, got);
-		if
-		:: got ->
-			atomic { assert(!freed[p] && lent[p] && !working[q]); working[q] = true };
-			hold(p)
-		:: else
-		fi
-	:: else
-	fi;
-	entry = NONE
-}
-
 /* smr_loopback_answer() */
 inline loopback_answer(yes)
 {
-	atomic { assert(load(INBOX(q)) == CLAIMED && lent[p]); reply[p] = yes };
+	atomic { assert(load(INBOX(q)) == ENTRY && lent[p]); reply[p] = yes };
 	store(INBOX(q), NONE);
+	if
+	:: !here -> hold(p)					// BREAK answer_ref (sender_dies safety): :: !here
+	:: else
+	fi;
 	atomic { drained -> working[q] = false; slot_var[me] = STATE(p); slot_val[me] = ANSWERED };
 	if
 	:: here							// BREAK answer_here (handed safety): :: true
-	:: else ->
+	:: else ->						// BREAK answer_here (handed safety): :: false ->
 		mb();
-		wake_up_var(p);
-		run_send(p)
-	fi;
-	put(p);
-	put(q)
+		wake_up_var(p);					// BREAK answer_wake (sender_dies safety): skip;
+		run_send(p);
+		put(p)						// BREAK answer_ref (sender_dies safety): skip
+	fi
 }
 
-/* smr_loopback_park() */
-inline loopback_park()
+/* smr_loopback_cancel() */
+inline loopback_cancel()
 {
-	atomic { drained -> working[q] = false; slot_var[me] = INBOX(q); slot_val[me] = PARKED };
-	mb();							// BREAK park_barrier (taken safety): skip;
-	wake_up_var(p);						// BREAK park_wake (sender_dies safety): skip;
 	if
-	:: load(CANCEL(p)) -> run_send(p)			// BREAK park_cancel (taken safety): :: false
-	:: else
-	fi;
-	put(p)
-}
-
-/* smr_loopback_retract() */
-inline loopback_retract(got)
-{
-	store(CANCEL(q), true);
-	mb();							// BREAK retract_barrier (taken safety): skip;
-	got = false;
-	rcu[me] = true;						// BREAK retract_no_rcu (both_die safety): skip;
-	if
-	:: load(STATE(q)) != ANSWERED ->
-		get(p, found)					// BREAK retract_rcu_only (both_die safety): found = true
-	:: else
-	fi;
-	rcu[me] = false;					// BREAK retract_rcu_only (both_die safety): skip;
-	if
-	:: found ->
-		/* inbox_take() */
-		atomic { assert(!freed[p]); entry = load(INBOX(p)) };
+	:: !load(CANCEL(q)) ->
+		store(CANCEL(q), true);
+		find(p, found);
 		if
-		:: MARKED(entry) ->				// BREAK take_claimed (taken safety): :: entry != NONE ->
-			cmpxchg(INBOX(p), entry, NONE, got)
+		:: found ->
+			run_resp(p);				// BREAK cancel_run (sender_dies safety): skip;
+			put(p)
 		:: else
 		fi;
-		put(p)						// BREAK retract_rcu_only (both_die safety): skip
+		found = false
 	:: else
-	fi;
-	entry = NONE;						// BREAK retract_rcu_only (both_die safety): entry = NONE; rcu[me] = false;
-	if
-	:: got ->
-		atomic {
-			assert(lent[q] && !working[p] && !executed[q]);
-			lent[q] = false;
-			own(STATE(q), IDLE)
-		}
-		run_resp(p);
-		put(p)
-	:: else
-	fi;
-	found = false
+	fi
 }
 
 /* smr_loopback_resume(), when the pages are present */
@@ -323,8 +238,8 @@ inline loopback_resume()
 }
 
 /*
- * The requester has its operation back, with an answer. Without a reply it retries, and fails
- * in the end
+ * The requester has an answer. Without a reply it retries, and fails in the end. In error it is
+ * flushed, and connected again.
  */
 inline take_answer()
 {
@@ -332,12 +247,9 @@ inline take_answer()
 		own(STATE(q), IDLE);
 		lent[q] = false;
 		assert(!working[p]);
+		assert(executed[q] == reply[q]);
 		if
-		:: reply[q] ->
-			assert(executed[q] == 1);
-			next[q]++;
-			retries[q] = 0
-		:: !reply[q] && (error[q] || retries[q] == 1) ->
+		:: reply[q] || error[q] || retries[q] == 1 ->
 			error[q] = false;
 			next[q]++;
 			retries[q] = 0
@@ -347,16 +259,10 @@ inline take_answer()
 	}
 }
 
-/* The operation was taken back: it is flushed, and the QP is connected again */
-inline flushed()
-{
-	atomic { error[q] = false; next[q]++; retries[q] = 0; send_run[q] = true }
-}
-
 /* The send task: smr_completer_run(), then smr_requester_run() */
 proctype send(byte q)
 {
-	byte me = SEND(q), p = 1 - q, entry, state;
+	byte me = SEND(q), p = 1 - q, state;
 	bool ok, got, found;
 
 end:	do
@@ -372,12 +278,7 @@ end:	do
 		:: state == ANSWERED -> take_answer()
 		:: state == FAULT && !error[q] -> loopback_resume()
 		:: state == IDLE && next[q] < OPS(q) -> loopback_hand()
-		:: (state == HANDED || state == FAULT) && error[q] ->
-			loopback_retract(got);
-			if
-			:: got -> flushed()
-			:: else
-			fi
+		:: (state == HANDED || state == FAULT) && error[q] -> loopback_cancel()
 		:: else
 		fi;
 		/* task_disown() is fully ordered */
@@ -388,43 +289,43 @@ end:	do
 /* The response task: smr_responder_run() */
 proctype resp(byte q)
 {
-	byte me = RESP(q), p = 1 - q, entry;
-	bool ok, got, here;
+	byte me = RESP(q), p = 1 - q;
+	bool here;
 
 end:	do
 	:: atomic { resp_run[q] && !paused[q] -> resp_run[q] = false; resp_busy[q] = true; here = nested[p] };
-		loopback_claim(got);
 		if
-		:: got ->
-			/* respond_local() */
+		:: load(INBOX(q)) == ENTRY ->
+			atomic { assert(!freed[p] && lent[p] && !working[q]); working[q] = true };
 			if
-			:: load(STATE(p)) != HANDED -> loopback_park()
-			:: load(STATE(p)) == HANDED && load(CANCEL(p)) -> loopback_answer(false)
-			:: load(STATE(p)) == HANDED && !load(CANCEL(p)) ->
+			:: load(CANCEL(p)) -> loopback_answer(false)	// BREAK cancel_check (cancelled safety): :: false
+			:: else ->
+				/* respond_local() */
 				if
-				/* SMR_STEP_AGAIN, and DEFER; WAIT, after the awaited event */
-				:: atomic { slices[p] < SLICES -> assert(working[q] && lent[p]); slices[p]++ };
-					loopback_park();
-					run_resp(q)
-				/* smr_loopback_fault() */
-				:: atomic { faults[p] < FAULTS -> assert(working[q] && lent[p]); faults[p]++ };
-					local_give(p, FAULT);
-					run_send(p);
-					loopback_park()
-				/* SMR_RESP_OK */
-				:: atomic {
-					assert(working[q] && lent[p]);
-					executed[p]++;
-					assert(executed[p] == 1);
-					assert(last[p] <= next[p]);
-					last[p] = next[p] + 1
-				   };
-					loopback_answer(true)
+				:: load(STATE(p)) != HANDED -> working[q] = false
+				:: load(STATE(p)) == HANDED ->
+					if
+					/* SMR_STEP_AGAIN, and DEFER; WAIT, after the awaited event */
+					:: atomic { slices[p] < SLICES -> slices[p]++; working[q] = false };
+						run_resp(q)
+					/* smr_loopback_fault() */
+					:: atomic { faults[p] < FAULTS -> faults[p]++; working[q] = false };
+						local_give(p, FAULT);
+						run_send(p)
+					/* SMR_RESP_OK */
+					:: atomic {
+						executed[p]++;
+						assert(executed[p] == 1);
+						assert(last[p] <= next[p]);
+						last[p] = next[p] + 1
+					   };
+						loopback_answer(true)
+					fi
 				fi
 			fi
 		:: else
 		fi;
-		atomic { drained -> resp_busy[q] = false; got = false; ok = false; here = false }
+		atomic { drained -> resp_busy[q] = false; here = false }
 	od
 }
 
@@ -436,38 +337,31 @@ inline pause()
 	!resp_busy[q]
 }
 
-/* smr_loopback_flush(), first part */
-inline flush_inbox()
+/* smr_loopback_refuse() */
+inline refuse()
 {
-	mb();							// BREAK flush_barrier (peer_dies safety): skip;
-	loopback_claim(got);
 	if
-	:: got -> loopback_answer(false)
+	:: load(INBOX(q)) == ENTRY ->
+		atomic { assert(!freed[p] && lent[p] && !working[q]); working[q] = true };
+		loopback_answer(false)
 	:: else
 	fi
 }
 
-inline handed_back(got)
+#define HANDED_BACK	(load(STATE(q)) == IDLE || load(STATE(q)) == ANSWERED)
+
+/* smr_loopback_flush(); wait_var_event(): a waiter is in the queue before it checks the state */
+inline flush()
 {
-	atomic { state = load(STATE(q)); got = (state == IDLE || state == ANSWERED) };
+	refuse();						// BREAK flush_order (both_die safety): skip;
 	if
-	:: !got -> loopback_retract(got)
+	:: !HANDED_BACK -> loopback_cancel()
 	:: else
 	fi;
-	state = 0
-}
-
-/*
- * smr_loopback_flush(), second part: wait_var_event(). A waiter is in the queue before it
- * checks the state
- */
-inline flush_own()
-{
 	do
 	:: waiting[q] = true;
-		handed_back(got);
 		if
-		:: got -> break
+		:: HANDED_BACK -> break
 		:: else -> woken[q]
 		fi;
 		woken[q] = false
@@ -480,8 +374,7 @@ inline qp_reset()
 {
 	ending[q] = true;
 	pause();
-	flush_inbox();
-	flush_own();
+	flush();
 	atomic { error[q] = false; next[q] = OPS(q); ending[q] = false; paused[q] = false };
 	run_send(q);
 	run_resp(q)
@@ -493,25 +386,17 @@ inline qp_fini()
 	ending[q] = true;
 	unpublished[q] = true;
 	pause();
-	store(DEAD(q), true);
-	flush_inbox();
-	flush_own();
+	flush();
 	put(q);
 	ref[q] == 0;
-	/*
-	 * smr_qp_fini() returns, and the core frees the QP. Its handle is freed after a grace
-	 * period
-	 */
-	atomic { freed[q] = true; ending[q] = false };
-	!rcu[SEND(p)];
-	!rcu[CONTROL(p)];
-	handle_freed[q] = true
+	refuse();						// BREAK refuse_late (peer_dies safety): skip;
+	atomic { freed[q] = true; ending[q] = false }
 }
 
 proctype control(byte q; bool reset; bool dies)
 {
-	byte me = CONTROL(q), p = 1 - q, entry, state;
-	bool ok, got, found, here;
+	byte me = CONTROL(q), p = 1 - q;
+	bool found, here;
 
 	if
 	:: reset -> qp_reset()

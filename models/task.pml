@@ -275,6 +275,18 @@ inline task_run()
 	fi
 }
 
+/* smr_task_run_queued(): the ownership and the reference of the work are the caller's then */
+inline task_run_queued()
+{
+	cancel_work(got);
+	if
+	:: got ->
+		task_loop();					// BREAK queued_run (two safety): skip;
+		put()						// BREAK queued_put (dies safety): skip
+	:: else -> task_run()					// BREAK queued_else (two safety): :: else
+	fi
+}
+
 /* smr_task_defer() */
 inline task_defer()
 {
@@ -297,6 +309,7 @@ proctype caller(byte me)
 		atomic { drained -> raised[me] = true; slot_var[me] = EVENT(me); slot_val[me] = true };
 		if
 		:: me == 0 -> task_run()
+		:: me == 0 -> task_run_queued()
 		:: me == 1 -> task_defer()
 		fi;
 		put()

@@ -247,22 +247,17 @@ int smr_miter_next(struct smr_miter *m)
  */
 int smr_miter_copy(struct smr_miter *m, void *buf, size_t len)
 {
-	int err = 0;
 	size_t n;
+	int err;
 
 	for (; len; len -= n, buf += n) {
-		if (!m->map.len) {
-			err = smr_miter_next(m);
-			if (err)
-				return err;
-		}
-		n = min(len, m->map.len);
-		if (m->write)
-			memmove(m->map.addr, buf, n);
-		else
-			err = smr_mem_copy(buf, m->map.addr, n);
+		err = smr_miter_piece(m, len, &n);
 		if (err)
 			return err;
+		if (m->write)
+			memmove(m->map.addr, buf, n);
+		else if (smr_mem_copy(buf, m->map.addr, n))
+			return -EFAULT;
 		m->map.addr += n;
 		m->map.len -= n;
 	}

@@ -98,6 +98,15 @@ int __must_check smr_miter_copy(struct smr_miter *m, void *buf, size_t len);
 int __must_check smr_miter_copy_packet(struct smr_miter *m, struct smr_cursor *cur,
 				       unsigned int off, size_t len, u32 *crc);
 
+/* The mapped bytes of the next @len, at least one: it maps a run if there is none. */
+static inline int smr_miter_piece(struct smr_miter *m, size_t len, size_t *n)
+{
+	int err = m->map.len ? 0 : smr_miter_next(m);
+
+	*n = min(len, m->map.len);
+	return err;
+}
+
 /**
  * smr_miter_copy_crc() - copy the next bytes, and continue a CRC-32 over them
  * @m: the copy
@@ -113,12 +122,9 @@ static inline int smr_miter_copy_crc(struct smr_miter *m, void *buf, size_t len,
 	int err;
 
 	for (; len; len -= n, buf += n) {
-		if (!m->map.len) {
-			err = smr_miter_next(m);
-			if (err)
-				return err;
-		}
-		n = min(len, m->map.len);
+		err = smr_miter_piece(m, len, &n);
+		if (err)
+			return err;
 		err = smr_crc32_copy(crc, m->write ? m->map.addr : buf,
 				     m->write ? buf : m->map.addr, n, buf, &m->section);
 		if (err)

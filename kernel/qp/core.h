@@ -216,7 +216,7 @@ struct smr_local {
 	enum smr_local_state state;
 	struct smr_qp *src;
 	struct smr_swqe *wqe;
-	struct smr_hdr hdr;
+	struct smr_hdr *hdr;
 	u32 npsn;
 	u64 done;
 	bool executed;
@@ -266,6 +266,8 @@ struct smr_paging {
  * @inval: the LOCAL_INV or bind that waits
  * @paging: pages of the data that it sends, also through a local peer
  * @sent: counts of work done by it and the completer, for diagnosis
+ * @hdr: scratch: the headers of the next packet of a message, or of the operation that is handed
+ *	over, which are those of an ONLY packet
  * @sgl: scratch
  *
  * Owned by the send task.
@@ -276,6 +278,7 @@ struct smr_requester {
 	struct smr_inval inval;
 	struct smr_paging paging;
 	struct smr_sent sent;
+	struct smr_hdr hdr;
 	struct smr_sgl sgl;
 };
 

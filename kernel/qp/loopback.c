@@ -72,10 +72,10 @@ void smr_loopback_dropped(struct smr_qp *qp, const struct smr_local *local)
 	from = ends ? &ends->own : NULL;
 	if (qp->service != local->src->service)
 		smr_qp_drop(qp, DROP_SERVICE, SMR_CNT_DROPPED, from,
-			    local->hdr.opcode, qp->ibqp.qp_type);
+			    local->hdr->opcode, qp->ibqp.qp_type);
 	else if (!smr_qp_receives(state))
 		smr_qp_drop(qp, DROP_STATE, SMR_CNT_DROPPED, from,
-			    local->hdr.opcode, state);
+			    local->hdr->opcode, state);
 	else
 		smr_qp_drop(qp, DROP_SOURCE, SMR_CNT_BAD_SOURCE, from);
 }
@@ -124,9 +124,7 @@ static bool inbox_put(struct smr_qp *peer, struct smr_local *local)
 /**
  * smr_loopback_hand() - hand a work request to the peer's responder
  * @qp: the requester's QP, for which smr_loopback_usable() is true
- * @wqe: the work request
- * @hdr: the headers that an ONLY packet would have
- * @npsn: number of its PSNs
+ * @wqe: the work request; @qp->req.hdr has the headers that an ONLY packet would have
  * @budget: budget for running the responder here
  *
  * Usually the responder has run, and has answered, when this returns. If there is no such peer,
@@ -135,18 +133,17 @@ static bool inbox_put(struct smr_qp *peer, struct smr_local *local)
  * Context: as @budget says; called by the send task. Disables BH.
  */
 void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
-		       const struct smr_hdr *hdr, u32 npsn,
 		       struct smr_budget *budget)
 {
 	struct smr_local *local = &qp->handed;
 	struct smr_qp *peer;
 
 	guard(smr_bh)();
-	peer = smr_qp_find(qp->env->tab, hdr->qpn);
+	peer = smr_qp_find(qp->env->tab, qp->req.hdr.qpn);
 	local->src = qp;
 	local->wqe = wqe;
-	local->hdr = *hdr;
-	local->npsn = npsn;
+	local->hdr = &qp->req.hdr;
+	local->npsn = wqe->npsn;
 	local->done = 0;
 	local->executed = false;
 	local->faulted = false;
@@ -157,7 +154,7 @@ void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 		smr_task_run_foreign(&peer->resp_task, budget, local);
 	} else {
 		if (!peer)
-			smr_qptab_stray(qp->env->tab, &hdr->bth, &qp->path.saddr, 1);
+			smr_qptab_stray(qp->env->tab, &qp->req.hdr.bth, &qp->path.saddr, 1);
 		answer_fill(local, SMR_LOCAL_DROPPED, 0, 0);
 		answer_here(local);
 	}
@@ -262,7 +259,7 @@ static void local_resume(struct smr_qp *qp, struct smr_budget *budget)
 	struct smr_qp *peer;
 
 	guard(smr_bh)();
-	peer = smr_qp_find(qp->env->tab, local->hdr.qpn);
+	peer = smr_qp_find(qp->env->tab, qp->req.hdr.qpn);
 	if (!peer)
 		return;
 	if (cmpxchg(&local->state, SMR_LOCAL_FAULT, SMR_LOCAL_HANDED) ==
@@ -291,7 +288,7 @@ void smr_loopback_cancel(struct smr_qp *qp, struct smr_budget *budget)
 		return;
 	WRITE_ONCE(local->cancel, true);
 	guard(smr_bh)();
-	peer = smr_qp_find(qp->env->tab, local->hdr.qpn);
+	peer = smr_qp_find(qp->env->tab, qp->req.hdr.qpn);
 	/* If it is being destroyed, its flush gives the answer. */
 	if (!peer)
 		return;

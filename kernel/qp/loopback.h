@@ -12,7 +12,6 @@
 
 bool smr_loopback_usable(struct smr_qp *qp);
 void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
-		       const struct smr_hdr *hdr, u32 npsn,
 		       struct smr_budget *budget);
 bool smr_loopback_check(struct smr_qp *qp, const struct smr_local *local);
 void smr_loopback_dropped(struct smr_qp *qp, const struct smr_local *local);

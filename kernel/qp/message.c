@@ -91,7 +91,7 @@ static void packet_hdr(struct smr_message *m, u32 i)
 {
 	const struct smr_wr_info *wr = m->wr;
 	bool last = i + 1 == m->wqe->npsn;
-	struct smr_hdr *hdr = &m->hdr;
+	struct smr_hdr *hdr = &m->qp->req.hdr;
 
 	if (m->wqe->npsn == 1)
 		smr_req_hdr_opcode(m->qp, hdr, wr->only);
@@ -115,7 +115,7 @@ static u32 packets_alike(const struct smr_message *m, u32 i)
 {
 	u32 last = m->end - 1;
 
-	return m->hdr.op->flags & SMR_OP_MIDDLE && i < last ? last - i : 1;
+	return m->qp->req.hdr.op->flags & SMR_OP_MIDDLE && i < last ? last - i : 1;
 }
 
 /*
@@ -125,22 +125,23 @@ static u32 packets_alike(const struct smr_message *m, u32 i)
 static int train_send(struct smr_message *m, u32 *sent)
 {
 	struct smr_qp *qp = m->qp;
+	const struct smr_hdr *hdr = &qp->req.hdr;
 	struct smr_train train;
 	u32 i = m->first, end, n;
 	int ret;
 
 	packet_hdr(m, i);
-	n = m->hdr.op->flags & SMR_OP_RETH ? 1 : m->end - i;
+	n = hdr->op->flags & SMR_OP_RETH ? 1 : m->end - i;
 	ret = smr_train_begin(&train, &qp->path, qp->egress, &qp->req.icrc, n,
-			      smr_packet_len(&m->hdr));
+			      smr_packet_len(hdr));
 	if (ret)
 		return ret;
 	for (end = i + n; i < end; i += ret) {
 		packet_hdr(m, i);
 		/* A LAST with immediate data may be longer than a MIDDLE. */
-		if (smr_packet_len(&m->hdr) > train.seg_len)
+		if (smr_packet_len(hdr) > train.seg_len)
 			break;
-		ret = smr_packet_append(&train, &m->hdr, packets_alike(m, i),
+		ret = smr_packet_append(&train, hdr, packets_alike(m, i),
 					&qp->req.sgl);
 		if (ret <= 0)
 			break;
@@ -303,17 +304,18 @@ static bool several_add(struct smr_message *one, struct smr_train *train, u32 i,
 			u32 psn, bool last)
 {
 	struct smr_qp *qp = one->qp;
+	struct smr_hdr *hdr = &qp->req.hdr;
 	bool added;
 
 	one->wqe = smr_sq_wqe(&qp->sq, qp->snd.next + i);
 	one->wr = smr_wr_info(qp->ibqp.qp_type, one->wqe->opcode);
 	if (message_open(one) != SMR_KEY_OK)
 		return false;
-	smr_req_hdr_init(qp, one->wqe, one->wr, &one->hdr);
+	smr_req_hdr_init(qp, one->wqe, one->wr, hdr);
 	packet_hdr(one, 0);
-	one->hdr.psn = smr_psn_add(psn, i);
-	one->hdr.ack_req &= last;
-	added = smr_packet_append(train, &one->hdr, 1, &qp->req.sgl) == 1;
+	hdr->psn = smr_psn_add(psn, i);
+	hdr->ack_req &= last;
+	added = smr_packet_append(train, hdr, 1, &qp->req.sgl) == 1;
 	smr_sgl_close(&qp->req.sgl);
 	return added;
 }

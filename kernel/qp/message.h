@@ -18,15 +18,15 @@ struct smr_wr_info;
  * @qp: the requester's QP
  * @wqe: the work request
  * @wr: properties of its opcode
- * @hdr: the headers of the next packet
  * @first: index of the next packet in its message
  * @end: one past the last packet to send now
+ *
+ * The headers of its next packet are in @qp->req.hdr.
  */
 struct smr_message {
 	struct smr_qp *qp;
 	struct smr_swqe *wqe;
 	const struct smr_wr_info *wr;
-	struct smr_hdr hdr;
 	u32 first;
 	u32 end;
 };

@@ -147,11 +147,11 @@ static bool part_show(struct mirror *m, u32 i, u32 npsn, u32 total)
 {
 	bool asks = i + 1 == npsn && !(m->hdr.op->flags & SMR_OP_AETH);
 
-	m->hdr.psn = smr_psn_add(m->local->hdr.psn, i);
+	m->hdr.psn = smr_psn_add(m->local->hdr->psn, i);
 	m->hdr.len = min_t(u32, total - i * m->local->src->mtu,
 			   m->local->src->mtu);
 	m->hdr.ack_req = asks && smr_qp_is_reliable(m->from);
-	m->hdr.solicited = asks && m->local->hdr.solicited;
+	m->hdr.solicited = asks && m->local->hdr->solicited;
 	return packet_show(m);
 }
 
@@ -162,10 +162,10 @@ static bool part_show(struct mirror *m, u32 i, u32 npsn, u32 total)
 static bool request_show(struct mirror *m, const struct smr_wr_info *wr)
 {
 	const struct smr_local *local = m->local;
-	u32 i, total = local->hdr.len, npsn = local->npsn;
+	u32 i, total = local->hdr->len, npsn = local->npsn;
 	u8 opcode;
 
-	m->hdr = local->hdr;
+	m->hdr = *local->hdr;
 	if (wr->flags & SMR_WR_NONPOSTED)
 		return packet_show(m);
 	for (i = 0; i < npsn; i++) {
@@ -186,10 +186,10 @@ static void reply_hdr(struct mirror *m, u8 opcode, u8 syndrome)
 		.pkey = SMR_DEFAULT_PKEY,
 		.migreq = true,
 		.qpn = local->src->ibqp.qp_num,
-		.psn = local->hdr.psn,
+		.psn = local->hdr->psn,
 		.syndrome = syndrome,
 		.msn = m->from->resp.msn,
-		.orig = local->hdr.orig,
+		.orig = local->hdr->orig,
 	};
 	smr_req_hdr_opcode(m->from, &m->hdr, opcode);
 }

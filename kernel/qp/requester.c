@@ -113,7 +113,7 @@ static enum smr_step atomic_write_send(struct smr_message *m,
 static int request_send(struct smr_message *m, u32 n)
 {
 	u32 off = m->first * m->qp->mtu;
-	struct smr_hdr *hdr = &m->hdr;
+	struct smr_hdr *hdr = &m->qp->req.hdr;
 
 	smr_req_hdr_opcode(m->qp, hdr, m->wr->only);
 	hdr->ack_req = true;
@@ -157,18 +157,19 @@ static void local_send(struct smr_message *m, struct smr_budget *budget)
 {
 	struct smr_qp *qp = m->qp;
 	struct smr_swqe *wqe = m->wqe;
+	struct smr_hdr *hdr = &qp->req.hdr;
 
-	smr_req_hdr_opcode(qp, &m->hdr, m->wr->only);
-	m->hdr.len = m->wr->flags & SMR_WR_FETCHES ? 0 : wqe->len;
-	m->hdr.solicited = wqe->send_flags & IB_SEND_SOLICITED;
-	m->hdr.ack_req = true;
+	smr_req_hdr_opcode(qp, hdr, m->wr->only);
+	hdr->len = m->wr->flags & SMR_WR_FETCHES ? 0 : wqe->len;
+	hdr->solicited = wqe->send_flags & IB_SEND_SOLICITED;
+	hdr->ack_req = true;
 	wqe->state = SMR_SWQE_SENT;
 	smr_snd_next(&qp->snd);
 	smr_snd_pass(&qp->snd, wqe->npsn);
 	budget->left -= SMR_COST_PACKET;
 	smr_qp_inc(qp, SMR_CNT_LOCAL_OPS);
 	smr_qp_add(qp, SMR_CNT_LOCAL_BYTES, wqe->len);
-	smr_loopback_hand(qp, wqe, &m->hdr, wqe->npsn, budget);
+	smr_loopback_hand(qp, wqe, budget);
 	if (qp->handed.opened)
 		smr_sgl_close(&qp->req.sgl);
 	qp->handed.opened = false;
@@ -183,8 +184,8 @@ static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 	enum smr_step ret;
 
 	m.first = smr_psn_off(qp->snd.psn, wqe->psn);
-	smr_req_hdr_init(qp, wqe, wr, &m.hdr);
 	if (local) {
+		smr_req_hdr_init(qp, wqe, wr, &qp->req.hdr);
 		local_send(&m, budget);
 		return SMR_STEP_DONE;
 	}
@@ -195,6 +196,7 @@ static enum smr_step wqe_send(struct smr_qp *qp, struct smr_swqe *wqe,
 		return SMR_STEP_WAIT;
 	if (smr_message_send_several(&m, budget, &ret))
 		return ret;
+	smr_req_hdr_init(qp, wqe, wr, &qp->req.hdr);
 	if (wr->flags & SMR_WR_ATOMIC_WRITE)
 		ret = atomic_write_send(&m, budget);
 	else if (wr->flags & SMR_WR_NONPOSTED)

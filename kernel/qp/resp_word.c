@@ -92,7 +92,7 @@ static enum smr_step atomic_local(struct smr_exec *x, u64 orig)
 		return smr_exec_end(x, SMR_RESP_PEER_PROT);
 	err = smr_sgl_write(x->theirs, &orig, sizeof(orig));
 	if (err == SMR_PAGE_MISSING) {
-		local->hdr.orig = orig;
+		local->hdr->orig = orig;
 		local->executed = true;
 		step = peer_page(x);
 	} else if (err) {

@@ -529,7 +529,7 @@ static enum smr_step respond_local(struct smr_qp *qp, struct smr_local *local,
 				   struct smr_budget *budget)
 {
 	struct smr_op op = {
-		.hdr = &local->hdr,
+		.hdr = local->hdr,
 		.local = local,
 		.npsn = local->npsn,
 		.count = 1,

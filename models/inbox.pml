@@ -5,7 +5,8 @@
  *
  * Properties:
  * - each operation that is answered "reply" was executed once, and one that is answered "dropped"
- *   was not; operations are executed in order;
+ *   was not; operations are executed in order. (The driver may cancel an atomic that was executed,
+ *   but not yet answered, or a SEND that waits for its invalidate.)
  * - the responder accesses an operation only before it has answered it, and the requester does
  *   not reuse it before that;
  * - no process accesses a freed QP;
@@ -22,12 +23,13 @@
  * RUN peer_reset:  -DOPS0=1 -DOPS1=0 -DRESET1: safety
  * RUN sender_dies: -DOPS0=1 -DOPS1=0 -DDIES0: safety ends
  * RUN peer_dies:   -DOPS0=1 -DOPS1=0 -DDIES1 -DERRORS0=1: safety
+ * RUN die_reset:   -DOPS0=1 -DOPS1=1 -DSLICES=0 -DFAULTS=0 -DDIES0 -DRESET1: safety
  * RUN both_die:    -DOPS0=1 -DOPS1=1 -DSLICES=0 -DFAULTS=0 -DDIES0 -DDIES1: safety
  */
 #ifndef ERRORS0
 #define ERRORS0	0
 #endif
-/* Number of times that an operation is parked, and that its requester's pages are missing */
+/* Number of times that an operation has to wait, and that its requester's pages are missing */
 #ifndef SLICES
 #define SLICES	1
 #endif

@@ -278,12 +278,13 @@ inline task_run()
 /* smr_task_run_queued(): the ownership and the reference of the work are the caller's then */
 inline task_run_queued()
 {
+	task_run();						// BREAK queued_event (two safety): skip;
 	cancel_work(got);
 	if
 	:: got ->
 		task_loop();					// BREAK queued_run (two safety): skip;
 		put()						// BREAK queued_put (dies safety): skip
-	:: else -> task_run()					// BREAK queued_else (two safety): :: else
+	:: else
 	fi
 }
 

@@ -404,8 +404,8 @@ enum smr_comp_op {
 /**
  * struct smr_responder - the responder's state
  * @queue: request packets; has its own lock
- * @inbox: a local operation, or NULL. Set by the requester that hands it over, cleared by the
- *	response task that answers it
+ * @inbox: a local operation, or NULL. Set by the requester that hands it over, cleared by
+ *	whoever answers it: the response task, or a control verb that has paused it
  * @seg: the next segment of the queue's first skb
  * @epsn: expected PSN
  * @msn: message sequence number

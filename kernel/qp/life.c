@@ -240,6 +240,8 @@ void smr_qp_fini(struct smr_qp *qp)
 {
 	qp_unpublish(qp);
 	smr_qp_pause(qp);
+	/* Nobody else can answer it from now on, and its requester waits. */
+	smr_loopback_refuse(qp);
 	/* Look-ups that have found it before may be about to put it into the error state. */
 	scoped_guard(spinlock_bh, &qp->lock)
 		WRITE_ONCE(qp->state, IB_QPS_RESET);

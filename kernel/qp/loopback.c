@@ -284,8 +284,6 @@ void smr_loopback_cancel(struct smr_qp *qp, struct smr_budget *budget)
 	struct smr_local *local = &qp->handed;
 	struct smr_qp *peer;
 
-	if (local->cancel)
-		return;
 	WRITE_ONCE(local->cancel, true);
 	guard(smr_bh)();
 	peer = smr_qp_find(qp->env->tab, qp->req.hdr.qpn);
@@ -303,8 +301,8 @@ void smr_loopback_cancel(struct smr_qp *qp, struct smr_budget *budget)
  * @budget: the budget
  *
  * Context: as @budget says.
- * Return: SMR_STEP_WAIT until the fault or the responder runs the task; SMR_STEP_DEFER or
- *	SMR_STEP_DONE.
+ * Return: SMR_STEP_WAIT until the fault or the responder runs the task, or if it is not up;
+ *	SMR_STEP_DEFER or SMR_STEP_DONE.
  */
 enum smr_step smr_loopback_resume(struct smr_qp *qp, bool up,
 				  struct smr_budget *budget)
@@ -313,10 +311,8 @@ enum smr_step smr_loopback_resume(struct smr_qp *qp, bool up,
 	enum smr_step step;
 	int err = 0;
 
-	if (!up) {
-		smr_loopback_cancel(qp, budget);
+	if (!up)
 		return SMR_STEP_WAIT;
-	}
 	step = local_fault(qp, budget, &err);
 	if (step == SMR_STEP_WAIT || step == SMR_STEP_DEFER)
 		return step;

@@ -260,7 +260,7 @@ static bool is_looked_at(const struct smr_qp *from, const struct smr_qp *to)
 /**
  * smr_mirror_all() - see smr_mirror()
  * @qp: the caller owns its response task
- * @local: the operation, claimed
+ * @local: the operation
  * @answer: the kind of answer
  * @syndrome: of the reply
  *

@@ -30,7 +30,7 @@ void smr_mirror_datagram_all(const struct smr_qp *from, const struct smr_qp *to,
 /**
  * smr_mirror() - show the packets of an operation that is about to be answered
  * @qp: the caller owns its response task
- * @local: the operation, claimed
+ * @local: the operation
  * @answer: the kind of answer
  * @syndrome: of the reply
  */

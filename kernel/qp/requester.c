@@ -309,7 +309,8 @@ static enum smr_step send_flush(struct smr_qp *qp, struct smr_budget *budget)
 	struct smr_sq *sq = &qp->sq;
 
 	if (READ_ONCE(qp->handed.state) != SMR_LOCAL_IDLE) {
-		smr_loopback_cancel(qp, budget);
+		if (!qp->handed.cancel)
+			smr_loopback_cancel(qp, budget);
 		return SMR_STEP_WAIT;
 	}
 	if (sq->head == sq->ring.idx && !smr_sq_fetch(qp))

@@ -275,6 +275,23 @@ static bool may_be_preempted(void)
 	return IS_ENABLED(CONFIG_PREEMPT_RT) && !in_serving_softirq();
 }
 
+/* Run a task of another QP, which the caller owns, for one slice. */
+static void loop_foreign(struct smr_task *task, struct smr_budget *budget,
+			 const struct smr_local *here)
+{
+	int left = min(budget->left, SMR_BUDGET_SOFTIRQ);
+	struct smr_budget foreign = {
+		.left = left,
+		.here = here,
+		.takes_errand = here && budget->can_sleep,
+		.errand = budget->errand,
+	};
+
+	task_loop(task, &foreign);
+	budget->left -= left - foreign.left;
+	budget->errand = foreign.errand;
+}
+
 /**
  * smr_task_run_foreign() - run a task of another QP, perhaps of another process
  * @task: the other task
@@ -294,22 +311,11 @@ static bool may_be_preempted(void)
 void smr_task_run_foreign(struct smr_task *task, struct smr_budget *budget,
 			  const struct smr_local *here)
 {
-	int left = min(budget->left, SMR_BUDGET_SOFTIRQ);
-	struct smr_budget foreign = {
-		.left = left,
-		.here = here,
-		.takes_errand = here && budget->can_sleep,
-		.errand = budget->errand,
-	};
-
 	lockdep_assert_in_softirq();
-	if (may_be_preempted()) {
+	if (may_be_preempted())
 		smr_task_defer(task);
-		return;
-	}
-	smr_task_run(task, &foreign);
-	budget->left -= left - foreign.left;
-	budget->errand = foreign.errand;
+	else if (task_own(task))
+		loop_foreign(task, budget, here);
 }
 
 /**
@@ -317,21 +323,18 @@ void smr_task_run_foreign(struct smr_task *task, struct smr_budget *budget,
  * @task: the other task
  * @budget: as there
  *
- * The work items before it in that queue, of another user perhaps, may take long. On PREEMPT_RT it
- * stays there.
+ * The work items before it in that queue, perhaps of another user, may take long. A task that its
+ * owner is about to queue, and on PREEMPT_RT any, waits for them.
  *
  * Context: as there.
  */
 void smr_task_run_queued(struct smr_task *task, struct smr_budget *budget)
 {
-	struct smr_budget foreign = { .left = SMR_BUDGET_SOFTIRQ };
-
-	if (may_be_preempted() || !cancel_work(&task->work)) {
-		smr_task_run_foreign(task, budget, NULL);
+	smr_task_run_foreign(task, budget, NULL);
+	if (may_be_preempted() || !cancel_work(&task->work))
 		return;
-	}
 	/* The ownership and the reference of the work item are this caller's now. */
-	task_loop(task, &foreign);
+	loop_foreign(task, budget, NULL);
 	task->put(task);
 }
 

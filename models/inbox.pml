@@ -23,7 +23,7 @@
  * RUN peer_reset:  -DOPS0=1 -DOPS1=0 -DRESET1: safety
  * RUN sender_dies: -DOPS0=1 -DOPS1=0 -DDIES0: safety ends
  * RUN peer_dies:   -DOPS0=1 -DOPS1=0 -DDIES1 -DERRORS0=1: safety
- * RUN die_reset:   -DOPS0=1 -DOPS1=1 -DSLICES=0 -DFAULTS=0 -DDIES0 -DRESET1: safety
+ * RUN die_reset:   -DOPS0=1 -DOPS1=0 -DDIES0 -DRESET1: safety
  * RUN both_die:    -DOPS0=1 -DOPS1=1 -DSLICES=0 -DFAULTS=0 -DDIES0 -DDIES1: safety
  */
 #ifndef ERRORS0

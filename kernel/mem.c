@@ -126,22 +126,40 @@ int smr_mem_copy(void *to, const void *from, size_t len)
 int smr_span_map(const struct smr_span *span, u64 off, size_t len, bool write,
 		 struct smr_map *map)
 {
+	map->extent = NULL;
 	return span->mem->ops->map(span->mem, span->off + off, len, write, map);
 }
 
 /**
- * smr_span_next() - advance a map whose bytes are all copied
- * @span: its span
- * @off: the next byte, from the start of the span
- * @len: bytes wanted there, at least 1
- * @write: as for smr_span_map()
- * @map: the map
+ * smr_good_bytes() - find the first page with a memory error
+ * @pfn: the first page
+ * @pgoff: the first byte, from the start of that page
+ * @len: bytes
  *
- * Return: false: it cannot be advanced. The caller ends it, and begins another one there, which
- * returns any error.
+ * Return: the number of bytes before it.
  */
-bool smr_span_next(const struct smr_span *span, u64 off, size_t len, bool write,
-		   struct smr_map *map)
+unsigned long smr_good_bytes(unsigned long pfn, unsigned long pgoff, unsigned long len)
+{
+	unsigned long good = 0, step = PAGE_SIZE - pgoff;
+
+	for (; good < len; good += step, step = PAGE_SIZE)
+		if (smr_mem_is_bad(pfn_to_page(pfn++)))
+			return good;
+	return len;
+}
+
+/**
+ * smr_span_remap() - smr_span_next() of memory without extents
+ * @span: as there
+ * @off: as there
+ * @len: as there
+ * @write: as there
+ * @map: as there
+ *
+ * Return: as there.
+ */
+bool smr_span_remap(const struct smr_span *span, u64 off, size_t len, bool write,
+		    struct smr_map *map)
 {
 	const struct smr_mem_ops *ops = span->mem->ops;
 
@@ -202,6 +220,7 @@ static int map_second(const struct smr_span *dst, u64 off, size_t len,
 {
 	struct smr_mem *mem = dst->mem;
 
+	map->extent = NULL;
 	if (src->mem->ops->unmap && mem->ops->unmap)
 		return mem->ops->trymap(mem, dst->off + off, len, true, map);
 	return smr_span_map(dst, off, len, true, map);

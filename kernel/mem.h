@@ -10,7 +10,10 @@
 #include <linux/atomic.h>
 #include <linux/errno.h>
 #include <linux/kconfig.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/page-flags.h>
+#include <linux/pfn.h>
 #include <linux/preempt.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
@@ -31,9 +34,21 @@ struct smr_mem;
 #define SMR_PAGE_MISSING	(-ENODATA)
 
 /**
+ * struct smr_extent - physically contiguous pages of a memory, which has an array of them
+ * @end: index, in the memory, of the page behind the last one. The first one is that behind the
+ *	extent before.
+ * @delta: the PFN of each page, less its index
+ */
+struct smr_extent {
+	unsigned long end;
+	unsigned long delta;
+};
+
+/**
  * struct smr_map - a mapped run of memory
  * @addr: its kernel address
  * @len: bytes that may be accessed there
+ * @extent: of a kind with extents: the next one, if the copy goes on there; else NULL
  * @next: private to the kind: the next run
  * @left: private to the kind: bytes by which it can still be advanced
  * @cookie: private to the kind, for its unmap
@@ -43,6 +58,7 @@ struct smr_mem;
 struct smr_map {
 	void *addr;
 	size_t len;
+	const struct smr_extent *extent;
 	u64 next;
 	size_t left;
 	void *cookie;
@@ -88,7 +104,7 @@ struct smr_populate {
  *	map, perhaps of the same memory. Required if there is an @unmap; else NULL.
  * @next: advance a map to the next run, at most @len bytes, without releasing what it holds.
  *	False if it cannot: the caller ends the map and begins another. Required if there is an
- *	@unmap; else it may be NULL.
+ *	@unmap; else NULL.
  * @unmap: ends @map; NULL if there is nothing to do. Maps are ended in reverse order.
  * @fault: bring pages in, see struct smr_populate. Process context, may sleep. Returns 0,
  *	-EFAULT, -ENOMEM, -EINTR or -EAGAIN (it would wait with @at_once, or the page of a
@@ -177,6 +193,38 @@ static inline bool smr_mem_is_bad(struct page *page)
 	       unlikely(is_page_hwpoison(page));
 }
 
+unsigned long smr_good_bytes(unsigned long pfn, unsigned long pgoff, unsigned long len);
+
+/**
+ * smr_map_extent() - map bytes of an extent
+ * @map: filled in
+ * @extent: the extent
+ * @page: the index of one of its pages
+ * @pgoff: the first byte, from the start of that page
+ * @len: bytes wanted, at least 1
+ *
+ * Pages with memory errors are looked for in each copy: there is no notifier of memory errors, and
+ * MMU notifiers do not apply to pinned pages. Reading the flag costs little compared to copying a
+ * page. A copy that ends before such a page does not go on.
+ *
+ * Return: false: the first page has a memory error.
+ */
+static inline bool smr_map_extent(struct smr_map *map, const struct smr_extent *extent,
+				  unsigned long page, unsigned long pgoff, size_t len)
+{
+	unsigned long pfn = page + extent->delta;
+	size_t room = min_t(u64, len, PFN_PHYS((u64)extent->end - page) - pgoff);
+
+	map->addr = page_address(pfn_to_page(pfn)) + pgoff;
+	map->len = smr_mem_is_bad(pfn_to_page(pfn)) ? 0 : room;
+	map->extent = room < len ? extent + 1 : NULL;
+	if (room > PAGE_SIZE - pgoff)
+		map->len = smr_good_bytes(pfn, pgoff, room);
+	if (unlikely(map->len < room))
+		map->extent = NULL;
+	return map->len;
+}
+
 /* Is this a kernel thread that may sleep? A QP's workqueue, or a fault's, is one. */
 static inline bool smr_mem_in_thread(void)
 {
@@ -202,9 +250,30 @@ void smr_mem_look(struct smr_mem *mem, struct smr_mem_look *look);
  */
 int smr_span_map(const struct smr_span *span, u64 off, size_t len, bool write,
 		 struct smr_map *map);
-bool smr_span_next(const struct smr_span *span, u64 off, size_t len, bool write,
-		   struct smr_map *map);
+bool smr_span_remap(const struct smr_span *span, u64 off, size_t len, bool write,
+		    struct smr_map *map);
 void smr_span_unmap(const struct smr_span *span, struct smr_map *map);
+
+/**
+ * smr_span_next() - advance a map whose bytes are all copied
+ * @span: its span
+ * @off: the next byte, from the start of the span
+ * @len: bytes wanted there, at least 1
+ * @write: as for smr_span_map()
+ * @map: the map
+ *
+ * Return: false: it cannot be advanced. The caller ends it, and begins another one there, which
+ * returns any error.
+ */
+static inline bool smr_span_next(const struct smr_span *span, u64 off, size_t len, bool write,
+				 struct smr_map *map)
+{
+	const struct smr_extent *extent = map->extent;
+
+	if (extent)
+		return smr_map_extent(map, extent, extent[-1].end, 0, len);
+	return smr_span_remap(span, off, len, write, map);
+}
 
 /* Returns 0 or -EFAULT, as the copies below */
 int smr_mem_copy(void *to, const void *from, size_t len);

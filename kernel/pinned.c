@@ -81,88 +81,43 @@ static struct smr_pinned *to_pinned(struct smr_mem *mem)
 }
 
 /* The run that contains page @page */
-static unsigned long find_run(const struct smr_pinned *p, unsigned long page)
+static const struct smr_extent *find_run(const struct smr_pinned *p, unsigned long page)
 {
-	unsigned long low = 0, high = p->nr, mid;
+	unsigned long low = 0, high = p->nr - 1, mid;
 
-	/* runs[low].first <= page, and page < runs[high].first if there is one */
-	while (high - low > 1) {
+	/* The run is one of low to high. */
+	while (low < high) {
 		mid = low + (high - low) / 2;
-		if (p->runs[mid].first <= page)
-			low = mid;
-		else
+		if (page < p->runs[mid].end)
 			high = mid;
+		else
+			low = mid + 1;
 	}
-	return low;
-}
-
-/*
- * The number of bytes, of @len, before the first page with a memory error. This is checked for
- * each page of each copy: there is no notifier of memory errors, and MMU notifiers do not apply
- * to pinned pages. Reading the flag costs little compared to copying a page.
- */
-static u64 good_bytes(unsigned long pfn, unsigned long pgoff, u64 len)
-{
-	u64 good = 0, step = PAGE_SIZE - pgoff;
-
-	if (!IS_ENABLED(CONFIG_MEMORY_FAILURE))
-		return len;
-	for (; good < len; good += step, step = PAGE_SIZE)
-		if (smr_mem_is_bad(pfn_to_page(pfn++)))
-			return good;
-	return len;
-}
-
-/* Map the bytes at @off, from the start of the first page, which are in run @i. */
-static bool map_run(const struct smr_pinned *p, unsigned long i, u64 off,
-		    size_t len, struct smr_map *map)
-{
-	unsigned long page = off >> PAGE_SHIFT, pgoff = offset_in_page(off);
-	unsigned long pfn = p->runs[i].pfn + (page - p->runs[i].first);
-	u64 room = len;
-
-	if (i + 1 < p->nr)
-		room = min_t(u64, len,
-			     PFN_PHYS(p->runs[i + 1].first - page) - pgoff);
-	map->addr = page_address(pfn_to_page(pfn)) + pgoff;
-	map->len = good_bytes(pfn, pgoff, room);
-	/* A copy that ends within the run, or at a bad page, does not go on to the next run. */
-	map->next = map->len == room && room < len ? i + 1 : p->nr;
-	return map->len;
+	return &p->runs[low];
 }
 
 static int pinned_map(struct smr_mem *mem, u64 off, size_t len, bool write,
 		      struct smr_map *map)
 {
 	struct smr_pinned *p = to_pinned(mem);
+	unsigned long page;
 
 	/* Unpinning marks the pages dirty only if this is set: clean pages need no swap. */
 	if (write && !READ_ONCE(p->written))
 		WRITE_ONCE(p->written, true);
 	off += p->pgoff;
-	return map_run(p, find_run(p, off >> PAGE_SHIFT), off, len, map) ?
+	page = off >> PAGE_SHIFT;
+	return smr_map_extent(map, find_run(p, page), page, offset_in_page(off), len) ?
 	       0 : -EFAULT;
 }
 
-static bool pinned_next(struct smr_mem *mem, size_t len, bool write,
-			struct smr_map *map)
+static void unpin_runs(const struct smr_extent *runs, unsigned long nr, bool dirty)
 {
-	const struct smr_pinned *p = to_pinned(mem);
-	unsigned long i = map->next;
+	unsigned long i, page = 0;
 
-	return i < p->nr &&
-	       map_run(p, i, PFN_PHYS((u64)p->runs[i].first), len, map);
-}
-
-static void unpin_runs(const struct smr_extent *runs, unsigned long nr,
-		       unsigned long npages, bool dirty)
-{
-	unsigned long i, end;
-
-	for (i = 0; i < nr; i++) {
-		end = i + 1 < nr ? runs[i + 1].first : npages;
-		unpin_user_page_range_dirty_lock(pfn_to_page(runs[i].pfn),
-						 end - runs[i].first, dirty);
+	for (i = 0; i < nr; page = runs[i++].end) {
+		unpin_user_page_range_dirty_lock(pfn_to_page(page + runs[i].delta),
+						 runs[i].end - page, dirty);
 		cond_resched();
 	}
 }
@@ -170,12 +125,10 @@ static void unpin_runs(const struct smr_extent *runs, unsigned long nr,
 static void pinned_release(struct smr_mem *mem)
 {
 	struct smr_pinned *p = to_pinned(mem);
-	unsigned long npages = PFN_UP(p->pgoff + mem->size);
-
 	/* An empty memory has no runs. */
 	if (p->nr) {
-		unpin_runs(p->runs, p->nr, npages, READ_ONCE(p->written));
-		smr_memlock_uncharge(mem->mm, npages);
+		unpin_runs(p->runs, p->nr, READ_ONCE(p->written));
+		smr_memlock_uncharge(mem->mm, p->runs[p->nr - 1].end);
 	}
 	if (p->runs != &p->one)
 		kvfree(p->runs);
@@ -186,7 +139,6 @@ static void pinned_release(struct smr_mem *mem)
 static const struct smr_mem_ops pinned_ops = {
 	.name = "pinned",
 	.map = pinned_map,
-	.next = pinned_next,
 	.release = pinned_release,
 };
 
@@ -210,22 +162,18 @@ static int job_grow(struct pin_job *job)
 /* Add a page: to the last run if it is contiguous with it, else as a new run. */
 static int job_add(struct pin_job *job, unsigned long pfn)
 {
-	const struct smr_extent *last;
+	unsigned long delta = pfn - job->npages;
 	int ret;
 
-	if (job->nr) {
-		last = &job->runs[job->nr - 1];
-		if (last->pfn + (job->npages - last->first) == pfn) {
-			job->npages++;
-			return 0;
+	if (!job->nr || job->runs[job->nr - 1].delta != delta) {
+		if (job->nr == job->room) {
+			ret = job_grow(job);
+			if (ret)
+				return ret;
 		}
+		job->runs[job->nr++].delta = delta;
 	}
-	if (job->nr == job->room) {
-		ret = job_grow(job);
-		if (ret)
-			return ret;
-	}
-	job->runs[job->nr++] = (struct smr_extent){ pfn, job->npages++ };
+	job->runs[job->nr - 1].end = ++job->npages;
 	return 0;
 }
 
@@ -403,7 +351,7 @@ static struct smr_faults *late_faults(const struct smr_mem *mem)
 static void job_drop(struct pin_job *job)
 {
 	if (job->mm) {
-		unpin_runs(job->runs, job->nr, job->npages, false);
+		unpin_runs(job->runs, job->nr, false);
 		smr_memlock_uncharge(job->mm, job->total);
 	}
 	if (job->runs != &job->one)

@@ -10,16 +10,6 @@
 struct smr_pd;
 
 /**
- * struct smr_extent - physically contiguous pages
- * @pfn: the first page
- * @first: index of that page in the memory. The extent ends where the next begins.
- */
-struct smr_extent {
-	unsigned long pfn;
-	unsigned long first;
-};
-
-/**
  * struct smr_pinned - pinned memory
  * @mem: the common part. The pages are accounted to mem.mm; without pages it
  *	is NULL

@@ -359,8 +359,8 @@ struct smr_rd_res {
 };
 
 /**
- * struct smr_read_stream - an answer that is being sent on the wire: to a READ, an atomic, an ATOMIC
- *	WRITE or a FLUSH
+ * struct smr_read_stream - an answer that is being sent on the wire: to a READ, an atomic, an
+ *	ATOMIC WRITE or a FLUSH
  * @psn: of the next response
  * @va: of the next byte
  * @rkey: the key

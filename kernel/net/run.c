@@ -37,7 +37,7 @@ struct page *smr_run_get(unsigned int order, gfp_t gfp)
 	unsigned int i = this_cpu_inc_return(k->next) % KEPT;
 	struct page *page, *other;
 
-	/* The context that takes a run out of its slot owns it, even after moving to another CPU. */
+	/* The context that takes a run out of its slot owns it, even on another CPU. */
 	page = this_cpu_xchg(k->runs[i], NULL);
 	if (page && (page_ref_count(page) != 1 || !dev_page_is_reusable(page))) {
 		put_page(page);

@@ -264,7 +264,7 @@ struct smr_paging {
  * @icrc: cached CRC state of the packets that it sends
  * @refused: since when the stack has refused its packets
  * @inval: the LOCAL_INV or bind that waits
- * @paging: pages of the data that it sends, or that a local peer reads from or writes to
+ * @paging: missing pages of the memory that it sends, or that a local peer reads or writes
  * @sent: counts of work done by it and the completer, for diagnosis
  * @sgl: scratch
  *

@@ -331,7 +331,7 @@ static bool range_inside(const struct smr_key *key, u64 addr, u64 len)
 	       len <= key->length - off;
 }
 
-/* The bytes to open; with @all, everything that the key opens: key_try() sets @iova and @len. */
+/* The bytes to open. With @all, everything that the key opens; then key_try() sets the others. */
 struct key_range {
 	bool all;
 	u64 iova;
@@ -405,7 +405,7 @@ enum smr_key_verdict smr_key_open(struct smr_keys *keys, u32 key,
 	return verdict;
 }
 
-/* By how many bytes does a range begin before what the key opens, or end beyond it? */
+/* The bytes by which a range begins before what the key opens, or ends beyond it */
 static u64 range_off(const struct smr_key *key, u64 addr, u64 len)
 {
 	u64 end;
@@ -449,7 +449,7 @@ static enum smr_key_verdict key_look(struct smr_keys *keys, u32 key,
 	return key_check(now, SMR_KEY_TAG(key), pd, qpn, access);
 }
 
-/* Milliseconds, at least 1; 0: unknown. It begins again after 2^32 jiffies. */
+/* Milliseconds, at least 1; 0: unknown. Wraps after 2^32 jiffies. */
 static u64 key_age(const struct smr_key *key)
 {
 	return key->since ?
@@ -554,7 +554,7 @@ static void near_look(const struct smr_key *key, const struct ib_pd *pd,
 	};
 }
 
-/* As a look-up does, it continues in the table that the keys are being moved to. */
+/* Like a look-up, this continues in the table that the keys are being moved to. */
 static void near_find(struct smr_keys *keys, const struct ib_pd *pd,
 		      u64 addr, u64 len, struct near *near)
 {
@@ -614,9 +614,9 @@ void smr_key_near(struct smr_keys *keys, const struct ib_pd *pd,
 /**
  * smr_key_open_all() - turn the key of a region into a span of all of it
  * @keys: the key table of the device
- * @key: lkey
+ * @key: lkey or rkey
  * @pd: the user's protection domain
- * @access: as in smr_key_open(), for local access
+ * @access: as in smr_key_open()
  * @iova: set to the iova of the first byte
  * @span: as in smr_key_open(), but holds a reference of the key even if it is empty
  *

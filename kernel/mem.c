@@ -11,7 +11,7 @@
 
 #include "ref.h"
 
-/* The bounce buffer on the stack, where two memories cannot be mapped at once */
+/* Size of the bounce buffer on the stack, for two memories that cannot be mapped at once */
 #define BOUNCE_BYTES	256
 
 /* The serial number last given to a memory that can have faults */
@@ -102,7 +102,8 @@ static bool can_recover(void)
  *
  * Return: 0; -EFAULT: the source has an uncorrectable memory error, and the machine can recover
  * (x86 with MCA recovery, powerpc). smr_mem_is_bad() finds errors that are already known; this
- * finds new ones. memmove() copies long runs by string instructions where memcpy() does not.
+ * finds new ones. Elsewhere memmove() is used, because it copies long runs by string instructions
+ * where memcpy() does not.
  */
 int smr_mem_copy(void *to, const void *from, size_t len)
 {
@@ -346,7 +347,7 @@ static int map_rmw(const struct smr_span *span, struct smr_map *map)
 }
 
 /**
- * smr_span_cmp_swap() - store a value if the memory holds another
+ * smr_span_cmp_swap() - store a value if the memory holds an expected one
  * @span: 8 aligned bytes, in host order
  * @compare: the value that they must hold
  * @swap: the new value

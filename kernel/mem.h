@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The memory behind a span, of any kind: references, and the copies. The data path accesses
- * memory only by these copies. A span is held for one copy. A waiter for a page holds a
- * reference on the memory only; see fault.h.
+ * memory only by these copies. A span is held for one copy. A fault holds a reference on the
+ * memory, but no span; see fault.h.
  */
 #ifndef SMR_MEM_H
 #define SMR_MEM_H
@@ -151,8 +151,8 @@ struct smr_mem_ops {
  * @size: bytes
  * @moved: bytes copied from it and to it while it was watched; see watch.h
  *
- * All but @ref and @moved are constant while a key's references on it are not dead. Spans need no
- * reference: the owner kills them before it drops its own.
+ * All but @ref and @moved are constant as long as a key can open it. Spans need no reference: the
+ * owner kills the references of the key, and so ends all spans, before it drops its own.
  */
 struct smr_mem {
 	const struct smr_mem_ops *ops;

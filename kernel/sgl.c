@@ -143,7 +143,7 @@ void smr_sgl_close(struct smr_sgl *sgl)
 	sgl->len = 0;
 }
 
-/* The run at the position: its span, and how much of @len lies in it. */
+/* The span at the position; *len is limited to what is left of it. */
 static const struct smr_span *sgl_run(struct smr_sgl *sgl, size_t *len)
 {
 	const struct smr_span *span = &sgl->spans[sgl->cur];
@@ -198,7 +198,7 @@ static int miter_map(struct smr_miter *m)
 	int err;
 
 	if (m->mapped && sgl->pos < span->len) {
-		/* A kind of memory whose maps hold something may take locks, or sleep. */
+		/* Maps that have an unmap() may take locks, or sleep, when they advance. */
 		if (span->mem->ops->unmap)
 			smr_crc_section_end(&m->section);
 		if (smr_span_next(span, sgl->pos, min_t(u64, len, span->len - sgl->pos),
@@ -406,7 +406,7 @@ int smr_sgl_fault_here(const struct smr_sgl *sgl, bool write)
 }
 
 /**
- * smr_sgl_needs_thread() - must an open list be copied by another thread?
+ * smr_sgl_needs_thread() - must a kernel thread copy an open list?
  * @sgl: the list
  *
  * Return: true if some of its memory may be used only by a kernel thread, and the caller is

@@ -57,11 +57,11 @@ void smr_sgl_close(struct smr_sgl *sgl);
  * @map: the mapped run; its @len bytes are not copied yet
  * @run: bytes of the run
  * @left: bytes of the copy from the beginning of the run on
- * @section: see there
+ * @section: use of the vector registers, see struct smr_crc_section
  * @write: it copies to the list
  * @mapped: @map is to be ended
  *
- * So each page of memory is looked up once, and not once per packet. The caller does not sleep
+ * With it, a copy looks each page up once, and not once per packet. The caller does not sleep
  * before smr_miter_stop().
  */
 struct smr_miter {
@@ -91,14 +91,14 @@ int __must_check smr_miter_next(struct smr_miter *m);
 
 /*
  * The copies advance the position. They return 0, SMR_PAGE_MISSING or -EFAULT, as
- * smr_span_copy(); that of a packet -EFAULT also if it is too short. After an error some bytes
- * may have been copied, and the list has no defined position.
+ * smr_span_copy(). smr_miter_copy_packet() also returns -EFAULT if the packet is too short. After
+ * an error some bytes may have been copied, and the list has no defined position.
  */
 int __must_check smr_miter_copy(struct smr_miter *m, void *buf, size_t len);
 int __must_check smr_miter_copy_packet(struct smr_miter *m, struct smr_cursor *cur,
 				       unsigned int off, size_t len, u32 *crc);
 
-/* The mapped bytes of the next @len, at least one: it maps a run if there is none. */
+/* Set *n to the mapped bytes of the next @len, at least one. Maps a run if there is none. */
 static inline int smr_miter_piece(struct smr_miter *m, size_t len, size_t *n)
 {
 	int err = m->map.len ? 0 : smr_miter_next(m);

@@ -7,8 +7,8 @@
  * byte by byte or word by word, and each step depends on the one before; the ICRC, which is
  * computed twice for each byte, would then limit the speed of the whole device. The portable
  * code here runs four independent streams over the words of a stripe, so that table look-ups
- * overlap: about ten times the bytewise speed. It is also faster for a few bytes, since the
- * others first have to save FPU registers.
+ * overlap: about ten times the bytewise speed. It is also the fastest for a few bytes, since code
+ * with vector instructions first has to save FPU registers.
  */
 #include "net/crc.h"
 
@@ -62,7 +62,7 @@ static const u32 word_table[8][256] = {
 	    0x1db71064, 0x3b6e20c8, 0x76dc4190, 0xedb88320),
 };
 
-/* As word_table, but at the end of the word that the stream reads next. */
+/* As word_table, but at the start of the word that the stream reads next, a stripe later. */
 static const u32 stripe_table[8][256] = {
 	ROW(0xf1da05aa, 0x38c50d15, 0x718a1a2a, 0xe3143454,
 	    0x1d596ee9, 0x3ab2ddd2, 0x7565bba4, 0xeacb7748),
@@ -242,17 +242,17 @@ int smr_crc32_copy_any(u32 *crc, void *to, const void *from, size_t len,
 }
 
 /**
- * smr_crc32_head() - the CRC-32 of octets that differ from others in two and in the last four
- * @crc: the CRC of the others, without the last four
+ * smr_crc32_head() - the CRC-32 of headers, from that of similar ones
+ * @crc: the CRC of headers that differ only in two octets, up to the last four
  * @change: XOR of the two octets; the first one is the least significant. 30 octets are between
  *	them and the last four
- * @octets: the last four; the first one is the least significant
+ * @octets: the last four of the new headers; the first one is the least significant
  *
  * Return: as smr_crc32().
  */
 u32 smr_crc32_head(u32 crc, u16 change, u32 octets)
 {
-	/* A CRC is linear; and as for the first two octets of a stripe, at its end */
+	/* A CRC is linear. The two octets begin a stripe, at whose end @crc ends. */
 	BUILD_BUG_ON(STRIPE != 32);
 	crc ^= stripe_table[0][change & 0xff] ^ stripe_table[1][change >> 8];
 	return fold_4(crc ^ octets);

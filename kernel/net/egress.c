@@ -6,9 +6,9 @@
  *
  * It is a bare sock of the kernel's UDP: it is in no table, has no port and receives nothing. The
  * path's source port is written into each packet. Packets may outlive it, and even this module,
- * by any length of time, and the last one of them frees it. So all its functions are the kernel's;
- * sk_write_space(), too. That wakes the entry in the sock's wait queue, which is removed before
- * the QP is freed.
+ * by any length of time, and the last one of them frees it. So all its functions are the kernel's,
+ * also sk_write_space(), which wakes the entry in the sock's wait queue. The entry is removed
+ * before the QP is freed.
  */
 #include "net/egress.h"
 
@@ -42,11 +42,11 @@
  * @sk: the sock that packets are charged to
  * @wq: its wait queue
  * @entry: on @wq while the QP waits; under that queue's lock
- * @moment: wakes the QP a jiffy later, for what ends without an event
+ * @moment: wakes the QP a jiffy later, when no event will report that it may send again
  * @queue: selects a TX queue of a netdev
  * @wake: see smr_egress_create()
  * @owner: its argument
- * @rcu: frees this when no packet that was freed before looks at @wq any more
+ * @rcu: defers freeing: a packet that is being freed may look at @wq
  */
 struct smr_egress {
 	struct sock *sk;
@@ -105,10 +105,10 @@ static struct sock *sock_make(struct net *net, bool user)
 /**
  * smr_egress_create() - make the socket that a QP sends from
  * @net: the namespace; outlives the QP
- * @user: the QP is that of a process, the caller
- * @wake: called, once per wait, when packets may be sent again. Interrupts may be off, and it is
- *	called with a lock held that the stack takes when it frees a packet: it may only queue
- *	work. A wake-up is a hint: it can be spurious
+ * @user: the QP belongs to a process, the caller
+ * @wake: called, once per wait, when packets may be sent again; it may be spurious. Interrupts
+ *	may be off, and a lock is held that the stack takes when it frees a packet, so it may only
+ *	queue work
  * @owner: passed to @wake
  *
  * Context: process, may sleep.
@@ -248,8 +248,8 @@ static int sock_room(struct smr_egress *eg, int most)
 }
 
 /**
- * smr_egress_room() - may a QP send a train within its budget?
- * @eg: its socket
+ * smr_egress_room() - is there budget for a train?
+ * @eg: the socket
  *
  * Context: any but hard interrupts; not from wake().
  * Return: 0; -EAGAIN if the budget is used up: wake() is called when half of it is free.

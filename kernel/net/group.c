@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The netdev joins a group, not a socket. The number of groups of a socket is limited
+ * The netdev joins a group, and no socket does. The number of groups of a socket is limited
  * (net.ipv4.igmp_max_memberships), and a socket receives all groups of the netdev in any case
  * (IP_MULTICAST_ALL).
  */

@@ -177,8 +177,8 @@ static bool head_learn(struct smr_icrc *icrc, const struct sk_buff *skb,
  * @icrc: may contain the state of the previous train; zeroed at first
  * @skb: the train
  *
- * Consecutive single packets often differ only like those of a train. For IPv6, the state of
- * the previous train is dropped.
+ * Consecutive single packets often differ only as the packets of a train do. For IPv6, the state
+ * of the previous train is dropped.
  */
 void smr_icrc_read(struct smr_icrc *icrc, const struct sk_buff *skb)
 {

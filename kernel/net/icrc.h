@@ -22,8 +22,8 @@ struct smr_path;
  * @ends: received: the addresses that @crc covers
  * @rest: received: likewise the source port, and the word of the IPv4 header with DF
  * @first_id: received: the identification of the train's first packet
- * @same_id: received: all packets of a train have the same identification: those of the last
- *	train with several had, or it is IPv6, and @id and @first_id are 0
+ * @same_id: received: assume that all packets of a train have the same identification, as the
+ *	last train that showed it; always true for IPv6, where @id and @first_id are 0
  *
  * One for each direction of each side of a QP, owned by that side's task.
  */
@@ -81,8 +81,8 @@ static inline u16 smr_icrc_id(const struct smr_icrc *icrc, unsigned int seg)
  * @id: its IPv4 identification; that of @icrc for IPv6
  *
  * The headers of a train's packets differ only in the IPv4 identification and the PSN, as long as
- * opcode and length are the same. A CRC is linear. So the CRC of all before the PSN is computed
- * once, and the effect of the identification is looked up.
+ * opcode and length are the same. A CRC is linear. So the CRC of everything before the PSN is
+ * computed once, and the effect of another identification is looked up.
  *
  * Return: the CRC, to continue with smr_crc32() over payload and pad.
  */

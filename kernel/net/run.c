@@ -3,7 +3,7 @@
  * Runs of pages for trains, used again. Many kernels clear each page that they allocate
  * (init_on_alloc), which costs a tenth of all that a large message costs. A train overwrites all
  * the bytes that it sends, so its pages need not be cleared. Each CPU keeps a reference on its
- * last runs. When that is the only one left, the packets that had the run are gone.
+ * last runs. When that is the last reference, all packets that used the run are freed.
  */
 #include "net/run.h"
 
@@ -37,7 +37,7 @@ struct page *smr_run_get(unsigned int order, gfp_t gfp)
 	unsigned int i = this_cpu_inc_return(k->next) % KEPT;
 	struct page *page, *other;
 
-	/* Whoever has taken the run out owns it, also after a move to another CPU. */
+	/* The context that takes a run out of its slot owns it, even on another CPU. */
 	page = this_cpu_xchg(k->runs[i], NULL);
 	if (page && (page_ref_count(page) != 1 || !dev_page_is_reusable(page))) {
 		put_page(page);

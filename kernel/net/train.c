@@ -94,8 +94,8 @@ static unsigned int train_limit(const struct smr_path *path,
 }
 
 /*
- * A single segment of at most this many bytes follows its headers. For a longer one the
- * allocator would find, and clear, up to twice its size; it is in pages, as a train is.
+ * A single segment of at most this many bytes follows its headers in linear memory. A longer one
+ * is in pages that are used again, as a train is (net/run.c).
  */
 #define LINEAR_MAX	256
 

@@ -11,7 +11,8 @@
  * - with connection tracking, the first packet of each flow: conntrack's own hook, which is the
  *   last, has to confirm the flow;
  * - multicasts after the softirq has copied enough: then a tasklet takes them from the socket;
- * - packets that arrive while either of these is queued, so that they do not overtake it;
+ * - multicasts and tracked packets that arrive while the socket has packets, so that they do not
+ *   overtake these;
  * - packets whose UDP header is not at its place in a RoCEv2 packet, fraglist trains, which UDP
  *   splits, packets that a proxy has assigned to another socket, and packets from a VRF that
  *   are not delivered to sockets outside of it.
@@ -229,10 +230,10 @@ static enum skb_drop_reason udp_strip(struct sk_buff *skb, u8 pf)
 {
 	unsigned int off = skb_transport_offset(skb), len;
 
-	/* Newer kernels do this after this hook: the sender may still write to its pages. */
+	/* The sender may still write to its pages. Newer kernels do this only after this hook. */
 	if (unlikely(skb_orphan_frags_rx(skb, GFP_ATOMIC)))
 		return SKB_DROP_REASON_NOMEM;
-	/* A socket would not get it either: see sk_filter(). */
+	/* Memory reserves: UDP would drop it, too, see sk_filter(). */
 	if (skb_pfmemalloc(skb))
 		return SKB_DROP_REASON_SOCKET_FILTER;
 	if (!is_allowed(skb, pf))

@@ -172,7 +172,7 @@ static void bth_put(struct wire_bth *bth, const struct smr_hdr *hdr)
 			       (hdr->ack_req ? BTH_ACK_REQ : 0));
 }
 
-/* Headers that refer to memory of the responder */
+/* Headers that say what a request is for: an SRQ, a datagram QP, memory */
 static const u8 *target_get(struct smr_hdr *hdr, const u8 *p, u32 flags)
 {
 	if (flags & SMR_OP_XRCETH) {
@@ -278,7 +278,7 @@ static void result_put(u8 *p, const struct smr_hdr *hdr, u32 flags)
 		memset(p, 0, SMR_CNP_RESERVED);
 }
 
-/* Read the headers at @p, where all bytes of the segment are that a header may have. */
+/* Read the headers of a segment. @p: its first SMR_MAX_HDR_LEN bytes, or all if it is shorter */
 static int headers_get(struct smr_hdr *hdr, const u8 *p, unsigned int seg_len)
 {
 	unsigned int rest = seg_len - SMR_ICRC_LEN;
@@ -317,8 +317,8 @@ static noinline_for_stack int headers_gather(struct smr_cursor *cur, unsigned in
  * @hdr: written in full; undefined on error
  *
  * FECN, BECN and the reserved fields are ignored, as 9.2 asks. The caller checks the payload's
- * length against the opcode: 9.7.4.1.5 requires a NAK for that, while all that is refused here
- * is silently dropped.
+ * length against the opcode: 9.7.4.1.5 requires a NAK for that. Segments that are refused here
+ * are dropped without an answer.
  *
  * Return: 0, or -EINVAL for a segment that is truncated, whose opcode is unknown, whose
  * transport version is not 0, or whose payload and pad are not a multiple of four bytes.

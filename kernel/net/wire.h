@@ -47,7 +47,7 @@ enum smr_op_flags {
 	SMR_OP_DETH	= 1 << 6,
 	SMR_OP_XRCETH	= 1 << 7,
 	SMR_OP_FETH	= 1 << 8,
-	/* position in its message; ONLY is both */
+	/* position in its message; an ONLY is FIRST and LAST */
 	SMR_OP_FIRST	= 1 << 9,
 	SMR_OP_LAST	= 1 << 10,
 	SMR_OP_MIDDLE	= 1 << 11,

@@ -6,22 +6,23 @@
  * A mark multiplies the rate by 1 - alpha/2, and the former rate becomes the target. alpha begins
  * with 1, and moves by 1/256 towards 1 with each mark, and towards 0 with each period without one.
  * The rate rises with each period, and with each 10 MB that were sent: five times half-way to the
- * target (fast recovery); after that the target rises, too, by a step (additive increase); and when
- * both the periods and the bytes have got so far, by more steps each time (hyper increase).
+ * target (fast recovery); after that the target rises, too, by a step (additive increase). When
+ * more than five periods and more than five times 10 MB have passed since the last mark, it rises
+ * by more steps each time (hyper increase).
  *
- * The paper has periods of 55 us, for networks whose round trip is shorter. Here a period also
- * lasts until the packets that were in flight at its begin are acknowledged: where packets queue
- * for long, a rate would rise several times before the network can mark what the first rise has
- * caused. The step is for 55 us, and smaller for a longer period.
+ * The paper has periods of 55 us, for networks whose round trip is shorter. Here a period lasts at
+ * least until the packets that were in flight at its start are acknowledged. Otherwise, where
+ * packets queue for long, the rate would rise several times before the network could mark packets
+ * that were sent after the first rise. The step is for 55 us, and smaller for a longer period.
  *
- * The paper begins at the rate of the port. A netdev in software often does not have the rate that
- * it says, so the first mark lowers the rate that the window allows. When the rate is twice that
- * again, it is not limited any more.
+ * The paper starts at the rate of the port. But a software netdev often reports a rate that it does
+ * not have. So the rate is not limited before the first mark, which lowers the rate that the window
+ * allows. When the rate has risen to twice what the window allows, the limit is removed.
  *
- * Nothing runs by the clock: it is read when something is sent.
+ * No timer raises the rate: the clock is read when something is sent.
  *
- * Loss shrinks the window as without marks, but the first mark ends slow start, and the window does
- * not grow while the rate is limited.
+ * A loss shrinks the window as it does with "window". The first mark ends slow start, and the
+ * window does not grow while the rate is limited.
  */
 #include "qp/cwnd.h"
 
@@ -55,15 +56,15 @@
 #define LEAST_KBPS	1000U
 #define MOST_KBPS	400000000U
 
-/* When nothing was sent for so many round trips, nothing is known of the network: no limit. */
+/* After so many round trips in which nothing was sent, the limit is out of date: remove it. */
 #define OLD_TRIPS	1024
 
 /**
- * struct dcqcn - what it remembers while the rate is limited
- * @since: begin of the current period, the first of which begins with a cut of the rate
+ * struct dcqcn - its state in smr_cwnd.priv while the rate is limited
+ * @since: start of the current period; a cut of the rate starts the first one
  * @target: the rate to which the rate rises, kbit/s
  * @flight: one past the highest PSN that was sent before @since
- * @round: PSN at the begin of the current round of ROUND_BYTES
+ * @round: PSN at the start of the current round of ROUND_BYTES
  * @alpha: how much of the rate a mark takes, in 1/ALPHA_FULL
  * @periods: since the last cut, at most U8_MAX
  * @rounds: likewise

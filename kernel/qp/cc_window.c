@@ -7,15 +7,15 @@
  * marked, not how many. As in RFC 8257 (DCTCP), the frequency of marked windows decides how
  * much the window shrinks: with each window, @congestion moves by 1/16 towards 1 or 0. The
  * first mark halves the window. After that it grows as after a loss, with each window that is
- * acknowledged. DCQCN also increases its rate by the clock; that would grow faster where
- * packets queue for long, just when they should not.
+ * acknowledged. DCQCN also raises its rate with time. This does not, because it would then grow
+ * faster than windows are acknowledged where packets queue for long.
  */
 #include "qp/cwnd.h"
 
 #define CONGESTION_SHIFT	4
 
 /**
- * struct window - what it remembers
+ * struct window - its state in smr_cwnd.priv
  * @slow_end: marks of PSNs before this one were handled
  * @slowed: marks have reduced the window, and it has not recovered
  */

@@ -21,7 +21,7 @@
  * @attrs: attributes of the command: whether it counts bytes
  *
  * Context: process.
- * Return: 0, -EOPNOTSUPP (an unknown kind of counter) or -ENOMEM, which is logged.
+ * Return: 0, -EOPNOTSUPP (an unknown kind of counter) or -ENOMEM. An error is logged.
  */
 int smr_comp_cntr_create(struct ib_comp_cntr *ibcc,
 			 struct uverbs_attr_bundle *attrs)

@@ -54,8 +54,8 @@ void smr_comp_cntr_add(struct smr_comp_cntr *cntr, bool failed, u32 len);
  * @failed: it completed with an error
  * @len: its length in bytes
  *
- * Call it after the data is written, and before posting the completion, so that whoever sees
- * the completion sees the count.
+ * Call it after the data is written, and before posting the completion, so that a consumer that
+ * sees the completion also sees the count.
  *
  * Context: any; called by the task of the side that @op belongs to.
  */

@@ -53,11 +53,11 @@ struct smr_stats;
 struct smr_user;
 
 /*
- * The verdict on a request, once it is checked and executed: until then there are only steps.
- * The tables in qp/resp_reply.c define the reaction.
+ * The verdict on a request: the result of its check, or of its complete execution. The tables in
+ * qp/resp_reply.c define the reaction.
  */
 enum smr_resp_verdict {
-	SMR_RESP_OK,		/* executed; of a check: execute it */
+	SMR_RESP_OK,		/* of a check: execute it; of an execution: done */
 	SMR_RESP_DROP,		/* drop it without an answer */
 	SMR_RESP_DUPLICATE,	/* executed before */
 	SMR_RESP_GAP,		/* an earlier request is missing */
@@ -94,8 +94,8 @@ struct smr_flush {
 /**
  * struct smr_swqe - the kernel's own copy of a send work request
  * @wr_id: set by the consumer
- * @remote_addr: of WRITE, READ and atomics
- * @rkey: of WRITE, READ and atomics
+ * @remote_addr: address in the peer's memory: all but SENDs and local work requests
+ * @rkey: likewise its key
  * @compare_add: atomics
  * @swap: atomics
  * @ud: datagrams: the number of an address vector, the receiver's QP number
@@ -205,7 +205,7 @@ enum smr_local_answer {
  *	for its completion, which waits for its invalidate
  * @faulted: the responder has brought in its own pages
  * @err: the error of the requester's own fault, or 0
- * @cancel: the requester asks for an answer at once: it is not to be executed any more
+ * @cancel: the requester asks for an answer at once, without further execution
  * @opened: the requester's own list is open in @src->req.sgl. Written by the requester, and by
  *	the response task while smr_loopback_hand() runs it
  * @answer: which of the fields below are valid
@@ -264,7 +264,7 @@ struct smr_paging {
  * @icrc: cached CRC state of the packets that it sends
  * @refused: since when the stack has refused its packets
  * @inval: the LOCAL_INV or bind that waits
- * @paging: pages of the data that it sends, also through a local peer
+ * @paging: missing pages of the memory that it sends, or that a local peer reads or writes
  * @sent: counts of work done by it and the completer, for diagnosis
  * @hdr: scratch: the headers of the next packet of a message, or of the operation that is handed
  *	over, which are those of an ONLY packet
@@ -288,7 +288,7 @@ struct smr_requester {
  * @seg: the next segment of the queue's first skb
  * @retry: retries left before IBV_WC_RETRY_EXC_ERR
  * @rnr_retry: RNR retries left, 7: for ever
- * @gap: everything from a missing response on was sent again, but has not arrived yet
+ * @gap: everything from a missing response on was requested again, but has not arrived yet
  * @gap_end: with @gap, one past the highest PSN that was sent before that
  * @again: the first packet of @queue has been handled in part
  * @icrc: cached CRC state of received packets
@@ -314,7 +314,7 @@ struct smr_completer {
 	struct smr_sgl sgl;
 };
 
-/* Bytes of a local operation that one call copies in a softirq; process context copies more */
+/* Bytes of a local operation that one call copies if it may not sleep, see smr_exec_slice() */
 #define SMR_RESP_SLICE	(64 * 1024)
 
 /**
@@ -362,7 +362,8 @@ struct smr_rd_res {
 };
 
 /**
- * struct smr_read_stream - a READ that is being answered on the wire
+ * struct smr_read_stream - an answer that is being sent on the wire: to a READ, an atomic, an
+ *	ATOMIC WRITE or a FLUSH
  * @psn: of the next response
  * @va: of the next byte
  * @rkey: the key
@@ -370,7 +371,7 @@ struct smr_rd_res {
  * @left: bytes still to be sent
  * @active: the other fields are in use
  * @first: the next response is the first
- * @atomic: not a READ: the response to an atomic must be sent, @va is its value
+ * @atomic: the answer is that to an atomic, and @va is the original value
  * @counts: bytes of a READ that is executed for the first time, plus 1; added to the completion
  *	counter when the stream ends. 0: do not count
  * @repeat: it was answered before
@@ -409,12 +410,12 @@ enum smr_comp_op {
  * @seg: the next segment of the queue's first skb
  * @epsn: expected PSN
  * @msn: message sequence number
- * @acks: executed requests that wait for an ACK, counted from the first one that requests it
+ * @acks: executed packets that wait for an ACK, counted from the first one that requests it
  * @unasked: messages were executed without a request for an ACK so far
  * @nak_due: a NAK waits until the stack accepts packets
  * @nak_syndrome: its AETH syndrome
  * @nak_psn: its PSN
- * @nak_sent: a sequence NAK was sent for @epsn
+ * @nak_sent: a NAK for a gap, or an RNR NAK, was sent for @epsn
  * @established: IB_EVENT_COMM_EST was raised
  * @in_message: a FIRST was executed, but not yet its LAST
  * @in_class: enum smr_class of the previous request
@@ -438,7 +439,7 @@ enum smr_comp_op {
  * @icrc_in: cached CRC state of received requests
  * @refused: since when the stack has refused its packets
  * @inval: the invalidate that a SEND has begun. Nothing else is done before it is finished
- * @read: READ in progress
+ * @read: the answer in progress
  * @paging: pages that requests need on this side
  * @served: counts of work done, for diagnosis
  * @hdr: scratch: the headers of the request. Zeroed if the QP receives frames
@@ -514,14 +515,14 @@ struct smr_qp_handle {
  * @posted: time at which prod had last moved, ns of CLOCK_MONOTONIC; owned by the send task
  * @until: jiffies at which the thread quits at the latest; owned by the thread
  * @taken: requests taken since the thread was woken; owned by the thread
- * @idx: index of the next request at that time; owned by the send task
+ * @idx: index of the next request when @taken was last updated; owned by the send task
  * @begun: time of the last measurement of the polling period, ns of CLOCK_MONOTONIC; owned by
  *	the send task
  * @begun_idx: index of the next request at that time; owned by the send task
  * @slow: number of measurements since the last good one; owned by the send task
  * @earned: a measurement was good; owned by the send task
  * @judged: jiffies at which the thread last quit; written by the thread
- * @pause: jiffies after that in which it is not woken; written by the thread
+ * @pause: jiffies after @judged in which it is not woken; written by the thread
  * @cpu: CPU of the last or next polling period
  * @often: doorbells per jiffy at which the thread is woken; 0: never; constant
  * @jiffy: jiffy of the last doorbell
@@ -530,7 +531,7 @@ struct smr_qp_handle {
  *	CLOCK_MONOTONIC
  * @rung_idx: index of the next request at that time
  * @pace: ns per request when requests are posted by doorbells
- * @vain: doorbells during the last polling period
+ * @vain: needless doorbells: those during the last polling period
  */
 struct smr_sqpoll {
 	struct work_struct work;

@@ -27,7 +27,7 @@ struct smr_kernel_cqe {
 	struct ib_qp *qp;
 };
 
-/* Kernel consumers have rings that no process maps. */
+/* No process maps the ring of a kernel consumer. */
 static bool cq_of_kernel(const struct smr_cq *cq)
 {
 	return !smr_ring_is_user(&cq->ring);
@@ -460,8 +460,9 @@ void smr_cq_forget(struct smr_cq *cq, const struct ib_qp *qp)
  * @msg: the message
  * @cq: the queue
  *
- * The number of completions not polled yet, and whether one was lost. Without this, a consumer
- * that does not poll cannot be told from one that waits for an event that it has not armed.
+ * Adds the number of completions that are not polled yet, whether the CQ is armed, and whether a
+ * completion was lost. So a consumer that does not poll can be told from one that waits for an
+ * event that it has not armed.
  *
  * Context: process.
  * Return: 0 or -EMSGSIZE.

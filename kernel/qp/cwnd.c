@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The congestion window, as far as all congestion controls have the same: its bounds, how it grows
- * and handles loss, as in RFC 5681, in PSNs; and the limit of the rate.
+ * What all congestion controls have in common: the bounds of the window, its growth and its
+ * reaction to loss, as in RFC 5681 but in PSNs; and the limit of the rate.
  */
 #include "qp/cwnd.h"
 
@@ -11,16 +11,16 @@
 #include "net/wire.h"
 
 /*
- * PSNs that may be outstanding: the maximum on a path that is not far, and the initial value, for
- * an unknown path, on which all QPs may start at once
+ * PSNs that may be outstanding: the maximum on a path with a short round-trip time; and the initial
+ * value, for an unknown path on which all QPs may start at once
  */
 #define WINDOW_MAX	1024
 #define WINDOW_START	128
 
 /*
  * If the minimum round-trip time of a path is at least FAR_US, in us, more must be in flight to
- * fill the path: up to FAR_MAX PSNs, and up to FAR_MAX_BYTES, since a responder that has to wait
- * keeps the packets
+ * fill the path: up to FAR_MAX PSNs. And up to FAR_MAX_BYTES, because a responder that waits for a
+ * page queues them all.
  */
 #define FAR_US		5000
 #define FAR_MAX		4096
@@ -96,7 +96,7 @@ void smr_cwnd_shrink(struct smr_cwnd *w, u32 max_psn, bool late)
  * @kbps: kbit/s; 0: without a limit
  * @mtu: maximum bytes per PSN
  *
- * At once it may send the amount of a millisecond, and at least a packet.
+ * In one burst it may send what the rate sends in a millisecond, and at least a packet.
  */
 void smr_cwnd_set_rate(struct smr_cwnd *w, u32 kbps, u32 mtu)
 {

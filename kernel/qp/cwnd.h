@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The congestion window: how much a send side may have in flight, and how fast it may send; and the
- * table of functions that a congestion control consists of. It does not use the QP: its callers
+ * functions that a congestion control consists of. This code does not use the QP: its callers
  * report events, the time, and the round-trip time of the path.
  */
 #ifndef SMR_CWND_H
@@ -75,12 +75,13 @@ struct smr_cc_event {
 /**
  * struct smr_cc_ops - a congestion control
  * @name: its name
- * @grow: a whole window was acknowledged, and all before @una; the window may grow up to @max.
+ * @grow: a whole window was acknowledged, and all PSNs before @una. The window may grow up to @max.
  *	smr_cwnd_grow() is the usual one
  * @lost: packets before @max_psn were lost, see smr_cwnd_lost(). smr_cwnd_shrink() is the usual
  *	one
  * @marked: the network has marked a packet that was in flight. Returns true if that had an effect
- * @rate: something will be sent, and there is a limit: bring it up to date. NULL: it never sets one
+ * @rate: bring the limit of the rate up to date before something is sent. NULL: it never sets a
+ *	limit
  *
  * They set the limit with smr_cwnd_set_rate().
  */
@@ -137,10 +138,7 @@ static inline bool smr_cwnd_marked(struct smr_cwnd *w,
 	return w->ops->marked(w, event);
 }
 
-/*
- * The number of further PSNs that may be in flight, if @used PSNs are unacknowledged and the
- * responses of @kept of these have arrived
- */
+/* The number of further PSNs that may be in flight, if @used PSNs are unacknowledged */
 static inline u32 smr_cwnd_room(const struct smr_cwnd *w, u32 used)
 {
 	return used >= w->size ? 0 : w->size - used;

@@ -242,7 +242,7 @@ void smr_qp_fini(struct smr_qp *qp)
 	smr_qp_pause(qp);
 	/* Nobody else can answer it from now on, and its requester waits. */
 	smr_loopback_refuse(qp);
-	/* Look-ups that have found it before may be about to put it into the error state. */
+	/* A context that still has a reference may be about to put it into the error state. */
 	scoped_guard(spinlock_bh, &qp->lock)
 		WRITE_ONCE(qp->state, IB_QPS_RESET);
 	WRITE_ONCE(qp->dead, true);
@@ -257,7 +257,7 @@ void smr_qp_fini(struct smr_qp *qp)
 	smr_qp_put(qp);
 	/* A queued work item of a paused task returns at once. */
 	wait_for_completion(&qp->released);
-	/* Those who had references may have handed over an operation. */
+	/* A holder of a reference may have put an operation into the inbox meanwhile. */
 	smr_loopback_refuse(qp);
 	kfree_rcu(qp->handle, rcu);
 	if (qp->published)
@@ -265,7 +265,7 @@ void smr_qp_fini(struct smr_qp *qp)
 	smr_completer_fini(qp);
 	smr_responder_fini(qp);
 	smr_path_fini(&qp->path);
-	/* Its readers had references, which are dropped now. */
+	/* Readers of @ends hold a reference on the QP, and all references are dropped. */
 	kfree(rcu_dereference_protected(qp->ends, true));
 }
 

@@ -55,7 +55,7 @@ static bool is_multicast(const struct smr_hdr *hdr)
 	       smr_pkey_ok(hdr->pkey);
 }
 
-/* Get the QP's copy of a packet; or NULL, and a packet that is lost is logged. */
+/* Get the QP's copy of a packet; NULL: it gets none. A packet that is lost is logged. */
 static struct sk_buff *member_copy(struct smr_qp *qp, struct sk_buff *skb,
 				   const struct in6_addr *saddr,
 				   const struct smr_hdr *hdr)
@@ -189,7 +189,7 @@ static int member_add(struct smr_members *members, struct smr_member *m,
  * smr_mcast_attach() - attach a QP to a multicast group
  * @qp: a UD QP
  * @addr: the group, an IPv4 one in its mapped form
- * @why: a refusal says why
+ * @why: receives the reason of a refusal
  *
  * Context: process, may sleep; takes RTNL.
  * Return: 0; -EINVAL (attached already), -ENOMEM (no memory, or too many groups or members), or

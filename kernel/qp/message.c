@@ -37,7 +37,7 @@ bool smr_message_may_begin(struct smr_qp *qp, const struct smr_swqe *wqe,
 		return false;
 	if (wqe->send_flags & IB_SEND_FENCE && rd)
 		return false;
-	/* If the QP has no such resources at all, it starts, and is refused. */
+	/* With max_rd_atomic 0 nothing is outstanding: it starts, and wqe_check() refuses it. */
 	return !(wr->flags & SMR_WR_NONPOSTED) || !rd ||
 	       rd < qp->attr.max_rd_atomic;
 }
@@ -322,8 +322,8 @@ static bool several_add(struct smr_message *one, struct smr_train *train, u32 i,
 
 /*
  * Build a train of @n messages with packets of @len bytes, or of as many as the device
- * supports. Return: their number. If that is less than @n and @train->skb is NULL, there is no
- * train: the next message has an error, or there is no memory.
+ * supports. Return: their number. If @train->skb is NULL, there is no train: the message with
+ * that index has an error, or there is no memory.
  */
 static u32 several_build(const struct smr_message *m, struct smr_train *train,
 			 u32 n, u32 len, struct smr_budget *budget)
@@ -375,8 +375,7 @@ static void several_begin(const struct smr_message *m, u32 n)
  * all. A message whose key is refused, or whose page is missing, waits, with all that follow
  * it, for the next train.
  *
- * Not used if part of a retransmission is known to have arrived. Not used on UC: if the stack
- * splits a train and drops its end, all of it is sent again.
+ * Not used on UC: if the stack splits a train and drops its end, all of it is sent again.
  *
  * Context: as @budget says; called by the send task.
  * Return: false if nothing was sent; then send the message alone.
@@ -388,7 +387,7 @@ bool smr_message_send_several(struct smr_message *m, struct smr_budget *budget,
 	u32 psn = m->wqe->psn, len, n;
 	struct smr_train train;
 
-	/* Usually there is no other. */
+	/* Usually no other request is posted. */
 	if (!smr_qp_is_reliable(qp) || !is_fetched(qp, 1))
 		return false;
 	len = only_len(qp, m->wqe, psn);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Build the packets that an operation between two QPs of this host would have had on the wire,
- * for sniffers.
+ * for sniffers and captures.
  */
 #include "qp/mirror.h"
 
@@ -260,12 +260,12 @@ static bool is_looked_at(const struct smr_qp *from, const struct smr_qp *to)
 /**
  * smr_mirror_all() - see smr_mirror()
  * @qp: the caller owns its response task
- * @local: the operation
+ * @local: the operation, in its inbox
  * @answer: the kind of answer
  * @syndrome: of the reply
  *
- * Of a long message, only the first packets are shown, as many as the softirq's budget for copies
- * allows; the next one is counted as dropped.
+ * Of a long message, only the first packets are shown: at most PACKETS_MAX, and as many as the
+ * softirq's budget for copies allows. The next one is counted as dropped.
  */
 void smr_mirror_all(struct smr_qp *qp, const struct smr_local *local,
 		    enum smr_local_answer answer, u8 syndrome)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Packets for sniffers: for an operation between two QPs of this host, build the packets that
- * would have been sent on the wire. This is done only while there is a sniffer.
+ * Packets for sniffers and captures: for an operation between two QPs of this host, build the
+ * packets that would have been sent on the wire. This is done only while there is a sniffer or a
+ * capture.
  */
 #ifndef SMR_QP_MIRROR_H
 #define SMR_QP_MIRROR_H
@@ -30,7 +31,7 @@ void smr_mirror_datagram_all(const struct smr_qp *from, const struct smr_qp *to,
 /**
  * smr_mirror() - show the packets of an operation that is about to be answered
  * @qp: the caller owns its response task
- * @local: the operation
+ * @local: the operation, in its inbox
  * @answer: the kind of answer
  * @syndrome: of the reply
  */

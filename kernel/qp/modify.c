@@ -320,8 +320,8 @@ static struct smr_why_log *log_for(const struct smr_env *env,
  * @why: receives the reason of a refusal
  *
  * Context: process, may sleep.
- * Return: 0; -EOPNOTSUPP (type, flags), -EINVAL (a capability), -ENOMEM, -EPERM (the cgroup), or
- *	-EBUSY if the namespace has no free QP number; or an error of smr_rss_create().
+ * Return: 0; -EOPNOTSUPP (type, flags), -EINVAL (a capability), -ENOMEM, -EPERM (the cgroup); or an
+ *	error of smr_qp_publish() or smr_rss_create().
  */
 int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 		  struct ib_qp_init_attr *init, struct ib_ucontext *uctx,
@@ -417,7 +417,7 @@ static bool drain_allows(const struct smr_qp *qp, enum ib_qp_state cur,
 	       next == IB_QPS_ERR || next == IB_QPS_RESET;
 }
 
-/* Newer cores allow a rate limit for any QP in any state; older ones only for these. */
+/* Older cores check this; newer ones allow a rate limit for any QP in any state. */
 static int rate_check(const struct smr_qp *qp, enum ib_qp_state cur,
 		      enum ib_qp_state next, u32 rate, struct smr_why *why)
 {
@@ -608,7 +608,7 @@ static int enter_error(struct smr_qp *qp, enum ib_qp_state cur,
 	return 0;
 }
 
-/* The state first, so that packets which arrive from now on are dropped. */
+/* Set the state before the rest, so that packets which arrive from now on are dropped. */
 static int enter_reset(struct smr_qp *qp, enum ib_qp_state cur,
 		       enum ib_qp_state next, const struct ib_qp_attr *attr,
 		       int mask)
@@ -694,7 +694,7 @@ static int why_not_entered(const struct smr_qp *qp, enum ib_qp_state cur,
  * Context: process, may sleep.
  * Return: 0; -EINVAL (a value, or not in this state), -EOPNOTSUPP (an unknown attribute or
  * right), -EPERM (another owner's QP has this peer), -ENOMEM. On failure nothing has changed,
- * except that the QP may have entered the error state concurrently.
+ * unless the QP has entered the error state concurrently: then attributes may be set.
  */
 int smr_qp_modify(struct smr_qp *qp, const struct ib_qp_attr *attr, int mask,
 		  const struct smr_modify_qp *how, struct smr_why *why)

@@ -81,12 +81,12 @@ static const struct smr_wr_info rc_info[] = {
 				   SMR_WR_LOCAL | SMR_WR_BINDS | SMR_WR_KERNEL),
 };
 
-/* of the unreliable connection */
+/* Work requests of the unreliable connection */
 static const struct smr_wr_info uc_info[] = {
 	WR_SEND_WRITE(UC),
 };
 
-/* and of the unreliable datagram */
+/* Work requests of the unreliable datagram */
 static const struct smr_wr_info ud_info[] = {
 	[IB_WR_SEND] = WR_SINGLE(IB_OPCODE_UD_SEND_ONLY, IB_WC_SEND,
 				 SMR_WR_SEND),

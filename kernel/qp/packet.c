@@ -156,7 +156,7 @@ int smr_packets_leave(struct smr_qp *qp, struct smr_train *train,
 	return smr_train_send(train, refused);
 }
 
-/* Finish and send a train of one packet, or abort it; @err: whether beginning it failed. */
+/* Finish and send a train of one packet, or abort it; @err: the result of beginning it. */
 static int packet_leave(struct smr_qp *qp, struct smr_train *train, int err,
 			const struct smr_hdr *hdr, struct smr_sgl *sgl,
 			struct smr_refused *refused)

@@ -109,10 +109,10 @@ enum smr_step smr_paging_fault(struct smr_paging *paging, struct smr_budget *bud
 	if (smr_sgl_needs_thread(sgl))
 		return SMR_STEP_DEFER;
 	ret = paging_result(paging, sgl, write);
-	/* The page is missing elsewhere, as in the peer's list of a local operation. */
+	/* The page is missing in another list, such as that of a local operation's requester. */
 	if (!smr_sgl_is_paged(sgl))
 		return SMR_STEP_AGAIN;
-	/* Only the process that owns the memory can be the one that is killed. */
+	/* The caller has no status for a fault that was interrupted. */
 	if (ret == -EINTR)
 		ret = -EFAULT;
 	if (ret == -ENOENT)
@@ -134,7 +134,9 @@ enum smr_step smr_paging_fault(struct smr_paging *paging, struct smr_budget *bud
  * smr_paging_cancel() - stop waiting for pages
  * @paging: of the side
  *
- * Context: process, may sleep, but does not wait; the task is paused.
+ * Does not wait for pages.
+ *
+ * Context: as smr_fault_leave(); called by the task, or while it is paused.
  */
 void smr_paging_cancel(struct smr_paging *paging)
 {

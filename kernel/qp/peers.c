@@ -7,7 +7,8 @@
  *
  * A QP claims its peer from RTR until it is reset, enters an error state or is destroyed. QPs
  * of one owner may share a peer: a program that reconnects may do so for a short time. Users
- * with the right to send raw packets may share any peer; they are guests, and hold no claim.
+ * with the right to send raw packets may share any peer, as guests. While only guests are
+ * connected to a peer, no other user can claim it.
  */
 #include "qp/peers.h"
 

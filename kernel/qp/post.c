@@ -202,7 +202,7 @@ static int send_list(struct smr_qp *qp, const struct ib_send_wr *wr,
  * @qp: of a kernel consumer
  * @wr: the work requests
  * @bad: set to the first that was not posted, on failure only
- * @why: a refusal says why
+ * @why: receives the reason of a refusal
  *
  * The work requests before @bad are posted.
  *
@@ -259,7 +259,7 @@ static int recv_list(struct smr_rq *rq, const struct ib_recv_wr *wr,
  * @qp: of a kernel consumer, without a shared receive queue
  * @wr: the work requests
  * @bad: set to the first that was not posted, on failure only
- * @why: a refusal says why
+ * @why: receives the reason of a refusal
  *
  * Context: any, with any lock held; takes the queue's post_lock.
  * Return: 0; -EINVAL (state, or too long a list), -ENOMEM (full).
@@ -289,7 +289,7 @@ int smr_post_recv(struct smr_qp *qp, const struct ib_recv_wr *wr,
  * @srq: of a kernel consumer
  * @wr: the work requests
  * @bad: set to the first that was not posted, on failure only
- * @why: a refusal says why
+ * @why: receives the reason of a refusal
  *
  * Context: any, with any lock held; takes the queue's post_lock.
  * Return: 0; -EINVAL (too long a list), -ENOMEM (full).

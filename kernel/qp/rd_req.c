@@ -90,8 +90,8 @@ static u32 part_left(u32 first, u32 part)
  * @npsn: number of PSNs of the READ
  *
  * A repeated request must lie within one request that was sent before, or the responder does
- * not recognise it. All parts end at a multiple of their size, so repeated requests are not
- * larger than the smallest one since nothing was in flight.
+ * not recognise it. All parts end at a multiple of their size. So a repeated request is at most as
+ * large as @rd->least, the smallest part that was sent since all PSNs were last acknowledged.
  *
  * Return: the number.
  */
@@ -117,9 +117,9 @@ u32 smr_rd_req_part(struct smr_rd_req *rd, const struct smr_snd *snd,
  * @op_flags: enum smr_op_flags of its opcode
  *
  * IBTA 9.4.4: the answer to a request of one packet is an ONLY. Other answers begin with a
- * FIRST, end with a LAST, and have MIDDLEs between. A READ may have been asked for in several
- * requests, see smr_rd_req_part(). Repeated PSNs may be answered as the earlier or as the later
- * request. Then only the ends of the READ are known.
+ * FIRST, end with a LAST, and have MIDDLEs between. A READ may have been requested in several
+ * parts, see smr_rd_req_part(). PSNs that were requested again may be answered as parts of the
+ * earlier or of the later request, so for these only the two ends of the READ are certain.
  *
  * Return: false if no request has such a response.
  */

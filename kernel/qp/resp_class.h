@@ -14,11 +14,11 @@ struct smr_why;
  * struct smr_resp_class - what the responder does with one class of requests
  * @message: a message of this class may have several packets, each with a payload
  * @keeps: an entry of max_dest_rd_atomic is kept for duplicates
- * @access: enum ib_access_flags that the QP must permit; @rights has them if it is not NULL
+ * @access: enum ib_access_flags that the QP must permit, unless @rights is set
  * @len: bytes of memory accessed; 0: the RETH has them
  * @counter: counts the requests that fail; SMR_COMP_OPS: none does
- * @rights: enum ib_access_flags that this request needs, which no QP permits all if it is
- *	malformed; NULL: @access
+ * @rights: returns the enum ib_access_flags that this request needs; -1, which no QP permits, if
+ *	it is malformed. NULL: @access
  * @check: checks that only this class needs, after those of all classes; no side effects
  * @exec: execute the request or its next slice, as smr_resp_exec()
  * @repeat: answer a duplicate; NULL: a duplicate is acknowledged

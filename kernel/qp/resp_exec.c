@@ -116,8 +116,8 @@ bool smr_exec_open(struct smr_exec *x, int access, u64 va, u32 rkey)
  * @x: the execution, its lists open
  * @fetch: this side's memory is only read
  *
- * This side's pages are brought in first. If one is missing after that, it belongs to the
- * requester, which then brings it in.
+ * This side's pages are brought in first. A page that is missing after that belongs to the
+ * requester, which brings it in.
  *
  * Return: the outcome of the step.
  */
@@ -128,10 +128,10 @@ enum smr_step smr_exec_fault(struct smr_exec *x, bool fetch)
 	enum smr_step step;
 	int err;
 
-	/* A fault does not help if this is the wrong context. */
+	/* No page is missing: only a kernel thread may copy this memory. */
 	if (x->theirs && smr_sgl_needs_thread(x->theirs))
 		return SMR_STEP_DEFER;
-	/* If a fault has ended, smr_paging_fault() has its result. */
+	/* If this side's fault has just ended, smr_paging_fault() returns its result. */
 	if (local && local->faulted && !resp->paging.fault)
 		return SMR_STEP_PEER;
 	step = smr_paging_fault(&resp->paging, x->budget, &resp->sgl, !fetch, &err);

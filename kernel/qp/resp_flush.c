@@ -95,8 +95,8 @@ enum smr_resp_verdict smr_check_flush(struct smr_qp *qp, const struct smr_op *op
 }
 
 /*
- * The number of bytes of the FLUSH that have been written back. Of requests in packets, only
- * the one with the expected PSN is being executed.
+ * The number of bytes of the FLUSH that have been written back. Of the requests that arrive in
+ * packets, one at a time is executed, so one counter is enough.
  */
 static u64 *flush_done(struct smr_qp *qp, const struct smr_op *op)
 {
@@ -125,8 +125,8 @@ static enum smr_step flush_slice(struct smr_op *op, const struct smr_span *span,
 /*
  * CPUs have copied the earlier data, and their caches are coherent. So a barrier before the
  * answer makes the data visible to all. Data is persistent when its cache lines have been
- * written back. That is done in slices, because destroying the region, the QP and the process
- * waits for the span.
+ * written back. That is done in slices, because deregistering the region, destroying the QP and
+ * the exit of the process wait for the span.
  */
 static enum smr_step write_back(struct smr_qp *qp, struct smr_op *op, struct smr_budget *budget)
 {

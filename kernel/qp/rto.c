@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A send side has one timer. It is never moved to a later time: when it fires, the task checks
- * what is due, and restarts it for the rest. Starting and stopping it with each message would
- * cost more than all the rest.
+ * what is due, and restarts it for the other waits. Starting and stopping it with each message
+ * would cost more than everything else here.
  *
  * If the last packets in flight are lost, or the answer to them, no later packet shows the gap.
  * The timeout that the consumer has set detects this, but it is meant for a slow or dead peer:
@@ -23,8 +23,8 @@
 #include "net/wire.h"
 
 /*
- * An answer is not late before a 16th of the timeout, or 5 ms: unlike earlier answers, it may
- * have to wait for a page or a CPU.
+ * An answer is not late before 5 ms, or a 16th of the timeout if that is less: unlike earlier
+ * answers, it may have to wait for a page or a CPU.
  */
 #define FLOOR_SHIFT	4
 #define FLOOR_MAX_NS	(5 * NSEC_PER_MSEC)
@@ -33,8 +33,8 @@
 #define RTTVAR_SHIFT	2
 
 /*
- * IBTA 9.7.6.1.3: a timeout may take four times as long as requested. An answer that is late
- * again may be delayed by a slow network, so then wait up to four times as long.
+ * IBTA 9.7.6.1.3: a timeout may take up to four times as long as requested. Each timeout without
+ * progress doubles the next one, because the network may be slow.
  */
 #define LATE_MAX	2
 
@@ -100,7 +100,7 @@ static void arm(struct smr_rto *rto)
 {
 	u64 next = earlier(earlier(rto->ack, rto->probe), rto->rnr);
 
-	/* Start it also after it has fired: when smr_rto_due() will restart it is not known. */
+	/* Once it has fired, start it here, too: smr_rto_due(), which restarts it, may run late. */
 	if (!next || (rto->armed && rto->armed <= next && !READ_ONCE(rto->fired)))
 		return;
 	rto->armed = next;
@@ -233,9 +233,10 @@ void smr_rto_wait(struct smr_rto *rto, u64 ns)
 }
 
 /**
- * smr_rto_forget() - cancel the measurement and the probe: packets in flight will be sent
- * again, or wait
+ * smr_rto_forget() - cancel the measurement and the probe
  * @rto: the timer
+ *
+ * For packets in flight that will be sent again, or whose receiver is not ready.
  */
 void smr_rto_forget(struct smr_rto *rto)
 {

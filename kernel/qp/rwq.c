@@ -29,7 +29,7 @@ static const enum ib_qp_state qp_states[] = {
 	[IB_WQS_ERR] = IB_QPS_ERR,
 };
 
-/* The only event of the QP means that it has failed. */
+/* The QP's IB_EVENT_QP_FATAL becomes an event of the work queue; it has no other events. */
 static void rwq_event(struct ib_event *event, void *context)
 {
 	struct smr_rwq *rwq = context;
@@ -139,7 +139,7 @@ static int rwq_enter(struct smr_rwq *rwq, enum ib_wq_state next,
  * @mask: enum ib_wq_attr_mask
  * @why: receives the reason of a refusal
  *
- * Each state can be left for RESET, RESET for RDY, and RDY for ERR.
+ * Allowed: any state to RESET, RESET to RDY, RDY to ERR.
  *
  * Context: process, may sleep.
  * Return: 0; -EINVAL: not in the assumed state, or a transition that is not allowed;

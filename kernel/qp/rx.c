@@ -111,7 +111,7 @@ static unsigned int rx_multicast(struct smr_qptab *tab, struct sk_buff *skb)
 }
 
 /*
- * Deliver one run of segments, of which the first has the BTH @seg, to one side of one QP, or to
+ * Deliver consecutive segments, the first of which has the BTH @seg, to one side of one QP, or to
  * a group. Returns the cost in packets, without that of the task that has run.
  */
 static unsigned int rx_part(struct smr_qptab *tab, struct sk_buff *skb, const u8 *seg)
@@ -145,7 +145,7 @@ static bool is_response(u64 head)
 	return smr_wire_op(head >> HEAD_OPCODE)->flags & SMR_OP_RESPONSE;
 }
 
-/* The P_Key is part of the target, since only that of the first segment of a run is checked. */
+/* The P_Key is part of the target: rx_lookup() checks only that of the first segment. */
 static bool same_target(u64 a, u64 b)
 {
 	u64 differ = a ^ b;

@@ -4,9 +4,9 @@
  * for a page to be brought in, or until the stack accepts an answer. To the sender, a packet
  * that is dropped here looks lost by the network.
  *
- * Those that wait are charged to their user by true size, which may be twice that of the payload.
- * A packet that its QP's task handles at once is not. The QPs of a user share the user's limit:
- * the allowance of each QP shrinks with the free part. So QPs that wait, perhaps for pages that
+ * Packets that wait are charged to the user of their QP, by true size, which may be twice that of
+ * the payload. A packet that the task handles at once is not charged. The QPs of a user share the
+ * user's limit: each may take a part of what is free. So QPs that wait, perhaps for pages that
  * never arrive, do not block the others: a packet for a QP with an empty queue is refused only if
  * nothing at all is free.
  */
@@ -129,7 +129,7 @@ static void rx_charge_waiting(struct smr_qp *qp, struct sk_buff_head *queue,
  */
 struct sk_buff *smr_rx_peek(const struct sk_buff_head *queue)
 {
-	/* The packet's fields are read through this pointer: smp_wmb() in smr_qp_queue(). */
+	/* The packet's fields are read through this pointer: pairs with rx_queue_add(). */
 	struct sk_buff *skb = READ_ONCE(queue->next);
 
 	return skb == (const struct sk_buff *)queue ? NULL : skb;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Packets queued for their QP, and limits of their memory. */
+/* Packets that wait for the tasks of their QP, and the limits of their memory. */
 #ifndef SMR_RX_MEM_H
 #define SMR_RX_MEM_H
 

@@ -2,15 +2,15 @@
 /*
  * A long message consists mostly of MIDDLEs, and a train contains many of them. They differ
  * only in their PSN. So a side parses the first one, and handles it together with those that
- * follow: one check of the QP's state, one key look-up, one answer. How many there are, it finds
- * while it copies.
+ * follow: one check of the QP's state, one key look-up, one answer. It finds their number while it
+ * copies.
  *
- * The headers of a packet are used only if its ICRC is correct. With one exception: if the
- * packet continues a message, and the QP's state alone says where its payload belongs, the ICRC
- * is checked along with the copy. The headers of each further packet must match those expected
- * from the first one, so the same is true of them. The first packet that does not match, or whose
- * ICRC is wrong, ends the copy, and is the first of the next step. Then bytes may have been
- * written to where correct ones belong, before a completion or an ACK.
+ * The headers of a packet are used only if its ICRC is correct, with one exception: if the packet
+ * continues a message, and the QP's state alone says where its payload belongs, the copy checks
+ * the ICRC. The same holds for each further packet, whose headers must be those expected after the
+ * first one's. The first packet that does not match, or whose ICRC is wrong, ends the copy, and is
+ * the first of the next step. By then, wrong bytes may have been written where correct ones
+ * belong, but before any completion or ACK.
  *
  * If a packet whose ICRC was not checked, or several packets together, are refused, the step is
  * repeated for one packet, whose ICRC is checked first.

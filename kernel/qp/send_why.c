@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The checks of the data path only return a status. After one has failed, this repeats them and
- * finds the reason, so the data path need not. If the state has changed since, for example
+ * The checks of the data path only return a status. After one has failed, this repeats them to
+ * find the reason, so the data path stores none. If the state has changed since, for example
  * because a process has deregistered a region, the reason is less exact.
  */
 #include "qp/send_why.h"

@@ -39,7 +39,7 @@ static u32 unacked(const struct smr_qp *qp)
 
 static bool has_fault(const struct smr_paging *paging)
 {
-	/* Only compared with NULL: the task may free it. */
+	/* Only compare it with NULL: the task may free it. */
 	return data_race(READ_ONCE(paging->fault));
 }
 

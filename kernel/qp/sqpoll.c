@@ -37,12 +37,12 @@
 
 /*
  * A poller is tried if the interval between doorbells is less than TRY_INTERVAL *
- * @env->poll_ns, since the doorbells themselves take a part of that interval. Whether it stays
- * depends on what it finds.
+ * @env->poll_ns, since the doorbells themselves take a part of that interval. Its measurements
+ * then decide whether it stays.
  */
 #define TRY_INTERVAL	4
 
-/* If a poller has taken fewer requests, waking the thread was not worth it. */
+/* If a poller has taken fewer requests than this, waking the thread was not worth it. */
 #define WORTH_IT	32
 
 /*
@@ -54,7 +54,7 @@
 #define EARNS		8
 #define SLOW_ONES	2
 
-/* Pause in jiffies after a poller that took enough requests, but was too slow */
+/* Maximum pause in jiffies after a poller that was too slow; after others it is HZ */
 #define SLOW_PAUSE	(HZ / 4)
 
 /* Doorbells per polling period above which the provider is taken to ignore the flag. */

@@ -169,9 +169,9 @@ static bool is_local(const struct datagram *d)
 }
 
 /*
- * The packets of one pair of QPs stay in order. Packets of other pairs may take other paths of
- * the network, and be received by other CPUs. If the consumer has set a flow label, that is
- * used instead.
+ * The source port depends on both QP numbers. So the packets of one pair of QPs stay in order, and
+ * those of other pairs may take other paths of the network, and be received by other CPUs. If the
+ * consumer has set a flow label, the port depends on that instead.
  */
 static int wire_send(struct datagram *d)
 {
@@ -217,8 +217,8 @@ static enum smr_step datagram_send(struct datagram *d, struct smr_budget *budget
  * @budget: the budget
  *
  * Context: as @budget says; called by the send task.
- * Return: SMR_STEP_WAIT if the stack does not accept packets, until the waiter is woken;
- * SMR_STEP_DEFER; SMR_STEP_DONE or SMR_STEP_AGAIN otherwise.
+ * Return: SMR_STEP_WAIT until the stack accepts packets, or a page is present; SMR_STEP_DEFER;
+ * SMR_STEP_DONE or SMR_STEP_AGAIN otherwise.
  */
 enum smr_step smr_ud_send(struct smr_qp *qp, struct smr_swqe *wqe,
 			  struct smr_budget *budget)

@@ -30,7 +30,7 @@ struct smr_users {
  * @wq: runs the left-over work of this user's QPs
  * @all: the list of the device
  * @node: in @all->list
- * @count: contexts and QPs that use it
+ * @count: contexts, QPs and XRC domains that use it
  * @uid: the user's id, see smr_user_get()
  * @account: objects and memory of the user; see there for locks
  *

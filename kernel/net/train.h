@@ -2,8 +2,8 @@
 /*
  * Transmit: trains of equal segments that the stack handles as one UDP GSO packet.
  */
-#ifndef SMR_XMIT_H
-#define SMR_XMIT_H
+#ifndef SMR_TRAIN_H
+#define SMR_TRAIN_H
 
 #include <linux/list.h>
 #include <linux/types.h>
@@ -73,4 +73,4 @@ struct sk_buff *smr_train_copy(const struct smr_train *train);
 int smr_train_send(struct smr_train *train, struct smr_refused *refused);
 void smr_train_abort(struct smr_train *train);
 
-#endif /* SMR_XMIT_H */
+#endif /* SMR_TRAIN_H */

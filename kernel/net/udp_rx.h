@@ -2,8 +2,8 @@
 /*
  * Receive on RoCEv2's port in one network namespace, and the sockets that reserve it.
  */
-#ifndef SMR_NET_H
-#define SMR_NET_H
+#ifndef SMR_UDP_RX_H
+#define SMR_UDP_RX_H
 
 #include <linux/netfilter.h>
 #include <linux/skbuff.h>
@@ -98,4 +98,4 @@ void smr_net_close(struct smr_net *sn);
 void smr_rx_addrs(const struct sk_buff *skb, struct in6_addr *saddr,
 		  struct in6_addr *daddr);
 
-#endif /* SMR_NET_H */
+#endif /* SMR_UDP_RX_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Control of queue pairs: create, modify, query, destroy. */
-#ifndef SMR_QP_H
-#define SMR_QP_H
+#ifndef SMR_MODIFY_H
+#define SMR_MODIFY_H
 
 struct ib_qp_attr;
 struct ib_qp_init_attr;
@@ -23,4 +23,4 @@ void smr_qp_query(struct smr_qp *qp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
 void smr_qp_destroy(struct smr_qp *qp);
 
-#endif /* SMR_QP_H */
+#endif /* SMR_MODIFY_H */

@@ -30,7 +30,7 @@
 #include "trace.h"
 #include "why.h"
 
-/* Maximum number of requests that one ACK acknowledges. */
+/* Maximum number of packets that one ACK acknowledges. */
 #define ACK_COALESCE	64
 
 /**

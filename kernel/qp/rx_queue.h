@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Packets that wait for the tasks of their QP, and the limits of their memory. */
-#ifndef SMR_RX_MEM_H
-#define SMR_RX_MEM_H
+#ifndef SMR_RX_QUEUE_H
+#define SMR_RX_QUEUE_H
 
 #include <linux/types.h>
 
@@ -16,4 +16,4 @@ void smr_qp_receive(struct smr_qp *qp, struct sk_buff *skb, bool response);
 struct sk_buff *smr_rx_peek(const struct sk_buff_head *queue);
 void smr_rx_done(struct sk_buff_head *queue, struct sk_buff *skb);
 
-#endif /* SMR_RX_MEM_H */
+#endif /* SMR_RX_QUEUE_H */

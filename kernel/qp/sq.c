@@ -288,31 +288,6 @@ bool smr_sq_fetch_more(struct smr_qp *qp)
 	return sq_take(qp, smr_ring_pending(&qp->sq.ring));
 }
 
-/**
- * smr_sq_find() - find the work request that a PSN belongs to
- * @sq: the queue
- * @psn: a PSN that was sent, and is not acknowledged
- *
- * Context: any; called by the send task.
- * Return: the work request.
- */
-struct smr_swqe *smr_sq_find(const struct smr_sq *sq, u32 psn)
-{
-	u32 low = sq->head, high = sq->ring.idx;
-
-	while (high - low > 1) {
-		u32 idx = low + (high - low) / 2;
-		const struct smr_swqe *wqe = smr_sq_wqe(sq, idx);
-
-		if (wqe->state != SMR_SWQE_POSTED &&
-		    smr_psn_diff(psn, wqe->psn) >= 0)
-			low = idx;
-		else
-			high = idx;
-	}
-	return smr_sq_wqe(sq, low);
-}
-
 /* The kind of a work request for counters. A malformed one completes as a SEND. */
 static enum smr_comp_op comp_op(const struct smr_wr_info *wr)
 {

@@ -21,7 +21,6 @@ int smr_sq_create(struct smr_sq *sq, const struct smr_ring_user *user,
 void smr_sq_destroy(struct smr_sq *sq);
 bool smr_sq_fetch(struct smr_qp *qp);
 bool smr_sq_fetch_more(struct smr_qp *qp);
-struct smr_swqe *smr_sq_find(const struct smr_sq *sq, u32 psn);
 
 void smr_send_begin(struct smr_qp *qp, const struct smr_swqe *wqe, u32 psn,
 		    u32 npsn);

@@ -319,8 +319,8 @@ static void cq_raise_overrun(struct smr_cq *cq)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
 }
 
-bool smr_cq_post_qp(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp,
-		    bool solicited)
+bool smr_cq_post(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp,
+		 bool solicited)
 {
 	bool full, first = false, wake = false;
 

@@ -16,7 +16,7 @@ struct smr_limits;
 struct smr_why;
 
 /*
- * Bits of a completion's wc_flags for kernel consumers. smr_cq_post_qp() clears them for a
+ * Bits of a completion's wc_flags for kernel consumers. smr_cq_post() clears them for a
  * process.
  */
 #define SMR_WC_FROM_IPV4	BIT(30)
@@ -71,7 +71,7 @@ int smr_cq_fill_res(struct sk_buff *msg, struct smr_cq *cq);
 void smr_cq_forget(struct smr_cq *cq, const struct ib_qp *qp);
 
 /**
- * smr_cq_post_qp() - add a completion
+ * smr_cq_post() - add a completion
  * @cq: the queue
  * @cqe: the completion; copied. The timestamp is filled in here, and flags that are not for
  *	processes are cleared
@@ -86,21 +86,7 @@ void smr_cq_forget(struct smr_cq *cq, const struct ib_qp *qp);
  * Return: true; false if the completion was lost: the caller puts its QP into
  * the error state.
  */
-bool smr_cq_post_qp(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp,
-		    bool solicited);
-
-/**
- * smr_cq_post() - add a completion of a QP that belongs to a process
- * @cq: the queue
- * @cqe: see smr_cq_post_qp()
- * @solicited: see smr_cq_post_qp()
- *
- * Return: see smr_cq_post_qp().
- */
-static inline bool smr_cq_post(struct smr_cq *cq, struct smr_cqe *cqe,
-			       bool solicited)
-{
-	return smr_cq_post_qp(cq, cqe, NULL, solicited);
-}
+bool smr_cq_post(struct smr_cq *cq, struct smr_cqe *cqe, struct ib_qp *qp,
+		 bool solicited);
 
 #endif /* SMR_CQ_H */

@@ -97,7 +97,7 @@ bool smr_recv_available(const struct smr_qp *qp)
 static void post(struct smr_qp *qp, struct smr_cq *cq, struct smr_cqe *cqe,
 		 bool solicited)
 {
-	if (unlikely(!smr_cq_post_qp(cq, cqe, &qp->ibqp, solicited)))
+	if (unlikely(!smr_cq_post(cq, cqe, &qp->ibqp, solicited)))
 		smr_qp_overrun(qp, cq, cqe);
 }
 

@@ -328,8 +328,7 @@ static void send_done(struct smr_qp *qp, const struct smr_swqe *wqe,
 	if (!status && !wqe_is_signaled(qp, wqe))
 		return;
 	trace_smr_send_done(&qp->ibqp, cqe.wr_id, status, cqe.byte_len);
-	if (unlikely(!smr_cq_post_qp(qp->scq, &cqe, &qp->ibqp,
-				     status != IB_WC_SUCCESS)))
+	if (unlikely(!smr_cq_post(qp->scq, &cqe, &qp->ibqp, status != IB_WC_SUCCESS)))
 		smr_qp_overrun(qp, qp->scq, &cqe);
 }
 

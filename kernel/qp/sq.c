@@ -157,10 +157,8 @@ static u8 wqe_copy_list(struct smr_qp *qp, u32 idx, struct smr_swqe *wqe)
 
 /* Copy the body: inline data or a list. The process may change the slot at any time. */
 static u8 wqe_copy_body(struct smr_qp *qp, u32 idx, struct smr_swqe *wqe,
-			const struct smr_send_wqe *user)
+			const struct smr_wr_info *wr, const struct smr_send_wqe *user)
 {
-	const struct smr_wr_info *wr = smr_wr_info(qp->ibqp.qp_type,
-						   wqe->opcode);
 	u8 status;
 
 	if (!wr || (wr->flags & SMR_WR_KERNEL && smr_ring_is_user(&qp->sq.ring)))
@@ -188,6 +186,7 @@ static u8 wqe_copy_body(struct smr_qp *qp, u32 idx, struct smr_swqe *wqe,
 static void wqe_copy(struct smr_qp *qp, u32 idx)
 {
 	struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, idx);
+	const struct smr_wr_info *wr;
 	struct smr_send_wqe user;
 
 	smr_ring_copy_at(&qp->sq.ring, idx, 0, &user, sizeof(user));
@@ -201,8 +200,8 @@ static void wqe_copy(struct smr_qp *qp, u32 idx)
 	wqe->remote_addr = user.rdma.remote_addr;
 	wqe->rkey = user.rdma.rkey;
 	wqe->state = SMR_SWQE_POSTED;
-	if (wqe->opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
-	    wqe->opcode == IB_WR_ATOMIC_FETCH_AND_ADD) {
+	wr = smr_wr_info(qp->ibqp.qp_type, wqe->opcode);
+	if (wr && wr->flags & SMR_WR_ATOMIC) {
 		wqe->rkey = user.atomic.rkey;
 		wqe->compare_add = user.atomic.compare_add;
 		wqe->swap = user.atomic.swap;
@@ -212,7 +211,7 @@ static void wqe_copy(struct smr_qp *qp, u32 idx)
 		wqe->ud.qpn = user.ud.remote_qpn;
 		wqe->ud.qkey = user.ud.remote_qkey;
 	}
-	wqe->status = wqe_copy_body(qp, idx, wqe, &user);
+	wqe->status = wqe_copy_body(qp, idx, wqe, wr, &user);
 	if (wqe->status)
 		smr_qp_inc(qp, SMR_CNT_BAD_WQE);
 }

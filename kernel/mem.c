@@ -322,91 +322,27 @@ int smr_span_copy(const struct smr_span *dst, u64 dst_off,
 	return 0;
 }
 
-/* Map the 8 bytes of an atomic. Aligned ones cannot straddle two runs. */
-static int map_atomic(const struct smr_span *span, struct smr_map *map)
+/**
+ * smr_span_map_word() - map a word for one access of the CPU
+ * @span: 8 bytes
+ * @rmw: for a read-modify-write, rather than a store
+ * @map: filled in; end it with smr_span_unmap()
+ *
+ * An aligned word cannot straddle two runs.
+ *
+ * Context: any but hard interrupts.
+ * Return: as the copies; or -EINVAL: the span is not 8 bytes long, or its memory is not aligned, or
+ * does not support @rmw.
+ */
+int smr_span_map_word(const struct smr_span *span, bool rmw, struct smr_map *map)
 {
 	int ret;
 
-	if (span->len != sizeof(u64))
+	if (span->len != sizeof(u64) || (rmw && span->mem->no_atomics))
 		return -EINVAL;
 	ret = smr_span_map(span, 0, sizeof(u64), true, map);
-	if (ret)
+	if (ret || IS_ALIGNED((unsigned long)map->addr, sizeof(u64)))
 		return ret;
-	if (IS_ALIGNED((unsigned long)map->addr, sizeof(u64)))
-		return 0;
 	smr_span_unmap(span, map);
 	return -EINVAL;
-}
-
-/* As map_atomic(), for a read-modify-write. */
-static int map_rmw(const struct smr_span *span, struct smr_map *map)
-{
-	if (span->len && span->mem->no_atomics)
-		return -EINVAL;
-	return map_atomic(span, map);
-}
-
-/**
- * smr_span_cmp_swap() - store a value if the memory holds an expected one
- * @span: 8 aligned bytes, in host order
- * @compare: the value that they must hold
- * @swap: the new value
- * @orig: set to the value before
- *
- * Return: see mem.h.
- */
-int smr_span_cmp_swap(const struct smr_span *span, u64 compare, u64 swap,
-		      u64 *orig)
-{
-	struct smr_map map;
-	int ret = map_rmw(span, &map);
-
-	if (ret)
-		return ret;
-	*orig = atomic64_cmpxchg((atomic64_t *)map.addr, compare, swap);
-	smr_span_unmap(span, &map);
-	smr_span_moved(span, sizeof(u64));
-	return 0;
-}
-
-/**
- * smr_span_fetch_add() - add to the memory
- * @span: 8 aligned bytes, in host order
- * @add: the summand
- * @orig: set to the value before
- *
- * Return: see mem.h.
- */
-int smr_span_fetch_add(const struct smr_span *span, u64 add, u64 *orig)
-{
-	struct smr_map map;
-	int ret = map_rmw(span, &map);
-
-	if (ret)
-		return ret;
-	*orig = atomic64_fetch_add(add, (atomic64_t *)map.addr);
-	smr_span_unmap(span, &map);
-	smr_span_moved(span, sizeof(u64));
-	return 0;
-}
-
-/**
- * smr_span_store8() - store 8 bytes so that no reader sees a part of them
- * @span: 8 aligned bytes
- * @value: stored in host order
- *
- * Return: see mem.h.
- */
-int smr_span_store8(const struct smr_span *span, u64 value)
-{
-	struct smr_map map;
-	int ret = map_atomic(span, &map);
-
-	if (ret)
-		return ret;
-	/* A reader that sees the value sees all earlier writes. */
-	smp_store_release((u64 *)map.addr, value);
-	smr_span_unmap(span, &map);
-	smr_span_moved(span, sizeof(u64));
-	return 0;
 }

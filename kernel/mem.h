@@ -287,15 +287,6 @@ int smr_mem_copy(void *to, const void *from, size_t len);
 int smr_span_copy(const struct smr_span *dst, u64 dst_off,
 		  const struct smr_span *src, u64 src_off, size_t len);
 
-/*
- * 8-byte atomics on an aligned offset; *orig gets the value before. Atomic with respect to each
- * other and to the CPU. The aligned store is for the ATOMIC WRITE of annex A19. They return the
- * same as the copies above; and -EINVAL if the span is not 8 bytes long, or its memory is not
- * aligned or does not support atomics.
- */
-int smr_span_cmp_swap(const struct smr_span *span, u64 compare, u64 swap,
-		      u64 *orig);
-int smr_span_fetch_add(const struct smr_span *span, u64 add, u64 *orig);
-int smr_span_store8(const struct smr_span *span, u64 value);
+int smr_span_map_word(const struct smr_span *span, bool rmw, struct smr_map *map);
 
 #endif /* SMR_MEM_H */

@@ -5,6 +5,7 @@
  */
 #include "qp/resp_word.h"
 
+#include <linux/atomic.h>
 #include <linux/skbuff.h>
 #include <rdma/ib_pack.h>
 
@@ -60,16 +61,44 @@ void smr_invalid_word(const struct smr_qp *qp, const struct smr_op *op, struct s
 		smr_why(why, REQ_UNALIGNED, op->hdr->va);
 }
 
+static void word_unmap(const struct smr_span *span, struct smr_map *map)
+{
+	smr_span_unmap(span, map);
+	smr_span_moved(span, sizeof(u64));
+}
+
+/* Atomic with respect to other atomics and to the CPU; in host order. */
 static int atomic_op(struct smr_exec *x, u64 *orig)
 {
 	const struct smr_span *span = &x->qp->resp.sgl.spans[0];
 	const struct smr_hdr *hdr = x->op->hdr;
+	struct smr_map map;
+	int err = smr_span_map_word(span, true, &map);
 
+	if (err)
+		return err;
 	/* The flags are the same for both atomics. */
 	if ((hdr->opcode & ~SMR_TRANSPORT_MASK) == IB_OPCODE_COMPARE_SWAP)
-		return smr_span_cmp_swap(span, hdr->compare, hdr->swap_add,
-					 orig);
-	return smr_span_fetch_add(span, hdr->swap_add, orig);
+		*orig = atomic64_cmpxchg(map.addr, hdr->compare, hdr->swap_add);
+	else
+		*orig = atomic64_fetch_add(hdr->swap_add, map.addr);
+	word_unmap(span, &map);
+	return 0;
+}
+
+/* No reader sees a part of the value. */
+static int store_op(struct smr_exec *x, u64 value)
+{
+	const struct smr_span *span = &x->qp->resp.sgl.spans[0];
+	struct smr_map map;
+	int err = smr_span_map_word(span, false, &map);
+
+	if (err)
+		return err;
+	/* A reader that sees the value sees all earlier writes. */
+	smp_store_release((u64 *)map.addr, value);
+	word_unmap(span, &map);
+	return 0;
 }
 
 /* A page of the requester's list is missing, or present but not usable in this context. */
@@ -180,7 +209,7 @@ enum smr_step smr_exec_atomic_write(struct smr_exec *x)
 		return step;
 	if (!smr_exec_open(x, IB_ACCESS_REMOTE_WRITE, hdr->va, hdr->rkey))
 		return smr_exec_end(x, SMR_RESP_ACCESS);
-	step = word_done(x, smr_span_store8(&x->qp->resp.sgl.spans[0], value));
+	step = word_done(x, store_op(x, value));
 	smr_sgl_close(&x->qp->resp.sgl);
 	if (smr_exec_ok(x, step) && !x->op->local)
 		smr_resp_confirm(x->qp, hdr);

@@ -31,6 +31,9 @@
 #define MR_WRITABLE	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_ATOMIC)
 
+/* Access flags that are fixed when the memory is created */
+#define MR_KIND		(IB_ACCESS_ON_DEMAND | IB_ACCESS_FLUSH_PERSISTENT)
+
 /**
  * struct mr_args - the arguments of a registration
  * @start: first byte in the process
@@ -410,7 +413,7 @@ static struct smr_mem *keep_mem(const struct smr_mr *mr,
 {
 	int changed = args->access ^ mr->access, ret;
 
-	if (changed & (IB_ACCESS_ON_DEMAND | IB_ACCESS_FLUSH_PERSISTENT))
+	if (changed & MR_KIND)
 		return smr_why_ptr(args->why, MR_FIXED, mr->ibmr.lkey,
 				   mr->access, args->access);
 	ret = check_rights(mr->key.mem, args);
@@ -432,8 +435,7 @@ static struct smr_mem *mem_for_rereg(const struct smr_mr *mr,
 		if (mem->ops->any_access)
 			return keep_mem(mr, args);
 		if (mr->access & MR_WRITABLE || !(args->access & MR_WRITABLE))
-			changed &= IB_ACCESS_ON_DEMAND |
-				   IB_ACCESS_FLUSH_PERSISTENT;
+			changed &= MR_KIND;
 		if (!changed)
 			return mem;
 		/* In another process the same addresses are different memory. */

@@ -67,21 +67,3 @@ u64 smr_stats_read(const struct smr_stats *stats, enum smr_counter id)
 		sum += local64_read(&per_cpu_ptr(stats->cpu, cpu)->count[id]);
 	return sum;
 }
-
-/**
- * smr_stats_name() - the name of a counter
- * @id: the counter
- *
- * Return: its name for users.
- */
-const char *smr_stats_name(enum smr_counter id)
-{
-	static const char * const names[] = {
-#define SMR_COUNTER_NAME(id, name)	\
-	[SMR_CNT_##id] = name,
-		SMR_COUNTERS(SMR_COUNTER_NAME)
-#undef SMR_COUNTER_NAME
-	};
-
-	return names[id];
-}

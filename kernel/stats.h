@@ -116,7 +116,6 @@ struct smr_stats *smr_stats_create(void);
 struct smr_stats *smr_stats_get(struct smr_stats *stats);
 void smr_stats_put(struct smr_stats *stats);
 u64 smr_stats_read(const struct smr_stats *stats, enum smr_counter id);
-const char *smr_stats_name(enum smr_counter id);
 
 static inline void smr_stat_add(struct smr_stats *stats, enum smr_counter id,
 				u64 n)

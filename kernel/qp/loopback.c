@@ -274,8 +274,8 @@ static void local_resume(struct smr_qp *qp, struct smr_budget *budget)
  * @budget: budget for running the responder here
  *
  * Unless the responder has executed the operation, or is about to, it answers that it was
- * dropped: first of all in its next step, whatever it waits for. If its task waits in a workqueue, it
- * runs here, except on PREEMPT_RT.
+ * dropped: first of all in its next step, whatever it waits for. If its task waits in a
+ * workqueue, it runs here, except on PREEMPT_RT.
  *
  * Context: as @budget says; called by the send task, or while it is paused.
  */

@@ -1,66 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The row of each class of requests. Opcodes have their class in net/wire.c. */
+/* Execute a request as its class says. Opcodes have their class in net/wire.c. */
 #include "qp/resp_class.h"
 
 #include <linux/indirect_call_wrapper.h>
 
 #include "qp/resp_data.h"
-#include "qp/resp_exec.h"
-#include "qp/resp_flush.h"
-#include "qp/resp_read.h"
-#include "qp/resp_word.h"
 
-const struct smr_resp_class smr_resp_classes[SMR_CLASS_NR] = {
-	[SMR_CLASS_SEND] = {
-		.message = true,
-		.counter = SMR_COMP_OPS,
-		.check = smr_check_send,
-		.exec = smr_exec_send,
-	},
-	[SMR_CLASS_WRITE] = {
-		.message = true,
-		.access = IB_ACCESS_REMOTE_WRITE,
-		.counter = SMR_COMP_REMOTE_WRITE,
-		.check = smr_check_write,
-		.exec = smr_exec_write,
-		.why = smr_invalid_write,
-	},
-	[SMR_CLASS_READ] = {
-		.keeps = true,
-		.access = IB_ACCESS_REMOTE_READ,
-		.counter = SMR_COMP_REMOTE_READ,
-		.check = smr_check_read,
-		.exec = smr_exec_read,
-		.repeat = smr_repeat_read,
-		.why = smr_invalid_read,
-	},
-	[SMR_CLASS_ATOMIC] = {
-		.keeps = true,
-		.access = IB_ACCESS_REMOTE_ATOMIC,
-		.len = sizeof(u64),
-		.counter = SMR_COMP_OPS,
-		.check = smr_check_atomic,
-		.exec = smr_exec_atomic,
-		.repeat = smr_repeat_atomic,
-		.why = smr_invalid_word,
-	},
-	/* A19.4.2: it needs only REMOTE_WRITE, since it returns no data. */
-	[SMR_CLASS_ATOMIC_WRITE] = {
-		.access = IB_ACCESS_REMOTE_WRITE,
-		.len = sizeof(u64),
-		.counter = SMR_COMP_OPS,
-		.check = smr_check_atomic_write,
-		.exec = smr_exec_atomic_write,
-		.repeat = smr_repeat_confirmed,
-		.why = smr_invalid_word,
-	},
-	[SMR_CLASS_FLUSH] = {
-		.counter = SMR_COMP_OPS,
-		.rights = smr_flush_rights,
-		.check = smr_check_flush,
-		.exec = smr_exec_flush,
-		.repeat = smr_repeat_confirmed,
-	},
+const struct smr_resp_class *const smr_resp_classes[SMR_CLASS_NR] = {
+	[SMR_CLASS_SEND] = &smr_class_send,
+	[SMR_CLASS_WRITE] = &smr_class_write,
+	[SMR_CLASS_READ] = &smr_class_read,
+	[SMR_CLASS_ATOMIC] = &smr_class_atomic,
+	[SMR_CLASS_ATOMIC_WRITE] = &smr_class_atomic_write,
+	[SMR_CLASS_FLUSH] = &smr_class_flush,
 };
 
 /**

@@ -72,13 +72,7 @@ enum smr_resp_verdict smr_check_write(struct smr_qp *qp, const struct smr_op *op
 	return SMR_RESP_OK;
 }
 
-/**
- * smr_invalid_write() - the reason of SMR_RESP_INV_REQ for a WRITE: its length
- * @qp: the responder's QP
- * @op: the request
- * @why: filled in
- */
-void smr_invalid_write(const struct smr_qp *qp, const struct smr_op *op, struct smr_why *why)
+static void invalid_write(const struct smr_qp *qp, const struct smr_op *op, struct smr_why *why)
 {
 	const struct smr_hdr *hdr = op->hdr;
 
@@ -282,3 +276,19 @@ enum smr_step smr_exec_write(struct smr_exec *x)
 		smr_recv_done(x->qp, hdr, x->qp->resp.received);
 	return SMR_STEP_DONE;
 }
+
+const struct smr_resp_class smr_class_send = {
+	.message = true,
+	.counter = SMR_COMP_OPS,
+	.check = smr_check_send,
+	.exec = smr_exec_send,
+};
+
+const struct smr_resp_class smr_class_write = {
+	.message = true,
+	.access = IB_ACCESS_REMOTE_WRITE,
+	.counter = SMR_COMP_REMOTE_WRITE,
+	.check = smr_check_write,
+	.exec = smr_exec_write,
+	.why = invalid_write,
+};

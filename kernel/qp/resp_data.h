@@ -7,11 +7,9 @@
 #include "qp/task.h"
 
 struct smr_exec;
-struct smr_why;
 
 enum smr_resp_verdict smr_check_send(struct smr_qp *qp, const struct smr_op *op);
 enum smr_resp_verdict smr_check_write(struct smr_qp *qp, const struct smr_op *op);
-void smr_invalid_write(const struct smr_qp *qp, const struct smr_op *op, struct smr_why *why);
 enum smr_step smr_exec_send(struct smr_exec *x);
 enum smr_step smr_exec_write(struct smr_exec *x);
 

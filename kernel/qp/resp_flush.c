@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Check and execute FLUSH (IBTA annex A19). Runs in the response task. */
-#include "qp/resp_flush.h"
+#include "qp/resp_exec.h"
 
 #include <linux/minmax.h>
 #include <linux/sizes.h>
@@ -10,7 +10,6 @@
 #include "net/wire.h"
 #include "persist.h"
 #include "qp/core.h"
-#include "qp/resp_exec.h"
 #include "qp/resp_read.h"
 #include "qp/xrc.h"
 
@@ -31,13 +30,11 @@ static bool flush_whole(const struct smr_hdr *hdr)
 	return hdr->feth & SMR_FETH_LEVEL_MASK;
 }
 
-/**
- * smr_flush_rights() - the rights that the placement types of a FLUSH need
- * @hdr: the request
- *
- * Return: enum ib_access_flags; -1, which no QP permits: the FETH is malformed.
+/*
+ * The rights that the placement types of a FLUSH need; -1, which no QP permits: the FETH is
+ * malformed.
  */
-int smr_flush_rights(const struct smr_hdr *hdr)
+static int flush_rights(const struct smr_hdr *hdr)
 {
 	u32 types = hdr->feth & SMR_FETH_TYPE_MASK;
 	u32 level = (hdr->feth & SMR_FETH_LEVEL_MASK) >> SMR_FETH_LEVEL_SHIFT;
@@ -67,24 +64,17 @@ static enum smr_key_verdict flush_open(struct smr_qp *qp,
 	if (flush_whole(hdr))
 		verdict = smr_key_open_all(qp->env->keys, hdr->rkey,
 					   &smr_resp_pd(qp)->ibpd,
-					   smr_flush_rights(hdr), &iova, span);
+					   flush_rights(hdr), &iova, span);
 	else
 		verdict = smr_key_open(qp->env->keys, hdr->rkey,
 				       &smr_resp_pd(qp)->ibpd, qp->ibqp.qp_num,
-				       smr_flush_rights(hdr), hdr->va,
+				       flush_rights(hdr), hdr->va,
 				       hdr->dma_len, span);
 	smr_qp_key(qp, verdict);
 	return verdict;
 }
 
-/**
- * smr_check_flush() - check the key of a FLUSH
- * @qp: the caller owns its response task
- * @op: the request, whose rights the QP permits
- *
- * Return: SMR_RESP_OK or SMR_RESP_ACCESS.
- */
-enum smr_resp_verdict smr_check_flush(struct smr_qp *qp, const struct smr_op *op)
+static enum smr_resp_verdict flush_check(struct smr_qp *qp, const struct smr_op *op)
 {
 	struct smr_span span;
 
@@ -153,13 +143,7 @@ static enum smr_step write_back(struct smr_qp *qp, struct smr_op *op, struct smr
 	return step;
 }
 
-/**
- * smr_exec_flush() - FLUSH, or the next slice of it
- * @x: the execution
- *
- * Return: as smr_resp_exec().
- */
-enum smr_step smr_exec_flush(struct smr_exec *x)
+static enum smr_step flush_exec(struct smr_exec *x)
 {
 	enum smr_step step = write_back(x->qp, x->op, x->budget);
 
@@ -167,3 +151,11 @@ enum smr_step smr_exec_flush(struct smr_exec *x)
 		smr_resp_confirm(x->qp, x->op->hdr);
 	return step;
 }
+
+const struct smr_resp_class smr_class_flush = {
+	.counter = SMR_COMP_OPS,
+	.rights = flush_rights,
+	.check = flush_check,
+	.exec = flush_exec,
+	.repeat = smr_repeat_confirmed,
+};

@@ -373,14 +373,7 @@ static bool read_exec_checks(const struct smr_op *op)
 	return op->local && op->hdr->dma_len <= SMR_RESP_SLICE;
 }
 
-/**
- * smr_check_read() - check the length and the key of a READ
- * @qp: the caller owns its response task
- * @op: the request
- *
- * Return: SMR_RESP_OK, or why not.
- */
-enum smr_resp_verdict smr_check_read(struct smr_qp *qp, const struct smr_op *op)
+static enum smr_resp_verdict read_check(struct smr_qp *qp, const struct smr_op *op)
 {
 	if (op->hdr->dma_len > SMR_MESSAGE_MAX)
 		return SMR_RESP_INV_REQ;
@@ -389,24 +382,12 @@ enum smr_resp_verdict smr_check_read(struct smr_qp *qp, const struct smr_op *op)
 	return smr_check_key(qp, op->hdr, op->hdr->dma_len, IB_ACCESS_REMOTE_READ);
 }
 
-/**
- * smr_invalid_read() - the reason of SMR_RESP_INV_REQ for a READ: its length
- * @qp: the responder's QP
- * @op: the request
- * @why: filled in
- */
-void smr_invalid_read(const struct smr_qp *qp, const struct smr_op *op, struct smr_why *why)
+static void invalid_read(const struct smr_qp *qp, const struct smr_op *op, struct smr_why *why)
 {
 	smr_why(why, REQ_READ_LENGTH, op->hdr->dma_len, SMR_MESSAGE_MAX);
 }
 
-/**
- * smr_exec_read() - READ: copy it to a requester on this host, or begin to answer
- * @x: the execution
- *
- * Return: as smr_resp_exec().
- */
-enum smr_step smr_exec_read(struct smr_exec *x)
+static enum smr_step read_exec(struct smr_exec *x)
 {
 	if (x->op->local)
 		return read_local(x);
@@ -471,15 +452,11 @@ void smr_repeat_confirmed(struct smr_qp *qp, const struct smr_hdr *hdr)
 	qp->resp.read.repeat = true;
 }
 
-/**
- * smr_repeat_read() - execute a READ again
- * @qp: the caller owns its response task
- * @hdr: the repeated request
- *
- * IBTA 9.7.4.1.1, C9-105. A request without a matching entry is not answered, nor is one that
+/*
+ * IBTA 9.7.4.1.1, C9-105: a request without a matching entry is not answered, nor is one that
  * the QP no longer permits, or whose key no longer opens.
  */
-void smr_repeat_read(struct smr_qp *qp, const struct smr_hdr *hdr)
+static void read_repeat(struct smr_qp *qp, const struct smr_hdr *hdr)
 {
 	const struct smr_rd_res *res = res_find(qp, hdr->psn);
 
@@ -503,3 +480,13 @@ void smr_repeat_atomic(struct smr_qp *qp, const struct smr_hdr *hdr)
 	if (res && res->atomic)
 		smr_resp_orig(qp, hdr, res->orig, true);
 }
+
+const struct smr_resp_class smr_class_read = {
+	.keeps = true,
+	.access = IB_ACCESS_REMOTE_READ,
+	.counter = SMR_COMP_REMOTE_READ,
+	.check = read_check,
+	.exec = read_exec,
+	.repeat = read_repeat,
+	.why = invalid_read,
+};

@@ -6,19 +6,12 @@
 #include "qp/core.h"
 #include "qp/task.h"
 
-struct smr_exec;
-struct smr_why;
-
 enum smr_step smr_resp_read(struct smr_qp *qp, struct smr_budget *budget);
-enum smr_resp_verdict smr_check_read(struct smr_qp *qp, const struct smr_op *op);
-void smr_invalid_read(const struct smr_qp *qp, const struct smr_op *op, struct smr_why *why);
-enum smr_step smr_exec_read(struct smr_exec *x);
 struct smr_rd_res *smr_rd_res_add(struct smr_qp *qp, const struct smr_op *op,
 				  u32 npsn);
 void smr_resp_confirm(struct smr_qp *qp, const struct smr_hdr *hdr);
 void smr_resp_orig(struct smr_qp *qp, const struct smr_hdr *hdr, u64 orig, bool repeat);
 void smr_repeat_confirmed(struct smr_qp *qp, const struct smr_hdr *hdr);
-void smr_repeat_read(struct smr_qp *qp, const struct smr_hdr *hdr);
 void smr_repeat_atomic(struct smr_qp *qp, const struct smr_hdr *hdr);
 
 #endif /* SMR_RESP_READ_H */

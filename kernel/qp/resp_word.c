@@ -3,7 +3,7 @@
  * Check and execute requests for one word of 8 bytes: atomics and ATOMIC WRITE. Runs in the
  * response task.
  */
-#include "qp/resp_word.h"
+#include "qp/resp_exec.h"
 
 #include <linux/atomic.h>
 #include <linux/skbuff.h>
@@ -11,7 +11,6 @@
 
 #include "net/wire.h"
 #include "qp/core.h"
-#include "qp/resp_exec.h"
 #include "qp/resp_read.h"
 #include "why.h"
 
@@ -20,40 +19,21 @@ static bool is_aligned(const struct smr_hdr *hdr)
 	return !(hdr->va & (sizeof(u64) - 1));
 }
 
-/**
- * smr_check_atomic() - check the address (IBTA 9.4.5) and the key of an atomic
- * @qp: the caller owns its response task
- * @op: the request
- *
- * Return: SMR_RESP_OK, or why not.
- */
-enum smr_resp_verdict smr_check_atomic(struct smr_qp *qp, const struct smr_op *op)
+/* IBTA 9.4.5: an atomic is aligned. */
+static enum smr_resp_verdict atomic_check(struct smr_qp *qp, const struct smr_op *op)
 {
 	return is_aligned(op->hdr) ? smr_check_key(qp, op->hdr, sizeof(u64),
 						    IB_ACCESS_REMOTE_ATOMIC) : SMR_RESP_INV_REQ;
 }
 
-/**
- * smr_check_atomic_write() - check the length, the address and the key of an ATOMIC WRITE
- * @qp: the caller owns its response task
- * @op: the request
- *
- * Return: SMR_RESP_OK, or why not.
- */
-enum smr_resp_verdict smr_check_atomic_write(struct smr_qp *qp, const struct smr_op *op)
+static enum smr_resp_verdict atomic_write_check(struct smr_qp *qp, const struct smr_op *op)
 {
 	if (op->hdr->dma_len != sizeof(u64) || !is_aligned(op->hdr))
 		return SMR_RESP_INV_REQ;
 	return smr_check_key(qp, op->hdr, sizeof(u64), IB_ACCESS_REMOTE_WRITE);
 }
 
-/**
- * smr_invalid_word() - the reason of SMR_RESP_INV_REQ for an atomic or an ATOMIC WRITE
- * @qp: the responder's QP
- * @op: the request
- * @why: filled in
- */
-void smr_invalid_word(const struct smr_qp *qp, const struct smr_op *op, struct smr_why *why)
+static void invalid_word(const struct smr_qp *qp, const struct smr_op *op, struct smr_why *why)
 {
 	if (is_aligned(op->hdr))
 		smr_why(why, REQ_PAYLOAD, op->hdr->opcode, op->hdr->dma_len, qp->mtu);
@@ -139,15 +119,8 @@ static enum smr_step word_done(struct smr_exec *x, int err)
 	return err ? smr_exec_end(x, SMR_RESP_ACCESS) : SMR_STEP_DONE;
 }
 
-/**
- * smr_exec_atomic() - COMPARE SWAP and FETCH ADD
- * @x: the execution
- *
- * IBTA 9.7.4.2: an atomic is executed once, even if its answer is lost.
- *
- * Return: as smr_resp_exec().
- */
-enum smr_step smr_exec_atomic(struct smr_exec *x)
+/* IBTA 9.7.4.2: an atomic is executed once, even if its answer is lost. */
+static enum smr_step atomic_exec(struct smr_exec *x)
 {
 	struct smr_rd_res *res;
 	enum smr_step step;
@@ -191,13 +164,8 @@ static enum smr_step operand_get(struct smr_exec *x, u64 *value)
 	return step;
 }
 
-/**
- * smr_exec_atomic_write() - ATOMIC WRITE: one store of 8 bytes, IBTA A19.4.2
- * @x: the execution
- *
- * Return: as smr_resp_exec().
- */
-enum smr_step smr_exec_atomic_write(struct smr_exec *x)
+/* IBTA A19.4.2: one store of 8 bytes */
+static enum smr_step atomic_write_exec(struct smr_exec *x)
 {
 	const struct smr_hdr *hdr = x->op->hdr;
 	enum smr_step step;
@@ -215,3 +183,25 @@ enum smr_step smr_exec_atomic_write(struct smr_exec *x)
 		smr_resp_confirm(x->qp, hdr);
 	return step;
 }
+
+const struct smr_resp_class smr_class_atomic = {
+	.keeps = true,
+	.access = IB_ACCESS_REMOTE_ATOMIC,
+	.len = sizeof(u64),
+	.counter = SMR_COMP_OPS,
+	.check = atomic_check,
+	.exec = atomic_exec,
+	.repeat = smr_repeat_atomic,
+	.why = invalid_word,
+};
+
+/* A19.4.2: it needs only REMOTE_WRITE, since it returns no data. */
+const struct smr_resp_class smr_class_atomic_write = {
+	.access = IB_ACCESS_REMOTE_WRITE,
+	.len = sizeof(u64),
+	.counter = SMR_COMP_OPS,
+	.check = atomic_write_check,
+	.exec = atomic_write_exec,
+	.repeat = smr_repeat_confirmed,
+	.why = invalid_word,
+};

@@ -125,6 +125,7 @@ static void unpin_runs(const struct smr_extent *runs, unsigned long nr, bool dir
 static void pinned_release(struct smr_mem *mem)
 {
 	struct smr_pinned *p = to_pinned(mem);
+
 	/* An empty memory has no runs. */
 	if (p->nr) {
 		unpin_runs(p->runs, p->nr, READ_ONCE(p->written));

@@ -221,10 +221,10 @@ static int map_second(const struct smr_span *dst, u64 off, size_t len,
 {
 	struct smr_mem *mem = dst->mem;
 
-	if (!src->mem->ops->unmap || !mem->ops->unmap)
-		return smr_span_map(dst, off, len, true, map);
 	map->extent = NULL;
-	return mem->ops->trymap(mem, dst->off + off, len, true, map);
+	if (src->mem->ops->unmap && mem->ops->unmap)
+		return mem->ops->trymap(mem, dst->off + off, len, true, map);
+	return smr_span_map(dst, off, len, true, map);
 }
 
 /* Source and destination can be the same memory: the ranges may overlap. */

@@ -216,11 +216,12 @@ static inline bool smr_map_extent(struct smr_map *map, const struct smr_extent *
 	size_t room = min_t(u64, len, PFN_PHYS((u64)extent->end - page) - pgoff);
 
 	map->addr = page_address(pfn_to_page(pfn)) + pgoff;
+	map->len = smr_mem_is_bad(pfn_to_page(pfn)) ? 0 : room;
+	map->extent = room < len ? extent + 1 : NULL;
 	if (room > PAGE_SIZE - pgoff)
 		map->len = smr_good_bytes(pfn, pgoff, room);
-	else
-		map->len = smr_mem_is_bad(pfn_to_page(pfn)) ? 0 : room;
-	map->extent = map->len == room && room < len ? extent + 1 : NULL;
+	if (unlikely(map->len < room))
+		map->extent = NULL;
 	return map->len;
 }
 

@@ -34,7 +34,7 @@ usage() {
 		  -p PERCENT that many percent of the packets are lost; softmr does not copy from process to process then
 		  -o DIR     where to write (default $OUT)
 		  -c FILE    the results also go into this file of comma-separated values; scripts/bench/figures.py makes the tables
-		             in README of Documentation/figures/foreign.csv
+		             in testing.rst of Documentation/figures/foreign.csv
 		  -l         list the suites, and what is missing
 
 		Writes table.md, table.json, and a log for each suite and device. The exit status is 1 if on softmr a test failed for

@@ -1,20 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Write the tables of README and Documentation/ that are made of result files: figures.py TREE [--check] | --print NAME FILE
+"""Write the tables of Documentation/ that are made of result files:
+figures.py TREE [--check] | --print NAME FILE | --store RESULTS FILE
 
 A comment ".. figures: NAME" of a page begins a table, and ".. figures end" ends it. Between them is what this program makes
 of a file in Documentation/figures: a results.csv of scripts/bench.sh, or what scripts/contract.sh or scripts/foreign.sh
-writes; or of the list of patches. In README a table is the indented text below a heading of IN_README. What counted
-instructions softmr costs is in scripts/bench/budget.json, which a test compares; the file has those of others. --check writes
-nothing; it names the tables that differ from their files, and the status is 1 then. --print shows the table of a file.
-
-How each file is made (performance.rst, "How it is measured"): Documentation/figures/NAME.csv is build/bench/results.csv of
-  speeds   scripts/bench.sh --quick --boots 5 --part network --part regions
-  latency  scripts/bench.sh --part latency --boots 3
-  counted  scripts/bench.sh --part counted
-  cpus     scripts/bench.sh --part cpus
-  loss     scripts/bench.sh --quick --part loss
-  walks    scripts/bench.sh --part walks
+writes; or of the list of patches. What counted instructions softmr costs is in scripts/bench/budget.json, which a test
+compares; the file has those of others. --check writes nothing; it names the tables that differ from their files, and the
+status is 1 then. --print shows the table of a file. --store keeps of build/bench/results.csv what the tables of
+speeds.csv show. performance.rst, "Where the tables come from", says how each file is made.
 """
 import collections
 import csv
@@ -25,7 +19,6 @@ import re
 import subprocess
 import sys
 import textwrap
-from itertools import zip_longest
 
 import report
 
@@ -158,19 +151,17 @@ TIMES = [("one host", "host", "softmr"), ("one host, by packets", "host", "softm
          ("veth, MTU 1500", "veth1500", "softmr"), ("veth, MTU 9000", "veth9000", "softmr")]
 TESTS = [*((f"{op}_bw", report.HEAD_BW, f"ib_{op}_bw 64 KiB, MiB/s") for op in report.OPS),
          *((f"{op}_lat", report.HEAD_LAT, f"ib_{op}_lat 2 B, us") for op in report.OPS)]
-# What README leaves out of the names of regions' rows
+# What the cover letter leaves out of the names of regions' rows
 TEDIOUS = re.compile(r", 4 KiB pages|, \d+ times| each$")
 
 
 def times(where, ours, results):
-    """Rows of a place: test, the figures of softmr, rxe and siw, and how many times better softmr is"""
-    others = [what for what in ("rxe", "siw") if ours == "softmr" or what == "rxe"]
+    """Rows of a place: test, the figures of softmr, rxe and siw, and how many times better than rxe softmr is"""
     rows = []
     for test, size, name in TESTS:
-        spans = [results.span(where, what, test, size) for what in (ours, *others)]
-        ratios = [report.figure(results.ratio(where, what, test, size, ours)) for what in others]
+        spans = [results.span(where, what, test, size) for what in (ours, "rxe", "siw") if what != "siw" or ours == "softmr"]
         if spans[0]:
-            rows.append([name, *spans, *[""] * (3 - len(spans)), *ratios])
+            rows.append([name, *spans, *[""] * (3 - len(spans)), report.figure(results.ratio(where, "rxe", test, size, ours))])
     return rows
 
 
@@ -180,22 +171,28 @@ def region_times(results):
             for name, keys, ratio in results.regions("regions") if keys[0][2] in ("reg_4k_pages", "many_mrs")]
 
 
-def letter_speeds(path):
-    """Times of the cover letter"""
+def speeds(path, regions=()):
+    """Bandwidth and latency of the devices, and rows of regions"""
     results = report.Results(report.load(path)[1])
-    rows = [[f"{title}: {row[0]}", *row[1:5]] for title, where, ours in TIMES for row in times(where, ours, results)]
-    rows += [row[:5] for row in region_times(results)]
+    rows = [[f"{title}: {row[0]}", *row[1:]] for title, where, ours in TIMES for row in times(where, ours, results)]
+    rows += [row for of in regions for row in of(results)]
     return [*table(["User-Mode Linux", "softmr", "rxe", "siw", "softmr : rxe"], rows), ""]
 
 
+def letter_speeds(path):
+    """Times of the cover letter"""
+    return speeds(path, [region_times])
+
+
 def speeds_others(path):
-    """A table for each place: softmr, TCP, and what README does not show"""
-    results, out = report.Results(report.load(path)[1]), []
-    for where in results.wheres():
-        whats = [what for what in ("softmr", "softmr-wire", "tcp", "ucx") if what in results.whats(where)]
-        rows = [[name, *(results.span(where, what, test, size) for what in whats)] for test, size, name in TESTS]
-        out += table([report.TITLES[where], *(report.NAMES[what] for what in whats)], [row for row in rows if any(row[1:])]) + [""]
-    return out
+    """TCP, and UCX over shared memory"""
+    results, rows = report.Results(report.load(path)[1]), []
+    tests = [("TCP", "tcp", "write"), *((f"UCX over shared memory, {op.upper()}", "ucx", op) for op in report.OPS)]
+    for label, what, op in tests:
+        for where in results.wheres():
+            spans = [results.span(where, what, f"{op}_{test}", size) for test, size in (("bw", report.HEAD_BW), ("lat", report.HEAD_LAT))]
+            rows += [[f"{label}, {report.TITLES[where]}".replace("One", "one"), *spans]] if any(spans) else []
+    return [*table(["User-Mode Linux", "64 KiB, MiB/s", "2 B, us"], rows), ""]
 
 
 def speeds_regions(path):
@@ -232,44 +229,6 @@ def letter_series(path):
     return [*table(["no.", "patch", "lines, about"], rows), ""]
 
 
-# -- README
-
-def plain(head, rows):
-    """Lines of a table in indented text"""
-    lines = [head, *rows]
-    widths = [max(map(len, column)) for column in zip_longest(*lines, fillvalue="")]
-    return [("    " + "  ".join(map(str.ljust, line, widths))).rstrip() for line in lines]
-
-
-# What README shows of the counted instructions
-SHOWN = ["WRITE 8 B, one host", "SEND 8 B, one host", "WRITE 64 KiB, one host", "WRITE 8 B, veth 1500", "SEND 8 B, veth 1500",
-         "WRITE 64 KiB, veth 1500", "SEND 64 KiB, veth 1500", "register 4 KiB", "register 256 MiB", "first access on demand"]
-
-
-def notes_of(path):
-    """What a file says of its run"""
-    with open(path) as f:
-        return "; ".join(line[1:].strip() for line in f if line.startswith("#"))
-
-
-def speeds(directory):
-    """Counted instructions first: they hardly differ from boot to boot. Then times"""
-    counts, keys, rows = instructions(f"{directory}/counted.csv"), dict(COUNTED["messages"] + COUNTED["regions"]), []
-    for label in SHOWN:
-        of = counts[keys[label]]
-        rows.append([label, *(rounded(of[what]) if what in of else "" for what in ("softmr", "rxe", "tcp")),
-                     report.figure(of["rxe"] / of["softmr"])])
-    lines = plain(["counted instructions, both ends", "softmr", "rxe", "TCP", "softmr : rxe"], rows)
-    results = report.Results(report.load(f"{directory}/speeds.csv")[1])
-    rows = []
-    for title, group in [*((title, times(where, ours, results)) for title, where, ours in TIMES),
-                         ("memory regions", region_times(results))]:
-        rows += [[title], *(["  " + row[0], *row[1:]] for row in group)] if group else []
-    head = ["times, on User-Mode Linux", "softmr", "rxe", "siw", "softmr : rxe", ": siw"]
-    notes = textwrap.wrap(f"times: {notes_of(f'{directory}/speeds.csv')}", 116, break_on_hyphens=False)
-    return [*lines, "", *plain(head, rows), "", *("    " + line for line in notes)]
-
-
 def cell(row):
     if not row:
         return ""
@@ -283,58 +242,33 @@ def bed(kernel):
     return "UML" if kernel.endswith("plain") else "UML, KASAN"
 
 
-def foreign(group):
+def suites(group):
     """A group of the suites of scripts/foreign.sh: passed, failed, skipped"""
-    def lines(directory):
+    def lines(path):
         results = collections.defaultdict(dict)
-        for row in rows_of(f"{directory}/foreign.csv"):
+        for row in rows_of(path):
             if row["group"] == group:
                 results[row["label"]][row["device"]] = row
         rows = [[label, bed(of["softmr"]["kernel"]), *(cell(of.get(device)) for device in ("softmr", "rxe", "siw"))]
                 for label, of in results.items()]
-        return plain(["passed / failed / skipped", "kernel", "softmr", "rxe", "siw"], rows)
+        return [*table(["passed / failed / skipped", "kernel", "softmr", "rxe", "siw"], rows), ""]
     return lines
 
 
-# Of which messages README's beginning has the instructions: those that gain, and one that loses
-SHORT = ["WRITE 8 B, one host", "WRITE 64 KiB, one host", "WRITE 64 KiB, veth 1500", "SEND 8 B, veth 1500"]
+def notes_of(path):
+    """What a file says of its run"""
+    with open(path) as f:
+        return "; ".join(line[1:].strip() for line in f if line.startswith("#"))
 
 
-def short(directory):
-    """The few figures of README's beginning"""
-    whats = ("softmr", "rxe", "siw")
-    counts, keys = instructions(f"{directory}/counted.csv"), dict(COUNTED["messages"])
-    rows = [["instructions, counted, both ends together"]]
-    for label in SHORT:
-        of = counts[keys[label]]
-        rows.append(["  " + label, rounded(of["softmr"]), rounded(of["rxe"]), "", report.figure(of["rxe"] / of["softmr"])])
-    results = report.Results(report.load(f"{directory}/speeds.csv")[1])
-    rows.append(["on User-Mode Linux" + (", median of several boots" if results.several() else ", one boot")])
-    rows += [[f"  ib_write_bw 64 KiB, {title}, MiB/s",
-              *(report.figure(results.value(where, what, "write_bw", report.HEAD_BW)) for what in whats),
-              report.figure(results.ratio(where, "rxe", "write_bw", report.HEAD_BW))]
-             for title, where, ours in TIMES if ours == "softmr"]
-    rows += [["  " + TEDIOUS.sub("", name), *(report.figure(results.all[key]) for key in keys), "", report.figure(ratio)]
-             for name, keys, ratio in results.regions("regions") if name.startswith("kernel memory, KiB")]
-    rows.append(["what works"])
-    suite = {row["device"]: row for row in rows_of(f"{directory}/foreign.csv") if row["suite"] == "rdma_core_newest"}
-    total = sum(int(suite["softmr"][name]) for name in ("passed", "failed", "skipped"))
-    rows.append([f"  {suite['softmr']['label']}: passed, of {total}", *(suite[what]["passed"] for what in whats)])
-    contract_rows = rows_of(f"{directory}/contract.csv")
-    rows.append([f"  memory contract: rows kept, of {len(contract_rows)}",
-                 *(str(sum(row[what] == "kept" for row in contract_rows)) if what in contract_rows[0] else "" for what in whats)])
-    return plain(["", "softmr", "rdma_rxe", "siw", "softmr : rxe"], rows)
-
-
-IN_README = {"What it gives you that rdma_rxe does not": short, "How fast": speeds, "Other people's tests": foreign("suite"),
-             "Users in the kernel": foreign("kernel")}
-
-
-def readme(text, directory):
-    for title, lines in IN_README.items():
-        block = re.compile(rf"(^{re.escape(title)}\n-+\n\n)((?:    .*\n|\n)+)", re.M)
-        text = block.sub(lambda m, lines=lines: m[1] + "\n".join(lines(directory)) + "\n\n", text, count=1)
-    return text
+def store(results, path):
+    """Write the rows of a bench's results that the tables of speeds.csv show"""
+    shown = {(test, str(size)) for test, size, _ in [*TESTS, ("tcp_bw", report.HEAD_BW, ""), ("tcp_lat", report.HEAD_LAT, "")]}
+    with open(results) as old, open(path, "w") as new:
+        for line in old:
+            where, _, test, size, metric, _ = line.split(",") if line.count(",") == 5 else [""] * 6
+            if line.startswith(("#", "where,")) or where == "regions" or (test, size) in shown and metric in ("MiBps", "usec"):
+                new.write(line)
 
 
 # The file of each name, and what is made of it
@@ -350,8 +284,11 @@ FIGURES = {
     "cpus": ("cpus.csv", cpus),
     "loss": ("loss.csv", losses),
     "walks": ("walks.csv", walks),
+    "speeds": ("speeds.csv", speeds),
     "speeds_others": ("speeds.csv", speeds_others),
     "speeds_regions": ("speeds.csv", speeds_regions),
+    "suites": ("foreign.csv", suites("suite")),
+    "suites_kernel": ("foreign.csv", suites("kernel")),
     "letter_speeds": ("speeds.csv", letter_speeds),
     "letter_suites": ("foreign.csv", letter_suites),
     "letter_series": ("../upstream/series", letter_series),
@@ -360,17 +297,15 @@ FIGURES = {
 
 def written(name, path):
     """The text of a table, with what its file says of the run"""
-    notes = [] if name in ("letter_suites", "letter_series") else [notes_of(path)]
+    notes = [] if FIGURES[name][0] in ("foreign.csv", "../upstream/series") else [notes_of(path)]
     if name.startswith("counted"):
         notes = ["rxe and TCP: " + notes[0], "softmr: scripts/bench/budget.json"]
     notes = [textwrap.fill(f"({'; '.join(notes)})", 120, break_on_hyphens=False), ""] if notes else []
     return "\n".join([*FIGURES[name][1](path), *notes, ""])
 
 
-def page(path, text, directory):
+def page(text, directory):
     """The page as its files make it"""
-    if os.path.basename(path) == "README":
-        return readme(text, directory)
     return BLOCK.sub(lambda m: m[1] + written(m[2], os.path.join(directory, FIGURES[m[2]][0])) + m[4], text)
 
 
@@ -378,15 +313,17 @@ def main():
     if sys.argv[1] == "--print":
         print(written(*sys.argv[2:]), end="")
         return
+    if sys.argv[1] == "--store":
+        store(*sys.argv[2:])
+        return
     tree, check, status = sys.argv[1], sys.argv[2:] == ["--check"], 0
-    pages = glob.glob(os.path.join(tree, "Documentation", "**", "*.rst"), recursive=True)
-    for path in [os.path.join(tree, "README"), *sorted(pages)]:
+    for path in sorted(glob.glob(os.path.join(tree, "Documentation", "**", "*.rst"), recursive=True)):
         with open(path) as f:
             old = f.read()
         if old.count(".. figures: ") != len(BLOCK.findall(old)):
             print(f"{os.path.relpath(path, tree)}: a table has no end, or no empty line behind its beginning")
             status = 1
-        new = page(path, old, os.path.join(tree, "Documentation/figures"))
+        new = page(old, os.path.join(tree, "Documentation/figures"))
         if new == old:
             continue
         if check:

@@ -3,8 +3,7 @@
 """Make one table of the results of other people's suites, for scripts/foreign.sh.
 
 report.py OUT SUITES-DIR PAGE [CSV]
-OUT/results has a file for each suite and device. Writes OUT/table.md, OUT/table.txt (the README's form) and
-OUT/table.json. PAGE is Documentation/conformance.rst, whose rows "   SUITE | TEST | why" give the reasons for which softmr
+OUT/results has a file for each suite and device. Writes OUT/table.md and OUT/table.json. PAGE is Documentation/conformance.rst, whose rows "   SUITE | TEST | why" give the reasons for which softmr
 may fail a test; TEST is a pattern. Prints the failures on softmr without such a row, and the status is 1 then. CSV is
 Documentation/figures/foreign.csv: the results of this run replace what it has of these suites and devices.
 """
@@ -150,7 +149,7 @@ def markdown(table, results):
 
 
 def text(table):
-    """The README's form"""
+    """The table that is printed"""
     lines = [("", *(TITLES[d] for d in DEVICES))]
     for suite, head, version, of in table:
         cells = [cell(of.get(device)) for device in DEVICES]
@@ -212,7 +211,6 @@ def main(out, suites, page, figures=None):
             results[suite, device] = read_result(os.path.join(out, "results", name))
     table = list(rows(heads, results))
     write(os.path.join(out, "table.md"), markdown(table, results))
-    write(os.path.join(out, "table.txt"), text(table))
     with open(os.path.join(out, "table.json"), "w", encoding="utf-8") as f:
         json.dump([{"suite": s, "device": d, **r} for (s, d), r in results.items()], f, indent=1)
     if figures:

@@ -21,7 +21,7 @@ usage() {
 		  deb     packages for Debian: ${SUITES[*]}. softmr-uml is not among them: the archive of "tar" runs on any release
 		  rpm     packages for Fedora and others
 		  tar     softmr-run-$VERSION-x86_64.tar.xz, the kernel in it compiled twice, too
-		and of what is there then SHA256SUMS and softmr-$VERSION.spdx.json, which lists what is in each file.
+		and of what is there then SHA256SUMS.
 		Without PART all of them. It fails if what was made twice is not the same.
 	EOF2
 }
@@ -103,13 +103,9 @@ twice() {
 	say "  SAME  $part, made twice: $(cd "${dirs[1]}" && echo *)"
 }
 
-# The files of the release and their contents
-list_contents() {
-	local list=softmr-$VERSION.spdx.json
+hash_files() {
 	cd "$OUT"
-	rm -f SHA256SUMS "$list"
-	"$TOP/scripts/spdx" "$VERSION" "$(project_home)" "$SOURCE_DATE_EPOCH" ./* >"$WORK/$list"
-	cp "$WORK/$list" .
+	rm -f SHA256SUMS
 	sha256sum -- * >"$WORK/SHA256SUMS"
 	cp "$WORK/SHA256SUMS" .
 }
@@ -129,5 +125,5 @@ rm -rf "$WORK"
 mkdir -p "$WORK" "$OUT"
 [ $# != 0 ] || set -- "${PARTS[@]}"
 for part in "$@"; do twice "$part"; done
-list_contents
+hash_files
 say "The release is in $OUT: $(cd "$OUT" && echo *)"

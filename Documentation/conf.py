@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # For Sphinx ("make docs"). The pages use plain reStructuredText only, so no extension is needed.
+import subprocess
 from pathlib import Path
 
 project = "softmr"
@@ -10,6 +11,11 @@ version = release = (Path(__file__).parent.parent / "VERSION").read_text(encodin
 root_doc = "index"
 exclude_patterns = ["_build"]
 # softmr.rst and cover-letter.rst of upstream/ are pages; the rest there is input of scripts/export.
+# why.rst, the page of all reasons, is made of their table.
+why = Path(__file__).with_name("why.rst")
+page = subprocess.run([why.parent.parent / "scripts/why", "--page", why.parent.parent], check=True, stdout=subprocess.PIPE).stdout
+if not why.exists() or why.read_bytes() != page:
+    why.write_bytes(page)
 highlight_language = "none"
 html_theme = "alabaster"
 html_theme_options = {"page_width": "70em", "body_max_width": "60em"}

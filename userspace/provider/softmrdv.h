@@ -121,7 +121,7 @@ int softmrdv_query_device(struct ibv_context *context,
  * @comp_mask: 0; for later extensions
  * @time: when, nanoseconds of CLOCK_REALTIME
  * @wr_id: of the work request, if there is one
- * @id: the reason; why.rst has all. vendor_err of a completion is the same number
+ * @id: the reason; "softmr why ID" explains it. vendor_err of a completion is the same number
  * @error: the errno of the call, or the status of the completion
  * @qp_num: the QP, or 0
  * @peer_qp_num: the one that it is connected to, or 0

@@ -28,7 +28,6 @@
 #include "steer/rules.h"
 #include "steer/steer.h"
 #include "verbs.h"
-#include "verbs_wq.h"
 #include "vlan.h"
 
 #define DEVICE_DRIVER_ID	((enum rdma_driver_id)SMR_DRIVER_ID)
@@ -306,7 +305,6 @@ static void dev_init_ibdev(struct smr_dev *dev, const struct net_device *ndev)
 	/* Without a DMA device, consumers pass the kernel's virtual addresses. */
 	ibdev->local_dma_lkey = dev->dma_mr->ibmr.lkey;
 	ib_set_device_ops(ibdev, &smr_verbs_ops);
-	ib_set_device_ops(ibdev, &smr_wq_ops);
 	ib_set_device_ops(ibdev, &smr_port_ops);
 	ib_set_device_ops(ibdev, &smr_counter_ops);
 	ib_set_device_ops(ibdev, &device_ops);

@@ -35,15 +35,12 @@ enum smr_limit {
 	SMR_LIMIT_DMAH,
 	SMR_LIMIT_COMP_CNTR,
 	SMR_LIMIT_FLOW_COUNTERS,
-	SMR_LIMIT_WQ,
-	SMR_LIMIT_WQ_TABLE,
 	SMR_LIMIT_KINDS,
 };
 
 /* Objects that use the netdev or a socket. The others are memory and completion queues. */
 #define SMR_LIMITS_NET	(BIT(SMR_LIMIT_AH) | BIT(SMR_LIMIT_QP) | \
-			 BIT(SMR_LIMIT_RULE) | BIT(SMR_LIMIT_MCAST) | \
-			 BIT(SMR_LIMIT_WQ) | BIT(SMR_LIMIT_WQ_TABLE))
+			 BIT(SMR_LIMIT_RULE) | BIT(SMR_LIMIT_MCAST))
 #define SMR_LIMITS_ALL	(BIT(SMR_LIMIT_KINDS) - 1)
 
 /**

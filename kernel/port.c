@@ -24,7 +24,6 @@
 #include "qp/mcast.h"
 #include "stats.h"
 #include "steer/frame.h"
-#include "steer/rss.h"
 #include "verbs.h"
 
 /* In a kernel source tree, the module has the version of that kernel. */
@@ -226,15 +225,6 @@ static void query_limits(struct ib_device_attr *attr, u32 max_objects)
 	attr->cq_caps.max_cq_moderation_period = U16_MAX;
 }
 
-static void query_rss(struct ib_device_attr *attr, u32 max_objects)
-{
-	attr->max_wq_type_rq = max_objects;
-	attr->rss_caps.supported_qpts = BIT(IB_QPT_RAW_PACKET);
-	attr->rss_caps.max_rwq_indirection_tables = max_objects;
-	attr->rss_caps.max_rwq_indirection_table_size =
-		1 << SMR_RWQ_TABLE_LOG;
-}
-
 /* Attributes that the core does not know. The core also calls this itself, without a process. */
 static int query_driver(struct ib_udata *udata, bool frames)
 {
@@ -246,8 +236,6 @@ static int query_driver(struct ib_udata *udata, bool frames)
 		resp.rate_limit_min = 1;
 		resp.rate_limit_max = U32_MAX;
 		resp.rate_limit_qpts = BIT(IB_QPT_RAW_PACKET);
-		resp.rx_hash_function = SMR_RX_HASH_TOEPLITZ;
-		resp.rx_hash_fields_mask = SMR_RX_HASH_ALL;
 	}
 	return ib_respond_udata(udata, resp);
 }
@@ -289,10 +277,8 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 				 IB_DEVICE_SYS_IMAGE_GUID |
 				 IB_DEVICE_FLUSH_GLOBAL |
 				 IB_DEVICE_ATOMIC_WRITE;
-	if (frames) {
+	if (frames)
 		attr->device_cap_flags |= IB_DEVICE_MANAGED_FLOW_STEERING;
-		query_rss(attr, env->limits.max[SMR_LIMIT_WQ]);
-	}
 	if (smr_persist_supported())
 		attr->device_cap_flags |= IB_DEVICE_FLUSH_PERSISTENT;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY |

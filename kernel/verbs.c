@@ -37,7 +37,6 @@
 #include "qp/mcast.h"
 #include "qp/modify.h"
 #include "qp/post.h"
-#include "qp/rwq.h"
 #include "qp/show.h"
 #include "qp/srq.h"
 #include "qp/xrc.h"
@@ -391,19 +390,14 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	struct smr_verbs *verbs = to_smr_verbs(ibqp->device);
 	struct smr_create_qp_resp resp = {};
 	struct smr_qp *qp = to_smr_qp(ibqp);
-	struct smr_create_qp how = {};
 	struct smr_why why = {};
 	int ret;
 
-	/* Driver input exists only for the RSS of a QP. */
-	ret = init->rwq_ind_tbl ?
-	      smr_compat_udata_in(udata, &how, sizeof(how)) :
-	      ib_is_udata_in_empty(udata);
+	ret = smr_udata_result(udata, ib_is_udata_in_empty(udata));
 	if (ret)
-		return smr_udata_result(udata, ret);
-	qp->limit_kind = SMR_LIMIT_QP;
-	ret = smr_qp_create(qp, &verbs->env, init, udata_uctx(udata), &how,
-			    &resp, &why);
+		return ret;
+	ret = smr_qp_create(qp, &verbs->env, init, udata_uctx(udata), &resp,
+			    &why);
 	if (ret || !udata)
 		return smr_why_verb(caller_whys(ibqp->device, udata), &why, 0,
 				    ret);
@@ -855,7 +849,6 @@ const struct uapi_definition smr_verbs_uapi[] = {
 	UAPI_DEF_CHAIN(smr_capture_uapi),
 	UAPI_DEF_CHAIN(smr_srq_resize_uapi),
 	UAPI_DEF_CHAIN(smr_comp_cntr_uapi),
-	UAPI_DEF_CHAIN(smr_rwq_uapi),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &smr_dm_methods),
 	{}
 };

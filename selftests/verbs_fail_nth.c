@@ -41,8 +41,6 @@ FIXTURE(nth)
 	struct ibv_srq *srq;
 	struct ibv_xrcd *xrcd;
 	struct ibv_dm *dm;
-	struct ibv_wq *wq;
-	struct ibv_rwq_ind_table *table;	/* of @wq */
 	struct ibv_qp *sub;		/* the QP that has a counter */
 	uint32_t cntr;
 	void *made;			/* by the verb */
@@ -94,7 +92,6 @@ OBJECT(ah, VT_AH);
 OBJECT(dm, VT_DM);
 OBJECT(xrcd, VT_XRCD);
 OBJECT(flow_counters, VT_FLOW_COUNTERS);
-OBJECT(wq, VT_WQ);
 
 /* libibverbs also reads sysfs, and has other errors if a file is missing there */
 static void *make_context(S *self)
@@ -316,47 +313,6 @@ FIXTURE_VARIANT_ADD(nth, rule) { .make = make_rule, .end = end_rule, .room = tru
 FIXTURE_VARIANT_ADD(nth, rule_sniffer) { .make = make_sniffer, .end = end_rule };
 FIXTURE_VARIANT_ADD(nth, rule_multicast) { .make = make_all_multicast, .end = end_rule };
 
-/* -- work queues */
-
-/*
- * The same queue twice: after a single handle, libibverbs pads the command, and the core returns EOPNOTSUPP when it has
- * no memory to check the padding.
- */
-static void *make_table(S *self)
-{
-	struct ibv_wq *queues[] = { self->wq, self->wq };
-	struct ibv_rwq_ind_table_init_attr init = { .log_ind_tbl_size = 1, .ind_tbl = queues };
-
-	return ibv_create_rwq_ind_table(self->parts.pd->context, &init);
-}
-
-static int end_table(S *self) { return ibv_destroy_rwq_ind_table(self->made); }
-
-static void *make_spreading_qp(S *self)
-{
-	static uint8_t key[40];
-	struct ibv_qp_init_attr_ex init = {
-		.qp_type = IBV_QPT_RAW_PACKET, .pd = self->parts.pd, .rwq_ind_tbl = self->table,
-		.send_cq = self->parts.cq, .cap = { .max_send_wr = 1, .max_send_sge = 1 },
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE |
-			     IBV_QP_INIT_ATTR_RX_HASH,
-		.rx_hash_conf = {
-			.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
-			.rx_hash_key_len = sizeof(key), .rx_hash_key = key,
-			.rx_hash_fields_mask = IBV_RX_HASH_SRC_IPV4,
-		},
-	};
-
-	return ibv_create_qp_ex(self->parts.pd->context, &init);
-}
-
-static int end_spreading_qp(S *self) { return ibv_destroy_qp(self->made); }
-
-FIXTURE_VARIANT_ADD(nth, wq_table) { .make = make_table, .end = end_table, .room = true };
-FIXTURE_VARIANT_ADD(nth, spreading_qp) {
-	.make = make_spreading_qp, .end = end_spreading_qp, .room = true,
-};
-
 /* -- commands that libibverbs does not have */
 
 static void *make_by(S *self, uint16_t object, uint16_t method)
@@ -472,10 +428,7 @@ static int open_all(S *self)
 	self->qp = qp_of(self, IBV_QPT_RC, 4);
 	self->dm = ibv_alloc_dm(self->parts.pd->context, &dm);
 	self->ud = qp_of(self, IBV_QPT_UD, 4);
-	self->wq = vt_object_create(VT_WQ, &self->parts);
-	self->table = self->wq ? make_table(self) : NULL;
-	if (!self->cq || !self->srq || !self->xrcd || !self->qp || !self->dm || !self->ud ||
-	    !self->table)
+	if (!self->cq || !self->srq || !self->xrcd || !self->qp || !self->dm || !self->ud)
 		return -errno;
 	conf.qp_type = IBV_QPT_UD;
 	return vt_qp_init(self->ud, &conf);
@@ -492,8 +445,6 @@ FIXTURE_SETUP(nth)
 
 FIXTURE_TEARDOWN(nth)
 {
-	EXPECT_EQ(0, ibv_destroy_rwq_ind_table(self->table));
-	EXPECT_EQ(0, ibv_destroy_wq(self->wq));
 	EXPECT_EQ(0, ibv_destroy_qp(self->ud));
 	EXPECT_EQ(0, ibv_destroy_qp(self->qp));
 	EXPECT_EQ(0, ibv_destroy_srq(self->srq));

@@ -507,15 +507,6 @@ WHY(QP_SEND_OPS)
 
 ELSEWHERE(QP_CGROUP, "see egress_owner.c: refuses()")
 
-WHY(QP_RSS_ATTRS)
-{
-	struct ibv_qp_init_attr_ex attr = { .comp_mask = IBV_QP_INIT_ATTR_RX_HASH };
-
-	EXPECT_NONE(EINVAL, create_qp_ex(self, attr));
-	EXPECT_WHY(self->ctx, QP_RSS_ATTRS, 0,
-		   IBV_QP_INIT_ATTR_RX_HASH | IBV_QP_INIT_ATTR_PD, 0);
-}
-
 static struct ibv_ah_attr good_ah(FIXTURE_DATA(why) *self)
 {
 	return vt_ah_attr(self->ep->dev.gid_index, &self->pair.b.dev.gid);
@@ -790,7 +781,7 @@ WHY(CQ_FULL)
 	EXPECT_WHY(self->ctx, CQ_FULL, 0, 2, 3);
 }
 
-/* -- shared receive queues, work queues */
+/* -- shared receive queues */
 
 static struct ibv_srq *create_srq(FIXTURE_DATA(why) *self, uint32_t wr,
 				  uint32_t sge)
@@ -888,62 +879,6 @@ WHY(SRQ_ATTR)
 	EXPECT_EQ(EINVAL, ibv_modify_srq(srq, &attr, 1 << 5));
 	EXPECT_WHY(self->ctx, SRQ_ATTR, 0, 1 << 5);
 	EXPECT_EQ(0, ibv_destroy_srq(srq));
-}
-
-static struct ibv_wq *create_wq(FIXTURE_DATA(why) *self,
-				struct ibv_wq_init_attr attr)
-{
-	attr.max_sge = 1;
-	attr.pd = self->pd;
-	attr.cq = self->ep->rcq;
-	return ibv_create_wq(self->ctx, &attr);
-}
-
-ELSEWHERE(WQ_TYPE, "the core refuses it first")
-ELSEWHERE(WQ_FLAGS, "the provider refuses it first")
-
-WHY(WQ_NO_WR)
-{
-	EXPECT_EQ(NULL, create_wq(self, (struct ibv_wq_init_attr){}));
-	EXPECT_EQ(EINVAL, errno);
-	EXPECT_WHY(self->ctx, WQ_NO_WR, 0);
-}
-
-WHY(WQ_CUR_STATE)
-{
-	struct ibv_wq *wq = create_wq(self, (struct ibv_wq_init_attr){ .max_wr = 1 });
-	struct ibv_wq_attr attr = {
-		.attr_mask = IBV_WQ_ATTR_STATE | IBV_WQ_ATTR_CURR_STATE,
-		.wq_state = IBV_WQS_RDY, .curr_wq_state = IBV_WQS_RDY,
-	};
-
-	ASSERT_NE(NULL, wq);
-	EXPECT_EQ(EINVAL, ibv_modify_wq(wq, &attr));
-	EXPECT_WHY(self->ctx, WQ_CUR_STATE, wq->wq_num, IBV_WQS_RDY,
-		   IBV_WQS_RESET);
-	EXPECT_EQ(0, ibv_destroy_wq(wq));
-}
-
-WHY(WQ_TRANSITION)
-{
-	struct ibv_wq *wq = create_wq(self, (struct ibv_wq_init_attr){ .max_wr = 1 });
-	struct ibv_wq_attr attr = {
-		.attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_ERR,
-	};
-
-	ASSERT_NE(NULL, wq);
-	EXPECT_EQ(EINVAL, ibv_modify_wq(wq, &attr));
-	EXPECT_WHY(self->ctx, WQ_TRANSITION, wq->wq_num, IBV_WQS_RESET,
-		   IBV_WQS_ERR);
-	EXPECT_EQ(0, ibv_destroy_wq(wq));
-}
-
-WHY(WQ_TABLE)
-{
-	struct ibv_rwq_ind_table_init_attr attr = { .log_ind_tbl_size = 20 };
-
-	EXPECT_NONE(EINVAL, ibv_create_rwq_ind_table(self->ctx, &attr));
-	EXPECT_WHY(self->ctx, WQ_TABLE, 0, 20, 13);
 }
 
 /* -- addresses */
@@ -1176,74 +1111,6 @@ WHY(FLOW_COUNTER)
 	EXPECT_EQ(EOPNOTSUPP, ibv_attach_counters_point_flow(counters, &point, NULL));
 	EXPECT_WHY(self->ctx, FLOW_COUNTER, 0, 7, 0);
 	EXPECT_EQ(0, ibv_destroy_counters(counters));
-}
-
-/* -- spreading over work queues */
-
-#define RSS_KEY_LEN	40
-#define IPV4_SRC	IBV_RX_HASH_SRC_IPV4
-
-/* A QP over two work queues, which is refused. */
-#define EXPECT_NO_RSS(name, err, function, key_len, fields, ...) do {	\
-	uint8_t _key[64] = {};						\
-	struct ibv_wq_init_attr _init = { .max_wr = 1 };		\
-	struct ibv_wq *_wq[2] = {					\
-		create_wq(self, _init), create_wq(self, _init),		\
-	};								\
-	struct ibv_rwq_ind_table_init_attr _table = {			\
-		.log_ind_tbl_size = 1, .ind_tbl = _wq,			\
-	};								\
-	struct ibv_qp_init_attr_ex _attr = {				\
-		.qp_type = IBV_QPT_RAW_PACKET, .pd = self->pd,		\
-		.comp_mask = IBV_QP_INIT_ATTR_PD |			\
-			     IBV_QP_INIT_ATTR_IND_TABLE |		\
-			     IBV_QP_INIT_ATTR_RX_HASH,			\
-		.rx_hash_conf = { function, key_len, _key, fields },	\
-	};								\
-									\
-	ASSERT_NE(NULL, _wq[0]);					\
-	ASSERT_NE(NULL, _wq[1]);					\
-	_attr.rwq_ind_tbl = ibv_create_rwq_ind_table(self->ctx, &_table); \
-	ASSERT_NE(NULL, _attr.rwq_ind_tbl);				\
-	EXPECT_EQ(NULL, ibv_create_qp_ex(self->ctx, &_attr));		\
-	EXPECT_EQ(err, errno);						\
-	EXPECT_WHY(self->ctx, name, 0, __VA_ARGS__);			\
-	EXPECT_EQ(0, ibv_destroy_rwq_ind_table(_attr.rwq_ind_tbl));	\
-	EXPECT_EQ(0, ibv_destroy_wq(_wq[0]));				\
-	EXPECT_EQ(0, ibv_destroy_wq(_wq[1]));				\
-} while (0)
-
-WHY(RSS_FUNCTION)
-{
-	EXPECT_NO_RSS(RSS_FUNCTION, EOPNOTSUPP, 2, RSS_KEY_LEN, IPV4_SRC, 2);
-}
-
-WHY(RSS_FIELDS)
-{
-	uint64_t fields = IPV4_SRC | IBV_RX_HASH_IPSEC_SPI;
-
-	EXPECT_NO_RSS(RSS_FIELDS, EOPNOTSUPP, IBV_RX_HASH_FUNC_TOEPLITZ, RSS_KEY_LEN,
-		      fields, fields, IBV_RX_HASH_IPSEC_SPI);
-}
-
-WHY(RSS_KEY)
-{
-	EXPECT_NO_RSS(RSS_KEY, EINVAL, IBV_RX_HASH_FUNC_TOEPLITZ, RSS_KEY_LEN - 1,
-		      IPV4_SRC, RSS_KEY_LEN - 1, RSS_KEY_LEN);
-}
-
-WHY(RSS_MIXED)
-{
-	uint64_t fields = IPV4_SRC | IBV_RX_HASH_DST_IPV6;
-
-	EXPECT_NO_RSS(RSS_MIXED, EINVAL, IBV_RX_HASH_FUNC_TOEPLITZ, RSS_KEY_LEN,
-		      fields, fields);
-}
-
-WHY(RSS_NO_FIELD)
-{
-	EXPECT_NO_RSS(RSS_NO_FIELD, EINVAL, IBV_RX_HASH_FUNC_TOEPLITZ, RSS_KEY_LEN,
-		      0, 2);
 }
 
 /* -- multicast */
@@ -1710,31 +1577,6 @@ TEST_F(why, in_use_xrcd)
 	EXPECT_EQ(0, ibv_close_xrcd(xrcd));
 }
 
-TEST_F(why, in_use_queues)
-{
-	struct ibv_wq *wq = create_wq(self, (struct ibv_wq_init_attr){ .max_wr = 1 });
-	struct ibv_rwq_ind_table_init_attr init = { .ind_tbl = &wq };
-	uint8_t key[RSS_KEY_LEN] = {};
-	struct ibv_qp_init_attr_ex attr = {
-		.qp_type = IBV_QPT_RAW_PACKET, .pd = self->pd,
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE |
-			     IBV_QP_INIT_ATTR_RX_HASH,
-		.rx_hash_conf = { IBV_RX_HASH_FUNC_TOEPLITZ, RSS_KEY_LEN, key, IPV4_SRC },
-	};
-	struct ibv_qp *qp;
-
-	ASSERT_NE(NULL, wq);
-	attr.rwq_ind_tbl = ibv_create_rwq_ind_table(self->ctx, &init);
-	ASSERT_NE(NULL, attr.rwq_ind_tbl);
-	EXPECT_IN_USE(ibv_destroy_wq(wq), wq->wq_num, 13);
-	qp = ibv_create_qp_ex(self->ctx, &attr);
-	ASSERT_NE(NULL, qp);
-	EXPECT_IN_USE(ibv_destroy_rwq_ind_table(attr.rwq_ind_tbl), 0, 14);
-	EXPECT_EQ(0, ibv_destroy_qp(qp));
-	EXPECT_EQ(0, ibv_destroy_rwq_ind_table(attr.rwq_ind_tbl));
-	EXPECT_EQ(0, ibv_destroy_wq(wq));
-}
-
 TEST_F(why, in_use_dm)
 {
 	struct ibv_dm *dm = alloc_dm(self, PAGE, 0);
@@ -1751,7 +1593,7 @@ TEST_F(why, in_use_dm)
 ELSEWHERE(CNTR_ATTRS, "see userspace/tests/memory_test.c: libibverbs has the call from 65 on")
 ELSEWHERE(CNTR_MASK, "see userspace/tests/memory_test.c: likewise")
 ELSEWHERE(OLD_MODULE, "see userspace/tests/memory_test.c: the module here is not older")
-ELSEWHERE(RING_UNKNOWN, "see userspace/tests/rwq_test.c: the module describes rings well")
+ELSEWHERE(RING_UNKNOWN, "see userspace/tests/srq_test.c: the module describes rings well")
 ELSEWHERE(NO_MEMORY, "see verbs_fail_nth.c")
 ELSEWHERE(SIGNAL, "see odp_slow.c")
 ELSEWHERE(UNSAID, "there is to be none")

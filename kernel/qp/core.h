@@ -46,7 +46,6 @@ struct smr_cq;
 struct smr_pace;
 struct smr_pd;
 struct smr_qp_handle;
-struct smr_rss;
 struct smr_rx_train;
 struct smr_srq;
 struct smr_stats;
@@ -587,7 +586,6 @@ struct smr_ends {
  * @scq: completion queue of sends; NULL for XRC_TGT
  * @rcq: completion queue of receives; NULL for XRC
  * @published: it is in @env->tab
- * @limit_kind: it counts as SMR_LIMIT_QP or SMR_LIMIT_WQ; constant
  * @handle: has its reference count; constant
  * @released: completed when the reference count has dropped to 0
  * @mutex: serialises control verbs
@@ -615,7 +613,6 @@ struct smr_ends {
  * @sq: send queue
  * @rq: receive queue; max_wr is 0 with an SRQ
  * @srq: the shared receive queue in place of @rq, or NULL
- * @rss: a table of work queues in place of @rq, or NULL; constant
  * @snd: the part of @sq that was sent and acknowledged
  * @cwnd: the congestion window
  * @rd_req: READ requests and atomics in flight
@@ -643,7 +640,6 @@ struct smr_qp {
 	struct smr_cq *scq;
 	struct smr_cq *rcq;
 	bool published;
-	u8 limit_kind;
 	struct smr_qp_handle *handle;
 	struct completion released;
 	struct mutex mutex;	/* control verbs */
@@ -668,7 +664,6 @@ struct smr_qp {
 	struct smr_sq sq;
 	struct smr_rq rq;
 	struct smr_srq *srq;
-	struct smr_rss *rss;
 	struct smr_snd snd;
 	struct smr_cwnd cwnd;
 	struct smr_rd_req rd_req;

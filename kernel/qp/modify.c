@@ -38,7 +38,6 @@
 #include "qp/user.h"
 #include "qp/xrc.h"
 #include "stats.h"
-#include "steer/rss.h"
 #include "ucontext.h"
 #include "why.h"
 
@@ -195,19 +194,16 @@ static bool type_check(const struct ib_device_attr *limit,
 	}
 }
 
-/*
- * An XRC target has no queues: it uses the SRQs of its domain. A work queue has no send CQ, and
- * a QP that only distributes frames to work queues has no CQ.
- */
+/* An XRC target has no queues: it uses the SRQs of its domain. */
 static bool has_sq(const struct ib_qp_init_attr *init)
 {
-	return init->send_cq && init->qp_type != IB_QPT_XRC_TGT;
+	return init->qp_type != IB_QPT_XRC_TGT;
 }
 
 static bool receives(const struct ib_qp_init_attr *init)
 {
 	return init->qp_type != IB_QPT_XRC_INI &&
-	       init->qp_type != IB_QPT_XRC_TGT && !init->rwq_ind_tbl;
+	       init->qp_type != IB_QPT_XRC_TGT;
 }
 
 static bool has_rq(const struct ib_qp_init_attr *init)
@@ -247,17 +243,15 @@ static int create_check(const struct ib_device_attr *limit,
 {
 	u32 flags = init->qp_type == IB_QPT_UD ?
 		    IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK : 0;
-	bool raw = init->qp_type == IB_QPT_RAW_PACKET;
 
-	if (!type_check(limit, init->qp_type, user) ||
-	    (init->rwq_ind_tbl && !raw))
+	if (!type_check(limit, init->qp_type, user))
 		return smr_why(why, QP_TYPE, init->qp_type);
 	if (init->create_flags & ~flags)
 		return smr_why(why, QP_FLAGS, init->create_flags,
 			       init->create_flags & ~flags);
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		return init->xrcd ? 0 : smr_why(why, QP_NO_XRCD);
-	if ((!init->send_cq && !raw) || (receives(init) && !init->recv_cq))
+	if (!init->send_cq || (receives(init) && !init->recv_cq))
 		return smr_why(why, QP_NO_CQ, !!init->send_cq,
 			       !!init->recv_cq);
 	return cap_check(limit, init, why);
@@ -311,34 +305,26 @@ static struct smr_why_log *log_for(const struct smr_env *env,
 
 /**
  * smr_qp_create() - create a queue pair
- * @qp: allocated, zeroed, its core part and @limit_kind filled in
+ * @qp: allocated, zeroed, its core part filled in
  * @env: the device
  * @init: requested attributes; its capabilities are updated to the actual ones
  * @uctx: the process's context; NULL: a kernel consumer
- * @how: RSS parameters, if it has a table of work queues
  * @resp: filled in with the place of the rings; scratch without @uctx
  * @why: receives the reason of a refusal
  *
  * Context: process, may sleep.
  * Return: 0; -EOPNOTSUPP (type, flags), -EINVAL (a capability), -ENOMEM, -EPERM (the cgroup); or an
- *	error of smr_qp_publish() or smr_rss_create().
+ *	error of smr_qp_publish().
  */
 int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 		  struct ib_qp_init_attr *init, struct ib_ucontext *uctx,
-		  const struct smr_create_qp *how,
 		  struct smr_create_qp_resp *resp, struct smr_why *why)
 {
-	struct smr_rss *rss = NULL;
 	int ret;
 
 	ret = create_check(&qp->ibqp.device->attrs, init, uctx, why);
 	if (ret)
 		return ret;
-	if (init->rwq_ind_tbl)
-		rss = smr_rss_create(init->rwq_ind_tbl, how, why);
-	if (IS_ERR(rss))
-		return PTR_ERR(rss);
-	qp->rss = rss;
 	qp->service = smr_qp_service(init->qp_type);
 	qp->pd = qp->ibqp.pd ? to_smr_pd(qp->ibqp.pd) : NULL;
 	qp->scq = init->send_cq ? to_smr_cq(init->send_cq) : NULL;
@@ -355,7 +341,7 @@ int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 	qp->whys = smr_why_log_get(log_for(env, init, uctx));
 
 	qp->limits = uctx ? smr_uctx_limits(uctx) : &env->limits;
-	ret = smr_limit_take(qp->limits, qp->limit_kind, why);
+	ret = smr_limit_take(qp->limits, SMR_LIMIT_QP, why);
 	if (ret)
 		goto put_user;
 	ret = smr_qp_init(qp, env);
@@ -378,11 +364,10 @@ destroy_queues:
 fini_transport:
 	smr_qp_fini(qp);
 give:
-	smr_limit_give(qp->limits, qp->limit_kind);
+	smr_limit_give(qp->limits, SMR_LIMIT_QP);
 put_user:
 	smr_why_log_put(qp->whys);
 	smr_user_put(qp->user);
-	smr_rss_destroy(rss);
 	return ret;
 }
 
@@ -404,8 +389,7 @@ void smr_qp_destroy(struct smr_qp *qp)
 	smr_rq_destroy(&qp->rq);
 	smr_sq_destroy(&qp->sq);
 	smr_why_log_put(qp->whys);
-	smr_rss_destroy(qp->rss);
-	smr_limit_give(qp->limits, qp->limit_kind);
+	smr_limit_give(qp->limits, SMR_LIMIT_QP);
 	smr_user_put(qp->user);
 }
 
@@ -753,7 +737,6 @@ void smr_qp_query(struct smr_qp *qp, struct ib_qp_attr *attr, int mask,
 		.send_cq = qp->ibqp.send_cq,
 		.recv_cq = qp->ibqp.recv_cq,
 		.srq = qp->ibqp.srq,
-		.rwq_ind_tbl = qp->ibqp.rwq_ind_tbl,
 		.xrcd = qp->ibqp.xrcd,
 		.cap = attr->cap,
 		.sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR :

@@ -6,7 +6,6 @@
 struct ib_qp_attr;
 struct ib_qp_init_attr;
 struct ib_ucontext;
-struct smr_create_qp;
 struct smr_create_qp_resp;
 struct smr_env;
 struct smr_modify_qp;
@@ -15,7 +14,6 @@ struct smr_why;
 
 int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 		  struct ib_qp_init_attr *init, struct ib_ucontext *uctx,
-		  const struct smr_create_qp *how,
 		  struct smr_create_qp_resp *resp, struct smr_why *why);
 int smr_qp_modify(struct smr_qp *qp, const struct ib_qp_attr *attr, int mask,
 		  const struct smr_modify_qp *how, struct smr_why *why);

@@ -23,7 +23,6 @@
 #include "stats.h"
 #include "steer/flow_count.h"
 #include "steer/frame.h"
-#include "steer/rss.h"
 
 DEFINE_STATIC_KEY_FALSE(smr_sniffed);
 
@@ -83,29 +82,6 @@ static void qp_give(struct smr_qp *qp, struct sk_buff *frame, u32 tag)
 /* Runs the task of a QP that has received a frame */
 typedef void (*task_run_t)(struct smr_task *task);
 
-/*
- * The QP has a table of work queues: each frame goes to one of them. The work queue receives if
- * it is ready, whatever the state of the QP, except the error state.
- */
-static void qp_spread(struct smr_qp *qp, struct sk_buff *frame, u32 tag,
-		      task_run_t run)
-{
-	struct smr_qp *queue;
-
-	if (READ_ONCE(qp->state) == IB_QPS_ERR) {
-		smr_qp_drop(qp, DROP_STATE, SMR_CNT_DROPPED, NULL, 0,
-			    IB_QPS_ERR);
-		return;
-	}
-	queue = smr_qp_get(smr_rss_target(qp->rss, frame));
-	/* The table outlives the QP. */
-	if (WARN_ON_ONCE(!queue))
-		return;
-	qp_give(queue, frame, tag);
-	run(&queue->resp_task);
-	smr_qp_put(queue);
-}
-
 static void qp_give_all(struct smr_qp *qp, struct sk_buff *frames, u32 tag,
 			task_run_t run)
 {
@@ -113,14 +89,9 @@ static void qp_give_all(struct smr_qp *qp, struct sk_buff *frames, u32 tag,
 		smr_qp_drop(qp, DROP_NO_MEMORY, SMR_CNT_DROPPED, NULL);
 		return;
 	}
-	for (; frames; frames = frames->next) {
-		if (qp->rss)
-			qp_spread(qp, frames, tag, run);
-		else
-			qp_give(qp, frames, tag);
-	}
-	if (!qp->rss)
-		run(&qp->resp_task);
+	for (; frames; frames = frames->next)
+		qp_give(qp, frames, tag);
+	run(&qp->resp_task);
 }
 
 static void rule_give_all(const struct smr_rule *rule, struct sk_buff *frames,

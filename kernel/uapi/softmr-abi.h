@@ -38,11 +38,9 @@ enum smr_abi_minor {
 	SMR_ABI_MINOR_NUMBERS = 3,
 	/* a QP's rate limit, with the driver's part of modify QP */
 	SMR_ABI_MINOR_RATE = 4,
-	/* receive work queues, and QPs that distribute frames to them (RSS) */
-	SMR_ABI_MINOR_WQ = 5,
 };
 
-#define SMR_ABI_MINOR	SMR_ABI_MINOR_WQ
+#define SMR_ABI_MINOR	SMR_ABI_MINOR_RATE
 
 /*
  * Reported as the device's RDMA driver id, by which the provider recognises its devices,
@@ -277,10 +275,7 @@ struct smr_query_device_resp {
 	__u32 rate_limit_max;
 	/* bits 1 << type of those QPs that can have a rate limit */
 	__u32 rate_limit_qpts;
-	/* enum smr_rx_hash_function */
-	__u32 rx_hash_function;
-	/* enum smr_rx_hash_fields */
-	__aligned_u64 rx_hash_fields_mask;
+	__u32 rsvd;
 };
 
 /* Input for a QP's rate limit (IB_QP_RATE_LIMIT). Needs SMR_ABI_MINOR_RATE. */
@@ -290,44 +285,6 @@ struct smr_modify_qp {
 	/* bytes of a packet; 0: from the netdev's MTU */
 	__u16 typical_pkt_sz;
 	__u16 rsvd;
-};
-
-/* These have the values of enum ibv_rx_hash_function_flags, enum ibv_rx_hash_fields. */
-enum smr_rx_hash_function {
-	SMR_RX_HASH_TOEPLITZ = 1 << 0,
-};
-
-enum smr_rx_hash_fields {
-	SMR_RX_HASH_SRC_IPV4 = 1 << 0,
-	SMR_RX_HASH_DST_IPV4 = 1 << 1,
-	SMR_RX_HASH_SRC_IPV6 = 1 << 2,
-	SMR_RX_HASH_DST_IPV6 = 1 << 3,
-	SMR_RX_HASH_SRC_PORT_TCP = 1 << 4,
-	SMR_RX_HASH_DST_PORT_TCP = 1 << 5,
-	SMR_RX_HASH_SRC_PORT_UDP = 1 << 6,
-	SMR_RX_HASH_DST_PORT_UDP = 1 << 7,
-};
-
-/* Bytes of a Toeplitz key */
-#define SMR_RX_HASH_KEY	40
-
-/*
- * Input for a QP with a table of work queues: parameters of RSS. Needs SMR_ABI_MINOR_WQ.
- */
-struct smr_create_qp {
-	/* enum smr_rx_hash_fields */
-	__aligned_u64 rx_hash_fields_mask;
-	/* enum smr_rx_hash_function */
-	__u8 rx_hash_function;
-	/* SMR_RX_HASH_KEY */
-	__u8 rx_hash_key_len;
-	__u8 rsvd[6];
-	__u8 rx_hash_key[SMR_RX_HASH_KEY];
-};
-
-struct smr_create_wq_resp {
-	struct smr_ring_info rq;
-	struct smr_ring_map map;
 };
 
 struct smr_create_ah_resp {
@@ -357,7 +314,7 @@ enum smr_doorbell_flags {
 
 /*
  * The doorbell as a file: a driver method of the DEVICE object opens it. The argument of its
- * ioctls is the number of a QP or work queue of the file's context. EIO: the device is gone.
+ * ioctls is the number of a QP of the file's context. EIO: the device is gone.
  * ENOENT: the context has no such QP. A module without this method has only the doorbell
  * methods above and below.
  */
@@ -398,15 +355,6 @@ struct smr_captured_packet {
 
 #define SMR_IOC_RING_SQ	_IO('s', 0xe0)
 #define SMR_IOC_RING_RQ	_IO('s', 0xe1)
-
-/* The same for a work queue, which has only a receive side. */
-enum smr_wq_methods {
-	SMR_METHOD_WQ_DOORBELL = (1U << 12),
-};
-
-enum smr_wq_doorbell_attrs {
-	SMR_ATTR_DOORBELL_WQ = (1U << 12),
-};
 
 /*
  * Resize of a shared receive queue: a driver method of the SRQ object, since the verbs command

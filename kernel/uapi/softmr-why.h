@@ -11,7 +11,7 @@
  *	0x04..	verbs: completion queues and counters
  *	0x05..	verbs: receive queues
  *	0x06..	verbs: addresses
- *	0x07..	verbs: steering rules, and spreading over work queues
+ *	0x07..	verbs: steering rules
  *	0x08..	verbs: multicast
  *	0x09..	verbs: device memory
  *	0x0e..	verbs: posting
@@ -37,8 +37,8 @@
  *	number: x (hexadecimal), access (enum ibv_access_flags), mtu (enum ibv_mtu), state
  *	(enum ibv_qp_state), attr (enum ibv_qp_attr_mask), opcode (enum ibv_wr_opcode), kind (of
  *	objects: 0 PD, 1 AH, 2 CQ, 3 SRQ, 4 QP, 5 MR, 6 MW, 7 XRC domain, 8 steering rule,
- *	9 multicast membership, 10 DMA handle, 11 completion counter, 12 flow counters, 13 work
- *	queue, 14 table of work queues, 15 device memory)
+ *	9 multicast membership, 10 DMA handle, 11 completion counter, 12 flow counters,
+ *	15 device memory)
  * text: what was wrong; {NAME} is that number. Text in brackets is left out if the first number in
  *	it is 0
  * todo: what to do
@@ -169,9 +169,6 @@
 	X(QP_SEND_OPS, 0x030a, EOPNOTSUPP, "type send_ops_flags:x",	\
 	  "a queue pair of type {type} does not support all of the operations {send_ops_flags}", \
 	  "set in send_ops_flags only the operations that the table of ibv_wr_post(3) has for the type") \
-	X(QP_RSS_ATTRS, 0x030b, EINVAL, "comp_mask:x rx_hash_key_len",	\
-	  "comp_mask {comp_mask} has only one of the table of work queues and the hash, or the key has {rx_hash_key_len} bytes", \
-	  "set IBV_QP_INIT_ATTR_IND_TABLE and IBV_QP_INIT_ATTR_RX_HASH, and a key of 40 bytes") \
 	X(QP_CGROUP, 0x030c, EPERM, "",					\
 	  "a BPF program that the cgroup of the process has for new sockets refuses the queue pair's", \
 	  "bpftool cgroup tree shows the programs (sock_create); ask whoever manages the cgroup") \
@@ -277,24 +274,6 @@
 	X(SRQ_NO_NUMBER, 0x0508, EOPNOTSUPP, "type",			\
 	  "a shared receive queue of type {type} has no number",	\
 	  "make it with IBV_SRQT_XRC")					\
-	X(WQ_TYPE, 0x0511, EINVAL, "type",				\
-	  "a work queue of type {type} is not supported",		\
-	  "use IBV_WQT_RQ")						\
-	X(WQ_FLAGS, 0x0512, EOPNOTSUPP, "flags:x",			\
-	  "the flags {flags} of a work queue are not supported",		\
-	  "leave IBV_WQ_INIT_ATTR_FLAGS and IBV_WQ_ATTR_FLAGS out")	\
-	X(WQ_NO_WR, 0x0513, EINVAL, "",					\
-	  "max_wr is 0, but a work queue has at least one work request", \
-	  "set max_wr")							\
-	X(WQ_CUR_STATE, 0x0514, EINVAL, "curr_wq_state state",		\
-	  "curr_wq_state is {curr_wq_state}, but the work queue is in state {state} (0: RESET, 1: RDY, 2: ERR)", \
-	  "leave IBV_WQ_ATTR_CURR_STATE out")				\
-	X(WQ_TRANSITION, 0x0515, EINVAL, "from to",			\
-	  "a work queue cannot go from state {from} to {to} (0: RESET, 1: RDY, 2: ERR)", \
-	  "go from RESET to RDY, from RDY to ERR, and from each to RESET") \
-	X(WQ_TABLE, 0x0516, EINVAL, "log_ind_tbl_size most",		\
-	  "a table has at most 2^{most} work queues, not 2^{log_ind_tbl_size}", \
-	  "choose a smaller table")					\
 									\
 	X(AH_NO_GRH, 0x0601, EINVAL, "is_global",			\
 	  "the address has no GID; RoCE has no LIDs",			\
@@ -364,22 +343,6 @@
 	  "the netdev cannot receive the frames of the rule: switching it to the mode {mode} failed (1: all multicast, 2: promiscuous)", \
 	  "look for the netdev's error in the kernel's log")					\
 									\
-	X(RSS_FUNCTION, 0x0711, EOPNOTSUPP, "function",			\
-	  "the hash function {function} is not supported",		\
-	  "use IBV_RX_HASH_FUNC_TOEPLITZ")				\
-	X(RSS_FIELDS, 0x0712, EOPNOTSUPP, "fields:x unknown:x",		\
-	  "of the fields {fields}, hashing {unknown} is not supported",	\
-	  "use addresses of IPv4 or IPv6, and ports of TCP or UDP")	\
-	X(RSS_KEY, 0x0713, EINVAL, "rx_hash_key_len needed",		\
-	  "the key has {rx_hash_key_len} bytes, not {needed}",	\
-	  "set rx_hash_key_len to the length of the Toeplitz key")	\
-	X(RSS_MIXED, 0x0714, EINVAL, "fields:x",			\
-	  "the fields {fields} mix IPv4 and IPv6, or TCP and UDP", \
-	  "create a queue pair for each of them")				\
-	X(RSS_NO_FIELD, 0x0715, EINVAL, "queues",			\
-	  "there are {queues} queues, but no field to spread frames by", \
-	  "set rx_hash_fields_mask, or use a table of one queue")	\
-									\
 	X(MCAST_AGAIN, 0x0801, EINVAL, "",				\
 	  "the queue pair is already in the group",			\
 	  "attach it once")						\
@@ -414,7 +377,7 @@
 	  "post receives from INIT on, sends from RTS on")		\
 	X(POST_NO_QUEUE, 0x0e02, EINVAL, "type",			\
 	  "this queue pair, of type {type}, has no queue for such requests", \
-	  "post receives to its shared receive queue or its work queues; XRC_TGT has no sends") \
+	  "post receives to its shared receive queue; XRC_TGT has no sends") \
 	X(POST_OPCODE, 0x0e03, EINVAL, "opcode:opcode type",		\
 	  "a queue pair of type {type} does not support {opcode}, or was not created for it",	\
 	  "use an opcode that ibv_post_send(3) lists for this type; for ibv_wr_*() set it in send_ops_flags") \

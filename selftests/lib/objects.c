@@ -38,16 +38,6 @@ static struct ibv_xrcd *make_xrcd(struct ibv_context *ctx)
 	return ibv_open_xrcd(ctx, &attr);
 }
 
-static struct ibv_wq *make_wq(struct vt_parts *parts)
-{
-	struct ibv_wq_init_attr init = {
-		.wq_type = IBV_WQT_RQ, .max_wr = 1, .max_sge = 1,
-		.pd = parts->pd, .cq = parts->cq,
-	};
-
-	return ibv_create_wq(parts->pd->context, &init);
-}
-
 static struct ibv_counters *make_counters(struct ibv_context *ctx)
 {
 	struct ibv_counters_init_attr attr = {};
@@ -87,8 +77,6 @@ void *vt_object_create(enum vt_object kind, struct vt_parts *parts)
 		return make_xrcd(ctx);
 	case VT_FLOW_COUNTERS:
 		return make_counters(ctx);
-	case VT_WQ:
-		return make_wq(parts);
 	}
 	return NULL;
 }
@@ -121,8 +109,6 @@ int vt_object_destroy(enum vt_object kind, void *object)
 		return ibv_close_xrcd(object);
 	case VT_FLOW_COUNTERS:
 		return ibv_destroy_counters(object);
-	case VT_WQ:
-		return ibv_destroy_wq(object);
 	}
 	return EINVAL;
 }

@@ -23,9 +23,7 @@ DECLARE_DRV_CMD(usmr_create_cq, IB_USER_VERBS_EX_CMD_CREATE_CQ,
 DECLARE_DRV_CMD(usmr_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
 		empty, smr_resize_cq_resp);
 DECLARE_DRV_CMD(usmr_create_qp, IB_USER_VERBS_EX_CMD_CREATE_QP,
-		smr_create_qp, smr_create_qp_resp);
-DECLARE_DRV_CMD(usmr_create_wq, IB_USER_VERBS_EX_CMD_CREATE_WQ,
-		empty, smr_create_wq_resp);
+		empty, smr_create_qp_resp);
 DECLARE_DRV_CMD(usmr_create_xsrq, IB_USER_VERBS_CMD_CREATE_XSRQ,
 		empty, smr_create_srq_resp);
 DECLARE_DRV_CMD(usmr_create_ah, IB_USER_VERBS_CMD_CREATE_AH,
@@ -85,11 +83,7 @@ SMR_ASSERT_OFFSET(smr_create_qp_resp, sq_map, 64);
 SMR_ASSERT_SIZE(smr_create_srq_resp, 64);
 SMR_ASSERT_OFFSET(smr_create_srq_resp, map, 40);
 SMR_ASSERT_SIZE(smr_resize_srq_resp, 56);
-SMR_ASSERT_SIZE(smr_query_device_resp, 24);
-SMR_ASSERT_OFFSET(smr_query_device_resp, rx_hash_fields_mask, 16);
-SMR_ASSERT_SIZE(smr_create_qp, 56);
-SMR_ASSERT_OFFSET(smr_create_qp, rx_hash_key, 16);
-SMR_ASSERT_SIZE(smr_create_wq_resp, 56);
+SMR_ASSERT_SIZE(smr_query_device_resp, 16);
 SMR_ASSERT_SIZE(smr_modify_qp, 8);
 
 /* Lists of SGEs are copied unchanged. */

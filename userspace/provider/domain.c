@@ -211,7 +211,7 @@ smr_alloc_parent_domain(struct ibv_context *context,
 }
 
 /**
- * smr_object_alloc - memory for a QP, an SRQ, a CQ or a work queue
+ * smr_object_alloc - memory for a QP, an SRQ or a CQ
  * @pd: the domain of the object, or NULL
  * @size: bytes
  * @type: enum softmrdv_res_type

@@ -85,24 +85,10 @@ void smr_doorbell_init(struct smr_doorbell *db, uint32_t qp_handle,
 }
 
 /**
- * smr_doorbell_init_wq - prepare the doorbell of a work queue
- * @wq_handle: the queue's handle
- * @wq_num: the queue's number
- */
-void smr_doorbell_init_wq(struct smr_doorbell *db, uint32_t wq_handle,
-			  uint32_t wq_num)
-{
-	end(db, begin(db, UVERBS_OBJECT_WQ, SMR_METHOD_WQ_DOORBELL,
-		      SMR_ATTR_DOORBELL_WQ, wq_handle));
-	db->request = SMR_IOC_RING_RQ;
-	db->number = wq_num;
-}
-
-/**
  * smr_doorbell_ring - ring a doorbell
  * @bell_fd: the context's doorbell; -1: it has none
  * @cmd_fd: the context's command fd
- * @db: of a side of a QP, or of a work queue
+ * @db: of a side of a QP
  *
  * Return: 0, or a positive errno; EIO: the device is gone.
  */

@@ -15,9 +15,9 @@ enum {
 struct ibv_context;
 
 /**
- * struct smr_doorbell - the doorbell of a side of a QP, or of a work queue
+ * struct smr_doorbell - the doorbell of a side of a QP
  * @request: number of the ioctl on the context's doorbell file
- * @number: its argument: the number of the QP or the work queue
+ * @number: its argument: the number of the QP
  * @hdr: for a module without such files: the prepared argument of a command, whose attributes
  *	continue in @storage
  * @storage: room for all of it
@@ -38,8 +38,6 @@ struct smr_doorbell {
 int smr_doorbell_open(struct ibv_context *context);
 void smr_doorbell_init(struct smr_doorbell *db, uint32_t qp_handle,
 		       uint32_t qp_num, uint32_t flags);
-void smr_doorbell_init_wq(struct smr_doorbell *db, uint32_t wq_handle,
-			  uint32_t wq_num);
 int smr_doorbell_ring(int bell_fd, int cmd_fd, const struct smr_doorbell *db);
 
 #endif /* SMR_PROVIDER_DOORBELL_H */

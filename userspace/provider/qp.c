@@ -30,8 +30,7 @@ enum {
 		     1 << IBV_WR_ATOMIC_WRITE,
 	SMR_QP_COMP_MASK = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
 			   IBV_QP_INIT_ATTR_CREATE_FLAGS |
-			   IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
-			   IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH,
+			   IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 };
 
 /* The opcodes that a type of QP can send, as bits 1 << opcode */
@@ -71,44 +70,14 @@ static int map_queues(struct smr_qp *qp, const struct smr_create_qp_resp *resp)
 	return ret;
 }
 
-/*
- * Only a QP with a table of work queues has driver input. A module that is too
- * old for it has no tables.
- */
-static int fill_hash(struct smr_create_qp *how, size_t *len,
-		     struct ibv_context *context,
-		     const struct ibv_qp_init_attr_ex *attr)
-{
-	const uint32_t both = IBV_QP_INIT_ATTR_IND_TABLE |
-			      IBV_QP_INIT_ATTR_RX_HASH;
-	const struct ibv_rx_hash_conf *conf = &attr->rx_hash_conf;
-
-	if (!(attr->comp_mask & both))
-		return 0;
-	if ((attr->comp_mask & both) != both ||
-	    conf->rx_hash_key_len > sizeof(how->rx_hash_key))
-		return smr_refuse(context, 0, QP_RSS_ATTRS, attr->comp_mask,
-				  conf->rx_hash_key_len);
-	how->rx_hash_fields_mask = conf->rx_hash_fields_mask;
-	how->rx_hash_function = conf->rx_hash_function;
-	how->rx_hash_key_len = conf->rx_hash_key_len;
-	memcpy(how->rx_hash_key, conf->rx_hash_key, conf->rx_hash_key_len);
-	*len = sizeof(struct usmr_create_qp);
-	return 0;
-}
-
 static int create_qp(struct smr_qp *qp, struct ibv_context *context,
 		     struct ibv_qp_init_attr_ex *attr)
 {
 	struct usmr_create_qp_resp resp = {};
-	struct usmr_create_qp cmd = {};
-	size_t len = sizeof(cmd.ibv_cmd);
+	struct ibv_create_qp_ex cmd = {};
 	int ret;
 
-	ret = fill_hash(&cmd.drv_payload, &len, context, attr);
-	if (ret)
-		return ret;
-	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd.ibv_cmd, len,
+	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd, sizeof(cmd),
 				    &resp.ibv_resp, sizeof(resp), NULL);
 	if (ret)
 		return ret;

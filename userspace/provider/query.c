@@ -22,10 +22,6 @@ static void add_driver_caps(struct ibv_device_attr_ex *attr, size_t attr_size,
 {
 	struct ibv_packet_pacing_caps *pacing = &attr->packet_pacing_caps;
 
-	if (HAS_FIELD(attr_size, rss_caps)) {
-		attr->rss_caps.rx_hash_fields_mask = resp->rx_hash_fields_mask;
-		attr->rss_caps.rx_hash_function = resp->rx_hash_function;
-	}
 	if (!HAS_FIELD(attr_size, packet_pacing_caps))
 		return;
 	pacing->qp_rate_limit_min = resp->rate_limit_min;

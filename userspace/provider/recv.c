@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posting receive work requests, to a QP, to a work queue and to an SRQ.
+ * Posting receive work requests, to a QP and to an SRQ.
  */
 #include "softmr.h"
 

@@ -275,16 +275,6 @@ int smr_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 int smr_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
 		struct ibv_mw_bind *mw_bind);
 
-/* rwq.c */
-struct ibv_wq *smr_create_wq(struct ibv_context *context,
-			     struct ibv_wq_init_attr *attr);
-int smr_modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr);
-int smr_destroy_wq(struct ibv_wq *wq);
-struct ibv_rwq_ind_table *
-smr_create_rwq_ind_table(struct ibv_context *context,
-			 struct ibv_rwq_ind_table_init_attr *attr);
-int smr_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table);
-
 /* recv.c */
 int smr_wq_post_recv(struct smr_wq *rq, struct ibv_context *context,
 		     const struct smr_doorbell *db, struct ibv_recv_wr *wr,

@@ -58,7 +58,6 @@ enum softmrdv_res_type {
 	SOFTMRDV_RES_TYPE_QP = 1,
 	SOFTMRDV_RES_TYPE_SRQ = 2,
 	SOFTMRDV_RES_TYPE_CQ = 3,
-	SOFTMRDV_RES_TYPE_WQ = 4,
 };
 
 /**

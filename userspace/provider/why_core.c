@@ -151,7 +151,7 @@ void smr_why_modify(struct ibv_qp *qp, const struct ibv_qp_attr *attr,
 
 /**
  * smr_why_in_use - give the reason why an object could not be ended
- * @qpn: its number, if it is a QP or a work queue; else 0
+ * @qpn: its number, if it is a QP; else 0
  * @kind: of object
  * @err: the errno
  *

@@ -14,7 +14,7 @@
 
 /**
  * struct smr_wq - the producer's view of a work queue
- * @qpn: the number of the QP or work queue; 0: an SRQ
+ * @qpn: the number of the QP; 0: an SRQ
  * @ring: the ring; absent for the receive side of a QP with an SRQ
  * @lock: guards every field below and the entries not yet published
  * @prod: the next entry to write; runs ahead of the ring's while posting

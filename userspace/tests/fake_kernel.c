@@ -156,15 +156,6 @@ static bool fake_qp_doorbell(const struct ib_uverbs_ioctl_hdr *hdr)
 	       hdr->attrs[0].data == FAKE_QP_HANDLE;
 }
 
-static bool fake_wq_doorbell(const struct ib_uverbs_ioctl_hdr *hdr)
-{
-	return hdr->object_id == UVERBS_OBJECT_WQ &&
-	       hdr->method_id == SMR_METHOD_WQ_DOORBELL &&
-	       hdr->num_attrs == 1 &&
-	       hdr->attrs[0].attr_id == SMR_ATTR_DOORBELL_WQ &&
-	       hdr->attrs[0].data == FAKE_WQ_HANDLE;
-}
-
 /* The doorbell as a command. Return: the sides that it rings; 0: it is another command. */
 static uint32_t fake_command(unsigned long request,
 			     const struct ib_uverbs_ioctl_hdr *hdr)
@@ -172,8 +163,6 @@ static uint32_t fake_command(unsigned long request,
 	if (request != RDMA_VERBS_IOCTL || hdr->driver_id != SMR_DRIVER_ID ||
 	    hdr->length != sizeof(*hdr) + hdr->num_attrs * sizeof(*hdr->attrs))
 		return 0;
-	if (fake_wq_doorbell(hdr))
-		return SMR_DOORBELL_RQ;
 	if (!fake_qp_doorbell(hdr))
 		return 0;
 	if (hdr->num_attrs > 1 &&
@@ -187,8 +176,7 @@ static uint32_t fake_bell(unsigned long request, unsigned long number)
 {
 	if (request == SMR_IOC_RING_SQ && number == FAKE_QP_NUM)
 		return SMR_DOORBELL_SQ;
-	if (request == SMR_IOC_RING_RQ &&
-	    (number == FAKE_QP_NUM || number == FAKE_WQ_NUM))
+	if (request == SMR_IOC_RING_RQ && number == FAKE_QP_NUM)
 		return SMR_DOORBELL_RQ;
 	return 0;
 }
@@ -838,47 +826,6 @@ int ibv_cmd_modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr,
 	else if (cmd_size != sizeof(full->ibv_cmd))
 		return EINVAL;
 	return 0;
-}
-
-int ibv_cmd_create_wq(struct ibv_context *context,
-		      struct ibv_wq_init_attr *attr, struct ibv_wq *wq,
-		      struct ibv_create_wq *cmd, size_t cmd_size,
-		      struct ib_uverbs_ex_create_wq_resp *resp,
-		      size_t resp_size)
-{
-	struct usmr_create_wq_resp *full =
-		container_of(resp, struct usmr_create_wq_resp, ibv_resp);
-
-	(void)cmd;
-	(void)cmd_size;
-	if (resp_size != sizeof(*full))
-		return EINVAL;
-	if (fake.reg_err)
-		return fake.reg_err;
-	wq->context = context;
-	wq->handle = FAKE_WQ_HANDLE;
-	wq->wq_num = FAKE_WQ_NUM;
-	wq->cq = attr->cq;
-	fake_ring(&full->drv_payload.rq, &full->drv_payload.map,
-		  sizeof(struct smr_recv_wqe), FAKE_DEPTH);
-	fake_break_ring(&full->drv_payload.rq, &full->drv_payload.map);
-	return 0;
-}
-
-int ibv_cmd_modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr,
-		      struct ibv_modify_wq *cmd, size_t cmd_size)
-{
-	(void)cmd;
-	(void)cmd_size;
-	if (attr->attr_mask & IBV_WQ_ATTR_STATE)
-		wq->state = attr->wq_state;
-	return fake.reg_err;
-}
-
-int ibv_cmd_destroy_wq(struct ibv_wq *wq)
-{
-	(void)wq;
-	return fake.reg_err;
 }
 
 int ibv_cmd_destroy_qp(struct ibv_qp *qp)

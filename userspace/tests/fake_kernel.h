@@ -27,8 +27,6 @@ enum {
 	FAKE_SRQ_HANDLE = 19,
 	FAKE_QP_HANDLE = 7,
 	FAKE_QP_NUM = 17,
-	FAKE_WQ_HANDLE = 21,
-	FAKE_WQ_NUM = 18,
 	FAKE_DMAH_HANDLE = 13,
 	FAKE_MAP_SIZE = 65536,
 	FAKE_DM_FD = 77,
@@ -96,8 +94,8 @@ enum fake_ring_fault {
  * @not_for_child: bytes that a child does not inherit
  * @dontfork_err: the error of the next calls to change that, or 0
  * @reg: the last region of a registration
- * @reg_err: the error of commands for regions, DMA handles, completion counters, work queues, flow
- *	rules and their counters, and for the export of device memory, or 0
+ * @reg_err: the error of commands for regions, DMA handles, completion counters, flow rules and their
+ *	counters, and for the export of device memory, or 0
  * @ended: domains and regions that were ended so far
  * @rate_limit: of the last QP
  * @burst: likewise; 0 if the command had no driver's part

@@ -17,7 +17,7 @@ int main(void)
 {
 	const struct tap_test *const suites[] = {
 		context_tests, layout_tests, post_tests, wr_tests,
-		cq_tests, srq_tests, rwq_tests, memory_tests, flow_tests,
+		cq_tests, srq_tests, memory_tests, flow_tests,
 		query_tests, dv_tests,
 	};
 	unsigned int i, n = 0, failed = 0;

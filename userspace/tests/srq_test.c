@@ -144,6 +144,7 @@ static void no_ring(void)
 	fake.bad_ring = FAKE_RING_NONE;
 	errno = 0;
 	want(!make_srq() && errno == EPROTO);
+	want(rig_noted(SMR_WHY_RING_UNKNOWN, EPROTO, 0));
 	fake.bad_ring = FAKE_RING_GOOD;
 }
 

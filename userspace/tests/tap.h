@@ -29,7 +29,6 @@ extern const struct tap_test srq_tests[];
 extern const struct tap_test dv_tests[];
 extern const struct tap_test layout_tests[];
 extern const struct tap_test context_tests[];
-extern const struct tap_test rwq_tests[];
 extern const struct tap_test memory_tests[];
 extern const struct tap_test flow_tests[];
 extern const struct tap_test query_tests[];

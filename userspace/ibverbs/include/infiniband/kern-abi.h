@@ -73,12 +73,9 @@ SMR_EX_CMD(ibv_create_cq_ex, ib_uverbs_ex_create_cq, 32, IB_USER_VERBS_EX_CMD_CR
 	   ib_uverbs_ex_create_cq_resp, 16);
 SMR_EX_CMD(ibv_create_qp_ex, ib_uverbs_ex_create_qp, 64, IB_USER_VERBS_EX_CMD_CREATE_QP,
 	   ib_uverbs_ex_create_qp_resp, 40);
-SMR_EX_CMD(ibv_create_wq, ib_uverbs_ex_create_wq, 40, IB_USER_VERBS_EX_CMD_CREATE_WQ,
-	   ib_uverbs_ex_create_wq_resp, 24);
 SMR_EX_CMD(ibv_modify_cq, ib_uverbs_ex_modify_cq, 16, IB_USER_VERBS_EX_CMD_MODIFY_CQ, empty, 0);
 SMR_EX_CMD(ibv_modify_qp_ex, ib_uverbs_ex_modify_qp, 120, IB_USER_VERBS_EX_CMD_MODIFY_QP,
 	   ib_uverbs_ex_modify_qp_resp, 8);
-SMR_EX_CMD(ibv_modify_wq, ib_uverbs_ex_modify_wq, 24, IB_USER_VERBS_EX_CMD_MODIFY_WQ, empty, 0);
 SMR_EX_CMD(ibv_query_device_ex, ib_uverbs_ex_query_device, 8, IB_USER_VERBS_EX_CMD_QUERY_DEVICE,
 	   ib_uverbs_ex_query_device_resp, 304);
 

@@ -41,7 +41,6 @@
 #include "qp/srq.h"
 #include "qp/xrc.h"
 #include "stats.h"
-#include "steer/flow_count.h"
 #include "steer/rules.h"
 #include "trace.h"
 #include "ucontext.h"
@@ -542,39 +541,6 @@ static int destroy_flow(struct ib_flow *ibflow)
 	return 0;
 }
 
-static int create_counters(struct ib_counters *ibcnt,
-			   struct uverbs_attr_bundle *attrs)
-{
-	struct smr_limits *limits = smr_uctx_limits(attrs->context);
-	struct smr_why why = {};
-	int ret;
-
-	ret = smr_limit_take(limits, SMR_LIMIT_FLOW_COUNTERS, &why);
-	if (ret)
-		return smr_why_verb(smr_attrs_whys(attrs), &why, 0, ret);
-	ret = smr_flow_counters_create(to_smr_flow_counters(ibcnt));
-	if (ret)
-		smr_limit_give(limits, SMR_LIMIT_FLOW_COUNTERS);
-	return smr_why_verb(smr_attrs_whys(attrs), NULL, 0, ret);
-}
-
-static int destroy_counters(struct ib_counters *ibcnt)
-{
-	smr_flow_counters_destroy(to_smr_flow_counters(ibcnt));
-	smr_limit_give(smr_uctx_limits(ibcnt->uobject->context),
-		       SMR_LIMIT_FLOW_COUNTERS);
-	return 0;
-}
-
-static int read_counters(struct ib_counters *ibcnt,
-			 struct ib_counters_read_attr *attr,
-			 struct uverbs_attr_bundle *attrs)
-{
-	smr_flow_counters_read(to_smr_flow_counters(ibcnt),
-			       attr->counters_buff, attr->ncounters);
-	return 0;
-}
-
 static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 				 u64 iova, int access, SMR_PARAM_DMAH(dmah)
 				 struct ib_udata *udata)
@@ -897,9 +863,6 @@ const struct ib_device_ops smr_verbs_ops = {
 	.detach_mcast = detach_mcast,
 	.create_flow = create_flow,
 	.destroy_flow = destroy_flow,
-	.create_counters = create_counters,
-	.destroy_counters = destroy_counters,
-	.read_counters = read_counters,
 	.post_send = post_send,
 	.post_recv = post_recv,
 
@@ -931,7 +894,6 @@ const struct ib_device_ops smr_verbs_ops = {
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, smr_ah, ibah),
 	SMR_SIZE_CNTR(smr_comp_cntr, ibcc)
-	INIT_RDMA_OBJ_SIZE(ib_counters, smr_flow_counters, ibcnt),
 	INIT_RDMA_OBJ_SIZE(ib_cq, smr_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, smr_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, smr_pd, ibpd),

@@ -207,7 +207,6 @@ TEST_F(accounts, objects)
 {
 	static const enum vt_object kinds[] = {
 		VT_PD, VT_CQ, VT_QP, VT_SRQ, VT_MR, VT_MW, VT_AH, VT_XRCD,
-		VT_FLOW_COUNTERS,
 	};
 	size_t i;
 

@@ -219,7 +219,6 @@ FIXTURE_VARIANT_ADD(objects, mw) { VT_MW };
 FIXTURE_VARIANT_ADD(objects, ah) { VT_AH };
 FIXTURE_VARIANT_ADD(objects, dm) { VT_DM };
 FIXTURE_VARIANT_ADD(objects, xrcd) { VT_XRCD };
-FIXTURE_VARIANT_ADD(objects, flow_counters) { VT_FLOW_COUNTERS };
 
 FIXTURE_SETUP(objects)
 {

@@ -40,8 +40,6 @@ FIXTURE_VARIANT_ADD(limits, srq) { VT_SRQ, LIMIT(srq) };
 FIXTURE_VARIANT_ADD(limits, mr) { VT_MR, LIMIT(mr) };
 FIXTURE_VARIANT_ADD(limits, mw) { VT_MW, LIMIT(mw) };
 FIXTURE_VARIANT_ADD(limits, ah) { VT_AH, LIMIT(ah) };
-/* The limit is the same for all kinds. The older query_device does not report it for these. */
-FIXTURE_VARIANT_ADD(limits, flow_counters) { VT_FLOW_COUNTERS, LIMIT(qp) };
 
 static int open_parts(struct vt_ep *ep, struct vt_parts *parts)
 {

@@ -91,7 +91,6 @@ OBJECT(srq, VT_SRQ);
 OBJECT(ah, VT_AH);
 OBJECT(dm, VT_DM);
 OBJECT(xrcd, VT_XRCD);
-OBJECT(flow_counters, VT_FLOW_COUNTERS);
 
 /* libibverbs also reads sysfs, and has other errors if a file is missing there */
 static void *make_context(S *self)

@@ -1067,52 +1067,6 @@ ELSEWHERE(FLOW_MANY, "see raw_rules.c, as_many_as_there_may_be")
 ELSEWHERE(FLOW_NETDEV, "a race with a netdev that goes")
 ELSEWHERE(FLOW_TAKEN, "a kernel with the netfilter hook shares the netdev")
 
-static struct ibv_counters *create_counters(FIXTURE_DATA(why) *self)
-{
-	struct ibv_counters_init_attr attr = {};
-
-	return ibv_create_counters(self->ctx, &attr);
-}
-
-WHY(FLOW_COUNTED)
-{
-	struct ibv_counter_attach_attr point = { .counter_desc = IBV_COUNTER_PACKETS };
-	struct vt_raw raw = with_qp(self, IBV_QPT_RAW_PACKET);
-	struct ibv_counters *counters = create_counters(self);
-	struct ibv_flow_spec_counter_action *action;
-	struct ibv_flow *flow;
-	struct vt_rule rule;
-
-	if (!counters)
-		SKIP(return, "the kernel has no flow counters");
-	ASSERT_NE(NULL, raw.ep.qp);
-	ASSERT_EQ(0, ibv_attach_counters_point_flow(counters, &point, NULL));
-	vt_rule_normal(&rule, 0, 0);
-	action = vt_rule_add(&rule, IBV_FLOW_SPEC_ACTION_COUNT, sizeof(*action));
-	action->counters = counters;
-	flow = vt_rule_apply(&raw, &rule);
-	ASSERT_NE(NULL, flow);
-	EXPECT_EQ(EBUSY, ibv_attach_counters_point_flow(counters, &point, NULL));
-	EXPECT_WHY(self->ctx, FLOW_COUNTED, 0, 0);
-	EXPECT_EQ(EBUSY, ibv_destroy_counters(counters));
-	EXPECT_WHY(self->ctx, IN_USE, 0, 12);
-	EXPECT_EQ(0, ibv_destroy_flow(flow));
-	EXPECT_EQ(0, ibv_destroy_counters(counters));
-	EXPECT_EQ(0, ibv_destroy_qp(raw.ep.qp));
-}
-
-WHY(FLOW_COUNTER)
-{
-	struct ibv_counter_attach_attr point = { .counter_desc = 7 };
-	struct ibv_counters *counters = create_counters(self);
-
-	if (!counters)
-		SKIP(return, "the kernel has no flow counters");
-	EXPECT_EQ(EOPNOTSUPP, ibv_attach_counters_point_flow(counters, &point, NULL));
-	EXPECT_WHY(self->ctx, FLOW_COUNTER, 0, 7, 0);
-	EXPECT_EQ(0, ibv_destroy_counters(counters));
-}
-
 /* -- multicast */
 
 ELSEWHERE(MCAST_NETDEV, "see mcast.c, netdev_forgets")

@@ -14,7 +14,6 @@
 #include "limits.h"
 #include "net/path.h"
 #include "qp/core.h"
-#include "steer/flow_count.h"
 #include "steer/steer.h"
 #include "why.h"
 
@@ -88,11 +87,6 @@ static int rule_add_spec(struct smr_rule *rule, const union ib_flow_spec *spec,
 			return smr_why(why, FLOW_TWICE, spec->type);
 		*tagged = true;
 		rule->tag = spec->flow_tag.tag_id;
-		return 0;
-	case IB_FLOW_SPEC_ACTION_COUNT:
-		if (rule->count)
-			return smr_why(why, FLOW_TWICE, spec->type);
-		rule->count = to_smr_flow_counters(spec->flow_count.counters)->count;
 		return 0;
 	default:
 		return smr_match_add(&rule->match, spec, why);

@@ -21,7 +21,6 @@
 #include "qp/rx_queue.h"
 #include "qp/task.h"
 #include "stats.h"
-#include "steer/flow_count.h"
 #include "steer/frame.h"
 
 DEFINE_STATIC_KEY_FALSE(smr_sniffed);
@@ -31,8 +30,7 @@ DEFINE_STATIC_KEY_FALSE(smr_sniffed);
  * @skb: the packet, with a MAC header
  * @sender: the process that has sent it; NULL: it was received
  * @key: its headers
- * @frames: the frames to count and to copy to receivers; NULL: neither a receiver nor a counter
- *	yet, or no memory
+ * @frames: the frames to copy to receivers; NULL: no receiver yet, or no memory
  * @nr: number of @frames
  * @taken: @frames and @nr are valid
  * @served: slots of the QPs that have received them
@@ -141,17 +139,6 @@ static struct sk_buff *passing_frames(struct passing *p)
 	return p->frames;
 }
 
-/* Count the frames of a packet that has matched. If memory was short, there are none. */
-static void rule_count(const struct smr_rule *rule, struct passing *p)
-{
-	const struct sk_buff *frame;
-	u64 bytes = 0;
-
-	for (frame = passing_frames(p); frame; frame = frame->next)
-		bytes += frame->len;
-	smr_flow_count_add(rule->count, p->nr, bytes);
-}
-
 /*
  * Several rules of a QP may match a frame. The QP gets one copy, with the tag of the first
  * of them.
@@ -188,9 +175,6 @@ static void steer_pass(const struct smr_steer *steer, struct passing *p)
 			break;
 		if (!rule_takes(rule, p))
 			continue;
-		/* Count it before delivery, so that whoever sees the frame sees the count. */
-		if (rule->count)
-			rule_count(rule, p);
 		rule_give(rule, p);
 		if (!rule->steals)
 			continue;

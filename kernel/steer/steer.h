@@ -12,7 +12,6 @@
 #include "steer/ingress.h"
 #include "steer/match.h"
 
-struct smr_flow_count;
 struct smr_qp;
 
 /* Maximum of rules of a link: each frame is matched against all of them. */
@@ -30,8 +29,6 @@ struct smr_qp;
  * @process: the process that owns the QP
  * @match: the frames that match; a sniffer gets all
  * @tag: set in the completion of each frame of this rule; 0: none
- * @count: counts the frames that match; or NULL. The core does not free it before the rule, and
- *	it outlives the readers of the lists
  * @order: rules are matched in this order: a normal rule's priority; the default rules
  *	come last
  * @steals: neither rules of a later order nor the host get the frames
@@ -53,7 +50,6 @@ struct smr_rule {
 	const struct ib_ucontext *process;
 	struct smr_match match;
 	u32 tag;
-	struct smr_flow_count *count;
 	u32 order;
 	bool steals;
 	bool drops;

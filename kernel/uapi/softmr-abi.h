@@ -393,14 +393,6 @@ enum smr_comp_cntr_type {
 	SMR_COMP_CNTR_BYTES,
 };
 
-/* The result of UVERBS_METHOD_COUNTERS_READ for flow counters: an array, which may grow. */
-enum smr_flow_counter {
-	/* frames that matched, as on the wire */
-	SMR_FLOW_PACKETS,
-	/* their bytes, without the frame check sequence */
-	SMR_FLOW_BYTES,
-};
-
 /* Device memory, and how to map it: a driver method of the DM object. */
 enum smr_dm_methods {
 	SMR_METHOD_DM_QUERY = (1U << 12),

@@ -37,8 +37,8 @@
  *	number: x (hexadecimal), access (enum ibv_access_flags), mtu (enum ibv_mtu), state
  *	(enum ibv_qp_state), attr (enum ibv_qp_attr_mask), opcode (enum ibv_wr_opcode), kind (of
  *	objects: 0 PD, 1 AH, 2 CQ, 3 SRQ, 4 QP, 5 MR, 6 MW, 7 XRC domain, 8 steering rule,
- *	9 multicast membership, 10 DMA handle, 11 completion counter, 12 flow counters,
- *	15 device memory)
+ *	9 multicast membership, 10 DMA handle, 11 completion counter, 15 device
+ *	memory)
  * text: what was wrong; {NAME} is that number. Text in brackets is left out if the first number in
  *	it is 0
  * todo: what to do
@@ -333,12 +333,6 @@
 	X(FLOW_TAKEN, 0x070b, EBUSY, "",				\
 	  "a bridge, bond or macvlan already takes all frames that the netdev receives",	\
 	  "add the link on that bridge or bond, or use a kernel with CONFIG_NETFILTER_INGRESS") \
-	X(FLOW_COUNTED, 0x070c, EBUSY, "",				\
-	  "a rule already uses the counters",				\
-	  "attach all counters before creating the rule")			\
-	X(FLOW_COUNTER, 0x070d, EOPNOTSUPP, "counter_desc with_flow",	\
-	  "a counter of kind {counter_desc} is not supported, or the call names a rule that exists (1: {with_flow})", \
-	  "use IBV_COUNTER_PACKETS or IBV_COUNTER_BYTES, and pass no rule")	\
 	X(FLOW_RX_MODE, 0x070e, EOVERFLOW, "mode",			\
 	  "the netdev cannot receive the frames of the rule: switching it to the mode {mode} failed (1: all multicast, 2: promiscuous)", \
 	  "look for the netdev's error in the kernel's log")					\

@@ -38,13 +38,6 @@ static struct ibv_xrcd *make_xrcd(struct ibv_context *ctx)
 	return ibv_open_xrcd(ctx, &attr);
 }
 
-static struct ibv_counters *make_counters(struct ibv_context *ctx)
-{
-	struct ibv_counters_init_attr attr = {};
-
-	return ibv_create_counters(ctx, &attr);
-}
-
 /**
  * vt_object_create() - create the smallest object of a kind
  *
@@ -75,8 +68,6 @@ void *vt_object_create(enum vt_object kind, struct vt_parts *parts)
 		return make_dm(ctx);
 	case VT_XRCD:
 		return make_xrcd(ctx);
-	case VT_FLOW_COUNTERS:
-		return make_counters(ctx);
 	}
 	return NULL;
 }
@@ -107,8 +98,6 @@ int vt_object_destroy(enum vt_object kind, void *object)
 		return ibv_free_dm(object);
 	case VT_XRCD:
 		return ibv_close_xrcd(object);
-	case VT_FLOW_COUNTERS:
-		return ibv_destroy_counters(object);
 	}
 	return EINVAL;
 }

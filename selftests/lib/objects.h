@@ -9,7 +9,6 @@
 
 enum vt_object {
 	VT_PD, VT_CQ, VT_QP, VT_SRQ, VT_MR, VT_MW, VT_AH, VT_DM, VT_XRCD,
-	VT_FLOW_COUNTERS,
 };
 
 /**

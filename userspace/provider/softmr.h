@@ -258,16 +258,6 @@ int smr_query_ece(struct ibv_qp *qp, struct ibv_ece *ece);
 struct ibv_flow *smr_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
 int smr_destroy_flow(struct ibv_flow *flow);
 
-/* flow_counters.c */
-struct ibv_counters *smr_create_counters(struct ibv_context *context,
-					 struct ibv_counters_init_attr *attr);
-int smr_destroy_counters(struct ibv_counters *counters);
-int smr_attach_counters_point_flow(struct ibv_counters *counters,
-				   struct ibv_counter_attach_attr *attr,
-				   struct ibv_flow *flow);
-int smr_read_counters(struct ibv_counters *counters, uint64_t *values,
-		      uint32_t nr, uint32_t flags);
-
 /* post.c */
 int smr_sq_ring(const struct smr_qp *qp);
 int smr_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,

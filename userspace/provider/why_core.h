@@ -20,7 +20,6 @@ enum smr_kind {
 	SMR_KIND_XRCD = 7,
 	SMR_KIND_DMAH = 10,
 	SMR_KIND_COMP_CNTR = 11,
-	SMR_KIND_FLOW_COUNTERS = 12,
 	SMR_KIND_DM = 15,
 };
 

@@ -708,37 +708,6 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num,
 	return 0;
 }
 
-int ibv_cmd_create_counters(struct ibv_context *context,
-			    struct ibv_counters_init_attr *attr,
-			    struct verbs_counters *vcounters,
-			    struct ibv_command_buffer *link)
-{
-	(void)attr;
-	(void)link;
-	vcounters->counters.context = context;
-	return fake.reg_err;
-}
-
-int ibv_cmd_destroy_counters(struct verbs_counters *vcounters)
-{
-	(void)vcounters;
-	return fake.reg_err;
-}
-
-int ibv_cmd_read_counters(struct verbs_counters *vcounters, uint64_t *values,
-			  uint32_t nr, uint32_t flags,
-			  struct ibv_command_buffer *link)
-{
-	(void)vcounters;
-	(void)flags;
-	(void)link;
-	if (nr != SMR_FLOW_BYTES + 1)
-		return EINVAL;
-	values[SMR_FLOW_PACKETS] = FAKE_PACKETS;
-	values[SMR_FLOW_BYTES] = FAKE_BYTES;
-	return fake.reg_err;
-}
-
 int ibv_cmd_create_flow(struct ibv_qp *qp, struct ibv_flow *flow,
 			struct ibv_flow_attr *attr, void *more, size_t size)
 {

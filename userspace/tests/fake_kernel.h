@@ -32,8 +32,6 @@ enum {
 	FAKE_DM_FD = 77,
 	FAKE_BELL_FD = 78,
 	FAKE_CNTR_HANDLE = 15,
-	FAKE_PACKETS = 3,
-	FAKE_BYTES = 4000,
 	FAKE_OPS = 100,
 };
 
@@ -94,8 +92,8 @@ enum fake_ring_fault {
  * @not_for_child: bytes that a child does not inherit
  * @dontfork_err: the error of the next calls to change that, or 0
  * @reg: the last region of a registration
- * @reg_err: the error of commands for regions, DMA handles, completion counters, flow rules and their
- *	counters, and for the export of device memory, or 0
+ * @reg_err: the error of commands for regions, DMA handles, completion counters, flow rules, and for the
+ *	export of device memory, or 0
  * @ended: domains and regions that were ended so far
  * @rate_limit: of the last QP
  * @burst: likewise; 0 if the command had no driver's part

@@ -80,7 +80,6 @@ struct verbs_mr {
 	}
 SMR_WITH_HANDLE(dm);
 SMR_WITH_HANDLE(dmah);
-SMR_WITH_HANDLE(counters);
 #undef SMR_WITH_HANDLE
 
 static inline struct verbs_dmah *verbs_get_dmah(struct ibv_dmah *dmah)
@@ -208,7 +207,6 @@ SMR_SIZE(verbs_cq, 248 + sizeof(pthread_mutex_t));
 SMR_SIZE(verbs_mr, 56);
 SMR_SIZE(verbs_dm, 40);
 SMR_SIZE(verbs_dmah, 16);
-SMR_SIZE(verbs_counters, 16);
 SMR_SIZE(verbs_context_ops, 93 * sizeof(void *));
 #undef SMR_SIZE
 #endif

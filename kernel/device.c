@@ -191,7 +191,6 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	env->ndev = ndev;
 	env->loopback = conf->loopback;
 	env->cc = conf->cc;
-	env->poll_ns = min(conf->poll_us, SMR_POLL_US_MAX) * NSEC_PER_USEC;
 	return 0;
 
 fini_keys:

@@ -37,20 +37,16 @@ struct smr_dev {
 	struct work_struct resync_work;
 };
 
-#define SMR_POLL_US_MAX	1000000U
-
 /**
  * struct smr_link_conf - the options of a link
  * @loopback: it uses the same-host path
  * @max_objects: objects of each kind; clamped to the range 1 to SMR_LIMIT_MAX
- * @poll_us: how long a poller waits for requests, at most SMR_POLL_US_MAX, us
  * @cc: the congestion control
  * @user: limits of each user
  */
 struct smr_link_conf {
 	bool loopback;
 	u32 max_objects;
-	u32 poll_us;
 	const struct smr_cc_ops *cc;
 	struct smr_account_conf user;
 };

@@ -13,7 +13,6 @@
 #include "net/run.h"
 #include "netns.h"
 #include "qp/cc.h"
-#include "qp/sqpoll.h"
 #include "watch.h"
 #include "why_nl.h"
 
@@ -40,10 +39,6 @@ MODULE_PARM_DESC(user_queue_kb, "KiB of queues that each user of such a link may
 static unsigned int user_packet_kb = 65536;
 module_param(user_packet_kb, uint, 0644);
 MODULE_PARM_DESC(user_packet_kb, "KiB of packets that may wait for the QPs of each user of such a link, and as much for the kernel's own QPs (default 65536)");
-
-static unsigned int poll_us = 50;
-module_param(poll_us, uint, 0644);
-MODULE_PARM_DESC(poll_us, "Microseconds that an idle processor waits for the next request of a QP whose process posts fast, on links that are added from now on; 0: it does not (default 50, at most 1000000)");
 
 static const struct smr_cc_ops *congestion_control;
 
@@ -81,7 +76,6 @@ static int newlink(const char *name, struct net_device *ndev)
 	const struct smr_link_conf conf = {
 		.loopback = READ_ONCE(loopback),
 		.max_objects = READ_ONCE(max_objects),
-		.poll_us = READ_ONCE(poll_us),
 		.cc = READ_ONCE(congestion_control) ?: smr_cc_default(),
 		.user = {
 			.max_objects = READ_ONCE(max_user_objects),
@@ -104,12 +98,9 @@ static int __init softmr_init(void)
 	int ret;
 
 	smr_crc_init();
-	ret = smr_sqpolls_init();
-	if (ret)
-		return ret;
 	ret = smr_netns_register();
 	if (ret)
-		goto exit_sqpolls;
+		return ret;
 	ret = smr_why_nl_register();
 	if (ret)
 		goto unregister_netns;
@@ -126,8 +117,6 @@ unregister_whys:
 	smr_watch_fini();
 unregister_netns:
 	smr_netns_unregister();
-exit_sqpolls:
-	smr_sqpolls_exit();
 	return ret;
 }
 
@@ -145,7 +134,6 @@ static void __exit softmr_exit(void)
 	smr_captures_fini();
 	smr_netns_unregister();
 	smr_runs_exit();
-	smr_sqpolls_exit();
 	smr_faults_fini();
 	rcu_barrier();
 }

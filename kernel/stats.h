@@ -24,7 +24,6 @@
 	X(LOCAL_OPS,		"local_ops")			\
 	X(LOCAL_BYTES,		"local_bytes")			\
 	X(DOORBELLS,		"doorbells")			\
-	X(SQPOLLS,		"sqpolls")			\
 	X(ACKS_TX,		"acks_tx")			\
 	X(ACKS_RX,		"acks_rx")			\
 	X(NAKS_TX,		"naks_tx")			\

@@ -6,7 +6,7 @@
  * beds: qemu-newest qemu-stable qemu-oldest qemu-rt
  * timeout: 90
  * paths: veth
- * params: user_packet_kb=100 poll_us=0
+ * params: user_packet_kb=100
  */
 #include "steer.h"
 

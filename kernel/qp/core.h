@@ -507,56 +507,6 @@ struct smr_qp_handle {
 };
 
 /**
- * struct smr_sqpoll - a thread that polls a send queue, see qp/sqpoll.c
- * @work: the thread; it holds a reference on the QP
- * @open: SMR_RING_POLLED is set; written by the send task's owner
- * @seen: the ring's prod at the last poll; owned by the send task
- * @posted: time at which prod had last moved, ns of CLOCK_MONOTONIC; owned by the send task
- * @until: jiffies at which the thread quits at the latest; owned by the thread
- * @taken: requests taken since the thread was woken; owned by the thread
- * @idx: index of the next request when @taken was last updated; owned by the send task
- * @begun: time of the last measurement of the polling period, ns of CLOCK_MONOTONIC; owned by
- *	the send task
- * @begun_idx: index of the next request at that time; owned by the send task
- * @slow: number of measurements since the last good one; owned by the send task
- * @earned: a measurement was good; owned by the send task
- * @judged: jiffies at which the thread last quit; written by the thread
- * @pause: jiffies after @judged in which it is not woken; written by the thread
- * @cpu: CPU of the last or next polling period
- * @often: doorbells per jiffy at which the thread is woken; 0: never; constant
- * @jiffy: jiffy of the last doorbell
- * @rings: number of doorbells in @jiffy
- * @rung: time at which the series of doorbells began, or was last measured, ns of
- *	CLOCK_MONOTONIC
- * @rung_idx: index of the next request at that time
- * @pace: ns per request when requests are posted by doorbells
- * @vain: needless doorbells: those during the last polling period
- */
-struct smr_sqpoll {
-	struct work_struct work;
-	bool open;
-	u32 seen;
-	u64 posted;
-	unsigned long until;
-	u32 taken;
-	u32 idx;
-	u64 begun;
-	u32 begun_idx;
-	unsigned int slow;
-	bool earned;
-	unsigned long judged;
-	unsigned int pause;
-	unsigned int cpu;
-	u32 often;
-	unsigned long jiffy;
-	u32 rings;
-	u64 rung;
-	u32 rung_idx;
-	u32 pace;
-	u32 vain;
-};
-
-/**
  * struct smr_ends - the addresses in the packets of a connection
  * @peer: the peer's, an IPv4 address in its mapped form
  * @own: the QP's, likewise
@@ -598,7 +548,6 @@ struct smr_ends {
  * @sig_all: each send is signalled
  * @no_echo: it does not receive the multicasts that it has sent
  * @drained: IB_EVENT_SQ_DRAINED was raised
- * @dead: being destroyed: its tasks will never run again
  * @path: the path to the peer; used by the tasks, changes only while they are paused
  * @ends: the addresses of @path, for code outside the tasks; NULL before the QP is connected.
  *	Read under RCU, written under @mutex
@@ -623,7 +572,6 @@ struct smr_ends {
  * @pace: its rate limit, or NULL; set once, under @mutex, while its tasks are paused
  * @windows: type 2 windows associated with this QP; has its own lock
  * @handed: the operation handed to a peer on this host
- * @sqpoll: the kernel thread that polls @sq
  * @counted: true if some of @cntrs are attached; written with them
  * @cntrs: counters of completed operations, by enum smr_comp_op, or NULL; written
  *	under @mutex, in RESET or INIT only
@@ -651,7 +599,6 @@ struct smr_qp {
 	bool sig_all;
 	bool no_echo;
 	bool drained;
-	bool dead;
 	struct smr_path path;
 	struct smr_ends __rcu *ends;
 	struct smr_claim claim;
@@ -674,7 +621,6 @@ struct smr_qp {
 	struct smr_pace *pace;
 	struct smr_mw_owner windows;
 	struct smr_local handed;
-	struct smr_sqpoll sqpoll;
 	bool counted;
 	struct smr_comp_cntr *cntrs[SMR_COMP_OPS];
 };

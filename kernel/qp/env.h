@@ -43,7 +43,6 @@ struct workqueue_struct;
  * @limits: the device's objects, and their limits
  * @own: cache of the device's addresses; has its own locking rules
  * @ndev: the netdev
- * @poll_ns: how long a poller waits for requests, ns; 0: no pollers, see qp/sqpoll.c
  * @cc: the congestion control
  * @loopback: this link uses the same-host shortcut
  * @captures: struct smr_capture, read under RCU; see capture.c
@@ -69,7 +68,6 @@ struct smr_env {
 	struct smr_limits limits;
 	struct smr_own own;
 	struct net_device *ndev;
-	u32 poll_ns;
 	const struct smr_cc_ops *cc;
 	bool loopback;
 	struct list_head captures;

@@ -23,7 +23,6 @@
 #include "qp/paging.h"
 #include "qp/requester.h"
 #include "qp/responder.h"
-#include "qp/sqpoll.h"
 #include "qp/task.h"
 #include "qp/user.h"
 #include "stats.h"
@@ -71,8 +70,9 @@ static bool send_waits(const struct smr_qp *qp)
 }
 
 /* Answers first: they open the window. */
-static enum smr_step send_step(struct smr_qp *qp, struct smr_budget *budget)
+static enum smr_step send_task_fn(struct smr_task *task, struct smr_budget *budget)
 {
+	struct smr_qp *qp = container_of(task, struct smr_qp, send_task);
 	enum smr_step step;
 
 	if (send_waits(qp))
@@ -84,14 +84,6 @@ static enum smr_step send_step(struct smr_qp *qp, struct smr_budget *budget)
 	step = smr_requester_run(qp, budget);
 	smr_paging_settle(&qp->req.paging);
 	return step;
-}
-
-static enum smr_step send_task_fn(struct smr_task *task, struct smr_budget *budget)
-{
-	struct smr_qp *qp = container_of(task, struct smr_qp, send_task);
-	enum smr_step step = send_step(qp, budget);
-
-	return unlikely(budget->sqpoll) ? smr_sqpoll_step(qp, budget, step) : step;
 }
 
 static enum smr_step resp_task_fn(struct smr_task *task, struct smr_budget *budget)
@@ -156,7 +148,6 @@ int smr_qp_init(struct smr_qp *qp, struct smr_env *env)
 	smr_paging_init(&qp->resp.paging, &qp->resp_task);
 	smr_completer_init(qp);
 	smr_responder_init(qp);
-	smr_sqpoll_init(qp);
 	return 0;
 
 no_memory:
@@ -245,8 +236,6 @@ void smr_qp_fini(struct smr_qp *qp)
 	/* A context that still has a reference may be about to put it into the error state. */
 	scoped_guard(spinlock_bh, &qp->lock)
 		WRITE_ONCE(qp->state, IB_QPS_RESET);
-	WRITE_ONCE(qp->dead, true);
-	smr_sqpoll_fini(qp);
 	smr_completer_stop(qp);
 	smr_pace_destroy(qp->pace);
 	smr_egress_destroy(qp->egress);
@@ -280,7 +269,6 @@ void smr_qp_fini(struct smr_qp *qp)
 void smr_qp_pause(struct smr_qp *qp)
 {
 	smr_task_disable(&qp->send_task);
-	smr_sqpoll_close(qp);
 	smr_task_disable(&qp->resp_task);
 	smr_responder_ack_executed(qp);
 }
@@ -335,10 +323,8 @@ void smr_qp_doorbell(struct smr_qp *qp, u32 flags)
 	};
 
 	smr_qp_inc(qp, SMR_CNT_DOORBELLS);
-	if (flags & SMR_DOORBELL_SQ) {
+	if (flags & SMR_DOORBELL_SQ)
 		smr_task_run(&qp->send_task, &budget);
-		smr_sqpoll_rung(qp);
-	}
 	if (flags & SMR_DOORBELL_RQ) {
 		guard(smr_bh)();
 		smr_task_kick(&qp->resp_task);

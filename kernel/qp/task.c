@@ -250,25 +250,6 @@ void smr_task_run(struct smr_task *task, struct smr_budget *budget)
 		task_loop(task, budget);
 }
 
-/**
- * smr_task_try() - run a task here if it has no owner
- * @task: the task
- * @budget: as for smr_task_run()
- *
- * An existing owner is not asked for another round. The caller holds a reference on the
- * container.
- *
- * Context: as smr_task_run().
- * Return: true if it was run.
- */
-bool smr_task_try(struct smr_task *task, struct smr_budget *budget)
-{
-	if (atomic_cmpxchg(&task->state, 0, TASK_OWNED))
-		return false;
-	task_loop(task, budget);
-	return true;
-}
-
 /* On PREEMPT_RT a section with BH off is preemptible. */
 static bool may_be_preempted(void)
 {
@@ -392,26 +373,6 @@ void smr_task_defer(struct smr_task *task)
 {
 	if (task_own(task))
 		task_hand_over(task);
-}
-
-/**
- * smr_task_asked() - must the owner check again, or stop?
- * @task: the task
- *
- * This clears AGAIN; the next call of the function sees the stores before the requests.
- *
- * Context: the owner, between two calls of the function.
- * Return: true: call the function again; false: wait.
- */
-bool smr_task_asked(struct smr_task *task)
-{
-	int state = atomic_read(&task->state);
-
-	if (state & TASK_DISABLED)
-		return true;
-	/* Fully ordered, as in task_disown() */
-	return state & TASK_AGAIN &&
-	       atomic_fetch_andnot(TASK_AGAIN, &task->state) & TASK_AGAIN;
 }
 
 /**

@@ -25,7 +25,6 @@ DEFINE_LOCK_GUARD_0(smr_bh, local_bh_disable(), local_bh_enable())
  * @can_sleep: process context with BH and preemption on
  * @left: work that may still be done, in bytes; a packet costs SMR_COST_PACKET in addition to
  *	its bytes. Work beyond it is left to the workqueue
- * @sqpoll: for a send task: see qp/sqpoll.c
  * @here: for a response task: the operation handed over by the send task that the caller of
  *	this run owns. Its answer needs no wake-up
  * @takes_errand: for another QP's task that works only for the caller: the caller can sleep
@@ -38,7 +37,6 @@ DEFINE_LOCK_GUARD_0(smr_bh, local_bh_disable(), local_bh_enable())
 struct smr_budget {
 	bool can_sleep;
 	int left;
-	bool sqpoll;
 	const struct smr_local *here;
 	bool takes_errand;
 	struct smr_fault *errand;
@@ -94,14 +92,12 @@ void smr_task_init(struct smr_task *task, struct workqueue_struct *wq,
 		   bool (*get)(struct smr_task *),
 		   void (*put)(struct smr_task *));
 void smr_task_run(struct smr_task *task, struct smr_budget *budget);
-bool smr_task_try(struct smr_task *task, struct smr_budget *budget);
 void smr_task_run_foreign(struct smr_task *task, struct smr_budget *budget,
 			  const struct smr_local *here);
 void smr_task_run_queued(struct smr_task *task, struct smr_budget *budget);
 void smr_task_kick(struct smr_task *task);
 bool smr_task_charge(int cost);
 void smr_task_defer(struct smr_task *task);
-bool smr_task_asked(struct smr_task *task);
 void smr_task_disable(struct smr_task *task);
 void smr_task_enable(struct smr_task *task);
 

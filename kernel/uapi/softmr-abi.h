@@ -73,11 +73,6 @@ enum smr_ring_flags {
 	 * barrier between its store to prod and its load of flags.
 	 */
 	SMR_RING_NEED_DOORBELL = 1 << 0,
-	/*
-	 * The kernel polls this send ring: do not ring the doorbell after publishing an entry.
-	 * The same barrier is needed.
-	 */
-	SMR_RING_POLLED = 1 << 1,
 };
 
 struct smr_sge {

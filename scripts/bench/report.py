@@ -9,7 +9,7 @@ import statistics
 import sys
 
 TITLES = {"host": "One host", "veth1500": "veth, MTU 1500", "veth9000": "veth, MTU 9000"}
-NAMES = {"softmr": "softmr", "softmr-doorbells": "softmr, poll_us=0", "softmr-wire": "softmr, packets",
+NAMES = {"softmr": "softmr", "softmr-wire": "softmr, packets",
          "rxe": "rxe", "siw": "siw", "tcp": "TCP", "ucx": "UCX, memory"}
 # The boots that measure memory regions. Their results: (test, metric) and its name, with {} for the size
 REGION_TITLES = {"regions": "Memory regions", "hugepages": "Memory regions, a QEMU guest with huge pages"}

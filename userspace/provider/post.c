@@ -145,15 +145,10 @@ static int write_send_chain(struct smr_qp *qp, struct ibv_send_wr *wr,
  * smr_sq_ring - notify the kernel of published send requests
  * @qp: the QP; its SQ's lock is not held
  *
- * If the kernel polls the ring, there is nothing to do. An older module never
- * does.
- *
  * Return: 0, or the errno of the doorbell.
  */
 int smr_sq_ring(const struct smr_qp *qp)
 {
-	if (smr_ring_flags(&qp->sq.ring) & SMR_RING_POLLED)
-		return 0;
 	return smr_ring_bell(qp->vqp.qp.context, &qp->ring_sq);
 }
 

@@ -249,28 +249,6 @@ static void older_doorbell(void)
 	*fd = FAKE_BELL_FD;
 }
 
-/* While the kernel polls the ring, no doorbell is rung. */
-static void polled(void)
-{
-	struct smr_qp *qp = rig_qp(IBV_QPT_RC, IBV_QP_EX_WITH_SEND);
-	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
-	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
-
-	qp->sq.ring.hdr->flags = SMR_RING_POLLED;
-	want(!post(qp, &wr, &bad));
-	ibv_wr_start(qpx);
-	ibv_wr_send(qpx);
-	want(!ibv_wr_complete(qpx));
-	want(rig_pending(&qp->sq) == 2 && !fake.doorbells[0]);
-
-	qp->sq.ring.hdr->flags = 0;
-	want(!post(qp, &wr, &bad) && fake.doorbells[0] == 1);
-	ibv_wr_start(qpx);
-	ibv_wr_send(qpx);
-	want(!ibv_wr_complete(qpx) && fake.doorbells[0] == 2);
-	smr_destroy_qp(&qp->vqp.qp);
-}
-
 static void rate_limit(void)
 {
 	struct ibv_qp_rate_limit_attr limit = { .rate_limit = 1000 };
@@ -484,7 +462,6 @@ const struct tap_test post_tests[] = {
 	{ "a doorbell that fails", device_gone },
 	{ "receives ring only when asked", recv_doorbell },
 	{ "doorbells of an older module", older_doorbell },
-	{ "no doorbell while the kernel polls", polled },
 	{ "rate limits, and modules without bursts", rate_limit },
 	{ "bind and unbind a window", bind_mw },
 	{ "bind a type 2 window", bind_mw_type_2 },

@@ -26,7 +26,6 @@
 #include "qp/mcast.h"
 #include "stats.h"
 #include "steer/rules.h"
-#include "steer/steer.h"
 #include "verbs.h"
 #include "vlan.h"
 
@@ -76,7 +75,7 @@ static void speed_event(struct smr_dev *dev)
 static void dev_leave(struct smr_dev *dev)
 {
 	ASSERT_RTNL();
-	smr_rules_close(&dev->verbs.steer);
+	smr_raw_leave(&dev->verbs.env);
 	ib_unregister_device_queued(&dev->verbs.ibdev);
 }
 
@@ -115,7 +114,7 @@ static void resync_netdev(struct work_struct *work)
 	rtnl_lock();
 	dev_look(dev);
 	rtnl_unlock();
-	smr_rules_resync(&dev->verbs.steer);
+	smr_raw_resync(&dev->verbs.env);
 	smr_mcast_resync(&dev->verbs.env);
 }
 
@@ -159,9 +158,13 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	ret = smr_own_init(&env->own);
 	if (ret)
 		goto fini_packets;
-	ret = smr_keys_init(&dev->keys);
+	env->ndev = ndev;
+	ret = smr_raw_open(env);
 	if (ret)
 		goto fini_own;
+	ret = smr_keys_init(&dev->keys);
+	if (ret)
+		goto close_raw;
 	dev->dma_mr = smr_kmr_dma(&dev->keys, NULL, IB_ACCESS_LOCAL_WRITE,
 				  &why);
 	if (IS_ERR(dev->dma_mr)) {
@@ -174,7 +177,6 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	smr_ahtab_init(&dev->verbs.ahs);
 	smr_srqtab_init(&dev->verbs.srqs);
 	smr_dm_store_init(&dev->verbs.dms);
-	smr_steer_init(&dev->verbs.steer, ndev);
 	smr_users_init(&dev->verbs.users, &conf->user, &env->limits);
 	smr_awaits_init(&dev->verbs.awaits);
 	INIT_WORK(&dev->resync_work, resync_netdev);
@@ -185,16 +187,16 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	env->ahs = &dev->verbs.ahs;
 	env->srqs = &dev->verbs.srqs;
 	env->keys = &dev->keys;
-	env->steer = &dev->verbs.steer;
 	env->antispoof = &dev->ns->antispoof;
 	INIT_LIST_HEAD(&env->captures);
-	env->ndev = ndev;
 	env->loopback = conf->loopback;
 	env->cc = conf->cc;
 	return 0;
 
 fini_keys:
 	smr_keys_fini(&dev->keys);
+close_raw:
+	smr_raw_close(env);
 fini_own:
 	smr_own_fini(&env->own);
 fini_packets:
@@ -226,7 +228,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 
 	smr_limits_drain(&dev->verbs.env.limits, SMR_LIMITS_NET, ibdev);
 	cancel_work_sync(&dev->resync_work);
-	smr_steer_fini(&dev->verbs.steer);
+	smr_raw_close(&dev->verbs.env);
 	smr_ahtab_fini(&dev->verbs.ahs);
 	/* The objects that are left may still log refusals, but these are never read. */
 	smr_why_log_end(smr_why_log_get(dev->verbs.env.kernel_whys));

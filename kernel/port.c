@@ -23,7 +23,6 @@
 #include "qp/core.h"
 #include "qp/mcast.h"
 #include "stats.h"
-#include "steer/frame.h"
 #include "verbs.h"
 
 /* In a kernel source tree, the module has the version of that kernel. */
@@ -259,7 +258,6 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			struct ib_udata *udata)
 {
 	const struct smr_env *env = &to_smr_verbs(ibdev)->env;
-	bool frames = smr_frame_on(env->ndev);
 
 	memset(attr, 0, sizeof(*attr));
 	query_limits(attr, env->limits.max[SMR_LIMIT_PD]);
@@ -277,7 +275,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 				 IB_DEVICE_SYS_IMAGE_GUID |
 				 IB_DEVICE_FLUSH_GLOBAL |
 				 IB_DEVICE_ATOMIC_WRITE;
-	if (frames)
+	if (env->frames)
 		attr->device_cap_flags |= IB_DEVICE_MANAGED_FLOW_STEERING;
 	if (smr_persist_supported())
 		attr->device_cap_flags |= IB_DEVICE_FLUSH_PERSISTENT;
@@ -304,7 +302,7 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	/* Completions are stamped in nanoseconds; the clock is in kHz. */
 	attr->timestamp_mask = ~0ULL;
 	attr->hca_core_clock = 1000 * 1000;
-	return query_driver(udata, frames);
+	return query_driver(udata, env->frames);
 }
 
 static int __maybe_unused comp_cntr_caps(struct ib_device *ibdev,
@@ -400,7 +398,7 @@ static int get_port_immutable(struct ib_device *ibdev, u32 port,
 			      struct ib_port_immutable *immutable)
 {
 	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
-	if (smr_frame_on(to_smr_verbs(ibdev)->env.ndev))
+	if (to_smr_verbs(ibdev)->env.frames)
 		immutable->core_cap_flags |= RDMA_CORE_PORT_RAW_PACKET;
 	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
 	immutable->gid_tbl_len = PORT_GIDS;

@@ -523,21 +523,22 @@ static struct ib_flow *create_flow(struct ib_qp *ibqp,
 				   struct ib_udata *udata)
 {
 	struct smr_why why = {};
-	struct smr_rule *rule;
+	struct ib_flow *ibflow;
 	int ret;
 
 	ret = smr_udata_result(udata, ib_no_udata_io(udata));
 	if (ret)
 		return ERR_PTR(ret);
-	rule = smr_rule_create(to_smr_qp(ibqp), attr, &why);
-	if (!IS_ERR(rule))
-		return &rule->ibflow;
-	return refused(caller_whys(ibqp->device, udata), &why, ibqp->qp_num, rule);
+	ibflow = smr_rule_create(to_smr_qp(ibqp), attr, &why);
+	if (!IS_ERR(ibflow))
+		return ibflow;
+	return refused(caller_whys(ibqp->device, udata), &why, ibqp->qp_num,
+		       ibflow);
 }
 
 static int destroy_flow(struct ib_flow *ibflow)
 {
-	smr_rule_destroy(to_smr_rule(ibflow));
+	smr_rule_destroy(ibflow);
 	return 0;
 }
 

@@ -15,7 +15,6 @@
 #include "qp/core.h"
 #include "qp/srq.h"
 #include "qp/user.h"
-#include "steer/steer.h"
 
 struct task_struct;
 
@@ -26,7 +25,6 @@ struct task_struct;
  * @ahs: address vectors of its address handles
  * @srqs: XRC shared receive queues
  * @dms: device memory
- * @steer: flow steering rules
  * @users: users that have it open
  * @awaits: verbs that wait for faults
  * @counters: struct smr_stats of the counters that QPs are bound to, by id
@@ -40,7 +38,6 @@ struct smr_verbs {
 	struct smr_ahtab ahs;
 	struct smr_srqtab srqs;
 	struct smr_dm_store dms;
-	struct smr_steer steer;
 	struct smr_users users;
 	struct smr_awaits awaits;
 	struct xarray counters;

@@ -2,6 +2,7 @@
 /*
  * Flow steering: the tag of a rule in the completions of its frames
  *
+ * beds: qemu-newest uml-checked qemu-stable qemu-oldest qemu-rt qemu-race uml
  * timeout: 120
  * paths: veth
  */

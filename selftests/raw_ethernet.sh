@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 1
+# beds: qemu-newest uml-checked qemu-stable qemu-oldest qemu-rt qemu-race uml
 # timeout: 200
 #
 # perftest's programs for Ethernet frames, between two network namespaces; and the link, the netdev, the namespace are

@@ -3,6 +3,7 @@
  * RAW_PACKET QPs: frames to and from a netdev, compared byte for byte; wrong
  * frames and requests at either end; who may create such a QP.
  *
+ * beds: qemu-newest uml-checked qemu-stable qemu-oldest qemu-rt qemu-race uml
  * break: qemu-newest
  * timeout: 120
  * paths: veth

@@ -3,6 +3,7 @@
  * The rate limit of RAW_PACKET QPs: how fast they send, with and without bursts; other operations
  * while frames wait; and invalid limits.
  *
+ * beds: qemu-newest uml-checked qemu-stable qemu-oldest qemu-rt qemu-race uml
  * timeout: 120
  * paths: veth
  */

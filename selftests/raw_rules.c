@@ -3,6 +3,7 @@
  * Flow steering: how a QP sees the host's own packets; invalid rules; the maximum number of rules;
  * and the cost of many rules for the host.
  *
+ * beds: qemu-newest uml-checked qemu-stable qemu-oldest qemu-rt qemu-race uml
  * timeout: 180
  * paths: veth
  */

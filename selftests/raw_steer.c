@@ -3,6 +3,7 @@
  * Flow steering: each field of each spec matches its own value only;
  * priorities; which rules steal frames from the host and which only copy them.
  *
+ * beds: qemu-newest uml-checked qemu-stable qemu-oldest qemu-rt qemu-race uml
  * break: qemu-newest
  * timeout: 120
  * paths: veth

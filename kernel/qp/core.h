@@ -49,6 +49,7 @@ struct smr_qp_handle;
 struct smr_rx_train;
 struct smr_srq;
 struct smr_stats;
+struct smr_swqe;
 struct smr_user;
 
 /*
@@ -623,6 +624,20 @@ struct smr_qp {
 	struct smr_local handed;
 	bool counted;
 	struct smr_comp_cntr *cntrs[SMR_COMP_OPS];
+};
+
+/**
+ * struct smr_frames - how QPs of a link send and receive Ethernet frames
+ * @send: sends the oldest work request of a QP in RTS; it may have completed on return. Called by
+ *	the send task; returns as smr_ud_send()
+ * @receive: receives the frame in @op's packet, and sets the verdict on SMR_STEP_DONE. Called by
+ *	the response task; returns as smr_ud_receive()
+ */
+struct smr_frames {
+	enum smr_step (*send)(struct smr_qp *qp, struct smr_swqe *wqe,
+			      struct smr_budget *budget);
+	enum smr_step (*receive)(struct smr_qp *qp, struct smr_op *op,
+				 struct smr_budget *budget);
 };
 
 /**

@@ -15,6 +15,7 @@
 
 struct smr_ahtab;
 struct smr_cc_ops;
+struct smr_frames;
 struct net;
 struct smr_antispoof;
 struct smr_keys;
@@ -32,6 +33,7 @@ struct workqueue_struct;
  * @ahs: the device's address vectors
  * @srqs: the device's XRC shared receive queues
  * @keys: the device's keys
+ * @frames: how RAW_PACKET QPs send and receive; NULL: the device has no such QPs
  * @steer: the device's flow steering rules
  * @stats: the device's counters
  * @bound: the part of @stats that counters of QPs have also counted; see counter.c
@@ -57,6 +59,7 @@ struct smr_env {
 	struct smr_ahtab *ahs;
 	struct smr_srqtab *srqs;
 	struct smr_keys *keys;
+	const struct smr_frames *frames;
 	struct smr_steer *steer;
 	struct smr_stats *stats;
 	struct smr_stats *bound;

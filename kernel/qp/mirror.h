@@ -18,7 +18,7 @@ struct sk_buff;
 /* Is there a sniffer or a capture on any link? */
 static inline bool smr_is_shown(void)
 {
-	return static_branch_unlikely(&smr_sniffed) || smr_is_captured();
+	return smr_is_sniffed() || smr_is_captured();
 }
 
 void smr_mirror_all(struct smr_qp *qp, const struct smr_local *local,

@@ -19,7 +19,6 @@
 #include "qp/sq.h"
 #include "qp/ud.h"
 #include "stats.h"
-#include "steer/raw.h"
 #include "trace.h"
 
 /**
@@ -238,8 +237,9 @@ static enum smr_step datagram_send(struct smr_qp *qp, struct smr_swqe *wqe,
 {
 	if (READ_ONCE(qp->state) != IB_QPS_RTS)
 		return SMR_STEP_WAIT;
-	return qp->service == SMR_TRANSPORT_RAW ? smr_raw_send(qp, wqe, budget) :
-						  smr_ud_send(qp, wqe, budget);
+	return qp->service == SMR_TRANSPORT_RAW ?
+	       qp->env->frames->send(qp, wqe, budget) :
+	       smr_ud_send(qp, wqe, budget);
 }
 
 static enum smr_step requester_step(struct smr_qp *qp, struct smr_budget *budget)

@@ -26,7 +26,6 @@
 #include "qp/ud.h"
 #include "qp/xrc.h"
 #include "stats.h"
-#include "steer/raw.h"
 #include "trace.h"
 #include "why.h"
 
@@ -512,7 +511,7 @@ static enum smr_step respond_frame(struct smr_qp *qp, struct sk_buff *skb,
 	enum smr_step step;
 
 	budget->left -= SMR_COST_PACKET;
-	step = smr_raw_receive(qp, &op, budget);
+	step = qp->env->frames->receive(qp, &op, budget);
 	if (step != SMR_STEP_DONE)
 		return step;
 	if (op.verdict == SMR_RESP_OK) {

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * A netfilter hook sees all packets that a netdev receives, whatever else the netdev is used
- * for. A kernel built without the hook has only the netdev's receive handler, which bridges and
- * similar devices also need, and which does not see the frames of VLAN netdevs.
- */
+/* A netfilter hook sees all packets that a netdev receives, whatever else the netdev is used for. */
 #include "steer/ingress.h"
 
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <linux/skbuff.h>
 
-#if IS_ENABLED(CONFIG_NETFILTER_INGRESS)
 static unsigned int ingress_hook(void *priv, struct sk_buff *skb,
 				 const struct nf_hook_state *state)
 {
@@ -26,7 +21,7 @@ static unsigned int ingress_hook(void *priv, struct sk_buff *skb,
  * The hook runs before the host's own filters.
  *
  * Context: process, may sleep; caller holds RTNL.
- * Return: 0; -ENOMEM; -EBUSY, -EINVAL: the netdev cannot have a receive handler.
+ * Return: 0; -ENOMEM; -E2BIG: the netdev has very many hooks.
  */
 int smr_ingress_open(struct smr_ingress *in)
 {
@@ -55,26 +50,6 @@ void smr_ingress_close(struct smr_ingress *in)
 	ASSERT_RTNL();
 	nf_unregister_net_hook(dev_net(in->ndev), &in->ops);
 }
-#else
-static rx_handler_result_t ingress_handler(struct sk_buff **pskb)
-{
-	struct smr_ingress *in = rcu_dereference((*pskb)->dev->rx_handler_data);
-
-	return in->take(in, *pskb) ? RX_HANDLER_CONSUMED : RX_HANDLER_PASS;
-}
-
-int smr_ingress_open(struct smr_ingress *in)
-{
-	ASSERT_RTNL();
-	return netdev_rx_handler_register(in->ndev, ingress_handler, in);
-}
-
-void smr_ingress_close(struct smr_ingress *in)
-{
-	ASSERT_RTNL();
-	netdev_rx_handler_unregister(in->ndev);
-}
-#endif
 
 /**
  * smr_ingress_set_rx_mode() - change which packets a netdev receives besides its own

@@ -15,16 +15,14 @@ struct sk_buff;
  * @take: called for each packet, in softirq, inside an RCU read section. True: it has freed the
  *	packet, and the stack does not get it. The packet must not be written to. Its Ethernet
  *	header is at skb_mac_offset()
- * @ops: the netfilter hook, if the kernel has it
+ * @ops: the netfilter hook
  *
  * Constant while it is open; opening and closing needs RTNL.
  */
 struct smr_ingress {
 	struct net_device *ndev;
 	bool (*take)(struct smr_ingress *in, struct sk_buff *skb);
-#if IS_ENABLED(CONFIG_NETFILTER_INGRESS)
 	struct nf_hook_ops ops;
-#endif
 };
 
 /* Packets to receive besides those for the netdev's own addresses */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Create and destroy steering rules, and open the hook on the netdev for the first one. Runs in
- * verbs, under RTNL.
+ * What a link has for Ethernet frames: RAW_PACKET QPs, and steering rules, of which the first one
+ * opens the hook on the netdev. Runs in verbs, under RTNL.
  */
 #include "steer/rules.h"
 
@@ -14,6 +14,8 @@
 #include "limits.h"
 #include "net/path.h"
 #include "qp/core.h"
+#include "steer/frame.h"
+#include "steer/raw.h"
 #include "steer/steer.h"
 #include "why.h"
 
@@ -181,8 +183,7 @@ static void rule_insert(struct smr_steer *steer, struct smr_rule *rule)
 	list_add_tail_rcu(&rule->node, &r->node);
 }
 
-static int rule_show(struct smr_steer *steer, struct smr_rule *rule,
-		     struct smr_why *why)
+static int rule_show(struct smr_steer *steer, struct smr_rule *rule)
 {
 	int ret;
 
@@ -194,8 +195,6 @@ static int rule_show(struct smr_steer *steer, struct smr_rule *rule,
 	}
 	if (list_empty(&steer->rules)) {
 		ret = smr_ingress_open(&steer->in);
-		if (ret && ret != -ENOMEM)
-			smr_why(why, FLOW_TAKEN);
 		if (ret)
 			return ret;
 	}
@@ -238,7 +237,7 @@ static int rule_add(struct smr_steer *steer, struct smr_rule *rule,
 		smr_why(why, FLOW_RX_MODE, rule->rx_mode);
 		return ret;
 	}
-	ret = rule_show(steer, rule, why);
+	ret = rule_show(steer, rule);
 	if (ret)
 		smr_ingress_set_rx_mode(ndev, rule->rx_mode, -1);
 	else
@@ -258,12 +257,12 @@ static int rule_add(struct smr_steer *steer, struct smr_rule *rule,
  *
  * Context: process, may sleep; takes RTNL.
  * Return: the rule; -EINVAL, -EOPNOTSUPP (a QP, flag or spec of another kind), -ENODEV (the
- * netdev is being removed), -EBUSY (see smr_ingress_open()), -ENOMEM (no memory, or too many
- * rules), -EOVERFLOW.
+ * netdev is being removed), -ENOMEM (no memory, or too many rules), -EOVERFLOW, -E2BIG (see
+ * smr_ingress_open()).
  */
-struct smr_rule *smr_rule_create(struct smr_qp *qp,
-				 const struct ib_flow_attr *attr,
-				 struct smr_why *why)
+struct ib_flow *smr_rule_create(struct smr_qp *qp,
+				const struct ib_flow_attr *attr,
+				struct smr_why *why)
 {
 	struct smr_rule *rule;
 	int ret;
@@ -290,7 +289,7 @@ struct smr_rule *smr_rule_create(struct smr_qp *qp,
 		rtnl_unlock();
 	}
 	if (!ret)
-		return rule;
+		return &rule->ibflow;
 	kfree(rule);
 give:
 	smr_limit_give(qp->limits, SMR_LIMIT_RULE);
@@ -299,14 +298,15 @@ give:
 
 /**
  * smr_rule_destroy() - destroy a rule
- * @rule: the rule; freed after a grace period
+ * @ibflow: the rule; freed after a grace period
  *
  * Its QP may still get frames that are being matched now.
  *
  * Context: process, may sleep; takes RTNL.
  */
-void smr_rule_destroy(struct smr_rule *rule)
+void smr_rule_destroy(struct ib_flow *ibflow)
 {
+	struct smr_rule *rule = to_smr_rule(ibflow);
 	struct smr_limits *limits = rule->qp->limits;
 	struct smr_steer *steer = rule->steer;
 
@@ -332,8 +332,8 @@ static void rule_follow(struct smr_rule *rule, struct net_device *ndev)
 }
 
 /**
- * smr_rules_resync() - update the rx modes after the netdev's address has changed
- * @steer: the link's rules
+ * smr_raw_resync() - update the rx modes after the netdev's address has changed
+ * @env: the link
  *
  * A rule for the former address now needs a wider mode. A rule for the new address no longer
  * needs one.
@@ -341,8 +341,9 @@ static void rule_follow(struct smr_rule *rule, struct net_device *ndev)
  * Context: process, may sleep; takes RTNL. Not from a netdev's notifier, which may hold that
  *	netdev's lock.
  */
-void smr_rules_resync(struct smr_steer *steer)
+void smr_raw_resync(struct smr_env *env)
 {
+	struct smr_steer *steer = env->steer;
 	struct smr_rule *rule;
 
 	rtnl_lock();
@@ -354,13 +355,14 @@ void smr_rules_resync(struct smr_steer *steer)
 }
 
 /**
- * smr_rules_close() - close the rules when the netdev is removed or moved
- * @steer: the link's rules; they get no more frames
+ * smr_raw_leave() - disable the rules when the netdev is removed or moved
+ * @env: the link; its rules get no more frames
  *
  * Context: process, may sleep; caller holds RTNL.
  */
-void smr_rules_close(struct smr_steer *steer)
+void smr_raw_leave(struct smr_env *env)
 {
+	struct smr_steer *steer = env->steer;
 	struct smr_rule *rule;
 
 	ASSERT_RTNL();
@@ -375,4 +377,39 @@ void smr_rules_close(struct smr_steer *steer)
 		__dev_remove_pack(&rule->tap);
 		smr_ingress_set_rx_mode(steer->in.ndev, rule->rx_mode, -1);
 	}
+}
+
+static const struct smr_frames frames = {
+	.send = smr_raw_send,
+	.receive = smr_raw_receive,
+};
+
+/**
+ * smr_raw_open() - let a link have RAW_PACKET QPs and rules, if its netdev has Ethernet frames
+ * @env: the link, whose netdev is set; @env->frames stays NULL if it cannot have them
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int smr_raw_open(struct smr_env *env)
+{
+	env->steer = kzalloc(sizeof(*env->steer), GFP_KERNEL);
+	if (!env->steer)
+		return -ENOMEM;
+	smr_steer_init(env->steer, env->ndev);
+	if (smr_frame_on(env->ndev))
+		env->frames = &frames;
+	return 0;
+}
+
+/**
+ * smr_raw_close() - the reverse of smr_raw_open()
+ * @env: the link; its QPs and rules are destroyed
+ *
+ * Context: process, may sleep.
+ */
+void smr_raw_close(struct smr_env *env)
+{
+	smr_steer_fini(env->steer);
+	kfree(env->steer);
 }

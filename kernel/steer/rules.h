@@ -1,19 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Creation and destruction of steering rules. */
+/* Ethernet frames: RAW_PACKET QPs, and the steering rules by which they receive. */
 #ifndef SMR_RULES_H
 #define SMR_RULES_H
 
-struct ib_flow_attr;
-struct smr_qp;
-struct smr_rule;
-struct smr_steer;
-struct smr_why;
+#include <linux/kconfig.h>
 
-struct smr_rule *smr_rule_create(struct smr_qp *qp,
-				 const struct ib_flow_attr *attr,
-				 struct smr_why *why);
-void smr_rule_destroy(struct smr_rule *rule);
-void smr_rules_resync(struct smr_steer *steer);
-void smr_rules_close(struct smr_steer *steer);
+#include "qp/core.h"
+#include "why.h"
+
+struct ib_flow;
+struct ib_flow_attr;
+
+#if IS_ENABLED(CONFIG_INFINIBAND_SOFTMR_RAW)
+int smr_raw_open(struct smr_env *env);
+void smr_raw_resync(struct smr_env *env);
+void smr_raw_leave(struct smr_env *env);
+void smr_raw_close(struct smr_env *env);
+struct ib_flow *smr_rule_create(struct smr_qp *qp,
+				const struct ib_flow_attr *attr,
+				struct smr_why *why);
+void smr_rule_destroy(struct ib_flow *ibflow);
+#else
+static inline int smr_raw_open(struct smr_env *env)
+{
+	return 0;
+}
+
+static inline void smr_raw_resync(struct smr_env *env) { }
+static inline void smr_raw_leave(struct smr_env *env) { }
+static inline void smr_raw_close(struct smr_env *env) { }
+
+static inline struct ib_flow *smr_rule_create(struct smr_qp *qp,
+					      const struct ib_flow_attr *attr,
+					      struct smr_why *why)
+{
+	return smr_why_ptr(why, FLOW_QP, qp->ibqp.qp_type);
+}
+
+static inline void smr_rule_destroy(struct ib_flow *ibflow) { }
+#endif
 
 #endif /* SMR_RULES_H */

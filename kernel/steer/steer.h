@@ -80,6 +80,36 @@ struct smr_steer {
 /* Some link has a sniffer. */
 DECLARE_STATIC_KEY_FALSE(smr_sniffed);
 
+#if IS_ENABLED(CONFIG_INFINIBAND_SOFTMR_RAW)
+static inline bool smr_is_sniffed(void)
+{
+	return static_branch_unlikely(&smr_sniffed);
+}
+
+/* Does the link have a sniffer? */
+static inline bool smr_steer_is_sniffed(const struct smr_steer *steer)
+{
+	return !list_empty(&steer->sniffers);
+}
+
+void smr_steer_show(const struct smr_steer *steer, const struct sk_buff *skb);
+#else
+static inline bool smr_is_sniffed(void)
+{
+	return false;
+}
+
+static inline bool smr_steer_is_sniffed(const struct smr_steer *steer)
+{
+	return false;
+}
+
+static inline void smr_steer_show(const struct smr_steer *steer,
+				  const struct sk_buff *skb)
+{
+}
+#endif
+
 /* The receivers of a frame that a QP sends */
 enum smr_steer_sent {
 	SMR_STEER_NOBODY,
@@ -95,13 +125,6 @@ static inline struct smr_rule *to_smr_rule(struct ib_flow *ibflow)
 void smr_steer_init(struct smr_steer *steer, struct net_device *ndev);
 void smr_steer_fini(struct smr_steer *steer);
 enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb);
-/* Does the link have a sniffer? */
-static inline bool smr_steer_is_sniffed(const struct smr_steer *steer)
-{
-	return !list_empty(&steer->sniffers);
-}
-
-void smr_steer_show(const struct smr_steer *steer, const struct sk_buff *skb);
 int smr_steer_tap(struct sk_buff *skb, struct net_device *ndev,
 		  struct packet_type *tap, struct net_device *orig);
 

@@ -141,7 +141,7 @@
 									\
 	X(QP_TYPE, 0x0301, EOPNOTSUPP, "type",				\
 	  "a process cannot have a queue pair of type {type} on this link", \
-	  "use RC, UC, UD or XRC; RAW_PACKET needs a netdev with Ethernet frames") \
+	  "use RC, UC, UD or XRC; RAW_PACKET needs a netdev with Ethernet frames, and a module with CONFIG_INFINIBAND_SOFTMR_RAW") \
 	X(QP_FLAGS, 0x0302, EOPNOTSUPP, "flags:x unknown:x",		\
 	  "the creation flags {unknown} are not supported for this type of queue pair", \
 	  "leave them out; UD has IBV_QP_CREATE_BLOCK_SELF_MCAST_LB")	\
@@ -330,9 +330,6 @@
 	X(FLOW_NETDEV, 0x070a, ENODEV, "",				\
 	  "the netdev of the link is being removed, or has left its network namespace", \
 	  "add a link on another netdev")				\
-	X(FLOW_TAKEN, 0x070b, EBUSY, "",				\
-	  "a bridge, bond or macvlan already takes all frames that the netdev receives",	\
-	  "add the link on that bridge or bond, or use a kernel with CONFIG_NETFILTER_INGRESS") \
 	X(FLOW_RX_MODE, 0x070e, EOVERFLOW, "mode",			\
 	  "the netdev cannot receive the frames of the rule: switching it to the mode {mode} failed (1: all multicast, 2: promiscuous)", \
 	  "look for the netdev's error in the kernel's log")					\

@@ -27,8 +27,8 @@ usage() {
 		over veth with MTU 1500 and 9000; perftest with messages of 2 B to 8 MiB. Then what gets through when packets
 		are lost, and what memory regions cost, softmr beside rdma_rxe; those of huge pages in a QEMU guest, as UML has
 		none. Last, the instructions that a message costs, both ends together, of softmr, rdma_rxe and TCP: counted in a
-		QEMU guest with Debian's newest kernel and one CPU, whose time is the number of instructions. Writes results.md,
-		results.csv and an SVG per plot.
+		QEMU guest with Debian's newest kernel and one CPU, whose time is the number of instructions. Writes results.md
+		and results.csv.
 
 		  --quick      64 KiB bandwidth, 2 B latency, a quarter of the regions: about four minutes; counted: fewer
 		               messages
@@ -206,10 +206,9 @@ if in_uml; then
 fi
 if in_part nodes || in_part network; then build_foreign || exit 1; fi
 if in_qemu; then host_require qemu && build_layer_with_tests newest || exit 1; fi
-if timed && ! have gnuplot && am_root; then step "host package: gnuplot" host_install gnuplot-nox || true; fi
 mkdir -p "$OUT"
 OUT=$(realpath "$OUT")
-rm -f "$OUT"/results.* "$OUT"/*.svg "$OUT"/*.gnuplot
+rm -f "$OUT"/results.*
 SHARE=$(mktemp -d "${TMPDIR:-/tmp}/softmr-bench.XXXXXX")
 cp "$TOP"/scripts/bench/{guest,counted,nodes,alltoall.py} "$IMAGE"/selftests/bench/{membench,copybench,tcpbench,scalebench} "$SHARE"
 [ -z "$PROFILE" ] || share_perf
@@ -235,13 +234,5 @@ if grep '^# .*failed' "$OUT/results.csv"; then status=1; fi
 echo
 cat "$OUT/results.md"
 echo
-if ! timed; then
-	: # no plots
-elif have gnuplot; then
-	(cd "$OUT" && for plot in *.gnuplot; do [ ! -e "$plot" ] || gnuplot "$plot"; done)
-	say "Plots: $OUT/*.svg"
-else
-	say "No gnuplot, so there are no plots: apt-get install gnuplot-nox"
-fi
 say "Results: $OUT/results.md, $OUT/results.csv"
 exit "$status"

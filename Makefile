@@ -60,7 +60,7 @@ install: ## install that, as root, and build it first if it is not there; KDIR=,
 	@scripts/install.sh
 
 uninstall: ## remove what "make install" has installed
-	@scripts/uninstall.sh
+	@scripts/install.sh --uninstall
 
 dist: ## make a tarball of the source, in build/packages (OUT=: elsewhere)
 	@scripts/package.sh dist

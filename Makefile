@@ -15,7 +15,7 @@ demo: ## boot two guests and run ibv_rc_pingpong and ib_write_bw between them
 	@scripts/demo.sh
 
 test: ## a coffee break of tests; ALL=1 all on every bed, DAILY=1 what .ci/run does, T=name and BED=bed a part
-	@scripts/run-tests.sh $(if $(ALL),-a) $(if $(DAILY),-d) $(if $(TURN),-D $(TURN)) $(if $(MINUTES),-m $(MINUTES)) $(if $(BED),$(patsubst %,-b %,$(BED))) $(if $(T),$(patsubst %,-t %,$(T)))
+	@scripts/run-tests.sh $(if $(ALL),-a) $(if $(DAILY),-d) $(if $(MINUTES),-m $(MINUTES)) $(if $(BED),$(patsubst %,-b %,$(BED))) $(if $(T),$(patsubst %,-t %,$(T)))
 
 fuzz: ## fuzz the wire, the verbs and the rings on uml-checked; T=seconds, SEED=, F=fuzzer, REPLAY=log
 	@scripts/fuzz.sh $(if $(T),-t $(T)) $(if $(SEED),-s $(SEED)) $(if $(F),$(patsubst %,-f %,$(F))) $(if $(REPLAY),-r $(REPLAY))

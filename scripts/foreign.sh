@@ -4,13 +4,12 @@
 set -euo pipefail
 # shellcheck source=scripts/lib/all.sh
 . "$(dirname "$0")/lib/all.sh"
-# shellcheck source=scripts/lib/tap.sh
-. "$TOP/scripts/lib/tap.sh"
+# shellcheck source=scripts/lib/guest.sh
+. "$TOP/scripts/lib/guest.sh"
 
 OUT=$BUILD/foreign
 DEVICES=(softmr rxe siw)
 FLAVOUR=plain
-BOOT_SLACK=180 # on top of the suites' own limits, for one boot
 DEFAULT_TIMEOUT=300
 SLOW_BED=4 # how many times slower emulation may be than UML
 BED_FOR_ALL=
@@ -69,75 +68,73 @@ list_suites() {
 	done
 }
 
-# -- results: a file of "KEY VALUE" lines for each suite and device
-
-# result SUITE DEVICE STATUS WHY [LOG]: STATUS is ran, missing, skipped, crashed or hung
+# result SUITE STATUS WHY [LOG]: a file of "KEY VALUE" lines for each suite and device. STATUS is ran, missing, skipped,
+# crashed or hung
 result() {
-	local file=$OUT/results/$1.$2 log=${5:-/dev/null}
+	local counts log=${4:-/dev/null}
+	counts=$(tap_counts "${BAD:-}" "$log")
 	{
-		echo "status $3"
-		echo "why $4"
+		echo "status $2"
+		echo "why $3"
 		echo "bed $(bed_of "$1")"
 		echo "kernel ${KERNEL:-}"
 		echo "version $(sed -n 's/^# version: //p' "$log" | head -n 1)"
-		echo "counts ${COUNTS:-0 0 0}"
-		sed -nE '/# *(TODO|XFAIL)/d; s/^not ok [0-9]* (- )?/failed /p' "$log"
-		sed -nE 's/^# run-tests: [0-9]+:/splat /p' "$log" | head -n 3
-	} >"$file"
+		echo "counts $counts"
+		sed -nE '/# *(TODO|XFAIL)/d; s/^not ok [0-9]* ?(- )?/failed /p' "$log"
+		sed -nE 's/^not ok - the kernel printed: [0-9]*:/splat /p' "$log"
+	} >"$OUT/results/$1.$DEVICE"
+	[ "$2" = missing ] || printf '  %-8s %-18s %-14s %s  %s\n' "$DEVICE" "$1" "${counts// //}" "$(elapsed $((SECONDS - START)))" "$2${3:+: $3}"
 }
 
-# end_suite SUITE STATUS: judge it by its logs
-end_suite() {
-	local suite=$1 status=$2 dir=$OUT/logs/$DEVICE log word=ran why=''
+# run_suite SUITE: in the guest, which is booted if there is none; one in which a suite hangs is not used again
+run_suite() {
+	local suite=$1 dir=$OUT/logs/$DEVICE log status word=ran why='' more=()
 	log=$dir/$suite.1.log
-	mv "$SHARE/$suite.1".{log,dmesg} "$dir/" 2>/dev/null || true
-	COUNTS=$(judge_test "$dir" "$suite" "$status" 1)
-	case $status in 124 | 137) word=hung why="it was still running at its time limit" ;; esac
-	if why_skipped "$log"; then word=skipped why=$WHY; fi
-	result "$suite" "$DEVICE" "$word" "$why" "$log"
-	tell "$suite" "$word${why:+: $why}"
+	START=$SECONDS
+	guest_lives "$GUEST" || boot "$(bed_of "$suite")"
+	if guest_test "$GUEST" 1 "$suite.sh" "$(limit_of "$suite")"; then
+		status=$(<"$GUEST/share/$suite.sh.1.status")
+	else
+		status=$(cat "$GUEST/status" 2>/dev/null || echo 125)
+		[ -e "$GUEST/share/$suite.sh.1.log" ] || die 1 "the guest ran nothing (status $status); see $GUEST"
+		word=crashed why="the guest ended during it: $(lost_reason)" more=("the guest ended during it")
+	fi
+	for file in log dmesg; do mv "$GUEST/share/$suite.sh.1.$file" "$dir/$suite.1.$file" 2>/dev/null || : >"$dir/$suite.1.$file"; done
+	if splat_lines "$dir/$suite.1.dmesg" >"$GUEST/splats"; then more+=("the kernel printed: $(head -n 1 "$GUEST/splats")"); fi
+	tap_with ${more[@]+"${more[@]}"} <"$log" >"$GUEST/tap"
+	mv "$GUEST/tap" "$log"
+	case $status in
+	124 | 137)
+		word=hung why="it was still running at its time limit"
+		guest_kill "$GUEST"
+		;;
+	esac
+	if [ "${#more[@]}" = 0 ] && ! grep -q '^ok\|^not ok' "$log" && grep -q '^1\.\.0' "$log"; then
+		word=skipped why=$(sed -n 's/^1\.\.0 # SKIP //p' "$log")
+	fi
+	# neither its plan nor a failure says that it went wrong
+	BAD=
+	if { [ "$status" != 0 ] && [ "$status" != 4 ]; } || [ "$(grep -cE '^(not )?ok' "$log")" != "$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$log" | tail -n 1)" ]; then BAD=$log; fi
+	[ "${#more[@]}$word" = 0ran ] || : >"$GUEST/failed"
+	result "$suite" "$word" "$why" "$log"
+	LAST=$suite
 }
 
-# why_skipped LOG: all tests were skipped, and none has failed; sets WHY
-why_skipped() {
-	WHY=$(sed -n 's/^1\.\.0 # SKIP //p' "$1")
-	[ -n "$WHY" ] && [[ $COUNTS = "0 0 "* ]]
+# end_guest: what its kernel complains of after the last suite is a failure of that
+end_guest() {
+	[ -n "$(guest_end "$GUEST")" ] || return 0
+	sed -i -E "s/^counts ([0-9]+) ([0-9]+)/echo counts \1 \$((\2 + 1))/e" "$OUT/results/$LAST.$DEVICE"
+	printf '%s\n' "failed after it, the guest's kernel complained" "splat $(lost_reason)" >>"$OUT/results/$LAST.$DEVICE"
+	say "  $DEVICE  after $LAST, the guest's kernel complained: $(lost_reason)"
 }
 
-# lost_suite SUITE STATUS STDERR: the guest ended in the middle of it
-lost_suite() {
-	local log=$OUT/logs/$DEVICE/$1.1.log
-	mv "$SHARE/$1.1.log" "$log" 2>/dev/null || : >"$log"
-	# the missing plan is a failure
-	COUNTS=$(tap_counts 0 "$log" | cut -d' ' -f1-3)
-	sed 's/^/# guest: /' "$3" >>"$log"
-	result "$1" "$DEVICE" crashed "the guest ended during it: $(lost_reason "$3")" "$log"
-	tell "$1" crashed
-}
-
-# late_splat SUITE STDERR: the guest's kernel complained after this suite, the last one, or when the guest went down
-late_splat() {
-	local file=$OUT/results/$1.$DEVICE reason
-	reason=$(lost_reason "$2")
-	sed -i -E "s/^counts ([0-9]+) ([0-9]+)/echo counts \1 \$((\2 + 1))/e" "$file"
-	printf '%s\n' "failed after it, the guest's kernel complained" "splat $reason" >>"$file"
-	say "  $DEVICE  after $1, the guest's kernel complained: $reason"
-}
-
-# lost_reason STDERR: why the kernel died, or its last splat, or the bed's message
+# lost_reason: why the kernel died, or its last splat, or the bed's message
 lost_reason() {
-	local line
-	line=$(grep -a -m 1 'Kernel panic' "$1" || true)
-	[ -n "$line" ] || line=$(splat_lines "$1" | sed -E 's/^[0-9]+://' | tail -n 1 || true)
-	[ -n "$line" ] || line=$(grep -E 'boot\.sh|softmr-run' "$1" | tail -n 1 || true)
-	tr -d '\r' <<<"$line" | sed -E 's/^\[ *[0-9.]+\] *//' | cut -c1-160
-}
-
-tell() {
-	local passed failed skipped
-	read -r passed failed skipped <<<"${COUNTS:-0 0 0}"
-	printf '  %-8s %-18s %4d passed %3d failed %3d skipped  %s  %s\n' "$DEVICE" "$1" "$passed" "$failed" "$skipped" \
-		"$(elapsed $((SECONDS - START)))" "$2"
+	{
+		grep -E 'boot\.sh|softmr-run' "$GUEST/stderr" || true
+		splat_lines "$GUEST/stderr" | sed -E 's/^[0-9]+://' || true
+		grep -a -m 1 'Kernel panic' "$GUEST/stderr" || true
+	} | tail -n 1 | tr -d '\r' | sed -E 's/^\[ *[0-9.]+\] *//' | cut -c1-160
 }
 
 # -- boots
@@ -145,79 +142,34 @@ tell() {
 # share SUITE...: the files for the guest: the suites, their library, and what they need of FOREIGN, at the same path as
 # here
 share() {
-	local suite top
-	rm -rf "${SHARE:?}"/*
-	mkdir "$SHARE/suites"
-	cp "$FOREIGN_SUITES"/*.sh "$SHARE/suites"
-	cp -r "$TOP/selftests/lib" "$SHARE/lib"
-	cp "$TOP/scripts/guest/run-tests" "$SHARE/run-tests"
+	local suite top share=$GUEST/share
+	rm -rf "$GUEST"
+	mkdir -p "$share/suites"
+	cp "$FOREIGN_SUITES"/*.sh "$share/suites"
+	cp -r "$TOP/selftests/lib" "$share/lib"
 	for suite in "$@"; do
-		echo "$suite.sh $(limit_of "$suite")" >>"$SHARE/list"
 		top=$(foreign_setting "$suite" foreign)
 		top=${top%%/*}
-		[ -z "$top" ] || [ -e "$SHARE/foreign/$top" ] || { mkdir -p "$SHARE/foreign" && cp -a "$FOREIGN/$top" "$SHARE/foreign/"; }
+		[ -z "$top" ] || [ -e "$share/foreign/$top" ] || { mkdir -p "$share/foreign" && cp -a "$FOREIGN/$top" "$share/foreign/"; }
 	done
 }
 
 # The guest's first command
 # shellcheck disable=SC2016 # the guest's shell expands it
-GUEST='if [ "$2" ] && [ -d /mnt/share/foreign ]; then mkdir -p "$2" && mount --bind /mnt/share/foreign "$2"; fi
-	export LINK_TYPE=$1 FOREIGN=$2 SMR_LOSS=$3 PYTHONDONTWRITEBYTECODE=1 END_AFTER_HANG=1
+GUEST_COMMAND='if [ "$2" ] && [ -d /mnt/share/foreign ]; then mkdir -p "$2" && mount --bind /mnt/share/foreign "$2"; fi
+	export LINK_TYPE=$1 FOREIGN=$2 SMR_LOSS=$3 PYTHONDONTWRITEBYTECODE=1
 	exec bash /mnt/share/run-tests /mnt/share/suites'
 
 boot() {
-	local bed=$1 limit=$2 dir=$3
-	local args=(--no-build --share "$SHARE" --timeout "$limit" --log "$dir")
-	local command=(bash -c "$GUEST" guest "$DEVICE" "${FOREIGN:-}" "$LOSS")
-	case $bed in
-	uml)
-		# UCX's tests need more than 2G; with 6G they touch more at once than UML can map
-		"$TOP/scripts/uml-boot.sh" --flavour "$FLAVOUR" "${UML_LAYER[@]}" "${args[@]}" --mem 3G -- "${command[@]}"
-		;;
-	qemu)
-		# fabtests register 1.6 GB in each of two processes
-		"$TOP/scripts/qemu-boot.sh" --kernel newest --layer "$BUILD/foreign/qemu.erofs" "${args[@]}" --mem 6G -- \
-			"${command[@]}"
-		;;
+	local machine
+	case $1 in
+	# UCX's tests need more than 2G; with 6G they touch more at once than UML can map
+	uml) machine=("$TOP/scripts/uml-boot.sh" --flavour "$FLAVOUR" ${UML_LAYER[@]+"${UML_LAYER[@]}"} --mem 3G) ;;
+	# fabtests register 1.6 GB in each of two processes
+	qemu) machine=("$TOP/scripts/qemu-boot.sh" --kernel newest --layer "$BUILD/foreign/qemu.erofs" --mem 6G) ;;
 	esac
-}
-
-# boot_into PIPE BED LIMIT DIR
-# shellcheck disable=SC2317 # a job
-boot_into() { boot "${@:2}" >"$1" 2>"$4/stderr" </dev/null; }
-
-# boot_suites BED: run the suites in $SHARE/list in one boot; afterwards the list has those that did not run
-boot_suites() {
-	local bed=$1 dir=$OUT/logs/$DEVICE/boot.$1.$BOOTS line name='' last='' splat='' status=0 limit before
-	mkdir -p "$dir"
-	before=$(wc -l <"$SHARE/list")
-	limit=$(($(awk '{ s += $2 + 40 } END { print s }' "$SHARE/list") + BOOT_SLACK))
-	# a job, so that it ends with this script
-	start_job boot_into "$PIPE" "$bed" "$limit" "$dir"
-	while IFS= read -r line; do
-		case $line in
-		@start\ *) name=${line#* } name=${name%.sh} START=$SECONDS ;;
-		@end\ *)
-			mv "$SHARE/$name.sh.1.log" "$SHARE/$name.1.log"
-			mv "$SHARE/$name.sh.1.dmesg" "$SHARE/$name.1.dmesg"
-			end_suite "$name" "${line##* }"
-			sed -i "/^$name\.sh /d" "$SHARE/list"
-			if grep -q '^splat ' "$OUT/results/$name.$DEVICE"; then splat=1; fi
-			last=$name name=
-			;;
-		esac
-	done <"$PIPE"
-	wait "$job" || status=$?
-	if [ -n "$name" ]; then
-		mv "$SHARE/$name.sh.1.log" "$SHARE/$name.1.log" 2>/dev/null || true
-		lost_suite "$name" "$status" "$dir/stderr"
-		sed -i "/^$name\.sh /d" "$SHARE/list"
-	elif [ "$(wc -l <"$SHARE/list")" = "$before" ]; then
-		cat "$dir/stderr" >&2
-		die 1 "the guest ran nothing (status $status); see $dir"
-	elif [ "$status" = 123 ] && [ -z "$splat" ]; then
-		late_splat "$last" "$dir/stderr"
-	fi
+	GUEST_RUNS=(bash -c "$GUEST_COMMAND" guest "$DEVICE" "${FOREIGN:-}" "$LOSS")
+	guest_boot "$GUEST" "${machine[@]}" --no-build
 }
 
 # run_device BED: all selected suites of that bed
@@ -225,11 +177,7 @@ run_device() {
 	local bed=$1 suite suites=()
 	for suite in "${SUITES[@]}"; do
 		[ "$(bed_of "$suite")" = "$bed" ] || continue
-		if there "$suite"; then
-			suites+=("$suite")
-		else
-			COUNTS='' result "$suite" "$DEVICE" missing "get it from $(foreign_setting "$suite" get)"
-		fi
+		if there "$suite"; then suites+=("$suite"); else result "$suite" missing "get it from $(foreign_setting "$suite" get)"; fi
 	done
 	[ "${#suites[@]}" != 0 ] || return 0
 	case $bed in
@@ -238,11 +186,10 @@ run_device() {
 	esac
 	KERNEL+=${LOSS:+, $LOSS % lost}
 	mkdir -p "$OUT/logs/$DEVICE"
+	GUEST=$WORK/$DEVICE.$bed
 	share "${suites[@]}"
-	while [ -s "$SHARE/list" ]; do
-		BOOTS=$((BOOTS + 1))
-		boot_suites "$bed"
-	done
+	for suite in "${suites[@]}"; do run_suite "$suite"; done
+	end_guest
 }
 
 # needs BED: an available suite runs on it
@@ -271,10 +218,11 @@ prepare() {
 # shellcheck disable=SC2317 # called by at_exit
 foreign_cleanup() {
 	end_jobs
-	[ -z "${SHARE:-}" ] || rm -rf "$SHARE" "$PIPE"
+	[ -z "$GUEST" ] || [ ! -e "$GUEST/pid" ] || guest_kill "$GUEST"
+	[ -z "${WORK:-}" ] || rm -rf "$WORK"
 }
 
-SUITES=() CHOSEN=() UML_LAYER=() LIST='' CSV='' BOOTS=0 KERNEL='' COUNTS=''
+SUITES=() CHOSEN=() UML_LAYER=() LIST='' CSV='' KERNEL='' GUEST=''
 while getopts 't:d:b:f:p:o:c:lh-:' option; do
 	case $option in
 	t)
@@ -324,9 +272,7 @@ at_exit foreign_cleanup
 prepare || die 1 "what the guests boot from could not be made"
 mkdir -p "$OUT/results"
 OUT=$(realpath "$OUT")
-SHARE=$(mktemp -d "${TMPDIR:-/tmp}/softmr-foreign.XXXXXX")
-PIPE=$SHARE.output
-mkfifo "$PIPE"
+WORK=$(mktemp -d "${TMPDIR:-/tmp}/softmr-foreign.XXXXXX")
 for DEVICE in "${CHOSEN[@]}"; do
 	for bed in uml qemu; do run_device "$bed"; done
 done

@@ -40,7 +40,8 @@ boot_test() {
 	local dir=$OUT/$1
 	mkdir "$dir/share" "$dir/console"
 	cp "$TOP/scripts/guest/run-tests" "$dir/softmr.ko" "$dir/share"
-	echo "$TEST $LIMIT $ARGUMENTS" >"$dir/share/list"
+	echo "$TEST $LIMIT $ARGUMENTS" >"$dir/share/next.1"
+	: >"$dir/share/end"
 	# shellcheck disable=SC2046,SC2016 # words are meant; the guest's shell expands it
 	"$TOP/scripts/uml-boot.sh" --no-build --flavour checked --cpus 2 --share "$dir/share" --log "$dir/console" \
 		--timeout $((LIMIT + BOOT)) --cmdline "sysctl.net.core.netdev_unregister_timeout_secs=30" -- \

@@ -16,7 +16,7 @@ MORE_LAYERS=()
 
 bed_usage_head() {
 	cat <<-EOF
-		Usage: scripts/uml-boot.sh [--flavour plain|checked|ulps] [--tree DIR] [--layer DIR]... [OPTION...] [--] [COMMAND...]
+		Usage: scripts/uml-boot.sh [--flavour plain|checked|ulps|gcov] [--tree DIR] [--layer DIR]... [OPTION...] [--] [COMMAND...]
 
 		A Debian 13 guest on a User-Mode Linux kernel, at native speed: a process like any other. Nodes are
 		network namespaces on one bridge; they share the kernel, so RDMA device names must differ between them.

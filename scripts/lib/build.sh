@@ -61,32 +61,26 @@ MODULE_FLAGS=(W=1 KCFLAGS=-Werror)
 # Options of Kconfig, by role: on one bed the module has no RAW_PACKET QPs
 declare -A MODULE_OPTIONS=([cloud]=CONFIG_INFINIBAND_SOFTMR_RAW=n)
 
-# What can be recorded about softmr, and the flags for it: gcov counts each line, with atomic counters for the two CPUs,
-# which are not in registers; cover marks basic blocks, and records each object
-# shellcheck disable=SC2016 # make expands it
-declare -A RECORD_FLAGS=(
-	[gcov]='-fprofile-arcs -ftest-coverage -fprofile-info-section -fprofile-update=atomic -fno-tree-loop-im'
-	[cover]='-fsanitize-coverage=trace-pc -include $(src)/hooks.h'
-)
-declare -A RECORD_FILES=([gcov]='gcov_begin.c gcov.c' [cover]='cover.c live.c hooks.h')
-
-# record_in_module KIND COPY: change a copy of kernel/ so that it records KIND. Its files in selftests/record are linked
-# into softmr.ko, and are not instrumented. gcov_begin must be the first object
+# record_in_module FLAVOUR COPY: change a copy of kernel/ so that it records what this flavour is for: on "checked" basic
+# blocks, which guide the fuzzers, and each object, by the files of selftests/record, which are linked into softmr.ko; on
+# "gcov" executed lines
 record_in_module() {
-	local kind=$1 copy=$2 name
-	[ "$kind" ] || return 0
-	# shellcheck disable=SC2016 # the make of the kernel expands them
-	{
-		printf '\nsmr_record := %s\nccflags-y += $(smr_record)\n' "${RECORD_FLAGS[$kind]}"
-		for name in ${RECORD_FILES[$kind]}; do
+	local copy=$2 name
+	case $1 in
+	gcov) echo 'GCOV_PROFILE := y' >>"$copy/Kbuild" ;;
+	checked)
+		for name in cover.c live.c hooks.h; do
 			cmp -s "$TOP/selftests/record/$name" "$copy/$name" || cp "$TOP/selftests/record/$name" "$copy/$name"
-			[ "$name" != "${name%.c}" ] || continue
-			name=${name%.c}
-			[ "$name" = gcov_begin ] && echo 'softmr-y := gcov_begin.o $(softmr-y)' || echo "softmr-y += $name.o"
-			printf '%s := n\n' {KASAN_SANITIZE,UBSAN_SANITIZE}"_$name.o"
-			echo "CFLAGS_REMOVE_$name.o := \$(smr_record)"
 		done
-	} >>"$copy/Kbuild"
+		# shellcheck disable=SC2016 # the make of the kernel expands them
+		{
+			printf '\nsmr_record := -fsanitize-coverage=trace-pc -include $(src)/hooks.h\nccflags-y += $(smr_record)\n'
+			for name in cover live; do
+				printf '%s\n' "softmr-y += $name.o" {KASAN_SANITIZE,UBSAN_SANITIZE}"_$name.o := n" "CFLAGS_REMOVE_$name.o := \$(smr_record)"
+			done
+		} >>"$copy/Kbuild"
+		;;
+	esac
 }
 
 # make_module SOURCE ROLE OPTION...: compile a copy of SOURCE, $IMAGE/NAME-ROLE, by kbuild
@@ -235,10 +229,6 @@ build_layer_with_tests() {
 
 # -- the module for UML
 
-# uml_record FLAVOUR: what is recorded about softmr: by default, on the flavour "checked", the coverage that guides the
-# fuzzers
-uml_record() { echo "${SOFTMR_RECORD:-$([ "$1" != checked ] || echo cover)}"; }
-
 build_uml_module() {
 	local flavour=$1 dir release out layer=$BUILD/uml-$1/layer
 	dir=$(uml_dir "$flavour")
@@ -250,7 +240,7 @@ build_uml_module() {
 	rm -f "$out/$release/build" "$out/$release/source"
 	if [ -e "$TOP/kernel/Kbuild" ]; then
 		sync_tree "$TOP/kernel" "$BUILD/uml-$flavour/kernel"
-		record_in_module "$(uml_record "$flavour")" "$BUILD/uml-$flavour/kernel"
+		record_in_module "$flavour" "$BUILD/uml-$flavour/kernel"
 		make -C "$dir" ARCH=um M="$BUILD/uml-$flavour/kernel" W=1 -j"$(nproc)" modules
 		sync_tree "$TOP/selftests/kmod" "$BUILD/uml-$flavour/kmod"
 		make -C "$dir" ARCH=um M="$BUILD/uml-$flavour/kmod" W=1 -j"$(nproc)" modules
@@ -265,7 +255,7 @@ build_uml_layer() {
 	local flavour=$1
 	with_lock "uml-$flavour" uml_make "$flavour" || return
 	with_lock "layer-$flavour-$BUILD_ID" build_part "uml-$flavour" \
-		"$(source_key kernel selftests/kmod selftests/record VERSION) $(uml_dir "$flavour") $(uml_record "$flavour")" \
+		"$(source_key kernel selftests/kmod selftests/record VERSION) $(uml_dir "$flavour")" \
 		"modules for UML, $flavour" build_uml_module "$flavour" || return
 	build_run_bed "$flavour"
 }

@@ -99,7 +99,7 @@ planted_build() {
 	now=$(source_key kernel)
 	if [ "${PLANTED_IN:-}" != "$now" ]; then
 		sync_tree "$TOP/kernel" "$copy"
-		record_in_module cover "$copy"
+		record_in_module checked "$copy"
 		PLANTED_IN=$now
 	fi
 	file=$copy/$(planted_value "$bug" file)

@@ -9,10 +9,10 @@
 
 UML_PATCHES=("$TOP"/scripts/uml/*.patch)
 UML_CC=$TOP/scripts/uml/cc
-UML_FLAVOURS=(plain checked ulps)
+UML_FLAVOURS=(plain checked ulps gcov)
 
 # The fragment of a flavour between base.config and its own
-declare -A UML_BASE=([ulps]=checked)
+declare -A UML_BASE=([ulps]=checked [gcov]=checked)
 
 # Source that no UML kernel reads; the Kconfig files stay, because their parents source them
 UML_UNUSED=('arch/[!ux]*' arch/xtensa drivers/gpu drivers/media drivers/net/ethernet drivers/net/wireless drivers/staging 'drivers/scsi/*'

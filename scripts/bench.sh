@@ -7,7 +7,7 @@ set -euo pipefail
 
 OUT=$BUILD/bench
 QUICK=
-PARTS=(network loss regions hugepages counted)
+PARTS=(network loss regions counted)
 CHOSEN=()
 WHATS="softmr rxe tcp"
 JSON=
@@ -24,15 +24,12 @@ usage() {
 
 		Boots a UML guest (native speed, 2 CPUs) and measures in it, one after the other: softmr,
 		rdma_rxe, siw (iWARP over TCP), plain TCP, and UCX over shared memory, on one host and between two namespaces
-		over veth with MTU 1500 and 9000; perftest with messages of 2 B to 8 MiB. Then what gets through when packets
-		are lost, and what memory regions cost, softmr beside rdma_rxe; those of huge pages in a QEMU guest, as UML has
-		none. Last, the instructions that a message costs, both ends together, of softmr, rdma_rxe and TCP: counted in a
+		over veth with MTU 1500 and 9000: perftest's bandwidth of 64 KiB and latency of 2 B. Then what gets through when
+		packets are lost, and what memory regions cost, softmr beside rdma_rxe. Last, the instructions that a message costs, both ends together, of softmr, rdma_rxe and TCP: counted in a
 		QEMU guest with Debian's newest kernel and one CPU, whose time is the number of instructions. Writes results.md
 		and results.csv.
 
-		  --quick      64 KiB bandwidth, 2 B latency, a quarter of the regions: about four minutes; counted: fewer
-		               messages
-		  --part P     only this part, or these: network, loss, regions, hugepages or counted; or one that is not
+		  --part P     only this part, or these: network, loss, regions or counted; or one that is not
 		               measured otherwise: cpus: instructions of messages that 1, 2, 4 and 8 CPUs exchange; scale: many
 		               QPs, namespaces and links, in a QEMU guest with Debian's newest kernel; nodes: Open MPI on 2 to 64 nodes, all to all,
 		               in a UML guest of 10 GiB, whose network delays packets by 100 us; latency: of 2 B, in several
@@ -42,6 +39,7 @@ usage() {
 		  --boots N    measure each part in N boots, and report the median, the least and the most (default 1;
 		               latency: $LATENCY_BOOTS)
 		  --out DIR    where to write (default $OUT)
+		  --quick      counted: fewer messages
 		  --what WHAT  counted: only softmr, rxe or tcp
 		  --json FILE  counted: also write an array of {"what", "where", "test", "size", "instructions"}
 		  --profile    counted: also print in which functions softmr's messages spend their instructions, by this
@@ -55,10 +53,10 @@ usage() {
 
 while [ $# -gt 0 ]; do
 	case $1 in
-	--quick) QUICK=1 NODE_COUNTS=(2 4 8) ;;
+	--quick) QUICK=1 ;;
 	--part)
-		[[ ${2-} =~ ^(network|loss|regions|hugepages|counted|cpus|scale|nodes|latency|walks)$ ]] ||
-			die 2 "--part needs network, loss, regions, hugepages, counted, cpus, scale, nodes, latency or walks"
+		[[ ${2-} =~ ^(network|loss|regions|counted|cpus|scale|nodes|latency|walks)$ ]] ||
+			die 2 "--part needs network, loss, regions, counted, cpus, scale, nodes, latency or walks"
 		CHOSEN+=("$2")
 		shift
 		;;
@@ -130,7 +128,7 @@ in_part() { [[ " ${PARTS[*]} " == *" $1 "* ]]; }
 
 # in_uml: a selected part runs in UML
 in_uml() { in_part network || in_part loss || in_part regions || in_part nodes || in_part latency; }
-in_qemu() { in_part hugepages || in_part counted || in_part cpus || in_part scale || in_part walks; }
+in_qemu() { in_part counted || in_part cpus || in_part scale || in_part walks; }
 
 # share_perf: put this machine's perf, with its libraries, into the share; the guest image has none. perf needs its own
 # libraries, but works with other kernels
@@ -185,9 +183,8 @@ boot_counted() {
 # boot PART: run that part of bench/guest on its machine
 boot() {
 	local args=(--no-build --share "$SHARE" --timeout "$LIMIT" --log "$OUT/log.$1" --mem 3G)
-	local command=(bash /mnt/share/guest "/$SELFTESTS_DIR/lib" "$QUICK" "$1")
+	local command=(bash /mnt/share/guest "/$SELFTESTS_DIR/lib" "$1")
 	case $1 in
-	hugepages) "$TOP/scripts/qemu-boot.sh" --kernel newest "${args[@]}" -- "${command[@]}" ;;
 	scale) "$TOP/scripts/qemu-boot.sh" --kernel newest "${args[@]}" --mem 5G -- "${command[@]}" ;;
 	counted) boot_counted 1 "$1" "${args[@]}" ;;
 	cpus)
@@ -210,7 +207,7 @@ mkdir -p "$OUT"
 OUT=$(realpath "$OUT")
 rm -f "$OUT"/results.*
 SHARE=$(mktemp -d "${TMPDIR:-/tmp}/softmr-bench.XXXXXX")
-cp "$TOP"/scripts/bench/{guest,counted,nodes,alltoall.py} "$IMAGE"/selftests/bench/{membench,copybench,tcpbench,scalebench} "$SHARE"
+cp "$TOP"/scripts/bench/{guest,counted,nodes,alltoall.py} "$IMAGE"/selftests/bench/{membench,tcpbench,scalebench} "$SHARE"
 [ -z "$PROFILE" ] || share_perf
 ! in_part walks || share_walks || exit
 LOAD=$(load)

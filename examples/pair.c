@@ -108,7 +108,7 @@ enum ibv_wc_status pair_wait(struct pair *pair, int end, const char *what)
 	if (wc.status)
 		printf("%s: status %d, %s, vendor_err %#x\n", what, wc.status, ibv_wc_status_str(wc.status),
 		       wc.vendor_err);
-	else
+	else if (!pair->quiet)
 		printf("%s: success\n", what);
 	say_why(pair->context, &wc);
 	return wc.status;

@@ -26,6 +26,7 @@ struct pair {
 	 * pair_connect()
 	 */
 	struct ibv_qp_attr init, rtr, rts;
+	int quiet; /* say nothing of success */
 };
 
 /* For argv[1] and argv[2], the device and the index of its GID */

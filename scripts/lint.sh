@@ -211,7 +211,6 @@ LAYERS_OBJECTS=(
 	selftests/lib="$IMAGE/selftests/lib"
 	userspace/provider="$IMAGE/provider/provider/CMakeFiles/softmr.dir"
 	userspace/run="$IMAGE/run"
-	userspace/tools="$IMAGE/provider/tools/CMakeFiles/softmr-mr.dir"
 	userspace/tools/softmr="$IMAGE/provider/tools/softmr/CMakeFiles"
 )
 

@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 1
-# timeout: 60
+# timeout: 90
 #
-# A region with bound windows cannot be deregistered, and all interfaces report why: softmrdv.h through softmr-mr, rdma
+# A region with bound windows cannot be deregistered, and all interfaces report why: softmrdv.h through examples/busy.c, rdma
 # resource, the counter, the tracepoint
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
+# shellcheck source=selftests/lib/tool.sh
+. "$LIB/tool.sh"
 
 [ "$LINK_TYPE" = softmr ] || skip_all "softmr's own interfaces"
 need_link_type "$LINK_TYPE"
@@ -16,23 +18,24 @@ TRACE=/sys/kernel/tracing/instances/mr_windows$NODE
 # The number of deregistrations that the device has refused
 refused() { counter "$DEV" mr_dereg_refused; }
 
-# demo OPTION...: its output is in $WORK/demo
+# demo WINDOWS [COMMAND]: its output is in $WORK/demo
 demo() {
-	timeout -k 2 30 softmr-mr "$@" "$DEV" >"$WORK/demo" 2>&1 || { cat "$WORK/demo"; return 1; }
+	side_gid server v4 || return
+	timeout -k 2 30 "$WORK/busy" "$DEV" "$GID" "$@" >"$WORK/demo" 2>&1 || { cat "$WORK/demo"; return 1; }
 }
 
 # listed N: that many windows of each type
 listed() {
 	local type
 	for type in 1 2; do
-		is "$(awk -v t="$type" 'NF == 7 && $2 == t && $3 ~ /^0x/ { n++ } END { print n + 0 }' "$WORK/demo")" "$1" ||
+		is "$(awk -v t="$type" 'NF == 6 && $2 == t && $3 ~ /^0x/ { n++ } END { print n + 0 }' "$WORK/demo")" "$1" ||
 			{ cat "$WORK/demo"; return 1; }
 	done
 }
 
 # resource_says N: "rdma resource" showed that many bound windows of our region
 resource_says() {
-	LKEY=$(sed -n 's/.*lkey \(0x[0-9a-f]*\)$/\1/p' "$WORK/demo")
+	LKEY=$(sed -n 's/^lkey \(0x[0-9a-f]*\)$/\1/p' "$WORK/demo")
 	tr '\n' ' ' <"$WORK/resource" | sed 's/ dev /\n&/g' | grep -E " lkey ${LKEY:?} .* drv_windows $1 " ||
 		{ cat "$WORK/resource"; return 1; }
 }
@@ -41,7 +44,7 @@ refused_more() { is "$(refused)" $((BEFORE + $1)); }
 
 trace_on() { mkdir "$TRACE" && on_exit rmdir "$TRACE" && echo 1 >"$TRACE/events/softmr/smr_dereg_busy/enable"; }
 
-# traced N: the tracepoint recorded the refusal with N windows, and softmr-mr lists the first of them
+# traced N: the tracepoint recorded the refusal with N windows, and the program lists the first of them
 traced() {
 	local rkey
 	rkey=$(sed -nE "s/.*smr_dereg_busy: dev=$DEV pid=[1-9][0-9]* lkey=$LKEY windows=$1 first_rkey=(0x[0-9a-f]+)\$/\1/p" "$TRACE/trace")
@@ -60,7 +63,7 @@ round() {
 	DEV=${SIDE_DEV[server]}
 	BEFORE=$(refused)
 	check "$where: refused, explained, unbound, deregistered" \
-		demo -n "$2" -x "rdma -dd resource show mr >$WORK/resource" &&
+		demo "$2" "rdma -dd resource show mr >$WORK/resource" &&
 		check "$where: all are listed" listed "$2" &&
 		check "$where: rdma resource has the count" resource_says $((2 * $2)) &&
 		check "$where: the tracepoint has it, too" traced $((2 * $2))
@@ -69,45 +72,19 @@ round() {
 	topology_down
 }
 
-# json_lists N: softmr-mr --json prints the region and N windows of each type, and nothing else
-json_lists() {
-	topology_host Y || return
-	DEV=${SIDE_DEV[server]}
-	demo -n "$1" --json && python3 - "$1" "$WORK/demo" <<-'EOF'
-		import json, sys
-
-		found, n = json.load(open(sys.argv[2])), int(sys.argv[1])
-		assert set(found) == {"lkey", "addr", "length", "windows"}, found
-		assert [sum(w["type"] == t for w in found["windows"]) for t in (1, 2)] == [n, n], found
-		for w in found["windows"]:
-		    assert (w["qp"] is None) == (w["type"] == 1), w
-		    assert found["addr"] <= w["addr"] < w["addr"] + w["length"] <= found["addr"] + found["length"], w
-		    assert set(w["access"]) == {"remote-read", "remote-write"}, w
-	EOF
-	local status=$?
-	topology_down
-	return "$status"
-}
-
-check "softmr-mr --help" softmr-mr --help
-check "softmr-mr --json" json_lists 3
+check "the program" make_busy || finish
 check "trace" trace_on || finish
 round Y 2
 round N 1
 round Y 512
 round Y 2000 # more than the kernel lists in one call
 
-check_error "no device" "name one device" softmr-mr
-check_error "a device that is not there" "there is no such device" softmr-mr nosuchdevice
 if have_link_type rxe; then
 	ip link add other0 type dummy && on_exit ip link del other0
 	address "" other0 1
 	check "a link of another driver" link_add "$(node_name r)" other0 "" rxe
-	check_error "softmr-mr refuses it" "not a softmr device" softmr-mr "$(node_name r)"
+	check_error "it is no device of softmr" "not a softmr device" "$WORK/busy" "$(node_name r)" 0
 else
 	skip "a device of another driver" "this kernel has none"
 fi
-check_error "not a number" "needs a number" softmr-mr -n x nosuchdevice
-check_error "too many windows" "from 1 to 4096" softmr-mr -n 4097 nosuchdevice
-check_error "too little memory" "8 bytes for each" softmr-mr -s 31 nosuchdevice
 finish

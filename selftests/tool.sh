@@ -65,7 +65,8 @@ check "a larger MTU would do better" says link ok "ip link set $DUMMY mtu 4192" 
 ip link set "$DUMMY" mtu 4192
 check "with that MTU packets carry 4096 bytes" link_is "$A" mtu 4096
 check "libibverbs reports the same MTU" grep -q "active_mtu:[[:space:]]*4096" <(ibv_devinfo -d "$A")
-check "softmr mr is content too" softmr mr "$A"
+make_busy
+check "a region that is busy" "$WORK/busy" "$A" "$index"
 check "the counter of that is shown" link_is "$A" counters/mr_dereg_refused 1
 # memfd_noexec VALUE COMMAND...: in a PID namespace with that setting
 # shellcheck disable=SC2016 # expanded in the namespace

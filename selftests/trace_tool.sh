@@ -70,6 +70,7 @@ valid() {
 	END
 }
 has() { grep -qE "$1" "$WORK/said" || { cat "$WORK/said"; return 1; }; }
+check "a program that is refused something" make_busy
 topology_host Y || { not_ok "link"; finish; }
 DEV=${SIDE_DEV[server]}
 gid_args server -g v4 || { not_ok "GID"; finish; }
@@ -89,9 +90,9 @@ in_words() { grep -qE "$1" "$WORK/text" || { grep -n send_start "$WORK/text" | h
 check "in words" in_words "^ +[0-9.]+ ms +ibv_rc_pingpong\[[0-9]+\] +send_start +dev=$DEV .* op=SEND$"
 check "processes that have ended have names, too" is "$(grep -c " process\[" "$WORK/text")" 0
 check "both ends" is "$(grep -c " request .* says=OK$" "$WORK/text")" 10
-softmr trace --text -- softmr mr "$DEV" 2>&1 >/dev/null | grep " refused " >"$WORK/refused"
+softmr trace --text -- "$WORK/busy" "$DEV" "$GID" 2>&1 >/dev/null | grep " refused " >"$WORK/refused"
 check "a refusal in words" grep -qE " why=0x0108 .*: region 0x[0-9a-f]+ has [1-9][0-9]* memory windows bound to it, one of them 0x[0-9a-f]+$" "$WORK/refused"
-softmr trace --text -- sh -c "softmr mr $DEV >/dev/null" 2>&1 | head -n 1 >/dev/null
+softmr trace --text -- sh -c "$WORK/busy $DEV $GID >/dev/null" 2>&1 | head -n 1 >/dev/null
 check "nothing is left behind" is "$(find "$TRACING/instances" -maxdepth 1 -name 'softmr-*' | wc -l)" 0
 status=0
 softmr trace -o "$WORK/none.json" -- sh -c 'exit 7' 2>"$WORK/none" || status=$?
@@ -100,10 +101,10 @@ check "nothing has happened" grep -q "nothing has happened" "$WORK/none"
 check "an empty timeline is one" valid "$WORK/none.json"
 check_error "not without a command" "needs a command" softmr trace
 check_error "not for a user" "cannot trace" setpriv --reuid 65534 --regid 65534 --clear-groups softmr trace -o /dev/null -- true
-softmr trace -o "$WORK/mr.json" -- softmr mr "$DEV" >/dev/null 2>&1
+softmr trace -o "$WORK/mr.json" -- "$WORK/busy" "$DEV" "$GID" >/dev/null 2>&1
 valid "$WORK/mr.json" >"$WORK/said" 2>&1
 check "a refusal has its reason" has "^instant refused: MR_BUSY region 0x[0-9a-f]+ has [1-9][0-9]* memory windows bound"
-softmr trace --text --output "$WORK/mr.text" -- softmr mr "$DEV" 2>"$WORK/said" >/dev/null
+softmr trace --text --output "$WORK/mr.text" -- "$WORK/busy" "$DEV" "$GID" 2>"$WORK/said" >/dev/null
 check "text is nothing for Perfetto" is "$(grep -c perfetto "$WORK/said")" 0
 check "the text has the name of the link and the reason in words" \
 	grep -qE " refused +dev=$DEV pid=[1-9][0-9]* qpn=0x0 why=0x0108 .*: region 0x[0-9a-f]+ has " "$WORK/mr.text"

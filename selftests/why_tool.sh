@@ -25,8 +25,8 @@ for r in json.load(sys.stdin):
     print(r["reason"], r["command"], r["error"], *sorted(r["numbers"]))'
 }
 count() { local n; n=$(why "$@" | grep -c "^MR_BUSY "); echo "$n"; }
-# softmr mr binds windows to a region of its own, and the device refuses to deregister it
-refused() { "$@" softmr mr "$A" >/dev/null; }
+# It binds windows to a region of its own, and the device refuses to deregister it
+refused() { "$@" "$WORK/busy" "$A" "$INDEX" >/dev/null; }
 as_nobody() { "${USER_NOBODY[@]}" softmr why --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))'; }
 in_other() { ip netns exec "$NS" softmr why --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))'; }
 followed() { grep -q "EBUSY: region 0x.*memory windows" "$WORK/followed"; }
@@ -35,13 +35,17 @@ ip link add "$DUMMY" type dummy && on_exit ip link del "$DUMMY"
 address "" "$DUMMY" 1
 check "add" softmr link add "$A" netdev "$DUMMY"
 on_exit softmr link del "$A"
+check "an address" within 10 gid_index "$A" 10.1.0.1
+INDEX=$(gid_index "$A" 10.1.0.1)
+check "a program" make_busy
+chmod 755 "$WORK"
 ns_add "$NS"
 
 check "nothing was refused" is "$(count)" 0
 check "an error as the device shows it" refused
-check "its reason, when the process has ended" grep -q "^MR_BUSY softmr-mr EBUSY first lkey windows$" <(why)
+check "its reason, when the process has ended" grep -q "^MR_BUSY busy EBUSY first lkey windows$" <(why)
 check "in words: the device, the process, the errno, the numbers" \
-	grep -qE "^[0-9:.]+ $A softmr-mr\[[0-9]+\] \(ended\): EBUSY: region 0x[0-9a-f]+ has [1-9][0-9]* memory windows bound to it, one of them 0x[0-9a-f]+$" \
+	grep -qE "^[0-9:.]+ $A busy\[[0-9]+\] \(ended\): EBUSY: region 0x[0-9a-f]+ has [1-9][0-9]* memory windows bound to it, one of them 0x[0-9a-f]+$" \
 	<(softmr why)
 check "and what to do" grep -q "^   try: unbind or deallocate the windows;.*(0x0108)$" <(softmr why)
 check "--pid of nobody" is "$(count --pid 1)" 0
@@ -74,27 +78,26 @@ on_exit kill $!
 on_terminal() { grep -qE "EBUSY: region 0x.*memory windows" "$WORK/terminal" && grep -q "   try: unbind" "$WORK/terminal"; }
 check "--follow on a terminal" within 10 on_terminal
 
-# hides KIND COMMAND...: softmr-mr of the file $WORK/privileged, which COMMAND gives a privilege: its addresses and keys are
+# hides KIND COMMAND...: the program of the file $WORK/privileged, which COMMAND gives a privilege: its addresses and keys are
 # not those of the user who has started it
 hides() {
 	local seen all
-	cp "$(command -v softmr-mr)" "$WORK/privileged"
+	cp "$WORK/busy" "$WORK/privileged"
 	check "a program $1" "${@:2}" "$WORK/privileged"
 	seen=$(as_nobody) all=$(count)
-	"${USER_NOBODY[@]}" "$WORK/privileged" "$A" >/dev/null
+	"${USER_NOBODY[@]}" "$WORK/privileged" "$A" "$INDEX" >/dev/null
 	check "it was refused something" test "$(count)" -gt "$all"
 	check "and its user cannot read that" is "$(as_nobody)" "$seen"
 	rm "$WORK/privileged"
 }
-chmod 755 "$WORK"
 hides "with set-user-id" chmod 4755
 hides "with a file capability" setcap cap_net_bind_service+ep
 
 # SOFTMR_WHY=1: the program itself prints it
-printed() { { SOFTMR_WHY=$1 softmr mr "$A" >/dev/null; } 2>&1; }
+printed() { { SOFTMR_WHY=$1 "$WORK/busy" "$A" "$INDEX" >/dev/null; } 2>&1; }
 check "SOFTMR_WHY=1 prints it" grep -qE "^softmr: $A: EBUSY: region 0x[0-9a-f]+ has .*; try: unbind .* \(0x0108\)$" <(printed 1)
 log_of() {
-	VERBS_LOG_LEVEL=$1 VERBS_LOG_FILE=$WORK/verbs softmr mr "$A" >/dev/null
+	VERBS_LOG_LEVEL=$1 VERBS_LOG_FILE=$WORK/verbs "$WORK/busy" "$A" "$INDEX" >/dev/null
 	grep -s "^softmr: " "$WORK/verbs"
 }
 check "a warning of VERBS_LOG_LEVEL" grep -qE "^softmr: $A: EBUSY: region .* \(0x0108\)$" <(log_of 2)

@@ -88,7 +88,6 @@ wants=$DEST/etc/systemd/system/multi-user.target.wants
 mkdir -p "$wants"
 ln -s /nonexistent "$wants/softmr-exporter.service"
 ln -s /nonexistent "$wants/softmr-link@eth0.service"
-ln -s /nonexistent "$wants/softmr-metrics.socket"
 check "make uninstall" tree_make root uninstall DESTDIR="$DEST"
 check "... leaves nothing but what is not softmr's" is "$(find "$DEST" ! -type d -printf '%f ')" "softmr-exporter.service "
 chown -R root "$TREE/build"

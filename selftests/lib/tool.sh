@@ -41,3 +41,6 @@ print(json.dumps(found, indent=1))
 sys.exit(not any(f["level"] == level and re.search(text, "%s; %s" % (f["what"], f["todo"])) for f in found))' \
 		"$1" "$2" "$3"
 }
+
+# make_busy: compile $WORK/busy (examples/busy.c). "busy DEVICE GID_INDEX" is refused to deregister a region of its own
+make_busy() { make -s -C "$SELFTESTS/guides/examples" O="$WORK" "$WORK/busy"; }

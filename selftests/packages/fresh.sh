@@ -153,7 +153,7 @@ fresh_packages() {
 	check "nothing is left of them" nothing_left
 	wait_machine
 	for what in "doctor is content" "a persistent link" "the link is there" "ibv_rc_pingpong" \
-		"doctor is content with the link" "systemd starts softmr metrics for a connection" \
+		"doctor is content with the link" \
 		"the kernel has nothing to complain of" \
 		"the link is there after a reboot" "ibv_rc_pingpong after a reboot" \
 		"libibverbs is upgraded" "ibv_rc_pingpong with it" \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Completion of the command lines of softmr, softmr-run and softmr-mr for bash. Commands and options are --help's.
+# Completion of the command lines of softmr and softmr-run for bash. Commands and options are --help's.
 
 _softmr_netdevs() {
 	local path
@@ -27,7 +27,7 @@ _softmr_options() {
 _softmr_is() { mapfile -t COMPREPLY < <(compgen -W "${*:2}" -- "$1" | sort -u); }
 
 # _softmr_program PLACE PROGRAM...: PROGRAM, whose name is the word at PLACE, takes options, and then a command (run,
-# trace) or a link (mr, capture). Where COMPREPLY stays empty, bash completes file names
+# trace) or a link (capture). Where COMPREPLY stays empty, bash completes file names
 _softmr_program() {
 	local i=$(($1 + 1)) cur=${COMP_WORDS[COMP_CWORD]} options takes
 	shift
@@ -47,7 +47,7 @@ _softmr_program() {
 	done
 	if [ "$i" = "$COMP_CWORD" ] && [[ $cur = -* ]]; then
 		_softmr_is "$cur" "$(cut -d ' ' -f 1 <<<"$options")"
-	elif [[ "$*" = *mr || "$*" = *capture ]]; then
+	elif [[ "$*" = *capture ]]; then
 		[ "$i" != "$COMP_CWORD" ] || _softmr_is "$cur" "$(_softmr_links)"
 	elif [ "$i" = "$COMP_CWORD" ]; then
 		# bash completes paths
@@ -83,7 +83,7 @@ _softmr() {
 	local cur=${COMP_WORDS[COMP_CWORD]} program=${COMP_WORDS[0]}
 	COMPREPLY=()
 	case $program in
-	*softmr-run | *softmr-mr)
+	*softmr-run)
 		_softmr_program 0 "$program"
 		return
 		;;
@@ -93,10 +93,10 @@ _softmr() {
 		_softmr_is "$cur" "$("$program" --help 2>/dev/null | sed -nE 's/^  ([a-z]+) .*/\1/p')" \
 			"$(_softmr_options "$program" | cut -d ' ' -f 1)"
 		;;
-	*" run" | *" trace" | *" mr" | *" capture") _softmr_program 1 "$program" "${COMP_WORDS[1]}" ;;
+	*" run" | *" trace" | *" capture") _softmr_program 1 "$program" "${COMP_WORDS[1]}" ;;
 	*" link") _softmr_is "$cur" "$(_softmr_link_words)" ;;
 	*) _softmr_is "$cur" "$(_softmr_options "$program" "${COMP_WORDS[1]}" | cut -d ' ' -f 1)" ;;
 	esac
 }
 
-complete -o bashdefault -o default -F _softmr softmr softmr-run softmr-mr
+complete -o bashdefault -o default -F _softmr softmr softmr-run

@@ -30,8 +30,6 @@ struct command {
 int cmd_capture(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_link(int argc, char **argv);
-int cmd_metrics(int argc, char **argv);
-int cmd_mr(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_status(int argc, char **argv);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Subcommands that are separate programs. softmr mr is softmr-mr and softmr capture is
- * softmr-capture, because these link with libibverbs, and softmr has to run where that is missing.
- * softmr run is softmr-run, which is static.
+ * Subcommands that are separate programs. softmr capture is softmr-capture, because it links with
+ * libibverbs, and softmr has to run where that is missing. softmr run is softmr-run, which is static.
  */
 #include "cmd.h"
 
@@ -40,12 +39,6 @@ int cmd_capture(int argc, char **argv)
 {
 	(void)argc;
 	return run_program("softmr-capture", argv, install_softmr("softmr-tools", "softmr-tools", false));
-}
-
-int cmd_mr(int argc, char **argv)
-{
-	(void)argc;
-	return run_program("softmr-mr", argv, install_softmr("softmr-tools", "softmr-tools", false));
 }
 
 int cmd_run(int argc, char **argv)

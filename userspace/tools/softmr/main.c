@@ -25,12 +25,8 @@ static const struct command commands[] = {
 	  "run a program, and record what happens on links", cmd_trace },
 	{ "capture", "[OPTION...] LINK",
 	  "write packets, also those of one host, and why a NAK was sent", cmd_capture },
-	{ "metrics", "[OPTION...]",
-	  "print the counters of all links for Prometheus", cmd_metrics },
 	{ "link", "add|del|list ...",
 	  "make, remove and list links, also those that outlive a reboot", cmd_link },
-	{ "mr", "[OPTION...] DEVICE",
-	  "show which memory windows keep a region (softmr-mr)", cmd_mr },
 	{ "run", "[OPTION...] COMMAND",
 	  "run a program in a guest that has a link (softmr-run)", cmd_run },
 };

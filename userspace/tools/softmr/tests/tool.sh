@@ -74,8 +74,8 @@ check_error "a netdev with a slash" "cannot be the name of a netdev" softmr link
 check_error "del without a name" "del needs: NAME" softmr link del
 check_error "up-configured without a netdev" "needs: NETDEV, or --all" softmr link up-configured
 cp "$SOFTMR" "$BIN/softmr"
-program softmr-mr 0 "this is softmr-mr"
-check "softmr mr is the softmr-mr beside it" is "$("$BIN/softmr" mr)" "this is softmr-mr"
+program softmr-capture 0 "this is softmr-capture"
+check "softmr capture is the softmr-capture beside it" is "$("$BIN/softmr" capture)" "this is softmr-capture"
 # shellcheck disable=SC2016 # expanded by the program
 printf '#!/bin/sh\necho "$@"\n' >"$BIN/softmr-run"
 chmod +x "$BIN/softmr-run"
@@ -444,7 +444,7 @@ check_error "to remove it again" "there is no link softmr9" softmr link del soft
 
 machine
 cp "$SOFTMR" "$BIN/softmr"
-# the format of softmr-run and softmr-mr
+# the format of softmr-run and softmr-capture
 cat >"$BIN/softmr-run" <<-'EOF'
 	#!/bin/sh
 	echo "  -n, --nodes N           so many"
@@ -452,7 +452,6 @@ cat >"$BIN/softmr-run" <<-'EOF'
 	echo "      --each              on each"
 	echo "      --rw DIR            writable"
 EOF
-printf '#!/bin/sh\necho "  -n, --windows=N     bind"; echo "  -h, --help          show this"\n' >"$BIN/softmr-mr"
 printf '#!/bin/sh\necho "  -w, --write FILE  where to"; echo "  -h, --help        show this"\n' >"$BIN/softmr-capture"
 put /etc/softmr/links.d/eth0 "name = later0"
 put /etc/softmr/links.d/eth0~ "name = before0"
@@ -476,15 +475,14 @@ check "... of the options of softmr run, which its --help names" completes "--ea
 check "... behind others, and their values" completes --each softmr run --nodes 2 -n 3 --rw / --e
 check "... with =" completes --each softmr run --nodes = 2 --e
 check "... of a directory" completes directory softmr run --rw d
-check "... of a command" completes softmr-mr softmr run --nodes 2 softmr-m
+check "... of a command" completes softmr-capture softmr run --nodes 2 softmr-c
 check "... of a program by its path" completes files softmr run ./prog
 check "... of a program's arguments" completes files softmr run --each -- ls --e
 check "... of softmr-run itself" completes --nodes softmr-run --no
-check "... of softmr-mr's options" completes "--windows" softmr mr --w
 check "... of softmr capture's" completes "--write" softmr capture --w
 check "... and of its link, persistent ones among them, but not what an editor leaves" completes later0 softmr capture -w file ""
 check "... of a persistent link's netdev" completes eth0 softmr link up-configured e
-check "... of the program of softmr trace" completes softmr-mr softmr trace -t softmr-m
+check "... of the program of softmr trace" completes softmr-capture softmr trace -t softmr-c
 check "... of link" completes delete softmr link dele
 check "... of link add" completes netdev softmr link add softmr0 n
 check "... with a type" completes softmr softmr link add softmr0 type s

@@ -182,6 +182,49 @@ static void questions_refused(void)
 	want(softmrdv_query_device(&context, &device) == EINVAL);
 }
 
+static int query(struct ibv_device_attr_ex *attr, size_t size)
+{
+	memset(attr, 0xee, sizeof(*attr));
+	return smr_query_device_ex(fake_context(), NULL, attr, size);
+}
+
+/* A program of an older release has a shorter struct. */
+static void attributes(void)
+{
+	const size_t before_rss = offsetof(struct ibv_device_attr_ex, rss_caps);
+	struct ibv_device_attr_ex attr;
+	const uint8_t *bytes = (const void *)&attr;
+	size_t i;
+
+	fake.fw_ver = 12ULL << 32 | 3 << 16 | 45;
+	fake.caps = (struct smr_query_device_resp){ .rate_limit_max = 1000 };
+	want(!query(&attr, sizeof(attr)) && !strcmp(attr.orig_attr.fw_ver, "12.3.45"));
+	want(attr.packet_pacing_caps.qp_rate_limit_max == 1000);
+	want(!query(&attr, before_rss) && !strcmp(attr.orig_attr.fw_ver, "12.3.45"));
+	for (i = before_rss; i < sizeof(attr) && bytes[i] == 0xee; i++)
+		;
+	want(i == sizeof(attr));
+}
+
+/* An older module does not read fields that are only in the driver's part. */
+static void rate_limit(void)
+{
+	struct ibv_qp_rate_limit_attr limit = { .rate_limit = 1000 };
+	struct smr_qp *qp = rig_qp(IBV_QPT_RAW_PACKET, 0);
+	uint32_t *minor = &to_smr_context(fake_context())->abi_minor;
+
+	*minor = SMR_ABI_MINOR_RATE - 1;
+	want(!smr_modify_qp_rate_limit(&qp->vqp.qp, &limit) && fake.rate_limit == 1000);
+	limit.max_burst_sz = 4000;
+	limit.rate_limit = 2000;
+	want(smr_modify_qp_rate_limit(&qp->vqp.qp, &limit) == EOPNOTSUPP && fake.rate_limit == 1000);
+	want(rig_noted(SMR_WHY_OLD_MODULE, EOPNOTSUPP, 0));
+	*minor = SMR_ABI_MINOR;
+	want(!smr_modify_qp_rate_limit(&qp->vqp.qp, &limit));
+	want(fake.rate_limit == 2000 && fake.burst.max_burst_sz == 4000);
+	smr_destroy_qp(&qp->vqp.qp);
+}
+
 const struct tap_test context_tests[] = {
 	{ "a module of this version", same },
 	{ "a doorbell, and a module without", doorbell },
@@ -191,5 +234,7 @@ const struct tap_test context_tests[] = {
 	{ "a context that the kernel refuses", refused },
 	{ "a libibverbs that is not what it seems", other_libibverbs },
 	{ "questions about a device that are refused", questions_refused },
+	{ "attributes for programs with a shorter struct", attributes },
+	{ "rate limits, and modules without bursts", rate_limit },
 	{},
 };

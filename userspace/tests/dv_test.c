@@ -39,47 +39,9 @@ static struct ibv_mr *rig_region(void)
 static struct ibv_mr *rig_mr(uint32_t windows)
 {
 	fake.windows = windows;
-	fake.windows_end = 0;
-	fake.no_pages = false;
 	fake.query_err = 0;
 	fake.queries = 0;
 	return rig_region();
-}
-
-static void supported(void)
-{
-	rig_mr(0);
-	want(softmrdv_is_supported(&ours.device));
-	want(!softmrdv_is_supported(&other.device));
-	want(!softmrdv_is_supported(NULL));
-}
-
-static void count(void)
-{
-	uint32_t total = 77;
-
-	want(!softmrdv_query_mr_windows(rig_mr(0), NULL, 0, &total));
-	want(!total);
-	want(!softmrdv_query_mr_windows(rig_mr(5000), NULL, 0, &total));
-	want(total == 5000 && fake.queries == 1);
-}
-
-static void list(void)
-{
-	struct softmrdv_mr_window w[3] = { [2] = { .rkey = 1 } };
-	uint32_t total;
-
-	want(!softmrdv_query_mr_windows(rig_mr(2), w, 3, &total));
-	want(total == 2);
-	want(w[1].handle == 101 && w[1].rkey == 201 && w[1].qp_num == 17);
-	want(w[1].type == IBV_MW_TYPE_2 && w[1].addr == 0x1000);
-	want(w[1].length == 1ULL << 40 && !w[1].flags);
-	want(w[1].access == IBV_ACCESS_REMOTE_READ);
-	want(w[2].rkey == 1);
-
-	w[2].rkey = 1;
-	want(!softmrdv_query_mr_windows(rig_mr(9), w, 2, &total));
-	want(total == 9 && w[1].rkey == 201 && w[2].rkey == 1);
 }
 
 /* @n windows are listed, each once and in order, and the array after them is unchanged. */
@@ -93,29 +55,6 @@ static bool are_listed(const struct softmrdv_mr_window *w, uint32_t n)
 	return !w[n].rkey;
 }
 
-/* More windows than fit into an attribute: several pages */
-static void list_many(void)
-{
-	struct softmrdv_mr_window *w = calloc(5001, sizeof(*w));
-	uint32_t total;
-
-	want(!softmrdv_query_mr_windows(rig_mr(5000), w, 5000, &total));
-	want(total == 5000 && fake.queries == 5 && are_listed(w, 5000));
-	memset(w, 0, 5001 * sizeof(*w));
-	want(!softmrdv_query_mr_windows(rig_mr(5000), w, 2000, &total));
-	want(total == 5000 && fake.queries == 2 && are_listed(w, 2000));
-	want(!softmrdv_query_mr_windows(rig_mr(1), w, UINT32_MAX, &total));
-	want(total == 1);
-
-	/* Some are unbound while they are listed. */
-	memset(w, 0, 5001 * sizeof(*w));
-	rig_mr(5000);
-	fake.windows_end = 1500;
-	want(!softmrdv_query_mr_windows(rig_region(), w, 5000, &total));
-	want(total == 1500 && are_listed(w, 1500));
-	free(w);
-}
-
 /* An older module returns the first page, and the total. */
 static void list_many_old(void)
 {
@@ -123,7 +62,6 @@ static void list_many_old(void)
 	uint32_t total;
 
 	rig_mr(5000);
-	fake.no_pages = true;
 	want(!softmrdv_query_mr_windows(rig_region(), w, 5000, &total));
 	want(total == 5000 && fake.queries == 1);
 	want(are_listed(w, SOFTMRDV_MR_WINDOWS_MAX));
@@ -181,43 +119,6 @@ static void rig_whys(void)
 	fake.query_err = 0;
 	fake.whys = whys;
 	fake.nr_whys = WHYS;
-}
-
-static void why_last(void)
-{
-	struct ibv_qp qp = { .context = fake_context(), .qp_num = 5 };
-	struct ibv_wc wc = {
-		.wr_id = 20, .qp_num = 5, .vendor_err = SMR_WHY_KEY_RANGE,
-	};
-	struct softmrdv_why why;
-
-	rig_whys();
-	want(!softmrdv_why(fake_context(), &why));
-	want(why.id == SMR_WHY_QP_VALUE && why.wr_id == WHYS - 1);
-	want(why.error == EINVAL && why.numbers == 4);
-	want(!softmrdv_why_qp(&qp, &why));
-	want(why.id == SMR_WHY_KEY_RANGE && why.wr_id == WHYS - 2);
-	want(why.numbers == 8 && why.number[4] == 4096);
-	want(!softmrdv_why_wc(fake_context(), &wc, &why));
-	want(why.wr_id == 20 && why.time == 1020);
-}
-
-static void why_none(void)
-{
-	struct ibv_qp qp = { .context = fake_context(), .qp_num = 7 };
-	struct ibv_wc wc = { .wr_id = 20, .qp_num = 5 };
-	struct softmrdv_why why;
-
-	rig_whys();
-	want(softmrdv_why_qp(&qp, &why) == ENOENT);
-	want(softmrdv_why_wc(fake_context(), &wc, &why) == ENOENT);
-	fake.nr_whys = 0;
-	want(softmrdv_why(fake_context(), &why) == ENOENT);
-	want(softmrdv_why(fake_context(), NULL) == EINVAL);
-	want(softmrdv_why(NULL, &why) == EINVAL);
-	fake.query_err = EPROTONOSUPPORT;
-	want(softmrdv_why(fake_context(), &why) == EOPNOTSUPP);
-	fake.query_err = 0;
 }
 
 static void why_text(void)
@@ -360,114 +261,12 @@ static void why_log(void)
 	unsetenv("VERBS_LOG_LEVEL");
 }
 
-/* -- what the core refuses */
-
-/* A good address with the index, of the IPv4 address 10.0.0.@host */
-static struct ibv_ah_attr rig_address(uint8_t index, uint8_t host)
-{
-	static const union ibv_gid v4 = {
-		.raw = { [10] = 0xff, [11] = 0xff, [12] = 10 },
-	};
-	struct ibv_ah_attr attr = {
-		.is_global = 1, .port_num = 1,
-		.grh = { .sgid_index = index, .dgid = v4 },
-	};
-
-	rig_region();
-	fake.gid = v4;
-	fake.gid.raw[15] = 1;
-	attr.grh.dgid.raw[15] = host;
-	fake.nr_whys = 0;
-	fake.note = (struct smr_why_note){};
-	return attr;
-}
-
-static void tell_address(struct ibv_ah_attr attr, int err)
-{
-	smr_why_address(fake_context(), 5, &attr, 1, err);
-}
-
-static void core_addresses(void)
-{
-	struct ibv_ah_attr attr = rig_address(1, 2);
-
-	tell_address(attr, EINVAL);
-	want(!fake.note.id);
-	tell_address(attr, EHOSTUNREACH);
-	want(rig_noted(SMR_WHY_AH_UNREACHABLE, EHOSTUNREACH, 1));
-	want(!fake.note.num[1] && fake.note.num[2] == 0xffff0a000002);
-	want(fake.note.qpn == 5);
-	attr.grh.sgid_index = 2;
-	tell_address(attr, ENODATA);
-	want(rig_noted(SMR_WHY_AH_SGID_INDEX, ENODATA, 2));
-	attr = rig_address(0, 2);
-	attr.grh.dgid.raw[10] = 1;
-	tell_address(attr, EINVAL);
-	want(rig_noted(SMR_WHY_AH_FAMILY, EINVAL, 0));
-	want(fake.note.num[1] == 1 && !fake.note.num[2]);
-	attr.grh.dgid = (union ibv_gid){};
-	tell_address(attr, EINVAL);
-	want(rig_noted(SMR_WHY_AH_NO_DGID, EINVAL, 0));
-	attr.port_num = 3;
-	tell_address(attr, EINVAL);
-	want(rig_noted(SMR_WHY_AH_PORT, EINVAL, 3));
-	attr.is_global = 0;
-	tell_address(attr, EINVAL);
-	want(rig_noted(SMR_WHY_AH_NO_GRH, EINVAL, 0));
-}
-
-static void core_modify(void)
-{
-	struct ibv_qp qp = { .context = fake_context(), .qp_num = 6 };
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR, .ah_attr = rig_address(2, 2),
-	};
-
-	smr_why_modify(&qp, &attr, IBV_QP_STATE | IBV_QP_AV, 1, EINVAL);
-	want(rig_noted(SMR_WHY_QP_TRANSITION, EINVAL, IBV_QPS_RESET));
-	qp.state = IBV_QPS_INIT;
-	smr_why_modify(&qp, &attr, IBV_QP_STATE | IBV_QP_AV, 1, EINVAL);
-	want(rig_noted(SMR_WHY_AH_SGID_INDEX, EINVAL, 2));
-	smr_why_modify(&qp, &attr, IBV_QP_STATE | IBV_QP_PORT, 1, EINVAL);
-	want(rig_noted(SMR_WHY_QP_VALUE, EINVAL, IBV_QP_PORT));
-	attr.qp_state = IBV_QPS_ERR + 1;
-	smr_why_modify(&qp, &attr, IBV_QP_STATE, 1, EINVAL);
-	want(rig_noted(SMR_WHY_QP_VALUE, EINVAL, IBV_QP_STATE));
-	smr_why_modify(&qp, &attr, 1 << 24, 1, EOPNOTSUPP);
-	want(rig_noted(SMR_WHY_QP_ATTR, EOPNOTSUPP, 1 << 24));
-}
-
-/* If the module has given a reason since, the provider gives none. */
-static void core_not_twice(void)
-{
-	struct ibv_ah_attr attr = rig_address(2, 2);
-	struct ibv_qp qp = { .context = fake_context() };
-	struct ibv_qp_attr to = { .ah_attr = attr };
-
-	rig_whys();
-	fake.notes = 0;
-	smr_why_address(fake_context(), 0, &attr, 1000, ENODATA);
-	smr_why_modify(&qp, &to, IBV_QP_AV, 1000, ENODATA);
-	want(!fake.notes);
-	smr_why_address(fake_context(), 0, &attr, 1000 + WHYS, ENODATA);
-	want(fake.notes == 1);
-}
-
 const struct tap_test dv_tests[] = {
-	{ "devices of ours, and others", supported },
-	{ "count windows", count },
-	{ "list windows", list },
-	{ "list more windows than one call gives", list_many },
 	{ "the same of an older module", list_many_old },
 	{ "questions that are refused", query_errors },
-	{ "the last refusal of a thread, a QP, a completion", why_last },
-	{ "none of them", why_none },
 	{ "a refusal in words", why_text },
 	{ "its error and its request in words", why_requests },
 	{ "all reasons in words", why_texts },
 	{ "refusals in libibverbs' log", why_log },
-	{ "addresses that the core refuses", core_addresses },
-	{ "changes of a QP that the core refuses", core_modify },
-	{ "a refusal that the module has explained", core_not_twice },
 	{},
 };

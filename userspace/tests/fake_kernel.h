@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A kernel for the provider's tests: it answers the commands that create and change rings, with
- * rings in a memfd, counts doorbells, has a region with windows and a piece of device memory, and
- * can act as a module of another version.
+ * A kernel for what no real one shows: a module of another version, rings that are described wrongly or begin at the end of
+ * the index's range, and failures at a given moment. Rings are in a memfd.
  */
 #ifndef SMR_FAKE_KERNEL_H
 #define SMR_FAKE_KERNEL_H
@@ -27,11 +26,8 @@ enum {
 	FAKE_SRQ_HANDLE = 19,
 	FAKE_QP_HANDLE = 7,
 	FAKE_QP_NUM = 17,
-	FAKE_DMAH_HANDLE = 13,
 	FAKE_MAP_SIZE = 65536,
-	FAKE_DM_FD = 77,
 	FAKE_BELL_FD = 78,
-	FAKE_CNTR_HANDLE = 15,
 	FAKE_OPS = 100,
 };
 
@@ -42,7 +38,6 @@ enum {
  * @iova: of @start
  * @fd: the dma-buf, or -1
  * @access: enum ibv_access_flags
- * @dmah: the handle, or 0
  */
 struct fake_reg {
 	uint64_t start;
@@ -50,7 +45,6 @@ struct fake_reg {
 	uint64_t iova;
 	int fd;
 	int access;
-	uint32_t dmah;
 };
 
 /* Why the provider cannot map a ring that the kernel has made */
@@ -66,7 +60,6 @@ enum fake_ring_fault {
 
 /**
  * struct fake_kernel - state and settings of the fake kernel
- * @doorbells: rung so far, per bit of enum smr_doorbell_flags
  * @doorbell_err: the error of the next doorbells, or 0
  * @at_doorbell: called by each doorbell, or NULL
  * @bell_fd: the last doorbell file that was opened; -1: the module has none
@@ -77,10 +70,7 @@ enum fake_ring_fault {
  * @bad_ring: why the provider cannot map the next rings
  * @resize_usecs: how long a resize takes
  * @resizing: one is under way
- * @srq_limit: armed by the last resize of an SRQ
  * @windows: the number that is bound to the region
- * @no_pages: the module lists windows without pages
- * @windows_end: how many are left when the second page is queried, or 0: all
  * @query_err: the error of the next queries about windows and the device, or 0
  * @queries: the number of such queries so far
  * @fw_ver: of the device
@@ -92,23 +82,17 @@ enum fake_ring_fault {
  * @not_for_child: bytes that a child does not inherit
  * @dontfork_err: the error of the next calls to change that, or 0
  * @reg: the last region of a registration
- * @reg_err: the error of commands for regions, DMA handles, completion counters, flow rules, and for the
- *	export of device memory, or 0
- * @ended: domains and regions that were ended so far
+ * @reg_err: the error of commands for regions, or 0
  * @rate_limit: of the last QP
  * @burst: likewise; 0 if the command had no driver's part
- * @cntr_type: the type of the last counter
  * @ops: the operations of the last context
  * @new_op: the libibverbs has one more operation, before all others
- * @shared: new rings share mappings, unless they are large
  * @whys: the refusals of the context
  * @nr_whys: the number of these
- * @gid: of each index below 2; there are no others
  * @note: the last refusal of the provider
  * @notes: the number of these
  */
 struct fake_kernel {
-	unsigned int doorbells[2];
 	int doorbell_err;
 	void (*at_doorbell)(void);
 	int bell_fd;
@@ -119,10 +103,7 @@ struct fake_kernel {
 	enum fake_ring_fault bad_ring;
 	unsigned int resize_usecs;
 	bool resizing;
-	uint32_t srq_limit;
 	uint32_t windows;
-	bool no_pages;
-	uint32_t windows_end;
 	int query_err;
 	unsigned int queries;
 	uint64_t fw_ver;
@@ -135,16 +116,12 @@ struct fake_kernel {
 	int dontfork_err;
 	struct fake_reg reg;
 	int reg_err;
-	unsigned int ended;
 	uint32_t rate_limit;
 	struct smr_modify_qp burst;
-	uint64_t cntr_type;
 	void *ops[FAKE_OPS];
 	bool new_op;
-	bool shared;
 	const struct smr_abi_why *whys;
 	uint32_t nr_whys;
-	union ibv_gid gid;
 	struct smr_why_note note;
 	unsigned int notes;
 };
@@ -152,8 +129,6 @@ struct fake_kernel {
 extern struct fake_kernel fake;
 
 struct ibv_context *fake_context(void);
-/* 0: the context has no shared mapping */
-unsigned int fake_maps(void);
 struct ibv_device *fake_device(void);
 
 #endif /* SMR_FAKE_KERNEL_H */

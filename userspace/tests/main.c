@@ -16,9 +16,7 @@ void tap_want(bool ok, const char *file, int line, const char *what)
 int main(void)
 {
 	const struct tap_test *const suites[] = {
-		context_tests, layout_tests, post_tests, wr_tests,
-		cq_tests, srq_tests, memory_tests, flow_tests,
-		query_tests, dv_tests,
+		context_tests, layout_tests, rings_tests, wr_tests, memory_tests, dv_tests,
 	};
 	unsigned int i, n = 0, failed = 0;
 

@@ -23,7 +23,6 @@ static inline struct smr_qp *rig_qp(enum ibv_qp_type type, uint64_t send_ops)
 	};
 	struct ibv_qp *qp;
 
-	memset(fake.doorbells, 0, sizeof(fake.doorbells));
 	fake.doorbell_err = 0;
 	qp = smr_create_qp_ex(fake_context(), &attr);
 	if (!qp)

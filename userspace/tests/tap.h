@@ -22,15 +22,11 @@ void tap_want(bool ok, const char *file, int line, const char *what);
 
 #define want(cond)	tap_want(cond, __FILE__, __LINE__, #cond)
 
-extern const struct tap_test post_tests[];
-extern const struct tap_test wr_tests[];
-extern const struct tap_test cq_tests[];
-extern const struct tap_test srq_tests[];
+extern const struct tap_test context_tests[];
 extern const struct tap_test dv_tests[];
 extern const struct tap_test layout_tests[];
-extern const struct tap_test context_tests[];
 extern const struct tap_test memory_tests[];
-extern const struct tap_test flow_tests[];
-extern const struct tap_test query_tests[];
+extern const struct tap_test rings_tests[];
+extern const struct tap_test wr_tests[];
 
 #endif /* SMR_TAP_H */

@@ -13,63 +13,6 @@ enum {
 		 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
 };
 
-static void batch(void)
-{
-	struct smr_qp *qp = rig_qp(IBV_QPT_RC, ALL_RC);
-	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(&qp->vqp.qp);
-	char text[] = "hello";
-	const struct ibv_data_buf bufs[] = { { text, 2 }, { text + 2, 3 } };
-
-	want(qpx == &qp->vqp.qp_ex);
-	ibv_wr_start(qpx);
-	qpx->wr_id = 1;
-	qpx->wr_flags = IBV_SEND_SIGNALED;
-	ibv_wr_rdma_write(qpx, 4, 0x100);
-	ibv_wr_set_inline_data_list(qpx, 2, bufs);
-	qpx->wr_id = 2;
-	ibv_wr_send_inv(qpx, 9);
-	ibv_wr_set_sge(qpx, 8, 0x200, 16);
-	want(!rig_pending(&qp->sq) && !fake.doorbells[0]);
-	want(!ibv_wr_complete(qpx));
-	want(rig_pending(&qp->sq) == 2 && fake.doorbells[0] == 1);
-
-	want(rig_sent(qp, 0)->inline_len == 5);
-	want(!memcmp(rig_sent(qp, 0)->sge, text, 5));
-	want(rig_sent(qp, 0)->send_flags ==
-	     (IBV_SEND_SIGNALED | IBV_SEND_INLINE));
-	want(rig_sent(qp, 1)->imm_or_rkey == 9 && rig_sent(qp, 1)->wr_id == 2);
-	want(rig_sent(qp, 1)->num_sge == 1 && !rig_sent(qp, 1)->inline_len);
-	want(rig_sent(qp, 1)->sge[0].length == 16);
-	smr_destroy_qp(&qp->vqp.qp);
-}
-
-/* As with ibv_post_send(): the window's upper bits, and struct ibv_mw is unchanged. */
-static void bind_mw(void)
-{
-	struct smr_qp *qp = rig_qp(IBV_QPT_RC, ALL_RC);
-	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
-	struct ibv_mw_bind_info info = { .length = 0x20 };
-	struct ibv_mw mw = { .rkey = 0x1ff, .type = IBV_MW_TYPE_2 };
-
-	ibv_wr_start(qpx);
-	ibv_wr_bind_mw(qpx, &mw, 0x7ff0b, &info);
-	ibv_wr_local_inv(qpx, 0x10b);
-	ibv_wr_bind_mw(qpx, &mw, 0x0c, &info);
-	ibv_wr_local_inv(qpx, 0x10c);
-	ibv_wr_bind_mw(qpx, &mw, ibv_inc_rkey(mw.rkey), &info);
-	want(!ibv_wr_complete(qpx));
-	want(mw.rkey == 0x1ff);
-	want(rig_sent(qp, 0)->bind_mw.new_rkey == 0x10b);
-	want(rig_sent(qp, 2)->bind_mw.new_rkey == 0x10c);
-	want(rig_sent(qp, 4)->bind_mw.new_rkey == 0x100);
-	want(rig_sent(qp, 4)->bind_mw.mw_rkey == 0x1ff);
-
-	ibv_wr_start(qpx);
-	ibv_wr_bind_mw(qpx, NULL, 0x10d, &info);
-	want(ibv_wr_complete(qpx) == EINVAL);
-	smr_destroy_qp(&qp->vqp.qp);
-}
-
 static struct ibv_qp *try_qp(uint64_t send_ops)
 {
 	struct ibv_qp_init_attr_ex attr = {
@@ -87,8 +30,6 @@ enum {
 	FLAG_FLUSH = 1 << 11,
 	FLAG_ATOMIC_WRITE = 1 << 12,
 	FLAG_NEXT = 1 << 13,
-	FLUSH_GLOBAL = 1 << 0,
-	FLUSH_MR = 1,
 };
 
 /* Can a QP be created for these operations? */
@@ -171,23 +112,6 @@ static void atomic_write(void)
 	smr_libibverbs = old;
 }
 
-static void flush(void)
-{
-	struct smr_libibverbs old = newer_functions(NEWER_FUNCTIONS);
-	struct smr_qp *qp = rig_qp(IBV_QPT_RC, FLAG_FLUSH);
-	void (*fn)(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t addr,
-		   size_t len, uint8_t type, uint8_t level) =
-		*newer_function(qp, FLUSH);
-
-	ibv_wr_start(&qp->vqp.qp_ex);
-	fn(&qp->vqp.qp_ex, 6, 0x400, 4096, FLUSH_GLOBAL, FLUSH_MR);
-	want(!ibv_wr_complete(&qp->vqp.qp_ex));
-	want(rig_sent(qp, 0)->flush.length == 4096);
-	want(rig_sent(qp, 0)->flush.level == FLUSH_MR);
-	smr_destroy_qp(&qp->vqp.qp);
-	smr_libibverbs = old;
-}
-
 /*
  * comp_mask and the pointer after it are in the place of functions that an older libibverbs lacks: QPs with these are
  * refused, and others do not touch the place.
@@ -217,44 +141,6 @@ static void unknown_flag(void)
 	want(!try_qp(FLAG_NEXT) && errno == EOPNOTSUPP);
 	errno = 0;
 	want(!try_qp(1ULL << 63) && errno == EOPNOTSUPP);
-}
-
-static void abort_and_fail(void)
-{
-	struct smr_qp *qp = rig_qp(IBV_QPT_RC, ALL_RC);
-	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
-	char big[FAKE_MAX_INLINE + 1] = {};
-	int i;
-
-	ibv_wr_start(qpx);
-	ibv_wr_send(qpx);
-	ibv_wr_abort(qpx);
-	want(!qp->sq.prod);
-
-	ibv_wr_start(qpx);
-	want(!ibv_wr_complete(qpx));		/* an empty batch */
-
-	ibv_wr_start(qpx);
-	for (i = 0; i <= FAKE_MAX_WR; i++) {
-		ibv_wr_send(qpx);
-		ibv_wr_set_sge(qpx, 1, 2, 3);
-	}
-	want(ibv_wr_complete(qpx) == ENOMEM);
-	want(!qp->sq.prod && !rig_pending(&qp->sq));
-
-	ibv_wr_start(qpx);
-	ibv_wr_send(qpx);
-	ibv_wr_set_inline_data(qpx, big, sizeof(big));
-	ibv_wr_send(qpx);
-	ibv_wr_set_sge(qpx, 1, 2, 3);
-	want(ibv_wr_complete(qpx) == EINVAL && !rig_pending(&qp->sq));
-
-	qp->vqp.qp.state = IBV_QPS_INIT;
-	ibv_wr_start(qpx);
-	ibv_wr_send(qpx);
-	want(ibv_wr_complete(qpx) == EINVAL);
-	want(!fake.doorbells[0]);
-	smr_destroy_qp(&qp->vqp.qp);
 }
 
 static void no_inline_room(void)
@@ -358,52 +244,12 @@ static void no_address(void)
 	smr_destroy_qp(&qp->vqp.qp);
 }
 
-static void by_type(void)
-{
-	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
-	struct smr_ah ah = { .number = 3 };
-	struct smr_qp *qp;
-
-	want(!rig_qp(IBV_QPT_UD, IBV_QP_EX_WITH_RDMA_WRITE));
-	want(errno == EOPNOTSUPP);
-	want(!rig_qp(IBV_QPT_UC, IBV_QP_EX_WITH_RDMA_READ));
-	want(!rig_qp(IBV_QPT_RC, IBV_QP_EX_WITH_TSO));
-	want(!rig_qp(IBV_QPT_RC, 1ULL << 40));
-
-	qp = rig_qp(IBV_QPT_UD, IBV_QP_EX_WITH_SEND);
-	ibv_wr_start(&qp->vqp.qp_ex);
-	ibv_wr_send(&qp->vqp.qp_ex);
-	ibv_wr_set_ud_addr(&qp->vqp.qp_ex, &ah.ah, 4, 5);
-	want(!ibv_wr_complete(&qp->vqp.qp_ex));
-	want(rig_sent(qp, 0)->ud.ah_handle == 3);
-	want(rig_sent(qp, 0)->ud.remote_qkey == 5);
-	smr_destroy_qp(&qp->vqp.qp);
-
-	qp = rig_qp(IBV_QPT_XRC_SEND, IBV_QP_EX_WITH_SEND);
-	ibv_wr_start(&qp->vqp.qp_ex);
-	ibv_wr_send(&qp->vqp.qp_ex);
-	ibv_wr_set_xrc_srqn(&qp->vqp.qp_ex, 12);
-	want(!ibv_wr_complete(&qp->vqp.qp_ex));
-	want(rig_sent(qp, 0)->xrc_srqn == 12);
-	smr_destroy_qp(&qp->vqp.qp);
-
-	qp = rig_qp(IBV_QPT_XRC_RECV, 0);	/* has no queues */
-	want(smr_post_send(&qp->vqp.qp, &wr, &bad) == EINVAL);
-	want(!ibv_qp_to_qp_ex(&qp->vqp.qp));
-	smr_destroy_qp(&qp->vqp.qp);
-}
-
 const struct tap_test wr_tests[] = {
-	{ "a batch becomes visible at once", batch },
-	{ "bind a type 2 window", bind_mw },
 	{ "ATOMIC_WRITE", atomic_write },
-	{ "FLUSH", flush },
 	{ "a libibverbs without one or both", older_libibverbs },
 	{ "flags of a newer rdma-core", unknown_flag },
-	{ "a batch that is aborted or fails leaves nothing", abort_and_fail },
 	{ "atomic write without room for inline data", no_inline_room },
 	{ "inline data of operations without payload", inline_data },
 	{ "datagrams without an address", no_address },
-	{ "operations of each QP type", by_type },
 	{},
 };
